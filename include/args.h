@@ -1,0 +1,35 @@
+/*
+ * args.h - numbers and lists from a command line
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * All thread-safe.
+ */
+#ifndef COLDPRESS_ARGS_H
+#define COLDPRESS_ARGS_H
+
+#include <stdint.h>
+
+/*
+ * A decimal integer in lo..hi, nothing before or after it.
+ * 0, -EINVAL (not a number) or -ERANGE.
+ */
+int args_int(const char *s, int64_t lo, int64_t hi, int64_t *value);
+
+/*
+ * A size in bytes: a decimal number and K, M, G, T (also KiB, k ...; powers
+ * of 1024), or none.  0, -EINVAL or -ERANGE (does not fit 63 bits).
+ */
+int args_size(const char *s, uint64_t *bytes);
+
+/* A decimal fraction, finite and in lo..hi.  0, -EINVAL or -ERANGE. */
+int args_real(const char *s, double lo, double hi, double *value);
+
+/*
+ * Puts the blank-separated words of text between argv[0] and argv[1].
+ * The result, *out of *argc words and a NULL, is one block that the caller
+ * gives to sys_free(); the words of text are copied into it, those of argv
+ * pointed to.  0 or -ENOMEM.
+ */
+int args_splice(const char *text, int *argc, char *const *argv, char ***out);
+
+#endif

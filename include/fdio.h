@@ -1,0 +1,29 @@
+/*
+ * fdio.h - whole reads and writes on descriptors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Thread-safe as far as the descriptor is not shared.  An interrupted call
+ * goes on; a descriptor in non-blocking mode is waited for.
+ */
+#ifndef COLDPRESS_FDIO_H
+#define COLDPRESS_FDIO_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Up to len bytes; fewer only at the end.  The number read, or -errno. */
+ssize_t fdio_read(int fd, void *buf, size_t len);
+ssize_t fdio_pread(int fd, void *buf, size_t len, off_t offset);
+
+/* All len bytes, or -errno (0 when they were written). */
+int fdio_write(int fd, const void *buf, size_t len);
+
+/*
+ * Owner, mode, extended attributes with ACLs, and times in nanoseconds, of
+ * from onto to, in that order (a new owner clears set-id bits).  Set-id bits
+ * are kept only if the owner could be.  An attribute that the target cannot
+ * hold is passed over.  0 or the first -errno; the later ones are still tried.
+ */
+int fdio_copy_meta(int from, int to);
+
+#endif

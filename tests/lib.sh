@@ -1,0 +1,75 @@
+# shellcheck shell=sh
+# lib.sh - what the shell tests share: TAP lines, one a promise
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# t NAME STATUS COMMAND...   the command ends with STATUS
+# is NAME A B                the two words are equal
+# same NAME A B              the two files are equal
+# skip_all REASON            nothing here can run: exit 77
+# The command's output is shown only when it failed.
+
+count=0
+failed=0
+
+ok() {
+	count=$((count + 1))
+	echo "ok $count - $1"
+}
+
+not_ok() {
+	count=$((count + 1))
+	failed=$((failed + 1))
+	echo "not ok $count - $1"
+}
+
+t() {
+	t_name=$1 t_want=$2
+	shift 2
+	t_got=0
+	"$@" >.t.out 2>.t.err || t_got=$?
+	if [ "$t_got" = "$t_want" ]; then
+		ok "$t_name"
+	else
+		not_ok "$t_name"
+		echo "# status $t_got, not $t_want: $*"
+		head -c 2000 .t.out | sed 's/^/# out: /'
+		head -c 2000 .t.err | sed 's/^/# err: /'
+	fi
+}
+
+is() {
+	if [ "$2" = "$3" ]; then
+		ok "$1"
+	else
+		not_ok "$1"
+		printf '# got:  %s\n# want: %s\n' "$2" "$3"
+	fi
+}
+
+same() {
+	if cmp -s "$2" "$3"; then
+		ok "$1"
+	else
+		not_ok "$1"
+		echo "# $2 and $3 differ"
+	fi
+}
+
+# to FILE COMMAND...: the command's standard output to FILE
+to() {
+	to_file=$1
+	shift
+	"$@" >"$to_file"
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+skip_all() {
+	echo "1..0 # SKIP $*"
+	exit 77
+}
+
+done_testing() {
+	echo "1..$count"
+	[ "$failed" = 0 ]
+}

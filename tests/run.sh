@@ -1,0 +1,15 @@
+#!/bin/sh
+# run.sh SCRIPT: run one shell test in a fresh directory, the tools in PATH.
+# SPDX-License-Identifier: BSD-2-Clause
+set -eu
+PATH=${BIN:?}:$PATH
+LC_ALL=C
+export PATH LC_ALL
+unset GZIP PIGZ PZC PZC_STATS 2>/dev/null || :
+work=$(mktemp -d "${TMPDIR:-/tmp}/coldpress.XXXXXX")
+trap 'cd /; chmod -R u+rwx "$work" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+cd "$work"
+sh "${SRC:?}/tests/$1"

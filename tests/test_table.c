@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static const char *const columns[] = { "name", "wall_s", "in_B", "ok" };
+static const size_t count = sizeof(columns) / sizeof(columns[0]);
+
+static char path[64];
+
+static int
+setup(void **state)
+{
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/test_table.%ld", (long)getpid());
+	unlink(path);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	unlink(path);
+	return 0;
+}
+
+static void
+append(const char *name, double wall, enum table_format format)
+{
+	struct table *t;
+
+	assert_int_equal(table_append(&t, path, format, columns, count), 0);
+	assert_int_equal(table_comment(t, "note", "about\n%s", name), 0);
+	table_text(t, name);
+	table_real(t, wall, 3);
+	table_int(t, INT64_MIN);
+	table_bool(t, true);
+	assert_int_equal(table_end(t), 0);
+	assert_int_equal(table_close(t), 0);
+}
+
+static const char *
+content(void)
+{
+	static char text[4096];
+	FILE *f = fopen(path, "r");
+	size_t n;
+
+	assert_non_null(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	return text;
+}
+
+static void
+csv_is_rfc_4180(void **state)
+{
+	(void)state;
+	append("a,\"b\"\nc", NAN, TABLE_CSV);
+	append("#d", 1.25, TABLE_CSV);
+	assert_string_equal(content(), "# note: about a,\"b\" c\n"
+	    "name,wall_s,in_B,ok\n"
+	    "\"a,\"\"b\"\"\nc\",,-9223372036854775808,1\n"
+	    "# note: about #d\n"
+	    "\"#d\",1.250,-9223372036854775808,1\n");
+}
+
+static void
+json_escapes_what_is_not_text(void **state)
+{
+	(void)state;
+	append("\xff\xc3\xa9\"\t\xed\xa0\x80", INFINITY, TABLE_JSON);
+	assert_string_equal(content(), "{\"name\":\"\\udcff\xc3\xa9\\\"\\u0009"
+	    "\\udced\\udca0\\udc80\",\"wall_s\":null,"
+	    "\"in_B\":-9223372036854775808,\"ok\":true}\n");
+}
+
+static void
+reads_what_it_wrote(void **state)
+{
+	struct table_reader *r;
+
+	(void)state;
+	append("a,\"b\"\nc", 0.5, TABLE_CSV);
+	append("", NAN, TABLE_CSV);
+	assert_int_equal(table_open(&r, path), 0);
+	assert_int_equal(table_column(r, "in_B"), 2);
+	assert_int_equal(table_column(r, "nope"), -ENOENT);
+	assert_int_equal(table_next(r), 1);
+	assert_string_equal(table_value(r, 0), "a,\"b\"\nc");
+	assert_string_equal(table_value(r, 1), "0.500");
+	assert_int_equal(table_next(r), 1);
+	assert_string_equal(table_value(r, 0), "");
+	assert_string_equal(table_value(r, 1), "");
+	assert_int_equal(table_next(r), 0);
+	table_reader_free(r);
+}
+
+static void
+write_text(const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void
+refuses_another_header(void **state)
+{
+	struct table *t;
+
+	(void)state;
+	write_text("name,wall_s,in_B\nx,1,2\n");
+	assert_int_equal(table_append(&t, path, TABLE_CSV, columns, count),
+	    -EEXIST);
+	write_text("name,wall_s,in_B,ok,more\n");
+	assert_int_equal(table_append(&t, path, TABLE_CSV, columns, count),
+	    -EEXIST);
+}
+
+static void
+cuts_a_partial_row(void **state)
+{
+	(void)state;
+	write_text("name,wall_s,in_B,ok\nx,1,2,1\ny,1");
+	append("z", 1, TABLE_CSV);
+	assert_string_equal(content(), "name,wall_s,in_B,ok\nx,1,2,1\n"
+	    "# note: about z\nz,1.000,-9223372036854775808,1\n");
+}
+
+static void
+a_wrong_count_is_an_error(void **state)
+{
+	struct table *t;
+
+	(void)state;
+	assert_int_equal(table_append(&t, path, TABLE_CSV, columns, count), 0);
+	table_text(t, "x");
+	assert_int_equal(table_end(t), -EINVAL);
+	for (size_t i = 0; i <= count; i++)
+		table_int(t, 1);
+	assert_int_equal(table_end(t), -EINVAL);
+	assert_int_equal(table_close(t), 0);
+	assert_string_equal(content(), "");
+}
+
+static void
+bad_rows_are_refused(void **state)
+{
+	static const char *const bad[] = { "a,b\n1\n", "a,b\n1,2,3\n",
+	    "a,b\n\"1,2\n" };
+	struct table_reader *r;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		write_text(bad[i]);
+		assert_int_equal(table_open(&r, path), 0);
+		assert_int_equal(table_next(r), -EINVAL);
+		assert_int_equal(table_line(r), 2);
+		table_reader_free(r);
+	}
+	write_text("# only\n");
+	assert_int_equal(table_open(&r, path), -ENODATA);
+}
+
+static void
+joined_files_read_as_one(void **state)
+{
+	struct table_reader *r;
+	int n = 0;
+
+	(void)state;
+	write_text("a,b\r\n1,2\r\na,b\n3,4");
+	assert_int_equal(table_open(&r, path), 0);
+	while (table_next(r) == 1)
+		n++;
+	assert_int_equal(n, 2);
+	assert_string_equal(table_value(r, 1), "4");
+	table_reader_free(r);
+}
+
+int
+main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	static const struct CMUnitTest tests[] = {
+		T(csv_is_rfc_4180), T(json_escapes_what_is_not_text),
+		T(reads_what_it_wrote), T(refuses_another_header),
+		T(cuts_a_partial_row), T(a_wrong_count_is_an_error),
+		T(bad_rows_are_refused), T(joined_files_read_as_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
