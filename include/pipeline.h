@@ -35,6 +35,7 @@ int buf_reserve(struct buf *b, size_t cap);
 /* One piece.  It belongs to the stage that it is in. */
 struct slot {
 	struct buf in, out;
+	uint64_t seq;		/* its number, from 0 */
 	bool last;		/* set by fill: nothing follows */
 	int err;		/* the -errno of fill or work */
 

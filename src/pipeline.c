@@ -84,6 +84,7 @@ wait_timed(struct pipeline *pl, pthread_cond_t *c, uint64_t *ns)
 static void
 fill_slot(struct pipeline *pl, struct slot *s)
 {
+	s->seq = pl->filled;
 	s->in.len = s->out.len = 0;
 	s->last = s->ok = s->final = false;
 	s->err = s->kind = 0;

@@ -7,7 +7,6 @@
 #include "formats.h"
 
 #include <string.h>
-#include <strings.h>
 
 /* In the order in which magic numbers are tried: the vaguest last. */
 const struct codec *const codecs[] = {
@@ -40,7 +39,7 @@ ends_with(const char *name, const char *suffix)
 
 	/* ".gz" alone is a name, not a suffix */
 	return n > m && name[n - m - 1] != '/' &&
-	    strcasecmp(name + n - m, suffix) == 0;
+	    strcmp(name + n - m, suffix) == 0;
 }
 
 const struct codec *

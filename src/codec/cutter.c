@@ -69,8 +69,8 @@ cutter_fill(struct cutter *c, struct input *in, struct slot *s)
 
 	if (rc != 0)
 		return rc;
-	memcpy(s->in.data, c->carry.data == NULL ? s->in.data : c->carry.data,
-	    c->carry.len);
+	if (c->carry.len > 0)
+		memcpy(s->in.data, c->carry.data, c->carry.len);
 	n = input_read(in, s->in.data + c->carry.len,
 	    c->block - c->carry.len);
 	if (n < 0)
