@@ -14,8 +14,8 @@ target_sources(coldpress PRIVATE
     src/codec/deflate_encode.c src/codec/gzip_header.c
     src/codec/deflate_unwrap.c src/codec/deflate_scan.c
     src/codec/deflate_decode.c src/codec/gzip.c src/codec/zip_encode.c
-    src/codec/zstd.c src/codec/zstd_scan.c
-    src/codec/lz4.c src/codec/lz4_decode.c
+    src/codec/zstd.c src/codec/zstd_scan.c src/codec/zstd_decode.c
+    src/codec/lz4.c
     src/codec/xz.c src/codec/bzip2.c src/codec/compress.c src/codec/lzw.c)
 target_link_libraries(coldpress PUBLIC PkgConfig::DEFLATE PkgConfig::ZLIB
     PkgConfig::ZSTD PkgConfig::LZ4 PkgConfig::LZMA PkgConfig::XXHASH
@@ -35,4 +35,11 @@ else()
         "ISA-L: gzip -1 and foreign gzip -d take over twice the time")
 endif()
 
-coldpress_tool(pzc)
+coldpress_tool(pzc src/pzc_options.c src/pzc_file.c src/pzc_stats.c
+    src/pzc_list.c)
+set(PZC_NAMES unpzc pzcat CACHE STRING "Further names of pzc")
+foreach(name IN LISTS PZC_NAMES)
+    add_custom_command(TARGET pzc POST_BUILD
+        COMMAND ${CMAKE_COMMAND} -E create_symlink pzc ${name})
+    install(FILES ${CMAKE_BINARY_DIR}/${name} TYPE BIN)
+endforeach()

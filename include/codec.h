@@ -33,6 +33,7 @@ struct codec_options {
 	const char *name;	/* to be stored, or NULL */
 	const char *comment;	/* likewise */
 	uint32_t mtime;		/* likewise, seconds since 1970, or 0 */
+	int flush_ms;		/* see input.h; -1 for never */
 };
 
 /* What a direction needs: memory is slots * slot_B + threads * worker_B. */
@@ -46,6 +47,12 @@ struct plan {
 struct codec_notes {
 	bool trailing_garbage;	/* ignored */
 	bool unchecked;		/* a check of a kind that is not known */
+};
+
+/* What a stream's header says of the file that it was made from. */
+struct codec_stored {
+	char name[256];		/* the last component; "" if none */
+	uint32_t mtime;		/* seconds since 1970, or 0 */
 };
 
 struct coder {
@@ -79,7 +86,11 @@ struct codec {
 	bool (*magic)(const uint8_t *p, size_t len);
 
 	const struct coder *encode;	/* NULL: read only */
+	/* Which coder options ask for, where that is not always encode. */
+	const struct coder *(*encoder_for)(const struct codec_options *o);
 	const struct coder *decode;
+	/* Reads the stream's first len bytes; NULL where none has such. */
+	void (*stored)(const uint8_t *p, size_t len, struct codec_stored *to);
 	const char *(*versions)(void);	/* of its library, for -V */
 };
 

@@ -8,10 +8,36 @@
 #include "deflate_decode.h"
 #include "deflate_wrap.h"
 
+#include <string.h>
+
 static bool
 gzip_magic(const uint8_t *p, size_t len)
 {
 	return len >= 2 && p[0] == 0x1f && p[1] == 0x8b;
+}
+
+static const struct coder *
+gzip_encoder_for(const struct codec_options *o)
+{
+	return o->independent ? &gzip_member_encoder : &gzip_encoder;
+}
+
+static void
+gzip_stored(const uint8_t *p, size_t len, struct codec_stored *to)
+{
+	struct gzip_header h;
+	const char *slash;
+
+	if (gzip_header_parse(&h, p, len) != 1)
+		return;
+	to->mtime = h.mtime;
+	if (h.name == NULL)
+		return;
+	/* never a path: it comes from whoever made the file */
+	slash = strrchr(h.name, '/');
+	h.name = slash == NULL ? h.name : slash + 1;
+	if (strlen(h.name) < sizeof(to->name))
+		strcpy(to->name, h.name);
 }
 
 const struct codec codec_gzip = {
@@ -21,6 +47,7 @@ const struct codec codec_gzip = {
 	    { ".z", "" }, { "-z", "" }, { "_z", "" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 12, .level_default = 6,
 	.magic = gzip_magic, .encode = &gzip_encoder, .decode = &gzip_decoder,
+	.encoder_for = gzip_encoder_for, .stored = gzip_stored,
 	.versions = deflate_engine_versions,
 };
 
