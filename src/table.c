@@ -200,14 +200,17 @@ flush(struct table *t)
 static int
 write_header(struct table *t)
 {
+	int rc;
+
 	for (size_t i = 0; i < t->count; i++) {
 		if (i > 0)
 			put(t, ",", 1);
 		put_csv(t, t->columns[i]);
 	}
 	put(t, "\n", 1);
-	t->headed = true;
-	return flush(t);
+	rc = flush(t);
+	t->headed = rc == 0;
+	return rc;
 }
 
 int
