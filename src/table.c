@@ -33,6 +33,9 @@ struct table {
 static void
 put(struct table *t, const char *s, size_t n)
 {
+	/* an empty value may be the first, when there is no row yet */
+	if (n == 0)
+		return;
 	if (t->cap - t->len < n) {
 		size_t cap = 2 * (t->cap + n);
 		char *row = sys_realloc(t->row, cap);
