@@ -7,3 +7,7 @@ pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 find_package(BZip2 REQUIRED)
+
+# bzip2, a block at a time, of our own
+target_sources(coldpress PRIVATE src/codec/bz2_bits.c src/codec/bz2_rle.c
+    src/codec/bz2_decode.c src/codec/bz2_unsort.c src/codec/bz2_random.c)
