@@ -10,4 +10,6 @@ find_package(BZip2 REQUIRED)
 
 # bzip2, a block at a time, of our own
 target_sources(coldpress PRIVATE src/codec/bz2_bits.c src/codec/bz2_rle.c
-    src/codec/bz2_decode.c src/codec/bz2_unsort.c src/codec/bz2_random.c)
+    src/codec/bz2_decode.c src/codec/bz2_unsort.c src/codec/bz2_random.c
+    src/codec/bz2_encode.c src/codec/bz2_codes.c src/codec/bz2_sort.c
+    src/codec/bz2_seeds.c src/codec/bz2_words.c)

@@ -75,6 +75,38 @@ lib_compress(const struct buf *in, struct buf *out)
 }
 
 static void
+own_compress(struct bz2_encoder *e, const struct buf *in, struct buf *out)
+{
+	static uint8_t block[BZ2_LEVEL_MAX * BZ2_BLOCK_UNIT];
+	size_t cap = bz2_encode_bound(LEVEL), at = 0;
+	uint8_t *bits = malloc(cap);
+	struct bz2_join j;
+	uint32_t crc;
+
+	if (bits == NULL)
+		err(1, NULL);
+	out->len = 0;
+	reserve(out, BZ2_HEADER_BYTES);
+	out->len = bz2_join_header(&j, LEVEL, out->p);
+	while (at < in->len) {
+		struct bz2_rle r;
+		int64_t n;
+
+		bz2_rle_start(&r, LEVEL, block);
+		at += bz2_rle_fill(&r, in->p + at, in->len - at);
+		n = bz2_encode_block(e, block, bz2_rle_end(&r), bits, cap,
+		    &crc);
+		if (n < 0)
+			errx(1, "a block is not encoded");
+		reserve(out, (size_t)n / 8 + 64);
+		out->len += bz2_join_block(&j, bits, (uint64_t)n, crc,
+		    out->p + out->len);
+	}
+	out->len += bz2_join_trailer(&j, out->p + out->len);
+	free(bits);
+}
+
+static void
 lib_decompress(const struct buf *in, struct buf *out)
 {
 	unsigned len = (unsigned)out->cap;
@@ -116,12 +148,31 @@ main(int argc, char *argv[])
 	int rounds = argc > 2 ? atoi(argv[2]) : 3;
 	struct buf in, packed = { 0 }, got = { 0 };
 	struct bz2_decoder *d = bz2_decoder_new(LEVEL);
+	struct bz2_encoder *e = bz2_encoder_new(LEVEL);
 
-	if (argc < 2 || d == NULL)
+	if (argc < 2 || d == NULL || e == NULL)
 		errx(1, "usage: bench_bz2 file [rounds]");
 	in = slurp(argv[1]);
 	reserve(&got, in.len + OUT_CAP);
-	lib_compress(&in, &packed);
+	for (int i = 0; i < rounds; i++) {
+		double t0 = cpu_s(), t1, t2;
+		size_t size;
+
+		own_compress(e, &in, &packed);
+		t1 = cpu_s();
+		size = packed.len;
+		lib_decompress(&packed, &got);
+		if (got.len != in.len || memcmp(got.p, in.p, in.len) != 0)
+			errx(1, "encoded bytes differ");
+		t2 = cpu_s();
+		lib_compress(&in, &packed);
+		t2 = cpu_s() - t2;
+		t1 -= t0;
+		printf("encode_s lib %.3f own %.3f ratio %.3f  "
+		    "in_B %zu lib_B %zu own_B %zu pct %.2f\n", t2, t1,
+		    t1 / t2, in.len, packed.len, size,
+		    100.0 * (double)size / (double)packed.len);
+	}
 	for (int i = 0; i < rounds; i++) {
 		double t0 = cpu_s(), t1, t2;
 
@@ -134,6 +185,7 @@ main(int argc, char *argv[])
 		printf("decode_s lib %.3f own %.3f ratio %.3f\n", t1 - t0,
 		    t2 - t1, (t2 - t1) / (t1 - t0));
 	}
+	bz2_encoder_free(e);
 	bz2_decoder_free(d);
 	free(in.p);
 	free(packed.p);

@@ -79,4 +79,29 @@ size_t bz2_unsort_bytes(size_t n);
 void bz2_unsort(uint8_t *l, size_t n, size_t origin,
     const uint32_t counts[256], void *scratch);
 
+/*
+ * The codes of a block: symbols[0..count) in groups of BZ2_GROUP, each with
+ * the table that suits it.
+ */
+struct bz2_codes {
+	int tables;			/* BZ2_TABLES_MIN and more */
+	int symbols;			/* of the alphabet */
+	size_t groups;
+	uint64_t bits;			/* that the symbols take */
+	uint8_t lengths[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
+	uint32_t freq[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
+	uint8_t selectors[BZ2_SELECTORS_MAX + 1];
+};
+
+void bz2_codes_make(struct bz2_codes *k, const uint16_t *symbols,
+    size_t count, const uint32_t *freq);
+
+/*
+ * The last column of the sorted rotations of text[0..n), and the row of the
+ * text itself.  n: 1 or more.  text has room for BZ2_SORT_PAD bytes more;
+ * scratch is of bz2_sort_bytes(n), aligned for any type.
+ */
+size_t bz2_sort_bytes(size_t n);
+size_t bz2_sort(uint8_t *text, size_t n, uint8_t *last, void *scratch);
+
 #endif
