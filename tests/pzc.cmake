@@ -18,3 +18,8 @@ if(COLDPRESS_FUZZ)
         -fsanitize=fuzzer,address,undefined)
     target_link_libraries(fuzz_deflate_walk PRIVATE PkgConfig::ZLIB)
 endif()
+
+find_package(BZip2 REQUIRED)
+# bzip2 by blocks
+add_executable(bench_bz2 EXCLUDE_FROM_ALL bench_bz2.c)
+target_link_libraries(bench_bz2 PRIVATE coldpress BZip2::BZip2)
