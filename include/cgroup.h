@@ -19,6 +19,7 @@ struct cgroup {
 	int parent, dir;		/* folders */
 	int cpu, kill, peak, now;	/* files in it; -1: not there */
 	uint64_t base_B;		/* memory at cgroup_mark() */
+	bool killed;			/* cgroup_kill() was called */
 	char name[96];
 };
 
@@ -43,8 +44,19 @@ void cgroup_mark(struct cgroup *g);
 /* By how much memory has grown since then, at its peak; -ENOENT: unknown. */
 int64_t cgroup_peak_B(const struct cgroup *g);
 
-/* Kills every process in the group.  0 or -errno. */
-int cgroup_kill(const struct cgroup *g);
+/*
+ * Kills every process in the group.  0 or -errno.  Linux 6.12 and later also
+ * kill whatever is born into the group from then on by CLONE_INTO_CGROUP, as
+ * if it had been there: cgroup_renew() before the next one.
+ */
+int cgroup_kill(struct cgroup *g);
+
+/*
+ * Replaces a group in which there was a kill, and which must be empty, by a
+ * new one, whose counters are 0.  Else nothing is done.  0 or -errno: then
+ * there is no group any more.
+ */
+int cgroup_renew(struct cgroup *g);
 
 /* Removes the group, which must be empty by then, and closes its files. */
 void cgroup_remove(struct cgroup *g);

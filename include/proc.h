@@ -82,6 +82,12 @@ void proc_close(struct proc *p);
 bool proc_pending(const struct proc *p);
 
 /*
+ * Whether a child can be born into p->group and live there; some kernels kill
+ * it.  If not, p->group becomes NULL.
+ */
+bool proc_try_group(struct proc *p);
+
+/*
  * Runs the stages and waits until all of them have ended.  What they left
  * behind is then killed and reaped, unless keep is set.  After the time-out,
  * or a signal that stops the run, everything is killed.  A stage's status is

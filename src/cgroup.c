@@ -195,10 +195,11 @@ cgroup_peak_B(const struct cgroup *g)
 }
 
 int
-cgroup_kill(const struct cgroup *g)
+cgroup_kill(struct cgroup *g)
 {
 	ssize_t n = sys_write(g->kill, "1", 1);
 
+	g->killed = true;
 	return n < 0 ? (int)n : 0;
 }
 
@@ -229,6 +230,18 @@ cgroup_remove(struct cgroup *g)
 		sys_close(g->parent);
 	}
 	g->parent = g->dir = g->cpu = g->kill = g->peak = g->now = -1;
+}
+
+int
+cgroup_renew(struct cgroup *g)
+{
+	char name[sizeof(g->name)];
+
+	if (!g->killed)
+		return 0;
+	memcpy(name, g->name, sizeof(name));
+	cgroup_remove(g);
+	return cgroup_create(g, name);
 }
 
 void

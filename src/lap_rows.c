@@ -318,7 +318,7 @@ write_comments(struct lap *l, int argc, char **argv)
 
 	if (rc == 0)
 		rc = table_comment(t, "cgroup", "%s", l->o.plain ? "not used" :
-		    l->grouped ? l->group.name : "none to be had");
+		    l->proc.group != NULL ? l->group.name : "none to be had");
 	if (rc == 0)
 		rc = table_comment(t, "cache", "%s", l->o.cold ?
 		    "dropped before each run" : "as the runs before left it");

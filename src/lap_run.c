@@ -82,6 +82,7 @@ lap_run_open(struct lap *l)
 	snprintf(name, sizeof(name), "lap.%s", l->id);
 	l->grouped = cgroup_create(&l->group, name) == 0;
 	l->proc.group = l->grouped ? &l->group : NULL;
+	proc_try_group(&l->proc);
 	return 0;
 }
 
@@ -192,6 +193,19 @@ look_before(struct lap *l, struct lap_run *r)
 		cgroup_mark(&l->group);
 }
 
+/* After a kill the next run needs another group. */
+static void
+renew_group(struct lap *l)
+{
+	if (!l->group.killed)
+		return;
+	l->last_cpu_us = 0;
+	if (cgroup_renew(&l->group) != 0) {
+		l->grouped = false;
+		l->proc.group = NULL;
+	}
+}
+
 static void
 look_after(struct lap *l, struct lap_run *r)
 {
@@ -218,6 +232,7 @@ look_after(struct lap *l, struct lap_run *r)
 		r->tree_cpu_us = now - l->last_cpu_us;
 		l->last_cpu_us = now;
 		r->cg_peak_B = cgroup_peak_B(&l->group);
+		renew_group(l);
 	}
 }
 

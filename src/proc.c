@@ -115,6 +115,30 @@ proc_pending(const struct proc *p)
 	return false;
 }
 
+static int
+exit_at_once(void *arg)
+{
+	(void)arg;
+	_exit(0);
+}
+
+bool
+proc_try_group(struct proc *p)
+{
+	char *top = p->stack + PROC_STACK_B;
+	int status = -1;
+	pid_t pid;
+
+	if (p->group == NULL)
+		return false;
+	pid = proc_clone(exit_at_once, top, NULL, p->group->dir);
+	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
+		;
+	if (status != 0)
+		p->group = NULL;
+	return status == 0;
+}
+
 /* Starts a stage.  0 or -errno. */
 static int
 spawn(struct proc *p, struct proc_stage *st, const int fds[3], bool grouped)
