@@ -40,7 +40,13 @@ struct start {
 	int err;
 };
 
-static int
+/*
+ * On this stack, and in memory that is not its own, a child must run nothing
+ * that a sanitizer puts in.
+ */
+#define IN_CHILD __attribute__((no_sanitize("address")))
+
+IN_CHILD static int
 child_main(void *arg)
 {
 	struct start *s = arg;
@@ -115,7 +121,7 @@ proc_pending(const struct proc *p)
 	return false;
 }
 
-static int
+IN_CHILD static int
 exit_at_once(void *arg)
 {
 	(void)arg;

@@ -33,6 +33,8 @@ struct table {
 static void
 put(struct table *t, const char *s, size_t n)
 {
+	if (n == 0)
+		return;
 	if (t->cap - t->len < n) {
 		size_t cap = 2 * (t->cap + n);
 		char *row = sys_realloc(t->row, cap);

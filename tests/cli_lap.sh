@@ -268,7 +268,7 @@ t 'no groups are left' 1 sh -c "ls /sys/fs/cgroup /sys/fs/cgroup/unified \
 
 # The system's clock is not used for times: a clock that is a thousand times
 # too fast, for lap too where it is not static, changes nothing.
-if have faketime; then
+if have faketime && faketime -f '+1d' lap -V >/dev/null 2>&1; then
 	t 'a fast clock' 0 env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f \
 	    '@2000-01-01 00:00:00 x1000' lap -q -n 1 -o clock.csv -l x -- \
 	    sh -c 'exec 2>/dev/null; cat /dev/null'
