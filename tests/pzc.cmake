@@ -9,7 +9,9 @@ target_link_libraries(bench_deflate_walk PRIVATE coldpress PkgConfig::DEFLATE)
 # it takes.
 if(COLDPRESS_FUZZ)
     add_executable(fuzz_deflate_walk fuzz/fuzz_deflate_walk.c
-        ${CMAKE_SOURCE_DIR}/src/codec/deflate_walk.c)
+        ${CMAKE_SOURCE_DIR}/src/codec/deflate_walk.c
+        ${CMAKE_SOURCE_DIR}/src/codec/deflate_codes.c
+        ${CMAKE_SOURCE_DIR}/src/codec/deflate_lanes.c)
     target_include_directories(fuzz_deflate_walk PRIVATE
         ${CMAKE_SOURCE_DIR}/include)
     target_compile_options(fuzz_deflate_walk PRIVATE -g
