@@ -15,7 +15,7 @@ target_sources(coldpress PRIVATE
     src/codec/deflate_unwrap.c src/codec/deflate_scan.c
     src/codec/deflate_decode.c src/codec/gzip.c src/codec/zip_encode.c
     src/codec/zstd.c src/codec/zstd_scan.c
-    src/codec/lz4.c src/codec/lz4_decode.c
+    src/codec/lz4.c src/codec/lz4_scan.c src/codec/lz4_decode.c
     src/codec/xz.c src/codec/bzip2.c src/codec/compress.c src/codec/lzw.c)
 target_link_libraries(coldpress PUBLIC PkgConfig::DEFLATE PkgConfig::ZLIB
     PkgConfig::ZSTD PkgConfig::LZ4 PkgConfig::LZMA PkgConfig::XXHASH
