@@ -18,3 +18,6 @@ if(COLDPRESS_FUZZ)
         -fsanitize=fuzzer,address,undefined)
     target_link_libraries(fuzz_deflate_walk PRIVATE PkgConfig::ZLIB)
 endif()
+unit_test(lz4)
+set_tests_properties(unit.lz4 PROPERTIES
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

@@ -120,25 +120,30 @@ read_word(struct lz4_reader *r, struct input *in)
 	return 0;
 }
 
-/* The rest of a skippable frame; s->in is where it goes. */
+/*
+ * The rest of a skippable frame; s->in is where it goes.  One that the input
+ * ends in has lost nothing that is content, and lz4(1) takes it for good.
+ */
 static int
 skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 {
-	int rc = read_word(r, in);
-	uint32_t left = r->word;
+	int rc;
+	uint32_t left;
+	ssize_t n = 1;
 
+	r->has_word = false;
+	rc = read_word(r, in);
 	if (rc == 0 && !r->has_word)
 		rc = -ENODATA;
 	r->has_word = false;
-	while (rc == 0 && left > 0) {
-		uint32_t n = left < SKIP_STEP ? left : SKIP_STEP;
-
-		s->in.len = 0;
-		rc = append(in, s, n);
-		left -= n;
-	}
-	s->in.len = 0;
-	return rc;
+	if (rc == 0)
+		rc = buf_reserve(&s->in, SKIP_STEP);
+	if (rc != 0)
+		return rc;
+	for (left = r->word; n > 0 && left > 0; left -= (uint32_t)n)
+		n = read_all(in, s->in.data, left < SKIP_STEP ? left :
+		    SKIP_STEP);
+	return n < 0 ? (int)n : 0;
 }
 
 /* A frame's header into the piece, behind its magic number. */
