@@ -25,3 +25,7 @@ find_package(BZip2 REQUIRED)
 # bzip2 by blocks
 add_executable(bench_bz2 EXCLUDE_FROM_ALL bench_bz2.c)
 target_link_libraries(bench_bz2 PRIVATE coldpress BZip2::BZip2)
+
+unit_test(lz4)
+set_tests_properties(unit.lz4 PROPERTIES
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
