@@ -180,6 +180,12 @@ cells_join() {
 	mv "$2.new" "$2"
 }
 
+# pair_ratio ROWS LABEL REFERENCE: the median ratio of pairs of runs in wall
+# clock, and its exact 95 % interval, TSV; empty where there are too few
+pair_ratio() {
+	RATIO
+}
+
 # shuffle SEED: the lines of standard input in an order that SEED decides
 shuffle() {
 	awk -v seed="$1" '
