@@ -82,7 +82,7 @@ version_of() {
 	ssh) set -- "$1" -V ;;
 	*) set -- "$1" --version ;;
 	esac
-	"$@" </dev/null 2>&1 | sed -n '/[0-9]\.[0-9]/{p;q;}'
+	"$@" </dev/null 2>&1 | sed -n '/[0-9]/{p;q;}'
 }
 
 # provenance TOOL...: comment lines that say where numbers come from
@@ -183,7 +183,7 @@ cells_join() {
 # pair_ratio ROWS LABEL REFERENCE: the median ratio of pairs of runs in wall
 # clock, and its exact 95 % interval, TSV; empty where there are too few
 pair_ratio() {
-	RATIO
+	:
 }
 
 # shuffle SEED: the lines of standard input in an order that SEED decides

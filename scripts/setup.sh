@@ -11,7 +11,7 @@ peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux'
 # The reference tools, and what lints, traces and checks.
 test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev clang
     libclang-rt-dev shellcheck mandoc valgrind strace attr acl gdb procps
-    openssh-server openssh-client'
+    openssh-server openssh-client mbuffer e2fsprogs mount'
 
 # packages_missing NAME...: those that are not installed
 packages_missing() {

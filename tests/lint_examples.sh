@@ -25,6 +25,8 @@ fixtures() {
 	seq 5000 >dir/numbers
 	seq 300 | tr 0-9 a-j >dir/sub/letters
 	cp file dir/copy
+	cp file f
+	cp -R dir d
 	sed -n 's/^\.\\" Fixture: //p' "$1" >fixtures.sh
 	sh -e fixtures.sh
 	rm fixtures.sh
