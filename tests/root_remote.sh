@@ -66,7 +66,7 @@ export COLDPRESS_SSH
 
 mkdir tree
 seq 200000 >tree/a
-t 'here or there' 0 to table sh "$SRC/scripts/tarball" --warm -n 1 \
+t 'here or there' 0 to table sh "$SRC/scripts/tarball" --quick --warm -n 1 \
     --remote 127.0.0.1 --rows 'R*' -o r.csv tree out
 for id in R1 R2 R3 R4 R5 R6 R7 R8 R9; do
 	t "row $id" 0 grep -E -q "^$id +tar .* [0-9]+\.[0-9]%\$" table
