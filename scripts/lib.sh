@@ -183,7 +183,13 @@ cells_join() {
 # pair_ratio ROWS LABEL REFERENCE: the median ratio of pairs of runs in wall
 # clock, and its exact 95 % interval, TSV; empty where there are too few
 pair_ratio() {
-	:
+	lapcmp --csv -k cache -r "$3" "$1" 2>/dev/null |
+	    awk -F , -v OFS='\t' -v label="$2" '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	$at["label"] == label && $at["metric"] == "wall_s" {
+		print $at["ratio"], $at["ratio_lo"], $at["ratio_hi"]
+		exit
+	}'
 }
 
 # shuffle SEED: the lines of standard input in an order that SEED decides

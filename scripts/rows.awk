@@ -5,9 +5,9 @@
 # and its 95 % interval (empty below 6 runs), median user+sys, bytes that the
 # last stage stored, medians of the stalls on input, output and workers,
 # median of what tar read from the disk, the least it was given, the largest
-# share that was in the cache before, runs with a flag, bytes received and
-# sent.  Only successful runs count; a 1 from tar, which says that a file
-# changed, is a success.
+# share that was in the cache before, bytes received and sent.  Only successful runs count; a 1 from tar, which says that a file
+# changed, is a success.  With -v pairs=FILE the rows of whole runs go there,
+# such a 1 as a 0, for lapcmp.
 
 # sort a[1..n] by value; n is the number of runs, so this is fast enough
 function sort(a, n,  i, j, x) {
@@ -75,6 +75,13 @@ function interval(label,  i, n, a, k) {
 
 function get(name) { return name in at ? $(at[name]) : "" }
 
+function print_pair() {
+	if (!bad[label, i])
+		$at["exit"] = 0
+	gsub(OFS, ",")
+	print >pairs
+}
+
 BEGIN { FS = ","; OFS = "\t"; CONVFMT = OFMT = "%.9g" }
 /^#/ { next }
 !headed {
@@ -82,6 +89,8 @@ BEGIN { FS = ","; OFS = "\t"; CONVFMT = OFMT = "%.9g" }
 		at[$i] = i
 	head = $0
 	headed = 1
+	if (pairs != "")
+		print >pairs
 	next
 }
 $0 == head { next }
@@ -112,9 +121,10 @@ $0 == head { next }
 	value[label, i, "in"] = get("stall_in_s")
 	value[label, i, "out"] = get("stall_out_s")
 	value[label, i, "work"] = get("stall_work_s")
-	value[label, i, "flags"] = get("flags")
 	value[label, i, "rx"] = get("rx_B")
 	value[label, i, "tx"] = get("tx_B")
+	if (pairs != "" && stage == "all")
+		print_pair()
 	if (match(get("keys"), /resident_pct=[0-9.]+/))
 		value[label, i, "resident"] = substr(get("keys"), RSTART + 13,
 		    RLENGTH - 13)
@@ -122,16 +132,14 @@ $0 == head { next }
 END {
 	for (l = 1; l <= labels; l++) {
 		label = order[l]
-		failed = flagged = 0
-		for (i = 1; i <= runs[label]; i++) {
+		failed = 0
+		for (i = 1; i <= runs[label]; i++)
 			failed += bad[label, i]
-			flagged += value[label, i, "flags"] != ""
-		}
 		print label, runs[label], failed, of(label, "wall"),
 		    interval(label), of(label, "cpu"), of(label, "size"),
 		    of(label, "in"), of(label, "out"), of(label, "work"),
 		    of(label, "read"), extreme(label, "given", -1),
-		    extreme(label, "resident", 1), flagged,
-		    of(label, "rx"), of(label, "tx")
+		    extreme(label, "resident", 1), of(label, "rx"),
+		    of(label, "tx")
 	}
 }

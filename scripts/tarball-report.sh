@@ -6,7 +6,7 @@
 # $study/summary is what rows.awk says of the rows.
 
 # ratio ROW REFERENCE: see pair_ratio in lib.sh
-ratio() { pair_ratio "$rows_csv" "$1" "$2"; }
+ratio() { pair_ratio "$study/pairs.csv" "$1" "$2"; }
 
 # The study's own table, from the medians.
 print_table() {
@@ -61,9 +61,9 @@ print_table() {
 # What else the rows tell, a line a row: how sure the median is, what it is of
 # reading alone, here and in the study, what pzc waited for, what disturbed.
 print_details() {
-	printf '\n%-4s %2s %8s %19s %7s %19s %6s %8s %20s %8s\n' '' n \
+	printf '\n%-4s %2s %8s %19s %7s %19s %6s %8s %20s\n' '' n \
 	    'Time(s)' '95 % interval' '/B1' '95 % interval' 'study' \
-	    'CPU(s)' 'stall in,out,work(s)' disturbed
+	    'CPU(s)' 'stall in,out,work(s)'
 	table | cut -f 1 | while read -r id; do
 		grep -q "^$id$tab" "$study/summary" || continue
 		if [ "$id" = B1 ]; then
@@ -84,11 +84,20 @@ print_details() {
 	}
 	function real(format, x) { return x == "" ? "" : sprintf(format, x) }
 	{
-		printf "%-4s %2d %8s %19s %7s %19s %6s %8s %20s %8d\n", $5,
+		printf "%-4s %2d %8s %19s %7s %19s %6s %8s %20s\n", $5,
 		    $6 - $7, real("%.3f", $8), span($9, $10), real("%.3f", $1),
 		    span($2, $3), $4, real("%.2f", $11),
-		    stall($13, $14, $15), $19
+		    stall($13, $14, $15)
 	}'
+	# lapcmp tells what lay behind the runs that stand apart.
+	lapcmp -k cache -r "$(print_reference)" "$study/pairs.csv" |
+	    grep '^outlier:' || :
+}
+
+# print_reference: B1 if it was measured, else any row
+print_reference() {
+	cut -f 1 "$study/summary" | grep -x B1 ||
+	    head -n 1 "$study/summary" | cut -f 1
 }
 
 # study_ratio ROW REFERENCE: as published, if both are
