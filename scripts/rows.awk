@@ -5,9 +5,10 @@
 # and its 95 % interval (empty below 6 runs), median user+sys, bytes that the
 # last stage stored, medians of the stalls on input, output and workers,
 # median of what tar read from the disk, the least it was given, the largest
-# share that was in the cache before, bytes received and sent.  Only successful runs count; a 1 from tar, which says that a file
-# changed, is a success.  With -v pairs=FILE the rows of whole runs go there,
-# such a 1 as a 0, for lapcmp.
+# share that was in the cache before, bytes received and sent.  Only
+# successful runs count; a 1 from tar, which says that a file changed, is a
+# success.  With -v pairs=FILE the rows of whole runs go there, such a 1 as a
+# 0, for lapcmp.
 
 # sort a[1..n] by value; n is the number of runs, so this is fast enough
 function sort(a, n,  i, j, x) {
