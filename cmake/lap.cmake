@@ -15,6 +15,10 @@ if(COLDPRESS_LAP)
     check_c_source_compiles("int main(void) { return 0; }" HAVE_STATIC_LIBC)
     unset(CMAKE_REQUIRED_LINK_OPTIONS)
 
+    # What is not called is left out function by function.
+    target_compile_options(coldpress PRIVATE -ffunction-sections
+        -fdata-sections)
+
     coldpress_tool(lap)
     target_sources(lap PRIVATE src/lap_cells.c src/lap_env.c
         src/lap_options.c src/lap_resume.c src/lap_rows.c src/lap_run.c
@@ -22,6 +26,10 @@ if(COLDPRESS_LAP)
     if(HAVE_STATIC_LIBC AND NOT COLDPRESS_SANITIZE)
         target_link_options(lap PRIVATE -static -Wl,--gc-sections)
     endif()
+
+    coldpress_tool(lapcmp)
+    target_sources(lapcmp PRIVATE src/lapcmp_compare.c src/lapcmp_print.c
+        src/lapcmp_rows.c)
 else()
     list(APPEND lost "lap, lapcmp: COLDPRESS_LAP is OFF")
 endif()

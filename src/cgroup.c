@@ -38,13 +38,31 @@ own_path(char *path, size_t size)
 	return rc;
 }
 
+/* The nth word, from 0, of a line; false if it is too long for word. */
+static bool
+nth_word(const char *line, int nth, char *word, size_t size)
+{
+	size_t len;
+
+	while (nth-- > 0) {
+		line += strcspn(line, " ");
+		line += *line == ' ';
+	}
+	len = strcspn(line, " ");
+	if (len == 0 || len >= size)
+		return false;
+	memcpy(word, line, len);
+	word[len] = '\0';
+	return true;
+}
+
 /*
- * Where the hierarchy is mounted: fields 4 and 5 of a line of
+ * Where the hierarchy is mounted: words 3 and 4 of a line of
  * /proc/self/mountinfo are the root within it and the mount point, and its
  * type follows a lone dash.  0 or -errno.
  */
 static int
-mount_point(char *root, char *point)
+mount_point(char *root, char *point, size_t size)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	char line[2 * PATH_MAX];
@@ -54,7 +72,8 @@ mount_point(char *root, char *point)
 		return -errno;
 	while (rc != 0 && fgets(line, sizeof(line), f) != NULL)
 		if (strstr(line, " - cgroup2 ") != NULL &&
-		    sscanf(line, "%*s %*s %*s %1023s %1023s", root, point) == 2)
+		    nth_word(line, 3, root, size) &&
+		    nth_word(line, 4, point, size))
 			rc = 0;
 	fclose(f);
 	return rc;
@@ -70,7 +89,7 @@ cgroup_own(void)
 	int rc = own_path(path, sizeof(path));
 
 	if (rc == 0)
-		rc = mount_point(root, point);
+		rc = mount_point(root, point, sizeof(point));
 	if (rc != 0)
 		return rc;
 	n = strcmp(root, "/") == 0 ? 0 : strlen(root);

@@ -20,8 +20,8 @@
 /* Each group is written by the function of that name below. */
 static const char *const columns[] = {
 	/* names */
-	"series", "seed", "label", "keys", "run", "round", "pos", "stage",
-	"start_utc", "cache",
+	"series", "seed", "cell", "label", "keys", "run", "round", "pos",
+	"stage", "start_utc", "cache",
 	/* usage */
 	"wall_s", "user_s", "sys_s", "util", "maxrss_KiB", "rss_floor",
 	"minflt", "majflt", "nvcsw", "nivcsw", "rchar_B", "wchar_B", "read_B",
@@ -58,6 +58,7 @@ put_names(struct lap *l, const struct lap_run *r, int stage)
 
 	table_text(t, l->series);
 	table_int(t, l->o.seed);
+	table_int(t, (r->cell - l->cells) + 1);
 	table_text(t, r->cell->label);
 	table_text(t, l->o.keys != NULL ? l->o.keys : "");
 	table_int(t, r->run);

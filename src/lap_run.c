@@ -174,8 +174,15 @@ close_ends(struct lap_run *r)
 static void
 look_before(struct lap *l, struct lap_run *r)
 {
-	if (l->last_ns == 0 || sys_now_ns() - l->last_ns > FRESH_NS)
-		pressure_read(&l->pressure, &l->last);
+	uint64_t now = sys_now_ns();
+
+	if (now - l->stalls_ns > FRESH_NS)
+		pressure_read_stalls(&l->pressure, &l->last);
+	/* Steal is counted in ticks: what is younger than one is exact. */
+	if (now - l->steal_ns > (uint64_t)l->pressure.tick_ns) {
+		pressure_read_steal(&l->pressure, &l->last);
+		l->steal_ns = now;
+	}
 	r->before = l->last;
 	if (l->o.net != NULL) {
 		l->net.rx_B = read_counter(l->net.rx);
@@ -188,9 +195,18 @@ look_before(struct lap *l, struct lap_run *r)
 static void
 look_after(struct lap *l, struct lap_run *r)
 {
-	pressure_read(&l->pressure, &l->last);
-	l->last_ns = sys_now_ns();
+	bool ticked = r->proc.end_ns - r->proc.start_ns >=
+	    (uint64_t)l->pressure.tick_ns;
+
+	pressure_read_stalls(&l->pressure, &l->last);
+	if (ticked)
+		pressure_read_steal(&l->pressure, &l->last);
+	l->stalls_ns = sys_now_ns();
+	if (ticked)
+		l->steal_ns = l->stalls_ns;
 	r->after = l->last;
+	if (!ticked)
+		r->after.steal_ns = -1;
 	if (l->o.net != NULL) {
 		r->rx_B = read_counter(l->net.rx) - l->net.rx_B;
 		r->tx_B = read_counter(l->net.tx) - l->net.tx_B;

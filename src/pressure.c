@@ -71,13 +71,18 @@ steal(int fd)
 }
 
 void
-pressure_read(const struct pressure *p, struct pressure_now *now)
+pressure_read_stalls(const struct pressure *p, struct pressure_now *now)
 {
-	char buf[64];
-	int64_t ticks = steal(p->stat);
-
 	for (int i = 0; i < PRESSURE_STALLS; i++)
 		now->stall_us[i] = stall(p->stalls[i]);
+}
+
+void
+pressure_read_steal(const struct pressure *p, struct pressure_now *now)
+{
+	int64_t ticks = steal(p->stat);
+	char buf[64];
+
 	now->steal_ns = ticks < 0 ? -1 : ticks * p->tick_ns;
 	now->load1 = -1;
 	if (*text_of(p->load, buf, sizeof(buf)) != '\0')

@@ -239,19 +239,29 @@ dead_child(void)
 
 /*
  * Kills our children; theirs become ours when they are dead.  The list is a
- * line of numbers in the proc folder of our only thread.
+ * line of numbers in the proc folder of our only thread, each with a blank
+ * after it.  If it is longer than the buffer, there is another time.
  */
 static void
 kill_children(void)
 {
-	FILE *f = fopen("/proc/thread-self/children", "re");
-	int pid;
+	int fd = sys_openat(AT_FDCWD, "/proc/thread-self/children",
+	    O_RDONLY | O_CLOEXEC, 0);
+	char text[2048], *s = text, *end;
+	ssize_t n = -1;
 
-	if (f == NULL)
-		return;
-	while (fscanf(f, "%d", &pid) == 1)
-		kill(pid, SIGKILL);
-	fclose(f);
+	if (fd >= 0) {
+		n = sys_read(fd, text, sizeof(text) - 1);
+		sys_close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	for (;; s = end + 1) {
+		long pid = strtol(s, &end, 10);
+
+		if (pid <= 0 || *end != ' ')
+			break;
+		kill((pid_t)pid, SIGKILL);
+	}
 }
 
 static void
