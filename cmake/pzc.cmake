@@ -7,3 +7,39 @@ pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 find_package(BZip2 REQUIRED)
+
+target_sources(coldpress PRIVATE
+    src/codec/codec.c src/codec/cutter.c src/codec/serial.c
+    src/codec/deflate_walk.c src/codec/deflate_engine.c
+    src/codec/deflate_encode.c src/codec/gzip_header.c
+    src/codec/deflate_unwrap.c src/codec/deflate_scan.c
+    src/codec/deflate_decode.c src/codec/gzip.c src/codec/zip_encode.c
+    src/codec/zstd.c src/codec/zstd_scan.c src/codec/zstd_decode.c
+    src/codec/lz4.c
+    src/codec/xz.c src/codec/bzip2.c src/codec/compress.c src/codec/lzw.c)
+target_link_libraries(coldpress PUBLIC PkgConfig::DEFLATE PkgConfig::ZLIB
+    PkgConfig::ZSTD PkgConfig::LZ4 PkgConfig::LZMA PkgConfig::XXHASH
+    BZip2::BZip2)
+
+if(COLDPRESS_ISAL)
+    pkg_check_modules(ISAL IMPORTED_TARGET libisal)
+endif()
+if(COLDPRESS_ISAL AND ISAL_FOUND)
+    target_sources(coldpress PRIVATE src/codec/inflater_isal.c)
+    target_compile_definitions(coldpress PRIVATE COLDPRESS_ISAL
+        COLDPRESS_ISAL_VERSION="${ISAL_VERSION}")
+    target_link_libraries(coldpress PUBLIC PkgConfig::ISAL)
+else()
+    target_sources(coldpress PRIVATE src/codec/inflater_zlib.c)
+    list(APPEND lost
+        "ISA-L: gzip -1 and foreign gzip -d take over twice the time")
+endif()
+
+coldpress_tool(pzc src/pzc_options.c src/pzc_file.c src/pzc_stats.c
+    src/pzc_list.c)
+set(PZC_NAMES unpzc pzcat CACHE STRING "Further names of pzc")
+foreach(name IN LISTS PZC_NAMES)
+    add_custom_command(TARGET pzc POST_BUILD
+        COMMAND ${CMAKE_COMMAND} -E create_symlink pzc ${name})
+    install(FILES ${CMAKE_BINARY_DIR}/${name} TYPE BIN)
+endforeach()

@@ -19,7 +19,7 @@ msg_init(struct msg *m, const char *prog)
 }
 
 /* One line, one write: lines of several processes do not mix. */
-static void
+static void __attribute__((format(printf, 2, 0)))
 say(const struct msg *m, const char *fmt, va_list ap)
 {
 	char text[8192], line[4 * sizeof(text)];

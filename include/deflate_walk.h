@@ -1,0 +1,49 @@
+/*
+ * deflate_walk.h - where a deflate stream ends, and how to make it go on
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Compressors that take a whole buffer mark their last block as final, so
+ * that nothing can follow it.  These calls find that block by walking the
+ * Huffman codes of the stream, without producing output, and open its end,
+ * so that streams compressed apart can be concatenated to one.
+ *
+ * Format: RFC 1951.  Every call is thread-safe, reads nothing outside the
+ * given buffer, allocates nothing and takes about 48 KiB of stack.
+ */
+#ifndef COLDPRESS_DEFLATE_WALK_H
+#define COLDPRESS_DEFLATE_WALK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct deflate_last {
+	uint64_t header;	/* bit offset of the final block's header */
+	uint64_t end;		/* bit offset just after the final block */
+};
+
+/* The most bytes that deflate_make_nonfinal() appends. */
+enum { DEFLATE_SYNC_MAX = 5 };
+
+/*
+ * Walks the raw deflate stream that begins at in and fills *last.  Bit n is
+ * bit n % 8, from the least significant one, of byte n / 8.  Bytes after the
+ * end of the stream are not looked at.
+ *
+ * Everything that zlib's inflate checks is checked, but for distances that
+ * reach back before the beginning of the output: a stream that has them is
+ * walked as well.  0, or -EBADMSG: not a complete stream; *last is untouched.
+ */
+int deflate_walk(const uint8_t *in, size_t len, struct deflate_last *last);
+
+/*
+ * Turns the complete raw deflate stream in the len bytes at buf, which has
+ * room for cap bytes, into one that can be continued: clears the mark of its
+ * final block and appends an empty stored block, which ends at a byte
+ * boundary with 00 00 FF FF.  The new length, at most
+ * len + DEFLATE_SYNC_MAX; or -EBADMSG: not one complete stream and nothing
+ * after it; -ENOBUFS: cap is too small.  On failure buf is untouched.
+ */
+ssize_t deflate_make_nonfinal(uint8_t *buf, size_t len, size_t cap);
+
+#endif

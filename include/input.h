@@ -1,0 +1,51 @@
+/*
+ * input.h - the stream that a job reads
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A descriptor with a look ahead, a count of bytes, a clock for the time
+ * spent waiting, and a way to end a wait from another thread.  One thread
+ * reads; input_cancel() may come from any.
+ */
+#ifndef COLDPRESS_INPUT_H
+#define COLDPRESS_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { INPUT_PEEK = 512 };
+
+struct input {
+	int fd;
+	int cancel;		/* an eventfd */
+	bool waits;		/* a pipe, socket or terminal: poll first */
+	bool eof;
+	int flush_ms;		/* see input_read(); -1 for never */
+	uint64_t bytes;		/* taken by input_read() */
+	uint64_t wait_ns;	/* spent in reading */
+	size_t peeked, taken;	/* of ahead */
+	uint8_t ahead[INPUT_PEEK];
+};
+
+/* fd stays the caller's.  0 or -errno. */
+int input_open(struct input *in, int fd);
+void input_close(struct input *in);
+
+/*
+ * The next n bytes (at most INPUT_PEEK) without taking them.  Fewer only at
+ * the end.  *p is the input's.  The number, or -errno.
+ */
+ssize_t input_peek(struct input *in, size_t n, const uint8_t **p);
+
+/*
+ * Takes len bytes; fewer only at the end (in->eof), or when flush_ms have
+ * passed since the first of them and no more have come.  The number,
+ * -ECANCELED after input_cancel(), or -errno.
+ */
+ssize_t input_read(struct input *in, void *buf, size_t len);
+
+/* Ends every wait in input_read(), now and from now on.  Thread-safe. */
+void input_cancel(struct input *in);
+
+#endif

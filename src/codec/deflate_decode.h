@@ -1,0 +1,43 @@
+/*
+ * deflate_decode.h - a gzip, zlib or zip stream being decompressed
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Private to src/codec: deflate_scan.c is the reader's half,
+ * deflate_decode.c the workers' and the joiner's.
+ */
+#ifndef COLDPRESS_DEFLATE_DECODE_H
+#define COLDPRESS_DEFLATE_DECODE_H
+
+#include "deflate_unwrap.h"
+#include "inflater.h"
+#include "pipeline.h"
+
+#include <stdatomic.h>
+
+/* What a piece is thought to be: slot.kind. */
+enum { PIECE_PLAIN, PIECE_SYNC, PIECE_MEMBERS };
+
+enum {
+	PLAIN_LEN = 256 << 10,	/* bytes of input in a plain piece */
+	READ_LEN = 64 << 10,	/* read at a time while looking for an end */
+	UNMARKED_OUT = 1 << 20,	/* most output of a piece of unknown size */
+	MEMBERS_OUT = 2 << 20,	/* most output of a piece of members */
+	MEMBER_MAX = 4 << 20,
+	SPARE = 16		/* bytes that a buffer has behind its data */
+};
+
+struct deflate_reader {
+	int mode;		/* PIECE_* */
+	bool begun;
+	size_t block;		/* output of a unit as marked, or 0 */
+	size_t since_sync;	/* input without a sync point */
+	struct buf carry;	/* read, and not in a piece yet */
+	atomic_uint *misses;	/* pieces in a row that were not units */
+};
+
+extern const struct coder gzip_decoder, zlib_decoder, zip_decoder;
+
+/* The next piece into s, with kind, skip and last set.  0 or -errno. */
+int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
+
+#endif

@@ -1,0 +1,223 @@
+/*
+ * deflate_engine.c - raw deflate of one block, by several libraries
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Measured per unit of CPU and of size (see the manual for the versions):
+ * ISA-L is the best at level 1, libdeflate above it.  zlib remains for its
+ * strategies, which the others do not have.
+ */
+#include "deflate_engine.h"
+
+#include "deflate_walk.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <libdeflate.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+#ifdef COLDPRESS_ISAL
+#include <isa-l/igzip_lib.h>
+#endif
+
+enum library { LIBDEFLATE, ISAL, ZLIB };
+
+/* For each level of pzc: which library, and its level. */
+static const struct grade {
+	enum library library;
+	int level;
+	unsigned memory_KiB;	/* that the library allocates */
+} grades[] = {
+	{ LIBDEFLATE, 0, 64 },
+#ifdef COLDPRESS_ISAL
+	{ ISAL, 2, 400 },
+#else
+	{ LIBDEFLATE, 1, 200 },
+#endif
+	{ LIBDEFLATE, 1, 200 },
+	{ LIBDEFLATE, 3, 800 },
+	{ LIBDEFLATE, 4, 800 },
+	{ LIBDEFLATE, 5, 800 },
+	{ LIBDEFLATE, 6, 800 },
+	{ LIBDEFLATE, 7, 800 },
+	{ LIBDEFLATE, 8, 800 },
+	{ LIBDEFLATE, 9, 800 },
+	{ LIBDEFLATE, 10, 9500 },
+	{ LIBDEFLATE, 12, 9500 },
+	{ LIBDEFLATE, 12, 9500 },
+};
+
+struct deflate_engine {
+	const struct grade *grade;
+	struct libdeflate_compressor *ld;
+	z_stream z;
+	bool z_open;
+#ifdef COLDPRESS_ISAL
+	struct isal_zstream isal;
+	uint8_t *level_buf;
+#endif
+};
+
+static const struct grade zlib_grade = { ZLIB, 0, 270 };
+
+static const struct grade *
+choose(const struct codec_options *o)
+{
+	return o->huffman || o->rle ? &zlib_grade : &grades[o->level];
+}
+
+uint64_t
+deflate_engine_memory(const struct codec_options *o)
+{
+	return sizeof(struct deflate_engine) +
+	    (uint64_t)choose(o)->memory_KiB * 1024;
+}
+
+/* Stored blocks add 5 bytes to 65,535 at the worst, a sync point 6. */
+size_t
+deflate_engine_bound(size_t len)
+{
+	return len + len / 1024 + 512;
+}
+
+static int
+open_zlib(struct deflate_engine *e, const struct codec_options *o)
+{
+	int rc = deflateInit2(&e->z, o->level > 9 ? 9 : o->level, Z_DEFLATED,
+	    -MAX_WBITS, 8, o->huffman ? Z_HUFFMAN_ONLY : Z_RLE);
+
+	e->z_open = rc == Z_OK;
+	return rc == Z_OK ? 0 : -ENOMEM;
+}
+
+#ifdef COLDPRESS_ISAL
+static int
+open_isal(struct deflate_engine *e)
+{
+	e->level_buf = sys_malloc(ISAL_DEF_LVL2_DEFAULT);
+	return e->level_buf == NULL ? -ENOMEM : 0;
+}
+#endif
+
+int
+deflate_engine_open(struct deflate_engine **out, const struct codec_options *o)
+{
+	struct deflate_engine *e = sys_calloc(1, sizeof(*e));
+	int rc = 0;
+
+	if (e == NULL)
+		return -ENOMEM;
+	e->grade = choose(o);
+	switch (e->grade->library) {
+	case LIBDEFLATE:
+		e->ld = libdeflate_alloc_compressor(e->grade->level);
+		rc = e->ld == NULL ? -ENOMEM : 0;
+		break;
+	case ISAL:
+#ifdef COLDPRESS_ISAL
+		rc = open_isal(e);
+#endif
+		break;
+	case ZLIB:
+		rc = open_zlib(e, o);
+		break;
+	}
+	if (rc != 0) {
+		deflate_engine_close(e);
+		return rc;
+	}
+	*out = e;
+	return 0;
+}
+
+void
+deflate_engine_close(struct deflate_engine *e)
+{
+	libdeflate_free_compressor(e->ld);
+	if (e->z_open)
+		deflateEnd(&e->z);
+#ifdef COLDPRESS_ISAL
+	sys_free(e->level_buf);
+#endif
+	sys_free(e);
+}
+
+static ssize_t
+run_libdeflate(struct deflate_engine *e, const uint8_t *in, size_t len,
+    bool last, uint8_t *out, size_t cap)
+{
+	size_t n = libdeflate_deflate_compress(e->ld, in, len, out, cap);
+
+	if (n == 0)
+		return -ENOBUFS;
+	return last ? (ssize_t)n : deflate_make_nonfinal(out, n, cap);
+}
+
+static ssize_t
+run_zlib(struct deflate_engine *e, const uint8_t *in, size_t len, bool last,
+    uint8_t *out, size_t cap)
+{
+	z_stream *z = &e->z;
+	int rc;
+
+	deflateReset(z);
+	z->next_in = (z_const Bytef *)(uintptr_t)in;
+	z->avail_in = (uInt)len;
+	z->next_out = out;
+	z->avail_out = (uInt)cap;
+	rc = deflate(z, last ? Z_FINISH : Z_SYNC_FLUSH);
+	if (rc != (last ? Z_STREAM_END : Z_OK) || z->avail_out == 0)
+		return -ENOBUFS;
+	return (ssize_t)(cap - z->avail_out);
+}
+
+#ifdef COLDPRESS_ISAL
+static ssize_t
+run_isal(struct deflate_engine *e, const uint8_t *in, size_t len, bool last,
+    uint8_t *out, size_t cap)
+{
+	struct isal_zstream *z = &e->isal;
+
+	isal_deflate_init(z);
+	z->level = (uint32_t)e->grade->level;
+	z->level_buf = e->level_buf;
+	z->level_buf_size = ISAL_DEF_LVL2_DEFAULT;
+	z->gzip_flag = IGZIP_DEFLATE;
+	z->flush = last ? NO_FLUSH : SYNC_FLUSH;
+	z->end_of_stream = last;
+	z->next_in = (uint8_t *)(uintptr_t)in;
+	z->avail_in = (uint32_t)len;
+	z->next_out = out;
+	z->avail_out = (uint32_t)cap;
+	if (isal_deflate(z) != COMP_OK || z->avail_out == 0 ||
+	    z->avail_in != 0)
+		return -ENOBUFS;
+	return (ssize_t)(cap - z->avail_out);
+}
+#endif
+
+ssize_t
+deflate_engine_run(struct deflate_engine *e, const uint8_t *in, size_t len,
+    bool last, uint8_t *out, size_t cap)
+{
+	switch (e->grade->library) {
+	case ZLIB:
+		return run_zlib(e, in, len, last, out, cap);
+#ifdef COLDPRESS_ISAL
+	case ISAL:
+		return run_isal(e, in, len, last, out, cap);
+#endif
+	default:
+		return run_libdeflate(e, in, len, last, out, cap);
+	}
+}
+
+const char *
+deflate_engine_versions(void)
+{
+	return "libdeflate " LIBDEFLATE_VERSION_STRING
+#ifdef COLDPRESS_ISAL
+	    ", ISA-L " COLDPRESS_ISAL_VERSION " (gzip -1, inflate)"
+#endif
+	    ", zlib " ZLIB_VERSION;
+}

@@ -1,0 +1,35 @@
+/*
+ * deflate_unwrap.h - what stands around a deflate stream, when decompressing
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Private to src/codec.
+ */
+#ifndef COLDPRESS_DEFLATE_UNWRAP_H
+#define COLDPRESS_DEFLATE_UNWRAP_H
+
+#include "codec.h"
+
+#include <stdint.h>
+
+struct deflate_unwrap {
+	/*
+	 * The length of the header at p: 0 if len bytes are too few to tell,
+	 * or -EBADMSG or -ENOTSUP.
+	 */
+	ssize_t (*head)(const uint8_t *p, size_t len);
+
+	/* The trailer: its length, and 0 or -EBADMSG. */
+	size_t trailer;
+	int (*verify)(const uint8_t *trailer, uint32_t check, uint64_t total);
+
+	uint32_t check_start;
+	uint32_t (*check)(uint32_t check, const void *p, size_t len);
+	uint32_t (*combine)(uint32_t a, uint32_t b, off_t len);
+
+	bool members;		/* another may follow, or zeros */
+	bool ignore_rest;	/* a directory follows */
+};
+
+extern const struct deflate_unwrap unwrap_gzip, unwrap_zlib, unwrap_zip;
+
+#endif

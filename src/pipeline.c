@@ -1,0 +1,353 @@
+/*
+ * pipeline.c - read, work on all cores, join in order, write
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A ring of slots.  Piece number k travels in slot k modulo the size of the
+ * ring, and each slot's state says whose it is:
+ *
+ *	FREE -> (reader) FILLED -> (a worker) DONE -> (joiner) OUT -> FREE
+ *
+ * Pieces are taken by workers in order, and joined and written in order.  So
+ * the oldest piece in the ring can always go on, and nothing can deadlock:
+ * the writer waits for nobody, the joiner for one worker or the writer, a
+ * worker for the reader, and the reader for the oldest slot.
+ *
+ * One lock guards the states; a piece is hundreds of kilobytes, so it is
+ * taken a few thousand times a second at most.  An error stays in its slot
+ * until the joiner comes to it: which error is reported does not depend on
+ * timing.  Only a failed write is noticed at once.
+ */
+#include "pipeline.h"
+
+#include "sink.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+enum { FREE, FILLED, DONE, OUT };
+
+struct pipeline {
+	const struct pipeline_ops *ops;
+	void *job;
+	struct input *in;
+	struct sink *sink;
+	struct slot *slots;
+	unsigned count;
+	unsigned workers;		/* running */
+
+	pthread_mutex_t lock;
+	pthread_cond_t may_fill, may_work, may_join;
+	uint64_t filled, taken, joined;	/* pieces so far */
+	bool ended;			/* the last piece is filled */
+	bool stop;			/* an error: all threads end */
+	uint64_t stall_work_ns, idle_ns;
+};
+
+int
+buf_reserve(struct buf *b, size_t cap)
+{
+	uint8_t *data;
+
+	if (cap <= b->cap)
+		return 0;
+	data = sys_realloc(b->data, cap);
+	if (data == NULL)
+		return -ENOMEM;
+	b->data = data;
+	b->cap = cap;
+	return 0;
+}
+
+void
+pipeline_release(struct slot *s)
+{
+	struct pipeline *pl = s->owner;
+
+	pthread_mutex_lock(&pl->lock);
+	s->state = FREE;
+	pthread_cond_signal(&pl->may_fill);
+	pthread_mutex_unlock(&pl->lock);
+}
+
+/* Under the lock: waits for c, and adds the time to *ns. */
+static void
+wait_timed(struct pipeline *pl, pthread_cond_t *c, uint64_t *ns)
+{
+	uint64_t t0 = sys_now_ns();
+
+	pthread_cond_wait(c, &pl->lock);
+	*ns += sys_now_ns() - t0;
+}
+
+static void
+fill_slot(struct pipeline *pl, struct slot *s)
+{
+	s->seq = pl->filled;
+	s->in.len = s->out.len = 0;
+	s->last = s->ok = s->final = false;
+	s->err = s->kind = 0;
+	s->skip = s->used = 0;
+	s->bits = 0;
+	s->check = 0;
+	s->err = pl->ops->fill(pl->job, pl->in, s);
+	s->last |= s->err != 0;
+}
+
+static void *
+reader(void *arg)
+{
+	struct pipeline *pl = arg;
+
+	pthread_mutex_lock(&pl->lock);
+	while (!pl->ended && !pl->stop) {
+		struct slot *s = &pl->slots[pl->filled % pl->count];
+
+		if (s->state != FREE) {
+			wait_timed(pl, &pl->may_fill, &pl->stall_work_ns);
+			continue;
+		}
+		pthread_mutex_unlock(&pl->lock);
+		fill_slot(pl, s);
+		pthread_mutex_lock(&pl->lock);
+		s->state = pl->workers > 0 ? FILLED : DONE;
+		pl->filled++;
+		pl->ended = s->last;
+		pthread_cond_signal(pl->workers > 0 ? &pl->may_work :
+		    &pl->may_join);
+	}
+	pthread_cond_broadcast(&pl->may_work);
+	pthread_mutex_unlock(&pl->lock);
+	return NULL;
+}
+
+static void
+work_on(struct pipeline *pl, void *ctx, struct slot *s)
+{
+	if (s->err == 0 && pl->ops->work != NULL)
+		s->err = pl->ops->work(pl->job, ctx, s);
+}
+
+/* Takes pieces in their order until the last is taken. */
+static void
+work_loop(struct pipeline *pl, void *ctx)
+{
+	pthread_mutex_lock(&pl->lock);
+	while (!pl->stop) {
+		struct slot *s = &pl->slots[pl->taken % pl->count];
+
+		if (pl->taken == pl->filled) {
+			if (pl->ended)
+				break;
+			wait_timed(pl, &pl->may_work, &pl->idle_ns);
+			continue;
+		}
+		pl->taken++;
+		pthread_mutex_unlock(&pl->lock);
+		work_on(pl, ctx, s);
+		pthread_mutex_lock(&pl->lock);
+		s->state = DONE;
+		pthread_cond_signal(&pl->may_join);
+	}
+	pthread_mutex_unlock(&pl->lock);
+}
+
+static int
+open_worker(struct pipeline *pl, void **ctx)
+{
+	*ctx = NULL;
+	return pl->ops->worker_open == NULL ? 0 :
+	    pl->ops->worker_open(pl->job, ctx);
+}
+
+static void
+close_worker(struct pipeline *pl, void *ctx)
+{
+	if (pl->ops->worker_close != NULL && ctx != NULL)
+		pl->ops->worker_close(ctx);
+}
+
+struct worker {
+	struct pipeline *pl;
+	void *ctx;
+	pthread_t thread;
+};
+
+static void *
+worker(void *arg)
+{
+	struct worker *w = arg;
+
+	work_loop(w->pl, w->ctx);
+	return NULL;
+}
+
+static int
+join_slot(struct pipeline *pl, struct slot *s)
+{
+	int rc = s->err;
+
+	s->state = OUT;
+	if (rc == 0)
+		rc = pl->ops->join(pl->job, s, pl->sink);
+	if (!sink_took_slot(pl->sink))
+		pipeline_release(s);
+	return rc;
+}
+
+/* The caller's part: every piece in order, to the last or an error. */
+static int
+joiner(struct pipeline *pl)
+{
+	bool last = false;
+	int rc = 0;
+
+	while (rc == 0 && !last) {
+		struct slot *s = &pl->slots[pl->joined % pl->count];
+
+		pthread_mutex_lock(&pl->lock);
+		while (s->state != DONE)
+			pthread_cond_wait(&pl->may_join, &pl->lock);
+		pthread_mutex_unlock(&pl->lock);
+		last = s->last;
+		pl->joined++;
+		rc = join_slot(pl, s);
+	}
+	return rc;
+}
+
+static void
+stop_all(struct pipeline *pl)
+{
+	pthread_mutex_lock(&pl->lock);
+	pl->stop = true;
+	pthread_cond_broadcast(&pl->may_fill);
+	pthread_cond_broadcast(&pl->may_work);
+	pthread_mutex_unlock(&pl->lock);
+	input_cancel(pl->in);
+}
+
+/* Fewer workers than asked for are enough to go on, as long as one runs. */
+static int
+start_workers(struct pipeline *pl, struct worker *w, unsigned threads)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < threads; i++) {
+		w[i].pl = pl;
+		rc = open_worker(pl, &w[i].ctx);
+		if (rc == 0)
+			rc = sys_thread(&w[i].thread, worker, &w[i]);
+		if (rc == 0)
+			pl->workers++;
+		else
+			close_worker(pl, w[i].ctx);
+	}
+	return pl->workers > 0 ? 0 : rc;
+}
+
+static int
+run_threads(struct pipeline *pl, const struct pipeline_params *params)
+{
+	unsigned threads = pl->ops->work == NULL ? 0 : params->threads;
+	struct worker *w = sys_calloc(threads + 1, sizeof(*w));
+	pthread_t reading;
+	int rc;
+
+	if (w == NULL)
+		return -ENOMEM;
+	rc = sink_start(pl->sink);
+	if (rc == 0)
+		rc = start_workers(pl, w, threads);
+	if (rc == 0)
+		rc = sys_thread(&reading, reader, pl);
+	if (rc == 0) {
+		rc = joiner(pl);
+		if (rc != 0)
+			stop_all(pl);
+		pthread_join(reading, NULL);
+	} else {
+		stop_all(pl);
+	}
+	for (unsigned i = 0; i < pl->workers; i++) {
+		pthread_join(w[i].thread, NULL);
+		close_worker(pl, w[i].ctx);
+	}
+	sys_free(w);
+	return rc;
+}
+
+/* The first piece is filled before any thread is started. */
+static int
+run(struct pipeline *pl, const struct pipeline_params *params)
+{
+	struct slot *s = &pl->slots[0];
+	void *ctx = NULL;
+	int rc;
+
+	fill_slot(pl, s);
+	if (s->last) {
+		if (s->err == 0)
+			s->err = open_worker(pl, &ctx);
+		work_on(pl, ctx, s);
+		rc = join_slot(pl, s);
+		close_worker(pl, ctx);
+		return rc;
+	}
+	s->state = pl->ops->work == NULL ? DONE : FILLED;
+	pl->filled = 1;
+	return run_threads(pl, params);
+}
+
+static void
+free_slots(struct pipeline *pl)
+{
+	for (unsigned i = 0; i < pl->count; i++) {
+		sys_free(pl->slots[i].in.data);
+		sys_free(pl->slots[i].out.data);
+	}
+	sys_free(pl->slots);
+}
+
+int
+pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
+    const struct pipeline_params *params, struct pipeline_stats *stats)
+{
+	struct pipeline pl = { .ops = ops, .job = job, .in = in,
+	    .count = params->slots };
+	int rc, out;
+
+	pl.slots = sys_calloc(pl.count, sizeof(*pl.slots));
+	if (pl.slots == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; i < pl.count; i++)
+		pl.slots[i].owner = &pl;
+	rc = sink_open(&pl.sink, params->out_fd, params->slots);
+	if (rc != 0) {
+		sys_free(pl.slots);
+		return rc;
+	}
+	pthread_mutex_init(&pl.lock, NULL);
+	pthread_cond_init(&pl.may_fill, NULL);
+	pthread_cond_init(&pl.may_work, NULL);
+	pthread_cond_init(&pl.may_join, NULL);
+
+	rc = run(&pl, params);
+	out = sink_close(pl.sink, rc != 0, stats);
+	if (out != 0) {
+		rc = out;
+		stats->failed = PIPELINE_OUT;
+	}
+	stats->in_bytes += in->bytes;
+	stats->stall_in_ns += in->wait_ns;
+	stats->stall_work_ns += pl.stall_work_ns;
+	stats->idle_ns += pl.idle_ns;
+
+	pthread_cond_destroy(&pl.may_fill);
+	pthread_cond_destroy(&pl.may_work);
+	pthread_cond_destroy(&pl.may_join);
+	pthread_mutex_destroy(&pl.lock);
+	free_slots(&pl);
+	return rc;
+}

@@ -1,0 +1,59 @@
+/*
+ * pzc.h - what the parts of pzc share
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_PZC_H
+#define COLDPRESS_PZC_H
+
+#include "convert.h"
+#include "msg.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum pzc_mode { PZC_COMPRESS, PZC_DECOMPRESS, PZC_TEST, PZC_LIST };
+
+struct pzc {
+	struct msg msg;
+	enum pzc_mode mode;
+	const struct codec *codec;	/* of -F and its kin, or NULL */
+	struct codec_options codec_options;
+	int level;			/* -1: the codec's default */
+	uint64_t memory;
+	bool to_stdout, force, keep, recursive, json, sync, verify;
+	bool progress;
+	bool store_name, store_time, restore_name;
+	const char *output;		/* -o */
+	const char *suffix;		/* -S */
+	const char *alias;		/* -A */
+	const char *stats;		/* --stats: a file, "-" for stderr */
+	char **files;
+	int file_count;
+};
+
+/*
+ * Fills in *p from the command line (and what the environment puts before
+ * it).  Returns -1 to go on, or the exit status when all is done (-h, -V) or
+ * wrong.
+ */
+int pzc_parse(struct pzc *p, int argc, char **argv);
+
+/* One operand ("-" for standard input).  Status is kept in p->msg. */
+void pzc_file(struct pzc *p, const char *path);
+
+/* -l: a line about one operand. */
+void pzc_list(struct pzc *p, const char *path);
+
+/* What one conversion was, for -v, --stats and PZC_STATS. */
+struct pzc_run {
+	const char *name;
+	const struct codec *codec;
+	const struct convert_result *result;
+	bool decompress;
+	int level;
+	uint64_t wall_ns, user_us, sys_us;
+};
+
+void pzc_report(struct pzc *p, const struct pzc_run *run);
+
+#endif

@@ -1,0 +1,289 @@
+/*
+ * sink.c - the writing end of a pipeline
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A queue of pieces to write: slots of the pipeline, and chunks of the sink's
+ * own for what is not a slot's whole output.  The joiner fills one chunk
+ * while the thread writes another.  The queue can hold every slot and every
+ * chunk, so putting never waits: what waits is taking a free chunk.
+ */
+#include "sink.h"
+
+#include "fdio.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { CHUNK = 256 << 10, CHUNKS = 3, PIPE_SIZE = 1 << 20 };
+
+struct item {
+	const uint8_t *data;
+	size_t len;
+	struct slot *slot;	/* to release, or NULL for a chunk */
+};
+
+struct sink {
+	int fd;
+	bool threaded;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t queued, written;
+	struct item *queue;
+	size_t size, head, count;	/* of the queue */
+	bool closing;
+	int err;
+	unsigned chunks_free;
+	uint64_t write_ns;
+
+	/* The joiner's alone. */
+	uint8_t *chunk[CHUNKS];
+	unsigned current;		/* chunk in hand */
+	size_t fill;			/* bytes in it */
+	bool in_hand, took_slot;
+	uint64_t bytes;
+};
+
+int
+sink_open(struct sink **out, int fd, unsigned most_slots)
+{
+	struct sink *k = sys_calloc(1, sizeof(*k));
+	struct stat st;
+
+	if (k == NULL)
+		return -ENOMEM;
+	k->size = most_slots + CHUNKS;
+	k->queue = sys_calloc(k->size, sizeof(*k->queue));
+	if (k->queue == NULL) {
+		sys_free(k);
+		return -ENOMEM;
+	}
+	k->fd = fd;
+	k->chunks_free = CHUNKS;
+	pthread_mutex_init(&k->lock, NULL);
+	pthread_cond_init(&k->queued, NULL);
+	pthread_cond_init(&k->written, NULL);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
+		fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
+	*out = k;
+	return 0;
+}
+
+static int
+put_out(struct sink *k, const struct item *it)
+{
+	uint64_t t0;
+	int rc;
+
+	if (k->fd < 0)
+		return 0;
+	t0 = sys_now_ns();
+	rc = fdio_write(k->fd, it->data, it->len);
+	k->write_ns += sys_now_ns() - t0;
+	return rc;
+}
+
+/* Writes the oldest item; after an error items are only handed back. */
+static void
+write_one(struct sink *k)
+{
+	struct item it = k->queue[k->head];
+	int rc = k->err;
+
+	pthread_mutex_unlock(&k->lock);
+	if (rc == 0)
+		rc = put_out(k, &it);
+	if (it.slot != NULL)
+		pipeline_release(it.slot);
+	pthread_mutex_lock(&k->lock);
+	k->head = (k->head + 1) % k->size;
+	k->count--;
+	k->err = rc;
+	k->chunks_free += it.slot == NULL;
+	pthread_cond_signal(&k->written);
+}
+
+static void *
+run(void *arg)
+{
+	struct sink *k = arg;
+
+	pthread_mutex_lock(&k->lock);
+	for (;;) {
+		while (k->count == 0 && !k->closing)
+			pthread_cond_wait(&k->queued, &k->lock);
+		if (k->count == 0)
+			break;
+		write_one(k);
+	}
+	pthread_mutex_unlock(&k->lock);
+	return NULL;
+}
+
+int
+sink_start(struct sink *k)
+{
+	int rc = sys_thread(&k->thread, run, k);
+
+	k->threaded = rc == 0;
+	return rc;
+}
+
+static int
+enqueue(struct sink *k, const uint8_t *data, size_t len, struct slot *s)
+{
+	int rc;
+
+	pthread_mutex_lock(&k->lock);
+	k->queue[(k->head + k->count) % k->size] =
+	    (struct item){ .data = data, .len = len, .slot = s };
+	k->count++;
+	k->chunks_free -= s == NULL;
+	if (k->threaded)
+		pthread_cond_signal(&k->queued);
+	else
+		write_one(k);
+	rc = k->err;
+	pthread_mutex_unlock(&k->lock);
+	return rc;
+}
+
+/* Puts the chunk in hand into the queue. */
+static int
+flush(struct sink *k)
+{
+	size_t n = k->fill;
+	unsigned c = k->current;
+
+	if (!k->in_hand || n == 0)
+		return sink_error(k);
+	k->in_hand = false;
+	k->fill = 0;
+	k->current = (c + 1) % CHUNKS;
+	return enqueue(k, k->chunk[c], n, NULL);
+}
+
+/* Waits until the next chunk has been written, and takes it in hand. */
+static int
+take_chunk(struct sink *k)
+{
+	int rc;
+
+	pthread_mutex_lock(&k->lock);
+	while (k->chunks_free == 0)
+		pthread_cond_wait(&k->written, &k->lock);
+	rc = k->err;
+	pthread_mutex_unlock(&k->lock);
+	if (rc == 0 && k->chunk[k->current] == NULL) {
+		k->chunk[k->current] = sys_malloc(CHUNK);
+		if (k->chunk[k->current] == NULL)
+			rc = -ENOMEM;
+	}
+	k->in_hand = rc == 0;
+	return rc;
+}
+
+uint8_t *
+sink_space(struct sink *k, size_t *room, int *err)
+{
+	*err = k->in_hand && k->fill == CHUNK ? flush(k) : 0;
+	if (*err == 0 && !k->in_hand)
+		*err = take_chunk(k);
+	if (*err != 0)
+		return NULL;
+	*room = CHUNK - k->fill;
+	return k->chunk[k->current] + k->fill;
+}
+
+void
+sink_advance(struct sink *k, size_t n)
+{
+	k->fill += n;
+	k->bytes += n;
+}
+
+int
+sink_write(struct sink *k, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	size_t room;
+	int rc = 0;
+
+	while (len > 0) {
+		uint8_t *to = sink_space(k, &room, &rc);
+
+		if (to == NULL)
+			return rc;
+		room = room < len ? room : len;
+		memcpy(to, p, room);
+		sink_advance(k, room);
+		p += room;
+		len -= room;
+	}
+	return 0;
+}
+
+int
+sink_slot(struct sink *k, struct slot *s)
+{
+	int rc = flush(k);
+
+	if (rc != 0 || s->out.len == 0)
+		return rc;
+	k->took_slot = true;
+	k->bytes += s->out.len;
+	return enqueue(k, s->out.data, s->out.len, s);
+}
+
+bool
+sink_took_slot(struct sink *k)
+{
+	bool took = k->took_slot;
+
+	k->took_slot = false;
+	return took;
+}
+
+uint64_t
+sink_bytes(const struct sink *k)
+{
+	return k->bytes;
+}
+
+int
+sink_error(struct sink *k)
+{
+	int rc;
+
+	pthread_mutex_lock(&k->lock);
+	rc = k->err;
+	pthread_mutex_unlock(&k->lock);
+	return rc;
+}
+
+int
+sink_close(struct sink *k, bool failed, struct pipeline_stats *stats)
+{
+	int rc = failed ? 0 : flush(k);
+
+	pthread_mutex_lock(&k->lock);
+	k->closing = true;
+	pthread_cond_signal(&k->queued);
+	pthread_mutex_unlock(&k->lock);
+	if (k->threaded)
+		pthread_join(k->thread, NULL);
+	rc = k->err != 0 ? k->err : rc;
+	stats->out_bytes += k->bytes;
+	stats->stall_out_ns += k->write_ns;
+	for (int i = 0; i < CHUNKS; i++)
+		sys_free(k->chunk[i]);
+	pthread_cond_destroy(&k->queued);
+	pthread_cond_destroy(&k->written);
+	pthread_mutex_destroy(&k->lock);
+	sys_free(k->queue);
+	sys_free(k);
+	return rc;
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "deflate_walk.h"
+
+#include "deflate_oracle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libdeflate.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <cmocka.h>
+
+enum { MAX = 600 << 10 };
+
+static uint32_t
+rnd(uint32_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 17;
+	*seed ^= *seed << 5;
+	return *seed;
+}
+
+/* Kinds of data that lead to different kinds of blocks and codes. */
+static void
+fill(uint8_t *p, size_t n, unsigned kind)
+{
+	static const char *const words[] = {
+		"the ", "cold ", "page ", "of ", "a ", "file\n", "reads ", "in "
+	};
+	uint32_t seed = 1 + kind * 77;
+	size_t i = 0;
+	int fd;
+
+	switch (kind) {
+	case 0:			/* one byte over and over */
+		memset(p, 'x', n);
+		return;
+	case 1:			/* noise */
+		while (i < n)
+			p[i++] = (uint8_t)rnd(&seed);
+		return;
+	case 2:			/* words, with digits between */
+		while (i < n) {
+			const char *w = words[rnd(&seed) % 8];
+
+			while (*w != '\0' && i < n)
+				p[i++] = (uint8_t)*w++;
+			if (i < n && rnd(&seed) % 4 == 0)
+				p[i++] = (uint8_t)('0' + rnd(&seed) % 10);
+		}
+		return;
+	case 3:			/* literals of very different frequency */
+		while (i < n)
+			p[i++] = (uint8_t)__builtin_ctz(rnd(&seed) | 1U << 30);
+		return;
+	case 4:			/* a program: this one */
+		fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+		if (fd != -1) {
+			ssize_t got = read(fd, p, n);
+
+			i = got > 0 ? (size_t)got : 0;
+			close(fd);
+		}
+		for (; i < n; i++)
+			p[i] = (uint8_t)(i % 251);
+		return;
+	default:		/* text, noise and a run in turn */
+		for (size_t part; i < n; i += part) {
+			part = n - i < 20000 ? n - i : 20000;
+			fill(p + i, part, (unsigned)(i / 20000 * 7 % 4));
+		}
+	}
+}
+enum { KINDS = 6 };
+
+static size_t
+zlib_deflate(const uint8_t *in, size_t n, uint8_t *out, size_t cap, int level,
+    int strategy, int mem)
+{
+	z_stream z = { 0 };
+
+	assert_int_equal(deflateInit2(&z, level, Z_DEFLATED, -15, mem,
+	    strategy), Z_OK);
+	z.next_in = (uint8_t *)(uintptr_t)in;
+	z.avail_in = (uInt)n;
+	z.next_out = out;
+	z.avail_out = (uInt)cap;
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	deflateEnd(&z);
+	return cap - z.avail_out;
+}
+
+static size_t
+lib_deflate(const uint8_t *in, size_t n, uint8_t *out, size_t cap, int level)
+{
+	struct libdeflate_compressor *c = libdeflate_alloc_compressor(level);
+
+	assert_non_null(c);
+	n = libdeflate_deflate_compress(c, in, n, out, cap);
+	libdeflate_free_compressor(c);
+	assert_int_not_equal(n, 0);
+	return n;
+}
+
+static void
+inflates_to(const uint8_t *in, size_t len, const uint8_t *data, size_t n)
+{
+	z_stream z = { 0 };
+	uint8_t *out = malloc(n + 1);
+
+	assert_non_null(out);
+	assert_int_equal(inflateInit2(&z, -15), Z_OK);
+	z.next_in = (uint8_t *)(uintptr_t)in;
+	z.avail_in = (uInt)len;
+	z.next_out = out;
+	z.avail_out = (uInt)n + 1;
+	assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+	assert_int_equal(z.avail_in, 0);
+	assert_int_equal(z.avail_out, 1);
+	assert_memory_equal(out, data, n);
+	inflateEnd(&z);
+	free(out);
+}
+
+/*
+ * The stream agrees with zlib; opened, and closed by an empty stored block
+ * that is final, it inflates to the same bytes.
+ */
+static void
+check(const uint8_t *s, size_t len, const uint8_t *data, size_t n)
+{
+	static const uint8_t close_it[] = { 1, 0, 0, 0xff, 0xff };
+	struct deflate_last got, want;
+	uint8_t *copy = malloc(len + DEFLATE_SYNC_MAX + sizeof(close_it));
+	ssize_t open_len;
+
+	assert_non_null(copy);
+	assert_int_equal(oracle_walk(s, len, &want), ORACLE_GOOD);
+	memcpy(copy, s, len);
+	assert_int_equal(deflate_walk(copy, len, &got), 0);
+	assert_int_equal(got.header, want.header);
+	assert_int_equal(got.end, want.end);
+	open_len = deflate_make_nonfinal(copy, len, len + DEFLATE_SYNC_MAX);
+	assert_true(open_len > (ssize_t)len);
+	assert_true(open_len <= (ssize_t)len + DEFLATE_SYNC_MAX);
+	memcpy(copy + open_len, close_it, sizeof(close_it));
+	inflates_to(copy, (size_t)open_len + sizeof(close_it), data, n);
+	free(copy);
+}
+
+static void
+zlib_streams(void **state)
+{
+	static const size_t lens[] = { 0, 1, 2, 300, 5000, 200000 };
+	uint8_t *in = malloc(MAX), *out = malloc(MAX);
+
+	(void)state;
+	assert_non_null(in);
+	assert_non_null(out);
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		fill(in, MAX, kind);
+		for (unsigned i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
+			for (int how = 0; how < 10 * 5; how++) {
+				int mem = how % 3 == 0 ? 1 : 8;
+				size_t n = zlib_deflate(in, lens[i], out, MAX,
+				    how % 10, how / 10, mem);
+
+				check(out, n, in, lens[i]);
+			}
+		}
+	}
+	free(in);
+	free(out);
+}
+
+static void
+libdeflate_streams(void **state)
+{
+	static const size_t lens[] = { 0, 1, 100, 9999, 70000, 512 << 10 };
+	uint8_t *in = malloc(MAX), *out = malloc(MAX);
+
+	(void)state;
+	assert_non_null(in);
+	assert_non_null(out);
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		fill(in, MAX, kind);
+		for (unsigned i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
+			for (int level = 0; level <= 12; level++) {
+				size_t n = lib_deflate(in, lens[i], out, MAX,
+				    level);
+
+				check(out, n, in, lens[i]);
+			}
+		}
+	}
+	free(in);
+	free(out);
+}
+
+/* Every length from 0 on ends at every bit of a byte. */
+static void
+every_alignment(void **state)
+{
+	uint8_t in[400], out[800];
+	unsigned seen = 0;
+
+	(void)state;
+	fill(in, sizeof(in), 2);
+	for (size_t len = 0; len <= sizeof(in); len++) {
+		struct deflate_last last;
+		size_t n = lib_deflate(in, len, out, sizeof(out), 6);
+
+		assert_int_equal(deflate_walk(out, n, &last), 0);
+		seen |= 1U << last.end % 8;
+		check(out, n, in, len);
+	}
+	assert_int_equal(seen, 0xff);
+}
+
+/*
+ * A stored block that holds a deflate stream, which ends where the outer one
+ * does: a search from the end would find the wrong header.
+ */
+static void
+stream_within(void **state)
+{
+	uint8_t in[3000], inner[4000], out[4100];
+	struct deflate_last last;
+	size_t n, m;
+
+	(void)state;
+	fill(in, sizeof(in), 2);
+	n = zlib_deflate(in, sizeof(in), inner, sizeof(inner), 0, 0, 8);
+	m = zlib_deflate(inner, n, out, sizeof(out), 0, 0, 8);
+	check(out, m, inner, n);
+	n = lib_deflate(in, sizeof(in), inner, sizeof(inner), 6);
+	m = zlib_deflate(inner, n, out, sizeof(out), 0, 0, 8);
+	check(out, m, inner, n);
+	assert_int_equal(deflate_walk(out, m, &last), 0);
+	assert_int_equal(last.header, 0);
+	assert_int_equal(last.end, m * 8);
+}
+
+/* Pieces by several compressors, one after the other, are one stream. */
+static void
+stitched(void **state)
+{
+	enum { PIECE = 60000, PIECES = 26 };
+	uint8_t *in = malloc(PIECE * PIECES), *out = malloc(PIECE * PIECES * 2);
+	size_t at = 0;
+
+	(void)state;
+	assert_non_null(in);
+	assert_non_null(out);
+	for (unsigned i = 0; i < PIECES; i++) {
+		size_t cap = (size_t)PIECE * PIECES * 2 - at;
+		uint8_t *piece = in + i * PIECE;
+		ssize_t n;
+
+		fill(piece, PIECE, i % KINDS);
+		if (i % 2 == 0)
+			n = (ssize_t)lib_deflate(piece, PIECE, out + at, cap,
+			    (int)i / 2);
+		else
+			n = (ssize_t)zlib_deflate(piece, PIECE, out + at, cap,
+			    (int)i % 10, (int)i % 5, 8);
+		if (i != PIECES - 1)
+			n = deflate_make_nonfinal(out + at, (size_t)n, cap);
+		assert_true(n > 0);
+		at += (size_t)n;
+	}
+	inflates_to(out, at, in, PIECE * PIECES);
+	free(in);
+	free(out);
+}
+
+/* A buffer of just this size, so that a sanitizer sees what is read. */
+static void
+agrees(const uint8_t *s, size_t len)
+{
+	struct deflate_last got = { 1, 2 }, want = { 0, 0 };
+	uint8_t *copy = malloc(len == 0 ? 1 : len);
+	enum oracle o = oracle_walk(s, len, &want);
+	int rc;
+
+	assert_non_null(copy);
+	memcpy(copy, s, len);
+	rc = deflate_walk(copy + (len == 0), len, &got);
+	free(copy);
+	if (o == ORACLE_GOOD) {
+		assert_int_equal(rc, 0);
+		assert_int_equal(got.header, want.header);
+		assert_int_equal(got.end, want.end);
+	} else if (o == ORACLE_BAD) {
+		assert_int_equal(rc, -EBADMSG);
+		assert_int_equal(got.header, 1);
+		assert_int_equal(got.end, 2);
+	}
+}
+
+static void
+damage(const uint8_t *data, size_t n, int level, int strategy)
+{
+	uint8_t *s = malloc(n + 1000);
+	size_t len;
+
+	assert_non_null(s);
+	len = strategy < 0 ? lib_deflate(data, n, s, n + 1000, level) :
+	    zlib_deflate(data, n, s, n + 1000, level, strategy, 8);
+	for (size_t cut = 0; cut < len; cut++)
+		agrees(s, cut);
+	for (size_t bit = 0; bit < len * 8; bit++) {
+		s[bit / 8] ^= (uint8_t)(1U << bit % 8);
+		agrees(s, len);
+		s[bit / 8] ^= (uint8_t)(1U << bit % 8);
+	}
+	free(s);
+}
+
+static void
+damaged_streams(void **state)
+{
+	uint8_t in[4000];
+
+	(void)state;
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		fill(in, sizeof(in), kind);
+		damage(in, kind == 1 ? 300 : 2000, 6, -1);
+		damage(in, kind == 1 ? 300 : 2000, 12, -1);
+		damage(in, kind == 1 ? 100 : 700, 6, Z_FIXED);
+		damage(in, kind == 1 ? 100 : 1500, 6, Z_HUFFMAN_ONLY);
+		damage(in, 60, 0, Z_DEFAULT_STRATEGY);
+	}
+}
+
+/* Headers that a mutation of good streams hardly ever meets. */
+static void
+random_streams(void **state)
+{
+	uint32_t seed = 12345;
+	uint8_t s[200];
+
+	(void)state;
+	for (unsigned i = 0; i < 200000; i++) {
+		size_t len = rnd(&seed) % sizeof(s);
+
+		for (size_t k = 0; k < len; k++)
+			s[k] = (uint8_t)rnd(&seed);
+		/* Mostly a final block with dynamic or fixed codes. */
+		if (len > 0 && i % 8 != 0)
+			s[0] = (uint8_t)((s[0] & ~7U) | (i % 3 == 0 ? 3 : 5));
+		agrees(s, len);
+	}
+}
+
+static void
+nonfinal_refuses(void **state)
+{
+	/* A fixed block, empty, final: 10 bits. */
+	uint8_t s[8] = { 3, 0 };
+
+	(void)state;
+	assert_int_equal(deflate_make_nonfinal(s, 2, 5), -ENOBUFS);
+	assert_int_equal(s[0], 3);
+	assert_int_equal(deflate_make_nonfinal(s, 3, 8), -EBADMSG);
+	assert_int_equal(deflate_make_nonfinal(s, 1, 8), -EBADMSG);
+	assert_int_equal(deflate_make_nonfinal(s, 0, 8), -EBADMSG);
+	/* What a compressor may have left behind the end goes away. */
+	s[1] = 0xfc;
+	assert_int_equal(deflate_make_nonfinal(s, 2, 6), 6);
+	assert_memory_equal(s, "\2\0\0\0\xff\xff", 6);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(zlib_streams),
+		cmocka_unit_test(libdeflate_streams),
+		cmocka_unit_test(every_alignment),
+		cmocka_unit_test(stream_within),
+		cmocka_unit_test(stitched),
+		cmocka_unit_test(damaged_streams),
+		cmocka_unit_test(random_streams),
+		cmocka_unit_test(nonfinal_refuses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

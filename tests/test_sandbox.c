@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sandbox.h"
+
+#include "sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char dir[] = "/tmp/test_sandbox.XXXXXX";
+static bool here;		/* whether this kernel has Landlock */
+
+/* What a child finds out; its exit status is the first line that is wrong. */
+#define EXPECT(cond) do { if (!(cond)) _exit(__LINE__ % 250 + 1); } while (0)
+
+static int
+in_child(void (*body)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		body();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void
+probe(void)
+{
+	bool confined;
+
+	EXPECT(sandbox_enter(&confined) == 0);
+	_exit(confined ? 0 : 1);
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	if (mkdtemp(dir) == NULL || chdir(dir) == -1)
+		return 1;
+	here = in_child(probe) == 0;
+	if (!here)
+		puts("# no Landlock in this kernel");
+	return close(open("old", O_CREAT | O_WRONLY, 0600));
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	unlink("old");
+	return chdir("/") == -1 || rmdir(dir) == -1;
+}
+
+static void
+opens_nothing(void)
+{
+	bool confined;
+
+	EXPECT(sandbox_enter(&confined) == 0 && confined);
+	EXPECT(open("old", O_RDONLY) == -1 && errno == EACCES);
+	EXPECT(open("old", O_WRONLY) == -1 && errno == EACCES);
+	EXPECT(open("/etc/passwd", O_RDONLY) == -1 && errno == EACCES);
+	EXPECT(open("/dev/null", O_WRONLY) == -1 && errno == EACCES);
+	EXPECT(open(".", O_RDONLY | O_DIRECTORY) == -1 && errno == EACCES);
+	EXPECT(open("new", O_CREAT | O_WRONLY, 0600) == -1);
+	EXPECT(open(".", O_TMPFILE | O_RDWR, 0600) == -1);
+	EXPECT(mkdir("new", 0700) == -1 && errno == EACCES);
+	EXPECT(symlink("x", "new") == -1 && errno == EACCES);
+	EXPECT(rename("old", "new") == -1);
+	EXPECT(unlink("old") == -1 && errno == EACCES);
+	execl("/bin/true", "true", (char *)NULL);
+	EXPECT(errno == EACCES);
+}
+
+static void
+keeps_what_is_open(void)
+{
+	int fd = open("old", O_RDWR), pair[2];
+	char c = 0;
+	bool confined;
+
+	EXPECT(fd != -1 && pipe(pair) == 0);
+	EXPECT(sandbox_enter(&confined) == 0 && confined);
+	EXPECT(write(fd, "x", 1) == 1 && pread(fd, &c, 1, 0) == 1);
+	EXPECT(c == 'x' && ftruncate(fd, 0) == 0 && fsync(fd) == 0);
+	EXPECT(write(pair[1], "y", 1) == 1 && read(pair[0], &c, 1) == 1);
+	EXPECT(c == 'y');
+}
+
+static void *
+try_open(void *arg)
+{
+	*(int *)arg = open("old", O_RDONLY) == -1 ? errno : 0;
+	return NULL;
+}
+
+static void
+holds_for_threads(void)
+{
+	pthread_t thread;
+	bool confined;
+	int got = -1;
+
+	EXPECT(sandbox_enter(&confined) == 0 && confined);
+	EXPECT(sys_thread(&thread, try_open, &got) == 0);
+	EXPECT(pthread_join(thread, NULL) == 0);
+	EXPECT(got == EACCES);
+}
+
+static void
+takes_privileges(void)
+{
+	bool confined;
+
+	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0);
+	EXPECT(sandbox_enter(&confined) == 0);
+	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
+	/* a second time does no harm */
+	EXPECT(sandbox_enter(&confined) == 0);
+}
+
+static void
+connects_nowhere(void)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET,
+	    .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	bool confined;
+
+	EXPECT(sandbox_enter(&confined) == 0 && confined);
+	EXPECT(connect(fd, (struct sockaddr *)&to, sizeof(to)) == -1);
+	EXPECT(errno == EACCES ||
+	    syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 4);
+}
+
+/* From here on the kernel answers as one without Landlock. */
+static void
+hide_landlock(int error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+		    offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+		    SYS_landlock_create_ruleset, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { 4, code };
+
+	EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) == -1)
+		_exit(0);
+}
+
+static void
+goes_on_without(void)
+{
+	static const int errors[] = { ENOSYS, EOPNOTSUPP, EPERM };
+	bool confined = true;
+
+	/* of several filters the last one's error is returned */
+	for (int i = 0; i < 3; i++) {
+		hide_landlock(errors[i]);
+		EXPECT(sandbox_enter(&confined) == 0 && !confined);
+		EXPECT(close(open("old", O_RDONLY)) == 0);
+	}
+}
+
+static void
+forbids_paths(void **state)
+{
+	(void)state;
+	if (!here)
+		skip();
+	assert_int_equal(in_child(opens_nothing), 0);
+	assert_int_equal(in_child(keeps_what_is_open), 0);
+	assert_int_equal(in_child(holds_for_threads), 0);
+	assert_int_equal(in_child(connects_nowhere), 0);
+	/* it was the children that were confined */
+	assert_int_equal(access("old", F_OK), 0);
+	assert_int_equal(close(open("old", O_RDONLY)), 0);
+}
+
+static void
+works_on_every_kernel(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(takes_privileges), 0);
+	assert_int_equal(in_child(goes_on_without), 0);
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(forbids_paths),
+		cmocka_unit_test(works_on_every_kernel),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
