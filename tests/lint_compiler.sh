@@ -14,7 +14,12 @@ configure() {
 	cmake -S "$SRC" -B build -DCMAKE_C_COMPILER=$other \
 	    -DCMAKE_BUILD_TYPE=Debug -DCOLDPRESS_WERROR=ON
 }
-compile() { cmake --build build -j 2 2>&1; }
+compile() {
+	cmake --build build -j 2 >log 2>&1 || {
+		grep -A 6 -e 'error:' -e 'undefined' log | head -n 40
+		return 1
+	}
+}
 
 t "configure for $other" 0 configure
 t "no warning from $other" 0 compile

@@ -12,7 +12,12 @@ configure() {
 	    -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	    "-DCOLDPRESS_SANITIZE=${sanitize:?}"
 }
-compile() { cmake --build build -j 2; }
+compile() {
+	cmake --build build -j 2 >log 2>&1 || {
+		grep -A 6 -e 'error:' -e 'undefined' log | head -n 40
+		return 1
+	}
+}
 run_quick() {
 	ctest --test-dir build -L '^quick$' -E '^(lint\.|cli\.install)' \
 	    -j 2 --no-tests=error --output-on-failure >log 2>&1 || {
