@@ -7,11 +7,13 @@ build_packages='cmake make gcc libc6-dev pkg-config zlib1g-dev
     libdeflate-dev libisal-dev libzstd-dev liblz4-dev liblzma-dev libbz2-dev
     libxxhash-dev libacl1-dev'
 # What the tarball study measures, and measures with.
-peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux'
+peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux
+    util-linux-extra'
 # The reference tools, and what lints, traces and checks.
 test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev clang
     libclang-rt-dev shellcheck mandoc valgrind strace attr acl gdb procps
-    openssh-server openssh-client mbuffer e2fsprogs mount'
+    openssh-server openssh-client mbuffer parallel e2fsprogs mount
+    bsdextrautils perl-base'
 
 # packages_missing NAME...: those that are not installed
 packages_missing() {

@@ -82,6 +82,33 @@ t 'after KILL it goes on' 0 study -n 4 -o k.csv tree out2
 is 'every run once' "$(runs k.csv)" 'A1x4 A2x4 B1x4 B2x4 '
 t 'OUT is gone then too' 1 test -e out2
 
+# The engines: GNU parallel, and an array job of Slurm by a stand-in.
+if have parallel; then
+	t 'GNU parallel' 0 study -n 2 --rows 'A[12]' --engine parallel \
+	    -o p.csv tree out
+	is 'ran each cell' "$(runs p.csv)" 'A1x2 A2x2 '
+fi
+mkdir slurm
+cat >slurm/sbatch <<'EOF'
+#!/bin/sh
+for word in "$@"; do
+	case $word in
+	--array=1-*%1) last=${word#*-} last=${last%\%1} last=${last##*-} ;;
+	esac
+	script=$word
+done
+i=1
+while [ $i -le "$last" ]; do
+	SLURM_ARRAY_TASK_ID=$i sh "$script" || exit 1
+	i=$((i + 1))
+done
+EOF
+chmod +x slurm/sbatch
+t 'Slurm' 0 env PATH="$PWD/slurm:$PATH" sh "$SRC/scripts/tarball" --quick \
+    --warm -n 2 --rows 'A[12]' --engine slurm -o s.csv tree out
+is 'ran each cell too' "$(runs s.csv)" 'A1x2 A2x2 '
+t 'no such engine' 1 study -n 1 --rows A1 --engine cloud -o e.csv tree out
+
 mkdir bin
 for file in /usr/bin/* /bin/*; do
 	case $file in
