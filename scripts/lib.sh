@@ -215,9 +215,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=
 if [ -e "$here/../CMakeLists.txt" ]; then
 	top=$(cd "$here/.." && pwd)
-	PATH=${COLDPRESS_BIN:-$top/build}:$PATH
+	PATH=$top/build:$PATH
 elif [ -x "$here/../../bin/lap" ]; then
 	PATH=$(cd "$here/../../bin" && pwd):$PATH
 fi
-PATH=$PATH:/usr/sbin:/sbin
+PATH=${COLDPRESS_BIN:+$COLDPRESS_BIN:}$PATH:/usr/sbin:/sbin
 export PATH
