@@ -23,6 +23,12 @@ if(COLDPRESS_LAP)
     target_sources(lap PRIVATE src/lap_cells.c src/lap_env.c
         src/lap_options.c src/lap_resume.c src/lap_rows.c src/lap_run.c
         src/lap_summary.c)
+    # Our library as a file, not as a target, which would link all of pzc's.
+    set_target_properties(lap PROPERTIES
+        LINK_LIBRARIES "$<TARGET_FILE:coldpress>;Threads::Threads;m"
+        INCLUDE_DIRECTORIES ${CMAKE_SOURCE_DIR}/include
+        LINK_DEPENDS $<TARGET_FILE:coldpress>)
+    add_dependencies(lap coldpress)
     if(HAVE_STATIC_LIBC AND NOT COLDPRESS_SANITIZE)
         target_link_options(lap PRIVATE -static -Wl,--gc-sections)
     endif()
