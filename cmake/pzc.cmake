@@ -42,4 +42,8 @@ foreach(name IN LISTS PZC_NAMES)
     add_custom_command(TARGET pzc POST_BUILD
         COMMAND ${CMAKE_COMMAND} -E create_symlink pzc ${name})
     install(FILES ${CMAKE_BINARY_DIR}/${name} TYPE BIN)
+    add_custom_command(TARGET pzc POST_BUILD
+        COMMAND ${CMAKE_COMMAND} -E create_symlink pzc.1 ${name}.1)
+    install(FILES ${CMAKE_BINARY_DIR}/${name}.1
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endforeach()
