@@ -67,5 +67,6 @@ main(int argc, char **argv)
 		else
 			pzc_file(&p, p.files[i]);
 	}
+	pzc_list_end(&p);
 	return msg_finish(&p.msg);
 }

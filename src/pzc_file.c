@@ -35,8 +35,8 @@ struct file {
 	struct convert_result result;
 };
 
-static const char *
-sentence(int rc, const char *why)
+const char *
+pzc_sentence(int rc, const char *why)
 {
 	if (why != NULL)
 		return why;
@@ -351,7 +351,7 @@ convert(struct file *f)
 
 		msg_error(&p->msg, "%s: %s", !out ? f->path :
 		    f->target != NULL ? f->target : "standard output",
-		    sentence(rc, f->result.why));
+		    pzc_sentence(rc, f->result.why));
 		return rc;
 	}
 	if (f->result.notes.trailing_garbage)
@@ -363,7 +363,7 @@ convert(struct file *f)
 		rc = verify(f);
 		if (rc != 0)
 			msg_error(&p->msg, "%s: what was written does not "
-			    "verify: %s", f->path, sentence(rc, NULL));
+			    "verify: %s", f->path, pzc_sentence(rc, NULL));
 	}
 	return rc;
 }
