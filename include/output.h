@@ -34,7 +34,8 @@ int output_create(struct output *o, const char *path, bool replace);
 /*
  * Gives the file its name and closes it.  With sync, data and directory are
  * on the disk when it returns.  0 or -errno: then the file is gone, as after
- * output_abort().
+ * output_abort().  Only where an existing file has been replaced and then the
+ * directory cannot be synced, the new one stands, whole.
  */
 int output_commit(struct output *o, bool sync);
 

@@ -171,18 +171,24 @@ give_name(struct output *o)
 int
 output_commit(struct output *o, bool sync)
 {
+	bool named = false;
 	int rc = 0;
 
 	if (sync && !o->direct)
 		rc = sys_fsync(o->fd);
-	if (rc == 0 && !o->direct)
+	if (rc == 0 && !o->direct) {
 		rc = give_name(o);
+		named = rc == 0 && !o->replace;
+	}
 	if (rc == 0 && sync && !o->direct)
 		rc = sys_fsync(o->dirfd);
 	if (o->fd >= 0 && rc == 0) {
 		rc = sys_close(o->fd);
 		o->fd = -1;
 	}
+	/* after a late failure a new name goes again; a replaced one stays */
+	if (rc != 0 && named)
+		sys_unlinkat(o->dirfd, o->name, 0);
 	output_abort(o);
 	return rc;
 }

@@ -33,6 +33,9 @@ struct table {
 static void
 put(struct table *t, const char *s, size_t n)
 {
+	/* an empty value may be the first, when there is no row yet */
+	if (n == 0)
+		return;
 	if (t->cap - t->len < n) {
 		size_t cap = 2 * (t->cap + n);
 		char *row = sys_realloc(t->row, cap);
@@ -200,14 +203,17 @@ flush(struct table *t)
 static int
 write_header(struct table *t)
 {
+	int rc;
+
 	for (size_t i = 0; i < t->count; i++) {
 		if (i > 0)
 			put(t, ",", 1);
 		put_csv(t, t->columns[i]);
 	}
 	put(t, "\n", 1);
-	t->headed = true;
-	return flush(t);
+	rc = flush(t);
+	t->headed = rc == 0;
+	return rc;
 }
 
 int

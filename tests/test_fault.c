@@ -1,0 +1,377 @@
+/*
+ * test_fault.c - one call after the other fails, and nothing is left behind
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "sys_fault.h"
+
+#include "fdio.h"
+#include "output.h"
+#include "sys.h"
+#include "table.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char dir[] = "/tmp/test_fault.XXXXXX";
+static const char content[] = "the whole content\n", old[] = "old\n";
+
+static int
+setup(void **state)
+{
+	(void)state;
+	return mkdtemp(dir) == NULL || chdir(dir) == -1;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	unlink("file");
+	return chdir("/") == -1 || rmdir(dir) == -1;
+}
+
+/* The entries of a directory, without . and .. and the one being read. */
+static int
+entries(const char *path)
+{
+	DIR *d = opendir(path);
+	int n = 0;
+
+	assert_non_null(d);
+	while (readdir(d) != NULL)
+		n++;
+	closedir(d);
+	return n;
+}
+
+/* What file holds, or NULL where there is none. */
+static const char *
+text_of(const char *name)
+{
+	static char text[4096];
+	FILE *f = fopen(name, "r");
+	size_t n;
+
+	if (f == NULL)
+		return NULL;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = '\0';
+	fclose(f);
+	return text;
+}
+
+static void
+put_text(const char *text)
+{
+	FILE *f = fopen("file", "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static const char *const errors[] = { "EIO", "ENOMEM", "EINTR", "ENOENT",
+    "EOPNOTSUPP", "EEXIST", "EAGAIN", "short", "EIO+", "ENOMEM+" };
+
+/* How many calls of each kind the run in hand made, checks left out. */
+static unsigned long calls[FAULT_KINDS];
+
+static void
+keep_counts(void)
+{
+	for (int i = 0; i < FAULT_KINDS; i++)
+		calls[i] = fault_count((enum fault_kind)i);
+}
+
+/*
+ * Calls run with every plan of one fault: each kind, each call of the kind
+ * that a run without faults makes, each error.  first: plan before it.
+ */
+static void
+sweep(const char *first, void (*run)(const char *plan))
+{
+	unsigned long clean[FAULT_KINDS];
+	char plan[256];
+	int plans = 0;
+
+	run(first);
+	memcpy(clean, calls, sizeof(clean));
+	for (int i = 0; i < FAULT_KINDS; i++) {
+		for (unsigned long k = 1; k <= clean[i]; k++) {
+			for (size_t e = 0; e < sizeof(errors) /
+			    sizeof(errors[0]); e++) {
+				size_t len = strcspn(errors[e], "+");
+
+				snprintf(plan, sizeof(plan),
+				    "%s%s%s:%lu%s:%.*s", first,
+				    *first != '\0' ? "," : "", fault_names[i],
+				    k, errors[e] + len, (int)len, errors[e]);
+				if (!fault_plan(plan))
+					continue;
+				run(plan);
+				plans++;
+			}
+		}
+	}
+	assert_true(plans > 50 && fault_plan(""));
+}
+
+/* The case in hand of the sweep over output.h. */
+static bool replace, sync_it;
+
+static int
+save(void)
+{
+	struct output o;
+	int rc = output_create(&o, "file", replace);
+
+	if (rc != 0)
+		return rc;
+	rc = fdio_write(o.fd, content, sizeof(content) - 1);
+	if (rc == 0)
+		return output_commit(&o, sync_it);
+	output_abort(&o);
+	return rc;
+}
+
+static void
+check_output(const char *plan)
+{
+	int fds = entries("/proc/self/fd"), others, rc;
+	long blocks = fault_blocks();
+	const char *text;
+
+	unlink("file");
+	if (replace)
+		put_text(old);
+	assert_true(fault_plan(plan));
+	rc = save();
+	keep_counts();
+	/* whoever asked for it on the disk hears that it is not there */
+	assert_true(rc != 0 || strstr(plan, "fsync") == NULL);
+	text = text_of("file");
+	if (rc == 0) {
+		assert_non_null(text);
+		assert_string_equal(text, content);
+	} else if (replace) {
+		assert_non_null(text);
+		assert_true(strcmp(text, old) == 0 ||
+		    strcmp(text, content) == 0);
+	} else {
+		assert_null(text);
+	}
+	assert_int_equal(entries("/proc/self/fd"), fds);
+	assert_int_equal(fault_blocks(), blocks);
+	/* a name that cannot be removed stays, and that only */
+	others = entries(".") - 2 - (text != NULL);
+	if (strstr(plan, "unlinkat") == NULL)
+		assert_int_equal(others, 0);
+	else if (others > 0)
+		assert_int_equal(system("rm -f .coldpress-*"), 0);
+}
+
+static void
+output_is_whole_or_nothing(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		replace = i & 1;
+		sync_it = i & 2;
+		sweep("", check_output);
+		/* where the file system has no unnamed files */
+		sweep("openat:2:EOPNOTSUPP", check_output);
+	}
+}
+
+/* SIGKILL before each call: the name has the old content or the new. */
+static void
+output_survives_kill(void **state)
+{
+	static const enum fault_kind kinds[] = { FAULT_OPENAT, FAULT_WRITE,
+	    FAULT_FSYNC, FAULT_LINKAT, FAULT_RENAMEAT, FAULT_CLOSE };
+	int killed = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 4 * sizeof(kinds) / sizeof(kinds[0]); i++) {
+		int status, k = 0;
+
+		replace = i & 1;
+		sync_it = i & 2;
+		do {
+			char plan[64];
+			const char *text;
+			pid_t pid;
+
+			unlink("file");
+			if (replace)
+				put_text(old);
+			snprintf(plan, sizeof(plan), "%s:%d:KILL",
+			    fault_names[kinds[i / 4]], ++k);
+			pid = fork();
+			if (pid == 0)
+				_exit(!fault_plan(plan) || save() != 0);
+			assert_int_equal(waitpid(pid, &status, 0), pid);
+			text = text_of("file");
+			assert_true(text == NULL ? !replace :
+			    strcmp(text, content) == 0 ||
+			    (replace && strcmp(text, old) == 0));
+			killed += WIFSIGNALED(status);
+			assert_int_equal(system("rm -f .coldpress-*"), 0);
+		} while (WIFSIGNALED(status));
+		assert_int_equal(status, 0);
+	}
+	assert_in_range(killed, 20, 100);
+}
+
+static const char *const columns[] = { "name", "wall_s" };
+static enum table_format format;
+
+/* A caller that goes on to the next row when one has failed. */
+static int
+append(void)
+{
+	struct table *t;
+	int rc = table_append(&t, "file", format, columns, 2), e;
+
+	if (rc != 0)
+		return rc;
+	for (int i = 0; i < 2; i++) {
+		table_text(t, "a,\"b\"\nc");
+		table_real(t, 1.25, 3);
+		e = table_end(t);
+		rc = rc != 0 ? rc : e;
+	}
+	e = table_close(t);
+	return rc != 0 ? rc : e;
+}
+
+static int
+rows(void)
+{
+	struct table_reader *r;
+	int n = 0, rc;
+
+	if (table_open(&r, "file") != 0)
+		return 0;
+	assert_int_equal(table_column(r, "wall_s"), 1);
+	while ((rc = table_next(r)) == 1) {
+		assert_string_equal(table_value(r, 0), "a,\"b\"\nc");
+		assert_string_equal(table_value(r, 1), "1.250");
+		n++;
+	}
+	assert_int_equal(rc, 0);
+	table_reader_free(r);
+	return n;
+}
+
+static void
+check_table(const char *plan)
+{
+	int fds = entries("/proc/self/fd"), rc;
+	long blocks = fault_blocks();
+
+	unlink("file");
+	/* a killed writer's half row is there to be cut off */
+	if (format == TABLE_CSV)
+		put_text("name,wall_s\n\"a,\"\"b");
+	assert_true(fault_plan(plan));
+	rc = append();
+	keep_counts();
+	assert_int_equal(entries("/proc/self/fd"), fds);
+	assert_int_equal(fault_blocks(), blocks);
+	/* whatever happened, the next writer finds a table */
+	assert_true(fault_plan(""));
+	assert_int_equal(append(), 0);
+	if (format == TABLE_CSV)
+		assert_in_range(rows(), rc == 0 ? 4 : 2, 4);
+}
+
+static void
+tables_have_whole_rows(void **state)
+{
+	(void)state;
+	format = TABLE_CSV;
+	sweep("", check_table);
+	format = TABLE_JSON;
+	sweep("", check_table);
+}
+
+/* A new file: its header comes with the first row that can be written. */
+static void
+a_failed_header_is_written_again(void **state)
+{
+	(void)state;
+	format = TABLE_CSV;
+	for (int k = 1; k <= 4; k++) {
+		static const char *const kinds[] = { "write", "malloc" };
+		char plan[64];
+
+		for (size_t i = 0; i < 2; i++) {
+			unlink("file");
+			snprintf(plan, sizeof(plan), "%s:%d:EIO", kinds[i],
+			    k);
+			assert_true(fault_plan(plan));
+			append();
+			assert_true(fault_plan(""));
+			assert_int_equal(append(), 0);
+			assert_in_range(rows(), 2, 4);
+		}
+	}
+}
+
+static void
+plans(void **state)
+{
+	static const char *const bad[] = { "write", "write:1", "write:0:EIO",
+	    "write:x:EIO", "write:1:ENONSENSE", "nothing:1:EIO",
+	    "fsync:1:short", "now:1:EIO", "write:1:EIO,x" };
+	char c, all[4];
+	int fd;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(fault_plan(bad[i]));
+	put_text("xyz");
+	assert_true(fault_plan("openat:2:EMFILE,read:2+:ESTALE,close:1:EIO"));
+	fd = sys_openat(AT_FDCWD, "file", O_RDONLY, 0);
+	assert_int_equal(sys_openat(AT_FDCWD, "file", O_RDONLY, 0), -EMFILE);
+	assert_int_equal(sys_read(fd, &c, 1), 1);
+	assert_int_equal(sys_read(fd, &c, 1), -ESTALE);
+	assert_int_equal(sys_read(fd, &c, 1), -ESTALE);
+	assert_int_equal(sys_close(fd), -EIO);
+	assert_int_equal(sys_close(fd), -EBADF);
+	assert_int_equal(fault_count(FAULT_READ), 3);
+	assert_true(fault_plan("pread:1:short,thread:1:EAGAIN"));
+	fd = sys_openat(AT_FDCWD, "file", O_RDONLY, 0);
+	assert_int_equal(sys_pread(fd, all, 3, 0), 1);
+	assert_int_equal(sys_pread(fd, all, 3, 0), 3);
+	assert_int_equal(sys_close(fd), 0);
+	assert_int_equal(sys_thread(&(pthread_t){ 0 }, NULL, NULL), -EAGAIN);
+	assert_true(fault_plan(""));
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plans),
+		cmocka_unit_test(output_is_whole_or_nothing),
+		cmocka_unit_test(output_survives_kill),
+		cmocka_unit_test(tables_have_whole_rows),
+		cmocka_unit_test(a_failed_header_is_written_again),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
