@@ -6,20 +6,25 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
-find_package(BZip2 REQUIRED)
 
 target_sources(coldpress PRIVATE
     src/codec/codec.c src/codec/cutter.c src/codec/serial.c
-    src/codec/deflate_walk.c src/codec/deflate_engine.c
+    src/codec/deflate_walk.c src/codec/deflate_codes.c
+    src/codec/deflate_lanes.c src/codec/deflate_engine.c
     src/codec/deflate_encode.c src/codec/gzip_header.c
     src/codec/deflate_unwrap.c src/codec/deflate_scan.c
     src/codec/deflate_decode.c src/codec/gzip.c src/codec/zip_encode.c
     src/codec/zstd.c src/codec/zstd_scan.c src/codec/zstd_decode.c
-    src/codec/lz4.c
-    src/codec/xz.c src/codec/bzip2.c src/codec/compress.c src/codec/lzw.c)
+    src/codec/lz4.c src/codec/lz4_scan.c src/codec/lz4_decode.c
+    src/codec/xz.c
+    src/codec/bzip2.c src/codec/bzip2_decode.c
+    src/codec/bz2_bits.c src/codec/bz2_rle.c
+    src/codec/bz2_decode.c src/codec/bz2_unsort.c src/codec/bz2_random.c
+    src/codec/bz2_encode.c src/codec/bz2_codes.c src/codec/bz2_sort.c
+    src/codec/bz2_seeds.c src/codec/bz2_words.c
+    src/codec/compress.c src/codec/lzw.c)
 target_link_libraries(coldpress PUBLIC PkgConfig::DEFLATE PkgConfig::ZLIB
-    PkgConfig::ZSTD PkgConfig::LZ4 PkgConfig::LZMA PkgConfig::XXHASH
-    BZip2::BZip2)
+    PkgConfig::ZSTD PkgConfig::LZ4 PkgConfig::LZMA PkgConfig::XXHASH)
 
 if(COLDPRESS_ISAL)
     pkg_check_modules(ISAL IMPORTED_TARGET libisal)

@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
+fault_tool(pzc)
+shell_test(cli pzc_formats)
+
 unit_test(deflate_walk)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
@@ -9,7 +12,9 @@ target_link_libraries(bench_deflate_walk PRIVATE coldpress PkgConfig::DEFLATE)
 # it takes.
 if(COLDPRESS_FUZZ)
     add_executable(fuzz_deflate_walk fuzz/fuzz_deflate_walk.c
-        ${CMAKE_SOURCE_DIR}/src/codec/deflate_walk.c)
+        ${CMAKE_SOURCE_DIR}/src/codec/deflate_walk.c
+        ${CMAKE_SOURCE_DIR}/src/codec/deflate_codes.c
+        ${CMAKE_SOURCE_DIR}/src/codec/deflate_lanes.c)
     target_include_directories(fuzz_deflate_walk PRIVATE
         ${CMAKE_SOURCE_DIR}/include)
     target_compile_options(fuzz_deflate_walk PRIVATE -g
@@ -18,5 +23,11 @@ if(COLDPRESS_FUZZ)
         -fsanitize=fuzzer,address,undefined)
     target_link_libraries(fuzz_deflate_walk PRIVATE PkgConfig::ZLIB)
 endif()
-fault_tool(pzc)
-shell_test(cli pzc_formats)
+find_package(BZip2 REQUIRED)
+# bzip2 by blocks
+add_executable(bench_bz2 EXCLUDE_FROM_ALL bench_bz2.c)
+target_link_libraries(bench_bz2 PRIVATE coldpress BZip2::BZip2)
+
+unit_test(lz4)
+set_tests_properties(unit.lz4 PROPERTIES
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

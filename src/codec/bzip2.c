@@ -1,39 +1,50 @@
 /*
- * bzip2.c - bzip2, by libbz2
+ * bzip2.c - bzip2, the row and the compressing half
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Every block of input becomes a stream of its own, as with pbzip2.
+ * One stream.  The reader does the first run-length code, since a block is
+ * full by what comes out of that; a worker encodes the block (bz2_block.h);
+ * the joiner shifts its bits to where the block before it ended.
  */
-#include "formats.h"
+#include "bzip2_codec.h"
 
+#include "bz2_block.h"
 #include "cutter.h"
-#include "serial.h"
+#include "formats.h"
 #include "sys.h"
 
-#include <bzlib.h>
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 
+enum { RAW_LEN = 64 << 10 };
+
 struct job {
-	struct cutter cut;
-	const struct codec_options *options;
-	struct serial serial;
+	struct cutter cut;	/* used for what has come and is not in a
+				   block, and to cut by content */
+	struct slot raw;
+	size_t raw_pos;
+	int level;
+	struct bz2_join bits;
+	struct buf joined;
+	bool begun;
 };
 
 static int
 plan(const struct codec_options *o, struct plan *p, const char **why)
 {
-	(void)why;
+	if (o->block != 0) {
+		*why = "the level of bzip2 sets its block size";
+		return -ENOTSUP;
+	}
 	*p = (struct plan){ .slots = pipeline_slots(o->threads) };
-	p->block = o->block != 0 ? o->block :
-	    (size_t)o->level * 100000;
-	p->slot_B = 2 * p->block + p->block / 100 + 600;
-	p->worker_B = 400000 + 8 * (uint64_t)o->level * 100000;
-	p->fixed_B = 1 << 20;
+	p->block = bz2_rle_cap(o->level);
+	p->slot_B = p->block + bz2_encode_bound(o->level);
+	p->worker_B = bz2_encoder_memory(o->level);
+	p->fixed_B = (1 << 20) + bz2_encode_bound(o->level);
 	return 0;
 }
 
+/* Run-length coding may add a byte to four: then the cut still fits. */
 static int
 open_job(void **job, const struct codec_options *o, const struct plan *p,
     struct codec_notes *notes)
@@ -43,9 +54,9 @@ open_job(void **job, const struct codec_options *o, const struct plan *p,
 	(void)notes;
 	if (j == NULL)
 		return -ENOMEM;
-	j->cut.block = p->block;
 	j->cut.rsyncable = o->rsyncable;
-	j->options = o;
+	j->cut.block = o->rsyncable ? p->block / 5 * 4 : RAW_LEN;
+	j->level = o->level;
 	*job = j;
 	return 0;
 }
@@ -57,141 +68,99 @@ close_job(void *job)
 
 	if (j == NULL)
 		return;
-	serial_close(&j->serial);
 	cutter_close(&j->cut);
+	sys_free(j->raw.in.data);
+	sys_free(j->joined.data);
 	sys_free(j);
+}
+
+/* Adds what has come; true when the block is complete. */
+static bool
+add_raw(struct job *j, struct bz2_rle *r)
+{
+	j->raw_pos += bz2_rle_fill(r, j->raw.in.data + j->raw_pos,
+	    j->raw.in.len - j->raw_pos);
+	return bz2_rle_full(r);
 }
 
 static int
 fill(void *job, struct input *in, struct slot *s)
 {
 	struct job *j = job;
+	struct bz2_rle r;
+	bool complete;
+	int rc = buf_reserve(&s->in, bz2_rle_cap(j->level));
 
-	return cutter_fill(&j->cut, in, s);
+	if (rc != 0)
+		return rc;
+	bz2_rle_start(&r, j->level, s->in.data);
+	complete = add_raw(j, &r);
+	while (!complete && !j->raw.last) {
+		rc = cutter_fill(&j->cut, in, &j->raw);
+		if (rc != 0)
+			return rc;
+		j->raw_pos = 0;
+		complete = add_raw(j, &r) || j->cut.rsyncable ||
+		    (j->raw.in.len < j->cut.block && !j->raw.last);
+	}
+	s->in.len = bz2_rle_end(&r);
+	s->last = j->raw.last && j->raw_pos == j->raw.in.len;
+	return 0;
+}
+
+static int
+worker_open(void *job, void **ctx)
+{
+	struct job *j = job;
+
+	*ctx = bz2_encoder_new(j->level);
+	return *ctx == NULL ? -ENOMEM : 0;
+}
+
+static void
+worker_close(void *ctx)
+{
+	bz2_encoder_free(ctx);
 }
 
 static int
 work(void *job, void *ctx, struct slot *s)
 {
 	struct job *j = job;
-	unsigned n;
+	int64_t bits;
 	int rc;
 
-	(void)ctx;
-	if (s->in.len == 0 && s->seq > 0)
+	if (s->in.len == 0)
 		return 0;
-	rc = buf_reserve(&s->out, s->in.len + s->in.len / 100 + 600);
+	rc = buf_reserve(&s->out, bz2_encode_bound(j->level));
 	if (rc != 0)
 		return rc;
-	n = (unsigned)s->out.cap;
-	if (BZ2_bzBuffToBuffCompress((char *)s->out.data, &n,
-	    (char *)s->in.data, (unsigned)s->in.len, j->options->level, 0,
-	    0) != BZ_OK)
-		return -ENOMEM;
-	s->out.len = n;
+	bits = bz2_encode_block(ctx, s->in.data, s->in.len, s->out.data,
+	    s->out.cap, &s->check);
+	if (bits < 0)
+		return (int)bits;
+	s->bits = (uint64_t)bits;
 	return 0;
 }
 
 static int
 join(void *job, struct slot *s, struct sink *out)
 {
-	(void)job;
-	return sink_slot(out, s);
-}
-
-/* Decoding */
-
-struct stream {
-	bz_stream bz;
-	bool open;
-};
-
-static int
-stream_open(void **ctx, uint64_t memlimit)
-{
-	(void)memlimit;
-	*ctx = sys_calloc(1, sizeof(struct stream));
-	return *ctx == NULL ? -ENOMEM : 0;
-}
-
-static int
-stream_run(void *ctx, struct stream_io *io)
-{
-	struct stream *b = ctx;
-	unsigned len = io->in_len < UINT_MAX ? (unsigned)io->in_len : UINT_MAX;
-	unsigned cap = io->out_len < UINT_MAX ? (unsigned)io->out_len :
-	    UINT_MAX;
-	int rc;
-
-	if (!b->open && BZ2_bzDecompressInit(&b->bz, 0, 0) != BZ_OK)
-		return -ENOMEM;
-	b->open = true;
-	b->bz.next_in = (char *)(uintptr_t)io->in;
-	b->bz.avail_in = len;
-	b->bz.next_out = (char *)io->out;
-	b->bz.avail_out = cap;
-	rc = BZ2_bzDecompress(&b->bz);
-	if (rc == BZ_MEM_ERROR)
-		return -ENOMEM;
-	if (rc != BZ_OK && rc != BZ_STREAM_END)
-		return -EBADMSG;
-	io->in += len - b->bz.avail_in;
-	io->in_len -= len - b->bz.avail_in;
-	io->out += cap - b->bz.avail_out;
-	io->out_len -= cap - b->bz.avail_out;
-	if (rc == BZ_STREAM_END) {
-		BZ2_bzDecompressEnd(&b->bz);
-		memset(b, 0, sizeof(*b));
-		return STREAM_END;
-	}
-	return io->eof && io->in_len == 0 && io->out_len > 0 ? -ENODATA :
-	    STREAM_MORE;
-}
-
-static void
-stream_close(void *ctx)
-{
-	struct stream *b = ctx;
-
-	if (b != NULL && b->open)
-		BZ2_bzDecompressEnd(&b->bz);
-	sys_free(b);
-}
-
-static const struct stream_ops bzip2_stream = {
-	.open = stream_open, .run = stream_run, .close = stream_close,
-};
-
-static int
-plan_decode(const struct codec_options *o, struct plan *p, const char **why)
-{
-	(void)o;
-	(void)why;
-	*p = (struct plan){ .slots = 4, .slot_B = SERIAL_PIECE,
-	    .fixed_B = 5 << 20 };
-	return 0;
-}
-
-static int
-open_decode(void **job, const struct codec_options *o, const struct plan *p,
-    struct codec_notes *notes)
-{
-	int rc = open_job(job, o, p, notes);
-
-	if (rc == 0)
-		rc = serial_open(&((struct job *)*job)->serial, &bzip2_stream,
-		    0);
-	return rc;
-}
-
-static int
-join_decode(void *job, struct slot *s, struct sink *out)
-{
 	struct job *j = job;
+	int rc = buf_reserve(&j->joined, s->bits / 8 + 64);
+	size_t n = 0;
 
-	if (s->last && s->in.len == 0 && j->serial.streams == 0)
-		return -ENODATA;
-	return serial_feed(&j->serial, s->in.data, s->in.len, s->last, out);
+	if (rc != 0)
+		return rc;
+	if (!j->begun)
+		n = bz2_join_header(&j->bits, j->level, j->joined.data);
+	j->begun = true;
+	if (s->bits > 0)
+		n += bz2_join_block(&j->bits, s->out.data, s->bits, s->check,
+		    j->joined.data + n);
+	if (s->last)
+		n += bz2_join_trailer(&j->bits, j->joined.data + n);
+	return sink_write(out, j->joined.data, n);
 }
 
 static bool
@@ -204,17 +173,13 @@ magic(const uint8_t *p, size_t len)
 static const char *
 versions(void)
 {
-	return BZ2_bzlibVersion();
+	return "coldpress " COLDPRESS_VERSION;
 }
 
 static const struct coder encoder = {
 	.plan = plan, .open = open_job, .close = close_job,
-	.ops = { .fill = fill, .work = work, .join = join },
-};
-
-static const struct coder decoder = {
-	.plan = plan_decode, .open = open_decode, .close = close_job,
-	.ops = { .fill = serial_fill, .join = join_decode },
+	.ops = { .fill = fill, .work = work, .join = join,
+	    .worker_open = worker_open, .worker_close = worker_close },
 };
 
 const struct codec codec_bzip2 = {
@@ -223,6 +188,6 @@ const struct codec codec_bzip2 = {
 	    { ".tbz2", ".tar" }, { ".tbz", ".tar" }, { ".bz", "" },
 	    { NULL, NULL } },
 	.level_min = 1, .level_max = 9, .level_default = 9,
-	.magic = magic, .encode = &encoder, .decode = &decoder,
+	.magic = magic, .encode = &encoder, .decode = &bzip2_decoder,
 	.versions = versions,
 };

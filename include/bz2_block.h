@@ -1,0 +1,169 @@
+/*
+ * bz2_block.h - bzip2, a block at a time
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A .bz2 stream is "BZh" and a level 1..9, then blocks, then a trailer, all
+ * as bits with the most significant first; blocks begin at any bit, need
+ * nothing of each other, and hold at most level x 100000 bytes after a first
+ * run-length code (RLE1).  The format has no standard but its reference,
+ * bzip2 1.0.8 (Seward); what that accepts is accepted here, and nothing else.
+ *
+ * Pure functions: no input or output, no threads.  A context belongs to one
+ * thread at a time; functions without one are thread-safe.
+ *
+ * Compression, as a pipeline does it:
+ *	reader	bz2_rle_start, bz2_rle_fill until full, bz2_rle_end
+ *	worker	bz2_encode_block
+ *	writer	bz2_join_header, bz2_join_block in order, bz2_join_trailer
+ * Decompression:
+ *	reader	bz2_scan_next gives candidates for the beginnings of blocks
+ *	worker	bz2_decode_block, bz2_decode_read until 0
+ *	writer	a block counts where the one before it ended; bz2_read_trailer
+ */
+#ifndef COLDPRESS_BZ2_BLOCK_H
+#define COLDPRESS_BZ2_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define BZ2_MAGIC_BLOCK UINT64_C(0x314159265359)
+#define BZ2_MAGIC_END UINT64_C(0x177245385090)
+
+enum {
+	BZ2_LEVEL_MIN = 1,
+	BZ2_LEVEL_MAX = 9,
+	BZ2_HEADER_BYTES = 4,
+	BZ2_MAGIC_BITS = 48,
+	BZ2_TRAILER_BITS = 80,
+	BZ2_BLOCK_UNIT = 100000,	/* a block's bytes for each level */
+	/* bytes that the longest block can mean: runs of 255 in 5 */
+	BZ2_BLOCK_OUT_MAX = BZ2_LEVEL_MAX * BZ2_BLOCK_UNIT / 5 * 255
+};
+
+/* The check value of a stream, from that of its blocks in order. */
+static inline uint32_t
+bz2_crc_combine(uint32_t stream, uint32_t block)
+{
+	return (stream << 1 | stream >> 31) ^ block;
+}
+
+/*
+ * RLE1, by which a reader cuts its input: it replaces the copy into a slot
+ * and costs little more.  Where a block is cut depends on the data and the
+ * level alone, not on how the input comes.
+ */
+struct bz2_rle {
+	uint8_t *block;		/* the caller's, bz2_rle_cap() bytes */
+	size_t len;		/* bytes in it */
+	size_t limit;		/* the most that there may be */
+	size_t base;		/* after the last count byte */
+	unsigned run;		/* equal bytes at the end, up to 255 */
+};
+
+/* The bytes that a block of this level may take. */
+size_t bz2_rle_cap(int level);
+void bz2_rle_start(struct bz2_rle *r, int level, uint8_t *block);
+/*
+ * Adds from the input, and returns how many bytes of it were taken: fewer
+ * than len when the block is full.  bz2_rle_full() tells it at once.
+ */
+size_t bz2_rle_fill(struct bz2_rle *r, const uint8_t *in, size_t len);
+bool bz2_rle_full(const struct bz2_rle *r);
+/* Completes the block, and returns its length; 0: there was no input. */
+size_t bz2_rle_end(struct bz2_rle *r);
+
+/*
+ * The encoder of a block.  Its memory is bz2_encoder_memory(level) bytes,
+ * allocated once; NULL when there is none.
+ */
+struct bz2_encoder;
+
+uint64_t bz2_encoder_memory(int level);
+struct bz2_encoder *bz2_encoder_new(int level);
+void bz2_encoder_free(struct bz2_encoder *e);	/* e may be NULL */
+
+/* Bytes of room that bz2_encode_block() never needs more of. */
+size_t bz2_encode_bound(int level);
+
+/*
+ * Encodes a block made by RLE1, of 1..bz2_rle_cap(level) bytes: its bits, at
+ * out from the first bit on and with zeros up to a byte.  *crc: the check
+ * value.  The number of bits, or -EINVAL: a length out of range, or cap is
+ * below the bound.
+ */
+int64_t bz2_encode_block(struct bz2_encoder *e, const uint8_t *block,
+    size_t len, uint8_t *out, size_t cap, uint32_t *crc);
+
+/*
+ * The writer of a stream: joins blocks at any bit.  dst must have room for
+ * nbits / 8 + 9 bytes; the bytes that became complete are returned, and up
+ * to 7 bits stay behind.  A header begins a stream, a trailer ends it.
+ */
+struct bz2_join {
+	uint8_t rest;		/* the bits that stayed, at the top */
+	unsigned rest_bits;
+	uint32_t crc;
+};
+
+size_t bz2_join_header(struct bz2_join *j, int level, uint8_t *dst);
+size_t bz2_join_block(struct bz2_join *j, const uint8_t *src, uint64_t nbits,
+    uint32_t crc, uint8_t *dst);
+size_t bz2_join_trailer(struct bz2_join *j, uint8_t *dst);
+
+/*
+ * What begins at a bit: BZ2_AT_BLOCK, BZ2_AT_END, 0: neither, or -ENODATA:
+ * the input ends before that can be said.
+ */
+enum { BZ2_AT_BLOCK = 1, BZ2_AT_END = 2 };
+
+int bz2_magic_at(const uint8_t *in, size_t len, uint64_t bit);
+
+/*
+ * The trailer at *bit, which is moved to the next whole byte after it.
+ * 0, -ENODATA, or -EBADMSG: there is none.
+ */
+int bz2_read_trailer(const uint8_t *in, size_t len, uint64_t *bit,
+    uint32_t *crc);
+
+/*
+ * Looks for a magic number at any bit from bit on: BZ2_AT_BLOCK or
+ * BZ2_AT_END and *found, or 0: none begins and ends in in.  A block's data
+ * can hold one by chance, or by malice.
+ */
+struct bz2_scan {
+	uint64_t pairs[1024];	/* of two bytes, those inside of a magic */
+};
+
+void bz2_scan_init(struct bz2_scan *s);
+int bz2_scan_next(const struct bz2_scan *s, const uint8_t *in, size_t len,
+    uint64_t bit, uint64_t *found);
+
+/*
+ * The decoder of a block, for streams up to a level: its memory is
+ * bz2_decoder_memory(level) bytes, allocated once; NULL when there is none.
+ */
+struct bz2_decoder;
+
+uint64_t bz2_decoder_memory(int level);
+struct bz2_decoder *bz2_decoder_new(int level);
+void bz2_decoder_free(struct bz2_decoder *d);	/* d may be NULL */
+
+/*
+ * Decodes the block that begins with its magic at *bit, and moves *bit after
+ * it; level: that of its stream, at most the decoder's.  *crc: the check
+ * value that the block says it has.  0, -ENODATA: the input ends inside of
+ * the block, -EBADMSG: it is not a block, or wrong, -EINVAL: the level.
+ */
+int bz2_decode_block(struct bz2_decoder *d, int level, const uint8_t *in,
+    size_t len, uint64_t *bit, uint32_t *crc);
+
+/*
+ * The bytes of the block decoded last, in pieces of up to cap (1 or more)
+ * bytes.  0: that was all, and the check value is right; -EBADMSG: it is
+ * wrong, or the runs are.
+ */
+ssize_t bz2_decode_read(struct bz2_decoder *d, uint8_t *out, size_t cap);
+
+#endif

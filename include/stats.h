@@ -1,0 +1,63 @@
+/*
+ * stats.h - what a sample of times tells, without assuming a distribution
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * All thread-safe.  Values are finite; "sorted" means in ascending order.
+ */
+#ifndef COLDPRESS_STATS_H
+#define COLDPRESS_STATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void stats_sort(double *values, size_t n);
+
+/*
+ * The quantile at share p of sorted values, interpolated between neighbours
+ * as spreadsheets, R (its type 7) and datamash(1) do.  NaN if n is 0.
+ */
+double stats_quantile(const double *sorted, size_t n, double p);
+
+/*
+ * Mean of what is left after floor(n x share) values are cut off at each end;
+ * share is below 0.5.  How many that is goes to *cut, if not NULL.  NaN if n
+ * is 0.
+ */
+double stats_trimmed(const double *sorted, size_t n, double share,
+    size_t *cut);
+
+struct stats_interval {
+	double lo, hi;
+	double conf;		/* how often it holds the median, at least */
+};
+
+/*
+ * The interval between two of the sorted values, as narrow as can be, that
+ * holds the median of their distribution, whatever that is, with a
+ * probability of at least conf.  It is the set of medians that a two-sided
+ * sign test does not reject.  0, or -ERANGE: there are too few values for it
+ * (at 95 %, fewer than 6).
+ */
+int stats_median_interval(const double *sorted, size_t n, double conf,
+    struct stats_interval *out);
+
+/*
+ * Two-sided p of the sign test, with less values below and more above: the
+ * probability of a split at least as uneven by chance.
+ */
+double stats_sign_p(size_t less, size_t more);
+
+/*
+ * Holm's adjustment of m p-values: those that stay at or below a level show
+ * a difference while the probability that any of them errs is at most that
+ * level.  Works in place, in any order.
+ */
+void stats_holm(double *p, size_t m);
+
+/* A generator of random numbers: splitmix64. */
+uint64_t stats_random(uint64_t *state);
+
+/* The numbers 0..n-1 in random order. */
+void stats_shuffle(uint64_t *state, uint32_t *order, uint32_t n);
+
+#endif

@@ -1,0 +1,61 @@
+# shellcheck shell=sh
+# setup.sh - Debian packages, by what they are for; source it after lib.sh
+# shellcheck disable=SC2034,SC2154
+# SPDX-License-Identifier: BSD-2-Clause
+
+build_packages='cmake make gcc libc6-dev pkg-config zlib1g-dev
+    libdeflate-dev libisal-dev libzstd-dev liblz4-dev liblzma-dev libbz2-dev
+    libxxhash-dev libacl1-dev'
+# What the tarball study measures, and measures with.
+peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux
+    util-linux-extra'
+# The reference tools, and what lints, traces and checks.
+test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev clang
+    libclang-rt-dev shellcheck mandoc valgrind strace attr acl gdb procps
+    openssh-server openssh-client mbuffer parallel e2fsprogs mount
+    bsdextrautils perl-base'
+
+# packages_missing NAME...: those that are not installed
+packages_missing() {
+	for package in "$@"; do
+		case $(dpkg-query -W -f '${db:Status-Status}' "$package" \
+		    2>/dev/null || :) in
+		installed) ;;
+		*) printf '%s ' "$package" ;;
+		esac
+	done
+}
+
+# packages_install NAME...: as root or by sudo; else it names them and stops
+packages_install() {
+	have dpkg-query || {
+		say 'not a Debian system: nothing is installed, go on with what is'
+		return 0
+	}
+	missing=$(packages_missing "$@")
+	[ -n "$missing" ] || return 0
+	if [ "$(id -u)" = 0 ]; then
+		as_root='command env'
+	elif have sudo && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+		as_root='sudo env'
+	else
+		die "missing, to be installed by root: apt-get install $missing"
+	fi
+	say "installing $missing"
+	# shellcheck disable=SC2086
+	{
+		$as_root apt-get -qq update >&2 &&
+		    $as_root DEBIAN_FRONTEND=noninteractive \
+		    apt-get -qq -y \
+		    --no-install-recommends -o DPkg::Lock::Timeout=300 \
+		    install $missing >&2
+	} || die "apt-get could not install $missing"
+}
+
+# build DIRECTORY CMAKE-OPTION...: configured and built, quietly
+build() {
+	build_dir=$1
+	shift
+	cmake -S "$top" -B "$build_dir" "$@" >&2
+	cmake --build "$build_dir" -j "$(cpus)" >&2
+}

@@ -1,0 +1,189 @@
+/*
+ * bz2_codes.c - which codes a block is written with
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Two to six tables of code lengths, and for every fifty symbols a choice of
+ * one.  They begin as guesses, each good for a range of symbols; then groups
+ * choose and tables follow the choices, a few times over.
+ */
+#include "bz2_impl.h"
+#include "bz2_sort.h"
+
+enum {
+	ROUNDS = 4,
+	LENGTH_MAX = 17,	/* bits of a code; bzip2 writes no more */
+	COST_BITS = 10,		/* of 50 codes; six sums share a word */
+	COST_MASK = (1 << COST_BITS) - 1,
+	FAR_COST = 15		/* of a symbol out of a guess's range */
+};
+
+_Static_assert(BZ2_GROUP * BZ2_CODE_MAX <= COST_MASK, "a sum must fit");
+_Static_assert(BZ2_TABLES_MAX * COST_BITS <= 64, "all sums must fit");
+
+/*
+ * The depths of a Huffman tree over weights in ascending order, in place:
+ * merged weights become parents, and these become depths (Moffat and
+ * Katajainen 1995).
+ */
+static void
+tree_depths(uint32_t *w, int n)
+{
+	int leaf = 2, root = 0, depth = 0, avail = 1, used = 0, next = n - 1;
+
+	w[0] += w[1];
+	for (int i = 1; i < n - 1; i++) {
+		uint32_t sum = 0;
+
+		for (int side = 0; side < 2; side++) {
+			if (leaf >= n || (root < i && w[root] < w[leaf])) {
+				sum += w[root];
+				w[root++] = (uint32_t)i;
+			} else {
+				sum += w[leaf++];
+			}
+		}
+		w[i] = sum;
+	}
+	/* depths of inner nodes, from the root down */
+	w[n - 2] = 0;
+	for (int i = n - 3; i >= 0; i--)
+		w[i] = w[w[i]] + 1;
+	/* at each depth, what is not an inner node is a leaf */
+	for (root = n - 2; avail > 0; depth++) {
+		for (; root >= 0 && w[root] == (uint32_t)depth; root--)
+			used++;
+		for (; avail > used; avail--)
+			w[next--] = (uint32_t)depth;
+		avail = 2 * used;
+		used = 0;
+	}
+}
+
+/*
+ * Cuts depths, in descending order, to LENGTH_MAX, and then lengthens the
+ * longest codes below that until there is room for all.
+ */
+static void
+limit_depths(uint32_t *depth, int n)
+{
+	const uint32_t full = UINT32_C(1) << LENGTH_MAX;
+	uint32_t room = 0;
+
+	if (depth[0] <= LENGTH_MAX)
+		return;
+	for (int i = 0; i < n; i++) {
+		if (depth[i] > LENGTH_MAX)
+			depth[i] = LENGTH_MAX;
+		room += full >> depth[i];
+	}
+	for (int i = 0; room > full; i = i + 1 < n ? i + 1 : 0)
+		while (depth[i] < LENGTH_MAX && room > full) {
+			depth[i]++;
+			room -= full >> depth[i];
+		}
+}
+
+static void
+make_lengths(uint8_t *lengths, const uint32_t *freq, int symbols)
+{
+	uint64_t words[BZ2_SYMBOLS_MAX], spare[BZ2_SYMBOLS_MAX];
+	uint32_t weight[BZ2_SYMBOLS_MAX] = { 0 };
+
+	for (int i = 0; i < symbols; i++)
+		words[i] = (uint64_t)(freq[i] == 0 ? 1 : freq[i] * 2) << 16 |
+		    (unsigned)i;
+	bz2_sort_words(words, (size_t)symbols, spare);
+	for (int i = 0; i < symbols; i++)
+		weight[i] = (uint32_t)(words[i] >> 16);
+	tree_depths(weight, symbols);
+	limit_depths(weight, symbols);
+	for (int i = 0; i < symbols; i++)
+		lengths[words[i] & 0xffff] = (uint8_t)weight[i];
+}
+
+/* Each table for a range of symbols that is met about equally often. */
+static void
+guess(struct bz2_codes *k, const uint32_t *freq)
+{
+	uint64_t left = 0;
+	int from = 0;
+
+	for (int i = 0; i < k->symbols; i++)
+		left += freq[i];
+	for (int t = 0; t < k->tables; t++) {
+		uint64_t share = left / (unsigned)(k->tables - t), sum = 0;
+		int to = from;
+
+		while (to < k->symbols && (sum < share || to == from)) {
+			sum += freq[to];
+			to++;
+		}
+		/* a last one that is too much goes to the next, in turns */
+		if (to > from + 1 && t > 0 && t < k->tables - 1 && t % 2 == 1)
+			sum -= freq[--to];
+		for (int i = 0; i < k->symbols; i++)
+			k->lengths[t][i] = i >= from && i < to ? 0 : FAR_COST;
+		from = to;
+		left -= sum;
+	}
+}
+
+/* The table of least cost for a group. */
+static unsigned
+choose(const uint64_t *cost, const uint16_t *symbols, size_t n, int tables)
+{
+	uint64_t sum = 0;
+	unsigned best = UINT32_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		sum += cost[symbols[i]];
+	for (int t = 0; t < tables; t++) {
+		unsigned c = (unsigned)(sum & COST_MASK) << 3 | (unsigned)t;
+
+		best = c < best ? c : best;
+		sum >>= COST_BITS;
+	}
+	return best & 7;
+}
+
+static void
+choose_all(struct bz2_codes *k, const uint16_t *symbols, size_t count)
+{
+	uint64_t cost[BZ2_SYMBOLS_MAX];
+
+	for (int i = 0; i < k->symbols; i++) {
+		cost[i] = 0;
+		for (int t = k->tables; t-- > 0;)
+			cost[i] = cost[i] << COST_BITS | k->lengths[t][i];
+	}
+	memset(k->freq, 0, sizeof(k->freq));
+	for (size_t g = 0; g < k->groups; g++) {
+		size_t n = count < BZ2_GROUP ? count : BZ2_GROUP;
+		unsigned t = choose(cost, symbols, n, k->tables);
+
+		k->selectors[g] = (uint8_t)t;
+		for (size_t i = 0; i < n; i++)
+			k->freq[t][symbols[i]]++;
+		symbols += n;
+		count -= n;
+	}
+}
+
+void
+bz2_codes_make(struct bz2_codes *k, const uint16_t *symbols, size_t count,
+    const uint32_t *freq)
+{
+	k->tables = count < 200 ? 2 : count < 600 ? 3 : count < 1200 ? 4 :
+	    count < 2400 ? 5 : 6;
+	k->groups = (count + BZ2_GROUP - 1) / BZ2_GROUP;
+	guess(k, freq);
+	for (int i = 0; i < ROUNDS; i++) {
+		choose_all(k, symbols, count);
+		for (int t = 0; t < k->tables; t++)
+			make_lengths(k->lengths[t], k->freq[t], k->symbols);
+	}
+	k->bits = 0;
+	for (int t = 0; t < k->tables; t++)
+		for (int i = 0; i < k->symbols; i++)
+			k->bits += (uint64_t)k->freq[t][i] * k->lengths[t][i];
+}

@@ -1,0 +1,218 @@
+/*
+ * bz2_rle.c - RLE1, the run-length code before the sort
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Four equal bytes are followed by a count, 0..251, of more of them.  It is
+ * Seward's guard against slow sorts, and for data without runs the identity.
+ */
+#include "bz2_impl.h"
+
+#include <errno.h>
+
+enum {
+	SLACK = 19,		/* bzip2 leaves as much free in a block */
+	LANES = 16
+};
+
+typedef uint8_t bytes_v __attribute__((vector_size(LANES)));
+typedef uint64_t words_v __attribute__((vector_size(LANES)));
+
+static inline bytes_v
+load(const uint8_t *p)
+{
+	bytes_v v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static size_t
+first_run(const uint8_t *p, size_t len)
+{
+	for (size_t i = 0; i + 3 < len; i++)
+		if (p[i] == p[i + 1] && p[i] == p[i + 2] && p[i] == p[i + 3])
+			return i;
+	return len;
+}
+
+size_t
+bz2_find_run(const uint8_t *p, size_t len)
+{
+	size_t i = 0;
+
+	for (; len - i >= LANES + 3; i += LANES) {
+		bytes_v a = load(p + i), b = load(p + i + 1);
+		bytes_v c = load(p + i + 2), d = load(p + i + 3);
+		words_v same = (words_v)((a == b) & (b == c) & (c == d));
+
+		if ((same[0] | same[1]) != 0)
+			return i + first_run(p + i, LANES + 3);
+	}
+	return i + first_run(p + i, len - i);
+}
+
+size_t
+bz2_rle_cap(int level)
+{
+	return (size_t)level * BZ2_BLOCK_UNIT - SLACK;
+}
+
+void
+bz2_rle_start(struct bz2_rle *r, int level, uint8_t *block)
+{
+	r->block = block;
+	r->len = 0;
+	r->limit = bz2_rle_cap(level);
+	r->base = 0;
+	r->run = 0;
+}
+
+/*
+ * Full is when a run that begins would not fit, except inside of one whose
+ * count is yet to be written.
+ */
+bool
+bz2_rle_full(const struct bz2_rle *r)
+{
+	return r->run < BZ2_RUN_PLAIN && r->len >= r->limit - BZ2_RUN_PLAIN;
+}
+
+/* Equal bytes at the end of p[0..len), up to three. */
+static unsigned
+tail_run(const uint8_t *p, size_t len)
+{
+	unsigned run = 0;
+
+	while (run < len && run < BZ2_RUN_PLAIN - 1 &&
+	    p[len - 1 - run] == p[len - 1])
+		run++;
+	return run;
+}
+
+static void
+end_run(struct bz2_rle *r)
+{
+	if (r->run >= BZ2_RUN_PLAIN) {
+		r->block[r->len++] = (uint8_t)(r->run - BZ2_RUN_PLAIN);
+		r->base = r->len;
+	}
+	r->run = 0;
+}
+
+/* Bytes equal to the run at the end of the block: how many are taken. */
+static size_t
+add_run(struct bz2_rle *r, const uint8_t *in, size_t len)
+{
+	uint8_t byte = r->block[r->len - 1];
+	size_t i = 0;
+
+	while (i < len && in[i] == byte && r->run < BZ2_RUN_MAX &&
+	    !bz2_rle_full(r)) {
+		if (r->run < BZ2_RUN_PLAIN)
+			r->block[r->len++] = byte;
+		r->run++;
+		i++;
+	}
+	return i;
+}
+
+/* Bytes before the next run of four: how many are taken. */
+static size_t
+add_plain(struct bz2_rle *r, const uint8_t *in, size_t len)
+{
+	size_t room = r->limit - BZ2_RUN_PLAIN - r->len, n;
+
+	if (len > room)
+		len = room;
+	n = bz2_find_run(in, len);
+	memcpy(r->block + r->len, in, n);
+	r->len += n;
+	r->run = tail_run(r->block + r->base, r->len - r->base);
+	return n;
+}
+
+size_t
+bz2_rle_fill(struct bz2_rle *r, const uint8_t *in, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && !bz2_rle_full(r)) {
+		if (r->run > 0)
+			i += add_run(r, in + i, len - i);
+		if (i == len || bz2_rle_full(r))
+			break;
+		end_run(r);
+		if (bz2_rle_full(r))
+			break;
+		i += add_plain(r, in + i, len - i);
+		if (i < len && !bz2_rle_full(r)) {
+			/* a run of four, or the last bytes before the limit */
+			end_run(r);
+			r->block[r->len++] = in[i++];
+			r->run = 1;
+		}
+	}
+	return i;
+}
+
+size_t
+bz2_rle_end(struct bz2_rle *r)
+{
+	end_run(r);
+	return r->len;
+}
+
+void
+bz2_unrle_start(struct bz2_unrle *u, const uint8_t *block, size_t len)
+{
+	u->block = block;
+	u->len = len;
+	u->pos = 0;
+	u->run = 0;
+	u->owed = 0;
+}
+
+/* Bytes up to the next count, at most cap. */
+static size_t
+plain(struct bz2_unrle *u, uint8_t *out, size_t cap)
+{
+	const uint8_t *p = u->block + u->pos - u->run;
+	size_t n = u->len - u->pos, at;
+
+	if (n > cap)
+		n = cap;
+	at = bz2_find_run(p, u->run + n);
+	if (at < u->run + n) {
+		n = at + BZ2_RUN_PLAIN - u->run;
+		memcpy(out, p + u->run, n);
+		u->run = BZ2_RUN_PLAIN;
+	} else {
+		memcpy(out, p + u->run, n);
+		u->run = tail_run(p, u->run + n);
+	}
+	u->pos += n;
+	return n;
+}
+
+ssize_t
+bz2_unrle_read(struct bz2_unrle *u, uint8_t *out, size_t cap)
+{
+	size_t done = 0;
+
+	while (done < cap && (u->owed > 0 || u->pos < u->len)) {
+		size_t n = 0;
+
+		if (u->owed > 0) {
+			n = u->owed < cap - done ? u->owed : cap - done;
+			memset(out + done, u->block[u->pos - 2], n);
+			u->owed -= (unsigned)n;
+		} else if (u->run == BZ2_RUN_PLAIN) {
+			u->owed = u->block[u->pos++];
+			u->run = 0;
+		} else {
+			n = plain(u, out + done, cap - done);
+		}
+		done += n;
+	}
+	return done == 0 && u->run == BZ2_RUN_PLAIN ? -EBADMSG : (ssize_t)done;
+}

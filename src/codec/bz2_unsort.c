@@ -1,0 +1,273 @@
+/*
+ * bz2_unsort.c - the inverse of the rotation sort
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Row i of the sorted rotations, entered with the byte that it begins with,
+ * tells the row of the rotation after it: a chain through all rows, in
+ * random order, where each step waits for memory.  One chain would be bound
+ * by that latency.  So the chain is entered at many rows, spread evenly, and
+ * several are followed in turns, each until it meets the beginning of
+ * another; the pieces are put together in the end.  A row belongs to one
+ * piece only (the rows are a permutation, whatever the input), which bounds
+ * the work for hostile blocks and for periodic ones, whose chain closes
+ * early and is gone round again.
+ */
+#include "bz2_impl.h"
+
+enum {
+	LANES = 8,
+	STARTS = 1024,		/* rows at which pieces begin, at most */
+	PLAIN_LEN = 8192,	/* below, one chain will do */
+	CHUNK = 512,		/* bytes of a piece kept together */
+	NONE = UINT16_MAX
+};
+
+#define START UINT32_C(0x80000000)	/* a piece begins at this row */
+
+/* A piece is a list of chunks, the last of which names the piece after it. */
+struct chunk {
+	uint16_t next;		/* chunk, or NONE */
+	uint16_t len;
+};
+
+struct piece {
+	uint16_t first;		/* chunk */
+	uint16_t after;		/* piece */
+};
+
+struct lane {
+	uint32_t row;
+	uint16_t piece;
+	uint16_t chunk;
+	uint8_t *out;		/* of its chunk */
+};
+
+struct unsort {
+	uint32_t *rows;		/* next row << 8 | byte; one more, a dead end */
+	uint8_t *bytes;		/* of the chunks */
+	struct chunk *chunks;
+	struct piece pieces[STARTS + 2];
+	size_t n, origin, stride;
+	unsigned chunk_count, started, active;
+	struct lane lanes[LANES];
+};
+
+static size_t
+chunks_max(size_t n)
+{
+	return n / CHUNK + STARTS + LANES + 2;
+}
+
+static size_t
+rows_bytes(size_t n)
+{
+	return (n + 1) * sizeof(uint32_t);
+}
+
+size_t
+bz2_unsort_bytes(size_t n)
+{
+	return sizeof(struct unsort) + rows_bytes(n) +
+	    chunks_max(n) * (sizeof(struct chunk) + CHUNK);
+}
+
+static void
+link_rows(uint32_t *rows, const uint8_t *l, size_t n,
+    const uint32_t counts[256])
+{
+	uint32_t next[256], sum = 0;
+
+	for (int c = 0; c < 256; c++) {
+		next[c] = sum;
+		sum += counts[c];
+	}
+	for (size_t i = 0; i < n; i++)
+		rows[next[l[i]]++] = (uint32_t)i << 8 | l[i];
+}
+
+static void
+one_chain(const uint32_t *rows, uint8_t *out, size_t n, size_t origin)
+{
+	uint32_t row = (uint32_t)origin;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t v = rows[row];
+
+		out[i] = (uint8_t)v;
+		row = v >> 8;
+	}
+}
+
+/* Piece 0 begins at the origin, the others at every stride-th row. */
+static size_t
+piece_row(const struct unsort *u, unsigned piece)
+{
+	return piece == 0 ? u->origin : (piece - 1) * u->stride;
+}
+
+static unsigned
+piece_at(const struct unsort *u, size_t row)
+{
+	return row == u->origin ? 0 : (unsigned)(row / u->stride) + 1;
+}
+
+static void
+new_chunk(struct unsort *u, struct lane *a)
+{
+	unsigned chunk = u->chunk_count++;
+
+	u->chunks[chunk].next = NONE;
+	u->chunks[chunk].len = 0;
+	a->chunk = (uint16_t)chunk;
+	a->out = u->bytes + (size_t)chunk * CHUNK;
+}
+
+/* The lane's next piece and its first byte; where none is left, row n. */
+static void
+next_piece(struct unsort *u, struct lane *a)
+{
+	unsigned piece = u->started++;
+	size_t row = piece_row(u, piece);
+
+	if (piece > 0 && row == u->origin) {
+		piece = u->started++;
+		row += u->stride;
+	}
+	new_chunk(u, a);
+	if (row >= u->n) {
+		u->active--;
+		a->row = (uint32_t)u->n;
+		a->piece = NONE;
+		return;
+	}
+	a->piece = (uint16_t)piece;
+	u->pieces[piece].first = a->chunk;
+	a->out[0] = (uint8_t)u->rows[row];
+	u->chunks[a->chunk].len = 1;
+	a->row = (u->rows[row] & ~START) >> 8;
+}
+
+/*
+ * Follows all lanes, at most limit steps and until one of them meets the
+ * beginning of a piece; how many steps.
+ */
+static size_t
+follow(struct unsort *u, size_t limit)
+{
+	const uint32_t *rows = u->rows;
+	uint32_t row[LANES];
+	uint8_t *out[LANES];
+	size_t i;
+
+	for (int k = 0; k < LANES; k++) {
+		row[k] = u->lanes[k].row;
+		out[k] = u->lanes[k].out + u->chunks[u->lanes[k].chunk].len;
+	}
+	for (i = 0; i < limit; i++) {
+		uint32_t v[LANES], all = 0;
+
+		for (int k = 0; k < LANES; k++) {
+			v[k] = rows[row[k]];
+			all |= v[k];
+		}
+		if ((all & START) != 0)
+			break;
+		for (int k = 0; k < LANES; k++) {
+			out[k][i] = (uint8_t)v[k];
+			row[k] = v[k] >> 8;
+		}
+	}
+	for (int k = 0; k < LANES; k++) {
+		u->lanes[k].row = row[k];
+		u->chunks[u->lanes[k].chunk].len += (uint16_t)i;
+	}
+	return i;
+}
+
+/* A full chunk is followed by another; idle lanes use theirs again. */
+static void
+make_room(struct unsort *u, struct lane *a)
+{
+	unsigned full = a->chunk;
+
+	if (u->chunks[full].len < CHUNK)
+		return;
+	if (a->piece == NONE) {
+		u->chunks[full].len = 0;
+		return;
+	}
+	new_chunk(u, a);
+	u->chunks[full].next = a->chunk;
+}
+
+static void
+follow_all(struct unsort *u)
+{
+	u->active = LANES;
+	for (int k = 0; k < LANES; k++)
+		next_piece(u, &u->lanes[k]);
+	while (u->active > 0) {
+		size_t limit = CHUNK;
+
+		for (int k = 0; k < LANES; k++) {
+			struct lane *a = &u->lanes[k];
+			size_t room;
+
+			while ((u->rows[a->row] & START) != 0) {
+				u->pieces[a->piece].after =
+				    (uint16_t)piece_at(u, a->row);
+				next_piece(u, a);
+			}
+			make_room(u, a);
+			room = CHUNK - (size_t)u->chunks[a->chunk].len;
+			limit = limit < room ? limit : room;
+		}
+		follow(u, limit);
+	}
+}
+
+static void
+put_together(const struct unsort *u, uint8_t *out)
+{
+	size_t done = 0;
+
+	for (unsigned piece = 0;; piece = u->pieces[piece].after)
+		for (unsigned c = u->pieces[piece].first; c != NONE;
+		    c = u->chunks[c].next) {
+			size_t n = u->chunks[c].len;
+
+			if (n > u->n - done)
+				n = u->n - done;
+			memcpy(out + done, u->bytes + (size_t)c * CHUNK, n);
+			done += n;
+			if (done == u->n)
+				return;
+		}
+}
+
+void
+bz2_unsort(uint8_t *l, size_t n, size_t origin, const uint32_t counts[256],
+    void *scratch)
+{
+	struct unsort *u = scratch;
+
+	u->n = n;
+	u->rows = (uint32_t *)(u + 1);
+	u->chunks = (struct chunk *)(u->rows + n + 1);
+	u->bytes = (uint8_t *)(u->chunks + chunks_max(n));
+	link_rows(u->rows, l, n, counts);
+	if (n < PLAIN_LEN) {
+		one_chain(u->rows, l, n, origin);
+		return;
+	}
+	u->origin = origin;
+	u->stride = n / STARTS + 1;
+	u->chunk_count = 0;
+	u->started = 0;
+	u->rows[n] = (uint32_t)n << 8;
+	u->rows[origin] |= START;
+	for (size_t row = 0; row < n; row += u->stride)
+		u->rows[row] |= START;
+	follow_all(u);
+	put_together(u, l);
+}

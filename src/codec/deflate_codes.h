@@ -1,0 +1,118 @@
+/*
+ * deflate_codes.h - the two codes of a deflate block, as tables of lengths
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * To find the end of a block it is enough to know how many bits each symbol
+ * takes.  So decoding is a state machine without branches: the state is a
+ * table to look the next bits up in, and an entry says how many bits to drop
+ * (code and extra bits together) and which table comes next.  One entry may
+ * stand for several literals and a length that follows them.  The end of the
+ * block and codes that do not exist lead to tables of one entry, which drop
+ * no bits and lead to themselves, so that it is enough to look for them once
+ * in several steps.
+ */
+#ifndef COLDPRESS_DEFLATE_CODES_H
+#define COLDPRESS_DEFLATE_CODES_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+	CODE_MAX = 15,		/* bits of the longest code */
+	PRE_MAX = 7,		/* the same for the code of the code lengths */
+	LITLEN_SYMS = 288,
+	DIST_SYMS = 32,
+	PRE_SYMS = 19,
+	END_OF_BLOCK = 256,
+
+	ALIGN = 16,		/* a place has no room for its lower bits */
+	LIT_BITS = 10,
+	DIST_BITS = 8,
+
+	/*
+	 * The tables lie in one array.  Each of the two codes has tables of
+	 * 0, 1, 2 ... BITS bits one after another; that of n bits begins at
+	 * 1 << n after the code's place, so an index with a one put before it
+	 * names table and entry at once.  Codes longer than BITS go on in a
+	 * table of their own: at least two codes share one, so there are at
+	 * most half as many of these as symbols.
+	 */
+	STOP_END = 0,
+	STOP_BAD = ALIGN,
+	LIT_TRIE = 2 * ALIGN,
+	LIT_SUBS = LIT_TRIE + (2 << LIT_BITS),
+	DIST_TRIE = LIT_SUBS +
+	    LITLEN_SYMS / 2 * (1 << (CODE_MAX - LIT_BITS)),
+	DIST_SUBS = DIST_TRIE + (2 << DIST_BITS),
+	/* That of the code lengths lies where the distances come later. */
+	PRE_TABLE = DIST_TRIE + (1 << PRE_MAX),
+	ENTRIES = DIST_SUBS + DIST_SYMS / 2 * (1 << (CODE_MAX - DIST_BITS)),
+};
+
+/*
+ * An entry: bits 0-5 how many bits to drop, 6-19 the place of the next table
+ * in bytes, 20-31 the mask for the index into it.
+ */
+#define DROP(e) ((e) & 63)
+#define PLACE(e) ((e) & 0xfffc0)
+#define MASK(e) ((e) >> 20)
+#define NEXT(place, bits) \
+	((uint32_t)(place) * 4 | ((1U << (bits)) - 1) << 20)
+#define NEXT_LIT NEXT(LIT_TRIE + (1 << LIT_BITS), LIT_BITS)
+#define NEXT_DIST NEXT(DIST_TRIE + (1 << DIST_BITS), DIST_BITS)
+#define NEXT_END NEXT(STOP_END, 0)
+#define NEXT_BAD NEXT(STOP_BAD, 0)
+
+_Static_assert(ENTRIES * sizeof(uint32_t) <= 1 << 20, "a place has 20 bits");
+_Static_assert(LIT_BITS <= 12 && DIST_BITS <= 12, "a mask has 12 bits");
+_Static_assert(1 << (CODE_MAX - LIT_BITS) >= ALIGN &&
+    1 << (CODE_MAX - DIST_BITS) >= ALIGN, "the bound counts whole tables");
+
+/* A step of the walk; the entry that led here is the state. */
+struct place {
+	uint64_t pos;		/* bits */
+	uint32_t state;
+};
+
+static inline bool
+stopped(uint32_t state)
+{
+	return MASK(state) == 0;
+}
+
+static inline uint64_t
+load64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return le64toh(v);
+}
+
+/*
+ * Fill tab, ENTRIES of them, with a dynamic block's codes by their lengths,
+ * those of the nlit literals and lengths and then those of the ndist
+ * distances; or with the fixed codes.  0 or -EBADMSG: not a usable code.
+ */
+int codes_dynamic(uint32_t *tab, const uint8_t *lens, unsigned nlit,
+    unsigned ndist);
+void codes_fixed(uint32_t *tab);
+
+/*
+ * Fills tab with the code of the code lengths; other codes there are lost.
+ * The table is at PRE_TABLE and has PRE_MAX bits; its entries have the number
+ * of bits in the lowest eight and the symbol above.  0 or -EBADMSG.
+ */
+int codes_pre(uint32_t *tab, const uint8_t lens[PRE_SYMS]);
+
+/*
+ * Walks from *here, at most to the first place at or behind bit limit or to
+ * the end of the block; eight bytes from any bit before limit on must be
+ * readable.
+ */
+void lanes_walk(const uint32_t *tab, const uint8_t *in, struct place *here,
+    uint64_t limit);
+
+#endif

@@ -1,0 +1,551 @@
+/*
+ * proc.c - run a pipeline, wait for all of it, and tell what it used
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The clock is read just before the first child is made and just after
+ * SIGCHLD came; whatever else is asked of the kernel is asked before or after
+ * that.  No signal has a handler: all are blocked and taken by
+ * sigtimedwait(2), so a child that still shares our memory cannot run one.
+ *
+ * A dead child is first looked at (WNOWAIT), since /proc/PID/io is there only
+ * until it is reaped.  Orphans become our children (PR_SET_CHILD_SUBREAPER),
+ * so "no child" means that nothing is left of a run, and killing all children
+ * again and again until there is none gets every descendant.
+ */
+#include "proc.h"
+
+#include "cgroup.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const int stop[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+static const uint64_t GRACE_NS = 10000000000;	/* to go, when killed */
+
+/* What a child needs, in memory that it shares with us. */
+struct start {
+	const struct proc *proc;
+	const struct proc_stage *stage;
+	int fds[3];
+	int err;
+};
+
+/*
+ * On this stack, and in memory that is not its own, a child must run nothing
+ * that a sanitizer puts in.
+ */
+#define IN_CHILD __attribute__((no_sanitize("address")))
+
+IN_CHILD static int
+child_main(void *arg)
+{
+	struct start *s = arg;
+
+	for (int i = 0; i < 3; i++)
+		if (s->fds[i] != i && dup2(s->fds[i], i) == -1)
+			goto fail;
+	/* It should not outlive us, not even in the moment before this call. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != s->proc->self)
+		_exit(127);
+	sigprocmask(SIG_SETMASK, &s->proc->old_mask, NULL);
+	execve(s->stage->path, s->stage->argv, s->stage->envp);
+fail:
+	s->err = errno;
+	_exit(127);
+}
+
+int
+proc_open(struct proc *p)
+{
+	struct sigaction old;
+	sigset_t all;
+	int fd;
+
+	*p = (struct proc){ .self = getpid(), .null = -1 };
+	do {
+		fd = sys_openat(AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0);
+		if (fd < 0)
+			return fd;
+		if (fd <= 2 && fcntl(fd, F_SETFD, 0) == -1)
+			return -errno;
+	} while (fd <= 2);
+	p->null = fd;
+	p->stack = sys_malloc(PROC_STACK_B);
+	if (p->stack == NULL) {
+		sys_close(fd);
+		return -ENOMEM;
+	}
+	/* If our parent ignored it, children would be reaped behind our back */
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&p->wait);
+	sigaddset(&p->wait, SIGCHLD);
+	/* What our parent wanted ignored, as nohup(1) does, stays ignored. */
+	for (size_t i = 0; i < sizeof(stop) / sizeof(stop[0]); i++)
+		if (sigaction(stop[i], NULL, &old) == 0 &&
+		    old.sa_handler != SIG_IGN)
+			sigaddset(&p->wait, stop[i]);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &p->old_mask);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	return 0;
+}
+
+void
+proc_close(struct proc *p)
+{
+	sigprocmask(SIG_SETMASK, &p->old_mask, NULL);
+	sys_close(p->null);
+	sys_free(p->stack);
+}
+
+bool
+proc_pending(const struct proc *p)
+{
+	sigset_t now;
+
+	sigpending(&now);
+	for (size_t i = 0; i < sizeof(stop) / sizeof(stop[0]); i++)
+		if (sigismember(&now, stop[i]) && sigismember(&p->wait, stop[i]))
+			return true;
+	return false;
+}
+
+IN_CHILD static int
+exit_at_once(void *arg)
+{
+	(void)arg;
+	_exit(0);
+}
+
+bool
+proc_try_group(struct proc *p)
+{
+	char *top = p->stack + PROC_STACK_B;
+	int status = -1;
+	pid_t pid;
+
+	if (p->group == NULL)
+		return false;
+	pid = proc_clone(exit_at_once, top, NULL, p->group->dir);
+	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
+		;
+	if (status != 0)
+		p->group = NULL;
+	return status == 0;
+}
+
+/* Starts a stage.  0 or -errno. */
+static int
+spawn(struct proc *p, struct proc_stage *st, const int fds[3], bool grouped)
+{
+	struct start s = { .proc = p, .stage = st,
+		.fds = { fds[0], fds[1], fds[2] } };
+	char *top = p->stack + PROC_STACK_B;
+	pid_t pid = -1;
+	int status;
+
+	if (grouped && p->group != NULL) {
+		pid = proc_clone(child_main, top, &s, p->group->dir);
+		if (pid < 0)
+			p->group = NULL;
+	}
+	if (pid < 0)
+		pid = proc_clone(child_main, top, &s, -1);
+	if (pid < 0)
+		return pid;
+	if (s.err != 0) {
+		while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
+			;
+		return -s.err;
+	}
+	st->pid = pid;
+	return 0;
+}
+
+static uint64_t
+field(const char *text, const char *name)
+{
+	const char *s = strstr(text, name);
+
+	return s == NULL ? 0 : strtoull(s + strlen(name), NULL, 10);
+}
+
+/* The names are those of proc_pid_io(5). */
+static void
+read_io(pid_t pid, struct proc_usage *u)
+{
+	char path[32], text[512];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
+	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd >= 0) {
+		n = sys_read(fd, text, sizeof(text) - 1);
+		sys_close(fd);
+	}
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	u->io = true;
+	u->rchar_B = field(text, "rchar: ");
+	u->wchar_B = field(text, "wchar: ");
+	u->read_B = field(text, "\nread_bytes: ");
+	u->write_B = field(text, "\nwrite_bytes: ");
+	u->cancelled_B = field(text, "cancelled_write_bytes: ");
+}
+
+void
+proc_usage_add(struct proc_usage *a, const struct proc_usage *b)
+{
+	a->user_us += b->user_us;
+	a->sys_us += b->sys_us;
+	if (b->maxrss_KiB > a->maxrss_KiB)
+		a->maxrss_KiB = b->maxrss_KiB;
+	a->minflt += b->minflt;
+	a->majflt += b->majflt;
+	a->nvcsw += b->nvcsw;
+	a->nivcsw += b->nivcsw;
+	a->io |= b->io;
+	a->rchar_B += b->rchar_B;
+	a->wchar_B += b->wchar_B;
+	a->read_B += b->read_B;
+	a->write_B += b->write_B;
+	a->cancelled_B += b->cancelled_B;
+}
+
+static uint64_t
+micros(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
+}
+
+/* Reaps a dead child and adds what it used to u.  Its status. */
+static int
+reap(pid_t pid, bool io, struct proc_usage *u)
+{
+	struct proc_usage one = { .io = false };
+	struct rusage ru = { .ru_maxrss = 0 };
+	int status = 0;
+
+	if (io)
+		read_io(pid, &one);
+	while (wait4(pid, &status, 0, &ru) == -1 && errno == EINTR)
+		;
+	one.user_us = micros(ru.ru_utime);
+	one.sys_us = micros(ru.ru_stime);
+	one.maxrss_KiB = ru.ru_maxrss;
+	one.minflt = ru.ru_minflt;
+	one.majflt = ru.ru_majflt;
+	one.nvcsw = ru.ru_nvcsw;
+	one.nivcsw = ru.ru_nivcsw;
+	proc_usage_add(u, &one);
+	return status;
+}
+
+/* A dead child's number, 0 if there are only live ones, -1 if there is none. */
+static pid_t
+dead_child(void)
+{
+	siginfo_t si = { .si_pid = 0 };
+	int rc;
+
+	do
+		rc = waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT);
+	while (rc == -1 && errno == EINTR);
+	return rc == -1 ? -1 : si.si_pid;
+}
+
+/*
+ * Kills our children; theirs become ours when they are dead.  The list is a
+ * line of numbers in the proc folder of our only thread, each with a blank
+ * after it.  If it is longer than the buffer, there is another time.
+ */
+static void
+kill_children(void)
+{
+	int fd = sys_openat(AT_FDCWD, "/proc/thread-self/children",
+	    O_RDONLY | O_CLOEXEC, 0);
+	char text[2048], *s = text, *end;
+	ssize_t n = -1;
+
+	if (fd >= 0) {
+		n = sys_read(fd, text, sizeof(text) - 1);
+		sys_close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	for (;; s = end + 1) {
+		long pid = strtol(s, &end, 10);
+
+		if (pid <= 0 || *end != ' ')
+			break;
+		kill((pid_t)pid, SIGKILL);
+	}
+}
+
+static void
+kill_all(const struct proc *p, const struct proc_run *r)
+{
+	if (p->group != NULL)
+		cgroup_kill(p->group);
+	for (int i = 0; i < r->count; i++)
+		if (r->stages[i].pid > 0)
+			kill(r->stages[i].pid, SIGKILL);
+	kill_children();
+}
+
+/* Reaps all dead children as of the time now; stages still live. */
+static int
+reap_dead(struct proc_run *r, uint64_t now, int live, int *orphans)
+{
+	pid_t pid;
+
+	while ((pid = dead_child()) > 0) {
+		int i = 0;
+
+		while (i < r->count && r->stages[i].pid != pid)
+			i++;
+		if (i == r->count) {
+			reap(pid, r->io, &r->orphans);
+			++*orphans;
+			continue;
+		}
+		r->stages[i].end_ns = now;
+		r->stages[i].status = reap(pid, r->io, &r->stages[i].used);
+		r->stages[i].pid = 0;
+		live--;
+	}
+	return live;
+}
+
+/* A signal, 0 when now >= until, and the time of that. */
+static int
+wait_signal(const struct proc *p, uint64_t until, uint64_t *now)
+{
+	struct timespec ts;
+	uint64_t left;
+	int sig;
+
+	for (;;) {
+		if (until == UINT64_MAX) {
+			sig = sigwaitinfo(&p->wait, NULL);
+			*now = sys_now_ns();
+		} else {
+			*now = sys_now_ns();
+			left = until > *now ? until - *now : 0;
+			ts.tv_sec = (time_t)(left / 1000000000);
+			ts.tv_nsec = (long)(left % 1000000000);
+			sig = sigtimedwait(&p->wait, NULL, &ts);
+			*now = sys_now_ns();
+			if (sig == -1 && errno == EAGAIN)
+				return 0;
+		}
+		if (sig > 0)
+			return sig;
+	}
+}
+
+/* Waits for the stages.  0 or -ETIMEDOUT. */
+static int
+wait_stages(struct proc *p, struct proc_run *r)
+{
+	uint64_t until = r->timeout_ns == 0 ? UINT64_MAX :
+	    r->start_ns + r->timeout_ns, now;
+	int live = r->count, orphans = 0;
+	bool killed = false;
+
+	while (live > 0) {
+		int sig = wait_signal(p, until, &now);
+
+		live = reap_dead(r, now, live, &orphans);
+		if (live == 0 || sig == SIGCHLD)
+			continue;
+		if (sig == 0 && killed)
+			return -ETIMEDOUT;
+		if (sig == 0)
+			r->timed_out = true;
+		else if (r->stopped == 0)
+			r->stopped = sig;
+		kill_all(p, r);
+		killed = true;
+		until = now + GRACE_NS;
+	}
+	return 0;
+}
+
+/*
+ * Ends what the stages left, and counts it.  Dead orphans were no longer
+ * there, so they are not counted.  0 or -ETIMEDOUT.
+ */
+static int
+end_rest(struct proc *p, struct proc_run *r)
+{
+	uint64_t until = sys_now_ns() + GRACE_NS, now = 0;
+	struct timespec nap = { .tv_nsec = 1000000 };
+	int dead = 0, sig;
+
+	reap_dead(r, 0, 0, &dead);
+	while (dead_child() != -1) {
+		kill_all(p, r);
+		/* The death of one is told at once; a nap is for the others. */
+		sig = sigtimedwait(&p->wait, NULL, &nap);
+		if (sig > 0 && sig != SIGCHLD)
+			r->stopped = sig;
+		reap_dead(r, now, 0, &r->left);
+		now = sys_now_ns();
+		if (now > until)
+			return -ETIMEDOUT;
+	}
+	return 0;
+}
+
+static void
+close_all(int (*pipes)[2], int count)
+{
+	for (int i = 0; i < count; i++)
+		for (int k = 0; k < 2; k++)
+			if (pipes[i][k] >= 0)
+				sys_close(pipes[i][k]);
+}
+
+/* Starts all stages; our ends of their pipes are closed on the way. */
+static int
+start_stages(struct proc *p, struct proc_run *r, int (*pipes)[2])
+{
+	int n = r->count, rc = 0;
+
+	for (int i = 0; i < n && rc == 0; i++) {
+		struct proc_stage *st = &r->stages[i];
+		int fds[3] = {
+			i > 0 ? pipes[i - 1][0] : r->in >= 0 ? r->in : p->null,
+			i < n - 1 ? pipes[i][1] : r->out >= 0 ? r->out :
+			    p->null,
+			r->err >= 0 ? r->err : STDERR_FILENO
+		};
+
+		st->start_ns = sys_now_ns();
+		if (i == 0)
+			r->start_ns = st->start_ns;
+		rc = spawn(p, st, fds, !r->keep);
+		if (rc != 0)
+			r->failed = i;
+		if (i > 0) {
+			sys_close(pipes[i - 1][0]);
+			pipes[i - 1][0] = -1;
+		}
+		if (i < n - 1) {
+			sys_close(pipes[i][1]);
+			pipes[i][1] = -1;
+		}
+	}
+	return rc;
+}
+
+static void
+clear_results(struct proc_run *r)
+{
+	for (int i = 0; i < r->count; i++) {
+		struct proc_stage *st = &r->stages[i];
+
+		st->pid = 0;
+		st->status = 0;
+		st->used = (struct proc_usage){ .io = false };
+	}
+	r->orphans = (struct proc_usage){ .io = false };
+	r->failed = -1;
+	r->timed_out = false;
+	r->stopped = 0;
+	r->left = 0;
+}
+
+int
+proc_run(struct proc *p, struct proc_run *r)
+{
+	int pipes[PROC_STAGES_MAX][2], made = 0, rc = 0;
+
+	if (r->count < 1 || r->count > PROC_STAGES_MAX)
+		return -EINVAL;
+	clear_results(r);
+	for (; made < r->count - 1 && rc == 0; made++)
+		if (pipe2(pipes[made], O_CLOEXEC) == -1) {
+			rc = -errno;
+			break;
+		}
+	/* Orphans of a run that leaves things behind are none of ours. */
+	if (r->keep)
+		prctl(PR_SET_CHILD_SUBREAPER, 0);
+	if (rc == 0)
+		rc = start_stages(p, r, pipes);
+	close_all(pipes, made);
+	if (rc == 0) {
+		rc = wait_stages(p, r);
+		r->end_ns = 0;
+		for (int i = 0; i < r->count; i++)
+			if (r->stages[i].end_ns > r->end_ns)
+				r->end_ns = r->stages[i].end_ns;
+	} else if (r->failed >= 0) {
+		kill_all(p, r);
+	}
+	if (r->keep)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (!r->keep || r->failed >= 0) {
+		int rest = end_rest(p, r);
+
+		rc = rc != 0 ? rc : rest;
+	}
+	return rc;
+}
+
+int
+proc_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
+	    WEXITSTATUS(status);
+}
+
+int
+proc_find(const char *name, const char *path, char **found)
+{
+	size_t len = strlen(name);
+	int rc = -ENOENT;
+	char *s;
+
+	s = sys_malloc(len + strlen(path) + 3);
+	if (s == NULL)
+		return -ENOMEM;
+	*found = s;
+	if (strchr(name, '/') != NULL) {
+		strcpy(s, name);
+		return 0;
+	}
+	for (const char *dir = path; len > 0;) {
+		size_t n = strcspn(dir, ":");
+		struct stat st;
+
+		/* an empty folder in the list is the current one */
+		sprintf(s, "%.*s/%s", n == 0 ? 1 : (int)n, n == 0 ? "." : dir,
+		    name);
+		if (stat(s, &st) == 0 && S_ISREG(st.st_mode)) {
+			if (access(s, X_OK) == 0)
+				return 0;
+			rc = -EACCES;
+		}
+		if (dir[n] == '\0')
+			break;
+		dir += n + 1;
+	}
+	sys_free(s);
+	*found = NULL;
+	return rc;
+}

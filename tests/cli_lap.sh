@@ -1,0 +1,278 @@
+#!/bin/sh
+# lap runs commands and pipelines, writes a row for each run, and leaves
+# nothing behind, however it ends.
+# SPDX-License-Identifier: BSD-2-Clause
+# Commands that lap runs expand their own variables.
+# shellcheck disable=SC2016
+set -eu
+# shellcheck source=tests/lib.sh
+. "$SRC/tests/lib.sh"
+
+# says NAME PATTERN [FILE]: the output of the last command has such a line
+says() {
+	if grep -q -e "$2" "${3-.t.out}"; then
+		ok "$1"
+	else
+		not_ok "$1"
+		sed 's/^/# /' "${3-.t.out}"
+	fi
+}
+
+TMPDIR=$PWD/tmp
+export TMPDIR
+mkdir tmp
+
+# col FILE COLUMN [STAGE]: the values of a column, of whole runs by default;
+# no value in these tests holds a comma
+col() {
+	awk -F, -v name="$2" -v stage="${3-all}" '
+	/^#/ { next }
+	!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
+	stage == "" || $at["stage"] == stage { print $at[name] }' "$1" |
+	    tr '\n' ' ' | sed 's/ $//'
+}
+
+rows() { grep -vc '^#' "$1"; }
+
+# gone PID: waits until the process is no more, or is a zombie, 10 s at most
+gone() {
+	i=0
+	while [ "$i" -lt 100 ]; do
+		case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) in
+		'' | Z* | X*) return 0 ;;
+		esac
+		sleep 0.1
+		i=$((i + 1))
+	done
+	return 1
+}
+
+# there FILE: waits until it has something in it
+there() {
+	i=0
+	while ! [ -s "$1" ] && [ "$i" -lt 100 ]; do
+		sleep 0.1
+		i=$((i + 1))
+	done
+}
+
+clean() { [ -z "$(ls tmp)" ]; }
+
+# Rows
+
+t 'two commands, three rounds' 0 lap -n 3 -o a.csv -l x -l y -- true -- \
+    sh -c 'exit 0'
+is 'a header and six rows' "$(rows a.csv)" 7
+is 'runs of the first' \
+    "$(awk -F, '$4 == "x" { print $6 $7 }' a.csv | tr '\n' ' ')" '11 22 33 '
+is 'positions are a permutation' "$(col a.csv pos | tr ' ' '\n' | sort |
+    uniq -c | tr -s ' \n' ' ')" ' 3 1 3 2 '
+is 'all exits are 0' "$(col a.csv exit)" '0 0 0 0 0 0'
+is 'the summary' "$(sed 's/, wall.*//' .t.err | tr '\n' ' ')" \
+    'lap: x: n 3 lap: y: n 3 '
+t 'all rows have all columns' 0 awk -F, '
+    !/^#/ { if (!n) n = NF; if (NF != n) exit 1 }' a.csv
+t 'provenance' 0 grep -q '^# kernel: Linux' a.csv
+t 'the call' 0 grep -q "^# argv: lap -n 3 .* sh -c 'exit 0'" a.csv
+t 'the same seed, the same order' 0 lap -q -n 9 -S 5 -o s1.csv -l x -l y -l z \
+    -- true -- true -- true
+t 'again' 0 lap -q -n 9 -S 5 -o s2.csv -l x -l y -l z -- true -- true -- true
+is 'orders are equal' "$(col s1.csv label)" "$(col s2.csv label)"
+is 'the seed is told' "$(col s1.csv seed | tr ' ' '\n' | sort -u)" 5
+t 'another seed' 0 lap -q -n 9 -S 6 -o s3.csv -l x -l y -l z \
+    -- true -- true -- true
+t 'another order' 1 [ "$(col s1.csv label)" = "$(col s3.csv label)" ]
+
+# Pipelines
+
+printf 'one\n' >in
+t 'a pipeline' 0 lap -q -n 1 -o p.csv -l p --stdout out -k a=1 -k b=2 -- \
+    cat in '|' tr o 0 '|' cat
+is 'its output' "$(cat out)" 0ne
+is 'four rows' "$(col p.csv stage '')" '1 2 3 all'
+is 'keys' "$(col p.csv keys)" 'a=1;b=2'
+is 'size of the output' "$(col p.csv stdout_B)" 4
+is 'the input file is told' "$(grep '^# input' p.csv)" '# input: in, 4 B'
+if [ -n "$(col p.csv wchar_B 2)" ]; then
+	is 'bytes of a stage' "$(col p.csv wchar_B 2)" 4
+fi
+t 'the last that failed' 3 lap -q -n 1 -o f.csv -l f -- \
+    sh -c 'exit 2' '|' sh -c 'exit 3' '|' true
+is 'each status is in its row' "$(col f.csv exit '')" '2 3 0 3'
+t 'a signal is 128 and its number' 143 lap -q -n 2 -o k.csv -l k -- \
+    sh -c 'kill -TERM $$'
+is 'its row' "$(col k.csv exit)$(col k.csv signal)" ' 15 15'
+t 'the status of the first run that failed' 7 lap -q -n 3 -o - -l x -- sh -c \
+    'case $LAP_RUN in 2) exit 7 ;; 3) exit 8 ;; esac'
+t 'another separator' 0 lap -q -n 1 --sep : -o sep.csv -l a -l b -- \
+    sh -c 'test "$*" = "x -- y"' sh x -- y : true
+is 'two commands' "$(col sep.csv cell | tr ' ' '\n' | sort | tr '\n' ' ')" \
+    '1 2 '
+
+# Input, output, environment
+
+seq 1000 >numbers
+t 'input is read anew by each run' 0 lap -q -n 3 -o - -l x -- \
+    sh -c 'test $(wc -l) = 1000' <numbers
+t 'from where it stood' 0 sh -c 'read -r _; read -r _; lap -q -n 2 -o - -l x \
+    -- sh -c "read x; test \$x = 3" && read -r x && test "$x" = 3' <numbers
+t 'a pipe is not read' 0 sh -c 'echo x | lap -q -n 1 -o - -l x -- \
+    sh -c "! read x"'
+t 'output is emptied for each run' 0 lap -q -n 3 -o o.csv -l x --stdout out2 \
+    -- echo hello
+is 'one line' "$(cat out2)" hello
+is 'the environment' "$(lap -q -n 1 -l 'a b' --stdout env -o e.csv -- true \
+    '|' sh -c 'echo "$LAP_LABEL $LAP_RUN $LAP_STAGE"'; cat env)" 'a b 1 2'
+t 'input that pzc reports' 0 lap -q -n 2 -o z.csv -l z -- sh -c '
+    test ! -e "$PZC_STATS" && echo "{\"in_B\":7}" >"$PZC_STATS" &&
+    echo "{\"in_B\":12345678901,\"f\":\"x\",\"stall_in_s\":0.25}" \
+    >>"$PZC_STATS"' '|' cat
+is 'is in the row' "$(col z.csv in_B 1) $(col z.csv stall_in_s 1)" \
+    '12345678901 12345678901 0.250000 0.250000'
+is 'and in that of the run' "$(col z.csv in_B)$(col z.csv out_B 1)" \
+    '12345678901 12345678901 '
+t 'rubbish there does no harm' 0 lap -q -n 1 -o z2.csv -l z -- sh -c '
+    head -c 100000 /dev/zero >"$PZC_STATS"'
+is 'and gives nothing' "$(col z2.csv in_B)" ''
+t 'preparation' 0 lap -q -n 2 -w 1 -o w.csv -l w -p 'echo "$LAP_RUN" >>prep' \
+    -- sh -c 'test "$(tail -n 1 prep)" = "$LAP_RUN"'
+is 'before each run' "$(tr '\n' ' ' <prep)" '0 1 2 '
+is 'warmups leave no row' "$(col w.csv run) $(col w.csv cache)" '1 2 warm warm'
+t 'preparation that fails stops all' 125 lap -q -n 2 -o - -l x -p 'exit 3' -- \
+    true
+
+# Other outputs
+
+t 'JSON' 0 lap -q -n 2 --json -o j.json -l 'q"x' -- true
+is 'two objects' "$(grep -c '^{.*"label":"q\\"x".*}$' j.json)" 2
+t 'rows to standard output' 0 lap -q -n 2 -l x -- true
+is 'three lines' "$(grep -vc '^#' .t.out)" 3
+t 'a table' 0 lap -n 2 --markdown -l 'a|b' -- true
+is 'no rows with it' "$(wc -l <.t.out | tr -d ' ')" 3
+says 'a bar is escaped' '^| a\\|b | 2 | 0 |'
+is 'no summary with it' "$(cat .t.err)" ''
+t 'plain' 0 lap -q -n 1 --plain -o plain.csv -l x -- true
+is 'has no pressure' "$(col plain.csv psi_cpu_us)$(col plain.csv rchar_B)" ''
+t 'a full disk' 125 lap -q -n 2 -o /dev/full -l x -- true
+
+# Commands from a file
+
+printf '# cells\n\none\ttrue\ntwo\techo a\tgrep -q a\n' >cells
+t 'cells' 0 lap -q -n 2 -o cells.csv -f cells
+is 'their rows' "$(col cells.csv stage '' | tr ' ' '\n' | sort | uniq -c |
+    tr -s ' \n' ' ')" ' 2 1 2 2 4 all '
+printf 'one\n' >bad
+t 'a cell without a command' 125 lap -q -f bad
+t 'cells on standard input' 0 sh -c 'lap -q -n 1 -o - -f - <cells'
+
+# Errors
+
+t 'help' 0 lap -h
+t 'version' 0 lap -V
+t 'no command' 125 lap -n 3
+t 'a wrong option' 125 lap --nope -- true
+t 'a wrong number' 125 lap -n 0 -- true
+t 'a wrong key' 125 lap -k 'a;b=1' -- true
+t 'labels that are equal' 125 lap -- true -- true
+t 'too many labels' 125 lap -l a -l b -- true
+t 'too few labels' 125 lap -l a -- true -- false
+t 'an empty stage' 125 lap -l a -- true '|'
+t 'an empty command' 125 lap -l a -l b -- true -- -- false
+t 'not found' 127 lap -q -- ./no-such-file
+t 'not found in PATH' 127 lap -q -n 1 -- sh -c 'echo >ran' -- no-such-command
+t 'nothing was run' 1 [ -e ran ]
+: >text
+t 'not executable' 126 lap -q -- ./text
+chmod +x text
+t 'not a program' 126 lap -q -- ./text
+t 'no such interface' 125 lap -q --net no/such -- true
+if [ -e /sys/class/net/lo ]; then
+	t 'an interface' 0 lap -q -n 1 --net lo -o net.csv -l x -- true
+	t 'has counters' 0 test -n "$(col net.csv rx_B)"
+fi
+t 'other columns are not overwritten' 125 sh -c 'echo a,b >other.csv
+    echo 1,2 >>other.csv; lap -q -n 1 -o other.csv -- true'
+is 'the file is as it was' "$(tr '\n' ' ' <other.csv)" 'a,b 1,2 '
+
+# Resuming
+
+t 'three of five' 0 lap -q -n 3 -o r.csv -l x -l y -- true -- true
+t 'go on to five' 0 lap -q -n 5 -r -o r.csv -l x -l y -- true -- true
+is 'all runs, each once' "$(awk -F, '!/^#/ { print $4 $6 }' r.csv | sort |
+    tr '\n' ' ')" 'labelrun x1 x2 x3 x4 x5 y1 y2 y3 y4 y5 '
+is 'one series, one seed' "$(awk -F, '!/^#/ { print $1 $2 }' r.csv |
+    sort -u | wc -l | tr -d ' ')" 2
+t 'nothing is left to do' 0 lap -q -n 5 -r -o r.csv -l x -l y -- false -- false
+is 'no more rows' "$(rows r.csv)" 11
+# as a crash would have it: the last line cut short
+head -c -10 r.csv >r2.csv
+t 'the run in flight is done again' 0 lap -q -n 5 -r -o r2.csv -l x -l y \
+    -- true -- true
+is 'all are there' "$(awk -F, '!/^#/ { print $4 $6 }' r2.csv | sort |
+    tr '\n' ' ')" 'labelrun x1 x2 x3 x4 x5 y1 y2 y3 y4 y5 '
+t 'resume needs a file' 125 lap -r -- true
+
+# Nothing stays behind
+
+t 'a time-out' 137 lap -q -n 1 -t 0.3 -o t.csv -l t -- sh -c '
+    sleep 1000 & echo $! >pid; (sleep 1001 & echo $! >pid2); sleep 1002'
+is 'its flag' "$(col t.csv flags | cut -d' ' -f1)" timeout
+t 'a child is gone' 0 gone "$(cat pid)"
+t 'an orphan is gone' 0 gone "$(cat pid2)"
+t 'what is left is counted' 0 lap -q -n 3 -o l.csv -l l -l m -- sh -c '
+    sleep 1000 & echo $! >pid; sleep 1000 &' -- sh -c 'sleep 0.01; true'
+is 'two each' "$(awk -F, '$4 == "l" { print $(NF - 1) }' l.csv |
+    tr '\n' ' ')" '2 2 2 '
+is 'the runs after it are well' "$(awk -F, '$4 == "m" { print $(NF - 3) }' \
+    l.csv | tr '\n' ' ')" '0 0 0 '
+t 'and gone' 0 gone "$(cat pid)"
+t 'a daemon of the preparation stays' 0 lap -q -n 1 -o - -l x -p '
+    sleep 1000 >/dev/null 2>&1 & echo $! >pid' -- true
+t 'also for the next lap' 0 lap -q -n 1 -o - -l x -- true
+t 'it is there' 0 kill "$(cat pid)"
+t 'no files are left' 0 clean
+
+# stop SIGNAL: lap is sent it during its third run
+stop() {
+	rm -f pid pid2 stop.csv
+	# A shell ignores SIGINT for what it starts in the background.
+	env --default-signal=INT lap -q -n 9 -o stop.csv -l x -- sh -c '
+	    test "$LAP_RUN" != 3 && exit
+	    (sleep 1000 & echo $! >pid2); echo $$ >pid; sleep 1001' &
+	lap_pid=$!
+	there pid
+	kill "-$1" "$lap_pid"
+	stop_status=0
+	wait "$lap_pid" || stop_status=$?
+}
+for sig in INT TERM HUP; do
+	stop "$sig"
+	n=$(kill -l "$sig" 2>/dev/null || echo 0)
+	case $sig in INT) n=130 ;; TERM) n=143 ;; HUP) n=129 ;; esac
+	is "SIG$sig ends lap" "$stop_status" "$n"
+	is "SIG$sig: the runs before it are kept" "$(col stop.csv run)" '1 2'
+	t "SIG$sig: the command is gone" 0 gone "$(cat pid)"
+	t "SIG$sig: its orphan is gone" 0 gone "$(cat pid2)"
+	t "SIG$sig: no files are left" 0 clean
+done
+stop KILL
+is 'SIGKILL: the runs before it are kept' "$(col stop.csv run)" '1 2'
+t 'SIGKILL: the command is gone' 0 gone "$(cat pid)"
+t 'SIGKILL: its orphan may be there' 0 kill -0 "$(cat pid2)"
+t 'the next lap takes it up' 0 lap -q -n 9 -r -o stop.csv -l x -- true
+is 'all runs' "$(col stop.csv run)" '1 2 3 4 5 6 7 8 9'
+t 'and ends the orphan' 0 gone "$(cat pid2)"
+t 'no files are left' 0 clean
+t 'no groups are left' 1 sh -c "ls /sys/fs/cgroup /sys/fs/cgroup/unified \
+    2>/dev/null | grep -q '^lap\\..*\\.$lap_pid\\.'"
+
+# The system's clock is not used for times: a clock that is a thousand times
+# too fast, for lap too where it is not static, changes nothing.
+if have faketime && faketime -f '+1d' lap -V >/dev/null 2>&1; then
+	t 'a fast clock' 0 env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f \
+	    '@2000-01-01 00:00:00 x1000' lap -q -n 1 -o clock.csv -l x -- \
+	    sh -c 'exec 2>/dev/null; cat /dev/null'
+	t 'is not believed' 0 awk -v s="$(col clock.csv wall_s)" \
+	    'BEGIN { exit !(s < 30) }'
+fi
+done_testing

@@ -1,0 +1,176 @@
+#!/bin/sh
+# lapcmp compares pairs, and says so when it cannot tell.
+# SPDX-License-Identifier: BSD-2-Clause
+# Commands that lap runs expand their own variables.
+# shellcheck disable=SC2016
+set -eu
+# shellcheck source=tests/lib.sh
+. "$SRC/tests/lib.sh"
+
+# says NAME PATTERN [FILE]: the output of the last command has such a line
+says() {
+	if grep -q -e "$2" "${3-.t.out}"; then
+		ok "$1"
+	else
+		not_ok "$1"
+		sed 's/^/# /' "${3-.t.out}"
+	fi
+}
+
+# rows SERIES LABEL CELL N EXPRESSION: wall clock as a function of the run i
+rows() {
+	awk -v s="$1" -v l="$2" -v c="$3" -v n="$4" "BEGIN {
+		for (i = 1; i <= n; i++)
+			printf \"%s,%d,%s,,%d,all,cold,%.6f,0.5,0.25,0,\\n\",
+			    s, c, l, i, $5
+	}"
+}
+head='series,cell,label,keys,run,stage,cache,wall_s,user_s,sys_s,exit,signal'
+
+# cell COLUMN LABEL METRIC: a value of the output of the last lapcmp --csv
+cell() {
+	awk -F, -v name="$1" -v label="$2" -v metric="$3" '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	$at["label"] == label && $at["metric"] == metric { print $at[name] }' \
+	    .t.out
+}
+
+# A drift by a factor of ten, in which a difference of 2 % is seen by pairs.
+{
+	echo "$head"
+	rows s1 b 2 20 '1.02 * (1 + i / 2) * (1 + (i % 3 - 1) / 1000)'
+	rows s1 a 1 20 '1 + i / 2'
+	rows s1 c 3 20 '(1 + i / 2) * (i % 2 ? 1.1 : 1 / 1.1)'
+	rows s1 d 4 5 '2 * (1 + i / 2)'
+} >rows.csv
+t 'rows' 0 lapcmp --csv rows.csv
+is 'the first command is the reference' "$(cell verdict a wall_s)" reference
+is 'slower' "$(cell verdict b wall_s)" slower
+is 'by two percent' "$(cell ratio b wall_s | cut -c1-4)" 1.02
+is 'its interval' "$(cell conf_pct b wall_s)" 95.86
+is 'not resolved' "$(cell verdict c wall_s)" 'not resolved'
+is 'half of the width' "$(cell half_pct c wall_s)" 9.545
+is 'too few' "$(cell verdict d wall_s) $(cell ratio_lo d wall_s)" \
+    'not resolved '
+is 'their ratio is told' "$(cell ratio d wall_s)" 2.000000
+is 'user and system time' "$(cell median_s b cpu_s)" 0.750000000
+is 'equal is not resolved' "$(cell verdict b cpu_s)" 'not resolved'
+t 'another reference' 0 lapcmp --csv -r b rows.csv
+is 'then the other is faster' "$(cell verdict a wall_s)" faster
+t 'no such reference' 1 lapcmp -r nope rows.csv
+t 'standard input' 0 sh -c 'lapcmp <rows.csv'
+t 'text' 0 lapcmp rows.csv
+says 'says uncorrected' '6 comparisons, uncorrected$'
+says 'says too few' '^d .*not resolved (n < 6)$'
+says 'says how much may be unseen' '^c .*not resolved (+-9.5 %)$'
+t 'Holm' 0 lapcmp --holm rows.csv
+says 'says Holm' '6 comparisons, verdicts by Holm$'
+t 'JSON' 0 lapcmp --json rows.csv
+is 'a line for each' "$(grep -c '^{"group":"cache=cold".*}$' .t.out)" 8
+
+# Holm takes back what one of many shows by chance.
+{
+	echo "$head"
+	rows s1 a 1 8 1
+	rows s1 b 2 8 '1.1'
+	for l in c d e f g h; do
+		rows s1 "$l" 3 8 'i % 2 ? 1.1 : 0.9'
+	done
+} >many.csv
+t 'one of many' 0 lapcmp --csv many.csv
+is 'uncorrected it is slower' "$(cell verdict b wall_s)" slower
+t 'one of many, by Holm' 0 lapcmp --csv --holm many.csv
+is 'p is 2 of 256' "$(cell p b wall_s)" 0.007812500000
+is 'corrected it may be chance' "$(cell verdict b wall_s)" 'not resolved'
+
+# Pairs are of one series.
+{
+	echo "$head"
+	rows s1 a 1 8 1
+	rows s2 b 1 8 2
+} >series.csv
+t 'two series' 0 lapcmp series.csv
+says 'have no pairs' '^b .*no pairs'
+t 'unless that is asked for' 0 lapcmp --across --csv series.csv
+is 'then they are compared' "$(cell verdict b wall_s)" slower
+cp series.csv joined.csv
+{
+	echo "$head"
+	rows s3 a 1 8 1
+	rows s3 b 2 8 3
+} >more.csv
+t 'several files' 0 lapcmp --csv joined.csv more.csv
+is 'pairs of the series that has both' "$(cell pairs b wall_s) $(cell ratio b \
+    wall_s)" '8 3.000000'
+
+# Groups, failures, outliers, trimmed means.
+{
+	echo "$head"
+	rows s1 a 1 6 1 | sed 's/,,/,fs=x;n=1,/'
+	rows s1 b 2 6 2 | sed 's/,,/,fs=x;n=2,/'
+} >keys.csv
+t 'keys make groups' 0 lapcmp keys.csv
+says 'without the reference there are no pairs' '^b .*no pairs'
+t 'only some keys' 0 lapcmp --csv -k fs,cache keys.csv
+is 'make one group' "$(cell group b wall_s) $(cell verdict b wall_s)" \
+    'cache=cold;fs=x slower'
+t 'no keys' 0 lapcmp --csv -k '' keys.csv
+is 'all rows together' "$(cell group b wall_s)$(cell verdict b wall_s)" slower
+{
+	echo "$head"
+	rows s1 a 1 10 1
+	rows s1 b 2 10 'i == 3 ? 9 : 1' | sed '3s/,0,$/,1,/;5s/,0,$/,,9/'
+} >fail.csv
+t 'failed runs' 0 lapcmp --csv fail.csv
+is 'are counted and not compared' "$(cell n b wall_s) $(cell failed b \
+    wall_s) $(cell max_s b wall_s)" '8 2 1.000000000'
+t 'unless that is asked for' 0 lapcmp --csv --all fail.csv
+is 'then they are' "$(cell n b wall_s) $(cell max_s b wall_s)" \
+    '10 9.000000000'
+{
+	echo "$head,steal_s"
+	rows s1 a 1 10 'i == 3 ? 9 : 1 + i / 100' |
+	    awk -F, '{ print $0 "," ($8 > 8 ? 4.5 : 0) }'
+} >out.csv
+t 'an outlier' 0 lapcmp out.csv
+says 'and its cause' '^outlier: a, run 3: 8.4. x the median; steal 50 %$'
+printf 'label,run,wall_s\na,1,1\na,2,2\na,3,3\na,4,4\na,5,100\n' >five.csv
+t 'trimmed mean' 0 lapcmp --csv --trim five.csv
+is 'ten percent of five is none' "$(cell trimmed_mean_s a wall_s) $(cell \
+    trim_cut a wall_s)" '22.000000000 0'
+t 'twenty is one' 0 lapcmp --csv --trim=20 five.csv
+is 'at each end' "$(cell trimmed_mean_s a wall_s) $(cell trim_cut a \
+    wall_s)" '3.000000000 1'
+t 'text with it' 0 lapcmp --trim=20 five.csv
+t 'a wrong trim' 1 lapcmp --trim=50 five.csv
+
+# Wrong inputs.
+t 'no file' 1 lapcmp nope.csv
+echo a,b >none.csv
+t 'other columns' 1 lapcmp none.csv
+: >empty.csv
+t 'no header' 1 lapcmp empty.csv
+echo "$head" >header.csv
+t 'no rows' 1 lapcmp header.csv
+{
+	echo "$head"
+	rows s1 a 1 3 1
+	echo 's1,1,a,,x,all,cold,1,1,1,0,'
+} >bad.csv
+t 'a row without a number' 1 lapcmp bad.csv
+says 'tells its line' 'bad.csv:5: not a row' .t.err
+t 'no such stage' 1 lapcmp -s 7 rows.csv
+t 'a full disk' 1 to /dev/full lapcmp rows.csv
+t 'the same, rows' 1 to /dev/full lapcmp --csv rows.csv
+t 'help' 0 lapcmp -h
+t 'version' 0 lapcmp -V
+t 'a wrong option' 1 lapcmp --nope
+
+# With lap.
+if have lap; then
+	t 'lap' 0 lap -q -n 12 -o lap.csv -l less -l more -- true -- sh -c \
+	    'i=0; while [ "$i" -lt 20000 ]; do i=$((i + 1)); done'
+	t 'its rows' 0 lapcmp --csv lap.csv
+	is 'more work is slower' "$(cell verdict more cpu_s)" slower
+fi
+done_testing

@@ -1,0 +1,133 @@
+#!/bin/sh
+# The tarball study on a small tree: its table, its rows, and going on.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+have lap || skip_all 'no lap'
+have pzc || skip_all 'no pzc'
+COLDPRESS_BIN=${BIN:?}
+export COLDPRESS_BIN
+
+study() { sh "$SRC/scripts/tarball" --quick --warm "$@"; }
+# runs FILE: how many whole runs there are of each label, as LABELxN ...
+runs() {
+	grep -v '^#' "$1" | awk -F , '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	$at["stage"] == "all" || !seen[$at["label"] "," $at["run"]]++ {
+		key = $at["label"] "," $at["run"]
+		if (!counted[key]++) n[$at["label"]]++
+	}
+	END { for (l in n) print l "x" n[l] }' | sort | tr '\n' ' '
+}
+# row TABLE ID: that row has the study's four numbers
+row() {
+	grep -E "^$2 +tar .* [0-9]+\.[0-9]{2} +[0-9]+\.[0-9] +[0-9]+\.[0-9] +[0-9]+\.[0-9]%\$" "$1"
+}
+
+mkdir tree
+seq 100000 >tree/a
+seq 5000 | sed 's/$/ some words that come again/' >tree/b
+
+t 'the study runs' 0 to table study -n 2 -o r.csv \
+    --rows 'A[1-4] B[1-4] A10' tree out
+for id in A1 A2 A3 A4 B1 B2 B3 B4 A10; do
+	t "row $id" 0 row table $id
+done
+t 'inodes' 0 grep -q '^Source inodes             : 3$' table
+t 'bytes' 0 grep -q "^Source disk usage (bytes) : $(du -sb tree | cut -f 1)\$" table
+is 'every run has its rows' "$(runs r.csv)" \
+    'A10x2 A1x2 A2x2 A3x2 A4x2 B1x2 B2x2 B3x2 B4x2 '
+t 'OUT is gone' 1 test -e out
+t 'lapcmp reads the rows' 0 lapcmp r.csv
+# given LABEL: the least that tar was given by read calls
+given() {
+	grep -v '^#' r.csv | awk -F , -v label="$1" '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	$at["label"] == label && $at["stage"] == 1 {
+		v = $at["rchar_B"]
+		if (least == "" || v < least)
+			least = v
+	}
+	END { print least + 0 }'
+}
+t 'B1 really reads the files' 0 test "$(given B1)" -ge 600000
+
+cp r.csv before.csv
+t 'again: nothing is run' 0 to table2 study -n 2 -o r.csv tree out
+same 'the same table' table table2
+t 'the same rows' 0 sh -c 'grep -v "^#" before.csv >x; grep -v "^#" r.csv | cmp - x'
+t 'more runs' 0 study -n 3 -o r.csv prepare
+t 'step by step' 0 study -o r.csv run
+t 'a report of them' 0 to table3 study -o r.csv report
+is 'three of each' "$(runs r.csv)" \
+    'A10x3 A1x3 A2x3 A3x3 A4x3 B1x3 B2x3 B3x3 B4x3 '
+
+# Killed at some moment, whatever it was doing then.
+setsid sh "$SRC/scripts/tarball" --quick --warm -n 4 --rows 'A[12] B[12]' -o k.csv \
+    tree out2 >/dev/null 2>&1 &
+killed=$!
+waited=0
+until [ -n "$(find k.csv.d/rows -name '0*.csv' 2>/dev/null)" ] ||
+    [ $waited = 200 ]; do
+	sleep 0.1
+	waited=$((waited + 1))
+done
+kill -s KILL -- -$killed
+wait $killed 2>/dev/null
+before=$(find k.csv.d/rows -name '0*.csv' | wc -l)
+t 'some cells are done' 0 test "$before" -gt 0
+t 'and not all' 0 test "$before" -lt 16
+t 'after KILL it goes on' 0 study -n 4 -o k.csv tree out2
+is 'every run once' "$(runs k.csv)" 'A1x4 A2x4 B1x4 B2x4 '
+t 'OUT is gone then too' 1 test -e out2
+
+# The engines: GNU parallel, and an array job of Slurm by a stand-in.
+if have parallel; then
+	t 'GNU parallel' 0 study -n 2 --rows 'A[12]' --engine parallel \
+	    -o p.csv tree out
+	is 'ran each cell' "$(runs p.csv)" 'A1x2 A2x2 '
+fi
+mkdir slurm
+cat >slurm/sbatch <<'EOF'
+#!/bin/sh
+for word in "$@"; do
+	case $word in
+	--array=1-*%1) last=${word#*-} last=${last%\%1} last=${last##*-} ;;
+	esac
+	script=$word
+done
+i=1
+while [ $i -le "$last" ]; do
+	SLURM_ARRAY_TASK_ID=$i sh "$script" || exit 1
+	i=$((i + 1))
+done
+EOF
+chmod +x slurm/sbatch
+t 'Slurm' 0 env PATH="$PWD/slurm:$PATH" sh "$SRC/scripts/tarball" --quick \
+    --warm -n 2 --rows 'A[12]' --engine slurm -o s.csv tree out
+is 'ran each cell too' "$(runs s.csv)" 'A1x2 A2x2 '
+t 'no such engine' 1 study -n 1 --rows A1 --engine cloud -o e.csv tree out
+
+mkdir bin
+for file in /usr/bin/* /bin/*; do
+	case $file in
+	*/pbzip2) ;;
+	*) ln -sf "$file" bin/ ;;
+	esac
+done
+t 'without pbzip2' 0 to table4 env PATH="$BIN:$PWD/bin" sh \
+    "$SRC/scripts/tarball" --quick --warm -n 1 --rows 'A[17] B1' -o m.csv tree out
+t 'its row is missing, and said to be' 0 \
+    grep -q '^A7 .*missing: pbzip2' table4
+
+t 'OUT inside DIR' 1 study -o n.csv tree tree/out
+t 'OUT exists' 1 study -o n.csv tree tree/a
+t 'no DIR' 1 study -o n.csv none out
+if [ -d /dev/shm ] && [ -w /dev/shm ] &&
+    [ "$(stat -c %d /dev/shm)" != "$(stat -c %d .)" ]; then
+	t 'OUT on another filesystem' 1 study -o n.csv tree /dev/shm/out.$$
+fi
+t 'bad number' 1 study -n x -o n.csv tree out
+t 'bad option' 2 study --nope
+done_testing

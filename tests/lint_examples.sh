@@ -1,0 +1,54 @@
+#!/bin/sh
+# The examples of the manuals run.
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# In a manual's EXAMPLES a line ".Dl $ COMMAND", or "$ COMMAND" in a literal
+# display, is a command.  A page's commands run in order, in a directory that
+# has file, a text; dir, a small tree; and what lines '.\" Fixture: COMMAND'
+# of the page make.
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+# commands PAGE: its examples as sh reads them, one a line
+commands() {
+	sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$1" |
+	    sed -n -e 's/^\.Dl \$ //p' -e 's/^\$ //p' |
+	    sed -e 's/\\&//g' -e 's/\\(dq/"/g' -e "s/\\\\(aq/'/g" \
+	    -e "s/\\\\(cq/'/g" -e 's/\\(ti/~/g' -e 's/\\(ha/^/g' \
+	    -e 's/\\(ga/`/g' -e 's/\\-/-/g' -e 's/\\e/\\/g' \
+	    -e 's/\\\[rs\]/\\/g'
+}
+
+fixtures() {
+	mkdir dir dir/sub
+	seq 20000 >file
+	seq 5000 >dir/numbers
+	seq 300 | tr 0-9 a-j >dir/sub/letters
+	cp file dir/copy
+	cp file f
+	cp -R dir d
+	sed -n 's/^\.\\" Fixture: //p' "$1" >fixtures.sh
+	sh -e fixtures.sh
+	rm fixtures.sh
+}
+
+run_line() { timeout 120 sh -c "$1" </dev/null; }
+
+pages=0
+for page in "$SRC"/man/*.[1-8]; do
+	[ -e "$page" ] || break
+	name=$(basename "$page")
+	have "${name%.*}" || continue
+	pages=$((pages + 1))
+	commands "$page" >lines
+	t "$name has examples" 0 test -s lines
+	mkdir "in.$name"
+	cd "in.$name" || exit 1
+	t "$name: fixtures" 0 fixtures "$page"
+	while read -r line <&3; do
+		t "$name: $line" 0 run_line "$line"
+	done 3<../lines
+	cd ..
+done
+[ "$pages" -gt 0 ] || skip_all 'no manuals'
+done_testing

@@ -1,0 +1,45 @@
+#!/bin/sh
+# Every manual is clean, and has the sections that each of ours has.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+have mandoc || skip_all 'no mandoc'
+
+# sections PAGE: every one is there
+sections() {
+	for section in NAME SYNOPSIS DESCRIPTION ENVIRONMENT 'EXIT STATUS' \
+	    EXAMPLES 'SEE ALSO' CAVEATS; do
+		grep -q "^\.Sh $section\$" "$1" || {
+			echo "no section $section"
+			return 1
+		}
+	done
+}
+
+# Nothing above style level: mandoc ends with 2 at a warning, 1 at style.
+lint() { mandoc -T lint -W warning "$1"; }
+
+# synopsis PAGE: every letter that -h names is in the manual
+options_shown() {
+	tool=$(basename "$1" | sed 's/\.[0-9]$//')
+	have "$tool" || return 0
+	mandoc -T ascii "$1" | col -bx >page
+	"$tool" -h >help || return 1
+	sed -n 's/^ *\(-[A-Za-z0-9]\)[ ,].*/\1/p' help | sort -u >letters
+	while read -r letter; do
+		grep -q -e "$letter" page || {
+			echo "$tool -h names $letter, the manual does not"
+			return 1
+		}
+	done <letters
+}
+
+for page in "$SRC"/man/*.[1-8]; do
+	[ -e "$page" ] || skip_all 'no manuals'
+	name=$(basename "$page")
+	t "$name: lint" 0 lint "$page"
+	t "$name: sections" 0 sections "$page"
+	t "$name: options" 0 options_shown "$page"
+done
+done_testing

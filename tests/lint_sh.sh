@@ -1,0 +1,29 @@
+#!/bin/sh
+# Every shell script passes shellcheck.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+have shellcheck || skip_all 'no shellcheck'
+
+# is_script FILE: sh is meant to read it
+is_script() {
+	case $1 in
+	*.sh) return 0 ;;
+	esac
+	head -n 1 "$1" | grep -q '^#!/bin/sh'
+}
+
+cd "$SRC" || exit 1
+for script in .ci/run scripts/* tests/*.sh; do
+	if [ ! -f "$script" ] || ! is_script "$script"; then
+		continue
+	fi
+	# From the root, where .shellcheckrc is; the output goes to the log.
+	if shellcheck -x "$script"; then
+		ok "$script"
+	else
+		not_ok "$script"
+	fi
+done
+done_testing
