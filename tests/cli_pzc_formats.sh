@@ -151,7 +151,7 @@ body() { gzip -nc <text | tail -c +11; }
 	printf 'na\351me\000'		# FNAME, in Latin-1
 	printf 'a comment\000'		# FCOMMENT
 } >header
-{ cat header; crc_of head; body; } >all.gz
+{ cat header; crc_of header; body; } >all.gz
 t 'gzip header: FEXTRA FNAME FCOMMENT FHCRC' 0 to back pzc -d <all.gz
 same 'gzip header: the bytes' back text
 { cat header; printf 'xx'; body; } >bad.gz
@@ -164,7 +164,7 @@ for flags in '\001' '\002' '\004' '\010' '\020'; do
 		'\010' | '\020') printf 'text\000' ;;
 		esac
 	} >header
-	{ cat header; [ "$flags" != '\002' ] || crc_of head; body; } >one.gz
+	{ cat header; [ "$flags" != '\002' ] || crc_of header; body; } >one.gz
 	t "gzip header: flags $flags" 0 to back pzc -d <one.gz
 	same "gzip header: flags $flags, the bytes" back text
 done
@@ -225,7 +225,7 @@ for e in gz zst xz bz2 lz4; do
 	rm -rf copy && mkdir copy
 	t "tar -I pzc: read $o" 0 tar -I pzc -xf tree.tar.$e -C copy
 	same "tar -I pzc: the file ($o)" copy/tree/noise noise
-	t "tar alone reads $o" 0 to /dev/null tar -tf tree.tar.$e
+	[ $e = lz4 ] || t "tar alone reads $o" 0 to /dev/null tar -tf tree.tar.$e
 done
 
 # One gzip member by default: a one-shot reader sees all of it.
