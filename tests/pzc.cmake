@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
+fault_tool(pzc)
+shell_test(cli pzc_formats)
+
 unit_test(deflate_walk)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
@@ -20,7 +23,6 @@ if(COLDPRESS_FUZZ)
         -fsanitize=fuzzer,address,undefined)
     target_link_libraries(fuzz_deflate_walk PRIVATE PkgConfig::ZLIB)
 endif()
-
 find_package(BZip2 REQUIRED)
 # bzip2 by blocks
 unit_test(bz2_block)
