@@ -2,6 +2,8 @@
 fault_tool(pzc)
 shell_test(cli pzc_formats)
 
+unit_test(pipeline)
+unit_test(gzip_layout)
 unit_test(deflate_walk)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
