@@ -29,6 +29,7 @@ struct pzc {
 	const char *stats;		/* --stats: a file, "-" for stderr */
 	char **files;
 	int file_count;
+	char **words[3];		/* of the environment's variables */
 };
 
 /*
@@ -37,6 +38,9 @@ struct pzc {
  * wrong.
  */
 int pzc_parse(struct pzc *p, int argc, char **argv);
+
+/* Frees what pzc_parse() allocated. */
+void pzc_release(struct pzc *p);
 
 /* One operand ("-" for standard input).  Status is kept in p->msg. */
 void pzc_file(struct pzc *p, const char *path);
