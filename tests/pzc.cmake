@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 fault_tool(pzc)
 shell_test(cli pzc_formats)
+shell_test(cli pzc_names)
+shell_test(cli pzc_options)
 
 unit_test(deflate_walk)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
