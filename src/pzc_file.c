@@ -475,11 +475,17 @@ static int
 set_meta(struct file *f)
 {
 	mode_t mask;
+	int rc;
 
 	if (f->out.direct)
 		return 0;
-	if (!f->is_stdin)
-		return fdio_copy_meta(f->fd, f->out.fd);
+	if (!f->is_stdin) {
+		rc = fdio_copy_meta(f->fd, f->out.fd);
+		/* the time of access from before it was read here */
+		futimens(f->out.fd, (struct timespec[2]){ f->st.st_atim,
+		    f->st.st_mtim });
+		return rc;
+	}
 	mask = umask(0);
 	umask(mask);
 	return fchmod(f->out.fd, 0666 & ~mask) == -1 ? -errno : 0;

@@ -3,6 +3,9 @@ fault_tool(pzc)
 shell_test(cli pzc_formats)
 shell_test(cli pzc_names)
 shell_test(cli pzc_options)
+shell_test(cli pzc_files)
+shell_test(cli pzc_same)
+shell_test(cli pzc_errors)
 
 unit_test(deflate_walk)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
