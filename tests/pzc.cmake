@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 fault_tool(pzc)
 shell_test(cli pzc_formats)
+shell_test(cli pzc_names)
+shell_test(cli pzc_options)
+shell_test(cli pzc_files)
+shell_test(cli pzc_same)
+shell_test(cli pzc_errors)
 
 unit_test(pipeline)
 unit_test(gzip_layout)
