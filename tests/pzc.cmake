@@ -41,3 +41,6 @@ target_link_libraries(bench_bz2 PRIVATE coldpress BZip2::BZip2)
 unit_test(lz4)
 set_tests_properties(unit.lz4 PROPERTIES
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+
+shell_test(cli list)
+shell_test(long list long)

@@ -6,14 +6,16 @@
  * where the next begins.  It is found, from the surest way to the least:
  *
  * - by the length in the member's header (BGZF, mgzip, pzc -i);
- * - in a small file by a walk over its Huffman codes;
+ * - in a small member by a walk over its Huffman codes;
  * - in a member of pzc's by counting its sync points: the number of blocks
  *   says how often 2^32 goes into the size, and whether what looks like the
- *   header of a further member is one.  Compressed data holds the four bytes
- *   by chance once in 4 GiB; stored data may hold many, and then the size
- *   does not fit the number, and is not believed.
+ *   header of a further member is one.
  *
- * Otherwise the last member's size is all there is to be known.
+ * Compressed data holds the four bytes of a sync point by chance once in
+ * 4 GiB.  Data that could only be stored may hold sync points and headers of
+ * its own; so a header where no member can end, or a number that the size
+ * does not fit, means that the size is not believed.  Then the size at the
+ * end of the file is all there is to be known: a lower bound.
  */
 #include "formats.h"
 
@@ -31,9 +33,11 @@
 enum {
 	DEFLATE_RATIO = 1032,	/* the most that deflate can do */
 	WALK_MAX = 4000000,	/* UINT32_MAX / DEFLATE_RATIO is more */
+	WALKS = 4,		/* of so much, in a larger file */
 	LEAST_BODY = 2,
+	MAGIC_LEN = 3,
 	SYNC_LEN = 4,
-	MAGIC_LEN = 3
+	AHEAD = 9		/* bytes looked at from a place on */
 };
 
 struct lister {
@@ -41,6 +45,8 @@ struct lister {
 	struct codec_listing *l;
 	uint64_t at, len;
 	uint32_t value;		/* CRC of the member before */
+	unsigned walks;
+	bool guessed;		/* where some member ends */
 	bool done;
 };
 
@@ -64,6 +70,8 @@ give_up(struct lister *g)
 
 	if (n < GZIP_TRAILER)
 		return n < 0 ? (int)n : -ENODATA;
+	if (g->guessed)
+		g->l->size = 0;
 	list_add(g->l, load_le32(p + 4));
 	g->l->exact = false;
 	g->l->frames = 0;
@@ -87,56 +95,74 @@ member_of_length(struct lister *g, uint32_t member)
 	return 0;
 }
 
-/* Bytes behind a member that are none: padding, or to be ignored. */
+/* Whether a member begins here, else padding or what is to be ignored. */
 static bool
-is_end(const uint8_t *p, size_t len)
+is_member(const uint8_t *p, size_t len)
 {
-	return len < 2 || p[0] != 0x1f || p[1] != 0x8b;
+	return len >= 2 && p[0] == 0x1f && p[1] == 0x8b;
 }
 
-/* The rest of the file, which is small, in one piece. */
+/* The member at p: its length, and where its trailer is. */
+static ssize_t
+walk_member(const uint8_t *p, size_t len, const uint8_t **trailer)
+{
+	struct deflate_last last;
+	struct gzip_header h;
+	size_t end;
+	int rc = gzip_header_parse(&h, p, len);
+
+	if (rc != 1)
+		return rc == 0 ? -ENODATA : rc;
+	rc = deflate_walk(p + h.len, len - h.len, &last);
+	if (rc != 0)
+		return rc;
+	end = h.len + (size_t)((last.end + 7) / 8);
+	if (len - end < GZIP_TRAILER)
+		return -ENODATA;
+	*trailer = p + end;
+	return (ssize_t)(end + GZIP_TRAILER);
+}
+
+/*
+ * As many members as are within the next bytes.  In a file with more than
+ * these the first that is not ends the way of walking.
+ */
 static int
 walk_members(struct lister *g, const uint8_t *p, size_t len)
 {
-	uint64_t start = g->at;
+	bool all = len == g->len - g->at;
 	size_t pos = 0;
 
-	while (pos < len && (pos == 0 || !is_end(p + pos, len - pos))) {
-		struct deflate_last last;
-		struct gzip_header h;
-		size_t end;
-		int rc = gzip_header_parse(&h, p + pos, len - pos);
+	while (pos < len && is_member(p + pos, len - pos)) {
+		const uint8_t *trailer = p;
+		ssize_t n = walk_member(p + pos, len - pos, &trailer);
 
-		if (rc != 1)
-			return rc == 0 ? -ENODATA : rc;
-		pos += h.len;
-		rc = deflate_walk(p + pos, len - pos, &last);
-		if (rc != 0)
-			return rc;
-		end = (size_t)((last.end + 7) / 8);
-		if (len - pos - end < GZIP_TRAILER)
-			return -ENODATA;
-		pos += end;
-		add_member(g, p + pos, load_le32(p + pos + 4),
-		    start + pos + GZIP_TRAILER);
-		pos += GZIP_TRAILER;
+		if (n < 0 && all)
+			return (int)n;
+		if (n < 0)
+			break;
+		pos += (size_t)n;
+		add_member(g, trailer, load_le32(trailer + 4),
+		    g->at + (uint64_t)n);
 	}
-	g->done = true;
-	return 0;
+	return pos == 0 ? give_up(g) : 0;
 }
 
 static int
-walk_rest(struct lister *g)
+walk(struct lister *g)
 {
-	size_t len = (size_t)(g->len - g->at);
+	uint64_t left = g->len - g->at;
+	size_t len = left < WALK_MAX ? (size_t)left : WALK_MAX;
 	uint8_t *p = sys_malloc(len);
 	ssize_t n;
 	int rc;
 
 	if (p == NULL)
 		return -ENOMEM;
+	g->walks++;
 	n = fdio_pread(g->look->fd, p, len, (off_t)g->at);
-	rc = n < 0 ? (int)n : walk_members(g, p, (size_t)n);
+	rc = n < 0 ? (int)n : n < (ssize_t)len ? -ENODATA :
+	    walk_members(g, p, len);
 	sys_free(p);
 	return rc;
 }
@@ -169,50 +195,71 @@ size_of_blocks(const struct marked *m, uint32_t isize, uint64_t chance)
 	return size <= hi && hi - size < (uint64_t)1 << 32 ? size : 0;
 }
 
+/*
+ * Whether the four bytes at p are a sync point.  The header of a stored block
+ * of 65535 bytes, behind a zero, has them as well; in its place a sync point
+ * would have a stored block behind it.
+ */
+static bool
+is_sync(const uint8_t *p)
+{
+	return p[4] != 0 || p[5] != 0 ||
+	    load_le16(p + 5) + load_le16(p + 7) == UINT16_MAX;
+}
+
+/* Counts those that begin in the len bytes at p. */
 static uint64_t
 count_syncs(const uint8_t *p, size_t len)
 {
 	const uint8_t *end = p + len;
 	uint64_t n = 0;
 
-	while ((p = memmem(p, (size_t)(end - p), "\0\0\xff\xff",
-	    SYNC_LEN)) != NULL) {
-		n++;
+	while (p < end && (p = memmem(p, (size_t)(end - p) + SYNC_LEN - 1,
+	    "\0\0\xff\xff", SYNC_LEN)) != NULL) {
+		n += is_sync(p);
 		p += SYNC_LEN;
 	}
 	return n;
 }
 
+/* Whether what begins as a header is more like one than chance. */
+static bool
+is_plausible(const uint8_t *p)
+{
+	return !(p[3] & GZIP_RESERVED) && (p[8] & ~6) == 0 && p[8] != 6;
+}
+
+enum found { NOTHING, MEMBER, DOUBT };
+
 /*
- * Goes over len places from p + before on, behind which three more bytes can
- * be read.  Returns how many it is to the header of another member, or len.
+ * Goes over len places from p on, before which there are GZIP_TRAILER bytes,
+ * behind each AHEAD.  *done: how many it is to the header of another member
+ * (of the one before, *size is the size), or to one that should not be here.
  */
-static size_t
-scan_places(struct marked *m, const uint8_t *p, size_t before, size_t len,
+static enum found
+scan_places(struct marked *m, const uint8_t *p, size_t len, size_t *done,
     uint64_t *size)
 {
-	size_t from = before, end = before + len;
+	size_t from = 0;
 
-	while (from < end) {
-		size_t most = end - from + SYNC_LEN - 1;
-		const uint8_t *q = memmem(p + from, most, "\x1f\x8b\x08",
-		    MAGIC_LEN);
-		size_t to = q == NULL ? end : (size_t)(q - p);
+	while (from < len) {
+		const uint8_t *q = memmem(p + from, len - from + MAGIC_LEN - 1,
+		    "\x1f\x8b\x08", MAGIC_LEN);
 
-		if (to > end)
-			to = end;
-		/* no sync point reaches into a header */
-		m->blocks += count_syncs(p + from, to - from +
-		    (to == end ? SYNC_LEN - 1 : 0));
-		if (to < end && to >= GZIP_TRAILER && m->blocks > 1 &&
-		    !(p[to + 3] & GZIP_RESERVED)) {
-			*size = size_of_blocks(m, load_le32(p + to - 4), 0);
-			if (*size != 0)
-				return to - before;
+		*done = q == NULL ? len : (size_t)(q - p);
+		m->blocks += count_syncs(p + from, *done - from);
+		if (q == NULL)
+			return NOTHING;
+		if (is_plausible(q)) {
+			/* the last block may be empty, a sync point alone */
+			*size = m->blocks < 2 ? 0 :
+			    size_of_blocks(m, load_le32(q - 4), 1);
+			return *size != 0 ? MEMBER : DOUBT;
 		}
-		from = to < end ? to + 1 : to;
+		from = *done + 1;
 	}
-	return len;
+	*done = len;
+	return NOTHING;
 }
 
 static int
@@ -225,7 +272,7 @@ end_marked(struct lister *g, const struct marked *m, uint64_t start)
 	if (n < GZIP_TRAILER)
 		return n < 0 ? (int)n : -ENODATA;
 	size = size_of_blocks(m, load_le32(p + 4),
-	    2 + (g->len - start) / ((uint64_t)1 << 30));
+	    3 + (g->len - start) / ((uint64_t)1 << 30));
 	if (size == 0)
 		return give_up(g);
 	add_member(g, p, size, g->len);
@@ -237,27 +284,45 @@ static int
 scan_marked(struct lister *g, const struct gzip_header *h)
 {
 	struct marked m = { h->block, h->blocks_vary, 1 };
-	uint64_t start = g->at + h->len, at = start;
-	uint64_t size = 0;
+	uint64_t start = g->at + h->len, at = start, size = 0;
+	size_t done;
 
-	while (at < g->len) {
+	for (;;) {
 		const uint8_t *p;
 		ssize_t n = look_at(g->look, at - GZIP_TRAILER, LOOK_MAX, &p);
-		size_t places, done;
 
 		if (n < 0)
 			return (int)n;
-		if (n < GZIP_TRAILER + SYNC_LEN)
-			break;
-		places = (size_t)n - GZIP_TRAILER - (SYNC_LEN - 1);
-		done = scan_places(&m, p, GZIP_TRAILER, places, &size);
-		at += done;
-		if (done < places) {
-			add_member(g, p + done, size, at);
+		if (n <= GZIP_TRAILER + AHEAD)
+			return end_marked(g, &m, start);
+		p += GZIP_TRAILER;
+		switch (scan_places(&m, p, (size_t)n - GZIP_TRAILER - AHEAD,
+		    &done, &size)) {
+		case MEMBER:
+			g->guessed = true;
+			add_member(g, p + done - GZIP_TRAILER, size,
+			    at + done);
 			return 0;
+		case DOUBT:
+			return give_up(g);
+		case NOTHING:
+			at += done;
 		}
 	}
-	return end_marked(g, &m, start);
+}
+
+/*
+ * What is behind the last member.  Behind one whose end was a guess it may
+ * only be zeros: a rest of something else speaks against the guess.
+ */
+static int
+end_of_members(struct lister *g, const uint8_t *p, size_t len)
+{
+	if (g->guessed && (len >= LOOK_STEP || (len > 0 && (p[0] != 0 ||
+	    memcmp(p, p + 1, len - 1) != 0))))
+		return give_up(g);
+	g->done = true;
+	return 0;
 }
 
 static int
@@ -270,10 +335,8 @@ next_member(struct lister *g)
 
 	if (n < 0)
 		return (int)n;
-	if (g->at > 0 && is_end(p, (size_t)n)) {
-		g->done = true;
-		return 0;
-	}
+	if (g->at > 0 && !is_member(p, (size_t)n))
+		return end_of_members(g, p, (size_t)n);
 	rc = gzip_header_parse(&h, p, (size_t)n);
 	if (rc == 0) {
 		n = look_at(g->look, g->at, LOOK_MAX, &p);
@@ -288,8 +351,8 @@ next_member(struct lister *g)
 	if (h.member >= h.len + LEAST_BODY + GZIP_TRAILER &&
 	    h.member <= g->len - g->at)
 		return member_of_length(g, h.member);
-	if (g->len - g->at <= WALK_MAX)
-		return walk_rest(g);
+	if (g->len - g->at <= WALK_MAX || (h.block == 0 && g->walks < WALKS))
+		return walk(g);
 	return h.block != 0 ? scan_marked(g, &h) : give_up(g);
 }
 
