@@ -9,6 +9,7 @@
 
 #include "fdio.h"
 #include "output.h"
+#include "progress.h"
 #include "sandbox.h"
 #include "sys.h"
 
@@ -369,13 +370,18 @@ static int
 convert_timed(struct file *f)
 {
 	struct convert c = convert_of(f);
+	struct progress progress;
 	struct rusage a, b;
 	uint64_t t0 = sys_now_ns();
 	int rc;
 
+	progress_start(&progress, STDERR_FILENO, S_ISREG(f->st.st_mode) ?
+	    (uint64_t)f->st.st_size : 0, f->p->msg.quiet);
+	c.progress = &progress;
 	getrusage(RUSAGE_SELF, &a);
 	rc = convert_run(&c, &f->in, f->out_fd, &f->result);
 	getrusage(RUSAGE_SELF, &b);
+	progress_erase(&progress);
 	if (rc == 0)
 		pzc_report(f->p, &(struct pzc_run){ .name = f->path,
 		    .codec = f->codec, .result = &f->result,
