@@ -33,7 +33,7 @@ struct codec_options {
 	const char *name;	/* to be stored, or NULL */
 	const char *comment;	/* likewise */
 	uint32_t mtime;		/* likewise, seconds since 1970, or 0 */
-	int flush_ms;		/* see input.h; -1 for never */
+	int flush_ms;		/* see input.h; 0: never */
 };
 
 /* What a direction needs: memory is slots * slot_B + threads * worker_B. */

@@ -208,6 +208,32 @@ show(struct pipeline *pl, const struct slot *s)
 	progress_draw(pl->progress);
 }
 
+/*
+ * Waits for the next piece.  What is joined by then is not held back
+ * meanwhile: the wait may be one for a live pipe.
+ */
+static int
+take_done(struct pipeline *pl, struct slot *s)
+{
+	bool flushed = false;
+	int rc = 0;
+
+	pthread_mutex_lock(&pl->lock);
+	while (s->state != DONE && rc == 0) {
+		if (flushed) {
+			pthread_cond_wait(&pl->may_join, &pl->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&pl->lock);
+		rc = sink_flush(pl->sink);
+		flushed = true;
+		pthread_mutex_lock(&pl->lock);
+	}
+	s->state = rc == 0 ? OUT : s->state;
+	pthread_mutex_unlock(&pl->lock);
+	return rc;
+}
+
 /* The caller's part: every piece in order, to the last or an error. */
 static int
 joiner(struct pipeline *pl)
@@ -218,11 +244,9 @@ joiner(struct pipeline *pl)
 	while (rc == 0 && !last) {
 		struct slot *s = &pl->slots[pl->joined % pl->count];
 
-		pthread_mutex_lock(&pl->lock);
-		while (s->state != DONE)
-			pthread_cond_wait(&pl->may_join, &pl->lock);
-		s->state = OUT;
-		pthread_mutex_unlock(&pl->lock);
+		rc = take_done(pl, s);
+		if (rc != 0)
+			break;
 		last = s->last;
 		pl->joined++;
 		show(pl, s);

@@ -580,7 +580,8 @@ run(struct file *f)
 	if (rc != 0) {
 		msg_error(&f->p->msg, "%s: %s", f->path, strerror(-rc));
 	} else {
-		f->in.flush_ms = f->p->codec_options.flush_ms;
+		if (f->p->codec_options.flush_ms > 0)
+			f->in.flush_ms = f->p->codec_options.flush_ms;
 		if (choose_codec(f) != 0)
 			;
 		else if (f->p->mode == PZC_TEST)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 fault_tool(pzc)
+shell_test(cli pzc_flush)
 shell_test(cli pzc_formats)
 shell_test(cli pzc_names)
 shell_test(cli pzc_options)

@@ -68,7 +68,6 @@ static struct codec_options
 options(int level)
 {
 	return (struct codec_options){ .level = level, .block = BLOCK,
-	    .flush_ms = -1,
 	    .threads = 2, .window_max = 1 << 27 };
 }
 

@@ -159,7 +159,7 @@ gzip_head(struct deflate_job *j, bool only_block, struct sink *out)
 	if (!only_block) {
 		f.block = (uint32_t)j->cut.block;
 		f.blocks_vary = j->cut.rsyncable ||
-		    j->options->flush_ms >= 0;
+		    j->options->flush_ms > 0;
 	}
 	p = sys_malloc(gzip_header_size(&f));
 	if (p == NULL)

@@ -138,8 +138,8 @@ plan_xz(const struct codec_options *o, struct plan *p, const char **why)
 	lzma_filter filters[2];
 	lzma_mt mt;
 
-	if (o->rsyncable) {
-		*why = "xz and lzma have no rsyncable form";
+	if (o->rsyncable || o->flush_ms > 0) {
+		*why = "xz and lzma cannot be cut (rsyncable, flush-ms)";
 		return -ENOTSUP;
 	}
 	mt_options(&mt, o, &lz, filters);
