@@ -20,7 +20,8 @@ struct input {
 	int fd;
 	int cancel;		/* an eventfd */
 	bool waits;		/* a pipe, socket or terminal: poll first */
-	bool eof;
+	bool ended;		/* read(2) has said so */
+	bool eof;		/* ended, and what was peeked is taken */
 	int flush_ms;		/* see input_read(); -1 for never */
 	uint64_t bytes;		/* taken by input_read() */
 	uint64_t wait_ns;	/* spent in reading */

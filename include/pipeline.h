@@ -119,11 +119,14 @@ struct pipeline_params {
 int pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
     const struct pipeline_params *params, struct pipeline_stats *stats);
 
-/* 2p + 3: one a worker has, one it finds ready, and reader, joiner, writer. */
+/*
+ * 2p + 2: one that each worker has and one that it finds ready, one to read
+ * into and one to write from.
+ */
 static inline unsigned
 pipeline_slots(unsigned threads)
 {
-	return 2 * threads + 3;
+	return 2 * threads + 2;
 }
 
 #endif

@@ -88,7 +88,7 @@ read_some(struct input *in, void *buf, size_t len, bool begun)
 		n = sys_read(in->fd, buf, len);
 	} while (n == -EINTR || n == -EAGAIN);
 	if (n == 0)
-		in->eof = true;
+		in->ended = true;
 	return n;
 }
 
@@ -110,12 +110,13 @@ input_read(struct input *in, void *buf, size_t len)
 	uint64_t t0 = sys_now_ns();
 	ssize_t n = 0;
 
-	while (done < len && !in->eof) {
+	while (done < len && !in->ended) {
 		n = read_some(in, (char *)buf + done, len - done, done > 0);
 		if (n < 0)
 			break;
 		done += (size_t)n;
 	}
+	in->eof = in->ended && in->taken == in->peeked;
 	in->wait_ns += sys_now_ns() - t0;
 	in->bytes += done;
 	return n < 0 && n != -ETIME ? n : (ssize_t)done;
@@ -130,7 +131,7 @@ input_peek(struct input *in, size_t n, const uint8_t **p)
 	memmove(in->ahead, in->ahead + in->taken, have);
 	in->peeked = have;
 	in->taken = 0;
-	while (in->peeked < n && !in->eof) {
+	while (in->peeked < n && !in->ended) {
 		got = read_some(in, in->ahead + in->peeked,
 		    n - in->peeked, false);
 		if (got < 0)

@@ -188,7 +188,6 @@ join_slot(struct pipeline *pl, struct slot *s)
 {
 	int rc = s->err;
 
-	s->state = OUT;
 	if (rc == 0)
 		rc = pl->ops->join(pl->job, s, pl->sink);
 	if (!sink_took_slot(pl->sink))
@@ -209,6 +208,7 @@ joiner(struct pipeline *pl)
 		pthread_mutex_lock(&pl->lock);
 		while (s->state != DONE)
 			pthread_cond_wait(&pl->may_join, &pl->lock);
+		s->state = OUT;
 		pthread_mutex_unlock(&pl->lock);
 		last = s->last;
 		pl->joined++;

@@ -1,4 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
+fault_tool(pzc)
+shell_test(cli pzc_formats)
+shell_test(cli pzc_names)
+shell_test(cli pzc_options)
+shell_test(cli pzc_files)
+shell_test(cli pzc_same)
+shell_test(cli pzc_errors)
+
+unit_test(pipeline)
+unit_test(gzip_layout)
 unit_test(deflate_walk)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
@@ -20,12 +30,17 @@ if(COLDPRESS_FUZZ)
         -fsanitize=fuzzer,address,undefined)
     target_link_libraries(fuzz_deflate_walk PRIVATE PkgConfig::ZLIB)
 endif()
-
 find_package(BZip2 REQUIRED)
 # bzip2 by blocks
+unit_test(bz2_block)
+target_link_libraries(test_bz2_block PRIVATE BZip2::BZip2)
+set_tests_properties(unit.bz2_block PROPERTIES TIMEOUT 300)
 add_executable(bench_bz2 EXCLUDE_FROM_ALL bench_bz2.c)
 target_link_libraries(bench_bz2 PRIVATE coldpress BZip2::BZip2)
 
 unit_test(lz4)
 set_tests_properties(unit.lz4 PROPERTIES
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+
+shell_test(cli list)
+shell_test(long list long)

@@ -159,6 +159,8 @@ check_output(const char *plan)
 	assert_true(fault_plan(plan));
 	rc = save();
 	keep_counts();
+	/* whoever asked for it on the disk hears that it is not there */
+	assert_true(rc != 0 || strstr(plan, "fsync") == NULL);
 	text = text_of("file");
 	if (rc == 0) {
 		assert_non_null(text);

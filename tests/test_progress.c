@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -109,6 +110,12 @@ is_drawn_when_it_is_time(void **state)
 	progress_add(&p, 250);
 	progress_draw(&p);
 	assert_string_equal(seen(), "");
+	/* due by the last line, not by the start, unless this took a second */
+	p.start_ns = sys_now_ns();
+	p.drawn_ns -= SECOND;
+	progress_draw(&p);
+	assert_true(p.width == 0 || sys_now_ns() >= p.start_ns + SECOND);
+	seen();
 	p.start_ns -= 3602 * SECOND;
 	p.drawn_ns -= SECOND;
 	progress_draw(&p);
@@ -188,6 +195,46 @@ is_silent(void **state)
 	progress_draw(&p);
 }
 
+/* A session with this terminal; 0 when the line is drawn as it should be. */
+static int
+in_session(bool background)
+{
+	struct progress p;
+	int status = 1;
+	pid_t pid;
+
+	if (setsid() == -1 || ioctl(terminal, TIOCSCTTY, 0) == -1)
+		return 2;
+	pid = fork();
+	if (pid == 0) {
+		if (background && setpgid(0, 0) == -1)
+			_exit(3);
+		progress_start(&p, terminal, 0, false);
+		wait_ns(&p, 10 * SECOND);
+		progress_draw(&p);
+		_exit((p.width == 0) != background);
+	}
+	return waitpid(pid, &status, 0) == pid ? status : 4;
+}
+
+static void
+is_not_drawn_in_the_background(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		int status = 1;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(in_session(i == 0) != 0);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+		/* the end of a session takes the terminal with it */
+		teardown(NULL);
+		assert_int_equal(setup(NULL), 0);
+	}
+}
+
 static void *
 add_many(void *p)
 {
@@ -223,6 +270,7 @@ main(void)
 		cmocka_unit_test(leaves_an_empty_line),
 		cmocka_unit_test(fits_the_terminal),
 		cmocka_unit_test(is_silent),
+		cmocka_unit_test(is_not_drawn_in_the_background),
 		cmocka_unit_test(counts_from_every_thread),
 	};
 

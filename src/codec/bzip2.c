@@ -188,6 +188,7 @@ const struct codec codec_bzip2 = {
 	    { ".tbz2", ".tar" }, { ".tbz", ".tar" }, { ".bz", "" },
 	    { NULL, NULL } },
 	.level_min = 1, .level_max = 9, .level_default = 9,
+	.check = "CRC-32",
 	.magic = magic, .encode = &encoder, .decode = &bzip2_decoder,
 	.versions = versions,
 };

@@ -38,6 +38,8 @@ struct job {
 	struct inflater *inflater;
 	bool inflating;			/* within a block, by inflater */
 	bool any;			/* a member has ended */
+	bool front;			/* the trailer was in the header */
+	uint8_t trailer[8];		/* then */
 	size_t window_len;
 	uint8_t window[INFLATER_WINDOW];	/* the last output */
 };
@@ -196,6 +198,8 @@ take_head(struct job *j, const uint8_t *p, size_t len)
 	}
 	if (n < 0)
 		return n;
+	if (n > 0 && j->wrap->front != NULL)
+		j->front = j->wrap->front(j->held.data, j->trailer);
 	if (n == 0)
 		return j->held.len > HEADER_MAX ? -EBADMSG :
 		    (ssize_t)(j->held.len - before);
@@ -210,14 +214,14 @@ take_head(struct job *j, const uint8_t *p, size_t len)
 static ssize_t
 take_trailer(struct job *j, const uint8_t *p, size_t len)
 {
-	size_t n = j->wrap->trailer - j->held.len;
-	int rc;
+	size_t want = j->front ? 0 : j->wrap->trailer - j->held.len;
+	size_t n = want < len ? want : len;
+	int rc = hold(j, p, n);
 
-	n = n < len ? n : len;
-	rc = hold(j, p, n);
-	if (rc != 0 || j->held.len < j->wrap->trailer)
+	if (rc != 0 || n < want)
 		return rc != 0 ? rc : (ssize_t)n;
-	rc = j->wrap->verify(j->held.data, j->check, j->total);
+	rc = j->wrap->verify(j->front ? j->trailer : j->held.data, j->check,
+	    j->total);
 	j->held.len = 0;
 	j->any = true;
 	j->state = j->wrap->ignore_rest ? REST : BETWEEN;

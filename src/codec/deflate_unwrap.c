@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <libdeflate.h>
+#include <string.h>
 #include <zlib.h>
 
 static uint32_t
@@ -85,7 +86,7 @@ const struct deflate_unwrap unwrap_zlib = {
 /*
  * The first entry of an archive, which must be deflated, not encrypted, and
  * have its check behind it (as all have that were written to a pipe) or in
- * front.  Only the former are verified by the trailer here.
+ * front.
  */
 static ssize_t
 zip_head(const uint8_t *p, size_t len)
@@ -96,10 +97,21 @@ zip_head(const uint8_t *p, size_t len)
 		return 0;
 	if (load_le32(p) != 0x04034b50)
 		return -EBADMSG;
-	if (load_le16(p + 8) != 8 || (load_le16(p + 6) & 9) != 8)
+	if (load_le16(p + 8) != 8 || (load_le16(p + 6) & 1) != 0)
 		return -ENOTSUP;
 	n = 30 + (size_t)load_le16(p + 26) + load_le16(p + 28);
 	return len < n ? 0 : (ssize_t)n;
+}
+
+/* Flag 8: what is not known in front stands in a descriptor behind. */
+static bool
+zip_front(const uint8_t *p, uint8_t *trailer)
+{
+	bool front = (load_le16(p + 6) & 8) == 0;
+
+	if (front)
+		memcpy(trailer, p + 14, 8);
+	return front;
 }
 
 /* A data descriptor: signature, CRC, sizes (of which only 32 bits matter). */
@@ -113,6 +125,7 @@ zip_verify(const uint8_t *t, uint32_t check, uint64_t total)
 
 const struct deflate_unwrap unwrap_zip = {
 	.head = zip_head, .trailer = 8, .verify = zip_verify,
+	.front = zip_front,
 	.check_start = 0, .check = check_crc32, .combine = combine_crc32,
 	.ignore_rest = true,
 };

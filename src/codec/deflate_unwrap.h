@@ -21,6 +21,8 @@ struct deflate_unwrap {
 	/* The trailer: its length, and 0 or -EBADMSG. */
 	size_t trailer;
 	int (*verify)(const uint8_t *trailer, uint32_t check, uint64_t total);
+	/* Whether it is in the header instead: then copied; or NULL. */
+	bool (*front)(const uint8_t *header, uint8_t *trailer);
 
 	uint32_t check_start;
 	uint32_t (*check)(uint32_t check, const void *p, size_t len);

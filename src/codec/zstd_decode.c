@@ -161,7 +161,7 @@ fill_frames(struct job *j, struct input *in, struct slot *s)
 			break;
 		}
 		pos += (size_t)n;
-		if (ended) {
+		if (ended && fits_worker(&j->scan.header)) {
 			s->used = pos;
 			s->bits += j->scan.header.skippable ? 0 :
 			    j->scan.header.content;
