@@ -714,12 +714,12 @@ bad_blocks(void **state)
 		free(b.p);
 	}
 	/* empty blocks, many */
-	want.n = 5 * MIB;
+	want.n = 5 * MIB / 4;
 	want.p = realloc(want.p, want.n);
 	assert_non_null(want.p);
 	for (size_t i = 0; i < want.n; i += 4)
 		store_le32(want.p + i, 0x80000000U);
-	b = header(0x60, 0x40, 0);
+	b = header(0x40, 0x40, 0);
 	append(&b, want.p, want.n);
 	append_le32(&b, 0);
 	zeros.n = 0;
