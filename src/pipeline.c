@@ -33,6 +33,8 @@ struct pipeline {
 	void *job;
 	struct input *in;
 	struct sink *sink;
+	struct progress *progress;
+	uint64_t shown_B;		/* of the input, by progress */
 	struct slot *slots;
 	unsigned count;
 	unsigned workers;		/* running */
@@ -93,6 +95,7 @@ fill_slot(struct pipeline *pl, struct slot *s)
 	s->check = 0;
 	s->err = pl->ops->fill(pl->job, pl->in, s);
 	s->last |= s->err != 0;
+	s->read_B = pl->in->bytes;
 }
 
 static void *
@@ -195,6 +198,16 @@ join_slot(struct pipeline *pl, struct slot *s)
 	return rc;
 }
 
+static void
+show(struct pipeline *pl, const struct slot *s)
+{
+	if (pl->progress == NULL)
+		return;
+	progress_add(pl->progress, s->read_B - pl->shown_B);
+	pl->shown_B = s->read_B;
+	progress_draw(pl->progress);
+}
+
 /* The caller's part: every piece in order, to the last or an error. */
 static int
 joiner(struct pipeline *pl)
@@ -212,6 +225,7 @@ joiner(struct pipeline *pl)
 		pthread_mutex_unlock(&pl->lock);
 		last = s->last;
 		pl->joined++;
+		show(pl, s);
 		rc = join_slot(pl, s);
 	}
 	return rc;
@@ -315,7 +329,7 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
     const struct pipeline_params *params, struct pipeline_stats *stats)
 {
 	struct pipeline pl = { .ops = ops, .job = job, .in = in,
-	    .count = params->slots };
+	    .count = params->slots, .progress = params->progress };
 	int rc, out;
 
 	pl.slots = sys_calloc(pl.count, sizeof(*pl.slots));

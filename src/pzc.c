@@ -7,9 +7,11 @@
  */
 #include "pzc.h"
 
-#include <fts.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
 #include <string.h>
+#include <unistd.h>
 
 /* -r: every regular file below path, in the order of their names. */
 static int
@@ -47,16 +49,34 @@ walk(struct pzc *p, char *path)
 	fts_close(fts);
 }
 
+/*
+ * A standard descriptor that is closed would be given to the next file that
+ * is opened, and then read or written in its stead.  What takes its place
+ * cannot be used either.
+ */
+static void
+hold_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+			(void)!open("/dev/null",
+			    fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int
 main(int argc, char **argv)
 {
 	static char stdin_name[] = "-";
 	static char *stdin_only[] = { stdin_name };
 	struct pzc p;
-	int status = pzc_parse(&p, argc, argv);
+	int status;
 
-	if (status >= 0)
+	hold_standard();
+	status = pzc_parse(&p, argc, argv);
+	if (status >= 0) {
+		pzc_release(&p);
 		return status;
+	}
 	if (p.file_count == 0) {
 		p.files = stdin_only;
 		p.file_count = 1;
@@ -68,5 +88,6 @@ main(int argc, char **argv)
 			pzc_file(&p, p.files[i]);
 	}
 	pzc_list_end(&p);
+	pzc_release(&p);
 	return msg_finish(&p.msg);
 }

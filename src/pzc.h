@@ -36,6 +36,7 @@ struct pzc {
 	char **files;
 	int file_count;
 	struct pzc_totals totals;
+	char **words[3];		/* of the environment's variables */
 };
 
 /*
@@ -44,6 +45,9 @@ struct pzc {
  * wrong.
  */
 int pzc_parse(struct pzc *p, int argc, char **argv);
+
+/* Frees what pzc_parse() allocated. */
+void pzc_release(struct pzc *p);
 
 /* One operand ("-" for standard input).  Status is kept in p->msg. */
 void pzc_file(struct pzc *p, const char *path);

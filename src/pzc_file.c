@@ -9,6 +9,7 @@
 
 #include "fdio.h"
 #include "output.h"
+#include "progress.h"
 #include "sandbox.h"
 #include "sys.h"
 
@@ -25,6 +26,7 @@ struct file {
 	struct pzc *p;
 	const char *path;		/* for messages */
 	int fd;
+	bool is_stdin;
 	struct stat st;
 	struct input in;
 	const struct codec *codec;	/* NULL: to be copied */
@@ -116,7 +118,16 @@ open_file(struct file *f)
 	return fit_to_replace(f) ? 0 : -1;
 }
 
-/* The format: as said, or by what the stream begins with. */
+static bool
+goes_to_stdout(const struct file *f)
+{
+	return f->p->to_stdout || (f->is_stdin && f->p->output == NULL);
+}
+
+/*
+ * The format: when decompressing, what the stream begins with counts for
+ * more than what was said, which may stand in the environment.
+ */
 static int
 choose_codec(struct file *f)
 {
@@ -126,15 +137,18 @@ choose_codec(struct file *f)
 
 	f->decompress = p->mode != PZC_COMPRESS;
 	f->codec = p->codec;
-	if (!f->decompress || f->codec != NULL)
+	if (!f->decompress)
 		return 0;
 	n = input_peek(&f->in, CODEC_MAGIC_MAX, &head);
 	if (n < 0) {
 		msg_error(&p->msg, "%s: %s", f->path, strerror((int)-n));
 		return -1;
 	}
-	f->codec = codec_by_magic(head, (size_t)n);
-	if (f->codec != NULL || (p->force && p->to_stdout))
+	if (f->codec == NULL || !f->codec->magic(head, (size_t)n))
+		f->codec = codec_by_magic(head, (size_t)n);
+	if (f->codec == NULL && n > 0)
+		f->codec = p->codec;
+	if (f->codec != NULL || (p->force && goes_to_stdout(f)))
 		return 0;
 	msg_error(&p->msg, n == 0 ? "%s: unexpected end of file" :
 	    "%s: not in a known format", f->path);
@@ -155,20 +169,49 @@ concat(const char *a, size_t len, const char *b)
 	return s;
 }
 
+/* In a tree most files may be of no interest; one that is named is. */
+static bool
+worth_a_word(const struct file *f)
+{
+	return !f->p->recursive || f->p->msg.verbose > 0;
+}
+
+/* Whether path ends with suffix, behind something. */
+static bool
+has_suffix(const char *path, const char *suffix)
+{
+	size_t n = strlen(path), m = strlen(suffix);
+
+	return n > m && path[n - m - 1] != '/' &&
+	    strcmp(path + n - m, suffix) == 0;
+}
+
 static int
 packed_name(struct file *f)
 {
 	const struct codec_suffix *s;
-	const char *suffix = f->p->suffix != NULL ? f->p->suffix :
+	const char *own = f->p->suffix, *has = NULL;
+	const char *suffix = own != NULL ? own :
 	    f->codec->suffixes[0].packed;
 
-	if (codec_by_suffix(f->path, &s) == f->codec && !f->p->force) {
-		msg_warn(&f->p->msg, "%s already has %s suffix -- unchanged",
-		    f->path, s->packed);
+	if (own != NULL && has_suffix(f->path, own))
+		has = own;
+	else if (codec_by_suffix(f->path, &s) == f->codec)
+		has = s->packed;
+	if (has != NULL && !f->p->force) {
+		if (worth_a_word(f))
+			msg_warn(&f->p->msg, "%s already has %s suffix -- "
+			    "unchanged", f->path, has);
 		return -1;
 	}
 	f->target = concat(f->path, strlen(f->path), suffix);
 	return f->target == NULL ? -ENOMEM : 0;
+}
+
+static bool
+is_file_name(const char *s)
+{
+	return *s != '\0' && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
 }
 
 /* The name that the header has, beside the packed file. */
@@ -182,26 +225,51 @@ restored_name(struct file *f, const char *name)
 	return f->target == NULL ? -ENOMEM : 0;
 }
 
+/* Length of what is left of path without its suffix, or 0 without one. */
+static size_t
+without_suffix(const struct file *f, const char **plain)
+{
+	const struct codec_suffix *s;
+	size_t len = strlen(f->path);
+	const char *own = f->p->suffix;
+
+	*plain = "";
+	if (own != NULL && has_suffix(f->path, own))
+		return len - strlen(own);
+	if (codec_by_suffix(f->path, &s) == NULL)
+		return 0;
+	*plain = s->plain;
+	return len - strlen(s->packed);
+}
+
 static int
 plain_name(struct file *f)
 {
-	const struct codec_suffix *s;
-	size_t len = strlen(f->path), n;
-	const char *own = f->p->suffix;
+	const char *plain;
+	size_t n = without_suffix(f, &plain);
 
-	if (own != NULL && len > strlen(own) &&
-	    strcmp(f->path + len - strlen(own), own) == 0) {
-		f->target = concat(f->path, len - strlen(own), "");
-		return f->target == NULL ? -ENOMEM : 0;
-	}
-	if (codec_by_suffix(f->path, &s) == NULL) {
-		msg_warn(&f->p->msg, "%s: unknown suffix -- ignored",
-		    f->path);
+	if (n == 0) {
+		if (worth_a_word(f))
+			msg_warn(&f->p->msg, "%s: unknown suffix -- ignored",
+			    f->path);
 		return -1;
 	}
-	n = len - strlen(s->packed);
-	f->target = concat(f->path, n, s->plain);
+	f->target = concat(f->path, n, plain);
 	return f->target == NULL ? -ENOMEM : 0;
+}
+
+/* What is decompressed in its place needs a suffix, or a stored name. */
+static bool
+can_be_named(struct file *f)
+{
+	const char *plain;
+
+	if (f->p->mode != PZC_DECOMPRESS || f->p->output != NULL ||
+	    goes_to_stdout(f) || without_suffix(f, &plain) > 0 ||
+	    (f->p->restore_name && !f->p->recursive))
+		return true;
+	plain_name(f);
+	return false;
 }
 
 static void
@@ -230,7 +298,7 @@ name_target(struct file *f, const struct codec_stored *stored)
 		rc = f->target == NULL ? -ENOMEM : 0;
 	else if (!f->decompress)
 		rc = packed_name(f);
-	else if (stored->name[0] != '\0')
+	else if (is_file_name(stored->name))
 		rc = restored_name(f, stored->name);
 	else
 		rc = plain_name(f);
@@ -288,11 +356,11 @@ convert_of(const struct file *f)
 	const char *slash = strrchr(f->path, '/');
 
 	/* standard input has neither name nor time: pipe and file < agree */
-	if (f->fd != STDIN_FILENO && f->p->store_name)
+	if (!f->is_stdin && f->p->store_name)
 		c.options.name = slash == NULL ? f->path : slash + 1;
-	else if (f->fd == STDIN_FILENO)
+	else if (f->is_stdin)
 		c.options.name = f->p->alias;
-	if (f->fd != STDIN_FILENO && f->p->store_time &&
+	if (!f->is_stdin && f->p->store_time &&
 	    f->st.st_mtime > 0 && f->st.st_mtime <= UINT32_MAX)
 		c.options.mtime = (uint32_t)f->st.st_mtime;
 	return c;
@@ -302,13 +370,18 @@ static int
 convert_timed(struct file *f)
 {
 	struct convert c = convert_of(f);
+	struct progress progress;
 	struct rusage a, b;
 	uint64_t t0 = sys_now_ns();
 	int rc;
 
+	progress_start(&progress, STDERR_FILENO, S_ISREG(f->st.st_mode) ?
+	    (uint64_t)f->st.st_size : 0, f->p->msg.quiet);
+	c.progress = &progress;
 	getrusage(RUSAGE_SELF, &a);
 	rc = convert_run(&c, &f->in, f->out_fd, &f->result);
 	getrusage(RUSAGE_SELF, &b);
+	progress_erase(&progress);
 	if (rc == 0)
 		pzc_report(f->p, &(struct pzc_run){ .name = f->path,
 		    .codec = f->codec, .result = &f->result,
@@ -370,13 +443,15 @@ convert(struct file *f)
 
 /* Ending */
 
-/* Whether path is still what was read, and unchanged. */
+/* Whether path still leads to what was read, and that is unchanged. */
 static bool
 unchanged(const struct file *f)
 {
 	struct stat now, open_now;
+	int flags = f->p->force ? 0 : AT_SYMLINK_NOFOLLOW;
 
-	return lstat(f->path, &now) == 0 && fstat(f->fd, &open_now) == 0 &&
+	return fstatat(AT_FDCWD, f->path, &now, flags) == 0 &&
+	    fstat(f->fd, &open_now) == 0 &&
 	    now.st_dev == f->st.st_dev && now.st_ino == f->st.st_ino &&
 	    open_now.st_size == f->st.st_size &&
 	    open_now.st_mtim.tv_sec == f->st.st_mtim.tv_sec &&
@@ -389,7 +464,7 @@ remove_input(struct file *f)
 	if (f->p->keep || f->p->output != NULL)
 		return;
 	/* with -f a link was followed: the link goes, as with gzip */
-	if (!f->p->force && !unchanged(f)) {
+	if (!unchanged(f)) {
 		msg_error(&f->p->msg, "%s changed while it was read -- kept",
 		    f->path);
 		return;
@@ -398,12 +473,36 @@ remove_input(struct file *f)
 		msg_error(&f->p->msg, "%s: %s", f->path, strerror(errno));
 }
 
+/*
+ * What comes from standard input is a new file like any other: a pipe's mode
+ * and owner say nothing.
+ */
+static int
+set_meta(struct file *f)
+{
+	mode_t mask;
+	int rc;
+
+	if (f->out.direct)
+		return 0;
+	if (!f->is_stdin) {
+		rc = fdio_copy_meta(f->fd, f->out.fd);
+		/* the time of access from before it was read here */
+		futimens(f->out.fd, (struct timespec[2]){ f->st.st_atim,
+		    f->st.st_mtim });
+		return rc;
+	}
+	mask = umask(0);
+	umask(mask);
+	return fchmod(f->out.fd, 0666 & ~mask) == -1 ? -errno : 0;
+}
+
 static void
 finish_target(struct file *f, const struct codec_stored *stored)
 {
 	struct pzc *p = f->p;
 	bool sync = p->sync || !(p->keep || p->output != NULL);
-	int rc = f->out.direct ? 0 : fdio_copy_meta(f->fd, f->out.fd);
+	int rc = set_meta(f);
 
 	if (rc != 0)
 		msg_warn(&p->msg, "%s: attributes not kept: %s", f->target,
@@ -436,28 +535,48 @@ to_target(struct file *f)
 }
 
 static void
+sync_stdout(struct pzc *p)
+{
+	int rc = sys_fsync(STDOUT_FILENO);
+
+	/* a pipe or terminal has nothing to sync */
+	if (rc != 0 && rc != -EINVAL && rc != -EROFS && rc != -ENOTSUP)
+		msg_error(&p->msg, "standard output: %s", strerror(-rc));
+}
+
+static void
 to_stdout(struct file *f)
 {
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
 	if (!f->decompress && !f->p->force && isatty(STDOUT_FILENO)) {
 		msg_error(&f->p->msg, "compressed data is not written to a "
 		    "terminal (-f does)");
 		return;
 	}
+	if (!f->decompress && f->p->verify &&
+	    ((flags & O_ACCMODE) != O_RDWR || lseek(STDOUT_FILENO, 0,
+	    SEEK_CUR) != 0)) {
+		msg_error(&f->p->msg, "--verify needs a file: standard "
+		    "output cannot be read back (-o)");
+		return;
+	}
 	f->out_fd = STDOUT_FILENO;
-	if (fcntl(STDOUT_FILENO, F_GETFD) == -1)
+	if ((flags & O_ACCMODE) == O_RDONLY)
 		msg_error(&f->p->msg, "standard output: %s",
-		    strerror(errno));
-	else
-		convert(f);
-	if (f->p->sync)
-		fsync(STDOUT_FILENO);
+		    strerror(EBADF));
+	else if (convert(f) == 0 && f->p->sync)
+		sync_stdout(f->p);
 }
 
 static void
 run(struct file *f)
 {
-	int rc = input_open(&f->in, f->fd);
+	int rc;
 
+	if (!can_be_named(f))
+		return;
+	rc = input_open(&f->in, f->fd);
 	if (rc != 0) {
 		msg_error(&f->p->msg, "%s: %s", f->path, strerror(-rc));
 	} else {
@@ -466,8 +585,7 @@ run(struct file *f)
 			;
 		else if (f->p->mode == PZC_TEST)
 			convert(f);
-		else if (f->p->to_stdout || (f->fd == STDIN_FILENO &&
-		    f->p->output == NULL))
+		else if (goes_to_stdout(f))
 			to_stdout(f);
 		else
 			to_target(f);
@@ -503,6 +621,7 @@ pzc_file(struct pzc *p, const char *path)
 	if (strcmp(path, "-") == 0) {
 		f.path = "standard input";
 		f.fd = STDIN_FILENO;
+		f.is_stdin = true;
 		if (fstat(f.fd, &f.st) == -1) {
 			msg_error(&p->msg, "%s: %s", f.path, strerror(errno));
 			return;

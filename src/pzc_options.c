@@ -24,8 +24,9 @@ enum long_only {
 	FLUSH_MS, SHOW_PROGRESS
 };
 
+/* The dash in front: operands come in their turn, see take_all(). */
 static const char short_options[] =
-    "0123456789A:b:cC:dfF:hHiI:J:kKlLmMnNo:Op:qrRS:tTUvVYz";
+    "-0123456789A:b:cC:dfF:hHiI:J:kKlLmMnNo:Op:qrRS:tTUvVYz";
 
 static const struct option long_options[] = {
 	{ "alias", required_argument, NULL, 'A' },
@@ -219,7 +220,9 @@ take_flag(struct pzc *p, int opt)
 		p->to_stdout = true;
 		break;
 	case 'd':
-		p->mode = PZC_DECOMPRESS;
+		/* -td tests, as -dt does */
+		if (p->mode == PZC_COMPRESS)
+			p->mode = PZC_DECOMPRESS;
 		break;
 	case 'f':
 		p->force = true;
@@ -234,6 +237,7 @@ take_flag(struct pzc *p, int opt)
 		p->keep = true;
 		break;
 	case 'l':
+		p->verify |= p->mode == PZC_TEST;
 		p->mode = PZC_LIST;
 		break;
 	case 'm':
@@ -316,9 +320,8 @@ take_option(struct pzc *p, int opt, int argc, char **argv, int word)
 	switch (opt) {
 	case 't':
 		/* -lt lists, exactly */
-		if (p->mode == PZC_LIST)
-			p->verify = true;
-		else
+		p->verify |= p->mode == PZC_LIST;
+		if (p->mode != PZC_LIST)
 			p->mode = PZC_TEST;
 		return 0;
 	case 'T':
@@ -350,15 +353,19 @@ take_option(struct pzc *p, int opt, int argc, char **argv, int word)
 	}
 }
 
-/* -1: all taken. */
+/*
+ * -1: all taken.  Operands are gathered at the front of argv.  getopt would
+ * do so too, but then optind does not tell which word an option is in.
+ */
 static int
 take_all(struct pzc *p, int argc, char **argv)
 {
 	struct digits digits = { -1 };
-	bool test = false;
 	int opt, word = 1;
 
-	optind = 1;
+	p->files = argv + 1;
+	p->file_count = 0;
+	optind = 0;
 	while ((opt = getopt_long(argc, argv, short_options, long_options,
 	    NULL)) != -1) {
 		int rc = 0;
@@ -374,20 +381,19 @@ take_all(struct pzc *p, int argc, char **argv)
 		} else if (opt == '?') {
 			fputs(usage, stderr);
 			return MSG_ERROR;
+		} else if (opt == 1) {
+			p->files[p->file_count++] = optarg;
 		} else if (opt >= '0' && opt <= '9') {
 			rc = take_digit(p, &digits, opt - '0', word);
 		} else {
-			test |= opt == 't';
 			rc = take_option(p, opt, argc, argv, word);
 		}
 		if (rc != 0)
 			return MSG_ERROR;
 		word = optind;
 	}
-	if (test && p->mode == PZC_LIST)
-		p->verify = true;
-	p->files = argv + optind;
-	p->file_count = argc - optind;
+	while (optind < argc)
+		p->files[p->file_count++] = argv[optind++];
 	return -1;
 }
 
@@ -458,32 +464,33 @@ check_files(struct pzc *p)
 	return -1;
 }
 
-/* Environment first, so that the command line has the last word. */
+/* Before the command line, which so has the last word. */
 static int
-add_environment(struct pzc *p, int *argc, char ***argv)
+take_environment(struct pzc *p, char **argv)
 {
-	static const char *const names[] = { "PZC", "PIGZ", "GZIP" };
+	static const char *const names[] = { "GZIP", "PIGZ", "PZC" };
+	int status = -1;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; status < 0 &&
+	    i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *text = getenv(names[i]);
-		int rc;
+		int count = 1, rc;
 
 		if (text == NULL)
 			continue;
-		for (const char *w = text + strspn(text, " \t\n"); *w != 0;
-		    w += strcspn(w, " \t\n"), w += strspn(w, " \t\n"))
-			if (*w != '-') {
-				msg_error(&p->msg, "%s may hold options only",
-				    names[i]);
-				return MSG_ERROR;
-			}
-		rc = args_splice(text, argc, *argv, argv);
+		rc = args_splice(text, &count, argv, &p->words[i]);
 		if (rc != 0) {
 			msg_error(&p->msg, "%s", strerror(-rc));
 			return MSG_ERROR;
 		}
+		status = take_all(p, count, p->words[i]);
+		if (status < 0 && p->file_count > 0) {
+			msg_error(&p->msg, "%s may hold options only",
+			    names[i]);
+			status = MSG_ERROR;
+		}
 	}
-	return -1;
+	return status;
 }
 
 int
@@ -497,7 +504,7 @@ pzc_parse(struct pzc *p, int argc, char **argv)
 	    .window_max = (uint64_t)1 << WINDOW_MAX_LOG } };
 	msg_init(&p->msg, argv[0]);
 	set_by_name(p);
-	status = add_environment(p, &argc, &argv);
+	status = take_environment(p, argv);
 	if (status < 0)
 		status = take_all(p, argc, argv);
 	if (status < 0)
@@ -507,4 +514,11 @@ pzc_parse(struct pzc *p, int argc, char **argv)
 	if (p->codec_options.threads == 0)
 		p->codec_options.threads = cpus_usable();
 	return status;
+}
+
+void
+pzc_release(struct pzc *p)
+{
+	for (size_t i = 0; i < sizeof(p->words) / sizeof(p->words[0]); i++)
+		sys_free(p->words[i]);
 }

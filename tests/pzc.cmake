@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 fault_tool(pzc)
 shell_test(cli pzc_formats)
+shell_test(cli pzc_names)
+shell_test(cli pzc_options)
+shell_test(cli pzc_files)
+shell_test(cli pzc_same)
+shell_test(cli pzc_errors)
 
+unit_test(pipeline)
+unit_test(gzip_layout)
 unit_test(deflate_walk)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)

@@ -158,7 +158,8 @@ gzip_head(struct deflate_job *j, bool only_block, struct sink *out)
 	/* one block needs no mark: it is what any gzip would write */
 	if (!only_block) {
 		f.block = (uint32_t)j->cut.block;
-		f.blocks_vary = j->cut.rsyncable;
+		f.blocks_vary = j->cut.rsyncable ||
+		    j->options->flush_ms >= 0;
 	}
 	p = sys_malloc(gzip_header_size(&f));
 	if (p == NULL)

@@ -1,0 +1,167 @@
+# shellcheck shell=sh
+# What becomes of files: mode, times, links, special ones, several at once.
+# SPDX-License-Identifier: BSD-2-Clause
+. "${SRC:?}/tests/lib.sh"
+
+seq 1 20000 >text
+meta() { stat -c '%a %x %y' "$1"; }
+
+# Mode and times, to the nanosecond, both ways, by each way to name a file.
+for mode in 600 640 444 755; do
+	cp text m
+	touch -a -d '2003-04-05 06:07:08.123456789 UTC' m
+	touch -m -d '2002-03-04 05:06:07.987654321 UTC' m
+	chmod $mode m
+	want=$(meta m)
+	pzc m
+	is "mode $mode: kept" "$(meta m.gz)" "$want"
+	pzc -dk m.gz
+	is "mode $mode: back" "$(meta m)" "$want"
+	rm -f m m.gz
+done
+cp text m && touch -d '2002-03-04 05:06:07.5 UTC' m && chmod 640 m
+want=$(stat -c '%a %y' m)
+pzc -o n.xz m
+is '-o keeps them too' "$(stat -c '%a %y' n.xz)" "$want"
+echo old >m.gz && chmod 777 m.gz
+pzc -kf m
+is '-f: the mode is the input'"'"'s' "$(stat -c '%a %y' m.gz)" "$want"
+rm -f m m.gz n.xz
+for d in 1901-01-01 1969-12-31 2200-01-01; do
+	cp text m && touch -d "$d UTC" m
+	t "a time of $d" 0 pzc -k m
+	t "a time of $d: gzip reads it" 0 gzip -t m.gz
+	is "a time of $d: kept" "$(stat -c %y m.gz)" "$(stat -c %y m)"
+	rm -f m m.gz
+done
+
+if have setfattr && cp text m && setfattr -n user.color -v blue m 2>/dev/null
+then
+	pzc m
+	is 'xattr: kept' "$(getfattr --only-values -n user.color m.gz)" blue
+	pzc -d m.gz
+	is 'xattr: back' "$(getfattr --only-values -n user.color m)" blue
+else
+	skip 'no extended attributes here'
+fi
+rm -f m m.gz
+if have setfacl && cp text m && setfacl -m u:1:rx,g:2:w m 2>/dev/null; then
+	getfacl -cn m >want
+	pzc m
+	getfacl -cn m.gz >got
+	same 'ACL: kept' got want
+	pzc -d m.gz
+	getfacl -cn m >got
+	same 'ACL: back' got want
+else
+	skip 'no access control lists here'
+fi
+rm -f m m.gz
+
+# What is not simply a file stays as it is.
+left() { is "$1: left" "$(test -e "$2.gz" && echo made)" ''; }
+cp text h && ln h h2
+t 'a hard link' 2 pzc h
+left 'a hard link' h
+t 'a hard link with -k' 0 pzc -k h
+rm h.gz
+t 'a hard link with -c' 0 to out pzc -c h
+t 'a hard link with -f' 0 pzc -f h
+same 'a hard link with -f: the other stays' h2 text
+rm -f h.gz h2
+for bits in 4755 2755 1644; do
+	cp text s && chmod $bits s
+	t "mode $bits" 2 pzc s
+	left "mode $bits" s
+	rm -f s
+done
+cp text real && ln -s real l
+t 'a symbolic link' 2 pzc l
+left 'a symbolic link' l
+t 'a symbolic link with -k' 2 pzc -k l
+t 'a symbolic link with -c' 0 sh -c 'pzc -c l | pzc -d | cmp - text'
+t 'a symbolic link with -f' 0 pzc -f l
+same 'a symbolic link with -f: its target stays' real text
+t 'a symbolic link with -f: packed' 0 gzip -t l.gz
+rm -f l l.gz
+ln -s nowhere l
+t 'a link to nowhere' 1 pzc -f l
+t 'a link to itself' 1 sh -c 'ln -sf l l; pzc -f l'
+rm -f l
+mkfifo p
+t 'a FIFO does not block' 2 timeout 10 pzc p
+t '-k: neither' 2 timeout 10 pzc -k p
+t '-d: neither' 2 timeout 10 pzc -d p
+t '-f: neither' 2 timeout 10 pzc -f p
+(cat text >p) &
+t '-c reads a FIFO' 0 to out timeout 10 pzc -c p
+wait
+pzc -d <out >back
+same '-c reads a FIFO: the bytes' back text
+t 'a device' 2 pzc /dev/null
+t '-c of a device' 0 sh -c 'pzc -c /dev/null | pzc -d | cmp - /dev/null'
+mkdir dir
+t 'a directory' 2 pzc dir
+t 'a directory, -c' 2 pzc -c dir
+t 'a directory as output is kept' 2 sh -c 'cp text d; mkdir d.gz; pzc d'
+t '... and with -f' 1 pzc -f d
+same '... and the input' d text
+# An output that is a link: the link is replaced, never what it leads to.
+cp text o && cp text precious && ln -s precious o.gz
+t 'an output that is a link' 2 pzc o
+t 'an output that is a link, -f' 0 pzc -f o
+same 'what it led to stays' precious text
+is 'the link is a file now' "$(stat -c %F o.gz)" 'regular file'
+rm -rf o o.gz d d.gz
+
+# Outputs that are read while they are made, or the same as the input.
+cp text same
+t '-o onto the input' 2 pzc -o same same
+same '-o onto the input: kept' same text
+t '-f -o onto the input' 0 pzc -f -o same same
+pzc -dc same >back
+same '-f -o onto the input: whole' back text
+
+# An input that grows while it is read is not removed, with -f neither.
+head -c 30000000 /dev/urandom >grow
+for f in -p1 -fp1; do
+	pzc $f grow 2>err &
+	echo more >>grow
+	sleep 0.1
+	echo more >>grow
+	wait $!
+	rc=$?
+	if [ -e grow ]; then
+		is "$f: an input that grew: an error, and kept" $rc 1
+	else
+		# all of it was appended first, or else it is lost
+		is "$f: nothing of it was lost" \
+		    "$(pzc -dc grow.gz | tail -c 5)" more
+		pzc -d grow.gz
+	fi
+	rm -f grow.gz
+done
+rm -f grow
+
+# Four at once on one file: one does it, and nothing is lost.
+for f in '' -f; do
+	for i in 1 2 3 4 5; do
+		cp text q
+		for _ in 1 2 3 4; do
+			# shellcheck disable=SC2086
+			pzc $f q 2>/dev/null &
+		done
+		wait
+		t "four at once ($i): whole" 0 sh -c 'pzc -dc q.gz | cmp - text'
+		is "four at once ($i): one file" "$(find . -name 'q*' -o -name '.c*' | wc -l)" 1
+		for _ in 1 2 3 4; do
+			# shellcheck disable=SC2086
+			pzc -d $f q.gz 2>/dev/null &
+		done
+		wait
+		same "four at once ($i): back" q text
+		rm -f q q.gz
+	done
+done
+
+done_testing

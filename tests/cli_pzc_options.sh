@@ -1,0 +1,196 @@
+# shellcheck shell=sh
+# pigz's command line, the environment, exit statuses, terminals.
+# SPDX-License-Identifier: BSD-2-Clause
+. "${SRC:?}/tests/lib.sh"
+
+seq 1 40000 >text
+says() {	# NAME PATTERN COMMAND...: it fails with such a sentence
+	says_name=$1 says_what=$2
+	shift 2
+	# shellcheck disable=SC2016 # for the inner shell
+	t "$says_name" 0 sh -c 'what=$1; shift
+	    "$@" >out 2>err; [ $? = 1 ] && grep -q "$what" err' - \
+	    "$says_what" "$@"
+}
+# round OPTIONS...: what they make can be read again
+round() {
+	pzc "$@" <text >packed && pzc -d <packed | cmp -s - text
+	is "pzc $*" $? 0
+}
+
+for o in -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 -11 '--level 4' --level=12 --fast \
+    --fast=3 --best '-b 128' -b64 '--blocksize 512' --blocksize=1024 -f \
+    --force -H --huffman -U --rle -i --independent '-I 5' --iterations=5 \
+    '-J 3' --maxsplits=3 -O --oneblock -m --no-time -M --time -n --no-name \
+    -N --name '-p 2' -p1 --processes=3 '--processes 2' -q --quiet --silent \
+    -R --rsyncable -T -Y --synchronous -z --zlib -K --zip '-A alias' \
+    --alias=alias '-C comment' --comment=comment -k --keep -c --stdout \
+    --to-stdout '-F zstd' --format=xz '-F bzip2 -5' '-F zstd -19' \
+    '-F zstd -22 -b 64' '-F lz4 -12' '-F xz -0' '-F lzma -1' \
+    '--memory 1G' --memory=512M '-F zstd --long' '-F zstd --long=24' \
+    '--flush-ms 10' '-9Rp2' -1np2 '-kc9' -cqR; do
+	# shellcheck disable=SC2086 # several words
+	round $o
+done
+round -F xz -F zstd -F gzip
+is 'the last -F counts' "$(pzc -F xz -F gzip <text | head -c 2 | od -An -tx1)" \
+    ' 1f 8b'
+pzc -1 -9 <text >a && pzc -9 <text >b
+same 'the last level counts' a b
+pzc -11 <text >a && pzc --level=11 <text >b
+same '-11 is level 11' a b
+pzc -1 -1 <text >a && pzc -1 <text >b
+same '-1 -1 is level 1' a b
+cp text f && pzc -kc f -11 >a && pzc -kc -11 f >b
+same '-11 behind a name is level 11' a b
+pzc -c f -T >a && pzc -T -c f >b
+same '-T behind a name' a b
+pzc -cT -- f >b
+same '-cT' a b
+
+# Modes win over each other as in pigz and gzip.
+pzc <text >t.gz && cp t.gz keep.gz
+for o in -t --test -dt -td '-t -d' '-d -t'; do
+	# shellcheck disable=SC2086
+	t "$o tests" 0 pzc $o t.gz
+	same "$o leaves the file" t.gz keep.gz
+	is "$o makes nothing" "$(test -e t && echo made)" ''
+done
+t '--decompress' 0 pzc --decompress --keep t.gz
+same '--decompress: the bytes' t text
+t '--uncompress' 0 to back pzc --uncompress --stdout t.gz
+same '--uncompress: the bytes' back text
+t '-dc of several' 0 to back pzc -dc t.gz t.gz
+cat text text >want
+same '-dc of several: the bytes' back want
+t 'the same through -' 0 sh -c 'pzc -dc t.gz - <t.gz | cmp - want'
+
+# -F has no say over what a stream tells itself.
+t '-d -F xz of gzip' 0 to back pzc -d -F xz <t.gz
+same '-d -F xz of gzip: the bytes' back text
+
+# Refused, with a sentence.
+says '-T4 names -p' 'is -p' pzc -T4
+says '-T 4 too' 'is -p' pzc -T 4
+says '-kT0 too' 'is -p' pzc -kT0
+says '-T4 behind a name too' 'is -p' pzc text -T4
+says '-T16 -c too' 'is -p' pzc -T16 -c text
+says '-F first' 'not pigz' pzc -F first
+says 'an unknown format' 'unknown format' pzc -F rar
+says 'a level that gzip has not' level pzc -13
+says 'a level that no format has' level pzc -99999999999
+says 'a level that bzip2 has not' level pzc -F bzip2 -0
+says 'a level that is no number' number pzc --level x
+says 'a level of nothing' number pzc --level=
+says '-p 0' 'not in' pzc -p 0
+says '-p of a word' number pzc -p many
+says '-p beyond' 'not in' pzc -p 99999999999999999999
+says '-b 0' 'not in' pzc -b 0
+says '--memory of a word' number pzc --memory much
+says '--memory too small' memory pzc --memory 1K
+says '--long=99' 'not in' pzc --long=99
+says 'an unknown option' usage pzc --nonsense
+says 'an unknown letter' usage pzc -Z
+says 'a value that is missing' usage pzc -p
+says 'no such file' 'No such file' pzc nothing
+says '-d of text' 'not in a known format' pzc -d <text
+says '-d of nothing' 'end of file' pzc -d </dev/null
+says '-t of text' 'format' pzc -t text
+says 'a directory as input' directory pzc </
+
+# Several inputs: the worst status stays, and the others are done.
+cp text x && cp text y
+t 'an error, a warning and two that work' 1 pzc -k x nothing t.gz y
+t 'x was done' 0 gzip -t x.gz
+t 'y was done' 0 gzip -t y.gz
+t 'a warning' 2 pzc -k x
+t 'a warning under -q' 2 pzc -qk x
+is '-q: silent' "$(pzc -qk x 2>&1)" ''
+t '-f overwrites' 0 pzc -kf x
+is 'silence on success' "$(pzc -kf x 2>&1)" ''
+
+# -k, -f, -c
+cp text k
+t '-c keeps' 0 to k.out pzc -c k
+t '-k keeps' 0 pzc -k k
+same '-k: kept' k text
+t 'not without -f' 2 pzc k
+same 'not without -f: kept' k text
+t '-f replaces' 0 pzc -f k
+is '-f: the input went' "$(test -e k && echo there)" ''
+t '-dcf copies what is not packed' 0 to back pzc -dcf text
+same '-dcf: the bytes' back text
+pzc -df <text >back
+same '-df as a filter too' back text
+t '-dc does not' 1 pzc -dc text
+
+# Help and version.
+for o in -h --help -V --version -L --license; do
+	t "$o" 0 pzc $o
+	is "$o says something" "$(pzc $o | head -c 1 | wc -c)" 1
+	t "$o to a full disk" 1 to /dev/full pzc $o
+done
+t '-V names the libraries' 0 sh -c 'pzc -V | grep -q "zstd  *[0-9]"'
+
+# Environment: options, and only those; the command line comes last.
+export GZIP=-1
+pzc <text >a
+unset GZIP
+pzc -1 <text >b
+same 'GZIP=-1' a b
+PIGZ='-p 2 -9' pzc <text >a && pzc -9 <text >b
+same 'PIGZ="-p 2 -9"' a b
+PZC='-F zstd' pzc <text >a && pzc -F zstd <text >b
+same 'PZC="-F zstd"' a b
+PZC='-F zstd' pzc -d <t.gz >back
+same 'PZC="-F zstd" reads gzip' back text
+PZC='-1' pzc -9 <text >a && pzc -9 <text >b
+same 'the command line counts more' a b
+PIGZ='-1' PZC='-9' pzc <text >a
+same 'PZC counts more than PIGZ' a b
+says 'PZC=file' 'options only' env PZC=text pzc
+says 'PIGZ=-- file' 'options only' env PIGZ='-- text' pzc
+t 'PZC=blanks' 0 env PZC='   ' pzc -c text
+says 'PZC=-Z' usage env PZC=-Z pzc
+
+# --memory lowers the threads and changes no byte.
+pzc -p8 <text >a && pzc -p8 --memory 24M <text >b
+same '--memory: the same bytes' a b
+cat text text text text text text text text >large
+pzc -p8 --stats=s.json --memory 12M <large >/dev/null
+is '--memory: fewer threads' \
+    "$(sed -n 's/.*"threads":\([0-9]*\).*/\1/p' s.json | awk '{
+	print ($1 < 8 && $1 >= 1) ? "fewer" : $1 }')" fewer
+says '--memory below one thread' 'memory' pzc -F xz -9 --memory 8M large
+is '--memory: nothing made' "$(test -e large.xz && echo made)" ''
+
+# A terminal gets no compressed data, and gives none, but with -f.
+if have script; then
+	pty() { script -qec "$1" /dev/null </dev/null >tty.out 2>&1; }
+	pty 'pzc <text'
+	is 'not to a terminal' $? 1
+	t 'not to a terminal: why' 0 grep -q 'terminal' tty.out
+	pty 'pzc -c text'
+	is '-c: not to a terminal' $? 1
+	pty 'pzc -f <text >/dev/null'
+	is '-f' $? 0
+	pty 'pzc -cf x'
+	is '-f: to a terminal' $? 0
+	pty 'pzc -dc t.gz'
+	is '-dc to a terminal' $? 0
+	pty 'pzc -d'
+	is '-d not from a terminal' $? 1
+	cp text tt && : >tt.gz
+	script -qec 'pzc tt' /dev/null <<-A >tty.out 2>&1
+	n
+	A
+	is 'asked, no: a warning' $? 2
+	is 'asked, no: left' "$(wc -c <tt.gz)" 0
+	(sleep 1; echo y) | script -qec 'pzc tt' /dev/null >tty.out 2>&1
+	is 'asked, yes' $? 0
+	t 'asked, yes: done' 0 gzip -t tt.gz
+else
+	skip 'there is no script(1)'
+fi
+
+done_testing
