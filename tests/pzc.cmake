@@ -15,22 +15,6 @@ target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
 add_executable(bench_deflate_walk bench_deflate_walk.c)
 target_link_libraries(bench_deflate_walk PRIVATE coldpress PkgConfig::DEFLATE)
-
-# The module is compiled into its fuzz target, which so sees the branches that
-# it takes.
-if(COLDPRESS_FUZZ)
-    add_executable(fuzz_deflate_walk fuzz/fuzz_deflate_walk.c
-        ${CMAKE_SOURCE_DIR}/src/codec/deflate_walk.c
-        ${CMAKE_SOURCE_DIR}/src/codec/deflate_codes.c
-        ${CMAKE_SOURCE_DIR}/src/codec/deflate_lanes.c)
-    target_include_directories(fuzz_deflate_walk PRIVATE
-        ${CMAKE_SOURCE_DIR}/include)
-    target_compile_options(fuzz_deflate_walk PRIVATE -g
-        -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
-    target_link_options(fuzz_deflate_walk PRIVATE
-        -fsanitize=fuzzer,address,undefined)
-    target_link_libraries(fuzz_deflate_walk PRIVATE PkgConfig::ZLIB)
-endif()
 find_package(BZip2 REQUIRED)
 # bzip2 by blocks
 unit_test(bz2_block)

@@ -78,8 +78,9 @@ close_job(void *job)
 static bool
 add_raw(struct job *j, struct bz2_rle *r)
 {
-	j->raw_pos += bz2_rle_fill(r, j->raw.in.data + j->raw_pos,
-	    j->raw.in.len - j->raw_pos);
+	if (j->raw_pos < j->raw.in.len)
+		j->raw_pos += bz2_rle_fill(r, j->raw.in.data + j->raw_pos,
+		    j->raw.in.len - j->raw_pos);
 	return bz2_rle_full(r);
 }
 
