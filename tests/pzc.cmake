@@ -6,6 +6,8 @@ shell_test(cli pzc_options)
 shell_test(cli pzc_files)
 shell_test(cli pzc_same)
 shell_test(cli pzc_errors)
+shell_test(cli pzc_kill)
+shell_test(cli pzc_stats)
 
 unit_test(deflate_walk)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
