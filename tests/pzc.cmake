@@ -7,6 +7,7 @@ shell_test(cli pzc_files)
 shell_test(cli pzc_same)
 shell_test(cli pzc_errors)
 shell_test(cli pzc_kill)
+shell_test(cli pzc_fault)
 shell_test(cli pzc_stats)
 
 unit_test(deflate_walk)
