@@ -26,15 +26,15 @@ refuse() {
 
 # Every length of a small file.
 for f in $formats; do
-	pzc -F $f <text >whole
+	pzc -F "$f" <text >whole
 	n=$(wc -c <whole) bad=0 i=0
-	# a zip's directory is not read, nor is lzma's size, when it is cut
-	case $f in
-	zip) n=$((n - 22 - 46 - 1)) ;;
-	esac
+	# a zip's directory is not read, nor the sizes before it, which say
+	# nothing that the check in front of them does not
+	[ "$f" != zip ] || n=$(($(LC_ALL=C grep -abo \
+	    "$(printf 'PK\001\002')" whole | cut -d: -f1) - 8))
 	while [ $i -lt "$n" ]; do
-		head -c $i whole >cut
-		refuse "$f: cut to $i of $n" cut $((i % 2 + 1))
+		head -c $i whole >part
+		refuse "$f: cut to $i of $n" part $((i % 2 + 1))
 		i=$((i + 1))
 	done
 	[ $bad = 1 ] || ok "$f: every length from 0 to $((n - 1)) is refused"
@@ -42,11 +42,11 @@ done
 
 # A longer one, cut at some places, in several threads.
 for f in $formats; do
-	pzc -F $f -b 64 <long >whole 2>/dev/null || pzc -F $f <long >whole
+	pzc -F "$f" -b 64 <long >whole 2>/dev/null || pzc -F "$f" <long >whole
 	n=$(wc -c <whole) bad=0
 	for part in 1 2 3 5 8 9; do
-		head -c $((n * part / 10)) whole >cut
-		refuse "$f: cut to $part tenths" cut 4
+		head -c $((n * part / 10)) whole >part
+		refuse "$f: cut to $part tenths" part 4
 	done
 	[ $bad = 1 ] || ok "$f: cut within its blocks"
 done
@@ -80,8 +80,8 @@ for w in wrong[:5]:
 sys.exit(bool(wrong))
 P
 for f in $formats; do
-	pzc -F $f <text >whole
-	t "$f: flipped bits" 0 python3 flip.py $f "$(command -v pzc)"
+	pzc -F "$f" <text >whole
+	t "$f: flipped bits" 0 python3 flip.py "$f" "$(command -v pzc)"
 done
 
 # Noise behind each magic number.
@@ -91,6 +91,7 @@ for m in '\037\213\010\000' '\170\234' 'PK\003\004\024\000\000\000\010\000' \
     '\002\041\114\030'; do
 	for i in 1 2 3; do
 		{ printf '%b' "$m"; head -c 5000 /dev/urandom; } >noise
+		# shellcheck disable=SC2016 # for the inner shell
 		t "noise behind $m" 0 sh -c \
 		    'timeout 20 pzc -dp'$i' <noise >back 2>err
 		    [ $? = 1 ] && [ "$(wc -l <err)" = 1 ]'
@@ -121,17 +122,21 @@ pzc <big >big.gz
 for o in -c -dc; do
 	f=big && [ $o = -c ] || f=big.gz
 	for p in 1 4; do
+		# shellcheck disable=SC2016
 		t "$o -p$p: EPIPE with SIGPIPE ignored" 0 bash -c '
 		    trap "" PIPE
 		    timeout 20 pzc '$o' -p'$p' '$f' 2>err | head -c 1 >/dev/null
 		    [ ${PIPESTATUS[0]} = 1 ] && grep -q "Broken pipe" err'
+		# shellcheck disable=SC2016
 		t "$o -p$p: SIGPIPE" 0 bash -c '
 		    timeout 20 pzc '$o' -p'$p' '$f' 2>err | head -c 1 >/dev/null
 		    [ ${PIPESTATUS[0]} = 141 ] && [ ! -s err ]'
 	done
 done
-t 'a writer that waits for ever does not hold a failed run' 1 timeout 20 \
-    sh -c '(cat big; exec sleep 60) | pzc -p2 >/dev/full & wait $!'
+mkfifo gate gate2
+(exec cat big - >gate <>gate2) 2>/dev/null &
+t 'a writer that waits does not hold a run that failed' 1 timeout 20 \
+    sh -c 'pzc -p2 <gate >/dev/full'
 
 # Closed descriptors.
 cp text x
@@ -157,19 +162,16 @@ t 'standard output read-only' 1 sh -c 'pzc <text 1<text'
 
 # --verify
 for f in $formats; do
-	t "--verify, $f" 0 pzc --verify -kF $f text
+	t "--verify, $f" 0 pzc --verify -kF "$f" text
 done
-t '--verify of what cannot be read back' 1 sh -c 'pzc --verify <text | cat'
+t '--verify of what cannot be read back' 1 to out pzc --verify text -c
 
 # Windows beyond 128 MiB only when asked for.
 if have zstd; then
-	head -c 3000 /dev/urandom >n
-	zstd -q --long=30 --no-check <n >w.zst
-	cat n n n >nnn
 	# a window of 1 GiB, in a header made here: one raw block
 	{ printf '\050\265\057\375\000\240\001\000\000'; } >w30.zst
 	t 'zstd: a window of 1 GiB is refused' 1 pzc -dc w30.zst
-	t 'zstd: it says how' 0 grep -q -- --long .t.err
+	t 'zstd: it says how' 0 sh -c 'pzc -dc w30.zst 2>&1 | grep -q -- --long'
 	t 'zstd: with --long=30 it is read' 0 to back pzc -dc --long=30 w30.zst
 	t 'zstd: 128 MiB is read' 0 sh -c \
 	    "printf '\050\265\057\375\000\210\001\000\000' | pzc -d"

@@ -8,12 +8,9 @@
 
 #include <string.h>
 
-/*
- * In the order in which magic numbers are tried: the vaguest last, and lz4
- * before zstd, which claims what begins with the skippable frame of both.
- */
+/* In the order in which magic numbers are tried: the vaguest last. */
 const struct codec *const codecs[] = {
-	&codec_gzip, &codec_lz4, &codec_zstd, &codec_xz, &codec_bzip2,
+	&codec_gzip, &codec_zstd, &codec_lz4, &codec_xz, &codec_bzip2,
 	&codec_zip, &codec_compress, &codec_zlib, &codec_lzma, NULL
 };
 

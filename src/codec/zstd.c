@@ -312,14 +312,27 @@ const struct coder zstd_long_encoder = {
 	.ops = { .fill = fill, .join = join_long },
 };
 
+/*
+ * Skippable frames are lz4's as well: they are ours unless something else is
+ * seen to follow.
+ */
 static bool
 magic(const uint8_t *p, size_t len)
 {
 	struct zstd_header h;
 
-	return len >= 4 && zstd_header_parse(&h, p, len) >= 0 &&
-	    (load_le32(p) == ZSTD_FRAME_MAGIC ||
-	    (load_le32(p) & ~15U) == ZSTD_SKIP_MAGIC);
+	if (len < 4 || zstd_header_parse(&h, p, len) < 0)
+		return false;
+	while (len >= 8 && (load_le32(p) & ~15U) == ZSTD_SKIP_MAGIC) {
+		size_t n = load_le32(p + 4);
+
+		if (n >= len - 8 || len - 8 - n < 4)
+			return true;
+		p += 8 + n;
+		len -= 8 + n;
+	}
+	return load_le32(p) == ZSTD_FRAME_MAGIC ||
+	    (load_le32(p) & ~15U) == ZSTD_SKIP_MAGIC;
 }
 
 static const char *

@@ -1,0 +1,123 @@
+# shellcheck shell=sh
+# Every call of every kind fails in its turn, by the build whose seam breaks:
+# never a crash, never status 0 with wrong output, never a partial file.
+# SPDX-License-Identifier: BSD-2-Clause
+. "${SRC:?}/tests/lib.sh"
+
+have pzc-fault || skip_all 'there is no pzc-fault'
+have python3 || skip_all 'there is no python3'
+
+cat >fault.py <<'P'
+import os, subprocess, sys
+packed, name, options = sys.argv[1] == "-d", sys.argv[2], sys.argv[3:]
+whole = open("keep", "rb").read()
+want = open("want", "rb").read()
+source, target = ("f" + name, "f") if packed else ("f", "f" + name)
+kinds = {
+    "malloc": ["ENOMEM"], "openat": ["EMFILE", "EACCES"],
+    "read": ["EIO", "EINTR", "short"],
+    "write": ["EIO", "ENOSPC", "EINTR", "short"],
+    "fsync": ["EIO"], "close": ["EIO"], "linkat": ["EIO", "ENOENT"],
+    "renameat": ["EIO"], "unlinkat": ["EIO"], "thread": ["EAGAIN"],
+}
+harmless = {"EINTR", "short"}
+wrong, runs = [], 0
+
+def put(path, data):
+    with open(path, "wb") as f:
+        f.write(data)
+
+def get(path):
+    try:
+        with open(path, "rb") as f:
+            return f.read()
+    except FileNotFoundError:
+        return None
+
+def plain(data):
+    if packed:
+        return data
+    r = subprocess.run(["pzc", "-dc"], input=data, capture_output=True)
+    return r.stdout if r.returncode == 0 else b"broken"
+
+def run(plan):
+    global runs
+    put(source, whole)
+    for old in [target] + [n for n in os.listdir() if n.startswith(".c")]:
+        if os.path.lexists(old):
+            os.unlink(old)
+    if "-f" in options:
+        put(target, b"old")
+    env = dict(os.environ, COLDPRESS_FAULT=plan, COLDPRESS_FAULT_COUNT="n")
+    runs += 1
+    try:
+        r = subprocess.run(["pzc-fault"] + options + [source], env=env,
+            capture_output=True, timeout=20)
+    except subprocess.TimeoutExpired:
+        wrong.append((plan, "hangs"))
+        return
+    made, left = get(target), get(source)
+    if made == b"old":
+        made = None
+    def bad(what):
+        wrong.append((plan, r.returncode, what, r.stderr[:150]))
+    if r.returncode not in (0, 1, 2):
+        bad("crash")
+    elif left not in (None, whole):
+        bad("the input has changed")
+    elif made is None and left is None:
+        bad("nothing is left")
+    elif made is not None and plain(made) != want:
+        bad("partial output")
+    elif r.returncode == 0 and made is None:
+        bad("status 0 without output")
+    elif r.returncode != 0 and not r.stderr:
+        bad("no sentence")
+    elif r.returncode != 0 and plan.split(":")[2] in harmless:
+        bad("an error where there is none")
+    elif any(n.startswith(".c") for n in os.listdir()) and \
+        "unlinkat" not in plan:
+        bad("a temporary file is left")
+
+run("now:999999999:PIPE")
+counts = {k: int(v) for k, v in (line.split() for line in open("n"))}
+for kind, errors in kinds.items():
+    for k in range(1, min(counts[kind], 40) + 1):
+        for e in errors:
+            run(f"{kind}:{k}:{e}")
+    for e in errors:
+        if counts[kind] and e != "EINTR":
+            run(f"{kind}:1+:{e}")
+for w in wrong[:10]:
+    print("#", *w)
+print("#", runs, "runs")
+sys.exit(bool(wrong))
+P
+
+seq 1 30000 >want
+try() {
+	t_opts=$*
+	t "every call fails: $t_opts" 0 python3 fault.py "$@"
+}
+cp want keep
+try -c .gz -p1
+try -c .gz -p3 -b 32
+try -c .gz -f -p2 -b 64
+try -c .gz -p2 -i -b 64
+try -c .zst -p2 -Fzstd -b 64
+try -c .lz4 -p2 -Flz4 -b 64
+try -c .xz -p2 -Fxz -1
+try -c .bz2 -p2 -Fbzip2 -1
+try -c .lzma -p1 -Flzma -1
+try -c .zip -p2 -K -b 64
+for f in 'gzip .gz' 'zstd .zst' 'lz4 .lz4' 'xz .xz' 'bzip2 .bz2' \
+    'lzma .lzma' 'zlib .zz' 'zip .zip'; do
+	pzc -b 64 -F "${f% *}" <want >keep 2>/dev/null ||
+	    pzc -F "${f% *}" <want >keep
+	try -d "${f#* }" -dp1
+	try -d "${f#* }" -dp3
+done
+pzc <want >keep
+try -d .gz -df
+
+done_testing
