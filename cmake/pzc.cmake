@@ -22,7 +22,9 @@ target_sources(coldpress PRIVATE
     src/codec/bz2_decode.c src/codec/bz2_unsort.c src/codec/bz2_random.c
     src/codec/bz2_encode.c src/codec/bz2_codes.c src/codec/bz2_sort.c
     src/codec/bz2_seeds.c src/codec/bz2_words.c
-    src/codec/compress.c src/codec/lzw.c)
+    src/codec/compress.c src/codec/lzw.c
+    src/codec/look.c src/codec/list_gzip.c src/codec/list_zip.c
+    src/codec/list_zstd.c src/codec/list_lz4.c src/codec/list_xz.c)
 target_link_libraries(coldpress PUBLIC PkgConfig::DEFLATE PkgConfig::ZLIB
     PkgConfig::ZSTD PkgConfig::LZ4 PkgConfig::LZMA PkgConfig::XXHASH)
 
@@ -47,4 +49,8 @@ foreach(name IN LISTS PZC_NAMES)
     add_custom_command(TARGET pzc POST_BUILD
         COMMAND ${CMAKE_COMMAND} -E create_symlink pzc ${name})
     install(FILES ${CMAKE_BINARY_DIR}/${name} TYPE BIN)
+    add_custom_command(TARGET pzc POST_BUILD
+        COMMAND ${CMAKE_COMMAND} -E create_symlink pzc.1 ${name}.1)
+    install(FILES ${CMAKE_BINARY_DIR}/${name}.1
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endforeach()

@@ -90,8 +90,8 @@ size_t bz2_encode_bound(int level);
 /*
  * Encodes a block made by RLE1, of 1..bz2_rle_cap(level) bytes: its bits, at
  * out from the first bit on and with zeros up to a byte.  *crc: the check
- * value.  The number of bits, or -EINVAL: a length out of range, or cap is
- * below the bound.
+ * value.  The number of bits, or -EINVAL: a length out of range, cap below
+ * the bound, or a block that ends where a count must be.
  */
 int64_t bz2_encode_block(struct bz2_encoder *e, const uint8_t *block,
     size_t len, uint8_t *out, size_t cap, uint32_t *crc);

@@ -33,7 +33,7 @@ struct codec_options {
 	const char *name;	/* to be stored, or NULL */
 	const char *comment;	/* likewise */
 	uint32_t mtime;		/* likewise, seconds since 1970, or 0 */
-	int flush_ms;		/* see input.h; -1 for never */
+	int flush_ms;		/* see input.h; 0: never */
 };
 
 /* What a direction needs: memory is slots * slot_B + threads * worker_B. */
@@ -53,6 +53,20 @@ struct codec_notes {
 struct codec_stored {
 	char name[256];		/* the last component; "" if none */
 	uint32_t mtime;		/* seconds since 1970, or 0 */
+};
+
+/*
+ * What a compressed file says of itself without being decompressed.  Zeroed
+ * by the caller.
+ */
+struct codec_listing {
+	const char *check;	/* the kind of check; NULL: the codec's */
+	bool has_size;
+	bool exact;		/* else size is a lower bound */
+	uint64_t size;		/* uncompressed bytes */
+	uint64_t frames;	/* members, streams; 0: not known */
+	bool has_value;
+	uint32_t value;		/* of the only check there is */
 };
 
 struct coder {
@@ -91,6 +105,13 @@ struct codec {
 	const struct coder *decode;
 	/* Reads the stream's first len bytes; NULL where none has such. */
 	void (*stored)(const uint8_t *p, size_t len, struct codec_stored *to);
+	/*
+	 * Looks into the file fd of len bytes by pread(2), takes bounded
+	 * memory, and believes what it finds.  NULL where a file says
+	 * nothing.  0, -EBADMSG, -ENODATA (cut short), -ENOTSUP or -errno.
+	 */
+	int (*list)(int fd, uint64_t len, struct codec_listing *l);
+	const char *check;		/* name of the check, NULL: it varies */
 	const char *(*versions)(void);	/* of its library, for -V */
 };
 

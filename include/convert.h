@@ -15,6 +15,7 @@ struct convert {
 	bool decompress;
 	struct codec_options options;
 	uint64_t memory;		/* the most bytes to use; 0: any */
+	struct progress *progress;	/* of the input; NULL: none */
 };
 
 struct convert_result {

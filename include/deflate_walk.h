@@ -8,7 +8,7 @@
  * so that streams compressed apart can be concatenated to one.
  *
  * Format: RFC 1951.  Every call is thread-safe, reads nothing outside the
- * given buffer, allocates nothing and takes about 48 KiB of stack.
+ * given buffer, allocates nothing and takes about 40 KiB of stack.
  */
 #ifndef COLDPRESS_DEFLATE_WALK_H
 #define COLDPRESS_DEFLATE_WALK_H

@@ -35,7 +35,8 @@ void input_close(struct input *in);
 
 /*
  * The next n bytes (at most INPUT_PEEK) without taking them.  Fewer only at
- * the end.  *p is the input's.  The number, or -errno.
+ * the end, or after flush_ms as in input_read().  *p is the input's.  The
+ * number, or -errno.
  */
 ssize_t input_peek(struct input *in, size_t n, const uint8_t **p);
 

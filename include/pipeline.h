@@ -17,6 +17,7 @@
 #define COLDPRESS_PIPELINE_H
 
 #include "input.h"
+#include "progress.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,6 +51,7 @@ struct slot {
 
 	/* The pipeline's own. */
 	struct pipeline *owner;
+	uint64_t read_B;	/* of the input, up to this piece's end */
 	int state;
 };
 
@@ -109,6 +111,7 @@ struct pipeline_params {
 	unsigned threads;	/* that work; at least 1 */
 	unsigned slots;		/* at least threads + 2 for full use */
 	int out_fd;		/* -1: the output is dropped */
+	struct progress *progress;	/* of the input; NULL: none */
 };
 
 /*
@@ -119,11 +122,14 @@ struct pipeline_params {
 int pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
     const struct pipeline_params *params, struct pipeline_stats *stats);
 
-/* 2p + 3: one a worker has, one it finds ready, and reader, joiner, writer. */
+/*
+ * 2p + 2: one that each worker has and one that it finds ready, one to read
+ * into and one to write from.
+ */
 static inline unsigned
 pipeline_slots(unsigned threads)
 {
-	return 2 * threads + 3;
+	return 2 * threads + 2;
 }
 
 #endif

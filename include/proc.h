@@ -42,6 +42,8 @@ struct proc_stage {
 	uint64_t start_ns, end_ns;	/* of sys_now_ns() */
 	int status;			/* as wait4(2) gives it */
 	struct proc_usage used;
+
+	int io;				/* proc_run's own */
 };
 
 struct proc_run {
@@ -50,7 +52,8 @@ struct proc_run {
 	int in, out;			/* of first and last stage; -1: null */
 	int err;			/* standard error; -1: our own */
 	uint64_t timeout_ns;		/* 0: none */
-	bool io;			/* read /proc/PID/io of each process */
+	bool io;			/* read /proc/PID/io of each process;
+					   of orphans only root can */
 	bool keep;			/* not in the group; what is left at
 					   the end is left alone */
 

@@ -11,7 +11,7 @@ peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux
     util-linux-extra'
 # The reference tools, and what lints, traces and checks.
 test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev clang
-    libclang-rt-dev shellcheck mandoc valgrind strace attr acl gdb procps
+    libclang-rt-dev shellcheck mandoc valgrind strace attr acl procps python3
     openssh-server openssh-client mbuffer parallel e2fsprogs mount
     bsdextrautils perl-base'
 

@@ -175,7 +175,7 @@ print_cache() {
 		else
 			printf " What was in memory is not known (no fincore)."
 		if (d)
-			printf " tar had at least %.0f %% of the tree from the disk (median of the lowest row).",
+			printf " In every row tar took at least %.0f %% of the tree from the disk, its own code and read-ahead included.",
 			    100 * least / disk
 		if (g && given < 0.9 * disk)
 			printf "\nIn some run tar read only %d of %d bytes!",

@@ -108,7 +108,8 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 {
 	struct convert c = *given;
 	const struct coder *coder = coder_of(&c);
-	struct pipeline_params params = { .out_fd = out_fd };
+	struct pipeline_params params = { .out_fd = out_fd,
+	    .progress = given->progress };
 	struct plan plan = { 0 };
 	void *job = NULL;
 	int rc;

@@ -133,7 +133,9 @@ input_peek(struct input *in, size_t n, const uint8_t **p)
 	in->taken = 0;
 	while (in->peeked < n && !in->ended) {
 		got = read_some(in, in->ahead + in->peeked,
-		    n - in->peeked, false);
+		    n - in->peeked, in->peeked > 0);
+		if (got == -ETIME)
+			break;
 		if (got < 0)
 			return got;
 		in->peeked += (size_t)got;

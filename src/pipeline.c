@@ -33,6 +33,8 @@ struct pipeline {
 	void *job;
 	struct input *in;
 	struct sink *sink;
+	struct progress *progress;
+	uint64_t shown_B;		/* of the input, by progress */
 	struct slot *slots;
 	unsigned count;
 	unsigned workers;		/* running */
@@ -93,6 +95,7 @@ fill_slot(struct pipeline *pl, struct slot *s)
 	s->check = 0;
 	s->err = pl->ops->fill(pl->job, pl->in, s);
 	s->last |= s->err != 0;
+	s->read_B = pl->in->bytes;
 }
 
 static void *
@@ -188,11 +191,46 @@ join_slot(struct pipeline *pl, struct slot *s)
 {
 	int rc = s->err;
 
-	s->state = OUT;
 	if (rc == 0)
 		rc = pl->ops->join(pl->job, s, pl->sink);
 	if (!sink_took_slot(pl->sink))
 		pipeline_release(s);
+	return rc;
+}
+
+static void
+show(struct pipeline *pl, const struct slot *s)
+{
+	if (pl->progress == NULL)
+		return;
+	progress_add(pl->progress, s->read_B - pl->shown_B);
+	pl->shown_B = s->read_B;
+	progress_draw(pl->progress);
+}
+
+/*
+ * Waits for the next piece.  What is joined by then is not held back
+ * meanwhile: the wait may be one for a live pipe.
+ */
+static int
+take_done(struct pipeline *pl, struct slot *s)
+{
+	bool flushed = false;
+	int rc = 0;
+
+	pthread_mutex_lock(&pl->lock);
+	while (s->state != DONE && rc == 0) {
+		if (flushed) {
+			pthread_cond_wait(&pl->may_join, &pl->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&pl->lock);
+		rc = sink_flush(pl->sink);
+		flushed = true;
+		pthread_mutex_lock(&pl->lock);
+	}
+	s->state = rc == 0 ? OUT : s->state;
+	pthread_mutex_unlock(&pl->lock);
 	return rc;
 }
 
@@ -206,12 +244,12 @@ joiner(struct pipeline *pl)
 	while (rc == 0 && !last) {
 		struct slot *s = &pl->slots[pl->joined % pl->count];
 
-		pthread_mutex_lock(&pl->lock);
-		while (s->state != DONE)
-			pthread_cond_wait(&pl->may_join, &pl->lock);
-		pthread_mutex_unlock(&pl->lock);
+		rc = take_done(pl, s);
+		if (rc != 0)
+			break;
 		last = s->last;
 		pl->joined++;
+		show(pl, s);
 		rc = join_slot(pl, s);
 	}
 	return rc;
@@ -315,7 +353,7 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
     const struct pipeline_params *params, struct pipeline_stats *stats)
 {
 	struct pipeline pl = { .ops = ops, .job = job, .in = in,
-	    .count = params->slots };
+	    .count = params->slots, .progress = params->progress };
 	int rc, out;
 
 	pl.slots = sys_calloc(pl.count, sizeof(*pl.slots));

@@ -181,20 +181,26 @@ field(const char *text, const char *name)
 	return s == NULL ? 0 : strtoull(s + strlen(name), NULL, 10);
 }
 
-/* The names are those of proc_pid_io(5). */
-static void
-read_io(pid_t pid, struct proc_usage *u)
+static int
+open_io(pid_t pid)
 {
-	char path[32], text[512];
-	ssize_t n = -1;
-	int fd;
+	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
-	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	if (fd >= 0) {
-		n = sys_read(fd, text, sizeof(text) - 1);
-		sys_close(fd);
-	}
+	return sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+/* The names are those of proc_pid_io(5).  The file is closed. */
+static void
+read_io(int fd, struct proc_usage *u)
+{
+	char text[512];
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	n = sys_read(fd, text, sizeof(text) - 1);
+	sys_close(fd);
 	if (n <= 0)
 		return;
 	text[n] = '\0';
@@ -231,16 +237,15 @@ micros(struct timeval t)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
 }
 
-/* Reaps a dead child and adds what it used to u.  Its status. */
+/* Reaps a dead child and adds what it used to u; io is closed.  Its status. */
 static int
-reap(pid_t pid, bool io, struct proc_usage *u)
+reap(pid_t pid, int io, struct proc_usage *u)
 {
 	struct proc_usage one = { .io = false };
 	struct rusage ru = { .ru_maxrss = 0 };
 	int status = 0;
 
-	if (io)
-		read_io(pid, &one);
+	read_io(io, &one);
 	while (wait4(pid, &status, 0, &ru) == -1 && errno == EINTR)
 		;
 	one.user_us = micros(ru.ru_utime);
@@ -317,12 +322,16 @@ reap_dead(struct proc_run *r, uint64_t now, int live, int *orphans)
 		while (i < r->count && r->stages[i].pid != pid)
 			i++;
 		if (i == r->count) {
-			reap(pid, r->io, &r->orphans);
+			reap(pid, r->io ? open_io(pid) : -1, &r->orphans);
 			++*orphans;
 			continue;
 		}
 		r->stages[i].end_ns = now;
-		r->stages[i].status = reap(pid, r->io, &r->stages[i].used);
+		if (r->io && r->stages[i].io < 0)
+			r->stages[i].io = open_io(pid);
+		r->stages[i].status = reap(pid, r->stages[i].io,
+		    &r->stages[i].used);
+		r->stages[i].io = -1;
 		r->stages[i].pid = 0;
 		live--;
 	}
@@ -449,6 +458,12 @@ start_stages(struct proc *p, struct proc_run *r, int (*pipes)[2])
 			pipes[i][1] = -1;
 		}
 	}
+	/*
+	 * The file of a dead process is root's, so others open it while the
+	 * process lives; it can be read until it is reaped.
+	 */
+	for (int i = 0; i < n && rc == 0 && r->io && geteuid() != 0; i++)
+		r->stages[i].io = open_io(r->stages[i].pid);
 	return rc;
 }
 
@@ -459,6 +474,7 @@ clear_results(struct proc_run *r)
 		struct proc_stage *st = &r->stages[i];
 
 		st->pid = 0;
+		st->io = -1;
 		st->status = 0;
 		st->used = (struct proc_usage){ .io = false };
 	}

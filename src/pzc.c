@@ -87,6 +87,7 @@ main(int argc, char **argv)
 		else
 			pzc_file(&p, p.files[i]);
 	}
+	pzc_list_end(&p);
 	pzc_release(&p);
 	return msg_finish(&p.msg);
 }

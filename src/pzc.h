@@ -11,6 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The sums below a listing. */
+struct pzc_totals {
+	uint64_t files, packed, size;
+	bool packed_less, size_less;	/* there was more */
+};
+
 enum pzc_mode { PZC_COMPRESS, PZC_DECOMPRESS, PZC_TEST, PZC_LIST };
 
 struct pzc {
@@ -29,6 +35,7 @@ struct pzc {
 	const char *stats;		/* --stats: a file, "-" for stderr */
 	char **files;
 	int file_count;
+	struct pzc_totals totals;
 	char **words[3];		/* of the environment's variables */
 };
 
@@ -45,8 +52,12 @@ void pzc_release(struct pzc *p);
 /* One operand ("-" for standard input).  Status is kept in p->msg. */
 void pzc_file(struct pzc *p, const char *path);
 
-/* -l: a line about one operand. */
+/* -l: a line about one operand; at the end one with the sums. */
 void pzc_list(struct pzc *p, const char *path);
+void pzc_list_end(struct pzc *p);
+
+/* What an error of a stream is called; why, if not NULL, is the word. */
+const char *pzc_sentence(int rc, const char *why);
 
 /* What one conversion was, for -v, --stats and PZC_STATS. */
 struct pzc_run {

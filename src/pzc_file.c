@@ -9,6 +9,7 @@
 
 #include "fdio.h"
 #include "output.h"
+#include "progress.h"
 #include "sandbox.h"
 #include "sys.h"
 
@@ -36,8 +37,8 @@ struct file {
 	struct convert_result result;
 };
 
-static const char *
-sentence(int rc, const char *why)
+const char *
+pzc_sentence(int rc, const char *why)
 {
 	if (why != NULL)
 		return why;
@@ -369,13 +370,18 @@ static int
 convert_timed(struct file *f)
 {
 	struct convert c = convert_of(f);
+	struct progress progress;
 	struct rusage a, b;
 	uint64_t t0 = sys_now_ns();
 	int rc;
 
+	progress_start(&progress, STDERR_FILENO, S_ISREG(f->st.st_mode) ?
+	    (uint64_t)f->st.st_size : 0, f->p->msg.quiet);
+	c.progress = &progress;
 	getrusage(RUSAGE_SELF, &a);
 	rc = convert_run(&c, &f->in, f->out_fd, &f->result);
 	getrusage(RUSAGE_SELF, &b);
+	progress_erase(&progress);
 	if (rc == 0)
 		pzc_report(f->p, &(struct pzc_run){ .name = f->path,
 		    .codec = f->codec, .result = &f->result,
@@ -418,7 +424,7 @@ convert(struct file *f)
 
 		msg_error(&p->msg, "%s: %s", !out ? f->path :
 		    f->target != NULL ? f->target : "standard output",
-		    sentence(rc, f->result.why));
+		    pzc_sentence(rc, f->result.why));
 		return rc;
 	}
 	if (f->result.notes.trailing_garbage)
@@ -430,7 +436,7 @@ convert(struct file *f)
 		rc = verify(f);
 		if (rc != 0)
 			msg_error(&p->msg, "%s: what was written does not "
-			    "verify: %s", f->path, sentence(rc, NULL));
+			    "verify: %s", f->path, pzc_sentence(rc, NULL));
 	}
 	return rc;
 }
@@ -574,7 +580,8 @@ run(struct file *f)
 	if (rc != 0) {
 		msg_error(&f->p->msg, "%s: %s", f->path, strerror(-rc));
 	} else {
-		f->in.flush_ms = f->p->codec_options.flush_ms;
+		if (f->p->codec_options.flush_ms > 0)
+			f->in.flush_ms = f->p->codec_options.flush_ms;
 		if (choose_codec(f) != 0)
 			;
 		else if (f->p->mode == PZC_TEST)

@@ -179,7 +179,7 @@ take_value(struct pzc *p, int opt)
 		p->codec_options.threads = (unsigned)v;
 		return rc;
 	case FLUSH_MS:
-		rc = set_int(p, "time", 0, 3600000, &v);
+		rc = set_int(p, "time", 1, 3600000, &v);
 		p->codec_options.flush_ms = (int)v;
 		return rc;
 	case LONG_MODE:
@@ -500,7 +500,7 @@ pzc_parse(struct pzc *p, int argc, char **argv)
 
 	*p = (struct pzc){ .level = -1, .store_name = true,
 	    .store_time = true,
-	    .codec_options = { .flush_ms = -1,
+	    .codec_options = {
 	    .window_max = (uint64_t)1 << WINDOW_MAX_LOG } };
 	msg_init(&p->msg, argv[0]);
 	set_by_name(p);

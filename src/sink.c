@@ -151,9 +151,8 @@ enqueue(struct sink *k, const uint8_t *data, size_t len, struct slot *s)
 	return rc;
 }
 
-/* Puts the chunk in hand into the queue. */
-static int
-flush(struct sink *k)
+int
+sink_flush(struct sink *k)
 {
 	size_t n = k->fill;
 	unsigned c = k->current;
@@ -189,7 +188,7 @@ take_chunk(struct sink *k)
 uint8_t *
 sink_space(struct sink *k, size_t *room, int *err)
 {
-	*err = k->in_hand && k->fill == CHUNK ? flush(k) : 0;
+	*err = k->in_hand && k->fill == CHUNK ? sink_flush(k) : 0;
 	if (*err == 0 && !k->in_hand)
 		*err = take_chunk(k);
 	if (*err != 0)
@@ -229,7 +228,7 @@ sink_write(struct sink *k, const void *data, size_t len)
 int
 sink_slot(struct sink *k, struct slot *s)
 {
-	int rc = flush(k);
+	int rc = sink_flush(k);
 
 	if (rc != 0 || s->out.len == 0)
 		return rc;
@@ -267,7 +266,7 @@ sink_error(struct sink *k)
 int
 sink_close(struct sink *k, bool failed, struct pipeline_stats *stats)
 {
-	int rc = failed ? 0 : flush(k);
+	int rc = failed ? 0 : sink_flush(k);
 
 	pthread_mutex_lock(&k->lock);
 	k->closing = true;

@@ -16,6 +16,9 @@
 int sink_open(struct sink **out, int fd, unsigned most_slots);
 int sink_start(struct sink *out);
 
+/* Has what is in the chunk in hand written now.  0 or the first -errno. */
+int sink_flush(struct sink *out);
+
 /* Writes what is left, ends the thread and frees.  0 or the first -errno. */
 int sink_close(struct sink *out, bool failed, struct pipeline_stats *stats);
 

@@ -12,4 +12,4 @@ shell_test(san address san)
 shell_test(san thread san)
 shell_test(long valgrind long)
 set_tests_properties(san.address san.thread long.valgrind PROPERTIES
-    TIMEOUT 3000 RUN_SERIAL ON)
+    TIMEOUT 7200 RUN_SERIAL ON)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 fault_tool(pzc)
+shell_test(cli pzc_flush)
 shell_test(cli pzc_formats)
 shell_test(cli pzc_names)
 shell_test(cli pzc_options)
@@ -18,32 +19,24 @@ shell_test(cli pzc_kill)
 shell_test(cli pzc_fault)
 shell_test(cli pzc_stats)
 
+unit_test(pipeline)
+unit_test(gzip_layout)
 unit_test(deflate_walk)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
 add_executable(bench_deflate_walk bench_deflate_walk.c)
 target_link_libraries(bench_deflate_walk PRIVATE coldpress PkgConfig::DEFLATE)
-
-# The module is compiled into its fuzz target, which so sees the branches that
-# it takes.
-if(COLDPRESS_FUZZ)
-    add_executable(fuzz_deflate_walk fuzz/fuzz_deflate_walk.c
-        ${CMAKE_SOURCE_DIR}/src/codec/deflate_walk.c
-        ${CMAKE_SOURCE_DIR}/src/codec/deflate_codes.c
-        ${CMAKE_SOURCE_DIR}/src/codec/deflate_lanes.c)
-    target_include_directories(fuzz_deflate_walk PRIVATE
-        ${CMAKE_SOURCE_DIR}/include)
-    target_compile_options(fuzz_deflate_walk PRIVATE -g
-        -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
-    target_link_options(fuzz_deflate_walk PRIVATE
-        -fsanitize=fuzzer,address,undefined)
-    target_link_libraries(fuzz_deflate_walk PRIVATE PkgConfig::ZLIB)
-endif()
 find_package(BZip2 REQUIRED)
 # bzip2 by blocks
+unit_test(bz2_block)
+target_link_libraries(test_bz2_block PRIVATE BZip2::BZip2)
+set_tests_properties(unit.bz2_block PROPERTIES TIMEOUT 300)
 add_executable(bench_bz2 EXCLUDE_FROM_ALL bench_bz2.c)
 target_link_libraries(bench_bz2 PRIVATE coldpress BZip2::BZip2)
 
 unit_test(lz4)
 set_tests_properties(unit.lz4 PROPERTIES
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+
+shell_test(cli list)
+shell_test(long list long)

@@ -340,6 +340,55 @@ damaged_streams(void **state)
 	}
 }
 
+/* Blocks long enough to be walked in several places at a time. */
+static void
+damaged_long_streams(void **state)
+{
+	enum { LEN = 60000, ROUNDS = 150 };
+	uint8_t *in = malloc(LEN), *s = malloc(MAX);
+	uint32_t seed = 99;
+
+	(void)state;
+	assert_non_null(in);
+	assert_non_null(s);
+	for (unsigned i = 0; i < KINDS * 4; i++) {
+		size_t len;
+
+		fill(in, LEN, i % KINDS);
+		len = i < KINDS ? lib_deflate(in, LEN, s, MAX, 6) :
+		    zlib_deflate(in, LEN, s, MAX, 6, i % 2 == 0 ?
+		    Z_DEFAULT_STRATEGY : Z_HUFFMAN_ONLY, 9);
+		for (unsigned k = 0; k < ROUNDS; k++) {
+			size_t bit = rnd(&seed) % (len * 8);
+
+			agrees(s, rnd(&seed) % len);
+			s[bit / 8] ^= (uint8_t)(1U << bit % 8);
+			agrees(s, len);
+			s[bit / 8] ^= (uint8_t)(1U << bit % 8);
+		}
+	}
+	free(in);
+	free(s);
+}
+
+/* The first part of a block takes many more steps than the parts after it. */
+static void
+uneven_block(void **state)
+{
+	enum { RUN = 800 * 258, NOISE = 28000 };
+	uint8_t *in = calloc(1, RUN + NOISE), *s = malloc(MAX);
+	size_t n;
+
+	(void)state;
+	assert_non_null(in);
+	assert_non_null(s);
+	fill(in + RUN, NOISE, 1);
+	n = zlib_deflate(in, RUN + NOISE, s, MAX, 6, Z_DEFAULT_STRATEGY, 9);
+	check(s, n, in, RUN + NOISE);
+	free(in);
+	free(s);
+}
+
 /* Headers that a mutation of good streams hardly ever meets. */
 static void
 random_streams(void **state)
@@ -388,6 +437,8 @@ main(void)
 		cmocka_unit_test(stream_within),
 		cmocka_unit_test(stitched),
 		cmocka_unit_test(damaged_streams),
+		cmocka_unit_test(damaged_long_streams),
+		cmocka_unit_test(uneven_block),
 		cmocka_unit_test(random_streams),
 		cmocka_unit_test(nonfinal_refuses),
 	};

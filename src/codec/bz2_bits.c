@@ -29,7 +29,7 @@ bz2_crc_update(const struct bz2_crc *t, uint32_t crc, const uint8_t *p,
     size_t len)
 {
 	for (; len >= 8; len -= 8, p += 8) {
-		uint64_t v = bz2_load64(p) ^ (uint64_t)crc << 32;
+		uint64_t v = load_be64(p) ^ (uint64_t)crc << 32;
 
 		crc = t->slice[7][v >> 56] ^ t->slice[6][v >> 48 & 255] ^
 		    t->slice[5][v >> 40 & 255] ^ t->slice[4][v >> 32 & 255] ^
@@ -53,9 +53,9 @@ join(struct bz2_join *j, const uint8_t *src, uint64_t nbits, uint8_t *dst)
 	uint8_t *start = dst;
 
 	for (; nbits >= 64; nbits -= 64, src += 8, dst += 8) {
-		uint64_t v = bz2_load64(src);
+		uint64_t v = load_be64(src);
 
-		bz2_store64(dst, carry | v >> shift);
+		store_be64(dst, carry | v >> shift);
 		carry = shift == 0 ? 0 : v << (64 - shift);
 	}
 	for (; nbits > 0; src++) {
@@ -100,8 +100,8 @@ bz2_join_trailer(struct bz2_join *j, uint8_t *dst)
 	uint8_t bits[16];
 	size_t n;
 
-	bz2_store64(bits, BZ2_MAGIC_END << 16 | j->crc >> 16);
-	bz2_store64(bits + 8, (uint64_t)j->crc << 48);
+	store_be64(bits, BZ2_MAGIC_END << 16 | j->crc >> 16);
+	store_be64(bits + 8, (uint64_t)j->crc << 48);
 	n = join(j, bits, BZ2_TRAILER_BITS, dst);
 	if (j->rest_bits > 0)
 		dst[n++] = j->rest;
@@ -118,12 +118,12 @@ bits_at(const uint8_t *in, size_t len, uint64_t bit, unsigned count)
 	uint64_t v;
 
 	if (len - at >= 8) {
-		v = bz2_load64(in + at);
+		v = load_be64(in + at);
 	} else {
 		uint8_t last[8] = { 0 };
 
 		memcpy(last, in + at, len - at);
-		v = bz2_load64(last);
+		v = load_be64(last);
 	}
 	return v << (bit & 7) >> (64 - count);
 }

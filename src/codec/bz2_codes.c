@@ -10,7 +10,7 @@
 #include "bz2_sort.h"
 
 enum {
-	ROUNDS = 4,
+	ROUNDS = 7,
 	LENGTH_MAX = 17,	/* bits of a code; bzip2 writes no more */
 	COST_BITS = 10,		/* of 50 codes; six sums share a word */
 	COST_MASK = (1 << COST_BITS) - 1,
@@ -90,7 +90,7 @@ make_lengths(uint8_t *lengths, const uint32_t *freq, int symbols)
 	uint32_t weight[BZ2_SYMBOLS_MAX] = { 0 };
 
 	for (int i = 0; i < symbols; i++)
-		words[i] = (uint64_t)(freq[i] == 0 ? 1 : freq[i] * 2) << 16 |
+		words[i] = (uint64_t)(freq[i] == 0 ? 1 : freq[i]) << 16 |
 		    (unsigned)i;
 	bz2_sort_words(words, (size_t)symbols, spare);
 	for (int i = 0; i < symbols; i++)
@@ -128,27 +128,38 @@ guess(struct bz2_codes *k, const uint32_t *freq)
 	}
 }
 
-/* The table of least cost for a group. */
+/*
+ * The table of least cost for a group: of its codes, and of the selector,
+ * which takes as many bits as its place in the list of those used last.
+ */
 static unsigned
-choose(const uint64_t *cost, const uint16_t *symbols, size_t n, int tables)
+choose(const uint64_t *cost, const uint16_t *symbols, size_t n, int tables,
+    uint8_t list[8])
 {
+	unsigned best = UINT32_MAX, at;
 	uint64_t sum = 0;
-	unsigned best = UINT32_MAX;
 
 	for (size_t i = 0; i < n; i++)
 		sum += cost[symbols[i]];
-	for (int t = 0; t < tables; t++) {
-		unsigned c = (unsigned)(sum & COST_MASK) << 3 | (unsigned)t;
+	for (unsigned place = 0; place < (unsigned)tables; place++) {
+		unsigned c = (sum >> list[place] * COST_BITS & COST_MASK) +
+		    place;
 
+		c = c << 3 | place;
 		best = c < best ? c : best;
-		sum >>= COST_BITS;
 	}
-	return best & 7;
+	at = best & 7;
+	best = list[at];
+	for (; at > 0; at--)
+		list[at] = list[at - 1];
+	list[0] = (uint8_t)best;
+	return best;
 }
 
 static void
 choose_all(struct bz2_codes *k, const uint16_t *symbols, size_t count)
 {
+	uint8_t list[8] = { 0, 1, 2, 3, 4, 5 };
 	uint64_t cost[BZ2_SYMBOLS_MAX];
 
 	for (int i = 0; i < k->symbols; i++) {
@@ -159,7 +170,8 @@ choose_all(struct bz2_codes *k, const uint16_t *symbols, size_t count)
 	memset(k->freq, 0, sizeof(k->freq));
 	for (size_t g = 0; g < k->groups; g++) {
 		size_t n = count < BZ2_GROUP ? count : BZ2_GROUP;
-		unsigned t = choose(cost, symbols, n, k->tables);
+		unsigned t = choose(cost, symbols, n, k->tables,
+		    list);
 
 		k->selectors[g] = (uint8_t)t;
 		for (size_t i = 0; i < n; i++)

@@ -54,7 +54,7 @@ static inline void
 refill(struct bits *b)
 {
 	if (b->len - b->pos >= 8 && b->pos < b->len) {
-		b->acc |= bz2_load64(b->in + b->pos) >> b->count;
+		b->acc |= load_be64(b->in + b->pos) >> b->count;
 		b->pos += (63 - b->count) >> 3;
 		b->count |= 56;
 		return;

@@ -44,7 +44,7 @@ flush(struct bit_writer *w)
 {
 	if (w->count == 0)
 		return;
-	bz2_store64(w->p, w->acc << (64 - w->count));
+	store_be64(w->p, w->acc << (64 - w->count));
 	w->p += w->count >> 3;
 	w->count &= 7;
 }
@@ -251,26 +251,31 @@ put_symbols(struct bit_writer *w, const struct bz2_codes *k,
 	}
 }
 
-/* The check value of the bytes that a block stands for. */
-static uint32_t
-block_crc(const struct bz2_crc *t, const uint8_t *p, size_t n)
+/* The check value of what a block stands for; false: a count is missing. */
+static bool
+block_crc(const struct bz2_crc *t, const uint8_t *p, size_t n, uint32_t *crc)
 {
-	uint32_t crc = UINT32_MAX;
 	uint8_t run[BZ2_RUN_MAX];
 
+	*crc = UINT32_MAX;
 	while (n > 0) {
 		size_t at = bz2_find_run(p, n);
 
-		if (at == n)
-			return ~bz2_crc_update(t, crc, p, n);
+		if (at == n) {
+			*crc = bz2_crc_update(t, *crc, p, n);
+			break;
+		}
 		at += BZ2_RUN_PLAIN;
-		crc = bz2_crc_update(t, crc, p, at);
+		if (at == n)
+			return false;
+		*crc = bz2_crc_update(t, *crc, p, at);
 		memset(run, p[at - 1], p[at]);
-		crc = bz2_crc_update(t, crc, run, p[at]);
+		*crc = bz2_crc_update(t, *crc, run, p[at]);
 		p += at + 1;
 		n -= at + 1;
 	}
-	return ~crc;
+	*crc = ~*crc;
+	return true;
 }
 
 static int64_t
@@ -301,9 +306,9 @@ bz2_encode_block(struct bz2_encoder *e, const uint8_t *block, size_t len,
 	struct mtf m;
 
 	if (len == 0 || len > bz2_rle_cap(e->level) ||
-	    cap < bz2_encode_bound(e->level))
+	    cap < bz2_encode_bound(e->level) ||
+	    !block_crc(&e->crc_tables, block, len, crc))
 		return -EINVAL;
-	*crc = block_crc(&e->crc_tables, block, len);
 	memcpy(e->text, block, len);
 	origin = bz2_sort(e->text, len, e->last, e->scratch);
 	memset(e->used, 0, sizeof(e->used));

@@ -5,9 +5,9 @@
 #ifndef COLDPRESS_BZ2_IMPL_H
 #define COLDPRESS_BZ2_IMPL_H
 
+#include "bytes.h"
 #include "bz2_block.h"
 
-#include <endian.h>
 #include <string.h>
 
 enum {
@@ -20,22 +20,6 @@ enum {
 	BZ2_RUN_PLAIN = 4,		/* equal bytes before a count */
 	BZ2_RUN_MAX = 255
 };
-
-static inline uint64_t
-bz2_load64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return be64toh(v);
-}
-
-static inline void
-bz2_store64(uint8_t *p, uint64_t v)
-{
-	v = htobe64(v);
-	memcpy(p, &v, sizeof(v));
-}
 
 /*
  * The first of four equal bytes within p[0..len), or len.  Most data has

@@ -35,7 +35,7 @@ position(uint64_t word)
 static inline uint64_t
 key_word(const uint8_t *text, uint32_t p, unsigned depth)
 {
-	return (bz2_load64(text + p + depth) >> POSITION_BITS <<
+	return (load_be64(text + p + depth) >> POSITION_BITS <<
 	    POSITION_BITS) | p;
 }
 

@@ -78,8 +78,9 @@ close_job(void *job)
 static bool
 add_raw(struct job *j, struct bz2_rle *r)
 {
-	j->raw_pos += bz2_rle_fill(r, j->raw.in.data + j->raw_pos,
-	    j->raw.in.len - j->raw_pos);
+	if (j->raw_pos < j->raw.in.len)
+		j->raw_pos += bz2_rle_fill(r, j->raw.in.data + j->raw_pos,
+		    j->raw.in.len - j->raw_pos);
 	return bz2_rle_full(r);
 }
 
@@ -188,6 +189,7 @@ const struct codec codec_bzip2 = {
 	    { ".tbz2", ".tar" }, { ".tbz", ".tar" }, { ".bz", "" },
 	    { NULL, NULL } },
 	.level_min = 1, .level_max = 9, .level_default = 9,
+	.check = "CRC-32",
 	.magic = magic, .encode = &encoder, .decode = &bzip2_decoder,
 	.versions = versions,
 };

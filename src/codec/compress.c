@@ -83,5 +83,6 @@ const struct codec codec_compress = {
 	.name = "compress",
 	.suffixes = (const struct codec_suffix[]){ { ".Z", "" },
 	    { NULL, NULL } },
+	.check = "none",
 	.magic = magic, .decode = &decoder, .versions = versions,
 };

@@ -99,7 +99,10 @@ next_code(uint32_t code, unsigned len)
 	return (code & (bit - 1)) | bit;
 }
 
-/* The bits that tell the codes apart which begin like the next one. */
+/*
+ * The bits that tell the codes apart which begin like the next one, or more,
+ * so that every table fills its place.
+ */
 static unsigned
 sub_bits(const uint16_t *count, unsigned used, unsigned len, unsigned root)
 {
@@ -110,7 +113,7 @@ sub_bits(const uint16_t *count, unsigned used, unsigned len, unsigned root)
 		bits++;
 		left = 2 * left - count[bits + root];
 	}
-	return bits;
+	return bits < ALIGN_BITS ? ALIGN_BITS : bits;
 }
 
 /* Codes of more than c->bits bits, from the symbol *sorted and code on. */
@@ -128,8 +131,7 @@ fill_subs(uint32_t *tab, const struct code *c, const uint16_t *count,
 			uint32_t e = entry[*sorted++] + len - c->bits;
 
 			if (low != prefix) {
-				if (prefix != UINT32_MAX)
-					place += 1U << bits < ALIGN ? ALIGN : 1U << bits;
+				place += prefix != UINT32_MAX ? 1U << bits : 0;
 				prefix = low;
 				bits = sub_bits(count, i, len, c->bits);
 				root[low] = NEXT(place, bits) | c->bits;
@@ -160,6 +162,7 @@ make_tables(uint32_t *tab, const struct code *c, const uint8_t *lens,
 	if (check_counts(count, c->one) != 0)
 		return -EBADMSG;
 	s += count[0];
+	/* After the only code, if it is one, the other bit is invalid. */
 	t[1] = count[0] + 1U >= n ? NEXT_BAD : c->again;
 	for (unsigned len = 1; len <= c->bits; len++) {
 		uint32_t *half = t + (1U << len);

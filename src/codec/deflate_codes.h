@@ -27,7 +27,8 @@ enum {
 	PRE_SYMS = 19,
 	END_OF_BLOCK = 256,
 
-	ALIGN = 16,		/* a place has no room for its lower bits */
+	ALIGN_BITS = 4,		/* an entry has no room for more of a place */
+	ALIGN = 1 << ALIGN_BITS,
 	LIT_BITS = 10,
 	DIST_BITS = 8,
 
@@ -58,6 +59,7 @@ enum {
 #define DROP(e) ((e) & 63)
 #define PLACE(e) ((e) & 0xfffc0)
 #define MASK(e) ((e) >> 20)
+#define NEXT_OF(e) ((e) & ~UINT32_C(63))
 #define NEXT(place, bits) \
 	((uint32_t)(place) * 4 | ((1U << (bits)) - 1) << 20)
 #define NEXT_LIT NEXT(LIT_TRIE + (1 << LIT_BITS), LIT_BITS)

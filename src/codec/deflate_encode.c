@@ -25,7 +25,7 @@ deflate_plan(const struct codec_options *o, struct plan *p, const char **why)
 		return -ENOTSUP;
 	}
 	p->block = o->block != 0 ? o->block :
-	    o->level >= 7 ? (size_t)1 << 20 : (size_t)512 << 10;
+	    o->level >= 6 ? (size_t)1 << 20 : (size_t)512 << 10;
 	p->slots = pipeline_slots(o->threads);
 	p->slot_B = p->block + deflate_engine_bound(p->block) + HEADER_ROOM;
 	p->worker_B = deflate_engine_memory(o);
@@ -158,7 +158,8 @@ gzip_head(struct deflate_job *j, bool only_block, struct sink *out)
 	/* one block needs no mark: it is what any gzip would write */
 	if (!only_block) {
 		f.block = (uint32_t)j->cut.block;
-		f.blocks_vary = j->cut.rsyncable;
+		f.blocks_vary = j->cut.rsyncable ||
+		    j->options->flush_ms > 0;
 	}
 	p = sys_malloc(gzip_header_size(&f));
 	if (p == NULL)

@@ -172,8 +172,8 @@ advance(struct lanes *s, struct place *here)
 			return DONE;
 		if (in->state == UNKNOWN)
 			return GO_ON;
-		if (in->pos != out->pos ||
-		    in->state - DROP(in->state) != out->state - DROP(out->state))
+		if (in->pos != out->pos || NEXT_OF(in->state) !=
+		    NEXT_OF(out->state))
 			return RESTART;
 	}
 }

@@ -13,7 +13,7 @@
 struct walk {
 	const uint8_t *in;
 	uint64_t len;		/* bytes */
-	uint64_t pos;		/* bits; may pass the end until it is looked at */
+	uint64_t pos;		/* bits; may be behind the end for a while */
 	bool fixed;		/* the tables are those of the fixed codes */
 	uint32_t tab[ENTRIES];
 };
@@ -139,8 +139,7 @@ walk_codes(struct walk *w)
 		l.pos += at * 8;
 	}
 	w->pos = l.pos;
-	return l.state - DROP(l.state) != NEXT_END || past_end(w) ?
-	    -EBADMSG : 0;
+	return NEXT_OF(l.state) != NEXT_END || past_end(w) ? -EBADMSG : 0;
 }
 
 static int

@@ -7,6 +7,7 @@
 #include "bytes.h"
 #include "deflate_decode.h"
 #include "deflate_wrap.h"
+#include "list.h"
 
 #include <string.h>
 
@@ -46,6 +47,7 @@ const struct codec codec_gzip = {
 	    { ".tgz", ".tar" }, { ".taz", ".tar" }, { "-gz", "" },
 	    { ".z", "" }, { "-z", "" }, { "_z", "" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 12, .level_default = 6,
+	.list = gzip_list, .check = "CRC-32",
 	.magic = gzip_magic, .encode = &gzip_encoder, .decode = &gzip_decoder,
 	.encoder_for = gzip_encoder_for, .stored = gzip_stored,
 	.versions = deflate_engine_versions,
@@ -69,6 +71,7 @@ const struct codec codec_zlib = {
 	.suffixes = (const struct codec_suffix[]){ { ".zz", "" },
 	    { "-zz", "" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 12, .level_default = 6,
+	.list = zlib_list, .check = "Adler-32",
 	.magic = zlib_magic, .encode = &zlib_encoder, .decode = &zlib_decoder,
 	.versions = zlib_versions,
 };
@@ -84,6 +87,7 @@ const struct codec codec_zip = {
 	.suffixes = (const struct codec_suffix[]){ { ".zip", "" },
 	    { NULL, NULL } },
 	.level_min = 0, .level_max = 12, .level_default = 6,
+	.list = zip_list, .check = "CRC-32",
 	.magic = zip_magic, .encode = &zip_encoder, .decode = &zip_decoder,
 	.versions = zlib_versions,
 };

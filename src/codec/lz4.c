@@ -11,6 +11,7 @@
 
 #include "bytes.h"
 #include "cutter.h"
+#include "list.h"
 #include "lz4_frame.h"
 #include "sys.h"
 
@@ -240,6 +241,7 @@ const struct codec codec_lz4 = {
 	.suffixes = (const struct codec_suffix[]){ { ".lz4", "" },
 	    { ".tlz4", ".tar" }, { NULL, NULL } },
 	.level_min = 1, .level_max = 12, .level_default = 1,
+	.list = lz4_list,
 	.magic = magic, .encode = &encoder, .decode = &lz4_decoder,
 	.versions = versions,
 };

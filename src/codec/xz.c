@@ -13,6 +13,7 @@
 #include "formats.h"
 
 #include "bytes.h"
+#include "list.h"
 #include "serial.h"
 #include "sys.h"
 
@@ -137,8 +138,8 @@ plan_xz(const struct codec_options *o, struct plan *p, const char **why)
 	lzma_filter filters[2];
 	lzma_mt mt;
 
-	if (o->rsyncable) {
-		*why = "xz and lzma have no rsyncable form";
+	if (o->rsyncable || o->flush_ms > 0) {
+		*why = "xz and lzma cannot be cut (rsyncable, flush-ms)";
 		return -ENOTSUP;
 	}
 	mt_options(&mt, o, &lz, filters);
@@ -296,6 +297,7 @@ const struct codec codec_xz = {
 	.suffixes = (const struct codec_suffix[]){ { ".xz", "" },
 	    { ".txz", ".tar" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 9, .level_default = 6,
+	.list = xz_list,
 	.magic = magic_xz, .encode = &xz_encoder, .decode = &xz_decoder,
 	.versions = versions,
 };
@@ -305,6 +307,7 @@ const struct codec codec_lzma = {
 	.suffixes = (const struct codec_suffix[]){ { ".lzma", "" },
 	    { ".tlz", ".tar" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 9, .level_default = 6,
+	.list = lzma_list, .check = "none",
 	.magic = magic_lzma, .encode = &lzma_encoder,
 	.decode = &lzma_decoder, .versions = versions,
 };

@@ -14,6 +14,7 @@
 #include "bytes.h"
 #include "cutter.h"
 #include "formats.h"
+#include "list.h"
 #include "sys.h"
 #include "zstd_scan.h"
 
@@ -351,6 +352,7 @@ const struct codec codec_zstd = {
 	.suffixes = (const struct codec_suffix[]){ { ".zst", "" },
 	    { ".tzst", ".tar" }, { NULL, NULL } },
 	.level_min = 1, .level_max = 22, .level_default = 3,
+	.list = zstd_list,
 	.magic = magic, .encode = &zstd_encoder, .decode = &zstd_decoder,
 	.encoder_for = encoder_for,
 	.versions = versions,

@@ -176,6 +176,11 @@ fill_frames(struct job *j, struct input *in, struct slot *s)
 		}
 		if (in->eof)
 			break;
+		/* what is complete does not wait for a live pipe */
+		if (s->used > 0 && in->flush_ms >= 0) {
+			memset(&j->scan, 0, sizeof(j->scan));
+			return cut(j, s, s->used);
+		}
 		rc = read_more(in, s);
 		if (rc != 0)
 			return rc;

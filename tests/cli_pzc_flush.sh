@@ -1,0 +1,35 @@
+#!/bin/sh
+# A live pipe: what was sent arrives while the sender waits for an answer.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+# live FORMAT LINES: the sender sends so many lines, each after the one before
+# it has come out at the far end
+cat >live <<'EOF'
+format=$1
+rm -f answer
+mkfifo answer
+{
+	echo one
+	read -r _ <answer
+	echo two
+	read -r _ <answer
+	echo three
+} | pzc -F "$format" --flush-ms 20 | pzc -d --flush-ms 20 | {
+	read -r a
+	echo go >answer
+	read -r b
+	echo go >answer
+	read -r c
+	[ "$a $b $c" = 'one two three' ]
+}
+EOF
+t 'gzip is flushed' 0 timeout 60 sh live gzip
+t 'zstd is flushed' 0 timeout 60 sh live zstd
+
+to out.gz sh -c '{ echo one; sleep 0.3; echo two; } | pzc --flush-ms 20'
+t 'a flushed stream is plain gzip' 0 gzip -t out.gz
+is 'and whole' "$(gzip -dc <out.gz | tr '\n' ' ')" 'one two '
+t 'xz refuses' 1 pzc -F xz --flush-ms 20 out.gz
+done_testing

@@ -1,0 +1,224 @@
+/*
+ * fuzz_decode.c - every decoder, with one thread and with two, and -l
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The first byte chooses: the rest is a stream as it is, or is compressed
+ * here, broken in a place or two, and maybe put twice.  Unbroken it must come
+ * back.  One thread and two must agree on whether the stream is good and on
+ * what is in it, and for gzip with zlib.
+ */
+#include "bytes.h"
+#include "codec.h"
+#include "convert.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <zlib.h>
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Bombs are left there. */
+enum { MOST = 8 << 20, CONTROLS = 8 };
+
+struct bytes {
+	uint8_t *p;
+	size_t len;
+	int rc;
+	bool garbage;
+};
+
+int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	struct rlimit r = { MOST, RLIM_INFINITY };
+
+	(void)argc;
+	(void)argv;
+	signal(SIGXFSZ, SIG_IGN);
+	if (setrlimit(RLIMIT_FSIZE, &r) != 0)
+		abort();
+	return 0;
+}
+
+static int
+file_of(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("in", 0);
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size ||
+	    lseek(fd, 0, SEEK_SET) != 0)
+		abort();
+	return fd;
+}
+
+static struct bytes
+convert(const struct codec *codec, bool decompress,
+    const struct codec_options *o, const uint8_t *data, size_t size)
+{
+	struct convert c = { codec, decompress, *o, 0 };
+	int in_fd = file_of(data, size), out_fd = memfd_create("out", 0);
+	struct convert_result r;
+	struct bytes b = { .rc = 0 };
+	struct input in;
+
+	if (out_fd < 0 || input_open(&in, in_fd) != 0)
+		abort();
+	b.rc = convert_run(&c, &in, out_fd, &r);
+	b.garbage = r.notes.trailing_garbage;
+	b.len = (size_t)lseek(out_fd, 0, SEEK_END);
+	b.p = malloc(b.len + 1);
+	if (b.p == NULL || pread(out_fd, b.p, b.len, 0) != (ssize_t)b.len)
+		abort();
+	input_close(&in);
+	close(in_fd);
+	close(out_fd);
+	return b;
+}
+
+static struct bytes
+decode(const struct codec *codec, unsigned threads, const uint8_t *data,
+    size_t size)
+{
+	struct codec_options o = { .threads = threads, .flush_ms = -1,
+	    .window_max = 8 << 20 };
+
+	return convert(codec, true, &o, data, size);
+}
+
+/* gzip members by zlib, until there is no further one. */
+static struct bytes
+by_zlib(const uint8_t *data, size_t size)
+{
+	z_stream z = { .next_in = (z_const Bytef *)(uintptr_t)data,
+	    .avail_in = (uInt)size };
+	struct bytes b = { .p = malloc(MOST) };
+	int rc;
+
+	if (b.p == NULL || inflateInit2(&z, 16 + MAX_WBITS) != Z_OK)
+		abort();
+	z.next_out = b.p;
+	z.avail_out = MOST;
+	while ((rc = inflate(&z, Z_FINISH)) == Z_STREAM_END &&
+	    z.avail_in >= 2 && z.next_in[0] == 0x1f && z.next_in[1] == 0x8b)
+		inflateReset(&z);
+	b.len = MOST - z.avail_out;
+	b.rc = rc == Z_STREAM_END ? 0 : z.avail_out == 0 ? -EFBIG : -EBADMSG;
+	inflateEnd(&z);
+	return b;
+}
+
+static void
+must_agree(const struct bytes *a, const struct bytes *b)
+{
+	if (a->rc == -EFBIG || b->rc == -EFBIG || a->rc == -ENOMEM ||
+	    b->rc == -ENOMEM)
+		return;
+	if ((a->rc == 0) != (b->rc == 0))
+		abort();
+	if (a->rc == 0 && (a->len != b->len || memcmp(a->p, b->p, a->len)))
+		abort();
+}
+
+static void
+list(const struct codec *codec, const uint8_t *data, size_t size)
+{
+	struct codec_listing l = { .size = 0 };
+	int fd = file_of(data, size);
+
+	if (codec->list != NULL)
+		codec->list(fd, size, &l);
+	close(fd);
+}
+
+/* Whatever it is; *good, if not NULL, is what it must be. */
+static void
+try_stream(const uint8_t *data, size_t size, const struct bytes *good)
+{
+	const struct codec *codec = codec_by_magic(data, size < CODEC_MAGIC_MAX
+	    ? size : CODEC_MAGIC_MAX);
+	struct bytes one, two, other;
+
+	if (codec == NULL)
+		return;
+	list(codec, data, size);
+	one = decode(codec, 1, data, size);
+	two = decode(codec, 2, data, size);
+	must_agree(&one, &two);
+	if (good != NULL)
+		must_agree(&one, good);
+	if (strcmp(codec->name, "gzip") == 0) {
+		other = by_zlib(data, size);
+		/* garbage that begins as a member does is zlib's error */
+		if (!one.garbage)
+			must_agree(&one, &other);
+		free(other.p);
+	}
+	free(one.p);
+	free(two.p);
+}
+
+static const struct codec *
+writer(unsigned n)
+{
+	static const char *const names[] = { "gzip", "zstd", "bzip2", "xz",
+	    "lz4", "zlib", "zip", "lzma" };
+
+	return codec_by_name(names[n % 8]);
+}
+
+/*
+ * Controls: what to do, format and options, then twice where to break, of 64
+ * Ki, and with what.
+ */
+static void
+try_broken(const uint8_t *c, const uint8_t *data, size_t size)
+{
+	struct codec_options o = { .level = 1, .threads = 1, .flush_ms = -1,
+	    .independent = c[1] & 0x10, .name = c[1] & 0x20 ? "name" : NULL };
+	struct bytes plain = { .len = size }, packed, twice;
+	const struct codec *codec = writer(c[1] & 7);
+
+	/* small blocks, where they can be had: more of them */
+	if (codec->name[0] == 'g' || codec->name[0] == 'z')
+		o.block = 1024;
+	plain.p = (uint8_t *)(uintptr_t)data;
+	packed = convert(codec, false, &o, data, size);
+	if (packed.rc != 0 || packed.len == 0)
+		abort();
+	if (c[0] & 2)
+		packed.p[load_le16(c + 2) % packed.len] ^= c[4];
+	if (c[0] & 4)
+		packed.p[load_le16(c + 5) % packed.len] ^= c[7];
+	if (c[0] & 8)
+		packed.len = load_le16(c + 2) % packed.len;
+	try_stream(packed.p, packed.len, c[0] & 14 ? NULL : &plain);
+	if (c[0] & 16) {
+		twice.len = 2 * packed.len;
+		twice.p = malloc(twice.len + 1);
+		if (twice.p == NULL)
+			abort();
+		memcpy(twice.p, packed.p, packed.len);
+		memcpy(twice.p + packed.len, packed.p, packed.len);
+		try_stream(twice.p, twice.len, NULL);
+		free(twice.p);
+	}
+	free(packed.p);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size < CONTROLS)
+		return 0;
+	if (data[0] & 1)
+		try_stream(data + 1, size - 1, NULL);
+	else
+		try_broken(data, data + CONTROLS, size - CONTROLS);
+	return 0;
+}

@@ -1,0 +1,240 @@
+/*
+ * test_gzip_layout.c - the layout of our gzip files, which must not change
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Readers of these files find their units by it (src/codec/gzip.h), so it is
+ * checked here byte by byte, with zlib as the judge of the rest.
+ */
+#include "bytes.h"
+#include "convert.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <cmocka.h>
+
+enum { BLOCK = 64 << 10, LEN = 5 * BLOCK + 1234, HEADER = 22 };
+
+struct data {
+	uint8_t in[LEN], packed[2 * LEN], out[LEN + 1];
+};
+
+/* Text-like and repeatable, with matches across the blocks. */
+static void
+make_input(uint8_t *p, size_t len)
+{
+	uint32_t x = 1;
+
+	for (size_t i = 0; i < len; i++) {
+		x = x * 1664525 + 1013904223;
+		p[i] = x >> 30 != 0 && i > 900 ? p[i - 1 - (x >> 24) % 899] :
+		    (uint8_t)('a' + (x >> 20) % 26);
+	}
+}
+
+static size_t
+run(const struct codec_options *o, bool decompress, const void *in,
+    size_t len, void *out, size_t cap)
+{
+	struct convert c = { .codec = codec_by_name("gzip"),
+	    .decompress = decompress, .options = *o };
+	struct convert_result r;
+	struct input input;
+	int from = memfd_create("in", 0), to = memfd_create("out", 0);
+	ssize_t n;
+
+	assert_int_equal(write(from, in, len), len);
+	assert_int_equal(lseek(from, 0, SEEK_SET), 0);
+	assert_int_equal(input_open(&input, from), 0);
+	assert_int_equal(convert_run(&c, &input, to, &r), 0);
+	input_close(&input);
+	n = pread(to, out, cap, 0);
+	assert_true(n >= 0 && (size_t)n < cap);
+	assert_int_equal(n, r.stats.out_bytes);
+	close(from);
+	close(to);
+	return (size_t)n;
+}
+
+static struct codec_options
+options(int level)
+{
+	return (struct codec_options){ .level = level, .block = BLOCK,
+	    .threads = 2, .window_max = 1 << 27 };
+}
+
+static void
+header_has_the_mark(void **state)
+{
+	static const uint8_t want[HEADER] = { 0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0,
+	    3, 10, 0, 'P', 'Z', 6, 0, 1, 0, 0, 0, 1, 0 };
+	struct data *d = *state;
+	struct codec_options o = options(6);
+
+	run(&o, false, d->in, LEN, d->packed, sizeof(d->packed));
+	assert_memory_equal(d->packed, want, HEADER);
+	o.rsyncable = true;
+	run(&o, false, d->in, LEN, d->packed, sizeof(d->packed));
+	assert_int_equal(d->packed[17], 1);
+}
+
+/* Inflates one block from a fresh start; the bytes of it that it took. */
+static size_t
+inflate_block(const uint8_t *p, size_t len, uint8_t *out, size_t cap,
+    size_t *made, bool *final)
+{
+	z_stream z = { .next_in = (z_const Bytef *)(uintptr_t)p,
+	    .avail_in = (uInt)len, .next_out = out, .avail_out = (uInt)cap };
+	bool boundary = false;
+	int rc = Z_OK;
+
+	assert_int_equal(inflateInit2(&z, -MAX_WBITS), Z_OK);
+	/* the sync point is the first block boundary with a full block made */
+	while (rc == Z_OK && !boundary) {
+		rc = inflate(&z, Z_BLOCK);
+		boundary = z.data_type == 128 && z.avail_in < len &&
+		    z.total_in >= 4 &&
+		    memcmp(p + z.total_in - 4, "\0\0\xff\xff", 4) == 0;
+	}
+	*final = rc == Z_STREAM_END;
+	assert_true(*final || boundary);
+	*made = z.total_out;
+	len = z.total_in;
+	inflateEnd(&z);
+	return len;
+}
+
+/* Every block stands alone, and all but the last have the marked size. */
+static void
+blocks_are_independent(void **state)
+{
+	static const int levels[] = { 0, 1, 2, 3, 6, 9, 12 };
+	struct data *d = *state;
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		struct codec_options o = options(levels[i]);
+		size_t len = run(&o, false, d->in, LEN, d->packed,
+		    sizeof(d->packed)), pos = HEADER, total = 0, made;
+		bool final = false;
+
+		while (!final) {
+			pos += inflate_block(d->packed + pos, len - pos,
+			    d->out + total, LEN - total, &made, &final);
+			total += made;
+			assert_true(final || made == BLOCK);
+		}
+		assert_int_equal(total, LEN);
+		assert_memory_equal(d->out, d->in, LEN);
+		assert_int_equal(pos + 8, len);
+		assert_int_equal(load_le32(d->packed + pos),
+		    crc32(0, d->in, LEN));
+		assert_int_equal(load_le32(d->packed + pos + 4), LEN);
+	}
+}
+
+/* One block needs no mark; an exact number of blocks ends in an empty one. */
+static void
+edges(void **state)
+{
+	static const size_t lens[] = { 0, 1, BLOCK - 1, BLOCK, BLOCK + 1,
+	    2 * BLOCK };
+	struct data *d = *state;
+	struct codec_options o = options(6);
+
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		size_t len = run(&o, false, d->in, lens[i], d->packed,
+		    sizeof(d->packed));
+
+		assert_int_equal(d->packed[3], lens[i] < BLOCK ? 0 : 4);
+		assert_int_equal(run(&o, true, d->packed, len, d->out,
+		    sizeof(d->out)), lens[i]);
+		assert_memory_equal(d->out, d->in, lens[i]);
+		if (lens[i] != 0 && lens[i] % BLOCK == 0)
+			assert_memory_equal(d->packed + len - 14,
+			    "\0\0\xff\xff\3\0", 6);
+	}
+}
+
+static void
+same_bytes_for_any_threads(void **state)
+{
+	struct data *d = *state;
+
+	for (int level = 0; level <= 12; level++) {
+		struct codec_options o = options(level);
+		size_t len;
+		uint32_t check;
+
+		o.threads = 1;
+		len = run(&o, false, d->in, LEN, d->packed,
+		    sizeof(d->packed));
+		check = (uint32_t)crc32(0, d->packed, (uInt)len);
+		for (o.threads = 2; o.threads <= 8; o.threads *= 2) {
+			assert_int_equal(run(&o, false, d->in, LEN, d->packed,
+			    sizeof(d->packed)), len);
+			assert_int_equal(crc32(0, d->packed, (uInt)len),
+			    check);
+		}
+	}
+}
+
+/*
+ * Stored blocks full of sync points that are none: the input is itself such
+ * a file, and level 0 keeps its bytes as they are.
+ */
+static void
+false_sync_points(void **state)
+{
+	struct data *d = *state;
+	struct codec_options o = options(0);
+	uint8_t *in = calloc(1, LEN);
+	size_t len;
+
+	for (size_t i = 0; i + 4 < LEN; i += 1000)
+		memcpy(in + i, "\0\0\xff\xff", 4);
+	len = run(&o, false, in, LEN, d->packed, sizeof(d->packed));
+	assert_int_equal(run(&o, true, d->packed, len, d->out,
+	    sizeof(d->out)), LEN);
+	assert_memory_equal(d->out, in, LEN);
+	free(in);
+}
+
+static int
+setup(void **state)
+{
+	struct data *d = malloc(sizeof(*d));
+
+	*state = d;
+	if (d != NULL)
+		make_input(d->in, LEN);
+	return d == NULL;
+}
+
+static int
+teardown(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(header_has_the_mark),
+		cmocka_unit_test(blocks_are_independent),
+		cmocka_unit_test(edges),
+		cmocka_unit_test(same_bytes_for_any_threads),
+		cmocka_unit_test(false_sync_points),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,244 @@
+/*
+ * test_pipeline.c - order, bounds and errors of the pipeline
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "pipeline.h"
+
+#include "bytes.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { PIECES = 500, SLOTS = 6 };
+
+/* Piece k holds the number k; work squares it, now and then slowly. */
+struct job {
+	unsigned pieces, fail_fill, fail_work, fail_join;
+	unsigned filled, joined;
+	atomic_uint in_flight, most, contexts;
+};
+
+static int
+fill(void *job, struct input *in, struct slot *s)
+{
+	struct job *j = job;
+	unsigned k = j->filled++, now = atomic_fetch_add(&j->in_flight, 1) + 1;
+
+	(void)in;
+	if (now > atomic_load(&j->most))
+		atomic_store(&j->most, now);
+	assert_int_equal(s->seq, k);
+	assert_int_equal(buf_reserve(&s->in, 8), 0);
+	store_le64(s->in.data, k);
+	s->in.len = 8;
+	s->last = k + 1 == j->pieces;
+	return k + 1 == j->fail_fill ? -EIO : 0;
+}
+
+static int
+worker_open(void *job, void **ctx)
+{
+	struct job *j = job;
+
+	atomic_fetch_add(&j->contexts, 1);
+	*ctx = j;
+	return 0;
+}
+
+static void
+worker_close(void *ctx)
+{
+	struct job *j = ctx;
+
+	atomic_fetch_sub(&j->contexts, 1);
+}
+
+static int
+work(void *job, void *ctx, struct slot *s)
+{
+	struct job *j = job;
+	uint64_t k = load_le64(s->in.data);
+
+	assert_ptr_equal(job, ctx);
+	if (k % 7 == 0)
+		for (int i = 0; i < 20; i++)
+			sched_yield();
+	assert_int_equal(buf_reserve(&s->out, 8), 0);
+	store_le64(s->out.data, k * k);
+	s->out.len = 8;
+	return k + 1 == j->fail_work ? -EBADMSG : 0;
+}
+
+static int
+join(void *job, struct slot *s, struct sink *out)
+{
+	struct job *j = job;
+
+	assert_int_equal(s->seq, j->joined);
+	j->joined++;
+	atomic_fetch_sub(&j->in_flight, 1);
+	if (j->joined == j->fail_join)
+		return -ENODATA;
+	/* a piece whole, or copied, or both before and behind it */
+	if (s->seq % 3 == 0)
+		return sink_write(out, s->out.data, 8);
+	return sink_slot(out, s);
+}
+
+static const struct pipeline_ops ops = { .fill = fill, .work = work,
+    .join = join, .worker_open = worker_open, .worker_close = worker_close };
+
+static int
+run(struct job *j, unsigned threads, int fd, struct pipeline_stats *stats)
+{
+	struct pipeline_params params = { .threads = threads, .slots = SLOTS,
+	    .out_fd = fd };
+	struct input in;
+	int empty = memfd_create("empty", 0), rc;
+
+	memset(stats, 0, sizeof(*stats));
+	assert_int_equal(input_open(&in, empty), 0);
+	rc = pipeline_run(&ops, j, &in, &params, stats);
+	input_close(&in);
+	close(empty);
+	assert_int_equal(j->contexts, 0);
+	assert_true(j->most <= SLOTS);
+	return rc;
+}
+
+static void
+keeps_order(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads <= 8; threads *= 2) {
+		for (unsigned n = 1; n <= PIECES; n += 83) {
+			struct job j = { .pieces = n };
+			struct pipeline_stats stats;
+			int fd = memfd_create("out", 0);
+			uint8_t p[8];
+
+			assert_int_equal(run(&j, threads, fd, &stats), 0);
+			assert_int_equal(stats.out_bytes, 8 * n);
+			for (uint64_t k = 0; k < n; k++) {
+				assert_int_equal(pread(fd, p, 8,
+				    (off_t)(8 * k)), 8);
+				assert_int_equal(load_le64(p), k * k);
+			}
+			close(fd);
+		}
+	}
+}
+
+/* Whatever the timing, it is the first error in the order of the pieces. */
+static void
+reports_the_first_error(void **state)
+{
+	struct pipeline_stats stats;
+
+	(void)state;
+	for (unsigned threads = 1; threads <= 4; threads++) {
+		struct job a = { .pieces = 90, .fail_work = 60,
+		    .fail_fill = 62 };
+		struct job b = { .pieces = 90, .fail_work = 64,
+		    .fail_fill = 62 };
+		struct job c = { .pieces = 90, .fail_join = 1 };
+		struct job d = { .pieces = 1, .fail_work = 1 };
+
+		assert_int_equal(run(&a, threads, -1, &stats), -EBADMSG);
+		assert_int_equal(a.joined, 59);
+		assert_int_equal(run(&b, threads, -1, &stats), -EIO);
+		assert_int_equal(run(&c, threads, -1, &stats), -ENODATA);
+		assert_int_equal(run(&d, threads, -1, &stats), -EBADMSG);
+		assert_int_equal(stats.failed, PIPELINE_IN);
+	}
+}
+
+static void
+a_failed_write_ends_it(void **state)
+{
+	struct job j = { .pieces = 1000000 };
+	struct pipeline_stats stats;
+	int fd[2];
+
+	(void)state;
+	assert_int_equal(pipe(fd), 0);
+	close(fd[0]);
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(run(&j, 2, fd[1], &stats), -EPIPE);
+	assert_int_equal(stats.failed, PIPELINE_OUT);
+	assert_true(j.filled < 1000000);
+	close(fd[1]);
+}
+
+/* A reader that waits for a silent pipe is called off. */
+static void
+an_error_ends_a_wait(void **state)
+{
+	struct input in;
+	uint8_t byte;
+	int fd[2];
+
+	(void)state;
+	assert_int_equal(pipe(fd), 0);
+	assert_int_equal(input_open(&in, fd[0]), 0);
+	input_cancel(&in);
+	assert_int_equal(input_read(&in, &byte, 1), -ECANCELED);
+	input_close(&in);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static void
+peeks_and_reads(void **state)
+{
+	const uint8_t *p;
+	struct input in;
+	uint8_t got[16];
+	int fd[2];
+
+	(void)state;
+	assert_int_equal(pipe(fd), 0);
+	assert_int_equal(write(fd[1], "abcdefgh", 8), 8);
+	assert_int_equal(input_open(&in, fd[0]), 0);
+	in.flush_ms = 1;
+	assert_int_equal(input_peek(&in, 3, &p), 3);
+	assert_memory_equal(p, "abc", 3);
+	assert_int_equal(input_peek(&in, 5, &p), 5);
+	assert_memory_equal(p, "abcde", 5);
+	assert_int_equal(input_read(&in, got, 2), 2);
+	/* no more comes: what there is, and it is not the end */
+	assert_int_equal(input_read(&in, got + 2, 14), 6);
+	assert_false(in.eof);
+	close(fd[1]);
+	assert_int_equal(input_read(&in, got + 8, 8), 0);
+	assert_true(in.eof);
+	assert_memory_equal(got, "abcdefgh", 8);
+	assert_int_equal(in.bytes, 8);
+	input_close(&in);
+	close(fd[0]);
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keeps_order),
+		cmocka_unit_test(reports_the_first_error),
+		cmocka_unit_test(a_failed_write_ends_it),
+		cmocka_unit_test(an_error_ends_a_wait),
+		cmocka_unit_test(peeks_and_reads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
