@@ -7,6 +7,14 @@ shell_test(cli pzc_options)
 shell_test(cli pzc_files)
 shell_test(cli pzc_same)
 shell_test(cli pzc_errors)
+shell_test(cli pzc_bombs)
+add_test(NAME cli.pzc_bombs_4GiB
+    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/run.sh cli_pzc_bombs.sh)
+set_tests_properties(cli.pzc_bombs_4GiB PROPERTIES
+    LABELS long SKIP_RETURN_CODE 77 TIMEOUT 3600
+    ENVIRONMENT "BIN=${CMAKE_BINARY_DIR};SRC=${CMAKE_SOURCE_DIR};COLDPRESS_BOMB_MIB=4096")
+shell_test(root pzc_files root)
+shell_test(cli vectors)
 shell_test(cli pzc_kill)
 shell_test(cli pzc_fault)
 shell_test(cli pzc_stats)

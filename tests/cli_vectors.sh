@@ -1,0 +1,85 @@
+# shellcheck shell=sh
+# Files that others' decoders are tested with, good and bad, judged by the
+# reference tools: what they accept we decode to the same bytes, what they
+# refuse we refuse.  COLDPRESS_VECTORS names the folder, one folder a format.
+# SPDX-License-Identifier: BSD-2-Clause
+. "${SRC:?}/tests/lib.sh"
+
+vectors=${COLDPRESS_VECTORS:-$SRC/../shared/vectors}
+[ -d "$vectors" ] || skip_all 'there are no vectors'
+have python3 || skip_all 'there is no python3'
+
+cat >judge.py <<'P'
+import os, subprocess, sys
+from concurrent.futures import ThreadPoolExecutor
+folder, *judge = sys.argv[1:]
+
+# Where ours is another verdict than the judge's, and why.
+exceptions = {
+    # The judge has no name for it: zlib data under a .gz name.
+    "gz/GH-1600.gz": "accept",
+}
+
+def run(argv, path):
+    try:
+        with open(path, "rb") as f:
+            r = subprocess.run(argv, stdin=f, capture_output=True, timeout=60)
+        return r.returncode, r.stdout, r.stderr
+    except subprocess.TimeoutExpired:
+        return "hangs", b"", b""
+
+def one(path):
+    name = os.path.join(os.path.basename(folder), os.path.relpath(path, folder))
+    rc, want, _ = run(judge, path)
+    # 2 is a warning, but bzip2's word for corrupt data
+    good = rc == 0 or rc == 2 and judge[0] != "bzip2"
+    rule = exceptions.get(name)
+    out = []
+    for p in "1", "4":
+        rc, got, err = run(["pzc", "-dc", "-p" + p], path)
+        if rc not in (0, 1, 2):
+            out.append(f"{name} -p{p}: {rc}")
+        elif good or rule == "accept":
+            if rc == 1:
+                out.append(f"{name} -p{p}: refused: {err!r}")
+            elif good and got != want:
+                out.append(f"{name} -p{p}: {len(got)} bytes, not {len(want)}")
+        elif rc != 1:
+            out.append(f"{name} -p{p}: accepted")
+        elif not err:
+            out.append(f"{name} -p{p}: no sentence")
+    return good, out
+
+paths = sorted(os.path.join(d, f) for d, _, fs in os.walk(folder) for f in fs)
+with ThreadPoolExecutor(2) as pool:
+    results = list(pool.map(one, paths))
+wrong = [w for _, out in results for w in out]
+print("#", len(paths), "files,", sum(g for g, _ in results), "good")
+for w in wrong[:40]:
+    print("#", w)
+sys.exit(bool(wrong))
+P
+
+judged=0
+judge() {
+	[ -d "$vectors/$1" ] || return 0
+	if ! have "$2"; then
+		skip "$1: there is no $2"
+		return 0
+	fi
+	judged=1
+	j_name=$1
+	shift
+	t "$j_name" 0 python3 judge.py "$vectors/$j_name" "$@"
+	head -n 1 .t.out
+}
+judge gz gzip -dc
+judge zst zstd -qdc
+judge xz xz -dc --format=xz
+judge lzma xz -dc --format=lzma
+judge bz2 bzip2 -dc
+judge Z gzip -dc
+judge lz4 lz4 -qdc
+[ $judged = 1 ] || skip_all 'there are no vectors, or no judges'
+
+done_testing

@@ -1,0 +1,124 @@
+# shellcheck shell=sh
+# What only root can try: owners, a full filesystem, another user's files.
+# SPDX-License-Identifier: BSD-2-Clause
+. "${SRC:?}/tests/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'not root'
+have setpriv || skip_all 'there is no setpriv'
+seq 1 20000 >text
+chmod 755 .
+nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
+tool=$(command -v pzc)
+# a folder of the user's own, and the tool where that user can come to it
+mkdir own && cp -L "$tool" own/pzc && chmod 755 own/pzc && chown 65534:65534 own
+nobody own/pzc -V >/dev/null 2>&1 || skip_all 'another user cannot come here'
+
+# Owner and group.
+cp text o && chown 1234:5678 o && chmod 640 o
+pzc o
+is 'owner, group and mode are kept' "$(stat -c '%u %g %a' o.gz)" \
+    '1234 5678 640'
+pzc -d o.gz
+is 'and back' "$(stat -c '%u %g %a' o)" '1234 5678 640'
+rm o
+
+# Another user packs root's readable file: it is that user's then, and no one
+# else can read more of it than before.
+cd own || exit 1
+for mode in 640 604 664 4755 2755; do
+	cp ../text r && chown 0:0 r && chmod $mode r
+	chmod o+r r
+	nobody ./pzc -k r 2>/dev/null
+	if [ -e r.gz ]; then
+		is "mode $mode: the user's own" "$(stat -c '%u' r.gz)" 65534
+		is "mode $mode: no set-id bits" \
+		    "$(($(stat -c '0%a' r.gz) & 07000))" 0
+	else
+		ok "mode $mode: not packed"
+	fi
+	rm -f r r.gz
+done
+cp ../text g && chown 65534:0 g && chmod 640 g
+nobody ./pzc -k g
+is 'a group that cannot be given: its bits are not' \
+    "$(stat -c '%a' g.gz)" 600
+rm -f g g.gz
+
+# Unreadable, and in a folder that cannot be written.
+cp ../text u && chown 0:0 u && chmod 600 u
+t 'an unreadable input' 1 nobody ./pzc u
+is 'an unreadable input: why' "$(nobody ./pzc u 2>&1)" \
+    'pzc: u: Permission denied'
+rm -f u
+mkdir ro && cp ../text ro/f && chmod 755 ro
+t 'a folder that cannot be written' 1 nobody ./pzc ro/f
+same 'its input is kept' ro/f ../text
+# sticky: the output can be made, the input cannot be removed
+mkdir sticky && chmod 1777 sticky && cp ../text sticky/f
+t 'an input that cannot be removed: told' 1 nobody ./pzc sticky/f
+t 'its output is whole' 0 gzip -t sticky/f.gz
+same 'it is kept' sticky/f ../text
+cd .. || exit 1
+
+# The output is never readable by more than its input, while it is made.
+head -c 20000000 /dev/urandom >secret && chmod 600 secret
+umask 000
+pzc -kp1 secret &
+seen=
+while kill -0 $! 2>/dev/null; do
+	for f in secret.gz .coldpress-*; do
+		[ ! -e "$f" ] || seen="$seen$(stat -c %a "$f" 2>/dev/null) "
+	done
+done
+is 'a secret stays one while it is packed' \
+    "$(printf '%s' "$seen" | tr ' ' '\n' | sort -u | tr -d '\n')" \
+    "${seen:+600}"
+umask 022
+rm -f secret secret.gz
+
+# A filesystem that becomes full.
+mkdir full
+if mount -t tmpfs -o size=256k tmpfs full 2>/dev/null; then
+	trap 'umount -l full 2>/dev/null' EXIT
+	head -c 200000 /dev/urandom >full/n
+	cp full/n keep
+	for o in '' -f -p1 '-F zstd' '-F xz' '-F lz4' '-F bzip2'; do
+		# shellcheck disable=SC2086
+		t "no room, $o" 1 pzc $o full/n
+		same "no room, $o: kept" full/n keep
+		is "no room, $o: nothing made" "$(find full -type f | wc -l)" 1
+	done
+	rm full/n
+	head -c 1000000 /dev/zero >z
+	for o in gzip zstd xz lz4 bzip2 lzma; do
+		pzc -F $o -c z >full/z.p && cp full/z.p keep
+		for p in 1 4; do
+			t "no room for $o, -dp$p" 1 pzc -dp$p -S .p full/z.p
+			same "no room for $o, -dp$p: kept" full/z.p keep
+			is "no room for $o, -dp$p: nothing made" \
+			    "$(find full -type f | wc -l)" 1
+		done
+	done
+	t 'no room on standard output' 1 to full/z pzc -dc full/z.p
+	rm -f full/*
+	# no inode for another file
+	mount -o remount,nr_inodes=3 full 2>/dev/null && {
+		cp text full/a
+		: >full/b
+		t 'no inode' 1 pzc -k full/a
+		same 'no inode: kept' full/a text
+	}
+	umount full
+
+	if mount -t tmpfs -o size=1m tmpfs full; then
+		cp text full/a
+		mount -o remount,ro full
+		t 'a read-only filesystem' 1 pzc full/a
+		same 'a read-only filesystem: kept' full/a text
+		umount full
+	fi
+else
+	skip 'nothing can be mounted here'
+fi
+
+done_testing
