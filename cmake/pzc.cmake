@@ -8,7 +8,7 @@ pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
 target_sources(coldpress PRIVATE
-    src/codec/codec.c src/codec/cutter.c src/codec/serial.c
+    src/codec/codec.c src/codec/carry.c src/codec/cutter.c src/codec/serial.c
     src/codec/deflate_walk.c src/codec/deflate_codes.c
     src/codec/deflate_lanes.c src/codec/deflate_engine.c
     src/codec/deflate_encode.c src/codec/gzip_header.c

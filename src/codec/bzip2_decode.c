@@ -16,6 +16,7 @@
 #include "bzip2_codec.h"
 
 #include "bz2_block.h"
+#include "carry.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ enum state { HEADER, BLOCKS, REST };
 struct job {
 	/* the reader's */
 	struct bz2_scan scan;
-	struct buf carry;
+	struct carry carry;
 	uint64_t carry_at;	/* the bit that carry's first byte begins at */
 	uint64_t next;		/* where the next piece begins */
 	int guess;		/* level */
@@ -52,36 +53,17 @@ struct job {
 
 /* Reader */
 
-static ssize_t
-read_more(struct input *in, struct slot *s)
-{
-	int rc = buf_reserve(&s->in, s->in.len + READ_LEN);
-	ssize_t n;
-
-	if (rc != 0)
-		return rc;
-	n = input_read(in, s->in.data + s->in.len, READ_LEN);
-	if (n > 0)
-		s->in.len += (size_t)n;
-	return n;
-}
-
 /* Ends the piece before the bit end (of s->in); the rest is carried on. */
 static int
 cut(struct job *j, struct slot *s, uint64_t base, uint64_t end)
 {
-	size_t from = (size_t)(end / 8), rest = s->in.len - from;
-	int rc = buf_reserve(&j->carry, rest);
+	size_t from = (size_t)(end / 8);
+	int rc = carry_cut(&j->carry, s, (size_t)((end + 7) / 8), from);
 
-	if (rc != 0)
-		return rc;
-	memcpy(j->carry.data, s->in.data + from, rest);
-	j->carry.len = rest;
 	j->carry_at = base + 8 * (uint64_t)from;
 	j->next = base + end;
 	s->used = (size_t)j->next;
-	s->in.len = (size_t)((end + 7) / 8);
-	return 0;
+	return rc;
 }
 
 /* The level in a header behind the trailer at bit, or at the beginning. */
@@ -113,7 +95,7 @@ find_end(struct job *j, struct input *in, struct slot *s, uint64_t from,
 			*end = bits / 8 * 8 - 64;
 			return 1;
 		}
-		n = read_more(in, s);
+		n = carry_more(in, s, READ_LEN);
 		if (n <= 0)
 			return (int)n;
 	}
@@ -124,14 +106,10 @@ fill(void *job, struct input *in, struct slot *s)
 {
 	struct job *j = job;
 	uint64_t base = j->carry_at, end;
-	int rc = buf_reserve(&s->in, j->carry.len + READ_LEN);
+	int rc = carry_begin(&j->carry, s);
 
 	if (rc != 0)
 		return rc;
-	if (j->carry.len > 0)
-		memcpy(s->in.data, j->carry.data, j->carry.len);
-	s->in.len = j->carry.len;
-	j->carry.len = 0;
 	s->bits = j->next;
 	rc = find_end(j, in, s, j->next - base + 1, &end);
 	if (rc < 0)
@@ -388,7 +366,7 @@ close_job(void *job)
 	if (j == NULL)
 		return;
 	bz2_decoder_free(j->decoder);
-	sys_free(j->carry.data);
+	carry_close(&j->carry);
 	sys_free(j->held.data);
 	sys_free(j);
 }

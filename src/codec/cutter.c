@@ -10,10 +10,6 @@
  */
 #include "cutter.h"
 
-#include "sys.h"
-
-#include <errno.h>
-#include <string.h>
 
 /* A fixed random-looking number for each byte value (splitmix64's mixer). */
 static uint64_t
@@ -47,42 +43,25 @@ content_cut(const uint8_t *p, size_t n, size_t block)
 	return n;
 }
 
-/* Keeps what is behind the cut for the next block. */
-static int
-keep_rest(struct cutter *c, struct slot *s, size_t cut)
-{
-	size_t rest = s->in.len - cut;
-	int rc = buf_reserve(&c->carry, rest);
-
-	if (rc != 0)
-		return rc;
-	memcpy(c->carry.data, s->in.data + cut, rest);
-	c->carry.len = rest;
-	s->in.len = cut;
-	return 0;
-}
-
 int
 cutter_fill(struct cutter *c, struct input *in, struct slot *s)
 {
 	int rc = buf_reserve(&s->in, c->block);
 	ssize_t n;
 
+	if (rc == 0)
+		rc = carry_begin(&c->carry, s);
 	if (rc != 0)
 		return rc;
-	if (c->carry.len > 0)
-		memcpy(s->in.data, c->carry.data, c->carry.len);
-	n = input_read(in, s->in.data + c->carry.len,
-	    c->block - c->carry.len);
+	n = input_read(in, s->in.data + s->in.len, c->block - s->in.len);
 	if (n < 0)
 		return (int)n;
-	s->in.len = c->carry.len + (size_t)n;
-	c->carry.len = 0;
+	s->in.len += (size_t)n;
 	if (c->rsyncable) {
 		size_t cut = content_cut(s->in.data, s->in.len, c->block);
 
 		if (cut < s->in.len)
-			return keep_rest(c, s, cut);
+			return carry_cut(&c->carry, s, cut, cut);
 	}
 	s->last = in->eof;
 	return 0;
@@ -91,5 +70,5 @@ cutter_fill(struct cutter *c, struct input *in, struct slot *s)
 void
 cutter_close(struct cutter *c)
 {
-	sys_free(c->carry.data);
+	carry_close(&c->carry);
 }

@@ -9,12 +9,12 @@
 #ifndef COLDPRESS_CUTTER_H
 #define COLDPRESS_CUTTER_H
 
-#include "pipeline.h"
+#include "carry.h"
 
 struct cutter {
 	size_t block;		/* the most bytes in a block */
 	bool rsyncable;
-	struct buf carry;	/* read, and not in a block yet */
+	struct carry carry;
 };
 
 /*

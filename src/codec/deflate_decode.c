@@ -416,7 +416,7 @@ close_job(void *job)
 	if (j == NULL)
 		return;
 	inflater_close(j->inflater);
-	sys_free(j->reader.carry.data);
+	carry_close(&j->reader.carry);
 	sys_free(j->held.data);
 	sys_free(j);
 }

@@ -8,6 +8,7 @@
 #ifndef COLDPRESS_DEFLATE_DECODE_H
 #define COLDPRESS_DEFLATE_DECODE_H
 
+#include "carry.h"
 #include "deflate_unwrap.h"
 #include "inflater.h"
 #include "pipeline.h"
@@ -22,8 +23,7 @@ enum {
 	READ_LEN = 64 << 10,	/* read at a time while looking for an end */
 	UNMARKED_OUT = 1 << 20,	/* most output of a piece of unknown size */
 	MEMBERS_OUT = 2 << 20,	/* most output of a piece of members */
-	MEMBER_MAX = 4 << 20,
-	SPARE = 16		/* bytes that a buffer has behind its data */
+	MEMBER_MAX = 4 << 20
 };
 
 struct deflate_reader {
@@ -31,7 +31,7 @@ struct deflate_reader {
 	bool begun;
 	size_t block;		/* output of a unit as marked, or 0 */
 	size_t since_sync;	/* input without a sync point */
-	struct buf carry;	/* read, and not in a piece yet */
+	struct carry carry;
 	atomic_uint *misses;	/* pieces in a row that were not units */
 };
 

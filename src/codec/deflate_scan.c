@@ -22,41 +22,11 @@ enum {
 	MISSES = 8		/* wrong guesses in a row */
 };
 
-/* One more read into s->in; 0 at the end, or -errno. */
-static ssize_t
-read_more(struct input *in, struct slot *s, size_t len)
-{
-	int rc = buf_reserve(&s->in, s->in.len + len + SPARE);
-	ssize_t n;
-
-	if (rc != 0)
-		return rc;
-	n = input_read(in, s->in.data + s->in.len, len);
-	if (n > 0)
-		s->in.len += (size_t)n;
-	return n;
-}
-
-/* Ends the piece at len; what is behind goes to the next. */
-static int
-cut(struct deflate_reader *r, struct slot *s, size_t len)
-{
-	size_t rest = s->in.len - len;
-	int rc = buf_reserve(&r->carry, rest);
-
-	if (rc != 0)
-		return rc;
-	memcpy(r->carry.data, s->in.data + len, rest);
-	r->carry.len = rest;
-	s->in.len = len;
-	return 0;
-}
-
 static int
 fill_plain(struct input *in, struct slot *s)
 {
 	ssize_t n = s->in.len >= PLAIN_LEN ? 1 :
-	    read_more(in, s, PLAIN_LEN - s->in.len);
+	    carry_more(in, s, PLAIN_LEN - s->in.len);
 
 	s->kind = PIECE_PLAIN;
 	s->last = in->eof;
@@ -102,9 +72,9 @@ fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 		}
 		if (end != 0) {
 			r->since_sync = 0;
-			return cut(r, s, end);
+			return carry_cut(&r->carry, s, end, end);
 		}
-		n = read_more(in, s, READ_LEN);
+		n = carry_more(in, s, READ_LEN);
 	}
 	s->last = in->eof;
 	if (n <= 0)
@@ -127,7 +97,7 @@ take_member(struct input *in, struct slot *s, size_t from)
 	ssize_t n;
 
 	while (s->in.len - from < INPUT_PEEK && !in->eof) {
-		n = read_more(in, s, READ_LEN);
+		n = carry_more(in, s, READ_LEN);
 		if (n < 0)
 			return n;
 	}
@@ -135,7 +105,7 @@ take_member(struct input *in, struct slot *s, size_t from)
 	    h.member < h.len + GZIP_TRAILER || h.member > MEMBER_MAX)
 		return 0;
 	while (s->in.len - from < h.member && !in->eof) {
-		n = read_more(in, s, h.member);
+		n = carry_more(in, s, h.member);
 		if (n < 0)
 			return n;
 	}
@@ -159,7 +129,7 @@ fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
 		made = load_le32(s->in.data + len + (size_t)n - 4);
 		if (len > 0 && (out + made > MEMBERS_OUT ||
 		    len + (size_t)n > PLAIN_LEN))
-			return cut(r, s, len);
+			return carry_cut(&r->carry, s, len, len);
 		len += (size_t)n;
 		out += made;
 	}
@@ -171,7 +141,7 @@ fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
 	}
 	r->mode = PIECE_PLAIN;
 	if (len > 0)
-		return cut(r, s, len);
+		return carry_cut(&r->carry, s, len, len);
 	return fill_plain(in, s);
 }
 
@@ -203,14 +173,10 @@ begin(struct deflate_reader *r, struct input *in, struct slot *s)
 int
 deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s)
 {
-	int rc = buf_reserve(&s->in, r->carry.len + SPARE);
+	int rc = carry_begin(&r->carry, s);
 
 	if (rc != 0)
 		return rc;
-	if (r->carry.len > 0)
-		memcpy(s->in.data, r->carry.data, r->carry.len);
-	s->in.len = r->carry.len;
-	r->carry.len = 0;
 	if (!r->begun)
 		rc = begin(r, in, s);
 	if (rc != 0)

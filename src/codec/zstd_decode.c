@@ -9,6 +9,7 @@
  */
 #include "zstd_codec.h"
 
+#include "carry.h"
 #include "serial.h"
 #include "sys.h"
 #include "zstd_scan.h"
@@ -27,7 +28,7 @@ enum {
 struct job {
 	/* the reader's */
 	struct zstd_scan scan;
-	struct buf carry;
+	struct carry carry;
 	bool plain;			/* within a frame cut anywhere */
 	bool hopeless;			/* no frame where one should be */
 	/* the joiner's */
@@ -82,35 +83,6 @@ static const struct stream_ops zstd_stream = {
 
 /* Reader */
 
-static int
-read_more(struct input *in, struct slot *s)
-{
-	int rc = buf_reserve(&s->in, s->in.len + READ_LEN);
-	ssize_t n;
-
-	if (rc != 0)
-		return rc;
-	n = input_read(in, s->in.data + s->in.len, READ_LEN);
-	if (n > 0)
-		s->in.len += (size_t)n;
-	return n < 0 ? (int)n : 0;
-}
-
-static int
-cut(struct job *j, struct slot *s, size_t len)
-{
-	size_t rest = s->in.len - len;
-	int rc = buf_reserve(&j->carry, rest);
-
-	if (rc != 0)
-		return rc;
-	if (rest > 0)
-		memcpy(j->carry.data, s->in.data + len, rest);
-	j->carry.len = rest;
-	s->in.len = len;
-	return 0;
-}
-
 static bool
 fits_worker(const struct zstd_header *h)
 {
@@ -124,7 +96,9 @@ fill_plain(struct job *j, struct input *in, struct slot *s, size_t from)
 {
 	bool ended = false;
 	int64_t n = 0;
-	int rc = s->in.len > from || in->eof ? 0 : read_more(in, s);
+	ssize_t got = s->in.len > from || in->eof ? 0 :
+	    carry_more(in, s, READ_LEN);
+	int rc = got < 0 ? (int)got : 0;
 
 	if (rc != 0)
 		return rc;
@@ -135,8 +109,8 @@ fill_plain(struct job *j, struct input *in, struct slot *s, size_t from)
 	j->hopeless |= n < 0;
 	j->plain = !ended;
 	if (ended)
-		rc = cut(j, s, from + (size_t)n);
-	s->last = in->eof && j->carry.len == 0;
+		rc = carry_cut(&j->carry, s, from + (size_t)n, from + (size_t)n);
+	s->last = in->eof && j->carry.rest.len == 0;
 	return rc;
 }
 
@@ -149,7 +123,7 @@ fill_frames(struct job *j, struct input *in, struct slot *s)
 {
 	size_t pos = 0;
 	bool ended = false;
-	int rc = 0;
+	ssize_t got;
 
 	s->kind = FRAMES;
 	for (;;) {
@@ -166,7 +140,7 @@ fill_frames(struct job *j, struct input *in, struct slot *s)
 			s->bits += j->scan.header.skippable ? 0 :
 			    j->scan.header.content;
 			if (s->bits >= PIECE_OUT || pos >= PIECE_OUT)
-				return cut(j, s, pos);
+				return carry_cut(&j->carry, s, pos, pos);
 			continue;
 		}
 		if (!fits_worker(&j->scan.header) ||
@@ -179,11 +153,11 @@ fill_frames(struct job *j, struct input *in, struct slot *s)
 		/* what is complete does not wait for a live pipe */
 		if (s->used > 0 && in->flush_ms >= 0) {
 			memset(&j->scan, 0, sizeof(j->scan));
-			return cut(j, s, s->used);
+			return carry_cut(&j->carry, s, s->used, s->used);
 		}
-		rc = read_more(in, s);
-		if (rc != 0)
-			return rc;
+		got = carry_more(in, s, READ_LEN);
+		if (got < 0)
+			return (int)got;
 	}
 	if (s->used == 0 && j->plain)
 		return fill_plain(j, in, s, pos);
@@ -191,7 +165,7 @@ fill_frames(struct job *j, struct input *in, struct slot *s)
 		/* the frame begun is looked at again from its beginning */
 		memset(&j->scan, 0, sizeof(j->scan));
 		j->plain = false;
-		return cut(j, s, s->used);
+		return carry_cut(&j->carry, s, s->used, s->used);
 	}
 	s->last = true;
 	return 0;
@@ -201,14 +175,10 @@ static int
 fill_threads(void *job, struct input *in, struct slot *s)
 {
 	struct job *j = job;
-	int rc = buf_reserve(&s->in, j->carry.len + 1);
+	int rc = carry_begin(&j->carry, s);
 
 	if (rc != 0)
 		return rc;
-	if (j->carry.len > 0)
-		memcpy(s->in.data, j->carry.data, j->carry.len);
-	s->in.len = j->carry.len;
-	j->carry.len = 0;
 	return j->plain ? fill_plain(j, in, s, 0) : fill_frames(j, in, s);
 }
 
@@ -299,7 +269,7 @@ close_job(void *job)
 	if (j == NULL)
 		return;
 	serial_close(&j->serial);
-	sys_free(j->carry.data);
+	carry_close(&j->carry);
 	sys_free(j);
 }
 
