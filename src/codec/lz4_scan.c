@@ -20,7 +20,8 @@ enum {
 	FLG_SIZE = 0x08, FLG_BLOCK_CHECK = 0x10, FLG_INDEPENDENT = 0x20,
 	BD_RESERVED = 0x8f,
 	LINKED_MAX = 1 << 20,	/* they are decoded while others are read */
-	SKIP_STEP = 64 << 10
+	SKIP_STEP = 64 << 10,
+	PIECE_ROOM = PIECE_MAX + 64	/* for a piece of several blocks */
 };
 
 /* The length of a header with these flags. */
@@ -86,11 +87,23 @@ read_all(struct input *in, uint8_t *to, size_t len)
 	return (ssize_t)done;
 }
 
+/* Room for len bytes more; many small blocks must not each move the piece. */
+static int
+make_room(struct slot *s, size_t len)
+{
+	size_t need = s->in.len + len, more = 2 * s->in.cap;
+
+	if (need <= s->in.cap)
+		return 0;
+	more = more < PIECE_ROOM ? more : PIECE_ROOM;
+	return buf_reserve(&s->in, need > more ? need : more);
+}
+
 /* Appends len bytes of input to the piece. */
 static int
 append(struct input *in, struct slot *s, size_t len)
 {
-	int rc = buf_reserve(&s->in, s->in.len + len);
+	int rc = make_room(s, len);
 	ssize_t n;
 
 	if (rc != 0)
@@ -230,12 +243,13 @@ static int
 take_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
 {
 	size_t len = n + (r->h.kind & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0);
-	int rc = buf_reserve(&s->in, s->in.len + 4 + len + 4);
-	uint8_t *p = s->in.data + s->in.len;
+	int rc = make_room(s, 4 + len + 4);
+	uint8_t *p;
 	ssize_t got;
 
 	if (rc != 0)
 		return rc;
+	p = s->in.data + s->in.len;
 	got = read_all(in, p + 4, len + 4);
 	if (got < 0)
 		return (int)got;
