@@ -40,7 +40,7 @@ def plain(data):
     r = subprocess.run(["pzc", "-dc"], input=data, capture_output=True)
     return r.stdout if r.returncode == 0 else b"broken"
 
-def run(plan):
+def run(plan, before=""):
     global runs
     put(source, whole)
     for old in [target] + [n for n in os.listdir() if n.startswith(".c")]:
@@ -48,19 +48,19 @@ def run(plan):
             os.unlink(old)
     if "-f" in options:
         put(target, b"old")
-    env = dict(os.environ, COLDPRESS_FAULT=plan, COLDPRESS_FAULT_COUNT="n")
+    env = dict(os.environ, COLDPRESS_FAULT=before + plan, COLDPRESS_FAULT_COUNT="n")
     runs += 1
     try:
         r = subprocess.run(["pzc-fault"] + options + [source], env=env,
             capture_output=True, timeout=20)
     except subprocess.TimeoutExpired:
-        wrong.append((plan, "hangs"))
+        wrong.append((before + plan, "hangs"))
         return
     made, left = get(target), get(source)
     if made == b"old":
         made = None
     def bad(what):
-        wrong.append((plan, r.returncode, what, r.stderr[:150]))
+        wrong.append((before + plan, r.returncode, what, r.stderr[:150]))
     if r.returncode not in (0, 1, 2):
         bad("crash")
     elif left not in (None, whole):
@@ -88,6 +88,12 @@ for kind, errors in kinds.items():
     for e in errors:
         if counts[kind] and e != "EINTR":
             run(f"{kind}:1+:{e}")
+# Where no unnamed file can be made there is a temporary one.
+unnamed = "openat:3:EOPNOTSUPP,"
+run("now:999999999:PIPE", unnamed)
+for kind in "write", "fsync", "close", "linkat", "renameat", "unlinkat":
+    for k in range(1, 8):
+        run(f"{kind}:{k}:EIO", unnamed)
 for w in wrong[:10]:
     print("#", *w)
 print("#", runs, "runs")
