@@ -137,7 +137,7 @@ walk_members(struct lister *g, const uint8_t *p, size_t len)
 		const uint8_t *trailer = p;
 		ssize_t n = walk_member(p + pos, len - pos, &trailer);
 
-		if (n < 0 && all)
+		if (n < 0 && all && !g->guessed)
 			return (int)n;
 		if (n < 0)
 			break;
