@@ -42,7 +42,8 @@ else()
         "ISA-L: gzip -1 and foreign gzip -d take over twice the time")
 endif()
 
-coldpress_tool(pzc src/pzc_options.c src/pzc_file.c src/pzc_stats.c
+coldpress_tool(pzc src/pzc_options.c src/pzc_file.c src/pzc_names.c
+    src/pzc_stats.c
     src/pzc_list.c)
 set(PZC_NAMES unpzc pzcat CACHE STRING "Further names of pzc")
 foreach(name IN LISTS PZC_NAMES)

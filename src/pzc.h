@@ -27,7 +27,6 @@ struct pzc {
 	int level;			/* -1: the codec's default */
 	uint64_t memory;
 	bool to_stdout, force, keep, recursive, json, sync, verify;
-	bool progress;
 	bool store_name, store_time, restore_name;
 	const char *output;		/* -o */
 	const char *suffix;		/* -S */
@@ -51,6 +50,18 @@ void pzc_release(struct pzc *p);
 
 /* One operand ("-" for standard input).  Status is kept in p->msg. */
 void pzc_file(struct pzc *p, const char *path);
+
+/*
+ * The name of the output: that of -o, or path with the suffix of to
+ * (compressing), or without its own (to is NULL), where stored, if not "",
+ * is the name to be restored.  The caller's, for sys_free(); or NULL, when
+ * it has been said why.
+ */
+char *pzc_target_name(struct pzc *p, const char *path,
+    const struct codec *to, const char *stored);
+
+/* Whether path has a suffix to be taken off; if not, that is said. */
+bool pzc_has_suffix(struct pzc *p, const char *path);
 
 /* -l: a line about one operand; at the end one with the sums. */
 void pzc_list(struct pzc *p, const char *path);

@@ -155,121 +155,16 @@ choose_codec(struct file *f)
 	return -1;
 }
 
-/* Names */
-
-static char *
-concat(const char *a, size_t len, const char *b)
-{
-	char *s = sys_malloc(len + strlen(b) + 1);
-
-	if (s != NULL) {
-		memcpy(s, a, len);
-		strcpy(s + len, b);
-	}
-	return s;
-}
-
-/* In a tree most files may be of no interest; one that is named is. */
-static bool
-worth_a_word(const struct file *f)
-{
-	return !f->p->recursive || f->p->msg.verbose > 0;
-}
-
-/* Whether path ends with suffix, behind something. */
-static bool
-has_suffix(const char *path, const char *suffix)
-{
-	size_t n = strlen(path), m = strlen(suffix);
-
-	return n > m && path[n - m - 1] != '/' &&
-	    strcmp(path + n - m, suffix) == 0;
-}
-
-static int
-packed_name(struct file *f)
-{
-	const struct codec_suffix *s;
-	const char *own = f->p->suffix, *has = NULL;
-	const char *suffix = own != NULL ? own :
-	    f->codec->suffixes[0].packed;
-
-	if (own != NULL && has_suffix(f->path, own))
-		has = own;
-	else if (codec_by_suffix(f->path, &s) == f->codec)
-		has = s->packed;
-	if (has != NULL && !f->p->force) {
-		if (worth_a_word(f))
-			msg_warn(&f->p->msg, "%s already has %s suffix -- "
-			    "unchanged", f->path, has);
-		return -1;
-	}
-	f->target = concat(f->path, strlen(f->path), suffix);
-	return f->target == NULL ? -ENOMEM : 0;
-}
-
-static bool
-is_file_name(const char *s)
-{
-	return *s != '\0' && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
-}
-
-/* The name that the header has, beside the packed file. */
-static int
-restored_name(struct file *f, const char *name)
-{
-	const char *slash = strrchr(f->path, '/');
-	size_t dir = slash == NULL ? 0 : (size_t)(slash - f->path) + 1;
-
-	f->target = concat(f->path, dir, name);
-	return f->target == NULL ? -ENOMEM : 0;
-}
-
-/* Length of what is left of path without its suffix, or 0 without one. */
-static size_t
-without_suffix(const struct file *f, const char **plain)
-{
-	const struct codec_suffix *s;
-	size_t len = strlen(f->path);
-	const char *own = f->p->suffix;
-
-	*plain = "";
-	if (own != NULL && has_suffix(f->path, own))
-		return len - strlen(own);
-	if (codec_by_suffix(f->path, &s) == NULL)
-		return 0;
-	*plain = s->plain;
-	return len - strlen(s->packed);
-}
-
-static int
-plain_name(struct file *f)
-{
-	const char *plain;
-	size_t n = without_suffix(f, &plain);
-
-	if (n == 0) {
-		if (worth_a_word(f))
-			msg_warn(&f->p->msg, "%s: unknown suffix -- ignored",
-			    f->path);
-		return -1;
-	}
-	f->target = concat(f->path, n, plain);
-	return f->target == NULL ? -ENOMEM : 0;
-}
+/* The output */
 
 /* What is decompressed in its place needs a suffix, or a stored name. */
 static bool
 can_be_named(struct file *f)
 {
-	const char *plain;
-
-	if (f->p->mode != PZC_DECOMPRESS || f->p->output != NULL ||
-	    goes_to_stdout(f) || without_suffix(f, &plain) > 0 ||
-	    (f->p->restore_name && !f->p->recursive))
-		return true;
-	plain_name(f);
-	return false;
+	return f->p->mode != PZC_DECOMPRESS || f->p->output != NULL ||
+	    goes_to_stdout(f) ||
+	    (f->p->restore_name && !f->p->recursive) ||
+	    pzc_has_suffix(f->p, f->path);
 }
 
 static void
@@ -285,26 +180,6 @@ read_stored(struct file *f, struct codec_stored *stored)
 	n = input_peek(&f->in, INPUT_PEEK, &head);
 	if (n > 0)
 		f->codec->stored(head, (size_t)n, stored);
-}
-
-static int
-name_target(struct file *f, const struct codec_stored *stored)
-{
-	int rc;
-
-	if (f->p->output != NULL)
-		f->target = concat(f->p->output, strlen(f->p->output), "");
-	if (f->p->output != NULL)
-		rc = f->target == NULL ? -ENOMEM : 0;
-	else if (!f->decompress)
-		rc = packed_name(f);
-	else if (is_file_name(stored->name))
-		rc = restored_name(f, stored->name);
-	else
-		rc = plain_name(f);
-	if (rc == -ENOMEM)
-		msg_error(&f->p->msg, "%s", strerror(ENOMEM));
-	return rc;
 }
 
 /* On a terminal one is asked, as by gzip. */
@@ -526,7 +401,9 @@ to_target(struct file *f)
 	struct codec_stored stored;
 
 	read_stored(f, &stored);
-	if (name_target(f, &stored) != 0 || create_target(f) != 0)
+	f->target = pzc_target_name(f->p, f->path, f->decompress ? NULL :
+	    f->codec, stored.name);
+	if (f->target == NULL || create_target(f) != 0)
 		return;
 	if (convert(f) == 0)
 		finish_target(f, &stored);
