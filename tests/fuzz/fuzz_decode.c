@@ -61,7 +61,8 @@ static struct bytes
 convert(const struct codec *codec, bool decompress,
     const struct codec_options *o, const uint8_t *data, size_t size)
 {
-	struct convert c = { codec, decompress, *o, 0 };
+	struct convert c = { .codec = codec, .decompress = decompress,
+	    .options = *o };
 	int in_fd = file_of(data, size), out_fd = memfd_create("out", 0);
 	struct convert_result r;
 	struct bytes b = { .rc = 0 };
