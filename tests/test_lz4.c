@@ -675,7 +675,7 @@ one_block(uint8_t flags, uint32_t word, const char *data, size_t n)
 static void
 bad_blocks(void **state)
 {
-	struct bytes b, zeros = bytes_new(70000), want;
+	struct bytes b, zeros = bytes_new(70000), want, rough, old;
 	char packed[1000];
 	int n;
 
@@ -713,6 +713,15 @@ bad_blocks(void **state)
 		assert_refused(b, -EBADMSG);
 		free(b.p);
 	}
+	/* decoding to no more, but longer than it would be stored */
+	rough = noise(65536);
+	old = legacy(rough, rough.n);
+	b = one_block(0x60, (uint32_t)old.n - 8, (char *)old.p + 8,
+	    old.n - 8);
+	assert_refused(b, -EBADMSG);
+	free(b.p);
+	free(old.p);
+	free(rough.p);
 	/* empty blocks, many */
 	want.n = 5 * MIB / 4;
 	want.p = realloc(want.p, want.n);
