@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 fault_tool(pzc)
 shell_test(cli pzc_flush)
+shell_test(long cpu long)
 shell_test(cli pzc_formats)
 shell_test(cli pzc_names)
 shell_test(cli pzc_options)
