@@ -5,6 +5,7 @@
 #include "lap.h"
 
 #include "table.h"
+#include "utc.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Each group is written by the function of that name below. */
@@ -38,23 +38,10 @@ static const char *const columns[] = {
 enum { MACHINE_COLUMNS = 10 };
 
 static void
-put_date(struct table *t, int64_t utc_ns)
-{
-	time_t sec = (time_t)(utc_ns / 1000000000);
-	char date[24], text[40];
-	struct tm tm;
-
-	gmtime_r(&sec, &tm);
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text, sizeof(text), "%s.%03dZ", date,
-	    (int)(utc_ns / 1000000 % 1000));
-	table_text(t, text);
-}
-
-static void
 put_names(struct lap *l, const struct lap_run *r, int stage)
 {
 	struct table *t = l->table;
+	char date[UTC_B];
 
 	table_text(t, l->series);
 	table_int(t, l->o.seed);
@@ -68,7 +55,8 @@ put_names(struct lap *l, const struct lap_run *r, int stage)
 		table_text(t, "all");
 	else
 		table_int(t, stage + 1);
-	put_date(t, r->utc_ns);
+	utc_text(date, r->utc_ns);
+	table_text(t, date);
 	table_text(t, l->o.cold ? "cold" : l->o.warmup > 0 ? "warm" :
 	    "unknown");
 }

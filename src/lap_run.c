@@ -8,6 +8,7 @@
 
 #include "fdio.h"
 #include "sys.h"
+#include "utc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A look at the machine is good for the next run if it is no older. */
@@ -283,7 +283,6 @@ lap_run_one(struct lap *l, struct lap_cell *c, int64_t run, int64_t round,
 		.proc = { .stages = c->stages, .count = c->count, .in = -1,
 		    .out = -1, .err = -1, .io = !l->o.plain,
 		    .timeout_ns = (uint64_t)(l->o.timeout_s * 1e9) } };
-	struct timespec utc;
 	int rc = 0;
 
 	lap_env_set(l, c, run);
@@ -297,8 +296,7 @@ lap_run_one(struct lap *l, struct lap_cell *c, int64_t run, int64_t round,
 		return rc;
 	if (!l->o.plain)
 		look_before(l, &r);
-	clock_gettime(CLOCK_REALTIME, &utc);
-	r.utc_ns = (int64_t)utc.tv_sec * 1000000000 + utc.tv_nsec;
+	r.utc_ns = utc_now_ns();
 	rc = proc_run(&l->proc, &r.proc);
 	if (!l->o.plain)
 		look_after(l, &r);

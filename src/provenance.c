@@ -6,6 +6,7 @@
 
 #include "sys.h"
 #include "table.h"
+#include "utc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,30 +21,18 @@
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
-
-static struct tm
-utc_now(void)
-{
-	time_t now = time(NULL);
-	struct tm tm;
-
-	gmtime_r(&now, &tm);
-	return tm;
-}
 
 void
 provenance_series(char id[PROVENANCE_SERIES_B])
 {
-	struct tm tm = utc_now();
-	char date[20];
+	char date[UTC_B];
 	uint16_t lot = 0;
 
 	/* Without it the process number must do. */
 	if (getrandom(&lot, sizeof(lot), GRND_NONBLOCK) != sizeof(lot))
 		lot = 0;
-	strftime(date, sizeof(date), "%Y%m%dT%H%M%SZ", &tm);
+	utc_name(date, utc_now_ns());
 	snprintf(id, PROVENANCE_SERIES_B, "%s-%d-%04x", date, (int)getpid(),
 	    lot);
 }
@@ -202,11 +191,10 @@ quote(int argc, char *const *argv)
 int
 provenance_write(struct table *t, const struct provenance *p)
 {
-	struct tm tm = utc_now();
-	char date[32], *call;
+	char date[UTC_B], *call;
 	int rc;
 
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	utc_text(date, utc_now_ns());
 	rc = table_comment(t, "series", "%s", p->series);
 	if (rc == 0)
 		rc = table_comment(t, "tool", "%s %s", p->tool,

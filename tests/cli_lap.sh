@@ -266,6 +266,16 @@ t 'no files are left' 0 clean
 t 'no groups are left' 1 sh -c "ls /sys/fs/cgroup /sys/fs/cgroup/unified \
     2>/dev/null | grep -q '^lap\\..*\\.$lap_pid\\.'"
 
+# A command's peak cannot be seen below that of lap, which is small where it
+# is static; it must be so after many runs, too.
+lap -n 300 -o peak.csv -l x -l y -- sh -c 'exec >peak
+    grep -c libc /proc/$PPID/maps; grep VmHWM /proc/$PPID/status' \
+    -- true '|' true 2>/dev/null
+if [ "$(head -n 1 peak)" = 0 ]; then
+	t 'lap takes 1 MiB at most' 0 awk \
+	    'END { exit !($2 > 0 && $2 <= 1024) }' peak
+fi
+
 # The system's clock is not used for times: a clock that is a thousand times
 # too fast, for lap too where it is not static, changes nothing.
 if have faketime && faketime -f '+1d' lap -V >/dev/null 2>&1; then

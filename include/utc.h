@@ -1,0 +1,27 @@
+/*
+ * utc.h - a date as text, without the C library's time zones
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * gmtime(3) takes the whole machinery of zones into a static program, a tenth
+ * of its size.  Thread-safe.
+ */
+#ifndef COLDPRESS_UTC_H
+#define COLDPRESS_UTC_H
+
+#include <stdint.h>
+
+enum { UTC_B = 32 };
+
+/* Nanoseconds since 1970 by the system's clock, which may be set back. */
+int64_t utc_now_ns(void);
+
+/*
+ * The moment ns since 1970, not before it, as "2026-11-20T22:08:04.123Z"
+ * (ISO 8601).
+ */
+void utc_text(char text[UTC_B], int64_t ns);
+
+/* The same as "20261120T220804Z", for names. */
+void utc_name(char text[UTC_B], int64_t ns);
+
+#endif

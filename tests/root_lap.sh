@@ -1,0 +1,68 @@
+#!/bin/sh
+# What only root can try: cold caches, and lap as another user.
+# SPDX-License-Identifier: BSD-2-Clause
+set -eu
+# shellcheck disable=SC2016
+# shellcheck source=tests/lib.sh
+. "$SRC/tests/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'not root'
+have setpriv || skip_all 'there is no setpriv'
+
+# col FILE COLUMN: the values of a column
+col() {
+	awk -F, -v name="$2" '
+	/^#/ { next }
+	!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
+	{ print $at[name] }' "$1" | tr '\n' ' ' | sed 's/ $//'
+}
+
+# A cold run reads its input from the device, all of it.
+head -c 20000000 /dev/urandom >blob
+case $(df . | awk 'NR == 2 { print $1 }') in
+/dev/*)
+	t 'cold' 0 lap -q -c -n 2 -o cold.csv -l x -- cat blob
+	is 'the rows say so' "$(col cold.csv cache)" 'cold cold'
+	t 'all was read from the device' 0 awk -v v="$(col cold.csv read_B)" \
+	    'BEGIN { split(v, a, " "); exit !(a[1] >= 2e7 && a[2] >= 2e7) }'
+	;;
+*)
+	ok 'cold # SKIP not on a disk'
+	;;
+esac
+
+# Another user has no control group, and must find his own leftovers.
+chmod 755 .
+mkdir own
+cp -L "$(command -v lap)" own/lap
+chown 65534:65534 own own/lap
+cd own
+nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups -- \
+	    env TMPDIR="$PWD" "$@"
+}
+nobody ./lap -V >/dev/null 2>&1 || skip_all 'another user cannot come here'
+t 'another user cannot drop caches' 125 nobody ./lap -c -n 1 -- true
+t 'a run' 0 nobody ./lap -q -n 1 -o rows.csv -l x -- cat lap
+t 'its bytes are known' 0 test "$(col rows.csv wchar_B)" -gt 100000
+t 'a time-out ends the tree' 137 nobody ./lap -q -n 1 -t 0.3 -o - -l x -- \
+    sh -c '(sleep 1000 & echo $! >pid); sleep 1001'
+t 'the orphan is gone' 1 kill -0 "$(cat pid)"
+rm pid
+nobody ./lap -q -n 1 -o - -l x -- sh -c '
+    (sleep 1000 & echo $! >pid); sleep 1001' >/dev/null 2>&1 &
+until [ -s pid ]; do
+	sleep 0.1
+done
+lap_pid=$(pgrep -u 65534 -P $! -x lap || echo $!)
+kill -KILL "$lap_pid"
+wait || :
+t 'SIGKILL leaves an orphan' 0 kill -0 "$(cat pid)"
+t 'the next lap' 0 nobody ./lap -q -n 1 -o - -l x -- true
+sleep 0.2
+case $(sed 's/.*) //' "/proc/$(cat pid)/stat" 2>/dev/null) in
+'' | Z* | X*) ok 'ends it' ;;
+*) not_ok 'ends it' ;;
+esac
+is 'no folder is left' "$(find . -name 'lap.*')" ''
+done_testing

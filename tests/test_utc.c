@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "utc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+static const int64_t SECOND = 1000000000;
+
+static void
+dates(void **state)
+{
+	static const struct {
+		int64_t sec;
+		const char *text;
+	} rows[] = {
+		{ 0, "1970-01-01T00:00:00.007Z" },
+		{ 951782399, "2000-02-28T23:59:59.007Z" },
+		{ 951782400, "2000-02-29T00:00:00.007Z" },
+		{ 951868800, "2000-03-01T00:00:00.007Z" },
+		{ 4107542399, "2100-02-28T23:59:59.007Z" },
+		{ 4107542400, "2100-03-01T00:00:00.007Z" },
+		{ 9223372035, "2262-04-11T23:47:15.007Z" },
+	};
+	char text[UTC_B];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		utc_text(text, rows[i].sec * SECOND + 7999999);
+		assert_string_equal(text, rows[i].text);
+	}
+	utc_name(text, 951782399 * SECOND);
+	assert_string_equal(text, "20000228T235959Z");
+	utc_text(text, -1);
+	assert_string_equal(text, "1970-01-01T00:00:00.000Z");
+}
+
+/* Every day of 292 years is that of the C library. */
+static void
+all_days(void **state)
+{
+	char text[UTC_B], want[UTC_B];
+
+	(void)state;
+	for (int64_t sec = 0; sec < 9223372036; sec += 86400) {
+		time_t t = (time_t)sec;
+		struct tm tm;
+
+		gmtime_r(&t, &tm);
+		strftime(want, sizeof(want), "%Y%m%dT%H%M%SZ", &tm);
+		utc_name(text, sec * SECOND);
+		assert_string_equal(text, want);
+	}
+}
+
+static void
+now(void **state)
+{
+	int64_t before = (int64_t)time(NULL), ns = utc_now_ns();
+
+	(void)state;
+	assert_true(ns / SECOND - before < 3600);
+	assert_true(before - ns / SECOND < 3600);
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dates),
+		cmocka_unit_test(all_days),
+		cmocka_unit_test(now),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
