@@ -21,6 +21,7 @@ kinds = {
     "renameat": ["EIO"], "unlinkat": ["EIO"], "thread": ["EAGAIN"],
 }
 harmless = {"EINTR", "short"}
+grave = {"read", "write", "fsync", "linkat", "renameat"}
 wrong, runs = [], 0
 
 def put(path, data):
@@ -71,6 +72,9 @@ def run(plan, before=""):
         bad("partial output")
     elif r.returncode == 0 and made is None:
         bad("status 0 without output")
+    elif r.returncode == 0 and plan.split(":")[0] in grave and \
+        plan.split(":")[2] in ("EIO", "ENOSPC") and not before:
+        bad("an error is not told")
     elif r.returncode != 0 and not r.stderr:
         bad("no sentence")
     elif r.returncode != 0 and plan.split(":")[2] in harmless:
@@ -124,6 +128,6 @@ for f in 'gzip .gz' 'zstd .zst' 'lz4 .lz4' 'xz .xz' 'bzip2 .bz2' \
 	try -d "${f#* }" -dp3
 done
 pzc <want >keep
-try -d .gz -df
+try -d .gz -dfp2
 
 done_testing
