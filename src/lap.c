@@ -147,6 +147,8 @@ close_all(struct lap *l)
 	lap_cells_free(l);
 	if (l->samples >= 0)
 		sys_close(l->samples);
+	/* A reader that went away was told as an error: the signal is late. */
+	signal(SIGPIPE, SIG_IGN);
 	proc_close(&l->proc);
 }
 

@@ -65,21 +65,44 @@ fail:
 	_exit(127);
 }
 
+/*
+ * /dev/null above the standard descriptors, of which those that are closed
+ * are opened on the way: a pipe must not come to be one of them.  Standard
+ * output can then only be read, so that writing to it fails as it did.
+ */
+static int
+open_null(void)
+{
+	int fd;
+
+	for (;;) {
+		fd = sys_openat(AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0);
+		if (fd < 0 || fd > STDERR_FILENO)
+			return fd;
+		if (fd == STDOUT_FILENO) {
+			sys_close(fd);
+			fd = sys_openat(AT_FDCWD, "/dev/null", O_RDONLY, 0);
+		} else if (fcntl(fd, F_SETFD, 0) == -1) {
+			return -errno;
+		}
+		if (fd < 0)
+			return fd;
+	}
+}
+
 int
 proc_open(struct proc *p)
 {
+	/* What stops a job, or shows that it is stopped, is not held back. */
+	static const int job[] = { SIGTSTP, SIGCONT, SIGTTIN, SIGTTOU };
 	struct sigaction old;
 	sigset_t all;
 	int fd;
 
 	*p = (struct proc){ .self = getpid(), .null = -1 };
-	do {
-		fd = sys_openat(AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0);
-		if (fd < 0)
-			return fd;
-		if (fd <= 2 && fcntl(fd, F_SETFD, 0) == -1)
-			return -errno;
-	} while (fd <= 2);
+	fd = open_null();
+	if (fd < 0)
+		return fd;
 	p->null = fd;
 	p->stack = sys_malloc(PROC_STACK_B);
 	if (p->stack == NULL) {
@@ -96,6 +119,8 @@ proc_open(struct proc *p)
 		    old.sa_handler != SIG_IGN)
 			sigaddset(&p->wait, stop[i]);
 	sigfillset(&all);
+	for (size_t i = 0; i < sizeof(job) / sizeof(job[0]); i++)
+		sigdelset(&all, job[i]);
 	sigprocmask(SIG_SETMASK, &all, &p->old_mask);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	return 0;

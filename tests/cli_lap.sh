@@ -153,6 +153,12 @@ says 'a bar is escaped' '^| a\\|b | 2 | 0 |'
 is 'no summary with it' "$(cat .t.err)" ''
 t 'plain' 0 lap -q -n 1 --plain -o plain.csv -l x -- true
 is 'has no pressure' "$(col plain.csv psi_cpu_us)$(col plain.csv rchar_B)" ''
+t 'standard output that is closed' 125 sh -c 'lap -q -n 1 -l x -- true >&-'
+t 'a table to it' 125 sh -c 'lap -n 1 --markdown -l x -- true >&-'
+t 'it matters only if it is used' 0 sh -c 'lap -q -n 1 -o n.csv -l x -- \
+    sh -c "cat && echo x" <&- >&- 2>&-'
+t 'a reader that goes away' 125 sh -c '{ lap -q -n 9 -l x -- sleep 0.1
+    echo $? >&3; } 3>status | head -n 1; exit "$(cat status)"'
 t 'a full disk' 125 lap -q -n 2 -o /dev/full -l x -- true
 
 # Commands from a file

@@ -160,6 +160,8 @@ t 'no rows' 1 lapcmp header.csv
 t 'a row without a number' 1 lapcmp bad.csv
 says 'tells its line' 'bad.csv:5: not a row' .t.err
 t 'no such stage' 1 lapcmp -s 7 rows.csv
+t 'standard output that is closed' 1 sh -c 'lapcmp rows.csv >&-'
+t 'the same, rows' 1 sh -c 'lapcmp --json rows.csv >&-'
 t 'a full disk' 1 to /dev/full lapcmp rows.csv
 t 'the same, rows' 1 to /dev/full lapcmp --csv rows.csv
 t 'help' 0 lapcmp -h
