@@ -116,10 +116,10 @@ int proc_status(int status);
 int proc_find(const char *name, const char *path, char **found);
 
 /*
- * A child that shares our memory and runs start(arg) on the PROC_STACK_B bytes
- * below top, a multiple of 16, while we wait until it has executed or exited.  With group >= 0,
- * the descriptor of a cgroup, it is born there.  Its number or -errno;
- * -ENOSYS where a child cannot be born in a group.
+ * A child that shares our memory and runs start(arg) on the PROC_STACK_B
+ * bytes below top, a multiple of 16, while we wait until it has executed or
+ * exited.  With group >= 0, the descriptor of a cgroup, it is born there.
+ * Its number or -errno; -ENOSYS where a child cannot be born in a group.
  */
 pid_t proc_clone(int (*start)(void *), void *top, void *arg, int group);
 
