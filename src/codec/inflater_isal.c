@@ -44,11 +44,15 @@ give(struct inflate_state *s, const uint8_t *in, size_t len, uint8_t *out,
 	s->avail_out = (uint32_t)cap;
 }
 
-/* The library puts the bits of an unfinished step back before it returns. */
+/*
+ * The library puts the bits of an unfinished step back before it returns, and
+ * in a stream has begun the next header even if it has no bit of it.
+ */
 static bool
 between_blocks(const struct inflate_state *s)
 {
-	return s->block_state == ISAL_BLOCK_NEW_HDR && s->avail_in == 0 &&
+	return (s->block_state == ISAL_BLOCK_NEW_HDR ||
+	    s->block_state == ISAL_BLOCK_HDR) && s->avail_in == 0 &&
 	    s->read_in_length == 0 && s->tmp_in_size == 0;
 }
 
