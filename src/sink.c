@@ -38,6 +38,8 @@ struct sink {
 	int err;
 	unsigned chunks_free;
 	uint64_t write_ns;
+	void (*failed)(void *);
+	void *owner;
 
 	/* The joiner's alone. */
 	uint8_t *chunk[CHUNKS];
@@ -48,7 +50,8 @@ struct sink {
 };
 
 int
-sink_open(struct sink **out, int fd, unsigned most_slots)
+sink_open(struct sink **out, int fd, unsigned most_slots,
+    void (*failed)(void *), void *owner)
 {
 	struct sink *k = sys_calloc(1, sizeof(*k));
 	struct stat st;
@@ -62,6 +65,8 @@ sink_open(struct sink **out, int fd, unsigned most_slots)
 		return -ENOMEM;
 	}
 	k->fd = fd;
+	k->failed = failed;
+	k->owner = owner;
 	k->chunks_free = CHUNKS;
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->queued, NULL);
@@ -91,7 +96,7 @@ static void
 write_one(struct sink *k)
 {
 	struct item it = k->queue[k->head];
-	int rc = k->err;
+	int before = k->err, rc = before;
 
 	pthread_mutex_unlock(&k->lock);
 	if (rc == 0)
@@ -104,6 +109,11 @@ write_one(struct sink *k)
 	k->err = rc;
 	k->chunks_free += it.slot == NULL;
 	pthread_cond_signal(&k->written);
+	if (rc != 0 && before == 0) {
+		pthread_mutex_unlock(&k->lock);
+		k->failed(k->owner);
+		pthread_mutex_lock(&k->lock);
+	}
 }
 
 static void *
