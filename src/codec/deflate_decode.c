@@ -15,6 +15,7 @@
 #include "bytes.h"
 #include "formats.h"
 #include "gzip.h"
+#include "inflate_piece.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -47,7 +48,7 @@ struct job {
 /* Workers */
 
 struct worker {
-	struct inflater *inflater;
+	struct piece_inflater *piece;
 	struct libdeflate_decompressor *whole;
 };
 
@@ -56,7 +57,7 @@ worker_close(void *ctx)
 {
 	struct worker *w = ctx;
 
-	inflater_close(w->inflater);
+	piece_inflater_close(w->piece);
 	libdeflate_free_decompressor(w->whole);
 	sys_free(w);
 }
@@ -70,7 +71,7 @@ worker_open(void *job, void **ctx)
 	if (w == NULL)
 		return -ENOMEM;
 	w->whole = libdeflate_alloc_decompressor();
-	if (w->whole == NULL || inflater_open(&w->inflater) != 0) {
+	if (w->whole == NULL || piece_inflater_open(&w->piece) != 0) {
 		worker_close(w);
 		return -ENOMEM;
 	}
@@ -93,9 +94,9 @@ work_sync(struct job *j, struct worker *w, struct slot *s)
 	size_t cap = most_output(j, PIECE_SYNC);
 	struct inflated r;
 
-	if (buf_reserve(&s->out, cap) != 0)
+	if (buf_reserve(&s->out, cap + PIECE_OUT_SPARE) != 0)
 		return -ENOMEM;
-	if (inflater_piece(w->inflater, s->in.data + s->skip,
+	if (inflate_piece(w->piece, s->in.data + s->skip,
 	    s->in.len - s->skip, s->out.data, cap, &r) != 0)
 		return 0;
 	s->ok = true;
