@@ -25,6 +25,8 @@ unit_test(gzip_layout)
 unit_test(deflate_walk)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
+unit_test(deflate_blocks)
+target_include_directories(test_deflate_blocks PRIVATE ${CMAKE_SOURCE_DIR}/src)
 add_executable(bench_deflate_walk bench_deflate_walk.c)
 target_link_libraries(bench_deflate_walk PRIVATE coldpress PkgConfig::DEFLATE)
 find_package(BZip2 REQUIRED)
