@@ -104,7 +104,8 @@ static inline void
 made_make(struct made *m, struct made_source *s, unsigned shape, size_t len)
 {
 	m->nseqs = m->len = 0;
-	while (m->len < len && m->nseqs < MADE_SEQS) {
+	while (m->len < len && m->nseqs < MADE_SEQS &&
+	    (s->seed != 0 || s->n > 0)) {
 		unsigned now = shape;
 
 		if (shape & MADE_TURNS)

@@ -14,14 +14,27 @@ enum {
 
 static const uint64_t no_header = UINT64_MAX;
 
+/* Whether so many bits more fit. */
+static bool
+fits(const struct deflate_blocks *b, uint64_t bits)
+{
+	return (bits + b->w.held + 7) / 8 <= (size_t)(b->end - b->w.next);
+}
+
+static uint64_t
+bits_so_far(const struct deflate_blocks *b)
+{
+	return (uint64_t)(b->w.next - b->out) * 8 + b->w.held;
+}
+
 void
 deflate_blocks_begin(struct deflate_blocks *b, uint8_t *out, size_t room)
 {
-	b->out = b->next = out;
+	b->out = b->w.next = out;
 	b->end = out + (room < DEFLATE_BLOCKS_SLACK ? 0 :
 	    room - DEFLATE_BLOCKS_SLACK);
-	b->bits = 0;
-	b->held = 0;
+	b->w.bits = 0;
+	b->w.held = 0;
 	b->header = no_header;
 	b->nstored = 0;
 	for (unsigned n = 0, len = 3; n < 29; n++)
@@ -35,16 +48,16 @@ deflate_blocks_begin(struct deflate_blocks *b, uint8_t *out, size_t room)
 static int
 put_stored(struct deflate_blocks *b, unsigned n)
 {
-	uint64_t head = ((b->held + 3 + 7) & ~7U) - b->held + 32;
+	uint64_t head = ((b->w.held + 3 + 7) & ~7U) - b->w.held + 32;
 
-	if (!deflate_fits(b, head + (uint64_t)n * 8))
+	if (!fits(b, head + (uint64_t)n * 8))
 		return -ENOBUFS;
-	b->header = (uint64_t)(b->next - b->out) * 8 + b->held;
-	deflate_put(b, 0, 3);
-	b->held = (b->held + 7) & ~7U;
-	deflate_flush(b);
-	deflate_put(b, n | (uint64_t)(n ^ 0xffff) << 16, 32);
-	deflate_flush(b);
+	b->header = bits_so_far(b);
+	deflate_put(&b->w, 0, 3);
+	b->w.held = (b->w.held + 7) & ~7U;
+	deflate_flush(&b->w);
+	deflate_put(&b->w, n | (uint64_t)(n ^ 0xffff) << 16, 32);
+	deflate_flush(&b->w);
 	return 0;
 }
 
@@ -59,8 +72,8 @@ write_stored(struct deflate_blocks *b)
 
 		if (rc != 0)
 			return rc;
-		memcpy(b->next, b->stored, n);
-		b->next += n;
+		memcpy(b->w.next, b->stored, n);
+		b->w.next += n;
 		b->stored += n;
 		b->nstored -= n;
 	}
@@ -89,10 +102,10 @@ add_block(struct deflate_blocks *b, struct deflate_piece *p, bool alone)
 	rc = write_stored(b);
 	if (rc != 0)
 		return rc;
-	if (!deflate_fits(b, plan.bits))
+	if (!fits(b, plan.bits))
 		return -ENOBUFS;
-	b->header = (uint64_t)(b->next - b->out) * 8 + b->held;
-	deflate_emit(b, &plan, &p->at, &p[1].at);
+	b->header = bits_so_far(b);
+	deflate_emit(&b->w, &plan, &p->at, &p[1].at);
 	return 0;
 }
 
@@ -125,17 +138,17 @@ deflate_blocks_end(struct deflate_blocks *b, bool final)
 	if (!final) {
 		int rc = put_stored(b, 0);
 
-		return rc != 0 ? rc : b->next - b->out;
+		return rc != 0 ? rc : b->w.next - b->out;
 	}
-	if (!deflate_fits(b, b->header == no_header ? 10 : 0))
+	if (!fits(b, b->header == no_header ? 10 : 0))
 		return -ENOBUFS;
 	if (b->header == no_header) {
-		b->header = b->held;
-		deflate_put(b, 1 << 1, 10);
+		b->header = b->w.held;
+		deflate_put(&b->w, 1 << 1, 10);
 	}
-	b->held = (b->held + 7) & ~7U;
-	deflate_flush(b);
+	b->w.held = (b->w.held + 7) & ~7U;
+	deflate_flush(&b->w);
 	mark = b->out + b->header / 8;
 	*mark |= (uint8_t)(1U << b->header % 8);
-	return b->next - b->out;
+	return b->w.next - b->out;
 }

@@ -37,11 +37,16 @@ struct deflate_piece {
 	uint32_t freq[DEFLATE_SYMS];	/* literals, lengths; distances */
 };
 
-struct deflate_blocks {
-	bool fast;		/* for the caller: look less for borders */
-	uint8_t *out, *next, *end;
+struct deflate_writer {
+	uint8_t *next;
 	uint64_t bits;		/* not yet written, held of them */
 	unsigned held;
+};
+
+struct deflate_blocks {
+	bool fast;		/* for the caller: look less for borders */
+	struct deflate_writer w;
+	uint8_t *out, *end;
 	uint64_t header;	/* bit of the last block's header, or ... */
 	const uint8_t *stored;	/* bytes that wait for a stored block */
 	size_t nstored;
@@ -108,7 +113,8 @@ void deflate_plan_make(struct deflate_plan *plan, struct deflate_piece *p,
  * Writes a block, from one cursor to the other, that fits.  Every symbol
  * there is in the plan's codes.
  */
-void deflate_emit(struct deflate_blocks *b, const struct deflate_plan *plan,
+void deflate_emit(struct deflate_writer *out,
+    const struct deflate_plan *plan,
     const struct deflate_cursor *from, const struct deflate_cursor *to);
 
 /* The 2 * log2(distance - 1), or so: the symbol of a distance. */
@@ -124,29 +130,22 @@ deflate_distance_sym(unsigned distance)
 }
 
 static inline void
-deflate_put(struct deflate_blocks *b, uint64_t v, unsigned n)
+deflate_put(struct deflate_writer *w, uint64_t v, unsigned n)
 {
-	b->bits |= v << b->held;
-	b->held += n;
+	w->bits |= v << w->held;
+	w->held += n;
 }
 
 /* Eight bytes of room must be there; up to seven bits remain. */
 static inline void
-deflate_flush(struct deflate_blocks *b)
+deflate_flush(struct deflate_writer *w)
 {
-	uint64_t v = htole64(b->bits);
+	uint64_t v = htole64(w->bits);
 
-	memcpy(b->next, &v, sizeof(v));
-	b->next += b->held >> 3;
-	b->bits >>= b->held & 56;
-	b->held &= 7;
-}
-
-/* Whether so many bits more fit. */
-static inline bool
-deflate_fits(const struct deflate_blocks *b, uint64_t bits)
-{
-	return (bits + b->held + 7) / 8 <= (size_t)(b->end - b->next);
+	memcpy(w->next, &v, sizeof(v));
+	w->next += w->held >> 3;
+	w->bits >>= w->held & 56;
+	w->held &= 7;
 }
 
 #endif

@@ -222,93 +222,111 @@ make_words(struct words *w, const uint8_t *lens)
 }
 
 static inline void
-put_word(struct deflate_blocks *b, uint32_t word)
+put_word(struct deflate_writer *w, uint32_t word)
 {
-	deflate_put(b, word & 0xffffff, word >> 24);
+	deflate_put(w, word & 0xffffff, word >> 24);
 }
 
-static const uint8_t *
-put_literals(struct deflate_blocks *b, const struct words *w,
+/* All but up to three of n literals; where the next one is. */
+static inline const uint8_t *
+put_literals(struct deflate_writer *w, const struct words *words,
     const uint8_t *in, uint32_t n)
 {
 	for (; n >= 4; n -= 4, in += 4) {
-		put_word(b, w->lit[in[0]]);
-		put_word(b, w->lit[in[1]]);
-		put_word(b, w->lit[in[2]]);
-		put_word(b, w->lit[in[3]]);
-		deflate_flush(b);
+		put_word(w, words->lit[in[0]]);
+		put_word(w, words->lit[in[1]]);
+		put_word(w, words->lit[in[2]]);
+		put_word(w, words->lit[in[3]]);
+		deflate_flush(w);
 	}
-	if (n > 0) {
-		put_word(b, w->lit[in[0]]);
-		if (n > 1)
-			put_word(b, w->lit[in[1]]);
-		if (n > 2)
-			put_word(b, w->lit[in[2]]);
-		deflate_flush(b);
-	}
-	return in + n;
+	return in;
+}
+
+/*
+ * The first n of three literals: those that are not there add no bits, which
+ * is less than what a wrongly guessed branch takes.
+ */
+static inline void
+put_few(struct deflate_writer *w, const struct words *words,
+    const uint8_t *in, uint32_t n)
+{
+	put_word(w, words->lit[in[0]] & -(uint32_t)(n > 0));
+	put_word(w, words->lit[in[1]] & -(uint32_t)(n > 1));
+	put_word(w, words->lit[in[2]] & -(uint32_t)(n > 2));
+	deflate_flush(w);
 }
 
 /* 15 + 5 bits and 15 + 13. */
 static inline void
-put_match(struct deflate_blocks *b, const struct words *w,
+put_match(struct deflate_writer *w, const struct words *words,
     const struct deflate_seq *s)
 {
-	uint64_t d = w->dist[deflate_distance_sym(s->distance)];
+	uint64_t d = words->dist[deflate_distance_sym(s->distance)];
 	unsigned bits = d >> 16 & 0xff;
 
-	put_word(b, w->length[s->length]);
-	deflate_put(b, (d & 0xffff) |
+	put_word(w, words->length[s->length]);
+	deflate_put(w, (d & 0xffff) |
 	    (uint64_t)(s->distance - (uint32_t)(d >> 32)) << bits,
 	    d >> 24 & 0xff);
-	deflate_flush(b);
+	deflate_flush(w);
 }
 
 static void
-put_header(struct deflate_blocks *b, const struct deflate_plan *plan)
+put_header(struct deflate_writer *w, const struct deflate_plan *plan)
 {
 	uint16_t code[PRE_SYMS];
 
-	deflate_put(b, plan->fixed ? 1 << 1 : 2 << 1, 3);
+	deflate_put(w, plan->fixed ? 1 << 1 : 2 << 1, 3);
 	if (plan->fixed)
 		return;
-	deflate_put(b, plan->nlit - 257, 5);
-	deflate_put(b, plan->ndist - 1, 5);
-	deflate_put(b, plan->npre - 4, 4);
-	deflate_flush(b);
+	deflate_put(w, plan->nlit - 257, 5);
+	deflate_put(w, plan->ndist - 1, 5);
+	deflate_put(w, plan->npre - 4, 4);
+	deflate_flush(w);
 	for (unsigned i = 0; i < plan->npre; i++) {
-		deflate_put(b, plan->pre_lens[codes_pre_order[i]], 3);
-		deflate_flush(b);
+		deflate_put(w, plan->pre_lens[codes_pre_order[i]], 3);
+		deflate_flush(w);
 	}
 	codes_words(code, plan->pre_lens, PRE_SYMS);
 	for (unsigned i = 0; i < plan->nitems; i++) {
 		unsigned sym = plan->items[i] & 0xff;
 
-		deflate_put(b, code[sym], plan->pre_lens[sym]);
-		deflate_put(b, plan->items[i] >> 8, pre_extra[sym]);
-		deflate_flush(b);
+		deflate_put(w, code[sym], plan->pre_lens[sym]);
+		deflate_put(w, plan->items[i] >> 8, pre_extra[sym]);
+		deflate_flush(w);
 	}
 }
 
 void
-deflate_emit(struct deflate_blocks *b, const struct deflate_plan *plan,
+deflate_emit(struct deflate_writer *out, const struct deflate_plan *plan,
     const struct deflate_cursor *from, const struct deflate_cursor *to)
 {
 	const uint8_t *in = from->in;
-	uint32_t skip = from->skip;
-	struct words w;
+	uint32_t skip = from->skip, left;
+	struct deflate_writer w = *out;
+	struct words words;
 
-	make_words(&w, plan->lens);
-	put_header(b, plan);
+	make_words(&words, plan->lens);
+	put_header(&w, plan);
 	for (const struct deflate_seq *s = from->seq; s != to->seq; s++) {
-		in = put_literals(b, &w, in, s->literals - skip);
+		left = s->literals - skip;
+		in = put_literals(&w, &words, in, left);
 		skip = 0;
+		/* The bytes of a match, three at least, can be read, too. */
 		if (s->length != 0) {
-			put_match(b, &w, s);
-			in += s->length;
+			put_few(&w, &words, in, left % 4);
+			put_match(&w, &words, s);
+			in += left % 4 + s->length;
+			continue;
 		}
+		for (; left % 4 != 0; left--)
+			put_few(&w, &words, in++, 1);
 	}
-	put_literals(b, &w, in, to->skip - skip);
-	put_word(b, w.end);
-	deflate_flush(b);
+	left = to->skip - skip;
+	in = put_literals(&w, &words, in, left);
+	for (; left % 4 != 0; left--)
+		put_few(&w, &words, in++, 1);
+	put_word(&w, words.end);
+	deflate_flush(&w);
+	*out = w;
 }
