@@ -3,11 +3,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Measured per unit of CPU and of size (see the manual for the versions):
- * ISA-L is the best at level 1, libdeflate above it.  zlib remains for its
- * strategies, which the others do not have.
+ * ISA-L is the best at level 1, our own encoder at those from 3 to 9, and
+ * libdeflate elsewhere.  zlib remains for its strategies, which the others
+ * do not have.
  */
 #include "deflate_engine.h"
 
+#include "deflate_strong.h"
 #include "deflate_walk.h"
 #include "sys.h"
 
@@ -20,13 +22,13 @@
 #include <isa-l/igzip_lib.h>
 #endif
 
-enum library { LIBDEFLATE, ISAL, ZLIB };
+enum library { LIBDEFLATE, ISAL, ZLIB, OWN };
 
 /* For each level of pzc: which library, and its level. */
 static const struct grade {
 	enum library library;
 	int level;
-	unsigned memory_KiB;	/* that the library allocates */
+	unsigned memory_KiB;	/* that a library allocates */
 } grades[] = {
 	{ LIBDEFLATE, 0, 64 },
 #ifdef COLDPRESS_ISAL
@@ -35,13 +37,13 @@ static const struct grade {
 	{ LIBDEFLATE, 1, 200 },
 #endif
 	{ LIBDEFLATE, 1, 200 },
-	{ LIBDEFLATE, 3, 800 },
-	{ LIBDEFLATE, 4, 800 },
-	{ LIBDEFLATE, 5, 800 },
-	{ LIBDEFLATE, 6, 800 },
-	{ LIBDEFLATE, 7, 800 },
-	{ LIBDEFLATE, 8, 800 },
-	{ LIBDEFLATE, 9, 800 },
+	{ OWN, 3, 0 },
+	{ OWN, 4, 0 },
+	{ OWN, 5, 0 },
+	{ OWN, 6, 0 },
+	{ OWN, 7, 0 },
+	{ OWN, 8, 0 },
+	{ OWN, 9, 0 },
 	{ LIBDEFLATE, 10, 9500 },
 	{ LIBDEFLATE, 12, 9500 },
 	{ LIBDEFLATE, 12, 9500 },
@@ -50,6 +52,7 @@ static const struct grade {
 struct deflate_engine {
 	const struct grade *grade;
 	struct libdeflate_compressor *ld;
+	struct deflate_strong *own;
 	z_stream z;
 	bool z_open;
 #ifdef COLDPRESS_ISAL
@@ -69,8 +72,11 @@ choose(const struct codec_options *o)
 uint64_t
 deflate_engine_memory(const struct codec_options *o)
 {
+	const struct grade *g = choose(o);
+
 	return sizeof(struct deflate_engine) +
-	    (uint64_t)choose(o)->memory_KiB * 1024;
+	    (g->library == OWN ? deflate_strong_memory() :
+	    (uint64_t)g->memory_KiB * 1024);
 }
 
 /* Stored blocks add 5 bytes to 65,535 at the worst, a sync point 6. */
@@ -121,6 +127,9 @@ deflate_engine_open(struct deflate_engine **out, const struct codec_options *o)
 	case ZLIB:
 		rc = open_zlib(e, o);
 		break;
+	case OWN:
+		rc = deflate_strong_open(&e->own, e->grade->level);
+		break;
 	}
 	if (rc != 0) {
 		deflate_engine_close(e);
@@ -134,6 +143,7 @@ void
 deflate_engine_close(struct deflate_engine *e)
 {
 	libdeflate_free_compressor(e->ld);
+	deflate_strong_close(e->own);
 	if (e->z_open)
 		deflateEnd(&e->z);
 #ifdef COLDPRESS_ISAL
@@ -208,6 +218,8 @@ deflate_engine_run(struct deflate_engine *e, const uint8_t *in, size_t len,
 	switch (e->grade->library) {
 	case ZLIB:
 		return run_zlib(e, in, len, last, out, cap);
+	case OWN:
+		return deflate_strong_run(e->own, in, len, last, out, cap);
 #ifdef COLDPRESS_ISAL
 	case ISAL:
 		return run_isal(e, in, len, last, out, cap);
