@@ -57,7 +57,8 @@ deflate_strong_memory(void)
 size_t
 deflate_strong_bound(size_t len)
 {
-	return deflate_blocks_bound(len);
+	/* what is stored begins anew with each run of sequences */
+	return deflate_blocks_bound(len) + (len / (3 * SEQUENCES) + 1) * 5;
 }
 
 ssize_t
