@@ -256,6 +256,17 @@ put_few(struct deflate_writer *w, const struct words *words,
 	deflate_flush(w);
 }
 
+/* The same where the input may end behind them. */
+static inline const uint8_t *
+put_last(struct deflate_writer *w, const struct words *words,
+    const uint8_t *in, uint32_t n)
+{
+	for (; n > 0; n--)
+		put_word(w, words->lit[*in++]);
+	deflate_flush(w);
+	return in;
+}
+
 /* 15 + 5 bits and 15 + 13. */
 static inline void
 put_match(struct deflate_writer *w, const struct words *words,
@@ -319,13 +330,11 @@ deflate_emit(struct deflate_writer *out, const struct deflate_plan *plan,
 			in += left % 4 + s->length;
 			continue;
 		}
-		for (; left % 4 != 0; left--)
-			put_few(&w, &words, in++, 1);
+		in = put_last(&w, &words, in, left % 4);
 	}
 	left = to->skip - skip;
 	in = put_literals(&w, &words, in, left);
-	for (; left % 4 != 0; left--)
-		put_few(&w, &words, in++, 1);
+	put_last(&w, &words, in, left % 4);
 	put_word(&w, words.end);
 	deflate_flush(&w);
 	*out = w;
