@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "deflate_made.h"
 
+#include "codec/deflate_fast.h"
 #include "codec/huffman.h"
 #include "deflate_walk.h"
 
@@ -345,6 +346,46 @@ widest_code(void **state)
 	assert_int_equal(lens[8], 0);
 }
 
+/* What the match finder says about the data is true, for any room. */
+static void
+finds(void **state)
+{
+	static const size_t lens[] = {
+		0, 1, 7, 15, 16, 17, 18, 40, 300, 5000, 40000, 300000
+	};
+	static const unsigned shapes[] = {
+		0, MADE_LITERALS, MADE_ONE, MADE_SKEWED, MADE_TURNS, MADE_FAR
+	};
+	static struct deflate_fast f;
+	static const size_t rooms[] = { 2, 100, MADE_SEQS };
+
+	(void)state;
+	for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++) {
+		for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
+			make(shapes[s], lens[i], 1 + (uint32_t)i);
+			for (unsigned how = 0; how < 6; how++) {
+				uint8_t *exact = malloc(made.len + 1);
+				size_t n;
+
+				assert_non_null(exact);
+				/* so that a sanitizer sees a byte too far */
+				memcpy(exact + 1, made.data, made.len);
+				f.more = how & 1;
+				deflate_fast_begin(&f, exact + 1, made.len);
+				made.nseqs = 0;
+				while ((n = deflate_fast_find(&f,
+				    made.seqs + made.nseqs, rooms[how / 2] <
+				    MADE_SEQS - made.nseqs ? rooms[how / 2] :
+				    MADE_SEQS - made.nseqs)) > 0)
+					made.nseqs += n;
+				assert_int_equal(f.pos, made.len);
+				free(exact);
+				check(1, false);
+			}
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -356,6 +397,7 @@ main(void)
 		cmocka_unit_test(splits),
 		cmocka_unit_test(too_little_room),
 		cmocka_unit_test(long_codes),
+		cmocka_unit_test(finds),
 		cmocka_unit_test(best_codes),
 		cmocka_unit_test(widest_code),
 	};
