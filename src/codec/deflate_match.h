@@ -148,6 +148,16 @@ match_choose(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
 	return best;
 }
 
+/* Whether n bytes from d back are better: a byte pays for 16 times as far. */
+static inline bool
+match_better(const struct match *best, uint32_t n, uint32_t d)
+{
+	uint32_t more = n - best->length;
+
+	return n > best->length && (best->distance == 0 || more > 3 ||
+	    d >> 4 * more < best->distance);
+}
+
 /*
  * Looks for a match at pos that is longer than best->length, which is 3 or
  * more and less than `most`: the bytes that are left, or MATCH_MOST.  At most
@@ -174,7 +184,7 @@ match_find(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
 		n = ((match_load32(q + c.off) ^ c.bytes) |
 		    (match_load32(q) ^ first)) != 0 ? 0 :
 		    match_extend(p, q, MATCH_BYTES, most);
-		if (n > best->length) {
+		if (match_better(best, n, d)) {
 			best->length = n;
 			best->distance = d;
 			if (n >= nice || n == most || --steps == 0)

@@ -20,14 +20,15 @@ struct deflate_strong {
 	struct deflate_seq seqs[SEQUENCES];
 };
 
+/* For the levels 3 to 9. */
 static const struct deflate_effort efforts[] = {
 	{ 3, 2, 32, 8 },
-	{ 5, 3, 32, 16 },
-	{ 8, 4, 66, 32 },
-	{ 15, 8, 130, 64 },
-	{ 32, 16, 130, 64 },
+	{ 4, 2, 32, 16 },
+	{ 6, 3, 66, 32 },
+	{ 10, 5, 130, 64 },
+	{ 24, 12, 130, 64 },
 	{ 64, 32, 258, 258 },
-	{ 200, 100, 258, 258 },
+	{ 160, 80, 258, 258 },
 };
 
 int
