@@ -10,6 +10,9 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 target_sources(coldpress PRIVATE
     src/codec/codec.c src/codec/carry.c src/codec/cutter.c src/codec/serial.c
     src/codec/deflate_walk.c src/codec/deflate_codes.c
+    src/codec/deflate_blocks.c src/codec/deflate_split.c
+    src/codec/deflate_emit.c src/codec/huffman.c src/codec/deflate_fast.c
+    src/codec/deflate_parse.c src/codec/deflate_strong.c
     src/codec/deflate_lanes.c src/codec/deflate_engine.c
     src/codec/deflate_encode.c src/codec/gzip_header.c
     src/codec/deflate_unwrap.c src/codec/deflate_scan.c

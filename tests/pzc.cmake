@@ -27,6 +27,12 @@ target_link_libraries(test_inflater PRIVATE PkgConfig::ZLIB)
 unit_test(deflate_walk)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
+unit_test(deflate_blocks)
+target_include_directories(test_deflate_blocks PRIVATE ${CMAKE_SOURCE_DIR}/src)
+unit_test(deflate_strong)
+target_include_directories(test_deflate_strong PRIVATE ${CMAKE_SOURCE_DIR}/src)
+target_link_libraries(test_deflate_strong PRIVATE PkgConfig::DEFLATE
+    PkgConfig::ZLIB)
 add_executable(bench_deflate_walk bench_deflate_walk.c)
 target_link_libraries(bench_deflate_walk PRIVATE coldpress PkgConfig::DEFLATE)
 find_package(BZip2 REQUIRED)
