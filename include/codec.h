@@ -85,6 +85,8 @@ struct coder {
 	struct pipeline_ops ops;
 };
 
+struct codec_seek;	/* seek.h */
+
 struct codec_suffix {
 	const char *packed;	/* ".tgz" */
 	const char *plain;	/* ".tar": what takes its place */
@@ -111,6 +113,8 @@ struct codec {
 	 * nothing.  0, -EBADMSG, -ENODATA (cut short), -ENOTSUP or -errno.
 	 */
 	int (*list)(int fd, uint64_t len, struct codec_listing *l);
+	/* How a range is read; NULL: from the beginning on. */
+	const struct codec_seek *seek;
 	const char *check;		/* name of the check, NULL: it varies */
 	const char *(*versions)(void);	/* of its library, for -V */
 };

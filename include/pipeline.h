@@ -107,10 +107,18 @@ struct pipeline_stats {
 	enum pipeline_side failed;	/* which end an error is about */
 };
 
+/* The part of the output that is written; the rest is dropped. */
+struct pipeline_window {
+	uint64_t skip;		/* bytes before it */
+	uint64_t len;		/* of it; 0: all there is */
+	bool stop;		/* end the run when it is complete */
+};
+
 struct pipeline_params {
 	unsigned threads;	/* that work; at least 1 */
 	unsigned slots;		/* at least threads + 2 for full use */
 	int out_fd;		/* -1: the output is dropped */
+	struct pipeline_window window;
 	struct progress *progress;	/* of the input; NULL: none */
 };
 

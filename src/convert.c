@@ -65,6 +65,8 @@ static const struct coder copier = {
 static const struct coder *
 coder_of(const struct convert *c)
 {
+	if (c->coder != NULL)
+		return c->coder;
 	if (c->codec == NULL)
 		return &copier;
 	if (c->decompress)
@@ -109,7 +111,7 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 	struct convert c = *given;
 	const struct coder *coder = coder_of(&c);
 	struct pipeline_params params = { .out_fd = out_fd,
-	    .progress = given->progress };
+	    .window = given->window, .progress = given->progress };
 	struct plan plan = { 0 };
 	void *job = NULL;
 	int rc;

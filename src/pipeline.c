@@ -251,6 +251,9 @@ joiner(struct pipeline *pl)
 		pl->joined++;
 		show(pl, s);
 		rc = join_slot(pl, s);
+		/* what is behind a window that is complete is nobody's */
+		if (sink_enough(pl->sink))
+			return -ECANCELED;
 	}
 	return rc;
 }
@@ -361,7 +364,8 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 		return -ENOMEM;
 	for (unsigned i = 0; i < pl.count; i++)
 		pl.slots[i].owner = &pl;
-	rc = sink_open(&pl.sink, params->out_fd, params->slots);
+	rc = sink_open(&pl.sink, params->out_fd, params->slots,
+	    &params->window);
 	if (rc != 0) {
 		sys_free(pl.slots);
 		return rc;
@@ -372,6 +376,8 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 	pthread_cond_init(&pl.may_join, NULL);
 
 	rc = run(&pl, params);
+	if (sink_enough(pl.sink))
+		rc = 0;
 	out = sink_close(pl.sink, rc != 0, stats);
 	if (out != 0) {
 		rc = out;

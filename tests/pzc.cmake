@@ -41,3 +41,7 @@ set_tests_properties(unit.lz4 PROPERTIES
 
 shell_test(cli list)
 shell_test(long list long)
+
+if(COLDPRESS_PZSEEK)
+    shell_test(cli pzseek)
+endif()

@@ -8,6 +8,7 @@
 #include "deflate_decode.h"
 #include "deflate_wrap.h"
 #include "list.h"
+#include "seek_formats.h"
 
 #include <string.h>
 
@@ -47,7 +48,7 @@ const struct codec codec_gzip = {
 	    { ".tgz", ".tar" }, { ".taz", ".tar" }, { "-gz", "" },
 	    { ".z", "" }, { "-z", "" }, { "_z", "" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 12, .level_default = 6,
-	.list = gzip_list, .check = "CRC-32",
+	.list = gzip_list, .seek = &gzip_seek, .check = "CRC-32",
 	.magic = gzip_magic, .encode = &gzip_encoder, .decode = &gzip_decoder,
 	.encoder_for = gzip_encoder_for, .stored = gzip_stored,
 	.versions = deflate_engine_versions,

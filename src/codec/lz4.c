@@ -13,6 +13,7 @@
 #include "cutter.h"
 #include "list.h"
 #include "lz4_frame.h"
+#include "seek_formats.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -241,7 +242,7 @@ const struct codec codec_lz4 = {
 	.suffixes = (const struct codec_suffix[]){ { ".lz4", "" },
 	    { ".tlz4", ".tar" }, { NULL, NULL } },
 	.level_min = 1, .level_max = 12, .level_default = 1,
-	.list = lz4_list,
+	.list = lz4_list, .seek = &lz4_seek,
 	.magic = magic, .encode = &encoder, .decode = &lz4_decoder,
 	.versions = versions,
 };

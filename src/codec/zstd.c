@@ -15,6 +15,7 @@
 #include "cutter.h"
 #include "formats.h"
 #include "list.h"
+#include "seek_formats.h"
 #include "sys.h"
 #include "zstd_scan.h"
 
@@ -352,7 +353,7 @@ const struct codec codec_zstd = {
 	.suffixes = (const struct codec_suffix[]){ { ".zst", "" },
 	    { ".tzst", ".tar" }, { NULL, NULL } },
 	.level_min = 1, .level_max = 22, .level_default = 3,
-	.list = zstd_list,
+	.list = zstd_list, .seek = &zstd_seek,
 	.magic = magic, .encode = &zstd_encoder, .decode = &zstd_decoder,
 	.encoder_for = encoder_for,
 	.versions = versions,
