@@ -34,6 +34,8 @@ struct codec_options {
 	const char *comment;	/* likewise */
 	uint32_t mtime;		/* likewise, seconds since 1970, or 0 */
 	int flush_ms;		/* see input.h; 0: never */
+	struct adapt *adapt;	/* takes the place of level, which is then
+				   the highest; or NULL */
 };
 
 /* What a direction needs: memory is slots * slot_B + threads * worker_B. */
@@ -85,6 +87,7 @@ struct coder {
 	struct pipeline_ops ops;
 };
 
+struct adapt;		/* adapt.h */
 struct codec_seek;	/* seek.h */
 
 struct codec_suffix {
@@ -97,6 +100,7 @@ struct codec {
 	const struct codec_suffix *suffixes;	/* ends with { NULL, NULL };
 						   the first is for writing */
 	int level_min, level_max, level_default;
+	int adapt_max;		/* --adapt goes up to it; 0: there is none */
 
 	/* Whether the first len bytes of a stream may be this format's. */
 	bool (*magic)(const uint8_t *p, size_t len);

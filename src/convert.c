@@ -4,6 +4,8 @@
  */
 #include "convert.h"
 
+#include "adapt.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -125,6 +127,10 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 		return rc;
 	params.threads = r->threads = c.options.threads;
 	params.slots = plan.slots;
+	if (c.options.adapt != NULL && !c.decompress) {
+		params.watch = adapt_watch;
+		params.watch_arg = c.options.adapt;
+	}
 	rc = pipeline_run(&coder->ops, job, in, &params, &r->stats);
 	coder->close(job);
 	return rc;
