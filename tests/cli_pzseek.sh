@@ -222,7 +222,7 @@ for f in empty.gz empty.xz; do
 	is "$f is empty" "$(wc -c <.got)" 0
 done
 head -c 300000 f.gzip >cut.gz
-t 'cut short' 1 pzseek cut.gz -- 0:99999999
+t 'cut short' 1 pzseek cut.gz 0:99999999
 is 'a listing' "$(pzseek -l f.zstd | tail -n 1 | cut -d , -f 3,4)" \
     "$(wc -c <f.zstd),$size"
 t 'help' 0 pzseek -h

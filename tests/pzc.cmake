@@ -45,3 +45,7 @@ shell_test(long list long)
 if(COLDPRESS_PZSEEK)
     shell_test(cli pzseek)
 endif()
+
+unit_test(seek)
+unit_test(adapt)
+shell_test(cli pzc_adapt)
