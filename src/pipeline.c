@@ -240,6 +240,17 @@ show(struct pipeline *pl, const struct slot *s)
 	progress_draw(pl->progress);
 }
 
+/* From the sink's thread: the joiner may be waiting for a piece. */
+static void
+sink_failed(void *arg)
+{
+	struct pipeline *pl = arg;
+
+	pthread_mutex_lock(&pl->lock);
+	pthread_cond_broadcast(&pl->may_join);
+	pthread_mutex_unlock(&pl->lock);
+}
+
 /*
  * Waits for the next piece.  What is joined by then is not held back
  * meanwhile: the wait may be one for a live pipe.
@@ -253,7 +264,9 @@ take_done(struct pipeline *pl, struct slot *s)
 	pthread_mutex_lock(&pl->lock);
 	while (s->state != DONE && rc == 0) {
 		if (flushed) {
-			pthread_cond_wait(&pl->may_join, &pl->lock);
+			rc = sink_error(pl->sink);
+			if (rc == 0)
+				pthread_cond_wait(&pl->may_join, &pl->lock);
 			continue;
 		}
 		pthread_mutex_unlock(&pl->lock);
@@ -398,12 +411,13 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 		return -ENOMEM;
 	for (unsigned i = 0; i < pl.count; i++)
 		pl.slots[i].owner = &pl;
-	rc = sink_open(&pl.sink, params->out_fd, params->slots,
-	    &params->window);
+	rc = sink_open(&pl.sink, params->out_fd, params->slots, sink_failed,
+	    &pl);
 	if (rc != 0) {
 		sys_free(pl.slots);
 		return rc;
 	}
+	sink_window(pl.sink, &params->window);
 	pthread_mutex_init(&pl.lock, NULL);
 	pthread_cond_init(&pl.may_fill, NULL);
 	pthread_cond_init(&pl.may_work, NULL);

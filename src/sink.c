@@ -38,6 +38,8 @@ struct sink {
 	int err;
 	unsigned chunks_free;
 	uint64_t write_ns;
+	void (*failed)(void *);
+	void *owner;
 
 	/* The joiner's alone. */
 	uint8_t *chunk[CHUNKS];
@@ -51,7 +53,7 @@ struct sink {
 
 int
 sink_open(struct sink **out, int fd, unsigned most_slots,
-    const struct pipeline_window *window)
+    void (*failed)(void *), void *owner)
 {
 	struct sink *k = sys_calloc(1, sizeof(*k));
 	struct stat st;
@@ -65,7 +67,8 @@ sink_open(struct sink **out, int fd, unsigned most_slots,
 		return -ENOMEM;
 	}
 	k->fd = fd;
-	k->window = *window;
+	k->failed = failed;
+	k->owner = owner;
 	k->chunks_free = CHUNKS;
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->queued, NULL);
@@ -95,7 +98,7 @@ static void
 write_one(struct sink *k)
 {
 	struct item it = k->queue[k->head];
-	int rc = k->err;
+	int before = k->err, rc = before;
 
 	pthread_mutex_unlock(&k->lock);
 	if (rc == 0)
@@ -108,6 +111,11 @@ write_one(struct sink *k)
 	k->err = rc;
 	k->chunks_free += it.slot == NULL;
 	pthread_cond_signal(&k->written);
+	if (rc != 0 && before == 0) {
+		pthread_mutex_unlock(&k->lock);
+		k->failed(k->owner);
+		pthread_mutex_lock(&k->lock);
+	}
 }
 
 static void *
@@ -154,6 +162,12 @@ clip(struct sink *k, struct item *it)
 	if (w->len != 0 && at + it->len - w->skip > w->len)
 		it->len = at - w->skip < w->len ?
 		    (size_t)(w->len - (at - w->skip)) : 0;
+}
+
+void
+sink_window(struct sink *k, const struct pipeline_window *window)
+{
+	k->window = *window;
 }
 
 bool

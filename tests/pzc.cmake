@@ -22,6 +22,8 @@ shell_test(cli pzc_stats)
 
 unit_test(pipeline)
 unit_test(gzip_layout)
+unit_test(inflater)
+target_link_libraries(test_inflater PRIVATE PkgConfig::ZLIB)
 unit_test(deflate_walk)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
