@@ -147,8 +147,8 @@ pzseek -f --make-index --spacing 64K f.gz
 cp f.gz.pzi good
 bytes=$(wc -c <good)
 for n in 0 1 71 72 100 $((bytes / 2)) $((bytes - 1)); do
-	head -c "$n" good >cut
-	t "an index cut to $n bytes" 1 pzseek --index cut f.gz 1000000:10
+	head -c "$n" good >short
+	t "an index cut to $n bytes" 1 pzseek --index short f.gz 1000000:10
 done
 at=0
 while [ "$at" -lt "$bytes" ]; do
@@ -189,10 +189,12 @@ pzc -0 -c nested >nested.gz
 check 'gzip -0 of gzip files' nested.gz nested
 
 # Many ranges, files, and what is wrong
-range plain 5 10 >.want
-range plain 2000000 3000000 >>.want
-head -c 7 plain >>.want
-tail -c 3 plain >>.want
+{
+	range plain 5 10
+	range plain 2000000 3000000
+	head -c 7 plain
+	tail -c 3 plain
+} >.want
 t 'many ranges' 0 to .got pzseek f.gzip 5:10 2000000:3000000 :7 -3:
 same 'in their order' .got .want
 head -c 2048 plain >.want
@@ -212,6 +214,7 @@ t 'not compressed' 1 pzseek plain 0:1
 t 'not there' 1 pzseek none 0:1
 t 'a pipe' 1 sh -c 'cat f.gzip | pzseek /dev/stdin 0:1'
 t 'a full disk' 1 sh -c 'pzseek f.gzip 0: >/dev/full'
+# shellcheck disable=SC2016
 t 'a closed pipe' 141 sh -c '{ pzseek f.gzip 0:; echo $? >rc; } | head -c 1;
     exit "$(cat rc)"'
 : >empty
