@@ -18,8 +18,8 @@
 
 enum {
 	ADAPT_LEVELS = 23,
-	ADAPT_IDLE_UP = 20,	/* percent of the workers' time: enough to */
-	ADAPT_IDLE_DOWN = 5,	/* go up; little enough to go down */
+	ADAPT_IDLE_UP = 40,	/* percent of the workers' time: enough to */
+	ADAPT_IDLE_DOWN = 15,	/* go up; little enough to go down */
 	ADAPT_HOLD_MAX = 8	/* looks without a move after a turn, at most */
 };
 
