@@ -46,6 +46,8 @@ shell_test(long list long)
 
 if(COLDPRESS_PZSEEK)
     shell_test(cli pzseek)
+    fault_tool(pzseek)
+    shell_test(cli pzseek_fault)
 endif()
 
 unit_test(seek)
