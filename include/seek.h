@@ -43,6 +43,7 @@ enum {
 struct seek_map {
 	int fd;			/* the caller's */
 	uint64_t len;		/* of the file */
+	uint64_t need;		/* data behind it is not looked for */
 	const struct codec *codec;
 	const struct codec_seek *seek;
 	struct seek_unit *units;	/* the last is where the data ends */
@@ -104,12 +105,16 @@ struct seek_range {
  */
 int seek_parse(const char *s, struct seek_range *r);
 
+/* The data up to which ranges need a map; UINT64_MAX: its end. */
+uint64_t seek_range_end(const struct seek_range *r);
+
 /*
- * The map of the file fd of len bytes.  A file that says nothing of units, or
+ * The map of the file fd of len bytes, which may end behind the data that is
+ * needed.  A file that says nothing of units, or
  * where what it says is wrong, has an empty one (count is 0).  0 or -errno.
  */
 int seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
-    uint64_t len);
+    uint64_t len, uint64_t need);
 
 /*
  * The same by a side index.  0; -ESTALE: it was made for another file, or

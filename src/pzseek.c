@@ -283,6 +283,22 @@ open_index(struct pzseek *p)
 	return 0;
 }
 
+/* How far into the data the ranges go; a listing wants all. */
+static uint64_t
+needed(const struct pzseek *p)
+{
+	uint64_t need = p->list ? UINT64_MAX : 1;
+
+	for (int i = 0; i < p->range_count; i++) {
+		struct seek_range r;
+
+		if (seek_parse(p->ranges[i], &r) == 0 &&
+		    seek_range_end(&r) > need)
+			need = seek_range_end(&r);
+	}
+	return need;
+}
+
 /*
  * The map by the index, if there is one.  One that was not asked for and is
  * no good is passed over.
@@ -317,7 +333,8 @@ open_map(struct pzseek *p, struct seek_map *m)
 		*m = (struct seek_map){ .fd = p->fd, .len = len,
 		    .codec = p->convert.codec };
 	else
-		rc = seek_map_open(m, p->convert.codec, p->fd, len);
+		rc = seek_map_open(m, p->convert.codec, p->fd, len,
+		    needed(p));
 	return rc == 0 ? 0 : fail(p, p->path, sentence(rc));
 }
 

@@ -139,18 +139,31 @@ seek_add(struct seek_map *m, struct seek_unit u)
 }
 
 int
-seek_end(struct seek_map *m, uint64_t plain, uint64_t at)
+seek_end_within(struct seek_map *m, struct seek_unit u)
 {
-	const struct seek_unit *last = last_unit(m);
+	const struct seek_unit *last;
 	int rc = make_room(m);
 
 	if (rc != 0)
 		return rc;
-	if (last == NULL || plain > INT64_MAX || plain < last->plain ||
-	    at < last->at || at > m->len)
+	last = last_unit(m);
+	if (last != NULL && within(&u) && last->frame != u.frame &&
+	    m->held.at == u.frame) {
+		m->units[m->count++] = m->held;
+		last = last_unit(m);
+	}
+	if (last == NULL || u.plain > INT64_MAX || u.plain < last->plain ||
+	    u.at < last->at || u.at > m->len ||
+	    (within(&u) && last->frame != u.frame))
 		return -EBADMSG;
-	m->units[m->count++] = (struct seek_unit){ plain, at, at };
+	m->units[m->count++] = u;
 	return 0;
+}
+
+int
+seek_end(struct seek_map *m, uint64_t plain, uint64_t at)
+{
+	return seek_end_within(m, (struct seek_unit){ plain, at, at });
 }
 
 static int
@@ -168,13 +181,21 @@ fill_map(struct seek_map *m)
 	return rc;
 }
 
+uint64_t
+seek_range_end(const struct seek_range *r)
+{
+	return r->from_end || r->len == UINT64_MAX ? UINT64_MAX :
+	    r->from + r->len;
+}
+
 int
 seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
-    uint64_t len)
+    uint64_t len, uint64_t need)
 {
 	int rc;
 
-	*m = (struct seek_map){ .fd = fd, .len = len, .codec = codec,
+	*m = (struct seek_map){ .fd = fd, .len = len, .need = need,
+	    .codec = codec,
 	    .seek = codec->seek, .spacing = SEEK_SPACING };
 	if (m->seek == NULL)
 		return 0;

@@ -22,6 +22,9 @@ extern const struct codec_seek gzip_seek, zstd_seek, lz4_seek, xz_seek,
 int seek_add(struct seek_map *m, struct seek_unit u);
 int seek_end(struct seek_map *m, uint64_t plain, uint64_t at);
 
+/* The same within a frame, behind all that is needed. */
+int seek_end_within(struct seek_map *m, struct seek_unit u);
+
 /*
  * Pieces of a stream.  Bytes are copied.  0 or -ENOMEM; -EBADMSG for a part
  * that is not within the file.

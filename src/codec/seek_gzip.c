@@ -50,11 +50,11 @@ map_members(struct seek_map *m)
 {
 	struct gzip_header h;
 	uint64_t at = 0, plain = 0;
-	int rc;
+	int rc = 0;
 
 	m->how = "members of known length";
 	m->checked = true;
-	while ((rc = header_at(m->look, at, &h)) == 1) {
+	while (plain < m->need && (rc = header_at(m->look, at, &h)) == 1) {
 		const uint8_t *p;
 
 		if (h.member < h.len + GZIP_TRAILER ||

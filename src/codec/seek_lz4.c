@@ -106,7 +106,7 @@ struct walk {
 	struct seek_map *m;
 	uint8_t *buf;		/* for a block, and the word behind it */
 	uint64_t at, plain;
-	uint64_t frame;		/* its unit's place */
+	uint64_t frame;		/* its unit's place; at, between frames */
 };
 
 /* A block's data, if it has to be looked at; its size, or -errno. */
@@ -132,7 +132,7 @@ walk_blocks(struct walk *w, const struct frame *f)
 	int rc = 0;
 
 	w->at = f->at + f->len;
-	while (rc == 0) {
+	while (rc == 0 && (linked || w->plain < w->m->need)) {
 		const uint8_t *p;
 		ssize_t n = look_at(w->m->look, w->at, 4, &p);
 		uint32_t word, len;
@@ -142,8 +142,12 @@ walk_blocks(struct walk *w, const struct frame *f)
 			return n < 0 ? (int)n : -ENODATA;
 		word = load_le32(p);
 		len = word & ~FRAME_STORED;
-		if (word == 0)
+		if (word == 0) {
+			w->at += 4 + (f->h.content_check ? FRAME_CHECK : 0);
+			w->plain += linked ? f->h.size : 0;
+			w->frame = w->at;
 			break;
+		}
 		if (len > (uint32_t)1 << (f->h.kind & PIECE_LOG))
 			return -EBADMSG;
 		if (!linked) {
@@ -156,8 +160,6 @@ walk_blocks(struct walk *w, const struct frame *f)
 		w->plain += (uint64_t)size;
 		w->at += 4 + (uint64_t)len + check;
 	}
-	w->at += 4 + (f->h.content_check ? FRAME_CHECK : 0);
-	w->plain += linked ? f->h.size : 0;
 	return rc;
 }
 
@@ -168,7 +170,7 @@ walk_frames(struct walk *w)
 	int rc = 0;
 
 	w->m->checked = true;
-	while (rc == 0) {
+	while (rc == 0 && w->plain < w->m->need) {
 		rc = frame_at(w->m->look, w->at, &f);
 		if (rc != 0 || f.none)
 			break;
@@ -181,7 +183,8 @@ walk_frames(struct walk *w)
 		if (rc == 0)
 			rc = walk_blocks(w, &f);
 	}
-	return rc != 0 ? rc : seek_end(w->m, w->plain, w->at);
+	return rc != 0 ? rc : seek_end_within(w->m, (struct seek_unit){
+	    w->plain, w->at, w->frame });
 }
 
 static int

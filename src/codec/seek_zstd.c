@@ -114,7 +114,8 @@ map_frames(struct seek_map *m)
 
 	m->how = "frames of known size";
 	m->checked = true;
-	while (rc == 0 && (at < m->len || !ended)) {
+	while (rc == 0 && (at < m->len || !ended) &&
+	    !(ended && plain >= m->need)) {
 		const uint8_t *p;
 		ssize_t n = at > m->len ? -ENODATA :
 		    look_at(m->look, at, HEADERS, &p);
@@ -139,7 +140,7 @@ map_frames(struct seek_map *m)
 		at += (uint64_t)used + z.skip;
 		z.skip = 0;
 	}
-	return rc != 0 ? rc : seek_end(m, plain, m->len);
+	return rc != 0 ? rc : seek_end(m, plain, at);
 }
 
 static int

@@ -128,7 +128,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		fd = file_of(data + 3, size - 3);
 		rc = seek_map_open(&m, codec_by_name(names[data[0] & 3]), fd,
-		    len);
+		    len, data[0] & 0x40 ? load_le16(data + 1) * UINT64_C(64) +
+		    1000 : UINT64_MAX);
 	}
 	if (rc == 0) {
 		read_range(&m, load_le16(data + 1) * UINT64_C(64));
