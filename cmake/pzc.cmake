@@ -27,7 +27,10 @@ target_sources(coldpress PRIVATE
     src/codec/bz2_seeds.c src/codec/bz2_words.c
     src/codec/compress.c src/codec/lzw.c
     src/codec/look.c src/codec/list_gzip.c src/codec/list_zip.c
-    src/codec/list_zstd.c src/codec/list_lz4.c src/codec/list_xz.c)
+    src/codec/list_zstd.c src/codec/list_lz4.c src/codec/list_xz.c
+    src/codec/seek.c src/codec/seek_gzip.c src/codec/seek_index.c
+    src/codec/seek_index_make.c src/codec/seek_zstd.c src/codec/seek_lz4.c
+    src/codec/seek_xz.c)
 target_link_libraries(coldpress PUBLIC PkgConfig::DEFLATE PkgConfig::ZLIB
     PkgConfig::ZSTD PkgConfig::LZ4 PkgConfig::LZMA PkgConfig::XXHASH)
 

@@ -17,6 +17,13 @@
  */
 int sink_open(struct sink **out, int fd, unsigned most_slots,
     void (*failed)(void *), void *owner);
+
+/* Writes only this part of what it is given. */
+void sink_window(struct sink *out, const struct pipeline_window *window);
+
+/* Whether the run may stop since the window is complete; the joiner's. */
+bool sink_enough(const struct sink *out);
+
 int sink_start(struct sink *out);
 
 /* Has what is in the chunk in hand written now.  0 or the first -errno. */

@@ -49,3 +49,13 @@ set_tests_properties(unit.lz4 PROPERTIES
 
 shell_test(cli list)
 shell_test(long list long)
+
+if(COLDPRESS_PZSEEK)
+    shell_test(cli pzseek)
+    fault_tool(pzseek)
+    shell_test(cli pzseek_fault)
+endif()
+
+unit_test(seek)
+unit_test(adapt)
+shell_test(cli pzc_adapt)

@@ -487,6 +487,15 @@ open_gzip(void **job, const struct codec_options *o, const struct plan *p,
 }
 
 static int
+open_gzip_part(void **job, const struct codec_options *o,
+    const struct plan *p, struct codec_notes *notes)
+{
+	(void)o;
+	(void)p;
+	return open_job(job, &unwrap_gzip_part, notes);
+}
+
+static int
 open_zlib(void **job, const struct codec_options *o, const struct plan *p,
     struct codec_notes *notes)
 {
@@ -509,6 +518,8 @@ open_zip(void **job, const struct codec_options *o, const struct plan *p,
 
 const struct coder gzip_decoder = { .plan = plan, .open = open_gzip,
     .close = close_job, .ops = DECODE_OPS };
+const struct coder gzip_part_decoder = { .plan = plan,
+    .open = open_gzip_part, .close = close_job, .ops = DECODE_OPS };
 const struct coder zlib_decoder = { .plan = plan, .open = open_zlib,
     .close = close_job, .ops = DECODE_OPS };
 const struct coder zip_decoder = { .plan = plan, .open = open_zip,

@@ -43,7 +43,8 @@ struct deflate_reader {
 	atomic_llong *debt;	/* of wrong guesses, in bytes */
 };
 
-extern const struct coder gzip_decoder, zlib_decoder, zip_decoder;
+extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,
+    zip_decoder;
 
 /* The next piece into s, with kind, skip and last set.  0 or -errno. */
 int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
