@@ -79,8 +79,9 @@ cpus() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN; }
 # version_of TOOL: the first line in which it says what it is
 version_of() {
 	case $1 in
-	pzc | lap | lapcmp) set -- "$1" -V ;;
-	ssh) set -- "$1" -V ;;
+	pzc | lap | lapcmp | coldwalk | ssh) set -- "$1" -V ;;
+	mksquashfs | unsquashfs) set -- "$1" -version ;;
+	enroot) set -- "$1" version ;;
 	*) set -- "$1" --version ;;
 	esac
 	"$@" </dev/null 2>&1 | sed -n '/[0-9]/{p;q;}'
