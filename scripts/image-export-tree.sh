@@ -20,12 +20,6 @@ tree_wheels_more='filelock==3.12.4 typing-extensions==4.8.0 sympy==1.12
     nvidia-cusparse-cu12==12.1.0.106 nvidia-nccl-cu12==2.18.1
     nvidia-nvjitlink-cu12==12.1.105 nvidia-nvtx-cu12==12.1.105'
 
-# room BYTES WHAT: the study's filesystem has so much left, or the end
-room() {
-	room_free=$(df -B1 --output=avail "$study" | tail -n 1)
-	[ "$room_free" -ge "$1" ] ||
-	    die "$study: $2 takes $1 bytes, $room_free are free"
-}
 
 # python_find: $python and its version, for wheels and for the start
 python_find() {
@@ -46,12 +40,12 @@ tree_pytorch() {
 	pip=$(command -v pip3 || command -v pip)
 	python_find
 	if [ "$subset" = yes ]; then
-		room 4000000000 'the subset, with the wheels it is made of,'
+		room "$study" 4000000000 'the subset, with the wheels it is made of,'
 		set -f
 		# shellcheck disable=SC2086
 		set -- $tree_wheels
 	else
-		room 12000000000 'the tree, with the wheels it is made of,'
+		room "$study" 12000000000 'the tree, with the wheels it is made of,'
 		set -f
 		# shellcheck disable=SC2086
 		set -- $tree_wheels $tree_wheels_more
@@ -93,7 +87,7 @@ tree_pytorch() {
 tree_debian() {
 	have mmdebstrap || cannot 'there is no mmdebstrap'
 	[ "$(id -u)" = 0 ] || say 'not root: mmdebstrap must find another way'
-	room 2000000000 'a Debian'
+	room "$study" 2000000000 'a Debian'
 	mmdebstrap -q --variant=minbase \
 	    --include=python3,python3-numpy,perl,ca-certificates \
 	    bookworm "$study/tree.new" >&2 ||
@@ -112,7 +106,7 @@ tree_oci() {
 	*:*/* | oci:* | dir:* | docker-archive:*) oci_from=$1 ;;
 	*) oci_from=docker://$1 ;;
 	esac
-	room 2000000000 'an image'
+	room "$study" 2000000000 'an image'
 	rm -rf "$study/oci" "$study/bundle"
 	skopeo --insecure-policy copy -q "$oci_from" "oci:$study/oci:image" >&2 ||
 	    cannot "$1 cannot be reached"

@@ -66,6 +66,15 @@ absolute() {
 	esac
 }
 
+device_of() { stat -c %d "$1"; }
+
+# room DIRECTORY BYTES WHAT: its filesystem has so much left, or the end
+room() {
+	room_free=$(df -B1 --output=avail "$1" | tail -n 1)
+	[ "$room_free" -ge "$2" ] ||
+	    die "$1: $3 takes up to $2 bytes, $room_free are free"
+}
+
 # words_for_sh WORD...: the words, quoted for sh
 words_for_sh() {
 	for words_word in "$@"; do
