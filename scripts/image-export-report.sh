@@ -313,15 +313,18 @@ finding_utilisation() {
 	    "$study/utilisation"
 }
 
+# over THREADS: a word for a verdict that more processors might change
+over() { [ "$1" -le "${report_cpus:-$1}" ] || echo ' (oversubscribed)'; }
+
 print_findings() {
 	first=${threads%% *} last=${threads##* }
 	printf '\nWhat the study found (ratios of pairs of runs, 95 %% intervals; sizes are exact):\n'
 	for n in $threads; do
-		finding "lz4 is as fast as none, $n threads (within 10 %)" \
+		finding "lz4 is as fast as none, $n threads (within 10 %)$(over "$n")" \
 		    "lz4.p$n" "none.p$n" 1.1
 	done
 	for n in $threads; do
-		finding "lz4hc is unusably slow, $n threads (10 times lz4)" \
+		finding "lz4hc is unusably slow, $n threads (10 times lz4)$(over "$n")" \
 		    "lz4hc.p$n" "lz4.p$n" '> 10'
 	done
 	findings_size
@@ -332,19 +335,19 @@ print_findings() {
 		8) findings_level_1 8 ;;
 		esac
 	done
-	echo '  An I/O limit: with most threads, zstd 1 does not keep them busy (90 %)'
+	echo "  An I/O limit: with most threads, zstd 1 does not keep them busy (90 %)$(over "$last")"
 	finding_utilisation
-	finding 'and more threads would not help (5 %)' "zstd1.p$((last * 2))" \
-	    "zstd1.p$last" '> 0.95'
+	finding "and more threads would not help (5 %)$(over $((last * 2)))" \
+	    "zstd1.p$((last * 2))" "zstd1.p$last" '> 0.95'
 	for n in $threads; do
-		finding "level 2 costs almost nothing, $n threads (within 10 %)" \
+		finding "level 2 costs almost nothing, $n threads (within 10 %)$(over "$n")" \
 		    "zstd2.p$n" "zstd1.p$n" 1.1
 	done
 	finding_sweet "$first"
 	for n in $threads; do
-		finding "level 4 takes twice the time of 1, $n threads" \
+		finding "level 4 takes twice the time of 1, $n threads$(over "$n")" \
 		    "zstd4.p$n" "zstd1.p$n" '1.5 .. 2.5'
-		finding "level 9 takes eight times, $n threads" "zstd9.p$n" \
+		finding "level 9 takes eight times, $n threads$(over "$n")" "zstd9.p$n" \
 		    "zstd1.p$n" '6 .. 10'
 	done
 	findings_levels "$first"
@@ -357,19 +360,19 @@ print_findings() {
 findings_level_1() {
 	case $1 in
 	2)
-		finding 'zstd 1 takes about twice the time of lz4, 2 threads' \
+		finding "zstd 1 takes about twice the time of lz4, 2 threads$(over 2)" \
 		    zstd1.p2 lz4.p2 '1.5 .. 2.5'
 		;;
 	4)
-		finding 'it catches up with 4: level with none (within 15 %)' \
+		finding "it catches up with 4: level with none (within 15 %)$(over 4)" \
 		    zstd1.p4 none.p4 '0.85 .. 1.15'
-		finding 'and with lz4 (within 15 %), which its own table denies' \
+		finding "and with lz4 (within 15 %), which its own table denies$(over 4)" \
 		    zstd1.p4 lz4.p4 '0.85 .. 1.15'
 		;;
 	8)
-		finding 'and is the fastest with 8: faster than lz4' \
+		finding "and is the fastest with 8: faster than lz4$(over 8)" \
 		    zstd1.p8 lz4.p8 1
-		finding 'and than none' zstd1.p8 none.p8 1
+		finding "and than none$(over 8)" zstd1.p8 none.p8 1
 		;;
 	esac
 }
