@@ -29,7 +29,8 @@ report_summaries() {
 	BEGIN { print 0 >out; close(out) }
 	/^#/ { print; next }
 	!head { for (i = 1; i <= NF; i++) at[$i] = i; head = 1; print; next }
-	$at["label"] ~ /\.start$/ && $at["cache"] != "cold" {
+	$at["label"] ~ /\.start$/ && $at["cache"] != "cold" &&
+	    !($at["exit"] + 0) && !($at["signal"] + 0) {
 		n++
 		next
 	}

@@ -204,10 +204,11 @@ cell_rows() {
 			equals = index(word[i], "=")
 			name = substr(word[i], 1, equals - 1)
 			value = substr(word[i], equals + 1)
+			if (value == "")
+				continue
 			if (name == "keys" && $at[name] != "")
 				value = $at[name] ";" value
-			if (value != "")
-				$at[name] = value
+			$at[name] = value
 		}
 		print
 	}' "$cell_rows_file"

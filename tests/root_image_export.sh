@@ -57,6 +57,24 @@ t 'an image that stays in the cache' 0 to table env PATH="$PWD/fake:$PATH" \
 is 'is not called cold' "$(values w.csv start cache)" unknown
 t 'and left out' 0 grep -q '; 1 not proven so and left out\|Cold starts: not' table
 
+rm fake/dd
+
+# A kernel that does not know the compressor.
+cat >fake/mount <<EOF
+#!/bin/sh
+case \$* in
+*/image.sqsh*) echo 'mount: wrong fs type' >&2; exit 32 ;;
+esac
+exec $(command -v mount) "\$@"
+EOF
+chmod +x fake/mount
+t 'an image that cannot be mounted' 0 to table env PATH="$PWD/fake:$PATH" \
+    sh "$SRC/scripts/image-export" --quick --reader cat -n 1 -o m.csv \
+    --rows none.p2
+is 'is read by none' "$(values m.csv read exit)" 32
+is 'and nothing started' "$(values m.csv start exit)" 32
+t 'which is told' 0 grep -q '^none.p2.start: 1 of 1 runs failed' table
+
 # A program that fails is a row that failed.
 t 'a start that fails' 0 to table study -n 1 -o s.csv --rows none.p2 \
     --start 'exit 3'
