@@ -32,6 +32,7 @@ struct deflate_cursor {
 
 struct deflate_piece {
 	struct deflate_cursor at;	/* where it begins */
+	struct deflate_cursor last;	/* the same of its last part */
 	uint64_t bytes;			/* of input */
 	uint64_t extra;			/* bits after codes */
 	uint32_t freq[DEFLATE_SYMS];	/* literals, lengths; distances */

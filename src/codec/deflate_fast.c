@@ -106,7 +106,10 @@ look_ahead(struct deflate_fast *f, struct match *m)
 	m->length = extend(f->in + pos, f->in + at, most_at(f, pos));
 }
 
-/* The longer of the matches with two words of which one may be equal. */
+/*
+ * The longer of the matches with two words of which one is equal; or the
+ * first whose word is, which mostly is the longer.
+ */
 static inline void
 longer(const struct deflate_fast *f, struct match *m, uint64_t differ_a,
     size_t a, uint64_t differ_b, size_t b)
@@ -116,7 +119,8 @@ longer(const struct deflate_fast *f, struct match *m, uint64_t differ_a,
 
 	m->at = a;
 	m->length = differ_a == 0 ? extend(p, f->in + a, most) : 0;
-	if (differ_b == 0 && a != b && m->length < most)
+	if (differ_a != 0 ||
+	    (f->more && differ_b == 0 && a != b && m->length < most))
 		other = extend(p, f->in + b, most);
 	if (other > m->length) {
 		m->at = b;

@@ -7,12 +7,14 @@
  * is saved, and a little is lost because one code has to do for both.  What
  * a block takes is not worked out for that but estimated, by the entropy of
  * its symbols and by how often the lengths that follow from it change.
+ * Last, the borders that remain are moved by a fraction of a piece.
  */
 #include "deflate_blocks.h"
 
 enum {
 	TOKENS = 1024,		/* a piece */
 	FAST_TOKENS = 4096,
+	STEP = 128,		/* tokens by which a border is moved */
 	FRACTION = 16,		/* costs are in such parts of a bit */
 	STORED = 42		/* bits of a stored block more than its bytes */
 };
@@ -82,7 +84,7 @@ fill_piece(struct deflate_piece *p, struct deflate_cursor *at,
 {
 	uint32_t left = tokens;
 
-	p->at = *at;
+	p->at = p->last = *at;
 	memset(p->freq, 0, sizeof(p->freq));
 	while (at->seq != end) {
 		const struct deflate_seq *s = at->seq;
@@ -158,6 +160,7 @@ code_cost(const uint32_t *a, const uint32_t *b, unsigned n)
 	return (uint32_t)(sum + FRACTION * (3 * change + 2 * same + 5 * gaps));
 }
 
+/* That of a block of both pieces, or of the one where b is empty. */
 static uint32_t
 pair_cost(const struct deflate_piece *a, const struct deflate_piece *b)
 {
@@ -197,6 +200,7 @@ join(struct row *r, struct deflate_piece *p, unsigned i)
 		p[i].freq[s] += p[k].freq[s];
 	p[i].bytes += p[k].bytes;
 	p[i].extra += p[k].extra;
+	p[i].last = p[k].last;
 	r->cost[i] += r->cost[k] - (uint32_t)r->gain[i];
 	r->gain[k] = INT32_MIN;
 	r->next[i] = r->next[k];
@@ -217,11 +221,12 @@ best_of(const struct row *r)
 	return best;
 }
 
+static const struct deflate_piece none;
+
 /* Joins pieces, and moves what is left together; how many that are. */
 static unsigned
 join_pieces(struct deflate_piece *p, unsigned n)
 {
-	static const struct deflate_piece none;
 	unsigned left = 0;
 	struct row r;
 
@@ -247,6 +252,58 @@ join_pieces(struct deflate_piece *p, unsigned n)
 	return left;
 }
 
+/* Tokens of one piece become another's. */
+static void
+move_tokens(struct deflate_piece *from, struct deflate_piece *to,
+    const struct deflate_piece *t)
+{
+	for (unsigned s = 0; s < DEFLATE_SYMS; s++) {
+		from->freq[s] -= t->freq[s];
+		to->freq[s] += t->freq[s];
+	}
+	from->bytes -= t->bytes;
+	to->bytes += t->bytes;
+	from->extra -= t->extra;
+	to->extra += t->extra;
+}
+
+/*
+ * Moves the border between two blocks to the best place from the beginning
+ * of the last piece before it to the end of the first one behind it; but not
+ * into a piece that is the last of the second, too, since the next border
+ * begins with all of that.
+ */
+static void
+move_border(struct deflate_piece p[2], const struct deflate_seq *end,
+    const uint8_t *length_sym)
+{
+	struct deflate_piece t, try[2] = { p[0], p[1] };
+	struct deflate_cursor at = p[0].last;
+	uint32_t least = pair_cost(&p[0], &none) + pair_cost(&p[1], &none);
+	unsigned steps = TOKENS / STEP;
+
+	if (p[1].last.in != p[1].at.in)
+		steps *= 2;
+	fill_piece(&t, &at, end, TOKENS, length_sym);
+	move_tokens(&try[0], &try[1], &t);
+	at = p[0].last;
+	for (unsigned i = 0; i < steps; i++) {
+		uint32_t cost;
+
+		fill_piece(&t, &at, end, STEP, length_sym);
+		if (t.bytes >= try[1].bytes)
+			break;
+		move_tokens(&try[1], &try[0], &t);
+		cost = pair_cost(&try[0], &none) + pair_cost(&try[1], &none);
+		if (cost < least) {
+			least = cost;
+			try[1].at = at;
+			p[0] = try[0];
+			p[1] = try[1];
+		}
+	}
+}
+
 unsigned
 deflate_split(struct deflate_blocks *b, struct deflate_cursor *at,
     const struct deflate_seq *end)
@@ -258,5 +315,10 @@ deflate_split(struct deflate_blocks *b, struct deflate_cursor *at,
 	    tokens, b->length_sym))
 		n++;
 	b->pieces[n].at = *at;
-	return n == 0 ? 0 : join_pieces(b->pieces, n);
+	if (n == 0)
+		return 0;
+	n = join_pieces(b->pieces, n);
+	for (unsigned i = 0; !b->fast && i + 1 < n; i++)
+		move_border(&b->pieces[i], end, b->length_sym);
+	return n;
 }
