@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# coldwalk: read every file of a tree or an image, cold and in parallel
+option(COLDPRESS_COLDWALK "Build coldwalk (needs OpenSSL)" ON)
+
+if(COLDPRESS_COLDWALK)
+    pkg_check_modules(CRYPTO IMPORTED_TARGET libcrypto)
+endif()
+if(COLDPRESS_COLDWALK AND CRYPTO_FOUND AND CRYPTO_VERSION VERSION_LESS 3)
+    set(CRYPTO_FOUND FALSE)
+endif()
+if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
+    # Only what hashes is linked with OpenSSL, which takes long to load.
+    target_sources(coldpress PRIVATE src/digest.c)
+    target_include_directories(coldpress PRIVATE ${CRYPTO_INCLUDE_DIRS})
+else()
+    if(COLDPRESS_COLDWALK)
+        list(APPEND lost "coldwalk: there is no OpenSSL 3 (libssl-dev)")
+    else()
+        list(APPEND lost "coldwalk: COLDPRESS_COLDWALK is OFF")
+    endif()
+endif()
