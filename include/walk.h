@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 enum walk_type { WALK_FILE, WALK_DIR, WALK_LINK, WALK_OTHER };
 
@@ -92,11 +93,21 @@ struct walk_options {
 	/*
 	 * Each may be NULL.  plan: once, by the calling thread, when it is
 	 * known how much there is; bytes are those to be hashed or read, each
-	 * duplicate once.  progress: so many of them more are done; from any
-	 * thread and, unlike the others, from several at a time.
+	 * duplicate once.  (In a directory that takes a look at every file
+	 * first, which is spared if this is NULL.)  progress: so many of them
+	 * more are done; from any thread and, unlike the others, from several
+	 * at a time.
 	 */
 	void (*plan)(void *arg, uint64_t files, uint64_t bytes);
 	void (*progress)(void *arg, uint64_t bytes);
+	/*
+	 * Of walk_dir() alone, may be NULL: called for each file that is
+	 * opened, before its first byte is read and, by the same thread with
+	 * the same *mine, after its last.  From several threads at a time.
+	 */
+	void (*look)(void *arg, int fd, const struct stat *st, bool after,
+	    uint64_t *mine);
+	bool look_only;			/* and read nothing */
 	void *arg;			/* of all callbacks */
 	const atomic_bool *cancel;	/* NULL, or: end soon, -ECANCELED */
 };
