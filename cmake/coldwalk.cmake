@@ -10,7 +10,8 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND AND CRYPTO_VERSION VERSION_LESS 3)
 endif()
 if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
     # Only what hashes is linked with OpenSSL, which takes long to load.
-    target_sources(coldpress PRIVATE src/digest.c src/walk_dir.c
+    target_sources(coldpress PRIVATE src/cold.c src/cold_device.c src/cold_pages.c
+        src/digest.c src/kernel_config.c src/walk_dir.c
         src/walk_tree.c)
     target_include_directories(coldpress PRIVATE ${CRYPTO_INCLUDE_DIRS})
 else()
