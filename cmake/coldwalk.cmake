@@ -19,6 +19,12 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
         src/image/sq_plan.c src/image/sq_stream.c src/image/sq_rows.c
         src/image/sq_walk.c)
     target_include_directories(coldpress PRIVATE ${CRYPTO_INCLUDE_DIRS})
+    if(NOT COLDPRESS_LAP)
+        target_sources(coldpress PRIVATE src/provenance.c src/utc.c)
+    endif()
+    coldpress_tool(coldwalk src/coldwalk_options.c src/coldwalk_rows.c
+        src/coldwalk_summary.c)
+    target_link_libraries(coldwalk PRIVATE PkgConfig::CRYPTO)
     if(COLDPRESS_LZO)
         pkg_check_modules(LZO IMPORTED_TARGET lzo2)
     endif()
