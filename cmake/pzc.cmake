@@ -10,10 +10,13 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 target_sources(coldpress PRIVATE
     src/codec/codec.c src/codec/carry.c src/codec/cutter.c src/codec/serial.c
     src/codec/deflate_walk.c src/codec/deflate_codes.c
+    src/codec/deflate_blocks.c src/codec/deflate_split.c
+    src/codec/deflate_emit.c src/codec/huffman.c src/codec/deflate_fast.c
+    src/codec/deflate_parse.c src/codec/deflate_strong.c
     src/codec/deflate_lanes.c src/codec/deflate_engine.c
     src/codec/deflate_encode.c src/codec/gzip_header.c
     src/codec/deflate_unwrap.c src/codec/deflate_scan.c
-    src/codec/deflate_decode.c src/codec/gzip.c src/codec/zip_encode.c
+    src/codec/deflate_decode.c src/codec/inflate_piece.c src/codec/gzip.c src/codec/zip_encode.c
     src/codec/zstd.c src/codec/zstd_scan.c src/codec/zstd_decode.c
     src/codec/lz4.c src/codec/lz4_scan.c src/codec/lz4_decode.c
     src/codec/xz.c
@@ -24,7 +27,10 @@ target_sources(coldpress PRIVATE
     src/codec/bz2_seeds.c src/codec/bz2_words.c
     src/codec/compress.c src/codec/lzw.c
     src/codec/look.c src/codec/list_gzip.c src/codec/list_zip.c
-    src/codec/list_zstd.c src/codec/list_lz4.c src/codec/list_xz.c)
+    src/codec/list_zstd.c src/codec/list_lz4.c src/codec/list_xz.c
+    src/codec/seek.c src/codec/seek_gzip.c src/codec/seek_index.c
+    src/codec/seek_index_make.c src/codec/seek_zstd.c src/codec/seek_lz4.c
+    src/codec/seek_xz.c)
 target_link_libraries(coldpress PUBLIC PkgConfig::DEFLATE PkgConfig::ZLIB
     PkgConfig::ZSTD PkgConfig::LZ4 PkgConfig::LZMA PkgConfig::XXHASH)
 

@@ -34,6 +34,8 @@ struct codec_options {
 	const char *comment;	/* likewise */
 	uint32_t mtime;		/* likewise, seconds since 1970, or 0 */
 	int flush_ms;		/* see input.h; 0: never */
+	struct adapt *adapt;	/* takes the place of level, which is then
+				   the highest; or NULL */
 };
 
 /* What a direction needs: memory is slots * slot_B + threads * worker_B. */
@@ -85,6 +87,9 @@ struct coder {
 	struct pipeline_ops ops;
 };
 
+struct adapt;		/* adapt.h */
+struct codec_seek;	/* seek.h */
+
 struct codec_suffix {
 	const char *packed;	/* ".tgz" */
 	const char *plain;	/* ".tar": what takes its place */
@@ -95,6 +100,7 @@ struct codec {
 	const struct codec_suffix *suffixes;	/* ends with { NULL, NULL };
 						   the first is for writing */
 	int level_min, level_max, level_default;
+	int adapt_max;		/* --adapt goes up to it; 0: there is none */
 
 	/* Whether the first len bytes of a stream may be this format's. */
 	bool (*magic)(const uint8_t *p, size_t len);
@@ -111,6 +117,8 @@ struct codec {
 	 * nothing.  0, -EBADMSG, -ENODATA (cut short), -ENOTSUP or -errno.
 	 */
 	int (*list)(int fd, uint64_t len, struct codec_listing *l);
+	/* How a range is read; NULL: from the beginning on. */
+	const struct codec_seek *seek;
 	const char *check;		/* name of the check, NULL: it varies */
 	const char *(*versions)(void);	/* of its library, for -V */
 };

@@ -12,9 +12,11 @@
 
 struct convert {
 	const struct codec *codec;	/* NULL, decompressing: copy */
+	const struct coder *coder;	/* in place of the codec's, or NULL */
 	bool decompress;
 	struct codec_options options;
 	uint64_t memory;		/* the most bytes to use; 0: any */
+	struct pipeline_window window;	/* of the output */
 	struct progress *progress;	/* of the input; NULL: none */
 };
 

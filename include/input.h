@@ -25,12 +25,22 @@ struct input {
 	int flush_ms;		/* see input_read(); -1 for never */
 	uint64_t bytes;		/* taken by input_read() */
 	uint64_t wait_ns;	/* spent in reading */
+	/* In place of read(2): as that, with -errno; see input_open_from(). */
+	ssize_t (*source)(void *arg, void *buf, size_t len);
+	void *source_arg;
 	size_t peeked, taken;	/* of ahead */
 	uint8_t ahead[INPUT_PEEK];
 };
 
 /* fd stays the caller's.  0 or -errno. */
 int input_open(struct input *in, int fd);
+
+/*
+ * An input that is read by calls of source, which never has to wait: as
+ * read(2), but for -errno.  arg must outlive it.  0 or -errno.
+ */
+int input_open_from(struct input *in,
+    ssize_t (*source)(void *arg, void *buf, size_t len), void *arg);
 void input_close(struct input *in);
 
 /*

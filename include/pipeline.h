@@ -107,10 +107,28 @@ struct pipeline_stats {
 	enum pipeline_side failed;	/* which end an error is about */
 };
 
+/* The part of the output that is written; the rest is dropped. */
+struct pipeline_window {
+	uint64_t skip;		/* bytes before it */
+	uint64_t len;		/* of it; 0: all there is */
+	bool stop;		/* end the run when it is complete */
+};
+
+/* How the run is getting on. */
+struct pipeline_watch {
+	uint64_t now_ns;
+	uint64_t idle_ns;	/* of the workers, up to now */
+	unsigned threads;	/* workers */
+};
+
 struct pipeline_params {
 	unsigned threads;	/* that work; at least 1 */
 	unsigned slots;		/* at least threads + 2 for full use */
 	int out_fd;		/* -1: the output is dropped */
+	struct pipeline_window window;
+	/* Called by the caller's thread after each piece; NULL: not. */
+	void (*watch)(void *arg, const struct pipeline_watch *w);
+	void *watch_arg;
 	struct progress *progress;	/* of the input; NULL: none */
 };
 

@@ -7,6 +7,7 @@
 # the suite are first in PATH.
 LC_ALL=C
 export LC_ALL
+tab='	'
 unset GZIP BZIP BZIP2 PIGZ PZC PZC_STATS XZ_OPT XZ_DEFAULTS ZSTD_CLEVEL \
     TAR_OPTIONS GREP_OPTIONS 2>/dev/null || :
 
@@ -65,6 +66,15 @@ absolute() {
 	esac
 }
 
+device_of() { stat -c %d "$1"; }
+
+# room DIRECTORY BYTES WHAT: its filesystem has so much left, or the end
+room() {
+	room_free=$(df -B1 --output=avail "$1" | tail -n 1)
+	[ "$room_free" -ge "$2" ] ||
+	    die "$1: $3 takes up to $2 bytes, $room_free are free"
+}
+
 # words_for_sh WORD...: the words, quoted for sh
 words_for_sh() {
 	for words_word in "$@"; do
@@ -78,8 +88,9 @@ cpus() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN; }
 # version_of TOOL: the first line in which it says what it is
 version_of() {
 	case $1 in
-	pzc | lap | lapcmp) set -- "$1" -V ;;
-	ssh) set -- "$1" -V ;;
+	pzc | lap | lapcmp | coldwalk | ssh) set -- "$1" -V ;;
+	mksquashfs | unsquashfs) set -- "$1" -version ;;
+	enroot) set -- "$1" version ;;
 	*) set -- "$1" --version ;;
 	esac
 	"$@" </dev/null 2>&1 | sed -n '/[0-9]/{p;q;}'
@@ -103,10 +114,105 @@ provenance() {
 	done
 }
 
+# The plan: what has been decided, so that a stopped study goes on alike.
+# $study/plan has the variables that $plan_keys names, a line each.  Both are
+# the sourcing script's, as $seed and $series are below.
+# shellcheck disable=SC2154
+plan_save() {
+	for plan_key in $plan_keys; do
+		eval "plan_value=\$$plan_key"
+		printf '%s\t%s\n' "$plan_key" "$plan_value"
+	done >"$study/plan.new"
+	mv "$study/plan.new" "$study/plan"
+}
+# shellcheck disable=SC2154
+plan_load() {
+	[ -e "$study/plan" ] || die "$study: nothing has been prepared"
+	for plan_key in $plan_keys; do
+		plan_value=$(sed -n "s/^$plan_key$tab//p" "$study/plan")
+		eval "$plan_key=\$plan_value"
+	done
+}
+
+# field N LINE: its Nth field.  (A tab is white space to read: it would lose
+# the empty ones.)
+field() { printf '%s\n' "$2" | cut -f "$1"; }
+
+# wanted ID GLOBS: the row is among those asked for; all are if there are none
+wanted() {
+	[ -n "$2" ] || return 0
+	set -f
+	for wanted_glob in $2; do
+		# shellcheck disable=SC2254
+		case $1 in
+		$wanted_glob)
+			set +f
+			return 0
+			;;
+		esac
+	done
+	set +f
+	return 1
+}
+
 # Cells.  A study is a directory with cells.tsv, one line a cell: its id and
 # its parameters, tab between them.  A cell has been run when rows/ID.csv
 # stands, and that is written under another name and renamed, so a sweep
 # that was stopped at any moment goes on where it was.
+
+# cells_round ROUND SEED: the cells of one round, of the rows of the table on
+# standard input, in the round's own order: id, round, position, the row
+cells_round() {
+	shuffle $(($2 * 1000 + $1)) | awk -v OFS='\t' -v r="$1" '
+	    { print sprintf("%03d.%s", r, $1), r, NR, $0 }'
+}
+
+# cell_lap FILE LAP-ARGUMENT...: one run, its rows to FILE, failed or not
+# shellcheck disable=SC2154
+cell_lap() {
+	cell_lap_file=$1
+	shift
+	rm -f "$cell_lap_file"
+	lap -n 1 -q -S "$seed" -o "$cell_lap_file" "$@" 2>>"$study/log" ||
+	    case $? in
+	12[5-7] | 129 | 130 | 143)
+		# lap's own failure, or that of what it ran?
+		awk '!/^#/ { n++ } END { exit n < 2 }' "$cell_lap_file" \
+		    2>/dev/null || die "lap: $(tail -n 1 "$study/log")"
+		;;
+	esac
+}
+
+# cell_rows FILE ROUND POS [COLUMN=VALUE]...: the rows with their place in the
+# study.  lap saw one run in one round; which it was, the cell knows.  A value
+# for keys is added to what is there.
+# shellcheck disable=SC2154
+cell_rows() {
+	cell_rows_file=$1 cell_rows_round=$2 cell_rows_pos=$3
+	shift 3
+	awk -F , -v OFS=, -v run="$cell_rows_round" -v pos="$cell_rows_pos" \
+	    -v series="$series" -v words="$*" '
+	BEGIN { n = split(words, word, " ") }
+	/^# series:/ { $0 = "# series: " series }
+	/^#/ { print; next }
+	!head { for (i = 1; i <= NF; i++) at[$i] = i; head = 1; print; next }
+	{
+		$at["series"] = series
+		$at["run"] = $at["round"] = run
+		$at["pos"] = pos
+		for (i = 1; i <= n; i++) {
+			equals = index(word[i], "=")
+			name = substr(word[i], 1, equals - 1)
+			value = substr(word[i], equals + 1)
+			if (value == "")
+				continue
+			if (name == "keys" && $at[name] != "")
+				value = $at[name] ";" value
+			$at[name] = value
+		}
+		print
+	}' "$cell_rows_file"
+}
 
 # cell_line STUDY ID: the line of the cell
 cell_line() {
@@ -180,6 +286,11 @@ cells_join() {
 	mv "$2.new" "$2"
 }
 
+# rows_summary AWK-ARGUMENT...: see rows.awk
+rows_summary() {
+	awk -f "$here/stats.awk" -f "$here/rows.awk" "$@"
+}
+
 # pair_ratio ROWS LABEL REFERENCE: the median ratio of pairs of runs in wall
 # clock, and its exact 95 % interval, TSV; empty where there are too few
 pair_ratio() {
@@ -190,6 +301,68 @@ pair_ratio() {
 		print $at["ratio"], $at["ratio_lo"], $at["ratio_hi"]
 		exit
 	}'
+}
+
+# finding TEXT ROW REFERENCE LIMIT: the study found ROW at no more than LIMIT
+# times REFERENCE ("> 1": at more, "0.9 .. 1.1": between the two); the interval
+# of the ratio decides.  ratio ROW REFERENCE and study_ratio ROW REFERENCE are
+# the sourcing script's.
+finding() {
+	finding_ratio=$(ratio "$2" "$3")
+	printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" \
+	    "$(study_ratio "$2" "$3")" "${finding_ratio:-$tab$tab}" |
+	    awk -F '\t' -v OFS='\t' '
+	{
+		low = 0; high = 1e300; limit = "<= " $4
+		if ($4 ~ /^>/) {
+			limit = $4
+			low = substr($4, 2) + 0
+		} else if (split($4, part, / *\.\. */) == 2) {
+			limit = "in " $4
+			low = part[1] + 0
+			high = part[2] + 0
+		} else
+			high = $4 + 0
+		if ($6 == "")
+			verdict = "not measured"
+		else if ($7 == "")
+			verdict = "not decided: fewer than 6 pairs"
+		else if ($7 > low && $8 <= high)
+			verdict = "holds here"
+		else if ($7 > high || $8 <= low)
+			verdict = "does not hold here"
+		else
+			verdict = "not decided"
+		printf "  %s\n    %s/%s %s: study %s, here %s", $1, $2,
+		    $3, limit, $5 == "" ? "-" : $5,
+		    $6 == "" ? "-" : sprintf("%.3f", $6)
+		if ($7 != "")
+			printf " [%.3f, %.3f]", $7, $8
+		printf ": %s\n", verdict
+	}'
+}
+
+# sample DIRECTORY N: some N of its files that are not empty, spread over it
+sample() {
+	find "$1" -type f -size +0 ! -name '*
+*' -print 2>/dev/null | awk -v n="$2" '
+	{ path[NR] = $0 }
+	END {
+		step = int(NR / n) + 1
+		for (i = NR < step ? NR : step; i >= 1 && i <= NR; i += step)
+			print path[i]
+	}'
+}
+
+# resident: per cent of the pages of the files on standard input that are in
+# the cache, if fincore can tell
+resident() {
+	have fincore || return 0
+	tr '\n' '\0' |
+	    xargs -0 fincore -b -n -r -o PAGES,SIZE -- 2>/dev/null |
+	    awk -v page="$(getconf PAGESIZE)" '
+	    { in_cache += $1; all += int(($2 + page - 1) / page) }
+	    END { if (all) printf "%.1f", 100 * in_cache / all }' || :
 }
 
 # shuffle SEED: the lines of standard input in an order that SEED decides

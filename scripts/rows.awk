@@ -1,43 +1,16 @@
 # rows.awk - what a study's tables need of lap's rows, one line a label
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# awk -f rows.awk ROWS.csv: TSV of label, runs, failed runs, median wall_s
-# and its 95 % interval (empty below 6 runs), median user+sys, bytes that the
-# last stage stored, medians of the stalls on input, output and workers,
+# awk -f stats.awk -f rows.awk ROWS.csv: TSV of label, runs, failed runs,
+# median wall_s and its 95 % interval (empty below 6 runs), median user+sys,
+# bytes that the last stage stored, medians of the stalls on input, output and workers,
 # median of what tar read from the disk, the least it was given, the largest
-# share that was in the cache before, bytes received and sent.  Only
-# successful runs count; a 1 from tar, which says that a file changed, is a
-# success.  With -v pairs=FILE the rows of whole runs go there, such a 1 as a
-# 0, for lapcmp.
-
-# sort a[1..n] by value; n is the number of runs, so this is fast enough
-function sort(a, n,  i, j, x) {
-	for (i = 2; i <= n; i++) {
-		x = a[i]
-		for (j = i - 1; j > 0 && a[j] > x; j--)
-			a[j + 1] = a[j]
-		a[j + 1] = x
-	}
-}
-
-function median(a, n) {
-	sort(a, n)
-	return n % 2 ? a[(n + 1) / 2] : (a[n / 2] + a[n / 2 + 1]) / 2
-}
-
-# The k-th and the (n+1-k)-th of n hold the median with 95 %, for the largest
-# k such that a binomial (n, 1/2) is below k with 2.5 % at most.
-function rank(n,  p, sum, k) {
-	p = 1 / 2 ^ n
-	sum = 0
-	for (k = 0; k < n; k++) {
-		sum += p
-		if (sum > 0.025)
-			break
-		p = p * (n - k) / (k + 1)
-	}
-	return k
-}
+# share that was in the cache before, bytes received and sent.  Then, as asked
+# by -v columns=NAMES and -v keys=NAMES, medians of lap's columns, and the last
+# value of the keys.  Only successful runs count; a 1 from tar, which says that
+# a file changed, is a success, unless -v strict=1.  With -v pairs=FILE the
+# rows of whole runs go there, such a 1 as a 0, for lapcmp.  -v wall=COLUMN
+# puts another column in the place of wall_s, in FILE too.
 
 # of LABEL COLUMN: the median of the column in the good runs, empty if none
 function of(label, column,  i, n, a, v) {
@@ -79,11 +52,20 @@ function get(name) { return name in at ? $(at[name]) : "" }
 function print_pair() {
 	if (!bad[label, i])
 		$at["exit"] = 0
+	$at["wall_s"] = get(wall)
 	gsub(OFS, ",")
 	print >pairs
 }
 
-BEGIN { FS = ","; OFS = "\t"; CONVFMT = OFMT = "%.9g" }
+BEGIN {
+	FS = ","
+	OFS = "\t"
+	CONVFMT = OFMT = "%.12g"
+	if (wall == "")
+		wall = "wall_s"
+	more = split(columns, column, " ")
+	asked = split(keys, key_name, " ")
+}
 /^#/ { next }
 !headed {
 	for (i = 1; i <= NF; i++)
@@ -106,7 +88,7 @@ $0 == head { next }
 	}
 	i = index_of[key]
 	first = stage == "all" || stage == 1
-	if (get("signal") + 0 || get("exit") > 1 || (get("exit") && !first))
+	if (get("signal") + 0 || get("exit") > 1 || (get("exit") && (!first || strict)))
 		bad[label, i] = 1
 	# A run of one stage has one row; of several, the first is tar's.
 	if (!((label, i, "read") in value)) {
@@ -114,7 +96,7 @@ $0 == head { next }
 		value[label, i, "given"] = get("rchar_B")
 	}
 	# The row of the whole run comes last, if there is more than one.
-	value[label, i, "wall"] = get("wall_s")
+	value[label, i, "wall"] = get(wall)
 	value[label, i, "cpu"] = get("user_s") + get("sys_s")
 	value[label, i, "size"] = get("stdout_B")
 	if (get("stdout_B") == "")
@@ -126,6 +108,13 @@ $0 == head { next }
 	value[label, i, "tx"] = get("tx_B")
 	if (pairs != "" && stage == "all")
 		print_pair()
+	for (c = 1; c <= more; c++)
+		value[label, i, column[c]] = get(column[c])
+	n = split(get("keys"), pair, ";")
+	for (c = 1; c <= n; c++)
+		if (!bad[label, i])
+			fact[label, substr(pair[c], 1, index(pair[c], "=") - 1)] = \
+			    substr(pair[c], index(pair[c], "=") + 1)
 	if (match(get("keys"), /resident_pct=[0-9.]+/))
 		value[label, i, "resident"] = substr(get("keys"), RSTART + 13,
 		    RLENGTH - 13)
@@ -136,11 +125,18 @@ END {
 		failed = 0
 		for (i = 1; i <= runs[label]; i++)
 			failed += bad[label, i]
-		print label, runs[label], failed, of(label, "wall"),
-		    interval(label), of(label, "cpu"), of(label, "size"),
-		    of(label, "in"), of(label, "out"), of(label, "work"),
-		    of(label, "read"), extreme(label, "given", -1),
-		    extreme(label, "resident", 1), of(label, "rx"),
+		line = label OFS runs[label] OFS failed OFS \
+		    of(label, "wall") OFS interval(label) OFS \
+		    of(label, "cpu") OFS of(label, "size") OFS \
+		    of(label, "in") OFS of(label, "out") OFS \
+		    of(label, "work") OFS of(label, "read") OFS \
+		    extreme(label, "given", -1) OFS \
+		    extreme(label, "resident", 1) OFS of(label, "rx") OFS \
 		    of(label, "tx")
+		for (c = 1; c <= more; c++)
+			line = line OFS of(label, column[c])
+		for (c = 1; c <= asked; c++)
+			line = line OFS fact[label, key_name[c]]
+		print line
 	}
 }

@@ -13,7 +13,7 @@ peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux
 test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev clang
     libclang-rt-dev shellcheck mandoc valgrind strace attr acl procps python3
     openssh-server openssh-client mbuffer parallel e2fsprogs mount
-    bsdextrautils perl-base'
+    bsdextrautils perl-base squashfs-tools gnuplot-nox skopeo umoci'
 
 # packages_missing NAME...: those that are not installed
 packages_missing() {

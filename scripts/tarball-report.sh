@@ -12,7 +12,7 @@ ratio() { pair_ratio "$study/pairs.csv" "$1" "$2"; }
 print_table() {
 	print_width=$(table | while IFS= read -r print_row; do
 		row_fields "$print_row"
-		! wanted "$id" || shown "$id" "$wrap" "$near" "$far" | wc -m
+		! wanted "$id" "$rows" || shown "$id" "$wrap" "$near" "$far" | wc -m
 	done | sort -n | tail -n 1)
 	[ "$print_width" -ge 41 ] || print_width=41
 	printf "    %-${print_width}s %8s %12s %12s %11s\n" Command 'Time(s)' \
@@ -20,7 +20,7 @@ print_table() {
 	print_series=
 	table | while IFS= read -r print_row; do
 		row_fields "$print_row"
-		wanted "$id" || continue
+		wanted "$id" "$rows" || continue
 		case $id in
 		"${print_series:-$id}"*) ;;
 		*) echo -- ;;
@@ -105,37 +105,6 @@ study_ratio() {
 	table | awk -F '\t' -v a="$1" -v b="$2" '
 	{ s[$1] = $5 }
 	END { if (s[a] != "" && s[b] != "") printf "%.3f", s[a] / s[b] }'
-}
-
-# finding TEXT ROW REFERENCE LIMIT: the study found ROW at no more than LIMIT
-# times REFERENCE ("> 1": at more); the interval of the ratio decides.
-finding() {
-	finding_ratio=$(ratio "$2" "$3")
-	printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" \
-	    "$(study_ratio "$2" "$3")" "${finding_ratio:-$tab$tab}" |
-	    awk -F '\t' '
-	{
-		more = $4 ~ /^>/
-		limit = $4
-		sub(/^> */, "", limit)
-		limit += 0
-		if ($6 == "")
-			verdict = "not measured"
-		else if ($7 == "")
-			verdict = "not decided: fewer than 6 pairs"
-		else if (more ? $7 > limit : $8 <= limit)
-			verdict = "holds here"
-		else if (more ? $8 <= limit : $7 > limit)
-			verdict = "does not hold here"
-		else
-			verdict = "not resolved"
-		printf "  %s\n    %s/%s %s %g: study %s, here %s", $1, $2,
-		    $3, more ? ">" : "<=", limit, $5 == "" ? "-" : $5,
-		    $6 == "" ? "-" : sprintf("%.3f", $6)
-		if ($7 != "")
-			printf " [%.3f, %.3f]", $7, $8
-		printf ": %s\n", verdict
-	}'
 }
 
 print_findings() {

@@ -4,6 +4,8 @@
  */
 #include "convert.h"
 
+#include "adapt.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -65,6 +67,8 @@ static const struct coder copier = {
 static const struct coder *
 coder_of(const struct convert *c)
 {
+	if (c->coder != NULL)
+		return c->coder;
 	if (c->codec == NULL)
 		return &copier;
 	if (c->decompress)
@@ -109,7 +113,7 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 	struct convert c = *given;
 	const struct coder *coder = coder_of(&c);
 	struct pipeline_params params = { .out_fd = out_fd,
-	    .progress = given->progress };
+	    .window = given->window, .progress = given->progress };
 	struct plan plan = { 0 };
 	void *job = NULL;
 	int rc;
@@ -123,6 +127,10 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 		return rc;
 	params.threads = r->threads = c.options.threads;
 	params.slots = plan.slots;
+	if (c.options.adapt != NULL && !c.decompress) {
+		params.watch = adapt_watch;
+		params.watch_arg = c.options.adapt;
+	}
 	rc = pipeline_run(&coder->ops, job, in, &params, &r->stats);
 	coder->close(job);
 	return rc;

@@ -38,6 +38,19 @@ input_open(struct input *in, int fd)
 	return in->cancel == -1 ? -errno : 0;
 }
 
+int
+input_open_from(struct input *in,
+    ssize_t (*source)(void *arg, void *buf, size_t len), void *arg)
+{
+	memset(in, 0, sizeof(*in));
+	in->fd = -1;
+	in->flush_ms = -1;
+	in->source = source;
+	in->source_arg = arg;
+	in->cancel = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return in->cancel == -1 ? -errno : 0;
+}
+
 void
 input_close(struct input *in)
 {
@@ -85,7 +98,9 @@ read_some(struct input *in, void *buf, size_t len, bool begun)
 		    wait_for(in, begun ? in->flush_ms : -1) : 0;
 		if (rc != 0)
 			return rc;
-		n = sys_read(in->fd, buf, len);
+		n = in->source != NULL ?
+		    in->source(in->source_arg, buf, len) :
+		    sys_read(in->fd, buf, len);
 	} while (n == -EINTR || n == -EAGAIN);
 	if (n == 0)
 		in->ended = true;

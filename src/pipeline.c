@@ -45,6 +45,9 @@ struct pipeline {
 	bool ended;			/* the last piece is filled */
 	bool stop;			/* an error: all threads end */
 	uint64_t stall_work_ns, idle_ns;
+	unsigned waiting;		/* workers, */
+	uint64_t waiting_ns;		/* the sum of when they began to */
+	const struct pipeline_params *params;
 };
 
 int
@@ -81,6 +84,35 @@ wait_timed(struct pipeline *pl, pthread_cond_t *c, uint64_t *ns)
 
 	pthread_cond_wait(c, &pl->lock);
 	*ns += sys_now_ns() - t0;
+}
+
+/* Under the lock: a worker that has nothing to do. */
+static void
+wait_idle(struct pipeline *pl)
+{
+	uint64_t t0 = sys_now_ns();
+
+	pl->waiting++;
+	pl->waiting_ns += t0;
+	pthread_cond_wait(&pl->may_work, &pl->lock);
+	pl->waiting--;
+	pl->waiting_ns -= t0;
+	pl->idle_ns += sys_now_ns() - t0;
+}
+
+/* What a wait has taken so far counts too. */
+static void
+tell_watch(struct pipeline *pl)
+{
+	struct pipeline_watch w = { .threads = pl->workers };
+
+	if (pl->params->watch == NULL || pl->workers == 0)
+		return;
+	pthread_mutex_lock(&pl->lock);
+	w.now_ns = sys_now_ns();
+	w.idle_ns = pl->idle_ns + pl->waiting * w.now_ns - pl->waiting_ns;
+	pthread_mutex_unlock(&pl->lock);
+	pl->params->watch(pl->params->watch_arg, &w);
 }
 
 static void
@@ -143,7 +175,7 @@ work_loop(struct pipeline *pl, void *ctx)
 		if (pl->taken == pl->filled) {
 			if (pl->ended)
 				break;
-			wait_timed(pl, &pl->may_work, &pl->idle_ns);
+			wait_idle(pl);
 			continue;
 		}
 		pl->taken++;
@@ -208,6 +240,17 @@ show(struct pipeline *pl, const struct slot *s)
 	progress_draw(pl->progress);
 }
 
+/* From the sink's thread: the joiner may be waiting for a piece. */
+static void
+sink_failed(void *arg)
+{
+	struct pipeline *pl = arg;
+
+	pthread_mutex_lock(&pl->lock);
+	pthread_cond_broadcast(&pl->may_join);
+	pthread_mutex_unlock(&pl->lock);
+}
+
 /*
  * Waits for the next piece.  What is joined by then is not held back
  * meanwhile: the wait may be one for a live pipe.
@@ -221,7 +264,9 @@ take_done(struct pipeline *pl, struct slot *s)
 	pthread_mutex_lock(&pl->lock);
 	while (s->state != DONE && rc == 0) {
 		if (flushed) {
-			pthread_cond_wait(&pl->may_join, &pl->lock);
+			rc = sink_error(pl->sink);
+			if (rc == 0)
+				pthread_cond_wait(&pl->may_join, &pl->lock);
 			continue;
 		}
 		pthread_mutex_unlock(&pl->lock);
@@ -251,6 +296,10 @@ joiner(struct pipeline *pl)
 		pl->joined++;
 		show(pl, s);
 		rc = join_slot(pl, s);
+		tell_watch(pl);
+		/* what is behind a window that is complete is nobody's */
+		if (sink_enough(pl->sink))
+			return -ECANCELED;
 	}
 	return rc;
 }
@@ -353,7 +402,8 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
     const struct pipeline_params *params, struct pipeline_stats *stats)
 {
 	struct pipeline pl = { .ops = ops, .job = job, .in = in,
-	    .count = params->slots, .progress = params->progress };
+	    .count = params->slots, .progress = params->progress,
+	    .params = params };
 	int rc, out;
 
 	pl.slots = sys_calloc(pl.count, sizeof(*pl.slots));
@@ -361,17 +411,21 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 		return -ENOMEM;
 	for (unsigned i = 0; i < pl.count; i++)
 		pl.slots[i].owner = &pl;
-	rc = sink_open(&pl.sink, params->out_fd, params->slots);
+	rc = sink_open(&pl.sink, params->out_fd, params->slots, sink_failed,
+	    &pl);
 	if (rc != 0) {
 		sys_free(pl.slots);
 		return rc;
 	}
+	sink_window(pl.sink, &params->window);
 	pthread_mutex_init(&pl.lock, NULL);
 	pthread_cond_init(&pl.may_fill, NULL);
 	pthread_cond_init(&pl.may_work, NULL);
 	pthread_cond_init(&pl.may_join, NULL);
 
 	rc = run(&pl, params);
+	if (sink_enough(pl.sink))
+		rc = 0;
 	out = sink_close(pl.sink, rc != 0, stats);
 	if (out != 0) {
 		rc = out;

@@ -27,6 +27,8 @@ struct pzc {
 	int level;			/* -1: the codec's default */
 	uint64_t memory;
 	bool to_stdout, force, keep, recursive, json, sync, verify;
+	bool adapt;
+	int adapt_min, adapt_max;
 	bool store_name, store_time, restore_name;
 	const char *output;		/* -o */
 	const char *suffix;		/* -S */
@@ -77,6 +79,7 @@ struct pzc_run {
 	const struct convert_result *result;
 	bool decompress;
 	int level;
+	const struct adapt *adapt;	/* in place of level, or NULL */
 	uint64_t wall_ns, user_us, sys_us;
 };
 

@@ -7,6 +7,7 @@
  */
 #include "pzc.h"
 
+#include "adapt.h"
 #include "fdio.h"
 #include "output.h"
 #include "progress.h"
@@ -246,9 +247,16 @@ convert_timed(struct file *f)
 {
 	struct convert c = convert_of(f);
 	struct progress progress;
+	struct adapt adapt;
 	struct rusage a, b;
 	uint64_t t0 = sys_now_ns();
 	int rc;
+
+	if (f->p->adapt && !f->decompress) {
+		adapt_start(&adapt, f->p->level, f->p->adapt_min,
+		    f->p->adapt_max);
+		c.options.adapt = &adapt;
+	}
 
 	progress_start(&progress, STDERR_FILENO, S_ISREG(f->st.st_mode) ?
 	    (uint64_t)f->st.st_size : 0, f->p->msg.quiet);
@@ -261,6 +269,7 @@ convert_timed(struct file *f)
 		pzc_report(f->p, &(struct pzc_run){ .name = f->path,
 		    .codec = f->codec, .result = &f->result,
 		    .decompress = f->decompress, .level = f->p->level,
+		    .adapt = c.options.adapt,
 		    .wall_ns = sys_now_ns() - t0,
 		    .user_us = microseconds(&b.ru_utime) -
 		    microseconds(&a.ru_utime),

@@ -21,7 +21,7 @@ enum { THREADS_MAX = 4096, LEVEL_MAX = 22, LONG_WINDOW = 27,
 
 enum long_only {
 	LEVEL = 256, FAST, BEST, MEMORY, STATS, JSON, VERIFY, LONG_MODE,
-	FLUSH_MS, SHOW_PROGRESS
+	FLUSH_MS, SHOW_PROGRESS, ADAPT
 };
 
 /* The dash in front: operands come in their turn, see take_all(). */
@@ -29,6 +29,7 @@ static const char short_options[] =
     "-0123456789A:b:cC:dfF:hHiI:J:kKlLmMnNo:Op:qrRS:tTUvVYz";
 
 static const struct option long_options[] = {
+	{ "adapt", optional_argument, NULL, ADAPT },
 	{ "alias", required_argument, NULL, 'A' },
 	{ "best", no_argument, NULL, BEST },
 	{ "blocksize", required_argument, NULL, 'b' },
@@ -105,6 +106,7 @@ static const char help[] =
 "  -i, --independent   gzip: a member a block\n"
 "  -R, --rsyncable     cut blocks where the content says so\n"
 "  -H, -U              Huffman coding or runs only (gzip, zlib, zip)\n"
+"  --adapt[=MIN:MAX]   the level follows the pipe (gzip, zstd, lz4)\n"
 "  --long[=LOG]        zstd: a window of 2^LOG bytes (27)\n"
 "  --flush-ms N        compress what there is after N ms without input\n"
 "  -n, -N              do not store, or restore, name and time; do so\n"
@@ -314,6 +316,29 @@ take_digit(struct pzc *p, struct digits *d, int digit, int word)
 	return -ERANGE;
 }
 
+/* MIN:MAX, or what the format has. */
+static int
+set_adapt(struct pzc *p)
+{
+	char low[16] = "";
+	const char *colon = optarg == NULL ? NULL : strchr(optarg, ':');
+	int64_t min = -1, max = -1;
+
+	p->adapt = true;
+	if (colon != NULL && (size_t)(colon - optarg) < sizeof(low))
+		memcpy(low, optarg, (size_t)(colon - optarg));
+	if (optarg != NULL && (colon == NULL ||
+	    args_int(low, 0, LEVEL_MAX, &min) != 0 ||
+	    args_int(colon + 1, min, LEVEL_MAX, &max) != 0)) {
+		msg_error(&p->msg, "'%s' is no range of levels (MIN:MAX)",
+		    optarg);
+		return -EINVAL;
+	}
+	p->adapt_min = (int)min;
+	p->adapt_max = (int)max;
+	return 0;
+}
+
 static int
 take_option(struct pzc *p, int opt, int argc, char **argv, int word)
 {
@@ -341,6 +366,8 @@ take_option(struct pzc *p, int opt, int argc, char **argv, int word)
 			return take_value(p, LEVEL);
 		p->level = 1;
 		return 0;
+	case ADAPT:
+		return set_adapt(p);
 	case STATS:
 		p->stats = optarg == NULL ? "-" : optarg;
 		return 0;
@@ -416,6 +443,32 @@ set_by_name(struct pzc *p)
 	}
 }
 
+/* The range of levels; the plan is made for the highest. */
+static int
+check_adapt(struct pzc *p)
+{
+	const struct codec *c = p->codec;
+	const struct codec_options *o = &p->codec_options;
+
+	if (c->adapt_max == 0 || o->window_log != 0 || o->huffman || o->rle) {
+		msg_error(&p->msg, "--adapt is for gzip, zlib, zip, zstd and "
+		    "lz4, without --long, -H and -U");
+		return MSG_ERROR;
+	}
+	if (p->adapt_min < 0) {
+		p->adapt_min = 1;
+		p->adapt_max = c->adapt_max;
+	}
+	if (p->adapt_min < c->level_min || p->adapt_max > c->level_max) {
+		msg_error(&p->msg, "levels %d..%d of %s are not in %d..%d",
+		    p->adapt_min, p->adapt_max, c->name, c->level_min,
+		    c->level_max);
+		return MSG_ERROR;
+	}
+	p->codec_options.level = p->adapt_max;
+	return -1;
+}
+
 /* The level and format must fit each other. */
 static int
 check(struct pzc *p)
@@ -442,7 +495,7 @@ check(struct pzc *p)
 		return MSG_ERROR;
 	}
 	p->codec_options.level = p->level;
-	return -1;
+	return p->adapt ? check_adapt(p) : -1;
 }
 
 static int

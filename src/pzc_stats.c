@@ -4,6 +4,7 @@
  */
 #include "pzc.h"
 
+#include "adapt.h"
 #include "table.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 static const char *const columns[] = {
 	"name", "format", "decompress", "level", "threads", "in_B", "out_B",
 	"ratio", "wall_s", "user_s", "sys_s", "util", "stall_in_s",
-	"stall_out_s", "stall_work_s", "idle_s", "maxrss_KiB"
+	"stall_out_s", "stall_work_s", "idle_s", "maxrss_KiB", "levels"
 };
 
 static double
@@ -44,13 +45,14 @@ static int
 write_row(struct table *t, const struct pzc_run *r)
 {
 	const struct pipeline_stats *s = &r->result->stats;
+	char levels[512];
 	struct rusage ru;
 
 	getrusage(RUSAGE_SELF, &ru);
 	table_text(t, r->name);
 	table_text(t, r->codec == NULL ? "copy" : r->codec->name);
 	table_bool(t, r->decompress);
-	if (r->decompress)
+	if (r->decompress || r->adapt != NULL)
 		table_none(t);
 	else
 		table_int(t, r->level);
@@ -67,6 +69,12 @@ write_row(struct table *t, const struct pzc_run *r)
 	table_real(t, seconds(s->stall_work_ns), 6);
 	table_real(t, seconds(s->idle_ns), 6);
 	table_int(t, ru.ru_maxrss);
+	if (r->adapt != NULL) {
+		adapt_text(r->adapt, levels, sizeof(levels));
+		table_text(t, levels);
+	} else {
+		table_none(t);
+	}
 	return table_end(t);
 }
 
@@ -104,6 +112,13 @@ tell(struct pzc *p, const struct pzc_run *r)
 	    "%.3f s on workers; workers idle %.3f s", r->name,
 	    seconds(s->stall_in_ns), seconds(s->stall_out_ns),
 	    seconds(s->stall_work_ns), seconds(s->idle_ns));
+	if (r->adapt != NULL) {
+		char levels[512];
+
+		adapt_text(r->adapt, levels, sizeof(levels));
+		msg_note(&p->msg, "%s: levels, and blocks at each: %s",
+		    r->name, levels);
+	}
 }
 
 void

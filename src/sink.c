@@ -38,6 +38,8 @@ struct sink {
 	int err;
 	unsigned chunks_free;
 	uint64_t write_ns;
+	void (*failed)(void *);
+	void *owner;
 
 	/* The joiner's alone. */
 	uint8_t *chunk[CHUNKS];
@@ -45,10 +47,13 @@ struct sink {
 	size_t fill;			/* bytes in it */
 	bool in_hand, took_slot;
 	uint64_t bytes;
+	uint64_t queued_B;		/* those of them put in the queue */
+	struct pipeline_window window;
 };
 
 int
-sink_open(struct sink **out, int fd, unsigned most_slots)
+sink_open(struct sink **out, int fd, unsigned most_slots,
+    void (*failed)(void *), void *owner)
 {
 	struct sink *k = sys_calloc(1, sizeof(*k));
 	struct stat st;
@@ -62,6 +67,8 @@ sink_open(struct sink **out, int fd, unsigned most_slots)
 		return -ENOMEM;
 	}
 	k->fd = fd;
+	k->failed = failed;
+	k->owner = owner;
 	k->chunks_free = CHUNKS;
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->queued, NULL);
@@ -91,7 +98,7 @@ static void
 write_one(struct sink *k)
 {
 	struct item it = k->queue[k->head];
-	int rc = k->err;
+	int before = k->err, rc = before;
 
 	pthread_mutex_unlock(&k->lock);
 	if (rc == 0)
@@ -104,6 +111,11 @@ write_one(struct sink *k)
 	k->err = rc;
 	k->chunks_free += it.slot == NULL;
 	pthread_cond_signal(&k->written);
+	if (rc != 0 && before == 0) {
+		pthread_mutex_unlock(&k->lock);
+		k->failed(k->owner);
+		pthread_mutex_lock(&k->lock);
+	}
 }
 
 static void *
@@ -132,14 +144,50 @@ sink_start(struct sink *k)
 	return rc;
 }
 
+/* Cuts an item to what of it is in the window, which may be nothing. */
+static void
+clip(struct sink *k, struct item *it)
+{
+	const struct pipeline_window *w = &k->window;
+	uint64_t at = k->queued_B, skip = at < w->skip ? w->skip - at : 0;
+
+	k->queued_B += it->len;
+	if (skip > it->len)
+		skip = it->len;
+	it->data += skip;
+	it->len -= (size_t)skip;
+	at += skip;
+	if (it->len == 0)
+		return;
+	if (w->len != 0 && at + it->len - w->skip > w->len)
+		it->len = at - w->skip < w->len ?
+		    (size_t)(w->len - (at - w->skip)) : 0;
+}
+
+void
+sink_window(struct sink *k, const struct pipeline_window *window)
+{
+	k->window = *window;
+}
+
+bool
+sink_enough(const struct sink *k)
+{
+	const struct pipeline_window *w = &k->window;
+
+	return w->stop && w->len != 0 && k->bytes >= w->skip &&
+	    k->bytes - w->skip >= w->len;
+}
+
 static int
 enqueue(struct sink *k, const uint8_t *data, size_t len, struct slot *s)
 {
+	struct item it = { .data = data, .len = len, .slot = s };
 	int rc;
 
+	clip(k, &it);
 	pthread_mutex_lock(&k->lock);
-	k->queue[(k->head + k->count) % k->size] =
-	    (struct item){ .data = data, .len = len, .slot = s };
+	k->queue[(k->head + k->count) % k->size] = it;
 	k->count++;
 	k->chunks_free -= s == NULL;
 	if (k->threaded)
@@ -189,6 +237,8 @@ uint8_t *
 sink_space(struct sink *k, size_t *room, int *err)
 {
 	*err = k->in_hand && k->fill == CHUNK ? sink_flush(k) : 0;
+	if (*err == 0 && sink_enough(k))
+		*err = -ECANCELED;
 	if (*err == 0 && !k->in_hand)
 		*err = take_chunk(k);
 	if (*err != 0)

@@ -11,9 +11,19 @@
 
 /*
  * fd -1 drops all.  most_slots: how many slots can be queued at once.
- * Without sink_start() everything is written by the caller.  0 or -errno.
+ * Without sink_start() everything is written by the caller.  failed(owner) is
+ * called once, by the thread that writes, after the first write that failed.
+ * 0 or -errno.
  */
-int sink_open(struct sink **out, int fd, unsigned most_slots);
+int sink_open(struct sink **out, int fd, unsigned most_slots,
+    void (*failed)(void *), void *owner);
+
+/* Writes only this part of what it is given. */
+void sink_window(struct sink *out, const struct pipeline_window *window);
+
+/* Whether the run may stop since the window is complete; the joiner's. */
+bool sink_enough(const struct sink *out);
+
 int sink_start(struct sink *out);
 
 /* Has what is in the chunk in hand written now.  0 or the first -errno. */

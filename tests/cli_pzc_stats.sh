@@ -11,10 +11,11 @@ import json, sys
 rows = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
 need = {"name", "format", "decompress", "level", "threads", "in_B", "out_B",
     "ratio", "wall_s", "user_s", "sys_s", "util", "stall_in_s", "stall_out_s",
-    "stall_work_s", "idle_s", "maxrss_KiB"}
+    "stall_work_s", "idle_s", "maxrss_KiB", "levels"}
 for r in rows:
     assert need <= r.keys(), need - r.keys()
-    for k in need - {"name", "format", "decompress", "level", "ratio", "util"}:
+    for k in need - {"name", "format", "decompress", "level", "ratio", "util",
+        "levels"}:
         assert r[k] >= 0, k
 r = rows[-1]
 print(*(eval(e) for e in sys.argv[2:]))

@@ -22,8 +22,16 @@ shell_test(cli pzc_stats)
 
 unit_test(pipeline)
 unit_test(gzip_layout)
+unit_test(inflater)
+target_link_libraries(test_inflater PRIVATE PkgConfig::ZLIB)
 unit_test(deflate_walk)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
+    PkgConfig::ZLIB)
+unit_test(deflate_blocks)
+target_include_directories(test_deflate_blocks PRIVATE ${CMAKE_SOURCE_DIR}/src)
+unit_test(deflate_strong)
+target_include_directories(test_deflate_strong PRIVATE ${CMAKE_SOURCE_DIR}/src)
+target_link_libraries(test_deflate_strong PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
 add_executable(bench_deflate_walk bench_deflate_walk.c)
 target_link_libraries(bench_deflate_walk PRIVATE coldpress PkgConfig::DEFLATE)
@@ -41,3 +49,13 @@ set_tests_properties(unit.lz4 PROPERTIES
 
 shell_test(cli list)
 shell_test(long list long)
+
+if(COLDPRESS_PZSEEK)
+    shell_test(cli pzseek)
+    fault_tool(pzseek)
+    shell_test(cli pzseek_fault)
+endif()
+
+unit_test(seek)
+unit_test(adapt)
+shell_test(cli pzc_adapt)

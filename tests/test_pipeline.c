@@ -7,6 +7,7 @@
 #include "bytes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -199,6 +200,66 @@ an_error_ends_a_wait(void **state)
 	close(fd[1]);
 }
 
+/* Two pieces, then a byte of an input where none comes. */
+static int
+fill_then_wait(void *job, struct input *in, struct slot *s)
+{
+	struct job *j = job;
+	uint8_t byte;
+	ssize_t n;
+
+	if (j->filled < 2)
+		return fill(job, in, s);
+	n = input_read(in, &byte, 1);
+	return n < 0 ? (int)n : 0;
+}
+
+static void *
+close_later(void *arg)
+{
+	usleep(100000);
+	close(*(int *)arg);
+	return NULL;
+}
+
+/* The error comes when all that there was is long joined. */
+static void
+a_late_failed_write_ends_a_wait(void **state)
+{
+	static const struct pipeline_ops waiting = { .fill = fill_then_wait,
+	    .work = work, .join = join, .worker_open = worker_open,
+	    .worker_close = worker_close };
+	struct pipeline_stats stats = { 0 };
+	struct job j = { .pieces = 1000 };
+	struct input in;
+	pthread_t closer;
+	int silent[2], out[2];
+	char full[4096] = { 0 };
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(pipe(silent), 0);
+	assert_int_equal(pipe2(out, O_NONBLOCK), 0);
+	fcntl(out[1], F_SETPIPE_SZ, 1 << 20);
+	while (write(out[1], full, sizeof(full)) > 0)
+		;
+	assert_int_equal(fcntl(out[1], F_SETFL, 0), 0);
+	assert_int_equal(input_open(&in, silent[0]), 0);
+	assert_int_equal(pthread_create(&closer, NULL, close_later, &out[0]),
+	    0);
+	alarm(60);
+	assert_int_equal(pipeline_run(&waiting, &j, &in,
+	    &(struct pipeline_params){ .threads = 2, .slots = SLOTS,
+	    .out_fd = out[1] }, &stats), -EPIPE);
+	alarm(0);
+	assert_int_equal(stats.failed, PIPELINE_OUT);
+	pthread_join(closer, NULL);
+	input_close(&in);
+	close(silent[0]);
+	close(silent[1]);
+	close(out[1]);
+}
+
 static void
 peeks_and_reads(void **state)
 {
@@ -237,6 +298,7 @@ main(void)
 		cmocka_unit_test(reports_the_first_error),
 		cmocka_unit_test(a_failed_write_ends_it),
 		cmocka_unit_test(an_error_ends_a_wait),
+		cmocka_unit_test(a_late_failed_write_ends_a_wait),
 		cmocka_unit_test(peeks_and_reads),
 	};
 

@@ -7,7 +7,7 @@
  * choose and tables follow the choices, a few times over.
  */
 #include "bz2_impl.h"
-#include "bz2_sort.h"
+#include "huffman.h"
 
 enum {
 	ROUNDS = 7,
@@ -20,85 +20,15 @@ enum {
 _Static_assert(BZ2_GROUP * BZ2_CODE_MAX <= COST_MASK, "a sum must fit");
 _Static_assert(BZ2_TABLES_MAX * COST_BITS <= 64, "all sums must fit");
 
-/*
- * The depths of a Huffman tree over weights in ascending order, in place:
- * merged weights become parents, and these become depths (Moffat and
- * Katajainen 1995).
- */
-static void
-tree_depths(uint32_t *w, int n)
-{
-	int leaf = 2, root = 0, depth = 0, avail = 1, used = 0, next = n - 1;
-
-	w[0] += w[1];
-	for (int i = 1; i < n - 1; i++) {
-		uint32_t sum = 0;
-
-		for (int side = 0; side < 2; side++) {
-			if (leaf >= n || (root < i && w[root] < w[leaf])) {
-				sum += w[root];
-				w[root++] = (uint32_t)i;
-			} else {
-				sum += w[leaf++];
-			}
-		}
-		w[i] = sum;
-	}
-	/* depths of inner nodes, from the root down */
-	w[n - 2] = 0;
-	for (int i = n - 3; i >= 0; i--)
-		w[i] = w[w[i]] + 1;
-	/* at each depth, what is not an inner node is a leaf */
-	for (root = n - 2; avail > 0; depth++) {
-		for (; root >= 0 && w[root] == (uint32_t)depth; root--)
-			used++;
-		for (; avail > used; avail--)
-			w[next--] = (uint32_t)depth;
-		avail = 2 * used;
-		used = 0;
-	}
-}
-
-/*
- * Cuts depths, in descending order, to LENGTH_MAX, and then lengthens the
- * longest codes below that until there is room for all.
- */
-static void
-limit_depths(uint32_t *depth, int n)
-{
-	const uint32_t full = UINT32_C(1) << LENGTH_MAX;
-	uint32_t room = 0;
-
-	if (depth[0] <= LENGTH_MAX)
-		return;
-	for (int i = 0; i < n; i++) {
-		if (depth[i] > LENGTH_MAX)
-			depth[i] = LENGTH_MAX;
-		room += full >> depth[i];
-	}
-	for (int i = 0; room > full; i = i + 1 < n ? i + 1 : 0)
-		while (depth[i] < LENGTH_MAX && room > full) {
-			depth[i]++;
-			room -= full >> depth[i];
-		}
-}
-
+/* A symbol that a table has no use for still has a code. */
 static void
 make_lengths(uint8_t *lengths, const uint32_t *freq, int symbols)
 {
-	uint64_t words[BZ2_SYMBOLS_MAX], spare[BZ2_SYMBOLS_MAX];
-	uint32_t weight[BZ2_SYMBOLS_MAX] = { 0 };
+	uint32_t least_one[BZ2_SYMBOLS_MAX];
 
 	for (int i = 0; i < symbols; i++)
-		words[i] = (uint64_t)(freq[i] == 0 ? 1 : freq[i]) << 16 |
-		    (unsigned)i;
-	bz2_sort_words(words, (size_t)symbols, spare);
-	for (int i = 0; i < symbols; i++)
-		weight[i] = (uint32_t)(words[i] >> 16);
-	tree_depths(weight, symbols);
-	limit_depths(weight, symbols);
-	for (int i = 0; i < symbols; i++)
-		lengths[words[i] & 0xffff] = (uint8_t)weight[i];
+		least_one[i] = freq[i] == 0 ? 1 : freq[i];
+	huffman_lengths(lengths, least_one, (unsigned)symbols, LENGTH_MAX);
 }
 
 /* Each table for a range of symbols that is met about equally often. */

@@ -24,6 +24,10 @@ static const struct code pre_code = {
 	DIST_TRIE, DIST_SUBS, PRE_MAX, false, 0
 };
 
+const uint8_t codes_pre_order[PRE_SYMS] = {
+	16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15
+};
+
 /* The entry of a symbol, but for the bits of its code. */
 static uint32_t
 litlen_entry(unsigned sym)
@@ -36,7 +40,7 @@ litlen_entry(unsigned sym)
 		return NEXT_END;
 	if (n > 28)
 		return NEXT_BAD;
-	return NEXT_DIST | (n < 8 || n == 28 ? 0 : (n - 4) / 4);
+	return NEXT_DIST | codes_length_extra(n);
 }
 
 static uint32_t
@@ -44,7 +48,7 @@ dist_entry(unsigned sym)
 {
 	if (sym > 29)
 		return NEXT_BAD;
-	return NEXT_LIT | (sym < 4 ? 0 : (sym - 2) / 2);
+	return NEXT_LIT | codes_distance_extra(sym);
 }
 
 /*
@@ -97,6 +101,22 @@ next_code(uint32_t code, unsigned len)
 		return 0;
 	bit = 1U << (31 - __builtin_clz(zeros));
 	return (code & (bit - 1)) | bit;
+}
+
+void
+codes_words(uint16_t *words, const uint8_t *lens, unsigned n)
+{
+	uint16_t count[CODE_MAX + 1], sorted[LITLEN_SYMS], *s = sorted;
+	uint32_t code = 0;
+
+	sort_symbols(lens, n, count, sorted);
+	s += count[0];
+	for (unsigned len = 1; len <= CODE_MAX; len++) {
+		for (unsigned i = 0; i < count[len]; i++) {
+			words[*s++] = (uint16_t)code;
+			code = next_code(code, len);
+		}
+	}
 }
 
 /*
@@ -238,15 +258,21 @@ codes_dynamic(uint32_t *tab, const uint8_t *lens, unsigned nlit,
 }
 
 void
-codes_fixed(uint32_t *tab)
+codes_fixed_lens(uint8_t *lens)
 {
-	uint8_t lens[LITLEN_SYMS + DIST_SYMS];
-
 	memset(lens, 8, 144);
 	memset(lens + 144, 9, 112);
 	memset(lens + 256, 7, 24);
 	memset(lens + 280, 8, 8);
 	memset(lens + LITLEN_SYMS, 5, DIST_SYMS);
+}
+
+void
+codes_fixed(uint32_t *tab)
+{
+	uint8_t lens[LITLEN_SYMS + DIST_SYMS];
+
+	codes_fixed_lens(lens);
 	(void)codes_dynamic(tab, lens, LITLEN_SYMS, DIST_SYMS);
 }
 

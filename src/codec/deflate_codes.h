@@ -72,6 +72,22 @@ _Static_assert(LIT_BITS <= 12 && DIST_BITS <= 12, "a mask has 12 bits");
 _Static_assert(1 << (CODE_MAX - LIT_BITS) >= ALIGN &&
     1 << (CODE_MAX - DIST_BITS) >= ALIGN, "the bound counts whole tables");
 
+/* The order in which the code of the code lengths is written. */
+extern const uint8_t codes_pre_order[PRE_SYMS];
+
+/* The bits after the code of a length, symbol 257 + n, or distance. */
+static inline unsigned
+codes_length_extra(unsigned n)
+{
+	return n < 8 || n == 28 ? 0 : (n - 4) / 4;
+}
+
+static inline unsigned
+codes_distance_extra(unsigned n)
+{
+	return n < 4 ? 0 : (n - 2) / 2;
+}
+
 /* A step of the walk; the entry that led here is the state. */
 struct place {
 	uint64_t pos;		/* bits */
@@ -102,12 +118,18 @@ int codes_dynamic(uint32_t *tab, const uint8_t *lens, unsigned nlit,
     unsigned ndist);
 void codes_fixed(uint32_t *tab);
 
+/* The lengths of the fixed codes, LITLEN_SYMS and DIST_SYMS. */
+void codes_fixed_lens(uint8_t *lens);
+
 /*
  * Fills tab with the code of the code lengths; other codes there are lost.
  * The table is at PRE_TABLE and has PRE_MAX bits; its entries have the number
  * of bits in the lowest eight and the symbol above.  0 or -EBADMSG.
  */
 int codes_pre(uint32_t *tab, const uint8_t lens[PRE_SYMS]);
+
+/* The words of a code by its lengths; the first bit is the lowest. */
+void codes_words(uint16_t *words, const uint8_t *lens, unsigned n);
 
 /*
  * Walks from *here, at most to the first place at or behind bit limit or to

@@ -15,6 +15,7 @@
 #include "bytes.h"
 #include "formats.h"
 #include "gzip.h"
+#include "inflate_piece.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ struct job {
 	struct deflate_reader reader;
 	const struct deflate_unwrap *wrap;
 	struct codec_notes *notes;
-	atomic_uint misses;
+	atomic_llong debt;
 
 	enum state state;
 	struct buf held;		/* a header or trailer so far */
@@ -47,7 +48,7 @@ struct job {
 /* Workers */
 
 struct worker {
-	struct inflater *inflater;
+	struct piece_inflater *piece;
 	struct libdeflate_decompressor *whole;
 };
 
@@ -56,7 +57,7 @@ worker_close(void *ctx)
 {
 	struct worker *w = ctx;
 
-	inflater_close(w->inflater);
+	piece_inflater_close(w->piece);
 	libdeflate_free_decompressor(w->whole);
 	sys_free(w);
 }
@@ -70,7 +71,7 @@ worker_open(void *job, void **ctx)
 	if (w == NULL)
 		return -ENOMEM;
 	w->whole = libdeflate_alloc_decompressor();
-	if (w->whole == NULL || inflater_open(&w->inflater) != 0) {
+	if (w->whole == NULL || piece_inflater_open(&w->piece) != 0) {
 		worker_close(w);
 		return -ENOMEM;
 	}
@@ -78,15 +79,24 @@ worker_open(void *job, void **ctx)
 	return 0;
 }
 
+/* What a worker makes of a piece at most. */
+static size_t
+most_output(const struct job *j, int kind)
+{
+	if (kind == PIECE_MEMBERS)
+		return MEMBERS_OUT + MEMBER_MAX;
+	return j->reader.block != 0 ? j->reader.block : UNMARKED_OUT;
+}
+
 static int
 work_sync(struct job *j, struct worker *w, struct slot *s)
 {
-	size_t cap = j->reader.block != 0 ? j->reader.block : UNMARKED_OUT;
+	size_t cap = most_output(j, PIECE_SYNC);
 	struct inflated r;
 
-	if (buf_reserve(&s->out, cap) != 0)
+	if (buf_reserve(&s->out, cap + PIECE_OUT_SPARE) != 0)
 		return -ENOMEM;
-	if (inflater_piece(w->inflater, s->in.data + s->skip,
+	if (inflate_piece(w->piece, s->in.data + s->skip,
 	    s->in.len - s->skip, s->out.data, cap, &r) != 0)
 		return 0;
 	s->ok = true;
@@ -98,9 +108,9 @@ work_sync(struct job *j, struct worker *w, struct slot *s)
 
 /* Every member must end where its header says, and leave nothing over. */
 static int
-work_members(struct worker *w, struct slot *s)
+work_members(const struct job *j, struct worker *w, struct slot *s)
 {
-	size_t pos = 0;
+	size_t pos = 0, most = most_output(j, PIECE_MEMBERS);
 
 	while (pos < s->used) {
 		const uint8_t *p = s->in.data + pos;
@@ -111,7 +121,7 @@ work_members(struct worker *w, struct slot *s)
 		    h.member > s->used - pos)
 			return 0;
 		want = load_le32(p + h.member - 4);
-		if (want > MEMBERS_OUT + MEMBER_MAX)
+		if (want > most)
 			return 0;
 		if (buf_reserve(&s->out, s->out.len + want + 1) != 0)
 			return -ENOMEM;
@@ -136,7 +146,7 @@ work(void *job, void *ctx, struct slot *s)
 	if (s->kind == PIECE_SYNC)
 		rc = work_sync(j, ctx, s);
 	else if (s->kind == PIECE_MEMBERS)
-		rc = work_members(ctx, s);
+		rc = work_members(j, ctx, s);
 	if (s->ok && s->kind == PIECE_SYNC)
 		s->check = j->wrap->check(j->wrap->check_start, s->out.data,
 		    s->out.len);
@@ -386,25 +396,34 @@ at_end(const struct job *j)
 	    j->state == REST ? 0 : -ENODATA;
 }
 
+/* What the piece cost in vain, or earned. */
+static void
+account(struct job *j, const struct slot *s, bool accepted)
+{
+	long long debt = atomic_load(&j->debt), len = (long long)s->in.len;
+
+	if (accepted || s->kind == PIECE_PLAIN)
+		debt -= debt < len ? debt : len;
+	else
+		debt += len + (long long)most_output(j, s->kind);
+	atomic_store(&j->debt, debt);
+}
+
 static int
 join(void *job, struct slot *s, struct sink *out)
 {
 	struct job *j = job;
-	bool last = s->last;
+	bool last = s->last, accepted;
 	int rc = 0;
 
 	if (s->skip > 0)
 		rc = feed(j, s->in.data, s->skip, out);
 	if (rc != 0)
 		return rc;
-	if (accepts(j, s)) {
-		atomic_store(&j->misses, 0);
-		rc = accept(j, s, out);
-	} else {
-		if (s->kind != PIECE_PLAIN)
-			atomic_fetch_add(&j->misses, 1);
-		rc = feed(j, s->in.data + s->skip, s->in.len - s->skip, out);
-	}
+	accepted = accepts(j, s);
+	account(j, s, accepted);
+	rc = accepted ? accept(j, s, out) :
+	    feed(j, s->in.data + s->skip, s->in.len - s->skip, out);
 	return rc == 0 && last ? at_end(j) : rc;
 }
 
@@ -431,7 +450,7 @@ open_job(void **job, const struct deflate_unwrap *wrap,
 		return -ENOMEM;
 	j->wrap = wrap;
 	j->notes = notes;
-	j->reader.misses = &j->misses;
+	j->reader.debt = &j->debt;
 	if (inflater_open(&j->inflater) != 0) {
 		close_job(j);
 		return -ENOMEM;
@@ -468,6 +487,15 @@ open_gzip(void **job, const struct codec_options *o, const struct plan *p,
 }
 
 static int
+open_gzip_part(void **job, const struct codec_options *o,
+    const struct plan *p, struct codec_notes *notes)
+{
+	(void)o;
+	(void)p;
+	return open_job(job, &unwrap_gzip_part, notes);
+}
+
+static int
 open_zlib(void **job, const struct codec_options *o, const struct plan *p,
     struct codec_notes *notes)
 {
@@ -490,6 +518,8 @@ open_zip(void **job, const struct codec_options *o, const struct plan *p,
 
 const struct coder gzip_decoder = { .plan = plan, .open = open_gzip,
     .close = close_job, .ops = DECODE_OPS };
+const struct coder gzip_part_decoder = { .plan = plan,
+    .open = open_gzip_part, .close = close_job, .ops = DECODE_OPS };
 const struct coder zlib_decoder = { .plan = plan, .open = open_zlib,
     .close = close_job, .ops = DECODE_OPS };
 const struct coder zip_decoder = { .plan = plan, .open = open_zip,

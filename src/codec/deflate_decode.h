@@ -26,16 +26,25 @@ enum {
 	MEMBER_MAX = 4 << 20
 };
 
+/*
+ * Wrong guesses are paid from what was decoded: a worker's failed try adds
+ * the most it can have cost to the debt, what is decoded takes it away.
+ * Beyond the limit nothing is tried, so all tries together cost at most the
+ * limit more than decoding itself, whatever the input.
+ */
+enum { DEBT_MOST = 8 << 20 };
+
 struct deflate_reader {
 	int mode;		/* PIECE_* */
 	bool begun;
 	size_t block;		/* output of a unit as marked, or 0 */
 	size_t since_sync;	/* input without a sync point */
 	struct carry carry;
-	atomic_uint *misses;	/* pieces in a row that were not units */
+	atomic_llong *debt;	/* of wrong guesses, in bytes */
 };
 
-extern const struct coder gzip_decoder, zlib_decoder, zip_decoder;
+extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,
+    zip_decoder;
 
 /* The next piece into s, with kind, skip and last set.  0 or -errno. */
 int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);

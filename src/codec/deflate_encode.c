@@ -7,6 +7,7 @@
  */
 #include "deflate_wrap.h"
 
+#include "adapt.h"
 #include "bytes.h"
 #include "sys.h"
 
@@ -69,22 +70,58 @@ deflate_fill(void *job, struct input *in, struct slot *s)
 	return cutter_fill(&j->cut, in, s);
 }
 
+/* What a worker keeps: an engine, and the level that it is for. */
+struct worker {
+	struct deflate_engine *engine;
+	int level;
+};
+
 int
 deflate_worker_open(void *job, void **ctx)
 {
 	struct deflate_job *j = job;
-	struct deflate_engine *e;
-	int rc = deflate_engine_open(&e, j->options);
+	struct worker *w = sys_calloc(1, sizeof(*w));
+	int rc = w == NULL ? -ENOMEM :
+	    deflate_engine_open(&w->engine, j->options);
 
-	if (rc == 0)
-		*ctx = e;
-	return rc;
+	if (rc != 0) {
+		sys_free(w);
+		return rc;
+	}
+	w->level = j->options->level;
+	*ctx = w;
+	return 0;
 }
 
 void
 deflate_worker_close(void *ctx)
 {
-	deflate_engine_close(ctx);
+	struct worker *w = ctx;
+
+	if (w->engine != NULL)
+		deflate_engine_close(w->engine);
+	sys_free(w);
+}
+
+/* Deflates a block at the level of the job, or of the moment. */
+static ssize_t
+run_engine(struct deflate_job *j, struct worker *w, struct slot *s,
+    bool last, uint8_t *out, size_t cap)
+{
+	struct codec_options o = *j->options;
+	int rc = 0;
+
+	if (o.adapt != NULL)
+		o.level = adapt_take(o.adapt);
+	if (o.level != w->level || w->engine == NULL) {
+		if (w->engine != NULL)
+			deflate_engine_close(w->engine);
+		w->engine = NULL;
+		rc = deflate_engine_open(&w->engine, &o);
+		w->level = o.level;
+	}
+	return rc != 0 ? rc : deflate_engine_run(w->engine, s->in.data,
+	    s->in.len, last, out, cap);
 }
 
 int
@@ -97,8 +134,7 @@ deflate_work(void *job, void *ctx, struct slot *s)
 	if (rc != 0)
 		return rc;
 	s->check = j->wrap->check(s->in.data, s->in.len);
-	n = deflate_engine_run(ctx, s->in.data, s->in.len, s->last,
-	    s->out.data, s->out.cap);
+	n = run_engine(j, ctx, s, s->last, s->out.data, s->out.cap);
 	if (n < 0)
 		return (int)n;
 	s->out.len = (size_t)n;
@@ -215,8 +251,8 @@ member_work(void *job, void *ctx, struct slot *s)
 	    GZIP_TRAILER);
 	if (rc != 0)
 		return rc;
-	n = deflate_engine_run(ctx, s->in.data, s->in.len, true,
-	    s->out.data + head, s->out.cap - head - GZIP_TRAILER);
+	n = run_engine(j, ctx, s, true, s->out.data + head,
+	    s->out.cap - head - GZIP_TRAILER);
 	if (n < 0)
 		return (int)n;
 	s->out.len = head + (size_t)n + GZIP_TRAILER;

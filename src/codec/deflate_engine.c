@@ -3,11 +3,15 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Measured per unit of CPU and of size (see the manual for the versions):
- * ISA-L is the best at level 1, libdeflate above it.  zlib remains for its
+ * ISA-L is the best at level 1, our own encoder at those from 2 to 9, and
+ * without ISA-L at level 1, libdeflate above.  zlib remains for its
  * strategies, which the others do not have.
  */
 #include "deflate_engine.h"
 
+#include "deflate_blocks.h"
+#include "deflate_fast.h"
+#include "deflate_strong.h"
 #include "deflate_walk.h"
 #include "sys.h"
 
@@ -20,28 +24,37 @@
 #include <isa-l/igzip_lib.h>
 #endif
 
-enum library { LIBDEFLATE, ISAL, ZLIB };
+enum library { FAST, STRONG, LIBDEFLATE, ISAL, ZLIB };
+
+/* Our own encoder, in its fast form. */
+struct fast {
+	struct deflate_fast find;
+	struct deflate_blocks blocks;
+	struct deflate_seq seqs[1 << 15];
+};
+
+enum { FAST_KIB = (sizeof(struct fast) + 1023) / 1024 };
 
 /* For each level of pzc: which library, and its level. */
 static const struct grade {
 	enum library library;
 	int level;
-	unsigned memory_KiB;	/* that the library allocates */
+	unsigned memory_KiB;	/* that a library allocates */
 } grades[] = {
 	{ LIBDEFLATE, 0, 64 },
 #ifdef COLDPRESS_ISAL
-	{ ISAL, 2, 400 },
+	{ ISAL, 2, 200 },
 #else
-	{ LIBDEFLATE, 1, 200 },
+	{ FAST, 1, FAST_KIB },
 #endif
-	{ LIBDEFLATE, 1, 200 },
-	{ LIBDEFLATE, 3, 800 },
-	{ LIBDEFLATE, 4, 800 },
-	{ LIBDEFLATE, 5, 800 },
-	{ LIBDEFLATE, 6, 800 },
-	{ LIBDEFLATE, 7, 800 },
-	{ LIBDEFLATE, 8, 800 },
-	{ LIBDEFLATE, 9, 800 },
+	{ FAST, 2, FAST_KIB },
+	{ STRONG, 3, 0 },
+	{ STRONG, 4, 0 },
+	{ STRONG, 5, 0 },
+	{ STRONG, 6, 0 },
+	{ STRONG, 7, 0 },
+	{ STRONG, 8, 0 },
+	{ STRONG, 9, 0 },
 	{ LIBDEFLATE, 10, 9500 },
 	{ LIBDEFLATE, 12, 9500 },
 	{ LIBDEFLATE, 12, 9500 },
@@ -49,7 +62,9 @@ static const struct grade {
 
 struct deflate_engine {
 	const struct grade *grade;
+	struct fast *fast;
 	struct libdeflate_compressor *ld;
+	struct deflate_strong *strong;
 	z_stream z;
 	bool z_open;
 #ifdef COLDPRESS_ISAL
@@ -69,8 +84,11 @@ choose(const struct codec_options *o)
 uint64_t
 deflate_engine_memory(const struct codec_options *o)
 {
+	const struct grade *g = choose(o);
+
 	return sizeof(struct deflate_engine) +
-	    (uint64_t)choose(o)->memory_KiB * 1024;
+	    (g->library == STRONG ? deflate_strong_memory() :
+	    (uint64_t)g->memory_KiB * 1024);
 }
 
 /* Stored blocks add 5 bytes to 65,535 at the worst, a sync point 6. */
@@ -90,11 +108,28 @@ open_zlib(struct deflate_engine *e, const struct codec_options *o)
 	return rc == Z_OK ? 0 : -ENOMEM;
 }
 
+static int
+open_fast(struct deflate_engine *e)
+{
+	e->fast = sys_malloc(sizeof(*e->fast));
+	if (e->fast == NULL)
+		return -ENOMEM;
+	e->fast->find.more = e->grade->level > 1;
+	e->fast->blocks.fast = true;
+	return 0;
+}
+
 #ifdef COLDPRESS_ISAL
+/*
+ * The size is what decides how many tokens a block of deflate has.  The
+ * smallest but one gives the least output; the smallest takes thrice the time.
+ */
+enum { LEVEL_BUF = ISAL_DEF_LVL2_SMALL };
+
 static int
 open_isal(struct deflate_engine *e)
 {
-	e->level_buf = sys_malloc(ISAL_DEF_LVL2_DEFAULT);
+	e->level_buf = sys_malloc(LEVEL_BUF);
 	return e->level_buf == NULL ? -ENOMEM : 0;
 }
 #endif
@@ -109,6 +144,9 @@ deflate_engine_open(struct deflate_engine **out, const struct codec_options *o)
 		return -ENOMEM;
 	e->grade = choose(o);
 	switch (e->grade->library) {
+	case FAST:
+		rc = open_fast(e);
+		break;
 	case LIBDEFLATE:
 		e->ld = libdeflate_alloc_compressor(e->grade->level);
 		rc = e->ld == NULL ? -ENOMEM : 0;
@@ -120,6 +158,9 @@ deflate_engine_open(struct deflate_engine **out, const struct codec_options *o)
 		break;
 	case ZLIB:
 		rc = open_zlib(e, o);
+		break;
+	case STRONG:
+		rc = deflate_strong_open(&e->strong, e->grade->level);
 		break;
 	}
 	if (rc != 0) {
@@ -133,13 +174,35 @@ deflate_engine_open(struct deflate_engine **out, const struct codec_options *o)
 void
 deflate_engine_close(struct deflate_engine *e)
 {
+	sys_free(e->fast);
 	libdeflate_free_compressor(e->ld);
+	deflate_strong_close(e->strong);
 	if (e->z_open)
 		deflateEnd(&e->z);
 #ifdef COLDPRESS_ISAL
 	sys_free(e->level_buf);
 #endif
 	sys_free(e);
+}
+
+static ssize_t
+run_fast(struct deflate_engine *e, const uint8_t *in, size_t len, bool last,
+    uint8_t *out, size_t cap)
+{
+	struct fast *f = e->fast;
+	size_t from = 0, n;
+
+	deflate_fast_begin(&f->find, in, len);
+	deflate_blocks_begin(&f->blocks, out, cap);
+	while ((n = deflate_fast_find(&f->find, f->seqs,
+	    sizeof(f->seqs) / sizeof(*f->seqs))) > 0) {
+		int rc = deflate_blocks_add(&f->blocks, in + from, f->seqs, n);
+
+		if (rc != 0)
+			return rc;
+		from = f->find.pos;
+	}
+	return deflate_blocks_end(&f->blocks, last);
 }
 
 static ssize_t
@@ -181,7 +244,7 @@ run_isal(struct deflate_engine *e, const uint8_t *in, size_t len, bool last,
 	isal_deflate_init(z);
 	z->level = (uint32_t)e->grade->level;
 	z->level_buf = e->level_buf;
-	z->level_buf_size = ISAL_DEF_LVL2_DEFAULT;
+	z->level_buf_size = LEVEL_BUF;
 	z->gzip_flag = IGZIP_DEFLATE;
 	z->flush = last ? NO_FLUSH : SYNC_FLUSH;
 	z->end_of_stream = last;
@@ -206,8 +269,12 @@ deflate_engine_run(struct deflate_engine *e, const uint8_t *in, size_t len,
 		return 2;
 	}
 	switch (e->grade->library) {
+	case FAST:
+		return run_fast(e, in, len, last, out, cap);
 	case ZLIB:
 		return run_zlib(e, in, len, last, out, cap);
+	case STRONG:
+		return deflate_strong_run(e->strong, in, len, last, out, cap);
 #ifdef COLDPRESS_ISAL
 	case ISAL:
 		return run_isal(e, in, len, last, out, cap);

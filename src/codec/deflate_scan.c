@@ -18,8 +18,7 @@
 enum {
 	SYNC_LEN = 4,
 	SYNC_LEAST = 16 << 10,	/* least unmarked piece */
-	GIVE_UP = 1 << 20,	/* input without any sync point */
-	MISSES = 8		/* wrong guesses in a row */
+	GIVE_UP = 1 << 20	/* input without any sync point */
 };
 
 static int
@@ -33,7 +32,10 @@ fill_plain(struct input *in, struct slot *s)
 	return n < 0 ? (int)n : 0;
 }
 
-/* The end of the first sync point at or after from, or 0. */
+/*
+ * The end of the first sync point at or after from, or 0.  With two zeros
+ * behind it, it is the header of a stored block of 65,535 bytes instead.
+ */
 static size_t
 find_sync(const uint8_t *p, size_t len, size_t from)
 {
@@ -42,7 +44,8 @@ find_sync(const uint8_t *p, size_t len, size_t from)
 	while (q < end && (q = memchr(q, 0xff, (size_t)(end - q))) != NULL) {
 		if (end - q < 2)
 			break;
-		if (q[1] == 0xff && q[-1] == 0 && q[-2] == 0)
+		if (q[1] == 0xff && q[-1] == 0 && q[-2] == 0 &&
+		    (end - q < 4 || q[2] != 0 || q[3] != 0))
 			return (size_t)(q - p) + 2;
 		q++;
 	}
@@ -174,6 +177,7 @@ int
 deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s)
 {
 	int rc = carry_begin(&r->carry, s);
+	bool trusted;
 
 	if (rc != 0)
 		return rc;
@@ -181,14 +185,14 @@ deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s)
 		rc = begin(r, in, s);
 	if (rc != 0)
 		return rc;
-	if (atomic_load_explicit(r->misses, memory_order_relaxed) > MISSES)
+	trusted = atomic_load_explicit(r->debt, memory_order_relaxed) <=
+	    DEBT_MOST;
+	if (!trusted && r->block == 0)
 		r->mode = PIECE_PLAIN;
-	switch (r->mode) {
-	case PIECE_SYNC:
-		return fill_sync(r, in, s);
-	case PIECE_MEMBERS:
-		return fill_members(r, in, s);
-	default:
-		return fill_plain(in, s);
-	}
+	rc = r->mode == PIECE_SYNC ? fill_sync(r, in, s) :
+	    r->mode == PIECE_MEMBERS ? fill_members(r, in, s) :
+	    fill_plain(in, s);
+	if (!trusted)
+		s->kind = PIECE_PLAIN;
+	return rc;
 }

@@ -48,6 +48,18 @@ const struct deflate_unwrap unwrap_gzip = {
 	.members = true,
 };
 
+static int
+part_verify(const uint8_t *t, uint32_t check, uint64_t total)
+{
+	(void)check;
+	return load_le32(t + 4) == (uint32_t)total ? 0 : -EBADMSG;
+}
+
+const struct deflate_unwrap unwrap_gzip_part = {
+	.head = gzip_head, .trailer = GZIP_TRAILER, .verify = part_verify,
+	.check_start = 0, .check = check_crc32, .combine = combine_crc32,
+};
+
 static uint32_t
 check_adler32(uint32_t check, const void *p, size_t len)
 {

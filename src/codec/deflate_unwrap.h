@@ -32,6 +32,8 @@ struct deflate_unwrap {
 	bool ignore_rest;	/* a directory follows */
 };
 
-extern const struct deflate_unwrap unwrap_gzip, unwrap_zlib, unwrap_zip;
+/* gzip_part: as gzip, but the CRC is not known; the size is. */
+extern const struct deflate_unwrap unwrap_gzip, unwrap_gzip_part, unwrap_zlib,
+    unwrap_zip;
 
 #endif

@@ -50,14 +50,11 @@ past_end(const struct walk *w)
 static int
 pre_tables(struct walk *w, unsigned npre)
 {
-	static const uint8_t order[PRE_SYMS] = {
-		16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15
-	};
 	uint8_t lens[PRE_SYMS] = { 0 };
 	uint64_t bits = peek(w);
 
 	for (unsigned i = 0; i < npre; i++, bits >>= 3)
-		lens[order[i]] = bits & 7;
+		lens[codes_pre_order[i]] = bits & 7;
 	w->pos += npre * 3;
 	return codes_pre(w->tab, lens);
 }

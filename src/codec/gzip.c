@@ -8,6 +8,7 @@
 #include "deflate_decode.h"
 #include "deflate_wrap.h"
 #include "list.h"
+#include "seek_formats.h"
 
 #include <string.h>
 
@@ -47,7 +48,8 @@ const struct codec codec_gzip = {
 	    { ".tgz", ".tar" }, { ".taz", ".tar" }, { "-gz", "" },
 	    { ".z", "" }, { "-z", "" }, { "_z", "" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 12, .level_default = 6,
-	.list = gzip_list, .check = "CRC-32",
+	.adapt_max = 9,
+	.list = gzip_list, .seek = &gzip_seek, .check = "CRC-32",
 	.magic = gzip_magic, .encode = &gzip_encoder, .decode = &gzip_decoder,
 	.encoder_for = gzip_encoder_for, .stored = gzip_stored,
 	.versions = deflate_engine_versions,
@@ -71,6 +73,7 @@ const struct codec codec_zlib = {
 	.suffixes = (const struct codec_suffix[]){ { ".zz", "" },
 	    { "-zz", "" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 12, .level_default = 6,
+	.adapt_max = 9,
 	.list = zlib_list, .check = "Adler-32",
 	.magic = zlib_magic, .encode = &zlib_encoder, .decode = &zlib_decoder,
 	.versions = zlib_versions,
@@ -87,6 +90,7 @@ const struct codec codec_zip = {
 	.suffixes = (const struct codec_suffix[]){ { ".zip", "" },
 	    { NULL, NULL } },
 	.level_min = 0, .level_max = 12, .level_default = 6,
+	.adapt_max = 9,
 	.list = zip_list, .check = "CRC-32",
 	.magic = zip_magic, .encode = &zip_encoder, .decode = &zip_decoder,
 	.versions = zlib_versions,

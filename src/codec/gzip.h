@@ -33,6 +33,7 @@ enum {
 	GZIP_FCOMMENT = 16, GZIP_RESERVED = 0xe0,
 	GZIP_TRAILER = 8,
 	GZIP_BLOCKS_VARY = 1,
+	GZIP_GUESS = 9,
 	GZIP_BLOCK_MAX = 4 << 20,	/* larger marked blocks go serially */
 };
 
@@ -50,6 +51,13 @@ struct gzip_header {
  * -EBADMSG.
  */
 int gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len);
+
+/*
+ * Guesses at GZIP_GUESS bytes: whether 00 00 ff ff is a sync point, and
+ * whether 1f 8b 08 is more like a header than chance.
+ */
+bool gzip_is_sync(const uint8_t *p);
+bool gzip_is_plausible(const uint8_t *p);
 
 /* What a header of ours holds. */
 struct gzip_fields {

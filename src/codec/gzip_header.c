@@ -91,6 +91,23 @@ gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len)
 	return 1;
 }
 
+/*
+ * The header of a stored block of 65535 bytes, behind a zero, has the same
+ * four bytes; in its place a sync point would have a stored block behind it.
+ */
+bool
+gzip_is_sync(const uint8_t *p)
+{
+	return p[4] != 0 || p[5] != 0 ||
+	    load_le16(p + 5) + load_le16(p + 7) == UINT16_MAX;
+}
+
+bool
+gzip_is_plausible(const uint8_t *p)
+{
+	return !(p[3] & GZIP_RESERVED) && (p[8] & ~6) == 0 && p[8] != 6;
+}
+
 size_t
 gzip_header_size(const struct gzip_fields *f)
 {

@@ -1,5 +1,5 @@
 /*
- * inflater.h - raw inflate (RFC 1951): whole pieces, and a stream
+ * inflater.h - raw inflate (RFC 1951) of a stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Private to src/codec.  ISA-L where the build has it, else zlib.
@@ -19,21 +19,6 @@ struct inflater;
 /* 0 or -ENOMEM. */
 int inflater_open(struct inflater **f);
 void inflater_close(struct inflater *f);
-
-/* What became of a piece. */
-struct inflated {
-	size_t used, made;	/* bytes in and out */
-	bool final;		/* the stream's final block ended within */
-};
-
-/*
- * Inflates a piece that is thought to begin at a block's header with nothing
- * before it.  0 if it decodes either to the end of the final block, or to
- * exactly the last byte of in with a sync point there; for certain, not by
- * chance.  Else -EBADMSG (no such piece, or out is too small).
- */
-int inflater_piece(struct inflater *f, const uint8_t *in, size_t len,
-    uint8_t *out, size_t cap, struct inflated *result);
 
 /*
  * Begins a stream in which dict (at most INFLATER_WINDOW bytes) has gone

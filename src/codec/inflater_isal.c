@@ -27,53 +27,11 @@ inflater_close(struct inflater *f)
 	sys_free(f);
 }
 
-static void
-begin(struct inflate_state *s)
-{
-	isal_inflate_init(s);
-	s->crc_flag = ISAL_DEFLATE;
-}
-
-static void
-give(struct inflate_state *s, const uint8_t *in, size_t len, uint8_t *out,
-    size_t cap)
-{
-	s->next_in = (uint8_t *)(uintptr_t)in;
-	s->avail_in = (uint32_t)len;
-	s->next_out = out;
-	s->avail_out = (uint32_t)cap;
-}
-
-/* The library puts the bits of an unfinished step back before it returns. */
-static bool
-between_blocks(const struct inflate_state *s)
-{
-	return s->block_state == ISAL_BLOCK_NEW_HDR && s->avail_in == 0 &&
-	    s->read_in_length == 0 && s->tmp_in_size == 0;
-}
-
-int
-inflater_piece(struct inflater *f, const uint8_t *in, size_t len,
-    uint8_t *out, size_t cap, struct inflated *result)
-{
-	struct inflate_state *s = &f->s;
-	int rc;
-
-	begin(s);
-	give(s, in, len, out, cap);
-	rc = isal_inflate_stateless(s);
-	result->final = rc == ISAL_DECOMP_OK;
-	if (!result->final && !(rc == ISAL_END_INPUT && between_blocks(s)))
-		return -EBADMSG;
-	result->used = len - s->avail_in;
-	result->made = cap - s->avail_out;
-	return 0;
-}
-
 int
 inflater_begin(struct inflater *f, const uint8_t *dict, size_t len)
 {
-	begin(&f->s);
+	isal_inflate_init(&f->s);
+	f->s.crc_flag = ISAL_DEFLATE;
 	if (len > 0)
 		isal_inflate_set_dict(&f->s, (uint8_t *)(uintptr_t)dict,
 		    (uint32_t)len);
@@ -88,7 +46,10 @@ inflater_run(struct inflater *f, struct stream_io *io)
 	size_t cap = io->out_len < UINT32_MAX ? io->out_len : UINT32_MAX;
 	int rc;
 
-	give(s, io->in, len, io->out, cap);
+	s->next_in = (uint8_t *)(uintptr_t)io->in;
+	s->avail_in = (uint32_t)len;
+	s->next_out = io->out;
+	s->avail_out = (uint32_t)cap;
 	rc = isal_inflate(s);
 	if (rc < 0)
 		return -EBADMSG;
@@ -109,9 +70,17 @@ inflater_unused(const struct inflater *f, uint8_t unused[8])
 	return (size_t)f->s.read_in_length / 8;
 }
 
+/*
+ * The library puts the bits of an unfinished step back before it returns, and
+ * has begun the next header even if it has no bit of it.
+ */
 bool
 inflater_at_boundary(const struct inflater *f)
 {
-	return between_blocks(&f->s) && f->s.bfinal == 0 &&
-	    f->s.tmp_out_processed == f->s.tmp_out_valid;
+	const struct inflate_state *s = &f->s;
+
+	return (s->block_state == ISAL_BLOCK_NEW_HDR ||
+	    s->block_state == ISAL_BLOCK_HDR) && s->avail_in == 0 &&
+	    s->read_in_length == 0 && s->tmp_in_size == 0 && s->bfinal == 0 &&
+	    s->tmp_out_processed == s->tmp_out_valid;
 }

@@ -92,21 +92,3 @@ inflater_at_boundary(const struct inflater *f)
 {
 	return !f->ended && f->z.avail_in == 0 && f->z.data_type == 128;
 }
-
-int
-inflater_piece(struct inflater *f, const uint8_t *in, size_t len,
-    uint8_t *out, size_t cap, struct inflated *result)
-{
-	struct stream_io io = { .in = in, .in_len = len, .out = out,
-	    .out_len = cap };
-	int rc;
-
-	inflater_begin(f, NULL, 0);
-	rc = inflater_run(f, &io);
-	if (rc < 0 || (rc != STREAM_END && !inflater_at_boundary(f)))
-		return -EBADMSG;
-	result->final = rc == STREAM_END;
-	result->used = len - io.in_len;
-	result->made = cap - io.out_len;
-	return 0;
-}

@@ -37,7 +37,7 @@ enum {
 	LEAST_BODY = 2,
 	MAGIC_LEN = 3,
 	SYNC_LEN = 4,
-	AHEAD = 9		/* bytes looked at from a place on */
+	AHEAD = GZIP_GUESS	/* bytes looked at from a place on */
 };
 
 struct lister {
@@ -195,18 +195,6 @@ size_of_blocks(const struct marked *m, uint32_t isize, uint64_t chance)
 	return size <= hi && hi - size < (uint64_t)1 << 32 ? size : 0;
 }
 
-/*
- * Whether the four bytes at p are a sync point.  The header of a stored block
- * of 65535 bytes, behind a zero, has them as well; in its place a sync point
- * would have a stored block behind it.
- */
-static bool
-is_sync(const uint8_t *p)
-{
-	return p[4] != 0 || p[5] != 0 ||
-	    load_le16(p + 5) + load_le16(p + 7) == UINT16_MAX;
-}
-
 /* Counts those that begin in the len bytes at p. */
 static uint64_t
 count_syncs(const uint8_t *p, size_t len)
@@ -216,17 +204,10 @@ count_syncs(const uint8_t *p, size_t len)
 
 	while (p < end && (p = memmem(p, (size_t)(end - p) + SYNC_LEN - 1,
 	    "\0\0\xff\xff", SYNC_LEN)) != NULL) {
-		n += is_sync(p);
+		n += gzip_is_sync(p);
 		p += SYNC_LEN;
 	}
 	return n;
-}
-
-/* Whether what begins as a header is more like one than chance. */
-static bool
-is_plausible(const uint8_t *p)
-{
-	return !(p[3] & GZIP_RESERVED) && (p[8] & ~6) == 0 && p[8] != 6;
 }
 
 enum found { NOTHING, MEMBER, DOUBT };
@@ -250,7 +231,7 @@ scan_places(struct marked *m, const uint8_t *p, size_t len, size_t *done,
 		m->blocks += count_syncs(p + from, *done - from);
 		if (q == NULL)
 			return NOTHING;
-		if (is_plausible(q)) {
+		if (gzip_is_plausible(q)) {
 			/* the last block may be empty, a sync point alone */
 			*size = m->blocks < 2 ? 0 :
 			    size_of_blocks(m, load_le32(q - 4), 1);

@@ -9,6 +9,7 @@
 
 #include "bytes.h"
 #include "look.h"
+#include "xz_index.h"
 
 #include <errno.h>
 #include <lzma.h>
@@ -33,8 +34,8 @@ error_of(lzma_ret r)
 	}
 }
 
-static int
-read_index(struct look *look, lzma_index **index)
+int
+xz_read_index(struct look *look, lzma_index **index)
 {
 	lzma_stream z = LZMA_STREAM_INIT;
 	lzma_ret r = lzma_file_info_decoder(&z, index, INDEX_MEMORY,
@@ -91,7 +92,7 @@ xz_list(int fd, uint64_t len, struct codec_listing *l)
 
 	if (look == NULL)
 		return -ENOMEM;
-	rc = read_index(look, &index);
+	rc = xz_read_index(look, &index);
 	look_close(look);
 	if (rc != 0)
 		return rc;

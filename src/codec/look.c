@@ -19,6 +19,7 @@ look_open(int fd, uint64_t len)
 	if (l != NULL) {
 		l->fd = fd;
 		l->len = len;
+		l->read_B = 0;
 		l->at = 0;
 		l->have = 0;
 	}
@@ -48,6 +49,7 @@ look_at(struct look *l, uint64_t offset, size_t want, const uint8_t **p)
 			return got;
 		l->at = offset;
 		l->have = (size_t)got;
+		l->read_B += (uint64_t)got;
 		/* the file may have become shorter */
 		if (want > l->have)
 			want = l->have;

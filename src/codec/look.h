@@ -16,6 +16,7 @@ enum { LOOK_MAX = 128 << 10, LOOK_STEP = 4 << 10 };
 struct look {
 	int fd;
 	uint64_t len;		/* of the file */
+	uint64_t read_B;	/* so far */
 	uint64_t at;		/* of what is in buf */
 	size_t have;
 	uint8_t buf[LOOK_MAX];

@@ -9,10 +9,12 @@
  */
 #include "formats.h"
 
+#include "adapt.h"
 #include "bytes.h"
 #include "cutter.h"
 #include "list.h"
 #include "lz4_frame.h"
+#include "seek_formats.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -29,6 +31,7 @@ enum {
 struct job {
 	struct cutter cut;
 	int level;
+	struct adapt *adapt;
 	XXH32_state_t *check;	/* of the content, the reader's */
 };
 
@@ -90,6 +93,7 @@ open_job(void **job, const struct codec_options *o, const struct plan *p,
 	j->cut.block = p->block;
 	j->cut.rsyncable = o->rsyncable;
 	j->level = o->level;
+	j->adapt = o->adapt;
 	j->check = XXH32_createState();
 	if (j->check == NULL) {
 		close_job(j);
@@ -150,11 +154,12 @@ put_block(const struct job *j, void *state, const struct buf *in, uint8_t *p,
 	const char *src = (const char *)in->data;
 	char *dst = (char *)p + 4;
 	size_t len = in->len;
-	int n = j->level < HC_LEVEL ?
+	int level = j->adapt != NULL ? adapt_take(j->adapt) : j->level;
+	int n = level < HC_LEVEL ?
 	    LZ4_compress_fast_extState(state, src, dst, (int)len,
 	    (int)room, 1) :
 	    LZ4_compress_HC_extStateHC(state, src, dst, (int)len, (int)room,
-	    j->level);
+	    level);
 
 	if (n > 0 && (size_t)n < len) {
 		len = (size_t)n;
@@ -241,7 +246,8 @@ const struct codec codec_lz4 = {
 	.suffixes = (const struct codec_suffix[]){ { ".lz4", "" },
 	    { ".tlz4", ".tar" }, { NULL, NULL } },
 	.level_min = 1, .level_max = 12, .level_default = 1,
-	.list = lz4_list,
+	.adapt_max = 9,
+	.list = lz4_list, .seek = &lz4_seek,
 	.magic = magic, .encode = &encoder, .decode = &lz4_decoder,
 	.versions = versions,
 };

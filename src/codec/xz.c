@@ -14,6 +14,7 @@
 
 #include "bytes.h"
 #include "list.h"
+#include "seek_formats.h"
 #include "serial.h"
 #include "sys.h"
 
@@ -297,7 +298,7 @@ const struct codec codec_xz = {
 	.suffixes = (const struct codec_suffix[]){ { ".xz", "" },
 	    { ".txz", ".tar" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 9, .level_default = 6,
-	.list = xz_list,
+	.list = xz_list, .seek = &xz_seek,
 	.magic = magic_xz, .encode = &xz_encoder, .decode = &xz_decoder,
 	.versions = versions,
 };

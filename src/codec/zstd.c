@@ -11,10 +11,12 @@
  */
 #include "zstd_codec.h"
 
+#include "adapt.h"
 #include "bytes.h"
 #include "cutter.h"
 #include "formats.h"
 #include "list.h"
+#include "seek_formats.h"
 #include "sys.h"
 #include "zstd_scan.h"
 
@@ -102,7 +104,7 @@ plan(const struct codec_options *o, struct plan *p, const char **why)
 		return -ENOTSUP;
 	}
 	p->block = o->block != 0 ? o->block :
-	    window <= (size_t)2 << 20 ? FRAME_LEAST : 4 * window;
+	    o->adapt != NULL || window <= (size_t)2 << 20 ? FRAME_LEAST : 4 * window;
 	/* large frames: one a worker, one to read into, one to write from */
 	p->slots = p->block > FRAME_LEAST ? o->threads + 2 :
 	    pipeline_slots(o->threads);
@@ -167,13 +169,16 @@ worker_close(void *ctx)
 static int
 work(void *job, void *ctx, struct slot *s)
 {
+	struct job *j = job;
 	size_t n;
 	int rc;
 
-	(void)job;
 	/* the end of an input of whole blocks: no frame for it */
 	if (s->in.len == 0 && s->seq > 0)
 		return 0;
+	if (j->options->adapt != NULL)
+		ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel,
+		    adapt_take(j->options->adapt));
 	rc = buf_reserve(&s->out, ZSTD_compressBound(s->in.len));
 	if (rc != 0)
 		return rc;
@@ -352,7 +357,8 @@ const struct codec codec_zstd = {
 	.suffixes = (const struct codec_suffix[]){ { ".zst", "" },
 	    { ".tzst", ".tar" }, { NULL, NULL } },
 	.level_min = 1, .level_max = 22, .level_default = 3,
-	.list = zstd_list,
+	.adapt_max = 15,
+	.list = zstd_list, .seek = &zstd_seek,
 	.magic = magic, .encode = &zstd_encoder, .decode = &zstd_decoder,
 	.encoder_for = encoder_for,
 	.versions = versions,

@@ -1,0 +1,121 @@
+# shellcheck shell=sh
+# image-export-plot.sh - charts of the image study; sourced
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2154
+#
+# Charts lie beside the rows, each with the data that it was drawn from: TSV of
+# seconds, size in per cent, name, and the interval of the seconds.
+
+# chart_points PATTERN FILE: by time
+chart_points() {
+	rows_of "$1" | awk -F '\t' -v OFS='\t' '{
+		name = $3
+		sub(/^zstd/, "", name)
+		sub(/[.]nodup/, "", name)
+		print $7, 100 * $22 / $23, name, $8 == "" ? $7 : $8,
+		    $9 == "" ? $7 : $9
+	}' | sort -g >"$2"
+}
+
+# chart_front FILE: what no other point beats in both, as steps
+chart_front() {
+	awk -F '\t' -v OFS='\t' 'best == "" || $2 < best { best = $2; print }' \
+	    "$1"
+}
+
+# chart_begin FILE TITLE WIDTH
+chart_begin() {
+	printf 'set terminal svg size %s,480 font "sans-serif,13" background "white"\n' "$3"
+	printf 'set output "%s"\nset datafile separator tab\n' "$1"
+	printf 'set xlabel "export, seconds (log)"\nset logscale x\n'
+	# A logarithmic axis of less than a decade would have one number.
+	printf 'set xtics (%s)\n' "$(awk 'BEGIN {
+		for (k = -3; k < 6; k++)
+			printf "%g, %g, %g, ", 10 ^ k, 2 * 10 ^ k, 5 * 10 ^ k
+		print 10 ^ k
+	}')"
+	printf 'set ylabel "size, %% of the content"\n'
+	printf 'set grid back lt 1 lc rgb "#dddddd"\nset key top right\n'
+	chart_title=$(printf '%s (%s processors, %s)' "$2" \
+	    "${report_cpus:-?}" "${from:-${dir##*/}}" |
+	    tr -cd '[:alnum:] (),._-')
+}
+
+# chart_ranges FILE...: of the points and their intervals, and some room
+chart_ranges() {
+	cat "$@" | awk -F '\t' '
+	NR == 1 { x0 = $4; x1 = $5; y0 = y1 = $2 }
+	{
+		if ($4 < x0) x0 = $4
+		if ($5 > x1) x1 = $5
+		if ($2 < y0) y0 = $2
+		if ($2 > y1) y1 = $2
+	}
+	END {
+		room = (y1 - y0) / 10 + 0.01
+		printf "set xrange [%g:%g]\nset yrange [%g:%g]\n", x0 / 1.15,
+		    x1 * 1.25, y0 - room, y1 + 1.5 * room
+	}'
+}
+
+# chart_panel TITLE POINTS FRONT
+chart_panel() {
+	chart_ranges "$2"
+	printf 'set title "%s"\n' "$1"
+	printf 'plot "%s" using 1:2 with steps lc rgb "#999999" title "Pareto front", ' "$3"
+	printf '"%s" using 1:2:4:5 with xerrorbars pt 7 ps 0.5 lc rgb "#1f5fa8" title "median, 95 %% interval", ' "$2"
+	printf '"" using 1:2:3 with labels offset 0.6,0.7 notitle\n'
+}
+
+# plot_threads N: time against size with N threads; what the levels do is too
+# small to be seen beside none, and has a panel of its own
+plot_threads() {
+	plot_base=${rows_csv%.csv}-p$1
+	chart_points "^[^.]*[.]p$1\$" "$plot_base.tsv"
+	[ -s "$plot_base.tsv" ] || return 0
+	chart_front "$plot_base.tsv" >"$study/front"
+	awk -F '\t' '$3 ~ /^[0-9]+$/' "$plot_base.tsv" >"$study/levels"
+	chart_front "$study/levels" >"$study/levels-front"
+	{
+		chart_begin "$plot_base.svg" "Export by $1 threads" 1160
+		[ ! -s "$study/levels" ] || printf 'set multiplot layout 1,2\n'
+		chart_panel "$chart_title" "$plot_base.tsv" "$study/front"
+		[ ! -s "$study/levels" ] || chart_panel 'zstd alone, by level' \
+		    "$study/levels" "$study/levels-front"
+	} >"$study/plot"
+	gnuplot "$study/plot" && say "$plot_base.svg"
+}
+
+# plot_duplicates N: levels 1 to 4 with and without their removal
+plot_duplicates() {
+	plot_base=${rows_csv%.csv}-duplicates
+	chart_points "^zstd[1-4][.]nodup[.]p$1\$" "$plot_base-kept.tsv"
+	chart_points "^zstd[1-4][.]p$1\$" "$plot_base-removed.tsv"
+	[ -s "$plot_base-kept.tsv" ] || return 0
+	{
+		chart_begin "$plot_base.svg" "Duplicates, $1 threads" 760
+		# Four levels are within a few seconds.
+		printf 'unset logscale x\nset xtics autofreq\n'
+		printf 'set xlabel "export, seconds"\n'
+		chart_ranges "$plot_base-kept.tsv" "$plot_base-removed.tsv"
+		printf 'set title "%s"\n' "$chart_title"
+		printf 'plot "%s" using 1:2:4:5 with xerrorlines pt 7 ps 0.5 lc rgb "#1f5fa8" title "removed", ' \
+		    "$plot_base-removed.tsv"
+		printf '"" using 1:2:3 with labels offset 0.6,0.7 notitle, '
+		printf '"%s" using 1:2:4:5 with xerrorlines pt 6 ps 0.5 lc rgb "#b5532a" title "kept", ' \
+		    "$plot_base-kept.tsv"
+		printf '"" using 1:2:3 with labels offset 0.6,0.7 notitle\n'
+	} >"$study/plot"
+	gnuplot "$study/plot" && say "$plot_base.svg"
+}
+
+plot_all() {
+	have gnuplot || {
+		echo 'Charts: not drawn (no gnuplot).'
+		return 0
+	}
+	for plot_n in $threads; do
+		plot_threads "$plot_n"
+	done
+	plot_duplicates "${threads%% *}"
+}

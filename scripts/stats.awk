@@ -1,0 +1,31 @@
+# stats.awk - medians and their exact intervals; before a program that asks
+# SPDX-License-Identifier: BSD-2-Clause
+
+# sort a[1..n] by value; n is the number of runs, so this is fast enough
+function sort(a, n,  i, j, x) {
+	for (i = 2; i <= n; i++) {
+		x = a[i]
+		for (j = i - 1; j > 0 && a[j] > x; j--)
+			a[j + 1] = a[j]
+		a[j + 1] = x
+	}
+}
+
+function median(a, n) {
+	sort(a, n)
+	return n % 2 ? a[(n + 1) / 2] : (a[n / 2] + a[n / 2 + 1]) / 2
+}
+
+# The k-th and the (n+1-k)-th of n hold the median with 95 %, for the largest
+# k such that a binomial (n, 1/2) is below k with 2.5 % at most.
+function rank(n,  p, sum, k) {
+	p = 1 / 2 ^ n
+	sum = 0
+	for (k = 0; k < n; k++) {
+		sum += p
+		if (sum > 0.025)
+			break
+		p = p * (n - k) / (k + 1)
+	}
+	return k
+}

@@ -1,0 +1,122 @@
+/*
+ * deflate_parse.c - from bytes to the sequences of a deflate stream
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Lazy: a match waits for a better one that begins a byte later.
+ */
+#include "deflate_parse.h"
+
+enum {
+	FAR_THREE = 4096,	/* three literals are shorter from there on */
+	/* After so many literals in a row some positions are left out. */
+	SKIP_LOG = 7,
+	SKIP_MOST = 4
+};
+
+void
+deflate_parse_begin(struct deflate_parse *p,
+    const struct deflate_effort *effort, const uint8_t *in, uint32_t len)
+{
+	memset(&p->match, 0, sizeof(p->match));
+	p->effort = *effort;
+	p->in = in;
+	p->len = len;
+	p->pos = 0;
+}
+
+static inline uint32_t
+most_at(const struct deflate_parse *p, uint32_t pos)
+{
+	return p->len - pos < MATCH_MOST ? p->len - pos : MATCH_MOST;
+}
+
+/* A match at *pos, or a little before, which is behind `start`; or not. */
+static inline bool
+find(struct deflate_parse *p, uint32_t start, uint32_t *pos, struct match *best)
+{
+	const uint8_t *in = p->in;
+
+	*best = (struct match){ MATCH_BYTES - 1, 0 };
+	match_find(&p->match, in, *pos, most_at(p, *pos), p->effort.nice,
+	    p->effort.steps, best);
+	if (best->distance == 0)
+		best->distance = match_three(&p->match, in, *pos, FAR_THREE);
+	match_insert(&p->match, in, *pos);
+	if (best->distance == 0)
+		return false;
+	/* where positions have been left out, it may have begun earlier */
+	if ((*pos - start) >> SKIP_LOG != 0)
+		while (best->length < MATCH_MOST && *pos > start &&
+		    *pos > best->distance &&
+		    in[*pos - 1] == in[*pos - 1 - best->distance]) {
+			--*pos;
+			best->length++;
+		}
+	return true;
+}
+
+static inline uint32_t
+log2_of(uint32_t v)
+{
+	return 31 - (uint32_t)__builtin_clz(v);
+}
+
+/* Goes on to the next position while the match there is the better one. */
+static inline void
+wait(struct deflate_parse *p, uint32_t *pos, struct match *best)
+{
+	while (best->length < p->effort.lazy &&
+	    p->len - *pos > best->length + 1) {
+		struct match m = { best->length, 0 };
+
+		match_find(&p->match, p->in, *pos + 1, most_at(p, *pos + 1),
+		    p->effort.nice, p->effort.lazy_steps, &m);
+		if (m.distance == 0 || 4 * (m.length - best->length) +
+		    log2_of(best->distance) < 3 + log2_of(m.distance))
+			return;
+		*best = m;
+		match_insert(&p->match, p->in, ++*pos);
+	}
+}
+
+/* Makes the positions within a match known, behind its first. */
+static inline void
+insert(struct deflate_parse *p, uint32_t pos, uint32_t end)
+{
+	uint32_t stop = p->len - (MATCH_BYTES - 1);
+
+	for (stop = end < stop ? end : stop; ++pos < stop;)
+		match_insert(&p->match, p->in, pos);
+}
+
+size_t
+deflate_parse_run(struct deflate_parse *p, struct deflate_seq *seqs,
+    size_t room)
+{
+	uint32_t start = p->pos, pos = start;
+	size_t n = 0;
+
+	while (n < room && p->len - pos > MATCH_BYTES) {
+		struct match m;
+
+		if (!find(p, start, &pos, &m)) {
+			uint32_t skip = (pos - start) >> SKIP_LOG;
+			uint32_t left = p->len - pos - MATCH_BYTES;
+
+			skip = 1 + (skip < SKIP_MOST ? skip : SKIP_MOST);
+			pos += skip < left ? skip : left;
+			continue;
+		}
+		wait(p, &pos, &m);
+		seqs[n++] = (struct deflate_seq){ pos - start,
+		    (uint16_t)m.length, (uint16_t)m.distance };
+		insert(p, pos, pos + m.length);
+		start = pos += m.length;
+	}
+	if (n < room && start < p->len) {
+		seqs[n++] = (struct deflate_seq){ p->len - start, 0, 0 };
+		start = p->len;
+	}
+	p->pos = start;
+	return n;
+}

@@ -1,0 +1,21 @@
+/*
+ * deflate_seq.h - what a match finder finds
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_DEFLATE_SEQ_H
+#define COLDPRESS_DEFLATE_SEQ_H
+
+#include <stdint.h>
+
+/*
+ * `literals` bytes copied from the input, then a match of `length` bytes
+ * that are also `distance` bytes before; length 0: no match, at the end of a
+ * segment only.  Lengths are 3 to 258, distances 1 to 32,768.
+ */
+struct deflate_seq {
+	uint32_t literals;
+	uint16_t length;
+	uint16_t distance;
+};
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * seek_formats.h - the formats' ways to read a range
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Private to src/codec.
+ */
+#ifndef COLDPRESS_SEEK_FORMATS_H
+#define COLDPRESS_SEEK_FORMATS_H
+
+#include "look.h"
+#include "seek.h"
+
+extern const struct codec_seek gzip_seek, zstd_seek, lz4_seek, xz_seek,
+    index_seek;
+
+/*
+ * One more unit behind the others, first of all the file's beginning.  Units
+ * closer together than m->spacing are left out, and the spacing doubles
+ * before there are SEEK_UNITS_MAX of them.  At last the end of the data.
+ * 0, -EBADMSG (not behind the one before, or the file's end) or -ENOMEM.
+ */
+int seek_add(struct seek_map *m, struct seek_unit u);
+int seek_end(struct seek_map *m, uint64_t plain, uint64_t at);
+
+/* The same within a frame, behind all that is needed. */
+int seek_end_within(struct seek_map *m, struct seek_unit u);
+
+/*
+ * Pieces of a stream.  Bytes are copied.  0 or -ENOMEM; -EBADMSG for a part
+ * that is not within the file.
+ */
+int seek_bytes(struct seek_stream *s, const void *p, size_t len);
+int seek_extent(struct seek_stream *s, uint64_t at, uint64_t len);
+
+#endif

@@ -1,0 +1,305 @@
+#!/bin/sh
+# The image study on a small tree: its rows, going on, failures, and verdicts
+# on rows that are known.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+have lap || skip_all 'no lap'
+have mksquashfs || skip_all 'no mksquashfs'
+COLDPRESS_BIN=${BIN:?}
+export COLDPRESS_BIN
+# unsquashfs works for root and others alike.
+study() { sh "$SRC/scripts/image-export" --quick --reader unsquashfs "$@"; }
+# runs FILE: how many exports there are of each cell, as LABELxN ...
+runs() {
+	grep -v '^#' "$1" | awk -F , '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	$at["label"] ~ /[.]p[0-9]+$/ { n[$at["label"]]++ }
+	END { for (l in n) print l "x" n[l] }' | sort | tr '\n' ' '
+}
+# value FILE LABEL COLUMN: in the label's first row
+value() {
+	grep -v '^#' "$1" | awk -F , -v label="$2" -v column="$3" '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	$at["label"] == label { print $at[column]; exit }'
+}
+# fact FILE LABEL KEY: of its keys
+fact() {
+	value "$1" "$2" keys | tr ';' '\n' | sed -n "s/^$3=//p"
+}
+# verdict TABLE TEXT WANT: what the report says under the finding
+verdict() {
+	is "verdict: $2" "$(awk -v text="  $2" '
+	    found { sub(/.*: /, ""); print; exit }
+	    index($0, text) == 1 { found = 1 }' "$1")" "$3"
+}
+
+t 'the study runs' 0 to table study -n 2 -o r.csv \
+    --rows 'none.p2 none.nodup.p2 lz4.p? zstd[12].p2 zstd1.nodup.p2'
+is 'every cell has its rows' "$(runs r.csv)" \
+    'lz4.p2x2 lz4.p4x2 lz4.p8x2 none.nodup.p2x2 none.p2x2 zstd1.nodup.p2x2 zstd1.p2x2 zstd2.p2x2 '
+t "the study's own table" 0 grep -q \
+    '^lz4hc  *4 |  3.9 16m59.8s   60.4 | not measured$' table
+t 'beside ours' 0 grep -E -q \
+    '^zstd1 +2 \|  2.0  1m20.6s   55.4 \|  2 +[0-9]+\.[0-9]{2} +[0-9]+\.[0-9]{3} +[0-9]+\.[0-9]{2}$' table
+t 'two runs decide nothing' 0 grep -q 'not decided: fewer than 6 pairs' table
+t 'duplicates were found' 0 test "$(fact r.csv zstd1.p2 dup_n)" -gt 50
+is 'and kept when asked' "$(fact r.csv zstd1.nodup.p2 dup_n)" ''
+t 'which takes room' 0 test "$(fact r.csv zstd1.nodup.p2 image_B)" \
+    -gt "$(fact r.csv zstd1.p2 image_B)"
+is 'threads do not change the image' "$(fact r.csv lz4.p2 image_B)" \
+    "$(fact r.csv lz4.p8 image_B)"
+t 'reading back took memory' 0 test "$(value r.csv lz4.p2.read maxrss_KiB)" \
+    -gt 1000
+is 'who read' "$(fact r.csv lz4.p2.read reader)" unsquashfs
+is 'no image is left' "$(find r.csv.d -name '*.sqsh' -o -name '*.out')" ''
+t 'lapcmp reads the rows' 0 lapcmp r.csv
+if have gnuplot; then
+	for chart in p2 duplicates; do
+		t "chart: $chart" 0 grep -q '</svg>' "r-$chart.svg"
+		t "its data: $chart" 0 test -n "$(cat r-"$chart"*.tsv)"
+	done
+fi
+
+cp r.csv before.csv
+t 'again: nothing is run' 0 to table2 study -n 2 -o r.csv
+t 'the same rows' 0 sh -c 'grep -v "^#" before.csv >x; grep -v "^#" r.csv | cmp - x'
+t 'more runs' 0 study -n 3 -o r.csv prepare
+t 'step by step' 0 study -o r.csv run
+is 'three of each' "$(runs r.csv)" \
+    'lz4.p2x3 lz4.p4x3 lz4.p8x3 none.nodup.p2x3 none.p2x3 zstd1.nodup.p2x3 zstd1.p2x3 zstd2.p2x3 '
+
+# Killed at some moment, whatever it was doing then.
+setsid sh "$SRC/scripts/image-export" --quick --reader unsquashfs -n 8 \
+    --rows 'none.p2 zstd1.p2' -o k.csv >/dev/null 2>&1 &
+killed=$!
+waited=0
+until [ -n "$(find k.csv.d/rows -name '0*.csv' 2>/dev/null)" ] ||
+    [ $waited = 600 ]; do
+	sleep 0.1
+	waited=$((waited + 1))
+done
+kill -s KILL -- -$killed
+wait $killed 2>/dev/null
+before=$(find k.csv.d/rows -name '0*.csv' | wc -l)
+t 'some cells are done' 0 test "$before" -gt 0
+t 'and not all' 0 test "$before" -lt 16
+t 'after KILL it goes on' 0 study -n 8 -o k.csv
+is 'every run once' "$(runs k.csv)" 'none.p2x8 zstd1.p2x8 '
+is 'no image is left then too' \
+    "$(find k.csv.d -name '*.sqsh' -o -name '*.out' -o -name '.0*')" ''
+
+# Programs that fail.  fake NAME: a program of that name, from standard input
+fake() {
+	mkdir -p fake
+	{
+		echo '#!/bin/sh'
+		cat
+	} >"fake/$1"
+	chmod +x "fake/$1"
+}
+told() { "$@" 2>err; }
+faked() { PATH="$PWD/fake:$PATH" study "$@"; }
+real=$(command -v mksquashfs)
+fake mksquashfs <<EOF
+case "\$1 \$*" in
+*/try' '*) case \$* in *'-comp lz4'*) echo no such compressor; exit 1 ;; esac ;;
+*' -Xcompression-level 2'*) exit 1 ;;
+*' -Xcompression-level 3'*) kill -KILL \$\$ ;;
+esac
+exec $real "\$@"
+EOF
+t 'exports that fail' 0 to table faked -n 2 -o f.csv \
+    --rows 'none.p2 lz4.p2 zstd[123].p2'
+is 'failed cells are kept' "$(runs f.csv)" \
+    'none.p2x2 zstd1.p2x2 zstd2.p2x2 zstd3.p2x2 '
+is 'as failed' "$(value f.csv zstd2.p2 exit)" 1
+is 'or killed' "$(value f.csv zstd3.p2 signal)" 9
+is 'nothing was read back' "$(value f.csv zstd2.p2.read exit)" ''
+t 'and the report tells' 0 grep -q \
+    '^zstd2.p2: 2 of 2 runs failed and are left out$' table
+t 'what is not known is missing' 0 grep -q \
+    '^lz4  *2 |.*| missing: no such compressor$' table
+rm fake/mksquashfs
+
+fake df <<'EOF'
+printf 'Avail\n1000000\n'
+EOF
+t 'no room: refused' 1 told faked -n 1 -o full.csv prepare
+t 'with a sentence' 0 grep -q 'takes up to .* bytes, 1000000 are free' err
+t 'no room for a cell' 1 faked -n 9 --rows none.p2 -o k.csv
+is 'which is no run' "$(find k.csv.d/rows -name '0*.csv' | wc -l)" 16
+rm fake/df
+
+# Where the content comes from.
+fake pip3 <<'EOF'
+exit 1
+EOF
+fake mmdebstrap <<'EOF'
+exit 1
+EOF
+t 'pytorch that cannot be had' 77 told faked --from pytorch --subset -o s.csv
+t 'the reason' 0 grep -q 'cannot be downloaded' err
+t 'debian that cannot be had' 77 faked --from debian -o s.csv
+t 'no such source' 1 faked --from moon -o s.csv
+if have skopeo && have umoci && umoci init --layout layout 2>/dev/null; then
+	mkdir tree
+	seq 20000 >tree/a
+	umoci new --image layout:one 2>/dev/null
+	umoci insert --image layout:one --rootless tree /tree 2>/dev/null
+	t 'oci' 0 study --from oci oci:layout:one -n 1 --rows zstd1.p2 -o o.csv
+	same 'is unpacked' o.csv.d/tree/tree/a tree/a
+	t 'oci that cannot be reached' 77 study --from oci oci:nowhere:x -o u.csv
+else
+	skip 'no skopeo or umoci'
+fi
+mkdir own
+seq 20000 >own/a
+fake enroot <<'EOF'
+[ "$1 $2" = 'export -o' ] || exit 2
+mksquashfs "$ENROOT_DATA_PATH/$4" "$3" -all-root -no-progress \
+    -processors $ENROOT_MAX_PROCESSORS $ENROOT_SQUASH_OPTIONS
+EOF
+t 'enroot' 0 faked --enroot -n 1 --rows zstd1.p2 -o e.csv own
+t 'it made an image' 0 test "$(fact e.csv zstd1.p2 image_B)" -gt 4000
+have enroot || t 'without enroot' 77 study --enroot -o x.csv own
+t 'another tree' 1 study -o e.csv tree
+t 'rows inside the tree' 1 study -n 1 -o own/x.csv own
+t 'no tree' 1 study -o n.csv none
+t 'no such reader' 1 study --reader eyes -o n.csv own
+t 'bad number' 1 study -n x -o n.csv own
+t 'bad option' 2 study --nope
+
+# Known rows: label, seconds (even and odd runs), utilisation, memory, image,
+# duplicates, runs.  The content is of a million bytes.
+known() {
+	cat <<'EOF'
+none.p2 10 10 0.9 100 997000 40 6
+none.p4 10 10 1 100 997000 40 6
+none.p8 4 4 1 100 997000 40 6
+none.nodup.p2 10 10 1 100 1000000 - 6
+lz4.p2 10.2 10.2 1.9 100 685000 40 6
+lz4.p4 7 7 2.8 100 685000 40 6
+lz4.p8 5 2.5 2.8 100 685000 40 6
+lz4hc.p2 300 300 2 100 580000 40 6
+lz4hc.p4 30 30 2 100 604000 40 6
+zstd1.p2 20 20 2 100 554000 40 6
+zstd1.p4 11 11 3 100 554000 40 6
+zstd1.p8 3 3 1 100 554000 40 6
+zstd1.p16 2 2 1 100 554000 40 6
+zstd2.p2 20.5 20.5 2 100 530000 40 6
+zstd2.p4 22 22 2 100 530000 40 6
+zstd2.p8 2.5 4 2 100 530000 40 6
+zstd3.p2 30 30 2 100 522000 40 6
+zstd4.p2 40 40 2 100 514000 40 6
+zstd9.p2 160 160 2 100 506000 40 3
+zstd9.p4 88 88 2 100 506000 40 6
+zstd10.p2 200 200 2 100 505000 40 1
+zstd11.p2 200 200 2 100 504800 40 1
+zstd12.p2 200 200 2 100 504600 40 1
+zstd13.p2 200 200 2 100 504400 40 1
+zstd14.p2 300 300 2 100 490000 40 1
+zstd15.p2 300 300 2 100 489900 40 1
+zstd16.p2 300 300 2 100 489800 40 1
+zstd17.p2 300 300 2 100 489700 40 1
+zstd18.p2 300 300 2 100 489600 40 1
+zstd19.p2 300 300 2 100 489500 40 1
+zstd1.nodup.p2 20.1 20.1 2 50 560000 - 6
+zstd1.p2.read 1 1 1 100 - - 6
+zstd9.p2.read 1 1 1 105 - - 6
+zstd19.p2.read 1 1 1 300 - - 6
+none.p2.start 4 4 1 10 - - 6
+lz4.p2.start 3 3 1 10 - - 6
+zstd1.p2.start 2 2 1 10 - - 6
+zstd2.p2.start 3.5 4.5 1 10 - - 6
+EOF
+}
+mkdir known.csv.d
+: >known.csv.d/missing
+cat >known.csv.d/plan <<'EOF'
+dir	/none
+start	exec sh ./start
+threads	2 4 8
+reader	unsquashfs
+mounts	yes
+inodes	1000
+EOF
+{
+	echo '# cpu: 2 x Known'
+	known | awk '
+	BEGIN { print "series,label,keys,run,stage,cache,wall_s,user_s,sys_s,util,maxrss_KiB,exit,signal" }
+	{
+		for (run = 1; run <= $8; run++) {
+			s = run % 2 ? $3 : $2
+			keys = "resident_pct=100.0"
+			if ($6 != "-")
+				keys = keys ";image_B=" $6 ";plain_B=1000000"
+			if ($7 != "-")
+				keys = keys ";dup_n=" $7
+			cache = $1 ~ /start$/ ? "cold" : "unknown"
+			# A round slows all its cells alike.
+			s *= 1 + run / 10
+			print "s," $1 "," keys "," run ",all," cache "," s \
+			    "," s * $4 ",0," $4 "," $5 * 1024 ",0,"
+		}
+	}'
+	# A failed run, and a start that was not cold, would change medians.
+	echo 's,zstd1.p2,image_B=1;plain_B=1000000,7,all,unknown,0.001,0,0,1,1,1,'
+	echo 's,zstd1.p2.start,,7,all,unknown,0.001,0,0,1,1,0,'
+} >known.csv
+t 'known rows' 0 to known study -o known.csv report
+holds='holds here' fails='does not hold here' open='not decided'
+verdict known 'lz4 is as fast as none, 2 threads' "$holds"
+verdict known 'lz4 is as fast as none, 8 threads' "$open"
+verdict known 'lz4hc is unusably slow, 2 threads' "$holds"
+verdict known 'lz4hc is unusably slow, 4 threads' "$fails"
+verdict known 'lz4hc is unusably slow, 8 threads' 'not measured'
+verdict known 'none is smaller than its content by' "$holds"
+verdict known 'zstd 1 is by far the smallest' "$fails"
+verdict known 'zstd 1 takes about twice the time of lz4' "$holds"
+verdict known 'it catches up with 4: level with none' "$holds"
+verdict known 'and with lz4' "$fails"
+verdict known 'and is the fastest with 8: faster than lz4' "$open"
+verdict known 'and than none' "$holds"
+verdict known 'An I/O limit' "$holds"
+verdict known 'and more threads would not help' "$fails"
+verdict known 'level 2 costs almost nothing, 2 threads' "$holds"
+verdict known 'level 2 costs almost nothing, 4 threads' "$fails"
+verdict known 'level 2 costs almost nothing, 8 threads' "$open"
+verdict known 'level 2 is the sweet spot' "$holds"
+verdict known 'level 4 takes twice the time of 1, 2 threads' "$holds"
+verdict known 'level 9 takes eight times, 2 threads' "fewer than 6 pairs"
+verdict known 'level 9 takes eight times, 4 threads' "$holds"
+verdict known 'level 2 is a bit smaller than 1' "$holds"
+verdict known 'level 4 saves about 4 %' "$holds"
+verdict known 'level 9 saves about 5 %' "$holds"
+verdict known 'from 9 to 13 little is gained' "$holds"
+t 'by so many points' 0 grep -q \
+    '9 to 13: 0.16 points, 0.3 % of the image; 13 to 14: 1.44 points, 2.9 %' known
+verdict known 'level 14 is the largest step' "$holds"
+verdict known 'removing duplicates is free in time' "$holds"
+verdict known 'and in memory' "$fails"
+verdict known 'some duplicates are removed' "$holds"
+verdict known 'reading back takes no more memory at level 9' "$holds"
+verdict known 'reading back takes no more memory at level 19' "$fails"
+t 'the failed run is told' 0 grep -q \
+    '^zstd1.p2: 1 of 7 runs failed and are left out$' known
+t 'the warm start too' 0 grep -q '; 1 not proven so and left out' known
+t 'oversubscription' 0 grep -q '^8 threads on 2 processors are oversub' known
+# none.p2 is the quickest; with the rounds' slowness (1.1 .. 1.6, median 1.35)
+# zstd 1 takes 13.5 s more and saves 2.7 s a start.
+t 'break-even' 0 grep -E -q \
+    '^zstd1.p2 +6 +2\.700 .* 13\.500 +2\.200 \.\. 3\.200 +5\.0 ' known
+t 'what never pays' 0 grep -E -q '^zstd2.p2 .* never$' known
+mkdir bin
+for file in /usr/bin/* /bin/* /usr/sbin/*; do
+	case $file in
+	*/gnuplot*) ;;
+	*) ln -sf "$file" bin/ ;;
+	esac
+done
+t 'without gnuplot' 0 to known2 env PATH="$BIN:$PWD/bin" sh \
+    "$SRC/scripts/image-export" -o known.csv report
+t 'a sentence' 0 grep -q '^Charts: not drawn (no gnuplot)' known2
+done_testing

@@ -1,0 +1,233 @@
+#!/bin/sh
+# pzseek writes what dd would of the plain file, for every format.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+have pzseek || skip_all 'pzseek is not built'
+
+# range FILE OFFSET LENGTH: the range of a plain file
+range() { tail -c "+$(($2 + 1))" "$1" | head -c "$3"; }
+
+# check NAME FILE PLAIN OPTION...: ranges at all kinds of places
+check() {
+	c_name=$1 c_file=$2 c_plain=$3
+	shift 3
+	c_size=$(wc -c <"$c_plain")
+	c_bad=
+	for c_at in 0 65535 65536 1048575 1048576 3145728 \
+	    $((c_size / 2)) $((c_size - 1)); do
+		for c_len in 1 1048577 2500000; do
+			range "$c_plain" "$c_at" "$c_len" >.want
+			pzseek "$@" "$c_file" "$c_at:$c_len" >.got 2>.err &&
+			    cmp -s .want .got || c_bad="$c_bad $c_at:$c_len"
+		done
+	done
+	is "$c_name: ranges" "$c_bad" ''
+	tail -c 1000000 "$c_plain" >.want
+	t "$c_name: the end" 0 to .got pzseek "$@" "$c_file" -1000000:
+	same "$c_name: the end is right" .got .want
+	head -c 70000 .want >.want2
+	t "$c_name: some of the end" 0 to .got pzseek "$@" "$c_file" \
+	    -1000000:70000
+	same "$c_name: some of the end is right" .got .want2
+	t "$c_name: from a place on" 0 to .got pzseek "$@" "$c_file" \
+	    $((c_size - 1000000)):
+	same "$c_name: to the end" .got .want
+	t "$c_name: all" 0 to .got pzseek "$@" "$c_file" 0:
+	same "$c_name: all is right" .got "$c_plain"
+	t "$c_name: behind the end" 0 to .got pzseek "$@" "$c_file" \
+	    "$c_size:10" $((c_size + 5)): 5:0
+	is "$c_name: behind the end is nothing" "$(wc -c <.got)" 0
+}
+
+# Text, then bytes that nothing compresses, then text.
+{
+	seq 1 400000
+	dd if=/dev/urandom bs=1M count=2 2>/dev/null
+	seq 1 300000
+} >plain
+size=$(wc -c <plain)
+
+for f in gzip zlib zstd lz4 xz bzip2; do
+	pzc -F "$f" -c plain >"f.$f"
+	check "$f" "f.$f" plain
+	check "$f -p1" "f.$f" plain -p 1
+done
+check 'gzip --from-start' f.gzip plain --from-start
+for o in -i -R '-b 64' -0 -1 -9; do
+	# shellcheck disable=SC2086
+	pzc $o -c plain >o.gz
+	check "gzip $o" o.gz plain
+done
+pzc -F xz -b 512 -c plain >b.xz
+check 'xz in small blocks' b.xz plain
+cat b.xz f.xz >two.xz
+pzc -F lz4 -b 64 -c plain >b.lz4
+check 'lz4 in small blocks' b.lz4 plain
+cat b.lz4 f.lz4 >two.lz4
+pzc -F zstd -b 100 -c plain >b.zst
+check 'zstd in small frames' b.zst plain
+cat f.zstd b.zst >two.zst
+cat f.gzip o.gz >two.gz
+pzc -i -c plain >i.gz
+cat i.gz i.gz >twoi.gz
+cat plain plain >plain2
+for f in two.xz two.lz4 two.zst two.gz twoi.gz; do
+	check "$f" "$f" plain2
+done
+
+if have zstd; then
+	zstd -qc plain >one.zst
+	check 'zstd, one frame' one.zst plain
+	zstd -qc <plain >nosize.zst
+	check 'zstd, size not known' nosize.zst plain
+fi
+if have lz4; then
+	lz4 -qc -BD plain >linked.lz4
+	check 'lz4, linked blocks' linked.lz4 plain
+	lz4 -qc -B4 --content-size plain >sized.lz4
+	check 'lz4 -B4' sized.lz4 plain
+	cat sized.lz4 linked.lz4 >mixed.lz4
+	check 'lz4, both kinds' mixed.lz4 plain2
+fi
+if have pigz; then
+	pigz -ic plain >pigz.gz
+	check 'pigz -i' pigz.gz plain
+fi
+if have bgzip; then
+	bgzip -c plain >bgzf.gz
+	check 'bgzip' bgzf.gz plain
+fi
+
+# A side index
+gzip -c plain >f.gz
+t 'an index is made' 0 pzseek --make-index --spacing 64K f.gz
+t 'it has the name' 0 test -s f.gz.pzi
+check 'gzip by index' f.gz plain
+is 'it is used' "$(pzseek -l --json f.gz | grep -c '"index":"used"')" 1
+t 'it is not overwritten' 1 pzseek --make-index f.gz
+t 'but with -f' 0 pzseek --make-index -f f.gz
+check 'gzip by wide index' f.gz plain
+check 'gzip without index' f.gz plain --no-index
+for o in -1 -6 -9; do
+	gzip "$o" -c plain >s.gz
+	pzseek -f --make-index --spacing 64K --index s.idx s.gz
+	check "gzip $o by index" s.gz plain --index s.idx
+done
+rm -f f.gz.pzi
+cat f.gz s.gz >m.gz
+t 'of two members' 0 pzseek --make-index --spacing 100K m.gz
+check 'gzip of two members by index' m.gz plain2
+for i in 1 2 3 4 5 6 7 8 9; do
+	range plain $((i * 700000 - 700000)) 700000 | gzip -c
+done >small.gz
+range plain 0 6300000 >small
+cat f.gz >>small.gz
+cat plain >>small
+t 'of small members' 0 pzseek --make-index --spacing 1M small.gz
+check 'gzip of small members by index' small.gz small
+printf 'rubbish' >>small.gz
+t 'rubbish behind' 0 pzseek -f --make-index --spacing 1M small.gz
+check 'gzip and rubbish by index' small.gz small
+t 'pzc -R with an index' 0 sh -c 'pzc -R -c plain >r.gz &&
+    pzseek --make-index --spacing 256K r.gz'
+check 'pzc -R by index' r.gz plain
+
+# Stale, damaged and hostile indexes
+pzseek --make-index --spacing 64K f.gz
+cp f.gz.pzi good
+touch -d '2001-01-01' f.gz
+t 'a stale index is refused' 1 pzseek --index f.gz.pzi f.gz 1:1
+is 'with a sentence' "$(grep -c 'another state' .t.err)" 1
+t 'one not asked for is passed over' 0 to .got pzseek f.gz 1000000:1000
+range plain 1000000 1000 >.want
+same 'with the right bytes' .got .want
+pzseek -f --make-index --spacing 64K f.gz
+cp f.gz.pzi good
+bytes=$(wc -c <good)
+for n in 0 1 71 72 100 $((bytes / 2)) $((bytes - 1)); do
+	head -c "$n" good >short
+	t "an index cut to $n bytes" 1 pzseek --index short f.gz 1000000:10
+done
+at=0
+while [ "$at" -lt "$bytes" ]; do
+	cp good bad
+	printf '\252\125\252\125' | dd of=bad bs=1 seek="$at" conv=notrunc \
+	    2>/dev/null
+	pzseek --index bad f.gz 1000000:2000000 >.got 2>/dev/null
+	status=$?
+	range plain 1000000 2000000 >.want
+	# either an error, or bytes that the damage is not about
+	if [ "$status" = 0 ] && ! cmp -s .got .want; then
+		not_ok "an index damaged at $at"
+	elif [ "$status" -gt 1 ]; then
+		not_ok "an index damaged at $at: status $status"
+	fi
+	at=$((at + 4 + bytes / 60))
+done
+ok 'no damage of an index makes wrong bytes'
+t 'an index for gzip only' 1 pzseek --make-index f.zstd
+head -c 100000 f.gz >cut.gz
+t 'no index of a file that is cut short' 1 pzseek --make-index cut.gz
+t 'and none is left' 1 test -e cut.gz.pzi
+
+# Damage within a unit is an error; outside it is not seen
+for f in zstd lz4 xz; do
+	cp "f.$f" bad
+	printf '\252\125\252\125' | dd of=bad bs=1 conv=notrunc \
+	    seek=$(($(wc -c <bad) / 2)) 2>/dev/null
+	t "$f: damage is an error" 1 pzseek -o out "bad" "0:$size"
+	t "$f: nothing is left" 1 test -e out
+done
+
+# Data that holds sync points and headers of its own
+cat f.gzip f.gzip f.gzip plain >nested
+pzc -c nested >nested.gz
+check 'gzip of gzip files' nested.gz nested
+pzc -0 -c nested >nested.gz
+check 'gzip -0 of gzip files' nested.gz nested
+
+# Many ranges, files, and what is wrong
+{
+	range plain 5 10
+	range plain 2000000 3000000
+	head -c 7 plain
+	tail -c 3 plain
+} >.want
+t 'many ranges' 0 to .got pzseek f.gzip 5:10 2000000:3000000 :7 -3:
+same 'in their order' .got .want
+head -c 2048 plain >.want
+t 'units' 0 to .got pzseek f.gzip 0:2K
+same 'of 1024' .got .want
+t '-o' 0 pzseek -o out f.gzip 0:2K
+same 'is written' out .want
+t 'no overwriting' 1 pzseek -o out f.gzip 0:2K
+t 'but with -f' 0 pzseek -f -o out f.gzip 0:2K
+for r in '' : x:1 1:x 1 5:-3 --1: -: 99999999999999999999:1; do
+	t "'$r' is no range" 1 pzseek f.gzip "$r"
+done
+t 'no range' 1 pzseek f.gzip
+t 'no file' 1 pzseek
+t 'a directory' 1 pzseek . 0:1
+t 'not compressed' 1 pzseek plain 0:1
+t 'not there' 1 pzseek none 0:1
+t 'a pipe' 1 sh -c 'cat f.gzip | pzseek /dev/stdin 0:1'
+t 'a full disk' 1 sh -c 'pzseek f.gzip 0: >/dev/full'
+# shellcheck disable=SC2016
+t 'a closed pipe' 141 sh -c '{ pzseek f.gzip 0:; echo $? >rc; } | head -c 1;
+    exit "$(cat rc)"'
+: >empty
+pzc -c empty >empty.gz
+pzc -F xz -c empty >empty.xz
+for f in empty.gz empty.xz; do
+	t "$f" 0 to .got pzseek "$f" 0: -5: 3:4
+	is "$f is empty" "$(wc -c <.got)" 0
+done
+head -c 300000 f.gzip >cut.gz
+t 'cut short' 1 pzseek cut.gz 0:99999999
+is 'a listing' "$(pzseek -l f.zstd | tail -n 1 | cut -d , -f 3,4)" \
+    "$(wc -c <f.zstd),$size"
+t 'help' 0 pzseek -h
+t 'version' 0 pzseek -V
+done_testing

@@ -1,0 +1,70 @@
+/*
+ * fuzz_deflate_strong.c - what our deflate encoder writes is what it was given
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "codec/deflate_strong.h"
+
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+/*
+ * The input: a level, and instructions that make more than they take, so that
+ * windows are filled: bytes, or a copy of up to 511 bytes from far back.
+ */
+static size_t
+unfold(const uint8_t *data, size_t len, uint8_t *in, size_t room)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len && n < room; i++) {
+		size_t far, k;
+
+		if (data[i] < 128 || len - i < 4) {
+			in[n++] = data[i] & 15;
+			continue;
+		}
+		far = data[i + 1] * 256U + data[i + 2] + 1;
+		k = (data[i] & 1U) * 256 + data[i + 3];
+		for (; k > 0 && n < room; k--, n++)
+			in[n] = far <= n ? in[n - far] : (uint8_t)(n * n >> 3);
+		i += 3;
+	}
+	return n;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	static uint8_t room[256 << 10], back[sizeof(room)];
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	struct deflate_strong *s;
+	uint8_t *in, *out;
+	size_t n, cap, made;
+	ssize_t got;
+
+	if (len == 0 || d == NULL || deflate_strong_open(&s,
+	    DEFLATE_STRONG_MIN + data[0] % 7) != 0) {
+		libdeflate_free_decompressor(d);
+		return 0;
+	}
+	n = unfold(data + 1, len - 1, room, sizeof(room));
+	cap = deflate_strong_bound(n);
+	in = malloc(n + (n == 0));
+	out = malloc(cap);
+	if (in == NULL || out == NULL)
+		abort();
+	memcpy(in, room, n);
+	got = deflate_strong_run(s, in, n, true, out, cap);
+	if (got <= 0 || libdeflate_deflate_decompress(d, out, (size_t)got,
+	    back, sizeof(back), &made) != LIBDEFLATE_SUCCESS || made != n ||
+	    memcmp(back, room, n) != 0)
+		abort();
+	free(in);
+	free(out);
+	deflate_strong_close(s);
+	libdeflate_free_decompressor(d);
+	return 0;
+}

@@ -1,0 +1,105 @@
+#!/bin/sh
+# The image study's mounts: cold starts, reading back, and nothing left.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'not root'
+have lap || skip_all 'no lap'
+PATH=$PATH:/usr/sbin:/sbin
+have mksquashfs || skip_all 'no mksquashfs'
+have fincore || skip_all 'no fincore'
+COLDPRESS_BIN=${BIN:?}
+export COLDPRESS_BIN
+mkdir -p try/a mounted
+mksquashfs try try.sqsh -no-progress >/dev/null 2>&1
+mount -t squashfs -o loop,ro try.sqsh mounted 2>/dev/null ||
+    skip_all 'nothing can be mounted here'
+umount mounted
+
+study() { sh "$SRC/scripts/image-export" --quick --reader cat "$@"; }
+# values FILE LABELS COLUMN: of all rows whose labels end so
+values() {
+	grep -v '^#' "$1" | awk -F , -v label="$2" -v column="$3" '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	$at["label"] ~ label "$" { print $at[column] }'
+}
+left() {
+	mount | grep -c "$PWD" || :
+	losetup -a | grep -c "$PWD" || :
+}
+
+before=$(left)
+t 'the study runs' 0 to table study -n 2 -o r.csv --rows 'none.p2 zstd1.p2'
+is 'every start' "$(values r.csv start exit | tr '\n' ' ')" '0 0 0 0 '
+is 'was cold' "$(values r.csv start cache | tr '\n' ' ')" \
+    'cold cold cold cold '
+facts() { values r.csv start keys | tr ';' '\n' | sed -n "s/^$1=//p"; }
+is 'by the pages of the image' "$(facts image_pct | sort -u)" 0.0
+is 'and of the mount' "$(facts mount_pct | sort -u)" 0.0
+t 'and asked the device' 0 test "$(facts loop_B | sort -n | head -n 1)" -gt 50000
+is 'reading back is by cat' "$(values r.csv read exit | tr '\n' ' ')" '0 0 0 0 '
+t 'of everything' 0 test "$(values r.csv zstd1.p2.read rchar_B | head -n 1)" \
+    -gt 3000000
+t 'the table of starts' 0 grep -E -q '^zstd1.p2 +2 +[0-9]' table
+is 'no mount, no loop device is left' "$(left)" "$before"
+
+# A page that stays is seen, and such a start is not called cold.
+mkdir fake
+cat >fake/dd <<'EOF'
+#!/bin/sh
+exit 0
+EOF
+chmod +x fake/dd
+t 'an image that stays in the cache' 0 to table env PATH="$PWD/fake:$PATH" \
+    sh "$SRC/scripts/image-export" --quick --reader cat -n 1 -o w.csv \
+    --rows none.p2
+is 'is not called cold' "$(values w.csv start cache)" unknown
+t 'and left out' 0 grep -q '; 1 not proven so and left out\|Cold starts: not' table
+
+rm fake/dd
+
+# A kernel that does not know the compressor.
+cat >fake/mount <<EOF
+#!/bin/sh
+case \$* in
+*/image.sqsh*) echo 'mount: wrong fs type' >&2; exit 32 ;;
+esac
+exec $(command -v mount) "\$@"
+EOF
+chmod +x fake/mount
+t 'an image that cannot be mounted' 0 to table env PATH="$PWD/fake:$PATH" \
+    sh "$SRC/scripts/image-export" --quick --reader cat -n 1 -o m.csv \
+    --rows none.p2
+is 'is read by none' "$(values m.csv read exit)" 32
+is 'and nothing started' "$(values m.csv start exit)" 32
+t 'which is told' 0 grep -q '^none.p2.start: 1 of 1 runs failed' table
+
+# A program that fails is a row that failed.
+t 'a start that fails' 0 to table study -n 1 -o s.csv --rows none.p2 \
+    --start 'exit 3'
+is 'is kept' "$(values s.csv start exit)" 3
+
+# Killed while the image is mounted.
+setsid sh "$SRC/scripts/image-export" --quick --reader cat -n 1 \
+    --rows none.p2 --start 'echo $$ >../pid; exec sleep 60' -o k.csv \
+    >/dev/null 2>&1 &
+killed=$!
+waited=0
+until [ -s k.csv.d/pid ] || [ $waited = 300 ]; do
+	sleep 0.1
+	waited=$((waited + 1))
+done
+t 'it was started' 0 test -s k.csv.d/pid
+kill -s KILL -- -$killed
+kill -s KILL "$(cat k.csv.d/pid)" 2>/dev/null
+wait $killed 2>/dev/null
+# What lap started is ended by the next lap.
+lap -q -n 1 -o - -l x -- true >/dev/null 2>&1
+waited=0
+until [ "$(left)" = "$before" ] || [ $waited = 100 ]; do
+	sleep 0.1
+	waited=$((waited + 1))
+done
+is 'after KILL too' "$(left)" "$before"
+done_testing

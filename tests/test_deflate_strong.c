@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "codec/deflate_strong.h"
+
+#include "codec/deflate_parse.h"
+#include "codec/inflate_piece.h"
+
+#include <errno.h>
+#include <libdeflate.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <cmocka.h>
+
+enum { MOST = 700 << 10, KINDS = 11, SEQS = 4096 };
+
+static uint32_t
+rnd(uint32_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 17;
+	*seed ^= *seed << 5;
+	return *seed;
+}
+
+/* Copies of what came before, from anywhere up to `far` bytes back. */
+static void
+fill_copies(uint8_t *p, size_t n, uint32_t far, uint32_t longest, uint32_t seed)
+{
+	for (size_t i = 0; i < n;) {
+		size_t len = 1 + rnd(&seed) % longest, d = 1 + rnd(&seed) % far;
+
+		for (; len > 0 && i < n && d <= i; len--, i++)
+			p[i] = p[i - d];
+		for (len = rnd(&seed) % 4 + 1; len > 0 && i < n; len--)
+			p[i++] = (uint8_t)rnd(&seed);
+	}
+}
+
+/* Data that leads a match finder into its corners. */
+static void
+fill(uint8_t *p, size_t n, unsigned kind)
+{
+	uint32_t seed = 1 + kind;
+
+	switch (kind) {
+	case 0:			/* one match after another, of full length */
+		memset(p, 'x', n);
+		return;
+	case 1:			/* nothing to find: positions are left out */
+		for (size_t i = 0; i < n; i++)
+			p[i] = (uint8_t)rnd(&seed);
+		return;
+	case 2:			/* few different bytes: the longest chains */
+		for (size_t i = 0; i < n; i++)
+			p[i] = "ab"[rnd(&seed) % 16 == 0];
+		return;
+	case 3:			/* something to find behind noise */
+		for (size_t i = 0; i < n; i++)
+			p[i] = i % 9000 < 8000 ? (uint8_t)rnd(&seed) :
+			    p[i - 3000];
+		return;
+	case 4:			/* the farthest distance, and one too far */
+		for (size_t i = 0; i < n; i++)
+			p[i] = i < 32768 ? (uint8_t)rnd(&seed) :
+			    p[i - 32768 - (i >> 18)];
+		return;
+	case 5:			/* what old positions alias with */
+		for (size_t i = 0; i < n; i++)
+			p[i] = i < 65537 ? (uint8_t)rnd(&seed) : p[i - 65537];
+		return;
+	case 6:
+		fill_copies(p, n, 32768, 300, seed);
+		return;
+	case 7:
+		fill_copies(p, n, 40, 20, seed);
+		return;
+	case 8:			/* the most sequences: three bytes each */
+		for (size_t i = 0; i < n; i++)
+			p[i] = (uint8_t)("\1\2\3\2\5\7\4\6"[i % 3 +
+			    i / 3 % 5] + (i / 3 % 251 == 0));
+		return;
+	case 9:			/* a better match at each next byte */
+		for (size_t i = 0; i < n; i++)
+			p[i] = (uint8_t)(i % 300 * (i / 300 % 7 + 1) / 3);
+		return;
+	default:
+		fill_copies(p, n, 32768, 6, seed);
+	}
+}
+
+/* The buffers are exact, so that the sanitizer sees what is beyond. */
+static ssize_t
+encode(int level, const uint8_t *in, size_t len, bool last, uint8_t **out)
+{
+	size_t cap = deflate_strong_bound(len);
+	struct deflate_strong *s;
+	ssize_t n;
+
+	assert_int_equal(deflate_strong_open(&s, level), 0);
+	*out = malloc(cap);
+	assert_non_null(*out);
+	n = deflate_strong_run(s, in, len, last, *out, cap);
+	deflate_strong_close(s);
+	assert_in_range(n, 1, cap);
+	return n;
+}
+
+static void
+check_libdeflate(const uint8_t *z, size_t n, const uint8_t *in, size_t len)
+{
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	uint8_t *back = malloc(len + 1);
+	size_t used, made;
+
+	assert_int_equal(libdeflate_deflate_decompress_ex(d, z, n, back,
+	    len + 1, &used, &made), LIBDEFLATE_SUCCESS);
+	assert_int_equal(used, n);
+	assert_int_equal(made, len);
+	assert_memory_equal(back, in, len);
+	libdeflate_free_decompressor(d);
+	free(back);
+}
+
+static void
+check_zlib(const uint8_t *z, size_t n, const uint8_t *in, size_t len)
+{
+	uint8_t *back = malloc(len + 1);
+	z_stream s = { .next_in = (z_const Bytef *)(uintptr_t)z,
+	    .avail_in = (uInt)n, .next_out = back,
+	    .avail_out = (uInt)len + 1 };
+
+	assert_int_equal(inflateInit2(&s, -15), Z_OK);
+	assert_int_equal(inflate(&s, Z_FINISH), Z_STREAM_END);
+	assert_int_equal(s.avail_in, 0);
+	assert_int_equal(s.total_out, len);
+	assert_memory_equal(back, in, len);
+	inflateEnd(&s);
+	free(back);
+}
+
+/* A piece that is not the last one, as our decoder takes it. */
+static void
+check_piece(const uint8_t *z, size_t n, const uint8_t *in, size_t len)
+{
+	uint8_t *back = malloc(len + PIECE_OUT_SPARE);
+	uint8_t *in_room = malloc(n + PIECE_IN_SPARE);
+	struct piece_inflater *f;
+	struct inflated r;
+
+	assert_memory_equal(z + n - 4, "\0\0\xff\xff", 4);
+	memcpy(in_room, z, n);
+	assert_int_equal(piece_inflater_open(&f), 0);
+	assert_int_equal(inflate_piece(f, in_room, n, back, len, &r), 0);
+	assert_int_equal(r.used, n);
+	assert_int_equal(r.made, len);
+	assert_false(r.final);
+	assert_memory_equal(back, in, len);
+	piece_inflater_close(f);
+	free(in_room);
+	free(back);
+}
+
+static void
+round_trip(int level, unsigned kind, size_t len)
+{
+	uint8_t *in = malloc(len + (len == 0)), *z;
+	ssize_t n;
+
+	fill(in, len, kind);
+	n = encode(level, in, len, true, &z);
+	check_libdeflate(z, (size_t)n, in, len);
+	check_zlib(z, (size_t)n, in, len);
+	free(z);
+	if (len > 0) {
+		n = encode(level, in, len, false, &z);
+		check_piece(z, (size_t)n, in, len);
+		free(z);
+	}
+	free(in);
+}
+
+static void
+round_trips(void **state)
+{
+	(void)state;
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		round_trip(DEFLATE_STRONG_MIN, kind, MOST);
+		round_trip(6, kind, MOST);
+		round_trip(DEFLATE_STRONG_MAX, kind, MOST / 4);
+	}
+}
+
+static void
+short_inputs(void **state)
+{
+	(void)state;
+	for (unsigned kind = 0; kind < KINDS; kind++)
+		for (size_t len = 0; len < 600; len += len < 300 ? 1 : 37)
+			round_trip(len % 7 + 3, kind, len);
+}
+
+/* One encoder gives what a new one gives, whatever it did before. */
+static void
+leaves_nothing(void **state)
+{
+	uint8_t *in = malloc(MOST), *fresh, *again;
+	size_t cap = deflate_strong_bound(MOST), len = MOST / 5;
+	struct deflate_strong *s;
+	ssize_t n;
+
+	(void)state;
+	again = malloc(cap);
+	assert_int_equal(deflate_strong_open(&s, 6), 0);
+	fill(in, MOST, 6);
+	assert_true(deflate_strong_run(s, in, MOST, true, again, cap) > 0);
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		fill(in, len, kind);
+		n = encode(6, in, len, true, &fresh);
+		assert_int_equal(deflate_strong_run(s, in, len, true, again,
+		    cap), n);
+		assert_memory_equal(again, fresh, (size_t)n);
+		free(fresh);
+	}
+	deflate_strong_close(s);
+	free(again);
+	free(in);
+}
+
+static void
+too_little_room(void **state)
+{
+	uint8_t *in = malloc(MOST), *z, *out;
+	struct deflate_strong *s;
+	ssize_t n;
+
+	(void)state;
+	fill(in, MOST, 6);
+	n = encode(5, in, MOST, true, &z);
+	free(z);
+	assert_int_equal(deflate_strong_open(&s, 5), 0);
+	for (ssize_t cap = 0; cap < n; cap += n / 9) {
+		out = malloc((size_t)cap + 1);
+		assert_int_equal(deflate_strong_run(s, in, MOST, true, out,
+		    (size_t)cap), -ENOBUFS);
+		free(out);
+	}
+	deflate_strong_close(s);
+	free(in);
+}
+
+/* What is certain to be there is found, at every level. */
+static void
+finds(void **state)
+{
+	static const struct {
+		unsigned kind;
+		size_t most;	/* per 1,000 bytes */
+	} want[] = { { 0, 6 }, { 2, 90 }, { 3, 900 }, { 6, 75 }, { 9, 20 } };
+	uint8_t *in = malloc(MOST), *z;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++)
+		for (int level = 3; level <= 9; level++) {
+			fill(in, MOST, want[i].kind);
+			assert_in_range(encode(level, in, MOST, true, &z), 1,
+			    want[i].most * (MOST / 1000));
+			free(z);
+		}
+	free(in);
+}
+
+/* Sequences are within the format, and no match is longer than it could be. */
+static void
+sequences(void **state)
+{
+	static const struct deflate_effort effort = { 16, 8, 130, 64 };
+	static struct deflate_parse p;
+	static struct deflate_seq seqs[SEQS];
+	uint8_t *in = malloc(MOST);
+
+	(void)state;
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		size_t n, at = 0, room = 1;
+
+		fill(in, MOST, kind);
+		deflate_parse_begin(&p, &effort, in, MOST);
+		while ((n = deflate_parse_run(&p, seqs, room)) > 0) {
+			for (size_t i = 0; i < n; i++) {
+				const struct deflate_seq *s = &seqs[i];
+
+				at += s->literals;
+				if (s->length == 0) {
+					assert_int_equal(at, MOST);
+					continue;
+				}
+				assert_in_range(s->length, 3, 258);
+				assert_in_range(s->distance, 1, 32768);
+				assert_true(s->distance <= at);
+				for (unsigned k = 0; k < s->length; k++, at++)
+					assert_true(in[at] ==
+					    in[at - s->distance]);
+			}
+			assert_int_equal(at, p.pos);
+			room = room * 2 < SEQS ? room * 2 : SEQS;
+		}
+		assert_int_equal(at, MOST);
+	}
+	free(in);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(round_trips),
+		cmocka_unit_test(short_inputs),
+		cmocka_unit_test(leaves_nothing),
+		cmocka_unit_test(too_little_room),
+		cmocka_unit_test(finds),
+		cmocka_unit_test(sequences),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

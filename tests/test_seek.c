@@ -1,0 +1,314 @@
+/*
+ * test_seek.c - ranges as words, maps of many units, and their bounds
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "../src/codec/seek_formats.h"
+#include "../src/codec/seek_index.h"
+#include "../src/codec/seek_lz4.h"
+#include "bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <lz4.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <zlib.h>
+
+static void
+ranges(void **state)
+{
+	static const struct {
+		const char *word;
+		int rc;
+		uint64_t from, len;
+		bool end;
+	} cases[] = {
+		{ "0:1", 0, 0, 1, false },
+		{ "2K:3M", 0, 2048, 3 << 20, false },
+		{ "7:", 0, 7, UINT64_MAX, false },
+		{ ":7", 0, 0, 7, false },
+		{ "-7:", 0, 7, UINT64_MAX, true },
+		{ "-7:3", 0, 7, 3, true },
+		{ "0:0", 0, 0, 0, false },
+		{ "", -EINVAL, 0, 0, false },
+		{ ":", -EINVAL, 0, 0, false },
+		{ "-:", -EINVAL, 0, 0, false },
+		{ "-:5", -EINVAL, 0, 0, false },
+		{ "5", -EINVAL, 0, 0, false },
+		{ "5:-1", -EINVAL, 0, 0, false },
+		{ "5:6:7", -EINVAL, 0, 0, false },
+		{ "1e3:1", -EINVAL, 0, 0, false },
+		{ "9223372036854775808:1", -ERANGE, 0, 0, false },
+		{ "1:9999999T", -ERANGE, 0, 0, false },
+		{ "00000000000000000000000000000000000000000:1", -EINVAL, 0,
+		    0, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct seek_range r;
+
+		assert_int_equal(seek_parse(cases[i].word, &r), cases[i].rc);
+		if (cases[i].rc != 0)
+			continue;
+		assert_int_equal(r.from, cases[i].from);
+		assert_true(r.len == cases[i].len);
+		assert_int_equal(r.from_end, cases[i].end);
+	}
+}
+
+/* What part() and make_stream() rely on. */
+static void
+check_units(const struct seek_map *m)
+{
+	for (size_t i = 1; i < m->count; i++) {
+		const struct seek_unit *u = &m->units[i], *v = u - 1;
+
+		assert_true(u->plain >= v->plain && u->at >= v->at);
+		/* within a frame: it began with a unit */
+		if (u->at != u->frame)
+			assert_true(v->frame == u->frame);
+		/* behind a unit within: the next of it, or the next frame */
+		else if (v->at != v->frame)
+			assert_true(u->frame > v->frame);
+	}
+}
+
+/* Millions of units of all kinds keep to the bound and to the rules. */
+static void
+thinned(void **state)
+{
+	struct seek_map m = { .len = UINT64_C(1) << 40, .spacing = 1 };
+	uint64_t at = 0, plain = 0, ends = 0;
+	uint32_t x = 1;
+
+	(void)state;
+	m.held.at = UINT64_MAX;
+	for (int frame = 0; frame < 400000; frame++) {
+		uint64_t start = at;
+		int blocks;
+
+		x = x * 1664525 + 1013904223;
+		blocks = x >> 28 < 8 ? 0 : (int)(x >> 24 & 15);
+		assert_int_equal(seek_add(&m, (struct seek_unit){ plain, at,
+		    at }), 0);
+		for (int b = 0; b < blocks; b++) {
+			at += 1 + (x >> b & 1023);
+			plain += x >> b & 4095;
+			assert_int_equal(seek_add(&m, (struct seek_unit){
+			    plain, at, start }), 0);
+		}
+		at += 10;
+		plain += 100;
+		assert_in_range(m.count, 1, SEEK_UNITS_MAX);
+		ends += blocks == 0;
+	}
+	assert_int_equal(seek_end(&m, plain, at), 0);
+	check_units(&m);
+	assert_true(m.count > SEEK_UNITS_MAX / 8);
+	assert_true(m.spacing > 1 && ends > 0);
+	seek_map_close(&m);
+}
+
+static void
+bounded(void **state)
+{
+	struct seek_map m = { .len = 1000 };
+
+	(void)state;
+	m.held.at = UINT64_MAX;
+	/* within a frame that has not begun; behind the file; backwards */
+	assert_int_equal(seek_add(&m, (struct seek_unit){ 0, 5, 0 }),
+	    -EBADMSG);
+	assert_int_equal(seek_add(&m, (struct seek_unit){ 0, 1001, 1001 }),
+	    -EBADMSG);
+	assert_int_equal(seek_add(&m, (struct seek_unit){ 50, 10, 10 }), 0);
+	assert_int_equal(seek_add(&m, (struct seek_unit){ 49, 20, 20 }),
+	    -EBADMSG);
+	assert_int_equal(seek_add(&m, (struct seek_unit){ 60, 9, 9 }),
+	    -EBADMSG);
+	assert_int_equal(seek_add(&m, (struct seek_unit){ UINT64_MAX, 20,
+	    20 }), -EBADMSG);
+	assert_int_equal(seek_end(&m, UINT64_MAX, 20), -EBADMSG);
+	assert_int_equal(seek_end(&m, 60, 1001), -EBADMSG);
+	assert_int_equal(seek_end(&m, 60, 1000), 0);
+	seek_map_close(&m);
+}
+
+static void
+lz4_sizes(void **state)
+{
+	static char plain[200000], packed[LZ4_COMPRESSBOUND(200000)];
+	uint32_t x = 1;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(plain); i++) {
+		x = x * 1103515245 + 12345;
+		plain[i] = "0123456789"[x >> 24 & (i >> 13 & 7)];
+	}
+	for (int len = 0; len < (int)sizeof(plain); len = 2 * len + 7) {
+		int n = LZ4_compress_default(plain, packed, len,
+		    (int)sizeof(packed));
+
+		assert_int_equal(lz4_block_plain((uint8_t *)packed,
+		    (size_t)n), len);
+		/* the last literals are missing */
+		if (len > 0)
+			assert_int_equal(lz4_block_plain((uint8_t *)packed,
+			    (size_t)n - 1), -EBADMSG);
+	}
+	assert_int_equal(lz4_block_plain((const uint8_t *)"\xf0\xff\xff", 3),
+	    -EBADMSG);
+	assert_int_equal(lz4_block_plain((const uint8_t *)"", 0), -EBADMSG);
+}
+
+enum { PLAIN = 3 << 20 };
+
+/* A gzip file of one member, and its index with points every 64 KiB. */
+struct made {
+	uint8_t *plain;
+	int fd, index;
+	uint64_t len;
+};
+
+static void
+make(struct made *g, int level)
+{
+	size_t cap = PLAIN + 4096;
+	uint8_t *packed = malloc(cap);
+	z_stream z = { .avail_in = PLAIN, .next_out = packed,
+	    .avail_out = (uInt)cap };
+
+	g->plain = malloc(PLAIN);
+	assert_non_null(g->plain);
+	for (uint32_t i = 0, x = 1; i < PLAIN; i++) {
+		x = x * 1103515245 + 12345;
+		g->plain[i] = (uint8_t)(x >> 24 & (i >> 14 & 255));
+	}
+	z.next_in = g->plain;
+	assert_int_equal(deflateInit2(&z, level, Z_DEFLATED, 31, 4, 0), Z_OK);
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	g->len = cap - z.avail_out;
+	deflateEnd(&z);
+	g->fd = memfd_create("gzip", MFD_CLOEXEC);
+	g->index = memfd_create("index", MFD_CLOEXEC);
+	assert_int_equal(write(g->fd, packed, g->len), (ssize_t)g->len);
+	assert_int_equal(seek_index_make(g->fd, g->len, 64 << 10, g->index),
+	    0);
+	free(packed);
+}
+
+static void
+unmake(struct made *g)
+{
+	close(g->fd);
+	close(g->index);
+	free(g->plain);
+}
+
+static int
+read_at(const struct made *g, const struct seek_map *m, uint64_t from,
+    uint64_t len, uint8_t *to)
+{
+	struct convert c = { .codec = m->codec, .decompress = true,
+	    .options = { .threads = 2, .window_max = 1 << 27 } };
+	struct seek_range r = { .from = from, .len = len };
+	struct seek_result result;
+	int fd = memfd_create("out", MFD_CLOEXEC);
+	int rc = seek_read(m, &c, &r, false, fd, &result);
+
+	(void)g;
+	if (rc == 0) {
+		assert_int_equal(result.wrote_B, len);
+		assert_false(result.unverified);
+		assert_true(result.made_B < len + (400 << 10));
+		assert_int_equal(pread(fd, to, len, 0), (ssize_t)len);
+	}
+	close(fd);
+	return rc;
+}
+
+/* Every bit of a byte is met by some point; all is what was compressed. */
+static void
+index_all_points(void **state)
+{
+	uint8_t *got = malloc(PLAIN);
+	unsigned bits = 0;
+
+	(void)state;
+	for (int level = 1; level <= 9; level += 4) {
+		struct seek_map m;
+		struct made g;
+
+		make(&g, level);
+		assert_int_equal(seek_map_index(&m, codec_by_name("gzip"),
+		    g.fd, g.len, g.index), 0);
+		assert_true(m.count > 20);
+		check_units(&m);
+		for (size_t i = 0; i + 1 < m.count; i++) {
+			uint64_t from = m.units[i].plain, len = 70000;
+			uint8_t bit[8];
+
+			assert_int_equal(pread(g.index, bit, 8,
+			    lseek(g.index, 0, SEEK_END) - (off_t)((m.count -
+			    i) * INDEX_POINT) + 8), 8);
+			bits |= 1U << load_le64(bit) % 8;
+			len = len < PLAIN - from ? len : PLAIN - from;
+			assert_int_equal(read_at(&g, &m, from, len, got), 0);
+			assert_memory_equal(got, g.plain + from, len);
+		}
+		seek_map_close(&m);
+		unmake(&g);
+	}
+	assert_int_equal(bits, 255);
+	free(got);
+}
+
+/* A window that is not the right one, and right hashes: an error. */
+static void
+index_of_lies(void **state)
+{
+	struct seek_map m;
+	struct made g;
+	uint8_t got[1000], byte;
+
+	(void)state;
+	make(&g, 6);
+	assert_int_equal(pread(g.index, &byte, 1, INDEX_HEAD + 40), 1);
+	byte ^= 0x55;
+	assert_int_equal(pwrite(g.index, &byte, 1, INDEX_HEAD + 40), 1);
+	assert_int_equal(seek_map_index(&m, codec_by_name("gzip"), g.fd,
+	    g.len, g.index), 0);
+	assert_int_equal(read_at(&g, &m, m.units[1].plain, 1000, got),
+	    -EBADMSG);
+	/* the others are not touched by it */
+	assert_int_equal(read_at(&g, &m, m.units[5].plain, 1000, got), 0);
+	seek_map_close(&m);
+	/* another state of the file */
+	assert_int_equal(pwrite(g.fd, &byte, 1, 20), 1);
+	assert_int_equal(seek_map_index(&m, codec_by_name("gzip"), g.fd,
+	    g.len, g.index), -ESTALE);
+	unmake(&g);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranges),
+		cmocka_unit_test(thinned),
+		cmocka_unit_test(bounded),
+		cmocka_unit_test(lz4_sizes),
+		cmocka_unit_test(index_all_points),
+		cmocka_unit_test(index_of_lies),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
