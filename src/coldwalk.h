@@ -12,6 +12,8 @@
 #include "provenance.h"
 #include "walk.h"
 
+#include <pthread.h>
+
 struct coldwalk_options {
 	unsigned threads;
 	const char *hash;
