@@ -9,6 +9,7 @@
 #define COLDPRESS_SANDBOX_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * For the calling thread, the threads that it starts later and their
@@ -25,5 +26,8 @@
  * and only the part about privileges holds.  0 or -errno.
  */
 int sandbox_enter(bool *confined);
+
+/* The same, but what is beneath these directories can be opened to be read. */
+int sandbox_enter_reading(const int *dirs, size_t count, bool *confined);
 
 #endif

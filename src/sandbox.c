@@ -46,27 +46,34 @@ all_rights(long abi)
 #define KEEPS_PROC 1
 #endif
 
+enum { READ_FILE = 4, READ_DIR = 8, PATH_BENEATH = 1 };
+
+/* What is beneath the directory may be read. */
+static int
+allow_reading(int ruleset, int dir)
+{
+	struct {
+		uint64_t access;
+		int32_t fd;
+	} __attribute__((packed)) beneath = {
+		.access = READ_FILE | READ_DIR, .fd = dir };
+
+	return syscall(SYS_landlock_add_rule, ruleset, PATH_BENEATH, &beneath,
+	    0) == -1 ? -errno : 0;
+}
+
 #ifdef KEEPS_PROC
 /* The search for leaks at exit reads /proc/self; only it needs to. */
 static int
 keep_proc(int ruleset)
 {
-	struct {
-		uint64_t access;
-		int32_t fd;
-	} __attribute__((packed)) beneath = { .access = 4 | 8 };
-	enum { PATH_BENEATH = 1 };
-	long rc;
-
-	beneath.fd = sys_openat(AT_FDCWD, "/proc",
+	int fd = sys_openat(AT_FDCWD, "/proc",
 	    O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-	if (beneath.fd < 0)
-		return beneath.fd;
-	rc = syscall(SYS_landlock_add_rule, ruleset, PATH_BENEATH, &beneath,
-	    0);
-	rc = rc == -1 ? -errno : 0;
-	sys_close(beneath.fd);
-	return (int)rc;
+	int rc = fd < 0 ? fd : allow_reading(ruleset, fd);
+
+	if (fd >= 0)
+		sys_close(fd);
+	return rc;
 }
 #else
 static int
@@ -78,7 +85,7 @@ keep_proc(int ruleset)
 #endif
 
 static int
-restrict_self(long abi)
+restrict_self(long abi, const int *dirs, size_t count)
 {
 	struct ruleset rights = all_rights(abi);
 	int fd, rc;
@@ -88,6 +95,8 @@ restrict_self(long abi)
 	if (fd == -1)
 		return -errno;
 	rc = keep_proc(fd);
+	for (size_t i = 0; i < count && rc == 0; i++)
+		rc = allow_reading(fd, dirs[i]);
 	if (rc == 0 && syscall(SYS_landlock_restrict_self, fd, 0) == -1)
 		rc = -errno;
 	sys_close(fd);
@@ -95,7 +104,7 @@ restrict_self(long abi)
 }
 
 int
-sandbox_enter(bool *confined)
+sandbox_enter_reading(const int *dirs, size_t count, bool *confined)
 {
 	long abi;
 	int rc;
@@ -111,7 +120,13 @@ sandbox_enter(bool *confined)
 	if (abi == -1)
 		return errno == ENOSYS || errno == EOPNOTSUPP ||
 		    errno == EPERM ? 0 : -errno;
-	rc = restrict_self(abi);
+	rc = restrict_self(abi, dirs, count);
 	*confined = rc == 0;
 	return rc;
+}
+
+int
+sandbox_enter(bool *confined)
+{
+	return sandbox_enter_reading(NULL, 0, confined);
 }

@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +35,26 @@ void
 sys_free(void *ptr)
 {
 	free(ptr);
+}
+
+/* The C library has no wrapper of openat2(2). */
+int
+sys_open_beneath(int dirfd, const char *path, int flags)
+{
+	struct open_how how = { .flags = (unsigned)flags,
+	    .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+	long fd;
+	int tries = 0;
+
+	/* a rename on the way makes the kernel lose track */
+	do
+		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+	while (fd == -1 && errno == EAGAIN && ++tries < 100);
+	/* before Linux 5.6, and in containers that refuse what is new */
+	if (fd == -1 && (errno == ENOSYS || errno == EPERM) &&
+	    (flags & O_NOATIME) == 0)
+		fd = openat(dirfd, path, flags | O_NOFOLLOW);
+	return fd == -1 ? -errno : (int)fd;
 }
 
 int

@@ -10,11 +10,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -210,6 +212,19 @@ sys_openat(int dirfd, const char *path, int flags, mode_t mode)
 	int fd = e != 0 ? -e : openat(dirfd, path, flags, mode);
 
 	return fd == -1 && e == 0 ? -errno : fd;
+}
+
+/* Counted as openat. */
+int
+sys_open_beneath(int dirfd, const char *path, int flags)
+{
+	struct open_how how = { .flags = (unsigned)flags,
+	    .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+	int e = fault(FAULT_OPENAT);
+	long fd = e != 0 ? -e : syscall(SYS_openat2, dirfd, path, &how,
+	    sizeof(how));
+
+	return fd == -1 && e == 0 ? -errno : (int)fd;
 }
 
 /* The length that a call is to ask for, where it is to be made. */

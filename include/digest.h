@@ -1,0 +1,55 @@
+/*
+ * digest.h - checksums of files
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Sources: FIPS 180-4 (SHA-256), RFC 1321 (MD5).  OpenSSL computes them; it
+ * looks an algorithm up by name and keeps state for each digest, both of
+ * which cost more than hashing a small file.  So the one is done once, and
+ * the other kept from file to file.
+ */
+#ifndef COLDPRESS_DIGEST_H
+#define COLDPRESS_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DIGEST_MAX = 32 };		/* bytes of the longest */
+
+struct digest_algo;
+struct digest;
+
+/*
+ * "sha256", "md5", or "none", of which every digest has no bytes and costs
+ * nothing.  0, -EINVAL (no such name), -ENOTSUP (this OpenSSL has none, as
+ * with MD5 under FIPS) or -ENOMEM.
+ */
+int digest_algo_open(struct digest_algo **a, const char *name);
+void digest_algo_close(struct digest_algo *a);	/* after its digests; or NULL */
+
+/* Thread-safe. */
+const char *digest_name(const struct digest_algo *a);
+unsigned digest_len(const struct digest_algo *a);
+
+/* Of OpenSSL, as "openssl 3.0.19". */
+void digest_version(char *text, size_t size);
+
+/*
+ * A digest of algorithm a, for one file after another, by one thread at a
+ * time.  a may be shared between threads.  0 or -ENOMEM.
+ */
+int digest_new(struct digest **d, const struct digest_algo *a);
+void digest_free(struct digest *d);		/* may be NULL */
+
+/*
+ * The digest of what is added between a start and the end; a file given up
+ * needs no end.  0 or -EIO: OpenSSL failed.
+ */
+int digest_start(struct digest *d);
+int digest_add(struct digest *d, const void *data, size_t len);
+int digest_end(struct digest *d, uint8_t out[DIGEST_MAX]);
+
+/* All three. */
+int digest_once(struct digest *d, const void *data, size_t len,
+    uint8_t out[DIGEST_MAX]);
+
+#endif

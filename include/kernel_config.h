@@ -1,0 +1,20 @@
+/*
+ * kernel_config.h - how the running kernel was built
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: the kernel's own configuration, in /proc/config.gz or, as
+ * distributions have it, /boot/config-RELEASE (also /lib/modules/RELEASE).
+ */
+#ifndef COLDPRESS_KERNEL_CONFIG_H
+#define COLDPRESS_KERNEL_CONFIG_H
+
+#include <stddef.h>
+
+/*
+ * The options set whose names begin with prefix (CONFIG_SQUASHFS), without
+ * it, as "=y DECOMP_SINGLE=y FRAGMENT_CACHE_SIZE=3"; cut to size - 1.  0, or
+ * -ENOENT: no configuration can be read.  Thread-safe.
+ */
+int kernel_config(const char *prefix, char *text, size_t size);
+
+#endif

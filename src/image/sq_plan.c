@@ -1,0 +1,235 @@
+/*
+ * sq_plan.c - what is read once, and in which order
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Units are in the order of the disk, except that a fragment block comes
+ * after the last block of every file whose tail it holds: then whatever a
+ * tail has to wait for is already in somebody's hands, and no buffer is held
+ * for a block that nobody has taken.
+ */
+#include "squashfs.h"
+
+#include "bytes.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+has_data(const struct sq_file *f)
+{
+	return f->type == SQ_FILE && f->bad == NULL && f->size > 0 &&
+	    !f->skip;
+}
+
+static bool
+is_read(const struct sq_file *f)
+{
+	return has_data(f) && !f->again;
+}
+
+static uint64_t
+mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15U;
+	return h ^ h >> 29;
+}
+
+static uint64_t
+hash(const struct sq_file *f)
+{
+	uint64_t h = mix(f->size, f->blocks > 0 ? f->start : 0);
+
+	for (uint32_t k = 0; k < f->blocks; k++)
+		h = mix(h, load_le32(f->sizes + 4 * (size_t)k));
+	return mix(h, (uint64_t)f->fragment << 32 | f->tail_at);
+}
+
+/* The same blocks, and the same tail. */
+static bool
+same(const struct sq_file *a, const struct sq_file *b)
+{
+	if (a->size != b->size || a->fragment != b->fragment)
+		return false;
+	if (a->fragment != SQ_NO_FRAGMENT && a->tail_at != b->tail_at)
+		return false;
+	return a->blocks == 0 || (a->start == b->start &&
+	    (a->sizes == b->sizes ||
+	    memcmp(a->sizes, b->sizes, 4 * (size_t)a->blocks) == 0));
+}
+
+static int
+find_twins(struct sq_image *m)
+{
+	size_t size = 64, i;
+	uint32_t *table;
+
+	while (size < 2 * m->file_count)
+		size *= 2;
+	table = sys_calloc(size, sizeof(*table));
+	if (table == NULL)
+		return -ENOMEM;
+	for (uint32_t k = 1; k < m->file_count; k++) {
+		struct sq_file *f = &m->file[k], *first;
+
+		if (!has_data(f))
+			continue;
+		i = hash(f) & (size - 1);
+		while (table[i] != 0 && !same(&m->file[table[i]], f))
+			i = (i + 1) & (size - 1);
+		if (table[i] == 0) {
+			table[i] = k;
+			continue;
+		}
+		first = &m->file[table[i]];
+		f->again = true;
+		f->twin = first->twin;
+		first->twin = k;
+	}
+	sys_free(table);
+	return 0;
+}
+
+static void
+add_unit(struct sq_plan *p, struct sq_unit u)
+{
+	u.order = u.at << 1 | (u.block == SQ_UNIT_FRAGMENT);
+	p->units[p->count++] = u;
+}
+
+/* The units of a file's blocks; where the last one is. */
+static uint64_t
+add_blocks(struct sq_plan *p, const struct sq_file *f, uint32_t index)
+{
+	uint64_t at = f->start, last = 0;
+	size_t before = p->count;
+
+	for (uint32_t k = 0; k < f->blocks; k++) {
+		uint32_t word = load_le32(f->sizes + 4 * (size_t)k);
+
+		if (word == 0)
+			continue;
+		add_unit(p, (struct sq_unit){ .at = at, .index = index,
+		    .block = k });
+		last = at;
+		at += word & (SQ_STORED - 1);
+	}
+	if (p->count == before)
+		add_unit(p, (struct sq_unit){ .index = index,
+		    .block = SQ_UNIT_HOLES });
+	return last;
+}
+
+/* Files by their fragment, and how many units and streams there are. */
+static int
+sort_tails(struct sq_plan *p, const struct sq_image *m)
+{
+	size_t fragments = m->super.fragment_count, tails = 0, units = 0;
+
+	p->from = sys_calloc(fragments + 2, sizeof(*p->from));
+	if (p->from == NULL)
+		return -ENOMEM;
+	for (size_t k = 1; k < m->file_count; k++) {
+		const struct sq_file *f = &m->file[k];
+
+		if (!is_read(f))
+			continue;
+		p->files++;
+		p->bytes += f->size;
+		units += f->blocks;
+		if (sq_tail_len(&m->super, f) > 0) {
+			p->from[f->fragment + (size_t)2]++;
+			tails++;
+		}
+	}
+	for (size_t k = 2; k < fragments + 2; k++)
+		p->from[k] += p->from[k - 1];
+	p->tails = sys_malloc((tails + 1) * sizeof(*p->tails));
+	p->units = sys_malloc((units + fragments + p->files + 1) *
+	    sizeof(*p->units));
+	return p->tails == NULL || p->units == NULL ? -ENOMEM : 0;
+}
+
+static int
+by_order(const void *a, const void *b)
+{
+	uint64_t x = ((const struct sq_unit *)a)->order;
+	uint64_t y = ((const struct sq_unit *)b)->order;
+
+	return x < y ? -1 : x > y;
+}
+
+/* One piece is hashed where it is unpacked; more need a stream. */
+static bool
+one_piece(const struct sq_image *m, const struct sq_file *f)
+{
+	size_t tail = sq_tail_len(&m->super, f);
+
+	return f->blocks == 0 ||
+	    (f->blocks == 1 && tail == 0 && load_le32(f->sizes) != 0);
+}
+
+static void
+make_units(struct sq_plan *p, struct sq_image *m, uint64_t *after)
+{
+	size_t fragments = m->super.fragment_count;
+
+	p->streams = 1;
+	for (uint32_t k = 1; k < m->file_count; k++) {
+		struct sq_file *f = &m->file[k];
+		uint64_t last = 0;
+
+		if (!is_read(f))
+			continue;
+		if (!one_piece(m, f))
+			f->stream = p->streams++;
+		if (f->blocks > 0)
+			last = add_blocks(p, f, k);
+		if (sq_tail_len(&m->super, f) > 0) {
+			p->tails[p->from[f->fragment + (size_t)1]++] = k;
+			if (after[f->fragment] < last)
+				after[f->fragment] = last;
+		}
+	}
+	for (uint32_t k = 0; k < fragments; k++) {
+		struct sq_unit u = { .at = m->fragments[k].start, .index = k,
+		    .block = SQ_UNIT_FRAGMENT };
+		uint64_t at = u.at < m->super.length ? u.at : 0;
+
+		if (p->from[k] == p->from[k + (size_t)1])
+			continue;
+		u.order = (at > after[k] ? at : after[k]) << 1 | 1;
+		p->units[p->count++] = u;
+	}
+	qsort(p->units, p->count, sizeof(*p->units), by_order);
+}
+
+int
+sq_plan_make(struct sq_plan *p, struct sq_image *m)
+{
+	uint64_t *after;
+	int rc;
+
+	*p = (struct sq_plan){ 0 };
+	rc = find_twins(m);
+	if (rc == 0)
+		rc = sort_tails(p, m);
+	if (rc != 0)
+		return rc;
+	after = sys_calloc(m->super.fragment_count + (size_t)1,
+	    sizeof(*after));
+	if (after == NULL)
+		return -ENOMEM;
+	make_units(p, m, after);
+	sys_free(after);
+	return 0;
+}
+
+void
+sq_plan_free(struct sq_plan *p)
+{
+	sys_free(p->units);
+	sys_free(p->tails);
+	sys_free(p->from);
+}

@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# coldwalk: trees and images, checksums that others accept, errors
+. "$SRC/tests/lib.sh"
+
+mkdir -p tree/sub/deep tree/empty
+head -c 500000 /dev/urandom >tree/noise
+yes 'a line of text' | head -c 400000 >tree/text
+cp tree/text tree/sub/twin
+ln tree/noise tree/sub/hard
+ln -s text tree/soft
+: >tree/nothing
+printf x >tree/sub/deep/one
+printf y >'tree/back\slash'
+printf z >"tree/new
+line"
+i=0
+while [ $i -lt 300 ]; do
+	printf '%d' $i >"tree/sub/file $i"
+	i=$((i + 1))
+done
+(cd tree && find . -type f -print0 | sed -z 's|^\./||' | LC_ALL=C sort -z |
+    xargs -0 sha256sum) >want
+
+for p in 1 2 7; do
+	t "a tree, -p$p" 0 to got coldwalk -p$p tree
+	t 'its lines are those of sha256sum, sorted' 0 cmp want got
+done
+t 'sha256sum -c takes them' 0 sh -c 'cd tree && sha256sum --quiet -c ../got'
+(cd tree && find . -type f -print0 | sed -z 's|^\./||' | LC_ALL=C sort -z |
+    xargs -0 md5sum) >want.md5
+t 'MD5' 0 to got.md5 coldwalk --hash md5 tree
+t 'as md5sum has it' 0 cmp want.md5 got.md5
+t 'two paths' 0 to got coldwalk tree/sub tree/empty tree/text
+t 'have their names in front' 0 grep -q '  tree/sub/deep/one$' got
+t '--prefix' 0 to got coldwalk --prefix at/ tree
+t 'is in front' 0 grep -q '  at/sub/deep/one$' got
+
+t '-o' 0 to empty coldwalk -o sums tree
+t 'writes the lines' 0 cmp want sums
+t 'and nothing else' 0 test ! -s empty
+t 'an old manifest stays' 1 coldwalk -o sums tree/sub
+t 'as it was' 0 cmp want sums
+t '-f replaces it' 0 coldwalk -f -o sums tree/sub
+
+printf 'text\nsub/deep/one\n' >list
+t '--files-from' 0 to got coldwalk --files-from list tree
+is 'only those' "$(sed 's/.*  //' got | tr '\n' ' ')" 'sub/deep/one text '
+printf 'text\0new\nline\0' >list0
+t '--files-from -, -0' 0 to got sh -c 'coldwalk -0 --files-from - tree <list0'
+is 'both' "$(wc -l <got)" 2
+printf 'text\nno such\n' >list
+t 'a name that is not there' 1 to got coldwalk --files-from list tree
+is 'does not hide the other' "$(sed 's/.*  //' got)" text
+
+t '--csv' 0 to rows coldwalk --csv tree
+is 'a header, once' "$(grep -c '^series,path,type,size_B' rows)" 1
+t '--json' 0 to rows coldwalk --json tree
+t '--summary' 0 to rows coldwalk --summary --hash none tree
+t 'says whether it was cold' 0 grep -Eq '^cold: +(yes|no|unknown)' rows
+t '--summary --csv' 0 to rows coldwalk --summary --csv tree
+is 'one row' "$(grep -vc '^#' rows)" 2
+
+t 'no such path' 1 coldwalk nowhere
+t 'no path' 1 coldwalk
+t 'no such hash' 1 coldwalk --hash crc tree
+t 'no such way' 1 coldwalk --cold ice tree
+t 'a full disk' 1 to /dev/full coldwalk tree
+t '-h' 0 coldwalk -h
+t '-V' 0 coldwalk -V
+
+have mksquashfs || {
+	skip 'mksquashfs is not installed'
+	done_testing
+	exit
+}
+mksquashfs tree image -comp zstd -b 64K -noappend -no-progress >/dev/null 2>&1
+for p in 1 2 7; do
+	t "an image, -p$p" 0 to got coldwalk -p$p image
+	t 'has the lines of its tree' 0 cmp want got
+done
+(head -c 4096 /dev/zero && cat image) >behind
+t 'an image at an offset' 0 to got coldwalk --offset 4096 behind
+t 'the same' 0 cmp want got
+t 'without the offset it is a file' 0 to got coldwalk behind
+is 'of one line' "$(wc -l <got)" 1
+t 'no image at an offset' 1 coldwalk --offset 100 image
+printf 'sub/deep/one\n' >list
+t 'some of an image' 0 to got coldwalk --files-from list image
+is 'that one' "$(sed 's/.*  //' got)" sub/deep/one
+t 'rows of an image' 0 to rows coldwalk --csv image
+t 'tell of duplicates' 0 grep -q 'sub/twin,file,400000,.*,sub/hard\|sub/twin,file,.*,[a-z/]*,' rows
+
+size=$(wc -c <image)
+head -c $((size / 2)) image >half
+t 'half an image' 1 to got coldwalk half
+mkdir some
+cp tree/text some/text
+cp tree/noise some/zz
+mksquashfs some bad -comp gzip -noappend -no-progress -no-fragments \
+    >/dev/null 2>&1
+printf '\377\377\377\377\377\377' |
+    dd of=bad bs=1 seek=120 conv=notrunc 2>/dev/null
+t 'a bad block' 1 to got coldwalk bad
+is 'is named with its file and place' \
+    "$(coldwalk bad 2>&1 >/dev/null | grep -c '96.*text.*unpacked')" 1
+is 'and the other is read' "$(sed 's/.*  //' got)" zz
+done_testing

@@ -1,0 +1,151 @@
+/*
+ * test_digest.c - known answers, and contexts used again
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The answers are those of FIPS 180-4's and RFC 1321's own examples.
+ */
+#include "digest.h"
+
+#include "sys.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char empty_sha[] =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+static const char abc_sha[] =
+    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+static const char abc_md5[] = "900150983cd24fb0d6963f7d28e17f72";
+
+static void
+assert_hex(const uint8_t *digest, size_t len, const char *hex)
+{
+	char text[2 * DIGEST_MAX + 1] = "";
+
+	for (size_t i = 0; i < len; i++)
+		snprintf(text + 2 * i, 3, "%02x", digest[i]);
+	assert_string_equal(text, hex);
+}
+
+static void
+test_known(void **state)
+{
+	static const struct {
+		const char *name, *data, *hex;
+		unsigned len;
+	} all[] = {
+		{ "sha256", "", empty_sha, 32 },
+		{ "sha256", "abc", abc_sha, 32 },
+		{ "md5", "abc", abc_md5, 16 },
+	};
+	struct digest_algo *a;
+	struct digest *d;
+	uint8_t out[DIGEST_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		assert_int_equal(digest_algo_open(&a, all[i].name), 0);
+		assert_int_equal(digest_len(a), all[i].len);
+		assert_string_equal(digest_name(a), all[i].name);
+		assert_int_equal(digest_new(&d, a), 0);
+		assert_int_equal(digest_once(d, all[i].data,
+		    strlen(all[i].data), out), 0);
+		assert_hex(out, all[i].len, all[i].hex);
+		digest_free(d);
+		digest_algo_close(a);
+	}
+}
+
+/* After one given up in the middle, and byte by byte. */
+static void
+test_again(void **state)
+{
+	struct digest_algo *a;
+	struct digest *d;
+	uint8_t out[DIGEST_MAX];
+
+	(void)state;
+	assert_int_equal(digest_algo_open(&a, "sha256"), 0);
+	assert_int_equal(digest_new(&d, a), 0);
+	assert_int_equal(digest_start(d), 0);
+	assert_int_equal(digest_add(d, "given up", 8), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(digest_start(d), 0);
+		assert_int_equal(digest_add(d, "a", 1), 0);
+		assert_int_equal(digest_add(d, "", 0), 0);
+		assert_int_equal(digest_add(d, "bc", 2), 0);
+		assert_int_equal(digest_end(d, out), 0);
+		assert_hex(out, 32, abc_sha);
+	}
+	digest_free(d);
+	digest_algo_close(a);
+}
+
+static void
+test_none(void **state)
+{
+	struct digest_algo *a;
+	struct digest *d;
+	uint8_t out[DIGEST_MAX];
+
+	(void)state;
+	assert_int_equal(digest_algo_open(&a, "none"), 0);
+	assert_int_equal(digest_len(a), 0);
+	assert_int_equal(digest_new(&d, a), 0);
+	assert_int_equal(digest_once(d, "abc", 3, out), 0);
+	digest_free(d);
+	digest_algo_close(a);
+	assert_int_equal(digest_algo_open(&a, "sha257"), -EINVAL);
+	assert_int_equal(digest_algo_open(&a, ""), -EINVAL);
+	digest_algo_close(NULL);
+	digest_free(NULL);
+}
+
+/* "test_digest cost": nanoseconds for each small file, for the curious. */
+static void
+cost(size_t len)
+{
+	enum { TIMES = 1000000 };
+	static uint8_t data[65536];
+	struct digest_algo *a;
+	struct digest *d;
+	uint8_t out[DIGEST_MAX];
+	uint64_t t0;
+
+	if (digest_algo_open(&a, "sha256") != 0 || digest_new(&d, a) != 0)
+		return;
+	t0 = sys_now_ns();
+	for (int i = 0; i < TIMES; i++)
+		digest_once(d, data, len, out);
+	printf("%zu bytes: %.0f ns\n", len,
+	    (double)(sys_now_ns() - t0) / TIMES);
+	digest_free(d);
+	digest_algo_close(a);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_none),
+	};
+
+	if (argc == 2 && strcmp(argv[1], "cost") == 0) {
+		cost(0);
+		cost(64);
+		cost(4096);
+		return 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

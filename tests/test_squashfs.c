@@ -1,0 +1,327 @@
+/*
+ * test_squashfs.c - an image tells of its files as their tree does
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The images are made by mksquashfs; without it this is skipped.
+ */
+#include "walk_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static struct digest_algo *algo;
+
+static void
+put(const char *path, const char *data, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, len), (ssize_t)len);
+	close(fd);
+}
+
+/* Files of all kinds of lengths, compressible and not. */
+static void
+make_tree(void)
+{
+	static char data[700001];
+	uint32_t seed = 5;
+	char path[300];
+	int fd;
+
+	assert_int_equal(mkdir("tree", 0755), 0);
+	assert_int_equal(mkdir("tree/many", 0755), 0);
+	assert_int_equal(mkdir("tree/empty", 0755), 0);
+	for (size_t i = 0; i < sizeof(data); i++) {
+		seed = seed * 1664525 + 1013904223;
+		data[i] = (char)(i / 30000 % 3 == 0 ? seed >> 24 :
+		    (unsigned)"wide cold image of a disk"[seed >> 28]);
+	}
+	put("tree/nothing", data, 0);
+	put("tree/byte", data, 1);
+	put("tree/4096", data, 4096);
+	put("tree/4097", data, 4097);
+	put("tree/131072", data, 131072);
+	put("tree/131073", data + 1, 131073);
+	put("tree/large", data, sizeof(data));
+	put("tree/many/twin", data, sizeof(data));
+	put("tree/new\nline\\", data + 77, 1000);
+	for (int i = 0; i < 700; i++) {
+		snprintf(path, sizeof(path), "tree/many/a file number %d", i);
+		put(path, data + i * 7, (size_t)(i * 13 % 3000));
+	}
+	memset(path, 'n', 255);
+	memcpy(path, "tree/", 5);
+	path[5 + 255] = '\0';
+	memset(path + 5, 'n', 255);
+	put(path, data, 300);
+	fd = open("tree/holes", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_int_equal(ftruncate(fd, 3000000), 0);
+	assert_int_equal(pwrite(fd, data, 9000, 1500000), 9000);
+	close(fd);
+	fd = open("tree/void", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_int_equal(ftruncate(fd, 400000), 0);
+	close(fd);
+	assert_int_equal(link("tree/large", "tree/hard"), 0);
+	assert_int_equal(symlink("large", "tree/soft"), 0);
+	assert_int_equal(mkfifo("tree/pipe", 0600), 0);
+}
+
+static int
+shell(const char *command)
+{
+	int rc = system(command);
+
+	return WIFEXITED(rc) ? WEXITSTATUS(rc) : -1;
+}
+
+static int
+begin(void **state)
+{
+	char dir[] = "/tmp/test_squashfs.XXXXXX";
+
+	(void)state;
+	if (shell("mksquashfs -version >/dev/null 2>&1") > 1)
+		exit(77);
+	if (mkdtemp(dir) == NULL || chdir(dir) == -1)
+		return -1;
+	make_tree();
+	return digest_algo_open(&algo, "sha256");
+}
+
+static int
+end(void **state)
+{
+	char dir[100], command[200];
+
+	(void)state;
+	digest_algo_close(algo);
+	if (getcwd(dir, sizeof(dir)) == NULL ||
+	    strncmp(dir, "/tmp/test_squashfs.", 19) != 0)
+		return -1;
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	return shell(command);
+}
+
+static struct walk_options
+options(unsigned threads, struct walk_log *log)
+{
+	return (struct walk_options){ .threads = threads, .digest = algo,
+	    .row = walk_log_row, .damage = walk_log_damage, .arg = log };
+}
+
+/* The same rows from the directory and from the image. */
+static void
+same_as_tree(const char *image, uint64_t offset, unsigned threads,
+    struct walk_log *tree)
+{
+	struct walk_log log = { 0 };
+	struct walk_options o = options(threads, &log);
+	struct walk_result r;
+	const char *why = NULL;
+	int fd = open(image, O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(walk_squashfs.probe(fd, offset), 1);
+	assert_int_equal(walk_squashfs.walk(fd, offset, &o, &r, &why), 0);
+	assert_null(why);
+	walk_log_sort(&log);
+	assert_int_equal(log.count, tree->count);
+	for (size_t i = 0; i < log.count; i++)
+		assert_string_equal(log.line[i], tree->line[i]);
+	assert_int_equal(log.damaged, 0);
+	assert_int_equal(r.errors, 0);
+	assert_int_equal(r.links, 1);
+	assert_int_equal(r.others, 1);
+	assert_true(r.duplicates >= 1);
+	close(fd);
+	walk_log_free(&log);
+}
+
+static void
+walk_tree(struct walk_log *log)
+{
+	struct walk_options o = options(2, log);
+	struct walk_result r;
+	int fd = open("tree", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_int_equal(walk_dir(fd, NULL, &o, &r), 0);
+	assert_int_equal(r.errors, 0);
+	walk_log_sort(log);
+	close(fd);
+}
+
+static void
+every_compressor(void **state)
+{
+	static const char *const how[] = {
+		"-comp gzip", "-comp gzip -b 4096", "-comp zstd -b 1M",
+		"-comp zstd -Xcompression-level 1", "-comp lz4 -b 64K",
+		"-comp lz4 -Xhc", "-comp xz -Xbcj x86", "-comp xz -b 8K",
+		"-comp lzma", "-comp lzo", "-noI -noD -noF -noX",
+		"-no-fragments", "-always-use-fragments", "-no-duplicates",
+		"-no-exports -no-xattrs -nopad", "-comp zstd -no-sparse",
+		"-noI", "-noD", "-noF -comp zstd"
+	};
+	struct walk_log tree = { 0 };
+	unsigned done = 0;
+
+	(void)state;
+	walk_tree(&tree);
+	assert_true(tree.count > 700);
+	for (size_t i = 0; i < sizeof(how) / sizeof(*how); i++) {
+		char command[200];
+
+		snprintf(command, sizeof(command), "mksquashfs tree image %s "
+		    "-noappend -no-progress >/dev/null 2>&1", how[i]);
+		if (shell(command) != 0) {
+			print_message("mksquashfs cannot: %s\n", how[i]);
+			continue;
+		}
+#ifndef COLDPRESS_LZO
+		if (strstr(how[i], "lzo") != NULL)
+			continue;
+#endif
+		for (unsigned threads = 1; threads <= 4; threads++)
+			same_as_tree("image", 0, threads, &tree);
+		done++;
+	}
+	assert_true(done >= 10);
+	walk_log_free(&tree);
+}
+
+/* An image behind something else, and something behind the image. */
+static void
+at_an_offset(void **state)
+{
+	struct walk_log tree = { 0 };
+
+	(void)state;
+	walk_tree(&tree);
+	assert_int_equal(shell("mksquashfs tree image -noappend -nopad "
+	    "-no-progress >/dev/null && { head -c 12345 /dev/urandom; "
+	    "cat image; echo a signature; } >moved"), 0);
+	same_as_tree("moved", 12345, 2, &tree);
+	walk_log_free(&tree);
+}
+
+static void
+only_some(void **state)
+{
+	static const char *const only[] = { "byte", "many",
+	    "many/a file number 7", "not there", "soft" };
+	struct walk_log log = { 0 };
+	struct walk_options o = options(2, &log);
+	struct walk_result r;
+	const char *why;
+	int fd;
+
+	(void)state;
+	assert_int_equal(shell("mksquashfs tree image -noappend "
+	    "-no-progress >/dev/null"), 0);
+	fd = open("image", O_RDONLY | O_CLOEXEC);
+	o.only = only;
+	o.only_count = 5;
+	assert_int_equal(walk_squashfs.walk(fd, 0, &o, &r, &why), 0);
+	walk_log_sort(&log);
+	assert_int_equal(log.count, 5);
+	assert_int_equal(strncmp(log.line[0], "byte|0|1|0|", 11), 0);
+	assert_int_equal(strncmp(log.line[1], "many/a file number 7|0|91|0|",
+	    28), 0);
+	assert_int_equal(strncmp(log.line[2], "many|1|0|-21|", 13), 0);
+	assert_int_equal(strncmp(log.line[3], "not there|3|0|-2|", 17), 0);
+	assert_int_equal(strncmp(log.line[4], "soft|2|0|0|", 11), 0);
+	assert_int_equal(r.errors, 2);
+	close(fd);
+	walk_log_free(&log);
+}
+
+/* A copy of the image in memory, with one byte changed or cut there. */
+static int
+damaged(const uint8_t *p, size_t len, size_t at, uint8_t flip, bool cut)
+{
+	int fd = memfd_create("image", MFD_CLOEXEC);
+	uint8_t b = p[at] ^ flip;
+
+	assert_int_equal(write(fd, p, len), (ssize_t)len);
+	if (cut)
+		assert_int_equal(ftruncate(fd, (off_t)at), 0);
+	else
+		assert_int_equal(pwrite(fd, &b, 1, (off_t)at), 1);
+	return fd;
+}
+
+static void
+walk_damaged(int fd, size_t *told)
+{
+	struct walk_log log = { 0 };
+	struct walk_options o = options(2, &log);
+	struct walk_result r;
+	const char *why;
+	int rc = walk_squashfs.walk(fd, 0, &o, &r, &why);
+
+	assert_true(rc == 0 || rc == -EBADMSG || rc == -ENOTSUP ||
+	    rc == -EFBIG || rc == -ENOMEM);
+	if (rc != 0 && rc != -ENOMEM)
+		assert_non_null(why);
+	*told += rc != 0 || log.damaged > 0 || r.errors > 0;
+	walk_log_free(&log);
+	close(fd);
+}
+
+/* Nothing that is changed makes it crash or hang, and most is seen. */
+static void
+flips_and_cuts(void **state)
+{
+	static uint8_t image[1 << 22];
+	size_t len, told = 0, tries = 0;
+	ssize_t n;
+	int fd;
+
+	(void)state;
+	assert_int_equal(shell("mksquashfs tree image -noappend -b 16K "
+	    "-e many -no-progress >/dev/null"), 0);
+	fd = open("image", O_RDONLY | O_CLOEXEC);
+	n = read(fd, image, sizeof(image));
+	assert_true(n > 0);
+	close(fd);
+	len = (size_t)n;
+	for (size_t at = 0; at < 96; at++)
+		for (unsigned bit = 0; bit < 8; bit += 3) {
+			walk_damaged(damaged(image, len, at,
+			    (uint8_t)(1U << bit), false), &told);
+			tries++;
+		}
+	assert_true(told > tries / 8);
+	told = tries = 0;
+	for (size_t at = 100; at < len; at += len / 150, tries++)
+		walk_damaged(damaged(image, len, at, 0x15, false), &told);
+	/* of stored blocks there is no checksum */
+	assert_true(told > tries / 3);
+	told = tries = 0;
+	for (size_t at = 1; at < len - 4096; at += len / 60, tries++)
+		walk_damaged(damaged(image, len, at, 0, true), &told);
+	assert_int_equal(told, tries);
+	for (size_t at = len - len / 8; at < len; at += len / 2500)
+		walk_damaged(damaged(image, len, at, 0xff, false), &told);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_compressor),
+		cmocka_unit_test(at_an_offset),
+		cmocka_unit_test(only_some),
+		cmocka_unit_test(flips_and_cuts),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
