@@ -14,6 +14,13 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
         src/digest.c src/kernel_config.c src/walk_dir.c
         src/walk_tree.c)
     target_include_directories(coldpress PRIVATE ${CRYPTO_INCLUDE_DIRS})
+    if(NOT COLDPRESS_LAP)
+        target_sources(coldpress PRIVATE src/provenance.c src/utc.c)
+    endif()
+    coldpress_tool(coldwalk)
+    target_sources(coldwalk PRIVATE src/coldwalk_options.c
+        src/coldwalk_rows.c src/coldwalk_summary.c)
+    target_link_libraries(coldwalk PRIVATE PkgConfig::CRYPTO)
 else()
     if(COLDPRESS_COLDWALK)
         list(APPEND lost "coldwalk: there is no OpenSSL 3 (libssl-dev)")

@@ -19,6 +19,13 @@ ssize_t fdio_pread(int fd, void *buf, size_t len, off_t offset);
 int fdio_write(int fd, const void *buf, size_t len);
 
 /*
+ * Opens those of descriptors 0 to 2 that are closed, which would else be given
+ * to the next file that is opened, and then be read or written in its stead.
+ * What takes their place cannot be used either.  For the start of a main.
+ */
+void fdio_hold_standard(void);
+
+/*
  * Owner, mode, extended attributes with ACLs, and times in nanoseconds, of
  * from onto to, in that order (a new owner clears set-id bits).  Set-id bits
  * are kept only if the owner could be.  An attribute that the target cannot

@@ -26,7 +26,7 @@
 
 enum { SECTOR_B = 512, MOST_DEEP = 4, SQUASHFS = 0x73717368 };
 
-#define EROFS UINT32_C(0xe0f5e1e2)	/* may be mounted from a file */
+#define EROFS_FS UINT32_C(0xe0f5e1e2)	/* may be mounted from a file */
 
 static enum device_kind
 kind_of(uint32_t magic)
@@ -206,7 +206,7 @@ device_open(struct device *d, int fd, dev_t dev)
 	 */
 	if (d->kind == DEVICE_SEEN && major(dev) == 0)
 		d->kind = DEVICE_LAYERS;
-	if (d->kind == DEVICE_LAYERS && (uint32_t)fs.f_type != EROFS &&
+	if (d->kind == DEVICE_LAYERS && (uint32_t)fs.f_type != EROFS_FS &&
 	    !any_loop())
 		d->kind = DEVICE_SEEN;
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major(dev),

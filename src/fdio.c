@@ -7,6 +7,7 @@
 #include "sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,6 +76,15 @@ fdio_write(int fd, const void *buf, size_t len)
 		}
 	}
 	return 0;
+}
+
+void
+fdio_hold_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+			(void)!open("/dev/null",
+			    fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 /* An attribute's name list or value, in memory of its own; its length. */

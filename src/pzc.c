@@ -7,8 +7,9 @@
  */
 #include "pzc.h"
 
+#include "fdio.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <fts.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,20 +50,6 @@ walk(struct pzc *p, char *path)
 	fts_close(fts);
 }
 
-/*
- * A standard descriptor that is closed would be given to the next file that
- * is opened, and then read or written in its stead.  What takes its place
- * cannot be used either.
- */
-static void
-hold_standard(void)
-{
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
-			(void)!open("/dev/null",
-			    fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -71,7 +58,7 @@ main(int argc, char **argv)
 	struct pzc p;
 	int status;
 
-	hold_standard();
+	fdio_hold_standard();
 	status = pzc_parse(&p, argc, argv);
 	if (status >= 0) {
 		pzc_release(&p);

@@ -1,0 +1,448 @@
+/*
+ * coldwalk.c - read every file of a tree or an image, cold and in parallel
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The parts: coldwalk_options.c reads the command line, coldwalk_rows.c keeps
+ * and writes what walk.h tells, coldwalk_summary.c sums up.  Here is the
+ * order of things: open all, make it cold, shut the sandbox, walk, write.
+ */
+#include "coldwalk.h"
+
+#include "fdio.h"
+#include "sandbox.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* What can be an image, from the one place where formats are listed. */
+static const struct walk_source *const sources[] = {
+#ifdef COLDPRESS_SQUASHFS
+	&walk_squashfs,
+#endif
+	NULL
+};
+
+/* Opening */
+
+/*
+ * What format root is an image of.  Looking must not warm what is cold: one
+ * page is read, and taken out again if it was not there.
+ */
+static const struct walk_source *
+find_source(const struct root *root, uint64_t offset)
+{
+	const struct walk_source *found = NULL;
+	uint64_t pages, resident = 1;
+
+	posix_fadvise(root->fd, 0, 0, POSIX_FADV_RANDOM);
+	if (cold_resident(root->fd, &root->st, &pages, &resident) != 0)
+		resident = 1;
+	for (size_t i = 0; sources[i] != NULL && found == NULL; i++)
+		if (sources[i]->probe(root->fd, offset) > 0)
+			found = sources[i];
+	if (resident == 0)
+		posix_fadvise(root->fd, 0, 0, POSIX_FADV_DONTNEED);
+	posix_fadvise(root->fd, 0, 0, POSIX_FADV_NORMAL);
+	return found;
+}
+
+/*
+ * A single tree or image has the names within it, the same wherever it lies;
+ * several are told apart by their own names.
+ */
+static void
+set_prefix(struct coldwalk *c, struct root *root, bool file)
+{
+	size_t n = strlen(root->path);
+
+	root->prefix = c->o.prefix != NULL ? c->o.prefix : "";
+	if (c->o.prefix != NULL || file || c->o.path_count == 1)
+		return;
+	root->prefix = root->path;
+	root->slash = n > 0 && root->path[n - 1] != '/';
+}
+
+static int
+open_root(struct coldwalk *c, const char *path, struct root *root)
+{
+	bool file;
+
+	*root = (struct root){ .path = path };
+	root->fd = sys_openat(AT_FDCWD, path,
+	    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	if (root->fd < 0 || fstat(root->fd, &root->st) == -1) {
+		msg_error(&c->msg, "%s: %s", path,
+		    strerror(root->fd < 0 ? -root->fd : errno));
+		goto close_root;
+	}
+	file = S_ISREG(root->st.st_mode);
+	if (!file && !S_ISDIR(root->st.st_mode) &&
+	    !S_ISBLK(root->st.st_mode)) {
+		msg_error(&c->msg, "%s: neither a directory nor a file", path);
+		goto close_root;
+	}
+	if (!S_ISDIR(root->st.st_mode))
+		root->image = find_source(root, c->o.offset);
+	if (root->image == NULL && (S_ISBLK(root->st.st_mode) ||
+	    (file && c->o.offset != 0))) {
+		msg_error(&c->msg, "%s: no image of a known format there",
+		    path);
+		goto close_root;
+	}
+	set_prefix(c, root, file && root->image == NULL);
+	return 0;
+close_root:
+	if (root->fd >= 0)
+		sys_close(root->fd);
+	return -EINVAL;
+}
+
+static int
+open_roots(struct coldwalk *c)
+{
+	c->roots = sys_calloc((size_t)c->o.path_count, sizeof(*c->roots));
+	if (c->roots == NULL)
+		return -ENOMEM;
+	for (int i = 0; i < c->o.path_count; i++)
+		if (open_root(c, c->o.paths[i], &c->roots[c->root_count]) == 0)
+			c->root_count++;
+	return 0;
+}
+
+static int
+open_output(struct coldwalk *c)
+{
+	int rc;
+
+	if (c->o.output == NULL)
+		return 0;
+	rc = output_create(&c->out, c->o.output, c->o.force);
+	if (rc != 0)
+		msg_error(&c->msg, "%s: %s%s", c->o.output, strerror(-rc),
+		    rc == -EEXIST ? " (-f replaces it)" : "");
+	c->has_out = rc == 0;
+	return rc;
+}
+
+/* Making it cold */
+
+static void
+add_cold(void *arg, int fd, const struct stat *st, bool after, uint64_t *mine)
+{
+	struct coldwalk *c = arg;
+
+	(void)after;
+	(void)mine;
+	cold_add(c->cold, fd, st);
+}
+
+static struct walk_options
+walk_options_of(struct coldwalk *c)
+{
+	return (struct walk_options){ .threads = c->o.threads,
+	    .digest = c->digest, .arg = c,
+	    .only = c->only, .only_count = c->only_count };
+}
+
+/* Every file is opened once, before the walk: names and inodes get warm. */
+static int
+look_at_all(struct coldwalk *c, const struct root *root)
+{
+	struct walk_options o = walk_options_of(c);
+	struct walk_result r;
+
+	o.look = add_cold;
+	o.look_only = true;
+	return walk_dir(root->fd, root->path, &o, &r);
+}
+
+static int
+make_cold(struct coldwalk *c)
+{
+	/* where all goes, what was there is only of interest to a summary */
+	bool each = c->o.cold != COLD_NONE &&
+	    (c->o.cold != COLD_DROP || c->o.summary);
+	int rc = cold_open(&c->cold, c->o.cold);
+
+	for (int i = 0; i < c->root_count && rc == 0; i++) {
+		const struct root *root = &c->roots[i];
+
+		cold_add(c->cold, root->fd, &root->st);
+		if (each && S_ISDIR(root->st.st_mode))
+			rc = look_at_all(c, root);
+	}
+	if (rc != 0) {
+		msg_error(&c->msg, "%s", strerror(-rc));
+		return rc;
+	}
+	rc = cold_apply(c->cold);
+	if (rc != 0)
+		msg_error(&c->msg, "the caches cannot be dropped: %s%s",
+		    strerror(-rc), rc == -EACCES || rc == -EPERM ?
+		    " (only root may)" : "");
+	return rc;
+}
+
+/*
+ * From here on only what is to be read can be opened.  A manifest's name is
+ * given at the end, so then there is no sandbox.
+ */
+static int
+shut(struct coldwalk *c)
+{
+	int *dirs, rc, sys;
+	bool confined;
+	size_t n = 0;
+
+	if (c->has_out)
+		return 0;
+	dirs = sys_calloc((size_t)c->root_count + 1, sizeof(*dirs));
+	if (dirs == NULL)
+		return -ENOMEM;
+	for (int i = 0; i < c->root_count; i++)
+		if (S_ISDIR(c->roots[i].st.st_mode))
+			dirs[n++] = c->roots[i].fd;
+	/* where file systems that are met on the way tell of their devices */
+	sys = sys_openat(AT_FDCWD, "/sys", O_PATH | O_DIRECTORY | O_CLOEXEC,
+	    0);
+	if (sys >= 0)
+		dirs[n++] = sys;
+	rc = sandbox_enter_reading(dirs, n, &confined);
+	if (sys >= 0)
+		sys_close(sys);
+	sys_free(dirs);
+	return rc;
+}
+
+/* Walking */
+
+static void
+look(void *arg, int fd, const struct stat *st, bool after, uint64_t *mine)
+{
+	struct coldwalk *c = arg;
+
+	if (after)
+		cold_after(c->cold, fd, st, mine);
+	else
+		cold_before(c->cold, fd, st, mine);
+}
+
+/* One thread draws, and no other waits for it. */
+static void
+show_progress(void *arg, uint64_t bytes)
+{
+	struct coldwalk *c = arg;
+
+	progress_add(&c->progress, bytes);
+	if (pthread_mutex_trylock(&c->drawing) != 0)
+		return;
+	progress_draw(&c->progress);
+	pthread_mutex_unlock(&c->drawing);
+}
+
+static void
+plan(void *arg, uint64_t files, uint64_t bytes)
+{
+	struct coldwalk *c = arg;
+
+	(void)files;
+	c->progress.total_B += bytes;
+}
+
+static void
+add_result(struct walk_result *sum, const struct walk_result *r)
+{
+	sum->files += r->files;
+	sum->dirs += r->dirs;
+	sum->links += r->links;
+	sum->others += r->others;
+	sum->bytes += r->bytes;
+	sum->read_B += r->read_B;
+	sum->stored_B += r->stored_B;
+	sum->duplicates += r->duplicates;
+	sum->errors += r->errors;
+	sum->damaged += r->damaged;
+}
+
+static int
+walk_image(struct coldwalk *c, const struct root *root,
+    const struct walk_options *o, struct walk_result *r)
+{
+	const char *why = NULL;
+	uint64_t mine;
+	int rc;
+
+	cold_before(c->cold, root->fd, &root->st, &mine);
+	rc = root->image->walk(root->fd, c->o.offset, o, r, &why);
+	cold_after(c->cold, root->fd, &root->st, &mine);
+	if (rc != 0)
+		msg_error(&c->msg, "%s: %s", root->path,
+		    why != NULL ? why : strerror(-rc));
+	return rc;
+}
+
+static void
+walk_root(struct coldwalk *c, const struct root *root)
+{
+	struct walk_options o = walk_options_of(c);
+	struct walk_result r = { .files = 0 };
+	int rc;
+
+	o.row = coldwalk_keep_row;
+	o.damage = coldwalk_keep_damage;
+	o.look = look;
+	if (c->terminal) {
+		o.plan = plan;
+		o.progress = show_progress;
+	}
+	c->root = root;
+	if (root->image != NULL) {
+		rc = walk_image(c, root, &o, &r);
+	} else {
+		rc = walk_dir(root->fd, root->path, &o, &r);
+		if (rc != 0)
+			msg_error(&c->msg, "%s: %s", root->path,
+			    strerror(-rc));
+	}
+	c->broken |= rc != 0;
+	add_result(&c->total, &r);
+}
+
+static double
+seconds(const struct timeval *t)
+{
+	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
+}
+
+static void
+walk_all(struct coldwalk *c)
+{
+	uint64_t t0 = sys_now_ns();
+	struct rusage a, b;
+
+	getrusage(RUSAGE_SELF, &a);
+	progress_start(&c->progress, STDERR_FILENO, 0, c->msg.quiet);
+	for (int i = 0; i < c->root_count; i++)
+		walk_root(c, &c->roots[i]);
+	progress_erase(&c->progress);
+	getrusage(RUSAGE_SELF, &b);
+	c->wall_s = (double)(sys_now_ns() - t0) / 1e9;
+	c->user_s = seconds(&b.ru_utime) - seconds(&a.ru_utime);
+	c->sys_s = seconds(&b.ru_stime) - seconds(&a.ru_stime);
+	cold_end(c->cold, &c->report);
+}
+
+/* Telling */
+
+static int
+write_reports(struct coldwalk *c)
+{
+	bool rows = c->o.csv || c->o.json;
+	int rc = 0;
+
+	if (c->has_out)
+		rc = coldwalk_write_manifest(c, c->out.fd);
+	if (rc != 0) {
+		msg_error(&c->msg, "%s: %s", c->o.output, strerror(-rc));
+		return rc;
+	}
+	if (c->o.summary)
+		rc = coldwalk_write_summary(c, STDOUT_FILENO);
+	else if (rows)
+		rc = coldwalk_write_rows(c, STDOUT_FILENO);
+	else if (!c->has_out)
+		rc = coldwalk_write_manifest(c, STDOUT_FILENO);
+	if (rc != 0)
+		msg_error(&c->msg, "standard output: %s", strerror(-rc));
+	return rc;
+}
+
+static void
+tell(struct coldwalk *c)
+{
+	const struct cold_report *r = &c->report;
+	int rc;
+
+	coldwalk_sort(c);
+	coldwalk_complain(c);
+	if (r->state != COLD_YES && !c->msg.quiet &&
+	    (c->o.cold_asked || c->msg.verbose > 0))
+		msg_note(&c->msg, "cold: %s, %s", cold_word(r->state), r->why);
+	rc = write_reports(c);
+	/* files may be missing from a manifest, and are told of; not half */
+	if (c->has_out && rc == 0 && !c->broken) {
+		rc = output_commit(&c->out, false);
+		if (rc != 0)
+			msg_error(&c->msg, "%s: %s", c->o.output,
+			    strerror(-rc));
+		c->has_out = false;
+	}
+	if (c->msg.verbose > 0 && !c->o.summary)
+		coldwalk_write_summary(c, STDERR_FILENO);
+}
+
+static void
+run(struct coldwalk *c)
+{
+	int rc = digest_algo_open(&c->digest, c->o.hash);
+
+	if (rc != 0) {
+		msg_error(&c->msg, "%s: %s", c->o.hash, rc == -ENOTSUP ?
+		    "OpenSSL here has no such digest" : strerror(-rc));
+		return;
+	}
+	if (c->o.files_from != NULL && coldwalk_read_list(c) != 0)
+		return;
+	if (open_output(c) != 0)
+		return;
+	rc = open_roots(c);
+	if (rc != 0 || c->root_count == 0)
+		return;
+	c->terminal = !c->msg.quiet && isatty(STDERR_FILENO);
+	if (make_cold(c) != 0)
+		return;
+	rc = shut(c);
+	if (rc != 0) {
+		msg_error(&c->msg, "no sandbox: %s", strerror(-rc));
+		return;
+	}
+	walk_all(c);
+	tell(c);
+}
+
+static void
+release(struct coldwalk *c)
+{
+	for (int i = 0; i < c->root_count; i++)
+		sys_close(c->roots[i].fd);
+	if (c->has_out)
+		output_abort(&c->out);
+	cold_close(c->cold);
+	coldwalk_free_rows(c);
+	digest_algo_close(c->digest);
+	sys_free(c->only);
+	sys_free(c->only_text);
+	sys_free(c->roots);
+	pthread_mutex_destroy(&c->drawing);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct coldwalk c = { .root_count = 0 };
+	int status;
+
+	fdio_hold_standard();
+	pthread_mutex_init(&c.drawing, NULL);
+	status = coldwalk_parse(&c, argc, argv);
+	if (status >= 0)
+		return status;
+	provenance_series(c.series);
+	run(&c);
+	release(&c);
+	return msg_finish(&c.msg);
+}

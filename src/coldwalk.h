@@ -1,0 +1,112 @@
+/*
+ * coldwalk.h - the parts of coldwalk to each other
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_COLDWALK_H
+#define COLDPRESS_COLDWALK_H
+
+#include "cold.h"
+#include "msg.h"
+#include "output.h"
+#include "progress.h"
+#include "provenance.h"
+#include "walk.h"
+
+#include <pthread.h>
+
+struct coldwalk_options {
+	unsigned threads;
+	const char *hash;
+	enum cold_method cold;
+	bool cold_asked;		/* so that it matters if it fails */
+	const char *files_from;		/* NULL: all */
+	bool null_lines;		/* its names end with NUL */
+	bool csv, json, summary, force;
+	const char *output;		/* of the manifest; NULL */
+	const char *prefix;		/* NULL: as PATHs ask for it */
+	uint64_t offset;
+	int argc;			/* the whole call */
+	char **argv;
+	char **paths;
+	int path_count;
+};
+
+/* What is walked. */
+struct root {
+	const char *path;
+	const char *prefix;		/* of its paths; may be "" */
+	bool slash;			/* between prefix and path */
+	int fd;
+	struct stat st;
+	const struct walk_source *image;	/* NULL: walk_dir() */
+};
+
+struct row {
+	char *path;			/* with the prefix */
+	char *duplicate_of;		/* likewise, or NULL */
+	struct walk_file file;		/* its pointers are not valid */
+};
+
+struct damage {
+	char *path, *reason;
+	uint64_t offset;
+	const char *image;
+};
+
+struct coldwalk {
+	struct msg msg;
+	struct coldwalk_options o;
+	struct digest_algo *digest;
+	struct output out;
+	bool has_out;
+	struct root *roots;
+	int root_count;
+	const struct root *root;	/* in hand */
+	struct cold *cold;
+	char *only_text;		/* the list as it was read */
+	const char **only;
+	size_t only_count;
+
+	struct row *rows;
+	size_t row_count, row_cap;
+	struct damage *damages;
+	size_t damage_count, damage_cap;
+	struct walk_result total;
+	struct cold_report report;
+	char series[PROVENANCE_SERIES_B];
+
+	struct progress progress;
+	pthread_mutex_t drawing;
+	bool terminal;
+	bool broken;			/* a walk did not get to its end */
+	double wall_s, user_s, sys_s;
+};
+
+/* The command line: -1, or the exit status with which all is over. */
+int coldwalk_parse(struct coldwalk *c, int argc, char **argv);
+
+/* The list of --files-from, sorted and each once.  0 or -errno. */
+int coldwalk_read_list(struct coldwalk *c);
+
+/* Callbacks of the walk, which keep what they are given. */
+int coldwalk_keep_row(void *arg, const struct walk_file *f);
+int coldwalk_keep_damage(void *arg, const struct walk_damage *d);
+
+void coldwalk_sort(struct coldwalk *c);
+
+/* Says what went wrong with files and images. */
+void coldwalk_complain(struct coldwalk *c);
+
+struct table;
+
+/* 0 or -errno of the writes. */
+int coldwalk_write_provenance(const struct coldwalk *c, struct table *t);
+int coldwalk_write_manifest(const struct coldwalk *c, int fd);
+int coldwalk_write_rows(const struct coldwalk *c, int fd);
+
+/* As text, or with --csv or --json as a row. */
+int coldwalk_write_summary(const struct coldwalk *c, int fd);
+
+void coldwalk_free_rows(struct coldwalk *c);
+
+#endif

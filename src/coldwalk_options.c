@@ -1,0 +1,335 @@
+/*
+ * coldwalk_options.c - the command line of coldwalk
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "coldwalk.h"
+
+#include "args.h"
+#include "cpus.h"
+#include "fdio.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { THREADS_MAX = 1024, LIST_MAX = 1 << 30 };
+
+enum { OPT_CSV = 256, OPT_JSON, OPT_SUMMARY, OPT_HASH, OPT_COLD, OPT_FROM,
+    OPT_OFFSET, OPT_PREFIX };
+
+static const struct option longs[] = {
+	{ "cold", required_argument, NULL, OPT_COLD },
+	{ "csv", no_argument, NULL, OPT_CSV },
+	{ "files-from", required_argument, NULL, OPT_FROM },
+	{ "force", no_argument, NULL, 'f' },
+	{ "hash", required_argument, NULL, OPT_HASH },
+	{ "help", no_argument, NULL, 'h' },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "null", no_argument, NULL, '0' },
+	{ "offset", required_argument, NULL, OPT_OFFSET },
+	{ "output", required_argument, NULL, 'o' },
+	{ "prefix", required_argument, NULL, OPT_PREFIX },
+	{ "processes", required_argument, NULL, 'p' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "summary", no_argument, NULL, OPT_SUMMARY },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 }
+};
+
+static const char usage[] =
+"usage: coldwalk [-0fhqvV] [-p threads] [--hash sha256|md5|none]\n"
+"                [--cold auto|fadvise|drop|none] [--files-from list]\n"
+"                [--csv|--json] [--summary] [-o manifest] [--offset bytes]\n"
+"                [--prefix text] path ...\n";
+
+static const char help[] =
+"\n"
+"Reads every file of directories, mounts and squashfs images, cold and in\n"
+"parallel, and writes their checksums as sha256sum does.\n"
+"\n"
+"  -p, --processes N   threads that hash (default: the CPUs)\n"
+"  --hash KIND         sha256 (default), md5, or none: only read\n"
+"  --cold HOW          how to make it cold before: auto (default), fadvise,\n"
+"                      drop (all caches, as root), none\n"
+"  --files-from LIST   only these files; - is standard input\n"
+"  -0, --null          names in LIST end with NUL, not with newline\n"
+"  --csv, --json       a row for each file in place of the checksum lines\n"
+"  --summary           one summary; with --csv or --json as a row\n"
+"  -o, --output FILE   write the checksum lines to FILE\n"
+"  -f, --force         replace FILE\n"
+"  --offset BYTES      where the image begins in its file\n"
+"  --prefix TEXT       put TEXT in front of every name\n"
+"  -q, -v              say less, or more\n"
+"  -h, -V              this help; versions\n";
+
+static int
+show_help(struct coldwalk *c)
+{
+	fputs(usage, stdout);
+	fputs(help, stdout);
+	return msg_finish(&c->msg);
+}
+
+static int
+show_version(struct coldwalk *c)
+{
+	char text[64];
+
+	digest_version(text, sizeof(text));
+	printf("coldwalk (coldpress) %s\n%s\n", COLDPRESS_VERSION, text);
+	return msg_finish(&c->msg);
+}
+
+static int
+bad(struct coldwalk *c, const char *what, const char *range)
+{
+	msg_error(&c->msg, "%s '%s' is not %s", what, optarg, range);
+	return MSG_ERROR;
+}
+
+/* -1, or the exit status. */
+static int
+take_value(struct coldwalk *c, int opt)
+{
+	struct coldwalk_options *o = &c->o;
+	int64_t n;
+
+	switch (opt) {
+	case 'p':
+		if (args_int(optarg, 1, THREADS_MAX, &n) != 0)
+			return bad(c, "number of threads", "in 1..1024");
+		o->threads = (unsigned)n;
+		return -1;
+	case OPT_OFFSET:
+		if (args_size(optarg, &o->offset) != 0)
+			return bad(c, "offset", "a number of bytes");
+		return -1;
+	case OPT_COLD:
+		if (cold_method_by_name(optarg, &o->cold) != 0)
+			return bad(c, "way to make it cold",
+			    "auto, fadvise, drop or none");
+		o->cold_asked = o->cold == COLD_FADVISE ||
+		    o->cold == COLD_DROP;
+		return -1;
+	case OPT_HASH:
+		if (strcmp(optarg, "sha256") != 0 &&
+		    strcmp(optarg, "md5") != 0 && strcmp(optarg, "none") != 0)
+			return bad(c, "digest", "sha256, md5 or none");
+		o->hash = optarg;
+		return -1;
+	case OPT_FROM: o->files_from = optarg; return -1;
+	case OPT_PREFIX: o->prefix = optarg; return -1;
+	case 'o': o->output = optarg; return -1;
+	default:
+		fputs(usage, stderr);
+		return MSG_ERROR;
+	}
+}
+
+static int
+take(struct coldwalk *c, int opt)
+{
+	struct coldwalk_options *o = &c->o;
+
+	switch (opt) {
+	case '0': o->null_lines = true; break;
+	case 'f': o->force = true; break;
+	case 'h': return show_help(c);
+	case 'q': c->msg.quiet = true; break;
+	case 'v': c->msg.verbose++; break;
+	case 'V': return show_version(c);
+	case OPT_CSV: o->csv = true; break;
+	case OPT_JSON: o->json = true; break;
+	case OPT_SUMMARY: o->summary = true; break;
+	default: return take_value(c, opt);
+	}
+	return -1;
+}
+
+static int
+check(struct coldwalk *c)
+{
+	struct coldwalk_options *o = &c->o;
+	bool none = strcmp(o->hash, "none") == 0;
+
+	if (o->path_count == 0) {
+		fputs(usage, stderr);
+		return MSG_ERROR;
+	}
+	if (o->csv && o->json) {
+		msg_error(&c->msg, "--csv and --json are one too many");
+		return MSG_ERROR;
+	}
+	if (none && o->output != NULL) {
+		msg_error(&c->msg, "without a digest there is no manifest "
+		    "to be written");
+		return MSG_ERROR;
+	}
+	/* without digests there are no lines either */
+	if (none && !o->csv && !o->json)
+		o->summary = true;
+	if (o->threads == 0)
+		o->threads = cpus_usable();
+	if (o->threads > THREADS_MAX)
+		o->threads = THREADS_MAX;
+	return -1;
+}
+
+int
+coldwalk_parse(struct coldwalk *c, int argc, char **argv)
+{
+	int ch, status = -1;
+
+	msg_init(&c->msg, argv[0]);
+	c->o = (struct coldwalk_options){ .hash = "sha256",
+	    .cold = COLD_AUTO, .argc = argc, .argv = argv };
+	while (status < 0 && (ch = getopt_long(argc, argv, "0fho:p:qvV",
+	    longs, NULL)) != -1)
+		status = take(c, ch);
+	if (status >= 0)
+		return status;
+	c->o.paths = argv + optind;
+	c->o.path_count = argc - optind;
+	return check(c);
+}
+
+/* The list of files */
+
+static int
+read_whole(int fd, char **text, size_t *len)
+{
+	size_t cap = 0;
+	ssize_t n = 1;
+
+	*text = NULL;
+	*len = 0;
+	while (n > 0) {
+		char *more;
+
+		/* one byte is kept for the end */
+		if (cap - *len < 2) {
+			cap = cap == 0 ? 1 << 16 : 2 * cap;
+			more = cap > LIST_MAX ? NULL :
+			    sys_realloc(*text, cap);
+			if (more == NULL)
+				return -ENOMEM;
+			*text = more;
+		}
+		n = fdio_read(fd, *text + *len, cap - 1 - *len);
+		*len += n > 0 ? (size_t)n : 0;
+	}
+	return (int)n;
+}
+
+/*
+ * The name as walk.h has it, at s itself, or NULL: it can lead out of the
+ * tree, or is the tree.
+ */
+static char *
+tidy(char *s)
+{
+	char *from = s, *to = s;
+
+	if (*from == '/')
+		return NULL;
+	while (*from != '\0') {
+		size_t n = strcspn(from, "/");
+
+		if (n == 2 && memcmp(from, "..", 2) == 0)
+			return NULL;
+		if (n > 0 && !(n == 1 && *from == '.')) {
+			if (to != s)
+				*to++ = '/';
+			memmove(to, from, n);
+			to += n;
+		}
+		from += n;
+		from += *from == '/';
+	}
+	*to = '\0';
+	return to == s ? NULL : s;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int
+split(struct coldwalk *c, size_t len)
+{
+	char end = c->o.null_lines ? '\0' : '\n';
+	char *s = c->only_text, *stop = s + len;
+	size_t lines = 1;
+
+	for (size_t i = 0; i < len; i++)
+		lines += s[i] == end;
+	c->only = sys_calloc(lines, sizeof(*c->only));
+	if (c->only == NULL)
+		return -ENOMEM;
+	while (s < stop) {
+		char *next = memchr(s, end, (size_t)(stop - s));
+
+		next = next == NULL ? stop : next;
+		*next = '\0';
+		if (*s != '\0') {
+			char *name = tidy(s);
+
+			if (name == NULL) {
+				msg_error(&c->msg, "%s: '%s' is not a name "
+				    "within a tree", c->o.files_from, s);
+				return -EINVAL;
+			}
+			c->only[c->only_count++] = name;
+		}
+		s = next + 1;
+	}
+	return 0;
+}
+
+static void
+sort_list(struct coldwalk *c)
+{
+	size_t n = 0;
+
+	if (c->only_count == 0)
+		return;
+	qsort(c->only, c->only_count, sizeof(*c->only), by_name);
+	for (size_t i = 0; i < c->only_count; i++)
+		if (n == 0 || strcmp(c->only[n - 1], c->only[i]) != 0)
+			c->only[n++] = c->only[i];
+	c->only_count = n;
+}
+
+int
+coldwalk_read_list(struct coldwalk *c)
+{
+	const char *name = c->o.files_from;
+	bool in = strcmp(name, "-") == 0;
+	int fd = in ? STDIN_FILENO : sys_openat(AT_FDCWD, name,
+	    O_RDONLY | O_CLOEXEC, 0);
+	int rc = fd < 0 ? fd : 0;
+	size_t len = 0;
+
+	if (rc == 0)
+		rc = read_whole(fd, &c->only_text, &len);
+	if (fd >= 0 && !in)
+		sys_close(fd);
+	if (rc == 0)
+		c->only_text[len] = '\0';
+	if (rc == 0)
+		rc = split(c, len);
+	if (rc == 0)
+		sort_list(c);
+	else if (rc != -EINVAL)
+		msg_error(&c->msg, "%s: %s", in ? "standard input" : name,
+		    strerror(-rc));
+	return rc;
+}
