@@ -6,7 +6,9 @@ option(COLDPRESS_LZO "Read squashfs images of lzo, by liblzo2" ON)
 if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
     target_sources(coldpress PRIVATE
         src/image/sq_super.c src/image/sq_table.c src/image/sq_meta.c
-        src/image/sq_inode.c src/image/sq_dir.c src/image/sq_codec.c)
+        src/image/sq_inode.c src/image/sq_dir.c src/image/sq_codec.c
+        src/image/sq_tree.c src/image/sq_plan.c src/image/sq_pool.c
+        src/image/sq_rows.c src/image/sq_walk.c)
     if(COLDPRESS_LZO)
         find_path(LZO_INCLUDE lzo/lzo1x.h)
         find_library(LZO_LIBRARY lzo2)
