@@ -51,14 +51,15 @@ add_dir(struct sq_tree *t, const struct squashfs_entry *e, uint32_t parent)
 	int rc = grow(&p, &t->dir_cap, t->dir_count, sizeof(*t->dirs));
 
 	t->dirs = p;
-	if (rc == 0)
-		t->dirs[t->dir_count++] = (struct sq_dir){
-			.name = e->name, .name_len = e->name_len,
-			.parent = parent, .ref = e->ref,
-			.depth = t->dir_count == 0 ? 0 :
-			    t->dirs[parent].depth + 1,
-		};
-	return rc;
+	if (rc != 0)
+		return rc;
+	t->dirs[t->dir_count] = (struct sq_dir){
+		.name = e->name, .name_len = e->name_len,
+		.parent = parent, .ref = e->ref,
+		.depth = t->dir_count == 0 ? 0 : t->dirs[parent].depth + 1,
+	};
+	t->dir_count++;
+	return 0;
 }
 
 static int
