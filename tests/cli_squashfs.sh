@@ -67,7 +67,7 @@ make img -always-use-fragments && good 'tails in fragments' img
 make img -no-fragments -no-duplicates && good 'no fragments' img
 make img -comp xz -Xbcj x86 && good 'xz for x86' img
 make img -no-exports -no-xattrs -nopad && good 'no more than needed' img
-(head -c 12345 /dev/zero && cat img) >at && good 'at an offset' at 12345
+(head -c 12345 /dev/zero && cat img) >moved && good 'at an offset' moved 12345
 (cat img && head -c 777 /dev/urandom) >signed &&
     good 'something behind it' signed
 if have gensquashfs; then
@@ -91,10 +91,10 @@ is 'is told, with the file' \
     "$("$walk" img 2 2>&1 >/dev/null | grep -c 'large: a block')" 1
 is 'and the other file is read' "$("$walk" img 2 2>/dev/null | sed 's/.* //')" z
 size=$(wc -c <img)
-head -c $((size / 2)) img >cut
-t 'half an image' 1 "$walk" cut 2
-head -c 50 img >cut
-t 'half a superblock' 1 "$walk" cut 2
+head -c $((size / 2)) img >half
+t 'half an image' 1 "$walk" half 2
+head -c 50 img >half
+t 'half a superblock' 1 "$walk" half 2
 t 'no image' 1 "$walk" want 2
 
 # every eighth byte of a small image in turn: 0 or 1, and never a hang

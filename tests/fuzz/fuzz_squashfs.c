@@ -32,7 +32,7 @@ progress(void *arg, uint64_t bytes)
 {
 	struct state *s = arg;
 
-	if ((s->bytes += bytes) > MOST)
+	if (atomic_fetch_add(&s->bytes, bytes) + bytes > MOST)
 		s->cancel = true;
 }
 
