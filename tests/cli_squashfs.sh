@@ -1,0 +1,115 @@
+#!/bin/sh
+# Every file of an image has the digest that it has in the tree, whatever the
+# compressor and block size; damage is told, and a hostile image ends well.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+have mksquashfs || skip_all 'mksquashfs is not installed'
+walk=$BIN/tests/squashfs_walk
+
+# one block, less, more, holes, nothing, twins, links, odd names, many levels
+mkdir -p tree/a/b/c/d tree/many
+seq 200000 >tree/a/large
+head -c 300000 /dev/urandom >tree/a/random
+head -c 131072 tree/a/large >tree/a/exact
+head -c 5000 tree/a/large >tree/a/b/tail
+cp tree/a/large tree/a/b/c/twin
+ln tree/a/random tree/a/b/c/d/hard
+ln -s nowhere tree/a/soft
+mkfifo tree/a/fifo
+: >tree/empty
+truncate -s 3000000 tree/a/hole
+printf x >"tree/a/ odd	name"
+i=0
+while [ $i -lt 300 ]; do
+	seq $i >tree/many/f$i
+	i=$((i + 1))
+done
+(cd tree && find . -type f -exec sha256sum {} +) | sed 's|  \./|  |' |
+    sort >want
+
+# good NAME IMAGE [OFFSET]: with one thread and with three
+good() {
+	for p in 1 3; do
+		"$walk" "$2" $p sha256 "${3:-0}" >got.raw 2>err
+		is "$1, $p threads: status" $? 0
+		sort got.raw >got
+		same "$1, $p threads: digests" got want
+	done
+}
+
+# make IMAGE OPTION...
+make() {
+	make_img=$1
+	shift
+	rm -f "$make_img"
+	mksquashfs tree "$make_img" -no-progress -no-recovery "$@" \
+	    >/dev/null 2>&1
+}
+
+for c in gzip lzma xz lz4 lzo zstd; do
+	if make img -comp $c; then
+		if [ $c = lzo ] && "$walk" img 2>&1 | grep -q 'this build'; then
+			skip 'lzo is not in this build'
+		else
+			good "$c" img
+		fi
+	else
+		skip "mksquashfs has no $c"
+	fi
+done
+for b in 4096 65536 1048576; do
+	make img -b $b && good "blocks of $b" img
+done
+make img -noI -noD -noF -noX && good 'nothing compressed' img
+make img -always-use-fragments && good 'tails in fragments' img
+make img -no-fragments -no-duplicates && good 'no fragments' img
+make img -comp xz -Xbcj x86 && good 'xz for x86' img
+make img -no-exports -no-xattrs -nopad && good 'no more than needed' img
+(head -c 12345 /dev/zero && cat img) >moved && good 'at an offset' moved 12345
+(cat img && head -c 777 /dev/urandom) >signed &&
+    good 'something behind it' signed
+if have gensquashfs; then
+	for c in gzip xz lz4 zstd; do
+		rm -f img
+		gensquashfs -q -c $c -D tree img >/dev/null 2>&1 &&
+		    good "gensquashfs $c" img
+	done
+else
+	skip 'gensquashfs is not installed'
+fi
+
+# damage: a block of random, which is stored as it is, cannot be seen; one of
+# large is compressed
+rm -rf one && mkdir one && cp tree/a/large one/ && cp tree/a/b/tail one/z
+rm -f img && mksquashfs one img -no-progress -no-fragments >/dev/null 2>&1
+printf '\377\377\377\377\377\377' |
+    dd of=img bs=1 seek=200 conv=notrunc 2>/dev/null
+t 'a bad block' 1 "$walk" img 2
+is 'is told, with the file' \
+    "$("$walk" img 2 2>&1 >/dev/null | grep -c 'large: a block')" 1
+is 'and the other file is read' "$("$walk" img 2 2>/dev/null | sed 's/.* //')" z
+size=$(wc -c <img)
+head -c $((size / 2)) img >half
+t 'half an image' 1 "$walk" half 2
+head -c 50 img >half
+t 'half a superblock' 1 "$walk" half 2
+t 'no image' 1 "$walk" want 2
+
+# every eighth byte of a small image in turn: 0 or 1, and never a hang
+rm -rf one && mkdir -p one/d && seq 3000 >one/d/f && echo x >one/g
+rm -f img && mksquashfs one img -no-progress -comp gzip -nopad >/dev/null 2>&1
+size=$(wc -c <img) i=0 odd=0
+while [ $i -lt "$size" ]; do
+	cp img flip
+	byte=$(od -An -tu1 -j $i -N 1 img | tr -d ' ')
+	# shellcheck disable=SC2059
+	printf "\\$(printf %o $((byte ^ 85)))" |
+	    dd of=flip bs=1 seek=$i conv=notrunc 2>/dev/null
+	timeout 20 "$walk" flip 2 >/dev/null 2>&1
+	[ $? -le 1 ] || odd=$((odd + 1))
+	i=$((i + 8))
+done
+is 'a flipped byte never ends it badly' $odd 0
+done_testing
