@@ -20,9 +20,7 @@
 
 /* What can be an image, from the one place where formats are listed. */
 static const struct walk_source *const sources[] = {
-#ifdef COLDPRESS_SQUASHFS
 	&walk_squashfs,
-#endif
 	NULL
 };
 

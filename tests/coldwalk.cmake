@@ -2,6 +2,8 @@
 if(CRYPTO_FOUND)
     unit_test(digest)
     target_link_libraries(test_digest PRIVATE PkgConfig::CRYPTO)
+    shell_test(cli coldwalk)
+    shell_test(root coldwalk root)
 endif()
 
 # squashfs images, read without a mount
