@@ -40,7 +40,7 @@ coldwalk tree/numbers >got
 sha256sum tree/numbers >want.one
 same 'a single file' got want.one
 coldwalk tree/sub tree/empty >got
-is 'several: prefixed' "$(cut -c 67- got | head -n 1)" \
+is 'several: prefixed' "$(cut -c 68- got | head -n 1)" \
     'tree/sub/deep/back\\slash'
 coldwalk --prefix tree/ tree >got
 t 'with --prefix, checked from here' 0 check_lines . got
