@@ -10,7 +10,9 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND AND CRYPTO_VERSION VERSION_LESS 3)
     set(CRYPTO_FOUND FALSE)
 endif()
 if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
-    # Only what hashes is linked with OpenSSL, which takes long to load.
+    # Only what walks is linked with OpenSSL, which takes long to load, and
+    # with LZO, whose licence is the GPL.
+    set(COLDWALK_LIBRARIES PkgConfig::CRYPTO)
     target_sources(coldpress PRIVATE src/cold.c src/cold_device.c src/cold_pages.c
         src/digest.c src/kernel_config.c src/walk_dir.c
         src/walk_tree.c
@@ -22,18 +24,18 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
     if(NOT COLDPRESS_LAP)
         target_sources(coldpress PRIVATE src/provenance.c src/utc.c)
     endif()
-    coldpress_tool(coldwalk src/coldwalk_options.c src/coldwalk_rows.c
-        src/coldwalk_summary.c)
-    target_link_libraries(coldwalk PRIVATE PkgConfig::CRYPTO)
     if(COLDPRESS_LZO)
         pkg_check_modules(LZO IMPORTED_TARGET lzo2)
     endif()
     if(COLDPRESS_LZO AND LZO_FOUND)
         target_compile_definitions(coldpress PRIVATE COLDPRESS_LZO)
-        target_link_libraries(coldpress PUBLIC PkgConfig::LZO)
+        list(APPEND COLDWALK_LIBRARIES PkgConfig::LZO)
     else()
         list(APPEND lost "LZO: squashfs images compressed with it are refused")
     endif()
+    coldpress_tool(coldwalk src/coldwalk_options.c src/coldwalk_rows.c
+        src/coldwalk_summary.c)
+    target_link_libraries(coldwalk PRIVATE ${COLDWALK_LIBRARIES})
 else()
     if(COLDPRESS_COLDWALK)
         list(APPEND lost "coldwalk: there is no OpenSSL 3 (libssl-dev)")

@@ -20,7 +20,8 @@
 
 /* What can be an image, from the one place where formats are listed. */
 static const struct walk_source *const sources[] = {
-	&walk_squashfs, NULL
+	&walk_squashfs,
+	NULL
 };
 
 /* Opening */

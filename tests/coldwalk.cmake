@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(CRYPTO_FOUND)
     unit_test(digest)
-    target_link_libraries(test_digest PRIVATE PkgConfig::CRYPTO)
+    target_link_libraries(test_digest PRIVATE ${COLDWALK_LIBRARIES})
     unit_test(squashfs)
-    target_link_libraries(test_squashfs PRIVATE PkgConfig::CRYPTO)
+    target_link_libraries(test_squashfs PRIVATE ${COLDWALK_LIBRARIES})
     set_tests_properties(unit.squashfs PROPERTIES SKIP_RETURN_CODE 77)
     add_executable(squashfs_walk squashfs_walk.c)
-    target_link_libraries(squashfs_walk PRIVATE PkgConfig::CRYPTO coldpress)
+    target_link_libraries(squashfs_walk PRIVATE coldpress
+        ${COLDWALK_LIBRARIES})
     shell_test(cli squashfs)
     shell_test(cli coldwalk)
+    shell_test(root coldwalk root)
 endif()

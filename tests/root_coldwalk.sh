@@ -1,0 +1,35 @@
+# shellcheck shell=sh
+# coldwalk: a mounted image gives the lines of its tree, and is cold or not.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'not root'
+have coldwalk || skip_all 'no coldwalk'
+have mksquashfs || skip_all 'no mksquashfs'
+
+mkdir -p tree/sub mnt
+seq 300000 >tree/numbers
+seq 10 >tree/sub/small
+mksquashfs tree image.sqfs -quiet -no-progress >/dev/null
+mount -o loop,ro image.sqfs mnt 2>/dev/null || skip_all 'no squashfs mount'
+trap 'umount mnt' EXIT
+
+cold() { coldwalk --hash none "$@" | sed -n 's/^cold: *\([a-z]*\).*/\1/p'; }
+
+coldwalk tree >want
+coldwalk mnt >got
+same 'a mount gives the lines of its tree' got want
+coldwalk image.sqfs >got
+same 'and so does its image' got want
+is 'a mount made cold by fadvise' "$(cold mnt)" yes
+is 'by drop' "$(cold --cold drop mnt)" yes
+cat mnt/numbers >/dev/null
+is 'read before, and left so' "$(cold --cold none mnt)" no
+coldwalk --hash none mnt >summary
+is "the kernel's options are told" "$(grep -c '^kernel.s squashfs:' \
+    summary)" 1
+cat image.sqfs >/dev/null
+is 'an image in the cache' "$(cold --cold none image.sqfs)" no
+is 'an image made cold' "$(cold image.sqfs)" yes
+done_testing
