@@ -5,7 +5,7 @@
 
 build_packages='cmake make gcc libc6-dev pkg-config zlib1g-dev
     libdeflate-dev libisal-dev libzstd-dev liblz4-dev liblzma-dev libbz2-dev
-    libxxhash-dev libacl1-dev'
+    libxxhash-dev libacl1-dev libssl-dev liblzo2-dev'
 # What the tarball study measures, and measures with.
 peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux
     util-linux-extra'
@@ -13,7 +13,8 @@ peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux
 test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev clang
     libclang-rt-dev shellcheck mandoc valgrind strace attr acl procps python3
     openssh-server openssh-client mbuffer parallel e2fsprogs mount
-    bsdextrautils perl-base squashfs-tools gnuplot-nox skopeo umoci'
+    bsdextrautils perl-base squashfs-tools
+    squashfs-tools-ng gnuplot-nox skopeo umoci'
 
 # packages_missing NAME...: those that are not installed
 packages_missing() {
