@@ -287,9 +287,13 @@ deflate_engine_run(struct deflate_engine *e, const uint8_t *in, size_t len,
 const char *
 deflate_engine_versions(void)
 {
-	return "libdeflate " LIBDEFLATE_VERSION_STRING
+	return
 #ifdef COLDPRESS_ISAL
-	    ", ISA-L " COLDPRESS_ISAL_VERSION " (gzip -1, inflate)"
+	    "ISA-L " COLDPRESS_ISAL_VERSION " (-1, streams -d), "
+	    "coldpress " COLDPRESS_VERSION " (-2 to -9), "
+#else
+	    "coldpress " COLDPRESS_VERSION " (-1 to -9), "
 #endif
-	    ", zlib " ZLIB_VERSION;
+	    "libdeflate " LIBDEFLATE_VERSION_STRING " (-0, -10 to -12, -d), "
+	    "zlib " ZLIB_VERSION " (-H, -U)";
 }
