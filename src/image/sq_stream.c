@@ -91,7 +91,9 @@ do_step(struct sq_walk *w, struct sq_stream *s, enum step step,
 	size_t tail = sq_tail_len(super, f);
 
 	if (step == HOLE) {
-		add(w, s, w->zeros, sq_block_len(super, f, s->next));
+		/* there may be any number of them in a small image */
+		if (!sq_ended(w))
+			add(w, s, w->zeros, sq_block_len(super, f, s->next));
 		return;
 	}
 	if (s->err == 0)
