@@ -161,6 +161,10 @@ pzc -p8 --stats=s.json --memory 12M <large >/dev/null
 is '--memory: fewer threads' \
     "$(sed -n 's/.*"threads":\([0-9]*\).*/\1/p' s.json | awk '{
 	print ($1 < 8 && $1 >= 1) ? "fewer" : $1 }')" fewer
+# zstd's contexts at 12 take more than at 13: two would not fit.
+pzc -F zstd -12 -p2 --stats=z.json --memory 180M <text >/dev/null
+is '--memory: what zstd -12 takes' \
+    "$(sed -n 's/.*"threads":\([0-9]*\).*/\1/p' z.json)" 1
 says '--memory below one thread' 'memory' pzc -F xz -9 --memory 8M large
 is '--memory: nothing made' "$(test -e large.xz && echo made)" ''
 

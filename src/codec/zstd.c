@@ -82,15 +82,20 @@ window_log(int level)
 	    level == 21 ? 26 : 27;
 }
 
-/* What a context takes at a level, about: window, tables, and at the top
- * levels the parser's. */
+/*
+ * MiB of a context at each level, rounded up: what ZSTD_estimateCCtxSize()
+ * says of a whole frame, which needs no copy of its window.  It follows the
+ * parameters of the parser, not the window: 12 takes more than 13.
+ */
 static uint64_t
 context_memory(int level)
 {
-	int w = window_log(level);
+	static const uint16_t mib[] = {
+		1, 1, 2, 3, 4, 4, 7, 7, 13, 25, 25, 49, 33, 49, 65,
+		33, 50, 50, 82, 162, 322, 650,
+	};
 
-	return ((uint64_t)1 << w) * (level >= 16 ? 8 : level >= 6 ? 5 : 1) +
-	    (2 << 20);
+	return (uint64_t)mib[level - 1] << 20;
 }
 
 static int
