@@ -22,6 +22,8 @@ shell_test(cli pzc_stats)
 
 unit_test(pipeline)
 unit_test(gzip_layout)
+unit_test(deflate_scan)
+target_include_directories(test_deflate_scan PRIVATE ${CMAKE_SOURCE_DIR}/src)
 unit_test(inflater)
 target_link_libraries(test_inflater PRIVATE PkgConfig::ZLIB)
 unit_test(deflate_walk)

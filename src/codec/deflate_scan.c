@@ -18,7 +18,8 @@
 enum {
 	SYNC_LEN = 4,
 	SYNC_LEAST = 16 << 10,	/* least unmarked piece */
-	GIVE_UP = 1 << 20	/* input without any sync point */
+	GIVE_UP = 1 << 20,	/* input without any sync point, and ... */
+	GIVE_UP_BLOCKS = 4	/* so many times the size of a block */
 };
 
 static int
@@ -33,8 +34,9 @@ fill_plain(struct input *in, struct slot *s)
 }
 
 /*
- * The end of the first sync point at or after from, or 0.  With two zeros
- * behind it, it is the header of a stored block of 65,535 bytes instead.
+ * The end of the first sync point at or after from, or 0.  What is behind it
+ * may show that it is none; but where that has not been read, it may be a
+ * live pipe's last word for now.
  */
 static size_t
 find_sync(const uint8_t *p, size_t len, size_t from)
@@ -45,7 +47,7 @@ find_sync(const uint8_t *p, size_t len, size_t from)
 		if (end - q < 2)
 			break;
 		if (q[1] == 0xff && q[-1] == 0 && q[-2] == 0 &&
-		    (end - q < 4 || q[2] != 0 || q[3] != 0))
+		    (end - q < GZIP_GUESS - 2 || gzip_is_sync(q - 2)))
 			return (size_t)(q - p) + 2;
 		q++;
 	}
@@ -83,7 +85,8 @@ fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 	if (n <= 0)
 		return (int)n;
 	r->since_sync += s->in.len;
-	if (r->since_sync >= GIVE_UP)
+	if (r->since_sync >= GIVE_UP &&
+	    r->since_sync >= GIVE_UP_BLOCKS * r->block)
 		r->mode = PIECE_PLAIN;
 	s->kind = PIECE_PLAIN;
 	return 0;
