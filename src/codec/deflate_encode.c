@@ -26,7 +26,7 @@ deflate_plan(const struct codec_options *o, struct plan *p, const char **why)
 		return -ENOTSUP;
 	}
 	p->block = o->block != 0 ? o->block :
-	    o->level >= 6 ? (size_t)1 << 20 : (size_t)512 << 10;
+	    (size_t)(o->level >= 9 ? 1408 : o->level >= 6 ? 1024 : 512) << 10;
 	p->slots = pipeline_slots(o->threads);
 	p->slot_B = p->block + deflate_engine_bound(p->block) + HEADER_ROOM;
 	p->worker_B = deflate_engine_memory(o);
