@@ -33,6 +33,7 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
     else()
         list(APPEND lost "LZO: squashfs images compressed with it are refused")
     endif()
+    set(COLDWALK_BUILT ON)
     coldpress_tool(coldwalk src/coldwalk_options.c src/coldwalk_rows.c
         src/coldwalk_summary.c)
     target_link_libraries(coldwalk PRIVATE ${COLDWALK_LIBRARIES})

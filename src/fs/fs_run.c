@@ -1,0 +1,186 @@
+/*
+ * fs_run.c - all data of a list, read once, by several threads
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A thread takes the next part of the next file; a file is opened anew for
+ * each of them, unless the same thread had the one before.
+ */
+#include "fs_run.h"
+
+#include "../walk_tree.h"
+#include "fdio.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+struct run {
+	const struct fs_run *r;
+	pthread_mutex_t lock;
+	size_t item;			/* the next part, of this one */
+	uint64_t offset;
+	int err;
+};
+
+struct reader {
+	struct run *run;
+	void *worker;
+	uint8_t *data;
+	size_t item;			/* that is open */
+	int fd;
+	bool bad;			/* told already */
+};
+
+static bool
+has_data(const struct fs_item *it)
+{
+	return it->err == 0 && !it->again && S_ISREG(it->st.st_mode) &&
+	    it->st.st_size > 0;
+}
+
+/* The bytes of the part there. */
+static size_t
+part_of(const struct fs_run *r, size_t item, uint64_t offset)
+{
+	uint64_t left = (uint64_t)r->list->items[item].st.st_size - offset;
+
+	return left < r->unit ? (size_t)left : r->unit;
+}
+
+/* The next part; false at the end. */
+static bool
+take(struct run *run, size_t *item, uint64_t *offset)
+{
+	const struct fs_list *l = run->r->list;
+	bool found;
+
+	pthread_mutex_lock(&run->lock);
+	while (run->item < l->count && (!has_data(&l->items[run->item]) ||
+	    run->offset >= (uint64_t)l->items[run->item].st.st_size)) {
+		run->item++;
+		run->offset = 0;
+	}
+	found = run->err == 0 && run->item < l->count;
+	*item = run->item;
+	*offset = run->offset;
+	run->offset += run->r->unit;
+	if (found)
+		run->r->tick(run->r->arg, part_of(run->r, *item, *offset));
+	pthread_mutex_unlock(&run->lock);
+	return found;
+}
+
+static void
+tell(struct reader *rd, int err)
+{
+	struct run *run = rd->run;
+
+	if (rd->bad)
+		return;
+	rd->bad = true;
+	pthread_mutex_lock(&run->lock);
+	run->r->trouble(run->r->arg, rd->item, err);
+	pthread_mutex_unlock(&run->lock);
+}
+
+static void
+shut(struct reader *rd)
+{
+	if (rd->fd >= 0)
+		sys_close(rd->fd);
+	rd->fd = -1;
+}
+
+static void
+open_item(struct reader *rd, size_t item)
+{
+	const struct fs_list *l = rd->run->r->list;
+	const struct fs_item *it = &l->items[item];
+
+	if (rd->item == item && rd->fd >= 0)
+		return;
+	shut(rd);
+	rd->bad = rd->bad && rd->item == item;
+	rd->item = item;
+	rd->fd = tree_open(l->roots[it->root], it->path, 0);
+	if (rd->fd < 0)
+		tell(rd, rd->fd);
+}
+
+/* Fills data from there on; bytes that cannot be had are zeros. */
+static void
+read_part(struct reader *rd, uint64_t offset, size_t len)
+{
+	const struct fs_run *r = rd->run->r;
+	ssize_t n = rd->fd < 0 ? 0 :
+	    fdio_pread(rd->fd, rd->data, len, (off_t)offset);
+
+	if (n < 0)
+		tell(rd, (int)n);
+	else if ((size_t)n < len && rd->fd >= 0)
+		tell(rd, -EAGAIN);
+	n = n < 0 ? 0 : n;
+	memset(rd->data + n, 0, r->unit - (size_t)n);
+}
+
+static void *
+reader(void *arg)
+{
+	struct reader *rd = arg;
+	const struct fs_run *r = rd->run->r;
+	uint64_t offset;
+	size_t item;
+
+	while (take(rd->run, &item, &offset)) {
+		size_t len = part_of(r, item, offset);
+
+		open_item(rd, item);
+		read_part(rd, offset, len);
+		r->part(r->arg, rd->worker, item, offset, rd->data, len);
+	}
+	shut(rd);
+	return NULL;
+}
+
+static int
+open_reader(struct reader *rd, struct run *run)
+{
+	*rd = (struct reader){ .run = run, .fd = -1 };
+	rd->data = sys_malloc(run->r->unit);
+	return rd->data == NULL ? -ENOMEM :
+	    run->r->open(run->r->arg, &rd->worker);
+}
+
+int
+fs_run(const struct fs_run *r)
+{
+	struct run run = { .r = r };
+	struct reader *rd = sys_calloc(r->threads, sizeof(*rd));
+	pthread_t *threads = sys_calloc(r->threads, sizeof(*threads));
+	unsigned opened = 0, started = 0;
+	int rc = rd == NULL || threads == NULL ? -ENOMEM : 0;
+
+	pthread_mutex_init(&run.lock, NULL);
+	while (rc == 0 && opened < r->threads)
+		rc = open_reader(&rd[opened++], &run);
+	while (rc == 0 && started < r->threads) {
+		rc = sys_thread(&threads[started], reader, &rd[started]);
+		started += rc == 0;
+	}
+	if (rc != 0) {
+		pthread_mutex_lock(&run.lock);
+		run.err = rc;
+		pthread_mutex_unlock(&run.lock);
+	}
+	while (started > 0)
+		pthread_join(threads[--started], NULL);
+	while (opened > 0) {
+		r->close(r->arg, rd[--opened].worker);
+		sys_free(rd[opened].data);
+	}
+	pthread_mutex_destroy(&run.lock);
+	sys_free(threads);
+	sys_free(rd);
+	return rc;
+}

@@ -1,0 +1,128 @@
+/*
+ * zfs.c - what files take in a ZFS dataset: their records
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "zfs.h"
+
+#include <string.h>
+
+enum {
+	EMBEDDED_MOST = 112,	/* bytes that go into a block pointer */
+	LZ4_LENGTH = 4,		/* in front of the block, big-endian */
+	ZSTD_HEADER = 8,	/* the length, version and level */
+	ABORT_LEVEL = 3,	/* least level and record of zstd's ... */
+	ABORT_RECORD = 128 << 10	/* ... early abort */
+};
+
+void
+zfs_add(struct zfs_space *to, const struct zfs_space *from)
+{
+	to->blocks += from->blocks;
+	to->logical_B += from->logical_B;
+	to->physical_B += from->physical_B;
+	to->allocated_B += from->allocated_B;
+}
+
+static uint64_t
+round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+uint32_t
+zfs_record_size(const struct zfs_pool *pool, uint64_t size)
+{
+	if (size > pool->recordsize)
+		return pool->recordsize;
+	return size == 0 ? ZFS_SECTOR : (uint32_t)round_up(size, ZFS_SECTOR);
+}
+
+static bool
+is_zero(const uint8_t *p, uint32_t len)
+{
+	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
+}
+
+static bool
+is(const struct packer_name *name, const char *kind)
+{
+	return strcmp(name->kind->name, kind) == 0;
+}
+
+/* What stands before the compressed bytes of a record. */
+static uint32_t
+head_of(const struct packer_name *name)
+{
+	return is(name, "lz4") ? LZ4_LENGTH :
+	    is(name, "zstd") || is(name, "zstd-fast") ? ZSTD_HEADER : 0;
+}
+
+/*
+ * The most that a record may take compressed: an eighth less.  Pools of
+ * version 23 go down to whole sectors there.
+ */
+static uint32_t
+most_of(const struct zfs_pool *pool, uint32_t record)
+{
+	uint32_t most = record - record / 8;
+
+	return pool->features ? most : most / ZFS_SECTOR * ZFS_SECTOR;
+}
+
+/* Whether zstd gives up a record that neither lz4 nor zstd-1 makes smaller. */
+static bool
+aborts(const struct zfs_pool *pool, const struct packer_name *name,
+    struct packer *const probes[2], const uint8_t *data, uint32_t record)
+{
+	uint32_t most = most_of(pool, record);
+
+	if (!pool->features || !pool->early_abort || !is(name, "zstd") ||
+	    name->level < ABORT_LEVEL || record < ABORT_RECORD)
+		return false;
+	return packer_pack(probes[0], data, record, most - LZ4_LENGTH) == 0 &&
+	    packer_pack(probes[1], data, record, most - ZSTD_HEADER) == 0;
+}
+
+/* What it takes compressed, or 0: it is stored as it is. */
+static uint32_t
+pack(const struct zfs_pool *pool, const struct packer_name *name,
+    struct packer *p, struct packer *const probes[2], const uint8_t *data,
+    uint32_t record)
+{
+	uint32_t most = most_of(pool, record), head = head_of(name);
+	size_t n;
+
+	if (most <= head || aborts(pool, name, probes, data, record))
+		return 0;
+	n = packer_pack(p, data, record, most - head);
+	return n == 0 ? 0 : (uint32_t)n + head;
+}
+
+void
+zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
+    struct packer *p, struct packer *const probes[2], const uint8_t *data,
+    uint32_t record, struct zfs_space *sum)
+{
+	uint64_t sector = (uint64_t)1 << pool->ashift;
+	/* OpenZFS has no physical size but of whole sectors */
+	uint64_t unit = pool->features ? sector : ZFS_SECTOR;
+	uint64_t physical = 0;
+
+	if (name->kind != NULL && is_zero(data, record))
+		return;
+	sum->blocks++;
+	sum->logical_B += record;
+	if (name->kind != NULL)
+		physical = pack(pool, name, p, probes, data, record);
+	if (physical != 0 && pool->features && physical <= EMBEDDED_MOST) {
+		/* within its pointer; counted by its bytes, and no sector */
+		sum->physical_B += physical;
+		return;
+	}
+	if (physical != 0)
+		physical = round_up(physical, unit);
+	if (physical == 0 || physical >= record)
+		physical = record;
+	sum->physical_B += physical;
+	sum->allocated_B += round_up(physical, sector);
+}

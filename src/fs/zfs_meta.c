@@ -1,0 +1,448 @@
+/*
+ * zfs_meta.c - what files take in a ZFS dataset: dnodes, pointers, names
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Metadata is compressed, too, and what it takes then follows from what is in
+ * it.  So blocks of it are made here as ZFS would fill them: fields at their
+ * places with values as they would be, and noise where ZFS has checksums and
+ * nanoseconds.  Nothing is fitted to any pool.
+ */
+#include "zfs.h"
+
+#include "bytes.h"
+#include "lzjb.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <lz4.h>
+#include <string.h>
+
+enum {
+	DNODE = 512,
+	DNODE_BLOCK = 16384,
+	DNODES = DNODE_BLOCK / DNODE,
+	POINTER = 128,			/* to a block */
+	BONUS = 64 + POINTER,		/* its place in a dnode */
+	INDIRECT_OLD = 14,		/* log2 of a block of pointers */
+	INDIRECT_NEW = 17,
+	LEVELS = 6,			/* of such, above the dnodes */
+	MICRO_ENTRY = 64,
+	MICRO_NAME = 50,
+	MICRO_MOST = 128 << 10,
+	FAT_BLOCK = 16384,
+	FAT_CHUNK = 24,
+	FAT_CHUNK_DATA = 21,
+	FAT_LEAF_HEAD = 48 + 2 * 512,
+	FAT_CHUNKS = (FAT_BLOCK - FAT_LEAF_HEAD) / FAT_CHUNK,
+	FAT_TABLE = 1024,		/* leaf pointers in the first block */
+	COPIES = 2,
+	TXG = 40,			/* in which all is written */
+	MOST = 1 << INDIRECT_NEW,
+	TYPE_FILE = 19, TYPE_DIR = 20, BONUS_ZNODE = 17
+};
+
+struct zfs_meta {
+	const struct zfs_pool *pool;
+	struct zfs_space sum;
+	uint64_t noise;			/* of the generator */
+	uint64_t objects;		/* dnodes so far */
+	uint64_t offset;		/* in the pool, sectors */
+	uint64_t now_ns;
+	unsigned in_block;
+	uint8_t dnodes[DNODE_BLOCK];
+	uint8_t block[MOST];		/* any other, one at a time */
+	uint8_t packed[MOST];
+	uint16_t table[LZJB_TABLE];
+	char lz4[];
+};
+
+int
+zfs_meta_open(struct zfs_meta **out, const struct zfs_pool *pool)
+{
+	struct zfs_meta *m = sys_calloc(1, sizeof(*m) +
+	    (size_t)LZ4_sizeofState());
+
+	if (m == NULL)
+		return -ENOMEM;
+	m->pool = pool;
+	m->noise = 1;
+	m->offset = 1 << 16;
+	m->now_ns = (uint64_t)1700000000 * 1000000000;
+	*out = m;
+	return 0;
+}
+
+void
+zfs_meta_close(struct zfs_meta *m)
+{
+	sys_free(m);
+}
+
+/* splitmix64, as published by Steele, Lea and Flood. */
+static uint64_t
+noise(struct zfs_meta *m)
+{
+	uint64_t z = m->noise += 0x9e3779b97f4a7c15U;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+	return z ^ z >> 31;
+}
+
+static uint64_t
+round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* Blocks */
+
+static size_t
+compress(struct zfs_meta *m, const uint8_t *data, size_t len)
+{
+	size_t most = len - len / 8;
+	int n;
+
+	if (!m->pool->features) {
+		most = most / ZFS_SECTOR * ZFS_SECTOR;
+		return most == 0 ? 0 : lzjb_compress(data, len, m->packed,
+		    most, m->table);
+	}
+	n = LZ4_compress_fast_extState(m->lz4, (const char *)data,
+	    (char *)m->packed, (int)len, (int)most - 4, 1);
+	return n <= 0 ? 0 : (size_t)n + 4;
+}
+
+/* Counts so many blocks like this one; what one takes. */
+static uint64_t
+add_blocks(struct zfs_meta *m, const uint8_t *data, size_t len, uint64_t many)
+{
+	uint64_t sector = (uint64_t)1 << m->pool->ashift;
+	uint64_t n = compress(m, data, len);
+
+	n = n == 0 ? len : n;
+	n = round_up(n, m->pool->features ? sector : ZFS_SECTOR);
+	n = n < len ? n : len;
+	m->sum.blocks += many;
+	m->sum.logical_B += many * n;
+	m->sum.physical_B += many * n;
+	m->sum.allocated_B += many * COPIES * round_up(n, sector);
+	return n;
+}
+
+/* A number of so many bits, or of 64. */
+static uint64_t
+noise_of(struct zfs_meta *m, unsigned bits)
+{
+	uint64_t n = noise(m) | (uint64_t)1 << 63;
+
+	return bits >= 64 ? n : n >> (64 - bits);
+}
+
+/*
+ * fletcher4, as of a block of that size: the sum of its words, the sum of
+ * these sums, and so on, so that each is longer than the one before.
+ */
+static void
+put_checksum(struct zfs_meta *m, uint8_t *p, uint64_t size)
+{
+	unsigned bits = 61 - (unsigned)__builtin_clzll(size);
+
+	store_le64(p, noise_of(m, bits + 31));
+	store_le64(p + 8, noise_of(m, 2 * bits + 30));
+	store_le64(p + 16, noise_of(m, 3 * bits + 28));
+	store_le64(p + 24, noise_of(m, 4 * bits + 26));
+}
+
+/* A pointer to a block of that size, with one copy or two. */
+static void
+put_pointer(struct zfs_meta *m, uint8_t *p, uint64_t size, uint64_t stored,
+    unsigned copies)
+{
+	uint64_t sectors = round_up(stored, (uint64_t)1 << m->pool->ashift) /
+	    ZFS_SECTOR;
+
+	memset(p, 0, POINTER);
+	for (unsigned i = 0; i < copies; i++) {
+		store_le64(p + 16 * i, sectors);
+		/* copies lie far from each other */
+		store_le64(p + 16 * i + 8, m->offset + ((uint64_t)i << 20));
+	}
+	m->offset += sectors;
+	store_le64(p + 48, (size / ZFS_SECTOR - 1) |
+	    (stored / ZFS_SECTOR - 1) << 16 | (uint64_t)0x070a << 32 |
+	    (uint64_t)TYPE_FILE << 48 | (uint64_t)1 << 63);
+	store_le64(p + 80, TXG);
+	store_le64(p + 88, 1);
+	put_checksum(m, p + 96, stored);
+}
+
+/* The blocks that point to so many; they are left alike but for the last. */
+static void
+add_indirect(struct zfs_meta *m, uint64_t blocks, uint64_t size,
+    uint64_t stored, unsigned copies, unsigned levels)
+{
+	size_t len = (size_t)1 << (m->pool->features ? INDIRECT_NEW :
+	    INDIRECT_OLD);
+	uint64_t room = len / POINTER;
+
+	for (unsigned level = 0; level < levels || blocks > 1; level++) {
+		uint64_t whole = blocks / room, rest = blocks % room;
+		uint64_t n = 0;
+
+		for (uint64_t i = 0; whole > 0 && i < room; i++)
+			put_pointer(m, m->block + i * POINTER, size, stored,
+			    copies);
+		if (whole > 0)
+			n = add_blocks(m, m->block, len, whole);
+		memset(m->block, 0, len);
+		for (uint64_t i = 0; i < rest; i++)
+			put_pointer(m, m->block + i * POINTER, size, stored,
+			    copies);
+		if (rest > 0)
+			n = add_blocks(m, m->block, len, 1);
+		blocks = whole + (rest > 0);
+		size = len;
+		stored = n;
+		copies = COPIES;
+	}
+}
+
+/* Dnodes */
+
+/* Read and made; written; changed: about a millisecond for each object. */
+static void
+put_times(struct zfs_meta *m, uint8_t *p)
+{
+	uint64_t made = m->now_ns += noise(m) % 1000000;
+	uint64_t written = m->now_ns += noise(m) % 400000;
+	uint64_t changed = m->now_ns += noise(m) % 200000;
+	const uint64_t times[] = { made, written, changed, made };
+
+	for (unsigned i = 0; i < 4; i++) {
+		store_le64(p + 16 * i, times[i] / 1000000000);
+		store_le64(p + 16 * i + 8, times[i] % 1000000000);
+	}
+}
+
+/* What the POSIX layer keeps of an object, with the ACL of a plain mode. */
+static void
+put_znode(struct zfs_meta *m, uint8_t *p, uint64_t mode, uint64_t size)
+{
+	static const struct {
+		uint16_t type, flags;
+		uint32_t mask;
+	} aces[] = { { 1, 0x1000, 0x20 }, { 0, 0x1000, 0xc0117 },
+	    { 1, 0x2040, 0x26 }, { 0, 0x2040, 1 }, { 1, 0x4000, 0xc0136 },
+	    { 0, 0x4000, 0x120089 } };
+	enum { ACES = sizeof(aces) / sizeof(aces[0]) };
+
+	put_times(m, p);
+	store_le64(p + 64, TXG);
+	store_le64(p + 72, mode);
+	store_le64(p + 80, size);
+	store_le64(p + 88, 3 + m->objects / 200);	/* parent */
+	store_le64(p + 96, 1);
+	store_le64(p + 120, (uint64_t)0x408 << 32 | 4);	/* flags */
+	store_le32(p + 184, 8 * ACES);
+	store_le16(p + 188, 1);
+	store_le16(p + 190, ACES);
+	for (unsigned i = 0; i < ACES; i++) {
+		store_le16(p + 192 + 8 * i, aces[i].type);
+		store_le16(p + 194 + 8 * i, aces[i].flags);
+		store_le32(p + 196 + 8 * i, aces[i].mask);
+	}
+}
+
+/* The next dnode, whose pointer the caller has put behind m->block. */
+static void
+add_dnode(struct zfs_meta *m, unsigned type, uint64_t mode, uint64_t size,
+    uint32_t block, uint64_t blocks, uint64_t stored)
+{
+	uint8_t *p = m->dnodes + m->in_block * DNODE;
+
+	memset(p, 0, DNODE);
+	p[0] = (uint8_t)type;
+	p[1] = m->pool->features ? INDIRECT_NEW : INDIRECT_OLD;
+	p[2] = blocks > 1 ? 2 : 1;
+	p[3] = 1;
+	p[4] = BONUS_ZNODE;
+	p[7] = 3;
+	store_le16(p + 8, (uint16_t)(block / ZFS_SECTOR));
+	store_le16(p + 10, 264);
+	store_le64(p + 16, blocks > 0 ? blocks - 1 : 0);
+	store_le64(p + 24, stored * blocks);
+	if (blocks > 0)
+		put_pointer(m, p + 64, block, stored, type == TYPE_DIR ? 2 : 1);
+	put_znode(m, p + BONUS, mode, size);
+	m->objects++;
+	if (++m->in_block == DNODES) {
+		add_blocks(m, m->dnodes, DNODE_BLOCK, 1);
+		memset(m->dnodes, 0, DNODE_BLOCK);
+		m->in_block = 0;
+	}
+}
+
+void
+zfs_meta_file(struct zfs_meta *m, uint64_t size, uint64_t records)
+{
+	uint32_t record = zfs_record_size(m->pool, size);
+	/* about: how well it is compressed has no part in this */
+	uint64_t stored = round_up(record / 2 + noise(m) % (record / 2 + 1),
+	    ZFS_SECTOR);
+
+	if (records > 1)
+		add_indirect(m, records, record, stored, 1, 1);
+	add_dnode(m, TYPE_FILE, 0100644, size, record, records, stored);
+}
+
+void
+zfs_meta_other(struct zfs_meta *m)
+{
+	add_dnode(m, TYPE_FILE, 0120777, 32, ZFS_SECTOR, 0, 0);
+}
+
+/* Directories */
+
+static void
+micro_dir(struct zfs_meta *m, const char *const *names, size_t count)
+{
+	size_t len = round_up((count + 1) * MICRO_ENTRY, ZFS_SECTOR);
+	uint64_t n;
+
+	memset(m->block, 0, len);
+	store_le64(m->block, (uint64_t)1 << 63 | 3);
+	store_le64(m->block + 8, noise(m));
+	for (size_t i = 0; i < count; i++) {
+		uint8_t *p = m->block + (i + 1) * MICRO_ENTRY;
+
+		store_le64(p, (m->objects + 1 + i) | (uint64_t)8 << 60);
+		memcpy(p + 14, names[i], strlen(names[i]));
+	}
+	n = add_blocks(m, m->block, len, 1);
+	add_dnode(m, TYPE_DIR, 040755, count + 2, (uint32_t)len, 1, n);
+}
+
+static size_t
+chunks_of(const char *name)
+{
+	return 2 + strlen(name) / FAT_CHUNK_DATA + 1;
+}
+
+static uint8_t *
+leaf_chunk(uint8_t *leaf, size_t i)
+{
+	return leaf + FAT_LEAF_HEAD + i * FAT_CHUNK;
+}
+
+/* One name into a leaf from chunk `at` on; the next free one. */
+static size_t
+leaf_name(struct zfs_meta *m, uint8_t *leaf, size_t at, const char *name)
+{
+	size_t len = strlen(name) + 1;
+	uint64_t hash = noise(m);
+	uint8_t *p = leaf_chunk(leaf, at);
+
+	store_le16(leaf + 48 + 2 * (hash % 512), (uint16_t)at);
+	p[0] = 252;
+	p[1] = 8;
+	store_le16(p + 2, 0xffff);
+	store_le16(p + 4, (uint16_t)(at + 1));
+	store_le16(p + 6, (uint16_t)len);
+	store_le16(p + 8, (uint16_t)(at + chunks_of(name) - 1));
+	store_le16(p + 10, 1);
+	store_le64(p + 16, hash);
+	for (at++; len > 0; at++) {
+		size_t n = len < FAT_CHUNK_DATA ? len : FAT_CHUNK_DATA;
+
+		p = leaf_chunk(leaf, at);
+		p[0] = 251;
+		memcpy(p + 1, name, n);
+		store_le16(p + 22, n == len ? 0xffff : (uint16_t)(at + 1));
+		name += n;
+		len -= n;
+	}
+	p = leaf_chunk(leaf, at);
+	p[0] = 251;
+	p[1] = 0x80;
+	store_le32(p + 5, (uint32_t)noise(m) << 8);
+	store_le16(p + 22, 0xffff);
+	return at + 1;
+}
+
+/* One leaf of so many, all of which are filled alike. */
+static void
+fill_leaf(struct zfs_meta *m, const char *const *names, size_t count,
+    size_t leaves)
+{
+	size_t at = 0;
+
+	memset(m->block, 0, FAT_BLOCK);
+	memset(m->block + 48, 0xff, 2 * 512);
+	store_le64(m->block, (uint64_t)1 << 63);
+	for (size_t i = 0; i < count && at + chunks_of(names[i]) <=
+	    FAT_CHUNKS; i += leaves)
+		at = leaf_name(m, m->block, at, names[i]);
+	for (; at < FAT_CHUNKS; at++) {
+		leaf_chunk(m->block, at)[0] = 253;
+		store_le16(leaf_chunk(m->block, at) + 1, (uint16_t)(at + 1));
+	}
+}
+
+static void
+fat_dir(struct zfs_meta *m, const char *const *names, size_t count)
+{
+	size_t chunks = 0, leaves = 1;
+	uint64_t n;
+
+	for (size_t i = 0; i < count; i++)
+		chunks += chunks_of(names[i]);
+	while (chunks / leaves > FAT_CHUNKS)
+		leaves *= 2;
+	fill_leaf(m, names, count, leaves);
+	n = add_blocks(m, m->block, FAT_BLOCK, leaves);
+	memset(m->block, 0, FAT_BLOCK);
+	for (size_t i = 0; i < FAT_TABLE; i++)
+		store_le64(m->block + FAT_BLOCK / 2 + 8 * i,
+		    1 + i * leaves / FAT_TABLE);
+	add_blocks(m, m->block, FAT_BLOCK, 1);
+	add_indirect(m, leaves + 1, FAT_BLOCK, n, COPIES, 1);
+	add_dnode(m, TYPE_DIR, 040755, count + 2, FAT_BLOCK, leaves + 1, n);
+}
+
+void
+zfs_meta_dir(struct zfs_meta *m, const char *const *names, size_t count)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t n = strlen(names[i]);
+
+		longest = n > longest ? n : longest;
+	}
+	if (longest < MICRO_NAME &&
+	    (count + 1) * MICRO_ENTRY <= MICRO_MOST)
+		micro_dir(m, names, count);
+	else
+		fat_dir(m, names, count);
+}
+
+void
+zfs_meta_end(struct zfs_meta *m, struct zfs_space *sum)
+{
+	static const uint8_t small[2048];
+	uint64_t stored = DNODE_BLOCK / 3;
+
+	if (m->in_block > 0)
+		add_blocks(m, m->dnodes, DNODE_BLOCK, 1);
+	m->in_block = 0;
+	/*
+	 * What each dataset has: the master node, the queue of what is to be
+	 * deleted, space by user and by group, and the head of it all.
+	 */
+	add_blocks(m, small, ZFS_SECTOR, 4);
+	add_blocks(m, small, sizeof(small), 1);
+	add_indirect(m, (m->objects + DNODES - 1) / DNODES, DNODE_BLOCK,
+	    round_up(stored, ZFS_SECTOR), COPIES, LEVELS);
+	*sum = m->sum;
+}
