@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <lz4.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
 	DNODE = 512,
@@ -36,7 +37,8 @@ enum {
 	FAT_CHUNKS = (FAT_BLOCK - FAT_LEAF_HEAD) / FAT_CHUNK,
 	FAT_TABLE = 1024,		/* leaf pointers in the first block */
 	COPIES = 2,
-	TXG = 40,			/* in which all is written */
+	TXG = 11,			/* in which all is written */
+	ROOT = 3,			/* number of the first directory */
 	MOST = 1 << INDIRECT_NEW,
 	TYPE_FILE = 19, TYPE_DIR = 20, BONUS_ZNODE = 17
 };
@@ -46,6 +48,7 @@ struct zfs_meta {
 	struct zfs_space sum;
 	uint64_t noise;			/* of the generator */
 	uint64_t objects;		/* dnodes so far */
+	uint64_t dir;			/* number of the last directory */
 	uint64_t offset;		/* in the pool, sectors */
 	uint64_t now_ns;
 	unsigned in_block;
@@ -130,15 +133,6 @@ add_blocks(struct zfs_meta *m, const uint8_t *data, size_t len, uint64_t many)
 	return n;
 }
 
-/* A number of so many bits, or of 64. */
-static uint64_t
-noise_of(struct zfs_meta *m, unsigned bits)
-{
-	uint64_t n = noise(m) | (uint64_t)1 << 63;
-
-	return bits >= 64 ? n : n >> (64 - bits);
-}
-
 /*
  * fletcher4, as of a block of that size: the sum of its words, the sum of
  * these sums, and so on, so that each is longer than the one before.
@@ -146,12 +140,18 @@ noise_of(struct zfs_meta *m, unsigned bits)
 static void
 put_checksum(struct zfs_meta *m, uint8_t *p, uint64_t size)
 {
-	unsigned bits = 61 - (unsigned)__builtin_clzll(size);
+	uint64_t a = 0, b = 0, c = 0, d = 0;
 
-	store_le64(p, noise_of(m, bits + 31));
-	store_le64(p + 8, noise_of(m, 2 * bits + 30));
-	store_le64(p + 16, noise_of(m, 3 * bits + 28));
-	store_le64(p + 24, noise_of(m, 4 * bits + 26));
+	for (uint64_t i = 0; i < size / 8; i++) {
+		uint64_t word = noise(m);
+
+		d += c += b += a += (uint32_t)word;
+		d += c += b += a += word >> 32;
+	}
+	store_le64(p, a);
+	store_le64(p + 8, b);
+	store_le64(p + 16, c);
+	store_le64(p + 24, d);
 }
 
 /* A pointer to a block of that size, with one copy or two. */
@@ -210,13 +210,17 @@ add_indirect(struct zfs_meta *m, uint64_t blocks, uint64_t size,
 
 /* Dnodes */
 
-/* Read and made; written; changed: about a millisecond for each object. */
+/*
+ * Read and made; written; changed: about a millisecond for each object.  What
+ * is put into a directory changes it by being written.
+ */
 static void
-put_times(struct zfs_meta *m, uint8_t *p)
+put_times(struct zfs_meta *m, uint8_t *p, bool dir)
 {
 	uint64_t made = m->now_ns += noise(m) % 1000000;
 	uint64_t written = m->now_ns += noise(m) % 400000;
-	uint64_t changed = m->now_ns += noise(m) % 200000;
+	uint64_t changed = dir ? written :
+	    (m->now_ns += noise(m) % 100000);
 	const uint64_t times[] = { made, written, changed, made };
 
 	for (unsigned i = 0; i < 4; i++) {
@@ -227,7 +231,7 @@ put_times(struct zfs_meta *m, uint8_t *p)
 
 /* What the POSIX layer keeps of an object, with the ACL of a plain mode. */
 static void
-put_znode(struct zfs_meta *m, uint8_t *p, uint64_t mode, uint64_t size)
+put_znode(struct zfs_meta *m, uint8_t *p, mode_t mode, uint64_t size)
 {
 	static const struct {
 		uint16_t type, flags;
@@ -236,14 +240,15 @@ put_znode(struct zfs_meta *m, uint8_t *p, uint64_t mode, uint64_t size)
 	    { 1, 0x2040, 0x26 }, { 0, 0x2040, 1 }, { 1, 0x4000, 0xc0136 },
 	    { 0, 0x4000, 0x120089 } };
 	enum { ACES = sizeof(aces) / sizeof(aces[0]) };
+	bool dir = S_ISDIR(mode);
 
-	put_times(m, p);
+	put_times(m, p, dir);
 	store_le64(p + 64, TXG);
 	store_le64(p + 72, mode);
 	store_le64(p + 80, size);
-	store_le64(p + 88, 3 + m->objects / 200);	/* parent */
-	store_le64(p + 96, 1);
-	store_le64(p + 120, (uint64_t)0x408 << 32 | 4);	/* flags */
+	store_le64(p + 88, dir ? ROOT : m->dir);	/* parent */
+	store_le64(p + 96, dir ? 2 : 1);
+	store_le64(p + 120, (uint64_t)0x408 << 32 | (dir ? 0x144 : 4));
 	store_le32(p + 184, 8 * ACES);
 	store_le16(p + 188, 1);
 	store_le16(p + 190, ACES);
@@ -256,7 +261,7 @@ put_znode(struct zfs_meta *m, uint8_t *p, uint64_t mode, uint64_t size)
 
 /* The next dnode, whose pointer the caller has put behind m->block. */
 static void
-add_dnode(struct zfs_meta *m, unsigned type, uint64_t mode, uint64_t size,
+add_dnode(struct zfs_meta *m, unsigned type, mode_t mode, uint64_t size,
     uint32_t block, uint64_t blocks, uint64_t stored)
 {
 	uint8_t *p = m->dnodes + m->in_block * DNODE;
@@ -274,6 +279,8 @@ add_dnode(struct zfs_meta *m, unsigned type, uint64_t mode, uint64_t size,
 	store_le64(p + 24, stored * blocks);
 	if (blocks > 0)
 		put_pointer(m, p + 64, block, stored, type == TYPE_DIR ? 2 : 1);
+	if (type == TYPE_DIR)
+		m->dir = m->objects + ROOT;
 	put_znode(m, p + BONUS, mode, size);
 	m->objects++;
 	if (++m->in_block == DNODES) {
