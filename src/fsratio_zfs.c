@@ -142,15 +142,17 @@ add_meta(struct job *j, struct zfs_space *sum)
 		if (it->err != 0 || it->again)
 			continue;
 		if (S_ISDIR(it->st.st_mode)) {
-			zfs_meta_dir(m, it->names, it->name_count);
+			zfs_meta_dir(m, it->st.st_mode, it->names,
+			    it->name_count);
 		} else if (S_ISREG(it->st.st_mode)) {
 			uint32_t record = zfs_record_size(&f->o.pool, size);
 
-			zfs_meta_file(m, size, (size + record - 1) / record);
+			zfs_meta_file(m, it->st.st_mode, size,
+			    (size + record - 1) / record);
 			j->files[class_of(size)]++;
 			j->bytes[class_of(size)] += size;
 		} else {
-			zfs_meta_other(m);
+			zfs_meta_other(m, it->st.st_mode);
 		}
 	}
 	zfs_meta_end(m, sum);

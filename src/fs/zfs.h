@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { ZFS_SECTOR = 512, ZFS_RECORD_MOST = 1 << 24 };
 
@@ -55,13 +56,15 @@ int zfs_meta_open(struct zfs_meta **m, const struct zfs_pool *pool);
 void zfs_meta_close(struct zfs_meta *m);
 
 /* A file, of which so many records are no holes. */
-void zfs_meta_file(struct zfs_meta *m, uint64_t size, uint64_t records);
+void zfs_meta_file(struct zfs_meta *m, mode_t mode, uint64_t size,
+    uint64_t records);
 
 /* Anything else that has no data but what is in its dnode. */
-void zfs_meta_other(struct zfs_meta *m);
+void zfs_meta_other(struct zfs_meta *m, mode_t mode);
 
 /* A directory with these names in it. */
-void zfs_meta_dir(struct zfs_meta *m, const char *const *names, size_t count);
+void zfs_meta_dir(struct zfs_meta *m, mode_t mode, const char *const *names,
+    size_t count);
 
 /* The whole, once; logical is physical, as ZFS counts. */
 void zfs_meta_end(struct zfs_meta *m, struct zfs_space *sum);

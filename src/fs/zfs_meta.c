@@ -229,17 +229,42 @@ put_times(struct zfs_meta *m, uint8_t *p, bool dir)
 	}
 }
 
-/* What the POSIX layer keeps of an object, with the ACL of a plain mode. */
+/* The NFSv4 rights that three bits of a mode are. */
+static uint32_t
+rights_of(mode_t rwx)
+{
+	return (rwx & 4 ? 1U : 0) | (rwx & 2 ? 6U : 0) | (rwx & 1 ? 0x20U : 0);
+}
+
+/* The ACL of a mode: what owner, group and all are denied and allowed. */
+static void
+put_acl(uint8_t *p, mode_t mode)
+{
+	static const struct {
+		uint16_t flags;
+		uint32_t denied, allowed;	/* whatever the mode */
+	} who[] = { { 0x1000, 0, 0xc0110 }, { 0x2040, 0, 0 },
+	    { 0x4000, 0xc0110, 0x120088 } };
+
+	store_le32(p + 8, 48);
+	store_le16(p + 12, 1);
+	store_le16(p + 14, 6);
+	p += 16;
+	for (unsigned i = 0; i < 3; i++, p += 16) {
+		mode_t bits = mode >> (6 - 3 * i) & 7;
+
+		store_le16(p, 1);
+		store_le16(p + 2, who[i].flags);
+		store_le32(p + 4, who[i].denied | rights_of(~bits & 7));
+		store_le16(p + 10, who[i].flags);
+		store_le32(p + 12, who[i].allowed | rights_of(bits));
+	}
+}
+
+/* What the POSIX layer keeps of an object. */
 static void
 put_znode(struct zfs_meta *m, uint8_t *p, mode_t mode, uint64_t size)
 {
-	static const struct {
-		uint16_t type, flags;
-		uint32_t mask;
-	} aces[] = { { 1, 0x1000, 0x20 }, { 0, 0x1000, 0xc0117 },
-	    { 1, 0x2040, 0x26 }, { 0, 0x2040, 1 }, { 1, 0x4000, 0xc0136 },
-	    { 0, 0x4000, 0x120089 } };
-	enum { ACES = sizeof(aces) / sizeof(aces[0]) };
 	bool dir = S_ISDIR(mode);
 
 	put_times(m, p, dir);
@@ -249,25 +274,19 @@ put_znode(struct zfs_meta *m, uint8_t *p, mode_t mode, uint64_t size)
 	store_le64(p + 88, dir ? ROOT : m->dir);	/* parent */
 	store_le64(p + 96, dir ? 2 : 1);
 	store_le64(p + 120, (uint64_t)0x408 << 32 | (dir ? 0x144 : 4));
-	store_le32(p + 184, 8 * ACES);
-	store_le16(p + 188, 1);
-	store_le16(p + 190, ACES);
-	for (unsigned i = 0; i < ACES; i++) {
-		store_le16(p + 192 + 8 * i, aces[i].type);
-		store_le16(p + 194 + 8 * i, aces[i].flags);
-		store_le32(p + 196 + 8 * i, aces[i].mask);
-	}
+	put_acl(p + 176, mode);
 }
 
 /* The next dnode, whose pointer the caller has put behind m->block. */
 static void
-add_dnode(struct zfs_meta *m, unsigned type, mode_t mode, uint64_t size,
-    uint32_t block, uint64_t blocks, uint64_t stored)
+add_dnode(struct zfs_meta *m, mode_t mode, uint64_t size, uint32_t block,
+    uint64_t blocks, uint64_t stored)
 {
 	uint8_t *p = m->dnodes + m->in_block * DNODE;
+	bool dir = S_ISDIR(mode);
 
 	memset(p, 0, DNODE);
-	p[0] = (uint8_t)type;
+	p[0] = dir ? TYPE_DIR : TYPE_FILE;
 	p[1] = m->pool->features ? INDIRECT_NEW : INDIRECT_OLD;
 	p[2] = blocks > 1 ? 2 : 1;
 	p[3] = 1;
@@ -278,8 +297,8 @@ add_dnode(struct zfs_meta *m, unsigned type, mode_t mode, uint64_t size,
 	store_le64(p + 16, blocks > 0 ? blocks - 1 : 0);
 	store_le64(p + 24, stored * blocks);
 	if (blocks > 0)
-		put_pointer(m, p + 64, block, stored, type == TYPE_DIR ? 2 : 1);
-	if (type == TYPE_DIR)
+		put_pointer(m, p + 64, block, stored, dir ? COPIES : 1);
+	if (dir)
 		m->dir = m->objects + ROOT;
 	put_znode(m, p + BONUS, mode, size);
 	m->objects++;
@@ -291,7 +310,8 @@ add_dnode(struct zfs_meta *m, unsigned type, mode_t mode, uint64_t size,
 }
 
 void
-zfs_meta_file(struct zfs_meta *m, uint64_t size, uint64_t records)
+zfs_meta_file(struct zfs_meta *m, mode_t mode, uint64_t size,
+    uint64_t records)
 {
 	uint32_t record = zfs_record_size(m->pool, size);
 	/* about: how well it is compressed has no part in this */
@@ -300,19 +320,20 @@ zfs_meta_file(struct zfs_meta *m, uint64_t size, uint64_t records)
 
 	if (records > 1)
 		add_indirect(m, records, record, stored, 1, 1);
-	add_dnode(m, TYPE_FILE, 0100644, size, record, records, stored);
+	add_dnode(m, mode, size, record, records, stored);
 }
 
 void
-zfs_meta_other(struct zfs_meta *m)
+zfs_meta_other(struct zfs_meta *m, mode_t mode)
 {
-	add_dnode(m, TYPE_FILE, 0120777, 32, ZFS_SECTOR, 0, 0);
+	add_dnode(m, mode, 32, ZFS_SECTOR, 0, 0);
 }
 
 /* Directories */
 
 static void
-micro_dir(struct zfs_meta *m, const char *const *names, size_t count)
+micro_dir(struct zfs_meta *m, mode_t mode, const char *const *names,
+    size_t count)
 {
 	size_t len = round_up((count + 1) * MICRO_ENTRY, ZFS_SECTOR);
 	uint64_t n;
@@ -327,7 +348,7 @@ micro_dir(struct zfs_meta *m, const char *const *names, size_t count)
 		memcpy(p + 14, names[i], strlen(names[i]));
 	}
 	n = add_blocks(m, m->block, len, 1);
-	add_dnode(m, TYPE_DIR, 040755, count + 2, (uint32_t)len, 1, n);
+	add_dnode(m, mode, count + 2, (uint32_t)len, 1, n);
 }
 
 static size_t
@@ -397,7 +418,8 @@ fill_leaf(struct zfs_meta *m, const char *const *names, size_t count,
 }
 
 static void
-fat_dir(struct zfs_meta *m, const char *const *names, size_t count)
+fat_dir(struct zfs_meta *m, mode_t mode, const char *const *names,
+    size_t count)
 {
 	size_t chunks = 0, leaves = 1;
 	uint64_t n;
@@ -414,11 +436,12 @@ fat_dir(struct zfs_meta *m, const char *const *names, size_t count)
 		    1 + i * leaves / FAT_TABLE);
 	add_blocks(m, m->block, FAT_BLOCK, 1);
 	add_indirect(m, leaves + 1, FAT_BLOCK, n, COPIES, 1);
-	add_dnode(m, TYPE_DIR, 040755, count + 2, FAT_BLOCK, leaves + 1, n);
+	add_dnode(m, mode, count + 2, FAT_BLOCK, leaves + 1, n);
 }
 
 void
-zfs_meta_dir(struct zfs_meta *m, const char *const *names, size_t count)
+zfs_meta_dir(struct zfs_meta *m, mode_t mode, const char *const *names,
+    size_t count)
 {
 	size_t longest = 0;
 
@@ -429,9 +452,9 @@ zfs_meta_dir(struct zfs_meta *m, const char *const *names, size_t count)
 	}
 	if (longest < MICRO_NAME &&
 	    (count + 1) * MICRO_ENTRY <= MICRO_MOST)
-		micro_dir(m, names, count);
+		micro_dir(m, mode, names, count);
 	else
-		fat_dir(m, names, count);
+		fat_dir(m, mode, names, count);
 }
 
 void
