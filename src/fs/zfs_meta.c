@@ -37,9 +37,11 @@ enum {
 	FAT_CHUNKS = (FAT_BLOCK - FAT_LEAF_HEAD) / FAT_CHUNK,
 	FAT_TABLE = 1024,		/* leaf pointers in the first block */
 	COPIES = 2,
+	BYTE_NS = 50,			/* to write a byte */
 	TXG = 11,			/* in which all is written */
 	ROOT = 3,			/* number of the first directory */
 	MOST = 1 << INDIRECT_NEW,
+	PACKER_OFF = 2, PACKER_LZJB = 3, PACKER_GZIP = 10, FLETCHER4 = 7,
 	TYPE_FILE = 19, TYPE_DIR = 20, BONUS_ZNODE = 17
 };
 
@@ -154,71 +156,81 @@ put_checksum(struct zfs_meta *m, uint8_t *p, uint64_t size)
 	store_le64(p + 24, d);
 }
 
-/* A pointer to a block of that size, with one copy or two. */
+/* What a pointer tells of a block. */
+struct target {
+	uint64_t size, stored;		/* bytes */
+	bool meta;			/* then it has two copies */
+	uint64_t under;			/* data blocks that are found by it */
+};
+
 static void
-put_pointer(struct zfs_meta *m, uint8_t *p, uint64_t size, uint64_t stored,
-    unsigned copies)
+put_pointer(struct zfs_meta *m, uint8_t *p, const struct target *t)
 {
-	uint64_t sectors = round_up(stored, (uint64_t)1 << m->pool->ashift) /
-	    ZFS_SECTOR;
+	uint64_t sectors = round_up(t->stored,
+	    (uint64_t)1 << m->pool->ashift) / ZFS_SECTOR;
+	unsigned packer = t->stored == t->size ? PACKER_OFF :
+	    t->meta ? PACKER_LZJB : PACKER_GZIP;
 
 	memset(p, 0, POINTER);
-	for (unsigned i = 0; i < copies; i++) {
+	for (unsigned i = 0; i < (t->meta ? COPIES : 1); i++) {
 		store_le64(p + 16 * i, sectors);
 		/* copies lie far from each other */
 		store_le64(p + 16 * i + 8, m->offset + ((uint64_t)i << 20));
 	}
 	m->offset += sectors;
-	store_le64(p + 48, (size / ZFS_SECTOR - 1) |
-	    (stored / ZFS_SECTOR - 1) << 16 | (uint64_t)0x070a << 32 |
-	    (uint64_t)TYPE_FILE << 48 | (uint64_t)1 << 63);
+	store_le64(p + 48, (t->size / ZFS_SECTOR - 1) |
+	    (t->stored / ZFS_SECTOR - 1) << 16 | (uint64_t)packer << 32 |
+	    (uint64_t)FLETCHER4 << 40 | (uint64_t)TYPE_FILE << 48 |
+	    (uint64_t)(t->under > 1) << 56 | (uint64_t)1 << 63);
 	store_le64(p + 80, TXG);
-	store_le64(p + 88, 1);
-	put_checksum(m, p + 96, stored);
+	store_le64(p + 88, t->under);
+	put_checksum(m, p + 96, t->stored);
 }
 
-/* The blocks that point to so many; they are left alike but for the last. */
+/*
+ * Blocks of pointers to so many of *t, and of pointers to these, for at least
+ * so many levels, until there is one; then *t is that.
+ */
 static void
-add_indirect(struct zfs_meta *m, uint64_t blocks, uint64_t size,
-    uint64_t stored, unsigned copies, unsigned levels)
+add_indirect(struct zfs_meta *m, uint64_t blocks, struct target *t,
+    unsigned levels)
 {
 	size_t len = (size_t)1 << (m->pool->features ? INDIRECT_NEW :
 	    INDIRECT_OLD);
-	uint64_t room = len / POINTER;
+	uint64_t room = len / POINTER, under = blocks;
 
 	for (unsigned level = 0; level < levels || blocks > 1; level++) {
 		uint64_t whole = blocks / room, rest = blocks % room;
-		uint64_t n = 0;
 
-		for (uint64_t i = 0; whole > 0 && i < room; i++)
-			put_pointer(m, m->block + i * POINTER, size, stored,
-			    copies);
-		if (whole > 0)
-			n = add_blocks(m, m->block, len, whole);
 		memset(m->block, 0, len);
-		for (uint64_t i = 0; i < rest; i++)
-			put_pointer(m, m->block + i * POINTER, size, stored,
-			    copies);
-		if (rest > 0)
-			n = add_blocks(m, m->block, len, 1);
+		for (uint64_t i = 0; i < (whole > 0 ? room : rest); i++)
+			put_pointer(m, m->block + i * POINTER, t);
+		t->stored = add_blocks(m, m->block, len, whole > 0 ? whole : 1);
+		if (whole > 0 && rest > 0) {
+			memset(m->block + rest * POINTER, 0,
+			    len - rest * POINTER);
+			add_blocks(m, m->block, len, 1);
+		}
 		blocks = whole + (rest > 0);
-		size = len;
-		stored = n;
-		copies = COPIES;
+		t->size = len;
+		t->meta = true;
+		t->under = room < under ? room : under;
 	}
+	t->under = under;
 }
 
 /* Dnodes */
 
 /*
- * Read and made; written; changed: about a millisecond for each object.  What
- * is put into a directory changes it by being written.
+ * Read and made; written; changed: about a millisecond for each object, and
+ * longer for a large one.  What is put into a directory changes it by being
+ * written.
  */
 static void
-put_times(struct zfs_meta *m, uint8_t *p, bool dir)
+put_times(struct zfs_meta *m, uint8_t *p, bool dir, uint64_t size)
 {
 	uint64_t made = m->now_ns += noise(m) % 1000000;
-	uint64_t written = m->now_ns += noise(m) % 400000;
+	uint64_t written = m->now_ns += noise(m) % 400000 + size * BYTE_NS;
 	uint64_t changed = dir ? written :
 	    (m->now_ns += noise(m) % 100000);
 	const uint64_t times[] = { made, written, changed, made };
@@ -267,7 +279,7 @@ put_znode(struct zfs_meta *m, uint8_t *p, mode_t mode, uint64_t size)
 {
 	bool dir = S_ISDIR(mode);
 
-	put_times(m, p, dir);
+	put_times(m, p, dir, size);
 	store_le64(p + 64, TXG);
 	store_le64(p + 72, mode);
 	store_le64(p + 80, size);
@@ -277,10 +289,10 @@ put_znode(struct zfs_meta *m, uint8_t *p, mode_t mode, uint64_t size)
 	put_acl(p + 176, mode);
 }
 
-/* The next dnode, whose pointer the caller has put behind m->block. */
+/* The next dnode: of so many blocks of that size, found by *t. */
 static void
 add_dnode(struct zfs_meta *m, mode_t mode, uint64_t size, uint32_t block,
-    uint64_t blocks, uint64_t stored)
+    uint64_t blocks, uint64_t used, const struct target *t)
 {
 	uint8_t *p = m->dnodes + m->in_block * DNODE;
 	bool dir = S_ISDIR(mode);
@@ -295,9 +307,9 @@ add_dnode(struct zfs_meta *m, mode_t mode, uint64_t size, uint32_t block,
 	store_le16(p + 8, (uint16_t)(block / ZFS_SECTOR));
 	store_le16(p + 10, 264);
 	store_le64(p + 16, blocks > 0 ? blocks - 1 : 0);
-	store_le64(p + 24, stored * blocks);
+	store_le64(p + 24, used);
 	if (blocks > 0)
-		put_pointer(m, p + 64, block, stored, dir ? COPIES : 1);
+		put_pointer(m, p + 64, t);
 	if (dir)
 		m->dir = m->objects + ROOT;
 	put_znode(m, p + BONUS, mode, size);
@@ -315,18 +327,19 @@ zfs_meta_file(struct zfs_meta *m, mode_t mode, uint64_t size,
 {
 	uint32_t record = zfs_record_size(m->pool, size);
 	/* about: how well it is compressed has no part in this */
-	uint64_t stored = round_up(record / 2 + noise(m) % (record / 2 + 1),
-	    ZFS_SECTOR);
+	struct target t = { record, round_up(record / 2 +
+	    noise(m) % (record / 2 + 1), ZFS_SECTOR), false, 1 };
+	uint64_t used = t.stored * records;
 
 	if (records > 1)
-		add_indirect(m, records, record, stored, 1, 1);
-	add_dnode(m, mode, size, record, records, stored);
+		add_indirect(m, records, &t, 1);
+	add_dnode(m, mode, size, record, records, used, &t);
 }
 
 void
 zfs_meta_other(struct zfs_meta *m, mode_t mode)
 {
-	add_dnode(m, mode, 32, ZFS_SECTOR, 0, 0);
+	add_dnode(m, mode, 32, ZFS_SECTOR, 0, 0, NULL);
 }
 
 /* Directories */
@@ -336,7 +349,7 @@ micro_dir(struct zfs_meta *m, mode_t mode, const char *const *names,
     size_t count)
 {
 	size_t len = round_up((count + 1) * MICRO_ENTRY, ZFS_SECTOR);
-	uint64_t n;
+	struct target t = { len, 0, true, 1 };
 
 	memset(m->block, 0, len);
 	store_le64(m->block, (uint64_t)1 << 63 | 3);
@@ -347,8 +360,8 @@ micro_dir(struct zfs_meta *m, mode_t mode, const char *const *names,
 		store_le64(p, (m->objects + 1 + i) | (uint64_t)8 << 60);
 		memcpy(p + 14, names[i], strlen(names[i]));
 	}
-	n = add_blocks(m, m->block, len, 1);
-	add_dnode(m, mode, count + 2, (uint32_t)len, 1, n);
+	t.stored = add_blocks(m, m->block, len, 1);
+	add_dnode(m, mode, count + 2, (uint32_t)len, 1, COPIES * t.stored, &t);
 }
 
 static size_t
@@ -422,21 +435,23 @@ fat_dir(struct zfs_meta *m, mode_t mode, const char *const *names,
     size_t count)
 {
 	size_t chunks = 0, leaves = 1;
-	uint64_t n;
+	struct target t = { FAT_BLOCK, 0, true, 1 };
+	uint64_t used;
 
 	for (size_t i = 0; i < count; i++)
 		chunks += chunks_of(names[i]);
 	while (chunks / leaves > FAT_CHUNKS)
 		leaves *= 2;
 	fill_leaf(m, names, count, leaves);
-	n = add_blocks(m, m->block, FAT_BLOCK, leaves);
+	t.stored = add_blocks(m, m->block, FAT_BLOCK, leaves);
+	used = COPIES * t.stored * leaves;
 	memset(m->block, 0, FAT_BLOCK);
 	for (size_t i = 0; i < FAT_TABLE; i++)
 		store_le64(m->block + FAT_BLOCK / 2 + 8 * i,
 		    1 + i * leaves / FAT_TABLE);
 	add_blocks(m, m->block, FAT_BLOCK, 1);
-	add_indirect(m, leaves + 1, FAT_BLOCK, n, COPIES, 1);
-	add_dnode(m, mode, count + 2, FAT_BLOCK, leaves + 1, n);
+	add_indirect(m, leaves + 1, &t, 1);
+	add_dnode(m, mode, count + 2, FAT_BLOCK, leaves + 1, used, &t);
 }
 
 void
@@ -461,7 +476,7 @@ void
 zfs_meta_end(struct zfs_meta *m, struct zfs_space *sum)
 {
 	static const uint8_t small[2048];
-	uint64_t stored = DNODE_BLOCK / 3;
+	struct target t = { DNODE_BLOCK, 4096, true, DNODES };
 
 	if (m->in_block > 0)
 		add_blocks(m, m->dnodes, DNODE_BLOCK, 1);
@@ -472,7 +487,6 @@ zfs_meta_end(struct zfs_meta *m, struct zfs_space *sum)
 	 */
 	add_blocks(m, small, ZFS_SECTOR, 4);
 	add_blocks(m, small, sizeof(small), 1);
-	add_indirect(m, (m->objects + DNODES - 1) / DNODES, DNODE_BLOCK,
-	    round_up(stored, ZFS_SECTOR), COPIES, LEVELS);
+	add_indirect(m, (m->objects + DNODES - 1) / DNODES, &t, LEVELS);
 	*sum = m->sum;
 }
