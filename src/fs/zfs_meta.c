@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <lz4.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -58,7 +59,7 @@ struct zfs_meta {
 	uint8_t block[MOST];		/* any other, one at a time */
 	uint8_t packed[MOST];
 	uint16_t table[LZJB_TABLE];
-	char lz4[];
+	max_align_t lz4[];
 };
 
 int
