@@ -228,5 +228,5 @@ fs_list_free(struct fs_list *l)
 		sys_close(l->roots[i]);
 	sys_free(l->roots);
 	sys_free(l->items);
-	*l = (struct fs_list){ NULL };
+	*l = (struct fs_list){ .items = NULL };
 }

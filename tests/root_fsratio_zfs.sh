@@ -1,0 +1,90 @@
+#!/bin/sh
+# fsratio beside a pool: zfs-fuse prints the ratio that was foretold.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'not root'
+have fsratio || skip_all 'no fsratio'
+have zfs-fuse || skip_all 'no zfs-fuse'
+have cpio || skip_all 'no cpio'
+[ -e /dev/fuse ] || skip_all 'no /dev/fuse'
+[ -e /var/run/zfs/zfs_socket ] && pgrep -x zfs-fuse >/dev/null &&
+    skip_all 'a zfs-fuse is running already'
+
+daemon='' pool=cpt$$
+down() {
+	[ -n "$daemon" ] || return 0
+	for _ in 1 2 3 4 5; do
+		zpool destroy -f "$pool" >/dev/null 2>&1 && break
+		sleep 1
+	done
+	kill "$daemon" 2>/dev/null
+	wait "$daemon" 2>/dev/null
+	daemon=''
+}
+trap down EXIT
+trap 'exit 130' INT TERM
+
+# up ASHIFT: a pool of that kind, or the end
+up() {
+	truncate -s 2G img
+	zfs-fuse -n -p "$PWD/pid" >/dev/null 2>&1 &
+	daemon=$!
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		zpool list >/dev/null 2>&1 && break
+		sleep 0.5
+	done
+	zpool create -f -o ashift="$1" -m none "$pool" "$PWD/img" ||
+	    skip_all 'zfs-fuse makes no pool here'
+}
+
+# real ALGORITHM: ratio and bytes of a copy of the tree
+real() {
+	zfs create -o compression="$1" -o atime=off -o mountpoint="$PWD/m-$1" \
+	    "$pool/$1" || return
+	[ "$(stat -f -c %T "m-$1")" = fuseblk ] || return
+	(cd tree && find . -print | cpio -pdu --quiet "../m-$1")
+	zfs snapshot "$pool/$1@done"
+	zfs get -Hp -o value compressratio,referenced "$pool/$1" | tr '\n' ' '
+	zfs umount "$pool/$1" >/dev/null 2>&1
+}
+
+# foretold ASHIFT ALGORITHM
+foretold() {
+	fsratio --csv --fs zfs-fuse --ashift "$1" -a "$2" tree | awk -F , '
+	    /^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; n = 1; next }
+	    { print $at["compressratio"] "x", $at["allocated_B"] }'
+}
+
+# Mail-sized pieces of what this machine has to read, by the hundred.
+mkdir -p tree
+cat /usr/share/doc/*/copyright /usr/share/common-licenses/* 2>/dev/null |
+    head -c 12000000 >text
+[ "$(wc -c <text)" -gt 2000000 ] || skip_all 'too little text here'
+awk 'BEGIN { srand(7); n = 0 }
+    { if (left <= 0) { if (f != "") close(f)
+        d = sprintf("tree/%02d", n / 100); if (n % 100 == 0) system("mkdir " d)
+        f = sprintf("%s/%05d", d, n++)
+        left = 300 + exp(7 + 1.6 * (rand() + rand() - 1)) }
+      print >f; left -= length($0) }' text
+
+for ashift in 9 12; do
+	up $ashift
+	for algorithm in off lzjb zle gzip-1 gzip-6 gzip-9; do
+		want=$(real "$algorithm")
+		got=$(foretold $ashift "$algorithm")
+		# a pool's own last digit depends on times and checksums
+		is "ashift $ashift, $algorithm: compressratio" \
+		    "$(echo "$got $want" | awk '{ d = $1 * 100 - $3 * 100
+		        if (d * d < 1.1 ^ 2) print "yes"
+		        else print $1 " for " $3 }')" yes
+		is "ashift $ashift, $algorithm: referenced within 0.3 %" \
+		    "$(echo "$got $want" | awk '{ d = ($2 - $4) / $4
+		        if (d * d < 0.003 ^ 2) print "yes"
+		        else print $2 " for " $4 }')" yes
+	done
+	down
+	rm -f img
+done
+done_testing

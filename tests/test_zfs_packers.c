@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "../src/fs/lzjb.h"
+#include "../src/fs/packer.h"
+#include "../src/fs/zfs.h"
+#include "../src/fs/zle.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { LEN = 128 << 10, ROOM = 2 * LEN };
+
+struct data {
+	uint8_t in[LEN], packed[ROOM], out[LEN];
+	uint16_t table[LZJB_TABLE];
+};
+
+/* Text, a run of zeros and noise: something for each of them. */
+static void
+fill(uint8_t *p, size_t len, unsigned kind)
+{
+	uint32_t seed = kind + 1;
+
+	for (size_t i = 0; i < len; i++) {
+		seed = seed * 1664525 + 1013904223;
+		p[i] = kind == 0 ? 0 : kind == 1 ? (uint8_t)(seed >> 24) :
+		    (uint8_t)(i % 4096 < 1000 ? 0 :
+		    "from to subject date "[seed >> 24 & 15]);
+	}
+}
+
+static void
+both_ways(void **state)
+{
+	static const size_t lens[] = { 1, 2, 65, 66, 67, 512, 1024, 4095, LEN };
+	struct data *d = *state;
+
+	for (unsigned kind = 0; kind < 3; kind++)
+		for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+			size_t len = lens[i], n;
+
+			fill(d->in, len, kind);
+			n = lzjb_compress(d->in, len, d->packed, ROOM,
+			    d->table);
+			assert_true(n > 0);
+			memset(d->out, 0xaa, len);
+			assert_int_equal(lzjb_decompress(d->packed, n, d->out,
+			    len), 0);
+			assert_memory_equal(d->out, d->in, len);
+			n = zle_compress(d->in, len, d->packed, ROOM);
+			assert_true(n > 0);
+			memset(d->out, 0xaa, len);
+			assert_int_equal(zle_decompress(d->packed, n, d->out,
+			    len), 0);
+			assert_memory_equal(d->out, d->in, len);
+		}
+}
+
+/* Streams made by hand, from the descriptions of the formats. */
+static void
+by_hand(void **state)
+{
+	/* eight literals; then one and a match of 7, 4 back */
+	static const uint8_t jb[] = { 0, 'a', 'b', 'c', 'd', 'e', 'f', 'g',
+	    'h', 2, 'i', 4 << 2, 4 };
+	/* three literals, 130 zeros, a literal */
+	static const uint8_t le[] = { 2, 'x', 'y', 'z', 64 + 129, 0, 'w' };
+	struct data *d = *state;
+
+	assert_int_equal(lzjb_decompress(jb, sizeof(jb), d->out, 16), 0);
+	assert_memory_equal(d->out, "abcdefghifghifgh", 16);
+	assert_int_equal(zle_decompress(le, sizeof(le), d->out, 134), 0);
+	assert_memory_equal(d->out, "xyz", 3);
+	for (size_t i = 3; i < 133; i++)
+		assert_int_equal(d->out[i], 0);
+	assert_int_equal(d->out[133], 'w');
+	/* and back: the same bytes, and not into less room */
+	assert_int_equal(zle_compress(d->out, 134, d->packed, sizeof(le)),
+	    sizeof(le));
+	assert_memory_equal(d->packed, le, sizeof(le));
+	assert_int_equal(zle_compress(d->out, 134, d->packed,
+	    sizeof(le) - 1), 0);
+}
+
+static void
+damaged(void **state)
+{
+	static const uint8_t far[] = { 1, 0, 1 }, cut[] = { 1, 0 };
+	static const uint8_t run[] = { 9, 'x' };
+	struct data *d = *state;
+
+	assert_int_equal(lzjb_decompress(far, 3, d->out, 3), -EBADMSG);
+	assert_int_equal(lzjb_decompress(cut, 2, d->out, 3), -EBADMSG);
+	assert_int_equal(lzjb_decompress(cut, 0, d->out, 3), -EBADMSG);
+	assert_int_equal(zle_decompress(run, 2, d->out, 10), -EBADMSG);
+	assert_int_equal(zle_decompress(run, 2, d->out, 1), -EBADMSG);
+	assert_int_equal(zle_decompress(run, 0, d->out, 1), -EBADMSG);
+}
+
+static void
+names(void **state)
+{
+	static const char *const bad[] = { "", "gzip-0", "gzip-10", "zstd-20",
+	    "lz4-1", "lzjb-", "gzip-6x", "zstd-fast-0", "brotli",
+	    "gzip-00000000000000000000000000006" };
+	struct packer_name name;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(packer_by_name(bad[i], &name), -EINVAL);
+	assert_int_equal(packer_by_name("off", &name), 0);
+	assert_null(name.kind);
+	assert_int_equal(packer_by_name("gzip", &name), 0);
+	assert_int_equal(name.level, 6);
+	assert_int_equal(packer_by_name("zstd-19", &name), 0);
+	assert_int_equal(name.level, 19);
+	assert_int_equal(packer_by_name("zstd-fast-7", &name), 0);
+	assert_int_equal(name.level, -7);
+}
+
+/* What one record takes, by the rules. */
+static struct zfs_space
+record(const struct zfs_pool *pool, const char *algorithm, const uint8_t *data,
+    uint32_t len)
+{
+	struct zfs_space s = { 0 };
+	struct packer *p, *probes[2] = { NULL, NULL };
+	struct packer_name name;
+
+	assert_int_equal(packer_by_name(algorithm, &name), 0);
+	assert_int_equal(packer_open(&p, &name, len), 0);
+	zfs_record(pool, &name, p, probes, data, len, &s);
+	packer_close(p);
+	return s;
+}
+
+static void
+records(void **state)
+{
+	struct zfs_pool old = { .ashift = 9, .recordsize = LEN };
+	struct zfs_pool new = { .features = true, .ashift = 12,
+	    .recordsize = LEN };
+	struct data *d = *state;
+	struct zfs_space s;
+
+	assert_int_equal(zfs_record_size(&old, 0), 512);
+	assert_int_equal(zfs_record_size(&old, 513), 1024);
+	assert_int_equal(zfs_record_size(&old, LEN), LEN);
+	assert_int_equal(zfs_record_size(&old, LEN + 1), LEN);
+
+	/* zeros are a hole, but not without compression */
+	fill(d->in, LEN, 0);
+	s = record(&old, "lzjb", d->in, LEN);
+	assert_int_equal(s.blocks, 0);
+	s = record(&old, "off", d->in, LEN);
+	assert_int_equal(s.allocated_B, LEN);
+
+	/* noise is stored as it is, in whole sectors */
+	fill(d->in, LEN, 1);
+	s = record(&old, "gzip-6", d->in, 1536);
+	assert_int_equal(s.physical_B, 1536);
+	old.ashift = 12;
+	s = record(&old, "gzip-6", d->in, 1536);
+	assert_int_equal(s.physical_B, 1536);
+	assert_int_equal(s.allocated_B, 4096);
+
+	/* an eighth has to be saved: 14 sectors of 16 */
+	memset(d->in, 'a', 8192);
+	fill(d->in, 7168, 1);
+	s = record(&old, "lz4", d->in, 8192);
+	assert_int_equal(s.physical_B, 8192);
+	fill(d->in, 8192, 1);
+	memset(d->in + 6144, 'a', 2048);
+	s = record(&old, "lz4", d->in, 8192);
+	assert_int_equal(s.physical_B, 6656);
+	/* whole sectors of the device only, in newer pools */
+	s = record(&new, "lz4", d->in, 8192);
+	assert_int_equal(s.physical_B, 8192);
+
+	/* so little that it is kept in its pointer */
+	memset(d->in, 'a', 4096);
+	s = record(&new, "lz4", d->in, 4096);
+	assert_int_equal(s.blocks, 1);
+	assert_int_equal(s.allocated_B, 0);
+	s = record(&old, "lz4", d->in, 4096);
+	assert_int_equal(s.allocated_B, 4096);
+}
+
+static int
+setup(void **state)
+{
+	*state = malloc(sizeof(struct data));
+	return *state == NULL;
+}
+
+static int
+teardown(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(both_ways),
+		cmocka_unit_test(by_hand),
+		cmocka_unit_test(damaged),
+		cmocka_unit_test(names),
+		cmocka_unit_test(records),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
