@@ -19,7 +19,8 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
         src/walk_tree.c
         src/image/sq_super.c src/image/sq_codec.c src/image/sq_meta.c
         src/image/sq_inode.c src/image/sq_image.c src/image/sq_tree.c
-        src/image/sq_plan.c src/image/sq_stream.c src/image/sq_rows.c
+        src/image/sq_plan.c src/image/sq_deal.c src/image/sq_buf.c
+        src/image/sq_ahead.c src/image/sq_stream.c src/image/sq_rows.c
         src/image/sq_walk.c)
     target_include_directories(coldpress PRIVATE ${CRYPTO_INCLUDE_DIRS})
     if(NOT COLDPRESS_LAP)

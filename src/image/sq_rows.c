@@ -275,10 +275,13 @@ first_path(struct sq_walk *w, uint32_t file)
 }
 
 void
-sq_rows_tell(struct sq_walk *w, const struct sq_outcome *o, size_t count)
+sq_rows_flush(struct sq_teller *t)
 {
+	struct sq_walk *w = t->w;
+
 	pthread_mutex_lock(&w->lock);
-	for (; count > 0; count--, o++) {
+	for (size_t k = 0; k < t->count; k++) {
+		const struct sq_outcome *o = &t->out[k];
 		const struct sq_file *f = &w->image->file[o->file];
 		const char *first = f->twin != 0 ? first_path(w, o->file) :
 		    NULL;
@@ -288,6 +291,15 @@ sq_rows_tell(struct sq_walk *w, const struct sq_outcome *o, size_t count)
 			tell_one(w, i, o, first);
 	}
 	pthread_mutex_unlock(&w->lock);
+	t->count = 0;
+}
+
+void
+sq_rows_add(struct sq_teller *t, const struct sq_outcome *o)
+{
+	t->out[t->count++] = *o;
+	if (t->count == SQ_TELL)
+		sq_rows_flush(t);
 }
 
 void
