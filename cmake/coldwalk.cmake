@@ -13,7 +13,7 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
     # Only what walks is linked with OpenSSL, which takes long to load, and
     # with LZO, whose licence is the GPL.
     set(COLDWALK_LIBRARIES PkgConfig::CRYPTO)
-    target_sources(coldpress PRIVATE src/cold.c src/cold_device.c src/cold_pages.c
+    target_sources(coldpress PRIVATE src/arena.c src/cold.c src/cold_device.c src/cold_pages.c
         src/digest.c src/sha256.c src/sha256_ni.c
         src/kernel_config.c src/walk_dir.c
         src/walk_tree.c
@@ -36,7 +36,7 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
         list(APPEND lost "LZO: squashfs images compressed with it are refused")
     endif()
     coldpress_tool(coldwalk src/coldwalk_options.c src/coldwalk_rows.c
-        src/coldwalk_summary.c)
+        src/coldwalk_sort.c src/coldwalk_summary.c)
     target_link_libraries(coldwalk PRIVATE ${COLDWALK_LIBRARIES})
 else()
     if(COLDPRESS_COLDWALK)

@@ -117,7 +117,8 @@ sq_stream_give_tails(struct sq_walk *w, unsigned me,
     const uint32_t *files, size_t count, struct sq_buf *b, int64_t first_ns)
 {
 	pthread_mutex_lock(&w->streams_lock);
-	for (size_t i = 0; i < count; i++) {
+	/* the queue gives back last what came first */
+	for (size_t i = count; i-- > 0;) {
 		struct sq_stream *s = begin(w, me, files[i], first_ns);
 
 		s->tail = b;

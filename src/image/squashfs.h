@@ -74,6 +74,7 @@ struct sq_meta {
 	uint64_t start;			/* in the image */
 	uint8_t *raw;
 	uint32_t *at;			/* of each block in raw, and the end */
+	uint32_t *near;			/* first block of each SQ_META_B of raw */
 	size_t count;
 	uint8_t *data;
 	uint16_t *len;			/* unpacked bytes; 0: damaged */
