@@ -232,12 +232,11 @@ hex(const struct walk_file *f, char text[2 * DIGEST_MAX + 1])
 	return 2 * f->digest_len;
 }
 
+/* Its first n bytes need no escaping. */
 static void
-put_name(struct lines *l, const char *s)
+put_name(struct lines *l, const char *s, size_t n)
 {
-	for (;;) {
-		size_t n = strcspn(s, "\\\n\r");
-
+	for (;; n = strcspn(s, "\\\n\r")) {
 		put(l, s, n);
 		s += n;
 		if (*s == '\0')
@@ -261,14 +260,16 @@ coldwalk_write_manifest(const struct coldwalk *c, int fd)
 	l->len = 0;
 	for (size_t i = 0; i < c->row_count && l->err == 0; i++) {
 		const struct row *r = c->rows[i];
+		size_t plain;
 
 		if (r->file.digest_len == 0)
 			continue;
-		if (strpbrk(r->path, "\\\n\r") != NULL)
+		plain = strcspn(r->path, "\\\n\r");
+		if (r->path[plain] != '\0')
 			put(l, "\\", 1);
 		put(l, text, hex(&r->file, text));
 		put(l, "  ", 2);
-		put_name(l, r->path);
+		put_name(l, r->path, plain);
 		put(l, "\n", 1);
 	}
 	rc = l->err != 0 ? l->err : fdio_write(fd, l->s, l->len);

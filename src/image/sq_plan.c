@@ -162,16 +162,14 @@ by_order(const void *a, const void *b)
 
 /* after: where the last of the files begins that have a tail in a fragment */
 static void
-add_files(struct sq_plan *p, struct sq_image *m, uint64_t *after)
+add_files(struct sq_plan *p, const struct sq_image *m, uint64_t *after)
 {
-	p->streams = 1;
 	for (uint32_t k = 1; k < m->file_count; k++) {
-		struct sq_file *f = &m->file[k];
+		const struct sq_file *f = &m->file[k];
 		uint64_t order = 0;
 
 		if (!is_read(f))
 			continue;
-		f->stream = p->streams++;
 		if (f->blocks > 0) {
 			add_blocks(p, f, k);
 			order = p->items[p->item_count - 1].order;

@@ -36,12 +36,6 @@ file_of(struct sq_walk *w, const struct sq_stream *s)
 	return &w->image->file[s->file];
 }
 
-static struct sq_stream *
-stream_of(struct sq_walk *w, uint32_t file)
-{
-	return &w->streams[w->image->file[file].stream];
-}
-
 /* Blocks of which the image has nothing: they are zeros. */
 static bool
 is_hole(const struct sq_file *f, uint32_t k)
@@ -84,16 +78,49 @@ offer(struct sq_walk *w, struct sq_stream *s)
 	w->queues[s->owner].len++;
 }
 
+/* One that rests, or a new one, with its digest; NULL: no memory. */
+static struct sq_stream *
+new_stream(struct sq_walk *w)
+{
+	struct sq_stream *s = w->spare;
+
+	if (s != NULL) {
+		w->spare = s->queued;
+		return s;
+	}
+	s = sys_calloc(1, sizeof(*s));
+	if (s == NULL)
+		return NULL;
+	if (digest_new(&s->digest, w->o->digest) != 0) {
+		sys_free(s);
+		return NULL;
+	}
+	s->next_of_all = w->streams;
+	w->streams = s;
+	return s;
+}
+
+/* The stream of a file; NULL: there is none, and the walk ends. */
 static struct sq_stream *
 begin(struct sq_walk *w, unsigned me, uint32_t file, int64_t first_ns)
 {
-	struct sq_stream *s = stream_of(w, file);
+	struct sq_file *f = &w->image->file[file];
+	struct sq_stream *s = f->stream;
 
-	if (s->file == 0) {
-		s->file = file;
-		s->owner = me;
-		s->first_ns = first_ns;
+	if (s != NULL)
+		return s;
+	s = new_stream(w);
+	if (s == NULL) {
+		sq_fail(w, -ENOMEM);
+		return NULL;
 	}
+	s->file = file;
+	s->next = 0;
+	s->busy = s->ended = false;
+	s->owner = me;
+	s->first_ns = first_ns;
+	s->err = digest_start(s->digest);
+	f->stream = s;
 	return s;
 }
 
@@ -105,10 +132,12 @@ sq_stream_give(struct sq_walk *w, unsigned me, uint32_t file, uint32_t k,
 
 	pthread_mutex_lock(&w->streams_lock);
 	s = begin(w, me, file, first_ns);
-	b->block = k;
-	b->next = s->ready;
-	s->ready = b;
-	offer(w, s);
+	if (s != NULL) {
+		b->block = k;
+		b->next = s->ready;
+		s->ready = b;
+		offer(w, s);
+	}
 	pthread_mutex_unlock(&w->streams_lock);
 }
 
@@ -121,6 +150,8 @@ sq_stream_give_tails(struct sq_walk *w, unsigned me,
 	for (size_t i = count; i-- > 0;) {
 		struct sq_stream *s = begin(w, me, files[i], first_ns);
 
+		if (s == NULL)
+			break;
 		s->tail = b;
 		offer(w, s);
 	}
@@ -130,8 +161,12 @@ sq_stream_give_tails(struct sq_walk *w, unsigned me,
 void
 sq_stream_give_holes(struct sq_walk *w, unsigned me, uint32_t file)
 {
+	struct sq_stream *s;
+
 	pthread_mutex_lock(&w->streams_lock);
-	offer(w, begin(w, me, file, -1));
+	s = begin(w, me, file, -1);
+	if (s != NULL)
+		offer(w, s);
 	pthread_mutex_unlock(&w->streams_lock);
 }
 
@@ -169,20 +204,6 @@ load(struct sq_walk *w, struct sq_stream *s)
 		    s->buf->len < from + s->left ? -EBADMSG : 0;
 }
 
-/* With a digest that rests, or a new one. */
-static void
-start_digest(struct sq_walk *w, struct sq_stream *s)
-{
-	if (s->err != 0 || s->digest != NULL)
-		return;
-	if (w->spare_count > 0)
-		s->digest = w->spare[--w->spare_count];
-	else
-		s->err = digest_new(&s->digest, w->o->digest);
-	if (s->err == 0)
-		s->err = digest_start(s->digest);
-}
-
 static struct sq_stream *
 pop(struct sq_queue *q)
 {
@@ -204,7 +225,6 @@ take_from(struct sq_walk *w, struct hand *h, struct sq_queue *q)
 		struct sq_stream *s = pop(q);
 
 		load(w, s);
-		start_digest(w, s);
 		h->bytes += s->left;
 		h->s[h->count++] = s;
 	}
@@ -283,7 +303,7 @@ finish(struct sq_walk *w, struct hand *h, struct sq_teller *t)
 	}
 }
 
-/* Back to the queue; of those that have ended, the digests to rest. */
+/* Back to the queue, or, if it has ended, to rest. */
 static void
 put_back(struct sq_walk *w, struct hand *h)
 {
@@ -294,9 +314,9 @@ put_back(struct sq_walk *w, struct hand *h)
 		if (!complete(w, s)) {
 			s->busy = false;
 			offer(w, s);
-		} else if (s->digest != NULL) {
-			w->spare[w->spare_count++] = s->digest;
-			s->digest = NULL;
+		} else {
+			s->queued = w->spare;
+			w->spare = s;
 		}
 	}
 	pthread_mutex_unlock(&w->streams_lock);
@@ -320,23 +340,21 @@ sq_stream_hash(struct sq_teller *t, bool all)
 int
 sq_stream_open(struct sq_walk *w)
 {
-	w->streams = sys_calloc(w->plan.streams, sizeof(*w->streams));
-	w->spare = sys_calloc(w->plan.streams, sizeof(*w->spare));
 	w->queues = sys_calloc(w->o->threads, sizeof(*w->queues));
 	w->zeros = sys_calloc(1, w->image->super.block);
-	return w->streams == NULL || w->spare == NULL || w->queues == NULL ||
-	    w->zeros == NULL ? -ENOMEM : 0;
+	return w->queues == NULL || w->zeros == NULL ? -ENOMEM : 0;
 }
 
 void
 sq_stream_close(struct sq_walk *w)
 {
-	for (uint32_t i = 0; w->streams != NULL && i < w->plan.streams; i++)
-		digest_free(w->streams[i].digest);
-	for (size_t i = 0; i < w->spare_count; i++)
-		digest_free(w->spare[i]);
-	sys_free(w->streams);
-	sys_free(w->spare);
+	while (w->streams != NULL) {
+		struct sq_stream *s = w->streams;
+
+		w->streams = s->next_of_all;
+		digest_free(s->digest);
+		sys_free(s);
+	}
 	sys_free(w->queues);
 	sys_free(w->zeros);
 }

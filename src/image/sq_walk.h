@@ -61,17 +61,18 @@ struct sq_deal {
  * it is busy it is his; else all is under streams_lock.
  */
 struct sq_stream {
-	uint32_t file;			/* index, 0 before its first piece */
+	uint32_t file;			/* index */
 	uint32_t next;			/* block, or blocks for the tail */
 	bool busy;			/* in somebody's hands, or in the queue */
 	bool ended;			/* its tail has been passed */
 	unsigned owner;			/* thread, in whose queue it stands */
 	int err;
 	int64_t first_ns;
-	struct digest *digest;		/* NULL before the first is hashed */
+	struct digest *digest;
 	struct sq_buf *ready;		/* pieces that wait, by block */
 	struct sq_buf *tail;		/* the fragment block that has it */
-	struct sq_stream *queued;	/* next in the queue */
+	struct sq_stream *queued;	/* next in the queue, or of the spare */
+	struct sq_stream *next_of_all;
 
 	struct sq_buf *buf;		/* the piece in hand; NULL: a hole */
 	const uint8_t *data;
@@ -95,10 +96,9 @@ struct sq_walk {
 	atomic_int err;			/* that ends the walk */
 
 	pthread_mutex_t streams_lock;
-	struct sq_stream *streams;
+	struct sq_stream *streams;	/* all that there are */
+	struct sq_stream *spare;	/* whose files have ended */
 	struct sq_queue *queues;	/* of each thread */
-	struct digest **spare;		/* digests at rest */
-	size_t spare_count;
 
 	pthread_mutex_t lock;		/* of the callbacks */
 	char *path, *other;		/* SQ_PATH_MAX bytes each */

@@ -126,6 +126,8 @@ struct sq_dir {
 	const char *bad;		/* why its listing ends early, or NULL */
 };
 
+struct sq_stream;
+
 /* Anything that is not a directory. */
 struct sq_file {
 	const uint8_t *name;
@@ -139,7 +141,7 @@ struct sq_file {
 	uint32_t blocks, fragment, tail_at;
 	/* The plan's. */
 	uint32_t twin;			/* next of the same data, or 0 */
-	uint32_t stream;		/* that hashes it; 0: it has no data */
+	struct sq_stream *stream;	/* that hashes it */
 	bool again;			/* its data are an earlier file's */
 	bool skip;			/* not asked for */
 };
@@ -189,7 +191,6 @@ struct sq_plan {
 	/* tail[from[k]..from[k + 1]): files with a tail in fragment k */
 	uint32_t *tails;
 	size_t *from;
-	uint32_t streams;		/* files to be read, and 1 */
 	uint64_t files, bytes;		/* to be read, each duplicate once */
 };
 
