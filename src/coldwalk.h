@@ -96,8 +96,8 @@ int coldwalk_keep_damage(void *arg, const struct walk_damage *d);
 
 void coldwalk_sort(struct coldwalk *c);
 
-/* By path.  0 or -ENOMEM. */
-int coldwalk_sort_rows(struct row **rows, size_t count);
+/* By path, by so many threads.  0 or -ENOMEM. */
+int coldwalk_sort_rows(struct row **rows, size_t count, unsigned threads);
 
 /* Says what went wrong with files and images. */
 void coldwalk_complain(struct coldwalk *c);

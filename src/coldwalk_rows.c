@@ -149,7 +149,7 @@ by_place(const void *a, const void *b)
 void
 coldwalk_sort(struct coldwalk *c)
 {
-	int rc = coldwalk_sort_rows(c->rows, c->row_count);
+	int rc = coldwalk_sort_rows(c->rows, c->row_count, c->o.threads);
 
 	if (rc != 0)
 		msg_error(&c->msg, "%s", strerror(-rc));

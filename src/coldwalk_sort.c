@@ -13,41 +13,65 @@
 #include <errno.h>
 #include <string.h>
 
-/* Half of the rows, and as many more, to one run. */
+enum { FEW = 4096 };			/* not worth a thread */
+
+struct task {
+	struct row **rows;
+	size_t count;
+	struct row **spare;		/* as many */
+	unsigned threads;
+};
+
+/* The two halves to one. */
 static void
-merge(struct row **rows, size_t half, size_t count, struct row **spare)
+merge(const struct task *t)
 {
-	struct row **a = spare, **a_end = spare + half;
-	struct row **b = rows + half, **b_end = rows + count;
+	size_t half = t->count / 2;
+	struct row **to = t->rows, **a = t->spare, **a_end = a + half;
+	struct row **b = to + half, **b_end = to + t->count;
 
 	if (strcmp(b[-1]->path, b[0]->path) <= 0)
 		return;
-	memcpy(spare, rows, half * sizeof(*rows));
+	memcpy(a, to, half * sizeof(*to));
 	while (a < a_end && b < b_end)
-		*rows++ = strcmp((*a)->path, (*b)->path) <= 0 ? *a++ : *b++;
+		*to++ = strcmp((*a)->path, (*b)->path) <= 0 ? *a++ : *b++;
 	/* what is left of b is where it belongs */
-	memcpy(rows, a, (size_t)(a_end - a) * sizeof(*rows));
+	memcpy(to, a, (size_t)(a_end - a) * sizeof(*to));
 }
 
-/* A size_t has so many bits that this never is deep. */
-static void
-sort(struct row **rows, size_t count, struct row **spare)
+static void *
+sort(void *arg)
 {
-	if (count < 2)
-		return;
-	sort(rows, count / 2, spare);
-	sort(rows + count / 2, count - count / 2, spare);
-	merge(rows, count / 2, count, spare);
+	const struct task *t = arg;
+	size_t half = t->count / 2;
+	unsigned more = t->count < FEW ? 0 : t->threads / 2;
+	struct task a = { t->rows, half, t->spare, more };
+	struct task b = { t->rows + half, t->count - half, t->spare + half,
+	    t->threads - more };
+	pthread_t thread;
+
+	if (t->count < 2)
+		return NULL;
+	if (more > 0 && sys_thread(&thread, sort, &a) == 0) {
+		sort(&b);
+		pthread_join(thread, NULL);
+	} else {
+		sort(&a);
+		sort(&b);
+	}
+	merge(t);
+	return NULL;
 }
 
 int
-coldwalk_sort_rows(struct row **rows, size_t count)
+coldwalk_sort_rows(struct row **rows, size_t count, unsigned threads)
 {
-	struct row **spare = sys_malloc((count / 2 + 1) * sizeof(*spare));
+	struct task t = { rows, count, NULL, threads };
 
-	if (spare == NULL)
+	t.spare = sys_malloc((count + 1) * sizeof(*t.spare));
+	if (t.spare == NULL)
 		return -ENOMEM;
-	sort(rows, count, spare);
-	sys_free(spare);
+	sort(&t);
+	sys_free(t.spare);
 	return 0;
 }
