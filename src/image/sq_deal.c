@@ -14,10 +14,14 @@
 
 #include <errno.h>
 
-/* Read ahead, as what it is unpacked. */
+/*
+ * Read ahead, as what it is unpacked.  Short steps begin sooner; where a file
+ * is long enough for long ones, a disk that has to seek likes them better.
+ */
 enum {
 	AHEAD_B = 8 << 20,
-	STEP_B = 2 << 20
+	STEP_B = 1 << 20,
+	LONG_STEP_B = 4 << 20
 };
 
 /* What has been found to be asked of the kernel, without the lock. */
@@ -125,7 +129,7 @@ plan_items(struct sq_walk *w, struct ahead *a)
 static void
 plan_units(struct sq_walk *w, struct sq_lane *lane, struct ahead *a)
 {
-	size_t step = units_of(w, STEP_B);
+	size_t step = units_of(w, LONG_STEP_B);
 
 	a->unit = a->unit_end = lane->advised;
 	if (lane->advised == lane->end ||

@@ -276,6 +276,20 @@ walk_files(struct sq_walk *w)
 	return rc != 0 ? rc : atomic_load(&w->err);
 }
 
+/* They are held so shortly that it is cheaper to look again than to sleep. */
+static void
+init_locks(struct sq_walk *w)
+{
+	pthread_mutexattr_t a;
+
+	pthread_mutexattr_init(&a);
+	pthread_mutexattr_settype(&a, PTHREAD_MUTEX_ADAPTIVE_NP);
+	pthread_mutex_init(&w->lock, &a);
+	pthread_mutex_init(&w->streams_lock, &a);
+	pthread_mutex_init(&w->deal.lock, &a);
+	pthread_mutexattr_destroy(&a);
+}
+
 static int
 walk_image(int fd, uint64_t offset, const struct walk_options *o,
     struct walk_result *r, const char **why)
@@ -286,9 +300,7 @@ walk_image(int fd, uint64_t offset, const struct walk_options *o,
 
 	*r = (struct walk_result){ 0 };
 	*why = NULL;
-	pthread_mutex_init(&w.lock, NULL);
-	pthread_mutex_init(&w.streams_lock, NULL);
-	pthread_mutex_init(&w.deal.lock, NULL);
+	init_locks(&w);
 	rc = sq_image_open(&m, fd, offset, o->threads, why);
 	if (rc == 0)
 		rc = sq_tree_read(&m, why);
