@@ -208,10 +208,12 @@ add_all(struct digest_piece *p, const struct digest_piece *end)
 int
 digest_add_some(struct digest_piece *p, size_t count, bool all)
 {
-	struct digest_piece *next = p, *a, *b, *end = p + count;
+	struct digest_piece *next = p, *a, *b;
+	const struct digest_piece *end;
 
 	if (count == 0)
 		return 0;
+	end = p + count;
 	if (!p->d->own)
 		return add_all(p, end);
 	a = next_piece(&next, end);
