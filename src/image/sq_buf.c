@@ -32,14 +32,13 @@ sq_pool_open(struct sq_pool *p, size_t block, unsigned threads)
 	pthread_cond_init(&p->freed, NULL);
 	p->all = sys_calloc(count, sizeof(*p->all));
 	p->free = sys_calloc(threads, sizeof(*p->free));
-	if (p->all == NULL || p->free == NULL)
+	p->memory = sys_malloc(count * block);
+	if (p->all == NULL || p->free == NULL || p->memory == NULL)
 		return -ENOMEM;
 	for (; p->count < count; p->count++) {
 		struct sq_buf *b = &p->all[p->count];
 
-		b->data = sys_malloc(block);
-		if (b->data == NULL)
-			return -ENOMEM;
+		b->data = p->memory + p->count * block;
 		b->owner = p->count % threads;
 		b->next = p->free[b->owner];
 		p->free[b->owner] = b;
@@ -50,8 +49,7 @@ sq_pool_open(struct sq_pool *p, size_t block, unsigned threads)
 void
 sq_pool_close(struct sq_pool *p)
 {
-	for (unsigned i = 0; i < p->count; i++)
-		sys_free(p->all[i].data);
+	sys_free(p->memory);
 	sys_free(p->all);
 	sys_free(p->free);
 	pthread_cond_destroy(&p->freed);

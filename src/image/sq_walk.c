@@ -243,7 +243,7 @@ walk_close(struct sq_walk *w)
 {
 	sq_stream_close(w);
 	sq_deal_close(w);
-	if (w->pool.count > 0)
+	if (w->pool.all != NULL)
 		sq_pool_close(&w->pool);
 	sys_free(w->path);
 	sys_free(w->other);

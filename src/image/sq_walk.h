@@ -35,6 +35,7 @@ struct sq_buf {
 struct sq_pool {
 	pthread_mutex_t lock;
 	pthread_cond_t freed;
+	uint8_t *memory;		/* of all */
 	struct sq_buf *all;
 	struct sq_buf **free;		/* of each owner */
 	unsigned count;
@@ -112,7 +113,7 @@ struct sq_outcome {
 	uint8_t digest[DIGEST_MAX];
 };
 
-enum { SQ_TELL = 64 };			/* rows told at once */
+enum { SQ_TELL_SOME = 32, SQ_TELL = 256 };	/* rows told at once */
 
 /* A thread: which, and its outcomes until there are enough to be told. */
 struct sq_teller {
