@@ -11,7 +11,10 @@
 
 #include <fcntl.h>
 
-enum { GAP_B = 64 << 10 };	/* read, to make one piece of two */
+enum {
+	GAP_B = 64 << 10,		/* read, to make one piece of two */
+	REQUEST_B = 512 << 10
+};
 
 /* A part of the image. */
 struct part {
@@ -31,12 +34,15 @@ part_of(const struct sq_image *m, const struct sq_unit *u)
 	return (struct part){ u->at, u->at + (word & (SQ_STORED - 1)) };
 }
 
+/* Of more than the largest request to the disk, the kernel reads only that. */
 static void
 ask(const struct sq_super *s, const struct part *p)
 {
-	if (p->to > p->from && p->from < s->length)
-		posix_fadvise(s->fd, (off_t)(s->offset + p->from),
-		    (off_t)(p->to - p->from), POSIX_FADV_WILLNEED);
+	for (uint64_t at = p->from; at < p->to && at < s->length;
+	    at += REQUEST_B)
+		posix_fadvise(s->fd, (off_t)(s->offset + at),
+		    p->to - at < REQUEST_B ? (off_t)(p->to - at) : REQUEST_B,
+		    POSIX_FADV_WILLNEED);
 }
 
 /* Makes p longer, or asks for it and begins another. */
