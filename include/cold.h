@@ -102,6 +102,13 @@ void cold_end(struct cold *c, struct cold_report *r);
 int cold_resident(int fd, const struct stat *st, uint64_t *pages,
     uint64_t *resident);
 
+/*
+ * Whether the page of a file that has the byte at offset at is known not to be
+ * in memory; and takes it out.  Thread-safe.
+ */
+bool cold_page_absent(int fd, uint64_t at);
+void cold_drop_page(int fd, uint64_t at);
+
 /* yes, no, unknown */
 const char *cold_word(enum cold_state state);
 

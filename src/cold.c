@@ -169,7 +169,8 @@ cold_add(struct cold *c, int fd, const struct stat *st)
 	int rc;
 
 	know_device(c, fd, st->st_dev);
-	if (!S_ISREG(st->st_mode))
+	/* what is left as it is will be counted before it is read */
+	if (!S_ISREG(st->st_mode) || c->method == COLD_NONE)
 		return;
 	rc = cold_resident(fd, st, &pages, &resident);
 	if (takes_out(c) && (rc != 0 || resident > 0))
@@ -377,7 +378,8 @@ cold_end(struct cold *c, struct cold_report *r)
 {
 	*r = (struct cold_report){ .made = c->method == COLD_DROP ?
 	    "drop_caches" : takes_out(c) ? "fadvise" : "nothing",
-	    .found = c->found, .before = c->before, .after = c->after,
+	    .found = c->method == COLD_NONE ? c->before : c->found,
+	    .before = c->before, .after = c->after,
 	    .images = c->images, .own_B = own_B(RUSAGE_SELF) - c->own_B,
 	    .device_B = -1 };
 	for (size_t i = 0; i < c->count; i++) {

@@ -32,9 +32,8 @@ struct counts {
 };
 
 static int
-by_cachestat(int fd, uint64_t *resident)
+by_cachestat(int fd, struct range r, uint64_t *resident)
 {
-	struct range all = { 0, 0 };
 	struct counts n = { 0 };
 	struct statfs fs;
 
@@ -42,20 +41,22 @@ by_cachestat(int fd, uint64_t *resident)
 		return -errno;
 	if ((uint32_t)fs.f_type == OVERLAY)
 		return -ENOTSUP;
-	if (syscall(NR_CACHESTAT, fd, &all, &n, 0) == -1)
+	if (syscall(NR_CACHESTAT, fd, &r, &n, 0) == -1)
 		return -errno;
 	*resident = n.cached;
 	return 0;
 }
 
+/* From one page to before another. */
 static int
-by_mincore(int fd, uint64_t pages, uint64_t page_B, uint64_t *resident)
+by_mincore(int fd, uint64_t from, uint64_t to, uint64_t page_B,
+    uint64_t *resident)
 {
 	unsigned char in[STEP_PAGES];
 
 	*resident = 0;
-	for (uint64_t at = 0; at < pages; at += STEP_PAGES) {
-		uint64_t n = pages - at < STEP_PAGES ? pages - at : STEP_PAGES;
+	for (uint64_t at = from; at < to; at += STEP_PAGES) {
+		uint64_t n = to - at < STEP_PAGES ? to - at : STEP_PAGES;
 		size_t len = (size_t)(n * page_B);
 		void *map = mmap(NULL, len, PROT_READ, MAP_SHARED, fd,
 		    (off_t)(at * page_B));
@@ -98,9 +99,9 @@ cold_resident(int fd, const struct stat *st, uint64_t *pages,
 	*resident = 0;
 	if (*pages == 0)
 		return 0;
-	rc = by_cachestat(fd, resident);
+	rc = by_cachestat(fd, (struct range){ 0, 0 }, resident);
 	if (rc != 0) {
-		rc = by_mincore(fd, *pages, page_B, resident);
+		rc = by_mincore(fd, 0, *pages, page_B, resident);
 		/* what is missing is missing; it is the rest that may lie */
 		if (rc == 0 && *resident == *pages && !may_know(fd, st))
 			rc = -EPERM;
@@ -108,4 +109,27 @@ cold_resident(int fd, const struct stat *st, uint64_t *pages,
 	if (*resident > *pages)
 		*resident = *pages;
 	return rc;
+}
+
+bool
+cold_page_absent(int fd, uint64_t at)
+{
+	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE), resident;
+	uint64_t page = at / page_B;
+	struct range r = { page * page_B, page_B };
+
+	if (by_cachestat(fd, r, &resident) != 0 &&
+	    by_mincore(fd, page, page + 1, page_B, &resident) != 0)
+		return false;
+	return resident == 0;
+}
+
+void
+cold_drop_page(int fd, uint64_t at)
+{
+	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	/* part of a page would be left alone */
+	posix_fadvise(fd, (off_t)(at / page_B * page_B), (off_t)page_B,
+	    POSIX_FADV_DONTNEED);
 }

@@ -34,16 +34,15 @@ static const struct walk_source *
 find_source(const struct root *root, uint64_t offset)
 {
 	const struct walk_source *found = NULL;
-	uint64_t pages, resident = 1;
+	bool absent = S_ISREG(root->st.st_mode) &&
+	    cold_page_absent(root->fd, offset);
 
 	posix_fadvise(root->fd, 0, 0, POSIX_FADV_RANDOM);
-	if (cold_resident(root->fd, &root->st, &pages, &resident) != 0)
-		resident = 1;
 	for (size_t i = 0; sources[i] != NULL && found == NULL; i++)
 		if (sources[i]->probe(root->fd, offset) > 0)
 			found = sources[i];
-	if (resident == 0)
-		posix_fadvise(root->fd, 0, 0, POSIX_FADV_DONTNEED);
+	if (absent)
+		cold_drop_page(root->fd, offset);
 	posix_fadvise(root->fd, 0, 0, POSIX_FADV_NORMAL);
 	return found;
 }

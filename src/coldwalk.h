@@ -5,6 +5,7 @@
 #ifndef COLDPRESS_COLDWALK_H
 #define COLDPRESS_COLDWALK_H
 
+#include "arena.h"
 #include "cold.h"
 #include "msg.h"
 #include "output.h"
@@ -67,7 +68,8 @@ struct coldwalk {
 	const char **only;
 	size_t only_count;
 
-	struct row *rows;
+	struct arena memory;		/* of the rows */
+	struct row **rows;
 	size_t row_count, row_cap;
 	struct damage *damages;
 	size_t damage_count, damage_cap;
@@ -93,6 +95,9 @@ int coldwalk_keep_row(void *arg, const struct walk_file *f);
 int coldwalk_keep_damage(void *arg, const struct walk_damage *d);
 
 void coldwalk_sort(struct coldwalk *c);
+
+/* By path, by so many threads.  0 or -ENOMEM. */
+int coldwalk_sort_rows(struct row **rows, size_t count, unsigned threads);
 
 /* Says what went wrong with files and images. */
 void coldwalk_complain(struct coldwalk *c);

@@ -82,7 +82,8 @@ show_version(struct coldwalk *c)
 	char text[64];
 
 	digest_version(text, sizeof(text));
-	printf("coldwalk (coldpress) %s\n%s\n", COLDPRESS_VERSION, text);
+	printf("coldwalk (coldpress) %s\n%s\nSHA-256 by %s\n",
+	    COLDPRESS_VERSION, text, digest_sha256_by());
 	return msg_finish(&c->msg);
 }
 

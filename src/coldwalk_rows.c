@@ -26,20 +26,22 @@ static const char *const columns[] = {
 
 /* Keeping */
 
-/* The path with what its root puts in front; NULL: no memory. */
-static char *
-full_path(const struct root *root, const char *path)
+/* The path with what its root puts in front, at to. */
+static void
+full_path(const struct root *root, const char *path, char *to)
 {
-	size_t before = strlen(root->prefix), n = strlen(path);
-	char *s = sys_malloc(before + n + 2);
+	size_t before = strlen(root->prefix);
 
-	if (s == NULL)
-		return NULL;
-	memcpy(s, root->prefix, before);
+	memcpy(to, root->prefix, before);
 	if (root->slash)
-		s[before++] = '/';
-	memcpy(s + before, path, n + 1);
-	return s;
+		to[before++] = '/';
+	strcpy(to + before, path);
+}
+
+static size_t
+full_size(const struct root *root, const char *path)
+{
+	return strlen(root->prefix) + root->slash + strlen(path) + 1;
 }
 
 /* Room for one more item. */
@@ -65,19 +67,26 @@ coldwalk_keep_row(void *arg, const struct walk_file *f)
 	struct coldwalk *c = arg;
 	void *rows = c->rows;
 	int rc = grow(&rows, c->row_count, &c->row_cap, sizeof(*c->rows));
+	size_t size, more = 0;
 	struct row *r;
 
 	c->rows = rows;
 	if (rc != 0)
 		return rc;
-	r = &c->rows[c->row_count];
-	*r = (struct row){ .file = *f };
-	r->path = full_path(c->root, f->path);
+	size = full_size(c->root, f->path);
 	if (f->duplicate_of != NULL)
-		r->duplicate_of = full_path(c->root, f->duplicate_of);
-	c->row_count++;
-	return r->path == NULL || (f->duplicate_of != NULL &&
-	    r->duplicate_of == NULL) ? -ENOMEM : 0;
+		more = full_size(c->root, f->duplicate_of);
+	r = arena_take(&c->memory, sizeof(*r) + size + more);
+	if (r == NULL)
+		return -ENOMEM;
+	*r = (struct row){ .file = *f, .path = (char *)(r + 1) };
+	full_path(c->root, f->path, r->path);
+	if (f->duplicate_of != NULL) {
+		r->duplicate_of = r->path + size;
+		full_path(c->root, f->duplicate_of, r->duplicate_of);
+	}
+	c->rows[c->row_count++] = r;
+	return 0;
 }
 
 static char *
@@ -116,24 +125,13 @@ coldwalk_keep_damage(void *arg, const struct walk_damage *d)
 void
 coldwalk_free_rows(struct coldwalk *c)
 {
-	for (size_t i = 0; i < c->row_count; i++) {
-		sys_free(c->rows[i].path);
-		sys_free(c->rows[i].duplicate_of);
-	}
 	for (size_t i = 0; i < c->damage_count; i++) {
 		sys_free(c->damages[i].path);
 		sys_free(c->damages[i].reason);
 	}
+	arena_free(&c->memory);
 	sys_free(c->rows);
 	sys_free(c->damages);
-}
-
-static int
-by_path(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	return strcmp(x->path, y->path);
 }
 
 static int
@@ -151,8 +149,10 @@ by_place(const void *a, const void *b)
 void
 coldwalk_sort(struct coldwalk *c)
 {
-	if (c->row_count > 1)
-		qsort(c->rows, c->row_count, sizeof(*c->rows), by_path);
+	int rc = coldwalk_sort_rows(c->rows, c->row_count, c->o.threads);
+
+	if (rc != 0)
+		msg_error(&c->msg, "%s", strerror(-rc));
 	if (c->damage_count > 1)
 		qsort(c->damages, c->damage_count, sizeof(*c->damages),
 		    by_place);
@@ -180,7 +180,7 @@ coldwalk_complain(struct coldwalk *c)
 		    d->path == NULL ? "" : ": ", d->reason);
 	}
 	for (size_t i = 0; i < c->row_count; i++) {
-		const struct row *r = &c->rows[i];
+		const struct row *r = c->rows[i];
 
 		/* where the image is damaged has been said above */
 		if (r->file.err != 0 && (r->file.err != -EBADMSG ||
@@ -232,12 +232,11 @@ hex(const struct walk_file *f, char text[2 * DIGEST_MAX + 1])
 	return 2 * f->digest_len;
 }
 
+/* Its first n bytes need no escaping. */
 static void
-put_name(struct lines *l, const char *s)
+put_name(struct lines *l, const char *s, size_t n)
 {
-	for (;;) {
-		size_t n = strcspn(s, "\\\n\r");
-
+	for (;; n = strcspn(s, "\\\n\r")) {
 		put(l, s, n);
 		s += n;
 		if (*s == '\0')
@@ -260,15 +259,17 @@ coldwalk_write_manifest(const struct coldwalk *c, int fd)
 	l->err = 0;
 	l->len = 0;
 	for (size_t i = 0; i < c->row_count && l->err == 0; i++) {
-		const struct row *r = &c->rows[i];
+		const struct row *r = c->rows[i];
+		size_t plain;
 
 		if (r->file.digest_len == 0)
 			continue;
-		if (strpbrk(r->path, "\\\n\r") != NULL)
+		plain = strcspn(r->path, "\\\n\r");
+		if (r->path[plain] != '\0')
 			put(l, "\\", 1);
 		put(l, text, hex(&r->file, text));
 		put(l, "  ", 2);
-		put_name(l, r->path);
+		put_name(l, r->path, plain);
 		put(l, "\n", 1);
 	}
 	rc = l->err != 0 ? l->err : fdio_write(fd, l->s, l->len);
@@ -342,7 +343,7 @@ coldwalk_write_rows(const struct coldwalk *c, int fd)
 		return rc;
 	rc = coldwalk_write_provenance(c, t);
 	for (size_t i = 0; i < c->row_count && rc == 0; i++)
-		rc = write_row(t, c, &c->rows[i]);
+		rc = write_row(t, c, c->rows[i]);
 	closed = table_close(t);
 	return rc != 0 ? rc : closed;
 }

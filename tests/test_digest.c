@@ -6,6 +6,7 @@
  */
 #include "digest.h"
 
+#include "sha256.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -110,6 +111,87 @@ test_none(void **state)
 	digest_free(NULL);
 }
 
+/*
+ * Pieces of many files together: what is left over is of one file at most,
+ * and in the end all have the digests that they have one by one.
+ */
+static void
+add_together(const char *name)
+{
+	enum { FILES = 9, FILE_B = 20000 };
+	static uint8_t data[FILE_B + FILES];
+	struct digest_algo *a;
+	struct digest *d[FILES], *one;
+	struct digest_piece p[FILES];
+	uint8_t got[DIGEST_MAX], want[DIGEST_MAX];
+	uint32_t any = 1;
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(any = any * 69069 + 1);
+	assert_int_equal(digest_algo_open(&a, name), 0);
+	assert_int_equal(digest_new(&one, a), 0);
+	for (size_t i = 0; i < FILES; i++)
+		assert_int_equal(digest_new(&d[i], a), 0);
+	for (int round = 0; round < 500; round++) {
+		size_t count = 1 + (size_t)round % FILES, len[FILES], left = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			any = any * 69069 + 1;
+			len[i] = (any >> 8) % (round % 3 == 0 ? 130 : FILE_B);
+			p[i] = (struct digest_piece){ d[i], data + i, len[i] };
+			assert_int_equal(digest_start(d[i]), 0);
+		}
+		assert_int_equal(digest_add_some(p, count, round % 2), 0);
+		for (size_t i = 0; i < count; i++) {
+			left += p[i].len > 0;
+			assert_ptr_equal(p[i].data + p[i].len,
+			    data + i + len[i]);
+		}
+		assert_true(left <= (round % 2 ? 0 : 1));
+		assert_int_equal(digest_add_some(p, count, true), 0);
+		for (size_t i = 0; i < count; i++) {
+			memset(got, 0, sizeof(got));
+			memset(want, 0, sizeof(want));
+			assert_int_equal(digest_end(d[i], got), 0);
+			assert_int_equal(digest_once(one, data + i, len[i],
+			    want), 0);
+			assert_memory_equal(got, want, DIGEST_MAX);
+		}
+	}
+	for (size_t i = 0; i < FILES; i++)
+		digest_free(d[i]);
+	digest_free(one);
+	digest_algo_close(a);
+}
+
+static void
+test_together(void **state)
+{
+	(void)state;
+	add_together("sha256");
+	add_together("md5");
+	add_together("none");
+	assert_int_equal(digest_add_some(NULL, 0, true), 0);
+}
+
+static void
+test_lanes(void **state)
+{
+	struct digest_algo *a;
+
+	(void)state;
+	assert_int_equal(digest_algo_open(&a, "md5"), 0);
+	assert_int_equal(digest_lanes(a), 1);
+	digest_algo_close(a);
+	assert_int_equal(digest_algo_open(&a, "sha256"), 0);
+	assert_int_equal(digest_lanes(a), sha256_usable() ? 2 : 1);
+	digest_algo_close(a);
+	if (sha256_usable())
+		assert_string_not_equal(digest_sha256_by(), "openssl");
+	else
+		assert_string_equal(digest_sha256_by(), "openssl");
+}
+
 /* "test_digest cost": nanoseconds for each small file, for the curious. */
 static void
 cost(size_t len)
@@ -139,6 +221,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_together),
+		cmocka_unit_test(test_lanes),
 	};
 
 	if (argc == 2 && strcmp(argv[1], "cost") == 0) {

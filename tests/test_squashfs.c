@@ -243,6 +243,91 @@ only_some(void **state)
 	walk_log_free(&log);
 }
 
+/*
+ * Files that are longer than all buffers together, with tails and without,
+ * so that threads run out of buffers and take from each other's lanes.
+ */
+static void
+large_files(void **state)
+{
+	static const char *const how[] = { "-b 1M -comp lz4", "-comp zstd",
+		"-b 4096 -comp lz4 -no-fragments", "-noD -noF",
+		"-always-use-fragments -comp lz4 -b 64K" };
+	static const char *const hashes[] = { "sha256", "md5", "none" };
+	struct digest_algo *sha256 = algo;
+
+	(void)state;
+	assert_int_equal(shell("rm -rf tree.small && mv tree tree.small && "
+	    "mkdir tree && cp -a tree.small/many tree/ && "
+	    "seq 4000000 >tree/1 && seq 3 2000000 >tree/2 && "
+	    "head -c 9437184 tree/1 >tree/3 && cp tree/2 tree/4 && "
+	    "truncate -s 50M tree/5 && echo x >>tree/5 && "
+	    "ln -s x tree/link && mkfifo tree/fifo"), 0);
+	for (size_t h = 0; h < 3; h++) {
+		struct walk_log tree = { 0 };
+
+		assert_int_equal(digest_algo_open(&algo, hashes[h]), 0);
+		walk_tree(&tree);
+		for (size_t i = 0; i < sizeof(how) / sizeof(*how); i++) {
+			char command[200];
+
+			snprintf(command, sizeof(command), "mksquashfs tree "
+			    "image %s -noappend -no-progress >/dev/null 2>&1",
+			    how[i]);
+			if (shell(command) != 0)
+				continue;
+			for (unsigned threads = 1; threads <= 9; threads += 2)
+				same_as_tree("image", 0, threads, &tree);
+		}
+		walk_log_free(&tree);
+		digest_algo_close(algo);
+	}
+	algo = sha256;
+	assert_int_equal(shell("rm -rf tree && mv tree.small tree"), 0);
+}
+
+/* Fails at a row. */
+struct ending {
+	unsigned rows, last;
+};
+
+static int
+end_at_row(void *arg, const struct walk_file *f)
+{
+	struct ending *e = arg;
+
+	(void)f;
+	return ++e->rows == e->last ? -EDOM : 0;
+}
+
+/* A walk that is ended has nobody left who waits. */
+static void
+ended_early(void **state)
+{
+	int fd;
+
+	(void)state;
+	assert_int_equal(shell("mkdir big && seq 1500000 >big/1 && "
+	    "seq 2 1200000 >big/2 && cp -a tree/many big/ && "
+	    "mksquashfs big image -noappend -b 1M -comp lz4 -no-progress "
+	    ">/dev/null; rm -rf big"), 0);
+	fd = open("image", O_RDONLY | O_CLOEXEC);
+	for (unsigned threads = 1; threads <= 8; threads++)
+		for (unsigned last = 1; last < 300; last += 37) {
+			struct ending e = { 0, last };
+			struct walk_options o = options(threads, NULL);
+			struct walk_result r;
+			const char *why;
+
+			o.row = end_at_row;
+			o.damage = NULL;
+			o.arg = &e;
+			assert_int_equal(walk_squashfs.walk(fd, 0, &o, &r,
+			    &why), -EDOM);
+		}
+	close(fd);
+}
+
 /* A copy of the image in memory, with one byte changed or cut there. */
 static int
 damaged(const uint8_t *p, size_t len, size_t at, uint8_t flip, bool cut)
@@ -320,6 +405,8 @@ main(void)
 		cmocka_unit_test(every_compressor),
 		cmocka_unit_test(at_an_offset),
 		cmocka_unit_test(only_some),
+		cmocka_unit_test(large_files),
+		cmocka_unit_test(ended_early),
 		cmocka_unit_test(flips_and_cuts),
 	};
 

@@ -36,6 +36,18 @@ find_blocks(const uint8_t *raw, size_t len, uint32_t *at)
 	return count;
 }
 
+/* For each SQ_META_B of raw, and its end: the first block not before it. */
+static void
+note_blocks(struct sq_meta *m)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i <= m->count; i++)
+		while (k * SQ_META_B <= m->at[i])
+			m->near[k++] = (uint32_t)i;
+	m->near[k] = (uint32_t)m->count;
+}
+
 int
 sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
     uint64_t end)
@@ -58,11 +70,14 @@ sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
 	if (m->count > SQ_TABLE_MAX / SQ_META_B)
 		return -EFBIG;
 	m->at = sys_malloc((m->count + 1) * sizeof(*m->at));
+	m->near = sys_malloc(((size_t)len / SQ_META_B + 2) *
+	    sizeof(*m->near));
 	m->len = sys_calloc(m->count + 1, sizeof(*m->len));
 	m->data = sys_malloc((m->count + 1) * SQ_META_B);
-	if (m->at == NULL || m->len == NULL || m->data == NULL)
+	if (m->at == NULL || m->near == NULL || m->len == NULL || m->data == NULL)
 		return -ENOMEM;
 	find_blocks(m->raw, (size_t)len, m->at);
+	note_blocks(m);
 	return 0;
 }
 
@@ -85,8 +100,12 @@ sq_meta_unpack(struct sq_meta *m, size_t i, struct sq_codec *c)
 static size_t
 block_index(const struct sq_meta *m, uint64_t block)
 {
-	size_t lo = 0, hi = m->count;
+	size_t lo, hi;
 
+	if (block > m->at[m->count])
+		return m->count;
+	lo = m->near[block / SQ_META_B];
+	hi = m->near[block / SQ_META_B + 1];
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -119,6 +138,7 @@ sq_meta_free(struct sq_meta *m)
 {
 	sys_free(m->raw);
 	sys_free(m->at);
+	sys_free(m->near);
 	sys_free(m->len);
 	sys_free(m->data);
 }

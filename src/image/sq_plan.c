@@ -2,10 +2,10 @@
  * sq_plan.c - what is read once, and in which order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Units are in the order of the disk, except that a fragment block comes
- * after the last block of every file whose tail it holds: then whatever a
- * tail has to wait for is already in somebody's hands, and no buffer is held
- * for a block that nobody has taken.
+ * A file's blocks are one item, a fragment block is another.  Items are in the
+ * order of the disk, except that a fragment block comes after every file whose
+ * tail it holds: then the blocks that a tail has to wait for are already in
+ * somebody's lane (sq_deal.c).
  */
 #include "squashfs.h"
 
@@ -91,37 +91,33 @@ find_twins(struct sq_image *m)
 	return 0;
 }
 
+/* The units of a file's blocks. */
 static void
-add_unit(struct sq_plan *p, struct sq_unit u)
-{
-	u.order = u.at << 1 | (u.block == SQ_UNIT_FRAGMENT);
-	p->units[p->count++] = u;
-}
-
-/* The units of a file's blocks; where the last one is. */
-static uint64_t
 add_blocks(struct sq_plan *p, const struct sq_file *f, uint32_t index)
 {
-	uint64_t at = f->start, last = 0;
-	size_t before = p->count;
+	struct sq_item item = { .first = p->count };
+	uint64_t at = f->start;
 
 	for (uint32_t k = 0; k < f->blocks; k++) {
 		uint32_t word = load_le32(f->sizes + 4 * (size_t)k);
 
 		if (word == 0)
 			continue;
-		add_unit(p, (struct sq_unit){ .at = at, .index = index,
-		    .block = k });
-		last = at;
+		p->units[p->count++] = (struct sq_unit){ .at = at,
+		    .index = index, .block = k };
 		at += word & (SQ_STORED - 1);
 	}
-	if (p->count == before)
-		add_unit(p, (struct sq_unit){ .index = index,
-		    .block = SQ_UNIT_HOLES });
-	return last;
+	item.order = f->start << 1;
+	if (p->count == item.first) {
+		p->units[p->count++] = (struct sq_unit){ .index = index,
+		    .block = SQ_UNIT_HOLES };
+		item.order = 0;
+	}
+	item.count = p->count - item.first;
+	p->items[p->item_count++] = item;
 }
 
-/* Files by their fragment, and how many units and streams there are. */
+/* Files by their fragment, and room for all units and items. */
 static int
 sort_tails(struct sq_plan *p, const struct sq_image *m)
 {
@@ -148,61 +144,61 @@ sort_tails(struct sq_plan *p, const struct sq_image *m)
 	p->tails = sys_malloc((tails + 1) * sizeof(*p->tails));
 	p->units = sys_malloc((units + fragments + p->files + 1) *
 	    sizeof(*p->units));
-	return p->tails == NULL || p->units == NULL ? -ENOMEM : 0;
+	p->items = sys_malloc((fragments + p->files + 1) *
+	    sizeof(*p->items));
+	return p->tails == NULL || p->units == NULL || p->items == NULL ?
+	    -ENOMEM : 0;
 }
 
 static int
 by_order(const void *a, const void *b)
 {
-	uint64_t x = ((const struct sq_unit *)a)->order;
-	uint64_t y = ((const struct sq_unit *)b)->order;
+	const struct sq_item *x = a, *y = b;
 
-	return x < y ? -1 : x > y;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* One piece is hashed where it is unpacked; more need a stream. */
-static bool
-one_piece(const struct sq_image *m, const struct sq_file *f)
-{
-	size_t tail = sq_tail_len(&m->super, f);
-
-	return f->blocks == 0 ||
-	    (f->blocks == 1 && tail == 0 && load_le32(f->sizes) != 0);
-}
-
+/* after: where the last of the files begins that have a tail in a fragment */
 static void
-make_units(struct sq_plan *p, struct sq_image *m, uint64_t *after)
+add_files(struct sq_plan *p, const struct sq_image *m, uint64_t *after)
 {
-	size_t fragments = m->super.fragment_count;
-
-	p->streams = 1;
 	for (uint32_t k = 1; k < m->file_count; k++) {
-		struct sq_file *f = &m->file[k];
-		uint64_t last = 0;
+		const struct sq_file *f = &m->file[k];
+		uint64_t order = 0;
 
 		if (!is_read(f))
 			continue;
-		if (!one_piece(m, f))
-			f->stream = p->streams++;
-		if (f->blocks > 0)
-			last = add_blocks(p, f, k);
+		if (f->blocks > 0) {
+			add_blocks(p, f, k);
+			order = p->items[p->item_count - 1].order;
+		}
 		if (sq_tail_len(&m->super, f) > 0) {
 			p->tails[p->from[f->fragment + (size_t)1]++] = k;
-			if (after[f->fragment] < last)
-				after[f->fragment] = last;
+			if (after[f->fragment] < order)
+				after[f->fragment] = order;
 		}
 	}
-	for (uint32_t k = 0; k < fragments; k++) {
-		struct sq_unit u = { .at = m->fragments[k].start, .index = k,
-		    .block = SQ_UNIT_FRAGMENT };
-		uint64_t at = u.at < m->super.length ? u.at : 0;
+}
+
+static void
+add_fragments(struct sq_plan *p, const struct sq_image *m,
+    const uint64_t *after)
+{
+	for (uint32_t k = 0; k < m->super.fragment_count; k++) {
+		uint64_t at = m->fragments[k].start;
+		uint64_t order = at < m->super.length ? at << 1 : 0;
 
 		if (p->from[k] == p->from[k + (size_t)1])
 			continue;
-		u.order = (at > after[k] ? at : after[k]) << 1 | 1;
-		p->units[p->count++] = u;
+		if (order < after[k])
+			order = after[k];
+		p->items[p->item_count++] = (struct sq_item){
+		    .order = order | 1, .first = p->count, .count = 1 };
+		p->units[p->count++] = (struct sq_unit){ .at = at, .index = k,
+		    .block = SQ_UNIT_FRAGMENT };
 	}
-	qsort(p->units, p->count, sizeof(*p->units), by_order);
 }
 
 int
@@ -221,7 +217,9 @@ sq_plan_make(struct sq_plan *p, struct sq_image *m)
 	    sizeof(*after));
 	if (after == NULL)
 		return -ENOMEM;
-	make_units(p, m, after);
+	add_files(p, m, after);
+	add_fragments(p, m, after);
+	qsort(p->items, p->item_count, sizeof(*p->items), by_order);
 	sys_free(after);
 	return 0;
 }
@@ -229,6 +227,7 @@ sq_plan_make(struct sq_plan *p, struct sq_image *m)
 void
 sq_plan_free(struct sq_plan *p)
 {
+	sys_free(p->items);
 	sys_free(p->units);
 	sys_free(p->tails);
 	sys_free(p->from);

@@ -274,11 +274,12 @@ first_path(struct sq_walk *w, uint32_t file)
 	return first;
 }
 
-void
-sq_rows_tell(struct sq_walk *w, const struct sq_outcome *o, size_t count)
+/* Under lock, which is let go. */
+static void
+tell_all(struct sq_walk *w, struct sq_teller *t)
 {
-	pthread_mutex_lock(&w->lock);
-	for (; count > 0; count--, o++) {
+	for (size_t k = 0; k < t->count; k++) {
+		const struct sq_outcome *o = &t->out[k];
 		const struct sq_file *f = &w->image->file[o->file];
 		const char *first = f->twin != 0 ? first_path(w, o->file) :
 		    NULL;
@@ -288,6 +289,26 @@ sq_rows_tell(struct sq_walk *w, const struct sq_outcome *o, size_t count)
 			tell_one(w, i, o, first);
 	}
 	pthread_mutex_unlock(&w->lock);
+	t->count = 0;
+}
+
+void
+sq_rows_flush(struct sq_teller *t)
+{
+	pthread_mutex_lock(&t->w->lock);
+	tell_all(t->w, t);
+}
+
+/* Some at a time, when nobody else is telling; or when there is no room. */
+void
+sq_rows_add(struct sq_teller *t, const struct sq_outcome *o)
+{
+	t->out[t->count++] = *o;
+	if (t->count == SQ_TELL)
+		sq_rows_flush(t);
+	else if (t->count % SQ_TELL_SOME == 0 &&
+	    pthread_mutex_trylock(&t->w->lock) == 0)
+		tell_all(t->w, t);
 }
 
 void

@@ -74,6 +74,7 @@ struct sq_meta {
 	uint64_t start;			/* in the image */
 	uint8_t *raw;
 	uint32_t *at;			/* of each block in raw, and the end */
+	uint32_t *near;			/* first block of each SQ_META_B of raw */
 	size_t count;
 	uint8_t *data;
 	uint16_t *len;			/* unpacked bytes; 0: damaged */
@@ -125,6 +126,8 @@ struct sq_dir {
 	const char *bad;		/* why its listing ends early, or NULL */
 };
 
+struct sq_stream;
+
 /* Anything that is not a directory. */
 struct sq_file {
 	const uint8_t *name;
@@ -138,7 +141,7 @@ struct sq_file {
 	uint32_t blocks, fragment, tail_at;
 	/* The plan's. */
 	uint32_t twin;			/* next of the same data, or 0 */
-	uint32_t stream;		/* that hashes it, or 0 */
+	struct sq_stream *stream;	/* that hashes it */
 	bool again;			/* its data are an earlier file's */
 	bool skip;			/* not asked for */
 };
@@ -168,20 +171,26 @@ void sq_parallel(unsigned threads, void (*fn)(void *arg, unsigned i),
 /* A piece of work: one data block, or one fragment block, or none. */
 struct sq_unit {
 	uint64_t at;			/* in the image */
-	uint64_t order;
 	uint32_t index;			/* of the file, or of the fragment */
 	uint32_t block;			/* of the file, or one of these */
 };
 #define SQ_UNIT_FRAGMENT UINT32_MAX
 #define SQ_UNIT_HOLES (UINT32_MAX - 1)	/* a file without any block */
 
+/* All blocks of a file, or a fragment block. */
+struct sq_item {
+	uint64_t order;
+	size_t first, count;		/* units */
+};
+
 struct sq_plan {
-	struct sq_unit *units;		/* in the order of reading */
+	struct sq_unit *units;
 	size_t count;
+	struct sq_item *items;		/* in the order of reading */
+	size_t item_count;
 	/* tail[from[k]..from[k + 1]): files with a tail in fragment k */
 	uint32_t *tails;
 	size_t *from;
-	uint32_t streams;		/* files of several pieces, and 1 */
 	uint64_t files, bytes;		/* to be read, each duplicate once */
 };
 

@@ -1,0 +1,54 @@
+/*
+ * sha256.h - SHA-256 of two things at a time, where the processor can
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: FIPS 180-4.  The instructions that x86 processors have for it wait
+ * for each other: one digest leaves every other turn of their unit empty, and
+ * two digests take little more time than one.  Private to digest.c, which
+ * leaves all else (one digest on other processors, other algorithms) to
+ * OpenSSL.
+ *
+ * Calls are thread-safe, as long as a digest is in the hands of one.
+ */
+#ifndef COLDPRESS_SHA256_H
+#define COLDPRESS_SHA256_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHA256_BLOCK = 64, SHA256_B = 32 };
+
+struct sha256 {
+	uint32_t h[8];
+	uint64_t len;				/* bytes added */
+	uint8_t part[SHA256_BLOCK];		/* the last of them */
+};
+
+/* Whether this processor has the instructions; else nothing here works. */
+bool sha256_usable(void);
+
+void sha256_start(struct sha256 *s);
+void sha256_add(struct sha256 *s, const void *data, size_t len);
+void sha256_end(struct sha256 *s, uint8_t out[SHA256_B]);
+
+/*
+ * Adds two pieces to two digests, and moves data and len on, until one of
+ * them, or both, are at their ends.
+ */
+struct sha256_piece {
+	struct sha256 *s;
+	const uint8_t *data;
+	size_t len;
+};
+void sha256_add_two(struct sha256_piece *p, struct sha256_piece *q);
+
+/*
+ * src/sha256_ni.c: count blocks at p into h; and those at p and q into two
+ * digests.
+ */
+void sha256_blocks(uint32_t h[8], const uint8_t *p, size_t count);
+void sha256_blocks_of_two(uint32_t h[8], const uint8_t *p, uint32_t i[8],
+    const uint8_t *q, size_t count);
+
+#endif

@@ -1,0 +1,187 @@
+/*
+ * sha256_ni.c - SHA-256 by the instructions that x86 has for it
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: FIPS 180-4, section 6.2; Intel, "Intel SHA Extensions".  The
+ * instructions want the eight words of the state as (A, B, E, F) and (C, D,
+ * G, H), the first in the highest place, and do two rounds each.
+ *
+ * SHA256RNDS2 gives its result after four cycles or so, and can begin every
+ * two.  Its next one waits for that result; another digest's need not.
+ */
+#include "sha256.h"
+
+#if defined(__x86_64__)
+
+#include <cpuid.h>
+#include <immintrin.h>
+
+#define NI __attribute__((target("sha,ssse3,sse4.1")))
+#define NI_INLINE static inline __attribute__((always_inline)) NI
+
+static const uint32_t constants[SHA256_BLOCK]
+    __attribute__((aligned(16))) = {
+	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5,
+	0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+	0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
+	0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+	0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc,
+	0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+	0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
+	0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+	0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13,
+	0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+	0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3,
+	0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+	0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5,
+	0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
+	0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+
+struct state {
+	__m128i abef, cdgh;
+};
+
+/* Of the message schedule the last sixteen words, four in each. */
+struct words {
+	__m128i w[4];
+};
+
+bool
+sha256_usable(void)
+{
+	enum { SSSE3 = 1 << 9, SSE4_1 = 1 << 19, SHA = 1 << 29 };
+	unsigned a, b, c, d;
+
+	if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & SSSE3) == 0 ||
+	    (c & SSE4_1) == 0)
+		return false;
+	return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 &&
+	    (b & SHA) != 0;
+}
+
+NI_INLINE struct state
+load_state(const uint32_t h[8])
+{
+	__m128i dcba = _mm_loadu_si128((const void *)h);
+	__m128i hgfe = _mm_loadu_si128((const void *)(h + 4));
+	__m128i cdab = _mm_shuffle_epi32(dcba, 0xb1);
+	__m128i efgh = _mm_shuffle_epi32(hgfe, 0x1b);
+
+	return (struct state){ _mm_alignr_epi8(cdab, efgh, 8),
+	    _mm_blend_epi16(efgh, cdab, 0xf0) };
+}
+
+NI_INLINE void
+store_state(uint32_t h[8], struct state s)
+{
+	__m128i feba = _mm_shuffle_epi32(s.abef, 0x1b);
+	__m128i dchg = _mm_shuffle_epi32(s.cdgh, 0xb1);
+
+	_mm_storeu_si128((void *)h, _mm_blend_epi16(feba, dchg, 0xf0));
+	_mm_storeu_si128((void *)(h + 4), _mm_alignr_epi8(dchg, feba, 8));
+}
+
+NI_INLINE struct words
+load_words(const uint8_t *p)
+{
+	const __m128i be32 = _mm_set_epi64x(0x0c0d0e0f08090a0b,
+	    0x0405060700010203);
+	struct words m;
+
+	for (int i = 0; i < 4; i++)
+		m.w[i] = _mm_shuffle_epi8(_mm_loadu_si128(
+		    (const void *)(p + 16 * i)), be32);
+	return m;
+}
+
+/* Rounds 4 i to 4 i + 3, and then the words that come 16 after theirs. */
+NI_INLINE void
+four_rounds(struct state *s, struct words *m, int i)
+{
+	__m128i w = m->w[i % 4], last = m->w[(i + 3) % 4], k;
+
+	k = _mm_add_epi32(w, _mm_load_si128((const void *)(constants + 4 * i)));
+	s->cdgh = _mm_sha256rnds2_epu32(s->cdgh, s->abef, k);
+	s->abef = _mm_sha256rnds2_epu32(s->abef, s->cdgh,
+	    _mm_shuffle_epi32(k, 0x0e));
+	if (i >= 12)
+		return;
+	w = _mm_sha256msg1_epu32(w, m->w[(i + 1) % 4]);
+	w = _mm_add_epi32(w, _mm_alignr_epi8(last, m->w[(i + 2) % 4], 4));
+	m->w[i % 4] = _mm_sha256msg2_epu32(w, last);
+}
+
+NI_INLINE void
+add_state(struct state *s, struct state before)
+{
+	s->abef = _mm_add_epi32(s->abef, before.abef);
+	s->cdgh = _mm_add_epi32(s->cdgh, before.cdgh);
+}
+
+NI void
+sha256_blocks(uint32_t h[8], const uint8_t *p, size_t count)
+{
+	struct state s = load_state(h);
+
+	for (; count > 0; count--, p += SHA256_BLOCK) {
+		struct state before = s;
+		struct words m = load_words(p);
+
+#pragma GCC unroll 16
+		for (int i = 0; i < 16; i++)
+			four_rounds(&s, &m, i);
+		add_state(&s, before);
+	}
+	store_state(h, s);
+}
+
+NI void
+sha256_blocks_of_two(uint32_t h[8], const uint8_t *p, uint32_t i[8],
+    const uint8_t *q, size_t count)
+{
+	struct state s = load_state(h), t = load_state(i);
+
+	for (; count > 0; count--, p += SHA256_BLOCK, q += SHA256_BLOCK) {
+		struct state s_before = s, t_before = t;
+		struct words m = load_words(p), n = load_words(q);
+
+#pragma GCC unroll 16
+		for (int k = 0; k < 16; k++) {
+			four_rounds(&s, &m, k);
+			four_rounds(&t, &n, k);
+		}
+		add_state(&s, s_before);
+		add_state(&t, t_before);
+	}
+	store_state(h, s);
+	store_state(i, t);
+}
+
+#else
+
+bool
+sha256_usable(void)
+{
+	return false;
+}
+
+/* Never called, as sha256_usable() says. */
+void
+sha256_blocks(uint32_t h[8], const uint8_t *p, size_t count)
+{
+	(void)h;
+	(void)p;
+	(void)count;
+}
+
+void
+sha256_blocks_of_two(uint32_t h[8], const uint8_t *p, uint32_t i[8],
+    const uint8_t *q, size_t count)
+{
+	sha256_blocks(h, p, count);
+	sha256_blocks(i, q, count);
+}
+
+#endif
