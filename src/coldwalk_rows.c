@@ -8,6 +8,7 @@
  */
 #include "coldwalk.h"
 
+#include "array.h"
 #include "fdio.h"
 #include "sys.h"
 #include "table.h"
@@ -44,29 +45,13 @@ full_size(const struct root *root, const char *path)
 	return strlen(root->prefix) + root->slash + strlen(path) + 1;
 }
 
-/* Room for one more item. */
-static int
-grow(void **items, size_t count, size_t *cap, size_t size)
-{
-	size_t more = *cap == 0 ? 1024 : 2 * *cap;
-	void *p;
-
-	if (count < *cap)
-		return 0;
-	p = sys_realloc(*items, more * size);
-	if (p == NULL)
-		return -ENOMEM;
-	*items = p;
-	*cap = more;
-	return 0;
-}
-
 int
 coldwalk_keep_row(void *arg, const struct walk_file *f)
 {
 	struct coldwalk *c = arg;
 	void *rows = c->rows;
-	int rc = grow(&rows, c->row_count, &c->row_cap, sizeof(*c->rows));
+	int rc = array_grow(&rows, c->row_count, &c->row_cap,
+	    sizeof(*c->rows));
 	size_t size, more = 0;
 	struct row *r;
 
@@ -105,7 +90,7 @@ coldwalk_keep_damage(void *arg, const struct walk_damage *d)
 {
 	struct coldwalk *c = arg;
 	void *all = c->damages;
-	int rc = grow(&all, c->damage_count, &c->damage_cap,
+	int rc = array_grow(&all, c->damage_count, &c->damage_cap,
 	    sizeof(*c->damages));
 	struct damage *mine;
 

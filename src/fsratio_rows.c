@@ -4,8 +4,8 @@
  */
 #include "fsratio.h"
 
+#include "array.h"
 #include "provenance.h"
-#include "sys.h"
 #include "table.h"
 
 #include <errno.h>
@@ -31,16 +31,13 @@ enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 int
 fsratio_add(struct fsratio *f, const struct fsratio_row *row)
 {
-	if (f->row_count == f->row_cap) {
-		size_t cap = f->row_cap == 0 ? 64 : 2 * f->row_cap;
-		struct fsratio_row *rows = sys_realloc(f->rows,
-		    cap * sizeof(*rows));
+	void *rows = f->rows;
+	int rc = array_grow(&rows, f->row_count, &f->row_cap,
+	    sizeof(*f->rows));
 
-		if (rows == NULL)
-			return -ENOMEM;
-		f->rows = rows;
-		f->row_cap = cap;
-	}
+	f->rows = rows;
+	if (rc != 0)
+		return rc;
 	f->rows[f->row_count++] = *row;
 	return 0;
 }

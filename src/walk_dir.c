@@ -13,6 +13,7 @@
 #include "walk.h"
 
 #include "sys.h"
+#include "walk_links.h"
 #include "walk_tree.h"
 
 #include <errno.h>
@@ -29,15 +30,6 @@ enum {
 	NAMES_B = 512,
 };
 
-/* A file of several names. */
-struct link {
-	dev_t dev;
-	ino_t ino;
-	struct walk_file file;		/* without its path */
-	size_t *entries;		/* the names */
-	size_t count, cap;
-};
-
 struct walk {
 	const struct walk_options *o;
 	struct walk_result *r;
@@ -51,10 +43,7 @@ struct walk {
 	unsigned places;
 
 	pthread_mutex_t lock;		/* of all that follows, and of r */
-	struct link *links;
-	size_t link_count, link_cap;
-	size_t *table;			/* hash table: 1 + index in links */
-	size_t table_size;		/* a power of 2 */
+	struct walk_links links;
 	int err;
 };
 
@@ -269,103 +258,6 @@ read_file(struct reader *rd, struct job *j)
 	return rc;
 }
 
-/* Several names */
-
-static size_t
-slot_of(const struct walk *w, dev_t dev, ino_t ino)
-{
-	uint64_t h = ((uint64_t)ino ^ (uint64_t)dev << 32) *
-	    UINT64_C(0x9e3779b97f4a7c15);
-	size_t i = (size_t)(h >> 20) & (w->table_size - 1);
-
-	while (w->table[i] != 0) {
-		const struct link *l = &w->links[w->table[i] - 1];
-
-		if (l->dev == dev && l->ino == ino)
-			break;
-		i = (i + 1) & (w->table_size - 1);
-	}
-	return i;
-}
-
-static int
-grow_table(struct walk *w)
-{
-	size_t size = w->table_size == 0 ? 256 : 2 * w->table_size;
-	size_t *table;
-
-	if (w->table_size > 2 * w->link_count)
-		return 0;
-	table = sys_calloc(size, sizeof(*table));
-	if (table == NULL)
-		return -ENOMEM;
-	sys_free(w->table);
-	w->table = table;
-	w->table_size = size;
-	for (size_t i = 0; i < w->link_count; i++)
-		w->table[slot_of(w, w->links[i].dev, w->links[i].ino)] =
-		    1 + i;
-	return 0;
-}
-
-static int
-new_link(struct walk *w, dev_t dev, ino_t ino, size_t *index)
-{
-	if (w->link_count == w->link_cap) {
-		size_t cap = w->link_cap == 0 ? 64 : 2 * w->link_cap;
-		struct link *l = sys_realloc(w->links, cap * sizeof(*l));
-
-		if (l == NULL)
-			return -ENOMEM;
-		w->links = l;
-		w->link_cap = cap;
-	}
-	*index = w->link_count++;
-	w->links[*index] = (struct link){ .dev = dev, .ino = ino };
-	return 0;
-}
-
-static int
-add_name(struct link *l, size_t entry)
-{
-	if (l->count == l->cap) {
-		size_t cap = l->cap == 0 ? 4 : 2 * l->cap;
-		size_t *p = sys_realloc(l->entries, cap * sizeof(*p));
-
-		if (p == NULL)
-			return -ENOMEM;
-		l->entries = p;
-		l->cap = cap;
-	}
-	l->entries[l->count++] = entry;
-	return 0;
-}
-
-/* Adds one more name.  1: the first; 0: it is in other hands; or -errno. */
-static int
-join_link(struct walk *w, const struct stat *st, size_t entry, size_t *index)
-{
-	size_t slot;
-	int rc, first = 0;
-
-	pthread_mutex_lock(&w->lock);
-	rc = grow_table(w);
-	if (rc == 0) {
-		slot = slot_of(w, st->st_dev, st->st_ino);
-		first = w->table[slot] == 0;
-		if (first)
-			rc = new_link(w, st->st_dev, st->st_ino, index);
-		else
-			*index = w->table[slot] - 1;
-		if (rc == 0 && first)
-			w->table[slot] = 1 + *index;
-	}
-	if (rc == 0)
-		rc = add_name(&w->links[*index], entry);
-	pthread_mutex_unlock(&w->lock);
-	return rc != 0 ? rc : first;
-}
-
 /* Rows */
 
 /* Under the lock. */
@@ -401,6 +293,18 @@ type_of(mode_t mode)
 	    S_ISLNK(mode) ? WALK_LINK : WALK_OTHER;
 }
 
+/* Adds a name; as walk_links_join(). */
+static int
+join_link(struct walk *w, const struct stat *st, size_t entry, size_t *index)
+{
+	int rc;
+
+	pthread_mutex_lock(&w->lock);
+	rc = walk_links_join(&w->links, st, entry, index);
+	pthread_mutex_unlock(&w->lock);
+	return rc;
+}
+
 /* Reads the file that is open.  Returns what ends the walk. */
 static int
 take_file(struct reader *rd, struct job *j, size_t entry)
@@ -423,7 +327,7 @@ take_file(struct reader *rd, struct job *j, size_t entry)
 		return 0;
 	}
 	pthread_mutex_lock(&w->lock);
-	w->links[index].file = j->file;
+	w->links.all[index].file = j->file;
 	pthread_mutex_unlock(&w->lock);
 	return 0;
 }
@@ -568,56 +472,13 @@ run_readers(struct walk *w)
 
 /* The end */
 
-/* The index within l->entries of the name that is first by its bytes. */
 static int
-first_name(struct walk *w, const struct link *l, struct tree_path *least)
+tell_link(void *arg, const struct walk_file *f)
 {
-	struct tree_path p = { NULL, 0 };
-	int rc = tree_path(&w->tree, &w->tree.entries[l->entries[0]], least);
+	struct walk *w = arg;
 
-	for (size_t i = 1; i < l->count && rc == 0; i++) {
-		rc = tree_path(&w->tree, &w->tree.entries[l->entries[i]], &p);
-		if (rc == 0 && strcmp(p.s, least->s) < 0) {
-			struct tree_path swap = p;
-
-			p = *least;
-			*least = swap;
-		}
-	}
-	sys_free(p.s);
-	return rc;
-}
-
-static int
-tell_link(struct walk *w, struct link *l)
-{
-	struct tree_path least = { NULL, 0 }, p = { NULL, 0 };
-	int rc = first_name(w, l, &least);
-
-	for (size_t i = 0; i < l->count && rc == 0; i++) {
-		rc = tree_path(&w->tree, &w->tree.entries[l->entries[i]], &p);
-		if (rc != 0)
-			break;
-		l->file.path = p.s;
-		l->file.duplicate_of = strcmp(p.s, least.s) == 0 ? NULL :
-		    least.s;
-		tell(w, &l->file);
-		l->file.first_read_ns = -1;
-		rc = w->err;
-	}
-	sys_free(p.s);
-	sys_free(least.s);
-	return rc;
-}
-
-static int
-tell_links(struct walk *w)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < w->link_count && rc == 0; i++)
-		rc = tell_link(w, &w->links[i]);
-	return rc;
+	tell(w, f);
+	return w->err;
 }
 
 /* What there will be to read; a file that cannot be looked at is nothing. */
@@ -668,10 +529,7 @@ find_entries(struct walk *w)
 static void
 free_walk(struct walk *w)
 {
-	for (size_t i = 0; i < w->link_count; i++)
-		sys_free(w->links[i].entries);
-	sys_free(w->links);
-	sys_free(w->table);
+	walk_links_free(&w->links);
 	tree_free(&w->tree);
 	pthread_cond_destroy(&w->place_free);
 	pthread_mutex_destroy(&w->places_lock);
@@ -703,7 +561,7 @@ walk_dir(int dirfd, const char *name, const struct walk_options *o,
 	if (rc == 0)
 		rc = w.err;
 	if (rc == 0)
-		rc = tell_links(&w);
+		rc = walk_links_tell(&w.links, &w.tree, tell_link, &w);
 	free_walk(&w);
 	return rc;
 }

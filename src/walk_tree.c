@@ -9,6 +9,7 @@
  */
 #include "walk_tree.h"
 
+#include "array.h"
 #include "sys.h"
 
 #include <dirent.h>
@@ -60,30 +61,12 @@ keep_name(struct tree *t, const char *name)
 	return x->s + x->used - n;
 }
 
-/* Room for one more of count items of that size. */
-static int
-grow(void **items, size_t count, size_t *cap, size_t size)
-{
-	size_t more = *cap == 0 ? 1024 : 2 * *cap;
-	void *p;
-
-	if (count < *cap)
-		return 0;
-	if (more > SIZE_MAX / size)
-		return -ENOMEM;
-	p = sys_realloc(*items, more * size);
-	if (p == NULL)
-		return -ENOMEM;
-	*items = p;
-	*cap = more;
-	return 0;
-}
-
 static int
 add_dir(struct tree *t, size_t parent, const char *name)
 {
 	void *items = t->dirs;
-	int rc = grow(&items, t->dir_count, &t->dir_cap, sizeof(*t->dirs));
+	int rc = array_grow(&items, t->dir_count, &t->dir_cap,
+	    sizeof(*t->dirs));
 
 	t->dirs = items;
 	name = rc == 0 ? keep_name(t, name) : NULL;
@@ -97,7 +80,7 @@ static int
 add_entry(struct tree *t, struct tree_entry e)
 {
 	void *items = t->entries;
-	int rc = grow(&items, t->count, &t->cap, sizeof(*t->entries));
+	int rc = array_grow(&items, t->count, &t->cap, sizeof(*t->entries));
 
 	t->entries = items;
 	e.name = rc == 0 ? keep_name(t, e.name) : NULL;

@@ -13,6 +13,7 @@
  */
 #include "squashfs.h"
 
+#include "array.h"
 #include "bytes.h"
 #include "sys.h"
 
@@ -21,30 +22,13 @@
 
 enum { HEADER_B = 12, ENTRY_B = 8, LIST_MORE = 3, ENTRIES_MAX = 256 };
 
-/* Room for one more element behind count of them. */
-static int
-grow(void **p, size_t count, size_t *cap, size_t size)
-{
-	size_t more = *cap == 0 ? 256 : 2 * *cap;
-	void *new;
-
-	if (count < *cap)
-		return 0;
-	if (more > UINT32_MAX)
-		return -EFBIG;
-	new = sys_realloc(*p, more * size);
-	if (new == NULL)
-		return -ENOMEM;
-	*p = new;
-	*cap = more;
-	return 0;
-}
-
 static int
 add_dir(struct sq_image *m, struct sq_dir d)
 {
 	void *p = m->dir;
-	int rc = grow(&p, m->dir_count, &m->dir_cap, sizeof(*m->dir));
+	/* they are known by indices of 32 bits */
+	int rc = m->dir_count >= UINT32_MAX ? -EFBIG : array_grow(&p,
+	    m->dir_count, &m->dir_cap, sizeof(*m->dir));
 
 	m->dir = p;
 	if (rc == 0)
@@ -56,7 +40,9 @@ static int
 add_file(struct sq_image *m, struct sq_file f)
 {
 	void *p = m->file;
-	int rc = grow(&p, m->file_count, &m->file_cap, sizeof(*m->file));
+	/* they are known by indices of 32 bits */
+	int rc = m->file_count >= UINT32_MAX ? -EFBIG : array_grow(&p,
+	    m->file_count, &m->file_cap, sizeof(*m->file));
 
 	m->file = p;
 	if (rc == 0)
