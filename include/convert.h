@@ -43,4 +43,10 @@ int convert_plan(const struct convert *c, struct plan *p, uint64_t *bytes,
 int convert_run(const struct convert *c, struct input *in, int out_fd,
     struct convert_result *r);
 
+/*
+ * What a -errno of the above means to whoever gave the input: the end of a
+ * sentence, which is static or strerror's.  -EFBIG is the caller's to explain.
+ */
+const char *convert_reason(int rc);
+
 #endif

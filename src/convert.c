@@ -135,3 +135,18 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 	coder->close(job);
 	return rc;
 }
+
+const char *
+convert_reason(int rc)
+{
+	switch (rc) {
+	case -EBADMSG:
+		return "the data is corrupt";
+	case -ENODATA:
+		return "unexpected end of file";
+	case -ENOTSUP:
+		return "the format's variant is not supported";
+	default:
+		return strerror(-rc);
+	}
+}

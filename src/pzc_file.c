@@ -43,18 +43,9 @@ pzc_sentence(int rc, const char *why)
 {
 	if (why != NULL)
 		return why;
-	switch (rc) {
-	case -EBADMSG:
-		return "the data is corrupt";
-	case -ENODATA:
-		return "unexpected end of file";
-	case -ENOTSUP:
-		return "the format's variant is not supported";
-	case -EFBIG:
-		return "the window is larger than allowed (--long, --memory)";
-	default:
-		return strerror(-rc);
-	}
+	return rc == -EFBIG ?
+	    "the window is larger than allowed (--long, --memory)" :
+	    convert_reason(rc);
 }
 
 /* Opening and looking */
