@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(CRYPTO_FOUND)
+    unit_test(arena)
     unit_test(digest)
     target_link_libraries(test_digest PRIVATE ${COLDWALK_LIBRARIES})
     unit_test(sha256)

@@ -43,6 +43,7 @@ sq_pool_open(struct sq_pool *p, size_t block, unsigned threads)
 		b->next = p->free[b->owner];
 		p->free[b->owner] = b;
 	}
+	atomic_store(&p->left, p->count);
 	return 0;
 }
 
@@ -69,6 +70,7 @@ take(struct sq_walk *w, unsigned me)
 		if (b == NULL)
 			continue;
 		*free = b->next;
+		atomic_fetch_sub(&w->pool.left, 1);
 		atomic_store(&b->users, 1);
 		b->len = 0;
 		b->err = 0;
@@ -100,6 +102,12 @@ sq_buf_wait(struct sq_walk *w, unsigned me)
 	return b;
 }
 
+bool
+sq_buf_few(struct sq_walk *w)
+{
+	return atomic_load(&w->pool.left) < w->pool.count / 2;
+}
+
 void
 sq_buf_use(struct sq_buf *b, unsigned times)
 {
@@ -116,6 +124,7 @@ sq_buf_done(struct sq_walk *w, struct sq_buf *b)
 	pthread_mutex_lock(&p->lock);
 	b->next = p->free[b->owner];
 	p->free[b->owner] = b;
+	atomic_fetch_add(&p->left, 1);
 	pthread_cond_signal(&p->freed);
 	pthread_mutex_unlock(&p->lock);
 }

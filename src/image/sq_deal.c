@@ -109,6 +109,19 @@ longest_lane(struct sq_walk *w)
 	return best->next < best->end ? best : NULL;
 }
 
+static bool
+is_alone(struct sq_walk *w)
+{
+	struct sq_deal *d = &w->deal;
+	unsigned count = w->o->threads * d->each, files = 0;
+
+	if (d->next < w->plan.item_count)
+		return false;
+	for (unsigned i = 0; i < count; i++)
+		files += d->lanes[i].next < d->lanes[i].end;
+	return files < 2;
+}
+
 /* Beginnings of items, so that there is always AHEAD_B of them. */
 static void
 plan_items(struct sq_walk *w, struct ahead *a)
@@ -141,7 +154,7 @@ plan_units(struct sq_walk *w, struct sq_lane *lane, struct ahead *a)
 }
 
 const struct sq_unit *
-sq_deal_take(struct sq_walk *w, unsigned me)
+sq_deal_take(struct sq_walk *w, unsigned me, bool *alone)
 {
 	const struct sq_unit *u = NULL;
 	struct sq_lane *lane;
@@ -149,6 +162,7 @@ sq_deal_take(struct sq_walk *w, unsigned me)
 
 	pthread_mutex_lock(&w->deal.lock);
 	plan_items(w, &a);
+	*alone = is_alone(w);
 	lane = own_lane(w, me);
 	if (lane == NULL)
 		lane = longest_lane(w);

@@ -8,7 +8,7 @@
  * one thread hashing and all others unpacking.
  *
  * Two streams are hashed in little more time than one.  So one alone is left
- * in the queue until there is another, or no buffer, or nothing else to do;
+ * in the queue until there is another, or few buffers, or no other file;
  * and what the longer of two pieces has more than the other goes back, too.
  * A queue is that of the thread that brought the stream's first piece.
  */

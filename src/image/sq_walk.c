@@ -187,16 +187,18 @@ work_unit(struct worker *k)
 {
 	struct sq_buf *b = take_buffer(k);
 	const struct sq_unit *u;
+	bool alone;
 
 	if (b == NULL)
 		return false;
-	u = sq_deal_take(k->w, k->me);
+	u = sq_deal_take(k->w, k->me, &alone);
 	if (u == NULL) {
 		sq_buf_done(k->w, b);
 		return false;
 	}
 	do_unit(k, u, b);
-	while (!sq_ended(k->w) && sq_stream_hash(k->rows, false))
+	while (!sq_ended(k->w) &&
+	    sq_stream_hash(k->rows, alone || sq_buf_few(k->w)))
 		continue;
 	return !sq_ended(k->w);
 }

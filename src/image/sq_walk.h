@@ -39,6 +39,7 @@ struct sq_pool {
 	struct sq_buf *all;
 	struct sq_buf **free;		/* of each owner */
 	unsigned count;
+	atomic_uint left;		/* free ones of all */
 };
 
 /* Where a thread's units come from: an item, from next on. */
@@ -136,14 +137,21 @@ struct sq_buf *sq_buf_take(struct sq_walk *w, unsigned me);
 
 /* Waits for one; NULL once the walk has ended. */
 struct sq_buf *sq_buf_wait(struct sq_walk *w, unsigned me);
+
+/* Whether it is time to give some back. */
+bool sq_buf_few(struct sq_walk *w);
 void sq_buf_use(struct sq_buf *b, unsigned times);
 void sq_buf_done(struct sq_walk *w, struct sq_buf *b);
 
 /* For those that wait, when somebody leaves. */
 void sq_buf_wake(struct sq_walk *w);
 
-/* A unit for thread me, who has a buffer for it; NULL: there is no more. */
-const struct sq_unit *sq_deal_take(struct sq_walk *w, unsigned me);
+/*
+ * A unit for thread me, who has a buffer for it; NULL: there is no more.
+ * alone: no other file is in any lane, or will be.
+ */
+const struct sq_unit *sq_deal_take(struct sq_walk *w, unsigned me,
+    bool *alone);
 int sq_deal_open(struct sq_walk *w);
 void sq_deal_close(struct sq_walk *w);
 
