@@ -377,15 +377,20 @@ leaf_chunk(uint8_t *leaf, size_t i)
 	return leaf + FAT_LEAF_HEAD + i * FAT_CHUNK;
 }
 
-/* One name into a leaf from chunk `at` on; the next free one. */
+/*
+ * One name, of so many objects, into a leaf from chunk `at` on; the next free
+ * one.  A hash has 28 bits, of which the leaf's own come first.
+ */
 static size_t
-leaf_name(struct zfs_meta *m, uint8_t *leaf, size_t at, const char *name)
+leaf_name(struct zfs_meta *m, uint8_t *leaf, size_t at, const char *name,
+    size_t count, unsigned prefix)
 {
 	size_t len = strlen(name) + 1;
-	uint64_t hash = noise(m);
+	uint64_t hash = noise(m) >> 36 << 36 >> prefix >> 36 << 36;
+	uint64_t object = m->objects + 1 + noise(m) % count;
 	uint8_t *p = leaf_chunk(leaf, at);
 
-	store_le16(leaf + 48 + 2 * (hash % 512), (uint16_t)at);
+	store_le16(leaf + 48 + 2 * (hash << prefix >> 55), (uint16_t)at);
 	p[0] = 252;
 	p[1] = 8;
 	store_le16(p + 2, 0xffff);
@@ -407,7 +412,8 @@ leaf_name(struct zfs_meta *m, uint8_t *leaf, size_t at, const char *name)
 	p = leaf_chunk(leaf, at);
 	p[0] = 251;
 	p[1] = 0x80;
-	store_le32(p + 5, (uint32_t)noise(m) << 8);
+	for (unsigned i = 0; i < 4; i++)	/* big-endian */
+		p[5 + i] = (uint8_t)(object >> (24 - 8 * i));
 	store_le16(p + 22, 0xffff);
 	return at + 1;
 }
@@ -417,17 +423,20 @@ static void
 fill_leaf(struct zfs_meta *m, const char *const *names, size_t count,
     size_t leaves)
 {
+	unsigned prefix = 0;
 	size_t at = 0;
 
+	while (prefix < 16 && (size_t)1 << prefix < leaves)
+		prefix++;
 	memset(m->block, 0, FAT_BLOCK);
 	memset(m->block + 48, 0xff, 2 * 512);
 	store_le64(m->block, (uint64_t)1 << 63);
 	for (size_t i = 0; i < count && at + chunks_of(names[i]) <=
 	    FAT_CHUNKS; i += leaves)
-		at = leaf_name(m, m->block, at, names[i]);
+		at = leaf_name(m, m->block, at, names[i], count, prefix);
 	for (; at < FAT_CHUNKS; at++) {
 		leaf_chunk(m->block, at)[0] = 253;
-		store_le16(leaf_chunk(m->block, at) + 1, (uint16_t)(at + 1));
+		store_le16(leaf_chunk(m->block, at) + 22, (uint16_t)(at + 1));
 	}
 }
 
