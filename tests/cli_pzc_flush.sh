@@ -4,23 +4,24 @@
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# live FORMAT LINES: the sender sends so many lines, each after the one before
-# it has come out at the far end
+# live FORMAT: the sender sends three lines, each after the one before it has
+# come out at the far end.  A fifo for each answer: the sender could open one
+# for the second while the writer of the first still holds it, and read its end
 cat >live <<'EOF'
 format=$1
-rm -f answer
-mkfifo answer
+rm -f first second
+mkfifo first second
 {
 	echo one
-	read -r _ <answer
+	read -r _ <first
 	echo two
-	read -r _ <answer
+	read -r _ <second
 	echo three
 } | pzc -F "$format" --flush-ms 20 | pzc -d --flush-ms 20 | {
 	read -r a
-	echo go >answer
+	echo go >first
 	read -r b
-	echo go >answer
+	echo go >second
 	read -r c
 	[ "$a $b $c" = 'one two three' ]
 }
