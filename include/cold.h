@@ -32,7 +32,8 @@ enum cold_method {
 	COLD_FADVISE,		/* file by file, and images behind mounts;
 				   names and inodes stay in memory */
 	COLD_DROP,		/* drop_caches: everything there is; root */
-	COLD_NONE,		/* left as they are */
+	COLD_NONE,		/* left as they are; seen when they are read */
+	COLD_LOOK,		/* left as they are; seen when they are added */
 };
 
 enum cold_state { COLD_YES, COLD_NO, COLD_UNKNOWN };
@@ -66,7 +67,7 @@ struct cold;
 int cold_open(struct cold **c, enum cold_method method);
 void cold_close(struct cold *c);		/* may be NULL */
 
-/* By its name in the list above: auto, fadvise, drop, none.  Or -EINVAL. */
+/* By its name: auto, fadvise, drop, none.  Or -EINVAL. */
 int cold_method_by_name(const char *name, enum cold_method *method);
 
 /*

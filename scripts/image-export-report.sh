@@ -501,7 +501,7 @@ print_caveats() {
 	}
 	END {
 		if (n)
-			printf "In memory before an export, of a sample of the files: %.1f to %.1f %% (fincore).\n",
+			printf "In memory before an export, of a sample of the files: %.1f to %.1f %% (mincore).\n",
 			    least, most
 	}' "$rows_csv"
 	! grep -q "[.]start$tab" "$study/summary" ||

@@ -354,15 +354,19 @@ sample() {
 	}'
 }
 
-# resident: per cent of the pages of the files on standard input that are in
-# the cache, if fincore can tell
+# resident OPTIONS: per cent of the pages of the files on standard input that
+# are in memory, if coldwalk is there and may know
 resident() {
-	have fincore || return 0
+	have coldwalk || return 0
 	tr '\n' '\0' |
-	    xargs -0 fincore -b -n -r -o PAGES,SIZE -- 2>/dev/null |
-	    awk -v page="$(getconf PAGESIZE)" '
-	    { in_cache += $1; all += int(($2 + page - 1) / page) }
-	    END { if (all) printf "%.1f", 100 * in_cache / all }' || :
+	    xargs -0 -r coldwalk --resident --csv -q "$@" -- 2>/dev/null |
+	    awk -F , '/^#/ { next }
+	    $1 == "series" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	    {
+		in_memory += $at["resident_pages"]; all += $at["pages"]
+		unseen += $at["unseen_files"]
+	    }
+	    END { if (all && !unseen) printf "%.1f", 100 * in_memory / all }' || :
 }
 
 # shuffle SEED: the lines of standard input in an order that SEED decides

@@ -140,9 +140,9 @@ print_cache() {
 			how = "dropped before each run"
 		printf "\nCaches: %s.", how
 		if (r)
-			printf " At most %.1f %% of a sample of the files was in memory before a run (fincore).", most
+			printf " At most %.1f %% of a sample of the files was in memory before a run (mincore).", most
 		else
-			printf " What was in memory is not known (no fincore)."
+			printf " What was in memory is not known (no coldwalk)."
 		if (d)
 			printf " In every row tar took at least %.0f %% of the tree from the disk, its own code and read-ahead included.",
 			    100 * least / disk

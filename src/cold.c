@@ -169,7 +169,6 @@ cold_add(struct cold *c, int fd, const struct stat *st)
 	int rc;
 
 	know_device(c, fd, st->st_dev);
-	/* what is left as it is will be counted before it is read */
 	if (!S_ISREG(st->st_mode) || c->method == COLD_NONE)
 		return;
 	rc = cold_resident(fd, st, &pages, &resident);

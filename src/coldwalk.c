@@ -2,9 +2,10 @@
  * coldwalk.c - read every file of a tree or an image, cold and in parallel
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The parts: coldwalk_options.c reads the command line, coldwalk_rows.c keeps
- * and writes what walk.h tells, coldwalk_summary.c sums up.  Here is the
- * order of things: open all, make it cold, shut the sandbox, walk, write.
+ * The parts: coldwalk_options.c reads the command line, coldwalk_cold.c makes
+ * cold and looks, coldwalk_rows.c keeps and writes what walk.h tells,
+ * coldwalk_summary.c sums up.  Here is the order of things: open all, make it
+ * cold, shut the sandbox, walk, write.
  */
 #include "coldwalk.h"
 
@@ -82,9 +83,9 @@ open_root(struct coldwalk *c, const char *path, struct root *root)
 		msg_error(&c->msg, "%s: neither a directory nor a file", path);
 		goto close_root;
 	}
-	if (!S_ISDIR(root->st.st_mode))
+	if (!S_ISDIR(root->st.st_mode) && !c->o.resident)
 		root->image = find_source(root, c->o.offset);
-	if (root->image == NULL && (S_ISBLK(root->st.st_mode) ||
+	if (root->image == NULL && !c->o.resident && (S_ISBLK(root->st.st_mode) ||
 	    (file && c->o.offset != 0))) {
 		msg_error(&c->msg, "%s: no image of a known format there",
 		    path);
@@ -122,65 +123,6 @@ open_output(struct coldwalk *c)
 		msg_error(&c->msg, "%s: %s%s", c->o.output, strerror(-rc),
 		    rc == -EEXIST ? " (-f replaces it)" : "");
 	c->has_out = rc == 0;
-	return rc;
-}
-
-/* Making it cold */
-
-static void
-add_cold(void *arg, int fd, const struct stat *st, bool after, uint64_t *mine)
-{
-	struct coldwalk *c = arg;
-
-	(void)after;
-	(void)mine;
-	cold_add(c->cold, fd, st);
-}
-
-static struct walk_options
-walk_options_of(struct coldwalk *c)
-{
-	return (struct walk_options){ .threads = c->o.threads,
-	    .digest = c->digest, .arg = c,
-	    .only = c->only, .only_count = c->only_count };
-}
-
-/* Every file is opened once, before the walk: names and inodes get warm. */
-static int
-look_at_all(struct coldwalk *c, const struct root *root)
-{
-	struct walk_options o = walk_options_of(c);
-	struct walk_result r;
-
-	o.look = add_cold;
-	o.look_only = true;
-	return walk_dir(root->fd, root->path, &o, &r);
-}
-
-static int
-make_cold(struct coldwalk *c)
-{
-	/* where all goes, what was there is only of interest to a summary */
-	bool each = c->o.cold != COLD_NONE &&
-	    (c->o.cold != COLD_DROP || c->o.summary);
-	int rc = cold_open(&c->cold, c->o.cold);
-
-	for (int i = 0; i < c->root_count && rc == 0; i++) {
-		const struct root *root = &c->roots[i];
-
-		cold_add(c->cold, root->fd, &root->st);
-		if (each && S_ISDIR(root->st.st_mode))
-			rc = look_at_all(c, root);
-	}
-	if (rc != 0) {
-		msg_error(&c->msg, "%s", strerror(-rc));
-		return rc;
-	}
-	rc = cold_apply(c->cold);
-	if (rc != 0)
-		msg_error(&c->msg, "the caches cannot be dropped: %s%s",
-		    strerror(-rc), rc == -EACCES || rc == -EPERM ?
-		    " (only root may)" : "");
 	return rc;
 }
 
@@ -285,7 +227,7 @@ walk_image(struct coldwalk *c, const struct root *root,
 static void
 walk_root(struct coldwalk *c, const struct root *root)
 {
-	struct walk_options o = walk_options_of(c);
+	struct walk_options o = coldwalk_walk_options(c);
 	struct walk_result r = { .files = 0 };
 	int rc;
 
@@ -399,8 +341,12 @@ run(struct coldwalk *c)
 	rc = open_roots(c);
 	if (rc != 0 || c->root_count == 0)
 		return;
+	if (c->o.resident) {
+		coldwalk_look(c);
+		return;
+	}
 	c->terminal = !c->msg.quiet && isatty(STDERR_FILENO);
-	if (make_cold(c) != 0)
+	if (coldwalk_make_cold(c) != 0)
 		return;
 	rc = shut(c);
 	if (rc != 0) {

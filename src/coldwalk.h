@@ -23,6 +23,7 @@ struct coldwalk_options {
 	const char *files_from;		/* NULL: all */
 	bool null_lines;		/* its names end with NUL */
 	bool csv, json, summary, force;
+	bool resident;			/* read nothing, look what is in memory */
 	const char *output;		/* of the manifest; NULL */
 	const char *prefix;		/* NULL: as PATHs ask for it */
 	uint64_t offset;
@@ -90,6 +91,18 @@ int coldwalk_parse(struct coldwalk *c, int argc, char **argv);
 /* The list of --files-from, sorted and each once.  0 or -errno. */
 int coldwalk_read_list(struct coldwalk *c);
 
+/* What all walks of this call have in common. */
+struct walk_options coldwalk_walk_options(struct coldwalk *c);
+
+/* Looks at all roots and makes them cold.  0, or -errno that was told. */
+int coldwalk_make_cold(struct coldwalk *c);
+
+/*
+ * In place of a walk: makes the roots cold if --cold was given, and says how
+ * much of them is in memory.
+ */
+void coldwalk_look(struct coldwalk *c);
+
 /* Callbacks of the walk, which keep what they are given. */
 int coldwalk_keep_row(void *arg, const struct walk_file *f);
 int coldwalk_keep_damage(void *arg, const struct walk_damage *d);
@@ -104,8 +117,14 @@ void coldwalk_complain(struct coldwalk *c);
 
 struct table;
 
+/*
+ * A table of these columns to fd, as --csv or --json, begun with where its
+ * rows come from.  0 or -errno; *t is to be closed in any case.
+ */
+int coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
+    const char *const *columns, size_t count);
+
 /* 0 or -errno of the writes. */
-int coldwalk_write_provenance(const struct coldwalk *c, struct table *t);
 int coldwalk_write_manifest(const struct coldwalk *c, int fd);
 int coldwalk_write_rows(const struct coldwalk *c, int fd);
 

@@ -20,7 +20,7 @@
 enum { THREADS_MAX = 1024, LIST_MAX = 1 << 30 };
 
 enum { OPT_CSV = 256, OPT_JSON, OPT_SUMMARY, OPT_HASH, OPT_COLD, OPT_FROM,
-    OPT_OFFSET, OPT_PREFIX };
+    OPT_OFFSET, OPT_PREFIX, OPT_RESIDENT };
 
 static const struct option longs[] = {
 	{ "cold", required_argument, NULL, OPT_COLD },
@@ -36,6 +36,7 @@ static const struct option longs[] = {
 	{ "prefix", required_argument, NULL, OPT_PREFIX },
 	{ "processes", required_argument, NULL, 'p' },
 	{ "quiet", no_argument, NULL, 'q' },
+	{ "resident", no_argument, NULL, OPT_RESIDENT },
 	{ "summary", no_argument, NULL, OPT_SUMMARY },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "version", no_argument, NULL, 'V' },
@@ -46,7 +47,9 @@ static const char usage[] =
 "usage: coldwalk [-0fhqvV] [-p threads] [--hash sha256|md5|none]\n"
 "                [--cold auto|fadvise|drop|none] [--files-from list]\n"
 "                [--csv|--json] [--summary] [-o manifest] [--offset bytes]\n"
-"                [--prefix text] path ...\n";
+"                [--prefix text] path ...\n"
+"       coldwalk --resident [-0qv] [-p threads] [--files-from list]\n"
+"                [--cold auto|fadvise|drop|none] [--csv|--json] path ...\n";
 
 static const char help[] =
 "\n"
@@ -65,6 +68,8 @@ static const char help[] =
 "  -f, --force         replace FILE\n"
 "  --offset BYTES      where the image begins in its file\n"
 "  --prefix TEXT       put TEXT in front of every name\n"
+"  --resident          read nothing; say how much of the files is in memory,\n"
+"                      after --cold if that is given\n"
 "  -q, -v              say less, or more\n"
 "  -h, -V              this help; versions\n";
 
@@ -147,6 +152,7 @@ take(struct coldwalk *c, int opt)
 	case 'V': return show_version(c);
 	case OPT_CSV: o->csv = true; break;
 	case OPT_JSON: o->json = true; break;
+	case OPT_RESIDENT: o->resident = true; break;
 	case OPT_SUMMARY: o->summary = true; break;
 	default: return take_value(c, opt);
 	}
@@ -167,6 +173,14 @@ check(struct coldwalk *c)
 		msg_error(&c->msg, "--csv and --json are one too many");
 		return MSG_ERROR;
 	}
+	if (o->resident && (o->output != NULL || o->summary ||
+	    o->offset != 0)) {
+		msg_error(&c->msg, "--resident reads nothing: no -o, "
+		    "--summary or --offset");
+		return MSG_ERROR;
+	}
+	if (o->resident)
+		o->hash = "none";
 	if (none && o->output != NULL) {
 		msg_error(&c->msg, "without a digest there is no manifest "
 		    "to be written");

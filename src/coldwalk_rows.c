@@ -299,8 +299,8 @@ write_row(struct table *t, const struct coldwalk *c, const struct row *r)
 	return table_end(t);
 }
 
-int
-coldwalk_write_provenance(const struct coldwalk *c, struct table *t)
+static int
+write_provenance(const struct coldwalk *c, struct table *t)
 {
 	char openssl[64];
 	const char *libs[] = { openssl };
@@ -317,16 +317,22 @@ coldwalk_write_provenance(const struct coldwalk *c, struct table *t)
 }
 
 int
+coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
+    const char *const *names, size_t count)
+{
+	int rc = table_to_fd(t, fd, c->o.json ? TABLE_JSON : TABLE_CSV, names,
+	    count);
+
+	return rc != 0 ? rc : write_provenance(c, *t);
+}
+
+int
 coldwalk_write_rows(const struct coldwalk *c, int fd)
 {
 	struct table *t = NULL;
-	int closed, rc = table_to_fd(&t, fd,
-	    c->o.json ? TABLE_JSON : TABLE_CSV, columns,
+	int closed, rc = coldwalk_open_table(c, &t, fd, columns,
 	    sizeof(columns) / sizeof(columns[0]));
 
-	if (rc != 0)
-		return rc;
-	rc = coldwalk_write_provenance(c, t);
 	for (size_t i = 0; i < c->row_count && rc == 0; i++)
 		rc = write_row(t, c, c->rows[i]);
 	closed = table_close(t);

@@ -116,13 +116,9 @@ static int
 write_table(const struct coldwalk *c, int fd)
 {
 	struct table *t = NULL;
-	int closed, rc = table_to_fd(&t, fd,
-	    c->o.json ? TABLE_JSON : TABLE_CSV, columns,
+	int closed, rc = coldwalk_open_table(c, &t, fd, columns,
 	    sizeof(columns) / sizeof(columns[0]));
 
-	if (rc != 0)
-		return rc;
-	rc = coldwalk_write_provenance(c, t);
 	if (rc == 0)
 		rc = write_row(c, t);
 	closed = table_close(t);

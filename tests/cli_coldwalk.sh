@@ -53,6 +53,18 @@ printf 'text\nno such\n' >list
 t 'a name that is not there' 1 to got coldwalk --files-from list tree
 is 'does not hide the other' "$(sed 's/.*  //' got)" text
 
+cat tree/text tree/noise >all
+t '--resident' 0 to rows coldwalk --resident all tree
+is 'says how much is in memory' \
+    "$(grep -Ec '^[0-9]+ of [0-9]+ pages in [0-9]+ files, [0-9.]+ %$' rows)" 1
+t 'as a row' 0 to rows coldwalk --resident --csv all
+is 'of the pages it has' "$(tail -n 1 rows | cut -d , -f 2-4)" \
+    "1,0,$(((900000 + $(getconf PAGESIZE) - 1) / $(getconf PAGESIZE)))"
+t 'a name that is not there' 1 to rows coldwalk --resident --csv all none
+is 'does not hide the other' "$(tail -n 1 rows | cut -d , -f 2)" 1
+t '--resident reads nothing' 1 coldwalk --resident -o sums2 tree
+t 'and sums up nothing' 1 coldwalk --resident --summary tree
+
 t '--csv' 0 to rows coldwalk --csv tree
 is 'a header, once' "$(grep -c '^series,path,type,size_B' rows)" 1
 t '--json' 0 to rows coldwalk --json tree

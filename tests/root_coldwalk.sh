@@ -26,6 +26,17 @@ is 'a mount made cold by fadvise' "$(cold mnt)" yes
 is 'by drop' "$(cold --cold drop mnt)" yes
 cat mnt/numbers >/dev/null
 is 'read before, and left so' "$(cold --cold none mnt)" no
+pct() { coldwalk --resident --csv "$@" | tail -n 1 | cut -d , -f 6; }
+is 'all of it is seen' "$(pct mnt/numbers)" 100.00
+is 'and taken out' "$(pct --cold fadvise mnt/numbers)" 0.00
+cat mnt/numbers >/dev/null
+is 'or dropped' "$(pct --cold drop mnt/numbers)" 0.00
+chmod 711 .
+pages=$(getconf PAGESIZE)
+is 'what hides its pages is not counted' "$(setpriv --reuid 65534 \
+    --clear-groups "$(command -v coldwalk)" --resident --csv mnt/numbers |
+    tail -n 1 | cut -d , -f 4-)" \
+    "$((($(stat -c %s mnt/numbers) + pages - 1) / pages)),,,1"
 coldwalk --hash none mnt >summary
 is "the kernel's options are told" "$(grep -c '^kernel.s squashfs:' \
     summary)" 1

@@ -8,7 +8,7 @@
 have lap || skip_all 'no lap'
 PATH=$PATH:/usr/sbin:/sbin
 have mksquashfs || skip_all 'no mksquashfs'
-have fincore || skip_all 'no fincore'
+have coldwalk || skip_all 'no coldwalk'
 COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 mkdir -p try/a mounted
@@ -46,18 +46,25 @@ is 'no mount, no loop device is left' "$(left)" "$before"
 
 # A page that stays is seen, and such a start is not called cold.
 mkdir fake
-cat >fake/dd <<'EOF'
+cat >fake/coldwalk <<EOF
 #!/bin/sh
-exit 0
+n=\$#
+while [ \$n -gt 0 ]; do
+	[ "\$1" = fadvise ] && set -- "\$@" none || set -- "\$@" "\$1"
+	shift
+	n=\$((n - 1))
+done
+exec $(command -v coldwalk) "\$@"
 EOF
-chmod +x fake/dd
-t 'an image that stays in the cache' 0 to table env PATH="$PWD/fake:$PATH" \
+chmod +x fake/coldwalk
+ln -s "$BIN/lap" "$BIN/lapcmp" fake
+t 'an image that stays in the cache' 0 to table env COLDPRESS_BIN="$PWD/fake" \
     sh "$SRC/scripts/image-export" --quick --reader cat -n 1 -o w.csv \
     --rows none.p2
 is 'is not called cold' "$(values w.csv start cache)" unknown
 t 'and left out' 0 grep -q '; 1 not proven so and left out\|Cold starts: not' table
 
-rm fake/dd
+rm fake/coldwalk
 
 # A kernel that does not know the compressor.
 cat >fake/mount <<EOF
