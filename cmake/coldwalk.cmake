@@ -13,9 +13,10 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
     # Only what walks is linked with OpenSSL, which takes long to load, and
     # with LZO, whose licence is the GPL.
     set(COLDWALK_LIBRARIES PkgConfig::CRYPTO)
-    target_sources(coldpress PRIVATE src/arena.c src/cold.c src/cold_device.c src/cold_pages.c
+    target_sources(coldpress PRIVATE src/arena.c
+        src/cold.c src/cold_device.c src/cold_pages.c
         src/digest.c src/sha256.c src/sha256_ni.c
-        src/kernel_config.c src/walk_dir.c
+        src/kernel_config.c src/walk_dir.c src/walk_read.c
         src/walk_links.c src/walk_tree.c
         src/image/sq_super.c src/image/sq_codec.c src/image/sq_meta.c
         src/image/sq_inode.c src/image/sq_image.c src/image/sq_tree.c

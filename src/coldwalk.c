@@ -31,21 +31,42 @@ static const struct walk_source *const sources[] = {
  * What format root is an image of.  Looking must not warm what is cold: one
  * page is read, and taken out again if it was not there.
  */
-static const struct walk_source *
-find_source(const struct root *root, uint64_t offset)
+static int
+probe_sources(struct root *root, uint64_t offset)
 {
-	const struct walk_source *found = NULL;
 	bool absent = S_ISREG(root->st.st_mode) &&
 	    cold_page_absent(root->fd, offset);
+	int rc = 0;
 
 	posix_fadvise(root->fd, 0, 0, POSIX_FADV_RANDOM);
-	for (size_t i = 0; sources[i] != NULL && found == NULL; i++)
-		if (sources[i]->probe(root->fd, offset) > 0)
-			found = sources[i];
+	for (size_t i = 0; sources[i] != NULL && rc == 0; i++) {
+		rc = sources[i]->probe(root->fd, offset);
+		if (rc > 0)
+			root->image = sources[i];
+	}
 	if (absent)
 		cold_drop_page(root->fd, offset);
 	posix_fadvise(root->fd, 0, 0, POSIX_FADV_NORMAL);
-	return found;
+	return rc < 0 ? rc : 0;
+}
+
+/* What a file or a block device holds: an image, or just its bytes. */
+static int
+find_image(struct coldwalk *c, struct root *root)
+{
+	int rc = probe_sources(root, c->o.offset);
+
+	if (rc != 0) {
+		msg_error(&c->msg, "%s: %s", root->path, strerror(-rc));
+		return rc;
+	}
+	if (root->image == NULL && (S_ISBLK(root->st.st_mode) ||
+	    c->o.offset != 0)) {
+		msg_error(&c->msg, "%s: no image of a known format there",
+		    root->path);
+		return -EINVAL;
+	}
+	return 0;
 }
 
 /*
@@ -83,14 +104,9 @@ open_root(struct coldwalk *c, const char *path, struct root *root)
 		msg_error(&c->msg, "%s: neither a directory nor a file", path);
 		goto close_root;
 	}
-	if (!S_ISDIR(root->st.st_mode) && !c->o.resident)
-		root->image = find_source(root, c->o.offset);
-	if (root->image == NULL && !c->o.resident && (S_ISBLK(root->st.st_mode) ||
-	    (file && c->o.offset != 0))) {
-		msg_error(&c->msg, "%s: no image of a known format there",
-		    path);
+	if (!S_ISDIR(root->st.st_mode) && !c->o.resident &&
+	    find_image(c, root) != 0)
 		goto close_root;
-	}
 	set_prefix(c, root, file && root->image == NULL);
 	return 0;
 close_root:
@@ -339,6 +355,8 @@ run(struct coldwalk *c)
 	if (open_output(c) != 0)
 		return;
 	rc = open_roots(c);
+	if (rc != 0)
+		msg_error(&c->msg, "%s", strerror(-rc));
 	if (rc != 0 || c->root_count == 0)
 		return;
 	if (c->o.resident) {

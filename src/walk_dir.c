@@ -14,17 +14,15 @@
 
 #include "sys.h"
 #include "walk_links.h"
+#include "walk_read.h"
 #include "walk_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
-	PIECE_B = 256 << 10,
 	READERS = 8,			/* for each that may hash */
 	READERS_MAX = 64,
 	NAMES_B = 512,
@@ -37,226 +35,20 @@ struct walk {
 	int root;
 	const char *name;		/* of a root that is a file, or NULL */
 	atomic_size_t next;		/* entry */
-
-	pthread_mutex_t places_lock;
-	pthread_cond_t place_free;
-	unsigned places;
+	struct walk_places places;
 
 	pthread_mutex_t lock;		/* of all that follows, and of r */
 	struct walk_links links;
 	int err;
 };
 
-/* Of one thread. */
+/* A thread. */
 struct reader {
 	struct walk *w;
-	struct digest *digest;
-	uint8_t *buf;
+	struct walk_reader read;
 	struct tree_path path;
-	uint64_t mine;			/* of options->look */
-	uint64_t read_B, stored_B;
 	int err;			/* that ends the walk */
 };
-
-/* A file in hand. */
-struct job {
-	int fd;
-	struct stat st;
-	struct walk_file file;
-	uint64_t asked_ns;
-	bool digested;
-};
-
-static bool
-canceled(const struct walk *w)
-{
-	return w->o->cancel != NULL && atomic_load(w->o->cancel);
-}
-
-/* Places to hash in */
-
-static void
-take_place(struct walk *w)
-{
-	pthread_mutex_lock(&w->places_lock);
-	while (w->places == 0)
-		pthread_cond_wait(&w->place_free, &w->places_lock);
-	w->places--;
-	pthread_mutex_unlock(&w->places_lock);
-}
-
-static void
-give_place(struct walk *w)
-{
-	pthread_mutex_lock(&w->places_lock);
-	w->places++;
-	pthread_cond_signal(&w->place_free);
-	pthread_mutex_unlock(&w->places_lock);
-}
-
-/* Reading */
-
-static int
-hash_piece(struct reader *rd, const void *data, size_t len)
-{
-	int rc;
-
-	if (digest_len(rd->w->o->digest) == 0)
-		return 0;
-	take_place(rd->w);
-	rc = digest_add(rd->digest, data, len);
-	give_place(rd->w);
-	return rc;
-}
-
-/* Up to size bytes, fewer only at the end; an interrupted call goes on. */
-static ssize_t
-read_piece(int fd, uint8_t *buf, size_t size, off_t at, bool *end)
-{
-	size_t done = 0;
-
-	*end = false;
-	while (done < size && !*end) {
-		ssize_t n = sys_pread(fd, buf + done, size - done,
-		    at + (off_t)done);
-
-		if (n == -EINTR)
-			continue;
-		if (n < 0)
-			return n;
-		done += (size_t)n;
-		/* a file gives less than is asked for at its end alone */
-		*end = done < size;
-	}
-	return (ssize_t)done;
-}
-
-/* Zeros, as the digest of a hole wants them, without reading. */
-static int
-skip_hole(struct reader *rd, off_t from, off_t to)
-{
-	int rc = 0;
-
-	if (digest_len(rd->w->o->digest) == 0)
-		return 0;
-	memset(rd->buf, 0, PIECE_B);
-	while (from < to && rc == 0) {
-		size_t n = to - from < PIECE_B ? (size_t)(to - from) : PIECE_B;
-
-		rc = canceled(rd->w) ? -ECANCELED :
-		    hash_piece(rd, rd->buf, n);
-		from += (off_t)n;
-	}
-	return rc;
-}
-
-/*
- * Where the next data is, from at on; at the end st_size.  A file system that
- * cannot tell says that all is data.
- */
-static off_t
-next_data(const struct job *j, off_t at)
-{
-	off_t data;
-
-	if ((uint64_t)j->st.st_blocks * 512 >= (uint64_t)j->st.st_size)
-		return at;
-	data = lseek(j->fd, at, SEEK_DATA);
-	if (data == -1)
-		return errno == ENXIO ? j->st.st_size : at;
-	return data > j->st.st_size ? j->st.st_size : data;
-}
-
-static int
-read_at(struct reader *rd, struct job *j, off_t *at, bool *end)
-{
-	ssize_t n = read_piece(j->fd, rd->buf, PIECE_B, *at, end);
-
-	if (n < 0)
-		return (int)n;
-	if (j->file.first_read_ns < 0)
-		j->file.first_read_ns = (int64_t)(sys_now_ns() - j->asked_ns);
-	*at += n;
-	rd->read_B += (uint64_t)n;
-	rd->stored_B += (uint64_t)n;
-	if (rd->w->o->progress != NULL)
-		rd->w->o->progress(rd->w->o->arg, (uint64_t)n);
-	return hash_piece(rd, rd->buf, (size_t)n);
-}
-
-static int
-read_all(struct reader *rd, struct job *j)
-{
-	bool end = false;
-	off_t at = 0;
-	int rc = 0;
-
-	while (rc == 0 && !end) {
-		off_t data = next_data(j, at);
-
-		if (canceled(rd->w))
-			return -ECANCELED;
-		if (data > at) {
-			rc = skip_hole(rd, at, data);
-			rd->read_B += (uint64_t)(data - at);
-			at = data;
-			end = at == j->st.st_size;
-			continue;
-		}
-		rc = read_at(rd, j, &at, &end);
-		/* one call less for each file; more after it is a change */
-		end |= at == j->st.st_size;
-	}
-	j->file.size = (uint64_t)at;
-	return rc;
-}
-
-static bool
-changed(const struct job *j)
-{
-	struct stat now;
-
-	if (fstat(j->fd, &now) == -1)
-		return true;
-	return now.st_size != j->st.st_size ||
-	    now.st_mtim.tv_sec != j->st.st_mtim.tv_sec ||
-	    now.st_mtim.tv_nsec != j->st.st_mtim.tv_nsec ||
-	    (j->st.st_size != 0 && j->file.size != (uint64_t)now.st_size);
-}
-
-static int
-digest_file(struct reader *rd, struct job *j)
-{
-	int rc = digest_start(rd->digest);
-
-	if (j->st.st_size > PIECE_B)
-		posix_fadvise(j->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-	if (rc == 0)
-		rc = read_all(rd, j);
-	if (rc == 0 && changed(j))
-		rc = -EAGAIN;
-	if (rc == 0)
-		rc = digest_end(rd->digest, j->file.digest);
-	if (rc == 0)
-		j->file.digest_len = digest_len(rd->w->o->digest);
-	return rc;
-}
-
-/* The data, or the look alone. */
-static int
-read_file(struct reader *rd, struct job *j)
-{
-	const struct walk_options *o = rd->w->o;
-	int rc = 0;
-
-	if (o->look != NULL)
-		o->look(o->arg, j->fd, &j->st, false, &rd->mine);
-	if (!o->look_only)
-		rc = digest_file(rd, j);
-	if (o->look != NULL && !o->look_only)
-		o->look(o->arg, j->fd, &j->st, true, &rd->mine);
-	return rc;
-}
 
 /* Rows */
 
@@ -307,7 +99,7 @@ join_link(struct walk *w, const struct stat *st, size_t entry, size_t *index)
 
 /* Reads the file that is open.  Returns what ends the walk. */
 static int
-take_file(struct reader *rd, struct job *j, size_t entry)
+take_file(struct reader *rd, struct walk_job *j, size_t entry)
 {
 	struct walk *w = rd->w;
 	size_t index = 0;
@@ -318,7 +110,7 @@ take_file(struct reader *rd, struct job *j, size_t entry)
 	if (first <= 0)
 		return first;
 	j->file.size = (uint64_t)j->st.st_size;
-	rc = read_file(rd, j);
+	rc = walk_read(&rd->read, j);
 	if (rc == -ECANCELED)
 		return rc;
 	j->file.err = rc;
@@ -333,7 +125,7 @@ take_file(struct reader *rd, struct job *j, size_t entry)
 }
 
 static void
-open_entry(struct reader *rd, struct job *j)
+open_entry(struct reader *rd, struct walk_job *j)
 {
 	struct walk *w = rd->w;
 
@@ -354,7 +146,7 @@ take_entry(struct reader *rd, size_t i)
 {
 	struct walk *w = rd->w;
 	const struct tree_entry *e = &w->tree.entries[i];
-	struct job j = { .fd = -1, .file = { .type = e->type, .err = e->err,
+	struct walk_job j = { .fd = -1, .file = { .type = e->type, .err = e->err,
 	    .compressed_B = -1, .blocks = -1, .fragment = -1,
 	    .first_read_ns = -1 } };
 	int rc = tree_path(&w->tree, e, &rd->path);
@@ -381,7 +173,7 @@ ended(struct walk *w)
 	bool end;
 
 	pthread_mutex_lock(&w->lock);
-	if (w->err == 0 && canceled(w))
+	if (w->err == 0 && walk_canceled(w->o))
 		w->err = -ECANCELED;
 	end = w->err != 0;
 	pthread_mutex_unlock(&w->lock);
@@ -404,8 +196,8 @@ reader(void *arg)
 	pthread_mutex_lock(&w->lock);
 	if (w->err == 0)
 		w->err = rd->err;
-	w->r->read_B += rd->read_B;
-	w->r->stored_B += rd->stored_B;
+	w->r->read_B += rd->read.read_B;
+	w->r->stored_B += rd->read.stored_B;
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
 }
@@ -416,17 +208,14 @@ static int
 open_reader(struct reader *rd, struct walk *w)
 {
 	rd->w = w;
-	rd->buf = sys_malloc(PIECE_B);
-	return rd->buf == NULL ? -ENOMEM : digest_new(&rd->digest,
-	    w->o->digest);
+	return walk_reader_open(&rd->read, w->o, &w->places);
 }
 
 static void
 close_reader(struct reader *rd)
 {
-	digest_free(rd->digest);
+	walk_reader_close(&rd->read);
 	sys_free(rd->path.s);
-	sys_free(rd->buf);
 }
 
 static unsigned
@@ -497,7 +286,7 @@ plan(struct walk *w)
 
 		if (e->type != WALK_FILE)
 			continue;
-		rc = canceled(w) ? -ECANCELED : tree_path(&w->tree, e, &p);
+		rc = walk_canceled(w->o) ? -ECANCELED : tree_path(&w->tree, e, &p);
 		files++;
 		if (rc == 0 && fstatat(w->root, p.s, &st,
 		    AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
@@ -531,8 +320,7 @@ free_walk(struct walk *w)
 {
 	walk_links_free(&w->links);
 	tree_free(&w->tree);
-	pthread_cond_destroy(&w->place_free);
-	pthread_mutex_destroy(&w->places_lock);
+	walk_places_destroy(&w->places);
 	pthread_mutex_destroy(&w->lock);
 }
 
@@ -540,8 +328,7 @@ int
 walk_dir(int dirfd, const char *name, const struct walk_options *o,
     struct walk_result *r)
 {
-	struct walk w = { .o = o, .r = r, .root = dirfd,
-	    .places = o->threads };
+	struct walk w = { .o = o, .r = r, .root = dirfd };
 	struct stat st;
 	int rc;
 
@@ -551,8 +338,7 @@ walk_dir(int dirfd, const char *name, const struct walk_options *o,
 	if (!S_ISDIR(st.st_mode))
 		w.name = name;
 	pthread_mutex_init(&w.lock, NULL);
-	pthread_mutex_init(&w.places_lock, NULL);
-	pthread_cond_init(&w.place_free, NULL);
+	walk_places_init(&w.places, o->threads);
 	rc = find_entries(&w);
 	if (rc == 0)
 		rc = plan(&w);

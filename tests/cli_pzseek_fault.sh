@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/fault.sh
+. "$SRC/tests/fault.sh"
 
 have pzseek-fault || skip_all 'there is no pzseek-fault'
 
@@ -15,32 +17,8 @@ done
 pzc -i -b 256 -c plain >f.members
 tail -c +1000001 plain | head -c 500000 >want
 
-# calls KIND: how many the last run made
-calls() { sed -n "s/^$1 //p" n; }
-
-# each NAME TARGET KIND:ERROR COMMAND...: every one of the calls fails
-each() {
-	e_name=$1 e_target=$2 e_kind=${3%:*} e_error=${3#*:}
-	shift 3
-	e_bad='' e_k=0
-	while :; do
-		e_k=$((e_k + 1))
-		rm -f "$e_target"
-		e_status=0
-		COLDPRESS_FAULT=$e_kind:$e_k:$e_error \
-		    COLDPRESS_FAULT_COUNT=n "$@" >.t.out 2>.t.err ||
-		    e_status=$?
-		[ "$(calls "$e_kind")" -ge "$e_k" ] || break
-		case $e_status in
-		0)	[ -e "$e_target" ] && cmp -s "$e_target" \
-			    "want.$e_target" || e_bad="$e_bad $e_k" ;;
-		1)	[ ! -e "$e_target" ] && [ -s .t.err ] ||
-			    e_bad="$e_bad $e_k" ;;
-		*)	e_bad="$e_bad $e_k($e_status)" ;;
-		esac
-	done
-	is "$e_name: $e_kind, $e_error" "$e_bad" ''
-}
+# A failure leaves nothing.
+leaves() { [ ! -e "$1" ]; }
 
 cp want want.out
 cp f.gz.pzi want.index

@@ -26,4 +26,19 @@ if have pzc; then
 		t "truncated $format" 1 to b memcheck "$BIN/pzc" -dc short
 	done
 fi
+if have coldwalk; then
+	mkdir -p tree/sub
+	seq 30000 >tree/a
+	ln tree/a tree/sub/b
+	t 'coldwalk of a tree' 0 to lines memcheck "$BIN/coldwalk" -p 2 tree
+	t 'looking' 0 memcheck "$BIN/coldwalk" --resident --cold fadvise tree
+	t 'rows' 0 to rows memcheck "$BIN/coldwalk" --json --hash md5 tree
+	if have mksquashfs; then
+		mksquashfs tree image -noappend -no-progress >/dev/null 2>&1
+		t 'of an image' 0 to got memcheck "$BIN/coldwalk" -p 2 image
+		same 'the same' got lines
+		head -c 3000 image >short
+		t 'of a piece' 1 to got memcheck "$BIN/coldwalk" short
+	fi
+fi
 done_testing

@@ -31,12 +31,22 @@ is 'all of it is seen' "$(pct mnt/numbers)" 100.00
 is 'and taken out' "$(pct --cold fadvise mnt/numbers)" 0.00
 cat mnt/numbers >/dev/null
 is 'or dropped' "$(pct --cold drop mnt/numbers)" 0.00
+other() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 chmod 711 .
 pages=$(getconf PAGESIZE)
-is 'what hides its pages is not counted' "$(setpriv --reuid 65534 \
-    --clear-groups "$(command -v coldwalk)" --resident --csv mnt/numbers |
-    tail -n 1 | cut -d , -f 4-)" \
-    "$((($(stat -c %s mnt/numbers) + pages - 1) / pages)),,,1"
+is 'what hides its pages is not counted' \
+    "$(other "$(command -v coldwalk)" --resident --csv mnt/numbers |
+    tail -n 1 | cut -d , -f 4-)" "$((($(stat -c %s mnt/numbers) + pages - 1) / pages)),,,1"
+as_other() {
+	other "$(command -v coldwalk)" --hash none "$@" --summary tree/numbers |
+	    sed -n 's/^cold: *\([a-z]*\).*/\1/p'
+}
+chmod 755 . tree
+cat tree/numbers >/dev/null
+is 'to another user warm is not known' "$(as_other --cold none)" unknown
+sync tree/numbers
+t 'and cold is what a device had to give, or not known' 0 \
+    sh -c "case $(as_other) in yes | unknown) ;; *) exit 1 ;; esac"
 coldwalk --hash none mnt >summary
 is "the kernel's options are told" "$(grep -c '^kernel.s squashfs:' \
     summary)" 1

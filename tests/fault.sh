@@ -1,0 +1,33 @@
+# shellcheck shell=sh
+# fault.sh - a command again and again, each of its calls failing once; sourced
+# after lib.sh
+# SPDX-License-Identifier: BSD-2-Clause
+
+# calls KIND: how many the last run made
+calls() { sed -n "s/^$1 //p" n; }
+
+# each NAME TARGET KIND:ERROR COMMAND...: every one of the calls fails; with
+# status 0 TARGET is as want.TARGET, with 1 there is a sentence, and the test's
+# own "leaves TARGET" is content with what is left
+each() {
+	e_name=$1 e_target=$2 e_kind=${3%:*} e_error=${3#*:}
+	shift 3
+	e_bad='' e_k=0
+	while :; do
+		e_k=$((e_k + 1))
+		rm -f "$e_target"
+		e_status=0
+		COLDPRESS_FAULT=$e_kind:$e_k:$e_error \
+		    COLDPRESS_FAULT_COUNT=n "$@" >.t.out 2>.t.err ||
+		    e_status=$?
+		[ "$(calls "$e_kind")" -ge "$e_k" ] || break
+		case $e_status in
+		0)	[ -e "$e_target" ] && cmp -s "$e_target" \
+			    "want.$e_target" || e_bad="$e_bad $e_k" ;;
+		1)	leaves "$e_target" && [ -s .t.err ] ||
+			    e_bad="$e_bad $e_k" ;;
+		*)	e_bad="$e_bad $e_k($e_status)" ;;
+		esac
+	done
+	is "$e_name: $e_kind, $e_error" "$e_bad" ''
+}

@@ -1,0 +1,287 @@
+/*
+ * test_cold.c - what is called cold, and what is not
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * In the directory of the build, since /tmp is often in memory.
+ */
+#include "cold.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { PAGES = 64 };
+
+static char dir[] = "test_cold.XXXXXX";
+static bool real;		/* a disk's file system that drops pages */
+
+struct file {
+	int fd;
+	struct stat st;
+};
+
+static struct file
+open_file(const char *name)
+{
+	struct file f = { .fd = open(name, O_RDONLY) };
+
+	assert_true(f.fd >= 0);
+	assert_int_equal(fstat(f.fd, &f.st), 0);
+	return f;
+}
+
+static void
+read_file(const struct file *f)
+{
+	char buf[65536];
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(f->fd, buf, sizeof(buf), at)) > 0)
+		at += n;
+	assert_int_equal(at, f->st.st_size);
+}
+
+/* A walk of one file; whether it is read before it is looked at. */
+static struct cold_report
+walk(enum cold_method method, const char *name, bool touched)
+{
+	struct file f = open_file(name);
+	struct cold_report r;
+	struct cold *c;
+	uint64_t mine = 0;
+
+	assert_int_equal(cold_open(&c, method), 0);
+	cold_add(c, f.fd, &f.st);
+	assert_int_equal(cold_apply(c), 0);
+	if (touched)
+		read_file(&f);
+	cold_before(c, f.fd, &f.st, &mine);
+	read_file(&f);
+	cold_after(c, f.fd, &f.st, &mine);
+	cold_end(c, &r);
+	cold_close(c);
+	close(f.fd);
+	return r;
+}
+
+static uint64_t
+left(const char *name)
+{
+	struct file f = open_file(name);
+	uint64_t pages, resident;
+
+	assert_int_equal(cold_resident(f.fd, &f.st, &pages, &resident), 0);
+	assert_int_equal(pages, PAGES);
+	close(f.fd);
+	return resident;
+}
+
+static int
+setup(void **state)
+{
+	const long page = sysconf(_SC_PAGESIZE);
+	struct statfs fs;
+	FILE *f;
+
+	(void)state;
+	if (mkdtemp(dir) == NULL || chdir(dir) == -1 || chmod(".", 0755) == -1)
+		return 1;
+	f = fopen("file", "w");
+	if (f == NULL)
+		return 1;
+	for (long i = 0; i < PAGES * page; i++)
+		putc((int)(i >> 3), f);
+	if (fclose(f) == EOF || statfs(".", &fs) == -1)
+		return 1;
+	real = fs.f_type == 0xef53 || fs.f_type == 0x58465342 ||
+	    fs.f_type == 0x9123683e;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	return unlink("file") == -1 || chdir("..") == -1 || rmdir(dir) == -1;
+}
+
+static void
+names(void **state)
+{
+	enum cold_method m = COLD_LOOK;
+
+	(void)state;
+	assert_int_equal(cold_method_by_name("drop", &m), 0);
+	assert_int_equal(m, COLD_DROP);
+	assert_int_equal(cold_method_by_name("none", &m), 0);
+	assert_int_equal(m, COLD_NONE);
+	assert_int_equal(cold_method_by_name("look", &m), -EINVAL);
+	assert_int_equal(cold_method_by_name("", &m), -EINVAL);
+	assert_string_equal(cold_word(COLD_YES), "yes");
+	assert_string_equal(cold_word(COLD_NO), "no");
+	assert_string_equal(cold_word(COLD_UNKNOWN), "unknown");
+}
+
+static void
+left_as_it_is(void **state)
+{
+	struct cold_report r = walk(COLD_NONE, "file", true);
+
+	(void)state;
+	assert_int_equal(r.state, COLD_NO);
+	assert_string_equal(r.made, "nothing");
+	assert_int_equal(r.found.files, 1);
+	assert_int_equal(r.before.pages, PAGES);
+	assert_int_equal(r.before.resident, PAGES);
+	assert_int_equal(r.before.unseen, 0);
+	assert_non_null(strstr(r.why, "were in memory"));
+}
+
+static void
+looked_at(void **state)
+{
+	struct file f = open_file("file");
+	struct cold_report r;
+	struct cold *c;
+
+	(void)state;
+	read_file(&f);
+	assert_int_equal(cold_open(&c, COLD_LOOK), 0);
+	cold_add(c, f.fd, &f.st);
+	cold_end(c, &r);
+	assert_int_equal(r.found.files, 1);
+	assert_int_equal(r.found.resident, PAGES);
+	assert_int_equal(left("file"), PAGES);
+	cold_close(c);
+	close(f.fd);
+}
+
+static void
+taken_out(void **state)
+{
+	struct cold_report r;
+
+	(void)state;
+	if (!real)
+		skip();
+	assert_int_equal(walk(COLD_NONE, "file", true).after.resident, PAGES);
+	r = walk(COLD_FADVISE, "file", false);
+	assert_int_equal(r.found.resident, PAGES);
+	assert_int_equal(r.before.resident, 0);
+	assert_int_equal(r.after.resident, PAGES);
+	/* or unknown, where what lies below the file system hides itself */
+	assert_int_not_equal(r.state, COLD_NO);
+	assert_string_equal(r.made, "fadvise");
+}
+
+static void
+read_by_another(void **state)
+{
+	struct cold_report r = walk(COLD_FADVISE, "file", true);
+
+	(void)state;
+	assert_int_equal(r.before.resident, PAGES);
+	assert_int_equal(r.state, COLD_NO);
+}
+
+static void
+one_page(void **state)
+{
+	struct file f = open_file("file");
+
+	(void)state;
+	read_file(&f);
+	assert_false(cold_page_absent(f.fd, 0));
+	if (real) {
+		cold_drop_page(f.fd, 0);
+		assert_true(cold_page_absent(f.fd, 0));
+	}
+	close(f.fd);
+}
+
+static void
+in_memory(void **state)
+{
+	char name[] = "/dev/shm/test_cold.XXXXXX";
+	struct statfs fs;
+	int fd = mkstemp(name);
+
+	(void)state;
+	if (fd < 0 || fstatfs(fd, &fs) == -1 || fs.f_type != 0x01021994) {
+		if (fd >= 0)
+			unlink(name);
+		skip();
+	}
+	assert_int_equal(ftruncate(fd, 65536), 0);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(walk(COLD_FADVISE, name, false).state, COLD_NO);
+	unlink(name);
+}
+
+/*
+ * A user who may only read the file is told that all pages are there, which
+ * is not to be believed: never "no" by pages, and "yes" by a device's bytes
+ * alone.
+ */
+static int
+as_another(bool touched)
+{
+	struct cold_report r;
+
+	if (setgid(65534) == -1 || setuid(65534) == -1)
+		return 2;
+	r = walk(COLD_FADVISE, "file", touched);
+	if (r.before.unseen != 1 || r.before.resident != 0)
+		return 3;
+	if (r.state == COLD_YES)
+		return touched ? 4 : r.own_B == 0 ? 5 : 0;
+	return r.state == COLD_UNKNOWN && r.why[0] != '\0' ? 0 : 6;
+}
+
+static void
+of_another_owner(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	for (int touched = 0; touched < 2; touched++) {
+		pid_t pid = fork();
+		int status;
+
+		assert_int_not_equal(pid, -1);
+		if (pid == 0)
+			_exit(as_another(touched));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 0);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names),
+		cmocka_unit_test(left_as_it_is),
+		cmocka_unit_test(looked_at),
+		cmocka_unit_test(taken_out),
+		cmocka_unit_test(read_by_another),
+		cmocka_unit_test(one_page),
+		cmocka_unit_test(in_memory),
+		cmocka_unit_test(of_another_owner),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
