@@ -17,7 +17,7 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
         src/cold.c src/cold_device.c src/cold_pages.c
         src/digest.c src/sha256.c src/sha256_ni.c
         src/kernel_config.c src/walk_dir.c src/walk_read.c
-        src/walk_links.c src/walk_tree.c
+        src/walk_links.c src/walk_open.c src/walk_tree.c
         src/image/sq_super.c src/image/sq_codec.c src/image/sq_meta.c
         src/image/sq_inode.c src/image/sq_image.c src/image/sq_tree.c
         src/image/sq_plan.c src/image/sq_deal.c src/image/sq_buf.c

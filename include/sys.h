@@ -27,7 +27,10 @@ void sys_free(void *ptr);
 
 /* One system call each; the number of bytes or the descriptor, or -errno. */
 int sys_openat(int dirfd, const char *path, int flags, mode_t mode);
-/* Of openat2(2): path stays below dirfd and goes through no link. */
+/*
+ * Of openat2(2): path stays below dirfd and goes through no link.  -ENOSYS
+ * before Linux 5.6, and -EPERM in containers that refuse what is new.
+ */
 int sys_open_beneath(int dirfd, const char *path, int flags);
 ssize_t sys_read(int fd, void *buf, size_t len);
 ssize_t sys_pread(int fd, void *buf, size_t len, off_t offset);

@@ -50,10 +50,6 @@ sys_open_beneath(int dirfd, const char *path, int flags)
 	do
 		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
 	while (fd == -1 && errno == EAGAIN && ++tries < 100);
-	/* before Linux 5.6, and in containers that refuse what is new */
-	if (fd == -1 && (errno == ENOSYS || errno == EPERM) &&
-	    (flags & O_NOATIME) == 0)
-		fd = openat(dirfd, path, flags | O_NOFOLLOW);
 	return fd == -1 ? -errno : (int)fd;
 }
 

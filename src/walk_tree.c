@@ -145,45 +145,6 @@ tree_path(const struct tree *t, const struct tree_entry *e,
 	return make_path(t, e->dir, e->name, p);
 }
 
-static int
-open_part(int dir, const char *path, int flags)
-{
-	int fd = sys_open_beneath(dir, path, flags | O_NOATIME);
-
-	return fd == -EPERM ? sys_open_beneath(dir, path, flags) : fd;
-}
-
-int
-tree_open(int root, const char *path, int flags)
-{
-	char part[PATH_MAX];
-	int dir = root, fd = -ENAMETOOLONG;
-
-	flags |= O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-	while (strlen(path) >= PATH_MAX) {
-		const char *slash = memrchr(path, '/', PATH_MAX - 1);
-
-		fd = -ENAMETOOLONG;
-		if (slash == NULL || slash == path)
-			break;
-		memcpy(part, path, (size_t)(slash - path));
-		part[slash - path] = '\0';
-		fd = sys_open_beneath(dir, part,
-		    O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0)
-			break;
-		if (dir != root)
-			sys_close(dir);
-		dir = fd;
-		path = slash + 1;
-	}
-	if (strlen(path) < PATH_MAX)
-		fd = open_part(dir, path, flags);
-	if (dir != root)
-		sys_close(dir);
-	return fd;
-}
-
 /* Scanning */
 
 static enum walk_type

@@ -92,6 +92,7 @@ static int
 setup(void **state)
 {
 	const long page = sysconf(_SC_PAGESIZE);
+	const char *preload;
 	struct statfs fs;
 	FILE *f;
 
@@ -105,6 +106,10 @@ setup(void **state)
 		putc((int)(i >> 3), f);
 	if (fclose(f) == EOF || statfs(".", &fs) == -1)
 		return 1;
+	/* valgrind reads the beginning of every file that is mapped */
+	preload = getenv("LD_PRELOAD");
+	if (preload != NULL && strstr(preload, "vgpreload") != NULL)
+		return 0;
 	real = fs.f_type == 0xef53 || fs.f_type == 0x58465342 ||
 	    fs.f_type == 0x9123683e;
 	return 0;
