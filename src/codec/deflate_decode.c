@@ -41,8 +41,6 @@ struct job {
 	bool any;			/* a member has ended */
 	bool front;			/* the trailer was in the header */
 	uint8_t trailer[8];		/* then */
-	size_t window_len;
-	uint8_t window[INFLATER_WINDOW];	/* the last output */
 };
 
 /* Workers */
@@ -157,24 +155,6 @@ work(void *job, void *ctx, struct slot *s)
 
 /* Joiner */
 
-static void
-keep_window(struct job *j, const uint8_t *p, size_t len)
-{
-	size_t keep;
-
-	if (len >= INFLATER_WINDOW) {
-		memcpy(j->window, p + len - INFLATER_WINDOW, INFLATER_WINDOW);
-		j->window_len = INFLATER_WINDOW;
-		return;
-	}
-	keep = INFLATER_WINDOW - len < j->window_len ? INFLATER_WINDOW - len :
-	    j->window_len;
-	memmove(j->window, j->window + j->window_len - keep, keep);
-	if (len > 0)
-		memcpy(j->window + keep, p, len);
-	j->window_len = keep + len;
-}
-
 static int
 hold(struct job *j, const uint8_t *p, size_t len)
 {
@@ -217,7 +197,7 @@ take_head(struct job *j, const uint8_t *p, size_t len)
 	j->state = BODY;
 	j->check = j->wrap->check_start;
 	j->total = 0;
-	j->window_len = 0;
+	inflater_start(j->inflater);
 	return n - (ssize_t)before;
 }
 
@@ -297,10 +277,8 @@ take_body(struct job *j, struct stream_io *io, struct sink *out)
 	size_t room, made;
 	int rc = 0;
 
-	if (!j->inflating)
-		rc = inflater_begin(j->inflater, j->window, j->window_len);
 	j->inflating = true;
-	start = rc == 0 ? sink_space(out, &room, &rc) : NULL;
+	start = sink_space(out, &room, &rc);
 	if (start == NULL)
 		return rc;
 	io->out = start;
@@ -311,7 +289,6 @@ take_body(struct job *j, struct stream_io *io, struct sink *out)
 	made = room - io->out_len;
 	j->check = j->wrap->check(j->check, start, made);
 	j->total += made;
-	keep_window(j, start, made);
 	sink_advance(out, made);
 	if (rc == STREAM_END) {
 		j->state = TRAILER;
@@ -375,7 +352,7 @@ accept(struct job *j, struct slot *s, struct sink *out)
 		j->check = j->wrap->combine(j->check, s->check,
 		    (off_t)s->out.len);
 		j->total += s->out.len;
-		keep_window(j, s->out.data, s->out.len);
+		inflater_saw(j->inflater, s->out.data, s->out.len);
 		if (s->final)
 			j->state = TRAILER;
 	}

@@ -2,7 +2,7 @@
  * inflater.h - raw inflate (RFC 1951) of a stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Private to src/codec.  ISA-L where the build has it, else zlib.
+ * Private to src/codec.  A context belongs to one thread at a time.
  */
 #ifndef COLDPRESS_INFLATER_H
 #define COLDPRESS_INFLATER_H
@@ -18,17 +18,22 @@ struct inflater;
 
 /* 0 or -ENOMEM. */
 int inflater_open(struct inflater **f);
-void inflater_close(struct inflater *f);
+void inflater_close(struct inflater *f);	/* may be NULL */
+
+/* At the beginning of a stream, as after open. */
+void inflater_start(struct inflater *f);
 
 /*
- * Begins a stream in which dict (at most INFLATER_WINDOW bytes) has gone
- * before.  0 or -ENOMEM.
+ * Output that was made elsewhere, of blocks that came after those that were
+ * run here; the next run begins with the block that follows.  Only at a
+ * boundary or the beginning.
  */
-int inflater_begin(struct inflater *f, const uint8_t *dict, size_t len);
+void inflater_saw(struct inflater *f, const uint8_t *out, size_t len);
 
 /*
- * As stream_ops.run.  After STREAM_END, unused[0..*unused_len) are bytes that
- * had been taken in and belong to what follows, before io->in.
+ * As stream_ops.run.  After STREAM_END, the first inflater_unused() bytes of
+ * unused had been taken in and belong to what follows, before io->in; the
+ * next call is inflater_start().
  */
 int inflater_run(struct inflater *f, struct stream_io *io);
 size_t inflater_unused(const struct inflater *f, uint8_t unused[8]);

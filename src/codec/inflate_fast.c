@@ -1,0 +1,211 @@
+/*
+ * inflate_fast.c - the symbols of a deflate block, while there is room
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: RFC 1951, 3.2.3.  Bits are taken in eight bytes at a time, more than
+ * are counted: the ones that are not will be taken in once more, and are the
+ * same.  56 bits are enough for three literals of the first table, or for two
+ * and a length; and for a distance and the symbol behind it.
+ */
+#include "inflate_fast.h"
+
+#include "bytes.h"
+
+#include <string.h>
+
+/* A loop is compiled once for each kind of processor. */
+#define EACH static inline __attribute__((always_inline))
+
+EACH void
+refill(const uint8_t **in, uint64_t *bits, unsigned *count)
+{
+	*bits |= load_le64(*in) << (*count & 0x3f);
+	*in += 7 - (*count >> 3 & 7);
+	*count |= 56;
+}
+
+EACH void
+drop(uint32_t entry, uint64_t *bits, unsigned *count)
+{
+	*bits >>= entry & INFLATE_BITS;
+	*count -= entry;
+}
+
+EACH void
+copy_8(uint8_t *to, const uint8_t *from)
+{
+	memcpy(to, from, 8);
+}
+
+/* Up to 16 bytes more than len are written. */
+EACH void
+copy_back(uint8_t *out, size_t distance, size_t len)
+{
+	const uint8_t *from = out - distance;
+	uint8_t *end = out + len;
+
+	if (distance >= 8) {
+		copy_8(out, from);
+		copy_8(out + 8, from + 8);
+		copy_8(out + 16, from + 16);
+		if (len > 24) {
+			do {
+				out += 24;
+				from += 24;
+				copy_8(out, from);
+				copy_8(out + 8, from + 8);
+				copy_8(out + 16, from + 16);
+			} while (out + 24 < end);
+		}
+	} else if (distance == 1) {
+		memset(out, *from, len);
+	} else {
+		do
+			*out++ = *from++;
+		while (out < end);
+	}
+}
+
+void
+inflate_copy_window(struct inflate_place *p, size_t distance, size_t len)
+{
+	size_t back = distance - (size_t)(p->out - p->begin);
+	size_t n = back < len ? back : len;
+
+	memcpy(p->out, p->window_end - back, n);
+	p->out += n;
+	while (n++ < len) {
+		*p->out = *(p->out - distance);
+		p->out++;
+	}
+}
+
+EACH enum inflate_why
+run(struct inflate_place *p, const struct inflate_codes *c)
+{
+	const uint32_t *length = c->length, *distance = c->distance;
+	const uint64_t length_mask = (1u << INFLATE_LENGTH_BITS) - 1;
+	const uint64_t distance_mask = (1u << INFLATE_DISTANCE_BITS) - 1;
+	const uint8_t *in = p->in, *in_last = p->in_end - INFLATE_FAST_IN;
+	const uint8_t *begin = p->begin;
+	uint8_t *out = p->out, *out_last = p->out_end - INFLATE_FAST_OUT;
+	enum inflate_why why = INFLATE_NEAR_END;
+	unsigned count = p->count;
+	uint64_t bits = p->bits, before;
+	uint32_t e;
+	size_t len, back;
+
+	refill(&in, &bits, &count);
+	e = length[bits & length_mask];
+	while (in < in_last && out < out_last) {
+		before = bits;
+		drop(e, &bits, &count);
+		if (e & INFLATE_LITERAL) {
+			*out++ = (uint8_t)(e >> 16);
+			e = length[bits & length_mask];
+			before = bits;
+			drop(e, &bits, &count);
+			if (e & INFLATE_LITERAL) {
+				*out++ = (uint8_t)(e >> 16);
+				e = length[bits & length_mask];
+				before = bits;
+				drop(e, &bits, &count);
+				if (e & INFLATE_LITERAL) {
+					*out++ = (uint8_t)(e >> 16);
+					e = length[bits & length_mask];
+					refill(&in, &bits, &count);
+					continue;
+				}
+			}
+		}
+		if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
+			if ((e & INFLATE_SECOND) == 0) {
+				why = e & INFLATE_END ? INFLATE_BLOCK_END :
+				    INFLATE_BAD;
+				goto out;
+			}
+			e = inflate_second(length, e, bits);
+			before = bits;
+			drop(e, &bits, &count);
+			if (e & INFLATE_LITERAL) {
+				*out++ = (uint8_t)(e >> 16);
+				e = length[bits & length_mask];
+				refill(&in, &bits, &count);
+				continue;
+			}
+			if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
+				why = e & INFLATE_END ? INFLATE_BLOCK_END :
+				    INFLATE_BAD;
+				goto out;
+			}
+		}
+		len = inflate_value(e, before);
+		e = distance[bits & distance_mask];
+		refill(&in, &bits, &count);
+		if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
+			drop(e, &bits, &count);
+			if (e & INFLATE_SECOND)
+				e = inflate_second(distance, e, bits);
+			if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
+				why = INFLATE_BAD;
+				break;
+			}
+		}
+		before = bits;
+		drop(e, &bits, &count);
+		back = inflate_value(e, before);
+		if (__builtin_expect(back > (size_t)(out - begin), 0)) {
+			if (back > (size_t)(out - begin) + p->window_len) {
+				why = INFLATE_BAD;
+				break;
+			}
+			p->out = out;
+			inflate_copy_window(p, back, len);
+			out = p->out;
+			e = length[bits & length_mask];
+			refill(&in, &bits, &count);
+			continue;
+		}
+		/* the next one's table is read while this one is copied */
+		e = length[bits & length_mask];
+		refill(&in, &bits, &count);
+		copy_back(out, back, len);
+		out += len;
+	}
+out:
+	p->in = in;
+	p->out = out;
+	p->count = count & 0x3f;
+	p->bits = bits & ((UINT64_C(1) << p->count) - 1);
+	return why;
+}
+
+static enum inflate_why
+run_plain(struct inflate_place *p, const struct inflate_codes *c)
+{
+	return run(p, c);
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+__attribute__((target("bmi2"))) static enum inflate_why
+run_bmi2(struct inflate_place *p, const struct inflate_codes *c)
+{
+	return run(p, c);
+}
+
+inflate_fast_fn *
+inflate_fast_choose(void)
+{
+	return __builtin_cpu_supports("bmi2") ? run_bmi2 : run_plain;
+}
+
+#else
+
+inflate_fast_fn *
+inflate_fast_choose(void)
+{
+	return run_plain;
+}
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * inflate_header.c - the header of a deflate block
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "inflate_header.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	MOST_LENGTHS = 286, MOST_DISTANCES = 30,
+	END_OF_BLOCK = 256,
+	REPEAT = 16, ZEROS = 17, MORE_ZEROS = 18,
+};
+
+/* A place, and whether it has asked for more than there was. */
+struct reader {
+	struct inflate_place p;
+	bool short_of;
+};
+
+/* At least n bits (at most 32), or zeros where there are none. */
+static void
+need(struct reader *r, unsigned n)
+{
+	while (r->p.count < n) {
+		if (r->p.in == r->p.in_end) {
+			r->short_of = true;
+			r->p.count = 32;
+			return;
+		}
+		r->p.bits |= (uint64_t)*r->p.in++ << r->p.count;
+		r->p.count += 8;
+	}
+}
+
+static unsigned
+take(struct reader *r, unsigned n)
+{
+	unsigned v;
+
+	need(r, n);
+	v = (unsigned)(r->p.bits & ((UINT64_C(1) << n) - 1));
+	r->p.bits >>= n;
+	r->p.count -= n;
+	return v;
+}
+
+/* By the header's own code, of which no more bits than it has are taken. */
+static unsigned
+take_symbol(struct reader *r, const uint32_t *table)
+{
+	uint32_t e = table[r->p.bits & ((1u << INFLATE_HEADER_BITS) - 1)];
+
+	while ((e & 0xff) > r->p.count) {
+		need(r, r->p.count + 1);
+		e = table[r->p.bits & ((1u << INFLATE_HEADER_BITS) - 1)];
+	}
+	r->p.bits >>= e & 0xff;
+	r->p.count -= e & 0xff;
+	return e >> 16;
+}
+
+static bool
+read_header_code(struct reader *r, unsigned count, uint32_t *table)
+{
+	static const uint8_t order[INFLATE_HEADERS] = { 16, 17, 18, 0, 8, 7,
+		9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 };
+	uint8_t bits[INFLATE_HEADERS] = { 0 };
+
+	for (unsigned i = 0; i < count; i++)
+		bits[order[i]] = (uint8_t)take(r, 3);
+	return r->short_of || inflate_header_codes(table, bits);
+}
+
+/* The number of bits of each code of the block, count in all. */
+static bool
+read_lengths(struct reader *r, const uint32_t *table, uint8_t *bits,
+    unsigned count)
+{
+	unsigned i = 0;
+
+	while (i < count && !r->short_of) {
+		unsigned symbol = take_symbol(r, table), n;
+		uint8_t value = 0;
+
+		if (symbol < REPEAT) {
+			bits[i++] = (uint8_t)symbol;
+			continue;
+		}
+		if (symbol == REPEAT && i == 0)
+			return false;
+		if (symbol == REPEAT)
+			value = bits[i - 1];
+		n = symbol == REPEAT ? 3 + take(r, 2) :
+		    symbol == ZEROS ? 3 + take(r, 3) : 11 + take(r, 7);
+		if (n > count - i)
+			return r->short_of;
+		memset(bits + i, value, n);
+		i += n;
+	}
+	return true;
+}
+
+static bool
+read_dynamic(struct reader *r, struct inflate_codes *c)
+{
+	unsigned lengths = 257 + take(r, 5), distances = 1 + take(r, 5);
+	unsigned headers = 4 + take(r, 4);
+	uint32_t table[INFLATE_HEADER_SIZE];
+	uint8_t bits[MOST_LENGTHS + MOST_DISTANCES];
+
+	if (lengths > MOST_LENGTHS || distances > MOST_DISTANCES)
+		return r->short_of;
+	if (!read_header_code(r, headers, table))
+		return false;
+	if (r->short_of)
+		return true;
+	if (!read_lengths(r, table, bits, lengths + distances))
+		return false;
+	return r->short_of || (bits[END_OF_BLOCK] != 0 &&
+	    inflate_length_codes(c, bits, lengths) &&
+	    inflate_distance_codes(c, bits + lengths, distances));
+}
+
+static bool
+read_stored(struct reader *r, size_t *len)
+{
+	unsigned low, check;
+
+	take(r, r->p.count % 8);
+	low = take(r, 16);
+	check = take(r, 16);
+	*len = low;
+	return r->short_of || (low ^ check) == 0xffff;
+}
+
+int
+inflate_header(struct inflate_header *h, struct inflate_place *p,
+    struct inflate_codes *c)
+{
+	struct reader r = { .p = *p };
+	bool good = false;
+
+	h->final = take(&r, 1);
+	h->type = take(&r, 2);
+	h->stored = 0;
+	switch (h->type) {
+	case INFLATE_STORED:
+		good = read_stored(&r, &h->stored);
+		break;
+	case INFLATE_FIXED:
+		inflate_fixed_codes(c);
+		good = true;
+		break;
+	case INFLATE_DYNAMIC:
+		good = read_dynamic(&r, c);
+		break;
+	}
+	if (r.short_of)
+		return -ENODATA;
+	if (!good)
+		return -EBADMSG;
+	*p = r.p;
+	return 0;
+}
