@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "../src/codec/inflate_codes.h"
 #include "../src/codec/inflate_piece.h"
-#include "../src/codec/inflater.h"
+#include "inflate_oracle.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -9,7 +10,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 #include <cmocka.h>
 
 enum { PART = 200000, ROOM = 4 * PART };
@@ -190,6 +190,153 @@ stored_block_beyond(void **state)
 	piece_inflater_close(f);
 }
 
+/* Text with long and short repeats, near and far, and noise. */
+static void
+mixed_text(uint8_t *p, size_t len)
+{
+	uint32_t seed = 77;
+
+	for (size_t i = 0; i < len; i++) {
+		seed = seed * 1664525 + 1013904223;
+		p[i] = seed >> 30 == 0 ? (uint8_t)(seed >> 20) :
+		    (uint8_t)("abcd efgh"[seed >> 28 & 7]);
+		if (i > 40000 && seed % 97 == 0) {
+			size_t back = 1 + (seed >> 7) % 32768;
+			size_t n = 3 + (seed >> 3) % 300;
+
+			for (; n > 0 && i + 1 < len; n--, i++)
+				p[i + 1] = p[i + 1 - back];
+		}
+	}
+}
+
+static size_t
+pack(const uint8_t *p, size_t len, int level, int strategy, uint8_t *out,
+    size_t cap)
+{
+	z_stream z = { .next_in = (Bytef *)(uintptr_t)p,
+	    .avail_in = (uInt)len, .next_out = out, .avail_out = (uInt)cap };
+
+	assert_int_equal(deflateInit2(&z, level, Z_DEFLATED, -MAX_WBITS, 8,
+	    strategy), Z_OK);
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	deflateEnd(&z);
+	return z.total_out;
+}
+
+/* Every kind of block, in steps of every size, with bytes behind the end. */
+static void
+as_zlib_packs_it(void **state)
+{
+	static const int strategies[] = { Z_DEFAULT_STRATEGY, Z_FILTERED,
+		Z_HUFFMAN_ONLY, Z_RLE, Z_FIXED };
+	static const size_t steps[] = { 1, 2, 3, 33, 700, 4096, ROOM };
+	static uint8_t plain[PART], packed[ROOM], out[PART + 1];
+	struct inflater *f;
+
+	(void)state;
+	mixed_text(plain, sizeof(plain));
+	assert_int_equal(inflater_open(&f), 0);
+	for (size_t i = 0; i < 5 * 10; i++) {
+		size_t n = pack(plain, PART, (int)(i / 5), strategies[i % 5],
+		    packed, sizeof(packed) - 8);
+
+		for (size_t k = 0; k < 7; k++) {
+			struct inflate_result r = inflate_in_steps(f, packed,
+			    n + 8, steps[k], out, sizeof(out),
+			    steps[(k + i) % 7]);
+
+			assert_int_equal(r.rc, STREAM_END);
+			assert_int_equal(r.used, n);
+			assert_int_equal(r.made, PART);
+			assert_memory_equal(out, plain, PART);
+		}
+	}
+	inflater_close(f);
+}
+
+/* A stream that is cut short, and one with a wrong bit: zlib is the judge. */
+static void
+broken_as_zlib_says(void **state)
+{
+	enum { LEN = 5000 };
+	static uint8_t plain[LEN], packed[2 * LEN], want[8 * LEN],
+	    got[8 * LEN];
+	unsigned bad = 0;
+	struct inflater *f;
+
+	(void)state;
+	mixed_text(plain, LEN);
+	assert_int_equal(inflater_open(&f), 0);
+	for (int strategy = Z_DEFAULT_STRATEGY; strategy <= Z_FIXED;
+	    strategy += Z_FIXED) {
+		size_t n = pack(plain, LEN, 6, strategy, packed,
+		    sizeof(packed));
+
+		for (size_t cut = 0; cut < n; cut++)
+			assert_int_equal(inflate_in_steps(f, packed, cut, 4096,
+			    got, LEN + 1, 4096).rc, -ENODATA);
+		for (size_t bit = 0; bit < 8 * n; bit += 1 + bit / 2000) {
+			struct inflate_result w, g;
+
+			packed[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			w = inflate_by_zlib(packed, n, want, sizeof(want));
+			g = inflate_in_steps(f, packed, n, 1 + bit % 911, got,
+			    sizeof(got), sizeof(got));
+			assert_int_equal(g.rc, w.rc);
+			if (w.rc == STREAM_END) {
+				assert_int_equal(g.made, w.made);
+				assert_int_equal(g.used, w.used);
+			}
+			assert_memory_equal(got, want,
+			    g.made < w.made ? g.made : w.made);
+			bad += w.rc == -EBADMSG;
+			packed[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		}
+	}
+	assert_true(bad > 100);
+	inflater_close(f);
+}
+
+/* Codes with too many, too few, and the few bits that are allowed. */
+static void
+sets_of_codes(void **state)
+{
+	static struct inflate_codes c;
+	uint8_t bits[INFLATE_LENGTHS] = { 0 };
+	uint32_t header[INFLATE_HEADER_SIZE];
+
+	(void)state;
+	assert_true(inflate_length_codes(&c, bits, INFLATE_LENGTHS));
+	assert_true(c.length[0] & INFLATE_NO_CODE);
+	bits[256] = 1;
+	assert_true(inflate_length_codes(&c, bits, INFLATE_LENGTHS));
+	assert_true(c.length[2] & INFLATE_END);
+	assert_true(c.length[1] & INFLATE_NO_CODE);
+	bits[256] = 2;
+	assert_false(inflate_length_codes(&c, bits, INFLATE_LENGTHS));
+	bits[0] = bits[1] = bits[2] = 2;
+	assert_true(inflate_length_codes(&c, bits, INFLATE_LENGTHS));
+	assert_true(c.length[2] & INFLATE_LITERAL);
+	assert_int_equal(c.length[2] >> 16, 1);
+	assert_true(c.length[3] & INFLATE_END);
+	bits[3] = 15;
+	assert_false(inflate_length_codes(&c, bits, INFLATE_LENGTHS));
+	memset(bits, 0, sizeof(bits));
+	bits[0] = 1;
+	assert_false(inflate_header_codes(header, bits));
+	/* one of each length, and the last twice: all tables are in use */
+	for (unsigned i = 0; i < 16; i++)
+		bits[i] = i < 15 ? (uint8_t)(i + 1) : 15;
+	assert_true(inflate_length_codes(&c, bits, INFLATE_LENGTHS));
+	assert_int_equal(c.length[0] >> 16, 0);
+	assert_true(c.length[0x7ff] & INFLATE_SECOND);
+	assert_int_equal(inflate_second(c.length, c.length[0x7ff], 0xf) >> 16,
+	    15);
+	assert_int_equal(inflate_second(c.length, c.length[0x7ff], 0x7) >> 16,
+	    14);
+}
+
 int
 main(void)
 {
@@ -198,6 +345,9 @@ main(void)
 		cmocka_unit_test(no_boundary_within),
 		cmocka_unit_test(pieces),
 		cmocka_unit_test(stored_block_beyond),
+		cmocka_unit_test(as_zlib_packs_it),
+		cmocka_unit_test(broken_as_zlib_says),
+		cmocka_unit_test(sets_of_codes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
