@@ -88,6 +88,16 @@ int sink_write(struct sink *out, const void *data, size_t len);
 uint8_t *sink_space(struct sink *out, size_t *room, int *err);
 void sink_advance(struct sink *out, size_t n);
 
+/*
+ * A checksum over what sink_advance() says, from one call to the other: begun
+ * with start, which fn takes on.  It is computed while the next bytes are
+ * made, by the thread that writes, as far as that is ahead; the end waits for
+ * it.  No sink_slot() in between.
+ */
+typedef uint32_t sink_check_fn(uint32_t check, const void *data, size_t len);
+void sink_check_begin(struct sink *out, sink_check_fn *fn, uint32_t start);
+uint32_t sink_check_end(struct sink *out);
+
 /* s->out as a whole, without a copy; join must not touch it again. */
 int sink_slot(struct sink *out, struct slot *s);
 

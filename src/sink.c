@@ -6,6 +6,9 @@
  * own for what is not a slot's whole output.  The joiner fills one chunk
  * while the thread writes another.  The queue can hold every slot and every
  * chunk, so putting never waits: what waits is taking a free chunk.
+ *
+ * A checksum of chunks that are put in the queue is the thread's, too: its
+ * value belongs to whom the count of unchecked items says.
  */
 #include "sink.h"
 
@@ -18,12 +21,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { CHUNK = 256 << 10, CHUNKS = 3, PIPE_SIZE = 1 << 20 };
+enum { CHUNK = 512 << 10, CHUNKS = 3, PIPE_SIZE = 1 << 20 };
 
 struct item {
 	const uint8_t *data;
 	size_t len;
 	struct slot *slot;	/* to release, or NULL for a chunk */
+	const uint8_t *check;	/* to be checked, or NULL; not cut by clip() */
+	size_t check_len;
 };
 
 struct sink {
@@ -37,6 +42,8 @@ struct sink {
 	bool closing;
 	int err;
 	unsigned chunks_free;
+	unsigned unchecked;		/* items in the queue */
+	uint32_t check_value;		/* so far */
 	uint64_t write_ns;
 	void (*failed)(void *);
 	void *owner;
@@ -46,6 +53,8 @@ struct sink {
 	unsigned current;		/* chunk in hand */
 	size_t fill;			/* bytes in it */
 	bool in_hand, took_slot;
+	sink_check_fn *check;		/* NULL when none is asked for */
+	size_t check_from;		/* in the chunk */
 	uint64_t bytes;
 	uint64_t queued_B;		/* those of them put in the queue */
 	struct pipeline_window window;
@@ -101,6 +110,9 @@ write_one(struct sink *k)
 	int before = k->err, rc = before;
 
 	pthread_mutex_unlock(&k->lock);
+	if (it.check != NULL)
+		k->check_value = k->check(k->check_value, it.check,
+		    it.check_len);
 	if (rc == 0)
 		rc = put_out(k, &it);
 	if (it.slot != NULL)
@@ -110,6 +122,7 @@ write_one(struct sink *k)
 	k->count--;
 	k->err = rc;
 	k->chunks_free += it.slot == NULL;
+	k->unchecked -= it.check != NULL;
 	pthread_cond_signal(&k->written);
 	if (rc != 0 && before == 0) {
 		pthread_mutex_unlock(&k->lock);
@@ -180,16 +193,16 @@ sink_enough(const struct sink *k)
 }
 
 static int
-enqueue(struct sink *k, const uint8_t *data, size_t len, struct slot *s)
+enqueue(struct sink *k, struct item it)
 {
-	struct item it = { .data = data, .len = len, .slot = s };
 	int rc;
 
 	clip(k, &it);
 	pthread_mutex_lock(&k->lock);
 	k->queue[(k->head + k->count) % k->size] = it;
 	k->count++;
-	k->chunks_free -= s == NULL;
+	k->chunks_free -= it.slot == NULL;
+	k->unchecked += it.check != NULL;
 	if (k->threaded)
 		pthread_cond_signal(&k->queued);
 	else
@@ -202,15 +215,18 @@ enqueue(struct sink *k, const uint8_t *data, size_t len, struct slot *s)
 int
 sink_flush(struct sink *k)
 {
-	size_t n = k->fill;
-	unsigned c = k->current;
+	struct item it = { .data = k->chunk[k->current], .len = k->fill };
 
-	if (!k->in_hand || n == 0)
+	if (!k->in_hand || k->fill == 0)
 		return sink_error(k);
+	if (k->check != NULL && k->fill > k->check_from) {
+		it.check = it.data + k->check_from;
+		it.check_len = k->fill - k->check_from;
+	}
 	k->in_hand = false;
-	k->fill = 0;
-	k->current = (c + 1) % CHUNKS;
-	return enqueue(k, k->chunk[c], n, NULL);
+	k->fill = k->check_from = 0;
+	k->current = (k->current + 1) % CHUNKS;
+	return enqueue(k, it);
 }
 
 /* Waits until the next chunk has been written, and takes it in hand. */
@@ -254,6 +270,31 @@ sink_advance(struct sink *k, size_t n)
 	k->bytes += n;
 }
 
+void
+sink_check_begin(struct sink *k, sink_check_fn *fn, uint32_t start)
+{
+	k->check = fn;
+	k->check_value = start;
+	k->check_from = k->fill;
+}
+
+uint32_t
+sink_check_end(struct sink *k)
+{
+	uint32_t value;
+
+	pthread_mutex_lock(&k->lock);
+	while (k->unchecked > 0)
+		pthread_cond_wait(&k->written, &k->lock);
+	value = k->check_value;
+	pthread_mutex_unlock(&k->lock);
+	if (k->fill > k->check_from)
+		value = k->check(value, k->chunk[k->current] + k->check_from,
+		    k->fill - k->check_from);
+	k->check = NULL;
+	return value;
+}
+
 int
 sink_write(struct sink *k, const void *data, size_t len)
 {
@@ -284,7 +325,8 @@ sink_slot(struct sink *k, struct slot *s)
 		return rc;
 	k->took_slot = true;
 	k->bytes += s->out.len;
-	return enqueue(k, s->out.data, s->out.len, s);
+	return enqueue(k, (struct item){ .data = s->out.data,
+	    .len = s->out.len, .slot = s });
 }
 
 bool

@@ -38,6 +38,7 @@ struct job {
 	uint64_t total;			/* output of this member */
 	struct inflater *inflater;
 	bool inflating;			/* within a block, by inflater */
+	bool checking;			/* the sink has the check */
 	bool any;			/* a member has ended */
 	bool front;			/* the trailer was in the header */
 	uint8_t trailer[8];		/* then */
@@ -270,27 +271,37 @@ take_unused(struct job *j)
 	return 0;
 }
 
+/* The check of what the inflater makes, taken back from the sink. */
+static void
+end_check(struct job *j, struct sink *out)
+{
+	if (j->checking)
+		j->check = sink_check_end(out);
+	j->checking = false;
+}
+
 static int
 take_body(struct job *j, struct stream_io *io, struct sink *out)
 {
-	uint8_t *start;
 	size_t room, made;
 	int rc = 0;
 
 	j->inflating = true;
-	start = sink_space(out, &room, &rc);
-	if (start == NULL)
+	if (!j->checking)
+		sink_check_begin(out, j->wrap->check, j->check);
+	j->checking = true;
+	io->out = sink_space(out, &room, &rc);
+	if (io->out == NULL)
 		return rc;
-	io->out = start;
 	io->out_len = room;
 	rc = inflater_run(j->inflater, io);
 	if (rc < 0)
 		return rc;
 	made = room - io->out_len;
-	j->check = j->wrap->check(j->check, start, made);
 	j->total += made;
 	sink_advance(out, made);
 	if (rc == STREAM_END) {
+		end_check(j, out);
 		j->state = TRAILER;
 		j->inflating = false;
 		return take_unused(j);
@@ -349,6 +360,7 @@ accept(struct job *j, struct slot *s, struct sink *out)
 		j->state = BETWEEN;
 		j->any = true;
 	} else {
+		end_check(j, out);
 		j->check = j->wrap->combine(j->check, s->check,
 		    (off_t)s->out.len);
 		j->total += s->out.len;

@@ -19,7 +19,7 @@
 enum { PIECE_PLAIN, PIECE_SYNC, PIECE_MEMBERS };
 
 enum {
-	PLAIN_LEN = 256 << 10,	/* bytes of input in a plain piece */
+	PLAIN_LEN = 512 << 10,	/* bytes of input in a plain piece */
 	READ_LEN = 64 << 10,	/* read at a time while looking for an end */
 	UNMARKED_OUT = 1 << 20,	/* most output of a piece of unknown size */
 	MEMBERS_OUT = 2 << 20,	/* most output of a piece of members */

@@ -25,7 +25,7 @@ struct deflate_unwrap {
 	bool (*front)(const uint8_t *header, uint8_t *trailer);
 
 	uint32_t check_start;
-	uint32_t (*check)(uint32_t check, const void *p, size_t len);
+	sink_check_fn *check;
 	uint32_t (*combine)(uint32_t a, uint32_t b, off_t len);
 
 	bool members;		/* another may follow, or zeros */
