@@ -13,6 +13,9 @@
 
 enum { PAGE = 64 };			/* lines that a document reuses */
 
+/* From one attachment of a mail to the next: as far as to another mail. */
+enum { STRIDE = 7919 };
+
 static void
 add_header(struct mail_maker *m, struct prng *p, const char *type,
     const char *suffix, bool base64)
@@ -102,19 +105,23 @@ add_table(struct mail_maker *m, struct text *t, size_t end)
 	}
 }
 
+/* Each i is one of the kinds, and their shares are met soon. */
 void
-mail_attach(struct mail_maker *m, const struct mail *a, size_t len)
+mail_attach(struct mail_maker *m, const struct mail *a, unsigned i, size_t len)
 {
+	uint32_t u = mail_even_y(a->stuff + i * STRIDE, m->seed) >> 16;
+	uint32_t part = PRNG_ONE - m->like->noise;
 	size_t end = m->out.len + len;
 	struct text *t = &m->text;
 	struct prng p;
 
-	prng_start(&p, m->seed, a->stuff);
+	prng_start(&p, ~m->seed, a->stuff << 16 | i);
 	text_start(t, &m->world->words[0], &p, m->like->repeat);
-	switch (a->kind) {
-	case MAIL_DOCUMENT: add_document(m, &p, end); break;
-	case MAIL_LOG: add_log(m, t, end); break;
-	case MAIL_TABLE: add_table(m, t, end); break;
-	case MAIL_NOISE: add_noise(m, &p, end); break;
+	if (u >= part)
+		add_noise(m, &p, end);
+	else switch (u * 3 / part) {
+	case 0: add_document(m, &p, end); break;
+	case 1: add_log(m, t, end); break;
+	default: add_table(m, t, end);
 	}
 }

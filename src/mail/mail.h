@@ -33,12 +33,10 @@ struct mail_like {
 
 extern const struct mail_like mail_like_default;
 
-enum mail_kind { MAIL_DOCUMENT, MAIL_LOG, MAIL_TABLE, MAIL_NOISE };
-
 struct mail {
 	uint64_t number;
-	uint64_t stuff;			/* stream of the attachment, */
-	enum mail_kind kind;		/* and what it is */
+	uint64_t nth;			/* of those with parts, or without */
+	uint64_t stuff;			/* whose attachments it has: nth */
 	const struct list *list;
 	const struct person *author;
 	int64_t date;			/* seconds since 1970 */
@@ -94,7 +92,15 @@ void mail_body(struct mail_maker *m, struct mail *a, size_t len);
 /* src/mail/parts.c: MIME headers and parts up to a's size. */
 void mail_parts(struct mail_maker *m, struct mail *a);
 
-/* src/mail/attach.c: headers and content of an attachment, len bytes. */
-void mail_attach(struct mail_maker *m, const struct mail *a, size_t len);
+/* src/mail/attach.c: header and content of an attachment, len bytes. */
+void mail_attach(struct mail_maker *m, const struct mail *a, unsigned i,
+    size_t len);
+
+/*
+ * Where i lies in parts of 2^32: the points (x, y) of all i fill a square
+ * evenly, as far as one has come.
+ */
+uint32_t mail_even_x(uint64_t i, uint64_t seed);
+uint32_t mail_even_y(uint64_t i, uint64_t seed);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { BOUNDARY_B = 40, CLOSING = 2 * (BOUNDARY_B + 8), ATTACH_LEAST = 600,
+    ATTACH_MOST = 32 << 10,
     LOGO_HEAD = 256, TEXT_LEAST = 200, TEXT_MOST = 1200 };
 
 static void
@@ -87,6 +88,20 @@ add_boundary(struct mail_maker *m, const char *boundary)
 	buf_fmt(&m->out, "\n--%s\n", boundary);
 }
 
+static void
+add_attachments(struct mail_maker *m, const struct mail *a,
+    const char *boundary)
+{
+	size_t left;
+
+	for (unsigned i = 0; (left = left_of(m, a)) > ATTACH_LEAST ||
+	    i == 0; i++) {
+		if (i > 0)
+			add_boundary(m, boundary);
+		mail_attach(m, a, i, left < ATTACH_MOST ? left : ATTACH_MOST);
+	}
+}
+
 /* As much of it as there is room for; the attachment takes what is left. */
 static void
 add_rich(struct mail_maker *m, struct mail *a)
@@ -114,7 +129,7 @@ add_rich(struct mail_maker *m, struct mail *a)
 		add_logo(m, a);
 		add_boundary(m, boundary);
 	}
-	mail_attach(m, a, left_of(m, a));
+	add_attachments(m, a, boundary);
 	buf_fmt(&m->out, "\n--%s--\n", boundary);
 }
 

@@ -23,6 +23,18 @@ static const int64_t first_day = 1388966400;
  */
 static const uint64_t even_x = 0xc13fa9a902a6328f, even_y = 0x91e10da5c79e7b1d;
 
+uint32_t
+mail_even_x(uint64_t i, uint64_t seed)
+{
+	return (uint32_t)((i * even_x + prng_mix(seed)) >> 32);
+}
+
+uint32_t
+mail_even_y(uint64_t i, uint64_t seed)
+{
+	return (uint32_t)((i * even_y + prng_mix(~seed)) >> 32);
+}
+
 int64_t
 mail_week_date(uint64_t week)
 {
@@ -44,29 +56,27 @@ mail_week(struct mail_maker *m, uint64_t week)
 }
 
 /*
- * Whether it has parts, its size, and what is attached.  Those with parts lie
- * evenly among the others, and so do sizes and kinds of attachments on their
- * ranges: the figures of a small corpus are near those of a large one.
+ * Whether it has parts, and its size.  Those with parts lie evenly among the
+ * others, and the sizes of each kind evenly on their part of the table: the
+ * figures of a small corpus are near those of a large one.
  */
 static void
 draw_size(const struct mail_maker *m, struct mail *a)
 {
 	uint64_t share = m->like->attachments;
 	uint64_t before = a->number * share / PRNG_ONE;
-	uint64_t nth, u, from = 0, part = PRNG_ONE - share;
+	uint64_t u, from = 0, part = PRNG_ONE - share;
 
 	a->rich = (a->number + 1) * share / PRNG_ONE > before;
-	nth = a->rich ? before : a->number - before;
+	a->nth = a->rich ? before : a->number - before;
+	a->stuff = a->nth;
 	if (a->rich) {
 		from = (uint64_t)part << 16;
 		part = share;
 	}
-	u = (nth * even_x + prng_mix(m->seed + a->rich)) >> 32;
+	u = mail_even_x(a->nth, m->seed + a->rich);
 	a->target_B = sizes_at(&m->like->sizes,
 	    (uint32_t)(from + (u * part >> 16)));
-	u = (nth * even_y + prng_mix(~m->seed)) >> 48;
-	part = PRNG_ONE - m->like->noise;
-	a->kind = u >= part ? MAIL_NOISE : (enum mail_kind)(u * 3 / part);
 }
 
 /* A recent mail of the same folder, or of another one; or MAIL_NONE. */
@@ -113,6 +123,19 @@ draw_subject(struct mail_maker *m, struct mail *a)
 		    b->failed ? "" : b->data);
 }
 
+/* What was attached before is sent again, by one in five; else it is new. */
+static void
+draw_stuff(struct mail_maker *m, struct mail *a)
+{
+	if (!prng_chance(&m->prng, PRNG_ONE / 5))
+		return;
+	for (unsigned i = m->count; i-- > 0;)
+		if (m->mails[i].folder == a->folder) {
+			a->stuff = m->mails[i].stuff;
+			return;
+		}
+}
+
 /* A reply, or a mail of its own. */
 static void
 draw_thread(struct mail_maker *m, struct mail *a)
@@ -124,16 +147,12 @@ draw_thread(struct mail_maker *m, struct mail *a)
 	a->author = &m->world->people[prng_below(&m->prng, WORLD_PEOPLE)];
 	snprintf(a->id, sizeof(a->id), "%08x.%06x@%s", (unsigned)(r >> 32),
 	    (unsigned)(r & 0xffffff), a->author->host);
-	a->stuff = a->number;
 	if (a->parent == MAIL_NONE) {
 		draw_subject(m, a);
 		return;
 	}
 	a->depth = (uint16_t)(m->mails[a->parent].depth + 1);
 	memcpy(a->subject, m->mails[a->parent].subject, sizeof(a->subject));
-	/* sent again: it must not change how many there are of each kind */
-	if (a->kind == m->mails[a->parent].kind)
-		a->stuff = m->mails[a->parent].stuff;
 }
 
 /* The same mail as one before it, by another list. */
@@ -172,6 +191,8 @@ draw(struct mail_maker *m, struct mail *a)
 	    a->folder];
 	draw_encoding(m, a);
 	draw_thread(m, a);
+	if (a->rich)
+		draw_stuff(m, a);
 	draw_twin(m, a);
 }
 

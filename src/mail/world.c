@@ -16,7 +16,7 @@
 /* Streams of random numbers; mails have those from 0 on. */
 #define STREAM_WORLD (~(uint64_t)0)
 
-enum { LOGO_LEAST = 5400, LOGO_MOST = 5600 };
+enum { LOGO_LEAST = 4750, LOGO_MOST = 4950 };
 
 static void
 lower(char *s)
