@@ -113,7 +113,7 @@ add_traces(struct mail_maker *m, const struct mail *a)
 	if (a->target_B >= DKIM_FROM) {
 		add_results(m, "Authentication-Results:", a);
 		add_received(m, lists, mx, a->author->ip, a->date + late);
-		add_dkim(m, "DKIM-Signature: v=1;", a->author->host, a->date);
+		add_dkim(m, "DKIM-Signature: v=1;", a->author->host, a->sent);
 	}
 	if (a->target_B >= DKIM_FROM / 2 + TRACE_FROM / 2)
 		add_received(m, mx, a->author->machine, a->author->ip,
@@ -179,7 +179,7 @@ mail_head(struct mail_maker *m, const struct mail *a)
 	    a->list->name, a->list->host, a->depth > 0 ? "Re: " : "");
 	encode_phrase(b, a->subject, a->encoding);
 	buf_str(b, "\nDate: ");
-	mail_date(b, a->date);
+	mail_date(b, a->sent);
 	buf_fmt(b, "\nMessage-ID: <%s>\n", a->id);
 	add_references(m, a);
 	if (a->target_B >= TRACE_FROM && prng_chance(&m->prng, PRNG_ONE / 2))

@@ -39,7 +39,7 @@ struct mail {
 	uint64_t stuff;			/* whose attachments it has: nth */
 	const struct list *list;
 	const struct person *author;
-	int64_t date;			/* seconds since 1970 */
+	int64_t date, sent;		/* seconds since 1970 */
 	uint32_t target_B;
 	uint16_t parent, twin;		/* in the week, or MAIL_NONE */
 	uint16_t depth;			/* of the thread */

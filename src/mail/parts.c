@@ -9,7 +9,7 @@
 
 enum { BOUNDARY_B = 40, CLOSING = 2 * (BOUNDARY_B + 8), ATTACH_LEAST = 600,
     ATTACH_MOST = 32 << 10,
-    LOGO_HEAD = 256, TEXT_LEAST = 200, TEXT_MOST = 1200 };
+    TYPE_B = 75, LOGO_HEAD = 256, TEXT_LEAST = 200, TEXT_MOST = 1200 };
 
 static void
 add_plain(struct mail_maker *m, struct mail *a, size_t len)
@@ -139,6 +139,6 @@ mail_parts(struct mail_maker *m, struct mail *a)
 	if (a->rich)
 		add_rich(m, a);
 	else
-		add_plain(m, a, a->target_B > m->out.len + 90 ?
-		    a->target_B - m->out.len - 90 : 0);
+		add_plain(m, a, a->target_B > m->out.len + TYPE_B ?
+		    a->target_B - m->out.len - TYPE_B : 0);
 }

@@ -57,21 +57,21 @@ bounded(uint64_t size)
 	    size > SIZE_MOST ? SIZE_MOST : (uint32_t)size;
 }
 
-static void
+/* What is over the old median, times want by excess, over the new one. */
+static int
 fit_upper(struct sizes *s, uint64_t old, uint64_t excess, uint64_t want)
 {
 	uint64_t median = s->at_B[SIZES_MEDIAN];
 
-	for (unsigned i = SIZES_MEDIAN + 1; i < SIZES; i++) {
-		uint64_t over = s->at_B[i] - old;
-
-		/* both are below 2^44, over is below 2^27 */
-		while (want >= (uint64_t)1 << 36) {
-			want >>= 1;
-			excess >>= 1;
-		}
-		s->at_B[i] = bounded(median + over * want / excess);
+	/* sizes are below 2^27: a product of two has to fit */
+	while (want >= (uint64_t)1 << 36) {
+		want >>= 1;
+		excess >>= 1;
 	}
+	for (unsigned i = SIZES_MEDIAN + 1; excess > 0 && i < SIZES; i++)
+		s->at_B[i] = bounded(median + (s->at_B[i] - old) * want /
+		    excess);
+	return excess > 0 ? 0 : -ERANGE;
 }
 
 int
@@ -87,11 +87,9 @@ sizes_fit(struct sizes *s, uint64_t mean_B, uint64_t median_B)
 		s->at_B[i] = bounded(s->at_B[i] * median_B / old);
 	have = area(s, 0, SIZES_MEDIAN, 0) +
 	    ONE * (uint64_t)s->at_B[SIZES_MEDIAN];
-	if (want < have)
+	if (want < have || fit_upper(s, old, excess, want - have) != 0)
 		return -ERANGE;
-	fit_upper(s, old, excess, want - have);
-	have = sizes_mean(s);
-	return have * 100 < mean_B * 99 ? -ERANGE : 0;
+	return sizes_mean(s) * 100 < mean_B * 99 ? -ERANGE : 0;
 }
 
 void

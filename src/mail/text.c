@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { WIDTH = 72, DEPTH_MOST = 3 };
+enum { WIDTH = 66, DEPTH_MOST = 3 };
 
 void
 text_start(struct text *t, const struct words *w, struct prng *p,
@@ -98,6 +98,8 @@ paragraph(struct text *t, struct buf *b, size_t len)
 	while (b->len + 8 < end && !b->failed &&
 	    (b->len < soft || t->left != 0))
 		step(t, b, &begin);
+	if (t->left != 0 && b->len > 0 && b->data[b->len - 1] == ',')
+		b->len--;
 	if (t->left != 0)
 		buf_char(b, '.');
 	t->left = 0;

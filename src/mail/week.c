@@ -168,6 +168,7 @@ draw_twin(struct mail_maker *m, struct mail *a)
 		return;
 	b = &m->mails[a->twin];
 	a->author = b->author;
+	a->sent = b->sent;
 	a->parent = b->parent;
 	a->depth = b->depth;
 	a->encoding = b->encoding;
@@ -185,6 +186,7 @@ draw(struct mail_maker *m, struct mail *a)
 	draw_size(m, a);
 	a->date = mail_week_date(m->week) + m->count * (int64_t)STEP_S +
 	    prng_below(&m->prng, STEP_S);
+	a->sent = a->date;
 	a->folder = (uint8_t)(!a->rich ? prng_below(&m->prng, WORLD_OFFICE) :
 	    a->target_B < SHARE_FROM ? WORLD_OFFICE : WORLD_SHARE);
 	a->list = &m->world->lists[mail_week_set(m->week) * WORLD_SET +

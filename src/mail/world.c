@@ -16,7 +16,7 @@
 /* Streams of random numbers; mails have those from 0 on. */
 #define STREAM_WORLD (~(uint64_t)0)
 
-enum { LOGO_LEAST = 4750, LOGO_MOST = 4950 };
+enum { LOGO_LEAST = 4650, LOGO_MOST = 4850 };
 
 static void
 lower(char *s)
