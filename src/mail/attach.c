@@ -56,8 +56,9 @@ add_document(struct mail_maker *m, struct prng *p, size_t end)
 			    0x1f1f1f1f1f1f1f1f);
 	while (m->out.len + ENCODE_LINE <= end && !m->out.failed) {
 		uint8_t *line = lines[prng_below(p, PAGE)];
+		uint32_t at = prng_below(p, ENCODE_RAW);
 
-		line[prng_below(p, ENCODE_RAW)] = (uint8_t)prng_next(p);
+		line[at] = (uint8_t)prng_next(p);
 		encode_line(out, prng_chance(p, PRNG_ONE / 6) ? raw : line);
 		buf_add(&m->out, out, ENCODE_LINE);
 	}
@@ -100,8 +101,11 @@ add_table(struct mail_maker *m, struct text *t, size_t end)
 	while (m->out.len + 64 < end && !m->out.failed) {
 		buf_fmt(&m->out, "%u,", ++row);
 		text_line(t, &m->out, 1);
-		buf_fmt(&m->out, ",%u.%02u,%u,%u\n", prng_below(p, 500),
-		    prng_below(p, 100), prng_below(p, 3), prng_below(p, 40));
+		/* one at a time: arguments are evaluated in any order */
+		buf_fmt(&m->out, ",%u", prng_below(p, 500));
+		buf_fmt(&m->out, ".%02u", prng_below(p, 100));
+		buf_fmt(&m->out, ",%u", prng_below(p, 3));
+		buf_fmt(&m->out, ",%u\n", prng_below(p, 40));
 	}
 }
 

@@ -11,7 +11,7 @@
 const struct mail_like mail_like_default = {
 	.attachments = PRNG_ONE / 4,
 	.repeat = 17000,
-	.noise = 14500,
+	.noise = 14900,
 	.sizes = { .at_B = {
 	    420, 430, 445, 489, 544, 594, 640, 684, 726, 767, 806, 846, 884,
 	    923, 961, 999, 1037, 1075, 1114, 1153, 1192, 1232, 1272, 1313,

@@ -10,13 +10,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Streams of random numbers; mails have those from 0 on. */
 #define STREAM_WORLD (~(uint64_t)0)
 
-enum { LOGO_LEAST = 4650, LOGO_MOST = 4850 };
+enum { LOGO_LEAST = 4550, LOGO_MOST = 4750 };
 
 static void
 lower(char *s)
@@ -36,27 +37,29 @@ make_host(struct prng *p, char host[2 * WORD_B])
 }
 
 static void
-make_signature(struct person *a, struct prng *p, const struct words *w)
+make_signature(struct person *a, struct prng *p, const struct words *w,
+    struct buf *title)
 {
-	char title[3 * WORD_B];
 	struct text t;
-	struct buf b = { .data = NULL };
 
+	buf_clear(title);
 	text_start(&t, w, p, 0);
-	text_line(&t, &b, 3);
-	snprintf(title, sizeof(title), "%.*s", (int)b.len,
-	    b.failed ? "" : b.data);
-	buf_free(&b);
+	text_line(&t, title, 3);
+	buf_char(title, '\0');
+	if (title->failed)
+		return;
 	a->signature[0] = '\0';
 	if (prng_chance(p, PRNG_ONE / 3))
 		snprintf(a->signature, sizeof(a->signature), "%s\n", a->name);
 	else if (prng_chance(p, PRNG_ONE / 2))
 		snprintf(a->signature, sizeof(a->signature),
-		    "-- \n%s\n%s\nhttp://www.%s/\n", a->name, title, a->host);
+		    "-- \n%s\n%s\nhttp://www.%s/\n", a->name, title->data,
+		    a->host);
 }
 
 static void
-make_person(struct person *a, struct prng *p, const struct words *w)
+make_person(struct person *a, struct prng *p, const struct words *w,
+    struct buf *title)
 {
 	static const uint8_t blocks[3][3] = { { 192, 0, 2 },
 	    { 198, 51, 100 }, { 203, 0, 113 } };
@@ -76,7 +79,7 @@ make_person(struct person *a, struct prng *p, const struct words *w)
 	memcpy(a->ip, blocks[prng_below(p, 3)], 3);
 	a->ip[3] = (uint8_t)prng_range(p, 1, 254);
 	a->client = (uint8_t)prng_below(p, 5);
-	make_signature(a, p, w);
+	make_signature(a, p, w, title);
 }
 
 /* Rules of a style sheet, each with some of the same properties. */
@@ -162,7 +165,9 @@ make_list(struct list *l, struct prng *p, const struct words *w, uint32_t i)
 int
 world_make(struct world *w, uint64_t seed, uint32_t sets)
 {
+	struct buf title = { .data = NULL };
 	struct prng p;
+	bool failed = false;
 
 	w->sets = sets;
 	w->lists = sys_calloc((size_t)sets * WORLD_SET, sizeof(*w->lists));
@@ -171,16 +176,18 @@ world_make(struct world *w, uint64_t seed, uint32_t sets)
 	prng_start(&p, seed, STREAM_WORLD);
 	for (int i = 0; i < WORLD_LANGUAGES; i++)
 		words_make(&w->words[i], &p, i > 0);
-	for (int i = 0; i < WORLD_PEOPLE; i++)
-		make_person(&w->people[i], &p, &w->words[0]);
-	for (uint32_t i = 0; i < sets * WORLD_SET; i++) {
+	for (int i = 0; i < WORLD_PEOPLE && !failed; i++) {
+		make_person(&w->people[i], &p, &w->words[0], &title);
+		failed = title.failed;
+	}
+	buf_free(&title);
+	for (uint32_t i = 0; i < sets * WORLD_SET && !failed; i++) {
 		struct list *l = &w->lists[i];
 
 		make_list(l, &p, &w->words[0], i);
-		if (l->page.failed || l->end.failed || l->logo.failed)
-			return -ENOMEM;
+		failed = l->page.failed || l->end.failed || l->logo.failed;
 	}
-	return 0;
+	return failed ? -ENOMEM : 0;
 }
 
 void
