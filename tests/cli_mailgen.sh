@@ -52,8 +52,8 @@ rm -r fewer other
 ordered() {
 	for f in "$1"/*; do
 		stat -c %Y "$f"
-	done >times
-	sort -n -u times | cmp -s - times
+	done >arrived
+	sort -n -u arrived | cmp -s - arrived
 }
 t 'dates in the order of names' 0 ordered "$(echo one/01-*/2014-01-06)"
 f=$(echo one/02-*/2014-01-13/001)
@@ -74,14 +74,14 @@ is 'most did not' "$(grep -a -h -r -i '^Message-ID:' one | sort -u | wc -l |
     awk '{ print ($1 > 650) }')" 1
 
 to out mailgen -n 700 --mbox --stats=stats.mbox box
-is 'mboxes do not change' "$(cut -d ' ' -f 1 out)" 8353b11331e48262b4f27150ae89f754ac20610ef8179a8ee229a32c2e609ecf
+is 'mboxes do not change' "$(cut -d ' ' -f 1 out)" ca078c56b8ed2211d81ca0f1738dc1c40d4be674221ef4d2c96a089dfe31bc41
 is 'their hash is that of the files' "$(hash box)" "$(cut -d ' ' -f 1 out)"
 is 'they hold the same mails' "$(stat_of bytes_B stats.mbox)" \
     "$(stat_of bytes_B stats)"
 is 'each behind its From line' "$(cat box/*/*.mbox | grep -a -c \
     '^From [^ ]*@[^ ]* ')" 700
 to out mailgen -n 700 --maildir dir
-is 'maildirs do not change' "$(cut -d ' ' -f 1 out)" ca078c56b8ed2211d81ca0f1738dc1c40d4be674221ef4d2c96a089dfe31bc41
+is 'maildirs do not change' "$(cut -d ' ' -f 1 out)" 8353b11331e48262b4f27150ae89f754ac20610ef8179a8ee229a32c2e609ecf
 is 'their hash, too' "$(hash dir)" "$(cut -d ' ' -f 1 out)"
 is 'with cur, new and tmp' "$(find dir -mindepth 3 -type d | sed 's,.*/,,' |
     sort -u | tr '\n' ' ')" 'cur new tmp '
@@ -159,7 +159,7 @@ wrong 'bad: line 2 makes no sense' mailgen --like bad x
 wrong 'nowhere: No such file' mailgen --profile nowhere
 mkdir bare
 wrong 'bare: there is no mail' mailgen --profile bare
-is 'nothing was made' "$(ls -d x 2>&1 | grep -c 'No such')" 1
+t 'nothing was made' 1 test -e x
 t 'help' 0 mailgen -h
 t 'version' 0 mailgen -V
 
