@@ -1,0 +1,131 @@
+/*
+ * attach.c - what is attached to a mail
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * An attachment is made of its own stream of random numbers, so that one that
+ * is sent again begins with the same bytes, however long it is.
+ */
+#include "mail.h"
+
+#include "bytes.h"
+
+#include <string.h>
+
+enum { PAGE = 64 };			/* lines that a document reuses */
+
+/* From one attachment of a mail to the next: as far as to another mail. */
+enum { STRIDE = 7919 };
+
+static void
+add_header(struct mail_maker *m, struct prng *p, const char *type,
+    const char *suffix, bool base64)
+{
+	char name[WORD_B];
+
+	words_name(p, 3, name);
+	buf_fmt(&m->out, "Content-Type: %s; name=\"%s.%s\"\n"
+	    "Content-Disposition: attachment; filename=\"%s.%s\"\n"
+	    "Content-Transfer-Encoding: %s\n\n", type, name, suffix, name,
+	    suffix, base64 ? "base64" : "7bit");
+}
+
+/* Pictures, archives and the like. */
+static void
+add_noise(struct mail_maker *m, struct prng *p, size_t end)
+{
+	static const char *const types[][2] = { { "image/jpeg", "jpg" },
+	    { "application/pdf", "pdf" }, { "application/zip", "zip" },
+	    { "image/png", "png" } };
+	unsigned i = prng_below(p, 4);
+
+	add_header(m, p, types[i][0], types[i][1], true);
+	encode_noise(&m->out, p, m->out.len < end ? end - m->out.len : 0);
+}
+
+/* A document of an office program: much of it occurs again. */
+static void
+add_document(struct mail_maker *m, struct prng *p, size_t end)
+{
+	uint8_t lines[PAGE][ENCODE_RAW + 7], raw[ENCODE_RAW + 7] = { 0 };
+	char out[ENCODE_LINE];
+
+	add_header(m, p, "application/msword", "doc", true);
+	for (int i = 0; i < PAGE; i++)
+		for (int j = 0; j < 8; j++)
+			store_le64(lines[i] + 8 * j, prng_next(p) &
+			    0x1f1f1f1f1f1f1f1f);
+	while (m->out.len + ENCODE_LINE <= end && !m->out.failed) {
+		uint8_t *line = lines[prng_below(p, PAGE)];
+		uint32_t at = prng_below(p, ENCODE_RAW);
+
+		line[at] = (uint8_t)prng_next(p);
+		encode_line(out, prng_chance(p, PRNG_ONE / 6) ? raw : line);
+		buf_add(&m->out, out, ENCODE_LINE);
+	}
+}
+
+/* A program's log: some messages with numbers in them. */
+static void
+add_log(struct mail_maker *m, struct text *t, size_t end)
+{
+	struct prng *p = t->prng;
+	uint32_t second = prng_below(p, 40000);
+	size_t at[8];
+
+	add_header(m, p, "text/x-log", "log", false);
+	buf_clear(&m->spare);
+	for (int i = 0; i < 8; i++) {
+		at[i] = m->spare.len;
+		text_line(t, &m->spare, prng_range(p, 3, 9));
+		buf_char(&m->spare, '\0');
+	}
+	while (m->out.len + 100 < end && !m->out.failed &&
+	    !m->spare.failed) {
+		second += prng_below(p, 20);
+		buf_fmt(&m->out, "%02u:%02u:%02u daemon[%u]: ",
+		    second / 3600 % 24, second / 60 % 60, second % 60,
+		    1200 + prng_below(p, 4));
+		buf_str(&m->out, m->spare.data + at[prng_below(p, 8)]);
+		buf_fmt(&m->out, " %u\n", prng_below(p, 1u <<
+		    prng_range(p, 4, 20)));
+	}
+}
+
+static void
+add_table(struct mail_maker *m, struct text *t, size_t end)
+{
+	struct prng *p = t->prng;
+	unsigned row = 0;
+
+	add_header(m, p, "text/csv", "csv", false);
+	while (m->out.len + 64 < end && !m->out.failed) {
+		buf_fmt(&m->out, "%u,", ++row);
+		text_line(t, &m->out, 1);
+		/* one at a time: arguments are evaluated in any order */
+		buf_fmt(&m->out, ",%u", prng_below(p, 500));
+		buf_fmt(&m->out, ".%02u", prng_below(p, 100));
+		buf_fmt(&m->out, ",%u", prng_below(p, 3));
+		buf_fmt(&m->out, ",%u\n", prng_below(p, 40));
+	}
+}
+
+/* Each i is one of the kinds, and their shares are met soon. */
+void
+mail_attach(struct mail_maker *m, const struct mail *a, unsigned i, size_t len)
+{
+	uint32_t u = mail_even_y(a->stuff + i * STRIDE, m->seed) >> 16;
+	uint32_t part = PRNG_ONE - m->like->noise;
+	size_t end = m->out.len + len;
+	struct text *t = &m->text;
+	struct prng p;
+
+	prng_start(&p, ~m->seed, a->stuff << 16 | i);
+	text_start(t, &m->world->words[0], &p, m->like->repeat);
+	if (u >= part)
+		add_noise(m, &p, end);
+	else switch (u * 3 / part) {
+	case 0: add_document(m, &p, end); break;
+	case 1: add_log(m, t, end); break;
+	default: add_table(m, t, end);
+	}
+}

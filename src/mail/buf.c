@@ -1,0 +1,86 @@
+/*
+ * buf.c - bytes that are added to
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "buf.h"
+
+#include "sys.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+char *
+buf_room(struct buf *b, size_t n)
+{
+	size_t cap = b->cap == 0 ? 4096 : b->cap;
+	char *p;
+
+	if (b->cap - b->len >= n)
+		return b->data + b->len;
+	while (!b->failed && cap - b->len < n) {
+		b->failed = cap > SIZE_MAX / 4;
+		cap *= 2;
+	}
+	p = b->failed ? NULL : sys_realloc(b->data, cap);
+	if (p == NULL) {
+		b->failed = true;
+		return NULL;
+	}
+	b->data = p;
+	b->cap = cap;
+	return p + b->len;
+}
+
+void
+buf_add(struct buf *b, const void *data, size_t n)
+{
+	char *p = buf_room(b, n);
+
+	if (p == NULL || n == 0)
+		return;
+	memcpy(p, data, n);
+	b->len += n;
+}
+
+void
+buf_str(struct buf *b, const char *s)
+{
+	buf_add(b, s, strlen(s));
+}
+
+void
+buf_char(struct buf *b, char c)
+{
+	buf_add(b, &c, 1);
+}
+
+void
+buf_fmt(struct buf *b, const char *fmt, ...)
+{
+	char *p = buf_room(b, 512);
+	va_list ap;
+	int n;
+
+	if (p == NULL)
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(p, 512, fmt, ap);
+	va_end(ap);
+	b->len += n < 0 ? 0 : n < 512 ? (size_t)n : 511;
+}
+
+void
+buf_clear(struct buf *b)
+{
+	b->len = 0;
+	b->failed = false;
+}
+
+void
+buf_free(struct buf *b)
+{
+	sys_free(b->data);
+	*b = (struct buf){ .data = NULL };
+}

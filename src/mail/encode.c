@@ -1,0 +1,178 @@
+/*
+ * encode.c - base64, quoted-printable and charsets
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "encode.h"
+
+#include "bytes.h"
+
+#include <string.h>
+
+static const char digits[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char hex[] = "0123456789ABCDEF";
+
+enum { QP_WIDTH = 76 };
+
+void
+encode_line(char out[ENCODE_LINE], const uint8_t raw[ENCODE_RAW])
+{
+	for (int i = 0; i < ENCODE_RAW / 3; i++) {
+		uint32_t v = (uint32_t)raw[3 * i] << 16 |
+		    (uint32_t)raw[3 * i + 1] << 8 | raw[3 * i + 2];
+
+		for (int j = 0; j < 4; j++)
+			out[4 * i + j] = digits[v >> (18 - 6 * j) & 63];
+	}
+	out[ENCODE_LINE - 1] = '\n';
+}
+
+void
+encode_noise(struct buf *b, struct prng *p, size_t len)
+{
+	uint8_t raw[64];
+	char line[ENCODE_LINE];
+
+	while (len > 1 && !b->failed) {
+		size_t n = len < ENCODE_LINE ? len : ENCODE_LINE;
+
+		for (int i = 0; i < 8; i++)
+			store_le64(raw + 8 * i, prng_next(p));
+		encode_line(line, raw);
+		line[n - 1] = '\n';
+		buf_add(b, line, n);
+		len -= n;
+	}
+}
+
+void
+encode_token(struct buf *b, struct prng *p, unsigned n)
+{
+	char *at = buf_room(b, n);
+
+	if (at == NULL)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		at[i] = digits[prng_next(p) >> 58];
+	b->len += n;
+}
+
+static bool
+is_utf8(enum encoding e)
+{
+	return e == ENCODE_UTF8 || e == ENCODE_UTF8_QP;
+}
+
+/* One character of Latin-1 as it is stored before it is quoted. */
+static unsigned
+in_charset(uint8_t c, enum encoding e, uint8_t out[2])
+{
+	if (c < 0x80 || !is_utf8(e)) {
+		out[0] = c;
+		return 1;
+	}
+	out[0] = (uint8_t)(0xc0 | c >> 6);
+	out[1] = (uint8_t)(0x80 | (c & 0x3f));
+	return 2;
+}
+
+/* A line, without its newline, in lines of at most QP_WIDTH. */
+static void
+quote_line(struct buf *b, const char *line, size_t len, enum encoding e)
+{
+	unsigned column = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		uint8_t c[2];
+		unsigned n = in_charset((uint8_t)line[i], e, c);
+		bool quote = c[0] >= 0x80 || c[0] == '=' ||
+		    (c[0] == ' ' && i + 1 == len);
+		unsigned width = quote ? 3 * n : 1;
+
+		if (column + width >= QP_WIDTH) {
+			buf_str(b, "=\n");
+			column = 0;
+		}
+		for (unsigned j = 0; j < n; j++)
+			if (quote)
+				buf_add(b, (char[]){ '=', hex[c[j] >> 4],
+				    hex[c[j] & 15] }, 3);
+			else
+				buf_char(b, (char)c[j]);
+		column += width;
+	}
+}
+
+static void
+quote_lines(struct buf *b, const char *text, size_t len, enum encoding e)
+{
+	while (len > 0) {
+		const char *nl = memchr(text, '\n', len);
+		size_t n = nl == NULL ? len : (size_t)(nl - text);
+
+		quote_line(b, text, n, e);
+		if (nl == NULL)
+			return;
+		buf_char(b, '\n');
+		text += n + 1;
+		len -= n + 1;
+	}
+}
+
+void
+encode_text(struct buf *b, const char *text, size_t len, enum encoding to)
+{
+	switch (to) {
+	case ENCODE_LATIN1_QP: case ENCODE_UTF8_QP:
+		quote_lines(b, text, len, to);
+		break;
+	case ENCODE_UTF8:
+		for (size_t i = 0; i < len; i++) {
+			uint8_t c[2];
+
+			buf_add(b, c, in_charset((uint8_t)text[i], to, c));
+		}
+		break;
+	default:
+		buf_add(b, text, len);
+	}
+}
+
+void
+encode_header(struct buf *b, const char *subtype, enum encoding e)
+{
+	static const char *const charsets[ENCODE_COUNT] = { "us-ascii",
+	    "iso-8859-1", "utf-8", "iso-8859-1", "utf-8" };
+	static const char *const transfer[ENCODE_COUNT] = { "7bit", "8bit",
+	    "8bit", "quoted-printable", "quoted-printable" };
+
+	buf_fmt(b, "Content-Type: text/%s; charset=%s\n"
+	    "Content-Transfer-Encoding: %s\n", subtype, charsets[e],
+	    transfer[e]);
+}
+
+void
+encode_phrase(struct buf *b, const char *phrase, enum encoding e)
+{
+	bool plain = true;
+
+	for (const char *s = phrase; *s != '\0'; s++)
+		plain = plain && (uint8_t)*s < 0x80;
+	if (plain) {
+		buf_str(b, phrase);
+		return;
+	}
+	buf_str(b, is_utf8(e) ? "=?utf-8?q?" : "=?iso-8859-1?q?");
+	for (const char *s = phrase; *s != '\0'; s++) {
+		uint8_t c[2];
+		unsigned n = in_charset((uint8_t)*s, e, c);
+
+		if (*s == ' ')
+			buf_char(b, '_');
+		else if (c[0] < 0x80)
+			buf_char(b, *s);
+		else for (unsigned j = 0; j < n; j++)
+			buf_fmt(b, "=%02X", c[j]);
+	}
+	buf_str(b, "?=");
+}

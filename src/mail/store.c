@@ -1,0 +1,324 @@
+/*
+ * store.c - mails on the disk: files, maildirs or mboxes, and their hash
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "store.h"
+
+#include "array.h"
+#include "fdio.h"
+#include "output.h"
+#include "sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool
+is_empty(const char *root)
+{
+	DIR *d = opendir(root);
+	struct dirent *e;
+	bool empty = d != NULL;
+
+	while (empty && (e = readdir(d)) != NULL)
+		empty = strcmp(e->d_name, ".") == 0 ||
+		    strcmp(e->d_name, "..") == 0;
+	if (d != NULL)
+		closedir(d);
+	return empty;
+}
+
+int
+store_open(struct store *s, const char *root, enum store_form form)
+{
+	*s = (struct store){ .root = root, .form = form };
+	if (mkdir(root, 0777) == -1) {
+		struct stat st;
+
+		if (errno != EEXIST || stat(root, &st) == -1)
+			return -errno;
+		if (!S_ISDIR(st.st_mode))
+			return -ENOTDIR;
+		if (access(root, R_OK | W_OK | X_OK) == -1)
+			return -errno;
+		if (!is_empty(root))
+			return -ENOTEMPTY;
+	}
+	return digest_algo_open(&s->sha256, "sha256");
+}
+
+void
+store_close(struct store *s)
+{
+	digest_algo_close(s->sha256);
+	s->sha256 = NULL;
+}
+
+int
+store_writer_make(struct store_writer *w, const struct store *s)
+{
+	*w = (struct store_writer){ .store = s };
+	return digest_new(&w->digest, s->sha256);
+}
+
+void
+store_writer_free(struct store_writer *w)
+{
+	digest_free(w->digest);
+	arena_free(&w->paths);
+	sys_free(w->lines);
+	buf_free(&w->path);
+	for (int i = 0; i < WORLD_SET; i++)
+		buf_free(&w->mbox[i]);
+}
+
+/* w->path is that directory or its parent; it may be there already. */
+static int
+make_dir(struct store_writer *w)
+{
+	buf_char(&w->path, '\0');
+	w->path.len--;
+	if (w->path.failed)
+		return -ENOMEM;
+	return mkdir(w->path.data, 0777) == -1 && errno != EEXIST ? -errno : 0;
+}
+
+/* Root, list and the first day of the week. */
+static void
+set_path(struct store_writer *w, const struct mail_maker *m, unsigned folder)
+{
+	uint64_t list = mail_week_set(m->week) * (uint64_t)WORLD_SET + folder;
+	time_t day = (time_t)mail_week_date(m->week);
+	struct tm tm;
+
+	gmtime_r(&day, &tm);
+	buf_clear(&w->path);
+	buf_str(&w->path, w->store->root);
+	buf_fmt(&w->path, "/%02llu-%s/%04d-%02d-%02d",
+	    (unsigned long long)list + 1, m->world->lists[list].name,
+	    tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
+}
+
+/* The directories that the first file of a folder in a week needs. */
+static int
+make_dirs(struct store_writer *w)
+{
+	static const char *const parts[] = { "/cur", "/new", "/tmp" };
+	size_t len = w->path.len, list = len;
+	int rc;
+
+	while (w->path.data[list - 1] != '/')
+		list--;
+	w->path.len = list - 1;
+	w->path.data[list - 1] = '\0';
+	rc = make_dir(w);
+	w->path.data[list - 1] = '/';
+	w->path.len = len;
+	if (w->store->form == STORE_MBOX)
+		return rc;
+	if (rc == 0)
+		rc = make_dir(w);
+	for (int i = 0; w->store->form == STORE_MAILDIR && rc == 0 && i < 3;
+	    i++) {
+		buf_str(&w->path, parts[i]);
+		rc = make_dir(w);
+		w->path.len = rc == 0 ? len : w->path.len;
+	}
+	return rc;
+}
+
+static int
+keep_line(struct store_writer *w, const void *data, size_t len)
+{
+	const char *path = w->path.data + strlen(w->store->root) + 1;
+	size_t n = strlen(path) + 1;
+	char *copy = arena_take(&w->paths, n);
+	void *lines = w->lines;
+	int rc;
+
+	if (copy == NULL)
+		return -ENOMEM;
+	rc = array_grow(&lines, w->line_count, &w->line_cap,
+	    sizeof(*w->lines));
+	w->lines = lines;
+	if (rc != 0)
+		return rc;
+	memcpy(copy, path, n);
+	w->lines[w->line_count].path = copy;
+	return digest_once(w->digest, data, len,
+	    w->lines[w->line_count++].digest);
+}
+
+/* A whole file under w->path, of that date. */
+static int
+write_file(struct store_writer *w, const void *data, size_t len, int64_t date)
+{
+	struct timespec when[2] = { { .tv_sec = (time_t)date },
+	    { .tv_sec = (time_t)date } };
+	struct output o;
+	int rc;
+
+	buf_char(&w->path, '\0');
+	if (w->path.failed)
+		return -ENOMEM;
+	rc = output_create(&o, w->path.data, false);
+	if (rc != 0)
+		return rc;
+	rc = fdio_write(o.fd, data, len);
+	if (rc == 0 && futimens(o.fd, when) == -1)
+		rc = -errno;
+	if (rc != 0) {
+		output_abort(&o);
+		return rc;
+	}
+	rc = output_commit(&o, false);
+	return rc != 0 ? rc : keep_line(w, data, len);
+}
+
+/* As dovecot(1) names them: time, number, host, size and flags. */
+static void
+name_in_maildir(struct store_writer *w, const struct mail_maker *m,
+    const struct mail *a)
+{
+	static const char *const flags[] = { "S", "S", "S", "RS", "FS", "ST" };
+	uint64_t r = prng_mix(m->seed ^ a->number);
+	bool new = (r >> 8) % 16 == 0;
+
+	buf_fmt(&w->path, "/%s/%lld.M%06uP%u.home,S=%zu",
+	    new ? "new" : "cur", (long long)a->date,
+	    (unsigned)(r >> 32) % 1000000, 1000 + (unsigned)(r >> 16) % 30000,
+	    m->out.len);
+	if (!new)
+		buf_fmt(&w->path, ":2,%s", flags[r % 6]);
+}
+
+/* With a line "From " before it, and ">" before lines that look like it. */
+static void
+add_to_mbox(struct buf *b, const struct mail_maker *m, const struct mail *a)
+{
+	const char *at = m->out.data;
+	size_t left = m->out.len;
+
+	buf_fmt(b, "From %s ", a->author->address);
+	mail_date(b, a->date);
+	buf_char(b, '\n');
+	while (left > 0) {
+		const char *nl = memchr(at, '\n', left);
+		size_t n = nl == NULL ? left : (size_t)(nl - at) + 1;
+		size_t marks = 0;
+
+		while (marks < n && at[marks] == '>')
+			marks++;
+		if (n - marks >= 5 && memcmp(at + marks, "From ", 5) == 0)
+			buf_char(b, '>');
+		buf_add(b, at, n);
+		at += n;
+		left -= n;
+	}
+	buf_char(b, '\n');
+}
+
+int
+store_mail(struct store_writer *w, const struct mail_maker *m)
+{
+	const struct mail *a = &m->mails[m->count - 1];
+	unsigned first = w->number[a->folder]++ == 0;
+	int rc;
+
+	w->bytes += m->out.len;
+	if (w->store->form == STORE_MBOX) {
+		add_to_mbox(&w->mbox[a->folder], m, a);
+		w->mbox_date[a->folder] = a->date;
+		return w->mbox[a->folder].failed ? -ENOMEM : 0;
+	}
+	set_path(w, m, a->folder);
+	rc = w->path.failed ? -ENOMEM : first ? make_dirs(w) : 0;
+	if (rc != 0)
+		return rc;
+	if (w->store->form == STORE_MAILDIR)
+		name_in_maildir(w, m, a);
+	else
+		buf_fmt(&w->path, "/%03u", w->number[a->folder]);
+	return write_file(w, m->out.data, m->out.len, a->date);
+}
+
+int
+store_week(struct store_writer *w, const struct mail_maker *m)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < WORLD_SET; i++) {
+		w->number[i] = 0;
+		if (w->mbox[i].len == 0)
+			continue;
+		set_path(w, m, i);
+		buf_str(&w->path, ".mbox");
+		rc = w->path.failed ? -ENOMEM : make_dirs(w);
+		if (rc == 0)
+			rc = write_file(w, w->mbox[i].data, w->mbox[i].len,
+			    w->mbox_date[i]);
+		buf_clear(&w->mbox[i]);
+	}
+	return rc;
+}
+
+static int
+by_path(const void *a, const void *b)
+{
+	const struct store_line *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+static int
+add_to_hash(struct digest *d, const struct store_line *line)
+{
+	char hex[2 * DIGEST_MAX + 3];
+	int rc;
+
+	for (int i = 0; i < DIGEST_MAX; i++)
+		snprintf(hex + 2 * i, 3, "%02x", line->digest[i]);
+	memcpy(hex + 2 * DIGEST_MAX, "  ", 2);
+	rc = digest_add(d, hex, 2 * DIGEST_MAX + 2);
+	if (rc == 0)
+		rc = digest_add(d, line->path, strlen(line->path));
+	return rc != 0 ? rc : digest_add(d, "\n", 1);
+}
+
+int
+store_hash(const struct store *s, const struct store_writer *w,
+    unsigned count, uint8_t hash[DIGEST_MAX])
+{
+	struct store_line *all;
+	struct digest *d = NULL;
+	size_t total = 0, n = 0;
+	int rc;
+
+	for (unsigned i = 0; i < count; i++)
+		total += w[i].line_count;
+	all = sys_calloc(total + 1, sizeof(*all));
+	if (all == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; i < count; i++) {
+		if (w[i].line_count > 0)
+			memcpy(all + n, w[i].lines,
+			    w[i].line_count * sizeof(*all));
+		n += w[i].line_count;
+	}
+	qsort(all, total, sizeof(*all), by_path);
+	rc = digest_new(&d, s->sha256);
+	if (rc == 0)
+		rc = digest_start(d);
+	for (n = 0; rc == 0 && n < total; n++)
+		rc = add_to_hash(d, &all[n]);
+	if (rc == 0)
+		rc = digest_end(d, hash);
+	digest_free(d);
+	sys_free(all);
+	return rc;
+}

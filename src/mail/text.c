@@ -1,0 +1,162 @@
+/*
+ * text.c - what people write to each other
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "text.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { WIDTH = 66, DEPTH_MOST = 3 };
+
+void
+text_start(struct text *t, const struct words *w, struct prng *p,
+    uint32_t repeat)
+{
+	t->words = w;
+	t->prng = p;
+	t->repeat = repeat;
+	t->break_line = "\n";
+	t->break_par = "\n\n";
+	t->column = t->left = t->copies = t->copy = 0;
+	t->count = 0;
+}
+
+static uint32_t
+next_word(struct text *t)
+{
+	uint32_t n, kept = t->count < TEXT_MEMORY ? t->count : TEXT_MEMORY;
+
+	if (t->copies == 0 && kept > 8 && prng_chance(t->prng, t->repeat)) {
+		t->copies = prng_range(t->prng, 2, 5);
+		t->copy = t->count - kept + prng_below(t->prng, kept - 5);
+	}
+	if (t->copies > 0) {
+		t->copies--;
+		n = t->said[t->copy++ % TEXT_MEMORY];
+	} else
+		n = words_draw(t->prng);
+	t->said[t->count++ % TEXT_MEMORY] = (uint16_t)n;
+	return n;
+}
+
+static void
+add_word(struct text *t, struct buf *b, bool capital)
+{
+	const struct word *w = &t->words->at[next_word(t)];
+	char *p = buf_room(b, WORD_B);
+
+	if (p == NULL)
+		return;
+	memcpy(p, w->text, WORD_B - 1);
+	if (capital)
+		p[0] = (char)(p[0] & ~0x20);
+	b->len += w->len;
+	t->column += w->len;
+}
+
+static void
+space(struct text *t, struct buf *b)
+{
+	if (t->column >= WIDTH) {
+		buf_str(b, t->break_line);
+		t->column = 0;
+	} else {
+		buf_char(b, ' ');
+		t->column++;
+	}
+}
+
+/* One word, and what stands before it. */
+static void
+step(struct text *t, struct buf *b, bool *begin)
+{
+	bool first = t->left == 0;
+
+	if (first)
+		t->left = prng_range(t->prng, 5, 18);
+	if (!*begin)
+		space(t, b);
+	*begin = false;
+	add_word(t, b, first);
+	t->left--;
+	if (t->left == 0)
+		buf_str(b, prng_chance(t->prng, PRNG_ONE / 8) ? "?" : ".");
+	else if (prng_chance(t->prng, PRNG_ONE / 16))
+		buf_char(b, ',');
+}
+
+/* Of up to len bytes; ends with a sentence if there is room for it. */
+static void
+paragraph(struct text *t, struct buf *b, size_t len)
+{
+	size_t end = b->len + len;
+	size_t soft = b->len + prng_range(t->prng, 120, 600);
+	bool begin = true;
+
+	t->column = t->left = 0;
+	while (b->len + 8 < end && !b->failed &&
+	    (b->len < soft || t->left != 0))
+		step(t, b, &begin);
+	if (t->left != 0 && b->len > 0 && b->data[b->len - 1] == ',')
+		b->len--;
+	if (t->left != 0)
+		buf_char(b, '.');
+	t->left = 0;
+}
+
+void
+text_write(struct text *t, struct buf *b, size_t len)
+{
+	size_t end = b->len + len;
+
+	while (b->len + 10 < end && !b->failed) {
+		paragraph(t, b, end - b->len);
+		buf_str(b, b->len + 24 < end ? t->break_par : "\n");
+	}
+}
+
+void
+text_line(struct text *t, struct buf *b, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (i > 0)
+			buf_char(b, ' ');
+		add_word(t, b, i == 0);
+	}
+}
+
+/* How often a line was quoted already. */
+static unsigned
+depth_of(const char *line, size_t len)
+{
+	unsigned depth = 0;
+
+	for (size_t i = 0; i < len && (line[i] == '>' || line[i] == ' '); i++)
+		depth += line[i] == '>';
+	return depth;
+}
+
+void
+text_quote(struct prng *p, struct buf *b, const char *body, size_t size,
+    size_t len)
+{
+	size_t at = 0, end = b->len + len;
+	/* half of all quote from the top, the others from somewhere */
+	size_t skip = size > 200 && prng_chance(p, PRNG_ONE / 2) ?
+	    prng_below(p, (uint32_t)(size / 2)) : 0;
+
+	while (at < size && !b->failed) {
+		const char *nl = memchr(body + at, '\n', size - at);
+		size_t n = nl == NULL ? size - at : (size_t)(nl - body) - at;
+
+		if (b->len + n + 3 > end)
+			break;
+		if (at >= skip && depth_of(body + at, n) < DEPTH_MOST) {
+			buf_str(b, n > 0 && body[at] == '>' ? ">" : "> ");
+			buf_add(b, body + at, n);
+			buf_char(b, '\n');
+		}
+		at += n + 1;
+	}
+}

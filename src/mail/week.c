@@ -1,0 +1,221 @@
+/*
+ * week.c - a week of mails: who answers whom, and when
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "mail.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Mails with parts that are larger than this go to a folder of their own. */
+enum { SHARE_FROM = 24 << 10 };
+
+enum { WEEK_S = 7 * 86400, STEP_S = WEEK_S / MAIL_WEEK };
+
+/* Monday, 6 January 2014. */
+static const int64_t first_day = 1388966400;
+
+/*
+ * 2^64 by the plastic number and by its square: their multiples fill a square
+ * evenly (Roberts, "The unreasonable effectiveness of quasirandom sequences",
+ * 2018).
+ */
+static const uint64_t even_x = 0xc13fa9a902a6328f, even_y = 0x91e10da5c79e7b1d;
+
+uint32_t
+mail_even_x(uint64_t i, uint64_t seed)
+{
+	return (uint32_t)((i * even_x + prng_mix(seed)) >> 32);
+}
+
+uint32_t
+mail_even_y(uint64_t i, uint64_t seed)
+{
+	return (uint32_t)((i * even_y + prng_mix(~seed)) >> 32);
+}
+
+int64_t
+mail_week_date(uint64_t week)
+{
+	return first_day + (int64_t)(week % MAIL_WEEKS) * WEEK_S;
+}
+
+uint32_t
+mail_week_set(uint64_t week)
+{
+	return (uint32_t)(week / MAIL_WEEKS);
+}
+
+void
+mail_week(struct mail_maker *m, uint64_t week)
+{
+	m->week = week;
+	m->count = 0;
+	buf_clear(&m->bodies);
+}
+
+/*
+ * Whether it has parts, and its size.  Those with parts lie evenly among the
+ * others, and the sizes of each kind evenly on their part of the table: the
+ * figures of a small corpus are near those of a large one.
+ */
+static void
+draw_size(const struct mail_maker *m, struct mail *a)
+{
+	uint64_t share = m->like->attachments;
+	uint64_t before = a->number * share / PRNG_ONE;
+	uint64_t u, from = 0, part = PRNG_ONE - share;
+
+	a->rich = (a->number + 1) * share / PRNG_ONE > before;
+	a->nth = a->rich ? before : a->number - before;
+	a->stuff = a->nth;
+	if (a->rich) {
+		from = (uint64_t)part << 16;
+		part = share;
+	}
+	u = mail_even_x(a->nth, m->seed + a->rich);
+	a->target_B = sizes_at(&m->like->sizes,
+	    (uint32_t)(from + (u * part >> 16)));
+}
+
+/* A recent mail of the same folder, or of another one; or MAIL_NONE. */
+static uint16_t
+recent(struct mail_maker *m, unsigned folder, bool same)
+{
+	unsigned back = prng_range(&m->prng, 0, 7);
+
+	for (unsigned i = m->count; i-- > 0;) {
+		const struct mail *b = &m->mails[i];
+
+		if ((b->folder == folder) != same || (!same && b->rich) ||
+		    b->twin != MAIL_NONE)
+			continue;
+		if (back-- == 0)
+			return (uint16_t)i;
+	}
+	return MAIL_NONE;
+}
+
+static void
+draw_encoding(struct mail_maker *m, struct mail *a)
+{
+	a->encoding = ENCODE_ASCII;
+	if (a->list->language == 0)
+		return;
+	a->encoding = (enum encoding)prng_range(&m->prng, ENCODE_LATIN1,
+	    ENCODE_UTF8_QP);
+}
+
+static void
+draw_subject(struct mail_maker *m, struct mail *a)
+{
+	struct buf *b = &m->spare;
+
+	buf_clear(b);
+	text_start(&m->text, &m->world->words[a->list->language], &m->prng, 0);
+	text_line(&m->text, b, prng_range(&m->prng, 2, 6));
+	if (a->list->footer[0] != '\0')
+		snprintf(a->subject, sizeof(a->subject), "[%s] %.*s",
+		    a->list->name, (int)b->len, b->failed ? "" : b->data);
+	else
+		snprintf(a->subject, sizeof(a->subject), "%.*s", (int)b->len,
+		    b->failed ? "" : b->data);
+}
+
+/* What was attached before is sent again, by one in five; else it is new. */
+static void
+draw_stuff(struct mail_maker *m, struct mail *a)
+{
+	if (!prng_chance(&m->prng, PRNG_ONE / 5))
+		return;
+	for (unsigned i = m->count; i-- > 0;)
+		if (m->mails[i].folder == a->folder) {
+			a->stuff = m->mails[i].stuff;
+			return;
+		}
+}
+
+/* A reply, or a mail of its own. */
+static void
+draw_thread(struct mail_maker *m, struct mail *a)
+{
+	uint64_t r = prng_next(&m->prng);
+
+	a->parent = prng_chance(&m->prng, PRNG_ONE * 7 / 10) ?
+	    recent(m, a->folder, true) : MAIL_NONE;
+	a->author = &m->world->people[prng_below(&m->prng, WORLD_PEOPLE)];
+	snprintf(a->id, sizeof(a->id), "%08x.%06x@%s", (unsigned)(r >> 32),
+	    (unsigned)(r & 0xffffff), a->author->host);
+	if (a->parent == MAIL_NONE) {
+		draw_subject(m, a);
+		return;
+	}
+	a->depth = (uint16_t)(m->mails[a->parent].depth + 1);
+	memcpy(a->subject, m->mails[a->parent].subject, sizeof(a->subject));
+}
+
+/* The same mail as one before it, by another list. */
+static void
+draw_twin(struct mail_maker *m, struct mail *a)
+{
+	const struct mail *b;
+
+	if (a->rich || !prng_chance(&m->prng, PRNG_ONE / 40))
+		return;
+	a->twin = recent(m, a->folder, false);
+	if (a->twin == MAIL_NONE)
+		return;
+	b = &m->mails[a->twin];
+	a->author = b->author;
+	a->sent = b->sent;
+	a->parent = b->parent;
+	a->depth = b->depth;
+	a->encoding = b->encoding;
+	a->target_B = b->target_B;
+	memcpy(a->id, b->id, sizeof(a->id));
+	memcpy(a->subject, b->subject, sizeof(a->subject));
+}
+
+static void
+draw(struct mail_maker *m, struct mail *a)
+{
+	*a = (struct mail){ .number = m->week * MAIL_WEEK + m->count,
+	    .parent = MAIL_NONE, .twin = MAIL_NONE };
+	prng_start(&m->prng, m->seed, a->number);
+	draw_size(m, a);
+	a->date = mail_week_date(m->week) + m->count * (int64_t)STEP_S +
+	    prng_below(&m->prng, STEP_S);
+	a->sent = a->date;
+	a->folder = (uint8_t)(!a->rich ? prng_below(&m->prng, WORLD_OFFICE) :
+	    a->target_B < SHARE_FROM ? WORLD_OFFICE : WORLD_SHARE);
+	a->list = &m->world->lists[mail_week_set(m->week) * WORLD_SET +
+	    a->folder];
+	draw_encoding(m, a);
+	draw_thread(m, a);
+	if (a->rich)
+		draw_stuff(m, a);
+	draw_twin(m, a);
+}
+
+int
+mail_next(struct mail_maker *m)
+{
+	struct mail *a = &m->mails[m->count];
+
+	draw(m, a);
+	buf_clear(&m->out);
+	mail_head(m, a);
+	mail_parts(m, a);
+	m->count++;
+	return m->out.failed || m->bodies.failed || m->spare.failed ?
+	    -ENOMEM : 0;
+}
+
+void
+mail_free(struct mail_maker *m)
+{
+	buf_free(&m->bodies);
+	buf_free(&m->out);
+	buf_free(&m->spare);
+}

@@ -1,0 +1,195 @@
+#!/bin/sh
+# mailgen: the same bytes for ever, of the sizes that were asked for.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+have mailgen || skip_all 'no mailgen'
+
+# hash DIRECTORY: as the manual says it can be had
+hash() {
+	(cd "$1" && find . -type f | sed 's,^\./,,' | LC_ALL=C sort |
+	    tr '\n' '\0' | xargs -0 sha256sum) | sha256sum | cut -d ' ' -f 1
+}
+
+# stat NAME FILE: a figure of --stats
+stat_of() { sed "s/.*\"$1\":\"*\\([0-9a-f.]*\\).*/\\1/" "$2"; }
+
+# near NAME VALUE WANT PERCENT
+near() {
+	is "$1 ($2)" "$(awk -v a="$2" -v b="$3" -v p="$4" 'BEGIN {
+	    d = a - b; print (d < 0 ? -d : d) * 100 <= b * p }')" 1
+}
+
+to out mailgen -n 700 --stats=stats one
+is 'bytes that do not change' "$(cut -d ' ' -f 1 out)" \
+    9dbe0ff2486fe184da3af6b6fb8a6ef18f1365852917afbbc147dc4ca64b0d38
+is 'the hash is that of the files' "$(hash one)" "$(cut -d ' ' -f 1 out)"
+is 'as many files as mails' "$(find one -type f | wc -l)" 700
+is 'in the figures, too' "$(stat_of mails stats)" 700
+is 'with the hash' "$(stat_of sha256 stats)" "$(cut -d ' ' -f 1 out)"
+is 'and the bytes' "$(stat_of bytes_B stats)" \
+    "$(find one -type f -exec cat {} + | wc -c)"
+
+to out mailgen -n 700 -p 1 alone
+t 'the same by one thread' 0 diff -r one alone
+mkdir empty
+to out mailgen -n 700 -p 7 empty
+t 'and by seven, in an empty directory' 0 diff -r one empty
+rm -r alone empty
+to out mailgen -n 300 fewer
+mkdir both
+cp -R fewer/. both
+cp -R one/. both
+t 'fewer mails are the first of more' 0 diff -r one both
+rm -r both
+to out mailgen -n 300 -s 2 other
+is 'another seed is another corpus' "$(cmp -s \
+    fewer/01-*/2014-01-06/001 other/01-*/2014-01-06/001; echo $?)" 1
+rm -r fewer other
+
+# ordered DIRECTORY: within it times follow names
+ordered() {
+	for f in "$1"/*; do
+		stat -c %Y "$f"
+	done >arrived
+	sort -n -u arrived | cmp -s - arrived
+}
+t 'dates in the order of names' 0 ordered "$(echo one/01-*/2014-01-06)"
+f=$(echo one/02-*/2014-01-13/001)
+is 'a time is the one at which it came' "$(stat -c %Y "$f")" \
+    "$(date -d "$(sed -n '/^\tby mail.home/{n;s/^\t//p;q}' "$f" | grep . ||
+	sed -n 's/^Date: //p' "$f")" +%s | awk -v t="$(stat -c %Y "$f")" '{
+	d = $1 - t; print d >= 0 && d < 60 ? t : $1 }')"
+for what in '^Received: from' '^DKIM-Signature:' '^ARC-Seal:' '^> ' '^-- $' \
+    '^Content-Transfer-Encoding: quoted-printable' '^List-Id:' \
+    '^Content-Transfer-Encoding: 8bit' 'charset=iso-8859-1' 'charset=utf-8' \
+    '^Content-Type: multipart/mixed' '^Content-Type: text/html' \
+    '^Content-Transfer-Encoding: base64' '^In-Reply-To:' '^References:'; do
+	t "there is $what" 0 grep -q -a -r -e "$what" one
+done
+is 'some came by two lists' "$(grep -a -h -r -i '^Message-ID:' one | sort |
+    uniq -d | grep -c . | awk '{ print ($1 > 0) }')" 1
+is 'most did not' "$(grep -a -h -r -i '^Message-ID:' one | sort -u | wc -l |
+    awk '{ print ($1 > 650) }')" 1
+
+to out mailgen -n 700 --mbox --stats=stats.mbox box
+is 'mboxes do not change' "$(cut -d ' ' -f 1 out)" ca078c56b8ed2211d81ca0f1738dc1c40d4be674221ef4d2c96a089dfe31bc41
+is 'their hash is that of the files' "$(hash box)" "$(cut -d ' ' -f 1 out)"
+is 'they hold the same mails' "$(stat_of bytes_B stats.mbox)" \
+    "$(stat_of bytes_B stats)"
+is 'each behind its From line' "$(cat box/*/*.mbox | grep -a -c \
+    '^From [^ ]*@[^ ]* ')" 700
+to out mailgen -n 700 --maildir dir
+is 'maildirs do not change' "$(cut -d ' ' -f 1 out)" 8353b11331e48262b4f27150ae89f754ac20610ef8179a8ee229a32c2e609ecf
+is 'their hash, too' "$(hash dir)" "$(cut -d ' ' -f 1 out)"
+is 'with cur, new and tmp' "$(find dir -mindepth 3 -type d | sed 's,.*/,,' |
+    sort -u | tr '\n' ' ')" 'cur new tmp '
+is 'what is new has no flags' "$(find dir -path '*/new/*' -name '*:2,*')" ''
+is 'what is not has' "$(find dir -path '*/cur/*' ! -name '*:2,*')" ''
+find one -type f -exec sha256sum {} + | cut -d ' ' -f 1 | sort >a
+find dir -type f -exec sha256sum {} + | cut -d ' ' -f 1 | sort >b
+same 'the same mails' a b
+rm -r box dir
+
+to out mailgen -n 5000 --stats=stats.big big
+near 'mean' "$(stat_of mean_B stats.big)" 8000 5
+near 'median' "$(stat_of median_B stats.big)" 1720 5
+is 'densest kilobyte' "$(stat_of densest_KiB stats.big)" 1
+tar -C big --sort=name -cf big.tar .
+near 'as one tar through gzip -6' "$(gzip -6 <big.tar | wc -c | awk \
+    -v n="$(wc -c <big.tar)" '{ print n / $1 }')" 3.5 6
+if have fsratio; then
+	fsratio --csv --fs zfs-fuse --ashift 9 -a gzip-6 big >rows
+	is 'fsratio reads it' "$(grep -c '^[^#].*gzip-6' rows)" 1
+fi
+t 'a profile' 0 sh -c 'mailgen --profile big >profile'
+is 'of numbers alone' "$(grep -v '^#' profile |
+    grep -v -c -E '^(attachments|repeat|noise|size [0-9]+) [0-9]+$')" 0
+near 'its share with attachments' "$(sed -n 's/^attachments //p' profile)" \
+    16384 2
+to out mailgen -n 5000 -s 3 --like profile --stats=stats.like like
+near 'its mean' "$(stat_of mean_B stats.like)" "$(stat_of mean_B stats.big)" 5
+near 'its median' "$(stat_of median_B stats.like)" \
+    "$(stat_of median_B stats.big)" 5
+rm -r big like big.tar
+mkdir mine
+mailgen -n 500 --mbox --mean 3000 --median 1000 mine/box >out
+to profile mailgen --profile mine
+is 'a profile of mboxes: the mails in them' \
+    "$(sed -n '1s/.*: \([0-9]*\) mails.*/\1/p' profile)" 500
+
+to out mailgen -n 2000 --mean 3K --median 900 --stats=stats.sized sized
+near 'a mean that is asked for' "$(stat_of mean_B stats.sized)" 3072 5
+near 'and a median' "$(stat_of median_B stats.sized)" 900 5
+to out mailgen -n 500 --attachments 0 plain
+is 'no attachments' "$(grep -a -r -l '^Content-Disposition' plain | wc -l)" 0
+to out mailgen -n 500 --attachments 1 rich
+is 'all with attachments' "$(find rich -type f | wc -l)" \
+    "$(grep -a -r -l '^Content-Disposition' rich | wc -l)"
+t 'one mail' 0 mailgen -n 1 single
+rm -r sized plain rich
+
+# wrong WORDS COMMAND...: refused, with a sentence that says so
+wrong() {
+	w_words=$1
+	shift
+	t "refused: $*" 1 "$@"
+	is "because: $w_words" "$(grep -c -e "$w_words" .t.err)" 1
+}
+wrong 'one: Directory not empty' mailgen -n 5 one
+wrong 'nowhere/x: No such file' mailgen -n 5 nowhere/x
+wrong 'stats: Not a directory' mailgen -n 5 stats
+wrong 'usage: ' mailgen
+wrong 'usage: ' mailgen a b
+wrong 'mails .0. is not' mailgen -n 0 x
+wrong 'mails .many. is not' mailgen -n many x
+wrong 'seed .-1. is not' mailgen -s -1 x
+wrong 'threads .0. is not' mailgen -p 0 x
+wrong 'mean .12. is not' mailgen --mean 12 x
+wrong 'median .65M. is not' mailgen --median 65M x
+wrong 'have the mean 1000 and the median 5000' mailgen --mean 1000 \
+    --median 5000 x
+wrong 'attachments .2. is not' mailgen --attachments 2 x
+wrong 'nothing: No such file' mailgen --like nothing x
+echo 'sizes 3' >bad
+wrong 'bad: line 1 makes no sense' mailgen --like bad x
+printf 'repeat 5\nsize 0 500\n' >bad
+wrong 'bad: line 2 makes no sense' mailgen --like bad x
+wrong 'nowhere: No such file' mailgen --profile nowhere
+mkdir bare
+wrong 'bare: there is no mail' mailgen --profile bare
+t 'nothing was made' 1 test -e x
+t 'help' 0 mailgen -h
+t 'version' 0 mailgen -V
+
+if [ -e /dev/full ]; then
+	t 'a hash that cannot be printed' 1 \
+	    sh -c 'mailgen -n 2 printed >/dev/full'
+fi
+if have mailgen-fault; then
+	wrong 'No space left' env COLDPRESS_FAULT=write:400:ENOSPC \
+	    mailgen-fault -n 700 full
+	is 'it says that there is a part' \
+	    "$(grep -c 'full holds only a part' .t.err)" 1
+	is 'and no file in it is cut off' "$(cd full &&
+	    find . -type f | while read -r f; do
+		cmp -s "$f" "../one/$f" || echo "$f"
+	    done)" ''
+	wrong 'not enough memory' env COLDPRESS_FAULT=malloc:9:ENOMEM \
+	    mailgen-fault -n 700 memory
+	t 'no threads' 1 env COLDPRESS_FAULT=thread:1:EAGAIN \
+	    mailgen-fault -n 700 threads
+	t 'a second thread that cannot be had' 1 \
+	    env COLDPRESS_FAULT=thread:2:EAGAIN mailgen-fault -n 700 -p 2 two
+else
+	skip 'no mailgen-fault'
+fi
+if [ "$(id -u)" != 0 ]; then
+	mkdir shut
+	chmod 500 shut
+	wrong 'Permission denied' mailgen -n 5 shut
+else
+	skip 'root may write anywhere'
+fi
+done_testing
