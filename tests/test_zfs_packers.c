@@ -111,14 +111,14 @@ names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(packer_by_name(bad[i], &name), -EINVAL);
-	assert_int_equal(packer_by_name("off", &name), 0);
+		assert_int_equal(packer_by_name(packers_zfs, bad[i], &name), -EINVAL);
+	assert_int_equal(packer_by_name(packers_zfs, "off", &name), 0);
 	assert_null(name.kind);
-	assert_int_equal(packer_by_name("gzip", &name), 0);
+	assert_int_equal(packer_by_name(packers_zfs, "gzip", &name), 0);
 	assert_int_equal(name.level, 6);
-	assert_int_equal(packer_by_name("zstd-19", &name), 0);
+	assert_int_equal(packer_by_name(packers_zfs, "zstd-19", &name), 0);
 	assert_int_equal(name.level, 19);
-	assert_int_equal(packer_by_name("zstd-fast-7", &name), 0);
+	assert_int_equal(packer_by_name(packers_zfs, "zstd-fast-7", &name), 0);
 	assert_int_equal(name.level, -7);
 }
 
@@ -131,7 +131,7 @@ record(const struct zfs_pool *pool, const char *algorithm, const uint8_t *data,
 	struct packer *p, *probes[2] = { NULL, NULL };
 	struct packer_name name;
 
-	assert_int_equal(packer_by_name(algorithm, &name), 0);
+	assert_int_equal(packer_by_name(packers_zfs, algorithm, &name), 0);
 	assert_int_equal(packer_open(&p, &name, len), 0);
 	zfs_record(pool, &name, p, probes, data, len, &s);
 	packer_close(p);
