@@ -36,6 +36,8 @@ list_all(struct fsratio *f)
 	if (rc != 0)
 		return rc;
 	rc = fs_list_end(&f->list);
+	if (rc != 0)
+		msg_error(&f->msg, "%s", strerror(-rc));
 	for (size_t i = 0; i < f->list.count; i++)
 		if (f->list.items[i].err != 0)
 			msg_error(&f->msg, "%s/%s: %s",

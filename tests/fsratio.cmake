@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(COLDPRESS_FSRATIO)
     unit_test(zfs_packers)
+    unit_test(fs_models)
+    target_link_libraries(test_fs_models PRIVATE ${FSRATIO_LIBRARIES})
+    fault_tool(fsratio)
+    target_include_directories(fsratio-fault PRIVATE ${CMAKE_SOURCE_DIR}/src)
     shell_test(cli fsratio)
+    shell_test(cli fsratio_fault)
+    shell_test(cli fsratio_squashfs)
     shell_test(root fsratio_zfs root)
+    shell_test(root fsratio_btrfs root)
 endif()

@@ -1,6 +1,10 @@
 /*
  * btrfs_trees.c - what files take on btrfs: the nodes of its trees
  * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Items are counted as they are.  How full they leave their leaves hangs on
+ * the order in which they came: the share is that of one tree of 22,884 files
+ * that was copied by cp.
  */
 #include "btrfs.h"
 
@@ -16,7 +20,9 @@ enum {
 	EXTENT = 53,			/* with one reference to it */
 	NODE_EXTENT = 33,
 	SUM = 4,			/* of a sector: crc32c */
-	COPIES = 2
+	COPIES = 2,
+	FULL = 88,			/* percent, that leaves are */
+	EMPTY_NODES = 9			/* of a filesystem without files */
 };
 
 void
@@ -40,11 +46,11 @@ btrfs_add_extents(struct btrfs_trees *t, uint64_t count, uint64_t physical_B)
 	t->sums_B += physical_B / BTRFS_SECTOR * SUM;
 }
 
-/* Full leaves of so many bytes, and the nodes above them. */
+/* Leaves with so many bytes, and the nodes above them. */
 static uint64_t
 nodes(uint64_t bytes)
 {
-	uint64_t level = (bytes + ROOM - 1) / ROOM, all = level;
+	uint64_t level = (bytes * 100 / FULL + ROOM - 1) / ROOM, all = level;
 
 	while (level > 1) {
 		level = (level * POINTER + ROOM - 1) / ROOM;
@@ -59,5 +65,5 @@ btrfs_trees_B(const struct btrfs_trees *t)
 	uint64_t n = nodes(t->files_B) + nodes(t->sums_B);
 
 	n += nodes(t->extents_B + n * (ITEM + NODE_EXTENT));
-	return COPIES * NODE * n;
+	return COPIES * NODE * (n + EMPTY_NODES);
 }

@@ -8,6 +8,7 @@
  */
 #include "sqfs.h"
 
+#include "array.h"
 #include "bytes.h"
 #include "sys.h"
 
@@ -20,7 +21,7 @@
 enum {
 	HEADER = 2,			/* of a metadata block: its size */
 	FRAGMENT = 16, EXPORT = 8, ID = 4, POINTER = 8,	/* table entries */
-	LISTING_HEAD = 12, LISTING_MOST = 256, LISTING_INDEX = 12,
+	LISTING_HEAD = 12, LISTING_MOST = 256, ENTRY = 8,
 	NUMBER_FAR = 32767,
 	SMALL_DIR = 65535,
 	DIR = 1, REG, LINK, BLOCK, CHAR, FIFO, SOCKET, LONG = 7
@@ -41,6 +42,12 @@ struct place {
 	uint16_t offset;
 };
 
+struct index {
+	uint32_t at;			/* in the listing */
+	uint32_t block;			/* that it is in there */
+	const char *name;
+};
+
 struct image {
 	const struct sqfs_tree *tree;
 	const struct sqfs_units *units;
@@ -51,6 +58,9 @@ struct image {
 	struct place *places;		/* of the nodes' inodes */
 	uint16_t *types;		/* of these */
 	struct table_of inodes, listings, other;
+	struct index *indices;		/* of the directory in hand */
+	size_t index_count, index_cap;
+	int rc;
 };
 
 /* Tables */
@@ -267,28 +277,35 @@ put_other(struct image *m, size_t node)
 struct listing {
 	uint64_t size;
 	uint64_t indexed;		/* up to there */
-	uint32_t indices, names_B;	/* of the index, and their names */
 	uint32_t dirs;			/* in it */
 };
 
+/* Whether another entry is too far behind what the index points to. */
+static bool
+is_far(const struct listing *l, uint64_t size, const char *name)
+{
+	return size + ENTRY + strlen(name) - l->indexed > SQFS_META;
+}
+
 /* How many entries from child on may be below one head. */
 static uint32_t
-run_length(const struct image *m, size_t child, size_t end)
+run_length(const struct image *m, const struct listing *l, size_t child,
+    size_t end)
 {
 	const struct sqfs_node *nodes = m->tree->nodes;
 	uint32_t count = 0, block = m->places[nodes[child].owner].block;
 	int64_t number = nodes[child].number;
-	size_t size = LISTING_HEAD;
+	uint64_t size = l->size;
 
 	for (size_t i = child; i < end && count < LISTING_MOST; i =
 	    nodes[i].end, count++) {
 		int64_t far = nodes[i].number - number;
 
-		size += 8 + strlen(nodes[i].name);
 		if (m->places[nodes[i].owner].block != block ||
 		    far > NUMBER_FAR || far < -NUMBER_FAR - 1 ||
-		    (count > 0 && size > SQFS_META))
+		    (count > 0 && is_far(l, size, nodes[i].name)))
 			break;
+		size += ENTRY + strlen(nodes[i].name);
 	}
 	return count;
 }
@@ -304,9 +321,23 @@ put_entry(struct image *m, size_t child, uint32_t number, struct listing *l)
 	put16(&m->listings, m->types[n->owner]);
 	put16(&m->listings, len - 1);
 	put(&m->listings, n->name, len);
-	l->size += 8 + len;
+	l->size += ENTRY + len;
 	l->dirs += m->types[n->owner] == DIR;
 	return n->end;
+}
+
+static int
+add_index(struct image *m, const struct listing *l, const char *name)
+{
+	void *indices = m->indices;
+	int rc = array_grow(&indices, m->index_count, &m->index_cap,
+	    sizeof(*m->indices));
+
+	m->indices = indices;
+	if (rc == 0)
+		m->indices[m->index_count++] = (struct index){
+		    (uint32_t)l->size, place_of(&m->listings).block, name };
+	return rc;
 }
 
 static void
@@ -315,21 +346,37 @@ put_listing(struct image *m, size_t dir, struct listing *l)
 	const struct sqfs_node *nodes = m->tree->nodes;
 	size_t child = dir + 1, end = nodes[dir].end;
 
-	while (child < end) {
-		uint32_t count = run_length(m, child, end);
-		uint32_t number = nodes[child].number;
+	m->index_count = 0;
+	while (child < end && m->rc == 0) {
+		uint32_t number = nodes[child].number, count;
+		bool far = is_far(l, l->size, nodes[child].name);
 
-		if (l->size - l->indexed > SQFS_META) {
-			l->indices++;
-			l->names_B += (uint32_t)strlen(nodes[child].name);
+		if (far)
+			m->rc = add_index(m, l, nodes[child].name);
+		l->size += LISTING_HEAD;
+		if (far || child == dir + 1)
 			l->indexed = l->size;
-		}
+		count = run_length(m, l, child, end);
 		put32(&m->listings, count - 1);
 		put32(&m->listings, m->places[nodes[child].owner].block);
 		put32(&m->listings, number);
-		l->size += LISTING_HEAD;
 		while (count-- > 0)
 			child = put_entry(m, child, number, l);
+	}
+}
+
+static void
+put_index(struct image *m)
+{
+	struct table_of *t = &m->inodes;
+
+	for (size_t i = 0; i < m->index_count; i++) {
+		size_t len = strlen(m->indices[i].name);
+
+		put32(t, m->indices[i].at);
+		put32(t, m->indices[i].block);
+		put32(t, len - 1);
+		put(t, m->indices[i].name, len);
 	}
 }
 
@@ -346,7 +393,7 @@ put_dir(struct image *m, size_t node)
 	put_listing(m, node, &l);
 	if (l.size == 0)
 		at = (struct place){ 0, 0 };
-	if (l.indices == 0 && l.size + 3 <= SMALL_DIR) {
+	if (m->index_count == 0 && l.size + 3 <= SMALL_DIR) {
 		put_head(m, node, DIR);
 		put32(t, at.block);
 		put32(t, l.dirs + 2);
@@ -360,16 +407,10 @@ put_dir(struct image *m, size_t node)
 	put32(t, l.size + 3);
 	put32(t, at.block);
 	put32(t, parent);
-	put16(t, l.indices);
+	put16(t, m->index_count);
 	put16(t, at.offset);
 	put32(t, NONE);
-	for (uint32_t i = 0; i < l.indices; i++) {
-		put32(t, (i + 1) * SQFS_META);
-		put32(t, at.block + i * SQFS_META / 2);
-		put32(t, l.names_B / l.indices - 1);
-		for (uint32_t k = 0; k < l.names_B / l.indices; k++)
-			put(t, "name" + k % 4, 1);
-	}
+	put_index(m);
 }
 
 /* All inodes: a directory's behind what is in it. */
@@ -490,9 +531,12 @@ sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
 		if (m->starts == NULL || m->places == NULL || m->types == NULL)
 			rc = -ENOMEM;
 	}
-	if (rc == 0)
+	if (rc == 0) {
 		measure(m, exports, s);
+		rc = m->rc;
+	}
 	if (m != NULL) {
+		sys_free(m->indices);
 		packer_close(m->packer);
 		sys_free(m->starts);
 		sys_free(m->places);

@@ -19,6 +19,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+enum { HOLE };		/* the first unit: the block of any small file of zeros */
+
 /* Files that were read, by their content. */
 struct twins {
 	struct twin {
@@ -200,6 +202,12 @@ twin_of_large(struct feed *f, size_t node, uint8_t *data)
 
 /* Units, with the lock held */
 
+static bool
+is_zero(const uint8_t *p, uint32_t len)
+{
+	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
+}
+
 static size_t
 new_unit(struct feed *f, uint32_t fragment)
 {
@@ -275,6 +283,11 @@ add_small(struct feed *f, struct worker *w, size_t node, size_t *unit)
 	read_file(f, node, 0, w->data, len);
 	shut_file(f);
 	f->job->tick(f->job->arg, len);
+	if (is_zero(w->data, len)) {
+		*d = (struct sqfs_data){ .unit = HOLE, .blocks = 1 };
+		f->units->bytes += len;
+		return false;
+	}
 	twin = find_twin(f, XXH3_128bits(w->data, len), node);
 	if (twin != 0) {
 		*d = f->tree->nodes[twin].data;
@@ -323,12 +336,6 @@ next_unit(struct feed *f, struct worker *w, size_t *unit)
 }
 
 /* Compressing */
-
-static bool
-is_zero(const uint8_t *p, uint32_t len)
-{
-	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
-}
 
 static void
 pack(struct worker *w, size_t unit)
@@ -419,7 +426,7 @@ run(struct feed *f)
 static uint64_t
 most_units(const struct feed *f)
 {
-	uint64_t small = 0, most = 1;
+	uint64_t small = 0, most = HOLE + 1;
 
 	for (size_t i = 0; i < f->tree->count; i++) {
 		if (!sqfs_has_data(f->tree, i))
@@ -437,6 +444,7 @@ make_room(struct feed *f)
 {
 	uint64_t most = most_units(f);
 
+	f->units->count = HOLE + 1;
 	f->fragment = sys_malloc(f->block);
 	if (most <= SIZE_MAX / FS_ALGORITHMS / sizeof(uint32_t)) {
 		f->units->sizes = sys_calloc(most * f->job->count + 1,
