@@ -66,11 +66,11 @@ ln -s ../large odd/a/symbolic
 ln odd/a/symbolic odd/a/z/symbolic
 mkfifo odd/pipe
 
-# And what this machine has to read, up to some 10 MB.
+# And what this machine has to read, up to some 6 MB.
 mkdir real
 n=0
 for d in /usr/share/doc/* /usr/share/perl/*; do
-	[ "$n" -lt 10000 ] || break
+	[ "$n" -lt 6000 ] || break
 	[ -d "$d" ] || continue
 	cp -R "$d" real/ 2>/dev/null
 	n=$(du -sk real | cut -f 1)

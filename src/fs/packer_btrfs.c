@@ -2,8 +2,8 @@
  * packer_btrfs.c - the compressors of btrfs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each gives up as btrfs does: zlib and zstd when no less came out than went
- * in, lzo never before its third page.
+ * Each gives up as btrfs does: zlib and zstd if no less came out than went in
+ * when all is in, lzo from its third page on as soon as more did.
  */
 #include "packer.h"
 
@@ -14,11 +14,7 @@
 #define ZLIB_CONST
 #include <zlib.h>
 
-enum {
-	PAGE = 4096,
-	LOOK_FROM = 2 * PAGE,	/* in that much, it must have become less */
-	WINDOW_LOG = 17
-};
+enum { PAGE = 4096 };
 
 /*
  * zlib: the kernel gives it a page at a time and flushes each, which is what
@@ -46,8 +42,6 @@ zlib_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 		size_t n = len - at < PAGE ? len - at : PAGE;
 
 		if (!feed(z, in + at, n, Z_SYNC_FLUSH))
-			return 0;
-		if (z->total_in > LOOK_FROM && z->total_in < z->total_out)
 			return 0;
 	}
 	return feed(z, NULL, 0, Z_FINISH) && z->total_out < len ?
