@@ -17,8 +17,8 @@ trap 'exit 130' INT TERM
 real() {
 	rm -f img
 	truncate -s 2G img
-	mkfs.btrfs -q img >log 2>&1 && mount -o "loop,$2" img mnt 2>>log ||
-		return
+	mkfs.btrfs -q img >log 2>&1
+	mount -o "loop,$2" img mnt 2>>log || return
 	[ "$(stat -f -c %T mnt)" = btrfs ] || return
 	cp -a "$1/." mnt/ && sync -f mnt
 	compsize -b mnt | awk '/^TOTAL/ { printf "%s %s ", $3, $4 }'
@@ -58,8 +58,8 @@ beside() {
 }
 
 truncate -s 300M img
-mkfs.btrfs -q img >log 2>&1 && mount -o loop img mnt 2>>log ||
-    skip_all 'no btrfs can be mounted here'
+mkfs.btrfs -q img >log 2>&1
+mount -o loop img mnt 2>>log || skip_all 'no btrfs can be mounted here'
 umount mnt
 
 # Mail-sized pieces of what this machine has to read; and the files as such.
