@@ -87,7 +87,7 @@ const struct fs_model *fs_model_by_name(const char *name);
 /*
  * For models that count each file alone: files by the log2 of their size.
  */
-enum { FS_CLASSES = 64 };
+enum { FS_CLASSES = 63 };
 
 struct fs_classes {
 	uint64_t files[FS_CLASSES], bytes[FS_CLASSES];
