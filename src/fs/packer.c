@@ -9,7 +9,6 @@
 #include "sys.h"
 
 #include <errno.h>
-#include <lz4.h>
 #include <stdbool.h>
 #include <string.h>
 #define ZLIB_CONST
@@ -58,24 +57,6 @@ packer_zlib_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
 	z->next_out = out;
 	z->avail_out = (uInt)cap;
 	return deflate(z, Z_FINISH) == Z_STREAM_END ? z->total_out : 0;
-}
-
-void *
-packer_lz4_open(int level, size_t most)
-{
-	(void)level;
-	(void)most;
-	return sys_malloc((size_t)LZ4_sizeofState());
-}
-
-size_t
-packer_lz4_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
-    size_t cap)
-{
-	int n = LZ4_compress_fast_extState(state, (const char *)in,
-	    (char *)out, (int)len, (int)cap, 1);
-
-	return n > 0 ? (size_t)n : 0;
 }
 
 void *

@@ -16,11 +16,6 @@ void packer_zlib_close(void *state);
 size_t packer_zlib_pack(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
-/* A block without a frame. */
-void *packer_lz4_open(int level, size_t most);
-size_t packer_lz4_pack(void *state, const uint8_t *in, size_t len,
-    uint8_t *out, size_t cap);
-
 /* A frame with its size; the level is given with each block. */
 struct packer_zstd {
 	struct ZSTD_CCtx_s *c;

@@ -7,12 +7,30 @@
 #include "packer_kinds.h"
 #include "sys.h"
 
+#include <lz4.h>
 #include <lz4hc.h>
 #include <lzma.h>
 
 enum { LZMA_DICT_LEAST = 4096 };
 
-/* lz4 -Xhc */
+/* lz4: a block without a frame; -Xhc */
+
+static void *
+lz4_open(int level, size_t most)
+{
+	(void)level;
+	(void)most;
+	return sys_malloc((size_t)LZ4_sizeofState());
+}
+
+static size_t
+lz4_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+{
+	int n = LZ4_compress_fast_extState(state, (const char *)in,
+	    (char *)out, (int)len, (int)cap, 1);
+
+	return n > 0 ? (size_t)n : 0;
+}
 
 static void *
 lz4hc_open(int level, size_t most)
@@ -69,7 +87,7 @@ xz_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 const struct packer_kind packers_squashfs[] = {
 	{ "gzip", 1, 9, 9, packer_zlib_open, packer_zlib_close,
 	    packer_zlib_pack },
-	{ "lz4", 0, 0, 0, packer_lz4_open, sys_free, packer_lz4_pack },
+	{ "lz4", 0, 0, 0, lz4_open, sys_free, lz4_pack },
 	{ "lz4hc", 0, 0, 0, lz4hc_open, sys_free, lz4hc_pack },
 #ifdef COLDPRESS_LZO
 	{ "lzo", 1, 9, 8, packer_lzo999_open, sys_free, packer_lzo999_pack },

@@ -6,6 +6,7 @@
 
 #include "packer.h"
 
+#include "lz4_zfs.h"
 #include "lzjb.h"
 #include "packer_kinds.h"
 #include "sys.h"
@@ -49,7 +50,7 @@ zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 	return ZSTD_isError(n) ? 0 : n;
 }
 
-/* lzjb and zle, our own */
+/* lzjb, zle and lz4, our own */
 
 static void *
 lzjb_open(int level, size_t most)
@@ -80,10 +81,24 @@ zle_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 	return zle_compress(in, len, out, cap);
 }
 
+static void *
+lz4_open(int level, size_t most)
+{
+	(void)level;
+	(void)most;
+	return sys_malloc(LZ4_ZFS_TABLE * sizeof(uint32_t));
+}
+
+static size_t
+lz4_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+{
+	return lz4_zfs_compress(in, len, out, cap, state);
+}
+
 const struct packer_kind packers_zfs[] = {
 	{ "lzjb", 0, 0, 0, lzjb_open, sys_free, lzjb_pack },
 	{ "zle", 0, 0, 0, zle_open, sys_free, zle_pack },
-	{ "lz4", 0, 0, 0, packer_lz4_open, sys_free, packer_lz4_pack },
+	{ "lz4", 0, 0, 0, lz4_open, sys_free, lz4_pack },
 	{ "gzip", 1, 9, 6, packer_zlib_open, packer_zlib_close,
 	    packer_zlib_pack },
 	{ "zstd-fast", -1000, -1, -1, zstd_open, zstd_close, zstd_pack },
