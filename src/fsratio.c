@@ -4,6 +4,7 @@
  */
 #include "fsratio.h"
 
+#include "array.h"
 #include "fdio.h"
 #include "sys.h"
 
@@ -35,6 +36,8 @@ list_all(struct fsratio *f)
 	if (rc != 0)
 		return rc;
 	rc = fs_list_end(&f->list);
+	if (rc != 0)
+		msg_error(&f->msg, "%s", strerror(-rc));
 	for (size_t i = 0; i < f->list.count; i++)
 		if (f->list.items[i].err != 0)
 			msg_error(&f->msg, "%s/%s: %s",
@@ -57,15 +60,54 @@ bytes_of(const struct fs_list *l)
 }
 
 static void
+trouble(void *arg, size_t item, int err)
+{
+	struct fsratio *f = arg;
+	const struct fs_item *it = &f->list.items[item];
+
+	progress_erase(&f->progress);
+	msg_error(&f->msg, "%s/%s: %s", f->o.dirs[it->root], it->path,
+	    err == -EAGAIN ? "became shorter while it was read" :
+	    strerror(-err));
+}
+
+static void
+tick(void *arg, uint64_t bytes)
+{
+	struct fsratio *f = arg;
+
+	progress_add(&f->progress, bytes);
+	progress_draw(&f->progress);
+}
+
+static int
+add_row(void *arg, const struct fs_row *row)
+{
+	struct fsratio *f = arg;
+	void *rows = f->rows;
+	int rc = array_grow(&rows, f->row_count, &f->row_cap,
+	    sizeof(*f->rows));
+
+	f->rows = rows;
+	if (rc == 0)
+		f->rows[f->row_count++] = *row;
+	return rc;
+}
+
+static void
 run(struct fsratio *f)
 {
+	const struct fs_job job = { .list = &f->list, .params = &f->o.params,
+	    .algorithms = f->o.algorithms, .count = f->o.count,
+	    .threads = f->o.threads, .by_size = f->o.by_size,
+	    .trouble = trouble, .tick = tick, .row = add_row, .arg = f };
 	int rc = list_all(f);
 
 	if (rc != 0)
 		return;
 	progress_start(&f->progress, STDERR_FILENO, bytes_of(&f->list),
 	    f->msg.quiet);
-	rc = fsratio_zfs(f);
+	rc = f->o.fs->run(&job);
 	progress_erase(&f->progress);
 	if (rc != 0) {
 		msg_error(&f->msg, "%s", strerror(-rc));

@@ -4,7 +4,6 @@
  */
 #include "fsratio.h"
 
-#include "array.h"
 #include "provenance.h"
 #include "table.h"
 
@@ -17,54 +16,31 @@
 #include <zlib.h>
 #include <zstd.h>
 
-static const char *const columns[] = {
-	"series", "fs", "algorithm", "size_from_B", "files", "apparent_B",
-	"logical_B", "physical_B", "allocated_B", "metadata_B", "padding_B",
-	"compressratio", "ratio",
-};
-
 #define LIBRARIES "zlib " ZLIB_VERSION, "lz4 " LZ4_VERSION_STRING, \
     "zstd " ZSTD_VERSION_STRING
 
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
-
-int
-fsratio_add(struct fsratio *f, const struct fsratio_row *row)
-{
-	void *rows = f->rows;
-	int rc = array_grow(&rows, f->row_count, &f->row_cap,
-	    sizeof(*f->rows));
-
-	f->rows = rows;
-	if (rc != 0)
-		return rc;
-	f->rows[f->row_count++] = *row;
-	return 0;
-}
+enum { COLUMNS = 13 };
 
 /* In hundredths, as ZFS prints it: cut off, not rounded. */
 static uint64_t
-compressratio(const struct zfs_space *s)
+compressratio(const struct fs_row *r)
 {
-	return s->physical_B == 0 ? 100 : s->logical_B * 100 / s->physical_B;
+	return r->physical_B == 0 ? 100 : r->logical_B * 100 / r->physical_B;
 }
 
 static double
-ratio(const struct fsratio_row *r, const struct zfs_space *s)
+ratio(const struct fs_row *r)
 {
-	return s->allocated_B == 0 ? 0 :
-	    (double)r->apparent_B / (double)s->allocated_B;
+	return r->whole_B == 0 ? 0 :
+	    (double)r->apparent_B / (double)r->whole_B;
 }
 
 static int
 write_row(struct fsratio *f, struct table *t, const char *series,
-    const struct fsratio_row *r)
+    const struct fs_row *r)
 {
-	struct zfs_space all = r->data;
-
-	zfs_add(&all, &r->meta);
 	table_text(t, series);
-	table_text(t, f->o.fs);
+	table_text(t, f->o.fs->name);
 	table_text(t, r->algorithm);
 	if (r->size_from_B < 0)
 		table_none(t);
@@ -72,17 +48,16 @@ write_row(struct fsratio *f, struct table *t, const char *series,
 		table_int(t, r->size_from_B);
 	table_int(t, (int64_t)r->files);
 	table_int(t, (int64_t)r->apparent_B);
-	table_int(t, (int64_t)all.logical_B);
-	table_int(t, (int64_t)all.physical_B);
-	table_int(t, (int64_t)all.allocated_B);
-	table_int(t, (int64_t)r->meta.allocated_B);
-	table_int(t, (int64_t)r->data.allocated_B -
-	    (int64_t)r->data.physical_B);
-	table_real(t, (double)compressratio(&all) / 100, 2);
-	if (all.allocated_B == 0)
+	table_int(t, (int64_t)r->logical_B);
+	table_int(t, (int64_t)r->physical_B);
+	table_int(t, (int64_t)r->whole_B);
+	table_int(t, (int64_t)r->metadata_B);
+	table_int(t, r->padding_B);
+	table_real(t, (double)compressratio(r) / 100, 2);
+	if (r->whole_B == 0)
 		table_none(t);
 	else
-		table_real(t, ratio(r, &all), 4);
+		table_real(t, ratio(r), 4);
 	return table_end(t);
 }
 
@@ -90,6 +65,10 @@ static int
 write_table(struct fsratio *f)
 {
 	static const char *const libs[] = { LIBRARIES };
+	const char *const columns[COLUMNS] = { "series", "fs", "algorithm",
+	    "size_from_B", "files", "apparent_B", "logical_B", "physical_B",
+	    f->o.fs->whole, "metadata_B", "padding_B", "compressratio",
+	    "ratio" };
 	char series[PROVENANCE_SERIES_B];
 	const struct provenance from = { series, "fsratio", libs,
 	    sizeof(libs) / sizeof(libs[0]), f->o.argc, f->o.argv };
@@ -109,7 +88,7 @@ write_table(struct fsratio *f)
 }
 
 static void
-print_class(const struct fsratio_row *r)
+print_class(const struct fs_row *r)
 {
 	char text[32] = "all";
 
@@ -118,30 +97,33 @@ print_class(const struct fsratio_row *r)
 	printf(" %12s", text);
 }
 
+static void
+print_row(struct fsratio *f, const struct fs_row *r)
+{
+	uint64_t hundredths = compressratio(r);
+
+	printf("%-13s", r->algorithm);
+	if (f->o.by_size)
+		print_class(r);
+	printf(" %9" PRIu64 " %13" PRIu64 " %13" PRIu64 " %13" PRIu64
+	    " %12" PRId64 " %2" PRIu64 ".%02" PRIu64 " %5.2f\n", r->files,
+	    r->apparent_B, r->physical_B, r->whole_B, r->padding_B,
+	    hundredths / 100, hundredths % 100, ratio(r));
+}
+
 static int
 print_table(struct fsratio *f)
 {
+	/* without the _B that rows have */
+	int len = (int)strcspn(f->o.fs->whole, "_");
+
 	printf("%-13s", "algorithm");
 	if (f->o.by_size)
 		printf(" %12s", "size");
-	printf(" %9s %13s %13s %13s %12s %5s %6s\n", "files", "apparent",
-	    "physical", "allocated", "padding", "ratio", "saved");
-	for (size_t i = 0; i < f->row_count; i++) {
-		const struct fsratio_row *r = &f->rows[i];
-		struct zfs_space s = r->data;
-		uint64_t hundredths;
-
-		zfs_add(&s, &r->meta);
-		hundredths = compressratio(&s);
-		printf("%-13s", r->algorithm);
-		if (f->o.by_size)
-			print_class(r);
-		printf(" %9" PRIu64 " %13" PRIu64 " %13" PRIu64 " %13" PRIu64
-		    " %12" PRIu64 " %2" PRIu64 ".%02" PRIu64 " %5.2f\n",
-		    r->files, r->apparent_B, s.physical_B, s.allocated_B,
-		    r->data.allocated_B - r->data.physical_B,
-		    hundredths / 100, hundredths % 100, ratio(r, &s));
-	}
+	printf(" %9s %13s %13s %13.*s %12s %5s %6s\n", "files", "apparent",
+	    "physical", len, f->o.fs->whole, "padding", "ratio", "saved");
+	for (size_t i = 0; i < f->row_count; i++)
+		print_row(f, &f->rows[i]);
 	return fflush(stdout) == EOF || ferror(stdout) ? -EIO : 0;
 }
 

@@ -63,6 +63,88 @@ is 'JSON lines' "$(grep -c '^{.*"algorithm":"lz4"' rows.json)" 1
 mkdir none
 t 'an empty directory' 0 fsratio none
 
+# Of other filesystems.
+to b.csv fsratio --csv --fs btrfs -p 3 -a off,zlib-3,zstd-3 tree
+is 'btrfs: hard links are one file' "$(row off files b.csv)" 5
+# large, zeros and sparse by whole sectors; one goes into a leaf
+is 'btrfs: whole sectors, and leaves' "$(row off physical_B b.csv)" \
+    $((589824 + 4096 + 1 + 1048576))
+# eight pieces of zeros become a sector each; 3000 zeros go into a leaf
+is 'btrfs: pieces of 128 KiB' "$(($(row zlib-3 physical_B b.csv) > 9 * 4096 &&
+    $(row zlib-3 physical_B b.csv) < 400000))" 1
+is 'btrfs: what is uncompressed does not change with how' \
+    "$(row zlib-3 logical_B b.csv)" "$(row zstd-3 logical_B b.csv)"
+to again.csv fsratio --csv --fs btrfs -p 1 -a off,zlib-3,zstd-3 tree
+for f in b again; do
+	grep -v '^#' $f.csv | cut -d , -f 2- >$f.rows
+done
+same 'btrfs: the same with one thread' b.rows again.rows
+to sizes.csv fsratio --csv --fs btrfs --by-size -a zstd-1 tree
+is 'btrfs: bytes by size are all bytes' "$(awk -F , '!/^#/ && $4 != "" &&
+    $5 != "files" { n += $8 } END { print n }' sizes.csv)" \
+    "$(row zstd-1 physical_B sizes.csv)"
+
+# A piece that looks or proves hard takes those behind it with it: the rest of
+# its chunk of 512 KiB, or without force the rest of the file.
+mkdir hard
+{ seq 20000 | head -c 110000; head -c 280000 /dev/urandom; seq 300000; } |
+    head -c 1048576 >hard/noise
+to soft.csv fsratio --csv --fs btrfs -a zlib-3,off hard
+to forced.csv fsratio --csv --fs btrfs --force -a zlib-3 hard
+is 'btrfs: force compresses the second chunk, too' \
+    "$(($(row zlib-3 physical_B forced.csv) < 131072 + 3 * 131072 + 300000)) \
+$(($(row zlib-3 physical_B soft.csv) >= $(row zlib-3 physical_B forced.csv)))" \
+    '1 1'
+rm hard/noise
+head -c 300000 /dev/urandom >hard/noise
+seq 300000 >>hard/noise
+to soft.csv fsratio --csv --fs btrfs -a zlib-3,off hard
+is 'btrfs: noise at the beginning spoils the file' \
+    "$(row zlib-3 physical_B soft.csv)" "$(row off physical_B soft.csv)"
+
+to s.csv fsratio --csv --fs squashfs -p 3 -a off,gzip,zstd-1 tree
+to again.csv fsratio --csv --fs squashfs -p 1 -a off,gzip,zstd-1 tree
+for f in s again; do
+	grep -v '^#' $f.csv | cut -d , -f 2- >$f.rows
+done
+same 'squashfs: the same with one thread' s.rows again.rows
+is 'squashfs: zeros are holes' "$(row off physical_B s.csv)" \
+    $((588895 + 1))
+is 'squashfs: an image of whole pages' "$(($(row gzip image_B s.csv) % 4096))" 0
+is 'squashfs: of data, tables and padding' "$(row gzip image_B s.csv)" \
+    $(($(row gzip physical_B s.csv) + $(row gzip metadata_B s.csv) +
+    $(row gzip padding_B s.csv)))
+cp tree/numbers tree/twin
+cp tree/a/one tree/another
+to twins.csv fsratio --csv --fs squashfs -a off tree
+is 'squashfs: the same twice is stored once' \
+    "$(row off physical_B twins.csv)" "$(row off physical_B s.csv)"
+is 'squashfs: but counted' "$(row off files twins.csv)" 7
+rm tree/twin tree/another
+to table fsratio --fs squashfs tree
+is 'squashfs: a table for people' \
+    "$(sed -n '1s/.* \(image\) .*/\1/p' table)" image
+to rows.json fsratio --fs squashfs --json -a xz tree
+is 'squashfs: JSON' "$(grep -c '"algorithm":"xz".*"image_B":' rows.json)" 1
+t 'all of btrfs' 0 fsratio --fs btrfs -a all -q tree
+t 'all of squashfs' 0 fsratio --fs squashfs --block 1M -a all -q tree/a
+for fs in btrfs squashfs; do
+	t "$fs: an empty directory" 0 fsratio --fs $fs none
+	t "$fs: two directories" 0 fsratio --fs $fs none tree
+done
+
+# What /sys says is a page long is not.
+if [ -r /sys/class/net/lo/statistics/rx_bytes ]; then
+	for fs in zfs btrfs squashfs; do
+		t "$fs: a file that became shorter" 1 fsratio --fs $fs -a off \
+		    /sys/class/net/lo/statistics
+		is "$fs: is told once" "$(grep -c \
+		    'rx_bytes: became shorter while it was read' .t.err)" 1
+	done
+else
+	skip 'there is no /sys'
+fi
+
 t 'no such directory' 1 fsratio tree/nowhere
 t 'a file is none' 1 fsratio tree/numbers
 t 'an unknown algorithm' 1 fsratio -a brotli tree
@@ -70,6 +152,14 @@ t 'one that zfs-fuse has not' 1 fsratio --fs zfs-fuse -a lz4 tree
 t 'an unknown filesystem' 1 fsratio --fs ext5 tree
 t 'a record of odd size' 1 fsratio --recordsize 3000 tree
 t 'a sector of odd size' 1 fsratio --ashift 8 tree
+t 'a block of odd size' 1 fsratio --fs squashfs --block 2K tree
+t 'sectors of btrfs' 1 fsratio --fs btrfs --ashift 9 tree
+t 'records of squashfs' 1 fsratio --fs squashfs --recordsize 4K tree
+t 'sizes of squashfs' 1 fsratio --fs squashfs --by-size tree
+t 'blocks of zfs' 1 fsratio --block 4K tree
+t 'force of zfs' 1 fsratio --force tree
+t 'one that btrfs has not' 1 fsratio --fs btrfs -a lz4 tree
+t 'one that squashfs has not' 1 fsratio --fs squashfs -a zlib-3 tree
 t 'rows of two kinds' 1 fsratio --csv --json tree
 t 'nothing to look at' 1 fsratio
 t 'help' 0 fsratio -h

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "../src/fs/lz4_zfs.h"
 #include "../src/fs/lzjb.h"
 #include "../src/fs/packer.h"
 #include "../src/fs/zfs.h"
 #include "../src/fs/zle.h"
 
 #include <errno.h>
+#include <lz4.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +19,7 @@ enum { LEN = 128 << 10, ROOM = 2 * LEN };
 struct data {
 	uint8_t in[LEN], packed[ROOM], out[LEN];
 	uint16_t table[LZJB_TABLE];
+	uint32_t lz4[LZ4_ZFS_TABLE];
 };
 
 /* Text, a run of zeros and noise: something for each of them. */
@@ -57,6 +60,35 @@ both_ways(void **state)
 			assert_int_equal(zle_decompress(d->packed, n, d->out,
 			    len), 0);
 			assert_memory_equal(d->out, d->in, len);
+		}
+}
+
+/* lz4 as ZFS has it: any reader of lz4 reads it; and no cap is passed. */
+static void
+lz4_of_zfs(void **state)
+{
+	static const size_t lens[] = { 1, 4, 11, 12, 13, 14, 512, 4096, 65546,
+	    65547, LEN };
+	struct data *d = *state;
+
+	for (unsigned kind = 0; kind < 3; kind++)
+		for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+			size_t len = lens[i], n, cap;
+
+			fill(d->in, len, kind);
+			n = lz4_zfs_compress(d->in, len, d->packed, ROOM,
+			    d->lz4);
+			assert_in_range(n, 1, ROOM);
+			assert_int_equal(LZ4_decompress_safe(
+			    (const char *)d->packed, (char *)d->out, (int)n,
+			    LEN), len);
+			assert_memory_equal(d->out, d->in, len);
+			for (cap = n < 40 ? 0 : n - 40; cap < n; cap++) {
+				d->packed[cap] = 0xa5;
+				assert_int_equal(lz4_zfs_compress(d->in, len,
+				    d->packed, cap, d->lz4), 0);
+				assert_int_equal(d->packed[cap], 0xa5);
+			}
 		}
 }
 
@@ -111,14 +143,14 @@ names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(packer_by_name(bad[i], &name), -EINVAL);
-	assert_int_equal(packer_by_name("off", &name), 0);
+		assert_int_equal(packer_by_name(packers_zfs, bad[i], &name), -EINVAL);
+	assert_int_equal(packer_by_name(packers_zfs, "off", &name), 0);
 	assert_null(name.kind);
-	assert_int_equal(packer_by_name("gzip", &name), 0);
+	assert_int_equal(packer_by_name(packers_zfs, "gzip", &name), 0);
 	assert_int_equal(name.level, 6);
-	assert_int_equal(packer_by_name("zstd-19", &name), 0);
+	assert_int_equal(packer_by_name(packers_zfs, "zstd-19", &name), 0);
 	assert_int_equal(name.level, 19);
-	assert_int_equal(packer_by_name("zstd-fast-7", &name), 0);
+	assert_int_equal(packer_by_name(packers_zfs, "zstd-fast-7", &name), 0);
 	assert_int_equal(name.level, -7);
 }
 
@@ -131,7 +163,7 @@ record(const struct zfs_pool *pool, const char *algorithm, const uint8_t *data,
 	struct packer *p, *probes[2] = { NULL, NULL };
 	struct packer_name name;
 
-	assert_int_equal(packer_by_name(algorithm, &name), 0);
+	assert_int_equal(packer_by_name(packers_zfs, algorithm, &name), 0);
 	assert_int_equal(packer_open(&p, &name, len), 0);
 	zfs_record(pool, &name, p, probes, data, len, &s);
 	packer_close(p);
@@ -209,6 +241,7 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_ways),
+		cmocka_unit_test(lz4_of_zfs),
 		cmocka_unit_test(by_hand),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(names),

@@ -1,18 +1,14 @@
 /*
- * packer.c - what filesystems compress a block with
+ * packer.c - what filesystems compress a block with: by name, one by one
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#define ZSTD_STATIC_LINKING_ONLY	/* frames without a magic number */
-
 #include "packer.h"
 
 #include "args.h"
-#include "lzjb.h"
+#include "packer_kinds.h"
 #include "sys.h"
-#include "zle.h"
 
 #include <errno.h>
-#include <lz4.h>
 #include <stdbool.h>
 #include <string.h>
 #define ZLIB_CONST
@@ -26,10 +22,10 @@ struct packer {
 	uint8_t out[];
 };
 
-/* gzip: a zlib stream; one deflater serves all blocks */
+/* What more than one table has */
 
-static void *
-gzip_open(int level, size_t most)
+void *
+packer_zlib_open(int level, size_t most)
 {
 	z_stream *z = sys_calloc(1, sizeof(*z));
 
@@ -41,16 +37,17 @@ gzip_open(int level, size_t most)
 	return z;
 }
 
-static void
-gzip_close(void *state)
+void
+packer_zlib_close(void *state)
 {
 	if (state != NULL)
 		deflateEnd(state);
 	sys_free(state);
 }
 
-static size_t
-gzip_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+size_t
+packer_zlib_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
 {
 	z_stream *z = state;
 
@@ -62,101 +59,42 @@ gzip_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 	return deflate(z, Z_FINISH) == Z_STREAM_END ? z->total_out : 0;
 }
 
-/* lz4: a block, without a frame */
-
-static void *
-lz4_open(int level, size_t most)
+void *
+packer_zstd_open(int level, size_t most)
 {
-	(void)level;
-	(void)most;
-	return sys_malloc((size_t)LZ4_sizeofState());
-}
-
-static size_t
-lz4_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
-{
-	int n = LZ4_compress_fast_extState(state, (const char *)in,
-	    (char *)out, (int)len, (int)cap, 1);
-
-	return n > 0 ? (size_t)n : 0;
-}
-
-/* zstd: a frame without magic number, size and checksum */
-
-static void *
-zstd_open(int level, size_t most)
-{
-	ZSTD_CCtx *c = ZSTD_createCCtx();
+	struct packer_zstd *z = sys_calloc(1, sizeof(*z));
 
 	(void)most;
-	if (c == NULL ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(c, ZSTD_c_format,
-	    ZSTD_f_zstd1_magicless)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel,
-	    level)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 0)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag,
-	    0))) {
-		ZSTD_freeCCtx(c);
+	if (z == NULL)
+		return NULL;
+	z->level = level;
+	z->c = ZSTD_createCCtx();
+	if (z->c == NULL) {
+		packer_zstd_close(z);
 		return NULL;
 	}
-	return c;
+	return z;
 }
 
-static void
-zstd_close(void *state)
+void
+packer_zstd_close(void *state)
 {
-	ZSTD_freeCCtx(state);
+	struct packer_zstd *z = state;
+
+	if (z != NULL)
+		ZSTD_freeCCtx(z->c);
+	sys_free(z);
 }
 
-static size_t
-zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+size_t
+packer_zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
 {
-	size_t n = ZSTD_compress2(state, out, cap, in, len);
+	const struct packer_zstd *z = state;
+	size_t n = ZSTD_compressCCtx(z->c, out, cap, in, len, z->level);
 
 	return ZSTD_isError(n) ? 0 : n;
 }
-
-/* lzjb and zle, our own */
-
-static void *
-lzjb_open(int level, size_t most)
-{
-	(void)level;
-	(void)most;
-	return sys_malloc(LZJB_TABLE * sizeof(uint16_t));
-}
-
-static size_t
-lzjb_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
-{
-	return lzjb_compress(in, len, out, cap, state);
-}
-
-static void *
-zle_open(int level, size_t most)
-{
-	(void)level;
-	(void)most;
-	return sys_malloc(1);
-}
-
-static size_t
-zle_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
-{
-	(void)state;
-	return zle_compress(in, len, out, cap);
-}
-
-const struct packer_kind packer_kinds[] = {
-	{ "lzjb", 0, 0, 0, lzjb_open, sys_free, lzjb_pack },
-	{ "zle", 0, 0, 0, zle_open, sys_free, zle_pack },
-	{ "lz4", 0, 0, 0, lz4_open, sys_free, lz4_pack },
-	{ "gzip", 1, 9, 6, gzip_open, gzip_close, gzip_pack },
-	{ "zstd-fast", -1000, -1, -1, zstd_open, zstd_close, zstd_pack },
-	{ "zstd", 1, 19, 3, zstd_open, zstd_close, zstd_pack },
-	{ .name = NULL }
-};
 
 /* Names */
 
@@ -183,7 +121,8 @@ take_level(const struct packer_kind *k, const char *text, int *level)
 }
 
 int
-packer_by_name(const char *text, struct packer_name *name)
+packer_by_name(const struct packer_kind *kinds, const char *text,
+    struct packer_name *name)
 {
 	*name = (struct packer_name){ .kind = NULL };
 	if (strlen(text) >= sizeof(name->text))
@@ -191,7 +130,7 @@ packer_by_name(const char *text, struct packer_name *name)
 	strcpy(name->text, text);
 	if (strcmp(text, "off") == 0)
 		return 0;
-	for (const struct packer_kind *k = packer_kinds; k->name != NULL;
+	for (const struct packer_kind *k = kinds; k->name != NULL;
 	    k++) {
 		size_t n = strlen(k->name);
 

@@ -27,11 +27,19 @@ struct packer_kind {
 };
 
 /*
- * The compressors as ZFS runs them, without what it puts in front: lzjb, zle,
- * gzip-1..9 (zlib streams), lz4, zstd-1..19 and zstd-fast-1..1000.  Ends with
- * a name of NULL.
+ * The compressors as filesystems run them, each table ended by a name of
+ * NULL.  A kind with levels below 0 is none of "all".
+ *
+ * ZFS, without what it puts in front: lzjb, zle, lz4, gzip-1..9 (zlib
+ * streams), zstd-1..19 and zstd-fast-1..1000.
  */
-extern const struct packer_kind packer_kinds[];
+extern const struct packer_kind packers_zfs[], packers_zfs_fuse[];
+
+/* btrfs, with its framing: zlib-1..9, lzo, zstd-1..15. */
+extern const struct packer_kind packers_btrfs[];
+
+/* mksquashfs: gzip-1..9, lz4, lz4hc, lzo-1..9, xz, zstd-1..22. */
+extern const struct packer_kind packers_squashfs[];
 
 struct packer_name {
 	const struct packer_kind *kind;	/* NULL: "off" */
@@ -39,8 +47,9 @@ struct packer_name {
 	char text[24];			/* as it is written: gzip-6 */
 };
 
-/* By a name such as lz4 or gzip-6.  0 or -EINVAL.  Thread-safe. */
-int packer_by_name(const char *text, struct packer_name *name);
+/* Of a table, by a name such as lz4 or gzip-6.  0 or -EINVAL.  Thread-safe. */
+int packer_by_name(const struct packer_kind *kinds, const char *text,
+    struct packer_name *name);
 
 /* 0 or -ENOMEM.  *p is NULL where the kind is. */
 int packer_open(struct packer **p, const struct packer_name *name,

@@ -10,11 +10,11 @@
 #include "zfs.h"
 
 #include "bytes.h"
+#include "lz4_zfs.h"
 #include "lzjb.h"
 #include "sys.h"
 
 #include <errno.h>
-#include <lz4.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,14 +59,13 @@ struct zfs_meta {
 	uint8_t block[MOST];		/* any other, one at a time */
 	uint8_t packed[MOST];
 	uint16_t table[LZJB_TABLE];
-	max_align_t lz4[];
+	uint32_t lz4[LZ4_ZFS_TABLE];
 };
 
 int
 zfs_meta_open(struct zfs_meta **out, const struct zfs_pool *pool)
 {
-	struct zfs_meta *m = sys_calloc(1, sizeof(*m) +
-	    (size_t)LZ4_sizeofState());
+	struct zfs_meta *m = sys_calloc(1, sizeof(*m));
 
 	if (m == NULL)
 		return -ENOMEM;
@@ -107,16 +106,15 @@ static size_t
 compress(struct zfs_meta *m, const uint8_t *data, size_t len)
 {
 	size_t most = len - len / 8;
-	int n;
+	size_t n;
 
 	if (!m->pool->features) {
 		most = most / ZFS_SECTOR * ZFS_SECTOR;
 		return most == 0 ? 0 : lzjb_compress(data, len, m->packed,
 		    most, m->table);
 	}
-	n = LZ4_compress_fast_extState(m->lz4, (const char *)data,
-	    (char *)m->packed, (int)len, (int)most - 4, 1);
-	return n <= 0 ? 0 : (size_t)n + 4;
+	n = lz4_zfs_compress(data, len, m->packed, most - 4, m->lz4);
+	return n == 0 ? 0 : n + 4;
 }
 
 /* Counts so many blocks like this one; what one takes. */

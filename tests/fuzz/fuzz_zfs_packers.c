@@ -1,10 +1,12 @@
 /*
- * fuzz_zfs_packers.c - LZJB and ZLE: any bytes in, and there and back
+ * fuzz_zfs_packers.c - LZJB, ZLE: any bytes in; and, with LZ4, there and back
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "../../src/fs/lz4_zfs.h"
 #include "../../src/fs/lzjb.h"
 #include "../../src/fs/zle.h"
 
+#include <lz4.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +27,26 @@ there_and_back(const uint8_t *data, size_t size, uint8_t *packed, uint8_t *out)
 		abort();
 }
 
+/* Into as much room as it takes and into any less. */
+static void
+lz4_of_zfs(const uint8_t *data, size_t size, uint8_t *packed, uint8_t *out)
+{
+	uint32_t table[LZ4_ZFS_TABLE];
+	size_t n = lz4_zfs_compress(data, size, packed, 2 * size + 64, table);
+	size_t cap = data[0] * n / 256;
+	uint8_t *less = malloc(cap + 1);
+
+	if (n == 0 || less == NULL ||
+	    LZ4_decompress_safe((const char *)packed, (char *)out, (int)n,
+	    (int)size) != (int)size || memcmp(out, data, size) != 0)
+		abort();
+	less[cap] = 0xa5;
+	if (lz4_zfs_compress(data, size, less, cap, table) > cap ||
+	    less[cap] != 0xa5)
+		abort();
+	free(less);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -36,8 +58,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	lzjb_decompress(data, size, out, most);
 	lzjb_decompress(data, size, out, size);
 	zle_decompress(data, size, out, most);
-	if (size > 0)
+	if (size > 0) {
 		there_and_back(data, size, packed, out);
+		lz4_of_zfs(data, size, packed, out);
+	}
 	free(packed);
 	free(out);
 	return 0;

@@ -1,0 +1,89 @@
+/*
+ * fs_model.c - the filesystems, and what their models share
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "fs_model.h"
+
+#include <string.h>
+
+const struct fs_model *
+fs_model_by_name(const char *name)
+{
+	static const struct fs_model *const all[] = { &fs_model_zfs,
+	    &fs_model_zfs_fuse, &fs_model_btrfs, &fs_model_squashfs };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (strcmp(all[i]->name, name) == 0)
+			return all[i];
+	return NULL;
+}
+
+bool
+fs_item_has_data(const struct fs_item *it)
+{
+	return it->err == 0 && !it->again && S_ISREG(it->st.st_mode) &&
+	    it->st.st_size > 0;
+}
+
+unsigned
+fs_class_of(uint64_t size)
+{
+	return size == 0 ? 0 : 63 - (unsigned)__builtin_clzll(size);
+}
+
+void
+fs_classes_count(struct fs_classes *c, const struct fs_list *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		const struct fs_item *it = &l->items[i];
+		uint64_t size = (uint64_t)it->st.st_size;
+
+		if (it->err != 0 || it->again || !S_ISREG(it->st.st_mode))
+			continue;
+		c->files[fs_class_of(size)]++;
+		c->bytes[fs_class_of(size)] += size;
+	}
+}
+
+static void
+add_row(struct fs_row *to, const struct fs_row *from)
+{
+	to->files += from->files;
+	to->apparent_B += from->apparent_B;
+	to->logical_B += from->logical_B;
+	to->physical_B += from->physical_B;
+	to->whole_B += from->whole_B;
+	to->padding_B += from->padding_B;
+}
+
+int
+fs_classes_rows(const struct fs_classes *c, const struct fs_job *job,
+    void (*data)(void *arg, unsigned class, unsigned algorithm,
+    struct fs_row *row),
+    void (*meta)(void *arg, unsigned algorithm, struct fs_row *row),
+    void *arg)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < job->count; i++) {
+		struct fs_row all = { .algorithm = job->algorithms[i].text,
+		    .size_from_B = -1 };
+
+		for (unsigned k = 0; rc == 0 && k < FS_CLASSES; k++) {
+			struct fs_row row = { .algorithm = all.algorithm,
+			    .size_from_B = k == 0 ? 0 : (int64_t)1 << k,
+			    .files = c->files[k], .apparent_B = c->bytes[k] };
+
+			if (row.files == 0)
+				continue;
+			data(arg, k, i, &row);
+			add_row(&all, &row);
+			if (job->by_size)
+				rc = job->row(job->arg, &row);
+		}
+		meta(arg, i, &all);
+		if (rc == 0)
+			rc = job->row(job->arg, &all);
+	}
+	return rc;
+}

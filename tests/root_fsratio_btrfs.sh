@@ -1,0 +1,99 @@
+#!/bin/sh
+# fsratio beside btrfs: what compsize says of a tree was foretold.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'not root'
+have fsratio || skip_all 'no fsratio'
+have mkfs.btrfs || skip_all 'no mkfs.btrfs'
+have compsize || skip_all 'no compsize'
+
+mkdir mnt
+trap 'umount mnt 2>/dev/null' EXIT
+trap 'exit 130' INT TERM
+
+# real TREE OPTION: bytes on the disk, bytes uncompressed, bytes of nodes
+real() {
+	rm -f img
+	truncate -s 2G img
+	mkfs.btrfs -q img >log 2>&1
+	mount -o "loop,$2" img mnt 2>>log || return
+	[ "$(stat -f -c %T mnt)" = btrfs ] || return
+	cp -a "$1/." mnt/ && sync -f mnt
+	compsize -b mnt | awk '/^TOTAL/ { printf "%s %s ", $3, $4 }'
+	btrfs filesystem df --raw mnt | sed -n 's/^Metadata.*used=//p'
+	umount mnt
+}
+
+# foretold TREE ALGORITHM OPTION...: of fsratio
+foretold() {
+	f_tree=$1 f_name=$2
+	shift 2
+	fsratio -q --csv --fs btrfs -a "$f_name" "$@" "$f_tree" | awk -F , '
+	    /^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; n = 1; next }
+	    { print $at["physical_B"], $at["logical_B"], $at["metadata_B"] / 2 }'
+}
+
+# near GOT WANT COLUMN PERCENT
+near() {
+	echo "$1 $2" | awk -v c="$3" -v p="$4" '{ d = ($c - $(c + 3)) / $(c + 3)
+	    if (NF != 6) print "no figures: " $0
+	    else if (d * d <= (p / 100) ^ 2) print "yes"
+	    else print $c " for " $(c + 3) }'
+}
+
+# beside TREE OPTION ALGORITHM [OPTION]: of mount; of fsratio
+beside() {
+	b_tree=$1 b_mount=$2
+	shift 2
+	b_want=$(real "$b_tree" "$b_mount")
+	b_got=$(foretold "$b_tree" "$@")
+	is "$b_tree, $b_mount: disk within 0.6 %" \
+	    "$(near "$b_got" "$b_want" 1 0.6)" yes
+	is "$b_tree, $b_mount: uncompressed within 0.1 %" \
+	    "$(near "$b_got" "$b_want" 2 0.1)" yes
+	is "$b_tree, $b_mount: metadata within 10 %" \
+	    "$(near "$b_got" "$b_want" 3 10)" yes
+}
+
+truncate -s 300M img
+mkfs.btrfs -q img >log 2>&1
+mount -o loop img mnt 2>>log || skip_all 'no btrfs can be mounted here'
+umount mnt
+
+# Mail-sized pieces of what this machine has to read; and the files as such.
+mkdir -p pieces doc
+cat /usr/share/doc/*/copyright /usr/share/common-licenses/* 2>/dev/null |
+    head -c 12000000 >text
+[ "$(wc -c <text)" -gt 2000000 ] || skip_all 'too little text here'
+awk 'BEGIN { srand(5); n = 0 }
+    { if (left <= 0) { if (f != "") close(f)
+        d = sprintf("pieces/%02d", n / 100); if (n % 100 == 0) system("mkdir " d)
+        f = sprintf("%s/%05d", d, n++)
+        left = 300 + exp(7 + 1.6 * (rand() + rand() - 1)) }
+      print >f; left -= length($0) }' text
+n=0
+for d in /usr/share/doc/* /usr/share/perl/* /usr/lib/python3*/*; do
+	[ "$n" -lt 60000 ] || break
+	cp -R "$d" doc/ 2>/dev/null
+	n=$(du -sk doc | cut -f 1)
+done
+
+for tree in pieces doc; do
+	for level in 1 3 9; do
+		beside $tree compress-force=zlib:$level zlib-$level --force
+	done
+	for level in 1 3 15; do
+		beside $tree compress-force=zstd:$level zstd-$level --force
+	done
+	beside $tree compress=zlib:3 zlib-3
+	beside $tree compress=zstd:3 zstd-3
+	if fsratio --fs btrfs -q -a lzo mnt >/dev/null 2>&1; then
+		beside $tree compress-force=lzo lzo --force
+	else
+		skip 'fsratio was built without LZO'
+	fi
+	beside $tree compress=no off
+done
+done_testing

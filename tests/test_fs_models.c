@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "../src/fs/btrfs.h"
+#include "../src/fs/fs_model.h"
+#include "../src/fs/packer.h"
+#include "../src/fs/sqfs.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { K = 1024 };
+
+/* Noise of so many different bytes; 256: it cannot be compressed. */
+static void
+noise(uint8_t *p, size_t len, unsigned bytes)
+{
+	uint32_t seed = 7;
+
+	for (size_t i = 0; i < len; i++) {
+		seed = seed * 1664525 + 1013904223;
+		p[i] = (uint8_t)((seed >> 8) % 65536 * bytes / 65536);
+	}
+}
+
+static int
+setup(void **state)
+{
+	return (*state = calloc(1, BTRFS_CHUNK)) == NULL;
+}
+
+static int
+teardown(void **state)
+{
+	free(*state);
+	return 0;
+}
+
+static void
+names(void **state)
+{
+	static const char *const btrfs[] = { "zlib-1", "zlib-9", "zstd-15",
+	    "zlib", "off" };
+	static const char *const no_btrfs[] = { "zlib-0", "zlib-10",
+	    "zstd-16", "gzip-6", "lz4", "zstd-", "zstd3", "lzo-1", "" };
+	static const char *const squashfs[] = { "gzip", "gzip-1", "lz4",
+	    "lz4hc", "xz", "zstd-22" };
+	static const char *const no_squashfs[] = { "zlib-1", "xz-6",
+	    "zstd-23", "lz4-1", "zle", "gzip-10" };
+	struct packer_name n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(btrfs) / sizeof(btrfs[0]); i++)
+		assert_int_equal(packer_by_name(packers_btrfs, btrfs[i], &n),
+		    0);
+	for (size_t i = 0; i < sizeof(no_btrfs) / sizeof(no_btrfs[0]); i++)
+		assert_int_equal(packer_by_name(packers_btrfs, no_btrfs[i],
+		    &n), -EINVAL);
+	for (size_t i = 0; i < sizeof(squashfs) / sizeof(squashfs[0]); i++)
+		assert_int_equal(packer_by_name(packers_squashfs, squashfs[i],
+		    &n), 0);
+	for (size_t i = 0; i < sizeof(no_squashfs) / sizeof(no_squashfs[0]);
+	    i++)
+		assert_int_equal(packer_by_name(packers_squashfs,
+		    no_squashfs[i], &n), -EINVAL);
+	assert_int_equal(packer_by_name(packers_squashfs, "gzip", &n), 0);
+	assert_int_equal(n.level, 9);
+	assert_int_equal(packer_by_name(packers_btrfs, "zlib", &n), 0);
+	assert_int_equal(n.level, 3);
+	assert_null(fs_model_by_name("ext4"));
+	assert_ptr_equal(fs_model_by_name("btrfs"), &fs_model_btrfs);
+}
+
+/* Noise of b bytes has an entropy of log2(b) bits. */
+static void
+samples(void **state)
+{
+	uint8_t *p = *state;
+
+	assert_true(btrfs_looks_good(p, BTRFS_PIECE));
+	noise(p, BTRFS_PIECE, 256);
+	assert_false(btrfs_looks_good(p, BTRFS_PIECE));
+	noise(p, BTRFS_PIECE, 128);
+	assert_false(btrfs_looks_good(p, BTRFS_PIECE));
+	noise(p, BTRFS_PIECE, 72);
+	assert_true(btrfs_looks_good(p, BTRFS_PIECE));
+	noise(p, BTRFS_PIECE, 60);
+	assert_true(btrfs_looks_good(p, BTRFS_PIECE));
+	/* noise twice: a pattern that repeats */
+	noise(p, BTRFS_PIECE / 2, 256);
+	memcpy(p + BTRFS_PIECE / 2, p, BTRFS_PIECE / 2);
+	assert_true(btrfs_looks_good(p, BTRFS_PIECE));
+	/* a few bytes: the rest of the sector has zeros */
+	memset(p, 0, BTRFS_PIECE);
+	noise(p, 40, 256);
+	assert_true(btrfs_looks_good(p, 40));
+}
+
+static struct btrfs_chunk
+pack(const char *algorithm, const uint8_t *data, uint64_t offset,
+    uint64_t size, unsigned good)
+{
+	const bool tries[BTRFS_PIECES] = { good & 1, good >> 1 & 1,
+	    good >> 2 & 1, good >> 3 & 1 };
+	struct packer_name name;
+	struct btrfs_chunk c;
+	struct packer *p;
+
+	assert_int_equal(packer_by_name(packers_btrfs, algorithm, &name), 0);
+	assert_int_equal(packer_open(&p, &name, BTRFS_PIECE), 0);
+	btrfs_pack(p, data, offset, size, tries, &c);
+	packer_close(p);
+	return c;
+}
+
+static void
+small_files(void **state)
+{
+	uint8_t *p = *state;
+	struct btrfs_chunk c;
+
+	memset(p, 'a', 8 * K);
+	c = pack("zlib-3", p, 0, 4000, 15);	/* into the leaf, compressed */
+	assert_true(c.in_leaf);
+	assert_int_equal(c.logical_B, 4000);
+	assert_in_range(c.physical_B, 5, 100);
+	c = pack("zlib-3", p, 0, 4096, 15);
+	assert_true(c.in_leaf);
+	c = pack("zlib-3", p, 0, 4097, 15);	/* two sectors become one */
+	assert_false(c.in_leaf);
+	assert_int_equal(c.logical_B, 8192);
+	assert_int_equal(c.physical_B, 4096);
+	c = pack("zlib-3", p, 0, 2000, 0);	/* by its sample not tried */
+	assert_true(c.in_leaf);
+	assert_int_equal(c.physical_B, 2000);
+
+	noise(p, 8 * K, 256);
+	c = pack("zlib-3", p, 0, 2048, 15);	/* into the leaf as it is */
+	assert_true(c.in_leaf);
+	assert_true(c.failed);
+	assert_int_equal(c.physical_B, 2048);
+	c = pack("zlib-3", p, 0, 2049, 15);
+	assert_false(c.in_leaf);
+	assert_int_equal(c.physical_B, 4096);
+	assert_int_equal(c.filled_B, 2049);
+	assert_int_equal(c.extents, 1);
+	/* below three pages nothing keeps lzo from growing */
+	if (packer_by_name(packers_btrfs, "lzo", &(struct packer_name){
+	    .level = 0 }) == 0) {
+		c = pack("lzo", p, 0, 1000, 15);
+		assert_true(c.in_leaf);
+		assert_in_range(c.physical_B, 1001, 1100);
+	}
+}
+
+static void
+chunks(void **state)
+{
+	uint8_t *p = *state;
+	struct btrfs_chunk c;
+
+	memset(p, 'a', BTRFS_CHUNK);
+	c = pack("zstd-3", p, 0, BTRFS_CHUNK, 15);
+	assert_int_equal(c.physical_B, 4 * 4096);
+	assert_int_equal(c.extents, 4);
+	assert_false(c.failed);
+	/* the second piece is not tried, and nothing behind it */
+	c = pack("zstd-3", p, 0, BTRFS_CHUNK, 13);
+	assert_int_equal(c.physical_B, 4096 + 3 * BTRFS_PIECE);
+	assert_int_equal(c.extents, 2);
+	assert_false(c.failed);
+	/* the second is tried in vain */
+	noise(p + BTRFS_PIECE, BTRFS_PIECE, 256);
+	c = pack("zlib-9", p, 0, BTRFS_CHUNK, 15);
+	assert_int_equal(c.physical_B, 4096 + 3 * BTRFS_PIECE);
+	assert_true(c.failed);
+	/* the end of a file: a sector by itself saves nothing */
+	c = pack("zlib-9", p, 3 * (uint64_t)BTRFS_CHUNK,
+	    3 * (uint64_t)BTRFS_CHUNK + BTRFS_PIECE + 100, 15);
+	assert_int_equal(c.physical_B, 8192);
+	assert_false(c.failed);
+	assert_int_equal(c.extents, 2);
+}
+
+/* A list as a scan gives it, by path. */
+static void
+order(void **state)
+{
+	static const char *const paths[] = { "", "a", "a-b", "a-b/1", "a.x",
+	    "a/link", "a/z", "b", "big" };
+	static const char *const want[] = { "root", "a", "link", "z", "a-b",
+	    "1", "a.x", "b", "big" };
+	static const uint32_t numbers[] = { 8, 1, 2, 3, 4, 5, 6, 2, 7 };
+	static const size_t parents[] = { 0, 0, 1, 1, 0, 4, 0, 0, 0 },
+	    ends[] = { 9, 4, 3, 4, 6, 6, 7, 8, 9 };
+	struct fs_item items[9];
+	struct fs_list l = { .items = items, .count = 9, .root_count = 1 };
+	struct sqfs_tree t;
+
+	(void)state;
+	for (unsigned i = 0; i < 9; i++) {
+		items[i] = (struct fs_item){ .path = paths[i] };
+		items[i].st.st_mode = i < 3 ? S_IFDIR : S_IFREG;
+		items[i].st.st_nlink = 1;
+		items[i].st.st_ino = i;
+		items[i].st.st_size = 1;
+	}
+	/* b is the same file as a/link, which comes first in an image */
+	items[5].st.st_nlink = items[7].st.st_nlink = 2;
+	items[5].st.st_ino = 7;
+	assert_int_equal(sqfs_tree_make(&t, &l), 0);
+	assert_int_equal(t.count, 9);
+	assert_int_equal(t.inodes, 8);
+	for (unsigned i = 0; i < 9; i++) {
+		assert_string_equal(t.nodes[i].name, want[i]);
+		assert_int_equal(t.nodes[i].number, numbers[i]);
+		assert_int_equal(t.nodes[i].parent, parents[i]);
+		assert_int_equal(t.nodes[i].end, ends[i]);
+	}
+	assert_int_equal(t.nodes[2].links, 2);
+	assert_int_equal(t.nodes[7].owner, 2);
+	assert_true(sqfs_has_data(&t, 2));
+	assert_false(sqfs_has_data(&t, 7));
+	assert_false(sqfs_has_data(&t, 1));
+	sqfs_tree_free(&t);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names),
+		cmocka_unit_test_setup_teardown(samples, setup, teardown),
+		cmocka_unit_test_setup_teardown(small_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(chunks, setup, teardown),
+		cmocka_unit_test(order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
