@@ -219,8 +219,20 @@ logical_of() {
 	} END { printf "%.0f", n }'
 }
 
+# fs_anew VARIANT: mounted again, since the kernel may remember for an hour
+# what zfs-fuse said of a file before it was on disk
+fs_anew() {
+	case $1 in
+	zfs*)
+		patiently zfs umount "$pool/mail" &&
+		    patiently zfs mount "$pool/mail" && fs_mounted
+		;;
+	esac
+}
+
 # fs_sizes VARIANT: keys: the ratio as the filesystem tells it; the bytes that
-# are compressed, of files alone; what these take, and all with metadata
+# are compressed, of files alone; what these take (ZFS counts their dnodes of
+# 512 bytes too), and what everything takes
 fs_sizes() {
 	case $1 in
 	zfs*)
@@ -229,7 +241,7 @@ fs_sizes() {
 		sizes_logical=$(find "$(fs_mnt)" -type f -printf '%s\n' |
 		    logical_of)
 		sizes_files=$(find "$(fs_mnt)" -type f -printf '%b\n' |
-		    awk '{ n += $1 * 512 } END { printf "%.0f", n }')
+		    awk '{ n += ($1 - 1) * 512 } END { printf "%.0f", n }')
 		;;
 	btrfs)
 		sizes_line=$(compsize -b "$(fs_mnt)" | awk '
