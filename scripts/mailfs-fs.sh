@@ -63,14 +63,19 @@ fs_daemons() {
 
 # patiently COMMAND...: what is busy now is often not so in a second
 patiently() {
-	for patiently_pause in 0 0.3 1 1 2 3; do
+	for patiently_pause in 0 0.3 1 1 2 3 5 10; do
 		sleep "$patiently_pause"
 		! "$@" >>"$study/log" 2>&1 || return 0
 	done
 	return 1
 }
 
-fs_mounted() { mountpoint -q "$(fs_mnt)" 2>/dev/null; }
+# fs_mounted: also if the daemon behind the mount has died
+fs_mounted() {
+	mountpoint -q "$(fs_mnt)" 2>/dev/null ||
+	    cut -d ' ' -f 2 /proc/self/mounts | grep -q -x -F -e \
+	    "$(fs_mnt | sed 's/\\/\\134/g; s/ /\\040/g')"
+}
 
 pool_listed() { zpool list -H -o name "$pool" >/dev/null 2>&1; }
 
@@ -95,7 +100,7 @@ fs_end() {
 		! kill -KILL "$end_pid" 2>/dev/null || sleep 0.2
 	done
 	# A mount whose daemon has died first is one still.
-	! fs_mounted || umount -l "$(fs_mnt)" || :
+	! fs_mounted || umount "$(fs_mnt)" || umount -l "$(fs_mnt)" || :
 	if have losetup; then
 		losetup -n -O NAME -j "$(fs_img)" 2>/dev/null |
 		    while read -r end_loop; do

@@ -57,7 +57,7 @@ plot_efficiency() {
 			    "$plot_base.tsv" >"$study/plot.$plot_writers.runs"
 			awk -F '\t' -v w="$plot_writers" '$4 == w && $5 == "median"' \
 			    "$plot_base.tsv" >"$study/plot.$plot_writers.medians"
-			printf '%s"%s" using 1:2 with points pt 7 ps 0.35 lc rgb "%s" notitle, ' \
+			printf '%s"%s" using 1:2 with points pt 7 ps 0.5 lc rgb "%s" notitle, ' \
 			    "$plot_set" "$study/plot.$plot_writers.runs" "$1"
 			printf '"%s" using 1:2 with linespoints pt 6 ps 0.9 lc rgb "%s" title "%s, medians"' \
 			    "$study/plot.$plot_writers.medians" "$1" "$2"
@@ -72,6 +72,7 @@ plot_efficiency() {
 plot_ratio() {
 	plot_base=${rows_csv%.csv}-$1-ratio
 	cells_of "$1" | awk -F '\t' -v OFS='\t' '{
+		sub(/^(gzip|zlib)-/, "", $3)
 		print $6, $22, $3, $4, $7 == "" ? $6 : $7, $8 == "" ? $6 : $8
 	}' | sort -g >"$plot_base.tsv"
 	[ -s "$plot_base.tsv" ] || return 0

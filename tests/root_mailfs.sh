@@ -86,6 +86,22 @@ term() { kill -s TERM "$stopped"; }
 kill_one() { kill -s KILL "$stopped"; }
 kill_all() { kill -s KILL -- "-$stopped"; }
 
+# stale: a pool of the plan's, mounted, as a crash would leave it
+stale() {
+	mkdir -p c.csv.d/fs/mnt
+	truncate -s 1G c.csv.d/fs/img
+	pool=$(sed -n 's/^pool	//p' c.csv.d/plan)
+	setsid zfs-fuse -n -p "$PWD/c.csv.d/fs/pid" >/dev/null 2>&1 &
+	waited=0
+	until zpool list >/dev/null 2>&1 || [ $waited = 100 ]; do
+		sleep 0.1
+		waited=$((waited + 1))
+	done
+	zpool create -f -o cachefile=none -o ashift=9 -m none "$pool" \
+	    "$PWD/c.csv.d/fs/img"
+	zfs create -o mountpoint="$PWD/c.csv.d/fs/mnt" "$pool/mail"
+}
+
 none=$(left)
 tried=0
 mkdir -p mounted
@@ -137,24 +153,20 @@ else
 	t 'which stays' 0 zpool list
 	kill $other
 	wait $other
-	# A pool and a mount that a crash left, without a namespace around them.
+	# A pool and a mount that a crash left, without a namespace around them;
+	# the second time the daemon is dead.
 	t 'prepare' 0 study --fs zfs-fuse -n 1 --writers 1 --rows '*.lzjb.*' \
 	    -o c.csv prepare
-	mkdir -p c.csv.d/fs/mnt
-	truncate -s 1G c.csv.d/fs/img
-	pool=$(sed -n 's/^pool	//p' c.csv.d/plan)
-	setsid zfs-fuse -n -p "$PWD/c.csv.d/fs/pid" >/dev/null 2>&1 &
-	waited=0
-	until zpool list >/dev/null 2>&1 || [ $waited = 100 ]; do
-		sleep 0.1
-		waited=$((waited + 1))
+	for dead in no yes; do
+		stale
+		[ $dead = no ] || pkill -KILL -f "zfs-fuse -n -p $PWD"
+		is "stale, and mounted (dead: $dead)" \
+		    "$(grep -c "$PWD/c.csv.d" /proc/mounts)" 1
+		t 'is cleared' 0 study -o c.csv run
+		is 'and measured' "$(valid c.csv)" 3
+		is 'nothing is left of it' "$(left)" "$none"
+		rm -r c.csv.d/rows
 	done
-	zpool create -f -o cachefile=none -m none "$pool" "$PWD/c.csv.d/fs/img"
-	zfs create -o mountpoint="$PWD/c.csv.d/fs/mnt" "$pool/mail"
-	t 'stale, and mounted' 0 mountpoint c.csv.d/fs/mnt
-	t 'is cleared' 0 study -o c.csv run
-	is 'and measured' "$(valid c.csv)" 3
-	is 'nothing is left of it' "$(left)" "$none"
 fi
 [ $tried = 1 ] || skip_all 'neither btrfs nor zfs-fuse can be had'
 done_testing
