@@ -92,12 +92,13 @@ fs_end() {
 	for end_pid in $(fs_daemons); do
 		kill "$end_pid" 2>/dev/null || :
 		end_waited=0
-		while kill -0 "$end_pid" 2>/dev/null &&
-		    [ "$end_waited" -lt 50 ]; do
+		while fs_daemons | grep -q -x "$end_pid"; do
+			[ "$end_waited" -ne 50 ] ||
+			    kill -s KILL "$end_pid" 2>/dev/null || :
+			[ "$end_waited" -lt 100 ] || break
 			sleep 0.1
 			end_waited=$((end_waited + 1))
 		done
-		! kill -KILL "$end_pid" 2>/dev/null || sleep 0.2
 	done
 	# A mount whose daemon has died first is one still.
 	! fs_mounted || umount "$(fs_mnt)" || umount -l "$(fs_mnt)" || :
