@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The studies, to be run from libexec; demo and check stay in the repository.
 install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
+    scripts/mailfs
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(FILES scripts/lib.sh scripts/tarball-report.sh scripts/rows.awk
     scripts/stats.awk scripts/tree.awk scripts/breakeven.awk
     scripts/image-export-tree.sh scripts/image-export-report.sh
     scripts/image-export-plot.sh
+    scripts/mailfs-fs.sh scripts/mailfs-copy.sh scripts/mailfs-report.sh
+    scripts/mailfs-plot.sh scripts/mailfs-rows.awk scripts/mailfs.awk
+    scripts/mailfs-study.awk
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)

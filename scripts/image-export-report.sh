@@ -18,11 +18,6 @@ study_ratio() {
 	END { if (s[a] != "" && s[b] != "") printf "%.3f", s[a] / s[b] }'
 }
 
-# cpus_measured: of the machine that the rows come from
-cpus_measured() {
-	sed -n 's/^# cpu: \([0-9]*\) x .*/\1/p' "$rows_csv" | head -n 1
-}
-
 # The starts that were not proven cold are left out, and counted.
 report_summaries() {
 	awk -F , -v out="$study/warm" '
@@ -57,11 +52,6 @@ size() {
 	awk -F '\t' -v l="$1" '$1 == l && $19 != "" {
 		printf "%.3f", 100 * $19 / $20
 	}' "$study/summary"
-}
-
-print_source() {
-	# lap's own lines, one set a cell, begin with its series.
-	sed -n '/^# series:/q; s/^# //p' "$rows_csv"
 }
 
 # The study's own table first, and the same cells here beside it.
@@ -236,31 +226,6 @@ print_breakeven() {
 	rows_of "^[^.]*[.]p$breakeven_n\$" | cut -f 4 |
 	    awk -F '\t' -v ref="$breakeven_ref" -v summary="$study/summary" \
 	    -f "$here/stats.awk" -f "$here/breakeven.awk" - "$study/pairs.csv"
-}
-
-# exact TEXT TRUE DETAIL: a finding about sizes, which have no noise
-exact() {
-	case $2 in
-	1) exact_verdict='holds here' ;;
-	0) exact_verdict='does not hold here' ;;
-	*) exact_verdict='not measured' ;;
-	esac
-	printf '  %s\n    %s: %s\n' "$1" "$3" "$exact_verdict"
-}
-
-# calc EXPRESSION NAME=VALUE...: what awk makes of it, nothing where a value
-# is not known
-calc() {
-	calc_expression=$1
-	shift
-	for calc_word in "$@"; do
-		[ -n "${calc_word#*=}" ] || return 0
-	done
-	calc_assign=
-	for calc_word in "$@"; do
-		calc_assign="$calc_assign${calc_word%%=*} = ${calc_word#*=}; "
-	done
-	awk "BEGIN { $calc_assign $calc_expression }"
 }
 
 # pooled NAME: the pairs with and without duplicate removal of all levels and

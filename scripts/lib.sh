@@ -155,6 +155,21 @@ wanted() {
 	return 1
 }
 
+# place: $dir is usable, and $study is not in it
+# shellcheck disable=SC2154
+place() {
+	case $dir in
+	*"$tab"* | *'|'* | *'
+'*) die 'a tab, a newline or a | in a name is more than this script can do' ;;
+	esac
+	[ -d "$dir" ] || die "$dir is not a directory"
+	place_dir=$(cd "$dir" && pwd -P)
+	place_study=$(cd "$study" && pwd -P)
+	case $place_study/ in
+	"${place_dir%/}"/*) die "$study would be inside $dir" ;;
+	esac
+}
+
 # Cells.  A study is a directory with cells.tsv, one line a cell: its id and
 # its parameters, tab between them.  A cell has been run when rows/ID.csv
 # stands, and that is written under another name and renamed, so a sweep
@@ -286,6 +301,19 @@ cells_join() {
 	mv "$2.new" "$2"
 }
 
+# cpus_measured: of the machine that $rows_csv comes from
+# shellcheck disable=SC2154
+cpus_measured() {
+	sed -n 's/^# cpu: \([0-9]*\) x .*/\1/p' "$rows_csv" | head -n 1
+}
+
+# print_source: what its first comment lines say
+# shellcheck disable=SC2154
+print_source() {
+	# lap's own lines, one set a cell, begin with its series.
+	sed -n '/^# series:/q; s/^# //p' "$rows_csv"
+}
+
 # rows_summary AWK-ARGUMENT...: see rows.awk
 rows_summary() {
 	awk -f "$here/stats.awk" -f "$here/rows.awk" "$@"
@@ -342,6 +370,31 @@ finding() {
 	}'
 }
 
+# exact TEXT TRUE DETAIL: a finding about sizes, which have no noise
+exact() {
+	case $2 in
+	1) exact_verdict='holds here' ;;
+	0) exact_verdict='does not hold here' ;;
+	*) exact_verdict='not measured' ;;
+	esac
+	printf '  %s\n    %s: %s\n' "$1" "$3" "$exact_verdict"
+}
+
+# calc EXPRESSION NAME=VALUE...: what awk makes of it, nothing where a value
+# is not known
+calc() {
+	calc_expression=$1
+	shift
+	for calc_word in "$@"; do
+		[ -n "${calc_word#*=}" ] || return 0
+	done
+	calc_assign=
+	for calc_word in "$@"; do
+		calc_assign="$calc_assign${calc_word%%=*} = ${calc_word#*=}; "
+	done
+	awk "BEGIN { $calc_assign $calc_expression }"
+}
+
 # sample DIRECTORY N: some N of its files that are not empty, spread over it
 sample() {
 	find "$1" -type f -size +0 ! -name '*
@@ -367,6 +420,19 @@ resident() {
 		unseen += $at["unseen_files"]
 	    }
 	    END { if (all && !unseen) printf "%.1f", 100 * in_memory / all }' || :
+}
+
+# cell_input: the tree into the cache, or out of it, and what of it is there
+# shellcheck disable=SC2154
+cell_input() {
+	[ "$quick" = yes ] || sync
+	if [ "$cold" = yes ]; then
+		# Once to prove that it works, and lap does it again.
+		echo 3 >/proc/sys/vm/drop_caches
+	else
+		find "$dir" -type f -exec cat {} + >/dev/null 2>&1 || :
+	fi
+	resident <"$study/sample"
 }
 
 # shuffle SEED: the lines of standard input in an order that SEED decides

@@ -14,7 +14,9 @@ test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev clang
     libclang-rt-dev shellcheck mandoc valgrind strace attr acl procps python3
     openssh-server openssh-client mbuffer parallel e2fsprogs mount
     bsdextrautils perl-base squashfs-tools
-    squashfs-tools-ng gnuplot-nox skopeo umoci'
+    squashfs-tools-ng gnuplot-nox skopeo umoci cpio'
+# What the tests for root make filesystems with.
+root_packages='zfs-fuse btrfs-progs btrfs-compsize'
 
 # packages_missing NAME...: those that are not installed
 packages_missing() {

@@ -15,11 +15,11 @@ for page in "$SRC"/man/*.[1-8]; do
 	t "${name%.*}" 0 test -x "root/usr/bin/${name%.*}"
 	t "${name%.*} -V" 0 "root/usr/bin/${name%.*}" -V
 done
-for script in tarball pipe-buffer image-export; do
+for script in tarball pipe-buffer image-export mailfs; do
 	t "$script" 0 test -x "root/usr/libexec/coldpress/$script"
 done
 t 'lib.sh' 0 test -r root/usr/libexec/coldpress/lib.sh
-for script in tarball image-export; do
+for script in tarball image-export mailfs; do
 	t "an installed $script runs" 0 \
 	    sh "root/usr/libexec/coldpress/$script" -h
 done

@@ -1,0 +1,312 @@
+# shellcheck shell=sh
+# mailfs-fs.sh - fresh compressing filesystems, and none left behind; sourced
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2154
+#
+# All of it lies in $study/fs: img is the sparse file of $image_B bytes that
+# the filesystem is in, mnt where it is mounted, pid that of zfs-fuse.  A
+# variant is zfs.9, zfs.12 (the sector size, log2), zfs-fuse.9 and so on, or
+# btrfs.  $pool is a name that nothing else has.
+#
+# zfs-fuse's pool is in no cache file: one that is not there any more would
+# come back as FAULTED with the next daemon and keep its name.
+
+fs_img() { printf '%s/fs/img\n' "$study"; }
+fs_mnt() { printf '%s/fs/mnt\n' "$study"; }
+
+# module_zfs: the kernel has ZFS and these zpool and zfs are for it
+module_zfs() {
+	[ -e /dev/zfs ] && have zpool && have zfs && ! have zfs-fuse &&
+	    zpool list >/dev/null 2>&1
+}
+
+# fs_lacking KIND: why it cannot be used here, nothing if it can
+fs_lacking() {
+	[ "$(id -u)" = 0 ] || {
+		echo 'only root can mount'
+		return 0
+	}
+	case $1 in
+	zfs) module_zfs || echo 'the kernel has no zfs module here' ;;
+	zfs-fuse)
+		if ! have zfs-fuse; then
+			echo 'zfs-fuse is not installed'
+		elif [ ! -e /dev/fuse ]; then
+			echo 'there is no /dev/fuse'
+		elif zpool list >/dev/null 2>&1; then
+			echo 'another zfs-fuse is running, and there can be only one'
+		fi
+		;;
+	btrfs)
+		for lacking_tool in mkfs.btrfs btrfs compsize losetup; do
+			have "$lacking_tool" || {
+				echo "$lacking_tool is not installed"
+				return 0
+			}
+		done
+		;;
+	esac
+}
+
+# fs_daemons: process ids of what this study has started, of any run
+fs_daemons() {
+	for daemons_file in /proc/[0-9]*/cmdline; do
+		daemons_line=$(tr '\0' ' ' 2>/dev/null <"$daemons_file") || continue
+		case $daemons_line in
+		*zfs-fuse\ -n\ -p\ "$study/fs/pid "*)
+			daemons_pid=${daemons_file%/cmdline}
+			printf '%s\n' "${daemons_pid#/proc/}"
+			;;
+		esac
+	done
+}
+
+# patiently COMMAND...: what is busy now is often not so in a second
+patiently() {
+	for patiently_pause in 0 0.3 1 1 2 3 5 10; do
+		sleep "$patiently_pause"
+		! "$@" >>"$study/log" 2>&1 || return 0
+	done
+	return 1
+}
+
+# fs_mounted: also if the daemon behind the mount has died
+fs_mounted() {
+	mountpoint -q "$(fs_mnt)" 2>/dev/null ||
+	    cut -d ' ' -f 2 /proc/self/mounts | grep -q -x -F -e \
+	    "$(fs_mnt | sed 's/\\/\\134/g; s/ /\\040/g')"
+}
+
+pool_listed() { zpool list -H -o name "$pool" >/dev/null 2>&1; }
+
+# fs_end: nothing is left, be it of this run or of one that crashed
+fs_end() {
+	[ -e "$study/fs" ] || return 0
+	if fs_mounted; then
+		patiently umount "$(fs_mnt)" || umount -l "$(fs_mnt)" || :
+	fi
+	if have zpool && pool_listed; then
+		patiently zpool destroy -f "$pool" ||
+		    say "$pool: cannot be destroyed; see $study/log"
+	fi
+	for end_pid in $(fs_daemons); do
+		kill "$end_pid" 2>/dev/null || :
+		end_waited=0
+		while fs_daemons | grep -q -x "$end_pid"; do
+			[ "$end_waited" -ne 50 ] ||
+			    kill -s KILL "$end_pid" 2>/dev/null || :
+			[ "$end_waited" -lt 100 ] || break
+			sleep 0.1
+			end_waited=$((end_waited + 1))
+		done
+	done
+	# A mount whose daemon has died first is one still.
+	! fs_mounted || umount "$(fs_mnt)" || umount -l "$(fs_mnt)" || :
+	if have losetup; then
+		losetup -n -O NAME -j "$(fs_img)" 2>/dev/null |
+		    while read -r end_loop; do
+			losetup -d "$end_loop" 2>/dev/null || :
+		done
+	fi
+	if fs_mounted; then
+		say "$(fs_mnt) cannot be unmounted"
+		return 1
+	fi
+	rm -f "$(fs_img)" "$study/fs/pid"
+	[ ! -d "$(fs_mnt)" ] || rmdir "$(fs_mnt)"
+	rmdir "$study/fs"
+}
+
+# fuse_start: the daemon, and it answers
+fuse_start() {
+	! zpool list >/dev/null 2>&1 || {
+		say 'another zfs-fuse is running, and there can be only one'
+		return 1
+	}
+	zfs-fuse -n -p "$study/fs/pid" </dev/null >>"$study/log" 2>&1 9>&- &
+	fuse_pid=$!
+	fuse_waited=0
+	until zpool list >/dev/null 2>&1; do
+		fuse_waited=$((fuse_waited + 1))
+		[ "$fuse_waited" -lt 100 ] && kill -0 "$fuse_pid" 2>/dev/null ||
+		    return 1
+		sleep 0.1
+	done
+}
+
+# pool_make ASHIFT COMPRESSION: an empty pool with one dataset, mounted
+pool_make() {
+	zpool create -f -o ashift="$1" -o cachefile=none -m none "$pool" \
+	    "$(fs_img)" &&
+	    zfs create -o compression="$2" -o mountpoint="$(fs_mnt)" \
+	    "$pool/mail"
+}
+
+# btrfs_option ALGORITHM: how it is asked for when mounting
+btrfs_option() {
+	case $1 in
+	off) echo compress=no ;;
+	lzo) echo compress-force=lzo ;;
+	*) echo "compress-force=${1%-*}:${1#*-}" ;;
+	esac
+}
+
+# fs_try VARIANT ALGORITHM: see fs_begin
+fs_try() {
+	mkdir -p "$(fs_mnt)" || return
+	truncate -s "$image_B" "$(fs_img)" || return
+	case $1 in
+	zfs.*) pool_make "${1#*.}" "$2" ;;
+	zfs-fuse.*) fuse_start && pool_make "${1#*.}" "$2" ;;
+	btrfs)
+		mkfs.btrfs -q -m single "$(fs_img)" &&
+		    mount -t btrfs -o "loop,$(btrfs_option "$2")" "$(fs_img)" \
+		    "$(fs_mnt)"
+		;;
+	esac >>"$study/log" 2>&1 || return
+	fs_empty_B=$(used_B)
+	fs_proven "$1"
+}
+used_B() { df -B1 --output=used "$(fs_mnt)" | tail -n 1 | tr -d ' '; }
+
+# fs_proven VARIANT: what is at the mount point is that filesystem, and empty.
+# Where nothing is mounted a copy would go to the disk below, without a word.
+fs_proven() {
+	case $1/$(stat -f -c %T "$(fs_mnt)") in
+	zfs.*/zfs | zfs-fuse.*/fuse | zfs-fuse.*/fuseblk | btrfs/btrfs) ;;
+	*)
+		say "$(fs_mnt) is $(stat -f -c %T "$(fs_mnt)"), not $1"
+		return 1
+		;;
+	esac
+	[ "$(device_of "$(fs_mnt)")" != "$(device_of "$study/fs")" ] ||
+	    return 1
+	[ -z "$(ls -A "$(fs_mnt)")" ]
+}
+
+# fs_begin VARIANT ALGORITHM: a new, empty filesystem at fs_mnt
+fs_begin() {
+	fs_end || return
+	fs_try "$@" && return
+	say "$1 with $2: again"
+	fs_end || return
+	fs_try "$@"
+}
+
+# fs_commit_command VARIANT: the words that make what was copied durable.  On
+# zfs-fuse neither sync nor time does: sizes read after some seconds are those
+# of whatever transaction group was last on disk.  A snapshot waits for it.
+fs_commit_command() {
+	case $1 in
+	zfs*) printf 'zfs snapshot %s/mail@durable\n' "$pool" ;;
+	btrfs) printf 'btrfs filesystem sync %s\n' "$(words_for_sh "$(fs_mnt)")" ;;
+	esac
+}
+
+# fs_daemon_s VARIANT: processor time of the daemon so far; none if the kernel
+# does it
+fs_daemon_s() {
+	case $1 in
+	zfs-fuse.*)
+		awk -v tick="$(getconf CLK_TCK)" '{
+			sub(/.*\) /, "")
+			printf "%.2f", ($12 + $13) / tick
+		}' "/proc/$fuse_pid/stat" 2>/dev/null || :
+		;;
+	esac
+}
+
+# logical_of: the bytes that ZFS makes records of, from the sizes of files on
+# standard input: one record rounded up to 512 if it is enough, else full ones
+logical_of() {
+	awk '{
+		record = $1 <= 131072 ? 512 : 131072
+		n += int(($1 + record - 1) / record) * record
+	} END { printf "%.0f", n }'
+}
+
+# fs_anew VARIANT: mounted again, since the kernel may remember for an hour
+# what zfs-fuse said of a file before it was on disk
+fs_anew() {
+	case $1 in
+	zfs*)
+		patiently zfs umount "$pool/mail" &&
+		    patiently zfs mount "$pool/mail" && fs_mounted
+		;;
+	esac
+}
+
+# fs_sizes VARIANT: keys: the ratio as the filesystem tells it; the bytes that
+# are compressed, of files alone; what these take (ZFS counts their dnodes of
+# 512 bytes too), and what everything takes
+fs_sizes() {
+	case $1 in
+	zfs*)
+		sizes_ratio=$(zfs get -Hp -o value compressratio "$pool/mail")
+		sizes_all=$(zfs get -Hp -o value referenced "$pool/mail")
+		sizes_logical=$(find "$(fs_mnt)" -type f -printf '%s\n' |
+		    logical_of)
+		sizes_files=$(find "$(fs_mnt)" -type f -printf '%b\n' |
+		    awk '{ n += ($1 - 1) * 512 } END { printf "%.0f", n }')
+		;;
+	btrfs)
+		sizes_line=$(compsize -b "$(fs_mnt)" | awk '
+		    $1 == "TOTAL" { print $3, $4 }')
+		sizes_files=${sizes_line% *} sizes_logical=${sizes_line#* }
+		sizes_ratio=$(awk -v a="$sizes_logical" -v b="$sizes_files" \
+		    'BEGIN { if (b > 0) printf "%.3f", a / b }')
+		sizes_all=$(($(used_B) - fs_empty_B))
+		;;
+	esac
+	printf 'compressratio=%s;logical_B=%s;files_B=%s;all_B=%s' \
+	    "${sizes_ratio%x}" "$sizes_logical" "$sizes_files" "$sizes_all"
+}
+
+# fs_algorithms VARIANT: those that it takes, one a line; the others to
+# $study/missing, with a reason
+fs_algorithms() {
+	fs_begin "$1" off || cannot "$1 cannot be made here; see $study/log"
+	algorithms_wanted 1 "$1" | while read -r algorithms_name; do
+		if fs_takes "$1" "$algorithms_name"; then
+			printf '%s\n' "$algorithms_name"
+		else
+			printf '%s.%s\t%s\n' "$1" "$algorithms_name" \
+			    'this filesystem does not know it' \
+			    >>"$study/missing"
+		fi
+	done
+	fs_end
+}
+algorithms_wanted() {
+	case $2 in
+	zfs*) set -- off lzjb zle gzip lz4 zstd ;;
+	btrfs) set -- off lzo zlib zstd ;;
+	esac
+	for algorithms_word in "$@"; do
+		case $algorithms_word in
+		gzip | zlib)
+			for algorithms_level in 1 2 3 4 5 6 7 8 9; do
+				printf '%s-%s\n' "$algorithms_word" \
+				    "$algorithms_level"
+			done
+			;;
+		zstd)
+			printf 'zstd-%s\n' 1 3 9 15 19
+			;;
+		*) printf '%s\n' "$algorithms_word" ;;
+		esac
+	done
+}
+fs_takes() {
+	case $1 in
+	zfs*) zfs set compression="$2" "$pool/mail" >/dev/null 2>&1 ;;
+	btrfs)
+		# An unknown level is taken without a word, as another.
+		takes_option=$(btrfs_option "$2")
+		mount -o "remount,$takes_option" "$(fs_mnt)" 2>/dev/null &&
+		    { [ "$2" = off ] ||
+		    grep -q -F "/mnt btrfs rw,relatime,$takes_option," \
+		    /proc/self/mounts; }
+		;;
+	esac
+}

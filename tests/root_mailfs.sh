@@ -1,0 +1,172 @@
+#!/bin/sh
+# The mail study on real filesystems: zfs-fuse and btrfs, made, filled,
+# checked, and gone whatever ends them.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'not root'
+have lap || skip_all 'no lap'
+have cpio || skip_all 'no cpio'
+PATH=$PATH:/usr/sbin:/sbin
+COLDPRESS_BIN=${BIN:?}
+export COLDPRESS_BIN
+study() { sh "$SRC/scripts/mailfs" --quick "$@"; }
+# keys FILE LABEL NAME: of the cell's keys, in all rounds
+keys() {
+	grep "^[^,]*,[^,]*,[^,]*,$2," "$1" | tr ',;' '\n' |
+	    sed -n "s/^$3=//p" | tr '\n' ' '
+}
+# valid FILE: how many copies are
+valid() { grep -c 'valid=yes' "$1"; }
+# left: mounts, loop devices, daemons and files of ours
+left() {
+	grep -c "$PWD" /proc/mounts || :
+	losetup -a | grep -c "$PWD" || :
+	pgrep -f "zfs-fuse -n -p $PWD" || :
+	find . -path './*.csv.d/fs*'
+}
+
+# filesystem KIND VARIANT STRONG WEAK: the study on it, one round, compression
+# that saves more and less
+filesystem() {
+	t "$1" 0 to table study --fs "$1" --mode both,split -n 1 -o "$1.csv" \
+	    --rows "*.off.* *.$3.* *.$4.*"
+	is 'every copy is right' "$(valid "$1.csv")" 11
+	t 'the stronger is smaller' 0 test \
+	    "$(keys "$1.csv" "$2.$3.w1" all_B)" \
+	    -lt "$(keys "$1.csv" "$2.$4.w1" all_B)"
+	t 'the weaker smaller than none' 0 test \
+	    "$(keys "$1.csv" "$2.$4.w1" all_B)" \
+	    -lt "$(keys "$1.csv" "$2.off.w1" all_B)"
+	is 'off is 1' "$(keys "$1.csv" "$2.off.w1" compressratio |
+	    awk '{ print $1 + 0 }')" 1
+	t 'files take what the ratio says' 0 awk -v \
+	    f="$(keys "$1.csv" "$2.$3.w1" files_B)" \
+	    -v l="$(keys "$1.csv" "$2.$3.w1" logical_B)" \
+	    -v r="$(keys "$1.csv" "$2.$3.w1" compressratio)" \
+	    'BEGIN { d = f * r / l; exit !(d > 0.9 && d < 1.1) }'
+	t 'the study is told' 0 grep -q "^The study, and $2" table
+	is 'nothing is left' "$(left)" "$none"
+}
+
+# stopped KIND NAME COMMAND...: the study, stopped so in its second cell
+stopped() {
+	stopped_kind=$1 stopped_name=$2
+	shift 2
+	setsid sh "$SRC/scripts/mailfs" --quick --fs "$stopped_kind" -n 2 \
+	    --rows '*.gzip-9.w? *.zlib-9.w?' -o "$stopped_name.csv" \
+	    >/dev/null 2>&1 &
+	stopped=$!
+	waited=0
+	until [ -n "$(find "$stopped_name.csv.d/rows" -name '0*.csv' \
+	    2>/dev/null)" ] && [ -e "$stopped_name.csv.d/fs/img" ]; do
+		waited=$((waited + 1))
+		[ $waited -lt 600 ] || break
+		sleep 0.05
+	done
+	"$@"
+	wait "$stopped" 2>/dev/null
+	waited=0
+	until [ "$(left | grep -v '^\./')" = "$none" ] || [ $waited = 100 ]; do
+		sleep 0.1
+		waited=$((waited + 1))
+	done
+	is "$stopped_kind, $stopped_name: nothing is mounted" \
+	    "$(left | grep -v '^\./')" "$none"
+	t 'some cells are done' 0 test -n \
+	    "$(find "$stopped_name.csv.d/rows" -name '0*.csv')"
+	t 'it goes on' 0 study --fs "$stopped_kind" -n 1 -o "$stopped_name.csv"
+	is 'to the end' "$(find "$stopped_name.csv.d/rows" -name '0*.csv' |
+	    wc -l)" 8
+	is 'nothing is left' "$(left)" "$none"
+	rm -rf "$stopped_name".csv*
+}
+term() { kill -s TERM "$stopped"; }
+kill_one() { kill -s KILL "$stopped"; }
+kill_all() { kill -s KILL -- "-$stopped"; }
+
+# stale: a pool of the plan's, mounted, as a crash would leave it
+stale() {
+	mkdir -p c.csv.d/fs/mnt
+	truncate -s 1G c.csv.d/fs/img
+	pool=$(sed -n 's/^pool	//p' c.csv.d/plan)
+	setsid zfs-fuse -n -p "$PWD/c.csv.d/fs/pid" >/dev/null 2>&1 &
+	waited=0
+	until zpool list >/dev/null 2>&1 || [ $waited = 100 ]; do
+		sleep 0.1
+		waited=$((waited + 1))
+	done
+	zpool create -f -o cachefile=none -o ashift=9 -m none "$pool" \
+	    "$PWD/c.csv.d/fs/img"
+	zfs create -o mountpoint="$PWD/c.csv.d/fs/mnt" "$pool/mail"
+}
+
+none=$(left)
+tried=0
+mkdir -p mounted
+if have mkfs.btrfs && have compsize && truncate -s 256M img &&
+    mkfs.btrfs -q img >/dev/null 2>&1 && mount -o loop img mounted 2>/dev/null
+then
+	umount mounted
+	tried=1
+	filesystem btrfs btrfs zlib-9 lzo
+	is 'btrfs it was' "$(keys btrfs.csv btrfs.lzo.w1 fstype)" 'btrfs '
+	stopped btrfs term term
+	stopped btrfs kill kill_all
+else
+	skip 'no btrfs can be made and mounted here'
+fi
+rm -f img
+if ! have zfs-fuse; then
+	skip 'no zfs-fuse'
+elif [ ! -e /dev/fuse ]; then
+	skip 'no /dev/fuse'
+elif zpool list >/dev/null 2>&1; then
+	skip 'another zfs-fuse is running'
+else
+	tried=1
+	filesystem zfs-fuse zfs-fuse.9 gzip-9 lzjb
+	is 'the type is fuse'\''s' \
+	    "$(keys zfs-fuse.csv zfs-fuse.9.lzjb.w1 fstype)" 'fuseblk '
+	t 'at 4096 bytes a sector' 0 study --fs zfs-fuse --ashift 12 \
+	    --writers 1 -n 1 -o wide.csv --rows '*.gzip-9.*'
+	is 'the ratio is about the same' \
+	    "$(keys wide.csv zfs-fuse.12.gzip-9.w1 compressratio | cut -c 1-3)" \
+	    "$(keys zfs-fuse.csv zfs-fuse.9.gzip-9.w1 compressratio | cut -c 1-3)"
+	t 'but the bytes are many more' 0 test \
+	    "$(keys wide.csv zfs-fuse.12.gzip-9.w1 all_B)" -gt \
+	    $(($(keys zfs-fuse.csv zfs-fuse.9.gzip-9.w1 all_B) * 13 / 10))
+	stopped zfs-fuse term term
+	stopped zfs-fuse one kill_one
+	stopped zfs-fuse all kill_all
+
+	# Another daemon is nobody's to end.
+	zfs-fuse -n -p "$PWD/pid" >/dev/null 2>&1 &
+	other=$!
+	waited=0
+	until zpool list >/dev/null 2>&1 || [ $waited = 100 ]; do
+		sleep 0.1
+		waited=$((waited + 1))
+	done
+	t 'beside another zfs-fuse' 77 study --fs zfs-fuse -n 1 -o o.csv
+	t 'which stays' 0 zpool list
+	kill $other
+	wait $other
+	# A pool and a mount that a crash left, without a namespace around them;
+	# the second time the daemon is dead.
+	t 'prepare' 0 study --fs zfs-fuse -n 1 --writers 1 --rows '*.lzjb.*' \
+	    -o c.csv prepare
+	for dead in no yes; do
+		stale
+		[ $dead = no ] || pkill -KILL -f "zfs-fuse -n -p $PWD"
+		is "stale, and mounted (dead: $dead)" \
+		    "$(grep -c "$PWD/c.csv.d" /proc/mounts)" 1
+		t 'is cleared' 0 study -o c.csv run
+		is 'and measured' "$(valid c.csv)" 3
+		is 'nothing is left of it' "$(left)" "$none"
+		rm -r c.csv.d/rows
+	done
+fi
+[ $tried = 1 ] || skip_all 'neither btrfs nor zfs-fuse can be had'
+done_testing
