@@ -58,11 +58,11 @@ put_now(struct bit_writer *w, uint64_t bits, unsigned n)
 
 /*
  * The list of bytes: the first eight in a word, the first at the bottom, and
- * the others in memory.
+ * the others in words alike.
  */
 struct mtf {
 	uint64_t front;
-	uint8_t rest[256];		/* from FRONT on */
+	uint64_t rest[256 / FRONT];	/* the first is unused */
 	uint16_t *out;
 	uint32_t freq[BZ2_SYMBOLS_MAX];
 };
@@ -95,38 +95,53 @@ add_run(struct mtf *m, size_t run)
 		add_symbol(m, run & 1);
 }
 
+/*
+ * Moves the bytes below the one that is found up by one place, and the
+ * carry into the first; where the byte was.
+ */
+static inline unsigned
+shift_to(uint64_t *word, uint64_t found, uint8_t carry)
+{
+	uint64_t below = ((found & -found) >> 7) - 1;
+
+	*word = (*word & ~(below << 8 | 0xff)) | (*word & below) << 8 | carry;
+	return (unsigned)__builtin_ctzll(found) / 8;
+}
+
 /* The byte's place, 1 or more; moves it to the front. */
 static inline unsigned
 move_to_front(struct mtf *m, uint8_t byte)
 {
-	uint64_t found = zero_bytes(m->front ^ repeat(byte)), below;
-	unsigned at = FRONT;
+	uint64_t pattern = repeat(byte), word;
+	uint64_t found = zero_bytes(m->front ^ pattern);
+	uint8_t carry = (uint8_t)(m->front >> 56);
+	uint64_t *rest = m->rest;
 
-	if (found != 0) {
-		below = ((found & -found) >> 7) - 1;
-		m->front = (m->front & ~(below << 8 | 0xff)) |
-		    (m->front & below) << 8 | byte;
-		return (unsigned)__builtin_ctzll(found) / 8;
-	}
-	while (m->rest[at] != byte)
-		at++;
-	memmove(m->rest + FRONT + 1, m->rest + FRONT, at - FRONT);
-	m->rest[FRONT] = (uint8_t)(m->front >> 56);
+	if (found != 0)
+		return shift_to(&m->front, found, byte);
 	m->front = m->front << 8 | byte;
-	return at;
+	while ((found = zero_bytes((word = *++rest) ^ pattern)) == 0) {
+		*rest = word << 8 | carry;
+		carry = (uint8_t)(word >> 56);
+	}
+	return (unsigned)(rest - m->rest) * FRONT +
+	    shift_to(rest, found, carry);
 }
 
 static void
 mtf_start(struct mtf *m, const bool used[256], uint16_t *out)
 {
+	uint8_t list[256] = { 0 };
 	int n = 0;
 
 	memset(m, 0, sizeof(*m));
 	for (int c = 0; c < 256; c++)
 		if (used[c])
-			m->rest[n++] = (uint8_t)c;
-	for (int i = FRONT; i-- > 0;)
-		m->front = m->front << 8 | m->rest[i < n ? i : 0];
+			list[n++] = (uint8_t)c;
+	for (int i = 256; i-- > 0;)
+		m->rest[i / FRONT] = m->rest[i / FRONT] << 8 |
+		    list[i < n ? i : 0];
+	m->front = m->rest[0];
 	m->out = out;
 }
 
