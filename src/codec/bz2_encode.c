@@ -57,12 +57,12 @@ put_now(struct bit_writer *w, uint64_t bits, unsigned n)
 }
 
 /*
- * The list of bytes: the first eight in a word, the first at the bottom, and
- * the others in words alike.
+ * The list of bytes: the first eight in a word, the first at the bottom; for
+ * each of the others, its place.
  */
 struct mtf {
 	uint64_t front;
-	uint64_t rest[256 / FRONT];	/* the first is unused */
+	uint8_t place[256];
 	uint16_t *out;
 	uint32_t freq[BZ2_SYMBOLS_MAX];
 };
@@ -96,36 +96,28 @@ add_run(struct mtf *m, size_t run)
 }
 
 /*
- * Moves the bytes below the one that is found up by one place, and the
- * carry into the first; where the byte was.
+ * The byte's place, 1 or more; moves it to the front.  Behind the front, to
+ * move all that have a place before it is a few vector instructions and no
+ * search.
  */
-static inline unsigned
-shift_to(uint64_t *word, uint64_t found, uint8_t carry)
-{
-	uint64_t below = ((found & -found) >> 7) - 1;
-
-	*word = (*word & ~(below << 8 | 0xff)) | (*word & below) << 8 | carry;
-	return (unsigned)__builtin_ctzll(found) / 8;
-}
-
-/* The byte's place, 1 or more; moves it to the front. */
 static inline unsigned
 move_to_front(struct mtf *m, uint8_t byte)
 {
-	uint64_t pattern = repeat(byte), word;
-	uint64_t found = zero_bytes(m->front ^ pattern);
-	uint8_t carry = (uint8_t)(m->front >> 56);
-	uint64_t *rest = m->rest;
+	uint64_t found = zero_bytes(m->front ^ repeat(byte)), below;
+	uint8_t at;
 
-	if (found != 0)
-		return shift_to(&m->front, found, byte);
-	m->front = m->front << 8 | byte;
-	while ((found = zero_bytes((word = *++rest) ^ pattern)) == 0) {
-		*rest = word << 8 | carry;
-		carry = (uint8_t)(word >> 56);
+	if (found != 0) {
+		below = ((found & -found) >> 7) - 1;
+		m->front = (m->front & ~(below << 8 | 0xff)) |
+		    (m->front & below) << 8 | byte;
+		return (unsigned)__builtin_ctzll(found) / 8;
 	}
-	return (unsigned)(rest - m->rest) * FRONT +
-	    shift_to(rest, found, carry);
+	at = m->place[byte];
+	for (int i = 0; i < 256; i++)
+		m->place[i] += m->place[i] < at;
+	m->place[m->front >> 56] = FRONT;
+	m->front = m->front << 8 | byte;
+	return at;
 }
 
 static void
@@ -136,12 +128,12 @@ mtf_start(struct mtf *m, const bool used[256], uint16_t *out)
 
 	memset(m, 0, sizeof(*m));
 	for (int c = 0; c < 256; c++)
-		if (used[c])
+		if (used[c]) {
+			m->place[c] = (uint8_t)n;
 			list[n++] = (uint8_t)c;
-	for (int i = 256; i-- > 0;)
-		m->rest[i / FRONT] = m->rest[i / FRONT] << 8 |
-		    list[i < n ? i : 0];
-	m->front = m->rest[0];
+		}
+	for (int i = FRONT; i-- > 0;)
+		m->front = m->front << 8 | list[i < n ? i : 0];
 	m->out = out;
 }
 
