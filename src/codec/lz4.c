@@ -62,7 +62,7 @@ plan(const struct codec_options *o, struct plan *p, const char **why)
 		return -ENOTSUP;
 	}
 	p->block = round_block(o->block);
-	p->slots = o->threads + 2;
+	p->slots = o->threads + 3;
 	p->slot_B = p->block + (size_t)LZ4_compressBound((int)p->block) +
 	    AROUND;
 	p->worker_B = state_size(o->level);
