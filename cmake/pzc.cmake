@@ -21,7 +21,7 @@ target_sources(coldpress PRIVATE
     src/codec/inflate_header.c src/codec/inflater.c
     src/codec/gzip.c src/codec/zip_encode.c
     src/codec/zstd.c src/codec/zstd_scan.c src/codec/zstd_decode.c
-    src/codec/lz4.c src/codec/lz4_scan.c src/codec/lz4_decode.c
+    src/codec/lz4.c src/codec/lz4_fast.c src/codec/lz4_scan.c src/codec/lz4_decode.c
     src/codec/xz.c
     src/codec/bzip2.c src/codec/bzip2_decode.c
     src/codec/bz2_bits.c src/codec/bz2_rle.c

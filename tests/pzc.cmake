@@ -45,6 +45,7 @@ set_tests_properties(unit.bz2_block PROPERTIES TIMEOUT 300)
 add_executable(bench_bz2 EXCLUDE_FROM_ALL bench_bz2.c)
 target_link_libraries(bench_bz2 PRIVATE coldpress BZip2::BZip2)
 
+unit_test(lz4_fast)
 unit_test(lz4 lz4_made.c)
 unit_test(lz4_frames lz4_made.c)
 unit_test(lz4_tool lz4_made.c)

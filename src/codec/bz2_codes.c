@@ -86,8 +86,18 @@ choose(const uint64_t *cost, const uint16_t *symbols, size_t n, int tables,
 	return best;
 }
 
+/* The symbols of a group leave a table's count, or with by 1 come to it. */
 static void
-choose_all(struct bz2_codes *k, const uint16_t *symbols, size_t count)
+count_group(uint32_t *freq, const uint16_t *symbols, size_t n, uint32_t by)
+{
+	for (size_t i = 0; i < n; i++)
+		freq[symbols[i]] += by;
+}
+
+/* At first no group has a table; later, few choose another one. */
+static void
+choose_all(struct bz2_codes *k, const uint16_t *symbols, size_t count,
+    bool first)
 {
 	uint8_t list[8] = { 0, 1, 2, 3, 4, 5 };
 	uint64_t cost[BZ2_SYMBOLS_MAX];
@@ -97,15 +107,17 @@ choose_all(struct bz2_codes *k, const uint16_t *symbols, size_t count)
 		for (int t = k->tables; t-- > 0;)
 			cost[i] = cost[i] << COST_BITS | k->lengths[t][i];
 	}
-	memset(k->freq, 0, sizeof(k->freq));
 	for (size_t g = 0; g < k->groups; g++) {
 		size_t n = count < BZ2_GROUP ? count : BZ2_GROUP;
 		unsigned t = choose(cost, symbols, n, k->tables,
 		    list);
 
+		if (first || t != k->selectors[g])
+			count_group(k->freq[t], symbols, n, 1);
+		if (!first && t != k->selectors[g])
+			count_group(k->freq[k->selectors[g]], symbols, n,
+			    UINT32_MAX);
 		k->selectors[g] = (uint8_t)t;
-		for (size_t i = 0; i < n; i++)
-			k->freq[t][symbols[i]]++;
 		symbols += n;
 		count -= n;
 	}
@@ -119,8 +131,9 @@ bz2_codes_make(struct bz2_codes *k, const uint16_t *symbols, size_t count,
 	    count < 2400 ? 5 : 6;
 	k->groups = (count + BZ2_GROUP - 1) / BZ2_GROUP;
 	guess(k, freq);
+	memset(k->freq, 0, sizeof(k->freq));
 	for (int i = 0; i < ROUNDS; i++) {
-		choose_all(k, symbols, count);
+		choose_all(k, symbols, count, i == 0);
 		for (int t = 0; t < k->tables; t++)
 			make_lengths(k->lengths[t], k->freq[t], k->symbols);
 	}

@@ -57,12 +57,12 @@ put_now(struct bit_writer *w, uint64_t bits, unsigned n)
 }
 
 /*
- * The list of bytes: the first eight in a word, the first at the bottom, and
- * the others in memory.
+ * The list of bytes: the first eight in a word, the first at the bottom; for
+ * each of the others, its place.
  */
 struct mtf {
 	uint64_t front;
-	uint8_t rest[256];		/* from FRONT on */
+	uint8_t place[256];
 	uint16_t *out;
 	uint32_t freq[BZ2_SYMBOLS_MAX];
 };
@@ -95,12 +95,16 @@ add_run(struct mtf *m, size_t run)
 		add_symbol(m, run & 1);
 }
 
-/* The byte's place, 1 or more; moves it to the front. */
+/*
+ * The byte's place, 1 or more; moves it to the front.  Behind the front, to
+ * move all that have a place before it is a few vector instructions and no
+ * search.
+ */
 static inline unsigned
 move_to_front(struct mtf *m, uint8_t byte)
 {
 	uint64_t found = zero_bytes(m->front ^ repeat(byte)), below;
-	unsigned at = FRONT;
+	uint8_t at;
 
 	if (found != 0) {
 		below = ((found & -found) >> 7) - 1;
@@ -108,10 +112,10 @@ move_to_front(struct mtf *m, uint8_t byte)
 		    (m->front & below) << 8 | byte;
 		return (unsigned)__builtin_ctzll(found) / 8;
 	}
-	while (m->rest[at] != byte)
-		at++;
-	memmove(m->rest + FRONT + 1, m->rest + FRONT, at - FRONT);
-	m->rest[FRONT] = (uint8_t)(m->front >> 56);
+	at = m->place[byte];
+	for (int i = 0; i < 256; i++)
+		m->place[i] += m->place[i] < at;
+	m->place[m->front >> 56] = FRONT;
 	m->front = m->front << 8 | byte;
 	return at;
 }
@@ -119,14 +123,17 @@ move_to_front(struct mtf *m, uint8_t byte)
 static void
 mtf_start(struct mtf *m, const bool used[256], uint16_t *out)
 {
+	uint8_t list[256] = { 0 };
 	int n = 0;
 
 	memset(m, 0, sizeof(*m));
 	for (int c = 0; c < 256; c++)
-		if (used[c])
-			m->rest[n++] = (uint8_t)c;
+		if (used[c]) {
+			m->place[c] = (uint8_t)n;
+			list[n++] = (uint8_t)c;
+		}
 	for (int i = FRONT; i-- > 0;)
-		m->front = m->front << 8 | m->rest[i < n ? i : 0];
+		m->front = m->front << 8 | list[i < n ? i : 0];
 	m->out = out;
 }
 

@@ -25,6 +25,7 @@ enum {
 };
 
 #define EQUAL (UINT64_C(1) << 23)	/* to the word before, so far */
+#define SINGLE (UINT64_C(1) << 22)	/* above: how many such from here on */
 
 static inline uint32_t
 position(uint64_t word)
@@ -259,16 +260,16 @@ set_ranks(const struct bz2_sorter *s)
 }
 
 /*
- * Sorts a group by the ranks of two leaps; whether that split it.  Its own
- * ranks may be among them, and change when it is sorted.
+ * Sorts a group by the ranks of two leaps; how many groups it is then.  Its
+ * own ranks may be among them, and change when it is sorted.
  */
-static bool
+static size_t
 sort_group(const struct bz2_sorter *s, size_t start, size_t n)
 {
 	uint32_t *rank = ranks(s);
 	const uint32_t *leap = leaps(s);
 	uint64_t *a = s->words + start;
-	size_t group = 0;
+	size_t group = 0, parts = 1;
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t p = position(a[i]);
@@ -284,10 +285,11 @@ sort_group(const struct bz2_sorter *s, size_t start, size_t n)
 			a[i] |= EQUAL;
 		} else {
 			group = i;
+			parts++;
 		}
 		rank[position(a[i]) / 2] = (uint32_t)(start + group);
 	}
-	return group > 0;
+	return parts;
 }
 
 static void
@@ -303,26 +305,46 @@ lengthen_leaps(const struct bz2_sorter *s)
 	memcpy(leap, longer, (s->n / 2 + 1) * sizeof(*leap));
 }
 
+/*
+ * Sorts all groups; whether that split any, and left any.  Seeds in a row
+ * that are groups of their own are put together, and passed by in the rounds
+ * to come.
+ */
+static bool
+sort_groups(const struct bz2_sorter *s)
+{
+	uint64_t *words = s->words;
+	size_t singles = 0, i, k;
+	bool split = false, left = false;
+
+	for (i = 0; i < s->seeds; i = k) {
+		size_t parts;
+		bool single = (words[i] & SINGLE) != 0;
+
+		k = single ? i + (size_t)(words[i] >> POSITION_BITS) :
+		    group_end(s, i);
+		if (single || k - i == 1) {
+			words[singles] = (uint64_t)(k - singles) <<
+			    POSITION_BITS | SINGLE | position(words[singles]);
+			continue;
+		}
+		parts = sort_group(s, i, k - i);
+		split |= parts > 1;
+		left |= parts < k - i;
+		singles = k;
+	}
+	return split && left;
+}
+
 static void
 sort_by_ranks(struct bz2_sorter *s)
 {
-	bool split = true;
-	size_t i, k;
-
 	find_leaps(s);
 	if (!sort_unseen(s))
 		return;
 	set_ranks(s);
-	while (split) {
-		split = false;
-		for (i = 0; i < s->seeds; i = k) {
-			k = group_end(s, i);
-			if (k - i > 1)
-				split |= sort_group(s, i, k - i);
-		}
-		if (split)
-			lengthen_leaps(s);
-	}
+	while (sort_groups(s))
+		lengthen_leaps(s);
 }
 
 void

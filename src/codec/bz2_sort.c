@@ -23,9 +23,11 @@ enum { BYTE_SHIFT = 24 };	/* of the byte in an entry */
 
 #define POSITION_MASK ((UINT32_C(1) << BYTE_SHIFT) - 1)
 
+enum { DOWN, UP };
+
 /* How many rotations descend and ascend, by their first byte. */
 struct census {
-	uint32_t down[256], up[256];
+	uint32_t of[2][256];
 };
 
 static size_t
@@ -72,7 +74,7 @@ find_seeds(struct bz2_sorter *s, struct census *count)
 			*--seed = (uint32_t)s->n;
 	}
 	next = text[s->n - 1];
-	(end_up ? count->up : count->down)[next]++;
+	count->of[end_up][next]++;
 	for (size_t i = s->n - 1; i-- > 0;) {
 		unsigned c = text[i];
 		unsigned was = up;
@@ -80,7 +82,7 @@ find_seeds(struct bz2_sorter *s, struct census *count)
 		up = (c < next) | ((c == next) & up);
 		seed[-1] = (uint32_t)(i + 1);
 		seed -= was & ~up;
-		(up ? count->up : count->down)[c]++;
+		count->of[up][c]++;
 		next = c;
 	}
 	return seed;
@@ -107,12 +109,12 @@ induce_down(const struct bz2_sorter *s, const struct census *count,
 
 	for (int c = 0; c < 256; c++) {
 		at[c] = sum;
-		sum += count->down[c];
+		sum += count->of[DOWN][c];
 	}
 	for (unsigned first = 0; first < 256; first++) {
 		const uint32_t *last = seed + seeds_of[first];
 
-		for (uint32_t end = k + count->down[first]; k < end; k++) {
+		for (uint32_t end = k + count->of[DOWN][first]; k < end; k++) {
 			unsigned c = rows[k] >> BYTE_SHIFT;
 			uint32_t to = at[c];
 
@@ -137,14 +139,14 @@ induce_up(const struct bz2_sorter *s, const struct census *count,
 	const size_t n = s->n;
 
 	for (int c = 0; c < 256; c++) {
-		sum += count->up[c];
+		sum += count->of[UP][c];
 		at[c] = sum - 1;
-		d += count->down[c];
+		d += count->of[DOWN][c];
 	}
 	k = sum;
 	last += n;
 	for (unsigned first = 256; first-- > 0;) {
-		for (uint32_t end = k - count->up[first]; k > end;) {
+		for (uint32_t end = k - count->of[UP][first]; k > end;) {
 			uint32_t entry = rows[--k];
 			unsigned c = entry >> BYTE_SHIFT;
 			uint32_t to = at[c];
@@ -154,7 +156,7 @@ induce_up(const struct bz2_sorter *s, const struct census *count,
 			at[c] = to - (c <= first);
 		}
 		at[first] = 0;
-		for (uint32_t end = d - count->down[first]; d > end;) {
+		for (uint32_t end = d - count->of[DOWN][first]; d > end;) {
 			uint32_t entry = down[--d];
 			unsigned c = entry >> BYTE_SHIFT;
 			uint32_t to = at[c];
@@ -176,15 +178,15 @@ find_origin(const struct bz2_sorter *s, const struct census *count,
 	size_t row = 0;
 
 	for (unsigned c = 0; c < first; c++) {
-		row += count->down[c] + count->up[c];
-		d += count->down[c];
-		u += count->up[c];
+		row += count->of[DOWN][c] + count->of[UP][c];
+		d += count->of[DOWN][c];
+		u += count->of[UP][c];
 	}
-	for (uint32_t i = 0; i < count->down[first]; i++)
+	for (uint32_t i = 0; i < count->of[DOWN][first]; i++)
 		if ((d[i] & POSITION_MASK) == s->n)
 			return row + i;
-	row += count->down[first];
-	for (uint32_t i = 0; i < count->up[first]; i++)
+	row += count->of[DOWN][first];
+	for (uint32_t i = 0; i < count->of[UP][first]; i++)
 		if ((u[i] & POSITION_MASK) == s->n)
 			return row + i;
 	return 0;
@@ -229,7 +231,7 @@ bz2_sort(uint8_t *text, size_t n, uint8_t *last, void *scratch)
 	induce_down(s, &count, seeds_of, down);
 	up = down + 1;
 	for (int c = 0; c < 256; c++)
-		up += count.down[c];
+		up += count.of[DOWN][c];
 	induce_up(s, &count, down, up, last);
 	return find_origin(s, &count, down, up);
 }

@@ -14,16 +14,20 @@ enum {
 	NINTHER = 200		/* from here, the median of three medians */
 };
 
+/* Each is let down through those before it; no branch depends on a word. */
 static void
 insertion(uint64_t *a, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
 		uint64_t x = a[i];
-		size_t k = i;
 
-		for (; k > 0 && a[k - 1] > x; k--)
-			a[k] = a[k - 1];
-		a[k] = x;
+		for (size_t k = i; k > 0; k--) {
+			uint64_t y = a[k - 1];
+
+			a[k] = x < y ? y : x;
+			x = x < y ? x : y;
+		}
+		a[0] = x;
 	}
 }
 
@@ -109,6 +113,10 @@ bz2_sort_words(uint64_t *a, size_t n, uint64_t *spare)
 	} stack[64];
 	unsigned depth = 0, tries = 0;
 
+	if (n <= SMALL) {
+		insertion(a, n);
+		return;
+	}
 	for (size_t i = n; i > 0; i >>= 1)
 		tries += 2;
 	for (;;) {

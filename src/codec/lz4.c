@@ -13,6 +13,7 @@
 #include "bytes.h"
 #include "cutter.h"
 #include "list.h"
+#include "lz4_fast.h"
 #include "lz4_frame.h"
 #include "seek_formats.h"
 #include "sys.h"
@@ -49,8 +50,8 @@ round_block(size_t n)
 static size_t
 state_size(int level)
 {
-	return (size_t)(level < HC_LEVEL ? LZ4_sizeofState() :
-	    LZ4_sizeofStateHC());
+	return level < HC_LEVEL ? sizeof(struct lz4_fast) :
+	    (size_t)LZ4_sizeofStateHC();
 }
 
 static int
@@ -61,7 +62,7 @@ plan(const struct codec_options *o, struct plan *p, const char **why)
 		return -ENOTSUP;
 	}
 	p->block = round_block(o->block);
-	p->slots = pipeline_slots(o->threads);
+	p->slots = o->threads + 3;
 	p->slot_B = p->block + (size_t)LZ4_compressBound((int)p->block) +
 	    AROUND;
 	p->worker_B = state_size(o->level);
@@ -156,8 +157,7 @@ put_block(const struct job *j, void *state, const struct buf *in, uint8_t *p,
 	size_t len = in->len;
 	int level = j->adapt != NULL ? adapt_take(j->adapt) : j->level;
 	int n = level < HC_LEVEL ?
-	    LZ4_compress_fast_extState(state, src, dst, (int)len,
-	    (int)room, 1) :
+	    (int)lz4_fast_block(state, in->data, len, p + 4) :
 	    LZ4_compress_HC_extStateHC(state, src, dst, (int)len, (int)room,
 	    level);
 
