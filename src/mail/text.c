@@ -9,6 +9,9 @@
 
 enum { WIDTH = 66, DEPTH_MOST = 3 };
 
+/* Words of a repeated phrase, and how much more repeats make it one longer. */
+enum { PHRASE = 5, LONGER = PRNG_ONE / 64 };
+
 void
 text_start(struct text *t, const struct words *w, struct prng *p,
     uint32_t repeat)
@@ -26,10 +29,14 @@ static uint32_t
 next_word(struct text *t)
 {
 	uint32_t n, kept = t->count < TEXT_MEMORY ? t->count : TEXT_MEMORY;
+	uint32_t most = PHRASE + (t->repeat > PRNG_ONE / 2 ?
+	    (t->repeat - PRNG_ONE / 2) / LONGER : 0);
 
-	if (t->copies == 0 && kept > 8 && prng_chance(t->prng, t->repeat)) {
-		t->copies = prng_range(t->prng, 2, 5);
-		t->copy = t->count - kept + prng_below(t->prng, kept - 5);
+	if (t->copies == 0 && kept > PHRASE + 3 &&
+	    prng_chance(t->prng, t->repeat)) {
+		most = most < kept - 3 ? most : kept - 3;
+		t->copies = prng_range(t->prng, 2, most);
+		t->copy = t->count - kept + prng_below(t->prng, kept - most);
 	}
 	if (t->copies > 0) {
 		t->copies--;

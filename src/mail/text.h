@@ -4,8 +4,9 @@
  *
  * Sentences of made-up words in paragraphs of lines, in Latin-1.  People
  * repeat themselves within a mail: with probability `repeat' the next two to
- * five words are some that stand further up.  That is what makes a mail
- * compress as mail does; words by their frequencies alone do not.
+ * five words (more, if that is over a half) are some that stand further up.
+ * That is what makes a mail compress as mail does; words by their frequencies
+ * alone do not.
  *
  * Private to src/mail and mailgen.  A struct text belongs to one thread.
  */
