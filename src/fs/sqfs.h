@@ -18,7 +18,6 @@
 #include <stdint.h>
 
 enum {
-	SQFS_META = 8192,		/* bytes of a metadata block */
 	SQFS_RAW = 1 << 24,		/* in a size: not compressed */
 	SQFS_SUPER = 96,
 	SQFS_PAD = 4096			/* an image is that many times long */

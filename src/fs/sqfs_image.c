@@ -9,7 +9,7 @@
 #include "sqfs.h"
 
 #include "array.h"
-#include "bytes.h"
+#include "sqfs_table.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -19,28 +19,12 @@
 #include <unistd.h>
 
 enum {
-	HEADER = 2,			/* of a metadata block: its size */
-	FRAGMENT = 16, EXPORT = 8, ID = 4, POINTER = 8,	/* table entries */
 	LISTING_HEAD = 12, LISTING_MOST = 256, ENTRY = 8,
 	NUMBER_FAR = 32767,
 	SMALL_DIR = 65535,
 	DIR = 1, REG, LINK, BLOCK, CHAR, FIFO, SOCKET, LONG = 7
 };
 #define NONE UINT32_MAX
-
-/* A table of metadata blocks, of which only the last is kept. */
-struct table_of {
-	struct packer *packer;
-	uint64_t size;			/* of the whole blocks, compressed */
-	uint64_t blocks;
-	uint32_t filled;
-	uint8_t data[SQFS_META];
-};
-
-struct place {
-	uint32_t block;			/* where it begins in its table */
-	uint16_t offset;
-};
 
 struct index {
 	uint32_t at;			/* in the listing */
@@ -55,90 +39,13 @@ struct image {
 	unsigned algorithm;
 	struct packer *packer;
 	uint64_t *starts;		/* of the units in the image */
-	struct place *places;		/* of the nodes' inodes */
+	struct sqfs_place *places;		/* of the nodes' inodes */
 	uint16_t *types;		/* of these */
-	struct table_of inodes, listings, other;
+	struct sqfs_table inodes, listings, other;
 	struct index *indices;		/* of the directory in hand */
 	size_t index_count, index_cap;
 	int rc;
 };
-
-/* Tables */
-
-static void
-end_block(struct table_of *t)
-{
-	size_t n = t->packer == NULL ? 0 : packer_pack(t->packer, t->data,
-	    t->filled, SQFS_META);
-
-	t->size += HEADER + (n == 0 || n >= t->filled ? t->filled : n);
-	t->blocks++;
-	t->filled = 0;
-}
-
-static struct place
-place_of(const struct table_of *t)
-{
-	return (struct place){ (uint32_t)t->size, (uint16_t)t->filled };
-}
-
-static void
-put(struct table_of *t, const void *data, size_t len)
-{
-	const uint8_t *p = data;
-
-	while (len > 0) {
-		size_t n = SQFS_META - t->filled;
-
-		n = n < len ? n : len;
-		memcpy(t->data + t->filled, p, n);
-		t->filled += (uint32_t)n;
-		p += n;
-		len -= n;
-		if (t->filled == SQFS_META)
-			end_block(t);
-	}
-}
-
-static void
-put16(struct table_of *t, uint64_t v)
-{
-	uint8_t b[2];
-
-	store_le16(b, (uint16_t)v);
-	put(t, b, sizeof(b));
-}
-
-static void
-put32(struct table_of *t, uint64_t v)
-{
-	uint8_t b[4];
-
-	store_le32(b, (uint32_t)v);
-	put(t, b, sizeof(b));
-}
-
-static void
-put64(struct table_of *t, uint64_t v)
-{
-	uint8_t b[8];
-
-	store_le64(b, v);
-	put(t, b, sizeof(b));
-}
-
-/* What a table takes; it is empty then. */
-static uint64_t
-end_table(struct table_of *t, bool pointers)
-{
-	uint64_t all;
-
-	if (t->filled > 0)
-		end_block(t);
-	all = t->size + (pointers ? POINTER * t->blocks : 0);
-	t->size = t->blocks = 0;
-	return all;
-}
 
 /* Data */
 
@@ -184,16 +91,16 @@ put_head(struct image *m, size_t node, unsigned type)
 	static const struct stat none = { .st_mode = S_IFDIR | 0755 };
 	const struct sqfs_node *n = &m->tree->nodes[node];
 	const struct stat *st = n->item == NULL ? &none : &n->item->st;
-	struct table_of *t = &m->inodes;
+	struct sqfs_table *t = &m->inodes;
 
-	m->places[node] = place_of(t);
+	m->places[node] = sqfs_place(t);
 	m->types[node] = (uint16_t)(type > LONG ? type - LONG : type);
-	put16(t, type);
-	put16(t, st->st_mode & 07777);
-	put16(t, 0);
-	put16(t, 0);
-	put32(t, (uint64_t)st->st_mtime);
-	put32(t, n->number);
+	sqfs_put16(t, type);
+	sqfs_put16(t, st->st_mode & 07777);
+	sqfs_put16(t, 0);
+	sqfs_put16(t, 0);
+	sqfs_put32(t, (uint64_t)st->st_mtime);
+	sqfs_put32(t, n->number);
 }
 
 static uint64_t
@@ -220,26 +127,26 @@ put_file(struct image *m, size_t node)
 	uint64_t start = n->data.blocks == 0 ? 0 : m->starts[n->data.unit];
 	uint32_t fragment = !n->data.tail ? NONE :
 	    m->units->fragment[n->data.unit] - 1;
-	struct table_of *t = &m->inodes;
+	struct sqfs_table *t = &m->inodes;
 
 	if (n->links == 1 && holes == 0 && size < NONE && start < NONE) {
 		put_head(m, node, REG);
-		put32(t, start);
-		put32(t, fragment);
-		put32(t, n->data.tail_at);
-		put32(t, size);
+		sqfs_put32(t, start);
+		sqfs_put32(t, fragment);
+		sqfs_put32(t, n->data.tail_at);
+		sqfs_put32(t, size);
 	} else {
 		put_head(m, node, REG + LONG);
-		put64(t, start);
-		put64(t, size);
-		put64(t, holes);
-		put32(t, n->links);
-		put32(t, fragment);
-		put32(t, n->data.tail_at);
-		put32(t, NONE);
+		sqfs_put64(t, start);
+		sqfs_put64(t, size);
+		sqfs_put64(t, holes);
+		sqfs_put32(t, n->links);
+		sqfs_put32(t, fragment);
+		sqfs_put32(t, n->data.tail_at);
+		sqfs_put32(t, NONE);
 	}
 	for (uint32_t i = 0; i < n->data.blocks; i++)
-		put32(t, size_of(m, n->data.unit + i));
+		sqfs_put32(t, size_of(m, n->data.unit + i));
 }
 
 static void
@@ -254,9 +161,9 @@ put_link(struct image *m, size_t node)
 		size = n->item->st.st_size < PATH_MAX ?
 		    n->item->st.st_size : PATH_MAX;
 	put_head(m, node, LINK);
-	put32(&m->inodes, n->links);
-	put32(&m->inodes, (uint64_t)size);
-	put(&m->inodes, target, (size_t)size);
+	sqfs_put32(&m->inodes, n->links);
+	sqfs_put32(&m->inodes, (uint64_t)size);
+	sqfs_put(&m->inodes, target, (size_t)size);
 }
 
 static void
@@ -266,9 +173,9 @@ put_other(struct image *m, size_t node)
 	unsigned type = type_of(&n->item->st);
 
 	put_head(m, node, type);
-	put32(&m->inodes, n->links);
+	sqfs_put32(&m->inodes, n->links);
 	if (type == BLOCK || type == CHAR)
-		put32(&m->inodes, (uint64_t)major(n->item->st.st_rdev) << 8 |
+		sqfs_put32(&m->inodes, (uint64_t)major(n->item->st.st_rdev) << 8 |
 		    minor(n->item->st.st_rdev));
 }
 
@@ -316,11 +223,11 @@ put_entry(struct image *m, size_t child, uint32_t number, struct listing *l)
 	const struct sqfs_node *n = &m->tree->nodes[child];
 	size_t len = strlen(n->name);
 
-	put16(&m->listings, m->places[n->owner].offset);
-	put16(&m->listings, n->number - number);
-	put16(&m->listings, m->types[n->owner]);
-	put16(&m->listings, len - 1);
-	put(&m->listings, n->name, len);
+	sqfs_put16(&m->listings, m->places[n->owner].offset);
+	sqfs_put16(&m->listings, n->number - number);
+	sqfs_put16(&m->listings, m->types[n->owner]);
+	sqfs_put16(&m->listings, len - 1);
+	sqfs_put(&m->listings, n->name, len);
 	l->size += ENTRY + len;
 	l->dirs += m->types[n->owner] == DIR;
 	return n->end;
@@ -336,7 +243,7 @@ add_index(struct image *m, const struct listing *l, const char *name)
 	m->indices = indices;
 	if (rc == 0)
 		m->indices[m->index_count++] = (struct index){
-		    (uint32_t)l->size, place_of(&m->listings).block, name };
+		    (uint32_t)l->size, sqfs_place(&m->listings).block, name };
 	return rc;
 }
 
@@ -357,9 +264,9 @@ put_listing(struct image *m, size_t dir, struct listing *l)
 		if (far || child == dir + 1)
 			l->indexed = l->size;
 		count = run_length(m, l, child, end);
-		put32(&m->listings, count - 1);
-		put32(&m->listings, m->places[nodes[child].owner].block);
-		put32(&m->listings, number);
+		sqfs_put32(&m->listings, count - 1);
+		sqfs_put32(&m->listings, m->places[nodes[child].owner].block);
+		sqfs_put32(&m->listings, number);
 		while (count-- > 0)
 			child = put_entry(m, child, number, l);
 	}
@@ -368,15 +275,15 @@ put_listing(struct image *m, size_t dir, struct listing *l)
 static void
 put_index(struct image *m)
 {
-	struct table_of *t = &m->inodes;
+	struct sqfs_table *t = &m->inodes;
 
 	for (size_t i = 0; i < m->index_count; i++) {
 		size_t len = strlen(m->indices[i].name);
 
-		put32(t, m->indices[i].at);
-		put32(t, m->indices[i].block);
-		put32(t, len - 1);
-		put(t, m->indices[i].name, len);
+		sqfs_put32(t, m->indices[i].at);
+		sqfs_put32(t, m->indices[i].block);
+		sqfs_put32(t, len - 1);
+		sqfs_put(t, m->indices[i].name, len);
 	}
 }
 
@@ -386,30 +293,30 @@ put_dir(struct image *m, size_t node)
 	const struct sqfs_node *n = &m->tree->nodes[node];
 	uint32_t parent = node == 0 ? m->tree->inodes + 1 :
 	    m->tree->nodes[n->parent].number;
-	struct place at = place_of(&m->listings);
+	struct sqfs_place at = sqfs_place(&m->listings);
 	struct listing l = { .size = 0 };
-	struct table_of *t = &m->inodes;
+	struct sqfs_table *t = &m->inodes;
 
 	put_listing(m, node, &l);
 	if (l.size == 0)
-		at = (struct place){ 0, 0 };
+		at = (struct sqfs_place){ 0, 0 };
 	if (m->index_count == 0 && l.size + 3 <= SMALL_DIR) {
 		put_head(m, node, DIR);
-		put32(t, at.block);
-		put32(t, l.dirs + 2);
-		put16(t, l.size + 3);
-		put16(t, at.offset);
-		put32(t, parent);
+		sqfs_put32(t, at.block);
+		sqfs_put32(t, l.dirs + 2);
+		sqfs_put16(t, l.size + 3);
+		sqfs_put16(t, at.offset);
+		sqfs_put32(t, parent);
 		return;
 	}
 	put_head(m, node, DIR + LONG);
-	put32(t, l.dirs + 2);
-	put32(t, l.size + 3);
-	put32(t, at.block);
-	put32(t, parent);
-	put16(t, m->index_count);
-	put16(t, at.offset);
-	put32(t, NONE);
+	sqfs_put32(t, l.dirs + 2);
+	sqfs_put32(t, l.size + 3);
+	sqfs_put32(t, at.block);
+	sqfs_put32(t, parent);
+	sqfs_put16(t, m->index_count);
+	sqfs_put16(t, at.offset);
+	sqfs_put32(t, NONE);
 	put_index(m);
 }
 
@@ -446,16 +353,16 @@ put_inodes(struct image *m)
 static uint64_t
 fragments_size(struct image *m)
 {
-	struct table_of *t = &m->other;
+	struct sqfs_table *t = &m->other;
 
 	for (size_t i = 0; i < m->units->count; i++) {
 		if (m->units->fragment[i] == 0)
 			continue;
-		put64(t, m->starts[i]);
-		put32(t, size_of(m, i));
-		put32(t, 0);
+		sqfs_put64(t, m->starts[i]);
+		sqfs_put32(t, size_of(m, i));
+		sqfs_put32(t, 0);
 	}
-	return end_table(t, true);
+	return sqfs_table_end(t, true);
 }
 
 static uint64_t
@@ -469,15 +376,15 @@ exports_size(struct image *m, uint64_t *places)
 			    (uint64_t)m->places[i].block << 16 |
 			    m->places[i].offset;
 	for (uint32_t i = 0; i < tree->inodes; i++)
-		put64(&m->other, places[i]);
-	return end_table(&m->other, true);
+		sqfs_put64(&m->other, places[i]);
+	return sqfs_table_end(&m->other, true);
 }
 
 static uint64_t
 ids_size(struct image *m)
 {
-	put32(&m->other, 0);
-	return end_table(&m->other, true);
+	sqfs_put32(&m->other, 0);
+	return sqfs_table_end(&m->other, true);
 }
 
 /* Options of the compressor, where mksquashfs writes them. */
@@ -487,10 +394,10 @@ options_size(const struct packer_name *a)
 	if (a->kind == NULL)
 		return 0;
 	if (strncmp(a->kind->name, "lz4", 3) == 0)
-		return HEADER + 8;
+		return SQFS_HEADER + 8;
 	if (a->level == a->kind->level_default)
 		return 0;
-	return HEADER + (strcmp(a->kind->name, "zstd") == 0 ? 4 : 8);
+	return SQFS_HEADER + (strcmp(a->kind->name, "zstd") == 0 ? 4 : 8);
 }
 
 static void
@@ -501,8 +408,8 @@ measure(struct image *m, uint64_t *exports, struct sqfs_space *s)
 
 	s->data_B = place_units(m, head);
 	put_inodes(m);
-	s->tables_B = head + end_table(&m->inodes, false) +
-	    end_table(&m->listings, false);
+	s->tables_B = head + sqfs_table_end(&m->inodes, false) +
+	    sqfs_table_end(&m->listings, false);
 	s->tables_B += fragments_size(m);
 	s->tables_B += exports_size(m, exports);
 	s->tables_B += ids_size(m);

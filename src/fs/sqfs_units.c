@@ -12,25 +12,13 @@
 
 #include "../walk_tree.h"
 #include "fdio.h"
+#include "sqfs_twins.h"
 #include "sys.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 enum { HOLE };		/* the first unit: the block of any small file of zeros */
-
-/* Files that were read, by their content. */
-struct twins {
-	struct twin {
-		XXH128_hash_t hash;
-		size_t node;		/* 0: none, as the root is no file */
-	} *slots;
-	size_t mask;
-	uint64_t *sizes;		/* of large files, in order */
-	size_t size_count;
-};
 
 struct feed {
 	pthread_mutex_t lock;
@@ -38,7 +26,7 @@ struct feed {
 	struct sqfs_tree *tree;
 	struct sqfs_units *units;
 	uint32_t block;
-	struct twins twins;
+	struct sqfs_twins twins;
 	size_t node;			/* the next to be begun */
 	size_t open;			/* the large one in hand, or 0 */
 	int fd;
@@ -62,62 +50,6 @@ static uint64_t
 size_of(const struct feed *f, size_t node)
 {
 	return (uint64_t)f->tree->nodes[node].item->st.st_size;
-}
-
-/* Twins */
-
-static int
-by_size(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static int
-open_twins(struct feed *f)
-{
-	struct twins *w = &f->twins;
-	size_t cap = 16;
-
-	while (cap < 2 * f->tree->count)
-		cap *= 2;
-	w->mask = cap - 1;
-	w->slots = sys_calloc(cap, sizeof(*w->slots));
-	w->sizes = sys_calloc(f->tree->count, sizeof(*w->sizes));
-	if (w->slots == NULL || w->sizes == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < f->tree->count; i++)
-		if (sqfs_has_data(f->tree, i) && size_of(f, i) >= f->block)
-			w->sizes[w->size_count++] = size_of(f, i);
-	qsort(w->sizes, w->size_count, sizeof(*w->sizes), by_size);
-	return 0;
-}
-
-/* Whether no other large file has that size. */
-static bool
-alone(const struct twins *w, uint64_t size)
-{
-	const uint64_t *p = bsearch(&size, w->sizes, w->size_count,
-	    sizeof(*w->sizes), by_size);
-
-	return (p == w->sizes || p[-1] != size) &&
-	    (p + 1 == w->sizes + w->size_count || p[1] != size);
-}
-
-/* The earlier node of that content; or 0, and it is kept. */
-static size_t
-find_twin(struct feed *f, XXH128_hash_t hash, size_t node)
-{
-	struct twin *s = f->twins.slots;
-	size_t i = hash.low64 & f->twins.mask;
-
-	for (; s[i].node != 0; i = (i + 1) & f->twins.mask)
-		if (XXH128_isEqual(s[i].hash, hash) &&
-		    size_of(f, s[i].node) == size_of(f, node))
-			return s[i].node;
-	s[i] = (struct twin){ hash, node };
-	return 0;
 }
 
 /* Reading, with the lock held */
@@ -181,7 +113,7 @@ twin_of_large(struct feed *f, size_t node, uint8_t *data)
 	XXH3_state_t *x;
 	XXH128_hash_t hash;
 
-	if (alone(&f->twins, size_of(f, node)))
+	if (sqfs_twins_alone(&f->twins, size_of(f, node)))
 		return 0;
 	x = XXH3_createState();
 	if (x == NULL) {
@@ -197,7 +129,7 @@ twin_of_large(struct feed *f, size_t node, uint8_t *data)
 	}
 	hash = XXH3_128bits_digest(x);
 	XXH3_freeState(x);
-	return find_twin(f, hash, node);
+	return sqfs_twins_find(&f->twins, hash, f->tree, node);
 }
 
 /* Units, with the lock held */
@@ -288,7 +220,8 @@ add_small(struct feed *f, struct worker *w, size_t node, size_t *unit)
 		f->units->bytes += len;
 		return false;
 	}
-	twin = find_twin(f, XXH3_128bits(w->data, len), node);
+	twin = sqfs_twins_find(&f->twins, XXH3_128bits(w->data, len), f->tree,
+	    node);
 	if (twin != 0) {
 		*d = f->tree->nodes[twin].data;
 		return false;
@@ -455,7 +388,7 @@ make_room(struct feed *f)
 	if (f->fragment == NULL || f->units->sizes == NULL ||
 	    f->units->fragment == NULL)
 		return -ENOMEM;
-	return open_twins(f);
+	return sqfs_twins_open(&f->twins, f->tree, f->block);
 }
 
 int
@@ -475,8 +408,7 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 	u->fragments = f.fragments;
 	pthread_mutex_destroy(&f.lock);
 	sys_free(f.fragment);
-	sys_free(f.twins.slots);
-	sys_free(f.twins.sizes);
+	sqfs_twins_close(&f.twins);
 	return rc;
 }
 

@@ -45,8 +45,8 @@ uint32_t zfs_record_size(const struct zfs_pool *pool, uint64_t size);
  * and packers that are the thread's.
  */
 void zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
-    struct packer *p, struct packer *const probes[2], const uint8_t *data, uint32_t record,
-    struct zfs_space *sum);
+    struct packer *p, struct packer *const probes[2], const uint8_t *data,
+    uint32_t record, struct zfs_space *sum);
 
 /* The metadata of a dataset, object by object, in the order of creation. */
 struct zfs_meta;
