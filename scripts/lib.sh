@@ -407,12 +407,13 @@ sample() {
 	}'
 }
 
-# resident OPTIONS: per cent of the pages of the files on standard input that
-# are in memory, if coldwalk is there and may know
+# resident COLD: per cent of the pages of the files on standard input that are
+# in memory, after they were made cold by COLD (coldwalk --cold), if coldwalk
+# is there and may know
 resident() {
 	have coldwalk || return 0
 	tr '\n' '\0' |
-	    xargs -0 -r coldwalk --resident --csv -q "$@" -- 2>/dev/null |
+	    xargs -0 -r coldwalk --resident --csv -q --cold "$1" -- 2>/dev/null |
 	    awk -F , '/^#/ { next }
 	    $1 == "series" { for (i = 1; i <= NF; i++) at[$i] = i; next }
 	    {
@@ -432,7 +433,7 @@ cell_input() {
 	else
 		find "$dir" -type f -exec cat {} + >/dev/null 2>&1 || :
 	fi
-	resident <"$study/sample"
+	resident none <"$study/sample"
 }
 
 # shuffle SEED: the lines of standard input in an order that SEED decides
