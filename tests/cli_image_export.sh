@@ -70,8 +70,8 @@ t 'step by step' 0 study -o r.csv run
 is 'three of each' "$(runs r.csv)" \
     'lz4.p2x3 lz4.p4x3 lz4.p8x3 none.nodup.p2x3 none.p2x3 zstd1.nodup.p2x3 zstd1.p2x3 zstd2.p2x3 '
 
-# Killed at some moment, whatever it was doing then.
-setsid sh "$SRC/scripts/image-export" --quick --reader unsquashfs -n 8 \
+# Killed at some moment, whatever it was doing then: its temporary files stay.
+TMPDIR=$PWD setsid sh "$SRC/scripts/image-export" --quick --reader unsquashfs -n 8 \
     --rows 'none.p2 zstd1.p2' -o k.csv >/dev/null 2>&1 &
 killed=$!
 waited=0

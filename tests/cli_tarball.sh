@@ -63,8 +63,8 @@ t 'a report of them' 0 to table3 study -o r.csv report
 is 'three of each' "$(runs r.csv)" \
     'A10x3 A1x3 A2x3 A3x3 A4x3 B1x3 B2x3 B3x3 B4x3 '
 
-# Killed at some moment, whatever it was doing then.
-setsid sh "$SRC/scripts/tarball" --quick --warm -n 4 --rows 'A[12] B[12]' -o k.csv \
+# Killed at some moment, whatever it was doing then: its temporary files stay.
+TMPDIR=$PWD setsid sh "$SRC/scripts/tarball" --quick --warm -n 4 --rows 'A[12] B[12]' -o k.csv \
     tree out2 >/dev/null 2>&1 &
 killed=$!
 waited=0
