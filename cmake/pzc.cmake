@@ -53,9 +53,8 @@ else()
     list(APPEND lost "ISA-L: gzip -1 takes twice the time")
 endif()
 
-coldpress_tool(pzc src/pzc_options.c src/pzc_file.c src/pzc_names.c
-    src/pzc_stats.c
-    src/pzc_list.c)
+coldpress_tool(pzc src/pzc_options.c src/pzc_check.c src/pzc_help.c
+    src/pzc_file.c src/pzc_names.c src/pzc_stats.c src/pzc_list.c)
 set(PZC_NAMES unpzc pzcat CACHE STRING "Further names of pzc")
 foreach(name IN LISTS PZC_NAMES)
     add_custom_command(TARGET pzc POST_BUILD

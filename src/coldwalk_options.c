@@ -4,8 +4,8 @@
  */
 #include "coldwalk.h"
 
-#include "args.h"
 #include "cpus.h"
+#include "options.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -68,14 +68,6 @@ static const char help[] =
 "  -h, -V              this help; versions\n";
 
 static int
-show_help(struct coldwalk *c)
-{
-	fputs(usage, stdout);
-	fputs(help, stdout);
-	return msg_finish(&c->msg);
-}
-
-static int
 show_version(struct coldwalk *c)
 {
 	char text[64];
@@ -87,51 +79,28 @@ show_version(struct coldwalk *c)
 }
 
 static int
-bad(struct coldwalk *c, const char *what, const char *range)
+set_cold(struct coldwalk *c)
 {
-	msg_error(&c->msg, "%s '%s' is not %s", what, optarg, range);
-	return MSG_ERROR;
+	struct coldwalk_options *o = &c->o;
+
+	if (cold_method_by_name(optarg, &o->cold) != 0)
+		return options_bad(&c->msg, "way to make it cold",
+		    "auto, fadvise, drop or none");
+	o->cold_asked = o->cold == COLD_FADVISE || o->cold == COLD_DROP;
+	return -1;
+}
+
+static int
+set_hash(struct coldwalk *c)
+{
+	if (strcmp(optarg, "sha256") != 0 && strcmp(optarg, "md5") != 0 &&
+	    strcmp(optarg, "none") != 0)
+		return options_bad(&c->msg, "digest", "sha256, md5 or none");
+	c->o.hash = optarg;
+	return -1;
 }
 
 /* -1, or the exit status. */
-static int
-take_value(struct coldwalk *c, int opt)
-{
-	struct coldwalk_options *o = &c->o;
-	int64_t n;
-
-	switch (opt) {
-	case 'p':
-		if (args_int(optarg, 1, THREADS_MAX, &n) != 0)
-			return bad(c, "number of threads", "in 1..1024");
-		o->threads = (unsigned)n;
-		return -1;
-	case OPT_OFFSET:
-		if (args_size(optarg, &o->offset) != 0)
-			return bad(c, "offset", "a number of bytes");
-		return -1;
-	case OPT_COLD:
-		if (cold_method_by_name(optarg, &o->cold) != 0)
-			return bad(c, "way to make it cold",
-			    "auto, fadvise, drop or none");
-		o->cold_asked = o->cold == COLD_FADVISE ||
-		    o->cold == COLD_DROP;
-		return -1;
-	case OPT_HASH:
-		if (strcmp(optarg, "sha256") != 0 &&
-		    strcmp(optarg, "md5") != 0 && strcmp(optarg, "none") != 0)
-			return bad(c, "digest", "sha256, md5 or none");
-		o->hash = optarg;
-		return -1;
-	case OPT_FROM: o->files_from = optarg; return -1;
-	case OPT_PREFIX: o->prefix = optarg; return -1;
-	case 'o': o->output = optarg; return -1;
-	default:
-		fputs(usage, stderr);
-		return MSG_ERROR;
-	}
-}
-
 static int
 take(struct coldwalk *c, int opt)
 {
@@ -140,15 +109,22 @@ take(struct coldwalk *c, int opt)
 	switch (opt) {
 	case '0': o->null_lines = true; break;
 	case 'f': o->force = true; break;
-	case 'h': return show_help(c);
+	case 'h': return options_help(&c->msg, usage, help);
+	case 'o': o->output = optarg; break;
+	case 'p': return options_threads(&c->msg, THREADS_MAX, &o->threads);
 	case 'q': c->msg.quiet = true; break;
 	case 'v': c->msg.verbose++; break;
 	case 'V': return show_version(c);
+	case OPT_COLD: return set_cold(c);
 	case OPT_CSV: o->csv = true; break;
+	case OPT_FROM: o->files_from = optarg; break;
+	case OPT_HASH: return set_hash(c);
 	case OPT_JSON: o->json = true; break;
+	case OPT_OFFSET: return options_size(&c->msg, "offset", &o->offset);
+	case OPT_PREFIX: o->prefix = optarg; break;
 	case OPT_RESIDENT: o->resident = true; break;
 	case OPT_SUMMARY: o->summary = true; break;
-	default: return take_value(c, opt);
+	default: return options_usage(usage);
 	}
 	return -1;
 }
@@ -159,10 +135,8 @@ check(struct coldwalk *c)
 	struct coldwalk_options *o = &c->o;
 	bool none = strcmp(o->hash, "none") == 0;
 
-	if (o->path_count == 0) {
-		fputs(usage, stderr);
-		return MSG_ERROR;
-	}
+	if (o->path_count == 0)
+		return options_usage(usage);
 	if (o->csv && o->json) {
 		msg_error(&c->msg, "--csv and --json are one too many");
 		return MSG_ERROR;
@@ -183,10 +157,7 @@ check(struct coldwalk *c)
 	/* without digests there are no lines either */
 	if (none && !o->csv && !o->json)
 		o->summary = true;
-	if (o->threads == 0)
-		o->threads = cpus_usable();
-	if (o->threads > THREADS_MAX)
-		o->threads = THREADS_MAX;
+	o->threads = cpus_choose(o->threads, THREADS_MAX);
 	return -1;
 }
 

@@ -2,8 +2,9 @@
  * pzc.c - compress and decompress streams and files on all cores
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The parts: pzc_options.c reads the command line, pzc_file.c turns one file
- * (or standard input) into another by convert.h, pzc_stats.c reports.
+ * The parts: pzc_options.c reads the command line, which pzc_check.c looks
+ * over; pzc_file.c turns one file (or standard input) into another by
+ * convert.h, pzc_list.c looks into one, pzc_stats.c reports.
  */
 #include "pzc.h"
 
