@@ -54,7 +54,8 @@ else()
 endif()
 
 coldpress_tool(pzc src/pzc_options.c src/pzc_check.c src/pzc_help.c
-    src/pzc_file.c src/pzc_names.c src/pzc_stats.c src/pzc_list.c)
+    src/pzc_file.c src/pzc_convert.c src/pzc_target.c src/pzc_names.c
+    src/pzc_stats.c src/pzc_list.c)
 set(PZC_NAMES unpzc pzcat CACHE STRING "Further names of pzc")
 foreach(name IN LISTS PZC_NAMES)
     add_custom_command(TARGET pzc POST_BUILD
