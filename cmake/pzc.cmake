@@ -33,6 +33,7 @@ target_sources(coldpress PRIVATE
     src/codec/list_zstd.c src/codec/list_lz4.c src/codec/list_xz.c
     src/codec/seek.c src/codec/seek_map.c src/codec/seek_stream.c
     src/codec/seek_gzip.c src/codec/seek_index.c
+    src/codec/seek_index_file.c src/codec/seek_index_part.c
     src/codec/seek_index_make.c src/codec/seek_zstd.c src/codec/seek_lz4.c
     src/codec/seek_xz.c)
 target_link_libraries(coldpress PUBLIC PkgConfig::DEFLATE PkgConfig::ZLIB
