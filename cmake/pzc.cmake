@@ -24,7 +24,7 @@ target_sources(coldpress PRIVATE
     src/codec/zstd.c src/codec/zstd_scan.c src/codec/zstd_decode.c
     src/codec/lz4.c src/codec/lz4_fast.c src/codec/lz4_scan.c src/codec/lz4_decode.c
     src/codec/xz.c
-    src/codec/bzip2.c src/codec/bzip2_decode.c
+    src/codec/bzip2.c src/codec/bzip2_scan.c src/codec/bzip2_decode.c
     src/codec/bz2_bits.c src/codec/bz2_rle.c
     src/codec/bz2_decode.c src/codec/bz2_unsort.c src/codec/bz2_random.c
     src/codec/bz2_encode.c src/codec/bz2_codes.c src/codec/bz2_sort.c
