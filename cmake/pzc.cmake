@@ -26,7 +26,8 @@ target_sources(coldpress PRIVATE
     src/codec/xz.c
     src/codec/bzip2.c src/codec/bzip2_scan.c src/codec/bzip2_decode.c
     src/codec/bz2_bits.c src/codec/bz2_rle.c
-    src/codec/bz2_decode.c src/codec/bz2_unsort.c src/codec/bz2_random.c
+    src/codec/bz2_decode.c src/codec/bz2_read_codes.c
+    src/codec/bz2_unsort.c src/codec/bz2_random.c
     src/codec/bz2_encode.c src/codec/bz2_codes.c src/codec/bz2_sort.c
     src/codec/bz2_seeds.c src/codec/bz2_words.c
     src/codec/compress.c src/codec/lzw.c
