@@ -38,7 +38,8 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
     endif()
     set(COLDWALK_BUILT ON)
     coldpress_tool(coldwalk src/coldwalk_cold.c src/coldwalk_list.c
-        src/coldwalk_options.c src/coldwalk_rows.c src/coldwalk_sort.c src/coldwalk_summary.c)
+        src/coldwalk_open.c src/coldwalk_options.c src/coldwalk_rows.c
+        src/coldwalk_sort.c src/coldwalk_summary.c)
     target_link_libraries(coldwalk PRIVATE ${COLDWALK_LIBRARIES})
 else()
     if(COLDPRESS_COLDWALK)
