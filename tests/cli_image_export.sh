@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/study.sh
+. "$SRC/tests/study.sh"
 
 have lap || skip_all 'no lap'
 have mksquashfs || skip_all 'no mksquashfs'
@@ -27,12 +29,6 @@ value() {
 # fact FILE LABEL KEY: of its keys
 fact() {
 	value "$1" "$2" keys | tr ';' '\n' | sed -n "s/^$3=//p"
-}
-# verdict TABLE TEXT WANT: what the report says under the finding
-verdict() {
-	is "verdict: $2" "$(awk -v text="  $2" '
-	    found { sub(/.*: /, ""); print; exit }
-	    index($0, text) == 1 { found = 1 }' "$1")" "$3"
 }
 
 t 'the study runs' 0 to table study -n 2 -o r.csv \
@@ -70,36 +66,14 @@ t 'step by step' 0 study -o r.csv run
 is 'three of each' "$(runs r.csv)" \
     'lz4.p2x3 lz4.p4x3 lz4.p8x3 none.nodup.p2x3 none.p2x3 zstd1.nodup.p2x3 zstd1.p2x3 zstd2.p2x3 '
 
-# Killed at some moment, whatever it was doing then: its temporary files stay.
-TMPDIR=$PWD setsid sh "$SRC/scripts/image-export" --quick --reader unsquashfs -n 8 \
-    --rows 'none.p2 zstd1.p2' -o k.csv >/dev/null 2>&1 &
-killed=$!
-waited=0
-until [ -n "$(find k.csv.d/rows -name '0*.csv' 2>/dev/null)" ] ||
-    [ $waited = 600 ]; do
-	sleep 0.1
-	waited=$((waited + 1))
-done
-kill -s KILL -- -$killed
-wait $killed 2>/dev/null
-before=$(find k.csv.d/rows -name '0*.csv' | wc -l)
-t 'some cells are done' 0 test "$before" -gt 0
-t 'and not all' 0 test "$before" -lt 16
+killed k.csv sh "$SRC/scripts/image-export" --quick --reader unsquashfs -n 8 \
+    --rows 'none.p2 zstd1.p2' -o k.csv
 t 'after KILL it goes on' 0 study -n 8 -o k.csv
 is 'every run once' "$(runs k.csv)" 'none.p2x8 zstd1.p2x8 '
 is 'no image is left then too' \
     "$(find k.csv.d -name '*.sqsh' -o -name '*.out' -o -name '.0*')" ''
 
-# Programs that fail.  fake NAME: a program of that name, from standard input
-fake() {
-	mkdir -p fake
-	{
-		echo '#!/bin/sh'
-		cat
-	} >"fake/$1"
-	chmod +x "fake/$1"
-}
-told() { "$@" 2>err; }
+# Programs that fail.
 faked() { PATH="$PWD/fake:$PATH" study "$@"; }
 real=$(command -v mksquashfs)
 fake mksquashfs <<EOF

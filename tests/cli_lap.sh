@@ -8,29 +8,9 @@ set -eu
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"
 
-# says NAME PATTERN [FILE]: the output of the last command has such a line
-says() {
-	if grep -q -e "$2" "${3-.t.out}"; then
-		ok "$1"
-	else
-		not_ok "$1"
-		sed 's/^/# /' "${3-.t.out}"
-	fi
-}
-
 TMPDIR=$PWD/tmp
 export TMPDIR
 mkdir tmp
-
-# col FILE COLUMN [STAGE]: the values of a column, of whole runs by default;
-# no value in these tests holds a comma
-col() {
-	awk -F, -v name="$2" -v stage="${3-all}" '
-	/^#/ { next }
-	!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
-	stage == "" || $at["stage"] == stage { print $at[name] }' "$1" |
-	    tr '\n' ' ' | sed 's/ $//'
-}
 
 rows() { grep -vc '^#' "$1"; }
 
@@ -149,7 +129,7 @@ t 'rows to standard output' 0 lap -q -n 2 -l x -- true
 is 'three lines' "$(grep -vc '^#' .t.out)" 3
 t 'a table' 0 lap -n 2 --markdown -l 'a|b' -- true
 is 'no rows with it' "$(wc -l <.t.out | tr -d ' ')" 3
-says 'a bar is escaped' '^| a\\|b | 2 | 0 |'
+shows 'a bar is escaped' '^| a\\|b | 2 | 0 |'
 is 'no summary with it' "$(cat .t.err)" ''
 t 'plain' 0 lap -q -n 1 --plain -o plain.csv -l x -- true
 is 'has no pressure' "$(col plain.csv psi_cpu_us)$(col plain.csv rchar_B)" ''

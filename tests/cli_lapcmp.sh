@@ -7,16 +7,6 @@ set -eu
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"
 
-# says NAME PATTERN [FILE]: the output of the last command has such a line
-says() {
-	if grep -q -e "$2" "${3-.t.out}"; then
-		ok "$1"
-	else
-		not_ok "$1"
-		sed 's/^/# /' "${3-.t.out}"
-	fi
-}
-
 # rows SERIES LABEL CELL N EXPRESSION: wall clock as a function of the run i
 rows() {
 	awk -v s="$1" -v l="$2" -v c="$3" -v n="$4" "BEGIN {
@@ -60,11 +50,11 @@ is 'then the other is faster' "$(cell verdict a wall_s)" faster
 t 'no such reference' 1 lapcmp -r nope rows.csv
 t 'standard input' 0 sh -c 'lapcmp <rows.csv'
 t 'text' 0 lapcmp rows.csv
-says 'says uncorrected' '6 comparisons, uncorrected$'
-says 'says too few' '^d .*not resolved (n < 6)$'
-says 'says how much may be unseen' '^c .*not resolved (+-9.5 %)$'
+shows 'says uncorrected' '6 comparisons, uncorrected$'
+shows 'says too few' '^d .*not resolved (n < 6)$'
+shows 'says how much may be unseen' '^c .*not resolved (+-9.5 %)$'
 t 'Holm' 0 lapcmp --holm rows.csv
-says 'says Holm' '6 comparisons, verdicts by Holm$'
+shows 'says Holm' '6 comparisons, verdicts by Holm$'
 t 'JSON' 0 lapcmp --json rows.csv
 is 'a line for each' "$(grep -c '^{"group":"cache=cold".*}$' .t.out)" 8
 
@@ -90,7 +80,7 @@ is 'corrected it may be chance' "$(cell verdict b wall_s)" 'not resolved'
 	rows s2 b 1 8 2
 } >series.csv
 t 'two series' 0 lapcmp series.csv
-says 'have no pairs' '^b .*no pairs'
+shows 'have no pairs' '^b .*no pairs'
 t 'unless that is asked for' 0 lapcmp --across --csv series.csv
 is 'then they are compared' "$(cell verdict b wall_s)" slower
 cp series.csv joined.csv
@@ -110,7 +100,7 @@ is 'pairs of the series that has both' "$(cell pairs b wall_s) $(cell ratio b \
 	rows s1 b 2 6 2 | sed 's/,,/,fs=x;n=2,/'
 } >keys.csv
 t 'keys make groups' 0 lapcmp keys.csv
-says 'without the reference there are no pairs' '^b .*no pairs'
+shows 'without the reference there are no pairs' '^b .*no pairs'
 t 'only some keys' 0 lapcmp --csv -k fs,cache keys.csv
 is 'make one group' "$(cell group b wall_s) $(cell verdict b wall_s)" \
     'cache=cold;fs=x slower'
@@ -133,7 +123,7 @@ is 'then they are' "$(cell n b wall_s) $(cell max_s b wall_s)" \
 	    awk -F, '{ print $0 "," ($8 > 8 ? 4.5 : 0) }'
 } >out.csv
 t 'an outlier' 0 lapcmp out.csv
-says 'and its cause' '^outlier: a, run 3: 8.4. x the median; steal 50 %$'
+shows 'and its cause' '^outlier: a, run 3: 8.4. x the median; steal 50 %$'
 printf 'label,run,wall_s\na,1,1\na,2,2\na,3,3\na,4,4\na,5,100\n' >five.csv
 t 'trimmed mean' 0 lapcmp --csv --trim five.csv
 is 'ten percent of five is none' "$(cell trimmed_mean_s a wall_s) $(cell \
@@ -158,7 +148,7 @@ t 'no rows' 1 lapcmp header.csv
 	echo 's1,1,a,,x,all,cold,1,1,1,0,'
 } >bad.csv
 t 'a row without a number' 1 lapcmp bad.csv
-says 'tells its line' 'bad.csv:5: not a row' .t.err
+shows 'tells its line' 'bad.csv:5: not a row' .t.err
 t 'no such stage' 1 lapcmp -s 7 rows.csv
 t 'standard output that is closed' 1 sh -c 'lapcmp rows.csv >&-'
 t 'the same, rows' 1 sh -c 'lapcmp --json rows.csv >&-'

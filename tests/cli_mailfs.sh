@@ -4,20 +4,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/study.sh
+. "$SRC/tests/study.sh"
 
 have lap || skip_all 'no lap'
 have cpio || skip_all 'no cpio'
 COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 study() { sh "$SRC/scripts/mailfs" "$@"; }
-told() { "$@" 2>err; }
-# verdict FILE TEXT WANT: what the report says under the finding, of the first
-# filesystem
-verdict() {
-	is "verdict: $2" "$(awk -v text="  $2" '
-	    found { sub(/.*: /, ""); print; exit }
-	    index($0, text) == 1 { found = 1 }' "$1")" "$3"
-}
 
 t 'usage' 0 study -h
 t 'bad option' 2 told study --nope
@@ -169,14 +163,6 @@ verdict b 'lzjb is fast: faster than gzip-5, one writer' "$holds"
 
 # Commands that only seem to make a filesystem: whether it is mounted is
 # whether the file "mounted" is there.
-fake() {
-	mkdir -p fake
-	{
-		echo '#!/bin/sh'
-		cat
-	} >"fake/$1"
-	chmod +x "fake/$1"
-}
 here=$PWD
 faked() { PATH="$here/fake:$PATH" study --fs btrfs "$@"; }
 real_stat=$(command -v stat) real_cpio=$(command -v cpio)

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/study.sh
+. "$SRC/tests/study.sh"
 
 have lap || skip_all 'no lap'
 have pzc || skip_all 'no pzc'
@@ -63,21 +65,8 @@ t 'a report of them' 0 to table3 study -o r.csv report
 is 'three of each' "$(runs r.csv)" \
     'A10x3 A1x3 A2x3 A3x3 A4x3 B1x3 B2x3 B3x3 B4x3 '
 
-# Killed at some moment, whatever it was doing then: its temporary files stay.
-TMPDIR=$PWD setsid sh "$SRC/scripts/tarball" --quick --warm -n 4 --rows 'A[12] B[12]' -o k.csv \
-    tree out2 >/dev/null 2>&1 &
-killed=$!
-waited=0
-until [ -n "$(find k.csv.d/rows -name '0*.csv' 2>/dev/null)" ] ||
-    [ $waited = 200 ]; do
-	sleep 0.1
-	waited=$((waited + 1))
-done
-kill -s KILL -- -$killed
-wait $killed 2>/dev/null
-before=$(find k.csv.d/rows -name '0*.csv' | wc -l)
-t 'some cells are done' 0 test "$before" -gt 0
-t 'and not all' 0 test "$before" -lt 16
+killed k.csv sh "$SRC/scripts/tarball" --quick --warm -n 4 \
+    --rows 'A[12] B[12]' -o k.csv tree out2
 t 'after KILL it goes on' 0 study -n 4 -o k.csv tree out2
 is 'every run once' "$(runs k.csv)" 'A1x4 A2x4 B1x4 B2x4 '
 t 'OUT is gone then too' 1 test -e out2

@@ -5,6 +5,7 @@
 # t NAME STATUS COMMAND...   the command ends with STATUS
 # is NAME A B                the two words are equal
 # same NAME A B              the two files are equal
+# shows NAME PATTERN [FILE]  the last command's output has such a line
 # skip REASON                one promise cannot be tried here
 # skip_all REASON            nothing here can run: exit 77
 # The command's output is shown only when it failed.
@@ -54,6 +55,25 @@ same() {
 		not_ok "$1"
 		echo "# $2 and $3 differ"
 	fi
+}
+
+shows() {
+	if grep -q -e "$2" "${3-.t.out}"; then
+		ok "$1"
+	else
+		not_ok "$1"
+		sed 's/^/# /' "${3-.t.out}"
+	fi
+}
+
+# col FILE COLUMN [STAGE]: a column of the rows of lap, of whole runs by
+# default; '' is every stage; no value may hold a comma
+col() {
+	awk -F, -v name="$2" -v stage="${3-all}" '
+	/^#/ { next }
+	!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
+	stage == "" || $at["stage"] == stage { print $at[name] }' "$1" |
+	    tr '\n' ' ' | sed 's/ $//'
 }
 
 # to FILE COMMAND...: the command's standard output to FILE

@@ -9,14 +9,6 @@ set -eu
 [ "$(id -u)" = 0 ] || skip_all 'not root'
 have setpriv || skip_all 'there is no setpriv'
 
-# col FILE COLUMN: the values of a column
-col() {
-	awk -F, -v name="$2" '
-	/^#/ { next }
-	!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
-	{ print $at[name] }' "$1" | tr '\n' ' ' | sed 's/ $//'
-}
-
 # A cold run reads its input from the device, all of it.
 head -c 20000000 /dev/urandom >blob
 case $(df . | awk 'NR == 2 { print $1 }') in
@@ -44,7 +36,7 @@ nobody() {
 nobody ./lap -V >/dev/null 2>&1 || skip_all 'another user cannot come here'
 t 'another user cannot drop caches' 125 nobody ./lap -c -n 1 -- true
 t 'a run' 0 nobody ./lap -q -n 1 -o rows.csv -l x -- cat lap
-t 'its bytes are known' 0 test "$(col rows.csv wchar_B)" -gt 100000
+t 'its bytes are known' 0 test "$(col rows.csv wchar_B '')" -gt 100000
 t 'a time-out ends the tree' 137 nobody ./lap -q -n 1 -t 0.3 -o - -l x -- \
     sh -c '(sleep 1000 & echo $! >pid); sleep 1001'
 t 'the orphan is gone' 1 kill -0 "$(cat pid)"
