@@ -42,10 +42,13 @@ int table_comment(struct table *t, const char *key, const char *fmt, ...)
 
 /*
  * The next value of the row in hand.  A failure is kept until table_end().
- * table_real writes digits decimals; a value that is not finite is missing.
+ * table_text copies; NULL is a missing value.  table_known is of a number that
+ * is below 0 where it is not known: then it is missing.  table_real writes
+ * digits decimals; a value that is not finite is missing.
  */
 void table_text(struct table *t, const char *value);
 void table_int(struct table *t, int64_t value);
+void table_known(struct table *t, int64_t value);
 void table_real(struct table *t, double value, int digits);
 void table_bool(struct table *t, bool value);
 void table_none(struct table *t);

@@ -264,15 +264,6 @@ coldwalk_write_manifest(const struct coldwalk *c, int fd)
 
 /* Rows */
 
-static void
-put_count(struct table *t, int64_t n)
-{
-	if (n < 0)
-		table_none(t);
-	else
-		table_int(t, n);
-}
-
 static int
 write_row(struct table *t, const struct coldwalk *c, const struct row *r)
 {
@@ -285,17 +276,16 @@ write_row(struct table *t, const struct coldwalk *c, const struct row *r)
 	table_text(t, r->path);
 	table_text(t, types[f->type]);
 	table_int(t, (int64_t)f->size);
-	put_count(t, f->compressed_B);
-	put_count(t, f->blocks);
-	put_count(t, f->fragment);
-	r->duplicate_of != NULL ? table_text(t, r->duplicate_of) :
-	    table_none(t);
-	hex(f, text) > 0 ? table_text(t, text) : table_none(t);
+	table_known(t, f->compressed_B);
+	table_known(t, f->blocks);
+	table_known(t, f->fragment);
+	table_text(t, r->duplicate_of);
+	table_text(t, hex(f, text) > 0 ? text : NULL);
 	if (f->first_read_ns < 0)
 		table_none(t);
 	else
 		table_real(t, (double)f->first_read_ns / 1e9, 6);
-	f->err != 0 ? table_text(t, reason_of(f->err)) : table_none(t);
+	table_text(t, f->err != 0 ? reason_of(f->err) : NULL);
 	return table_end(t);
 }
 

@@ -91,7 +91,7 @@ write_row(const struct coldwalk *c, struct table *t)
 
 	table_text(t, c->series);
 	put_result(t, &c->total);
-	r->device_B < 0 ? table_none(t) : table_int(t, r->device_B);
+	table_known(t, r->device_B);
 	table_int(t, (int64_t)r->own_B);
 	table_real(t, c->wall_s, 6);
 	table_real(t, c->user_s, 6);
@@ -100,7 +100,7 @@ write_row(const struct coldwalk *c, struct table *t)
 	table_int(t, c->o.threads);
 	table_text(t, c->o.hash);
 	table_text(t, cold_word(r->state));
-	*r->why != '\0' ? table_text(t, r->why) : table_none(t);
+	table_text(t, *r->why != '\0' ? r->why : NULL);
 	table_text(t, r->made);
 	put_pages(t, &r->found);
 	put_pages(t, &r->before);
@@ -108,7 +108,7 @@ write_row(const struct coldwalk *c, struct table *t)
 	put_pages(t, &r->images);
 	table_int(t, (int64_t)(r->before.unseen + r->images.unseen));
 	table_int(t, maxrss_KiB());
-	kernel != NULL ? table_text(t, kernel) : table_none(t);
+	table_text(t, kernel);
 	return table_end(t);
 }
 

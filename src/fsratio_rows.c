@@ -42,10 +42,7 @@ write_row(struct fsratio *f, struct table *t, const char *series,
 	table_text(t, series);
 	table_text(t, f->o.fs->name);
 	table_text(t, r->algorithm);
-	if (r->size_from_B < 0)
-		table_none(t);
-	else
-		table_int(t, r->size_from_B);
+	table_known(t, r->size_from_B);
 	table_int(t, (int64_t)r->files);
 	table_int(t, (int64_t)r->apparent_B);
 	table_int(t, (int64_t)r->logical_B);

@@ -120,15 +120,6 @@ put_usage(struct lap *l, const struct proc_usage *u, uint64_t wall_ns)
 	put_io(t, u);
 }
 
-static void
-put_known(struct table *t, int64_t v)
-{
-	if (v < 0)
-		table_none(t);
-	else
-		table_int(t, v);
-}
-
 /* By how much a counter has grown; -1 if it is not known. */
 static int64_t
 growth(int64_t before, int64_t after)
@@ -144,20 +135,20 @@ put_machine(struct lap *l, const struct lap_run *r)
 
 	table_real(t, r->tree_cpu_us < 0 ? NAN : (double)r->tree_cpu_us / 1e6,
 	    6);
-	put_known(t, r->cg_peak_B);
+	table_known(t, r->cg_peak_B);
 	if (l->o.plain) {
 		for (int i = 0; i < PRESSURE_STALLS + 2; i++)
 			table_none(t);
 	} else {
 		table_real(t, steal < 0 ? NAN : (double)steal / 1e9, 2);
 		for (int i = 0; i < PRESSURE_STALLS; i++)
-			put_known(t, growth(r->before.stall_us[i],
+			table_known(t, growth(r->before.stall_us[i],
 			    r->after.stall_us[i]));
 		table_real(t, r->after.load1 < 0 ? NAN : r->after.load1, 2);
 	}
-	put_known(t, r->rx_B);
-	put_known(t, r->tx_B);
-	put_known(t, r->to_B);
+	table_known(t, r->rx_B);
+	table_known(t, r->tx_B);
+	table_known(t, r->to_B);
 }
 
 /* report: LAP_REPORTS values, or NULL if there are none. */

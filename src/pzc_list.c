@@ -151,7 +151,7 @@ print_json(const struct entry *e)
 		return rc;
 	table_text(t, e->name);
 	table_text(t, e->codec->name);
-	check_of(e) != NULL ? table_text(t, check_of(e)) : table_none(t);
+	table_text(t, check_of(e));
 	l->frames > 0 ? table_int(t, (int64_t)l->frames) : table_none(t);
 	e->has_packed ? table_int(t, (int64_t)e->packed) : table_none(t);
 	l->has_size ? table_int(t, (int64_t)l->size) : table_none(t);
@@ -159,7 +159,7 @@ print_json(const struct entry *e)
 	e->has_packed && l->has_size && e->packed > 0 ?
 	    table_real(t, (double)l->size / (double)e->packed, 4) :
 	    table_none(t);
-	l->has_value ? table_text(t, value_word(l).s) : table_none(t);
+	table_text(t, l->has_value ? value_word(l).s : NULL);
 	e->mtime != 0 ? table_int(t, e->mtime) : table_none(t);
 	table_bool(t, e->tested);
 	rc = table_end(t);

@@ -145,6 +145,10 @@ put_word(struct table *t, const char *word)
 void
 table_text(struct table *t, const char *value)
 {
+	if (value == NULL) {
+		table_none(t);
+		return;
+	}
 	next_value(t);
 	if (t->format == TABLE_JSON)
 		put_json(t, value);
@@ -159,6 +163,15 @@ table_int(struct table *t, int64_t value)
 
 	snprintf(text, sizeof(text), "%" PRId64, value);
 	put_word(t, text);
+}
+
+void
+table_known(struct table *t, int64_t value)
+{
+	if (value < 0)
+		table_none(t);
+	else
+		table_int(t, value);
 }
 
 void
