@@ -17,23 +17,6 @@
 /* Indexes of about 8 million blocks. */
 #define INDEX_MEMORY ((uint64_t)128 << 20)
 
-static int
-error_of(lzma_ret r)
-{
-	switch (r) {
-	case LZMA_STREAM_END:
-		return 0;
-	case LZMA_MEM_ERROR:
-		return -ENOMEM;
-	case LZMA_MEMLIMIT_ERROR:
-		return -EFBIG;
-	case LZMA_OPTIONS_ERROR:
-		return -ENOTSUP;
-	default:
-		return -EBADMSG;
-	}
-}
-
 int
 xz_read_index(struct look *look, lzma_index **index)
 {
@@ -62,7 +45,7 @@ xz_read_index(struct look *look, lzma_index **index)
 	lzma_end(&z);
 	if (n < 0)
 		return (int)n;
-	return r == LZMA_OK || r == LZMA_SEEK_NEEDED ? -ENODATA : error_of(r);
+	return r == LZMA_OK || r == LZMA_SEEK_NEEDED ? -ENODATA : xz_error(r);
 }
 
 static const char *

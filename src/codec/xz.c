@@ -17,6 +17,7 @@
 #include "seek_formats.h"
 #include "serial.h"
 #include "sys.h"
+#include "xz_index.h"
 
 #include <errno.h>
 #include <lzma.h>
@@ -28,10 +29,13 @@ struct job {
 	bool ended;
 };
 
-static int
-error_of(lzma_ret r)
+int
+xz_error(lzma_ret r)
 {
 	switch (r) {
+	case LZMA_OK:
+	case LZMA_STREAM_END:
+		return 0;
 	case LZMA_MEM_ERROR:
 		return -ENOMEM;
 	case LZMA_MEMLIMIT_ERROR:
@@ -73,7 +77,7 @@ started(void **job, struct job *j, lzma_ret r)
 {
 	if (r != LZMA_OK) {
 		close_job(j);
-		return error_of(r);
+		return xz_error(r);
 	}
 	*job = j;
 	return 0;
@@ -98,7 +102,7 @@ step(struct job *j, lzma_action action, struct sink *out)
 		return 0;
 	}
 	j->ended = r == LZMA_STREAM_END;
-	return r == LZMA_OK || j->ended ? 0 : error_of(r);
+	return xz_error(r);
 }
 
 static int

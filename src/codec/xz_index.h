@@ -11,6 +11,9 @@
 
 #include <lzma.h>
 
+/* What liblzma says, as 0 or -errno. */
+int xz_error(lzma_ret r);
+
 /*
  * The index of all streams of a file, for lzma_index_end().  0, -EBADMSG,
  * -ENODATA, -EFBIG (it takes over 128 MiB) or -errno.
