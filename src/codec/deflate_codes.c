@@ -4,6 +4,8 @@
  */
 #include "deflate_codes.h"
 
+#include "huffman.h"
+
 #include <errno.h>
 
 struct code {
@@ -90,19 +92,6 @@ check_counts(const uint16_t *count, bool one)
 	return left > 0 && (longest > 1 || !one) ? -EBADMSG : 0;
 }
 
-/* The code of len bits after this one; the first bit is the lowest. */
-static uint32_t
-next_code(uint32_t code, unsigned len)
-{
-	uint32_t zeros = ~code & ((1U << len) - 1);
-	uint32_t bit;
-
-	if (zeros == 0)
-		return 0;
-	bit = 1U << (31 - __builtin_clz(zeros));
-	return (code & (bit - 1)) | bit;
-}
-
 void
 codes_words(uint16_t *words, const uint8_t *lens, unsigned n)
 {
@@ -114,7 +103,7 @@ codes_words(uint16_t *words, const uint8_t *lens, unsigned n)
 	for (unsigned len = 1; len <= CODE_MAX; len++) {
 		for (unsigned i = 0; i < count[len]; i++) {
 			words[*s++] = (uint16_t)code;
-			code = next_code(code, len);
+			code = huffman_next_code(code, len);
 		}
 	}
 }
@@ -159,7 +148,7 @@ fill_subs(uint32_t *tab, const struct code *c, const uint16_t *count,
 			for (uint32_t k = code >> c->bits; k < 1U << bits;
 			    k += 1U << (len - c->bits))
 				tab[place + k] = e;
-			code = next_code(code, len);
+			code = huffman_next_code(code, len);
 		}
 	}
 }
@@ -193,7 +182,7 @@ make_tables(uint32_t *tab, const struct code *c, const uint8_t *lens,
 		    sizeof(*t) << (len - 1));
 		for (unsigned i = 0; i < count[len]; i++) {
 			half[code] = entry[*s++] + len;
-			code = next_code(code, len);
+			code = huffman_next_code(code, len);
 		}
 	}
 	fill_subs(tab, c, count, s, entry, code);

@@ -23,4 +23,20 @@ enum {
 void huffman_lengths(uint8_t *lengths, const uint32_t *freq, unsigned symbols,
     unsigned most);
 
+/*
+ * The code of n bits after this one, its first bit lowest as deflate has it;
+ * 0 after the code of all ones, which is the last, and for n = 0.
+ */
+static inline uint32_t
+huffman_next_code(uint32_t code, unsigned n)
+{
+	uint32_t zeros = ~code & ((1U << n) - 1);
+	uint32_t bit;
+
+	if (zeros == 0)
+		return 0;
+	bit = 1U << (31 - __builtin_clz(zeros));
+	return (code & (bit - 1)) | bit;
+}
+
 #endif

@@ -4,6 +4,8 @@
  */
 #include "inflate_codes.h"
 
+#include "huffman.h"
+
 #include <string.h>
 
 enum { LONGEST = 15 };
@@ -45,22 +47,6 @@ static uint32_t
 with_bits(uint32_t symbol, unsigned n)
 {
 	return symbol + n + (n << 8);
-}
-
-/*
- * The code of n bits that comes after this one, its first bit lowest; the
- * codes of all ones come last.  For n = 0 and those, nothing is left to add.
- */
-static unsigned
-next_code(unsigned code, unsigned n)
-{
-	unsigned zeros = ~code & ((1u << n) - 1);
-	unsigned high;
-
-	if (zeros == 0)
-		return 0;
-	high = 1u << (31 - __builtin_clz(zeros));
-	return (code & (high - 1)) | high;
 }
 
 /* No symbol, or one of one bit: the rest of the table leads nowhere. */
@@ -119,7 +105,7 @@ fill_second(struct code *c, const uint32_t *symbols, unsigned code,
 			for (unsigned at = code >> c->index_bits; at < size;
 			    at += 1u << k)
 				c->table[start + at] = e;
-			code = next_code(code, n);
+			code = huffman_next_code(code, n);
 		}
 }
 
@@ -141,7 +127,7 @@ fill(struct code *c, const uint32_t *symbols)
 		for (unsigned i = 0; i < c->of_length[n]; i++) {
 			c->table[code] =
 			    with_bits(symbols[c->sorted[sorted++]], n);
-			code = next_code(code, n);
+			code = huffman_next_code(code, n);
 		}
 	}
 	if (c->longest > c->index_bits)
