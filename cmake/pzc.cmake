@@ -15,7 +15,8 @@ target_sources(coldpress PRIVATE
     src/codec/deflate_parse.c src/codec/deflate_strong.c
     src/codec/deflate_lanes.c src/codec/deflate_engine.c
     src/codec/deflate_encode.c src/codec/gzip_header.c
-    src/codec/deflate_unwrap.c src/codec/deflate_scan.c
+    src/codec/deflate_check.c src/codec/deflate_unwrap.c
+    src/codec/deflate_scan.c
     src/codec/deflate_decode.c src/codec/inflate_work.c
     src/codec/inflate_join.c src/codec/inflate_piece.c
     src/codec/inflate_codes.c src/codec/inflate_fast.c

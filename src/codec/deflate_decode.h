@@ -9,6 +9,7 @@
 #define COLDPRESS_DEFLATE_DECODE_H
 
 #include "carry.h"
+#include "codec.h"
 #include "deflate_unwrap.h"
 #include "inflater.h"
 #include "pipeline.h"

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <libdeflate.h>
 #include <string.h>
-#include <zlib.h>
 
 enum { HEADER_ROOM = 64 };
 
@@ -46,7 +45,7 @@ deflate_open(void **job, const struct codec_options *o, const struct plan *p,
 	j->cut.rsyncable = o->rsyncable;
 	j->options = o;
 	j->wrap = wrap;
-	j->check = wrap->check_start;
+	j->check = wrap->check->start;
 	*job = j;
 	return 0;
 }
@@ -133,7 +132,8 @@ deflate_work(void *job, void *ctx, struct slot *s)
 
 	if (rc != 0)
 		return rc;
-	s->check = j->wrap->check(s->in.data, s->in.len);
+	s->check = j->wrap->check->add(j->wrap->check->start, s->in.data,
+	    s->in.len);
 	n = run_engine(j, ctx, s, s->last, s->out.data, s->out.cap);
 	if (n < 0)
 		return (int)n;
@@ -154,7 +154,7 @@ deflate_join(void *job, struct slot *s, struct sink *out)
 		rc = j->wrap->head(j, last, out);
 		j->body_at = sink_bytes(out);
 	}
-	j->check = j->wrap->combine(j->check, s->check,
+	j->check = j->wrap->check->combine(j->check, s->check,
 	    (off_t)s->in.len);
 	j->total += s->in.len;
 	if (rc == 0)
@@ -163,18 +163,6 @@ deflate_join(void *job, struct slot *s, struct sink *out)
 }
 
 /* gzip */
-
-uint32_t
-deflate_crc32(const uint8_t *p, size_t len)
-{
-	return libdeflate_crc32(0, p, len);
-}
-
-uint32_t
-deflate_combine_crc32(uint32_t a, uint32_t b, off_t len)
-{
-	return (uint32_t)crc32_combine(a, b, len);
-}
 
 static struct gzip_fields
 gzip_fields_of(const struct codec_options *o)
@@ -216,9 +204,7 @@ gzip_tail(struct deflate_job *j, struct sink *out)
 }
 
 static const struct deflate_wrap gzip_wrap = {
-	.check_start = 0, .check = deflate_crc32,
-	.combine = deflate_combine_crc32,
-	.head = gzip_head, .tail = gzip_tail,
+	.check = &check_crc32, .head = gzip_head, .tail = gzip_tail,
 };
 
 static int
@@ -261,7 +247,7 @@ member_work(void *job, void *ctx, struct slot *s)
 	f.member = (uint32_t)s->out.len;
 	gzip_header_write(&f, s->out.data);
 	store_le32(s->out.data + head + n,
-	    deflate_crc32(s->in.data, s->in.len));
+	    libdeflate_crc32(0, s->in.data, s->in.len));
 	store_le32(s->out.data + head + n + 4, (uint32_t)s->in.len);
 	return 0;
 }
@@ -273,33 +259,12 @@ member_join(void *job, struct slot *s, struct sink *out)
 	return s->seq > 0 && s->in.len == 0 ? 0 : sink_slot(out, s);
 }
 
-const struct coder gzip_encoder = {
-	.plan = deflate_plan, .open = gzip_open, .close = deflate_close,
-	.ops = { .fill = deflate_fill, .work = deflate_work,
-	    .join = deflate_join, .worker_open = deflate_worker_open,
-	    .worker_close = deflate_worker_close },
-};
-
-const struct coder gzip_member_encoder = {
-	.plan = deflate_plan, .open = gzip_open, .close = deflate_close,
-	.ops = { .fill = deflate_fill, .work = member_work,
-	    .join = member_join, .worker_open = deflate_worker_open,
-	    .worker_close = deflate_worker_close },
-};
+const struct coder gzip_encoder = DEFLATE_ENCODER(gzip_open, deflate_work,
+    deflate_join);
+const struct coder gzip_member_encoder = DEFLATE_ENCODER(gzip_open,
+    member_work, member_join);
 
 /* zlib (RFC 1950) */
-
-static uint32_t
-check_adler32(const uint8_t *p, size_t len)
-{
-	return libdeflate_adler32(1, p, len);
-}
-
-static uint32_t
-combine_adler32(uint32_t a, uint32_t b, off_t len)
-{
-	return (uint32_t)adler32_combine(a, b, len);
-}
 
 /* CMF for a 32 KiB window; FLEVEL; FCHECK makes it a multiple of 31. */
 static int
@@ -325,8 +290,7 @@ zlib_tail(struct deflate_job *j, struct sink *out)
 }
 
 static const struct deflate_wrap zlib_wrap = {
-	.check_start = 1, .check = check_adler32, .combine = combine_adler32,
-	.head = zlib_head, .tail = zlib_tail,
+	.check = &check_adler32, .head = zlib_head, .tail = zlib_tail,
 };
 
 static int
@@ -337,9 +301,5 @@ zlib_open(void **job, const struct codec_options *o, const struct plan *p,
 	return deflate_open(job, o, p, &zlib_wrap);
 }
 
-const struct coder zlib_encoder = {
-	.plan = deflate_plan, .open = zlib_open, .close = deflate_close,
-	.ops = { .fill = deflate_fill, .work = deflate_work,
-	    .join = deflate_join, .worker_open = deflate_worker_open,
-	    .worker_close = deflate_worker_close },
-};
+const struct coder zlib_encoder = DEFLATE_ENCODER(zlib_open, deflate_work,
+    deflate_join);

@@ -10,21 +10,7 @@
 #include "gzip.h"
 
 #include <errno.h>
-#include <libdeflate.h>
 #include <string.h>
-#include <zlib.h>
-
-static uint32_t
-check_crc32(uint32_t check, const void *p, size_t len)
-{
-	return libdeflate_crc32(check, p, len);
-}
-
-static uint32_t
-combine_crc32(uint32_t a, uint32_t b, off_t len)
-{
-	return (uint32_t)crc32_combine(a, b, len);
-}
 
 static ssize_t
 gzip_head(const uint8_t *p, size_t len)
@@ -44,7 +30,7 @@ gzip_verify(const uint8_t *t, uint32_t check, uint64_t total)
 
 const struct deflate_unwrap unwrap_gzip = {
 	.head = gzip_head, .trailer = GZIP_TRAILER, .verify = gzip_verify,
-	.check_start = 0, .check = check_crc32, .combine = combine_crc32,
+	.check = &check_crc32,
 	.members = true,
 };
 
@@ -57,20 +43,8 @@ part_verify(const uint8_t *t, uint32_t check, uint64_t total)
 
 const struct deflate_unwrap unwrap_gzip_part = {
 	.head = gzip_head, .trailer = GZIP_TRAILER, .verify = part_verify,
-	.check_start = 0, .check = check_crc32, .combine = combine_crc32,
+	.check = &check_crc32,
 };
-
-static uint32_t
-check_adler32(uint32_t check, const void *p, size_t len)
-{
-	return libdeflate_adler32(check, p, len);
-}
-
-static uint32_t
-combine_adler32(uint32_t a, uint32_t b, off_t len)
-{
-	return (uint32_t)adler32_combine(a, b, len);
-}
 
 static ssize_t
 zlib_head(const uint8_t *p, size_t len)
@@ -92,7 +66,7 @@ zlib_verify(const uint8_t *t, uint32_t check, uint64_t total)
 
 const struct deflate_unwrap unwrap_zlib = {
 	.head = zlib_head, .trailer = 4, .verify = zlib_verify,
-	.check_start = 1, .check = check_adler32, .combine = combine_adler32,
+	.check = &check_adler32,
 };
 
 /*
@@ -138,6 +112,6 @@ zip_verify(const uint8_t *t, uint32_t check, uint64_t total)
 const struct deflate_unwrap unwrap_zip = {
 	.head = zip_head, .trailer = 8, .verify = zip_verify,
 	.front = zip_front,
-	.check_start = 0, .check = check_crc32, .combine = combine_crc32,
+	.check = &check_crc32,
 	.ignore_rest = true,
 };

@@ -7,8 +7,9 @@
 #ifndef COLDPRESS_DEFLATE_UNWRAP_H
 #define COLDPRESS_DEFLATE_UNWRAP_H
 
-#include "codec.h"
+#include "deflate_check.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct deflate_unwrap {
@@ -24,10 +25,7 @@ struct deflate_unwrap {
 	/* Whether it is in the header instead: then copied; or NULL. */
 	bool (*front)(const uint8_t *header, uint8_t *trailer);
 
-	uint32_t check_start;
-	sink_check_fn *check;
-	uint32_t (*combine)(uint32_t a, uint32_t b, off_t len);
-
+	const struct deflate_check *check;
 	bool members;		/* another may follow, or zeros */
 	bool ignore_rest;	/* a directory follows */
 };

@@ -9,16 +9,14 @@
 
 #include "codec.h"
 #include "cutter.h"
+#include "deflate_check.h"
 #include "deflate_engine.h"
 #include "gzip.h"
 
 struct deflate_job;
 
 struct deflate_wrap {
-	/* of a block; of two runs of bytes, the second of len */
-	uint32_t check_start;
-	uint32_t (*check)(const uint8_t *p, size_t len);
-	uint32_t (*combine)(uint32_t a, uint32_t b, off_t len);
+	const struct deflate_check *check;
 	/* only_block: nothing follows the first block */
 	int (*head)(struct deflate_job *j, bool only_block, struct sink *out);
 	int (*tail)(struct deflate_job *j, struct sink *out);
@@ -34,9 +32,6 @@ struct deflate_job {
 	uint64_t body_at;	/* where the deflate stream begins */
 };
 
-uint32_t deflate_crc32(const uint8_t *p, size_t len);
-uint32_t deflate_combine_crc32(uint32_t a, uint32_t b, off_t len);
-
 int deflate_plan(const struct codec_options *o, struct plan *p,
     const char **why);
 int deflate_open(void **job, const struct codec_options *o,
@@ -47,6 +42,13 @@ int deflate_worker_open(void *job, void **ctx);
 void deflate_worker_close(void *ctx);
 int deflate_work(void *job, void *ctx, struct slot *s);
 int deflate_join(void *job, struct slot *s, struct sink *out);
+
+/* A coder of these, but for what is its own. */
+#define DEFLATE_ENCODER(open_it, work_it, join_it) {			\
+	.plan = deflate_plan, .open = open_it, .close = deflate_close,	\
+	.ops = { .fill = deflate_fill, .work = work_it, .join = join_it, \
+	    .worker_open = deflate_worker_open,				\
+	    .worker_close = deflate_worker_close } }
 
 extern const struct coder gzip_encoder, gzip_member_encoder, zlib_encoder,
     zip_encoder;

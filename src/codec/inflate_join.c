@@ -60,7 +60,7 @@ take_head(struct inflate_job *j, const uint8_t *p, size_t len)
 		    (ssize_t)(j->held.len - before);
 	j->held.len = 0;
 	j->state = BODY;
-	j->check = j->wrap->check_start;
+	j->check = j->wrap->check->start;
 	j->total = 0;
 	inflater_start(j->inflater);
 	return n - (ssize_t)before;
@@ -152,7 +152,7 @@ take_body(struct inflate_job *j, struct stream_io *io, struct sink *out)
 
 	j->inflating = true;
 	if (!j->checking)
-		sink_check_begin(out, j->wrap->check, j->check);
+		sink_check_begin(out, j->wrap->check->add, j->check);
 	j->checking = true;
 	io->out = sink_space(out, &room, &rc);
 	if (io->out == NULL)
@@ -225,7 +225,7 @@ accept(struct inflate_job *j, struct slot *s, struct sink *out)
 		j->any = true;
 	} else {
 		end_check(j, out);
-		j->check = j->wrap->combine(j->check, s->check,
+		j->check = j->wrap->check->combine(j->check, s->check,
 		    (off_t)s->out.len);
 		j->total += s->out.len;
 		inflater_saw(j->inflater, s->out.data, s->out.len);

@@ -115,8 +115,8 @@ inflate_work(void *job, void *ctx, struct slot *s)
 	else if (s->kind == PIECE_MEMBERS)
 		rc = work_members(j, ctx, s);
 	if (s->ok && s->kind == PIECE_SYNC)
-		s->check = j->wrap->check(j->wrap->check_start, s->out.data,
-		    s->out.len);
+		s->check = j->wrap->check->add(j->wrap->check->start,
+		    s->out.data, s->out.len);
 	if (!s->ok)
 		s->out.len = 0;
 	return rc;

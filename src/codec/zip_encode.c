@@ -155,9 +155,7 @@ zip_tail(struct deflate_job *j, struct sink *out)
 }
 
 static const struct deflate_wrap zip_wrap = {
-	.check_start = 0, .check = deflate_crc32,
-	.combine = deflate_combine_crc32,
-	.head = zip_head, .tail = zip_tail,
+	.check = &check_crc32, .head = zip_head, .tail = zip_tail,
 };
 
 static int
@@ -168,9 +166,5 @@ zip_open(void **job, const struct codec_options *o, const struct plan *p,
 	return deflate_open(job, o, p, &zip_wrap);
 }
 
-const struct coder zip_encoder = {
-	.plan = deflate_plan, .open = zip_open, .close = deflate_close,
-	.ops = { .fill = deflate_fill, .work = deflate_work,
-	    .join = deflate_join, .worker_open = deflate_worker_open,
-	    .worker_close = deflate_worker_close },
-};
+const struct coder zip_encoder = DEFLATE_ENCODER(zip_open, deflate_work,
+    deflate_join);
