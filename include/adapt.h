@@ -48,7 +48,7 @@ struct adapt {
 	atomic_ullong blocks[ADAPT_LEVELS];	/* compressed at each */
 };
 
-/* Begins at level, in min..max. */
+/* Begins at level, in min..max.  By one thread, before any other call. */
 void adapt_start(struct adapt *a, int level, int min, int max);
 
 /* The level for a block now, which is counted.  Thread-safe. */

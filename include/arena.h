@@ -21,6 +21,8 @@ struct arena {
  * NULL: no memory.
  */
 void *arena_take(struct arena *a, size_t size);
+
+/* Frees all that was taken; then it is an arena of nothing again. */
 void arena_free(struct arena *a);
 
 #endif

@@ -38,7 +38,7 @@ int cgroup_create(struct cgroup *g, const char *name);
 /* Processor time used in the group since it was made, in us; or -errno. */
 int64_t cgroup_cpu_us(const struct cgroup *g);
 
-/* Memory is counted from here on. */
+/* Memory is counted from here on; where it cannot be, nothing is done. */
 void cgroup_mark(struct cgroup *g);
 
 /* By how much memory has grown since then, at its peak; -ENOENT: unknown. */
@@ -58,10 +58,16 @@ int cgroup_kill(struct cgroup *g);
  */
 int cgroup_renew(struct cgroup *g);
 
-/* Removes the group, which must be empty by then, and closes its files. */
+/*
+ * Removes the group, which must be empty by then, and closes its files.  A
+ * group that cannot be removed stays.
+ */
 void cgroup_remove(struct cgroup *g);
 
-/* Kills what is in the group name below the folder parent and removes it. */
+/*
+ * Kills what is in the group name below the folder parent and removes it, if
+ * it can be.  Thread-safe.
+ */
 void cgroup_end(int parent, const char *name);
 
 #endif

@@ -128,6 +128,7 @@ enum { CODEC_MAGIC_MAX = 32 };	/* bytes that magic() may look at */
 /* The table, ending with NULL.  Thread-safe, as are all below. */
 extern const struct codec *const codecs[];
 
+/* The codec of that name, or NULL. */
 const struct codec *codec_by_name(const char *name);
 
 /*

@@ -64,6 +64,7 @@ struct cold_report {
 
 struct cold;
 
+/* 0, or -ENOMEM and nothing to close. */
 int cold_open(struct cold **c, enum cold_method method);
 void cold_close(struct cold *c);		/* may be NULL */
 
@@ -93,7 +94,7 @@ void cold_before(struct cold *c, int fd, const struct stat *st,
 void cold_after(struct cold *c, int fd, const struct stat *st,
     uint64_t *mine);
 
-/* The verdict on what was read since cold_apply(). */
+/* The verdict on what was read since cold_apply(), all of it filled in. */
 void cold_end(struct cold *c, struct cold_report *r);
 
 /*
@@ -110,7 +111,7 @@ int cold_resident(int fd, const struct stat *st, uint64_t *pages,
 bool cold_page_absent(int fd, uint64_t at);
 void cold_drop_page(int fd, uint64_t at);
 
-/* yes, no, unknown */
+/* yes, no, unknown: static. */
 const char *cold_word(enum cold_state state);
 
 #endif

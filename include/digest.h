@@ -40,10 +40,13 @@ unsigned digest_len(const struct digest_algo *a);
  */
 unsigned digest_lanes(const struct digest_algo *a);
 
-/* Of OpenSSL, as "openssl 3.0.19". */
+/* Of OpenSSL, as "openssl 3.0.19", cut to size - 1.  Thread-safe. */
 void digest_version(char *text, size_t size);
 
-/* What computes SHA-256 here: "SHA instructions, two files at a time", say. */
+/*
+ * What computes SHA-256 here: "SHA instructions, two files at a time", say.
+ * Static; thread-safe.
+ */
 const char *digest_sha256_by(void);
 
 /*
@@ -73,7 +76,7 @@ struct digest_piece {
 };
 int digest_add_some(struct digest_piece *p, size_t count, bool all);
 
-/* Start, add and end. */
+/* Start, add and end.  0 or -EIO. */
 int digest_once(struct digest *d, const void *data, size_t len,
     uint8_t out[DIGEST_MAX]);
 

@@ -11,7 +11,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Up to len bytes; fewer only at the end.  The number read, or -errno. */
+/*
+ * Up to len bytes, from where the descriptor stands or from offset; fewer
+ * only at the end.  The number read, or -errno.
+ */
 ssize_t fdio_read(int fd, void *buf, size_t len);
 ssize_t fdio_pread(int fd, void *buf, size_t len, off_t offset);
 

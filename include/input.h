@@ -41,6 +41,8 @@ int input_open(struct input *in, int fd);
  */
 int input_open_from(struct input *in,
     ssize_t (*source)(void *arg, void *buf, size_t len), void *arg);
+
+/* Frees what was opened, also where that failed; fd stays open. */
 void input_close(struct input *in);
 
 /*

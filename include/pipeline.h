@@ -78,7 +78,11 @@ struct pipeline_ops {
 	int (*join)(void *job, struct slot *s, struct sink *out);
 };
 
-/* Bytes out, copied.  0 or -errno. */
+/*
+ * The sink is the joiner's: these are called by join, and by no other thread.
+ *
+ * Bytes out, copied.  0 or -errno.
+ */
 int sink_write(struct sink *out, const void *data, size_t len);
 
 /*
@@ -98,7 +102,10 @@ typedef uint32_t sink_check_fn(uint32_t check, const void *data, size_t len);
 void sink_check_begin(struct sink *out, sink_check_fn *fn, uint32_t start);
 uint32_t sink_check_end(struct sink *out);
 
-/* s->out as a whole, without a copy; join must not touch it again. */
+/*
+ * s->out as a whole, without a copy; join must not touch s again.  0 or
+ * -errno.
+ */
 int sink_slot(struct sink *out, struct slot *s);
 
 /* Bytes given to out so far. */
@@ -145,7 +152,8 @@ struct pipeline_params {
 /*
  * Runs a job to its end.  A job whose first piece is its last is run without
  * threads.  All threads have ended when it returns.  0, or the first -errno
- * in the order of the pieces.  stats is added to.
+ * in the order of the pieces.  stats is added to.  Thread-safe: jobs share
+ * nothing.
  */
 int pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
     const struct pipeline_params *params, struct pipeline_stats *stats);

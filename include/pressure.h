@@ -26,7 +26,7 @@ struct pressure_now {
 	double load1;
 };
 
-/* Opens what there is. */
+/* Opens what there is; what is missing is not known from then on. */
 void pressure_open(struct pressure *p);
 
 /* Sets now->stall_us. */
@@ -35,6 +35,7 @@ void pressure_read_stalls(const struct pressure *p, struct pressure_now *now);
 /* Sets the rest. */
 void pressure_read_steal(const struct pressure *p, struct pressure_now *now);
 
+/* Closes what is open. */
 void pressure_close(struct pressure *p);
 
 #endif

@@ -30,7 +30,10 @@ struct provenance {
  */
 void provenance_series(char id[PROVENANCE_SERIES_B]);
 
-/* Writes what p holds and what the machine is.  0 or -errno of the writes. */
+/*
+ * Writes what p holds and what the machine is.  0 or -errno of the writes.
+ * By the thread that t belongs to, as the next.
+ */
 int provenance_write(struct table *t, const struct provenance *p);
 
 /*

@@ -27,7 +27,10 @@
  */
 int sandbox_enter(bool *confined);
 
-/* The same, but what is beneath these directories can be opened to be read. */
+/*
+ * The same, but what is beneath these count directories, open descriptors
+ * that stay the caller's, can be opened to be read.
+ */
 int sandbox_enter_reading(const int *dirs, size_t count, bool *confined);
 
 #endif

@@ -91,8 +91,8 @@ struct codec_seek {
 };
 
 /*
- * A range: from..to of the data; or, from_end, that many bytes of its end.
- * to is UINT64_MAX for the end, where it is not counted from there.
+ * A range: len bytes of the data from byte `from` on or, from_end, from so many
+ * before its end; len is UINT64_MAX for all that there is.
  */
 struct seek_range {
 	uint64_t from, len;
@@ -105,13 +105,16 @@ struct seek_range {
  */
 int seek_parse(const char *s, struct seek_range *r);
 
-/* The data up to which ranges need a map; UINT64_MAX: its end. */
+/*
+ * The byte of data up to which the range needs a map; UINT64_MAX: the end.
+ * Thread-safe, as is seek_parse().
+ */
 uint64_t seek_range_end(const struct seek_range *r);
 
 /*
  * The map of the file fd of len bytes, which may end behind the data that is
- * needed.  A file that says nothing of units, or
- * where what it says is wrong, has an empty one (count is 0).  0 or -errno.
+ * needed.  A file that says nothing of units, or where what it says is wrong,
+ * has an empty one (count is 0).  0, or -errno and nothing to close.
  */
 int seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
     uint64_t len, uint64_t need);
@@ -123,6 +126,7 @@ int seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
 int seek_map_index(struct seek_map *m, const struct codec *codec, int fd,
     uint64_t len, int index_fd);
 
+/* Frees the map; m->read_B stays.  The descriptors are the caller's. */
 void seek_map_close(struct seek_map *m);
 
 /* What one range cost. */

@@ -28,6 +28,7 @@ struct sha256 {
 /* Whether this processor has the instructions; else nothing here works. */
 bool sha256_usable(void);
 
+/* A digest from here; of what was added; into out. */
 void sha256_start(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *data, size_t len);
 void sha256_end(struct sha256 *s, uint8_t out[SHA256_B]);

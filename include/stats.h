@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* In place, ascending. */
 void stats_sort(double *values, size_t n);
 
 /*
@@ -54,10 +55,13 @@ double stats_sign_p(size_t less, size_t more);
  */
 void stats_holm(double *p, size_t m);
 
-/* A generator of random numbers: splitmix64. */
+/*
+ * A generator of random numbers: splitmix64 (Steele, Lea and Flood 2014).
+ * *state may be anything at first, and decides the sequence.
+ */
 uint64_t stats_random(uint64_t *state);
 
-/* The numbers 0..n-1 in random order. */
+/* The numbers 0..n-1 in random order into order, which has room for n. */
 void stats_shuffle(uint64_t *state, uint32_t *order, uint32_t n);
 
 #endif

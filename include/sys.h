@@ -25,7 +25,10 @@ void *sys_calloc(size_t count, size_t size);
 void *sys_realloc(void *ptr, size_t size);
 void sys_free(void *ptr);
 
-/* One system call each; the number of bytes or the descriptor, or -errno. */
+/*
+ * One system call each: the number of bytes or the descriptor, 0 where there
+ * is neither, or -errno.  A descriptor is the caller's to close.
+ */
 int sys_openat(int dirfd, const char *path, int flags, mode_t mode);
 /*
  * Of openat2(2): path stays below dirfd and goes through no link.  -ENOSYS

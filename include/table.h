@@ -92,6 +92,7 @@ int table_column(const struct table_reader *r, const char *name);
  */
 const char *table_value(const struct table_reader *r, int column);
 
+/* Frees r, which may be NULL, and closes its file. */
 void table_reader_free(struct table_reader *r);
 
 #endif
