@@ -39,9 +39,10 @@ add_executable(bench_deflate_walk bench_deflate_walk.c)
 target_link_libraries(bench_deflate_walk PRIVATE coldpress PkgConfig::DEFLATE)
 find_package(BZip2 REQUIRED)
 # bzip2 by blocks
-unit_test(bz2_block)
+unit_test(bz2_block bz2_made.c)
 target_link_libraries(test_bz2_block PRIVATE BZip2::BZip2)
-set_tests_properties(unit.bz2_block PROPERTIES TIMEOUT 300)
+unit_test(bz2_stream bz2_made.c)
+target_link_libraries(test_bz2_stream PRIVATE BZip2::BZip2)
 add_executable(bench_bz2 EXCLUDE_FROM_ALL bench_bz2.c)
 target_link_libraries(bench_bz2 PRIVATE coldpress BZip2::BZip2)
 
