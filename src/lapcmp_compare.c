@@ -28,17 +28,33 @@ cmp_counts(const struct cmp *c, const struct cmp_row *r)
 }
 
 static int
-by_place(const void *a, const void *b)
+by_label(const struct cmp_row *x, const struct cmp_row *y)
 {
-	const struct cmp_row *x = a, *y = b;
-
 	if (x->group != y->group)
 		return x->group < y->group ? -1 : 1;
-	if (x->label != y->label)
-		return x->label < y->label ? -1 : 1;
-	if (x->series != y->series)
-		return x->series < y->series ? -1 : 1;
+	return (x->label > y->label) - (x->label < y->label);
+}
+
+static int
+by_series(const struct cmp_row *x, const struct cmp_row *y)
+{
+	return (x->series > y->series) - (x->series < y->series);
+}
+
+static int
+by_run(const struct cmp_row *x, const struct cmp_row *y)
+{
 	return (x->run > y->run) - (x->run < y->run);
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+	int order = by_label(a, b);
+
+	if (order == 0)
+		order = by_series(a, b);
+	return order != 0 ? order : by_run(a, b);
 }
 
 /* The rows of a group and a label are rows->row[*first .. return value - 1]. */
@@ -131,17 +147,13 @@ pair(const struct cmp *c, const struct cmp_result *r)
 
 /* The rows of each label by run alone, for --across. */
 static int
-by_run(const void *a, const void *b)
+across(const void *a, const void *b)
 {
-	const struct cmp_row *x = a, *y = b;
+	int order = by_label(a, b);
 
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (x->label != y->label)
-		return x->label < y->label ? -1 : 1;
-	if (x->run != y->run)
-		return x->run < y->run ? -1 : 1;
-	return (x->series > y->series) - (x->series < y->series);
+	if (order == 0)
+		order = by_run(a, b);
+	return order != 0 ? order : by_series(a, b);
 }
 
 static void
@@ -269,7 +281,7 @@ cmp_compare(struct cmp *c)
 	if (c->result == NULL || c->scratch == NULL)
 		return -ENOMEM;
 	qsort(c->rows.row, c->rows.count, sizeof(*c->rows.row),
-	    c->o.across ? by_run : by_place);
+	    c->o.across ? across : by_place);
 	for (size_t i = 0; i < groups * labels * CMP_METRICS; i++) {
 		struct cmp_result *r = &c->result[c->count];
 
