@@ -5,7 +5,8 @@ option(COLDPRESS_LAP "Build lap and lapcmp" ON)
 if(COLDPRESS_LAP)
     target_sources(coldpress PRIVATE
         src/cgroup.c src/flatjson.c src/leftover.c src/pressure.c src/proc.c
-        src/proc_clone.c src/proc_find.c src/provenance.c src/stats.c
+        src/proc_clone.c src/proc_find.c src/proc_start.c src/proc_usage.c
+        src/provenance.c src/stats.c
         src/utc.c)
 
     # The peak memory of a command cannot be seen below that of lap, so lap

@@ -15,6 +15,9 @@
  */
 unsigned cpus_usable(void);
 
+/* How many threads to run: asked or, if that is 0, all CPUs; at most most. */
+unsigned cpus_choose(unsigned asked, unsigned most);
+
 /*
  * As many CPUs as the tightest quota in the control groups of this process
  * and in those around them allows, rounded up; 0 where there is none, or

@@ -91,6 +91,15 @@ int coldwalk_parse(struct coldwalk *c, int argc, char **argv);
 /* The list of --files-from, sorted and each once.  0 or -errno. */
 int coldwalk_read_list(struct coldwalk *c);
 
+/*
+ * Opens what is to be walked, and says what of it cannot be: c->roots.
+ * 0 or -ENOMEM.
+ */
+int coldwalk_open_roots(struct coldwalk *c);
+
+/* Creates the file of -o, if there is one.  0, or -errno that was told. */
+int coldwalk_open_output(struct coldwalk *c);
+
 /* What all walks of this call have in common. */
 struct walk_options coldwalk_walk_options(struct coldwalk *c);
 

@@ -4,20 +4,14 @@
  */
 #include "coldwalk.h"
 
-#include "args.h"
 #include "cpus.h"
-#include "fdio.h"
-#include "sys.h"
+#include "options.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { THREADS_MAX = 1024, LIST_MAX = 1 << 30 };
+enum { THREADS_MAX = 1024 };
 
 enum { OPT_CSV = 256, OPT_JSON, OPT_SUMMARY, OPT_HASH, OPT_COLD, OPT_FROM,
     OPT_OFFSET, OPT_PREFIX, OPT_RESIDENT };
@@ -74,14 +68,6 @@ static const char help[] =
 "  -h, -V              this help; versions\n";
 
 static int
-show_help(struct coldwalk *c)
-{
-	fputs(usage, stdout);
-	fputs(help, stdout);
-	return msg_finish(&c->msg);
-}
-
-static int
 show_version(struct coldwalk *c)
 {
 	char text[64];
@@ -93,51 +79,28 @@ show_version(struct coldwalk *c)
 }
 
 static int
-bad(struct coldwalk *c, const char *what, const char *range)
+set_cold(struct coldwalk *c)
 {
-	msg_error(&c->msg, "%s '%s' is not %s", what, optarg, range);
-	return MSG_ERROR;
+	struct coldwalk_options *o = &c->o;
+
+	if (cold_method_by_name(optarg, &o->cold) != 0)
+		return options_bad(&c->msg, "way to make it cold",
+		    "auto, fadvise, drop or none");
+	o->cold_asked = o->cold == COLD_FADVISE || o->cold == COLD_DROP;
+	return -1;
+}
+
+static int
+set_hash(struct coldwalk *c)
+{
+	if (strcmp(optarg, "sha256") != 0 && strcmp(optarg, "md5") != 0 &&
+	    strcmp(optarg, "none") != 0)
+		return options_bad(&c->msg, "digest", "sha256, md5 or none");
+	c->o.hash = optarg;
+	return -1;
 }
 
 /* -1, or the exit status. */
-static int
-take_value(struct coldwalk *c, int opt)
-{
-	struct coldwalk_options *o = &c->o;
-	int64_t n;
-
-	switch (opt) {
-	case 'p':
-		if (args_int(optarg, 1, THREADS_MAX, &n) != 0)
-			return bad(c, "number of threads", "in 1..1024");
-		o->threads = (unsigned)n;
-		return -1;
-	case OPT_OFFSET:
-		if (args_size(optarg, &o->offset) != 0)
-			return bad(c, "offset", "a number of bytes");
-		return -1;
-	case OPT_COLD:
-		if (cold_method_by_name(optarg, &o->cold) != 0)
-			return bad(c, "way to make it cold",
-			    "auto, fadvise, drop or none");
-		o->cold_asked = o->cold == COLD_FADVISE ||
-		    o->cold == COLD_DROP;
-		return -1;
-	case OPT_HASH:
-		if (strcmp(optarg, "sha256") != 0 &&
-		    strcmp(optarg, "md5") != 0 && strcmp(optarg, "none") != 0)
-			return bad(c, "digest", "sha256, md5 or none");
-		o->hash = optarg;
-		return -1;
-	case OPT_FROM: o->files_from = optarg; return -1;
-	case OPT_PREFIX: o->prefix = optarg; return -1;
-	case 'o': o->output = optarg; return -1;
-	default:
-		fputs(usage, stderr);
-		return MSG_ERROR;
-	}
-}
-
 static int
 take(struct coldwalk *c, int opt)
 {
@@ -146,15 +109,22 @@ take(struct coldwalk *c, int opt)
 	switch (opt) {
 	case '0': o->null_lines = true; break;
 	case 'f': o->force = true; break;
-	case 'h': return show_help(c);
+	case 'h': return options_help(&c->msg, usage, help);
+	case 'o': o->output = optarg; break;
+	case 'p': return options_threads(&c->msg, THREADS_MAX, &o->threads);
 	case 'q': c->msg.quiet = true; break;
 	case 'v': c->msg.verbose++; break;
 	case 'V': return show_version(c);
+	case OPT_COLD: return set_cold(c);
 	case OPT_CSV: o->csv = true; break;
+	case OPT_FROM: o->files_from = optarg; break;
+	case OPT_HASH: return set_hash(c);
 	case OPT_JSON: o->json = true; break;
+	case OPT_OFFSET: return options_size(&c->msg, "offset", &o->offset);
+	case OPT_PREFIX: o->prefix = optarg; break;
 	case OPT_RESIDENT: o->resident = true; break;
 	case OPT_SUMMARY: o->summary = true; break;
-	default: return take_value(c, opt);
+	default: return options_usage(usage);
 	}
 	return -1;
 }
@@ -165,10 +135,8 @@ check(struct coldwalk *c)
 	struct coldwalk_options *o = &c->o;
 	bool none = strcmp(o->hash, "none") == 0;
 
-	if (o->path_count == 0) {
-		fputs(usage, stderr);
-		return MSG_ERROR;
-	}
+	if (o->path_count == 0)
+		return options_usage(usage);
 	if (o->csv && o->json) {
 		msg_error(&c->msg, "--csv and --json are one too many");
 		return MSG_ERROR;
@@ -189,10 +157,7 @@ check(struct coldwalk *c)
 	/* without digests there are no lines either */
 	if (none && !o->csv && !o->json)
 		o->summary = true;
-	if (o->threads == 0)
-		o->threads = cpus_usable();
-	if (o->threads > THREADS_MAX)
-		o->threads = THREADS_MAX;
+	o->threads = cpus_choose(o->threads, THREADS_MAX);
 	return -1;
 }
 
@@ -212,139 +177,4 @@ coldwalk_parse(struct coldwalk *c, int argc, char **argv)
 	c->o.paths = argv + optind;
 	c->o.path_count = argc - optind;
 	return check(c);
-}
-
-/* The list of files */
-
-static int
-read_whole(int fd, char **text, size_t *len)
-{
-	size_t cap = 0;
-	ssize_t n = 1;
-
-	*text = NULL;
-	*len = 0;
-	while (n > 0) {
-		char *more;
-
-		/* one byte is kept for the end */
-		if (cap - *len < 2) {
-			cap = cap == 0 ? 1 << 16 : 2 * cap;
-			more = cap > LIST_MAX ? NULL :
-			    sys_realloc(*text, cap);
-			if (more == NULL)
-				return -ENOMEM;
-			*text = more;
-		}
-		n = fdio_read(fd, *text + *len, cap - 1 - *len);
-		*len += n > 0 ? (size_t)n : 0;
-	}
-	return (int)n;
-}
-
-/*
- * The name as walk.h has it, at s itself, or NULL: it can lead out of the
- * tree, or is the tree.
- */
-static char *
-tidy(char *s)
-{
-	char *from = s, *to = s;
-
-	if (*from == '/')
-		return NULL;
-	while (*from != '\0') {
-		size_t n = strcspn(from, "/");
-
-		if (n == 2 && memcmp(from, "..", 2) == 0)
-			return NULL;
-		if (n > 0 && !(n == 1 && *from == '.')) {
-			if (to != s)
-				*to++ = '/';
-			memmove(to, from, n);
-			to += n;
-		}
-		from += n;
-		from += *from == '/';
-	}
-	*to = '\0';
-	return to == s ? NULL : s;
-}
-
-static int
-by_name(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static int
-split(struct coldwalk *c, size_t len)
-{
-	char end = c->o.null_lines ? '\0' : '\n';
-	char *s = c->only_text, *stop = s + len;
-	size_t lines = 1;
-
-	for (size_t i = 0; i < len; i++)
-		lines += s[i] == end;
-	c->only = sys_calloc(lines, sizeof(*c->only));
-	if (c->only == NULL)
-		return -ENOMEM;
-	while (s < stop) {
-		char *next = memchr(s, end, (size_t)(stop - s));
-
-		next = next == NULL ? stop : next;
-		*next = '\0';
-		if (*s != '\0') {
-			char *name = tidy(s);
-
-			if (name == NULL) {
-				msg_error(&c->msg, "%s: '%s' is not a name "
-				    "within a tree", c->o.files_from, s);
-				return -EINVAL;
-			}
-			c->only[c->only_count++] = name;
-		}
-		s = next + 1;
-	}
-	return 0;
-}
-
-static void
-sort_list(struct coldwalk *c)
-{
-	size_t n = 0;
-
-	if (c->only_count == 0)
-		return;
-	qsort(c->only, c->only_count, sizeof(*c->only), by_name);
-	for (size_t i = 0; i < c->only_count; i++)
-		if (n == 0 || strcmp(c->only[n - 1], c->only[i]) != 0)
-			c->only[n++] = c->only[i];
-	c->only_count = n;
-}
-
-int
-coldwalk_read_list(struct coldwalk *c)
-{
-	const char *name = c->o.files_from;
-	bool in = strcmp(name, "-") == 0;
-	int fd = in ? STDIN_FILENO : sys_openat(AT_FDCWD, name,
-	    O_RDONLY | O_CLOEXEC, 0);
-	int rc = fd < 0 ? fd : 0;
-	size_t len = 0;
-
-	if (rc == 0)
-		rc = read_whole(fd, &c->only_text, &len);
-	if (fd >= 0 && !in)
-		sys_close(fd);
-	if (rc == 0)
-		c->only_text[len] = '\0';
-	if (rc == 0)
-		rc = split(c, len);
-	if (rc == 0)
-		sort_list(c);
-	else if (rc != -EINVAL)
-		msg_error(&c->msg, "%s: %s", in ? "standard input" : name,
-		    strerror(-rc));
-	return rc;
 }

@@ -308,3 +308,11 @@ cpus_usable(void)
 	}
 	return tighter(n, cpus_quota(""));
 }
+
+unsigned
+cpus_choose(unsigned asked, unsigned most)
+{
+	unsigned n = asked != 0 ? asked : cpus_usable();
+
+	return n < most ? n : most;
+}

@@ -6,6 +6,7 @@
 
 #include "args.h"
 #include "cpus.h"
+#include "options.h"
 
 #include <getopt.h>
 #include <lz4.h>
@@ -68,21 +69,6 @@ static const char help[] =
 "  --recordsize BYTES     zfs: a power of two from 512 to 16M; default 128K\n"
 "  -q                     say less\n"
 "  -h, -V                 this help; versions\n";
-
-static int
-bad(struct fsratio *f, const char *what, const char *range)
-{
-	msg_error(&f->msg, "%s '%s' is not %s", what, optarg, range);
-	return MSG_ERROR;
-}
-
-static int
-show_help(struct fsratio *f)
-{
-	fputs(usage, stdout);
-	fputs(help, stdout);
-	return msg_finish(&f->msg);
-}
 
 static int
 show_version(struct fsratio *f)
@@ -154,43 +140,39 @@ take_all(struct fsratio *f)
 	return status;
 }
 
-/* A power of two in that range. */
-static bool
-power(const char *text, uint64_t least, uint64_t most, uint32_t *value)
+/* A power of two in that range, which in words is range. */
+static int
+set_power(struct fsratio *f, const char *what, uint64_t least, uint64_t most,
+    const char *range, uint32_t *value)
 {
 	uint64_t bytes;
 
-	if (args_size(text, &bytes) != 0 || bytes < least || bytes > most ||
+	if (args_size(optarg, &bytes) != 0 || bytes < least || bytes > most ||
 	    (bytes & (bytes - 1)) != 0)
-		return false;
+		return options_bad(&f->msg, what, range);
 	*value = (uint32_t)bytes;
-	return true;
+	return -1;
 }
 
 static int
 take_number(struct fsratio *f, int opt)
 {
 	struct fsratio_options *o = &f->o;
-	int64_t n;
+	int64_t n = 0;
+	int status;
 
 	switch (opt) {
-	case 'p':
-		if (args_int(optarg, 1, THREADS_MAX, &n) != 0)
-			return bad(f, "number of threads", "in 1..1024");
-		o->threads = (unsigned)n;
-		return -1;
+	case 'p': return options_threads(&f->msg, THREADS_MAX, &o->threads);
 	case OPT_ASHIFT:
-		if (args_int(optarg, 9, 16, &n) != 0)
-			return bad(f, "ashift", "in 9..16");
+		status = options_int(&f->msg, "ashift", 9, 16, &n);
 		o->params.ashift = (unsigned)n;
-		return -1;
+		return status;
 	case OPT_BLOCK:
-		return power(optarg, 4 << 10, 1 << 20, &o->params.block) ? -1 :
-		    bad(f, "block size", "a power of two from 4K to 1M");
+		return set_power(f, "block size", 4 << 10, 1 << 20,
+		    "a power of two from 4K to 1M", &o->params.block);
 	default:
-		return power(optarg, 512, 16 << 20, &o->params.recordsize) ?
-		    -1 : bad(f, "record size",
-		    "a power of two from 512 to 16M");
+		return set_power(f, "record size", 512, 16 << 20,
+		    "a power of two from 512 to 16M", &o->params.recordsize);
 	}
 }
 
@@ -223,7 +205,7 @@ take(struct fsratio *f, int opt, struct given *g)
 	give(g, opt);
 	switch (opt) {
 	case 'a': g->algorithms = optarg; break;
-	case 'h': return show_help(f);
+	case 'h': return options_help(&f->msg, usage, help);
 	case 'q': f->msg.quiet = true; break;
 	case 'V': return show_version(f);
 	case OPT_BY_SIZE: o->by_size = true; break;
@@ -234,9 +216,7 @@ take(struct fsratio *f, int opt, struct given *g)
 	case OPT_FS: g->fs = optarg; break;
 	case 'p': case OPT_ASHIFT: case OPT_BLOCK: case OPT_RECORD:
 		return take_number(f, opt);
-	default:
-		fputs(usage, stderr);
-		return MSG_ERROR;
+	default: return options_usage(usage);
 	}
 	return -1;
 }
@@ -275,14 +255,9 @@ check(struct fsratio *f, const struct given *g)
 		msg_error(&f->msg, "--csv and --json are one too many");
 		return MSG_ERROR;
 	}
-	if (o->dir_count == 0) {
-		fputs(usage, stderr);
-		return MSG_ERROR;
-	}
-	if (o->threads == 0)
-		o->threads = cpus_usable();
-	if (o->threads > THREADS_MAX)
-		o->threads = THREADS_MAX;
+	if (o->dir_count == 0)
+		return options_usage(usage);
+	o->threads = cpus_choose(o->threads, THREADS_MAX);
 	if (strcmp(g->algorithms, "all") == 0)
 		return take_all(f);
 	return take_algorithms(f, *g->algorithms == '\0' ? o->fs->some :

@@ -165,10 +165,10 @@ main(int argc, char *argv[])
 	if (rc != 0)
 		return LAP_FAILED;
 	rc = lap_parse(&l, argc, argv);
-	if (rc != 0) {
+	if (rc >= 0) {
 		lap_cells_free(&l);
 		proc_close(&l.proc);
-		return rc - 1;
+		return rc;
 	}
 	/* The commands are cut into stages in argv itself. */
 	call = sys_malloc((size_t)argc * sizeof(*call));

@@ -97,7 +97,7 @@ struct lap {
 	double (*reports)[LAP_REPORTS];
 };
 
-/* lap_options.c: 0, or the exit status + 1.  Says what is wrong. */
+/* lap_options.c: -1, or the exit status with which all is over. */
 int lap_parse(struct lap *l, int argc, char **argv);
 
 /* lap_cells.c: commands from the words, or from the file of -f. */

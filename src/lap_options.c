@@ -5,15 +5,17 @@
 #include "lap.h"
 
 #include "args.h"
+#include "options.h"
 #include "sys.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+
+enum { RUNS_MAX = 1000000 };
 
 enum { OPT_JSON = 256, OPT_MARKDOWN, OPT_NET, OPT_PLAIN, OPT_SEP, OPT_STDOUT };
 
@@ -41,33 +43,28 @@ static const struct option longs[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
-static void
-print_usage(FILE *f)
-{
-	fputs("usage: lap [-chqrV] [-n runs] [-w warmup] [-t seconds] "
-	    "[-p prepare] [-l label]\n"
-	    "           [-k key=val] [-S seed] [-o file.csv] [--json] "
-	    "[--markdown] [--net iface]\n"
-	    "           [--plain] [--sep str] [--stdout file] "
-	    "{-f cells.tsv | -- command ...}\n", f);
-}
+static const char usage[] =
+"usage: lap [-chqrV] [-n runs] [-w warmup] [-t seconds] [-p prepare] "
+"[-l label]\n"
+"           [-k key=val] [-S seed] [-o file.csv] [--json] [--markdown] "
+"[--net iface]\n"
+"           [--plain] [--sep str] [--stdout file] "
+"{-f cells.tsv | -- command ...}\n";
 
-/* Each returns 0 or, after a sentence, LAP_FAILED. */
+/* These return -1 to go on, or the status when all is said. */
+
 static int
-bad(struct lap *l, const char *what, const char *value)
+show_version(struct lap *l)
 {
-	msg_error(&l->msg, "%s '%s' is wrong", what, value);
-	return LAP_FAILED;
+	printf("lap (coldpress) %s\n", COLDPRESS_VERSION);
+	return msg_finish(&l->msg);
 }
 
 static int
-parse_int(struct lap *l, const char *what, int64_t lo, int64_t hi, int64_t *v)
+bad(struct lap *l, const char *what)
 {
-	if (args_int(optarg, lo, hi, v) == 0)
-		return 0;
-	msg_error(&l->msg, "%s '%s' is not in %" PRId64 "..%" PRId64, what,
-	    optarg, lo, hi);
-	return LAP_FAILED;
+	msg_error(&l->msg, "%s '%s' is wrong", what, optarg);
+	return MSG_ERROR;
 }
 
 /* A key and a value that can stand in a list of them. */
@@ -92,15 +89,22 @@ add_key(struct lap *l)
 	char *keys;
 
 	if (!is_pair(optarg))
-		return bad(l, "key=val", optarg);
+		return bad(l, "key=val");
 	keys = sys_realloc(l->o.keys, len + strlen(optarg) + 2);
 	if (keys == NULL)
-		return bad(l, "for lack of memory, -k", optarg);
+		return bad(l, "for lack of memory, -k");
 	if (len > 0)
 		keys[len++] = ';';
 	strcpy(keys + len, optarg);
 	l->o.keys = keys;
-	return 0;
+	return -1;
+}
+
+static int
+set_timeout(struct lap *l)
+{
+	return args_real(optarg, 0.001, 1e8, &l->o.timeout_s) == 0 ? -1 :
+	    bad(l, "time-out");
 }
 
 static int
@@ -109,36 +113,36 @@ set_option(struct lap *l, int c)
 	struct lap_options *o = &l->o;
 
 	switch (c) {
-	case 'c': o->cold = true; return 0;
-	case 'f': o->cells = optarg; return 0;
+	case 'c': o->cold = true; break;
+	case 'f': o->cells = optarg; break;
+	case 'h': return options_help(&l->msg, usage, "");
 	case 'k': return add_key(l);
-	case 'l': o->labels[o->label_count++] = optarg; return 0;
-	case 'n': return parse_int(l, "runs", 1, 1000000, &o->runs);
-	case 'o': o->out = optarg; return 0;
-	case 'p': o->prepare = optarg; return 0;
-	case 'q': l->msg.quiet = true; return 0;
-	case 'r': o->resume = true; return 0;
+	case 'l': o->labels[o->label_count++] = optarg; break;
+	case 'n': return options_int(&l->msg, "runs", 1, RUNS_MAX, &o->runs);
+	case 'o': o->out = optarg; break;
+	case 'p': o->prepare = optarg; break;
+	case 'q': l->msg.quiet = true; break;
+	case 'r': o->resume = true; break;
 	case 'S':
 		o->seeded = true;
-		return parse_int(l, "seed", 0, UINT32_MAX, &o->seed);
-	case 't':
-		if (args_real(optarg, 0.001, 1e8, &o->timeout_s) != 0)
-			return bad(l, "time-out", optarg);
-		return 0;
-	case 'w': return parse_int(l, "warmup", 0, 1000000, &o->warmup);
-	case OPT_JSON: o->json = true; return 0;
-	case OPT_MARKDOWN: o->markdown = true; return 0;
-	case OPT_NET: o->net = optarg; return 0;
-	case OPT_PLAIN: o->plain = true; return 0;
-	case OPT_SEP: o->sep = optarg; return 0;
-	case OPT_STDOUT: o->to = optarg; return 0;
-	default:
-		print_usage(stderr);
-		return LAP_FAILED;
+		return options_int(&l->msg, "seed", 0, UINT32_MAX, &o->seed);
+	case 't': return set_timeout(l);
+	case 'V': return show_version(l);
+	case 'w':
+		return options_int(&l->msg, "warmup", 0, RUNS_MAX,
+		    &o->warmup);
+	case OPT_JSON: o->json = true; break;
+	case OPT_MARKDOWN: o->markdown = true; break;
+	case OPT_NET: o->net = optarg; break;
+	case OPT_PLAIN: o->plain = true; break;
+	case OPT_SEP: o->sep = optarg; break;
+	case OPT_STDOUT: o->to = optarg; break;
+	default: return options_usage(usage);
 	}
+	return -1;
 }
 
-/* What options ask for together.  0 or LAP_FAILED. */
+/* What options ask for together. */
 static int
 check(struct lap *l)
 {
@@ -158,9 +162,9 @@ check(struct lap *l)
 	else if (o->markdown && o->out != NULL && strcmp(o->out, "-") == 0)
 		wrong = "--markdown and rows cannot both go to standard output";
 	if (wrong == NULL)
-		return 0;
+		return -1;
 	msg_error(&l->msg, "%s", wrong);
-	return LAP_FAILED;
+	return MSG_ERROR;
 }
 
 int
@@ -168,30 +172,22 @@ lap_parse(struct lap *l, int argc, char **argv)
 {
 	struct lap_options *o = &l->o;
 	uint32_t lot = (uint32_t)time(NULL);
-	int c, rc;
+	int c, status = -1;
 
 	if (getrandom(&lot, sizeof(lot), GRND_NONBLOCK) == -1)
 		lot ^= (uint32_t)sys_now_ns();
 	*o = (struct lap_options){ .runs = 10, .sep = "--", .seed = lot };
 	o->labels = sys_calloc((size_t)argc, sizeof(*o->labels));
-	if (o->labels == NULL)
-		return bad(l, "for lack of memory, the call", argv[0]) + 1;
-	while ((c = getopt_long(argc, argv, "+cf:hk:l:n:o:p:qrS:t:Vw:", longs,
-	    NULL)) != -1) {
-		if (c == 'h') {
-			print_usage(stdout);
-			return msg_finish(&l->msg) + 1;
-		}
-		if (c == 'V') {
-			printf("lap (coldpress) %s\n", COLDPRESS_VERSION);
-			return msg_finish(&l->msg) + 1;
-		}
-		rc = set_option(l, c);
-		if (rc != 0)
-			return rc + 1;
+	if (o->labels == NULL) {
+		msg_error(&l->msg, "%s", strerror(ENOMEM));
+		return LAP_FAILED;
 	}
+	while (status < 0 && (c = getopt_long(argc, argv,
+	    "+cf:hk:l:n:o:p:qrS:t:Vw:", longs, NULL)) != -1)
+		status = set_option(l, c);
 	o->argc = argc - optind;
 	o->argv = argv + optind;
-	rc = check(l);
-	return rc == 0 ? 0 : rc + 1;
+	if (status < 0)
+		status = check(l);
+	return status == MSG_ERROR ? LAP_FAILED : status;
 }

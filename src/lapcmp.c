@@ -5,6 +5,7 @@
 #include "lapcmp.h"
 
 #include "args.h"
+#include "options.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -30,55 +31,61 @@ static const struct option longs[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
-static void
-print_usage(FILE *f)
+static const char usage[] =
+"usage: lapcmp [-hV] [-r label] [-s stage] [-k key,...] [--across] [--all]\n"
+"              [--holm] [--trim[=percent]] [--csv | --json] [file ...]\n";
+
+static int
+show_version(struct cmp *c)
 {
-	fputs("usage: lapcmp [-hV] [-r label] [-s stage] [-k key,...] "
-	    "[--across] [--all]\n"
-	    "              [--holm] [--trim[=percent]] [--csv | --json] "
-	    "[file ...]\n", f);
+	printf("lapcmp (coldpress) %s\n", COLDPRESS_VERSION);
+	return msg_finish(&c->msg);
 }
 
-/* 0, or the exit status + 1. */
+static int
+set_trim(struct cmp *c)
+{
+	double percent = 10;
+
+	if (optarg != NULL && args_real(optarg, 0, 49.999, &percent) != 0)
+		return options_bad(&c->msg, "trim", "in 0..49");
+	c->o.trim = percent / 100;
+	return -1;
+}
+
+/* -1, or the exit status. */
+static int
+take(struct cmp *c, int opt)
+{
+	struct cmp_options *o = &c->o;
+
+	switch (opt) {
+	case 'h': return options_help(&c->msg, usage, "");
+	case 'k': o->keys = optarg; break;
+	case 'r': o->ref = optarg; break;
+	case 's': o->stage = optarg; break;
+	case 'V': return show_version(c);
+	case OPT_ACROSS: o->across = true; break;
+	case OPT_ALL: o->all = true; break;
+	case OPT_CSV: o->csv = true; break;
+	case OPT_HOLM: o->holm = true; break;
+	case OPT_JSON: o->json = true; break;
+	case OPT_TRIM: return set_trim(c);
+	default: return options_usage(usage);
+	}
+	return -1;
+}
+
 static int
 parse(struct cmp *c, int argc, char **argv)
 {
-	struct cmp_options *o = &c->o;
-	int ch;
+	int ch, status = -1;
 
-	*o = (struct cmp_options){ .stage = "all", .trim = -1 };
-	while ((ch = getopt_long(argc, argv, "hk:r:s:V", longs, NULL)) != -1) {
-		switch (ch) {
-		case 'h':
-			print_usage(stdout);
-			return msg_finish(&c->msg) + 1;
-		case 'k': o->keys = optarg; break;
-		case 'r': o->ref = optarg; break;
-		case 's': o->stage = optarg; break;
-		case 'V':
-			printf("lapcmp (coldpress) %s\n", COLDPRESS_VERSION);
-			return msg_finish(&c->msg) + 1;
-		case OPT_ACROSS: o->across = true; break;
-		case OPT_ALL: o->all = true; break;
-		case OPT_CSV: o->csv = true; break;
-		case OPT_HOLM: o->holm = true; break;
-		case OPT_JSON: o->json = true; break;
-		case OPT_TRIM:
-			o->trim = 10;
-			if (optarg != NULL &&
-			    args_real(optarg, 0, 49.999, &o->trim) != 0) {
-				msg_error(&c->msg, "trim '%s' is not in 0..49",
-				    optarg);
-				return MSG_ERROR + 1;
-			}
-			o->trim /= 100;
-			break;
-		default:
-			print_usage(stderr);
-			return MSG_ERROR + 1;
-		}
-	}
-	return 0;
+	c->o = (struct cmp_options){ .stage = "all", .trim = -1 };
+	while (status < 0 && (ch = getopt_long(argc, argv, "hk:r:s:V", longs,
+	    NULL)) != -1)
+		status = take(c, ch);
+	return status;
 }
 
 static int
@@ -101,8 +108,8 @@ main(int argc, char *argv[])
 
 	msg_init(&c.msg, argv[0]);
 	rc = parse(&c, argc, argv);
-	if (rc != 0)
-		return rc - 1;
+	if (rc >= 0)
+		return rc;
 	rc = read_all(&c, argc, argv);
 	if (rc == 0 && c.rows.count == 0)
 		msg_error(&c.msg, "no rows of stage '%s'", c.o.stage);

@@ -6,6 +6,7 @@
 
 #include "args.h"
 #include "cpus.h"
+#include "options.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -64,21 +65,6 @@ static const char help[] =
 "  -h, -V               this help; version\n";
 
 static int
-bad(struct mailgen *g, const char *what, const char *range)
-{
-	msg_error(&g->msg, "%s '%s' is not %s", what, optarg, range);
-	return MSG_ERROR;
-}
-
-static int
-show_help(struct mailgen *g)
-{
-	fputs(usage, stdout);
-	fputs(help, stdout);
-	return msg_finish(&g->msg);
-}
-
-static int
 show_version(struct mailgen *g)
 {
 	char openssl[64];
@@ -93,7 +79,7 @@ take_size(struct mailgen *g, const char *what, uint64_t *bytes)
 {
 	if (args_size(optarg, bytes) != 0 || *bytes < SIZE_LEAST ||
 	    *bytes > SIZE_MOST)
-		return bad(g, what, "in 400..64M");
+		return options_bad(&g->msg, what, "in 400..64M");
 	return -1;
 }
 
@@ -103,7 +89,7 @@ take_share(struct mailgen *g)
 	double share;
 
 	if (args_real(optarg, 0, 1, &share) != 0)
-		return bad(g, "share of attachments", "in 0..1");
+		return options_bad(&g->msg, "share of attachments", "in 0..1");
 	/* exact: rounding to 2^-16 of a number that strtod(3) rounds */
 	g->o.like.attachments = (uint32_t)(share * PRNG_ONE + 0.5);
 	return -1;
@@ -124,27 +110,25 @@ take_like(struct mailgen *g)
 }
 
 static int
-take_number(struct mailgen *g, int opt)
+take_count(struct mailgen *g)
 {
-	int64_t n;
+	int64_t n = 0;
+	int status = options_int(&g->msg, "number of mails", 1, COUNT_MAX,
+	    &n);
 
-	switch (opt) {
-	case 'n':
-		if (args_int(optarg, 1, COUNT_MAX, &n) != 0)
-			return bad(g, "number of mails", "in 1..100000000");
-		g->o.count = (uint64_t)n;
-		return -1;
-	case 'p':
-		if (args_int(optarg, 1, THREADS_MAX, &n) != 0)
-			return bad(g, "number of threads", "in 1..1024");
-		g->o.threads = (unsigned)n;
-		return -1;
-	default:
-		if (args_int(optarg, 0, INT64_MAX, &n) != 0)
-			return bad(g, "seed", "a number from 0 on");
-		g->o.seed = (uint64_t)n;
-		return -1;
-	}
+	g->o.count = (uint64_t)n;
+	return status;
+}
+
+static int
+take_seed(struct mailgen *g)
+{
+	int64_t n = 0;
+
+	if (args_int(optarg, 0, INT64_MAX, &n) != 0)
+		return options_bad(&g->msg, "seed", "a number from 0 on");
+	g->o.seed = (uint64_t)n;
+	return -1;
 }
 
 static int
@@ -153,8 +137,11 @@ take(struct mailgen *g, int opt)
 	struct mailgen_options *o = &g->o;
 
 	switch (opt) {
-	case 'h': return show_help(g);
+	case 'h': return options_help(&g->msg, usage, help);
+	case 'n': return take_count(g);
+	case 'p': return options_threads(&g->msg, THREADS_MAX, &o->threads);
 	case 'q': g->msg.quiet = true; break;
+	case 's': return take_seed(g);
 	case 'V': return show_version(g);
 	case OPT_ATTACHMENTS: return take_share(g);
 	case OPT_FILES: o->form = STORE_FILES; break;
@@ -165,10 +152,7 @@ take(struct mailgen *g, int opt)
 	case OPT_MEDIAN: return take_size(g, "median", &o->median_B);
 	case OPT_PROFILE: o->profile = optarg; break;
 	case OPT_STATS: o->stats = true; o->stats_file = optarg; break;
-	case 'n': case 'p': case 's': return take_number(g, opt);
-	default:
-		fputs(usage, stderr);
-		return MSG_ERROR;
+	default: return options_usage(usage);
 	}
 	return -1;
 }
@@ -179,14 +163,9 @@ check(struct mailgen *g, int count)
 	struct mailgen_options *o = &g->o;
 	struct sizes *s = &o->like.sizes;
 
-	if (count != (o->profile == NULL)) {
-		fputs(usage, stderr);
-		return MSG_ERROR;
-	}
-	if (o->threads == 0)
-		o->threads = cpus_usable();
-	if (o->threads > THREADS_MAX)
-		o->threads = THREADS_MAX;
+	if (count != (o->profile == NULL))
+		return options_usage(usage);
+	o->threads = cpus_choose(o->threads, THREADS_MAX);
 	if (o->mean_B == 0 && o->median_B == 0)
 		return -1;
 	if (o->mean_B == 0)

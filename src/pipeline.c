@@ -16,8 +16,10 @@
  * taken a few thousand times a second at most.  An error stays in its slot
  * until the joiner comes to it: which error is reported does not depend on
  * timing.  Only a failed write is noticed at once.
+ *
+ * The workers' part is pipeline_work.c.
  */
-#include "pipeline.h"
+#include "pipeline_impl.h"
 
 #include "sink.h"
 #include "sys.h"
@@ -25,30 +27,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-
-enum { FREE, FILLED, DONE, OUT };
-
-struct pipeline {
-	const struct pipeline_ops *ops;
-	void *job;
-	struct input *in;
-	struct sink *sink;
-	struct progress *progress;
-	uint64_t shown_B;		/* of the input, by progress */
-	struct slot *slots;
-	unsigned count;
-	unsigned workers;		/* running */
-
-	pthread_mutex_t lock;
-	pthread_cond_t may_fill, may_work, may_join;
-	uint64_t filled, taken, joined;	/* pieces so far */
-	bool ended;			/* the last piece is filled */
-	bool stop;			/* an error: all threads end */
-	uint64_t stall_work_ns, idle_ns;
-	unsigned waiting;		/* workers, */
-	uint64_t waiting_ns;		/* the sum of when they began to */
-	const struct pipeline_params *params;
-};
 
 int
 buf_reserve(struct buf *b, size_t cap)
@@ -71,7 +49,7 @@ pipeline_release(struct slot *s)
 	struct pipeline *pl = s->owner;
 
 	pthread_mutex_lock(&pl->lock);
-	s->state = FREE;
+	s->state = SLOT_FREE;
 	pthread_cond_signal(&pl->may_fill);
 	pthread_mutex_unlock(&pl->lock);
 }
@@ -84,20 +62,6 @@ wait_timed(struct pipeline *pl, pthread_cond_t *c, uint64_t *ns)
 
 	pthread_cond_wait(c, &pl->lock);
 	*ns += sys_now_ns() - t0;
-}
-
-/* Under the lock: a worker that has nothing to do. */
-static void
-wait_idle(struct pipeline *pl)
-{
-	uint64_t t0 = sys_now_ns();
-
-	pl->waiting++;
-	pl->waiting_ns += t0;
-	pthread_cond_wait(&pl->may_work, &pl->lock);
-	pl->waiting--;
-	pl->waiting_ns -= t0;
-	pl->idle_ns += sys_now_ns() - t0;
 }
 
 /* What a wait has taken so far counts too. */
@@ -139,14 +103,14 @@ reader(void *arg)
 	while (!pl->ended && !pl->stop) {
 		struct slot *s = &pl->slots[pl->filled % pl->count];
 
-		if (s->state != FREE) {
+		if (s->state != SLOT_FREE) {
 			wait_timed(pl, &pl->may_fill, &pl->stall_work_ns);
 			continue;
 		}
 		pthread_mutex_unlock(&pl->lock);
 		fill_slot(pl, s);
 		pthread_mutex_lock(&pl->lock);
-		s->state = pl->workers > 0 ? FILLED : DONE;
+		s->state = pl->workers > 0 ? SLOT_FILLED : SLOT_DONE;
 		pl->filled++;
 		pl->ended = s->last;
 		pthread_cond_signal(pl->workers > 0 ? &pl->may_work :
@@ -154,67 +118,6 @@ reader(void *arg)
 	}
 	pthread_cond_broadcast(&pl->may_work);
 	pthread_mutex_unlock(&pl->lock);
-	return NULL;
-}
-
-static void
-work_on(struct pipeline *pl, void *ctx, struct slot *s)
-{
-	if (s->err == 0 && pl->ops->work != NULL)
-		s->err = pl->ops->work(pl->job, ctx, s);
-}
-
-/* Takes pieces in their order until the last is taken. */
-static void
-work_loop(struct pipeline *pl, void *ctx)
-{
-	pthread_mutex_lock(&pl->lock);
-	while (!pl->stop) {
-		struct slot *s = &pl->slots[pl->taken % pl->count];
-
-		if (pl->taken == pl->filled) {
-			if (pl->ended)
-				break;
-			wait_idle(pl);
-			continue;
-		}
-		pl->taken++;
-		pthread_mutex_unlock(&pl->lock);
-		work_on(pl, ctx, s);
-		pthread_mutex_lock(&pl->lock);
-		s->state = DONE;
-		pthread_cond_signal(&pl->may_join);
-	}
-	pthread_mutex_unlock(&pl->lock);
-}
-
-static int
-open_worker(struct pipeline *pl, void **ctx)
-{
-	*ctx = NULL;
-	return pl->ops->worker_open == NULL ? 0 :
-	    pl->ops->worker_open(pl->job, ctx);
-}
-
-static void
-close_worker(struct pipeline *pl, void *ctx)
-{
-	if (pl->ops->worker_close != NULL && ctx != NULL)
-		pl->ops->worker_close(ctx);
-}
-
-struct worker {
-	struct pipeline *pl;
-	void *ctx;
-	pthread_t thread;
-};
-
-static void *
-worker(void *arg)
-{
-	struct worker *w = arg;
-
-	work_loop(w->pl, w->ctx);
 	return NULL;
 }
 
@@ -262,7 +165,7 @@ take_done(struct pipeline *pl, struct slot *s)
 	int rc = 0;
 
 	pthread_mutex_lock(&pl->lock);
-	while (s->state != DONE && rc == 0) {
+	while (s->state != SLOT_DONE && rc == 0) {
 		if (flushed) {
 			rc = sink_error(pl->sink);
 			if (rc == 0)
@@ -274,7 +177,7 @@ take_done(struct pipeline *pl, struct slot *s)
 		flushed = true;
 		pthread_mutex_lock(&pl->lock);
 	}
-	s->state = rc == 0 ? OUT : s->state;
+	s->state = rc == 0 ? SLOT_OUT : s->state;
 	pthread_mutex_unlock(&pl->lock);
 	return rc;
 }
@@ -315,30 +218,11 @@ stop_all(struct pipeline *pl)
 	input_cancel(pl->in);
 }
 
-/* Fewer workers than asked for are enough to go on, as long as one runs. */
-static int
-start_workers(struct pipeline *pl, struct worker *w, unsigned threads)
-{
-	int rc = 0;
-
-	for (unsigned i = 0; rc == 0 && i < threads; i++) {
-		w[i].pl = pl;
-		rc = open_worker(pl, &w[i].ctx);
-		if (rc == 0)
-			rc = sys_thread(&w[i].thread, worker, &w[i]);
-		if (rc == 0)
-			pl->workers++;
-		else
-			close_worker(pl, w[i].ctx);
-	}
-	return pl->workers > 0 ? 0 : rc;
-}
-
 static int
 run_threads(struct pipeline *pl, const struct pipeline_params *params)
 {
 	unsigned threads = pl->ops->work == NULL ? 0 : params->threads;
-	struct worker *w = sys_calloc(threads + 1, sizeof(*w));
+	struct pipeline_worker *w = sys_calloc(threads + 1, sizeof(*w));
 	pthread_t reading;
 	int rc;
 
@@ -346,7 +230,7 @@ run_threads(struct pipeline *pl, const struct pipeline_params *params)
 		return -ENOMEM;
 	rc = sink_start(pl->sink);
 	if (rc == 0)
-		rc = start_workers(pl, w, threads);
+		rc = pipeline_start(pl, w, threads);
 	if (rc == 0)
 		rc = sys_thread(&reading, reader, pl);
 	if (rc == 0) {
@@ -359,7 +243,7 @@ run_threads(struct pipeline *pl, const struct pipeline_params *params)
 	}
 	for (unsigned i = 0; i < pl->workers; i++) {
 		pthread_join(w[i].thread, NULL);
-		close_worker(pl, w[i].ctx);
+		pipeline_worker_close(pl, w[i].ctx);
 	}
 	sys_free(w);
 	return rc;
@@ -376,13 +260,13 @@ run(struct pipeline *pl, const struct pipeline_params *params)
 	fill_slot(pl, s);
 	if (s->last) {
 		if (s->err == 0)
-			s->err = open_worker(pl, &ctx);
-		work_on(pl, ctx, s);
+			s->err = pipeline_worker_open(pl, &ctx);
+		pipeline_work(pl, ctx, s);
 		rc = join_slot(pl, s);
-		close_worker(pl, ctx);
+		pipeline_worker_close(pl, ctx);
 		return rc;
 	}
-	s->state = pl->ops->work == NULL ? DONE : FILLED;
+	s->state = pl->ops->work == NULL ? SLOT_DONE : SLOT_FILLED;
 	pl->filled = 1;
 	return run_threads(pl, params);
 }

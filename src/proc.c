@@ -11,58 +11,24 @@
  * until it is reaped.  Orphans become our children (PR_SET_CHILD_SUBREAPER),
  * so "no child" means that nothing is left of a run, and killing all children
  * again and again until there is none gets every descendant.
+ *
+ * proc_start.c makes the children, proc_usage.c reaps them and counts.
  */
-#include "proc.h"
+#include "proc_impl.h"
 
 #include "cgroup.h"
 #include "sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static const int stop[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 static const uint64_t GRACE_NS = 10000000000;	/* to go, when killed */
-
-/* What a child needs, in memory that it shares with us. */
-struct start {
-	const struct proc *proc;
-	const struct proc_stage *stage;
-	int fds[3];
-	int err;
-};
-
-/*
- * On this stack, and in memory that is not its own, a child must run nothing
- * that a sanitizer puts in.
- */
-#define IN_CHILD __attribute__((no_sanitize("address")))
-
-IN_CHILD static int
-child_main(void *arg)
-{
-	struct start *s = arg;
-
-	for (int i = 0; i < 3; i++)
-		if (s->fds[i] != i && dup2(s->fds[i], i) == -1)
-			goto fail;
-	/* It should not outlive us, not even in the moment before this call. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != s->proc->self)
-		_exit(127);
-	sigprocmask(SIG_SETMASK, &s->proc->old_mask, NULL);
-	execve(s->stage->path, s->stage->argv, s->stage->envp);
-fail:
-	s->err = errno;
-	_exit(127);
-}
 
 /*
  * /dev/null above the standard descriptors, of which those that are closed
@@ -145,144 +111,6 @@ proc_pending(const struct proc *p)
 	return false;
 }
 
-IN_CHILD static int
-exit_at_once(void *arg)
-{
-	(void)arg;
-	_exit(0);
-}
-
-bool
-proc_try_group(struct proc *p)
-{
-	char *top = p->stack + PROC_STACK_B;
-	int status = -1;
-	pid_t pid;
-
-	if (p->group == NULL)
-		return false;
-	pid = proc_clone(exit_at_once, top, NULL, p->group->dir);
-	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
-		;
-	if (status != 0)
-		p->group = NULL;
-	return status == 0;
-}
-
-/* Starts a stage.  0 or -errno. */
-static int
-spawn(struct proc *p, struct proc_stage *st, const int fds[3], bool grouped)
-{
-	struct start s = { .proc = p, .stage = st,
-		.fds = { fds[0], fds[1], fds[2] } };
-	char *top = p->stack + PROC_STACK_B;
-	pid_t pid = -1;
-	int status;
-
-	if (grouped && p->group != NULL) {
-		pid = proc_clone(child_main, top, &s, p->group->dir);
-		if (pid < 0)
-			p->group = NULL;
-	}
-	if (pid < 0)
-		pid = proc_clone(child_main, top, &s, -1);
-	if (pid < 0)
-		return pid;
-	if (s.err != 0) {
-		while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
-			;
-		return -s.err;
-	}
-	st->pid = pid;
-	return 0;
-}
-
-static uint64_t
-field(const char *text, const char *name)
-{
-	const char *s = strstr(text, name);
-
-	return s == NULL ? 0 : strtoull(s + strlen(name), NULL, 10);
-}
-
-static int
-open_io(pid_t pid)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
-	return sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-}
-
-/* The names are those of proc_pid_io(5).  The file is closed. */
-static void
-read_io(int fd, struct proc_usage *u)
-{
-	char text[512];
-	ssize_t n;
-
-	if (fd < 0)
-		return;
-	n = sys_read(fd, text, sizeof(text) - 1);
-	sys_close(fd);
-	if (n <= 0)
-		return;
-	text[n] = '\0';
-	u->io = true;
-	u->rchar_B = field(text, "rchar: ");
-	u->wchar_B = field(text, "wchar: ");
-	u->read_B = field(text, "\nread_bytes: ");
-	u->write_B = field(text, "\nwrite_bytes: ");
-	u->cancelled_B = field(text, "cancelled_write_bytes: ");
-}
-
-void
-proc_usage_add(struct proc_usage *a, const struct proc_usage *b)
-{
-	a->user_us += b->user_us;
-	a->sys_us += b->sys_us;
-	if (b->maxrss_KiB > a->maxrss_KiB)
-		a->maxrss_KiB = b->maxrss_KiB;
-	a->minflt += b->minflt;
-	a->majflt += b->majflt;
-	a->nvcsw += b->nvcsw;
-	a->nivcsw += b->nivcsw;
-	a->io |= b->io;
-	a->rchar_B += b->rchar_B;
-	a->wchar_B += b->wchar_B;
-	a->read_B += b->read_B;
-	a->write_B += b->write_B;
-	a->cancelled_B += b->cancelled_B;
-}
-
-static uint64_t
-micros(struct timeval t)
-{
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
-}
-
-/* Reaps a dead child and adds what it used to u; io is closed.  Its status. */
-static int
-reap(pid_t pid, int io, struct proc_usage *u)
-{
-	struct proc_usage one = { .io = false };
-	struct rusage ru = { .ru_maxrss = 0 };
-	int status = 0;
-
-	read_io(io, &one);
-	while (wait4(pid, &status, 0, &ru) == -1 && errno == EINTR)
-		;
-	one.user_us = micros(ru.ru_utime);
-	one.sys_us = micros(ru.ru_stime);
-	one.maxrss_KiB = ru.ru_maxrss;
-	one.minflt = ru.ru_minflt;
-	one.majflt = ru.ru_majflt;
-	one.nvcsw = ru.ru_nvcsw;
-	one.nivcsw = ru.ru_nivcsw;
-	proc_usage_add(u, &one);
-	return status;
-}
-
 /* A dead child's number, 0 if there are only live ones, -1 if there is none. */
 static pid_t
 dead_child(void)
@@ -346,14 +174,15 @@ reap_dead(struct proc_run *r, uint64_t now, int live, int *orphans)
 		while (i < r->count && r->stages[i].pid != pid)
 			i++;
 		if (i == r->count) {
-			reap(pid, r->io ? open_io(pid) : -1, &r->orphans);
+			proc_reap(pid, r->io ? proc_open_io(pid) : -1,
+			    &r->orphans);
 			++*orphans;
 			continue;
 		}
 		r->stages[i].end_ns = now;
 		if (r->io && r->stages[i].io < 0)
-			r->stages[i].io = open_io(pid);
-		r->stages[i].status = reap(pid, r->stages[i].io,
+			r->stages[i].io = proc_open_io(pid);
+		r->stages[i].status = proc_reap(pid, r->stages[i].io,
 		    &r->stages[i].used);
 		r->stages[i].io = -1;
 		r->stages[i].pid = 0;
@@ -452,45 +281,6 @@ close_all(int (*pipes)[2], int count)
 				sys_close(pipes[i][k]);
 }
 
-/* Starts all stages; our ends of their pipes are closed on the way. */
-static int
-start_stages(struct proc *p, struct proc_run *r, int (*pipes)[2])
-{
-	int n = r->count, rc = 0;
-
-	for (int i = 0; i < n && rc == 0; i++) {
-		struct proc_stage *st = &r->stages[i];
-		int fds[3] = {
-			i > 0 ? pipes[i - 1][0] : r->in >= 0 ? r->in : p->null,
-			i < n - 1 ? pipes[i][1] : r->out >= 0 ? r->out :
-			    p->null,
-			r->err >= 0 ? r->err : STDERR_FILENO
-		};
-
-		st->start_ns = sys_now_ns();
-		if (i == 0)
-			r->start_ns = st->start_ns;
-		rc = spawn(p, st, fds, !r->keep);
-		if (rc != 0)
-			r->failed = i;
-		if (i > 0) {
-			sys_close(pipes[i - 1][0]);
-			pipes[i - 1][0] = -1;
-		}
-		if (i < n - 1) {
-			sys_close(pipes[i][1]);
-			pipes[i][1] = -1;
-		}
-	}
-	/*
-	 * The file of a dead process is root's, so others open it while the
-	 * process lives; it can be read until it is reaped.
-	 */
-	for (int i = 0; i < n && rc == 0 && r->io && geteuid() != 0; i++)
-		r->stages[i].io = open_io(r->stages[i].pid);
-	return rc;
-}
-
 static void
 clear_results(struct proc_run *r)
 {
@@ -526,7 +316,7 @@ proc_run(struct proc *p, struct proc_run *r)
 	if (r->keep)
 		prctl(PR_SET_CHILD_SUBREAPER, 0);
 	if (rc == 0)
-		rc = start_stages(p, r, pipes);
+		rc = proc_start_stages(p, r, pipes);
 	close_all(pipes, made);
 	if (rc == 0) {
 		rc = wait_stages(p, r);
@@ -545,11 +335,4 @@ proc_run(struct proc *p, struct proc_run *r)
 		rc = rc != 0 ? rc : rest;
 	}
 	return rc;
-}
-
-int
-proc_status(int status)
-{
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
-	    WEXITSTATUS(status);
 }

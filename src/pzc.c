@@ -2,8 +2,10 @@
  * pzc.c - compress and decompress streams and files on all cores
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The parts: pzc_options.c reads the command line, pzc_file.c turns one file
- * (or standard input) into another by convert.h, pzc_stats.c reports.
+ * The parts: pzc_options.c reads the command line, which pzc_check.c looks
+ * over; pzc_file.c opens a file (or standard input), pzc_convert.c turns it
+ * into another, pzc_target.c makes that; pzc_list.c looks into a file,
+ * pzc_stats.c reports.
  */
 #include "pzc.h"
 

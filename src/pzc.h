@@ -17,6 +17,7 @@ struct pzc_totals {
 	bool packed_less, size_less;	/* there was more */
 };
 
+/* Of two that are given the later one here counts. */
 enum pzc_mode { PZC_COMPRESS, PZC_DECOMPRESS, PZC_TEST, PZC_LIST };
 
 struct pzc {
@@ -46,6 +47,15 @@ struct pzc {
  * wrong.
  */
 int pzc_parse(struct pzc *p, int argc, char **argv);
+
+/* What -h, -L and -V say, and a wrong call: the exit status. */
+int pzc_help(struct pzc *p);
+int pzc_license(struct pzc *p);
+int pzc_version(struct pzc *p);
+int pzc_usage(void);
+
+/* Whether the options fit each other; completes them.  As pzc_parse(). */
+int pzc_check(struct pzc *p);
 
 /* Frees what pzc_parse() allocated. */
 void pzc_release(struct pzc *p);

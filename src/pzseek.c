@@ -6,7 +6,6 @@
  */
 #include "pzseek.h"
 
-#include "cpus.h"
 #include "fdio.h"
 #include "sandbox.h"
 #include "sys.h"
@@ -319,12 +318,8 @@ main(int argc, char **argv)
 
 	msg_init(&p.msg, argv[0]);
 	status = pzseek_parse(&p, argc, argv);
-	if (status >= 0) {
-		p.msg.status = status;
-		return msg_finish(&p.msg);
-	}
-	if (p.convert.options.threads == 0)
-		p.convert.options.threads = cpus_usable();
+	if (status >= 0)
+		return status;
 	if (open_file(&p) == 0 && name_index(&p) == 0 &&
 	    open_index(&p) == 0) {
 		if (p.make_index)

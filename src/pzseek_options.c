@@ -5,6 +5,8 @@
 #include "pzseek.h"
 
 #include "args.h"
+#include "cpus.h"
+#include "options.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -66,75 +68,48 @@ static const struct option long_options[] = {
 };
 
 static int
-bad_value(struct pzseek *p, const char *what)
+version(struct pzseek *p)
 {
-	msg_error(&p->msg, "%s '%s' is not valid", what, optarg);
-	return MSG_ERROR;
+	printf("pzseek (coldpress) %s\n", COLDPRESS_VERSION);
+	return msg_finish(&p->msg);
+}
+
+static int
+set_spacing(struct pzseek *p)
+{
+	if (args_size(optarg, &p->spacing) != 0 ||
+	    p->spacing < SPACING_LEAST)
+		return options_bad(&p->msg, "spacing", "64K or more");
+	return -1;
 }
 
 /* -1 to go on, or the status. */
 static int
 take_option(struct pzseek *p, int opt)
 {
-	int64_t v = 0;
-
 	switch (opt) {
-	case 'f':
-		p->force = true;
-		break;
-	case 'l':
-		p->list = true;
-		break;
+	case 'f': p->force = true; break;
+	case 'h': return options_help(&p->msg, usage, help);
+	case 'l': p->list = true; break;
 	case 'o':
 		p->output = strcmp(optarg, "-") == 0 ? NULL : optarg;
 		break;
 	case 'p':
-		if (args_int(optarg, 1, THREADS_MAX, &v) != 0)
-			return bad_value(p, "number of threads");
-		p->convert.options.threads = (unsigned)v;
-		break;
-	case 'q':
-		p->msg.quiet = true;
-		break;
-	case 'v':
-		p->msg.verbose++;
-		break;
-	case INDEX:
-		p->index = optarg;
-		break;
-	case NO_INDEX:
-		p->no_index = true;
-		break;
-	case MAKE_INDEX:
-		p->make_index = true;
-		break;
-	case SPACE:
-		if (args_size(optarg, &p->spacing) != 0 ||
-		    p->spacing < SPACING_LEAST)
-			return bad_value(p, "spacing (64K or more)");
-		break;
-	case FROM_START:
-		p->from_start = true;
-		break;
-	case VERIFY:
-		p->verify = true;
-		break;
+		return options_threads(&p->msg, THREADS_MAX,
+		    &p->convert.options.threads);
+	case 'q': p->msg.quiet = true; break;
+	case 'v': p->msg.verbose++; break;
+	case 'V': return version(p);
+	case FROM_START: p->from_start = true; break;
+	case INDEX: p->index = optarg; break;
+	case JSON: p->json = true; break;
+	case MAKE_INDEX: p->make_index = true; break;
 	case MEMORY:
-		if (args_size(optarg, &p->convert.memory) != 0)
-			return bad_value(p, "size");
-		break;
-	case JSON:
-		p->json = true;
-		break;
-	case 'h':
-		printf("%s%s", usage, help);
-		return MSG_OK;
-	case 'V':
-		printf("pzseek (coldpress) %s\n", COLDPRESS_VERSION);
-		return MSG_OK;
-	default:
-		fputs(usage, stderr);
-		return MSG_ERROR;
+		return options_size(&p->msg, "size", &p->convert.memory);
+	case NO_INDEX: p->no_index = true; break;
+	case SPACE: return set_spacing(p);
+	case VERIFY: p->verify = true; break;
+	default: return options_usage(usage);
 	}
 	return -1;
 }
@@ -150,14 +125,14 @@ pzseek_parse(struct pzseek *p, int argc, char **argv)
 		status = take_option(p, opt);
 	if (status >= 0)
 		return status;
+	p->convert.options.threads = cpus_choose(p->convert.options.threads,
+	    THREADS_MAX);
 	p->ranges = argv + optind + 1;
 	p->range_count = argc - optind - 1;
 	if (p->range_count < 0 ||
 	    (p->range_count == 0) != (p->list || p->make_index) ||
-	    (p->list && p->make_index)) {
-		fputs(usage, stderr);
-		return MSG_ERROR;
-	}
+	    (p->list && p->make_index))
+		return options_usage(usage);
 	p->path = argv[optind];
 	for (int i = 0; i < p->range_count; i++) {
 		struct seek_range r;

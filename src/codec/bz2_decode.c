@@ -2,121 +2,39 @@
  * bz2_decode.c - a block of bzip2, from its bits to its bytes
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Judged as bzip2 1.0.8 judges: a code may be incomplete, and only a pattern
- * that it lacks is wrong; it may have too many codes, and those out of reach
- * are never met; selectors beyond those of use are skipped; a run counts
- * when it ends.  The input is read as if zeros followed it, and what was
- * wrong with bits that are not there is the lack of input.
+ * The symbols of the codes are places in a list of bytes that is moved to
+ * front, and runs of its first; so they make the last column of the sorted
+ * rotations, which is turned into the block.
  */
-#include "bz2_impl.h"
+#include "bz2_decode.h"
 
 #include "sys.h"
 
 #include <errno.h>
 
 enum {
-	FAST_BITS = 10,		/* codes up to here by one look-up */
-	LEN_BITS = 5,		/* an entry is symbol << LEN_BITS | length */
 	RUN_LIMIT = 1 << 21,	/* bzip2 takes no longer run apart */
 	SLACK = 64,		/* the last column may be overshot so far */
 	FRONT = 8		/* of the move-to-front list, in a register */
 };
 
-struct table {
-	uint16_t fast[1 << FAST_BITS];	/* 0: a longer code, or none */
-	/* codes of a length, left-aligned to BZ2_CODE_MAX, end before */
-	uint32_t end[BZ2_CODE_MAX + 1];
-	int32_t first[BZ2_CODE_MAX + 1]; /* add a code: its place in order */
-	uint16_t order[BZ2_SYMBOLS_MAX];
-};
-
-/* Most significant bit first; the bits to come stand at the top of acc. */
-struct bits {
-	const uint8_t *in;
-	size_t len, pos;
-	uint64_t acc;
-	unsigned count;
-};
-
-struct bz2_decoder {
-	int level;
-	struct bz2_unrle unrle;
-	uint32_t crc, stored;
-	uint32_t counts[256];
-	uint8_t selectors[BZ2_SELECTORS_MAX];
-	struct table tables[BZ2_TABLES_MAX];
-	struct bz2_crc crc_tables;
-	uint8_t *text;			/* the last column, then the block */
-	void *scratch;
-};
-
-static inline void
-refill(struct bits *b)
-{
-	if (b->len - b->pos >= 8 && b->pos < b->len) {
-		b->acc |= load_be64(b->in + b->pos) >> b->count;
-		b->pos += (63 - b->count) >> 3;
-		b->count |= 56;
-		return;
-	}
-	for (; b->count <= 56; b->count += 8, b->pos++)
-		if (b->pos < b->len)
-			b->acc |= (uint64_t)b->in[b->pos] << (56 - b->count);
-}
-
-static inline void
-skip(struct bits *b, unsigned n)
-{
-	b->acc <<= n;
-	b->count -= n;
-}
-
-/* n bits, 1..32, which count must have. */
-static inline uint32_t
-take(struct bits *b, unsigned n)
-{
-	uint32_t v = (uint32_t)(b->acc >> (64 - n));
-
-	skip(b, n);
-	return v;
-}
-
-static inline uint32_t
-get(struct bits *b, unsigned n)
-{
-	refill(b);
-	return take(b, n);
-}
-
-static uint64_t
-bits_position(const struct bits *b)
-{
-	return (uint64_t)b->pos * 8 - b->count;
-}
-
-static bool
-overrun(const struct bits *b)
-{
-	return bits_position(b) > (uint64_t)b->len * 8;
-}
-
 static void
-bits_start(struct bits *b, const uint8_t *in, size_t len, uint64_t bit)
+bits_start(struct bz2_in *b, const uint8_t *in, size_t len, uint64_t bit)
 {
 	b->in = in;
 	b->len = len;
 	b->pos = (size_t)(bit >> 3);
 	b->acc = 0;
 	b->count = 0;
-	refill(b);
-	skip(b, bit & 7);
+	bz2_refill(b);
+	bz2_skip(b, bit & 7);
 }
 
 /* The bytes in use, in order; how many. */
 static int
-read_map(struct bits *b, uint8_t map[256])
+read_map(struct bz2_in *b, uint8_t map[256])
 {
-	uint32_t rows = get(b, 16);
+	uint32_t rows = bz2_get(b, 16);
 	int n = 0;
 
 	for (int i = 0; i < 16; i++) {
@@ -124,7 +42,7 @@ read_map(struct bits *b, uint8_t map[256])
 
 		if ((rows >> (15 - i) & 1) == 0)
 			continue;
-		row = get(b, 16);
+		row = bz2_get(b, 16);
 		for (int k = 0; k < 16; k++)
 			if ((row >> (15 - k) & 1) != 0)
 				map[n++] = (uint8_t)(i * 16 + k);
@@ -132,96 +50,18 @@ read_map(struct bits *b, uint8_t map[256])
 	return n;
 }
 
-/* The selectors, which are places in a list moved to front; how many. */
-static int
-read_selectors(struct bz2_decoder *d, struct bits *b, int tables)
-{
-	uint8_t list[BZ2_TABLES_MAX] = { 0, 1, 2, 3, 4, 5 };
-	int count = (int)get(b, 15);
-
-	if (count == 0)
-		return -EBADMSG;
-	for (int i = 0; i < count; i++) {
-		uint8_t first;
-		int at = 0;
-
-		refill(b);
-		while (take(b, 1) == 1)
-			if (++at >= tables)
-				return -EBADMSG;
-		first = list[at];
-		memmove(list + 1, list, (size_t)at);
-		list[0] = first;
-		if (i < BZ2_SELECTORS_MAX)
-			d->selectors[i] = first;
-	}
-	return count < BZ2_SELECTORS_MAX ? count : BZ2_SELECTORS_MAX;
-}
-
-static int
-read_lengths(struct bits *b, uint8_t *lengths, int symbols)
-{
-	int length = (int)get(b, 5);
-
-	for (int i = 0; i < symbols; i++) {
-		for (;;) {
-			if (length < 1 || length > BZ2_CODE_MAX)
-				return -EBADMSG;
-			if (get(b, 1) == 0)
-				break;
-			length += get(b, 1) == 0 ? 1 : -1;
-		}
-		lengths[i] = (uint8_t)length;
-	}
-	return 0;
-}
-
-/*
- * Codes are given in order of length, then of symbol, each after the one
- * before.  A sum of lengths that is too large makes codes that begin at or
- * after 2^length: they are left out.
- */
-static void
-make_table(struct table *t, const uint8_t *lengths, int symbols)
-{
-	uint32_t code = 0;
-	int place = 0;
-
-	memset(t->fast, 0, sizeof(t->fast));
-	for (int len = 1; len <= BZ2_CODE_MAX; len++) {
-		t->first[len] = place - (int32_t)code;
-		for (int i = 0; i < symbols; i++) {
-			uint16_t entry = (uint16_t)(i << LEN_BITS | len);
-			uint32_t from, to;
-
-			if (lengths[i] != len)
-				continue;
-			t->order[place++] = (uint16_t)i;
-			from = code++;
-			if (len > FAST_BITS || from >> len != 0)
-				continue;
-			to = (from + 1) << (FAST_BITS - len);
-			for (from <<= FAST_BITS - len; from < to; from++)
-				if (t->fast[from] == 0)
-					t->fast[from] = entry;
-		}
-		t->end[len] = code << (BZ2_CODE_MAX - len);
-		code <<= 1;
-	}
-}
-
-/* A code longer than FAST_BITS: symbol << LEN_BITS | length, or 0. */
+/* A code longer than BZ2_FAST_BITS: symbol << BZ2_LEN_BITS | length, or 0. */
 static unsigned
-long_code(const struct table *t, uint64_t acc)
+long_code(const struct bz2_table *t, uint64_t acc)
 {
 	uint32_t v = (uint32_t)(acc >> (64 - BZ2_CODE_MAX));
 
-	for (int len = FAST_BITS + 1; len <= BZ2_CODE_MAX; len++)
+	for (int len = BZ2_FAST_BITS + 1; len <= BZ2_CODE_MAX; len++)
 		if (v < t->end[len]) {
 			int32_t code = (int32_t)(v >> (BZ2_CODE_MAX - len));
 
 			return (unsigned)t->order[code + t->first[len]] <<
-			    LEN_BITS | (unsigned)len;
+			    BZ2_LEN_BITS | (unsigned)len;
 		}
 	return 0;
 }
@@ -231,21 +71,21 @@ long_code(const struct table *t, uint64_t acc)
  * many, the end among them, or -EBADMSG.
  */
 static int
-read_group(struct bits *b, const struct table *t, unsigned end,
+read_group(struct bz2_in *b, const struct bz2_table *t, unsigned end,
     uint16_t *symbols)
 {
 	for (int i = 0; i < BZ2_GROUP; i++) {
 		unsigned entry;
 
-		refill(b);
-		entry = t->fast[b->acc >> (64 - FAST_BITS)];
+		bz2_refill(b);
+		entry = t->fast[b->acc >> (64 - BZ2_FAST_BITS)];
 		if (entry == 0) {
 			entry = long_code(t, b->acc);
 			if (entry == 0)
 				return -EBADMSG;
 		}
-		skip(b, entry & ((1 << LEN_BITS) - 1));
-		symbols[i] = (uint16_t)(entry >> LEN_BITS);
+		bz2_skip(b, entry & ((1 << BZ2_LEN_BITS) - 1));
+		symbols[i] = (uint16_t)(entry >> BZ2_LEN_BITS);
 		if (symbols[i] == end)
 			return i + 1;
 	}
@@ -335,14 +175,14 @@ add_group(struct bz2_decoder *d, struct mtf *m, const uint16_t *symbols,
 
 /* The last column of the sorted rotations, and its length. */
 static int
-read_column(struct bz2_decoder *d, struct bits *b, struct mtf *m,
+read_column(struct bz2_decoder *d, struct bz2_in *b, struct mtf *m,
     int selectors, unsigned end)
 {
 	uint16_t symbols[BZ2_GROUP];
 
 	memset(d->counts, 0, sizeof(d->counts));
 	for (int i = 0; i < selectors; i++) {
-		const struct table *t = &d->tables[d->selectors[i]];
+		const struct bz2_table *t = &d->tables[d->selectors[i]];
 		int n = read_group(b, t, end, symbols);
 		bool last;
 
@@ -353,59 +193,41 @@ read_column(struct bz2_decoder *d, struct bits *b, struct mtf *m,
 			return -EBADMSG;
 		if (last)
 			return m->run > 0 ? end_run(d, m) : 0;
-		if (overrun(b))
+		if (bz2_overrun(b))
 			return -ENODATA;
 	}
 	return -EBADMSG;
 }
 
 static int
-read_tables(struct bz2_decoder *d, struct bits *b, int count, int symbols)
-{
-	uint8_t lengths[BZ2_SYMBOLS_MAX];
-
-	for (int i = 0; i < count; i++) {
-		int rc = read_lengths(b, lengths, symbols);
-
-		if (rc != 0)
-			return rc;
-		make_table(&d->tables[i], lengths, symbols);
-	}
-	return 0;
-}
-
-static int
-read_block(struct bz2_decoder *d, int level, struct bits *b)
+read_block(struct bz2_decoder *d, int level, struct bz2_in *b)
 {
 	size_t limit = (size_t)level * BZ2_BLOCK_UNIT, origin;
 	uint8_t map[256] = { 0 };
 	bool randomised;
-	int used, tables, selectors, rc;
+	int used, selectors;
 	struct mtf m;
+	int rc;
 
-	if (get(b, 24) != BZ2_MAGIC_BLOCK >> 24 ||
-	    get(b, 24) != (BZ2_MAGIC_BLOCK & 0xffffff))
+	if (bz2_get(b, 24) != BZ2_MAGIC_BLOCK >> 24 ||
+	    bz2_get(b, 24) != (BZ2_MAGIC_BLOCK & 0xffffff))
 		return -EBADMSG;
-	d->stored = get(b, 32);
-	randomised = get(b, 1) == 1;
-	origin = get(b, 24);
+	d->stored = bz2_get(b, 32);
+	randomised = bz2_get(b, 1) == 1;
+	origin = bz2_get(b, 24);
 	used = read_map(b, map);
-	tables = (int)get(b, 3);
-	if (used == 0 || tables < BZ2_TABLES_MIN || tables > BZ2_TABLES_MAX)
+	if (used == 0)
 		return -EBADMSG;
-	selectors = read_selectors(d, b, tables);
+	selectors = bz2_read_codes(d, b, used + 2);
 	if (selectors < 0)
 		return selectors;
-	rc = read_tables(d, b, tables, used + 2);
-	if (rc != 0)
-		return rc;
 	mtf_start(&m, map, limit);
 	rc = read_column(d, b, &m, selectors, (unsigned)used + 1);
 	if (rc != 0)
 		return rc;
 	if (origin >= m.len)
 		return -EBADMSG;
-	if (overrun(b))
+	if (bz2_overrun(b))
 		return -ENODATA;
 	bz2_unsort(d->text, m.len, origin, d->counts, d->scratch);
 	if (randomised)
@@ -418,7 +240,7 @@ int
 bz2_decode_block(struct bz2_decoder *d, int level, const uint8_t *in,
     size_t len, uint64_t *bit, uint32_t *crc)
 {
-	struct bits b;
+	struct bz2_in b;
 	int rc;
 
 	bz2_unrle_start(&d->unrle, d->text, 0);
@@ -431,8 +253,8 @@ bz2_decode_block(struct bz2_decoder *d, int level, const uint8_t *in,
 	bits_start(&b, in, len, *bit);
 	rc = read_block(d, level, &b);
 	if (rc != 0)
-		return overrun(&b) ? -ENODATA : rc;
-	*bit = bits_position(&b);
+		return bz2_overrun(&b) ? -ENODATA : rc;
+	*bit = bz2_position(&b);
 	*crc = d->stored;
 	return 0;
 }

@@ -8,35 +8,20 @@
  * piece's first bit, and the block to end at its last.  Everything else, the
  * streams' headers and trailers among it, the joiner collects as bits and
  * decodes in order.
- *
- * Positions are in bits from the beginning of the input: of a piece,
- * slot.bits is the first and slot.used the one after the last; slot.kind is
- * the level that the stream was thought to have.
  */
 #include "bzip2_codec.h"
 
-#include "bz2_block.h"
-#include "carry.h"
 #include "sys.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum {
-	READ_LEN = 128 << 10,
-	PIECE_MAX = 4 << 20,	/* no block is as long, compressed */
-	WORKER_OUT = 4 << 20	/* a longer block is the joiner's */
-};
+enum { WORKER_OUT = 4 << 20 };	/* a longer block is the joiner's */
 
 enum state { HEADER, BLOCKS, REST };
 
 struct job {
-	/* the reader's */
-	struct bz2_scan scan;
-	struct carry carry;
-	uint64_t carry_at;	/* the bit that carry's first byte begins at */
-	uint64_t next;		/* where the next piece begins */
-	int guess;		/* level */
+	struct bzip2_reader reader;
 
 	/* the joiner's */
 	struct codec_notes *notes;
@@ -50,82 +35,6 @@ struct job {
 	unsigned streams;
 	struct bz2_decoder *decoder;
 };
-
-/* Reader */
-
-/* Ends the piece before the bit end (of s->in); the rest is carried on. */
-static int
-cut(struct job *j, struct slot *s, uint64_t base, uint64_t end)
-{
-	size_t from = (size_t)(end / 8);
-	int rc = carry_cut(&j->carry, s, (size_t)((end + 7) / 8), from);
-
-	j->carry_at = base + 8 * (uint64_t)from;
-	j->next = base + end;
-	s->used = (size_t)j->next;
-	return rc;
-}
-
-/* The level in a header behind the trailer at bit, or at the beginning. */
-static void
-guess_level(struct job *j, const struct slot *s, uint64_t bit)
-{
-	uint64_t at = (bit + 7) / 8;
-
-	if (at + 4 <= s->in.len && memcmp(s->in.data + at, "BZh", 3) == 0)
-		j->guess = s->in.data[at + 3] - '0';
-}
-
-/* Looks on from *from: 1 and where, 0 at the end of the input, or -errno. */
-static int
-find_end(struct job *j, struct input *in, struct slot *s, uint64_t from,
-    uint64_t *end)
-{
-	for (;;) {
-		uint64_t bits = 8 * (uint64_t)s->in.len;
-		ssize_t n;
-
-		if (from + BZ2_MAGIC_BITS <= bits &&
-		    bz2_scan_next(&j->scan, s->in.data, s->in.len, from,
-		    end) != 0)
-			return 1;
-		if (bits >= from + BZ2_MAGIC_BITS)
-			from = bits - BZ2_MAGIC_BITS + 1;
-		if (s->in.len > PIECE_MAX) {
-			*end = bits / 8 * 8 - 64;
-			return 1;
-		}
-		n = carry_more(in, s, READ_LEN);
-		if (n <= 0)
-			return (int)n;
-	}
-}
-
-static int
-fill(void *job, struct input *in, struct slot *s)
-{
-	struct job *j = job;
-	uint64_t base = j->carry_at, end;
-	int rc = carry_begin(&j->carry, s);
-
-	if (rc != 0)
-		return rc;
-	s->bits = j->next;
-	rc = find_end(j, in, s, j->next - base + 1, &end);
-	if (rc < 0)
-		return rc;
-	if (s->bits == 0)
-		guess_level(j, s, 0);
-	else if (bz2_magic_at(s->in.data, s->in.len, s->bits - base) ==
-	    BZ2_AT_END)
-		guess_level(j, s, s->bits - base + BZ2_TRAILER_BITS);
-	s->kind = j->guess;
-	if (rc == 1)
-		return cut(j, s, base, end);
-	s->used = (size_t)(base + 8 * (uint64_t)s->in.len);
-	s->last = true;
-	return 0;
-}
 
 /* Workers */
 
@@ -284,7 +193,7 @@ take_block(struct job *j, bool last, struct sink *out)
 		return 0;
 	rc = bz2_decode_block(j->decoder, j->level, j->held.data,
 	    j->held.len, &bit, &crc);
-	if (rc == -ENODATA && j->held.len <= 2 * PIECE_MAX) {
+	if (rc == -ENODATA && j->held.len <= 2 * BZIP2_PIECE_MAX) {
 		j->tried = j->held.len;
 		return 0;
 	}
@@ -358,6 +267,14 @@ join(void *job, struct slot *s, struct sink *out)
 	return rc;
 }
 
+static int
+fill(void *job, struct input *in, struct slot *s)
+{
+	struct job *j = job;
+
+	return bzip2_scan(&j->reader, in, s);
+}
+
 static void
 close_job(void *job)
 {
@@ -366,7 +283,7 @@ close_job(void *job)
 	if (j == NULL)
 		return;
 	bz2_decoder_free(j->decoder);
-	carry_close(&j->carry);
+	carry_close(&j->reader.carry);
 	sys_free(j->held.data);
 	sys_free(j);
 }
@@ -382,8 +299,8 @@ open_job(void **job, const struct codec_options *o, const struct plan *p,
 	if (j == NULL)
 		return -ENOMEM;
 	j->notes = notes;
-	j->guess = BZ2_LEVEL_MAX;
-	bz2_scan_init(&j->scan);
+	j->reader.guess = BZ2_LEVEL_MAX;
+	bz2_scan_init(&j->reader.scan);
 	j->decoder = bz2_decoder_new(BZ2_LEVEL_MAX);
 	if (j->decoder == NULL) {
 		close_job(j);

@@ -2,8 +2,8 @@
  * deflate_decode.h - a gzip, zlib or zip stream being decompressed
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Private to src/codec: deflate_scan.c is the reader's half,
- * deflate_decode.c the workers' and the joiner's.
+ * Private to src/codec: deflate_scan.c is what the reader does, inflate_work.c
+ * the workers, inflate_join.c the joiner; deflate_decode.c puts them together.
  */
 #ifndef COLDPRESS_DEFLATE_DECODE_H
 #define COLDPRESS_DEFLATE_DECODE_H
@@ -43,10 +43,38 @@ struct deflate_reader {
 	atomic_llong *debt;	/* of wrong guesses, in bytes */
 };
 
+struct inflate_job {
+	struct deflate_reader reader;
+	const struct deflate_unwrap *wrap;
+	struct codec_notes *notes;
+	atomic_llong debt;		/* of wrong guesses, in bytes */
+
+	/* the joiner's */
+	int state;
+	struct buf held;		/* a header or trailer so far */
+	uint32_t check;
+	uint64_t total;			/* output of this member */
+	struct inflater *inflater;
+	bool inflating;			/* within a block, by inflater */
+	bool checking;			/* the sink has the check */
+	bool any;			/* a member has ended */
+	bool front;			/* the trailer was in the header */
+	uint8_t trailer[8];		/* then */
+};
+
 extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,
     zip_decoder;
 
 /* The next piece into s, with kind, skip and last set.  0 or -errno. */
 int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
+
+/* What a worker makes of a piece of this kind at most, in bytes. */
+size_t inflate_most(const struct inflate_job *j, int kind);
+
+/* Of pipeline_ops; job is a struct inflate_job. */
+int inflate_worker_open(void *job, void **ctx);
+void inflate_worker_close(void *ctx);
+int inflate_work(void *job, void *ctx, struct slot *s);
+int inflate_join(void *job, struct slot *s, struct sink *out);
 
 #endif

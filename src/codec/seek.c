@@ -2,14 +2,12 @@
  * seek.c - a range of what is in a compressed file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the formats share: the map's units, and the run of a decoder over the
- * stream that is made of some of them.
+ * The run of a decoder over the stream (seek_stream.c) that is made of some
+ * of a map's units (seek_map.c), or over the whole file where there are none.
  */
 #include "seek_formats.h"
 
 #include "args.h"
-#include "fdio.h"
-#include "sys.h"
 
 #include <errno.h>
 #include <string.h>
@@ -47,311 +45,11 @@ seek_parse(const char *s, struct seek_range *r)
 	return colon[1] == '\0' && colon == s ? -EINVAL : rc;
 }
 
-/* Units */
-
-static const struct seek_unit *
-last_unit(const struct seek_map *m)
-{
-	return m->count == 0 ? NULL : &m->units[m->count - 1];
-}
-
-static bool
-within(const struct seek_unit *u)
-{
-	return u->at != u->frame;
-}
-
-/*
- * A frame that has units within it begins with one, and the frame behind it
- * too; so units behind each other are of one frame, or whole frames.
- */
-static void
-put(struct seek_map *m, const struct seek_unit *u)
-{
-	const struct seek_unit *last = last_unit(m);
-
-	if (!within(u)) {
-		if (last == NULL || within(last) ||
-		    u->plain - last->plain >= m->spacing)
-			m->units[m->count++] = *u;
-		else
-			m->held = *u;
-		return;
-	}
-	if (last->frame != u->frame && m->held.at == u->frame &&
-	    u->plain - m->held.plain >= m->spacing) {
-		m->units[m->count++] = m->held;
-		last = last_unit(m);
-	}
-	if (last->frame == u->frame && u->plain - last->plain >= m->spacing)
-		m->units[m->count++] = *u;
-}
-
-/* Half as many, or nearly. */
-static void
-thin(struct seek_map *m)
-{
-	size_t n = m->count;
-
-	m->spacing = m->spacing == 0 ? 1 : 2 * m->spacing;
-	m->count = 0;
-	m->held.at = UINT64_MAX;
-	for (size_t i = 0; i < n; i++) {
-		struct seek_unit u = m->units[i];
-
-		put(m, &u);
-	}
-}
-
-static int
-make_room(struct seek_map *m)
-{
-	size_t cap = m->cap == 0 ? 256 : 2 * m->cap;
-	struct seek_unit *u;
-
-	/* put() takes up to two, and the end is one more */
-	while (m->count + 3 > SEEK_UNITS_MAX && m->spacing < INT64_MAX)
-		thin(m);
-	if (m->count + 3 <= m->cap)
-		return 0;
-	u = sys_realloc(m->units, cap * sizeof(*u));
-	if (u == NULL)
-		return -ENOMEM;
-	m->units = u;
-	m->cap = cap;
-	return 0;
-}
-
-int
-seek_add(struct seek_map *m, struct seek_unit u)
-{
-	const struct seek_unit *last = last_unit(m);
-	int rc;
-
-	if (u.plain > INT64_MAX || u.at > m->len || u.frame > u.at ||
-	    (last == NULL && within(&u)) ||
-	    (last != NULL && (u.plain < last->plain || u.at < last->at)))
-		return -EBADMSG;
-	rc = make_room(m);
-	if (rc == 0)
-		put(m, &u);
-	return rc;
-}
-
-int
-seek_end_within(struct seek_map *m, struct seek_unit u)
-{
-	const struct seek_unit *last;
-	int rc = make_room(m);
-
-	if (rc != 0)
-		return rc;
-	last = last_unit(m);
-	if (last != NULL && within(&u) && last->frame != u.frame &&
-	    m->held.at == u.frame) {
-		m->units[m->count++] = m->held;
-		last = last_unit(m);
-	}
-	if (last == NULL || u.plain > INT64_MAX || u.plain < last->plain ||
-	    u.at < last->at || u.at > m->len ||
-	    (within(&u) && last->frame != u.frame))
-		return -EBADMSG;
-	m->units[m->count++] = u;
-	return 0;
-}
-
-int
-seek_end(struct seek_map *m, uint64_t plain, uint64_t at)
-{
-	return seek_end_within(m, (struct seek_unit){ plain, at, at });
-}
-
-static int
-fill_map(struct seek_map *m)
-{
-	int rc;
-
-	m->look = look_open(m->fd, m->len);
-	if (m->look == NULL)
-		return -ENOMEM;
-	m->held.at = UINT64_MAX;
-	rc = m->seek->map(m);
-	if (rc == 0 && m->count < 2)
-		rc = -EBADMSG;
-	return rc;
-}
-
 uint64_t
 seek_range_end(const struct seek_range *r)
 {
 	return r->from_end || r->len == UINT64_MAX ? UINT64_MAX :
 	    r->from + r->len;
-}
-
-int
-seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
-    uint64_t len, uint64_t need)
-{
-	int rc;
-
-	*m = (struct seek_map){ .fd = fd, .len = len, .need = need,
-	    .codec = codec,
-	    .seek = codec->seek, .spacing = SEEK_SPACING };
-	if (m->seek == NULL)
-		return 0;
-	rc = fill_map(m);
-	if (rc == 0)
-		return 0;
-	/* the decoder will say what is wrong, if anything is */
-	seek_map_close(m);
-	return rc == -ENODATA || rc == -EBADMSG || rc == -ENOTSUP ||
-	    rc == -EFBIG ? 0 : rc;
-}
-
-int
-seek_map_index(struct seek_map *m, const struct codec *codec, int fd,
-    uint64_t len, int index_fd)
-{
-	int rc;
-
-	*m = (struct seek_map){ .fd = fd, .len = len, .codec = codec,
-	    .seek = &index_seek, .index_fd = index_fd };
-	rc = fill_map(m);
-	if (rc != 0)
-		seek_map_close(m);
-	return rc;
-}
-
-void
-seek_map_close(struct seek_map *m)
-{
-	if (m->own != NULL && m->seek->close != NULL)
-		m->seek->close(m);
-	if (m->look != NULL)
-		m->read_B += m->look->read_B;
-	look_close(m->look);
-	sys_free(m->units);
-	m->units = NULL;
-	m->look = NULL;
-	m->own = NULL;
-	m->count = 0;
-}
-
-/* Streams */
-
-static struct seek_piece *
-new_piece(struct seek_stream *s)
-{
-	struct seek_piece *p;
-	size_t cap = s->cap == 0 ? 16 : 2 * s->cap;
-
-	if (s->count == s->cap) {
-		p = sys_realloc(s->pieces, cap * sizeof(*p));
-		if (p == NULL)
-			return NULL;
-		s->pieces = p;
-		s->cap = cap;
-	}
-	return &s->pieces[s->count++];
-}
-
-int
-seek_bytes(struct seek_stream *s, const void *p, size_t len)
-{
-	struct seek_piece *last = s->count > 0 ? &s->pieces[s->count - 1] :
-	    NULL;
-	size_t need = s->mem.len + len;
-	int rc = need <= s->mem.cap ? 0 : buf_reserve(&s->mem, 2 * need);
-
-	if (rc != 0 || len == 0)
-		return rc;
-	if (last == NULL || !last->memory) {
-		last = new_piece(s);
-		if (last == NULL)
-			return -ENOMEM;
-		*last = (struct seek_piece){ s->mem.len, 0, true };
-	}
-	memcpy(s->mem.data + s->mem.len, p, len);
-	s->mem.len = need;
-	last->len += len;
-	return 0;
-}
-
-int
-seek_extent(struct seek_stream *s, uint64_t at, uint64_t len)
-{
-	struct seek_piece *last = s->count > 0 ? &s->pieces[s->count - 1] :
-	    NULL;
-
-	if (at > s->file_len || len > s->file_len - at)
-		return -EBADMSG;
-	if (last != NULL && !last->memory && last->at + last->len == at) {
-		last->len += len;
-		return 0;
-	}
-	last = new_piece(s);
-	if (last == NULL)
-		return -ENOMEM;
-	*last = (struct seek_piece){ at, len, false };
-	return 0;
-}
-
-/* The source of an input: what is left of the piece in hand. */
-static ssize_t
-read_stream(void *arg, void *buf, size_t len)
-{
-	struct seek_stream *s = arg;
-	const struct seek_piece *p;
-	ssize_t n;
-
-	while (s->piece < s->count && s->done == s->pieces[s->piece].len) {
-		s->piece++;
-		s->done = 0;
-	}
-	if (s->piece == s->count)
-		return 0;
-	p = &s->pieces[s->piece];
-	if (len > p->len - s->done)
-		len = (size_t)(p->len - s->done);
-	if (p->memory) {
-		memcpy(buf, s->mem.data + p->at + s->done, len);
-		n = (ssize_t)len;
-	} else {
-		n = fdio_pread(s->fd, buf, len, (off_t)(p->at + s->done));
-		s->read_B += n > 0 ? (uint64_t)n : 0;
-	}
-	s->done += n > 0 ? (uint64_t)n : 0;
-	return n;
-}
-
-static void
-free_stream(struct seek_stream *s)
-{
-	sys_free(s->pieces);
-	sys_free(s->mem.data);
-}
-
-/* The units from..to as a stream: whole frames as they are, parts by part(). */
-static int
-make_stream(const struct seek_map *m, const struct seek_unit *from,
-    const struct seek_unit *to, struct seek_stream *s)
-{
-	int rc = 0;
-
-	s->plain = from->plain;
-	s->size = to->plain - from->plain;
-	while (rc == 0 && from < to) {
-		const struct seek_unit *u = from + 1;
-
-		while (u < to && u->frame == from->frame)
-			u++;
-		if (within(from) || u->frame == from->frame)
-			rc = m->seek->part(m, from, u, s);
-		else
-			rc = seek_extent(s, from->at, u->at - from->at);
-		from = u;
-	}
-	return rc;
 }
 
 /* Reading */
@@ -384,7 +82,7 @@ decode(struct seek_stream *s, const struct convert *given, uint64_t skip,
 	struct convert c = *given;
 	struct convert_result r;
 	struct input in;
-	int rc = input_open_from(&in, read_stream, s);
+	int rc = input_open_from(&in, seek_stream_read, s);
 
 	if (rc != 0)
 		return rc;
@@ -430,7 +128,7 @@ count_plain(const struct seek_map *m, const struct convert *c,
 	if (rc == 0)
 		rc = decode(&s, c, 0, 0, false, -1, result);
 	*size = s.got;
-	free_stream(&s);
+	seek_stream_free(&s);
 	return rc;
 }
 
@@ -449,7 +147,7 @@ read_from_start(const struct seek_map *m, const struct convert *c,
 		    !verify && len != UINT64_MAX, out_fd, result);
 	result->wrote_B += s.got <= from ? 0 : s.got - from < len ?
 	    s.got - from : len;
-	free_stream(&s);
+	seek_stream_free(&s);
 	return rc;
 }
 
@@ -465,14 +163,14 @@ read_units(const struct seek_map *m, const struct convert *c, uint64_t from,
 	while (b->plain < from + len)
 		b++;
 	stop = !verify && b->plain - from - len > SEEK_BEYOND;
-	rc = make_stream(m, a, b, &s);
+	rc = seek_stream_make(m, a, b, &s);
 	result->from_start |= a == m->units && from > 0;
 	result->unverified |= stop || !m->checked;
 	if (rc == 0)
 		rc = decode(&s, c, s.before + from - a->plain, len, stop,
 		    out_fd, result);
 	result->wrote_B += rc == 0 ? len : 0;
-	free_stream(&s);
+	seek_stream_free(&s);
 	return rc;
 }
 

@@ -54,6 +54,12 @@ struct index_point {
 	uint32_t packed, crc;
 };
 
+/* An index that is in use: seek_map.own. */
+struct index {
+	uint64_t len, windows_end;
+	uint8_t *points;
+};
+
 /* What binds an index to its file. */
 struct index_binding {
 	uint64_t len;
@@ -71,5 +77,13 @@ bool index_bound(const struct index_binding *a,
 
 void index_point_store(const struct index_point *p, uint8_t *to);
 void index_point_load(struct index_point *p, const uint8_t *from);
+
+struct seek_map;
+struct seek_stream;
+struct seek_unit;
+
+/* As codec_seek.part. */
+int index_part(const struct seek_map *m, const struct seek_unit *from,
+    const struct seek_unit *to, struct seek_stream *s);
 
 #endif

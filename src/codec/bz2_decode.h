@@ -1,0 +1,105 @@
+/*
+ * bz2_decode.h - what the files of the bzip2 decoder share
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Judged as bzip2 1.0.8 judges: a code may be incomplete, and only a pattern
+ * that it lacks is wrong; it may have too many codes, and those out of reach
+ * are never met; selectors beyond those of use are skipped; a run counts
+ * when it ends.  The input is read as if zeros followed it, and what was
+ * wrong with bits that are not there is the lack of input.
+ */
+#ifndef COLDPRESS_BZ2_DECODE_H
+#define COLDPRESS_BZ2_DECODE_H
+
+#include "bz2_impl.h"
+
+enum {
+	BZ2_FAST_BITS = 10,	/* codes up to here by one look-up */
+	BZ2_LEN_BITS = 5	/* of an entry; the symbol is above */
+};
+
+struct bz2_table {
+	uint16_t fast[1 << BZ2_FAST_BITS];	/* 0: a longer code, or none */
+	/* codes of a length, left-aligned to BZ2_CODE_MAX, end before */
+	uint32_t end[BZ2_CODE_MAX + 1];
+	int32_t first[BZ2_CODE_MAX + 1]; /* add a code: its place in order */
+	uint16_t order[BZ2_SYMBOLS_MAX];
+};
+
+struct bz2_decoder {
+	int level;
+	struct bz2_unrle unrle;
+	uint32_t crc, stored;
+	uint32_t counts[256];
+	uint8_t selectors[BZ2_SELECTORS_MAX];
+	struct bz2_table tables[BZ2_TABLES_MAX];
+	struct bz2_crc crc_tables;
+	uint8_t *text;			/* the last column, then the block */
+	void *scratch;
+};
+
+/* Most significant bit first; the bits to come stand at the top of acc. */
+struct bz2_in {
+	const uint8_t *in;
+	size_t len, pos;
+	uint64_t acc;
+	unsigned count;
+};
+
+static inline void
+bz2_refill(struct bz2_in *b)
+{
+	if (b->len - b->pos >= 8 && b->pos < b->len) {
+		b->acc |= load_be64(b->in + b->pos) >> b->count;
+		b->pos += (63 - b->count) >> 3;
+		b->count |= 56;
+		return;
+	}
+	for (; b->count <= 56; b->count += 8, b->pos++)
+		if (b->pos < b->len)
+			b->acc |= (uint64_t)b->in[b->pos] << (56 - b->count);
+}
+
+static inline void
+bz2_skip(struct bz2_in *b, unsigned n)
+{
+	b->acc <<= n;
+	b->count -= n;
+}
+
+/* n bits, 1..32, which count must have. */
+static inline uint32_t
+bz2_take(struct bz2_in *b, unsigned n)
+{
+	uint32_t v = (uint32_t)(b->acc >> (64 - n));
+
+	bz2_skip(b, n);
+	return v;
+}
+
+static inline uint32_t
+bz2_get(struct bz2_in *b, unsigned n)
+{
+	bz2_refill(b);
+	return bz2_take(b, n);
+}
+
+static inline uint64_t
+bz2_position(const struct bz2_in *b)
+{
+	return (uint64_t)b->pos * 8 - b->count;
+}
+
+static inline bool
+bz2_overrun(const struct bz2_in *b)
+{
+	return bz2_position(b) > (uint64_t)b->len * 8;
+}
+
+/*
+ * The selectors, and the tables of an alphabet of that many symbols.  The
+ * number of selectors, or -EBADMSG.
+ */
+int bz2_read_codes(struct bz2_decoder *d, struct bz2_in *b, int symbols);
+
+#endif

@@ -1,0 +1,281 @@
+/*
+ * inflate_join.c - the pieces of gzip, zlib and zip put together
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The joiner has the truth: a machine that has consumed every byte up to some
+ * point, and knows there whether it stands in a header, within a deflate
+ * block, between two blocks, in a trailer or between members.  Where it
+ * stands between blocks, or before a member, and the next piece was decoded
+ * from its first byte by a worker, it takes the worker's result; otherwise it
+ * decodes the piece itself.  So a false sync point, a stream whose blocks
+ * depend on each other or a length that lies costs the time of one try.
+ */
+#include "deflate_decode.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { HEADER_MAX = 1 << 20 };
+
+/* inflate_job.state: BETWEEN is behind a member, REST to be passed over. */
+enum { HEAD, BODY, TRAILER, BETWEEN, PADDING, REST };
+
+static int
+hold(struct inflate_job *j, const uint8_t *p, size_t len)
+{
+	size_t need = j->held.len + len;
+	int rc = need <= j->held.cap ? 0 :
+	    buf_reserve(&j->held, need < 512 ? 512 : 2 * need);
+
+	if (rc == 0) {
+		memcpy(j->held.data + j->held.len, p, len);
+		j->held.len += len;
+	}
+	return rc;
+}
+
+/* These take what they need of the len bytes at p: a number, or -errno. */
+
+static ssize_t
+take_head(struct inflate_job *j, const uint8_t *p, size_t len)
+{
+	size_t before = j->held.len;
+	int rc = hold(j, p, len < HEADER_MAX ? len : HEADER_MAX);
+	ssize_t n;
+
+	if (rc != 0)
+		return rc;
+	n = j->wrap->head(j->held.data, j->held.len);
+	if (n < 0 && j->any && j->held.len > 1 && j->held.data[1] != 0x8b) {
+		j->notes->trailing_garbage = true;
+		j->state = REST;
+		return (ssize_t)len;
+	}
+	if (n < 0)
+		return n;
+	if (n > 0 && j->wrap->front != NULL)
+		j->front = j->wrap->front(j->held.data, j->trailer);
+	if (n == 0)
+		return j->held.len > HEADER_MAX ? -EBADMSG :
+		    (ssize_t)(j->held.len - before);
+	j->held.len = 0;
+	j->state = BODY;
+	j->check = j->wrap->check_start;
+	j->total = 0;
+	inflater_start(j->inflater);
+	return n - (ssize_t)before;
+}
+
+static ssize_t
+take_trailer(struct inflate_job *j, const uint8_t *p, size_t len)
+{
+	size_t want = j->front ? 0 : j->wrap->trailer - j->held.len;
+	size_t n = want < len ? want : len;
+	int rc = hold(j, p, n);
+
+	if (rc != 0 || n < want)
+		return rc != 0 ? rc : (ssize_t)n;
+	rc = j->wrap->verify(j->front ? j->trailer : j->held.data, j->check,
+	    j->total);
+	j->held.len = 0;
+	j->any = true;
+	j->state = j->wrap->ignore_rest ? REST : BETWEEN;
+	return rc != 0 ? rc : (ssize_t)n;
+}
+
+/* Behind a member: another one, zeros to the end, or something to ignore. */
+static ssize_t
+take_between(struct inflate_job *j, const uint8_t *p, size_t len)
+{
+	size_t n = 0;
+
+	if (j->state == BETWEEN && j->wrap->members && p[0] == 0x1f) {
+		j->state = HEAD;
+		return 0;
+	}
+	while (n < len && p[n] == 0)
+		n++;
+	j->state = PADDING;
+	if (n < len) {
+		j->notes->trailing_garbage = true;
+		j->state = REST;
+	}
+	return (ssize_t)len;
+}
+
+static ssize_t
+take(struct inflate_job *j, const uint8_t *p, size_t len)
+{
+	switch (j->state) {
+	case HEAD:
+		return take_head(j, p, len);
+	case TRAILER:
+		return take_trailer(j, p, len);
+	case REST:
+		return (ssize_t)len;
+	default:
+		return take_between(j, p, len);
+	}
+}
+
+/* What the inflater had taken in beyond the end: at most a trailer's bytes. */
+static int
+take_unused(struct inflate_job *j)
+{
+	uint8_t unused[8];
+	size_t len = inflater_unused(j->inflater, unused);
+
+	for (size_t pos = 0; pos < len;) {
+		ssize_t n = take(j, unused + pos, len - pos);
+
+		if (n < 0)
+			return (int)n;
+		pos += (size_t)n;
+	}
+	return 0;
+}
+
+/* The check of what the inflater makes, taken back from the sink. */
+static void
+end_check(struct inflate_job *j, struct sink *out)
+{
+	if (j->checking)
+		j->check = sink_check_end(out);
+	j->checking = false;
+}
+
+static int
+take_body(struct inflate_job *j, struct stream_io *io, struct sink *out)
+{
+	size_t room, made;
+	int rc = 0;
+
+	j->inflating = true;
+	if (!j->checking)
+		sink_check_begin(out, j->wrap->check, j->check);
+	j->checking = true;
+	io->out = sink_space(out, &room, &rc);
+	if (io->out == NULL)
+		return rc;
+	io->out_len = room;
+	rc = inflater_run(j->inflater, io);
+	if (rc < 0)
+		return rc;
+	made = room - io->out_len;
+	j->total += made;
+	sink_advance(out, made);
+	if (rc == STREAM_END) {
+		end_check(j, out);
+		j->state = TRAILER;
+		j->inflating = false;
+		return take_unused(j);
+	}
+	return 0;
+}
+
+/* The serial way: everything, byte by byte as far as need be. */
+static int
+feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
+{
+	struct stream_io io = { .in = p, .in_len = len, .out_len = 1 };
+	ssize_t n;
+
+	/* a full buffer may hide output whose input is all taken */
+	while (io.in_len > 0 || (j->inflating && io.out_len == 0)) {
+		if (j->state == BODY) {
+			int rc = take_body(j, &io, out);
+
+			if (rc != 0)
+				return rc;
+			continue;
+		}
+		n = take(j, io.in, io.in_len);
+		if (n < 0)
+			return (int)n;
+		io.in += n;
+		io.in_len -= (size_t)n;
+	}
+	if (j->inflating && inflater_at_boundary(j->inflater))
+		j->inflating = false;
+	return 0;
+}
+
+/* Whether the machine stands where the piece's unit was thought to begin. */
+static bool
+accepts(const struct inflate_job *j, const struct slot *s)
+{
+	if (!s->ok)
+		return false;
+	if (s->kind == PIECE_MEMBERS)
+		return (j->state == HEAD || j->state == BETWEEN) &&
+		    j->held.len == 0;
+	return j->state == BODY && !j->inflating;
+}
+
+/* Takes a worker's result; what is behind the unit is fed afterwards. */
+static int
+accept(struct inflate_job *j, struct slot *s, struct sink *out)
+{
+	uint8_t rest[64];
+	size_t at = s->skip + s->used, len = s->in.len - at;
+	int rc;
+
+	if (s->kind == PIECE_MEMBERS) {
+		j->state = BETWEEN;
+		j->any = true;
+	} else {
+		end_check(j, out);
+		j->check = j->wrap->combine(j->check, s->check,
+		    (off_t)s->out.len);
+		j->total += s->out.len;
+		inflater_saw(j->inflater, s->out.data, s->out.len);
+		if (s->final)
+			j->state = TRAILER;
+	}
+	if (len > sizeof(rest)) {
+		rc = sink_write(out, s->out.data, s->out.len);
+		return rc != 0 ? rc : feed(j, s->in.data + at, len, out);
+	}
+	memcpy(rest, s->in.data + at, len);
+	rc = sink_slot(out, s);
+	return rc != 0 ? rc : feed(j, rest, len, out);
+}
+
+/* All input is in: is it a good place to end? */
+static int
+at_end(const struct inflate_job *j)
+{
+	return j->state == BETWEEN || j->state == PADDING ||
+	    j->state == REST ? 0 : -ENODATA;
+}
+
+/* What the piece cost in vain, or earned. */
+static void
+account(struct inflate_job *j, const struct slot *s, bool accepted)
+{
+	long long debt = atomic_load(&j->debt), len = (long long)s->in.len;
+
+	if (accepted || s->kind == PIECE_PLAIN)
+		debt -= debt < len ? debt : len;
+	else
+		debt += len + (long long)inflate_most(j, s->kind);
+	atomic_store(&j->debt, debt);
+}
+
+int
+inflate_join(void *job, struct slot *s, struct sink *out)
+{
+	struct inflate_job *j = job;
+	bool last = s->last, accepted;
+	int rc = 0;
+
+	if (s->skip > 0)
+		rc = feed(j, s->in.data, s->skip, out);
+	if (rc != 0)
+		return rc;
+	accepted = accepts(j, s);
+	account(j, s, accepted);
+	rc = accepted ? accept(j, s, out) :
+	    feed(j, s->in.data + s->skip, s->in.len - s->skip, out);
+	return rc == 0 && last ? at_end(j) : rc;
+}
