@@ -37,8 +37,8 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
         list(APPEND lost "LZO: squashfs images compressed with it are refused")
     endif()
     set(COLDWALK_BUILT ON)
-    coldpress_tool(coldwalk src/coldwalk_cold.c src/coldwalk_options.c
-        src/coldwalk_rows.c src/coldwalk_sort.c src/coldwalk_summary.c)
+    coldpress_tool(coldwalk src/coldwalk_cold.c src/coldwalk_list.c
+        src/coldwalk_options.c src/coldwalk_rows.c src/coldwalk_sort.c src/coldwalk_summary.c)
     target_link_libraries(coldwalk PRIVATE ${COLDWALK_LIBRARIES})
 else()
     if(COLDPRESS_COLDWALK)
