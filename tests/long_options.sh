@@ -9,18 +9,18 @@ parts='ISAL LZO COLDWALK FSRATIO MAILGEN LAP PZSEEK'
 # build OPTION...: without the tests
 build() {
 	rm -rf build
-	cmake -S "$SRC" -B build -DCMAKE_BUILD_TYPE=None -DBUILD_TESTING=OFF \
-	    -DCOLDPRESS_WERROR=ON "$@" >said 2>&1 &&
-	    cmake --build build -j 2 >log 2>&1 || {
-		grep -A 6 -e 'error:' -e 'undefined' said log | head -n 40
+	if ! { cmake -S "$SRC" -B build -DCMAKE_BUILD_TYPE=None \
+	    -DBUILD_TESTING=OFF -DCOLDPRESS_WERROR=ON "$@" &&
+	    cmake --build build -j 2; } >log 2>&1; then
+		grep -A 6 -e 'error:' -e 'undefined' log | head -n 40
 		return 1
-	}
+	fi
 }
 
 none=
 for part in $parts; do
 	t "without $part" 0 build "-DCOLDPRESS_$part=OFF"
-	is "which is said" "$(grep -q '^-- left out: ' said && echo yes)" yes
+	is "which is said" "$(grep -q '^-- left out: ' log && echo yes)" yes
 	is 'pzc is there' "$(echo text | build/pzc -c | build/pzc -dc)" text
 	none="$none -DCOLDPRESS_$part=OFF"
 done
