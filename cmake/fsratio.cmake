@@ -12,7 +12,7 @@ if(COLDPRESS_FSRATIO)
         src/fs/packer_squashfs.c src/fs/sqfs_tree.c src/fs/sqfs_twins.c
         src/fs/sqfs_units.c src/fs/sqfs_table.c src/fs/sqfs_image.c src/fs/sqfs_model.c)
     if(NOT COLDWALK_BUILT)
-        target_sources(coldpress PRIVATE src/walk_tree.c)
+        target_sources(coldpress PRIVATE src/walk_open.c src/walk_tree.c)
     endif()
     if(NOT COLDPRESS_LAP AND NOT COLDWALK_BUILT)
         target_sources(coldpress PRIVATE src/provenance.c src/utc.c)
