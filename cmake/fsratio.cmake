@@ -6,6 +6,7 @@ if(COLDPRESS_FSRATIO)
     target_sources(coldpress PRIVATE src/fs/fs_list.c src/fs/fs_model.c
         src/fs/fs_run.c src/fs/packer.c
         src/fs/lz4_zfs.c src/fs/lzjb.c src/fs/zle.c src/fs/packer_zfs.c src/fs/zfs.c
+        src/fs/zfs_block.c src/fs/zfs_dnode.c src/fs/zfs_dir.c
         src/fs/zfs_meta.c src/fs/zfs_model.c
         src/fs/packer_btrfs.c src/fs/btrfs.c src/fs/btrfs_sample.c
         src/fs/btrfs_trees.c src/fs/btrfs_model.c
