@@ -16,6 +16,7 @@ zfs_blocks_init(struct zfs_blocks *b, const struct zfs_pool *pool)
 	b->pool = pool;
 	b->seed = 1;
 	b->offset = 1 << 16;
+	b->copies = 1 << 20;
 }
 
 /* splitmix64, as published by Steele, Lea and Flood. */
@@ -103,15 +104,18 @@ zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 	    t->meta ? PACKER_LZJB : PACKER_GZIP;
 
 	memset(p, 0, ZFS_POINTER);
-	for (unsigned i = 0; i < (t->meta ? ZFS_COPIES : 1); i++) {
-		store_le64(p + 16 * i, sectors);
-		/* copies lie far from each other */
-		store_le64(p + 16 * i + 8, b->offset + ((uint64_t)i << 20));
-	}
+	store_le64(p, sectors);
+	store_le64(p + 8, b->offset);
 	b->offset += sectors;
+	if (t->meta) {
+		/* second copies lie far away, behind each other */
+		store_le64(p + 16, sectors);
+		store_le64(p + 24, b->copies);
+		b->copies += sectors;
+	}
 	store_le64(p + 48, (t->size / ZFS_SECTOR - 1) |
 	    (t->stored / ZFS_SECTOR - 1) << 16 | (uint64_t)packer << 32 |
-	    (uint64_t)FLETCHER4 << 40 | (uint64_t)ZFS_TYPE_FILE << 48 |
+	    (uint64_t)FLETCHER4 << 40 | (uint64_t)t->type << 48 |
 	    (uint64_t)(t->under > 1) << 56 | (uint64_t)1 << 63);
 	store_le64(p + 80, ZFS_TXG);
 	store_le64(p + 88, t->under);

@@ -15,7 +15,7 @@ enum {
 	ZFS_POINTER = 128,		/* bytes of one */
 	ZFS_COPIES = 2,			/* of all metadata */
 	ZFS_TXG = 11,			/* in which all is written */
-	ZFS_TYPE_FILE = 19,
+	ZFS_TYPE_DNODE = 10, ZFS_TYPE_FILE = 19, ZFS_TYPE_DIR = 20,
 	ZFS_INDIRECT_OLD = 14,		/* log2 of a block of pointers */
 	ZFS_INDIRECT_NEW = 17,
 	ZFS_META_MOST = 1 << ZFS_INDIRECT_NEW
@@ -25,7 +25,7 @@ struct zfs_blocks {
 	const struct zfs_pool *pool;
 	struct zfs_space sum;
 	uint64_t seed;			/* of the noise */
-	uint64_t offset;		/* in the pool, sectors */
+	uint64_t offset, copies;	/* in the pool, sectors */
 	uint8_t block[ZFS_META_MOST];	/* to make one in, one at a time */
 	uint8_t packed[ZFS_META_MOST];
 	uint16_t lzjb[LZJB_TABLE];
@@ -37,6 +37,7 @@ struct zfs_target {
 	uint64_t size, stored;		/* bytes */
 	bool meta;			/* then it has two copies */
 	uint64_t under;			/* data blocks that are found by it */
+	unsigned type;			/* ZFS_TYPE_... */
 };
 
 /* b is zeros. */

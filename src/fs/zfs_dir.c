@@ -21,14 +21,14 @@ enum {
 };
 
 static void
-micro_dir(struct zfs_dnodes *d, mode_t mode, const char *const *names,
-    size_t count)
+micro_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,
+    const char *const *names, size_t count)
 {
 	struct zfs_blocks *b = d->blocks;
 	size_t len = ((count + 1) * MICRO_ENTRY + ZFS_SECTOR - 1) /
 	    ZFS_SECTOR * ZFS_SECTOR;
-	struct zfs_target t = { len, 0, true, 1 };
-	struct zfs_object o = { mode, count + 2, (uint32_t)len, 1, 0 };
+	struct zfs_target t = { len, 0, true, 1, ZFS_TYPE_DIR };
+	struct zfs_object o = { depth, mode, count + 2, (uint32_t)len, 1, 0 };
 
 	memset(b->block, 0, len);
 	store_le64(b->block, (uint64_t)1 << 63 | 3);
@@ -130,13 +130,13 @@ fill_table(struct zfs_blocks *b, size_t leaves)
 }
 
 static void
-fat_dir(struct zfs_dnodes *d, mode_t mode, const char *const *names,
-    size_t count)
+fat_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,
+    const char *const *names, size_t count)
 {
 	struct zfs_blocks *b = d->blocks;
 	size_t chunks = 0, leaves = 1;
-	struct zfs_target t = { FAT_BLOCK, 0, true, 1 };
-	struct zfs_object o = { mode, count + 2, FAT_BLOCK, 0, 0 };
+	struct zfs_target t = { FAT_BLOCK, 0, true, 1, ZFS_TYPE_DIR };
+	struct zfs_object o = { depth, mode, count + 2, FAT_BLOCK, 0, 0 };
 
 	for (size_t i = 0; i < count; i++)
 		chunks += chunks_of(names[i]);
@@ -153,8 +153,8 @@ fat_dir(struct zfs_dnodes *d, mode_t mode, const char *const *names,
 }
 
 void
-zfs_dir_add(struct zfs_dnodes *d, mode_t mode, const char *const *names,
-    size_t count)
+zfs_dir_add(struct zfs_dnodes *d, unsigned depth, mode_t mode,
+    const char *const *names, size_t count)
 {
 	size_t longest = 0;
 
@@ -165,7 +165,7 @@ zfs_dir_add(struct zfs_dnodes *d, mode_t mode, const char *const *names,
 	}
 	if (longest < MICRO_NAME &&
 	    (count + 1) * MICRO_ENTRY <= MICRO_MOST)
-		micro_dir(d, mode, names, count);
+		micro_dir(d, depth, mode, names, count);
 	else
-		fat_dir(d, mode, names, count);
+		fat_dir(d, depth, mode, names, count);
 }

@@ -11,7 +11,7 @@
 #include "zfs_dnode.h"
 
 /* A directory with these names, its dnode and its blocks. */
-void zfs_dir_add(struct zfs_dnodes *d, mode_t mode, const char *const *names,
-    size_t count);
+void zfs_dir_add(struct zfs_dnodes *d, unsigned depth, mode_t mode,
+    const char *const *names, size_t count);
 
 #endif

@@ -9,13 +9,16 @@
 
 #include "zfs_block.h"
 
+/* Deeper directories are taken to have the same parent. */
+enum { ZFS_DEPTHS = 32 };
+
 enum { ZFS_DNODE = 512, ZFS_DNODE_BLOCK = 16384,
     ZFS_DNODES = ZFS_DNODE_BLOCK / ZFS_DNODE };
 
 struct zfs_dnodes {
 	struct zfs_blocks *blocks;
 	uint64_t objects;		/* dnodes so far */
-	uint64_t dir;			/* number of the last directory */
+	uint64_t dirs[ZFS_DEPTHS];	/* numbers of the last directories */
 	uint64_t now_ns;
 	unsigned in_block;
 	uint8_t block[ZFS_DNODE_BLOCK];
@@ -23,6 +26,7 @@ struct zfs_dnodes {
 
 /* What a dnode is of. */
 struct zfs_object {
+	unsigned depth;			/* directories above it */
 	mode_t mode;
 	uint64_t size;			/* as stat(2) says */
 	uint32_t block;			/* bytes of its blocks */

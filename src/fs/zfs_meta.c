@@ -39,15 +39,16 @@ zfs_meta_close(struct zfs_meta *m)
 }
 
 void
-zfs_meta_file(struct zfs_meta *m, mode_t mode, uint64_t size,
-    uint64_t records)
+zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
+    uint64_t size, uint64_t records)
 {
 	uint32_t record = zfs_record_size(m->blocks.pool, size);
 	/* about: how well it is compressed has no part in this */
 	uint64_t stored = (record / 2 + zfs_noise(&m->blocks) %
 	    (record / 2 + 1) + ZFS_SECTOR - 1) / ZFS_SECTOR * ZFS_SECTOR;
-	struct zfs_target t = { record, stored, false, 1 };
-	struct zfs_object o = { mode, size, record, records,
+	struct zfs_target t = { record, stored, false, 1,
+	    ZFS_TYPE_FILE };
+	struct zfs_object o = { depth, mode, size, record, records,
 	    stored * records };
 
 	if (records > 1)
@@ -56,18 +57,19 @@ zfs_meta_file(struct zfs_meta *m, mode_t mode, uint64_t size,
 }
 
 void
-zfs_meta_other(struct zfs_meta *m, mode_t mode)
+zfs_meta_other(struct zfs_meta *m, unsigned depth, mode_t mode,
+    uint64_t size)
 {
-	const struct zfs_object o = { mode, 32, ZFS_SECTOR, 0, 0 };
+	const struct zfs_object o = { depth, mode, size, ZFS_SECTOR, 0, 0 };
 
 	zfs_dnode_add(&m->dnodes, &o, NULL);
 }
 
 void
-zfs_meta_dir(struct zfs_meta *m, mode_t mode, const char *const *names,
-    size_t count)
+zfs_meta_dir(struct zfs_meta *m, unsigned depth, mode_t mode,
+    const char *const *names, size_t count)
 {
-	zfs_dir_add(&m->dnodes, mode, names, count);
+	zfs_dir_add(&m->dnodes, depth, mode, names, count);
 }
 
 void
