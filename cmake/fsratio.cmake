@@ -11,7 +11,9 @@ if(COLDPRESS_FSRATIO)
         src/fs/packer_btrfs.c src/fs/btrfs.c src/fs/btrfs_sample.c
         src/fs/btrfs_trees.c src/fs/btrfs_model.c
         src/fs/packer_squashfs.c src/fs/sqfs_tree.c src/fs/sqfs_twins.c
-        src/fs/sqfs_units.c src/fs/sqfs_table.c src/fs/sqfs_image.c src/fs/sqfs_model.c)
+        src/fs/sqfs_units.c src/fs/sqfs_feed.c src/fs/sqfs_table.c
+        src/fs/sqfs_listing.c src/fs/sqfs_inode.c src/fs/sqfs_image.c
+        src/fs/sqfs_model.c)
     if(NOT COLDWALK_BUILT)
         target_sources(coldpress PRIVATE src/walk_tree.c)
     endif()
