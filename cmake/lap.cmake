@@ -31,7 +31,7 @@ if(COLDPRESS_LAP)
         INCLUDE_DIRECTORIES ${CMAKE_SOURCE_DIR}/include
         LINK_DEPENDS $<TARGET_FILE:coldpress>)
     add_dependencies(lap coldpress)
-    if(HAVE_STATIC_LIBC AND NOT COLDPRESS_SANITIZE)
+    if(HAVE_STATIC_LIBC AND NOT COLDPRESS_SANITIZE AND NOT COLDPRESS_FUZZ)
         target_link_options(lap PRIVATE -static -Wl,--gc-sections)
     endif()
 

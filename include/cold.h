@@ -11,8 +11,8 @@
  * it would only be copied.  What cannot be seen is never called cold: mincore
  * shows every page as present to one who neither owns nor may write a file,
  * and a file system with a cache of its own (ZFS) or a server behind it shows
- * nothing.  Then the bytes that this very thread had to fetch from a device
- * are the proof, or there is none.
+ * nothing.  Then the bytes that this very thread, or process, had to fetch from
+ * a device are the proof, or there is none.
  *
  * What a virtual machine's host, a RAID controller or a disk keeps in memory
  * cannot be seen by anyone here.
@@ -85,14 +85,19 @@ void cold_add(struct cold *c, int fd, const struct stat *st);
  */
 int cold_apply(struct cold *c);
 
+enum cold_reader {
+	COLD_THREAD,		/* the one that calls */
+	COLD_PROCESS,		/* all of its threads, which read nothing else */
+};
+
 /*
- * A file about to be read, and having been read, by the same thread with the
+ * A file about to be read, and having been read, by the same reader with the
  * same *mine in between.
  */
 void cold_before(struct cold *c, int fd, const struct stat *st,
-    uint64_t *mine);
+    enum cold_reader reader, uint64_t *mine);
 void cold_after(struct cold *c, int fd, const struct stat *st,
-    uint64_t *mine);
+    enum cold_reader reader, uint64_t *mine);
 
 /* The verdict on what was read since cold_apply(), all of it filled in. */
 void cold_end(struct cold *c, struct cold_report *r);

@@ -12,7 +12,7 @@
 
 /*
  * The options set whose names begin with prefix (CONFIG_SQUASHFS), without
- * it, as "=y DECOMP_SINGLE=y FRAGMENT_CACHE_SIZE=3"; cut to size - 1.  0, or
+ * it, as "SQUASHFS=y DECOMP_SINGLE=y"; cut to size - 1.  0, or
  * -ENOENT: no configuration can be read.  Thread-safe.
  */
 int kernel_config(const char *prefix, char *text, size_t size);

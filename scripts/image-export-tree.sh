@@ -52,8 +52,10 @@ tree_pytorch() {
 	fi
 	set +f
 	say "downloading $# wheels for Python $python_version"
-	mkdir -p "$study/wheels"
-	"$pip" download -q --no-deps --only-binary=:all: --no-cache-dir \
+	# pip keeps what it fetches in TMPDIR until all of it is there.
+	rm -rf "$study/wheels"
+	mkdir -p "$study/wheels/tmp"
+	TMPDIR=$study/wheels/tmp "$pip" download -q --no-deps --only-binary=:all: --no-cache-dir \
 	    --python-version "$python_version" --implementation cp \
 	    --platform manylinux1_x86_64 --platform manylinux2014_x86_64 \
 	    --platform manylinux_2_17_x86_64 --platform any \
@@ -102,14 +104,25 @@ tree_debian() {
 tree_oci() {
 	have skopeo || cannot 'there is no skopeo'
 	have umoci || cannot 'there is no umoci'
-	case $1 in
-	*:*/* | oci:* | dir:* | docker-archive:*) oci_from=$1 ;;
-	*) oci_from=docker://$1 ;;
-	esac
+	oci_image=$1
 	room "$study" 2000000000 'an image'
 	rm -rf "$study/oci" "$study/bundle"
-	skopeo --insecure-policy copy -q "$oci_from" "oci:$study/oci:image" >&2 ||
-	    cannot "$1 cannot be reached"
+	set --
+	case $oci_image in
+	*://* | oci:* | oci-archive:* | dir:* | docker-archive:* | \
+	    docker-daemon:* | containers-storage:*) oci_from=$oci_image ;;
+	*) oci_from=docker://$oci_image ;;
+	esac
+	# A registry on this machine has no certificate, and needs none.
+	case $oci_from in
+	docker://localhost[:/]* | docker://127.*)
+		set -- --src-tls-verify=false ;;
+	esac
+	skopeo --insecure-policy copy -q "$@" "$oci_from" \
+	    "oci:$study/oci:image" >&2 ||
+	    cannot "$oci_image cannot be reached"
+	room "$study" $((3 * $(du -sb "$study/oci" | cut -f 1))) \
+	    'what the image unpacks to'
 	set --
 	[ "$(id -u)" = 0 ] || set -- --rootless
 	umoci unpack "$@" --image "$study/oci:image" "$study/bundle" >&2 ||

@@ -48,17 +48,22 @@ fs_lacking() {
 	esac
 }
 
-# fs_daemons: process ids of what this study has started, of any run
+# fs_daemons: process ids of what this study has started, of any run.  One
+# process looks at all others: with many, one each took longer than the copy.
 fs_daemons() {
-	for daemons_file in /proc/[0-9]*/cmdline; do
-		daemons_line=$(tr '\0' ' ' 2>/dev/null <"$daemons_file") || continue
-		case $daemons_line in
-		*zfs-fuse\ -n\ -p\ "$study/fs/pid "*)
-			daemons_pid=${daemons_file%/cmdline}
-			printf '%s\n' "${daemons_pid#/proc/}"
-			;;
-		esac
+	grep -l -s -a -F -e "$study/fs/pid" /proc/[0-9]*/cmdline |
+	    while read -r daemons_file; do
+		daemons_pid=${daemons_file%/cmdline}
+		! fs_daemon_is "${daemons_pid#/proc/}" ||
+		    printf '%s\n' "${daemons_pid#/proc/}"
 	done
+}
+# fs_daemon_is PID: it runs, and is one of these
+fs_daemon_is() {
+	case $(tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline") in
+	*zfs-fuse\ -n\ -p\ "$study/fs/pid ") return 0 ;;
+	esac
+	return 1
 }
 
 # patiently COMMAND...: what is busy now is often not so in a second
@@ -77,7 +82,11 @@ fs_mounted() {
 	    "$(fs_mnt | sed 's/\\/\\134/g; s/ /\\040/g')"
 }
 
-pool_listed() { zpool list -H -o name "$pool" >/dev/null 2>&1; }
+# pool_listed: by name, since zpool may say yes while a daemon goes away
+pool_listed() {
+	[ "$(zpool list -H -o name "$pool" 2>/dev/null)" = "$pool" ]
+}
+pool_gone() { zpool destroy -f "$pool" || ! pool_listed; }
 
 # fs_end: nothing is left, be it of this run or of one that crashed
 fs_end() {
@@ -86,13 +95,13 @@ fs_end() {
 		patiently umount "$(fs_mnt)" || umount -l "$(fs_mnt)" || :
 	fi
 	if have zpool && pool_listed; then
-		patiently zpool destroy -f "$pool" ||
+		patiently pool_gone ||
 		    say "$pool: cannot be destroyed; see $study/log"
 	fi
 	for end_pid in $(fs_daemons); do
 		kill "$end_pid" 2>/dev/null || :
 		end_waited=0
-		while fs_daemons | grep -q -x "$end_pid"; do
+		while fs_daemon_is "$end_pid"; do
 			[ "$end_waited" -ne 50 ] ||
 			    kill -s KILL "$end_pid" 2>/dev/null || :
 			[ "$end_waited" -lt 100 ] || break

@@ -109,18 +109,18 @@ print_times() {
 # print_efficiency VARIANT
 print_efficiency() {
 	printf '\n%s: efficiency, ratio over seconds of the copy (lasting: real ratio over seconds until it is durable;\n' "$1"
-	printf 'first: share of 2000 draws of rounds in which it has the highest median; of ten: among those of the study)\n'
-	printf '%-9s %2s %2s %9s %21s %9s %9s %9s %6s %4s %7s %7s\n' '' W n \
-	    Median interval 'mean of q' 'q of mean' lasting 'CV%' Rank 'first%' \
-	    'of ten%'
+	printf 'first: share of 2000 draws of rounds in which it has the highest median; of ten: among those of the study; CPU: ratio over processor time)\n'
+	printf '%-9s %2s %2s %9s %21s %9s %9s %9s %6s %4s %7s %7s %8s\n' '' W \
+	    n Median interval 'mean of q' 'q of mean' lasting 'CV%' Rank \
+	    'first%' 'of ten%' 'CPU'
 	cells_of "$1" | awk -F '\t' '
 	function real(format, x) { return x == "" ? "" : sprintf(format, x) }
 	{
-		printf "%-9s %2s %2d %9.5f %21s %9.5f %9.5f %9.5f %6s %4d %7.1f %7s\n",
+		printf "%-9s %2s %2d %9.5f %21s %9.5f %9.5f %9.5f %6s %4d %7.1f %7s %8s\n",
 		    $3, $4, $5, $10,
 		    $11 == "" ? "" : sprintf("%.5f .. %.5f", $11, $12), $13,
 		    $14, $26 / $25 / $9, ($5 > 1 ? sprintf("%.1f", $18) : ""), $19, $20,
-		    real("%.1f", $21)
+		    real("%.1f", $21), real("%.4f", $34)
 	}'
 }
 
@@ -177,7 +177,7 @@ finding_rows() {
 	BEGIN {
 		print "series,label,run,stage,cache,wall_s,exit,signal"
 	}
-	$1 == variant && $3 ~ /2$|^w1$/ {
+	$1 == variant && $3 ~ /2$|^w1$/ && $column != "" {
 		sub(/^zlib/, "gzip", $2)
 		sub(/^lzo$/, "lzjb", $2)
 		print "s", $2 "." $3, $4, "all", "unknown", $column, 0, ""
@@ -224,12 +224,14 @@ study_ratio() {
 }
 ratio() { pair_ratio "$study/$finding_rows" "$1" "$2"; }
 
-# finding_best VARIANT WRITERS: the share of draws decides
+# finding_best VARIANT WRITERS MEDIAN SHARE: fields of its cells; the share of
+# draws decides
 finding_best() {
-	told cell "$1" "$2" | awk -F '\t' -v writers="$2" '
+	told cell "$1" "$2" | awk -F '\t' -v writers="$2" -v of="$3" \
+	    -v in_draws="$4" '
 	{ sub(/^zlib/, "gzip", $3); sub(/^lzo$/, "lzjb", $3) }
-	$21 != "" { n++; if ($10 > most) { most = $10; best = $3 } }
-	$3 == "gzip-5" { found = 1; share = $21; runs = $5 }
+	$in_draws != "" { n++; if ($of > most) { most = $of; best = $3 } }
+	$3 == "gzip-5" { found = 1; share = $in_draws; runs = $5 }
 	END {
 		printf "  gzip-5 is the best of the ten, %s\n",
 		    writers == "w1" ? "one writer" : "two writers"
@@ -246,7 +248,7 @@ finding_best() {
 	}'
 }
 
-# findings_levels WRITERS: beside gzip-5
+# findings_levels WRITERS TEXT: beside gzip-5; by $measure, clock or cpu
 findings_levels() {
 	for n in 4 3 8; do
 		finding "gzip-$n comes close, $2 (within 10 %)" \
@@ -256,16 +258,16 @@ findings_levels() {
 		finding "gzip-$n is much worse, $2 (by 10 % and more)" \
 		    "gzip-$n.$1" "gzip-5.$1" 0.9
 	done
-	finding_of=4 finding_rows=seconds.csv
+	finding_of=4 finding_rows=$measure.seconds.csv
 	finding "lzjb is fast: faster than gzip-5, $2" "lzjb.$1" "gzip-5.$1" 1
-	finding_of=3 finding_rows=efficiency.csv
+	finding_of=3 finding_rows=$measure.efficiency.csv
 	finding "and its ratio loses more than that: less efficient, $2" \
 	    "lzjb.$1" "gzip-5.$1" 1
 }
 
 # findings_writers: all algorithms of the study together
 findings_writers() {
-	pooled_rows=$study/efficiency.csv
+	pooled_rows=$study/$measure.efficiency.csv
 	finding_rows=pooled.csv
 	finding_pooled "$pooled_rows" w2 w1 1
 	pooled_loss=$(ratio many one | cut -f 1)
@@ -282,12 +284,37 @@ findings_writers() {
 	pooled_split=$(ratio many one | cut -f 1)
 	pooled_factor=
 	printf '  of the loss, double work is (in logarithms): study 63 %%, here '
-	printf '%s\n' "$(calc 'if (l < 1) printf "%.0f %% by count", 100 * log(2) / log(1 / l); else printf "nothing, there is no loss"' l="$pooled_loss" || :)" |
+	printf '%s\n' "$(calc 'if (l >= 1) printf "nothing, there is no loss"; else if (l >= 0.5) printf "all by count: less is lost than half"; else printf "%.0f %% by count", 100 * log(2) / log(1 / l)' l="$pooled_loss" || :)" |
 	    sed 's/^$/not measured/'
 	[ -z "$pooled_split" ] || [ -z "$pooled_loss" ] ||
 	    calc 'if (l < 1) printf "    by two that share the work: %.0f %%\n", 100 * log(s / l) / log(1 / l)' \
 	    l="$pooled_loss" s="$pooled_split"
-	finding_rows=efficiency.csv
+	finding_rows=$measure.efficiency.csv
+}
+
+# findings_measure MEASURE VARIANT EFFICIENCY SECONDS: rows of the two columns
+findings_measure() {
+	measure=$1
+	finding_rows "$2" "$3" >"$study/$1.efficiency.csv"
+	finding_rows "$2" "$4" >"$study/$1.seconds.csv"
+	finding_of=3 finding_rows=$1.efficiency.csv
+}
+
+# findings_cpu VARIANT: what other work on the machine disturbs less, where the
+# filesystem is a process whose time is known
+findings_cpu() {
+	findings_measure cpu "$1" 18 17
+	[ "$(wc -l <"$study/cpu.efficiency.csv")" -gt 1 ] || return 0
+	printf '\nThe same on %s by processor time, that of the copy and of the daemon until it is durable:\n' "$1"
+	for cpu_writers in w1 w2; do
+		finding_best "$1" $cpu_writers 34 35
+		told cell "$1" $cpu_writers | awk -F '\t' '
+		$35 != "" { print $34, $3 }' | sort -k 1,1gr |
+		    awk '{ s = s " " $2 } END { print "    order:" s }'
+	done
+	findings_levels w1 'one writer'
+	findings_levels w2 'two writers'
+	findings_writers
 }
 
 # finding_variance VARIANT: an interval of the difference by draws of rounds
@@ -314,11 +341,9 @@ finding_variance() {
 print_findings() {
 	printf '\nWhat the study found, on %s%s (efficiency unless it says otherwise; medians of ratios of pairs, 95 %% intervals):\n' \
 	    "$1" "$(stand_in "$1" | sed 's/^/, where /')"
-	finding_rows "$1" 9 >"$study/efficiency.csv"
-	finding_rows "$1" 6 >"$study/seconds.csv"
-	finding_of=3 finding_rows=efficiency.csv
-	finding_best "$1" w1
-	finding_best "$1" w2
+	findings_measure clock "$1" 9 6
+	finding_best "$1" w1 10 21
+	finding_best "$1" w2 10 21
 	findings_levels w1 'one writer'
 	findings_levels w2 'two writers'
 	findings_writers
@@ -378,6 +403,7 @@ report_all() {
 		print_sizes "$report_variant"
 		print_order "$report_variant"
 		print_findings "$report_variant"
+		findings_cpu "$report_variant"
 	done
 	print_caveats
 	plot_all

@@ -6,8 +6,9 @@
 # in the block, seconds of the copy, seconds until it was durable, ratio as
 # printed, efficiency (ratio over seconds of the copy), bytes of the records,
 # of the files on disk, of everything on disk, of the source, number of files,
-# seconds of processor of the copy and of the daemon.  A copy that failed, or
-# was not what it was a copy of, goes to FILE instead, with the reason.
+# seconds of processor of the copy and of the daemon, and where there is one
+# of both, and the ratio over that.  A copy that failed, or was not what it was
+# a copy of, goes to FILE instead, with the reason.
 
 function get(name) { return name in at ? $(at[name]) : "" }
 
@@ -38,7 +39,8 @@ function emit(commit, failed,  n, part, variant, i) {
 		variant = variant "." part[i]
 	print variant, part[n - 1], part[n], round, pos, copy, copy + commit,
 	    ratio, ratio / copy, logical, files, all, apparent, files_n, cpu,
-	    daemon
+	    daemon, daemon == "" ? "" : cpu + daemon, \
+	    daemon == "" ? "" : ratio / (cpu + daemon)
 	label = ""
 }
 

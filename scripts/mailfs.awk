@@ -9,7 +9,8 @@
 #           of the efficiency in per cent, rank by median, per cent of draws
 #           in which it comes first, and first of the study's ten; ratio as
 #           printed, bytes: records, files, all, source; files, CPU, daemon,
-#           of the block's ends: median lo hi, front
+#           of the block's ends: median lo hi, front; ratio over CPU and daemon,
+#           and the draws in which that comes first, of the ten
 #   group   variant writers: CV over all copies as the study has it, mean of
 #           the cells' own, copies, cells
 #   spread  variant: CV of two writers less that of one, lo, hi
@@ -99,23 +100,24 @@ function draw_rounds(variant,  i) {
 		times[round_at[variant, 1 + int(random() * rounds[variant])]]++
 }
 
-# drawn CELL: the median of its efficiency in the draw; a is sorted before
-function drawn(cell,  i, n, t, b) {
+# drawn CELL COLUMN: its median in the draw
+function drawn(cell, column,  i, n, t, b) {
 	n = 0
 	for (i = 1; i <= copies[cell]; i++)
 		for (t = times[value[cell, i, 4]]; t > 0; t--)
-			b[++n] = value[cell, i, 9]
+			if (value[cell, i, column] != "")
+				b[++n] = value[cell, i, column]
 	return n ? median(b, n) : ""
 }
 
-# bootstrap GROUP VARIANT: the shares of draws in which a cell comes first
-function bootstrap(group, variant,  d, c, e, cell, best, first, best10, first10) {
+# bootstrap GROUP VARIANT COLUMN: the draws in which a cell comes first by it
+function bootstrap(group, variant, column,  d, c, e, cell, best, first, best10, first10) {
 	for (d = 0; d < draws; d++) {
 		draw_rounds(variant)
 		best = best10 = -1
 		for (c = 1; c <= members[group]; c++) {
 			cell = member[group, c]
-			e = drawn(cell)
+			e = drawn(cell, column)
 			if (e == "")
 				continue
 			if (e > best) {
@@ -128,9 +130,9 @@ function bootstrap(group, variant,  d, c, e, cell, best, first, best10, first10)
 			}
 		}
 		if (best >= 0)
-			wins[first]++
+			wins[first, column]++
 		if (best10 >= 0)
-			wins10[first10]++
+			wins10[first10, column]++
 	}
 }
 
@@ -183,6 +185,12 @@ function cv(group, is_draw,  c, cell, i, t, n, ten) {
 	return 100 * i / trimmed(a, n)
 }
 
+# share_of_ten CELL COLUMN: per cent of the draws
+function share_of_ten(cell, column) {
+	return of_study(algorithm_of[cell]) && take(cell, column) ? \
+	    100 * wins10[cell, column] / draws : ""
+}
+
 function print_cell(cell, group, variant,  line, n, rows, time, d) {
 	line = "cell" OFS variant OFS algorithm_of[cell] OFS \
 	    writers_of[cell] OFS copies[cell]
@@ -194,12 +202,13 @@ function print_cell(cell, group, variant,  line, n, rows, time, d) {
 	n = take(cell, 9)
 	d = deviation(a, n)
 	line = line OFS 100 * d / trimmed(a, n)
-	line = line OFS standing[cell] OFS 100 * wins[cell] / draws OFS \
-	    (of_study(algorithm_of[cell]) ? 100 * wins10[cell] / draws : "")
+	line = line OFS standing[cell] OFS 100 * wins[cell, 9] / draws OFS \
+	    share_of_ten(cell, 9)
 	line = line OFS ratio[cell] OFS middle(cell, 10) OFS middle(cell, 11) \
 	    OFS all[cell] OFS middle(cell, 13) OFS middle(cell, 14) OFS \
 	    middle(cell, 15) OFS middle(cell, 16)
-	print line OFS of_ends(cell, variant) OFS front(cell, group)
+	print line OFS of_ends(cell, variant) OFS front(cell, group) OFS \
+	    middle(cell, 18) OFS share_of_ten(cell, 18)
 }
 
 function print_group(group, variant,  c, n, sum, spread) {
@@ -295,7 +304,7 @@ BEGIN {
 		writers_of[cell] = $3
 	}
 	n = ++copies[cell]
-	for (i = 4; i <= 16; i++)
+	for (i = 4; i <= 18; i++)
 		value[cell, n, i] = $i
 }
 END {
@@ -310,7 +319,8 @@ END {
 	for (g = 1; g <= groups; g++) {
 		group = group_at[g]
 		ranks(group)
-		bootstrap(group, variant_in[group])
+		bootstrap(group, variant_in[group], 9)
+		bootstrap(group, variant_in[group], 18)
 		for (c = 1; c <= members[group]; c++)
 			print_cell(member[group, c], group, variant_in[group])
 		print_group(group, variant_in[group])

@@ -229,11 +229,12 @@ drop_caches(void)
 
 /* Bytes that were read from devices for this process, or this thread. */
 static uint64_t
-own_B(int who)
+own_B(enum cold_reader reader)
 {
 	struct rusage ru;
 
-	if (getrusage(who, &ru) == -1)
+	if (getrusage(reader == COLD_THREAD ? RUSAGE_THREAD : RUSAGE_SELF,
+	    &ru) == -1)
 		return 0;
 	return (uint64_t)ru.ru_inblock * SECTOR_B;
 }
@@ -250,20 +251,21 @@ cold_apply(struct cold *c)
 			take_out_image(c, &c->devices[i]);
 	for (size_t i = 0; i < c->count; i++)
 		device_mark(&c->devices[i]);
-	c->own_B = own_B(RUSAGE_SELF);
+	c->own_B = own_B(COLD_PROCESS);
 	return rc;
 }
 
 /* Watching */
 
 void
-cold_before(struct cold *c, int fd, const struct stat *st, uint64_t *mine)
+cold_before(struct cold *c, int fd, const struct stat *st,
+    enum cold_reader reader, uint64_t *mine)
 {
 	uint64_t pages = 0, resident = 0;
 	int rc = cold_resident(fd, st, &pages, &resident);
 
 	if (rc != 0)
-		*mine = own_B(RUSAGE_THREAD);
+		*mine = own_B(reader);
 	pthread_mutex_lock(&c->lock);
 	add_device(c, fd, st->st_dev);
 	count_file(&c->before, rc, pages, resident);
@@ -281,13 +283,14 @@ stored_B(const struct stat *st)
 }
 
 void
-cold_after(struct cold *c, int fd, const struct stat *st, uint64_t *mine)
+cold_after(struct cold *c, int fd, const struct stat *st,
+    enum cold_reader reader, uint64_t *mine)
 {
 	uint64_t pages = 0, resident = 0, came = 0, needed = 0;
 	int rc = cold_resident(fd, st, &pages, &resident);
 
 	if (rc != 0) {
-		came = own_B(RUSAGE_THREAD) - *mine;
+		came = own_B(reader) - *mine;
 		needed = stored_B(st);
 	}
 	pthread_mutex_lock(&c->lock);
@@ -379,7 +382,7 @@ cold_end(struct cold *c, struct cold_report *r)
 	    "drop_caches" : takes_out(c) ? "fadvise" : "nothing",
 	    .found = c->method == COLD_NONE ? c->before : c->found,
 	    .before = c->before, .after = c->after,
-	    .images = c->images, .own_B = own_B(RUSAGE_SELF) - c->own_B,
+	    .images = c->images, .own_B = own_B(COLD_PROCESS) - c->own_B,
 	    .device_B = -1 };
 	for (size_t i = 0; i < c->count; i++) {
 		int64_t n = device_read_B(&c->devices[i]);

@@ -59,9 +59,9 @@ look(void *arg, int fd, const struct stat *st, bool after, uint64_t *mine)
 	struct coldwalk *c = arg;
 
 	if (after)
-		cold_after(c->cold, fd, st, mine);
+		cold_after(c->cold, fd, st, COLD_THREAD, mine);
 	else
-		cold_before(c->cold, fd, st, mine);
+		cold_before(c->cold, fd, st, COLD_THREAD, mine);
 }
 
 /* One thread draws, and no other waits for it. */
@@ -109,9 +109,9 @@ walk_image(struct coldwalk *c, const struct root *root,
 	uint64_t mine;
 	int rc;
 
-	cold_before(c->cold, root->fd, &root->st, &mine);
+	cold_before(c->cold, root->fd, &root->st, COLD_PROCESS, &mine);
 	rc = root->image->walk(root->fd, c->o.offset, o, r, &why);
-	cold_after(c->cold, root->fd, &root->st, &mine);
+	cold_after(c->cold, root->fd, &root->st, COLD_PROCESS, &mine);
 	if (rc != 0)
 		msg_error(&c->msg, "%s: %s", root->path,
 		    why != NULL ? why : strerror(-rc));
@@ -244,6 +244,7 @@ run(struct coldwalk *c)
 	c->terminal = !c->msg.quiet && isatty(STDERR_FILENO);
 	if (coldwalk_make_cold(c) != 0)
 		return;
+	coldwalk_ask_kernel(c);
 	rc = shut(c);
 	if (rc != 0) {
 		msg_error(&c->msg, "no sandbox: %s", strerror(-rc));

@@ -15,6 +15,8 @@
 
 #include <pthread.h>
 
+enum { COLDWALK_KERNEL_B = 1024 };
+
 struct coldwalk_options {
 	unsigned threads;
 	const char *hash;
@@ -83,6 +85,7 @@ struct coldwalk {
 	bool terminal;
 	bool broken;			/* a walk did not get to its end */
 	double wall_s, user_s, sys_s;
+	char kernel[COLDWALK_KERNEL_B];	/* its squashfs options */
 };
 
 /* The command line: -1, or the exit status with which all is over. */
@@ -132,6 +135,9 @@ struct table;
  */
 int coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
     const char *const *columns, size_t count);
+
+/* What a summary says of the kernel, which cannot be opened later. */
+void coldwalk_ask_kernel(struct coldwalk *c);
 
 /* 0 or -errno of the writes. */
 int coldwalk_write_manifest(const struct coldwalk *c, int fd);

@@ -93,6 +93,11 @@ split(struct coldwalk *c, size_t len)
 
 		next = next == NULL ? stop : next;
 		*next = '\0';
+		if (strlen(s) != (size_t)(next - s)) {
+			msg_error(&c->msg, "%s: a name holds NUL (-0?)",
+			    c->o.files_from);
+			return -EINVAL;
+		}
 		if (*s != '\0') {
 			char *name = tidy(s);
 

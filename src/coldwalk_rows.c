@@ -65,6 +65,11 @@ coldwalk_keep_row(void *arg, const struct walk_file *f)
 	if (r == NULL)
 		return -ENOMEM;
 	*r = (struct row){ .file = *f, .path = (char *)(r + 1) };
+	/* what was asked for by its name is told of when it is not read */
+	if (c->only != NULL && f->type != WALK_FILE && f->err == 0) {
+		r->file.err = f->type == WALK_LINK ? -ELOOP : -ENOTSUP;
+		c->total.errors++;
+	}
 	full_path(c->root, f->path, r->path);
 	if (f->duplicate_of != NULL) {
 		r->duplicate_of = r->path + size;
@@ -150,7 +155,8 @@ reason_of(int err)
 {
 	return err == -EAGAIN ? "it changed while it was read" :
 	    err == -EBADMSG ? "it is damaged" :
-	    err == -ELOOP ? "it is a symbolic link" : strerror(-err);
+	    err == -ELOOP ? "it is a symbolic link" :
+	    err == -ENOTSUP ? "it is no regular file" : strerror(-err);
 }
 
 void

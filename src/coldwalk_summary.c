@@ -15,8 +15,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { CONFIG_B = 1024 };
-
 static const char *const columns[] = {
 	"series", "files", "duplicates", "links", "others", "errors",
 	"damaged", "bytes_B", "read_B", "stored_B", "device_B",
@@ -43,14 +41,13 @@ put_pages(struct table *t, const struct cold_count *n)
 		table_int(t, (int64_t)n->resident);
 }
 
-static const char *
-config(const struct coldwalk *c, char text[CONFIG_B])
+void
+coldwalk_ask_kernel(struct coldwalk *c)
 {
-	if (!c->report.squashfs)
-		return NULL;
-	if (kernel_config("CONFIG_SQUASHFS", text, CONFIG_B) != 0)
-		return "unknown";
-	return text;
+	if ((c->o.summary || c->msg.verbose > 0) &&
+	    kernel_config("CONFIG_SQUASHFS", c->kernel,
+	    sizeof(c->kernel)) != 0)
+		snprintf(c->kernel, sizeof(c->kernel), "unknown");
 }
 
 static double
@@ -86,8 +83,6 @@ static int
 write_row(const struct coldwalk *c, struct table *t)
 {
 	const struct cold_report *r = &c->report;
-	char text[CONFIG_B];
-	const char *kernel = config(c, text);
 
 	table_text(t, c->series);
 	put_result(t, &c->total);
@@ -108,7 +103,7 @@ write_row(const struct coldwalk *c, struct table *t)
 	put_pages(t, &r->images);
 	table_int(t, (int64_t)(r->before.unseen + r->images.unseen));
 	table_int(t, maxrss_KiB());
-	table_text(t, kernel);
+	table_text(t, r->squashfs ? c->kernel : NULL);
 	return table_end(t);
 }
 
@@ -146,8 +141,6 @@ write_text(const struct coldwalk *c, int fd)
 {
 	const struct walk_result *w = &c->total;
 	const struct cold_report *r = &c->report;
-	char text[CONFIG_B];
-	const char *kernel = config(c, text);
 	int n;
 
 	dprintf(fd, "files:             %" PRIu64 ", %" PRIu64 " of them read "
@@ -175,8 +168,8 @@ write_text(const struct coldwalk *c, int fd)
 	say_pages(fd, "after reading:", &r->after);
 	say_pages(fd, "images below:", &r->images);
 	n = dprintf(fd, "memory:            %ld KiB at most\n", maxrss_KiB());
-	if (kernel != NULL)
-		n = dprintf(fd, "kernel's squashfs: %s\n", kernel);
+	if (r->squashfs)
+		n = dprintf(fd, "kernel's squashfs: %s\n", c->kernel);
 	return n < 0 ? -EIO : 0;
 }
 

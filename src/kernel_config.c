@@ -61,7 +61,8 @@ kernel_config(const char *prefix, char *text, size_t size)
 		line[strcspn(line, "\n")] = '\0';
 		if (strncmp(line, prefix, n) != 0)
 			continue;
-		word += *word == '_';
+		/* the option of that very name keeps it */
+		word = *word == '_' ? word + 1 : strchr(line, '_') + 1;
 		len += (size_t)snprintf(text + len, size - len, "%s%s",
 		    len > 0 ? " " : "", word);
 		if (len >= size)

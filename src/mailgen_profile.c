@@ -21,7 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAMPLE = 20000, TRIES = 9, FIT_MAILS = 1024 };
+/* A try is of so many mails, or of as many as have so many bytes. */
+enum { SAMPLE = 20000, TRIES = 9, FIT_MAILS = 1024, FIT_B = 16 << 20 };
 
 enum { FILE_MOST = 1 << 30 };
 
@@ -94,7 +95,8 @@ make_some(const struct world *w, const struct mail_like *like,
 		return rc;
 	maker->world = w;
 	maker->like = like;
-	for (unsigned i = 0; rc == 0 && i < FIT_MAILS; i++) {
+	for (unsigned i = 0; rc == 0 && i < FIT_MAILS && m->bytes < FIT_B;
+	    i++) {
 		if (i % MAIL_WEEK == 0)
 			mail_week(maker, i / MAIL_WEEK);
 		rc = mail_next(maker);

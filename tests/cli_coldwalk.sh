@@ -49,6 +49,8 @@ is 'only those' "$(sed 's/.*  //' got | tr '\n' ' ')" 'sub/deep/one text '
 printf 'text\0new\nline\0' >list0
 t '--files-from -, -0' 0 to got sh -c 'coldwalk -0 --files-from - tree <list0'
 is 'both' "$(wc -l <got)" 2
+t 'NUL without -0' 1 to got sh -c 'coldwalk --files-from - tree <list0'
+is 'reads no half of a list' "$(wc -c <got)" 0
 printf 'text\nno such\n' >list
 t 'a name that is not there' 1 to got coldwalk --files-from list tree
 is 'does not hide the other' "$(sed 's/.*  //' got)" text

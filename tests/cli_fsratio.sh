@@ -166,6 +166,8 @@ t 'help' 0 fsratio -h
 t 'versions' 0 fsratio -V
 if [ -e /dev/full ]; then
 	t 'a full disk' 1 sh -c 'fsratio -a lz4 tree >/dev/full'
+	is 'is said to be that, once' "$(cat .t.err)" \
+	    'fsratio: standard output: No space left on device'
 fi
 if [ "$(id -u)" != 0 ]; then
 	chmod 000 tree/numbers

@@ -66,6 +66,19 @@ t 'step by step' 0 study -o r.csv run
 is 'three of each' "$(runs r.csv)" \
     'lz4.p2x3 lz4.p4x3 lz4.p8x3 none.nodup.p2x3 none.p2x3 zstd1.nodup.p2x3 zstd1.p2x3 zstd2.p2x3 '
 
+t 'other cells' 0 study -o r.csv -n 3 --rows 'zstd1.p2 lz4hc.p2'
+is 'are added to those that were run' "$(runs r.csv)" \
+    'lz4.p2x3 lz4.p4x3 lz4.p8x3 lz4hc.p2x3 none.nodup.p2x3 none.p2x3 zstd1.nodup.p2x3 zstd1.p2x3 zstd2.p2x3 '
+for other in '--threads 3' --cold '-S 7' '--from debian' --subset \
+    '--start true'; do
+	case $other in
+	--cold) [ "$(id -u)" = 0 ] || continue ;;
+	esac
+	# shellcheck disable=SC2086
+	t "going on with another $other" 1 told study -o r.csv $other
+	t 'is refused' 0 grep -q 'was begun with another' err
+done
+
 killed k.csv sh "$SRC/scripts/image-export" --quick --reader unsquashfs -n 8 \
     --rows 'none.p2 zstd1.p2' -o k.csv
 t 'after KILL it goes on' 0 study -n 8 -o k.csv
@@ -108,6 +121,7 @@ rm fake/df
 
 # Where the content comes from.
 fake pip3 <<'EOF'
+echo "$TMPDIR" >pip
 exit 1
 EOF
 fake mmdebstrap <<'EOF'
@@ -115,6 +129,8 @@ exit 1
 EOF
 t 'pytorch that cannot be had' 77 told faked --from pytorch --subset -o s.csv
 t 'the reason' 0 grep -q 'cannot be downloaded' err
+is 'it would have been downloaded beside the rows' "$(cat pip)" \
+    "$PWD/s.csv.d/wheels/tmp"
 t 'debian that cannot be had' 77 faked --from debian -o s.csv
 t 'no such source' 1 faked --from moon -o s.csv
 if have skopeo && have umoci && umoci init --layout layout 2>/dev/null; then
@@ -124,21 +140,51 @@ if have skopeo && have umoci && umoci init --layout layout 2>/dev/null; then
 	umoci insert --image layout:one --rootless tree /tree 2>/dev/null
 	t 'oci' 0 study --from oci oci:layout:one -n 1 --rows zstd1.p2 -o o.csv
 	same 'is unpacked' o.csv.d/tree/tree/a tree/a
-	t 'oci that cannot be reached' 77 study --from oci oci:nowhere:x -o u.csv
+	t 'oci that cannot be reached' 77 told study --from oci oci:nowhere:x \
+	    -o u.csv
+	t 'a sentence' 0 grep -q ': oci:nowhere:x cannot be reached$' err
+	t 'a registry that is not there' 77 study \
+	    --from oci 127.0.0.1:1/some/image:1 -o u.csv
+	fake skopeo <<'EOF'
+for arg; do
+	case $arg in
+	*-tls-* | docker:* | oci:layout:*) printf '%s ' "$arg" >>asked ;;
+	esac
+done
+exit 1
+EOF
+	for image in 127.0.0.1:5/a:1 localhost/a hub.org:5/a/b c/d:2 e \
+	    oci:layout:f docker://127.0.0.1/g; do
+		t "oci $image" 77 faked --from oci $image -o u.csv
+	done
+	is 'is asked for as what it is' "$(cat asked)" "$(printf '%s ' \
+	    --src-tls-verify=false docker://127.0.0.1:5/a:1 \
+	    --src-tls-verify=false docker://localhost/a docker://hub.org:5/a/b \
+	    docker://c/d:2 docker://e oci:layout:f --src-tls-verify=false \
+	    docker://127.0.0.1/g)"
+	rm fake/skopeo
 else
 	skip 'no skopeo or umoci'
 fi
 mkdir own
 seq 20000 >own/a
+cp own/a own/b
+if have enroot; then
+	t 'enroot' 0 study --enroot -n 1 --rows zstd1.p2 -o ee.csv own
+	is 'its image' "$(fact ee.csv zstd1.p2 dup_n)" 1
+else
+	t 'without enroot' 77 study --enroot -o x.csv own
+fi
+# What mksquashfs says, enroot says on standard error.
 fake enroot <<'EOF'
 [ "$1 $2" = 'export -o' ] || exit 2
 mksquashfs "$ENROOT_DATA_PATH/$4" "$3" -all-root -no-progress \
-    -processors $ENROOT_MAX_PROCESSORS $ENROOT_SQUASH_OPTIONS
+    -processors $ENROOT_MAX_PROCESSORS $ENROOT_SQUASH_OPTIONS >&2
 EOF
-t 'enroot' 0 faked --enroot -n 1 --rows zstd1.p2 -o e.csv own
+t 'enroot or what is like it' 0 faked --enroot -n 1 --rows zstd1.p2 -o e.csv own
 t 'it made an image' 0 test "$(fact e.csv zstd1.p2 image_B)" -gt 4000
-have enroot || t 'without enroot' 77 study --enroot -o x.csv own
-t 'another tree' 1 study -o e.csv tree
+is 'and what it said is read' "$(fact e.csv zstd1.p2 dup_n)" 1
+t 'another tree' 1 faked --enroot -o e.csv tree
 t 'rows inside the tree' 1 study -n 1 -o own/x.csv own
 t 'no tree' 1 study -o n.csv none
 t 'no such reader' 1 study --reader eyes -o n.csv own
@@ -196,6 +242,7 @@ dir	/none
 start	exec sh ./start
 threads	2 4 8
 reader	unsquashfs
+quick	yes
 mounts	yes
 inodes	1000
 EOF

@@ -139,6 +139,17 @@ t 'double work, by count' 0 grep -q \
     'double work is (in logarithms): study 63 %, here 63 % by count$' known
 t 'by sharing' 0 grep -q '^    by two that share the work: 63 %$' known
 verdict known 'with two writers the efficiency varies more' "$holds"
+# Each takes 1.8 s of processor, so the ratio decides, and the writers nothing.
+sed -n '/^The same on zfs-fuse.9 by processor time/,$p' known >cpu
+verdict cpu 'gzip-5 is the best of the ten, one writer' "$fails"
+verdict cpu 'gzip-3 comes close, one writer' "$holds"
+verdict cpu 'gzip-9 is much worse, one writer' "$fails"
+verdict cpu 'and its ratio loses more than that: less efficient, one' "$holds"
+verdict cpu 'two writers have a third of the efficiency' "$fails"
+t 'by processor time: the order' 0 grep -q \
+    '^    order: gzip-9 gzip-7 gzip-5 gzip-8 gzip-' cpu
+t 'and the share' 0 grep -q \
+    'first in 0.0 % of the draws, the best median is that of gzip-9: ' cpu
 t 'what is not valid is told' 0 grep -q \
     '^zfs-fuse.9.gzip-5.w1: 4 left out: ' known
 is 'why' "$(cut -f 2,3 known.csv.d/invalid | tr '\t\n' ' ;')" \
@@ -156,6 +167,10 @@ fi
 sed 's/zfs-fuse\.9/btrfs/; s/gzip-/zlib-/; s/lzjb/lzo/' known.csv >b.csv
 cp -r known.csv.d b.csv.d
 t 'btrfs' 0 to b study -o b.csv report
+t 'without a daemon' 0 sh -c \
+    'sed "s/;daemon_s=1.5//" known.csv >w.csv; cp -r known.csv.d w.csv.d'
+t 'there is no such time' 0 to w study -o w.csv report
+is 'nothing is made of it' "$(grep -c '^The same on' w)" 0
 t 'has stand-ins' 0 grep -q '^The study, and btrfs: zlib-N stands for gz' b
 t 'in the table' 0 grep -q ' 5 gzip-5 .* |  6 0.203292333 ' b
 verdict b 'gzip-5 is the best of the ten, two writers' "$holds"
@@ -231,6 +246,14 @@ t 'the same rows' 0 sh -c 'grep -v "^#" before.csv >x; grep -v "^#" r.csv | cmp 
 t 'one more round' 0 faked -n 3 -o r.csv prepare
 t 'is run' 0 faked -o r.csv run
 is 'alone' "$(grep -c valid=yes r.csv)" 15
+rm r.csv.d/rows/003.btrfs.off.w2.csv
+t 'a study that is not at its end' 0 to part faked -o r.csv report
+t 'has a report' 0 grep -q \
+    '^Not at its end: 1 of 15 copies have not been made yet.$' part
+is 'of what there is' "$(grep -c valid=yes r.part.csv)" 14
+is 'the rows stay' "$(grep -c valid=yes r.csv)" 15
+t 'it goes on' 0 faked -o r.csv run
+t 'and nothing is left of that' 1 test -e r.part.csv
 t 'another directory' 1 told faked -o r.csv fake
 seq 3 >mail/a/6
 t 'other mail' 1 told faked -n 4 -o r.csv run

@@ -156,6 +156,10 @@ echo 'sizes 3' >bad
 wrong 'bad: line 1 makes no sense' mailgen --like bad x
 printf 'repeat 5\nsize 0 500\n' >bad
 wrong 'bad: line 2 makes no sense' mailgen --like bad x
+# else a thousand of that size would be made, again and again
+mkdir large
+seq 1200000 >large/mail
+t 'a profile of large mail ends' 0 mailgen --profile large
 wrong 'nowhere: No such file' mailgen --profile nowhere
 mkdir bare
 wrong 'bare: there is no mail' mailgen --profile bare

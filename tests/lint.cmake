@@ -15,5 +15,6 @@ shell_test(root mailfs root)
 shell_test(san address san)
 shell_test(san thread san)
 shell_test(long valgrind long)
+shell_test(long options long)
 set_tests_properties(san.address san.thread long.valgrind PROPERTIES
     TIMEOUT 7200 RUN_SERIAL ON)

@@ -48,9 +48,71 @@ sync tree/numbers
 t 'and cold is what a device had to give, or not known' 0 \
     sh -c "case $(as_other) in yes | unknown) ;; *) exit 1 ;; esac"
 coldwalk --hash none mnt >summary
-is "the kernel's options are told" "$(grep -c '^kernel.s squashfs:' \
-    summary)" 1
+if zcat /proc/config.gz 2>/dev/null | grep -q CONFIG_SQUASHFS; then
+	is "the kernel's options are told" "$(grep -c \
+	    '^kernel.s squashfs: .*FILE_.*DECOMP_' summary)" 1
+else
+	is "the kernel's options are asked for" "$(grep -c \
+	    '^kernel.s squashfs: ' summary)" 1
+fi
 cat image.sqfs >/dev/null
 is 'an image in the cache' "$(cold --cold none image.sqfs)" no
 is 'an image made cold' "$(cold image.sqfs)" yes
+
+# Whoever may not ask about an image has the device's bytes as the proof.
+cat image.sqfs >/dev/null
+chmod 644 image.sqfs
+other_cold() {
+	other "$(command -v coldwalk)" --hash none "$@" |
+	    sed -n 's/^cold: *\([a-z]*\).*/\1/p'
+}
+chmod 711 .
+is "another's image in the cache" "$(other_cold --cold none image.sqfs)" \
+    unknown
+t 'made cold: known by that, or not' 0 \
+    sh -c "case $(other_cold image.sqfs) in yes | unknown) ;; *) exit 1 ;; esac"
+t 'a mount of it' 0 \
+    sh -c "case $(other_cold mnt) in unknown) ;; *) exit 1 ;; esac"
+other "$(command -v coldwalk)" --summary mnt >summary
+is 'a sentence says why' "$(grep -c '^cold: *unknown, [a-z ]*' summary)" 1
+t 'drop is for root' 1 other "$(command -v coldwalk)" --cold drop tree
+umount mnt
+
+# What only root can make, and what the kernel reads of it.
+mkdir tree/d
+mknod tree/d/null c 1 3
+mknod tree/d/loop b 7 99
+chown 1234:4321 tree/numbers
+chmod 0 tree/sub/small
+truncate -s 2000000 tree/hole
+ln tree/numbers tree/d/link
+setfattr -n security.some -v thing tree/numbers 2>/dev/null || :
+setfattr -n trusted.other -v thing tree/d 2>/dev/null || :
+coldwalk tree >want
+for how in '-comp gzip' '-comp lz4 -b 4096' '-comp lzo' '-comp xz -b 1M' \
+    '-comp zstd -always-use-fragments' '-noI -noD -noF' '-no-fragments'; do
+	rm -f img
+	# shellcheck disable=SC2086
+	mksquashfs tree img $how -quiet -no-progress >/dev/null 2>&1 || {
+		skip "mksquashfs cannot: $how"
+		continue
+	}
+	if coldwalk img 2>&1 | grep -q 'this build'; then
+		skip "coldwalk has not $how"
+		continue
+	fi
+	coldwalk img >got
+	same "the image, $how" got want
+	mount -o loop,ro img mnt 2>/dev/null || {
+		skip "no mount of $how"
+		continue
+	}
+	coldwalk mnt >got
+	same "its mount, $how" got want
+	device=$(findmnt -n -o SOURCE mnt)
+	coldwalk "$device" >got
+	same "its device, $how" got want
+	umount mnt
+done
+mount -o loop,ro img mnt
 done_testing

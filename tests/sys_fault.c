@@ -47,7 +47,7 @@ parse_what(struct rule *r, const char *what)
 		int number;
 	} signals[] = {
 		{ "KILL", SIGKILL }, { "TERM", SIGTERM }, { "INT", SIGINT },
-		{ "HUP", SIGHUP }, { "PIPE", SIGPIPE },
+		{ "HUP", SIGHUP }, { "PIPE", SIGPIPE }, { "STOP", SIGSTOP },
 	};
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {

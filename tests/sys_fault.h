@@ -12,7 +12,7 @@
  *	WHAT	an error by its name (EIO): the call does nothing and fails so;
  *		close(2) really closes, as the kernel does
  *		short: read, pread, write move one byte only
- *		KILL, TERM, INT, HUP, PIPE: that signal before the call
+ *		KILL, TERM, INT, HUP, PIPE, STOP: that signal before the call
  *
  * COLDPRESS_FAULT_COUNT=FILE: at exit, how many calls of each kind were made,
  * a line each: "write 12".  A plan that makes no sense ends the program at

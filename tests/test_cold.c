@@ -67,9 +67,9 @@ walk(enum cold_method method, const char *name, bool touched)
 	assert_int_equal(cold_apply(c), 0);
 	if (touched)
 		read_file(&f);
-	cold_before(c, f.fd, &f.st, &mine);
+	cold_before(c, f.fd, &f.st, COLD_THREAD, &mine);
 	read_file(&f);
-	cold_after(c, f.fd, &f.st, &mine);
+	cold_after(c, f.fd, &f.st, COLD_THREAD, &mine);
 	cold_end(c, &r);
 	cold_close(c);
 	close(f.fd);

@@ -298,6 +298,33 @@ weeks_stand_alone(void **state)
 	free(w);
 }
 
+/* The week's texts may be empty, and are taken at places in them still. */
+static void
+nothing_has_a_place(void **state)
+{
+	static const struct mail_like least = { .repeat = PRNG_ONE };
+	struct mail_maker *m = calloc(1, sizeof(*m));
+	struct world w;
+	struct buf b = { .data = NULL };
+
+	(void)state;
+	buf_str(&b, "");
+	assert_non_null(b.data);
+	assert_int_equal(b.len, 0);
+	buf_free(&b);
+
+	assert_non_null(m);
+	assert_int_equal(world_make(&w, 0, 1), 0);
+	m->world = &w;
+	m->like = &least;
+	mail_week(m, 0);
+	for (int i = 0; i < 40; i++)
+		assert_int_equal(mail_next(m), 0);
+	mail_free(m);
+	world_free(&w);
+	free(m);
+}
+
 static void
 measures_an_mbox(void **state)
 {
@@ -330,6 +357,7 @@ main(void)
 		cmocka_unit_test(quotes),
 		cmocka_unit_test(encodings),
 		cmocka_unit_test(weeks_stand_alone),
+		cmocka_unit_test(nothing_has_a_place),
 		cmocka_unit_test(measures_an_mbox),
 	};
 

@@ -68,9 +68,12 @@ wait(struct deflate_parse *p, uint32_t *pos, struct match *best)
 	while (best->length < p->effort.lazy &&
 	    p->len - *pos > best->length + 1) {
 		struct match m = { best->length, 0 };
+		uint32_t steps = p->effort.lazy_steps;
 
+		if (best->length >= p->effort.good)
+			steps /= 4;
 		match_find(&p->match, p->in, *pos + 1, most_at(p, *pos + 1),
-		    p->effort.nice, p->effort.lazy_steps, &m);
+		    p->effort.nice, steps, &m);
 		if (m.distance == 0 || 4 * (m.length - best->length) +
 		    log2_of(best->distance) < 3 + log2_of(m.distance))
 			return;

@@ -17,6 +17,7 @@
 struct deflate_effort {
 	uint16_t steps;		/* places to look at for a match, ... */
 	uint16_t lazy_steps;	/* for a better one a byte later */
+	uint16_t good;		/* a quarter of these after one so long */
 	uint16_t nice;		/* a match so long is not searched further */
 	uint16_t lazy;		/* a shorter one waits for a better one */
 };

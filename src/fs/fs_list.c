@@ -60,10 +60,25 @@ add_item(struct fs_list *l, struct fs_list_text *x, struct tree_path *p,
 	return 0;
 }
 
-static int
-by_name(const void *a, const void *b)
+/* FNV-1a, its bits mixed: the last bytes of a name count as well. */
+static uint64_t
+hash_of(const char *s)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	uint64_t h = 0xcbf29ce484222325U;
+
+	for (; *s != '\0'; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3U;
+	h = (h ^ h >> 31) * 0x9e3779b97f4a7c15U;
+	return h ^ h >> 32;
+}
+
+static int
+by_hash(const void *a, const void *b)
+{
+	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+	uint64_t m = hash_of(x), n = hash_of(y);
+
+	return m != n ? m < n ? -1 : 1 : strcmp(x, y);
 }
 
 /*
@@ -101,7 +116,7 @@ group_names(struct fs_list *l, struct fs_list_text *x, size_t first)
 	at = 0;
 	for (size_t i = 0; i < t->dir_count; i++) {
 		qsort(x->names + at, l->items[first + i].name_count,
-		    sizeof(*x->names), by_name);
+		    sizeof(*x->names), by_hash);
 		at += l->items[first + i].name_count;
 	}
 	sys_free(ends);

@@ -19,7 +19,10 @@ struct fs_item {
 	bool again;			/* a hard link to an item before it */
 	int err;			/* -errno: it could not be looked at */
 	struct stat st;
-	/* Of a directory: what is in it. */
+	/*
+	 * Of a directory: what is in it, in the order of a hash, since who
+	 * copies a tree mostly finds names in such an order.
+	 */
 	const char *const *names;
 	size_t name_count;
 };

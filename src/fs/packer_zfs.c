@@ -12,41 +12,105 @@
 #include "sys.h"
 #include "zle.h"
 
+#include <stdbool.h>
 #include <zstd.h>
 
-/* zstd: a frame without magic number, size and checksum */
+/*
+ * zstd: a frame without magic number, size and checksum.  ZFS has kept version
+ * 1.4.5, so what the library has learnt since is left out: searching in rows,
+ * splitting blocks and, where two tables are searched (dfast), looking ahead,
+ * which today's library does not do behind a prefix.
+ */
+struct zstd {
+	ZSTD_CCtx *c;
+	int level;
+};
 
-static void *
-zstd_open(int level, size_t most)
+static bool
+set(ZSTD_CCtx *c, ZSTD_cParameter what, int value)
 {
-	ZSTD_CCtx *c = ZSTD_createCCtx();
-
-	(void)most;
-	if (c == NULL ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(c, ZSTD_c_format,
-	    ZSTD_f_zstd1_magicless)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel,
-	    level)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 0)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag,
-	    0))) {
-		ZSTD_freeCCtx(c);
-		return NULL;
-	}
-	return c;
+	return !ZSTD_isError(ZSTD_CCtx_setParameter(c, what, value));
 }
 
 static void
 zstd_close(void *state)
 {
-	ZSTD_freeCCtx(state);
+	struct zstd *z = state;
+
+	ZSTD_freeCCtx(z->c);
+	sys_free(z);
+}
+
+static void *
+zstd_open(int level, size_t most)
+{
+	struct zstd *z = sys_malloc(sizeof(*z));
+
+	(void)most;
+	if (z == NULL)
+		return NULL;
+	*z = (struct zstd){ ZSTD_createCCtx(), level };
+	if (z->c == NULL ||
+	    !set(z->c, ZSTD_c_format, ZSTD_f_zstd1_magicless) ||
+	    !set(z->c, ZSTD_c_compressionLevel, level) ||
+	    !set(z->c, ZSTD_c_checksumFlag, 0) ||
+	    !set(z->c, ZSTD_c_contentSizeFlag, 0)) {
+		zstd_close(z);
+		return NULL;
+	}
+#ifdef ZSTD_c_useRowMatchFinder
+	set(z->c, ZSTD_c_useRowMatchFinder, ZSTD_ps_disable);
+#endif
+#ifdef ZSTD_c_useBlockSplitter
+	set(z->c, ZSTD_c_useBlockSplitter, ZSTD_ps_disable);
+#endif
+	return z;
+}
+
+/*
+ * The parameters of a dfast level as they are for so many bytes, since by
+ * itself the library would count the prefix, too; which no data are like.
+ */
+static void
+use_prefix(ZSTD_CCtx *c, const ZSTD_compressionParameters *p)
+{
+	static const uint8_t prefix[] = { 0x9e, 0x37, 0x79, 0xb9, 0x7f, 0x4a,
+	    0x7c, 0x15 };
+
+	set(c, ZSTD_c_windowLog, (int)p->windowLog);
+	set(c, ZSTD_c_chainLog, (int)p->chainLog);
+	set(c, ZSTD_c_hashLog, (int)p->hashLog);
+	set(c, ZSTD_c_searchLog, (int)p->searchLog);
+	set(c, ZSTD_c_minMatch, (int)p->minMatch);
+	set(c, ZSTD_c_targetLength, (int)p->targetLength);
+	set(c, ZSTD_c_strategy, (int)p->strategy);
+	ZSTD_CCtx_refPrefix(c, prefix, sizeof(prefix));
+}
+
+/* Back to those of the level. */
+static void
+use_level(ZSTD_CCtx *c)
+{
+	static const ZSTD_cParameter all[] = { ZSTD_c_windowLog,
+	    ZSTD_c_chainLog, ZSTD_c_hashLog, ZSTD_c_searchLog,
+	    ZSTD_c_minMatch, ZSTD_c_targetLength, ZSTD_c_strategy };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		set(c, all[i], 0);
 }
 
 static size_t
 zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 {
-	size_t n = ZSTD_compress2(state, out, cap, in, len);
+	const struct zstd *z = state;
+	ZSTD_compressionParameters p = ZSTD_getCParams(z->level, len, 0);
+	size_t n;
 
+	if (p.strategy == ZSTD_dfast)
+		use_prefix(z->c, &p);
+	else
+		use_level(z->c);
+	n = ZSTD_compress2(z->c, out, cap, in, len);
 	return ZSTD_isError(n) ? 0 : n;
 }
 

@@ -55,16 +55,22 @@ struct zfs_meta;
 int zfs_meta_open(struct zfs_meta **m, const struct zfs_pool *pool);
 void zfs_meta_close(struct zfs_meta *m);
 
-/* A file, of which so many records are no holes. */
-void zfs_meta_file(struct zfs_meta *m, mode_t mode, uint64_t size,
-    uint64_t records);
+/*
+ * Of the next three, depth says how many directories are above the object,
+ * of the tree's: the parent is the last one before it that was less deep.
+ */
 
-/* Anything else that has no data but what is in its dnode. */
-void zfs_meta_other(struct zfs_meta *m, mode_t mode);
+/* A file, of which so many records are no holes. */
+void zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
+    uint64_t size, uint64_t records);
+
+/* Anything else: a link of size bytes, for the others 0, in its dnode. */
+void zfs_meta_other(struct zfs_meta *m, unsigned depth, mode_t mode,
+    uint64_t size);
 
 /* A directory with these names in it. */
-void zfs_meta_dir(struct zfs_meta *m, mode_t mode, const char *const *names,
-    size_t count);
+void zfs_meta_dir(struct zfs_meta *m, unsigned depth, mode_t mode,
+    const char *const *names, size_t count);
 
 /* The whole, once; logical is physical, as ZFS counts. */
 void zfs_meta_end(struct zfs_meta *m, struct zfs_space *sum);

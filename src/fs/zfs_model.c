@@ -113,6 +113,35 @@ tick(void *arg, uint64_t bytes)
 	job->tick(job->arg, bytes);
 }
 
+/* Directories above a path, the root among them; of "", none. */
+static unsigned
+depth_of(const char *path)
+{
+	unsigned n = *path != '\0';
+
+	for (; *path != '\0'; path++)
+		n += *path == '/';
+	return n;
+}
+
+static void
+add_object(const struct zfs_job *z, struct zfs_meta *m,
+    const struct fs_item *it)
+{
+	unsigned depth = depth_of(it->path);
+	mode_t mode = it->st.st_mode;
+	uint64_t size = (uint64_t)it->st.st_size;
+	uint32_t record = zfs_record_size(&z->pool, size);
+
+	if (S_ISDIR(mode))
+		zfs_meta_dir(m, depth, mode, it->names, it->name_count);
+	else if (S_ISREG(mode))
+		zfs_meta_file(m, depth, mode, size, size / record +
+		    (size % record != 0));
+	else
+		zfs_meta_other(m, depth, mode, S_ISLNK(mode) ? size : 0);
+}
+
 static int
 add_meta(struct zfs_job *z)
 {
@@ -122,24 +151,9 @@ add_meta(struct zfs_job *z)
 
 	if (rc != 0)
 		return rc;
-	for (size_t i = 0; i < l->count; i++) {
-		const struct fs_item *it = &l->items[i];
-		uint64_t size = (uint64_t)it->st.st_size;
-
-		if (it->err != 0 || it->again)
-			continue;
-		if (S_ISDIR(it->st.st_mode)) {
-			zfs_meta_dir(m, it->st.st_mode, it->names,
-			    it->name_count);
-		} else if (S_ISREG(it->st.st_mode)) {
-			uint32_t record = zfs_record_size(&z->pool, size);
-
-			zfs_meta_file(m, it->st.st_mode, size,
-			    (size + record - 1) / record);
-		} else {
-			zfs_meta_other(m, it->st.st_mode);
-		}
-	}
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].err == 0 && !l->items[i].again)
+			add_object(z, m, &l->items[i]);
 	zfs_meta_end(m, &z->meta);
 	zfs_meta_close(m);
 	return 0;

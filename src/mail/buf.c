@@ -17,7 +17,8 @@ buf_room(struct buf *b, size_t n)
 	size_t cap = b->cap == 0 ? 4096 : b->cap;
 	char *p;
 
-	if (b->cap - b->len >= n)
+	/* even where n is 0, so that nobody adds to a null pointer */
+	if (b->data != NULL && b->cap - b->len >= n)
 		return b->data + b->len;
 	while (!b->failed && cap - b->len < n) {
 		b->failed = cap > SIZE_MAX / 4;

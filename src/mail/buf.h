@@ -18,7 +18,7 @@ struct buf {
 	bool failed;
 };
 
-/* Room for n more bytes behind len, or NULL. */
+/* Room for n more bytes behind len, n may be 0; or NULL: there is no memory. */
 char *buf_room(struct buf *b, size_t n);
 
 void buf_add(struct buf *b, const void *data, size_t n);

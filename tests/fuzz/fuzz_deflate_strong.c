@@ -4,37 +4,15 @@
  */
 #include "codec/deflate_strong.h"
 
+#include "unfold.h"
+
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/*
- * The input: a level, and instructions that make more than they take, so that
- * windows are filled: bytes, or a copy of up to 511 bytes from far back.
- */
-static size_t
-unfold(const uint8_t *data, size_t len, uint8_t *in, size_t room)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len && n < room; i++) {
-		size_t far, k;
-
-		if (data[i] < 128 || len - i < 4) {
-			in[n++] = data[i] & 15;
-			continue;
-		}
-		far = data[i + 1] * 256U + data[i + 2] + 1;
-		k = (data[i] & 1U) * 256 + data[i + 3];
-		for (; k > 0 && n < room; k--, n++)
-			in[n] = far <= n ? in[n - far] : (uint8_t)(n * n >> 3);
-		i += 3;
-	}
-	return n;
-}
-
+/* The input: a level, and instructions for unfold(). */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {

@@ -1,0 +1,162 @@
+#!/bin/sh
+# seeds.sh DIR [VECTORS]: a folder of seeds for each fuzz target, in DIR.
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Files of every format by the tools that are here, $BIN/pzc first, and by
+# folder those of VECTORS, with the bytes before them that the target reads
+# as its orders.
+set -eu
+dir=${1:?} vectors=${2:-}
+PATH=${BIN:+$BIN:}$PATH
+LC_ALL=C
+export LC_ALL
+[ ! -e "$dir/made" ] || exit 0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
+[ -z "$vectors" ] || vectors=$(cd "$vectors" && pwd)
+cd "$work"
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# seed TARGET NAME PREFIX FILE: the prefix by printf(1); nothing over 64 KiB
+seed() {
+	[ "$(wc -c <"$4")" -le 65536 ] || return 0
+	mkdir -p "$dir/$1"
+	# shellcheck disable=SC2059
+	{ printf "$3"; cat "$4"; } >"$dir/$1/$2"
+}
+
+# take FILE: to whom it may concern
+take() {
+	n=$(basename "$1")
+	seed decode "$n" '\001' "$1"
+	case $n in
+	*.gz|*.bgz)
+		seed gzip_header "$n" '' "$1"
+		seed seek "$n" '\000\003\000' "$1"
+		seed seek "far-$n" '\100\003\000' "$1"
+		tail -c +11 "$1" >raw
+		seed inflater "$n" '\007\007\006\010\000\005' raw
+		seed deflate_walk "$n" '' raw ;;
+	*.zst)
+		seed zstd_scan "$n" '\007' "$1"
+		seed seek "$n" '\001\003\000' "$1" ;;
+	*.lz4)
+		seed lz4 "$n" '\000' "$1"
+		seed lz4 "right-$n" '\001' "$1"
+		tail -c +12 "$1" >raw
+		seed lz4_plain "$n" '' raw
+		seed seek "$n" '\002\003\000' "$1" ;;
+	*.xz)
+		seed seek "$n" '\003\003\000' "$1" ;;
+	*.bz2)
+		seed bz2_decode "$n" '' "$1" ;;
+	*.Z)
+		tail -c +3 "$1" >raw
+		seed lzw "$n" '\007\007' raw ;;
+	esac
+}
+
+# Some that compresses, in several blocks, and some that does not.
+seq 9000 >text
+head -c 3000 /dev/urandom >noise
+cat text noise text >plain
+head -c 300 text >few
+: >none
+
+for f in plain few none; do
+	for o in 'gzip -1' 'gzip -6' 'gzip -6 -i -b 16' 'gzip -11' 'zlib -6' \
+	    'zip -6' 'zstd -3' 'zstd -3 -i -b 16' 'lz4 -1' 'lz4 -9' 'xz -1' \
+	    'lzma -1' 'bzip2 -1'; do
+		s=$(echo "$o" | sed 's/^gzip/gz/; s/^zstd/zst/; s/^bzip2/bz2/
+		    s/\([a-z0-9]*\)\(.*\)/\2.\1/; s/ //g')
+		# shellcheck disable=SC2086
+		pzc -F $o -c <$f >"$f$s" 2>/dev/null || continue
+		take "$f$s"
+	done
+	for o in 'gzip -9n gz' 'bgzip -c bgz' 'zstd -qc19 zst' 'xz -c0 xz' \
+	    'lz4 -qc9 lz4' 'bzip2 -c9 bz2'; do
+		have "${o%% *}" || continue
+		s=${o##* }
+		# shellcheck disable=SC2086
+		${o% *} <$f >"$f-other.$s"
+		take "$f-other.$s"
+	done
+	seed deflate_strong $f '\004' $f
+	seed deflate_blocks $f '' $f
+	seed lz4_fast $f '' $f
+	seed bz2_encode $f '\011' $f
+	seed zfs_packers $f '' $f
+	seed decode "made-$f" '\000\000\000\000\000\000\000\000' $f
+done
+
+if have pzseek && pzseek --make-index --spacing 16K plain-other.gz 2>/dev/null; then
+	for f in plain-other.gz.*; do
+		[ ! -f "$f" ] || seed seek "index-$(basename "$f")" \
+		    '\200\003\000' "$f"
+	done
+fi
+
+# Tables that are not compressed are reached by a bit, others by luck.
+if have mksquashfs; then
+	mkdir -p tree/sub/deep
+	cp plain tree/a
+	cp plain tree/sub/twin
+	cp few tree/sub/few
+	ln tree/a tree/sub/link
+	ln -s ../a tree/sub/deep/soft
+	mkfifo tree/pipe
+	truncate -s 300000 tree/hole
+	i=0
+	while [ $i -lt 300 ]; do
+		: >"tree/sub/deep/$i"
+		i=$((i + 1))
+	done
+	for o in '-comp gzip' '-comp gzip -noI -noD -noF -noX' \
+	    '-comp gzip -noI -noX -b 4096' '-comp xz -noI' '-comp zstd -noI' \
+	    '-comp lz4 -noI -noF' '-comp lzo -noI' '-comp lzma' \
+	    '-comp gzip -noI -no-fragments -no-exports -b 8192'; do
+		# shellcheck disable=SC2086
+		mksquashfs tree image -noappend -no-progress $o >/dev/null 2>&1 ||
+		    continue
+		seed squashfs "image$(echo "$o" | tr -d ' ')" '' image
+	done
+fi
+
+cat >rows <<'EOF'
+s1,a,k=1;b=2,cold,1,all,0,,1.5,1,.1,0,3,1
+s1,b,k=1;b=2,cold,1,all,0,,2.5,1,.1,0,3,2
+s1,a,k=1;b=2,cold,2,all,0,,1.25,1,.1,,3,1
+s1,b,k=1;b=2,cold,2,all,1,9,2.5,1,.1,0,3,2
+EOF
+seed rows with-header '\200' rows
+{ echo '# series: s1'; echo 'label,run,wall_s,"keys"'
+  echo 'a,1,1e3,"a=""b"""'; echo 'b,1,2,a=1'; } >rows
+seed rows its-own '\021' rows
+echo '{"a":1.5,"b":"c\"d","e":null,"f":true,"in_B":12}' >object
+seed flatjson object '' object
+printf 'a/b\n./c//d/\n\nsub/deep/0\na/b\n' >names
+seed files_from lines '\000' names
+tr '\n' '\0' <names >names0
+seed files_from nulls '\001' names0
+{ echo 'attachments 20000'; echo 'repeat 65536'; echo 'noise 9000'; } >like
+seed mail_like profile '\000' like
+i=0
+for n in $(seq 0 1024 65535) 65024 65280 65408 65472 65504 65520 65528 \
+    65532 65534 65535 65536; do
+	echo "size $n $((400 + 40 * i))"
+	i=$((i + 1))
+done >>like
+seed mail_like table '\002' like
+{ echo 'From a@b Mon'; echo 'Content-Disposition: attachment'; echo
+  echo text; echo; echo 'From c@d Tue'; echo; echo '>From x'; } >mbox
+seed mail_like mbox '\001' mbox
+
+if [ -n "$vectors" ]; then
+	for f in "$vectors"/*/*; do
+		[ ! -f "$f" ] || take "$f"
+	done
+fi
+: >"$dir/made"
