@@ -16,5 +16,5 @@ shell_test(san address san)
 shell_test(san thread san)
 shell_test(long valgrind long)
 shell_test(long options long)
-set_tests_properties(san.address san.thread long.valgrind PROPERTIES
-    TIMEOUT 7200 RUN_SERIAL ON)
+set_tests_properties(san.address san.thread long.valgrind long.options
+    PROPERTIES TIMEOUT 7200 RUN_SERIAL ON)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What is left when a part is not built: all the rest, and it is said.
+# What is left when a part is not built: all the rest, and it is said.  And
+# the fuzzers' build.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -28,4 +29,10 @@ done
 t 'without any' 0 build $none
 is 'pzc alone' "$(ls build/pzc build/pzseek build/lap build/coldwalk \
     build/fsratio build/mailgen 2>/dev/null)" build/pzc
+if have clang; then
+	t 'for the fuzzers' 0 build -DCMAKE_C_COMPILER=clang \
+	    -DCOLDPRESS_FUZZ=ON -DBUILD_TESTING=ON
+else
+	skip 'no clang'
+fi
 done_testing
