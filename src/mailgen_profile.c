@@ -21,8 +21,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A try is of so many mails, or of as many as have so many bytes. */
-enum { SAMPLE = 20000, TRIES = 9, FIT_MAILS = 1024, FIT_B = 16 << 20 };
+/*
+ * A trial makes so many mails, or until so many have something attached, but
+ * no more bytes.
+ */
+enum { SAMPLE = 20000, TRIES = 9, FIT_MAILS = 2048, FIT_PARTS = 512,
+    FIT_B = 64 << 20 };
 
 enum { FILE_MOST = 1 << 30 };
 
@@ -83,19 +87,29 @@ measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 	return rc == -ENOMEM ? rc : m->count == 0 ? -ENODATA : 0;
 }
 
-/* The sizes of that many mails as they would be made, and how they compress. */
+/* What is tried; packed text is known where text has been tried before. */
+struct trial {
+	const struct world *world;
+	struct mail_like *like;
+	uint32_t *number;		/* of like */
+	uint32_t most;
+	bool more;			/* of it makes the ratio larger */
+	bool text;			/* alone, or all */
+	uint64_t mails, text_packed_B;
+};
+
+/* Mails as they would be made, and how they compress. */
 static int
-make_some(const struct world *w, const struct mail_like *like,
-    struct measure *m)
+make_some(const struct trial *t, struct measure *m)
 {
 	struct mail_maker *maker = sys_calloc(1, sizeof(*maker));
 	int rc = maker == NULL ? -ENOMEM : 0;
 
 	if (rc != 0)
 		return rc;
-	maker->world = w;
-	maker->like = like;
-	for (unsigned i = 0; rc == 0 && i < FIT_MAILS && m->bytes < FIT_B;
+	maker->world = t->world;
+	maker->like = t->like;
+	for (uint64_t i = 0; rc == 0 && i < t->mails && m->bytes < FIT_B;
 	    i++) {
 		if (i % MAIL_WEEK == 0)
 			mail_week(maker, i / MAIL_WEEK);
@@ -108,41 +122,74 @@ make_some(const struct world *w, const struct mail_like *like,
 	return rc;
 }
 
-/* The ratio of text alone, or of all. */
 static int
-try(const struct world *w, const struct mail_like *like, bool text,
-    double *ratio)
+try(struct trial *t, double *ratio)
 {
 	struct measure made = { .every = 1 };
-	int rc = make_some(w, like, &made);
+	int rc;
 
-	*ratio = text ? measure_ratio_of(&made, 0) : measure_ratio(&made);
+	made.parts_only = t->text_packed_B > 0;
+	made.packed_B[0] = t->text_packed_B;
+	rc = make_some(t, &made);
+	if (!t->text)
+		t->text_packed_B = made.packed_B[0];
+	*ratio = t->text ? measure_ratio_of(&made, 0) : measure_ratio(&made);
 	measure_free(&made);
 	return rc;
 }
 
-/*
- * Halves the range of one number until the ratio is near; up: more of it
- * makes the ratio larger.
- */
+/* Halves the range of one number until the ratio is near. */
 static int
-fit_one(const struct world *w, struct mail_like *like, uint32_t *number,
-    uint32_t most, bool up, double want)
+fit_one(struct trial *t, double want)
 {
-	uint32_t lo = 0, hi = most;
+	uint32_t lo = 0, hi = t->most;
 	int rc = 0;
 
 	for (int i = 0; rc == 0 && want > 0 && i < TRIES; i++) {
 		double ratio;
 
-		*number = lo + (hi - lo) / 2;
-		rc = try(w, like, up, &ratio);
-		if ((ratio < want) == up)
-			lo = *number;
+		*t->number = lo + (hi - lo) / 2;
+		rc = try(t, &ratio);
+		if ((ratio < want) == t->more)
+			lo = *t->number;
 		else
-			hi = *number;
+			hi = *t->number;
 	}
 	return rc;
+}
+
+/* Enough mails for some with parts, which are large and may be rare. */
+static uint64_t
+fit_mails(const struct measure *m)
+{
+	uint64_t n = m->with_parts == 0 ? 0 :
+	    m->count * FIT_PARTS / m->with_parts;
+
+	return n < FIT_MAILS ? FIT_MAILS : n > SAMPLE ? SAMPLE : n;
+}
+
+static int
+fit_all(const struct world *w, struct mail_like *like,
+    const struct measure *m, double *ratio)
+{
+	struct trial t = {
+		.world = w,
+		.like = like,
+		.number = &like->repeat,
+		.most = REPEAT_MOST,
+		.more = true,
+		.text = true,
+		.mails = FIT_MAILS,
+	};
+	int rc = fit_one(&t, measure_ratio_of(m, 0));
+
+	t.number = &like->noise;
+	t.most = PRNG_ONE;
+	t.more = t.text = false;
+	t.mails = fit_mails(m);
+	if (rc == 0 && m->with_parts > 0)
+		rc = fit_one(&t, measure_ratio(m));
+	return rc != 0 ? rc : try(&t, ratio);
 }
 
 static int
@@ -168,13 +215,7 @@ fit(struct mail_like *like, struct measure *m, double *ratio)
 		like->sizes = exact;
 	like->attachments = (uint32_t)(m->with_parts * PRNG_ONE / m->count);
 	if (rc == 0)
-		rc = fit_one(w, like, &like->repeat, REPEAT_MOST, true,
-		    measure_ratio_of(m, 0));
-	if (rc == 0 && m->with_parts > 0)
-		rc = fit_one(w, like, &like->noise, PRNG_ONE, false,
-		    measure_ratio(m));
-	if (rc == 0)
-		rc = try(w, like, false, ratio);
+		rc = fit_all(w, like, m, ratio);
 	if (w != NULL)
 		world_free(w);
 	sys_free(w);

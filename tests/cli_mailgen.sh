@@ -113,6 +113,15 @@ near 'its mean' "$(stat_of mean_B stats.like)" "$(stat_of mean_B stats.big)" 5
 near 'its median' "$(stat_of median_B stats.like)" \
     "$(stat_of median_B stats.big)" 5
 rm -r big like big.tar
+# Few mails with much in them: what is attached must be found again.
+# measured FILE: the ratio of what was read
+measured() { sed -n '2s/.*ratio \([0-9.]*\) measured.*/\1/p' "$1"; }
+mailgen -q -n 3000 --mean 3000 --attachments 0.004 rare >out
+to profile mailgen --profile rare
+mailgen -q -n 3000 -s 4 --like profile again >out
+to again.profile mailgen --profile again
+near 'compresses alike' "$(measured again.profile)" "$(measured profile)" 3
+rm -r rare again
 mkdir mine
 mailgen -n 500 --mbox --mean 3000 --median 1000 mine/box >out
 to profile mailgen --profile mine

@@ -49,7 +49,6 @@ pack(struct measure *m, const char *mail, size_t len, bool parts)
 	if (compress2((Bytef *)m->packed.data, &packed, (const Bytef *)mail,
 	    (uLong)len, LEVEL) != Z_OK)
 		return -ENOMEM;
-	m->plain_B[parts] += len;
 	m->packed_B[parts] += packed;
 	return 0;
 }
@@ -67,7 +66,10 @@ measure_mail(struct measure *m, const char *mail, size_t len)
 	m->sizes[m->count++] = len;
 	m->bytes += len;
 	m->with_parts += parts;
-	return m->count % m->every == 0 ? pack(m, mail, len, parts) : 0;
+	if (m->count % m->every != 0)
+		return 0;
+	m->plain_B[parts] += len;
+	return m->parts_only && !parts ? 0 : pack(m, mail, len, parts);
 }
 
 int

@@ -10,10 +10,12 @@
 
 #include "buf.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct measure {
 	uint64_t every;			/* one mail in so many is compressed */
+	bool parts_only;		/* and none without parts */
 	uint64_t *sizes;		/* of all mails */
 	size_t count, cap;
 	uint64_t bytes;
