@@ -3,8 +3,8 @@
 option(COLDPRESS_FSRATIO "Build fsratio" ON)
 
 if(COLDPRESS_FSRATIO)
-    target_sources(coldpress PRIVATE src/fs/fs_list.c src/fs/fs_model.c
-        src/fs/fs_run.c src/fs/packer.c
+    target_sources(coldpress PRIVATE src/fs/fs_hole.c src/fs/fs_list.c
+        src/fs/fs_model.c src/fs/fs_run.c src/fs/packer.c
         src/fs/lz4_zfs.c src/fs/lzjb.c src/fs/zle.c src/fs/packer_zfs.c src/fs/zfs.c
         src/fs/zfs_block.c src/fs/zfs_dnode.c src/fs/zfs_dir.c
         src/fs/zfs_meta.c src/fs/zfs_model.c

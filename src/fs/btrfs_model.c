@@ -31,6 +31,9 @@ struct btrfs_job {
 
 struct worker {
 	struct packer *packers[FS_ALGORITHMS];
+	/* A whole chunk of zeros that is not a file's first, once there was. */
+	struct btrfs_chunk zeros[FS_ALGORITHMS];
+	bool knows_zeros;
 };
 
 static void
@@ -62,32 +65,64 @@ open_worker(void *arg, void **out)
 	return rc;
 }
 
-/* One chunk, with all algorithms. */
-static void
-chunk(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
-    const uint8_t *data)
+static bool
+is_zero(const uint8_t *p, uint32_t len)
 {
-	const struct fs_job *job = b->job;
-	uint64_t size = (uint64_t)job->list->items[item].st.st_size;
-	uint32_t len = size - offset < BTRFS_CHUNK ?
-	    (uint32_t)(size - offset) : BTRFS_CHUNK;
-	struct btrfs_chunk *c = b->chunks + (b->first[item] +
-	    offset / BTRFS_CHUNK) * job->count;
-	bool good[BTRFS_PIECES];
+	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
+}
 
+/* What is to be tried of a chunk. */
+static void
+look(const struct btrfs_job *b, const uint8_t *data, uint32_t len,
+    bool good[BTRFS_PIECES])
+{
 	for (uint32_t at = 0; at < len; at += BTRFS_PIECE)
-		good[at / BTRFS_PIECE] = job->params->force ||
+		good[at / BTRFS_PIECE] = b->job->params->force ||
 		    btrfs_looks_good(data + at, len - at < BTRFS_PIECE ?
 		    len - at : BTRFS_PIECE);
+}
+
+/* One chunk, with all algorithms. */
+static void
+pack(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
+    const uint8_t *data, struct btrfs_chunk *c)
+{
+	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
+	uint32_t len = size - offset < BTRFS_CHUNK ?
+	    (uint32_t)(size - offset) : BTRFS_CHUNK;
+	bool good[BTRFS_PIECES];
+
+	look(b, data, len, good);
 	if (offset == 0)
 		b->hopeless[item] = !good[0];
-	for (unsigned i = 0; i < job->count; i++) {
+	for (unsigned i = 0; i < b->job->count; i++) {
 		if (w->packers[i] == NULL)
 			btrfs_plain(offset == 0, len, &c[i]);
 		else
 			btrfs_pack(w->packers[i], data, offset, size, good,
 			    &c[i]);
 	}
+}
+
+/* Zeros are compressed but once: of them there may be terabytes. */
+static void
+chunk(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
+    const uint8_t *data)
+{
+	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
+	struct btrfs_chunk *c = b->chunks + (b->first[item] +
+	    offset / BTRFS_CHUNK) * b->job->count;
+	bool zeros = offset > 0 && size - offset >= BTRFS_CHUNK &&
+	    is_zero(data, BTRFS_CHUNK);
+
+	if (!zeros) {
+		pack(b, w, item, offset, data, c);
+		return;
+	}
+	if (!w->knows_zeros)
+		pack(b, w, item, offset, data, w->zeros);
+	w->knows_zeros = true;
+	memcpy(c, w->zeros, b->job->count * sizeof(*c));
 }
 
 static void

@@ -9,6 +9,8 @@
 
 #include "../walk_tree.h"
 #include "fdio.h"
+#include "fs_hole.h"
+#include "fs_model.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -32,13 +34,6 @@ struct reader {
 	bool bad;			/* told already */
 };
 
-static bool
-has_data(const struct fs_item *it)
-{
-	return it->err == 0 && !it->again && S_ISREG(it->st.st_mode) &&
-	    it->st.st_size > 0;
-}
-
 /* The bytes of the part there. */
 static size_t
 part_of(const struct fs_run *r, size_t item, uint64_t offset)
@@ -56,7 +51,7 @@ take(struct run *run, size_t *item, uint64_t *offset)
 	bool found;
 
 	pthread_mutex_lock(&run->lock);
-	while (run->item < l->count && (!has_data(&l->items[run->item]) ||
+	while (run->item < l->count && (!fs_item_has_data(&l->items[run->item]) ||
 	    run->offset >= (uint64_t)l->items[run->item].st.st_size)) {
 		run->item++;
 		run->offset = 0;
@@ -124,21 +119,36 @@ read_part(struct reader *rd, uint64_t offset, size_t len)
 	memset(rd->data + n, 0, r->unit - (size_t)n);
 }
 
+static void
+do_part(struct reader *rd, size_t item, uint64_t offset)
+{
+	const struct fs_run *r = rd->run->r;
+	size_t len = part_of(r, item, offset);
+	bool hole;
+
+	open_item(rd, item);
+	hole = rd->fd >= 0 && fs_is_hole(rd->fd, &r->list->items[item].st,
+	    offset, len);
+	if (hole && r->hole != NULL) {
+		r->hole(r->arg, rd->worker, item, offset, len);
+		return;
+	}
+	if (hole)
+		memset(rd->data, 0, r->unit);
+	else
+		read_part(rd, offset, len);
+	r->part(r->arg, rd->worker, item, offset, rd->data, len);
+}
+
 static void *
 reader(void *arg)
 {
 	struct reader *rd = arg;
-	const struct fs_run *r = rd->run->r;
 	uint64_t offset;
 	size_t item;
 
-	while (take(rd->run, &item, &offset)) {
-		size_t len = part_of(r, item, offset);
-
-		open_item(rd, item);
-		read_part(rd, offset, len);
-		r->part(r->arg, rd->worker, item, offset, rd->data, len);
-	}
+	while (take(rd->run, &item, &offset))
+		do_part(rd, item, offset);
 	shut(rd);
 	return NULL;
 }

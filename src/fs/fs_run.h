@@ -25,6 +25,9 @@ struct fs_run {
 	 */
 	void (*part)(void *arg, void *worker, size_t item, uint64_t offset,
 	    uint8_t *data, size_t len);
+	/* The same of a part that is a hole; NULL: it is given as zeros. */
+	void (*hole)(void *arg, void *worker, size_t item, uint64_t offset,
+	    size_t len);
 	/* One at a time: the file cannot be read, or changed meanwhile. */
 	void (*trouble)(void *arg, size_t item, int err);
 	/* One at a time, now and then: so many bytes more. */

@@ -6,6 +6,7 @@
 
 #include "../walk_tree.h"
 #include "fdio.h"
+#include "fs_hole.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -52,9 +53,14 @@ static void
 read_file(struct sqfs_feed *f, size_t node, uint64_t offset, uint8_t *data,
     uint32_t len)
 {
-	ssize_t n = f->fd < 0 ? 0 : fdio_pread(f->fd, data, len,
-	    (off_t)offset);
+	ssize_t n;
 
+	if (f->fd >= 0 && fs_is_hole(f->fd, &f->tree->nodes[node].item->st,
+	    offset, len)) {
+		memset(data, 0, len);
+		return;
+	}
+	n = f->fd < 0 ? 0 : fdio_pread(f->fd, data, len, (off_t)offset);
 	if (n < 0)
 		tell(f, node, (int)n);
 	else if ((size_t)n < len && f->fd >= 0)

@@ -37,8 +37,8 @@ zfs_record_size(const struct zfs_pool *pool, uint64_t size)
 	return size == 0 ? ZFS_SECTOR : (uint32_t)round_up(size, ZFS_SECTOR);
 }
 
-static bool
-is_zero(const uint8_t *p, uint32_t len)
+bool
+zfs_is_zero(const uint8_t *p, uint32_t len)
 {
 	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
 }
@@ -99,6 +99,19 @@ pack(const struct zfs_pool *pool, const struct packer_name *name,
 }
 
 void
+zfs_zeros(const struct zfs_pool *pool, const struct packer_name *name,
+    uint32_t record, uint64_t count, struct zfs_space *sum)
+{
+	if (name->kind != NULL)
+		return;			/* holes */
+	sum->blocks += count;
+	sum->logical_B += count * record;
+	sum->physical_B += count * record;
+	sum->allocated_B += count * round_up(record,
+	    (uint64_t)1 << pool->ashift);
+}
+
+void
 zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
     struct packer *p, struct packer *const probes[2], const uint8_t *data,
     uint32_t record, struct zfs_space *sum)
@@ -108,7 +121,7 @@ zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
 	uint64_t unit = pool->features ? sector : ZFS_SECTOR;
 	uint64_t physical = 0;
 
-	if (name->kind != NULL && is_zero(data, record))
+	if (name->kind != NULL && zfs_is_zero(data, record))
 		return;
 	sum->blocks++;
 	sum->logical_B += record;

@@ -48,6 +48,12 @@ void zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
     struct packer *p, struct packer *const probes[2], const uint8_t *data,
     uint32_t record, struct zfs_space *sum);
 
+bool zfs_is_zero(const uint8_t *data, uint32_t len);
+
+/* Adds so many records of zeros. */
+void zfs_zeros(const struct zfs_pool *pool, const struct packer_name *name,
+    uint32_t record, uint64_t count, struct zfs_space *sum);
+
 /* The metadata of a dataset, object by object, in the order of creation. */
 struct zfs_meta;
 

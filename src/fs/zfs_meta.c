@@ -51,7 +51,7 @@ zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
 	struct zfs_object o = { depth, mode, size, record, records,
 	    stored * records };
 
-	if (records > 1)
+	if (size > record && records > 0)
 		zfs_add_indirect(&m->blocks, records, &t, 1);
 	zfs_dnode_add(&m->dnodes, &o, &t);
 }

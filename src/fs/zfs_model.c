@@ -8,6 +8,7 @@
 #include "zfs.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 enum { UNIT_LEAST = 1 << 20 };
 
@@ -20,7 +21,9 @@ struct zfs_job {
 	struct zfs_pool pool;
 	struct fs_classes files;
 	struct sums classes[FS_CLASSES];
-	struct zfs_space meta;		/* the same whatever the algorithm */
+	/* Of each item: records that are no zeros.  Any thread adds to it. */
+	atomic_uint_least64_t *filled;
+	struct zfs_space meta[2];	/* compressed or not, else the same */
 };
 
 struct worker {
@@ -79,6 +82,15 @@ close_worker(void *arg, void *worker)
 }
 
 static void
+zeros(const struct zfs_job *z, uint32_t record, uint64_t count,
+    struct zfs_space *sums)
+{
+	for (unsigned i = 0; i < z->job->count; i++)
+		zfs_zeros(&z->pool, &z->job->algorithms[i], record, count,
+		    &sums[i]);
+}
+
+static void
 part(void *arg, void *worker, size_t item, uint64_t offset, uint8_t *data,
     size_t len)
 {
@@ -90,11 +102,30 @@ part(void *arg, void *worker, size_t item, uint64_t offset, uint8_t *data,
 	struct zfs_space *sums = w->classes[fs_class_of(size)].data;
 
 	(void)offset;
-	for (size_t at = 0; at < len; at += record)
+	for (size_t at = 0; at < len; at += record) {
+		if (zfs_is_zero(data + at, record)) {
+			zeros(z, record, 1, sums);
+			continue;
+		}
+		atomic_fetch_add(&z->filled[item], 1);
 		for (unsigned i = 0; i < job->count; i++)
 			zfs_record(&z->pool, &job->algorithms[i],
 			    w->packers[i], w->probes, data + at, record,
 			    &sums[i]);
+	}
+}
+
+static void
+hole(void *arg, void *worker, size_t item, uint64_t offset, size_t len)
+{
+	struct zfs_job *z = arg;
+	struct worker *w = worker;
+	uint64_t size = (uint64_t)z->job->list->items[item].st.st_size;
+	uint32_t record = zfs_record_size(&z->pool, size);
+
+	(void)offset;
+	zeros(z, record, len / record + (len % record != 0),
+	    w->classes[fs_class_of(size)].data);
 }
 
 static void
@@ -124,10 +155,12 @@ depth_of(const char *path)
 	return n;
 }
 
+/* zeros: they are stored, too. */
 static void
-add_object(const struct zfs_job *z, struct zfs_meta *m,
-    const struct fs_item *it)
+add_object(const struct zfs_job *z, struct zfs_meta *m, size_t item,
+    bool zeros)
 {
+	const struct fs_item *it = &z->job->list->items[item];
 	unsigned depth = depth_of(it->path);
 	mode_t mode = it->st.st_mode;
 	uint64_t size = (uint64_t)it->st.st_size;
@@ -136,14 +169,14 @@ add_object(const struct zfs_job *z, struct zfs_meta *m,
 	if (S_ISDIR(mode))
 		zfs_meta_dir(m, depth, mode, it->names, it->name_count);
 	else if (S_ISREG(mode))
-		zfs_meta_file(m, depth, mode, size, size / record +
-		    (size % record != 0));
+		zfs_meta_file(m, depth, mode, size, zeros ? size / record +
+		    (size % record != 0) : atomic_load(&z->filled[item]));
 	else
 		zfs_meta_other(m, depth, mode, S_ISLNK(mode) ? size : 0);
 }
 
 static int
-add_meta(struct zfs_job *z)
+add_meta(struct zfs_job *z, bool packed)
 {
 	const struct fs_list *l = z->job->list;
 	struct zfs_meta *m;
@@ -153,8 +186,8 @@ add_meta(struct zfs_job *z)
 		return rc;
 	for (size_t i = 0; i < l->count; i++)
 		if (l->items[i].err == 0 && !l->items[i].again)
-			add_object(z, m, &l->items[i]);
-	zfs_meta_end(m, &z->meta);
+			add_object(z, m, i, !packed);
+	zfs_meta_end(m, &z->meta[packed]);
 	zfs_meta_close(m);
 	return 0;
 }
@@ -182,10 +215,11 @@ static void
 row_meta(void *arg, unsigned algorithm, struct fs_row *row)
 {
 	const struct zfs_job *z = arg;
+	const struct zfs_space *meta =
+	    &z->meta[z->job->algorithms[algorithm].kind != NULL];
 
-	(void)algorithm;
-	add_space(row, &z->meta);
-	row->metadata_B += z->meta.allocated_B;
+	add_space(row, meta);
+	row->metadata_B += meta->allocated_B;
 }
 
 static int
@@ -194,7 +228,7 @@ run_pool(const struct fs_job *job, bool features)
 	struct zfs_job *z = sys_calloc(1, sizeof(*z));
 	struct fs_run run = { .list = job->list, .threads = job->threads,
 	    .open = open_worker, .close = close_worker, .part = part,
-	    .trouble = trouble, .tick = tick, .arg = z };
+	    .hole = hole, .trouble = trouble, .tick = tick, .arg = z };
 	int rc;
 
 	if (z == NULL)
@@ -207,11 +241,13 @@ run_pool(const struct fs_job *job, bool features)
 	run.unit = z->pool.recordsize > UNIT_LEAST ? z->pool.recordsize :
 	    UNIT_LEAST;
 	fs_classes_count(&z->files, job->list);
-	rc = fs_run(&run);
-	if (rc == 0)
-		rc = add_meta(z);
+	z->filled = sys_calloc(job->list->count + 1, sizeof(*z->filled));
+	rc = z->filled == NULL ? -ENOMEM : fs_run(&run);
+	for (int packed = 0; rc == 0 && packed < 2; packed++)
+		rc = add_meta(z, packed);
 	if (rc == 0)
 		rc = fs_classes_rows(&z->files, job, row_data, row_meta, z);
+	sys_free(z->filled);
 	sys_free(z);
 	return rc;
 }

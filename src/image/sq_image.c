@@ -12,6 +12,7 @@
 
 enum {
 	ENTRY_B = 16,
+	INODE_B = 16,			/* at least */
 	ENTRIES = SQ_META_B / ENTRY_B,	/* fragments in a metadata block */
 	GRAIN = 8,			/* blocks that a thread takes at once */
 };
@@ -168,6 +169,11 @@ sq_image_open(struct sq_image *m, int fd, uint64_t offset, unsigned threads,
 	if (rc == 0)
 		rc = sq_meta_read(&m->dirs, &m->super, m->super.dirs,
 		    m->super.dirs_end);
+	if (rc == 0 && m->super.fragment_count > m->inodes.count *
+	    (SQ_META_B / INODE_B)) {
+		*why = "it has more fragment blocks than files";
+		rc = -EBADMSG;
+	}
 	if (rc == 0)
 		rc = read_fragments(m, c);
 	sq_codec_close(c);
@@ -190,4 +196,5 @@ sq_image_close(struct sq_image *m)
 	sys_free(m->fragments);
 	sys_free(m->dir);
 	sys_free(m->file);
+	sys_free(m->refs);
 }

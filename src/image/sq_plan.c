@@ -59,6 +59,15 @@ same(const struct sq_file *a, const struct sq_file *b)
 	    memcmp(a->sizes, b->sizes, 4 * (size_t)a->blocks) == 0));
 }
 
+/* Of first's twins f, which is file k, becomes one. */
+static void
+add_twin(struct sq_file *first, struct sq_file *f, uint32_t k)
+{
+	f->again = true;
+	f->twin = first->twin;
+	first->twin = k;
+}
+
 static int
 find_twins(struct sq_image *m)
 {
@@ -71,10 +80,14 @@ find_twins(struct sq_image *m)
 	if (table == NULL)
 		return -ENOMEM;
 	for (uint32_t k = 1; k < m->file_count; k++) {
-		struct sq_file *f = &m->file[k], *first;
+		struct sq_file *f = &m->file[k];
 
 		if (!has_data(f))
 			continue;
+		if (f->same != 0 && has_data(&m->file[f->same])) {
+			add_twin(&m->file[f->same], f, k);
+			continue;
+		}
 		i = hash(f) & (size - 1);
 		while (table[i] != 0 && !same(&m->file[table[i]], f))
 			i = (i + 1) & (size - 1);
@@ -82,10 +95,7 @@ find_twins(struct sq_image *m)
 			table[i] = k;
 			continue;
 		}
-		first = &m->file[table[i]];
-		f->again = true;
-		f->twin = first->twin;
-		first->twin = k;
+		add_twin(&m->file[table[i]], f, k);
 	}
 	sys_free(table);
 	return 0;

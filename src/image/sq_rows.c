@@ -10,6 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
+/* An image can say that a million files share a million blocks. */
+enum { DAMAGE_MAX = 1 << 20 };
+
 /* The path of a name in dir, at the end of buf; NULL if it is too long. */
 static char *
 path_in(const struct sq_image *m, uint32_t dir, const uint8_t *name,
@@ -235,29 +238,6 @@ sq_rows_rest(struct sq_walk *w)
 
 /* What has */
 
-static void
-tell_one(struct sq_walk *w, uint32_t file, const struct sq_outcome *o,
-    const char *first)
-{
-	const struct sq_file *f = &w->image->file[file];
-	struct walk_file row = { .path = path_of(w, file, w->path),
-	    .type = WALK_FILE, .size = f->size, .err = o->err,
-	    .first_read_ns = o->first_ns };
-
-	if (row.path == NULL) {
-		tell_other(w, f, NULL, NULL);
-		return;
-	}
-	if (first != NULL && strcmp(first, row.path) != 0)
-		row.duplicate_of = first;
-	count_blocks(f, &row);
-	if (o->err == 0) {
-		row.digest_len = digest_len(w->o->digest);
-		memcpy(row.digest, o->digest, row.digest_len);
-	}
-	call_row(w, &row);
-}
-
 /* The bytewise first path of the file and its twins, in w->other. */
 static const char *
 first_path(struct sq_walk *w, uint32_t file)
@@ -274,20 +254,45 @@ first_path(struct sq_walk *w, uint32_t file)
 	return first;
 }
 
+/* row: what it has in common with its twins */
+static void
+tell_one(struct sq_walk *w, uint32_t file, struct walk_file row,
+    const char *first)
+{
+	row.path = path_of(w, file, w->path);
+	if (row.path == NULL) {
+		tell_other(w, &w->image->file[file], NULL, NULL);
+		return;
+	}
+	if (first != NULL && strcmp(first, row.path) != 0)
+		row.duplicate_of = first;
+	call_row(w, &row);
+}
+
+static void
+tell_twins(struct sq_walk *w, const struct sq_outcome *o)
+{
+	const struct sq_file *f = &w->image->file[o->file];
+	const char *first = f->twin != 0 ? first_path(w, o->file) : NULL;
+	struct walk_file row = { .type = WALK_FILE, .size = f->size,
+	    .err = o->err, .first_read_ns = o->first_ns };
+
+	count_blocks(f, &row);
+	if (o->err == 0) {
+		row.digest_len = digest_len(w->o->digest);
+		memcpy(row.digest, o->digest, row.digest_len);
+		w->r->read_B += f->size;
+	}
+	for (uint32_t i = o->file; i != 0; i = w->image->file[i].twin)
+		tell_one(w, i, row, first);
+}
+
 /* Under lock, which is let go. */
 static void
 tell_all(struct sq_walk *w, struct sq_teller *t)
 {
-	for (size_t k = 0; k < t->count; k++) {
-		const struct sq_outcome *o = &t->out[k];
-		const struct sq_file *f = &w->image->file[o->file];
-		const char *first = f->twin != 0 ? first_path(w, o->file) :
-		    NULL;
-
-		w->r->read_B += o->err == 0 ? f->size : 0;
-		for (uint32_t i = o->file; i != 0; i = w->image->file[i].twin)
-			tell_one(w, i, o, first);
-	}
+	for (size_t k = 0; k < t->count; k++)
+		tell_twins(w, &t->out[k]);
 	pthread_mutex_unlock(&w->lock);
 	t->count = 0;
 }
@@ -316,7 +321,10 @@ sq_rows_damage(struct sq_walk *w, uint32_t file, uint64_t at,
     const char *reason)
 {
 	pthread_mutex_lock(&w->lock);
-	for (uint32_t i = file; i != 0; i = w->image->file[i].twin)
-		call_damage(w, at, path_of(w, i, w->path), reason);
+	for (uint32_t i = file; i != 0 && w->r->damaged < DAMAGE_MAX;
+	    i = w->image->file[i].twin)
+		call_damage(w, at, path_of(w, i, w->path),
+		    w->r->damaged + 1 < DAMAGE_MAX ? reason :
+		    "and there is more, of which nothing is said");
 	pthread_mutex_unlock(&w->lock);
 }

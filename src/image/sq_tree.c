@@ -9,7 +9,9 @@
  * Directories are taken in the order in which they are found, so nothing
  * recurses.  One that is in itself, or in two places, would never end; but no
  * byte of the directory table belongs to two listings, so what has been
- * listed can at most be the table.
+ * listed can at most be the table.  Likewise no two inodes share what they say
+ * of their blocks, so these can at most be the inode table's words; and an
+ * inode of many names is looked at once.
  */
 #include "squashfs.h"
 
@@ -20,7 +22,8 @@
 #include <errno.h>
 #include <string.h>
 
-enum { HEADER_B = 12, ENTRY_B = 8, LIST_MORE = 3, ENTRIES_MAX = 256 };
+enum { HEADER_B = 12, ENTRY_B = 8, LIST_MORE = 3, ENTRIES_MAX = 256,
+    REFS_MIN = 256 };
 
 static int
 add_dir(struct sq_image *m, struct sq_dir d)
@@ -85,10 +88,69 @@ check_data(const struct sq_image *m, const struct sq_file *f)
 	return NULL;
 }
 
+/* Where the file of that inode is in refs, or is to be. */
+static size_t
+find_ref(const struct sq_image *m, uint64_t ref)
+{
+	size_t last = m->ref_cap - 1;
+	size_t i = (size_t)(ref * 0x9e3779b97f4a7c15U >> 32) & last;
+
+	while (m->refs[i] != 0 && m->file[m->refs[i]].ref != ref)
+		i = (i + 1) & last;
+	return i;
+}
+
+/* Room for one more; half of it stays free. */
+static int
+grow_refs(struct sq_image *m)
+{
+	uint32_t *old = m->refs, *more;
+	size_t old_cap = m->ref_cap;
+	size_t cap = old_cap == 0 ? REFS_MIN : 2 * old_cap;
+
+	if (2 * m->ref_count < old_cap)
+		return 0;
+	more = sys_calloc(cap, sizeof(*more));
+	if (more == NULL)
+		return -ENOMEM;
+	m->refs = more;
+	m->ref_cap = cap;
+	for (size_t i = 0; i < old_cap; i++)
+		if (old[i] != 0)
+			more[find_ref(m, m->file[old[i]].ref)] = old[i];
+	sys_free(old);
+	return 0;
+}
+
+/* A file with blocks, which is going to be entered. */
+static int
+know_blocks(struct sq_image *m, struct sq_file *f)
+{
+	int rc = grow_refs(m);
+	size_t i;
+
+	if (rc != 0)
+		return rc;
+	i = find_ref(m, f->ref);
+	f->same = m->refs[i];
+	if (f->same != 0) {
+		f->bad = m->file[f->same].bad;
+		return 0;
+	}
+	m->refs[i] = (uint32_t)m->file_count;
+	m->ref_count++;
+	m->blocks += f->blocks;
+	if (m->blocks > m->inodes.count * (uint64_t)(SQ_META_B / 4))
+		return -EBADMSG;
+	f->bad = check_data(m, f);
+	return 0;
+}
+
 static int
 enter_file(struct sq_image *m, struct sq_file f)
 {
 	struct sq_inode n;
+	int rc = 0;
 
 	if (sq_inode_get(&m->inodes, m->super.block, f.ref, &n) != 0) {
 		f.type = SQ_OTHER;
@@ -106,9 +168,12 @@ enter_file(struct sq_image *m, struct sq_file f)
 		f.blocks = n.blocks;
 		f.fragment = n.fragment;
 		f.tail_at = n.tail_at;
-		f.bad = f.size > 0 ? check_data(m, &f) : NULL;
+		if (f.blocks > 0)
+			rc = know_blocks(m, &f);
+		else if (f.size > 0)
+			f.bad = check_data(m, &f);
 	}
-	return add_file(m, f);
+	return rc != 0 ? rc : add_file(m, f);
 }
 
 /* What is to be read of a listing. */
@@ -197,7 +262,7 @@ enter_dir(struct sq_image *m, uint32_t i, uint64_t *listed)
 		l.end = l.p + n.size - LIST_MORE;
 		*listed += n.size - LIST_MORE;
 		if (*listed > m->dirs.count * (uint64_t)SQ_META_B)
-			return -EBADMSG;
+			return -ELOOP;
 	}
 	rc = enter_list(m, &l);
 	if (rc > 0)
@@ -222,7 +287,9 @@ sq_tree_read(struct sq_image *m, const char **why)
 		*why = "its root directory cannot be read";
 		return -EBADMSG;
 	}
-	if (rc == -EBADMSG)
+	if (rc == -ELOOP)
 		*why = "a directory is in itself, or in two places";
-	return rc;
+	if (rc == -EBADMSG)
+		*why = "its files have more blocks than it can tell of";
+	return rc == -ELOOP ? -EBADMSG : rc;
 }

@@ -142,6 +142,7 @@ struct sq_file {
 	/* The plan's. */
 	uint32_t twin;			/* next of the same data, or 0 */
 	struct sq_stream *stream;	/* that hashes it */
+	uint32_t same;			/* an earlier name of its inode, or 0 */
 	bool again;			/* its data are an earlier file's */
 	bool skip;			/* not asked for */
 };
@@ -154,6 +155,9 @@ struct sq_image {
 	size_t dir_count, dir_cap;
 	struct sq_file *file;		/* the first is no file */
 	size_t file_count, file_cap;
+	uint32_t *refs;			/* by their inode: those with blocks */
+	size_t ref_count, ref_cap;
+	uint64_t blocks;		/* of all of these */
 };
 
 /* What stands before the tree: the tables.  As walk_source.walk() fails. */
