@@ -28,11 +28,12 @@ struct scene {
 	struct walk_log log;
 	const char *victim;		/* changed after its first piece */
 	off_t size;			/* that it then gets */
-	bool done;
+	atomic_bool done;
 	atomic_bool cancel;
 	int refuse;			/* what row() returns */
-	uint64_t planned, progressed;	/* bytes */
-	unsigned looks[2];		/* before, after */
+	uint64_t planned;		/* bytes */
+	atomic_ullong progressed;
+	atomic_uint looks[2];		/* before, after */
 };
 
 static int
@@ -49,10 +50,11 @@ progress(void *arg, uint64_t bytes)
 {
 	struct scene *s = arg;
 
-	s->progressed += bytes;
-	if (s->victim != NULL && !s->done)
+	atomic_fetch_add(&s->progressed, bytes);
+	/* other files are of a byte, and may be read at the same time */
+	if (s->victim != NULL && bytes > 1 &&
+	    !atomic_exchange(&s->done, true))
 		assert_int_equal(truncate(s->victim, s->size), 0);
-	s->done = true;
 }
 
 static void
@@ -60,7 +62,7 @@ end_it(void *arg, uint64_t bytes)
 {
 	struct scene *s = arg;
 
-	s->progressed += bytes;
+	atomic_fetch_add(&s->progressed, bytes);
 	atomic_store(&s->cancel, true);
 }
 
@@ -82,7 +84,7 @@ look(void *arg, int fd, const struct stat *st, bool after, uint64_t *mine)
 	if (after)
 		assert_int_equal(*mine, st->st_ino);
 	*mine = st->st_ino;
-	s->looks[after]++;
+	atomic_fetch_add(&s->looks[after], 1);
 }
 
 static void

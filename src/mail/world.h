@@ -22,7 +22,7 @@ enum { WORLD_PEOPLE = 400, WORLD_LANGUAGES = 2 };
 
 struct person {
 	char name[2 * WORD_B];
-	char address[3 * WORD_B];
+	char address[4 * WORD_B];
 	char host[2 * WORD_B];		/* of the address */
 	char machine[3 * WORD_B];	/* the one that is written on */
 	char signature[256];		/* or "" */
