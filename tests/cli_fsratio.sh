@@ -145,6 +145,64 @@ else
 	skip 'there is no /sys'
 fi
 
+# Holes are zeros, and terabytes of them nothing to wait for.
+mkdir sparse dense odd
+head -c 300000 /dev/urandom >sparse/a
+truncate -s 3M sparse/a
+cat sparse/a >dense/a
+for fs in zfs zfs-fuse btrfs squashfs; do
+	for d in sparse dense; do
+		to $d.csv fsratio --csv --fs $fs $d
+		grep -v '^#' $d.csv | cut -d , -f 2- >$d.rows
+	done
+	same "$fs: a hole is as zeros" sparse.rows dense.rows
+done
+rm -rf dense
+if truncate -s 1T sparse/a 2>/dev/null; then
+	to huge.csv fsratio --csv -a off,lz4 sparse
+	is 'a terabyte of holes: stored as it is' \
+	    "$(($(row off logical_B huge.csv) - $(row off metadata_B huge.csv) /
+	    2))" 1099511627776
+	is 'or not at all' "$(($(row lz4 allocated_B huge.csv) < 1000000))" 1
+else
+	skip 'files here cannot have a terabyte'
+fi
+rm -rf sparse
+
+# Names are bytes; one that goes away, and one that grows, are no surprise.
+printf x >"odd/$(printf 'a\377\nb')"
+for fs in zfs btrfs squashfs; do
+	t "$fs: a name that is no text" 0 fsratio --fs $fs -a off odd
+	is "$fs: and nothing said" "$(wc -c <.t.err)" 0
+done
+i=0
+while [ $i -lt 400 ]; do
+	i=$((i + 1))
+	head -c 30000 tree/numbers >odd/$i
+done
+for fs in zfs btrfs squashfs; do
+	fsratio -q --fs $fs -a off,zstd-15 odd >out 2>err &
+	child=$!
+	i=0
+	while [ $i -lt 400 ] && kill -0 $child 2>/dev/null; do
+		i=$((i + 1))
+		case $((i % 3)) in
+		0)	rm -f odd/$i ;;
+		1)	: >odd/$i ;;
+		*)	seq 9000 >>odd/$i ;;
+		esac
+	done
+	status=0
+	wait $child || status=$?
+	is "$fs: files that change have rows, and a sentence if it is seen" \
+	    "$(wc -l <out) $status" "3 $([ -s err ] && echo 1 || echo 0)"
+	i=0
+	while [ $i -lt 400 ]; do
+		i=$((i + 1))
+		head -c 30000 tree/numbers >odd/$i
+	done
+done
+
 t 'no such directory' 1 fsratio tree/nowhere
 t 'a file is none' 1 fsratio tree/numbers
 t 'an unknown algorithm' 1 fsratio -a brotli tree

@@ -1,6 +1,10 @@
 #!/bin/sh
 # fsratio beside OpenZFS's own compressors: zstream recompress, of a stream of
-# the same records.  ZSTREAM: the program, if it is not in PATH.
+# the same records.  ZSTREAM: the program, if it is not in PATH.  It needs no
+# ZFS: of Debian's zfsutils-linux 2.2 or later (backports, contrib), which is
+# not to be installed beside zfs-fuse, libzfs, libzpool, libnvpair and libuutil
+# dpkg-deb -x DEB DIR is enough; then ZSTREAM is a script with the one line
+# LD_LIBRARY_PATH=DIR/lib/x86_64-linux-gnu exec DIR/sbin/zstream "$@".
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -49,7 +53,7 @@ for f in tree/*; do printf '%s\n' "$f"; done | xargs -n 100000 \
     "$BIN/tests/gen_zstream" 131072 >stream
 "$zstream" dump -C <stream >log 2>&1 || skip_all 'zstream reads no such stream'
 
-for a in lzjb zle lz4 zstd-1 zstd-3 zstd-9; do
+for a in lzjb zle lz4 zstd-1 zstd-2 zstd-3 zstd-4 zstd-6 zstd-9 zstd-12; do
 	is "$a: within 0.3 % of zstream" "$(echo "$(foretold $a) $(real $a)" |
 	    awk '{ d = ($1 - $2) / $2
 	        if (NF == 2 && d * d < 0.003 ^ 2) print "yes"
