@@ -4,6 +4,7 @@
  *
  * The images are made by mksquashfs; without it this is skipped.
  */
+#include "bytes.h"
 #include "walk_log.h"
 
 #include <errno.h>
@@ -398,6 +399,152 @@ flips_and_cuts(void **state)
 		walk_damaged(damaged(image, len, at, 0xff, false), &told);
 }
 
+/*
+ * An image made by hand, all of it stored as it is: files of 4 KiB blocks, all
+ * of them holes, and a root with a name for each.  Their inodes are so many
+ * bytes apart, which may be less than they take; 0: they are one.
+ */
+enum { HAND_INODES = 3 * 8192, HAND_FILE = 56, HAND_NAME = 6 };
+
+static size_t
+hand_meta(uint8_t *to, const uint8_t *table, size_t len)
+{
+	size_t out = 0;
+
+	for (size_t at = 0; at < len; at += 8192) {
+		size_t n = len - at < 8192 ? len - at : 8192;
+
+		store_le16(to + out, (uint16_t)(0x8000 | n));
+		memcpy(to + out + 2, table + at, n);
+		out += 2 + n;
+	}
+	return out;
+}
+
+static void
+hand_file(uint8_t *p, uint32_t number, uint32_t blocks)
+{
+	store_le16(p, 9);
+	store_le32(p + 12, number);
+	store_le64(p + 16, 96);
+	store_le64(p + 24, (uint64_t)blocks * 4096);
+	store_le32(p + 44, UINT32_MAX);
+	store_le32(p + 52, UINT32_MAX);
+}
+
+static size_t
+hand_list(uint8_t *to, unsigned files, size_t apart)
+{
+	uint8_t *p = to;
+
+	for (unsigned i = 0; i < files; i++) {
+		size_t at = i * apart;
+
+		store_le32(p, 0);
+		store_le32(p + 4, (uint32_t)(at / 8192 * 8194));
+		store_le32(p + 8, 1);
+		store_le16(p + 12, (uint16_t)(at % 8192));
+		store_le16(p + 16, 2);
+		store_le16(p + 18, HAND_NAME - 1);
+		snprintf((char *)p + 20, HAND_NAME + 1, "f%05u", i);
+		p += 20 + HAND_NAME;
+	}
+	return (size_t)(p - to);
+}
+
+static int
+hand_made(unsigned files, size_t apart, uint32_t blocks)
+{
+	static uint8_t inodes[HAND_INODES], list[200000], image[300000];
+	size_t listed, dirs, end, root = HAND_INODES - 40;
+	int fd = memfd_create("image", MFD_CLOEXEC);
+
+	memset(inodes, 0, sizeof(inodes));
+	memset(image, 0, sizeof(image));
+	for (unsigned i = files; i-- > 0;)
+		hand_file(inodes + i * apart, i + 1, blocks);
+	listed = hand_list(list, files, apart);
+	store_le16(inodes + root, 8);
+	store_le32(inodes + root + 20, (uint32_t)listed + 3);
+	dirs = 96 + hand_meta(image + 96, inodes, sizeof(inodes));
+	end = dirs + hand_meta(image + dirs, list, listed);
+	store_le32(image, 0x73717368);
+	store_le32(image + 4, files + 1);
+	store_le32(image + 12, 4096);
+	store_le16(image + 20, 1);
+	store_le16(image + 22, 12);
+	store_le16(image + 28, 4);
+	store_le64(image + 32, (uint64_t)(2 * 8194) << 16 | root % 8192);
+	store_le64(image + 40, end);
+	for (size_t at = 48; at < 96; at += 8)
+		store_le64(image + at, UINT64_MAX);
+	store_le64(image + 64, 96);
+	store_le64(image + 72, dirs);
+	assert_int_equal(write(fd, image, end), (ssize_t)end);
+	return fd;
+}
+
+static int
+walk_by_hand(int fd, struct walk_log *log, const char **why)
+{
+	struct walk_options o = options(2, log);
+	struct walk_result r;
+	int rc = walk_squashfs.walk(fd, 0, &o, &r, why);
+
+	close(fd);
+	return rc;
+}
+
+/* Files cannot have more blocks together than their inodes have words. */
+static void
+more_blocks_than_words(void **state)
+{
+	struct walk_log log = { 0 };
+	const char *why;
+
+	(void)state;
+	/* each has its own 100 words: that can be */
+	assert_int_equal(walk_by_hand(hand_made(40, HAND_FILE + 400, 100),
+	    &log, &why), 0);
+	assert_int_equal(log.count, 40);
+	assert_int_equal(log.damaged, 0);
+	walk_log_free(&log);
+	/* two names of one inode with 5000 words, of 6144: that too */
+	log = (struct walk_log){ 0 };
+	assert_int_equal(walk_by_hand(hand_made(2, 0, 5000), &log, &why), 0);
+	assert_int_equal(log.count, 2);
+	walk_log_free(&log);
+	/* two that share them: that cannot */
+	log = (struct walk_log){ 0 };
+	assert_int_equal(walk_by_hand(hand_made(2, HAND_FILE, 5000), &log,
+	    &why), -EBADMSG);
+	assert_non_null(why);
+	walk_log_free(&log);
+}
+
+/* A fragment count that no inode table can have, in a file as long as it. */
+static void
+more_fragments_than_files(void **state)
+{
+	struct walk_log log = { 0 };
+	const char *why;
+	int fd = hand_made(1, HAND_FILE, 1);
+	uint8_t word[8];
+
+	(void)state;
+	store_le32(word, 1U << 31);
+	assert_int_equal(pwrite(fd, word, 4, 16), 4);
+	store_le64(word, UINT64_C(3) << 30);
+	assert_int_equal(pwrite(fd, word, 8, 40), 8);
+	store_le64(word, UINT64_C(1) << 20);
+	assert_int_equal(pwrite(fd, word, 8, 80), 8);
+	assert_int_equal(ftruncate(fd, (off_t)3 << 30), 0);
+	assert_int_equal(walk_by_hand(fd, &log, &why), -EBADMSG);
+	assert_non_null(why);
+	assert_int_equal(log.count, 0);
+	walk_log_free(&log);
+}
+
 int
 main(void)
 {
@@ -408,6 +555,8 @@ main(void)
 		cmocka_unit_test(large_files),
 		cmocka_unit_test(ended_early),
 		cmocka_unit_test(flips_and_cuts),
+		cmocka_unit_test(more_blocks_than_words),
+		cmocka_unit_test(more_fragments_than_files),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
