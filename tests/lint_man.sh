@@ -24,7 +24,7 @@ lint() { mandoc -T lint -W warning "$1"; }
 options_shown() {
 	tool=$(basename "$1" | sed 's/\.[0-9]$//')
 	have "$tool" || return 0
-	mandoc -T ascii "$1" | col -bx >page
+	mandoc -T ascii "$1" | command col -bx >page
 	"$tool" -h >help || return 1
 	sed -n 's/^ *\(-[A-Za-z0-9]\)[ ,].*/\1/p' help | sort -u >letters
 	while read -r letter; do
