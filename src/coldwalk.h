@@ -25,7 +25,7 @@ struct coldwalk_options {
 	const char *files_from;		/* NULL: all */
 	bool null_lines;		/* its names end with NUL */
 	bool csv, json, summary, force;
-	bool resident;			/* read nothing, look what is in memory */
+	bool resident;			/* look what is in memory, only */
 	const char *output;		/* of the manifest; NULL */
 	const char *prefix;		/* NULL: as PATHs ask for it */
 	uint64_t offset;

@@ -77,7 +77,7 @@ struct lap {
 	struct cgroup group;
 	bool grouped;
 	struct pressure pressure;
-	struct pressure_now last;	/* the last look at it, at these times */
+	struct pressure_now last;	/* the last look, at these times */
 	uint64_t stalls_ns, steal_ns;
 	int64_t last_cpu_us;		/* of the group */
 	struct lap_net net;

@@ -106,7 +106,8 @@ proc_pending(const struct proc *p)
 
 	sigpending(&now);
 	for (size_t i = 0; i < sizeof(stop) / sizeof(stop[0]); i++)
-		if (sigismember(&now, stop[i]) && sigismember(&p->wait, stop[i]))
+		if (sigismember(&now, stop[i]) &&
+		    sigismember(&p->wait, stop[i]))
 			return true;
 	return false;
 }

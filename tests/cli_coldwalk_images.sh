@@ -134,7 +134,6 @@ stored=$(coldwalk --csv --summary img | tail -n 1 | cut -d , -f 10)
 is 'all blocks are read once' "$stored" "$data"
 
 printf './many//17\nsub/deep/hard\nsoft\nfifo\nmany\nnone\n' >list
-told() { "$@" 2>err; }
 for what in tree img; do
 	t "a list, $what" 1 to got told coldwalk --files-from list "$what"
 	is "two are read, $what" "$(sed 's/.*  //' got | tr '\n' ' ')" \

@@ -76,6 +76,9 @@ col() {
 	    tr '\n' ' ' | sed 's/ $//'
 }
 
+# told COMMAND...: the command's standard error to err
+told() { "$@" 2>err; }
+
 # to FILE COMMAND...: the command's standard output to FILE
 to() {
 	to_file=$1

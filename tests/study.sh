@@ -4,7 +4,6 @@
 #
 # verdict TABLE TEXT WANT    what the report says under the finding
 # fake NAME                  a program of that name, from standard input
-# told COMMAND...            its standard error goes to err
 # killed CSV COMMAND...      kills a study some time after its first cell
 
 verdict() {
@@ -21,8 +20,6 @@ fake() {
 	} >"fake/$1"
 	chmod +x "fake/$1"
 }
-
-told() { "$@" 2>err; }
 
 # Whatever it is doing then: its temporary files stay, here.
 killed() {

@@ -52,7 +52,8 @@ put_empty_fixed(struct bits *b, bool final)
 static void
 put_empty_dynamic(struct bits *b)
 {
-	enum { LENGTHS = 19, RUN = 2, ONE = 17 };	/* in RFC 1951's order */
+	/* in RFC 1951's order */
+	enum { LENGTHS = 19, RUN = 2, ONE = 17 };
 
 	put_bits(b, 4, 3);
 	put_bits(b, 0, 5);				/* 257 literals */
