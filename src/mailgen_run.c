@@ -23,13 +23,14 @@ struct worker {
 	struct mail_maker maker;
 };
 
+/* w: the caller's own, whose path it is about; NULL: it is about none. */
 static void
 fail(struct mailgen *g, int err, const struct store_writer *w)
 {
 	pthread_mutex_lock(&g->lock);
 	if (g->err == 0) {
 		g->err = err;
-		if (err != -ENOMEM && w->path.data != NULL)
+		if (err != -ENOMEM && w != NULL && w->path.data != NULL)
 			g->err_path = strdup(w->path.data);
 	}
 	pthread_mutex_unlock(&g->lock);
@@ -102,7 +103,7 @@ work_all(struct mailgen *g, struct worker *k, unsigned threads)
 		started += rc == 0;
 	}
 	if (rc != 0)
-		fail(g, rc, &g->writers[0]);
+		fail(g, rc, NULL);
 	while (started > 0)
 		pthread_join(k[--started].thread, NULL);
 	for (unsigned i = 0; i < threads; i++)

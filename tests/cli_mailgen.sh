@@ -195,6 +195,8 @@ if have mailgen-fault; then
 	    mailgen-fault -n 700 threads
 	t 'a second thread that cannot be had' 1 \
 	    env COLDPRESS_FAULT=thread:2:EAGAIN mailgen-fault -n 700 -p 2 two
+	is 'told of the corpus, not of a file in it' "$(head -n 1 .t.err)" \
+	    'mailgen-fault: two: Resource temporarily unavailable'
 else
 	skip 'no mailgen-fault'
 fi
