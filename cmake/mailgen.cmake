@@ -4,7 +4,7 @@ option(COLDPRESS_MAILGEN "Build mailgen (needs OpenSSL)" ON)
 
 if(COLDPRESS_MAILGEN AND COLDWALK_BUILT)
     target_sources(coldpress PRIVATE src/mail/attach.c src/mail/body.c
-        src/mail/buf.c src/mail/encode.c src/mail/head.c src/mail/like.c
+        src/mail/strbuf.c src/mail/encode.c src/mail/head.c src/mail/like.c
         src/mail/measure.c src/mail/parts.c src/mail/prng.c src/mail/sizes.c src/mail/store.c
         src/mail/text.c src/mail/week.c src/mail/words.c src/mail/world.c)
     if(NOT COLDPRESS_FSRATIO)

@@ -87,7 +87,7 @@ int cold_apply(struct cold *c);
 
 enum cold_reader {
 	COLD_THREAD,		/* the one that calls */
-	COLD_PROCESS,		/* all of its threads, which read nothing else */
+	COLD_PROCESS,		/* its threads, which read nothing else */
 };
 
 /*

@@ -55,7 +55,7 @@ void mailgen_profile(struct mailgen *g);
  * -EBADMSG (then *line is the number of the line that makes no sense) or
  * -errno.
  */
-void mailgen_like_text(struct buf *b, const struct mail_like *like);
+void mailgen_like_text(struct strbuf *b, const struct mail_like *like);
 int mailgen_like_load(struct mail_like *like, const char *path,
     unsigned *line);
 

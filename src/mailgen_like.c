@@ -16,12 +16,13 @@
 enum { LIKE_MOST = 64 << 10 };		/* bytes of such a file */
 
 void
-mailgen_like_text(struct buf *b, const struct mail_like *like)
+mailgen_like_text(struct strbuf *b, const struct mail_like *like)
 {
-	buf_fmt(b, "attachments %u\nrepeat %u\nnoise %u\n", like->attachments,
-	    like->repeat, like->noise);
+	strbuf_fmt(b, "attachments %u\nrepeat %u\nnoise %u\n",
+	    like->attachments, like->repeat, like->noise);
 	for (unsigned i = 0; i < SIZES; i++)
-		buf_fmt(b, "size %u %u\n", sizes_node(i), like->sizes.at_B[i]);
+		strbuf_fmt(b, "size %u %u\n", sizes_node(i),
+		    like->sizes.at_B[i]);
 }
 
 static int

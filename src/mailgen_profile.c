@@ -34,14 +34,14 @@ enum { FILE_MOST = 1 << 30 };
 enum { REPEAT_MOST = PRNG_ONE * 7 / 8 };
 
 static int
-read_file(int dir, const char *path, struct buf *b)
+read_file(int dir, const char *path, struct strbuf *b)
 {
 	int fd = sys_open_beneath(dir, path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = 1;
 
-	buf_clear(b);
+	strbuf_clear(b);
 	while (fd >= 0 && n > 0) {
-		char *p = buf_room(b, 64 << 10);
+		char *p = strbuf_room(b, 64 << 10);
 
 		n = p == NULL ? -ENOMEM : fdio_read(fd, p, 64 << 10);
 		b->len += n > 0 ? (size_t)n : 0;
@@ -64,7 +64,7 @@ is_mail(const struct fs_item *it)
 static int
 measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 {
-	struct buf b = { .data = NULL };
+	struct strbuf b = { .data = NULL };
 	uint64_t files = 0;
 	int rc = 0;
 
@@ -83,7 +83,7 @@ measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 			msg_error(&g->msg, "%s/%s: %s", g->o.profile,
 			    it->path, strerror(-rc));
 	}
-	buf_free(&b);
+	strbuf_free(&b);
 	return rc == -ENOMEM ? rc : m->count == 0 ? -ENODATA : 0;
 }
 
@@ -225,16 +225,16 @@ fit(struct mail_like *like, struct measure *m, double *ratio)
 static int
 write_like(struct mailgen *g, const struct measure *m, double ratio)
 {
-	struct buf b = { .data = NULL };
+	struct strbuf b = { .data = NULL };
 	int rc;
 
-	buf_fmt(&b, "# mailgen --like: %zu mails, %" PRIu64 " bytes\n"
+	strbuf_fmt(&b, "# mailgen --like: %zu mails, %" PRIu64 " bytes\n"
 	    "# each through zlib -6: ratio %.3f measured, %.3f made\n",
 	    m->count, m->bytes, measure_ratio(m), ratio);
 	mailgen_like_text(&b, &g->o.like);
 	rc = b.failed ? -ENOMEM : fwrite(b.data, 1, b.len, stdout) == b.len ?
 	    0 : -EIO;
-	buf_free(&b);
+	strbuf_free(&b);
 	return rc;
 }
 

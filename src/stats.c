@@ -80,7 +80,7 @@ stats_median_interval(const double *sorted, size_t n, double conf,
 	double tail = 0, kept = 0;
 	size_t k = 0;
 
-	/* the largest k with P(X < k) no more than half of what may be missed */
+	/* the largest k with P(X < k) at most half of what may be missed */
 	for (; k < (n + 1) / 2; k++) {
 		tail += coins_next(&c);
 		if (2 * tail > (1 - conf) * (1 + 1e-12))

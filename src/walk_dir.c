@@ -146,9 +146,9 @@ take_entry(struct reader *rd, size_t i)
 {
 	struct walk *w = rd->w;
 	const struct tree_entry *e = &w->tree.entries[i];
-	struct walk_job j = { .fd = -1, .file = { .type = e->type, .err = e->err,
-	    .compressed_B = -1, .blocks = -1, .fragment = -1,
-	    .first_read_ns = -1 } };
+	struct walk_job j = { .fd = -1, .file = {
+	    .type = e->type, .err = e->err, .compressed_B = -1,
+	    .blocks = -1, .fragment = -1, .first_read_ns = -1 } };
 	int rc = tree_path(&w->tree, e, &rd->path);
 
 	if (rc != 0)
@@ -286,7 +286,8 @@ plan(struct walk *w)
 
 		if (e->type != WALK_FILE)
 			continue;
-		rc = walk_canceled(w->o) ? -ECANCELED : tree_path(&w->tree, e, &p);
+		rc = walk_canceled(w->o) ? -ECANCELED :
+		    tree_path(&w->tree, e, &p);
 		files++;
 		if (rc == 0 && fstatat(w->root, p.s, &st,
 		    AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))

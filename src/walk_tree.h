@@ -8,7 +8,7 @@
 #include "walk.h"
 
 struct tree_dir {
-	const char *name;		/* "" for the root, which is the first */
+	const char *name;		/* "" for the root, the first */
 	size_t parent;			/* index */
 };
 
@@ -18,7 +18,7 @@ struct tree_entry {
 	uint64_t ino;			/* as its directory has it */
 	size_t dir;			/* index */
 	enum walk_type type;
-	int err;			/* -errno: a directory that is not read */
+	int err;			/* -errno: a directory not read */
 };
 
 struct tree {

@@ -19,7 +19,7 @@ enum made_shape {
 	MADE_MATCHES = 2,	/* no literals but the first */
 	MADE_FAR = 4,		/* distances as long as can be */
 	MADE_ONE = 8,		/* one byte value */
-	MADE_SKEWED = 16,	/* bytes and lengths of very unequal frequency */
+	MADE_SKEWED = 16,	/* bytes and lengths of unequal frequency */
 	MADE_LONG = 32,		/* matches of 258 */
 	MADE_TURNS = 64		/* noise and others in turn */
 };

@@ -67,7 +67,8 @@ malformed(void **state)
 static void
 cut_short(void **state)
 {
-	static const char text[] = "{\"in_B\":12,\"name\":\"a\\\\b\",\"x\":1e9}";
+	static const char text[] =
+	    "{\"in_B\":12,\"name\":\"a\\\\b\",\"x\":1e9}";
 
 	(void)state;
 	for (size_t n = 0; n < strlen(text); n++)

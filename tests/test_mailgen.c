@@ -149,7 +149,7 @@ static void
 text_is_in_lines(void **state)
 {
 	struct words *w = calloc(1, sizeof(*w));
-	struct buf b = { .data = NULL };
+	struct strbuf b = { .data = NULL };
 	struct text t;
 	struct prng p;
 	size_t column = 0;
@@ -167,7 +167,7 @@ text_is_in_lines(void **state)
 		column = b.data[i] == '\n' ? 0 : column + 1;
 		assert_true(column < 90);
 	}
-	buf_free(&b);
+	strbuf_free(&b);
 	free(w);
 }
 
@@ -182,7 +182,7 @@ repeats_compress(void **state)
 	assert_non_null(w);
 	for (uint32_t repeat = 0; repeat < PRNG_ONE; repeat += PRNG_ONE / 4) {
 		struct measure m = { .every = 1 };
-		struct buf b = { .data = NULL };
+		struct strbuf b = { .data = NULL };
 		struct text t;
 		struct prng p;
 
@@ -193,7 +193,7 @@ repeats_compress(void **state)
 		assert_int_equal(measure_mail(&m, b.data, b.len), 0);
 		assert_true(measure_ratio_of(&m, 0) > last + 0.1);
 		last = measure_ratio_of(&m, 0);
-		buf_free(&b);
+		strbuf_free(&b);
 		measure_free(&m);
 	}
 	free(w);
@@ -203,7 +203,7 @@ static void
 quotes(void **state)
 {
 	static const char body[] = "one\n> two\n> > > three\n\nfour\n";
-	struct buf b = { .data = NULL };
+	struct strbuf b = { .data = NULL };
 	bool all = false;
 
 	(void)state;
@@ -211,13 +211,13 @@ quotes(void **state)
 		struct prng p;
 
 		prng_start(&p, i, 0);
-		buf_clear(&b);
+		strbuf_clear(&b);
 		text_quote(&p, &b, body, sizeof(body) - 1, 1000);
-		buf_char(&b, '\0');
+		strbuf_char(&b, '\0');
 		all = strcmp(b.data, "> one\n>> two\n> \n> four\n") == 0;
 	}
 	assert_true(all);
-	buf_free(&b);
+	strbuf_free(&b);
 }
 
 static void
@@ -227,18 +227,18 @@ encodings(void **state)
 	static const char *const want[ENCODE_COUNT] = { text, text,
 	    "caf\xc3\xa9 = x \nna\xc3\xafve", "caf=E9 =3D x=20\nna=EFve",
 	    "caf=C3=A9 =3D x=20\nna=C3=AFve" };
-	struct buf b = { .data = NULL };
+	struct strbuf b = { .data = NULL };
 	char line[ENCODE_LINE];
 	uint8_t raw[ENCODE_RAW];
 
 	(void)state;
 	for (int i = 0; i < ENCODE_COUNT; i++) {
-		buf_clear(&b);
+		strbuf_clear(&b);
 		encode_text(&b, text, sizeof(text) - 1, (enum encoding)i);
 		assert_int_equal(b.len, strlen(want[i]));
 		assert_memory_equal(b.data, want[i], b.len);
 	}
-	buf_clear(&b);
+	strbuf_clear(&b);
 	encode_phrase(&b, "na\xefve caf\xe9", ENCODE_UTF8_QP);
 	assert_memory_equal(b.data, "=?utf-8?q?na=C3=AFve_caf=C3=A9?=", b.len);
 	for (int i = 0; i < ENCODE_RAW; i++)
@@ -246,16 +246,16 @@ encodings(void **state)
 	encode_line(line, raw);
 	assert_memory_equal(line, "//79/Pv6+fj39vX08/Lx8O/u7ezr6uno5+bl5OPi"
 	    "4eDf3t3c29rZ2NfW1dTT0tHQz87NzMvKycjH\n", ENCODE_LINE);
-	buf_free(&b);
+	strbuf_free(&b);
 }
 
 static void
-make_week(struct mail_maker *m, uint64_t week, struct buf *all)
+make_week(struct mail_maker *m, uint64_t week, struct strbuf *all)
 {
 	mail_week(m, week);
 	for (unsigned i = 0; i < MAIL_WEEK; i++) {
 		assert_int_equal(mail_next(m), 0);
-		buf_add(all, m->out.data, m->out.len);
+		strbuf_add(all, m->out.data, m->out.len);
 	}
 }
 
@@ -265,7 +265,7 @@ weeks_stand_alone(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	struct mail_maker *m = calloc(1, sizeof(*m));
-	struct buf one = { .data = NULL }, two = { .data = NULL };
+	struct strbuf one = { .data = NULL }, two = { .data = NULL };
 
 	(void)state;
 	assert_non_null(w);
@@ -277,7 +277,7 @@ weeks_stand_alone(void **state)
 	make_week(m, 0, &two);
 	assert_true(one.len != two.len ||
 	    memcmp(one.data, two.data, one.len) != 0);
-	buf_clear(&two);
+	strbuf_clear(&two);
 	make_week(m, 3, &two);
 	assert_int_equal(one.len, two.len);
 	assert_memory_equal(one.data, two.data, one.len);
@@ -292,8 +292,8 @@ weeks_stand_alone(void **state)
 	}
 	mail_free(m);
 	world_free(w);
-	buf_free(&one);
-	buf_free(&two);
+	strbuf_free(&one);
+	strbuf_free(&two);
 	free(m);
 	free(w);
 }
@@ -305,13 +305,13 @@ nothing_has_a_place(void **state)
 	static const struct mail_like least = { .repeat = PRNG_ONE };
 	struct mail_maker *m = calloc(1, sizeof(*m));
 	struct world w;
-	struct buf b = { .data = NULL };
+	struct strbuf b = { .data = NULL };
 
 	(void)state;
-	buf_str(&b, "");
+	strbuf_str(&b, "");
 	assert_non_null(b.data);
 	assert_int_equal(b.len, 0);
-	buf_free(&b);
+	strbuf_free(&b);
 
 	assert_non_null(m);
 	assert_int_equal(world_make(&w, 0, 1), 0);

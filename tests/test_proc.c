@@ -243,7 +243,8 @@ left(void **state)
 static void
 kept(void **state)
 {
-	static const char *const text[] = { "exec >&2; sleep 1000 2>/dev/null & "
+	static const char *const text[] = {
+	    "exec >&2; sleep 1000 2>/dev/null & "
 	    "echo $! >kept.pid" };
 	struct fixture *f = *state;
 	char line[32] = "";

@@ -143,7 +143,8 @@ names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(packer_by_name(packers_zfs, bad[i], &name), -EINVAL);
+		assert_int_equal(packer_by_name(packers_zfs, bad[i], &name),
+		    -EINVAL);
 	assert_int_equal(packer_by_name(packers_zfs, "off", &name), 0);
 	assert_null(name.kind);
 	assert_int_equal(packer_by_name(packers_zfs, "gzip", &name), 0);

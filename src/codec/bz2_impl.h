@@ -32,7 +32,7 @@ struct bz2_unrle {
 	const uint8_t *block;
 	size_t len, pos;
 	unsigned run;		/* equal bytes before pos; 4: a count is next */
-	unsigned owed;		/* bytes of a count that are still to be given */
+	unsigned owed;		/* bytes of a count, still to be given */
 };
 
 void bz2_unrle_start(struct bz2_unrle *u, const uint8_t *block, size_t len);

@@ -23,7 +23,7 @@ struct inflate_place {
 					   those above count are zero */
 	unsigned count;			/* of bits; at most 63 */
 
-	const uint8_t *begin;		/* what was made before out, from here */
+	const uint8_t *begin;		/* of what was made before out */
 	const uint8_t *window_end;	/* and what was made before begin, up */
 	size_t window_len;		/* to here */
 };

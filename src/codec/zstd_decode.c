@@ -109,7 +109,8 @@ fill_plain(struct job *j, struct input *in, struct slot *s, size_t from)
 	j->hopeless |= n < 0;
 	j->plain = !ended;
 	if (ended)
-		rc = carry_cut(&j->carry, s, from + (size_t)n, from + (size_t)n);
+		rc = carry_cut(&j->carry, s, from + (size_t)n,
+		    from + (size_t)n);
 	s->last = in->eof && j->carry.rest.len == 0;
 	return rc;
 }

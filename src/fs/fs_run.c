@@ -51,7 +51,8 @@ take(struct run *run, size_t *item, uint64_t *offset)
 	bool found;
 
 	pthread_mutex_lock(&run->lock);
-	while (run->item < l->count && (!fs_item_has_data(&l->items[run->item]) ||
+	while (run->item < l->count &&
+	    (!fs_item_has_data(&l->items[run->item]) ||
 	    run->offset >= (uint64_t)l->items[run->item].st.st_size)) {
 		run->item++;
 		run->offset = 0;

@@ -16,7 +16,7 @@ enum {
 	MATCH_LEAST = 4,
 	FAR_MOST = 65535,
 	LITERALS_LAST = 5,		/* no match reaches into these */
-	START_LAST = 12,		/* nor begins after this, from the end */
+	START_LAST = 12,		/* nor begins after, from the end */
 	SMALL = (1 << 16) + START_LAST - 1,	/* below: a finer hash */
 	TRIES = 64,			/* until steps grow by one */
 	TOKEN_MOST = 15

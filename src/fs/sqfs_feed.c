@@ -12,7 +12,8 @@
 #include <errno.h>
 #include <string.h>
 
-enum { HOLE };		/* the first unit: the block of any small file of zeros */
+/* The first unit: the block of any small file of zeros. */
+enum { HOLE };
 
 static uint64_t
 size_of(const struct sqfs_feed *f, size_t node)

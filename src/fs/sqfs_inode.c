@@ -117,7 +117,8 @@ put_other(struct sqfs_image *m, size_t node)
 	put_head(m, node, type);
 	sqfs_put32(&m->inodes, n->links);
 	if (type == SQFS_BLOCK || type == SQFS_CHAR)
-		sqfs_put32(&m->inodes, (uint64_t)major(n->item->st.st_rdev) << 8 |
+		sqfs_put32(&m->inodes,
+		    (uint64_t)major(n->item->st.st_rdev) << 8 |
 		    minor(n->item->st.st_rdev));
 }
 

@@ -19,8 +19,8 @@ is_far(const struct sqfs_listing *l, uint64_t size, const char *name)
 
 /* How many entries from child on may be below one head. */
 static uint32_t
-run_length(const struct sqfs_image *m, const struct sqfs_listing *l, size_t child,
-    size_t end)
+run_length(const struct sqfs_image *m, const struct sqfs_listing *l,
+    size_t child, size_t end)
 {
 	const struct sqfs_node *nodes = m->tree->nodes;
 	uint32_t count = 0, block = m->places[nodes[child].owner].block;
@@ -41,7 +41,8 @@ run_length(const struct sqfs_image *m, const struct sqfs_listing *l, size_t chil
 }
 
 static size_t
-put_entry(struct sqfs_image *m, size_t child, uint32_t number, struct sqfs_listing *l)
+put_entry(struct sqfs_image *m, size_t child, uint32_t number,
+    struct sqfs_listing *l)
 {
 	const struct sqfs_node *n = &m->tree->nodes[child];
 	size_t len = strlen(n->name);

@@ -112,10 +112,12 @@ fill_leaf(struct zfs_dnodes *d, const char *const *names, size_t count,
 	store_le64(d->blocks->block, (uint64_t)1 << 63);
 	for (size_t i = 0; i < count && at + chunks_of(names[i]) <=
 	    FAT_CHUNKS; i += leaves)
-		at = leaf_name(d, d->blocks->block, at, names[i], count, prefix);
+		at = leaf_name(d, d->blocks->block, at, names[i], count,
+		    prefix);
 	for (; at < FAT_CHUNKS; at++) {
 		leaf_chunk(d->blocks->block, at)[0] = 253;
-		store_le16(leaf_chunk(d->blocks->block, at) + 22, (uint16_t)(at + 1));
+		store_le16(leaf_chunk(d->blocks->block, at) + 22,
+		    (uint16_t)(at + 1));
 	}
 }
 

@@ -74,7 +74,8 @@ sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
 	    sizeof(*m->near));
 	m->len = sys_calloc(m->count + 1, sizeof(*m->len));
 	m->data = sys_malloc((m->count + 1) * SQ_META_B);
-	if (m->at == NULL || m->near == NULL || m->len == NULL || m->data == NULL)
+	if (m->at == NULL || m->near == NULL || m->len == NULL ||
+	    m->data == NULL)
 		return -ENOMEM;
 	find_blocks(m->raw, (size_t)len, m->at);
 	note_blocks(m);

@@ -65,7 +65,7 @@ struct sq_deal {
 struct sq_stream {
 	uint32_t file;			/* index */
 	uint32_t next;			/* block, or blocks for the tail */
-	bool busy;			/* in somebody's hands, or in the queue */
+	bool busy;			/* in somebody's hands, or queued */
 	bool ended;			/* its tail has been passed */
 	unsigned owner;			/* thread, in whose queue it stands */
 	int err;

@@ -74,7 +74,7 @@ struct sq_meta {
 	uint64_t start;			/* in the image */
 	uint8_t *raw;
 	uint32_t *at;			/* of each block in raw, and the end */
-	uint32_t *near;			/* first block of each SQ_META_B of raw */
+	uint32_t *near;			/* first block of each raw SQ_META_B */
 	size_t count;
 	uint8_t *data;
 	uint16_t *len;			/* unpacked bytes; 0: damaged */
@@ -123,7 +123,7 @@ struct sq_dir {
 	uint16_t name_len;
 	uint32_t parent;		/* index; the root is its own */
 	uint64_t ref;
-	const char *bad;		/* why its listing ends early, or NULL */
+	const char *bad;		/* why its list ends early, or NULL */
 };
 
 struct sq_stream;

@@ -23,7 +23,7 @@ add_header(struct mail_maker *m, struct prng *p, const char *type,
 	char name[WORD_B];
 
 	words_name(p, 3, name);
-	buf_fmt(&m->out, "Content-Type: %s; name=\"%s.%s\"\n"
+	strbuf_fmt(&m->out, "Content-Type: %s; name=\"%s.%s\"\n"
 	    "Content-Disposition: attachment; filename=\"%s.%s\"\n"
 	    "Content-Transfer-Encoding: %s\n\n", type, name, suffix, name,
 	    suffix, base64 ? "base64" : "7bit");
@@ -60,7 +60,7 @@ add_document(struct mail_maker *m, struct prng *p, size_t end)
 
 		line[at] = (uint8_t)prng_next(p);
 		encode_line(out, prng_chance(p, PRNG_ONE / 6) ? raw : line);
-		buf_add(&m->out, out, ENCODE_LINE);
+		strbuf_add(&m->out, out, ENCODE_LINE);
 	}
 }
 
@@ -73,20 +73,20 @@ add_log(struct mail_maker *m, struct text *t, size_t end)
 	size_t at[8];
 
 	add_header(m, p, "text/x-log", "log", false);
-	buf_clear(&m->spare);
+	strbuf_clear(&m->spare);
 	for (int i = 0; i < 8; i++) {
 		at[i] = m->spare.len;
 		text_line(t, &m->spare, prng_range(p, 3, 9));
-		buf_char(&m->spare, '\0');
+		strbuf_char(&m->spare, '\0');
 	}
 	while (m->out.len + 100 < end && !m->out.failed &&
 	    !m->spare.failed) {
 		second += prng_below(p, 20);
-		buf_fmt(&m->out, "%02u:%02u:%02u daemon[%u]: ",
+		strbuf_fmt(&m->out, "%02u:%02u:%02u daemon[%u]: ",
 		    second / 3600 % 24, second / 60 % 60, second % 60,
 		    1200 + prng_below(p, 4));
-		buf_str(&m->out, m->spare.data + at[prng_below(p, 8)]);
-		buf_fmt(&m->out, " %u\n", prng_below(p, 1u <<
+		strbuf_str(&m->out, m->spare.data + at[prng_below(p, 8)]);
+		strbuf_fmt(&m->out, " %u\n", prng_below(p, 1u <<
 		    prng_range(p, 4, 20)));
 	}
 }
@@ -99,13 +99,13 @@ add_table(struct mail_maker *m, struct text *t, size_t end)
 
 	add_header(m, p, "text/csv", "csv", false);
 	while (m->out.len + 64 < end && !m->out.failed) {
-		buf_fmt(&m->out, "%u,", ++row);
+		strbuf_fmt(&m->out, "%u,", ++row);
 		text_line(t, &m->out, 1);
 		/* one at a time: arguments are evaluated in any order */
-		buf_fmt(&m->out, ",%u", prng_below(p, 500));
-		buf_fmt(&m->out, ".%02u", prng_below(p, 100));
-		buf_fmt(&m->out, ",%u", prng_below(p, 3));
-		buf_fmt(&m->out, ",%u\n", prng_below(p, 40));
+		strbuf_fmt(&m->out, ",%u", prng_below(p, 500));
+		strbuf_fmt(&m->out, ".%02u", prng_below(p, 100));
+		strbuf_fmt(&m->out, ",%u", prng_below(p, 3));
+		strbuf_fmt(&m->out, ",%u\n", prng_below(p, 40));
 	}
 }
 

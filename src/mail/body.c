@@ -13,18 +13,18 @@ static void
 add_quotes(struct mail_maker *m, const struct mail *a, size_t len)
 {
 	const struct mail *from = &m->mails[a->parent];
-	struct buf *b = &m->bodies;
+	struct strbuf *b = &m->bodies;
 
 	if (from->body_len == 0 || len < 160)
 		return;
-	buf_str(b, "On ");
+	strbuf_str(b, "On ");
 	mail_date(b, from->date);
-	buf_fmt(b, ", %s wrote:\n", from->author->name);
+	strbuf_fmt(b, ", %s wrote:\n", from->author->name);
 	/* from a buffer that may move while it grows */
-	if (buf_room(b, len + 256) != NULL)
+	if (strbuf_room(b, len + 256) != NULL)
 		text_quote(&m->prng, b, b->data + from->body, from->body_len,
 		    len);
-	buf_char(b, '\n');
+	strbuf_char(b, '\n');
 }
 
 static size_t
@@ -40,7 +40,7 @@ mail_body(struct mail_maker *m, struct mail *a, size_t len)
 {
 	const char *signature = a->author->signature;
 	const char *footer = a->list->footer;
-	struct buf *b = &m->bodies;
+	struct strbuf *b = &m->bodies;
 	size_t end = 0;
 
 	len = len * 100 / grown[a->encoding];
@@ -60,6 +60,6 @@ mail_body(struct mail_maker *m, struct mail *a, size_t len)
 	len = room(m, a->body, len);
 	text_write(&m->text, b, len > end ? len - end : 0);
 	a->body_len = b->len - a->body;
-	buf_str(b, signature);
-	buf_str(b, footer);
+	strbuf_str(b, signature);
+	strbuf_str(b, footer);
 }

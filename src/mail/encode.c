@@ -28,7 +28,7 @@ encode_line(char out[ENCODE_LINE], const uint8_t raw[ENCODE_RAW])
 }
 
 void
-encode_noise(struct buf *b, struct prng *p, size_t len)
+encode_noise(struct strbuf *b, struct prng *p, size_t len)
 {
 	uint8_t raw[64];
 	char line[ENCODE_LINE];
@@ -40,15 +40,15 @@ encode_noise(struct buf *b, struct prng *p, size_t len)
 			store_le64(raw + 8 * i, prng_next(p));
 		encode_line(line, raw);
 		line[n - 1] = '\n';
-		buf_add(b, line, n);
+		strbuf_add(b, line, n);
 		len -= n;
 	}
 }
 
 void
-encode_token(struct buf *b, struct prng *p, unsigned n)
+encode_token(struct strbuf *b, struct prng *p, unsigned n)
 {
-	char *at = buf_room(b, n);
+	char *at = strbuf_room(b, n);
 
 	if (at == NULL)
 		return;
@@ -78,7 +78,7 @@ in_charset(uint8_t c, enum encoding e, uint8_t out[2])
 
 /* A line, without its newline, in lines of at most QP_WIDTH. */
 static void
-quote_line(struct buf *b, const char *line, size_t len, enum encoding e)
+quote_line(struct strbuf *b, const char *line, size_t len, enum encoding e)
 {
 	unsigned column = 0;
 
@@ -90,21 +90,21 @@ quote_line(struct buf *b, const char *line, size_t len, enum encoding e)
 		unsigned width = quote ? 3 * n : 1;
 
 		if (column + width >= QP_WIDTH) {
-			buf_str(b, "=\n");
+			strbuf_str(b, "=\n");
 			column = 0;
 		}
 		for (unsigned j = 0; j < n; j++)
 			if (quote)
-				buf_add(b, (char[]){ '=', hex[c[j] >> 4],
+				strbuf_add(b, (char[]){ '=', hex[c[j] >> 4],
 				    hex[c[j] & 15] }, 3);
 			else
-				buf_char(b, (char)c[j]);
+				strbuf_char(b, (char)c[j]);
 		column += width;
 	}
 }
 
 static void
-quote_lines(struct buf *b, const char *text, size_t len, enum encoding e)
+quote_lines(struct strbuf *b, const char *text, size_t len, enum encoding e)
 {
 	while (len > 0) {
 		const char *nl = memchr(text, '\n', len);
@@ -113,14 +113,14 @@ quote_lines(struct buf *b, const char *text, size_t len, enum encoding e)
 		quote_line(b, text, n, e);
 		if (nl == NULL)
 			return;
-		buf_char(b, '\n');
+		strbuf_char(b, '\n');
 		text += n + 1;
 		len -= n + 1;
 	}
 }
 
 void
-encode_text(struct buf *b, const char *text, size_t len, enum encoding to)
+encode_text(struct strbuf *b, const char *text, size_t len, enum encoding to)
 {
 	switch (to) {
 	case ENCODE_LATIN1_QP: case ENCODE_UTF8_QP:
@@ -130,49 +130,49 @@ encode_text(struct buf *b, const char *text, size_t len, enum encoding to)
 		for (size_t i = 0; i < len; i++) {
 			uint8_t c[2];
 
-			buf_add(b, c, in_charset((uint8_t)text[i], to, c));
+			strbuf_add(b, c, in_charset((uint8_t)text[i], to, c));
 		}
 		break;
 	default:
-		buf_add(b, text, len);
+		strbuf_add(b, text, len);
 	}
 }
 
 void
-encode_header(struct buf *b, const char *subtype, enum encoding e)
+encode_header(struct strbuf *b, const char *subtype, enum encoding e)
 {
 	static const char *const charsets[ENCODE_COUNT] = { "us-ascii",
 	    "iso-8859-1", "utf-8", "iso-8859-1", "utf-8" };
 	static const char *const transfer[ENCODE_COUNT] = { "7bit", "8bit",
 	    "8bit", "quoted-printable", "quoted-printable" };
 
-	buf_fmt(b, "Content-Type: text/%s; charset=%s\n"
+	strbuf_fmt(b, "Content-Type: text/%s; charset=%s\n"
 	    "Content-Transfer-Encoding: %s\n", subtype, charsets[e],
 	    transfer[e]);
 }
 
 void
-encode_phrase(struct buf *b, const char *phrase, enum encoding e)
+encode_phrase(struct strbuf *b, const char *phrase, enum encoding e)
 {
 	bool plain = true;
 
 	for (const char *s = phrase; *s != '\0'; s++)
 		plain = plain && (uint8_t)*s < 0x80;
 	if (plain) {
-		buf_str(b, phrase);
+		strbuf_str(b, phrase);
 		return;
 	}
-	buf_str(b, is_utf8(e) ? "=?utf-8?q?" : "=?iso-8859-1?q?");
+	strbuf_str(b, is_utf8(e) ? "=?utf-8?q?" : "=?iso-8859-1?q?");
 	for (const char *s = phrase; *s != '\0'; s++) {
 		uint8_t c[2];
 		unsigned n = in_charset((uint8_t)*s, e, c);
 
 		if (*s == ' ')
-			buf_char(b, '_');
+			strbuf_char(b, '_');
 		else if (c[0] < 0x80)
-			buf_char(b, *s);
+			strbuf_char(b, *s);
 		else for (unsigned j = 0; j < n; j++)
-			buf_fmt(b, "=%02X", c[j]);
+			strbuf_fmt(b, "=%02X", c[j]);
 	}
-	buf_str(b, "?=");
+	strbuf_str(b, "?=");
 }

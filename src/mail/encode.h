@@ -8,7 +8,7 @@
 #ifndef COLDPRESS_ENCODE_H
 #define COLDPRESS_ENCODE_H
 
-#include "buf.h"
+#include "strbuf.h"
 #include "prng.h"
 
 #include <stdint.h>
@@ -24,19 +24,19 @@ enum { ENCODE_RAW = 57, ENCODE_LINE = 77 };	/* of a line of base64 */
 void encode_line(char out[ENCODE_LINE], const uint8_t raw[ENCODE_RAW]);
 
 /* len bytes of base64 in lines, of random bytes. */
-void encode_noise(struct buf *b, struct prng *p, size_t len);
+void encode_noise(struct strbuf *b, struct prng *p, size_t len);
 
 /* n random characters of base64 in one line. */
-void encode_token(struct buf *b, struct prng *p, unsigned n);
+void encode_token(struct strbuf *b, struct prng *p, unsigned n);
 
 /* Text, which is Latin-1 and has only ASCII if that is the encoding. */
-void encode_text(struct buf *b, const char *text, size_t len,
+void encode_text(struct strbuf *b, const char *text, size_t len,
     enum encoding to);
 
 /* The headers Content-Type and Content-Transfer-Encoding of text/subtype. */
-void encode_header(struct buf *b, const char *subtype, enum encoding e);
+void encode_header(struct strbuf *b, const char *subtype, enum encoding e);
 
 /* A phrase of a header field, as an encoded word if it has to be one. */
-void encode_phrase(struct buf *b, const char *phrase, enum encoding e);
+void encode_phrase(struct strbuf *b, const char *phrase, enum encoding e);
 
 #endif

@@ -18,7 +18,7 @@ enum { DKIM_FROM = 1900, ARC_FROM = 5200, TRACE_FROM = 800 };
 enum { SIGNATURE = 172, BODY_HASH = 43, WRAPPED = 72 };
 
 void
-mail_date(struct buf *b, int64_t date)
+mail_date(struct strbuf *b, int64_t date)
 {
 	static const char days[] = "SunMonTueWedThuFriSat";
 	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -26,7 +26,7 @@ mail_date(struct buf *b, int64_t date)
 	struct tm tm;
 
 	gmtime_r(&t, &tm);
-	buf_fmt(b, "%.3s, %d %.3s %d %02d:%02d:%02d +0000",
+	strbuf_fmt(b, "%.3s, %d %.3s %d %02d:%02d:%02d +0000",
 	    days + 3 * tm.tm_wday, tm.tm_mday, months + 3 * tm.tm_mon,
 	    tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
@@ -37,12 +37,12 @@ add_received(struct mail_maker *m, const char *by, const char *from,
 {
 	struct prng *p = &m->prng;
 
-	buf_fmt(&m->out, "Received: from %s (%s [%u.%u.%u.%u])\n", from, from,
-	    ip[0], ip[1], ip[2], ip[3]);
-	buf_fmt(&m->out, "\tby %s (Postfix) with ESMTPS id %010llX;\n\t", by,
+	strbuf_fmt(&m->out, "Received: from %s (%s [%u.%u.%u.%u])\n", from,
+	    from, ip[0], ip[1], ip[2], ip[3]);
+	strbuf_fmt(&m->out, "\tby %s (Postfix) with ESMTPS id %010llX;\n\t", by,
 	    (unsigned long long)(prng_next(p) >> 24));
 	mail_date(&m->out, date);
-	buf_char(&m->out, '\n');
+	strbuf_char(&m->out, '\n');
 }
 
 /* Base64 in folded lines. */
@@ -52,10 +52,10 @@ add_signature(struct mail_maker *m)
 	for (unsigned n = SIGNATURE; n > 0;) {
 		unsigned k = n < WRAPPED ? n : WRAPPED;
 
-		buf_str(&m->out, n == SIGNATURE ? "\tb=" : "\t ");
+		strbuf_str(&m->out, n == SIGNATURE ? "\tb=" : "\t ");
 		encode_token(&m->out, &m->prng, k);
 		n -= k;
-		buf_char(&m->out, '\n');
+		strbuf_char(&m->out, '\n');
 	}
 }
 
@@ -63,19 +63,19 @@ static void
 add_dkim(struct mail_maker *m, const char *field, const char *host,
     int64_t date)
 {
-	buf_fmt(&m->out, "%s a=rsa-sha256; c=relaxed/relaxed; d=%s;\n"
+	strbuf_fmt(&m->out, "%s a=rsa-sha256; c=relaxed/relaxed; d=%s;\n"
 	    "\ts=mail; t=%lld;\n\th=from:to:subject:date:message-id:"
 	    "in-reply-to:references:mime-version:content-type;\n\tbh=", field,
 	    host, (long long)date);
 	encode_token(&m->out, &m->prng, BODY_HASH);
-	buf_str(&m->out, "=;\n");
+	strbuf_str(&m->out, "=;\n");
 	add_signature(m);
 }
 
 static void
 add_results(struct mail_maker *m, const char *field, const struct mail *a)
 {
-	buf_fmt(&m->out, "%s lists.%s;\n\tdkim=pass header.d=%s "
+	strbuf_fmt(&m->out, "%s lists.%s;\n\tdkim=pass header.d=%s "
 	    "header.s=mail;\n\tspf=pass (lists.%s: domain of %s designates "
 	    "%u.%u.%u.%u as permitted sender) smtp.mailfrom=%s;\n"
 	    "\tdmarc=pass (p=NONE) header.from=%s\n", field, a->list->host,
@@ -87,7 +87,7 @@ add_results(struct mail_maker *m, const char *field, const struct mail *a)
 static void
 add_arc(struct mail_maker *m, const struct mail *a)
 {
-	buf_fmt(&m->out, "ARC-Seal: i=1; a=rsa-sha256; t=%lld; cv=none;\n"
+	strbuf_fmt(&m->out, "ARC-Seal: i=1; a=rsa-sha256; t=%lld; cv=none;\n"
 	    "\td=%s; s=arc;\n", (long long)a->date + 4, a->list->host);
 	add_signature(m);
 	add_dkim(m, "ARC-Message-Signature: i=1;", a->list->host, a->date + 4);
@@ -105,7 +105,7 @@ add_traces(struct mail_maker *m, const struct mail *a)
 	snprintf(lists, sizeof(lists), "lists.%s", a->list->host);
 	snprintf(mx, sizeof(mx), "mx1.%s", a->author->host);
 	if (prng_chance(&m->prng, PRNG_ONE * 7 / 8))
-		buf_fmt(&m->out, "Return-Path: <%s-bounces@%s>\n",
+		strbuf_fmt(&m->out, "Return-Path: <%s-bounces@%s>\n",
 		    a->list->name, lists);
 	add_received(m, "mail.home.example", lists, ours, a->date + late + 2);
 	if (a->target_B >= ARC_FROM)
@@ -129,17 +129,17 @@ add_references(struct mail_maker *m, const struct mail *a)
 
 	if (a->parent == MAIL_NONE)
 		return;
-	buf_fmt(&m->out, "In-Reply-To: <%s>\n", m->mails[a->parent].id);
+	strbuf_fmt(&m->out, "In-Reply-To: <%s>\n", m->mails[a->parent].id);
 	for (uint16_t i = a->parent; i != MAIL_NONE && n < 4;
 	    i = m->mails[i].parent)
 		way[n++] = i;
 	if (a->target_B < TRACE_FROM)
 		return;
-	buf_str(&m->out, "References:");
+	strbuf_str(&m->out, "References:");
 	while (n-- > 0)
-		buf_fmt(&m->out, " <%s>%s", m->mails[way[n]].id,
+		strbuf_fmt(&m->out, " <%s>%s", m->mails[way[n]].id,
 		    n > 0 ? "\n" : "");
-	buf_char(&m->out, '\n');
+	strbuf_char(&m->out, '\n');
 }
 
 static void
@@ -149,10 +149,10 @@ add_list(struct mail_maker *m, const struct mail *a)
 
 	if (l->footer[0] == '\0')
 		return;
-	buf_fmt(&m->out, "List-Id: <%s.lists.%s>\n", l->name, l->host);
+	strbuf_fmt(&m->out, "List-Id: <%s.lists.%s>\n", l->name, l->host);
 	if (a->target_B < 2 * TRACE_FROM)
 		return;
-	buf_fmt(&m->out,
+	strbuf_fmt(&m->out,
 	    "List-Unsubscribe: <https://lists.%s/mailman/options/%s>,\n"
 	    "\t<mailto:%s-request@lists.%s?subject=unsubscribe>\n"
 	    "List-Archive: <https://lists.%s/pipermail/%s/>\n"
@@ -169,21 +169,21 @@ mail_head(struct mail_maker *m, const struct mail *a)
 	    "Gnus/5.13 (Gnus v5.13) Emacs/26.1 (gnu/linux)",
 	    "Mozilla Thunderbird 78.6.0", "K-9 Mail for Android",
 	    "Evolution 3.38.3-1" };
-	struct buf *b = &m->out;
+	struct strbuf *b = &m->out;
 
 	if (a->target_B >= TRACE_FROM)
 		add_traces(m, a);
-	buf_str(b, "From: ");
+	strbuf_str(b, "From: ");
 	encode_phrase(b, a->author->name, a->encoding);
-	buf_fmt(b, " <%s>\nTo: %s@lists.%s\nSubject: %s", a->author->address,
+	strbuf_fmt(b, " <%s>\nTo: %s@lists.%s\nSubject: %s", a->author->address,
 	    a->list->name, a->list->host, a->depth > 0 ? "Re: " : "");
 	encode_phrase(b, a->subject, a->encoding);
-	buf_str(b, "\nDate: ");
+	strbuf_str(b, "\nDate: ");
 	mail_date(b, a->sent);
-	buf_fmt(b, "\nMessage-ID: <%s>\n", a->id);
+	strbuf_fmt(b, "\nMessage-ID: <%s>\n", a->id);
 	add_references(m, a);
 	if (a->target_B >= TRACE_FROM && prng_chance(&m->prng, PRNG_ONE / 2))
-		buf_fmt(b, "User-Agent: %s\n", clients[a->author->client]);
+		strbuf_fmt(b, "User-Agent: %s\n", clients[a->author->client]);
 	add_list(m, a);
-	buf_str(b, "MIME-Version: 1.0\n");
+	strbuf_str(b, "MIME-Version: 1.0\n");
 }

@@ -13,7 +13,7 @@
 #ifndef COLDPRESS_MAIL_H
 #define COLDPRESS_MAIL_H
 
-#include "buf.h"
+#include "strbuf.h"
 #include "encode.h"
 #include "sizes.h"
 #include "text.h"
@@ -59,9 +59,9 @@ struct mail_maker {
 	struct text text;
 	struct mail mails[MAIL_WEEK];
 	unsigned count;			/* of the week so far */
-	struct buf bodies;		/* texts of the week, Latin-1 */
-	struct buf out;			/* the mail in hand */
-	struct buf spare;
+	struct strbuf bodies;		/* texts of the week, Latin-1 */
+	struct strbuf out;			/* the mail in hand */
+	struct strbuf spare;
 };
 
 /*
@@ -81,7 +81,7 @@ uint32_t mail_week_set(uint64_t week);
 void mail_head(struct mail_maker *m, const struct mail *a);
 
 /* "Mon, 6 Jan 2014 10:11:12 +0000" */
-void mail_date(struct buf *b, int64_t date);
+void mail_date(struct strbuf *b, int64_t date);
 
 /*
  * src/mail/body.c: the text of a, of about len bytes when it is encoded, in

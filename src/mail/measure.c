@@ -43,8 +43,8 @@ pack(struct measure *m, const char *mail, size_t len, bool parts)
 {
 	uLongf packed = compressBound((uLong)len);
 
-	buf_clear(&m->packed);
-	if (buf_room(&m->packed, packed) == NULL)
+	strbuf_clear(&m->packed);
+	if (strbuf_room(&m->packed, packed) == NULL)
 		return -ENOMEM;
 	if (compress2((Bytef *)m->packed.data, &packed, (const Bytef *)mail,
 	    (uLong)len, LEVEL) != Z_OK)
@@ -113,6 +113,6 @@ void
 measure_free(struct measure *m)
 {
 	sys_free(m->sizes);
-	buf_free(&m->packed);
+	strbuf_free(&m->packed);
 	*m = (struct measure){ .every = 1 };
 }

@@ -8,7 +8,7 @@
 #ifndef COLDPRESS_MEASURE_H
 #define COLDPRESS_MEASURE_H
 
-#include "buf.h"
+#include "strbuf.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ struct measure {
 	uint64_t with_parts;		/* mails with something attached */
 	/* Of mails without parts and with them: before and after zlib -6. */
 	uint64_t plain_B[2], packed_B[2];
-	struct buf packed;
+	struct strbuf packed;
 };
 
 /*

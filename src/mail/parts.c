@@ -15,7 +15,7 @@ static void
 add_plain(struct mail_maker *m, struct mail *a, size_t len)
 {
 	encode_header(&m->out, "plain", a->encoding);
-	buf_char(&m->out, '\n');
+	strbuf_char(&m->out, '\n');
 	if (a->twin != MAIL_NONE) {
 		a->body = m->mails[a->twin].body;
 		a->body_len = m->mails[a->twin].body_len;
@@ -38,28 +38,28 @@ add_page(struct mail_maker *m, const struct mail *a)
 	if (m->bodies.failed)
 		return;
 	encode_header(&m->out, "html", a->encoding);
-	buf_char(&m->out, '\n');
-	buf_add(&m->out, a->list->page.data, a->list->page.len);
+	strbuf_char(&m->out, '\n');
+	strbuf_add(&m->out, a->list->page.data, a->list->page.len);
 	while (left > 0) {
 		const char *nl = memchr(text, '\n', left);
 		size_t n = nl == NULL ? left : (size_t)(nl - text);
 
-		buf_str(&m->out, n == 0 ? "<p class=\"MsoNormal\">" : "");
+		strbuf_str(&m->out, n == 0 ? "<p class=\"MsoNormal\">" : "");
 		encode_text(&m->out, text, n, a->encoding);
-		buf_str(&m->out, n == 0 ? "</p>\n" : "<br>\n");
+		strbuf_str(&m->out, n == 0 ? "</p>\n" : "<br>\n");
 		text += n + (nl != NULL);
 		left -= n + (nl != NULL);
 	}
-	buf_add(&m->out, a->list->end.data, a->list->end.len);
+	strbuf_add(&m->out, a->list->end.data, a->list->end.len);
 }
 
 static void
 add_logo(struct mail_maker *m, const struct mail *a)
 {
-	buf_fmt(&m->out, "Content-Type: image/png; name=\"logo.png\"\n"
+	strbuf_fmt(&m->out, "Content-Type: image/png; name=\"logo.png\"\n"
 	    "Content-Transfer-Encoding: base64\n"
 	    "Content-ID: <logo@%s>\n\n", a->list->host);
-	buf_add(&m->out, a->list->logo.data, a->list->logo.len);
+	strbuf_add(&m->out, a->list->logo.data, a->list->logo.len);
 }
 
 static size_t
@@ -74,18 +74,18 @@ static void
 add_alternative(struct mail_maker *m, struct mail *a, const char *boundary,
     size_t len)
 {
-	buf_fmt(&m->out, "Content-Type: multipart/alternative;\n"
+	strbuf_fmt(&m->out, "Content-Type: multipart/alternative;\n"
 	    "\tboundary=\"alt-%s\"\n\n--alt-%s\n", boundary, boundary);
 	add_plain(m, a, len);
-	buf_fmt(&m->out, "\n--alt-%s\n", boundary);
+	strbuf_fmt(&m->out, "\n--alt-%s\n", boundary);
 	add_page(m, a);
-	buf_fmt(&m->out, "\n--alt-%s--\n", boundary);
+	strbuf_fmt(&m->out, "\n--alt-%s--\n", boundary);
 }
 
 static void
 add_boundary(struct mail_maker *m, const char *boundary)
 {
-	buf_fmt(&m->out, "\n--%s\n", boundary);
+	strbuf_fmt(&m->out, "\n--%s\n", boundary);
 }
 
 static void
@@ -113,7 +113,7 @@ add_rich(struct mail_maker *m, struct mail *a)
 
 	snprintf(boundary, sizeof(boundary), "=_%016llx",
 	    (unsigned long long)prng_next(&m->prng));
-	buf_fmt(&m->out, "Content-Type: multipart/mixed;\n"
+	strbuf_fmt(&m->out, "Content-Type: multipart/mixed;\n"
 	    "\tboundary=\"%s\"\n", boundary);
 	add_boundary(m, boundary);
 	left = left_of(m, a);
@@ -130,7 +130,7 @@ add_rich(struct mail_maker *m, struct mail *a)
 		add_boundary(m, boundary);
 	}
 	add_attachments(m, a, boundary);
-	buf_fmt(&m->out, "\n--%s--\n", boundary);
+	strbuf_fmt(&m->out, "\n--%s--\n", boundary);
 }
 
 void

@@ -72,16 +72,16 @@ store_writer_free(struct store_writer *w)
 	digest_free(w->digest);
 	arena_free(&w->paths);
 	sys_free(w->lines);
-	buf_free(&w->path);
+	strbuf_free(&w->path);
 	for (int i = 0; i < WORLD_SET; i++)
-		buf_free(&w->mbox[i]);
+		strbuf_free(&w->mbox[i]);
 }
 
 /* w->path is that directory or its parent; it may be there already. */
 static int
 make_dir(struct store_writer *w)
 {
-	buf_char(&w->path, '\0');
+	strbuf_char(&w->path, '\0');
 	w->path.len--;
 	if (w->path.failed)
 		return -ENOMEM;
@@ -97,9 +97,9 @@ set_path(struct store_writer *w, const struct mail_maker *m, unsigned folder)
 	struct tm tm;
 
 	gmtime_r(&day, &tm);
-	buf_clear(&w->path);
-	buf_str(&w->path, w->store->root);
-	buf_fmt(&w->path, "/%02llu-%s/%04d-%02d-%02d",
+	strbuf_clear(&w->path);
+	strbuf_str(&w->path, w->store->root);
+	strbuf_fmt(&w->path, "/%02llu-%s/%04d-%02d-%02d",
 	    (unsigned long long)list + 1, m->world->lists[list].name,
 	    tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
 }
@@ -125,7 +125,7 @@ make_dirs(struct store_writer *w)
 		rc = make_dir(w);
 	for (int i = 0; w->store->form == STORE_MAILDIR && rc == 0 && i < 3;
 	    i++) {
-		buf_str(&w->path, parts[i]);
+		strbuf_str(&w->path, parts[i]);
 		rc = make_dir(w);
 		w->path.len = rc == 0 ? len : w->path.len;
 	}
@@ -163,7 +163,7 @@ write_file(struct store_writer *w, const void *data, size_t len, int64_t date)
 	struct output o;
 	int rc;
 
-	buf_char(&w->path, '\0');
+	strbuf_char(&w->path, '\0');
 	if (w->path.failed)
 		return -ENOMEM;
 	rc = output_create(&o, w->path.data, false);
@@ -189,24 +189,24 @@ name_in_maildir(struct store_writer *w, const struct mail_maker *m,
 	uint64_t r = prng_mix(m->seed ^ a->number);
 	bool new = (r >> 8) % 16 == 0;
 
-	buf_fmt(&w->path, "/%s/%lld.M%06uP%u.home,S=%zu",
+	strbuf_fmt(&w->path, "/%s/%lld.M%06uP%u.home,S=%zu",
 	    new ? "new" : "cur", (long long)a->date,
 	    (unsigned)(r >> 32) % 1000000, 1000 + (unsigned)(r >> 16) % 30000,
 	    m->out.len);
 	if (!new)
-		buf_fmt(&w->path, ":2,%s", flags[r % 6]);
+		strbuf_fmt(&w->path, ":2,%s", flags[r % 6]);
 }
 
 /* With a line "From " before it, and ">" before lines that look like it. */
 static void
-add_to_mbox(struct buf *b, const struct mail_maker *m, const struct mail *a)
+add_to_mbox(struct strbuf *b, const struct mail_maker *m, const struct mail *a)
 {
 	const char *at = m->out.data;
 	size_t left = m->out.len;
 
-	buf_fmt(b, "From %s ", a->author->address);
+	strbuf_fmt(b, "From %s ", a->author->address);
 	mail_date(b, a->date);
-	buf_char(b, '\n');
+	strbuf_char(b, '\n');
 	while (left > 0) {
 		const char *nl = memchr(at, '\n', left);
 		size_t n = nl == NULL ? left : (size_t)(nl - at) + 1;
@@ -215,12 +215,12 @@ add_to_mbox(struct buf *b, const struct mail_maker *m, const struct mail *a)
 		while (marks < n && at[marks] == '>')
 			marks++;
 		if (n - marks >= 5 && memcmp(at + marks, "From ", 5) == 0)
-			buf_char(b, '>');
-		buf_add(b, at, n);
+			strbuf_char(b, '>');
+		strbuf_add(b, at, n);
 		at += n;
 		left -= n;
 	}
-	buf_char(b, '\n');
+	strbuf_char(b, '\n');
 }
 
 int
@@ -243,7 +243,7 @@ store_mail(struct store_writer *w, const struct mail_maker *m)
 	if (w->store->form == STORE_MAILDIR)
 		name_in_maildir(w, m, a);
 	else
-		buf_fmt(&w->path, "/%03u", w->number[a->folder]);
+		strbuf_fmt(&w->path, "/%03u", w->number[a->folder]);
 	return write_file(w, m->out.data, m->out.len, a->date);
 }
 
@@ -257,12 +257,12 @@ store_week(struct store_writer *w, const struct mail_maker *m)
 		if (w->mbox[i].len == 0)
 			continue;
 		set_path(w, m, i);
-		buf_str(&w->path, ".mbox");
+		strbuf_str(&w->path, ".mbox");
 		rc = w->path.failed ? -ENOMEM : make_dirs(w);
 		if (rc == 0)
 			rc = write_file(w, w->mbox[i].data, w->mbox[i].len,
 			    w->mbox_date[i]);
-		buf_clear(&w->mbox[i]);
+		strbuf_clear(&w->mbox[i]);
 	}
 	return rc;
 }

@@ -36,9 +36,9 @@ struct store_writer {
 	struct store_line *lines;
 	size_t line_count, line_cap;
 	uint64_t bytes;
-	struct buf path;		/* with the root: of a failure, too */
+	struct strbuf path;		/* with the root: of a failure, too */
 	unsigned here;			/* mails of this week by folder */
-	struct buf mbox[WORLD_SET];
+	struct strbuf mbox[WORLD_SET];
 	int64_t mbox_date[WORLD_SET];
 	uint16_t number[WORLD_SET];
 };

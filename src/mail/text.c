@@ -48,10 +48,10 @@ next_word(struct text *t)
 }
 
 static void
-add_word(struct text *t, struct buf *b, bool capital)
+add_word(struct text *t, struct strbuf *b, bool capital)
 {
 	const struct word *w = &t->words->at[next_word(t)];
-	char *p = buf_room(b, WORD_B);
+	char *p = strbuf_room(b, WORD_B);
 
 	if (p == NULL)
 		return;
@@ -63,20 +63,20 @@ add_word(struct text *t, struct buf *b, bool capital)
 }
 
 static void
-space(struct text *t, struct buf *b)
+space(struct text *t, struct strbuf *b)
 {
 	if (t->column >= WIDTH) {
-		buf_str(b, t->break_line);
+		strbuf_str(b, t->break_line);
 		t->column = 0;
 	} else {
-		buf_char(b, ' ');
+		strbuf_char(b, ' ');
 		t->column++;
 	}
 }
 
 /* One word, and what stands before it. */
 static void
-step(struct text *t, struct buf *b, bool *begin)
+step(struct text *t, struct strbuf *b, bool *begin)
 {
 	bool first = t->left == 0;
 
@@ -88,14 +88,14 @@ step(struct text *t, struct buf *b, bool *begin)
 	add_word(t, b, first);
 	t->left--;
 	if (t->left == 0)
-		buf_str(b, prng_chance(t->prng, PRNG_ONE / 8) ? "?" : ".");
+		strbuf_str(b, prng_chance(t->prng, PRNG_ONE / 8) ? "?" : ".");
 	else if (prng_chance(t->prng, PRNG_ONE / 16))
-		buf_char(b, ',');
+		strbuf_char(b, ',');
 }
 
 /* Of up to len bytes; ends with a sentence if there is room for it. */
 static void
-paragraph(struct text *t, struct buf *b, size_t len)
+paragraph(struct text *t, struct strbuf *b, size_t len)
 {
 	size_t end = b->len + len;
 	size_t soft = b->len + prng_range(t->prng, 120, 600);
@@ -108,27 +108,27 @@ paragraph(struct text *t, struct buf *b, size_t len)
 	if (t->left != 0 && b->len > 0 && b->data[b->len - 1] == ',')
 		b->len--;
 	if (t->left != 0)
-		buf_char(b, '.');
+		strbuf_char(b, '.');
 	t->left = 0;
 }
 
 void
-text_write(struct text *t, struct buf *b, size_t len)
+text_write(struct text *t, struct strbuf *b, size_t len)
 {
 	size_t end = b->len + len;
 
 	while (b->len + 10 < end && !b->failed) {
 		paragraph(t, b, end - b->len);
-		buf_str(b, b->len + 24 < end ? t->break_par : "\n");
+		strbuf_str(b, b->len + 24 < end ? t->break_par : "\n");
 	}
 }
 
 void
-text_line(struct text *t, struct buf *b, unsigned count)
+text_line(struct text *t, struct strbuf *b, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		if (i > 0)
-			buf_char(b, ' ');
+			strbuf_char(b, ' ');
 		add_word(t, b, i == 0);
 	}
 }
@@ -145,7 +145,7 @@ depth_of(const char *line, size_t len)
 }
 
 void
-text_quote(struct prng *p, struct buf *b, const char *body, size_t size,
+text_quote(struct prng *p, struct strbuf *b, const char *body, size_t size,
     size_t len)
 {
 	size_t at = 0, end = b->len + len;
@@ -160,9 +160,9 @@ text_quote(struct prng *p, struct buf *b, const char *body, size_t size,
 		if (b->len + n + 3 > end)
 			break;
 		if (at >= skip && depth_of(body + at, n) < DEPTH_MOST) {
-			buf_str(b, n > 0 && body[at] == '>' ? ">" : "> ");
-			buf_add(b, body + at, n);
-			buf_char(b, '\n');
+			strbuf_str(b, n > 0 && body[at] == '>' ? ">" : "> ");
+			strbuf_add(b, body + at, n);
+			strbuf_char(b, '\n');
 		}
 		at += n + 1;
 	}

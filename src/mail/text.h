@@ -13,7 +13,7 @@
 #ifndef COLDPRESS_TEXT_H
 #define COLDPRESS_TEXT_H
 
-#include "buf.h"
+#include "strbuf.h"
 #include "words.h"
 
 enum { TEXT_MEMORY = 4096 };		/* words */
@@ -36,16 +36,16 @@ void text_start(struct text *t, const struct words *w, struct prng *p,
     uint32_t repeat);
 
 /* Adds paragraphs of about len bytes in all, the last one ended. */
-void text_write(struct text *t, struct buf *b, size_t len);
+void text_write(struct text *t, struct strbuf *b, size_t len);
 
 /* count words in one line, the first one capitalised, without an end. */
-void text_line(struct text *t, struct buf *b, unsigned count);
+void text_line(struct text *t, struct strbuf *b, unsigned count);
 
 /*
  * Some lines of a body, each behind "> ", not over len bytes.  Lines that
  * were quoted often enough are left out.
  */
-void text_quote(struct prng *p, struct buf *b, const char *body, size_t size,
+void text_quote(struct prng *p, struct strbuf *b, const char *body, size_t size,
     size_t len);
 
 #endif

@@ -52,7 +52,7 @@ mail_week(struct mail_maker *m, uint64_t week)
 {
 	m->week = week;
 	m->count = 0;
-	buf_clear(&m->bodies);
+	strbuf_clear(&m->bodies);
 }
 
 /*
@@ -110,9 +110,9 @@ draw_encoding(struct mail_maker *m, struct mail *a)
 static void
 draw_subject(struct mail_maker *m, struct mail *a)
 {
-	struct buf *b = &m->spare;
+	struct strbuf *b = &m->spare;
 
-	buf_clear(b);
+	strbuf_clear(b);
 	text_start(&m->text, &m->world->words[a->list->language], &m->prng, 0);
 	text_line(&m->text, b, prng_range(&m->prng, 2, 6));
 	if (a->list->footer[0] != '\0')
@@ -204,7 +204,7 @@ mail_next(struct mail_maker *m)
 	struct mail *a = &m->mails[m->count];
 
 	draw(m, a);
-	buf_clear(&m->out);
+	strbuf_clear(&m->out);
 	mail_head(m, a);
 	mail_parts(m, a);
 	m->count++;
@@ -215,7 +215,7 @@ mail_next(struct mail_maker *m)
 void
 mail_free(struct mail_maker *m)
 {
-	buf_free(&m->bodies);
-	buf_free(&m->out);
-	buf_free(&m->spare);
+	strbuf_free(&m->bodies);
+	strbuf_free(&m->out);
+	strbuf_free(&m->spare);
 }

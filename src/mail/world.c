@@ -38,14 +38,14 @@ make_host(struct prng *p, char host[2 * WORD_B])
 
 static void
 make_signature(struct person *a, struct prng *p, const struct words *w,
-    struct buf *title)
+    struct strbuf *title)
 {
 	struct text t;
 
-	buf_clear(title);
+	strbuf_clear(title);
 	text_start(&t, w, p, 0);
 	text_line(&t, title, 3);
-	buf_char(title, '\0');
+	strbuf_char(title, '\0');
 	if (title->failed)
 		return;
 	a->signature[0] = '\0';
@@ -59,7 +59,7 @@ make_signature(struct person *a, struct prng *p, const struct words *w,
 
 static void
 make_person(struct person *a, struct prng *p, const struct words *w,
-    struct buf *title)
+    struct strbuf *title)
 {
 	static const uint8_t blocks[3][3] = { { 192, 0, 2 },
 	    { 198, 51, 100 }, { 203, 0, 113 } };
@@ -84,7 +84,7 @@ make_person(struct person *a, struct prng *p, const struct words *w,
 
 /* Rules of a style sheet, each with some of the same properties. */
 static void
-add_styles(struct buf *b, struct prng *p)
+add_styles(struct strbuf *b, struct prng *p)
 {
 	static const char *const properties[][2] = { { "margin:0 0 ", "px 0" },
 	    { "padding:", "px 4px" }, { "font-size:", "px" },
@@ -98,14 +98,14 @@ add_styles(struct buf *b, struct prng *p)
 		char name[WORD_B];
 
 		words_name(p, 2, name);
-		buf_fmt(b, "table.%s td, p.%s, .ExternalClass %s {", name,
+		strbuf_fmt(b, "table.%s td, p.%s, .ExternalClass %s {", name,
 		    name, name);
 		for (unsigned j = prng_range(p, 2, 4); j > 0; j--) {
 			unsigned k = prng_below(p, 9);
 
-			buf_fmt(b, "%s%u%s", properties[k][0],
+			strbuf_fmt(b, "%s%u%s", properties[k][0],
 			    prng_range(p, 1, 48), properties[k][1]);
-			buf_str(b, j > 1 ? ";" : "}\n");
+			strbuf_str(b, j > 1 ? ";" : "}\n");
 		}
 	}
 }
@@ -118,18 +118,18 @@ make_page(struct list *l, struct prng *p, const struct words *w)
 	text_start(&t, w, p, PRNG_ONE / 16);
 	t.break_line = "\n";
 	t.break_par = "</p>\n<p class=\"legal\">";
-	buf_str(&l->page, "<html xmlns:o=\"urn:schemas-microsoft-com:office:"
+	strbuf_str(&l->page, "<html xmlns:o=\"urn:schemas-microsoft-com:office:"
 	    "office\">\n<head>\n<meta http-equiv=\"Content-Type\" "
 	    "content=\"text/html; charset=utf-8\">\n"
 	    "<style type=\"text/css\">\n<!--\n");
 	add_styles(&l->page, p);
-	buf_fmt(&l->page, "-->\n</style>\n</head>\n<body lang=\"EN-GB\">\n"
+	strbuf_fmt(&l->page, "-->\n</style>\n</head>\n<body lang=\"EN-GB\">\n"
 	    "<table width=\"100%%\" border=\"0\" cellspacing=\"0\"><tr><td>"
 	    "<img src=\"cid:logo@%s\" alt=\"%s\"></td></tr></table>\n",
 	    l->host, l->name);
-	buf_str(&l->end, "<hr>\n<p class=\"legal\"><small>");
+	strbuf_str(&l->end, "<hr>\n<p class=\"legal\"><small>");
 	text_write(&t, &l->end, 600);
-	buf_fmt(&l->end, "</small></p>\n<p><a href=\"https://www.%s/legal\">"
+	strbuf_fmt(&l->end, "</small></p>\n<p><a href=\"https://www.%s/legal\">"
 	    "%s</a></p>\n</body>\n</html>\n", l->host, l->host);
 	encode_noise(&l->logo, p, prng_range(p, LOGO_LEAST, LOGO_MOST));
 }
@@ -165,7 +165,7 @@ make_list(struct list *l, struct prng *p, const struct words *w, uint32_t i)
 int
 world_make(struct world *w, uint64_t seed, uint32_t sets)
 {
-	struct buf title = { .data = NULL };
+	struct strbuf title = { .data = NULL };
 	struct prng p;
 	bool failed = false;
 
@@ -180,7 +180,7 @@ world_make(struct world *w, uint64_t seed, uint32_t sets)
 		make_person(&w->people[i], &p, &w->words[0], &title);
 		failed = title.failed;
 	}
-	buf_free(&title);
+	strbuf_free(&title);
 	for (uint32_t i = 0; i < sets * WORLD_SET && !failed; i++) {
 		struct list *l = &w->lists[i];
 
@@ -195,9 +195,9 @@ world_free(struct world *w)
 {
 	for (uint32_t i = 0; w->lists != NULL && i < w->sets * WORLD_SET;
 	    i++) {
-		buf_free(&w->lists[i].page);
-		buf_free(&w->lists[i].end);
-		buf_free(&w->lists[i].logo);
+		strbuf_free(&w->lists[i].page);
+		strbuf_free(&w->lists[i].end);
+		strbuf_free(&w->lists[i].logo);
 	}
 	sys_free(w->lists);
 	w->lists = NULL;

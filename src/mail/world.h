@@ -12,7 +12,7 @@
 #ifndef COLDPRESS_WORLD_H
 #define COLDPRESS_WORLD_H
 
-#include "buf.h"
+#include "strbuf.h"
 #include "words.h"
 
 /* The folders of a set: lists, a company's mail, and large files. */
@@ -36,9 +36,9 @@ struct list {
 	char host[2 * WORD_B];
 	char footer[512];
 	uint8_t language;
-	struct buf page;		/* HTML before what is written */
-	struct buf end;			/* and after it */
-	struct buf logo;		/* base64 */
+	struct strbuf page;		/* HTML before what is written */
+	struct strbuf end;			/* and after it */
+	struct strbuf logo;		/* base64 */
 };
 
 struct world {

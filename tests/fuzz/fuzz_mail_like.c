@@ -60,7 +60,7 @@ static void
 try_like(const uint8_t *data, size_t size, uint8_t seed)
 {
 	struct mail_like like = mail_like_default, again = { .repeat = 0 };
-	struct buf b = { .data = NULL };
+	struct strbuf b = { .data = NULL };
 
 	if (load(&like, data, size) != 0)
 		return;
@@ -68,7 +68,7 @@ try_like(const uint8_t *data, size_t size, uint8_t seed)
 	if (b.failed || load(&again, b.data, b.len) != 0 ||
 	    memcmp(&like, &again, sizeof(like)) != 0)
 		abort();
-	buf_free(&b);
+	strbuf_free(&b);
 	/* large ones take long and find nothing more */
 	for (unsigned i = 0; i < SIZES; i++)
 		if (like.sizes.at_B[i] > LARGE)

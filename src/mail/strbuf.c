@@ -1,8 +1,8 @@
 /*
- * buf.c - bytes that are added to
+ * strbuf.c - bytes that are added to
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "buf.h"
+#include "strbuf.h"
 
 #include "sys.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 char *
-buf_room(struct buf *b, size_t n)
+strbuf_room(struct strbuf *b, size_t n)
 {
 	size_t cap = b->cap == 0 ? 4096 : b->cap;
 	char *p;
@@ -35,9 +35,9 @@ buf_room(struct buf *b, size_t n)
 }
 
 void
-buf_add(struct buf *b, const void *data, size_t n)
+strbuf_add(struct strbuf *b, const void *data, size_t n)
 {
-	char *p = buf_room(b, n);
+	char *p = strbuf_room(b, n);
 
 	if (p == NULL || n == 0)
 		return;
@@ -46,21 +46,21 @@ buf_add(struct buf *b, const void *data, size_t n)
 }
 
 void
-buf_str(struct buf *b, const char *s)
+strbuf_str(struct strbuf *b, const char *s)
 {
-	buf_add(b, s, strlen(s));
+	strbuf_add(b, s, strlen(s));
 }
 
 void
-buf_char(struct buf *b, char c)
+strbuf_char(struct strbuf *b, char c)
 {
-	buf_add(b, &c, 1);
+	strbuf_add(b, &c, 1);
 }
 
 void
-buf_fmt(struct buf *b, const char *fmt, ...)
+strbuf_fmt(struct strbuf *b, const char *fmt, ...)
 {
-	char *p = buf_room(b, 512);
+	char *p = strbuf_room(b, 512);
 	va_list ap;
 	int n;
 
@@ -73,15 +73,15 @@ buf_fmt(struct buf *b, const char *fmt, ...)
 }
 
 void
-buf_clear(struct buf *b)
+strbuf_clear(struct strbuf *b)
 {
 	b->len = 0;
 	b->failed = false;
 }
 
 void
-buf_free(struct buf *b)
+strbuf_free(struct strbuf *b)
 {
 	sys_free(b->data);
-	*b = (struct buf){ .data = NULL };
+	*b = (struct strbuf){ .data = NULL };
 }
