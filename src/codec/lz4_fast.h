@@ -10,9 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { LZ4_FAST_BITS = 14 };
+
 /* What is kept of a block: by the hash of six bytes, where they were last. */
 struct lz4_fast {
-	uint16_t places[1 << 13];
+	uint16_t places[1 << LZ4_FAST_BITS];
 };
 
 /* out has room for LZ4_compressBound(len) bytes; how many were written. */
