@@ -426,7 +426,7 @@ resident() {
 # cell_input: the tree into the cache, or out of it, and what of it is there
 # shellcheck disable=SC2154
 cell_input() {
-	[ "$quick" = yes ] || sync
+	[ "$quick$cold" = yes ] || sync
 	if [ "$cold" = yes ]; then
 		# Once to prove that it works, and lap does it again.
 		echo 3 >/proc/sys/vm/drop_caches

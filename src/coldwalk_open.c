@@ -93,6 +93,11 @@ open_root(struct coldwalk *c, const char *path, struct root *root)
 		msg_error(&c->msg, "%s: neither a directory nor a file", path);
 		goto close_root;
 	}
+	if (S_ISDIR(root->st.st_mode) && c->o.offset != 0) {
+		msg_error(&c->msg, "%s: --offset is for images, not for "
+		    "directories", path);
+		goto close_root;
+	}
 	if (!S_ISDIR(root->st.st_mode) && !c->o.resident &&
 	    find_image(c, root) != 0)
 		goto close_root;

@@ -99,6 +99,7 @@ t 'the same' 0 cmp want got
 t 'without the offset it is a file' 0 to got coldwalk behind
 is 'of one line' "$(wc -l <got)" 1
 t 'no image at an offset' 1 coldwalk --offset 100 image
+t 'no offset in a directory' 1 coldwalk --offset 100 tree
 printf 'sub/deep/one\n' >list
 t 'some of an image' 0 to got coldwalk --files-from list image
 is 'that one' "$(sed 's/.*  //' got)" sub/deep/one
