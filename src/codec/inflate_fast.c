@@ -37,32 +37,61 @@ copy_8(uint8_t *to, const uint8_t *from)
 	memcpy(to, from, 8);
 }
 
-/* Up to 16 bytes more than len are written. */
+EACH void
+copy_40(uint8_t *to, const uint8_t *from)
+{
+	copy_8(to, from);
+	copy_8(to + 8, from + 8);
+	copy_8(to + 16, from + 16);
+	copy_8(to + 24, from + 24);
+	copy_8(to + 32, from + 32);
+}
+
+/* One after the other, as from may be less than eight bytes before to. */
+EACH void
+repeat_8(uint8_t *to, const uint8_t *from)
+{
+	to[0] = from[0];
+	to[1] = from[1];
+	to[2] = from[2];
+	to[3] = from[3];
+	to[4] = from[4];
+	to[5] = from[5];
+	to[6] = from[6];
+	to[7] = from[7];
+}
+
+/*
+ * Up to 40 bytes more than len are written.  Where less than a word is
+ * repeated, that is done in the first eight bytes, and these are written again
+ * as many whole periods further as fit in them.
+ */
 EACH void
 copy_back(uint8_t *out, size_t distance, size_t len)
 {
+	static const uint8_t periods[8] = { 0, 8, 8, 6, 8, 5, 6, 7 };
 	const uint8_t *from = out - distance;
 	uint8_t *end = out + len;
 
 	if (distance >= 8) {
-		copy_8(out, from);
-		copy_8(out + 8, from + 8);
-		copy_8(out + 16, from + 16);
-		if (len > 24) {
+		copy_40(out, from);
+		if (len > 40) {
 			do {
-				out += 24;
-				from += 24;
-				copy_8(out, from);
-				copy_8(out + 8, from + 8);
-				copy_8(out + 16, from + 16);
-			} while (out + 24 < end);
+				out += 40;
+				from += 40;
+				copy_40(out, from);
+			} while (out + 40 < end);
 		}
-	} else if (distance == 1) {
-		memset(out, *from, len);
 	} else {
-		do
-			*out++ = *from++;
-		while (out < end);
+		size_t step = periods[distance];
+		uint64_t word;
+
+		repeat_8(out, from);
+		word = load_le64(out);
+		do {
+			out += step;
+			store_le64(out, word);
+		} while (out < end);
 	}
 }
 
