@@ -129,6 +129,15 @@ stale() {
 	zfs create -o mountpoint="$PWD/c.csv.d/fs/mnt" "$pool/mail"
 }
 
+# undone: what a test that is stopped would leave
+undone() {
+	pkill -KILL -f "zfs-fuse -n -p $PWD"
+	umount -q -l mounted ./*.csv.d/fs/mnt 2>/dev/null
+}
+trap undone EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
 none=$(left)
 tried=0
 mkdir -p mounted
