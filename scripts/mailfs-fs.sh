@@ -110,16 +110,18 @@ fs_end() {
 	for end_pid in $(fs_daemons); do
 		end_signal=TERM
 		! daemon_idle || end_signal=KILL
-		kill -s "$end_signal" "$end_pid" 2>/dev/null || :
+		kill -s "$end_signal" "$end_pid" || :
 		end_waited=0
 		while fs_daemon_is "$end_pid"; do
 			[ "$end_waited" -ne 50 ] ||
-			    kill -s KILL "$end_pid" 2>/dev/null || :
+			    kill -s KILL "$end_pid" || :
 			[ "$end_waited" -lt 100 ] || break
 			sleep 0.1
 			end_waited=$((end_waited + 1))
 		done
-	done
+		# Some shells tell of a child that was killed, unless waited for.
+		fs_daemon_is "$end_pid" || wait "$end_pid" || :
+	done 2>/dev/null
 	# A mount whose daemon has died first is one still.
 	! fs_mounted || umount "$(fs_mnt)" || umount -l "$(fs_mnt)" || :
 	if have losetup; then
