@@ -66,12 +66,15 @@ fs_daemon_is() {
 	return 1
 }
 
-# patiently COMMAND...: what is busy now is often not so in a second
+# patiently COMMAND...: what is busy now is often not so in a second, since
+# zfs-fuse hears of an umount later than we do.  What the last try said is in
+# the log if none went well.
 patiently() {
 	for patiently_pause in 0 0.3 1 1 2 3 5 10; do
 		sleep "$patiently_pause"
-		! "$@" >>"$study/log" 2>&1 || return 0
+		! patiently_said=$("$@" 2>&1) || return 0
 	done
+	printf '%s: %s\n' "$*" "$patiently_said" >>"$study/log"
 	return 1
 }
 
@@ -88,6 +91,12 @@ pool_listed() {
 }
 pool_gone() { zpool destroy -f "$pool" || ! pool_listed; }
 
+# daemon_idle: it answers, and has no pool, not even one that was there before.
+# So it has nothing to lose; asked to end it would take seconds.
+daemon_idle() {
+	daemon_pools=$(zpool list -H -o name 2>&1) && [ -z "$daemon_pools" ]
+}
+
 # fs_end: nothing is left, be it of this run or of one that crashed
 fs_end() {
 	[ -e "$study/fs" ] || return 0
@@ -99,16 +108,20 @@ fs_end() {
 		    say "$pool: cannot be destroyed; see $study/log"
 	fi
 	for end_pid in $(fs_daemons); do
-		kill "$end_pid" 2>/dev/null || :
+		end_signal=TERM
+		! daemon_idle || end_signal=KILL
+		kill -s "$end_signal" "$end_pid" || :
 		end_waited=0
 		while fs_daemon_is "$end_pid"; do
 			[ "$end_waited" -ne 50 ] ||
-			    kill -s KILL "$end_pid" 2>/dev/null || :
+			    kill -s KILL "$end_pid" || :
 			[ "$end_waited" -lt 100 ] || break
 			sleep 0.1
 			end_waited=$((end_waited + 1))
 		done
-	done
+		# Some shells tell of a child that was killed, unless waited for.
+		fs_daemon_is "$end_pid" || wait "$end_pid" || :
+	done 2>/dev/null
 	# A mount whose daemon has died first is one still.
 	! fs_mounted || umount "$(fs_mnt)" || umount -l "$(fs_mnt)" || :
 	if have losetup; then
@@ -141,6 +154,8 @@ fuse_start() {
 		    return 1
 		sleep 0.1
 	done
+	# It may be another one that answers, started meanwhile.
+	kill -0 "$fuse_pid" 2>/dev/null
 }
 
 # pool_make ASHIFT COMPRESSION: an empty pool with one dataset, mounted

@@ -55,6 +55,7 @@ cat >known.csv.d/plan <<'EOF'
 dir	/none
 runs	6
 files	1000
+pool	none
 seed	1
 EOF
 {
@@ -84,6 +85,10 @@ EOF
 	echo "$row;valid=yes,10,10,1,all,unknown,0.001,0,0,0,"
 } >known.csv
 t 'known rows' 0 to known study -o known.csv report
+mkdir other.csv.d
+grep -v '^pool' known.csv.d/plan >other.csv.d/plan
+cp known.csv other.csv
+t 'those of another script' 1 study -o other.csv report
 
 # What the published table says of itself (checked with R).
 line() { t "study: $1" 0 grep -q -F -- "$1" known; }

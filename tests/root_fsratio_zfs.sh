@@ -35,6 +35,8 @@ up() {
 		zpool list >/dev/null 2>&1 && break
 		sleep 0.5
 	done
+	kill -0 "$daemon" 2>/dev/null ||
+	    skip_all 'another zfs-fuse was started meanwhile'
 	zpool create -f -o ashift="$1" -m none "$pool" "$PWD/img" ||
 	    skip_all 'zfs-fuse makes no pool here'
 }

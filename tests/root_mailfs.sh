@@ -8,6 +8,7 @@
 [ "$(id -u)" = 0 ] || skip_all 'not root'
 have lap || skip_all 'no lap'
 have cpio || skip_all 'no cpio'
+have python3 || skip_all 'no python3'
 PATH=$PATH:/usr/sbin:/sbin
 COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
@@ -50,12 +51,27 @@ filesystem() {
 	is 'nothing is left' "$(left)" "$none"
 }
 
-# stopped KIND NAME COMMAND...: the study, stopped so in its second cell
+# ends PID: within two minutes, which is a hundred times what it takes
+ends() {
+	waited=0
+	while kill -0 "$1" 2>/dev/null; do
+		waited=$((waited + 1))
+		[ $waited -lt 1200 ] || return 1
+		sleep 0.1
+	done
+}
+
+# stopped KIND NAME ROUNDS COMMAND...: the study, stopped so in its second cell
 stopped() {
-	stopped_kind=$1 stopped_name=$2
-	shift 2
-	setsid sh "$SRC/scripts/mailfs" --quick --fs "$stopped_kind" -n 2 \
-	    --rows '*.gzip-9.w? *.zlib-9.w?' -o "$stopped_name.csv" \
+	stopped_kind=$1 stopped_name=$2 stopped_rounds=$3
+	shift 3
+	# A background job of sh would be deaf to INT; one of a terminal is not.
+	setsid python3 -c '
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execvp("sh", ["sh"] + sys.argv[1:])' "$SRC/scripts/mailfs" --quick \
+	    --fs "$stopped_kind" -n "$stopped_rounds" \
+	    --rows '*.gzip-9.w1 *.zlib-9.w1' -o "$stopped_name.csv" \
 	    >/dev/null 2>&1 &
 	stopped=$!
 	waited=0
@@ -66,25 +82,36 @@ stopped() {
 		sleep 0.05
 	done
 	"$@"
+	t "$stopped_kind, $stopped_name: it ends" 0 ends "$stopped"
+	kill -s KILL -- "-$stopped" 2>/dev/null
 	wait "$stopped" 2>/dev/null
+	is 'as it should' $? "$stopped_status"
 	waited=0
 	until [ "$(left | grep -v '^\./')" = "$none" ] || [ $waited = 100 ]; do
 		sleep 0.1
 		waited=$((waited + 1))
 	done
-	is "$stopped_kind, $stopped_name: nothing is mounted" \
-	    "$(left | grep -v '^\./')" "$none"
+	is 'nothing is mounted' "$(left | grep -v '^\./')" "$none"
+	[ "$stopped_status" = 137 ] ||
+	    is 'nor is anything else left' "$(left)" "$none"
 	t 'some cells are done' 0 test -n \
 	    "$(find "$stopped_name.csv.d/rows" -name '0*.csv')"
 	t 'it goes on' 0 study --fs "$stopped_kind" -n 1 -o "$stopped_name.csv"
 	is 'to the end' "$(find "$stopped_name.csv.d/rows" -name '0*.csv' |
-	    wc -l)" 8
+	    wc -l)" $((stopped_rounds * 3))
 	is 'nothing is left' "$(left)" "$none"
 	rm -rf "$stopped_name".csv*
 }
-term() { kill -s TERM "$stopped"; }
-kill_one() { kill -s KILL "$stopped"; }
-kill_all() { kill -s KILL -- "-$stopped"; }
+# by SIGNAL [ALL]: to the script, or to all that belongs to it, as a terminal
+# would; and the status it has to end with
+by() {
+	kill -s "$1" -- "${2:+-}$stopped"
+	case $1 in
+	INT) stopped_status=130 ;;
+	KILL) stopped_status=137 ;;
+	TERM) stopped_status=143 ;;
+	esac
+}
 
 # stale: a pool of the plan's, mounted, as a crash would leave it
 stale() {
@@ -102,6 +129,15 @@ stale() {
 	zfs create -o mountpoint="$PWD/c.csv.d/fs/mnt" "$pool/mail"
 }
 
+# undone: what a test that is stopped would leave
+undone() {
+	pkill -KILL -f "zfs-fuse -n -p $PWD"
+	umount -q -l mounted ./*.csv.d/fs/mnt 2>/dev/null
+}
+trap undone EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
 none=$(left)
 tried=0
 mkdir -p mounted
@@ -112,8 +148,9 @@ then
 	tried=1
 	filesystem btrfs btrfs zlib-9 lzo
 	is 'btrfs it was' "$(keys btrfs.csv btrfs.lzo.w1 fstype)" 'btrfs '
-	stopped btrfs term term
-	stopped btrfs kill kill_all
+	stopped btrfs term 2 by TERM
+	stopped btrfs int 2 by INT all
+	stopped btrfs kill 2 by KILL all
 else
 	skip 'no btrfs can be made and mounted here'
 fi
@@ -137,9 +174,11 @@ else
 	t 'but the bytes are many more' 0 test \
 	    "$(keys wide.csv zfs-fuse.12.gzip-9.w1 all_B)" -gt \
 	    $(($(keys zfs-fuse.csv zfs-fuse.9.gzip-9.w1 all_B) * 13 / 10))
-	stopped zfs-fuse term term
-	stopped zfs-fuse one kill_one
-	stopped zfs-fuse all kill_all
+	stopped zfs-fuse term 1 by TERM
+	stopped zfs-fuse int 1 by INT
+	stopped zfs-fuse terminal 1 by INT all
+	stopped zfs-fuse one 1 by KILL
+	stopped zfs-fuse all 1 by KILL all
 
 	# Another daemon is nobody's to end.
 	zfs-fuse -n -p "$PWD/pid" >/dev/null 2>&1 &
