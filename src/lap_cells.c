@@ -205,9 +205,9 @@ cell_from_line(struct lap *l, char *line, unsigned number)
 	return rc;
 }
 
-/* Reads the whole of -f into l->cells_text.  0 or -errno. */
+/* Reads the whole of -f into l->cells_text, of *length.  0 or -errno. */
 static int
-read_file(struct lap *l, int fd)
+read_file(struct lap *l, int fd, size_t *length)
 {
 	size_t size = 4096, len = 0;
 	char *text = NULL, *more;
@@ -226,6 +226,7 @@ read_file(struct lap *l, int fd)
 	} while (len == size - 1);
 	text[len] = '\0';
 	l->cells_text = text;
+	*length = len;
 	return n < 0 ? (int)n : 0;
 }
 
@@ -234,15 +235,21 @@ cells_from_file(struct lap *l)
 {
 	const char *path = l->o.cells;
 	unsigned number = 0;
+	size_t len = 0;
 	int fd = 0, rc;
 
 	if (strcmp(path, "-") != 0)
 		fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	rc = fd < 0 ? fd : read_file(l, fd);
+	rc = fd < 0 ? fd : read_file(l, fd, &len);
 	if (fd > 0)
 		sys_close(fd);
 	if (rc != 0)
 		return fail(l, path, rc);
+	/* what is behind it would be left out without a word */
+	if (strlen(l->cells_text) < len) {
+		msg_error(&l->msg, "%s: not a text: it has a NUL", path);
+		return LAP_FAILED;
+	}
 	for (char *line = l->cells_text, *next; rc == 0 && *line != '\0';
 	    line = next) {
 		next = line + strcspn(line, "\n");

@@ -149,6 +149,8 @@ is 'their rows' "$(col cells.csv stage '' | tr ' ' '\n' | sort | uniq -c |
     tr -s ' \n' ' ')" ' 2 1 2 2 4 all '
 printf 'one\n' >bad
 t 'a cell without a command' 125 lap -q -f bad
+printf 'one\ttrue\ntwo\tec\000ho\nthree\ttrue\n' >bad
+t 'a NUL in the cells' 125 lap -q -f bad
 t 'cells on standard input' 0 sh -c 'lap -q -n 1 -o - -f - <cells'
 
 # Errors

@@ -5,8 +5,7 @@
 . "${SRC:?}/tests/lib.sh"
 
 have python3 || skip_all 'there is no python3'
-ldd "$(command -v pzc)" 2>/dev/null | grep -q 'lib[at]san' &&
-    skip_all "a sanitizer's memory is not pzc's"
+! sanitized pzc || skip_all "a sanitizer's memory is not pzc's"
 mib=${COLDPRESS_BOMB_MIB:-256}
 
 cat >run.py <<'P'

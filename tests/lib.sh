@@ -88,6 +88,9 @@ to() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
+# sanitized TOOL: it is built with a sanitizer, whose memory is not its own
+sanitized() { grep -aEq '__[at]san_init' "$(command -v "$1")"; }
+
 skip() {
 	count=$((count + 1))
 	echo "ok $count # SKIP $*"

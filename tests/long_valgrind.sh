@@ -11,9 +11,17 @@ memcheck() {
 	    --errors-for-leak-kinds=definite,possible "$@"
 }
 
+# Tests of instructions that valgrind's processor lacks say 77.
+passes_or_skips() { memcheck "$1" || [ $? = 77 ]; }
+
 for unit in "${BIN:?}"/tests/test_*; do
 	[ -x "$unit" ] || continue
-	t "$(basename "$unit")" 0 memcheck "$unit"
+	case $unit in
+	*/test_proc)
+		skip 'test_proc: valgrind makes a child that shares memory' \
+		    'one that does not' ;;
+	*)	t "$(basename "$unit")" 0 passes_or_skips "$unit" ;;
+	esac
 done
 if have pzc; then
 	seq 300000 >a

@@ -37,6 +37,10 @@ nobody ./lap -V >/dev/null 2>&1 || skip_all 'another user cannot come here'
 t 'another user cannot drop caches' 125 nobody ./lap -c -n 1 -- true
 t 'a run' 0 nobody ./lap -q -n 1 -o rows.csv -l x -- cat lap
 t 'its bytes are known' 0 test "$(col rows.csv wchar_B '')" -gt 100000
+t 'forty quick ones' 0 nobody ./lap -q -n 40 -o quick.csv -l x -- \
+    echo short '|' cat
+is 'their bytes, too' "$(col quick.csv wchar_B '' | tr ' ' '\n' | sort |
+    uniq -c | tr -s ' \n' ' ')" ' 40 12 80 6 '
 t 'a time-out ends the tree' 137 nobody ./lap -q -n 1 -t 0.3 -o - -l x -- \
     sh -c '(sleep 1000 & echo $! >pid); sleep 1001'
 t 'the orphan is gone' 1 kill -0 "$(cat pid)"

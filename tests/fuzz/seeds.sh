@@ -153,6 +153,15 @@ seed mail_like table '\002' like
 { echo 'From a@b Mon'; echo 'Content-Disposition: attachment'; echo
   echo text; echo; echo 'From c@d Tue'; echo; echo '>From x'; } >mbox
 seed mail_like mbox '\001' mbox
+{ echo '# cells'; echo; printf 'one\ttrue\ntwo\techo a\tgrep -q a\n'; } >cells
+seed cells two '' cells
+{ echo '# Automatically generated'; echo 'CONFIG_SQUASHFS=y'
+  echo '# CONFIG_SQUASHFS_ZSTD is not set'; echo 'CONFIG_SQUASHFS_XZ=y'
+  echo 'CONFIG_SQUASHFS_FRAGMENT_CACHE_SIZE=3'; } >config
+seed kernel_config plain '\377' config
+seed kernel_config short '\010' config
+pzc -c <config >config.gz
+seed kernel_config packed '\377' config.gz
 
 if [ -n "$vectors" ]; then
 	for f in "$vectors"/*/*; do
