@@ -31,6 +31,7 @@
 enum {
 	FRAME_LEAST_LOG = 22,
 	FRAME_LEAST = 1 << FRAME_LEAST_LOG,
+	WINDOW_MOST_LOG = 27,	/* that decoders take without being asked */
 	SMALL_LEVEL = 8,	/* the last one with such frames */
 };
 
@@ -60,15 +61,27 @@ zstd_error(size_t code)
 }
 
 /*
- * log2 of the window: libzstd's own for a level, but never less than the
- * smallest frame.  That is in memory as a whole, going in and coming out, so
- * the longer window costs nothing; it is worth 0.2 to 1.6 % at level 3.
+ * log2 of a frame: at the higher levels four of the windows that libzstd has
+ * there.
+ */
+static int
+frame_log(int level)
+{
+	return level <= SMALL_LEVEL ? FRAME_LEAST_LOG : level <= 15 ? 24 :
+	    level <= 19 ? 25 : level + 7;
+}
+
+/*
+ * log2 of the window: that of the frame.  This is in memory as a whole, going
+ * in and coming out, so the longer window costs nothing; it is worth 0.2 to
+ * 1.6 % at level 3, 5 % at 9 to 15, and 3 % at 19.
  */
 static int
 window_log(int level)
 {
-	return level <= 15 ? FRAME_LEAST_LOG : level <= 19 ? 23 :
-	    level == 20 ? 25 : level == 21 ? 26 : 27;
+	int log = frame_log(level);
+
+	return log < WINDOW_MOST_LOG ? log : WINDOW_MOST_LOG;
 }
 
 static bool
@@ -120,8 +133,8 @@ plan(const struct codec_options *o, struct plan *p, const char **why)
 		return -ENOTSUP;
 	}
 	p->block = o->block != 0 ? o->block :
-	    o->adapt != NULL || o->level <= SMALL_LEVEL ? FRAME_LEAST :
-	    (size_t)4 << window_log(o->level);
+	    o->adapt != NULL ? FRAME_LEAST :
+	    (size_t)1 << frame_log(o->level);
 	/* large frames: one a worker, one to read into, one to write from */
 	p->slots = p->block > FRAME_LEAST ? o->threads + 2 :
 	    pipeline_slots(o->threads);
