@@ -13,6 +13,11 @@
 
 #include <string.h>
 
+enum {
+	LENGTH_MASK = (1 << INFLATE_LENGTH_BITS) - 1,
+	DISTANCE_MASK = (1 << INFLATE_DISTANCE_BITS) - 1
+};
+
 /* A loop is compiled once for each kind of processor. */
 #define EACH static inline __attribute__((always_inline))
 
@@ -109,12 +114,42 @@ inflate_copy_window(struct inflate_place *p, size_t distance, size_t len)
 	}
 }
 
+/* The literal of an entry; the entry behind it. */
+EACH uint32_t
+put_literal(uint8_t **out, uint32_t e, const uint32_t *length, uint64_t bits)
+{
+	*(*out)++ = (uint8_t)(e >> 16);
+	return length[bits & LENGTH_MASK];
+}
+
+/* Gives back what was taken in without being counted. */
+EACH void
+put_bits(struct inflate_place *p, uint64_t bits, unsigned count)
+{
+	p->count = count & 0x3f;
+	p->bits = bits & ((UINT64_C(1) << p->count) - 1);
+}
+
+/* Why an entry that stands for no symbol ends the loop. */
+EACH enum inflate_why
+why_ended(uint32_t e)
+{
+	return e & INFLATE_END ? INFLATE_BLOCK_END : INFLATE_BAD;
+}
+
+/* The entry of a distance whose code is longer than the first index. */
+EACH uint32_t
+second_distance(const uint32_t *distance, uint32_t e, uint64_t *bits,
+    unsigned *count)
+{
+	drop(e, bits, count);
+	return e & INFLATE_SECOND ? inflate_second(distance, e, *bits) : e;
+}
+
 EACH enum inflate_why
 run(struct inflate_place *p, const struct inflate_codes *c)
 {
 	const uint32_t *length = c->length, *distance = c->distance;
-	const uint64_t length_mask = (1u << INFLATE_LENGTH_BITS) - 1;
-	const uint64_t distance_mask = (1u << INFLATE_DISTANCE_BITS) - 1;
 	const uint8_t *in = p->in, *in_last = p->in_end - INFLATE_FAST_IN;
 	const uint8_t *begin = p->begin;
 	uint8_t *out = p->out, *out_last = p->out_end - INFLATE_FAST_OUT;
@@ -122,59 +157,48 @@ run(struct inflate_place *p, const struct inflate_codes *c)
 	unsigned count = p->count;
 	uint64_t bits = p->bits, before;
 	uint32_t e;
-	size_t len, back;
 
 	refill(&in, &bits, &count);
-	e = length[bits & length_mask];
+	e = length[bits & LENGTH_MASK];
 	while (in < in_last && out < out_last) {
 		before = bits;
 		drop(e, &bits, &count);
 		if (e & INFLATE_LITERAL) {
-			*out++ = (uint8_t)(e >> 16);
-			e = length[bits & length_mask];
+			e = put_literal(&out, e, length, bits);
 			before = bits;
 			drop(e, &bits, &count);
 			if (e & INFLATE_LITERAL) {
-				*out++ = (uint8_t)(e >> 16);
-				e = length[bits & length_mask];
+				e = put_literal(&out, e, length, bits);
 				before = bits;
 				drop(e, &bits, &count);
 				if (e & INFLATE_LITERAL) {
-					*out++ = (uint8_t)(e >> 16);
-					e = length[bits & length_mask];
+					e = put_literal(&out, e, length, bits);
 					refill(&in, &bits, &count);
 					continue;
 				}
 			}
 		}
 		if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
-			if ((e & INFLATE_SECOND) == 0) {
-				why = e & INFLATE_END ? INFLATE_BLOCK_END :
-				    INFLATE_BAD;
-				goto out;
-			}
-			e = inflate_second(length, e, bits);
-			before = bits;
-			drop(e, &bits, &count);
-			if (e & INFLATE_LITERAL) {
-				*out++ = (uint8_t)(e >> 16);
-				e = length[bits & length_mask];
-				refill(&in, &bits, &count);
-				continue;
+			if (e & INFLATE_SECOND) {
+				e = inflate_second(length, e, bits);
+				before = bits;
+				drop(e, &bits, &count);
+				if (e & INFLATE_LITERAL) {
+					e = put_literal(&out, e, length, bits);
+					refill(&in, &bits, &count);
+					continue;
+				}
 			}
 			if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
-				why = e & INFLATE_END ? INFLATE_BLOCK_END :
-				    INFLATE_BAD;
-				goto out;
+				why = why_ended(e);
+				break;
 			}
 		}
-		len = inflate_value(e, before);
-		e = distance[bits & distance_mask];
+		size_t len = inflate_value(e, before);
+		e = distance[bits & DISTANCE_MASK];
 		refill(&in, &bits, &count);
 		if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
-			drop(e, &bits, &count);
-			if (e & INFLATE_SECOND)
-				e = inflate_second(distance, e, bits);
+			e = second_distance(distance, e, &bits, &count);
 			if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
 				why = INFLATE_BAD;
 				break;
@@ -182,7 +206,10 @@ run(struct inflate_place *p, const struct inflate_codes *c)
 		}
 		before = bits;
 		drop(e, &bits, &count);
-		back = inflate_value(e, before);
+		size_t back = inflate_value(e, before);
+		/* the next one's table is read while this one is copied */
+		e = length[bits & LENGTH_MASK];
+		refill(&in, &bits, &count);
 		if (__builtin_expect(back > (size_t)(out - begin), 0)) {
 			if (back > (size_t)(out - begin) + p->window_len) {
 				why = INFLATE_BAD;
@@ -191,21 +218,14 @@ run(struct inflate_place *p, const struct inflate_codes *c)
 			p->out = out;
 			inflate_copy_window(p, back, len);
 			out = p->out;
-			e = length[bits & length_mask];
-			refill(&in, &bits, &count);
 			continue;
 		}
-		/* the next one's table is read while this one is copied */
-		e = length[bits & length_mask];
-		refill(&in, &bits, &count);
 		copy_back(out, back, len);
 		out += len;
 	}
-out:
 	p->in = in;
 	p->out = out;
-	p->count = count & 0x3f;
-	p->bits = bits & ((UINT64_C(1) << p->count) - 1);
+	put_bits(p, bits, count);
 	return why;
 }
 
