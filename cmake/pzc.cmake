@@ -30,7 +30,7 @@ target_sources(coldpress PRIVATE
     src/codec/bz2_decode.c src/codec/bz2_read_codes.c
     src/codec/bz2_unsort.c src/codec/bz2_random.c
     src/codec/bz2_encode.c src/codec/bz2_codes.c src/codec/bz2_sort.c
-    src/codec/bz2_seeds.c src/codec/bz2_words.c
+    src/codec/bz2_seeds.c
     src/codec/compress.c src/codec/lzw.c
     src/codec/look.c src/codec/list_gzip.c src/codec/list_zip.c
     src/codec/list_zstd.c src/codec/list_lz4.c src/codec/list_xz.c

@@ -15,6 +15,7 @@
  */
 #include "bz2_impl.h"
 #include "bz2_sort.h"
+#include "sort_words.h"
 
 enum {
 	PAIR_BYTES = 2,
@@ -51,7 +52,7 @@ sort_bytes(const struct bz2_sorter *s, uint64_t *a, size_t n, unsigned depth)
 
 	for (i = 0; i < n; i++)
 		a[i] = key_word(s->text, position(a[i]), depth);
-	bz2_sort_words(a, n, s->spare);
+	sort_words(a, n, s->spare);
 	depth += WORD_BYTES;
 	for (i = 0; i < n; i = k) {
 		for (k = i + 1; k < n &&
@@ -279,7 +280,7 @@ sort_group(const struct bz2_sorter *s, size_t start, size_t n)
 		    (POSITION_BITS + RANK_BITS) |
 		    (uint64_t)rank[two / 2] << POSITION_BITS | p;
 	}
-	bz2_sort_words(a, n, s->spare);
+	sort_words(a, n, s->spare);
 	for (size_t i = 1; i < n; i++) {
 		if ((a[i] ^ a[group]) >> POSITION_BITS == 0) {
 			a[i] |= EQUAL;

@@ -34,7 +34,4 @@ struct bz2_sorter {
  */
 void bz2_sort_seeds(struct bz2_sorter *s);
 
-/* Sorts distinct words; spare has room for n. */
-void bz2_sort_words(uint64_t *a, size_t n, uint64_t *spare);
-
 #endif

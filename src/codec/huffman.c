@@ -4,7 +4,7 @@
  */
 #include "huffman.h"
 
-#include "bz2_sort.h"
+#include "sort_words.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -108,7 +108,7 @@ huffman_lengths(uint8_t *lengths, const uint32_t *freq, unsigned symbols,
 			lengths[words[0] & 0xffff] = 1;
 		return;
 	}
-	bz2_sort_words(words, n, spare);
+	sort_words(words, n, spare);
 	for (unsigned i = 0; i < n; i++)
 		weight[i] = depth[i] = (uint32_t)(words[i] >> 16);
 	tree_depths(depth, (int)n);

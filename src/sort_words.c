@@ -1,11 +1,11 @@
 /*
- * bz2_words.c - a sort of distinct words
+ * sort_words.c - a sort of distinct words
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Quicksort without a branch on what is compared: a wrong guess costs more
  * than the two stores.  A heap takes over where pivots turn out badly.
  */
-#include "bz2_sort.h"
+#include "sort_words.h"
 
 #include <string.h>
 
@@ -104,7 +104,7 @@ partition(uint64_t *a, size_t n, uint64_t mid, uint64_t *spare)
 }
 
 void
-bz2_sort_words(uint64_t *a, size_t n, uint64_t *spare)
+sort_words(uint64_t *a, size_t n, uint64_t *spare)
 {
 	struct {
 		uint64_t *a;
