@@ -3,12 +3,6 @@
 option(COLDPRESS_LAP "Build lap and lapcmp" ON)
 
 if(COLDPRESS_LAP)
-    target_sources(coldpress PRIVATE
-        src/cgroup.c src/flatjson.c src/leftover.c src/pressure.c src/proc.c
-        src/proc_clone.c src/proc_find.c src/proc_start.c src/proc_usage.c
-        src/provenance.c src/stats.c
-        src/utc.c)
-
     # The peak memory of a command cannot be seen below that of lap, so lap
     # is linked statically where there is a static C library; and it takes
     # from our own library no more than it needs, not what that needs.
@@ -22,9 +16,6 @@ if(COLDPRESS_LAP)
         -fdata-sections)
 
     coldpress_tool(lap)
-    target_sources(lap PRIVATE src/lap_cells.c src/lap_env.c
-        src/lap_options.c src/lap_resume.c src/lap_rows.c src/lap_run.c
-        src/lap_summary.c)
     # Our library as a file, not as a target, which would link all of pzc's.
     set_target_properties(lap PROPERTIES
         LINK_LIBRARIES "$<TARGET_FILE:coldpress>;Threads::Threads;m"
@@ -36,8 +27,6 @@ if(COLDPRESS_LAP)
     endif()
 
     coldpress_tool(lapcmp)
-    target_sources(lapcmp PRIVATE src/lapcmp_compare.c src/lapcmp_print.c
-        src/lapcmp_rows.c)
 else()
     list(APPEND lost "lap, lapcmp: COLDPRESS_LAP is OFF")
 endif()

@@ -3,7 +3,7 @@
 option(COLDPRESS_PZSEEK "Build pzseek" ON)
 
 if(COLDPRESS_PZSEEK)
-    coldpress_tool(pzseek src/pzseek_options.c)
+    coldpress_tool(pzseek)
 else()
     list(APPEND lost "pzseek: COLDPRESS_PZSEEK is OFF")
 endif()

@@ -6,7 +6,7 @@
  * each, decompresses what libbz2 wrote with each, in turns, and prints CPU
  * seconds.  Not a test: timings are for people.
  */
-#include "bz2_block.h"
+#include "engine/bzip2/bz2_block.h"
 
 #include <bzlib.h>
 #include <err.h>

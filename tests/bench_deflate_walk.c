@@ -8,7 +8,7 @@
  * once, so that whatever disturbs the one disturbs the other.  One CSV row a
  * round and level, rounds outermost.
  */
-#include "deflate_walk.h"
+#include "engine/deflate/deflate_walk.h"
 
 #include <err.h>
 #include <fcntl.h>

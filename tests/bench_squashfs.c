@@ -9,9 +9,9 @@
  * of OpenSSL's.  No names, no rows, no threads.  scripts/bench-coldwalk
  * compares the CPU time of coldwalk with this.
  */
-#include "squashfs.h"
+#include "../src/image/squashfs/squashfs.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 #include <err.h>
 #include <fcntl.h>

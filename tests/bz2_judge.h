@@ -5,7 +5,7 @@
 #ifndef COLDPRESS_TESTS_BZ2_JUDGE_H
 #define COLDPRESS_TESTS_BZ2_JUDGE_H
 
-#include "bz2_block.h"
+#include "engine/bzip2/bz2_block.h"
 
 #include <bzlib.h>
 #include <errno.h>

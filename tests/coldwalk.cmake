@@ -17,8 +17,6 @@ if(CRYPTO_FOUND)
     target_link_libraries(squashfs_walk PRIVATE coldpress
         ${COLDWALK_LIBRARIES})
     add_executable(bench_squashfs bench_squashfs.c)
-    target_include_directories(bench_squashfs PRIVATE
-        ${CMAKE_SOURCE_DIR}/src/image)
     target_link_libraries(bench_squashfs PRIVATE coldpress
         ${COLDWALK_LIBRARIES})
     shell_test(cli squashfs)

@@ -5,7 +5,7 @@
 #ifndef COLDPRESS_DEFLATE_MADE_H
 #define COLDPRESS_DEFLATE_MADE_H
 
-#include "codec/deflate_blocks.h"
+#include "engine/deflate/deflate_blocks.h"
 
 #include <libdeflate.h>
 #include <stdlib.h>

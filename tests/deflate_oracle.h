@@ -5,7 +5,7 @@
 #ifndef COLDPRESS_DEFLATE_ORACLE_H
 #define COLDPRESS_DEFLATE_ORACLE_H
 
-#include "deflate_walk.h"
+#include "engine/deflate/deflate_walk.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * length of what follows, and 304 bytes of the type's own.  Checksums are left
  * out: who recompresses a stream makes them anew.
  */
-#include "bytes.h"
+#include "base/bytes.h"
 
 #include <err.h>
 #include <stdint.h>

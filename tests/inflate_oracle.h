@@ -5,7 +5,7 @@
 #ifndef COLDPRESS_INFLATE_ORACLE_H
 #define COLDPRESS_INFLATE_ORACLE_H
 
-#include "../src/codec/inflater.h"
+#include "engine/deflate/inflater.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  */
 #include "lz4_made.h"
 
-#include "bytes.h"
-#include "fdio.h"
+#include "base/bytes.h"
+#include "base/fdio.h"
 
 #include <fcntl.h>
 #include <lz4frame.h>

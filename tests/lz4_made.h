@@ -7,7 +7,7 @@
 #ifndef COLDPRESS_LZ4_MADE_H
 #define COLDPRESS_LZ4_MADE_H
 
-#include "../src/codec/formats.h"
+#include "format/formats.h"
 
 #include <lz4frame.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
  * Lines of sha256sum in no order, damage on standard error; 1 if there is
  * any.
  */
-#include "walk.h"
+#include "walk/walk.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  */
 #include "sys_fault.h"
 
-#include "sys.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * sys_fault.h - the seam that breaks where it is told to
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * tests/sys_fault.c takes the place of src/sys.c in a program that is linked
+ * tests/sys_fault.c takes the place of src/base/sys.c in a program that is linked
  * with it.  It does what that one does until the plan says otherwise:
  *
  *	COLDPRESS_FAULT=KIND:K:WHAT[,...]

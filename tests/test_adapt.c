@@ -2,7 +2,7 @@
  * test_adapt.c - stalls in, level out
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "adapt.h"
+#include "pipeline/adapt.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

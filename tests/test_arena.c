@@ -2,7 +2,7 @@
  * test_arena.c - pieces of any size, apart from each other and aligned
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "arena.h"
+#include "base/arena.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

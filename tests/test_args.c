@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "args.h"
+#include "base/args.h"
 
-#include "sys.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "bytes.h"
+#include "base/bytes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

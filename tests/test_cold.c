@@ -4,7 +4,7 @@
  *
  * In the directory of the build, since /tmp is often in memory.
  */
-#include "cold.h"
+#include "measure/cold.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cpus.h"
+#include "base/cpus.h"
 
 #include <sched.h>
 #include <setjmp.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "deflate_made.h"
 
-#include "codec/deflate_fast.h"
-#include "codec/huffman.h"
-#include "deflate_walk.h"
+#include "engine/deflate/deflate_fast.h"
+#include "engine/huffman.h"
+#include "engine/deflate/deflate_walk.h"
 
 #include <errno.h>
 #include <setjmp.h>

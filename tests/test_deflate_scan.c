@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "../src/codec/carry.h"
-#include "../src/codec/deflate_decode.h"
-#include "../src/codec/gzip.h"
+#include "format/carry.h"
+#include "../src/format/gzip/deflate_decode.h"
+#include "../src/format/gzip/gzip.h"
 
-#include "bytes.h"
-#include "sys.h"
+#include "base/bytes.h"
+#include "base/sys.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "codec/deflate_strong.h"
+#include "engine/deflate/deflate_strong.h"
 
-#include "codec/deflate_parse.h"
-#include "codec/inflate_piece.h"
+#include "../src/engine/deflate/deflate_parse.h"
+#include "engine/deflate/inflate_piece.h"
 
 #include <errno.h>
 #include <libdeflate.h>

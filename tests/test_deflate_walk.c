@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "deflate_walk.h"
+#include "engine/deflate/deflate_walk.h"
 
 #include "deflate_oracle.h"
 

@@ -4,10 +4,10 @@
  *
  * The answers are those of FIPS 180-4's and RFC 1321's own examples.
  */
-#include "digest.h"
+#include "engine/digest/digest.h"
 
-#include "sha256.h"
-#include "sys.h"
+#include "../src/engine/digest/sha256.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -4,10 +4,10 @@
  */
 #include "sys_fault.h"
 
-#include "fdio.h"
-#include "output.h"
-#include "sys.h"
-#include "table.h"
+#include "base/fdio.h"
+#include "base/output.h"
+#include "base/sys.h"
+#include "base/table.h"
 
 #include <dirent.h>
 #include <errno.h>

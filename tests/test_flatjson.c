@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "flatjson.h"
+#include "base/flatjson.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "../src/fs/btrfs.h"
-#include "../src/fs/fs_model.h"
-#include "../src/fs/packer.h"
-#include "../src/fs/sqfs.h"
+#include "../src/fs/btrfs/btrfs.h"
+#include "fs/fs_model.h"
+#include "fs/packer.h"
+#include "../src/fs/squashfs/sqfs.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -2,12 +2,12 @@
  * test_gzip_layout.c - the layout of our gzip files, which must not change
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Readers of these files find their units by it (src/codec/gzip.h), so it is
+ * Readers of these files find their units by it (src/format/gzip/gzip.h), so it is
  * checked here byte by byte, with zlib as the judge of the rest.
  */
-#include "bytes.h"
-#include "convert.h"
-#include "sys.h"
+#include "base/bytes.h"
+#include "format/convert.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <setjmp.h>

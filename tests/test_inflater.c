@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "../src/codec/inflate_codes.h"
-#include "../src/codec/inflate_piece.h"
+#include "../src/engine/deflate/inflate_codes.h"
+#include "engine/deflate/inflate_piece.h"
 #include "inflate_oracle.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  */
 #include "lz4_made.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 #include <errno.h>
 #include <lz4frame.h>

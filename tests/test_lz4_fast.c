@@ -5,7 +5,7 @@
  * Input and output are allocated to the byte, for AddressSanitizer to see
  * whether more is read or written.
  */
-#include "../src/codec/lz4_fast.h"
+#include "engine/other/lz4_fast.h"
 
 #include <lz4.h>
 #include <setjmp.h>

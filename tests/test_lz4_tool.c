@@ -4,7 +4,7 @@
  */
 #include "lz4_made.h"
 
-#include "fdio.h"
+#include "base/fdio.h"
 
 #include <fcntl.h>
 #include <glob.h>

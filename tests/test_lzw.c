@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lzw.h"
+#include "engine/other/lzw.h"
 
 #include <dirent.h>
 #include <errno.h>

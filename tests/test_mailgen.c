@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "../src/mail/encode.h"
-#include "../src/mail/mail.h"
-#include "../src/mail/measure.h"
-#include "../src/mail/prng.h"
-#include "../src/mail/sizes.h"
-#include "../src/mail/text.h"
+#include "mail/encode.h"
+#include "mail/mail.h"
+#include "mail/measure.h"
+#include "mail/prng.h"
+#include "mail/sizes.h"
+#include "mail/text.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "output.h"
+#include "base/output.h"
 
-#include "fdio.h"
+#include "base/fdio.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,9 +2,9 @@
  * test_pipeline.c - order, bounds and errors of the pipeline
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pipeline.h"
+#include "pipeline/pipeline.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "proc.h"
+#include "measure/proc.h"
 
-#include "cgroup.h"
-#include "leftover.h"
-#include "sys.h"
+#include "measure/cgroup.h"
+#include "measure/leftover.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "progress.h"
+#include "base/progress.h"
 
-#include "sys.h"
+#include "base/sys.h"
 
 #include <fcntl.h>
 #include <poll.h>

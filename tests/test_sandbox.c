@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sandbox.h"
+#include "base/sandbox.h"
 
-#include "sys.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>

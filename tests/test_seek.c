@@ -2,10 +2,10 @@
  * test_seek.c - ranges as words, maps of many units, and their bounds
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "../src/codec/seek_formats.h"
-#include "../src/codec/seek_index.h"
-#include "../src/codec/seek_lz4.h"
-#include "bytes.h"
+#include "format/seek_formats.h"
+#include "../src/format/gzip/seek_index.h"
+#include "../src/format/lz4/seek_lz4.h"
+#include "base/bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>

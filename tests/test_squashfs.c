@@ -4,7 +4,7 @@
  *
  * The images are made by mksquashfs; without it this is skipped.
  */
-#include "bytes.h"
+#include "base/bytes.h"
 #include "walk_log.h"
 
 #include <errno.h>

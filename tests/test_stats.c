@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "stats.h"
+#include "base/stats.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "utc.h"
+#include "base/utc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

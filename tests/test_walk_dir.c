@@ -2,7 +2,7 @@
  * test_walk_dir.c - what changes, ends or is missing while a tree is walked
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "walk.h"
+#include "walk/walk.h"
 
 #include "walk_log.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "../src/fs/lz4_zfs.h"
-#include "../src/fs/lzjb.h"
-#include "../src/fs/packer.h"
-#include "../src/fs/zfs.h"
-#include "../src/fs/zle.h"
+#include "engine/other/lz4_zfs.h"
+#include "engine/other/lzjb.h"
+#include "fs/packer.h"
+#include "../src/fs/zfs/zfs.h"
+#include "engine/other/zle.h"
 
 #include <errno.h>
 #include <lz4.h>

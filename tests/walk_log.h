@@ -5,7 +5,7 @@
 #ifndef COLDPRESS_WALK_LOG_H
 #define COLDPRESS_WALK_LOG_H
 
-#include "walk.h"
+#include "walk/walk.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * fs_hole.c - holes of sparse files, which need not be read
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "fs_hole.h"
+#include "fs/fs_hole.h"
 
 #include <errno.h>
 #include <unistd.h>

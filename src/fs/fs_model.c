@@ -2,7 +2,7 @@
  * fs_model.c - the filesystems, and what their models share
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "fs_model.h"
+#include "fs/fs_model.h"
 
 #include <string.h>
 

@@ -5,13 +5,13 @@
  * A thread takes the next part of the next file; a file is opened anew for
  * each of them, unless the same thread had the one before.
  */
-#include "fs_run.h"
+#include "fs/fs_run.h"
 
-#include "../walk_tree.h"
-#include "fdio.h"
-#include "fs_hole.h"
-#include "fs_model.h"
-#include "sys.h"
+#include "base/fdio.h"
+#include "base/sys.h"
+#include "fs/fs_hole.h"
+#include "fs/fs_model.h"
+#include "walk/walk_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,11 +2,11 @@
  * packer.c - what filesystems compress a block with: by name, one by one
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "packer.h"
+#include "fs/packer.h"
 
-#include "args.h"
-#include "packer_kinds.h"
-#include "sys.h"
+#include "base/args.h"
+#include "base/sys.h"
+#include "fs/packer_kinds.h"
 
 #include <errno.h>
 #include <stdbool.h>

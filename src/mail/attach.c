@@ -5,9 +5,9 @@
  * An attachment is made of its own stream of random numbers, so that one that
  * is sent again begins with the same bytes, however long it is.
  */
-#include "mail.h"
+#include "mail/mail.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * body.c - what a mail says
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "mail.h"
+#include "mail/mail.h"
 
 #include <string.h>
 

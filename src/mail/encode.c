@@ -2,9 +2,9 @@
  * encode.c - base64, quoted-printable and charsets
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "encode.h"
+#include "mail/encode.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 #include <string.h>
 

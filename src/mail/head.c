@@ -7,7 +7,7 @@
  * signatures are noise of the right form.  Small mails have come a short way:
  * the traces must leave room for a text.
  */
-#include "mail.h"
+#include "mail/mail.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * described: mean 8 KB, median 1.7 KB, most about 2.5 KB.  The rest makes it
  * compress as real mail does, by the file and as one.
  */
-#include "mail.h"
+#include "mail/mail.h"
 
 const struct mail_like mail_like_default = {
 	.attachments = PRNG_ONE / 4,

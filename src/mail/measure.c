@@ -2,10 +2,10 @@
  * measure.c - what mail is like: sizes, parts and how it compresses
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "measure.h"
+#include "mail/measure.h"
 
-#include "array.h"
-#include "sys.h"
+#include "base/array.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * parts.c - MIME: a text alone, or with a page, a logo and an attachment
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "mail.h"
+#include "mail/mail.h"
 
 #include <stdio.h>
 #include <string.h>

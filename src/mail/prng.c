@@ -2,7 +2,7 @@
  * prng.c - random numbers that are the same on every machine, for ever
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "prng.h"
+#include "mail/prng.h"
 
 static const uint64_t GOLDEN = 0x9e3779b97f4a7c15;
 

@@ -2,7 +2,7 @@
  * sizes.c - how large mails are: a table of quantiles
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "sizes.h"
+#include "mail/sizes.h"
 
 #include <errno.h>
 

@@ -2,12 +2,12 @@
  * store.c - mails on the disk: files, maildirs or mboxes, and their hash
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "store.h"
+#include "mail/store.h"
 
-#include "array.h"
-#include "fdio.h"
-#include "output.h"
-#include "sys.h"
+#include "base/array.h"
+#include "base/fdio.h"
+#include "base/output.h"
+#include "base/sys.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,9 +2,9 @@
  * strbuf.c - bytes that are added to
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "strbuf.h"
+#include "mail/strbuf.h"
 
-#include "sys.h"
+#include "base/sys.h"
 
 #include <stdarg.h>
 #include <stdint.h>

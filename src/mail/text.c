@@ -2,7 +2,7 @@
  * text.c - what people write to each other
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "text.h"
+#include "mail/text.h"
 
 #include <stdbool.h>
 #include <string.h>

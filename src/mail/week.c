@@ -2,7 +2,7 @@
  * week.c - a week of mails: who answers whom, and when
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "mail.h"
+#include "mail/mail.h"
 
 #include <errno.h>
 #include <stdio.h>

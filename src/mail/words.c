@@ -5,7 +5,7 @@
  * A word is one to four syllables; rare words are long.  The sounds are drawn
  * from strings in which the frequent ones stand several times.
  */
-#include "words.h"
+#include "mail/words.h"
 
 #include <string.h>
 

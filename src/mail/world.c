@@ -2,11 +2,11 @@
  * world.c - who writes, and where to
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "world.h"
+#include "mail/world.h"
 
-#include "encode.h"
-#include "sys.h"
-#include "text.h"
+#include "base/sys.h"
+#include "mail/encode.h"
+#include "mail/text.h"
 
 #include <ctype.h>
 #include <errno.h>

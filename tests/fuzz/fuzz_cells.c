@@ -4,8 +4,8 @@
  *
  * No command runs.
  */
-#include "lap.h"
-#include "sys.h"
+#include "../../src/tools/lap/lap.h"
+#include "base/sys.h"
 
 #include <stdio.h>
 #include <stdlib.h>

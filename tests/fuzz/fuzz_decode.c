@@ -7,9 +7,9 @@
  * back.  One thread and two must agree on whether the stream is good and on
  * what is in it, and for gzip with zlib.
  */
-#include "bytes.h"
-#include "codec.h"
-#include "convert.h"
+#include "base/bytes.h"
+#include "format/codec.h"
+#include "format/convert.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
  * fuzz_deflate_strong.c - what our deflate encoder writes is what it was given
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "codec/deflate_strong.h"
+#include "engine/deflate/deflate_strong.h"
 
 #include "unfold.h"
 

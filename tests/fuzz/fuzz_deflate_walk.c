@@ -2,7 +2,7 @@
  * fuzz_deflate_walk.c - the walk agrees with zlib on any bytes
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "deflate_walk.h"
+#include "engine/deflate/deflate_walk.h"
 
 #include "../deflate_oracle.h"
 

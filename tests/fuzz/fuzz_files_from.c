@@ -4,8 +4,8 @@
  *
  * The first byte: whether names end with NUL.
  */
-#include "coldwalk.h"
-#include "sys.h"
+#include "../../src/tools/coldwalk/coldwalk.h"
+#include "base/sys.h"
 
 #include <stdio.h>
 #include <stdlib.h>

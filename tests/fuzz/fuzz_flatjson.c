@@ -2,7 +2,7 @@
  * fuzz_flatjson.c - any bytes as a JSON object: names and the end are within
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "flatjson.h"
+#include "base/flatjson.h"
 
 #include <stdint.h>
 #include <stdlib.h>

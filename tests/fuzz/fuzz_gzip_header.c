@@ -4,7 +4,7 @@
  *
  * Fewer bytes may only make the parser ask for more, or say the same.
  */
-#include "../../src/codec/gzip.h"
+#include "../../src/format/gzip/gzip.h"
 
 #include <stdlib.h>
 #include <string.h>

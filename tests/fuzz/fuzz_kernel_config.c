@@ -5,8 +5,8 @@
  * The first byte: how much room there is for the text.  sys_openat() is this
  * file's, by the linker.
  */
-#include "kernel_config.h"
-#include "sys.h"
+#include "measure/kernel_config.h"
+#include "base/sys.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,9 @@
  * of what liblz4 makes; what is accepted is all of it.  (Frames of the old
  * kind are not liblz4's to read: only that nothing breaks is seen of them.)
  */
-#include "../../src/codec/formats.h"
+#include "format/formats.h"
 
-#include "bytes.h"
+#include "base/bytes.h"
 
 #include <lz4frame.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * fuzz_lz4_fast.c - liblz4 reads what our encoder writes, within its bound
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "codec/lz4_fast.h"
+#include "engine/other/lz4_fast.h"
 
 #include "unfold.h"
 

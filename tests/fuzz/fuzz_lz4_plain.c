@@ -2,7 +2,7 @@
  * fuzz_lz4_plain.c - an LZ4 block has the size that its sequences say
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "../../src/codec/seek_lz4.h"
+#include "../../src/format/lz4/seek_lz4.h"
 
 #include <lz4.h>
 #include <stdlib.h>

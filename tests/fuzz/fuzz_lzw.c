@@ -6,7 +6,7 @@
  * magic.  One pass has all the input and large pieces of output, the other
  * small ones of both; end, length and content must be equal.
  */
-#include "lzw.h"
+#include "engine/other/lzw.h"
 
 #include <stdlib.h>
 #include <string.h>

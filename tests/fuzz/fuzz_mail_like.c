@@ -7,8 +7,8 @@
  * mailbox to be measured.
  */
 #include "mail/measure.h"
-#include "mailgen.h"
-#include "sys.h"
+#include "../../src/tools/mailgen/mailgen.h"
+#include "base/sys.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
  * The first byte: options.  With its top bit a good header is put before the
  * rest, so that rows are read at once.
  */
-#include "lapcmp.h"
-#include "sys.h"
-#include "table.h"
+#include "../../src/tools/lapcmp/lapcmp.h"
+#include "base/sys.h"
+#include "base/table.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -8,9 +8,9 @@
  * differs; so what is looked for is crashes, leaks and memory without bounds.
  * An index is given the right hashes: with wrong ones it would never be used.
  */
-#include "../../src/codec/seek_index.h"
-#include "bytes.h"
-#include "seek.h"
+#include "../../src/format/gzip/seek_index.h"
+#include "base/bytes.h"
+#include "format/seek.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

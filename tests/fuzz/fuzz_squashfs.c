@@ -5,7 +5,7 @@
  * The input is the image.  Files of more than MOST bytes end the walk, since
  * holes are data that take no image.
  */
-#include "walk.h"
+#include "walk/walk.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

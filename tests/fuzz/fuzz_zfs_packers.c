@@ -2,9 +2,9 @@
  * fuzz_zfs_packers.c - LZJB, ZLE: any bytes in; and, with LZ4, there and back
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "../../src/fs/lz4_zfs.h"
-#include "../../src/fs/lzjb.h"
-#include "../../src/fs/zle.h"
+#include "engine/other/lz4_zfs.h"
+#include "engine/other/lzjb.h"
+#include "engine/other/zle.h"
 
 #include <lz4.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * The first byte chooses the pieces.  The scan looks at less than libzstd
  * does; but a frame that libzstd can measure, too, must be as long here.
  */
-#include "../../src/codec/zstd_scan.h"
+#include "../../src/format/zstd/zstd_scan.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,0 +1,38 @@
+/*
+ * deflate_fast.h - matches found with little work
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The front half of our own deflate encoder for its
+ * fastest levels.  What is found depends on the input alone.
+ */
+#ifndef COLDPRESS_DEFLATE_FAST_H
+#define COLDPRESS_DEFLATE_FAST_H
+
+#include "engine/deflate/deflate_seq.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DEFLATE_FAST_BITS = 15 };
+
+struct deflate_fast {
+	bool more;		/* for the caller: some more work */
+	const uint8_t *in;
+	size_t len, pos;
+	/* the last position of each hash, modulo 65,536 */
+	uint16_t by_long[1 << DEFLATE_FAST_BITS];
+	uint16_t by_short[1 << DEFLATE_FAST_BITS];
+};
+
+/* Begins with the len bytes at in; nothing before them is known. */
+void deflate_fast_begin(struct deflate_fast *f, const uint8_t *in,
+    size_t len);
+
+/*
+ * Fills seqs, which has room for two or more, with what comes next from
+ * f->pos on, and moves that; how many.  0: there is no more input.
+ */
+size_t deflate_fast_find(struct deflate_fast *f, struct deflate_seq *seqs,
+    size_t room);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * lz4_fast.h - blocks of LZ4, fast
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: LZ4 Block Format Description.
+ */
+#ifndef COLDPRESS_LZ4_FAST_H
+#define COLDPRESS_LZ4_FAST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LZ4_FAST_BITS = 14 };
+
+/* What is kept of a block: by the hash of six bytes, where they were last. */
+struct lz4_fast {
+	uint16_t places[1 << LZ4_FAST_BITS];
+};
+
+/* out has room for LZ4_compressBound(len) bytes; how many were written. */
+size_t lz4_fast_block(struct lz4_fast *f, const uint8_t *in, size_t len,
+    uint8_t *out);
+
+#endif

@@ -1,0 +1,147 @@
+/*
+ * codec.h - the table of formats
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A format is a row of the table and a file or two.  Each direction of it is
+ * a struct coder: how much it needs, and the three stages of pipeline.h.
+ *
+ * Compressing: fill cuts the input, work compresses one block, join frames
+ * it.  Decompressing: fill looks for where the next unit that can be decoded
+ * on its own may begin (a guess), work decodes it, and join, which knows how
+ * far the stream is decoded for certain, takes the result or decodes that
+ * piece itself, in order.  A wrong guess costs time and nothing else.
+ */
+#ifndef COLDPRESS_CODEC_H
+#define COLDPRESS_CODEC_H
+
+#include "pipeline/pipeline.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the user asked for.  Strings are the caller's. */
+struct codec_options {
+	int level;		/* within the codec's range */
+	size_t block;		/* bytes a block; 0: the codec chooses */
+	unsigned threads;	/* at least 1 */
+	bool rsyncable;		/* cut where the content says so */
+	bool independent;	/* gzip: a member a block */
+	bool huffman, rle;	/* gzip, zlib: zlib's strategies */
+	int window_log;		/* zstd --long; 0: the level's */
+	uint64_t window_max;	/* decoding: the largest window accepted */
+	const char *name;	/* to be stored, or NULL */
+	const char *comment;	/* likewise */
+	uint32_t mtime;		/* likewise, seconds since 1970, or 0 */
+	int flush_ms;		/* see input.h; 0: never */
+	struct adapt *adapt;	/* takes the place of level, which is then
+				   the highest; or NULL */
+};
+
+/* What a direction needs: memory is slots * slot_B + threads * worker_B. */
+struct plan {
+	size_t block;		/* bytes of input a piece, when compressing */
+	unsigned slots;
+	uint64_t slot_B, worker_B, fixed_B;
+};
+
+/* What decoding found that is no error.  Zeroed by the caller. */
+struct codec_notes {
+	bool trailing_garbage;	/* ignored */
+	bool unchecked;		/* a check of a kind that is not known */
+};
+
+/* What a stream's header says of the file that it was made from. */
+struct codec_stored {
+	char name[256];		/* the last component; "" if none */
+	uint32_t mtime;		/* seconds since 1970, or 0 */
+};
+
+/*
+ * What a compressed file says of itself without being decompressed.  Zeroed
+ * by the caller.
+ */
+struct codec_listing {
+	const char *check;	/* the kind of check; NULL: the codec's */
+	bool has_size;
+	bool exact;		/* else size is a lower bound */
+	uint64_t size;		/* uncompressed bytes */
+	uint64_t frames;	/* members, streams; 0: not known */
+	bool has_value;
+	uint32_t value;		/* of the only check there is */
+};
+
+struct coder {
+	/*
+	 * Pure.  0, -ENOTSUP (options that the format does not have; *why
+	 * is a sentence) or -EINVAL.
+	 */
+	int (*plan)(const struct codec_options *o, struct plan *p,
+	    const char **why);
+
+	/* A job.  o and notes must outlive it.  0 or -errno. */
+	int (*open)(void **job, const struct codec_options *o,
+	    const struct plan *p, struct codec_notes *notes);
+	void (*close)(void *job);	/* job may be NULL */
+
+	struct pipeline_ops ops;
+};
+
+struct adapt;		/* adapt.h */
+struct codec_seek;	/* seek.h */
+
+struct codec_suffix {
+	const char *packed;	/* ".tgz" */
+	const char *plain;	/* ".tar": what takes its place */
+};
+
+struct codec {
+	const char *name;			/* argument of -F */
+	const struct codec_suffix *suffixes;	/* ends with { NULL, NULL };
+						   the first is for writing */
+	int level_min, level_max, level_default;
+	int adapt_max;		/* --adapt goes up to it; 0: there is none */
+
+	/* Whether the first len bytes of a stream may be this format's. */
+	bool (*magic)(const uint8_t *p, size_t len);
+
+	const struct coder *encode;	/* NULL: read only */
+	/* Which coder options ask for, where that is not always encode. */
+	const struct coder *(*encoder_for)(const struct codec_options *o);
+	const struct coder *decode;
+	/* Reads the stream's first len bytes; NULL where none has such. */
+	void (*stored)(const uint8_t *p, size_t len, struct codec_stored *to);
+	/*
+	 * Looks into the file fd of len bytes by pread(2), takes bounded
+	 * memory, and believes what it finds.  NULL where a file says
+	 * nothing.  0, -EBADMSG, -ENODATA (cut short), -ENOTSUP or -errno.
+	 */
+	int (*list)(int fd, uint64_t len, struct codec_listing *l);
+	/* How a range is read; NULL: from the beginning on. */
+	const struct codec_seek *seek;
+	const char *check;		/* name of the check, NULL: it varies */
+	const char *(*versions)(void);	/* of its library, for -V */
+};
+
+enum { CODEC_MAGIC_MAX = 32 };	/* bytes that magic() may look at */
+
+/* The table, ending with NULL.  Thread-safe, as are all below. */
+extern const struct codec *const codecs[];
+
+/* The codec of that name, or NULL. */
+const struct codec *codec_by_name(const char *name);
+
+/*
+ * The codec that reads a stream beginning so, or NULL.  Formats without a
+ * magic number of their own (lzma) are tried last.
+ */
+const struct codec *codec_by_magic(const uint8_t *p, size_t len);
+
+/*
+ * The codec that a file's name ends for, or NULL.  *suffix is the suffix's
+ * row.
+ */
+const struct codec *codec_by_suffix(const char *name,
+    const struct codec_suffix **suffix);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * serial.h - decoding by a stream decoder, in the joiner
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The whole of a format that nothing is known to do in
+ * parallel for, and the way out for the others.
+ */
+#ifndef COLDPRESS_SERIAL_H
+#define COLDPRESS_SERIAL_H
+
+#include "engine/stream.h"
+#include "format/codec.h"
+
+struct serial {
+	const struct stream_ops *ops;
+	void *ctx;
+	bool within;		/* a stream has begun and not ended */
+	uint64_t streams;	/* that have ended */
+};
+
+/* 0 or -ENOMEM. */
+int serial_open(struct serial *d, const struct stream_ops *ops,
+    uint64_t memlimit);
+void serial_close(struct serial *d);
+
+/*
+ * Decodes len bytes, which may hold the ends and beginnings of streams.
+ * eof: nothing follows.  0 or -errno, as stream_ops.run.
+ */
+int serial_feed(struct serial *d, const uint8_t *p, size_t len, bool eof,
+    struct sink *out);
+
+/* The next piece of any input, of SERIAL_PIECE bytes. */
+enum { SERIAL_PIECE = 256 << 10 };
+int serial_fill(void *job, struct input *in, struct slot *s);
+
+#endif

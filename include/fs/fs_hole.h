@@ -1,0 +1,19 @@
+/*
+ * fs_hole.h - holes of sparse files, which need not be read
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_FS_HOLE_H
+#define COLDPRESS_FS_HOLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/*
+ * Whether all of these len bytes, at least one, of the file open at fd are a
+ * hole, and within the file as it is by now; false where that is not known.
+ * st: as the file was found.  Moves the descriptor's offset.
+ */
+bool fs_is_hole(int fd, const struct stat *st, uint64_t offset, uint64_t len);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * encode.h - base64, quoted-printable and charsets
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Sources: RFC 2045 (encodings), RFC 2047 (encoded words), RFC 3629 (UTF-8).
+ * Thread-safe.
+ */
+#ifndef COLDPRESS_ENCODE_H
+#define COLDPRESS_ENCODE_H
+
+#include "mail/prng.h"
+#include "mail/strbuf.h"
+
+#include <stdint.h>
+
+enum encoding {
+	ENCODE_ASCII, ENCODE_LATIN1, ENCODE_UTF8, ENCODE_LATIN1_QP,
+	ENCODE_UTF8_QP, ENCODE_COUNT
+};
+
+enum { ENCODE_RAW = 57, ENCODE_LINE = 77 };	/* of a line of base64 */
+
+/* ENCODE_LINE bytes of ENCODE_RAW, the newline with them. */
+void encode_line(char out[ENCODE_LINE], const uint8_t raw[ENCODE_RAW]);
+
+/* len bytes of base64 in lines, of random bytes. */
+void encode_noise(struct strbuf *b, struct prng *p, size_t len);
+
+/* n random characters of base64 in one line. */
+void encode_token(struct strbuf *b, struct prng *p, unsigned n);
+
+/* Text, which is Latin-1 and has only ASCII if that is the encoding. */
+void encode_text(struct strbuf *b, const char *text, size_t len,
+    enum encoding to);
+
+/* The headers Content-Type and Content-Transfer-Encoding of text/subtype. */
+void encode_header(struct strbuf *b, const char *subtype, enum encoding e);
+
+/* A phrase of a header field, as an encoded word if it has to be one. */
+void encode_phrase(struct strbuf *b, const char *phrase, enum encoding e);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * mail.h - mails, a week at a time
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The unit of work is a week: MAIL_WEEK mails of one set of lists, in the
+ * order of their dates, with the threads among them.  Mail number i of seed s
+ * is made of the random numbers of stream i of s, and of mails before it in
+ * its week; so any thread can make any week, and the first mails of a large
+ * corpus are those of a small one.
+ *
+ * A struct mail_maker belongs to one thread.
+ */
+#ifndef COLDPRESS_MAIL_H
+#define COLDPRESS_MAIL_H
+
+#include "mail/encode.h"
+#include "mail/sizes.h"
+#include "mail/strbuf.h"
+#include "mail/text.h"
+#include "mail/world.h"
+
+#include <stdint.h>
+
+enum { MAIL_WEEK = 256, MAIL_WEEKS = 600, MAIL_NONE = MAIL_WEEK };
+
+/* What a corpus is like.  Parts are of PRNG_ONE. */
+struct mail_like {
+	struct sizes sizes;
+	uint32_t attachments;		/* the largest: so many have parts */
+	uint32_t repeat;		/* of earlier words in text */
+	uint32_t noise;			/* of attachments are incompressible */
+};
+
+extern const struct mail_like mail_like_default;
+
+struct mail {
+	uint64_t number;
+	uint64_t nth;			/* of those with parts, or without */
+	uint64_t stuff;			/* whose attachments it has: nth */
+	const struct list *list;
+	const struct person *author;
+	int64_t date, sent;		/* seconds since 1970 */
+	uint32_t target_B;
+	uint16_t parent, twin;		/* in the week, or MAIL_NONE */
+	uint16_t depth;			/* of the thread */
+	uint8_t folder;			/* 0..WORLD_SET - 1 */
+	bool rich;			/* has parts */
+	enum encoding encoding;
+	size_t body, body_len;		/* its text, in the bodies */
+	char id[64];
+	char subject[80];		/* Latin-1, without Re: */
+};
+
+struct mail_maker {
+	const struct world *world;
+	const struct mail_like *like;
+	uint64_t seed, week;
+	struct prng prng;		/* of the mail in hand */
+	struct text text;
+	struct mail mails[MAIL_WEEK];
+	unsigned count;			/* of the week so far */
+	struct strbuf bodies;		/* texts of the week, Latin-1 */
+	struct strbuf out;			/* the mail in hand */
+	struct strbuf spare;
+};
+
+/*
+ * Begins the week of that number.  Mails are made one after the other by
+ * mail_next(), into m->out: the mail is then m->mails[m->count - 1].
+ * 0 or -ENOMEM.
+ */
+void mail_week(struct mail_maker *m, uint64_t week);
+int mail_next(struct mail_maker *m);
+void mail_free(struct mail_maker *m);
+
+/* When a week begins, in seconds since 1970, and which set's it is. */
+int64_t mail_week_date(uint64_t week);
+uint32_t mail_week_set(uint64_t week);
+
+/* src/mail/head.c: all of the header but for what tells of the content. */
+void mail_head(struct mail_maker *m, const struct mail *a);
+
+/* "Mon, 6 Jan 2014 10:11:12 +0000" */
+void mail_date(struct strbuf *b, int64_t date);
+
+/*
+ * src/mail/body.c: the text of a, of about len bytes when it is encoded, in
+ * m->bodies; with greeting, quotes and signature as far as there is room.
+ */
+void mail_body(struct mail_maker *m, struct mail *a, size_t len);
+
+/* src/mail/parts.c: MIME headers and parts up to a's size. */
+void mail_parts(struct mail_maker *m, struct mail *a);
+
+/* src/mail/attach.c: header and content of an attachment, len bytes. */
+void mail_attach(struct mail_maker *m, const struct mail *a, unsigned i,
+    size_t len);
+
+/*
+ * Where i lies in parts of 2^32: the points (x, y) of all i fill a square
+ * evenly, as far as one has come.
+ */
+uint32_t mail_even_x(uint64_t i, uint64_t seed);
+uint32_t mail_even_y(uint64_t i, uint64_t seed);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * prng.h - random numbers that are the same on every machine, for ever
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number
+ * generators", 2021), its state filled by SplitMix64 (Steele, Lea and Flood,
+ * 2014).  Integers only.
+ *
+ * A struct prng belongs to one thread at a time.
+ */
+#ifndef COLDPRESS_PRNG_H
+#define COLDPRESS_PRNG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct prng {
+	uint64_t s[4];
+};
+
+/* Probabilities are in parts of this. */
+enum { PRNG_ONE = 1 << 16 };
+
+/* A finaliser of SplitMix64: every bit of x matters for every bit of it. */
+uint64_t prng_mix(uint64_t x);
+
+/* Another sequence for each pair of seed and stream. */
+void prng_start(struct prng *p, uint64_t seed, uint64_t stream);
+
+static inline uint64_t
+prng_next(struct prng *p)
+{
+	uint64_t x = p->s[1] * 5, t = p->s[1] << 17;
+
+	p->s[2] ^= p->s[0];
+	p->s[3] ^= p->s[1];
+	p->s[1] ^= p->s[2];
+	p->s[0] ^= p->s[3];
+	p->s[2] ^= t;
+	p->s[3] = p->s[3] << 45 | p->s[3] >> 19;
+	return (x << 7 | x >> 57) * 9;
+}
+
+/* In 0..n-1; n at least 1. */
+static inline uint32_t
+prng_below(struct prng *p, uint32_t n)
+{
+	return (uint32_t)((prng_next(p) >> 32) * n >> 32);
+}
+
+/* In lo..hi. */
+static inline uint32_t
+prng_range(struct prng *p, uint32_t lo, uint32_t hi)
+{
+	return lo + prng_below(p, hi - lo + 1);
+}
+
+/* True in part of PRNG_ONE cases. */
+static inline bool
+prng_chance(struct prng *p, uint32_t part)
+{
+	return prng_below(p, PRNG_ONE) < part;
+}
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * sizes.h - how large mails are: a table of quantiles
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Integers only, linear between the nodes.
+ * Thread-safe.
+ */
+#ifndef COLDPRESS_SIZES_H
+#define COLDPRESS_SIZES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Nodes at every 64th, then at 1 - 2^-7, 1 - 2^-8, ..., 1 - 2^-16, and 1:
+ * the few large mails are most of the bytes.
+ */
+enum { SIZES_EVEN = 64, SIZES_TAIL = 10,
+    SIZES = SIZES_EVEN + SIZES_TAIL + 1, SIZES_MEDIAN = SIZES_EVEN / 2 };
+
+/* Bytes of the smallest header there is, and of the largest mail. */
+enum { SIZE_LEAST = 400, SIZE_MOST = 64 << 20 };
+
+struct sizes {
+	uint32_t at_B[SIZES];		/* ascending */
+};
+
+/* Where node i lies, in parts of 2^16. */
+uint32_t sizes_node(unsigned i);
+
+/* The size there, u in parts of 2^32. */
+uint32_t sizes_at(const struct sizes *s, uint32_t u);
+
+uint64_t sizes_mean(const struct sizes *s);
+
+/*
+ * Sizes below the median are scaled with it; what those above have more than
+ * it, so that the mean is met.  0, or -ERANGE: no sizes have both.
+ */
+int sizes_fit(struct sizes *s, uint64_t mean_B, uint64_t median_B);
+
+/* The table of count > 0 sizes, which are in ascending order. */
+void sizes_learn(struct sizes *s, const uint64_t *sorted, size_t count);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * store.h - mails on the disk: files, maildirs or mboxes, and their hash
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Each list has a directory, and each week in it a directory of files, a
+ * maildir or an mbox.  The hash of a corpus is the SHA-256 of the lines that
+ * sha256sum(1) would write of its files in the bytewise order of their paths.
+ *
+ * A struct store_writer belongs to one
+ * thread; all of them share a struct store, which does not change.
+ */
+#ifndef COLDPRESS_STORE_H
+#define COLDPRESS_STORE_H
+
+#include "base/arena.h"
+#include "engine/digest/digest.h"
+#include "mail/mail.h"
+
+enum store_form { STORE_FILES, STORE_MAILDIR, STORE_MBOX };
+
+struct store {
+	const char *root;
+	enum store_form form;
+	struct digest_algo *sha256;
+};
+
+struct store_line {
+	const char *path;
+	uint8_t digest[DIGEST_MAX];
+};
+
+struct store_writer {
+	const struct store *store;
+	struct digest *digest;
+	struct arena paths;
+	struct store_line *lines;
+	size_t line_count, line_cap;
+	uint64_t bytes;
+	struct strbuf path;		/* with the root: of a failure, too */
+	unsigned here;			/* mails of this week by folder */
+	struct strbuf mbox[WORLD_SET];
+	int64_t mbox_date[WORLD_SET];
+	uint16_t number[WORLD_SET];
+};
+
+/*
+ * Makes the directory, or takes one that is empty, and opens SHA-256.  0,
+ * -ENOTEMPTY or -errno; store_close() in either case.
+ */
+int store_open(struct store *s, const char *root, enum store_form form);
+void store_close(struct store *s);
+
+/* 0 or -ENOMEM; store_writer_free() in either case. */
+int store_writer_make(struct store_writer *w, const struct store *s);
+void store_writer_free(struct store_writer *w);
+
+/*
+ * The mail that was made last, and the end of its week.  0 or -errno: then
+ * w->path says of what, ended by a NUL, unless it is -ENOMEM.
+ */
+int store_mail(struct store_writer *w, const struct mail_maker *m);
+int store_week(struct store_writer *w, const struct mail_maker *m);
+
+/* The hash of what count writers have written.  0, -ENOMEM or -EIO. */
+int store_hash(const struct store *s, const struct store_writer *w,
+    unsigned count, uint8_t hash[DIGEST_MAX]);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * strbuf.h - bytes that are added to
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Want of memory is kept until somebody asks: what is added then is lost.
+ * A struct strbuf, all zero at first, belongs
+ * to one thread at a time and is given to strbuf_free() by its owner.
+ */
+#ifndef COLDPRESS_STRBUF_H
+#define COLDPRESS_STRBUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct strbuf {
+	char *data;
+	size_t len, cap;
+	bool failed;
+};
+
+/* Room for n more bytes behind len, n may be 0; or NULL: there is no memory. */
+char *strbuf_room(struct strbuf *b, size_t n);
+
+void strbuf_add(struct strbuf *b, const void *data, size_t n);
+void strbuf_str(struct strbuf *b, const char *s);
+void strbuf_char(struct strbuf *b, char c);
+void strbuf_fmt(struct strbuf *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Keeps the memory for what comes next. */
+void strbuf_clear(struct strbuf *b);
+void strbuf_free(struct strbuf *b);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * world.h - who writes, and where to
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Everything that does not change from mail to mail.  Hosts are below the
+ * reserved domain "example" (RFC 2606), addresses from the blocks that are
+ * for documentation (RFC 5737): nothing here belongs to anybody.
+ *
+ * A struct world does not change once it is
+ * made; any thread may read it.
+ */
+#ifndef COLDPRESS_WORLD_H
+#define COLDPRESS_WORLD_H
+
+#include "mail/strbuf.h"
+#include "mail/words.h"
+
+/* The folders of a set: lists, a company's mail, and large files. */
+enum { WORLD_OFFICE = 3, WORLD_SHARE, WORLD_SET };
+
+enum { WORLD_PEOPLE = 400, WORLD_LANGUAGES = 2 };
+
+struct person {
+	char name[2 * WORD_B];
+	char address[4 * WORD_B];
+	char host[2 * WORD_B];		/* of the address */
+	char machine[3 * WORD_B];	/* the one that is written on */
+	char signature[256];		/* or "" */
+	uint8_t ip[4];
+	uint8_t client;			/* kind of mail program */
+};
+
+/* A mailing list; or, with a page and a logo, the mail of a company. */
+struct list {
+	char name[2 * WORD_B];
+	char host[2 * WORD_B];
+	char footer[512];
+	uint8_t language;
+	struct strbuf page;		/* HTML before what is written */
+	struct strbuf end;			/* and after it */
+	struct strbuf logo;		/* base64 */
+};
+
+struct world {
+	struct words words[WORLD_LANGUAGES];
+	struct person people[WORLD_PEOPLE];
+	struct list *lists;		/* of each set, WORLD_SET */
+	uint32_t sets;
+};
+
+/* The world of a seed.  0 or -ENOMEM; world_free() in either case. */
+int world_make(struct world *w, uint64_t seed, uint32_t sets);
+void world_free(struct world *w);
+
+#endif

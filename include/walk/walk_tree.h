@@ -1,0 +1,64 @@
+/*
+ * walk_tree.h - the names in a tree, before anything in it is opened
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_WALK_TREE_H
+#define COLDPRESS_WALK_TREE_H
+
+#include "walk/walk.h"
+
+struct tree_dir {
+	const char *name;		/* "" for the root, the first */
+	size_t parent;			/* index */
+};
+
+/* A file, or anything with an error. */
+struct tree_entry {
+	const char *name;
+	uint64_t ino;			/* as its directory has it */
+	size_t dir;			/* index */
+	enum walk_type type;
+	int err;			/* -errno: a directory not read */
+};
+
+struct tree {
+	struct tree_dir *dirs;
+	size_t dir_count, dir_cap;
+	struct tree_entry *entries;
+	size_t count, cap;
+	struct tree_text *text;		/* all names */
+};
+
+/* A path that is made again and again. */
+struct tree_path {
+	char *s;
+	size_t cap;
+};
+
+/*
+ * All that is below the directory root, read by so many threads; in no
+ * order.  0, -ECANCELED or -ENOMEM; t is to be freed in any case.
+ */
+int tree_scan(struct tree *t, int root, unsigned threads,
+    const atomic_bool *cancel);
+
+/* In place of a scan: these paths, which must last. */
+int tree_list(struct tree *t, const char *const *paths, size_t count);
+
+void tree_free(struct tree *t);
+
+/* The path of e from the root, in p->s.  0 or -ENOMEM. */
+int tree_path(const struct tree *t, const struct tree_entry *e,
+    struct tree_path *p);
+
+/*
+ * Opens path below root, however long it is and through no symbolic link,
+ * without a mark of the access where that is allowed.  The descriptor, or
+ * -errno.
+ */
+int tree_open(int root, const char *path, int flags);
+
+/* Orders entries so that a disk is read in one direction. */
+void tree_sort(struct tree *t);
+
+#endif

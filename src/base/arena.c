@@ -1,0 +1,61 @@
+/*
+ * arena.c - memory for many small things that all go at once
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "base/arena.h"
+
+#include "base/sys.h"
+
+#include <stdint.h>
+
+enum { CHUNK_B = 256 << 10, ALIGN = 8 };
+
+struct arena_chunk {
+	struct arena_chunk *next;
+	size_t size;
+	uint64_t data[];
+};
+
+/* A chunk for so many bytes at least. */
+static int
+add_chunk(struct arena *a, size_t size)
+{
+	struct arena_chunk *c;
+
+	if (size < CHUNK_B - sizeof(*c))
+		size = CHUNK_B - sizeof(*c);
+	c = sys_malloc(sizeof(*c) + size);
+	if (c == NULL)
+		return -1;
+	c->next = a->chunks;
+	c->size = size;
+	a->chunks = c;
+	a->left = size;
+	return 0;
+}
+
+void *
+arena_take(struct arena *a, size_t size)
+{
+	size_t n = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	uint8_t *end;
+
+	if (n < size || n > SIZE_MAX / 2 ||
+	    (n > a->left && add_chunk(a, n) != 0) || a->chunks == NULL)
+		return NULL;
+	end = (uint8_t *)a->chunks->data + a->chunks->size;
+	a->left -= n;
+	return end - a->left - n;
+}
+
+void
+arena_free(struct arena *a)
+{
+	while (a->chunks != NULL) {
+		struct arena_chunk *c = a->chunks;
+
+		a->chunks = c->next;
+		sys_free(c);
+	}
+	a->left = 0;
+}

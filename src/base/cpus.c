@@ -1,0 +1,318 @@
+/*
+ * cpus.c - how many CPUs this process may use
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The path of a process within a hierarchy is in /proc/self/cgroup; where
+ * that hierarchy is mounted, and which part of it, in /proc/self/mountinfo.
+ * A quota on any group from there up to the mount holds for the process.
+ * Whatever cannot be read is taken for no limit.
+ */
+#include "base/cpus.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	MOST_TEXT = 4 << 20,	/* of mountinfo: thousands of mounts */
+	MOST_CPUS = 1 << 20,
+};
+
+struct group {
+	bool v2;
+	const char *path;	/* within the hierarchy */
+};
+
+/* The file root/path as a string, or NULL.  The caller frees it. */
+static char *
+read_text(const char *root, const char *path)
+{
+	char name[PATH_MAX], *text = NULL;
+	size_t len = 0, cap = 0;
+	ssize_t n;
+	int fd;
+
+	if (snprintf(name, sizeof(name), "%s%s", root, path) >= PATH_MAX)
+		return NULL;
+	fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return NULL;
+	do {
+		char *more;
+
+		cap = cap == 0 ? 4096 : 2 * cap;
+		more = cap > MOST_TEXT ? NULL : sys_realloc(text, cap);
+		if (more == NULL) {
+			n = -ENOMEM;
+			break;
+		}
+		text = more;
+		n = fdio_read(fd, text + len, cap - 1 - len);
+		len += n > 0 ? (size_t)n : 0;
+	} while (n >= 0 && len == cap - 1);
+	sys_close(fd);
+	if (n < 0) {
+		sys_free(text);
+		return NULL;
+	}
+	text[len] = '\0';
+	return text;
+}
+
+/* Whether word is one of those in list, which has commas between them. */
+static bool
+listed(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (;;) {
+		const char *comma = strchrnul(list, ',');
+
+		if ((size_t)(comma - list) == len &&
+		    memcmp(list, word, len) == 0)
+			return true;
+		if (*comma == '\0')
+			return false;
+		list = comma + 1;
+	}
+}
+
+static unsigned
+tighter(unsigned a, unsigned b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+/* A quota of so many microseconds in each period; negative: none. */
+static unsigned
+whole_cpus(long long quota, long long period)
+{
+	long long n;
+
+	if (quota <= 0 || period <= 0)
+		return 0;
+	n = quota / period + (quota % period != 0);
+	return n > MOST_CPUS ? MOST_CPUS : (unsigned)n;
+}
+
+/* The number in the file dir/name, or -1. */
+static long long
+read_number(const char *root, const char *dir, const char *name)
+{
+	char path[PATH_MAX], *text = NULL;
+	long long n = -1;
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, name) < PATH_MAX)
+		text = read_text(root, path);
+	if (text != NULL && sscanf(text, "%lld", &n) != 1)
+		n = -1;
+	sys_free(text);
+	return n;
+}
+
+static unsigned
+group_quota(const char *root, const char *dir, bool v2)
+{
+	long long quota = -1, period = -1;
+	char path[PATH_MAX], *text = NULL;
+
+	if (!v2)
+		return whole_cpus(read_number(root, dir, "cpu.cfs_quota_us"),
+		    read_number(root, dir, "cpu.cfs_period_us"));
+	/* "max 100000" is no quota, and no number either */
+	if (snprintf(path, sizeof(path), "%s/cpu.max", dir) < PATH_MAX)
+		text = read_text(root, path);
+	if (text != NULL && sscanf(text, "%lld %lld", &quota, &period) != 2)
+		quota = -1;
+	sys_free(text);
+	return whole_cpus(quota, period);
+}
+
+/*
+ * What remains of path below top, the part of the hierarchy that is mounted.
+ * A path outside of it, as one with ".." is, cannot be followed: then the
+ * mount itself is looked at, which is what container runtimes mount there.
+ */
+static const char *
+below(const char *path, const char *top)
+{
+	size_t len = strcmp(top, "/") == 0 ? 0 : strlen(top);
+
+	if (strncmp(path, top, len) != 0 || strstr(path, "/..") != NULL ||
+	    (path[len] != '/' && path[len] != '\0'))
+		return "";
+	return strcmp(path + len, "/") == 0 ? "" : path + len;
+}
+
+/* From the group up to where its hierarchy is mounted. */
+static unsigned
+walk_up(const char *root, const char *mount, const char *path, bool v2)
+{
+	size_t top = strlen(mount);
+	unsigned least = 0;
+	char dir[PATH_MAX];
+
+	if (snprintf(dir, sizeof(dir), "%s%s", mount, path) >= PATH_MAX)
+		return 0;
+	for (;;) {
+		char *slash;
+
+		least = tighter(least, group_quota(root, dir, v2));
+		slash = strrchr(dir, '/');
+		if (slash == NULL || slash < dir + top)
+			return least;
+		*slash = '\0';
+	}
+}
+
+/* In mountinfo a blank, and some more, is a backslash and three digits. */
+static void
+unescape(char *s)
+{
+	char *to = s;
+
+	while (*s != '\0') {
+		unsigned c;
+
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' &&
+		    sscanf(s + 1, "%3o", &c) == 1 && strlen(s) >= 4) {
+			*to++ = (char)c;
+			s += 4;
+		} else {
+			*to++ = *s++;
+		}
+	}
+	*to = '\0';
+}
+
+/*
+ * One line of mountinfo: three numbers, the part of the file system that is
+ * mounted, where, options, optional fields, "-", type, source, and the
+ * options of the file system.  The line is cut up.
+ */
+static unsigned
+mount_quota(const char *root, char *line, const struct group *g)
+{
+	char *field[5], *save, *type, *options, *tail = strstr(line, " - ");
+
+	if (tail == NULL)
+		return 0;
+	*tail = '\0';
+	for (int i = 0; i < 5; i++) {
+		field[i] = strtok_r(i == 0 ? line : NULL, " ", &save);
+		if (field[i] == NULL)
+			return 0;
+	}
+	type = strtok_r(tail + 3, " ", &save);
+	strtok_r(NULL, " ", &save);
+	options = strtok_r(NULL, " ", &save);
+	if (type == NULL || options == NULL ||
+	    strcmp(type, g->v2 ? "cgroup2" : "cgroup") != 0 ||
+	    (!g->v2 && !listed(options, "cpu")))
+		return 0;
+	unescape(field[3]);
+	unescape(field[4]);
+	return walk_up(root, field[4], below(g->path, field[3]), g->v2);
+}
+
+static unsigned
+hierarchy_quota(const char *root, const struct group *g)
+{
+	char *text = read_text(root, "/proc/self/mountinfo"), *next;
+	unsigned least = 0;
+
+	for (char *line = text; line != NULL; line = next) {
+		next = strchr(line, '\n');
+		if (next != NULL)
+			*next++ = '\0';
+		least = tighter(least, mount_quota(root, line, g));
+	}
+	sys_free(text);
+	return least;
+}
+
+/* "number:controllers:path"; the second hierarchy has no controllers. */
+static bool
+parse_group(char *line, struct group *g)
+{
+	char *list = strchr(line, ':');
+	char *path = list == NULL ? NULL : strchr(list + 1, ':');
+
+	if (path == NULL)
+		return false;
+	*path = '\0';
+	g->path = path + 1;
+	g->v2 = strcmp(line, "0:") == 0;
+	return g->v2 || listed(list + 1, "cpu");
+}
+
+unsigned
+cpus_quota(const char *root)
+{
+	char *text = read_text(root, "/proc/self/cgroup"), *next;
+	unsigned least = 0;
+	struct group g;
+
+	for (char *line = text; line != NULL; line = next) {
+		next = strchr(line, '\n');
+		if (next != NULL)
+			*next++ = '\0';
+		if (parse_group(line, &g))
+			least = tighter(least, hierarchy_quota(root, &g));
+	}
+	sys_free(text);
+	return least;
+}
+
+/* A kernel for more CPUs than fit the mask refuses it: a larger is tried. */
+static unsigned
+affinity(void)
+{
+	for (size_t cpus = 1024; cpus <= MOST_CPUS; cpus *= 2) {
+		size_t size = CPU_ALLOC_SIZE(cpus);
+		cpu_set_t *set = sys_calloc(1, size);
+		int n = 0, rc;
+
+		if (set == NULL)
+			break;
+		rc = sched_getaffinity(0, size, set);
+		if (rc == 0)
+			n = CPU_COUNT_S(size, set);
+		sys_free(set);
+		if (n > 0)
+			return (unsigned)n;
+		if (errno != EINVAL)
+			break;
+	}
+	return 0;
+}
+
+unsigned
+cpus_usable(void)
+{
+	unsigned n = affinity();
+
+	if (n == 0) {
+		long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+		n = online > 0 ? (unsigned)online : 1;
+	}
+	return tighter(n, cpus_quota(""));
+}
+
+unsigned
+cpus_choose(unsigned asked, unsigned most)
+{
+	unsigned n = asked != 0 ? asked : cpus_usable();
+
+	return n < most ? n : most;
+}

@@ -1,0 +1,177 @@
+/*
+ * fdio.c - whole reads and writes on descriptors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "base/fdio.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+/* Whether a call that gave -errno is to be made again, after waiting. */
+static int
+again(int fd, short events, ssize_t n)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+
+	if (n == -EAGAIN)
+		poll(&p, 1, -1);
+	return n == -EINTR || n == -EAGAIN;
+}
+
+ssize_t
+fdio_read(int fd, void *buf, size_t len)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = sys_read(fd, (char *)buf + done, len - done);
+		if (n < 0 && !again(fd, POLLIN, n))
+			return n;
+		if (n == 0)
+			break;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return (ssize_t)done;
+}
+
+ssize_t
+fdio_pread(int fd, void *buf, size_t len, off_t offset)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = sys_pread(fd, (char *)buf + done, len - done,
+		    offset + (off_t)done);
+		if (n < 0 && n != -EINTR)
+			return n;
+		if (n == 0)
+			break;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return (ssize_t)done;
+}
+
+int
+fdio_write(int fd, const void *buf, size_t len)
+{
+	const char *p = buf;
+	ssize_t n;
+
+	while (len > 0) {
+		n = sys_write(fd, p, len);
+		if (n < 0 && !again(fd, POLLOUT, n))
+			return (int)n;
+		if (n > 0) {
+			p += n;
+			len -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+void
+fdio_hold_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+			(void)!open("/dev/null",
+			    fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+/* An attribute's name list or value, in memory of its own; its length. */
+static ssize_t
+get_xattr(int fd, const char *name, char **value)
+{
+	ssize_t n = name == NULL ? flistxattr(fd, NULL, 0) :
+	    fgetxattr(fd, name, NULL, 0);
+
+	if (n <= 0)
+		return n == 0 ? 0 : -errno;
+	*value = sys_malloc((size_t)n);
+	if (*value == NULL)
+		return -ENOMEM;
+	n = name == NULL ? flistxattr(fd, *value, (size_t)n) :
+	    fgetxattr(fd, name, *value, (size_t)n);
+	return n == -1 ? -errno : n;
+}
+
+static int
+copy_one_xattr(int from, int to, const char *name)
+{
+	char *value = NULL;
+	ssize_t n = get_xattr(from, name, &value);
+	int rc = n < 0 ? (int)n : 0;
+
+	if (rc == 0 && fsetxattr(to, name, value == NULL ? "" : value,
+	    (size_t)n, 0) == -1)
+		rc = -errno;
+	sys_free(value);
+	/* what this file system or this user cannot hold is passed over */
+	return rc == -ENOTSUP || rc == -EPERM || rc == -ENODATA ? 0 : rc;
+}
+
+static int
+copy_xattrs(int from, int to)
+{
+	char *names = NULL;
+	ssize_t n = get_xattr(from, NULL, &names);
+	int rc = n == -ENOTSUP ? 0 : n < 0 ? (int)n : 0;
+
+	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(names + i) + 1) {
+		int e = copy_one_xattr(from, to, names + i);
+
+		rc = rc != 0 ? rc : e;
+	}
+	sys_free(names);
+	return rc;
+}
+
+/*
+ * A chown that another than root may not make is no failure: the owner is
+ * then the one who runs the tool, and the group is tried on its own.
+ */
+static int
+copy_owner(int to, const struct stat *st, mode_t *mode)
+{
+	if (fchown(to, st->st_uid, st->st_gid) == 0)
+		return 0;
+	if (errno != EPERM)
+		return -errno;
+	*mode &= ~(mode_t)S_ISUID;
+	if (fchown(to, (uid_t)-1, st->st_gid) == 0)
+		return 0;
+	/* group bits meant for another group must not open it to this one */
+	*mode &= ~(mode_t)(S_ISGID | S_IRWXG);
+	*mode |= (st->st_mode & S_IRWXO) << 3 & st->st_mode & S_IRWXG;
+	return errno == EPERM ? 0 : -errno;
+}
+
+int
+fdio_copy_meta(int from, int to)
+{
+	struct stat st;
+	mode_t mode;
+	int rc, e;
+
+	if (fstat(from, &st) == -1)
+		return -errno;
+	mode = st.st_mode & 07777;
+	rc = copy_owner(to, &st, &mode);
+	e = copy_xattrs(from, to);
+	rc = rc != 0 ? rc : e;
+	if (fchmod(to, mode) == -1 && rc == 0)
+		rc = -errno;
+	if (futimens(to, (struct timespec[2]){ st.st_atim, st.st_mtim }) ==
+	    -1 && rc == 0)
+		rc = -errno;
+	return rc;
+}

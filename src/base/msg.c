@@ -1,0 +1,86 @@
+/*
+ * msg.c - what a tool says on standard error, and its exit status
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "base/msg.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void
+msg_init(struct msg *m, const char *prog)
+{
+	const char *slash = prog == NULL ? NULL : strrchr(prog, '/');
+
+	*m = (struct msg){ .prog = slash != NULL ? slash + 1 :
+	    prog != NULL ? prog : "coldpress" };
+}
+
+/* One line, one write: lines of several processes do not mix. */
+static void __attribute__((format(printf, 2, 0)))
+say(const struct msg *m, const char *fmt, va_list ap)
+{
+	char text[8192], line[4 * sizeof(text)];
+	size_t n = 0;
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	for (const unsigned char *s = (unsigned char *)text; *s != 0; s++) {
+		if (*s < ' ' || *s == 0x7f)
+			n += (size_t)snprintf(line + n, 5, "\\%03o", *s);
+		else
+			line[n++] = (char)*s;
+	}
+	line[n] = '\0';
+	fprintf(stderr, "%s: %s\n", m->prog, line);
+}
+
+void
+msg_error(struct msg *m, const char *fmt, ...)
+{
+	va_list ap;
+
+	m->status = MSG_ERROR;
+	va_start(ap, fmt);
+	say(m, fmt, ap);
+	va_end(ap);
+}
+
+void
+msg_warn(struct msg *m, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (m->status != MSG_ERROR)
+		m->status = MSG_WARNING;
+	if (m->quiet)
+		return;
+	va_start(ap, fmt);
+	say(m, fmt, ap);
+	va_end(ap);
+}
+
+void
+msg_note(struct msg *m, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(m, fmt, ap);
+	va_end(ap);
+}
+
+int
+msg_finish(struct msg *m)
+{
+	/*
+	 * A full disk shows itself when the buffer is flushed or the
+	 * descriptor closed.  A descriptor that was never open is no error to
+	 * a tool that wrote nothing to it.
+	 */
+	if (fflush(stdout) != 0 || ferror(stdout) ||
+	    (fclose(stdout) != 0 && errno != EBADF))
+		msg_error(m, "standard output: %s", strerror(errno));
+	return m->status;
+}

@@ -1,0 +1,155 @@
+/*
+ * progress.c - one line on a terminal while the work is long
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "base/progress.h"
+
+#include "base/sys.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+enum { UPDATES_PER_S = 5, LINE_MAX_B = 80 };
+
+void
+progress_start(struct progress *p, int fd, uint64_t total_B, bool quiet)
+{
+	atomic_init(&p->done_B, 0);
+	p->total_B = total_B;
+	p->start_ns = p->drawn_ns = sys_now_ns();
+	p->fd = !quiet && isatty(fd) ? fd : -1;
+	p->width = 0;
+}
+
+void
+progress_add(struct progress *p, uint64_t bytes)
+{
+	atomic_fetch_add_explicit(&p->done_B, bytes, memory_order_relaxed);
+}
+
+/* Three digits and a unit, so that the columns stand still. */
+static void
+put_size(char *text, size_t size, double bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB",
+	    "PiB", "EiB" };
+	size_t i = 0;
+
+	/* 999.5 would become 1000 when it is rounded */
+	while (bytes >= 999.5 && i < sizeof(units) / sizeof(units[0]) - 1) {
+		bytes /= 1024;
+		i++;
+	}
+	snprintf(text, size, "%.*f %s", i == 0 || bytes >= 99.95 ? 0 :
+	    bytes >= 9.995 ? 1 : 2, bytes, units[i]);
+}
+
+static void
+put_time(char *text, size_t size, double seconds)
+{
+	uint64_t s = (uint64_t)(seconds + 0.5);
+
+	if (s < 3600)
+		snprintf(text, size, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
+	else
+		snprintf(text, size, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64,
+		    s / 3600, s / 60 % 60, s % 60);
+}
+
+size_t
+progress_text(char *text, size_t size, uint64_t done_B, uint64_t total_B,
+    uint64_t elapsed_ns)
+{
+	double seconds = (double)elapsed_ns / (double)SECOND_NS;
+	double rate = seconds > 0 ? (double)done_B / seconds : 0;
+	char done[32], per_s[32], left[32];
+	int n;
+
+	put_size(done, sizeof(done), (double)done_B);
+	put_size(per_s, sizeof(per_s), rate);
+	/* a file that grows has more than its total: that is unknown, then */
+	if (total_B == 0 || done_B > total_B) {
+		n = snprintf(text, size, "%10s  %10s/s", done, per_s);
+	} else {
+		double rest = (double)(total_B - done_B);
+
+		if (rate > 0 && rest / rate < 1e6)
+			put_time(left, sizeof(left), rest / rate);
+		else
+			snprintf(left, sizeof(left), "?");
+		n = snprintf(text, size, "%5.1f %%  %10s  %10s/s  %s left",
+		    100 * (double)done_B / (double)total_B, done, per_s, left);
+	}
+	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+}
+
+/*
+ * Text over the line before, blanks over what that one had more, and the
+ * cursor back: no terminal is too simple for this.
+ */
+static void
+overwrite(struct progress *p, const char *text, size_t len)
+{
+	char line[2 * LINE_MAX_B + 4];
+	size_t blanks = p->width > len ? p->width - len : 0;
+	int n = snprintf(line, sizeof(line), "\r%s%*s\r", text, (int)blanks,
+	    "");
+
+	if (sys_write(p->fd, line, (size_t)n) < 0)
+		p->fd = -1;
+	p->width = len;
+}
+
+/* No wider than the terminal, where it knows: a line that wraps stays. */
+static size_t
+line_size(int fd)
+{
+	struct winsize w;
+
+	if (ioctl(fd, TIOCGWINSZ, &w) == -1 || w.ws_col == 0 ||
+	    w.ws_col > LINE_MAX_B)
+		return LINE_MAX_B;
+	return w.ws_col;
+}
+
+/* In the background the terminal belongs to what is in front. */
+static bool
+in_background(int fd)
+{
+	pid_t front = tcgetpgrp(fd);
+
+	return front != -1 && front != getpgrp();
+}
+
+void
+progress_draw(struct progress *p)
+{
+	char text[LINE_MAX_B];
+	uint64_t now;
+	size_t len;
+
+	if (p->fd == -1)
+		return;
+	now = sys_now_ns();
+	if (now < p->start_ns + SECOND_NS ||
+	    now < p->drawn_ns + SECOND_NS / UPDATES_PER_S ||
+	    in_background(p->fd))
+		return;
+	len = progress_text(text, line_size(p->fd),
+	    atomic_load_explicit(&p->done_B, memory_order_relaxed),
+	    p->total_B, now - p->start_ns);
+	p->drawn_ns = now;
+	overwrite(p, text, len);
+}
+
+void
+progress_erase(struct progress *p)
+{
+	if (p->fd != -1 && p->width > 0)
+		overwrite(p, "", 0);
+}

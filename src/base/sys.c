@@ -1,0 +1,146 @@
+/*
+ * sys.c - the plain implementation of the seam
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	LARGE = 64 << 10,
+	LINE = 64		/* bytes of a cache line */
+};
+
+/*
+ * The C library maps large memory and returns what is 16 bytes into a page.
+ * Copies to there take twice as long on CPUs whose string moves have a slow
+ * case, AMD's Zen among them: reading a cached file would.
+ */
+void *
+sys_malloc(size_t size)
+{
+	void *p;
+
+	if (size < LARGE)
+		return malloc(size);
+	return posix_memalign(&p, LINE, size) == 0 ? p : NULL;
+}
+
+void *
+sys_calloc(size_t count, size_t size)
+{
+	return calloc(count, size);
+}
+
+void *
+sys_realloc(void *ptr, size_t size)
+{
+	return ptr == NULL ? sys_malloc(size) : realloc(ptr, size);
+}
+
+void
+sys_free(void *ptr)
+{
+	free(ptr);
+}
+
+/* The C library has no wrapper of openat2(2). */
+int
+sys_open_beneath(int dirfd, const char *path, int flags)
+{
+	struct open_how how = { .flags = (unsigned)flags,
+	    .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+	long fd;
+	int tries = 0;
+
+	/* a rename on the way makes the kernel lose track */
+	do
+		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+	while (fd == -1 && errno == EAGAIN && ++tries < 100);
+	return fd == -1 ? -errno : (int)fd;
+}
+
+int
+sys_openat(int dirfd, const char *path, int flags, mode_t mode)
+{
+	int fd = openat(dirfd, path, flags, mode);
+
+	return fd == -1 ? -errno : fd;
+}
+
+ssize_t
+sys_read(int fd, void *buf, size_t len)
+{
+	ssize_t n = read(fd, buf, len);
+
+	return n == -1 ? -errno : n;
+}
+
+ssize_t
+sys_pread(int fd, void *buf, size_t len, off_t offset)
+{
+	ssize_t n = pread(fd, buf, len, offset);
+
+	return n == -1 ? -errno : n;
+}
+
+ssize_t
+sys_write(int fd, const void *buf, size_t len)
+{
+	ssize_t n = write(fd, buf, len);
+
+	return n == -1 ? -errno : n;
+}
+
+int
+sys_fsync(int fd)
+{
+	return fsync(fd) == -1 ? -errno : 0;
+}
+
+int
+sys_close(int fd)
+{
+	return close(fd) == -1 ? -errno : 0;
+}
+
+int
+sys_linkat(int olddir, const char *old, int newdir, const char *name,
+    int flags)
+{
+	return linkat(olddir, old, newdir, name, flags) == -1 ? -errno : 0;
+}
+
+int
+sys_renameat(int olddir, const char *old, int newdir, const char *name)
+{
+	return renameat(olddir, old, newdir, name) == -1 ? -errno : 0;
+}
+
+int
+sys_unlinkat(int dirfd, const char *path, int flags)
+{
+	return unlinkat(dirfd, path, flags) == -1 ? -errno : 0;
+}
+
+int
+sys_thread(pthread_t *thread, void *(*start)(void *), void *arg)
+{
+	return -pthread_create(thread, NULL, start, arg);
+}
+
+uint64_t
+sys_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}

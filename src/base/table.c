@@ -1,0 +1,376 @@
+/*
+ * table.c - rows: the one writer and the one reader of CSV and JSON lines
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "base/table.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct table {
+	int fd;
+	bool owns_fd;
+	bool headed;			/* the header stands, or none is due */
+	enum table_format format;
+	const char *const *columns;
+	size_t count, value;		/* columns; values of the row so far */
+	char *row;
+	size_t len, cap;
+	int err;			/* the first failure of the row */
+};
+
+static void
+put(struct table *t, const char *s, size_t n)
+{
+	/* an empty value may be the first, when there is no row yet */
+	if (n == 0)
+		return;
+	if (t->cap - t->len < n) {
+		size_t cap = 2 * (t->cap + n);
+		char *row = sys_realloc(t->row, cap);
+
+		if (row == NULL) {
+			t->err = -ENOMEM;
+			return;
+		}
+		t->row = row;
+		t->cap = cap;
+	}
+	memcpy(t->row + t->len, s, n);
+	t->len += n;
+}
+
+static void
+put_csv(struct table *t, const char *s)
+{
+	if (strpbrk(s, ",\"\r\n") == NULL && *s != '#') {
+		put(t, s, strlen(s));
+		return;
+	}
+	put(t, "\"", 1);
+	for (; *s != '\0'; s++)
+		put(t, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+	put(t, "\"", 1);
+}
+
+/* The length of a well-formed UTF-8 sequence at s, or 0. */
+static size_t
+utf8_len(const unsigned char *s)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 :
+	    s[0] >> 3 == 30 ? 4 : 0;
+	uint32_t c = n < 2 ? s[0] : s[0] & (0xffU >> (n + 1));
+
+	for (size_t i = 1; i < n; i++) {
+		if (s[i] >> 6 != 2)
+			return 0;
+		c = c << 6 | (s[i] & 63);
+	}
+	if (n > 1 && (c < least[n] || c > 0x10ffff || c >> 11 == 27))
+		return 0;
+	return n;
+}
+
+/*
+ * JSON must be UTF-8 and a file's name need not be: a byte of no character
+ * becomes U+DC00 + byte, the convention of Python's surrogateescape.
+ */
+static void
+put_json(struct table *t, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	char esc[8];
+
+	put(t, "\"", 1);
+	while (*s != '\0') {
+		size_t n = utf8_len(s);
+
+		if (n == 0)
+			snprintf(esc, sizeof(esc), "\\udc%02x", *s);
+		else if (*s == '"' || *s == '\\')
+			snprintf(esc, sizeof(esc), "\\%c", *s);
+		else if (*s < ' ' || *s == 0x7f)
+			snprintf(esc, sizeof(esc), "\\u%04x", *s);
+		else {
+			put(t, (const char *)s, n);
+			s += n;
+			continue;
+		}
+		put(t, esc, strlen(esc));
+		s++;
+	}
+	put(t, "\"", 1);
+}
+
+/* What stands before a value: a comma, and in JSON its name. */
+static void
+next_value(struct table *t)
+{
+	bool json = t->format == TABLE_JSON;
+
+	if (t->value >= t->count) {
+		t->err = -EINVAL;
+		return;
+	}
+	if (t->value > 0)
+		put(t, ",", 1);
+	else if (json)
+		put(t, "{", 1);
+	if (json) {
+		put_json(t, t->columns[t->value]);
+		put(t, ":", 1);
+	}
+	t->value++;
+}
+
+static void
+put_word(struct table *t, const char *word)
+{
+	next_value(t);
+	put(t, word, strlen(word));
+}
+
+void
+table_text(struct table *t, const char *value)
+{
+	if (value == NULL) {
+		table_none(t);
+		return;
+	}
+	next_value(t);
+	if (t->format == TABLE_JSON)
+		put_json(t, value);
+	else
+		put_csv(t, value);
+}
+
+void
+table_int(struct table *t, int64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	put_word(t, text);
+}
+
+void
+table_known(struct table *t, int64_t value)
+{
+	if (value < 0)
+		table_none(t);
+	else
+		table_int(t, value);
+}
+
+void
+table_real(struct table *t, double value, int digits)
+{
+	char text[400];
+
+	if (!isfinite(value)) {
+		table_none(t);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.*f", digits, value);
+	put_word(t, text);
+}
+
+void
+table_bool(struct table *t, bool value)
+{
+	if (t->format == TABLE_JSON)
+		put_word(t, value ? "true" : "false");
+	else
+		put_word(t, value ? "1" : "0");
+}
+
+void
+table_none(struct table *t)
+{
+	put_word(t, t->format == TABLE_JSON ? "null" : "");
+}
+
+static int
+flush(struct table *t)
+{
+	int rc = t->err != 0 ? t->err : fdio_write(t->fd, t->row, t->len);
+
+	t->len = 0;
+	t->value = 0;
+	t->err = 0;
+	return rc;
+}
+
+static int
+write_header(struct table *t)
+{
+	int rc;
+
+	for (size_t i = 0; i < t->count; i++) {
+		if (i > 0)
+			put(t, ",", 1);
+		put_csv(t, t->columns[i]);
+	}
+	put(t, "\n", 1);
+	rc = flush(t);
+	t->headed = rc == 0;
+	return rc;
+}
+
+int
+table_end(struct table *t)
+{
+	struct table row = *t;
+	int rc = 0;
+
+	if (t->value != t->count && t->err == 0)
+		t->err = -EINVAL;
+	if (!t->headed && t->err == 0) {
+		/* the row waits while its header is written */
+		t->row = NULL;
+		t->len = t->cap = 0;
+		rc = write_header(t);
+		sys_free(t->row);
+		t->row = row.row;
+		t->len = row.len;
+		t->cap = row.cap;
+	}
+	put(t, t->format == TABLE_JSON ? "}\n" : "\n",
+	    t->format == TABLE_JSON ? 2 : 1);
+	if (rc != 0)
+		t->err = rc;
+	return flush(t);
+}
+
+int
+table_comment(struct table *t, const char *key, const char *fmt, ...)
+{
+	char text[16384], line[sizeof(text) + 256];
+	va_list ap;
+
+	/* JSON has no comments; provenance there is columns of the row */
+	if (t->format == TABLE_JSON)
+		return 0;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	for (char *s = text; *s != '\0'; s++)
+		if (*s == '\n' || *s == '\r')
+			*s = ' ';
+	snprintf(line, sizeof(line), "# %.200s: %s\n", key, text);
+	return fdio_write(t->fd, line, strlen(line));
+}
+
+int
+table_to_fd(struct table **out, int fd, enum table_format format,
+    const char *const *columns, size_t count)
+{
+	struct table *t = sys_calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return -ENOMEM;
+	t->fd = fd;
+	t->format = format;
+	t->columns = columns;
+	t->count = count;
+	t->headed = format == TABLE_JSON;
+	*out = t;
+	return 0;
+}
+
+/* Cuts off a last line without its newline. */
+static int
+cut_partial(int fd)
+{
+	off_t end = lseek(fd, 0, SEEK_END), keep = end;
+	char buf[4096];
+
+	while (keep > 0) {
+		size_t n = keep < (off_t)sizeof(buf) ? (size_t)keep :
+		    sizeof(buf);
+		ssize_t got = fdio_pread(fd, buf, n, keep - (off_t)n);
+		char *nl;
+
+		if (got < 0)
+			return (int)got;
+		nl = memrchr(buf, '\n', n);
+		if (nl != NULL) {
+			keep -= (off_t)n - (nl + 1 - buf);
+			break;
+		}
+		keep -= (off_t)n;
+	}
+	return keep < end && ftruncate(fd, keep) == -1 ? -errno : 0;
+}
+
+/* 1 if path has the header of these columns, 0 if it has none, or -EEXIST. */
+static int
+check_header(const char *path, const char *const *columns, size_t count)
+{
+	struct table_reader *r = NULL;
+	int rc = table_open(&r, path);
+
+	if (rc == -ENODATA)
+		return 0;
+	if (rc != 0)
+		return rc;
+	rc = table_columns(r) == (int)count ? 1 : -EEXIST;
+	for (size_t i = 0; rc == 1 && i < count; i++)
+		if (table_column(r, columns[i]) != (int)i)
+			rc = -EEXIST;
+	table_reader_free(r);
+	return rc;
+}
+
+int
+table_append(struct table **out, const char *path, enum table_format format,
+    const char *const *columns, size_t count)
+{
+	int fd, rc;
+
+	fd = sys_openat(AT_FDCWD, path,
+	    O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return fd;
+	rc = cut_partial(fd);
+	if (rc == 0 && format == TABLE_CSV)
+		rc = check_header(path, columns, count);
+	if (rc >= 0) {
+		bool headed = rc == 1;
+
+		rc = table_to_fd(out, fd, format, columns, count);
+		if (rc == 0) {
+			(*out)->owns_fd = true;
+			(*out)->headed |= headed;
+			return 0;
+		}
+	}
+	sys_close(fd);
+	return rc;
+}
+
+int
+table_close(struct table *t)
+{
+	int rc = 0;
+
+	if (t == NULL)
+		return 0;
+	if (t->owns_fd)
+		rc = sys_close(t->fd);
+	sys_free(t->row);
+	sys_free(t);
+	return rc;
+}

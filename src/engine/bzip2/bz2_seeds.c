@@ -1,0 +1,358 @@
+/*
+ * bz2_seeds.c - the seeds of the rotation sort, in order
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * First by bytes: two by counting, then five at a time, in words that hold
+ * them above the position, until groups differ or DEPTH bytes are equal.
+ *
+ * Then by ranks, as Larsson and Sadakane (1999) do, but from seed to seed: a
+ * group is equal in a number of bytes, and has its seeds within those at the
+ * same distances, as far as the bytes tell where they are.  So the last of
+ * these seeds, the leap, is the same one for all members, and members
+ * compare as the ranks of their leaps.  A round compares two leaps, and
+ * makes each leap three times as long; when no group was split by a round,
+ * what is in it are equal rotations.  The number of rounds is logarithmic.
+ */
+#include "base/sort_words.h"
+#include "bz2_impl.h"
+#include "bz2_sort.h"
+
+enum {
+	PAIR_BYTES = 2,
+	WORD_BYTES = 5,
+	POSITION_BITS = 24,	/* of a word, with room for EQUAL */
+	DEPTH = PAIR_BYTES + 4 * WORD_BYTES,
+	RANK_BITS = 20
+};
+
+#define EQUAL (UINT64_C(1) << 23)	/* to the word before, so far */
+#define SINGLE (UINT64_C(1) << 22)	/* above: how many such from here on */
+
+static inline uint32_t
+position(uint64_t word)
+{
+	return (uint32_t)word & BZ2_POSITION;
+}
+
+static inline uint64_t
+key_word(const uint8_t *text, uint32_t p, unsigned depth)
+{
+	return (load_be64(text + p + depth) >> POSITION_BITS <<
+	    POSITION_BITS) | p;
+}
+
+/*
+ * Sorts words that are equal in depth bytes; recursion ends at DEPTH, after
+ * four levels.
+ */
+static void
+sort_bytes(const struct bz2_sorter *s, uint64_t *a, size_t n, unsigned depth)
+{
+	size_t i, k;
+
+	for (i = 0; i < n; i++)
+		a[i] = key_word(s->text, position(a[i]), depth);
+	sort_words(a, n, s->spare);
+	depth += WORD_BYTES;
+	for (i = 0; i < n; i = k) {
+		for (k = i + 1; k < n &&
+		    (a[k] ^ a[i]) >> POSITION_BITS == 0;)
+			k++;
+		if (k - i == 1)
+			continue;
+		if (depth < DEPTH) {
+			sort_bytes(s, a + i, k - i, depth);
+			continue;
+		}
+		while (++i < k)
+			a[i] |= EQUAL;
+	}
+}
+
+/* The seeds as words, in the order of their first two bytes, then more. */
+static void
+sort_by_bytes(struct bz2_sorter *s)
+{
+	uint32_t *end = s->pairs, sum = 0, start = 0;
+	const uint8_t *text = s->text;
+
+	memset(end, 0, sizeof(s->pairs));
+	for (size_t i = 0; i < s->seeds; i++)
+		end[text[s->order[i]] << 8 | text[s->order[i] + 1]]++;
+	for (size_t pair = 0; pair < 65536; pair++) {
+		uint32_t count = end[pair];
+
+		end[pair] = sum;
+		sum += count;
+	}
+	for (size_t i = 0; i < s->seeds; i++) {
+		uint32_t p = s->order[i];
+
+		s->words[end[text[p] << 8 | text[p + 1]]++] = p;
+	}
+	for (size_t pair = 0; pair < 65536; pair++) {
+		if (end[pair] - start > 1)
+			sort_bytes(s, s->words + start, end[pair] - start,
+			    PAIR_BYTES);
+		start = end[pair];
+	}
+}
+
+/* The byte after p, round the end. */
+static inline size_t
+next_byte(const struct bz2_sorter *s, size_t p)
+{
+	return p == s->n ? 1 : p + 1;
+}
+
+/*
+ * Compares from two seeds on, to where their bytes have shown the seed after
+ * them: at the first rise after a fall.
+ */
+static int
+compare(const struct bz2_sorter *s, size_t p, size_t q)
+{
+	unsigned before = s->text[p];
+	bool fell = false;
+
+	for (;;) {
+		unsigned c = s->text[p];
+
+		if (c != s->text[q])
+			return c < s->text[q] ? -1 : 1;
+		if (fell && c > before)
+			return 0;
+		fell |= c < before;
+		before = c;
+		p = next_byte(s, p);
+		q = next_byte(s, q);
+	}
+}
+
+/*
+ * Sorts a group whose next seeds are too far to be seen in DEPTH bytes.  A
+ * comparison is paid for by the bytes up to the next seed of what it puts in
+ * place, so that all of a merge costs n at most.
+ */
+static void
+sort_long(const struct bz2_sorter *s, uint64_t *a, size_t n)
+{
+	uint64_t *from = a, *to = s->spare, *swap;
+
+	for (size_t half = 1; half < n; half *= 2) {
+		for (size_t lo = 0; lo < n; lo += 2 * half) {
+			size_t mid = lo + half < n ? lo + half : n;
+			size_t hi = mid + half < n ? mid + half : n;
+			size_t i = lo, k = mid;
+
+			for (size_t at = lo; at < hi; at++)
+				to[at] = k == hi || (i < mid && compare(s,
+				    position(from[i]), position(from[k])) <= 0)
+				    ? from[i++] : from[k++];
+		}
+		swap = from;
+		from = to;
+		to = swap;
+	}
+	if (from != a)
+		memcpy(a, from, n * sizeof(*a));
+	a[0] &= ~EQUAL;
+	for (size_t i = 1; i < n; i++) {
+		a[i] &= ~EQUAL;
+		if (compare(s, position(a[i - 1]), position(a[i])) == 0)
+			a[i] |= EQUAL;
+	}
+}
+
+/* Words a[i..] that are equal so far: where they end. */
+static inline size_t
+group_end(const struct bz2_sorter *s, size_t i)
+{
+	do
+		i++;
+	while (i < s->seeds && (s->words[i] & EQUAL) != 0);
+	return i;
+}
+
+/* Tables by position / 2: no two seeds are neighbours. */
+static uint32_t *
+ranks(const struct bz2_sorter *s)
+{
+	return s->rows;
+}
+
+static uint32_t *
+leaps(const struct bz2_sorter *s)
+{
+	return s->rows + s->n / 2 + 1;
+}
+
+/* Whether bytes from seed p on, round the end, show that it is one. */
+static bool
+shows_seed(const struct bz2_sorter *s, size_t p, size_t bytes)
+{
+	size_t q = p;
+
+	while (bytes-- > 1) {
+		q = next_byte(s, q);
+		if (s->text[q] != s->text[p])
+			return true;
+	}
+	return false;
+}
+
+#define UNSEEN UINT32_C(0x80000000)	/* in a leap: not within DEPTH */
+
+/* For each seed the last one that DEPTH bytes show, or at least the next. */
+static void
+find_leaps(const struct bz2_sorter *s)
+{
+	const uint32_t *order = s->order;
+	uint32_t *leap = leaps(s);
+	size_t e = 0;
+
+	for (size_t k = 0; k < s->seeds; k++) {
+		for (e = e < k ? k : e; e + 1 < k + s->seeds; e++) {
+			size_t next = e + 1 < s->seeds ? e + 1 :
+			    e + 1 - s->seeds;
+			size_t to = order[next] + (next < k ? s->n : 0);
+
+			if (to - order[k] + 2 > DEPTH || !shows_seed(s,
+			    order[next], DEPTH - (to - order[k])))
+				break;
+		}
+		leap[order[k] / 2] = e > k ? order[e % s->seeds] :
+		    order[(k + 1) % s->seeds] | UNSEEN;
+	}
+}
+
+/* Completes the groups, so that all members of one have the same leap. */
+static bool
+sort_unseen(const struct bz2_sorter *s)
+{
+	uint32_t *leap = leaps(s);
+	bool groups = false;
+	size_t i, k;
+
+	for (i = 0; i < s->seeds; i = k) {
+		uint32_t p = position(s->words[i]);
+
+		k = group_end(s, i);
+		groups |= k - i > 1;
+		if (k - i > 1 && (leap[p / 2] & UNSEEN) != 0)
+			sort_long(s, s->words + i, k - i);
+	}
+	for (i = 0; i < s->seeds; i++)
+		leap[s->order[i] / 2] &= ~UNSEEN;
+	return groups;
+}
+
+static void
+set_ranks(const struct bz2_sorter *s)
+{
+	uint32_t *rank = ranks(s);
+	size_t group = 0;
+
+	for (size_t i = 0; i < s->seeds; i++) {
+		if ((s->words[i] & EQUAL) == 0)
+			group = i;
+		rank[position(s->words[i]) / 2] = (uint32_t)group;
+	}
+}
+
+/*
+ * Sorts a group by the ranks of two leaps; how many groups it is then.  Its
+ * own ranks may be among them, and change when it is sorted.
+ */
+static size_t
+sort_group(const struct bz2_sorter *s, size_t start, size_t n)
+{
+	uint32_t *rank = ranks(s);
+	const uint32_t *leap = leaps(s);
+	uint64_t *a = s->words + start;
+	size_t group = 0, parts = 1;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t p = position(a[i]);
+		uint32_t one = leap[p / 2], two = leap[one / 2];
+
+		a[i] = (uint64_t)rank[one / 2] <<
+		    (POSITION_BITS + RANK_BITS) |
+		    (uint64_t)rank[two / 2] << POSITION_BITS | p;
+	}
+	sort_words(a, n, s->spare);
+	for (size_t i = 1; i < n; i++) {
+		if ((a[i] ^ a[group]) >> POSITION_BITS == 0) {
+			a[i] |= EQUAL;
+		} else {
+			group = i;
+			parts++;
+		}
+		rank[position(a[i]) / 2] = (uint32_t)(start + group);
+	}
+	return parts;
+}
+
+static void
+lengthen_leaps(const struct bz2_sorter *s)
+{
+	uint32_t *leap = leaps(s), *longer = (uint32_t *)s->spare;
+
+	for (size_t i = 0; i < s->seeds; i++) {
+		uint32_t at = s->order[i] / 2;
+
+		longer[at] = leap[leap[leap[at] / 2] / 2];
+	}
+	memcpy(leap, longer, (s->n / 2 + 1) * sizeof(*leap));
+}
+
+/*
+ * Sorts all groups; whether that split any, and left any.  Seeds in a row
+ * that are groups of their own are put together, and passed by in the rounds
+ * to come.
+ */
+static bool
+sort_groups(const struct bz2_sorter *s)
+{
+	uint64_t *words = s->words;
+	size_t singles = 0, i, k;
+	bool split = false, left = false;
+
+	for (i = 0; i < s->seeds; i = k) {
+		size_t parts;
+		bool single = (words[i] & SINGLE) != 0;
+
+		k = single ? i + (size_t)(words[i] >> POSITION_BITS) :
+		    group_end(s, i);
+		if (single || k - i == 1) {
+			words[singles] = (uint64_t)(k - singles) <<
+			    POSITION_BITS | SINGLE | position(words[singles]);
+			continue;
+		}
+		parts = sort_group(s, i, k - i);
+		split |= parts > 1;
+		left |= parts < k - i;
+		singles = k;
+	}
+	return split && left;
+}
+
+static void
+sort_by_ranks(struct bz2_sorter *s)
+{
+	find_leaps(s);
+	if (!sort_unseen(s))
+		return;
+	set_ranks(s);
+	while (sort_groups(s))
+		lengthen_leaps(s);
+}
+
+void
+bz2_sort_seeds(struct bz2_sorter *s)
+{
+	sort_by_bytes(s);
+	sort_by_ranks(s);
+	for (size_t i = 0; i < s->seeds; i++)
+		s->order[i] = position(s->words[i]);
+}

@@ -1,0 +1,250 @@
+/*
+ * deflate_lanes.c - several walks through one block at a time
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Each step waits for the one before it, so a processor has room for several
+ * walks at a time.  The block is cut into segments, and each lane walks one
+ * from a guessed place a little before it: Huffman codes synchronise soon.
+ * Nothing is taken on trust: a segment counts only if the walk of the one
+ * before, which is known to be right, comes out of it at the same bit in the
+ * same state as the walk of this one came in, since from there on the two
+ * are one.  Otherwise all begins again there, with longer segments: among
+ * literals of nearly equal lengths it takes long to synchronise.
+ *
+ * "Comes out" and "comes in" are the first place at or behind the segment's
+ * border, so the last steps before a border are single ones.
+ */
+#include "engine/deflate/deflate_codes.h"
+
+/* One table entry further; *bits are the next ones in the stream. */
+static inline uint32_t
+step(const uint32_t *tab, uint32_t state, uint64_t *bits)
+{
+	const uint32_t *t = (const uint32_t *)(const void *)
+	    ((const char *)tab + PLACE(state));
+	uint32_t e = t[*bits & MASK(state)];
+
+	*bits >>= DROP(e);
+	return e;
+}
+
+/*
+ * One load gives 57 bits.  That is what three entries take at most: those of
+ * a distance, a length and a distance, with the extra bits of both.
+ */
+enum { STEP3_BITS = 57 };
+_Static_assert(2 * (DIST_BITS + 13) + LIT_BITS + 5 <= STEP3_BITS &&
+    CODE_MAX - DIST_BITS + 13 + LIT_BITS + 5 + DIST_BITS + 13 <= STEP3_BITS,
+    "three entries and no more");
+
+static inline void
+step3(const uint32_t *tab, const uint8_t *in, struct place *l)
+{
+	uint64_t bits = load64(in + (l->pos >> 3)) >> (l->pos & 7);
+	uint32_t e1 = step(tab, l->state, &bits);
+	uint32_t e2 = step(tab, e1, &bits);
+	uint32_t e3 = step(tab, e2, &bits);
+
+	/* The sum is below 64, so what is above does not matter. */
+	l->pos += DROP(e1 + e2 + e3);
+	l->state = e3;
+}
+
+/* Up to the first entry at or behind bit stop, or to the end of the block. */
+static void
+run_to(const uint32_t *tab, const uint8_t *in, struct place *l, uint64_t stop)
+{
+	while (l->pos + STEP3_BITS <= stop && !stopped(l->state))
+		step3(tab, in, l);
+	while (l->pos < stop && !stopped(l->state)) {
+		uint64_t bits = load64(in + (l->pos >> 3)) >> (l->pos & 7);
+
+		l->state = step(tab, l->state, &bits);
+		l->pos += DROP(l->state);
+	}
+}
+
+enum {
+	LANES = 4,
+	RING = 16,		/* segments between the first and the last */
+	SEGMENT_MIN = 4096,	/* bits; libdeflate's blocks have some 40000 */
+	SEGMENT_MAX = 128 << 10,
+	GROWTH = 4,
+	RUN_UP = 8,		/* this part of a segment is walked before it */
+};
+#define IDLE UINT64_MAX		/* the segment of a lane that has none */
+#define UNKNOWN UINT32_MAX	/* the state of a place not reached yet */
+
+struct lane {
+	struct place at;
+	int64_t soft;		/* run freely as long as pos is below it */
+	uint64_t stop;
+	uint64_t seg;
+	bool before;		/* the segment is not reached yet */
+};
+
+struct lanes {
+	const uint32_t *tab;
+	const uint8_t *in;
+	uint64_t begin;		/* of segment 0 */
+	uint64_t segment;	/* bits of each */
+	uint64_t limit;		/* a load must not begin at or behind it */
+	uint64_t front;		/* up to this segment's begin all is right */
+	uint64_t next;		/* to be given to a lane */
+	struct place enter[RING], leave[RING];
+	struct lane lane[LANES];
+};
+
+static void
+lane_until(struct lane *l, uint64_t stop, uint64_t limit)
+{
+	l->stop = stop < limit ? stop : limit;
+	l->soft = (int64_t)l->stop - STEP3_BITS;
+}
+
+/* The next segment, or none, which is a stop that does not move. */
+static void
+lane_assign(struct lanes *s, struct lane *l)
+{
+	uint64_t begin = s->begin + s->next * s->segment;
+
+	if (begin >= s->limit) {
+		*l = (struct lane){
+			.at = { s->begin, NEXT_END },
+			.soft = INT64_MAX, .stop = UINT64_MAX, .seg = IDLE
+		};
+		return;
+	}
+	l->seg = s->next++;
+	l->before = l->seg != 0;
+	s->leave[l->seg % RING].state = UNKNOWN;
+	s->enter[l->seg % RING].state = UNKNOWN;
+	l->at.state = NEXT_LIT;
+	l->at.pos = l->before ? begin - s->segment / RUN_UP : begin;
+	lane_until(l, l->before ? begin : begin + s->segment, s->limit);
+}
+
+/* A lane is near its stop, or its walk has ended. */
+static void
+lane_event(struct lanes *s, struct lane *l)
+{
+	run_to(s->tab, s->in, &l->at, l->stop);
+	if (l->before && !stopped(l->at.state)) {
+		s->enter[l->seg % RING] = l->at;
+		l->before = false;
+		lane_until(l, s->begin + (l->seg + 1) * s->segment, s->limit);
+		return;
+	}
+	if (l->before)
+		s->enter[l->seg % RING].state = NEXT_BAD;
+	s->leave[l->seg % RING] = l->at;
+	lane_assign(s, l);
+}
+
+enum { GO_ON, RESTART, DONE };
+
+/* The lane that walks the first segment not done yet has the right place. */
+static void
+front_place(const struct lanes *s, struct place *here)
+{
+	for (int i = 0; i < LANES; i++) {
+		if (s->lane[i].seg == s->front)
+			*here = s->lane[i].at;
+	}
+}
+
+/* Puts segments together; *here is the last place known to be right. */
+static int
+advance(struct lanes *s, struct place *here)
+{
+	for (;; s->front++) {
+		const struct place *out = &s->leave[s->front % RING];
+		const struct place *in = &s->enter[(s->front + 1) % RING];
+
+		if (out->state == UNKNOWN) {
+			if (s->next - s->front < RING - LANES)
+				return GO_ON;
+			front_place(s, here);
+			return RESTART;
+		}
+		*here = *out;
+		if (stopped(out->state) || out->pos >= s->limit)
+			return DONE;
+		if (in->state == UNKNOWN)
+			return GO_ON;
+		if (in->pos != out->pos || NEXT_OF(in->state) !=
+		    NEXT_OF(out->state))
+			return RESTART;
+	}
+}
+
+/* Copies, so that the compiler keeps them in registers. */
+static void
+run_lanes(struct lanes *s)
+{
+	const uint32_t *tab = s->tab;
+	const uint8_t *in = s->in;
+	struct place a = s->lane[0].at, b = s->lane[1].at;
+	struct place c = s->lane[2].at, d = s->lane[3].at;
+	int64_t sa = s->lane[0].soft, sb = s->lane[1].soft;
+	int64_t sc = s->lane[2].soft, sd = s->lane[3].soft;
+
+	/* Bounded, since a lane that has stopped does not come to its end. */
+	for (int i = 0; i < 256; i++) {
+		if (((sa - (int64_t)a.pos) | (sb - (int64_t)b.pos) |
+		    (sc - (int64_t)c.pos) | (sd - (int64_t)d.pos)) < 0)
+			break;
+		step3(tab, in, &a);
+		step3(tab, in, &b);
+		step3(tab, in, &c);
+		step3(tab, in, &d);
+	}
+	s->lane[0].at = a;
+	s->lane[1].at = b;
+	s->lane[2].at = c;
+	s->lane[3].at = d;
+}
+
+/* From *here until a guess was wrong or until the end. */
+static int
+run_segments(struct lanes *s, struct place *here)
+{
+	int rc;
+
+	s->begin = here->pos;
+	s->front = s->next = 0;
+	for (int i = 0; i < LANES; i++)
+		lane_assign(s, &s->lane[i]);
+	s->lane[0].at = *here;
+	do {
+		run_lanes(s);
+		for (int i = 0; i < LANES; i++) {
+			struct lane *l = &s->lane[i];
+
+			if (l->seg != IDLE && (stopped(l->at.state) ||
+			    (int64_t)l->at.pos > l->soft))
+				lane_event(s, l);
+		}
+		rc = advance(s, here);
+	} while (rc == GO_ON);
+	return rc;
+}
+
+void
+lanes_walk(const uint32_t *tab, const uint8_t *in, struct place *here,
+    uint64_t limit)
+{
+	struct lanes s;
+
+	s.tab = tab;
+	s.in = in;
+	s.limit = limit;
+	s.segment = SEGMENT_MIN;
+	while (here->pos + 2 * s.segment < limit) {
+		if (run_segments(&s, here) == DONE)
+			return;
+		if (s.segment < SEGMENT_MAX)
+			s.segment *= GROWTH;
+	}
+	run_to(tab, in, here, limit);
+}

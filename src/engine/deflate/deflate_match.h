@@ -1,0 +1,202 @@
+/*
+ * deflate_match.h - the longest match within 32 KiB
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Positions with the same four bytes, by their hash,
+ * are chained.  A match that is longer than the best so far has not only the
+ * first four bytes but any four at their place; so the chain that is followed
+ * is the one of the four, among the last in it, that were last seen the
+ * longest ago.  It is chosen anew with every better match, and for a match
+ * that begins a byte later just so: this finds in a few steps what takes many
+ * in the chain of the first four bytes.
+ *
+ * Positions are kept modulo 65,536.  What is found under an old one is a
+ * match all the same, as its bytes are compared, or none; and a chain ends
+ * where it does not lead further back.
+ */
+#ifndef COLDPRESS_DEFLATE_MATCH_H
+#define COLDPRESS_DEFLATE_MATCH_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+	MATCH_WINDOW = 32768,
+	MATCH_MOST = 258,	/* the longest there may be */
+	MATCH_BYTES = 4,	/* that are hashed: the shortest but for 3 */
+	MATCH_HASH_BITS = 16,
+	MATCH_HASH3_BITS = 14
+};
+
+struct deflate_match {
+	uint16_t head[1 << MATCH_HASH_BITS];
+	uint16_t head3[1 << MATCH_HASH3_BITS];
+	uint16_t next[MATCH_WINDOW];
+};
+
+struct match {
+	uint32_t length;
+	uint32_t distance;	/* 0: none was found */
+};
+
+static inline uint32_t
+match_load32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return le32toh(v);
+}
+
+static inline uint64_t
+match_load64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return le64toh(v);
+}
+
+static inline uint32_t
+match_hash(uint32_t bytes)
+{
+	return bytes * 0x9e3779b1U >> (32 - MATCH_HASH_BITS);
+}
+
+/* Of the first three of the bytes. */
+static inline uint32_t
+match_hash3(uint32_t bytes)
+{
+	return (bytes << 8) * 0x9e3779b1U >> (32 - MATCH_HASH3_BITS);
+}
+
+/* How many bytes at a and b are equal, of `most`; the first n of them are. */
+static inline uint32_t
+match_extend(const uint8_t *a, const uint8_t *b, uint32_t n, uint32_t most)
+{
+	while (n + 8 <= most) {
+		uint64_t differ = match_load64(a + n) ^ match_load64(b + n);
+
+		if (differ != 0)
+			return n + (uint32_t)__builtin_ctzll(differ) / 8;
+		n += 8;
+	}
+	while (n < most && a[n] == b[n])
+		n++;
+	return n;
+}
+
+/* Makes pos known; four bytes from there on must be readable. */
+static inline void
+match_insert(struct deflate_match *m, const uint8_t *in, uint32_t pos)
+{
+	uint32_t bytes = match_load32(in + pos);
+	uint32_t h = match_hash(bytes);
+
+	m->next[pos % MATCH_WINDOW] = m->head[h];
+	m->head[h] = (uint16_t)pos;
+	m->head3[match_hash3(bytes)] = (uint16_t)pos;
+}
+
+/* The nearest match of three bytes at pos, if it is within `far`, or 0. */
+static inline uint32_t
+match_three(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
+    uint32_t far)
+{
+	uint32_t bytes = match_load32(in + pos);
+	uint32_t d = (uint16_t)(pos - m->head3[match_hash3(bytes)]);
+
+	if (d == 0 || d > pos || d > far ||
+	    (match_load32(in + pos - d) ^ bytes) << 8 != 0)
+		return 0;
+	return d;
+}
+
+/* A chain, of those bytes that are so far behind the match's begin. */
+struct match_chain {
+	uint32_t off, bytes, at;
+};
+
+static inline struct match_chain
+match_chain(const struct deflate_match *m, const uint8_t *p, uint32_t off)
+{
+	uint32_t bytes = match_load32(p + off);
+
+	return (struct match_chain){ off, bytes, m->head[match_hash(bytes)] };
+}
+
+/* The chain to follow for a match at pos of more than `length` bytes. */
+static inline struct match_chain
+match_choose(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
+    uint32_t length)
+{
+	const uint8_t *p = in + pos;
+	uint32_t off = length + 1 - MATCH_BYTES;
+	struct match_chain best = match_chain(m, p, off);
+
+	for (uint32_t i = 1; i <= 2 && i <= off; i++) {
+		struct match_chain c = match_chain(m, p, off - i);
+		bool older = (uint16_t)(pos + c.off - c.at) >
+		    (uint16_t)(pos + best.off - best.at);
+
+		best.off = older ? c.off : best.off;
+		best.bytes = older ? c.bytes : best.bytes;
+		best.at = older ? c.at : best.at;
+	}
+	return best;
+}
+
+/* Whether n bytes from d back are better: a byte pays for 16 times as far. */
+static inline bool
+match_better(const struct match *best, uint32_t n, uint32_t d)
+{
+	uint32_t more = n - best->length;
+
+	return n > best->length && (best->distance == 0 || more > 3 ||
+	    d >> 4 * more < best->distance);
+}
+
+/*
+ * Looks for a match at pos that is longer than best->length, which is 3 or
+ * more and less than `most`: the bytes that are left, or MATCH_MOST.  At most
+ * `steps` places are looked at, and none after a match of `nice` bytes.  pos
+ * has not been made known yet.
+ */
+static inline void
+match_find(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
+    uint32_t most, uint32_t nice, uint32_t steps, struct match *best)
+{
+	const uint8_t *p = in + pos;
+	uint32_t reach = pos < MATCH_WINDOW ? pos : MATCH_WINDOW;
+	uint32_t first = match_load32(p), before = 0;
+	struct match_chain c = match_choose(m, in, pos, best->length);
+
+	for (;;) {
+		uint32_t d = (uint16_t)(pos + c.off - c.at), n;
+		const uint8_t *q;
+
+		if (d <= before || d > reach)
+			return;
+		before = d;
+		q = p - d;
+		n = ((match_load32(q + c.off) ^ c.bytes) |
+		    (match_load32(q) ^ first)) != 0 ? 0 :
+		    match_extend(p, q, MATCH_BYTES, most);
+		if (match_better(best, n, d)) {
+			best->length = n;
+			best->distance = d;
+			if (n >= nice || n == most || --steps == 0)
+				return;
+			c = match_choose(m, in, pos, n);
+			before = 0;
+			continue;
+		}
+		if (--steps == 0)
+			return;
+		c.at = m->next[c.at % MATCH_WINDOW];
+	}
+}
+
+#endif

@@ -1,0 +1,227 @@
+/*
+ * inflate_codes.c - tables that decode the prefix codes of deflate
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "inflate_codes.h"
+
+#include "engine/huffman.h"
+
+#include <string.h>
+
+enum { LONGEST = 15 };
+
+/* A code in the making. */
+struct code {
+	uint32_t *table;
+	unsigned index_bits;		/* of the first table */
+	unsigned of_length[LONGEST + 1];	/* how many symbols */
+	unsigned longest;
+	uint16_t sorted[INFLATE_LENGTHS];	/* by length, then by number */
+};
+
+/* Counts and sorts.  What remains of the code space, in units of its 2^-15. */
+static int
+sort_symbols(struct code *c, const uint8_t *bits, unsigned count)
+{
+	unsigned at[LONGEST + 2] = { 0 };
+	int left = 1 << LONGEST;
+
+	memset(c->of_length, 0, sizeof(c->of_length));
+	for (unsigned i = 0; i < count; i++)
+		c->of_length[bits[i]]++;
+	c->longest = 0;
+	for (unsigned n = 1; n <= LONGEST; n++) {
+		at[n + 1] = at[n] + c->of_length[n];
+		left -= (int)(c->of_length[n] << (LONGEST - n));
+		if (c->of_length[n] > 0)
+			c->longest = n;
+	}
+	for (unsigned i = 0; i < count; i++)
+		if (bits[i] != 0)
+			c->sorted[at[bits[i]]++] = (uint16_t)i;
+	return left;
+}
+
+/* An entry of a code of n bits: symbols say what they are, and their extra. */
+static uint32_t
+with_bits(uint32_t symbol, unsigned n)
+{
+	return symbol + n + (n << 8);
+}
+
+/* No symbol, or one of one bit: the rest of the table leads nowhere. */
+static void
+fill_incomplete(struct code *c, const uint32_t *symbols)
+{
+	unsigned size = 1u << c->index_bits;
+
+	for (unsigned i = 0; i < size; i++)
+		c->table[i] = INFLATE_NO_CODE | c->index_bits;
+	if (c->longest == 1)
+		for (unsigned i = 0; i < size; i += 2)
+			c->table[i] = with_bits(symbols[c->sorted[0]], 1);
+}
+
+/*
+ * The second table for codes from n bits on that begin as code does: as large
+ * as the symbols that are left fill it, of which used have this length.
+ */
+static unsigned
+second_bits(const struct code *c, unsigned n, unsigned used)
+{
+	unsigned bits = n - c->index_bits;
+	unsigned filled = c->of_length[n] - used;
+
+	while (filled < 1u << bits && c->index_bits + bits < LONGEST) {
+		bits++;
+		filled = 2 * filled + c->of_length[c->index_bits + bits];
+	}
+	return bits;
+}
+
+/* Codes longer than the first index, from this one on. */
+static void
+fill_second(struct code *c, const uint32_t *symbols, unsigned code,
+    unsigned sorted)
+{
+	unsigned mask = (1u << c->index_bits) - 1;
+	unsigned prefix = ~0u, start = 0, size = 0, free = mask + 1;
+
+	for (unsigned n = c->index_bits + 1; n <= c->longest; n++)
+		for (unsigned i = 0; i < c->of_length[n]; i++) {
+			unsigned k = n - c->index_bits;
+			uint32_t e = with_bits(symbols[c->sorted[sorted++]], k);
+
+			if ((code & mask) != prefix) {
+				unsigned bits = second_bits(c, n, i);
+
+				prefix = code & mask;
+				start = free;
+				size = 1u << bits;
+				free += size;
+				c->table[prefix] = INFLATE_SECOND |
+				    start << 16 | bits << 8 | c->index_bits;
+			}
+			for (unsigned at = code >> c->index_bits; at < size;
+			    at += 1u << k)
+				c->table[start + at] = e;
+			code = huffman_next_code(code, n);
+		}
+}
+
+/*
+ * Each length in its turn fills a table of just its own index, which the next
+ * one takes twice.
+ */
+static void
+fill(struct code *c, const uint32_t *symbols)
+{
+	unsigned code = 0, sorted = 0;
+
+	for (unsigned n = 1; n <= c->index_bits; n++) {
+		unsigned half = 1u << (n - 1);
+
+		if (n > 1)
+			memcpy(c->table + half, c->table,
+			    half * sizeof(*c->table));
+		for (unsigned i = 0; i < c->of_length[n]; i++) {
+			c->table[code] =
+			    with_bits(symbols[c->sorted[sorted++]], n);
+			code = huffman_next_code(code, n);
+		}
+	}
+	if (c->longest > c->index_bits)
+		fill_second(c, symbols, code, sorted);
+}
+
+static bool
+make(uint32_t *table, unsigned index_bits, const uint32_t *symbols,
+    const uint8_t *bits, unsigned count, bool incomplete)
+{
+	struct code c = { .table = table, .index_bits = index_bits };
+	int left = sort_symbols(&c, bits, count);
+
+	if (left == 0) {
+		fill(&c, symbols);
+		return true;
+	}
+	if (left < 0 || c.longest > 1 || !incomplete)
+		return false;
+	fill_incomplete(&c, symbols);
+	return true;
+}
+
+/* What each symbol is, but for the bits of its code. */
+
+/* 32 bits a symbol: base << 16, or a literal, and the extra bits. */
+#define LITERALS4(n) LITERAL(n), LITERAL(n + 1), LITERAL(n + 2), LITERAL(n + 3)
+#define LITERALS16(n) LITERALS4(n), LITERALS4(n + 4), LITERALS4(n + 8),	\
+    LITERALS4(n + 12)
+#define LITERALS64(n) LITERALS16(n), LITERALS16(n + 16),		\
+    LITERALS16(n + 32), LITERALS16(n + 48)
+#define LITERAL(n) (INFLATE_LITERAL | (uint32_t)(n) << 16)
+#define BASE(base, extra) ((uint32_t)(base) << 16 | (extra))
+#define BASES4(base, extra) BASE(base, extra),				\
+    BASE((base) + (1 << (extra)), extra),				\
+    BASE((base) + (2 << (extra)), extra),				\
+    BASE((base) + (3 << (extra)), extra)
+#define BASES2(base, extra) BASE(base, extra),				\
+    BASE((base) + (1 << (extra)), extra)
+
+static const uint32_t lengths[INFLATE_LENGTHS] = {
+	LITERALS64(0), LITERALS64(64), LITERALS64(128), LITERALS64(192),
+	INFLATE_END, BASES4(3, 0), BASES4(7, 0), BASES4(11, 1), BASES4(19, 2),
+	BASES4(35, 3), BASES4(67, 4), BASE(131, 5), BASE(163, 5),
+	BASE(195, 5), BASE(227, 5), BASE(258, 0),
+	INFLATE_NO_CODE, INFLATE_NO_CODE,
+};
+
+static const uint32_t distances[INFLATE_DISTANCES] = {
+	BASES4(1, 0), BASES2(5, 1), BASES2(9, 2), BASES2(17, 3), BASES2(33, 4),
+	BASES2(65, 5), BASES2(129, 6), BASES2(257, 7), BASES2(513, 8),
+	BASES2(1025, 9), BASES2(2049, 10), BASES2(4097, 11),
+	BASES2(8193, 12), BASES2(16385, 13),
+	INFLATE_NO_CODE, INFLATE_NO_CODE,
+};
+
+static const uint32_t headers[INFLATE_HEADERS] = {
+	LITERALS16(0), LITERAL(16), LITERAL(17), LITERAL(18),
+};
+
+bool
+inflate_length_codes(struct inflate_codes *c, const uint8_t *bits,
+    unsigned count)
+{
+	return make(c->length, INFLATE_LENGTH_BITS, lengths, bits, count,
+	    true);
+}
+
+bool
+inflate_distance_codes(struct inflate_codes *c, const uint8_t *bits,
+    unsigned count)
+{
+	return make(c->distance, INFLATE_DISTANCE_BITS, distances, bits,
+	    count, true);
+}
+
+bool
+inflate_header_codes(uint32_t table[INFLATE_HEADER_SIZE],
+    const uint8_t bits[INFLATE_HEADERS])
+{
+	return make(table, INFLATE_HEADER_BITS, headers, bits,
+	    INFLATE_HEADERS, false);
+}
+
+void
+inflate_fixed_codes(struct inflate_codes *c)
+{
+	uint8_t bits[INFLATE_LENGTHS];
+
+	memset(bits, 8, 144);
+	memset(bits + 144, 9, 112);
+	memset(bits + 256, 7, 24);
+	memset(bits + 280, 8, 8);
+	inflate_length_codes(c, bits, INFLATE_LENGTHS);
+	memset(bits, 5, INFLATE_DISTANCES);
+	inflate_distance_codes(c, bits, INFLATE_DISTANCES);
+}

@@ -1,0 +1,260 @@
+/*
+ * inflate_fast.c - the symbols of a deflate block, while there is room
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: RFC 1951, 3.2.3.  Bits are taken in eight bytes at a time, more than
+ * are counted: the ones that are not will be taken in once more, and are the
+ * same.  56 bits are enough for three literals of the first table, or for two
+ * and a length; and for a distance and the symbol behind it.
+ */
+#include "inflate_fast.h"
+
+#include "base/bytes.h"
+
+#include <string.h>
+
+enum {
+	LENGTH_MASK = (1 << INFLATE_LENGTH_BITS) - 1,
+	DISTANCE_MASK = (1 << INFLATE_DISTANCE_BITS) - 1
+};
+
+/* A loop is compiled once for each kind of processor. */
+#define EACH static inline __attribute__((always_inline))
+
+EACH void
+refill(const uint8_t **in, uint64_t *bits, unsigned *count)
+{
+	*bits |= load_le64(*in) << (*count & 0x3f);
+	*in += 7 - (*count >> 3 & 7);
+	*count |= 56;
+}
+
+EACH void
+drop(uint32_t entry, uint64_t *bits, unsigned *count)
+{
+	*bits >>= entry & INFLATE_BITS;
+	*count -= entry;
+}
+
+EACH void
+copy_8(uint8_t *to, const uint8_t *from)
+{
+	memcpy(to, from, 8);
+}
+
+EACH void
+copy_40(uint8_t *to, const uint8_t *from)
+{
+	copy_8(to, from);
+	copy_8(to + 8, from + 8);
+	copy_8(to + 16, from + 16);
+	copy_8(to + 24, from + 24);
+	copy_8(to + 32, from + 32);
+}
+
+/* One after the other, as from may be less than eight bytes before to. */
+EACH void
+repeat_8(uint8_t *to, const uint8_t *from)
+{
+	to[0] = from[0];
+	to[1] = from[1];
+	to[2] = from[2];
+	to[3] = from[3];
+	to[4] = from[4];
+	to[5] = from[5];
+	to[6] = from[6];
+	to[7] = from[7];
+}
+
+/*
+ * Up to 40 bytes more than len are written.  Where less than a word is
+ * repeated, that is done in the first eight bytes, and these are written again
+ * as many whole periods further as fit in them.
+ */
+EACH void
+copy_back(uint8_t *out, size_t distance, size_t len)
+{
+	static const uint8_t periods[8] = { 0, 8, 8, 6, 8, 5, 6, 7 };
+	const uint8_t *from = out - distance;
+	uint8_t *end = out + len;
+
+	if (distance >= 8) {
+		copy_40(out, from);
+		if (len > 40) {
+			do {
+				out += 40;
+				from += 40;
+				copy_40(out, from);
+			} while (out + 40 < end);
+		}
+	} else {
+		size_t step = periods[distance];
+		uint64_t word;
+
+		repeat_8(out, from);
+		word = load_le64(out);
+		do {
+			out += step;
+			store_le64(out, word);
+		} while (out < end);
+	}
+}
+
+void
+inflate_copy_window(struct inflate_place *p, size_t distance, size_t len)
+{
+	size_t back = distance - (size_t)(p->out - p->begin);
+	size_t n = back < len ? back : len;
+
+	memcpy(p->out, p->window_end - back, n);
+	p->out += n;
+	while (n++ < len) {
+		*p->out = *(p->out - distance);
+		p->out++;
+	}
+}
+
+/* The literal of an entry; the entry behind it. */
+EACH uint32_t
+put_literal(uint8_t **out, uint32_t e, const uint32_t *length, uint64_t bits)
+{
+	*(*out)++ = (uint8_t)(e >> 16);
+	return length[bits & LENGTH_MASK];
+}
+
+/* Gives back what was taken in without being counted. */
+EACH void
+put_bits(struct inflate_place *p, uint64_t bits, unsigned count)
+{
+	p->count = count & 0x3f;
+	p->bits = bits & ((UINT64_C(1) << p->count) - 1);
+}
+
+/* Why an entry that stands for no symbol ends the loop. */
+EACH enum inflate_why
+why_ended(uint32_t e)
+{
+	return e & INFLATE_END ? INFLATE_BLOCK_END : INFLATE_BAD;
+}
+
+/* The entry of a distance whose code is longer than the first index. */
+EACH uint32_t
+second_distance(const uint32_t *distance, uint32_t e, uint64_t *bits,
+    unsigned *count)
+{
+	drop(e, bits, count);
+	return e & INFLATE_SECOND ? inflate_second(distance, e, *bits) : e;
+}
+
+EACH enum inflate_why
+run(struct inflate_place *p, const struct inflate_codes *c)
+{
+	const uint32_t *length = c->length, *distance = c->distance;
+	const uint8_t *in = p->in, *in_last = p->in_end - INFLATE_FAST_IN;
+	const uint8_t *begin = p->begin;
+	uint8_t *out = p->out, *out_last = p->out_end - INFLATE_FAST_OUT;
+	enum inflate_why why = INFLATE_NEAR_END;
+	unsigned count = p->count;
+	uint64_t bits = p->bits, before;
+	uint32_t e;
+
+	refill(&in, &bits, &count);
+	e = length[bits & LENGTH_MASK];
+	while (in < in_last && out < out_last) {
+		before = bits;
+		drop(e, &bits, &count);
+		if (e & INFLATE_LITERAL) {
+			e = put_literal(&out, e, length, bits);
+			before = bits;
+			drop(e, &bits, &count);
+			if (e & INFLATE_LITERAL) {
+				e = put_literal(&out, e, length, bits);
+				before = bits;
+				drop(e, &bits, &count);
+				if (e & INFLATE_LITERAL) {
+					e = put_literal(&out, e, length, bits);
+					refill(&in, &bits, &count);
+					continue;
+				}
+			}
+		}
+		if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
+			if (e & INFLATE_SECOND) {
+				e = inflate_second(length, e, bits);
+				before = bits;
+				drop(e, &bits, &count);
+				if (e & INFLATE_LITERAL) {
+					e = put_literal(&out, e, length, bits);
+					refill(&in, &bits, &count);
+					continue;
+				}
+			}
+			if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
+				why = why_ended(e);
+				break;
+			}
+		}
+		size_t len = inflate_value(e, before);
+		e = distance[bits & DISTANCE_MASK];
+		refill(&in, &bits, &count);
+		if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
+			e = second_distance(distance, e, &bits, &count);
+			if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
+				why = INFLATE_BAD;
+				break;
+			}
+		}
+		before = bits;
+		drop(e, &bits, &count);
+		size_t back = inflate_value(e, before);
+		/* the next one's table is read while this one is copied */
+		e = length[bits & LENGTH_MASK];
+		refill(&in, &bits, &count);
+		if (__builtin_expect(back > (size_t)(out - begin), 0)) {
+			if (back > (size_t)(out - begin) + p->window_len) {
+				why = INFLATE_BAD;
+				break;
+			}
+			p->out = out;
+			inflate_copy_window(p, back, len);
+			out = p->out;
+			continue;
+		}
+		copy_back(out, back, len);
+		out += len;
+	}
+	p->in = in;
+	p->out = out;
+	put_bits(p, bits, count);
+	return why;
+}
+
+static enum inflate_why
+run_plain(struct inflate_place *p, const struct inflate_codes *c)
+{
+	return run(p, c);
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+__attribute__((target("bmi2"))) static enum inflate_why
+run_bmi2(struct inflate_place *p, const struct inflate_codes *c)
+{
+	return run(p, c);
+}
+
+inflate_fast_fn *
+inflate_fast_choose(void)
+{
+	return __builtin_cpu_supports("bmi2") ? run_bmi2 : run_plain;
+}
+
+#else
+
+inflate_fast_fn *
+inflate_fast_choose(void)
+{
+	return run_plain;
+}
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * inflate_fast.h - the symbols of a deflate block, while there is room
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_INFLATE_FAST_H
+#define COLDPRESS_INFLATE_FAST_H
+
+#include "inflate_codes.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How much there must be in front, so that no step need ask. */
+enum { INFLATE_FAST_IN = 32, INFLATE_FAST_OUT = 258 + 64 };
+
+/* Where the decoder stands. */
+struct inflate_place {
+	const uint8_t *in, *in_end;
+	uint8_t *out, *out_end;
+	uint64_t bits;			/* taken from in, the next one lowest;
+					   those above count are zero */
+	unsigned count;			/* of bits; at most 63 */
+
+	const uint8_t *begin;		/* of what was made before out */
+	const uint8_t *window_end;	/* and what was made before begin, up */
+	size_t window_len;		/* to here */
+};
+
+enum inflate_why {
+	INFLATE_NEAR_END,		/* of in or out; no symbol is begun */
+	INFLATE_BLOCK_END,
+	INFLATE_BAD,			/* no such code, or too far back */
+};
+
+typedef enum inflate_why inflate_fast_fn(struct inflate_place *p,
+    const struct inflate_codes *c);
+
+/* The best for this processor. */
+inflate_fast_fn *inflate_fast_choose(void);
+
+/*
+ * Copies len bytes from so far back, of which some lie in the window, when
+ * there is room for them.
+ */
+void inflate_copy_window(struct inflate_place *p, size_t distance,
+    size_t len);
+
+#endif

@@ -1,0 +1,346 @@
+/*
+ * inflater.c - raw inflate (RFC 1951) of a stream
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Nearly all is done by inflate_fast.c, within one piece of input and of room
+ * for output; here are the edges of these, and what lies between symbols.  A
+ * length and its distance have at most 48 bits together and are taken as one,
+ * so that nothing is ever half decoded: what is missing is waited for, in the
+ * bits or, of a block's header, in held.
+ */
+#include "engine/deflate/inflater.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+#include "inflate_fast.h"
+#include "inflate_header.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum state { HEADER, STORED, SYMBOLS, ENDED };
+
+enum { AGAIN = 2 };		/* beside STREAM_MORE and STREAM_END: goes on */
+
+struct inflater {
+	enum state state;
+	bool final;			/* the block is the last */
+	struct inflate_place at;	/* its pointers: of this run */
+	size_t stored;			/* bytes of the block still to come */
+	size_t copy_len, copy_back;	/* of a match, where room ran out */
+	inflate_fast_fn *fast;
+	struct inflate_codes codes;
+	size_t held_len;
+	uint8_t held[INFLATE_HEADER_MAX];	/* of a header, so far */
+	size_t window_len;
+	uint8_t window[INFLATER_WINDOW];	/* the last output; its end is
+						   that of the array */
+};
+
+int
+inflater_open(struct inflater **out)
+{
+	struct inflater *f = sys_calloc(1, sizeof(*f));
+
+	if (f == NULL)
+		return -ENOMEM;
+	f->fast = inflate_fast_choose();
+	*out = f;
+	return 0;
+}
+
+void
+inflater_close(struct inflater *f)
+{
+	sys_free(f);
+}
+
+void
+inflater_start(struct inflater *f)
+{
+	f->state = HEADER;
+	f->at.bits = f->at.count = 0;
+	f->copy_len = 0;
+	f->held_len = 0;
+	f->window_len = 0;
+}
+
+void
+inflater_saw(struct inflater *f, const uint8_t *out, size_t len)
+{
+	size_t keep = INFLATER_WINDOW - len;
+
+	if (len >= INFLATER_WINDOW) {
+		memcpy(f->window, out + len - INFLATER_WINDOW,
+		    INFLATER_WINDOW);
+		f->window_len = INFLATER_WINDOW;
+		return;
+	}
+	if (len == 0)
+		return;
+	memmove(f->window, f->window + len, keep);
+	memcpy(f->window + keep, out, len);
+	f->window_len += len;
+	if (f->window_len > INFLATER_WINDOW)
+		f->window_len = INFLATER_WINDOW;
+}
+
+/* The header of a block */
+
+static int
+begin_block(struct inflater *f, const struct inflate_header *h)
+{
+	f->final = h->final;
+	f->stored = h->stored;
+	f->state = h->type == INFLATE_STORED ? STORED : SYMBOLS;
+	return AGAIN;
+}
+
+/* One whose beginning is in held already. */
+static int
+go_on_header(struct inflater *f)
+{
+	struct inflate_place *p = &f->at, held;
+	size_t room = sizeof(f->held) - f->held_len;
+	size_t n = (size_t)(p->in_end - p->in);
+	struct inflate_header h;
+	int rc;
+
+	n = n < room ? n : room;
+	memcpy(f->held + f->held_len, p->in, n);
+	held = (struct inflate_place){ .in = f->held,
+	    .in_end = f->held + f->held_len + n, .bits = p->bits,
+	    .count = p->count };
+	rc = inflate_header(&h, &held, &f->codes);
+	if (rc == -ENODATA) {
+		/* what it reads at most is there: it would not end so */
+		f->held_len += n;
+		p->in += n;
+		return n == room ? -EBADMSG : STREAM_MORE;
+	}
+	if (rc != 0)
+		return rc;
+	p->in += held.in - f->held - f->held_len;
+	p->bits = held.bits;
+	p->count = held.count;
+	f->held_len = 0;
+	return begin_block(f, &h);
+}
+
+static int
+take_header(struct inflater *f)
+{
+	struct inflate_place *p = &f->at;
+	struct inflate_header h;
+	int rc;
+
+	if (f->held_len > 0 || p->in_end - p->in < INFLATE_HEADER_MAX)
+		return go_on_header(f);
+	rc = inflate_header(&h, p, &f->codes);
+	return rc != 0 ? rc : begin_block(f, &h);
+}
+
+static int
+end_block(struct inflater *f)
+{
+	f->state = f->final ? ENDED : HEADER;
+	return f->final ? STREAM_END : AGAIN;
+}
+
+/* A stored block */
+
+static int
+take_stored(struct inflater *f)
+{
+	struct inflate_place *p = &f->at;
+	size_t n;
+
+	while (p->count > 0 && f->stored > 0 && p->out < p->out_end) {
+		*p->out++ = (uint8_t)p->bits;
+		p->bits >>= 8;
+		p->count -= 8;
+		f->stored--;
+	}
+	n = (size_t)(p->in_end - p->in);
+	n = n < f->stored ? n : f->stored;
+	if (n > (size_t)(p->out_end - p->out))
+		n = (size_t)(p->out_end - p->out);
+	if (p->count == 0 && n > 0) {
+		memcpy(p->out, p->in, n);
+		p->out += n;
+		p->in += n;
+		f->stored -= n;
+	}
+	return f->stored == 0 ? end_block(f) : STREAM_MORE;
+}
+
+/* Symbols, near an edge */
+
+static void
+take_bits(struct inflate_place *p)
+{
+	while (p->count <= 55 && p->in < p->in_end) {
+		p->bits |= (uint64_t)*p->in++ << p->count;
+		p->count += 8;
+	}
+}
+
+/* The entry that the bits behind the first used ones lead to; adds to used. */
+static uint32_t
+look_up(const struct inflate_place *p, const uint32_t *table,
+    unsigned index_bits, unsigned *used)
+{
+	uint64_t bits = p->bits >> *used;
+	uint32_t e = table[bits & ((1u << index_bits) - 1)];
+
+	if (e & INFLATE_SECOND) {
+		*used += index_bits;
+		e = inflate_second(table, e, bits >> index_bits);
+	}
+	*used += e & INFLATE_BITS;
+	return e;
+}
+
+static void
+copy_some(struct inflater *f)
+{
+	struct inflate_place *p = &f->at;
+	size_t room = (size_t)(p->out_end - p->out);
+	size_t n = f->copy_len < room ? f->copy_len : room;
+
+	f->copy_len -= n;
+	if (f->copy_back > (size_t)(p->out - p->begin)) {
+		inflate_copy_window(p, f->copy_back, n);
+		return;
+	}
+	while (n-- > 0) {
+		*p->out = *(p->out - f->copy_back);
+		p->out++;
+	}
+}
+
+/* A match whose length is in e, behind used bits with it. */
+static int
+take_match(struct inflater *f, uint32_t e, unsigned used)
+{
+	struct inflate_place *p = &f->at;
+	unsigned first = used - (e & INFLATE_BITS), both = used;
+	uint32_t d = look_up(p, f->codes.distance, INFLATE_DISTANCE_BITS,
+	    &both);
+
+	if (both > p->count)
+		return STREAM_MORE;
+	if (d & INFLATE_SPECIAL)
+		return -EBADMSG;
+	f->copy_len = inflate_value(e, p->bits >> first);
+	f->copy_back = inflate_value(d, p->bits >> (both - (d & INFLATE_BITS)));
+	p->bits >>= both;
+	p->count -= both;
+	if (f->copy_back > (size_t)(p->out - p->begin) + p->window_len)
+		return -EBADMSG;
+	copy_some(f);
+	return AGAIN;
+}
+
+/* One literal, match or end; STREAM_MORE when that needs more bits or room. */
+static int
+take_symbol(struct inflater *f)
+{
+	struct inflate_place *p = &f->at;
+	unsigned used = 0;
+	uint32_t e;
+
+	take_bits(p);
+	e = look_up(p, f->codes.length, INFLATE_LENGTH_BITS, &used);
+	if (used > p->count)
+		return STREAM_MORE;
+	if (e & INFLATE_NO_CODE)
+		return -EBADMSG;
+	if ((e & (INFLATE_LITERAL | INFLATE_END)) == 0)
+		return take_match(f, e, used);
+	if ((e & INFLATE_LITERAL) && p->out == p->out_end)
+		return STREAM_MORE;
+	p->bits >>= used;
+	p->count -= used;
+	if (e & INFLATE_END)
+		return end_block(f);
+	*p->out++ = (uint8_t)(e >> 16);
+	return AGAIN;
+}
+
+static int
+take_symbols(struct inflater *f)
+{
+	struct inflate_place *p = &f->at;
+
+	if (f->copy_len > 0) {
+		copy_some(f);
+		return f->copy_len > 0 ? STREAM_MORE : AGAIN;
+	}
+	if (p->in_end - p->in > INFLATE_FAST_IN &&
+	    p->out_end - p->out > INFLATE_FAST_OUT) {
+		switch (f->fast(p, &f->codes)) {
+		case INFLATE_BLOCK_END:
+			return end_block(f);
+		case INFLATE_BAD:
+			return -EBADMSG;
+		case INFLATE_NEAR_END:
+			break;
+		}
+	}
+	return take_symbol(f);
+}
+
+static int
+step(struct inflater *f)
+{
+	switch (f->state) {
+	case HEADER:
+		return take_header(f);
+	case STORED:
+		return take_stored(f);
+	case SYMBOLS:
+		return take_symbols(f);
+	default:
+		return STREAM_END;
+	}
+}
+
+int
+inflater_run(struct inflater *f, struct stream_io *io)
+{
+	struct inflate_place *p = &f->at;
+	int rc;
+
+	p->in = io->in;
+	p->in_end = io->in + io->in_len;
+	p->begin = p->out = io->out;
+	p->out_end = io->out + io->out_len;
+	p->window_end = f->window + INFLATER_WINDOW;
+	p->window_len = f->window_len;
+	do
+		rc = step(f);
+	while (rc == AGAIN);
+	inflater_saw(f, p->begin, (size_t)(p->out - p->begin));
+	io->in = p->in;
+	io->in_len = (size_t)(p->in_end - p->in);
+	io->out = p->out;
+	io->out_len = (size_t)(p->out_end - p->out);
+	if (rc == STREAM_MORE && io->eof && io->in_len == 0 &&
+	    io->out_len > 0)
+		return -ENODATA;
+	return rc;
+}
+
+size_t
+inflater_unused(const struct inflater *f, uint8_t unused[8])
+{
+	store_le64(unused, f->at.bits >> f->at.count % 8);
+	return f->at.count / 8;
+}
+
+bool
+inflater_at_boundary(const struct inflater *f)
+{
+	return f->state == HEADER && f->at.count == 0 && f->held_len == 0;
+}

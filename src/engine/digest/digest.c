@@ -1,0 +1,254 @@
+/*
+ * digest.c - checksums of files
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "engine/digest/digest.h"
+
+#include "base/sys.h"
+#include "sha256.h"
+
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+struct digest_algo {
+	const char *name;
+	EVP_MD *md;			/* NULL: none, or our own */
+	unsigned len;
+	bool own;
+};
+
+struct digest {
+	EVP_MD_CTX *ctx;		/* NULL: of no algorithm, or own */
+	unsigned len;
+	bool own;
+	struct sha256 sha256;		/* if it is own */
+};
+
+/* What OpenSSL calls them. */
+static const struct {
+	const char *name, *openssl;
+} names[] = {
+	{ "sha256", "SHA256" },
+	{ "md5", "MD5" },
+	{ "none", NULL },
+};
+
+static int
+fetch(struct digest_algo *a, const char *openssl)
+{
+	if (openssl == NULL)
+		return 0;
+	a->md = EVP_MD_fetch(NULL, openssl, NULL);
+	if (a->md == NULL)
+		return -ENOTSUP;
+	a->len = (unsigned)EVP_MD_get_size(a->md);
+	return 0;
+}
+
+int
+digest_algo_open(struct digest_algo **out, const char *name)
+{
+	const size_t count = sizeof(names) / sizeof(names[0]);
+	struct digest_algo *a;
+	size_t i = 0;
+	int rc;
+
+	while (i < count && strcmp(names[i].name, name) != 0)
+		i++;
+	if (i == count)
+		return -EINVAL;
+	a = sys_calloc(1, sizeof(*a));
+	if (a == NULL)
+		return -ENOMEM;
+	a->name = names[i].name;
+	a->own = strcmp(name, "sha256") == 0 && sha256_usable();
+	if (a->own)
+		a->len = SHA256_B;
+	rc = a->own ? 0 : fetch(a, names[i].openssl);
+	if (rc != 0) {
+		sys_free(a);
+		return rc;
+	}
+	*out = a;
+	return 0;
+}
+
+void
+digest_algo_close(struct digest_algo *a)
+{
+	if (a == NULL)
+		return;
+	EVP_MD_free(a->md);
+	sys_free(a);
+}
+
+const char *
+digest_name(const struct digest_algo *a)
+{
+	return a->name;
+}
+
+unsigned
+digest_len(const struct digest_algo *a)
+{
+	return a->len;
+}
+
+unsigned
+digest_lanes(const struct digest_algo *a)
+{
+	return a->own ? 2 : 1;
+}
+
+const char *
+digest_sha256_by(void)
+{
+	return sha256_usable() ? "SHA instructions, two files at a time" :
+	    "openssl";
+}
+
+void
+digest_version(char *text, size_t size)
+{
+	snprintf(text, size, "openssl %s",
+	    OpenSSL_version(OPENSSL_VERSION_STRING));
+}
+
+int
+digest_new(struct digest **out, const struct digest_algo *a)
+{
+	struct digest *d = sys_calloc(1, sizeof(*d));
+
+	if (d == NULL)
+		return -ENOMEM;
+	d->len = a->len;
+	d->own = a->own;
+	if (a->md != NULL) {
+		d->ctx = EVP_MD_CTX_new();
+		/* the algorithm is set here, and kept by later starts */
+		if (d->ctx == NULL ||
+		    EVP_DigestInit_ex2(d->ctx, a->md, NULL) != 1) {
+			digest_free(d);
+			return -ENOMEM;
+		}
+	}
+	*out = d;
+	return 0;
+}
+
+void
+digest_free(struct digest *d)
+{
+	if (d == NULL)
+		return;
+	EVP_MD_CTX_free(d->ctx);
+	sys_free(d);
+}
+
+int
+digest_start(struct digest *d)
+{
+	if (d->own)
+		sha256_start(&d->sha256);
+	if (d->ctx == NULL)
+		return 0;
+	return EVP_DigestInit_ex2(d->ctx, NULL, NULL) == 1 ? 0 : -EIO;
+}
+
+int
+digest_add(struct digest *d, const void *data, size_t len)
+{
+	if (d->own && len > 0)
+		sha256_add(&d->sha256, data, len);
+	if (d->ctx == NULL || len == 0)
+		return 0;
+	return EVP_DigestUpdate(d->ctx, data, len) == 1 ? 0 : -EIO;
+}
+
+static void
+add_two(struct digest_piece *a, struct digest_piece *b)
+{
+	struct sha256_piece x = { &a->d->sha256, a->data, a->len };
+	struct sha256_piece y = { &b->d->sha256, b->data, b->len };
+
+	sha256_add_two(&x, &y);
+	a->data = x.data;
+	a->len = x.len;
+	b->data = y.data;
+	b->len = y.len;
+}
+
+/* The next that has any, or NULL. */
+static struct digest_piece *
+next_piece(struct digest_piece **p, const struct digest_piece *end)
+{
+	while (*p < end)
+		if ((*p)++->len > 0)
+			return *p - 1;
+	return NULL;
+}
+
+static int
+add_all(struct digest_piece *p, const struct digest_piece *end)
+{
+	for (; p < end; p++) {
+		int rc = digest_add(p->d, p->data, p->len);
+
+		if (rc != 0)
+			return rc;
+		p->data += p->len;
+		p->len = 0;
+	}
+	return 0;
+}
+
+int
+digest_add_some(struct digest_piece *p, size_t count, bool all)
+{
+	struct digest_piece *next = p, *a, *b;
+	const struct digest_piece *end;
+
+	if (count == 0)
+		return 0;
+	end = p + count;
+	if (!p->d->own)
+		return add_all(p, end);
+	a = next_piece(&next, end);
+	b = next_piece(&next, end);
+	while (a != NULL && b != NULL) {
+		add_two(a, b);
+		if (a->len == 0)
+			a = next_piece(&next, end);
+		if (b->len == 0)
+			b = next_piece(&next, end);
+	}
+	return all ? add_all(p, end) : 0;
+}
+
+int
+digest_end(struct digest *d, uint8_t out[DIGEST_MAX])
+{
+	unsigned n = 0;
+
+	if (d->own)
+		sha256_end(&d->sha256, out);
+	if (d->ctx == NULL)
+		return 0;
+	if (EVP_DigestFinal_ex(d->ctx, out, &n) != 1 || n != d->len)
+		return -EIO;
+	return 0;
+}
+
+int
+digest_once(struct digest *d, const void *data, size_t len,
+    uint8_t out[DIGEST_MAX])
+{
+	int rc = digest_start(d);
+
+	if (rc == 0)
+		rc = digest_add(d, data, len);
+	return rc != 0 ? rc : digest_end(d, out);
+}

@@ -1,0 +1,235 @@
+/*
+ * lz4_fast.c - blocks of LZ4, fast
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The first match that is found is taken, as in liblz4's fast compressor.
+ * Three things differ.  Places are kept modulo 65,536, which is as far as a
+ * match may reach: so the table has four times the entries in the first
+ * cache, and no place is too far away.  Six bytes are hashed, not five: fewer
+ * matches that hardly pay.  Both leave less over, and that is spent on steps
+ * that lengthen sooner where nothing is found.
+ */
+#include "engine/other/lz4_fast.h"
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum {
+	HASHED = 6,		/* bytes */
+	PATIENCE = 4,		/* log2 of the misses until steps lengthen */
+	MATCH_MIN = 4,
+	TAIL = 5,		/* literals that the format has at the end */
+	GLANCE = 32,		/* bytes of a match that are compared at once */
+	MARGIN = GLANCE + TAIL,	/* at the end: no match begins in there */
+	COPIED = 16,		/* literals at a time */
+	FIELD_MAX = 15		/* of a token; more is in further bytes */
+};
+
+struct match {
+	const uint8_t *at;
+	size_t distance;
+};
+
+static inline uint16_t *
+place(struct lz4_fast *f, uint64_t bytes)
+{
+	return &f->places[(bytes << (64 - 8 * HASHED)) *
+	    UINT64_C(227718039650203) >> (64 - LZ4_FAST_BITS)];
+}
+
+/* Whether bytes, which are at m->at, have a match where they were last. */
+static inline bool
+look(struct match *m, uint16_t *last, const uint8_t *in, uint64_t bytes)
+{
+	uint16_t here = (uint16_t)(m->at - in);
+
+	m->distance = (uint16_t)(here - *last);
+	*last = here;
+	return load_le32(m->at - m->distance) == (uint32_t)bytes &&
+	    m->distance != 0;
+}
+
+/* The next match from m->at on, that begins before the limit. */
+static inline bool
+search(struct lz4_fast *f, struct match *m, const uint8_t *in,
+    const uint8_t *limit)
+{
+	const uint8_t *next = m->at;
+	unsigned tries = 1 << PATIENCE;
+	uint64_t bytes, ahead;
+	uint16_t *last;
+
+	if (next >= limit)
+		return false;
+	ahead = load_le64(next);
+	do {
+		m->at = next;
+		bytes = ahead;
+		last = place(f, bytes);
+		next += tries++ >> PATIENCE;
+		if (next >= limit)
+			return false;
+		ahead = load_le64(next);
+	} while (!look(m, last, in, bytes));
+	return true;
+}
+
+/*
+ * In which of GLANCE bytes a and b differ, from the lowest bit on.  One look
+ * at all of them takes less than a branch on each word, since how long a
+ * match is can't be guessed.
+ */
+static inline uint32_t
+differing(const uint8_t *a, const uint8_t *b)
+{
+#ifdef __SSE2__
+	const __m128i *x = (const void *)a, *y = (const void *)b;
+	int low = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(x),
+	    _mm_loadu_si128(y)));
+	int high = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(x + 1),
+	    _mm_loadu_si128(y + 1)));
+
+	return ~((uint32_t)low | (uint32_t)high << 16);
+#else
+	for (unsigned i = 0; i < GLANCE; i += 8) {
+		uint64_t differ = load_le64(a + i) ^ load_le64(b + i);
+
+		if (differ != 0)
+			return 1U << (i + (unsigned)__builtin_ctzll(differ) / 8);
+	}
+	return 0;
+#endif
+}
+
+/* How many bytes are equal, before end. */
+static inline size_t
+match_length(const struct match *m, const uint8_t *end)
+{
+	const uint8_t *p = m->at;
+	uint32_t differ = differing(p, p - m->distance);
+
+	if (differ != 0)
+		return (size_t)__builtin_ctz(differ);
+	for (p += GLANCE; end - p >= GLANCE; p += GLANCE) {
+		differ = differing(p, p - m->distance);
+		if (differ != 0)
+			return (size_t)(p - m->at) +
+			    (size_t)__builtin_ctz(differ);
+	}
+	while (p < end && *p == *(p - m->distance))
+		p++;
+	return (size_t)(p - m->at);
+}
+
+/* Bytes before the match that are equal too: up to eight, and most. */
+static inline size_t
+match_before(const struct match *m, const uint8_t *in, size_t most)
+{
+	uint64_t differ;
+	size_t n;
+
+	if ((size_t)(m->at - in) < m->distance + 8)
+		return 0;
+	differ = load_le64(m->at - 8) ^ load_le64(m->at - 8 - m->distance);
+	n = differ == 0 ? 8 : (size_t)__builtin_clzll(differ) / 8;
+	return n < most ? n : most;
+}
+
+static inline uint8_t *
+put_length(uint8_t *p, size_t n)
+{
+	for (; n >= 255; n -= 255)
+		*p++ = 255;
+	*p++ = (uint8_t)n;
+	return p;
+}
+
+/* A token and n literals, which COPIED bytes follow. */
+static inline uint8_t *
+put_literals(uint8_t *token, const uint8_t *from, size_t n)
+{
+	uint8_t *p = token + 1, *end;
+
+	if (n < FIELD_MAX) {
+		*token = (uint8_t)(n << 4);
+		memcpy(p, from, COPIED);
+		return p + n;
+	}
+	*token = FIELD_MAX << 4;
+	p = put_length(p, n - FIELD_MAX);
+	for (end = p + n; p < end; p += COPIED, from += COPIED)
+		memcpy(p, from, COPIED);
+	return end;
+}
+
+static inline uint8_t *
+put_match(uint8_t *token, uint8_t *p, size_t distance, size_t length)
+{
+	p[0] = (uint8_t)distance;
+	p[1] = (uint8_t)(distance >> 8);
+	p += 2;
+	length -= MATCH_MIN;
+	if (length < FIELD_MAX) {
+		*token |= (uint8_t)length;
+		return p;
+	}
+	*token |= FIELD_MAX;
+	return put_length(p, length - FIELD_MAX);
+}
+
+static uint8_t *
+put_last(uint8_t *token, const uint8_t *from, size_t n)
+{
+	uint8_t *p = token + 1;
+
+	*token = (uint8_t)((n < FIELD_MAX ? n : FIELD_MAX) << 4);
+	if (n >= FIELD_MAX)
+		p = put_length(p, n - FIELD_MAX);
+	memcpy(p, from, n);
+	return p + n;
+}
+
+size_t
+lz4_fast_block(struct lz4_fast *f, const uint8_t *in, size_t len,
+    uint8_t *out)
+{
+	const uint8_t *end = in + len, *done = in;
+	const uint8_t *limit = len > MARGIN ? end - MARGIN : in;
+	struct match m = { .at = in + 1 };
+	uint8_t *p = out;
+
+	memset(f, 0, sizeof(*f));
+	while (search(f, &m, in, limit)) {
+		size_t length = match_length(&m, end - TAIL);
+		size_t back = match_before(&m, in, (size_t)(m.at - done));
+		uint8_t *token = p;
+		uint64_t bytes;
+
+		m.at -= back;
+		length += back;
+		p = put_literals(token, done, (size_t)(m.at - done));
+		for (;;) {
+			p = put_match(token, p, m.distance, length);
+			done = m.at += length;
+			if (m.at >= limit)
+				break;
+			*place(f, load_le64(m.at - 2)) =
+			    (uint16_t)(m.at - 2 - in);
+			bytes = load_le64(m.at);
+			if (!look(&m, place(f, bytes), in, bytes)) {
+				m.at++;
+				break;
+			}
+			token = p++;
+			*token = 0;
+			length = match_length(&m, end - TAIL);
+		}
+	}
+	p = put_last(p, done, (size_t)(end - done));
+	return (size_t)(p - out);
+}

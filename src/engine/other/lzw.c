@@ -1,0 +1,302 @@
+/*
+ * lzw.c - what compress(1) writes: .Z
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A string is known by its last byte and the code of what stands before it.
+ * Its length is known too, so that it can be written backwards straight to
+ * its place in the output, or to a buffer of our own where the output has too
+ * little room left.
+ */
+#include "engine/other/lzw.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	LEAST_WIDTH = 9,
+	MOST_WIDTH = 16,
+	CODES = 1 << MOST_WIDTH,
+	CLEAR = 256,
+	HEADER = 3,
+	FLAG_WIDTH = 0x1f,
+	FLAG_RESERVED = 0x60,
+	FLAG_BLOCK = 0x80,
+};
+
+struct lzw {
+	uint8_t header[HEADER];
+	unsigned header_len;
+	bool block;
+	unsigned width;			/* bits of the next code */
+	unsigned most_width;
+	uint32_t free;			/* the next code to be defined */
+	uint32_t limit;			/* as many codes as there may be */
+	uint32_t old;			/* the code before; CODES: none yet */
+
+	uint64_t bits;			/* read ahead; the next is bit 0 */
+	unsigned bits_len;
+	unsigned skip;			/* bits of padding to come */
+	unsigned group;			/* codes read of this group of 8 */
+
+	size_t held_at, held_end;	/* what the output had no room for */
+	uint8_t held[CODES];
+
+	uint16_t len[CODES];
+	uint32_t link[CODES];		/* the code before, and the last byte */
+};
+
+/* Everything as at the beginning of a stream; the tables fill up again. */
+static void
+reset(struct lzw *z)
+{
+	z->header_len = 0;
+	z->width = LEAST_WIDTH;
+	z->old = CODES;
+	z->bits = 0;
+	z->bits_len = 0;
+	z->skip = 0;
+	z->group = 0;
+	z->held_at = z->held_end = 0;
+}
+
+static int
+lzw_open(void **ctx, uint64_t memlimit)
+{
+	struct lzw *z = sys_malloc(sizeof(*z));
+
+	(void)memlimit;
+	if (z == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; i < CLEAR; i++)
+		z->len[i] = 1;
+	reset(z);
+	*ctx = z;
+	return 0;
+}
+
+static void
+lzw_close(void *ctx)
+{
+	sys_free(ctx);
+}
+
+static int
+parse_header(struct lzw *z)
+{
+	unsigned flags = z->header[2];
+
+	if (z->header[0] != 0x1f || z->header[1] != 0x9d)
+		return -EBADMSG;
+	z->most_width = flags & FLAG_WIDTH;
+	if ((flags & FLAG_RESERVED) != 0 || z->most_width > MOST_WIDTH)
+		return -ENOTSUP;
+	if (z->most_width < LEAST_WIDTH)
+		return -EBADMSG;
+	z->block = (flags & FLAG_BLOCK) != 0;
+	z->free = z->block ? CLEAR + 1 : CLEAR;
+	z->limit = 1U << z->most_width;
+	return 0;
+}
+
+/* 1 when the header is complete, 0 when it lacks input, or -errno. */
+static int
+read_header(struct lzw *z, struct stream_io *io)
+{
+	int rc;
+
+	while (z->header_len < HEADER && io->in_len > 0) {
+		z->header[z->header_len++] = *io->in++;
+		io->in_len--;
+	}
+	if (z->header_len < HEADER)
+		return io->eof ? -ENODATA : 0;
+	rc = parse_header(z);
+	return rc != 0 ? rc : 1;
+}
+
+/* At least 16 bits, or all there are.  Called with fewer than that. */
+static void
+refill(struct lzw *z, struct stream_io *io)
+{
+	if (io->in_len >= 4) {
+		z->bits |= (uint64_t)load_le32(io->in) << z->bits_len;
+		z->bits_len += 32;
+		io->in += 4;
+		io->in_len -= 4;
+	}
+	while (z->bits_len < MOST_WIDTH && io->in_len > 0) {
+		z->bits |= (uint64_t)*io->in++ << z->bits_len;
+		z->bits_len += 8;
+		io->in_len--;
+	}
+}
+
+static uint32_t
+take(struct lzw *z, unsigned n)
+{
+	uint32_t v = (uint32_t)z->bits & ((1U << n) - 1);
+
+	z->bits >>= n;
+	z->bits_len -= n;
+	return v;
+}
+
+/* False: there is not enough input. */
+static bool
+next_code(struct lzw *z, struct stream_io *io, uint32_t *code)
+{
+	while (z->skip > 0) {
+		unsigned n = z->skip < LEAST_WIDTH ? z->skip : LEAST_WIDTH;
+
+		if (z->bits_len < n)
+			refill(z, io);
+		n = z->bits_len < n ? z->bits_len : n;
+		if (n == 0)
+			return false;
+		take(z, n);
+		z->skip -= n;
+	}
+	if (z->bits_len < z->width)
+		refill(z, io);
+	if (z->bits_len < z->width)
+		return false;
+	*code = take(z, z->width);
+	z->group = (z->group + 1) & 7;
+	return true;
+}
+
+/* The next code begins a group. */
+static void
+set_width(struct lzw *z, unsigned width)
+{
+	z->skip = (-z->group & 7) * z->width;
+	z->group = 0;
+	z->width = width;
+}
+
+/*
+ * Writes the string of code so that it ends before end, and returns its first
+ * byte.  Each link leads to a lower code, so this ends.
+ */
+static uint8_t
+spell(const struct lzw *z, uint32_t code, uint8_t *end)
+{
+	while (code >= CLEAR) {
+		uint32_t link = z->link[code];
+
+		*--end = (uint8_t)(link >> 16);
+		code = link & 0xffff;
+	}
+	*--end = (uint8_t)code;
+	return (uint8_t)code;
+}
+
+/* The string of code; where it is the next to be defined, that of old + 1. */
+static uint8_t
+put_string(struct lzw *z, uint32_t code, struct stream_io *io)
+{
+	bool known = code != z->free;
+	size_t len = known ? z->len[code] : z->len[z->old] + 1U;
+	uint8_t *to = z->held;
+	uint8_t first;
+
+	if (io->out_len >= len) {
+		to = io->out;
+		io->out += len;
+		io->out_len -= len;
+	} else {
+		z->held_at = 0;
+		z->held_end = len;
+	}
+	if (known)
+		return spell(z, code, to + len);
+	first = spell(z, z->old, to + len - 1);
+	to[len - 1] = first;
+	return first;
+}
+
+/* The string of the code before and one byte more has a code of its own. */
+static void
+define(struct lzw *z, uint8_t last)
+{
+	if (z->free >= z->limit)
+		return;
+	z->link[z->free] = z->old | (uint32_t)last << 16;
+	z->len[z->free] = (uint16_t)(z->len[z->old] + 1U);
+	z->free++;
+	if (z->free >> z->width != 0 &&
+	    (z->width != z->most_width || z->width == LEAST_WIDTH))
+		set_width(z, z->width + 1);
+}
+
+static int
+decode(struct lzw *z, uint32_t code, struct stream_io *io)
+{
+	if (z->old == CODES) {
+		if (code >= CLEAR)
+			return -EBADMSG;
+		put_string(z, code, io);
+	} else if (code == CLEAR && z->block) {
+		/*
+		 * The code before is kept, as the judges keep it.  What it
+		 * defines next is 256, which no code can name; and any code
+		 * but a byte is refused until then.
+		 */
+		z->free = CLEAR;
+		set_width(z, LEAST_WIDTH);
+		return 0;
+	} else if (code > z->free || code >= z->limit) {
+		return -EBADMSG;
+	} else {
+		define(z, put_string(z, code, io));
+	}
+	z->old = code;
+	return 0;
+}
+
+static void
+put_held(struct lzw *z, struct stream_io *io)
+{
+	size_t n = z->held_end - z->held_at;
+
+	n = n < io->out_len ? n : io->out_len;
+	if (n == 0)
+		return;
+	memcpy(io->out, z->held + z->held_at, n);
+	z->held_at += n;
+	io->out += n;
+	io->out_len -= n;
+}
+
+static int
+lzw_run(void *ctx, struct stream_io *io)
+{
+	struct lzw *z = ctx;
+	uint32_t code;
+	int rc = 0;
+
+	if (z->header_len < HEADER) {
+		rc = read_header(z, io);
+		if (rc != 1)
+			return rc;
+		rc = 0;
+	}
+	while (rc == 0) {
+		put_held(z, io);
+		if (z->held_at < z->held_end)
+			return STREAM_MORE;
+		if (!next_code(z, io, &code)) {
+			if (!io->eof)
+				return STREAM_MORE;
+			reset(z);
+			return STREAM_END;
+		}
+		rc = decode(z, code, io);
+	}
+	return rc;
+}
+
+const struct stream_ops lzw_stream = { lzw_open, lzw_run, lzw_close };

@@ -1,0 +1,195 @@
+/*
+ * bzip2.c - bzip2, the row and the compressing half
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One stream.  The reader does the first run-length code, since a block is
+ * full by what comes out of that; a worker encodes the block (bz2_block.h);
+ * the joiner shifts its bits to where the block before it ended.
+ */
+#include "bzip2_codec.h"
+
+#include "base/sys.h"
+#include "engine/bzip2/bz2_block.h"
+#include "format/cutter.h"
+#include "format/formats.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { RAW_LEN = 64 << 10 };
+
+struct job {
+	struct cutter cut;	/* used for what has come and is not in a
+				   block, and to cut by content */
+	struct slot raw;
+	size_t raw_pos;
+	int level;
+	struct bz2_join bits;
+	struct buf joined;
+	bool begun;
+};
+
+static int
+plan(const struct codec_options *o, struct plan *p, const char **why)
+{
+	if (o->block != 0) {
+		*why = "the level of bzip2 sets its block size";
+		return -ENOTSUP;
+	}
+	*p = (struct plan){ .slots = pipeline_slots(o->threads) };
+	p->block = bz2_rle_cap(o->level);
+	p->slot_B = p->block + bz2_encode_bound(o->level);
+	p->worker_B = bz2_encoder_memory(o->level);
+	p->fixed_B = (1 << 20) + bz2_encode_bound(o->level);
+	return 0;
+}
+
+/* Run-length coding may add a byte to four: then the cut still fits. */
+static int
+open_job(void **job, const struct codec_options *o, const struct plan *p,
+    struct codec_notes *notes)
+{
+	struct job *j = sys_calloc(1, sizeof(*j));
+
+	(void)notes;
+	if (j == NULL)
+		return -ENOMEM;
+	j->cut.rsyncable = o->rsyncable;
+	j->cut.block = o->rsyncable ? p->block / 5 * 4 : RAW_LEN;
+	j->level = o->level;
+	*job = j;
+	return 0;
+}
+
+static void
+close_job(void *job)
+{
+	struct job *j = job;
+
+	if (j == NULL)
+		return;
+	cutter_close(&j->cut);
+	sys_free(j->raw.in.data);
+	sys_free(j->joined.data);
+	sys_free(j);
+}
+
+/* Adds what has come; true when the block is complete. */
+static bool
+add_raw(struct job *j, struct bz2_rle *r)
+{
+	if (j->raw_pos < j->raw.in.len)
+		j->raw_pos += bz2_rle_fill(r, j->raw.in.data + j->raw_pos,
+		    j->raw.in.len - j->raw_pos);
+	return bz2_rle_full(r);
+}
+
+static int
+fill(void *job, struct input *in, struct slot *s)
+{
+	struct job *j = job;
+	struct bz2_rle r;
+	bool complete;
+	int rc = buf_reserve(&s->in, bz2_rle_cap(j->level));
+
+	if (rc != 0)
+		return rc;
+	bz2_rle_start(&r, j->level, s->in.data);
+	complete = add_raw(j, &r);
+	while (!complete && !j->raw.last) {
+		rc = cutter_fill(&j->cut, in, &j->raw);
+		if (rc != 0)
+			return rc;
+		j->raw_pos = 0;
+		complete = add_raw(j, &r) || j->cut.rsyncable ||
+		    (j->raw.in.len < j->cut.block && !j->raw.last);
+	}
+	s->in.len = bz2_rle_end(&r);
+	s->last = j->raw.last && j->raw_pos == j->raw.in.len;
+	return 0;
+}
+
+static int
+worker_open(void *job, void **ctx)
+{
+	struct job *j = job;
+
+	*ctx = bz2_encoder_new(j->level);
+	return *ctx == NULL ? -ENOMEM : 0;
+}
+
+static void
+worker_close(void *ctx)
+{
+	bz2_encoder_free(ctx);
+}
+
+static int
+work(void *job, void *ctx, struct slot *s)
+{
+	struct job *j = job;
+	int64_t bits;
+	int rc;
+
+	if (s->in.len == 0)
+		return 0;
+	rc = buf_reserve(&s->out, bz2_encode_bound(j->level));
+	if (rc != 0)
+		return rc;
+	bits = bz2_encode_block(ctx, s->in.data, s->in.len, s->out.data,
+	    s->out.cap, &s->check);
+	if (bits < 0)
+		return (int)bits;
+	s->bits = (uint64_t)bits;
+	return 0;
+}
+
+static int
+join(void *job, struct slot *s, struct sink *out)
+{
+	struct job *j = job;
+	int rc = buf_reserve(&j->joined, s->bits / 8 + 64);
+	size_t n = 0;
+
+	if (rc != 0)
+		return rc;
+	if (!j->begun)
+		n = bz2_join_header(&j->bits, j->level, j->joined.data);
+	j->begun = true;
+	if (s->bits > 0)
+		n += bz2_join_block(&j->bits, s->out.data, s->bits, s->check,
+		    j->joined.data + n);
+	if (s->last)
+		n += bz2_join_trailer(&j->bits, j->joined.data + n);
+	return sink_write(out, j->joined.data, n);
+}
+
+static bool
+magic(const uint8_t *p, size_t len)
+{
+	return len >= 4 && memcmp(p, "BZh", 3) == 0 && p[3] >= '1' &&
+	    p[3] <= '9';
+}
+
+static const char *
+versions(void)
+{
+	return "coldpress " COLDPRESS_VERSION;
+}
+
+static const struct coder encoder = {
+	.plan = plan, .open = open_job, .close = close_job,
+	.ops = { .fill = fill, .work = work, .join = join,
+	    .worker_open = worker_open, .worker_close = worker_close },
+};
+
+const struct codec codec_bzip2 = {
+	.name = "bzip2",
+	.suffixes = (const struct codec_suffix[]){ { ".bz2", "" },
+	    { ".tbz2", ".tar" }, { ".tbz", ".tar" }, { ".bz", "" },
+	    { NULL, NULL } },
+	.level_min = 1, .level_max = 9, .level_default = 9,
+	.check = "CRC-32",
+	.magic = magic, .encode = &encoder, .decode = &bzip2_decoder,
+	.versions = versions,
+};

@@ -1,0 +1,31 @@
+/*
+ * bzip2_codec.h - what the files of the bzip2 codec share
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Positions are in bits from the beginning of the input: of a piece,
+ * slot.bits is the first and slot.used the one after the last; slot.kind is
+ * the level that the stream was thought to have.
+ */
+#ifndef COLDPRESS_BZIP2_CODEC_H
+#define COLDPRESS_BZIP2_CODEC_H
+
+#include "engine/bzip2/bz2_block.h"
+#include "format/carry.h"
+#include "format/codec.h"
+
+enum { BZIP2_PIECE_MAX = 4 << 20 };	/* no block is as long, compressed */
+
+struct bzip2_reader {
+	struct bz2_scan scan;
+	struct carry carry;
+	uint64_t carry_at;	/* the bit that carry's first byte begins at */
+	uint64_t next;		/* where the next piece begins */
+	int guess;		/* level */
+};
+
+/* The next piece into s, guessed to be one block.  0 or -errno. */
+int bzip2_scan(struct bzip2_reader *r, struct input *in, struct slot *s);
+
+extern const struct coder bzip2_decoder;
+
+#endif

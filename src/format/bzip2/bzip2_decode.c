@@ -1,0 +1,328 @@
+/*
+ * bzip2_decode.c - decompressing any .bz2, block by block on all cores
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A piece reaches from one magic number, of a block or of a stream's end, to
+ * the next.  A magic number may stand in a block by chance, so it is a guess:
+ * a worker's result counts where the joiner knows the stream to be at the
+ * piece's first bit, and the block to end at its last.  Everything else, the
+ * streams' headers and trailers among it, the joiner collects as bits and
+ * decodes in order.
+ */
+#include "bzip2_codec.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { WORKER_OUT = 4 << 20 };	/* a longer block is the joiner's */
+
+enum state { HEADER, BLOCKS, REST };
+
+struct job {
+	struct bzip2_reader reader;
+
+	/* the joiner's */
+	struct codec_notes *notes;
+	enum state state;
+	uint64_t at;		/* everything before is decoded */
+	struct buf held;	/* bytes from the one that at is in */
+	uint64_t held_at;	/* the bit that held's first byte begins at */
+	size_t tried;		/* held.len when it was too short */
+	int level;
+	uint32_t crc;
+	unsigned streams;
+	struct bz2_decoder *decoder;
+};
+
+/* Workers */
+
+static int
+worker_open(void *job, void **ctx)
+{
+	(void)job;
+	*ctx = bz2_decoder_new(BZ2_LEVEL_MAX);
+	return *ctx == NULL ? -ENOMEM : 0;
+}
+
+static void
+worker_close(void *ctx)
+{
+	bz2_decoder_free(ctx);
+}
+
+static int
+work(void *job, void *ctx, struct slot *s)
+{
+	uint64_t bit = s->bits % 8, end = s->used - (s->bits - s->bits % 8);
+	ssize_t n;
+
+	(void)job;
+	if (bz2_decode_block(ctx, s->kind, s->in.data, s->in.len, &bit,
+	    &s->check) != 0 || bit != end)
+		return 0;
+	if (buf_reserve(&s->out, WORKER_OUT) != 0)
+		return -ENOMEM;
+	do {
+		n = bz2_decode_read(ctx, s->out.data + s->out.len,
+		    s->out.cap - s->out.len);
+		s->out.len += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && s->out.len < s->out.cap);
+	s->ok = n == 0;
+	if (!s->ok)
+		s->out.len = 0;
+	return 0;
+}
+
+/* Joiner */
+
+static int
+hold(struct job *j, const struct slot *s)
+{
+	uint64_t first = s->bits - s->bits % 8, have;
+	size_t skip = 0;
+	int rc;
+
+	if (j->held.len == 0)
+		j->held_at = first;
+	/* two pieces share the byte that one ends and the next begins in */
+	have = j->held_at + 8 * (uint64_t)j->held.len;
+	if (have > first)
+		skip = (size_t)((have - first) / 8);
+	if (skip > s->in.len)
+		skip = s->in.len;
+	rc = buf_reserve(&j->held, j->held.len + s->in.len - skip);
+	if (rc != 0)
+		return rc;
+	memcpy(j->held.data + j->held.len, s->in.data + skip,
+	    s->in.len - skip);
+	j->held.len += s->in.len - skip;
+	return 0;
+}
+
+/* Drops the bytes before at. */
+static void
+let_go(struct job *j)
+{
+	size_t n = (size_t)((j->at - j->held_at) / 8);
+
+	memmove(j->held.data, j->held.data + n, j->held.len - n);
+	j->held.len -= n;
+	j->held_at += 8 * (uint64_t)n;
+	j->tried = 0;
+}
+
+/*
+ * These decode what is at j->at, and move it: 1, 0 (more is needed), or
+ * -errno.
+ */
+
+static int
+take_header(struct job *j, bool last)
+{
+	const uint8_t *p = j->held.data + (j->at - j->held_at) / 8;
+	size_t len = j->held.len - (size_t)((j->at - j->held_at) / 8);
+	static const uint8_t sign[] = "BZh";
+
+	if (len == 0 || memcmp(p, sign, len < 3 ? len : 3) != 0 ||
+	    (len >= 4 && (p[3] < '1' || p[3] > '9'))) {
+		if (j->streams == 0 && (len > 0 || last))
+			return len > 0 ? -EBADMSG : -ENODATA;
+		j->notes->trailing_garbage |= len > 0;
+		j->state = len > 0 ? REST : HEADER;
+		return 0;
+	}
+	if (len < BZ2_HEADER_BYTES)
+		return last ? -ENODATA : 0;
+	j->level = p[3] - '0';
+	j->at += 8 * BZ2_HEADER_BYTES;
+	j->crc = 0;
+	j->state = BLOCKS;
+	return 1;
+}
+
+static int
+take_trailer(struct job *j)
+{
+	uint64_t bit = j->at - j->held_at;
+	uint32_t crc;
+	int rc = bz2_read_trailer(j->held.data, j->held.len, &bit, &crc);
+
+	if (rc == -ENODATA)
+		return 0;
+	if (rc != 0 || crc != j->crc)
+		return -EBADMSG;
+	j->at = j->held_at + bit;
+	j->streams++;
+	j->state = HEADER;
+	return 1;
+}
+
+static int
+put_block(struct job *j, struct sink *out)
+{
+	size_t room;
+	ssize_t n;
+	int rc;
+
+	do {
+		uint8_t *p = sink_space(out, &room, &rc);
+
+		if (p == NULL)
+			return rc;
+		n = bz2_decode_read(j->decoder, p, room);
+		if (n > 0)
+			sink_advance(out, (size_t)n);
+	} while (n > 0);
+	return (int)n;
+}
+
+/*
+ * A block that is not all there yet is tried again when twice as much is, so
+ * that false magic numbers in it cannot make it dear.
+ */
+static int
+take_block(struct job *j, bool last, struct sink *out)
+{
+	uint64_t bit = j->at - j->held_at;
+	uint32_t crc;
+	int rc;
+
+	if (j->held.len < 2 * j->tried && !last)
+		return 0;
+	rc = bz2_decode_block(j->decoder, j->level, j->held.data,
+	    j->held.len, &bit, &crc);
+	if (rc == -ENODATA && j->held.len <= 2 * BZIP2_PIECE_MAX) {
+		j->tried = j->held.len;
+		return 0;
+	}
+	if (rc == 0)
+		rc = put_block(j, out);
+	if (rc != 0)
+		return rc == -ENODATA ? -EBADMSG : rc;
+	j->crc = bz2_crc_combine(j->crc, crc);
+	j->at = j->held_at + bit;
+	return 1;
+}
+
+static int
+take(struct job *j, bool last, struct sink *out)
+{
+	int rc;
+
+	if (j->state == REST)
+		return 0;
+	if (j->state == HEADER)
+		return take_header(j, last);
+	rc = bz2_magic_at(j->held.data, j->held.len, j->at - j->held_at);
+	if (rc == -ENODATA)
+		return 0;
+	if (rc == 0)
+		return -EBADMSG;
+	return rc == BZ2_AT_END ? take_trailer(j) : take_block(j, last, out);
+}
+
+/* The serial way: as much of what is held as can be decoded. */
+static int
+feed(struct job *j, const struct slot *s, struct sink *out)
+{
+	bool last = s->last;
+	int rc = hold(j, s);
+
+	while (rc == 0) {
+		rc = take(j, last, out);
+		if (rc == 1)
+			let_go(j);
+		if (rc <= 0)
+			break;
+		rc = 0;
+	}
+	if (rc == 0 && j->state == REST)
+		j->held.len = 0;
+	/* nothing but bits of a byte that the next piece has too */
+	if (j->held_at + 8 * (uint64_t)j->held.len <= j->at + 7 &&
+	    j->at == s->used)
+		j->held.len = 0;
+	return rc;
+}
+
+static int
+join(void *job, struct slot *s, struct sink *out)
+{
+	struct job *j = job;
+	bool last = s->last;
+	int rc;
+
+	if (s->ok && j->state == BLOCKS && j->held.len == 0 &&
+	    j->at == s->bits && s->kind == j->level) {
+		j->crc = bz2_crc_combine(j->crc, s->check);
+		j->at = s->used;
+		rc = sink_slot(out, s);
+	} else {
+		rc = feed(j, s, out);
+	}
+	if (rc == 0 && last && (j->state == BLOCKS || j->streams == 0))
+		rc = -ENODATA;
+	return rc;
+}
+
+static int
+fill(void *job, struct input *in, struct slot *s)
+{
+	struct job *j = job;
+
+	return bzip2_scan(&j->reader, in, s);
+}
+
+static void
+close_job(void *job)
+{
+	struct job *j = job;
+
+	if (j == NULL)
+		return;
+	bz2_decoder_free(j->decoder);
+	carry_close(&j->reader.carry);
+	sys_free(j->held.data);
+	sys_free(j);
+}
+
+static int
+open_job(void **job, const struct codec_options *o, const struct plan *p,
+    struct codec_notes *notes)
+{
+	struct job *j = sys_calloc(1, sizeof(*j));
+
+	(void)o;
+	(void)p;
+	if (j == NULL)
+		return -ENOMEM;
+	j->notes = notes;
+	j->reader.guess = BZ2_LEVEL_MAX;
+	bz2_scan_init(&j->reader.scan);
+	j->decoder = bz2_decoder_new(BZ2_LEVEL_MAX);
+	if (j->decoder == NULL) {
+		close_job(j);
+		return -ENOMEM;
+	}
+	*job = j;
+	return 0;
+}
+
+static int
+plan(const struct codec_options *o, struct plan *p, const char **why)
+{
+	(void)why;
+	*p = (struct plan){ .slots = pipeline_slots(o->threads),
+	    .slot_B = (2 << 20),
+	    .worker_B = bz2_decoder_memory(BZ2_LEVEL_MAX),
+	    .fixed_B = (2 << 20) + bz2_decoder_memory(BZ2_LEVEL_MAX) };
+	return 0;
+}
+
+const struct coder bzip2_decoder = {
+	.plan = plan, .open = open_job, .close = close_job,
+	.ops = { .fill = fill, .work = work, .join = join,
+	    .worker_open = worker_open, .worker_close = worker_close },
+};

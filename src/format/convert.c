@@ -1,0 +1,152 @@
+/*
+ * convert.c - one stream through one coder
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "format/convert.h"
+
+#include "pipeline/adapt.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What is no known format goes through as it is. */
+
+static int
+copy_plan(const struct codec_options *o, struct plan *p, const char **why)
+{
+	(void)o;
+	(void)why;
+	*p = (struct plan){ .slots = 4, .slot_B = 256 << 10 };
+	return 0;
+}
+
+static int
+copy_open(void **job, const struct codec_options *o, const struct plan *p,
+    struct codec_notes *notes)
+{
+	(void)job;
+	(void)o;
+	(void)p;
+	(void)notes;
+	return 0;
+}
+
+static void
+copy_close(void *job)
+{
+	(void)job;
+}
+
+static int
+copy_fill(void *job, struct input *in, struct slot *s)
+{
+	int rc = buf_reserve(&s->out, 256 << 10);
+	ssize_t n;
+
+	(void)job;
+	if (rc != 0)
+		return rc;
+	n = input_read(in, s->out.data, s->out.cap);
+	s->out.len = n > 0 ? (size_t)n : 0;
+	s->last = in->eof;
+	return n < 0 ? (int)n : 0;
+}
+
+static int
+copy_join(void *job, struct slot *s, struct sink *out)
+{
+	(void)job;
+	return sink_slot(out, s);
+}
+
+static const struct coder copier = {
+	.plan = copy_plan, .open = copy_open, .close = copy_close,
+	.ops = { .fill = copy_fill, .join = copy_join },
+};
+
+static const struct coder *
+coder_of(const struct convert *c)
+{
+	if (c->coder != NULL)
+		return c->coder;
+	if (c->codec == NULL)
+		return &copier;
+	if (c->decompress)
+		return c->codec->decode;
+	if (c->codec->encoder_for != NULL)
+		return c->codec->encoder_for(&c->options);
+	return c->codec->encode;
+}
+
+int
+convert_plan(const struct convert *c, struct plan *p, uint64_t *bytes,
+    const char **why)
+{
+	int rc = coder_of(c)->plan(&c->options, p, why);
+
+	if (rc == 0)
+		*bytes = p->slots * p->slot_B + p->fixed_B +
+		    c->options.threads * p->worker_B;
+	return rc;
+}
+
+/* Lowers the threads to what the memory allows. */
+static int
+plan_within(struct convert *c, struct plan *p, struct convert_result *r)
+{
+	for (;; c->options.threads--) {
+		int rc = convert_plan(c, p, &r->memory, &r->why);
+
+		if (rc != 0 || c->memory == 0 || r->memory <= c->memory)
+			return rc;
+		if (c->options.threads == 1) {
+			r->why = "one thread needs more memory than the limit";
+			return -ENOMEM;
+		}
+	}
+}
+
+int
+convert_run(const struct convert *given, struct input *in, int out_fd,
+    struct convert_result *r)
+{
+	struct convert c = *given;
+	const struct coder *coder = coder_of(&c);
+	struct pipeline_params params = { .out_fd = out_fd,
+	    .window = given->window, .progress = given->progress };
+	struct plan plan = { 0 };
+	void *job = NULL;
+	int rc;
+
+	memset(r, 0, sizeof(*r));
+	rc = plan_within(&c, &plan, r);
+	if (rc != 0)
+		return rc;
+	rc = coder->open(&job, &c.options, &plan, &r->notes);
+	if (rc != 0)
+		return rc;
+	params.threads = r->threads = c.options.threads;
+	params.slots = plan.slots;
+	if (c.options.adapt != NULL && !c.decompress) {
+		params.watch = adapt_watch;
+		params.watch_arg = c.options.adapt;
+	}
+	rc = pipeline_run(&coder->ops, job, in, &params, &r->stats);
+	coder->close(job);
+	return rc;
+}
+
+const char *
+convert_reason(int rc)
+{
+	switch (rc) {
+	case -EBADMSG:
+		return "the data is corrupt";
+	case -ENODATA:
+		return "unexpected end of file";
+	case -ENOTSUP:
+		return "the format's variant is not supported";
+	default:
+		return strerror(-rc);
+	}
+}

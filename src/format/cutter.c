@@ -1,0 +1,74 @@
+/*
+ * cutter.c - the input of a compressor, cut into blocks
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The content decides by a gear hash: each byte shifts the hash by one and
+ * adds a number of its own, so that the top bits depend on the last 64 bytes.
+ * From half the greatest size on, a block ends where the top bits are zero,
+ * which is a quarter of that size later on average; one in eight is cut by the
+ * greatest size, and the next one by the content again.
+ */
+#include "format/cutter.h"
+
+
+/* A fixed random-looking number for each byte value (splitmix64's mixer). */
+static uint64_t
+gear(uint64_t byte)
+{
+	uint64_t z = (byte + 1) * 0x9e3779b97f4a7c15U;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+	return z ^ z >> 31;
+}
+
+/* The length of the block that begins at p, of n bytes at most. */
+static size_t
+content_cut(const uint8_t *p, size_t n, size_t block)
+{
+	size_t least = block / 2;
+	uint64_t table[256], hash = 0, mask = 0;
+
+	if (n <= least)
+		return n;
+	for (size_t i = 0; i < 256; i++)
+		table[i] = gear(i);
+	for (size_t step = block / 4; step > 1; step /= 2)
+		mask = mask >> 1 | (uint64_t)1 << 63;
+	for (size_t i = least > 64 ? least - 64 : 0; i < n; i++) {
+		hash = (hash << 1) + table[p[i]];
+		if ((hash & mask) == 0 && i + 1 >= least)
+			return i + 1;
+	}
+	return n;
+}
+
+int
+cutter_fill(struct cutter *c, struct input *in, struct slot *s)
+{
+	int rc = buf_reserve(&s->in, c->block);
+	ssize_t n;
+
+	if (rc == 0)
+		rc = carry_begin(&c->carry, s);
+	if (rc != 0)
+		return rc;
+	n = input_read(in, s->in.data + s->in.len, c->block - s->in.len);
+	if (n < 0)
+		return (int)n;
+	s->in.len += (size_t)n;
+	if (c->rsyncable) {
+		size_t cut = content_cut(s->in.data, s->in.len, c->block);
+
+		if (cut < s->in.len)
+			return carry_cut(&c->carry, s, cut, cut);
+	}
+	s->last = in->eof;
+	return 0;
+}
+
+void
+cutter_close(struct cutter *c)
+{
+	carry_close(&c->carry);
+}

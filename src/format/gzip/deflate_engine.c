@@ -1,0 +1,299 @@
+/*
+ * deflate_engine.c - raw deflate of one block, by several libraries
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Measured per unit of CPU and of size (see the manual for the versions):
+ * ISA-L is the best at level 1, our own encoder at those from 2 to 9, and
+ * without ISA-L at level 1, libdeflate above.  zlib remains for its
+ * strategies, which the others do not have.
+ */
+#include "deflate_engine.h"
+
+#include "base/sys.h"
+#include "engine/deflate/deflate_blocks.h"
+#include "engine/deflate/deflate_fast.h"
+#include "engine/deflate/deflate_strong.h"
+#include "engine/deflate/deflate_walk.h"
+
+#include <errno.h>
+#include <libdeflate.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+#ifdef COLDPRESS_ISAL
+#include <isa-l/igzip_lib.h>
+#endif
+
+enum library { FAST, STRONG, LIBDEFLATE, ISAL, ZLIB };
+
+/* Our own encoder, in its fast form. */
+struct fast {
+	struct deflate_fast find;
+	struct deflate_blocks blocks;
+	struct deflate_seq seqs[1 << 15];
+};
+
+enum { FAST_KIB = (sizeof(struct fast) + 1023) / 1024 };
+
+/* For each level of pzc: which library, and its level. */
+static const struct grade {
+	enum library library;
+	int level;
+	unsigned memory_KiB;	/* that a library allocates */
+} grades[] = {
+	{ LIBDEFLATE, 0, 64 },
+#ifdef COLDPRESS_ISAL
+	{ ISAL, 2, 200 },
+#else
+	{ FAST, 1, FAST_KIB },
+#endif
+	{ FAST, 2, FAST_KIB },
+	{ STRONG, 3, 0 },
+	{ STRONG, 4, 0 },
+	{ STRONG, 5, 0 },
+	{ STRONG, 6, 0 },
+	{ STRONG, 7, 0 },
+	{ STRONG, 8, 0 },
+	{ STRONG, 9, 0 },
+	{ LIBDEFLATE, 10, 9500 },
+	{ LIBDEFLATE, 12, 9500 },
+	{ LIBDEFLATE, 12, 9500 },
+};
+
+struct deflate_engine {
+	const struct grade *grade;
+	struct fast *fast;
+	struct libdeflate_compressor *ld;
+	struct deflate_strong *strong;
+	z_stream z;
+	bool z_open;
+#ifdef COLDPRESS_ISAL
+	struct isal_zstream isal;
+	uint8_t *level_buf;
+#endif
+};
+
+static const struct grade zlib_grade = { ZLIB, 0, 270 };
+
+static const struct grade *
+choose(const struct codec_options *o)
+{
+	return o->huffman || o->rle ? &zlib_grade : &grades[o->level];
+}
+
+uint64_t
+deflate_engine_memory(const struct codec_options *o)
+{
+	const struct grade *g = choose(o);
+
+	return sizeof(struct deflate_engine) +
+	    (g->library == STRONG ? deflate_strong_memory() :
+	    (uint64_t)g->memory_KiB * 1024);
+}
+
+/* Stored blocks add 5 bytes to 65,535 at the worst, a sync point 6. */
+size_t
+deflate_engine_bound(size_t len)
+{
+	return len + len / 1024 + 512;
+}
+
+static int
+open_zlib(struct deflate_engine *e, const struct codec_options *o)
+{
+	int rc = deflateInit2(&e->z, o->level > 9 ? 9 : o->level, Z_DEFLATED,
+	    -MAX_WBITS, 8, o->huffman ? Z_HUFFMAN_ONLY : Z_RLE);
+
+	e->z_open = rc == Z_OK;
+	return rc == Z_OK ? 0 : -ENOMEM;
+}
+
+static int
+open_fast(struct deflate_engine *e)
+{
+	e->fast = sys_malloc(sizeof(*e->fast));
+	if (e->fast == NULL)
+		return -ENOMEM;
+	e->fast->find.more = e->grade->level > 1;
+	e->fast->blocks.fast = true;
+	return 0;
+}
+
+#ifdef COLDPRESS_ISAL
+/*
+ * The size is what decides how many tokens a block of deflate has.  The
+ * smallest but one gives the least output; the smallest takes thrice the time.
+ */
+enum { LEVEL_BUF = ISAL_DEF_LVL2_SMALL };
+
+static int
+open_isal(struct deflate_engine *e)
+{
+	e->level_buf = sys_malloc(LEVEL_BUF);
+	return e->level_buf == NULL ? -ENOMEM : 0;
+}
+#endif
+
+int
+deflate_engine_open(struct deflate_engine **out, const struct codec_options *o)
+{
+	struct deflate_engine *e = sys_calloc(1, sizeof(*e));
+	int rc = 0;
+
+	if (e == NULL)
+		return -ENOMEM;
+	e->grade = choose(o);
+	switch (e->grade->library) {
+	case FAST:
+		rc = open_fast(e);
+		break;
+	case LIBDEFLATE:
+		e->ld = libdeflate_alloc_compressor(e->grade->level);
+		rc = e->ld == NULL ? -ENOMEM : 0;
+		break;
+	case ISAL:
+#ifdef COLDPRESS_ISAL
+		rc = open_isal(e);
+#endif
+		break;
+	case ZLIB:
+		rc = open_zlib(e, o);
+		break;
+	case STRONG:
+		rc = deflate_strong_open(&e->strong, e->grade->level);
+		break;
+	}
+	if (rc != 0) {
+		deflate_engine_close(e);
+		return rc;
+	}
+	*out = e;
+	return 0;
+}
+
+void
+deflate_engine_close(struct deflate_engine *e)
+{
+	sys_free(e->fast);
+	libdeflate_free_compressor(e->ld);
+	deflate_strong_close(e->strong);
+	if (e->z_open)
+		deflateEnd(&e->z);
+#ifdef COLDPRESS_ISAL
+	sys_free(e->level_buf);
+#endif
+	sys_free(e);
+}
+
+static ssize_t
+run_fast(struct deflate_engine *e, const uint8_t *in, size_t len, bool last,
+    uint8_t *out, size_t cap)
+{
+	struct fast *f = e->fast;
+	size_t from = 0, n;
+
+	deflate_fast_begin(&f->find, in, len);
+	deflate_blocks_begin(&f->blocks, out, cap);
+	while ((n = deflate_fast_find(&f->find, f->seqs,
+	    sizeof(f->seqs) / sizeof(*f->seqs))) > 0) {
+		int rc = deflate_blocks_add(&f->blocks, in + from, f->seqs, n);
+
+		if (rc != 0)
+			return rc;
+		from = f->find.pos;
+	}
+	return deflate_blocks_end(&f->blocks, last);
+}
+
+static ssize_t
+run_libdeflate(struct deflate_engine *e, const uint8_t *in, size_t len,
+    bool last, uint8_t *out, size_t cap)
+{
+	size_t n = libdeflate_deflate_compress(e->ld, in, len, out, cap);
+
+	if (n == 0)
+		return -ENOBUFS;
+	return last ? (ssize_t)n : deflate_make_nonfinal(out, n, cap);
+}
+
+static ssize_t
+run_zlib(struct deflate_engine *e, const uint8_t *in, size_t len, bool last,
+    uint8_t *out, size_t cap)
+{
+	z_stream *z = &e->z;
+	int rc;
+
+	deflateReset(z);
+	z->next_in = (z_const Bytef *)(uintptr_t)in;
+	z->avail_in = (uInt)len;
+	z->next_out = out;
+	z->avail_out = (uInt)cap;
+	rc = deflate(z, last ? Z_FINISH : Z_SYNC_FLUSH);
+	if (rc != (last ? Z_STREAM_END : Z_OK) || z->avail_out == 0)
+		return -ENOBUFS;
+	return (ssize_t)(cap - z->avail_out);
+}
+
+#ifdef COLDPRESS_ISAL
+static ssize_t
+run_isal(struct deflate_engine *e, const uint8_t *in, size_t len, bool last,
+    uint8_t *out, size_t cap)
+{
+	struct isal_zstream *z = &e->isal;
+
+	isal_deflate_init(z);
+	z->level = (uint32_t)e->grade->level;
+	z->level_buf = e->level_buf;
+	z->level_buf_size = LEVEL_BUF;
+	z->gzip_flag = IGZIP_DEFLATE;
+	z->flush = last ? NO_FLUSH : SYNC_FLUSH;
+	z->end_of_stream = last;
+	z->next_in = (uint8_t *)(uintptr_t)in;
+	z->avail_in = (uint32_t)len;
+	z->next_out = out;
+	z->avail_out = (uint32_t)cap;
+	if (isal_deflate(z) != COMP_OK || z->avail_out == 0 ||
+	    z->avail_in != 0)
+		return -ENOBUFS;
+	return (ssize_t)(cap - z->avail_out);
+}
+#endif
+
+ssize_t
+deflate_engine_run(struct deflate_engine *e, const uint8_t *in, size_t len,
+    bool last, uint8_t *out, size_t cap)
+{
+	/* the shortest stream there is, whatever the library makes of it */
+	if (len == 0 && last) {
+		memcpy(out, "\3", 2);
+		return 2;
+	}
+	switch (e->grade->library) {
+	case FAST:
+		return run_fast(e, in, len, last, out, cap);
+	case ZLIB:
+		return run_zlib(e, in, len, last, out, cap);
+	case STRONG:
+		return deflate_strong_run(e->strong, in, len, last, out, cap);
+#ifdef COLDPRESS_ISAL
+	case ISAL:
+		return run_isal(e, in, len, last, out, cap);
+#endif
+	default:
+		return run_libdeflate(e, in, len, last, out, cap);
+	}
+}
+
+const char *
+deflate_engine_versions(void)
+{
+	return
+#ifdef COLDPRESS_ISAL
+	    "ISA-L " COLDPRESS_ISAL_VERSION " (-1), "
+	    "coldpress " COLDPRESS_VERSION " (-2 to -9, streams -d), "
+#else
+	    "coldpress " COLDPRESS_VERSION " (-1 to -9, streams -d), "
+#endif
+	    "libdeflate " LIBDEFLATE_VERSION_STRING " (-0, -10 to -12, -d), "
+	    "zlib " ZLIB_VERSION " (-H, -U)";
+}

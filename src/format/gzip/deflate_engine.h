@@ -1,0 +1,37 @@
+/*
+ * deflate_engine.h - raw deflate (RFC 1951) of one block, by several libraries
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Which library does a level is decided by the build
+ * alone, never by the machine: the output of one build is the same on all.
+ */
+#ifndef COLDPRESS_DEFLATE_ENGINE_H
+#define COLDPRESS_DEFLATE_ENGINE_H
+
+#include "format/codec.h"
+
+struct deflate_engine;
+
+/* One a thread.  0 or -ENOMEM. */
+int deflate_engine_open(struct deflate_engine **e,
+    const struct codec_options *o);
+void deflate_engine_close(struct deflate_engine *e);
+
+/* The most bytes that len bytes may become. */
+size_t deflate_engine_bound(size_t len);
+
+/* The bytes that an engine allocates. */
+uint64_t deflate_engine_memory(const struct codec_options *o);
+
+/*
+ * Deflates a block on its own.  With last, the final deflate block ends it;
+ * without, it ends with a sync point: an empty stored block, after which the
+ * stream is at a byte's boundary.  The length, or -errno.
+ */
+ssize_t deflate_engine_run(struct deflate_engine *e, const uint8_t *in,
+    size_t len, bool last, uint8_t *out, size_t cap);
+
+/* "libdeflate 1.14, ISA-L 2.30.0, zlib 1.2.13": what does what, for -V. */
+const char *deflate_engine_versions(void);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * deflate_scan.c - where the next unit of a deflate stream may begin
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Cuts the input into pieces that a worker may be able to decode without what
+ * came before: up to a sync point (00 00 ff ff), or whole members whose
+ * length their header gives.  All of it is a guess, which join verifies, so
+ * nothing here need be right for the output to be right.
+ */
+#include "deflate_decode.h"
+
+#include "base/bytes.h"
+#include "gzip.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	SYNC_LEN = 4,
+	SYNC_LEAST = 16 << 10,	/* least unmarked piece */
+	GIVE_UP = 1 << 20,	/* input without any sync point, and ... */
+	GIVE_UP_BLOCKS = 4	/* so many times the size of a block */
+};
+
+static int
+fill_plain(struct input *in, struct slot *s)
+{
+	ssize_t n = s->in.len >= PLAIN_LEN ? 1 :
+	    carry_more(in, s, PLAIN_LEN - s->in.len);
+
+	s->kind = PIECE_PLAIN;
+	s->last = in->eof;
+	return n < 0 ? (int)n : 0;
+}
+
+/*
+ * The end of the first sync point at or after from, or 0.  What is behind it
+ * may show that it is none; but where that has not been read, it may be a
+ * live pipe's last word for now.
+ */
+static size_t
+find_sync(const uint8_t *p, size_t len, size_t from)
+{
+	const uint8_t *end = p + len, *q = p + from + 2;
+
+	while (q < end && (q = memchr(q, 0xff, (size_t)(end - q))) != NULL) {
+		if (end - q < 2)
+			break;
+		if (q[1] == 0xff && q[-1] == 0 && q[-2] == 0 &&
+		    (end - q < GZIP_GUESS - 2 || gzip_is_sync(q - 2)))
+			return (size_t)(q - p) + 2;
+		q++;
+	}
+	return 0;
+}
+
+/* The most input to look through before the piece is given up as a unit. */
+static size_t
+most_input(const struct deflate_reader *r)
+{
+	return r->block == 0 ? PLAIN_LEN : r->block + r->block / 8 + READ_LEN;
+}
+
+static int
+fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
+{
+	size_t from = s->skip, end = 0;
+	ssize_t n = 1;
+
+	if (r->block == 0)
+		from += SYNC_LEAST;
+	s->kind = PIECE_SYNC;
+	while (n > 0 && s->in.len < most_input(r)) {
+		if (s->in.len >= from + SYNC_LEN) {
+			end = find_sync(s->in.data, s->in.len, from);
+			from = s->in.len - SYNC_LEN + 1;
+		}
+		if (end != 0) {
+			r->since_sync = 0;
+			return carry_cut(&r->carry, s, end, end);
+		}
+		n = carry_more(in, s, READ_LEN);
+	}
+	s->last = in->eof;
+	if (n <= 0)
+		return (int)n;
+	r->since_sync += s->in.len;
+	if (r->since_sync >= GIVE_UP &&
+	    r->since_sync >= GIVE_UP_BLOCKS * r->block)
+		r->mode = PIECE_PLAIN;
+	s->kind = PIECE_PLAIN;
+	return 0;
+}
+
+/*
+ * The length of the member at from as its header gives it, all of it read
+ * into s; 0 if there is none such, or -errno.
+ */
+static ssize_t
+take_member(struct input *in, struct slot *s, size_t from)
+{
+	struct gzip_header h;
+	ssize_t n;
+
+	while (s->in.len - from < INPUT_PEEK && !in->eof) {
+		n = carry_more(in, s, READ_LEN);
+		if (n < 0)
+			return n;
+	}
+	if (gzip_header_parse(&h, s->in.data + from, s->in.len - from) != 1 ||
+	    h.member < h.len + GZIP_TRAILER || h.member > MEMBER_MAX)
+		return 0;
+	while (s->in.len - from < h.member && !in->eof) {
+		n = carry_more(in, s, h.member);
+		if (n < 0)
+			return n;
+	}
+	return s->in.len - from < h.member ? 0 : (ssize_t)h.member;
+}
+
+static int
+fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
+{
+	size_t len = 0, out = 0;
+
+	s->kind = PIECE_MEMBERS;
+	for (;;) {
+		ssize_t n = take_member(in, s, len);
+		size_t made;
+
+		if (n < 0)
+			return (int)n;
+		if (n == 0)
+			break;
+		made = load_le32(s->in.data + len + (size_t)n - 4);
+		if (len > 0 && (out + made > MEMBERS_OUT ||
+		    len + (size_t)n > PLAIN_LEN))
+			return carry_cut(&r->carry, s, len, len);
+		len += (size_t)n;
+		out += made;
+	}
+	/* the end, or something that is not such a member */
+	s->used = len;
+	if (len == s->in.len && in->eof) {
+		s->last = true;
+		return 0;
+	}
+	r->mode = PIECE_PLAIN;
+	if (len > 0)
+		return carry_cut(&r->carry, s, len, len);
+	return fill_plain(in, s);
+}
+
+/* How the stream is best cut, by its header, as far as a look shows it. */
+static int
+begin(struct deflate_reader *r, struct input *in, struct slot *s)
+{
+	struct gzip_header h;
+	const uint8_t *p;
+	ssize_t n = input_peek(in, INPUT_PEEK, &p);
+
+	r->begun = true;
+	if (n < 0)
+		return (int)n;
+	if (gzip_header_parse(&h, p, (size_t)n) != 1)
+		return 0;
+	if (h.member != 0 && h.member <= MEMBER_MAX) {
+		r->mode = PIECE_MEMBERS;
+		return 0;
+	}
+	s->skip = h.len;
+	if (h.block <= GZIP_BLOCK_MAX) {
+		r->block = h.block;
+		r->mode = PIECE_SYNC;
+	}
+	return 0;
+}
+
+int
+deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s)
+{
+	int rc = carry_begin(&r->carry, s);
+	bool trusted;
+
+	if (rc != 0)
+		return rc;
+	if (!r->begun)
+		rc = begin(r, in, s);
+	if (rc != 0)
+		return rc;
+	trusted = atomic_load_explicit(r->debt, memory_order_relaxed) <=
+	    DEBT_MOST;
+	if (!trusted && r->block == 0)
+		r->mode = PIECE_PLAIN;
+	rc = r->mode == PIECE_SYNC ? fill_sync(r, in, s) :
+	    r->mode == PIECE_MEMBERS ? fill_members(r, in, s) :
+	    fill_plain(in, s);
+	if (!trusted)
+		s->kind = PIECE_PLAIN;
+	return rc;
+}

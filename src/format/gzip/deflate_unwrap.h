@@ -1,0 +1,35 @@
+/*
+ * deflate_unwrap.h - what stands around a deflate stream, when decompressing
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_DEFLATE_UNWRAP_H
+#define COLDPRESS_DEFLATE_UNWRAP_H
+
+#include "deflate_check.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct deflate_unwrap {
+	/*
+	 * The length of the header at p: 0 if len bytes are too few to tell,
+	 * or -EBADMSG or -ENOTSUP.
+	 */
+	ssize_t (*head)(const uint8_t *p, size_t len);
+
+	/* The trailer: its length, and 0 or -EBADMSG. */
+	size_t trailer;
+	int (*verify)(const uint8_t *trailer, uint32_t check, uint64_t total);
+	/* Whether it is in the header instead: then copied; or NULL. */
+	bool (*front)(const uint8_t *header, uint8_t *trailer);
+
+	const struct deflate_check *check;
+	bool members;		/* another may follow, or zeros */
+	bool ignore_rest;	/* a directory follows */
+};
+
+/* gzip_part: as gzip, but the CRC is not known; the size is. */
+extern const struct deflate_unwrap unwrap_gzip, unwrap_gzip_part, unwrap_zlib,
+    unwrap_zip;
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * gzip.c - gzip, zlib and zip as rows of the table
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "format/formats.h"
+
+#include "base/bytes.h"
+#include "deflate_decode.h"
+#include "deflate_wrap.h"
+#include "format/list.h"
+#include "format/seek_formats.h"
+
+#include <string.h>
+
+static bool
+gzip_magic(const uint8_t *p, size_t len)
+{
+	return len >= 2 && p[0] == 0x1f && p[1] == 0x8b;
+}
+
+static const struct coder *
+gzip_encoder_for(const struct codec_options *o)
+{
+	return o->independent ? &gzip_member_encoder : &gzip_encoder;
+}
+
+static void
+gzip_stored(const uint8_t *p, size_t len, struct codec_stored *to)
+{
+	struct gzip_header h;
+	const char *slash;
+
+	if (gzip_header_parse(&h, p, len) != 1)
+		return;
+	to->mtime = h.mtime;
+	if (h.name == NULL)
+		return;
+	/* never a path: it comes from whoever made the file */
+	slash = strrchr(h.name, '/');
+	h.name = slash == NULL ? h.name : slash + 1;
+	if (strlen(h.name) < sizeof(to->name))
+		strcpy(to->name, h.name);
+}
+
+const struct codec codec_gzip = {
+	.name = "gzip",
+	.suffixes = (const struct codec_suffix[]){ { ".gz", "" },
+	    { ".tgz", ".tar" }, { ".taz", ".tar" }, { "-gz", "" },
+	    { ".z", "" }, { "-z", "" }, { "_z", "" }, { NULL, NULL } },
+	.level_min = 0, .level_max = 12, .level_default = 6,
+	.adapt_max = 9,
+	.list = gzip_list, .seek = &gzip_seek, .check = "CRC-32",
+	.magic = gzip_magic, .encode = &gzip_encoder, .decode = &gzip_decoder,
+	.encoder_for = gzip_encoder_for, .stored = gzip_stored,
+	.versions = deflate_engine_versions,
+};
+
+static bool
+zlib_magic(const uint8_t *p, size_t len)
+{
+	return len >= 2 && (p[0] & 15) == 8 && p[0] >> 4 <= 7 &&
+	    load_be16(p) % 31 == 0;
+}
+
+static const char *
+zlib_versions(void)
+{
+	return "as gzip";
+}
+
+const struct codec codec_zlib = {
+	.name = "zlib",
+	.suffixes = (const struct codec_suffix[]){ { ".zz", "" },
+	    { "-zz", "" }, { NULL, NULL } },
+	.level_min = 0, .level_max = 12, .level_default = 6,
+	.adapt_max = 9,
+	.list = zlib_list, .check = "Adler-32",
+	.magic = zlib_magic, .encode = &zlib_encoder, .decode = &zlib_decoder,
+	.versions = zlib_versions,
+};
+
+static bool
+zip_magic(const uint8_t *p, size_t len)
+{
+	return len >= 4 && load_le32(p) == 0x04034b50;
+}
+
+const struct codec codec_zip = {
+	.name = "zip",
+	.suffixes = (const struct codec_suffix[]){ { ".zip", "" },
+	    { NULL, NULL } },
+	.level_min = 0, .level_max = 12, .level_default = 6,
+	.adapt_max = 9,
+	.list = zip_list, .check = "CRC-32",
+	.magic = zip_magic, .encode = &zip_encoder, .decode = &zip_decoder,
+	.versions = zlib_versions,
+};

@@ -1,0 +1,170 @@
+/*
+ * gzip_header.c - the headers of gzip members
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "gzip.h"
+
+#include "base/bytes.h"
+
+#include <errno.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { FIXED = 10, OS_UNIX = 3, PZ_LEN = 6, MZ_LEN = 4, SUBFIELD = 4 };
+
+/* Reads the subfields that say where units begin; others are passed over. */
+static void
+parse_extra(struct gzip_header *h, const uint8_t *p, size_t len)
+{
+	while (len >= SUBFIELD) {
+		size_t n = load_le16(p + 2);
+		const uint8_t *d = p + SUBFIELD;
+
+		if (n > len - SUBFIELD)
+			return;
+		if (memcmp(p, "PZ", 2) == 0 && n == PZ_LEN && d[0] == 1) {
+			h->blocks_vary = (d[1] & GZIP_BLOCKS_VARY) != 0;
+			h->block = load_le32(d + 2);
+		} else if (memcmp(p, "BC", 2) == 0 && n == 2) {
+			h->member = load_le16(d) + 1U;
+		} else if ((memcmp(p, "MZ", 2) == 0 ||
+		    memcmp(p, "IG", 2) == 0) && n == MZ_LEN) {
+			h->member = load_le32(d);
+		}
+		p += SUBFIELD + n;
+		len -= SUBFIELD + n;
+	}
+}
+
+/* The length of a string with its NUL within len bytes, or 0. */
+static size_t
+string_at(const uint8_t *p, size_t len)
+{
+	const uint8_t *nul = len == 0 ? NULL : memchr(p, 0, len);
+
+	return nul == NULL ? 0 : (size_t)(nul - p) + 1;
+}
+
+int
+gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len)
+{
+	size_t pos = FIXED, n;
+	uint8_t flags;
+
+	memset(h, 0, sizeof(*h));
+	if ((len >= 1 && p[0] != 0x1f) || (len >= 2 && p[1] != 0x8b) ||
+	    (len >= 3 && p[2] != 8) || (len >= 4 && p[3] & GZIP_RESERVED))
+		return -EBADMSG;
+	if (len < FIXED)
+		return 0;
+	flags = p[3];
+	h->mtime = load_le32(p + 4);
+	if (flags & GZIP_FEXTRA) {
+		if (len - pos < 2 || len - pos - 2 < load_le16(p + pos))
+			return 0;
+		n = load_le16(p + pos);
+		parse_extra(h, p + pos + 2, n);
+		pos += 2 + n;
+	}
+	if (flags & GZIP_FNAME) {
+		n = string_at(p + pos, len - pos);
+		if (n == 0)
+			return 0;
+		h->name = (const char *)p + pos;
+		pos += n;
+	}
+	if (flags & GZIP_FCOMMENT) {
+		n = string_at(p + pos, len - pos);
+		if (n == 0)
+			return 0;
+		pos += n;
+	}
+	if (flags & GZIP_FHCRC) {
+		if (len - pos < 2)
+			return 0;
+		if (load_le16(p + pos) !=
+		    (crc32(0, p, (uInt)pos) & 0xffff))
+			return -EBADMSG;
+		pos += 2;
+	}
+	h->len = pos;
+	return 1;
+}
+
+/*
+ * The header of a stored block of 65535 bytes, behind a zero, has the same
+ * four bytes; in its place a sync point would have a stored block behind it.
+ */
+bool
+gzip_is_sync(const uint8_t *p)
+{
+	return p[4] != 0 || p[5] != 0 ||
+	    load_le16(p + 5) + load_le16(p + 7) == UINT16_MAX;
+}
+
+bool
+gzip_is_plausible(const uint8_t *p)
+{
+	return !(p[3] & GZIP_RESERVED) && (p[8] & ~6) == 0 && p[8] != 6;
+}
+
+size_t
+gzip_header_size(const struct gzip_fields *f)
+{
+	return FIXED +
+	    (f->block != 0 ? 2 + SUBFIELD + PZ_LEN : 0) +
+	    (f->member != 0 ? 2 + SUBFIELD + MZ_LEN : 0) +
+	    (f->name != NULL ? strlen(f->name) + 1 : 0) +
+	    (f->comment != NULL ? strlen(f->comment) + 1 : 0);
+}
+
+/* An extra field of one subfield: its length, its name and the data's. */
+static uint8_t *
+put_extra(uint8_t *p, const char *id, uint16_t len)
+{
+	store_le16(p, (uint16_t)(SUBFIELD + len));
+	memcpy(p + 2, id, 2);
+	store_le16(p + 4, len);
+	return p + 6;
+}
+
+static uint8_t *
+put_string(uint8_t *p, const char *s)
+{
+	size_t n = s == NULL ? 0 : strlen(s) + 1;
+
+	if (n > 0)
+		memcpy(p, s, n);
+	return p + n;
+}
+
+size_t
+gzip_header_write(const struct gzip_fields *f, uint8_t *start)
+{
+	uint8_t *p = start;
+
+	*p++ = 0x1f;
+	*p++ = 0x8b;
+	*p++ = 8;
+	*p++ = (uint8_t)((f->block != 0 || f->member != 0 ? GZIP_FEXTRA : 0) |
+	    (f->name != NULL ? GZIP_FNAME : 0) |
+	    (f->comment != NULL ? GZIP_FCOMMENT : 0));
+	store_le32(p, f->mtime);
+	p += 4;
+	*p++ = f->slowest ? 2 : f->fastest ? 4 : 0;
+	*p++ = OS_UNIX;
+	if (f->block != 0) {
+		p = put_extra(p, "PZ", PZ_LEN);
+		*p++ = 1;
+		*p++ = f->blocks_vary ? GZIP_BLOCKS_VARY : 0;
+		store_le32(p, f->block);
+		p += 4;
+	} else if (f->member != 0) {
+		p = put_extra(p, "MZ", MZ_LEN);
+		store_le32(p, f->member);
+		p += 4;
+	}
+	p = put_string(p, f->name);
+	p = put_string(p, f->comment);
+	return (size_t)(p - start);
+}

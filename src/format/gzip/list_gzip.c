@@ -1,0 +1,355 @@
+/*
+ * list_gzip.c - how much is in a gzip file
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A member ends with its size modulo 2^32, and only the member's end tells
+ * where the next begins.  It is found, from the surest way to the least:
+ *
+ * - by the length in the member's header (BGZF, mgzip, pzc -i);
+ * - in a small member by a walk over its Huffman codes;
+ * - in a member of pzc's by counting its sync points: the number of blocks
+ *   says how often 2^32 goes into the size, and whether what looks like the
+ *   header of a further member is one.
+ *
+ * Compressed data holds the four bytes of a sync point by chance once in
+ * 4 GiB.  Data that could only be stored may hold sync points and headers of
+ * its own; so a header where no member can end, or a number that the size
+ * does not fit, means that the size is not believed.  Then the size at the
+ * end of the file is all there is to be known: a lower bound.
+ */
+#include "format/formats.h"
+
+#include "base/bytes.h"
+#include "base/fdio.h"
+#include "base/sys.h"
+#include "engine/deflate/deflate_walk.h"
+#include "format/list.h"
+#include "format/look.h"
+#include "gzip.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	DEFLATE_RATIO = 1032,	/* the most that deflate can do */
+	WALK_MAX = 4000000,	/* UINT32_MAX / DEFLATE_RATIO is more */
+	WALKS = 4,		/* of so much, in a larger file */
+	LEAST_BODY = 2,
+	MAGIC_LEN = 3,
+	SYNC_LEN = 4,
+	AHEAD = GZIP_GUESS	/* bytes looked at from a place on */
+};
+
+struct lister {
+	struct look *look;
+	struct codec_listing *l;
+	uint64_t at, len;
+	uint32_t value;		/* CRC of the member before */
+	unsigned walks;
+	bool guessed;		/* where some member ends */
+	bool done;
+};
+
+/* The member in hand holds size bytes, ends at end and has its CRC there. */
+static void
+add_member(struct lister *g, const uint8_t *trailer, uint64_t size,
+    uint64_t end)
+{
+	g->value = load_le32(trailer);
+	g->l->frames++;
+	list_add(g->l, size);
+	g->at = end;
+}
+
+/* What is left is not understood: its last four bytes may be a size. */
+static int
+give_up(struct lister *g)
+{
+	const uint8_t *p;
+	ssize_t n = look_at(g->look, g->len - GZIP_TRAILER, GZIP_TRAILER, &p);
+
+	if (n < GZIP_TRAILER)
+		return n < 0 ? (int)n : -ENODATA;
+	if (g->guessed)
+		g->l->size = 0;
+	list_add(g->l, load_le32(p + 4));
+	g->l->exact = false;
+	g->l->frames = 0;
+	g->done = true;
+	return 0;
+}
+
+static int
+member_of_length(struct lister *g, uint32_t member)
+{
+	const uint8_t *p;
+	uint64_t end = g->at + member;
+	ssize_t n = look_at(g->look, end - GZIP_TRAILER,
+	    GZIP_TRAILER + LOOK_STEP, &p);
+
+	if (n < GZIP_TRAILER)
+		return n < 0 ? (int)n : -ENODATA;
+	if ((uint64_t)member * DEFLATE_RATIO > UINT32_MAX)
+		g->l->exact = false;
+	add_member(g, p, load_le32(p + 4), end);
+	return 0;
+}
+
+/* Whether a member begins here, else padding or what is to be ignored. */
+static bool
+is_member(const uint8_t *p, size_t len)
+{
+	return len >= 2 && p[0] == 0x1f && p[1] == 0x8b;
+}
+
+/* The member at p: its length, and where its trailer is. */
+static ssize_t
+walk_member(const uint8_t *p, size_t len, const uint8_t **trailer)
+{
+	struct deflate_last last;
+	struct gzip_header h;
+	size_t end;
+	int rc = gzip_header_parse(&h, p, len);
+
+	if (rc != 1)
+		return rc == 0 ? -ENODATA : rc;
+	rc = deflate_walk(p + h.len, len - h.len, &last);
+	if (rc != 0)
+		return rc;
+	end = h.len + (size_t)((last.end + 7) / 8);
+	if (len - end < GZIP_TRAILER)
+		return -ENODATA;
+	*trailer = p + end;
+	return (ssize_t)(end + GZIP_TRAILER);
+}
+
+/*
+ * As many members as are within the next bytes.  In a file with more than
+ * these the first that is not ends the way of walking.
+ */
+static int
+walk_members(struct lister *g, const uint8_t *p, size_t len)
+{
+	bool all = len == g->len - g->at;
+	size_t pos = 0;
+
+	while (pos < len && is_member(p + pos, len - pos)) {
+		const uint8_t *trailer = p;
+		ssize_t n = walk_member(p + pos, len - pos, &trailer);
+
+		if (n < 0 && all && !g->guessed)
+			return (int)n;
+		if (n < 0)
+			break;
+		pos += (size_t)n;
+		add_member(g, trailer, load_le32(trailer + 4),
+		    g->at + (uint64_t)n);
+	}
+	return pos == 0 ? give_up(g) : 0;
+}
+
+static int
+walk(struct lister *g)
+{
+	uint64_t left = g->len - g->at;
+	size_t len = left < WALK_MAX ? (size_t)left : WALK_MAX;
+	uint8_t *p = sys_malloc(len);
+	ssize_t n;
+	int rc;
+
+	if (p == NULL)
+		return -ENOMEM;
+	g->walks++;
+	n = fdio_pread(g->look->fd, p, len, (off_t)g->at);
+	rc = n < 0 ? (int)n : n < (ssize_t)len ? -ENODATA :
+	    walk_members(g, p, len);
+	sys_free(p);
+	return rc;
+}
+
+/* Members of pzc's */
+
+struct marked {
+	uint64_t block;
+	bool vary;
+	uint64_t blocks;	/* so far */
+};
+
+/*
+ * The only size in the range of so many blocks that is isize modulo 2^32; 0
+ * if there is none, or more than one.  chance: sync points that may be none.
+ */
+static uint64_t
+size_of_blocks(const struct marked *m, uint32_t isize, uint64_t chance)
+{
+	uint64_t whole = m->blocks - 1, lo, hi, size;
+
+	if (m->blocks > (uint64_t)1 << 30)
+		return 0;
+	whole = whole > chance ? whole - chance : 0;
+	lo = whole * (m->vary ? m->block / 4 : m->block);
+	hi = m->blocks * m->block;
+	size = (lo & ~(uint64_t)UINT32_MAX) | isize;
+	if (size < lo)
+		size += (uint64_t)1 << 32;
+	return size <= hi && hi - size < (uint64_t)1 << 32 ? size : 0;
+}
+
+/* Counts those that begin in the len bytes at p. */
+static uint64_t
+count_syncs(const uint8_t *p, size_t len)
+{
+	const uint8_t *end = p + len;
+	uint64_t n = 0;
+
+	while (p < end && (p = memmem(p, (size_t)(end - p) + SYNC_LEN - 1,
+	    "\0\0\xff\xff", SYNC_LEN)) != NULL) {
+		n += gzip_is_sync(p);
+		p += SYNC_LEN;
+	}
+	return n;
+}
+
+enum found { NOTHING, MEMBER, DOUBT };
+
+/*
+ * Goes over len places from p on, before which there are GZIP_TRAILER bytes,
+ * behind each AHEAD.  *done: how many it is to the header of another member
+ * (of the one before, *size is the size), or to one that should not be here.
+ */
+static enum found
+scan_places(struct marked *m, const uint8_t *p, size_t len, size_t *done,
+    uint64_t *size)
+{
+	size_t from = 0;
+
+	while (from < len) {
+		const uint8_t *q = memmem(p + from, len - from + MAGIC_LEN - 1,
+		    "\x1f\x8b\x08", MAGIC_LEN);
+
+		*done = q == NULL ? len : (size_t)(q - p);
+		m->blocks += count_syncs(p + from, *done - from);
+		if (q == NULL)
+			return NOTHING;
+		if (gzip_is_plausible(q)) {
+			/* the last block may be empty, a sync point alone */
+			*size = m->blocks < 2 ? 0 :
+			    size_of_blocks(m, load_le32(q - 4), 1);
+			return *size != 0 ? MEMBER : DOUBT;
+		}
+		from = *done + 1;
+	}
+	*done = len;
+	return NOTHING;
+}
+
+static int
+end_marked(struct lister *g, const struct marked *m, uint64_t start)
+{
+	const uint8_t *p;
+	uint64_t size;
+	ssize_t n = look_at(g->look, g->len - GZIP_TRAILER, GZIP_TRAILER, &p);
+
+	if (n < GZIP_TRAILER)
+		return n < 0 ? (int)n : -ENODATA;
+	size = size_of_blocks(m, load_le32(p + 4),
+	    3 + (g->len - start) / ((uint64_t)1 << 30));
+	if (size == 0)
+		return give_up(g);
+	add_member(g, p, size, g->len);
+	return 0;
+}
+
+/* From the member's body on to its end, which is a header or the file's. */
+static int
+scan_marked(struct lister *g, const struct gzip_header *h)
+{
+	struct marked m = { h->block, h->blocks_vary, 1 };
+	uint64_t start = g->at + h->len, at = start, size = 0;
+	size_t done;
+
+	for (;;) {
+		const uint8_t *p;
+		ssize_t n = look_at(g->look, at - GZIP_TRAILER, LOOK_MAX, &p);
+
+		if (n < 0)
+			return (int)n;
+		if (n <= GZIP_TRAILER + AHEAD)
+			return end_marked(g, &m, start);
+		p += GZIP_TRAILER;
+		switch (scan_places(&m, p, (size_t)n - GZIP_TRAILER - AHEAD,
+		    &done, &size)) {
+		case MEMBER:
+			g->guessed = true;
+			add_member(g, p + done - GZIP_TRAILER, size,
+			    at + done);
+			return 0;
+		case DOUBT:
+			return give_up(g);
+		case NOTHING:
+			at += done;
+		}
+	}
+}
+
+/*
+ * What is behind the last member.  Behind one whose end was a guess it may
+ * only be zeros: a rest of something else speaks against the guess.
+ */
+static int
+end_of_members(struct lister *g, const uint8_t *p, size_t len)
+{
+	if (g->guessed && (len >= LOOK_STEP || (len > 0 && (p[0] != 0 ||
+	    memcmp(p, p + 1, len - 1) != 0))))
+		return give_up(g);
+	g->done = true;
+	return 0;
+}
+
+static int
+next_member(struct lister *g)
+{
+	struct gzip_header h;
+	const uint8_t *p;
+	ssize_t n = look_at(g->look, g->at, LOOK_STEP, &p);
+	int rc;
+
+	if (n < 0)
+		return (int)n;
+	if (g->at > 0 && !is_member(p, (size_t)n))
+		return end_of_members(g, p, (size_t)n);
+	rc = gzip_header_parse(&h, p, (size_t)n);
+	if (rc == 0) {
+		n = look_at(g->look, g->at, LOOK_MAX, &p);
+		rc = n < 0 ? (int)n : gzip_header_parse(&h, p, (size_t)n);
+	}
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return n < LOOK_MAX ? -ENODATA : give_up(g);
+	if (g->len - g->at < h.len + LEAST_BODY + GZIP_TRAILER)
+		return -ENODATA;
+	if (h.member >= h.len + LEAST_BODY + GZIP_TRAILER &&
+	    h.member <= g->len - g->at)
+		return member_of_length(g, h.member);
+	if (g->len - g->at <= WALK_MAX || (h.block == 0 && g->walks < WALKS))
+		return walk(g);
+	return h.block != 0 ? scan_marked(g, &h) : give_up(g);
+}
+
+int
+gzip_list(int fd, uint64_t len, struct codec_listing *l)
+{
+	struct lister g = { .look = look_open(fd, len), .l = l, .len = len };
+	int rc = 0;
+
+	if (g.look == NULL)
+		return -ENOMEM;
+	l->has_size = l->exact = true;
+	while (rc == 0 && !g.done && (g.at < len || len == 0))
+		rc = next_member(&g);
+	l->has_value = l->frames == 1;
+	l->value = g.value;
+	look_close(g.look);
+	return rc;
+}

@@ -1,0 +1,150 @@
+/*
+ * list_zip.c - how much is in the first entry of a zip archive, and in zlib's
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: PKWARE's APPNOTE.TXT 6.3.10, sections 4.3.12 to 4.3.16 and 4.5.3.
+ * The directory at the end has what the entry's own header may not.
+ */
+#include "format/list.h"
+
+#include "base/bytes.h"
+#include "format/look.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	LOCAL = 30, CENTRAL = 46, END = 22, END64 = 56, LOCATOR64 = 20,
+	COMMENT_MAX = 0xffff, ZIP64_EXTRA = 1
+};
+
+struct directory {
+	uint64_t at, entries;
+};
+
+static int
+read_end64(struct look *look, uint64_t end, struct directory *d)
+{
+	const uint8_t *p;
+	uint64_t at;
+	ssize_t n;
+
+	if (end < LOCATOR64)
+		return -EBADMSG;
+	n = look_at(look, end - LOCATOR64, LOCATOR64, &p);
+	if (n < LOCATOR64)
+		return n < 0 ? (int)n : -EBADMSG;
+	if (memcmp(p, "PK\6\7", 4) != 0)
+		return 0;
+	at = load_le64(p + 8);
+	n = at > end ? 0 : look_at(look, at, END64, &p);
+	if (n < 0)
+		return (int)n;
+	if (n < END64 || memcmp(p, "PK\6\6", 4) != 0)
+		return -EBADMSG;
+	d->entries = load_le64(p + 32);
+	d->at = load_le64(p + 48);
+	return 0;
+}
+
+/* The record that ends the file, behind which only a comment may stand. */
+static int
+read_end(struct look *look, struct directory *d)
+{
+	size_t tail = look->len < END + COMMENT_MAX ? (size_t)look->len :
+	    END + COMMENT_MAX;
+	const uint8_t *p;
+	ssize_t n = look_at(look, look->len - tail, tail, &p);
+
+	if (n < 0)
+		return (int)n;
+	for (ssize_t i = n - END; i >= 0; i--) {
+		if (memcmp(p + i, "PK\5\6", 4) != 0 ||
+		    load_le16(p + i + 20) != n - i - END)
+			continue;
+		d->entries = load_le16(p + i + 10);
+		d->at = load_le32(p + i + 16);
+		if (d->entries != UINT16_MAX && d->at != UINT32_MAX)
+			return 0;
+		return read_end64(look, look->len - (uint64_t)(n - i), d);
+	}
+	return -ENODATA;
+}
+
+/* The size, from the extra field where 32 bits do not hold it. */
+static uint64_t
+size_at(const uint8_t *p, size_t len)
+{
+	size_t pos = CENTRAL + (size_t)load_le16(p + 28);
+	size_t end = pos + load_le16(p + 30);
+
+	if (load_le32(p + 24) != UINT32_MAX)
+		return load_le32(p + 24);
+	end = end < len ? end : len;
+	while (end >= pos + 4) {
+		size_t n = load_le16(p + pos + 2);
+
+		if (load_le16(p + pos) == ZIP64_EXTRA && n >= 8 &&
+		    end - pos >= 12)
+			return load_le64(p + pos + 4);
+		pos += 4 + n;
+	}
+	return UINT32_MAX;
+}
+
+static int
+read_entry(struct look *look, const struct directory *d,
+    struct codec_listing *l)
+{
+	const uint8_t *p;
+	ssize_t n = look_at(look, d->at, LOOK_MAX, &p);
+
+	if (n < 0)
+		return (int)n;
+	if (n < CENTRAL || memcmp(p, "PK\1\2", 4) != 0)
+		return -EBADMSG;
+	l->frames = d->entries;
+	l->has_size = true;
+	list_add(l, size_at(p, (size_t)n));
+	/* there is more, in the entries that pzc does not read */
+	l->exact = d->entries == 1;
+	l->has_value = d->entries == 1;
+	l->value = load_le32(p + 16);
+	return 0;
+}
+
+int
+zip_list(int fd, uint64_t len, struct codec_listing *l)
+{
+	struct directory d = { 0, 0 };
+	struct look *look = look_open(fd, len);
+	int rc;
+
+	if (look == NULL)
+		return -ENOMEM;
+	rc = read_end(look, &d);
+	if (rc == 0)
+		rc = read_entry(look, &d, l);
+	look_close(look);
+	return rc;
+}
+
+/* zlib says nothing but its check. */
+int
+zlib_list(int fd, uint64_t len, struct codec_listing *l)
+{
+	struct look *look = look_open(fd, len);
+	const uint8_t *p;
+	ssize_t n;
+
+	if (look == NULL)
+		return -ENOMEM;
+	n = len < 8 ? 0 : look_at(look, len - 4, 4, &p);
+	if (n == 4) {
+		l->has_value = true;
+		l->value = load_be32(p);
+		l->frames = 1;
+	}
+	look_close(look);
+	return n < 0 ? (int)n : n < 4 ? -ENODATA : 0;
+}

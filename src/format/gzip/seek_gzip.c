@@ -1,0 +1,186 @@
+/*
+ * seek_gzip.c - ranges of gzip files, by what is in them
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Members whose length their header gives (BGZF, mgzip, pzc -i) are gone over
+ * from one to the next; each ends with its size and CRC.
+ *
+ * In pzc's own kind every block but the last has the same size, so the k-th
+ * sync point is the place of byte k times that.  The points are counted in
+ * all of the file.  Data that could only be stored may hold what looks like
+ * one; but then their number does not fit the size at the end of the file
+ * (as long as it is not wrong by 4 GiB), or there is a header where none
+ * should be, and the count is not believed.  What is decoded must end at
+ * points and have the size that their number says, or it is an error.
+ */
+#include "format/seek_formats.h"
+
+#include "base/bytes.h"
+#include "deflate_decode.h"
+#include "gzip.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { SYNC_LEN = 4, MAGIC_LEN = 3, DEFLATE_RATIO = 1032 };
+
+/* The header at a place: 1, 0 (there is none) or -errno. */
+static int
+header_at(struct look *look, uint64_t at, struct gzip_header *h)
+{
+	const uint8_t *p;
+	ssize_t n = look_at(look, at, LOOK_STEP / 4, &p);
+	int rc;
+
+	if (n < 0)
+		return (int)n;
+	rc = gzip_header_parse(h, p, (size_t)n);
+	if (rc == 0) {
+		n = look_at(look, at, LOOK_MAX, &p);
+		rc = n < 0 ? (int)n : gzip_header_parse(h, p, (size_t)n);
+	}
+	h->name = NULL;
+	return rc == -EBADMSG ? 0 : rc;
+}
+
+/* Members with lengths */
+
+static int
+map_members(struct seek_map *m)
+{
+	struct gzip_header h;
+	uint64_t at = 0, plain = 0;
+	int rc = 0;
+
+	m->how = "members of known length";
+	m->checked = true;
+	while (plain < m->need && (rc = header_at(m->look, at, &h)) == 1) {
+		const uint8_t *p;
+
+		if (h.member < h.len + GZIP_TRAILER ||
+		    h.member > m->len - at ||
+		    (uint64_t)h.member * DEFLATE_RATIO > UINT32_MAX)
+			return -ENODATA;
+		rc = seek_add(m, (struct seek_unit){ plain, at, at });
+		at += h.member;
+		/* together with the next header, in one read */
+		if (rc == 0 && look_at(m->look, at - 4, 4, &p) < 4)
+			rc = -ENODATA;
+		if (rc != 0)
+			return rc;
+		plain += load_le32(p);
+	}
+	return rc < 0 ? rc : seek_end(m, plain, at);
+}
+
+/* Sync points */
+
+struct scan {
+	uint64_t block, blocks;
+};
+
+/* Those that begin in len places at p, GZIP_GUESS bytes behind each. */
+static int
+scan_places(struct seek_map *m, struct scan *c, const uint8_t *p, size_t len,
+    uint64_t at)
+{
+	const uint8_t *q = p, *end = p + len;
+	int rc = 0;
+
+	while (rc == 0 && q < end && (q = memmem(q, (size_t)(end - q) +
+	    SYNC_LEN - 1, "\0\0\xff\xff", SYNC_LEN)) != NULL) {
+		if (gzip_is_sync(q))
+			rc = seek_add(m, (struct seek_unit){
+			    c->blocks++ * c->block,
+			    at + (uint64_t)(q - p) + SYNC_LEN, 0 });
+		q += SYNC_LEN;
+	}
+	for (q = p; rc == 0 && q < end && (q = memmem(q, (size_t)(end - q) +
+	    MAGIC_LEN - 1, "\x1f\x8b\x08", MAGIC_LEN)) != NULL; q++)
+		if (gzip_is_plausible(q))
+			rc = -ENODATA;
+	return rc;
+}
+
+/* The size that so many blocks can have and that ends so, or an error. */
+static int
+end_scan(struct seek_map *m, const struct scan *c)
+{
+	uint64_t lo = (c->blocks - 1) * c->block, size;
+	const uint8_t *p;
+	ssize_t n = look_at(m->look, m->len - 4, 4, &p);
+
+	if (n < 4)
+		return n < 0 ? (int)n : -ENODATA;
+	size = (lo & ~(uint64_t)UINT32_MAX) | load_le32(p);
+	if (size < lo)
+		size += (uint64_t)1 << 32;
+	return size - lo > c->block ? -ENODATA : seek_end(m, size, m->len);
+}
+
+static int
+map_blocks(struct seek_map *m, const struct gzip_header *h)
+{
+	struct scan c = { h->block, 1 };
+	uint64_t at = h->len;
+	int rc = seek_add(m, (struct seek_unit){ 0, 0, 0 });
+
+	m->how = "blocks between sync points";
+	while (rc == 0) {
+		const uint8_t *p;
+		ssize_t n = look_at(m->look, at, LOOK_MAX, &p);
+
+		if (n < 0)
+			return (int)n;
+		if (n <= GZIP_GUESS)
+			return end_scan(m, &c);
+		rc = scan_places(m, &c, p, (size_t)n - GZIP_GUESS, at);
+		at += (uint64_t)n - GZIP_GUESS;
+	}
+	return rc;
+}
+
+static int
+map(struct seek_map *m)
+{
+	struct gzip_header h;
+	int rc = header_at(m->look, 0, &h);
+
+	if (rc != 1)
+		return rc < 0 ? rc : -EBADMSG;
+	if (h.member != 0)
+		return map_members(m);
+	return h.block != 0 && !h.blocks_vary ? map_blocks(m, &h) : -ENODATA;
+}
+
+/* Blocks as a member of their own, of a CRC that is not known. */
+static int
+part(const struct seek_map *m, const struct seek_unit *from,
+    const struct seek_unit *to, struct seek_stream *s)
+{
+	static const uint8_t final[] = { 3, 0 };
+	uint8_t head[64], trailer[GZIP_TRAILER] = { 0 };
+	uint64_t start = from->at, end = to->at;
+	struct gzip_header h;
+	int rc = header_at(m->look, 0, &h);
+
+	if (rc != 1)
+		return rc < 0 ? rc : -EBADMSG;
+	if (start == 0)
+		start = h.len;
+	if (to->frame != 0)
+		end -= GZIP_TRAILER;
+	if (end < start)
+		return -EBADMSG;
+	s->coder = &gzip_part_decoder;
+	store_le32(trailer + 4, (uint32_t)(to->plain - from->plain));
+	rc = seek_bytes(s, head, gzip_header_write(
+	    &(struct gzip_fields){ .block = h.block }, head));
+	if (rc == 0)
+		rc = seek_extent(s, start, end - start);
+	if (rc == 0 && to->frame == 0)
+		rc = seek_bytes(s, final, sizeof(final));
+	return rc != 0 ? rc : seek_bytes(s, trailer, sizeof(trailer));
+}
+
+const struct codec_seek gzip_seek = { .map = map, .part = part };

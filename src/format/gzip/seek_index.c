@@ -1,0 +1,144 @@
+/*
+ * seek_index.c - ranges of gzip files, by a side index
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Here an index is read and judged; seek_index_part.c makes a stream of what
+ * lies between two of its points.
+ */
+#include "seek_index.h"
+
+#include "base/bytes.h"
+#include "base/fdio.h"
+#include "base/sys.h"
+#include "format/seek_formats.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+/* Whether the index is for this file as it is now. */
+static int
+check_binding(const struct seek_map *m, const uint8_t *head)
+{
+	struct index_binding now, then = { .len = load_le64(head + 24),
+	    .mtime = (int64_t)load_le64(head + 32),
+	    .mtime_ns = load_le32(head + 40),
+	    .hash = load_le64(head + 48) };
+	int rc = index_bind(&now, m->fd, m->len);
+
+	return rc != 0 ? rc : index_bound(&then, &now) ? 0 : -ESTALE;
+}
+
+static int
+check_hash(const uint8_t *head, const uint8_t *points, size_t len)
+{
+	XXH64_state_t *x = XXH64_createState();
+	uint64_t hash;
+
+	if (x == NULL)
+		return -ENOMEM;
+	XXH64_reset(x, 0);
+	XXH64_update(x, head, INDEX_HEAD - 8);
+	XXH64_update(x, points, len);
+	hash = XXH64_digest(x);
+	XXH64_freeState(x);
+	return hash == load_le64(head + INDEX_HEAD - 8) ? 0 : -EBADMSG;
+}
+
+static int
+add_point(struct seek_map *m, const struct index *x, size_t i)
+{
+	struct index_point p;
+	bool within;
+
+	index_point_load(&p, x->points + i * INDEX_POINT);
+	within = p.packed != 0;
+	if (p.bit / 8 > m->len || p.member > p.bit / 8 ||
+	    within == (p.member == p.bit / 8) ||
+	    (!within && p.bit % 8 != 0) ||
+	    p.packed > INDEX_WINDOW_PACKED || (within &&
+	    (p.window < INDEX_HEAD || p.window > x->windows_end ||
+	    p.packed > x->windows_end - p.window)))
+		return -EBADMSG;
+	return seek_add(m, (struct seek_unit){ p.plain, p.bit / 8,
+	    p.member });
+}
+
+static int
+add_points(struct seek_map *m, const struct index *x, size_t count)
+{
+	struct index_point end;
+	int rc = 0;
+
+	/* every one of them counts: points and units have the same number */
+	m->spacing = 0;
+	for (size_t i = 0; rc == 0 && i + 1 < count; i++)
+		rc = add_point(m, x, i);
+	if (rc != 0)
+		return rc;
+	index_point_load(&end, x->points + (count - 1) * INDEX_POINT);
+	rc = end.bit % 8 != 0 ? -EBADMSG :
+	    seek_end(m, end.plain, end.bit / 8);
+	return rc == 0 && m->count != count ? -EBADMSG : rc;
+}
+
+static int
+load_points(struct seek_map *m, struct index *x, const uint8_t *head)
+{
+	size_t count = load_le32(head + 12), len = count * INDEX_POINT;
+	ssize_t n;
+	int rc;
+
+	if (count < 2 || count > SEEK_UNITS_MAX - 4 ||
+	    x->len < INDEX_HEAD + len)
+		return -EBADMSG;
+	x->windows_end = x->len - len;
+	x->points = sys_malloc(len);
+	if (x->points == NULL)
+		return -ENOMEM;
+	n = fdio_pread(m->index_fd, x->points, len, (off_t)x->windows_end);
+	if (n < (ssize_t)len)
+		return n < 0 ? (int)n : -EBADMSG;
+	rc = check_hash(head, x->points, len);
+	return rc != 0 ? rc : add_points(m, x, count);
+}
+
+static int
+map(struct seek_map *m)
+{
+	uint8_t head[INDEX_HEAD];
+	struct index *x;
+	struct stat st;
+	ssize_t n = fdio_pread(m->index_fd, head, sizeof(head), 0);
+	int rc;
+
+	if (n < INDEX_HEAD || fstat(m->index_fd, &st) == -1)
+		return n < 0 ? (int)n : -EBADMSG;
+	if (load_le64(head) != INDEX_MAGIC ||
+	    load_le32(head + 8) != INDEX_VERSION ||
+	    load_le64(head + 16) != (uint64_t)st.st_size)
+		return -EBADMSG;
+	rc = check_binding(m, head);
+	if (rc != 0)
+		return rc;
+	x = sys_calloc(1, sizeof(*x));
+	if (x == NULL)
+		return -ENOMEM;
+	m->own = x;
+	m->how = "points of an index";
+	m->checked = true;
+	x->len = (uint64_t)st.st_size;
+	return load_points(m, x, head);
+}
+
+static void
+close_map(struct seek_map *m)
+{
+	struct index *x = m->own;
+
+	sys_free(x->points);
+	sys_free(x);
+}
+
+const struct codec_seek index_seek = { .map = map, .part = index_part,
+    .close = close_map };

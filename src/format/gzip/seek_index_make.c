@@ -1,0 +1,309 @@
+/*
+ * seek_index_make.c - makes the side index of a gzip file
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One pass of zlib's inflate, which alone can be asked to stop between two
+ * blocks and to say at which bit.  All members are verified on the way.
+ */
+#include "format/seek_formats.h"
+
+#include "base/bytes.h"
+#include "base/fdio.h"
+#include "base/sys.h"
+#include "gzip.h"
+#include "seek_index.h"
+
+#include <errno.h>
+#include <libdeflate.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include <zlib.h>
+
+enum { OUT = 256 << 10, AT_BLOCK = 128, AT_LAST = 64, BITS = 7 };
+
+struct maker {
+	struct look *look;
+	int out_fd;
+	uint64_t spacing;
+	uint64_t at;			/* of the file: what is read */
+	uint64_t plain;
+	struct index_point member;	/* that is being read */
+	uint32_t member_crc;		/* up to the last point in it */
+	uint64_t member_len;		/* likewise */
+	uint32_t crc;			/* of the data since then */
+	uint64_t index_at;
+	struct buf points;
+	z_stream z;
+	struct libdeflate_compressor *packer;
+	size_t have;			/* in out: the last data */
+	uint8_t out[INDEX_WINDOW + OUT];
+	uint8_t packed[INDEX_WINDOW_PACKED];
+};
+
+static struct index_point
+last_point(const struct maker *k)
+{
+	struct index_point p;
+
+	index_point_load(&p, k->points.data + k->points.len - INDEX_POINT);
+	return p;
+}
+
+static int
+put_point(struct maker *k, const struct index_point *p)
+{
+	size_t need = k->points.len + INDEX_POINT;
+	int rc = need <= k->points.cap ? 0 :
+	    buf_reserve(&k->points, 2 * need);
+
+	if (rc == 0 && need / INDEX_POINT > SEEK_UNITS_MAX - 8)
+		rc = -EFBIG;
+	if (rc == 0) {
+		index_point_store(p, k->points.data + k->points.len);
+		k->points.len = need;
+	}
+	return rc;
+}
+
+/* The data from the last point (or the member's beginning) on ends here. */
+static void
+end_stretch(struct maker *k)
+{
+	uint64_t len = k->plain - k->member.plain - k->member_len;
+
+	if (k->points.len > 0 && last_point(k).member == k->member.member)
+		store_le32(k->points.data + k->points.len - 4, k->crc);
+	k->member_crc = (uint32_t)crc32_combine(k->member_crc, k->crc,
+	    (off_t)len);
+	k->member_len += len;
+	k->crc = 0;
+}
+
+/* The window of a point: packed, and behind the others. */
+static int
+put_window(struct maker *k, struct index_point *p)
+{
+	uint64_t before = k->plain - k->member.plain;
+	size_t len = before < INDEX_WINDOW ? (size_t)before : INDEX_WINDOW;
+	ssize_t n;
+
+	p->packed = (uint32_t)libdeflate_deflate_compress(k->packer,
+	    k->out + k->have - len, len, k->packed, sizeof(k->packed));
+	if (p->packed == 0)
+		return -ENOBUFS;
+	p->window = k->index_at;
+	k->index_at += p->packed;
+	n = fdio_write(k->out_fd, k->packed, p->packed);
+	return (int)n;
+}
+
+/* Between two blocks, at a bit. */
+static int
+point_within(struct maker *k, uint64_t bit)
+{
+	struct index_point p = { .plain = k->plain, .bit = bit,
+	    .member = k->member.member };
+	int rc = 0;
+
+	if (last_point(k).member != p.member) {
+		if (k->plain - k->member.plain < k->spacing)
+			return 0;
+		rc = put_point(k, &k->member);
+	} else if (k->plain - last_point(k).plain < k->spacing) {
+		return 0;
+	}
+	end_stretch(k);
+	if (rc == 0)
+		rc = put_window(k, &p);
+	return rc != 0 ? rc : put_point(k, &p);
+}
+
+static void
+keep_window(struct maker *k)
+{
+	if (k->have < sizeof(k->out))
+		return;
+	memmove(k->out, k->out + k->have - INDEX_WINDOW, INDEX_WINDOW);
+	k->have = INDEX_WINDOW;
+}
+
+static int
+refill(struct maker *k)
+{
+	const uint8_t *p;
+	ssize_t n;
+
+	if (k->z.avail_in > 0)
+		return 0;
+	n = look_at(k->look, k->at, LOOK_MAX, &p);
+	if (n <= 0)
+		return n < 0 ? (int)n : -ENODATA;
+	k->z.next_in = (z_const Bytef *)(uintptr_t)p;
+	k->z.avail_in = (uInt)n;
+	k->at += (uint64_t)n;
+	return 0;
+}
+
+/* One step of inflate: 1 at the member's end, 0, or -errno. */
+static int
+step(struct maker *k)
+{
+	uint8_t *start = k->out + k->have;
+	size_t made;
+	int rc = refill(k), z;
+
+	if (rc != 0)
+		return rc;
+	k->z.next_out = start;
+	k->z.avail_out = (uInt)(sizeof(k->out) - k->have);
+	z = inflate(&k->z, Z_BLOCK);
+	if (z == Z_MEM_ERROR)
+		return -ENOMEM;
+	if (z != Z_OK && z != Z_STREAM_END && z != Z_BUF_ERROR)
+		return -EBADMSG;
+	made = (size_t)(k->z.next_out - start);
+	k->crc = libdeflate_crc32(k->crc, start, made);
+	k->plain += made;
+	k->have += made;
+	if (z == Z_STREAM_END)
+		return 1;
+	if ((k->z.data_type & (AT_BLOCK | AT_LAST)) == AT_BLOCK &&
+	    k->plain > k->member.plain)
+		rc = point_within(k, (k->at - k->z.avail_in) * 8 -
+		    (unsigned)(k->z.data_type & BITS));
+	keep_window(k);
+	return rc;
+}
+
+static int
+check_trailer(struct maker *k)
+{
+	const uint8_t *p;
+	ssize_t n;
+
+	k->at -= k->z.avail_in;
+	k->z.avail_in = 0;
+	end_stretch(k);
+	n = look_at(k->look, k->at, GZIP_TRAILER, &p);
+	if (n < GZIP_TRAILER)
+		return n < 0 ? (int)n : -ENODATA;
+	k->at += GZIP_TRAILER;
+	return load_le32(p) == k->member_crc &&
+	    load_le32(p + 4) == (uint32_t)k->member_len ? 0 : -EBADMSG;
+}
+
+/* The header here: 1, 0 (the end, or what is to be ignored), or -errno. */
+static int
+read_header(struct maker *k)
+{
+	struct gzip_header h;
+	const uint8_t *p;
+	ssize_t n = look_at(k->look, k->at, LOOK_MAX, &p);
+	int rc = n < 0 ? (int)n : gzip_header_parse(&h, p, (size_t)n);
+
+	if (rc < 0 || (rc == 0 && (n < 2 || p[1] != 0x8b)))
+		return k->at > 0 && n >= 0 ? 0 : rc == 0 ? -ENODATA : rc;
+	if (rc == 0)
+		return -ENODATA;
+	k->member = (struct index_point){ .plain = k->plain,
+	    .bit = k->at * 8, .member = k->at };
+	k->member_crc = k->crc = 0;
+	k->member_len = 0;
+	k->at += h.len;
+	return 1;
+}
+
+static int
+read_member(struct maker *k)
+{
+	struct index_point last;
+	int rc = inflateReset(&k->z) == Z_OK ? 0 : -EINVAL;
+
+	if (rc == 0 && k->points.len > 0)
+		last = last_point(k);
+	if (rc == 0 && (k->points.len == 0 || last.packed != 0 ||
+	    k->plain - last.plain >= k->spacing))
+		rc = put_point(k, &k->member);
+	while (rc == 0)
+		rc = step(k);
+	return rc == 1 ? check_trailer(k) : rc;
+}
+
+/* The points, and the head in front of all. */
+static int
+finish(struct maker *k, const struct index_binding *b)
+{
+	struct index_point end = { .plain = k->plain, .bit = k->at * 8,
+	    .member = k->at };
+	uint8_t head[INDEX_HEAD] = { 0 };
+	XXH64_state_t *x = XXH64_createState();
+	int rc = x == NULL ? -ENOMEM : put_point(k, &end);
+
+	if (rc == 0)
+		rc = fdio_write(k->out_fd, k->points.data, k->points.len);
+	store_le64(head, INDEX_MAGIC);
+	store_le32(head + 8, INDEX_VERSION);
+	store_le32(head + 12, (uint32_t)(k->points.len / INDEX_POINT));
+	store_le64(head + 16, k->index_at + k->points.len);
+	store_le64(head + 24, b->len);
+	store_le64(head + 32, (uint64_t)b->mtime);
+	store_le32(head + 40, b->mtime_ns);
+	store_le64(head + 48, b->hash);
+	store_le64(head + 56, k->spacing);
+	if (rc == 0) {
+		XXH64_reset(x, 0);
+		XXH64_update(x, head, INDEX_HEAD - 8);
+		XXH64_update(x, k->points.data, k->points.len);
+		store_le64(head + INDEX_HEAD - 8, XXH64_digest(x));
+	}
+	XXH64_freeState(x);
+	if (rc == 0 && lseek(k->out_fd, 0, SEEK_SET) == -1)
+		rc = -errno;
+	return rc != 0 ? rc : fdio_write(k->out_fd, head, sizeof(head));
+}
+
+static int
+make(struct maker *k, int fd, uint64_t len)
+{
+	static const uint8_t room[INDEX_HEAD];
+	struct index_binding before, after;
+	int rc = index_bind(&before, fd, len);
+
+	if (rc == 0)
+		rc = fdio_write(k->out_fd, room, sizeof(room));
+	k->index_at = INDEX_HEAD;
+	while (rc == 0 && (rc = read_header(k)) == 1)
+		rc = read_member(k);
+	if (rc == 0)
+		rc = index_bind(&after, fd, len);
+	if (rc == 0 && !index_bound(&before, &after))
+		rc = -ESTALE;
+	return rc != 0 ? rc : finish(k, &after);
+}
+
+int
+seek_index_make(int fd, uint64_t len, uint64_t spacing, int out_fd)
+{
+	struct maker *k = sys_calloc(1, sizeof(*k));
+	int rc = k == NULL ? -ENOMEM : 0;
+
+	if (rc != 0)
+		return rc;
+	k->out_fd = out_fd;
+	k->spacing = spacing;
+	k->look = look_open(fd, len);
+	k->packer = libdeflate_alloc_compressor(6);
+	if (k->look == NULL || k->packer == NULL ||
+	    inflateInit2(&k->z, -MAX_WBITS) != Z_OK) {
+		rc = -ENOMEM;
+	} else {
+		rc = make(k, fd, len);
+		inflateEnd(&k->z);
+	}
+	libdeflate_free_compressor(k->packer);
+	look_close(k->look);
+	sys_free(k->points.data);
+	sys_free(k);
+	return rc;
+}

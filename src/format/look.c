@@ -1,0 +1,59 @@
+/*
+ * look.c - a look at any place of a file
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Places close behind each other are found in what was read before; a look
+ * far away reads no more than a little, since what is between such places is
+ * what nobody wants to see.
+ */
+#include "format/look.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+
+struct look *
+look_open(int fd, uint64_t len)
+{
+	struct look *l = sys_malloc(sizeof(*l));
+
+	if (l != NULL) {
+		l->fd = fd;
+		l->len = len;
+		l->read_B = 0;
+		l->at = 0;
+		l->have = 0;
+	}
+	return l;
+}
+
+void
+look_close(struct look *l)
+{
+	sys_free(l);
+}
+
+ssize_t
+look_at(struct look *l, uint64_t offset, size_t want, const uint8_t **p)
+{
+	uint64_t left = offset < l->len ? l->len - offset : 0;
+	size_t n = want < LOOK_STEP ? LOOK_STEP : want;
+	ssize_t got;
+
+	if (want > left)
+		want = (size_t)left;
+	if (offset < l->at || offset - l->at > l->have ||
+	    l->have - (offset - l->at) < want) {
+		got = fdio_pread(l->fd, l->buf, n < left ? n : (size_t)left,
+		    (off_t)offset);
+		if (got < 0)
+			return got;
+		l->at = offset;
+		l->have = (size_t)got;
+		l->read_B += (uint64_t)got;
+		/* the file may have become shorter */
+		if (want > l->have)
+			want = l->have;
+	}
+	*p = l->buf + (offset - l->at);
+	return (ssize_t)want;
+}

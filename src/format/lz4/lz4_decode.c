@@ -1,0 +1,245 @@
+/*
+ * lz4_decode.c - decompressing LZ4
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Workers verify the checksums of blocks, and decode those that stand alone.
+ * Blocks that refer to what is before them are decoded by the joiner, into a
+ * buffer that slides: 64 KiB of history and then room for a block, with the
+ * history moved to the front when there is none.  The joiner also has what
+ * belongs to a frame as a whole, its checksum and its size.
+ */
+#include "lz4_frame.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+#include "format/codec.h"
+
+#include <errno.h>
+#include <lz4.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum {
+	HISTORY = 64 << 10,
+	SLIDE = 1 << 20,	/* between two moves, at least */
+	SMALL = 64 << 10	/* not worth a write of its own */
+};
+
+struct job {
+	struct lz4_reader reader;
+
+	/* The joiner's. */
+	struct lz4_header h;
+	XXH32_state_t *check;
+	uint64_t total;		/* bytes of content so far */
+	struct buf slide;	/* len: where the next block goes */
+};
+
+/* A block, verified where it says how.  0 or -EBADMSG. */
+static int
+next_block(struct lz4_block *b, const struct slot *s, size_t *pos)
+{
+	const uint8_t *p = s->in.data + s->skip + *pos;
+	size_t len = lz4_block_at(b, p, s->kind);
+
+	*pos += len;
+	if (s->kind & PIECE_BLOCK_CHECK && XXH32(b->data, b->len, 0) !=
+	    load_le32(p + len - FRAME_CHECK))
+		return -EBADMSG;
+	return 0;
+}
+
+/* Decodes b to the end of to, with history bytes before it.  A length. */
+static ssize_t
+decode(const struct lz4_block *b, struct buf *to, size_t history, size_t room)
+{
+	char *dst = (char *)to->data + to->len;
+	int n;
+
+	if (b->stored) {
+		if (b->len > room)
+			return -EBADMSG;
+		memcpy(dst, b->data, b->len);
+		n = (int)b->len;
+	} else {
+		n = LZ4_decompress_safe_usingDict((const char *)b->data, dst,
+		    (int)b->len, (int)room, dst - history, (int)history);
+	}
+	if (n < 0)
+		return -EBADMSG;
+	to->len += (size_t)n;
+	return n;
+}
+
+static int
+work(void *job, void *ctx, struct slot *s)
+{
+	size_t block = (size_t)1 << (s->kind & PIECE_LOG), pos = 0, room;
+	struct lz4_block b;
+	ssize_t n = 0;
+	int rc;
+
+	(void)job;
+	(void)ctx;
+	/* a byte more: there is nothing to decode an empty block to else */
+	rc = s->kind & PIECE_LINKED ? 0 :
+	    buf_reserve(&s->out, (size_t)s->bits + 1);
+	while (rc == 0 && n >= 0 && pos < s->used) {
+		rc = next_block(&b, s, &pos);
+		if (rc != 0 || s->kind & PIECE_LINKED)
+			continue;
+		room = (size_t)s->bits - s->out.len;
+		n = decode(&b, &s->out, 0, room < block ? room : block);
+	}
+	return rc != 0 ? rc : n < 0 ? (int)n : 0;
+}
+
+/* Joiner */
+
+static int
+begin(struct job *j, const struct slot *s)
+{
+	size_t block = (size_t)1 << (s->kind & PIECE_LOG);
+	int rc = lz4_header_parse(&j->h, s->in.data, s->skip);
+
+	if (rc == 0 && s->kind & PIECE_LINKED)
+		rc = buf_reserve(&j->slide, HISTORY +
+		    (block < SLIDE ? SLIDE : block));
+	XXH32_reset(j->check, 0);
+	j->total = 0;
+	j->slide.len = 0;
+	return rc;
+}
+
+static void
+count(struct job *j, const uint8_t *p, size_t len)
+{
+	if (j->h.content_check)
+		XXH32_update(j->check, p, len);
+	j->total += len;
+}
+
+/* Room for a block behind the history. */
+static void
+slide(struct job *j, size_t block)
+{
+	if (j->slide.cap - j->slide.len >= block)
+		return;
+	memmove(j->slide.data, j->slide.data + j->slide.len - HISTORY,
+	    HISTORY);
+	j->slide.len = HISTORY;
+}
+
+static int
+join_linked(struct job *j, const struct slot *s, struct sink *out)
+{
+	size_t block = (size_t)1 << (s->kind & PIECE_LOG), pos = 0, at;
+	struct lz4_block b;
+	ssize_t n;
+	int rc = 0;
+
+	while (rc == 0 && pos < s->used) {
+		const uint8_t *p = s->in.data + s->skip + pos;
+
+		pos += lz4_block_at(&b, p, s->kind);
+		slide(j, block);
+		at = j->slide.len;
+		n = decode(&b, &j->slide, at < HISTORY ? at : HISTORY, block);
+		if (n < 0)
+			return (int)n;
+		count(j, j->slide.data + at, (size_t)n);
+		rc = sink_write(out, j->slide.data + at, (size_t)n);
+	}
+	return rc;
+}
+
+/* A size of 0 is none, as in lz4(1). */
+static int
+verify(const struct job *j, uint32_t check)
+{
+	if (j->h.size != 0 && j->total != j->h.size)
+		return -EBADMSG;
+	if (j->h.content_check && XXH32_digest(j->check) != check)
+		return -EBADMSG;
+	return 0;
+}
+
+static int
+join(void *job, struct slot *s, struct sink *out)
+{
+	struct job *j = job;
+	bool final = s->final;
+	uint32_t check = s->check;
+	int rc = s->skip > 0 ? begin(j, s) : 0;
+
+	if (rc != 0)
+		return rc;
+	if (s->kind & PIECE_LINKED) {
+		rc = join_linked(j, s, out);
+	} else {
+		count(j, s->out.data, s->out.len);
+		rc = s->out.len < SMALL ?
+		    sink_write(out, s->out.data, s->out.len) :
+		    sink_slot(out, s);
+	}
+	return rc == 0 && final ? verify(j, check) : rc;
+}
+
+static void
+close_job(void *job)
+{
+	struct job *j = job;
+
+	if (j == NULL)
+		return;
+	XXH32_freeState(j->check);
+	sys_free(j->slide.data);
+	sys_free(j);
+}
+
+static int
+open_job(void **job, const struct codec_options *o, const struct plan *p,
+    struct codec_notes *notes)
+{
+	struct job *j = sys_calloc(1, sizeof(*j));
+
+	(void)o;
+	(void)p;
+	(void)notes;
+	if (j == NULL)
+		return -ENOMEM;
+	j->check = XXH32_createState();
+	if (j->check == NULL) {
+		close_job(j);
+		return -ENOMEM;
+	}
+	*job = j;
+	return 0;
+}
+
+static int
+fill(void *job, struct input *in, struct slot *s)
+{
+	struct job *j = job;
+
+	return lz4_scan(&j->reader, in, s);
+}
+
+/*
+ * A slot is at its largest with a block of the old kind.  The reader and the
+ * writer need one each beside the workers'; more would not make it faster.
+ */
+static int
+plan(const struct codec_options *o, struct plan *p, const char **why)
+{
+	(void)why;
+	*p = (struct plan){ .slots = o->threads + 2,
+	    .slot_B = LZ4_COMPRESSBOUND(LEGACY_BLOCK) + LEGACY_BLOCK + 64,
+	    .fixed_B = (1 << 20) + HISTORY + FRAME_BLOCK_MAX };
+	return 0;
+}
+
+const struct coder lz4_decoder = {
+	.plan = plan, .open = open_job, .close = close_job,
+	.ops = { .fill = fill, .work = work, .join = join },
+};

@@ -1,0 +1,81 @@
+/*
+ * lz4_frame.h - what stands around LZ4 blocks, and the reader of it
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: LZ4 Frame Format Description 1.6.4; where
+ * it leaves a choice to the decoder, lz4(1) 1.9.4 is followed.
+ *
+ * Nothing has to be guessed: every block is preceded by its length.  So the
+ * reader of a decoder takes the framing apart, and a piece is a run of whole
+ * blocks of one frame, as they are in the file:
+ *
+ *	header of skip bytes, if the frame begins here
+ *	blocks of used bytes: le32 length, data, le32 XXH32 if block_check
+ *
+ * with slot.kind saying how to decode them, slot.bits the most bytes that
+ * they decode to, and, if slot.final, slot.check the content's checksum.
+ */
+#ifndef COLDPRESS_LZ4_FRAME_H
+#define COLDPRESS_LZ4_FRAME_H
+
+#include "pipeline/pipeline.h"
+
+enum {
+	FRAME_MAGIC = 0x184d2204,
+	LEGACY_MAGIC = 0x184c2102,
+	SKIP_MAGIC = 0x184d2a50,	/* and the 15 that follow */
+	LEGACY_BLOCK = 8 << 20,
+	FRAME_BLOCK_MAX = 4 << 20,
+	FRAME_HEADER = 7,		/* that we write */
+	FRAME_HEADER_MAX = 19,
+	FRAME_CHECK = 4			/* bytes of any XXH32 */
+};
+
+#define FRAME_STORED 0x80000000U	/* in a block's length */
+
+/* slot.kind: log2 of the block size, and flags */
+enum {
+	PIECE_LOG = 0x1f,
+	PIECE_LINKED = 0x20,		/* a block may refer to those before */
+	PIECE_BLOCK_CHECK = 0x40,
+	PIECE_LEGACY = 0x80,
+	PIECE_MAX = 4 << 20		/* bytes in or out, if several blocks */
+};
+
+struct lz4_header {
+	int kind;
+	bool content_check;
+	uint64_t size;		/* of the content, or 0: not said */
+};
+
+/*
+ * The header of len bytes, magic number and all.  0, -EBADMSG, or -ENOTSUP
+ * for a frame that needs a dictionary or a later version.
+ */
+int lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len);
+
+struct lz4_reader {
+	struct lz4_header h;	/* of the frame at hand */
+	bool within;		/* there is one */
+	bool has_word;
+	uint32_t word;		/* read ahead: a block's length or a magic */
+	int err;		/* found behind blocks that are good */
+};
+
+/* The next piece into s.  0 or -errno. */
+int lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s);
+
+/*
+ * The block at p, of which the reader made sure: its data, their length, and
+ * whether they are stored.  The bytes that it takes in the piece.
+ */
+struct lz4_block {
+	const uint8_t *data;
+	size_t len;
+	bool stored;
+};
+size_t lz4_block_at(struct lz4_block *b, const uint8_t *p, int kind);
+
+extern const struct coder lz4_decoder;
+
+#endif

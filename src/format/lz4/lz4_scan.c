@@ -1,0 +1,322 @@
+/*
+ * lz4_scan.c - LZ4 frames taken apart, in the reader
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A block is read together with the four bytes behind it: the length of the
+ * next one, or the end mark.  A frame of the old kind has no end mark; it
+ * ends with the input, or where a length is too large to be one and so is
+ * the next frame's magic number.
+ */
+#include "lz4_frame.h"
+
+#include "base/bytes.h"
+
+#include <errno.h>
+#include <lz4.h>
+#include <xxhash.h>
+
+enum {
+	FLG_DICT = 0x01, FLG_RESERVED = 0x02, FLG_CONTENT_CHECK = 0x04,
+	FLG_SIZE = 0x08, FLG_BLOCK_CHECK = 0x10, FLG_INDEPENDENT = 0x20,
+	BD_RESERVED = 0x8f,
+	LINKED_MAX = 1 << 20,	/* they are decoded while others are read */
+	SKIP_STEP = 64 << 10,
+	PIECE_ROOM = PIECE_MAX + 64	/* for a piece of several blocks */
+};
+
+/* The length of a header with these flags. */
+static size_t
+header_len(uint8_t flags)
+{
+	return FRAME_HEADER + (flags & FLG_SIZE ? 8 : 0) +
+	    (flags & FLG_DICT ? 4 : 0);
+}
+
+int
+lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len)
+{
+	int code;
+
+	*h = (struct lz4_header){ .size = 0 };
+	if (load_le32(p) == LEGACY_MAGIC) {
+		h->kind = PIECE_LEGACY | 23;
+		return 0;
+	}
+	code = p[5] >> 4;
+	if (p[4] >> 6 != 1)
+		return -ENOTSUP;
+	if (len != header_len(p[4]) || p[4] & FLG_RESERVED ||
+	    p[5] & BD_RESERVED || code < 4 ||
+	    (XXH32(p + 4, len - 5, 0) >> 8 & 0xff) != p[len - 1])
+		return -EBADMSG;
+	if (p[4] & FLG_DICT)
+		return -ENOTSUP;
+	h->kind = (8 + 2 * code) |
+	    (p[4] & FLG_INDEPENDENT ? 0 : PIECE_LINKED) |
+	    (p[4] & FLG_BLOCK_CHECK ? PIECE_BLOCK_CHECK : 0);
+	h->content_check = p[4] & FLG_CONTENT_CHECK;
+	if (p[4] & FLG_SIZE)
+		h->size = load_le64(p + 6);
+	return 0;
+}
+
+size_t
+lz4_block_at(struct lz4_block *b, const uint8_t *p, int kind)
+{
+	uint32_t word = load_le32(p);
+
+	b->stored = !(kind & PIECE_LEGACY) && word & FRAME_STORED;
+	b->len = b->stored ? word - FRAME_STORED : word;
+	b->data = p + 4;
+	return 4 + b->len + (kind & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0);
+}
+
+/* As input_read(), whatever the time it takes. */
+static ssize_t
+read_all(struct input *in, uint8_t *to, size_t len)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	do {
+		n = input_read(in, to + done, len - done);
+		if (n < 0)
+			return n;
+		done += (size_t)n;
+	} while (done < len && !in->eof);
+	return (ssize_t)done;
+}
+
+/* Room for len bytes more; many small blocks must not each move the piece. */
+static int
+make_room(struct slot *s, size_t len)
+{
+	size_t need = s->in.len + len, more = 2 * s->in.cap;
+
+	if (need <= s->in.cap)
+		return 0;
+	more = more < PIECE_ROOM ? more : PIECE_ROOM;
+	return buf_reserve(&s->in, need > more ? need : more);
+}
+
+/* Appends len bytes of input to the piece. */
+static int
+append(struct input *in, struct slot *s, size_t len)
+{
+	int rc = make_room(s, len);
+	ssize_t n;
+
+	if (rc != 0)
+		return rc;
+	n = read_all(in, s->in.data + s->in.len, len);
+	if (n < 0)
+		return (int)n;
+	s->in.len += (size_t)n;
+	return (size_t)n < len ? -ENODATA : 0;
+}
+
+/* Four bytes ahead; none (has_word is not set) where the input ends. */
+static int
+read_word(struct lz4_reader *r, struct input *in)
+{
+	uint8_t b[4];
+	ssize_t n = read_all(in, b, sizeof(b));
+
+	if (n < 0)
+		return (int)n;
+	if (n == 0)
+		return 0;
+	if (n < 4)
+		return -ENODATA;
+	r->has_word = true;
+	r->word = load_le32(b);
+	return 0;
+}
+
+/*
+ * The rest of a skippable frame; s->in is where it goes.  One that the input
+ * ends in has lost nothing that is content, and lz4(1) takes it for good.
+ */
+static int
+skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
+{
+	int rc;
+	uint32_t left;
+	ssize_t n = 1;
+
+	r->has_word = false;
+	rc = read_word(r, in);
+	if (rc == 0 && !r->has_word)
+		rc = -ENODATA;
+	r->has_word = false;
+	if (rc == 0)
+		rc = buf_reserve(&s->in, SKIP_STEP);
+	if (rc != 0)
+		return rc;
+	for (left = r->word; n > 0 && left > 0; left -= (uint32_t)n)
+		n = read_all(in, s->in.data, left < SKIP_STEP ? left :
+		    SKIP_STEP);
+	return n < 0 ? (int)n : 0;
+}
+
+/* A frame's header into the piece, behind its magic number. */
+static int
+read_header(struct lz4_reader *r, struct input *in, struct slot *s)
+{
+	int rc = buf_reserve(&s->in, FRAME_HEADER_MAX);
+
+	if (rc != 0)
+		return rc;
+	store_le32(s->in.data, r->word);
+	s->in.len = 4;
+	r->has_word = false;
+	if (r->word != LEGACY_MAGIC) {
+		rc = append(in, s, FRAME_HEADER - 4);
+		if (rc == 0)
+			rc = append(in, s, header_len(s->in.data[4]) -
+			    FRAME_HEADER);
+	}
+	if (rc == 0)
+		rc = lz4_header_parse(&r->h, s->in.data, s->in.len);
+	s->skip = s->in.len;
+	return rc;
+}
+
+/* Up to the length of a frame's first block; s->last if there is no frame. */
+static int
+begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
+{
+	int rc = r->has_word ? 0 : read_word(r, in);
+
+	while (rc == 0 && r->has_word && (r->word & ~15U) == SKIP_MAGIC) {
+		rc = skip_frame(r, in, s);
+		if (rc == 0)
+			rc = read_word(r, in);
+	}
+	if (rc != 0)
+		return rc;
+	if (!r->has_word) {
+		s->last = true;
+		return 0;
+	}
+	/* anything behind a frame is an error here, unlike in other formats */
+	if (r->word != FRAME_MAGIC && r->word != LEGACY_MAGIC)
+		return -EBADMSG;
+	rc = read_header(r, in, s);
+	if (rc == 0)
+		rc = read_word(r, in);
+	if (rc == 0 && !r->has_word && !(r->h.kind & PIECE_LEGACY))
+		rc = -ENODATA;
+	r->within = rc == 0;
+	return rc;
+}
+
+/*
+ * The end mark has been read, or the end of the old kind.  If the input is a
+ * file, it is asked whether it ends too; a pipe may have to be waited for.
+ */
+static int
+end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
+{
+	uint8_t b[FRAME_CHECK];
+	ssize_t n;
+
+	r->within = false;
+	if (!(r->h.kind & PIECE_LEGACY)) {
+		r->has_word = false;
+		n = r->h.content_check ? read_all(in, b, sizeof(b)) : 0;
+		if (n < 0)
+			return (int)n;
+		if (r->h.content_check && n < FRAME_CHECK)
+			return -ENODATA;
+		s->check = r->h.content_check ? load_le32(b) : 0;
+	}
+	s->final = true;
+	if (!r->has_word && !in->waits && !in->eof)
+		r->err = read_word(r, in);
+	s->last = r->err == 0 && !r->has_word && in->eof;
+	return 0;
+}
+
+/* The block whose length has been read, and the length behind it. */
+static int
+take_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
+{
+	size_t len = n + (r->h.kind & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0);
+	int rc = make_room(s, 4 + len + 4);
+	uint8_t *p;
+	ssize_t got;
+
+	if (rc != 0)
+		return rc;
+	p = s->in.data + s->in.len;
+	got = read_all(in, p + 4, len + 4);
+	if (got < 0)
+		return (int)got;
+	if ((size_t)got < len)
+		return -ENODATA;
+	store_le32(p, r->word);
+	s->in.len += 4 + len;
+	s->used += 4 + len;
+	r->has_word = (size_t)got == len + 4;
+	if (r->has_word)
+		r->word = load_le32(p + 4 + len);
+	else if (!(r->h.kind & PIECE_LEGACY) || (size_t)got > len)
+		return -ENODATA;
+	return 0;
+}
+
+static bool
+at_end(const struct lz4_reader *r)
+{
+	if (r->h.kind & PIECE_LEGACY)
+		return !r->has_word ||
+		    r->word > LZ4_COMPRESSBOUND(LEGACY_BLOCK);
+	return r->word == 0;
+}
+
+/* Blocks, until the frame ends or the piece is full. */
+static int
+take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
+{
+	size_t block = (size_t)1 << (r->h.kind & PIECE_LOG), n;
+	size_t limit = r->h.kind & PIECE_LINKED ? LINKED_MAX : PIECE_MAX;
+	bool old = r->h.kind & PIECE_LEGACY, stored;
+	uint64_t most;
+	int rc = 0;
+
+	while (rc == 0 && !at_end(r)) {
+		stored = !old && r->word & FRAME_STORED;
+		n = stored ? r->word - FRAME_STORED : r->word;
+		if (!old && n > block)
+			return -EBADMSG;
+		/* no byte of a block makes more than 255 */
+		most = stored ? n : (uint64_t)n * 255;
+		most = most < block ? most : block;
+		if (s->used > 0 && (s->bits + most > limit ||
+		    s->in.len + n > limit))
+			return 0;
+		rc = take_block(r, in, s, n);
+		s->bits += most;
+	}
+	return rc == 0 ? end_frame(r, in, s) : rc;
+}
+
+int
+lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s)
+{
+	int rc = r->err;
+
+	if (rc == 0 && !r->within)
+		rc = begin_frame(r, in, s);
+	if (rc == 0 && r->within) {
+		s->kind = r->h.kind;
+		rc = take_blocks(r, in, s);
+	}
+	/* what is good before an error shall come out */
+	if (rc != 0 && s->used > 0 && r->err == 0) {
+		r->err = rc;
+		rc = 0;
+	}
+	return rc;
+}

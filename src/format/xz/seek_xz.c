@@ -1,0 +1,131 @@
+/*
+ * seek_xz.c - ranges of xz files, by their indexes
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Some blocks of a stream become a stream of their own: header, the blocks,
+ * and an index and a footer for them, against which liblzma verifies what it
+ * decodes, besides each block's check.  Source: the .xz file format, 1.1.0.
+ */
+#include "format/seek_formats.h"
+
+#include "base/sys.h"
+#include "xz_index.h"
+
+#include <errno.h>
+
+static int
+map(struct seek_map *m)
+{
+	lzma_index *index = NULL;
+	lzma_index_iter i;
+	lzma_vli stream = 0;
+	int rc = xz_read_index(m->look, &index);
+
+	if (rc != 0)
+		return rc;
+	m->own = index;
+	m->how = "blocks by the index";
+	m->checked = (lzma_index_checks(index) & 1) == 0;
+	lzma_index_iter_init(&i, index);
+	while (rc == 0 && !lzma_index_iter_next(&i, LZMA_INDEX_ITER_ANY)) {
+		uint64_t frame = i.stream.compressed_offset;
+
+		if (i.stream.number != stream)
+			rc = seek_add(m, (struct seek_unit){
+			    i.stream.uncompressed_offset, frame, frame });
+		stream = i.stream.number;
+		if (rc == 0 && i.stream.block_count > 0)
+			rc = seek_add(m, (struct seek_unit){
+			    i.block.uncompressed_file_offset,
+			    i.block.compressed_file_offset, frame });
+	}
+	return rc != 0 ? rc : seek_end(m, lzma_index_uncompressed_size(index),
+	    m->len);
+}
+
+static int
+put_header(struct seek_stream *s, const lzma_stream_flags *flags)
+{
+	uint8_t p[LZMA_STREAM_HEADER_SIZE];
+
+	return lzma_stream_header_encode(flags, p) != LZMA_OK ? -EBADMSG :
+	    seek_bytes(s, p, sizeof(p));
+}
+
+static int
+put_end(struct seek_stream *s, const lzma_index *index,
+    lzma_stream_flags *flags)
+{
+	size_t len = (size_t)lzma_index_size(index), pos = 0;
+	uint8_t foot[LZMA_STREAM_HEADER_SIZE], *p = sys_malloc(len);
+	int rc = p == NULL ? -ENOMEM : 0;
+
+	flags->backward_size = len;
+	if (rc == 0 && (lzma_index_buffer_encode(index, p, &pos, len) !=
+	    LZMA_OK || lzma_stream_footer_encode(flags, foot) != LZMA_OK))
+		rc = -EBADMSG;
+	if (rc == 0)
+		rc = seek_bytes(s, p, pos);
+	if (rc == 0)
+		rc = seek_bytes(s, foot, sizeof(foot));
+	sys_free(p);
+	return rc;
+}
+
+/* The blocks of from..to, and their index. */
+static int
+put_blocks(const struct seek_map *m, const struct seek_unit *from,
+    const struct seek_unit *to, struct seek_stream *s, lzma_index *index)
+{
+	lzma_index_iter i;
+	int rc = 0;
+
+	lzma_index_iter_init(&i, m->own);
+	if (lzma_index_iter_locate(&i, from->plain))
+		return -EBADMSG;
+	rc = put_header(s, i.stream.flags);
+	do {
+		if (i.block.uncompressed_file_offset >= to->plain)
+			break;
+		if (rc == 0)
+			rc = seek_extent(s, i.block.compressed_file_offset,
+			    i.block.total_size);
+		if (rc == 0 && lzma_index_append(index, NULL,
+		    i.block.unpadded_size, i.block.uncompressed_size) !=
+		    LZMA_OK)
+			rc = -ENOMEM;
+	} while (rc == 0 && !lzma_index_iter_next(&i,
+	    LZMA_INDEX_ITER_NONEMPTY_BLOCK));
+	return rc;
+}
+
+static int
+part(const struct seek_map *m, const struct seek_unit *from,
+    const struct seek_unit *to, struct seek_stream *s)
+{
+	lzma_index *index = lzma_index_init(NULL);
+	lzma_stream_flags flags;
+	lzma_index_iter i;
+	int rc;
+
+	if (index == NULL)
+		return -ENOMEM;
+	rc = put_blocks(m, from, to, s, index);
+	if (rc == 0) {
+		lzma_index_iter_init(&i, m->own);
+		lzma_index_iter_locate(&i, from->plain);
+		flags = *i.stream.flags;
+		rc = put_end(s, index, &flags);
+	}
+	lzma_index_end(index, NULL);
+	return rc;
+}
+
+static void
+close_map(struct seek_map *m)
+{
+	lzma_index_end(m->own, NULL);
+}
+
+const struct codec_seek xz_seek = { .map = map, .part = part,
+    .close = close_map };

@@ -1,0 +1,49 @@
+/*
+ * zstd_scan.h - where the frames of a zstd stream end, without decoding
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: RFC 8878, section 3.1.  Only the headers of
+ * frames and blocks are looked at, as they come by.
+ */
+#ifndef COLDPRESS_ZSTD_SCAN_H
+#define COLDPRESS_ZSTD_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ZSTD_FRAME_MAGIC 0xfd2fb528U
+#define ZSTD_SKIP_MAGIC 0x184d2a50U
+
+enum { ZSTD_HEADER_MAX = 18 };
+
+struct zstd_header {
+	size_t len;		/* of the frame's header */
+	uint64_t content;	/* size, or UINT64_MAX */
+	uint64_t window;
+	bool checksum;
+	uint32_t skip;		/* a skippable frame: bytes after the header */
+	bool skippable;
+};
+
+/* 1, 0 (len bytes are too few), or -EBADMSG.  Pure. */
+int zstd_header_parse(struct zstd_header *h, const uint8_t *p, size_t len);
+
+struct zstd_scan {
+	struct zstd_header header;	/* of the frame in hand */
+	int state;
+	uint64_t skip;			/* bytes to pass over */
+	bool last;			/* the block in hand is the last */
+	uint8_t held[ZSTD_HEADER_MAX];	/* a header that was cut */
+	size_t held_len;
+};
+
+/*
+ * Goes on over len bytes, at most to the end of the frame in hand: the
+ * number that belong to it; *ended says whether it ends there.  -EBADMSG: no
+ * frame begins here.
+ */
+int64_t zstd_scan(struct zstd_scan *z, const uint8_t *p, size_t len,
+    bool *ended);
+
+#endif

@@ -1,0 +1,287 @@
+/*
+ * btrfs_model.c - a list of files on btrfs, with each algorithm
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Chunks of a file come in any order, but whether one is compressed may hang
+ * on those before it.  So each chunk is kept, and they are added up in order
+ * when all are there.
+ */
+#include "base/sys.h"
+#include "btrfs.h"
+#include "fs/fs_model.h"
+#include "fs/fs_run.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct space {
+	uint64_t logical_B, physical_B, filled_B;
+	uint64_t in_leaf_B;		/* of physical_B */
+};
+
+struct btrfs_job {
+	const struct fs_job *job;
+	size_t *first;			/* chunk of each item */
+	struct btrfs_chunk *chunks;	/* each with all algorithms */
+	bool *hopeless;			/* by the sample of its first piece */
+	struct fs_classes files;
+	struct space classes[FS_CLASSES][FS_ALGORITHMS];
+	struct btrfs_trees trees[FS_ALGORITHMS];
+};
+
+struct worker {
+	struct packer *packers[FS_ALGORITHMS];
+	/* A whole chunk of zeros that is not a file's first, once there was. */
+	struct btrfs_chunk zeros[FS_ALGORITHMS];
+	bool knows_zeros;
+};
+
+static void
+close_worker(void *arg, void *worker)
+{
+	struct worker *w = worker;
+
+	(void)arg;
+	for (unsigned i = 0; w != NULL && i < FS_ALGORITHMS; i++)
+		packer_close(w->packers[i]);
+	sys_free(w);
+}
+
+static int
+open_worker(void *arg, void **out)
+{
+	const struct fs_job *job = ((struct btrfs_job *)arg)->job;
+	struct worker *w = sys_calloc(1, sizeof(*w));
+	int rc = w == NULL ? -ENOMEM : 0;
+
+	for (unsigned i = 0; rc == 0 && i < job->count; i++)
+		rc = packer_open(&w->packers[i], &job->algorithms[i],
+		    BTRFS_PIECE);
+	if (rc != 0) {
+		close_worker(arg, w);
+		w = NULL;
+	}
+	*out = w;
+	return rc;
+}
+
+static bool
+is_zero(const uint8_t *p, uint32_t len)
+{
+	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
+}
+
+/* What is to be tried of a chunk. */
+static void
+look(const struct btrfs_job *b, const uint8_t *data, uint32_t len,
+    bool good[BTRFS_PIECES])
+{
+	for (uint32_t at = 0; at < len; at += BTRFS_PIECE)
+		good[at / BTRFS_PIECE] = b->job->params->force ||
+		    btrfs_looks_good(data + at, len - at < BTRFS_PIECE ?
+		    len - at : BTRFS_PIECE);
+}
+
+/* One chunk, with all algorithms. */
+static void
+pack(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
+    const uint8_t *data, struct btrfs_chunk *c)
+{
+	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
+	uint32_t len = size - offset < BTRFS_CHUNK ?
+	    (uint32_t)(size - offset) : BTRFS_CHUNK;
+	bool good[BTRFS_PIECES];
+
+	look(b, data, len, good);
+	if (offset == 0)
+		b->hopeless[item] = !good[0];
+	for (unsigned i = 0; i < b->job->count; i++) {
+		if (w->packers[i] == NULL)
+			btrfs_plain(offset == 0, len, &c[i]);
+		else
+			btrfs_pack(w->packers[i], data, offset, size, good,
+			    &c[i]);
+	}
+}
+
+/* Zeros are compressed but once: of them there may be terabytes. */
+static void
+chunk(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
+    const uint8_t *data)
+{
+	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
+	struct btrfs_chunk *c = b->chunks + (b->first[item] +
+	    offset / BTRFS_CHUNK) * b->job->count;
+	bool zeros = offset > 0 && size - offset >= BTRFS_CHUNK &&
+	    is_zero(data, BTRFS_CHUNK);
+
+	if (!zeros) {
+		pack(b, w, item, offset, data, c);
+		return;
+	}
+	if (!w->knows_zeros)
+		pack(b, w, item, offset, data, w->zeros);
+	w->knows_zeros = true;
+	memcpy(c, w->zeros, b->job->count * sizeof(*c));
+}
+
+static void
+part(void *arg, void *worker, size_t item, uint64_t offset, uint8_t *data,
+    size_t len)
+{
+	for (size_t at = 0; at < len; at += BTRFS_CHUNK)
+		chunk(arg, worker, item, offset + at, data + at);
+}
+
+static void
+trouble(void *arg, size_t item, int err)
+{
+	const struct fs_job *job = ((struct btrfs_job *)arg)->job;
+
+	job->trouble(job->arg, item, err);
+}
+
+static void
+tick(void *arg, uint64_t bytes)
+{
+	const struct fs_job *job = ((struct btrfs_job *)arg)->job;
+
+	job->tick(job->arg, bytes);
+}
+
+/* Places for the chunks of all files. */
+static int
+make_room(struct btrfs_job *b)
+{
+	const struct fs_list *l = b->job->list;
+	size_t n = 0;
+
+	b->first = sys_calloc(l->count + 1, sizeof(*b->first));
+	b->hopeless = sys_calloc(l->count + 1, sizeof(*b->hopeless));
+	if (b->first == NULL || b->hopeless == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->count; i++) {
+		b->first[i] = n;
+		if (fs_item_has_data(&l->items[i]))
+			n += ((uint64_t)l->items[i].st.st_size +
+			    BTRFS_CHUNK - 1) / BTRFS_CHUNK;
+	}
+	b->first[l->count] = n;
+	b->chunks = sys_calloc(n * b->job->count + 1, sizeof(*b->chunks));
+	return b->chunks == NULL ? -ENOMEM : 0;
+}
+
+/* Adds one file: its chunks in their order, up to the first that failed. */
+static void
+add_file(struct btrfs_job *b, size_t item, unsigned algorithm)
+{
+	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
+	struct space *s = &b->classes[fs_class_of(size)][algorithm];
+	struct btrfs_trees *t = &b->trees[algorithm];
+	bool plain = b->hopeless[item];
+
+	for (size_t i = b->first[item]; i < b->first[item + 1]; i++) {
+		struct btrfs_chunk c = b->chunks[i * b->job->count +
+		    algorithm];
+		uint32_t len = size < BTRFS_CHUNK ? (uint32_t)size :
+		    BTRFS_CHUNK;
+
+		if (plain)
+			btrfs_plain(i == b->first[item], len, &c);
+		plain = plain || (c.failed && !b->job->params->force);
+		s->logical_B += c.logical_B;
+		s->physical_B += c.physical_B;
+		s->filled_B += c.filled_B;
+		if (c.in_leaf) {
+			s->in_leaf_B += c.physical_B;
+			btrfs_add_in_leaf(t, c.physical_B);
+		} else {
+			btrfs_add_extents(t, c.extents, c.physical_B);
+		}
+		size -= len;
+	}
+}
+
+static void
+add_files(struct btrfs_job *b)
+{
+	const struct fs_list *l = b->job->list;
+
+	for (unsigned a = 0; a < b->job->count; a++)
+		for (size_t i = 0; i < l->count; i++) {
+			const struct fs_item *it = &l->items[i];
+			const char *name = strrchr(it->path, '/');
+
+			if (it->err != 0)
+				continue;
+			name = name == NULL ? it->path : name + 1;
+			btrfs_add_inode(&b->trees[a], strlen(name));
+			if (S_ISLNK(it->st.st_mode))
+				btrfs_add_in_leaf(&b->trees[a],
+				    (uint64_t)it->st.st_size);
+			add_file(b, i, a);
+		}
+}
+
+static void
+row_data(void *arg, unsigned class, unsigned algorithm, struct fs_row *row)
+{
+	const struct btrfs_job *b = arg;
+	const struct space *s = &b->classes[class][algorithm];
+
+	row->logical_B += s->logical_B;
+	row->physical_B += s->physical_B;
+	/* what is in leaves is counted with these */
+	row->whole_B += s->physical_B - s->in_leaf_B;
+	row->padding_B += (int64_t)(s->physical_B - s->filled_B);
+}
+
+static void
+row_meta(void *arg, unsigned algorithm, struct fs_row *row)
+{
+	const struct btrfs_job *b = arg;
+
+	row->metadata_B = btrfs_trees_B(&b->trees[algorithm]);
+	row->whole_B += row->metadata_B;
+}
+
+static int
+run_btrfs(const struct fs_job *job)
+{
+	struct btrfs_job *b = sys_calloc(1, sizeof(*b));
+	const struct fs_run run = { .list = job->list,
+	    .threads = job->threads, .unit = 2 * BTRFS_CHUNK,
+	    .open = open_worker, .close = close_worker, .part = part,
+	    .trouble = trouble, .tick = tick, .arg = b };
+	int rc;
+
+	if (b == NULL)
+		return -ENOMEM;
+	b->job = job;
+	fs_classes_count(&b->files, job->list);
+	rc = make_room(b);
+	if (rc == 0)
+		rc = fs_run(&run);
+	if (rc == 0) {
+		add_files(b);
+		rc = fs_classes_rows(&b->files, job, row_data, row_meta, b);
+	}
+	sys_free(b->first);
+	sys_free(b->hopeless);
+	sys_free(b->chunks);
+	sys_free(b);
+	return rc;
+}
+
+const struct fs_model fs_model_btrfs = {
+	.name = "btrfs",
+	.whole = "allocated_B",
+	.some = "off,"
+#ifdef COLDPRESS_LZO
+	    "lzo,"
+#endif
+	    "zlib-1,zlib-3,zlib-6,zlib-9,zstd-1,zstd-3,zstd-6,zstd-9,zstd-15",
+	.kinds = packers_btrfs,
+	.options = FS_FORCE | FS_BY_SIZE,
+	.run = run_btrfs
+};

@@ -1,0 +1,65 @@
+/*
+ * packer_btrfs.c - the compressors of btrfs
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Each gives up as btrfs does: zlib and zstd if no less came out than went in
+ * when all is in, lzo from its third page on as soon as more did.
+ */
+#include "fs/packer.h"
+
+#include "base/sys.h"
+#include "fs/packer_kinds.h"
+
+#include <stdbool.h>
+#define ZLIB_CONST
+#include <zlib.h>
+
+enum { PAGE = 4096 };
+
+/*
+ * zlib: the kernel gives it a page at a time and flushes each, which is what
+ * makes these streams longer than others.
+ */
+
+static bool
+feed(z_stream *z, const uint8_t *in, size_t len, int flush)
+{
+	z->next_in = in;
+	z->avail_in = (uInt)len;
+	return deflate(z, flush) == (flush == Z_FINISH ? Z_STREAM_END : Z_OK) &&
+	    z->avail_in == 0;
+}
+
+static size_t
+zlib_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+{
+	z_stream *z = state;
+
+	deflateReset(z);
+	z->next_out = out;
+	z->avail_out = (uInt)cap;
+	for (size_t at = 0; at < len; at += PAGE) {
+		size_t n = len - at < PAGE ? len - at : PAGE;
+
+		if (!feed(z, in + at, n, Z_SYNC_FLUSH))
+			return 0;
+	}
+	return feed(z, NULL, 0, Z_FINISH) && z->total_out < len ?
+	    z->total_out : 0;
+}
+
+static size_t
+zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+{
+	return packer_zstd_pack(state, in, len, out, cap < len ? cap : len - 1);
+}
+
+const struct packer_kind packers_btrfs[] = {
+	{ "zlib", 1, 9, 3, packer_zlib_open, packer_zlib_close, zlib_pack },
+#ifdef COLDPRESS_LZO
+	{ "lzo", 0, 0, 0, packer_lzo_open, sys_free, packer_lzo_pack },
+#endif
+	{ "zstd", 1, 15, 3, packer_zstd_open, packer_zstd_close,
+	    zstd_pack },
+	{ .name = NULL }
+};

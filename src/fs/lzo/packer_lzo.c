@@ -1,0 +1,92 @@
+/*
+ * packer_lzo.c - LZO, as btrfs and squashfs use it
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * In a file of its own: liblzo2 is under the GPL.
+ */
+#include "fs/packer_kinds.h"
+
+#include "base/sys.h"
+
+#include <lzo/lzo1x.h>
+#include <string.h>
+
+enum {
+	PAGE = 4096,
+	LENGTH = 4,			/* of all, and before each page */
+	PAGE_MOST = PAGE + PAGE / 16 + 64 + 3
+};
+
+struct lzo {
+	int level;
+	uint8_t page[PAGE_MOST];
+	lzo_align_t work[];
+};
+
+static void *
+lzo_open(int level, size_t work)
+{
+	struct lzo *z = lzo_init() != LZO_E_OK ? NULL :
+	    sys_malloc(sizeof(*z) + work);
+
+	if (z != NULL)
+		z->level = level;
+	return z;
+}
+
+void *
+packer_lzo_open(int level, size_t most)
+{
+	(void)most;
+	return lzo_open(level, LZO1X_1_MEM_COMPRESS);
+}
+
+/*
+ * The length of all; then for each page its length and what it became.  A
+ * length never lies across the border of two pages: zeros fill the rest.
+ */
+size_t
+packer_lzo_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
+{
+	struct lzo *z = state;
+	size_t made = LENGTH;
+
+	(void)out;
+	for (size_t at = 0; at < len; at += PAGE) {
+		size_t n = len - at < PAGE ? len - at : PAGE;
+		lzo_uint packed = 0;
+
+		if (PAGE - made % PAGE < LENGTH)
+			made += PAGE - made % PAGE;
+		lzo1x_1_compress(in + at, n, z->page, &packed, z->work);
+		made += LENGTH + packed;
+		if (made > cap || (at + n > 2 * PAGE && at + n < made))
+			return 0;
+	}
+	return made;
+}
+
+void *
+packer_lzo999_open(int level, size_t most)
+{
+	struct lzo *z = lzo_open(level, LZO1X_999_MEM_COMPRESS + most +
+	    most / 16 + 64 + 3);
+
+	return z;
+}
+
+size_t
+packer_lzo999_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
+{
+	struct lzo *z = state;
+	lzo_uint packed = 0;
+
+	(void)out;
+	if (lzo1x_999_compress_level(in, len, (uint8_t *)z->work +
+	    LZO1X_999_MEM_COMPRESS, &packed, z->work, NULL, 0, NULL,
+	    z->level) != LZO_E_OK || packed > cap)
+		return 0;
+	return packed;
+}

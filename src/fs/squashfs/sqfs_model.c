@@ -1,0 +1,114 @@
+/*
+ * sqfs_model.c - a list of files as a squashfs image, with each algorithm
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "base/sys.h"
+#include "fs/fs_model.h"
+#include "sqfs.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+/* Images are measured one a thread. */
+struct measurer {
+	const struct fs_job *job;
+	struct sqfs_tree tree;
+	struct sqfs_units units;
+	struct sqfs_space spaces[FS_ALGORITHMS];
+	int errors[FS_ALGORITHMS];
+	atomic_uint next;
+};
+
+static void *
+work(void *arg)
+{
+	struct measurer *m = arg;
+	unsigned i;
+
+	while ((i = atomic_fetch_add(&m->next, 1)) < m->job->count)
+		m->errors[i] = sqfs_measure(&m->tree, &m->units, m->job, i,
+		    &m->spaces[i]);
+	return NULL;
+}
+
+static int
+measure_all(struct measurer *m)
+{
+	pthread_t threads[FS_ALGORITHMS];
+	unsigned started = 0;
+	int rc = 0;
+
+	/* this thread is one of them */
+	while (started + 1 < m->job->threads && started + 1 < m->job->count &&
+	    sys_thread(&threads[started], work, m) == 0)
+		started++;
+	work(m);
+	while (started > 0)
+		pthread_join(threads[--started], NULL);
+	for (unsigned i = 0; i < m->job->count; i++)
+		rc = rc != 0 ? rc : m->errors[i];
+	return rc;
+}
+
+static int
+give_rows(const struct measurer *m)
+{
+	const struct fs_job *job = m->job;
+	struct fs_classes files = { .files = { 0 } };
+	struct fs_row row = { .size_from_B = -1 };
+	int rc = 0;
+
+	fs_classes_count(&files, job->list);
+	for (unsigned i = 0; i < FS_CLASSES; i++) {
+		row.files += files.files[i];
+		row.apparent_B += files.bytes[i];
+	}
+	for (unsigned i = 0; rc == 0 && i < job->count; i++) {
+		const struct sqfs_space *s = &m->spaces[i];
+		uint64_t used = s->data_B + s->tables_B;
+
+		row.algorithm = job->algorithms[i].text;
+		row.logical_B = m->units.bytes;
+		row.physical_B = s->data_B;
+		row.metadata_B = s->tables_B;
+		row.whole_B = (used + SQFS_PAD - 1) / SQFS_PAD * SQFS_PAD;
+		row.padding_B = (int64_t)(row.whole_B - used);
+		rc = job->row(job->arg, &row);
+	}
+	return rc;
+}
+
+static int
+run_sqfs(const struct fs_job *job)
+{
+	struct measurer *m = sys_calloc(1, sizeof(*m));
+	int rc;
+
+	if (m == NULL)
+		return -ENOMEM;
+	m->job = job;
+	rc = sqfs_tree_make(&m->tree, job->list);
+	if (rc == 0)
+		rc = sqfs_units_make(&m->units, &m->tree, job);
+	if (rc == 0)
+		rc = measure_all(m);
+	if (rc == 0)
+		rc = give_rows(m);
+	sqfs_units_free(&m->units);
+	sqfs_tree_free(&m->tree);
+	sys_free(m);
+	return rc;
+}
+
+const struct fs_model fs_model_squashfs = {
+	.name = "squashfs",
+	.whole = "image_B",
+	.some = "off,lz4,lz4hc,"
+#ifdef COLDPRESS_LZO
+	    "lzo,"
+#endif
+	    "gzip-1,gzip-6,gzip-9,zstd-1,zstd-3,zstd-9,zstd-15,xz",
+	.kinds = packers_squashfs,
+	.options = FS_BLOCK,
+	.run = run_sqfs
+};

@@ -1,0 +1,200 @@
+/*
+ * sq_image.c - an image's tables, unpacked by several threads
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "squashfs.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+enum {
+	ENTRY_B = 16,
+	INODE_B = 16,			/* at least */
+	ENTRIES = SQ_META_B / ENTRY_B,	/* fragments in a metadata block */
+	GRAIN = 8,			/* blocks that a thread takes at once */
+};
+
+struct share {
+	void (*fn)(void *arg, unsigned i);
+	void *arg;
+	unsigned i;
+	pthread_t thread;
+};
+
+static void *
+take_share(void *arg)
+{
+	struct share *s = arg;
+
+	s->fn(s->arg, s->i);
+	return NULL;
+}
+
+void
+sq_parallel(unsigned threads, void (*fn)(void *arg, unsigned i), void *arg)
+{
+	struct share *s = sys_calloc(threads, sizeof(*s));
+	unsigned started = 0;
+
+	while (s != NULL && started + 1 < threads) {
+		s[started] = (struct share){ .fn = fn, .arg = arg,
+		    .i = started + 1 };
+		if (sys_thread(&s[started].thread, take_share,
+		    &s[started]) != 0)
+			break;
+		started++;
+	}
+	fn(arg, 0);
+	for (unsigned i = 0; i < started; i++)
+		pthread_join(s[i].thread, NULL);
+	sys_free(s);
+}
+
+struct unpacking {
+	struct sq_image *m;
+	atomic_size_t next;
+	atomic_int err;
+};
+
+/* Blocks of the two tables, as if they were one. */
+static void
+unpack_some(void *arg, unsigned share)
+{
+	struct unpacking *u = arg;
+	struct sq_meta *inodes = &u->m->inodes, *dirs = &u->m->dirs;
+	size_t count = inodes->count + dirs->count, from;
+	struct sq_codec *c;
+	int rc = sq_codec_open(&c, u->m->super.compressor);
+
+	(void)share;
+	if (rc != 0) {
+		atomic_store(&u->err, rc);
+		return;
+	}
+	while ((from = atomic_fetch_add(&u->next, GRAIN)) < count)
+		for (size_t i = from; i < from + GRAIN && i < count; i++)
+			if (i < inodes->count)
+				sq_meta_unpack(inodes, i, c);
+			else
+				sq_meta_unpack(dirs, i - inodes->count, c);
+	sq_codec_close(c);
+}
+
+static int
+unpack_tables(struct sq_image *m, unsigned threads)
+{
+	struct unpacking u = { .m = m };
+	size_t grains = (m->inodes.count + m->dirs.count) / GRAIN + 1;
+
+	sq_parallel(grains < threads ? (unsigned)grains : threads,
+	    unpack_some, &u);
+	sys_free(m->inodes.raw);
+	sys_free(m->dirs.raw);
+	m->inodes.raw = m->dirs.raw = NULL;
+	return atomic_load(&u.err);
+}
+
+/* One metadata block of the fragment table, which is at pos. */
+static int
+read_entries(struct sq_image *m, uint64_t pos, struct sq_codec *c,
+    struct sq_fragment *f, size_t count)
+{
+	struct sq_meta t = { 0 };
+	uint64_t end = pos + 2 + SQ_META_B;
+	const uint8_t *p;
+	int rc;
+
+	if (pos > m->super.length)
+		return -EBADMSG;
+	if (end > m->super.length)
+		end = m->super.length;
+	rc = sq_meta_read(&t, &m->super, pos, end);
+	if (rc == 0 && t.count == 0)
+		rc = -EBADMSG;
+	if (rc == 0) {
+		sq_meta_unpack(&t, 0, c);
+		p = sq_meta_get(&t, 0, 0, count * ENTRY_B);
+		for (size_t i = 0; p != NULL && i < count; i++)
+			f[i] = (struct sq_fragment){
+			    .start = load_le64(p + i * ENTRY_B),
+			    .size = load_le32(p + i * ENTRY_B + 8) };
+	}
+	sq_meta_free(&t);
+	return rc;
+}
+
+/* What cannot be read stays a fragment of no bytes, which is none. */
+static int
+read_fragments(struct sq_image *m, struct sq_codec *c)
+{
+	size_t count = m->super.fragment_count;
+	int rc = 0;
+
+	m->fragments = sys_calloc(count + 1, sizeof(*m->fragments));
+	if (m->fragments == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < count && rc != -ENOMEM; i += ENTRIES) {
+		size_t n = count - i < ENTRIES ? count - i : ENTRIES;
+		uint8_t p[8];
+
+		rc = sq_read(&m->super, m->super.fragments + i / ENTRIES * 8,
+		    p, sizeof(p));
+		if (rc != 0)
+			break;
+		rc = read_entries(m, load_le64(p), c, m->fragments + i, n);
+	}
+	return rc == -ENOMEM ? rc : 0;
+}
+
+int
+sq_image_open(struct sq_image *m, int fd, uint64_t offset, unsigned threads,
+    const char **why)
+{
+	struct sq_codec *c = NULL;
+	int rc;
+
+	*m = (struct sq_image){ 0 };
+	rc = sq_super_read(&m->super, fd, offset, why);
+	if (rc != 0)
+		return rc;
+	rc = sq_codec_open(&c, m->super.compressor);
+	if (rc == -ENOTSUP)
+		*why = "its compressor is not in this build";
+	if (rc == 0)
+		rc = sq_meta_read(&m->inodes, &m->super, m->super.inodes,
+		    m->super.dirs);
+	if (rc == 0)
+		rc = sq_meta_read(&m->dirs, &m->super, m->super.dirs,
+		    m->super.dirs_end);
+	if (rc == 0 && m->super.fragment_count > m->inodes.count *
+	    (SQ_META_B / INODE_B)) {
+		*why = "it has more fragment blocks than files";
+		rc = -EBADMSG;
+	}
+	if (rc == 0)
+		rc = read_fragments(m, c);
+	sq_codec_close(c);
+	if (rc == 0)
+		rc = unpack_tables(m, threads);
+	if (rc == -ENODATA) {
+		*why = "it ends before its tables";
+		rc = -EBADMSG;
+	}
+	if (rc == -EFBIG)
+		*why = "its tables are larger than any";
+	return rc;
+}
+
+void
+sq_image_close(struct sq_image *m)
+{
+	sq_meta_free(&m->inodes);
+	sq_meta_free(&m->dirs);
+	sys_free(m->fragments);
+	sys_free(m->dir);
+	sys_free(m->file);
+	sys_free(m->refs);
+}

@@ -1,0 +1,145 @@
+/*
+ * sq_meta.c - tables of metadata blocks
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A metadata block is a le16 of its length (bit 15: stored as it is) and so
+ * many bytes; all but a table's last unpack to SQ_META_B bytes.
+ */
+#include "squashfs.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { HEADER = 2, AS_IT_IS = 0x8000, LEN = 0x7fff };
+
+/* Where the blocks are; those that do not end within the table are none. */
+static size_t
+find_blocks(const uint8_t *raw, size_t len, uint32_t *at)
+{
+	size_t pos = 0, count = 0;
+
+	while (len - pos >= HEADER) {
+		size_t n = load_le16(raw + pos) & LEN;
+
+		if (n == 0 || n > SQ_META_B || n > len - pos - HEADER)
+			break;
+		if (at != NULL)
+			at[count] = (uint32_t)pos;
+		pos += HEADER + n;
+		count++;
+	}
+	if (at != NULL)
+		at[count] = (uint32_t)pos;
+	return count;
+}
+
+/* For each SQ_META_B of raw, and its end: the first block not before it. */
+static void
+note_blocks(struct sq_meta *m)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i <= m->count; i++)
+		while (k * SQ_META_B <= m->at[i])
+			m->near[k++] = (uint32_t)i;
+	m->near[k] = (uint32_t)m->count;
+}
+
+int
+sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
+    uint64_t end)
+{
+	uint64_t len = end - start;
+	int rc;
+
+	m->start = start;
+	if (start > end)
+		return -EBADMSG;
+	if (len > SQ_TABLE_MAX)
+		len = SQ_TABLE_MAX;
+	m->raw = sys_malloc((size_t)len + 1);
+	if (m->raw == NULL)
+		return -ENOMEM;
+	rc = sq_read(s, start, m->raw, (size_t)len);
+	if (rc != 0)
+		return rc;
+	m->count = find_blocks(m->raw, (size_t)len, NULL);
+	if (m->count > SQ_TABLE_MAX / SQ_META_B)
+		return -EFBIG;
+	m->at = sys_malloc((m->count + 1) * sizeof(*m->at));
+	m->near = sys_malloc(((size_t)len / SQ_META_B + 2) *
+	    sizeof(*m->near));
+	m->len = sys_calloc(m->count + 1, sizeof(*m->len));
+	m->data = sys_malloc((m->count + 1) * SQ_META_B);
+	if (m->at == NULL || m->near == NULL || m->len == NULL ||
+	    m->data == NULL)
+		return -ENOMEM;
+	find_blocks(m->raw, (size_t)len, m->at);
+	note_blocks(m);
+	return 0;
+}
+
+void
+sq_meta_unpack(struct sq_meta *m, size_t i, struct sq_codec *c)
+{
+	const uint8_t *p = m->raw + m->at[i];
+	size_t n = load_le16(p) & LEN;
+	uint8_t *to = m->data + i * SQ_META_B;
+	int64_t made = (int64_t)n;
+
+	if (load_le16(p) & AS_IT_IS)
+		memcpy(to, p + HEADER, n);
+	else
+		made = sq_codec_unpack(c, p + HEADER, n, to, SQ_META_B);
+	m->len[i] = made < 0 ? 0 : (uint16_t)made;
+}
+
+/* The block that begins at that byte, or count. */
+static size_t
+block_index(const struct sq_meta *m, uint64_t block)
+{
+	size_t lo, hi;
+
+	if (block > m->at[m->count])
+		return m->count;
+	lo = m->near[block / SQ_META_B];
+	hi = m->near[block / SQ_META_B + 1];
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m->at[mid] < block)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < m->count && m->at[lo] == block ? lo : m->count;
+}
+
+const uint8_t *
+sq_meta_get(const struct sq_meta *m, uint64_t block, unsigned offset,
+    size_t need)
+{
+	size_t i = block_index(m, block), have;
+	const uint8_t *p;
+
+	if (i == m->count || offset > m->len[i])
+		return NULL;
+	p = m->data + i * SQ_META_B + offset;
+	have = m->len[i] - offset;
+	while (have < need && m->len[i] == SQ_META_B && i + 1 < m->count)
+		have += m->len[++i];
+	return have < need ? NULL : p;
+}
+
+void
+sq_meta_free(struct sq_meta *m)
+{
+	sys_free(m->raw);
+	sys_free(m->at);
+	sys_free(m->near);
+	sys_free(m->len);
+	sys_free(m->data);
+}

@@ -1,0 +1,262 @@
+/*
+ * cold_device.c - what lies below a file system
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The numbers of file systems are those of linux/magic.h and of statfs(2).
+ * A loop device names its file in sysfs; a partition of one has it in the
+ * folder above, and a device of the mapper (dm-verity, LVM) lists what it is
+ * made of in slaves/.
+ */
+#include "cold_device.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { SECTOR_B = 512, MOST_DEEP = 4, SQUASHFS = 0x73717368 };
+
+#define EROFS_FS UINT32_C(0xe0f5e1e2)	/* may be mounted from a file */
+
+static enum device_kind
+kind_of(uint32_t magic)
+{
+	switch (magic) {
+	case 0x01021994:	/* tmpfs */
+	case 0x858458f6:	/* ramfs */
+	case 0x958458f6:	/* hugetlbfs */
+	case 0x9fa0:		/* proc */
+	case 0x62656572:	/* sysfs */
+	case 0x27e0eb:		/* cgroup */
+	case 0x63677270:	/* cgroup2 */
+	case 0x64626720:	/* debugfs */
+	case 0x74726163:	/* tracefs */
+		return DEVICE_MEMORY;
+	case 0x2fc12fc1:	/* zfs */
+		return DEVICE_OWN_CACHE;
+	case 0x65735546:	/* fuse */
+	case 0x6969:		/* nfs */
+	case 0x517b:		/* smb */
+	case 0xff534d42:	/* cifs */
+	case 0xfe534d42:	/* smb2 */
+	case 0x01021997:	/* 9p */
+	case 0x00c36400:	/* ceph */
+	case 0x5346414f:	/* afs of OpenAFS */
+	case 0x6b414653:	/* afs of the kernel */
+	case 0x0bd00bd0:	/* lustre */
+	case 0x786f4256:	/* vboxsf */
+	case 0xbacbacbc:	/* vmhgfs */
+		return DEVICE_REMOTE;
+	case 0x794c7630:	/* overlay */
+		return DEVICE_LAYERS;
+	default:
+		return DEVICE_SEEN;
+	}
+}
+
+/* The file DIR/name as a line of text; false: there is none. */
+static bool
+read_line(int dir, const char *name, char *text, size_t size)
+{
+	int fd = sys_openat(dir, name, O_RDONLY | O_CLOEXEC, 0);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = fdio_read(fd, text, size - 1);
+	sys_close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return n > 0;
+}
+
+static int
+open_sys(int dir, const char *path)
+{
+	return sys_openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+}
+
+/* The file behind the device whose folder in sysfs dir is, if it is a loop. */
+static bool
+find_file(int dir, char path[PATH_MAX])
+{
+	return read_line(dir, "loop/backing_file", path, PATH_MAX) ||
+	    read_line(dir, "../loop/backing_file", path, PATH_MAX);
+}
+
+/* The next of the devices that dir is made of, opened; or -errno. */
+static int
+first_slave(int dir)
+{
+	int fd = open_sys(dir, "slaves"), found = -ENOENT;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (d == NULL) {
+		if (fd >= 0)
+			sys_close(fd);
+		return -ENOENT;
+	}
+	while (found < 0 && (e = readdir(d)) != NULL)
+		if (e->d_name[0] != '.')
+			found = open_sys(dirfd(d), e->d_name);
+	closedir(d);
+	return found;
+}
+
+/*
+ * Opens the image.  Its name is that of the day when the loop was made: what
+ * stands there now must at least have the right size.
+ */
+static int
+open_image(int dir, const char *path)
+{
+	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
+	    O_NONBLOCK, 0);
+	uint64_t sectors = 0, offset = 0;
+	char text[64];
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (read_line(dir, "loop/offset", text, sizeof(text)))
+		sscanf(text, "%" SCNu64, &offset);
+	if (read_line(dir, "size", text, sizeof(text)))
+		sscanf(text, "%" SCNu64, &sectors);
+	if (fstat(fd, &st) == 0 && (S_ISBLK(st.st_mode) ||
+	    (uint64_t)st.st_size / SECTOR_B >= offset / SECTOR_B + sectors))
+		return fd;
+	sys_close(fd);
+	return -1;
+}
+
+/* Down to a loop device, through what is stacked on it. */
+static void
+find_image(struct device *d, int dir)
+{
+	char path[PATH_MAX];
+
+	for (int deep = 0; dir >= 0 && deep < MOST_DEEP; deep++) {
+		int below;
+
+		if (find_file(dir, path)) {
+			d->looped = true;
+			d->image = open_image(dir, path);
+			break;
+		}
+		below = first_slave(dir);
+		sys_close(dir);
+		dir = below;
+	}
+	if (dir >= 0)
+		sys_close(dir);
+}
+
+/* Whether any loop device of this machine has a file. */
+static bool
+any_loop(void)
+{
+	int fd = open_sys(AT_FDCWD, "/sys/block");
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	char name[NAME_MAX + 32];
+	struct dirent *e;
+	bool found = d == NULL;
+
+	if (d == NULL && fd >= 0)
+		sys_close(fd);
+	while (!found && (e = readdir(d)) != NULL) {
+		if (strncmp(e->d_name, "loop", 4) != 0)
+			continue;
+		snprintf(name, sizeof(name), "%s/loop/backing_file",
+		    e->d_name);
+		found = faccessat(dirfd(d), name, F_OK, 0) == 0;
+	}
+	if (d != NULL)
+		closedir(d);
+	return found;
+}
+
+void
+device_open(struct device *d, int fd, dev_t dev)
+{
+	struct statfs fs;
+	char path[64];
+	int dir;
+
+	*d = (struct device){ .dev = dev, .image = -1, .stat = -1 };
+	if (fstatfs(fd, &fs) == -1) {
+		d->kind = DEVICE_OWN_CACHE;
+		return;
+	}
+	d->kind = kind_of((uint32_t)fs.f_type);
+	d->squashfs = (uint32_t)fs.f_type == SQUASHFS;
+	/*
+	 * An image may lie below some layer, or below what has no device of
+	 * its own to be found by, as with btrfs; and we cannot tell which.
+	 */
+	if (d->kind == DEVICE_SEEN && major(dev) == 0)
+		d->kind = DEVICE_LAYERS;
+	if (d->kind == DEVICE_LAYERS && (uint32_t)fs.f_type != EROFS_FS &&
+	    !any_loop())
+		d->kind = DEVICE_SEEN;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major(dev),
+	    minor(dev));
+	dir = open_sys(AT_FDCWD, path);
+	if (dir < 0)
+		return;
+	d->stat = sys_openat(dir, "stat", O_RDONLY | O_CLOEXEC, 0);
+	find_image(d, dir);
+}
+
+void
+device_close(struct device *d)
+{
+	if (d->image >= 0)
+		sys_close(d->image);
+	if (d->stat >= 0)
+		sys_close(d->stat);
+}
+
+/* Sectors read are the third number of the line. */
+static int64_t
+total_B(const struct device *d)
+{
+	char text[256];
+	uint64_t ios, merges, sectors;
+	ssize_t n = d->stat < 0 ? -1 :
+	    fdio_pread(d->stat, text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &ios, &merges,
+	    &sectors) != 3)
+		return -1;
+	return (int64_t)(sectors * SECTOR_B);
+}
+
+void
+device_mark(struct device *d)
+{
+	int64_t total = total_B(d);
+
+	d->read_B = total < 0 ? 0 : (uint64_t)total;
+}
+
+int64_t
+device_read_B(const struct device *d)
+{
+	int64_t total = total_B(d);
+
+	return total < 0 ? -1 : total - (int64_t)d->read_B;
+}

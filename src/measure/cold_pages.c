@@ -1,0 +1,135 @@
+/*
+ * cold_pages.c - how much of a file is in memory
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * cachestat(2), of Linux 6.5, is one call and refuses those who may not know;
+ * but an overlay answers it for itself and not for the file below, so there,
+ * and on older kernels, the file is mapped and mincore(2) asked.
+ */
+#include "measure/cold.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum {
+	STEP_PAGES = 1 << 16,
+	NR_CACHESTAT = 451,		/* on every architecture */
+	OVERLAY = 0x794c7630,
+	NOBODY = 65534,			/* an owner that has no number here */
+};
+
+struct range {
+	uint64_t offset, len;		/* len 0: to the end */
+};
+
+struct counts {
+	uint64_t cached, dirty, writeback, evicted, recently_evicted;
+};
+
+static int
+by_cachestat(int fd, struct range r, uint64_t *resident)
+{
+	struct counts n = { 0 };
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) == -1)
+		return -errno;
+	if ((uint32_t)fs.f_type == OVERLAY)
+		return -ENOTSUP;
+	if (syscall(NR_CACHESTAT, fd, &r, &n, 0) == -1)
+		return -errno;
+	*resident = n.cached;
+	return 0;
+}
+
+/* From one page to before another. */
+static int
+by_mincore(int fd, uint64_t from, uint64_t to, uint64_t page_B,
+    uint64_t *resident)
+{
+	unsigned char in[STEP_PAGES];
+
+	*resident = 0;
+	for (uint64_t at = from; at < to; at += STEP_PAGES) {
+		uint64_t n = to - at < STEP_PAGES ? to - at : STEP_PAGES;
+		size_t len = (size_t)(n * page_B);
+		void *map = mmap(NULL, len, PROT_READ, MAP_SHARED, fd,
+		    (off_t)(at * page_B));
+		int rc;
+
+		if (map == MAP_FAILED)
+			return -errno;
+		rc = mincore(map, len, in) == -1 ? -errno : 0;
+		munmap(map, len);
+		if (rc != 0)
+			return rc;
+		for (uint64_t i = 0; i < n; i++)
+			*resident += in[i] & 1;
+	}
+	return 0;
+}
+
+/* The kernel's own rule: mincore says the truth to owner, root and writer. */
+static bool
+may_know(int fd, const struct stat *st)
+{
+	uid_t me = geteuid();
+	char name[40];
+
+	if (st->st_uid == me || (me == 0 && st->st_uid != NOBODY))
+		return true;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return faccessat(AT_FDCWD, name, W_OK, AT_EACCESS) == 0;
+}
+
+int
+cold_resident(int fd, const struct stat *st, uint64_t *pages,
+    uint64_t *resident)
+{
+	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE);
+	int rc;
+
+	*pages = st->st_size <= 0 ? 0 :
+	    ((uint64_t)st->st_size + page_B - 1) / page_B;
+	*resident = 0;
+	if (*pages == 0)
+		return 0;
+	rc = by_cachestat(fd, (struct range){ 0, 0 }, resident);
+	if (rc != 0) {
+		rc = by_mincore(fd, 0, *pages, page_B, resident);
+		/* what is missing is missing; it is the rest that may lie */
+		if (rc == 0 && *resident == *pages && !may_know(fd, st))
+			rc = -EPERM;
+	}
+	if (*resident > *pages)
+		*resident = *pages;
+	return rc;
+}
+
+bool
+cold_page_absent(int fd, uint64_t at)
+{
+	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE), resident;
+	uint64_t page = at / page_B;
+	struct range r = { page * page_B, page_B };
+
+	if (by_cachestat(fd, r, &resident) != 0 &&
+	    by_mincore(fd, page, page + 1, page_B, &resident) != 0)
+		return false;
+	return resident == 0;
+}
+
+void
+cold_drop_page(int fd, uint64_t at)
+{
+	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	/* part of a page would be left alone */
+	posix_fadvise(fd, (off_t)(at / page_B * page_B), (off_t)page_B,
+	    POSIX_FADV_DONTNEED);
+}

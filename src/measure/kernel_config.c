@@ -1,0 +1,73 @@
+/*
+ * kernel_config.c - how the running kernel was built
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "measure/kernel_config.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <zlib.h>
+
+/* zlib reads what is not compressed as it is. */
+static gzFile
+open_config(void)
+{
+	static const char *const places[] = { "/proc/config.gz",
+		"/boot/config-%s", "/lib/modules/%s/config",
+		"/lib/modules/%s/build/.config" };
+	struct utsname u = { .release = "" };
+	char path[sizeof(u.release) + 64];
+
+	uname(&u);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *mark = strstr(places[i], "%s");
+		int n = mark == NULL ? (int)strlen(places[i]) :
+		    (int)(mark - places[i]);
+		gzFile f;
+		int fd;
+
+		snprintf(path, sizeof(path), "%.*s%s%s", n, places[i],
+		    mark == NULL ? "" : u.release,
+		    mark == NULL ? "" : mark + 2);
+		fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+		if (fd < 0)
+			continue;
+		f = gzdopen(fd, "r");
+		if (f != NULL)
+			return f;
+		sys_close(fd);
+	}
+	return NULL;
+}
+
+int
+kernel_config(const char *prefix, char *text, size_t size)
+{
+	gzFile f = open_config();
+	size_t n = strlen(prefix), len = 0;
+	char line[512];
+
+	*text = '\0';
+	if (f == NULL)
+		return -ENOENT;
+	while (gzgets(f, line, sizeof(line)) != NULL) {
+		const char *word = line + n;
+
+		line[strcspn(line, "\n")] = '\0';
+		if (strncmp(line, prefix, n) != 0)
+			continue;
+		/* the option of that very name keeps it */
+		word = *word == '_' ? word + 1 : strchr(line, '_') + 1;
+		len += (size_t)snprintf(text + len, size - len, "%s%s",
+		    len > 0 ? " " : "", word);
+		if (len >= size)
+			break;
+	}
+	gzclose(f);
+	return 0;
+}

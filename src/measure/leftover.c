@@ -1,0 +1,246 @@
+/*
+ * leftover.c - what a killed program of ours has left, found and ended
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "measure/leftover.h"
+
+#include "base/sys.h"
+#include "measure/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const char VARIABLE[] = "LAP_ID=";
+
+/* Field 22 of /proc/PID/stat; the name before it may hold anything but ')'. */
+static int
+start_ticks(intmax_t pid, uintmax_t *ticks)
+{
+	char path[48], text[1024];
+	const char *s;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%jd/stat", pid);
+	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	n = sys_read(fd, text, sizeof(text) - 1);
+	sys_close(fd);
+	if (n <= 0)
+		return n < 0 ? (int)n : -ESRCH;
+	text[n] = '\0';
+	s = strrchr(text, ')');
+	if (s == NULL)
+		return -EINVAL;
+	/* the state, field 3, follows a blank */
+	for (int f = 2; f < 22 && s != NULL; f++)
+		s = strchr(s + 1, ' ');
+	if (s == NULL)
+		return -EINVAL;
+	*ticks = strtoumax(s, NULL, 10);
+	return 0;
+}
+
+static int
+own_namespace(uintmax_t *ino)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) == -1)
+		return -errno;
+	*ino = st.st_ino;
+	return 0;
+}
+
+int
+leftover_id(char id[LEFTOVER_ID_B])
+{
+	uintmax_t ns = 0, ticks = 0;
+	int rc = own_namespace(&ns);
+
+	if (rc == 0)
+		rc = start_ticks(getpid(), &ticks);
+	snprintf(id, LEFTOVER_ID_B, "%ju.%jd.%ju", ns, (intmax_t)getpid(),
+	    ticks);
+	return rc;
+}
+
+bool
+leftover_dead(const char *id)
+{
+	uintmax_t part[3], ns = 0, ticks = 0;
+	const char *s = id;
+
+	for (int i = 0; i < 3; i++) {
+		char *end;
+
+		if (*s < '0' || *s > '9')
+			return false;
+		errno = 0;
+		part[i] = strtoumax(s, &end, 10);
+		if (errno != 0 || *end != (i < 2 ? '.' : '\0'))
+			return false;
+		s = end + 1;
+	}
+	if (own_namespace(&ns) != 0 || part[0] != ns || part[1] > INT32_MAX)
+		return false;
+	return start_ticks((intmax_t)part[1], &ticks) != 0 || ticks != part[2];
+}
+
+/*
+ * The value of VARIABLE in an environment, which is a sequence of strings,
+ * read piece by piece: it may be large.
+ */
+static bool
+find_id(int fd, char id[LEFTOVER_ID_B])
+{
+	size_t at = 0, room = sizeof(VARIABLE) - 1 + LEFTOVER_ID_B;
+	char word[sizeof(VARIABLE) - 1 + LEFTOVER_ID_B], buf[2048];
+	ssize_t n;
+
+	while ((n = sys_read(fd, buf, sizeof(buf))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (at < room)
+				word[at++] = buf[i];
+			if (buf[i] != '\0')
+				continue;
+			if (word[at - 1] == '\0' && strncmp(word, VARIABLE,
+			    sizeof(VARIABLE) - 1) == 0) {
+				strcpy(id, word + sizeof(VARIABLE) - 1);
+				return true;
+			}
+			at = 0;
+		}
+	}
+	return false;
+}
+
+/* Whether process pid has a dead identity, and was killed. */
+static bool
+kill_marked(const char *pid)
+{
+	char path[300], id[LEFTOVER_ID_B];
+	bool killed = false;
+	int fd, handle;
+
+	/* The handle comes first: it cannot turn into another process. */
+	handle = (int)syscall(SYS_pidfd_open, (pid_t)atoi(pid), 0);
+	if (handle < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%s/environ", pid);
+	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd >= 0) {
+		if (find_id(fd, id) && leftover_dead(id))
+			killed = syscall(SYS_pidfd_send_signal, handle,
+			    SIGKILL, NULL, 0) == 0;
+		sys_close(fd);
+	}
+	sys_close(handle);
+	return killed;
+}
+
+int
+leftover_kill(void)
+{
+	int killed = 0, now;
+
+	/* What the killed have started meanwhile is found the next time. */
+	for (int pass = 0; pass < 8; pass++) {
+		DIR *d = opendir("/proc");
+		struct dirent *e;
+
+		now = 0;
+		while (d != NULL && (e = readdir(d)) != NULL)
+			if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
+				now += kill_marked(e->d_name);
+		if (d != NULL)
+			closedir(d);
+		if (now == 0)
+			break;
+		/* one that was dying already is not counted twice */
+		killed += pass == 0 ? now : 0;
+	}
+	return killed;
+}
+
+/* The identity in a name "TOOL.IDENTITY", or NULL. */
+static const char *
+identity(const char *name, const char *tool)
+{
+	size_t n = strlen(tool);
+
+	return strncmp(name, tool, n) == 0 && name[n] == '.' ? name + n + 1 :
+	    NULL;
+}
+
+/* Calls end() for each name in the folder fd, which is closed. */
+static void
+each_dead(int fd, const char *tool, void (*end)(int, const char *))
+{
+	DIR *d = fdopendir(fd);
+	struct dirent *e;
+
+	if (d == NULL) {
+		sys_close(fd);
+		return;
+	}
+	while ((e = readdir(d)) != NULL) {
+		const char *id = identity(e->d_name, tool);
+
+		if (id != NULL && leftover_dead(id))
+			end(fd, e->d_name);
+	}
+	closedir(d);
+}
+
+void
+leftover_end_groups(const char *tool)
+{
+	int fd = cgroup_own();
+
+	if (fd >= 0)
+		each_dead(fd, tool, cgroup_end);
+}
+
+void
+leftover_rmdir(int dirfd, const char *name)
+{
+	int fd = sys_openat(dirfd, name,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	struct stat st;
+
+	if (d == NULL) {
+		if (fd >= 0)
+			sys_close(fd);
+		return;
+	}
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid()) {
+		while ((e = readdir(d)) != NULL)
+			sys_unlinkat(fd, e->d_name, 0);
+		sys_unlinkat(dirfd, name, AT_REMOVEDIR);
+	}
+	closedir(d);
+}
+
+void
+leftover_remove(const char *dir, const char *tool)
+{
+	int fd = sys_openat(AT_FDCWD, dir,
+	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+
+	if (fd >= 0)
+		each_dead(fd, tool, leftover_rmdir);
+}

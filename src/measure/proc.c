@@ -1,0 +1,339 @@
+/*
+ * proc.c - run a pipeline, wait for all of it, and tell what it used
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The clock is read just before the first child is made and just after
+ * SIGCHLD came; whatever else is asked of the kernel is asked before or after
+ * that.  No signal has a handler: all are blocked and taken by
+ * sigtimedwait(2), so a child that still shares our memory cannot run one.
+ *
+ * A dead child is first looked at (WNOWAIT), since /proc/PID/io is there only
+ * until it is reaped.  Orphans become our children (PR_SET_CHILD_SUBREAPER),
+ * so "no child" means that nothing is left of a run, and killing all children
+ * again and again until there is none gets every descendant.
+ *
+ * proc_start.c makes the children, proc_usage.c reaps them and counts.
+ */
+#include "proc_impl.h"
+
+#include "base/sys.h"
+#include "measure/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const int stop[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+static const uint64_t GRACE_NS = 10000000000;	/* to go, when killed */
+
+/*
+ * /dev/null above the standard descriptors, of which those that are closed
+ * are opened on the way: a pipe must not come to be one of them.  Standard
+ * output can then only be read, so that writing to it fails as it did.
+ */
+static int
+open_null(void)
+{
+	int fd;
+
+	for (;;) {
+		fd = sys_openat(AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0);
+		if (fd < 0 || fd > STDERR_FILENO)
+			return fd;
+		if (fd == STDOUT_FILENO) {
+			sys_close(fd);
+			fd = sys_openat(AT_FDCWD, "/dev/null", O_RDONLY, 0);
+		} else if (fcntl(fd, F_SETFD, 0) == -1) {
+			return -errno;
+		}
+		if (fd < 0)
+			return fd;
+	}
+}
+
+int
+proc_open(struct proc *p)
+{
+	/* What stops a job, or shows that it is stopped, is not held back. */
+	static const int job[] = { SIGTSTP, SIGCONT, SIGTTIN, SIGTTOU };
+	struct sigaction old;
+	sigset_t all;
+	int fd;
+
+	*p = (struct proc){ .self = getpid(), .null = -1 };
+	fd = open_null();
+	if (fd < 0)
+		return fd;
+	p->null = fd;
+	p->stack = sys_malloc(PROC_STACK_B);
+	if (p->stack == NULL) {
+		sys_close(fd);
+		return -ENOMEM;
+	}
+	/* If our parent ignored it, children would be reaped behind our back */
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&p->wait);
+	sigaddset(&p->wait, SIGCHLD);
+	/* What our parent wanted ignored, as nohup(1) does, stays ignored. */
+	for (size_t i = 0; i < sizeof(stop) / sizeof(stop[0]); i++)
+		if (sigaction(stop[i], NULL, &old) == 0 &&
+		    old.sa_handler != SIG_IGN)
+			sigaddset(&p->wait, stop[i]);
+	sigfillset(&all);
+	for (size_t i = 0; i < sizeof(job) / sizeof(job[0]); i++)
+		sigdelset(&all, job[i]);
+	sigprocmask(SIG_SETMASK, &all, &p->old_mask);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	return 0;
+}
+
+void
+proc_close(struct proc *p)
+{
+	sigprocmask(SIG_SETMASK, &p->old_mask, NULL);
+	sys_close(p->null);
+	sys_free(p->stack);
+}
+
+bool
+proc_pending(const struct proc *p)
+{
+	sigset_t now;
+
+	sigpending(&now);
+	for (size_t i = 0; i < sizeof(stop) / sizeof(stop[0]); i++)
+		if (sigismember(&now, stop[i]) &&
+		    sigismember(&p->wait, stop[i]))
+			return true;
+	return false;
+}
+
+/* A dead child's number, 0 if there are only live ones, -1 if there is none. */
+static pid_t
+dead_child(void)
+{
+	siginfo_t si = { .si_pid = 0 };
+	int rc;
+
+	do
+		rc = waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT);
+	while (rc == -1 && errno == EINTR);
+	return rc == -1 ? -1 : si.si_pid;
+}
+
+/*
+ * Kills our children; theirs become ours when they are dead.  The list is a
+ * line of numbers in the proc folder of our only thread, each with a blank
+ * after it.  If it is longer than the buffer, there is another time.
+ */
+static void
+kill_children(void)
+{
+	int fd = sys_openat(AT_FDCWD, "/proc/thread-self/children",
+	    O_RDONLY | O_CLOEXEC, 0);
+	char text[2048], *s = text, *end;
+	ssize_t n = -1;
+
+	if (fd >= 0) {
+		n = sys_read(fd, text, sizeof(text) - 1);
+		sys_close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	for (;; s = end + 1) {
+		long pid = strtol(s, &end, 10);
+
+		if (pid <= 0 || *end != ' ')
+			break;
+		kill((pid_t)pid, SIGKILL);
+	}
+}
+
+static void
+kill_all(const struct proc *p, const struct proc_run *r)
+{
+	if (p->group != NULL)
+		cgroup_kill(p->group);
+	for (int i = 0; i < r->count; i++)
+		if (r->stages[i].pid > 0)
+			kill(r->stages[i].pid, SIGKILL);
+	kill_children();
+}
+
+/* Reaps all dead children as of the time now; stages still live. */
+static int
+reap_dead(struct proc_run *r, uint64_t now, int live, int *orphans)
+{
+	pid_t pid;
+
+	while ((pid = dead_child()) > 0) {
+		int i = 0;
+
+		while (i < r->count && r->stages[i].pid != pid)
+			i++;
+		if (i == r->count) {
+			proc_reap(pid, r->io ? proc_open_io(pid) : -1,
+			    &r->orphans);
+			++*orphans;
+			continue;
+		}
+		r->stages[i].end_ns = now;
+		if (r->io && r->stages[i].io < 0)
+			r->stages[i].io = proc_open_io(pid);
+		r->stages[i].status = proc_reap(pid, r->stages[i].io,
+		    &r->stages[i].used);
+		r->stages[i].io = -1;
+		r->stages[i].pid = 0;
+		live--;
+	}
+	return live;
+}
+
+/* A signal, 0 when now >= until, and the time of that. */
+static int
+wait_signal(const struct proc *p, uint64_t until, uint64_t *now)
+{
+	struct timespec ts;
+	uint64_t left;
+	int sig;
+
+	for (;;) {
+		if (until == UINT64_MAX) {
+			sig = sigwaitinfo(&p->wait, NULL);
+			*now = sys_now_ns();
+		} else {
+			*now = sys_now_ns();
+			left = until > *now ? until - *now : 0;
+			ts.tv_sec = (time_t)(left / 1000000000);
+			ts.tv_nsec = (long)(left % 1000000000);
+			sig = sigtimedwait(&p->wait, NULL, &ts);
+			*now = sys_now_ns();
+			if (sig == -1 && errno == EAGAIN)
+				return 0;
+		}
+		if (sig > 0)
+			return sig;
+	}
+}
+
+/* Waits for the stages.  0 or -ETIMEDOUT. */
+static int
+wait_stages(struct proc *p, struct proc_run *r)
+{
+	uint64_t until = r->timeout_ns == 0 ? UINT64_MAX :
+	    r->start_ns + r->timeout_ns, now;
+	int live = r->count, orphans = 0;
+	bool killed = false;
+
+	while (live > 0) {
+		int sig = wait_signal(p, until, &now);
+
+		live = reap_dead(r, now, live, &orphans);
+		if (live == 0 || sig == SIGCHLD)
+			continue;
+		if (sig == 0 && killed)
+			return -ETIMEDOUT;
+		if (sig == 0)
+			r->timed_out = true;
+		else if (r->stopped == 0)
+			r->stopped = sig;
+		kill_all(p, r);
+		killed = true;
+		until = now + GRACE_NS;
+	}
+	return 0;
+}
+
+/*
+ * Ends what the stages left, and counts it.  Dead orphans were no longer
+ * there, so they are not counted.  0 or -ETIMEDOUT.
+ */
+static int
+end_rest(struct proc *p, struct proc_run *r)
+{
+	uint64_t until = sys_now_ns() + GRACE_NS, now = 0;
+	struct timespec nap = { .tv_nsec = 1000000 };
+	int dead = 0, sig;
+
+	reap_dead(r, 0, 0, &dead);
+	while (dead_child() != -1) {
+		kill_all(p, r);
+		/* The death of one is told at once; a nap is for the others. */
+		sig = sigtimedwait(&p->wait, NULL, &nap);
+		if (sig > 0 && sig != SIGCHLD)
+			r->stopped = sig;
+		reap_dead(r, now, 0, &r->left);
+		now = sys_now_ns();
+		if (now > until)
+			return -ETIMEDOUT;
+	}
+	return 0;
+}
+
+static void
+close_all(int (*pipes)[2], int count)
+{
+	for (int i = 0; i < count; i++)
+		for (int k = 0; k < 2; k++)
+			if (pipes[i][k] >= 0)
+				sys_close(pipes[i][k]);
+}
+
+static void
+clear_results(struct proc_run *r)
+{
+	for (int i = 0; i < r->count; i++) {
+		struct proc_stage *st = &r->stages[i];
+
+		st->pid = 0;
+		st->io = -1;
+		st->status = 0;
+		st->used = (struct proc_usage){ .io = false };
+	}
+	r->orphans = (struct proc_usage){ .io = false };
+	r->failed = -1;
+	r->timed_out = false;
+	r->stopped = 0;
+	r->left = 0;
+}
+
+int
+proc_run(struct proc *p, struct proc_run *r)
+{
+	int pipes[PROC_STAGES_MAX][2], made = 0, rc = 0;
+
+	if (r->count < 1 || r->count > PROC_STAGES_MAX)
+		return -EINVAL;
+	clear_results(r);
+	for (; made < r->count - 1 && rc == 0; made++)
+		if (pipe2(pipes[made], O_CLOEXEC) == -1) {
+			rc = -errno;
+			break;
+		}
+	/* Orphans of a run that leaves things behind are none of ours. */
+	if (r->keep)
+		prctl(PR_SET_CHILD_SUBREAPER, 0);
+	if (rc == 0)
+		rc = proc_start_stages(p, r, pipes);
+	close_all(pipes, made);
+	if (rc == 0) {
+		rc = wait_stages(p, r);
+		r->end_ns = 0;
+		for (int i = 0; i < r->count; i++)
+			if (r->stages[i].end_ns > r->end_ns)
+				r->end_ns = r->stages[i].end_ns;
+	} else if (r->failed >= 0) {
+		kill_all(p, r);
+	}
+	if (r->keep)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (!r->keep || r->failed >= 0) {
+		int rest = end_rest(p, r);
+
+		rc = rc != 0 ? rc : rest;
+	}
+	return rc;
+}

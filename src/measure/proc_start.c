@@ -1,0 +1,223 @@
+/*
+ * proc_start.c - the children of a run, made and connected by pipes
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "proc_impl.h"
+
+#include "base/sys.h"
+#include "measure/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What a child needs, in memory that it shares with us. */
+struct start {
+	const struct proc *proc;
+	const struct proc_stage *stage;
+	int fds[3];
+	int sock;		/* where its counters go, or -1 */
+	int err;
+};
+
+/* A message of one descriptor, in the caller's memory. */
+struct message {
+	struct msghdr h;
+	struct iovec v;
+	char byte;
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))];
+};
+
+/*
+ * On this stack, and in memory that is not its own, a child must run nothing
+ * that a sanitizer puts in.
+ */
+#define IN_CHILD __attribute__((no_sanitize("address")))
+
+IN_CHILD static void
+message_init(struct message *m)
+{
+	*m = (struct message){ .v = { .iov_len = 1 } };
+	m->v.iov_base = &m->byte;
+	m->h.msg_iov = &m->v;
+	m->h.msg_iovlen = 1;
+	m->h.msg_control = m->room;
+	m->h.msg_controllen = sizeof(m->room);
+}
+
+/*
+ * Sends our own counters to whoever waits for us.  Without, the parent opens
+ * them itself; errors do not matter.
+ */
+IN_CHILD static void
+send_io(int sock)
+{
+	int fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+	struct message m;
+	struct cmsghdr *c;
+
+	if (fd < 0)
+		return;
+	message_init(&m);
+	c = CMSG_FIRSTHDR(&m.h);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	sendmsg(sock, &m.h, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* What the last child sent, or -1. */
+static int
+receive_io(int sock)
+{
+	struct message m;
+	struct cmsghdr *c;
+	int fd;
+
+	message_init(&m);
+	if (recvmsg(sock, &m.h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
+		return -1;
+	c = CMSG_FIRSTHDR(&m.h);
+	if (c == NULL || c->cmsg_type != SCM_RIGHTS ||
+	    c->cmsg_len != CMSG_LEN(sizeof(fd)))
+		return -1;
+	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+IN_CHILD static int
+child_main(void *arg)
+{
+	struct start *s = arg;
+
+	for (int i = 0; i < 3; i++)
+		if (s->fds[i] != i && dup2(s->fds[i], i) == -1)
+			goto fail;
+	/* It should not outlive us, not even in the moment before this call. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != s->proc->self)
+		_exit(127);
+	if (s->sock >= 0)
+		send_io(s->sock);
+	sigprocmask(SIG_SETMASK, &s->proc->old_mask, NULL);
+	execve(s->stage->path, s->stage->argv, s->stage->envp);
+fail:
+	s->err = errno;
+	_exit(127);
+}
+
+IN_CHILD static int
+exit_at_once(void *arg)
+{
+	(void)arg;
+	_exit(0);
+}
+
+bool
+proc_try_group(struct proc *p)
+{
+	char *top = p->stack + PROC_STACK_B;
+	int status = -1;
+	pid_t pid;
+
+	if (p->group == NULL)
+		return false;
+	pid = proc_clone(exit_at_once, top, NULL, p->group->dir);
+	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
+		;
+	if (status != 0)
+		p->group = NULL;
+	return status == 0;
+}
+
+/*
+ * Starts a stage, which sends its counters by socks, a pair, if that is one.
+ * 0 or -errno.
+ */
+static int
+spawn(struct proc *p, struct proc_stage *st, const int fds[3],
+    const int socks[2], bool grouped)
+{
+	struct start s = { .proc = p, .stage = st, .sock = socks[1],
+		.fds = { fds[0], fds[1], fds[2] } };
+	char *top = p->stack + PROC_STACK_B;
+	pid_t pid = -1;
+	int status;
+
+	if (grouped && p->group != NULL) {
+		pid = proc_clone(child_main, top, &s, p->group->dir);
+		if (pid < 0)
+			p->group = NULL;
+	}
+	if (pid < 0)
+		pid = proc_clone(child_main, top, &s, -1);
+	if (pid < 0)
+		return pid;
+	if (s.err != 0) {
+		while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
+			;
+		return -s.err;
+	}
+	st->pid = pid;
+	if (socks[0] >= 0) {
+		st->io = receive_io(socks[0]);
+		if (st->io < 0)
+			st->io = proc_open_io(pid);
+	}
+	return 0;
+}
+
+/*
+ * The file of a dead process is root's, and the quickest are dead before
+ * others can open it; so they send it before they execute, for it can be read
+ * until they are reaped.
+ */
+static void
+open_socks(const struct proc_run *r, int socks[2])
+{
+	socks[0] = socks[1] = -1;
+	if (r->io && geteuid() != 0 && socketpair(AF_UNIX,
+	    SOCK_STREAM | SOCK_CLOEXEC, 0, socks) == -1)
+		socks[0] = socks[1] = -1;
+}
+
+int
+proc_start_stages(struct proc *p, struct proc_run *r, int (*pipes)[2])
+{
+	int n = r->count, rc = 0, socks[2];
+
+	open_socks(r, socks);
+	for (int i = 0; i < n && rc == 0; i++) {
+		struct proc_stage *st = &r->stages[i];
+		int fds[3] = {
+			i > 0 ? pipes[i - 1][0] : r->in >= 0 ? r->in : p->null,
+			i < n - 1 ? pipes[i][1] : r->out >= 0 ? r->out :
+			    p->null,
+			r->err >= 0 ? r->err : STDERR_FILENO
+		};
+
+		st->start_ns = sys_now_ns();
+		if (i == 0)
+			r->start_ns = st->start_ns;
+		rc = spawn(p, st, fds, socks, !r->keep);
+		if (rc != 0)
+			r->failed = i;
+		if (i > 0) {
+			sys_close(pipes[i - 1][0]);
+			pipes[i - 1][0] = -1;
+		}
+		if (i < n - 1) {
+			sys_close(pipes[i][1]);
+			pipes[i][1] = -1;
+		}
+	}
+	for (int i = 0; i < 2; i++)
+		if (socks[i] >= 0)
+			sys_close(socks[i]);
+	return rc;
+}

@@ -1,0 +1,227 @@
+/*
+ * provenance.c - where rows come from, as comment lines before them
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "measure/provenance.h"
+
+#include "base/sys.h"
+#include "base/table.h"
+#include "base/utc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+void
+provenance_series(char id[PROVENANCE_SERIES_B])
+{
+	char date[UTC_B];
+	uint16_t lot = 0;
+
+	/* Without it the process number must do. */
+	if (getrandom(&lot, sizeof(lot), GRND_NONBLOCK) != sizeof(lot))
+		lot = 0;
+	utc_name(date, utc_now_ns());
+	snprintf(id, PROVENANCE_SERIES_B, "%s-%d-%04x", date, (int)getpid(),
+	    lot);
+}
+
+/* The first line of a small file; false if there is none. */
+static bool
+first_line(int dirfd, const char *path, char *text, size_t size)
+{
+	int fd = sys_openat(dirfd, path, O_RDONLY | O_CLOEXEC, 0);
+	ssize_t n = -1;
+
+	if (fd >= 0) {
+		n = sys_read(fd, text, size - 1);
+		sys_close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return *text != '\0';
+}
+
+/* What follows the colon in the first line of /proc/cpuinfo with this key. */
+static bool
+cpu_model(char *text, size_t size)
+{
+	static const char *const keys[] = { "model name", "Model", "cpu model",
+		"uarch", "cpu\t" };
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	bool found = false;
+
+	while (f != NULL && !found && fgets(text, (int)size, f) != NULL) {
+		char *s = strchr(text, ':');
+
+		for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+			found |= s != NULL &&
+			    strncmp(text, keys[i], strlen(keys[i])) == 0;
+		if (found) {
+			s += 1 + strspn(s + 1, " \t");
+			memmove(text, s, strlen(s) + 1);
+			text[strcspn(text, "\n")] = '\0';
+		}
+	}
+	if (f != NULL)
+		fclose(f);
+	return found;
+}
+
+static int
+write_cores(struct table *t)
+{
+	cpu_set_t set;
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+	/* A set too small for the machine is told by an error. */
+	if (sched_getaffinity(0, sizeof(set), &set) == -1)
+		return table_comment(t, "cores", "%ld", online);
+	return table_comment(t, "cores", "%ld, %d for us", online,
+	    CPU_COUNT(&set));
+}
+
+/* How the kernel answers the flaws of this processor, counted. */
+static int
+write_mitigations(struct table *t)
+{
+	DIR *d = opendir("/sys/devices/system/cpu/vulnerabilities");
+	int mitigated = 0, vulnerable = 0;
+	struct dirent *e;
+	char text[256];
+
+	if (d == NULL)
+		return 0;
+	while ((e = readdir(d)) != NULL) {
+		if (!first_line(dirfd(d), e->d_name, text, sizeof(text)))
+			continue;
+		mitigated += strncmp(text, "Mitigation", 10) == 0;
+		vulnerable += strncmp(text, "Vulnerable", 10) == 0;
+	}
+	closedir(d);
+	return table_comment(t, "mitigations", "%d in force, %d missing",
+	    mitigated, vulnerable);
+}
+
+static int
+write_machine(struct table *t)
+{
+	static const char clocks[] = "/sys/devices/system/clocksource/"
+	    "clocksource0/current_clocksource";
+	static const char governor[] = "/sys/devices/system/cpu/cpu0/cpufreq/"
+	    "scaling_governor";
+	struct utsname u = { .nodename = "" };
+	struct sysinfo si;
+	char text[512];
+	int rc;
+
+	uname(&u);
+	rc = table_comment(t, "host", "%s", u.nodename);
+	if (rc == 0)
+		rc = table_comment(t, "kernel", "%s %s %s", u.sysname,
+		    u.release, u.machine);
+	if (rc == 0)
+		rc = table_comment(t, "cpu", "%s",
+		    cpu_model(text, sizeof(text)) ? text : "unknown");
+	if (rc == 0)
+		rc = write_cores(t);
+	if (rc == 0 && sysinfo(&si) == 0)
+		rc = table_comment(t, "memory_B", "%" PRIu64,
+		    (uint64_t)si.totalram * si.mem_unit);
+	if (rc == 0)
+		rc = table_comment(t, "clocksource", "%s",
+		    first_line(AT_FDCWD, clocks, text, sizeof(text)) ? text :
+		    "unknown");
+	if (rc == 0)
+		rc = table_comment(t, "governor", "%s",
+		    first_line(AT_FDCWD, governor, text, sizeof(text)) ? text :
+		    "none");
+	return rc == 0 ? write_mitigations(t) : rc;
+}
+
+/*
+ * The words quoted for the shell.  The caller frees it; NULL: no memory.
+ */
+static char *
+quote(int argc, char *const *argv)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%^";
+	size_t size = 1;
+	char *text, *s;
+
+	/* at worst each character is a quote, which takes four */
+	for (int i = 0; i < argc; i++)
+		size += 4 * strlen(argv[i]) + 3;
+	text = s = sys_malloc(size);
+	if (text == NULL)
+		return NULL;
+	for (int i = 0; i < argc; i++) {
+		const char *w = argv[i];
+
+		if (i > 0)
+			*s++ = ' ';
+		if (*w != '\0' && w[strspn(w, plain)] == '\0') {
+			s = stpcpy(s, w);
+			continue;
+		}
+		*s++ = '\'';
+		for (; *w != '\0'; w++)
+			if (*w == '\'')
+				s = stpcpy(s, "'\\''");
+			else
+				*s++ = *w;
+		*s++ = '\'';
+	}
+	*s = '\0';
+	return text;
+}
+
+int
+provenance_write(struct table *t, const struct provenance *p)
+{
+	char date[UTC_B], *call;
+	int rc;
+
+	utc_text(date, utc_now_ns());
+	rc = table_comment(t, "series", "%s", p->series);
+	if (rc == 0)
+		rc = table_comment(t, "tool", "%s %s", p->tool,
+		    COLDPRESS_VERSION);
+	for (size_t i = 0; rc == 0 && i < p->lib_count; i++)
+		rc = table_comment(t, "library", "%s", p->libs[i]);
+	if (rc == 0)
+		rc = table_comment(t, "date", "%s", date);
+	if (rc == 0)
+		rc = write_machine(t);
+	if (rc != 0)
+		return rc;
+	call = quote(p->argc, p->argv);
+	if (call == NULL)
+		return -ENOMEM;
+	rc = table_comment(t, "argv", "%s", call);
+	sys_free(call);
+	return rc;
+}
+
+int
+provenance_input(struct table *t, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == -1 || !S_ISREG(st.st_mode))
+		return 0;
+	return table_comment(t, "input", "%s, %jd B", path,
+	    (intmax_t)st.st_size);
+}

@@ -1,0 +1,160 @@
+/*
+ * input.c - the stream that a job reads
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "pipeline/input.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIPE_SIZE = 1 << 20 };
+
+int
+input_open(struct input *in, int fd)
+{
+	struct stat st;
+
+	memset(in, 0, sizeof(*in));
+	in->fd = fd;
+	in->flush_ms = -1;
+	if (fstat(fd, &st) == -1)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	in->waits = !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
+	/* A larger pipe saves its writer from stopping at every 64 KiB. */
+	if (S_ISFIFO(st.st_mode))
+		fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
+	else
+		posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	in->cancel = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return in->cancel == -1 ? -errno : 0;
+}
+
+int
+input_open_from(struct input *in,
+    ssize_t (*source)(void *arg, void *buf, size_t len), void *arg)
+{
+	memset(in, 0, sizeof(*in));
+	in->fd = -1;
+	in->flush_ms = -1;
+	in->source = source;
+	in->source_arg = arg;
+	in->cancel = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return in->cancel == -1 ? -errno : 0;
+}
+
+void
+input_close(struct input *in)
+{
+	if (in->cancel > 0)
+		sys_close(in->cancel);
+	in->cancel = -1;
+}
+
+void
+input_cancel(struct input *in)
+{
+	uint64_t one = 1;
+
+	/* It can only fail where the count is already far from 0. */
+	(void)!write(in->cancel, &one, sizeof(one));
+}
+
+/* 0 when there is something to read, -ETIME or -ECANCELED. */
+static int
+wait_for(struct input *in, int timeout_ms)
+{
+	struct pollfd p[2] = { { .fd = in->fd, .events = POLLIN },
+	    { .fd = in->cancel, .events = POLLIN } };
+	int n;
+
+	do
+		n = poll(p, 2, timeout_ms);
+	while (n == -1 && errno == EINTR);
+	if (n == -1)
+		return -errno;
+	if (n == 0)
+		return -ETIME;
+	return p[1].revents != 0 ? -ECANCELED : 0;
+}
+
+/* One read(2); begun: whether a block is in hand already. */
+static ssize_t
+read_some(struct input *in, void *buf, size_t len, bool begun)
+{
+	ssize_t n;
+	int rc;
+
+	do {
+		rc = in->waits ?
+		    wait_for(in, begun ? in->flush_ms : -1) : 0;
+		if (rc != 0)
+			return rc;
+		n = in->source != NULL ?
+		    in->source(in->source_arg, buf, len) :
+		    sys_read(in->fd, buf, len);
+	} while (n == -EINTR || n == -EAGAIN);
+	if (n == 0)
+		in->ended = true;
+	return n;
+}
+
+static size_t
+take_ahead(struct input *in, void *buf, size_t len)
+{
+	size_t n = in->peeked - in->taken;
+
+	n = n < len ? n : len;
+	memcpy(buf, in->ahead + in->taken, n);
+	in->taken += n;
+	return n;
+}
+
+ssize_t
+input_read(struct input *in, void *buf, size_t len)
+{
+	size_t done = take_ahead(in, buf, len);
+	uint64_t t0 = sys_now_ns();
+	ssize_t n = 0;
+
+	while (done < len && !in->ended) {
+		n = read_some(in, (char *)buf + done, len - done, done > 0);
+		if (n < 0)
+			break;
+		done += (size_t)n;
+	}
+	in->eof = in->ended && in->taken == in->peeked;
+	in->wait_ns += sys_now_ns() - t0;
+	in->bytes += done;
+	return n < 0 && n != -ETIME ? n : (ssize_t)done;
+}
+
+ssize_t
+input_peek(struct input *in, size_t n, const uint8_t **p)
+{
+	size_t have = in->peeked - in->taken;
+	ssize_t got;
+
+	memmove(in->ahead, in->ahead + in->taken, have);
+	in->peeked = have;
+	in->taken = 0;
+	while (in->peeked < n && !in->ended) {
+		got = read_some(in, in->ahead + in->peeked,
+		    n - in->peeked, in->peeked > 0);
+		if (got == -ETIME)
+			break;
+		if (got < 0)
+			return got;
+		in->peeked += (size_t)got;
+	}
+	*p = in->ahead;
+	return (ssize_t)(in->peeked < n ? in->peeked : n);
+}

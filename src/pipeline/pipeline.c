@@ -1,0 +1,329 @@
+/*
+ * pipeline.c - read, work on all cores, join in order, write
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A ring of slots.  Piece number k travels in slot k modulo the size of the
+ * ring, and each slot's state says whose it is:
+ *
+ *	FREE -> (reader) FILLED -> (a worker) DONE -> (joiner) OUT -> FREE
+ *
+ * Pieces are taken by workers in order, and joined and written in order.  So
+ * the oldest piece in the ring can always go on, and nothing can deadlock:
+ * the writer waits for nobody, the joiner for one worker or the writer, a
+ * worker for the reader, and the reader for the oldest slot.
+ *
+ * One lock guards the states; a piece is hundreds of kilobytes, so it is
+ * taken a few thousand times a second at most.  An error stays in its slot
+ * until the joiner comes to it: which error is reported does not depend on
+ * timing.  Only a failed write is noticed at once.
+ *
+ * The workers' part is pipeline_work.c.
+ */
+#include "pipeline_impl.h"
+
+#include "base/sys.h"
+#include "sink.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+int
+buf_reserve(struct buf *b, size_t cap)
+{
+	uint8_t *data;
+
+	if (cap <= b->cap)
+		return 0;
+	data = sys_realloc(b->data, cap);
+	if (data == NULL)
+		return -ENOMEM;
+	b->data = data;
+	b->cap = cap;
+	return 0;
+}
+
+void
+pipeline_release(struct slot *s)
+{
+	struct pipeline *pl = s->owner;
+
+	pthread_mutex_lock(&pl->lock);
+	s->state = SLOT_FREE;
+	pthread_cond_signal(&pl->may_fill);
+	pthread_mutex_unlock(&pl->lock);
+}
+
+/* Under the lock: waits for c, and adds the time to *ns. */
+static void
+wait_timed(struct pipeline *pl, pthread_cond_t *c, uint64_t *ns)
+{
+	uint64_t t0 = sys_now_ns();
+
+	pthread_cond_wait(c, &pl->lock);
+	*ns += sys_now_ns() - t0;
+}
+
+/* What a wait has taken so far counts too. */
+static void
+tell_watch(struct pipeline *pl)
+{
+	struct pipeline_watch w = { .threads = pl->workers };
+
+	if (pl->params->watch == NULL || pl->workers == 0)
+		return;
+	pthread_mutex_lock(&pl->lock);
+	w.now_ns = sys_now_ns();
+	w.idle_ns = pl->idle_ns + pl->waiting * w.now_ns - pl->waiting_ns;
+	pthread_mutex_unlock(&pl->lock);
+	pl->params->watch(pl->params->watch_arg, &w);
+}
+
+static void
+fill_slot(struct pipeline *pl, struct slot *s)
+{
+	s->seq = pl->filled;
+	s->in.len = s->out.len = 0;
+	s->last = s->ok = s->final = false;
+	s->err = s->kind = 0;
+	s->skip = s->used = 0;
+	s->bits = 0;
+	s->check = 0;
+	s->err = pl->ops->fill(pl->job, pl->in, s);
+	s->last |= s->err != 0;
+	s->read_B = pl->in->bytes;
+}
+
+static void *
+reader(void *arg)
+{
+	struct pipeline *pl = arg;
+
+	pthread_mutex_lock(&pl->lock);
+	while (!pl->ended && !pl->stop) {
+		struct slot *s = &pl->slots[pl->filled % pl->count];
+
+		if (s->state != SLOT_FREE) {
+			wait_timed(pl, &pl->may_fill, &pl->stall_work_ns);
+			continue;
+		}
+		pthread_mutex_unlock(&pl->lock);
+		fill_slot(pl, s);
+		pthread_mutex_lock(&pl->lock);
+		s->state = pl->workers > 0 ? SLOT_FILLED : SLOT_DONE;
+		pl->filled++;
+		pl->ended = s->last;
+		pthread_cond_signal(pl->workers > 0 ? &pl->may_work :
+		    &pl->may_join);
+	}
+	pthread_cond_broadcast(&pl->may_work);
+	pthread_mutex_unlock(&pl->lock);
+	return NULL;
+}
+
+static int
+join_slot(struct pipeline *pl, struct slot *s)
+{
+	int rc = s->err;
+
+	if (rc == 0)
+		rc = pl->ops->join(pl->job, s, pl->sink);
+	if (!sink_took_slot(pl->sink))
+		pipeline_release(s);
+	return rc;
+}
+
+static void
+show(struct pipeline *pl, const struct slot *s)
+{
+	if (pl->progress == NULL)
+		return;
+	progress_add(pl->progress, s->read_B - pl->shown_B);
+	pl->shown_B = s->read_B;
+	progress_draw(pl->progress);
+}
+
+/* From the sink's thread: the joiner may be waiting for a piece. */
+static void
+sink_failed(void *arg)
+{
+	struct pipeline *pl = arg;
+
+	pthread_mutex_lock(&pl->lock);
+	pthread_cond_broadcast(&pl->may_join);
+	pthread_mutex_unlock(&pl->lock);
+}
+
+/*
+ * Waits for the next piece.  What is joined by then is not held back
+ * meanwhile: the wait may be one for a live pipe.
+ */
+static int
+take_done(struct pipeline *pl, struct slot *s)
+{
+	bool flushed = false;
+	int rc = 0;
+
+	pthread_mutex_lock(&pl->lock);
+	while (s->state != SLOT_DONE && rc == 0) {
+		if (flushed) {
+			rc = sink_error(pl->sink);
+			if (rc == 0)
+				pthread_cond_wait(&pl->may_join, &pl->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&pl->lock);
+		rc = sink_flush(pl->sink);
+		flushed = true;
+		pthread_mutex_lock(&pl->lock);
+	}
+	s->state = rc == 0 ? SLOT_OUT : s->state;
+	pthread_mutex_unlock(&pl->lock);
+	return rc;
+}
+
+/* The caller's part: every piece in order, to the last or an error. */
+static int
+joiner(struct pipeline *pl)
+{
+	bool last = false;
+	int rc = 0;
+
+	while (rc == 0 && !last) {
+		struct slot *s = &pl->slots[pl->joined % pl->count];
+
+		rc = take_done(pl, s);
+		if (rc != 0)
+			break;
+		last = s->last;
+		pl->joined++;
+		show(pl, s);
+		rc = join_slot(pl, s);
+		tell_watch(pl);
+		/* what is behind a window that is complete is nobody's */
+		if (sink_enough(pl->sink))
+			return -ECANCELED;
+	}
+	return rc;
+}
+
+static void
+stop_all(struct pipeline *pl)
+{
+	pthread_mutex_lock(&pl->lock);
+	pl->stop = true;
+	pthread_cond_broadcast(&pl->may_fill);
+	pthread_cond_broadcast(&pl->may_work);
+	pthread_mutex_unlock(&pl->lock);
+	input_cancel(pl->in);
+}
+
+static int
+run_threads(struct pipeline *pl, const struct pipeline_params *params)
+{
+	unsigned threads = pl->ops->work == NULL ? 0 : params->threads;
+	struct pipeline_worker *w = sys_calloc(threads + 1, sizeof(*w));
+	pthread_t reading;
+	int rc;
+
+	if (w == NULL)
+		return -ENOMEM;
+	rc = sink_start(pl->sink);
+	if (rc == 0)
+		rc = pipeline_start(pl, w, threads);
+	if (rc == 0)
+		rc = sys_thread(&reading, reader, pl);
+	if (rc == 0) {
+		rc = joiner(pl);
+		if (rc != 0)
+			stop_all(pl);
+		pthread_join(reading, NULL);
+	} else {
+		stop_all(pl);
+	}
+	for (unsigned i = 0; i < pl->workers; i++) {
+		pthread_join(w[i].thread, NULL);
+		pipeline_worker_close(pl, w[i].ctx);
+	}
+	sys_free(w);
+	return rc;
+}
+
+/* The first piece is filled before any thread is started. */
+static int
+run(struct pipeline *pl, const struct pipeline_params *params)
+{
+	struct slot *s = &pl->slots[0];
+	void *ctx = NULL;
+	int rc;
+
+	fill_slot(pl, s);
+	if (s->last) {
+		if (s->err == 0)
+			s->err = pipeline_worker_open(pl, &ctx);
+		pipeline_work(pl, ctx, s);
+		rc = join_slot(pl, s);
+		pipeline_worker_close(pl, ctx);
+		return rc;
+	}
+	s->state = pl->ops->work == NULL ? SLOT_DONE : SLOT_FILLED;
+	pl->filled = 1;
+	return run_threads(pl, params);
+}
+
+static void
+free_slots(struct pipeline *pl)
+{
+	for (unsigned i = 0; i < pl->count; i++) {
+		sys_free(pl->slots[i].in.data);
+		sys_free(pl->slots[i].out.data);
+	}
+	sys_free(pl->slots);
+}
+
+int
+pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
+    const struct pipeline_params *params, struct pipeline_stats *stats)
+{
+	struct pipeline pl = { .ops = ops, .job = job, .in = in,
+	    .count = params->slots, .progress = params->progress,
+	    .params = params };
+	int rc, out;
+
+	pl.slots = sys_calloc(pl.count, sizeof(*pl.slots));
+	if (pl.slots == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; i < pl.count; i++)
+		pl.slots[i].owner = &pl;
+	rc = sink_open(&pl.sink, params->out_fd, params->slots, sink_failed,
+	    &pl);
+	if (rc != 0) {
+		sys_free(pl.slots);
+		return rc;
+	}
+	sink_window(pl.sink, &params->window);
+	pthread_mutex_init(&pl.lock, NULL);
+	pthread_cond_init(&pl.may_fill, NULL);
+	pthread_cond_init(&pl.may_work, NULL);
+	pthread_cond_init(&pl.may_join, NULL);
+
+	rc = run(&pl, params);
+	if (sink_enough(pl.sink))
+		rc = 0;
+	out = sink_close(pl.sink, rc != 0, stats);
+	if (out != 0) {
+		rc = out;
+		stats->failed = PIPELINE_OUT;
+	}
+	stats->in_bytes += in->bytes;
+	stats->stall_in_ns += in->wait_ns;
+	stats->stall_work_ns += pl.stall_work_ns;
+	stats->idle_ns += pl.idle_ns;
+
+	pthread_cond_destroy(&pl.may_fill);
+	pthread_cond_destroy(&pl.may_work);
+	pthread_cond_destroy(&pl.may_join);
+	pthread_mutex_destroy(&pl.lock);
+	free_slots(&pl);
+	return rc;
+}

@@ -1,0 +1,55 @@
+/*
+ * pipeline_impl.h - the state that the threads of a pipeline share
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_PIPELINE_IMPL_H
+#define COLDPRESS_PIPELINE_IMPL_H
+
+#include "pipeline/pipeline.h"
+
+#include <pthread.h>
+
+/* Whose a slot is: see pipeline.c. */
+enum { SLOT_FREE, SLOT_FILLED, SLOT_DONE, SLOT_OUT };
+
+struct pipeline {
+	const struct pipeline_ops *ops;
+	void *job;
+	struct input *in;
+	struct sink *sink;
+	struct progress *progress;
+	uint64_t shown_B;		/* of the input, by progress */
+	struct slot *slots;
+	unsigned count;
+	unsigned workers;		/* running */
+
+	pthread_mutex_t lock;
+	pthread_cond_t may_fill, may_work, may_join;
+	uint64_t filled, taken, joined;	/* pieces so far */
+	bool ended;			/* the last piece is filled */
+	bool stop;			/* an error: all threads end */
+	uint64_t stall_work_ns, idle_ns;
+	unsigned waiting;		/* workers, */
+	uint64_t waiting_ns;		/* the sum of when they began to */
+	const struct pipeline_params *params;
+};
+
+struct pipeline_worker {
+	struct pipeline *pl;
+	void *ctx;
+	pthread_t thread;
+};
+
+/* What the workers do, for a pipeline without threads, too. */
+int pipeline_worker_open(struct pipeline *pl, void **ctx);
+void pipeline_worker_close(struct pipeline *pl, void *ctx);
+void pipeline_work(struct pipeline *pl, void *ctx, struct slot *s);
+
+/*
+ * Starts up to threads of them.  Fewer than asked for are enough to go on, as
+ * long as one runs: pl->workers.  0 or -errno.
+ */
+int pipeline_start(struct pipeline *pl, struct pipeline_worker *w,
+    unsigned threads);
+
+#endif

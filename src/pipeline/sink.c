@@ -1,0 +1,380 @@
+/*
+ * sink.c - the writing end of a pipeline
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A queue of pieces to write: slots of the pipeline, and chunks of the sink's
+ * own for what is not a slot's whole output.  The joiner fills one chunk
+ * while the thread writes another.  The queue can hold every slot and every
+ * chunk, so putting never waits: what waits is taking a free chunk.
+ *
+ * A checksum of chunks that are put in the queue is the thread's, too: its
+ * value belongs to whom the count of unchecked items says.
+ */
+#include "sink.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { CHUNK = 512 << 10, CHUNKS = 3, PIPE_SIZE = 1 << 20 };
+
+struct item {
+	const uint8_t *data;
+	size_t len;
+	struct slot *slot;	/* to release, or NULL for a chunk */
+	const uint8_t *check;	/* to be checked, or NULL; not cut by clip() */
+	size_t check_len;
+};
+
+struct sink {
+	int fd;
+	bool threaded;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t queued, written;
+	struct item *queue;
+	size_t size, head, count;	/* of the queue */
+	bool closing;
+	int err;
+	unsigned chunks_free;
+	unsigned unchecked;		/* items in the queue */
+	uint32_t check_value;		/* so far */
+	uint64_t write_ns;
+	void (*failed)(void *);
+	void *owner;
+
+	/* The joiner's alone. */
+	uint8_t *chunk[CHUNKS];
+	unsigned current;		/* chunk in hand */
+	size_t fill;			/* bytes in it */
+	bool in_hand, took_slot;
+	sink_check_fn *check;		/* NULL when none is asked for */
+	size_t check_from;		/* in the chunk */
+	uint64_t bytes;
+	uint64_t queued_B;		/* those of them put in the queue */
+	struct pipeline_window window;
+};
+
+int
+sink_open(struct sink **out, int fd, unsigned most_slots,
+    void (*failed)(void *), void *owner)
+{
+	struct sink *k = sys_calloc(1, sizeof(*k));
+	struct stat st;
+
+	if (k == NULL)
+		return -ENOMEM;
+	k->size = most_slots + CHUNKS;
+	k->queue = sys_calloc(k->size, sizeof(*k->queue));
+	if (k->queue == NULL) {
+		sys_free(k);
+		return -ENOMEM;
+	}
+	k->fd = fd;
+	k->failed = failed;
+	k->owner = owner;
+	k->chunks_free = CHUNKS;
+	pthread_mutex_init(&k->lock, NULL);
+	pthread_cond_init(&k->queued, NULL);
+	pthread_cond_init(&k->written, NULL);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
+		fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
+	*out = k;
+	return 0;
+}
+
+static int
+put_out(struct sink *k, const struct item *it)
+{
+	uint64_t t0;
+	int rc;
+
+	if (k->fd < 0)
+		return 0;
+	t0 = sys_now_ns();
+	rc = fdio_write(k->fd, it->data, it->len);
+	k->write_ns += sys_now_ns() - t0;
+	return rc;
+}
+
+/* Writes the oldest item; after an error items are only handed back. */
+static void
+write_one(struct sink *k)
+{
+	struct item it = k->queue[k->head];
+	int before = k->err, rc = before;
+
+	pthread_mutex_unlock(&k->lock);
+	if (it.check != NULL)
+		k->check_value = k->check(k->check_value, it.check,
+		    it.check_len);
+	if (rc == 0)
+		rc = put_out(k, &it);
+	if (it.slot != NULL)
+		pipeline_release(it.slot);
+	pthread_mutex_lock(&k->lock);
+	k->head = (k->head + 1) % k->size;
+	k->count--;
+	k->err = rc;
+	k->chunks_free += it.slot == NULL;
+	k->unchecked -= it.check != NULL;
+	pthread_cond_signal(&k->written);
+	if (rc != 0 && before == 0) {
+		pthread_mutex_unlock(&k->lock);
+		k->failed(k->owner);
+		pthread_mutex_lock(&k->lock);
+	}
+}
+
+static void *
+run(void *arg)
+{
+	struct sink *k = arg;
+
+	pthread_mutex_lock(&k->lock);
+	for (;;) {
+		while (k->count == 0 && !k->closing)
+			pthread_cond_wait(&k->queued, &k->lock);
+		if (k->count == 0)
+			break;
+		write_one(k);
+	}
+	pthread_mutex_unlock(&k->lock);
+	return NULL;
+}
+
+int
+sink_start(struct sink *k)
+{
+	int rc = sys_thread(&k->thread, run, k);
+
+	k->threaded = rc == 0;
+	return rc;
+}
+
+/* Cuts an item to what of it is in the window, which may be nothing. */
+static void
+clip(struct sink *k, struct item *it)
+{
+	const struct pipeline_window *w = &k->window;
+	uint64_t at = k->queued_B, skip = at < w->skip ? w->skip - at : 0;
+
+	k->queued_B += it->len;
+	if (skip > it->len)
+		skip = it->len;
+	it->data += skip;
+	it->len -= (size_t)skip;
+	at += skip;
+	if (it->len == 0)
+		return;
+	if (w->len != 0 && at + it->len - w->skip > w->len)
+		it->len = at - w->skip < w->len ?
+		    (size_t)(w->len - (at - w->skip)) : 0;
+}
+
+void
+sink_window(struct sink *k, const struct pipeline_window *window)
+{
+	k->window = *window;
+}
+
+bool
+sink_enough(const struct sink *k)
+{
+	const struct pipeline_window *w = &k->window;
+
+	return w->stop && w->len != 0 && k->bytes >= w->skip &&
+	    k->bytes - w->skip >= w->len;
+}
+
+static int
+enqueue(struct sink *k, struct item it)
+{
+	int rc;
+
+	clip(k, &it);
+	pthread_mutex_lock(&k->lock);
+	k->queue[(k->head + k->count) % k->size] = it;
+	k->count++;
+	k->chunks_free -= it.slot == NULL;
+	k->unchecked += it.check != NULL;
+	if (k->threaded)
+		pthread_cond_signal(&k->queued);
+	else
+		write_one(k);
+	rc = k->err;
+	pthread_mutex_unlock(&k->lock);
+	return rc;
+}
+
+int
+sink_flush(struct sink *k)
+{
+	struct item it = { .data = k->chunk[k->current], .len = k->fill };
+
+	if (!k->in_hand || k->fill == 0)
+		return sink_error(k);
+	if (k->check != NULL && k->fill > k->check_from) {
+		it.check = it.data + k->check_from;
+		it.check_len = k->fill - k->check_from;
+	}
+	k->in_hand = false;
+	k->fill = k->check_from = 0;
+	k->current = (k->current + 1) % CHUNKS;
+	return enqueue(k, it);
+}
+
+/* Waits until the next chunk has been written, and takes it in hand. */
+static int
+take_chunk(struct sink *k)
+{
+	int rc;
+
+	pthread_mutex_lock(&k->lock);
+	while (k->chunks_free == 0)
+		pthread_cond_wait(&k->written, &k->lock);
+	rc = k->err;
+	pthread_mutex_unlock(&k->lock);
+	if (rc == 0 && k->chunk[k->current] == NULL) {
+		k->chunk[k->current] = sys_malloc(CHUNK);
+		if (k->chunk[k->current] == NULL)
+			rc = -ENOMEM;
+	}
+	k->in_hand = rc == 0;
+	return rc;
+}
+
+uint8_t *
+sink_space(struct sink *k, size_t *room, int *err)
+{
+	*err = k->in_hand && k->fill == CHUNK ? sink_flush(k) : 0;
+	if (*err == 0 && sink_enough(k))
+		*err = -ECANCELED;
+	if (*err == 0 && !k->in_hand)
+		*err = take_chunk(k);
+	if (*err != 0)
+		return NULL;
+	*room = CHUNK - k->fill;
+	return k->chunk[k->current] + k->fill;
+}
+
+void
+sink_advance(struct sink *k, size_t n)
+{
+	k->fill += n;
+	k->bytes += n;
+}
+
+void
+sink_check_begin(struct sink *k, sink_check_fn *fn, uint32_t start)
+{
+	k->check = fn;
+	k->check_value = start;
+	k->check_from = k->fill;
+}
+
+uint32_t
+sink_check_end(struct sink *k)
+{
+	uint32_t value;
+
+	pthread_mutex_lock(&k->lock);
+	while (k->unchecked > 0)
+		pthread_cond_wait(&k->written, &k->lock);
+	value = k->check_value;
+	pthread_mutex_unlock(&k->lock);
+	if (k->fill > k->check_from)
+		value = k->check(value, k->chunk[k->current] + k->check_from,
+		    k->fill - k->check_from);
+	k->check = NULL;
+	return value;
+}
+
+int
+sink_write(struct sink *k, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	size_t room;
+	int rc = 0;
+
+	while (len > 0) {
+		uint8_t *to = sink_space(k, &room, &rc);
+
+		if (to == NULL)
+			return rc;
+		room = room < len ? room : len;
+		memcpy(to, p, room);
+		sink_advance(k, room);
+		p += room;
+		len -= room;
+	}
+	return 0;
+}
+
+int
+sink_slot(struct sink *k, struct slot *s)
+{
+	int rc = sink_flush(k);
+
+	if (rc != 0 || s->out.len == 0)
+		return rc;
+	k->took_slot = true;
+	k->bytes += s->out.len;
+	return enqueue(k, (struct item){ .data = s->out.data,
+	    .len = s->out.len, .slot = s });
+}
+
+bool
+sink_took_slot(struct sink *k)
+{
+	bool took = k->took_slot;
+
+	k->took_slot = false;
+	return took;
+}
+
+uint64_t
+sink_bytes(const struct sink *k)
+{
+	return k->bytes;
+}
+
+int
+sink_error(struct sink *k)
+{
+	int rc;
+
+	pthread_mutex_lock(&k->lock);
+	rc = k->err;
+	pthread_mutex_unlock(&k->lock);
+	return rc;
+}
+
+int
+sink_close(struct sink *k, bool failed, struct pipeline_stats *stats)
+{
+	int rc = failed ? 0 : sink_flush(k);
+
+	pthread_mutex_lock(&k->lock);
+	k->closing = true;
+	pthread_cond_signal(&k->queued);
+	pthread_mutex_unlock(&k->lock);
+	if (k->threaded)
+		pthread_join(k->thread, NULL);
+	rc = k->err != 0 ? k->err : rc;
+	stats->out_bytes += k->bytes;
+	stats->stall_out_ns += k->write_ns;
+	for (int i = 0; i < CHUNKS; i++)
+		sys_free(k->chunk[i]);
+	pthread_cond_destroy(&k->queued);
+	pthread_cond_destroy(&k->written);
+	pthread_mutex_destroy(&k->lock);
+	sys_free(k->queue);
+	sys_free(k);
+	return rc;
+}

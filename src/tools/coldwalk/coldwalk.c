@@ -1,0 +1,288 @@
+/*
+ * coldwalk.c - read every file of a tree or an image, cold and in parallel
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The parts: coldwalk_options.c reads the command line and coldwalk_list.c a
+ * list of names, coldwalk_open.c opens, coldwalk_cold.c makes cold and looks,
+ * coldwalk_rows.c keeps and writes what walk.h tells, coldwalk_summary.c sums
+ * up.  Here is the order of things: open all, make it cold, shut the sandbox,
+ * walk, write.
+ */
+#include "coldwalk.h"
+
+#include "base/fdio.h"
+#include "base/sandbox.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/*
+ * From here on only what is to be read can be opened.  A manifest's name is
+ * given at the end, so then there is no sandbox.
+ */
+static int
+shut(struct coldwalk *c)
+{
+	int *dirs, rc, sys;
+	bool confined;
+	size_t n = 0;
+
+	if (c->has_out)
+		return 0;
+	dirs = sys_calloc((size_t)c->root_count + 1, sizeof(*dirs));
+	if (dirs == NULL)
+		return -ENOMEM;
+	for (int i = 0; i < c->root_count; i++)
+		if (S_ISDIR(c->roots[i].st.st_mode))
+			dirs[n++] = c->roots[i].fd;
+	/* where file systems that are met on the way tell of their devices */
+	sys = sys_openat(AT_FDCWD, "/sys", O_PATH | O_DIRECTORY | O_CLOEXEC,
+	    0);
+	if (sys >= 0)
+		dirs[n++] = sys;
+	rc = sandbox_enter_reading(dirs, n, &confined);
+	if (sys >= 0)
+		sys_close(sys);
+	sys_free(dirs);
+	return rc;
+}
+
+/* Walking */
+
+static void
+look(void *arg, int fd, const struct stat *st, bool after, uint64_t *mine)
+{
+	struct coldwalk *c = arg;
+
+	if (after)
+		cold_after(c->cold, fd, st, COLD_THREAD, mine);
+	else
+		cold_before(c->cold, fd, st, COLD_THREAD, mine);
+}
+
+/* One thread draws, and no other waits for it. */
+static void
+show_progress(void *arg, uint64_t bytes)
+{
+	struct coldwalk *c = arg;
+
+	progress_add(&c->progress, bytes);
+	if (pthread_mutex_trylock(&c->drawing) != 0)
+		return;
+	progress_draw(&c->progress);
+	pthread_mutex_unlock(&c->drawing);
+}
+
+static void
+plan(void *arg, uint64_t files, uint64_t bytes)
+{
+	struct coldwalk *c = arg;
+
+	(void)files;
+	c->progress.total_B += bytes;
+}
+
+static void
+add_result(struct walk_result *sum, const struct walk_result *r)
+{
+	sum->files += r->files;
+	sum->dirs += r->dirs;
+	sum->links += r->links;
+	sum->others += r->others;
+	sum->bytes += r->bytes;
+	sum->read_B += r->read_B;
+	sum->stored_B += r->stored_B;
+	sum->duplicates += r->duplicates;
+	sum->errors += r->errors;
+	sum->damaged += r->damaged;
+}
+
+static int
+walk_image(struct coldwalk *c, const struct root *root,
+    const struct walk_options *o, struct walk_result *r)
+{
+	const char *why = NULL;
+	uint64_t mine;
+	int rc;
+
+	cold_before(c->cold, root->fd, &root->st, COLD_PROCESS, &mine);
+	rc = root->image->walk(root->fd, c->o.offset, o, r, &why);
+	cold_after(c->cold, root->fd, &root->st, COLD_PROCESS, &mine);
+	if (rc != 0)
+		msg_error(&c->msg, "%s: %s", root->path,
+		    why != NULL ? why : strerror(-rc));
+	return rc;
+}
+
+static void
+walk_root(struct coldwalk *c, const struct root *root)
+{
+	struct walk_options o = coldwalk_walk_options(c);
+	struct walk_result r = { .files = 0 };
+	int rc;
+
+	o.row = coldwalk_keep_row;
+	o.damage = coldwalk_keep_damage;
+	o.look = look;
+	if (c->terminal) {
+		o.plan = plan;
+		o.progress = show_progress;
+	}
+	c->root = root;
+	if (root->image != NULL) {
+		rc = walk_image(c, root, &o, &r);
+	} else {
+		rc = walk_dir(root->fd, root->path, &o, &r);
+		if (rc != 0)
+			msg_error(&c->msg, "%s: %s", root->path,
+			    strerror(-rc));
+	}
+	c->broken |= rc != 0;
+	add_result(&c->total, &r);
+}
+
+static double
+seconds(const struct timeval *t)
+{
+	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
+}
+
+static void
+walk_all(struct coldwalk *c)
+{
+	uint64_t t0 = sys_now_ns();
+	struct rusage a, b;
+
+	getrusage(RUSAGE_SELF, &a);
+	progress_start(&c->progress, STDERR_FILENO, 0, c->msg.quiet);
+	for (int i = 0; i < c->root_count; i++)
+		walk_root(c, &c->roots[i]);
+	progress_erase(&c->progress);
+	getrusage(RUSAGE_SELF, &b);
+	c->wall_s = (double)(sys_now_ns() - t0) / 1e9;
+	c->user_s = seconds(&b.ru_utime) - seconds(&a.ru_utime);
+	c->sys_s = seconds(&b.ru_stime) - seconds(&a.ru_stime);
+	cold_end(c->cold, &c->report);
+}
+
+/* Telling */
+
+static int
+write_reports(struct coldwalk *c)
+{
+	bool rows = c->o.csv || c->o.json;
+	int rc = 0;
+
+	if (c->has_out)
+		rc = coldwalk_write_manifest(c, c->out.fd);
+	if (rc != 0) {
+		msg_error(&c->msg, "%s: %s", c->o.output, strerror(-rc));
+		return rc;
+	}
+	if (c->o.summary)
+		rc = coldwalk_write_summary(c, STDOUT_FILENO);
+	else if (rows)
+		rc = coldwalk_write_rows(c, STDOUT_FILENO);
+	else if (!c->has_out)
+		rc = coldwalk_write_manifest(c, STDOUT_FILENO);
+	if (rc != 0)
+		msg_error(&c->msg, "standard output: %s", strerror(-rc));
+	return rc;
+}
+
+static void
+tell(struct coldwalk *c)
+{
+	const struct cold_report *r = &c->report;
+	int rc;
+
+	coldwalk_sort(c);
+	coldwalk_complain(c);
+	if (r->state != COLD_YES && !c->msg.quiet &&
+	    (c->o.cold_asked || c->msg.verbose > 0))
+		msg_note(&c->msg, "cold: %s, %s", cold_word(r->state), r->why);
+	rc = write_reports(c);
+	/* files may be missing from a manifest, and are told of; not half */
+	if (c->has_out && rc == 0 && !c->broken) {
+		rc = output_commit(&c->out, false);
+		if (rc != 0)
+			msg_error(&c->msg, "%s: %s", c->o.output,
+			    strerror(-rc));
+		c->has_out = false;
+	}
+	if (c->msg.verbose > 0 && !c->o.summary)
+		coldwalk_write_summary(c, STDERR_FILENO);
+}
+
+static void
+run(struct coldwalk *c)
+{
+	int rc = digest_algo_open(&c->digest, c->o.hash);
+
+	if (rc != 0) {
+		msg_error(&c->msg, "%s: %s", c->o.hash, rc == -ENOTSUP ?
+		    "OpenSSL here has no such digest" : strerror(-rc));
+		return;
+	}
+	if (c->o.files_from != NULL && coldwalk_read_list(c) != 0)
+		return;
+	if (coldwalk_open_output(c) != 0)
+		return;
+	rc = coldwalk_open_roots(c);
+	if (rc != 0)
+		msg_error(&c->msg, "%s", strerror(-rc));
+	if (rc != 0 || c->root_count == 0)
+		return;
+	if (c->o.resident) {
+		coldwalk_look(c);
+		return;
+	}
+	c->terminal = !c->msg.quiet && isatty(STDERR_FILENO);
+	if (coldwalk_make_cold(c) != 0)
+		return;
+	coldwalk_ask_kernel(c);
+	rc = shut(c);
+	if (rc != 0) {
+		msg_error(&c->msg, "no sandbox: %s", strerror(-rc));
+		return;
+	}
+	walk_all(c);
+	tell(c);
+}
+
+static void
+release(struct coldwalk *c)
+{
+	for (int i = 0; i < c->root_count; i++)
+		sys_close(c->roots[i].fd);
+	if (c->has_out)
+		output_abort(&c->out);
+	cold_close(c->cold);
+	coldwalk_free_rows(c);
+	digest_algo_close(c->digest);
+	sys_free(c->only);
+	sys_free(c->only_text);
+	sys_free(c->roots);
+	pthread_mutex_destroy(&c->drawing);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct coldwalk c = { .root_count = 0 };
+	int status;
+
+	fdio_hold_standard();
+	pthread_mutex_init(&c.drawing, NULL);
+	status = coldwalk_parse(&c, argc, argv);
+	if (status >= 0)
+		return status;
+	provenance_series(c.series);
+	run(&c);
+	release(&c);
+	return msg_finish(&c.msg);
+}

@@ -1,0 +1,151 @@
+/*
+ * coldwalk.h - the parts of coldwalk to each other
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_COLDWALK_H
+#define COLDPRESS_COLDWALK_H
+
+#include "base/arena.h"
+#include "base/msg.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "measure/cold.h"
+#include "measure/provenance.h"
+#include "walk/walk.h"
+
+#include <pthread.h>
+
+enum { COLDWALK_KERNEL_B = 1024 };
+
+struct coldwalk_options {
+	unsigned threads;
+	const char *hash;
+	enum cold_method cold;
+	bool cold_asked;		/* so that it matters if it fails */
+	const char *files_from;		/* NULL: all */
+	bool null_lines;		/* its names end with NUL */
+	bool csv, json, summary, force;
+	bool resident;			/* look what is in memory, only */
+	const char *output;		/* of the manifest; NULL */
+	const char *prefix;		/* NULL: as PATHs ask for it */
+	uint64_t offset;
+	int argc;			/* the whole call */
+	char **argv;
+	char **paths;
+	int path_count;
+};
+
+/* What is walked. */
+struct root {
+	const char *path;
+	const char *prefix;		/* of its paths; may be "" */
+	bool slash;			/* between prefix and path */
+	int fd;
+	struct stat st;
+	const struct walk_source *image;	/* NULL: walk_dir() */
+};
+
+struct row {
+	char *path;			/* with the prefix */
+	char *duplicate_of;		/* likewise, or NULL */
+	struct walk_file file;		/* its pointers are not valid */
+};
+
+struct damage {
+	char *path, *reason;
+	uint64_t offset;
+	const char *image;
+};
+
+struct coldwalk {
+	struct msg msg;
+	struct coldwalk_options o;
+	struct digest_algo *digest;
+	struct output out;
+	bool has_out;
+	struct root *roots;
+	int root_count;
+	const struct root *root;	/* in hand */
+	struct cold *cold;
+	char *only_text;		/* the list as it was read */
+	const char **only;
+	size_t only_count;
+
+	struct arena memory;		/* of the rows */
+	struct row **rows;
+	size_t row_count, row_cap;
+	struct damage *damages;
+	size_t damage_count, damage_cap;
+	struct walk_result total;
+	struct cold_report report;
+	char series[PROVENANCE_SERIES_B];
+
+	struct progress progress;
+	pthread_mutex_t drawing;
+	bool terminal;
+	bool broken;			/* a walk did not get to its end */
+	double wall_s, user_s, sys_s;
+	char kernel[COLDWALK_KERNEL_B];	/* its squashfs options */
+};
+
+/* The command line: -1, or the exit status with which all is over. */
+int coldwalk_parse(struct coldwalk *c, int argc, char **argv);
+
+/* The list of --files-from, sorted and each once.  0 or -errno. */
+int coldwalk_read_list(struct coldwalk *c);
+
+/*
+ * Opens what is to be walked, and says what of it cannot be: c->roots.
+ * 0 or -ENOMEM.
+ */
+int coldwalk_open_roots(struct coldwalk *c);
+
+/* Creates the file of -o, if there is one.  0, or -errno that was told. */
+int coldwalk_open_output(struct coldwalk *c);
+
+/* What all walks of this call have in common. */
+struct walk_options coldwalk_walk_options(struct coldwalk *c);
+
+/* Looks at all roots and makes them cold.  0, or -errno that was told. */
+int coldwalk_make_cold(struct coldwalk *c);
+
+/*
+ * In place of a walk: makes the roots cold if --cold was given, and says how
+ * much of them is in memory.
+ */
+void coldwalk_look(struct coldwalk *c);
+
+/* Callbacks of the walk, which keep what they are given. */
+int coldwalk_keep_row(void *arg, const struct walk_file *f);
+int coldwalk_keep_damage(void *arg, const struct walk_damage *d);
+
+void coldwalk_sort(struct coldwalk *c);
+
+/* By path, by so many threads.  0 or -ENOMEM. */
+int coldwalk_sort_rows(struct row **rows, size_t count, unsigned threads);
+
+/* Says what went wrong with files and images. */
+void coldwalk_complain(struct coldwalk *c);
+
+struct table;
+
+/*
+ * A table of these columns to fd, as --csv or --json, begun with where its
+ * rows come from.  0 or -errno; *t is to be closed in any case.
+ */
+int coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
+    const char *const *columns, size_t count);
+
+/* What a summary says of the kernel, which cannot be opened later. */
+void coldwalk_ask_kernel(struct coldwalk *c);
+
+/* 0 or -errno of the writes. */
+int coldwalk_write_manifest(const struct coldwalk *c, int fd);
+int coldwalk_write_rows(const struct coldwalk *c, int fd);
+
+/* As text, or with --csv or --json as a row. */
+int coldwalk_write_summary(const struct coldwalk *c, int fd);
+
+void coldwalk_free_rows(struct coldwalk *c);
+
+#endif

@@ -1,0 +1,174 @@
+/*
+ * coldwalk_cold.c - every file looked at, and made cold, before it is read
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "coldwalk.h"
+
+#include "base/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct walk_options
+coldwalk_walk_options(struct coldwalk *c)
+{
+	return (struct walk_options){ .threads = c->o.threads,
+	    .digest = c->digest, .arg = c,
+	    .only = c->only, .only_count = c->only_count };
+}
+
+static void
+add_cold(void *arg, int fd, const struct stat *st, bool after, uint64_t *mine)
+{
+	struct coldwalk *c = arg;
+
+	(void)after;
+	(void)mine;
+	cold_add(c->cold, fd, st);
+}
+
+/* Every file is opened once, before the walk: names and inodes get warm. */
+static int
+look_at_all(struct coldwalk *c, const struct root *root, walk_row_fn *row,
+    struct walk_result *r)
+{
+	struct walk_options o = coldwalk_walk_options(c);
+
+	o.look = add_cold;
+	o.look_only = true;
+	o.row = row;
+	return walk_dir(root->fd, root->path, &o, r);
+}
+
+int
+coldwalk_make_cold(struct coldwalk *c)
+{
+	/* where all goes, what was there is only of interest to a summary */
+	bool each = c->o.cold != COLD_NONE &&
+	    (c->o.cold != COLD_DROP || c->o.summary);
+	struct walk_result unread;	/* its errors come when it is read */
+	int rc = cold_open(&c->cold, c->o.cold);
+
+	for (int i = 0; i < c->root_count && rc == 0; i++) {
+		const struct root *root = &c->roots[i];
+
+		cold_add(c->cold, root->fd, &root->st);
+		if (each && S_ISDIR(root->st.st_mode))
+			rc = look_at_all(c, root, NULL, &unread);
+	}
+	if (rc != 0) {
+		msg_error(&c->msg, "%s", strerror(-rc));
+		return rc;
+	}
+	rc = cold_apply(c->cold);
+	if (rc != 0)
+		msg_error(&c->msg, "the caches cannot be dropped: %s%s",
+		    strerror(-rc), rc == -EACCES || rc == -EPERM ?
+		    " (only root may)" : "");
+	return rc;
+}
+
+/* Looking alone */
+
+static const char *const columns[] = {
+	"series", "files", "errors", "pages", "resident_pages",
+	"resident_pct", "unseen_files"
+};
+
+static double
+percent(const struct cold_count *n)
+{
+	return 100 * (double)n->resident / (double)n->pages;
+}
+
+static int
+put_row(const struct coldwalk *c, struct table *t)
+{
+	const struct cold_count *n = &c->report.found;
+
+	table_text(t, c->series);
+	table_int(t, (int64_t)n->files);
+	table_int(t, (int64_t)c->total.errors);
+	table_int(t, (int64_t)n->pages);
+	/* a count that holds files which hide their pages is none */
+	if (n->unseen > 0) {
+		table_none(t);
+		table_none(t);
+	} else {
+		table_int(t, (int64_t)n->resident);
+		table_real(t, percent(n), 2);
+	}
+	table_int(t, (int64_t)n->unseen);
+	return table_end(t);
+}
+
+static int
+write_row(const struct coldwalk *c)
+{
+	struct table *t = NULL;
+	int closed, rc = coldwalk_open_table(c, &t, STDOUT_FILENO, columns,
+	    sizeof(columns) / sizeof(columns[0]));
+
+	if (rc == 0)
+		rc = put_row(c, t);
+	closed = table_close(t);
+	return rc != 0 ? rc : closed;
+}
+
+static int
+write_words(const struct coldwalk *c)
+{
+	const struct cold_count *n = &c->report.found;
+
+	if (n->unseen > 0)
+		printf("unknown, of %" PRIu64 " pages in %" PRIu64 " files; %"
+		    PRIu64 " of these tell their owner alone\n", n->pages,
+		    n->files, n->unseen);
+	else
+		printf("%" PRIu64 " of %" PRIu64 " pages in %" PRIu64
+		    " files, %.1f %%\n", n->resident, n->pages, n->files,
+		    n->pages == 0 ? 0 : percent(n));
+	return fflush(stdout) == EOF ? -errno : 0;
+}
+
+/* One root: what it holds, or the file itself.  0 or -errno. */
+static int
+look_at(struct coldwalk *c, const struct root *root)
+{
+	struct walk_result r = { .files = 0 };
+	int rc = 0;
+
+	c->root = root;
+	if (S_ISDIR(root->st.st_mode))
+		rc = look_at_all(c, root, coldwalk_keep_row, &r);
+	else
+		cold_add(c->cold, root->fd, &root->st);
+	c->total.errors += r.errors;
+	return rc;
+}
+
+void
+coldwalk_look(struct coldwalk *c)
+{
+	int rc;
+
+	if (c->o.cold_asked && coldwalk_make_cold(c) != 0)
+		return;
+	cold_close(c->cold);
+	c->cold = NULL;
+	rc = cold_open(&c->cold, COLD_LOOK);
+	for (int i = 0; i < c->root_count && rc == 0; i++)
+		rc = look_at(c, &c->roots[i]);
+	if (rc != 0) {
+		msg_error(&c->msg, "%s", strerror(-rc));
+		return;
+	}
+	cold_end(c->cold, &c->report);
+	coldwalk_complain(c);
+	rc = c->o.csv || c->o.json ? write_row(c) : write_words(c);
+	if (rc != 0)
+		msg_error(&c->msg, "standard output: %s", strerror(-rc));
+}

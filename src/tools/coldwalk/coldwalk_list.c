@@ -1,0 +1,154 @@
+/*
+ * coldwalk_list.c - the list of the files that are to be read
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "coldwalk.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LIST_MAX = 1 << 30 };	/* bytes of it */
+
+static int
+read_whole(int fd, char **text, size_t *len)
+{
+	size_t cap = 0;
+	ssize_t n = 1;
+
+	*text = NULL;
+	*len = 0;
+	while (n > 0) {
+		char *more;
+
+		/* one byte is kept for the end */
+		if (cap - *len < 2) {
+			cap = cap == 0 ? 1 << 16 : 2 * cap;
+			more = cap > LIST_MAX ? NULL :
+			    sys_realloc(*text, cap);
+			if (more == NULL)
+				return -ENOMEM;
+			*text = more;
+		}
+		n = fdio_read(fd, *text + *len, cap - 1 - *len);
+		*len += n > 0 ? (size_t)n : 0;
+	}
+	return (int)n;
+}
+
+/*
+ * The name as walk.h has it, at s itself, or NULL: it can lead out of the
+ * tree, or is the tree.
+ */
+static char *
+tidy(char *s)
+{
+	char *from = s, *to = s;
+
+	if (*from == '/')
+		return NULL;
+	while (*from != '\0') {
+		size_t n = strcspn(from, "/");
+
+		if (n == 2 && memcmp(from, "..", 2) == 0)
+			return NULL;
+		if (n > 0 && !(n == 1 && *from == '.')) {
+			if (to != s)
+				*to++ = '/';
+			memmove(to, from, n);
+			to += n;
+		}
+		from += n;
+		from += *from == '/';
+	}
+	*to = '\0';
+	return to == s ? NULL : s;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int
+split(struct coldwalk *c, size_t len)
+{
+	char end = c->o.null_lines ? '\0' : '\n';
+	char *s = c->only_text, *stop = s + len;
+	size_t lines = 1;
+
+	for (size_t i = 0; i < len; i++)
+		lines += s[i] == end;
+	c->only = sys_calloc(lines, sizeof(*c->only));
+	if (c->only == NULL)
+		return -ENOMEM;
+	while (s < stop) {
+		char *next = memchr(s, end, (size_t)(stop - s));
+
+		next = next == NULL ? stop : next;
+		*next = '\0';
+		if (strlen(s) != (size_t)(next - s)) {
+			msg_error(&c->msg, "%s: a name holds NUL (-0?)",
+			    c->o.files_from);
+			return -EINVAL;
+		}
+		if (*s != '\0') {
+			char *name = tidy(s);
+
+			if (name == NULL) {
+				msg_error(&c->msg, "%s: '%s' is not a name "
+				    "within a tree", c->o.files_from, s);
+				return -EINVAL;
+			}
+			c->only[c->only_count++] = name;
+		}
+		s = next + 1;
+	}
+	return 0;
+}
+
+static void
+sort_list(struct coldwalk *c)
+{
+	size_t n = 0;
+
+	if (c->only_count == 0)
+		return;
+	qsort(c->only, c->only_count, sizeof(*c->only), by_name);
+	for (size_t i = 0; i < c->only_count; i++)
+		if (n == 0 || strcmp(c->only[n - 1], c->only[i]) != 0)
+			c->only[n++] = c->only[i];
+	c->only_count = n;
+}
+
+int
+coldwalk_read_list(struct coldwalk *c)
+{
+	const char *name = c->o.files_from;
+	bool in = strcmp(name, "-") == 0;
+	int fd = in ? STDIN_FILENO : sys_openat(AT_FDCWD, name,
+	    O_RDONLY | O_CLOEXEC, 0);
+	int rc = fd < 0 ? fd : 0;
+	size_t len = 0;
+
+	if (rc == 0)
+		rc = read_whole(fd, &c->only_text, &len);
+	if (fd >= 0 && !in)
+		sys_close(fd);
+	if (rc == 0)
+		c->only_text[len] = '\0';
+	if (rc == 0)
+		rc = split(c, len);
+	if (rc == 0)
+		sort_list(c);
+	else if (rc != -EINVAL)
+		msg_error(&c->msg, "%s: %s", in ? "standard input" : name,
+		    strerror(-rc));
+	return rc;
+}

@@ -1,0 +1,180 @@
+/*
+ * coldwalk_options.c - the command line of coldwalk
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "coldwalk.h"
+
+#include "base/cpus.h"
+#include "base/options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { THREADS_MAX = 1024 };
+
+enum { OPT_CSV = 256, OPT_JSON, OPT_SUMMARY, OPT_HASH, OPT_COLD, OPT_FROM,
+    OPT_OFFSET, OPT_PREFIX, OPT_RESIDENT };
+
+static const struct option longs[] = {
+	{ "cold", required_argument, NULL, OPT_COLD },
+	{ "csv", no_argument, NULL, OPT_CSV },
+	{ "files-from", required_argument, NULL, OPT_FROM },
+	{ "force", no_argument, NULL, 'f' },
+	{ "hash", required_argument, NULL, OPT_HASH },
+	{ "help", no_argument, NULL, 'h' },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "null", no_argument, NULL, '0' },
+	{ "offset", required_argument, NULL, OPT_OFFSET },
+	{ "output", required_argument, NULL, 'o' },
+	{ "prefix", required_argument, NULL, OPT_PREFIX },
+	{ "processes", required_argument, NULL, 'p' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "resident", no_argument, NULL, OPT_RESIDENT },
+	{ "summary", no_argument, NULL, OPT_SUMMARY },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 }
+};
+
+static const char usage[] =
+"usage: coldwalk [-0fhqvV] [-p threads] [--hash sha256|md5|none]\n"
+"                [--cold auto|fadvise|drop|none] [--files-from list]\n"
+"                [--csv|--json] [--summary] [-o manifest] [--offset bytes]\n"
+"                [--prefix text] path ...\n"
+"       coldwalk --resident [-0qv] [-p threads] [--files-from list]\n"
+"                [--cold auto|fadvise|drop|none] [--csv|--json] path ...\n";
+
+static const char help[] =
+"\n"
+"Reads every file of directories, mounts and squashfs images, cold and in\n"
+"parallel, and writes their checksums as sha256sum does.\n"
+"\n"
+"  -p, --processes N   threads that hash (default: the CPUs)\n"
+"  --hash KIND         sha256 (default), md5, or none: only read\n"
+"  --cold HOW          how to make it cold before: auto (default), fadvise,\n"
+"                      drop (all caches, as root), none\n"
+"  --files-from LIST   only these files; - is standard input\n"
+"  -0, --null          names in LIST end with NUL, not with newline\n"
+"  --csv, --json       a row for each file in place of the checksum lines\n"
+"  --summary           one summary; with --csv or --json as a row\n"
+"  -o, --output FILE   write the checksum lines to FILE\n"
+"  -f, --force         replace FILE\n"
+"  --offset BYTES      where the image begins in its file\n"
+"  --prefix TEXT       put TEXT in front of every name\n"
+"  --resident          read nothing; say how much of the files is in memory,\n"
+"                      after --cold if that is given\n"
+"  -q, -v              say less, or more\n"
+"  -h, -V              this help; versions\n";
+
+static int
+show_version(struct coldwalk *c)
+{
+	char text[64];
+
+	digest_version(text, sizeof(text));
+	printf("coldwalk (coldpress) %s\n%s\nSHA-256 by %s\n",
+	    COLDPRESS_VERSION, text, digest_sha256_by());
+	return msg_finish(&c->msg);
+}
+
+static int
+set_cold(struct coldwalk *c)
+{
+	struct coldwalk_options *o = &c->o;
+
+	if (cold_method_by_name(optarg, &o->cold) != 0)
+		return options_bad(&c->msg, "way to make it cold",
+		    "auto, fadvise, drop or none");
+	o->cold_asked = o->cold == COLD_FADVISE || o->cold == COLD_DROP;
+	return -1;
+}
+
+static int
+set_hash(struct coldwalk *c)
+{
+	if (strcmp(optarg, "sha256") != 0 && strcmp(optarg, "md5") != 0 &&
+	    strcmp(optarg, "none") != 0)
+		return options_bad(&c->msg, "digest", "sha256, md5 or none");
+	c->o.hash = optarg;
+	return -1;
+}
+
+/* -1, or the exit status. */
+static int
+take(struct coldwalk *c, int opt)
+{
+	struct coldwalk_options *o = &c->o;
+
+	switch (opt) {
+	case '0': o->null_lines = true; break;
+	case 'f': o->force = true; break;
+	case 'h': return options_help(&c->msg, usage, help);
+	case 'o': o->output = optarg; break;
+	case 'p': return options_threads(&c->msg, THREADS_MAX, &o->threads);
+	case 'q': c->msg.quiet = true; break;
+	case 'v': c->msg.verbose++; break;
+	case 'V': return show_version(c);
+	case OPT_COLD: return set_cold(c);
+	case OPT_CSV: o->csv = true; break;
+	case OPT_FROM: o->files_from = optarg; break;
+	case OPT_HASH: return set_hash(c);
+	case OPT_JSON: o->json = true; break;
+	case OPT_OFFSET: return options_size(&c->msg, "offset", &o->offset);
+	case OPT_PREFIX: o->prefix = optarg; break;
+	case OPT_RESIDENT: o->resident = true; break;
+	case OPT_SUMMARY: o->summary = true; break;
+	default: return options_usage(usage);
+	}
+	return -1;
+}
+
+static int
+check(struct coldwalk *c)
+{
+	struct coldwalk_options *o = &c->o;
+	bool none = strcmp(o->hash, "none") == 0;
+
+	if (o->path_count == 0)
+		return options_usage(usage);
+	if (o->csv && o->json) {
+		msg_error(&c->msg, "--csv and --json are one too many");
+		return MSG_ERROR;
+	}
+	if (o->resident && (o->output != NULL || o->summary ||
+	    o->offset != 0)) {
+		msg_error(&c->msg, "--resident reads nothing: no -o, "
+		    "--summary or --offset");
+		return MSG_ERROR;
+	}
+	if (o->resident)
+		o->hash = "none";
+	if (none && o->output != NULL) {
+		msg_error(&c->msg, "without a digest there is no manifest "
+		    "to be written");
+		return MSG_ERROR;
+	}
+	/* without digests there are no lines either */
+	if (none && !o->csv && !o->json)
+		o->summary = true;
+	o->threads = cpus_choose(o->threads, THREADS_MAX);
+	return -1;
+}
+
+int
+coldwalk_parse(struct coldwalk *c, int argc, char **argv)
+{
+	int ch, status = -1;
+
+	msg_init(&c->msg, argv[0]);
+	c->o = (struct coldwalk_options){ .hash = "sha256",
+	    .cold = COLD_AUTO, .argc = argc, .argv = argv };
+	while (status < 0 && (ch = getopt_long(argc, argv, "0fho:p:qvV",
+	    longs, NULL)) != -1)
+		status = take(c, ch);
+	if (status >= 0)
+		return status;
+	c->o.paths = argv + optind;
+	c->o.path_count = argc - optind;
+	return check(c);
+}

@@ -1,0 +1,336 @@
+/*
+ * coldwalk_rows.c - what the walk tells, kept, sorted and written
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A manifest's line is that of sha256sum(1): digest, two blanks, name.  If
+ * there is a backslash, newline or carriage return in the name, they are
+ * written as \\, \n and \r, and a backslash begins the line.
+ */
+#include "coldwalk.h"
+
+#include "base/array.h"
+#include "base/fdio.h"
+#include "base/sys.h"
+#include "base/table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINES_B = 1 << 16 };
+
+static const char *const columns[] = {
+	"series", "path", "type", "size_B", "compressed_B", "blocks",
+	"fragment", "duplicate_of", "hash", "first_read_s", "error"
+};
+
+/* Keeping */
+
+/* The path with what its root puts in front, at to. */
+static void
+full_path(const struct root *root, const char *path, char *to)
+{
+	size_t before = strlen(root->prefix);
+
+	memcpy(to, root->prefix, before);
+	if (root->slash)
+		to[before++] = '/';
+	strcpy(to + before, path);
+}
+
+static size_t
+full_size(const struct root *root, const char *path)
+{
+	return strlen(root->prefix) + root->slash + strlen(path) + 1;
+}
+
+int
+coldwalk_keep_row(void *arg, const struct walk_file *f)
+{
+	struct coldwalk *c = arg;
+	void *rows = c->rows;
+	int rc = array_grow(&rows, c->row_count, &c->row_cap,
+	    sizeof(*c->rows));
+	size_t size, more = 0;
+	struct row *r;
+
+	c->rows = rows;
+	if (rc != 0)
+		return rc;
+	size = full_size(c->root, f->path);
+	if (f->duplicate_of != NULL)
+		more = full_size(c->root, f->duplicate_of);
+	r = arena_take(&c->memory, sizeof(*r) + size + more);
+	if (r == NULL)
+		return -ENOMEM;
+	*r = (struct row){ .file = *f, .path = (char *)(r + 1) };
+	/* what was asked for by its name is told of when it is not read */
+	if (c->only != NULL && f->type != WALK_FILE && f->err == 0) {
+		r->file.err = f->type == WALK_LINK ? -ELOOP : -ENOTSUP;
+		c->total.errors++;
+	}
+	full_path(c->root, f->path, r->path);
+	if (f->duplicate_of != NULL) {
+		r->duplicate_of = r->path + size;
+		full_path(c->root, f->duplicate_of, r->duplicate_of);
+	}
+	c->rows[c->row_count++] = r;
+	return 0;
+}
+
+static char *
+copy(const char *s)
+{
+	size_t n = strlen(s) + 1;
+	char *p = sys_malloc(n);
+
+	if (p != NULL)
+		memcpy(p, s, n);
+	return p;
+}
+
+int
+coldwalk_keep_damage(void *arg, const struct walk_damage *d)
+{
+	struct coldwalk *c = arg;
+	void *all = c->damages;
+	int rc = array_grow(&all, c->damage_count, &c->damage_cap,
+	    sizeof(*c->damages));
+	struct damage *mine;
+
+	c->damages = all;
+	if (rc != 0)
+		return rc;
+	mine = &c->damages[c->damage_count++];
+	*mine = (struct damage){ .offset = d->offset,
+	    .image = c->root->path };
+	mine->reason = copy(d->reason);
+	if (d->path != NULL)
+		mine->path = copy(d->path);
+	return mine->reason == NULL || (d->path != NULL &&
+	    mine->path == NULL) ? -ENOMEM : 0;
+}
+
+void
+coldwalk_free_rows(struct coldwalk *c)
+{
+	for (size_t i = 0; i < c->damage_count; i++) {
+		sys_free(c->damages[i].path);
+		sys_free(c->damages[i].reason);
+	}
+	arena_free(&c->memory);
+	sys_free(c->rows);
+	sys_free(c->damages);
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+	const struct damage *x = a, *y = b;
+	int image = strcmp(x->image, y->image);
+
+	if (image != 0 || x->offset != y->offset)
+		return image != 0 ? image : x->offset < y->offset ? -1 : 1;
+	return strcmp(x->path == NULL ? "" : x->path,
+	    y->path == NULL ? "" : y->path);
+}
+
+void
+coldwalk_sort(struct coldwalk *c)
+{
+	int rc = coldwalk_sort_rows(c->rows, c->row_count, c->o.threads);
+
+	if (rc != 0)
+		msg_error(&c->msg, "%s", strerror(-rc));
+	if (c->damage_count > 1)
+		qsort(c->damages, c->damage_count, sizeof(*c->damages),
+		    by_place);
+}
+
+/* Complaining */
+
+static const char *
+reason_of(int err)
+{
+	return err == -EAGAIN ? "it changed while it was read" :
+	    err == -EBADMSG ? "it is damaged" :
+	    err == -ELOOP ? "it is a symbolic link" :
+	    err == -ENOTSUP ? "it is no regular file" : strerror(-err);
+}
+
+void
+coldwalk_complain(struct coldwalk *c)
+{
+	for (size_t i = 0; i < c->damage_count; i++) {
+		const struct damage *d = &c->damages[i];
+
+		msg_error(&c->msg, "%s: offset %llu: %s%s%s", d->image,
+		    (unsigned long long)d->offset,
+		    d->path == NULL ? "" : d->path,
+		    d->path == NULL ? "" : ": ", d->reason);
+	}
+	for (size_t i = 0; i < c->row_count; i++) {
+		const struct row *r = c->rows[i];
+
+		/* where the image is damaged has been said above */
+		if (r->file.err != 0 && (r->file.err != -EBADMSG ||
+		    c->damage_count == 0))
+			msg_error(&c->msg, "%s: %s", r->path,
+			    reason_of(r->file.err));
+	}
+	if (c->total.errors > 0 && c->msg.status == MSG_OK)
+		msg_error(&c->msg, "%llu files could not be read",
+		    (unsigned long long)c->total.errors);
+}
+
+/* Lines */
+
+struct lines {
+	int fd, err;
+	size_t len;
+	char s[LINES_B];
+};
+
+static void
+put(struct lines *l, const char *s, size_t n)
+{
+	while (n > 0) {
+		size_t part = LINES_B - l->len < n ? LINES_B - l->len : n;
+
+		memcpy(l->s + l->len, s, part);
+		l->len += part;
+		s += part;
+		n -= part;
+		if (l->len == LINES_B) {
+			if (l->err == 0)
+				l->err = fdio_write(l->fd, l->s, l->len);
+			l->len = 0;
+		}
+	}
+}
+
+static size_t
+hex(const struct walk_file *f, char text[2 * DIGEST_MAX + 1])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (unsigned i = 0; i < f->digest_len; i++) {
+		text[2 * i] = digits[f->digest[i] >> 4];
+		text[2 * i + 1] = digits[f->digest[i] & 15];
+	}
+	text[2 * f->digest_len] = '\0';
+	return 2 * f->digest_len;
+}
+
+/* Its first n bytes need no escaping. */
+static void
+put_name(struct lines *l, const char *s, size_t n)
+{
+	for (;; n = strcspn(s, "\\\n\r")) {
+		put(l, s, n);
+		s += n;
+		if (*s == '\0')
+			return;
+		put(l, *s == '\n' ? "\\n" : *s == '\r' ? "\\r" : "\\\\", 2);
+		s++;
+	}
+}
+
+int
+coldwalk_write_manifest(const struct coldwalk *c, int fd)
+{
+	struct lines *l = sys_malloc(sizeof(*l));
+	char text[2 * DIGEST_MAX + 1];
+	int rc;
+
+	if (l == NULL)
+		return -ENOMEM;
+	l->fd = fd;
+	l->err = 0;
+	l->len = 0;
+	for (size_t i = 0; i < c->row_count && l->err == 0; i++) {
+		const struct row *r = c->rows[i];
+		size_t plain;
+
+		if (r->file.digest_len == 0)
+			continue;
+		plain = strcspn(r->path, "\\\n\r");
+		if (r->path[plain] != '\0')
+			put(l, "\\", 1);
+		put(l, text, hex(&r->file, text));
+		put(l, "  ", 2);
+		put_name(l, r->path, plain);
+		put(l, "\n", 1);
+	}
+	rc = l->err != 0 ? l->err : fdio_write(fd, l->s, l->len);
+	sys_free(l);
+	return rc;
+}
+
+/* Rows */
+
+static int
+write_row(struct table *t, const struct coldwalk *c, const struct row *r)
+{
+	static const char *const types[] = { "file", "directory", "link",
+		"other" };
+	const struct walk_file *f = &r->file;
+	char text[2 * DIGEST_MAX + 1];
+
+	table_text(t, c->series);
+	table_text(t, r->path);
+	table_text(t, types[f->type]);
+	table_int(t, (int64_t)f->size);
+	table_known(t, f->compressed_B);
+	table_known(t, f->blocks);
+	table_known(t, f->fragment);
+	table_text(t, r->duplicate_of);
+	table_text(t, hex(f, text) > 0 ? text : NULL);
+	if (f->first_read_ns < 0)
+		table_none(t);
+	else
+		table_real(t, (double)f->first_read_ns / 1e9, 6);
+	table_text(t, f->err != 0 ? reason_of(f->err) : NULL);
+	return table_end(t);
+}
+
+static int
+write_provenance(const struct coldwalk *c, struct table *t)
+{
+	char openssl[64];
+	const char *libs[] = { openssl };
+	struct provenance p = { .series = c->series, .tool = "coldwalk",
+	    .libs = libs, .lib_count = 1, .argc = c->o.argc,
+	    .argv = c->o.argv };
+	int rc;
+
+	digest_version(openssl, sizeof(openssl));
+	rc = provenance_write(t, &p);
+	for (int i = 0; i < c->root_count && rc == 0; i++)
+		rc = provenance_input(t, c->roots[i].path);
+	return rc;
+}
+
+int
+coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
+    const char *const *names, size_t count)
+{
+	int rc = table_to_fd(t, fd, c->o.json ? TABLE_JSON : TABLE_CSV, names,
+	    count);
+
+	return rc != 0 ? rc : write_provenance(c, *t);
+}
+
+int
+coldwalk_write_rows(const struct coldwalk *c, int fd)
+{
+	struct table *t = NULL;
+	int closed, rc = coldwalk_open_table(c, &t, fd, columns,
+	    sizeof(columns) / sizeof(columns[0]));
+
+	for (size_t i = 0; i < c->row_count && rc == 0; i++)
+		rc = write_row(t, c, c->rows[i]);
+	closed = table_close(t);
+	return rc != 0 ? rc : closed;
+}

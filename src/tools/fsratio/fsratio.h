@@ -1,0 +1,41 @@
+/*
+ * fsratio.h - what the parts of fsratio share
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_FSRATIO_H
+#define COLDPRESS_FSRATIO_H
+
+#include "base/msg.h"
+#include "base/progress.h"
+#include "fs/fs_model.h"
+#include "walk/fs_list.h"
+
+struct fsratio_options {
+	const struct fs_model *fs;
+	struct fs_params params;
+	struct packer_name algorithms[FS_ALGORITHMS];
+	unsigned count;			/* of these */
+	unsigned threads;
+	bool by_size, csv, json;
+	int argc;
+	char **argv;
+	char **dirs;
+	int dir_count;
+};
+
+struct fsratio {
+	struct msg msg;
+	struct fsratio_options o;
+	struct fs_list list;
+	struct progress progress;
+	struct fs_row *rows;
+	size_t row_count, row_cap;
+};
+
+/* -1, or the exit status.  Sets up f->msg and f->o. */
+int fsratio_parse(struct fsratio *f, int argc, char **argv);
+
+/* The rows to standard output, as was asked for.  0 or -errno. */
+int fsratio_write(struct fsratio *f);
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * lap.c - run commands and pipelines, one raw row per run
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * lap_options.c and lap_cells.c read the call, lap_run.c does one run by
+ * proc.h, lap_rows.c writes what came of it.  Here are the rounds.
+ *
+ * lap keeps its own memory small, since a command's peak cannot be seen below
+ * it: rows are written as they come, and nothing grows with their number.
+ */
+#include "lap.h"
+
+#include "base/stats.h"
+#include "base/sys.h"
+#include "base/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* What is known of the time that is left, for a terminal only. */
+struct progress {
+	bool shown, wanted;
+	uint64_t start_ns, last_ns;
+	int64_t done, total;
+};
+
+static void
+show_progress(struct progress *p)
+{
+	uint64_t now;
+	double spent;
+
+	p->done++;
+	if (!p->wanted)
+		return;
+	now = sys_now_ns();
+	if (now - p->start_ns < 2000000000 || now - p->last_ns < 500000000)
+		return;
+	p->last_ns = now;
+	p->shown = true;
+	spent = (double)(now - p->start_ns) / 1e9;
+	fprintf(stderr, "\r%" PRId64 "/%" PRId64 " runs, %.0f %%, %.2f/s, "
+	    "%.0f s left \033[K", p->done, p->total,
+	    100.0 * (double)p->done / (double)p->total,
+	    (double)p->done / spent,
+	    spent / (double)p->done * (double)(p->total - p->done));
+}
+
+static void
+end_progress(const struct progress *p)
+{
+	if (p->shown)
+		fputs("\r\033[K", stderr);
+}
+
+/*
+ * A round: each command once, in an order that is a function of the seed and
+ * the round alone, so that a series that is taken up again goes on with the
+ * orders that it would have had.
+ */
+static int
+run_round(struct lap *l, int64_t round, struct progress *p)
+{
+	uint64_t state = (uint64_t)l->o.seed << 32 ^ (uint64_t)round;
+	int64_t run = round > 0 ? round : 0;
+	int rc = 0;
+
+	stats_shuffle(&state, l->order, l->cell_count);
+	for (uint32_t i = 0; i < l->cell_count && rc == 0; i++) {
+		struct lap_cell *c = &l->cells[l->order[i]];
+
+		if (run > 0 && lap_done(c, run))
+			continue;
+		if (proc_pending(&l->proc))
+			break;
+		rc = lap_run_one(l, c, run, run, (int64_t)i + 1);
+		show_progress(p);
+	}
+	return rc;
+}
+
+/* Runs that are not yet in the file. */
+static int64_t
+count_due(const struct lap *l)
+{
+	int64_t due = 0;
+
+	for (uint32_t i = 0; i < l->cell_count; i++)
+		for (int64_t run = 1; run <= l->o.runs; run++)
+			due += !lap_done(&l->cells[i], run);
+	return due;
+}
+
+/* All rounds; those before the first are the warmup.  As lap_run_one(). */
+static int
+run_all(struct lap *l)
+{
+	struct progress p = { .start_ns = sys_now_ns() };
+	int rc = 0;
+
+	p.total = count_due(l);
+	if (p.total == 0)
+		return 0;
+	p.total += l->o.warmup * l->cell_count;
+	p.wanted = !l->msg.quiet && isatty(STDERR_FILENO);
+	for (int64_t r = 1 - l->o.warmup; r <= l->o.runs && rc == 0 &&
+	    !proc_pending(&l->proc); r++)
+		rc = run_round(l, r > 0 ? r : r - 1, &p);
+	end_progress(&p);
+	return rc;
+}
+
+/* 0 or an exit status. */
+static int
+open_all(struct lap *l, int argc, char **argv)
+{
+	int rc = leftover_id(l->id);
+
+	if (rc != 0) {
+		msg_error(&l->msg, "/proc: %s", strerror(-rc));
+		return LAP_FAILED;
+	}
+	leftover_kill();
+	rc = lap_cells_read(l);
+	if (rc == 0)
+		rc = lap_env_open(l);
+	if (rc == 0)
+		rc = lap_run_open(l);
+	if (rc == 0)
+		rc = lap_rows_open(l, argc, argv);
+	if (!l->msg.quiet || l->o.markdown)
+		l->samples = memfd_create("lap", MFD_CLOEXEC);
+	return rc;
+}
+
+static void
+close_all(struct lap *l)
+{
+	lap_run_close(l);
+	lap_env_close(l);
+	lap_cells_free(l);
+	if (l->samples >= 0)
+		sys_close(l->samples);
+	/* A reader that went away was told as an error: the signal is late. */
+	signal(SIGPIPE, SIG_IGN);
+	proc_close(&l->proc);
+}
+
+int
+main(int argc, char *argv[])
+{
+	struct lap l = { .dirfd = -1, .drop = -1, .in_at = -1, .samples = -1,
+		.net = { .rx = -1, .tx = -1 } };
+	char **call = NULL;
+	int rc, closed;
+
+	msg_init(&l.msg, argv[0]);
+	rc = proc_open(&l.proc);
+	if (rc != 0)
+		return LAP_FAILED;
+	rc = lap_parse(&l, argc, argv);
+	if (rc >= 0) {
+		lap_cells_free(&l);
+		proc_close(&l.proc);
+		return rc;
+	}
+	/* The commands are cut into stages in argv itself. */
+	call = sys_malloc((size_t)argc * sizeof(*call));
+	if (call != NULL) {
+		memcpy(call, argv, (size_t)argc * sizeof(*call));
+		rc = open_all(&l, argc, call);
+	} else {
+		rc = LAP_FAILED;
+	}
+	sys_free(call);
+	if (rc == 0)
+		rc = run_all(&l);
+	closed = lap_rows_close(&l);
+	if (rc == 0)
+		rc = closed;
+	if (rc == 0)
+		rc = lap_summary(&l);
+	close_all(&l);
+	/* Stopped by a signal, we end by it too. */
+	if (rc < 0) {
+		signal(-rc, SIG_DFL);
+		raise(-rc);
+	}
+	if (rc == 0)
+		rc = l.status;
+	return msg_finish(&l.msg) == MSG_ERROR && rc == 0 ? LAP_FAILED : rc;
+}

@@ -1,0 +1,350 @@
+/*
+ * lap_rows.c - the rows of a run
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "lap.h"
+
+#include "base/table.h"
+#include "base/utc.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Each group is written by the function of that name below. */
+static const char *const columns[] = {
+	/* names */
+	"series", "seed", "cell", "label", "keys", "run", "round", "pos",
+	"stage", "start_utc", "cache",
+	/* usage */
+	"wall_s", "user_s", "sys_s", "util", "maxrss_KiB", "rss_floor",
+	"minflt", "majflt", "nvcsw", "nivcsw", "rchar_B", "wchar_B", "read_B",
+	"write_B", "cancelled_B",
+	/* machine */
+	"tree_cpu_s", "cg_peak_B", "steal_s", "psi_cpu_us", "psi_io_us",
+	"psi_mem_us", "load1", "rx_B", "tx_B", "stdout_B",
+	/* report */
+	"in_B", "out_B", "stall_in_s", "stall_out_s", "stall_work_s",
+	/* ending */
+	"exit", "signal", "left", "flags"
+};
+
+enum { MACHINE_COLUMNS = 10 };
+
+static void
+put_names(struct lap *l, const struct lap_run *r, int stage)
+{
+	struct table *t = l->table;
+	char date[UTC_B];
+
+	table_text(t, l->series);
+	table_int(t, l->o.seed);
+	table_int(t, (r->cell - l->cells) + 1);
+	table_text(t, r->cell->label);
+	table_text(t, l->o.keys != NULL ? l->o.keys : "");
+	table_int(t, r->run);
+	table_int(t, r->round);
+	table_int(t, r->pos);
+	if (stage < 0)
+		table_text(t, "all");
+	else
+		table_int(t, stage + 1);
+	utc_text(date, r->utc_ns);
+	table_text(t, date);
+	table_text(t, l->o.cold ? "cold" : l->o.warmup > 0 ? "warm" :
+	    "unknown");
+}
+
+static void
+put_io(struct table *t, const struct proc_usage *u)
+{
+	const uint64_t v[] = { u->rchar_B, u->wchar_B, u->read_B, u->write_B,
+		u->cancelled_B };
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+		if (u->io)
+			table_int(t, (int64_t)v[i]);
+		else
+			table_none(t);
+}
+
+/*
+ * Our own peak memory, which a child shares until it executes.  It cannot be
+ * taken from getrusage(2), which has that of our own parent in it, and to ask
+ * for it is slow; it can only have grown if there were page faults.
+ */
+static int64_t
+own_peak_KiB(struct lap *l)
+{
+	struct rusage own;
+	FILE *f;
+
+	getrusage(RUSAGE_SELF, &own);
+	if (l->own_faults == own.ru_minflt)
+		return l->own_peak_KiB;
+	l->own_faults = own.ru_minflt;
+	f = fopen("/proc/self/status", "re");
+	if (f != NULL) {
+		char line[128];
+
+		while (fgets(line, sizeof(line), f) != NULL)
+			if (strncmp(line, "VmHWM:", 6) == 0)
+				l->own_peak_KiB = strtoll(line + 6, NULL, 10);
+		fclose(f);
+	}
+	return l->own_peak_KiB;
+}
+
+static void
+put_usage(struct lap *l, const struct proc_usage *u, uint64_t wall_ns)
+{
+	double wall = (double)wall_ns / 1e9;
+	struct table *t = l->table;
+
+	table_real(t, wall, 9);
+	table_real(t, (double)u->user_us / 1e6, 6);
+	table_real(t, (double)u->sys_us / 1e6, 6);
+	table_real(t, (double)(u->user_us + u->sys_us) / 1e6 / wall, 3);
+	table_int(t, u->maxrss_KiB);
+	table_bool(t, u->maxrss_KiB <= own_peak_KiB(l));
+	table_int(t, u->minflt);
+	table_int(t, u->majflt);
+	table_int(t, u->nvcsw);
+	table_int(t, u->nivcsw);
+	put_io(t, u);
+}
+
+/* By how much a counter has grown; -1 if it is not known. */
+static int64_t
+growth(int64_t before, int64_t after)
+{
+	return before < 0 || after < before ? -1 : after - before;
+}
+
+static void
+put_machine(struct lap *l, const struct lap_run *r)
+{
+	int64_t steal = growth(r->before.steal_ns, r->after.steal_ns);
+	struct table *t = l->table;
+
+	table_real(t, r->tree_cpu_us < 0 ? NAN : (double)r->tree_cpu_us / 1e6,
+	    6);
+	table_known(t, r->cg_peak_B);
+	if (l->o.plain) {
+		for (int i = 0; i < PRESSURE_STALLS + 2; i++)
+			table_none(t);
+	} else {
+		table_real(t, steal < 0 ? NAN : (double)steal / 1e9, 2);
+		for (int i = 0; i < PRESSURE_STALLS; i++)
+			table_known(t, growth(r->before.stall_us[i],
+			    r->after.stall_us[i]));
+		table_real(t, r->after.load1 < 0 ? NAN : r->after.load1, 2);
+	}
+	table_known(t, r->rx_B);
+	table_known(t, r->tx_B);
+	table_known(t, r->to_B);
+}
+
+/* report: LAP_REPORTS values, or NULL if there are none. */
+static void
+put_report(struct table *t, const double *report)
+{
+	for (int i = 0; i < LAP_REPORTS; i++) {
+		double v = report == NULL ? NAN : report[i];
+
+		if (isfinite(v) && (i == LAP_IN_B || i == LAP_OUT_B) &&
+		    fabs(v) < 9e18)
+			table_int(t, (int64_t)v);
+		else
+			table_real(t, v, 6);
+	}
+}
+
+static void
+put_flags(struct lap *l, const struct lap_run *r)
+{
+	static const char *const names[] = { "cpu", "io", "mem" };
+	double limit = 0.05 * (double)(r->proc.end_ns - r->proc.start_ns);
+	char text[40] = "", *s = text;
+
+	if (r->proc.timed_out)
+		s = stpcpy(s, "timeout ");
+	if (!l->o.plain) {
+		if ((double)growth(r->before.steal_ns, r->after.steal_ns) >
+		    limit)
+			s = stpcpy(s, "steal ");
+		for (int i = 0; i < PRESSURE_STALLS; i++)
+			if ((double)growth(r->before.stall_us[i],
+			    r->after.stall_us[i]) * 1e3 > limit) {
+				s = stpcpy(s, names[i]);
+				*s++ = ' ';
+			}
+	}
+	if (s > text)
+		s[-1] = '\0';
+	else
+		*s = '\0';
+	table_text(l->table, text);
+}
+
+static void
+put_status(struct table *t, int status)
+{
+	if (WIFSIGNALED(status)) {
+		table_none(t);
+		table_int(t, WTERMSIG(status));
+	} else {
+		table_int(t, WEXITSTATUS(status));
+		table_none(t);
+	}
+}
+
+static int
+write_stage(struct lap *l, const struct lap_run *r, int stage)
+{
+	const struct proc_stage *st = &r->proc.stages[stage];
+	struct table *t = l->table;
+
+	put_names(l, r, stage);
+	put_usage(l, &st->used, st->end_ns - st->start_ns);
+	for (int i = 0; i < MACHINE_COLUMNS; i++)
+		table_none(t);
+	put_report(t, r->reports[stage]);
+	put_status(t, st->status);
+	table_none(t);
+	table_none(t);
+	return table_end(t);
+}
+
+/* The report of the only stage that made one, or NULL. */
+static const double *
+only_report(const struct lap_run *r)
+{
+	const double *found = NULL;
+
+	for (int s = 0; s < r->proc.count; s++)
+		for (int i = 0; i < LAP_REPORTS; i++)
+			if (!isnan(r->reports[s][i])) {
+				if (found != NULL)
+					return NULL;
+				found = r->reports[s];
+				break;
+			}
+	return found;
+}
+
+static int
+write_all(struct lap *l, const struct lap_run *r)
+{
+	struct proc_usage used = r->proc.orphans;
+	struct table *t = l->table;
+
+	for (int i = 0; i < r->proc.count; i++)
+		proc_usage_add(&used, &r->proc.stages[i].used);
+	put_names(l, r, -1);
+	put_usage(l, &used, r->proc.end_ns - r->proc.start_ns);
+	put_machine(l, r);
+	put_report(t, only_report(r));
+	put_status(t, lap_run_status(r));
+	table_int(t, r->proc.left);
+	put_flags(l, r);
+	return table_end(t);
+}
+
+int
+lap_rows_write(struct lap *l, const struct lap_run *r)
+{
+	int rc = 0;
+
+	if (l->table == NULL)
+		return 0;
+	for (int i = 0; r->proc.count > 1 && i < r->proc.count && rc == 0; i++)
+		rc = write_stage(l, r, i);
+	return rc == 0 ? write_all(l, r) : rc;
+}
+
+/* The regular files that the commands name are their input, as a rule. */
+static int
+write_inputs(struct lap *l)
+{
+	int rc = 0;
+
+	if (l->in_at >= 0)
+		rc = provenance_input(l->table, "/proc/self/fd/0");
+	for (uint32_t i = 0; i < l->cell_count; i++)
+		for (int k = 0; k < l->cells[i].count; k++) {
+			char **argv = l->cells[i].stages[k].argv;
+
+			while (rc == 0 && *++argv != NULL)
+				rc = provenance_input(l->table, *argv);
+		}
+	return rc;
+}
+
+static int
+write_comments(struct lap *l, int argc, char **argv)
+{
+	const struct provenance p = { .series = l->series, .tool = "lap",
+		.argc = argc, .argv = argv };
+	struct table *t = l->table;
+	int rc = provenance_write(t, &p);
+
+	if (rc == 0)
+		rc = table_comment(t, "cgroup", "%s", l->o.plain ? "not used" :
+		    l->proc.group != NULL ? l->group.name : "none to be had");
+	if (rc == 0)
+		rc = table_comment(t, "cache", "%s", l->o.cold ?
+		    "dropped before each run" : "as the runs before left it");
+	if (rc == 0)
+		rc = table_comment(t, "seed", "%" PRId64, l->o.seed);
+	return rc == 0 ? write_inputs(l) : rc;
+}
+
+int
+lap_rows_open(struct lap *l, int argc, char **argv)
+{
+	const size_t count = sizeof(columns) / sizeof(columns[0]);
+	enum table_format format = l->o.json ? TABLE_JSON : TABLE_CSV;
+	const char *out = l->o.out;
+	int rc;
+
+	provenance_series(l->series);
+	if (out == NULL && (l->o.markdown || isatty(STDOUT_FILENO)))
+		return 0;
+	if (out == NULL || strcmp(out, "-") == 0) {
+		out = "standard output";
+		rc = table_to_fd(&l->table, STDOUT_FILENO, format, columns,
+		    count);
+	} else {
+		rc = table_append(&l->table, out, format, columns, count);
+	}
+	if (rc == 0 && l->o.resume) {
+		rc = lap_resume(l);
+		if (rc != 0)
+			return rc;
+	}
+	if (rc == 0)
+		rc = write_comments(l, argc, argv);
+	if (rc == 0)
+		return 0;
+	msg_error(&l->msg, "%s: %s", out, rc == -EEXIST ?
+	    "it has other columns" : strerror(-rc));
+	return LAP_FAILED;
+}
+
+int
+lap_rows_close(struct lap *l)
+{
+	int rc = table_close(l->table);
+
+	if (rc == 0)
+		return 0;
+	msg_error(&l->msg, "%s: %s", l->o.out, strerror(-rc));
+	return LAP_FAILED;
+}

@@ -1,0 +1,103 @@
+/*
+ * lapcmp.h - what the parts of lapcmp share
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_LAPCMP_H
+#define COLDPRESS_LAPCMP_H
+
+#include "base/msg.h"
+#include "base/stats.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is compared. */
+enum cmp_metric { CMP_WALL, CMP_CPU, CMP_METRICS };
+
+/* What may tell why a run was slow; the first four as shares of its time. */
+enum cmp_cause { CMP_STEAL, CMP_PSI_CPU, CMP_PSI_IO, CMP_PSI_MEM,
+	CMP_NIVCSW, CMP_MAJFLT, CMP_READ, CMP_CAUSES };
+
+struct cmp_options {
+	const char *ref, *stage;
+	const char *keys;		/* names, "a,b"; NULL: all of them */
+	double trim;			/* share, below 0: not asked for */
+	bool holm, across, all, csv, json;
+};
+
+/* Texts, each once; its number is its place. */
+struct cmp_names {
+	char **text;
+	uint32_t count, room;
+};
+
+struct cmp_row {
+	uint32_t group, label, series;
+	int64_t run;
+	bool failed;
+	double v[CMP_METRICS];		/* NaN: missing */
+	double cause[CMP_CAUSES];
+};
+
+struct cmp_rows {
+	struct cmp_row *row;
+	size_t count, room;
+	struct cmp_names groups, labels, series;
+	int64_t *cells;			/* the lowest of each label */
+	uint32_t cells_room;
+};
+
+/* One label in one group by one metric, and against the reference. */
+struct cmp_result {
+	uint32_t group, label;
+	enum cmp_metric metric;
+	size_t n, failed, outliers;
+	double median, q1, q3, min, max;
+	double trimmed;
+	size_t cut;			/* values cut off at each end */
+
+	bool is_ref;
+	size_t pairs;
+	double ratio;			/* median; NaN: no pairs */
+	bool bounded;			/* there is an interval */
+	struct stats_interval interval;
+	double p, p_holm;
+	const char *verdict;		/* "" for the reference */
+};
+
+struct cmp {
+	struct msg msg;
+	struct cmp_options o;
+	struct cmp_rows rows;
+	struct cmp_result *result;	/* by group, metric, label */
+	size_t count;
+	uint32_t ref;
+	double *scratch;		/* of rows.count values */
+};
+
+/* Not resolved is told with the half of the interval's width, in percent. */
+extern const char CMP_FASTER[], CMP_SLOWER[], CMP_NOT_RESOLVED[];
+
+/*
+ * lapcmp_rows.c: adds the rows of a file.  0, or -errno after a sentence.
+ */
+int cmp_read(struct cmp *c, const char *path);
+void cmp_rows_free(struct cmp_rows *rows);
+
+/* lapcmp_compare.c: sorts the rows and fills c->result.  0 or -errno. */
+int cmp_compare(struct cmp *c);
+
+/* Whether a row is compared. */
+bool cmp_counts(const struct cmp *c, const struct cmp_row *r);
+
+/* Beyond this a run is an outlier. */
+double cmp_limit(const struct cmp_result *r);
+
+double cmp_half_pct(const struct cmp_result *r);
+
+/* lapcmp_print.c: 0 or -errno. */
+int cmp_print_text(struct cmp *c);
+int cmp_print_rows(struct cmp *c);
+
+#endif

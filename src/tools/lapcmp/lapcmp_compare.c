@@ -1,0 +1,301 @@
+/*
+ * lapcmp_compare.c - medians, and ratios of pairs with their intervals
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Two runs make a pair if they are of the same series and run number: they
+ * were made within one round, so what disturbed the machine for longer than
+ * that disturbed both.  The verdict rests on the ratios of pairs alone.
+ */
+#include "lapcmp.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double CONF = 0.95;
+
+const char CMP_FASTER[] = "faster";
+const char CMP_SLOWER[] = "slower";
+const char CMP_NOT_RESOLVED[] = "not resolved";
+
+bool
+cmp_counts(const struct cmp *c, const struct cmp_row *r)
+{
+	return c->o.all || !r->failed;
+}
+
+static int
+by_label(const struct cmp_row *x, const struct cmp_row *y)
+{
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return (x->label > y->label) - (x->label < y->label);
+}
+
+static int
+by_series(const struct cmp_row *x, const struct cmp_row *y)
+{
+	return (x->series > y->series) - (x->series < y->series);
+}
+
+static int
+by_run(const struct cmp_row *x, const struct cmp_row *y)
+{
+	return (x->run > y->run) - (x->run < y->run);
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+	int order = by_label(a, b);
+
+	if (order == 0)
+		order = by_series(a, b);
+	return order != 0 ? order : by_run(a, b);
+}
+
+/* The rows of a group and a label are rows->row[*first .. return value - 1]. */
+static size_t
+find(const struct cmp_rows *rows, uint32_t group, uint32_t label,
+    size_t *first)
+{
+	size_t i = 0, k;
+
+	while (i < rows->count && (rows->row[i].group < group ||
+	    (rows->row[i].group == group && rows->row[i].label < label)))
+		i++;
+	for (k = i; k < rows->count && rows->row[k].group == group &&
+	    rows->row[k].label == label;)
+		k++;
+	*first = i;
+	return k;
+}
+
+double
+cmp_limit(const struct cmp_result *r)
+{
+	return r->q3 + 3 * (r->q3 - r->q1);
+}
+
+/* Everything that needs no reference. */
+static void
+describe(const struct cmp *c, struct cmp_result *r)
+{
+	double *v = c->scratch;
+	size_t first, end = find(&c->rows, r->group, r->label, &first);
+
+	for (size_t i = first; i < end; i++) {
+		const struct cmp_row *row = &c->rows.row[i];
+
+		r->failed += row->failed;
+		if (cmp_counts(c, row) && isfinite(row->v[r->metric]))
+			v[r->n++] = row->v[r->metric];
+	}
+	stats_sort(v, r->n);
+	r->median = stats_quantile(v, r->n, 0.5);
+	r->q1 = stats_quantile(v, r->n, 0.25);
+	r->q3 = stats_quantile(v, r->n, 0.75);
+	r->min = r->n > 0 ? v[0] : NAN;
+	r->max = r->n > 0 ? v[r->n - 1] : NAN;
+	r->trimmed = NAN;
+	if (c->o.trim >= 0)
+		r->trimmed = stats_trimmed(v, r->n, c->o.trim, &r->cut);
+	for (size_t i = 0; i < r->n; i++)
+		r->outliers += v[i] > cmp_limit(r);
+}
+
+/* The order of two rows of different labels by what pairs them. */
+static int
+pair_order(const struct cmp *c, const struct cmp_row *x,
+    const struct cmp_row *y)
+{
+	if (!c->o.across && x->series != y->series)
+		return x->series < y->series ? -1 : 1;
+	return (x->run > y->run) - (x->run < y->run);
+}
+
+/*
+ * Ratios to scratch; both ranges are in the order of pair_order().  A second
+ * row of the same series and run finds no partner.
+ */
+static size_t
+pair(const struct cmp *c, const struct cmp_result *r)
+{
+	const struct cmp_row *row = c->rows.row;
+	size_t i, k, n = 0;
+	size_t i_end = find(&c->rows, r->group, r->label, &i);
+	size_t k_end = find(&c->rows, r->group, c->ref, &k);
+
+	while (i < i_end && k < k_end) {
+		int order = pair_order(c, &row[i], &row[k]);
+
+		if (order == 0 && cmp_counts(c, &row[i]) &&
+		    cmp_counts(c, &row[k])) {
+			double q = row[i].v[r->metric] / row[k].v[r->metric];
+
+			if (isfinite(q))
+				c->scratch[n++] = q;
+		}
+		i += order <= 0;
+		k += order >= 0;
+	}
+	return n;
+}
+
+/* The rows of each label by run alone, for --across. */
+static int
+across(const void *a, const void *b)
+{
+	int order = by_label(a, b);
+
+	if (order == 0)
+		order = by_run(a, b);
+	return order != 0 ? order : by_series(a, b);
+}
+
+static void
+against_ref(const struct cmp *c, struct cmp_result *r)
+{
+	size_t less = 0, more = 0;
+	const double *v = c->scratch;
+
+	r->is_ref = r->label == c->ref;
+	r->ratio = r->p = r->p_holm = NAN;
+	r->verdict = "";
+	if (r->is_ref)
+		return;
+	r->pairs = pair(c, r);
+	stats_sort(c->scratch, r->pairs);
+	r->ratio = stats_quantile(v, r->pairs, 0.5);
+	r->bounded = stats_median_interval(v, r->pairs, CONF,
+	    &r->interval) == 0;
+	for (size_t i = 0; i < r->pairs; i++) {
+		less += v[i] < 1;
+		more += v[i] > 1;
+	}
+	if (r->pairs > 0)
+		r->p = stats_sign_p(less, more);
+}
+
+double
+cmp_half_pct(const struct cmp_result *r)
+{
+	return r->bounded ? 50 * (r->interval.hi - r->interval.lo) : NAN;
+}
+
+static void
+judge(const struct cmp *c, struct cmp_result *r)
+{
+	if (r->is_ref)
+		return;
+	r->verdict = CMP_NOT_RESOLVED;
+	if (!r->bounded || (c->o.holm && !(r->p_holm <= 1 - CONF)))
+		return;
+	if (r->interval.hi < 1)
+		r->verdict = CMP_FASTER;
+	else if (r->interval.lo > 1)
+		r->verdict = CMP_SLOWER;
+}
+
+/* Over all comparisons that are made, of both metrics and in all groups. */
+static int
+adjust(struct cmp *c)
+{
+	double *p = sys_malloc((c->count + 1) * sizeof(*p));
+	size_t m = 0;
+
+	if (p == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->count; i++)
+		if (isfinite(c->result[i].p))
+			p[m++] = c->result[i].p;
+	stats_holm(p, m);
+	m = 0;
+	for (size_t i = 0; i < c->count; i++)
+		if (isfinite(c->result[i].p))
+			c->result[i].p_holm = p[m++];
+	sys_free(p);
+	return 0;
+}
+
+/*
+ * Rounds are shuffled, so the order of the rows says nothing: labels take the
+ * order of the commands in the call, and else that of their first rows.
+ */
+static int
+order_labels(struct cmp_rows *rows)
+{
+	uint32_t n = rows->labels.count, *place;
+	char **text;
+
+	place = sys_malloc((n + 1) * sizeof(*place));
+	text = sys_malloc((n + 1) * sizeof(*text));
+	if (place == NULL || text == NULL) {
+		sys_free(place);
+		sys_free(text);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		place[i] = 0;
+		for (uint32_t k = 0; k < n; k++)
+			place[i] += rows->cells[k] < rows->cells[i] ||
+			    (rows->cells[k] == rows->cells[i] && k < i);
+		text[place[i]] = rows->labels.text[i];
+	}
+	for (size_t i = 0; i < rows->count; i++)
+		rows->row[i].label = place[rows->row[i].label];
+	sys_free(rows->labels.text);
+	sys_free(place);
+	rows->labels.text = text;
+	return 0;
+}
+
+static int
+find_ref(struct cmp *c)
+{
+	c->ref = 0;
+	if (c->o.ref == NULL)
+		return 0;
+	while (c->ref < c->rows.labels.count &&
+	    strcmp(c->rows.labels.text[c->ref], c->o.ref) != 0)
+		c->ref++;
+	return c->ref < c->rows.labels.count ? 0 : -ENOENT;
+}
+
+int
+cmp_compare(struct cmp *c)
+{
+	size_t groups = c->rows.groups.count, labels = c->rows.labels.count;
+	int rc = order_labels(&c->rows);
+
+	if (rc == 0)
+		rc = find_ref(c);
+	if (rc != 0)
+		return rc;
+	c->result = sys_calloc(groups * labels * CMP_METRICS,
+	    sizeof(*c->result));
+	c->scratch = sys_malloc((c->rows.count + 1) * sizeof(*c->scratch));
+	if (c->result == NULL || c->scratch == NULL)
+		return -ENOMEM;
+	qsort(c->rows.row, c->rows.count, sizeof(*c->rows.row),
+	    c->o.across ? across : by_place);
+	for (size_t i = 0; i < groups * labels * CMP_METRICS; i++) {
+		struct cmp_result *r = &c->result[c->count];
+
+		*r = (struct cmp_result){
+			.group = (uint32_t)(i / labels / CMP_METRICS),
+			.metric = (enum cmp_metric)(i / labels % CMP_METRICS),
+			.label = (uint32_t)(i % labels) };
+		describe(c, r);
+		against_ref(c, r);
+		/* not every label is in every group, nor every metric */
+		c->count += r->n > 0 || r->failed > 0;
+	}
+	rc = adjust(c);
+	for (size_t i = 0; i < c->count; i++)
+		judge(c, &c->result[i]);
+	return rc;
+}

@@ -1,0 +1,282 @@
+/*
+ * lapcmp_print.c - what lapcmp found, for people and as rows
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "lapcmp.h"
+
+#include "base/sys.h"
+#include "base/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const metrics[CMP_METRICS] = { "wall_s", "cpu_s" };
+static const char *const titles[CMP_METRICS] = { "wall_s", "user+sys_s" };
+
+enum { OUTLIERS_MAX = 10, LABEL_MAX_W = 48 };
+
+/* Four figures, for times from microseconds to days. */
+static void
+print_time(double v)
+{
+	int digits = v < 1e-2 ? 6 : v < 1 ? 5 : v < 10 ? 4 : v < 100 ? 3 : 2;
+
+	if (isnan(v))
+		printf("  %10s", "-");
+	else
+		printf("  %10.*f", digits, v);
+}
+
+/* A label may hold anything; a control character would move the table. */
+static int
+print_name(const char *s, int width)
+{
+	int n = 0;
+
+	for (; *s != '\0' && n < LABEL_MAX_W; s++, n++)
+		putchar((unsigned char)*s < ' ' || *s == 0x7f ? '?' : *s);
+	printf("%*s", width > n ? width - n : 0, "");
+	return n;
+}
+
+static void
+print_verdict(const struct cmp_result *r)
+{
+	printf("  ");
+	if (r->is_ref)
+		printf("%8s  %-17s  reference", "1", "");
+	else if (r->pairs == 0)
+		printf("%8s  %-17s  not resolved (no pairs)", "-", "");
+	else if (!r->bounded)
+		printf("%8.4f  %-17s  not resolved (n < 6)", r->ratio, "");
+	else
+		printf("%8.4f  %7.4f..%-8.4f  %s", r->ratio, r->interval.lo,
+		    r->interval.hi, r->verdict);
+	if (r->bounded && r->verdict == CMP_NOT_RESOLVED)
+		printf(" (+-%.1f %%)", cmp_half_pct(r));
+	if (r->failed > 0)
+		printf("  %zu failed", r->failed);
+	putchar('\n');
+}
+
+static void
+print_result(const struct cmp *c, const struct cmp_result *r, int width)
+{
+	print_name(c->rows.labels.text[r->label], width);
+	printf("  %5zu", r->n);
+	print_time(r->median);
+	print_time(r->q1);
+	print_time(r->q3);
+	if (c->o.trim >= 0) {
+		print_time(r->trimmed);
+		printf("  %3zu", r->cut);
+	}
+	print_verdict(r);
+}
+
+static void
+print_head(const struct cmp *c, const struct cmp_result *r, int width)
+{
+	print_name(titles[r->metric], width);
+	printf("  %5s  %10s  %10s  %10s", "n", "median", "q1", "q3");
+	if (c->o.trim >= 0)
+		printf("  %4.3g%% trim  %3s", 100 * c->o.trim, "cut");
+	printf("  %8s  %-17s  verdict\n", "ratio", "95 % interval");
+}
+
+/* The median of a cause over the runs of a label, to tell what is unusual. */
+static double
+usual(const struct cmp *c, const struct cmp_row *of, enum cmp_cause cause)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->rows.count; i++) {
+		const struct cmp_row *row = &c->rows.row[i];
+
+		if (row->group == of->group && row->label == of->label &&
+		    isfinite(row->cause[cause]))
+			c->scratch[n++] = row->cause[cause];
+	}
+	stats_sort(c->scratch, n);
+	return stats_quantile(c->scratch, n, 0.5);
+}
+
+static void
+print_causes(const struct cmp *c, const struct cmp_row *row)
+{
+	static const char *const names[CMP_CAUSES] = { "steal",
+		"processor pressure", "I/O pressure", "memory pressure",
+		"involuntary switches", "major faults", "bytes read" };
+	bool any = false;
+
+	for (int i = 0; i < CMP_CAUSES; i++) {
+		double v = row->cause[i], least = i < CMP_NIVCSW ? 0.05 : 10;
+
+		if (!(v > least) || !(v > 2 * usual(c, row, (enum cmp_cause)i)))
+			continue;
+		if (i < CMP_NIVCSW)
+			printf("%s %s %.0f %%", any ? "," : ";", names[i],
+			    100 * v);
+		else
+			printf("%s %s %.0f", any ? "," : ";", names[i], v);
+		any = true;
+	}
+	puts(any ? "" : "; no cause seen");
+}
+
+static void
+print_outliers(const struct cmp *c, const struct cmp_result *r)
+{
+	int shown = 0;
+
+	if (r->metric != CMP_WALL || r->outliers == 0)
+		return;
+	for (size_t i = 0; i < c->rows.count && shown < OUTLIERS_MAX; i++) {
+		const struct cmp_row *row = &c->rows.row[i];
+
+		if (row->group != r->group || row->label != r->label ||
+		    !cmp_counts(c, row) || !(row->v[CMP_WALL] > cmp_limit(r)))
+			continue;
+		printf("outlier: ");
+		print_name(c->rows.labels.text[r->label], 0);
+		printf(", run %jd: %.2f x the median", (intmax_t)row->run,
+		    row->v[CMP_WALL] / r->median);
+		print_causes(c, row);
+		shown++;
+	}
+	if (r->outliers > (size_t)shown)
+		printf("and %zu more\n", r->outliers - (size_t)shown);
+}
+
+static int
+label_width(const struct cmp *c)
+{
+	size_t width = strlen(titles[CMP_CPU]);
+
+	for (uint32_t i = 0; i < c->rows.labels.count; i++)
+		if (strlen(c->rows.labels.text[i]) > width)
+			width = strlen(c->rows.labels.text[i]);
+	return width < LABEL_MAX_W ? (int)width : LABEL_MAX_W;
+}
+
+static size_t
+comparisons(const struct cmp *c)
+{
+	size_t m = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		m += !c->result[i].is_ref;
+	return m;
+}
+
+static void
+print_foot(const struct cmp *c)
+{
+	size_t m = comparisons(c);
+
+	if (m == 0)
+		return;
+	printf("ratio: median over pairs of runs, to ");
+	print_name(c->rows.labels.text[c->ref], 0);
+	printf("; exact interval of the sign test; %zu comparison%s, %s\n", m,
+	    m > 1 ? "s" : "", c->o.holm ? "verdicts by Holm" : "uncorrected");
+	if (c->o.across)
+		puts("pairs are of different series: a drift of the machine "
+		    "is in the ratios");
+}
+
+int
+cmp_print_text(struct cmp *c)
+{
+	int width = label_width(c);
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct cmp_result *r = &c->result[i];
+		bool new_group = i == 0 || r[-1].group != r->group;
+
+		if (i > 0 && (new_group || r[-1].metric != r->metric))
+			putchar('\n');
+		if (new_group && *c->rows.groups.text[r->group] != '\0') {
+			print_name(c->rows.groups.text[r->group], 0);
+			putchar('\n');
+		}
+		if (new_group || r[-1].metric != r->metric)
+			print_head(c, r, width);
+		print_result(c, r, width);
+	}
+	if (c->count > 0)
+		putchar('\n');
+	for (size_t i = 0; i < c->count; i++)
+		print_outliers(c, &c->result[i]);
+	print_foot(c);
+	return 0;
+}
+
+static const char *const columns[] = {
+	"group", "stage", "metric", "label", "ref", "n", "failed", "outliers",
+	"median_s", "q1_s", "q3_s", "min_s", "max_s", "trim_pct", "trim_cut",
+	"trimmed_mean_s", "pairs", "ratio", "ratio_lo", "ratio_hi", "conf_pct",
+	"half_pct", "p", "p_holm", "verdict"
+};
+
+static void
+put_comparison(struct table *t, const struct cmp_result *r)
+{
+	bool b = r->bounded;
+
+	if (r->is_ref)
+		table_none(t);
+	else
+		table_int(t, (int64_t)r->pairs);
+	table_real(t, r->ratio, 6);
+	table_real(t, b ? r->interval.lo : NAN, 6);
+	table_real(t, b ? r->interval.hi : NAN, 6);
+	table_real(t, b ? 100 * r->interval.conf : NAN, 2);
+	table_real(t, cmp_half_pct(r), 3);
+	table_real(t, r->p, 12);
+	table_real(t, r->p_holm, 12);
+	table_text(t, r->is_ref ? "reference" : r->verdict);
+}
+
+static int
+put_result(struct table *t, const struct cmp *c, const struct cmp_result *r)
+{
+	const double times[] = { r->median, r->q1, r->q3, r->min, r->max };
+
+	table_text(t, c->rows.groups.text[r->group]);
+	table_text(t, c->o.stage);
+	table_text(t, metrics[r->metric]);
+	table_text(t, c->rows.labels.text[r->label]);
+	table_text(t, c->rows.labels.text[c->ref]);
+	table_int(t, (int64_t)r->n);
+	table_int(t, (int64_t)r->failed);
+	table_int(t, (int64_t)r->outliers);
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		table_real(t, times[i], 9);
+	if (c->o.trim >= 0) {
+		table_real(t, 100 * c->o.trim, 2);
+		table_int(t, (int64_t)r->cut);
+	} else {
+		table_none(t);
+		table_none(t);
+	}
+	table_real(t, r->trimmed, 9);
+	put_comparison(t, r);
+	return table_end(t);
+}
+
+int
+cmp_print_rows(struct cmp *c)
+{
+	struct table *t = NULL;
+	int rc = table_to_fd(&t, STDOUT_FILENO,
+	    c->o.json ? TABLE_JSON : TABLE_CSV, columns,
+	    sizeof(columns) / sizeof(columns[0]));
+
+	for (size_t i = 0; rc == 0 && i < c->count; i++)
+		rc = put_result(t, c, &c->result[i]);
+	table_close(t);
+	return rc;
+}

@@ -1,0 +1,259 @@
+/*
+ * lapcmp_rows.c - rows of lap, read into memory
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "lapcmp.h"
+
+#include "base/args.h"
+#include "base/sys.h"
+#include "base/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The columns that are used; the first NEEDED must be there. */
+enum column { LABEL, RUN, WALL, NEEDED, USER = NEEDED, SYS, SERIES, KEYS,
+	CACHE, STAGE, EXIT, SIGNAL, STEAL, PSI_CPU, PSI_IO, PSI_MEM, NIVCSW,
+	MAJFLT, READ, CELL, COLUMNS };
+
+static const char *const names[COLUMNS] = {
+	[LABEL] = "label", [RUN] = "run", [WALL] = "wall_s", [USER] = "user_s",
+	[SYS] = "sys_s", [SERIES] = "series", [KEYS] = "keys",
+	[CACHE] = "cache", [STAGE] = "stage", [EXIT] = "exit",
+	[SIGNAL] = "signal", [STEAL] = "steal_s", [PSI_CPU] = "psi_cpu_us",
+	[PSI_IO] = "psi_io_us", [PSI_MEM] = "psi_mem_us",
+	[NIVCSW] = "nivcsw", [MAJFLT] = "majflt", [READ] = "read_B",
+	[CELL] = "cell"
+};
+
+struct input {
+	struct table_reader *r;
+	int col[COLUMNS];		/* below 0: not there */
+};
+
+static const char *
+text(const struct input *in, enum column c)
+{
+	return in->col[c] < 0 ? "" : table_value(in->r, in->col[c]);
+}
+
+/* NaN where there is none. */
+static double
+real(const struct input *in, enum column c)
+{
+	double v;
+
+	return args_real(text(in, c), -1e300, 1e300, &v) == 0 ? v : NAN;
+}
+
+/* The number of a text of len bytes.  0 or -ENOMEM. */
+static int
+intern(struct cmp_names *n, const char *s, size_t len, uint32_t *number)
+{
+	char *copy;
+
+	/* Rows of a kind stand together, or take turns: look backwards. */
+	for (uint32_t i = n->count; i-- > 0;)
+		if (strlen(n->text[i]) == len &&
+		    memcmp(n->text[i], s, len) == 0) {
+			*number = i;
+			return 0;
+		}
+	if (n->count == n->room) {
+		uint32_t room = n->room == 0 ? 16 : 2 * n->room;
+		char **more = sys_realloc(n->text, room * sizeof(*more));
+
+		if (more == NULL)
+			return -ENOMEM;
+		n->text = more;
+		n->room = room;
+	}
+	copy = sys_malloc(len + 1);
+	if (copy == NULL)
+		return -ENOMEM;
+	memcpy(copy, s, len);
+	copy[len] = '\0';
+	n->text[n->count] = copy;
+	*number = n->count++;
+	return 0;
+}
+
+/* Whether the name of a pair "key=val" is in the list "a,b". */
+static bool
+in_list(const char *pair, const char *list)
+{
+	size_t len = strcspn(pair, "=;");
+
+	for (;; list++) {
+		size_t n = strcspn(list, ",");
+
+		if (n == len && strncmp(list, pair, len) == 0)
+			return true;
+		list += n;
+		if (*list == '\0')
+			return false;
+	}
+}
+
+/* "cache=cold;key=val;..." with those keys that are asked for. */
+static int
+group_of(struct cmp *c, const struct input *in, uint32_t *number)
+{
+	const char *keys = text(in, KEYS), *cache = text(in, CACHE);
+	char *group = sys_malloc(strlen(keys) + strlen(cache) + 16), *s;
+	int rc;
+
+	if (group == NULL)
+		return -ENOMEM;
+	s = group;
+	if (*cache != '\0' && (c->o.keys == NULL ||
+	    in_list("cache=", c->o.keys)))
+		s += sprintf(s, "cache=%s;", cache);
+	while (*keys != '\0') {
+		size_t n = strcspn(keys, ";");
+
+		if (c->o.keys == NULL || in_list(keys, c->o.keys))
+			s += sprintf(s, "%.*s;", (int)n, keys);
+		keys += n;
+		keys += *keys == ';';
+	}
+	rc = intern(&c->rows.groups, group,
+	    (size_t)(s - group) - (s > group), number);
+	sys_free(group);
+	return rc;
+}
+
+/* Keeps the lowest number that a label has had among the commands of a call. */
+static int
+note_cell(struct cmp_rows *rows, uint32_t label, const struct input *in)
+{
+	int64_t cell;
+
+	if (rows->cells_room < rows->labels.room) {
+		int64_t *more = sys_realloc(rows->cells,
+		    rows->labels.room * sizeof(*more));
+
+		if (more == NULL)
+			return -ENOMEM;
+		for (uint32_t i = rows->cells_room; i < rows->labels.room; i++)
+			more[i] = INT64_MAX;
+		rows->cells = more;
+		rows->cells_room = rows->labels.room;
+	}
+	if (args_int(text(in, CELL), 1, INT64_MAX, &cell) == 0 &&
+	    cell < rows->cells[label])
+		rows->cells[label] = cell;
+	return 0;
+}
+
+static void
+read_causes(const struct input *in, struct cmp_row *row)
+{
+	double wall = row->v[CMP_WALL];
+
+	row->cause[CMP_STEAL] = real(in, STEAL) / wall;
+	row->cause[CMP_PSI_CPU] = real(in, PSI_CPU) / 1e6 / wall;
+	row->cause[CMP_PSI_IO] = real(in, PSI_IO) / 1e6 / wall;
+	row->cause[CMP_PSI_MEM] = real(in, PSI_MEM) / 1e6 / wall;
+	row->cause[CMP_NIVCSW] = real(in, NIVCSW);
+	row->cause[CMP_MAJFLT] = real(in, MAJFLT);
+	row->cause[CMP_READ] = real(in, READ);
+}
+
+/* Adds the row in hand.  0, -EINVAL (it has no run or time) or -ENOMEM. */
+static int
+add_row(struct cmp *c, const struct input *in)
+{
+	struct cmp_rows *rows = &c->rows;
+	const char *label = text(in, LABEL), *series = text(in, SERIES);
+	struct cmp_row row = { .run = 0 };
+	int rc = 0;
+
+	if (in->col[STAGE] >= 0 && strcmp(text(in, STAGE), c->o.stage) != 0)
+		return 0;
+	row.v[CMP_WALL] = real(in, WALL);
+	row.v[CMP_CPU] = real(in, USER) + real(in, SYS);
+	row.failed = (in->col[EXIT] >= 0 && strcmp(text(in, EXIT), "0") != 0) ||
+	    *text(in, SIGNAL) != '\0';
+	if (args_int(text(in, RUN), 0, INT64_MAX, &row.run) != 0 ||
+	    !(row.v[CMP_WALL] >= 0))
+		return -EINVAL;
+	read_causes(in, &row);
+	if (rows->count == rows->room) {
+		size_t room = rows->room == 0 ? 256 : 2 * rows->room;
+		struct cmp_row *more = sys_realloc(rows->row,
+		    room * sizeof(*more));
+
+		if (more == NULL)
+			return -ENOMEM;
+		rows->row = more;
+		rows->room = room;
+	}
+	rc = group_of(c, in, &row.group);
+	if (rc == 0)
+		rc = intern(&rows->labels, label, strlen(label), &row.label);
+	if (rc == 0)
+		rc = note_cell(rows, row.label, in);
+	if (rc == 0)
+		rc = intern(&rows->series, series, strlen(series), &row.series);
+	if (rc == 0)
+		rows->row[rows->count++] = row;
+	return rc;
+}
+
+int
+cmp_read(struct cmp *c, const char *path)
+{
+	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+	struct input in = { .r = NULL };
+	int rc = table_open(&in.r, path);
+
+	if (rc != 0) {
+		msg_error(&c->msg, "%s: %s", name, rc == -ENODATA ?
+		    "it has no rows" : strerror(-rc));
+		return rc;
+	}
+	for (int i = 0; i < COLUMNS; i++) {
+		in.col[i] = table_column(in.r, names[i]);
+		if (in.col[i] < 0 && i < NEEDED) {
+			msg_error(&c->msg, "%s: there is no column %s", name,
+			    names[i]);
+			table_reader_free(in.r);
+			return -EINVAL;
+		}
+	}
+	while ((rc = table_next(in.r)) == 1) {
+		rc = add_row(c, &in);
+		if (rc != 0)
+			break;
+	}
+	if (rc == -EINVAL)
+		msg_error(&c->msg, "%s:%" PRIu64 ": not a row of runs", name,
+		    table_line(in.r));
+	else if (rc < 0)
+		msg_error(&c->msg, "%s: %s", name, strerror(-rc));
+	table_reader_free(in.r);
+	return rc;
+}
+
+static void
+names_free(struct cmp_names *n)
+{
+	for (uint32_t i = 0; i < n->count; i++)
+		sys_free(n->text[i]);
+	sys_free(n->text);
+}
+
+void
+cmp_rows_free(struct cmp_rows *rows)
+{
+	names_free(&rows->groups);
+	names_free(&rows->labels);
+	names_free(&rows->series);
+	sys_free(rows->cells);
+	sys_free(rows->row);
+}

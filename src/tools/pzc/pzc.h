@@ -1,0 +1,98 @@
+/*
+ * pzc.h - what the parts of pzc share
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_PZC_H
+#define COLDPRESS_PZC_H
+
+#include "base/msg.h"
+#include "format/convert.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The sums below a listing. */
+struct pzc_totals {
+	uint64_t files, packed, size;
+	bool packed_less, size_less;	/* there was more */
+};
+
+/* Of two that are given the later one here counts. */
+enum pzc_mode { PZC_COMPRESS, PZC_DECOMPRESS, PZC_TEST, PZC_LIST };
+
+struct pzc {
+	struct msg msg;
+	enum pzc_mode mode;
+	const struct codec *codec;	/* of -F and its kin, or NULL */
+	struct codec_options codec_options;
+	int level;			/* -1: the codec's default */
+	uint64_t memory;
+	bool to_stdout, force, keep, recursive, json, sync, verify;
+	bool adapt;
+	int adapt_min, adapt_max;
+	bool store_name, store_time, restore_name;
+	const char *output;		/* -o */
+	const char *suffix;		/* -S */
+	const char *alias;		/* -A */
+	const char *stats;		/* --stats: a file, "-" for stderr */
+	char **files;
+	int file_count;
+	struct pzc_totals totals;
+	char **words[3];		/* of the environment's variables */
+};
+
+/*
+ * Fills in *p from the command line (and what the environment puts before
+ * it).  Returns -1 to go on, or the exit status when all is done (-h, -V) or
+ * wrong.
+ */
+int pzc_parse(struct pzc *p, int argc, char **argv);
+
+/* What -h, -L and -V say, and a wrong call: the exit status. */
+int pzc_help(struct pzc *p);
+int pzc_license(struct pzc *p);
+int pzc_version(struct pzc *p);
+int pzc_usage(void);
+
+/* Whether the options fit each other; completes them.  As pzc_parse(). */
+int pzc_check(struct pzc *p);
+
+/* Frees what pzc_parse() allocated. */
+void pzc_release(struct pzc *p);
+
+/* One operand ("-" for standard input).  Status is kept in p->msg. */
+void pzc_file(struct pzc *p, const char *path);
+
+/*
+ * The name of the output: that of -o, or path with the suffix of to
+ * (compressing), or without its own (to is NULL), where stored, if not "",
+ * is the name to be restored.  The caller's, for sys_free(); or NULL, when
+ * it has been said why.
+ */
+char *pzc_target_name(struct pzc *p, const char *path,
+    const struct codec *to, const char *stored);
+
+/* Whether path has a suffix to be taken off; if not, that is said. */
+bool pzc_has_suffix(struct pzc *p, const char *path);
+
+/* -l: a line about one operand; at the end one with the sums. */
+void pzc_list(struct pzc *p, const char *path);
+void pzc_list_end(struct pzc *p);
+
+/* What an error of a stream is called; why, if not NULL, is the word. */
+const char *pzc_sentence(int rc, const char *why);
+
+/* What one conversion was, for -v, --stats and PZC_STATS. */
+struct pzc_run {
+	const char *name;
+	const struct codec *codec;
+	const struct convert_result *result;
+	bool decompress;
+	int level;
+	const struct adapt *adapt;	/* in place of level, or NULL */
+	uint64_t wall_ns, user_us, sys_us;
+};
+
+void pzc_report(struct pzc *p, const struct pzc_run *run);
+
+#endif

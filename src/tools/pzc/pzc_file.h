@@ -1,0 +1,35 @@
+/*
+ * pzc_file.h - one file on its way through pzc
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_PZC_FILE_H
+#define COLDPRESS_PZC_FILE_H
+
+#include "pzc.h"
+
+#include "base/output.h"
+
+#include <sys/stat.h>
+
+struct file {
+	struct pzc *p;
+	const char *path;		/* for messages */
+	int fd;
+	bool is_stdin;
+	struct stat st;
+	struct input in;
+	const struct codec *codec;	/* NULL: to be copied */
+	bool decompress;
+	char *target;			/* the output's name, or NULL */
+	struct output out;
+	int out_fd;
+	struct convert_result result;
+};
+
+/* Converts what is open.  0 or -errno, when it has been said what is wrong. */
+int pzc_convert(struct file *f);
+
+/* Converts it into a file of the name that it is to have. */
+void pzc_to_target(struct file *f);
+
+#endif

@@ -1,0 +1,336 @@
+/*
+ * pzseek.c - ranges of what is in a compressed file
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a format does for it is in src/codec/seek_*.c, by seek.h.
+ */
+#include "pzseek.h"
+
+#include "base/fdio.h"
+#include "base/sandbox.h"
+#include "base/sys.h"
+#include "base/table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { WINDOW_MAX_LOG = 27, SPACING = 4 << 20 };
+
+static const char *
+sentence(int rc)
+{
+	switch (rc) {
+	case -EFBIG:
+		return "it needs more memory than it may have, or an index of "
+		    "more points (--spacing)";
+	case -ESTALE:
+		return "the file changed while it was read";
+	default:
+		return convert_reason(rc);
+	}
+}
+
+static int
+fail(struct pzseek *p, const char *what, const char *why)
+{
+	msg_error(&p->msg, "%s: %s", what, why);
+	return -1;
+}
+
+/* The file, which must be one that can be read at any place. */
+static int
+open_file(struct pzseek *p)
+{
+	uint8_t head[CODEC_MAGIC_MAX];
+	ssize_t n;
+
+	p->fd = sys_openat(AT_FDCWD, p->path, O_RDONLY | O_CLOEXEC |
+	    O_NONBLOCK | O_NOCTTY, 0);
+	if (p->fd < 0)
+		return fail(p, p->path, strerror(-p->fd));
+	if (fstat(p->fd, &p->st) == -1)
+		return fail(p, p->path, strerror(errno));
+	if (!S_ISREG(p->st.st_mode))
+		return fail(p, p->path, "not a regular file");
+	n = fdio_pread(p->fd, head, sizeof(head), 0);
+	if (n < 0)
+		return fail(p, p->path, strerror((int)-n));
+	p->convert.codec = codec_by_magic(head, (size_t)n);
+	if (p->convert.codec == NULL)
+		return fail(p, p->path, n == 0 ? "unexpected end of file" :
+		    "not in a known format");
+	return 0;
+}
+
+/* The index's name: that given, or the file's and .pzi. */
+static int
+name_index(struct pzseek *p)
+{
+	const char *given = p->index != NULL ? p->index : p->path;
+	size_t len = strlen(given);
+
+	p->index_name = sys_malloc(len + sizeof(".pzi"));
+	if (p->index_name == NULL)
+		return fail(p, p->path, strerror(ENOMEM));
+	memcpy(p->index_name, given, len);
+	memcpy(p->index_name + len, p->index != NULL ? "" : ".pzi",
+	    p->index != NULL ? 1 : sizeof(".pzi"));
+	return 0;
+}
+
+static int
+open_index(struct pzseek *p)
+{
+	if (p->no_index || p->from_start || p->make_index)
+		return 0;
+	p->index_fd = sys_openat(AT_FDCWD, p->index_name, O_RDONLY |
+	    O_CLOEXEC | O_NONBLOCK, 0);
+	if (p->index_fd < 0 && (p->index != NULL ||
+	    p->index_fd != -ENOENT))
+		return fail(p, p->index_name, strerror(-p->index_fd));
+	return 0;
+}
+
+/* How far into the data the ranges go; a listing wants all. */
+static uint64_t
+needed(const struct pzseek *p)
+{
+	uint64_t need = p->list ? UINT64_MAX : 1;
+
+	for (int i = 0; i < p->range_count; i++) {
+		struct seek_range r;
+
+		if (seek_parse(p->ranges[i], &r) == 0 &&
+		    seek_range_end(&r) > need)
+			need = seek_range_end(&r);
+	}
+	return need;
+}
+
+/*
+ * The map by the index, if there is one.  One that was not asked for and is
+ * no good is passed over.
+ */
+static int
+open_map(struct pzseek *p, struct seek_map *m)
+{
+	uint64_t len = (uint64_t)p->st.st_size;
+	int rc;
+
+	p->index_state = "none";
+	if (p->index_fd >= 0) {
+		const char *why;
+
+		rc = seek_map_index(m, p->convert.codec, p->fd, len,
+		    p->index_fd);
+		p->index_state = "used";
+		if (rc == 0)
+			return 0;
+		why = rc == -ESTALE ? "the index was made for another file, "
+		    "or another state of this one" : rc == -EBADMSG ?
+		    "this is no index, or it is damaged" : strerror(-rc);
+		p->index_state = rc == -ESTALE ? "stale" : "damaged";
+		if (p->index != NULL)
+			return fail(p, p->index_name, why);
+		if (!p->msg.quiet)
+			msg_note(&p->msg, "%s: %s; not used", p->index_name,
+			    why);
+	}
+	rc = 0;
+	if (p->from_start)
+		*m = (struct seek_map){ .fd = p->fd, .len = len,
+		    .codec = p->convert.codec };
+	else
+		rc = seek_map_open(m, p->convert.codec, p->fd, len,
+		    needed(p));
+	return rc == 0 ? 0 : fail(p, p->path, sentence(rc));
+}
+
+/* Listing */
+
+static int
+list(struct pzseek *p, const struct seek_map *m)
+{
+	static const char *const columns[] = {
+		"name", "format", "compressed_B", "uncompressed_B", "units",
+		"longest_B", "found_by", "checked", "index"
+	};
+	uint64_t longest = 0;
+	struct table *t;
+	int rc = table_to_fd(&t, STDOUT_FILENO, p->json ? TABLE_JSON :
+	    TABLE_CSV, columns, sizeof(columns) / sizeof(columns[0]));
+
+	if (rc != 0)
+		return fail(p, p->path, strerror(-rc));
+	for (size_t i = 1; i < m->count; i++)
+		if (m->units[i].plain - m->units[i - 1].plain > longest)
+			longest = m->units[i].plain - m->units[i - 1].plain;
+	table_text(t, p->path);
+	table_text(t, p->convert.codec->name);
+	table_int(t, (int64_t)m->len);
+	if (m->count > 0) {
+		table_int(t, (int64_t)m->units[m->count - 1].plain);
+		table_int(t, (int64_t)m->count - 1);
+		table_int(t, (int64_t)longest);
+	} else {
+		table_none(t);
+		table_int(t, 0);
+		table_none(t);
+	}
+	table_text(t, m->count > 0 ? m->how : "decompressing from the start");
+	table_bool(t, m->count > 0 && m->checked);
+	table_text(t, p->index_state);
+	rc = table_end(t);
+	table_close(t);
+	return rc == 0 ? 0 : fail(p, "standard output", strerror(-rc));
+}
+
+/* Ranges */
+
+static void
+tell(struct pzseek *p, const char *range, const struct seek_result *r)
+{
+	msg_note(&p->msg, "%s %s: read %" PRIu64 " bytes, decompressed %"
+	    PRIu64 ", wrote %" PRIu64 "%s%s", p->path, range, r->read_B,
+	    r->made_B, r->wrote_B, r->from_start ? "; from the start" : "",
+	    r->wrote_B > 0 && r->unverified ? "; not verified" : "");
+}
+
+static int
+read_ranges(struct pzseek *p, const struct seek_map *m)
+{
+	for (int i = 0; i < p->range_count; i++) {
+		struct seek_range r;
+		struct seek_result result = { .why = NULL };
+		int rc = seek_parse(p->ranges[i], &r);
+
+		if (rc == 0)
+			rc = seek_read(m, &p->convert, &r, p->verify,
+			    p->out_fd, &result);
+		if (rc != 0)
+			return fail(p, !result.output_failed ? p->path :
+			    p->output != NULL ? p->output : "standard output",
+			    result.why != NULL ? result.why : sentence(rc));
+		if (p->msg.verbose > 0)
+			tell(p, p->ranges[i], &result);
+	}
+	return 0;
+}
+
+/* What is opened later than this, in a filter, is nothing. */
+static int
+open_output(struct pzseek *p)
+{
+	bool confined;
+	int rc;
+
+	p->out_fd = STDOUT_FILENO;
+	if (p->output == NULL) {
+		sandbox_enter(&confined);
+		return 0;
+	}
+	rc = output_create(&p->out, p->output, p->force);
+	p->out_fd = p->out.fd;
+	return rc == 0 ? 0 : fail(p, p->output, strerror(-rc));
+}
+
+static int
+close_output(struct pzseek *p, int rc)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (p->output == NULL)
+		return rc;
+	if (rc != 0) {
+		output_abort(&p->out);
+		return rc;
+	}
+	if (!p->out.direct)
+		fchmod(p->out.fd, 0666 & ~mask);
+	rc = output_commit(&p->out, false);
+	return rc == 0 ? 0 : fail(p, p->output, strerror(-rc));
+}
+
+static void
+seek(struct pzseek *p)
+{
+	struct seek_map m = { .count = 0 };
+	int rc = p->list ? 0 : open_output(p);
+
+	if (rc != 0)
+		return;
+	rc = open_map(p, &m);
+	if (rc == 0 && p->msg.verbose > 0)
+		msg_note(&p->msg, "%s: %s", p->path, m.count > 0 ? m.how :
+		    "nothing in it helps; decompressing from the start");
+	if (rc == 0)
+		rc = p->list ? list(p, &m) : read_ranges(p, &m);
+	seek_map_close(&m);
+	if (p->msg.verbose > 0 && rc == 0)
+		msg_note(&p->msg, "%s: read %" PRIu64 " bytes to find that",
+		    p->path, m.read_B);
+	if (!p->list)
+		close_output(p, rc);
+}
+
+/* The index is no more readable than the file. */
+static void
+make_index(struct pzseek *p)
+{
+	int rc;
+
+	if (strcmp(p->convert.codec->name, "gzip") != 0) {
+		fail(p, p->path, "only gzip files take an index");
+		return;
+	}
+	rc = output_create(&p->out, p->index_name, p->force);
+	if (rc != 0) {
+		fail(p, p->index_name, strerror(-rc));
+		return;
+	}
+	fchmod(p->out.fd, p->st.st_mode & 0666);
+	rc = seek_index_make(p->fd, (uint64_t)p->st.st_size, p->spacing,
+	    p->out.fd);
+	if (rc != 0) {
+		output_abort(&p->out);
+		fail(p, rc == -ENOSPC || rc == -EDQUOT ? p->index_name :
+		    p->path, sentence(rc));
+		return;
+	}
+	rc = output_commit(&p->out, false);
+	if (rc != 0)
+		fail(p, p->index_name, strerror(-rc));
+}
+
+int
+main(int argc, char **argv)
+{
+	struct pzseek p = { .spacing = SPACING, .fd = -1, .index_fd = -1,
+	    .convert = { .decompress = true, .options = {
+	    .window_max = (uint64_t)1 << WINDOW_MAX_LOG } } };
+	int status;
+
+	msg_init(&p.msg, argv[0]);
+	status = pzseek_parse(&p, argc, argv);
+	if (status >= 0)
+		return status;
+	if (open_file(&p) == 0 && name_index(&p) == 0 &&
+	    open_index(&p) == 0) {
+		if (p.make_index)
+			make_index(&p);
+		else
+			seek(&p);
+	}
+	if (p.index_fd >= 0)
+		sys_close(p.index_fd);
+	if (p.fd >= 0)
+		sys_close(p.fd);
+	sys_free(p.index_name);
+	return msg_finish(&p.msg);
+}

@@ -1,0 +1,247 @@
+/*
+ * fs_list.c - what is in some directories, by path
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "walk/fs_list.h"
+
+#include "base/sys.h"
+#include "walk/walk_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A tree that the items' paths and names point into. */
+struct fs_list_text {
+	struct fs_list_text *next;
+	struct tree tree;
+	char **paths;			/* of all its items */
+	size_t path_count;
+	const char **names;		/* of each directory together */
+};
+
+static char *
+copy_path(struct tree_path *p)
+{
+	size_t n = strlen(p->s) + 1;
+	char *s = sys_malloc(n);
+
+	return s == NULL ? NULL : memcpy(s, p->s, n);
+}
+
+/* The path of a directory, which is no entry of the tree. */
+static int
+dir_path(const struct tree *t, size_t dir, struct tree_path *p)
+{
+	struct tree_entry e = { .name = t->dirs[dir].name,
+	    .dir = t->dirs[dir].parent };
+
+	if (dir == 0)
+		e.name = "";
+	return tree_path(t, &e, p);
+}
+
+static int
+add_item(struct fs_list *l, struct fs_list_text *x, struct tree_path *p,
+    unsigned root, int err)
+{
+	struct fs_item *it = &l->items[l->count];
+	char *path = copy_path(p);
+
+	if (path == NULL)
+		return -ENOMEM;
+	x->paths[x->path_count++] = path;
+	*it = (struct fs_item){ .path = path, .root = root, .err = err };
+	if (fstatat(l->roots[root], *path == '\0' ? "." : path, &it->st,
+	    AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == -1)
+		it->err = -errno;
+	l->count++;
+	return 0;
+}
+
+/* FNV-1a, its bits mixed: the last bytes of a name count as well. */
+static uint64_t
+hash_of(const char *s)
+{
+	uint64_t h = 0xcbf29ce484222325U;
+
+	for (; *s != '\0'; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3U;
+	h = (h ^ h >> 31) * 0x9e3779b97f4a7c15U;
+	return h ^ h >> 32;
+}
+
+static int
+by_hash(const void *a, const void *b)
+{
+	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+	uint64_t m = hash_of(x), n = hash_of(y);
+
+	return m != n ? m < n ? -1 : 1 : strcmp(x, y);
+}
+
+/*
+ * The names in each directory: items first..first + dirs are the directories
+ * in the tree's order.
+ */
+static int
+group_names(struct fs_list *l, struct fs_list_text *x, size_t first)
+{
+	struct tree *t = &x->tree;
+	size_t total = t->count + t->dir_count, *ends, at = 0;
+
+	ends = sys_calloc(t->dir_count + 1, sizeof(*ends));
+	x->names = sys_calloc(total, sizeof(*x->names));
+	if (ends == NULL || x->names == NULL) {
+		sys_free(ends);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < t->count; i++)
+		ends[t->entries[i].dir]++;
+	for (size_t i = 1; i < t->dir_count; i++)
+		ends[t->dirs[i].parent]++;
+	for (size_t i = 0; i < t->dir_count; i++) {
+		struct fs_item *it = &l->items[first + i];
+
+		it->names = x->names + at;
+		it->name_count = ends[i];
+		at += ends[i];
+		ends[i] = at - ends[i];
+	}
+	for (size_t i = 0; i < t->count; i++)
+		x->names[ends[t->entries[i].dir]++] = t->entries[i].name;
+	for (size_t i = 1; i < t->dir_count; i++)
+		x->names[ends[t->dirs[i].parent]++] = t->dirs[i].name;
+	at = 0;
+	for (size_t i = 0; i < t->dir_count; i++) {
+		qsort(x->names + at, l->items[first + i].name_count,
+		    sizeof(*x->names), by_hash);
+		at += l->items[first + i].name_count;
+	}
+	sys_free(ends);
+	return 0;
+}
+
+static int
+by_path(const void *a, const void *b)
+{
+	const struct fs_item *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+static int
+add_tree(struct fs_list *l, struct fs_list_text *x, unsigned root)
+{
+	struct tree *t = &x->tree;
+	size_t first = l->count, more = t->count + t->dir_count;
+	struct fs_item *items = sys_realloc(l->items,
+	    (l->count + more) * sizeof(*items));
+	struct tree_path p = { NULL, 0 };
+	int rc = 0;
+
+	x->paths = sys_calloc(more, sizeof(*x->paths));
+	if (items != NULL)
+		l->items = items;
+	if (items == NULL || x->paths == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < t->dir_count; i++) {
+		rc = dir_path(t, i, &p);
+		if (rc == 0)
+			rc = add_item(l, x, &p, root, 0);
+	}
+	if (rc == 0)
+		rc = group_names(l, x, first);
+	for (size_t i = 0; rc == 0 && i < t->count; i++) {
+		rc = tree_path(t, &t->entries[i], &p);
+		if (rc == 0)
+			rc = add_item(l, x, &p, root, t->entries[i].err);
+	}
+	sys_free(p.s);
+	if (rc == 0)
+		qsort(l->items + first, l->count - first, sizeof(*l->items),
+		    by_path);
+	return rc;
+}
+
+int
+fs_list_add(struct fs_list *l, int fd, unsigned threads)
+{
+	int *roots = sys_realloc(l->roots,
+	    (l->root_count + 1) * sizeof(*roots));
+	struct fs_list_text *x = sys_calloc(1, sizeof(*x));
+	int rc;
+
+	if (roots != NULL)
+		l->roots = roots;
+	if (roots == NULL || x == NULL) {
+		sys_close(fd);
+		sys_free(x);
+		return -ENOMEM;
+	}
+	l->roots[l->root_count++] = fd;
+	x->next = l->text;
+	l->text = x;
+	rc = tree_scan(&x->tree, fd, threads, NULL);
+	return rc != 0 ? rc : add_tree(l, x, l->root_count - 1);
+}
+
+/* Hard links beside each other, in the order of the items. */
+static int
+by_inode(const void *a, const void *b)
+{
+	const struct fs_item *x = *(struct fs_item *const *)a,
+	    *y = *(struct fs_item *const *)b;
+
+	if (x->st.st_dev != y->st.st_dev)
+		return x->st.st_dev < y->st.st_dev ? -1 : 1;
+	if (x->st.st_ino != y->st.st_ino)
+		return x->st.st_ino < y->st.st_ino ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+int
+fs_list_end(struct fs_list *l)
+{
+	struct fs_item **linked = sys_calloc(l->count + 1, sizeof(*linked));
+	size_t n = 0;
+
+	if (linked == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->count; i++) {
+		struct fs_item *it = &l->items[i];
+
+		if (it->err == 0 && it->st.st_nlink > 1 &&
+		    !S_ISDIR(it->st.st_mode))
+			linked[n++] = it;
+	}
+	qsort(linked, n, sizeof(*linked), by_inode);
+	for (size_t i = 1; i < n; i++)
+		linked[i]->again =
+		    linked[i]->st.st_dev == linked[i - 1]->st.st_dev &&
+		    linked[i]->st.st_ino == linked[i - 1]->st.st_ino;
+	sys_free(linked);
+	return 0;
+}
+
+void
+fs_list_free(struct fs_list *l)
+{
+	while (l->text != NULL) {
+		struct fs_list_text *x = l->text;
+
+		l->text = x->next;
+		for (size_t i = 0; i < x->path_count; i++)
+			sys_free(x->paths[i]);
+		sys_free(x->paths);
+		sys_free(x->names);
+		tree_free(&x->tree);
+		sys_free(x);
+	}
+	for (unsigned i = 0; i < l->root_count; i++)
+		sys_close(l->roots[i]);
+	sys_free(l->roots);
+	sys_free(l->items);
+	*l = (struct fs_list){ .items = NULL };
+}

@@ -1,0 +1,354 @@
+/*
+ * walk_dir.c - every file of a directory, read by many threads at a time
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A cold file is mostly waiting: for its inode, for its blocks.  So there are
+ * more readers than may hash at a time; each opens a file, reads it and, with
+ * one of options->threads places, hashes what it has.  Files come in the
+ * order of their inodes, which on ext4 and its kin is about that of the disk.
+ *
+ * A file with several names is read by whoever meets it first.  Its rows are
+ * kept back to the end, when all of its names are known.
+ */
+#include "walk/walk.h"
+
+#include "base/sys.h"
+#include "walk/walk_tree.h"
+#include "walk_links.h"
+#include "walk_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	READERS = 8,			/* for each that may hash */
+	READERS_MAX = 64,
+	NAMES_B = 512,
+};
+
+struct walk {
+	const struct walk_options *o;
+	struct walk_result *r;
+	struct tree tree;
+	int root;
+	const char *name;		/* of a root that is a file, or NULL */
+	atomic_size_t next;		/* entry */
+	struct walk_places places;
+
+	pthread_mutex_t lock;		/* of all that follows, and of r */
+	struct walk_links links;
+	int err;
+};
+
+/* A thread. */
+struct reader {
+	struct walk *w;
+	struct walk_reader read;
+	struct tree_path path;
+	int err;			/* that ends the walk */
+};
+
+/* Rows */
+
+/* Under the lock. */
+static void
+tell(struct walk *w, const struct walk_file *f)
+{
+	struct walk_result *r = w->r;
+	int rc;
+
+	r->files += f->type == WALK_FILE;
+	r->links += f->type == WALK_LINK;
+	r->others += f->type == WALK_OTHER;
+	r->bytes += f->size;
+	r->duplicates += f->duplicate_of != NULL;
+	r->errors += f->err != 0;
+	rc = w->o->row == NULL ? 0 : w->o->row(w->o->arg, f);
+	if (rc != 0 && w->err == 0)
+		w->err = rc;
+}
+
+static void
+tell_row(struct walk *w, const struct walk_file *f)
+{
+	pthread_mutex_lock(&w->lock);
+	tell(w, f);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static enum walk_type
+type_of(mode_t mode)
+{
+	return S_ISREG(mode) ? WALK_FILE : S_ISDIR(mode) ? WALK_DIR :
+	    S_ISLNK(mode) ? WALK_LINK : WALK_OTHER;
+}
+
+/* Adds a name; as walk_links_join(). */
+static int
+join_link(struct walk *w, const struct stat *st, size_t entry, size_t *index)
+{
+	int rc;
+
+	pthread_mutex_lock(&w->lock);
+	rc = walk_links_join(&w->links, st, entry, index);
+	pthread_mutex_unlock(&w->lock);
+	return rc;
+}
+
+/* Reads the file that is open.  Returns what ends the walk. */
+static int
+take_file(struct reader *rd, struct walk_job *j, size_t entry)
+{
+	struct walk *w = rd->w;
+	size_t index = 0;
+	int rc, first = 1;
+
+	if (j->st.st_nlink > 1 && w->name == NULL)
+		first = join_link(w, &j->st, entry, &index);
+	if (first <= 0)
+		return first;
+	j->file.size = (uint64_t)j->st.st_size;
+	rc = walk_read(&rd->read, j);
+	if (rc == -ECANCELED)
+		return rc;
+	j->file.err = rc;
+	if (j->st.st_nlink <= 1 || w->name != NULL) {
+		tell_row(w, &j->file);
+		return 0;
+	}
+	pthread_mutex_lock(&w->lock);
+	w->links.all[index].file = j->file;
+	pthread_mutex_unlock(&w->lock);
+	return 0;
+}
+
+static void
+open_entry(struct reader *rd, struct walk_job *j)
+{
+	struct walk *w = rd->w;
+
+	j->asked_ns = sys_now_ns();
+	j->fd = w->name != NULL ? w->root :
+	    tree_open(w->root, rd->path.s, 0);
+	if (j->fd < 0)
+		j->file.err = j->fd;
+	else if (fstat(j->fd, &j->st) == -1)
+		j->file.err = -errno;
+	else
+		j->file.type = type_of(j->st.st_mode);
+}
+
+/* One entry.  Returns what ends the walk. */
+static int
+take_entry(struct reader *rd, size_t i)
+{
+	struct walk *w = rd->w;
+	const struct tree_entry *e = &w->tree.entries[i];
+	struct walk_job j = { .fd = -1, .file = {
+	    .type = e->type, .err = e->err, .compressed_B = -1,
+	    .blocks = -1, .fragment = -1, .first_read_ns = -1 } };
+	int rc = tree_path(&w->tree, e, &rd->path);
+
+	if (rc != 0)
+		return rc;
+	j.file.path = rd->path.s;
+	if (e->type == WALK_FILE)
+		open_entry(rd, &j);
+	if (j.file.err == 0 && j.file.type == WALK_DIR)
+		j.file.err = -EISDIR;
+	if (j.file.err == 0 && j.file.type == WALK_FILE)
+		rc = take_file(rd, &j, i);
+	else
+		tell_row(w, &j.file);
+	if (j.fd >= 0 && j.fd != w->root)
+		sys_close(j.fd);
+	return rc;
+}
+
+static bool
+ended(struct walk *w)
+{
+	bool end;
+
+	pthread_mutex_lock(&w->lock);
+	if (w->err == 0 && walk_canceled(w->o))
+		w->err = -ECANCELED;
+	end = w->err != 0;
+	pthread_mutex_unlock(&w->lock);
+	return end;
+}
+
+static void *
+reader(void *arg)
+{
+	struct reader *rd = arg;
+	struct walk *w = rd->w;
+
+	while (rd->err == 0 && !ended(w)) {
+		size_t i = atomic_fetch_add(&w->next, 1);
+
+		if (i >= w->tree.count)
+			break;
+		rd->err = take_entry(rd, i);
+	}
+	pthread_mutex_lock(&w->lock);
+	if (w->err == 0)
+		w->err = rd->err;
+	w->r->read_B += rd->read.read_B;
+	w->r->stored_B += rd->read.stored_B;
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+/* Threads */
+
+static int
+open_reader(struct reader *rd, struct walk *w)
+{
+	rd->w = w;
+	return walk_reader_open(&rd->read, w->o, &w->places);
+}
+
+static void
+close_reader(struct reader *rd)
+{
+	walk_reader_close(&rd->read);
+	sys_free(rd->path.s);
+}
+
+static unsigned
+reader_count(const struct walk *w)
+{
+	unsigned n = w->o->threads > READERS_MAX / READERS ? READERS_MAX :
+	    READERS * w->o->threads;
+
+	n = n < w->o->threads ? w->o->threads : n;
+	return w->tree.count < n ? (unsigned)w->tree.count : n;
+}
+
+/* Fewer threads than wanted are enough; this one is the first. */
+static int
+run_readers(struct walk *w)
+{
+	unsigned want = reader_count(w), n = 0;
+	struct reader *all = sys_calloc(want + 1, sizeof(*all));
+	pthread_t *threads = sys_calloc(want + 1, sizeof(*threads));
+	int rc = all == NULL || threads == NULL ? -ENOMEM :
+	    open_reader(&all[0], w);
+
+	while (rc == 0 && n + 1 < want) {
+		if (open_reader(&all[n + 1], w) != 0 ||
+		    sys_thread(&threads[n + 1], reader, &all[n + 1]) != 0) {
+			close_reader(&all[n + 1]);
+			break;
+		}
+		n++;
+	}
+	if (rc == 0)
+		reader(&all[0]);
+	for (unsigned i = 1; i <= n; i++) {
+		pthread_join(threads[i], NULL);
+		close_reader(&all[i]);
+	}
+	if (all != NULL)
+		close_reader(&all[0]);
+	sys_free(threads);
+	sys_free(all);
+	return rc;
+}
+
+/* The end */
+
+static int
+tell_link(void *arg, const struct walk_file *f)
+{
+	struct walk *w = arg;
+
+	tell(w, f);
+	return w->err;
+}
+
+/* What there will be to read; a file that cannot be looked at is nothing. */
+static int
+plan(struct walk *w)
+{
+	uint64_t files = 0, bytes = 0;
+	struct tree_path p = { NULL, 0 };
+	int rc = 0;
+
+	if (w->o->plan == NULL)
+		return 0;
+	for (size_t i = 0; i < w->tree.count && rc == 0; i++) {
+		struct tree_entry *e = &w->tree.entries[i];
+		struct stat st;
+
+		if (e->type != WALK_FILE)
+			continue;
+		rc = walk_canceled(w->o) ? -ECANCELED :
+		    tree_path(&w->tree, e, &p);
+		files++;
+		if (rc == 0 && fstatat(w->root, p.s, &st,
+		    AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+			bytes += (uint64_t)st.st_size / st.st_nlink;
+	}
+	sys_free(p.s);
+	if (rc == 0)
+		w->o->plan(w->o->arg, files, bytes);
+	return rc;
+}
+
+static int
+find_entries(struct walk *w)
+{
+	int rc;
+
+	if (w->name != NULL)
+		return tree_list(&w->tree, &w->name, 1);
+	if (w->o->only != NULL)
+		return tree_list(&w->tree, w->o->only, w->o->only_count);
+	rc = tree_scan(&w->tree, w->root, READERS * w->o->threads,
+	    w->o->cancel);
+	if (rc == 0)
+		tree_sort(&w->tree);
+	w->r->dirs = w->tree.dir_count;
+	return rc;
+}
+
+static void
+free_walk(struct walk *w)
+{
+	walk_links_free(&w->links);
+	tree_free(&w->tree);
+	walk_places_destroy(&w->places);
+	pthread_mutex_destroy(&w->lock);
+}
+
+int
+walk_dir(int dirfd, const char *name, const struct walk_options *o,
+    struct walk_result *r)
+{
+	struct walk w = { .o = o, .r = r, .root = dirfd };
+	struct stat st;
+	int rc;
+
+	*r = (struct walk_result){ .files = 0 };
+	if (fstat(dirfd, &st) == -1)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		w.name = name;
+	pthread_mutex_init(&w.lock, NULL);
+	walk_places_init(&w.places, o->threads);
+	rc = find_entries(&w);
+	if (rc == 0)
+		rc = plan(&w);
+	if (rc == 0)
+		rc = run_readers(&w);
+	if (rc == 0)
+		rc = w.err;
+	if (rc == 0)
+		rc = walk_links_tell(&w.links, &w.tree, tell_link, &w);
+	free_walk(&w);
+	return rc;
+}

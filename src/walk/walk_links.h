@@ -1,0 +1,46 @@
+/*
+ * walk_links.h - files of several names, met in any order
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Private to the walk of a directory, which locks around each call.
+ */
+#ifndef COLDPRESS_WALK_LINKS_H
+#define COLDPRESS_WALK_LINKS_H
+
+#include "walk/walk_tree.h"
+
+struct walk_link {
+	dev_t dev;
+	ino_t ino;
+	struct walk_file file;		/* without its path */
+	size_t *entries;		/* of the tree: the names */
+	size_t count, cap;
+};
+
+/* All zeros: there are none. */
+struct walk_links {
+	struct walk_link *all;
+	size_t count, cap;
+	size_t *table;			/* hash table: 1 + index in all */
+	size_t table_size;		/* a power of 2 */
+};
+
+/*
+ * Adds a name of the file st, the entry of that index.  1: its first, and the
+ * caller is to read it; 0: it is in other hands; or -ENOMEM.  *index is the
+ * file's in all.
+ */
+int walk_links_join(struct walk_links *l, const struct stat *st, size_t entry,
+    size_t *index);
+
+/*
+ * Calls tell once for each name: its file with this path, and the bytewise
+ * first name as duplicate_of of the others.  0, what tell returned, or
+ * -ENOMEM.
+ */
+int walk_links_tell(struct walk_links *l, const struct tree *t,
+    int (*tell)(void *arg, const struct walk_file *f), void *arg);
+
+void walk_links_free(struct walk_links *l);
+
+#endif

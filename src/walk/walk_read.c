@@ -1,0 +1,233 @@
+/*
+ * walk_read.c - one open file: read, hashed, and found unchanged
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "walk_read.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE_B = 256 << 10 };
+
+void
+walk_places_init(struct walk_places *p, unsigned count)
+{
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->free, NULL);
+	p->count = count;
+}
+
+void
+walk_places_destroy(struct walk_places *p)
+{
+	pthread_cond_destroy(&p->free);
+	pthread_mutex_destroy(&p->lock);
+}
+
+int
+walk_reader_open(struct walk_reader *rd, const struct walk_options *o,
+    struct walk_places *places)
+{
+	*rd = (struct walk_reader){ .o = o, .places = places,
+	    .buf = sys_malloc(PIECE_B) };
+	return rd->buf == NULL ? -ENOMEM : digest_new(&rd->digest, o->digest);
+}
+
+void
+walk_reader_close(struct walk_reader *rd)
+{
+	digest_free(rd->digest);
+	sys_free(rd->buf);
+}
+
+bool
+walk_canceled(const struct walk_options *o)
+{
+	return o->cancel != NULL && atomic_load(o->cancel);
+}
+
+static void
+take_place(struct walk_places *p)
+{
+	pthread_mutex_lock(&p->lock);
+	while (p->count == 0)
+		pthread_cond_wait(&p->free, &p->lock);
+	p->count--;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void
+give_place(struct walk_places *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->count++;
+	pthread_cond_signal(&p->free);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* Reading */
+
+static int
+hash_piece(struct walk_reader *rd, const void *data, size_t len)
+{
+	int rc;
+
+	if (digest_len(rd->o->digest) == 0)
+		return 0;
+	take_place(rd->places);
+	rc = digest_add(rd->digest, data, len);
+	give_place(rd->places);
+	return rc;
+}
+
+/* Up to size bytes, fewer only at the end; an interrupted call goes on. */
+static ssize_t
+read_piece(int fd, uint8_t *buf, size_t size, off_t at, bool *end)
+{
+	size_t done = 0;
+
+	*end = false;
+	while (done < size && !*end) {
+		ssize_t n = sys_pread(fd, buf + done, size - done,
+		    at + (off_t)done);
+
+		if (n == -EINTR)
+			continue;
+		if (n < 0)
+			return n;
+		done += (size_t)n;
+		/* a file gives less than is asked for at its end alone */
+		*end = done < size;
+	}
+	return (ssize_t)done;
+}
+
+/* Zeros, as the digest of a hole wants them, without reading. */
+static int
+skip_hole(struct walk_reader *rd, off_t from, off_t to)
+{
+	int rc = 0;
+
+	if (digest_len(rd->o->digest) == 0)
+		return 0;
+	memset(rd->buf, 0, PIECE_B);
+	while (from < to && rc == 0) {
+		size_t n = to - from < PIECE_B ? (size_t)(to - from) : PIECE_B;
+
+		rc = walk_canceled(rd->o) ? -ECANCELED :
+		    hash_piece(rd, rd->buf, n);
+		from += (off_t)n;
+	}
+	return rc;
+}
+
+/*
+ * Where the next data is, from at on; at the end st_size.  A file system that
+ * cannot tell says that all is data.
+ */
+static off_t
+next_data(const struct walk_job *j, off_t at)
+{
+	off_t data;
+
+	if ((uint64_t)j->st.st_blocks * 512 >= (uint64_t)j->st.st_size)
+		return at;
+	data = lseek(j->fd, at, SEEK_DATA);
+	if (data == -1)
+		return errno == ENXIO ? j->st.st_size : at;
+	return data > j->st.st_size ? j->st.st_size : data;
+}
+
+static int
+read_at(struct walk_reader *rd, struct walk_job *j, off_t *at, bool *end)
+{
+	ssize_t n = read_piece(j->fd, rd->buf, PIECE_B, *at, end);
+
+	if (n < 0)
+		return (int)n;
+	if (j->file.first_read_ns < 0)
+		j->file.first_read_ns = (int64_t)(sys_now_ns() - j->asked_ns);
+	*at += n;
+	rd->read_B += (uint64_t)n;
+	rd->stored_B += (uint64_t)n;
+	if (rd->o->progress != NULL)
+		rd->o->progress(rd->o->arg, (uint64_t)n);
+	return hash_piece(rd, rd->buf, (size_t)n);
+}
+
+static int
+read_all(struct walk_reader *rd, struct walk_job *j)
+{
+	bool end = false;
+	off_t at = 0;
+	int rc = 0;
+
+	while (rc == 0 && !end) {
+		off_t data = next_data(j, at);
+
+		if (walk_canceled(rd->o))
+			return -ECANCELED;
+		if (data > at) {
+			rc = skip_hole(rd, at, data);
+			rd->read_B += (uint64_t)(data - at);
+			at = data;
+			end = at == j->st.st_size;
+			continue;
+		}
+		rc = read_at(rd, j, &at, &end);
+		/* one call less for each file; more after it is a change */
+		end |= at == j->st.st_size;
+	}
+	j->file.size = (uint64_t)at;
+	return rc;
+}
+
+static bool
+changed(const struct walk_job *j)
+{
+	struct stat now;
+
+	if (fstat(j->fd, &now) == -1)
+		return true;
+	return now.st_size != j->st.st_size ||
+	    now.st_mtim.tv_sec != j->st.st_mtim.tv_sec ||
+	    now.st_mtim.tv_nsec != j->st.st_mtim.tv_nsec ||
+	    (j->st.st_size != 0 && j->file.size != (uint64_t)now.st_size);
+}
+
+static int
+digest_file(struct walk_reader *rd, struct walk_job *j)
+{
+	int rc = digest_start(rd->digest);
+
+	if (j->st.st_size > PIECE_B)
+		posix_fadvise(j->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	if (rc == 0)
+		rc = read_all(rd, j);
+	if (rc == 0 && changed(j))
+		rc = -EAGAIN;
+	if (rc == 0)
+		rc = digest_end(rd->digest, j->file.digest);
+	if (rc == 0)
+		j->file.digest_len = digest_len(rd->o->digest);
+	return rc;
+}
+
+int
+walk_read(struct walk_reader *rd, struct walk_job *j)
+{
+	const struct walk_options *o = rd->o;
+	int rc = 0;
+
+	if (o->look != NULL)
+		o->look(o->arg, j->fd, &j->st, false, &rd->mine);
+	if (!o->look_only)
+		rc = digest_file(rd, j);
+	if (o->look != NULL && !o->look_only)
+		o->look(o->arg, j->fd, &j->st, true, &rd->mine);
+	return rc;
+}

@@ -1,0 +1,58 @@
+/*
+ * walk_read.h - one open file: read, hashed, and found unchanged
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_WALK_READ_H
+#define COLDPRESS_WALK_READ_H
+
+#include "engine/digest/digest.h"
+#include "walk/walk.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* So many may hash at a time. */
+struct walk_places {
+	pthread_mutex_t lock;
+	pthread_cond_t free;
+	unsigned count;			/* of the free ones */
+};
+
+void walk_places_init(struct walk_places *p, unsigned count);
+void walk_places_destroy(struct walk_places *p);
+
+/* Of one thread. */
+struct walk_reader {
+	const struct walk_options *o;
+	struct walk_places *places;
+	struct digest *digest;
+	uint8_t *buf;
+	uint64_t mine;			/* of o->look */
+	uint64_t read_B, stored_B;	/* as in walk_result, of this thread */
+};
+
+/* 0 or -ENOMEM; to be closed in either case. */
+int walk_reader_open(struct walk_reader *rd, const struct walk_options *o,
+    struct walk_places *places);
+void walk_reader_close(struct walk_reader *rd);
+
+/* A file in hand. */
+struct walk_job {
+	int fd;
+	struct stat st;
+	struct walk_file file;
+	uint64_t asked_ns;		/* when it was to be opened */
+};
+
+/*
+ * The data of the regular file that is open, or the look alone.  Fills in its
+ * row.  0, -EAGAIN (it changed meanwhile), -ECANCELED, or -errno of a read.
+ */
+int walk_read(struct walk_reader *rd, struct walk_job *j);
+
+/* Whether the caller of the walk wants it to end. */
+bool walk_canceled(const struct walk_options *o);
+
+#endif

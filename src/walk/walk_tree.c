@@ -1,0 +1,349 @@
+/*
+ * walk_tree.c - the names in a tree, before anything in it is opened
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Directories wait in t->dirs, in the order in which they were found; a
+ * thread takes the next, reads it, and adds what is in it under the lock,
+ * one bufferful at a time.  Nothing calls itself, so that depth costs no
+ * stack; a name is kept once, and paths are made when they are needed.
+ */
+#include "walk/walk_tree.h"
+
+#include "base/array.h"
+#include "base/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNK_B = 1 << 18, DENTS_B = 1 << 16 };
+
+struct tree_text {
+	struct tree_text *next;
+	size_t used, size;
+	char s[];
+};
+
+struct scan {
+	struct tree *t;
+	int root;
+	const atomic_bool *cancel;
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	size_t taken, busy;		/* directories begun; being read */
+	int err;
+};
+
+/* Growing */
+
+static const char *
+keep_name(struct tree *t, const char *name)
+{
+	size_t n = strlen(name) + 1;
+	struct tree_text *x = t->text;
+
+	if (x == NULL || x->size - x->used < n) {
+		size_t size = n > CHUNK_B ? n : CHUNK_B;
+
+		x = sys_malloc(sizeof(*x) + size);
+		if (x == NULL)
+			return NULL;
+		*x = (struct tree_text){ .next = t->text, .size = size };
+		t->text = x;
+	}
+	memcpy(x->s + x->used, name, n);
+	x->used += n;
+	return x->s + x->used - n;
+}
+
+static int
+add_dir(struct tree *t, size_t parent, const char *name)
+{
+	void *items = t->dirs;
+	int rc = array_grow(&items, t->dir_count, &t->dir_cap,
+	    sizeof(*t->dirs));
+
+	t->dirs = items;
+	name = rc == 0 ? keep_name(t, name) : NULL;
+	if (name == NULL)
+		return -ENOMEM;
+	t->dirs[t->dir_count++] = (struct tree_dir){ name, parent };
+	return 0;
+}
+
+static int
+add_entry(struct tree *t, struct tree_entry e)
+{
+	void *items = t->entries;
+	int rc = array_grow(&items, t->count, &t->cap, sizeof(*t->entries));
+
+	t->entries = items;
+	e.name = rc == 0 ? keep_name(t, e.name) : NULL;
+	if (e.name == NULL)
+		return -ENOMEM;
+	t->entries[t->count++] = e;
+	return 0;
+}
+
+/* Paths */
+
+static int
+reserve(struct tree_path *p, size_t n)
+{
+	char *s;
+
+	if (n <= p->cap)
+		return 0;
+	n = n < 512 ? 512 : 2 * n;
+	s = sys_realloc(p->s, n);
+	if (s == NULL)
+		return -ENOMEM;
+	p->s = s;
+	p->cap = n;
+	return 0;
+}
+
+static int
+make_path(const struct tree *t, size_t dir, const char *name,
+    struct tree_path *p)
+{
+	size_t len = strlen(name), n = len;
+	char *s;
+
+	for (size_t d = dir; d != 0; d = t->dirs[d].parent)
+		n += strlen(t->dirs[d].name) + 1;
+	if (reserve(p, n + 1) != 0)
+		return -ENOMEM;
+	s = p->s + n - len;
+	memcpy(s, name, len + 1);
+	for (size_t d = dir; d != 0; d = t->dirs[d].parent) {
+		len = strlen(t->dirs[d].name);
+		*--s = '/';
+		s -= len;
+		memcpy(s, t->dirs[d].name, len);
+	}
+	return 0;
+}
+
+/* "." for the root itself. */
+static int
+dir_path(const struct tree *t, size_t dir, struct tree_path *p)
+{
+	return dir == 0 ? make_path(t, 0, ".", p) :
+	    make_path(t, t->dirs[dir].parent, t->dirs[dir].name, p);
+}
+
+int
+tree_path(const struct tree *t, const struct tree_entry *e,
+    struct tree_path *p)
+{
+	return make_path(t, e->dir, e->name, p);
+}
+
+/* Scanning */
+
+static enum walk_type
+type_of(int dir, const struct dirent64 *e)
+{
+	struct stat st;
+	mode_t mode = DTTOIF(e->d_type);
+
+	if (e->d_type == DT_UNKNOWN && fstatat(dir, e->d_name, &st,
+	    AT_SYMLINK_NOFOLLOW) == 0)
+		mode = st.st_mode;
+	return S_ISREG(mode) ? WALK_FILE : S_ISDIR(mode) ? WALK_DIR :
+	    S_ISLNK(mode) ? WALK_LINK : WALK_OTHER;
+}
+
+/* What one getdents64(2) gave, under the lock. */
+static int
+add_all(struct scan *s, size_t dir, int fd, char *buf, ssize_t len)
+{
+	int rc = 0;
+
+	for (ssize_t at = 0; at < len && rc == 0;) {
+		struct dirent64 *e = (void *)(buf + at);
+		enum walk_type type;
+
+		at += e->d_reclen;
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		type = type_of(fd, e);
+		rc = type == WALK_DIR ? add_dir(s->t, dir, e->d_name) :
+		    add_entry(s->t, (struct tree_entry){ .name = e->d_name,
+		    .ino = e->d_ino, .dir = dir, .type = type });
+	}
+	if (s->t->dir_count > s->taken)
+		pthread_cond_broadcast(&s->more);
+	return rc;
+}
+
+/* A directory that cannot be read is an entry with an error. */
+static int
+fail_dir(struct scan *s, size_t dir, int err)
+{
+	struct tree_dir d;
+	int rc;
+
+	pthread_mutex_lock(&s->lock);
+	d = s->t->dirs[dir];
+	rc = add_entry(s->t, (struct tree_entry){ .type = WALK_DIR,
+	    .name = dir == 0 ? "." : d.name, .dir = d.parent, .err = err });
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+static int
+read_dir(struct scan *s, size_t dir, const char *path, char *buf)
+{
+	int fd = tree_open(s->root, path, O_DIRECTORY), rc = 0;
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return fail_dir(s, dir, fd);
+	while (rc == 0 && (n = getdents64(fd, buf, DENTS_B)) > 0) {
+		pthread_mutex_lock(&s->lock);
+		rc = add_all(s, dir, fd, buf, n);
+		pthread_mutex_unlock(&s->lock);
+	}
+	if (rc == 0 && n < 0)
+		rc = fail_dir(s, dir, -errno);
+	sys_close(fd);
+	return rc;
+}
+
+static bool
+stopped(const struct scan *s)
+{
+	return s->err != 0 || (s->cancel != NULL && atomic_load(s->cancel));
+}
+
+static void
+fail(struct scan *s, int rc)
+{
+	if (s->err == 0)
+		s->err = rc;
+}
+
+static void *
+scanner(void *arg)
+{
+	struct scan *s = arg;
+	struct tree_path path = { NULL, 0 };
+	char *buf = sys_malloc(DENTS_B);
+
+	pthread_mutex_lock(&s->lock);
+	if (buf == NULL)
+		fail(s, -ENOMEM);
+	while (!stopped(s)) {
+		size_t dir = s->taken;
+		int rc;
+
+		if (dir == s->t->dir_count) {
+			if (s->busy == 0)
+				break;
+			pthread_cond_wait(&s->more, &s->lock);
+			continue;
+		}
+		s->taken++;
+		s->busy++;
+		rc = dir_path(s->t, dir, &path);
+		pthread_mutex_unlock(&s->lock);
+		if (rc == 0)
+			rc = read_dir(s, dir, path.s, buf);
+		pthread_mutex_lock(&s->lock);
+		s->busy--;
+		if (rc != 0)
+			fail(s, rc);
+	}
+	/* whoever is the last wakes those that wait for more */
+	pthread_cond_broadcast(&s->more);
+	pthread_mutex_unlock(&s->lock);
+	sys_free(path.s);
+	sys_free(buf);
+	return NULL;
+}
+
+static void
+run_scanners(struct scan *s, unsigned threads)
+{
+	pthread_t *other = sys_calloc(threads, sizeof(*other));
+	unsigned n = 0;
+
+	/* fewer than asked for will do, and this thread is one */
+	while (other != NULL && n + 1 < threads &&
+	    sys_thread(&other[n], scanner, s) == 0)
+		n++;
+	scanner(s);
+	while (n > 0)
+		pthread_join(other[--n], NULL);
+	sys_free(other);
+}
+
+int
+tree_scan(struct tree *t, int root, unsigned threads,
+    const atomic_bool *cancel)
+{
+	struct scan s = { .t = t, .root = root, .cancel = cancel };
+	int rc;
+
+	*t = (struct tree){ .count = 0 };
+	rc = add_dir(t, 0, "");
+	if (rc != 0)
+		return rc;
+	pthread_mutex_init(&s.lock, NULL);
+	pthread_cond_init(&s.more, NULL);
+	run_scanners(&s, threads);
+	pthread_cond_destroy(&s.more);
+	pthread_mutex_destroy(&s.lock);
+	if (s.err == 0 && cancel != NULL && atomic_load(cancel))
+		s.err = -ECANCELED;
+	return s.err;
+}
+
+int
+tree_list(struct tree *t, const char *const *paths, size_t count)
+{
+	int rc;
+
+	*t = (struct tree){ .count = 0 };
+	rc = add_dir(t, 0, "");
+	for (size_t i = 0; i < count && rc == 0; i++)
+		rc = add_entry(t, (struct tree_entry){ .name = paths[i],
+		    .ino = i, .type = WALK_FILE });
+	return rc;
+}
+
+void
+tree_free(struct tree *t)
+{
+	while (t->text != NULL) {
+		struct tree_text *next = t->text->next;
+
+		sys_free(t->text);
+		t->text = next;
+	}
+	sys_free(t->dirs);
+	sys_free(t->entries);
+	*t = (struct tree){ .count = 0 };
+}
+
+static int
+by_inode(const void *a, const void *b)
+{
+	const struct tree_entry *x = a, *y = b;
+
+	return (x->ino > y->ino) - (x->ino < y->ino);
+}
+
+void
+tree_sort(struct tree *t)
+{
+	if (t->count > 1)
+		qsort(t->entries, t->count, sizeof(*t->entries), by_inode);
+}
