@@ -77,6 +77,19 @@ says '-T4 behind a name too' 'is -p' pzc text -T4
 says '-T16 -c too' 'is -p' pzc -T16 -c text
 says '-F first' 'not pigz' pzc -F first
 says 'an unknown format' 'unknown format' pzc -F rar
+says 'an unknown format: the known ones' 'gzip, .*bzip2' pzc -F zz
+for p in gz:gzip zst:zstd bz2:bzip2; do
+	pzc -F "${p%:*}" <text >a && pzc -F "${p#*:}" <text >b
+	same "-F ${p%:*} is -F ${p#*:}" a b
+done
+pzc -F xz --threads=2 -6e <text >a && pzc -F xz -p2 --extreme <text >b
+same '-6e is --extreme' a b
+pzc -F xz -6 <text >b
+t '-e changes the search' 1 cmp -s a b
+pzc -F lzma -e <text | pzc -d >back
+same '-F lzma -e: the bytes' back text
+says '-e of zstd' 'xz' pzc -F zstd -e
+round -F zstd --ultra -20
 says 'a level that gzip has not' level pzc -13
 says 'a level that no format has' level pzc -99999999999
 says 'a level that bzip2 has not' level pzc -F bzip2 -0

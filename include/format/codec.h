@@ -28,6 +28,7 @@ struct codec_options {
 	bool rsyncable;		/* cut where the content says so */
 	bool independent;	/* gzip: a member a block */
 	bool huffman, rle;	/* gzip, zlib: zlib's strategies */
+	bool extreme;		/* xz, lzma: -e */
 	int window_log;		/* zstd --long; 0: the level's */
 	uint64_t window_max;	/* decoding: the largest window accepted */
 	const char *name;	/* to be stored, or NULL */
@@ -97,6 +98,7 @@ struct codec_suffix {
 
 struct codec {
 	const char *name;			/* argument of -F */
+	const char *short_name;			/* another, or NULL */
 	const struct codec_suffix *suffixes;	/* ends with { NULL, NULL };
 						   the first is for writing */
 	int level_min, level_max, level_default;
@@ -128,7 +130,7 @@ enum { CODEC_MAGIC_MAX = 32 };	/* bytes that magic() may look at */
 /* The table, ending with NULL.  Thread-safe, as are all below. */
 extern const struct codec *const codecs[];
 
-/* The codec of that name, or NULL. */
+/* The codec of that name or short name, or NULL. */
 const struct codec *codec_by_name(const char *name);
 
 /*

@@ -18,7 +18,9 @@ const struct codec *
 codec_by_name(const char *name)
 {
 	for (size_t i = 0; codecs[i] != NULL; i++)
-		if (strcmp(codecs[i]->name, name) == 0)
+		if (strcmp(codecs[i]->name, name) == 0 ||
+		    (codecs[i]->short_name != NULL &&
+		    strcmp(codecs[i]->short_name, name) == 0))
 			return codecs[i];
 	return NULL;
 }

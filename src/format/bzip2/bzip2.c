@@ -184,7 +184,7 @@ static const struct coder encoder = {
 };
 
 const struct codec codec_bzip2 = {
-	.name = "bzip2",
+	.name = "bzip2", .short_name = "bz2",
 	.suffixes = (const struct codec_suffix[]){ { ".bz2", "" },
 	    { ".tbz2", ".tar" }, { ".tbz", ".tar" }, { ".bz", "" },
 	    { NULL, NULL } },

@@ -43,7 +43,7 @@ gzip_stored(const uint8_t *p, size_t len, struct codec_stored *to)
 }
 
 const struct codec codec_gzip = {
-	.name = "gzip",
+	.name = "gzip", .short_name = "gz",
 	.suffixes = (const struct codec_suffix[]){ { ".gz", "" },
 	    { ".tgz", ".tar" }, { ".taz", ".tar" }, { "-gz", "" },
 	    { ".z", "" }, { "-z", "" }, { "_z", "" }, { NULL, NULL } },

@@ -125,11 +125,17 @@ join(void *job, struct slot *s, struct sink *out)
 
 /* Encoding */
 
+static uint32_t
+preset_of(const struct codec_options *o)
+{
+	return (uint32_t)o->level | (o->extreme ? LZMA_PRESET_EXTREME : 0);
+}
+
 static void
 mt_options(lzma_mt *mt, const struct codec_options *o, lzma_options_lzma *lz,
     lzma_filter *filters)
 {
-	lzma_lzma_preset(lz, (uint32_t)o->level);
+	lzma_lzma_preset(lz, preset_of(o));
 	filters[0] = (lzma_filter){ LZMA_FILTER_LZMA2, lz };
 	filters[1] = (lzma_filter){ LZMA_VLI_UNKNOWN, NULL };
 	*mt = (lzma_mt){ .threads = o->threads, .block_size = o->block,
@@ -177,7 +183,7 @@ plan_lzma(const struct codec_options *o, struct plan *p, const char **why)
 	int rc = plan_xz(o, p, why);
 
 	p->worker_B = 0;
-	p->fixed_B += lzma_easy_encoder_memusage((uint32_t)o->level);
+	p->fixed_B += lzma_easy_encoder_memusage(preset_of(o));
 	return rc;
 }
 
@@ -192,7 +198,7 @@ open_lzma(void **job, const struct codec_options *o, const struct plan *p,
 	(void)p;
 	if (rc != 0)
 		return rc;
-	lzma_lzma_preset(&lz, (uint32_t)o->level);
+	lzma_lzma_preset(&lz, preset_of(o));
 	return started(job, j, lzma_alone_encoder(&j->strm, &lz));
 }
 

@@ -383,7 +383,7 @@ encoder_for(const struct codec_options *o)
 }
 
 const struct codec codec_zstd = {
-	.name = "zstd",
+	.name = "zstd", .short_name = "zst",
 	.suffixes = (const struct codec_suffix[]){ { ".zst", "" },
 	    { ".tzst", ".tar" }, { NULL, NULL } },
 	.level_min = 1, .level_max = 22, .level_default = 3,

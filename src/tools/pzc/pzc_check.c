@@ -57,6 +57,11 @@ check_codec(struct pzc *p)
 		    p->level, c->name, c->level_min, c->level_max);
 		return MSG_ERROR;
 	}
+	if (p->codec_options.extreme && strcmp(c->name, "xz") != 0 &&
+	    strcmp(c->name, "lzma") != 0) {
+		msg_error(&p->msg, "-e is for xz and lzma, not %s", c->name);
+		return MSG_ERROR;
+	}
 	p->codec_options.level = p->level;
 	return p->adapt ? check_adapt(p) : -1;
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 static const char usage[] =
-"usage: pzc [-0..-22] [-cdfhikKlLmMnNqrRtTUvVYz] [-A alias] [-b KiB]\n"
+"usage: pzc [-0..-22] [-cdefhHikKlLmMnNqrRtTUvVYz] [-A alias] [-b KiB]\n"
 "           [-C comment] [-F format] [-o file] [-p threads] [-S suffix]\n"
 "           [--long option ...] [file ...]\n";
 
@@ -17,7 +17,8 @@ static const char help[] =
 "\n"
 "Compresses files, or standard input, on all cores.\n"
 "\n"
-"  -F, --format F      gzip (default), zlib, zip, zstd, lz4, xz, lzma, bzip2\n"
+"  -F, --format F      gzip (default), zlib, zip, zstd, lz4, xz, lzma, bzip2;\n"
+"                      gz, zst and bz2 for short\n"
 "  -z, -K              as -F zlib, -F zip\n"
 "  -0 .. -22           level, as far as the format has it; --level N,\n"
 "                      --fast[=N], --best\n"
@@ -30,13 +31,14 @@ static const char help[] =
 "  -f, --force         overwrite, follow links, write to a terminal\n"
 "  -r, --recursive     the files in directories\n"
 "  -S, --suffix .SUF   in place of the format's\n"
-"  -p, --processes N   threads (default: the CPUs that may be used)\n"
+"  -p, --threads N     threads (default: the CPUs that may be used)\n"
 "  --memory SIZE       use fewer threads rather than more memory\n"
 "  -b, --blocksize N   block size in KiB\n"
 "  -i, --independent   gzip: a member a block\n"
 "  -R, --rsyncable     cut blocks where the content says so\n"
 "  -H, -U              Huffman coding or runs only (gzip, zlib, zip)\n"
 "  --adapt[=MIN:MAX]   the level follows the pipe (gzip, zstd, lz4)\n"
+"  -e, --extreme       xz, lzma: search longer for less output\n"
 "  --long[=LOG]        zstd: a window of 2^LOG bytes (27)\n"
 "  --flush-ms N        compress what there is after N ms without input\n"
 "  -n, -N              do not store, or restore, name and time; do so\n"

@@ -21,12 +21,12 @@ enum { THREADS_MAX = 4096, LEVEL_MAX = 22, LONG_WINDOW = 27,
 
 enum long_only {
 	LEVEL = 256, FAST, BEST, MEMORY, STATS, JSON, VERIFY, LONG_MODE,
-	FLUSH_MS, SHOW_PROGRESS, ADAPT
+	FLUSH_MS, SHOW_PROGRESS, ADAPT, ULTRA
 };
 
 /* The dash in front: operands come in their turn, see take_all(). */
 static const char short_options[] =
-    "-0123456789A:b:cC:dfF:hHiI:J:kKlLmMnNo:Op:qrRS:tTUvVYz";
+    "-0123456789A:b:cC:defF:hHiI:J:kKlLmMnNo:Op:qrRS:tTUvVYz";
 
 static const struct option long_options[] = {
 	{ "adapt", optional_argument, NULL, ADAPT },
@@ -35,6 +35,7 @@ static const struct option long_options[] = {
 	{ "blocksize", required_argument, NULL, 'b' },
 	{ "comment", required_argument, NULL, 'C' },
 	{ "decompress", no_argument, NULL, 'd' },
+	{ "extreme", no_argument, NULL, 'e' },
 	{ "fast", optional_argument, NULL, FAST },
 	{ "flush-ms", required_argument, NULL, FLUSH_MS },
 	{ "force", no_argument, NULL, 'f' },
@@ -67,8 +68,10 @@ static const struct option long_options[] = {
 	{ "suffix", required_argument, NULL, 'S' },
 	{ "synchronous", no_argument, NULL, 'Y' },
 	{ "test", no_argument, NULL, 't' },
+	{ "threads", required_argument, NULL, 'p' },
 	{ "time", no_argument, NULL, 'M' },
 	{ "to-stdout", no_argument, NULL, 'c' },
+	{ "ultra", no_argument, NULL, ULTRA },
 	{ "uncompress", no_argument, NULL, 'd' },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "verify", no_argument, NULL, VERIFY },
@@ -81,11 +84,17 @@ static const struct option long_options[] = {
 static int
 set_format(struct pzc *p, const char *name)
 {
+	char known[128] = "";
+	size_t n = 0;
+
 	p->codec = codec_by_name(name);
 	if (p->codec != NULL)
 		return -1;
-	msg_error(&p->msg, "unknown format '%s' (-F is the format here, not "
-	    "pigz's --first)", name);
+	for (size_t i = 0; codecs[i] != NULL && n < sizeof(known); i++)
+		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s",
+		    i == 0 ? "" : ", ", codecs[i]->name);
+	msg_error(&p->msg, "unknown format '%s', not one of %s (-F is not "
+	    "pigz's --first)", name, known);
 	return MSG_ERROR;
 }
 
@@ -198,6 +207,7 @@ take_flag(struct pzc *p, int opt)
 	switch (opt) {
 	case 'c': p->to_stdout = true; break;
 	case 'd': set_mode(p, PZC_DECOMPRESS); break;
+	case 'e': o->extreme = true; break;
 	case 'f': p->force = true; break;
 	case 'h': return pzc_help(p);
 	case 'H': o->huffman = true; break;
@@ -223,6 +233,7 @@ take_flag(struct pzc *p, int opt)
 	case 'z': return set_format(p, "zlib");
 	case '?': return pzc_usage();
 	case BEST: p->level = 9; break;
+	case ULTRA: break;		/* zstd -20 to -22 need no leave */
 	case JSON: p->json = true; break;
 	case VERIFY: p->verify = true; break;
 	default: return take_value(p, opt);
