@@ -18,7 +18,7 @@ stat_of() { sed "s/.*\"$1\":\"*\\([0-9a-f.]*\\).*/\\1/" "$2"; }
 # near NAME VALUE WANT PERCENT
 near() {
 	is "$1 ($2)" "$(awk -v a="$2" -v b="$3" -v p="$4" 'BEGIN {
-	    d = a - b; print (d < 0 ? -d : d) * 100 <= b * p }')" 1
+	    d = a - b; print ((d < 0 ? -d : d) * 100 <= b * p) }')" 1
 }
 
 to out mailgen -n 700 --stats=stats one
@@ -60,7 +60,7 @@ f=$(echo one/02-*/2014-01-13/001)
 is 'a time is the one at which it came' "$(stat -c %Y "$f")" \
     "$(date -d "$(sed -n '/^\tby mail.home/{n;s/^\t//p;q}' "$f" | grep . ||
 	sed -n 's/^Date: //p' "$f")" +%s | awk -v t="$(stat -c %Y "$f")" '{
-	d = $1 - t; print d >= 0 && d < 60 ? t : $1 }')"
+	d = $1 - t; print ((d >= 0 && d < 60) ? t : $1) }')"
 for what in '^Received: from' '^DKIM-Signature:' '^ARC-Seal:' '^> ' '^-- $' \
     '^Content-Transfer-Encoding: quoted-printable' '^List-Id:' \
     '^Content-Transfer-Encoding: 8bit' 'charset=iso-8859-1' 'charset=utf-8' \

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define SECOND UINT64_C(1000000000)
+#define SECOND INT64_C(1000000000)
 
 static int terminal, user;	/* both ends of a pseudo terminal */
 
@@ -59,7 +59,7 @@ seen(void)
 
 /* As if all that had happened so much earlier. */
 static void
-wait_ns(struct progress *p, uint64_t ns)
+wait_ns(struct progress *p, int64_t ns)
 {
 	p->start_ns -= ns;
 	p->drawn_ns -= ns;
@@ -111,10 +111,11 @@ is_drawn_when_it_is_time(void **state)
 	progress_draw(&p);
 	assert_string_equal(seen(), "");
 	/* due by the last line, not by the start, unless this took a second */
-	p.start_ns = sys_now_ns();
+	p.start_ns = (int64_t)sys_now_ns();
 	p.drawn_ns -= SECOND;
 	progress_draw(&p);
-	assert_true(p.width == 0 || sys_now_ns() >= p.start_ns + SECOND);
+	assert_true(p.width == 0 ||
+	    (int64_t)sys_now_ns() >= p.start_ns + SECOND);
 	seen();
 	p.start_ns -= 3602 * SECOND;
 	p.drawn_ns -= SECOND;

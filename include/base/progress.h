@@ -18,8 +18,8 @@
 struct progress {
 	_Atomic uint64_t done_B;
 	uint64_t total_B;	/* 0: not known */
-	uint64_t start_ns;
-	uint64_t drawn_ns;	/* of the last line; start_ns: none yet */
+	int64_t start_ns;	/* of sys_now_ns(); signed, for differences */
+	int64_t drawn_ns;	/* of the last line; start_ns: none yet */
 	int fd;			/* -1: nothing is drawn */
 	size_t width;		/* columns to be erased */
 };

@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define SECOND_NS UINT64_C(1000000000)
+#define SECOND_NS INT64_C(1000000000)
 
 enum { UPDATES_PER_S = 5, LINE_MAX_B = 80 };
 
@@ -21,7 +21,7 @@ progress_start(struct progress *p, int fd, uint64_t total_B, bool quiet)
 {
 	atomic_init(&p->done_B, 0);
 	p->total_B = total_B;
-	p->start_ns = p->drawn_ns = sys_now_ns();
+	p->start_ns = p->drawn_ns = (int64_t)sys_now_ns();
 	p->fd = !quiet && isatty(fd) ? fd : -1;
 	p->width = 0;
 }
@@ -130,19 +130,19 @@ void
 progress_draw(struct progress *p)
 {
 	char text[LINE_MAX_B];
-	uint64_t now;
+	int64_t now;
 	size_t len;
 
 	if (p->fd == -1)
 		return;
-	now = sys_now_ns();
+	now = (int64_t)sys_now_ns();
 	if (now < p->start_ns + SECOND_NS ||
 	    now < p->drawn_ns + SECOND_NS / UPDATES_PER_S ||
 	    in_background(p->fd))
 		return;
 	len = progress_text(text, line_size(p->fd),
 	    atomic_load_explicit(&p->done_B, memory_order_relaxed),
-	    p->total_B, now - p->start_ns);
+	    p->total_B, (uint64_t)(now - p->start_ns));
 	p->drawn_ns = now;
 	overwrite(p, text, len);
 }
