@@ -62,3 +62,8 @@ endif()
 unit_test(seek)
 unit_test(adapt)
 shell_test(cli pzc_adapt)
+
+unit_test(tar)
+add_executable(tar_list tar_list.c)
+target_link_libraries(tar_list PRIVATE coldpress PkgConfig::ZLIB)
+shell_test(cli tar)

@@ -100,6 +100,16 @@ if have pzseek && pzseek --make-index --spacing 16K plain-other.gz 2>/dev/null; 
 fi
 
 # Tables that are not compressed are reached by a bit, others by luck.
+truncate -s 200000 hole
+printf end >>hole
+for o in v7 ustar gnu oldgnu posix 'gnu -S' 'oldgnu -S' \
+    'posix -S --sparse-version=0.0' 'posix -S --sparse-version=0.1' \
+    'posix -S'; do
+	# shellcheck disable=SC2086
+	tar -cf archive --format=$o hole 2>/dev/null || :
+	head -c 60000 archive >part
+	seed tar "hole$(echo "$o" | tr -d ' ')" '' part
+done
 if have mksquashfs; then
 	mkdir -p tree/sub/deep
 	cp plain tree/a

@@ -1,0 +1,213 @@
+/*
+ * tar.c - the archive as a stream: blocks, data, the end
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "tar_impl.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <string.h>
+
+int
+tar_fail(struct tar *t, int rc, const char *why)
+{
+	t->why = why;
+	return rc;
+}
+
+int
+tar_text_reserve(struct tar_text *text, size_t len)
+{
+	char *p;
+
+	if (len < text->cap)
+		return 0;
+	p = sys_realloc(text->data, len + 1);
+	if (p == NULL)
+		return -ENOMEM;
+	text->data = p;
+	text->cap = len + 1;
+	return 0;
+}
+
+int
+tar_text_set(struct tar_text *text, const char *s, size_t len)
+{
+	if (tar_text_reserve(text, len) != 0)
+		return -ENOMEM;
+	memcpy(text->data, s, len);
+	text->data[len] = '\0';
+	text->len = len;
+	return 0;
+}
+
+int
+tar_open(struct tar **t, const struct tar_source *source)
+{
+	*t = sys_calloc(1, sizeof(**t));
+	if (*t == NULL)
+		return -ENOMEM;
+	(*t)->source = *source;
+	return 0;
+}
+
+void
+tar_close(struct tar *t)
+{
+	if (t == NULL)
+		return;
+	tar_pax_free(&t->global);
+	tar_pax_free(&t->local);
+	sys_free(t->long_path.data);
+	sys_free(t->long_link.data);
+	sys_free(t->path.data);
+	sys_free(t->link.data);
+	sys_free(t->uname.data);
+	sys_free(t->gname.data);
+	sys_free(t->extents);
+	sys_free(t->xattrs);
+	sys_free(t);
+}
+
+uint64_t
+tar_offset(const struct tar *t)
+{
+	return t->offset;
+}
+
+const char *
+tar_why(const struct tar *t)
+{
+	return t->why;
+}
+
+/* Some bytes, counted and shown; 0 at the end of input. */
+static ssize_t
+take(struct tar *t, void *buf, size_t len)
+{
+	ssize_t n = t->source.read(t->source.arg, buf, len);
+	int rc;
+
+	if (n <= 0)
+		return n;
+	t->offset += (uint64_t)n;
+	if (t->source.raw == NULL)
+		return n;
+	rc = t->source.raw(t->source.arg, buf, (size_t)n);
+	return rc != 0 ? rc : n;
+}
+
+int
+tar_block(struct tar *t)
+{
+	size_t have = 0;
+	ssize_t n;
+
+	while (have < TAR_BLOCK) {
+		n = take(t, t->block + have, TAR_BLOCK - have);
+		if (n < 0)
+			return (int)n;
+		if (n == 0 && have == 0)
+			return 0;
+		if (n == 0)
+			return tar_fail(t, -ENODATA,
+			    "the archive ends within a header");
+		have += (size_t)n;
+	}
+	return 1;
+}
+
+ssize_t
+tar_read(struct tar *t, void *buf, size_t len)
+{
+	ssize_t n;
+
+	if (len > t->left)
+		len = (size_t)t->left;
+	if (len == 0)
+		return 0;
+	n = take(t, buf, len);
+	if (n == 0)
+		return tar_fail(t, -ENODATA,
+		    "the archive ends within the data of an entry");
+	if (n > 0)
+		t->left -= (uint64_t)n;
+	return n;
+}
+
+/* Reads over what is left of the entry and the padding behind it. */
+static int
+skip_rest(struct tar *t)
+{
+	uint8_t buf[16 << 10];
+	ssize_t n = 0;
+
+	t->left += t->padding;
+	t->padding = 0;
+	while (t->left > 0 && n >= 0)
+		n = tar_read(t, buf, sizeof(buf));
+	return n < 0 ? (int)n : 0;
+}
+
+int
+tar_drain(struct tar *t)
+{
+	uint8_t buf[16 << 10];
+	ssize_t n;
+
+	do {
+		n = take(t, buf, sizeof(buf));
+	} while (n > 0);
+	return (int)n;
+}
+
+static bool
+is_zero(const uint8_t *block)
+{
+	return block[0] == 0 && memcmp(block, block + 1, TAR_BLOCK - 1) == 0;
+}
+
+/* The next header to t->block: 1, 0 at the end, or -errno. */
+int
+tar_header_next(struct tar *t)
+{
+	int rc = skip_rest(t);
+
+	if (rc != 0)
+		return rc;
+	rc = t->ended ? 0 : tar_block(t);
+	if (rc == 1 && is_zero(t->block))
+		rc = 0;
+	if (rc == 0)
+		t->ended = true;
+	if (rc == 1 && !tar_checksum_ok(t->block))
+		return tar_fail(t, -EBADMSG, t->offset == TAR_BLOCK ?
+		    "not a tar archive" :
+		    "the checksum of a header is wrong");
+	return rc;
+}
+
+int
+tar_clean_path(char *path)
+{
+	const char *from = path;
+	char *to = path;
+
+	while (*from != '\0') {
+		size_t len = strcspn(from, "/");
+
+		if (len == 2 && from[0] == '.' && from[1] == '.')
+			return -EINVAL;
+		if (len > 0 && !(len == 1 && *from == '.')) {
+			if (to > path)
+				*to++ = '/';
+			memmove(to, from, len);
+			to += len;
+		}
+		from += len;
+		from += *from == '/';
+	}
+	*to = '\0';
+	return 0;
+}

@@ -1,0 +1,107 @@
+/*
+ * tar_impl.h - what the parts of the tar reader share
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_TAR_IMPL_H
+#define COLDPRESS_TAR_IMPL_H
+
+#include "tar.h"
+
+#include <stdbool.h>
+
+/* Text of a bounded length, NUL behind it. */
+struct tar_text {
+	char *data;
+	size_t len, cap;
+};
+
+/* What pax records say; a string points into the text of its records. */
+struct tar_pax {
+	struct tar_text text;
+	size_t parsed;			/* bytes of it */
+	const char *path, *link, *uname, *gname;	/* NULL: not there */
+	const char *sparse_name;
+	struct tar_xattr *xattrs;
+	size_t xattr_count, xattr_cap;
+	struct tar_extent *extents;	/* GNU.sparse 0.0 and 0.1 */
+	size_t extent_count, extent_cap;
+	bool half;		/* the last extent has no length yet */
+	bool has_uid, has_gid, has_size, has_mtime;
+	bool sparse;		/* there are GNU.sparse records */
+	uint64_t uid, gid, size, realsize;
+	int64_t mtime;
+	uint32_t mtime_ns;
+	unsigned sparse_major, sparse_minor;
+};
+
+struct tar {
+	struct tar_source source;
+	uint64_t offset;		/* bytes read */
+	uint64_t left;			/* of the entry's data */
+	uint64_t padding;		/* behind it, and data not to be read */
+	bool ended;
+	const char *why;
+	uint8_t block[TAR_BLOCK];
+	struct tar_pax global, local;
+	struct tar_text long_path, long_link;	/* of GNU tar; len 0: none */
+	struct tar_text path, link, uname, gname;
+	struct tar_extent *extents;
+	size_t extent_count, extent_cap;
+	struct tar_xattr *xattrs;	/* global and local ones */
+	size_t xattr_count, xattr_cap;
+};
+
+/* Notes the reason for rc, and returns rc. */
+int tar_fail(struct tar *t, int rc, const char *why);
+
+/*
+ * The next header to t->block, past the rest of the entry before: 1, 0 at the
+ * end of the archive, or -errno.
+ */
+int tar_header_next(struct tar *t);
+
+/* Exactly TAR_BLOCK bytes to t->block: 1, 0 at the end of input, or -errno. */
+int tar_block(struct tar *t);
+
+/* Room for len bytes and a NUL; their contents are undefined.  0, -ENOMEM. */
+int tar_text_reserve(struct tar_text *text, size_t len);
+int tar_text_set(struct tar_text *text, const char *s, size_t len);
+
+/*
+ * A number in a header's field: octal between blanks, or base-256 with the
+ * first bit set.  0 or -EBADMSG.
+ */
+int tar_number(const uint8_t *field, size_t len, int64_t *value);
+
+/* Whether the header's checksum is right (summed as either kind of char). */
+bool tar_checksum_ok(const uint8_t *block);
+
+/*
+ * The records of p->text into p, the later ones over the earlier.  The text
+ * may have grown since the last call.  0 or -errno.
+ */
+int tar_pax_parse(struct tar *t, struct tar_pax *p);
+
+/* Forgets the records; the memory stays. */
+void tar_pax_reset(struct tar_pax *p);
+void tar_pax_free(struct tar_pax *p);
+
+/* The decimal digits of s, all of them, as a number.  0 or -EBADMSG. */
+int tar_decimal(const char *s, uint64_t *value);
+
+/* Adds an extent to the entry's.  0, -EFBIG, -EBADMSG or -ENOMEM. */
+int tar_extent_add(struct tar *t, uint64_t offset, uint64_t length);
+
+/* The map in the old GNU header and the blocks behind it.  0 or -errno. */
+int tar_sparse_old(struct tar *t, uint64_t *realsize);
+
+/* The map that GNU.sparse 1.0 puts before the data.  0 or -errno. */
+int tar_sparse_map(struct tar *t);
+
+/*
+ * Whether the extents ascend, lie within size and hold stored bytes.  Those
+ * without bytes go.  0 or -EBADMSG.
+ */
+int tar_sparse_check(struct tar *t, uint64_t size, uint64_t stored);
+
+#endif

@@ -1,0 +1,257 @@
+/*
+ * tar_pax.c - extended headers of pax
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A record is "LENGTH KEY=VALUE\n", LENGTH counting all of it.  The newline
+ * becomes a NUL, so that values are strings where they stand; a NUL there is
+ * therefore taken for the end of a record that was parsed before.
+ */
+#include "tar_impl.h"
+
+#include "base/array.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char xattr_prefix[] = "SCHILY.xattr.";
+
+struct record {
+	const char *key, *value;
+	size_t length;			/* of the value, which may hold NUL */
+};
+
+static int
+bad_value(struct tar *t)
+{
+	return tar_fail(t, -EBADMSG,
+	    "a value in an extended header is damaged");
+}
+
+static int
+set_text(struct tar *t, const struct record *r, const char **text)
+{
+	if (strlen(r->value) != r->length)
+		return bad_value(t);
+	*text = r->length == 0 ? NULL : r->value;
+	return 0;
+}
+
+static int
+set_number(struct tar *t, const struct record *r, bool *has, uint64_t *value)
+{
+	if (has != NULL)
+		*has = r->length > 0;
+	if (r->length > 0 && tar_decimal(r->value, value) != 0)
+		return bad_value(t);
+	return 0;
+}
+
+/* Seconds with a sign and a fraction, rounded down to nanoseconds. */
+static int
+set_time(struct tar *t, const struct record *r, struct tar_pax *p)
+{
+	const char *s = r->value;
+	bool negative = *s == '-';
+	uint64_t seconds = 0;
+	uint32_t ns = 0, unit = 100000000;
+
+	p->has_mtime = r->length > 0;
+	for (s += negative; *s >= '0' && *s <= '9'; s++) {
+		if (seconds > INT64_MAX / 20)
+			return bad_value(t);
+		seconds = seconds * 10 + (uint64_t)(*s - '0');
+	}
+	for (s += *s == '.'; *s >= '0' && *s <= '9'; s++, unit /= 10)
+		ns += (uint32_t)(*s - '0') * unit;
+	if (*s != '\0')
+		return bad_value(t);
+	p->mtime = negative ? -(int64_t)seconds : (int64_t)seconds;
+	if (negative && ns > 0) {
+		p->mtime--;
+		ns = 1000000000 - ns;
+	}
+	p->mtime_ns = ns;
+	return 0;
+}
+
+static int
+set_xattr(struct tar_pax *p, const struct record *r)
+{
+	void *items = p->xattrs;
+
+	if (array_grow(&items, p->xattr_count, &p->xattr_cap,
+	    sizeof(*p->xattrs)) != 0)
+		return -ENOMEM;
+	p->xattrs = items;
+	p->xattrs[p->xattr_count++] = (struct tar_xattr){
+		.name = r->key + strlen(xattr_prefix), .value = r->value,
+		.length = r->length };
+	return 0;
+}
+
+/* GNU.sparse 0.0 and 0.1: offsets and lengths take turns. */
+static int
+add_half(struct tar *t, struct tar_pax *p, uint64_t value)
+{
+	void *items = p->extents;
+
+	if (p->half) {
+		p->extents[p->extent_count - 1].length = value;
+		p->half = false;
+		return 0;
+	}
+	if (p->extent_count == TAR_EXTENTS_MAX)
+		return tar_fail(t, -EFBIG,
+		    "a sparse file has too many extents");
+	if (array_grow(&items, p->extent_count, &p->extent_cap,
+	    sizeof(*p->extents)) != 0)
+		return -ENOMEM;
+	p->extents = items;
+	p->extents[p->extent_count++] = (struct tar_extent){ .offset = value };
+	p->half = true;
+	return 0;
+}
+
+static int
+set_map(struct tar *t, struct tar_pax *p, const struct record *r)
+{
+	const char *s = r->value;
+	int rc = 0;
+
+	while (rc == 0 && *s != '\0') {
+		size_t len = strcspn(s, ",");
+		char digits[24];
+		uint64_t value;
+
+		if (len >= sizeof(digits))
+			return bad_value(t);
+		memcpy(digits, s, len);
+		digits[len] = '\0';
+		if (tar_decimal(digits, &value) != 0)
+			return bad_value(t);
+		rc = add_half(t, p, value);
+		s += len;
+		s += *s == ',';
+	}
+	return rc;
+}
+
+static int
+set_sparse(struct tar *t, struct tar_pax *p, const struct record *r)
+{
+	const char *key = r->key + strlen("GNU.sparse.");
+	uint64_t value = 0;
+	int rc;
+
+	p->sparse = true;
+	if (strcmp(key, "name") == 0)
+		return set_text(t, r, &p->sparse_name);
+	if (strcmp(key, "map") == 0)
+		return set_map(t, p, r);
+	rc = set_number(t, r, NULL, &value);
+	if (rc != 0)
+		return rc;
+	if (strcmp(key, "offset") == 0 || strcmp(key, "numbytes") == 0)
+		return p->half == (*key == 'n') ? add_half(t, p, value) :
+		    bad_value(t);
+	if (strcmp(key, "size") == 0 || strcmp(key, "realsize") == 0)
+		p->realsize = value;
+	else if (strcmp(key, "major") == 0)
+		p->sparse_major = value > 9 ? 9 : (unsigned)value;
+	else if (strcmp(key, "minor") == 0)
+		p->sparse_minor = value > 9 ? 9 : (unsigned)value;
+	return 0;
+}
+
+static int
+set(struct tar *t, struct tar_pax *p, const struct record *r)
+{
+	if (strcmp(r->key, "path") == 0)
+		return set_text(t, r, &p->path);
+	if (strcmp(r->key, "linkpath") == 0)
+		return set_text(t, r, &p->link);
+	if (strcmp(r->key, "uname") == 0)
+		return set_text(t, r, &p->uname);
+	if (strcmp(r->key, "gname") == 0)
+		return set_text(t, r, &p->gname);
+	if (strcmp(r->key, "uid") == 0)
+		return set_number(t, r, &p->has_uid, &p->uid);
+	if (strcmp(r->key, "gid") == 0)
+		return set_number(t, r, &p->has_gid, &p->gid);
+	if (strcmp(r->key, "size") == 0)
+		return set_number(t, r, &p->has_size, &p->size);
+	if (strcmp(r->key, "mtime") == 0)
+		return set_time(t, r, p);
+	if (strncmp(r->key, xattr_prefix, strlen(xattr_prefix)) == 0)
+		return set_xattr(p, r);
+	if (strncmp(r->key, "GNU.sparse.", strlen("GNU.sparse.")) == 0)
+		return set_sparse(t, p, r);
+	return 0;
+}
+
+/* The record at text, of at most left bytes: its length, or 0. */
+static size_t
+split(char *text, size_t left, bool again, struct record *r)
+{
+	size_t length = 0, digits = 0;
+	char *equals;
+
+	while (digits < left && text[digits] >= '0' && text[digits] <= '9' &&
+	    length <= left)
+		length = length * 10 + (size_t)(text[digits++] - '0');
+	if (digits == 0 || length > left || length < digits + 3 ||
+	    text[digits] != ' ')
+		return 0;
+	if (text[length - 1] != '\n' && !(again && text[length - 1] == '\0'))
+		return 0;
+	equals = memchr(text + digits + 1, again ? '\0' : '=',
+	    length - digits - 2);
+	if (equals == NULL)
+		return 0;
+	text[length - 1] = '\0';
+	*equals = '\0';
+	r->key = text + digits + 1;
+	r->value = equals + 1;
+	r->length = (size_t)(text + length - 1 - r->value);
+	return length;
+}
+
+int
+tar_pax_parse(struct tar *t, struct tar_pax *p)
+{
+	char *text = p->text.data;
+	size_t at = 0, before = p->parsed, n;
+	struct record r;
+	int rc = 0;
+
+	tar_pax_reset(p);
+	while (rc == 0 && at < p->text.len) {
+		n = split(text + at, p->text.len - at, at < before, &r);
+		if (n == 0)
+			return tar_fail(t, -EBADMSG,
+			    "an extended header is damaged");
+		rc = set(t, p, &r);
+		at += n;
+	}
+	p->parsed = at;
+	if (rc == 0 && p->half)
+		rc = bad_value(t);
+	return rc;
+}
+
+void
+tar_pax_reset(struct tar_pax *p)
+{
+	*p = (struct tar_pax){ .text = p->text, .xattrs = p->xattrs,
+		.xattr_cap = p->xattr_cap, .extents = p->extents,
+		.extent_cap = p->extent_cap };
+}
+
+void
+tar_pax_free(struct tar_pax *p)
+{
+	sys_free(p->text.data);
+	sys_free(p->xattrs);
+	sys_free(p->extents);
+}

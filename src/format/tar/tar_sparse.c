@@ -1,0 +1,174 @@
+/*
+ * tar_sparse.c - where the data of sparse files is
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "tar_impl.h"
+
+#include "base/array.h"
+
+#include <errno.h>
+
+/* The old GNU header: 4 extents in it, 21 in each block behind. */
+enum {
+	NUMBER_B = 12,
+	FIRST_AT = 386, FIRST_COUNT = 4, FIRST_MORE = 482,
+	REALSIZE_AT = 483,
+	NEXT_COUNT = 21, NEXT_MORE = 504
+};
+
+/* A line of a pax 1.0 map is a decimal number of at most this many digits. */
+enum { DIGITS_MAX = 20 };
+
+int
+tar_extent_add(struct tar *t, uint64_t offset, uint64_t length)
+{
+	void *p = t->extents;
+
+	if (t->extent_count == TAR_EXTENTS_MAX)
+		return tar_fail(t, -EFBIG,
+		    "a sparse file has too many extents");
+	if (array_grow(&p, t->extent_count, &t->extent_cap,
+	    sizeof(*t->extents)) != 0)
+		return -ENOMEM;
+	t->extents = p;
+	t->extents[t->extent_count++] = (struct tar_extent){
+		.offset = offset, .length = length };
+	return 0;
+}
+
+/* Up to count extents of a block; a first byte of zero ends them. */
+static int
+extents_of_block(struct tar *t, const uint8_t *p, unsigned count)
+{
+	int64_t offset, length;
+	int rc = 0;
+
+	for (; rc == 0 && count > 0 && *p != 0; count--) {
+		if (tar_number(p, NUMBER_B, &offset) != 0 ||
+		    tar_number(p + NUMBER_B, NUMBER_B, &length) != 0 ||
+		    offset < 0 || length < 0)
+			return tar_fail(t, -EBADMSG,
+			    "the map of a sparse file is damaged");
+		rc = tar_extent_add(t, (uint64_t)offset, (uint64_t)length);
+		p += 2 * NUMBER_B;
+	}
+	return rc;
+}
+
+int
+tar_sparse_old(struct tar *t, uint64_t *realsize)
+{
+	bool more = t->block[FIRST_MORE] != 0;
+	int64_t size;
+	int rc;
+
+	if (tar_number(t->block + REALSIZE_AT, NUMBER_B, &size) != 0 ||
+	    size < 0)
+		return tar_fail(t, -EBADMSG,
+		    "the size of a sparse file is no number");
+	*realsize = (uint64_t)size;
+	rc = extents_of_block(t, t->block + FIRST_AT, FIRST_COUNT);
+	while (rc == 0 && more) {
+		rc = tar_block(t);
+		if (rc == 0)
+			rc = tar_fail(t, -ENODATA,
+			    "the archive ends within the map of a sparse "
+			    "file");
+		if (rc < 0)
+			return rc;
+		more = t->block[NEXT_MORE] != 0;
+		rc = extents_of_block(t, t->block, NEXT_COUNT);
+	}
+	return rc;
+}
+
+/* Lines of a map, a block at a time. */
+struct map {
+	uint8_t block[TAR_BLOCK];
+	size_t at;			/* TAR_BLOCK: read the next one */
+};
+
+static int
+map_fill(struct tar *t, struct map *m)
+{
+	size_t have = 0;
+	ssize_t n;
+
+	while (have < TAR_BLOCK) {
+		n = tar_read(t, m->block + have, TAR_BLOCK - have);
+		if (n < 0)
+			return (int)n;
+		if (n == 0)
+			return tar_fail(t, -EBADMSG,
+			    "the map of a sparse file is longer than its "
+			    "data");
+		have += (size_t)n;
+	}
+	m->at = 0;
+	return 0;
+}
+
+static int
+map_number(struct tar *t, struct map *m, uint64_t *value)
+{
+	char text[DIGITS_MAX + 1];
+	size_t len = 0;
+	int rc;
+
+	for (;;) {
+		rc = m->at == TAR_BLOCK ? map_fill(t, m) : 0;
+		if (rc != 0)
+			return rc;
+		if (m->block[m->at] == '\n' || len == DIGITS_MAX)
+			break;
+		text[len++] = (char)m->block[m->at++];
+	}
+	text[len] = '\0';
+	if (m->block[m->at++] != '\n' || tar_decimal(text, value) != 0)
+		return tar_fail(t, -EBADMSG,
+		    "the map of a sparse file is damaged");
+	return 0;
+}
+
+int
+tar_sparse_map(struct tar *t)
+{
+	struct map m = { .at = TAR_BLOCK };
+	uint64_t count, offset, length;
+	int rc = map_number(t, &m, &count);
+
+	while (rc == 0 && count-- > 0) {
+		rc = map_number(t, &m, &offset);
+		if (rc == 0)
+			rc = map_number(t, &m, &length);
+		if (rc == 0)
+			rc = tar_extent_add(t, offset, length);
+	}
+	return rc;
+}
+
+int
+tar_sparse_check(struct tar *t, uint64_t size, uint64_t stored)
+{
+	uint64_t end = 0, sum = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->extent_count; i++) {
+		const struct tar_extent *e = &t->extents[i];
+
+		if (e->offset < end || e->offset > size ||
+		    e->length > size - e->offset)
+			return tar_fail(t, -EBADMSG,
+			    "the extents of a sparse file overlap or lie "
+			    "beyond its end");
+		end = e->offset + e->length;
+		sum += e->length;
+		if (e->length > 0)
+			t->extents[kept++] = *e;
+	}
+	t->extent_count = kept;
+	if (sum != stored)
+		return tar_fail(t, -EBADMSG, "the extents of a sparse file "
+		    "differ from its data in length");
+	return 0;
+}
