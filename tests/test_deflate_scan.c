@@ -35,10 +35,11 @@ take(void *arg, void *buf, size_t len)
 static void
 begin(struct file *f)
 {
-	struct gzip_fields fields = { .block = BLOCK };
+	struct gzip_fields fields = { .mtime = 0 };
 
 	f->at = 0;
 	f->len = gzip_header_write(&fields, f->bytes);
+	f->len += gzip_mark_write(GZIP_EQUAL, BLOCK, f->bytes + f->len);
 }
 
 /* Stored blocks of len bytes each, all of them `fill`, n of them. */

@@ -5,6 +5,7 @@
  * Readers of these files find their units by it (src/format/gzip/gzip.h), so it is
  * checked here byte by byte, with zlib as the judge of the rest.
  */
+#include "../src/format/gzip/gzip.h"
 #include "base/bytes.h"
 #include "format/convert.h"
 #include "base/sys.h"
@@ -21,7 +22,8 @@
 #include <zlib.h>
 #include <cmocka.h>
 
-enum { BLOCK = 64 << 10, LEN = 5 * BLOCK + 1234, HEADER = 22 };
+/* of blocks of 64 KiB: three stored ones and a fixed one */
+enum { BLOCK = 64 << 10, LEN = 5 * BLOCK + 1234, HEADER = 10, MARK = 11 };
 
 struct data {
 	uint8_t in[LEN], packed[2 * LEN], out[LEN + 1];
@@ -71,19 +73,103 @@ options(int level)
 	    .threads = 2, .window_max = 1 << 27 };
 }
 
+/* Ten bytes of header, and nothing that the kernel's gunzip does not skip. */
 static void
-header_has_the_mark(void **state)
+stream_has_the_mark(void **state)
 {
-	static const uint8_t want[HEADER] = { 0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0,
-	    3, 10, 0, 'P', 'Z', 6, 0, 1, 0, 0, 0, 1, 0 };
+	static const uint8_t header[HEADER] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0,
+	    0, 3 };
+	static const uint8_t equal[] = { 0, 0, 0, 0xff, 0xff,
+	    2, 0, 0, 0, 0xff, 0xff };
+	static const uint8_t quarter[] = { 0, 0, 0, 0xff, 0xff,
+	    0, 0, 0, 0xff, 0xff, 2, 0, 0, 0, 0xff, 0xff };
+	static const uint8_t any[] = { 0, 0, 0, 0xff, 0xff,
+	    0, 0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff,
+	    2, 0, 0, 0, 0xff, 0xff };
+	struct data *d = *state;
+
+	for (int level = 0; level <= 12; level++) {
+		struct codec_options o = options(level);
+
+		run(&o, false, d->in, LEN, d->packed, sizeof(d->packed));
+		assert_memory_equal(d->packed, header, 8);
+		assert_int_equal(d->packed[9], header[9]);
+		assert_memory_equal(d->packed + HEADER, equal, sizeof(equal));
+		o.rsyncable = true;
+		run(&o, false, d->in, LEN, d->packed, sizeof(d->packed));
+		assert_memory_equal(d->packed + HEADER, quarter,
+		    sizeof(quarter));
+		o.flush_ms = 60000;
+		run(&o, false, d->in, LEN, d->packed, sizeof(d->packed));
+		assert_memory_equal(d->packed + HEADER, any, sizeof(any));
+	}
+}
+
+/* The marks of the blocks that the levels have, bit by bit, and back. */
+static void
+marks(void **state)
+{
+	static const struct {
+		size_t block, most;
+		const char *bytes;
+		size_t len;
+	} rows[] = {
+		{ 1, 128 << 10, "\2\0\0\0\xff\xff", 6 },
+		{ 128 << 10, 128 << 10, "\2\0\0\0\xff\xff", 6 },
+		{ 512 << 10, 512 << 10, "\2\x08\x20\0\0\0\0\xff\xff", 9 },
+		{ 1 << 20, 1 << 20,
+		    "\2\x08\x20\x80\0\0\0\0\xff\xff", 10 },
+		{ 1408 << 10, 2 << 20,
+		    "\2\x08\x20\x80\0\2\0\0\0\xff\xff", 11 },
+	};
+	uint8_t p[GZIP_MARK_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t n = gzip_mark_write(GZIP_EQUAL, rows[i].block, p);
+
+		assert_int_equal(n, 5 + rows[i].len);
+		assert_memory_equal(p, "\0\0\0\xff\xff", 5);
+		assert_memory_equal(p + 5, rows[i].bytes, rows[i].len);
+	}
+	for (unsigned sizes = GZIP_EQUAL; sizes <= GZIP_ANY; sizes++)
+		for (unsigned log = 17; log <= 30; log++) {
+			size_t n = gzip_mark_write(sizes, (size_t)1 << log, p);
+			struct gzip_header h = { .mark = 0 };
+
+			assert_true(n <= sizeof(p));
+			gzip_mark_parse(&h, p, n - 1);
+			assert_int_equal(h.mark, 0);
+			gzip_mark_parse(&h, p, n);
+			assert_int_equal(h.mark, n);
+			assert_int_equal(h.sizes, sizes);
+			assert_int_equal(h.block_max, 1u << log);
+		}
+}
+
+/* A PZ subfield, as earlier builds wrote it. */
+static void
+earlier_mark(void **state)
+{
+	static const uint8_t field[] = { 10, 0, 'P', 'Z', 6, 0, 1, 0,
+	    0, 0, 1, 0 };
 	struct data *d = *state;
 	struct codec_options o = options(6);
+	size_t len = run(&o, false, d->in, LEN, d->packed, sizeof(d->packed));
+	struct gzip_header h;
 
-	run(&o, false, d->in, LEN, d->packed, sizeof(d->packed));
-	assert_memory_equal(d->packed, want, HEADER);
-	o.rsyncable = true;
-	run(&o, false, d->in, LEN, d->packed, sizeof(d->packed));
-	assert_int_equal(d->packed[17], 1);
+	d->packed[3] = GZIP_FEXTRA;
+	memmove(d->packed + HEADER + sizeof(field), d->packed + HEADER + MARK,
+	    len - HEADER - MARK);
+	memcpy(d->packed + HEADER, field, sizeof(field));
+	len += sizeof(field) - MARK;
+	assert_int_equal(gzip_header_parse(&h, d->packed, len), 1);
+	assert_int_equal(h.sizes, GZIP_EQUAL);
+	assert_int_equal(h.block_min, BLOCK);
+	assert_int_equal(h.block_max, BLOCK);
+	assert_int_equal(run(&o, true, d->packed, len, d->out,
+	    sizeof(d->out)), LEN);
+	assert_memory_equal(d->out, d->in, LEN);
 }
 
 /* Inflates one block from a fresh start; the bytes of it that it took. */
@@ -122,7 +208,7 @@ blocks_are_independent(void **state)
 	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
 		struct codec_options o = options(levels[i]);
 		size_t len = run(&o, false, d->in, LEN, d->packed,
-		    sizeof(d->packed)), pos = HEADER, total = 0, made;
+		    sizeof(d->packed)), pos = HEADER + MARK, total = 0, made;
 		bool final = false;
 
 		while (!final) {
@@ -153,7 +239,9 @@ edges(void **state)
 		size_t len = run(&o, false, d->in, lens[i], d->packed,
 		    sizeof(d->packed));
 
-		assert_int_equal(d->packed[3], lens[i] < BLOCK ? 0 : 4);
+		assert_int_equal(d->packed[3], 0);
+		assert_int_equal(memcmp(d->packed + HEADER, "\0\0\0\xff\xff",
+		    5) == 0, lens[i] >= BLOCK);
 		assert_int_equal(run(&o, true, d->packed, len, d->out,
 		    sizeof(d->out)), lens[i]);
 		assert_memory_equal(d->out, d->in, lens[i]);
@@ -229,7 +317,9 @@ int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(header_has_the_mark),
+		cmocka_unit_test(stream_has_the_mark),
+		cmocka_unit_test(marks),
+		cmocka_unit_test(earlier_mark),
 		cmocka_unit_test(blocks_are_independent),
 		cmocka_unit_test(edges),
 		cmocka_unit_test(same_bytes_for_any_threads),

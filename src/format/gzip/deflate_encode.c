@@ -172,24 +172,29 @@ gzip_fields_of(const struct codec_options *o)
 	    .slowest = o->level >= 9 };
 }
 
+static enum gzip_sizes
+gzip_sizes_of(const struct deflate_job *j)
+{
+	return j->options->flush_ms > 0 ? GZIP_ANY :
+	    j->cut.rsyncable ? GZIP_QUARTER : GZIP_EQUAL;
+}
+
 static int
 gzip_head(struct deflate_job *j, bool only_block, struct sink *out)
 {
 	struct gzip_fields f = gzip_fields_of(j->options);
-	uint8_t *p;
+	uint8_t mark[GZIP_MARK_MAX], *p;
 	int rc;
 
-	/* one block needs no mark: it is what any gzip would write */
-	if (!only_block) {
-		f.block = (uint32_t)j->cut.block;
-		f.blocks_vary = j->cut.rsyncable ||
-		    j->options->flush_ms > 0;
-	}
 	p = sys_malloc(gzip_header_size(&f));
 	if (p == NULL)
 		return -ENOMEM;
 	rc = sink_write(out, p, gzip_header_write(&f, p));
 	sys_free(p);
+	/* one block needs no mark: it is what any gzip would write */
+	if (rc == 0 && !only_block)
+		rc = sink_write(out, mark, gzip_mark_write(gzip_sizes_of(j),
+		    j->cut.block, mark));
 	return rc;
 }
 

@@ -168,9 +168,9 @@ begin(struct deflate_reader *r, struct input *in, struct slot *s)
 		r->mode = PIECE_MEMBERS;
 		return 0;
 	}
-	s->skip = h.len;
-	if (h.block <= GZIP_BLOCK_MAX) {
-		r->block = h.block;
+	s->skip = h.len + h.mark;
+	if (h.block_max <= GZIP_BLOCK_MAX) {
+		r->block = h.block_max;
 		r->mode = PIECE_SYNC;
 	}
 	return 0;

@@ -4,12 +4,24 @@
  *
  * Source: RFC 1952.
  *
- * Layout of a gzip file of pzc's: one member.  Its uncompressed data is cut
- * into blocks, deflated independently of each other; every block but the
- * last ends with a sync point (an empty stored block at a byte's boundary,
- * 00 00 ff ff), and the last with the final deflate block.  Where there is
- * more than one block the header has an extra field, in it a subfield "PZ" of
- * six bytes:
+ * Layout of a gzip file of pzc's: one member, whose header is ten bytes and
+ * the name.  The uncompressed data is cut into blocks, deflated independently
+ * of each other; every block but the last ends with a sync point (an empty
+ * stored block that ends on a byte boundary, 00 00 ff ff), and the last with
+ * the final deflate block.  Where there is more than one block, the deflate
+ * stream begins with a mark of empty deflate blocks, which add no data:
+ *
+ *	1 to 3	stored	how the sizes vary: enum gzip_sizes
+ *	n	fixed	n >= 1; every block is at most 64 KiB << n
+ *	1	stored
+ *
+ * A stored one takes 3 bits, what is left of the byte, and 00 00 ff ff; a
+ * fixed one 10 bits.  The mark ends on a byte boundary.  In a file with
+ * equal blocks it is 14 bytes for blocks of 512 KiB, 15 for 1 MiB, and 16 for
+ * 1408 KiB.  zlib never emits a fixed one after a stored one without data.
+ *
+ * Earlier builds wrote no such mark but an extra field, in it a subfield "PZ"
+ * of six bytes, which is still read:
  *
  *	0	1	version, 1
  *	1	1	flags: 1 = blocks differ in size (the next is the most)
@@ -35,20 +47,32 @@ enum {
 	GZIP_BLOCKS_VARY = 1,
 	GZIP_GUESS = 9,
 	GZIP_BLOCK_MAX = 4 << 20,	/* larger marked blocks go serially */
+	GZIP_MARK_MAX = 40,
+};
+
+/* Of the blocks but the last; the number of stored blocks in the mark. */
+enum gzip_sizes {
+	GZIP_UNMARKED,
+	GZIP_EQUAL,
+	GZIP_QUARTER,		/* a quarter of the largest, or more */
+	GZIP_ANY,
 };
 
 struct gzip_header {
 	size_t len;		/* of the whole header */
 	uint32_t mtime;
-	uint32_t block;		/* of a PZ subfield, or 0 */
-	bool blocks_vary;
+	size_t mark;		/* bytes of the mark behind the header, or 0 */
+	enum gzip_sizes sizes;
+	/* bytes in a block but the last, unless unmarked */
+	uint32_t block_min, block_max;
 	uint32_t member;	/* length by an MZ or BC subfield, or 0 */
 	const char *name;	/* within the parsed bytes, or NULL */
 };
 
 /*
- * Parses the header at p.  1, 0 (more than len bytes are needed to tell), or
- * -EBADMSG.
+ * Parses the header at p, and the mark behind it if all of it is within the
+ * len bytes.  1, 0 (more than len bytes are needed to tell where the header
+ * ends), or -EBADMSG.
  */
 int gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len);
 
@@ -61,8 +85,8 @@ bool gzip_is_plausible(const uint8_t *p);
 
 /* What a header of ours holds. */
 struct gzip_fields {
-	uint32_t mtime, block, member;
-	bool blocks_vary, fastest, slowest;
+	uint32_t mtime, member;
+	bool fastest, slowest;
 	const char *name, *comment;
 };
 
@@ -71,5 +95,23 @@ size_t gzip_header_size(const struct gzip_fields *f);
 
 /* Writes a header to p and returns its length. */
 size_t gzip_header_write(const struct gzip_fields *f, uint8_t *p);
+
+/*
+ * Writes the mark of a stream with blocks of at most block bytes (1 to 1 GiB)
+ * to p, which has room for GZIP_MARK_MAX bytes.  Its length.
+ */
+size_t gzip_mark_write(enum gzip_sizes sizes, size_t block, uint8_t *p);
+
+/* Sets mark, sizes, block_min and block_max of h if a mark is at p. */
+void gzip_mark_parse(struct gzip_header *h, const uint8_t *p, size_t len);
+
+struct look;
+
+/*
+ * Makes block_min and block_max of a GZIP_EQUAL member equal, by decompressing
+ * its first block; at is the place of the member's header.  0; -EBADMSG: that
+ * block is not as the mark says; -ENODATA or -errno.
+ */
+int gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at);
 
 #endif

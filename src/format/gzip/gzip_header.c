@@ -23,8 +23,12 @@ parse_extra(struct gzip_header *h, const uint8_t *p, size_t len)
 		if (n > len - SUBFIELD)
 			return;
 		if (memcmp(p, "PZ", 2) == 0 && n == PZ_LEN && d[0] == 1) {
-			h->blocks_vary = (d[1] & GZIP_BLOCKS_VARY) != 0;
-			h->block = load_le32(d + 2);
+			bool vary = (d[1] & GZIP_BLOCKS_VARY) != 0;
+
+			h->block_max = load_le32(d + 2);
+			h->block_min = h->block_max / (vary ? 4 : 1);
+			h->sizes = h->block_max == 0 ? GZIP_UNMARKED :
+			    vary ? GZIP_QUARTER : GZIP_EQUAL;
 		} else if (memcmp(p, "BC", 2) == 0 && n == 2) {
 			h->member = load_le16(d) + 1U;
 		} else if ((memcmp(p, "MZ", 2) == 0 ||
@@ -88,6 +92,8 @@ gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len)
 		pos += 2;
 	}
 	h->len = pos;
+	if (h->sizes == GZIP_UNMARKED)
+		gzip_mark_parse(h, p + pos, len - pos);
 	return 1;
 }
 
@@ -112,7 +118,6 @@ size_t
 gzip_header_size(const struct gzip_fields *f)
 {
 	return FIXED +
-	    (f->block != 0 ? 2 + SUBFIELD + PZ_LEN : 0) +
 	    (f->member != 0 ? 2 + SUBFIELD + MZ_LEN : 0) +
 	    (f->name != NULL ? strlen(f->name) + 1 : 0) +
 	    (f->comment != NULL ? strlen(f->comment) + 1 : 0);
@@ -146,20 +151,14 @@ gzip_header_write(const struct gzip_fields *f, uint8_t *start)
 	*p++ = 0x1f;
 	*p++ = 0x8b;
 	*p++ = 8;
-	*p++ = (uint8_t)((f->block != 0 || f->member != 0 ? GZIP_FEXTRA : 0) |
+	*p++ = (uint8_t)((f->member != 0 ? GZIP_FEXTRA : 0) |
 	    (f->name != NULL ? GZIP_FNAME : 0) |
 	    (f->comment != NULL ? GZIP_FCOMMENT : 0));
 	store_le32(p, f->mtime);
 	p += 4;
 	*p++ = f->slowest ? 2 : f->fastest ? 4 : 0;
 	*p++ = OS_UNIX;
-	if (f->block != 0) {
-		p = put_extra(p, "PZ", PZ_LEN);
-		*p++ = 1;
-		*p++ = f->blocks_vary ? GZIP_BLOCKS_VARY : 0;
-		store_le32(p, f->block);
-		p += 4;
-	} else if (f->member != 0) {
+	if (f->member != 0) {
 		p = put_extra(p, "MZ", MZ_LEN);
 		store_le32(p, f->member);
 		p += 4;

@@ -7,9 +7,9 @@
  *
  * - by the length in the member's header (BGZF, mgzip, pzc -i);
  * - in a small member by a walk over its Huffman codes;
- * - in a member of pzc's by counting its sync points: the number of blocks
- *   says how often 2^32 goes into the size, and whether what looks like the
- *   header of a further member is one.
+ * - in a member of pzc's by counting its sync points: the number of blocks,
+ *   with the size of the first, says how often 2^32 goes into the size, and
+ *   whether what looks like the header of a further member is one.
  *
  * Compressed data holds the four bytes of a sync point by chance once in
  * 4 GiB.  Data that could only be stored may hold sync points and headers of
@@ -170,8 +170,7 @@ walk(struct lister *g)
 /* Members of pzc's */
 
 struct marked {
-	uint64_t block;
-	bool vary;
+	uint64_t least, most;	/* bytes in each block but the last */
 	uint64_t blocks;	/* so far */
 };
 
@@ -187,8 +186,8 @@ size_of_blocks(const struct marked *m, uint32_t isize, uint64_t chance)
 	if (m->blocks > (uint64_t)1 << 30)
 		return 0;
 	whole = whole > chance ? whole - chance : 0;
-	lo = whole * (m->vary ? m->block / 4 : m->block);
-	hi = m->blocks * m->block;
+	lo = whole * m->least;
+	hi = m->blocks * m->most;
 	size = (lo & ~(uint64_t)UINT32_MAX) | isize;
 	if (size < lo)
 		size += (uint64_t)1 << 32;
@@ -264,8 +263,8 @@ end_marked(struct lister *g, const struct marked *m, uint64_t start)
 static int
 scan_marked(struct lister *g, const struct gzip_header *h)
 {
-	struct marked m = { h->block, h->blocks_vary, 1 };
-	uint64_t start = g->at + h->len, at = start, size = 0;
+	struct marked m = { h->block_min, h->block_max, 1 };
+	uint64_t start = g->at + h->len + h->mark, at = start, size = 0;
 	size_t done;
 
 	for (;;) {
@@ -332,9 +331,14 @@ next_member(struct lister *g)
 	if (h.member >= h.len + LEAST_BODY + GZIP_TRAILER &&
 	    h.member <= g->len - g->at)
 		return member_of_length(g, h.member);
-	if (g->len - g->at <= WALK_MAX || (h.block == 0 && g->walks < WALKS))
+	if (g->len - g->at <= WALK_MAX ||
+	    (h.sizes == GZIP_UNMARKED && g->walks < WALKS))
 		return walk(g);
-	return h.block != 0 ? scan_marked(g, &h) : give_up(g);
+	if (h.sizes == GZIP_EQUAL)
+		rc = gzip_block_size(&h, g->look, g->at);
+	if (h.sizes == GZIP_UNMARKED || rc == -EBADMSG || rc == -ENODATA)
+		return give_up(g);
+	return rc < 0 ? rc : scan_marked(g, &h);
 }
 
 int

@@ -5,9 +5,9 @@
  * Members whose length their header gives (BGZF, mgzip, pzc -i) are gone over
  * from one to the next; each ends with its size and CRC.
  *
- * In pzc's own kind every block but the last has the same size, so the k-th
- * sync point is the place of byte k times that.  The points are counted in
- * all of the file.  Data that could only be stored may hold what looks like
+ * In pzc's own kind every block but the last has the same size, that of the
+ * first, so the k-th sync point is the place of byte k times that.  The points
+ * are counted in all of the file.  Data that could only be stored may hold what looks like
  * one; but then their number does not fit the size at the end of the file
  * (as long as it is not wrong by 4 GiB), or there is a header where none
  * should be, and the count is not believed.  What is decoded must end at
@@ -121,8 +121,8 @@ end_scan(struct seek_map *m, const struct scan *c)
 static int
 map_blocks(struct seek_map *m, const struct gzip_header *h)
 {
-	struct scan c = { h->block, 1 };
-	uint64_t at = h->len;
+	struct scan c = { h->block_max, 1 };
+	uint64_t at = h->len + h->mark;
 	int rc = seek_add(m, (struct seek_unit){ 0, 0, 0 });
 
 	m->how = "blocks between sync points";
@@ -150,7 +150,10 @@ map(struct seek_map *m)
 		return rc < 0 ? rc : -EBADMSG;
 	if (h.member != 0)
 		return map_members(m);
-	return h.block != 0 && !h.blocks_vary ? map_blocks(m, &h) : -ENODATA;
+	if (h.sizes != GZIP_EQUAL)
+		return -ENODATA;
+	rc = gzip_block_size(&h, m->look, 0);
+	return rc == 0 ? map_blocks(m, &h) : rc;
 }
 
 /* Blocks as a member of their own, of a CRC that is not known. */
@@ -160,6 +163,8 @@ part(const struct seek_map *m, const struct seek_unit *from,
 {
 	static const uint8_t final[] = { 3, 0 };
 	uint8_t head[64], trailer[GZIP_TRAILER] = { 0 };
+	size_t len = gzip_header_write(&(struct gzip_fields){ .mtime = 0 },
+	    head);
 	uint64_t start = from->at, end = to->at;
 	struct gzip_header h;
 	int rc = header_at(m->look, 0, &h);
@@ -167,15 +172,15 @@ part(const struct seek_map *m, const struct seek_unit *from,
 	if (rc != 1)
 		return rc < 0 ? rc : -EBADMSG;
 	if (start == 0)
-		start = h.len;
+		start = h.len + h.mark;
 	if (to->frame != 0)
 		end -= GZIP_TRAILER;
 	if (end < start)
 		return -EBADMSG;
 	s->coder = &gzip_part_decoder;
 	store_le32(trailer + 4, (uint32_t)(to->plain - from->plain));
-	rc = seek_bytes(s, head, gzip_header_write(
-	    &(struct gzip_fields){ .block = h.block }, head));
+	len += gzip_mark_write(GZIP_EQUAL, h.block_max, head + len);
+	rc = seek_bytes(s, head, len);
 	if (rc == 0)
 		rc = seek_extent(s, start, end - start);
 	if (rc == 0 && to->frame == 0)

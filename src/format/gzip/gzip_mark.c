@@ -1,0 +1,184 @@
+/*
+ * gzip_mark.c - the empty deflate blocks that mark a gzip file of pzc's
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: RFC 1951, 3.2.3 to 3.2.6; the layout is in gzip.h.
+ */
+#include "gzip.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+#include "engine/deflate/inflater.h"
+#include "format/look.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	LEAST_LOG = 16,		/* the mark counts from 64 KiB on */
+	MOST = 30 - LEAST_LOG,
+	STORED_LEN = 5,
+	FIXED = 2, FIXED_BITS = 10,
+	SYNC_LEN = 4,
+};
+
+/* A deflate stream in the making: bits that do not make a byte yet. */
+struct writer {
+	uint8_t *p;
+	unsigned bits, count;
+};
+
+static void
+put_stored(struct writer *w)
+{
+	/* three zero bits may need a byte of their own */
+	for (unsigned end = w->count + 3; end > 0; end -= end < 8 ? end : 8) {
+		*w->p++ = (uint8_t)w->bits;
+		w->bits >>= 8;
+	}
+	w->count = 0;
+	memcpy(w->p, "\0\0\xff\xff", SYNC_LEN);
+	w->p += SYNC_LEN;
+}
+
+static void
+put_fixed(struct writer *w)
+{
+	w->bits |= (unsigned)FIXED << w->count;
+	for (w->count += FIXED_BITS; w->count >= 8; w->count -= 8) {
+		*w->p++ = (uint8_t)w->bits;
+		w->bits >>= 8;
+	}
+}
+
+static size_t
+write_mark(enum gzip_sizes sizes, unsigned n, uint8_t *p)
+{
+	struct writer w = { .p = p };
+
+	for (unsigned i = 0; i < (unsigned)sizes; i++)
+		put_stored(&w);
+	for (unsigned i = 0; i < n; i++)
+		put_fixed(&w);
+	put_stored(&w);
+	return (size_t)(w.p - p);
+}
+
+size_t
+gzip_mark_write(enum gzip_sizes sizes, size_t block, uint8_t *p)
+{
+	unsigned n = 1;
+
+	while (n < MOST && block > (size_t)1 << (LEAST_LOG + n))
+		n++;
+	return write_mark(sizes, n, p);
+}
+
+/* The range of sizes that a mark stands for. */
+static void
+set_sizes(struct gzip_header *h, enum gzip_sizes sizes, unsigned n)
+{
+	uint32_t half = n == 1 ? 0 : UINT32_C(1) << (LEAST_LOG + n - 1);
+
+	h->sizes = sizes;
+	h->block_max = UINT32_C(1) << (LEAST_LOG + n);
+	h->block_min = sizes == GZIP_EQUAL ? half + 1 :
+	    sizes == GZIP_QUARTER ? half / 4 : 0;
+}
+
+void
+gzip_mark_parse(struct gzip_header *h, const uint8_t *p, size_t len)
+{
+	uint8_t mark[GZIP_MARK_MAX];
+
+	if (len < STORED_LEN || memcmp(p, "\0\0\0\xff\xff", STORED_LEN) != 0)
+		return;
+	for (unsigned s = GZIP_EQUAL; s <= GZIP_ANY; s++)
+		for (unsigned n = 1; n <= MOST; n++) {
+			size_t need = write_mark(s, n, mark);
+
+			if (need > len || memcmp(p, mark, need) != 0)
+				continue;
+			h->mark = need;
+			set_sizes(h, s, n);
+			return;
+		}
+}
+
+/* The first block in the making. */
+struct first {
+	struct inflater *inflater;
+	uint64_t made, most;
+	uint8_t out[64 << 10];
+};
+
+/* Decompresses len more bytes: 1 if the block ends with them, 0 or -errno. */
+static int
+feed(struct first *f, const uint8_t *p, size_t len)
+{
+	struct stream_io io = { .in = p, .in_len = len };
+
+	do {
+		int rc;
+
+		io.out = f->out;
+		io.out_len = sizeof(f->out);
+		rc = inflater_run(f->inflater, &io);
+		f->made += sizeof(f->out) - io.out_len;
+		if (rc != STREAM_MORE || f->made > f->most)
+			return rc < 0 ? rc : -EBADMSG;
+	} while (io.in_len > 0 || io.out_len == 0);
+	return inflater_at_boundary(f->inflater);
+}
+
+/* From at on, to the first sync point that is one: 1, or -errno. */
+static int
+run_first(struct first *f, struct look *look, uint64_t at)
+{
+	int rc = 0;
+
+	while (rc == 0) {
+		const uint8_t *p, *sync;
+		ssize_t n = look_at(look, at, LOOK_MAX, &p);
+		size_t len;
+
+		if (n < SYNC_LEN)
+			return n < 0 ? (int)n : -ENODATA;
+		sync = memmem(p, (size_t)n, "\0\0\xff\xff", SYNC_LEN);
+		/* the last bytes looked at may be the beginning of one */
+		len = sync == NULL ? (size_t)n - SYNC_LEN + 1 :
+		    (size_t)(sync - p) + SYNC_LEN;
+		rc = feed(f, p, len);
+		if (sync == NULL && rc > 0)
+			rc = 0;
+		at += len;
+	}
+	return rc;
+}
+
+int
+gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at)
+{
+	struct first *f;
+	int rc;
+
+	if (h->block_min == h->block_max)
+		return 0;
+	f = sys_malloc(sizeof(*f));
+	if (f == NULL)
+		return -ENOMEM;
+	f->made = 0;
+	f->most = h->block_max;
+	rc = inflater_open(&f->inflater);
+	if (rc == 0) {
+		inflater_start(f->inflater);
+		rc = run_first(f, look, at + h->len + h->mark);
+		inflater_close(f->inflater);
+	}
+	if (rc == 1 && f->made < h->block_min)
+		rc = -EBADMSG;
+	if (rc == 1)
+		h->block_min = h->block_max = (uint32_t)f->made;
+	sys_free(f);
+	return rc < 0 ? rc : 0;
+}

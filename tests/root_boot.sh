@@ -1,0 +1,48 @@
+#!/bin/sh
+# A kernel boots what pzc wrote: user-mode Linux unpacks an initramfs, whose
+# first process says what is in it (tests/boot_init.c).
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+have linux.uml || skip_all 'there is no linux.uml (package user-mode-linux)'
+have cpio || skip_all 'there is no cpio'
+have timeout || skip_all 'there is no timeout'
+mkdir root
+"${CC:-cc}" -static -O2 -o root/init "$SRC/tests/boot_init.c" 2>err ||
+    skip_all 'no static program can be built here'
+# several blocks in every format
+seq 1000000 >root/payload
+(cd root && find . | cpio -oH newc --quiet) >initrd.cpio ||
+    skip_all 'cpio failed'
+
+# boot FILE: what the first process of that initramfs says
+boot() {
+	timeout -k 10 120 linux.uml mem=256M "initrd=$PWD/$1" rdinit=/init \
+	    con0=null,fd:1 con=null panic=-1 </dev/null >log 2>&1
+	sed -n 's/^.*\(unpacked [0-9 ]*\).*$/\1/p' log | tr -d '\r'
+}
+
+want=$(boot initrd.cpio)
+[ -n "$want" ] || skip_all 'linux.uml does not boot here'
+is 'all of the payload' "${want% *}" "unpacked $(wc -c <root/payload)"
+
+# boots NAME OPTIONS...
+boots() {
+	b_name=$1
+	shift
+	pzc "$@" -c <initrd.cpio >initrd.packed
+	b_got=$(boot initrd.packed)
+	is "boots: $b_name" "$b_got" "$want"
+	[ "$b_got" = "$want" ] || grep -a -i -e error -e panic -e junk log |
+	    sed 's/^/# /'
+}
+
+for level in -6 -0 -1 -9 -11 -n -R '-9 -n -T -R'; do
+	# shellcheck disable=SC2086
+	boots "gzip $level" $level
+done
+pzc -k initrd.cpio
+is 'boots: gzip of a named file' "$(boot initrd.cpio.gz)" "$want"
+
+done_testing
