@@ -2,7 +2,8 @@
  * pzc.c - compress and decompress streams and files on all cores
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The parts: pzc_options.c reads the command line, which pzc_check.c looks
+ * The parts: pzc_style.c, pzc_gzip.c and pzc_pigz.c are what pzc is by its name;
+ * pzc_parse.c and pzc_options.c read the command line, which pzc_check.c looks
  * over; pzc_file.c opens a file (or standard input), pzc_convert.c turns it
  * into another, pzc_target.c makes that; pzc_list.c looks into a file,
  * pzc_stats.c reports.

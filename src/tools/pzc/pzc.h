@@ -20,8 +20,13 @@ struct pzc_totals {
 /* Of two that are given the later one here counts. */
 enum pzc_mode { PZC_COMPRESS, PZC_DECOMPRESS, PZC_TEST, PZC_LIST };
 
+enum { PZC_THREADS_MAX = 4096, PZC_LEVEL_MAX = 22, PZC_VARIABLES = 3 };
+
+struct pzc_style;		/* pzc_style.h */
+
 struct pzc {
 	struct msg msg;
+	const struct pzc_style *style;
 	enum pzc_mode mode;
 	const struct codec *codec;	/* of -F and its kin, or NULL */
 	struct codec_options codec_options;
@@ -30,7 +35,8 @@ struct pzc {
 	bool to_stdout, force, keep, recursive, json, sync, verify;
 	bool adapt;
 	int adapt_min, adapt_max;
-	bool store_name, store_time, restore_name;
+	bool store_name, store_time, restore_name, restore_time;
+	bool ascii, presume_tty;	/* gzip's -a, and its tests' option */
 	const char *output;		/* -o */
 	const char *suffix;		/* -S */
 	const char *alias;		/* -A */
@@ -38,7 +44,7 @@ struct pzc {
 	char **files;
 	int file_count;
 	struct pzc_totals totals;
-	char **words[3];		/* of the environment's variables */
+	char **words[PZC_VARIABLES];	/* of the environment's variables */
 };
 
 /*
@@ -48,11 +54,14 @@ struct pzc {
  */
 int pzc_parse(struct pzc *p, int argc, char **argv);
 
-/* What -h, -L and -V say, and a wrong call: the exit status. */
+/* An option with getopt_long(3)'s optarg.  As pzc_parse(). */
+int pzc_take_option(struct pzc *p, int opt);
+
+/* What -h, -L and -V say: the exit status.  What follows a wrong call. */
 int pzc_help(struct pzc *p);
 int pzc_license(struct pzc *p);
 int pzc_version(struct pzc *p);
-int pzc_usage(void);
+void pzc_usage(const struct pzc *p);
 
 /* Whether the options fit each other; completes them.  As pzc_parse(). */
 int pzc_check(struct pzc *p);

@@ -79,7 +79,7 @@ check_files(struct pzc *p)
 	}
 	if (p->suffix != NULL && (*p->suffix == '\0' ||
 	    strchr(p->suffix, '/') != NULL)) {
-		msg_error(&p->msg, "'%s' is no suffix", p->suffix);
+		msg_error(&p->msg, "invalid suffix '%s'", p->suffix);
 		return MSG_ERROR;
 	}
 	return -1;
@@ -90,5 +90,7 @@ pzc_check(struct pzc *p)
 {
 	int status = check_codec(p);
 
+	if (p->ascii && !p->msg.quiet)
+		msg_note(&p->msg, "option --ascii ignored on this system");
 	return status < 0 ? check_files(p) : status;
 }

@@ -56,10 +56,11 @@ pzc_help(struct pzc *p)
 	return options_help(&p->msg, usage, help);
 }
 
-int
-pzc_usage(void)
+void
+pzc_usage(const struct pzc *p)
 {
-	return options_usage(usage);
+	(void)p;
+	options_usage(usage);
 }
 
 int

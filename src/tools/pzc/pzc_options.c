@@ -1,85 +1,16 @@
 /*
- * pzc_options.c - the command line of pzc, which is pigz's and more
+ * pzc_options.c - what each option of pzc sets
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pzc.h"
+#include "pzc_style.h"
 
 #include "base/args.h"
-#include "base/cpus.h"
 #include "base/options.h"
-#include "base/sys.h"
 
-#include <ctype.h>
-#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { THREADS_MAX = 4096, LEVEL_MAX = 22, LONG_WINDOW = 27,
-    WINDOW_MAX_LOG = 27 };
-
-enum long_only {
-	LEVEL = 256, FAST, BEST, MEMORY, STATS, JSON, VERIFY, LONG_MODE,
-	FLUSH_MS, SHOW_PROGRESS, ADAPT, ULTRA
-};
-
-/* The dash in front: operands come in their turn, see take_all(). */
-static const char short_options[] =
-    "-0123456789A:b:cC:defF:hHiI:J:kKlLmMnNo:Op:qrRS:tTUvVYz";
-
-static const struct option long_options[] = {
-	{ "adapt", optional_argument, NULL, ADAPT },
-	{ "alias", required_argument, NULL, 'A' },
-	{ "best", no_argument, NULL, BEST },
-	{ "blocksize", required_argument, NULL, 'b' },
-	{ "comment", required_argument, NULL, 'C' },
-	{ "decompress", no_argument, NULL, 'd' },
-	{ "extreme", no_argument, NULL, 'e' },
-	{ "fast", optional_argument, NULL, FAST },
-	{ "flush-ms", required_argument, NULL, FLUSH_MS },
-	{ "force", no_argument, NULL, 'f' },
-	{ "format", required_argument, NULL, 'F' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "huffman", no_argument, NULL, 'H' },
-	{ "independent", no_argument, NULL, 'i' },
-	{ "iterations", required_argument, NULL, 'I' },
-	{ "json", no_argument, NULL, JSON },
-	{ "keep", no_argument, NULL, 'k' },
-	{ "level", required_argument, NULL, LEVEL },
-	{ "license", no_argument, NULL, 'L' },
-	{ "list", no_argument, NULL, 'l' },
-	{ "long", optional_argument, NULL, LONG_MODE },
-	{ "maxsplits", required_argument, NULL, 'J' },
-	{ "memory", required_argument, NULL, MEMORY },
-	{ "name", no_argument, NULL, 'N' },
-	{ "no-name", no_argument, NULL, 'n' },
-	{ "no-time", no_argument, NULL, 'm' },
-	{ "oneblock", no_argument, NULL, 'O' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "processes", required_argument, NULL, 'p' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "recursive", no_argument, NULL, 'r' },
-	{ "rle", no_argument, NULL, 'U' },
-	{ "rsyncable", no_argument, NULL, 'R' },
-	{ "silent", no_argument, NULL, 'q' },
-	{ "stats", optional_argument, NULL, STATS },
-	{ "stdout", no_argument, NULL, 'c' },
-	{ "suffix", required_argument, NULL, 'S' },
-	{ "synchronous", no_argument, NULL, 'Y' },
-	{ "test", no_argument, NULL, 't' },
-	{ "threads", required_argument, NULL, 'p' },
-	{ "time", no_argument, NULL, 'M' },
-	{ "to-stdout", no_argument, NULL, 'c' },
-	{ "ultra", no_argument, NULL, ULTRA },
-	{ "uncompress", no_argument, NULL, 'd' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "verify", no_argument, NULL, VERIFY },
-	{ "version", no_argument, NULL, 'V' },
-	{ "zip", no_argument, NULL, 'K' },
-	{ "zlib", no_argument, NULL, 'z' },
-	{ NULL, 0, NULL, 0 }
-};
+enum { LONG_WINDOW = 27 };
 
 static int
 set_format(struct pzc *p, const char *name)
@@ -110,8 +41,8 @@ set_adapt(struct pzc *p)
 	if (colon != NULL && (size_t)(colon - optarg) < sizeof(low))
 		memcpy(low, optarg, (size_t)(colon - optarg));
 	if (optarg != NULL && (colon == NULL ||
-	    args_int(low, 0, LEVEL_MAX, &min) != 0 ||
-	    args_int(colon + 1, min, LEVEL_MAX, &max) != 0)) {
+	    args_int(low, 0, PZC_LEVEL_MAX, &min) != 0 ||
+	    args_int(colon + 1, min, PZC_LEVEL_MAX, &max) != 0)) {
 		msg_error(&p->msg, "'%s' is no range of levels (MIN:MAX)",
 		    optarg);
 		return MSG_ERROR;
@@ -151,12 +82,12 @@ take_number(struct pzc *p, int opt)
 		status = options_int(&p->msg, "block size", 1, 1 << 20, &v);
 		o->block = (size_t)v << 10;
 		return status;
-	case FLUSH_MS:
+	case OPT_FLUSH_MS:
 		status = options_int(&p->msg, "time", 1, 3600000, &v);
 		o->flush_ms = (int)v;
 		return status;
 	default:
-		status = options_int(&p->msg, "level", 0, LEVEL_MAX, &v);
+		status = options_int(&p->msg, "level", 0, PZC_LEVEL_MAX, &v);
 		p->level = (int)v;
 		return status;
 	}
@@ -172,16 +103,16 @@ take_value(struct pzc *p, int opt)
 	case 'I': case 'J': break;	/* zopfli's, which is not used */
 	case 'o': p->output = optarg; break;
 	case 'p':
-		return options_threads(&p->msg, THREADS_MAX,
+		return options_threads(&p->msg, PZC_THREADS_MAX,
 		    &p->codec_options.threads);
 	case 'S': p->suffix = optarg; break;
-	case ADAPT: return set_adapt(p);
-	case FAST:
+	case OPT_ADAPT: return set_adapt(p);
+	case OPT_FAST:
 		p->level = 1;
 		return optarg == NULL ? -1 : take_number(p, opt);
-	case LONG_MODE: return set_window(p);
-	case MEMORY: return options_size(&p->msg, "size", &p->memory);
-	case STATS: p->stats = optarg == NULL ? "-" : optarg; break;
+	case OPT_LONG: return set_window(p);
+	case OPT_MEMORY: return options_size(&p->msg, "size", &p->memory);
+	case OPT_STATS: p->stats = optarg == NULL ? "-" : optarg; break;
 	default: return take_number(p, opt);
 	}
 	return -1;
@@ -199,8 +130,8 @@ set_mode(struct pzc *p, enum pzc_mode mode)
 	    (was == PZC_TEST || mode == PZC_TEST);
 }
 
-static int
-take_flag(struct pzc *p, int opt)
+int
+pzc_take_option(struct pzc *p, int opt)
 {
 	struct codec_options *o = &p->codec_options;
 
@@ -209,173 +140,51 @@ take_flag(struct pzc *p, int opt)
 	case 'd': set_mode(p, PZC_DECOMPRESS); break;
 	case 'e': o->extreme = true; break;
 	case 'f': p->force = true; break;
-	case 'h': return pzc_help(p);
+	case 'h': return p->style->help(p);
 	case 'H': o->huffman = true; break;
 	case 'i': o->independent = true; break;
 	case 'k': p->keep = true; break;
 	case 'K': return set_format(p, "zip");
 	case 'l': set_mode(p, PZC_LIST); break;
-	case 'L': return pzc_license(p);
-	case 'm': case 'T': p->store_time = false; break;
-	case 'M': p->store_time = true; break;
+	case 'L': return p->style->license(p);
+	case 'm': case 'M':
+		p->store_time = opt == 'M';
+		if (p->style->restore_time_alone)
+			p->restore_time = opt == 'M';
+		break;
 	case 'n': case 'N':
-		p->store_name = p->store_time = p->restore_name = opt == 'N';
+		p->store_name = p->store_time = opt == 'N';
+		p->restore_name = p->restore_time = opt == 'N';
 		break;
 	case 'O': break;		/* zopfli's, too */
-	case 'q': p->msg.quiet = true; break;
+	case 'q':
+		p->msg.quiet = true;
+		p->msg.verbose = 0;
+		break;
 	case 'r': p->recursive = true; break;
 	case 'R': o->rsyncable = true; break;
 	case 't': set_mode(p, PZC_TEST); break;
 	case 'U': o->rle = true; break;
-	case 'v': p->msg.verbose++; break;
-	case 'V': return pzc_version(p);
+	case 'v':
+		p->msg.quiet = false;
+		p->msg.verbose++;
+		break;
+	case 'V': return p->style->version(p);
 	case 'Y': p->sync = true; break;
 	case 'z': return set_format(p, "zlib");
-	case '?': return pzc_usage();
-	case BEST: p->level = 9; break;
-	case ULTRA: break;		/* zstd -20 to -22 need no leave */
-	case JSON: p->json = true; break;
-	case VERIFY: p->verify = true; break;
+	case '?':
+		p->style->usage(p);
+		return MSG_ERROR;
+	case OPT_ASCII: p->ascii = true; break;
+	case OPT_BITS: return options_int(&p->msg, "number of bits", 0,
+	    INT32_MAX, &(int64_t){ 0 });
+	case OPT_BEST: p->level = 9; break;
+	case OPT_NONE: break;
+	case OPT_PRESUME_TTY: p->presume_tty = true; break;
+	case OPT_ULTRA: break;		/* zstd -20 to -22 need no leave */
+	case OPT_JSON: p->json = true; break;
+	case OPT_VERIFY: p->verify = true; break;
 	default: return take_value(p, opt);
 	}
 	return -1;
-}
-
-/* -T4: users of xz and zstd mean threads, and pigz's -T takes no number. */
-static bool
-is_threads_T(int argc, char **argv, int word)
-{
-	const char *t = strchr(argv[word], 'T');
-
-	if (t != NULL && t[1] != '\0')
-		return isdigit((unsigned char)t[1]) != 0;
-	return optind < argc && argv[optind][0] != '\0' &&
-	    argv[optind][strspn(argv[optind], "0123456789")] == '\0' &&
-	    access(argv[optind], F_OK) != 0;
-}
-
-/* Digits of one word are one number: -11 is not -1 -1. */
-static int
-take_digit(struct pzc *p, int digit, bool more)
-{
-	p->level = more ? 10 * p->level + digit : digit;
-	if (p->level <= LEVEL_MAX)
-		return -1;
-	msg_error(&p->msg, "there is no level %d", p->level);
-	return MSG_ERROR;
-}
-
-static int
-take_option(struct pzc *p, int opt, int argc, char **argv, int word)
-{
-	if (opt != 'T' || !is_threads_T(argc, argv, word))
-		return take_flag(p, opt);
-	msg_error(&p->msg, "-T is --no-time and takes no number; the number "
-	    "of threads is -p");
-	return MSG_ERROR;
-}
-
-/*
- * -1: all taken.  Operands are gathered at the front of argv.  getopt would
- * do so too, but then optind does not tell which word an option is in.
- */
-static int
-take_all(struct pzc *p, int argc, char **argv)
-{
-	int opt, status = -1, word = 1, digit_word = -1;
-
-	p->files = argv + 1;
-	p->file_count = 0;
-	optind = 0;
-	while (status < 0 && (opt = getopt_long(argc, argv, short_options,
-	    long_options, NULL)) != -1) {
-		if (opt == 1) {
-			p->files[p->file_count++] = optarg;
-		} else if (opt >= '0' && opt <= '9') {
-			status = take_digit(p, opt - '0', word == digit_word);
-			digit_word = word;
-		} else {
-			status = take_option(p, opt, argc, argv, word);
-		}
-		word = optind;
-	}
-	while (status < 0 && optind < argc)
-		p->files[p->file_count++] = argv[optind++];
-	return status;
-}
-
-static bool
-called(const char *prog, const char *name)
-{
-	return strcmp(prog, name) == 0;
-}
-
-static void
-set_by_name(struct pzc *p)
-{
-	const char *n = p->msg.prog;
-
-	if (called(n, "unpzc") || called(n, "gunzip") || called(n, "unpigz"))
-		p->mode = PZC_DECOMPRESS;
-	if (called(n, "pzcat") || called(n, "zcat") || called(n, "gzcat")) {
-		p->mode = PZC_DECOMPRESS;
-		p->to_stdout = true;
-	}
-}
-
-/* Before the command line, which so has the last word. */
-static int
-take_environment(struct pzc *p, char **argv)
-{
-	static const char *const names[] = { "GZIP", "PIGZ", "PZC" };
-	int status = -1;
-
-	for (size_t i = 0; status < 0 &&
-	    i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *text = getenv(names[i]);
-		int count = 1, rc;
-
-		if (text == NULL)
-			continue;
-		rc = args_splice(text, &count, argv, &p->words[i]);
-		if (rc != 0) {
-			msg_error(&p->msg, "%s", strerror(-rc));
-			return MSG_ERROR;
-		}
-		status = take_all(p, count, p->words[i]);
-		if (status < 0 && p->file_count > 0) {
-			msg_error(&p->msg, "%s may hold options only",
-			    names[i]);
-			status = MSG_ERROR;
-		}
-	}
-	return status;
-}
-
-int
-pzc_parse(struct pzc *p, int argc, char **argv)
-{
-	int status;
-
-	*p = (struct pzc){ .level = -1, .store_name = true,
-	    .store_time = true,
-	    .codec_options = {
-	    .window_max = (uint64_t)1 << WINDOW_MAX_LOG } };
-	msg_init(&p->msg, argv[0]);
-	set_by_name(p);
-	status = take_environment(p, argv);
-	if (status < 0)
-		status = take_all(p, argc, argv);
-	if (status < 0)
-		status = pzc_check(p);
-	p->codec_options.threads = cpus_choose(p->codec_options.threads,
-	    THREADS_MAX);
-	return status;
-}
-
-void
-pzc_release(struct pzc *p)
-{
-	for (size_t i = 0; i < sizeof(p->words) / sizeof(p->words[0]); i++)
-		sys_free(p->words[i]);
 }

@@ -1,0 +1,170 @@
+/*
+ * pzc_parse.c - the words of the command line and of the environment
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "pzc_style.h"
+
+#include "base/args.h"
+#include "base/cpus.h"
+#include "base/sys.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WINDOW_MAX_LOG = 27 };
+
+/* -T4: users of xz and zstd mean threads, and pigz's -T takes no number. */
+static bool
+is_threads_T(int argc, char **argv, int word)
+{
+	const char *t = strchr(argv[word], 'T');
+
+	if (t != NULL && t[1] != '\0')
+		return isdigit((unsigned char)t[1]) != 0;
+	return optind < argc && argv[optind][0] != '\0' &&
+	    argv[optind][strspn(argv[optind], "0123456789")] == '\0' &&
+	    access(argv[optind], F_OK) != 0;
+}
+
+/* Digits of one word are one number: -11 is not -1 -1. */
+static int
+take_digit(struct pzc *p, int digit, bool more)
+{
+	p->level = more && !p->style->digits_apart ?
+	    10 * p->level + digit : digit;
+	if (p->level <= PZC_LEVEL_MAX)
+		return -1;
+	msg_error(&p->msg, "there is no level %d", p->level);
+	return MSG_ERROR;
+}
+
+/* What the letter is in this style. */
+static int
+meaning(const struct pzc_style *style, int opt)
+{
+	const struct pzc_letter *l = style->letters;
+
+	while (l->letter != 0 && l->letter != opt)
+		l++;
+	return l->letter != 0 ? l->means : opt;
+}
+
+static int
+take_option(struct pzc *p, int opt, int argc, char **argv, int word)
+{
+	opt = meaning(p->style, opt);
+	if (opt != OPT_T)
+		return pzc_take_option(p, opt);
+	if (!is_threads_T(argc, argv, word))
+		return pzc_take_option(p, 'm');
+	msg_error(&p->msg, "-T is --no-time and takes no number; the number "
+	    "of threads is -p");
+	return MSG_ERROR;
+}
+
+/*
+ * -1: all taken.  Operands are gathered at the front of argv.  getopt would
+ * do so too, but then optind does not tell which word an option is in.
+ * allowed: letters, or NULL for all.
+ */
+static int
+take_all(struct pzc *p, int argc, char **argv, const char *allowed)
+{
+	int opt, status = -1, word = 1, digit_word = -1;
+
+	p->files = argv + 1;
+	p->file_count = 0;
+	optind = 0;
+	while (status < 0 && (opt = getopt_long(argc, argv,
+	    p->style->short_options, p->style->long_options, NULL)) != -1) {
+		if (opt == 1) {
+			p->files[p->file_count++] = optarg;
+		} else if (allowed != NULL && opt != '?' &&
+		    opt != OPT_MEMORY && strchr(allowed, opt) == NULL) {
+			msg_error(&p->msg, "%s: not an option for the "
+			    "environment", argv[word]);
+			status = MSG_ERROR;
+		} else if (opt >= '0' && opt <= '9') {
+			status = take_digit(p, opt - '0', word == digit_word);
+			digit_word = word;
+		} else {
+			status = take_option(p, opt, argc, argv, word);
+		}
+		word = optind;
+	}
+	/* a "--" counts as a file where files are not allowed */
+	if (allowed != NULL && word < optind)
+		p->file_count++;
+	while (status < 0 && optind < argc)
+		p->files[p->file_count++] = argv[optind++];
+	return status;
+}
+
+static int
+take_variable(struct pzc *p, const char *name, char **argv, char ***words)
+{
+	const char *text = getenv(name);
+	int count = 1, rc, status;
+
+	if (text == NULL)
+		return -1;
+	rc = args_splice(text, &count, argv, words);
+	if (rc != 0) {
+		msg_error(&p->msg, "%s", strerror(-rc));
+		return MSG_ERROR;
+	}
+	status = take_all(p, count, *words, p->style->in_environment);
+	if (status >= 0)
+		return status;
+	if (p->file_count > 0) {
+		msg_error(&p->msg, "%s may hold options only", name);
+		return MSG_ERROR;
+	}
+	if (p->style->in_environment != NULL && count > 1 && !p->msg.quiet)
+		msg_note(&p->msg, "warning: the environment variable %s is "
+		    "deprecated; use an alias or script", name);
+	return -1;
+}
+
+/* Before the command line, which so has the last word. */
+static int
+take_environment(struct pzc *p, char **argv)
+{
+	int status = -1;
+
+	for (size_t i = 0; status < 0 && p->style->environment[i] != NULL;
+	    i++)
+		status = take_variable(p, p->style->environment[i], argv,
+		    &p->words[i]);
+	return status;
+}
+
+int
+pzc_parse(struct pzc *p, int argc, char **argv)
+{
+	int status;
+
+	*p = (struct pzc){ .level = -1, .store_name = true,
+	    .store_time = true,
+	    .codec_options = {
+	    .window_max = (uint64_t)1 << WINDOW_MAX_LOG } };
+	msg_init(&p->msg, argv[0]);
+	pzc_be_called(p);
+	status = take_environment(p, argv);
+	if (status < 0)
+		status = take_all(p, argc, argv, NULL);
+	if (status < 0)
+		status = pzc_check(p);
+	p->codec_options.threads = cpus_choose(p->codec_options.threads,
+	    PZC_THREADS_MAX);
+	return status == MSG_ERROR ? p->style->bad_usage : status;
+}
+
+void
+pzc_release(struct pzc *p)
+{
+	for (size_t i = 0; i < PZC_VARIABLES; i++)
+		sys_free(p->words[i]);
+}

@@ -1,0 +1,109 @@
+/*
+ * pzc_style.c - the names of pzc, and what it is under its own
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "pzc_style.h"
+
+#include "base/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	const struct pzc_style *style;
+	enum pzc_mode mode;
+	bool to_stdout;
+} names[] = {
+	{ "pzc", &pzc_style_pzc, PZC_COMPRESS, false },
+	{ "unpzc", &pzc_style_pzc, PZC_DECOMPRESS, false },
+	{ "pzcat", &pzc_style_pzc, PZC_DECOMPRESS, true },
+	{ "gzip", &pzc_style_gzip, PZC_COMPRESS, false },
+	{ "gunzip", &pzc_style_gzip, PZC_DECOMPRESS, false },
+	{ "zcat", &pzc_style_gzip, PZC_DECOMPRESS, true },
+	{ "gzcat", &pzc_style_gzip, PZC_DECOMPRESS, true },
+	{ "pigz", &pzc_style_pigz, PZC_COMPRESS, false },
+	{ "unpigz", &pzc_style_pigz, PZC_DECOMPRESS, false },
+};
+
+void
+pzc_be_called(struct pzc *p)
+{
+	p->style = &pzc_style_pzc;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(p->msg.prog, names[i].name) != 0)
+			continue;
+		p->style = names[i].style;
+		p->mode = names[i].mode;
+		p->to_stdout = names[i].to_stdout;
+	}
+}
+
+static const char *const environment[] = { "GZIP", "PIGZ", "PZC", NULL };
+
+static const struct pzc_letter letters[] = { { 'T', OPT_T }, { 0, 0 } };
+
+static const struct option long_options[] = {
+	{ "adapt", optional_argument, NULL, OPT_ADAPT },
+	{ "alias", required_argument, NULL, 'A' },
+	{ "best", no_argument, NULL, OPT_BEST },
+	{ "blocksize", required_argument, NULL, 'b' },
+	{ "comment", required_argument, NULL, 'C' },
+	{ "decompress", no_argument, NULL, 'd' },
+	{ "extreme", no_argument, NULL, 'e' },
+	{ "fast", optional_argument, NULL, OPT_FAST },
+	{ "flush-ms", required_argument, NULL, OPT_FLUSH_MS },
+	{ "force", no_argument, NULL, 'f' },
+	{ "format", required_argument, NULL, 'F' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "huffman", no_argument, NULL, 'H' },
+	{ "independent", no_argument, NULL, 'i' },
+	{ "iterations", required_argument, NULL, 'I' },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "keep", no_argument, NULL, 'k' },
+	{ "level", required_argument, NULL, OPT_LEVEL },
+	{ "license", no_argument, NULL, 'L' },
+	{ "list", no_argument, NULL, 'l' },
+	{ "long", optional_argument, NULL, OPT_LONG },
+	{ "maxsplits", required_argument, NULL, 'J' },
+	{ "memory", required_argument, NULL, OPT_MEMORY },
+	{ "name", no_argument, NULL, 'N' },
+	{ "no-name", no_argument, NULL, 'n' },
+	{ "no-time", no_argument, NULL, 'm' },
+	{ "oneblock", no_argument, NULL, 'O' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "processes", required_argument, NULL, 'p' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "recursive", no_argument, NULL, 'r' },
+	{ "rle", no_argument, NULL, 'U' },
+	{ "rsyncable", no_argument, NULL, 'R' },
+	{ "silent", no_argument, NULL, 'q' },
+	{ "stats", optional_argument, NULL, OPT_STATS },
+	{ "stdout", no_argument, NULL, 'c' },
+	{ "suffix", required_argument, NULL, 'S' },
+	{ "synchronous", no_argument, NULL, 'Y' },
+	{ "test", no_argument, NULL, 't' },
+	{ "threads", required_argument, NULL, 'p' },
+	{ "time", no_argument, NULL, 'M' },
+	{ "to-stdout", no_argument, NULL, 'c' },
+	{ "ultra", no_argument, NULL, OPT_ULTRA },
+	{ "uncompress", no_argument, NULL, 'd' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "verify", no_argument, NULL, OPT_VERIFY },
+	{ "version", no_argument, NULL, 'V' },
+	{ "zip", no_argument, NULL, 'K' },
+	{ "zlib", no_argument, NULL, 'z' },
+	{ NULL, 0, NULL, 0 }
+};
+
+const struct pzc_style pzc_style_pzc = {
+	.name = "pzc",
+	.environment = environment,
+	.short_options = "-0123456789A:b:cC:defF:hHiI:J:kKlLmMnNo:Op:q"
+	    "rRS:tTUvVYz",
+	.long_options = long_options,
+	.letters = letters,
+	.bad_usage = MSG_ERROR,
+	.usage = pzc_usage, .help = pzc_help, .license = pzc_license,
+	.version = pzc_version,
+};
