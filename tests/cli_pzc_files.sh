@@ -88,18 +88,80 @@ ln -s nowhere l
 t 'a link to nowhere' 1 pzc -f l
 t 'a link to itself' 1 sh -c 'ln -sf l l; pzc -f l'
 rm -f l
-mkfifo p
+# Special files, as inputs: their writer may come late, and they stay.
+mkfifo p p.gz && chmod 640 p
 t 'a FIFO does not block' 2 timeout 10 pzc p
-t '-k: neither' 2 timeout 10 pzc -k p
-t '-d: neither' 2 timeout 10 pzc -d p
-t '-f: neither' 2 timeout 10 pzc -f p
+t '-d: neither' 2 timeout 10 pzc -d p.gz
+t 'a FIFO in a tree is left, with any option' 2 sh -c 'mkdir r
+    mkfifo r/p && timeout 10 pzc -rfk r'
+rm -rf r p.gz
+for o in -c -k -f '-f -o p.gz' '-o p.gz'; do
+	rm -f p.gz
+	(
+		sleep 0.2
+		cat text >p
+	) &
+	# shellcheck disable=SC2086
+	t "$o reads a FIFO" 0 to out timeout 60 pzc $o p
+	wait
+	[ "$o" = -c ] || mv p.gz out
+	t "$o reads a FIFO: the bytes" 0 sh -c 'pzc -dc <out | cmp - text'
+	is "$o: the FIFO stays" "$(stat -c %F p)" fifo
+done
+is 'the output is no more readable than the FIFO' "$(stat -c %a out)" 640
 (cat text >p) &
-t '-c reads a FIFO' 0 to out timeout 10 pzc -c p
+pzc -k p
 wait
-pzc -d <out >back
-same '-c reads a FIFO: the bytes' back text
+(cat p.gz >p) &
+t '-d -o reads a FIFO' 0 timeout 60 pzc -d -o back p
+wait
+same '-d -o reads a FIFO: the bytes' back text
+rm -f p.gz
 t 'a device' 2 pzc /dev/null
 t '-c of a device' 0 sh -c 'pzc -c /dev/null | pzc -d | cmp - /dev/null'
+t '-o of a device' 0 sh -c 'pzc -o n.gz /dev/null
+    pzc -dc n.gz | cmp - /dev/null'
+is '-o of a device: it stays' "$(stat -c %F /dev/null)" \
+    'character special file'
+
+# Special files as outputs are written in place, if -o names them.
+t '-o to a FIFO that is there, without -f' 2 pzc -o p text
+cat p >out &
+t '-f -o to a FIFO' 0 timeout 60 pzc -f -o p text
+wait
+t '-f -o to a FIFO: the bytes' 0 sh -c 'pzc -dc <out | cmp - text'
+ln -s p pl
+cat p >out &
+t '-f -o to a link to a FIFO' 0 timeout 60 pzc -f -o pl text
+wait
+t '... : the bytes' 0 sh -c 'pzc -dc <out | cmp - text'
+is '... : both stay' "$(stat -c %F p pl | tr '\n' ' ')" 'fifo symbolic link '
+t '--verify of a FIFO is refused' 1 timeout 60 sh -c \
+    'cat p >out & pzc --verify -f -o p text; rc=$?; wait; exit $rc'
+ln -s /dev/null nl
+t '-f -o to a link to a device' 0 pzc -f -o nl text
+is '... : it stays' "$(stat -Lc %F nl)" 'character special file'
+is '/dev/stdout is standard output, a pipe' "$(pzc -f -o /dev/stdout text |
+    pzc -dc | cmp - text && echo same)" same
+echo head >out
+pzc -nc text >n.gz
+t '/dev/stdout is standard output, a file' 0 sh -c \
+    'pzc -nf -o /dev/stdout text >>out'
+t '... : written behind what was there' 0 sh -c \
+    '(echo head; cat n.gz) | cmp - out'
+is '... : and it stays a link' "$(stat -c %F /dev/stdout)" 'symbolic link'
+cp text back
+t '/dev/stdin, of a file that is only read' 1 sh -c \
+    'pzc -nf -o /dev/stdin text <back'
+same '... : the file is kept' back text
+is '... : and it stays a link' "$(stat -c %F /dev/stdin)" 'symbolic link'
+# of a name that was not given, but made of the input's, nothing is overwritten
+cp text d && mkfifo d.gz
+t 'a FIFO under the name of the output, -f' 2 timeout 10 pzc -f d
+rm d.gz && ln -s /dev/null d.gz
+t 'a link to a device under that name, -f' 2 timeout 10 pzc -f d
+same '... : the input is kept' d text
+rm -rf d d.gz pl nl n.gz p
 mkdir dir
 t 'a directory' 2 pzc dir
 t 'a directory, -c' 2 pzc -c dir
@@ -118,9 +180,14 @@ rm -rf o o.gz d d.gz
 cp text same
 t '-o onto the input' 2 pzc -o same same
 same '-o onto the input: kept' same text
-t '-f -o onto the input' 0 pzc -f -o same same
-pzc -dc same >back
-same '-f -o onto the input: whole' back text
+ln same same2 && ln -s same same3
+for o in same same2 same3 ./same; do
+	t "-f -o onto the input, $o" 1 pzc -f -o $o same
+	same "-f -o onto the input, $o: kept" same text
+	t "-f -o onto standard input, $o" 1 sh -c "pzc -f -o $o <same"
+	same "-f -o onto standard input, $o: kept" same text
+done
+rm same2 same3
 
 # An input that changes before it would be removed is kept, with -f too.  The
 # change comes while the output is being synced: there pzc waits for it.
@@ -133,8 +200,9 @@ stopped() {
 if have pzc-fault && [ -r /proc/self/status ]; then
 	for o in -p1 -fp1; do
 		for change in 'echo more >>grow' 'touch grow' \
-		    'rm grow; echo new >grow'; do
-			cp text grow
+		    'rm grow; echo new >grow' \
+		    'tr 1 2 <text >grow; touch -r text grow'; do
+			cp -p text grow
 			COLDPRESS_FAULT=fsync:1:STOP pzc-fault $o grow 2>err &
 			t "$o, $change: meanwhile" 0 stopped $!
 			sh -c "$change"
@@ -143,6 +211,7 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 			is "$o, $change: an error" $? 1
 			is "$o, $change: kept" \
 			    "$(test -s grow && echo kept)" kept
+			t "$o, $change: no output" 1 test -e grow.gz
 			rm -f grow grow.gz
 		done
 	done

@@ -141,8 +141,8 @@ done
 stored_as h.gz >in/h.gz
 t '-dN onto itself' 2 pzc -dN in/h.gz
 t '-dN onto itself: kept' 0 gzip -t in/h.gz
-pzc -dfN in/h.gz 2>/dev/null
-same '-dfN onto itself loses nothing' in/h.gz text
+t '-dfN onto itself' 1 pzc -dfN in/h.gz
+t '-dfN onto itself: kept' 0 gzip -t in/h.gz
 rm -rf in
 
 # What pzc is called.

@@ -280,6 +280,17 @@ sys_fsync(int fd)
 	return fsync(fd) == -1 ? -errno : 0;
 }
 
+/* Counted as fsync. */
+int
+sys_syncfs(int fd)
+{
+	int e = fault(FAULT_FSYNC);
+
+	if (e != 0)
+		return -e;
+	return syncfs(fd) == -1 ? -errno : 0;
+}
+
 int
 sys_close(int fd)
 {

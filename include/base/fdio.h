@@ -22,6 +22,12 @@ ssize_t fdio_pread(int fd, void *buf, size_t len, off_t offset);
 int fdio_write(int fd, const void *buf, size_t len);
 
 /*
+ * Brings what was written to the disk.  What has nothing to be synced, as a
+ * pipe or a terminal, is passed over.  0 or -errno.
+ */
+int fdio_sync(int fd);
+
+/*
  * Opens those of descriptors 0 to 2 that are closed, which would else be given
  * to the next file that is opened, and then be read or written in its stead.
  * What takes their place cannot be used either.  For the start of a main.
@@ -29,9 +35,10 @@ int fdio_write(int fd, const void *buf, size_t len);
 void fdio_hold_standard(void);
 
 /*
- * Owner, mode, extended attributes with ACLs, and times in nanoseconds, of
- * from onto to, in that order (a new owner clears set-id bits).  Set-id bits
- * are kept only if the owner could be.  An attribute that the target cannot
+ * Owner, permissions, extended attributes with ACLs, and times in
+ * nanoseconds, of from onto to, in that order.  What gives a program rights
+ * or speaks of the content stays behind: set-id and sticky bits, capabilities,
+ * hashes and signatures of IMA and EVM.  An attribute that the target cannot
  * hold is passed over.  0 or the first -errno; the later ones are still tried.
  */
 int fdio_copy_meta(int from, int to);

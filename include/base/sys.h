@@ -39,6 +39,7 @@ ssize_t sys_read(int fd, void *buf, size_t len);
 ssize_t sys_pread(int fd, void *buf, size_t len, off_t offset);
 ssize_t sys_write(int fd, const void *buf, size_t len);
 int sys_fsync(int fd);
+int sys_syncfs(int fd);
 int sys_close(int fd);
 int sys_linkat(int olddir, const char *old, int newdir, const char *name,
     int flags);

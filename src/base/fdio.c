@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -78,6 +79,14 @@ fdio_write(int fd, const void *buf, size_t len)
 	return 0;
 }
 
+int
+fdio_sync(int fd)
+{
+	int rc = sys_fsync(fd);
+
+	return rc == -EINVAL || rc == -EROFS || rc == -ENOTSUP ? 0 : rc;
+}
+
 void
 fdio_hold_standard(void)
 {
@@ -119,6 +128,19 @@ copy_one_xattr(int from, int to, const char *name)
 	return rc == -ENOTSUP || rc == -EPERM || rc == -ENODATA ? 0 : rc;
 }
 
+/* What is true of the bytes of one file only, or makes a program more. */
+static bool
+is_copied(const char *name)
+{
+	static const char *const own[] = { "security.capability",
+	    "security.ima", "security.evm" };
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (strcmp(name, own[i]) == 0)
+			return false;
+	return true;
+}
+
 static int
 copy_xattrs(int from, int to)
 {
@@ -127,7 +149,8 @@ copy_xattrs(int from, int to)
 	int rc = n == -ENOTSUP ? 0 : n < 0 ? (int)n : 0;
 
 	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(names + i) + 1) {
-		int e = copy_one_xattr(from, to, names + i);
+		int e = is_copied(names + i) ?
+		    copy_one_xattr(from, to, names + i) : 0;
 
 		rc = rc != 0 ? rc : e;
 	}
@@ -146,11 +169,10 @@ copy_owner(int to, const struct stat *st, mode_t *mode)
 		return 0;
 	if (errno != EPERM)
 		return -errno;
-	*mode &= ~(mode_t)S_ISUID;
 	if (fchown(to, (uid_t)-1, st->st_gid) == 0)
 		return 0;
 	/* group bits meant for another group must not open it to this one */
-	*mode &= ~(mode_t)(S_ISGID | S_IRWXG);
+	*mode &= ~(mode_t)S_IRWXG;
 	*mode |= (st->st_mode & S_IRWXO) << 3 & st->st_mode & S_IRWXG;
 	return errno == EPERM ? 0 : -errno;
 }
@@ -164,7 +186,7 @@ fdio_copy_meta(int from, int to)
 
 	if (fstat(from, &st) == -1)
 		return -errno;
-	mode = st.st_mode & 07777;
+	mode = st.st_mode & 0777;
 	rc = copy_owner(to, &st, &mode);
 	e = copy_xattrs(from, to);
 	rc = rc != 0 ? rc : e;

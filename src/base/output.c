@@ -4,6 +4,7 @@
  */
 #include "base/output.h"
 
+#include "base/fdio.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -13,6 +14,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/*
+ * Opens a directory within another.  One that may be written but not read
+ * will do; only to be synced it must be readable.
+ */
+static int
+open_dir(struct output *o, int at, const char *dir)
+{
+	o->dirfd = sys_openat(at, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	o->dir_sync = o->dirfd >= 0;
+	if (o->dirfd == -EACCES)
+		o->dirfd = sys_openat(at, dir,
+		    O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	return o->dirfd < 0 ? o->dirfd : 0;
+}
+
+static int
+keep_name(struct output *o, const char *name)
+{
+	size_t n = strlen(name) + 1;
+
+	o->name = sys_malloc(n);
+	if (o->name == NULL)
+		return -ENOMEM;
+	memcpy(o->name, name, n);
+	return 0;
+}
+
 /* Opens the directory of path and keeps the last component. */
 static int
 split(struct output *o, const char *path)
@@ -21,24 +49,17 @@ split(struct output *o, const char *path)
 	const char *base = slash == NULL ? path : slash + 1;
 	size_t dirlen = slash == NULL ? 0 : (size_t)(base - path);
 	char *dir;
+	int rc;
 
 	if (*base == '\0')
 		return -EISDIR;
 	dir = sys_calloc(1, dirlen + 2);
-	o->name = sys_malloc(strlen(base) + 1);
-	if (dir == NULL || o->name == NULL) {
-		sys_free(dir);
-		sys_free(o->name);
+	if (dir == NULL)
 		return -ENOMEM;
-	}
 	memcpy(dir, dirlen == 0 ? "." : path, dirlen == 0 ? 1 : dirlen);
-	memcpy(o->name, base, strlen(base) + 1);
-	o->dirfd = sys_openat(AT_FDCWD, dir,
-	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	rc = open_dir(o, AT_FDCWD, dir);
 	sys_free(dir);
-	if (o->dirfd < 0)
-		sys_free(o->name);
-	return o->dirfd < 0 ? o->dirfd : 0;
+	return rc != 0 ? rc : keep_name(o, base);
 }
 
 /* The next temporary name: short, since the final one may have 255 bytes. */
@@ -64,44 +85,138 @@ open_temp(struct output *o)
 	return fd;
 }
 
-/* The unnamed file, a temporary one, or the device that stands there. */
+static bool
+is_special(mode_t mode)
+{
+	return !S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode);
+}
+
+/*
+ * /dev/stdout leads to anything: it is to be written to as to descriptor 1,
+ * from where that stands.  A copy of such a descriptor, -ENOENT, or -EBADF
+ * where one can only be read from.
+ */
 static int
-open_target(struct output *o)
+open_standard(const struct output *o)
 {
 	struct stat st;
-	int fd;
+	int rc = -ENOENT;
 
-	if (fstatat(o->dirfd, o->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-		if (!o->replace)
-			return -EEXIST;
-		if (S_ISDIR(st.st_mode))
-			return -EISDIR;
-		o->direct = S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode);
+	for (int fd = STDERR_FILENO; fd >= STDIN_FILENO; fd--) {
+		if (fstat(fd, &st) == -1 || st.st_dev != o->there.st_dev ||
+		    st.st_ino != o->there.st_ino)
+			continue;
+		rc = -EBADF;
+		if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+			continue;
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		return fd == -1 ? -errno : fd;
 	}
-	if (o->direct)
-		return sys_openat(o->dirfd, o->name, O_WRONLY | O_CLOEXEC, 0);
+	return rc;
+}
+
+/*
+ * Nothing is emptied or made by this open: if a file has come in place of the
+ * device, it is left as it is.
+ */
+static int
+open_in_place(struct output *o, bool link)
+{
+	struct stat st;
+	int fd = sys_openat(o->dirfd, o->name, O_WRONLY | O_NOCTTY |
+	    O_CLOEXEC | (link ? 0 : O_NOFOLLOW), 0);
+	int rc = fd < 0 ? fd : fstat(fd, &st) == -1 ? -errno :
+	    is_special(st.st_mode) ? 0 : -EEXIST;
+
+	if (rc != 0 && fd >= 0)
+		sys_close(fd);
+	return rc != 0 ? rc : fd;
+}
+
+/* What stands there: a descriptor of what is written in place, or -ENOENT. */
+static int
+look(struct output *o, bool in_place)
+{
+	struct stat st;
+	bool special;
+	int fd = -ENOENT;
+
+	if (fstatat(o->dirfd, o->name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+		return -ENOENT;
+	if (!o->replace)
+		return -EEXIST;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	o->there = st;
+	if (S_ISLNK(st.st_mode) &&
+	    fstatat(o->dirfd, o->name, &o->there, 0) == -1)
+		o->there = st;
+	special = is_special(o->there.st_mode);
+	if (!in_place)
+		return special ? -EEXIST : -ENOENT;
+	if (S_ISLNK(st.st_mode))
+		fd = open_standard(o);
+	if (special && (fd == -ENOENT || fd == -EBADF))
+		fd = open_in_place(o, S_ISLNK(st.st_mode));
+	o->direct = fd >= 0;
+	return fd;
+}
+
+/* The unnamed file, a temporary one, or what is written in place. */
+static int
+open_target(struct output *o, bool in_place)
+{
+	int fd = look(o, in_place);
+
+	if (fd != -ENOENT)
+		return fd;
 	fd = sys_openat(o->dirfd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd == -EOPNOTSUPP || fd == -EISDIR || fd == -EINVAL)
 		fd = open_temp(o);
 	return fd;
 }
 
-int
-output_create(struct output *o, const char *path, bool replace)
+/* rc: whether the directory is open. */
+static int
+create(struct output *o, int rc, bool in_place)
 {
-	int rc;
-
-	*o = (struct output){ .fd = -1, .dirfd = -1, .replace = replace };
-	rc = split(o, path);
-	if (rc != 0)
-		return rc;
-	rc = open_target(o);
+	if (rc == 0)
+		rc = open_target(o, in_place);
 	if (rc < 0) {
 		output_abort(o);
 		return rc;
 	}
 	o->fd = rc;
 	return 0;
+}
+
+int
+output_create(struct output *o, const char *path, bool replace)
+{
+	*o = (struct output){ .fd = -1, .dirfd = -1, .replace = replace };
+	return create(o, split(o, path), true);
+}
+
+int
+output_create_at(struct output *o, int dirfd, const char *name, bool replace)
+{
+	int rc;
+
+	*o = (struct output){ .fd = -1, .dirfd = -1, .replace = replace };
+	rc = open_dir(o, dirfd, ".");
+	return create(o, rc != 0 ? rc : keep_name(o, name), false);
+}
+
+bool
+output_is(const struct output *o, const struct stat *st)
+{
+	const struct stat *there = &o->there;
+
+	if (there->st_mode == 0)
+		return false;
+	if (S_ISBLK(there->st_mode) && S_ISBLK(st->st_mode))
+		return there->st_rdev == st->st_rdev;
+	return there->st_dev == st->st_dev && there->st_ino == st->st_ino;
 }
 
 /* Links the unnamed file as name.  Without /proc only root can. */
@@ -161,11 +276,32 @@ give_name(struct output *o)
 		return link_as(o, o->name);
 	if (o->temp[0] == '\0')
 		rc = link_temp(o);
-	if (rc == 0) {
+	if (rc == 0 && !o->synced) {
 		rc = sys_close(o->fd);
 		o->fd = -1;
 	}
 	return rc != 0 ? rc : move_temp(o);
+}
+
+/*
+ * Where the directory may not be read, all of the file system.  On some there
+ * is nothing to be synced in a directory: EINVAL.
+ */
+static int
+sync_dir(const struct output *o)
+{
+	int rc = o->dir_sync ? sys_fsync(o->dirfd) : sys_syncfs(o->fd);
+
+	return rc == -EINVAL ? 0 : rc;
+}
+
+int
+output_sync(struct output *o)
+{
+	int rc = o->direct ? fdio_sync(o->fd) : sys_fsync(o->fd);
+
+	o->synced = rc == 0;
+	return rc;
 }
 
 int
@@ -174,14 +310,16 @@ output_commit(struct output *o, bool sync)
 	bool named = false;
 	int rc = 0;
 
-	if (sync && !o->direct)
-		rc = sys_fsync(o->fd);
+	/* a device is written to late, and nobody is told then */
+	sync |= o->direct && S_ISBLK(o->there.st_mode);
+	if (sync && !o->synced)
+		rc = output_sync(o);
 	if (rc == 0 && !o->direct) {
 		rc = give_name(o);
 		named = rc == 0 && !o->replace;
 	}
 	if (rc == 0 && sync && !o->direct)
-		rc = sys_fsync(o->dirfd);
+		rc = sync_dir(o);
 	if (o->fd >= 0 && rc == 0) {
 		rc = sys_close(o->fd);
 		o->fd = -1;

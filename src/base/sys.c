@@ -106,6 +106,12 @@ sys_fsync(int fd)
 }
 
 int
+sys_syncfs(int fd)
+{
+	return syncfs(fd) == -1 ? -errno : 0;
+}
+
+int
 sys_close(int fd)
 {
 	return close(fd) == -1 ? -errno : 0;

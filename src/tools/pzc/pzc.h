@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /* The sums below a listing. */
 struct pzc_totals {
@@ -69,8 +70,38 @@ int pzc_check(struct pzc *p);
 /* Frees what pzc_parse() allocated. */
 void pzc_release(struct pzc *p);
 
+/*
+ * A file that is to be read.  What is done to it and beside it is done within
+ * dirfd: the path is for messages, and to make names of.
+ */
+struct source {
+	const char *path;
+	int dirfd;			/* of the directory, or AT_FDCWD */
+	const char *base;		/* its name there */
+	int fd;
+	struct stat st;			/* of fd, when it was opened */
+	bool is_stdin;
+	bool in_tree;			/* below -r; dirfd is the walk's */
+	bool followed;			/* base may be a symbolic link */
+};
+
 /* One operand ("-" for standard input).  Status is kept in p->msg. */
-void pzc_file(struct pzc *p, const char *path);
+void pzc_operand(struct pzc *p, const char *path);
+
+/* -r: an operand, and all that is below it. */
+void pzc_walk(struct pzc *p, const char *path);
+
+/*
+ * Opens the directory that path is in, then what is there.  0 or -1, when it
+ * has been said why not.  To be closed after each.
+ */
+int pzc_source_locate(struct pzc *p, struct source *s, const char *path);
+int pzc_source_open(struct pzc *p, struct source *s);
+void pzc_source_close(struct source *s);
+
+/* Lists it, or converts it as p->mode says. */
+void pzc_source_run(struct pzc *p, struct source *s);
+void pzc_file(struct pzc *p, struct source *s);
 
 /*
  * The name of the output: that of -o, or path with the suffix of to
@@ -84,8 +115,8 @@ char *pzc_target_name(struct pzc *p, const char *path,
 /* Whether path has a suffix to be taken off; if not, that is said. */
 bool pzc_has_suffix(struct pzc *p, const char *path);
 
-/* -l: a line about one operand; at the end one with the sums. */
-void pzc_list(struct pzc *p, const char *path);
+/* -l: a line about one file; at the end one with the sums. */
+void pzc_list(struct pzc *p, const struct source *s);
 void pzc_list_end(struct pzc *p);
 
 /* What an error of a stream is called; why, if not NULL, is the word. */

@@ -34,16 +34,17 @@ convert_of(const struct file *f)
 {
 	struct convert c = { .codec = f->codec, .decompress = f->decompress,
 	    .options = f->p->codec_options, .memory = f->p->memory };
-	const char *slash = strrchr(f->path, '/');
+	const struct source *s = f->src;
+	const char *slash = strrchr(s->path, '/');
 
 	/* standard input has neither name nor time: pipe and file < agree */
-	if (!f->is_stdin && f->p->store_name)
-		c.options.name = slash == NULL ? f->path : slash + 1;
-	else if (f->is_stdin)
+	if (!s->is_stdin && f->p->store_name)
+		c.options.name = slash == NULL ? s->path : slash + 1;
+	else if (s->is_stdin)
 		c.options.name = f->p->alias;
-	if (!f->is_stdin && f->p->store_time &&
-	    f->st.st_mtime > 0 && f->st.st_mtime <= UINT32_MAX)
-		c.options.mtime = (uint32_t)f->st.st_mtime;
+	if (!s->is_stdin && f->p->store_time && S_ISREG(s->st.st_mode) &&
+	    s->st.st_mtime > 0 && s->st.st_mtime <= UINT32_MAX)
+		c.options.mtime = (uint32_t)s->st.st_mtime;
 	return c;
 }
 
@@ -52,6 +53,7 @@ convert_timed(struct file *f)
 {
 	struct convert c = convert_of(f);
 	struct progress progress;
+	const struct stat *st = &f->src->st;
 	struct adapt adapt;
 	struct rusage a, b;
 	uint64_t t0 = sys_now_ns();
@@ -63,15 +65,15 @@ convert_timed(struct file *f)
 		c.options.adapt = &adapt;
 	}
 
-	progress_start(&progress, STDERR_FILENO, S_ISREG(f->st.st_mode) ?
-	    (uint64_t)f->st.st_size : 0, f->p->msg.quiet);
+	progress_start(&progress, STDERR_FILENO, S_ISREG(st->st_mode) ?
+	    (uint64_t)st->st_size : 0, f->p->msg.quiet);
 	c.progress = &progress;
 	getrusage(RUSAGE_SELF, &a);
 	rc = convert_run(&c, &f->in, f->out_fd, &f->result);
 	getrusage(RUSAGE_SELF, &b);
 	progress_erase(&progress);
 	if (rc == 0)
-		pzc_report(f->p, &(struct pzc_run){ .name = f->path,
+		pzc_report(f->p, &(struct pzc_run){ .name = f->src->path,
 		    .codec = f->codec, .result = &f->result,
 		    .decompress = f->decompress, .level = f->p->level,
 		    .adapt = c.options.adapt,
@@ -106,26 +108,27 @@ int
 pzc_convert(struct file *f)
 {
 	struct pzc *p = f->p;
+	const char *path = f->src->path;
 	int rc = convert_timed(f);
 
 	if (rc != 0) {
 		bool out = f->result.stats.failed == PIPELINE_OUT;
 
-		msg_error(&p->msg, "%s: %s", !out ? f->path :
+		msg_error(&p->msg, "%s: %s", !out ? path :
 		    f->target != NULL ? f->target : "standard output",
 		    pzc_sentence(rc, f->result.why));
 		return rc;
 	}
 	if (f->result.notes.trailing_garbage)
-		msg_warn(&p->msg, "%s: trailing garbage ignored", f->path);
+		msg_warn(&p->msg, "%s: trailing garbage ignored", path);
 	if (f->result.notes.unchecked)
 		msg_warn(&p->msg, "%s: a check of unknown kind was not "
-		    "verified", f->path);
+		    "verified", path);
 	if (p->verify && !f->decompress) {
 		rc = verify(f);
 		if (rc != 0)
 			msg_error(&p->msg, "%s: what was written does not "
-			    "verify: %s", f->path, pzc_sentence(rc, NULL));
+			    "verify: %s", path, pzc_sentence(rc, NULL));
 	}
 	return rc;
 }

@@ -7,6 +7,7 @@
  */
 #include "pzc_file.h"
 
+#include "base/fdio.h"
 #include "base/sandbox.h"
 #include "base/sys.h"
 
@@ -16,70 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether what is open may be replaced by its output. */
-static bool
-fit_to_replace(struct file *f)
-{
-	struct pzc *p = f->p;
-	const struct stat *st = &f->st;
-
-	if (S_ISDIR(st->st_mode)) {
-		msg_warn(&p->msg, "%s is a directory -- ignored", f->path);
-		return false;
-	}
-	if (p->to_stdout || p->mode == PZC_TEST)
-		return true;
-	if (!S_ISREG(st->st_mode)) {
-		msg_warn(&p->msg, "%s is not a regular file -- ignored",
-		    f->path);
-		return false;
-	}
-	if (p->force || p->keep || p->output != NULL)
-		return true;
-	if (st->st_nlink > 1) {
-		msg_warn(&p->msg, "%s has %lu other links -- ignored",
-		    f->path, (unsigned long)st->st_nlink - 1);
-		return false;
-	}
-	if (st->st_mode & (S_ISUID | S_ISGID | S_ISVTX)) {
-		msg_warn(&p->msg, "%s has set-id or sticky bits -- ignored",
-		    f->path);
-		return false;
-	}
-	return true;
-}
-
-/* 0 or -1, when it has been said why not.  A FIFO must not block the open. */
-static int
-open_file(struct file *f)
-{
-	bool follow = f->p->force || f->p->to_stdout ||
-	    f->p->output != NULL || f->p->mode == PZC_TEST;
-	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
-	    (follow ? 0 : O_NOFOLLOW);
-
-	f->fd = sys_openat(AT_FDCWD, f->path, flags, 0);
-	if (f->fd == -ELOOP && !follow) {
-		msg_warn(&f->p->msg, "%s is a symbolic link -- ignored",
-		    f->path);
-		return -1;
-	}
-	if (f->fd < 0) {
-		msg_error(&f->p->msg, "%s: %s", f->path, strerror(-f->fd));
-		return -1;
-	}
-	if (fstat(f->fd, &f->st) == -1) {
-		msg_error(&f->p->msg, "%s: %s", f->path, strerror(errno));
-		return -1;
-	}
-	fcntl(f->fd, F_SETFL, 0);
-	return fit_to_replace(f) ? 0 : -1;
-}
-
 static bool
 goes_to_stdout(const struct file *f)
 {
-	return f->p->to_stdout || (f->is_stdin && f->p->output == NULL);
+	return f->p->to_stdout || (f->src->is_stdin && f->p->output == NULL);
 }
 
 /*
@@ -99,7 +40,7 @@ choose_codec(struct file *f)
 		return 0;
 	n = input_peek(&f->in, CODEC_MAGIC_MAX, &head);
 	if (n < 0) {
-		msg_error(&p->msg, "%s: %s", f->path, strerror((int)-n));
+		msg_error(&p->msg, "%s: %s", f->src->path, strerror((int)-n));
 		return -1;
 	}
 	if (f->codec == NULL || !f->codec->magic(head, (size_t)n))
@@ -109,7 +50,7 @@ choose_codec(struct file *f)
 	if (f->codec != NULL || (p->force && goes_to_stdout(f)))
 		return 0;
 	msg_error(&p->msg, n == 0 ? "%s: unexpected end of file" :
-	    "%s: not in a known format", f->path);
+	    "%s: not in a known format", f->src->path);
 	return -1;
 }
 
@@ -120,16 +61,15 @@ can_be_named(struct file *f)
 	return f->p->mode != PZC_DECOMPRESS || f->p->output != NULL ||
 	    goes_to_stdout(f) ||
 	    (f->p->restore_name && !f->p->recursive) ||
-	    pzc_has_suffix(f->p, f->path);
+	    pzc_has_suffix(f->p, f->src->path);
 }
 
 static void
 sync_stdout(struct pzc *p)
 {
-	int rc = sys_fsync(STDOUT_FILENO);
+	int rc = fdio_sync(STDOUT_FILENO);
 
-	/* a pipe or terminal has nothing to sync */
-	if (rc != 0 && rc != -EINVAL && rc != -EROFS && rc != -ENOTSUP)
+	if (rc != 0)
 		msg_error(&p->msg, "standard output: %s", strerror(-rc));
 }
 
@@ -165,9 +105,9 @@ run(struct file *f)
 
 	if (!can_be_named(f))
 		return;
-	rc = input_open(&f->in, f->fd);
+	rc = input_open(&f->in, f->src->fd);
 	if (rc != 0) {
-		msg_error(&f->p->msg, "%s: %s", f->path, strerror(-rc));
+		msg_error(&f->p->msg, "%s: %s", f->src->path, strerror(-rc));
 	} else {
 		if (f->p->codec_options.flush_ms > 0)
 			f->in.flush_ms = f->p->codec_options.flush_ms;
@@ -199,35 +139,12 @@ confine(const struct pzc *p)
 }
 
 void
-pzc_file(struct pzc *p, const char *path)
+pzc_file(struct pzc *p, struct source *s)
 {
-	struct file f = { .p = p, .path = path, .out_fd = -1,
+	struct file f = { .p = p, .src = s, .out_fd = -1,
 	    .out = { .fd = -1, .dirfd = -1 } };
 
-	if (p->mode == PZC_LIST) {
-		pzc_list(p, path);
-		return;
-	}
-	if (strcmp(path, "-") == 0) {
-		f.path = "standard input";
-		f.fd = STDIN_FILENO;
-		f.is_stdin = true;
-		if (fstat(f.fd, &f.st) == -1) {
-			msg_error(&p->msg, "%s: %s", f.path, strerror(errno));
-			return;
-		}
-		if (p->mode != PZC_COMPRESS && !p->force &&
-		    isatty(STDIN_FILENO)) {
-			msg_error(&p->msg, "compressed data is not read from "
-			    "a terminal (-f does)");
-			return;
-		}
+	if (s->is_stdin)
 		confine(p);
-		run(&f);
-		return;
-	}
-	if (open_file(&f) == 0)
-		run(&f);
-	if (f.fd >= 0)
-		sys_close(f.fd);
+	run(&f);
 }

@@ -9,14 +9,9 @@
 
 #include "base/output.h"
 
-#include <sys/stat.h>
-
 struct file {
 	struct pzc *p;
-	const char *path;		/* for messages */
-	int fd;
-	bool is_stdin;
-	struct stat st;
+	struct source *src;
 	struct input in;
 	const struct codec *codec;	/* NULL: to be copied */
 	bool decompress;

@@ -22,9 +22,8 @@ static const char *const columns[] = {
 };
 
 struct entry {
-	const char *path, *name;
-	int fd;
-	struct stat st;
+	const struct source *src;
+	const char *name;
 	const struct codec *codec;
 	struct input in;
 	struct codec_listing l;
@@ -197,36 +196,6 @@ pzc_list_end(struct pzc *p)
 
 /* One file */
 
-static int
-open_entry(struct pzc *p, struct entry *e)
-{
-	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
-	    (p->recursive && !p->force ? O_NOFOLLOW : 0);
-
-	e->fd = STDIN_FILENO;
-	if (strcmp(e->path, "-") == 0)
-		e->path = "standard input";
-	else
-		e->fd = sys_openat(AT_FDCWD, e->path, flags, 0);
-	if (e->fd == -ELOOP && p->recursive) {
-		msg_warn(&p->msg, "%s is a symbolic link -- ignored",
-		    e->path);
-		return -1;
-	}
-	if (e->fd < 0 || fstat(e->fd, &e->st) == -1) {
-		msg_error(&p->msg, "%s: %s", e->path,
-		    strerror(e->fd < 0 ? -e->fd : errno));
-		return -1;
-	}
-	if (S_ISDIR(e->st.st_mode)) {
-		msg_warn(&p->msg, "%s is a directory -- ignored", e->path);
-		return -1;
-	}
-	if (e->fd != STDIN_FILENO)
-		fcntl(e->fd, F_SETFL, 0);
-	return 0;
-}
-
 /* The format, and what the header has that is no size. */
 static int
 read_head(struct pzc *p, struct entry *e)
@@ -235,7 +204,7 @@ read_head(struct pzc *p, struct entry *e)
 	ssize_t n = input_peek(&e->in, INPUT_PEEK, &head);
 
 	if (n < 0) {
-		msg_error(&p->msg, "%s: %s", e->path, strerror((int)-n));
+		msg_error(&p->msg, "%s: %s", e->src->path, strerror((int)-n));
 		return -1;
 	}
 	e->codec = p->codec;
@@ -244,7 +213,7 @@ read_head(struct pzc *p, struct entry *e)
 		    CODEC_MAGIC_MAX ? (size_t)n : CODEC_MAGIC_MAX);
 	if (e->codec == NULL) {
 		msg_error(&p->msg, n == 0 ? "%s: unexpected end of file" :
-		    "%s: not in a known format", e->path);
+		    "%s: not in a known format", e->src->path);
 		return -1;
 	}
 	if (e->codec->stored != NULL)
@@ -252,7 +221,7 @@ read_head(struct pzc *p, struct entry *e)
 	if (p->restore_name && e->stored.name[0] != '\0')
 		e->name = e->stored.name;
 	e->mtime = e->stored.mtime != 0 ? e->stored.mtime :
-	    S_ISREG(e->st.st_mode) ? e->st.st_mtime : 0;
+	    S_ISREG(e->src->st.st_mode) ? e->src->st.st_mtime : 0;
 	return 0;
 }
 
@@ -266,15 +235,15 @@ test(struct pzc *p, struct entry *e)
 	int rc = convert_run(&c, &e->in, -1, &r);
 
 	if (rc != 0) {
-		msg_error(&p->msg, "%s: %s", e->path,
+		msg_error(&p->msg, "%s: %s", e->src->path,
 		    pzc_sentence(rc, r.why));
 		return rc;
 	}
 	if (r.notes.trailing_garbage)
-		msg_warn(&p->msg, "%s: trailing garbage ignored", e->path);
+		msg_warn(&p->msg, "%s: trailing garbage ignored", e->src->path);
 	if (r.notes.unchecked)
 		msg_warn(&p->msg, "%s: a check of unknown kind was not "
-		    "verified", e->path);
+		    "verified", e->src->path);
 	e->has_packed = e->l.has_size = e->l.exact = true;
 	e->packed = r.stats.in_bytes;
 	e->l.size = r.stats.out_bytes;
@@ -285,13 +254,13 @@ test(struct pzc *p, struct entry *e)
 static int
 look_into(struct pzc *p, struct entry *e)
 {
-	bool file = S_ISREG(e->st.st_mode) &&
-	    (e->fd != STDIN_FILENO || lseek(e->fd, 0, SEEK_CUR) ==
+	bool file = S_ISREG(e->src->st.st_mode) &&
+	    (!e->src->is_stdin || lseek(e->src->fd, 0, SEEK_CUR) ==
 	    (off_t)e->in.peeked);
 	int rc = 0;
 
 	if (file && e->codec->list != NULL)
-		rc = e->codec->list(e->fd, (uint64_t)e->st.st_size, &e->l);
+		rc = e->codec->list(e->src->fd, (uint64_t)e->src->st.st_size, &e->l);
 	if (p->verify) {
 		/* what cannot be listed may still be decompressed */
 		if (rc != 0)
@@ -299,9 +268,9 @@ look_into(struct pzc *p, struct entry *e)
 		return test(p, e);
 	}
 	if (rc != 0)
-		msg_error(&p->msg, "%s: %s", e->path, pzc_sentence(rc, NULL));
+		msg_error(&p->msg, "%s: %s", e->src->path, pzc_sentence(rc, NULL));
 	e->has_packed = file;
-	e->packed = (uint64_t)e->st.st_size;
+	e->packed = (uint64_t)e->src->st.st_size;
 	return rc;
 }
 
@@ -323,19 +292,14 @@ show(struct pzc *p, const struct entry *e)
 }
 
 void
-pzc_list(struct pzc *p, const char *path)
+pzc_list(struct pzc *p, const struct source *s)
 {
-	struct entry e = { .path = path, .name = path };
-	int rc;
+	struct entry e = { .src = s, .name = s->is_stdin ? "-" : s->path };
+	int rc = input_open(&e.in, s->fd);
 
-	if (open_entry(p, &e) == 0) {
-		rc = input_open(&e.in, e.fd);
-		if (rc != 0)
-			msg_error(&p->msg, "%s: %s", e.path, strerror(-rc));
-		else if (read_head(p, &e) == 0 && look_into(p, &e) == 0)
-			show(p, &e);
-		input_close(&e.in);
-	}
-	if (e.fd > STDIN_FILENO)
-		sys_close(e.fd);
+	if (rc != 0)
+		msg_error(&p->msg, "%s: %s", s->path, strerror(-rc));
+	else if (read_head(p, &e) == 0 && look_into(p, &e) == 0)
+		show(p, &e);
+	input_close(&e.in);
 }

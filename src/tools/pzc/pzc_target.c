@@ -31,15 +31,26 @@ read_stored(struct file *f, struct codec_stored *stored)
 		f->codec->stored(head, (size_t)n, stored);
 }
 
+/* The target's name in the directory of the input. */
+static const char *
+base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash + 1;
+}
+
 /* On a terminal one is asked, as by gzip. */
 static bool
 may_overwrite(struct file *f)
 {
+	const char *o = f->p->output;
 	int c, first;
 
 	if (f->p->force)
 		return true;
-	if (faccessat(AT_FDCWD, f->target, F_OK, AT_SYMLINK_NOFOLLOW) != 0 ||
+	if (faccessat(o != NULL ? AT_FDCWD : f->src->dirfd, o != NULL ? o :
+	    base_of(f->target), F_OK, AT_SYMLINK_NOFOLLOW) != 0 ||
 	    !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return false;
 	fprintf(stderr, "%s: %s already exists; overwrite it (y or n)? ",
@@ -50,94 +61,158 @@ may_overwrite(struct file *f)
 	return first == 'y' || first == 'Y';
 }
 
+/* What is open, but is not to be written to: why, or NULL. */
+static const char *
+unfit(const struct file *f)
+{
+	if (output_is(&f->out, &f->src->st))
+		return "is the input -- not overwritten";
+	if (f->out.direct && f->p->verify && !f->decompress)
+		return "cannot be read back, which --verify needs";
+	return NULL;
+}
+
 static int
 create_target(struct file *f)
 {
-	int rc = output_create(&f->out, f->target, may_overwrite(f));
+	struct msg *msg = &f->p->msg;
+	bool replace = may_overwrite(f);
+	const char *why;
+	int rc = f->p->output != NULL ?
+	    output_create(&f->out, f->target, replace) :
+	    output_create_at(&f->out, f->src->dirfd, base_of(f->target),
+	    replace);
 
 	if (rc == -EEXIST)
-		msg_warn(&f->p->msg, "%s already exists -- not overwritten",
-		    f->target);
+		msg_warn(msg, "%s %s -- not overwritten", f->target, replace ?
+		    "is not a regular file" : "already exists");
 	else if (rc != 0)
-		msg_error(&f->p->msg, "%s: %s", f->target, strerror(-rc));
-	f->out_fd = rc == 0 ? f->out.fd : -1;
-	return rc;
+		msg_error(msg, "%s: %s", f->target, strerror(-rc));
+	if (rc != 0)
+		return rc;
+	why = unfit(f);
+	if (why != NULL) {
+		msg_error(msg, "%s %s", f->target, why);
+		output_abort(&f->out);
+		return -EEXIST;
+	}
+	f->out_fd = f->out.fd;
+	return 0;
 }
 
-/* Whether path still leads to what was read, and that is unchanged. */
 static bool
-unchanged(const struct file *f)
+same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Whether the name still leads to what was read, and that is unchanged. */
+static bool
+unchanged(const struct source *s)
 {
 	struct stat now, open_now;
-	int flags = f->p->force ? 0 : AT_SYMLINK_NOFOLLOW;
 
-	return fstatat(AT_FDCWD, f->path, &now, flags) == 0 &&
-	    fstat(f->fd, &open_now) == 0 &&
-	    now.st_dev == f->st.st_dev && now.st_ino == f->st.st_ino &&
-	    open_now.st_size == f->st.st_size &&
-	    open_now.st_mtim.tv_sec == f->st.st_mtim.tv_sec &&
-	    open_now.st_mtim.tv_nsec == f->st.st_mtim.tv_nsec;
+	return fstatat(s->dirfd, s->base, &now,
+	    s->followed ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
+	    fstat(s->fd, &open_now) == 0 &&
+	    now.st_dev == s->st.st_dev && now.st_ino == s->st.st_ino &&
+	    open_now.st_size == s->st.st_size &&
+	    same_time(&open_now.st_mtim, &s->st.st_mtim) &&
+	    same_time(&open_now.st_ctim, &s->st.st_ctim);
+}
+
+/* Whether the input goes when its output stands. */
+static bool
+is_replaced(const struct file *f)
+{
+	return !f->p->keep && f->p->output == NULL &&
+	    S_ISREG(f->src->st.st_mode);
 }
 
 static void
 remove_input(struct file *f)
 {
-	if (f->p->keep || f->p->output != NULL)
-		return;
+	const struct source *s = f->src;
+	int rc;
+
 	/* with -f a link was followed: the link goes, as with gzip */
-	if (!unchanged(f)) {
-		msg_error(&f->p->msg, "%s changed while it was read -- kept",
-		    f->path);
+	if (!unchanged(s)) {
+		msg_error(&f->p->msg, "%s changed after it was read -- kept "
+		    "beside %s", s->path, f->target);
 		return;
 	}
-	if (unlink(f->path) == -1)
-		msg_error(&f->p->msg, "%s: %s", f->path, strerror(errno));
+	rc = sys_unlinkat(s->dirfd, s->base, 0);
+	if (rc != 0)
+		msg_error(&f->p->msg, "%s: not removed: %s", s->path,
+		    strerror(-rc));
 }
 
 /*
  * What comes from standard input is a new file like any other: a pipe's mode
- * and owner say nothing.
+ * and owner say nothing.  One that comes from a device, or a FIFO with a name,
+ * is no more readable than that.
  */
 static int
 set_meta(struct file *f)
 {
+	const struct source *s = f->src;
 	mode_t mask;
 	int rc;
 
-	if (f->out.direct)
-		return 0;
-	if (!f->is_stdin) {
-		rc = fdio_copy_meta(f->fd, f->out.fd);
+	if (!s->is_stdin && S_ISREG(s->st.st_mode)) {
+		rc = fdio_copy_meta(s->fd, f->out.fd);
 		/* the time of access from before it was read here */
-		futimens(f->out.fd, (struct timespec[2]){ f->st.st_atim,
-		    f->st.st_mtim });
+		futimens(f->out.fd, (struct timespec[2]){ s->st.st_atim,
+		    s->st.st_mtim });
 		return rc;
 	}
 	mask = umask(0);
 	umask(mask);
+	if (!s->is_stdin)
+		mask |= ~s->st.st_mode;
 	return fchmod(f->out.fd, 0666 & ~mask) == -1 ? -errno : 0;
 }
 
 static void
-finish_target(struct file *f, const struct codec_stored *stored)
+keep_meta(struct file *f, const struct codec_stored *stored)
 {
-	struct pzc *p = f->p;
-	bool sync = p->sync || !(p->keep || p->output != NULL);
 	int rc = set_meta(f);
 
 	if (rc != 0)
-		msg_warn(&p->msg, "%s: attributes not kept: %s", f->target,
-		    strerror(-rc));
-	if (stored->mtime != 0 && !f->out.direct)
-		futimens(f->out.fd, (struct timespec[2]){ f->st.st_atim,
+		msg_warn(&f->p->msg, "%s: attributes not kept: %s",
+		    f->target, strerror(-rc));
+	if (stored->mtime != 0)
+		futimens(f->out.fd, (struct timespec[2]){ f->src->st.st_atim,
 		    { .tv_sec = stored->mtime } });
-	rc = output_commit(&f->out, sync);
+}
+
+/*
+ * Syncing may take long, so that it comes before the last look at the input;
+ * if that has changed, there is no output of it.
+ */
+static void
+finish_target(struct file *f)
+{
+	struct pzc *p = f->p;
+	bool sync = p->sync || is_replaced(f);
+	int rc = sync ? output_sync(&f->out) : 0;
+
+	if (rc == 0 && is_replaced(f) && !unchanged(f->src)) {
+		msg_error(&p->msg, "%s changed while it was read -- kept",
+		    f->src->path);
+		output_abort(&f->out);
+		return;
+	}
+	if (rc != 0)
+		output_abort(&f->out);
+	else
+		rc = output_commit(&f->out, sync);
 	if (rc == -EEXIST)
 		msg_warn(&p->msg, "%s already exists -- not overwritten",
 		    f->target);
 	else if (rc != 0)
 		msg_error(&p->msg, "%s: %s", f->target, strerror(-rc));
-	else
+	else if (is_replaced(f))
 		remove_input(f);
 }
 
@@ -147,12 +222,15 @@ pzc_to_target(struct file *f)
 	struct codec_stored stored;
 
 	read_stored(f, &stored);
-	f->target = pzc_target_name(f->p, f->path, f->decompress ? NULL :
+	f->target = pzc_target_name(f->p, f->src->path, f->decompress ? NULL :
 	    f->codec, stored.name);
 	if (f->target == NULL || create_target(f) != 0)
 		return;
-	if (pzc_convert(f) == 0)
-		finish_target(f, &stored);
-	else
+	if (pzc_convert(f) != 0) {
 		output_abort(&f->out);
+		return;
+	}
+	if (!f->out.direct)
+		keep_meta(f, &stored);
+	finish_target(f);
 }

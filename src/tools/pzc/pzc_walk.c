@@ -1,0 +1,267 @@
+/*
+ * pzc_walk.c - -r: every regular file below a directory, in name order
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The way down and back goes by descriptors of directories, through no link,
+ * so that nobody who may write in the tree can lead it elsewhere.  Nothing
+ * calls itself, so that depth costs no stack; of the directories on the way
+ * only the last HELD are open, and a further one is reopened as "..", if that
+ * is still the same.
+ */
+#include "pzc.h"
+
+#include "base/array.h"
+#include "base/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HELD = 64 };
+
+/* A directory on the way from the operand to where the walk is. */
+struct level {
+	int fd;				/* -1: closed for now */
+	dev_t dev;
+	ino_t ino;
+	char **names;
+	size_t count, cap, next;
+	size_t path_len;		/* of the walk's path, slash included */
+};
+
+struct walk {
+	struct pzc *p;
+	char *path;
+	size_t path_cap;
+	struct level *levels;
+	size_t depth, cap;
+};
+
+static void
+fail(struct walk *w, int rc)
+{
+	msg_error(&w->p->msg, "%s: %s", w->path, strerror(-rc));
+}
+
+/* The first len bytes of the path stay. */
+static int
+set_path(struct walk *w, size_t len, const char *name)
+{
+	size_t need = len + strlen(name) + 2;
+	char *s;
+
+	if (need > w->path_cap) {
+		s = sys_realloc(w->path, 2 * need);
+		if (s == NULL)
+			return -ENOMEM;
+		w->path = s;
+		w->path_cap = 2 * need;
+	}
+	strcpy(w->path + len, name);
+	return 0;
+}
+
+/* Names */
+
+static int
+add_name(struct level *l, const char *name)
+{
+	void *items = l->names;
+	size_t n = strlen(name) + 1;
+	char *copy;
+	int rc = array_grow(&items, l->count, &l->cap, sizeof(*l->names));
+
+	l->names = items;
+	copy = rc == 0 ? sys_malloc(n) : NULL;
+	if (copy == NULL)
+		return -ENOMEM;
+	memcpy(copy, name, n);
+	l->names[l->count++] = copy;
+	return 0;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* All names first: what is made on the way is not met. */
+static int
+read_names(struct level *l)
+{
+	int copy = fcntl(l->fd, F_DUPFD_CLOEXEC, 0), rc = 0;
+	DIR *dir = copy == -1 ? NULL : fdopendir(copy);
+	struct dirent *e;
+
+	if (dir == NULL) {
+		rc = -errno;
+		if (copy != -1)
+			sys_close(copy);
+		return rc;
+	}
+	while (rc == 0 && (errno = 0, e = readdir(dir)) != NULL)
+		if (strcmp(e->d_name, ".") != 0 &&
+		    strcmp(e->d_name, "..") != 0)
+			rc = add_name(l, e->d_name);
+	if (rc == 0)
+		rc = -errno;
+	closedir(dir);
+	if (l->count > 0)
+		qsort(l->names, l->count, sizeof(*l->names), by_name);
+	return rc;
+}
+
+/* Levels */
+
+static void
+free_level(struct level *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		sys_free(l->names[i]);
+	sys_free(l->names);
+	if (l->fd >= 0)
+		sys_close(l->fd);
+}
+
+/* Takes fd, of the directory that the path names. */
+static int
+add_level(struct walk *w, int fd)
+{
+	void *items = w->levels;
+	size_t len = strlen(w->path);
+	struct level *l;
+	struct stat st;
+	int rc = fstat(fd, &st) == -1 ? -errno :
+	    array_grow(&items, w->depth, &w->cap, sizeof(*w->levels));
+
+	w->levels = items;
+	if (rc != 0) {
+		sys_close(fd);
+		return rc;
+	}
+	l = &w->levels[w->depth++];
+	*l = (struct level){ .fd = fd, .dev = st.st_dev, .ino = st.st_ino,
+	    .path_len = len };
+	if (w->path[len - 1] != '/') {
+		memcpy(w->path + len, "/", 2);
+		l->path_len++;
+	}
+	if (w->depth > HELD) {
+		sys_close(l[-HELD].fd);
+		l[-HELD].fd = -1;
+	}
+	return read_names(l);
+}
+
+/* Goes down, to a directory and no link to one. */
+static void
+enter(struct walk *w, int dirfd, const char *name)
+{
+	int fd = sys_openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+	    O_NONBLOCK | O_CLOEXEC, 0);
+	int rc = fd < 0 ? fd : add_level(w, fd);
+
+	if (rc != 0)
+		fail(w, rc);
+}
+
+/* The directory above is opened again; if it is another, all ends here. */
+static int
+reopen(struct level *above, const struct level *from)
+{
+	struct stat st;
+	int fd = sys_openat(from->fd, "..",
+	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) == -1 || st.st_dev != above->dev ||
+	    st.st_ino != above->ino) {
+		sys_close(fd);
+		return -ESTALE;
+	}
+	above->fd = fd;
+	return 0;
+}
+
+static void
+leave(struct walk *w)
+{
+	struct level *l = &w->levels[w->depth - 1];
+	int rc = 0;
+
+	if (w->depth > 1 && l[-1].fd < 0)
+		rc = reopen(&l[-1], l);
+	free_level(l);
+	w->depth--;
+	if (rc == 0)
+		return;
+	msg_error(&w->p->msg, "%.*s: moved while it was read; the rest of "
+	    "%.*s is left", (int)l->path_len, w->path,
+	    (int)w->levels[0].path_len, w->path);
+	while (w->depth > 0)
+		free_level(&w->levels[--w->depth]);
+}
+
+/* Walking */
+
+static void
+take_next(struct walk *w)
+{
+	struct level *l = &w->levels[w->depth - 1];
+	struct source s = { .fd = -1, .dirfd = l->fd, .in_tree = true };
+	struct stat st;
+
+	if (set_path(w, l->path_len, l->names[l->next++]) != 0) {
+		msg_error(&w->p->msg, "out of memory");
+		return;
+	}
+	s.path = w->path;
+	s.base = l->names[l->next - 1];
+	if (fstatat(l->fd, s.base, &st, AT_SYMLINK_NOFOLLOW) == -1) {
+		fail(w, -errno);
+	} else if (S_ISDIR(st.st_mode)) {
+		enter(w, l->fd, s.base);
+	} else if (!S_ISREG(st.st_mode)) {
+		msg_warn(&w->p->msg, "%s is %s -- ignored", s.path,
+		    S_ISLNK(st.st_mode) ? "a symbolic link" :
+		    "not a regular file");
+	} else {
+		if (pzc_source_open(w->p, &s) == 0)
+			pzc_source_run(w->p, &s);
+		pzc_source_close(&s);
+	}
+}
+
+void
+pzc_walk(struct pzc *p, const char *path)
+{
+	struct walk w = { .p = p };
+	struct source s;
+	struct stat st;
+
+	if (pzc_source_locate(p, &s, path) != 0)
+		return;
+	if (fstatat(s.dirfd, s.base, &st, AT_SYMLINK_NOFOLLOW) == -1) {
+		msg_error(&p->msg, "%s: %s", path, strerror(errno));
+	} else if (!S_ISDIR(st.st_mode)) {
+		if (pzc_source_open(p, &s) == 0)
+			pzc_source_run(p, &s);
+	} else if (set_path(&w, 0, path) != 0) {
+		msg_error(&p->msg, "out of memory");
+	} else {
+		enter(&w, s.dirfd, s.base);
+		while (w.depth > 0) {
+			struct level *l = &w.levels[w.depth - 1];
+
+			l->next < l->count ? take_next(&w) : leave(&w);
+		}
+	}
+	pzc_source_close(&s);
+	sys_free(w.levels);
+	sys_free(w.path);
+}
