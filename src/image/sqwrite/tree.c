@@ -94,8 +94,7 @@ new_node(struct sqw_tree *t, uint32_t parent, const char *name, size_t len,
 	rc = array_grow(&p, t->count, &t->cap, sizeof(*t->nodes));
 	t->nodes = p;
 	if (rc == 0 && t->count * 2 > t->slot_mask)
-		rc = make_slots(t, t->slot_mask == 0 ? SLOTS_FIRST :
-		    2 * (t->slot_mask + 1));
+		rc = make_slots(t, 2 * (t->slot_mask + 1));
 	text = rc == 0 ? arena_take(&t->text, len + 1) : NULL;
 	if (text == NULL)
 		return -ENOMEM;
@@ -114,9 +113,11 @@ int
 sqw_tree_open(struct sqw_tree *t)
 {
 	uint32_t root;
+	int rc;
 
 	*t = (struct sqw_tree){ .count = 0 };
-	return new_node(t, 0, "", 0, &root);
+	rc = make_slots(t, SLOTS_FIRST);
+	return rc != 0 ? rc : new_node(t, 0, "", 0, &root);
 }
 
 void
