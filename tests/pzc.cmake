@@ -27,6 +27,9 @@ shell_test(cli pzc_stats)
 
 unit_test(pipeline)
 unit_test(gzip_layout)
+unit_test(gzip_verdict)
+target_link_libraries(test_gzip_verdict PRIVATE PkgConfig::DEFLATE
+    PkgConfig::ZLIB)
 unit_test(deflate_scan)
 unit_test(inflater)
 target_link_libraries(test_inflater PRIVATE PkgConfig::ZLIB)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "../src/engine/deflate/inflate_codes.h"
-#include "engine/deflate/inflate_piece.h"
 #include "inflate_oracle.h"
 
 #include <errno.h>
@@ -16,7 +15,7 @@ enum { PART = 200000, ROOM = 4 * PART };
 
 /* Two parts of one raw stream, a full flush between them. */
 struct two {
-	uint8_t plain[2 * PART], packed[ROOM + PIECE_IN_SPARE];
+	uint8_t plain[2 * PART], packed[ROOM];
 	size_t first, len;	/* of packed: the first part, both */
 };
 
@@ -117,62 +116,51 @@ no_boundary_within(void **state)
 	free(t);
 }
 
-/* As the decoder does it: the piece at the front of its own buffer. */
-static int
-piece_at(struct piece_inflater *f, const uint8_t *p, size_t len, size_t cap,
-    uint8_t *out, struct inflated *r)
-{
-	static uint8_t in[ROOM + PIECE_IN_SPARE];
-
-	memcpy(in, p, len);
-	return inflate_piece(f, in, len, out, cap, r);
-}
-
 static void
 pieces(void **state)
 {
-	static uint8_t out[ROOM + PIECE_OUT_SPARE];
+	static uint8_t out[ROOM + INFLATER_SPARE];
 	struct two *t = two_parts(6);
-	struct piece_inflater *f;
+	struct inflater *f;
 	struct inflated r;
 
 	(void)state;
-	assert_int_equal(piece_inflater_open(&f), 0);
-	assert_int_equal(piece_at(f, t->packed, t->first, PART, out, &r), 0);
+	assert_int_equal(inflater_open(&f), 0);
+	assert_int_equal(inflater_piece(f, t->packed, t->first, out, PART, &r), 0);
 	assert_int_equal(r.made, PART);
 	assert_int_equal(r.used, t->first);
 	assert_false(r.final);
 	assert_memory_equal(out, t->plain, PART);
-	assert_int_equal(piece_at(f, t->packed + t->first, t->len - t->first,
-	    PART, out, &r), 0);
+	assert_int_equal(inflater_piece(f, t->packed + t->first, t->len - t->first,
+	    out, PART, &r), 0);
 	assert_int_equal(r.made, PART);
 	assert_true(r.final);
 	assert_memory_equal(out, t->plain + PART, PART);
-	assert_true(piece_at(f, t->packed, t->first, PART - 1, out, &r) < 0);
-	assert_true(piece_at(f, t->packed, t->first - 1, PART, out, &r) < 0);
-	assert_true(piece_at(f, t->packed + 1, t->first - 1, PART, out,
+	assert_true(inflater_piece(f, t->packed, t->first, out, PART - 1, &r) < 0);
+	assert_true(inflater_piece(f, t->packed, t->first - 1, out, PART, &r) < 0);
+	assert_true(inflater_piece(f, t->packed + 1, t->first - 1, out, PART,
 	    &r) < 0);
-	assert_true(piece_at(f, t->packed + t->first,
-	    t->len - t->first, PART - 1, out, &r) < 0);
+	assert_true(inflater_piece(f, t->packed + t->first,
+	    t->len - t->first, out, PART - 1, &r) < 0);
 	for (size_t cut = 0; cut < t->first; cut += 991)
-		assert_true(piece_at(f, t->packed, cut, ROOM, out, &r) < 0 ||
+		assert_true(inflater_piece(f, t->packed, cut, out, ROOM, &r) < 0 ||
 		    cut == 0);
-	piece_inflater_close(f);
+	inflater_close(f);
 	free(t);
 }
 
-/* A stored block that goes on beyond the piece takes the tail for its own. */
+/* A stored block that goes on beyond the piece. */
 static void
 stored_block_beyond(void **state)
 {
-	static uint8_t out[ROOM + PIECE_OUT_SPARE];
-	struct piece_inflater *f;
+	static uint8_t out[ROOM + INFLATER_SPARE];
+	struct inflater *f;
 	struct inflated r;
 	uint8_t in[5 + 100];
 
 	(void)state;
-	assert_int_equal(piece_inflater_open(&f), 0);
-	for (unsigned over = 0; over <= PIECE_IN_SPARE + 1; over++)
+	assert_int_equal(inflater_open(&f), 0);
+	for (unsigned over = 0; over <= 16; over++)
 		for (unsigned last = 0; last < 2; last++) {
 			unsigned len = 100 + over;
 			int rc;
@@ -184,10 +172,10 @@ stored_block_beyond(void **state)
 			in[2] = 0;
 			in[3] = (uint8_t)~len;
 			in[4] = 0xff;
-			rc = piece_at(f, in, sizeof(in), ROOM, out, &r);
+			rc = inflater_piece(f, in, sizeof(in), out, ROOM, &r);
 			assert_int_equal(rc, over == 0 ? 0 : -EBADMSG);
 		}
-	piece_inflater_close(f);
+	inflater_close(f);
 }
 
 /* Text with long and short repeats, near and far, and noise. */

@@ -3,15 +3,17 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte chooses: the rest is a stream as it is, or is compressed
- * here, broken in a place or two, and maybe put twice.  Unbroken it must come
- * back.  One thread and two must agree on whether the stream is good and on
+ * here, broken in a place or two, and maybe put twice; of gzip, check, size and
+ * member length may then be put right again.  Unbroken it must come back.  One thread and two must agree on whether the stream is good and on
  * what is in it, and for gzip with zlib.
  */
+#include "../../src/format/gzip/gzip.h"
 #include "base/bytes.h"
 #include "format/codec.h"
 #include "format/convert.h"
 
 #include <errno.h>
+#include <libdeflate.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +174,40 @@ writer(unsigned n)
 	return codec_by_name(names[n % 8]);
 }
 
+/* Where an MZ subfield stands that is the first, and its value. */
+enum { MZ_AT = 12, MZ_VALUE = 16 };
+
+/*
+ * The members' trailers, and the lengths in their headers, as libdeflate has
+ * them, which takes some that zlib does not.
+ */
+static void
+repair(uint8_t *p, size_t len)
+{
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	uint8_t *out = malloc(MOST);
+	struct gzip_header h;
+	size_t used, made;
+
+	if (d == NULL || out == NULL)
+		abort();
+	while (gzip_header_parse(&h, p, len) == 1 &&
+	    libdeflate_deflate_decompress_ex(d, p + h.len, len - h.len, out,
+	    MOST, &used, &made) == LIBDEFLATE_SUCCESS &&
+	    len - h.len - used >= GZIP_TRAILER) {
+		used += h.len;
+		store_le32(p + used, libdeflate_crc32(0, out, made));
+		store_le32(p + used + 4, (uint32_t)made);
+		used += GZIP_TRAILER;
+		if (h.member != 0 && memcmp(p + MZ_AT, "MZ", 2) == 0)
+			store_le32(p + MZ_VALUE, (uint32_t)used);
+		p += used;
+		len -= used;
+	}
+	libdeflate_free_decompressor(d);
+	free(out);
+}
+
 /*
  * Controls: what to do, format and options, then twice where to break, of 64
  * Ki, and with what.
@@ -197,6 +233,8 @@ try_broken(const uint8_t *c, const uint8_t *data, size_t size)
 		packed.p[load_le16(c + 5) % packed.len] ^= c[7];
 	if (c[0] & 8)
 		packed.len = load_le16(c + 2) % packed.len;
+	if ((c[0] & 32) && strcmp(codec->name, "gzip") == 0)
+		repair(packed.p, packed.len);
 	try_stream(packed.p, packed.len, c[0] & 14 ? NULL : &plain);
 	if (c[0] & 16) {
 		twice.len = 2 * packed.len;
@@ -211,6 +249,21 @@ try_broken(const uint8_t *c, const uint8_t *data, size_t size)
 	free(packed.p);
 }
 
+/* As it is; or, if it is gzip, with its checks put right. */
+static void
+try_given(const uint8_t *data, size_t size, bool repaired)
+{
+	uint8_t *p = malloc(size + 1);
+
+	if (p == NULL)
+		abort();
+	memcpy(p, data, size);
+	if (repaired)
+		repair(p, size);
+	try_stream(p, size, NULL);
+	free(p);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -219,7 +272,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* not before: libFuzzer's own handler, set by then, ends it all */
 	signal(SIGXFSZ, SIG_IGN);
 	if (data[0] & 1)
-		try_stream(data + 1, size - 1, NULL);
+		try_given(data + 1, size - 1, data[0] & 32);
 	else
 		try_broken(data, data + CONTROLS, size - CONTROLS);
 	return 0;

@@ -9,6 +9,7 @@
 
 #include "engine/stream.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,5 +44,24 @@ size_t inflater_unused(const struct inflater *f, uint8_t unused[8]);
  * boundary between two blocks.
  */
 bool inflater_at_boundary(const struct inflater *f);
+
+/* Writable bytes behind the room for a piece's output: it decodes faster. */
+enum { INFLATER_SPARE = 322 };
+
+/* What became of a piece. */
+struct inflated {
+	size_t used, made;	/* bytes in and out */
+	bool final;		/* the stream's final block ended within */
+};
+
+/*
+ * Decodes a piece that is in memory as a whole and needs nothing before it,
+ * from a block's header either to the end of the final block, or to the last
+ * byte of in, where a block must end.  0; -EBADMSG: it is no such piece, or
+ * makes more than cap bytes.  The spare bytes behind out are overwritten.
+ * Whatever f was doing is lost: the next call is inflater_start() or this.
+ */
+int inflater_piece(struct inflater *f, const uint8_t *in, size_t len,
+    uint8_t *out, size_t cap, struct inflated *r);
 
 #endif

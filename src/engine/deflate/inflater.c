@@ -306,8 +306,9 @@ step(struct inflater *f)
 	}
 }
 
-int
-inflater_run(struct inflater *f, struct stream_io *io)
+/* As far as input and room go. */
+static int
+run(struct inflater *f, const struct stream_io *io)
 {
 	struct inflate_place *p = &f->at;
 	int rc;
@@ -321,6 +322,15 @@ inflater_run(struct inflater *f, struct stream_io *io)
 	do
 		rc = step(f);
 	while (rc == AGAIN);
+	return rc;
+}
+
+int
+inflater_run(struct inflater *f, struct stream_io *io)
+{
+	struct inflate_place *p = &f->at;
+	int rc = run(f, io);
+
 	inflater_saw(f, p->begin, (size_t)(p->out - p->begin));
 	io->in = p->in;
 	io->in_len = (size_t)(p->in_end - p->in);
@@ -343,4 +353,24 @@ bool
 inflater_at_boundary(const struct inflater *f)
 {
 	return f->state == HEADER && f->at.count == 0 && f->held_len == 0;
+}
+
+int
+inflater_piece(struct inflater *f, const uint8_t *in, size_t len,
+    uint8_t *out, size_t cap, struct inflated *r)
+{
+	struct stream_io io = { .in = in, .in_len = len, .out = out,
+	    .out_len = cap + INFLATER_SPARE };
+	int rc;
+
+	inflater_start(f);
+	rc = run(f, &io);
+	r->final = rc == STREAM_END;
+	r->used = (size_t)(f->at.in - in);
+	r->made = (size_t)(f->at.out - out);
+	if (r->final)
+		r->used -= f->at.count / 8;
+	else if (rc < 0 || r->used < len || !inflater_at_boundary(f))
+		return -EBADMSG;
+	return r->made <= cap ? 0 : -EBADMSG;
 }

@@ -290,10 +290,10 @@ deflate_engine_versions(void)
 	return
 #ifdef COLDPRESS_ISAL
 	    "ISA-L " COLDPRESS_ISAL_VERSION " (-1), "
-	    "coldpress " COLDPRESS_VERSION " (-2 to -9, streams -d), "
+	    "coldpress " COLDPRESS_VERSION " (-2 to -9, -d), "
 #else
-	    "coldpress " COLDPRESS_VERSION " (-1 to -9, streams -d), "
+	    "coldpress " COLDPRESS_VERSION " (-1 to -9, -d), "
 #endif
-	    "libdeflate " LIBDEFLATE_VERSION_STRING " (-0, -10 to -12, -d), "
+	    "libdeflate " LIBDEFLATE_VERSION_STRING " (-0, -10 to -12, CRC-32), "
 	    "zlib " ZLIB_VERSION " (-H, -U)";
 }

@@ -8,43 +8,27 @@
 #include "deflate_decode.h"
 
 #include "base/bytes.h"
-#include "base/sys.h"
-#include "engine/deflate/inflate_piece.h"
 #include "gzip.h"
 
 #include <errno.h>
 #include <libdeflate.h>
 
-struct worker {
-	struct piece_inflater *piece;
-	struct libdeflate_decompressor *whole;
-};
-
 void
 inflate_worker_close(void *ctx)
 {
-	struct worker *w = ctx;
-
-	piece_inflater_close(w->piece);
-	libdeflate_free_decompressor(w->whole);
-	sys_free(w);
+	inflater_close(ctx);
 }
 
 int
 inflate_worker_open(void *job, void **ctx)
 {
-	struct worker *w = sys_calloc(1, sizeof(*w));
+	struct inflater *f;
+	int rc = inflater_open(&f);
 
 	(void)job;
-	if (w == NULL)
-		return -ENOMEM;
-	w->whole = libdeflate_alloc_decompressor();
-	if (w->whole == NULL || piece_inflater_open(&w->piece) != 0) {
-		inflate_worker_close(w);
-		return -ENOMEM;
-	}
-	*ctx = w;
-	return 0;
+	if (rc == 0)
+		*ctx = f;
+	return rc;
 }
 
 size_t
@@ -56,14 +40,14 @@ inflate_most(const struct inflate_job *j, int kind)
 }
 
 static int
-work_sync(struct inflate_job *j, struct worker *w, struct slot *s)
+work_sync(struct inflate_job *j, struct inflater *f, struct slot *s)
 {
 	size_t cap = inflate_most(j, PIECE_SYNC);
 	struct inflated r;
 
-	if (buf_reserve(&s->out, cap + PIECE_OUT_SPARE) != 0)
+	if (buf_reserve(&s->out, cap + INFLATER_SPARE) != 0)
 		return -ENOMEM;
-	if (inflate_piece(w->piece, s->in.data + s->skip,
+	if (inflater_piece(f, s->in.data + s->skip,
 	    s->in.len - s->skip, s->out.data, cap, &r) != 0)
 		return 0;
 	s->ok = true;
@@ -73,31 +57,48 @@ work_sync(struct inflate_job *j, struct worker *w, struct slot *s)
 	return 0;
 }
 
+/* The member at p: 1 if it is whole and right, else 0, or -ENOMEM. */
+static int
+work_member(struct inflater *f, const uint8_t *p, const struct gzip_header *h,
+    size_t most, struct slot *s)
+{
+	const uint8_t *trailer = p + h->member - GZIP_TRAILER;
+	size_t want = load_le32(trailer + 4), body;
+	struct inflated r;
+	uint8_t *out;
+
+	if (h->member < h->len + GZIP_TRAILER || want > most)
+		return 0;
+	if (buf_reserve(&s->out, s->out.len + want + INFLATER_SPARE) != 0)
+		return -ENOMEM;
+	out = s->out.data + s->out.len;
+	body = h->member - h->len - GZIP_TRAILER;
+	if (inflater_piece(f, p + h->len, body, out, want, &r) != 0 ||
+	    !r.final || r.used != body || r.made != want ||
+	    libdeflate_crc32(0, out, want) != load_le32(trailer))
+		return 0;
+	s->out.len += want;
+	return 1;
+}
+
 /* Every member must end where its header says, and leave nothing over. */
 static int
-work_members(const struct inflate_job *j, struct worker *w, struct slot *s)
+work_members(const struct inflate_job *j, struct inflater *f, struct slot *s)
 {
 	size_t pos = 0, most = inflate_most(j, PIECE_MEMBERS);
 
 	while (pos < s->used) {
 		const uint8_t *p = s->in.data + pos;
 		struct gzip_header h;
-		size_t made, used, want;
+		int rc;
 
 		if (gzip_header_parse(&h, p, s->used - pos) != 1 ||
 		    h.member > s->used - pos)
 			return 0;
-		want = load_le32(p + h.member - 4);
-		if (want > most)
-			return 0;
-		if (buf_reserve(&s->out, s->out.len + want + 1) != 0)
-			return -ENOMEM;
-		if (libdeflate_gzip_decompress_ex(w->whole, p, h.member,
-		    s->out.data + s->out.len, want, &used, &made) !=
-		    LIBDEFLATE_SUCCESS || used != h.member)
-			return 0;
-		s->out.len += made;
-		pos += used;
+		rc = work_member(f, p, &h, most, s);
+		if (rc != 1)
+			return rc;
+		pos += h.member;
 	}
 	s->ok = s->used > 0;
 	s->final = true;
