@@ -199,6 +199,60 @@ rm -f "$longer"
 t 'control characters do not reach the terminal' 0 sh -c \
     '! pzc "$1" 2>err && ! grep -q "$1" err' - "$bell"
 
+# A header's name is anybody's: escape sequences and the C1 controls that UTF-8
+# has for them, in a warning, in a listing and at the prompt of a terminal.
+cat >header.py <<'P'
+import gzip, sys
+with open("esc.gz", "wb") as f:
+    name = b"n\x1b[31m\xc2\x9b32m\xc3\xa9\x9b"
+    f.write(b"\x1f\x8b\x08\x08\0\0\0\0\0\x03" + name + b"\0" +
+        gzip.compress(b"text\n")[10:])
+with open(name, "wb") as f:
+    f.write(b"old\n")
+P
+cat >prompt.py <<'P'
+import os, pty, sys
+pid, tty = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[2], sys.argv[2:])
+os.write(tty, sys.argv[1].encode() + b"\n")
+data = b""
+try:
+    while chunk := os.read(tty, 4096):
+        data += chunk
+except OSError:
+    pass
+sys.stdout.buffer.write(data)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+P
+# clean FILE: nothing but printable characters, lines and one e acute
+clean() { ! tr -d '\r\n' <"$1" | sed 's/\xc3\xa9//g' | grep -q '[^ -~]'; }
+# shellcheck disable=SC1003
+safe='n\\033\[31m\\302\\23332m'
+if have python3 && python3 header.py; then
+	t 'a hostile name: a warning' 2 pzc -dN esc.gz
+	shows '... : escaped' "$safe" .t.err
+	t '... : clean' 0 clean .t.err
+	t 'a hostile name: listed' 0 to out pzc -lN esc.gz
+	shows '... : escaped' "$safe" out
+	t '... : clean' 0 clean out
+	t 'a hostile name: listed as JSON' 0 to out pzc -lN --json esc.gz
+	shows '... : escaped' 'u001b.31m.u009b32m' out
+	if python3 prompt.py y true >out 2>&1; then
+		t 'a hostile name: the prompt, no' 2 to out \
+		    python3 prompt.py n pzc -dN esc.gz
+		shows '... : escaped' "$safe" out
+		t '... : clean' 0 clean out
+		t '... : yes' 0 to out python3 prompt.py y pzc -dkN esc.gz
+		is '... : overwritten' "$(cat n*32m*)" text
+	else
+		skip 'there is no terminal to be had'
+	fi
+	rm -f esc.gz n*32m*
+else
+	skip 'there is no python3'
+fi
+
 # -r
 mkdir -p tree/sub/deep
 for d in tree tree/sub tree/sub/deep; do cp text $d/f; done

@@ -24,15 +24,20 @@ void msg_init(struct msg *m, const char *prog);
 
 /*
  * A sentence without its newline, after "prog: ".  Control characters in it
- * (a file's name may hold any) are written as \ooo.  msg_error makes the
- * status 1; msg_warn makes it 2 unless it is 1 already: a warning never
- * lowers an error.  msg_note is written as it is and changes no status.
+ * (a file's name may hold any) are written as \ooo, as utf8.h has it.
+ * msg_error makes the status 1; msg_warn makes it 2 unless it is 1 already: a
+ * warning never lowers an error.  msg_note changes no status, and quiet does
+ * not silence it.
  */
 void msg_error(struct msg *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void msg_warn(struct msg *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void msg_note(struct msg *m, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A question without the blank at its end; it is asked also with quiet. */
+void msg_ask(struct msg *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Flushes and closes standard output; a failure is an error. Returns status. */

@@ -4,6 +4,8 @@
  */
 #include "base/msg.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,20 +22,17 @@ msg_init(struct msg *m, const char *prog)
 
 /* One line, one write: lines of several processes do not mix. */
 static void __attribute__((format(printf, 2, 0)))
-say(const struct msg *m, const char *fmt, va_list ap)
+say(const struct msg *m, const char *fmt, va_list ap, const char *end)
 {
-	char text[8192], line[4 * sizeof(text)];
+	char text[8192], line[4 * sizeof(text) + UTF8_SAFE];
+	const char *s = text;
 	size_t n = 0;
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	for (const unsigned char *s = (unsigned char *)text; *s != 0; s++) {
-		if (*s < ' ' || *s == 0x7f)
-			n += (size_t)snprintf(line + n, 5, "\\%03o", *s);
-		else
-			line[n++] = (char)*s;
-	}
+	while (*s != '\0')
+		n += utf8_safe(&s, line + n);
 	line[n] = '\0';
-	fprintf(stderr, "%s: %s\n", m->prog, line);
+	fprintf(stderr, "%s: %s%s", m->prog, line, end);
 }
 
 void
@@ -43,7 +42,7 @@ msg_error(struct msg *m, const char *fmt, ...)
 
 	m->status = MSG_ERROR;
 	va_start(ap, fmt);
-	say(m, fmt, ap);
+	say(m, fmt, ap, "\n");
 	va_end(ap);
 }
 
@@ -57,7 +56,7 @@ msg_warn(struct msg *m, const char *fmt, ...)
 	if (m->quiet)
 		return;
 	va_start(ap, fmt);
-	say(m, fmt, ap);
+	say(m, fmt, ap, "\n");
 	va_end(ap);
 }
 
@@ -67,7 +66,17 @@ msg_note(struct msg *m, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(m, fmt, ap);
+	say(m, fmt, ap, "\n");
+	va_end(ap);
+}
+
+void
+msg_ask(struct msg *m, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(m, fmt, ap, " ");
 	va_end(ap);
 }
 

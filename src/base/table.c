@@ -6,6 +6,7 @@
 
 #include "base/fdio.h"
 #include "base/sys.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,25 +65,6 @@ put_csv(struct table *t, const char *s)
 	put(t, "\"", 1);
 }
 
-/* The length of a well-formed UTF-8 sequence at s, or 0. */
-static size_t
-utf8_len(const unsigned char *s)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 :
-	    s[0] >> 3 == 30 ? 4 : 0;
-	uint32_t c = n < 2 ? s[0] : s[0] & (0xffU >> (n + 1));
-
-	for (size_t i = 1; i < n; i++) {
-		if (s[i] >> 6 != 2)
-			return 0;
-		c = c << 6 | (s[i] & 63);
-	}
-	if (n > 1 && (c < least[n] || c > 0x10ffff || c >> 11 == 27))
-		return 0;
-	return n;
-}
-
 /*
  * JSON must be UTF-8 and a file's name need not be: a byte of no character
  * becomes U+DC00 + byte, the convention of Python's surrogateescape.
@@ -90,26 +72,24 @@ utf8_len(const unsigned char *s)
 static void
 put_json(struct table *t, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
+	const char *s = text;
 	char esc[8];
 
 	put(t, "\"", 1);
 	while (*s != '\0') {
-		size_t n = utf8_len(s);
+		size_t n = utf8_length(s);
+		unsigned char c = (unsigned char)s[n == 2];
 
 		if (n == 0)
-			snprintf(esc, sizeof(esc), "\\udc%02x", *s);
+			snprintf(esc, sizeof(esc), "\\udc%02x", c);
 		else if (*s == '"' || *s == '\\')
 			snprintf(esc, sizeof(esc), "\\%c", *s);
-		else if (*s < ' ' || *s == 0x7f)
-			snprintf(esc, sizeof(esc), "\\u%04x", *s);
-		else {
-			put(t, (const char *)s, n);
-			s += n;
-			continue;
-		}
-		put(t, esc, strlen(esc));
-		s++;
+		else if (utf8_is_control(s))
+			snprintf(esc, sizeof(esc), "\\u%04x", c);
+		else
+			*esc = '\0';
+		*esc != '\0' ? put(t, esc, strlen(esc)) : put(t, s, n);
+		s += n == 0 ? 1 : n;
 	}
 	put(t, "\"", 1);
 }

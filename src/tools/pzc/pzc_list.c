@@ -6,6 +6,7 @@
 
 #include "base/sys.h"
 #include "base/table.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,14 +89,10 @@ time_word(int64_t mtime)
 static void
 put_name(const char *name)
 {
-	for (; *name != '\0'; name++) {
-		unsigned char c = (unsigned char)*name;
+	char safe[UTF8_SAFE];
 
-		if (c < ' ' || c == 0x7f)
-			printf("\\%03o", c);
-		else
-			putchar(c);
-	}
+	while (*name != '\0')
+		fwrite(safe, 1, utf8_safe(&name, safe), stdout);
 	putchar('\n');
 }
 

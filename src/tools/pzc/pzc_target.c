@@ -53,8 +53,8 @@ may_overwrite(struct file *f)
 	    base_of(f->target), F_OK, AT_SYMLINK_NOFOLLOW) != 0 ||
 	    !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return false;
-	fprintf(stderr, "%s: %s already exists; overwrite it (y or n)? ",
-	    f->p->msg.prog, f->target);
+	msg_ask(&f->p->msg, "%s already exists; overwrite it (y or n)?",
+	    f->target);
 	first = c = getchar();
 	while (c != '\n' && c != EOF)
 		c = getchar();

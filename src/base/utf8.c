@@ -1,0 +1,64 @@
+/*
+ * utf8.c - characters of text that anybody may have written
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "base/utf8.h"
+
+#include <stdint.h>
+#include <string.h>
+
+size_t
+utf8_length(const char *text)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *s = (const unsigned char *)text;
+	size_t n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 :
+	    s[0] >> 3 == 30 ? 4 : 0;
+	uint32_t c = n < 2 ? s[0] : s[0] & (0xffU >> (n + 1));
+
+	for (size_t i = 1; i < n; i++) {
+		if (s[i] >> 6 != 2)
+			return 0;
+		c = c << 6 | (s[i] & 63);
+	}
+	if (n > 1 && (c < least[n] || c > 0x10ffff || c >> 11 == 27))
+		return 0;
+	return n;
+}
+
+bool
+utf8_is_control(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	return s[0] < ' ' || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
+}
+
+static size_t
+put_octal(unsigned char c, char *out)
+{
+	out[0] = '\\';
+	out[1] = (char)('0' + (c >> 6));
+	out[2] = (char)('0' + (c >> 3 & 7));
+	out[3] = (char)('0' + (c & 7));
+	return 4;
+}
+
+size_t
+utf8_safe(const char **text, char out[UTF8_SAFE])
+{
+	const char *s = *text;
+	unsigned char c = (unsigned char)*s;
+	size_t n = utf8_length(s), len = 0;
+	bool alone = n == 0;
+
+	n = alone ? 1 : n;
+	*text += n;
+	if (alone ? c < 0xa0 : utf8_is_control(s)) {
+		for (size_t i = 0; i < n; i++)
+			len += put_octal((unsigned char)s[i], out + len);
+		return len;
+	}
+	memcpy(out, s, n);
+	return n;
+}
