@@ -220,6 +220,61 @@ else
 	skip 'nothing makes pzc wait'
 fi
 
+# A single operand is confined when all is open, and what cannot be is said.
+# NoNewPrivs comes with it, also from a kernel without Landlock.
+if have pzc-fault && [ -r /proc/self/status ]; then
+	for o in -c -t -k '-o q.gz' -f; do
+		cp text q && pzc -b 32 -kf q
+		[ "$o" = -t ] || rm q.gz
+		i=q
+		[ "$o" != -t ] || i=q.gz
+		# shellcheck disable=SC2086
+		COLDPRESS_FAULT=thread:1:STOP pzc-fault -p2 -b 32 $o $i >out &
+		t "$o of one file: meanwhile" 0 stopped $!
+		t "$o of one file: is confined" 0 grep -q '^NoNewPrivs:.1' \
+		    "/proc/$!/status"
+		kill -CONT $!
+		wait $!
+		is "$o of one file: ends well" $? 0
+		rm -f q q.gz
+	done
+fi
+cp text q
+t '-v and --stats' 0 pzc -vk --stats=stats q
+shows '... : no sandbox is said' 'q: not confined: statistics' .t.err
+rm -f q q.gz stats
+
+# A directory that can be written and not read, and files in it.
+umask 022
+mkdir dark && cp text dark/f && chmod 300 dark
+dark() {
+	if [ "$(id -u)" = 0 ]; then
+		setpriv --reuid=65534 --regid=65534 --clear-groups \
+		    --inh-caps=-all -- "$@"
+	else
+		"$@"
+	fi
+}
+dark_tool=pzc
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 . && cp -L "$(command -v pzc)" dark-pzc && chmod 755 dark-pzc
+	chown -R 65534:65534 dark
+	dark_tool=$PWD/dark-pzc
+fi
+if dark "$dark_tool" -V >/dev/null 2>&1; then
+	t 'a directory of mode 300' 0 dark "$dark_tool" dark/f
+	t '... : with -f, over a file' 0 sh -c 'cp text dark/f
+	    chmod 644 dark/f'
+	t '... : -fk' 0 dark "$dark_tool" -fk dark/f
+	t '... : -df' 0 dark "$dark_tool" -df dark/f.gz
+	chmod 700 dark
+	same '... : the bytes' dark/f text
+	is '... : nothing else' "$(ls -A dark)" f
+else
+	skip 'another user cannot come here'
+fi
+rm -rf dark dark-pzc
+
 # Four at once on one file: one does it, and nothing is lost.
 for f in '' -f; do
 	for i in 1 2 3 4 5; do

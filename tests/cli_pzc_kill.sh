@@ -48,6 +48,53 @@ for dir in gz -d -f zst; do
 	[ $bad = 1 ] || ok "$dir: killed at 56 moments, nothing partial"
 done
 
+# Where no unnamed file can be made, and with -f before it gets its name, there
+# is a temporary one, which a signal takes along.
+if have pzc-fault; then
+	head -c 300000 text >short
+	for sig in HUP-1 INT-2 TERM-15 PIPE-13; do
+		number=${sig#*-} sig=${sig%-*}
+		for plan in openat:3:EOPNOTSUPP,write:1:$sig \
+		    openat:3:EOPNOTSUPP,write:3:$sig \
+		    openat:3:EOPNOTSUPP,fsync:1:$sig \
+		    openat:3:EOPNOTSUPP,linkat:1:$sig \
+		    openat:3:EOPNOTSUPP,unlinkat:1:$sig \
+		    openat:4:$sig,openat:3:EOPNOTSUPP \
+		    -f,renameat:1:$sig -f,openat:3:EOPNOTSUPP,renameat:1:$sig; do
+			f=${plan%%,*}
+			[ "$f" = -f ] || f=-kY
+			cp short s && echo old >s.gz
+			[ "$f" = -f ] || rm s.gz
+			rc=0
+			COLDPRESS_FAULT=${plan#-f,} pzc-fault -1p2 -b 64 "$f" s \
+			    2>/dev/null || rc=$?
+			case $plan in
+			*unlinkat*) want='s.gz whole' ;;
+			-f*) want='s.gz old' ;;
+			*) want= ;;
+			esac
+			got=$(find . -name 's.gz' -o -name '.c*' |
+			    sed 's|^./||')
+			[ ! -e s.gz ] || case $(cat s.gz) in
+			old) got="$got old" ;;
+			*) gzip -t s.gz && got="$got whole" ;;
+			esac
+			is "$plan: what is left" "$got" "$want"
+			is "$plan: ended by it" "$rc" $((128 + number))
+			same "$plan: the input" s short
+			rm -f s s.gz .coldpress-*
+		done
+	done
+	# nohup(1), and a shell without job control: what is ignored stays so
+	cp short s
+	t 'a signal that is ignored' 0 sh -c 'trap "" HUP
+	    COLDPRESS_FAULT=openat:3:EOPNOTSUPP,write:1:HUP pzc-fault -k s'
+	t '... : the output is whole' 0 gzip -t s.gz
+	rm -f s s.gz
+else
+	skip 'there is no pzc-fault'
+fi
+
 # By the call: in every call of each kind that changes a name or a file, in
 # each thread, one run a call, until a run is not killed any more.
 if have strace && strace -o /dev/null true 2>/dev/null; then

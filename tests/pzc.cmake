@@ -15,6 +15,12 @@ set_tests_properties(cli.pzc_bombs_4GiB PROPERTIES
     LABELS long SKIP_RETURN_CODE 77 TIMEOUT 3600
     ENVIRONMENT "BIN=${CMAKE_BINARY_DIR};SRC=${CMAKE_SOURCE_DIR};COLDPRESS_BOMB_MIB=4096")
 shell_test(root pzc_files root)
+# a process that exchanges two names
+add_executable(exchange exchange.c)
+set_target_properties(exchange PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+shell_test(cli pzc_exchange)
+shell_test(root pzc_exchange root)
 shell_test(cli vectors)
 add_executable(kernel_gunzip kernel_gunzip.c)
 target_link_libraries(kernel_gunzip PRIVATE PkgConfig::ZLIB)

@@ -93,6 +93,38 @@ opens_nothing(void)
 	EXPECT(errno == EACCES);
 }
 
+/* What an output does in its directory, and nowhere else. */
+static void
+names_files(void)
+{
+	int dirfd, elsewhere, fd;
+	char proc[64];
+	bool confined;
+
+	EXPECT(mkdir("sub", 0700) == 0 && close(open("sub/old",
+	    O_CREAT | O_WRONLY, 0600)) == 0);
+	dirfd = open("sub", O_RDONLY | O_DIRECTORY);
+	elsewhere = open(".", O_RDONLY | O_DIRECTORY);
+	fd = open("sub", O_TMPFILE | O_RDWR, 0600);
+	if (fd == -1)
+		fd = openat(dirfd, "tmp", O_CREAT | O_RDWR, 0600);
+	EXPECT(dirfd != -1 && elsewhere != -1 && fd != -1);
+	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
+	EXPECT(sandbox_enter_naming(dirfd, &confined) == 0 && confined);
+	EXPECT(linkat(AT_FDCWD, proc, dirfd, "new", AT_SYMLINK_FOLLOW) == 0);
+	EXPECT(renameat(dirfd, "new", dirfd, "old") == 0);
+	EXPECT(linkat(dirfd, "old", dirfd, "again", 0) == 0);
+	EXPECT(unlinkat(dirfd, "again", 0) == 0);
+	EXPECT(linkat(dirfd, "old", elsewhere, "new", 0) == -1);
+	EXPECT(renameat(dirfd, "old", elsewhere, "new") == -1);
+	EXPECT(unlinkat(elsewhere, "old", 0) == -1 && errno == EACCES);
+	EXPECT(openat(dirfd, "old", O_RDONLY) == -1 && errno == EACCES);
+	EXPECT(openat(dirfd, "old", O_WRONLY) == -1 && errno == EACCES);
+	EXPECT(mkdirat(dirfd, "dir", 0700) == -1 && errno == EACCES);
+	EXPECT(symlinkat("x", dirfd, "link") == -1 && errno == EACCES);
+	EXPECT(open("old", O_RDONLY) == -1 && errno == EACCES);
+}
+
 static void
 keeps_what_is_open(void)
 {
@@ -194,6 +226,10 @@ forbids_paths(void **state)
 	if (!here)
 		skip();
 	assert_int_equal(in_child(opens_nothing), 0);
+	assert_int_equal(in_child(names_files), 0);
+	unlink("sub/tmp");
+	assert_int_equal(unlink("sub/old"), 0);
+	assert_int_equal(rmdir("sub"), 0);
 	assert_int_equal(in_child(keeps_what_is_open), 0);
 	assert_int_equal(in_child(holds_for_threads), 0);
 	assert_int_equal(in_child(connects_nowhere), 0);

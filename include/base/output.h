@@ -67,4 +67,10 @@ int output_commit(struct output *o, bool sync);
 /* Drops the file. */
 void output_abort(struct output *o);
 
+/*
+ * For the start of a main: HUP, INT, PIPE, TERM, XCPU and XFSZ, where they
+ * have their default action, remove a temporary name before they take it.
+ */
+void output_on_signals(void);
+
 #endif

@@ -20,7 +20,7 @@
  *
  * Called when everything is open and before any thread is started; then an
  * output_commit(), a library that loads a file late and opendir(3) of /proc
- * fail with -EACCES.
+ * fail with -EACCES (but see sandbox_enter_naming()).
  *
  * *confined: whether the kernel has Landlock; without it the call succeeds,
  * and only the part about privileges holds.  0 or -errno.
@@ -32,5 +32,12 @@ int sandbox_enter(bool *confined);
  * that stay the caller's, can be opened to be read.
  */
 int sandbox_enter_reading(const int *dirs, size_t count, bool *confined);
+
+/*
+ * The same, but beneath the directory dir, a descriptor that stays the
+ * caller's, files can get a name, change it and lose it: as much as
+ * output_commit() of an output there needs.  None can be opened.
+ */
+int sandbox_enter_naming(int dir, bool *confined);
 
 #endif

@@ -7,6 +7,8 @@
 #include "base/fdio.h"
 #include "base/sys.h"
 
+#include "output_signal.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -62,6 +64,14 @@ split(struct output *o, const char *path)
 	return rc != 0 ? rc : keep_name(o, base);
 }
 
+/* There is no temporary name, or no more. */
+static void
+drop_temp(struct output *o)
+{
+	output_disarm(o);
+	o->temp[0] = '\0';
+}
+
 /* The next temporary name: short, since the final one may have 255 bytes. */
 static void
 next_temp(struct output *o)
@@ -77,11 +87,12 @@ open_temp(struct output *o)
 
 	do {
 		next_temp(o);
+		output_arm(o);
 		fd = sys_openat(o->dirfd, o->temp,
 		    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	} while (fd == -EEXIST);
 	if (fd < 0)
-		o->temp[0] = '\0';
+		drop_temp(o);
 	return fd;
 }
 
@@ -241,10 +252,11 @@ link_temp(struct output *o)
 
 	do {
 		next_temp(o);
+		output_arm(o);
 		rc = link_as(o, o->temp);
 	} while (rc == -EEXIST);
 	if (rc != 0)
-		o->temp[0] = '\0';
+		drop_temp(o);
 	return rc;
 }
 
@@ -259,7 +271,7 @@ move_temp(struct output *o)
 	if (rc == 0 && !o->replace)
 		sys_unlinkat(o->dirfd, o->temp, 0);
 	if (rc == 0)
-		o->temp[0] = '\0';
+		drop_temp(o);
 	return rc;
 }
 
@@ -336,6 +348,7 @@ output_abort(struct output *o)
 {
 	if (o->temp[0] != '\0')
 		sys_unlinkat(o->dirfd, o->temp, 0);
+	drop_temp(o);
 	if (o->fd >= 0)
 		sys_close(o->fd);
 	if (o->dirfd >= 0)

@@ -46,17 +46,23 @@ all_rights(long abi)
 #define KEEPS_PROC 1
 #endif
 
-enum { READ_FILE = 4, READ_DIR = 8, PATH_BENEATH = 1 };
+enum {
+	READ_FILE = 1 << 2, READ_DIR = 1 << 3, REMOVE_FILE = 1 << 5,
+	MAKE_REG = 1 << 8,
+	READING = READ_FILE | READ_DIR,
+	/* within one directory: from one to another would take REFER, too */
+	NAMING = REMOVE_FILE | MAKE_REG,
+	PATH_BENEATH = 1
+};
 
-/* What is beneath the directory may be read. */
+/* Beneath the directory there are these rights. */
 static int
-allow_reading(int ruleset, int dir)
+allow(int ruleset, int dir, uint64_t rights)
 {
 	struct {
 		uint64_t access;
 		int32_t fd;
-	} __attribute__((packed)) beneath = {
-		.access = READ_FILE | READ_DIR, .fd = dir };
+	} __attribute__((packed)) beneath = { .access = rights, .fd = dir };
 
 	return syscall(SYS_landlock_add_rule, ruleset, PATH_BENEATH, &beneath,
 	    0) == -1 ? -errno : 0;
@@ -69,7 +75,7 @@ keep_proc(int ruleset)
 {
 	int fd = sys_openat(AT_FDCWD, "/proc",
 	    O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-	int rc = fd < 0 ? fd : allow_reading(ruleset, fd);
+	int rc = fd < 0 ? fd : allow(ruleset, fd, READING);
 
 	if (fd >= 0)
 		sys_close(fd);
@@ -85,7 +91,7 @@ keep_proc(int ruleset)
 #endif
 
 static int
-restrict_self(long abi, const int *dirs, size_t count)
+restrict_self(long abi, const int *dirs, size_t count, uint64_t access)
 {
 	struct ruleset rights = all_rights(abi);
 	int fd, rc;
@@ -96,15 +102,16 @@ restrict_self(long abi, const int *dirs, size_t count)
 		return -errno;
 	rc = keep_proc(fd);
 	for (size_t i = 0; i < count && rc == 0; i++)
-		rc = allow_reading(fd, dirs[i]);
+		rc = allow(fd, dirs[i], access);
 	if (rc == 0 && syscall(SYS_landlock_restrict_self, fd, 0) == -1)
 		rc = -errno;
 	sys_close(fd);
 	return rc;
 }
 
-int
-sandbox_enter_reading(const int *dirs, size_t count, bool *confined)
+/* Beneath all dirs there is this access, elsewhere none. */
+static int
+enter(const int *dirs, size_t count, uint64_t access, bool *confined)
 {
 	long abi;
 	int rc;
@@ -120,7 +127,7 @@ sandbox_enter_reading(const int *dirs, size_t count, bool *confined)
 	if (abi == -1)
 		return errno == ENOSYS || errno == EOPNOTSUPP ||
 		    errno == EPERM ? 0 : -errno;
-	rc = restrict_self(abi, dirs, count);
+	rc = restrict_self(abi, dirs, count, access);
 	*confined = rc == 0;
 	return rc;
 }
@@ -128,5 +135,17 @@ sandbox_enter_reading(const int *dirs, size_t count, bool *confined)
 int
 sandbox_enter(bool *confined)
 {
-	return sandbox_enter_reading(NULL, 0, confined);
+	return enter(NULL, 0, 0, confined);
+}
+
+int
+sandbox_enter_reading(const int *dirs, size_t count, bool *confined)
+{
+	return enter(dirs, count, READING, confined);
+}
+
+int
+sandbox_enter_naming(int dir, bool *confined)
+{
+	return enter(&dir, 1, NAMING, confined);
 }

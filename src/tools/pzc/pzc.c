@@ -12,6 +12,7 @@
 #include "pzc.h"
 
 #include "base/fdio.h"
+#include "base/output.h"
 
 #include <string.h>
 
@@ -24,6 +25,7 @@ main(int argc, char **argv)
 	int status;
 
 	fdio_hold_standard();
+	output_on_signals();
 	status = pzc_parse(&p, argc, argv);
 	if (status >= 0) {
 		pzc_release(&p);

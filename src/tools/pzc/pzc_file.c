@@ -8,12 +8,10 @@
 #include "pzc_file.h"
 
 #include "base/fdio.h"
-#include "base/sandbox.h"
 #include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -124,27 +122,11 @@ run(struct file *f)
 	sys_free(f->target);
 }
 
-/*
- * A filter needs no more files than it has.  What a report is written to is
- * opened later, so then there is no sandbox.
- */
-static void
-confine(const struct pzc *p)
-{
-	bool confined;
-
-	if (p->file_count == 1 && p->output == NULL && p->stats == NULL &&
-	    getenv("PZC_STATS") == NULL)
-		sandbox_enter(&confined);
-}
-
 void
 pzc_file(struct pzc *p, struct source *s)
 {
 	struct file f = { .p = p, .src = s, .out_fd = -1,
 	    .out = { .fd = -1, .dirfd = -1 } };
 
-	if (s->is_stdin)
-		confine(p);
 	run(&f);
 }

@@ -2,7 +2,7 @@
  * pzseek.c - ranges of what is in a compressed file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a format does for it is in src/codec/seek_*.c, by seek.h.
+ * What a format does for it is in src/format/, by seek.h.
  */
 #include "pzseek.h"
 
@@ -316,6 +316,8 @@ main(int argc, char **argv)
 	    .window_max = (uint64_t)1 << WINDOW_MAX_LOG } } };
 	int status;
 
+	fdio_hold_standard();
+	output_on_signals();
 	msg_init(&p.msg, argv[0]);
 	status = pzseek_parse(&p, argc, argv);
 	if (status >= 0)

@@ -1,0 +1,59 @@
+/*
+ * output_signal.c - the temporary name that a signal must remove
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A handler has no argument, so this is the one state that the library keeps.
+ * It may run in any thread while another ends the output.  Then it finds the
+ * name gone, or, with the descriptor in use for something else, no such name
+ * there: it is made of the process and the time.
+ */
+#include "output_signal.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <unistd.h>
+
+static _Atomic(const struct output *) armed;
+
+/* Its action is the default one again when it is raised. */
+static void
+remove_temp(int sig)
+{
+	const struct output *o = atomic_load(&armed);
+
+	if (o != NULL && o->temp[0] != '\0')
+		unlinkat(o->dirfd, o->temp, 0);
+	raise(sig);
+}
+
+void
+output_arm(const struct output *o)
+{
+	const struct output *none = NULL;
+
+	atomic_compare_exchange_strong(&armed, &none, o);
+}
+
+void
+output_disarm(const struct output *o)
+{
+	const struct output *mine = o;
+
+	atomic_compare_exchange_strong(&armed, &mine, NULL);
+}
+
+void
+output_on_signals(void)
+{
+	static const int ends[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU,
+	    SIGXFSZ };
+	struct sigaction act = { .sa_handler = remove_temp,
+	    .sa_flags = (int)SA_RESETHAND }, old;
+
+	sigemptyset(&act.sa_mask);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (sigaction(ends[i], NULL, &old) == 0 &&
+		    old.sa_handler == SIG_DFL)
+			sigaction(ends[i], &act, NULL);
+}

@@ -1,0 +1,8 @@
+# shellcheck shell=sh
+# While -r is under way a directory is exchanged for a link out of the tree.
+# SPDX-License-Identifier: BSD-2-Clause
+. "${SRC:?}/tests/lib.sh"
+. "$SRC/tests/exchange.sh"
+
+attack 1000
+done_testing

@@ -1,0 +1,34 @@
+/*
+ * exchange.c - two names change places, again and again
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * exchange A B COUNT: what stands under A and under B is exchanged COUNT
+ * times, with a pause of up to a millisecond between.  An even COUNT leaves
+ * things as they were.  77: this file system cannot do that.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { STEPS = 7, STEP_NS = 150000 };
+
+int
+main(int argc, char **argv)
+{
+	long count = argc == 4 ? atol(argv[3]) : 0;
+
+	for (long i = 0; i < count; i++) {
+		struct timespec pause = { .tv_nsec = i % STEPS * STEP_NS };
+
+		if (renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2],
+		    RENAME_EXCHANGE) == -1) {
+			fprintf(stderr, "exchange: %s\n", strerror(errno));
+			return errno == EINVAL || errno == ENOSYS ? 77 : 1;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return count > 0 ? 0 : 1;
+}

@@ -1,0 +1,17 @@
+# shellcheck shell=sh
+# root packs a tree of another user, who exchanges a directory meanwhile.
+# SPDX-License-Identifier: BSD-2-Clause
+. "${SRC:?}/tests/lib.sh"
+. "$SRC/tests/exchange.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'not root'
+have setpriv || skip_all 'there is no setpriv'
+chmod 755 .
+as_user() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
+cp "$(command -v exchange)" exchange && chmod 755 exchange
+as_user ./exchange 2>/dev/null
+[ $? = 1 ] || skip_all 'another user cannot come here'
+PATH=$PWD:$PATH
+
+attack 2000 setpriv --reuid=65534 --regid=65534 --clear-groups --
+done_testing
