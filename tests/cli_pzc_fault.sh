@@ -13,6 +13,12 @@ packed, name, options = sys.argv[1] == "-d", sys.argv[2], sys.argv[3:]
 whole = open("keep", "rb").read()
 want = open("want", "rb").read()
 source, target = ("f" + name, "f") if packed else ("f", "f" + name)
+operand = source
+if "-r" in options:
+    operand = "tree"
+    os.makedirs("tree/sub", exist_ok=True)
+    source, target = "tree/sub/" + source, "tree/sub/" + target
+folder = os.path.dirname(source) or "."
 kinds = {
     "malloc": ["ENOMEM"], "openat": ["EMFILE", "EACCES"],
     "read": ["EIO", "EINTR", "short"],
@@ -38,6 +44,10 @@ def get(path):
 def made_calls():
     return {k: int(v) for k, v in (line.split() for line in open("n"))}
 
+def temporary():
+    return [os.path.join(folder, n) for n in os.listdir(folder)
+        if n.startswith(".c")]
+
 def fired(plan):
     # how much is written at once depends on timing
     kind, k, _ = plan.split(":")
@@ -52,7 +62,7 @@ def plain(data):
 def run(plan, before=""):
     global runs
     put(source, whole)
-    for old in [target] + [n for n in os.listdir() if n.startswith(".c")]:
+    for old in [target] + temporary():
         if os.path.lexists(old):
             os.unlink(old)
     if "-f" in options:
@@ -60,7 +70,7 @@ def run(plan, before=""):
     env = dict(os.environ, COLDPRESS_FAULT=before + plan, COLDPRESS_FAULT_COUNT="n")
     runs += 1
     try:
-        r = subprocess.run(["pzc-fault"] + options + [source], env=env,
+        r = subprocess.run(["pzc-fault"] + options + [operand], env=env,
             capture_output=True, timeout=20)
     except subprocess.TimeoutExpired:
         wrong.append((before + plan, "hangs"))
@@ -88,7 +98,7 @@ def run(plan, before=""):
         bad("no sentence")
     elif r.returncode != 0 and plan.split(":")[2] in harmless:
         bad("an error where there is none")
-    elif any(n.startswith(".c") for n in os.listdir()) and \
+    elif temporary() and \
         "unlinkat" not in plan:
         bad("a temporary file is left")
 
@@ -129,6 +139,7 @@ try -c .xz -p2 -Fxz -1
 try -c .bz2 -p2 -Fbzip2 -1
 try -c .lzma -p1 -Flzma -1
 try -c .zip -p2 -K -b 64
+try -c .gz -r -p2 -b 64
 for f in 'gzip .gz' 'zstd .zst' 'lz4 .lz4' 'xz .xz' 'bzip2 .bz2' \
     'lzma .lzma' 'zlib .zz' 'zip .zip'; do
 	pzc -b 64 -F "${f% *}" <want >keep 2>/dev/null ||
@@ -138,5 +149,6 @@ for f in 'gzip .gz' 'zstd .zst' 'lz4 .lz4' 'xz .xz' 'bzip2 .bz2' \
 done
 pzc <want >keep
 try -d .gz -dfp2
+try -d .gz -dp2 -r
 
 done_testing

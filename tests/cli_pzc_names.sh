@@ -270,6 +270,39 @@ is '-dr found all' "$(find tree -name '*.gz' | wc -l)" 0
 same '-dr: the bytes' tree/sub/deep/f text
 t 'a directory without -r' 2 pzc tree
 t '-r of nothing' 1 pzc -r nothing
+t '-r of a file' 0 pzc -r tree/f
+t '-r of a link to a directory' 2 pzc -r tree/link
+t '-r: a slash at the end' 2 pzc -dvr tree/
+shows '... : is not doubled' '^pzc: tree/f\.gz: ' .t.err
+rm -f tree/link && cp text tree/real && ln -s real tree/link
+t '-r follows no link, -f or not' 2 pzc -rfk tree
+is '... : nothing is made of it' "$(ls tree/link*)" tree/link
+is '... : nor written' "$(pzc -rc tree 2>/dev/null | pzc -d | wc -c)" \
+    "$(find tree -type f -exec cat {} + | wc -c)"
+find tree -name '*.gz' -exec rm {} +
+rm -f tree/link tree/real
+if have python3 && python3 - 2>/dev/null <<'P'
+import os
+os.mkdir("deep")
+os.chdir("deep")
+for i in range(500):
+    os.mkdir("directory%d" % (i % 7))
+    os.chdir("directory%d" % (i % 7))
+with open("bottom", "w") as f:
+    f.write("deep\n")
+P
+then
+	# a path that no call takes, and more levels than descriptors
+	t '-r, 500 levels down' 0 sh -c 'ulimit -n 100; pzc -r deep'
+	is '... : found' "$(find deep -name 'bottom*' | sed 's|.*/||')" \
+	    bottom.gz
+	t '... : and back' 0 sh -c 'ulimit -n 100; pzc -dr deep'
+	is '... : found' "$(find deep -name 'bottom*' -size -2 |
+	    sed 's|.*/||')" bottom
+	rm -rf deep
+else
+	skip 'there is no python3, or no such depth'
+fi
 t '-r with -o' 1 pzc -r -o x tree
 is '-rc' "$(pzc -rc tree/sub | pzc -d | wc -c)" \
     "$(cat tree/sub/deep/f tree/sub/f tree/sub/plain | wc -c)"

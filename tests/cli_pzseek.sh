@@ -228,6 +228,21 @@ head -c 300000 f.gzip >cut.gz
 t 'cut short' 1 pzseek cut.gz 0:99999999
 is 'a listing' "$(pzseek -l f.zstd | tail -n 1 | cut -d , -f 3,4)" \
     "$(wc -c <f.zstd),$size"
+# Messages go to standard error, or nowhere: never into the output.
+rm -f out
+t 'descriptors 0 to 2 closed' 0 sh -c \
+    'pzseek -v -o out f.gzip 100000:70000 <&- >&- 2>&-'
+range plain 100000 70000 >.want
+same 'descriptors 0 to 2 closed: the bytes' out .want
+t 'standard output closed' 1 sh -c 'pzseek f.gzip 0:10 >&-'
+# The file that is read is no output.
+cp f.gzip self.gz && ln self.gz self2.gz
+for o in self.gz self2.gz ./self.gz; do
+	t "-f -o onto the input, $o" 1 pzseek -f -o $o self.gz 0:10
+	t "-f --index onto the input, $o" 1 \
+	    pzseek --make-index -f --index $o self.gz
+done
+same 'onto the input: kept' self.gz f.gzip
 t 'help' 0 pzseek -h
 t 'version' 0 pzseek -V
 done_testing

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_RULES = 64, SHORT = -1 };
+enum { MOST_RULES = 64, SHORT = -1, COUNT_FD = 100 };
 
 struct rule {
 	enum fault_kind kind;
@@ -38,6 +38,7 @@ static struct rule rules[MOST_RULES];
 static int rule_count;
 static atomic_ulong counts[FAULT_KINDS];
 static atomic_long blocks;
+static int count_fd = -1;
 
 static bool
 parse_what(struct rule *r, const char *what)
@@ -129,14 +130,26 @@ fault_blocks(void)
 static void
 write_counts(void)
 {
-	FILE *f = fopen(getenv("COLDPRESS_FAULT_COUNT"), "w");
+	FILE *f = fdopen(count_fd, "w");
 
-	if (f == NULL)
+	if (f == NULL || ftruncate(count_fd, 0) == -1)
 		return;
 	for (int i = 0; i < FAULT_KINDS; i++)
 		fprintf(f, "%s %lu\n", fault_names[i],
 		    fault_count((enum fault_kind)i));
 	fclose(f);
+}
+
+/* At once, since a tool may confine itself; out of the way of 0 to 2. */
+static void
+open_counts(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+	count_fd = fcntl(fd, F_DUPFD_CLOEXEC, COUNT_FD);
+	close(fd);
+	if (count_fd != -1)
+		atexit(write_counts);
 }
 
 /* Before main(): a run that calls nothing has counts, too. */
@@ -150,7 +163,7 @@ start(void)
 		_exit(125);
 	}
 	if (getenv("COLDPRESS_FAULT_COUNT") != NULL)
-		atexit(write_counts);
+		open_counts(getenv("COLDPRESS_FAULT_COUNT"));
 }
 
 /* Counts a call: 0 (it is to be made), SHORT, or the errno it fails with. */

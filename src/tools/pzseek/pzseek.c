@@ -222,21 +222,33 @@ read_ranges(struct pzseek *p, const struct seek_map *m)
 	return 0;
 }
 
-/* What is opened later than this, in a filter, is nothing. */
+/* An output that is not the file itself. */
 static int
-open_output(struct pzseek *p)
+create(struct pzseek *p, const char *path)
+{
+	int rc = output_create(&p->out, path, p->force);
+
+	if (rc != 0)
+		return fail(p, path, strerror(-rc));
+	p->out_fd = p->out.fd;
+	if (!output_is(&p->out, &p->st))
+		return 0;
+	output_abort(&p->out);
+	return fail(p, path, "this is the input; not overwritten");
+}
+
+/* All is open now; later the output gets its name, and nothing is opened. */
+static void
+confine(struct pzseek *p)
 {
 	bool confined;
-	int rc;
+	int rc = p->out.name != NULL && !p->out.direct ?
+	    sandbox_enter_naming(p->out.dirfd, &confined) :
+	    sandbox_enter(&confined);
 
-	p->out_fd = STDOUT_FILENO;
-	if (p->output == NULL) {
-		sandbox_enter(&confined);
-		return 0;
-	}
-	rc = output_create(&p->out, p->output, p->force);
-	p->out_fd = p->out.fd;
-	return rc == 0 ? 0 : fail(p, p->output, strerror(-rc));
+	if ((rc != 0 || !confined) && p->msg.verbose > 0)
+		msg_note(&p->msg, "%s: not confined: %s", p->path, rc != 0 ?
+		    strerror(-rc) : "the kernel has no Landlock");
 }
 
 static int
@@ -261,10 +273,14 @@ static void
 seek(struct pzseek *p)
 {
 	struct seek_map m = { .count = 0 };
-	int rc = p->list ? 0 : open_output(p);
+	int rc = 0;
 
+	p->out_fd = STDOUT_FILENO;
+	if (p->output != NULL && !p->list)
+		rc = create(p, p->output);
 	if (rc != 0)
 		return;
+	confine(p);
 	rc = open_map(p, &m);
 	if (rc == 0 && p->msg.verbose > 0)
 		msg_note(&p->msg, "%s: %s", p->path, m.count > 0 ? m.how :
@@ -289,12 +305,11 @@ make_index(struct pzseek *p)
 		fail(p, p->path, "only gzip files take an index");
 		return;
 	}
-	rc = output_create(&p->out, p->index_name, p->force);
-	if (rc != 0) {
-		fail(p, p->index_name, strerror(-rc));
+	if (create(p, p->index_name) != 0)
 		return;
-	}
-	fchmod(p->out.fd, p->st.st_mode & 0666);
+	confine(p);
+	if (!p->out.direct)
+		fchmod(p->out.fd, p->st.st_mode & 0666);
 	rc = seek_index_make(p->fd, (uint64_t)p->st.st_size, p->spacing,
 	    p->out.fd);
 	if (rc != 0) {
