@@ -117,10 +117,10 @@ base() {
 	cache=${COLDPRESS_CACHE:-${cache:+$cache/coldpress}}
 	base=${cache:-$tmp}/bare-$suite.tar
 	[ -z "$(find "$base" -mtime -7 2>/dev/null)" ] || return 0
-	base_make "$tmp/new.tar"
-	mkdir -p "${base%/*}"
-	mv "$tmp/new.tar" "$base.$$"
-	mv "$base.$$" "$base"
+	base_make "$tmp/new.tar" &&
+	    mkdir -p "${base%/*}" &&
+	    mv "$tmp/new.tar" "$base.$$" &&
+	    mv "$base.$$" "$base"
 }
 
 # root NAME: $tmp/NAME is a system that has just been installed, with a clone
@@ -211,7 +211,6 @@ with_sudo() {
 	grep -q 'tests passed, 0 tests failed out of 10$' "$tmp/out"
 }
 
-as_root() { inside root scripts/"$@"; }
 
 # as_it_was: still mawk and dash, and nothing is left of the tests
 as_it_was() {
@@ -224,8 +223,9 @@ as_it_was() {
 have unshare || cannot 'unshare (util-linux) is not installed'
 unshare --mount --pid --fork true 2>/dev/null ||
     cannot 'this machine gives no namespaces'
-have git && commit=$(git -C "$top" rev-parse HEAD 2>/dev/null) ||
-    cannot "$top is no git repository, or git is not installed"
+have git || cannot 'git is not installed'
+commit=$(git -C "$top" rev-parse HEAD 2>/dev/null) ||
+    cannot "$top is not a git repository"
 [ -z "$(git -C "$top" status --porcelain)" ] ||
     say 'what is not committed is not tested'
 TMPDIR=${TMPDIR:-/var/tmp}
@@ -243,6 +243,6 @@ step 'a user without rights is told what to install' no_rights
 step 'a user with sudo: installed, built, ten tests' with_sudo
 rm -rf "$root"
 root system
-step 'scripts/demo as root' as_root demo
-step 'scripts/check as root' as_root check -j "$jobs"
+step 'scripts/demo as root' inside root scripts/demo
+step 'scripts/check as root' inside root scripts/check -j "$jobs"
 step 'nothing is left, and nothing was replaced' as_it_was

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/cpus.h"
 
+#include "scratch.h"
+
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,15 +15,15 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char root[] = "/tmp/test_cpus.XXXXXX";
+static char root[SCRATCH_B];
 
 static int
 clean(void **state)
 {
-	char line[128];
+	char line[SCRATCH_B + 16];
 
 	(void)state;
-	snprintf(line, sizeof(line), "rm -rf %s/*", root);
+	snprintf(line, sizeof(line), "rm -rf '%s'/*", root);
 	return system(line);
 }
 
@@ -29,7 +31,7 @@ static int
 setup(void **state)
 {
 	(void)state;
-	return mkdtemp(root) == NULL;
+	return scratch_make(root) == NULL;
 }
 
 static int

@@ -8,6 +8,7 @@
 #include "base/output.h"
 #include "base/sys.h"
 #include "base/table.h"
+#include "scratch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,14 +25,14 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char dir[] = "/tmp/test_fault.XXXXXX";
+static char dir[SCRATCH_B];
 static const char content[] = "the whole content\n", old[] = "old\n";
 
 static int
 setup(void **state)
 {
 	(void)state;
-	return mkdtemp(dir) == NULL || chdir(dir) == -1;
+	return scratch_make(dir) == NULL || chdir(dir) == -1;
 }
 
 static int

@@ -5,6 +5,7 @@
 #include "lz4_made.h"
 
 #include "base/fdio.h"
+#include "scratch.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -17,7 +18,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char dir[] = "/tmp/test_lz4.XXXXXX";
+static char dir[SCRATCH_B];
 
 static bool
 have_lz4(void)
@@ -140,7 +141,7 @@ setup(void **state)
 	if (full != NULL)
 		setenv("COLDPRESS_VECTORS", full, 1);
 	free(full);
-	return mkdtemp(dir) == NULL || chdir(dir) == -1;
+	return scratch_make(dir) == NULL || chdir(dir) == -1;
 }
 
 static int

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/other/lzw.h"
 
+#include "scratch.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -15,7 +17,7 @@
 enum { PLAIN = 200000, ROOM = 32 << 20 };
 
 static uint8_t plain[PLAIN], packed[3 * PLAIN], got[ROOM], want[ROOM];
-static char path[64];
+static char scratch[SCRATCH_B], path[SCRATCH_B + 8];
 
 /* The same numbers everywhere, unlike rand(3). */
 static uint32_t
@@ -42,7 +44,9 @@ setup(void **state)
 	}
 	while (i < PLAIN * 3 / 4)
 		plain[i++] = (uint8_t)next(&seed);
-	snprintf(path, sizeof(path), "/tmp/test_lzw.%ld.Z", (long)getpid());
+	if (scratch_make(scratch) == NULL)
+		return 1;
+	snprintf(path, sizeof(path), "%s/text.Z", scratch);
 	return 0;
 }
 
@@ -51,7 +55,7 @@ teardown(void **state)
 {
 	(void)state;
 	unlink(path);
-	return 0;
+	return rmdir(scratch);
 }
 
 /* The writer of the fixtures: slow, and keeps the reader's books beside. */
@@ -205,7 +209,7 @@ judge(const char *command, const uint8_t *in, size_t len)
 	assert_non_null(f);
 	assert_int_equal(fwrite(in, 1, len, f), len);
 	fclose(f);
-	snprintf(line, sizeof(line), "exec 2>/dev/null; %s <%s", command,
+	snprintf(line, sizeof(line), "exec 2>/dev/null; %s <'%s'", command,
 	    path);
 	f = popen(line, "r");
 	assert_non_null(f);

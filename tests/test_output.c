@@ -2,6 +2,7 @@
 #include "base/output.h"
 
 #include "base/fdio.h"
+#include "scratch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,13 +18,13 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char dir[] = "/tmp/test_output.XXXXXX";
+static char dir[SCRATCH_B];
 
 static int
 setup(void **state)
 {
 	(void)state;
-	return mkdtemp(dir) == NULL || chdir(dir) == -1;
+	return scratch_make(dir) == NULL || chdir(dir) == -1;
 }
 
 static int
@@ -127,7 +128,7 @@ refuses_what_is_no_file(void **state)
 	(void)state;
 	assert_int_equal(output_create(&o, "nowhere/new", false), -ENOENT);
 	assert_int_equal(output_create(&o, "new/", false), -EISDIR);
-	assert_int_equal(output_create(&o, "/tmp", true), -EISDIR);
+	assert_int_equal(output_create(&o, dir, true), -EISDIR);
 }
 
 int

@@ -2,6 +2,7 @@
 #include "base/sandbox.h"
 
 #include "base/sys.h"
+#include "scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char dir[] = "/tmp/test_sandbox.XXXXXX";
+static char dir[SCRATCH_B];
 static bool here;		/* whether this kernel has Landlock */
 
 /* What a child finds out; its exit status is the first line that is wrong. */
@@ -56,7 +57,7 @@ static int
 setup(void **state)
 {
 	(void)state;
-	if (mkdtemp(dir) == NULL || chdir(dir) == -1)
+	if (scratch_make(dir) == NULL || chdir(dir) == -1)
 		return 1;
 	here = in_child(probe) == 0;
 	if (!here)

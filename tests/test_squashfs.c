@@ -5,6 +5,7 @@
  * The images are made by mksquashfs; without it this is skipped.
  */
 #include "base/bytes.h"
+#include "scratch.h"
 #include "walk_log.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <cmocka.h>
 
 static struct digest_algo *algo;
+static char dir[SCRATCH_B];
 
 static void
 put(const char *path, const char *data, size_t len)
@@ -87,12 +89,10 @@ shell(const char *command)
 static int
 begin(void **state)
 {
-	char dir[] = "/tmp/test_squashfs.XXXXXX";
-
 	(void)state;
 	if (shell("mksquashfs -version >/dev/null 2>&1") > 1)
 		exit(77);
-	if (mkdtemp(dir) == NULL || chdir(dir) == -1)
+	if (scratch_make(dir) == NULL || chdir(dir) == -1)
 		return -1;
 	make_tree();
 	return digest_algo_open(&algo, "sha256");
@@ -101,13 +101,10 @@ begin(void **state)
 static int
 end(void **state)
 {
-	char dir[100], command[200];
+	char command[SCRATCH_B + 16];
 
 	(void)state;
 	digest_algo_close(algo);
-	if (getcwd(dir, sizeof(dir)) == NULL ||
-	    strncmp(dir, "/tmp/test_squashfs.", 19) != 0)
-		return -1;
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	return shell(command);
 }

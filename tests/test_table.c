@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/table.h"
 
+#include "scratch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -16,14 +18,15 @@
 static const char *const columns[] = { "name", "wall_s", "in_B", "ok" };
 static const size_t count = sizeof(columns) / sizeof(columns[0]);
 
-static char path[64];
+static char dir[SCRATCH_B], path[SCRATCH_B + 8];
 
 static int
 setup(void **state)
 {
 	(void)state;
-	snprintf(path, sizeof(path), "/tmp/test_table.%ld", (long)getpid());
-	unlink(path);
+	if (scratch_make(dir) == NULL)
+		return 1;
+	snprintf(path, sizeof(path), "%s/rows", dir);
 	return 0;
 }
 
@@ -32,7 +35,7 @@ teardown(void **state)
 {
 	(void)state;
 	unlink(path);
-	return 0;
+	return rmdir(dir);
 }
 
 static void

@@ -4,6 +4,7 @@
  */
 #include "walk/walk.h"
 
+#include "scratch.h"
 #include "walk_log.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@
 
 enum { BIG_B = 1 << 20 };
 
-static char dir[] = "/tmp/test_walk_dir.XXXXXX";
+static char dir[SCRATCH_B];
 
 /* What the callbacks of a test share. */
 struct scene {
@@ -102,7 +103,7 @@ static int
 setup(void **state)
 {
 	(void)state;
-	if (mkdtemp(dir) == NULL || chdir(dir) == -1 ||
+	if (scratch_make(dir) == NULL || chdir(dir) == -1 ||
 	    mkdir("t", 0700) == -1 || mkdir("t/sub", 0700) == -1)
 		return 1;
 	fill("t/big", BIG_B);

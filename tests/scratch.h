@@ -1,0 +1,27 @@
+/*
+ * scratch.h - a directory of a test's own
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_TESTS_SCRATCH_H
+#define COLDPRESS_TESTS_SCRATCH_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SCRATCH_B = 256 };
+
+/*
+ * A new directory below $TMPDIR, or /tmp, for the caller to remove: its path
+ * in dir.  NULL: there is none.
+ */
+static inline char *
+scratch_make(char dir[SCRATCH_B])
+{
+	const char *tmp = getenv("TMPDIR");
+	int n = snprintf(dir, SCRATCH_B, "%s/coldpress.XXXXXX",
+	    tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
+
+	return n < SCRATCH_B ? mkdtemp(dir) : NULL;
+}
+
+#endif
