@@ -302,9 +302,10 @@ t 'is kept' 0 grep -q '^btrfs.off.w1: 1 left out: the copy failed$' table
 rm fake/cpio
 t 'a load that ends' 0 told faked --writers 1 -n 1 --load false -o e.csv mail
 is 'is not one' "$(grep -c 'valid=no;why=the_load_ended' e.csv)" 3
-t 'a load' 0 told faked --writers 1 -n 1 --load 'exec sleep 321' -o f.csv mail
+t 'a load' 0 told faked --writers 1 -n 1 --load "exec sleep 1000$$" \
+    -o f.csv mail
 is 'is in the rows' "$(grep -c 'load=live;.*valid=yes' f.csv)" 3
-is 'and is ended' "$(pgrep -f 'sleep 321')" ''
+is 'and is ended' "$(pgrep -f "sleep 1000$$")" ''
 
 fake df <<'EOF'
 printf 'Avail\n1000000\n'
@@ -323,7 +324,7 @@ rm -rf mail/r.csv.d
 # Ended in the middle of a copy.
 fake cpio <<EOF
 echo \$\$ >$here/copying
-exec sleep 60
+exec sleep 1000
 EOF
 for number in 1 2 15; do
 	signal=$(kill -l $number)
@@ -337,7 +338,7 @@ os.execvp("sh", ["sh"] + sys.argv[1:])' "$SRC/scripts/mailfs" --fs btrfs -n 1 -o
 	) >/dev/null 2>&1 &
 	ended=$!
 	waited=0
-	until [ -s copying ] || [ $waited = 300 ]; do
+	until [ -s copying ] || [ $waited = 3000 ]; do
 		sleep 0.1
 		waited=$((waited + 1))
 	done

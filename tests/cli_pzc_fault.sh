@@ -71,7 +71,7 @@ def run(plan, before=""):
     runs += 1
     try:
         r = subprocess.run(["pzc-fault"] + options + [operand], env=env,
-            capture_output=True, timeout=20)
+            capture_output=True, timeout=300)
     except subprocess.TimeoutExpired:
         wrong.append((before + plan, "hangs"))
         return

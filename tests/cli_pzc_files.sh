@@ -90,10 +90,10 @@ t 'a link to itself' 1 sh -c 'ln -sf l l; pzc -f l'
 rm -f l
 # Special files, as inputs: their writer may come late, and they stay.
 mkfifo p p.gz && chmod 640 p
-t 'a FIFO does not block' 2 timeout 10 pzc p
-t '-d: neither' 2 timeout 10 pzc -d p.gz
+t 'a FIFO does not block' 2 timeout 300 pzc p
+t '-d: neither' 2 timeout 300 pzc -d p.gz
 t 'a FIFO in a tree is left, with any option' 2 sh -c 'mkdir r
-    mkfifo r/p && timeout 10 pzc -rfk r'
+    mkfifo r/p && timeout 300 pzc -rfk r'
 rm -rf r p.gz
 for o in -c -k -f '-f -o p.gz' '-o p.gz'; do
 	rm -f p.gz
@@ -158,9 +158,9 @@ same '... : the file is kept' back text
 is '... : and it stays a link' "$(stat -c %F /dev/stdin)" 'symbolic link'
 # of a name that was not given, but made of the input's, nothing is overwritten
 cp text d && mkfifo d.gz
-t 'a FIFO under the name of the output, -f' 2 timeout 10 pzc -f d
+t 'a FIFO under the name of the output, -f' 2 timeout 300 pzc -f d
 rm d.gz && ln -s /dev/null d.gz
-t 'a link to a device under that name, -f' 2 timeout 10 pzc -f d
+t 'a link to a device under that name, -f' 2 timeout 300 pzc -f d
 same '... : the input is kept' d text
 rm -rf d d.gz pl nl n.gz p
 mkdir dir

@@ -61,12 +61,29 @@ wait
 is 'eight at once: a line each' "$(look s 'len(rows)')" 8
 pzc --stats=s text text 2>/dev/null
 t 'JSON after an error' 0 look s
-(sleep 0.5; cat text) | pzc --stats=w >/dev/null
-is 'waiting for input is told' "$(look w '.3 < r["stall_in_s"]')" True
+# The half second begins when what was sent has come out: pzc waits by then.
+mkfifo out
+{ echo one; read -r _ <out; sleep 0.5; cat text; } |
+    pzc --flush-ms 20 --stats=w | pzc -d --flush-ms 20 |
+    { read -r _; echo go >out; cat >/dev/null; }
+is 'waiting for input is told' "$(look w '.4 < r["stall_in_s"]')" True
+# And here when the pipe is full.
+cat >slow.py <<'P'
+import array, fcntl, sys, termios, time
+F_GETPIPE_SZ, PAGE = 1032, 65536
+size = fcntl.fcntl(0, F_GETPIPE_SZ)
+there = array.array("i", [0])
+while there[0] <= size - PAGE:
+    time.sleep(0.01)
+    fcntl.ioctl(0, termios.FIONREAD, there)
+time.sleep(0.5)
+while sys.stdin.buffer.read(1 << 20):
+    pass
+P
 cat text text text text text text text text text text >ten
-pzc -0 --stats=w <ten | (sleep 0.5; cat >/dev/null)
+pzc -0 --stats=w <ten | python3 slow.py
 is 'waiting for output is told' "$(look w \
-    '.3 < r["stall_out_s"] + r["stall_work_s"]')" True
+    '.4 < r["stall_out_s"] + r["stall_work_s"]')" True
 t '--stats in no directory' 1 pzc --stats=no/s -c text
 pzc -v -c text >/dev/null 2>err
 t '-v tells sizes and ratio' 0 grep -q "$n ->" err

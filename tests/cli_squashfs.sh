@@ -107,7 +107,7 @@ while [ $i -lt "$size" ]; do
 	# shellcheck disable=SC2059
 	printf "\\$(printf %o $((byte ^ 85)))" |
 	    dd of=flip bs=1 seek=$i conv=notrunc 2>/dev/null
-	timeout 20 "$walk" flip 2 >/dev/null 2>&1
+	timeout 300 "$walk" flip 2 >/dev/null 2>&1
 	[ $? -le 1 ] || odd=$((odd + 1))
 	i=$((i + 8))
 done

@@ -23,7 +23,7 @@ exceptions = {
 def run(argv, path):
     try:
         with open(path, "rb") as f:
-            r = subprocess.run(argv, stdin=f, capture_output=True, timeout=60)
+            r = subprocess.run(argv, stdin=f, capture_output=True, timeout=300)
         return r.returncode, r.stdout, r.stderr
     except subprocess.TimeoutExpired:
         return "hangs", b"", b""

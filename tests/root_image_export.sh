@@ -89,11 +89,11 @@ is 'is kept' "$(values s.csv start exit)" 3
 
 # Killed while the image is mounted.
 setsid sh "$SRC/scripts/image-export" --quick --reader cat -n 1 \
-    --rows none.p2 --start 'echo $$ >../pid; exec sleep 60' -o k.csv \
+    --rows none.p2 --start 'echo $$ >../pid; exec sleep 1000' -o k.csv \
     >/dev/null 2>&1 &
 killed=$!
 waited=0
-until [ -s k.csv.d/pid ] || [ $waited = 300 ]; do
+until [ -s k.csv.d/pid ] || [ $waited = 3000 ]; do
 	sleep 0.1
 	waited=$((waited + 1))
 done
@@ -104,7 +104,7 @@ wait $killed 2>/dev/null
 # What lap started is ended by the next lap.
 lap -q -n 1 -o - -l x -- true >/dev/null 2>&1
 waited=0
-until [ "$(left)" = "$before" ] || [ $waited = 100 ]; do
+until [ "$(left)" = "$before" ] || [ $waited = 600 ]; do
 	sleep 0.1
 	waited=$((waited + 1))
 done

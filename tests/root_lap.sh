@@ -55,7 +55,11 @@ kill -KILL "$lap_pid"
 wait || :
 t 'SIGKILL leaves an orphan' 0 kill -0 "$(cat pid)"
 t 'the next lap' 0 nobody ./lap -q -n 1 -o - -l x -- true
-sleep 0.2
+waited=0
+while kill -0 "$(cat pid)" 2>/dev/null && [ $waited -lt 600 ]; do
+	sleep 0.1
+	waited=$((waited + 1))
+done
 case $(sed 's/.*) //' "/proc/$(cat pid)/stat" 2>/dev/null) in
 '' | Z* | X*) ok 'ends it' ;;
 *) not_ok 'ends it' ;;

@@ -4,7 +4,9 @@
 set -eu
 PATH=${BIN:?}:$PATH
 LC_ALL=C
-export PATH LC_ALL
+# the scripts look for the tools in a build/ of their own first
+COLDPRESS_BIN=$BIN
+export PATH LC_ALL COLDPRESS_BIN
 unset GZIP PIGZ PZC PZC_STATS 2>/dev/null || :
 work=$(mktemp -d "${TMPDIR:-/tmp}/coldpress.XXXXXX")
 trap 'cd /; chmod -R u+rwx "$work" 2>/dev/null; rm -rf "$work"' EXIT

@@ -4,7 +4,7 @@
 #
 # verdict TABLE TEXT WANT    what the report says under the finding
 # fake NAME                  a program of that name, from standard input
-# killed CSV COMMAND...      kills a study some time after its first cell
+# killed CSV COMMAND...      kills a study in its second cell
 
 verdict() {
 	is "verdict: $2" "$(awk -v text="  $2" '
@@ -21,15 +21,26 @@ fake() {
 	chmod +x "fake/$1"
 }
 
-# Whatever it is doing then: its temporary files stay, here.
+# Its rows are made, but not yet kept: there a lap of ours stays.  Temporary
+# files stay too, here.
 killed() {
 	k_rows=$1.d/rows
 	shift
-	TMPDIR=$PWD setsid "$@" >/dev/null 2>&1 &
+	mkdir -p killed
+	rm -f killed/there
+	cat >killed/lap <<-EOF
+		#!/bin/sh
+		done=\$(find "$PWD/$k_rows" -name '0*.csv')
+		"$BIN/lap" "\$@" || exit
+		[ -n "\$done" ] || exit 0
+		: >"$PWD/killed/there"
+		exec sleep 1000
+	EOF
+	chmod +x killed/lap
+	TMPDIR=$PWD COLDPRESS_BIN=$PWD/killed:$BIN setsid "$@" >/dev/null 2>&1 &
 	k_pid=$!
 	k_waited=0
-	until [ -n "$(find "$k_rows" -name '0*.csv' 2>/dev/null)" ] ||
-	    [ $k_waited = 600 ]; do
+	until [ -e killed/there ] || [ $k_waited = 3000 ]; do
 		sleep 0.1
 		k_waited=$((k_waited + 1))
 	done
