@@ -17,7 +17,7 @@ mkfifo first second
 	echo two
 	read -r _ <second
 	echo three
-} | pzc -F "$format" --flush-ms 20 | tee "$format" | pzc -d --flush-ms 20 | {
+} | pzc -F "$format" --flush-ms 20 | tee "out.$format" | pzc -d --flush-ms 20 | {
 	read -r a
 	echo go >first
 	read -r b
@@ -29,7 +29,7 @@ EOF
 t 'gzip is flushed' 0 timeout 300 sh live gzip
 t 'zstd is flushed' 0 timeout 300 sh live zstd
 
-t 'a flushed stream is plain gzip' 0 gzip -t <gzip
-is 'and whole' "$(gzip -dc <gzip | tr '\n' ' ')" 'one two three '
-t 'xz refuses' 1 pzc -F xz --flush-ms 20 -c gzip
+t 'a flushed stream is plain gzip' 0 gzip -t <out.gzip
+is 'and whole' "$(gzip -dc <out.gzip | tr '\n' ' ')" 'one two three '
+t 'xz refuses' 1 pzc -F xz --flush-ms 20 -c out.gzip
 done_testing

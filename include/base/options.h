@@ -11,7 +11,15 @@
 
 #include "base/msg.h"
 
+#include <getopt.h>
 #include <stdint.h>
+
+/*
+ * getopt_long(3), and after what that says of a wrong option the one of longs
+ * that was meant, if one is near, and "Try 'TOOL --help'": '?', then.
+ */
+int options_next(const struct msg *m, int argc, char **argv,
+    const char *shorts, const struct option *longs);
 
 /* usage and help, either may be "", on standard output, which is closed. */
 int options_help(struct msg *m, const char *usage, const char *help);

@@ -7,9 +7,82 @@
 #include "base/args.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+enum { NAME_MAX_B = 32, TYPOS_MAX = 2 };
+
+static size_t
+least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * How many letters to insert, delete, replace or swap with the next one lead
+ * from a to b; more than TYPOS_MAX if a name is too long to be one.
+ */
+static size_t
+typos(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	size_t d[NAME_MAX_B + 1][NAME_MAX_B + 1];
+
+	if (a_len > NAME_MAX_B || b_len > NAME_MAX_B)
+		return TYPOS_MAX + 1;
+	for (size_t i = 0; i <= a_len; i++)
+		for (size_t j = 0; j <= b_len; j++) {
+			if (i == 0 || j == 0) {
+				d[i][j] = i + j;
+				continue;
+			}
+			d[i][j] = least(least(d[i - 1][j], d[i][j - 1]) + 1,
+			    d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+			    a[i - 2] == b[j - 1])
+				d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
+		}
+	return d[a_len][b_len];
+}
+
+/* The nearest of longs to what was typed; NULL: none is near. */
+static const char *
+meant(const char *typed, const struct option *longs)
+{
+	size_t len = strcspn(typed, "="), fewest = TYPOS_MAX + 1;
+	const char *name = NULL;
+
+	for (; longs->name != NULL; longs++) {
+		size_t n = typos(typed, len, longs->name,
+		    strlen(longs->name));
+
+		/* half of a short name is another word, not a typo */
+		if (n < fewest && 2 * n < len) {
+			fewest = n;
+			name = longs->name;
+		}
+	}
+	return name;
+}
+
+int
+options_next(const struct msg *m, int argc, char **argv, const char *shorts,
+    const struct option *longs)
+{
+	int opt = getopt_long(argc, argv, shorts, longs, NULL);
+	const char *word, *name = NULL;
+
+	if (opt != '?')
+		return opt;
+	/* optopt: of a known option, or an unknown letter */
+	word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
+	if (optopt == 0 && strncmp(word, "--", 2) == 0)
+		name = meant(word + 2, longs);
+	if (name != NULL)
+		fprintf(stderr, "Did you mean '--%s'?  ", name);
+	fprintf(stderr, "Try '%s --help'.\n", m->prog);
+	return opt;
+}
 
 int
 options_help(struct msg *m, const char *usage, const char *help)

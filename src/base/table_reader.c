@@ -80,7 +80,7 @@ read_row(struct table_reader *t, struct row *r)
 	r->len = 0;
 	r->count = 0;
 	if (c == EOF)
-		return ferror(t->file) ? -EIO : 0;
+		return !ferror(t->file) ? 0 : errno == EISDIR ? -EISDIR : -EIO;
 	t->row_line = t->line + 1;
 	rc = row_next_value(r);
 	for (; rc == 0; c = getc(t->file)) {

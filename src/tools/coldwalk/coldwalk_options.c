@@ -124,7 +124,7 @@ take(struct coldwalk *c, int opt)
 	case OPT_PREFIX: o->prefix = optarg; break;
 	case OPT_RESIDENT: o->resident = true; break;
 	case OPT_SUMMARY: o->summary = true; break;
-	default: return options_usage(usage);
+	default: return MSG_ERROR;
 	}
 	return -1;
 }
@@ -169,8 +169,8 @@ coldwalk_parse(struct coldwalk *c, int argc, char **argv)
 	msg_init(&c->msg, argv[0]);
 	c->o = (struct coldwalk_options){ .hash = "sha256",
 	    .cold = COLD_AUTO, .argc = argc, .argv = argv };
-	while (status < 0 && (ch = getopt_long(argc, argv, "0fho:p:qvV",
-	    longs, NULL)) != -1)
+	while (status < 0 && (ch = options_next(&c->msg, argc, argv,
+	    "0fho:p:qvV", longs)) != -1)
 		status = take(c, ch);
 	if (status >= 0)
 		return status;

@@ -216,7 +216,7 @@ take(struct fsratio *f, int opt, struct given *g)
 	case OPT_FS: g->fs = optarg; break;
 	case 'p': case OPT_ASHIFT: case OPT_BLOCK: case OPT_RECORD:
 		return take_number(f, opt);
-	default: return options_usage(usage);
+	default: return MSG_ERROR;
 	}
 	return -1;
 }
@@ -274,8 +274,8 @@ fsratio_parse(struct fsratio *f, int argc, char **argv)
 	f->o = (struct fsratio_options){ .argc = argc, .argv = argv,
 	    .params = { .early_abort = true, .ashift = 12,
 	    .recordsize = 128 << 10, .block = 128 << 10 } };
-	while (status < 0 && (ch = getopt_long(argc, argv, "a:hp:qV", longs,
-	    NULL)) != -1)
+	while (status < 0 && (ch = options_next(&f->msg, argc, argv,
+	    "a:hp:qV", longs)) != -1)
 		status = take(f, ch, &g);
 	if (status >= 0)
 		return status;

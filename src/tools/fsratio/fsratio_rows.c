@@ -102,9 +102,10 @@ print_row(struct fsratio *f, const struct fs_row *r)
 	if (f->o.by_size)
 		print_class(r);
 	printf(" %9" PRIu64 " %13" PRIu64 " %13" PRIu64 " %13" PRIu64
-	    " %12" PRId64 " %2" PRIu64 ".%02" PRIu64 " %5.2f\n", r->files,
+	    " %12" PRId64 " %2" PRIu64 ".%02" PRIu64 " %6.2f%s\n", r->files,
 	    r->apparent_B, r->physical_B, r->whole_B, r->padding_B,
-	    hundredths / 100, hundredths % 100, ratio(r));
+	    hundredths / 100, hundredths % 100, ratio(r),
+	    r->whole_B > r->apparent_B ? " larger" : "");
 }
 
 static int
@@ -113,11 +114,15 @@ print_table(struct fsratio *f)
 	/* without the _B that rows have */
 	int len = (int)strcspn(f->o.fs->whole, "_");
 
+	if (f->row_count > 0 && f->rows[0].files == 0) {
+		msg_note(&f->msg, "there are no files below %s", f->o.dirs[0]);
+		return 0;
+	}
 	printf("%-13s", "algorithm");
 	if (f->o.by_size)
 		printf(" %12s", "size");
 	printf(" %9s %13s %13s %13.*s %12s %5s %6s\n", "files", "apparent",
-	    "physical", len, f->o.fs->whole, "padding", "ratio", "saved");
+	    "physical", len, f->o.fs->whole, "padding", "ratio", "real");
 	for (size_t i = 0; i < f->row_count; i++)
 		print_row(f, &f->rows[i]);
 	/* what is wrong with standard output is told in the end */

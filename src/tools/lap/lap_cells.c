@@ -68,8 +68,9 @@ add_stage(struct lap *l, struct lap_cell *c, char **argv)
 	}
 	rc = proc_find(argv[0], path != NULL ? path : DEFAULT_PATH, &found);
 	if (rc != 0) {
-		msg_error(&l->msg, "%s: %s", argv[0], rc == -ENOENT ?
-		    "command not found" : strerror(-rc));
+		msg_error(&l->msg, "%s: %s%s", argv[0], rc == -ENOENT ?
+		    "command not found" : strerror(-rc), strpbrk(argv[0],
+		    " |&;<>") != NULL ? "; for a shell's line: sh -c LINE" : "");
 		return rc == -ENOENT ? LAP_NOT_FOUND : LAP_CANNOT_RUN;
 	}
 	st->path = found;

@@ -44,12 +44,37 @@ static const struct option longs[] = {
 };
 
 static const char usage[] =
-"usage: lap [-chqrV] [-n runs] [-w warmup] [-t seconds] [-p prepare] "
-"[-l label]\n"
-"           [-k key=val] [-S seed] [-o file.csv] [--json] [--markdown] "
-"[--net iface]\n"
-"           [--plain] [--sep str] [--stdout file] "
-"{-f cells.tsv | -- command ...}\n";
+"usage: lap [-chqrV] [-n runs] [-w warmup] [-t seconds] [-p prepare]\n"
+"           [-l label] [-k key=val] [-S seed] [-o file.csv] [--json]\n"
+"           [--markdown] [--net iface] [--plain] [--sep str] [--stdout file]\n"
+"           {-f cells.tsv | -- command ...}\n";
+
+static const char help[] =
+"\n"
+"Runs commands and pipelines in turns, in random order, and writes a row for\n"
+"each run.  Commands are separated by --, stages of a pipeline by '|':\n"
+"  lap -n 20 -o t.csv -- tar -c d '|' gzip -- tar -c d '|' pzc\n"
+"\n"
+"  -c, --cold           drop the caches before each run (as root)\n"
+"  -f, --file FILE      commands from FILE, or - for standard input: lines of\n"
+"                       label, tab, shell command [tab, the next stage ...]\n"
+"  --json               rows as JSON lines, not CSV\n"
+"  -k, --key KEY=VALUE  recorded with each row; may be repeated\n"
+"  -l, --label LABEL    of the next command; default: the command itself\n"
+"  --markdown           a table of the medians on standard output\n"
+"  -n, --runs N         runs of each command; default 10\n"
+"  --net IFACE          record the bytes that this interface moved\n"
+"  -o, --output FILE    append the rows to FILE; - is standard output\n"
+"  -p, --prepare CMD    shell command before each run, not timed\n"
+"  --plain              times only, no I/O counters and no pressure\n"
+"  -q, --quiet          no summary and no progress\n"
+"  -r, --resume         do only the runs that -o FILE does not have yet\n"
+"  -S, --seed N         of the random order\n"
+"  --sep STR            separates commands, in place of --\n"
+"  --stdout FILE        where the last stage writes; default: /dev/null\n"
+"  -t, --timeout S      kill a run after S seconds\n"
+"  -w, --warmup N       runs before the first row; default 0\n"
+"  -h, -V               this help; version\n";
 
 /* These return -1 to go on, or the status when all is said. */
 
@@ -115,7 +140,7 @@ set_option(struct lap *l, int c)
 	switch (c) {
 	case 'c': o->cold = true; break;
 	case 'f': o->cells = optarg; break;
-	case 'h': return options_help(&l->msg, usage, "");
+	case 'h': return options_help(&l->msg, usage, help);
 	case 'k': return add_key(l);
 	case 'l': o->labels[o->label_count++] = optarg; break;
 	case 'n': return options_int(&l->msg, "runs", 1, RUNS_MAX, &o->runs);
@@ -137,7 +162,7 @@ set_option(struct lap *l, int c)
 	case OPT_PLAIN: o->plain = true; break;
 	case OPT_SEP: o->sep = optarg; break;
 	case OPT_STDOUT: o->to = optarg; break;
-	default: return options_usage(usage);
+	default: return MSG_ERROR;
 	}
 	return -1;
 }
@@ -182,8 +207,8 @@ lap_parse(struct lap *l, int argc, char **argv)
 		msg_error(&l->msg, "%s", strerror(ENOMEM));
 		return LAP_FAILED;
 	}
-	while (status < 0 && (c = getopt_long(argc, argv,
-	    "+cf:hk:l:n:o:p:qrS:t:Vw:", longs, NULL)) != -1)
+	while (status < 0 && (c = options_next(&l->msg, argc, argv,
+	    "+cf:hk:l:n:o:p:qrS:t:Vw:", longs)) != -1)
 		status = set_option(l, c);
 	o->argc = argc - optind;
 	o->argv = argv + optind;

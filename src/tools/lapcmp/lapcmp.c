@@ -35,6 +35,21 @@ static const char usage[] =
 "usage: lapcmp [-hV] [-r label] [-s stage] [-k key,...] [--across] [--all]\n"
 "              [--holm] [--trim[=percent]] [--csv | --json] [file ...]\n";
 
+static const char help[] =
+"\n"
+"Compares runs in the rows of lap: the median ratio of pairs and its exact\n"
+"95 % interval.  Without a file, or for -, it reads standard input.\n"
+"\n"
+"  --across             pair runs of different calls of lap\n"
+"  --all                all metrics, not wall clock and processor time only\n"
+"  --csv, --json        rows, not a table\n"
+"  --holm               intervals for all comparisons together (Holm)\n"
+"  -k, --keys KEY,...   compare only runs that are alike in these keys\n"
+"  -r, --reference LABEL  what all others are compared to; default: the first\n"
+"  -s, --stage N        a stage of the pipelines; default all\n"
+"  --trim[=PERCENT]     also the mean without the outer PERCENT (10)\n"
+"  -h, -V               this help; version\n";
+
 static int
 show_version(struct cmp *c)
 {
@@ -60,7 +75,7 @@ take(struct cmp *c, int opt)
 	struct cmp_options *o = &c->o;
 
 	switch (opt) {
-	case 'h': return options_help(&c->msg, usage, "");
+	case 'h': return options_help(&c->msg, usage, help);
 	case 'k': o->keys = optarg; break;
 	case 'r': o->ref = optarg; break;
 	case 's': o->stage = optarg; break;
@@ -71,7 +86,7 @@ take(struct cmp *c, int opt)
 	case OPT_HOLM: o->holm = true; break;
 	case OPT_JSON: o->json = true; break;
 	case OPT_TRIM: return set_trim(c);
-	default: return options_usage(usage);
+	default: return MSG_ERROR;
 	}
 	return -1;
 }
@@ -82,8 +97,8 @@ parse(struct cmp *c, int argc, char **argv)
 	int ch, status = -1;
 
 	c->o = (struct cmp_options){ .stage = "all", .trim = -1 };
-	while (status < 0 && (ch = getopt_long(argc, argv, "hk:r:s:V", longs,
-	    NULL)) != -1)
+	while (status < 0 && (ch = options_next(&c->msg, argc, argv,
+	    "hk:r:s:V", longs)) != -1)
 		status = take(c, ch);
 	return status;
 }

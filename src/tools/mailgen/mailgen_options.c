@@ -12,6 +12,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { THREADS_MAX = 1024, COUNT_MAX = 100000000, COUNT = 10000 };
 
@@ -55,7 +56,8 @@ static const char help[] =
 "  --maildir, --mbox    a maildir, or an mbox, for each list and week\n"
 "  --mean BYTES         of a mail's size; default 8000\n"
 "  --median BYTES       the same; default 1720\n"
-"  -n, --count N        mails; default 10000; 273273 are the study's store\n"
+"  -n, --count N        mails; default 10000 (80 MB), in a directory that\n"
+"                       exists; 273273 are the study's store\n"
 "  -p, --processes N    threads (default: the CPUs); no matter for the bytes\n"
 "  --profile DIRECTORY  measure that mail and write what it is like, for\n"
 "                       --like: sizes and ratios, nothing of the text\n"
@@ -152,7 +154,7 @@ take(struct mailgen *g, int opt)
 	case OPT_MEDIAN: return take_size(g, "median", &o->median_B);
 	case OPT_PROFILE: o->profile = optarg; break;
 	case OPT_STATS: o->stats = true; o->stats_file = optarg; break;
-	default: return options_usage(usage);
+	default: return MSG_ERROR;
 	}
 	return -1;
 }
@@ -165,6 +167,14 @@ check(struct mailgen *g, int count)
 
 	if (count != (o->profile == NULL))
 		return options_usage(usage);
+	/* a mistyped name makes no 80 MB */
+	if (o->profile == NULL && o->count == 0 && access(o->root, F_OK) != 0) {
+		msg_error(&g->msg, "%s: %s; with -n it is made",
+		    o->root, strerror(errno));
+		return MSG_ERROR;
+	}
+	if (o->count == 0)
+		o->count = COUNT;
 	o->threads = cpus_choose(o->threads, THREADS_MAX);
 	if (o->mean_B == 0 && o->median_B == 0)
 		return -1;
@@ -187,10 +197,10 @@ mailgen_parse(struct mailgen *g, int argc, char **argv)
 	int ch, status = -1;
 
 	msg_init(&g->msg, argv[0]);
-	g->o = (struct mailgen_options){ .count = COUNT, .seed = 1,
+	g->o = (struct mailgen_options){ .seed = 1,
 	    .like = mail_like_default };
-	while (status < 0 && (ch = getopt_long(argc, argv, "hn:p:qs:V", longs,
-	    NULL)) != -1)
+	while (status < 0 && (ch = options_next(&g->msg, argc, argv,
+	    "hn:p:qs:V", longs)) != -1)
 		status = take(g, ch);
 	if (status >= 0)
 		return status;

@@ -201,6 +201,21 @@ tell(struct pzseek *p, const char *range, const struct seek_result *r)
 	    r->wrote_B > 0 && r->unverified ? "; not verified" : "");
 }
 
+/* What was asked for and is not there; "100:" asks for what there is. */
+static void
+tell_end(struct pzseek *p, const char *range, const struct seek_range *r,
+    const struct seek_result *result)
+{
+	if (p->msg.quiet || r->len == 0 || result->wrote_B >= r->len)
+		return;
+	if (result->wrote_B == 0)
+		msg_note(&p->msg, "%s %s: begins past the end of the data",
+		    p->path, range);
+	else if (r->len != UINT64_MAX)
+		msg_note(&p->msg, "%s %s: the data ends after %" PRIu64
+		    " bytes of it", p->path, range, result->wrote_B);
+}
+
 static int
 read_ranges(struct pzseek *p, const struct seek_map *m)
 {
@@ -216,6 +231,7 @@ read_ranges(struct pzseek *p, const struct seek_map *m)
 			return fail(p, !result.output_failed ? p->path :
 			    p->output != NULL ? p->output : "standard output",
 			    result.why != NULL ? result.why : sentence(rc));
+		tell_end(p, p->ranges[i], &r, &result);
 		if (p->msg.verbose > 0)
 			tell(p, p->ranges[i], &result);
 	}

@@ -109,7 +109,7 @@ take_option(struct pzseek *p, int opt)
 	case NO_INDEX: p->no_index = true; break;
 	case SPACE: return set_spacing(p);
 	case VERIFY: p->verify = true; break;
-	default: return options_usage(usage);
+	default: return MSG_ERROR;
 	}
 	return -1;
 }
@@ -120,8 +120,8 @@ pzseek_parse(struct pzseek *p, int argc, char **argv)
 {
 	int opt, status = -1;
 
-	while (status < 0 && (opt = getopt_long(argc, argv, "+fhlo:p:qvV",
-	    long_options, NULL)) != -1)
+	while (status < 0 && (opt = options_next(&p->msg, argc, argv,
+	    "+fhlo:p:qvV", long_options)) != -1)
 		status = take_option(p, opt);
 	if (status >= 0)
 		return status;
@@ -129,6 +129,11 @@ pzseek_parse(struct pzseek *p, int argc, char **argv)
 	    THREADS_MAX);
 	p->ranges = argv + optind + 1;
 	p->range_count = argc - optind - 1;
+	if (p->range_count == 0 && !p->list && !p->make_index) {
+		msg_error(&p->msg, "a range is missing behind %s "
+		    "(OFFSET:LENGTH)", argv[optind]);
+		return MSG_ERROR;
+	}
 	if (p->range_count < 0 ||
 	    (p->range_count == 0) != (p->list || p->make_index) ||
 	    (p->list && p->make_index))

@@ -1,0 +1,70 @@
+#!/bin/sh
+# What a mistyped command line is answered with, by all tools.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+# typo STATUS TOOL TYPED MEANT: the sentence that helps; '': none is near
+typo() {
+	t "$2 $3" "$1" "$2" "$3"
+	is "$2 $3: nothing is written" "$(cat .t.out)" ''
+	is "$2 $3: what was meant" "$(sed -n \
+	    "s/^Did you mean '\(.*\)'?  Try '.*'\.$/\1/p" .t.err)" "$4"
+	is "$2 $3: where it stands" "$(tail -n 1 .t.err |
+	    sed -n "s/.*Try '\(.*\)'\.$/\1/p")" "$2 --help"
+}
+
+for tool in lap lapcmp coldwalk fsratio mailgen pzseek; do
+	have $tool || continue
+	status=1
+	[ $tool != lap ] || status=125
+	typo $status $tool --hlep --help
+	typo $status $tool --vresion=2 --version
+	typo $status $tool --frobnicate ''
+	typo $status $tool -Q ''
+	t "$tool --help" 0 $tool --help
+	is "$tool --help describes options" \
+	    "$(grep -q '^  -[a-z-].*  *[a-z]' .t.out && echo yes)" yes
+	is "$tool --help fits" "$(awk 'length($0) > 80' .t.out)" ''
+done
+
+if have lap; then
+	t 'a line for the shell' 127 lap 'gzip f | cat'
+	shows 'is told from a command' 'not found.*sh -c' .t.err
+	t 'a command that is not there' 127 lap nowhere
+	is 'is only that' "$(grep -c 'sh -c' .t.err)" 0
+	t 'lapcmp of a directory' 1 lapcmp .
+	shows 'says that it is one' ': Is a directory$' .t.err
+fi
+if have pzseek; then
+	seq 1000 >text
+	pzc -k text
+	t 'no range' 1 pzseek text.gz
+	shows 'is said to be missing' 'a range is missing' .t.err
+	t 'past the end' 0 pzseek text.gz 1M:10
+	shows 'is told' '1M:10: begins past the end of the data$' .t.err
+	t 'partly past the end' 0 pzseek text.gz 3890:10
+	shows 'is told too' '3890:10: the data ends after 3 bytes of it$' .t.err
+	t 'to the end' 0 pzseek text.gz 3890:
+	is 'is not past it' "$(cat .t.err)" ''
+	t 'quiet' 0 pzseek -q text.gz 1M:10
+	is 'says nothing' "$(cat .t.err)" ''
+fi
+if have mailgen; then
+	t 'a directory that is not there' 1 mailgen typo
+	shows 'is not made' 'No such file or directory; with -n' .t.err
+	t 'really not' 1 test -e typo
+	t 'with -n it is' 0 mailgen -n 3 typo
+fi
+if have fsratio; then
+	mkdir none
+	t 'a tree without files' 0 fsratio none
+	is 'has no table' "$(cat .t.out)" ''
+	shows 'but a sentence' 'there are no files below none$' .t.err
+	mkdir small
+	echo x >small/a
+	echo y >small/b
+	t 'a tree that takes more than its bytes' 0 fsratio small
+	shows 'is called larger' ' 0\.[0-9]* larger$'
+fi
+done_testing
