@@ -110,6 +110,7 @@ t 'some of an image' 0 to got coldwalk --files-from list image
 is 'that one' "$(sed 's/.*  //' got)" sub/deep/one
 t 'rows of an image' 0 to rows coldwalk --csv image
 # two files of the same bytes: one of them is the other's
+# shellcheck disable=SC2016
 t 'tell of duplicates' 0 awk -F , '{ of[$2] = $8 }
     END { exit !(of["text"] == "sub/twin" && of["sub/twin"] == "" ||
         of["sub/twin"] == "text" && of["text"] == "") }' rows

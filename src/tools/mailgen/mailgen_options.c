@@ -159,6 +159,23 @@ take(struct mailgen *g, int opt)
 	return -1;
 }
 
+/* Without -n the directory has to exist: a mistyped name makes no 80 MB. */
+static int
+check_root(struct mailgen *g)
+{
+	struct mailgen_options *o = &g->o;
+
+	if (o->count != 0 || o->profile != NULL) {
+		return -1;
+	} else if (access(o->root, F_OK) != 0) {
+		msg_error(&g->msg, "%s: %s; with -n it is made", o->root,
+		    strerror(errno));
+		return MSG_ERROR;
+	}
+	o->count = COUNT;
+	return -1;
+}
+
 static int
 check(struct mailgen *g, int count)
 {
@@ -167,17 +184,9 @@ check(struct mailgen *g, int count)
 
 	if (count != (o->profile == NULL))
 		return options_usage(usage);
-	/* a mistyped name makes no 80 MB */
-	if (o->profile == NULL && o->count == 0 && access(o->root, F_OK) != 0) {
-		msg_error(&g->msg, "%s: %s; with -n it is made",
-		    o->root, strerror(errno));
-		return MSG_ERROR;
-	}
-	if (o->count == 0)
-		o->count = COUNT;
 	o->threads = cpus_choose(o->threads, THREADS_MAX);
 	if (o->mean_B == 0 && o->median_B == 0)
-		return -1;
+		return check_root(g);
 	if (o->mean_B == 0)
 		o->mean_B = sizes_mean(s);
 	if (o->median_B == 0)
@@ -188,7 +197,7 @@ check(struct mailgen *g, int count)
 		    (unsigned long long)o->median_B);
 		return MSG_ERROR;
 	}
-	return -1;
+	return check_root(g);
 }
 
 int
