@@ -31,8 +31,15 @@ struct codec_options {
 	bool extreme;		/* xz, lzma: -e */
 	int window_log;		/* zstd --long; 0: the level's */
 	uint64_t window_max;	/* decoding: the largest window accepted */
+	uint64_t memory;	/* the most bytes to use; 0: any */
+	/* Decoding under a memory limit: how the stream begins, for plan(). */
+	const uint8_t *head;
+	size_t head_len;
 	const char *name;	/* to be stored, or NULL */
 	const char *comment;	/* likewise */
+	const char *check;	/* xz: the name of its check, or NULL */
+	bool block_check;	/* lz4: a checksum of each block, too */
+	bool legacy;		/* lz4: the frame that lz4 -l writes */
 	uint32_t mtime;		/* likewise, seconds since 1970, or 0 */
 	int flush_ms;		/* see input.h; 0: never */
 	struct adapt *adapt;	/* takes the place of level, which is then
@@ -50,6 +57,11 @@ struct plan {
 struct codec_notes {
 	bool trailing_garbage;	/* ignored */
 	bool unchecked;		/* a check of a kind that is not known */
+	/*
+	 * With -EFBIG: the bytes that decoding takes in all, where memory or
+	 * window_max allows less.  0: not known.
+	 */
+	uint64_t need;
 };
 
 /* What a stream's header says of the file that it was made from. */
@@ -76,6 +88,11 @@ struct coder {
 	/*
 	 * Pure.  0, -ENOTSUP (options that the format does not have; *why
 	 * is a sentence) or -EINVAL.
+	 *
+	 * A decoder plans for the largest units that its format has.  Where
+	 * one thread and one slot of those are beyond o->memory, it may plan
+	 * for those that o->head announces; open() and the stages must then
+	 * refuse larger ones, with codec_notes.need.
 	 */
 	int (*plan)(const struct codec_options *o, struct plan *p,
 	    const char **why);
@@ -125,7 +142,11 @@ struct codec {
 	const char *(*versions)(void);	/* of its library, for -V */
 };
 
-enum { CODEC_MAGIC_MAX = 32 };	/* bytes that magic() may look at */
+enum {
+	CODEC_MAGIC_MAX = 32,		/* bytes that magic() may look at */
+	CODEC_WINDOW_LOG_MAX = 30,	/* of codec_options.window_max */
+	CODEC_BEYOND_WINDOW = 32 << 20	/* memory accepted beside a window */
+};
 
 /* The table, ending with NULL.  Thread-safe, as are all below. */
 extern const struct codec *const codecs[];

@@ -25,20 +25,23 @@ struct convert_result {
 	struct codec_notes notes;
 	unsigned threads;		/* that worked */
 	uint64_t memory;		/* planned, in bytes */
-	const char *why;		/* a sentence, for -ENOTSUP, -ENOMEM */
+	const char *why;		/* a sentence, for -ENOTSUP, -EFBIG; it
+					   may be in text */
+	char text[128];
 };
 
 /*
- * What the coder needs with o->threads, in bytes.  0, or as coder.plan().
+ * What the coder needs with c->options.threads, in bytes.  0, or as
+ * coder.plan().
  */
 int convert_plan(const struct convert *c, struct plan *p, uint64_t *bytes,
     const char **why);
 
 /*
- * Reads in to its end and writes out_fd (-1: nothing is written).  With a
- * memory limit the threads are lowered until the plan keeps to it; with one
- * thread still above it, -ENOMEM and a sentence.  0 or -errno; r is always
- * filled in.  Thread-safe.
+ * Reads in to its end and writes out_fd (-1: nothing is written).  Under a
+ * memory limit there are as many threads, and then as many slots, as fit in
+ * it; where one of each does not, -EFBIG and a sentence that names the need.
+ * 0 or -errno; r is always filled in.  Thread-safe.
  */
 int convert_run(const struct convert *c, struct input *in, int out_fd,
     struct convert_result *r);

@@ -137,7 +137,9 @@ struct seek_result {
 	bool from_start;	/* there was no nearer unit */
 	bool unverified;	/* by any check of the data itself */
 	bool output_failed;	/* an error is about the output */
-	const char *why;	/* a sentence, for some errors; or NULL */
+	const char *why;	/* a sentence, for some errors, which may be
+				   in text; or NULL */
+	char text[sizeof(((struct convert_result *)0)->text)];
 };
 
 /*

@@ -7,6 +7,8 @@
 #include "pipeline/adapt.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* What is no known format goes through as it is. */
@@ -90,7 +92,24 @@ convert_plan(const struct convert *c, struct plan *p, uint64_t *bytes,
 	return rc;
 }
 
-/* Lowers the threads to what the memory allows. */
+/* One thread: as many slots as fit beside what it needs in any case. */
+static int
+fewer_slots(const struct convert *c, struct plan *p, struct convert_result *r)
+{
+	uint64_t least = p->worker_B + p->fixed_B;
+	uint64_t slots = c->memory < least ? 0 :
+	    (c->memory - least) / p->slot_B;
+
+	if (slots == 0) {
+		r->notes.need = least + p->slot_B;
+		return -EFBIG;
+	}
+	p->slots = (unsigned)slots;
+	r->memory = least + slots * p->slot_B;
+	return 0;
+}
+
+/* Lowers the threads, and then the slots, to what the memory allows. */
 static int
 plan_within(struct convert *c, struct plan *p, struct convert_result *r)
 {
@@ -99,11 +118,68 @@ plan_within(struct convert *c, struct plan *p, struct convert_result *r)
 
 		if (rc != 0 || c->memory == 0 || r->memory <= c->memory)
 			return rc;
-		if (c->options.threads == 1) {
-			r->why = "one thread needs more memory than the limit";
-			return -ENOMEM;
-		}
+		if (c->options.threads == 1)
+			return fewer_slots(c, p, r);
 	}
+}
+
+/* The plan, made with a look at what is to be decoded. */
+static int
+make_plan(struct convert *c, struct input *in, struct plan *p,
+    struct convert_result *r)
+{
+	ssize_t n = 0;
+	int rc;
+
+	c->options.memory = c->memory;
+	if (c->decompress && c->memory != 0)
+		n = input_peek(in, INPUT_PEEK, &c->options.head);
+	if (n < 0)
+		return (int)n;
+	c->options.head_len = (size_t)n;
+	rc = plan_within(c, p, r);
+	c->options.head = NULL;
+	c->options.head_len = 0;
+	return rc;
+}
+
+/* "65 MiB", rounded up; "12 KiB" below that. */
+static int
+put_size(char *buf, size_t size, uint64_t bytes, uint64_t round)
+{
+	int unit = bytes < (uint64_t)1 << 20 ? 10 : 20;
+
+	return snprintf(buf, size, "%" PRIu64 " %s",
+	    (bytes + (round & (((uint64_t)1 << unit) - 1))) >> unit,
+	    unit == 10 ? "KiB" : "MiB");
+}
+
+/* What is needed, what is allowed, and by which option. */
+static void
+name_need(const struct convert *c, struct convert_result *r)
+{
+	char need[32], allowed[32];
+	uint64_t window = r->notes.need < CODEC_BEYOND_WINDOW ? 0 :
+	    r->notes.need - CODEC_BEYOND_WINDOW;
+	int log = 10;
+
+	put_size(need, sizeof(need), r->notes.need, UINT64_MAX);
+	r->why = r->text;
+	if (c->memory != 0 && r->notes.need > c->memory) {
+		put_size(allowed, sizeof(allowed), c->memory, 0);
+		snprintf(r->text, sizeof(r->text), "needs %s to %s, --memory "
+		    "allows %s", need, c->decompress ? "decompress" :
+		    "compress", allowed);
+		return;
+	}
+	while (log < CODEC_WINDOW_LOG_MAX && (uint64_t)1 << log < window)
+		log++;
+	if ((uint64_t)1 << log < window)
+		snprintf(r->text, sizeof(r->text), "needs %s to decompress, "
+		    "more than any --long allows", need);
+	else
+		snprintf(r->text, sizeof(r->text), "needs %s to decompress, "
+		    "which --long=%d allows", need, log);
 }
 
 int
@@ -119,10 +195,11 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 	int rc;
 
 	memset(r, 0, sizeof(*r));
-	rc = plan_within(&c, &plan, r);
-	if (rc != 0)
-		return rc;
-	rc = coder->open(&job, &c.options, &plan, &r->notes);
+	rc = make_plan(&c, in, &plan, r);
+	if (rc == 0)
+		rc = coder->open(&job, &c.options, &plan, &r->notes);
+	if (rc == -EFBIG && r->notes.need != 0)
+		name_need(&c, r);
 	if (rc != 0)
 		return rc;
 	params.threads = r->threads = c.options.threads;
@@ -133,6 +210,8 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 	}
 	rc = pipeline_run(&coder->ops, job, in, &params, &r->stats);
 	coder->close(job);
+	if (rc == -EFBIG && r->notes.need != 0)
+		name_need(&c, r);
 	return rc;
 }
 

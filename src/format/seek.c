@@ -94,7 +94,8 @@ decode(struct seek_stream *s, const struct convert *given, uint64_t skip,
 	result->read_B += s->read_B;
 	result->made_B += r.stats.out_bytes;
 	result->output_failed = r.stats.failed == PIPELINE_OUT;
-	result->why = r.why;
+	memcpy(result->text, r.text, sizeof(r.text));
+	result->why = r.why == r.text ? result->text : r.why;
 	if (rc == 0 && s->size != UINT64_MAX && !stop &&
 	    r.stats.out_bytes != s->size + s->before) {
 		result->why = "the sizes in the file or the index are wrong";

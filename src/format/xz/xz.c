@@ -26,6 +26,8 @@
 struct job {
 	lzma_stream strm;
 	struct codec_notes *notes;
+	const uint8_t *piece;	/* that next_in is in */
+	uint64_t beside;	/* memory that is not liblzma's, decoding */
 	bool ended;
 };
 
@@ -83,6 +85,42 @@ started(void **job, struct job *j, lzma_ret r)
 	return 0;
 }
 
+/* What decoding a block takes whose header is the size bytes at p, or 0. */
+static uint64_t
+header_need(const uint8_t *p, uint32_t size)
+{
+	lzma_filter filters[LZMA_FILTERS_MAX + 1];
+	lzma_block block = { .version = 1, .header_size = size,
+	    .check = LZMA_CHECK_NONE, .filters = filters };
+	uint64_t need;
+
+	if (lzma_block_header_size_decode(p[0]) != size ||
+	    lzma_block_header_decode(&block, NULL, p) != LZMA_OK)
+		return 0;
+	need = lzma_raw_decoder_memusage(filters);
+	lzma_filters_free(filters, NULL);
+	return need == UINT64_MAX ? 0 : need;
+}
+
+/*
+ * What decoding takes that liblzma has refused for its memory, or 0.  Its
+ * threaded decoder does not tell; but it stops behind the header of the
+ * block, which has a checksum and so can be found from its end.
+ */
+static uint64_t
+refused_need(const struct job *j)
+{
+	size_t have = (size_t)(j->strm.next_in - j->piece);
+	uint64_t need = 0;
+
+	for (uint32_t size = LZMA_BLOCK_HEADER_SIZE_MIN; need == 0 &&
+	    size <= LZMA_BLOCK_HEADER_SIZE_MAX && size <= have; size += 4)
+		need = header_need(j->strm.next_in - size, size);
+	if (need == 0)
+		need = lzma_memusage(&j->strm);
+	return need <= lzma_memlimit_get(&j->strm) ? 0 : need + j->beside;
+}
+
 /* One call of the coder with room for output. */
 static int
 step(struct job *j, lzma_action action, struct sink *out)
@@ -101,6 +139,8 @@ step(struct job *j, lzma_action action, struct sink *out)
 		j->notes->unchecked = true;
 		return 0;
 	}
+	if (r == LZMA_MEMLIMIT_ERROR)
+		j->notes->need = refused_need(j);
 	j->ended = r == LZMA_STREAM_END;
 	return xz_error(r);
 }
@@ -112,7 +152,7 @@ join(void *job, struct slot *s, struct sink *out)
 	lzma_action action = s->last ? LZMA_FINISH : LZMA_RUN;
 	int rc = 0;
 
-	j->strm.next_in = s->in.data;
+	j->strm.next_in = j->piece = s->in.data;
 	j->strm.avail_in = s->in.len;
 	while (rc == 0 && !j->ended &&
 	    (j->strm.avail_in > 0 || action == LZMA_FINISH))
@@ -131,7 +171,32 @@ preset_of(const struct codec_options *o)
 	return (uint32_t)o->level | (o->extreme ? LZMA_PRESET_EXTREME : 0);
 }
 
-static void
+/* The check that o asks for; false: the format has none of that name. */
+static bool
+find_check(const struct codec_options *o, lzma_check *check)
+{
+	static const struct {
+		const char *name;
+		lzma_check check;
+	} names[] = {
+		{ "none", LZMA_CHECK_NONE }, { "crc32", LZMA_CHECK_CRC32 },
+		{ "crc64", LZMA_CHECK_CRC64 },
+		{ "sha256", LZMA_CHECK_SHA256 },
+	};
+
+	*check = LZMA_CHECK_CRC64;
+	if (o->check == NULL)
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(o->check, names[i].name) == 0) {
+			*check = names[i].check;
+			return true;
+		}
+	return false;
+}
+
+/* false: there is no such check. */
+static bool
 mt_options(lzma_mt *mt, const struct codec_options *o, lzma_options_lzma *lz,
     lzma_filter *filters)
 {
@@ -139,7 +204,8 @@ mt_options(lzma_mt *mt, const struct codec_options *o, lzma_options_lzma *lz,
 	filters[0] = (lzma_filter){ LZMA_FILTER_LZMA2, lz };
 	filters[1] = (lzma_filter){ LZMA_VLI_UNKNOWN, NULL };
 	*mt = (lzma_mt){ .threads = o->threads, .block_size = o->block,
-	    .filters = filters, .check = LZMA_CHECK_CRC64 };
+	    .filters = filters };
+	return find_check(o, &mt->check);
 }
 
 static int
@@ -153,7 +219,10 @@ plan_xz(const struct codec_options *o, struct plan *p, const char **why)
 		*why = "xz and lzma cannot be cut (rsyncable, flush-ms)";
 		return -ENOTSUP;
 	}
-	mt_options(&mt, o, &lz, filters);
+	if (!mt_options(&mt, o, &lz, filters)) {
+		*why = "the checks of xz are none, crc32, crc64 and sha256";
+		return -ENOTSUP;
+	}
 	*p = (struct plan){ .slots = 4, .slot_B = SERIAL_PIECE,
 	    .fixed_B = 1 << 20 };
 	p->worker_B = lzma_stream_encoder_mt_memusage(&mt) / mt.threads;
@@ -173,7 +242,10 @@ open_xz(void **job, const struct codec_options *o, const struct plan *p,
 	(void)p;
 	if (rc != 0)
 		return rc;
-	mt_options(&mt, o, &lz, filters);
+	if (!mt_options(&mt, o, &lz, filters)) {
+		close_job(j);
+		return -EINVAL;
+	}
 	return started(job, j, lzma_stream_encoder_mt(&j->strm, &mt));
 }
 
@@ -204,8 +276,10 @@ open_lzma(void **job, const struct codec_options *o, const struct plan *p,
 
 /* Decoding */
 
-enum { BEYOND_WINDOW = 32 << 20 };
-
+/*
+ * Room for the pieces and what is to be written; what liblzma takes beside
+ * depends on the stream, and is limited in open().
+ */
 static int
 plan_decode(const struct codec_options *o, struct plan *p, const char **why)
 {
@@ -216,9 +290,28 @@ plan_decode(const struct codec_options *o, struct plan *p, const char **why)
 	return 0;
 }
 
+/* A new job, and the most memory that liblzma may take for it. */
+static int
+new_decoder(struct job **out, const struct codec_options *o,
+    const struct plan *p, struct codec_notes *notes, uint64_t *limit)
+{
+	int rc = new_job(out, notes);
+
+	if (rc != 0)
+		return rc;
+	(*out)->beside = p->slots * p->slot_B + p->fixed_B;
+	*limit = o->window_max + CODEC_BEYOND_WINDOW;
+	if (o->memory != 0 && o->memory - (*out)->beside < *limit)
+		*limit = o->memory - (*out)->beside;
+	/* 0 would be taken for no limit, or for the least there is */
+	*limit += *limit == 0;
+	return 0;
+}
+
 /*
- * Threads as long as they keep to 128 MiB each; beyond, liblzma decodes with
- * one, down to the limit that the largest accepted window sets.
+ * Threads as long as they keep to 128 MiB each, and all of them to a limit of
+ * memory; beyond, liblzma decodes with one, down to the limit that is set by
+ * the largest accepted window or by that of memory.
  */
 static int
 unopen_xz(void **job, const struct codec_options *o, const struct plan *p,
@@ -226,14 +319,14 @@ unopen_xz(void **job, const struct codec_options *o, const struct plan *p,
 {
 	lzma_mt mt = { .flags = LZMA_CONCATENATED |
 	    LZMA_TELL_UNSUPPORTED_CHECK, .threads = o->threads,
-	    .memlimit_threading = (uint64_t)o->threads << 27,
-	    .memlimit_stop = o->window_max + BEYOND_WINDOW };
+	    .memlimit_threading = (uint64_t)o->threads << 27 };
 	struct job *j;
-	int rc = new_job(&j, notes);
+	int rc = new_decoder(&j, o, p, notes, &mt.memlimit_stop);
 
-	(void)p;
 	if (rc != 0)
 		return rc;
+	if (o->memory != 0 && o->memory - j->beside < mt.memlimit_threading)
+		mt.memlimit_threading = o->memory - j->beside;
 	if (mt.threads == 1)
 		return started(job, j, lzma_stream_decoder(&j->strm,
 		    mt.memlimit_stop, mt.flags));
@@ -244,14 +337,13 @@ static int
 unopen_lzma(void **job, const struct codec_options *o, const struct plan *p,
     struct codec_notes *notes)
 {
+	uint64_t limit;
 	struct job *j;
-	int rc = new_job(&j, notes);
+	int rc = new_decoder(&j, o, p, notes, &limit);
 
-	(void)p;
 	if (rc != 0)
 		return rc;
-	return started(job, j, lzma_alone_decoder(&j->strm,
-	    o->window_max + BEYOND_WINDOW));
+	return started(job, j, lzma_alone_decoder(&j->strm, limit));
 }
 
 static const char *
