@@ -136,7 +136,7 @@ static int
 run_fd(const struct coder *c, const struct codec_options *o, int fd,
     struct bytes *out)
 {
-	struct codec_notes notes = { false, false };
+	struct codec_notes notes = { .need = 0 };
 	struct pipeline_stats stats = { .in_bytes = 0 };
 	struct pipeline_params params = { .threads = o->threads };
 	struct input in;

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 
 #include <errno.h>
+#include <lz4.h>
 #include <lz4frame.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +38,7 @@ round_trips(void **state)
 			assert_int_equal(info.blockMode,
 			    LZ4F_blockIndependent);
 			assert_int_equal(info.blockChecksumFlag,
-			    LZ4F_blockChecksumEnabled);
+			    LZ4F_noBlockChecksum);
 			assert_int_equal(info.contentChecksumFlag,
 			    LZ4F_contentChecksumEnabled);
 			assert_int_equal(info.contentSize, 0);
@@ -48,15 +49,118 @@ round_trips(void **state)
 		}
 }
 
-/* No larger than liblz4 makes it, but for the checksums of the blocks. */
+static void
+block_checksums(void **state)
+{
+	struct codec_options o = { .level = 1, .threads = 2,
+	    .block = 64 * KIB, .block_check = true };
+	struct bytes in = sample(MIB, 4), rough = noise(100000), z, out;
+	LZ4F_frameInfo_t info;
+
+	(void)state;
+	append(&in, rough.p, rough.n);
+	assert_int_equal(run(codec_lz4.encode, &o, in, false, &z), 0);
+	out = library_unpack(z, in.n, &info);
+	assert_same(out, in);
+	assert_int_equal(info.blockChecksumFlag, LZ4F_blockChecksumEnabled);
+	assert_int_equal(info.contentChecksumFlag,
+	    LZ4F_contentChecksumEnabled);
+	assert_unpacks(z, in);
+	free(out.p);
+	free(z.p);
+	free(in.p);
+	free(rough.p);
+}
+
+/* The blocks, decoded one by one as the kernel does. */
+static struct bytes
+legacy_unpack(struct bytes z, size_t room)
+{
+	struct bytes out = bytes_new(room);
+	size_t pos = 4;
+
+	out.n = 0;
+	assert_true(z.n >= 4);
+	assert_int_equal(load_le32(z.p), 0x184c2102);
+	while (pos < z.n) {
+		size_t len, left = room - out.n;
+		int n;
+
+		assert_true(z.n - pos >= 4);
+		len = load_le32(z.p + pos);
+		assert_true(len <= z.n - pos - 4);
+		n = LZ4_decompress_safe((char *)z.p + pos + 4,
+		    (char *)out.p + out.n, (int)len,
+		    (int)(left < 8 * MIB ? left : 8 * MIB));
+		assert_true(n > 0);
+		out.n += (size_t)n;
+		/* all but the last are full: lz4(1) takes others for it */
+		assert_true(n == 8 * MIB || pos + 4 + len == z.n);
+		pos += 4 + len;
+	}
+	return out;
+}
+
+static void
+legacy_frames(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 13, 1000, 8 * MIB - 1, 8 * MIB,
+	    8 * MIB + 1, 17 * MIB };
+	static const int levels[] = { 1, 9, 2 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		for (size_t k = 0; k < (sizes[i] > MIB ? 1 : 3); k++) {
+			struct codec_options o = { .level = levels[k],
+			    .threads = 1 + (unsigned)(i % 3),
+			    .legacy = true };
+			struct bytes in = sample(sizes[i], (uint32_t)i), z;
+			struct bytes rough = noise(i % 2 ? in.n / 2 : 0);
+			struct bytes out;
+
+			memcpy(in.p, rough.p, rough.n);
+			assert_int_equal(run(codec_lz4.encoder_for(&o), &o,
+			    in, i % 2, &z), 0);
+			out = legacy_unpack(z, in.n);
+			assert_same(out, in);
+			assert_unpacks(z, in);
+			free(in.p);
+			free(rough.p);
+			free(z.p);
+			free(out.p);
+		}
+}
+
+static void
+legacy_refusals(void **state)
+{
+	struct codec_options o = { .level = 1, .threads = 1, .legacy = true,
+	    .block = 64 * KIB };
+	const char *why = NULL;
+	struct plan p;
+
+	(void)state;
+	assert_int_equal(codec_lz4.encoder_for(&o)->plan(&o, &p, &why),
+	    -ENOTSUP);
+	assert_non_null(why);
+	why = NULL;
+	o.block = 0;
+	o.block_check = true;
+	assert_int_equal(codec_lz4.encoder_for(&o)->plan(&o, &p, &why),
+	    -ENOTSUP);
+	assert_non_null(why);
+	o.block_check = false;
+	assert_int_equal(codec_lz4.encoder_for(&o)->plan(&o, &p, &why), 0);
+}
+
+/* No larger than liblz4 makes it. */
 static void
 sizes(void **state)
 {
 	struct bytes in = sample(4 * MIB + 5, 3);
 	LZ4F_preferences_t prefs = { .frameInfo = {
 	    .blockSizeID = LZ4F_max4MB, .blockMode = LZ4F_blockIndependent,
-	    .contentChecksumFlag = LZ4F_contentChecksumEnabled,
-	    .blockChecksumFlag = LZ4F_blockChecksumEnabled } };
+	    .contentChecksumFlag = LZ4F_contentChecksumEnabled } };
 
 	(void)state;
 	for (int level = 1; level <= 12; level += level < 3 ? 1 : 3) {
@@ -100,7 +204,7 @@ stores_noise(void **state)
 	struct bytes in = noise(5 * MIB), z = pack(in, 1, 0, 2, false);
 
 	(void)state;
-	assert_int_equal(z.n, 7 + 5 * MIB + 2 * 8 + 8);
+	assert_int_equal(z.n, 7 + 5 * MIB + 2 * 4 + 8);
 	assert_int_equal(load_le32(z.p + 7), 4 * MIB | 0x80000000U);
 	assert_unpacks(z, in);
 	free(in.p);
@@ -135,16 +239,16 @@ block_sizes(void **state)
 	assert_non_null(why);
 }
 
-/* Blocks of the output that are also in a's, by their checksums. */
+/* Blocks of the output that are also in a's. */
 static size_t
 shared_bytes(struct bytes a, struct bytes b)
 {
 	size_t shared = 0;
 
-	for (size_t i = 7; i + 8 < b.n;) {
-		size_t n = 8 + (load_le32(b.p + i) & 0x7fffffff);
+	for (size_t i = 7; i + 4 < b.n;) {
+		size_t n = 4 + (load_le32(b.p + i) & 0x7fffffff);
 
-		if (n == 8)
+		if (n == 4)
 			break;
 		if (memmem(a.p, a.n, b.p + i, n) != NULL)
 			shared += n;
@@ -233,6 +337,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trips),
+		cmocka_unit_test(block_checksums),
+		cmocka_unit_test(legacy_frames),
+		cmocka_unit_test(legacy_refusals),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(same_bytes),
 		cmocka_unit_test(stores_noise),

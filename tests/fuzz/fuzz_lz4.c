@@ -27,7 +27,7 @@ static int
 ours(const uint8_t *data, size_t size, int out_fd)
 {
 	struct codec_options o = { .threads = 1 };
-	struct codec_notes notes = { false, false };
+	struct codec_notes notes = { .need = 0 };
 	struct pipeline_stats stats = { .in_bytes = 0 };
 	struct pipeline_params params = { .threads = 1, .out_fd = out_fd };
 	int fd = memfd_create("in", 0), rc;

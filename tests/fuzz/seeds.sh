@@ -68,7 +68,8 @@ head -c 300 text >few
 
 for f in plain few none; do
 	for o in 'gzip -1' 'gzip -6' 'gzip -6 -i -b 16' 'gzip -11' 'zlib -6' \
-	    'zip -6' 'zstd -3' 'zstd -3 -i -b 16' 'lz4 -1' 'lz4 -9' 'xz -1' \
+	    'zip -6' 'zstd -3' 'zstd -3 -b 16' 'lz4 -1' 'lz4 -9' 'lz4 --legacy' \
+	    'lz4 --block-checksum -b 64' 'xz -1' 'xz -0 --check=sha256' \
 	    'lzma -1' 'bzip2 -1'; do
 		s=$(echo "$o" | sed 's/^gzip/gz/; s/^zstd/zst/; s/^bzip2/bz2/
 		    s/\([a-z0-9]*\)\(.*\)/\2.\1/; s/ //g')

@@ -132,12 +132,15 @@ walk_blocks(struct walk *w, const struct frame *f)
 	int rc = 0;
 
 	w->at = f->at + f->len;
-	while (rc == 0 && (linked || w->plain < w->m->need)) {
+	while (rc == 0) {
+		bool enough = !linked && w->plain >= w->m->need;
 		const uint8_t *p;
 		ssize_t n = look_at(w->m->look, w->at, 4, &p);
 		uint32_t word, len;
 		int64_t size = 0;
 
+		if (n >= 0 && n < 4 && enough)
+			break;
 		if (n < 4)
 			return n < 0 ? (int)n : -ENODATA;
 		word = load_le32(p);
@@ -148,6 +151,8 @@ walk_blocks(struct walk *w, const struct frame *f)
 			w->frame = w->at;
 			break;
 		}
+		if (enough)
+			break;
 		if (len > (uint32_t)1 << (f->h.kind & PIECE_LOG))
 			return -EBADMSG;
 		if (!linked) {
@@ -226,6 +231,9 @@ part(const struct seek_map *m, const struct seek_unit *from,
 
 	if (rc != 0 || f.none)
 		return rc != 0 ? rc : -EBADMSG;
+	/* a whole frame keeps the checksum of its content */
+	if (start == from->frame && to->frame != from->frame && end > start)
+		return seek_extent(s, start, end - start);
 	if (start == from->frame)
 		start = f.at + f.len;
 	if (to->frame != from->frame)

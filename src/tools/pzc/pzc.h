@@ -38,6 +38,9 @@ struct pzc {
 	int adapt_min, adapt_max;
 	bool store_name, store_time, restore_name, restore_time;
 	bool ascii, presume_tty;	/* gzip's -a, and its tests' option */
+	bool want_time;			/* -M */
+	bool zopfli;			/* -I, -J or -O */
+	bool ultra;
 	const char *output;		/* -o */
 	const char *suffix;		/* -S */
 	const char *alias;		/* -A */

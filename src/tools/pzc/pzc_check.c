@@ -2,9 +2,121 @@
  * pzc_check.c - whether the options of pzc fit each other
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pzc.h"
+#include "pzc_style.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+
+/* What may be asked for that not every format has; the rows of options[]. */
+enum {
+	ADAPT, ALIAS, BLOCK, BLOCK_CHECK, CHECK, COMMENT, EXTREME, FLUSH,
+	HUFFMAN, INDEPENDENT, LEGACY, LONG_WINDOW, NAME, RLE, RSYNCABLE, TIME,
+	ULTRA, ZOPFLI, OPTIONS
+};
+
+/* The formats that have it when compressing. */
+static const struct {
+	const char *option;
+	const char *formats[8];		/* up to NULL */
+} options[OPTIONS] = {
+	[ADAPT] = { "--adapt", { "gzip", "zlib", "zip", "zstd", "lz4" } },
+	[ALIAS] = { "-A", { "gzip", "zip" } },
+	[BLOCK] = { "-b", { "gzip", "zlib", "zip", "zstd", "lz4", "xz" } },
+	[BLOCK_CHECK] = { "--block-checksum", { "lz4" } },
+	[CHECK] = { "--check", { "xz" } },
+	[COMMENT] = { "-C", { "gzip", "xz" } },
+	[EXTREME] = { "-e", { "xz", "lzma" } },
+	[FLUSH] = { "--flush-ms", { "gzip", "zlib", "zip", "zstd", "lz4",
+	    "bzip2" } },
+	[HUFFMAN] = { "-H", { "gzip", "zlib", "zip" } },
+	[INDEPENDENT] = { "-i", { "gzip" } },
+	[LEGACY] = { "--legacy", { "lz4" } },
+	[LONG_WINDOW] = { "--long", { "zstd" } },
+	[NAME] = { "-N", { "gzip", "zip" } },
+	[RLE] = { "-U", { "gzip", "zlib", "zip" } },
+	[RSYNCABLE] = { "-R", { "gzip", "zlib", "zip", "zstd", "lz4",
+	    "bzip2" } },
+	[TIME] = { "-M", { "gzip", "zip" } },
+	[ULTRA] = { "--ultra", { "zstd" } },
+	[ZOPFLI] = { "-I, -J and -O", { "gzip", "zlib", "zip" } },
+};
+
+static void
+find_asked(const struct pzc *p, bool asked[OPTIONS])
+{
+	const struct codec_options *o = &p->codec_options;
+
+	asked[ADAPT] = p->adapt;
+	asked[ALIAS] = p->alias != NULL;
+	asked[BLOCK] = o->block != 0;
+	asked[BLOCK_CHECK] = o->block_check;
+	/* -C is both, and which one the format says */
+	asked[CHECK] = o->check != NULL && o->check != o->comment;
+	asked[COMMENT] = o->comment != NULL;
+	asked[EXTREME] = o->extreme;
+	asked[FLUSH] = o->flush_ms > 0;
+	asked[HUFFMAN] = o->huffman;
+	asked[INDEPENDENT] = o->independent;
+	asked[LEGACY] = o->legacy;
+	asked[LONG_WINDOW] = o->window_log != 0;
+	asked[NAME] = p->restore_name;
+	asked[RLE] = o->rle;
+	asked[RSYNCABLE] = o->rsyncable;
+	asked[TIME] = p->want_time;
+	asked[ULTRA] = p->ultra;
+	asked[ZOPFLI] = p->zopfli;
+}
+
+/* "-i is for gzip, not for zstd" */
+static int
+refuse_option(struct pzc *p, int i)
+{
+	char list[64] = "";
+	size_t at = 0;
+
+	for (const char *const *f = options[i].formats; *f != NULL; f++)
+		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s",
+		    at == 0 ? "" : f[1] == NULL ? " and " : ", ", *f);
+	msg_error(&p->msg, "%s %s for %s, not for %s", options[i].option,
+	    i == ZOPFLI ? "are" : "is", list, p->codec->name);
+	return MSG_ERROR;
+}
+
+static int
+check_options(struct pzc *p)
+{
+	bool asked[OPTIONS];
+
+	find_asked(p, asked);
+	for (int i = 0; i < OPTIONS; i++) {
+		const char *const *f = options[i].formats;
+
+		while (asked[i] && *f != NULL &&
+		    strcmp(*f, p->codec->name) != 0)
+			f++;
+		if (asked[i] && *f == NULL)
+			return refuse_option(p, i);
+	}
+	return -1;
+}
+
+/* What the codec itself says to the options together. */
+static int
+check_plan(struct pzc *p)
+{
+	struct convert c = { .codec = p->codec,
+	    .options = p->codec_options };
+	const char *why = NULL;
+	struct plan plan;
+	uint64_t bytes;
+
+	c.options.threads = 1;
+	if (convert_plan(&c, &plan, &bytes, &why) != -ENOTSUP || why == NULL)
+		return -1;
+	msg_error(&p->msg, "%s", why);
+	return MSG_ERROR;
+}
 
 /* The range of levels; the plan is made for the highest. */
 static int
@@ -13,9 +125,8 @@ check_adapt(struct pzc *p)
 	const struct codec *c = p->codec;
 	const struct codec_options *o = &p->codec_options;
 
-	if (c->adapt_max == 0 || o->window_log != 0 || o->huffman || o->rle) {
-		msg_error(&p->msg, "--adapt is for gzip, zlib, zip, zstd and "
-		    "lz4, without --long, -H and -U");
+	if (o->window_log != 0 || o->huffman || o->rle) {
+		msg_error(&p->msg, "--adapt is not for --long, -H and -U");
 		return MSG_ERROR;
 	}
 	if (p->adapt_min < 0) {
@@ -38,6 +149,7 @@ check_codec(struct pzc *p)
 {
 	const struct codec *c = p->codec;
 	const struct codec_suffix *unused;
+	int status;
 
 	if (p->mode != PZC_COMPRESS)
 		return -1;
@@ -57,13 +169,11 @@ check_codec(struct pzc *p)
 		    p->level, c->name, c->level_min, c->level_max);
 		return MSG_ERROR;
 	}
-	if (p->codec_options.extreme && strcmp(c->name, "xz") != 0 &&
-	    strcmp(c->name, "lzma") != 0) {
-		msg_error(&p->msg, "-e is for xz and lzma, not %s", c->name);
-		return MSG_ERROR;
-	}
 	p->codec_options.level = p->level;
-	return p->adapt ? check_adapt(p) : -1;
+	status = p->style->strict ? check_options(p) : -1;
+	if (status < 0 && p->adapt)
+		status = check_adapt(p);
+	return status < 0 ? check_plan(p) : status;
 }
 
 static int

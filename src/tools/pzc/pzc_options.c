@@ -98,15 +98,18 @@ take_value(struct pzc *p, int opt)
 {
 	switch (opt) {
 	case 'A': p->alias = optarg; break;
-	case 'C': p->codec_options.comment = optarg; break;
+	case 'C':			/* or xz's check */
+		p->codec_options.comment = p->codec_options.check = optarg;
+		break;
 	case 'F': return set_format(p, optarg);
-	case 'I': case 'J': break;	/* zopfli's, which is not used */
+	case 'I': case 'J': p->zopfli = true; break;
 	case 'o': p->output = optarg; break;
 	case 'p':
 		return options_threads(&p->msg, PZC_THREADS_MAX,
 		    &p->codec_options.threads);
 	case 'S': p->suffix = optarg; break;
 	case OPT_ADAPT: return set_adapt(p);
+	case OPT_CHECK: p->codec_options.check = optarg; break;
 	case OPT_FAST:
 		p->level = 1;
 		return optarg == NULL ? -1 : take_number(p, opt);
@@ -148,15 +151,16 @@ pzc_take_option(struct pzc *p, int opt)
 	case 'l': set_mode(p, PZC_LIST); break;
 	case 'L': return p->style->license(p);
 	case 'm': case 'M':
-		p->store_time = opt == 'M';
+		p->store_time = p->want_time = opt == 'M';
 		if (p->style->restore_time_alone)
 			p->restore_time = opt == 'M';
 		break;
 	case 'n': case 'N':
 		p->store_name = p->store_time = opt == 'N';
 		p->restore_name = p->restore_time = opt == 'N';
+		p->want_time = false;
 		break;
-	case 'O': break;		/* zopfli's, too */
+	case 'O': p->zopfli = true; break;
 	case 'q':
 		p->msg.quiet = true;
 		p->msg.verbose = 0;
@@ -178,10 +182,12 @@ pzc_take_option(struct pzc *p, int opt)
 	case OPT_ASCII: p->ascii = true; break;
 	case OPT_BITS: return options_int(&p->msg, "number of bits", 0,
 	    INT32_MAX, &(int64_t){ 0 });
+	case OPT_BLOCK_CHECKSUM: o->block_check = true; break;
 	case OPT_BEST: p->level = 9; break;
+	case OPT_LEGACY: o->legacy = true; break;
 	case OPT_NONE: break;
 	case OPT_PRESUME_TTY: p->presume_tty = true; break;
-	case OPT_ULTRA: break;		/* zstd -20 to -22 need no leave */
+	case OPT_ULTRA: p->ultra = true; break;	/* levels need no leave */
 	case OPT_JSON: p->json = true; break;
 	case OPT_VERIFY: p->verify = true; break;
 	default: return take_value(p, opt);

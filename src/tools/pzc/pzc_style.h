@@ -18,6 +18,7 @@
 enum pzc_option {
 	OPT_LEVEL = 256, OPT_FAST, OPT_BEST, OPT_MEMORY, OPT_STATS, OPT_JSON,
 	OPT_VERIFY, OPT_LONG, OPT_FLUSH_MS, OPT_ADAPT, OPT_ULTRA,
+	OPT_BLOCK_CHECKSUM, OPT_CHECK, OPT_LEGACY,
 	OPT_T,		/* -T that may be meant for threads */
 	OPT_ASCII, OPT_BITS, OPT_PRESUME_TTY,
 	OPT_NONE	/* accepted, and without effect */
@@ -37,6 +38,7 @@ struct pzc_style {
 	const struct option *long_options;
 	const struct pzc_letter *letters;	/* ends with 0 */
 	bool digits_apart;	/* -19 is -1 -9, not a level */
+	bool strict;		/* refuses options that a format lacks */
 	int bad_usage;		/* exit status of a call that makes no sense */
 	bool restore_time_alone;	/* -M, -m also when decompressing */
 	void (*usage)(const struct pzc *p);

@@ -1,0 +1,281 @@
+/*
+ * lz4_encode.c - compressing to LZ4 frames
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One frame of independent blocks with a checksum of the content, as lz4(1)
+ * writes it; block checksums are an option, since lz4js takes them for data.
+ * The content's checksum cannot be combined from parts: the reader computes
+ * it on the way.
+ *
+ * The legacy frame, which the kernel reads, is a magic number and blocks of
+ * 8 MiB of input, each behind its compressed length.  It has no checksums, no
+ * stored blocks and no end mark.
+ *
+ * Source: LZ4 Frame Format Description 1.6.4.
+ */
+#include "lz4_frame.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+#include "engine/other/lz4_fast.h"
+#include "format/codec.h"
+#include "format/cutter.h"
+#include "pipeline/adapt.h"
+
+#include <errno.h>
+#include <lz4.h>
+#include <lz4hc.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum {
+	HC_LEVEL = 3,		/* the first; below is the fast compressor */
+	AROUND = FRAME_HEADER + 4 + FRAME_CHECK + 4 + FRAME_CHECK
+};
+
+struct job {
+	struct cutter cut;
+	int level;
+	bool block_check;
+	struct adapt *adapt;
+	XXH32_state_t *check;	/* of the content, the reader's */
+};
+
+/* The least block size of the format that n fits in. */
+static size_t
+round_block(size_t n)
+{
+	size_t block = FRAME_BLOCK_MAX;
+
+	while (n != 0 && block > (size_t)64 << 10 && n <= block / 4)
+		block /= 4;
+	return block;
+}
+
+static size_t
+state_size(int level)
+{
+	return level < HC_LEVEL ? sizeof(struct lz4_fast) :
+	    (size_t)LZ4_sizeofStateHC();
+}
+
+static void
+plan_blocks(const struct codec_options *o, struct plan *p, size_t block)
+{
+	p->block = block;
+	p->slots = o->threads + 3;
+	p->slot_B = p->block + (size_t)LZ4_compressBound((int)p->block) +
+	    AROUND;
+	p->worker_B = state_size(o->level);
+	p->fixed_B = ((uint64_t)1 << 20) + (o->rsyncable ? p->block : 0);
+}
+
+static int
+plan(const struct codec_options *o, struct plan *p, const char **why)
+{
+	if (o->block > FRAME_BLOCK_MAX) {
+		*why = "blocks of this format are at most 4 MiB";
+		return -ENOTSUP;
+	}
+	plan_blocks(o, p, round_block(o->block));
+	return 0;
+}
+
+static void
+close_job(void *job)
+{
+	struct job *j = job;
+
+	if (j == NULL)
+		return;
+	cutter_close(&j->cut);
+	XXH32_freeState(j->check);
+	sys_free(j);
+}
+
+static int
+open_job(void **job, const struct codec_options *o, const struct plan *p,
+    struct codec_notes *notes)
+{
+	struct job *j = sys_calloc(1, sizeof(*j));
+
+	(void)notes;
+	if (j == NULL)
+		return -ENOMEM;
+	j->cut.block = p->block;
+	j->cut.rsyncable = o->rsyncable;
+	j->level = o->level;
+	j->block_check = o->block_check;
+	j->adapt = o->adapt;
+	j->check = XXH32_createState();
+	if (j->check == NULL) {
+		close_job(j);
+		return -ENOMEM;
+	}
+	XXH32_reset(j->check, 0);
+	*job = j;
+	return 0;
+}
+
+static int
+worker_open(void *job, void **ctx)
+{
+	struct job *j = job;
+
+	*ctx = sys_malloc(state_size(j->level));
+	return *ctx == NULL ? -ENOMEM : 0;
+}
+
+static void
+worker_close(void *ctx)
+{
+	sys_free(ctx);
+}
+
+static int
+fill(void *job, struct input *in, struct slot *s)
+{
+	struct job *j = job;
+	int rc = cutter_fill(&j->cut, in, s);
+
+	if (rc != 0)
+		return rc;
+	XXH32_update(j->check, s->in.data, s->in.len);
+	if (s->last)
+		s->check = XXH32_digest(j->check);
+	return 0;
+}
+
+/* Version 1; the flags for what there is; the code of the block size. */
+static size_t
+put_header(uint8_t *p, size_t block, bool block_check)
+{
+	store_le32(p, FRAME_MAGIC);
+	p[4] = block_check ? 0x74 : 0x64;
+	p[5] = block <= (size_t)64 << 10 ? 0x40 :
+	    block <= (size_t)256 << 10 ? 0x50 :
+	    block <= (size_t)1 << 20 ? 0x60 : 0x70;
+	p[6] = XXH32(p + 4, 2, 0) >> 8 & 0xff;
+	return FRAME_HEADER;
+}
+
+/* in, compressed, to p, which has room for it: how many bytes. */
+static size_t
+compress(const struct job *j, void *state, const struct buf *in, uint8_t *p,
+    size_t room)
+{
+	int level = j->adapt != NULL ? adapt_take(j->adapt) : j->level;
+
+	if (level < HC_LEVEL)
+		return lz4_fast_block(state, in->data, in->len, p);
+	return (size_t)LZ4_compress_HC_extStateHC(state,
+	    (const char *)in->data, (char *)p, (int)in->len, (int)room,
+	    level);
+}
+
+/* A block that compressing does not make smaller is stored. */
+static size_t
+put_block(const struct job *j, void *state, const struct buf *in, uint8_t *p,
+    size_t room)
+{
+	size_t len = compress(j, state, in, p + 4, room);
+
+	if (len > 0 && len < in->len) {
+		store_le32(p, (uint32_t)len);
+	} else {
+		len = in->len;
+		memcpy(p + 4, in->data, len);
+		store_le32(p, (uint32_t)len | FRAME_STORED);
+	}
+	if (!j->block_check)
+		return 4 + len;
+	store_le32(p + 4 + len, XXH32(p + 4, len, 0));
+	return 4 + len + FRAME_CHECK;
+}
+
+/* The header goes with the first block, the end with the last. */
+static int
+work(void *job, void *ctx, struct slot *s)
+{
+	struct job *j = job;
+	size_t bound = (size_t)LZ4_compressBound((int)s->in.len);
+	int rc = buf_reserve(&s->out, bound + AROUND);
+	uint8_t *p = s->out.data;
+
+	if (rc != 0)
+		return rc;
+	if (s->seq == 0)
+		p += put_header(p, j->cut.block, j->block_check);
+	if (s->in.len > 0)
+		p += put_block(j, ctx, &s->in, p, bound);
+	if (s->last) {
+		store_le32(p, 0);
+		store_le32(p + 4, s->check);
+		p += 4 + FRAME_CHECK;
+	}
+	s->out.len = (size_t)(p - s->out.data);
+	return 0;
+}
+
+static int
+join(void *job, struct slot *s, struct sink *out)
+{
+	(void)job;
+	return sink_slot(out, s);
+}
+
+const struct coder lz4_encoder = {
+	.plan = plan, .open = open_job, .close = close_job,
+	.ops = { .fill = fill, .work = work, .join = join,
+	    .worker_open = worker_open, .worker_close = worker_close },
+};
+
+/* The legacy frame */
+
+static int
+plan_legacy(const struct codec_options *o, struct plan *p, const char **why)
+{
+	if (o->block != 0 || o->block_check) {
+		*why = "legacy frames have blocks of 8 MiB without checksums";
+		return -ENOTSUP;
+	}
+	plan_blocks(o, p, LEGACY_BLOCK);
+	return 0;
+}
+
+static int
+fill_legacy(void *job, struct input *in, struct slot *s)
+{
+	struct job *j = job;
+
+	return cutter_fill(&j->cut, in, s);
+}
+
+static int
+work_legacy(void *job, void *ctx, struct slot *s)
+{
+	struct job *j = job;
+	size_t bound = (size_t)LZ4_compressBound((int)s->in.len), len;
+	int rc = buf_reserve(&s->out, bound + AROUND);
+	uint8_t *p = s->out.data;
+
+	if (rc != 0)
+		return rc;
+	if (s->seq == 0) {
+		store_le32(p, LEGACY_MAGIC);
+		p += 4;
+	}
+	if (s->in.len > 0) {
+		len = compress(j, ctx, &s->in, p + 4, bound);
+		store_le32(p, (uint32_t)len);
+		p += 4 + len;
+	}
+	s->out.len = (size_t)(p - s->out.data);
+	return 0;
+}
+
+const struct coder lz4_legacy_encoder = {
+	.plan = plan_legacy, .open = open_job, .close = close_job,
+	.ops = { .fill = fill_legacy, .work = work_legacy, .join = join,
+	    .worker_open = worker_open, .worker_close = worker_close },
+};
