@@ -53,6 +53,12 @@ void input_close(struct input *in);
 ssize_t input_peek(struct input *in, size_t n, const uint8_t **p);
 
 /*
+ * Puts n bytes in front of what is to be read next, in place of as many that
+ * were taken.  They and what is peeked and not taken are at most INPUT_PEEK.
+ */
+void input_unread(struct input *in, const void *p, size_t n);
+
+/*
  * Takes len bytes; fewer only at the end (in->eof), or when flush_ms have
  * passed since the first of them and no more have come.  The number,
  * -ECANCELED after input_cancel(), or -errno.

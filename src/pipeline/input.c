@@ -137,6 +137,19 @@ input_read(struct input *in, void *buf, size_t len)
 	return n < 0 && n != -ETIME ? n : (ssize_t)done;
 }
 
+void
+input_unread(struct input *in, const void *p, size_t n)
+{
+	size_t have = in->peeked - in->taken;
+
+	memmove(in->ahead + n, in->ahead + in->taken, have);
+	memcpy(in->ahead, p, n);
+	in->peeked = have + n;
+	in->taken = 0;
+	in->bytes -= n;
+	in->eof = false;
+}
+
 ssize_t
 input_peek(struct input *in, size_t n, const uint8_t **p)
 {

@@ -9,6 +9,7 @@
 
 #include "base/fdio.h"
 #include "base/sys.h"
+#include "format/skippable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,9 @@ choose_codec(struct file *f)
 	f->codec = p->codec;
 	if (!f->decompress)
 		return 0;
-	n = input_peek(&f->in, CODEC_MAGIC_MAX, &head);
+	n = skippable_shorten(&f->in);
+	if (n == 0)
+		n = input_peek(&f->in, CODEC_MAGIC_MAX, &head);
 	if (n < 0) {
 		msg_error(&p->msg, "%s: %s", f->src->path, strerror((int)-n));
 		return -1;

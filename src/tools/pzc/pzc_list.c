@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "base/table.h"
 #include "base/utf8.h"
+#include "format/skippable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -198,8 +199,10 @@ static int
 read_head(struct pzc *p, struct entry *e)
 {
 	const uint8_t *head;
-	ssize_t n = input_peek(&e->in, INPUT_PEEK, &head);
+	ssize_t n = skippable_shorten(&e->in);
 
+	if (n == 0)
+		n = input_peek(&e->in, INPUT_PEEK, &head);
 	if (n < 0) {
 		msg_error(&p->msg, "%s: %s", e->src->path, strerror((int)-n));
 		return -1;
@@ -253,7 +256,7 @@ look_into(struct pzc *p, struct entry *e)
 {
 	bool file = S_ISREG(e->src->st.st_mode) &&
 	    (!e->src->is_stdin || lseek(e->src->fd, 0, SEEK_CUR) ==
-	    (off_t)e->in.peeked);
+	    (off_t)(e->in.bytes + e->in.peeked));
 	int rc = 0;
 
 	if (file && e->codec->list != NULL)

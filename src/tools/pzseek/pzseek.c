@@ -10,6 +10,7 @@
 #include "base/sandbox.h"
 #include "base/sys.h"
 #include "base/table.h"
+#include "format/skippable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +58,10 @@ open_file(struct pzseek *p)
 		return fail(p, p->path, strerror(errno));
 	if (!S_ISREG(p->st.st_mode))
 		return fail(p, p->path, "not a regular file");
-	n = fdio_pread(p->fd, head, sizeof(head), 0);
+	n = fdio_pread(p->fd, head, sizeof(head),
+	    (off_t)skippable_end(p->fd, 0));
+	if (n == 0)	/* nothing but skippable frames, or nothing */
+		n = fdio_pread(p->fd, head, sizeof(head), 0);
 	if (n < 0)
 		return fail(p, p->path, strerror((int)-n));
 	p->convert.codec = codec_by_magic(head, (size_t)n);

@@ -1,0 +1,96 @@
+/*
+ * skippable.c - the skippable frames that zstd and lz4 share
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "format/skippable.h"
+
+#include "base/bytes.h"
+#include "base/fdio.h"
+#include "format/codec.h"
+
+enum {
+	MAGIC = 0x184d2a50,	/* and the 15 that follow */
+	HEADER = 8,
+	STEP = 4 << 10,
+	FRAMES_MAX = 1 << 16	/* that skippable_end() passes over */
+};
+
+static bool
+is_skippable(const uint8_t *p, size_t len)
+{
+	return len >= HEADER && (load_le32(p) & ~15U) == MAGIC;
+}
+
+/* Whether the first len bytes hold a frame that is none of these. */
+static bool
+shows_end(const uint8_t *p, size_t len)
+{
+	while (is_skippable(p, len)) {
+		size_t n = load_le32(p + 4);
+
+		if (n >= len - HEADER)
+			return false;
+		p += HEADER + n;
+		len -= HEADER + n;
+	}
+	return len >= 4 && !(len < HEADER &&
+	    (load_le32(p) & ~15U) == MAGIC);
+}
+
+/* Reads a frame; the bytes of its content that the input lacks, or -errno. */
+static int64_t
+drop(struct input *in, uint8_t *head)
+{
+	uint8_t buf[STEP];
+	ssize_t n = input_read(in, head, HEADER);
+	uint32_t left = load_le32(head + 4);
+
+	while (n > 0 && left > 0) {
+		n = input_read(in, buf, left < STEP ? left : STEP);
+		if (n > 0)
+			left -= (uint32_t)n;
+		if (in->ended && in->eof)
+			break;
+	}
+	return n < 0 ? n : left;
+}
+
+int
+skippable_shorten(struct input *in)
+{
+	uint8_t head[HEADER];
+	const uint8_t *p;
+	int64_t left;
+	bool any = false;
+	ssize_t n;
+
+	while ((n = input_peek(in, CODEC_MAGIC_MAX, &p)) > 0 &&
+	    is_skippable(p, (size_t)n) &&
+	    (any || !shows_end(p, (size_t)n))) {
+		left = drop(in, head);
+		if (left < 0)
+			return (int)left;
+		any = true;
+		store_le32(head + 4, (uint32_t)left);
+		if (left > 0)
+			break;
+	}
+	if (n >= 0 && any)
+		input_unread(in, head, HEADER);
+	return n < 0 ? (int)n : 0;
+}
+
+uint64_t
+skippable_end(int fd, uint64_t at)
+{
+	uint64_t begin = at;
+	uint8_t head[HEADER];
+
+	for (int i = 0; i < FRAMES_MAX; i++) {
+		if (fdio_pread(fd, head, HEADER, (off_t)at) != HEADER ||
+		    !is_skippable(head, HEADER))
+			return at;
+		at += HEADER + (uint64_t)load_le32(head + 4);
+	}
+	return begin;
+}
