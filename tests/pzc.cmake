@@ -10,6 +10,7 @@ shell_test(cli pzc_files)
 shell_test(cli pzc_same)
 shell_test(cli pzc_errors)
 shell_test(cli pzc_bombs)
+shell_test(cli pzc_memory)
 add_test(NAME cli.pzc_bombs_4GiB
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/run.sh cli_pzc_bombs.sh)
 set_tests_properties(cli.pzc_bombs_4GiB PROPERTIES

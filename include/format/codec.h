@@ -48,7 +48,8 @@ struct codec_options {
 
 /* What a direction needs: memory is slots * slot_B + threads * worker_B. */
 struct plan {
-	size_t block;		/* bytes of input a piece, when compressing */
+	size_t block;		/* bytes of input a piece, when compressing;
+				   a decoder's own otherwise */
 	unsigned slots;
 	uint64_t slot_B, worker_B, fixed_B;
 };

@@ -13,7 +13,11 @@
 #include "format/carry.h"
 #include "format/codec.h"
 
-enum { BZIP2_PIECE_MAX = 4 << 20 };	/* no block is as long, compressed */
+enum {
+	/* no block is as long, compressed: 900,000 codes of 20 bits */
+	BZIP2_PIECE_MAX = 5 << 19,
+	BZIP2_READ = 128 << 10		/* at a time */
+};
 
 struct bzip2_reader {
 	struct bz2_scan scan;

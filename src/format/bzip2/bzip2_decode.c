@@ -16,12 +16,19 @@
 #include <errno.h>
 #include <string.h>
 
-enum { WORKER_OUT = 4 << 20 };	/* a longer block is the joiner's */
+/* A block that is longer than its slot's output is the joiner's. */
+enum {
+	WORKER_OUT = 4 << 20,
+	WORKER_OUT_LEAST = 1 << 20,	/* in little memory */
+	PIECE = BZIP2_PIECE_MAX + 2 * BZIP2_READ,
+	SINK = 3 << 19			/* what the pipeline writes from */
+};
 
 enum state { HEADER, BLOCKS, REST };
 
 struct job {
 	struct bzip2_reader reader;
+	size_t worker_out;
 
 	/* the joiner's */
 	struct codec_notes *notes;
@@ -55,14 +62,14 @@ worker_close(void *ctx)
 static int
 work(void *job, void *ctx, struct slot *s)
 {
+	const struct job *j = job;
 	uint64_t bit = s->bits % 8, end = s->used - (s->bits - s->bits % 8);
 	ssize_t n;
 
-	(void)job;
 	if (bz2_decode_block(ctx, s->kind, s->in.data, s->in.len, &bit,
 	    &s->check) != 0 || bit != end)
 		return 0;
-	if (buf_reserve(&s->out, WORKER_OUT) != 0)
+	if (buf_reserve(&s->out, j->worker_out) != 0)
 		return -ENOMEM;
 	do {
 		n = bz2_decode_read(ctx, s->out.data + s->out.len,
@@ -189,11 +196,12 @@ take_block(struct job *j, bool last, struct sink *out)
 	uint32_t crc;
 	int rc;
 
-	if (j->held.len < 2 * j->tried && !last)
+	if (j->held.len < 2 * j->tried && j->held.len <= BZIP2_PIECE_MAX &&
+	    !last)
 		return 0;
 	rc = bz2_decode_block(j->decoder, j->level, j->held.data,
 	    j->held.len, &bit, &crc);
-	if (rc == -ENODATA && j->held.len <= 2 * BZIP2_PIECE_MAX) {
+	if (rc == -ENODATA && j->held.len <= BZIP2_PIECE_MAX) {
 		j->tried = j->held.len;
 		return 0;
 	}
@@ -295,10 +303,10 @@ open_job(void **job, const struct codec_options *o, const struct plan *p,
 	struct job *j = sys_calloc(1, sizeof(*j));
 
 	(void)o;
-	(void)p;
 	if (j == NULL)
 		return -ENOMEM;
 	j->notes = notes;
+	j->worker_out = p->block;
 	j->reader.guess = BZ2_LEVEL_MAX;
 	bz2_scan_init(&j->reader.scan);
 	j->decoder = bz2_decoder_new(BZ2_LEVEL_MAX);
@@ -310,14 +318,25 @@ open_job(void **job, const struct codec_options *o, const struct plan *p,
 	return 0;
 }
 
+/*
+ * The joiner has a decoder of its own, and holds a block that no worker could
+ * decode and the piece behind it.
+ */
 static int
 plan(const struct codec_options *o, struct plan *p, const char **why)
 {
+	size_t decoder = bz2_decoder_memory(BZ2_LEVEL_MAX);
+
 	(void)why;
-	*p = (struct plan){ .slots = pipeline_slots(o->threads),
-	    .slot_B = (2 << 20),
-	    .worker_B = bz2_decoder_memory(BZ2_LEVEL_MAX),
-	    .fixed_B = (2 << 20) + bz2_decoder_memory(BZ2_LEVEL_MAX) };
+	*p = (struct plan){ .block = WORKER_OUT,
+	    .slots = pipeline_slots(o->threads),
+	    .slot_B = PIECE + WORKER_OUT, .worker_B = decoder,
+	    .fixed_B = SINK + decoder + 2 * PIECE };
+	if (o->memory != 0 && o->memory < p->slot_B + p->worker_B +
+	    p->fixed_B) {
+		p->block = WORKER_OUT_LEAST;
+		p->slot_B = PIECE + WORKER_OUT_LEAST;
+	}
 	return 0;
 }
 

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { READ_LEN = 128 << 10 };
-
 /* Ends the piece before the bit end (of s->in); the rest is carried on. */
 static int
 cut(struct bzip2_reader *r, struct slot *s, uint64_t base, uint64_t end)
@@ -50,7 +48,7 @@ find_end(struct bzip2_reader *r, struct input *in, struct slot *s,
 			*end = bits / 8 * 8 - 64;
 			return 1;
 		}
-		n = carry_more(in, s, READ_LEN);
+		n = carry_more(in, s, BZIP2_READ);
 		if (n <= 0)
 			return (int)n;
 	}

@@ -21,14 +21,18 @@
 
 enum {
 	HISTORY = 64 << 10,
-	SLIDE = 1 << 20,	/* between two moves, at least */
+	SLIDE = 1 << 20,	/* between two moves, where memory allows */
+	SINK = 3 << 19,		/* what the pipeline writes from */
 	SMALL = 64 << 10	/* not worth a write of its own */
 };
 
 struct job {
 	struct lz4_reader reader;
+	struct codec_notes *notes;
+	uint64_t most;		/* bytes for any stream with one thread */
 
 	/* The joiner's. */
+	size_t slide_least;	/* between two moves */
 	struct lz4_header h;
 	XXH32_state_t *check;
 	uint64_t total;		/* bytes of content so far */
@@ -104,7 +108,7 @@ begin(struct job *j, const struct slot *s)
 
 	if (rc == 0 && s->kind & PIECE_LINKED)
 		rc = buf_reserve(&j->slide, HISTORY +
-		    (block < SLIDE ? SLIDE : block));
+		    (block < j->slide_least ? j->slide_least : block));
 	XXH32_reset(j->check, 0);
 	j->total = 0;
 	j->slide.len = 0;
@@ -197,17 +201,37 @@ close_job(void *job)
 	sys_free(j);
 }
 
+/*
+ * For any stream: a slot is at its largest with a legacy block.  The reader
+ * and the writer need one each beside the workers'; more would not make it
+ * faster.
+ */
+static void
+plan_any(unsigned threads, struct plan *p)
+{
+	*p = (struct plan){ .block = PIECE_MAX, .slots = threads + 2,
+	    .slot_B = lz4_slot_bytes(PIECE_LEGACY, PIECE_MAX),
+	    .fixed_B = SINK + HISTORY + FRAME_BLOCK_MAX };
+}
+
 static int
 open_job(void **job, const struct codec_options *o, const struct plan *p,
     struct codec_notes *notes)
 {
 	struct job *j = sys_calloc(1, sizeof(*j));
+	struct plan any;
 
 	(void)o;
-	(void)p;
-	(void)notes;
 	if (j == NULL)
 		return -ENOMEM;
+	j->notes = notes;
+	plan_any(1, &any);
+	j->most = any.slot_B + any.fixed_B;
+	j->slide_least = p->slot_B < any.slot_B ? 0 : SLIDE;
+	j->reader = (struct lz4_reader){ .piece_max = p->block,
+	    .slot_max = p->slot_B,
+	    .linked_max = p->fixed_B < SINK + HISTORY ? 0 :
+	    p->fixed_B - SINK - HISTORY };
 	j->check = XXH32_createState();
 	if (j->check == NULL) {
 		close_job(j);
@@ -221,21 +245,36 @@ static int
 fill(void *job, struct input *in, struct slot *s)
 {
 	struct job *j = job;
+	int rc = lz4_scan(&j->reader, in, s);
 
-	return lz4_scan(&j->reader, in, s);
+	if (rc == -EFBIG)
+		j->notes->need = j->most;
+	return rc;
 }
 
-/*
- * A slot is at its largest with a block of the old kind.  The reader and the
- * writer need one each beside the workers'; more would not make it faster.
- */
+/* By the head: for frames like the first, with pieces of one block. */
+static void
+plan_first(const struct codec_options *o, struct plan *p)
+{
+	int kind = lz4_first_kind(o->head, o->head_len);
+	size_t block = (size_t)64 << 10;
+
+	if (kind >= 0)
+		block = (size_t)1 << (kind & PIECE_LOG);
+	else
+		kind = 16;
+	p->block = block;
+	p->slot_B = lz4_slot_bytes(kind, block);
+	p->fixed_B = SINK + (kind & PIECE_LINKED ? HISTORY + block : 0);
+}
+
 static int
 plan(const struct codec_options *o, struct plan *p, const char **why)
 {
 	(void)why;
-	*p = (struct plan){ .slots = o->threads + 2,
-	    .slot_B = LZ4_COMPRESSBOUND(LEGACY_BLOCK) + LEGACY_BLOCK + 64,
-	    .fixed_B = (1 << 20) + HISTORY + FRAME_BLOCK_MAX };
+	plan_any(o->threads, p);
+	if (o->memory != 0 && o->memory < p->slot_B + p->fixed_B)
+		plan_first(o, p);
 	return 0;
 }
 

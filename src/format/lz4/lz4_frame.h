@@ -39,7 +39,8 @@ enum {
 	PIECE_LINKED = 0x20,		/* a block may refer to those before */
 	PIECE_BLOCK_CHECK = 0x40,
 	PIECE_LEGACY = 0x80,
-	PIECE_MAX = 4 << 20		/* bytes in or out, if several blocks */
+	PIECE_MAX = 4 << 20,		/* bytes in or out, if several blocks */
+	PIECE_BESIDE = 64		/* lengths and checksums around them */
 };
 
 struct lz4_header {
@@ -54,12 +55,28 @@ struct lz4_header {
  */
 int lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len);
 
+/*
+ * The kind of the first frame in the len bytes that a stream begins with, as
+ * slot.kind; -1 where they do not tell.
+ */
+int lz4_first_kind(const uint8_t *p, size_t len);
+
+/*
+ * The bytes that a slot takes for pieces of this kind, of several blocks up
+ * to piece_max.
+ */
+uint64_t lz4_slot_bytes(int kind, size_t piece_max);
+
 struct lz4_reader {
 	struct lz4_header h;	/* of the frame at hand */
 	bool within;		/* there is one */
 	bool has_word;
 	uint32_t word;		/* read ahead: a block's length or a magic */
 	int err;		/* found behind blocks that are good */
+	size_t piece_max;	/* bytes in or out, if several blocks */
+	/* A frame beyond these is refused with -EFBIG. */
+	uint64_t slot_max;	/* bytes for a piece */
+	size_t linked_max;	/* bytes of a block that refers to others */
 };
 
 /* The next piece into s.  0 or -errno. */

@@ -20,8 +20,7 @@ enum {
 	FLG_SIZE = 0x08, FLG_BLOCK_CHECK = 0x10, FLG_INDEPENDENT = 0x20,
 	BD_RESERVED = 0x8f,
 	LINKED_MAX = 1 << 20,	/* they are decoded while others are read */
-	SKIP_STEP = 64 << 10,
-	PIECE_ROOM = PIECE_MAX + 64	/* for a piece of several blocks */
+	SKIP_STEP = 64 << 10
 };
 
 /* The length of a header with these flags. */
@@ -60,6 +59,40 @@ lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len)
 	return 0;
 }
 
+int
+lz4_first_kind(const uint8_t *p, size_t len)
+{
+	struct lz4_header h;
+	size_t n;
+
+	while (len >= 8 && (load_le32(p) & ~15U) == SKIP_MAGIC) {
+		n = load_le32(p + 4);
+		if (n >= len - 8)
+			return -1;
+		p += 8 + n;
+		len -= 8 + n;
+	}
+	if (len < FRAME_HEADER || (load_le32(p) != FRAME_MAGIC &&
+	    load_le32(p) != LEGACY_MAGIC))
+		return -1;
+	n = load_le32(p) == LEGACY_MAGIC ? 4 : header_len(p[4]);
+	return n > len || lz4_header_parse(&h, p, n) != 0 ? -1 : h.kind;
+}
+
+uint64_t
+lz4_slot_bytes(int kind, size_t piece_max)
+{
+	size_t block = (size_t)1 << (kind & PIECE_LOG);
+	size_t most = piece_max < block ? block : piece_max;
+
+	if (kind & PIECE_LEGACY)
+		return LZ4_COMPRESSBOUND(LEGACY_BLOCK) + LEGACY_BLOCK +
+		    PIECE_BESIDE;
+	/* what is linked is decoded by the joiner, not to its slot */
+	return (kind & PIECE_LINKED ? most : 2 * (uint64_t)most) +
+	    PIECE_BESIDE;
+}
+
 size_t
 lz4_block_at(struct lz4_block *b, const uint8_t *p, int kind)
 {
@@ -89,21 +122,23 @@ read_all(struct input *in, uint8_t *to, size_t len)
 
 /* Room for len bytes more; many small blocks must not each move the piece. */
 static int
-make_room(struct slot *s, size_t len)
+make_room(const struct lz4_reader *r, struct slot *s, size_t len)
 {
 	size_t need = s->in.len + len, more = 2 * s->in.cap;
 
 	if (need <= s->in.cap)
 		return 0;
-	more = more < PIECE_ROOM ? more : PIECE_ROOM;
+	if (more > r->piece_max + PIECE_BESIDE / 2)
+		more = r->piece_max + PIECE_BESIDE / 2;
 	return buf_reserve(&s->in, need > more ? need : more);
 }
 
 /* Appends len bytes of input to the piece. */
 static int
-append(struct input *in, struct slot *s, size_t len)
+append(const struct lz4_reader *r, struct input *in, struct slot *s,
+    size_t len)
 {
-	int rc = make_room(s, len);
+	int rc = make_room(r, s, len);
 	ssize_t n;
 
 	if (rc != 0)
@@ -159,6 +194,16 @@ skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	return n < 0 ? (int)n : 0;
 }
 
+/* Whether the frame keeps to the memory that is planned. */
+static bool
+fits(const struct lz4_reader *r)
+{
+	if (r->h.kind & PIECE_LINKED &&
+	    (size_t)1 << (r->h.kind & PIECE_LOG) > r->linked_max)
+		return false;
+	return lz4_slot_bytes(r->h.kind, r->piece_max) <= r->slot_max;
+}
+
 /* A frame's header into the piece, behind its magic number. */
 static int
 read_header(struct lz4_reader *r, struct input *in, struct slot *s)
@@ -171,14 +216,16 @@ read_header(struct lz4_reader *r, struct input *in, struct slot *s)
 	s->in.len = 4;
 	r->has_word = false;
 	if (r->word != LEGACY_MAGIC) {
-		rc = append(in, s, FRAME_HEADER - 4);
+		rc = append(r, in, s, FRAME_HEADER - 4);
 		if (rc == 0)
-			rc = append(in, s, header_len(s->in.data[4]) -
+			rc = append(r, in, s, header_len(s->in.data[4]) -
 			    FRAME_HEADER);
 	}
 	if (rc == 0)
 		rc = lz4_header_parse(&r->h, s->in.data, s->in.len);
 	s->skip = s->in.len;
+	if (rc == 0 && !fits(r))
+		rc = -EFBIG;
 	return rc;
 }
 
@@ -243,7 +290,7 @@ static int
 take_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
 {
 	size_t len = n + (r->h.kind & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0);
-	int rc = make_room(s, 4 + len + 4);
+	int rc = make_room(r, s, 4 + len + 4);
 	uint8_t *p;
 	ssize_t got;
 
@@ -280,7 +327,8 @@ static int
 take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 {
 	size_t block = (size_t)1 << (r->h.kind & PIECE_LOG), n;
-	size_t limit = r->h.kind & PIECE_LINKED ? LINKED_MAX : PIECE_MAX;
+	size_t limit = r->h.kind & PIECE_LINKED && LINKED_MAX <
+	    r->piece_max ? LINKED_MAX : r->piece_max;
 	bool old = r->h.kind & PIECE_LEGACY, stored;
 	uint64_t most;
 	int rc = 0;
