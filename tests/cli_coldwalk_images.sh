@@ -198,7 +198,8 @@ t 'a manifest of what is left' 1 coldwalk -o left spoilt
 same 'is written' left got
 head -c $((inodes / 2)) bad >half
 t 'half of it' 1 told coldwalk half
-is 'a sentence' "$(cat err)" 'coldwalk: half: it ends before its tables'
+is 'a sentence' "$(cat err)" \
+    "coldwalk: half: the file ends before the image's tables begin"
 
 # Hostile: the end of a file far outside its fragment block, so far that 32
 # bits overflow.

@@ -462,21 +462,29 @@ hand_made(unsigned files, size_t apart, uint32_t blocks)
 		hand_file(inodes + i * apart, i + 1, blocks);
 	listed = hand_list(list, files, apart);
 	store_le16(inodes + root, 8);
+	store_le32(inodes + root + 12, files + 1);
 	store_le32(inodes + root + 20, (uint32_t)listed + 3);
 	dirs = 96 + hand_meta(image + 96, inodes, sizeof(inodes));
 	end = dirs + hand_meta(image + dirs, list, listed);
+	/* one owner, and the index of that table */
+	store_le16(image + end, 0x8000 | 4);
+	store_le64(image + end + 6, end);
+	end += 6;
 	store_le32(image, 0x73717368);
 	store_le32(image + 4, files + 1);
 	store_le32(image + 12, 4096);
 	store_le16(image + 20, 1);
 	store_le16(image + 22, 12);
+	store_le16(image + 26, 1);
 	store_le16(image + 28, 4);
 	store_le64(image + 32, (uint64_t)(2 * 8194) << 16 | root % 8192);
-	store_le64(image + 40, end);
+	store_le64(image + 40, end + 8);
 	for (size_t at = 48; at < 96; at += 8)
 		store_le64(image + at, UINT64_MAX);
+	store_le64(image + 48, end);
 	store_le64(image + 64, 96);
 	store_le64(image + 72, dirs);
+	end += 8;
 	assert_int_equal(write(fd, image, end), (ssize_t)end);
 	return fd;
 }

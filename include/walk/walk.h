@@ -88,6 +88,14 @@ struct walk_options {
 	const char *const *only;
 	size_t only_count;
 
+	/*
+	 * NULL, or how many bytes of memory an image's tables and names may
+	 * take: the walk takes from it what it holds, gives that back at its
+	 * end, and ends with -EDQUOT if it needs more.  Callbacks may take
+	 * from it, too.  A directory's names are not counted.
+	 */
+	uint64_t *memory_left;
+
 	walk_row_fn *row;		/* for all but good directories */
 	walk_damage_fn *damage;		/* may be NULL */
 	/*
@@ -141,6 +149,12 @@ struct walk_source {
 
 	/* Whether an image begins at offset, by its magic.  Or -errno. */
 	int (*probe)(int fd, uint64_t offset);
+
+	/*
+	 * Where in a program that mounts itself, as an AppImage, its image
+	 * begins.  1 and *offset, 0 (there is none), or -errno.
+	 */
+	int (*find)(int fd, uint64_t *offset);
 
 	/*
 	 * As walk_dir(), of the image at offset of fd, which is read by

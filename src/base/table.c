@@ -52,16 +52,65 @@ put(struct table *t, const char *s, size_t n)
 	t->len += n;
 }
 
+/* Whether s is what put_bytes() writes for a byte of no character. */
+static bool
+is_escape(const unsigned char *s)
+{
+	return s[0] == '\\' && s[1] == 'x' && strchr("0123456789abcdef",
+	    s[2] == '\0' ? 'x' : s[2]) != NULL &&
+	    strchr("0123456789abcdef", s[3] == '\0' ? 'x' : s[3]) != NULL;
+}
+
+/* How much of s is ASCII that stands for itself. */
+static size_t
+plain_len(const unsigned char *s, char quote)
+{
+	size_t n = 0;
+
+	while (s[n] >= ' ' && s[n] < 0x7f && s[n] != '\\' &&
+	    s[n] != (unsigned char)quote)
+		n++;
+	return n;
+}
+
+/*
+ * Text that need not be UTF-8, as UTF-8: a byte of no character becomes \xHH,
+ * and a backslash before an xHH of the text's own \x5c, so that what was
+ * there can be had back.  quote is written twice.
+ */
+static void
+put_bytes(struct table *t, const char *text, char quote)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	char esc[8];
+
+	while (*s != '\0') {
+		size_t n = plain_len(s, quote);
+
+		if (n == 0)
+			n = utf8_length((const char *)s);
+		if (n == 0 || is_escape(s)) {
+			snprintf(esc, sizeof(esc), "\\x%02x", *s);
+			put(t, esc, 4);
+			s++;
+			continue;
+		}
+		if (*s == (unsigned char)quote)
+			put(t, (const char *)s, 1);
+		put(t, (const char *)s, n);
+		s += n;
+	}
+}
+
 static void
 put_csv(struct table *t, const char *s)
 {
 	if (strpbrk(s, ",\"\r\n") == NULL && *s != '#') {
-		put(t, s, strlen(s));
+		put_bytes(t, s, '\0');
 		return;
 	}
 	put(t, "\"", 1);
-	for (; *s != '\0'; s++)
-		put(t, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+	put_bytes(t, s, '"');
 	put(t, "\"", 1);
 }
 
@@ -237,7 +286,7 @@ table_end(struct table *t)
 int
 table_comment(struct table *t, const char *key, const char *fmt, ...)
 {
-	char text[16384], line[sizeof(text) + 256];
+	char text[16384];
 	va_list ap;
 
 	/* JSON has no comments; provenance there is columns of the row */
@@ -249,8 +298,13 @@ table_comment(struct table *t, const char *key, const char *fmt, ...)
 	for (char *s = text; *s != '\0'; s++)
 		if (*s == '\n' || *s == '\r')
 			*s = ' ';
-	snprintf(line, sizeof(line), "# %.200s: %s\n", key, text);
-	return fdio_write(t->fd, line, strlen(line));
+	/* like a row, which is not begun yet, or is ended */
+	put(t, "# ", 2);
+	put_bytes(t, key, '\0');
+	put(t, ": ", 2);
+	put_bytes(t, text, '\0');
+	put(t, "\n", 1);
+	return flush(t);
 }
 
 int

@@ -218,27 +218,28 @@ close_reader(struct reader *rd)
 	sys_free(rd->path.s);
 }
 
+/* So many wait for a disk, or hash. */
 static unsigned
-reader_count(const struct walk *w)
+reader_count(const struct walk_options *o)
 {
-	unsigned n = w->o->threads > READERS_MAX / READERS ? READERS_MAX :
-	    READERS * w->o->threads;
+	unsigned n = o->threads > READERS_MAX / READERS ? READERS_MAX :
+	    READERS * o->threads;
 
-	n = n < w->o->threads ? w->o->threads : n;
-	return w->tree.count < n ? (unsigned)w->tree.count : n;
+	return n < o->threads ? o->threads : n;
 }
 
 /* Fewer threads than wanted are enough; this one is the first. */
 static int
 run_readers(struct walk *w)
 {
-	unsigned want = reader_count(w), n = 0;
+	size_t count = w->tree.count;
+	unsigned want = reader_count(w->o), n = 0;
 	struct reader *all = sys_calloc(want + 1, sizeof(*all));
 	pthread_t *threads = sys_calloc(want + 1, sizeof(*threads));
 	int rc = all == NULL || threads == NULL ? -ENOMEM :
 	    open_reader(&all[0], w);
 
-	while (rc == 0 && n + 1 < want) {
+	while (rc == 0 && n + 1 < want && n + 1 < count) {
 		if (open_reader(&all[n + 1], w) != 0 ||
 		    sys_thread(&threads[n + 1], reader, &all[n + 1]) != 0) {
 			close_reader(&all[n + 1]);
@@ -302,14 +303,15 @@ plan(struct walk *w)
 static int
 find_entries(struct walk *w)
 {
+	unsigned scanners = reader_count(w->o);
 	int rc;
 
 	if (w->name != NULL)
 		return tree_list(&w->tree, &w->name, 1);
 	if (w->o->only != NULL)
 		return tree_list(&w->tree, w->o->only, w->o->only_count);
-	rc = tree_scan(&w->tree, w->root, READERS * w->o->threads,
-	    w->o->cancel);
+	rc = tree_scan(&w->tree, w->root, scanners < READERS_MAX ? scanners :
+	    READERS_MAX, w->o->cancel);
 	if (rc == 0)
 		tree_sort(&w->tree);
 	w->r->dirs = w->tree.dir_count;

@@ -19,6 +19,18 @@ enum {
 	LEAST = 3
 };
 
+/* POOL_B are beside all that is counted. */
+unsigned
+sq_pool_threads(const struct sq_super *s, unsigned most)
+{
+	unsigned n = most;
+
+	while (n > 1 && sq_take(s, (uint64_t)LEAST * n * s->block > POOL_B ?
+	    (uint64_t)LEAST * n * s->block - POOL_B : 0) != 0)
+		n--;
+	return n;
+}
+
 int
 sq_pool_open(struct sq_pool *p, size_t block, unsigned threads)
 {

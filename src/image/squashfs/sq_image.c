@@ -91,9 +91,8 @@ unpack_tables(struct sq_image *m, unsigned threads)
 
 	sq_parallel(grains < threads ? (unsigned)grains : threads,
 	    unpack_some, &u);
-	sys_free(m->inodes.raw);
-	sys_free(m->dirs.raw);
-	m->inodes.raw = m->dirs.raw = NULL;
+	sq_meta_free_raw(&m->inodes, &m->super);
+	sq_meta_free_raw(&m->dirs, &m->super);
 	return atomic_load(&u.err);
 }
 
@@ -103,26 +102,24 @@ read_entries(struct sq_image *m, uint64_t pos, struct sq_codec *c,
     struct sq_fragment *f, size_t count)
 {
 	struct sq_meta t = { 0 };
-	uint64_t end = pos + 2 + SQ_META_B;
 	const uint8_t *p;
 	int rc;
 
 	if (pos > m->super.length)
 		return -EBADMSG;
-	if (end > m->super.length)
-		end = m->super.length;
-	rc = sq_meta_read(&t, &m->super, pos, end);
+	rc = sq_meta_read(&t, &m->super, pos, pos + 2 + SQ_META_B, 1);
 	if (rc == 0 && t.count == 0)
 		rc = -EBADMSG;
 	if (rc == 0) {
 		sq_meta_unpack(&t, 0, c);
-		p = sq_meta_get(&t, 0, 0, count * ENTRY_B);
-		for (size_t i = 0; p != NULL && i < count; i++)
+		p = sq_meta_get(&t, 0, 0, 0);
+		for (size_t i = 0; i < count && (i + 1) * ENTRY_B <= t.len[0];
+		    i++)
 			f[i] = (struct sq_fragment){
 			    .start = load_le64(p + i * ENTRY_B),
 			    .size = load_le32(p + i * ENTRY_B + 8) };
 	}
-	sq_meta_free(&t);
+	sq_meta_free(&t, &m->super);
 	return rc;
 }
 
@@ -133,6 +130,9 @@ read_fragments(struct sq_image *m, struct sq_codec *c)
 	size_t count = m->super.fragment_count;
 	int rc = 0;
 
+	rc = sq_take(&m->super, (count + 1) * sizeof(*m->fragments));
+	if (rc != 0)
+		return rc;
 	m->fragments = sys_calloc(count + 1, sizeof(*m->fragments));
 	if (m->fragments == NULL)
 		return -ENOMEM;
@@ -156,7 +156,6 @@ sq_image_open(struct sq_image *m, int fd, uint64_t offset, unsigned threads,
 	struct sq_codec *c = NULL;
 	int rc;
 
-	*m = (struct sq_image){ 0 };
 	rc = sq_super_read(&m->super, fd, offset, why);
 	if (rc != 0)
 		return rc;
@@ -165,10 +164,14 @@ sq_image_open(struct sq_image *m, int fd, uint64_t offset, unsigned threads,
 		*why = "its compressor is not in this build";
 	if (rc == 0)
 		rc = sq_meta_read(&m->inodes, &m->super, m->super.inodes,
-		    m->super.dirs);
+		    m->super.dirs, SIZE_MAX);
 	if (rc == 0)
 		rc = sq_meta_read(&m->dirs, &m->super, m->super.dirs,
-		    m->super.dirs_end);
+		    m->super.dirs_end, SIZE_MAX);
+	if (rc == 0 && m->inodes.count == 0) {
+		*why = "no block of its inode table can be found";
+		rc = -EBADMSG;
+	}
 	if (rc == 0 && m->super.fragment_count > m->inodes.count *
 	    (SQ_META_B / INODE_B)) {
 		*why = "it has more fragment blocks than files";
@@ -180,19 +183,19 @@ sq_image_open(struct sq_image *m, int fd, uint64_t offset, unsigned threads,
 	if (rc == 0)
 		rc = unpack_tables(m, threads);
 	if (rc == -ENODATA) {
-		*why = "it ends before its tables";
+		*why = "the file ends before the image's tables begin";
 		rc = -EBADMSG;
 	}
 	if (rc == -EFBIG)
-		*why = "its tables are larger than any";
+		*why = "its tables unpack to more than 512 MiB";
 	return rc;
 }
 
 void
 sq_image_close(struct sq_image *m)
 {
-	sq_meta_free(&m->inodes);
-	sq_meta_free(&m->dirs);
+	sq_meta_free(&m->inodes, &m->super);
+	sq_meta_free(&m->dirs, &m->super);
 	sys_free(m->fragments);
 	sys_free(m->dir);
 	sys_free(m->file);

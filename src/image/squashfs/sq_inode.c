@@ -16,8 +16,42 @@
 #include "base/bytes.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
-enum { COMMON = 16, BASIC_B = 32, DIR_B = 40, FILE_B = 56 };
+enum { COMMON = 16, BASIC_B = 32, DIR_B = 40, FILE_B = 56, LINK_B = 24,
+    TARGET_MAX = 4096, BASIC_TYPES = 7 };
+
+const char *
+sq_flaw_text(enum sq_flaw flaw)
+{
+	static const char *const text[] = {
+		[SQ_GOOD] = "",
+		[SQ_BAD_INODE] = "its inode cannot be read",
+		[SQ_BAD_DIR] = "its inode is a directory's, its entry not",
+		[SQ_BAD_BLOCK] = "a block is longer than the block size",
+		[SQ_OUTSIDE] = "its data lies outside the image",
+		[SQ_BAD_FRAGMENT] = "there is no fragment block of its number",
+		[SQ_BAD_TAIL] = "its end lies outside its fragment block",
+		[SQ_LOST_FRAGMENT] = "the fragment table's entry of its end "
+		    "cannot be read",
+		[SQ_NO_OWNER] = "its owner or group is not in the id table, "
+		    "so Linux does not open it",
+		[SQ_BAD_XATTR] = "its extended attributes are not in the "
+		    "xattr table, so Linux does not open it",
+		[SQ_LONG_LINK] = "its target is longer than 4096 bytes, so "
+		    "Linux does not open it",
+		[SQ_NO_NUMBER] = "its inode number is 0, so Linux does not "
+		    "open it",
+		[SQ_NEEDLESS_FRAGMENT] = "it has a fragment though its size "
+		    "is whole blocks, so Linux does not open it",
+		[SQ_BAD_MODE] = "its mode holds a file type, so Linux does "
+		    "not open it",
+		[SQ_BAD_TYPE] = "its directory entry and its inode are of "
+		    "different types",
+	};
+
+	return text[flaw];
+}
 
 /* How many blocks a file of that size has besides its tail; -1: no such. */
 static int64_t
@@ -46,15 +80,73 @@ get_file(const struct sq_meta *m, uint32_t block_size, uint64_t block,
 		return -EBADMSG;
 	n->sizes = p + fixed;
 	n->blocks = (uint32_t)count;
+	if (n->fragment != SQ_NO_FRAGMENT && n->size % block_size == 0)
+		n->flaw = SQ_NEEDLESS_FRAGMENT;
+	return 0;
+}
+
+/* Where the index of the extended attributes is, or -1: it has none. */
+static int
+xattr_at(unsigned type)
+{
+	switch (type) {
+	case 8:
+		return 36;
+	case 9:
+		return 52;
+	case 11:
+	case 12:
+		return 24;
+	case 13:
+	case 14:
+		return 20;
+	default:
+		return -1;
+	}
+}
+
+/* What Linux looks at when it opens the inode at p. */
+static enum sq_flaw
+find_flaw(const struct sq_super *s, const uint8_t *p, const uint8_t *xattr)
+{
+	if (load_le32(p + 12) == 0)
+		return SQ_NO_NUMBER;
+	if ((load_le16(p + 2) & S_IFMT) != 0)
+		return SQ_BAD_MODE;
+	if (s->ids_known && (load_le16(p + 4) >= s->id_count ||
+	    load_le16(p + 6) >= s->id_count))
+		return SQ_NO_OWNER;
+	if (xattr != NULL && s->xattr_count > 0 &&
+	    load_le32(xattr) != SQ_NO_XATTR &&
+	    load_le32(xattr) >= s->xattr_count)
+		return SQ_BAD_XATTR;
+	return SQ_GOOD;
+}
+
+/* A link, with its target behind it. */
+static int
+get_link(const struct sq_meta *m, const struct sq_super *s, uint64_t block,
+    unsigned offset, struct sq_inode *n)
+{
+	const uint8_t *p = sq_meta_get(m, block, offset, LINK_B);
+	size_t len = load_le32(p + 20);
+	bool more = load_le16(p) == 10;
+
+	n->type = SQ_LINK;
+	p = sq_meta_get(m, block, offset, LINK_B + len + (more ? 4 : 0));
+	if (p == NULL)
+		return -EBADMSG;
+	n->flaw = len > TARGET_MAX ? SQ_LONG_LINK :
+	    find_flaw(s, p, more ? p + LINK_B + len : NULL);
 	return 0;
 }
 
 int
-sq_inode_get(const struct sq_meta *m, uint32_t block_size, uint64_t ref,
+sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
     struct sq_inode *n)
 {
-	static const uint8_t need[15] = { 0, BASIC_B, BASIC_B, 24, 24, 24, 20,
-	    20, DIR_B, FILE_B, 24, 28, 28, 24, 24 };
+	static const uint8_t need[15] = { 0, BASIC_B, BASIC_B, LINK_B, 24, 24,
+	    20, 20, DIR_B, FILE_B, LINK_B, 28, 28, 24, 24 };
 	uint64_t block = ref >> 16;
 	unsigned offset = ref & 0xffff, type;
 	const uint8_t *p = sq_meta_get(m, block, offset, COMMON);
@@ -65,7 +157,11 @@ sq_inode_get(const struct sq_meta *m, uint32_t block_size, uint64_t ref,
 	if (type < 1 || type > 14 ||
 	    sq_meta_get(m, block, offset, need[type]) == NULL)
 		return -EBADMSG;
-	*n = (struct sq_inode){ .type = SQ_OTHER };
+	*n = (struct sq_inode){ .type = SQ_OTHER,
+	    .number = type > BASIC_TYPES ? type - BASIC_TYPES : type };
+	if (type != 3 && type != 10)
+		n->flaw = find_flaw(s, p, xattr_at(type) < 0 ? NULL :
+		    p + xattr_at(type));
 	switch (type) {
 	case 1:
 		n->type = SQ_DIR;
@@ -84,17 +180,16 @@ sq_inode_get(const struct sq_meta *m, uint32_t block_size, uint64_t ref,
 		n->fragment = load_le32(p + 20);
 		n->tail_at = load_le32(p + 24);
 		n->size = load_le32(p + 28);
-		return get_file(m, block_size, block, offset, BASIC_B, n);
+		return get_file(m, s->block, block, offset, BASIC_B, n);
 	case 9:
 		n->start = load_le64(p + 16);
 		n->size = load_le64(p + 24);
 		n->fragment = load_le32(p + 44);
 		n->tail_at = load_le32(p + 48);
-		return get_file(m, block_size, block, offset, FILE_B, n);
+		return get_file(m, s->block, block, offset, FILE_B, n);
 	case 3:
 	case 10:
-		n->type = SQ_LINK;
-		return 0;
+		return get_link(m, s, block, offset, n);
 	default:
 		return 0;
 	}

@@ -17,11 +17,11 @@ enum { HEADER = 2, AS_IT_IS = 0x8000, LEN = 0x7fff };
 
 /* Where the blocks are; those that do not end within the table are none. */
 static size_t
-find_blocks(const uint8_t *raw, size_t len, uint32_t *at)
+find_blocks(const uint8_t *raw, size_t len, size_t most, uint32_t *at)
 {
 	size_t pos = 0, count = 0;
 
-	while (len - pos >= HEADER) {
+	while (len - pos >= HEADER && count < most) {
 		size_t n = load_le16(raw + pos) & LEN;
 
 		if (n == 0 || n > SQ_META_B || n > len - pos - HEADER)
@@ -48,27 +48,58 @@ note_blocks(struct sq_meta *m)
 	m->near[k] = (uint32_t)m->count;
 }
 
-int
-sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
-    uint64_t end)
+static int
+take(struct sq_meta *m, const struct sq_super *s, uint64_t bytes)
 {
-	uint64_t len = end - start;
+	int rc = sq_take(s, bytes);
+
+	m->taken += rc == 0 ? bytes : 0;
+	return rc;
+}
+
+/* What of the table is there, to raw; the length of it, or -errno. */
+static int64_t
+read_raw(struct sq_meta *m, const struct sq_super *s, uint64_t end)
+{
+	uint64_t len = end - m->start;
 	int rc;
 
-	m->start = start;
-	if (start > end)
+	if (m->start > end)
 		return -EBADMSG;
+	if (m->start >= s->there)
+		return -ENODATA;
+	if (len > s->there - m->start)
+		len = s->there - m->start;
 	if (len > SQ_TABLE_MAX)
 		len = SQ_TABLE_MAX;
+	rc = take(m, s, len);
+	if (rc != 0)
+		return rc;
+	m->raw_len = (size_t)len;
 	m->raw = sys_malloc((size_t)len + 1);
 	if (m->raw == NULL)
 		return -ENOMEM;
-	rc = sq_read(s, start, m->raw, (size_t)len);
-	if (rc != 0)
-		return rc;
-	m->count = find_blocks(m->raw, (size_t)len, NULL);
+	rc = sq_read(s, m->start, m->raw, (size_t)len);
+	return rc != 0 ? rc : (int64_t)len;
+}
+
+int
+sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
+    uint64_t end, size_t most)
+{
+	int64_t len;
+	int rc;
+
+	m->start = start;
+	len = read_raw(m, s, end);
+	if (len < 0)
+		return (int)len;
+	m->count = find_blocks(m->raw, (size_t)len, most, NULL);
 	if (m->count > SQ_TABLE_MAX / SQ_META_B)
 		return -EFBIG;
+	rc = take(m, s, (m->count + 1) * SQ_META_B);
+	if (rc != 0)
+		return rc;
 	m->at = sys_malloc((m->count + 1) * sizeof(*m->at));
 	m->near = sys_malloc(((size_t)len / SQ_META_B + 2) *
 	    sizeof(*m->near));
@@ -77,7 +108,7 @@ sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
 	if (m->at == NULL || m->near == NULL || m->len == NULL ||
 	    m->data == NULL)
 		return -ENOMEM;
-	find_blocks(m->raw, (size_t)len, m->at);
+	find_blocks(m->raw, (size_t)len, most, m->at);
 	note_blocks(m);
 	return 0;
 }
@@ -135,9 +166,22 @@ sq_meta_get(const struct sq_meta *m, uint64_t block, unsigned offset,
 }
 
 void
-sq_meta_free(struct sq_meta *m)
+sq_meta_free_raw(struct sq_meta *m, const struct sq_super *s)
 {
+	if (m->raw_len == 0)
+		return;
 	sys_free(m->raw);
+	sq_give(s, m->raw_len);
+	m->taken -= m->raw_len;
+	m->raw = NULL;
+	m->raw_len = 0;
+}
+
+void
+sq_meta_free(struct sq_meta *m, const struct sq_super *s)
+{
+	sq_meta_free_raw(m, s);
+	sq_give(s, m->taken);
 	sys_free(m->at);
 	sys_free(m->near);
 	sys_free(m->len);

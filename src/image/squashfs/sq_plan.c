@@ -19,7 +19,7 @@
 static bool
 has_data(const struct sq_file *f)
 {
-	return f->type == SQ_FILE && f->bad == NULL && f->size > 0 &&
+	return f->type == SQ_FILE && !sq_file_bad(f) && f->size > 0 &&
 	    !f->skip;
 }
 
@@ -76,6 +76,8 @@ find_twins(struct sq_image *m)
 
 	while (size < 2 * m->file_count)
 		size *= 2;
+	if (sq_take(&m->super, size * sizeof(*table)) != 0)
+		return -EDQUOT;
 	table = sys_calloc(size, sizeof(*table));
 	if (table == NULL)
 		return -ENOMEM;
@@ -98,6 +100,7 @@ find_twins(struct sq_image *m)
 		add_twin(&m->file[table[i]], f, k);
 	}
 	sys_free(table);
+	sq_give(&m->super, size * sizeof(*table));
 	return 0;
 }
 
@@ -151,9 +154,13 @@ sort_tails(struct sq_plan *p, const struct sq_image *m)
 	}
 	for (size_t k = 2; k < fragments + 2; k++)
 		p->from[k] += p->from[k - 1];
+	units += fragments + p->files;
+	if (sq_take(&m->super, (fragments + tails) * 2 * sizeof(size_t) +
+	    units * sizeof(*p->units) +
+	    (fragments + p->files) * sizeof(*p->items)) != 0)
+		return -EDQUOT;
 	p->tails = sys_malloc((tails + 1) * sizeof(*p->tails));
-	p->units = sys_malloc((units + fragments + p->files + 1) *
-	    sizeof(*p->units));
+	p->units = sys_malloc((units + 1) * sizeof(*p->units));
 	p->items = sys_malloc((fragments + p->files + 1) *
 	    sizeof(*p->items));
 	return p->tails == NULL || p->units == NULL || p->items == NULL ?

@@ -13,6 +13,8 @@
 /* An image can say that a million files share a million blocks. */
 enum { DAMAGE_MAX = 1 << 20 };
 
+static const char more_damage[] = "and further damage, not listed";
+
 /* The path of a name in dir, at the end of buf; NULL if it is too long. */
 static char *
 path_in(const struct sq_image *m, uint32_t dir, const uint8_t *name,
@@ -158,12 +160,12 @@ tell_dir(struct sq_walk *w, const struct sq_dir *d)
 	char *path;
 
 	w->r->dirs += d != w->image->dir;
-	if (d->bad == NULL || w->o->only != NULL)
+	if ((d->bad == NULL && d->flaw == SQ_GOOD) || w->o->only != NULL)
 		return;
 	path = d == w->image->dir ? NULL :
 	    path_in(w->image, d->parent, d->name, d->name_len, w->path);
 	call_damage(w, w->image->super.inodes + (d->ref >> 16),
-	    path, d->bad);
+	    path, d->bad != NULL ? d->bad : sq_flaw_text(d->flaw));
 	if (path != NULL)
 		tell_bare(w, path, WALK_DIR, -EBADMSG);
 }
@@ -177,22 +179,28 @@ tell_other(struct sq_walk *w, const struct sq_file *f, const char *path,
 		[SQ_LINK] = WALK_LINK, [SQ_OTHER] = WALK_OTHER };
 	struct walk_file row = { .path = path, .type = types[f->type],
 	    .size = f->size, .fragment = -1, .first_read_ns = -1,
-	    .err = f->bad != NULL ? -EBADMSG : 0 };
+	    .err = sq_file_bad(f) ? -EBADMSG : 0 };
 
 	if (path == NULL) {
 		call_damage(w, w->image->super.inodes + (f->ref >> 16), NULL,
-		    "a path is longer than any");
+		    "a path is longer than 64 KiB");
 		w->r->errors++;
 		return;
 	}
-	if (f->bad != NULL)
-		call_damage(w, w->image->super.inodes + (f->ref >> 16), path,
-		    f->bad);
-	else if (f->type == SQ_FILE) {
+	if (row.err == 0 && f->type == SQ_FILE) {
 		row.digest_len = digest_len(w->o->digest);
 		memcpy(row.digest, empty, row.digest_len);
 	}
 	call_row(w, &row);
+}
+
+static void
+tell_flaw(struct sq_walk *w, const struct sq_file *f, const char *path)
+{
+	if (f->flaw != SQ_GOOD && path != NULL && w->r->damaged < DAMAGE_MAX)
+		call_damage(w, w->image->super.inodes + (f->ref >> 16), path,
+		    w->r->damaged + 1 < DAMAGE_MAX ? sq_flaw_text(f->flaw) :
+		    more_damage);
 }
 
 static void
@@ -230,7 +238,9 @@ sq_rows_rest(struct sq_walk *w)
 		if (f->skip)
 			continue;
 		count_file(w->r, f);
-		if (f->type != SQ_FILE || f->bad != NULL || f->size == 0)
+		if (f->flaw != SQ_GOOD)
+			tell_flaw(w, f, path_of(w, i, w->path));
+		if (f->type != SQ_FILE || sq_file_bad(f) || f->size == 0)
 			tell_other(w, f, path_of(w, i, w->path), empty);
 	}
 	return 0;
@@ -325,6 +335,12 @@ sq_rows_damage(struct sq_walk *w, uint32_t file, uint64_t at,
 	    i = w->image->file[i].twin)
 		call_damage(w, at, path_of(w, i, w->path),
 		    w->r->damaged + 1 < DAMAGE_MAX ? reason :
-		    "and there is more, of which nothing is said");
+		    more_damage);
 	pthread_mutex_unlock(&w->lock);
+}
+
+void
+sq_rows_table(struct sq_walk *w, uint64_t at, const char *reason)
+{
+	call_damage(w, at, NULL, reason);
 }

@@ -15,7 +15,6 @@
  */
 #include "squashfs.h"
 
-#include "base/array.h"
 #include "base/bytes.h"
 #include "base/sys.h"
 
@@ -30,7 +29,7 @@ add_dir(struct sq_image *m, struct sq_dir d)
 {
 	void *p = m->dir;
 	/* they are known by indices of 32 bits */
-	int rc = m->dir_count >= UINT32_MAX ? -EFBIG : array_grow(&p,
+	int rc = m->dir_count >= UINT32_MAX ? -EFBIG : sq_grow(&m->super, &p,
 	    m->dir_count, &m->dir_cap, sizeof(*m->dir));
 
 	m->dir = p;
@@ -44,7 +43,7 @@ add_file(struct sq_image *m, struct sq_file f)
 {
 	void *p = m->file;
 	/* they are known by indices of 32 bits */
-	int rc = m->file_count >= UINT32_MAX ? -EFBIG : array_grow(&p,
+	int rc = m->file_count >= UINT32_MAX ? -EFBIG : sq_grow(&m->super, &p,
 	    m->file_count, &m->file_cap, sizeof(*m->file));
 
 	m->file = p;
@@ -63,7 +62,7 @@ good_name(const uint8_t *s, size_t len)
 }
 
 /* Whether all that a file's inode says of its data can be. */
-static const char *
+static enum sq_flaw
 check_data(const struct sq_image *m, const struct sq_file *f)
 {
 	const struct sq_super *s = &m->super;
@@ -74,18 +73,20 @@ check_data(const struct sq_image *m, const struct sq_file *f)
 
 		if (word >= 2 * SQ_STORED || (word & (SQ_STORED - 1)) >
 		    s->block)
-			return "a block is longer than it can be";
+			return SQ_BAD_BLOCK;
 		if (word != 0 && end > s->length)
-			return "its data are not in the image";
+			return SQ_OUTSIDE;
 		end += word & (SQ_STORED - 1);
 	}
 	if (f->fragment == SQ_NO_FRAGMENT)
-		return NULL;
+		return f->flaw;
 	if (f->fragment >= s->fragment_count)
-		return "its fragment block is none";
+		return SQ_BAD_FRAGMENT;
 	if (f->tail_at > s->block || sq_tail_len(s, f) > s->block - f->tail_at)
-		return "its end is not within a fragment block";
-	return NULL;
+		return SQ_BAD_TAIL;
+	if (m->fragments[f->fragment].start == 0 && sq_tail_len(s, f) > 0)
+		return SQ_LOST_FRAGMENT;
+	return f->flaw;
 }
 
 /* Where the file of that inode is in refs, or is to be. */
@@ -110,6 +111,8 @@ grow_refs(struct sq_image *m)
 
 	if (2 * m->ref_count < old_cap)
 		return 0;
+	if (sq_take(&m->super, (cap - old_cap) * sizeof(*more)) != 0)
+		return -EDQUOT;
 	more = sys_calloc(cap, sizeof(*more));
 	if (more == NULL)
 		return -ENOMEM;
@@ -134,7 +137,7 @@ know_blocks(struct sq_image *m, struct sq_file *f)
 	i = find_ref(m, f->ref);
 	f->same = m->refs[i];
 	if (f->same != 0) {
-		f->bad = m->file[f->same].bad;
+		f->flaw = m->file[f->same].flaw;
 		return 0;
 	}
 	m->refs[i] = (uint32_t)m->file_count;
@@ -142,25 +145,26 @@ know_blocks(struct sq_image *m, struct sq_file *f)
 	m->blocks += f->blocks;
 	if (m->blocks > m->inodes.count * (uint64_t)(SQ_META_B / 4))
 		return -EBADMSG;
-	f->bad = check_data(m, f);
+	f->flaw = check_data(m, f);
 	return 0;
 }
 
 static int
-enter_file(struct sq_image *m, struct sq_file f)
+enter_file(struct sq_image *m, struct sq_file f, unsigned type)
 {
 	struct sq_inode n;
 	int rc = 0;
 
-	if (sq_inode_get(&m->inodes, m->super.block, f.ref, &n) != 0) {
+	if (sq_inode_get(&m->inodes, &m->super, f.ref, &n) != 0) {
 		f.type = SQ_OTHER;
-		f.bad = "its inode cannot be read";
+		f.flaw = SQ_BAD_INODE;
 		return add_file(m, f);
 	}
 	f.type = (uint8_t)n.type;
+	f.flaw = n.flaw == SQ_GOOD && n.number != type ? SQ_BAD_TYPE : n.flaw;
 	if (n.type == SQ_DIR) {
 		f.type = SQ_OTHER;
-		f.bad = "it is a directory, and is not listed as one";
+		f.flaw = SQ_BAD_DIR;
 	} else if (n.type == SQ_FILE) {
 		f.size = n.size;
 		f.start = n.start;
@@ -171,7 +175,7 @@ enter_file(struct sq_image *m, struct sq_file f)
 		if (f.blocks > 0)
 			rc = know_blocks(m, &f);
 		else if (f.size > 0)
-			f.bad = check_data(m, &f);
+			f.flaw = check_data(m, &f);
 	}
 	return rc != 0 ? rc : add_file(m, f);
 }
@@ -212,7 +216,8 @@ enter_some(struct sq_image *m, struct list *l, uint32_t count,
 		else
 			rc = enter_file(m, (struct sq_file){
 			    .name = l->p + ENTRY_B, .name_len = (uint16_t)len,
-			    .dir = l->dir, .ref = ref });
+			    .dir = l->dir, .ref = ref },
+			    load_le16(l->p + 4));
 		if (rc != 0)
 			return rc;
 		l->p += ENTRY_B + len;
@@ -250,9 +255,10 @@ enter_dir(struct sq_image *m, uint32_t i, uint64_t *listed)
 	int rc;
 
 	m->dir[i].bad = "its inode cannot be read";
-	if (sq_inode_get(&m->inodes, m->super.block, m->dir[i].ref, &n) != 0 ||
+	if (sq_inode_get(&m->inodes, &m->super, m->dir[i].ref, &n) != 0 ||
 	    n.type != SQ_DIR)
 		return 0;
+	m->dir[i].flaw = n.flaw;
 	m->dir[i].bad = "its listing cannot be read";
 	if (n.size > LIST_MORE) {
 		l.p = sq_meta_get(&m->dirs, n.dir_block, n.dir_offset,
@@ -288,8 +294,9 @@ sq_tree_read(struct sq_image *m, const char **why)
 		return -EBADMSG;
 	}
 	if (rc == -ELOOP)
-		*why = "a directory is in itself, or in two places";
+		*why = "a directory is inside itself, or in two places";
 	if (rc == -EBADMSG)
-		*why = "its files have more blocks than it can tell of";
+		*why = "its files have more blocks than its inode table has "
+		    "room for";
 	return rc == -ELOOP ? -EBADMSG : rc;
 }

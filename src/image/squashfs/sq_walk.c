@@ -58,10 +58,10 @@ read_block(struct worker *k, uint64_t at, uint32_t word, size_t want,
 	b->err = -EBADMSG;
 	if (n == 0 || n > s->block || word >= 2 * SQ_STORED ||
 	    (stored && n > cap))
-		return "its size is none";
+		return "its stored size is 0, or larger than a block";
 	b->err = sq_read(s, at, stored ? b->data : k->packed, n);
 	if (b->err != 0)
-		return b->err == -ENODATA ? "the image ends before it" :
+		return b->err == -ENODATA ? "the file ends before it does" :
 		    "it cannot be read";
 	k->stored_B += n;
 	if (!stored)
@@ -72,7 +72,7 @@ read_block(struct worker *k, uint64_t at, uint32_t word, size_t want,
 	if (made < 0)
 		return "it cannot be unpacked";
 	if (want != 0 && (size_t)made != want)
-		return "it is too short";
+		return "it unpacks to less than the file needs";
 	b->err = 0;
 	b->len = (size_t)made;
 	return NULL;
@@ -293,11 +293,36 @@ init_locks(struct sq_walk *w)
 }
 
 static int
+tell_table(void *arg, uint64_t at, const char *reason)
+{
+	struct sq_walk *w = arg;
+
+	sq_rows_table(w, at, reason);
+	return atomic_load(&w->err);
+}
+
+static int
+check(struct sq_walk *w)
+{
+	struct sq_codec *c;
+	int rc = sq_codec_open(&c, w->image->super.compressor);
+
+	if (rc != 0)
+		return rc;
+	rc = sq_check(&w->image->super, c, tell_table, w);
+	sq_codec_close(c);
+	return rc;
+}
+
+static int
 walk_image(int fd, uint64_t offset, const struct walk_options *o,
     struct walk_result *r, const char **why)
 {
-	struct sq_image m;
-	struct sq_walk w = { .image = &m, .o = o, .r = r };
+	struct sq_memory memory = { .left = o->memory_left };
+	struct sq_image m = { .super.memory =
+	    memory.left == NULL ? NULL : &memory };
+	struct walk_options mine = *o;
+	struct sq_walk w = { .image = &m, .o = &mine, .r = r };
 	int rc;
 
 	*r = (struct walk_result){ 0 };
@@ -305,13 +330,21 @@ walk_image(int fd, uint64_t offset, const struct walk_options *o,
 	init_locks(&w);
 	rc = sq_image_open(&m, fd, offset, o->threads, why);
 	if (rc == 0)
-		rc = sq_tree_read(&m, why);
+		rc = check(&w);
 	if (rc == 0)
+		rc = sq_tree_read(&m, why);
+	if (rc == 0) {
+		mine.threads = sq_pool_threads(&m.super, o->threads);
 		rc = walk_files(&w);
+	}
+	if (rc == -EDQUOT)
+		*why = "its tables, names and rows take more memory than is "
+		    "allowed";
 	walk_close(&w);
 	sq_image_close(&m);
+	sq_give(&m.super, memory.taken);
 	return rc;
 }
 
 const struct walk_source walk_squashfs = { .name = "squashfs",
-    .probe = sq_probe, .walk = walk_image };
+    .probe = sq_probe, .find = sq_find, .walk = walk_image };

@@ -128,6 +128,9 @@ struct sq_teller {
 void sq_fail(struct sq_walk *w, int err);
 bool sq_ended(struct sq_walk *w);
 
+/* How many threads have buffers in the memory there is: most, or fewer. */
+unsigned sq_pool_threads(const struct sq_super *s, unsigned most);
+
 /* So many blocks as some memory holds; 0 or -ENOMEM. */
 int sq_pool_open(struct sq_pool *p, size_t block, unsigned threads);
 void sq_pool_close(struct sq_pool *p);
@@ -190,6 +193,9 @@ int sq_rows_rest(struct sq_walk *w);
 /* Rows of all files with these data, now or later; all that are left. */
 void sq_rows_add(struct sq_teller *t, const struct sq_outcome *o);
 void sq_rows_flush(struct sq_teller *t);
+
+/* A table that Linux would not take. */
+void sq_rows_table(struct sq_walk *w, uint64_t at, const char *reason);
 
 /* A bad block of f and all that share its data. */
 void sq_rows_damage(struct sq_walk *w, uint32_t file, uint64_t at,

@@ -9,8 +9,9 @@
  *	table | fragment table | export, id and xattr tables
  *
  * Nothing that the image says is believed: each number is checked against the
- * image's length, the unpacked tables' length or a cap, in 64 bits.  What is
- * not needed to read files (ids, xattrs, the export table) is not looked at.
+ * image's length, the unpacked tables' length or a cap, in 64 bits.  Tables
+ * that reading needs not (ids, xattrs, exports) are checked, for Linux mounts
+ * no image in which one of them is damaged; their contents are not used.
  */
 #ifndef COLDPRESS_IMAGE_SQUASHFS_H
 #define COLDPRESS_IMAGE_SQUASHFS_H
@@ -20,6 +21,7 @@
 #include <stdint.h>
 
 enum {
+	SQ_SUPER_B = 96,
 	SQ_META_B = 8192,		/* of an unpacked metadata block */
 	SQ_BLOCK_MAX = 1 << 20,
 	SQ_TABLE_MAX = 512 << 20,	/* of an unpacked table */
@@ -27,6 +29,8 @@ enum {
 	SQ_STORED = 1 << 24,		/* in a size word: not compressed */
 };
 #define SQ_NO_FRAGMENT UINT32_MAX
+#define SQ_NO_XATTR UINT32_MAX
+#define SQ_NO_TABLE UINT64_MAX
 
 enum sq_compressor {
 	SQ_GZIP = 1, SQ_LZMA, SQ_LZO, SQ_XZ, SQ_LZ4, SQ_ZSTD
@@ -43,25 +47,56 @@ void sq_codec_close(struct sq_codec *c);	/* may be NULL */
 int64_t sq_codec_unpack(struct sq_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
+/* Bytes of memory: what others have left, and what the image has of it. */
+struct sq_memory {
+	uint64_t *left, taken;
+};
+
 /* The image's own numbers; positions are from its start. */
 struct sq_super {
 	int fd;
 	uint64_t offset;		/* of the image in fd */
 	uint64_t length;		/* bytes used, all within fd or not */
-	uint64_t inodes, dirs, fragments;	/* where the tables begin */
+	uint64_t there;			/* of them that fd has */
+	uint64_t inodes, dirs, fragments;	/* where the tables begin, */
+	uint64_t exports, ids, xattrs;	/* or SQ_NO_TABLE */
 	uint64_t dirs_end;		/* at the latest */
 	uint64_t root;			/* inode reference */
 	uint32_t inode_count, fragment_count;
 	uint32_t block;			/* bytes */
 	int compressor;
+	uint16_t flags, id_count;
+	bool ids_known;			/* sq_check() found the table good */
+	uint32_t xattr_count;		/* likewise; or 0 */
+	struct sq_memory *memory;	/* that tables and names take; NULL:
+					   any.  By one thread at a time */
 };
+
+/* Before so much memory is taken, and after it was freed.  0 or -EDQUOT. */
+int sq_take(const struct sq_super *s, uint64_t bytes);
+void sq_give(const struct sq_super *s, uint64_t bytes);
+
+/* array_grow() of what is taken so. */
+int sq_grow(const struct sq_super *s, void **items, size_t count, size_t *cap,
+    size_t size);
 
 /* 0, -EBADMSG, -ENOTSUP or -errno of read; *why is a sentence or NULL. */
 int sq_super_read(struct sq_super *s, int fd, uint64_t offset,
     const char **why);
 
-/* As walk_source.probe(). */
+/*
+ * Checks by the kernel's rules what Linux reads of an image to mount it, and
+ * tells of each thing at which it would refuse to: where that is in the
+ * image, and a clause that lasts until tell returns.  Tables are known to be
+ * good, for sq_inode_get(), from then on.  0, what tell returned, or -ENOMEM.
+ */
+typedef int sq_tell_fn(void *arg, uint64_t at, const char *why);
+int sq_check(struct sq_super *s, struct sq_codec *c, sq_tell_fn *tell,
+    void *arg);
+
+/* As walk_source.probe() and find(). */
 int sq_probe(int fd, uint64_t offset);
+int sq_find(int fd, uint64_t *offset);
 
 /* Exactly len bytes at pos, or -ENODATA (the image ends before) or -errno. */
 int sq_read(const struct sq_super *s, uint64_t pos, void *buf, size_t len);
@@ -72,20 +107,23 @@ int sq_read(const struct sq_super *s, uint64_t pos, void *buf, size_t len);
  */
 struct sq_meta {
 	uint64_t start;			/* in the image */
-	uint8_t *raw;
+	uint8_t *raw;			/* as it is in the image */
+	size_t raw_len;
 	uint32_t *at;			/* of each block in raw, and the end */
 	uint32_t *near;			/* first block of each raw SQ_META_B */
 	size_t count;
 	uint8_t *data;
 	uint16_t *len;			/* unpacked bytes; 0: damaged */
+	uint64_t taken;			/* of s->memory */
 };
 
 /*
- * Reads the table between start and end, and finds its blocks; it ends where
- * they do.  0, -EFBIG, -ENOMEM or -errno.
+ * Reads the table between start and end, or what of it is there, and finds
+ * its blocks, most at most; it ends where they do.  0, -ENODATA (none of it
+ * is there), -EFBIG, -EDQUOT, -ENOMEM or -errno.  To be freed in any case.
  */
 int sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
-    uint64_t end);
+    uint64_t end, size_t most);
 
 /* Unpacks block i.  Different blocks may be by different threads. */
 void sq_meta_unpack(struct sq_meta *m, size_t i, struct sq_codec *c);
@@ -96,15 +134,32 @@ void sq_meta_unpack(struct sq_meta *m, size_t i, struct sq_codec *c);
  */
 const uint8_t *sq_meta_get(const struct sq_meta *m, uint64_t block,
     unsigned offset, size_t need);
-void sq_meta_free(struct sq_meta *m);
+void sq_meta_free_raw(struct sq_meta *m, const struct sq_super *s);
+void sq_meta_free(struct sq_meta *m, const struct sq_super *s);
 
 struct sq_fragment {
 	uint64_t start;
 	uint32_t size;			/* word */
 };
 
+/* What is wrong with a file. */
+enum sq_flaw {
+	SQ_GOOD,
+	/* then its data is not read */
+	SQ_BAD_INODE, SQ_BAD_DIR, SQ_BAD_BLOCK, SQ_OUTSIDE, SQ_BAD_FRAGMENT,
+	SQ_BAD_TAIL, SQ_LOST_FRAGMENT,
+	/* its data is read, though Linux refuses to open it */
+	SQ_REFUSED,
+	SQ_NO_OWNER = SQ_REFUSED, SQ_BAD_XATTR, SQ_LONG_LINK, SQ_NO_NUMBER,
+	SQ_NEEDLESS_FRAGMENT, SQ_BAD_MODE, SQ_BAD_TYPE
+};
+
+/* A clause: static. */
+const char *sq_flaw_text(enum sq_flaw flaw);
+
 struct sq_inode {
 	enum { SQ_DIR, SQ_FILE, SQ_LINK, SQ_OTHER } type;
+	uint16_t number;		/* of the type, 1 to 7 */
 	uint64_t size;			/* of a file, or of a listing */
 	uint64_t start;			/* of a file's first block */
 	uint32_t blocks;		/* of a file, without its fragment */
@@ -112,10 +167,11 @@ struct sq_inode {
 	uint32_t fragment, tail_at;
 	uint32_t dir_block;		/* where a directory's listing is */
 	uint16_t dir_offset;
+	uint8_t flaw;			/* or SQ_GOOD; it can be read */
 };
 
 /* The inode of a reference; 0 or -EBADMSG. */
-int sq_inode_get(const struct sq_meta *inodes, uint32_t block_size,
+int sq_inode_get(const struct sq_meta *inodes, const struct sq_super *s,
     uint64_t ref, struct sq_inode *inode);
 
 struct sq_dir {
@@ -124,6 +180,7 @@ struct sq_dir {
 	uint32_t parent;		/* index; the root is its own */
 	uint64_t ref;
 	const char *bad;		/* why its list ends early, or NULL */
+	uint8_t flaw;			/* as sq_flaw, if it was listed */
 };
 
 struct sq_stream;
@@ -133,8 +190,10 @@ struct sq_file {
 	const uint8_t *name;
 	uint16_t name_len;
 	uint8_t type;			/* as sq_inode.type */
+	uint8_t flaw;			/* as sq_flaw */
+	bool again;			/* its data are an earlier file's */
+	bool skip;			/* not asked for */
 	uint32_t dir;			/* index */
-	const char *bad;		/* why it cannot be read, or NULL */
 	uint64_t ref;
 	uint64_t size, start;
 	const uint8_t *sizes;
@@ -143,9 +202,14 @@ struct sq_file {
 	uint32_t twin;			/* next of the same data, or 0 */
 	struct sq_stream *stream;	/* that hashes it */
 	uint32_t same;			/* an earlier name of its inode, or 0 */
-	bool again;			/* its data are an earlier file's */
-	bool skip;			/* not asked for */
 };
+
+/* Whether its data cannot be read. */
+static inline bool
+sq_file_bad(const struct sq_file *f)
+{
+	return f->flaw != SQ_GOOD && f->flaw < SQ_REFUSED;
+}
 
 struct sq_image {
 	struct sq_super super;

@@ -110,11 +110,12 @@ walk_image(struct coldwalk *c, const struct root *root,
 	int rc;
 
 	cold_before(c->cold, root->fd, &root->st, COLD_PROCESS, &mine);
-	rc = root->image->walk(root->fd, c->o.offset, o, r, &why);
+	rc = root->image->walk(root->fd, root->offset, o, r, &why);
 	cold_after(c->cold, root->fd, &root->st, COLD_PROCESS, &mine);
 	if (rc != 0)
-		msg_error(&c->msg, "%s: %s", root->path,
-		    why != NULL ? why : strerror(-rc));
+		msg_error(&c->msg, "%s: %s%s", root->path,
+		    why != NULL ? why : strerror(-rc),
+		    rc == -EDQUOT ? " (--memory allows more)" : "");
 	return rc;
 }
 
@@ -125,6 +126,8 @@ walk_root(struct coldwalk *c, const struct root *root)
 	struct walk_result r = { .files = 0 };
 	int rc;
 
+	if (root->image != NULL && c->o.memory != 0)
+		o.memory_left = &c->memory_left;
 	o.row = coldwalk_keep_row;
 	o.damage = coldwalk_keep_damage;
 	o.look = look;
@@ -250,6 +253,7 @@ run(struct coldwalk *c)
 		msg_error(&c->msg, "no sandbox: %s", strerror(-rc));
 		return;
 	}
+	c->memory_left = c->o.memory;
 	walk_all(c);
 	tell(c);
 }

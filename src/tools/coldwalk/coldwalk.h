@@ -29,6 +29,8 @@ struct coldwalk_options {
 	const char *output;		/* of the manifest; NULL */
 	const char *prefix;		/* NULL: as PATHs ask for it */
 	uint64_t offset;
+	bool plain;			/* take no file for an image */
+	uint64_t memory;		/* bytes for an image's names; 0: any */
 	int argc;			/* the whole call */
 	char **argv;
 	char **paths;
@@ -43,12 +45,23 @@ struct root {
 	int fd;
 	struct stat st;
 	const struct walk_source *image;	/* NULL: walk_dir() */
+	uint64_t offset;			/* of the image */
 };
 
+/* What --csv and --json have beside. */
+struct row_more {
+	char *duplicate_of;		/* with the prefix, or NULL */
+	uint64_t size;
+	int64_t compressed_B, blocks, fragment, first_read_ns;
+};
+
+/* The digest lies behind the row, then the path. */
 struct row {
 	char *path;			/* with the prefix */
-	char *duplicate_of;		/* likewise, or NULL */
-	struct walk_file file;		/* its pointers are not valid */
+	struct row_more *more;		/* or NULL */
+	int err;
+	uint8_t type, digest_len;
+	uint8_t digest[];
 };
 
 struct damage {
@@ -70,6 +83,7 @@ struct coldwalk {
 	char *only_text;		/* the list as it was read */
 	const char **only;
 	size_t only_count;
+	uint64_t memory_left;		/* of an image's memory */
 
 	struct arena memory;		/* of the rows */
 	struct row **rows;

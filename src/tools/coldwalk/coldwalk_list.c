@@ -42,16 +42,14 @@ read_whole(int fd, char **text, size_t *len)
 }
 
 /*
- * The name as walk.h has it, at s itself, or NULL: it can lead out of the
- * tree, or is the tree.
+ * The name as walk.h has it, from the root of the tree, at s itself; or NULL:
+ * it can lead out of the tree, or is the tree.
  */
 static char *
 tidy(char *s)
 {
 	char *from = s, *to = s;
 
-	if (*from == '/')
-		return NULL;
 	while (*from != '\0') {
 		size_t n = strcspn(from, "/");
 
@@ -101,12 +99,11 @@ split(struct coldwalk *c, size_t len)
 		if (*s != '\0') {
 			char *name = tidy(s);
 
-			if (name == NULL) {
+			if (name != NULL)
+				c->only[c->only_count++] = name;
+			else
 				msg_error(&c->msg, "%s: '%s' is not a name "
 				    "within a tree", c->o.files_from, s);
-				return -EINVAL;
-			}
-			c->only[c->only_count++] = name;
 		}
 		s = next + 1;
 	}

@@ -16,42 +16,86 @@ static const struct walk_source *const sources[] = {
 	NULL
 };
 
+/* 1: it is an image, and root->image which; 0; or -errno. */
+static int
+ask_sources(struct root *root, bool within)
+{
+	int rc = 0;
+
+	for (size_t i = 0; sources[i] != NULL && rc == 0; i++) {
+		rc = within ? sources[i]->find(root->fd, &root->offset) :
+		    sources[i]->probe(root->fd, root->offset);
+		if (rc > 0)
+			root->image = sources[i];
+	}
+	return rc;
+}
+
 /*
- * What format root is an image of.  Looking must not warm what is cold: one
- * page is read, and taken out again if it was not there.
+ * What format root is an image of, and where that begins.  Looking must not
+ * warm what is cold: what is read is taken out again, if its first page was
+ * not there.
  */
 static int
 probe_sources(struct root *root, uint64_t offset)
 {
 	bool absent = S_ISREG(root->st.st_mode) &&
 	    cold_page_absent(root->fd, offset);
-	int rc = 0;
+	int rc;
 
+	root->offset = offset;
 	posix_fadvise(root->fd, 0, 0, POSIX_FADV_RANDOM);
-	for (size_t i = 0; sources[i] != NULL && rc == 0; i++) {
-		rc = sources[i]->probe(root->fd, offset);
-		if (rc > 0)
-			root->image = sources[i];
-	}
-	if (absent)
+	rc = ask_sources(root, false);
+	if (rc == 0 && offset == 0 && S_ISREG(root->st.st_mode))
+		rc = ask_sources(root, true);
+	if (absent) {
 		cold_drop_page(root->fd, offset);
+		if (root->offset != offset)
+			posix_fadvise(root->fd, 0, (off_t)root->offset + 1,
+			    POSIX_FADV_DONTNEED);
+	}
 	posix_fadvise(root->fd, 0, 0, POSIX_FADV_NORMAL);
 	return rc < 0 ? rc : 0;
+}
+
+/* Whether a file of that name should be an image. */
+static bool
+named_as_image(const char *path)
+{
+	static const char *const suffix[] = { ".squashfs", ".sqfs", ".sfs",
+		".snap", ".AppImage" };
+	size_t len = strlen(path);
+
+	for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]); i++) {
+		size_t n = strlen(suffix[i]);
+
+		if (len > n && strcasecmp(path + len - n, suffix[i]) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* What a file or a block device holds: an image, or just its bytes. */
 static int
 find_image(struct coldwalk *c, struct root *root)
 {
-	int rc = probe_sources(root, c->o.offset);
+	int rc = c->o.plain ? 0 : probe_sources(root, c->o.offset);
 
 	if (rc != 0) {
 		msg_error(&c->msg, "%s: %s", root->path, strerror(-rc));
 		return rc;
 	}
-	if (root->image == NULL && (S_ISBLK(root->st.st_mode) ||
-	    c->o.offset != 0)) {
-		msg_error(&c->msg, "%s: no image of a known format there",
+	if (root->image != NULL)
+		return 0;
+	if (S_ISBLK(root->st.st_mode) || c->o.offset != 0) {
+		msg_error(&c->msg, "%s: no image of a known format %s",
+		    root->path, c->o.offset != 0 ? "at this offset" :
+		    "on this device");
+		return -EINVAL;
+	}
+	if (!c->o.plain && named_as_image(root->path)) {
+		msg_error(&c->msg, "%s: named as an image, but no image of a "
+		    "known format is in it (--plain reads it as a file)",
 		    root->path);
 		return -EINVAL;
 	}

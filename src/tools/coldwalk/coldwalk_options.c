@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { THREADS_MAX = 1024 };
+enum { THREADS_MAX = 1024, MEMORY_B = 1 << 30 };
 
 enum { OPT_CSV = 256, OPT_JSON, OPT_SUMMARY, OPT_HASH, OPT_COLD, OPT_FROM,
-    OPT_OFFSET, OPT_PREFIX, OPT_RESIDENT };
+    OPT_MEMORY, OPT_OFFSET, OPT_PLAIN, OPT_PREFIX, OPT_RESIDENT };
 
 static const struct option longs[] = {
 	{ "cold", required_argument, NULL, OPT_COLD },
@@ -24,9 +24,11 @@ static const struct option longs[] = {
 	{ "hash", required_argument, NULL, OPT_HASH },
 	{ "help", no_argument, NULL, 'h' },
 	{ "json", no_argument, NULL, OPT_JSON },
+	{ "memory", required_argument, NULL, OPT_MEMORY },
 	{ "null", no_argument, NULL, '0' },
 	{ "offset", required_argument, NULL, OPT_OFFSET },
 	{ "output", required_argument, NULL, 'o' },
+	{ "plain", no_argument, NULL, OPT_PLAIN },
 	{ "prefix", required_argument, NULL, OPT_PREFIX },
 	{ "processes", required_argument, NULL, 'p' },
 	{ "quiet", no_argument, NULL, 'q' },
@@ -41,7 +43,7 @@ static const char usage[] =
 "usage: coldwalk [-0fhqvV] [-p threads] [--hash sha256|md5|none]\n"
 "                [--cold auto|fadvise|drop|none] [--files-from list]\n"
 "                [--csv|--json] [--summary] [-o manifest] [--offset bytes]\n"
-"                [--prefix text] path ...\n"
+"                [--prefix text] [--plain] [--memory size] path ...\n"
 "       coldwalk --resident [-0qv] [-p threads] [--files-from list]\n"
 "                [--cold auto|fadvise|drop|none] [--csv|--json] path ...\n";
 
@@ -61,6 +63,9 @@ static const char help[] =
 "  -o, --output FILE   write the checksum lines to FILE\n"
 "  -f, --force         replace FILE\n"
 "  --offset BYTES      where the image begins in its file\n"
+"  --plain             read an image as a plain file\n"
+"  --memory SIZE       let an image's tables, names and rows take so much\n"
+"                      (default: 1G)\n"
 "  --prefix TEXT       put TEXT in front of every name\n"
 "  --resident          read nothing; say how much of the files is in memory,\n"
 "                      after --cold if that is given\n"
@@ -121,6 +126,8 @@ take(struct coldwalk *c, int opt)
 	case OPT_HASH: return set_hash(c);
 	case OPT_JSON: o->json = true; break;
 	case OPT_OFFSET: return options_size(&c->msg, "offset", &o->offset);
+	case OPT_PLAIN: o->plain = true; break;
+	case OPT_MEMORY: return options_size(&c->msg, "memory", &o->memory);
 	case OPT_PREFIX: o->prefix = optarg; break;
 	case OPT_RESIDENT: o->resident = true; break;
 	case OPT_SUMMARY: o->summary = true; break;
@@ -147,6 +154,11 @@ check(struct coldwalk *c)
 		    "--summary or --offset");
 		return MSG_ERROR;
 	}
+	if (o->plain && o->offset != 0) {
+		msg_error(&c->msg, "--plain reads no image, so --offset is of "
+		    "no use");
+		return MSG_ERROR;
+	}
 	if (o->resident)
 		o->hash = "none";
 	if (none && o->output != NULL) {
@@ -168,7 +180,7 @@ coldwalk_parse(struct coldwalk *c, int argc, char **argv)
 
 	msg_init(&c->msg, argv[0]);
 	c->o = (struct coldwalk_options){ .hash = "sha256",
-	    .cold = COLD_AUTO, .argc = argc, .argv = argv };
+	    .cold = COLD_AUTO, .memory = MEMORY_B, .argc = argc, .argv = argv };
 	while (status < 0 && (ch = options_next(&c->msg, argc, argv,
 	    "0fho:p:qvV", longs)) != -1)
 		status = take(c, ch);

@@ -45,38 +45,79 @@ full_size(const struct root *root, const char *path)
 	return strlen(root->prefix) + root->slash + strlen(path) + 1;
 }
 
+/* Rows of an image may take so much memory as the image has left. */
+static void *
+take(struct coldwalk *c, size_t size)
+{
+	if (c->root->image != NULL && c->o.memory != 0) {
+		if (size > c->memory_left)
+			return NULL;
+		c->memory_left -= size;
+	}
+	return arena_take(&c->memory, size);
+}
+
+static struct row_more *
+keep_more(struct coldwalk *c, const struct walk_file *f)
+{
+	size_t size = f->duplicate_of == NULL ? 0 :
+	    full_size(c->root, f->duplicate_of);
+	struct row_more *m = take(c, sizeof(*m) + size);
+
+	if (m == NULL)
+		return NULL;
+	*m = (struct row_more){ .size = f->size, .blocks = f->blocks,
+	    .compressed_B = f->compressed_B, .fragment = f->fragment,
+	    .first_read_ns = f->first_read_ns };
+	if (size > 0) {
+		m->duplicate_of = (char *)(m + 1);
+		full_path(c->root, f->duplicate_of, m->duplicate_of);
+	}
+	return m;
+}
+
+static int
+add_row(struct coldwalk *c, struct row *r)
+{
+	void *rows = c->rows;
+	int rc = array_grow(&rows, c->row_count, &c->row_cap,
+	    sizeof(*c->rows));
+
+	c->rows = rows;
+	if (rc == 0)
+		c->rows[c->row_count++] = r;
+	return rc;
+}
+
 int
 coldwalk_keep_row(void *arg, const struct walk_file *f)
 {
 	struct coldwalk *c = arg;
-	void *rows = c->rows;
-	int rc = array_grow(&rows, c->row_count, &c->row_cap,
-	    sizeof(*c->rows));
-	size_t size, more = 0;
-	struct row *r;
+	/* and what sorting takes */
+	struct row *r = take(c, sizeof(*r) + f->digest_len +
+	    full_size(c->root, f->path) + 2 * sizeof(*c->rows));
+	bool more = c->o.csv || c->o.json;
 
-	c->rows = rows;
-	if (rc != 0)
-		return rc;
-	size = full_size(c->root, f->path);
-	if (f->duplicate_of != NULL)
-		more = full_size(c->root, f->duplicate_of);
-	r = arena_take(&c->memory, sizeof(*r) + size + more);
 	if (r == NULL)
-		return -ENOMEM;
-	*r = (struct row){ .file = *f, .path = (char *)(r + 1) };
+		goto no_memory;
+	*r = (struct row){ .err = f->err, .type = (uint8_t)f->type,
+	    .digest_len = (uint8_t)f->digest_len };
+	memcpy(r->digest, f->digest, f->digest_len);
+	r->path = (char *)r->digest + f->digest_len;
+	full_path(c->root, f->path, r->path);
+	if (more) {
+		r->more = keep_more(c, f);
+		if (r->more == NULL)
+			goto no_memory;
+	}
 	/* what was asked for by its name is told of when it is not read */
 	if (c->only != NULL && f->type != WALK_FILE && f->err == 0) {
-		r->file.err = f->type == WALK_LINK ? -ELOOP : -ENOTSUP;
+		r->err = f->type == WALK_LINK ? -ELOOP : -ENOTSUP;
 		c->total.errors++;
 	}
-	full_path(c->root, f->path, r->path);
-	if (f->duplicate_of != NULL) {
-		r->duplicate_of = r->path + size;
-		full_path(c->root, f->duplicate_of, r->duplicate_of);
-	}
-	c->rows[c->row_count++] = r;
-	return 0;
+	return add_row(c, r);
+no_memory:
+	return c->root->image != NULL && c->o.memory != 0 ? -EDQUOT : -ENOMEM;
 }
 
 static char *
@@ -174,10 +215,10 @@ coldwalk_complain(struct coldwalk *c)
 		const struct row *r = c->rows[i];
 
 		/* where the image is damaged has been said above */
-		if (r->file.err != 0 && (r->file.err != -EBADMSG ||
+		if (r->err != 0 && (r->err != -EBADMSG ||
 		    c->damage_count == 0))
 			msg_error(&c->msg, "%s: %s", r->path,
-			    reason_of(r->file.err));
+			    reason_of(r->err));
 	}
 	if (c->total.errors > 0 && c->msg.status == MSG_OK)
 		msg_error(&c->msg, "%llu files could not be read",
@@ -211,16 +252,16 @@ put(struct lines *l, const char *s, size_t n)
 }
 
 static size_t
-hex(const struct walk_file *f, char text[2 * DIGEST_MAX + 1])
+hex(const struct row *r, char text[2 * DIGEST_MAX + 1])
 {
 	static const char digits[] = "0123456789abcdef";
 
-	for (unsigned i = 0; i < f->digest_len; i++) {
-		text[2 * i] = digits[f->digest[i] >> 4];
-		text[2 * i + 1] = digits[f->digest[i] & 15];
+	for (unsigned i = 0; i < r->digest_len; i++) {
+		text[2 * i] = digits[r->digest[i] >> 4];
+		text[2 * i + 1] = digits[r->digest[i] & 15];
 	}
-	text[2 * f->digest_len] = '\0';
-	return 2 * f->digest_len;
+	text[2 * r->digest_len] = '\0';
+	return (size_t)2 * r->digest_len;
 }
 
 /* Its first n bytes need no escaping. */
@@ -253,12 +294,12 @@ coldwalk_write_manifest(const struct coldwalk *c, int fd)
 		const struct row *r = c->rows[i];
 		size_t plain;
 
-		if (r->file.digest_len == 0)
+		if (r->digest_len == 0)
 			continue;
 		plain = strcspn(r->path, "\\\n\r");
 		if (r->path[plain] != '\0')
 			put(l, "\\", 1);
-		put(l, text, hex(&r->file, text));
+		put(l, text, hex(r, text));
 		put(l, "  ", 2);
 		put_name(l, r->path, plain);
 		put(l, "\n", 1);
@@ -275,23 +316,23 @@ write_row(struct table *t, const struct coldwalk *c, const struct row *r)
 {
 	static const char *const types[] = { "file", "directory", "link",
 		"other" };
-	const struct walk_file *f = &r->file;
+	const struct row_more *m = r->more;
 	char text[2 * DIGEST_MAX + 1];
 
 	table_text(t, c->series);
 	table_text(t, r->path);
-	table_text(t, types[f->type]);
-	table_int(t, (int64_t)f->size);
-	table_known(t, f->compressed_B);
-	table_known(t, f->blocks);
-	table_known(t, f->fragment);
-	table_text(t, r->duplicate_of);
-	table_text(t, hex(f, text) > 0 ? text : NULL);
-	if (f->first_read_ns < 0)
+	table_text(t, types[r->type]);
+	table_int(t, (int64_t)m->size);
+	table_known(t, m->compressed_B);
+	table_known(t, m->blocks);
+	table_known(t, m->fragment);
+	table_text(t, m->duplicate_of);
+	table_text(t, hex(r, text) > 0 ? text : NULL);
+	if (m->first_read_ns < 0)
 		table_none(t);
 	else
-		table_real(t, (double)f->first_read_ns / 1e9, 6);
-	table_text(t, f->err != 0 ? reason_of(f->err) : NULL);
+		table_real(t, (double)m->first_read_ns / 1e9, 6);
+	table_text(t, r->err != 0 ? reason_of(r->err) : NULL);
 	return table_end(t);
 }
 

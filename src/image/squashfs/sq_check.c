@@ -1,0 +1,320 @@
+/*
+ * sq_check.c - what Linux demands of an image before it mounts it
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Reading the files needs neither the id, the xattr nor the export table, but
+ * an image in which one of them is damaged cannot be mounted, and so is not
+ * whole.  The rules are those of the kernel's fs/squashfs (super.c, id.c,
+ * xattr_id.c, export.c and fragment.c of Linux 6.18):
+ *
+ *	inodes < directories < fragments < export < ids < xattrs
+ *
+ * Each table from the fragments on is metadata blocks and, behind these, an
+ * index: a le64 for each block, where it begins.  The index ends where the
+ * next table's first block begins, or, of the last table, the image does;
+ * only the fragment index may end before.  Blocks follow each other at
+ * distances of at most 8194 bytes, the last block and the index too.
+ *
+ * The xattr table's index has a header: le64 where the names and values are,
+ * le32 how many ids there are, le32 unused.
+ */
+#include "squashfs.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+enum {
+	BLOCK_B = SQ_META_B + 2, HEADER_B = 16,
+	HAS_OPTIONS = 1 << 10,		/* of the super block's flags */
+	SOME = 512,			/* index entries read at a time */
+	WHY_B = 160,
+};
+
+/* The table that is being checked. */
+struct check {
+	const struct sq_super *s;
+	struct sq_codec *codec;
+	sq_tell_fn *tell;
+	void *arg;
+	int err;			/* of tell, or no memory: ends it all */
+};
+
+struct table {
+	const char *name;
+	uint64_t index;			/* where the index begins */
+	uint64_t items;
+	uint32_t item_B;
+	uint64_t next;			/* where the table behind begins */
+	bool may_end_before;
+};
+
+static int
+complain(struct check *c, uint64_t at, const char *name, const char *what)
+{
+	char why[WHY_B];
+
+	snprintf(why, sizeof(why), "the %s %s, so Linux does not mount the "
+	    "image", name, what);
+	c->err = c->tell(c->arg, at, why);
+	return -EBADMSG;
+}
+
+/* Linux unpacks such a block when it first needs it. */
+static int
+complain_block(struct check *c, uint64_t at, const char *name, uint64_t want)
+{
+	char why[WHY_B];
+
+	snprintf(why, sizeof(why), "a block of the %s does not unpack to its "
+	    "%llu bytes", name, (unsigned long long)want);
+	c->err = c->tell(c->arg, at, why);
+	return -EBADMSG;
+}
+
+static uint64_t
+block_count(const struct table *t)
+{
+	return (t->items * t->item_B + SQ_META_B - 1) / SQ_META_B;
+}
+
+/* Unpacks the block at pos, which is to hold so many bytes. */
+static int
+check_block(struct check *c, const struct table *t, uint64_t pos,
+    uint64_t want)
+{
+	struct sq_meta m = { 0 };
+	int rc = sq_meta_read(&m, c->s, pos, pos + BLOCK_B, 1);
+
+	if (rc == 0 && m.count > 0)
+		sq_meta_unpack(&m, 0, c->codec);
+	if (rc == 0 && (m.count == 0 || m.len[0] < want))
+		rc = -EBADMSG;
+	sq_meta_free(&m, c->s);
+	if (rc == -ENOMEM)
+		c->err = rc;
+	return rc == 0 || rc == -ENOMEM ? rc :
+	    complain_block(c, pos, t->name, want);
+}
+
+/* The entries of the index, and the blocks that they are about. */
+static int
+check_blocks(struct check *c, const struct table *t, uint64_t *first)
+{
+	uint64_t count = block_count(t), before = 0, left;
+	uint8_t p[8 * SOME];
+
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t pos;
+
+		left = count - i < SOME ? count - i : SOME;
+		if (i % SOME == 0 && sq_read(c->s, t->index + 8 * i, p,
+		    (size_t)(8 * left)) != 0)
+			return complain(c, t->index, t->name,
+			    "has an index that cannot be read");
+		pos = load_le64(p + 8 * (i % SOME));
+		if (i == 0)
+			*first = pos;
+		else if (pos <= before || pos - before > BLOCK_B)
+			return complain(c, t->index, t->name,
+			    "has blocks that do not follow each other");
+		before = pos;
+	}
+	if (!t->may_end_before &&
+	    (before >= t->index || t->index - before > BLOCK_B))
+		return complain(c, t->index, t->name,
+		    "does not end where its index begins");
+	return *first < t->index ? 0 : complain(c, t->index, t->name,
+	    "is not before its index");
+}
+
+static int
+unpack_blocks(struct check *c, const struct table *t)
+{
+	uint64_t count = block_count(t), left = t->items * t->item_B;
+	int rc = 0;
+
+	for (uint64_t i = 0; i < count && rc == 0; i++) {
+		uint64_t want = left < SQ_META_B ? left : SQ_META_B;
+		uint8_t p[8];
+
+		rc = sq_read(c->s, t->index + 8 * i, p, sizeof(p));
+		if (rc == 0)
+			rc = check_block(c, t, load_le64(p), want);
+		left -= want;
+	}
+	return rc;
+}
+
+/* *next: where this table's first block is, if all of it is as it should be */
+static int
+check_table(struct check *c, const struct table *t, uint64_t *next)
+{
+	uint64_t len = 8 * block_count(t), first = 0;
+	int rc;
+
+	if (t->items == 0)
+		return complain(c, t->index, t->name, "is empty");
+	if (t->index > t->next || (t->may_end_before ?
+	    len > t->next - t->index : len != t->next - t->index))
+		return complain(c, t->index, t->name, t->may_end_before ?
+		    "reaches into the next" :
+		    "does not end where the next begins");
+	rc = check_blocks(c, t, &first);
+	if (rc != 0)
+		return rc;
+	*next = first;
+	return unpack_blocks(c, t);
+}
+
+/* The names and values, block by block to where their ids begin. */
+static void
+check_values(struct check *c, uint64_t from, uint64_t to)
+{
+	const struct table t = { .name = "xattr table" };
+
+	while (from < to && c->err == 0) {
+		uint8_t p[2];
+
+		if (sq_read(c->s, from, p, sizeof(p)) != 0 ||
+		    check_block(c, &t, from, 1) != 0)
+			return;
+		from += 2 + (load_le16(p) & 0x7fff);
+	}
+}
+
+/* -ENOENT: there is none. */
+static int
+check_xattrs(struct check *c, struct sq_super *s, uint64_t *next)
+{
+	struct table t = { .name = "xattr table", .item_B = 16,
+	    .index = s->xattrs + HEADER_B, .next = s->length };
+	uint64_t values, first;
+	uint8_t p[HEADER_B];
+	int rc;
+
+	if (s->xattrs == SQ_NO_TABLE)
+		return -ENOENT;
+	if (s->xattrs > s->length ||
+	    sq_read(s, s->xattrs, p, sizeof(p)) != 0)
+		return complain(c, s->xattrs, t.name, "cannot be read");
+	values = load_le64(p);
+	t.items = load_le32(p + 8);
+	rc = check_table(c, &t, &first);
+	if (rc != 0)
+		return rc;
+	if (values >= first)
+		return complain(c, s->xattrs, t.name,
+		    "has its ids before its values");
+	check_values(c, values, first);
+	s->xattr_count = (uint32_t)t.items;
+	*next = values;
+	return 0;
+}
+
+/*
+ * What stands behind a table that is damaged is looked for no further, since
+ * where one ends the other begins.
+ */
+static void
+check_tables(struct check *c, struct sq_super *s)
+{
+	uint64_t next = s->length;
+	struct table t = { .name = "id table", .index = s->ids,
+	    .items = s->id_count, .item_B = 4 };
+	int rc = check_xattrs(c, s, &next);
+
+	if (rc != 0 && rc != -ENOENT)
+		return;
+	t.next = next;
+	if (check_table(c, &t, &next) != 0)
+		return;
+	s->ids_known = true;
+	if (s->exports != SQ_NO_TABLE) {
+		t = (struct table){ .name = "export table", .next = next,
+		    .index = s->exports, .items = s->inode_count,
+		    .item_B = 8 };
+		if (check_table(c, &t, &next) != 0)
+			return;
+	}
+	if (s->fragment_count > 0) {
+		t = (struct table){ .name = "fragment table", .next = next,
+		    .index = s->fragments, .items = s->fragment_count,
+		    .item_B = 16, .may_end_before = true };
+		if (check_table(c, &t, &next) != 0)
+			return;
+	}
+	if (s->dirs >= next)
+		complain(c, s->dirs, "directory table", "is not before the "
+		    "tables that follow it");
+}
+
+/* LZ4 says which format it has, and xz how large its dictionary is. */
+static const char *
+bad_options(const struct sq_super *s, const uint8_t *p, size_t len)
+{
+	uint32_t n;
+
+	if (s->compressor == SQ_LZ4 && (len < 8 || load_le32(p) != 1))
+		return "name no format of LZ4 that Linux has";
+	if (s->compressor != SQ_XZ || len == 0)
+		return NULL;
+	if (len < 8)
+		return "are too short";
+	n = load_le32(p);
+	n &= n - 1;			/* 2^n, or 2^n + 2^(n+1) */
+	if (load_le32(p) == 0 || (n & (n - 1)) != 0 ||
+	    (n != 0 && n != 2 * (load_le32(p) - n)))
+		return "have no dictionary size of xz's";
+	return NULL;
+}
+
+static void
+check_options(struct check *c)
+{
+	const struct sq_super *s = c->s;
+	struct sq_meta m = { 0 };
+	const char *bad = NULL;
+	int rc = 0;
+
+	if ((s->flags & HAS_OPTIONS) != 0) {
+		rc = sq_meta_read(&m, s, SQ_SUPER_B, SQ_SUPER_B + BLOCK_B,
+		    1);
+		if (rc == 0 && m.count > 0)
+			sq_meta_unpack(&m, 0, c->codec);
+		if (rc == 0 && (m.count == 0 || m.len[0] == 0))
+			bad = "cannot be read";
+	}
+	if (rc == 0 && bad == NULL)
+		bad = bad_options(s, m.data, m.count > 0 ? m.len[0] : 0);
+	sq_meta_free(&m, s);
+	if (rc == -ENOMEM)
+		c->err = rc;
+	else if (rc != 0)
+		bad = "cannot be read";
+	if (bad != NULL)
+		complain(c, SQ_SUPER_B, "compressor's options", bad);
+}
+
+int
+sq_check(struct sq_super *s, struct sq_codec *codec, sq_tell_fn *tell,
+    void *arg)
+{
+	struct check c = { .s = s, .codec = codec, .tell = tell, .arg = arg };
+
+	if (s->there < s->length) {
+		char why[WHY_B];
+
+		snprintf(why, sizeof(why), "the file ends here, the image at "
+		    "%llu, so Linux does not mount it",
+		    (unsigned long long)s->length);
+		c.err = tell(arg, s->there, why);
+	}
+	if (c.err == 0)
+		check_options(&c);
+	if (c.err == 0)
+		check_tables(&c, s);
+	return c.err;
+}
