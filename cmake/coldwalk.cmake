@@ -27,6 +27,13 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
     set(COLDWALK_BUILT ON)
     coldpress_tool(coldwalk)
     target_link_libraries(coldwalk PRIVATE ${COLDWALK_LIBRARIES})
+
+    # scripts/bench-coldwalk compares with it, tests or not.
+    add_executable(bench_squashfs tests/bench_squashfs.c)
+    target_link_libraries(bench_squashfs PRIVATE coldpress
+        ${COLDWALK_LIBRARIES})
+    set_target_properties(bench_squashfs PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 else()
     if(COLDPRESS_COLDWALK)
         list(APPEND lost "coldwalk: there is no OpenSSL 3 (libssl-dev)")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The studies, to be run from libexec; demo and check stay in the repository.
+# The studies and the benches, to be run from libexec, and what is to be read;
+# demo and check stay in the repository.
 install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
-    scripts/mailfs
+    scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(FILES scripts/lib.sh scripts/tarball-report.sh scripts/rows.awk
     scripts/stats.awk scripts/tree.awk scripts/breakeven.awk
@@ -11,3 +12,6 @@ install(FILES scripts/lib.sh scripts/tarball-report.sh scripts/rows.awk
     scripts/mailfs-plot.sh scripts/mailfs-rows.awk scripts/mailfs.awk
     scripts/mailfs-study.awk
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
+install(FILES LICENSE NEWS README.md TYPE DOC)
+file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md)
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/doc)

@@ -25,9 +25,17 @@ cannot() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
+# need NAME...: they are there, or the end, with what builds ours
 need() {
 	for need_name in "$@"; do
-		have "$need_name" || die "$need_name is not installed"
+		have "$need_name" && continue
+		case $need_name in
+		pzc | pzseek | lap | lapcmp | coldwalk | fsratio | mailgen)
+			[ -z "$top" ] || die "$need_name is not built: \
+scripts/demo does it, or cmake -B build && cmake --build build"
+			;;
+		esac
+		die "$need_name is not installed"
 	done
 }
 
@@ -44,7 +52,7 @@ number() {
 tidy() { :; }
 leave() {
 	leave_status=$?
-	trap '' HUP INT TERM
+	trap '' HUP INT PIPE TERM
 	set +e
 	tidy
 	rm -rf "$tmp"
@@ -55,6 +63,7 @@ make_tmp() {
 	trap leave EXIT
 	trap 'exit 129' HUP
 	trap 'exit 130' INT
+	trap 'exit 141' PIPE
 	trap 'exit 143' TERM
 }
 
@@ -90,7 +99,7 @@ version_of() {
 	case $1 in
 	pzc | lap | lapcmp | coldwalk | ssh) set -- "$1" -V ;;
 	mksquashfs | unsquashfs) set -- "$1" -version ;;
-	enroot) set -- "$1" version ;;
+	enroot | openssl) set -- "$1" version ;;
 	*) set -- "$1" --version ;;
 	esac
 	"$@" </dev/null 2>&1 | sed -n '/[0-9]/{p;q;}'

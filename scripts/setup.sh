@@ -4,14 +4,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 build_packages='cmake make gcc libc6-dev pkg-config zlib1g-dev
-    libdeflate-dev libisal-dev libzstd-dev liblz4-dev liblzma-dev libbz2-dev
-    libxxhash-dev libacl1-dev libssl-dev liblzo2-dev'
+    libdeflate-dev libisal-dev libzstd-dev liblz4-dev liblzma-dev libxxhash-dev
+    libssl-dev liblzo2-dev'
 # What the tarball study measures, and measures with.
 peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux
     util-linux-extra'
 # The reference tools, and what lints, traces and checks.
-test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev clang
-    libclang-rt-dev shellcheck mandoc valgrind strace attr acl procps python3
+test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
+    libbz2-dev clang libclang-rt-dev shellcheck mandoc valgrind strace attr acl procps python3
     openssh-server openssh-client mbuffer parallel e2fsprogs mount
     bsdextrautils perl-base squashfs-tools
     squashfs-tools-ng gnuplot-nox skopeo umoci cpio'
@@ -29,6 +29,17 @@ packages_missing() {
 	done
 }
 
+# packages_rights: $as_root is how a command is run as root, if that can be
+packages_rights() {
+	if [ "$(id -u)" = 0 ]; then
+		as_root='command env'
+	elif have sudo && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+		as_root='sudo env'
+	else
+		return 1
+	fi
+}
+
 # packages_install NAME...: as root or by sudo; else it names them and stops
 packages_install() {
 	have dpkg-query || {
@@ -37,13 +48,8 @@ packages_install() {
 	}
 	missing=$(packages_missing "$@")
 	[ -n "$missing" ] || return 0
-	if [ "$(id -u)" = 0 ]; then
-		as_root='command env'
-	elif have sudo && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
-		as_root='sudo env'
-	else
-		die "missing, to be installed by root: apt-get install $missing"
-	fi
+	packages_rights ||
+	    die "missing, to be installed by root: apt-get install $missing"
 	say "installing $missing"
 	# shellcheck disable=SC2086
 	{

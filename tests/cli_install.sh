@@ -15,14 +15,41 @@ for page in "$SRC"/man/*.[1-8]; do
 	t "${name%.*}" 0 test -x "root/usr/bin/${name%.*}"
 	t "${name%.*} -V" 0 "root/usr/bin/${name%.*}" -V
 done
-for script in tarball pipe-buffer image-export mailfs; do
+for script in tarball pipe-buffer image-export mailfs bench-pzc \
+    bench-coldwalk; do
 	t "$script" 0 test -x "root/usr/libexec/coldpress/$script"
 done
 t 'lib.sh' 0 test -r root/usr/libexec/coldpress/lib.sh
-for script in tarball image-export mailfs; do
+for page in LICENSE NEWS README.md doc/mailfs.md doc/image-export.md; do
+	same "$page" "$SRC/$page" "root/usr/share/doc/coldpress/$page"
+done
+for script in tarball image-export mailfs bench-pzc bench-coldwalk; do
 	t "an installed $script runs" 0 \
 	    sh "root/usr/libexec/coldpress/$script" -h
 done
+# A clone that was not built says what builds it; help needs no build.
+mkdir clone
+cp -R "$SRC/scripts" "$SRC/CMakeLists.txt" clone
+unbuilt() {
+	unbuilt_script=clone/scripts/$1
+	shift
+	env -u COLDPRESS_BIN PATH=/usr/bin:/bin sh "$unbuilt_script" "$@"
+}
+if ! (PATH=/usr/bin:/bin && have lap); then
+	mkdir tree
+	echo x >tree/x
+	t 'a study that was not built' 1 unbuilt tarball -o r.csv tree out
+	shows 'names the command' 'lap is not built: scripts/demo' .t.err
+fi
+t 'demo --help' 0 unbuilt demo --help
+t 'check -h' 0 unbuilt check -h
+is 'nothing is built by these' "$(find clone -name 'build*')" ''
+# What a reader that goes away leaves behind.
+mkdir gone
+# shellcheck disable=SC2016
+t 'a reader that goes away' 0 sh -c 'TMPDIR=$PWD/gone sh "$SRC/scripts/tarball" \
+    --quick --warm -n 1 --rows "A1 B1" -o h.csv 2>/dev/null | head -n 1'
+is 'nothing is left in TMPDIR' "$(ls -A gone)" ''
 if [ -x "$BIN/pzc" ]; then
 	seq 1000 >a
 	t 'pzc' 0 to a.gz root/usr/bin/pzc -c a

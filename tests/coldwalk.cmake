@@ -16,9 +16,6 @@ if(CRYPTO_FOUND)
     add_executable(squashfs_walk squashfs_walk.c)
     target_link_libraries(squashfs_walk PRIVATE coldpress
         ${COLDWALK_LIBRARIES})
-    add_executable(bench_squashfs bench_squashfs.c)
-    target_link_libraries(bench_squashfs PRIVATE coldpress
-        ${COLDWALK_LIBRARIES})
     shell_test(cli squashfs)
     shell_test(cli coldwalk)
     shell_test(cli coldwalk_images)
