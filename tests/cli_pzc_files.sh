@@ -240,6 +240,9 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 	done
 fi
 cp text q
+t '-lvt of one file, which is confined' 0 sh -c \
+    'pzc -kf q && pzc -lvt q.gz | grep -q 20[0-9][0-9]-'
+rm -f q.gz
 t '-v and --stats' 0 pzc -vk --stats=stats q
 shows '... : no sandbox is said' 'q: not confined: statistics' .t.err
 rm -f q q.gz stats

@@ -60,6 +60,81 @@ t 'its output is whole' 0 gzip -t sticky/f.gz
 same 'it is kept' sticky/f ../text
 cd .. || exit 1
 
+# What gives a program rights is not the output's, whatever the options.
+for mode in 6755 1644; do
+	cp text s && chown 1234:5678 s && chmod $mode s
+	pzc -fk s
+	is "-f, mode $mode: permissions only" "$(stat -c '%u %a' s.gz)" \
+	    "1234 $(printf %o $((0$mode & 0777)))"
+	rm -f s s.gz
+done
+if have setcap && have getcap && cp text s && setcap cap_chown+ep s 2>/dev/null
+then
+	pzc -k s
+	is 'capabilities are not copied' "$(getcap s.gz)" ''
+else
+	skip 'no capabilities of files here'
+fi
+rm -f s s.gz
+
+# Block devices, and links to devices: written in place, never replaced.
+node() { stat -Lc '%F %t:%T %a %u' "$1"; }
+head -c 700000 /dev/urandom >img && truncate -s 1M img
+pzc -k img && cp img.gz keep.gz
+truncate -s 1M disk
+loop=$(losetup -f --show disk 2>/dev/null) || loop=
+if [ -n "$loop" ] && mknod blk b "$(stat -c 0x%t "$loop")" \
+    "$(stat -c 0x%T "$loop")" 2>/dev/null && : <blk; then
+	trap 'losetup -d "$loop" 2>/dev/null' EXIT
+	want=$(node blk)
+	ln -s blk blk-link
+	t 'a block device without -f' 2 pzc -d -o blk img.gz
+	for b in blk blk-link "$loop"; do
+		head -c 1048576 /dev/zero >"$loop"
+		t "-d -f -o $b" 0 pzc -d -f -o "$b" img.gz
+		t "-d -f -o $b: the bytes" 0 cmp "$loop" img
+		is "-d -f -o $b: it stays" "$(node "$b" | cut -d ' ' -f 1-3)" \
+		    "$(node "$loop" | cut -d ' ' -f 1-3)"
+	done
+	is 'the node is as it was' "$(node blk)" "$want"
+	is 'the link is one' "$(stat -c %F blk-link)" 'symbolic link'
+	same 'the input of -o stays' img.gz keep.gz
+	t 'a block device that is too small' 1 sh -c \
+	    'head -c 2000000 /dev/urandom | pzc -f -o blk'
+	t 'a block device onto itself' 1 pzc -f -o "$loop" blk
+	cat img >"$loop"
+	t 'onto itself: nothing is written' 0 cmp "$loop" img
+	t 'a block device as the input, -k' 0 pzc -k blk
+	t '... : the bytes' 0 sh -c 'pzc -dc blk.gz | cmp - img'
+	is '... : it stays' "$(node blk)" "$want"
+	rm -f blk.gz
+	t 'a block device as the input, -f' 0 pzc -f blk
+	is '... : it stays' "$(node blk)" "$want"
+	# of the output's own name nothing is overwritten
+	cp text other && cp -a blk other.gz
+	t 'a device under the name of the output, -f' 2 pzc -f other
+	same '... : the input is kept' other text
+	t '... : nor is it written' 0 cmp "$loop" img
+	losetup -d "$loop"
+	trap - EXIT
+else
+	[ -z "$loop" ] || losetup -d "$loop"
+	skip 'there is no loop device'
+fi
+rm -f img img.gz keep.gz disk blk blk-link blk.gz other other.gz
+if mknod null c 1 3 2>/dev/null && : 2>/dev/null >null; then
+	ln -s null null-link
+	for o in null null-link; do
+		t "-f -o $o, a character device" 0 pzc -f -o $o text
+		is "-f -o $o: it stays" "$(node $o)" \
+		    "character special file 1:3 644 0"
+	done
+	is 'the link to it is one' "$(stat -c %F null-link)" 'symbolic link'
+	rm -f null null-link
+else
+	skip 'no devices can be made here'
+fi
+
 # The output is never readable by more than its input, while it is made.
 head -c 20000000 /dev/urandom >secret && chmod 600 secret
 umask 000

@@ -5,12 +5,10 @@
 #include "pzc_file.h"
 
 #include "base/progress.h"
-#include "base/sandbox.h"
 #include "base/sys.h"
 #include "pipeline/adapt.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -48,40 +46,6 @@ convert_of(const struct file *f)
 	    s->st.st_mtime > 0 && s->st.st_mtime <= UINT32_MAX)
 		c.options.mtime = (uint32_t)s->st.st_mtime;
 	return c;
-}
-
-static bool
-writes_stats(const struct pzc *p)
-{
-	const char *env = getenv("PZC_STATS");
-
-	return (p->stats != NULL && strcmp(p->stats, "-") != 0) ||
-	    (env != NULL && *env != '\0');
-}
-
-/*
- * All is open now, and for a single operand no more is needed than to name
- * the output and to remove the input, in one directory.
- */
-static void
-confine(const struct file *f)
-{
-	struct pzc *p = f->p;
-	const char *why = "statistics are written to a file at the end";
-	bool confined;
-	int rc;
-
-	if (p->file_count != 1 || p->recursive)
-		return;
-	if (!writes_stats(p)) {
-		rc = f->out.fd >= 0 && !f->out.direct ?
-		    sandbox_enter_naming(f->out.dirfd, &confined) :
-		    sandbox_enter(&confined);
-		why = rc != 0 ? strerror(-rc) : confined ? NULL :
-		    "the kernel has no Landlock";
-	}
-	if (why != NULL && p->msg.verbose > 0)
-		msg_note(&p->msg, "%s: not confined: %s", f->src->path, why);
 }
 
 static int
@@ -147,7 +111,7 @@ pzc_convert(struct file *f)
 	const char *path = f->src->path;
 	int rc;
 
-	confine(f);
+	pzc_confine(p, f->src, &f->out);
 	rc = convert_timed(f);
 	if (rc != 0) {
 		bool out = f->result.stats.failed == PIPELINE_OUT;

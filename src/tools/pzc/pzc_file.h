@@ -21,6 +21,13 @@ struct file {
 	struct convert_result result;
 };
 
+/*
+ * All is open now: with a single operand, nothing else can be opened from here
+ * on.  out, if not NULL and open, can get its name.
+ */
+void pzc_confine(struct pzc *p, const struct source *s,
+    const struct output *out);
+
 /* Converts what is open.  0 or -errno, when it has been said what is wrong. */
 int pzc_convert(struct file *f);
 

@@ -2,7 +2,7 @@
  * pzc_list.c - what is in compressed files, without decompressing them
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pzc.h"
+#include "pzc_file.h"
 
 #include "base/sys.h"
 #include "base/table.h"
@@ -297,6 +297,9 @@ pzc_list(struct pzc *p, const struct source *s)
 	struct entry e = { .src = s, .name = s->is_stdin ? "-" : s->path };
 	int rc = input_open(&e.in, s->fd);
 
+	/* the time zone is a file, too */
+	tzset();
+	pzc_confine(p, s, NULL);
 	if (rc != 0)
 		msg_error(&p->msg, "%s: %s", s->path, strerror(-rc));
 	else if (read_head(p, &e) == 0 && look_into(p, &e) == 0)

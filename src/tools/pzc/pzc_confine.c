@@ -1,0 +1,40 @@
+/*
+ * pzc_confine.c - what pzc gives up when all files are open
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "pzc_file.h"
+
+#include "base/sandbox.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+writes_stats(const struct pzc *p)
+{
+	const char *env = getenv("PZC_STATS");
+
+	return (p->stats != NULL && strcmp(p->stats, "-") != 0) ||
+	    (env != NULL && *env != '\0');
+}
+
+void
+pzc_confine(struct pzc *p, const struct source *s, const struct output *out)
+{
+	const char *why = "statistics are written to a file at the end";
+	bool confined;
+	int rc;
+
+	if (p->file_count != 1 || p->recursive)
+		return;
+	if (p->mode == PZC_LIST || !writes_stats(p)) {
+		/* the input's name goes from the same directory */
+		rc = out != NULL && out->fd >= 0 && !out->direct ?
+		    sandbox_enter_naming(out->dirfd, &confined) :
+		    sandbox_enter(&confined);
+		why = rc != 0 ? strerror(-rc) : confined ? NULL :
+		    "the kernel has no Landlock";
+	}
+	if (why != NULL && p->msg.verbose > 0)
+		msg_note(&p->msg, "%s: not confined: %s", s->path, why);
+}
