@@ -220,6 +220,33 @@ else
 	skip 'nothing makes pzc wait'
 fi
 
+# Beyond the directories that are held open, -r goes up by "..", and only if
+# that is where it came from.
+if have pzc-fault && [ -r /proc/self/status ]; then
+	d=up/d i=0
+	while [ $i -lt 100 ]; do
+		d=$d/d i=$((i + 1))
+	done
+	mkdir -p "$d" && cp text "$d/f" && cp text up/z
+	COLDPRESS_FAULT=fsync:1:STOP pzc-fault -r up 2>err &
+	t 'a tree is moved: meanwhile' 0 stopped $!
+	mv up/d elsewhere
+	kill -CONT $!
+	wait $!
+	is 'a tree is moved: an error' $? 1
+	shows '... : that is said' 'moved while it was read' err
+	same '... : the rest is left' up/z text
+	is '... : the file is packed where it was' \
+	    "$(find elsewhere -type f | sed 's|.*/||')" f.gz
+	rm -rf up elsewhere
+	# a directory with nothing to sync, on some network file systems
+	cp text q
+	t 'a directory that cannot be synced' 0 env \
+	    COLDPRESS_FAULT=fsync:2:EINVAL pzc-fault q
+	t '... : the output' 0 sh -c 'pzc -dc q.gz | cmp - text && [ ! -e q ]'
+	rm -f q.gz
+fi
+
 # A single operand is confined when all is open, and what cannot be is said.
 # NoNewPrivs comes with it, also from a kernel without Landlock.
 if have pzc-fault && [ -r /proc/self/status ]; then
