@@ -69,7 +69,7 @@ walk(enum cold_method method, const char *name, bool touched)
 		read_file(&f);
 	cold_before(c, f.fd, &f.st, COLD_THREAD, &mine);
 	read_file(&f);
-	cold_after(c, f.fd, &f.st, COLD_THREAD, &mine);
+	cold_after(c, f.fd, &f.st, COLD_THREAD, &mine, UINT64_MAX);
 	cold_end(c, &r);
 	cold_close(c);
 	close(f.fd);

@@ -8,11 +8,13 @@
  *
  * A file is cold when none of its pages is in memory; nor, if its file system
  * lies in an image behind a loop device, any page of that image, from which
- * it would only be copied.  What cannot be seen is never called cold: mincore
- * shows every page as present to one who neither owns nor may write a file,
- * and a file system with a cache of its own (ZFS) or a server behind it shows
- * nothing.  Then the bytes that this very thread, or process, had to fetch from
- * a device are the proof, or there is none.
+ * it would only be copied; and if this very thread, or process, had to fetch
+ * from a device at least the bytes that the file takes there.  What cannot be
+ * seen is never called cold: mincore shows every page as present to one who
+ * neither owns nor may write a file (then the bytes alone are the proof), a
+ * file system with a cache of its own (ZFS) or a server behind it shows
+ * nothing, data in an inode (ext4, btrfs) has no page of its own, and squashfs
+ * keeps blocks of small files, so that all of its image has to be fetched.
  *
  * What a virtual machine's host, a RAID controller or a disk keeps in memory
  * cannot be seen by anyone here.
@@ -92,12 +94,13 @@ enum cold_reader {
 
 /*
  * A file about to be read, and having been read, by the same reader with the
- * same *mine in between.
+ * same *mine in between.  asked_B: how much of it was asked for, each byte
+ * counted once; UINT64_MAX: all of it.
  */
 void cold_before(struct cold *c, int fd, const struct stat *st,
     enum cold_reader reader, uint64_t *mine);
 void cold_after(struct cold *c, int fd, const struct stat *st,
-    enum cold_reader reader, uint64_t *mine);
+    enum cold_reader reader, uint64_t *mine, uint64_t asked_B);
 
 /* The verdict on what was read since cold_apply(), all of it filled in. */
 void cold_end(struct cold *c, struct cold_report *r);

@@ -6,7 +6,7 @@
 
 #include "base/fdio.h"
 #include "base/sys.h"
-#include "cold_device.h"
+#include "cold_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,18 +18,6 @@
 #include <unistd.h>
 
 enum { SECTOR_B = 512, MOST_DEVICES = 4096 };
-
-struct cold {
-	enum cold_method method;
-	pthread_mutex_t lock;		/* of all that follows */
-	struct device *devices;
-	size_t count, cap;
-	bool lost;			/* a device is not in the list */
-	struct cold_count found, before, after, images;
-	uint64_t needed_B;		/* of files that may not be asked */
-	uint64_t proven_B;		/* of it came from a device */
-	uint64_t own_B;			/* of this process, at the mark */
-};
 
 int
 cold_method_by_name(const char *name, enum cold_method *method)
@@ -148,7 +136,7 @@ add_device(struct cold *c, int fd, dev_t dev)
 		if (d->image < 0 || fstat(d->image, &st) == -1)
 			return;
 		fd = d->image;
-		dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+		dev = device_of(&st);
 	}
 }
 
@@ -168,8 +156,9 @@ cold_add(struct cold *c, int fd, const struct stat *st)
 	uint64_t pages = 0, resident = 0;
 	int rc;
 
-	know_device(c, fd, st->st_dev);
-	if (!S_ISREG(st->st_mode) || c->method == COLD_NONE)
+	know_device(c, fd, device_of(st));
+	if ((!S_ISREG(st->st_mode) && !S_ISBLK(st->st_mode)) ||
+	    c->method == COLD_NONE)
 		return;
 	rc = cold_resident(fd, st, &pages, &resident);
 	if (takes_out(c) && (rc != 0 || resident > 0))
@@ -264,115 +253,51 @@ cold_before(struct cold *c, int fd, const struct stat *st,
 	uint64_t pages = 0, resident = 0;
 	int rc = cold_resident(fd, st, &pages, &resident);
 
-	if (rc != 0)
-		*mine = own_B(reader);
+	*mine = own_B(reader);
 	pthread_mutex_lock(&c->lock);
-	add_device(c, fd, st->st_dev);
+	add_device(c, fd, device_of(st));
 	count_file(&c->before, rc, pages, resident);
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* What a device must have given for the data of a file, at least. */
+/* What a device must give for so many bytes of a file, at least. */
 static uint64_t
-stored_B(const struct stat *st)
+stored_B(const struct stat *st, uint64_t asked_B)
 {
 	uint64_t stored = (uint64_t)st->st_blocks * SECTOR_B;
-	uint64_t size = (uint64_t)st->st_size / SECTOR_B * SECTOR_B;
+	uint64_t size = ((uint64_t)st->st_size + SECTOR_B - 1) / SECTOR_B *
+	    SECTOR_B;
 
+	if (S_ISBLK(st->st_mode))
+		return asked_B;
+	size = size < asked_B ? size : asked_B;
 	return size < stored ? size : stored;
 }
 
 void
 cold_after(struct cold *c, int fd, const struct stat *st,
-    enum cold_reader reader, uint64_t *mine)
+    enum cold_reader reader, uint64_t *mine, uint64_t asked_B)
 {
-	uint64_t pages = 0, resident = 0, came = 0, needed = 0;
+	uint64_t pages = 0, resident = 0, came = own_B(reader) - *mine;
+	uint64_t needed = stored_B(st, asked_B);
+	bool hidden = (came < needed || st->st_blocks == 0) &&
+	    S_ISREG(st->st_mode) && st->st_size > 0 && cold_is_inline(fd);
 	int rc = cold_resident(fd, st, &pages, &resident);
+	struct device *d;
 
-	if (rc != 0) {
-		came = own_B(reader) - *mine;
-		needed = stored_B(st);
-	}
+	if (came < needed)
+		needed = hidden ? 0 : cold_least_B(fd, needed);
 	pthread_mutex_lock(&c->lock);
 	count_file(&c->after, rc, pages, resident);
+	d = find_device(c, device_of(st));
+	if (d != NULL && d->squashfs) {
+		d->came_B += came;
+		needed = 0;
+	}
+	c->inline_files += hidden;
 	c->needed_B += needed;
 	c->proven_B += came < needed ? came : needed;
 	pthread_mutex_unlock(&c->lock);
-}
-
-/* The verdict */
-
-static void
-say(struct cold_report *r, enum cold_state state, const char *why)
-{
-	r->state = state;
-	snprintf(r->why, sizeof(r->why), "%s", why);
-}
-
-/* From the worst to the best, so that the first that applies is it. */
-static void
-judge_devices(const struct cold *c, struct cold_report *r)
-{
-	bool kinds[DEVICE_LAYERS + 1] = { false }, hidden = false;
-
-	for (size_t i = 0; i < c->count; i++) {
-		kinds[c->devices[i].kind] = true;
-		hidden |= c->devices[i].looped && c->devices[i].image < 0;
-		r->squashfs |= c->devices[i].squashfs;
-	}
-	if (kinds[DEVICE_MEMORY])
-		say(r, COLD_NO, "files in memory are never cold");
-	else if (kinds[DEVICE_OWN_CACHE] || c->lost)
-		say(r, COLD_UNKNOWN, "a file system has a cache of its own, "
-		    "which nobody can ask about");
-	else if (kinds[DEVICE_REMOTE])
-		say(r, COLD_UNKNOWN, "the cache of a server, or of a daemon "
-		    "in user space, cannot be seen");
-	else if (kinds[DEVICE_LAYERS])
-		say(r, COLD_UNKNOWN, "what lies below the file system may be "
-		    "an image in the cache");
-	else if (hidden)
-		say(r, COLD_UNKNOWN, "the image behind a loop device cannot "
-		    "be opened");
-	else if (r->images.unseen > 0)
-		say(r, COLD_UNKNOWN, "what of the image behind a loop device "
-		    "is in memory is told to its owner alone");
-}
-
-/* Some files hide their pages; did all that they hold come from a device? */
-static void
-judge_traffic(const struct cold *c, struct cold_report *r)
-{
-	if (c->needed_B > 0 && c->proven_B == c->needed_B) {
-		say(r, COLD_YES, "by the bytes that a device had to give");
-		return;
-	}
-	r->state = COLD_UNKNOWN;
-	snprintf(r->why, sizeof(r->why), "pages of %" PRIu64 " files are "
-	    "told to their owners alone, and of their %" PRIu64 " bytes a "
-	    "device gave %" PRIu64, r->before.unseen, c->needed_B,
-	    c->proven_B);
-}
-
-static void
-judge(const struct cold *c, struct cold_report *r)
-{
-	uint64_t resident = r->before.resident + r->images.resident;
-
-	say(r, COLD_YES, "");
-	judge_devices(c, r);
-	if (r->state == COLD_NO)
-		return;
-	if (resident > 0) {
-		r->state = COLD_NO;
-		snprintf(r->why, sizeof(r->why), "%" PRIu64 " of %" PRIu64
-		    " pages were in memory", resident,
-		    r->before.pages + r->images.pages);
-	} else if (r->state == COLD_YES && r->before.unseen > 0) {
-		judge_traffic(c, r);
-	} else if (r->before.files == 0) {
-		say(r, COLD_UNKNOWN, "nothing was read");
-	}
 }
 
 void
@@ -391,5 +316,5 @@ cold_end(struct cold *c, struct cold_report *r)
 		if (n >= 0 && !c->devices[i].looped)
 			r->device_B = (r->device_B < 0 ? 0 : r->device_B) + n;
 	}
-	judge(c, r);
+	cold_judge(c, r);
 }

@@ -9,8 +9,10 @@
  */
 #include "cold_device.h"
 
+#include "base/bytes.h"
 #include "base/fdio.h"
 #include "base/sys.h"
+#include "measure/cold.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,6 +27,8 @@
 #include <unistd.h>
 
 enum { SECTOR_B = 512, MOST_DEEP = 4, SQUASHFS = 0x73717368 };
+
+enum { SUPER_B = 96, INODE_TABLE_AT = 64 };	/* of squashfs */
 
 #define EROFS_FS UINT32_C(0xe0f5e1e2)	/* may be mounted from a file */
 
@@ -119,7 +123,7 @@ first_slave(int dir)
  * stands there now must at least have the right size.
  */
 static int
-open_image(int dir, const char *path)
+open_image(int dir, const char *path, uint64_t *at)
 {
 	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
 	    O_NONBLOCK, 0);
@@ -131,6 +135,7 @@ open_image(int dir, const char *path)
 		return -1;
 	if (read_line(dir, "loop/offset", text, sizeof(text)))
 		sscanf(text, "%" SCNu64, &offset);
+	*at = offset;
 	if (read_line(dir, "size", text, sizeof(text)))
 		sscanf(text, "%" SCNu64, &sectors);
 	if (fstat(fd, &st) == 0 && (S_ISBLK(st.st_mode) ||
@@ -138,6 +143,36 @@ open_image(int dir, const char *path)
 		return fd;
 	sys_close(fd);
 	return -1;
+}
+
+/*
+ * A device that is memory, or that a server or daemon is behind, by its name;
+ * others keep nothing that could be seen here.
+ */
+static enum device_kind
+kind_of_block(int dir)
+{
+	static const struct {
+		const char *name;
+		enum device_kind kind;
+	} of[] = { { "zram", DEVICE_MEMORY }, { "ram", DEVICE_MEMORY },
+		{ "pmem", DEVICE_MEMORY }, { "nbd", DEVICE_REMOTE },
+		{ "rbd", DEVICE_REMOTE }, { "ublkb", DEVICE_REMOTE } };
+	char text[512], *name = NULL;
+	int fd = sys_openat(dir, "uevent", O_RDONLY | O_CLOEXEC, 0);
+	ssize_t n = fd < 0 ? -1 : fdio_read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		sys_close(fd);
+	if (n > 0) {
+		text[n] = '\0';
+		name = strstr(text, "DEVNAME=");
+	}
+	for (size_t i = 0; name != NULL && i < sizeof(of) / sizeof(of[0]); i++)
+		if (strncmp(name + strlen("DEVNAME="), of[i].name,
+		    strlen(of[i].name)) == 0)
+			return of[i].kind;
+	return DEVICE_SEEN;
 }
 
 /* Down to a loop device, through what is stacked on it. */
@@ -149,9 +184,11 @@ find_image(struct device *d, int dir)
 	for (int deep = 0; dir >= 0 && deep < MOST_DEEP; deep++) {
 		int below;
 
+		if (d->kind == DEVICE_SEEN)
+			d->kind = kind_of_block(dir);
 		if (find_file(dir, path)) {
 			d->looped = true;
-			d->image = open_image(dir, path);
+			d->image = open_image(dir, path, &d->image_at);
 			break;
 		}
 		below = first_slave(dir);
@@ -186,14 +223,48 @@ any_loop(void)
 	return found;
 }
 
-void
-device_open(struct device *d, int fd, dev_t dev)
+/*
+ * Squashfs keeps some blocks of small files in memory of its own, which
+ * nothing shows or drops.  So all that it has must come from the device: what
+ * lies before the inode table.
+ */
+static int64_t
+squashfs_data_B(const struct device *d)
+{
+	uint64_t at = d->looped ? d->image_at : 0, inodes;
+	uint8_t p[8];
+	char path[64];
+	int fd = d->image;
+	bool absent;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/dev/block/%u:%u", major(d->dev),
+	    minor(d->dev));
+	if (!d->looped)
+		fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC |
+		    O_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	absent = cold_page_absent(fd, at);
+	n = fdio_pread(fd, p, sizeof(p), (off_t)(at + INODE_TABLE_AT));
+	if (absent)
+		cold_drop_page(fd, at);
+	if (!d->looped)
+		sys_close(fd);
+	inodes = load_le64(p);
+	return n != sizeof(p) || inodes < SUPER_B || inodes > INT64_MAX ? -1 :
+	    (int64_t)(inodes - SUPER_B);
+}
+
+static void
+ask_file_system(struct device *d, int fd)
 {
 	struct statfs fs;
-	char path[64];
-	int dir;
+	struct stat st;
 
-	*d = (struct device){ .dev = dev, .image = -1, .stat = -1 };
+	/* a block device is a file of devtmpfs, which says nothing of it */
+	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode))
+		return;
 	if (fstatfs(fd, &fs) == -1) {
 		d->kind = DEVICE_OWN_CACHE;
 		return;
@@ -204,18 +275,34 @@ device_open(struct device *d, int fd, dev_t dev)
 	 * An image may lie below some layer, or below what has no device of
 	 * its own to be found by, as with btrfs; and we cannot tell which.
 	 */
-	if (d->kind == DEVICE_SEEN && major(dev) == 0)
+	if (d->kind == DEVICE_SEEN && major(d->dev) == 0)
 		d->kind = DEVICE_LAYERS;
 	if (d->kind == DEVICE_LAYERS && (uint32_t)fs.f_type != EROFS_FS &&
 	    !any_loop())
 		d->kind = DEVICE_SEEN;
+}
+
+void
+device_open(struct device *d, int fd, dev_t dev)
+{
+	char path[64];
+	int dir;
+
+	*d = (struct device){ .dev = dev, .image = -1, .stat = -1,
+	    .data_B = -1 };
+	ask_file_system(d, fd);
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major(dev),
 	    minor(dev));
 	dir = open_sys(AT_FDCWD, path);
-	if (dir < 0)
+	if (dir < 0) {
+		if (d->kind == DEVICE_SEEN && major(dev) != 0)
+			d->kind = DEVICE_HIDDEN;
 		return;
+	}
 	d->stat = sys_openat(dir, "stat", O_RDONLY | O_CLOEXEC, 0);
 	find_image(d, dir);
+	if (d->squashfs)
+		d->data_B = squashfs_data_B(d);
 }
 
 void

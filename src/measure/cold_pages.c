@@ -92,10 +92,12 @@ cold_resident(int fd, const struct stat *st, uint64_t *pages,
     uint64_t *resident)
 {
 	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE);
+	/* of a block device stat(2) says no size */
+	off_t size = S_ISBLK(st->st_mode) ? lseek(fd, 0, SEEK_END) :
+	    st->st_size;
 	int rc;
 
-	*pages = st->st_size <= 0 ? 0 :
-	    ((uint64_t)st->st_size + page_B - 1) / page_B;
+	*pages = size <= 0 ? 0 : ((uint64_t)size + page_B - 1) / page_B;
 	*resident = 0;
 	if (*pages == 0)
 		return 0;

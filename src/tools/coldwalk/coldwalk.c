@@ -59,7 +59,7 @@ look(void *arg, int fd, const struct stat *st, bool after, uint64_t *mine)
 	struct coldwalk *c = arg;
 
 	if (after)
-		cold_after(c->cold, fd, st, COLD_THREAD, mine);
+		cold_after(c->cold, fd, st, COLD_THREAD, mine, UINT64_MAX);
 	else
 		cold_before(c->cold, fd, st, COLD_THREAD, mine);
 }
@@ -111,7 +111,8 @@ walk_image(struct coldwalk *c, const struct root *root,
 
 	cold_before(c->cold, root->fd, &root->st, COLD_PROCESS, &mine);
 	rc = root->image->walk(root->fd, root->offset, o, r, &why);
-	cold_after(c->cold, root->fd, &root->st, COLD_PROCESS, &mine);
+	cold_after(c->cold, root->fd, &root->st, COLD_PROCESS, &mine,
+	    r->stored_B);
 	if (rc != 0)
 		msg_error(&c->msg, "%s: %s%s", root->path,
 		    why != NULL ? why : strerror(-rc),

@@ -1,0 +1,114 @@
+/*
+ * cold_judge.c - whether what was read was cold
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "cold_impl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void
+say(struct cold_report *r, enum cold_state state, const char *why)
+{
+	r->state = state;
+	snprintf(r->why, sizeof(r->why), "%s", why);
+}
+
+/* From the worst to the best, so that the first that applies is it. */
+static void
+judge_devices(const struct cold *c, struct cold_report *r)
+{
+	bool kinds[DEVICE_HIDDEN + 1] = { false }, hidden = false;
+
+	for (size_t i = 0; i < c->count; i++) {
+		kinds[c->devices[i].kind] = true;
+		hidden |= c->devices[i].looped && c->devices[i].image < 0;
+		r->squashfs |= c->devices[i].squashfs;
+	}
+	if (kinds[DEVICE_MEMORY])
+		say(r, COLD_NO, "the file system or its device is memory");
+	else if (kinds[DEVICE_OWN_CACHE] || c->lost)
+		say(r, COLD_UNKNOWN, "a file system has a cache of its own, "
+		    "which cannot be seen");
+	else if (kinds[DEVICE_REMOTE])
+		say(r, COLD_UNKNOWN, "the cache of a server, or of a daemon "
+		    "in user space, cannot be seen");
+	else if (kinds[DEVICE_HIDDEN])
+		say(r, COLD_UNKNOWN, "the device below the file system is not "
+		    "in /sys");
+	else if (kinds[DEVICE_LAYERS])
+		say(r, COLD_UNKNOWN, "what lies below the file system may be "
+		    "an image in the cache");
+	else if (hidden)
+		say(r, COLD_UNKNOWN, "the image behind a loop device cannot "
+		    "be opened");
+	else if (r->images.unseen > 0)
+		say(r, COLD_UNKNOWN, "only its owner can see what of the "
+		    "image behind a loop device is in memory");
+}
+
+/* Squashfs: all that the image has must have come from its device. */
+static void
+judge_squashfs(const struct device *d, struct cold_report *r)
+{
+	if (!d->squashfs || (d->data_B >= 0 &&
+	    d->came_B >= (uint64_t)d->data_B))
+		return;
+	r->state = COLD_UNKNOWN;
+	if (d->data_B < 0)
+		say(r, COLD_UNKNOWN, "squashfs has a cache of its own, and "
+		    "the size of its image cannot be read");
+	else
+		snprintf(r->why, sizeof(r->why), "squashfs has a cache of its "
+		    "own, and of its image's %" PRId64 " bytes the device "
+		    "gave %" PRIu64, d->data_B, d->came_B);
+}
+
+/* No page was seen in memory; did all that was read come from a device? */
+static void
+judge_traffic(const struct cold *c, struct cold_report *r)
+{
+	/* a kernel that does not count for processes counts for devices */
+	bool all = r->own_B == 0 && r->device_B > 0 &&
+	    (uint64_t)r->device_B >= c->needed_B;
+
+	if (c->proven_B < c->needed_B && !all) {
+		r->state = COLD_UNKNOWN;
+		snprintf(r->why, sizeof(r->why), "devices gave %" PRIu64
+		    " of the %" PRIu64 " bytes that were read",
+		    c->proven_B, c->needed_B);
+	} else if (c->inline_files > 0) {
+		r->state = COLD_UNKNOWN;
+		snprintf(r->why, sizeof(r->why), "the data of %" PRIu64
+		    " files lies in their inodes, which may have been in "
+		    "memory", c->inline_files);
+	} else if (r->before.unseen > 0 && c->needed_B > 0) {
+		say(r, COLD_YES, "by the bytes that devices had to give");
+	} else if (r->before.unseen > 0) {
+		say(r, COLD_UNKNOWN, "only their owners can see what of the "
+		    "files is in memory");
+	}
+	for (size_t i = 0; r->state == COLD_YES && i < c->count; i++)
+		judge_squashfs(&c->devices[i], r);
+}
+
+void
+cold_judge(const struct cold *c, struct cold_report *r)
+{
+	uint64_t resident = r->before.resident + r->images.resident;
+
+	say(r, COLD_YES, "");
+	judge_devices(c, r);
+	if (r->state == COLD_NO)
+		return;
+	if (resident > 0) {
+		r->state = COLD_NO;
+		snprintf(r->why, sizeof(r->why), "%" PRIu64 " of %" PRIu64
+		    " pages were in memory", resident,
+		    r->before.pages + r->images.pages);
+	} else if (r->before.files == 0) {
+		say(r, COLD_UNKNOWN, "nothing was read");
+	} else if (r->state == COLD_YES) {
+		judge_traffic(c, r);
+	}
+}
