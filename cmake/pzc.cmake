@@ -8,6 +8,7 @@ pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
 coldpress_folders(engine engine/deflate engine/bzip2 engine/other
+    engine/packer
     format format/tar format/gzip format/zstd format/lz4 format/xz format/bzip2)
 target_link_libraries(coldpress PUBLIC PkgConfig::DEFLATE PkgConfig::ZLIB
     PkgConfig::ZSTD PkgConfig::LZ4 PkgConfig::LZMA PkgConfig::XXHASH)

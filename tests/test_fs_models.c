@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "../src/fs/btrfs/btrfs.h"
 #include "fs/fs_model.h"
-#include "fs/packer.h"
+#include "engine/packer/packer.h"
 #include "../src/fs/squashfs/sqfs.h"
 
 #include <errno.h>

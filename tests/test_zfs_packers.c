@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/other/lz4_zfs.h"
 #include "engine/other/lzjb.h"
-#include "fs/packer.h"
+#include "engine/packer/packer.h"
 #include "../src/fs/zfs/zfs.h"
 #include "engine/other/zle.h"
 

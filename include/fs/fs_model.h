@@ -8,7 +8,7 @@
 #ifndef COLDPRESS_FS_MODEL_H
 #define COLDPRESS_FS_MODEL_H
 
-#include "fs/packer.h"
+#include "engine/packer/packer.h"
 #include "walk/fs_list.h"
 
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 #ifndef COLDPRESS_BTRFS_H
 #define COLDPRESS_BTRFS_H
 
-#include "fs/packer.h"
+#include "engine/packer/packer.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
 #ifndef COLDPRESS_ZFS_H
 #define COLDPRESS_ZFS_H
 
-#include "fs/packer.h"
+#include "engine/packer/packer.h"
 
 #include <stdbool.h>
 #include <stdint.h>

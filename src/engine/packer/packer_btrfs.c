@@ -5,10 +5,10 @@
  * Each gives up as btrfs does: zlib and zstd if no less came out than went in
  * when all is in, lzo from its third page on as soon as more did.
  */
-#include "fs/packer.h"
+#include "engine/packer/packer.h"
 
 #include "base/sys.h"
-#include "fs/packer_kinds.h"
+#include "engine/packer/packer_kinds.h"
 
 #include <stdbool.h>
 #define ZLIB_CONST

@@ -2,11 +2,11 @@
  * packer.c - what filesystems compress a block with: by name, one by one
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "fs/packer.h"
+#include "engine/packer/packer.h"
 
 #include "base/args.h"
 #include "base/sys.h"
-#include "fs/packer_kinds.h"
+#include "engine/packer/packer_kinds.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -179,4 +179,10 @@ packer_pack(struct packer *p, const uint8_t *in, size_t len, size_t cap)
 {
 	return p->kind->pack(p->state, in, len, p->out,
 	    cap < p->room ? cap : p->room);
+}
+
+const uint8_t *
+packer_out(const struct packer *p)
+{
+	return p->out;
 }

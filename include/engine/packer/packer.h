@@ -2,8 +2,7 @@
  * packer.h - what filesystems compress a block with
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A packer compresses blocks of up to a given
- * size, one after the other, and tells of each only how much it took.  It
+ * A packer compresses blocks of up to a given size, one after the other.  It
  * belongs to one thread.
  */
 #ifndef COLDPRESS_PACKER_H
@@ -59,5 +58,11 @@ void packer_close(struct packer *p);
 /* What len bytes, at least one, take compressed: 1..cap, or 0: no less. */
 size_t packer_pack(struct packer *p, const uint8_t *in, size_t len,
     size_t cap);
+
+/*
+ * These bytes, until the next call; not of the lzo of btrfs, which is only
+ * measured.
+ */
+const uint8_t *packer_out(const struct packer *p);
 
 #endif

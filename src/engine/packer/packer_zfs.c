@@ -4,13 +4,13 @@
  */
 #define ZSTD_STATIC_LINKING_ONLY	/* frames without a magic number */
 
-#include "fs/packer.h"
+#include "engine/packer/packer.h"
 
 #include "base/sys.h"
 #include "engine/other/lz4_zfs.h"
 #include "engine/other/lzjb.h"
 #include "engine/other/zle.h"
-#include "fs/packer_kinds.h"
+#include "engine/packer/packer_kinds.h"
 
 #include <stdbool.h>
 #include <zstd.h>

@@ -2,10 +2,10 @@
  * packer_squashfs.c - the compressors of mksquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "fs/packer.h"
+#include "engine/packer/packer.h"
 
 #include "base/sys.h"
-#include "fs/packer_kinds.h"
+#include "engine/packer/packer_kinds.h"
 
 #include <lz4.h>
 #include <lz4hc.h>

@@ -4,7 +4,7 @@
  *
  * In a file of its own: liblzo2 is under the GPL.
  */
-#include "fs/packer_kinds.h"
+#include "engine/packer/packer_kinds.h"
 
 #include "base/sys.h"
 
@@ -81,12 +81,12 @@ packer_lzo999_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)
 {
 	struct lzo *z = state;
+	uint8_t *made = (uint8_t *)z->work + LZO1X_999_MEM_COMPRESS;
 	lzo_uint packed = 0;
 
-	(void)out;
-	if (lzo1x_999_compress_level(in, len, (uint8_t *)z->work +
-	    LZO1X_999_MEM_COMPRESS, &packed, z->work, NULL, 0, NULL,
-	    z->level) != LZO_E_OK || packed > cap)
+	if (lzo1x_999_compress_level(in, len, made, &packed, z->work, NULL,
+	    0, NULL, z->level) != LZO_E_OK || packed > cap)
 		return 0;
+	memcpy(out, made, packed);
 	return packed;
 }
