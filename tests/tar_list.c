@@ -7,7 +7,7 @@
  * file with its holes as zeros.  Extended attributes follow.  -r: every raw
  * byte of the archive to COPY.
  */
-#include "../src/format/tar/tar.h"
+#include "format/tar/tar.h"
 
 #include "base/fdio.h"
 #include "base/sys.h"

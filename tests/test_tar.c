@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "../src/format/tar/tar.h"
+#include "format/tar/tar.h"
 
 #include <errno.h>
 #include <setjmp.h>

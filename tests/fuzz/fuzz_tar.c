@@ -4,7 +4,7 @@
  *
  * Checksums are made right first, where a header seems to be.
  */
-#include "../../src/format/tar/tar.h"
+#include "format/tar/tar.h"
 
 #include <stdint.h>
 #include <stdio.h>

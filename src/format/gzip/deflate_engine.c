@@ -7,7 +7,7 @@
  * without ISA-L at level 1, libdeflate above.  zlib remains for its
  * strategies, which the others do not have.
  */
-#include "deflate_engine.h"
+#include "format/gzip/deflate_engine.h"
 
 #include "base/sys.h"
 #include "engine/deflate/deflate_blocks.h"

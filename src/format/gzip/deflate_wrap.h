@@ -6,7 +6,7 @@
 #define COLDPRESS_DEFLATE_WRAP_H
 
 #include "deflate_check.h"
-#include "deflate_engine.h"
+#include "format/gzip/deflate_engine.h"
 #include "format/codec.h"
 #include "format/cutter.h"
 #include "gzip.h"

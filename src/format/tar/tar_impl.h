@@ -5,7 +5,7 @@
 #ifndef COLDPRESS_TAR_IMPL_H
 #define COLDPRESS_TAR_IMPL_H
 
-#include "tar.h"
+#include "format/tar/tar.h"
 
 #include <stdbool.h>
 

@@ -1,0 +1,80 @@
+/*
+ * data.h - the data of a squashfs image: blocks and fragment blocks
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Files come one after the other from a source, and are cut into units: blocks
+ * of large files, and fragment blocks that small ones share, by the rules of
+ * mksquashfs (a file below a block's size becomes a fragment, the end of a
+ * larger one does not).  Files of the same content are stored once, blocks of
+ * zeros not at all.  One thread reads, the others compress, and units are
+ * written in order: the bytes do not depend on how many threads there are.
+ */
+#ifndef COLDPRESS_SQBUILD_DATA_H
+#define COLDPRESS_SQBUILD_DATA_H
+
+#include "base/progress.h"
+#include "image/sqbuild/codec.h"
+#include "image/sqwrite/tree.h"
+#include "pipeline/pipeline.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sqb_file {
+	uint32_t id;			/* of its node */
+	uint64_t size;			/* at least 1 */
+	bool alone;			/* no other file of this size comes */
+};
+
+/* Where files come from.  One thread calls; errors are -errno. */
+struct sqb_source {
+	/* The next file in *f: 1, 0 at the end, or -errno. */
+	int (*next)(void *arg, struct sqb_file *f);
+	/*
+	 * The next len bytes of it, holes as zeros; all of them are there,
+	 * or it is an error.  0 or -errno.
+	 */
+	int (*read)(void *arg, void *buf, size_t len);
+	/* Back to its first byte; NULL where that cannot be. */
+	int (*rewind)(void *arg);
+	void *arg;
+};
+
+struct sqb_data_options {
+	const struct sqb_method *method;
+	int level;
+	uint32_t block;
+	unsigned threads;
+	bool no_duplicates;		/* store what is the same again */
+	bool no_fragments;
+	bool raw_data, raw_fragments;	/* do not compress them */
+	bool no_probe;			/* compress what hardly shrinks, too */
+	int tmpdir;			/* for what cannot be rewound */
+};
+
+/* What came of it. */
+struct sqb_data {
+	uint32_t *sizes;		/* size words of all units */
+	uint64_t *starts;		/* in the image */
+	uint32_t *fragment;		/* number of a fragment block, or
+					   SQUASHFS_NONE */
+	size_t units, cap, fragment_cap;
+	struct sqw_data *of;		/* of each id */
+	size_t ids;
+	uint32_t fragments;
+	uint64_t end;			/* behind the last one */
+	uint64_t in_B, raw_B, blocks, duplicates, duplicate_B;
+	struct pipeline_stats stats;
+};
+
+/*
+ * Reads all files of source and writes their units to fd, where it stands,
+ * `at` bytes into the image.  d is zeros before, and to be freed in any case.
+ * 0, or -errno of the source, the writing, or -ENOMEM.
+ */
+int sqb_data_write(struct sqb_data *d, const struct sqb_source *source,
+    const struct sqb_data_options *o, int fd, uint64_t at,
+    struct progress *progress);
+void sqb_data_free(struct sqb_data *d);
+
+#endif

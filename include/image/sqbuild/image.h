@@ -1,0 +1,60 @@
+/*
+ * image.h - a squashfs 4.0 image, written
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * In three steps: sqb_image_begin() writes what stands before the data,
+ * sqb_data_write() the data, and sqb_image_end() the tables and the super
+ * block.  Tables of fragments, inode numbers, owners and extended attributes
+ * are written by libsquashfs; inodes and listings by image/sqwrite.
+ */
+#ifndef COLDPRESS_SQBUILD_IMAGE_H
+#define COLDPRESS_SQBUILD_IMAGE_H
+
+#include "image/sqbuild/data.h"
+#include "image/sqwrite/tree.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The extended attributes of all inodes, each set once.  One thread's. */
+struct sqb_xattrs;
+
+int sqb_xattrs_open(struct sqb_xattrs **x);	/* 0 or -ENOMEM */
+void sqb_xattrs_close(struct sqb_xattrs *x);	/* x may be NULL */
+
+/* A set: begun, filled, ended.  0, -ENOTSUP (the format has no such
+   namespace) or -ENOMEM; *index is for sqw_attr.xattr. */
+int sqb_xattrs_begin(struct sqb_xattrs *x);
+int sqb_xattrs_add(struct sqb_xattrs *x, const char *name,
+    const void *value, size_t len);
+int sqb_xattrs_end(struct sqb_xattrs *x, uint32_t *index);
+
+struct sqb_image_options {
+	const struct sqb_data_options *data;
+	uint32_t mtime;			/* of the image */
+	bool raw_inodes, raw_xattrs;	/* do not compress these tables */
+	bool no_export;			/* no table for NFS */
+	bool no_pad;			/* to 4 KiB */
+};
+
+struct sqb_image_space {
+	uint64_t inodes_B, listings_B, tables_B;	/* the rest */
+	uint64_t used_B, image_B;			/* without, with pad */
+};
+
+/*
+ * Writes the beginning of an image to fd, which stands at 0 and is open for
+ * reading, too.  How many bytes stand before the data, or -errno.
+ */
+int64_t sqb_image_begin(int fd, const struct sqb_image_options *o);
+
+/*
+ * Gives the nodes of t, which is complete, their data, and writes all that
+ * stands behind them.  0; -EFBIG: more than SQUASHFS_IDS_MAX owners;
+ * -ENOMEM or -errno of the writing.
+ */
+int sqb_image_end(int fd, const struct sqb_image_options *o,
+    struct sqw_tree *t, const struct sqb_data *d,
+    const struct sqb_xattrs *x, struct sqb_image_space *space);
+
+#endif

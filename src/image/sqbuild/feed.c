@@ -1,0 +1,339 @@
+/*
+ * feed.c - files cut into the units of an image, in order
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What goes into a fragment block depends on all files before it, and whether
+ * a file is stored at all on those of the same content: so one thread does it.
+ *
+ * A large file is hashed while it goes by.  Only if one of its size was there
+ * before must it be known in advance whether it is the same: then it is read
+ * twice, or by way of an unlinked file where the source cannot go back.
+ */
+#include "feed.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+#include "format/gzip/deflate_engine.h"
+#include "image/squashfs/format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+int
+feed_open(struct feed *f, const struct sqb_source *source,
+    const struct sqb_data_options *o, struct sqb_data *d)
+{
+	int rc;
+
+	*f = (struct feed){ .source = source, .o = o, .d = d, .spool = -1 };
+	rc = twins_open(&f->twins);
+	f->fragment = sys_malloc(feed_room(o));
+	f->hash = XXH3_createState();
+	return f->fragment == NULL || f->hash == NULL ? -ENOMEM : rc;
+}
+
+size_t
+feed_room(const struct sqb_data_options *o)
+{
+	return deflate_engine_bound(o->block);
+}
+
+static void
+close_spool(struct feed *f)
+{
+	if (f->spool >= 0)
+		sys_close(f->spool);
+	f->spool = -1;
+}
+
+void
+feed_close(struct feed *f)
+{
+	close_spool(f);
+	twins_close(&f->twins);
+	sys_free(f->fragment);
+	XXH3_freeState(f->hash);
+}
+
+static int
+new_unit(struct feed *f, uint32_t fragment, uint32_t *unit)
+{
+	struct sqb_data *d = f->d;
+	size_t cap = d->fragment_cap == 0 ? 1024 : 2 * d->fragment_cap;
+	uint32_t *p;
+
+	if (d->units >= UINT32_MAX - 1)
+		return -EFBIG;
+	if (d->units == d->fragment_cap) {
+		p = sys_realloc(d->fragment, cap * sizeof(*p));
+		if (p == NULL)
+			return -ENOMEM;
+		d->fragment = p;
+		d->fragment_cap = cap;
+	}
+	d->fragment[d->units] = fragment;
+	*unit = (uint32_t)d->units++;
+	return 0;
+}
+
+/* Room for the data of that id. */
+static int
+reserve_id(struct sqb_data *d, uint32_t id)
+{
+	size_t n = d->ids == 0 ? 1024 : d->ids;
+	struct sqw_data *p;
+
+	if (id < d->ids)
+		return 0;
+	while (n <= id)
+		n *= 2;
+	p = sys_realloc(d->of, n * sizeof(*p));
+	if (p == NULL)
+		return -ENOMEM;
+	memset(p + d->ids, 0, (n - d->ids) * sizeof(*p));
+	d->of = p;
+	d->ids = n;
+	return 0;
+}
+
+static bool
+share(struct feed *f, uint64_t size, XXH128_hash_t hash, uint32_t id)
+{
+	uint32_t twin = f->o->no_duplicates ? UINT32_MAX :
+	    twins_find(&f->twins, size, hash);
+
+	if (twin == UINT32_MAX)
+		return false;
+	f->d->of[id] = f->d->of[twin];
+	f->d->duplicates++;
+	f->d->duplicate_B += size;
+	return true;
+}
+
+/* Large files */
+
+/* The next bytes of the file in hand, from wherever they are. */
+static int
+read_open(struct feed *f, uint8_t *data, size_t len)
+{
+	ssize_t n;
+
+	if (f->spool < 0)
+		return f->source->read(f->source->arg, data, len);
+	n = fdio_pread(f->spool, data, len, (off_t)f->spool_at);
+	f->spool_at += len;
+	return n < 0 ? (int)n : (size_t)n < len ? -EIO : 0;
+}
+
+static int
+open_spool(struct feed *f)
+{
+	f->spool_at = 0;
+	f->spool = sys_openat(f->o->tmpdir, ".",
+	    O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return f->spool < 0 ? f->spool : 0;
+}
+
+/*
+ * Reads the whole file for its hash.  If it cannot be read again it is kept in
+ * the spool.
+ */
+static int
+hash_ahead(struct feed *f, uint8_t *room, XXH128_hash_t *hash)
+{
+	int keep = -1, rc = 0;
+
+	if (f->source->rewind == NULL) {
+		rc = open_spool(f);
+		keep = f->spool;
+		f->spool = -1;	/* until it is full */
+	}
+	XXH3_128bits_reset(f->hash);
+	for (uint64_t left = f->file.size; rc == 0 && left > 0;) {
+		size_t n = left < f->o->block ? (size_t)left : f->o->block;
+
+		rc = f->source->read(f->source->arg, room, n);
+		if (rc == 0)
+			XXH3_128bits_update(f->hash, room, n);
+		if (rc == 0 && keep >= 0)
+			rc = fdio_write(keep, room, n);
+		left -= n;
+	}
+	f->spool = keep;
+	*hash = XXH3_128bits_digest(f->hash);
+	return rc;
+}
+
+/* Begins a large file, unless its content was there before. */
+static int
+begin_large(struct feed *f, uint8_t *room)
+{
+	struct sqw_data *d = &f->d->of[f->file.id];
+	uint64_t size = f->file.size;
+	XXH128_hash_t hash;
+	int rc, seen = f->file.alone || f->o->no_duplicates ? 0 :
+	    twins_size_seen(&f->twins, size);
+
+	if (seen < 0)
+		return seen;
+	f->hashing = !f->file.alone && !f->o->no_duplicates && !seen;
+	if (seen) {
+		rc = hash_ahead(f, room, &hash);
+		if (rc == 0 && share(f, size, hash, f->file.id)) {
+			close_spool(f);
+			return 0;
+		}
+		if (rc == 0)
+			rc = twins_add(&f->twins, size, hash, f->file.id);
+		if (rc == 0 && f->source->rewind != NULL)
+			rc = f->source->rewind(f->source->arg);
+		if (rc != 0)
+			return rc;
+	}
+	if ((size - 1) / f->o->block >= UINT32_MAX - f->d->units)
+		return -EFBIG;
+	*d = (struct sqw_data){ .unit = (uint32_t)f->d->units,
+		.blocks = (uint32_t)((size - 1) / f->o->block + 1) };
+	XXH3_128bits_reset(f->hash);
+	f->left = size;
+	f->open = true;
+	return 0;
+}
+
+static int
+end_large(struct feed *f)
+{
+	f->open = false;
+	close_spool(f);
+	return !f->hashing ? 0 : twins_add(&f->twins, f->file.size,
+	    XXH3_128bits_digest(f->hash), f->file.id);
+}
+
+static int
+next_block(struct feed *f, struct feed_unit *u)
+{
+	int rc;
+
+	u->len = f->left < f->o->block ? (uint32_t)f->left : f->o->block;
+	u->is_fragment = false;
+	rc = new_unit(f, SQUASHFS_NONE, &u->number);
+	if (rc == 0)
+		rc = read_open(f, u->data, u->len);
+	if (rc != 0)
+		return rc;
+	if (f->hashing)
+		XXH3_128bits_update(f->hash, u->data, u->len);
+	f->d->in_B += u->len;
+	f->left -= u->len;
+	rc = f->left == 0 ? end_large(f) : 0;
+	return rc != 0 ? rc : 1;
+}
+
+/* Small files */
+
+static bool
+is_zero(const uint8_t *p, size_t len)
+{
+	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
+}
+
+static void
+give_fragment(struct feed *f, struct feed_unit *u)
+{
+	uint8_t *full = f->fragment;
+
+	f->fragment = u->data;
+	*u = (struct feed_unit){ full, f->filled, f->fragment_unit, true };
+	f->filled = 0;
+}
+
+/* The content in u as a block of its own. */
+static int
+give_block(struct feed *f, struct feed_unit *u)
+{
+	int rc;
+
+	u->len = (uint32_t)f->file.size;
+	u->is_fragment = false;
+	rc = new_unit(f, SQUASHFS_NONE, &u->number);
+	f->d->of[f->file.id] = (struct sqw_data){ .unit = u->number,
+		.blocks = 1 };
+	return rc != 0 ? rc : 1;
+}
+
+/*
+ * The content in u to the fragment block.  If it does not fit, u becomes the
+ * full one and the content begins the next: 1.  Else 0, or -errno.
+ */
+static int
+add_small(struct feed *f, struct feed_unit *u)
+{
+	uint32_t len = (uint32_t)f->file.size;
+	bool full = len > f->o->block - f->filled;
+	int rc = 0;
+
+	if (full)
+		give_fragment(f, u);
+	else
+		memcpy(f->fragment + f->filled, u->data, len);
+	if (f->filled == 0)
+		rc = new_unit(f, f->d->fragments++, &f->fragment_unit);
+	f->d->of[f->file.id] = (struct sqw_data){ .unit = f->fragment_unit,
+		.tail_at = f->filled, .tail = true };
+	f->filled += len;
+	return rc != 0 ? rc : full;
+}
+
+static int
+take_small(struct feed *f, struct feed_unit *u)
+{
+	size_t len = (size_t)f->file.size;
+	XXH128_hash_t hash;
+	int rc = f->source->read(f->source->arg, u->data, len);
+
+	if (rc != 0)
+		return rc;
+	f->d->in_B += len;
+	/* zeros are a hole wherever they are: the same block for all */
+	if (is_zero(u->data, len))
+		return give_block(f, u);
+	hash = XXH3_128bits(u->data, len);
+	if (share(f, len, hash, f->file.id))
+		return 0;
+	rc = f->o->no_duplicates ? 0 : twins_add(&f->twins, len, hash,
+	    f->file.id);
+	if (rc != 0)
+		return rc;
+	return f->o->no_fragments ? give_block(f, u) : add_small(f, u);
+}
+
+/* Begins the next file: 1, u is a unit; 0, go on; or -errno. */
+static int
+next_file(struct feed *f, struct feed_unit *u)
+{
+	int rc = f->source->next(f->source->arg, &f->file);
+
+	if (rc <= 0) {
+		f->ended = rc == 0;
+		return rc;
+	}
+	rc = reserve_id(f->d, f->file.id);
+	if (rc != 0)
+		return rc;
+	return f->file.size < f->o->block ? take_small(f, u) :
+	    begin_large(f, u->data);
+}
+
+int
+feed_next(struct feed *f, struct feed_unit *u)
+{
+	int rc = 0;
+
+	while (rc == 0 && !f->ended)
+		rc = f->open ? next_block(f, u) : next_file(f, u);
+	if (rc != 0 || f->filled == 0)
+		return rc;
+	give_fragment(f, u);
+	return 1;
+}

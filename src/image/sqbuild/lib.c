@@ -1,0 +1,167 @@
+/*
+ * lib.c - what libsquashfs is given: a file and a compressor of ours
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "lib.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <sqfs/error.h>
+#include <string.h>
+#include <unistd.h>
+
+/* These belong to whoever made them: the library never destroys them. */
+static void
+keep(sqfs_object_t *object)
+{
+	(void)object;
+}
+
+static int
+read_at(sqfs_file_t *base, sqfs_u64 offset, void *buf, size_t size)
+{
+	struct lib_file *f = (struct lib_file *)base;
+	ssize_t n = fdio_pread(f->fd, buf, size, (off_t)offset);
+
+	if (n < 0 && f->err == 0)
+		f->err = (int)n;
+	return n < 0 ? SQFS_ERROR_IO : (size_t)n < size ?
+	    SQFS_ERROR_OUT_OF_BOUNDS : 0;
+}
+
+/* What is written is always behind the end, which is where fd stands. */
+static int
+write_at(sqfs_file_t *base, sqfs_u64 offset, const void *buf, size_t size)
+{
+	struct lib_file *f = (struct lib_file *)base;
+	int rc = offset == f->end ? fdio_write(f->fd, buf, size) : -ESPIPE;
+
+	if (rc != 0) {
+		f->err = f->err != 0 ? f->err : rc;
+		return SQFS_ERROR_IO;
+	}
+	f->end += size;
+	return 0;
+}
+
+static sqfs_u64
+get_size(const sqfs_file_t *base)
+{
+	return ((const struct lib_file *)base)->end;
+}
+
+static int
+no_truncate(sqfs_file_t *base, sqfs_u64 size)
+{
+	(void)base;
+	(void)size;
+	return SQFS_ERROR_UNSUPPORTED;
+}
+
+void
+lib_file_init(struct lib_file *f, int fd, uint64_t end)
+{
+	*f = (struct lib_file){ .base = { .base = { .destroy = keep },
+		.read_at = read_at, .write_at = write_at,
+		.get_size = get_size, .truncate = no_truncate },
+		.fd = fd, .end = end };
+}
+
+static sqfs_s32
+do_block(sqfs_compressor_t *base, const sqfs_u8 *in, sqfs_u32 size,
+    sqfs_u8 *out, sqfs_u32 room)
+{
+	struct lib_codec *c = (struct lib_codec *)base;
+
+	return c->codec == NULL ? 0 : (sqfs_s32)sqb_codec_pack(c->codec, in,
+	    size, out, room);
+}
+
+/* The options are written by sqb_image_begin(). */
+static int
+no_options(sqfs_compressor_t *base, sqfs_file_t *file)
+{
+	(void)base;
+	(void)file;
+	return 0;
+}
+
+static void
+get_configuration(const sqfs_compressor_t *base,
+    sqfs_compressor_config_t *config)
+{
+	(void)base;
+	memset(config, 0, sizeof(*config));
+}
+
+void
+lib_codec_init(struct lib_codec *c, struct sqb_codec *codec)
+{
+	*c = (struct lib_codec){ .base = { .base = { .destroy = keep },
+		.get_configuration = get_configuration,
+		.write_options = no_options, .read_options = no_options,
+		.do_block = do_block }, .codec = codec };
+}
+
+int
+lib_error(int rc, const struct lib_file *f)
+{
+	if (rc == 0)
+		return 0;
+	if (f != NULL && f->err != 0)
+		return f->err;
+	switch (rc) {
+	case SQFS_ERROR_ALLOC:
+		return -ENOMEM;
+	case SQFS_ERROR_UNSUPPORTED:
+		return -ENOTSUP;
+	case SQFS_ERROR_OVERFLOW:
+		return -EFBIG;
+	default:
+		return -EIO;
+	}
+}
+
+int
+sqb_xattrs_open(struct sqb_xattrs **x)
+{
+	*x = sys_calloc(1, sizeof(**x));
+	if (*x == NULL)
+		return -ENOMEM;
+	(*x)->writer = sqfs_xattr_writer_create(0);
+	if ((*x)->writer != NULL)
+		return 0;
+	sys_free(*x);
+	*x = NULL;
+	return -ENOMEM;
+}
+
+void
+sqb_xattrs_close(struct sqb_xattrs *x)
+{
+	if (x != NULL)
+		sqfs_destroy(x->writer);
+	sys_free(x);
+}
+
+int
+sqb_xattrs_begin(struct sqb_xattrs *x)
+{
+	return lib_error(sqfs_xattr_writer_begin(x->writer, 0), NULL);
+}
+
+int
+sqb_xattrs_add(struct sqb_xattrs *x, const char *name, const void *value,
+    size_t len)
+{
+	return lib_error(sqfs_xattr_writer_add(x->writer, name, value, len),
+	    NULL);
+}
+
+int
+sqb_xattrs_end(struct sqb_xattrs *x, uint32_t *index)
+{
+	return lib_error(sqfs_xattr_writer_end(x->writer, index), NULL);
+}

@@ -1,0 +1,39 @@
+/*
+ * lib.h - what libsquashfs is given: a file and a compressor of ours
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_SQBUILD_LIB_H
+#define COLDPRESS_SQBUILD_LIB_H
+
+#include "image/sqbuild/image.h"
+
+#include <sqfs/compressor.h>
+#include <sqfs/io.h>
+#include <sqfs/xattr_writer.h>
+
+/* The image as libsquashfs sees it: written behind what is there. */
+struct lib_file {
+	sqfs_file_t base;
+	int fd;
+	uint64_t end;
+	int err;			/* the first -errno */
+};
+
+void lib_file_init(struct lib_file *f, int fd, uint64_t end);
+
+/* A codec of ours; NULL: nothing is compressed. */
+struct lib_codec {
+	sqfs_compressor_t base;
+	struct sqb_codec *codec;
+};
+
+void lib_codec_init(struct lib_codec *c, struct sqb_codec *codec);
+
+/* -errno of an error of libsquashfs; f's own counts for more. */
+int lib_error(int rc, const struct lib_file *f);
+
+struct sqb_xattrs {
+	sqfs_xattr_writer_t *writer;
+};
+
+#endif

@@ -1,0 +1,207 @@
+/*
+ * sqpack.c - build a squashfs image from a tree or an archive
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "sqpack.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool
+sqpack_excluded(const struct sqpack *p, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash == NULL ? path : slash + 1;
+
+	for (size_t i = 0; i < p->o.exclude_count; i++) {
+		const char *glob = p->o.excludes[i];
+
+		if (fnmatch(glob, path, FNM_PATHNAME | FNM_LEADING_DIR) == 0 ||
+		    (strchr(glob, '/') == NULL &&
+		    fnmatch(glob, name, 0) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* The format has 32 bits without a sign for a time. */
+static uint32_t
+clamp_time(int64_t t)
+{
+	return t < 0 ? 0 : t > UINT32_MAX ? UINT32_MAX : (uint32_t)t;
+}
+
+void
+sqpack_adjust(struct sqpack *p, struct sqw_attr *attr, int64_t mtime)
+{
+	const struct sqpack_options *o = &p->o;
+
+	if (o->has_uid)
+		attr->uid = o->uid;
+	if (o->has_gid)
+		attr->gid = o->gid;
+	attr->mtime = o->has_mtime ? o->mtime : clamp_time(mtime);
+	if (o->has_epoch && attr->mtime > o->epoch)
+		attr->mtime = o->epoch;
+	if (attr->mtime > p->newest)
+		p->newest = attr->mtime;
+}
+
+uint32_t
+sqpack_device(uint32_t major, uint32_t minor)
+{
+	return major << 8 | (minor & 0xff) | (minor & ~UINT32_C(0xff)) << 12;
+}
+
+static const struct sqpack_source *
+source_of(const struct sqpack *p)
+{
+	struct stat st;
+
+	return strcmp(p->o.source, "-") != 0 &&
+	    stat(p->o.source, &st) == 0 && S_ISDIR(st.st_mode) ?
+	    &sqpack_dir : &sqpack_tar;
+}
+
+static int
+fail(struct sqpack *p, const char *what, int rc)
+{
+	progress_erase(&p->progress);
+	if (rc != 0)
+		msg_error(&p->msg, "%s: %s", what, strerror(-rc));
+	return rc;
+}
+
+/* The image of an open source to fd, which stands at 0. */
+static int
+write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
+    const struct sqb_source *files, int fd)
+{
+	struct sqb_image_options o = { .data = &p->o.data,
+		.raw_inodes = p->o.raw_inodes, .raw_xattrs = p->o.raw_xattrs,
+		.no_export = p->o.no_export, .no_pad = p->o.no_pad };
+	int64_t at = sqb_image_begin(fd, &o);
+	int rc;
+
+	if (at < 0)
+		return fail(p, p->o.output, (int)at);
+	progress_start(&p->progress, STDERR_FILENO, p->total_B, p->msg.quiet);
+	rc = sqb_data_write(&p->data, files, &p->o.data, fd, (uint64_t)at,
+	    &p->progress);
+	progress_erase(&p->progress);
+	if (rc != 0)	/* the source says itself what is wrong with it */
+		return p->msg.status == MSG_OK ? fail(p, p->o.output, rc) : rc;
+	rc = kind->finish(source);
+	if (rc != 0)
+		return rc;
+	o.mtime = p->o.has_mtime ? p->o.mtime : p->o.has_epoch ? p->o.epoch :
+	    p->newest;
+	return fail(p, p->o.output, sqb_image_end(fd, &o, &p->tree, &p->data,
+	    p->xattrs, &p->space));
+}
+
+/*
+ * The directory of the output is also where data waits that may prove to be
+ * in the image already.
+ */
+static int
+build_to(struct sqpack *p, int fd, int dir)
+{
+	const struct sqpack_source *kind = source_of(p);
+	struct sqb_source files;
+	void *source = NULL;
+	int rc = sqw_tree_open(&p->tree);
+
+	p->o.data.tmpdir = dir;
+	if (rc == 0 && !p->o.no_xattrs)
+		rc = sqb_xattrs_open(&p->xattrs);
+	if (rc != 0)
+		return fail(p, p->o.source, rc);
+	rc = kind->open(p, &source, &files);
+	if (rc == 0)
+		rc = write_image(p, kind, source, &files, fd);
+	kind->close(source);
+	return rc;
+}
+
+/* Counts what an image would take, and keeps nothing. */
+static int
+build_nowhere(struct sqpack *p)
+{
+	int dir = sys_openat(AT_FDCWD, "/tmp", O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC, 0);
+	int fd = dir < 0 ? dir : sys_openat(dir, ".", O_TMPFILE | O_RDWR |
+	    O_CLOEXEC, 0600);
+	int rc = fd < 0 ? fail(p, "/tmp", fd) : build_to(p, fd, dir);
+
+	if (fd >= 0)
+		sys_close(fd);
+	if (dir >= 0)
+		sys_close(dir);
+	return rc;
+}
+
+static int
+build(struct sqpack *p)
+{
+	struct output out;
+	mode_t mask = umask(0);
+	int rc;
+
+	umask(mask);
+	if (p->o.dry_run)
+		return build_nowhere(p);
+	rc = output_create(&out, p->o.output, p->o.force);
+	if (rc == 0 && out.direct) {
+		output_abort(&out);
+		rc = -EINVAL;
+	}
+	if (rc == -EEXIST) {
+		msg_error(&p->msg, "%s is there already (-f replaces it)",
+		    p->o.output);
+		return rc;
+	}
+	if (rc != 0)
+		return fail(p, p->o.output, rc);
+	rc = build_to(p, out.fd, out.dirfd);
+	if (rc != 0) {
+		output_abort(&out);
+		return rc;
+	}
+	if (fchmod(out.fd, 0666 & ~mask) == -1)
+		msg_warn(&p->msg, "%s: %s", p->o.output, strerror(errno));
+	return fail(p, p->o.output, output_commit(&out, true));
+}
+
+int
+main(int argc, char **argv)
+{
+	struct sqpack p = { .newest = 0 };
+	uint64_t t0 = sys_now_ns();
+	int status;
+
+	fdio_hold_standard();
+	status = sqpack_parse(&p, argc, argv);
+	if (status < 0) {
+		if (build(&p) != 0)
+			p.msg.status = MSG_ERROR;
+		p.wall_ns = sys_now_ns() - t0;
+		if (p.msg.status != MSG_ERROR && p.o.stats != NULL &&
+		    sqpack_write_stats(&p) != 0)
+			msg_error(&p.msg, "%s: %s", p.o.stats,
+			    strerror(errno));
+		sqb_data_free(&p.data);
+		sqb_xattrs_close(p.xattrs);
+		sqw_tree_close(&p.tree);
+		status = msg_finish(&p.msg);
+	}
+	sys_free(p.o.excludes);
+	return status == MSG_WARNING ? MSG_OK : status;
+}

@@ -1,0 +1,76 @@
+/*
+ * sqpack.h - what the parts of sqpack share
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_SQPACK_H
+#define COLDPRESS_SQPACK_H
+
+#include "base/msg.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "image/sqbuild/data.h"
+#include "image/sqbuild/image.h"
+#include "image/sqwrite/tree.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sqpack_options {
+	const char *source, *output, *stats;
+	struct sqb_data_options data;
+	bool force;			/* replace the output */
+	bool dry_run;
+	bool no_xattrs, no_export, no_pad;
+	bool raw_inodes, raw_xattrs;
+	bool keep_going;
+	bool has_uid, has_gid, has_mtime, has_epoch;
+	uint32_t uid, gid, mtime;
+	uint32_t epoch;			/* no time is later */
+	const char **excludes;
+	size_t exclude_count, exclude_cap;
+};
+
+struct sqpack {
+	struct msg msg;
+	struct sqpack_options o;
+	struct sqw_tree tree;
+	struct sqb_xattrs *xattrs;	/* NULL: they are left out */
+	struct sqb_data data;
+	struct sqb_image_space space;
+	struct progress progress;
+	uint64_t total_B;		/* of the files; 0: not known */
+	uint32_t newest;		/* time of any inode */
+	uint64_t wall_ns;
+};
+
+/* The options; -1, or the status to end with. */
+int sqpack_parse(struct sqpack *p, int argc, char **argv);
+
+/*
+ * Where an image comes from.  All but close return 0 or -errno, when it has
+ * been said what is wrong.
+ */
+struct sqpack_source {
+	/* Opens p->o.source and fills files; p->tree may be complete then. */
+	int (*open)(struct sqpack *p, void **state, struct sqb_source *files);
+	/* After the last file: completes the tree, if that is still to do. */
+	int (*finish)(void *state);
+	void (*close)(void *state);	/* state may be NULL */
+};
+
+extern const struct sqpack_source sqpack_dir, sqpack_tar;
+
+/* Whether the options leave a path of the image out. */
+bool sqpack_excluded(const struct sqpack *p, const char *path);
+
+/* Owner and times as the options want them. */
+void sqpack_adjust(struct sqpack *p, struct sqw_attr *attr, int64_t mtime);
+
+/* A device's numbers as the format has them. */
+uint32_t sqpack_device(uint32_t major, uint32_t minor);
+
+/* What was made, as a line of JSON to p->o.stats ("-": standard error). */
+int sqpack_write_stats(struct sqpack *p);
+
+#endif

@@ -1,0 +1,416 @@
+/*
+ * sqpack_dir.c - a directory as the source of an image
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The names are listed first.  A file that changes between that and its last
+ * byte is an error: what would be in the image was there at no time.
+ */
+#include "sqpack.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+#include "image/squashfs/format.h"
+#include "walk/fs_list.h"
+#include "walk/walk_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+/* A file's size tells whether it can have a twin. */
+struct dir {
+	struct sqpack *p;
+	int root;
+	uint64_t *sizes;		/* of files with blocks, ascending */
+	size_t size_count;
+	size_t node;			/* the next to be given */
+	/* the file in hand */
+	size_t at;
+	int fd;
+	uint64_t offset;
+	struct timespec mtime;
+	char *path;			/* of it */
+	size_t path_cap;
+};
+
+/* Listing */
+
+/* Names of several inodes' links, to be made one. */
+struct linked {
+	dev_t dev;
+	ino_t ino;
+	uint32_t id;
+};
+
+static int
+by_inode(const void *a, const void *b)
+{
+	const struct linked *x = a, *y = b;
+
+	if (x->dev != y->dev)
+		return x->dev < y->dev ? -1 : 1;
+	if (x->ino != y->ino)
+		return x->ino < y->ino ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static void
+link_all(struct dir *d, struct linked *l, size_t n)
+{
+	qsort(l, n, sizeof(*l), by_inode);
+	for (size_t i = 1; i < n; i++)
+		if (l[i].dev == l[i - 1].dev && l[i].ino == l[i - 1].ino)
+			sqw_tree_link(&d->p->tree, l[i].id, l[i - 1].id);
+}
+
+/* One attribute of path; what the format cannot hold is left out. */
+static int
+add_xattr(struct dir *d, const char *path, const char *name)
+{
+	char value[64 << 10];
+	ssize_t n = lgetxattr(path, name, value, sizeof(value));
+	int rc;
+
+	if (n < 0)
+		return errno == ENODATA ? 0 : -errno;
+	rc = sqb_xattrs_add(d->p->xattrs, name, value, (size_t)n);
+	if (rc == -ENOTSUP) {
+		msg_warn(&d->p->msg, "%s: attribute %s is left out: squashfs "
+		    "has user, trusted and security", path, name);
+		rc = 0;
+	}
+	return rc;
+}
+
+static int
+add_xattrs(struct dir *d, const char *path, uint32_t *index)
+{
+	char proc[PATH_MAX + 64], names[64 << 10];
+	ssize_t n;
+	int rc;
+
+	*index = SQUASHFS_NONE;
+	if (d->p->xattrs == NULL)
+		return 0;
+	if ((size_t)snprintf(proc, sizeof(proc), "/proc/self/fd/%d/%s",
+	    d->root, *path == '\0' ? "." : path) >= sizeof(proc))
+		return -ENAMETOOLONG;
+	n = llistxattr(proc, names, sizeof(names));
+	if (n <= 0)
+		return n == 0 || errno == ENOTSUP ? 0 : -errno;
+	rc = sqb_xattrs_begin(d->p->xattrs);
+	for (ssize_t i = 0; rc == 0 && i < n;
+	    i += (ssize_t)strlen(names + i) + 1)
+		rc = add_xattr(d, proc, names + i);
+	return rc != 0 ? rc : sqb_xattrs_end(d->p->xattrs, index);
+}
+
+static int
+add_item(struct dir *d, const struct fs_item *it, uint32_t *id)
+{
+	char target[PATH_MAX + 1];
+	struct sqw_attr attr = {
+		.mode = (uint16_t)it->st.st_mode,
+		.uid = it->st.st_uid, .gid = it->st.st_gid,
+		.rdev = sqpack_device(major(it->st.st_rdev),
+		    minor(it->st.st_rdev)),
+		.size = S_ISREG(it->st.st_mode) ?
+		    (uint64_t)it->st.st_size : 0,
+	};
+	ssize_t n;
+	int rc;
+
+	sqpack_adjust(d->p, &attr, it->st.st_mtime);
+	if (S_ISLNK(it->st.st_mode)) {
+		n = readlinkat(d->root, it->path, target, PATH_MAX);
+		if (n == -1)
+			return -errno;
+		target[n] = '\0';
+		attr.target = target;
+		attr.size = (uint64_t)n;
+	}
+	rc = add_xattrs(d, it->path, &attr.xattr);
+	return rc != 0 ? rc : sqw_tree_add(&d->p->tree, it->path, &attr, id);
+}
+
+/* Whether a directory above was left out, too. */
+static bool
+is_out(struct dir *d, const struct fs_item *it)
+{
+	char path[PATH_MAX];
+	size_t len = strlen(it->path);
+
+	if (d->p->o.exclude_count == 0 || len == 0 || len >= sizeof(path))
+		return false;
+	memcpy(path, it->path, len + 1);
+	for (;;) {
+		char *slash;
+
+		if (sqpack_excluded(d->p, path))
+			return true;
+		slash = strrchr(path, '/');
+		if (slash == NULL)
+			return false;
+		*slash = '\0';
+	}
+}
+
+/* Says what is wrong with a file: 0 if the image can do without it. */
+static int
+trouble(struct dir *d, const char *path, int rc)
+{
+	progress_erase(&d->p->progress);
+	msg_error(&d->p->msg, "%s/%s: %s", d->p->o.source, path,
+	    rc == -EAGAIN ? "changed while it was read" : strerror(-rc));
+	return d->p->o.keep_going ? 0 : rc;
+}
+
+static int
+fill_tree(struct dir *d, const struct fs_list *list)
+{
+	struct linked *linked = sys_calloc(list->count + 1, sizeof(*linked));
+	size_t links = 0;
+	int rc = linked == NULL ? -ENOMEM : 0;
+
+	for (size_t i = 0; rc == 0 && i < list->count; i++) {
+		const struct fs_item *it = &list->items[i];
+		uint32_t id = 0;
+
+		if (is_out(d, it))
+			continue;
+		rc = it->err != 0 ? it->err : add_item(d, it, &id);
+		if (rc != 0) {
+			rc = trouble(d, it->path, rc);
+			continue;
+		}
+		if (S_ISREG(it->st.st_mode))
+			d->p->total_B += (uint64_t)it->st.st_size;
+		if (!S_ISDIR(it->st.st_mode) && it->st.st_nlink > 1)
+			linked[links++] = (struct linked){ it->st.st_dev,
+				it->st.st_ino, id };
+	}
+	if (rc == 0)
+		link_all(d, linked, links);
+	sys_free(linked);
+	return rc;
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int
+list_sizes(struct dir *d)
+{
+	const struct sqw_tree *t = &d->p->tree;
+
+	d->sizes = sys_calloc(t->count, sizeof(*d->sizes));
+	if (d->sizes == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->count; i++)
+		if (sqw_has_data(t, i) &&
+		    t->nodes[i].attr.size >= d->p->o.data.block)
+			d->sizes[d->size_count++] = t->nodes[i].attr.size;
+	qsort(d->sizes, d->size_count, sizeof(*d->sizes), by_size);
+	return 0;
+}
+
+static bool
+is_alone(const struct dir *d, uint64_t size)
+{
+	const uint64_t *p = bsearch(&size, d->sizes, d->size_count,
+	    sizeof(*d->sizes), by_size);
+
+	return p == NULL || ((p == d->sizes || p[-1] != size) &&
+	    (p + 1 == d->sizes + d->size_count || p[1] != size));
+}
+
+/* Reading */
+
+/* The path of a node, at d->path. */
+static int
+make_path(struct dir *d, size_t node)
+{
+	const struct sqw_node *nodes = d->p->tree.nodes;
+	size_t len = 0;
+	char *p;
+
+	for (size_t i = node; i != 0; i = nodes[i].parent)
+		len += strlen(nodes[i].name) + 1;
+	if (len > d->path_cap) {
+		p = sys_realloc(d->path, len);
+		if (p == NULL)
+			return -ENOMEM;
+		d->path = p;
+		d->path_cap = len;
+	}
+	d->path[--len] = '\0';
+	for (size_t i = node; i != 0; i = nodes[i].parent) {
+		size_t n = strlen(nodes[i].name);
+
+		len -= n;
+		memcpy(d->path + len, nodes[i].name, n);
+		if (len > 0)
+			d->path[--len] = '/';
+	}
+	return 0;
+}
+
+static void
+shut(struct dir *d)
+{
+	if (d->fd >= 0)
+		sys_close(d->fd);
+	d->fd = -1;
+}
+
+static int
+open_node(struct dir *d, size_t node)
+{
+	struct stat st;
+	int rc = make_path(d, node);
+
+	if (rc != 0)
+		return rc;
+	d->at = node;
+	d->offset = 0;
+	d->fd = tree_open(d->root, d->path, 0);
+	if (d->fd < 0)
+		return d->fd;
+	if (fstat(d->fd, &st) == -1)
+		return -errno;
+	d->mtime = st.st_mtim;
+	return S_ISREG(st.st_mode) && (uint64_t)st.st_size ==
+	    d->p->tree.nodes[node].attr.size ? 0 : -EAGAIN;
+}
+
+static int
+dir_next(void *arg, struct sqb_file *f)
+{
+	struct dir *d = arg;
+	const struct sqw_tree *t = &d->p->tree;
+	int rc;
+
+	shut(d);
+	while (d->node < t->count && !sqw_has_data(t, d->node))
+		d->node++;
+	if (d->node == t->count)
+		return 0;
+	rc = open_node(d, d->node);
+	if (rc != 0) {
+		trouble(d, d->path, rc);
+		return rc;
+	}
+	f->id = t->nodes[d->node].id;
+	f->size = t->nodes[d->node].attr.size;
+	f->alone = f->size >= d->p->o.data.block && is_alone(d, f->size);
+	d->node++;
+	return 1;
+}
+
+static int
+dir_read(void *arg, void *buf, size_t len)
+{
+	struct dir *d = arg;
+	ssize_t n = fdio_pread(d->fd, buf, len, (off_t)d->offset);
+	struct stat st;
+	int rc = n < 0 ? (int)n : (size_t)n < len ? -EAGAIN : 0;
+
+	d->offset += len;
+	if (rc == 0 && d->offset == d->p->tree.nodes[d->at].attr.size &&
+	    (fstat(d->fd, &st) == -1 ||
+	    (uint64_t)st.st_size != d->offset ||
+	    st.st_mtim.tv_sec != d->mtime.tv_sec ||
+	    st.st_mtim.tv_nsec != d->mtime.tv_nsec))
+		rc = -EAGAIN;
+	if (rc != 0)
+		trouble(d, d->path, rc);
+	return rc;
+}
+
+static int
+dir_rewind(void *arg)
+{
+	struct dir *d = arg;
+
+	d->offset = 0;
+	return 0;
+}
+
+static int
+list_dir(struct dir *d)
+{
+	struct fs_list list = { .count = 0 };
+	int rc;
+
+	d->root = sys_openat(AT_FDCWD, d->p->o.source,
+	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	rc = d->root < 0 ? d->root : fcntl(d->root, F_DUPFD_CLOEXEC, 0);
+	if (rc == -1)
+		rc = -errno;
+	if (rc >= 0)
+		rc = fs_list_add(&list, rc, d->p->o.data.threads);
+	if (rc == 0)
+		rc = fs_list_end(&list);
+	if (rc == 0)
+		rc = fill_tree(d, &list);
+	fs_list_free(&list);
+	if (rc == 0)
+		rc = sqw_tree_finish(&d->p->tree);
+	return rc != 0 ? rc : list_sizes(d);
+}
+
+static void
+dir_close(void *state)
+{
+	struct dir *d = state;
+
+	if (d == NULL)
+		return;
+	shut(d);
+	if (d->root >= 0)
+		sys_close(d->root);
+	sys_free(d->sizes);
+	sys_free(d->path);
+	sys_free(d);
+}
+
+static int
+dir_open(struct sqpack *p, void **state, struct sqb_source *files)
+{
+	struct dir *d = sys_calloc(1, sizeof(*d));
+	int rc = -ENOMEM;
+
+	*state = d;
+	if (d != NULL) {
+		d->p = p;
+		d->fd = d->root = -1;
+		*files = (struct sqb_source){ .next = dir_next,
+			.read = dir_read, .rewind = dir_rewind, .arg = d };
+		rc = list_dir(d);
+	}
+	if (rc != 0 && p->msg.status == MSG_OK)
+		msg_error(&p->msg, "%s: %s", p->o.source, strerror(-rc));
+	return rc;
+}
+
+static int
+dir_finish(void *state)
+{
+	(void)state;
+	return 0;
+}
+
+const struct sqpack_source sqpack_dir = {
+	.open = dir_open, .finish = dir_finish, .close = dir_close
+};

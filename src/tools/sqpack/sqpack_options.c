@@ -1,0 +1,303 @@
+/*
+ * sqpack_options.c - the command line of sqpack
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "sqpack.h"
+
+#include "base/args.h"
+#include "base/array.h"
+#include "base/cpus.h"
+#include "base/options.h"
+#include "format/gzip/deflate_engine.h"
+#include "image/squashfs/format.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <lz4.h>
+#include <lzma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+enum { THREADS_MAX = 1024 };
+
+enum { OPT_ALL_ROOT = 256, OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_MTIME,
+    OPT_NO_DUPLICATES, OPT_NO_EXPORT, OPT_NO_FRAGMENTS, OPT_NO_PAD,
+    OPT_NO_PROBE, OPT_NO_XATTRS, OPT_RAW, OPT_STATS, OPT_UID };
+
+static const struct option longs[] = {
+	{ "all-root", no_argument, NULL, OPT_ALL_ROOT },
+	{ "block", required_argument, NULL, 'b' },
+	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
+	{ "exclude", required_argument, NULL, OPT_EXCLUDE },
+	{ "force", no_argument, NULL, 'f' },
+	{ "format", required_argument, NULL, 'F' },
+	{ "gid", required_argument, NULL, OPT_GID },
+	{ "help", no_argument, NULL, 'h' },
+	{ "keep-going", no_argument, NULL, 'k' },
+	{ "level", required_argument, NULL, 'L' },
+	{ "mtime", required_argument, NULL, OPT_MTIME },
+	{ "no-duplicates", no_argument, NULL, OPT_NO_DUPLICATES },
+	{ "no-export", no_argument, NULL, OPT_NO_EXPORT },
+	{ "no-fragments", no_argument, NULL, OPT_NO_FRAGMENTS },
+	{ "no-pad", no_argument, NULL, OPT_NO_PAD },
+	{ "no-probe", no_argument, NULL, OPT_NO_PROBE },
+	{ "no-xattrs", no_argument, NULL, OPT_NO_XATTRS },
+	{ "output", required_argument, NULL, 'o' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "raw", required_argument, NULL, OPT_RAW },
+	{ "stats", optional_argument, NULL, OPT_STATS },
+	{ "threads", required_argument, NULL, 'p' },
+	{ "uid", required_argument, NULL, OPT_UID },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 }
+};
+
+static const char usage[] =
+"usage: sqpack [-fhkqvV] [-F method] [-L level] [-b block] [-p threads]\n"
+"              [--all-root] [--uid N] [--gid N] [--mtime seconds]\n"
+"              [--exclude glob]... [--no-duplicates] [--no-fragments]\n"
+"              [--no-xattrs] [--raw data,fragments,inodes,xattrs]\n"
+"              [--dry-run] [--stats[=file]] -o image directory|archive|-\n";
+
+static const char help[] =
+"\n"
+"Builds a squashfs image from a directory or a tar archive, on all cores.\n"
+"The bytes depend on neither the number of threads nor the clock.\n"
+"\n"
+"  -b, --block BYTES      a power of two from 4K to 1M; default 128K\n"
+"  -F, --format METHOD    zstd (default), gzip, lz4, lz4hc, xz, lzo or none\n"
+"  -f, --force            replace the image if there is one\n"
+"  -k, --keep-going       leave out files that cannot be read\n"
+"  -L, --level N          zstd 1 to 22 (15), gzip 1 to 12 (9), lzo 1 to 9 (8)\n"
+"  -o, --output FILE      the image\n"
+"  -p, --threads N        that compress (default: the CPUs)\n"
+"  -q, -v                 say less; say what was made\n"
+"      --all-root         everything belongs to user and group 0\n"
+"      --uid N, --gid N   everything belongs to these\n"
+"      --mtime SECONDS    every time in the image, since 1970\n"
+"      --exclude GLOB     leave out paths or names that match\n"
+"      --no-duplicates    store files of the same content again\n"
+"      --no-export        no table of inode numbers for NFS\n"
+"      --no-fragments     small files do not share blocks\n"
+"      --no-pad           do not round the image up to 4 KiB\n"
+"      --no-probe         compress, too, what a quick look finds too dense\n"
+"      --no-xattrs        leave extended attributes out\n"
+"      --raw LIST         do not compress data, fragments, inodes, xattrs\n"
+"      --dry-run          say what the image would take, and make none\n"
+"      --stats[=FILE]     what was done, as a line of JSON\n"
+"  -h, -V                 this help; versions\n";
+
+static int
+show_version(struct sqpack *p)
+{
+	printf("sqpack (coldpress) %s\n%s\nlz4 %s\nzstd %s\nxz %s\n",
+	    COLDPRESS_VERSION, deflate_engine_versions(),
+	    LZ4_versionString(), ZSTD_versionString(),
+	    lzma_version_string());
+	return msg_finish(&p->msg);
+}
+
+/* A number of 32 bits. */
+static int
+take_u32(struct sqpack *p, const char *what, uint32_t *value, bool *has)
+{
+	int64_t n = 0;
+	int status = options_int(&p->msg, what, 0, UINT32_MAX, &n);
+
+	*value = (uint32_t)n;
+	*has = true;
+	return status;
+}
+
+static int
+take_block(struct sqpack *p)
+{
+	uint64_t n;
+
+	if (args_size(optarg, &n) != 0 || n < SQUASHFS_BLOCK_MIN ||
+	    n > SQUASHFS_BLOCK_MAX || (n & (n - 1)) != 0)
+		return options_bad(&p->msg, "block size",
+		    "a power of two from 4K to 1M");
+	p->o.data.block = (uint32_t)n;
+	return -1;
+}
+
+static int
+take_method(struct sqpack *p)
+{
+	p->o.data.method = sqb_method_by_name(optarg);
+	if (p->o.data.method != NULL)
+		return -1;
+	msg_error(&p->msg, "method '%s' is none of: %s", optarg,
+	    sqb_method_names());
+	return MSG_ERROR;
+}
+
+static int
+take_raw(struct sqpack *p)
+{
+	static const char names[] = "data, fragments, inodes or xattrs";
+	struct sqpack_options *o = &p->o;
+
+	for (const char *s = optarg; *s != '\0';) {
+		size_t n = strcspn(s, ",");
+
+		if (n == 4 && strncmp(s, "data", n) == 0)
+			o->data.raw_data = true;
+		else if (n == 9 && strncmp(s, "fragments", n) == 0)
+			o->data.raw_fragments = true;
+		else if (n == 6 && strncmp(s, "inodes", n) == 0)
+			o->raw_inodes = true;
+		else if (n == 6 && strncmp(s, "xattrs", n) == 0)
+			o->raw_xattrs = true;
+		else
+			return options_bad(&p->msg, "--raw", names);
+		s += n + (s[n] == ',');
+	}
+	return -1;
+}
+
+static int
+take_exclude(struct sqpack *p)
+{
+	struct sqpack_options *o = &p->o;
+	void *items = o->excludes;
+	const char *glob = optarg;
+
+	if (array_grow(&items, o->exclude_count, &o->exclude_cap,
+	    sizeof(*o->excludes)) != 0) {
+		msg_error(&p->msg, "%s", strerror(ENOMEM));
+		return MSG_ERROR;
+	}
+	o->excludes = items;
+	glob += *glob == '/';
+	o->excludes[o->exclude_count++] = glob;
+	return -1;
+}
+
+/* Those that need no value. */
+static bool
+take_flag(struct sqpack *p, int opt)
+{
+	struct sqpack_options *o = &p->o;
+
+	switch (opt) {
+	case 'f': o->force = true; break;
+	case 'k': o->keep_going = true; break;
+	case 'q': p->msg.quiet = true; break;
+	case 'v': p->msg.verbose++; break;
+	case OPT_ALL_ROOT:
+		o->has_uid = o->has_gid = true;
+		o->uid = o->gid = 0;
+		break;
+	case OPT_DRY_RUN: o->dry_run = true; break;
+	case OPT_NO_DUPLICATES: o->data.no_duplicates = true; break;
+	case OPT_NO_EXPORT: o->no_export = true; break;
+	case OPT_NO_FRAGMENTS: o->data.no_fragments = true; break;
+	case OPT_NO_PAD: o->no_pad = true; break;
+	case OPT_NO_PROBE: o->data.no_probe = true; break;
+	case OPT_NO_XATTRS: o->no_xattrs = true; break;
+	default: return false;
+	}
+	return true;
+}
+
+static int
+take(struct sqpack *p, int opt, int64_t *level)
+{
+	struct sqpack_options *o = &p->o;
+
+	if (take_flag(p, opt))
+		return -1;
+	switch (opt) {
+	case 'b': return take_block(p);
+	case 'F': return take_method(p);
+	case 'h': return options_help(&p->msg, usage, help);
+	case 'L': return options_int(&p->msg, "level", 1, 22, level);
+	case 'o': o->output = optarg; break;
+	case 'p': return options_threads(&p->msg, THREADS_MAX,
+	    &o->data.threads);
+	case 'V': return show_version(p);
+	case OPT_EXCLUDE: return take_exclude(p);
+	case OPT_GID: return take_u32(p, "group", &o->gid, &o->has_gid);
+	case OPT_MTIME: return take_u32(p, "time", &o->mtime, &o->has_mtime);
+	case OPT_RAW: return take_raw(p);
+	case OPT_STATS: o->stats = optarg == NULL ? "-" : optarg; break;
+	case OPT_UID: return take_u32(p, "user", &o->uid, &o->has_uid);
+	default: return options_usage(usage);
+	}
+	return -1;
+}
+
+static int
+set_level(struct sqpack *p, int64_t level)
+{
+	const struct sqb_method *m = p->o.data.method;
+
+	p->o.data.level = level == 0 ? m->level_default : (int)level;
+	if (level == 0 || (level >= m->level_min && level <= m->level_max))
+		return -1;
+	if (m->level_min == m->level_max)
+		msg_error(&p->msg, "%s has no levels", m->name);
+	else
+		msg_error(&p->msg, "level %d of %s is not in %d..%d",
+		    (int)level, m->name, m->level_min, m->level_max);
+	return MSG_ERROR;
+}
+
+/* Reproducible builds: see reproducible-builds.org's specification. */
+static int
+take_epoch(struct sqpack *p)
+{
+	const char *text = getenv("SOURCE_DATE_EPOCH");
+	int64_t n;
+
+	if (text == NULL || *text == '\0')
+		return -1;
+	if (args_int(text, 0, UINT32_MAX, &n) != 0) {
+		msg_error(&p->msg, "SOURCE_DATE_EPOCH is '%s', not seconds "
+		    "since 1970", text);
+		return MSG_ERROR;
+	}
+	p->o.has_epoch = true;
+	p->o.epoch = (uint32_t)n;
+	return -1;
+}
+
+static int
+check(struct sqpack *p, int64_t level, int argc, char **argv)
+{
+	if (argc - optind != 1) {
+		msg_error(&p->msg, argc == optind ?
+		    "a directory or an archive is missing" :
+		    "one directory or archive, not %d", argc - optind);
+		return options_usage(usage);
+	}
+	p->o.source = argv[optind];
+	if (p->o.output == NULL && !p->o.dry_run) {
+		msg_error(&p->msg, "the image is missing (-o)");
+		return options_usage(usage);
+	}
+	if (p->o.output == NULL)
+		p->o.output = "image";
+	p->o.data.threads = cpus_choose(p->o.data.threads, THREADS_MAX);
+	return set_level(p, level) >= 0 ? MSG_ERROR : take_epoch(p);
+}
+
+int
+sqpack_parse(struct sqpack *p, int argc, char **argv)
+{
+	int64_t level = 0;
+	int ch, status = -1;
+
+	msg_init(&p->msg, argv[0]);
+	p->o.data.block = SQUASHFS_BLOCK_DEFAULT;
+	p->o.data.method = sqb_method_by_name("zstd");
+	while (status < 0 && (ch = getopt_long(argc, argv, "b:F:fhkL:o:p:qvV",
+	    longs, NULL)) != -1)
+		status = take(p, ch, &level);
+	return status >= 0 ? status : check(p, level, argc, argv);
+}

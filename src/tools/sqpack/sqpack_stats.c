@@ -1,0 +1,96 @@
+/*
+ * sqpack_stats.c - what was made, in one row
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "sqpack.h"
+
+#include "base/sys.h"
+#include "base/table.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const char *const columns[] = { "method", "level", "block_B",
+    "threads", "files_B", "read_B", "duplicates", "duplicate_B", "units",
+    "fragments", "raw_B", "data_B", "inodes_B", "listings_B", "tables_B",
+    "used_B", "image_B", "size_pct", "wall_s", "user_s", "sys_s",
+    "read_stalled_s", "write_stalled_s", "compress_idle_s", "utilisation_pct",
+    "maxrss_KiB" };
+
+enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
+
+static double
+seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+static void
+put_sizes(struct table *t, const struct sqpack *p)
+{
+	const struct sqb_data *d = &p->data;
+	uint64_t all = d->in_B + d->duplicate_B;
+
+	table_text(t, p->o.data.method->name);
+	table_known(t, p->o.data.method->level_max == 0 ? -1 :
+	    p->o.data.level);
+	table_int(t, p->o.data.block);
+	table_int(t, p->o.data.threads);
+	table_int(t, (int64_t)all);
+	table_int(t, (int64_t)d->in_B);
+	table_int(t, (int64_t)d->duplicates);
+	table_int(t, (int64_t)d->duplicate_B);
+	table_int(t, (int64_t)d->blocks);
+	table_int(t, d->fragments);
+	table_int(t, (int64_t)d->raw_B);
+	table_int(t, (int64_t)(p->space.used_B - p->space.inodes_B -
+	    p->space.listings_B - p->space.tables_B));
+	table_int(t, (int64_t)p->space.inodes_B);
+	table_int(t, (int64_t)p->space.listings_B);
+	table_int(t, (int64_t)p->space.tables_B);
+	table_int(t, (int64_t)p->space.used_B);
+	table_int(t, (int64_t)p->space.image_B);
+	table_real(t, 100.0 * (double)p->space.image_B / (double)all, 2);
+}
+
+static void
+put_times(struct table *t, const struct sqpack *p)
+{
+	const struct pipeline_stats *s = &p->data.stats;
+	double wall = (double)p->wall_ns / 1e9;
+	double idle = (double)s->idle_ns / 1e9;
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	table_real(t, wall, 3);
+	table_real(t, seconds(u.ru_utime), 3);
+	table_real(t, seconds(u.ru_stime), 3);
+	table_real(t, (double)s->stall_work_ns / 1e9, 3);
+	table_real(t, (double)s->stall_out_ns / 1e9, 3);
+	table_real(t, idle, 3);
+	table_real(t, 100.0 * (1.0 - idle / (wall * p->o.data.threads)), 1);
+	table_int(t, u.ru_maxrss);
+}
+
+int
+sqpack_write_stats(struct sqpack *p)
+{
+	bool to_stderr = strcmp(p->o.stats, "-") == 0;
+	struct table *t;
+	int rc, e;
+
+	rc = to_stderr ? table_to_fd(&t, STDERR_FILENO, TABLE_JSON, columns,
+	    COLUMNS) : table_append(&t, p->o.stats, TABLE_JSON, columns,
+	    COLUMNS);
+	if (rc == 0) {
+		put_sizes(t, p);
+		put_times(t, p);
+		rc = table_end(t);
+		e = table_close(t);
+		rc = rc != 0 ? rc : e;
+	}
+	errno = -rc;
+	return rc;
+}

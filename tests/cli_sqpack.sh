@@ -1,0 +1,180 @@
+#!/bin/sh
+# Images by sqpack hold what the tree holds, for every reader and method.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+have unsquashfs || skip_all 'unsquashfs is not installed'
+
+# A tree made to be nasty: one block, less, more, holes, zeros, nothing, twins
+# of all kinds, links, odd and long names, many names, devices' cousins
+mkdir -p tree/a/b/c/d tree/many tree/bare tree/mode
+seq 200000 >tree/a/large
+head -c 300000 /dev/urandom >tree/a/random
+head -c 131072 tree/a/large >tree/a/exact
+head -c 131071 tree/a/large >tree/a/less
+head -c 131073 tree/a/large >tree/a/more
+head -c 5000 tree/a/large >tree/a/b/tail
+cp tree/a/large tree/a/b/c/twin
+cp tree/a/b/tail tree/a/b/c/small-twin
+head -c 300000 /dev/urandom >tree/a/random-too
+ln tree/a/random tree/a/b/c/d/hard
+ln tree/a/b/tail tree/0-hard
+ln -s nowhere tree/a/soft
+ln -s "$(printf 'x%.0s' $(seq 3000))" tree/a/long-soft
+mkfifo tree/a/fifo
+: >tree/empty
+truncate -s 3000000 tree/a/hole
+head -c 200000 /dev/zero >tree/a/zeros
+head -c 20 /dev/zero >tree/a/few-zeros
+printf x >"tree/a/ odd	name"
+printf y >"tree/$(printf 'n%.0s' $(seq 255))"
+i=0
+while [ $i -lt 3000 ]; do
+	echo $i
+	i=$((i + 1))
+done | (cd tree/many && xargs touch)
+chmod 4755 tree/a/exact
+chmod 700 tree/mode
+touch -d '2001-09-09 01:46:40 UTC' tree/a/large tree/mode
+touch -d '1960-01-01 UTC' tree/a/b/tail
+
+# facts DIR: all that an image keeps of a tree; times before 1970 are 0
+facts() {
+	(cd "$1" && find . -printf '%y %m %U %G %n %s %T@ %P %l\n' |
+	    awk '$1 == "d" { $5 = $6 = "" }
+	    { sub(/[.].*/, "", $7); if ($7 < 0) $7 = 0; print }' | sort
+	find . -type f -exec sha256sum {} + | sort)
+}
+facts tree >want
+
+# holds NAME IMAGE: unsquashfs finds the tree in it
+holds() {
+	rm -rf got
+	t "$1: unsquashfs" 0 unsquashfs -q -n -d got "$2"
+	facts got >got.facts
+	same "$1: the same tree" got.facts want
+}
+
+for o in '-F zstd -L 1' '-F gzip' '-F gzip -L 12' '-F lz4' '-F lz4hc' \
+    '-F xz' '-F lzo' '-F none' '-F zstd -b 4K' '-F gzip -b 1M' \
+    '-F zstd -L 2 --no-fragments --no-duplicates' \
+    '-F zstd -L 2 --raw data,inodes' '-F gzip --raw fragments,xattrs' \
+    '-F zstd --no-export --no-pad --no-probe'; do
+	case $o in
+	*lzo*)
+		sqpack -F lzo --dry-run tree/mode 2>/dev/null || continue ;;
+	esac
+	# shellcheck disable=SC2086
+	t "sqpack $o" 0 sqpack -f $o -o image tree
+	holds "sqpack $o" image
+	# shellcheck disable=SC2086
+	sqpack -f -p1 $o -o image.1 tree
+	same "sqpack $o: for one thread, too" image.1 image
+done
+
+# An archive in the order of names is the directory
+sqpack -F zstd -L 1 -o dir.image tree
+for format in gnu posix; do
+	(cd tree && tar --format=$format -S --sort=name -cf - .) >a.tar
+	t "$format archive" 0 sqpack -f -F zstd -L 1 -o tar.image a.tar
+	case $format in
+	posix) same 'pax archive and directory' tar.image dir.image ;;
+	*) holds 'GNU archive' tar.image ;;
+	esac
+	for tool in gzip bzip2 xz zstd; do
+		have $tool || continue
+		$tool -c <a.tar >a.tar.z
+		t "$format archive by $tool" 0 \
+		    sqpack -f -F zstd -L 1 -p3 -o z.image a.tar.z
+		same "$format archive by $tool: the same" z.image tar.image
+	done
+done
+(cd tree && tar -cf - a/random a/large many empty a/b/tail . 2>/dev/null) |
+    told sqpack -f -F zstd -L 1 -o order.image -
+is 'an archive in another order' $? 0
+holds 'an archive in another order' order.image
+
+# What was there is not touched, and what fails leaves nothing
+echo precious >there
+t 'an image is not replaced' 1 sqpack -o there tree
+is 'what was there still is' "$(cat there)" precious
+t 'but with -f' 0 sqpack -f -F lz4 -o there tree
+head -c 70000 a.tar >cut.tar
+t 'an archive that is cut short' 1 sqpack -o cut.image cut.tar
+shows 'it is said' 'the archive ends' .t.err
+t 'no image comes of it' 1 test -e cut.image
+t 'text is no archive' 1 sqpack -o cut.image tree/a/large
+shows 'that is said, too' 'not a tar archive' .t.err
+t 'nor does a directory that is not there' 1 sqpack -o cut.image nowhere
+if [ "$(id -u)" != 0 ]; then
+	chmod 0 tree/a/less
+	t 'a file that cannot be read' 1 sqpack -o cut.image tree
+	chmod 644 tree/a/less
+fi
+t 'no image comes of that' 1 test -e cut.image
+head -c 100000 a.tar | gzip | head -c 20000 >cut.tar.gz
+t 'a compressed archive that is cut short' 1 sqpack -o cut.image cut.tar.gz
+t 'and no image' 1 test -e cut.image
+
+# Owners, times, what is left out
+t 'all of the root' 0 sqpack -f --all-root --mtime 7 -F lz4 -o image tree
+unsquashfs -lln image | awk '/^[-dlp]/ { print $2 }' | sort -u >owners
+is 'all owners' "$(cat owners)" 0/0
+TZ=UTC unsquashfs -lln image >long
+is 'all times' "$(grep -c '1970-01-01 00:00 ' long)" "$(wc -l <long)"
+SOURCE_DATE_EPOCH=1000000000 sqpack -f -F lz4 -o epoch.1 tree
+touch tree/empty
+SOURCE_DATE_EPOCH=1000000000 sqpack -f -F lz4 -o epoch.2 tree
+same 'SOURCE_DATE_EPOCH' epoch.1 epoch.2
+t 'SOURCE_DATE_EPOCH that is no number' 1 \
+    env SOURCE_DATE_EPOCH=soon sqpack -f -o image tree
+sqpack -f -F lz4 --exclude many --exclude 'a/b/*' --exclude '*-too' \
+    -o image tree
+unsquashfs -l image >names
+for gone in many/7 a/b/tail a/b/c/twin a/random-too; do
+	t "left out: $gone" 1 grep -qx "squashfs-root/$gone" names
+done
+t 'not left out: a/random' 0 grep -qx squashfs-root/a/random names
+
+if have setfattr && setfattr -n user.color -v red tree/a/large 2>/dev/null
+then
+	setfattr -n user.color -v red tree/mode
+	setfattr -n user.shape -v "$(seq 300 | tr '\n' ' ')" tree/a/exact
+	sqpack -f -F zstd -L 1 -o image tree
+	rm -rf got
+	t 'attributes: unsquashfs' 0 unsquashfs -q -n -xattrs -d got image
+	for f in a/large mode a/exact; do
+		is "attributes of $f" \
+		    "$(getfattr -d "got/$f" | grep -v '^#')" \
+		    "$(getfattr -d "tree/$f" | grep -v '^#')"
+	done
+	(cd tree && tar --format=posix --xattrs --sort=name -cf - .) |
+	    sqpack -f -F zstd -L 1 -o tar.image -
+	same 'attributes of an archive' tar.image image
+	sqpack -f -F zstd -L 1 --no-xattrs -o image tree
+	rm -rf got
+	unsquashfs -q -n -xattrs -d got image
+	is 'no attributes' "$(getfattr -d got/mode)" ''
+else
+	skip 'extended attributes: none can be set here'
+fi
+
+# What it costs, in words of JSON
+t 'statistics' 0 sqpack -f --stats=stats -F lz4 -o image tree
+is 'the size of the image' "$(sed 's/.*"image_B":\([0-9]*\).*/\1/' stats)" \
+    "$(stat -c %s image)"
+t 'without an image' 0 sqpack --dry-run --stats=dry -F lz4 tree
+is 'the same size' "$(sed 's/.*"image_B":\([0-9]*\).*/\1/' dry)" \
+    "$(stat -c %s image)"
+
+# Calls that make no sense
+for o in '-F zip' '-F xz -L 3' '-F zstd -L 23' '-b 3000' '-b 2M' '--raw all' \
+    '--uid -1' '--uid 4294967296'; do
+	# shellcheck disable=SC2086
+	t "refused: $o" 1 sqpack -f $o -o cut.image tree
+done
+t 'no source' 1 sqpack -o image
+t 'no image' 1 sqpack tree
+t 'no image comes of these' 1 test -e cut.image
+done_testing

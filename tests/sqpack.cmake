@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
+if(TARGET sqpack)
+    shell_test(cli sqpack)
+endif()
