@@ -3,7 +3,7 @@
 option(COLDPRESS_FSRATIO "Build fsratio" ON)
 
 if(COLDPRESS_FSRATIO)
-    coldpress_folders(fs fs/zfs fs/btrfs fs/squashfs)
+    coldpress_folders(image/sqwrite fs fs/zfs fs/btrfs fs/squashfs)
     coldpress_tool(fsratio)
     # Its licence is the GPL: linked with nothing that does not use it.
     set(FSRATIO_LIBRARIES "")

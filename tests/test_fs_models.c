@@ -191,7 +191,7 @@ order(void **state)
 {
 	static const char *const paths[] = { "", "a", "a-b", "a-b/1", "a.x",
 	    "a/link", "a/z", "b", "big" };
-	static const char *const want[] = { "root", "a", "link", "z", "a-b",
+	static const char *const want[] = { "", "a", "link", "z", "a-b",
 	    "1", "a.x", "b", "big" };
 	static const uint32_t numbers[] = { 8, 1, 2, 3, 4, 5, 6, 2, 7 };
 	static const size_t parents[] = { 0, 0, 1, 1, 0, 4, 0, 0, 0 },
@@ -212,19 +212,19 @@ order(void **state)
 	items[5].st.st_nlink = items[7].st.st_nlink = 2;
 	items[5].st.st_ino = 7;
 	assert_int_equal(sqfs_tree_make(&t, &l), 0);
-	assert_int_equal(t.count, 9);
-	assert_int_equal(t.inodes, 8);
+	assert_int_equal(t.tree.count, 9);
+	assert_int_equal(t.tree.inodes, 8);
 	for (unsigned i = 0; i < 9; i++) {
-		assert_string_equal(t.nodes[i].name, want[i]);
-		assert_int_equal(t.nodes[i].number, numbers[i]);
-		assert_int_equal(t.nodes[i].parent, parents[i]);
-		assert_int_equal(t.nodes[i].end, ends[i]);
+		assert_string_equal(t.tree.nodes[i].name, want[i]);
+		assert_int_equal(t.tree.nodes[i].number, numbers[i]);
+		assert_int_equal(t.tree.nodes[i].parent, parents[i]);
+		assert_int_equal(t.tree.nodes[i].end, ends[i]);
 	}
-	assert_int_equal(t.nodes[2].links, 2);
-	assert_int_equal(t.nodes[7].owner, 2);
-	assert_true(sqfs_has_data(&t, 2));
-	assert_false(sqfs_has_data(&t, 7));
-	assert_false(sqfs_has_data(&t, 1));
+	assert_int_equal(t.tree.nodes[2].links, 2);
+	assert_int_equal(t.tree.nodes[7].owner, 2);
+	assert_true(sqw_has_data(&t.tree, 2));
+	assert_false(sqw_has_data(&t.tree, 7));
+	assert_false(sqw_has_data(&t.tree, 1));
 	sqfs_tree_free(&t);
 }
 

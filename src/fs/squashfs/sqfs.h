@@ -12,48 +12,31 @@
 #define COLDPRESS_SQFS_H
 
 #include "fs/fs_model.h"
+#include "image/sqwrite/tree.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-	SQFS_RAW = 1 << 24,		/* in a size: not compressed */
-	SQFS_SUPER = 96,
-	SQFS_PAD = 4096			/* an image is that many times long */
-};
-
-/* Where a file's data are: shared by those of the same content. */
-struct sqfs_data {
-	size_t unit;			/* the first block, or the fragment's */
-	uint32_t blocks;
-	uint32_t tail_at;		/* in the fragment block */
-	bool tail;
-};
-
-struct sqfs_node {
-	const struct fs_item *item;	/* NULL: a root above several */
-	const char *name;
-	size_t parent;
-	size_t end;			/* behind all that is below it */
-	size_t owner;			/* of its inode: the first hard link */
-	uint32_t number, links;		/* of the inode */
-	struct sqfs_data data;
-};
-
-/* Nodes in the order of an image, each directory before what is in it. */
+/* The tree of an image, and what each id of a node was in the list. */
 struct sqfs_tree {
-	struct sqfs_node *nodes;
-	size_t count;
-	uint32_t inodes;
+	struct sqw_tree tree;
+	const struct fs_item **items;
 };
 
-/* 0 or -ENOMEM; t is to be freed in any case. */
+/*
+ * Of all items without an error; several roots become directories below one.
+ * 0, -ENOENT (there is none) or -errno of sqw_tree_add(); t is to be freed in
+ * any case.
+ */
 int sqfs_tree_make(struct sqfs_tree *t, const struct fs_list *l);
 void sqfs_tree_free(struct sqfs_tree *t);
 
-/* Whether the node is the one whose data are stored. */
-bool sqfs_has_data(const struct sqfs_tree *t, size_t node);
+static inline const struct fs_item *
+sqfs_item(const struct sqfs_tree *t, size_t node)
+{
+	return t->items[t->tree.nodes[node].id];
+}
 
 /* All blocks: those of large files, and fragment blocks. */
 struct sqfs_units {

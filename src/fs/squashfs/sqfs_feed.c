@@ -18,7 +18,7 @@ enum { HOLE };
 static uint64_t
 size_of(const struct sqfs_feed *f, size_t node)
 {
-	return (uint64_t)f->tree->nodes[node].item->st.st_size;
+	return (uint64_t)sqfs_item(f->tree, node)->st.st_size;
 }
 
 static void
@@ -26,14 +26,14 @@ tell(struct sqfs_feed *f, size_t node, int err)
 {
 	if (!f->told)
 		f->job->trouble(f->job->arg, (size_t)(
-		    f->tree->nodes[node].item - f->job->list->items), err);
+		    sqfs_item(f->tree, node) - f->job->list->items), err);
 	f->told = true;
 }
 
 static void
 open_file(struct sqfs_feed *f, size_t node)
 {
-	const struct fs_item *it = f->tree->nodes[node].item;
+	const struct fs_item *it = sqfs_item(f->tree, node);
 
 	f->told = false;
 	f->fd = tree_open(f->job->list->roots[it->root], it->path, 0);
@@ -56,7 +56,7 @@ read_file(struct sqfs_feed *f, size_t node, uint64_t offset, uint8_t *data,
 {
 	ssize_t n;
 
-	if (f->fd >= 0 && fs_is_hole(f->fd, &f->tree->nodes[node].item->st,
+	if (f->fd >= 0 && fs_is_hole(f->fd, &sqfs_item(f->tree, node)->st,
 	    offset, len)) {
 		memset(data, 0, len);
 		return;
@@ -125,18 +125,18 @@ new_unit(struct sqfs_feed *f, uint32_t fragment)
 static void
 begin_large(struct sqfs_feed *f, uint8_t *room, size_t node)
 {
-	struct sqfs_data *d = &f->tree->nodes[node].data;
+	struct sqw_data *d = &f->tree->tree.nodes[node].data;
 	size_t twin;
 
 	open_file(f, node);
 	twin = twin_of_large(f, node, room);
 	if (twin != 0) {
-		*d = f->tree->nodes[twin].data;
+		*d = f->tree->tree.nodes[twin].data;
 		f->job->tick(f->job->arg, size_of(f, node));
 		shut_file(f);
 		return;
 	}
-	d->unit = f->units->count;
+	d->unit = (uint32_t)f->units->count;
 	d->blocks = (uint32_t)((size_of(f, node) + f->block - 1) / f->block);
 	f->open = node;
 	f->offset = 0;
@@ -173,7 +173,7 @@ give_fragment(struct sqfs_feed *f, struct sqfs_unit *n)
 static bool
 is_new(struct sqfs_feed *f, uint8_t *data, size_t node)
 {
-	struct sqfs_data *d = &f->tree->nodes[node].data;
+	struct sqw_data *d = &f->tree->tree.nodes[node].data;
 	uint32_t len = (uint32_t)size_of(f, node);
 	size_t twin;
 
@@ -182,14 +182,14 @@ is_new(struct sqfs_feed *f, uint8_t *data, size_t node)
 	shut_file(f);
 	f->job->tick(f->job->arg, len);
 	if (is_zero(data, len)) {
-		*d = (struct sqfs_data){ .unit = HOLE, .blocks = 1 };
+		*d = (struct sqw_data){ .unit = HOLE, .blocks = 1 };
 		f->units->bytes += len;
 		return false;
 	}
 	twin = sqfs_twins_find(&f->twins, XXH3_128bits(data, len), f->tree,
 	    node);
 	if (twin != 0)
-		*d = f->tree->nodes[twin].data;
+		*d = f->tree->tree.nodes[twin].data;
 	return twin == 0;
 }
 
@@ -212,8 +212,8 @@ add_small(struct sqfs_feed *f, struct sqfs_unit *n, size_t node)
 		memcpy(f->fragment + f->filled, n->data, len);
 	if (f->filled == 0)
 		f->fragment_unit = new_unit(f, ++f->units->fragments);
-	f->tree->nodes[node].data = (struct sqfs_data){
-	    .unit = f->fragment_unit, .tail_at = f->filled, .tail = true };
+	f->tree->tree.nodes[node].data = (struct sqw_data){
+	    .unit = (uint32_t)f->fragment_unit, .tail_at = f->filled, .tail = true };
 	f->filled += len;
 	return full;
 }
@@ -224,7 +224,7 @@ next_file(struct sqfs_feed *f, struct sqfs_unit *n)
 {
 	size_t node = f->node++;
 
-	if (!sqfs_has_data(f->tree, node))
+	if (!sqw_has_data(&f->tree->tree, node))
 		return false;
 	if (size_of(f, node) < f->block)
 		return add_small(f, n, node);
@@ -240,7 +240,7 @@ sqfs_feed_next(struct sqfs_feed *f, struct sqfs_unit *n)
 			next_block(f, n);
 			return true;
 		}
-		if (f->node == f->tree->count) {
+		if (f->node == f->tree->tree.count) {
 			if (f->filled == 0)
 				return false;
 			give_fragment(f, n);
@@ -261,8 +261,8 @@ most_units(const struct sqfs_feed *f)
 {
 	uint64_t small = 0, most = HOLE + 1;
 
-	for (size_t i = 0; i < f->tree->count; i++) {
-		if (!sqfs_has_data(f->tree, i))
+	for (size_t i = 0; i < f->tree->tree.count; i++) {
+		if (!sqw_has_data(&f->tree->tree, i))
 			continue;
 		if (size_of(f, i) < f->block)
 			small += size_of(f, i);
@@ -279,7 +279,7 @@ make_room(struct sqfs_feed *f)
 
 	f->units->count = HOLE + 1;
 	f->fragment = sys_malloc(f->block);
-	if (most <= SIZE_MAX / FS_ALGORITHMS / sizeof(uint32_t)) {
+	if (most <= UINT32_MAX) {
 		f->units->sizes = sys_calloc(most * f->job->count + 1,
 		    sizeof(*f->units->sizes));
 		f->units->fragment = sys_calloc(most,

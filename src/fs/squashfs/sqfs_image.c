@@ -2,93 +2,123 @@
  * sqfs_image.c - what files take in a squashfs image: all of it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Inodes and listings are made as mksquashfs -all-root makes them and
- * compressed in their metadata blocks: all but the last digits of where large
- * files' data begin is as there.
+ * Inodes and listings are made and compressed as in an image: all but the
+ * last digits of where large files' data begin is as there.
  */
-#include "sqfs_image.h"
+#include "sqfs.h"
 
 #include "base/sys.h"
+#include "image/sqwrite/layout.h"
 
 #include <errno.h>
 #include <string.h>
 
-uint32_t
-sqfs_size_of(const struct sqfs_image *m, size_t unit)
+/* An image that is being measured. */
+struct image {
+	const struct sqfs_units *units;
+	const struct fs_job *job;
+	unsigned algorithm;
+	struct packer *packer;
+	uint64_t *starts;		/* of the units in the image */
+	struct sqw_layout layout;
+	struct sqw_table other;
+};
+
+static uint32_t
+size_of(const void *arg, uint32_t unit)
 {
-	return m->units->sizes[unit * m->job->count + m->algorithm];
+	const struct image *m = arg;
+
+	return m->units->sizes[(size_t)unit * m->job->count + m->algorithm];
+}
+
+static uint64_t
+start_of(const void *arg, uint32_t unit)
+{
+	return ((const struct image *)arg)->starts[unit];
+}
+
+static uint32_t
+fragment_of(const void *arg, uint32_t unit)
+{
+	return ((const struct image *)arg)->units->fragment[unit] - 1;
+}
+
+/* All belongs to the root. */
+static uint16_t
+id_of(const void *arg, uint32_t id)
+{
+	(void)arg;
+	(void)id;
+	return 0;
+}
+
+static size_t
+pack(void *arg, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+{
+	struct image *m = arg;
+
+	(void)out;
+	return m->packer == NULL ? 0 : packer_pack(m->packer, in, len, cap);
 }
 
 /* Where each unit begins, one behind the other; what all take. */
 static uint64_t
-place_units(struct sqfs_image *m, uint64_t at)
+place_units(struct image *m, uint64_t at)
 {
 	uint64_t first = at;
 
 	for (size_t i = 0; i < m->units->count; i++) {
 		m->starts[i] = at;
-		at += sqfs_size_of(m, i) & ~(uint32_t)SQFS_RAW;
+		at += size_of(m, (uint32_t)i) & ~(uint32_t)SQUASHFS_BLOCK_RAW;
 	}
 	return at - first;
 }
 
-/* All inodes: a directory's behind what is in it. */
-static void
-put_inodes(struct sqfs_image *m)
+/* What the table in hand takes with the list of its blocks; it is new then. */
+static uint64_t
+end_other(struct image *m)
 {
-	const struct sqfs_node *nodes = m->tree->nodes;
-	size_t in = 0;
+	uint64_t all;
 
-	for (size_t i = 1; i <= m->tree->count; i++) {
-		while (in != 0 && nodes[in].end == i) {
-			sqfs_put_dir(m, in);
-			in = nodes[in].parent;
-		}
-		if (i == m->tree->count)
-			break;
-		if (S_ISDIR(nodes[i].item->st.st_mode))
-			in = i;
-		else if (nodes[i].owner == i)
-			sqfs_put_inode(m, i);
-	}
-	sqfs_put_dir(m, 0);
+	sqw_table_end(&m->other);
+	all = m->other.size + SQUASHFS_POINTER_B * m->other.blocks;
+	m->other.size = m->other.blocks = 0;
+	return all;
 }
 
 static uint64_t
-fragments_size(struct sqfs_image *m)
+fragments_size(struct image *m)
 {
-	struct sqfs_table *t = &m->other;
-
 	for (size_t i = 0; i < m->units->count; i++) {
 		if (m->units->fragment[i] == 0)
 			continue;
-		sqfs_put64(t, m->starts[i]);
-		sqfs_put32(t, sqfs_size_of(m, i));
-		sqfs_put32(t, 0);
+		sqw_put64(&m->other, m->starts[i]);
+		sqw_put32(&m->other, size_of(m, (uint32_t)i));
+		sqw_put32(&m->other, 0);
 	}
-	return sqfs_table_end(t, true);
+	return end_other(m);
 }
 
 static uint64_t
-exports_size(struct sqfs_image *m, uint64_t *places)
+exports_size(struct image *m, uint64_t *refs)
 {
-	const struct sqfs_tree *tree = m->tree;
+	const struct sqw_tree *tree = m->layout.tree;
 
 	for (size_t i = 0; i < tree->count; i++)
 		if (tree->nodes[i].owner == i)
-			places[tree->nodes[i].number - 1] =
-			    (uint64_t)m->places[i].block << 16 |
-			    m->places[i].offset;
+			refs[tree->nodes[i].number - 1] =
+			    sqw_layout_ref(&m->layout, i);
 	for (uint32_t i = 0; i < tree->inodes; i++)
-		sqfs_put64(&m->other, places[i]);
-	return sqfs_table_end(&m->other, true);
+		sqw_put64(&m->other, refs[i]);
+	return end_other(m);
 }
 
 static uint64_t
-ids_size(struct sqfs_image *m)
+ids_size(struct image *m)
 {
-	sqfs_put32(&m->other, 0);
-	return sqfs_table_end(&m->other, true);
+	sqw_put32(&m->other, 0);
+	return end_other(m);
 }
 
 /* Options of the compressor, where mksquashfs writes them. */
@@ -98,49 +128,55 @@ options_size(const struct packer_name *a)
 	if (a->kind == NULL)
 		return 0;
 	if (strncmp(a->kind->name, "lz4", 3) == 0)
-		return SQFS_HEADER + 8;
+		return SQUASHFS_META_HEADER_B + 8;
 	if (a->level == a->kind->level_default)
 		return 0;
-	return SQFS_HEADER + (strcmp(a->kind->name, "zstd") == 0 ? 4 : 8);
-}
-
-static void
-measure(struct sqfs_image *m, uint64_t *exports, struct sqfs_space *s)
-{
-	uint64_t head = SQFS_SUPER +
-	    options_size(&m->job->algorithms[m->algorithm]);
-
-	s->data_B = place_units(m, head);
-	put_inodes(m);
-	s->tables_B = head + sqfs_table_end(&m->inodes, false) +
-	    sqfs_table_end(&m->listings, false);
-	s->tables_B += fragments_size(m);
-	s->tables_B += exports_size(m, exports);
-	s->tables_B += ids_size(m);
+	return SQUASHFS_META_HEADER_B +
+	    (strcmp(a->kind->name, "zstd") == 0 ? 4 : 8);
 }
 
 static int
-open_image(struct sqfs_image *m)
+measure(struct image *m, uint64_t *refs, struct sqfs_space *s)
 {
-	int rc = packer_open(&m->packer, &m->job->algorithms[m->algorithm],
-	    SQFS_META);
+	uint64_t head = SQUASHFS_SUPER_B +
+	    options_size(&m->job->algorithms[m->algorithm]);
+	int rc;
 
-	m->inodes.packer = m->listings.packer = m->other.packer = m->packer;
+	s->data_B = place_units(m, head);
+	rc = sqw_layout_make(&m->layout);
+	if (rc != 0)
+		return rc;
+	s->tables_B = head + m->layout.inodes.size + m->layout.listings.size;
+	s->tables_B += fragments_size(m);
+	s->tables_B += exports_size(m, refs);
+	s->tables_B += ids_size(m);
+	return 0;
+}
+
+static int
+open_image(struct image *m, const struct sqfs_tree *t)
+{
+	struct sqw_table_ops ops = { .pack = pack, .arg = m };
+
+	m->layout.tree = &t->tree;
+	m->layout.block = m->job->params->block;
+	m->layout.size_of = size_of;
+	m->layout.start_of = start_of;
+	m->layout.fragment_of = fragment_of;
+	m->layout.id_of = id_of;
+	m->layout.arg = m;
+	m->layout.inodes.ops = m->layout.listings.ops = m->other.ops = ops;
 	m->starts = sys_calloc(m->units->count + 1, sizeof(*m->starts));
-	m->places = sys_calloc(m->tree->count, sizeof(*m->places));
-	m->types = sys_calloc(m->tree->count, sizeof(*m->types));
-	return m->starts == NULL || m->places == NULL || m->types == NULL ?
-	    -ENOMEM : rc;
+	return m->starts == NULL ? -ENOMEM : packer_open(&m->packer,
+	    &m->job->algorithms[m->algorithm], SQUASHFS_META_B);
 }
 
 static void
-close_image(struct sqfs_image *m)
+close_image(struct image *m)
 {
 	packer_close(m->packer);
-	sys_free(m->indices);
+	sqw_layout_close(&m->layout);
 	sys_free(m->starts);
-	sys_free(m->places);
-	sys_free(m->types);
 	sys_free(m);
 }
 
@@ -148,23 +184,20 @@ int
 sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
     const struct fs_job *job, unsigned algorithm, struct sqfs_space *s)
 {
-	struct sqfs_image *m = sys_calloc(1, sizeof(*m));
-	uint64_t *exports;
-	int rc;
+	struct image *m = sys_calloc(1, sizeof(*m));
+	uint64_t *refs = sys_calloc(t->tree.inodes, sizeof(*refs));
+	int rc = -ENOMEM;
 
-	if (m == NULL)
-		return -ENOMEM;
-	m->tree = t;
-	m->units = u;
-	m->job = job;
-	m->algorithm = algorithm;
-	exports = sys_calloc(t->inodes, sizeof(*exports));
-	rc = exports == NULL ? -ENOMEM : open_image(m);
-	if (rc == 0) {
-		measure(m, exports, s);
-		rc = m->rc;
+	if (m != NULL && refs != NULL) {
+		m->units = u;
+		m->job = job;
+		m->algorithm = algorithm;
+		rc = open_image(m, t);
+		if (rc == 0)
+			rc = measure(m, refs, s);
 	}
-	sys_free(exports);
-	close_image(m);
+	sys_free(refs);
+	if (m != NULL)
+		close_image(m);
 	return rc;
 }

@@ -4,6 +4,7 @@
  */
 #include "base/sys.h"
 #include "fs/fs_model.h"
+#include "image/squashfs/format.h"
 #include "sqfs.h"
 
 #include <errno.h>
@@ -71,7 +72,7 @@ give_rows(const struct measurer *m)
 		row.logical_B = m->units.bytes;
 		row.physical_B = s->data_B;
 		row.metadata_B = s->tables_B;
-		row.whole_B = (used + SQFS_PAD - 1) / SQFS_PAD * SQFS_PAD;
+		row.whole_B = (used + SQUASHFS_PAD_B - 1) / SQUASHFS_PAD_B * SQUASHFS_PAD_B;
 		row.padding_B = (int64_t)(row.whole_B - used);
 		rc = job->row(job->arg, &row);
 	}

@@ -1,186 +1,163 @@
 /*
- * sqfs_tree.c - what files take in a squashfs image: the order of things
+ * sqfs_tree.c - a list of files as the tree of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqfs.h"
 
 #include "base/sys.h"
+#include "image/squashfs/format.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
-/* Paths component by component: a slash comes before all else. */
-static int
-compare_paths(const char *a, const char *b)
-{
-	while (*a == *b && *a != '\0')
-		a++, b++;
-	if (*a == *b)
-		return 0;
-	if (*a == '\0' || *b == '\0')
-		return *a == '\0' ? -1 : 1;
-	if (*a == '/' || *b == '/')
-		return *a == '/' ? -1 : 1;
-	return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
-}
+/* What is made of the list, and the text that paths are put together in. */
+struct maker {
+	struct sqfs_tree *t;
+	const struct fs_list *list;
+	const struct fs_item **linked;	/* by several names each */
+	uint32_t *ids;			/* of all items */
+	size_t linked_count;
+	char *path;
+};
 
-static int
-by_place(const void *a, const void *b)
-{
-	const struct fs_item *x = ((const struct sqfs_node *)a)->item,
-	    *y = ((const struct sqfs_node *)b)->item;
-
-	if (x->root != y->root)
-		return x->root < y->root ? -1 : 1;
-	return compare_paths(x->path, y->path);
-}
-
-static const char *
-name_of(const struct fs_item *it)
-{
-	const char *slash = strrchr(it->path, '/');
-
-	/* what a directory itself was called is not known here */
-	return *it->path == '\0' ? "root" : slash == NULL ? it->path :
-	    slash + 1;
-}
-
-/* Whether a node of that path is below directory d. */
-static bool
-is_below(const struct sqfs_node *d, const struct fs_item *it)
-{
-	size_t n;
-
-	if (d->item == NULL)
-		return true;
-	n = strlen(d->item->path);
-	return d->item->root == it->root &&
-	    strncmp(d->item->path, it->path, n) == 0 &&
-	    (n == 0 ? *it->path != '\0' : it->path[n] == '/');
-}
-
-/* Sets parents and ends: a directory ends where what follows is not in it. */
+/* The target of a link; if it is gone, as many bytes. */
 static void
-nest(struct sqfs_tree *t)
+read_target(const struct maker *m, const struct fs_item *it, char *target)
 {
-	size_t in = 0;
+	ssize_t n = readlinkat(m->list->roots[it->root], it->path, target,
+	    PATH_MAX - 1);
 
-	for (size_t i = 1; i < t->count; i++) {
-		while (!is_below(&t->nodes[in], t->nodes[i].item)) {
-			t->nodes[in].end = i;
-			in = t->nodes[in].parent;
-		}
-		t->nodes[i].parent = in;
-		t->nodes[i].end = i + 1;
-		if (S_ISDIR(t->nodes[i].item->st.st_mode))
-			in = i;
+	if (n < 0) {
+		n = it->st.st_size < PATH_MAX ? (ssize_t)it->st.st_size :
+		    PATH_MAX - 1;
+		memset(target, '?', (size_t)n);
 	}
-	for (; in != 0; in = t->nodes[in].parent)
-		t->nodes[in].end = t->count;
-	t->nodes[0].end = t->count;
+	target[n] = '\0';
+}
+
+/* What a directory itself was called is not known here. */
+static int
+path_of(struct maker *m, const struct fs_item *it)
+{
+	size_t room = strlen(it->path) + 32;
+
+	sys_free(m->path);
+	m->path = sys_malloc(room);
+	if (m->path == NULL)
+		return -ENOMEM;
+	if (m->list->root_count == 1)
+		strcpy(m->path, it->path);
+	else
+		snprintf(m->path, room, "root_%u%s%s", it->root,
+		    *it->path == '\0' ? "" : "/", it->path);
+	return 0;
+}
+
+/* As mksquashfs -all-root without xattrs. */
+static int
+add_item(struct maker *m, size_t i)
+{
+	const struct fs_item *it = &m->list->items[i];
+	char target[PATH_MAX];
+	struct sqw_attr attr = {
+		.mode = (uint16_t)it->st.st_mode,
+		.mtime = (uint32_t)it->st.st_mtime,
+		.rdev = major(it->st.st_rdev) << 8 | minor(it->st.st_rdev),
+		.xattr = SQUASHFS_NONE,
+		.size = (uint64_t)it->st.st_size,
+	};
+	int rc = path_of(m, it);
+
+	if (S_ISLNK(it->st.st_mode)) {
+		read_target(m, it, target);
+		attr.target = target;
+		attr.size = strlen(target);
+	}
+	if (rc == 0)
+		rc = sqw_tree_add(&m->t->tree, m->path, &attr, &m->ids[i]);
+	if (rc == 0 && !S_ISDIR(it->st.st_mode) && it->st.st_nlink > 1)
+		m->linked[m->linked_count++] = it;
+	return rc;
 }
 
 static int
 by_inode(const void *a, const void *b)
 {
-	const struct sqfs_node *m = *(struct sqfs_node *const *)a,
-	    *n = *(struct sqfs_node *const *)b;
-	const struct stat *x = &m->item->st, *y = &n->item->st;
+	const struct fs_item *m = *(const struct fs_item *const *)a,
+	    *n = *(const struct fs_item *const *)b;
 
-	if (x->st_dev != y->st_dev)
-		return x->st_dev < y->st_dev ? -1 : 1;
-	if (x->st_ino != y->st_ino)
-		return x->st_ino < y->st_ino ? -1 : 1;
+	if (m->st.st_dev != n->st.st_dev)
+		return m->st.st_dev < n->st.st_dev ? -1 : 1;
+	if (m->st.st_ino != n->st.st_ino)
+		return m->st.st_ino < n->st.st_ino ? -1 : 1;
 	return m < n ? -1 : m > n;
 }
 
-/* Hard links belong to the first of them. */
-static int
-find_links(struct sqfs_tree *t)
+static void
+link_items(struct maker *m)
 {
-	struct sqfs_node **linked = sys_calloc(t->count, sizeof(*linked));
-	size_t n = 0;
+	qsort(m->linked, m->linked_count, sizeof(*m->linked), by_inode);
+	for (size_t i = 1; i < m->linked_count; i++) {
+		const struct fs_item *x = m->linked[i - 1], *y = m->linked[i];
 
-	if (linked == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < t->count; i++) {
-		const struct fs_item *it = t->nodes[i].item;
-
-		t->nodes[i].owner = i;
-		t->nodes[i].links = 1;
-		if (it != NULL && !S_ISDIR(it->st.st_mode) &&
-		    it->st.st_nlink > 1)
-			linked[n++] = &t->nodes[i];
+		if (x->st.st_dev == y->st.st_dev &&
+		    x->st.st_ino == y->st.st_ino)
+			sqw_tree_link(&m->t->tree,
+			    m->ids[y - m->list->items],
+			    m->ids[x - m->list->items]);
 	}
-	qsort(linked, n, sizeof(*linked), by_inode);
-	for (size_t i = 1; i < n; i++) {
-		size_t owner = linked[i - 1]->owner;
-		const struct stat *x = &linked[i - 1]->item->st,
-		    *y = &linked[i]->item->st;
-
-		if (x->st_dev != y->st_dev || x->st_ino != y->st_ino)
-			continue;
-		linked[i]->owner = owner;
-		t->nodes[owner].links++;
-	}
-	sys_free(linked);
-	return 0;
 }
 
-/* In order, the root last. */
-static void
-number(struct sqfs_tree *t)
+static int
+make(struct maker *m)
 {
-	for (size_t i = 1; i < t->count; i++) {
-		struct sqfs_node *n = &t->nodes[i];
+	size_t added = 0;
+	int rc = sqw_tree_open(&m->t->tree);
 
-		n->number = n->owner == i ? ++t->inodes :
-		    t->nodes[n->owner].number;
-	}
-	t->nodes[0].number = ++t->inodes;
+	for (size_t i = 0; rc == 0 && i < m->list->count; i++)
+		if (m->list->items[i].err == 0) {
+			rc = add_item(m, i);
+			added++;
+		}
+	if (rc != 0 || added == 0)
+		return rc != 0 ? rc : -ENOENT;
+	m->t->items = sys_calloc(m->t->tree.count, sizeof(*m->t->items));
+	if (m->t->items == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->list->count; i++)
+		if (m->list->items[i].err == 0)
+			m->t->items[m->ids[i]] = &m->list->items[i];
+	link_items(m);
+	return sqw_tree_finish(&m->t->tree);
 }
 
 int
 sqfs_tree_make(struct sqfs_tree *t, const struct fs_list *l)
 {
-	size_t above = l->root_count > 1;
+	struct maker m = {
+		.t = t,
+		.list = l,
+		.linked = sys_calloc(l->count + 1, sizeof(*m.linked)),
+		.ids = sys_calloc(l->count + 1, sizeof(*m.ids)),
+	};
 	int rc;
 
-	*t = (struct sqfs_tree){ .count = 0 };
-	if (l->count >= UINT32_MAX)
-		return -EFBIG;
-	t->nodes = sys_calloc(l->count + above + 1, sizeof(*t->nodes));
-	if (t->nodes == NULL)
-		return -ENOMEM;
-	t->nodes[0].name = "";
-	t->count = above;
-	for (size_t i = 0; i < l->count; i++)
-		if (l->items[i].err == 0)
-			t->nodes[t->count++] = (struct sqfs_node){
-			    .item = &l->items[i],
-			    .name = name_of(&l->items[i]) };
-	if (t->count == 0)
-		return -ENOENT;
-	qsort(t->nodes + above, t->count - above, sizeof(*t->nodes),
-	    by_place);
-	nest(t);
-	rc = find_links(t);
-	number(t);
+	*t = (struct sqfs_tree){ .items = NULL };
+	rc = m.linked == NULL || m.ids == NULL ? -ENOMEM : make(&m);
+	sys_free(m.linked);
+	sys_free(m.ids);
+	sys_free(m.path);
 	return rc;
 }
 
 void
 sqfs_tree_free(struct sqfs_tree *t)
 {
-	sys_free(t->nodes);
-}
-
-bool
-sqfs_has_data(const struct sqfs_tree *t, size_t node)
-{
-	const struct sqfs_node *n = &t->nodes[node];
-
-	return n->owner == node && n->item != NULL &&
-	    S_ISREG(n->item->st.st_mode) && n->item->st.st_size > 0;
+	sqw_tree_close(&t->tree);
+	sys_free(t->items);
 }

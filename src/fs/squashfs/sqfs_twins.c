@@ -12,7 +12,7 @@
 static uint64_t
 size_of(const struct sqfs_tree *t, size_t node)
 {
-	return (uint64_t)t->nodes[node].item->st.st_size;
+	return (uint64_t)sqfs_item(t, node)->st.st_size;
 }
 
 static int
@@ -29,15 +29,15 @@ sqfs_twins_open(struct sqfs_twins *w, const struct sqfs_tree *t,
 {
 	size_t cap = 16;
 
-	while (cap < 2 * t->count)
+	while (cap < 2 * t->tree.count)
 		cap *= 2;
 	*w = (struct sqfs_twins){ .mask = cap - 1 };
 	w->slots = sys_calloc(cap, sizeof(*w->slots));
-	w->sizes = sys_calloc(t->count, sizeof(*w->sizes));
+	w->sizes = sys_calloc(t->tree.count, sizeof(*w->sizes));
 	if (w->slots == NULL || w->sizes == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < t->count; i++)
-		if (sqfs_has_data(t, i) && size_of(t, i) >= block)
+	for (size_t i = 0; i < t->tree.count; i++)
+		if (sqw_has_data(&t->tree, i) && size_of(t, i) >= block)
 			w->sizes[w->size_count++] = size_of(t, i);
 	qsort(w->sizes, w->size_count, sizeof(*w->sizes), by_size);
 	return 0;

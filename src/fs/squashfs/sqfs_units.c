@@ -8,6 +8,7 @@
  * blocks a thread.
  */
 #include "base/sys.h"
+#include "image/squashfs/format.h"
 #include "sqfs_feed.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ pack(struct worker *w)
 		    packer_pack(w->packers[i], u->data, u->len, f->block);
 
 		sizes[i] = hole ? 0 : n == 0 || n >= u->len ?
-		    u->len | SQFS_RAW : (uint32_t)n;
+		    u->len | SQUASHFS_BLOCK_RAW : (uint32_t)n;
 	}
 }
 

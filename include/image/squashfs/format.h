@@ -1,0 +1,83 @@
+/*
+ * format.h - the squashfs 4.0 format: numbers, bits and lengths
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: "Squashfs Binary Format" (squashfs-tools-ng, doc/format.adoc) and
+ * the kernel's Documentation/filesystems/squashfs.rst.  Integers are
+ * little-endian.
+ *
+ *	super block | compressor options | data and fragment blocks |
+ *	inode table | directory table | fragment, export, id and xattr tables
+ *
+ * Tables are made of metadata blocks: a length of 16 bits, then up to
+ * SQUASHFS_META_B bytes, compressed or not.
+ */
+#ifndef COLDPRESS_SQUASHFS_FORMAT_H
+#define COLDPRESS_SQUASHFS_FORMAT_H
+
+#include <stdint.h>
+
+enum {
+	SQUASHFS_MAGIC = 0x73717368,
+	SQUASHFS_SUPER_B = 96,
+	SQUASHFS_META_B = 8192,		/* of an unpacked metadata block */
+	SQUASHFS_META_HEADER_B = 2,
+	SQUASHFS_META_RAW = 1 << 15,	/* in the header: not compressed */
+	SQUASHFS_BLOCK_MIN = 4 << 10,
+	SQUASHFS_BLOCK_MAX = 1 << 20,
+	SQUASHFS_BLOCK_DEFAULT = 128 << 10,
+	SQUASHFS_BLOCK_RAW = 1 << 24,	/* in a size word: not compressed */
+	SQUASHFS_PAD_B = 4096,		/* mksquashfs rounds images up to it */
+	SQUASHFS_NAME_MAX = 256,
+	SQUASHFS_IDS_MAX = 65536,
+
+	/* entries of the lookup tables */
+	SQUASHFS_FRAGMENT_B = 16,
+	SQUASHFS_EXPORT_B = 8,
+	SQUASHFS_ID_B = 4,
+	SQUASHFS_POINTER_B = 8,		/* to a metadata block of a table */
+
+	/* directory listings: a header and up to 256 entries below it */
+	SQUASHFS_LISTING_HEAD_B = 12,
+	SQUASHFS_LISTING_RUN = 256,
+	SQUASHFS_ENTRY_B = 8,		/* without the name */
+	SQUASHFS_LISTING_EXTRA = 3	/* in a listing's length, for . and .. */
+};
+
+/* No fragment, no xattrs, no table; of 32 and of 64 bits. */
+#define SQUASHFS_NONE UINT32_MAX
+#define SQUASHFS_NO_TABLE UINT64_MAX
+
+/* Where each field of the super block begins. */
+enum squashfs_super {
+	SQUASHFS_S_MAGIC = 0, SQUASHFS_S_INODES = 4, SQUASHFS_S_MTIME = 8,
+	SQUASHFS_S_BLOCK = 12, SQUASHFS_S_FRAGMENTS = 16,
+	SQUASHFS_S_COMPRESSOR = 20, SQUASHFS_S_BLOCK_LOG = 22,
+	SQUASHFS_S_FLAGS = 24, SQUASHFS_S_IDS = 26, SQUASHFS_S_MAJOR = 28,
+	SQUASHFS_S_MINOR = 30, SQUASHFS_S_ROOT = 32, SQUASHFS_S_USED = 40,
+	SQUASHFS_S_ID_TABLE = 48, SQUASHFS_S_XATTR_TABLE = 56,
+	SQUASHFS_S_INODE_TABLE = 64, SQUASHFS_S_DIR_TABLE = 72,
+	SQUASHFS_S_FRAGMENT_TABLE = 80, SQUASHFS_S_EXPORT_TABLE = 88
+};
+
+enum squashfs_flag {
+	SQUASHFS_RAW_INODES = 0x0001, SQUASHFS_RAW_DATA = 0x0002,
+	SQUASHFS_RAW_FRAGMENTS = 0x0008, SQUASHFS_NO_FRAGMENTS = 0x0010,
+	SQUASHFS_ALWAYS_FRAGMENTS = 0x0020, SQUASHFS_DEDUPLICATED = 0x0040,
+	SQUASHFS_EXPORTABLE = 0x0080, SQUASHFS_RAW_XATTRS = 0x0100,
+	SQUASHFS_NO_XATTRS = 0x0200, SQUASHFS_OPTIONS = 0x0400,
+	SQUASHFS_RAW_IDS = 0x0800
+};
+
+enum squashfs_compressor {
+	SQUASHFS_GZIP = 1, SQUASHFS_LZMA, SQUASHFS_LZO, SQUASHFS_XZ,
+	SQUASHFS_LZ4, SQUASHFS_ZSTD
+};
+
+/* Types of inodes; a long one has SQUASHFS_LONG more. */
+enum squashfs_type {
+	SQUASHFS_DIR = 1, SQUASHFS_FILE, SQUASHFS_LINK, SQUASHFS_BLOCK_DEVICE,
+	SQUASHFS_CHAR, SQUASHFS_FIFO, SQUASHFS_SOCKET, SQUASHFS_LONG = 7
+};
+
+#endif

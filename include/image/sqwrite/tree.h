@@ -1,0 +1,105 @@
+/*
+ * tree.h - the tree that a squashfs image will hold
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Names are added in any order; a directory that is missing is made.  When the
+ * tree is complete its nodes are put into the order of an image: depth first,
+ * names by their bytes, and inodes are numbered, as by mksquashfs.
+ *
+ * A node takes about 100 bytes and its name.  By one thread at a time.
+ */
+#ifndef COLDPRESS_SQWRITE_TREE_H
+#define COLDPRESS_SQWRITE_TREE_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What an inode says, but for its data. */
+struct sqw_attr {
+	uint16_t mode;			/* type and permissions of st_mode */
+	uint32_t uid, gid;
+	uint32_t mtime;
+	uint32_t rdev;			/* of a device, as the format has it */
+	uint32_t xattr;			/* index, or SQUASHFS_NONE */
+	uint64_t size;			/* of a file, or of a link's target */
+	const char *target;		/* of a symbolic link; copied */
+};
+
+/* Where a file's data are: shared by those of the same content. */
+struct sqw_data {
+	uint32_t unit;			/* the first block, or the fragment's */
+	uint32_t blocks;
+	uint32_t tail_at;		/* in the fragment block */
+	bool tail;
+};
+
+struct sqw_node {
+	const char *name;
+	struct sqw_attr attr;
+	uint32_t id;			/* as sqw_tree_add() gave it */
+	uint32_t parent;		/* index; the root is its own */
+	uint32_t end;			/* behind all that is below it */
+	uint32_t owner;			/* of its inode: its first name */
+	uint32_t number, links;		/* of the inode */
+	struct sqw_data data;
+};
+
+struct sqw_tree {
+	struct sqw_node *nodes;		/* the root is first */
+	size_t count, cap;
+	uint32_t inodes;
+	uint32_t *at;			/* index of each id, once complete */
+	/* the tree's own */
+	uint32_t *slots;		/* nodes by parent and name */
+	size_t slot_mask;
+	struct arena text;
+};
+
+#define SQW_NOWHERE UINT32_MAX
+
+/* A tree of an empty root directory, mode 0755, of user 0.  0 or -ENOMEM. */
+int sqw_tree_open(struct sqw_tree *t);
+void sqw_tree_close(struct sqw_tree *t);
+
+/*
+ * Adds the node at path: relative, plain (no ".", "..", "//"), "" for the
+ * root.  A directory that is there already gets the new attributes and keeps
+ * what is in it; anything else is replaced.  Directories above that are
+ * missing are made, mode 0755.  *id names the node until the tree is closed.
+ *
+ * 0; -ENOTDIR: a component is no directory; -ENAMETOOLONG: one has more than
+ * SQUASHFS_NAME_MAX bytes; -EFBIG: too many nodes; -ENOMEM.
+ */
+int sqw_tree_add(struct sqw_tree *t, const char *path,
+    const struct sqw_attr *attr, uint32_t *id);
+
+/* The id of the node at path, or SQW_NOWHERE. */
+uint32_t sqw_tree_find(const struct sqw_tree *t, const char *path);
+
+/* Takes the node and all below it away; the root only loses what is in it. */
+void sqw_tree_remove(struct sqw_tree *t, uint32_t id);
+
+/* Says that id is another name of the inode of first. */
+void sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first);
+
+/*
+ * Completes the tree: orders the nodes, makes the first name of each inode
+ * its owner (with the attributes and the id of the one linked to), numbers
+ * inodes.  Nothing can be added after it.  0 or -ENOMEM.
+ */
+int sqw_tree_finish(struct sqw_tree *t);
+
+/* Whether the node is the one whose data are stored. */
+static inline bool
+sqw_has_data(const struct sqw_tree *t, size_t node)
+{
+	const struct sqw_node *n = &t->nodes[node];
+
+	return n->owner == node && (n->attr.mode & 0170000) == 0100000 &&
+	    n->attr.size > 0;
+}
+
+#endif
