@@ -104,6 +104,7 @@ head -c 70000 a.tar >cut.tar
 t 'an archive that is cut short' 1 sqpack -o cut.image cut.tar
 shows 'it is said' 'the archive ends' .t.err
 t 'no image comes of it' 1 test -e cut.image
+t 'nothing is no archive' 1 sqpack -o cut.image - </dev/null
 t 'text is no archive' 1 sqpack -o cut.image tree/a/large
 shows 'that is said, too' 'not a tar archive' .t.err
 t 'nor does a directory that is not there' 1 sqpack -o cut.image nowhere

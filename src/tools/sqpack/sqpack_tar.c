@@ -254,6 +254,18 @@ take_entry(struct archive *a, uint32_t *id)
 	    a->entry.size > 0;
 }
 
+/* Nothing at all is rather a failed command before the pipe. */
+static int
+at_end(struct archive *a)
+{
+	if (tar_offset(a->tar) > 0)
+		return 0;
+	progress_erase(&a->p->progress);
+	msg_error(&a->p->msg, "%s: the archive is empty: not even an end is "
+	    "in it", a->p->o.source);
+	return -ENODATA;
+}
+
 static int
 archive_next(void *arg, struct sqb_file *f)
 {
@@ -265,7 +277,7 @@ archive_next(void *arg, struct sqb_file *f)
 		if (rc < 0)
 			return fail(a, rc);
 		if (rc == 0)
-			return 0;
+			return at_end(a);
 		rc = take_entry(a, &f->id);
 	}
 	a->extent = 0;
