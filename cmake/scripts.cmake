@@ -4,7 +4,9 @@
 install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
-install(FILES scripts/lib.sh scripts/tarball-report.sh scripts/rows.awk
+install(FILES scripts/lib.sh scripts/study.sh scripts/cells.sh
+    scripts/findings.sh scripts/csv.awk scripts/rows.awk
+    scripts/tarball-baselines.sh scripts/tarball-report.sh
     scripts/stats.awk scripts/tree.awk scripts/breakeven.awk
     scripts/image-export-tree.sh scripts/image-export-report.sh
     scripts/image-export-plot.sh

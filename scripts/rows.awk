@@ -1,16 +1,18 @@
 # rows.awk - what a study's tables need of lap's rows, one line a label
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# awk -f stats.awk -f rows.awk ROWS.csv: TSV of label, runs, failed runs,
-# median wall_s and its 95 % interval (empty below 6 runs), median user+sys,
-# bytes that the last stage stored, medians of the stalls on input, output and workers,
-# median of what tar read from the disk, the least it was given, the largest
-# share that was in the cache before, bytes received and sent.  Then, as asked
-# by -v columns=NAMES and -v keys=NAMES, medians of lap's columns, and the last
-# value of the keys.  Only successful runs count; a 1 from tar, which says that
-# a file changed, is a success, unless -v strict=1.  With -v pairs=FILE the
-# rows of whole runs go there, such a 1 as a 0, for lapcmp.  -v wall=COLUMN
-# puts another column in the place of wall_s, in FILE too.
+# awk -f csv.awk -f stats.awk -f rows.awk ROWS.csv: TSV with a header: label;
+# runs, failed, n (those that succeeded); the median of wall_s and its 95 %
+# interval (wall_lo, wall_hi; empty below 6 runs); medians of cpu_s (user and
+# sys), size_B (what the last stage stored) and the stalls; read_B, the median
+# of what tar read from the disk, given_B, the least it was given, and
+# resident_pct, the largest share that was in the cache before; rx_B, tx_B.
+# Then, as asked by -v columns=NAMES and -v keys=NAMES, medians of lap's
+# columns, and the last value of the keys.  Only successful runs count; a 1
+# from tar, which says that a file changed, is a success, unless -v strict=1.
+# With pairs=FILE in the environment the rows of whole runs go there, such a 1
+# as a 0, for lapcmp.  -v wall=COLUMN puts another column in the place of
+# wall_s, in FILE too.
 
 # of LABEL COLUMN: the median of the column in the good runs, empty if none
 function of(label, column,  i, n, a, v) {
@@ -34,109 +36,113 @@ function extreme(label, column, sign,  i, v, best) {
 	return best
 }
 
-# the interval of the wall clock's median, as two fields
-function interval(label,  i, n, a, k) {
+# interval LABEL: of the wall clock's median, as two fields
+function interval(label,  i, n, a) {
 	n = 0
 	for (i = 1; i <= runs[label]; i++)
 		if (!bad[label, i])
-			a[++n] = value[label, i, "wall"] + 0
-	k = rank(n)
-	if (k < 1)
-		return "\t"
-	sort(a, n)
-	return a[k] "\t" a[n + 1 - k]
+			a[++n] = value[label, i, "wall_s"] + 0
+	bounds(a, n)
+	return lo OFS hi
 }
-
-function get(name) { return name in at ? $(at[name]) : "" }
 
 function print_pair() {
 	if (!bad[label, i])
 		$at["exit"] = 0
 	$at["wall_s"] = get(wall)
-	gsub(OFS, ",")
-	print >pairs
+	print csv_line() >pairs
+}
+
+# keep NAMES: the columns of those names, of this row
+function keep(names,  i, n, name) {
+	n = split(names, name, " ")
+	for (i = 1; i <= n; i++)
+		value[label, run, name[i]] = get(name[i])
+}
+
+function print_label(label,  i, line) {
+	for (i = 1; i <= runs[label]; i++)
+		failures[label] += bad[label, i]
+	line = label OFS runs[label] OFS failures[label] + 0 OFS \
+	    runs[label] - failures[label] OFS of(label, "wall_s") OFS \
+	    interval(label)
+	for (i = 1; i <= medians; i++)
+		line = line OFS of(label, median_of[i])
+	line = line OFS of(label, "read_B") OFS extreme(label, "given_B", -1) \
+	    OFS extreme(label, "resident_pct", 1) OFS of(label, "rx_B") OFS \
+	    of(label, "tx_B")
+	for (i = 1; i <= more; i++)
+		line = line OFS of(label, column[i])
+	for (i = 1; i <= asked; i++)
+		line = line OFS fact[label, key_name[i]]
+	print line
+}
+
+function print_head(  i, line) {
+	line = "label\truns\tfailed\tn\twall_s\twall_lo\twall_hi"
+	for (i = 1; i <= medians; i++)
+		line = line OFS median_of[i]
+	line = line "\tread_B\tgiven_B\tresident_pct\trx_B\ttx_B"
+	for (i = 1; i <= more; i++)
+		line = line OFS column[i]
+	for (i = 1; i <= asked; i++)
+		line = line OFS key_name[i]
+	print line
 }
 
 BEGIN {
-	FS = ","
 	OFS = "\t"
 	CONVFMT = OFMT = "%.12g"
 	if (wall == "")
 		wall = "wall_s"
+	pairs = ENVIRON["pairs"]
+	medians = split("cpu_s size_B stall_in_s stall_out_s stall_work_s",
+	    median_of, " ")
 	more = split(columns, column, " ")
 	asked = split(keys, key_name, " ")
 }
-/^#/ { next }
-!headed {
-	for (i = 1; i <= NF; i++)
-		at[$i] = i
-	head = $0
-	headed = 1
-	if (pairs != "")
+!csv_row() {
+	if (pairs != "" && $0 == csv_head && !written++)
 		print >pairs
 	next
 }
-$0 == head { next }
 {
 	label = get("label")
 	stage = get("stage")
-	key = label SUBSEP get("run")
-	if (!(key in index_of)) {
+	if (!((label, get("run")) in index_of)) {
 		if (!(label in runs))
 			order[++labels] = label
-		index_of[key] = ++runs[label]
+		index_of[label, get("run")] = ++runs[label]
 	}
-	i = index_of[key]
+	i = run = index_of[label, get("run")]
 	first = stage == "all" || stage == 1
-	if (get("signal") + 0 || get("exit") > 1 || (get("exit") && (!first || strict)))
+	if (get("signal") + 0 || get("exit") > 1 ||
+	    (get("exit") + 0 && (!first || strict)))
 		bad[label, i] = 1
 	# A run of one stage has one row; of several, the first is tar's.
-	if (!((label, i, "read") in value)) {
-		value[label, i, "read"] = get("read_B")
-		value[label, i, "given"] = get("rchar_B")
+	if (!((label, i, "read_B") in value)) {
+		value[label, i, "read_B"] = get("read_B")
+		value[label, i, "given_B"] = get("rchar_B")
 	}
 	# The row of the whole run comes last, if there is more than one.
-	value[label, i, "wall"] = get(wall)
-	value[label, i, "cpu"] = get("user_s") + get("sys_s")
-	value[label, i, "size"] = get("stdout_B")
+	value[label, i, "wall_s"] = get(wall)
+	value[label, i, "cpu_s"] = get("user_s") + get("sys_s")
+	value[label, i, "size_B"] = get("stdout_B")
 	if (get("stdout_B") == "")
-		value[label, i, "size"] = get("out_B")
-	value[label, i, "in"] = get("stall_in_s")
-	value[label, i, "out"] = get("stall_out_s")
-	value[label, i, "work"] = get("stall_work_s")
-	value[label, i, "rx"] = get("rx_B")
-	value[label, i, "tx"] = get("tx_B")
+		value[label, i, "size_B"] = get("out_B")
+	keep("stall_in_s stall_out_s stall_work_s rx_B tx_B")
 	if (pairs != "" && stage == "all")
 		print_pair()
 	for (c = 1; c <= more; c++)
 		value[label, i, column[c]] = get(column[c])
-	n = split(get("keys"), pair, ";")
-	for (c = 1; c <= n; c++)
-		if (!bad[label, i])
-			fact[label, substr(pair[c], 1, index(pair[c], "=") - 1)] = \
-			    substr(pair[c], index(pair[c], "=") + 1)
-	if (match(get("keys"), /resident_pct=[0-9.]+/))
-		value[label, i, "resident"] = substr(get("keys"), RSTART + 13,
-		    RLENGTH - 13)
+	for (c = 1; c <= asked; c++)
+		if (!bad[label, i] && key(key_name[c]) != "")
+			fact[label, key_name[c]] = key(key_name[c])
+	if (key("resident_pct") != "")
+		value[label, i, "resident_pct"] = key("resident_pct")
 }
 END {
-	for (l = 1; l <= labels; l++) {
-		label = order[l]
-		failed = 0
-		for (i = 1; i <= runs[label]; i++)
-			failed += bad[label, i]
-		line = label OFS runs[label] OFS failed OFS \
-		    of(label, "wall") OFS interval(label) OFS \
-		    of(label, "cpu") OFS of(label, "size") OFS \
-		    of(label, "in") OFS of(label, "out") OFS \
-		    of(label, "work") OFS of(label, "read") OFS \
-		    extreme(label, "given", -1) OFS \
-		    extreme(label, "resident", 1) OFS of(label, "rx") OFS \
-		    of(label, "tx")
-		for (c = 1; c <= more; c++)
-			line = line OFS of(label, column[c])
-		for (c = 1; c <= asked; c++)
-			line = line OFS fact[label, key_name[c]]
-		print line
-	}
+	print_head()
+	for (l = 1; l <= labels; l++)
+		print_label(order[l])
 }

@@ -29,3 +29,25 @@ function rank(n,  p, sum, k) {
 	}
 	return k
 }
+
+# bounds A N: lo and hi of the median of a[1..n], sorted; empty below 6
+function bounds(a, n,  k) {
+	lo = hi = ""
+	k = rank(n)
+	if (k < 1)
+		return
+	sort(a, n)
+	lo = a[k]
+	hi = a[n + 1 - k]
+}
+
+# tail N K: the chance of K or fewer heads of N
+function tail(n, k,  p, sum, i) {
+	p = 1 / 2 ^ n
+	sum = 0
+	for (i = 0; i <= k && i <= n; i++) {
+		sum += p
+		p = p * (n - i) / (i + 1)
+	}
+	return sum
+}

@@ -5,57 +5,96 @@
 #
 # $study/summary is what rows.awk says of the rows.
 
-# ratio ROW REFERENCE: see pair_ratio in lib.sh
-ratio() { pair_ratio "$study/pairs.csv" "$1" "$2"; }
+# shown ID TAR HERE THERE: the command as the study writes it
+shown() {
+	printf 'tar %-3s %s' "$2" "$shown_dir"
+	[ -z "$3" ] || printf ' |%s' "$3"
+	case $1 in
+	A*) printf ' >%s' "$shown_out" ;;
+	B1) printf ' |cat' ;;
+	R*) printf ' |%s %s' "$remote" "$4" ;;
+	esac
+}
+
+# is_shown: $id was asked for, or was measured before
+is_shown() {
+	wanted "$id" "$rows" || grep -q "^$id$tab" "$study/summary"
+}
+
+# shown_width: $print_width for the commands; names that make the table too
+# wide are DIR and OUT in it
+shown_width() {
+	print_width=$(table | while IFS= read -r print_row; do
+		row_fields "$print_row"
+		! is_shown || shown "$id" "$wrap" "$near" "$far" | wc -m
+	done | sort -n | tail -n 1)
+	[ "$print_width" -ge 41 ] || print_width=41
+}
+shown_names() {
+	shown_dir=${dir#"$PWD"/} shown_out=${out#"$PWD"/}
+	shown_width
+	[ "$print_width" -gt 48 ] || return 0
+	printf 'DIR is %s\nOUT is %s\n\n' "$shown_dir" "$shown_out"
+	shown_dir=DIR shown_out=OUT
+	shown_width
+}
+
+# print_row: $id, of which the study's own table has a line
+print_row() {
+	print_missing=$(sed -n "s/^$id$tab//p" "$study/missing")
+	if [ -n "$print_missing" ]; then
+		printf "%-4s%-${print_width}s missing: %s\n" "$id" \
+		    "$(shown "$id" "$wrap" "$near" "$far")" "$print_missing"
+		return 0
+	fi
+	# What B does not store, A did: the same bytes.
+	what=$(shown "$id" "$wrap" "$near" "$far") tsv '
+	!csv_row() { next }
+	{ size[get("label")] = get("size_B") }
+	get("label") == id { s = get("wall_s"); runs = get("runs") }
+	END {
+		what = ENVIRON["what"]
+		out = size[id]
+		if (id ~ /^B/)
+			out = size["A" substr(id, 2)]
+		if (s == "") {
+			printf "%-4s%-*s failed in all of %d runs\n", id,
+			    width, what, runs
+			exit
+		}
+		printf "%-4s%-*s %8.2f %12.1f", id, width, what, s,
+		    disk / s / 1048576
+		if (out == "")
+			printf " %12s %11s\n", "", ""
+		else
+			printf " %12.1f %10.1f%%\n", out / s / 1048576,
+			    100 * out / disk
+	}' id="$id" disk="$disk_B" width="$print_width" "$study/summary"
+}
 
 # The study's own table, from the medians.
 print_table() {
-	print_width=$(table | while IFS= read -r print_row; do
-		row_fields "$print_row"
-		! wanted "$id" "$rows" || shown "$id" "$wrap" "$near" "$far" | wc -m
-	done | sort -n | tail -n 1)
-	[ "$print_width" -ge 41 ] || print_width=41
+	shown_names
 	printf "    %-${print_width}s %8s %12s %12s %11s\n" Command 'Time(s)' \
 	    'In(MiB/s)' 'Out(MiB/s)' Comp.ratio
 	print_series=
-	table | while IFS= read -r print_row; do
-		row_fields "$print_row"
-		wanted "$id" "$rows" || continue
+	: >"$study/unasked"
+	table | while IFS= read -r print_fields; do
+		row_fields "$print_fields"
+		is_shown || {
+			echo "$id" >>"$study/unasked"
+			continue
+		}
 		case $id in
 		"${print_series:-$id}"*) ;;
 		*) echo -- ;;
 		esac
 		print_series=${id%"${id#?}"}
-		print_what=$(shown "$id" "$wrap" "$near" "$far")
-		print_missing=$(sed -n "s/^$id$tab//p" "$study/missing")
-		if [ -n "$print_missing" ]; then
-			printf "%-4s%-${print_width}s missing: %s\n" "$id" \
-			    "$print_what" "$print_missing"
-			continue
-		fi
-		# What B does not store, A did: the same bytes.
-		awk -F '\t' -v id="$id" -v what="$print_what" \
-		    -v disk="$disk_B" -v width="$print_width" '
-		{ size[$1] = $8 }
-		$1 == id { s = $4; bad = $3; n = $2 }
-		END {
-			out = size[id]
-			if (id ~ /^B/)
-				out = size["A" substr(id, 2)]
-			if (s == "") {
-				printf "%-4s%-*s failed in all of %d runs\n",
-				    id, width, what, n
-				exit
-			}
-			printf "%-4s%-*s %8.2f %12.1f", id, width, what, s,
-			    disk / s / 1048576
-			if (out == "")
-				printf " %12s %11s\n", "", ""
-			else
-				printf " %12.1f %10.1f%%\n",
-				    out / s / 1048576, 100 * out / disk
-		}' "$study/summary"
+		print_row
 	done
+	[ ! -s "$study/unasked" ] ||
+	    printf '\n%s\n' "$(printf 'Not asked for here (--rows): %s.\n' \
+	    "$(tr '\n' ' ' <"$study/unasked" | sed 's/ $//')" | wrap)"
 }
 
 # What else the rows tell, a line a row: how sure the median is, what it is of
@@ -64,30 +103,34 @@ print_details() {
 	printf '\n%-4s %2s %8s %19s %7s %19s %6s %8s %20s\n' '' n \
 	    'Time(s)' '95 % interval' '/B1' '95 % interval' 'study' \
 	    'CPU(s)' 'stall in,out,work(s)'
-	table | cut -f 1 | while read -r id; do
-		grep -q "^$id$tab" "$study/summary" || continue
-		if [ "$id" = B1 ]; then
-			details_ratio="1.000$tab$tab"
-		else
-			details_ratio=$(ratio "$id" B1)
-		fi
-		printf '%s\t%s\t' "${details_ratio:-$tab$tab}" \
-		    "$(study_ratio "$id" B1)"
-		sed -n "s/^$id$tab/&/p" "$study/summary"
-	done | awk -F '\t' '
-	function span(lo, hi) {
-		return lo == "" ? "" : sprintf("%.3f .. %.3f", lo, hi)
-	}
-	function stall(in_s, out_s, work_s) {
-		return in_s == "" ? "" : sprintf("%.2f %.2f %.2f", in_s,
-		    out_s, work_s)
-	}
-	function real(format, x) { return x == "" ? "" : sprintf(format, x) }
 	{
-		printf "%-4s %2d %8s %19s %7s %19s %6s %8s %20s\n", $5,
-		    $6 - $7, real("%.3f", $8), span($9, $10), real("%.3f", $1),
-		    span($2, $3), $4, real("%.2f", $11),
-		    stall($13, $14, $15)
+		printf 'ratio\tratio_lo\tratio_hi\tstudy\t'
+		head -n 1 "$study/summary"
+		table | cut -f 1 | while read -r id; do
+			grep -q "^$id$tab" "$study/summary" || continue
+			details_ratio="1.000$tab$tab"
+			[ "$id" = B1 ] || details_ratio=$(ratio "$id" B1)
+			printf '%s\t%s\t' "${details_ratio:-$tab$tab}" \
+			    "$(study_ratio "$id" B1)"
+			grep "^$id$tab" "$study/summary"
+		done
+	} | tsv '
+	function real(format, name) {
+		return get(name) == "" ? "" : sprintf(format, get(name))
+	}
+	function span(name) {
+		return real("%.3f", name "_lo") == "" ? "" : \
+		    sprintf("%.3f .. %.3f", get(name "_lo"), get(name "_hi"))
+	}
+	csv_row() {
+		stall = ""
+		if (get("stall_in_s") != "")
+			stall = sprintf("%.2f %.2f %.2f", get("stall_in_s"),
+			    get("stall_out_s"), get("stall_work_s"))
+		printf "%-4s %2d %8s %19s %7s %19s %6s %8s %20s\n",
+		    get("label"), get("n"), real("%.3f", "wall_s"),
+		    span("wall"), real("%.3f", "ratio"), span("ratio"),
+		    get("study"), real("%.2f", "cpu_s"), stall
 	}'
 	# lapcmp tells what lay behind the runs that stand apart.
 	lapcmp -k cache -r "$(print_reference)" "$study/pairs.csv" |
@@ -97,7 +140,7 @@ print_details() {
 # print_reference: B1 if it was measured, else any row
 print_reference() {
 	cut -f 1 "$study/summary" | grep -x B1 ||
-	    head -n 1 "$study/summary" | cut -f 1
+	    sed -n '2s/\t.*//p' "$study/summary"
 }
 
 # study_ratio ROW REFERENCE: as published, if both are
@@ -108,6 +151,7 @@ study_ratio() {
 }
 
 print_findings() {
+	findings_begin
 	printf '\nWhat the study found (ratios of pairs of runs, 95 %% intervals):\n'
 	finding 'gzip costs nothing beside the disk' A2 A1 1
 	finding 'pigz -p1 is slower than gzip, to a file' A4 A2 '> 1'
@@ -124,21 +168,34 @@ print_findings() {
 	finding 'pzc -p4 is faster than pigz -p4, to a file' A12 A6 1
 	finding 'pzc -p4 to a file is within 9 % of reading alone' A12 B1 1.09
 	finding 'pzc -F bzip2 is no slower than pbzip2 -p4' A29 A9 1
+	findings_end
 }
 
 # Whether the runs were cold (or warm) is asked of the kernel twice.
 print_cache() {
-	awk -F '\t' -v cold="$cold" -v disk="$disk_B" '
-	{
-		if ($14 != "" && (!r || $14 + 0 > most)) { most = $14 + 0; r = 1 }
-		if ($12 != "" && (!d || $12 + 0 < least)) { least = $12 + 0; d = 1 }
-		if ($13 != "" && (!g || $13 + 0 < given)) { given = $13 + 0; g = 1 }
+	echo
+	tsv '
+	!csv_row() { next }
+	get("resident_pct") != "" {
+		if (!r || get("resident_pct") + 0 > most)
+			most = get("resident_pct") + 0
+		r = 1
+	}
+	get("read_B") != "" {
+		if (!d || get("read_B") + 0 < least)
+			least = get("read_B") + 0
+		d = 1
+	}
+	get("given_B") != "" {
+		if (!g || get("given_B") + 0 < given)
+			given = get("given_B") + 0
+		g = 1
 	}
 	END {
 		how = "warm, read once before each run"
 		if (cold == "yes")
 			how = "dropped before each run"
-		printf "\nCaches: %s.", how
+		printf "Caches: %s.", how
 		if (r)
 			printf " At most %.1f %% of a sample of the files was in memory before a run (mincore).", most
 		else
@@ -147,10 +204,37 @@ print_cache() {
 			printf " In every row tar took at least %.0f %% of the tree from the disk, its own code and read-ahead included.",
 			    100 * least / disk
 		if (g && given < 0.9 * disk)
-			printf "\nIn some run tar read only %d of %d bytes!",
+			printf " In some run tar read only %d of %d bytes!",
 			    given, disk
 		print ""
 		print "B1 goes through cat: GNU tar does not read the files when it writes to /dev/null."
-	}' "$study/summary"
+	}' cold="$cold" disk="$disk_B" "$study/summary" | wrap
 }
 
+report_all() {
+	summarize
+	cat "$study/baselines"
+	echo
+	printf 'Source inodes             : %s\n' "$inodes"
+	printf 'Source disk usage (bytes) : %s\n\n' "$disk_B"
+	print_table
+	print_details
+	print_cache
+	print_failed
+	print_findings
+}
+
+# smaller WHAT ROW WHOSE REFERENCE: a sentence about their sizes
+smaller() {
+	calc 'printf "%s %.3f of the size of %s. ", what, a / b, whose' \
+	    what="\"$1\"" whose="\"$3\"" a="$(column size_B "$2")" \
+	    b="$(column size_B "$4")"
+}
+
+in_words() {
+	took 'Onto the disk, pzc -p4' A12 "pigz -p4's time" A6
+	smaller 'Its file has' A12 "pigz's" A6
+	took 'pzc -p1' A10 "gzip's time" A2
+	took 'tar through pzc -p4' A12 'the time of reading alone' B1
+	few "$runs"
+}

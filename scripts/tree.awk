@@ -1,7 +1,7 @@
 # tree.awk - a small tree of what servers keep: logs, SQL, code, packed data
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# awk -v dir=DIR -v kib=KIB -f tree.awk: about KIB kibibytes in files under
+# dir=DIR awk -v kib=KIB -f tree.awk: about KIB kibibytes in files under
 # DIR/{log,sql,src,data}, which must be there.  The same bytes everywhere: the
 # generator is Lehmer's, in doubles, and not the awk's own.
 
@@ -78,6 +78,7 @@ function fill(kind, number, size,  path, s, n) {
 }
 
 BEGIN {
+	dir = ENVIRON["dir"]
 	state = 20120301
 	base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	for (i = 0; i < 48; i++)

@@ -110,6 +110,30 @@ t 'without pbzip2' 0 to table4 env PATH="$BIN:$PWD/bin" sh \
 t 'its row is missing, and said to be' 0 \
     grep -q '^A7 .*missing: pbzip2' table4
 
+# What bears OUT's name, and was not there when the study began, stays.
+t 'prepare' 0 study -n 1 --rows 'A1 B1' -o u.csv prepare tree mine
+echo mine >mine
+t 'a file that comes between' 1 told study -o u.csv run
+t 'is told of' 0 grep -q 'mine exists, and this study has not made it' err
+is 'and stays' "$(cat mine)" mine
+rm mine
+t 'without it the study goes on' 0 study -o u.csv run
+t 'and OUT is gone' 1 test -e mine
+
+odd='blanks [x] & more'
+cp -r tree "$odd"
+t 'odd names' 0 to table study -n 1 --rows 'A[12] B1' -o "$odd.csv" "$odd" \
+    "$odd.out"
+t 'have rows' 0 grep -E -q '^A2 +tar -cz .* [0-9]+\.[0-9]%$' table
+t 'their OUT is gone' 1 test -e "$odd.out"
+for other in '--remote here' '-S 7'; do
+	# shellcheck disable=SC2086
+	t "another $other" 1 told study -o u.csv $other
+	t 'is refused' 0 grep -q 'was begun with another' err
+done
+[ "$(id -u)" != 0 ] || t '--cold after --warm' 1 told sh \
+    "$SRC/scripts/tarball" --quick --cold -o u.csv
+
 t 'OUT inside DIR' 1 study -o n.csv tree tree/out
 t 'OUT exists' 1 study -o n.csv tree tree/a
 t 'no DIR' 1 study -o n.csv none out

@@ -1,0 +1,372 @@
+# shellcheck shell=sh
+# cells.sh - the runs of a study: planned, run, their rows kept; sourced
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2034,SC2154
+#
+# $study/cells.tsv has one line a cell: its id, round, place in the round, and
+# its row of the table.  A cell has been run when $study/rows/ID.csv has rows.
+# That is written under another name and renamed, so a study that was stopped
+# at any moment goes on where it was.
+
+# csv PROGRAM [NAME=VALUE...] [FILE]: awk, with csv.awk before the program
+csv() {
+	csv_program=$1
+	shift
+	awk "$(cat "$here/csv.awk") $csv_program" "$@"
+}
+
+# tsv PROGRAM [NAME=VALUE...] [FILE]: the same, of tables with a header
+tsv() {
+	tsv_program=$1
+	shift
+	csv "BEGIN { FS = OFS = \"\\t\" } $tsv_program" "$@"
+}
+
+# cells_round ROUND SEED: the cells of one round, of the rows of the table on
+# standard input, in the round's own order: id, round, position, the row
+cells_round() {
+	shuffle $(($2 * 1000 + $1)) | awk -v OFS='\t' -v r="$1" '
+	    { print sprintf("%03d.%s", r, $1), r, NR, $0 }'
+}
+
+# round_cells ROUND: those rows that are measured in this round; a hook
+round_cells() {
+	while IFS= read -r round_row; do
+		[ "$1" -gt "$(rounds_of "${round_row%%"$tab"*}")" ] ||
+		    printf '%s\n' "$round_row"
+	done <"$study/table" | cells_round "$1" "$seed"
+}
+
+# cells_make: $study/table, $study/missing and $study/cells.tsv
+cells_make() {
+	: >"$study/missing"
+	table | while IFS= read -r make_row; do
+		make_id=${make_row%%"$tab"*}
+		wanted "$make_id" "$rows" || continue
+		make_lack=$(lacking "$make_row")
+		if [ -n "$make_lack" ]; then
+			printf '%s\t%s\n' "$make_id" "$make_lack" \
+			    >>"$study/missing"
+		else
+			printf '%s\n' "$make_row"
+		fi
+	done >"$study/table"
+	[ -s "$study/table" ] || die 'no row is left to be measured'
+	make_n=1
+	while [ "$make_n" -le "$runs" ]; do
+		round_cells "$make_n"
+		make_n=$((make_n + 1))
+	done >"$study/cells.asked"
+	cells_keep >"$study/cells.new"
+	mv "$study/cells.new" "$study/cells.tsv"
+	rm -f "$study/cells.asked"
+}
+
+# cells_keep: what is asked for, and what has been run though it is not
+cells_keep() {
+	[ -e "$study/cells.tsv" ] || {
+		cat "$study/cells.asked"
+		return 0
+	}
+	{
+		cells_done | sed 's/^/done\t/'
+		sed 's/^/asked\t/' "$study/cells.asked"
+		sed 's/^/cell\t/' "$study/cells.tsv"
+	} | awk -F '\t' '
+	$1 == "done" { done[$2] = 1 }
+	$1 == "asked" { asked[$2] = 1 }
+	$1 == "cell" && ($2 in done) && !($2 in asked) {
+		sub(/^cell\t/, "")
+		print
+	}' >"$study/cells.kept"
+	cat "$study/cells.kept" "$study/cells.asked" |
+	    sort -s -t "$tab" -k 1,1.3
+	rm "$study/cells.kept"
+}
+
+# cell_line ID: the line of the cell
+cell_line() {
+	awk -F '\t' -v id="$1" '$1 == id { print; found = 1; exit }
+	    END { exit !found }' "$study/cells.tsv" || die "no cell $1 in $study"
+}
+
+# cells_done: ids of the cells that have rows: a header and a line behind it
+cells_done() {
+	[ -d "$study/rows" ] || return 0
+	find "$study/rows" -name '[!.]*.csv' -exec awk '
+	/^#/ { next }
+	n[FILENAME]++ == 1 {
+		id = FILENAME
+		sub(/.*\//, "", id)
+		sub(/[.]csv$/, "", id)
+		print id
+	}' {} +
+}
+
+# cells_left: ids of the cells that have no rows yet, in order
+cells_left() {
+	cells_done | awk -F '\t' '
+	FILENAME == "" || FILENAME == "-" { done[$1] = 1; next }
+	!($1 in done) { print $1 }' - "$study/cells.tsv"
+}
+
+# cells_join: the rows of all cells, in their order, under one header
+cells_join() {
+	while IFS=$tab read -r join_id _; do
+		[ ! -e "$study/rows/$join_id.csv" ] ||
+		    cat "$study/rows/$join_id.csv"
+	done <"$study/cells.tsv" |
+	    awk '/^#/ { if (!seen[$0]++) print; next }
+	        !head { head = $0; print; next }
+	        $0 != head'
+}
+
+# study_cell ID: one run of one row, its rows by rename.  What has been run
+# meanwhile, by a cell that outlived its script, is not run again.
+study_cell() {
+	study_open
+	plan_load
+	exec 8>>"$study/lock.cell"
+	flock 8
+	mkdir -p "$study/rows"
+	! cells_done | grep -q -F -x -e "$1" || return 0
+	study_locked=yes
+	cell_row=$(cell_line "$1")
+	cell_new=$study/rows/.$1.new cell_csv=$study/rows/$1.csv
+	cell_round=$(field 2 "$cell_row") cell_pos=$(field 3 "$cell_row")
+	rm -f "$cell_new" "$cell_new".*
+	# Split at a control character: at tabs, empty fields would be lost.
+	cell_ifs=$IFS
+	IFS=$(printf '\001')
+	set -f
+	# shellcheck disable=SC2046
+	set -- $(printf '%s\t\n' "$cell_row" | cut -f 4- | tr '\t' '\001')
+	set +f
+	IFS=$cell_ifs
+	cell "$@" >"$cell_new"
+	awk '!/^#/ { n++ } END { exit n < 2 }' "$cell_new" ||
+	    die "$cell_csv: the run has left no row"
+	mv "$cell_new" "$cell_csv"
+	rm -f "$cell_new".*
+}
+
+# cell_lap FILE LAP-ARGUMENT...: one run, its rows to FILE, failed or not
+cell_lap() {
+	cell_lap_file=$1
+	shift
+	rm -f "$cell_lap_file"
+	lap -n 1 -q -S "$seed" -o "$cell_lap_file" "$@" 2>>"$study/log" 8>&- ||
+	    case $? in
+	12[5-7] | 129 | 130 | 143)
+		# lap's own failure, or that of what it ran?
+		awk '!/^#/ { n++ } END { exit n < 2 }' "$cell_lap_file" \
+		    2>/dev/null || die "lap: $(tail -n 1 "$study/log")"
+		;;
+	esac
+}
+
+# cell_rows FILE [COLUMN=VALUE]...: the rows with their place in the study.
+# lap saw one run in one round; which it was, the cell knows.  A value for
+# keys is added to what is there.
+cell_rows() {
+	cell_rows_file=$1
+	shift
+	# shellcheck disable=SC2016
+	csv '
+	/^# series:/ { $0 = "# series: " series }
+	!csv_row() { print; next }
+	{
+		$at["series"] = series
+		$at["run"] = $at["round"] = run
+		$at["pos"] = pos
+		n = split(words, word, " ")
+		for (i = 1; i <= n; i++) {
+			equals = index(word[i], "=")
+			name = substr(word[i], 1, equals - 1)
+			value = substr(word[i], equals + 1)
+			if (value == "")
+				continue
+			if (name == "keys" && $at[name] != "")
+				value = $at[name] ";" value
+			$at[name] = value
+		}
+		print csv_line()
+	}' run="$cell_round" pos="$cell_pos" series="$series" words="$*" \
+	    "$cell_rows_file"
+}
+
+# cells_run COMMAND...: COMMAND... cell ID for every cell that is left, one at
+# a time.  Engines: local (a loop), parallel (GNU parallel), slurm (an array
+# job, whose nodes must all see $study).  A cell that fails ends the study.
+cells_run() {
+	mkdir -p "$study/rows"
+	find "$study/rows" -name '.*.new*' -exec rm -f {} +
+	cells_left >"$study/left"
+	cells_n=$(wc -l <"$study/left")
+	[ "$cells_n" -gt 0 ] || return 0
+	case $engine in
+	local) cells_local "$@" cell ;;
+	parallel)
+		need parallel
+		parallel --will-cite -j1 --halt now,fail=1 \
+		    --joblog "$study/joblog" \
+		    "$(words_for_sh "$@" cell) {}" <"$study/left" 9>&-
+		;;
+	slurm)
+		need sbatch
+		cells_array "$@" cell >"$study/array.sh"
+		sbatch -W --exclusive --array="1-$cells_n%1" \
+		    -o "$study/slurm-%a.log" "$study/array.sh" >&2 9>&-
+		;;
+	*) die "no engine '$engine': local, parallel or slurm" ;;
+	esac
+	[ -z "$(cells_left)" ] || die 'not every cell was run'
+}
+
+cells_array() {
+	printf '#!/bin/sh\n'
+	# shellcheck disable=SC2016
+	printf 'id=$(sed -n "${SLURM_ARRAY_TASK_ID}p" %s)\n' \
+	    "$(words_for_sh "$study/left")"
+	# shellcheck disable=SC2016
+	printf 'exec %s "$id"\n' "$(words_for_sh "$@")"
+}
+
+# cells_local COMMAND...: each in the background, since a signal is heard only
+# while the shell waits
+cells_local() {
+	[ -e "$study/took" ] || echo '# row, seconds' >"$study/took"
+	cells_i=0
+	while read -r cells_id <&3; do
+		cells_i=$((cells_i + 1))
+		progress
+		read -r cells_since _ </proc/uptime
+		"$@" "$cells_id" 3<&- 9>&- </dev/null &
+		cells_pid=$!
+		wait "$cells_pid" || die "cell $cells_id failed"
+		cells_pid=
+		read -r cells_now _ </proc/uptime
+		printf '%s\t%s\t%s\n' "${cells_id#*.}" "$cells_since" \
+		    "$cells_now" >>"$study/took"
+	done 3<"$study/left"
+	progress_end
+}
+
+# cells_stop: the cell that runs, and its children, but for $study_spare,
+# without which what they use could not be unmounted
+cells_stop() {
+	[ -n "$cells_pid" ] || return 0
+	for stop_pid in $(children "$cells_pid") "$cells_pid"; do
+		[ "$(cat "/proc/$stop_pid/comm" 2>/dev/null)" = \
+		    "${study_spare:-/}" ] || kill "$stop_pid" 2>/dev/null || :
+	done
+	wait "$cells_pid" 2>/dev/null || :
+	cells_pid=
+}
+children() {
+	tr ' ' '\n' 2>/dev/null <"/proc/$1/task/$1/children" |
+	    while read -r children_pid; do
+		printf '%s\n' "$children_pid"
+		children "$children_pid"
+	done
+}
+
+# progress: which cell of how many, and the time left: on a terminal one line;
+# else a line at times, with -v for each; with -q nothing
+progress_said=0
+progress() {
+	[ "$verbosity" -gt 0 ] || return 0
+	read -r progress_now _ </proc/uptime
+	[ -t 2 ] || [ "$verbosity" = 2 ] ||
+	    [ $((${progress_now%.*} - progress_said)) -ge 20 ] || return 0
+	# The first line of the rarer kind waits for its time.
+	[ "$progress_said" != 0 ] || [ -t 2 ] || [ "$verbosity" = 2 ] || {
+		progress_said=${progress_now%.*}
+		return 0
+	}
+	progress_said=${progress_now%.*}
+	progress_text=$(printf '%d of %d, %d %%%s: %s' "$cells_i" "$cells_n" \
+	    $(((cells_i - 1) * 100 / cells_n)) "$(time_left)" "$cells_id")
+	if [ -t 2 ] && [ "$verbosity" = 1 ]; then
+		printf '\r\033[K%s: %s' "$study_name" "$progress_text" >&2
+	else
+		say "$progress_text"
+	fi
+}
+progress_end() {
+	[ ! -t 2 ] || [ "$verbosity" = 0 ] || printf '\r\033[K' >&2
+}
+
+# time_left: by what the same rows have taken so far, or else all others
+time_left() {
+	awk -F '\t' -v from="$cells_i" '
+	FNR == 1 { file++ }
+	/^#/ { next }
+	file == 1 {
+		sum[$1] += $3 - $2
+		n[$1]++
+		all += $3 - $2
+		count++
+		next
+	}
+	FNR >= from {
+		sub(/^[0-9]*[.]/, "")
+		left += $1 in n ? sum[$1] / n[$1] : count ? all / count : 0
+	}
+	END {
+		if (count && left < 3600)
+			printf ", %d:%02d left", left / 60, left % 60
+		else if (count)
+			printf ", %d:%02d:%02d left", left / 3600,
+			    left / 60 % 60, left % 60
+	}' "$study/took" "$study/left"
+}
+
+# sample DIRECTORY N: some N of its files that are not empty, spread over it
+sample() {
+	find "$1" -type f -size +0 ! -name '*
+*' -print 2>/dev/null | awk -v n="$2" '
+	{ path[NR] = $0 }
+	END {
+		step = int(NR / n) + 1
+		for (i = NR < step ? NR : step; i >= 1 && i <= NR; i += step)
+			print path[i]
+	}'
+}
+
+# resident COLD: per cent of the pages of the files on standard input that are
+# in memory, after they were made cold by COLD (coldwalk --cold), if coldwalk
+# is there and may know
+resident() {
+	have coldwalk || return 0
+	tr '\n' '\0' |
+	    xargs -0 -r coldwalk --resident --csv -q --cold "$1" -- 2>/dev/null |
+	    csv 'csv_row() {
+		in_memory += get("resident_pages"); all += get("pages")
+		unseen += get("unseen_files")
+	    }
+	    END { if (all && !unseen) printf "%.1f", 100 * in_memory / all }' || :
+}
+
+# cell_input: the tree into the cache, or out of it, and what of it is there
+cell_input() {
+	# Only these filesystems: another may hang.
+	[ "$quick$cold" = yes ] || sync -f "$dir" "$study"
+	if [ "$cold" = yes ]; then
+		# Once to prove that it works, and lap does it again.
+		echo 3 >/proc/sys/vm/drop_caches
+	else
+		find "$dir" -type f -exec cat {} + >/dev/null 2>&1 || :
+	fi
+	resident none <"$study/sample"
+}
+
+# dir_place: $dir is usable, and $study is not in it
+dir_place() {
+	[ -d "$dir" ] || die "$dir is not a directory"
+	place_dir=$(cd "$dir" && pwd -P)
+	place_study=$(cd "$study" && pwd -P)
+	case $place_study/ in
+	"${place_dir%/}"/*) die "$study would be inside $dir" ;;
+	esac
+}

@@ -1,0 +1,236 @@
+#!/bin/sh
+# What all studies share, tried on the example of doc/study.md.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/study.sh
+. "$SRC/tests/study.sh"
+
+have lap || skip_all 'no lap'
+have flock || skip_all 'no flock'
+COLDPRESS_BIN=${BIN:?}
+export COLDPRESS_BIN
+here=$PWD
+
+# The page's script, beside those that it sources.
+mkdir scripts
+for file in "$SRC"/scripts/*; do
+	ln -s "$file" scripts/
+done
+# shellcheck disable=SC2016
+sed -n '/^```sh$/,/^```$/p' "$SRC/doc/study.md" | sed '1d;$d' >scripts/levels
+t 'the page has an example' 0 grep -q '^study_main' scripts/levels
+t 'of about 40 lines' 0 test "$(wc -l <scripts/levels)" -le 50
+levels() { sh scripts/levels --warm "$@"; }
+# cells FILE: labels of the rows of whole runs, with their rounds
+cells() {
+	awk -F , '/^#/ { next }
+	!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
+	$at["stage"] == "all" { print $at["label"] "." $at["run"] }' "$1" |
+	    sort | tr '\n' ' '
+}
+
+mkdir tree
+seq 20000 >tree/a
+t 'the example runs' 0 to table levels -n 2 -o r.csv --levels '1 9' tree
+t 'and has a table' 0 grep -E -q '^gzip9 +2 +[0-9.]+ +[0-9.]+ +[0-9]+$' table
+is 'every run has its rows' "$(cells r.csv)" \
+    'gzip1.1 gzip1.2 gzip9.1 gzip9.2 '
+t 'what was not measured decides nothing' 0 grep -q \
+    'gzip9/gzip6 <= 2: study -, here -: not measured' table
+t 'few runs decide nothing' 0 grep -q '^With fewer than 6 runs' table
+t 'provenance' 0 grep -q '^# gzip: gzip' r.csv
+t 'six rounds' 0 to table levels -n 6 -o s.csv --levels '6 9' tree
+t 'have an interval' 0 grep -E -q \
+    'gzip9/gzip6 <= 2: study -, here [0-9.]+ \[[0-9.]+, [0-9.]+\]: ' table
+t 'and say how far it can be trusted' 0 grep -q '^1 finding was tested' table
+t 'the last paragraph is in words' 0 grep -E -q \
+    '^gzip -9 took [0-9.]+ \([0-9.]+ to [0-9.]+\) of gzip -6' table
+is 'nothing is wider than 80 columns' "$(awk 'length > 80' table)" ''
+
+# The command line.
+t 'usage' 0 levels -h
+t 'an unknown option' 2 told levels --nope
+t 'is named' 0 grep -q "unknown option '--nope'" err
+t 'with a hint' 0 grep -q "^Try '.* --help'" err
+t 'a value that is missing' 2 levels tree -o
+t 'too many operands' 2 levels tree tree
+t 'a bad number' 1 levels -n x -o n.csv tree
+t 'no such directory' 1 levels -o n.csv none
+t 'options after the step, with =' 0 levels report -o r.csv '--levels=1 9'
+t 'nothing prepared' 1 told levels report -o none.csv
+t 'a sentence' 0 grep -q 'none.csv.d: nothing has been prepared' err
+
+# What is going on may not be contradicted.
+for other in '-S 7' '--levels 3' --quick; do
+	# shellcheck disable=SC2086
+	t "another $other" 1 told levels $other -o r.csv
+	t 'is refused' 0 grep -q 'was begun with another' err
+done
+t 'another directory' 1 levels -o r.csv scripts
+t 'another directory for run' 1 levels -o r.csv run /nonexist
+t 'more runs are for prepare' 1 told levels -n 3 -o r.csv run
+t 'which it says' 0 grep -q 'prepare it again' err
+cp r.csv before.csv
+t 'again: nothing is run' 0 levels -n 2 -o r.csv tree
+t 'the same rows' 0 sh -c \
+    'grep -v "^#" before.csv >x; grep -v "^#" r.csv | cmp - x'
+t 'one round more' 0 levels -n 3 -o r.csv prepare
+t 'a report of what there is' 0 to table levels -o r.csv report
+t 'says so' 0 grep -q \
+    '^Not at its end: 2 of 6 runs have not been made yet.$' table
+t 'other rows' 0 levels -o r.csv --rows gzip9 prepare
+t 'are run' 0 levels -o r.csv run
+is 'and those that were run stay' "$(cells r.csv)" \
+    'gzip1.1 gzip1.2 gzip9.1 gzip9.2 gzip9.3 '
+t 'the rows of another script' 1 told sh "$SRC/scripts/tarball" -o r.csv report
+t 'are told apart' 0 grep -q 'is another study, levels' err
+echo mine >mine.csv
+t 'a file that is none of a study' 1 levels -o mine.csv tree
+is 'is left alone' "$(cat mine.csv)" mine
+mkdir own.csv.d
+echo mine >own.csv.d/plans
+t 'a folder that is none of a study' 1 levels -o own.csv tree
+is 'is left alone, too' "$(ls own.csv.d)" plans
+
+# Progress.
+t 'progress' 0 told levels -v -n 2 -o p.csv tree
+t 'counts, with the time left' 0 grep -E -q \
+    '^levels: 4 of 6, 50 %, [0-9]+:[0-9]{2} left: 002[.]gzip' err
+t 'none with -q' 0 told levels -q -n 2 -o q.csv tree
+is 'nothing at all' "$(cat err)" ''
+
+# Names.
+# shellcheck disable=SC2016
+odd='with blanks [x] & "quotes" $HOME'
+mkdir "$odd"
+seq 9999 >"$odd/a [b] & c"
+t 'odd names' 0 to table levels -n 1 -o "$odd.csv" "$odd"
+is 'have rows' "$(cells "$odd.csv")" 'gzip1.1 gzip6.1 gzip9.1 '
+t 'and a report' 0 levels -o "$odd.csv" report
+t 'a tab' 1 told levels -n 1 -o x.csv "$(printf 'a\tb')"
+
+# A run that is killed, alone or with all that it has started.
+killed k.csv sh scripts/levels --warm -n 5 -o k.csv tree
+t 'after KILL it goes on' 0 levels -n 5 -o k.csv tree
+is 'every run once' "$(cells k.csv | wc -w)" 15
+mkdir waits
+cat >waits/lap <<EOF
+#!/bin/sh
+echo \$\$ >>$here/laps
+[ "\$(wc -l <$here/laps)" != 2 ] || {
+	: >$here/waiting
+	until [ -e $here/go ]; do sleep 0.1; done
+}
+exec "$BIN/lap" "\$@"
+EOF
+chmod +x waits/lap
+COLDPRESS_BIN=$here/waits:$BIN sh scripts/levels --warm -n 2 -o o.csv tree \
+    >/dev/null 2>&1 &
+killed=$!
+waited=0
+until [ -e waiting ] || [ $waited = 300 ]; do
+	sleep 0.1
+	waited=$((waited + 1))
+done
+t 'while it runs a second one' 1 told levels -n 2 -o o.csv tree
+t 'is told so' 0 grep -q 'another run is at work in .*o.csv.d' err
+kill -s KILL $killed
+wait $killed 2>/dev/null
+levels -n 2 -o o.csv tree >/dev/null 2>err &
+second=$!
+waited=0
+until grep -q 'waiting for the run' err || [ $waited = 300 ]; do
+	sleep 0.1
+	waited=$((waited + 1))
+done
+t 'the cell that a killed script left is waited for' 0 \
+    grep -q 'waiting for the run' err
+: >go
+t 'and the study goes on' 0 wait $second
+is 'every run once' "$(cells o.csv)" \
+    'gzip1.1 gzip1.2 gzip6.1 gzip6.2 gzip9.1 gzip9.2 '
+is 'and no more' "$(wc -l <laps)" 2
+
+# A file without a row is no run.
+ran=o.csv.d/rows/002.gzip9.csv
+grep '^#' $ran >x
+for cut in x /dev/null; do
+	cat $cut >$ran
+	t 'a cell without a row' 0 levels -n 2 -o o.csv tree
+	is 'is run again' "$(cells o.csv | wc -w)" 6
+done
+cat >waits/lap <<'EOF'
+#!/bin/sh
+while [ $# -gt 0 ]; do
+	[ "$1" != -o ] || echo '# nothing' >"$2"
+	shift
+done
+EOF
+rm $ran
+t 'a run that leaves none' 1 told env COLDPRESS_BIN="$here/waits:$BIN" \
+    sh scripts/levels --warm -n 2 -o o.csv tree
+t 'is refused' 0 grep -q '002.gzip9.csv: the run has left no row' err
+t 'and nothing stands for it' 1 test -e $ran
+t 'the study goes on' 0 levels -n 2 -o o.csv tree
+
+# TERM is heard at once, not after the run.
+rm -f laps waiting go
+cat >waits/lap <<EOF
+#!/bin/sh
+echo \$\$ >$here/waiting
+exec sleep 600
+EOF
+COLDPRESS_BIN=$here/waits:$BIN sh scripts/levels --warm -n 1 -o t.csv tree \
+    >/dev/null 2>&1 &
+ended=$!
+waited=0
+until [ -s waiting ] || [ $waited = 300 ]; do
+	sleep 0.1
+	waited=$((waited + 1))
+done
+kill -s TERM $ended
+status=0
+wait $ended || status=$?
+is 'TERM ends the study' $status 143
+kill -s KILL "$(cat waiting)" 2>/dev/null
+is 'and the run' $? 1
+t 'it goes on' 0 levels -n 1 -o t.csv tree
+
+# Whose folder it is.
+chmod g+w o.csv.d
+t 'a folder that others can write to' 1 told levels -o o.csv report
+t 'is not believed' 0 grep -q 'can be written by others' err
+chmod g-w o.csv.d
+chmod o+w o.csv.d/plan
+t 'nor is such a plan' 1 levels -o o.csv report
+chmod o-w o.csv.d/plan
+for file in plan lock cells.tsv; do
+	mv o.csv.d/$file kept
+	ln -s "$here/kept" o.csv.d/$file
+	cp kept kept.was
+	t "a link for $file" 1 told levels -n 2 -o o.csv tree
+	t 'is not followed' 0 grep -q 'is a symbolic link' err
+	same 'nor written to' kept kept.was
+	rm o.csv.d/$file
+	mv kept o.csv.d/$file
+done
+ln -s o.csv.d l.csv.d
+t 'a link for the folder' 1 levels -o l.csv report
+rm -f victim
+echo victim >victim
+mv o.csv o.was
+ln -s victim o.csv
+t 'a link for the rows' 0 levels -n 2 -o o.csv tree
+is 'is replaced' "$(cat victim)" victim
+if [ "$(id -u)" = 0 ]; then
+	chown 1 o.csv.d
+	t "another's folder" 1 told levels -o o.csv report
+	t 'is not entered' 0 grep -q 'belongs to another user' err
+	chown 0 o.csv.d
+	chown 1 o.csv.d/plan
+	t "nor is another's plan" 1 levels -o o.csv report
+	chown 0 o.csv.d/plan
+fi
+t 'that was all' 0 levels -o o.csv report
+done_testing
