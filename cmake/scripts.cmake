@@ -8,7 +8,8 @@ install(FILES scripts/lib.sh scripts/study.sh scripts/cells.sh
     scripts/findings.sh scripts/csv.awk scripts/rows.awk
     scripts/tarball-baselines.sh scripts/tarball-report.sh
     scripts/stats.awk scripts/tree.awk scripts/breakeven.awk
-    scripts/image-export-tree.sh scripts/image-export-report.sh
+    scripts/image-export-tree.sh scripts/image-export-cell.sh
+    scripts/image-export-report.sh scripts/image-export-findings.sh
     scripts/image-export-plot.sh
     scripts/mailfs-fs.sh scripts/mailfs-copy.sh scripts/mailfs-report.sh
     scripts/mailfs-plot.sh scripts/mailfs-rows.awk scripts/mailfs.awk

@@ -361,6 +361,16 @@ cell_input() {
 	resident none <"$study/sample"
 }
 
+# machine_s: processor time of everything, since the machine was started
+machine_s() {
+	awk -v tick="$(getconf CLK_TCK)" '/^cpu / {
+		printf "%.2f", ($2 + $3 + $4 + $7 + $8) / tick
+	}' /proc/stat
+}
+
+# since START NOW: the difference
+since() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", b - a }'; }
+
 # dir_place: $dir is usable, and $study is not in it
 dir_place() {
 	[ -d "$dir" ] || die "$dir is not a directory"

@@ -165,12 +165,13 @@ finding() {
 	}'
 }
 
-# exact TEXT TRUE DETAIL: a finding about sizes, which have no noise
+# exact TEXT TRUE DETAIL: a finding about sizes, which have no noise; TRUE is 1,
+# 0, a verdict, or nothing if something was not measured
 exact() {
 	case $2 in
 	1) exact_verdict='holds here' ;;
 	0) exact_verdict='does not hold here' ;;
-	*) exact_verdict='not measured' ;;
+	*) exact_verdict=${2:-not measured} ;;
 	esac
 	printf '  %s\n    %s: %s\n' "$1" "$3" "$exact_verdict"
 }

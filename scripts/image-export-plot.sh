@@ -6,14 +6,21 @@
 # Charts lie beside the rows, each with the data that it was drawn from: TSV of
 # seconds, size in per cent, name, and the interval of the seconds.
 
+# quoted TEXT: for gnuplot, which reads nothing into single quotes
+quoted() { printf "'%s'" "$(printf '%s\n' "$1" | sed "s/'/''/g")"; }
+
+# keep FILE NAME: what was drawn in the study's folder, beside the rows
+keep() { mv -f -T "$1" "${rows_csv%.csv}-$2"; }
+
 # chart_points PATTERN FILE: by time
 chart_points() {
-	rows_of "$1" | awk -F '\t' -v OFS='\t' '{
-		name = $3
+	rows_of "$1" | tsv 'csv_row() {
+		name = get("method")
 		sub(/^zstd/, "", name)
 		sub(/[.]nodup/, "", name)
-		print $7, 100 * $22 / $23, name, $8 == "" ? $7 : $8,
-		    $9 == "" ? $7 : $9
+		print get("wall_s"), 100 * get("image_B") / get("plain_B"),
+		    name, get("wall_lo") == "" ? get("wall_s") : get("wall_lo"),
+		    get("wall_hi") == "" ? get("wall_s") : get("wall_hi")
 	}' | sort -g >"$2"
 }
 
@@ -26,7 +33,7 @@ chart_front() {
 # chart_begin FILE TITLE WIDTH
 chart_begin() {
 	printf 'set terminal svg size %s,480 font "sans-serif,13" background "white"\n' "$3"
-	printf 'set output "%s"\nset datafile separator tab\n' "$1"
+	printf 'set output %s\nset datafile separator tab\n' "$(quoted "$1")"
 	printf 'set xlabel "export, seconds (log)"\nset logscale x\n'
 	# A logarithmic axis of less than a decade would have one number.
 	printf 'set xtics (%s)\n' "$(awk 'BEGIN {
@@ -62,51 +69,59 @@ chart_ranges() {
 chart_panel() {
 	chart_ranges "$2"
 	printf 'set title "%s"\n' "$1"
-	printf 'plot "%s" using 1:2 with steps lc rgb "#999999" title "Pareto front", ' "$3"
-	printf '"%s" using 1:2:4:5 with xerrorbars pt 7 ps 0.5 lc rgb "#1f5fa8" title "median, 95 %% interval", ' "$2"
+	printf 'plot %s using 1:2 with steps lc rgb "#999999" title "Pareto front", ' "$(quoted "$3")"
+	printf '%s using 1:2:4:5 with xerrorbars pt 7 ps 0.5 lc rgb "#1f5fa8" title "median, 95 %% interval", ' "$(quoted "$2")"
 	printf '"" using 1:2:3 with labels offset 0.6,0.7 notitle\n'
 }
 
 # plot_threads N: time against size with N threads; what the levels do is too
 # small to be seen beside none, and has a panel of its own
 plot_threads() {
-	plot_base=${rows_csv%.csv}-p$1
-	chart_points "^[^.]*[.]p$1\$" "$plot_base.tsv"
-	[ -s "$plot_base.tsv" ] || return 0
-	chart_front "$plot_base.tsv" >"$study/front"
-	awk -F '\t' '$3 ~ /^[0-9]+$/' "$plot_base.tsv" >"$study/levels"
+	chart_points "^[^.]*[.]p$1\$" "$study/chart.tsv"
+	[ -s "$study/chart.tsv" ] || return 0
+	chart_front "$study/chart.tsv" >"$study/front"
+	awk -F '\t' '$3 ~ /^[0-9]+$/' "$study/chart.tsv" >"$study/levels"
 	chart_front "$study/levels" >"$study/levels-front"
 	{
-		chart_begin "$plot_base.svg" "Export by $1 threads" 1160
+		chart_begin "$study/chart.svg" "Export by $1 threads" 1160
 		[ ! -s "$study/levels" ] || printf 'set multiplot layout 1,2\n'
-		chart_panel "$chart_title" "$plot_base.tsv" "$study/front"
+		chart_panel "$chart_title" "$study/chart.tsv" "$study/front"
 		[ ! -s "$study/levels" ] || chart_panel 'zstd alone, by level' \
 		    "$study/levels" "$study/levels-front"
 	} >"$study/plot"
-	gnuplot "$study/plot" && say "$plot_base.svg"
+	chart_draw "p$1.svg"
+	keep "$study/chart.tsv" "p$1.tsv"
+}
+
+# chart_draw NAME: the chart of $study/plot
+chart_draw() {
+	gnuplot "$study/plot" || return 0
+	keep "$study/chart.svg" "$1"
+	[ "$verbosity" = 0 ] || say "${rows_csv%.csv}-$1"
 }
 
 # plot_duplicates N: levels 1 to 4 with and without their removal
 plot_duplicates() {
-	plot_base=${rows_csv%.csv}-duplicates
-	chart_points "^zstd[1-4][.]nodup[.]p$1\$" "$plot_base-kept.tsv"
-	chart_points "^zstd[1-4][.]p$1\$" "$plot_base-removed.tsv"
-	[ -s "$plot_base-kept.tsv" ] || return 0
+	chart_points "^zstd[1-4][.]nodup[.]p$1\$" "$study/kept.tsv"
+	chart_points "^zstd[1-4][.]p$1\$" "$study/removed.tsv"
+	[ -s "$study/kept.tsv" ] || return 0
 	{
-		chart_begin "$plot_base.svg" "Duplicates, $1 threads" 760
+		chart_begin "$study/chart.svg" "Duplicates, $1 threads" 760
 		# Four levels are within a few seconds.
 		printf 'unset logscale x\nset xtics autofreq\n'
 		printf 'set xlabel "export, seconds"\n'
-		chart_ranges "$plot_base-kept.tsv" "$plot_base-removed.tsv"
+		chart_ranges "$study/kept.tsv" "$study/removed.tsv"
 		printf 'set title "%s"\n' "$chart_title"
-		printf 'plot "%s" using 1:2:4:5 with xerrorlines pt 7 ps 0.5 lc rgb "#1f5fa8" title "removed", ' \
-		    "$plot_base-removed.tsv"
+		printf 'plot %s using 1:2:4:5 with xerrorlines pt 7 ps 0.5 lc rgb "#1f5fa8" title "removed", ' \
+		    "$(quoted "$study/removed.tsv")"
 		printf '"" using 1:2:3 with labels offset 0.6,0.7 notitle, '
-		printf '"%s" using 1:2:4:5 with xerrorlines pt 6 ps 0.5 lc rgb "#b5532a" title "kept", ' \
-		    "$plot_base-kept.tsv"
+		printf '%s using 1:2:4:5 with xerrorlines pt 6 ps 0.5 lc rgb "#b5532a" title "kept", ' \
+		    "$(quoted "$study/kept.tsv")"
 		printf '"" using 1:2:3 with labels offset 0.6,0.7 notitle\n'
 	} >"$study/plot"
-	gnuplot "$study/plot" && say "$plot_base.svg"
+	chart_draw duplicates.svg
+	keep "$study/kept.tsv" duplicates-kept.tsv
+	keep "$study/removed.tsv" duplicates-removed.tsv
 }
 
 plot_all() {

@@ -137,7 +137,7 @@ tree_oci() {
 tree_generated() {
 	mkdir -p "$study/tree.new/log" "$study/tree.new/sql" \
 	    "$study/tree.new/src" "$study/tree.new/data" "$study/tree.new/copy"
-	awk -v dir="$study/tree.new" -v kib=3072 -f "$here/tree.awk"
+	dir=$study/tree.new awk -v kib=3072 -f "$here/tree.awk"
 	find "$study/tree.new/src" -name '*[048]' \
 	    -exec cp -p {} "$study/tree.new/copy" \;
 	# A hole is a file system's own compression.
@@ -160,9 +160,4 @@ tree_make() {
 	esac
 	printf '%s\n' "$start" >"$study/start"
 	mv "$study/tree.new" "$study/tree"
-}
-
-# start_guess DIRECTORY: a command for a tree of the user's own
-start_guess() {
-	[ ! -x "$1/bin/sh" ] || start='exec chroot . /bin/sh -c :'
 }
