@@ -4,14 +4,17 @@
 install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
-install(FILES scripts/lib.sh scripts/study.sh scripts/cells.sh
+install(FILES scripts/lib.sh scripts/study.sh scripts/options.sh
+    scripts/cells.sh
     scripts/findings.sh scripts/csv.awk scripts/rows.awk
     scripts/tarball-baselines.sh scripts/tarball-report.sh
     scripts/stats.awk scripts/tree.awk scripts/breakeven.awk
     scripts/image-export-tree.sh scripts/image-export-cell.sh
     scripts/image-export-report.sh scripts/image-export-findings.sh
     scripts/image-export-plot.sh
-    scripts/mailfs-fs.sh scripts/mailfs-copy.sh scripts/mailfs-report.sh
+    scripts/mailfs-source.sh scripts/mailfs-findings.sh
+    scripts/mailfs-fs.sh scripts/mailfs-sizes.sh scripts/mailfs-cell.sh
+    scripts/mailfs-copy.sh scripts/mailfs-report.sh
     scripts/mailfs-plot.sh scripts/mailfs-rows.awk scripts/mailfs.awk
     scripts/mailfs-study.awk
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)

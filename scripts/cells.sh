@@ -232,8 +232,17 @@ cells_array() {
 	printf 'exec %s "$id"\n' "$(words_for_sh "$@")"
 }
 
-# cells_local COMMAND...: each in the background, since a signal is heard only
-# while the shell waits
+# cell_wait COMMAND...: in the background, since the shell hears a signal only
+# while it waits
+cell_wait() {
+	"$@" 9>&- </dev/null &
+	cells_pid=$!
+	wait_status=0
+	wait "$cells_pid" || wait_status=$?
+	cells_pid=
+	return "$wait_status"
+}
+
 cells_local() {
 	[ -e "$study/took" ] || echo '# row, seconds' >"$study/took"
 	cells_i=0
@@ -241,10 +250,7 @@ cells_local() {
 		cells_i=$((cells_i + 1))
 		progress
 		read -r cells_since _ </proc/uptime
-		"$@" "$cells_id" 3<&- 9>&- </dev/null &
-		cells_pid=$!
-		wait "$cells_pid" || die "cell $cells_id failed"
-		cells_pid=
+		cell_wait "$@" "$cells_id" 3<&- || die "cell $cells_id failed"
 		read -r cells_now _ </proc/uptime
 		printf '%s\t%s\t%s\n' "${cells_id#*.}" "$cells_since" \
 		    "$cells_now" >>"$study/took"

@@ -5,7 +5,8 @@
 #
 # A finding is a ratio of pairs of runs, of the rows of $pairs_file, and limits
 # of it.  study_ratio ROW REFERENCE, as published, is the study's to define.
-pairs_file=$study/pairs.csv
+# $finding_where precedes their names where findings_end lists them.
+pairs_file=$study/pairs.csv finding_where=
 study_ratio() { :; }
 
 # cpus_measured: of the machine that $rows_csv comes from
@@ -137,7 +138,8 @@ finding() {
 	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" \
 	    "$(study_ratio "$2" "$3")" "${finding_ratio:-$tab$tab}" \
 	    "$finding_chances" |
-	    verdicts="$study/verdicts" awk -F '\t' "$limits_awk"'
+	    verdicts="$study/verdicts" awk -F '\t' \
+	    -v where="${finding_where:+$finding_where/}" "$limits_awk"'
 	BEGIN { verdicts = ENVIRON["verdicts"] }
 	{
 		limits($4)
@@ -159,7 +161,8 @@ finding() {
 		    $6 == "" ? "-" : sprintf("%.3f", $6)
 		if ($7 != "") {
 			printf " [%.3f, %.3f]", $7, $8
-			printf "%s/%s\t%s\n", $2, $3, chance >>verdicts
+			printf "%s%s/%s\t%s\n", where, $2, $3, chance \
+			    >>verdicts
 		}
 		printf ": %s\n", verdict
 	}'

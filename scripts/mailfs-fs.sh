@@ -8,8 +8,13 @@
 # variant is zfs.9, zfs.12 (the sector size, log2), zfs-fuse.9 and so on, or
 # btrfs.  $pool is a name that nothing else has.
 #
+# What is in them is asked in mailfs-sizes.sh.
+#
 # zfs-fuse's pool is in no cache file: one that is not there any more would
 # come back as FAULTED with the next daemon and keep its name.
+
+# shellcheck source=scripts/mailfs-sizes.sh
+. "$here/mailfs-sizes.sh"
 
 fs_img() { printf '%s/fs/img\n' "$study"; }
 fs_mnt() { printf '%s/fs/mnt\n' "$study"; }
@@ -34,7 +39,7 @@ fs_lacking() {
 		elif [ ! -e /dev/fuse ]; then
 			echo 'there is no /dev/fuse'
 		elif zpool list >/dev/null 2>&1; then
-			echo 'another zfs-fuse is running, and there can be only one'
+			echo "another zfs-fuse is running, and there can be only one: $(fuse_stop)"
 		fi
 		;;
 	btrfs)
@@ -46,6 +51,25 @@ fs_lacking() {
 		done
 		;;
 	esac
+}
+
+# fuse_stop: how the daemon that runs can be stopped
+fuse_stop() {
+	stop_pid=$(grep -l -s -x zfs-fuse /proc/[0-9]*/comm | head -n 1)
+	stop_pid=${stop_pid#/proc/}
+	stop_pid=${stop_pid%/comm}
+	echo "stop it by 'systemctl stop zfs-fuse', or end its process ($stop_pid)"
+}
+
+# kstat_end: zfs-fuse mounts a file system of its own on /zfs-kstat, and leaves
+# it there when it is gone
+kstat_end() {
+	[ -e "$study/fs/kstat" ] || return 0
+	! grep -q '^kstat /zfs-kstat ' /proc/self/mounts ||
+	    ls /zfs-kstat >/dev/null 2>&1 || umount -l /zfs-kstat || :
+	[ "$(cat "$study/fs/kstat")" != new ] ||
+	    rmdir /zfs-kstat 2>/dev/null || :
+	rm -f "$study/fs/kstat"
 }
 
 # fs_daemons: process ids of what this study has started, of any run.  One
@@ -122,6 +146,7 @@ fs_end() {
 		# Some shells tell of a child that was killed, unless waited for.
 		fs_daemon_is "$end_pid" || wait "$end_pid" || :
 	done 2>/dev/null
+	kstat_end
 	# A mount whose daemon has died first is one still.
 	! fs_mounted || umount "$(fs_mnt)" || umount -l "$(fs_mnt)" || :
 	if have losetup; then
@@ -142,10 +167,13 @@ fs_end() {
 # fuse_start: the daemon, and it answers
 fuse_start() {
 	! zpool list >/dev/null 2>&1 || {
-		say 'another zfs-fuse is running, and there can be only one'
+		say "another zfs-fuse is running, and there can be only one: $(fuse_stop)"
 		return 1
 	}
-	zfs-fuse -n -p "$study/fs/pid" </dev/null >>"$study/log" 2>&1 9>&- &
+	fuse_kstat=there
+	[ -e /zfs-kstat ] || fuse_kstat=new
+	echo $fuse_kstat >"$study/fs/kstat"
+	zfs-fuse -n -p "$study/fs/pid" </dev/null >>"$study/log" 2>&1 8>&- &
 	fuse_pid=$!
 	fuse_waited=0
 	until zpool list >/dev/null 2>&1; do
@@ -215,122 +243,4 @@ fs_begin() {
 	say "$1 with $2: again"
 	fs_end || return
 	fs_try "$@"
-}
-
-# fs_commit_command VARIANT: the words that make what was copied durable.  On
-# zfs-fuse neither sync nor time does: sizes read after some seconds are those
-# of whatever transaction group was last on disk.  A snapshot waits for it.
-fs_commit_command() {
-	case $1 in
-	zfs*) printf 'zfs snapshot %s/mail@durable\n' "$pool" ;;
-	btrfs) printf 'btrfs filesystem sync %s\n' "$(words_for_sh "$(fs_mnt)")" ;;
-	esac
-}
-
-# fs_daemon_s VARIANT: processor time of the daemon so far; none if the kernel
-# does it
-fs_daemon_s() {
-	case $1 in
-	zfs-fuse.*)
-		awk -v tick="$(getconf CLK_TCK)" '{
-			sub(/.*\) /, "")
-			printf "%.2f", ($12 + $13) / tick
-		}' "/proc/$fuse_pid/stat" 2>/dev/null || :
-		;;
-	esac
-}
-
-# logical_of: the bytes that ZFS makes records of, from the sizes of files on
-# standard input: one record rounded up to 512 if it is enough, else full ones
-logical_of() {
-	awk '{
-		record = $1 <= 131072 ? 512 : 131072
-		n += int(($1 + record - 1) / record) * record
-	} END { printf "%.0f", n }'
-}
-
-# fs_anew VARIANT: mounted again, since the kernel may remember for an hour
-# what zfs-fuse said of a file before it was on disk
-fs_anew() {
-	case $1 in
-	zfs*)
-		patiently zfs umount "$pool/mail" &&
-		    patiently zfs mount "$pool/mail" && fs_mounted
-		;;
-	esac
-}
-
-# fs_sizes VARIANT: keys: the ratio as the filesystem tells it; the bytes that
-# are compressed, of files alone; what these take (ZFS counts their dnodes of
-# 512 bytes too), and what everything takes
-fs_sizes() {
-	case $1 in
-	zfs*)
-		sizes_ratio=$(zfs get -Hp -o value compressratio "$pool/mail")
-		sizes_all=$(zfs get -Hp -o value referenced "$pool/mail")
-		sizes_logical=$(find "$(fs_mnt)" -type f -printf '%s\n' |
-		    logical_of)
-		sizes_files=$(find "$(fs_mnt)" -type f -printf '%b\n' |
-		    awk '{ n += ($1 - 1) * 512 } END { printf "%.0f", n }')
-		;;
-	btrfs)
-		sizes_line=$(compsize -b "$(fs_mnt)" | awk '
-		    $1 == "TOTAL" { print $3, $4 }')
-		sizes_files=${sizes_line% *} sizes_logical=${sizes_line#* }
-		sizes_ratio=$(awk -v a="$sizes_logical" -v b="$sizes_files" \
-		    'BEGIN { if (b > 0) printf "%.3f", a / b }')
-		sizes_all=$(($(used_B) - fs_empty_B))
-		;;
-	esac
-	printf 'compressratio=%s;logical_B=%s;files_B=%s;all_B=%s' \
-	    "${sizes_ratio%x}" "$sizes_logical" "$sizes_files" "$sizes_all"
-}
-
-# fs_algorithms VARIANT: those that it takes, one a line; the others to
-# $study/missing, with a reason
-fs_algorithms() {
-	fs_begin "$1" off || cannot "$1 cannot be made here; see $study/log"
-	algorithms_wanted 1 "$1" | while read -r algorithms_name; do
-		if fs_takes "$1" "$algorithms_name"; then
-			printf '%s\n' "$algorithms_name"
-		else
-			printf '%s.%s\t%s\n' "$1" "$algorithms_name" \
-			    'this filesystem does not know it' \
-			    >>"$study/missing"
-		fi
-	done
-	fs_end
-}
-algorithms_wanted() {
-	case $2 in
-	zfs*) set -- off lzjb zle gzip lz4 zstd ;;
-	btrfs) set -- off lzo zlib zstd ;;
-	esac
-	for algorithms_word in "$@"; do
-		case $algorithms_word in
-		gzip | zlib)
-			for algorithms_level in 1 2 3 4 5 6 7 8 9; do
-				printf '%s-%s\n' "$algorithms_word" \
-				    "$algorithms_level"
-			done
-			;;
-		zstd)
-			printf 'zstd-%s\n' 1 3 9 15 19
-			;;
-		*) printf '%s\n' "$algorithms_word" ;;
-		esac
-	done
-}
-fs_takes() {
-	case $1 in
-	zfs*) zfs set compression="$2" "$pool/mail" >/dev/null 2>&1 ;;
-	btrfs)
-		# An unknown level is taken without a word, as another.
-		takes_option=$(btrfs_option "$2")
-		mount -o "remount,$takes_option" "$(fs_mnt)" 2>/dev/null &&
-		    { [ "$2" = off ] ||
-		    grep -q -F "/mnt btrfs rw,relatime,$takes_option," \
-		    /proc/self/mounts; }
-		;;
-	esac
 }

@@ -1,39 +1,69 @@
 # shellcheck shell=sh
-# mailfs-report.sh - tables and findings of the mail study; sourced
+# mailfs-report.sh - tables of the mail study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
+# shellcheck disable=SC2016,SC2034,SC2154
 #
-# $study/runs is what mailfs-rows.awk says of the rows, $study/told what
+# $study/runs is what mailfs-rows.awk says of the rows, $study/told.* what
 # mailfs.awk makes of that.
 
-report_summaries() {
-	awk -v invalid="$study/invalid" -f "$here/mailfs-rows.awk" \
-	    "$rows_csv" >"$study/runs"
-	awk -v seed="$seed" -f "$here/stats.awk" -f "$here/mailfs.awk" \
-	    "$study/runs" >"$study/told"
-	report_variants=$(cut -f 1 "$study/runs" | awk '!seen[$0]++')
+# The study's table: algorithm, writers, efficiency, seconds, ratio.
+published() {
+	cat <<EOF
+gzip-1	1	0.011760128	260.0	2.583
+gzip-2	1	0.011800408	286.2	2.613
+gzip-3	1	0.013763665	196.4	2.639
+gzip-4	1	0.013632926	205.0	2.697
+gzip-5	1	0.015003015	183.4	2.723
+gzip-6	1	0.013774746	201.4	2.743
+gzip-7	1	0.012994211	214.6	2.747
+gzip-8	1	0.013645055	203.6	2.757
+gzip-9	1	0.012950727	215.2	2.755
+lzjb	1	0.009921776	181.6	1.669
+gzip-1	2	0.004261760	677.6	2.577
+gzip-2	2	0.003167507	1178.4	2.601
+gzip-3	2	0.004932052	539.4	2.625
+gzip-4	2	0.005056057	539.6	2.691
+gzip-5	2	0.005248420	528.6	2.721
+gzip-6	2	0.004156005	709.8	2.731
+gzip-7	2	0.004446555	644.8	2.739
+gzip-8	2	0.004949638	566.0	2.741
+gzip-9	2	0.004044351	727.6	2.747
+lzjb	2	0.002705393	900.8	1.657
+EOF
 }
 
-# told KIND [VARIANT [WRITERS]]: its lines
-told() {
-	awk -F '\t' -v kind="$1" -v variant="${2:-}" -v writers="${3:-}" '
-	$1 == kind && (variant == "" || $2 == variant) &&
-	    (writers == "" || $4 == writers)' "$study/told"
+report_summaries() {
+	invalid=$study/invalid awk -f "$here/csv.awk" \
+	    -f "$here/mailfs-rows.awk" "$rows_csv" >"$study/runs"
+	told=$study/told awk -F '\t' -v seed="$seed" -f "$here/csv.awk" \
+	    -f "$here/stats.awk" -f "$here/mailfs.awk" "$study/runs"
+	report_variants=$(tsv 'csv_row() && !seen[get("variant")]++ {
+		print get("variant")
+	}' "$study/runs")
 }
+
+# What the tables print: a number if there is one, an interval if there is one
+print_awk='
+function real(format, x) { return x == "" ? "" : sprintf(format, x) }
+function span(format, lo, hi) {
+	return lo == "" ? "" : sprintf(format " .. " format, lo, hi)
+}'
 
 # cells_of VARIANT: its cells, by writers and then as the study lists them
 cells_of() {
-	told cell "$1" | awk -F '\t' -v OFS='\t' '
+	head -n 1 "$study/told.cell"
+	tsv '
 	BEGIN {
 		split("off zle lzjb lzo lz4 gzip zlib zstd", name, " ")
 		for (i in name) place[name[i]] = i
 		split("w1 s2 w2", name, " ")
 		for (i in name) writers[name[i]] = i
 	}
-	{
-		split($3, part, "-")
-		print writers[$4], place[part[1]] * 100 + part[2], $0
-	}' | sort -k 1,1n -k 2,2n | cut -f 3-
+	csv_row() && get("variant") == variant {
+		split(get("algorithm"), part, "-")
+		print writers[get("writers")], place[part[1]] * 100 + part[2], $0
+	}' variant="$1" "$study/told.cell" |
+	    sort -s -t "$tab" -k 1,1n -k 2,2n | cut -f 3-
 }
 
 # stand_in: what stands for the study's algorithms on btrfs
@@ -46,81 +76,94 @@ stand_in() {
 # print_study_table VARIANT: the study's table, and the same made here alike
 print_study_table() {
 	printf '\nThe study, and %s%s\n' "$1" "$(stand_in "$1" | sed 's/^/: /')"
-	told cell "$1" | awk -F '\t' '!n || $16 < n { n = $16 } $5 > m { m = $5 }
+	cells_of "$1" | tsv '
+	csv_row() {
+		if (!n || get("dropped") < n)
+			n = get("dropped")
+		if (get("n") > m)
+			m = get("n")
+	}
 	END {
 		printf "(as the study has it: eff is the mean of quotients, all are means without 10 %% of outliers, which drops %d of %d values at either end)\n",
 		    int(m / 10), m
-	}'
+	}' | wrap
 	printf '%2s %-9s %9s %11s %9s %13s | %2s %11s %9s %13s %11s\n' '' \
 	    algorithm nowriters eff timetaken compressratio n eff timetaken \
 	    compressratio 'q.of means'
-	published | awk -F '\t' -v variant="$1" -v cells="$study/told" '
-	BEGIN {
-		while ((getline line <cells) > 0) {
-			split(line, f, "\t")
-			if (f[1] == "cell" && f[2] == variant) {
-				sub(/^zlib/, "gzip", f[3])
-				sub(/^lzo$/, "lzjb", f[3])
-				have[f[3], f[4]] = line
-			}
-		}
+	published | tsv '
+	part == "here" {
+		if (!csv_row() || get("variant") != variant)
+			next
+		name = get("algorithm")
+		sub(/^zlib/, "gzip", name)
+		sub(/^lzo$/, "lzjb", name)
+		here[name, get("writers")] = sprintf( \
+		    "%2d %11.9f %9.3f %13.3f %11.9f", get("n"),
+		    get("eff_mean"), get("mean_s"), get("mean_ratio"),
+		    get("eff_of_means"))
+		next
 	}
 	{
-		printf "%2d %-9s %9d %11.9f %9.1f %13.3f | ", NR, $1, $2, $3,
-		    $4, $5
-		if (!(($1, "w" $2) in have)) {
-			print "not measured"
-			next
-		}
-		split(have[$1, "w" $2], f, "\t")
-		printf "%2d %11.9f %9.3f %13.3f %11.9f\n", f[5], f[13], f[16],
-		    f[17], f[14]
-	}'
+		printf "%2d %-9s %9d %11.9f %9.1f %13.3f | %s\n", ++line, $1,
+		    $2, $3, $4, $5, ($1, "w" $2) in here ? \
+		    here[$1, "w" $2] : "not measured"
+	}' variant="$1" part=here "$study/told.cell" part=study -
 }
 
 print_variance() {
-	printf '\nVariance of the efficiency, in per cent of its mean (study: all runs, 21.56 with one writer and 29.74 with two)\n'
+	printf '\n'
+	wrap <<EOF
+Variance of the efficiency, in per cent of its mean (study: all runs, 21.56 with one writer and 29.74 with two)
+EOF
 	printf '%-12s %7s %10s %12s %6s\n' '' Writers 'all runs' \
 	    'inside cells' runs
-	told group | awk -F '\t' '{
-		printf "%-12s %7s %10s %12s %6d\n", $2, $3,
-		    $4 == "" ? "-" : sprintf("%.2f", $4),
-		    $5 == "" ? "-" : sprintf("%.2f", $5), $6
-	}'
+	tsv '
+	function or_none(x) { return x == "" ? "-" : sprintf("%.2f", x) }
+	csv_row() {
+		printf "%-12s %7s %10s %12s %6d\n", get("variant"),
+		    get("writers"), or_none(get("cv_all")),
+		    or_none(get("cv_cells")), get("copies")
+	}' "$study/told.group"
 }
 
 # print_times VARIANT
 print_times() {
-	printf '\n%s: seconds (medians, 95 %% intervals; /ends: of the mean of both ends of the block)\n' "$1"
+	printf '\n'
+	wrap <<EOF
+$1: seconds (medians, 95 % intervals; /ends: of the mean of both ends of the block)
+EOF
 	printf '%-9s %2s %2s %8s %19s %8s %7s %7s %7s %17s\n' '' W n 'Copy' \
 	    interval Durable 'CPU' 'Daemon' '/ends' interval
-	cells_of "$1" | awk -F '\t' '
-	function span(lo, hi) {
-		return lo == "" ? "" : sprintf("%.3f .. %.3f", lo, hi)
-	}
-	function real(format, x) { return x == "" ? "" : sprintf(format, x) }
-	{
-		printf "%-9s %2s %2d %8.3f %19s %8.3f %7.2f %7s %7s %17s\n", $3,
-		    $4, $5, $6, span($7, $8), $9, $28, real("%.2f", $29),
-		    real("%.3f", $30), span($31, $32)
+	cells_of "$1" | tsv "$print_awk"'
+	csv_row() {
+		printf "%-9s %2s %2d %8.3f %19s %8.3f %7.2f %7s %7s %17s\n",
+		    get("algorithm"), get("writers"), get("n"), get("copy_s"),
+		    span("%.3f", get("copy_lo"), get("copy_hi")),
+		    get("durable_s"), get("cpu_s"),
+		    real("%.2f", get("daemon_s")), real("%.3f", get("ends")),
+		    span("%.3f", get("ends_lo"), get("ends_hi"))
 	}'
 }
 
 # print_efficiency VARIANT
 print_efficiency() {
-	printf '\n%s: efficiency, ratio over seconds of the copy (lasting: real ratio over seconds until it is durable;\n' "$1"
-	printf 'first: share of 2000 draws of rounds in which it has the highest median; of ten: among those of the study; CPU: ratio over processor time)\n'
+	printf '\n'
+	wrap <<EOF
+$1: efficiency, ratio over seconds of the copy (lasting: real ratio over seconds until it is durable; first: share of 2000 draws of rounds in which it has the highest median, from 6 rounds on; of ten: among those of the study; CPU: ratio over processor time)
+EOF
 	printf '%-9s %2s %2s %9s %21s %9s %9s %9s %6s %4s %7s %7s %8s\n' '' W \
 	    n Median interval 'mean of q' 'q of mean' lasting 'CV%' Rank \
 	    'first%' 'of ten%' 'CPU'
-	cells_of "$1" | awk -F '\t' '
-	function real(format, x) { return x == "" ? "" : sprintf(format, x) }
-	{
-		printf "%-9s %2s %2d %9.5f %21s %9.5f %9.5f %9.5f %6s %4d %7.1f %7s %8s\n",
-		    $3, $4, $5, $10,
-		    $11 == "" ? "" : sprintf("%.5f .. %.5f", $11, $12), $13,
-		    $14, $26 / $25 / $9, ($5 > 1 ? sprintf("%.1f", $18) : ""), $19, $20,
-		    real("%.1f", $21), real("%.4f", $34)
+	cells_of "$1" | tsv "$print_awk"'
+	csv_row() {
+		printf "%-9s %2s %2d %9.5f %21s %9.5f %9.5f %9.5f %6s %4d %7s %7s %8s\n",
+		    get("algorithm"), get("writers"), get("n"), get("eff"),
+		    span("%.5f", get("eff_lo"), get("eff_hi")),
+		    get("eff_mean"), get("eff_of_means"),
+		    get("apparent_B") / get("all_B") / get("durable_s"),
+		    (get("n") > 1 ? sprintf("%.1f", get("cv_pct")) : ""),
+		    get("rank"), real("%.1f", get("first_pct")),
+		    real("%.1f", get("ten_pct")), real("%.4f", get("per_both"))
 	}'
 }
 
@@ -128,226 +171,58 @@ print_efficiency() {
 # ratio of ZFS counts metadata once and as compressed, about 182 bytes a file,
 # and is cut after two digits; sectors that are not full it does not count.
 print_sizes() {
-	printf '\n%s: sizes once they are durable (ratio: as the filesystem tells; real: bytes of the files over all that the copy takes;\n' "$1"
-	printf 'padding: files on disk less what the ratio says; front: p fastest and highest ratio, d soonest durable and smallest)\n'
+	printf '\n'
+	wrap <<EOF
+$1: sizes once they are durable (ratio: as the filesystem tells; real: bytes of the files over all that the copy takes; padding: files on disk less what the ratio says; front: p fastest and highest ratio, d soonest durable and smallest)
+EOF
 	printf '%-9s %2s %6s %6s %13s %13s %13s %12s %5s\n' '' W ratio real \
 	    'files on disk' 'metadata' 'all' padding front
-	cells_of "$1" | awk -F '\t' '{
+	cells_of "$1" | tsv 'csv_row() {
 		padding = ""
-		if ($2 ~ /^zfs/) {
-			m = 182 * $27
-			digit = $22 > 1 ? 0.005 : 0
-			p = $24 - (($23 + m) / ($22 + digit) - m)
-			padding = sprintf("%.1f%%", 100 * p / ($24 - p))
-			if ($24 - p <= 0)
+		ratio = get("ratio")
+		files = get("files_B")
+		all = get("all_B")
+		if (get("variant") ~ /^zfs/) {
+			m = 182 * get("files_n")
+			digit = ratio > 1 ? 0.005 : 0
+			p = files - ((get("logical_B") + m) / (ratio + digit) - m)
+			padding = sprintf("%.1f%%", 100 * p / (files - p))
+			if (files - p <= 0)
 				padding = ""
 		}
 		printf "%-9s %2s %6.3f %6.3f %13.0f %13.0f %13.0f %12s %5s\n",
-		    $3, $4, $22, $26 / $25, $24, $25 - $24, $25, padding, $33
+		    get("algorithm"), get("writers"), ratio,
+		    get("apparent_B") / all, files, all - files, all, padding,
+		    get("front")
 	}'
 }
 
 # print_order VARIANT: whether the place in the block matters
 print_order() {
-	told order "$1" | awk -F '\t' '{
-		printf "\n%s: the last copy of a block took ", $2
-		if ($3 == "")
+	tsv 'csv_row() && get("variant") == variant {
+		printf "%s: the last copy of a block took ", variant
+		if (get("drift") == "")
 			printf "- of the first"
 		else {
-			printf "%.3f of the first", $3
-			if ($4 != "")
-				printf " (%.3f .. %.3f)%s", $4, $5,
-				    ($4 > 1 || $5 < 1 ? ": the machine drifted" : "")
+			printf "%.3f of the first", get("drift")
+			if (get("lo") != "")
+				printf " (%.3f .. %.3f)%s", get("lo"), get("hi"),
+				    (get("lo") > 1 || get("hi") < 1 ? \
+				    ": the machine drifted" : "")
 		}
-		if ($6 != "") {
-			printf "; by place %+.2f %% a cell (+-%.2f)%s",
-			    100 * $6, 196 * $7, ($6 > 1.96 * $7 ||
-			    $6 < -1.96 * $7 ? ": order matters" : "")
-		}
+		if (get("slope") != "")
+			printf "; by place %+.2f %% a cell", 100 * get("slope")
+		if (get("slope") != "" && get("rounds") >= 6)
+			printf " (+-%.2f)%s", 196 * get("error"),
+			    (get("slope") > 1.96 * get("error") ||
+			    get("slope") < -1.96 * get("error") ? \
+			    ": order matters" : "")
 		print "."
-	}'
-}
-
-# Findings are about one filesystem at a time: rows for lapcmp whose time is
-# the efficiency, or the seconds, labelled as the study does.
-
-# finding_rows VARIANT COLUMN: of mailfs-rows.awk; labels gzip-5.w1
-finding_rows() {
-	awk -F '\t' -v OFS=, -v variant="$1" -v column="$2" '
-	BEGIN {
-		print "series,label,run,stage,cache,wall_s,exit,signal"
+	}' variant="$1" "$study/told.order" >"$study/order"
+	[ ! -s "$study/order" ] || {
+		echo
+		wrap <"$study/order"
 	}
-	$1 == variant && $3 ~ /2$|^w1$/ && $column != "" {
-		sub(/^zlib/, "gzip", $2)
-		sub(/^lzo$/, "lzjb", $2)
-		print "s", $2 "." $3, $4, "all", "unknown", $column, 0, ""
-	}' "$study/runs"
-}
-
-# finding_pooled FILE A B FACTOR: all algorithms of the study with A and B
-# writers, as pairs of the two labels many and one; many by FACTOR
-finding_pooled() {
-	awk -F , -v OFS=, -v many="$2" -v one="$3" -v factor="$4" '
-	NR == 1 { print; next }
-	{
-		split($2, part, /[.]/)
-		if (part[1] !~ /^(gzip-[1-9]|lzjb)$/)
-			next
-		key = part[1] SUBSEP $3
-		if (!(key in number))
-			number[key] = ++pairs
-		$3 = number[key]
-		if (part[2] == many) {
-			$2 = "many"
-			$6 *= factor
-			print
-		} else if (part[2] == one) {
-			$2 = "one"
-			print
-		}
-	}' "$1" >"$study/pooled.csv"
-}
-
-# study_ratio ROW REFERENCE: as published, in $finding_of (3 efficiency, 4
-# seconds); many over one is the ratio of means
-study_ratio() {
-	published | awk -F '\t' -v a="$1" -v b="$2" -v column="$finding_of" \
-	    -v factor="${pooled_factor:-1}" '
-	{ x[$1 ".w" $2] = $column; mean[$2] += $column }
-	END {
-		if (a == "many")
-			print factor == 0 ? "" : sprintf("%.3f",
-			    factor * mean[2] / mean[1])
-		else if ((a in x) && (b in x))
-			printf "%.3f", x[a] / x[b]
-	}'
-}
-ratio() { pair_ratio "$study/$finding_rows" "$1" "$2"; }
-
-# finding_best VARIANT WRITERS MEDIAN SHARE: fields of its cells; the share of
-# draws decides
-finding_best() {
-	told cell "$1" "$2" | awk -F '\t' -v writers="$2" -v of="$3" \
-	    -v in_draws="$4" '
-	{ sub(/^zlib/, "gzip", $3); sub(/^lzo$/, "lzjb", $3) }
-	$in_draws != "" { n++; if ($of > most) { most = $of; best = $3 } }
-	$3 == "gzip-5" { found = 1; share = $in_draws; runs = $5 }
-	END {
-		printf "  gzip-5 is the best of the ten, %s\n",
-		    writers == "w1" ? "one writer" : "two writers"
-		printf "    first in %s of the draws, the best median is that of %s: ",
-		    found ? sprintf("%.1f %%", share) : "-",
-		    best == "" ? "-" : best
-		if (!found || n < 2)
-			print "not measured"
-		else if (runs < 6)
-			print "not decided: fewer than 6 rounds"
-		else
-			print (share >= 95 ? "holds here" : \
-			    share <= 5 ? "does not hold here" : "not decided")
-	}'
-}
-
-# findings_levels WRITERS TEXT: beside gzip-5; by $measure, clock or cpu
-findings_levels() {
-	for n in 4 3 8; do
-		finding "gzip-$n comes close, $2 (within 10 %)" \
-		    "gzip-$n.$1" "gzip-5.$1" '0.9 .. 1.1'
-	done
-	for n in 2 9; do
-		finding "gzip-$n is much worse, $2 (by 10 % and more)" \
-		    "gzip-$n.$1" "gzip-5.$1" 0.9
-	done
-	finding_of=4 finding_rows=$measure.seconds.csv
-	finding "lzjb is fast: faster than gzip-5, $2" "lzjb.$1" "gzip-5.$1" 1
-	finding_of=3 finding_rows=$measure.efficiency.csv
-	finding "and its ratio loses more than that: less efficient, $2" \
-	    "lzjb.$1" "gzip-5.$1" 1
-}
-
-# findings_writers: all algorithms of the study together
-findings_writers() {
-	pooled_rows=$study/$measure.efficiency.csv
-	finding_rows=pooled.csv
-	finding_pooled "$pooled_rows" w2 w1 1
-	pooled_loss=$(ratio many one | cut -f 1)
-	finding 'two writers have a third of the efficiency (0.28 to 0.40)' \
-	    many one '0.28 .. 0.40'
-	finding 'and not half' many one 0.5
-	finding_pooled "$pooled_rows" w2 w1 2
-	pooled_factor=2
-	finding 'but they write everything twice: a file written costs more, too' \
-	    many one 1
-	pooled_factor=0
-	finding_pooled "$pooled_rows" s2 w1 1
-	finding 'two that share the work lose efficiency' many one 1
-	pooled_split=$(ratio many one | cut -f 1)
-	pooled_factor=
-	printf '  of the loss, double work is (in logarithms): study 63 %%, here '
-	printf '%s\n' "$(calc 'if (l >= 1) printf "nothing, there is no loss"; else if (l >= 0.5) printf "all by count: less is lost than half"; else printf "%.0f %% by count", 100 * log(2) / log(1 / l)' l="$pooled_loss" || :)" |
-	    sed 's/^$/not measured/'
-	[ -z "$pooled_split" ] || [ -z "$pooled_loss" ] ||
-	    calc 'if (l < 1) printf "    by two that share the work: %.0f %%\n", 100 * log(s / l) / log(1 / l)' \
-	    l="$pooled_loss" s="$pooled_split"
-	finding_rows=$measure.efficiency.csv
-}
-
-# findings_measure MEASURE VARIANT EFFICIENCY SECONDS: rows of the two columns
-findings_measure() {
-	measure=$1
-	finding_rows "$2" "$3" >"$study/$1.efficiency.csv"
-	finding_rows "$2" "$4" >"$study/$1.seconds.csv"
-	finding_of=3 finding_rows=$1.efficiency.csv
-}
-
-# findings_cpu VARIANT: what other work on the machine disturbs less, where the
-# filesystem is a process whose time is known
-findings_cpu() {
-	findings_measure cpu "$1" 18 17
-	[ "$(wc -l <"$study/cpu.efficiency.csv")" -gt 1 ] || return 0
-	printf '\nThe same on %s by processor time, that of the copy and of the daemon until it is durable:\n' "$1"
-	for cpu_writers in w1 w2; do
-		finding_best "$1" $cpu_writers 34 35
-		told cell "$1" $cpu_writers | awk -F '\t' '
-		$35 != "" { print $34, $3 }' | sort -k 1,1gr |
-		    awk '{ s = s " " $2 } END { print "    order:" s }'
-	done
-	findings_levels w1 'one writer'
-	findings_levels w2 'two writers'
-	findings_writers
-}
-
-# finding_variance VARIANT: an interval of the difference by draws of rounds
-finding_variance() {
-	printf '  with two writers the efficiency varies more (study: by 8.18 points)\n'
-	finding_rounds=$(awk -F '\t' -v v="$1" '$1 == v && !seen[$4]++ { n++ }
-	    END { print n + 0 }' "$study/runs")
-	finding_spread=$(told spread "$1")
-	printf '%s\n' "$finding_spread" |
-	    awk -F '\t' -v rounds="$finding_rounds" '
-	$3 == "" { print "    not measured"; next }
-	{
-		printf "    here by %.2f points", $3
-		if (rounds < 6)
-			print ": not decided: fewer than 6 rounds"
-		else
-			printf " [%.2f, %.2f]: %s\n", $4, $5,
-			    ($4 > 0 ? "holds here" : \
-			    $5 <= 0 ? "does not hold here" : "not decided")
-	}'
-}
-
-# print_findings VARIANT
-print_findings() {
-	printf '\nWhat the study found, on %s%s (efficiency unless it says otherwise; medians of ratios of pairs, 95 %% intervals):\n' \
-	    "$1" "$(stand_in "$1" | sed 's/^/, where /')"
-	findings_measure clock "$1" 9 6
-	finding_best "$1" w1 10 21
-	finding_best "$1" w2 10 21
-	findings_levels w1 'one writer'
-	findings_levels w2 'two writers'
-	findings_writers
-	finding_variance "$1"
 }
 
 # What the reader of the numbers must know.
@@ -377,20 +252,27 @@ print_caveats() {
 	if [ "$cold" = yes ]; then
 		echo 'Copies: caches dropped before each.'
 	else
-		echo 'Copies: the mail was read once before each, so that it was in the cache as far as it fits.'
+		echo 'Copies: the mail was read once before each, so that it was in the cache as far
+as it fits.'
 	fi
 	[ -z "$load" ] || printf 'Under a load: %s\n' "$load"
 	case " $report_variants" in
-	*zfs-fuse*) echo 'zfs-fuse is a process: its times are not those of a kernel, its sizes are.' ;;
+	*zfs-fuse*)
+		echo 'zfs-fuse is a process: its times are not those of a kernel, its sizes are.'
+		;;
 	esac
-	echo 'W: w1 one writer; w2 two, each of which copies everything (as the study had it); s2 two that share the work.'
+	echo 'W: w1 one writer; w2 two, each of which copies everything (as the study had it);
+s2 two that share the work.'
 }
 
 report_all() {
+	# shellcheck source=scripts/mailfs-findings.sh
+	. "$here/mailfs-findings.sh"
 	# shellcheck source=scripts/mailfs-plot.sh
 	. "$here/mailfs-plot.sh"
 	report_summaries
 	print_source
+	findings_begin
 	echo
 	published | awk -f "$here/mailfs-study.awk"
 	for report_variant in $report_variants; do
@@ -405,6 +287,39 @@ report_all() {
 		print_findings "$report_variant"
 		findings_cpu "$report_variant"
 	done
+	findings_end
 	print_caveats
 	plot_all
+}
+
+# in_words: on the first of the filesystems, how the study's choice fares
+in_words() {
+	words_variant=$(printf '%s\n' "$report_variants" | head -n 1)
+	cells_of "$words_variant" | tsv '
+	csv_row() && get("writers") == "w1" && get("of_ten") {
+		name = get("algorithm")
+		if (name == "gzip-5" || name == "zlib-5") {
+			five = name
+			eff = get("eff")
+			real = get("apparent_B") / get("all_B")
+			ratio = get("ratio")
+			s = get("copy_s")
+		}
+		if (get("eff") > most) {
+			most = get("eff")
+			best = name
+		}
+	}
+	END {
+		if (five == "")
+			exit
+		printf "On %s with one writer, %s copied in %.2f s; the ratio is printed as %.2f and is really %.2f, sectors and metadata counted. ",
+		    variant, five, s, ratio, real
+		if (best == five)
+			printf "None of the algorithms of the study had a higher median efficiency. "
+		else
+			printf "The highest median efficiency was that of %s, %.2f times as high. ",
+			    best, most / eff
+	}' variant="$words_variant"
+	few "$runs"
 }

@@ -1,32 +1,23 @@
 # mailfs-rows.awk - the mail study's rows, one line a copy
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# awk -v invalid=FILE -f mailfs-rows.awk ROWS.csv: TSV of variant, algorithm,
-# writers (w1, w2, s2; first and last are the ends of a block), round, place
-# in the block, seconds of the copy, seconds until it was durable, ratio as
-# printed, efficiency (ratio over seconds of the copy), bytes of the records,
-# of the files on disk, of everything on disk, of the source, number of files,
-# seconds of processor of the copy and of the daemon, and where there is one
-# of both, and the ratio over that.  A copy that failed, or was not what it was
-# a copy of, goes to FILE instead, with the reason.
-
-function get(name) { return name in at ? $(at[name]) : "" }
-
-# key NAME: from the column keys
-function key(name,  i) {
-	for (i = 1; i <= pairs; i++)
-		if (index(pair[i], name "=") == 1)
-			return substr(pair[i], length(name) + 2)
-	return ""
-}
+# awk -f csv.awk -f mailfs-rows.awk ROWS.csv: TSV with a header: variant,
+# algorithm, writers (w1, w2, s2; first and last are the ends of a block),
+# round, pos (place in the block); copy_s, seconds of the copy; durable_s, until
+# it was durable; ratio, as printed; efficiency, ratio over copy_s; bytes of the
+# records (logical_B), of the files on disk (files_B), of everything on disk
+# (all_B), of the source (apparent_B); files_n; cpu_s of the copy, daemon_s,
+# both_s and per_both, the ratio over that, where there is a daemon.  A copy
+# that failed, or was not what it was a copy of, goes to the file that invalid
+# in the environment names, with the reason.
 
 function reject(why) { print label, round, why >invalid }
 
 # emit: the copy before, whose commit took so many seconds
-function emit(commit, failed,  n, part, variant, i) {
+function emit(commit, is_bad,  n, part, variant, i) {
 	if (label == "")
 		return
-	if (why == "" && failed)
+	if (why == "" && is_bad)
 		why = "it could not be made durable"
 	if (why != "") {
 		reject(why)
@@ -45,22 +36,17 @@ function emit(commit, failed,  n, part, variant, i) {
 }
 
 BEGIN {
-	FS = ","
 	OFS = "\t"
+	invalid = ENVIRON["invalid"]
 	CONVFMT = OFMT = "%.12g"
 	printf "" >invalid
+	print "variant\talgorithm\twriters\tround\tpos\tcopy_s\tdurable_s\tratio", \
+	    "efficiency\tlogical_B\tfiles_B\tall_B\tapparent_B\tfiles_n\tcpu_s", \
+	    "daemon_s\tboth_s\tper_both"
 }
-/^#/ { next }
-!headed {
-	for (i = 1; i <= NF; i++)
-		at[$i] = i
-	head = $0
-	headed = 1
-	next
-}
-$0 == head { next }
+!csv_row() { next }
 {
-	bad = get("exit") + 0 || get("signal") + 0
+	bad = failed()
 	if (get("label") == label ".commit" && get("run") == round) {
 		emit(get("wall_s"), bad)
 		next
@@ -71,7 +57,6 @@ $0 == head { next }
 	pos = get("pos")
 	copy = get("wall_s")
 	cpu = get("user_s") + get("sys_s")
-	pairs = split(get("keys"), pair, ";")
 	ratio = key("compressratio")
 	logical = key("logical_B")
 	files = key("files_B")

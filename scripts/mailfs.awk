@@ -1,21 +1,23 @@
 # mailfs.awk - what the mail study makes of its copies
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# awk -f stats.awk -f mailfs.awk -v seed=N RUNS.tsv, with the columns of
-# mailfs-rows.awk: TSV, a line each of
-#   cell    variant algorithm writers n, copy: median lo hi, durable: median,
-#           efficiency: median lo hi, mean of quotients, quotient of means,
-#           trimmed (values dropped at each end), mean seconds, mean ratio, CV
-#           of the efficiency in per cent, rank by median, per cent of draws
-#           in which it comes first, and first of the study's ten; ratio as
-#           printed, bytes: records, files, all, source; files, CPU, daemon,
-#           of the block's ends: median lo hi, front; ratio over CPU and daemon,
-#           and the draws in which that comes first, of the ten
-#   group   variant writers: CV over all copies as the study has it, mean of
-#           the cells' own, copies, cells
-#   spread  variant: CV of two writers less that of one, lo, hi
-#   order   variant: drift, last end of the block over the first: median lo
-#           hi; slope of the logarithm of time by place, and its error
+# awk -f csv.awk -f stats.awk -f mailfs.awk -F '\t' -v seed=N RUNS.tsv: with
+# told=FILE in the environment, and the columns of mailfs-rows.awk, TSV with
+# headers:
+#   FILE.cell    a line a cell.  Medians with intervals (_lo, _hi) of copy_s, eff
+#                (the efficiency) and ends (the time over the mean of both ends
+#                of the block); medians of the other columns; as the study has
+#                it, trimmed: eff_mean (of quotients), eff_of_means, mean_s,
+#                mean_ratio, dropped (values at each end); cv_pct of the
+#                efficiency, rank by its median; per cent of draws in which it
+#                comes first, of all (first_pct) and of the study's ten
+#                (ten_pct; cpu_ten_pct by per_both), from 6 rounds on; of_ten;
+#                front
+#   FILE.group   variant, writers: CV over all copies as the study has it, mean
+#                of the cells' own, copies
+#   FILE.spread  variant: CV of two writers less that of one, lo, hi
+#   FILE.order   variant: drift, last end of the block over the first (lo, hi);
+#                slope of the logarithm of time by place, its error, rounds
 # Means are the study's: trimmed by 10 % as R does it, which below 10 values
 # drops none.  Draws (2000) are of whole rounds, so that what a round had in
 # common stays in common.  front has p where no other cell of the writers is
@@ -63,12 +65,12 @@ function middle(cell, column,  n) {
 }
 
 # bounded N: median and interval of a, as three fields
-function bounded(n,  m, k) {
+function bounded(n,  m) {
 	if (!n)
 		return "\t\t"
 	m = median(a, n)
-	k = rank(n)
-	return m "\t" (k < 1 ? "\t" : a[k] "\t" a[n + 1 - k])
+	bounds(a, n)
+	return m "\t" lo "\t" hi
 }
 
 function average(cell, column) { return trimmed(a, take(cell, column)) }
@@ -77,12 +79,12 @@ function average(cell, column) { return trimmed(a, take(cell, column)) }
 function of_ends(cell, variant,  i, n, r, end) {
 	n = 0
 	for (i = 1; i <= copies[cell]; i++) {
-		r = value[cell, i, 4]
+		r = value[cell, i, "round"]
 		if (!((variant, "first", r) in ends) ||
 		    !((variant, "last", r) in ends))
 			continue
 		end = (ends[variant, "first", r] + ends[variant, "last", r]) / 2
-		a[++n] = value[cell, i, 6] / end
+		a[++n] = value[cell, i, "copy_s"] / end
 	}
 	return bounded(n)
 }
@@ -104,7 +106,7 @@ function draw_rounds(variant,  i) {
 function drawn(cell, column,  i, n, t, b) {
 	n = 0
 	for (i = 1; i <= copies[cell]; i++)
-		for (t = times[value[cell, i, 4]]; t > 0; t--)
+		for (t = times[value[cell, i, "round"]]; t > 0; t--)
 			if (value[cell, i, column] != "")
 				b[++n] = value[cell, i, column]
 	return n ? median(b, n) : ""
@@ -175,8 +177,8 @@ function cv(group, is_draw,  c, cell, i, t, n, ten) {
 		if (ten && !of_study(algorithm_of[cell]))
 			continue
 		for (i = 1; i <= copies[cell]; i++)
-			for (t = is_draw ? times[value[cell, i, 4]] : 1; t > 0; t--)
-				a[++n] = value[cell, i, 9]
+			for (t = is_draw ? times[value[cell, i, "round"]] : 1; t > 0; t--)
+				a[++n] = value[cell, i, "efficiency"]
 	}
 	count = n
 	if (n < 2)
@@ -185,30 +187,49 @@ function cv(group, is_draw,  c, cell, i, t, n, ten) {
 	return 100 * i / trimmed(a, n)
 }
 
-# share_of_ten CELL COLUMN: per cent of the draws
-function share_of_ten(cell, column) {
-	return of_study(algorithm_of[cell]) && take(cell, column) ? \
-	    100 * wins10[cell, column] / draws : ""
+# share WINS CELL VARIANT: per cent of the draws, of enough rounds
+function share(wins, variant) {
+	return rounds[variant] < 6 ? "" : 100 * wins / draws
 }
 
-function print_cell(cell, group, variant,  line, n, rows, time, d) {
-	line = "cell" OFS variant OFS algorithm_of[cell] OFS \
-	    writers_of[cell] OFS copies[cell]
-	line = line OFS bounded(take(cell, 6)) OFS durable[cell]
-	line = line OFS bounded(take(cell, 9))
-	time = average(cell, 6)
-	line = line OFS average(cell, 9) OFS average(cell, 8) / time OFS drop
-	line = line OFS time OFS average(cell, 8)
-	n = take(cell, 9)
+# share_of_ten CELL VARIANT COLUMN
+function share_of_ten(cell, variant, column) {
+	return of_study(algorithm_of[cell]) && take(cell, column) ? \
+	    share(wins10[cell, column], variant) : ""
+}
+
+function print_cell(cell, group, variant,  line, n, time, d) {
+	line = variant OFS algorithm_of[cell] OFS writers_of[cell] OFS \
+	    copies[cell]
+	line = line OFS bounded(take(cell, "copy_s")) OFS durable[cell]
+	line = line OFS bounded(take(cell, "efficiency"))
+	time = average(cell, "copy_s")
+	line = line OFS average(cell, "efficiency")
+	line = line OFS average(cell, "ratio") / time OFS drop OFS time
+	line = line OFS average(cell, "ratio")
+	n = take(cell, "efficiency")
 	d = deviation(a, n)
-	line = line OFS 100 * d / trimmed(a, n)
-	line = line OFS standing[cell] OFS 100 * wins[cell, 9] / draws OFS \
-	    share_of_ten(cell, 9)
-	line = line OFS ratio[cell] OFS middle(cell, 10) OFS middle(cell, 11) \
-	    OFS all[cell] OFS middle(cell, 13) OFS middle(cell, 14) OFS \
-	    middle(cell, 15) OFS middle(cell, 16)
-	print line OFS of_ends(cell, variant) OFS front(cell, group) OFS \
-	    middle(cell, 18) OFS share_of_ten(cell, 18)
+	line = line OFS 100 * d / trimmed(a, n) OFS standing[cell]
+	line = line OFS share(wins[cell, "efficiency"], variant) OFS \
+	    share_of_ten(cell, variant, "efficiency") OFS \
+	    share_of_ten(cell, variant, "per_both") OFS \
+	    of_study(algorithm_of[cell])
+	for (n = 1; n <= medians; n++)
+		line = line OFS middle(cell, median_of[n])
+	print line OFS of_ends(cell, variant) OFS front(cell, group) >cell_file
+}
+
+function print_heads(  i, line) {
+	line = "variant\talgorithm\twriters\tn\tcopy_s\tcopy_lo\tcopy_hi" \
+	    "\tdurable_s\teff\teff_lo\teff_hi\teff_mean\teff_of_means" \
+	    "\tdropped\tmean_s\tmean_ratio\tcv_pct\trank\tfirst_pct" \
+	    "\tten_pct\tcpu_ten_pct\tof_ten"
+	for (i = 1; i <= medians; i++)
+		line = line OFS median_of[i]
+	print line "\tends\tends_lo\tends_hi\tfront" >cell_file
+	print "variant\twriters\tcv_all\tcv_cells\tcopies" >group_file
+	print "variant\tspread\tlo\thi" >spread_file
+	print "variant\tdrift\tlo\thi\tslope\terror\trounds" >order_file
 }
 
 function print_group(group, variant,  c, n, sum, spread) {
@@ -216,13 +237,13 @@ function print_group(group, variant,  c, n, sum, spread) {
 	n = sum = 0
 	for (c = 1; c <= members[group]; c++)
 		if (copies[member[group, c]] > 1) {
-			d = take(member[group, c], 9)
+			d = take(member[group, c], "efficiency")
 			e = deviation(a, d)
 			sum += 100 * e / trimmed(a, d)
 			n++
 		}
-	print "group", variant, writers_in[group], cv(group, 0),
-	    n ? sum / n : "", count, members[group]
+	print variant, writers_in[group], spread, n ? sum / n : "", \
+	    count >group_file
 }
 
 # print_spread: of both and of one, where both were measured
@@ -236,8 +257,8 @@ function print_spread(variant,  d, one, two, n, b) {
 		b[++n] = cv(two, 1) - cv(one, 1)
 	}
 	sort(b, n)
-	print "spread", variant, cv(two, 0) - cv(one, 0),
-	    b[int(0.025 * n) + 1], b[n - int(0.025 * n)]
+	print variant, cv(two, 0) - cv(one, 0), b[int(0.025 * n) + 1], \
+	    b[n - int(0.025 * n)] >spread_file
 }
 
 # print_order: drift, and the slope by least squares, of what differs from the
@@ -255,8 +276,8 @@ function print_order(variant,  i, n, r, c, x, y, sx, sy, sxx, sxy, syy, slope, e
 		if (variant_of[order[c]] != variant || copies[order[c]] < 2)
 			continue
 		for (i = 1; i <= copies[order[c]]; i++) {
-			x = value[order[c], i, 5]
-			y = log(value[order[c], i, 6] / copy[order[c]])
+			x = value[order[c], i, "pos"]
+			y = log(value[order[c], i, "copy_s"] / copy[order[c]])
 			n++
 			sx += x; sy += y; sxx += x * x; sxy += x * y; syy += y * y
 		}
@@ -267,60 +288,71 @@ function print_order(variant,  i, n, r, c, x, y, sx, sy, sxx, sxy, syy, slope, e
 		error = (syy - sy * sy / n - slope * (sxy - sx * sy / n)) / (n - 2)
 		error = error > 0 ? sqrt(error / (sxx - sx * sx / n)) : 0
 	}
-	print "order", variant, r, slope, error
+	print variant, r, slope, error, rounds[variant] >order_file
 }
 
 BEGIN {
-	FS = OFS = "\t"
+	OFS = "\t"
 	CONVFMT = OFMT = "%.12g"
+	cell_file = ENVIRON["told"] ".cell"
+	group_file = ENVIRON["told"] ".group"
+	spread_file = ENVIRON["told"] ".spread"
+	order_file = ENVIRON["told"] ".order"
+	medians = split("ratio logical_B files_B all_B apparent_B files_n " \
+	    "cpu_s daemon_s per_both", median_of, " ")
+	print_heads()
 	draws = 2000
 	state = (seed * 7919 + 12345) % 2147483647
 	if (state < 1)
 		state = 1
 }
+!csv_row() { next }
 {
-	if (!(($1, $4) in seen)) {
-		seen[$1, $4] = 1
-		round_at[$1, ++rounds[$1]] = $4
-		if (rounds[$1] == 1)
-			variant_at[++variants] = $1
+	variant = get("variant")
+	round = get("round")
+	if (!((variant, round) in seen)) {
+		seen[variant, round] = 1
+		round_at[variant, ++rounds[variant]] = round
+		if (rounds[variant] == 1)
+			variant_at[++variants] = variant
 	}
-	if ($3 == "first" || $3 == "last") {
-		ends[$1, $3, $4] = $6
+	writers = get("writers")
+	if (writers == "first" || writers == "last") {
+		ends[variant, writers, round] = get("copy_s")
 		next
 	}
-	cell = $1 SUBSEP $2 SUBSEP $3
+	cell = variant SUBSEP get("algorithm") SUBSEP writers
 	if (!(cell in copies)) {
 		order[++cells] = cell
-		group = $1 SUBSEP $3
+		group = variant SUBSEP writers
 		if (!(group in members)) {
 			group_at[++groups] = group
-			variant_in[group] = $1
-			writers_in[group] = $3
+			variant_in[group] = variant
+			writers_in[group] = writers
 		}
 		member[group, ++members[group]] = cell
-		variant_of[cell] = $1
-		algorithm_of[cell] = $2
-		writers_of[cell] = $3
+		variant_of[cell] = variant
+		algorithm_of[cell] = get("algorithm")
+		writers_of[cell] = writers
 	}
 	n = ++copies[cell]
-	for (i = 4; i <= 18; i++)
-		value[cell, n, i] = $i
+	for (name in at)
+		value[cell, n, name] = get(name)
 }
 END {
 	for (c = 1; c <= cells; c++) {
 		cell = order[c]
-		copy[cell] = middle(cell, 6)
-		durable[cell] = middle(cell, 7)
-		ratio[cell] = middle(cell, 8)
-		center[cell] = middle(cell, 9)
-		all[cell] = middle(cell, 12)
+		copy[cell] = middle(cell, "copy_s")
+		durable[cell] = middle(cell, "durable_s")
+		ratio[cell] = middle(cell, "ratio")
+		center[cell] = middle(cell, "efficiency")
+		all[cell] = middle(cell, "all_B")
 	}
 	for (g = 1; g <= groups; g++) {
 		group = group_at[g]
 		ranks(group)
-		bootstrap(group, variant_in[group], 9)
-		bootstrap(group, variant_in[group], 18)
+		bootstrap(group, variant_in[group], "efficiency")
+		bootstrap(group, variant_in[group], "per_both")
 		for (c = 1; c <= members[group]; c++)
 			print_cell(member[group, c], group, variant_in[group])
 		print_group(group, variant_in[group])

@@ -32,6 +32,8 @@
 set -eu
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/options.sh
+. "$here/options.sh"
 # shellcheck source=scripts/cells.sh
 . "$here/cells.sh"
 
@@ -59,25 +61,6 @@ undo() { :; }
 # shellcheck disable=SC2086
 rows() { provenance $study_tools; }
 in_words() { :; }
-
-usage_common() {
-	cat <<EOF
-  -n RUNS          runs of each row ($runs; fewer than 6 give no interval)
-  -o ROWS.csv      the rows ($rows_csv); ROWS.csv.d keeps what a
-                   stopped study needs to go on
-  -S SEED          order of the rows in each round ($seed)
-  --cold, --warm   drop the caches before each run (needs root), or read the
-                   input once
-  -q, -v           no progress; a line of progress for each run
-EOF
-}
-
-# misused TEXT: the command line is wrong
-misused() {
-	say "$*"
-	printf "Try '%s --help'.\n" "$0" >&2
-	exit 2
-}
 
 # The plan: what has been decided, so that a stopped study goes on alike.
 # $study/plan has a line for each of these variables.
@@ -194,6 +177,7 @@ tidy() {
 study_prepare() {
 	study_make
 	study_lock
+	: >>"$study/log"
 	if [ -e "$study/plan" ]; then
 		plan_take
 		[ "$verbosity" = 0 ] || say "going on with $study"
@@ -201,7 +185,6 @@ study_prepare() {
 		series=$(date -u +%Y%m%dT%H%M%SZ)-$$-$study_name
 		prepare
 	fi
-	: >>"$study/log"
 	ready
 	cells_make
 	plan_save
@@ -214,7 +197,6 @@ study_run() {
 	}
 	plan_take
 	need lap
-	: >>"$study/log"
 	begin
 	# shellcheck disable=SC2086
 	cells_run $study_wrap sh "$here/$study_name" -o "$rows_csv"
@@ -260,114 +242,6 @@ study_report() {
 	printf '\nRows: %s\n' "$rows_csv"
 }
 
-# study_option WORD: sets $option_key and $option_takes (= or :), or the end
-study_option() {
-	for option_spec in -n=runs -o=rows_csv -S=seed --rows=rows \
-	    --engine=engine --quick:quick $study_options; do
-		[ "${option_spec%%[=:]*}" = "$1" ] || continue
-		option_key=${option_spec#*[=:]}
-		option_takes=${option_spec#"$1"}
-		option_takes=${option_takes%"$option_key"}
-		return 0
-	done
-	misused "unknown option '$1'"
-}
-
-# study_set NAME VALUE: as asked for on the command line
-study_set() {
-	case $2 in
-	*"$tab"* | *'
-'*) die "a tab or a newline in $1 is more than this script can do" ;;
-	esac
-	eval "$1=\$2"
-	study_asked="$study_asked $1"
-}
-
-# study_flag WORD: an option without a value; fails if it takes one
-study_flag() {
-	case $1 in
-	-h | --help)
-		usage
-		exit 0
-		;;
-	-q) verbosity=0 ;;
-	-v) verbosity=2 ;;
-	--warm) study_set cold '' ;;
-	--cold)
-		[ "$(id -u)" = 0 ] || cannot 'only root can drop the caches'
-		study_set cold yes
-		;;
-	*)
-		study_option "$1"
-		[ "$option_takes" = : ] || return 1
-		study_set "$option_key" yes
-		;;
-	esac
-}
-
-# option_more NAME VALUE: this value has a second word; a hook
-option_more() { return 1; }
-
-# study_parse WORD...: options, wherever they stand; then $step and operands
-study_parse() {
-	parse_left=$#
-	while [ "$parse_left" -gt 0 ]; do
-		parse_word=$1
-		parse_left=$((parse_left - 1))
-		shift
-		case $parse_word in
-		--) break ;;
-		--*=*)
-			study_option "${parse_word%%=*}"
-			[ "$option_takes" = = ] ||
-			    misused "${parse_word%%=*} takes no value"
-			study_set "$option_key" "${parse_word#*=}"
-			;;
-		-?*)
-			! study_flag "$parse_word" || continue
-			[ "$parse_left" -gt 0 ] ||
-			    misused "$parse_word needs a value"
-			parse_value=$1
-			parse_left=$((parse_left - 1))
-			shift
-			if [ "$parse_left" -gt 0 ] &&
-			    option_more "$option_key" "$parse_value"; then
-				parse_value="$parse_value $1"
-				parse_left=$((parse_left - 1))
-				shift
-			fi
-			study_set "$option_key" "$parse_value"
-			;;
-		*) set -- "$@" "$parse_word" ;;
-		esac
-	done
-	# After -- those that are left come before those that were set aside.
-	while [ "$parse_left" -gt 0 ]; do
-		set -- "$@" "$1"
-		parse_left=$((parse_left - 1))
-		shift
-	done
-	step=
-	case ${1:-} in
-	prepare | run | report | cell | call)
-		step=$1
-		shift
-		;;
-	esac
-	study_words=$(words_for_sh "$@")
-}
-
-# study_operands WORD...: none, or one for each of $study_places
-study_operands() {
-	[ $# -gt 0 ] || return 0
-	for operand_name in $study_places; do
-		[ $# -gt 0 ] || misused "an operand is missing: $operand_name"
-		study_set "$operand_name" "$(absolute "$1")"
-		shift
-	done
-	[ $# = 0 ] || misused "one operand too many: '$1'"
-}
-
 # study_main WORD...: the script's arguments.  Beside its steps there are two
 # for its own use: cell ID, and call FUNCTION ARGUMENT..., in a new process.
 study_main() {
@@ -378,8 +252,6 @@ study_main() {
 	cell | call) ;;
 	*) eval "study_operands $study_words" ;;
 	esac
-	number "$runs" 'number of runs' 1
-	number "$seed" seed 1
 	rows_csv=$(absolute "$rows_csv")
 	study=$rows_csv.d
 	make_tmp
@@ -387,11 +259,12 @@ study_main() {
 	cell) eval "study_cell $study_words" ;;
 	call)
 		study_open
-		plan_load
 		eval "$study_words"
 		;;
 	*)
 		check
+		number "$runs" 'number of runs' 1
+		number "$seed" seed 1
 		study_steps "$step"
 		;;
 	esac

@@ -25,6 +25,8 @@ left() {
 	grep -c "$PWD" /proc/mounts || :
 	losetup -a | grep -c "$PWD" || :
 	pgrep -f "zfs-fuse -n -p $PWD" || :
+	grep ' /zfs-kstat ' /proc/mounts || :
+	ls -d /zfs-kstat 2>/dev/null || :
 	find . -path './*.csv.d/fs*'
 }
 
@@ -188,10 +190,13 @@ else
 		sleep 0.1
 		waited=$((waited + 1))
 	done
-	t 'beside another zfs-fuse' 77 study --fs zfs-fuse -n 1 -o o.csv
+	t 'beside another zfs-fuse' 77 told study --fs zfs-fuse -n 1 -o o.csv
+	t 'how it is stopped' 0 grep -q "stop it by .* process ($other)" err
 	t 'which stays' 0 zpool list
 	kill $other
 	wait $other
+	umount -l /zfs-kstat 2>/dev/null
+	rmdir /zfs-kstat 2>/dev/null
 	# A pool and a mount that a crash left, without a namespace around them;
 	# the second time the daemon is dead.
 	t 'prepare' 0 study --fs zfs-fuse -n 1 --writers 1 --rows '*.lzjb.*' \

@@ -28,4 +28,23 @@ for order in small-first big-first mixed; do
 	done
 done
 is 'nothing is left behind' "$(ours)" "$before"
+
+# A blank and a bracket in the name; and KILL, after which the next run clears
+# what was left.
+odd='a [b]'
+setsid sh "$SRC/scripts/pipe-buffer" --quick -n 1 -i 50 -o "$odd.csv" \
+    --rows 'mixed.none.cat mixed.64K.gzip' >/dev/null 2>&1 &
+killed=$!
+waited=0
+until [ "$(ours)" != "$before" ] || [ $waited = 300 ]; do
+	sleep 0.1
+	waited=$((waited + 1))
+done
+kill -s KILL -- -$killed
+wait $killed 2>/dev/null
+t 'something was left' 1 test "$(ours)" = "$before"
+t 'the next run' 0 to table sh "$SRC/scripts/pipe-buffer" --quick -o "$odd.csv"
+t 'measures' 0 grep -q '^mixed *gzip *64K *1 ' table
+is 'and clears it' "$(ours)" "$before"
+t 'reads that are warm' 1 sh "$SRC/scripts/pipe-buffer" --warm -o w.csv
 done_testing
