@@ -285,7 +285,9 @@ init_locks(struct sq_walk *w)
 	pthread_mutexattr_t a;
 
 	pthread_mutexattr_init(&a);
+#ifdef __GLIBC__
 	pthread_mutexattr_settype(&a, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
 	pthread_mutex_init(&w->lock, &a);
 	pthread_mutex_init(&w->streams_lock, &a);
 	pthread_mutex_init(&w->deal.lock, &a);
