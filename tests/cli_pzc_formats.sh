@@ -205,13 +205,6 @@ if have unzip; then
 	t 'zip: unzip -t' 0 unzip -tq text.zip
 	pzc -K -A other <text >a.zip
 	t 'zip: -A names it' 0 sh -c 'unzip -l a.zip | grep -q other'
-	python3 - <<'P'
-import zipfile
-with zipfile.ZipFile("stored.zip", "w", zipfile.ZIP_STORED) as z:
-    z.write("text")
-P
-	t 'zip: a stored entry is refused, as by pigz' 1 to back \
-	    pzc -d <stored.zip
 fi
 
 # tar -I, both ways

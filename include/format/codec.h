@@ -54,7 +54,7 @@ struct plan {
 	uint64_t slot_B, worker_B, fixed_B;
 };
 
-/* What decoding found that is no error.  Zeroed by the caller. */
+/* What decoding found besides data.  Zeroed by the caller. */
 struct codec_notes {
 	bool trailing_garbage;	/* ignored */
 	bool unchecked;		/* a check of a kind that is not known */
@@ -63,6 +63,8 @@ struct codec_notes {
 	 * window_max allows less.  0: not known.
 	 */
 	uint64_t need;
+	const char *why;	/* a sentence, if it ended in -ENOTSUP or
+				   -EBADMSG; or NULL */
 };
 
 /* What a stream's header says of the file that it was made from. */

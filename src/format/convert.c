@@ -212,6 +212,8 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 	coder->close(job);
 	if (rc == -EFBIG && r->notes.need != 0)
 		name_need(&c, r);
+	if (rc == -ENOTSUP || rc == -EBADMSG)
+		r->why = r->notes.why;
 	return rc;
 }
 

@@ -59,8 +59,7 @@ struct inflate_job {
 	bool inflating;			/* within a block, by inflater */
 	bool checking;			/* the sink has the check */
 	bool any;			/* a member has ended */
-	bool front;			/* the trailer was in the header */
-	uint8_t trailer[8];		/* then */
+	struct deflate_head head;	/* of this member */
 };
 
 extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,

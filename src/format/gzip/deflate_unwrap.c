@@ -13,11 +13,12 @@
 #include <string.h>
 
 static ssize_t
-gzip_head(const uint8_t *p, size_t len)
+gzip_head(const uint8_t *p, size_t len, struct deflate_head *unused)
 {
 	struct gzip_header h;
 	int rc = gzip_header_parse(&h, p, len);
 
+	(void)unused;
 	return rc == 1 ? (ssize_t)h.len : rc;
 }
 
@@ -47,13 +48,13 @@ const struct deflate_unwrap unwrap_gzip_part = {
 };
 
 static ssize_t
-zlib_head(const uint8_t *p, size_t len)
+zlib_head(const uint8_t *p, size_t len, struct deflate_head *h)
 {
 	if (len < 2)
 		return 0;
 	if ((p[0] & 15) != 8 || p[0] >> 4 > 7 || load_be16(p) % 31 != 0)
 		return -EBADMSG;
-	/* a preset dictionary that nobody can know */
+	h->why = "the stream needs a preset dictionary";
 	return p[1] & 0x20 ? -ENOTSUP : 2;
 }
 
@@ -69,35 +70,79 @@ const struct deflate_unwrap unwrap_zlib = {
 	.check = &check_adler32,
 };
 
+enum {
+	ZIP_LOCAL = 30,
+	ZIP_ENCRYPTED = 1, ZIP_DESCRIPTOR = 8,	/* flags */
+	ZIP_STORED = 0, ZIP_DEFLATED = 8,	/* methods */
+	ZIP_FIELD = 4, ZIP64_FIELD = 1
+};
+
+/* Bytes of a stored entry, from the ZIP64 field where 32 bits do not do. */
+static uint64_t
+zip_stored_len(const uint8_t *p, size_t len)
+{
+	size_t pos = ZIP_LOCAL + (size_t)load_le16(p + 26);
+
+	if (load_le32(p + 22) != UINT32_MAX)
+		return load_le32(p + 22);
+	while (len - pos >= ZIP_FIELD) {
+		size_t n = load_le16(p + pos + 2);
+
+		if (n > len - pos - ZIP_FIELD)
+			break;
+		if (load_le16(p + pos) == ZIP64_FIELD && n >= 8)
+			return load_le64(p + pos + ZIP_FIELD);
+		pos += ZIP_FIELD + n;
+	}
+	return UINT32_MAX;
+}
+
+/* Why the first entry of an archive cannot be read, or NULL. */
+static const char *
+zip_why_not(const uint8_t *p)
+{
+	uint16_t method = load_le16(p + 8), name = load_le16(p + 26);
+
+	if (name > 0 && p[ZIP_LOCAL + name - 1] == '/')
+		return "the first entry of the archive is a directory";
+	if (load_le16(p + 6) & ZIP_ENCRYPTED)
+		return "the first entry of the archive is encrypted";
+	if (method != ZIP_STORED && method != ZIP_DEFLATED)
+		return "the first entry of the archive is neither deflated "
+		    "nor stored";
+	return NULL;
+}
+
 /*
- * The first entry of an archive, which must be deflated, not encrypted, and
- * have its check behind it (as all have that were written to a pipe) or in
- * front.
+ * The first entry of an archive.  Its check stands in front, or in a
+ * descriptor behind it, as in all archives that were written to a pipe.  The
+ * end of deflated data is found without its length; stored data needs it.
  */
 static ssize_t
-zip_head(const uint8_t *p, size_t len)
+zip_head(const uint8_t *p, size_t len, struct deflate_head *h)
 {
 	size_t n;
 
-	if (len < 30)
+	if (len < ZIP_LOCAL)
 		return 0;
 	if (load_le32(p) != 0x04034b50)
 		return -EBADMSG;
-	if (load_le16(p + 8) != 8 || (load_le16(p + 6) & 1) != 0)
+	n = ZIP_LOCAL + (size_t)load_le16(p + 26) + load_le16(p + 28);
+	if (len < n)
+		return 0;
+	h->why = zip_why_not(p);
+	if (h->why != NULL)
 		return -ENOTSUP;
-	n = 30 + (size_t)load_le16(p + 26) + load_le16(p + 28);
-	return len < n ? 0 : (ssize_t)n;
-}
-
-/* Flag 8: what is not known in front stands in a descriptor behind. */
-static bool
-zip_front(const uint8_t *p, uint8_t *trailer)
-{
-	bool front = (load_le16(p + 6) & 8) == 0;
-
-	if (front)
-		memcpy(trailer, p + 14, 8);
-	return front;
+	h->front = (load_le16(p + 6) & ZIP_DESCRIPTOR) == 0;
+	memcpy(h->trailer, p + 14, 8);
+	h->stored = load_le16(p + 8) == ZIP_STORED;
+	if (h->stored)
+		h->left = zip_stored_len(p, n);
+	/* an entry that is really empty will have the check of no bytes */
+	if (h->stored && h->left == 0 && !h->front)
+		h->why = "the first entry of the archive is stored, and its "
+		    "length does not stand before it";
+	return (ssize_t)n;
 }
 
 /* A data descriptor: signature, CRC, sizes (of which only 32 bits matter). */
@@ -111,7 +156,6 @@ zip_verify(const uint8_t *t, uint32_t check, uint64_t total)
 
 const struct deflate_unwrap unwrap_zip = {
 	.head = zip_head, .trailer = 8, .verify = zip_verify,
-	.front = zip_front,
 	.check = &check_crc32,
 	.ignore_rest = true,
 };

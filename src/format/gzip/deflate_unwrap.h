@@ -10,18 +10,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a header says beyond its length. */
+struct deflate_head {
+	bool front;		/* the trailer stands in the header */
+	uint8_t trailer[8];	/* then */
+	bool stored;		/* no deflate stream: so many bytes */
+	uint64_t left;
+	const char *why;	/* a sentence for -ENOTSUP, or for -EBADMSG
+				   that is found later; or NULL */
+};
+
 struct deflate_unwrap {
 	/*
 	 * The length of the header at p: 0 if len bytes are too few to tell,
-	 * or -EBADMSG or -ENOTSUP.
+	 * or -EBADMSG or -ENOTSUP.  Fills h, which is zeroed.
 	 */
-	ssize_t (*head)(const uint8_t *p, size_t len);
+	ssize_t (*head)(const uint8_t *p, size_t len, struct deflate_head *h);
 
 	/* The trailer: its length, and 0 or -EBADMSG. */
 	size_t trailer;
 	int (*verify)(const uint8_t *trailer, uint32_t check, uint64_t total);
-	/* Whether it is in the header instead: then copied; or NULL. */
-	bool (*front)(const uint8_t *header, uint8_t *trailer);
 
 	const struct deflate_check *check;
 	bool members;		/* another may follow, or zeros */

@@ -18,7 +18,7 @@
 enum { HEADER_MAX = 1 << 20 };
 
 /* inflate_job.state: BETWEEN is behind a member, REST to be passed over. */
-enum { HEAD, BODY, TRAILER, BETWEEN, PADDING, REST };
+enum { HEAD, BODY, STORED, TRAILER, BETWEEN, PADDING, REST };
 
 static int
 hold(struct inflate_job *j, const uint8_t *p, size_t len)
@@ -34,6 +34,18 @@ hold(struct inflate_job *j, const uint8_t *p, size_t len)
 	return rc;
 }
 
+/* Behind a header. */
+static void
+begin_body(struct inflate_job *j)
+{
+	j->held.len = 0;
+	j->check = j->wrap->check->start;
+	j->total = 0;
+	j->state = !j->head.stored ? BODY : j->head.left > 0 ? STORED :
+	    TRAILER;
+	inflater_start(j->inflater);
+}
+
 /* These take what they need of the len bytes at p: a number, or -errno. */
 
 static ssize_t
@@ -45,38 +57,34 @@ take_head(struct inflate_job *j, const uint8_t *p, size_t len)
 
 	if (rc != 0)
 		return rc;
-	n = j->wrap->head(j->held.data, j->held.len);
+	j->head = (struct deflate_head){ .why = NULL };
+	n = j->wrap->head(j->held.data, j->held.len, &j->head);
 	if (n < 0 && j->any && j->held.len > 1 && j->held.data[1] != 0x8b) {
 		j->notes->trailing_garbage = true;
 		j->state = REST;
 		return (ssize_t)len;
 	}
+	j->notes->why = n < 0 || j->head.stored ? j->head.why : NULL;
 	if (n < 0)
 		return n;
-	if (n > 0 && j->wrap->front != NULL)
-		j->front = j->wrap->front(j->held.data, j->trailer);
 	if (n == 0)
 		return j->held.len > HEADER_MAX ? -EBADMSG :
 		    (ssize_t)(j->held.len - before);
-	j->held.len = 0;
-	j->state = BODY;
-	j->check = j->wrap->check->start;
-	j->total = 0;
-	inflater_start(j->inflater);
+	begin_body(j);
 	return n - (ssize_t)before;
 }
 
 static ssize_t
 take_trailer(struct inflate_job *j, const uint8_t *p, size_t len)
 {
-	size_t want = j->front ? 0 : j->wrap->trailer - j->held.len;
+	size_t want = j->head.front ? 0 : j->wrap->trailer - j->held.len;
 	size_t n = want < len ? want : len;
 	int rc = hold(j, p, n);
 
 	if (rc != 0 || n < want)
 		return rc != 0 ? rc : (ssize_t)n;
-	rc = j->wrap->verify(j->front ? j->trailer : j->held.data, j->check,
-	    j->total);
+	rc = j->wrap->verify(j->head.front ? j->head.trailer : j->held.data,
+	    j->check, j->total);
 	j->held.len = 0;
 	j->any = true;
 	j->state = j->wrap->ignore_rest ? REST : BETWEEN;
@@ -173,6 +181,23 @@ take_body(struct inflate_job *j, struct stream_io *io, struct sink *out)
 	return 0;
 }
 
+/* Data that is not deflated. */
+static int
+take_stored(struct inflate_job *j, struct stream_io *io, struct sink *out)
+{
+	size_t n = io->in_len < j->head.left ? io->in_len :
+	    (size_t)j->head.left;
+
+	j->check = j->wrap->check->add(j->check, io->in, n);
+	j->total += n;
+	j->head.left -= n;
+	if (j->head.left == 0)
+		j->state = TRAILER;
+	io->in += n;
+	io->in_len -= n;
+	return sink_write(out, io->in - n, n);
+}
+
 /* The serial way: everything, byte by byte as far as need be. */
 static int
 feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
@@ -182,8 +207,9 @@ feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
 
 	/* a full buffer may hide output whose input is all taken */
 	while (io.in_len > 0 || (j->inflating && io.out_len == 0)) {
-		if (j->state == BODY) {
-			int rc = take_body(j, &io, out);
+		if (j->state == BODY || j->state == STORED) {
+			int rc = j->state == BODY ? take_body(j, &io, out) :
+			    take_stored(j, &io, out);
 
 			if (rc != 0)
 				return rc;

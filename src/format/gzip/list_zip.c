@@ -47,26 +47,43 @@ read_end64(struct look *look, uint64_t end, struct directory *d)
 	return 0;
 }
 
-/* The record that ends the file, behind which only a comment may stand. */
+/* The record that ends the file, before a comment, at p. */
+static int
+read_record(struct look *look, uint64_t at, const uint8_t *p,
+    struct directory *d)
+{
+	uint32_t size = load_le32(p + 12);
+
+	d->entries = load_le16(p + 10);
+	d->at = load_le32(p + 16);
+	if (d->entries != UINT16_MAX && d->at != UINT32_MAX)
+		return 0;
+	/* zip -fz leaves the offset out, though there is no other record */
+	if (d->at == UINT32_MAX && size <= at)
+		d->at = at - size;
+	return read_end64(look, at, d);
+}
+
+/* Only a comment may be behind it, and zeros: bsdtar fills up a block. */
 static int
 read_end(struct look *look, struct directory *d)
 {
 	size_t tail = look->len < END + COMMENT_MAX ? (size_t)look->len :
 	    END + COMMENT_MAX;
 	const uint8_t *p;
-	ssize_t n = look_at(look, look->len - tail, tail, &p);
+	ssize_t n = look_at(look, look->len - tail, tail, &p), used = n;
 
 	if (n < 0)
 		return (int)n;
+	while (used > 0 && p[used - 1] == 0)
+		used--;
 	for (ssize_t i = n - END; i >= 0; i--) {
-		if (memcmp(p + i, "PK\5\6", 4) != 0 ||
-		    load_le16(p + i + 20) != n - i - END)
-			continue;
-		d->entries = load_le16(p + i + 10);
-		d->at = load_le32(p + i + 16);
-		if (d->entries != UINT16_MAX && d->at != UINT32_MAX)
-			return 0;
-		return read_end64(look, look->len - (uint64_t)(n - i), d);
+		ssize_t end = i + END + load_le16(p + i + 20);
+
+		if (memcmp(p + i, "PK\5\6", 4) == 0 && end >= used &&
+		    end <= n)
+			return read_record(look, look->len - (uint64_t)(n - i),
+			    p + i, d);
 	}
 	return -ENODATA;
 }
