@@ -50,6 +50,12 @@ write("directory.zip", local(0, 0, 0, 0, b"dir/") +
     local(0, 0, crc, n, b"dir/text") + data)
 write("encrypted.zip", local(9, 8, 0, 0, b"text") + bytes(100))
 write("bzip2.zip", local(0, 12, crc, 100, b"text") + bytes(100))
+# a directory alone, of an entry of 2^63 - 1 bytes
+name, x = b"text", struct.pack("<2H2Q", 1, 16, 2 ** 63 - 1, 10)
+central = struct.pack("<4s6H3I5H2I", b"PK\1\2", 45, 45, 0, 8, 0, 33, 0,
+    2 ** 32 - 1, 2 ** 32 - 1, len(name), len(x), 0, 0, 0, 0, 0) + name + x
+open("huge.zip", "wb").write(local(0, 8, 0, 0, name) + central + struct.pack(
+    "<4s4H2IH", b"PK\5\6", 0, 0, 1, 1, len(central), 34, 0))
 write("short.zip", local(0, 0, crc, n + 100, b"text") + data)
 P
 if have zip; then
@@ -79,6 +85,10 @@ for z in py-*.zip by-*.zip; do
 	[ -e "$z" ] || continue
 	is "$z: the size by -l" "$(pzc -lq "$z" | awk '{ print $4 }')" "$size"
 done
+is 'a size of 63 bits' "$(pzc -lq huge.zip | awk '{ print $4 }')" \
+    9223372036854775807
+is 'sums by -l that 64 bits do not hold' "$(pzc -l huge.zip huge.zip huge.zip |
+    awk 'END { print $2 }')" 18446744073709551615+
 t 'a stored entry that is empty' 0 to back pzc -d <empty.zip
 same 'a stored entry that is empty: the bytes' back empty
 

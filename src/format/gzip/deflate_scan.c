@@ -92,6 +92,26 @@ fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 	return 0;
 }
 
+/* Whether a member may end here: with the input, or before another. */
+static bool
+ends_at(const struct input *in, const struct slot *s, size_t at)
+{
+	if (s->in.len < at + GZIP_GUESS)
+		return in->eof && s->in.len == at;
+	return gzip_is_header(s->in.data + at);
+}
+
+/* Reads until len bytes from from on are there, or the input ends. */
+static int
+read_up_to(struct input *in, struct slot *s, size_t from, size_t len)
+{
+	ssize_t n = 0;
+
+	while (n >= 0 && s->in.len - from < len && !in->eof)
+		n = carry_more(in, s, len < READ_LEN ? READ_LEN : len);
+	return n < 0 ? (int)n : 0;
+}
+
 /*
  * The length of the member at from as its header gives it, all of it read
  * into s; 0 if there is none such, or -errno.
@@ -100,24 +120,24 @@ static ssize_t
 take_member(struct input *in, struct slot *s, size_t from)
 {
 	struct gzip_header h;
-	ssize_t n;
+	size_t whole;
+	int rc = read_up_to(in, s, from, INPUT_PEEK);
 
-	while (s->in.len - from < INPUT_PEEK && !in->eof) {
-		n = carry_more(in, s, READ_LEN);
-		if (n < 0)
-			return n;
-	}
+	if (rc != 0)
+		return rc;
 	if (gzip_header_parse(&h, s->in.data + from, s->in.len - from) != 1 ||
-	    h.member < h.len + GZIP_TRAILER || h.member > MEMBER_MAX)
+	    h.member == 0 || h.member > MEMBER_MAX)
 		return 0;
-	while (s->in.len - from < h.member && !in->eof) {
-		n = carry_more(in, s, h.member);
-		if (n < 0)
-			return n;
-	}
-	return s->in.len - from < h.member ? 0 : (ssize_t)h.member;
+	whole = (size_t)gzip_member_whole(&h);
+	rc = read_up_to(in, s, from, whole + GZIP_GUESS);
+	if (rc != 0)
+		return rc;
+	return h.member >= h.len + GZIP_TRAILER &&
+	    ends_at(in, s, from + h.member) ? (ssize_t)h.member :
+	    ends_at(in, s, from + whole) ? (ssize_t)whole : 0;
 }
 
+/* s->bits: the bytes that the members hold, by their trailers. */
 static int
 fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
 {
@@ -138,6 +158,7 @@ fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
 			return carry_cut(&r->carry, s, len, len);
 		len += (size_t)n;
 		out += made;
+		s->bits = out;
 	}
 	/* the end, or something that is not such a member */
 	s->used = len;

@@ -28,9 +28,11 @@
  *	2	4	uncompressed bytes in each block but the last, LE
  *
  * With --independent every block is a member, with a subfield "MZ" of four
- * bytes: the member's whole length, LE, as mgzip writes it.  BGZF files have
- * a subfield "BC" of two bytes: the member's length minus 1 (SAM/BAM
- * specification, section 4.1).
+ * bytes: the member's whole length, LE, as mgzip wrote it before 0.2.5, where
+ * the same subfield has the length of the deflate stream alone; which it is
+ * shows at the place where the member should end.  pgzip's "IG"
+ * is the whole length.  BGZF files have a subfield "BC" of two bytes: the
+ * member's length minus 1 (SAM/BAM specification, section 4.1).
  */
 #ifndef COLDPRESS_GZIP_H
 #define COLDPRESS_GZIP_H
@@ -65,7 +67,8 @@ struct gzip_header {
 	enum gzip_sizes sizes;
 	/* bytes in a block but the last, unless unmarked */
 	uint32_t block_min, block_max;
-	uint32_t member;	/* length by an MZ or BC subfield, or 0 */
+	uint32_t member;	/* length by an MZ or BC subfield, or 0: it may
+				   be that of the deflate stream alone */
 	const char *name;	/* within the parsed bytes, or NULL */
 };
 
@@ -82,6 +85,12 @@ int gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len);
  */
 bool gzip_is_sync(const uint8_t *p);
 bool gzip_is_plausible(const uint8_t *p);
+
+/* Whether all of that, the three bytes and what is behind them, is there. */
+bool gzip_is_header(const uint8_t *p);
+
+/* The whole length of a member whose field has that of the deflate stream. */
+uint64_t gzip_member_whole(const struct gzip_header *h);
 
 /* What a header of ours holds. */
 struct gzip_fields {
@@ -113,5 +122,11 @@ struct look;
  * block is not as the mark says; -ENODATA or -errno.
  */
 int gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at);
+
+/*
+ * Makes h->member the whole length of the member, or 0 if it ends at neither of
+ * the places that its field can mean; at as above.  0 or -errno.
+ */
+int gzip_member_length(struct gzip_header *h, struct look *look, uint64_t at);
 
 #endif

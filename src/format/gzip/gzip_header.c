@@ -114,6 +114,19 @@ gzip_is_plausible(const uint8_t *p)
 	return !(p[3] & GZIP_RESERVED) && (p[8] & ~6) == 0 && p[8] != 6;
 }
 
+bool
+gzip_is_header(const uint8_t *p)
+{
+	return p[0] == 0x1f && p[1] == 0x8b && p[2] == 8 &&
+	    gzip_is_plausible(p);
+}
+
+uint64_t
+gzip_member_whole(const struct gzip_header *h)
+{
+	return (uint64_t)h->len + h->member + GZIP_TRAILER;
+}
+
 size_t
 gzip_header_size(const struct gzip_fields *f)
 {

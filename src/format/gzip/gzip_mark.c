@@ -6,12 +6,6 @@
  */
 #include "gzip.h"
 
-#include "base/bytes.h"
-#include "base/sys.h"
-#include "engine/deflate/inflater.h"
-#include "format/look.h"
-
-#include <errno.h>
 #include <string.h>
 
 enum {
@@ -103,82 +97,4 @@ gzip_mark_parse(struct gzip_header *h, const uint8_t *p, size_t len)
 			set_sizes(h, s, n);
 			return;
 		}
-}
-
-/* The first block in the making. */
-struct first {
-	struct inflater *inflater;
-	uint64_t made, most;
-	uint8_t out[64 << 10];
-};
-
-/* Decompresses len more bytes: 1 if the block ends with them, 0 or -errno. */
-static int
-feed(struct first *f, const uint8_t *p, size_t len)
-{
-	struct stream_io io = { .in = p, .in_len = len };
-
-	do {
-		int rc;
-
-		io.out = f->out;
-		io.out_len = sizeof(f->out);
-		rc = inflater_run(f->inflater, &io);
-		f->made += sizeof(f->out) - io.out_len;
-		if (rc != STREAM_MORE || f->made > f->most)
-			return rc < 0 ? rc : -EBADMSG;
-	} while (io.in_len > 0 || io.out_len == 0);
-	return inflater_at_boundary(f->inflater);
-}
-
-/* From at on, to the first sync point that is one: 1, or -errno. */
-static int
-run_first(struct first *f, struct look *look, uint64_t at)
-{
-	int rc = 0;
-
-	while (rc == 0) {
-		const uint8_t *p, *sync;
-		ssize_t n = look_at(look, at, LOOK_MAX, &p);
-		size_t len;
-
-		if (n < SYNC_LEN)
-			return n < 0 ? (int)n : -ENODATA;
-		sync = memmem(p, (size_t)n, "\0\0\xff\xff", SYNC_LEN);
-		/* the last bytes looked at may be the beginning of one */
-		len = sync == NULL ? (size_t)n - SYNC_LEN + 1 :
-		    (size_t)(sync - p) + SYNC_LEN;
-		rc = feed(f, p, len);
-		if (sync == NULL && rc > 0)
-			rc = 0;
-		at += len;
-	}
-	return rc;
-}
-
-int
-gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at)
-{
-	struct first *f;
-	int rc;
-
-	if (h->block_min == h->block_max)
-		return 0;
-	f = sys_malloc(sizeof(*f));
-	if (f == NULL)
-		return -ENOMEM;
-	f->made = 0;
-	f->most = h->block_max;
-	rc = inflater_open(&f->inflater);
-	if (rc == 0) {
-		inflater_start(f->inflater);
-		rc = run_first(f, look, at + h->len + h->mark);
-		inflater_close(f->inflater);
-	}
-	if (rc == 1 && f->made < h->block_min)
-		rc = -EBADMSG;
-	if (rc == 1)
-		h->block_min = h->block_max = (uint32_t)f->made;
-	sys_free(f);
-	return rc < 0 ? rc : 0;
 }

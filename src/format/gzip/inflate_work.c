@@ -57,48 +57,45 @@ work_sync(struct inflate_job *j, struct inflater *f, struct slot *s)
 	return 0;
 }
 
-/* The member at p: 1 if it is whole and right, else 0, or -ENOMEM. */
-static int
-work_member(struct inflater *f, const uint8_t *p, const struct gzip_header *h,
-    size_t most, struct slot *s)
+/* The member at p: its length if it is whole and right, else 0. */
+static size_t
+work_member(struct inflater *f, const uint8_t *p, size_t len, size_t cap,
+    struct slot *s)
 {
-	const uint8_t *trailer = p + h->member - GZIP_TRAILER;
-	size_t want = load_le32(trailer + 4), body;
+	uint8_t *out = s->out.data + s->out.len;
+	struct gzip_header h;
 	struct inflated r;
-	uint8_t *out;
 
-	if (h->member < h->len + GZIP_TRAILER || want > most)
+	if (gzip_header_parse(&h, p, len) != 1 ||
+	    inflater_piece(f, p + h.len, len - h.len, out,
+	    cap - s->out.len, &r) != 0 || !r.final)
 		return 0;
-	if (buf_reserve(&s->out, s->out.len + want + INFLATER_SPARE) != 0)
-		return -ENOMEM;
-	out = s->out.data + s->out.len;
-	body = h->member - h->len - GZIP_TRAILER;
-	if (inflater_piece(f, p + h->len, body, out, want, &r) != 0 ||
-	    !r.final || r.used != body || r.made != want ||
-	    libdeflate_crc32(0, out, want) != load_le32(trailer))
+	r.used += h.len;
+	if (len - r.used < GZIP_TRAILER ||
+	    load_le32(p + r.used) != libdeflate_crc32(0, out, r.made) ||
+	    load_le32(p + r.used + 4) != (uint32_t)r.made)
 		return 0;
-	s->out.len += want;
-	return 1;
+	s->out.len += r.made;
+	return r.used + GZIP_TRAILER;
 }
 
-/* Every member must end where its header says, and leave nothing over. */
+/* Members must fill the piece, and make what their trailers say. */
 static int
 work_members(const struct inflate_job *j, struct inflater *f, struct slot *s)
 {
-	size_t pos = 0, most = inflate_most(j, PIECE_MEMBERS);
+	size_t pos = 0, cap = (size_t)s->bits;
 
+	if (s->bits > inflate_most(j, PIECE_MEMBERS))
+		return 0;
+	if (buf_reserve(&s->out, cap + INFLATER_SPARE) != 0)
+		return -ENOMEM;
 	while (pos < s->used) {
-		const uint8_t *p = s->in.data + pos;
-		struct gzip_header h;
-		int rc;
+		size_t n = work_member(f, s->in.data + pos, s->used - pos,
+		    cap, s);
 
-		if (gzip_header_parse(&h, p, s->used - pos) != 1 ||
-		    h.member > s->used - pos)
+		if (n == 0)
 			return 0;
-		rc = work_member(f, p, &h, most, s);
-		if (rc != 1)
-			return rc;
-		pos += h.member;
+		pos += n;
 	}
 	s->ok = s->used > 0;
 	s->final = true;

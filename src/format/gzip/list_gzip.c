@@ -328,8 +328,10 @@ next_member(struct lister *g)
 		return n < LOOK_MAX ? -ENODATA : give_up(g);
 	if (g->len - g->at < h.len + LEAST_BODY + GZIP_TRAILER)
 		return -ENODATA;
-	if (h.member >= h.len + LEAST_BODY + GZIP_TRAILER &&
-	    h.member <= g->len - g->at)
+	rc = gzip_member_length(&h, g->look, g->at);
+	if (rc != 0)
+		return rc;
+	if (h.member != 0)
 		return member_of_length(g, h.member);
 	if (g->len - g->at <= WALK_MAX ||
 	    (h.sizes == GZIP_UNMARKED && g->walks < WALKS))

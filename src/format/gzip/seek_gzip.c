@@ -57,9 +57,10 @@ map_members(struct seek_map *m)
 	while (plain < m->need && (rc = header_at(m->look, at, &h)) == 1) {
 		const uint8_t *p;
 
-		if (h.member < h.len + GZIP_TRAILER ||
-		    h.member > m->len - at ||
-		    (uint64_t)h.member * DEFLATE_RATIO > UINT32_MAX)
+		rc = gzip_member_length(&h, m->look, at);
+		if (rc < 0)
+			return rc;
+		if (h.member == 0 || (uint64_t)h.member * DEFLATE_RATIO > UINT32_MAX)
 			return -ENODATA;
 		rc = seek_add(m, (struct seek_unit){ plain, at, at });
 		at += h.member;

@@ -164,6 +164,16 @@ print_json(const struct entry *e)
 	return rc;
 }
 
+/* A sum that 64 bits do not hold is shown as more than they do. */
+static void
+add_size(uint64_t *sum, bool *less, uint64_t n)
+{
+	if (__builtin_add_overflow(*sum, n, sum)) {
+		*sum = UINT64_MAX;
+		*less = true;
+	}
+}
+
 static void
 add_totals(struct pzc_totals *t, const struct entry *e)
 {
@@ -171,9 +181,9 @@ add_totals(struct pzc_totals *t, const struct entry *e)
 	t->packed_less |= !e->has_packed;
 	t->size_less |= !e->l.has_size || !e->l.exact;
 	if (e->has_packed)
-		t->packed += e->packed;
+		add_size(&t->packed, &t->packed_less, e->packed);
 	if (e->l.has_size)
-		t->size += e->l.size;
+		add_size(&t->size, &t->size_less, e->l.size);
 }
 
 void

@@ -1,0 +1,126 @@
+/*
+ * gzip_look.c - what a look into a gzip file tells of its units
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "gzip.h"
+
+#include "base/sys.h"
+#include "engine/deflate/inflater.h"
+#include "format/look.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { SYNC_LEN = 4 };
+
+/* The first block in the making. */
+struct first {
+	struct inflater *inflater;
+	uint64_t made, most;
+	uint8_t out[64 << 10];
+};
+
+/* Decompresses len more bytes: 1 if the block ends with them, 0 or -errno. */
+static int
+feed(struct first *f, const uint8_t *p, size_t len)
+{
+	struct stream_io io = { .in = p, .in_len = len };
+
+	do {
+		int rc;
+
+		io.out = f->out;
+		io.out_len = sizeof(f->out);
+		rc = inflater_run(f->inflater, &io);
+		f->made += sizeof(f->out) - io.out_len;
+		if (rc != STREAM_MORE || f->made > f->most)
+			return rc < 0 ? rc : -EBADMSG;
+	} while (io.in_len > 0 || io.out_len == 0);
+	return inflater_at_boundary(f->inflater);
+}
+
+/* From at on, to the first sync point that is one: 1, or -errno. */
+static int
+run_first(struct first *f, struct look *look, uint64_t at)
+{
+	int rc = 0;
+
+	while (rc == 0) {
+		const uint8_t *p, *sync;
+		ssize_t n = look_at(look, at, LOOK_MAX, &p);
+		size_t len;
+
+		if (n < SYNC_LEN)
+			return n < 0 ? (int)n : -ENODATA;
+		sync = memmem(p, (size_t)n, "\0\0\xff\xff", SYNC_LEN);
+		/* the last bytes looked at may be the beginning of one */
+		len = sync == NULL ? (size_t)n - SYNC_LEN + 1 :
+		    (size_t)(sync - p) + SYNC_LEN;
+		rc = feed(f, p, len);
+		if (sync == NULL && rc > 0)
+			rc = 0;
+		at += len;
+	}
+	return rc;
+}
+
+int
+gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at)
+{
+	struct first *f;
+	int rc;
+
+	if (h->block_min == h->block_max)
+		return 0;
+	f = sys_malloc(sizeof(*f));
+	if (f == NULL)
+		return -ENOMEM;
+	f->made = 0;
+	f->most = h->block_max;
+	rc = inflater_open(&f->inflater);
+	if (rc == 0) {
+		inflater_start(f->inflater);
+		rc = run_first(f, look, at + h->len + h->mark);
+		inflater_close(f->inflater);
+	}
+	if (rc == 1 && f->made < h->block_min)
+		rc = -EBADMSG;
+	if (rc == 1)
+		h->block_min = h->block_max = (uint32_t)f->made;
+	sys_free(f);
+	return rc < 0 ? rc : 0;
+}
+
+/* Whether a member may end at a place: with the file, or before another. */
+static int
+ends_at(struct look *look, uint64_t at)
+{
+	const uint8_t *p;
+	ssize_t n;
+
+	if (at >= look->len)
+		return at == look->len;
+	/* the trailer, and what else will be read there, at once */
+	n = look_at(look, at - GZIP_TRAILER, GZIP_TRAILER + LOOK_STEP, &p);
+	return n < 0 ? (int)n : n >= GZIP_TRAILER + GZIP_GUESS &&
+	    gzip_is_header(p + GZIP_TRAILER);
+}
+
+int
+gzip_member_length(struct gzip_header *h, struct look *look, uint64_t at)
+{
+	uint64_t whole = gzip_member_whole(h);
+	int rc;
+
+	if (h->member == 0)
+		return 0;
+	rc = h->member < h->len + GZIP_TRAILER ? 0 :
+	    ends_at(look, at + h->member);
+	if (rc == 0 && whole <= UINT32_MAX) {
+		rc = ends_at(look, at + whole);
+		h->member = (uint32_t)whole;
+	}
+	if (rc <= 0)
+		h->member = 0;
+	return rc < 0 ? rc : 0;
+}
