@@ -44,5 +44,11 @@ for level in -6 -0 -1 -9 -11 -n -R '-9 -n -T -R'; do
 done
 pzc -k initrd.cpio
 is 'boots: gzip of a named file' "$(boot initrd.cpio.gz)" "$want"
+for level in 0 6 9; do
+	boots "xz -$level with CRC-32" -F xz --check=crc32 -$level
+done
+for level in 1 9; do
+	boots "lz4 -$level, legacy" -F lz4 --legacy -$level
+done
 
 done_testing
