@@ -29,6 +29,7 @@ struct codec_options {
 	bool independent;	/* gzip: a member a block */
 	bool huffman, rle;	/* gzip, zlib: zlib's strategies */
 	bool extreme;		/* xz, lzma: -e */
+	bool copy_rest;		/* decoding gzip: copy what is behind it */
 	int window_log;		/* zstd --long; 0: the level's */
 	uint64_t window_max;	/* decoding: the largest window accepted */
 	uint64_t memory;	/* the most bytes to use; 0: any */
@@ -56,7 +57,12 @@ struct plan {
 
 /* What decoding found besides data.  Zeroed by the caller. */
 struct codec_notes {
-	bool trailing_garbage;	/* ignored */
+	bool trailing_garbage;	/* ignored, or copied (copy_rest) */
+	/* gzip: what is behind it, zeros and garbage, and its first bytes */
+	uint64_t trailing_B;
+	uint8_t trailing[2];
+	bool has_check;		/* zlib, gzip: check is the last member's */
+	uint32_t check;
 	bool unchecked;		/* a check of a kind that is not known */
 	/*
 	 * With -EFBIG: the bytes that decoding takes in all, where memory or
@@ -71,6 +77,7 @@ struct codec_notes {
 struct codec_stored {
 	char name[256];		/* the last component; "" if none */
 	uint32_t mtime;		/* seconds since 1970, or 0 */
+	size_t head_B;		/* gzip: length of the header */
 };
 
 /*

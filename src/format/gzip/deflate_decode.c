@@ -24,13 +24,14 @@ close_job(void *job)
 
 static int
 open_job(void **job, const struct deflate_unwrap *wrap,
-    struct codec_notes *notes)
+    const struct codec_options *o, struct codec_notes *notes)
 {
 	struct inflate_job *j = sys_calloc(1, sizeof(*j));
 
 	if (j == NULL)
 		return -ENOMEM;
 	j->wrap = wrap;
+	j->copy_rest = wrap->members && o->copy_rest;
 	j->notes = notes;
 	j->reader.debt = &j->debt;
 	if (inflater_open(&j->inflater) != 0) {
@@ -63,36 +64,32 @@ static int
 open_gzip(void **job, const struct codec_options *o, const struct plan *p,
     struct codec_notes *notes)
 {
-	(void)o;
 	(void)p;
-	return open_job(job, &unwrap_gzip, notes);
+	return open_job(job, &unwrap_gzip, o, notes);
 }
 
 static int
 open_gzip_part(void **job, const struct codec_options *o,
     const struct plan *p, struct codec_notes *notes)
 {
-	(void)o;
 	(void)p;
-	return open_job(job, &unwrap_gzip_part, notes);
+	return open_job(job, &unwrap_gzip_part, o, notes);
 }
 
 static int
 open_zlib(void **job, const struct codec_options *o, const struct plan *p,
     struct codec_notes *notes)
 {
-	(void)o;
 	(void)p;
-	return open_job(job, &unwrap_zlib, notes);
+	return open_job(job, &unwrap_zlib, o, notes);
 }
 
 static int
 open_zip(void **job, const struct codec_options *o, const struct plan *p,
     struct codec_notes *notes)
 {
-	(void)o;
 	(void)p;
-	return open_job(job, &unwrap_zip, notes);
+	return open_job(job, &unwrap_zip, o, notes);
 }
 
 #define DECODER(open_it) {						\

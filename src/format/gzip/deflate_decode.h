@@ -59,6 +59,7 @@ struct inflate_job {
 	bool inflating;			/* within a block, by inflater */
 	bool checking;			/* the sink has the check */
 	bool any;			/* a member has ended */
+	bool copy_rest;
 	struct deflate_head head;	/* of this member */
 };
 

@@ -33,6 +33,7 @@ gzip_stored(const uint8_t *p, size_t len, struct codec_stored *to)
 	if (gzip_header_parse(&h, p, len) != 1)
 		return;
 	to->mtime = h.mtime;
+	to->head_B = h.len;
 	if (h.name == NULL)
 		return;
 	/* never a path: it comes from whoever made the file */

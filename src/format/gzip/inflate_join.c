@@ -12,13 +12,19 @@
  */
 #include "deflate_decode.h"
 
+#include "base/bytes.h"
+#include "gzip.h"
+
 #include <errno.h>
 #include <string.h>
 
 enum { HEADER_MAX = 1 << 20 };
 
-/* inflate_job.state: BETWEEN is behind a member, REST to be passed over. */
-enum { HEAD, BODY, STORED, TRAILER, BETWEEN, PADDING, REST };
+/*
+ * inflate_job.state: BETWEEN is behind a member, REST to be passed over, JUNK
+ * what should not be there.
+ */
+enum { HEAD, BODY, STORED, TRAILER, BETWEEN, PADDING, REST, JUNK };
 
 static int
 hold(struct inflate_job *j, const uint8_t *p, size_t len)
@@ -60,9 +66,8 @@ take_head(struct inflate_job *j, const uint8_t *p, size_t len)
 	j->head = (struct deflate_head){ .why = NULL };
 	n = j->wrap->head(j->held.data, j->held.len, &j->head);
 	if (n < 0 && j->any && j->held.len > 1 && j->held.data[1] != 0x8b) {
-		j->notes->trailing_garbage = true;
-		j->state = REST;
-		return (ssize_t)len;
+		j->state = JUNK;
+		return (ssize_t)(j->held.len - before);
 	}
 	j->notes->why = n < 0 || j->head.stored ? j->head.why : NULL;
 	if (n < 0)
@@ -87,11 +92,23 @@ take_trailer(struct inflate_job *j, const uint8_t *p, size_t len)
 	    j->check, j->total);
 	j->held.len = 0;
 	j->any = true;
+	j->notes->has_check = true;
+	j->notes->check = j->check;
 	j->state = j->wrap->ignore_rest ? REST : BETWEEN;
 	return rc != 0 ? rc : (ssize_t)n;
 }
 
-/* Behind a member: another one, zeros to the end, or something to ignore. */
+static void
+note_trailing(struct inflate_job *j, const uint8_t *p, size_t len)
+{
+	struct codec_notes *n = j->notes;
+
+	for (size_t i = 0; i < len && n->trailing_B + i < 2; i++)
+		n->trailing[n->trailing_B + i] = p[i];
+	n->trailing_B += len;
+}
+
+/* Behind a member: another one, zeros to the end, or what is no gzip. */
 static ssize_t
 take_between(struct inflate_job *j, const uint8_t *p, size_t len)
 {
@@ -101,14 +118,33 @@ take_between(struct inflate_job *j, const uint8_t *p, size_t len)
 		j->state = HEAD;
 		return 0;
 	}
-	while (n < len && p[n] == 0)
+	while (n < len && p[n] == 0 && !j->copy_rest)
 		n++;
-	j->state = PADDING;
-	if (n < len) {
-		j->notes->trailing_garbage = true;
-		j->state = REST;
-	}
-	return (ssize_t)len;
+	note_trailing(j, p, n);
+	j->state = n < len ? JUNK : PADDING;
+	return (ssize_t)n;
+}
+
+/* Is it to be copied, all of it is: zeros as well. */
+static int
+put_junk(struct inflate_job *j, const uint8_t *p, size_t len,
+    struct sink *out)
+{
+	note_trailing(j, p, len);
+	j->notes->trailing_garbage = true;
+	return j->copy_rest ? sink_write(out, p, len) : 0;
+}
+
+static int
+take_junk(struct inflate_job *j, struct stream_io *io, struct sink *out)
+{
+	int rc = put_junk(j, j->held.data, j->held.len, out);
+
+	j->held.len = 0;
+	if (rc == 0)
+		rc = put_junk(j, io->in, io->in_len, out);
+	io->in_len = 0;
+	return rc;
 }
 
 static ssize_t
@@ -126,21 +162,16 @@ take(struct inflate_job *j, const uint8_t *p, size_t len)
 	}
 }
 
+static int feed(struct inflate_job *j, const uint8_t *p, size_t len,
+    struct sink *out);
+
 /* What the inflater had taken in beyond the end: at most a trailer's bytes. */
 static int
-take_unused(struct inflate_job *j)
+take_unused(struct inflate_job *j, struct sink *out)
 {
 	uint8_t unused[8];
-	size_t len = inflater_unused(j->inflater, unused);
 
-	for (size_t pos = 0; pos < len;) {
-		ssize_t n = take(j, unused + pos, len - pos);
-
-		if (n < 0)
-			return (int)n;
-		pos += (size_t)n;
-	}
-	return 0;
+	return feed(j, unused, inflater_unused(j->inflater, unused), out);
 }
 
 /* The check of what the inflater makes, taken back from the sink. */
@@ -176,7 +207,7 @@ take_body(struct inflate_job *j, struct stream_io *io, struct sink *out)
 		end_check(j, out);
 		j->state = TRAILER;
 		j->inflating = false;
-		return take_unused(j);
+		return take_unused(j, out);
 	}
 	return 0;
 }
@@ -215,6 +246,8 @@ feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
 				return rc;
 			continue;
 		}
+		if (j->state == JUNK)
+			return take_junk(j, &io, out);
 		n = take(j, io.in, io.in_len);
 		if (n < 0)
 			return (int)n;
@@ -249,6 +282,8 @@ accept(struct inflate_job *j, struct slot *s, struct sink *out)
 	if (s->kind == PIECE_MEMBERS) {
 		j->state = BETWEEN;
 		j->any = true;
+		j->notes->has_check = true;
+		j->notes->check = load_le32(s->in.data + at - GZIP_TRAILER);
 	} else {
 		end_check(j, out);
 		j->check = j->wrap->check->combine(j->check, s->check,
@@ -269,8 +304,12 @@ accept(struct inflate_job *j, struct slot *s, struct sink *out)
 
 /* All input is in: is it a good place to end? */
 static int
-at_end(const struct inflate_job *j)
+at_end(struct inflate_job *j, struct sink *out)
 {
+	/* one byte, as of a header, or junk that came whole with a header's */
+	if (j->state == JUNK || (j->state == HEAD && j->copy_rest && j->any &&
+	    j->held.len == 1))
+		return put_junk(j, j->held.data, j->held.len, out);
 	return j->state == BETWEEN || j->state == PADDING ||
 	    j->state == REST ? 0 : -ENODATA;
 }
@@ -303,5 +342,5 @@ inflate_join(void *job, struct slot *s, struct sink *out)
 	account(j, s, accepted);
 	rc = accepted ? accept(j, s, out) :
 	    feed(j, s->in.data + s->skip, s->in.len - s->skip, out);
-	return rc == 0 && last ? at_end(j) : rc;
+	return rc == 0 && last ? at_end(j, out) : rc;
 }
