@@ -310,7 +310,8 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 	rc = run(&pl, params);
 	if (sink_enough(pl.sink))
 		rc = 0;
-	out = sink_close(pl.sink, rc != 0, stats);
+	/* of a stream that is cut short all that is there is written */
+	out = sink_close(pl.sink, rc != 0 && rc != -ENODATA, stats);
 	if (out != 0) {
 		rc = out;
 		stats->failed = PIPELINE_OUT;
