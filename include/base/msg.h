@@ -15,6 +15,7 @@ enum { MSG_OK = 0, MSG_ERROR = 1, MSG_WARNING = 2 };
 struct msg {
 	const char *prog;	/* the name that begins each line */
 	bool quiet;		/* -q: warnings are not written */
+	bool silent;		/* nor are errors */
 	int verbose;		/* number of -v */
 	int status;		/* the exit status so far */
 };

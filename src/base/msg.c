@@ -41,6 +41,8 @@ msg_error(struct msg *m, const char *fmt, ...)
 	va_list ap;
 
 	m->status = MSG_ERROR;
+	if (m->silent)
+		return;
 	va_start(ap, fmt);
 	say(m, fmt, ap, "\n");
 	va_end(ap);

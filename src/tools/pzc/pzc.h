@@ -16,6 +16,7 @@
 struct pzc_totals {
 	uint64_t files, packed, size;
 	bool packed_less, size_less;	/* there was more */
+	uint64_t around_B;		/* of the last: see pzc_run */
 };
 
 /* Of two that are given the later one here counts. */
@@ -48,6 +49,7 @@ struct pzc {
 	char **files;
 	int file_count;
 	struct pzc_totals totals;
+	bool ended;			/* nothing more is to be done */
 	char **words[PZC_VARIABLES];	/* of the environment's variables */
 };
 
@@ -86,6 +88,8 @@ struct source {
 	bool is_stdin;
 	bool in_tree;			/* below -r; dirfd is the walk's */
 	bool followed;			/* base may be a symbolic link */
+	char *found;			/* path with a suffix put to it, or
+					   NULL; freed by pzc_source_close() */
 };
 
 /* One operand ("-" for standard input).  Status is kept in p->msg. */
@@ -117,6 +121,9 @@ char *pzc_target_name(struct pzc *p, const char *path,
 
 /* Whether path has a suffix to be taken off; if not, that is said. */
 bool pzc_has_suffix(struct pzc *p, const char *path);
+/* path without its suffix, if it has one, for sys_free(); or NULL. */
+char *pzc_plain_name(const struct pzc *p, const char *path);
+bool pzc_is_packed(const struct pzc *p, const char *path);	/* in silence */
 
 /* -l: a line about one file; at the end one with the sums. */
 void pzc_list(struct pzc *p, const struct source *s);
@@ -125,9 +132,23 @@ void pzc_list_end(struct pzc *p);
 /* What an error of a stream is called; why, if not NULL, is the word. */
 const char *pzc_sentence(int rc, const char *why);
 
+/* Says that, of path. */
+void pzc_say_failure(struct pzc *p, const char *path, int rc,
+    const char *why);
+
+/*
+ * What was found behind a gzip stream: 0, or -ENODATA where that is an error
+ * and has been called so.
+ */
+int pzc_judge_rest(struct pzc *p, const char *path,
+    const struct codec_notes *n);
+
 /* What one conversion was, for -v, --stats and PZC_STATS. */
 struct pzc_run {
 	const char *name;
+	const char *target;		/* of the output */
+	bool is_stdin;
+	uint64_t around_B;		/* header and trailer, of gzip */
 	const struct codec *codec;
 	const struct convert_result *result;
 	bool decompress;
@@ -137,5 +158,8 @@ struct pzc_run {
 };
 
 void pzc_report(struct pzc *p, const struct pzc_run *run);
+
+/* -v of pzc itself. */
+void pzc_tell(struct pzc *p, const struct pzc_run *run);
 
 #endif

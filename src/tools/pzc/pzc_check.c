@@ -162,6 +162,11 @@ check_codec(struct pzc *p)
 		msg_error(&p->msg, "%s is read only", c->name);
 		return MSG_ERROR;
 	}
+	if (p->level >= 0 && p->style->levels != 0 &&
+	    !(p->style->levels >> p->level & 1)) {
+		msg_error(&p->msg, "there is no level %d", p->level);
+		return MSG_ERROR;
+	}
 	if (p->level < 0)
 		p->level = c->level_default;
 	if (p->level < c->level_min || p->level > c->level_max) {
@@ -188,7 +193,8 @@ check_files(struct pzc *p)
 		p->output = NULL;
 	}
 	if (p->suffix != NULL && (*p->suffix == '\0' ||
-	    strchr(p->suffix, '/') != NULL)) {
+	    strchr(p->suffix, '/') != NULL || (p->style->suffix_max > 0 &&
+	    strlen(p->suffix) > p->style->suffix_max))) {
 		msg_error(&p->msg, "invalid suffix '%s'", p->suffix);
 		return MSG_ERROR;
 	}

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_file.h"
+#include "pzc_style.h"
 
 #include "base/sandbox.h"
 
@@ -35,6 +36,6 @@ pzc_confine(struct pzc *p, const struct source *s, const struct output *out)
 		why = rc != 0 ? strerror(-rc) : confined ? NULL :
 		    "the kernel has no Landlock";
 	}
-	if (why != NULL && p->msg.verbose > 0)
+	if (why != NULL && p->msg.verbose > 0 && p->style->talks)
 		msg_note(&p->msg, "%s: not confined: %s", s->path, why);
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_file.h"
+#include "pzc_style.h"
 
 #include "base/progress.h"
 #include "base/sys.h"
@@ -29,6 +30,23 @@ microseconds(const struct timeval *t)
 	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
 }
 
+/* gzip -cdf is cat for what is no gzip, and for what is behind gzip. */
+static bool
+copies_rest(const struct file *f)
+{
+	return f->p->style->copy_rest && f->p->force &&
+	    f->p->mode == PZC_DECOMPRESS && f->target == NULL;
+}
+
+/* Whether there is a time to be stored, if it can be. */
+static bool
+has_time(const struct file *f)
+{
+	return f->p->store_time && !f->decompress &&
+	    S_ISREG(f->src->st.st_mode) &&
+	    (!f->src->is_stdin || f->p->style->stdin_time);
+}
+
 static struct convert
 convert_of(const struct file *f)
 {
@@ -37,51 +55,49 @@ convert_of(const struct file *f)
 	const struct source *s = f->src;
 	const char *slash = strrchr(s->path, '/');
 
-	/* standard input has neither name nor time: pipe and file < agree */
+	/*
+	 * Standard input has no name, and by default no time either: pipe
+	 * and file < agree.
+	 */
 	if (!s->is_stdin && f->p->store_name)
 		c.options.name = slash == NULL ? s->path : slash + 1;
 	else if (s->is_stdin)
 		c.options.name = f->p->alias;
-	if (!s->is_stdin && f->p->store_time && S_ISREG(s->st.st_mode) &&
+	if (has_time(f) &&
 	    s->st.st_mtime > 0 && s->st.st_mtime <= UINT32_MAX)
 		c.options.mtime = (uint32_t)s->st.st_mtime;
+	c.options.copy_rest = copies_rest(f);
 	return c;
 }
 
 static int
-convert_timed(struct file *f)
+convert_timed(struct file *f, struct pzc_run *run, struct adapt *adapt)
 {
 	struct convert c = convert_of(f);
 	struct progress progress;
 	const struct stat *st = &f->src->st;
-	struct adapt adapt;
 	struct rusage a, b;
 	uint64_t t0 = sys_now_ns();
 	int rc;
 
 	if (f->p->adapt && !f->decompress) {
-		adapt_start(&adapt, f->p->level, f->p->adapt_min,
+		adapt_start(adapt, f->p->level, f->p->adapt_min,
 		    f->p->adapt_max);
-		c.options.adapt = &adapt;
+		c.options.adapt = adapt;
+		run->adapt = adapt;
 	}
 
 	progress_start(&progress, STDERR_FILENO, S_ISREG(st->st_mode) ?
-	    (uint64_t)st->st_size : 0, f->p->msg.quiet);
+	    (uint64_t)st->st_size : 0,
+	    f->p->msg.quiet || !f->p->style->talks);
 	c.progress = &progress;
 	getrusage(RUSAGE_SELF, &a);
 	rc = convert_run(&c, &f->in, f->out_fd, &f->result);
 	getrusage(RUSAGE_SELF, &b);
 	progress_erase(&progress);
-	if (rc == 0)
-		pzc_report(f->p, &(struct pzc_run){ .name = f->src->path,
-		    .codec = f->codec, .result = &f->result,
-		    .decompress = f->decompress, .level = f->p->level,
-		    .adapt = c.options.adapt,
-		    .wall_ns = sys_now_ns() - t0,
-		    .user_us = microseconds(&b.ru_utime) -
-		    microseconds(&a.ru_utime),
-		    .sys_us = microseconds(&b.ru_stime) -
-		    microseconds(&a.ru_stime) });
+	run->wall_ns = sys_now_ns() - t0;
+	run->user_us = microseconds(&b.ru_utime) - microseconds(&a.ru_utime);
+	run->sys_us = microseconds(&b.ru_stime) - microseconds(&a.ru_stime);
 	return rc;
 }
 
@@ -104,33 +120,109 @@ verify(struct file *f)
 	return rc != 0 ? rc : r.stats.out_bytes == f->in.bytes ? 0 : -EBADMSG;
 }
 
+void
+pzc_say_failure(struct pzc *p, const char *path, int rc, const char *why)
+{
+	pzc_say(p, why != NULL ? ON_ERROR : rc == -ENODATA ? ON_CUT :
+	    rc == -EBADMSG ? ON_CORRUPT : ON_ERROR, path,
+	    pzc_sentence(rc, why));
+}
+
+static void
+say_write_failure(struct file *f, int rc)
+{
+	struct pzc *p = f->p;
+
+	pzc_say(p, ON_WRITE, f->target != NULL ? f->target :
+	    p->style->stdout_name, pzc_sentence(rc, f->result.why));
+	p->ended = p->style->write_error_ends;
+	if (p->style->errno_is_status)
+		p->msg.status = -rc;
+}
+
+/* The first bytes of what gzip itself would read as another stream. */
+static bool
+begins_stream(const struct codec_notes *n)
+{
+	static const uint8_t second[] = { 0x1e, 0x9d, 0x9e, 0xa0 };
+
+	return n->trailing_B == 1 || (n->trailing[0] == 0x1f &&
+	    memchr(second, n->trailing[1], sizeof(second)) != NULL);
+}
+
 int
-pzc_convert(struct file *f)
+pzc_judge_rest(struct pzc *p, const char *path, const struct codec_notes *n)
+{
+	bool other = p->style->rest_is_read && begins_stream(n);
+
+	if (n->trailing_B > 0 && !n->trailing_garbage)
+		pzc_say(p, ON_TRAILING_ZEROS, path, NULL);
+	if (!n->trailing_garbage)
+		return 0;
+	pzc_say(p, other ? ON_TRAILING_OTHER : ON_TRAILING, path, NULL);
+	return other ? -ENODATA : 0;
+}
+
+static int
+finish(struct file *f)
 {
 	struct pzc *p = f->p;
 	const char *path = f->src->path;
-	int rc;
+	/* what was copied is part of the output */
+	int rc = copies_rest(f) ? 0 : pzc_judge_rest(p, path,
+	    &f->result.notes);
 
-	pzc_confine(p, f->src, &f->out);
-	rc = convert_timed(f);
-	if (rc != 0) {
-		bool out = f->result.stats.failed == PIPELINE_OUT;
-
-		msg_error(&p->msg, "%s: %s", !out ? path :
-		    f->target != NULL ? f->target : "standard output",
-		    pzc_sentence(rc, f->result.why));
-		return rc;
-	}
-	if (f->result.notes.trailing_garbage)
-		msg_warn(&p->msg, "%s: trailing garbage ignored", path);
 	if (f->result.notes.unchecked)
 		msg_warn(&p->msg, "%s: a check of unknown kind was not "
 		    "verified", path);
-	if (p->verify && !f->decompress) {
+	if (rc == 0 && p->verify && !f->decompress) {
 		rc = verify(f);
 		if (rc != 0)
 			msg_error(&p->msg, "%s: what was written does not "
 			    "verify: %s", path, pzc_sentence(rc, NULL));
 	}
+	return rc;
+}
+
+/* Bytes around the deflate stream, of a gzip file of one member. */
+static uint64_t
+around(const struct file *f)
+{
+	const char *slash = strrchr(f->src->path, '/');
+
+	if (f->decompress)
+		return f->stored.head_B + GZIP_TRAILER;
+	return GZIP_FIXED + GZIP_TRAILER + (f->src->is_stdin ||
+	    !f->p->store_name ? 0 : strlen(slash == NULL ? f->src->path :
+	    slash + 1) + 1);
+}
+
+int
+pzc_convert(struct file *f)
+{
+	struct pzc *p = f->p;
+	struct adapt adapt;
+	struct pzc_run run = { .name = f->src->path,
+	    .target = f->target != NULL ? f->target : p->style->stdout_name,
+	    .is_stdin = f->src->is_stdin, .around_B = around(f),
+	    .codec = f->codec, .result = &f->result,
+	    .decompress = f->decompress, .level = p->level };
+	time_t mtime = f->src->st.st_mtime;
+	int rc;
+
+	pzc_confine(p, f->src, &f->out);
+	if (p->msg.verbose > 0 && p->style->begin != NULL)
+		p->style->begin(p, &run);
+	if (has_time(f) && (mtime <= 0 || mtime > UINT32_MAX))
+		pzc_say(p, ON_TIME, f->src->path, NULL);
+	rc = convert_timed(f, &run, &adapt);
+	if (rc == 0)
+		rc = finish(f);
+	else if (f->result.stats.failed == PIPELINE_OUT)
+		say_write_failure(f, rc);
+	else
+		pzc_say_failure(p, f->src->path, rc, f->result.why);
+	if (rc == 0)
+		pzc_report(p, &run);
 	return rc;
 }

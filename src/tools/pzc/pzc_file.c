@@ -6,6 +6,7 @@
  * pzc_target.c makes the file that comes of it.
  */
 #include "pzc_file.h"
+#include "pzc_style.h"
 
 #include "base/fdio.h"
 #include "base/sys.h"
@@ -23,6 +24,38 @@ goes_to_stdout(const struct file *f)
 }
 
 /*
+ * Whether it is a format of the program that this is.  What is in another is
+ * copied where that would copy it: a text may look like zlib's.
+ */
+static bool
+is_of_style(const struct pzc *p, const struct codec *codec)
+{
+	const char *const *name = p->style->formats;
+
+	if (name == NULL)
+		return true;
+	while (*name != NULL && strcmp(*name, codec->name) != 0)
+		name++;
+	return *name != NULL;
+}
+
+/* What the header has, if anybody wants it: a pipe may be waited for. */
+static void
+read_stored(struct file *f)
+{
+	const struct pzc *p = f->p;
+	const uint8_t *head;
+	ssize_t n;
+
+	if (f->codec == NULL || f->codec->stored == NULL ||
+	    !(p->restore_name || p->restore_time || p->msg.verbose > 0))
+		return;
+	n = input_peek(&f->in, INPUT_PEEK, &head);
+	if (n > 0)
+		f->codec->stored(head, (size_t)n, &f->stored);
+}
+
+/*
  * The format: when decompressing, what the stream begins with counts for
  * more than what was said, which may stand in the environment.
  */
@@ -30,6 +63,7 @@ static int
 choose_codec(struct file *f)
 {
 	struct pzc *p = f->p;
+	bool copies = p->force && goes_to_stdout(f);
 	const uint8_t *head;
 	ssize_t n;
 
@@ -37,21 +71,25 @@ choose_codec(struct file *f)
 	f->codec = p->codec;
 	if (!f->decompress)
 		return 0;
-	n = skippable_shorten(&f->in);
+	/* what is copied must stay whole */
+	n = copies && p->style->formats != NULL ? 0 :
+	    skippable_shorten(&f->in);
 	if (n == 0)
 		n = input_peek(&f->in, CODEC_MAGIC_MAX, &head);
 	if (n < 0) {
-		msg_error(&p->msg, "%s: %s", f->src->path, strerror((int)-n));
+		pzc_say(p, ON_ERROR, f->src->path, strerror((int)-n));
 		return -1;
 	}
 	if (f->codec == NULL || !f->codec->magic(head, (size_t)n))
 		f->codec = codec_by_magic(head, (size_t)n);
 	if (f->codec == NULL && n > 0)
 		f->codec = p->codec;
-	if (f->codec != NULL || (p->force && goes_to_stdout(f)))
+	if (copies && f->codec != NULL && !is_of_style(p, f->codec))
+		f->codec = NULL;
+	read_stored(f);
+	if (f->codec != NULL || copies)
 		return 0;
-	msg_error(&p->msg, n == 0 ? "%s: unexpected end of file" :
-	    "%s: not in a known format", f->src->path);
+	pzc_say(p, n == 0 ? ON_EMPTY : ON_NO_FORMAT, f->src->path, NULL);
 	return -1;
 }
 
@@ -61,7 +99,8 @@ can_be_named(struct file *f)
 {
 	return f->p->mode != PZC_DECOMPRESS || f->p->output != NULL ||
 	    goes_to_stdout(f) ||
-	    (f->p->restore_name && !f->p->recursive) ||
+	    (f->p->restore_name && !f->p->recursive &&
+	    !f->p->style->suffix_needed) ||
 	    pzc_has_suffix(f->p, f->src->path);
 }
 

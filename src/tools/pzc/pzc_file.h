@@ -15,6 +15,7 @@ struct file {
 	struct input in;
 	const struct codec *codec;	/* NULL: to be copied */
 	bool decompress;
+	struct codec_stored stored;	/* of what is decompressed */
 	char *target;			/* the output's name, or NULL */
 	struct output out;
 	int out_fd;

@@ -2,7 +2,7 @@
  * pzc_names.c - what the output of a file is called
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pzc.h"
+#include "pzc_style.h"
 
 #include "base/sys.h"
 
@@ -24,17 +24,61 @@ concat(const char *a, size_t len, const char *b)
 static bool
 worth_a_word(const struct pzc *p)
 {
-	return !p->recursive || p->msg.verbose > 0;
+	return !p->recursive || p->msg.verbose > 0 || p->style->says_all;
 }
 
 /* Whether path ends with suffix, behind something. */
 static bool
-ends_with(const char *path, const char *suffix)
+ends_with(const struct pzc *p, const char *path, const char *suffix)
 {
 	size_t n = strlen(path), m = strlen(suffix);
 
 	return n > m && path[n - m - 1] != '/' &&
-	    strcmp(path + n - m, suffix) == 0;
+	    (p->style->suffix_any_case ? strcasecmp : strcmp)(path + n - m,
+	    suffix) == 0;
+}
+
+/*
+ * The suffix that path has, in its own bytes, and in *plain what takes its
+ * place; or NULL.  An -S that is the end of a longer one comes after it.
+ */
+static const char *
+suffix_of(const struct pzc *p, const char *path, const char **plain)
+{
+	const struct codec_suffix *s = p->style->suffixes, *found = NULL;
+	size_t len = strlen(path), own = 0, known = 0;
+
+	*plain = "";
+	if (p->suffix != NULL && ends_with(p, path, p->suffix))
+		own = strlen(p->suffix);
+	if (s == NULL && codec_by_suffix(path, &found) == NULL)
+		found = NULL;
+	for (; s != NULL && s->packed != NULL && found == NULL; s++)
+		if (ends_with(p, path, s->packed))
+			found = s;
+	if (found != NULL)
+		known = strlen(found->packed);
+	if (own >= known)
+		return own > 0 ? path + len - own : NULL;
+	*plain = found->plain;
+	return path + len - known;
+}
+
+/* The suffix for which path need not be compressed to this format, or NULL. */
+static const char *
+packed_suffix(const struct pzc *p, const char *path, const struct codec *to)
+{
+	const char *own = p->suffix != NULL ? p->suffix :
+	    to->suffixes[0].packed, *plain, *has;
+	const struct codec_suffix *s;
+
+	if (ends_with(p, path, own))
+		return path + strlen(path) - strlen(own);
+	if (p->style->own_suffix_only)
+		return NULL;
+	has = suffix_of(p, path, &plain);
+	return p->style->suffixes != NULL || codec_by_suffix(path, &s) == to ?
+	    has : NULL;
 }
 
 /* NULL and no word said: there is no memory. */
@@ -42,19 +86,13 @@ static char *
 packed_name(struct pzc *p, const char *path, const struct codec *to,
     bool *said)
 {
-	const struct codec_suffix *s;
-	const char *has = NULL;
+	const char *has = packed_suffix(p, path, to);
 
-	if (p->suffix != NULL && ends_with(path, p->suffix))
-		has = p->suffix;
-	else if (codec_by_suffix(path, &s) == to)
-		has = s->packed;
 	if (has == NULL || p->force)
 		return concat(path, strlen(path), p->suffix != NULL ?
 		    p->suffix : to->suffixes[0].packed);
 	if (worth_a_word(p))
-		msg_warn(&p->msg, "%s already has %s suffix -- unchanged",
-		    path, has);
+		pzc_say(p, ON_PACKED, path, has);
 	*said = true;
 	return NULL;
 }
@@ -75,45 +113,40 @@ restored_name(const char *path, const char *name)
 	    name);
 }
 
-/* Length of what is left of path without its suffix, or 0 without one. */
-static size_t
-without_suffix(const struct pzc *p, const char *path, const char **plain)
-{
-	const struct codec_suffix *s;
-	size_t len = strlen(path);
-
-	*plain = "";
-	if (p->suffix != NULL && ends_with(path, p->suffix))
-		return len - strlen(p->suffix);
-	if (codec_by_suffix(path, &s) == NULL)
-		return 0;
-	*plain = s->plain;
-	return len - strlen(s->packed);
-}
-
 bool
 pzc_has_suffix(struct pzc *p, const char *path)
 {
 	const char *plain;
 
-	if (without_suffix(p, path, &plain) > 0)
+	if (suffix_of(p, path, &plain) != NULL)
 		return true;
 	if (worth_a_word(p))
-		msg_warn(&p->msg, "%s: unknown suffix -- ignored", path);
+		pzc_say(p, ON_NO_SUFFIX, path, NULL);
 	return false;
+}
+
+bool
+pzc_is_packed(const struct pzc *p, const char *path)
+{
+	const char *plain;
+
+	return suffix_of(p, path, &plain) != NULL;
+}
+
+char *
+pzc_plain_name(const struct pzc *p, const char *path)
+{
+	const char *plain, *suffix = suffix_of(p, path, &plain);
+
+	return suffix == NULL ? concat(path, strlen(path), "") :
+	    concat(path, (size_t)(suffix - path), plain);
 }
 
 static char *
 plain_name(struct pzc *p, const char *path, bool *said)
 {
-	const char *plain;
-	size_t n;
-
 	*said = !pzc_has_suffix(p, path);
-	if (*said)
-		return NULL;
-	n = without_suffix(p, path, &plain);
-	return concat(path, n, plain);
+	return *said ? NULL : pzc_plain_name(p, path);
 }
 
 char *

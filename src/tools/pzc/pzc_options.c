@@ -170,7 +170,7 @@ pzc_take_option(struct pzc *p, int opt)
 	case 't': set_mode(p, PZC_TEST); break;
 	case 'U': o->rle = true; break;
 	case 'v':
-		p->msg.quiet = false;
+		p->msg.quiet = p->msg.silent = false;
 		p->msg.verbose++;
 		break;
 	case 'V': return p->style->version(p);
@@ -186,6 +186,10 @@ pzc_take_option(struct pzc *p, int opt)
 	case OPT_BEST: p->level = 9; break;
 	case OPT_LEGACY: o->legacy = true; break;
 	case OPT_NONE: break;
+	case OPT_SILENT:
+		p->msg.quiet = p->msg.silent = true;
+		p->msg.verbose = 0;
+		break;
 	case OPT_PRESUME_TTY: p->presume_tty = true; break;
 	case OPT_ULTRA: p->ultra = true; break;	/* levels need no leave */
 	case OPT_JSON: p->json = true; break;

@@ -5,17 +5,66 @@
  * Options, sentences and layouts are those that pigz 2.6 shows; --memory is
  * more than it has.
  */
-#include "pzc_style.h"
+#include "pzc_list.h"
 
 #include "base/options.h"
+#include "base/sys.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const struct pzc_saying sayings[PZC_EVENTS] = {
+	[ON_OPEN] = { SAY_ERROR, "skipping: ", ": ", "" },
+	[ON_MISSING] = { SAY_ERROR, "skipping: ", " does not exist", NULL },
+	[ON_DIRECTORY] = { SAY_ERROR, "skipping: ", " is a directory", NULL },
+	[ON_LINK] = { SAY_ERROR, "skipping: ", " is a symbolic link", NULL },
+	[ON_LINK_READ] = { SAY_ERROR, "skipping: ",
+	    " is a symbolic link", NULL },
+	[ON_SPECIAL] = { SAY_ERROR, "skipping: ",
+	    " is a special file or device", NULL },
+	[ON_PACKED] = { SAY_ERROR, "skipping: ", " ends with ", "" },
+	[ON_NO_SUFFIX] = { SAY_ERROR, "skipping: ",
+	    " does not have compressed suffix", NULL },
+	[ON_EXISTS] = { SAY_ERROR, "skipping: ", " exists", NULL },
+	[ON_NO_FORMAT] = { SAY_ERROR, "skipping: ",
+	    " unrecognized format", NULL },
+	[ON_EMPTY] = { SAY_ERROR, "skipping: ", " empty", NULL },
+	[ON_CUT] = { SAY_ERROR, "skipping: ",
+	    ": corrupted -- incomplete data", NULL },
+	[ON_CORRUPT] = { SAY_ERROR, "skipping: ",
+	    ": corrupted -- invalid data", NULL },
+	[ON_ERROR] = { SAY_ERROR, "skipping: ", ": ", "" },
+	[ON_WRITE] = { SAY_ERROR, "abort: write error on ", " (", ")" },
+	[ON_TRAILING] = { SAY_ERROR_IF_VERBOSE, "warning: ",
+	    ": trailing junk was ignored", NULL },
+	[ON_TRAILING_OTHER] = { SAY_ERROR_IF_VERBOSE, "warning: ",
+	    ": trailing junk was ignored", NULL },
+	[ON_TRAILING_ZEROS] = { SAY_ERROR_IF_VERBOSE, "warning: ",
+	    ": trailing junk was ignored", NULL },
+};
+
+static const struct codec_suffix suffixes[] = {
+	{ ".zip", "" }, { ".ZIP", "" }, { ".tgz", ".tar" }, { ".gz", "" },
+	{ "-gz", "" }, { ".zz", "" }, { "-zz", "" }, { ".z", "" },
+	{ "-z", "" }, { "_z", "" }, { ".Z", "" }, { NULL, NULL }
+};
+
+static const char *const look_up[] = {
+	".z", "-z", "_z", ".Z", ".gz", "-gz", ".zz", "-zz", ".zip", ".ZIP",
+	".tgz", NULL
+};
+
+static const char *const formats[] = {
+	"gzip", "zlib", "zip", "compress", NULL
+};
 
 static const char *const environment[] = { "GZIP", "PIGZ", NULL };
 
 static const struct pzc_letter letters[] = {
-	{ 'F', OPT_NONE }, { 'T', 'm' }, { 0, 0 }
+	{ 'F', OPT_NONE }, { 'T', 'm' }, { 'q', OPT_SILENT }, { 0, 0 }
 };
 
 static const struct option long_options[] = {
@@ -119,15 +168,130 @@ pigz_usage(const struct pzc *p)
 	(void)p;
 }
 
+static void
+pigz_begin(struct pzc *p, const struct pzc_run *run)
+{
+	if (p->mode != PZC_TEST)
+		fprintf(stderr, "%s to %s ", run->name, run->target);
+}
+
+static void
+pigz_done(struct pzc *p, const struct pzc_run *run)
+{
+	(void)run;
+	if (p->mode != PZC_TEST)
+		fputc('\n', stderr);
+}
+
+/* -l */
+
+enum { NAME_MAX_PLAIN = 48, NAME_MAX_VERBOSE = 16 };
+
+/* The name in the header or that of the output, cut to a width. */
+static void
+put_tag(const struct pzc *p, const struct pzc_entry *e)
+{
+	size_t most = p->msg.verbose > 0 ? NAME_MAX_VERBOSE : NAME_MAX_PLAIN;
+	bool stored = e->stored.name[0] != '\0';
+	char *plain = stored || e->src->is_stdin ? NULL :
+	    pzc_plain_name(p, e->src->path);
+	const char *name = stored ? e->stored.name :
+	    plain != NULL ? plain : e->src->path;
+	char tag[NAME_MAX_PLAIN + 1];
+
+	if (strlen(name) > most)
+		snprintf(tag, sizeof(tag), "%.*s...", (int)most - 3, name);
+	pzc_put_name(strlen(name) > most ? tag : name);
+	sys_free(plain);
+}
+
+/* The stored time: that of the day this year, else the year. */
+static void
+put_stamp(const struct pzc_entry *e)
+{
+	time_t t = e->stored.mtime, now = time(NULL);
+	struct tm tm, today;
+	char word[32] = "------ -----";
+
+	if (t != 0 && localtime_r(&t, &tm) != NULL &&
+	    localtime_r(&now, &today) != NULL)
+		strftime(word, sizeof(word), tm.tm_year == today.tm_year ?
+		    "%b %e %H:%M" : "%b %e  %Y", &tm);
+	printf("%s  ", word);
+}
+
+struct pigz_method {
+	const char *codec, *head;
+	unsigned around;	/* bytes of a header and trailer */
+};
+
+static const struct pigz_method *
+method_of(const struct codec *codec)
+{
+	static const struct pigz_method methods[] = {
+		{ "gzip", "gzip 8", GZIP_TRAILER }, { "zlib", "zlib 8", 6 },
+		{ "zip", "zip  8", 0 }, { "compress", "lzw   ", 3 },
+		{ NULL, "", 0 }
+	};
+	const struct pigz_method *m = methods;
+
+	while (m->codec != NULL && strcmp(m->codec, codec->name) != 0)
+		m++;
+	return m;
+}
+
+static void
+pigz_list(struct pzc *p, const struct pzc_entry *e)
+{
+	const struct pigz_method *m = method_of(e->codec);
+	uint64_t around = m->around + e->stored.head_B, size = e->l.size;
+	uint64_t packed = e->packed > around ? e->packed - around : 0;
+
+	if (p->msg.silent)
+		return;
+	if (p->totals.files == 0 && p->msg.verbose > 0)
+		printf("method    check    timestamp    ");
+	if (p->totals.files == 0)
+		puts("compressed   original reduced  name");
+	if (p->msg.verbose > 0) {
+		if (e->l.value != 0 || e->l.has_value)
+			printf("%-6.6s  %08" PRIx32 "  ", m->codec != NULL ?
+			    m->head : e->codec->name, e->l.value);
+		else
+			printf("%-6.6s  --------  ", m->codec != NULL ?
+			    m->head : e->codec->name);
+		put_stamp(e);
+	}
+	printf("%10" PRIu64 " %10" PRIu64, packed, size);
+	if (packed > size + (size >> 10) + 12)
+		printf("?  unk    ");
+	else
+		printf(" %6.1f%%  ", 100 * ((double)size - (double)packed) /
+		    (double)size);
+	put_tag(p, e);
+}
+
 const struct pzc_style pzc_style_pigz = {
 	.name = "pigz",
+	.stdin_name = "<stdin>", .stdout_name = "<stdout>",
+	.sayings = sayings,
 	.environment = environment,
 	.short_options = "-0123456789A:b:cC:dfFhHiI:J:kKlLmMnNOp:qrRS:tTUv"
 	    "VYz",
 	.long_options = long_options,
 	.letters = letters,
+	.levels = 0xbff,	/* 0 to 9, and 11 */
 	.bad_usage = EINVAL,
 	.restore_time_alone = true,
+	.suffixes = suffixes, .own_suffix_only = true, .suffix_needed = true,
+	.says_all = true,
+	.look_up = look_up, .look_up_all = true,
+	.test_needs_file = true, .force_allows_set_id = true,
+	.stdin_time = true,
+	.formats = formats, .copy_rest = true,
+	.write_error_ends = true, .errno_is_status = true,
+	.begin = pigz_begin, .done = pigz_done,
+	.list = pigz_list, .list_reads_pipes = true,
 	.usage = pigz_usage, .help = pigz_help, .license = pzc_license,
 	.version = pigz_version,
 };

@@ -5,15 +5,18 @@
  * Its directory is opened once, and everything else goes through that
  * descriptor: whoever exchanges a part of the path meanwhile, changes nothing.
  */
-#include "pzc.h"
+#include "pzc_style.h"
 
 #include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { SUFFIX_MAX = 8 };	/* of those that are looked up, and a NUL */
 
 /* Options that allow a link, a special file, or one with other links. */
 static bool
@@ -27,36 +30,37 @@ static bool
 fit_to_replace(struct pzc *p, const struct source *s)
 {
 	const struct stat *st = &s->st;
+	bool allowed = p->force || (p->style->lenient &&
+	    (p->keep || p->output != NULL));
+	char links[64];
 
-	if (p->force || p->keep || p->output != NULL)
-		return true;
-	if (st->st_nlink > 1) {
-		msg_warn(&p->msg, "%s has %lu other links -- ignored",
-		    s->path, (unsigned long)st->st_nlink - 1);
+	snprintf(links, sizeof(links), "%lu other link%s",
+	    (unsigned long)st->st_nlink - 1, st->st_nlink == 2 ? "" : "s");
+	if (st->st_nlink > 1 && !allowed &&
+	    pzc_say(p, ON_LINKS, s->path, links))
 		return false;
-	}
-	if (st->st_mode & (S_ISUID | S_ISGID | S_ISVTX)) {
-		msg_warn(&p->msg, "%s has set-id or sticky bits -- ignored",
-		    s->path);
+	if (st->st_mode & S_ISVTX && !allowed &&
+	    pzc_say(p, ON_SET_ID, s->path, NULL))
 		return false;
-	}
-	return true;
+	return !(st->st_mode & (S_ISUID | S_ISGID)) ||
+	    (allowed && p->style->force_allows_set_id) ||
+	    !pzc_say(p, ON_SET_ID, s->path, NULL);
 }
 
 static bool
 fit_to_read(struct pzc *p, const struct source *s)
 {
 	mode_t mode = s->st.st_mode;
-	bool asked_for = !s->in_tree && (input_stays(p) || p->force ||
-	    p->keep || p->output != NULL);
+	bool asked_for = !s->in_tree && (input_stays(p) ||
+	    (p->style->lenient && (p->force || p->keep ||
+	    p->output != NULL)));
 
 	if (S_ISDIR(mode)) {
-		msg_warn(&p->msg, "%s is a directory -- ignored", s->path);
+		pzc_say(p, ON_DIRECTORY, s->path, NULL);
 		return false;
 	}
 	if (!S_ISREG(mode) && !asked_for) {
-		msg_warn(&p->msg, "%s is not a regular file -- ignored",
-		    s->path);
+		pzc_say(p, ON_SPECIAL, s->path, NULL);
 		return false;
 	}
 	return !S_ISREG(mode) || input_stays(p) || fit_to_replace(p, s);
@@ -79,8 +83,9 @@ wait_for_writer(const struct source *s)
 static int
 open_base(struct pzc *p, struct source *s)
 {
-	s->followed = !s->in_tree &&
-	    (input_stays(p) || p->force || p->output != NULL);
+	s->followed = !s->in_tree && (p->to_stdout || p->force ||
+	    p->output != NULL ||
+	    (p->mode >= PZC_TEST && !p->style->test_needs_file));
 	s->fd = sys_openat(s->dirfd, s->base, O_RDONLY | O_CLOEXEC |
 	    O_NONBLOCK | O_NOCTTY | (s->followed ? 0 : O_NOFOLLOW), 0);
 	return s->fd < 0 ? s->fd : fstat(s->fd, &s->st) == -1 ? -errno : 0;
@@ -92,10 +97,10 @@ pzc_source_open(struct pzc *p, struct source *s)
 	int rc = open_base(p, s);
 
 	if (rc == -ELOOP && !s->followed)
-		msg_warn(&p->msg, "%s is a symbolic link -- ignored",
-		    s->path);
+		pzc_say(p, ON_LINK, s->path, NULL);
 	else if (rc != 0)
-		msg_error(&p->msg, "%s: %s", s->path, strerror(-rc));
+		pzc_say(p, rc == -ENOENT ? ON_MISSING : ON_OPEN, s->path,
+		    strerror(-rc));
 	if (rc != 0 || !fit_to_read(p, s))
 		return -1;
 	wait_for_writer(s);
@@ -106,7 +111,7 @@ pzc_source_open(struct pzc *p, struct source *s)
 static int
 open_stdin(struct pzc *p, struct source *s)
 {
-	s->path = "standard input";
+	s->path = p->style->stdin_name;
 	s->fd = STDIN_FILENO;
 	s->is_stdin = true;
 	if (fstat(s->fd, &s->st) == -1) {
@@ -121,6 +126,67 @@ open_stdin(struct pzc *p, struct source *s)
 	return 0;
 }
 
+/* Lengthens the names by a suffix, in place of the one before. */
+static void
+put_suffix(struct source *s, const char *path, const char *suffix)
+{
+	size_t len = strlen(path), dir = (size_t)(s->base - s->path);
+
+	strcpy(s->found, path);
+	strcpy(s->found + len, suffix);
+	s->path = s->found;
+	s->base = s->found + dir;
+}
+
+static bool
+is_missing(const struct source *s)
+{
+	struct stat st;
+
+	return fstatat(s->dirfd, s->base, &st, AT_SYMLINK_NOFOLLOW) == -1 &&
+	    errno == ENOENT;
+}
+
+/*
+ * A compressed file may be called by its name without the suffix.  If there
+ * is none, it is the first that is missed.
+ */
+static void
+look_up(const struct pzc *p, struct source *s)
+{
+	const char *const *suffix = p->style->look_up, *path = s->path;
+	const char *first = p->suffix != NULL ? p->suffix : "";
+
+	if (suffix == NULL || p->mode == PZC_COMPRESS || !is_missing(s) ||
+	    (!p->style->look_up_all && pzc_is_packed(p, path)))
+		return;
+	s->found = sys_malloc(strlen(path) + strlen(first) + SUFFIX_MAX);
+	if (s->found == NULL)
+		return;
+	put_suffix(s, path, first);
+	while (is_missing(s) && *suffix != NULL)
+		put_suffix(s, path, *suffix++);
+	if (is_missing(s))
+		put_suffix(s, path, p->style->look_up_all ? "" :
+		    p->suffix != NULL ? first : ".gz");
+}
+
+/* Of the directory that path is in, the slash included.  0 or -errno. */
+static int
+open_directory(struct source *s, const char *path, size_t len)
+{
+	char *dir = sys_calloc(1, len + 1);
+
+	if (dir == NULL)
+		return -ENOMEM;
+	memcpy(dir, path, len);
+	s->base = path + len;
+	s->dirfd = sys_openat(AT_FDCWD, dir, O_PATH | O_DIRECTORY | O_CLOEXEC,
+	    0);
+	sys_free(dir);
+	return s->dirfd < 0 ? s->dirfd : 0;
+}
+
 /*
  * Of a path that ends with a slash nothing can be split off; it can only be
  * a directory.
@@ -129,24 +195,17 @@ int
 pzc_source_locate(struct pzc *p, struct source *s, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *dir;
+	int rc = 0;
 
 	*s = (struct source){ .path = path, .base = path, .fd = -1,
 	    .dirfd = AT_FDCWD };
-	if (slash == NULL || slash[1] == '\0')
+	if (slash != NULL && slash[1] != '\0')
+		rc = open_directory(s, path, (size_t)(slash - path) + 1);
+	if (rc == 0) {
+		look_up(p, s);
 		return 0;
-	dir = sys_calloc(1, (size_t)(slash - path) + 2);
-	if (dir != NULL) {
-		memcpy(dir, path, (size_t)(slash - path) + 1);
-		s->base = slash + 1;
-		s->dirfd = sys_openat(AT_FDCWD, dir,
-		    O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-		sys_free(dir);
 	}
-	if (dir != NULL && s->dirfd >= 0)
-		return 0;
-	msg_error(&p->msg, "%s: %s", path,
-	    strerror(dir == NULL ? ENOMEM : -s->dirfd));
+	pzc_say(p, rc == -ENOENT ? ON_MISSING : ON_OPEN, path, strerror(-rc));
 	s->dirfd = AT_FDCWD;
 	return -1;
 }
@@ -158,6 +217,8 @@ pzc_source_close(struct source *s)
 		sys_close(s->fd);
 	if (s->dirfd >= 0 && !s->in_tree)
 		sys_close(s->dirfd);
+	sys_free(s->found);
+	s->found = NULL;
 	s->fd = -1;
 	s->dirfd = AT_FDCWD;
 }
@@ -179,6 +240,11 @@ pzc_operand(struct pzc *p, const char *path)
 void
 pzc_source_run(struct pzc *p, struct source *s)
 {
+	bool skips = p->recursive && p->mode >= PZC_TEST &&
+	    p->style->test_skips_plain && !s->is_stdin;
+
+	if (p->ended || (skips && !pzc_has_suffix(p, s->path)))
+		return;
 	if (p->mode == PZC_LIST)
 		pzc_list(p, s);
 	else

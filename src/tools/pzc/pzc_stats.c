@@ -2,7 +2,7 @@
  * pzc_stats.c - what a conversion cost, for people and for programs
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pzc.h"
+#include "pzc_style.h"
 
 #include "base/table.h"
 #include "pipeline/adapt.h"
@@ -97,8 +97,8 @@ write_stats(struct pzc *p, const char *path, const struct pzc_run *r)
 		msg_error(&p->msg, "%s: %s", path, strerror(-rc));
 }
 
-static void
-tell(struct pzc *p, const struct pzc_run *r)
+void
+pzc_tell(struct pzc *p, const struct pzc_run *r)
 {
 	const struct pipeline_stats *s = &r->result->stats;
 	double wall = seconds(r->wall_ns);
@@ -131,5 +131,5 @@ pzc_report(struct pzc *p, const struct pzc_run *run)
 	if (env != NULL && *env != '\0')
 		write_stats(p, env, run);
 	if (p->msg.verbose > 0)
-		tell(p, run);
+		p->style->done(p, run);
 }

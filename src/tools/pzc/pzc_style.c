@@ -2,7 +2,7 @@
  * pzc_style.c - the names of pzc, and what it is under its own
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pzc_style.h"
+#include "pzc_list.h"
 
 #include "base/options.h"
 
@@ -38,6 +38,63 @@ pzc_be_called(struct pzc *p)
 		p->to_stdout = names[i].to_stdout;
 	}
 }
+
+bool
+pzc_say(struct pzc *p, enum pzc_event on, const char *path, const char *word)
+{
+	static void (*const say[])(struct msg *, const char *, ...) = {
+		[SAY_NOTE] = msg_note, [SAY_WARNING] = msg_warn,
+		[SAY_ERROR] = msg_error,
+		[SAY_WARNING_IF_VERBOSE] = msg_warn,
+		[SAY_ERROR_IF_VERBOSE] = msg_error
+	};
+	const struct pzc_saying *s = &p->style->sayings[on];
+	bool muted = say[s->as] == msg_error ? p->msg.silent : p->msg.quiet;
+	bool newline = s->before != NULL && *s->before == '\n';
+
+	if (s->as == SAY_NOTHING ||
+	    (s->as > SAY_ERROR && p->msg.verbose == 0))
+		return false;
+	if (newline && !muted)
+		fputc('\n', stderr);
+	if (s->as != SAY_NOTE || !muted)
+		say[s->as](&p->msg, "%s%s%s%s%s", s->before + newline, path,
+		    s->between, s->after == NULL ? "" : word,
+		    s->after == NULL ? "" : s->after);
+	return true;
+}
+
+static const struct pzc_saying sayings[PZC_EVENTS] = {
+	[ON_OPEN] = { SAY_ERROR, "", ": ", "" },
+	[ON_MISSING] = { SAY_ERROR, "", ": ", "" },
+	[ON_DIRECTORY] = { SAY_WARNING, "",
+	    " is a directory -- ignored", NULL },
+	[ON_LINK] = { SAY_WARNING, "", " is a symbolic link -- ignored", NULL },
+	[ON_LINK_READ] = { SAY_WARNING, "",
+	    " is a symbolic link -- ignored", NULL },
+	[ON_SPECIAL] = { SAY_WARNING, "",
+	    " is not a regular file -- ignored", NULL },
+	[ON_LINKS] = { SAY_WARNING, "", " has ", " -- ignored" },
+	[ON_SET_ID] = { SAY_WARNING, "",
+	    " has set-id or sticky bits -- ignored", NULL },
+	[ON_PACKED] = { SAY_WARNING, "",
+	    " already has ", " suffix -- unchanged" },
+	[ON_NO_SUFFIX] = { SAY_WARNING, "",
+	    ": unknown suffix -- ignored", NULL },
+	[ON_EXISTS] = { SAY_WARNING, "",
+	    " already exists -- not overwritten", NULL },
+	[ON_NO_FORMAT] = { SAY_ERROR, "", ": not in a known format", NULL },
+	[ON_EMPTY] = { SAY_ERROR, "", ": unexpected end of file", NULL },
+	[ON_CUT] = { SAY_ERROR, "", ": ", "" },
+	[ON_CORRUPT] = { SAY_ERROR, "", ": ", "" },
+	[ON_ERROR] = { SAY_ERROR, "", ": ", "" },
+	[ON_WRITE] = { SAY_ERROR, "", ": ", "" },
+	[ON_TRAILING] = { SAY_WARNING, "", ": trailing garbage ignored", NULL },
+	[ON_TRAILING_OTHER] = { SAY_WARNING, "",
+	    ": trailing garbage ignored", NULL },
+	[ON_TRAILING_ZEROS] = { .as = SAY_NOTHING },
+	[ON_TIME] = { .as = SAY_NOTHING },
+};
 
 static const char *const environment[] = { "GZIP", "PIGZ", "PZC", NULL };
 
@@ -101,6 +158,8 @@ static const struct option long_options[] = {
 
 const struct pzc_style pzc_style_pzc = {
 	.name = "pzc",
+	.stdin_name = "standard input", .stdout_name = "standard output",
+	.sayings = sayings,
 	.environment = environment,
 	.short_options = "-0123456789A:b:cC:defF:hHiI:J:kKlLmMnNo:Op:q"
 	    "rRS:tTUvVYz",
@@ -108,6 +167,9 @@ const struct pzc_style pzc_style_pzc = {
 	.letters = letters,
 	.strict = true,
 	.bad_usage = MSG_ERROR,
+	.lenient = true, .force_allows_set_id = true, .talks = true,
+	.done = pzc_tell,
+	.list = pzc_list_line, .list_sum = pzc_list_sum,
 	.usage = pzc_usage, .help = pzc_help, .license = pzc_license,
 	.version = pzc_version,
 };

@@ -6,6 +6,7 @@
  * disk, has its name, and the input is still the file that was read.
  */
 #include "pzc_file.h"
+#include "pzc_style.h"
 
 #include "base/fdio.h"
 #include "base/sys.h"
@@ -16,19 +17,17 @@
 #include <string.h>
 #include <unistd.h>
 
-static void
-read_stored(struct file *f, struct codec_stored *stored)
+/* What of the header is to be restored. */
+static struct codec_stored
+to_restore(const struct file *f)
 {
-	const uint8_t *head;
-	ssize_t n;
+	struct codec_stored stored = f->stored;
 
-	memset(stored, 0, sizeof(*stored));
-	if (!f->p->restore_name || !f->decompress || f->codec == NULL ||
-	    f->codec->stored == NULL)
-		return;
-	n = input_peek(&f->in, INPUT_PEEK, &head);
-	if (n > 0)
-		f->codec->stored(head, (size_t)n, stored);
+	if (!f->p->restore_name)
+		stored.name[0] = '\0';
+	if (!f->p->restore_time)
+		stored.mtime = 0;
+	return stored;
 }
 
 /* The target's name in the directory of the input. */
@@ -51,7 +50,8 @@ may_overwrite(struct file *f)
 		return true;
 	if (faccessat(o != NULL ? AT_FDCWD : f->src->dirfd, o != NULL ? o :
 	    base_of(f->target), F_OK, AT_SYMLINK_NOFOLLOW) != 0 ||
-	    !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+	    (!f->p->presume_tty &&
+	    !(isatty(STDIN_FILENO) && isatty(STDERR_FILENO))))
 		return false;
 	msg_ask(&f->p->msg, "%s already exists; overwrite it (y or n)?",
 	    f->target);
@@ -83,9 +83,11 @@ create_target(struct file *f)
 	    output_create_at(&f->out, f->src->dirfd, base_of(f->target),
 	    replace);
 
-	if (rc == -EEXIST)
-		msg_warn(msg, "%s %s -- not overwritten", f->target, replace ?
-		    "is not a regular file" : "already exists");
+	if (rc == -EEXIST && !replace)
+		pzc_say(f->p, ON_EXISTS, f->target, NULL);
+	else if (rc == -EEXIST)
+		msg_warn(msg, "%s is not a regular file -- not overwritten",
+		    f->target);
 	else if (rc != 0)
 		msg_error(msg, "%s: %s", f->target, strerror(-rc));
 	if (rc != 0)
@@ -208,8 +210,7 @@ finish_target(struct file *f)
 	else
 		rc = output_commit(&f->out, sync);
 	if (rc == -EEXIST)
-		msg_warn(&p->msg, "%s already exists -- not overwritten",
-		    f->target);
+		pzc_say(p, ON_EXISTS, f->target, NULL);
 	else if (rc != 0)
 		msg_error(&p->msg, "%s: %s", f->target, strerror(-rc));
 	else if (is_replaced(f))
@@ -219,9 +220,8 @@ finish_target(struct file *f)
 void
 pzc_to_target(struct file *f)
 {
-	struct codec_stored stored;
+	struct codec_stored stored = to_restore(f);
 
-	read_stored(f, &stored);
 	f->target = pzc_target_name(f->p, f->src->path, f->decompress ? NULL :
 	    f->codec, stored.name);
 	if (f->target == NULL || create_target(f) != 0)

@@ -8,7 +8,7 @@
  * only the last HELD are open, and a further one is reopened as "..", if that
  * is still the same.
  */
-#include "pzc.h"
+#include "pzc_style.h"
 
 #include "base/array.h"
 #include "base/sys.h"
@@ -227,9 +227,9 @@ take_next(struct walk *w)
 	} else if (S_ISDIR(st.st_mode)) {
 		enter(w, l->fd, s.base);
 	} else if (!S_ISREG(st.st_mode)) {
-		msg_warn(&w->p->msg, "%s is %s -- ignored", s.path,
-		    S_ISLNK(st.st_mode) ? "a symbolic link" :
-		    "not a regular file");
+		pzc_say(w->p, !S_ISLNK(st.st_mode) ? ON_SPECIAL :
+		    w->p->mode >= PZC_TEST || w->p->to_stdout ? ON_LINK_READ : ON_LINK, s.path,
+		    NULL);
 	} else {
 		if (pzc_source_open(w->p, &s) == 0)
 			pzc_source_run(w->p, &s);
@@ -247,7 +247,8 @@ pzc_walk(struct pzc *p, const char *path)
 	if (pzc_source_locate(p, &s, path) != 0)
 		return;
 	if (fstatat(s.dirfd, s.base, &st, AT_SYMLINK_NOFOLLOW) == -1) {
-		msg_error(&p->msg, "%s: %s", path, strerror(errno));
+		pzc_say(p, errno == ENOENT ? ON_MISSING : ON_OPEN, s.path,
+		    strerror(errno));
 	} else if (!S_ISDIR(st.st_mode)) {
 		if (pzc_source_open(p, &s) == 0)
 			pzc_source_run(p, &s);
