@@ -252,7 +252,8 @@ gzip_list(struct pzc *p, const struct pzc_entry *e)
 	gzip_list_head(p);
 	if (p->msg.verbose > 0) {
 		printf("%-5.5s %08" PRIx32 " ", method_of(e->codec),
-		    e->l.has_value ? e->l.value : UINT32_MAX);
+		    e->l.has_value && strcmp(e->codec->name, "gzip") == 0 ?
+		    e->l.value : UINT32_MAX);
 		put_date(p, e);
 	}
 	printf("%19" PRIu64 " %19" PRIu64 " ", e->packed, e->l.size);
