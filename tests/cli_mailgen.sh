@@ -191,10 +191,10 @@ if have mailgen-fault; then
 	    done)" ''
 	wrong 'not enough memory' env COLDPRESS_FAULT=malloc:9:ENOMEM \
 	    mailgen-fault -n 700 memory
-	t 'no threads' 1 env COLDPRESS_FAULT=thread:1:EAGAIN \
-	    mailgen-fault -n 700 threads
-	t 'a second thread that cannot be had' 1 \
-	    env COLDPRESS_FAULT=thread:2:EAGAIN mailgen-fault -n 700 -p 2 two
+	t 'a second thread that cannot be had' 1 env COLDPRESS_FAULT=thread:1:EAGAIN \
+	    mailgen-fault -n 700 -p 2 threads
+	t 'a third thread that cannot be had' 1 \
+	    env COLDPRESS_FAULT=thread:2:EAGAIN mailgen-fault -n 700 -p 3 two
 	is 'told of the corpus, not of a file in it' "$(head -n 1 .t.err)" \
 	    'mailgen-fault: two: Resource temporarily unavailable'
 else

@@ -8,6 +8,7 @@
 #include "fs/fs_run.h"
 
 #include "base/fdio.h"
+#include "base/parallel.h"
 #include "base/sys.h"
 #include "fs/fs_hole.h"
 #include "fs/fs_model.h"
@@ -141,17 +142,16 @@ do_part(struct reader *rd, size_t item, uint64_t offset)
 	r->part(r->arg, rd->worker, item, offset, rd->data, len);
 }
 
-static void *
-reader(void *arg)
+static void
+reader(void *arg, unsigned i)
 {
-	struct reader *rd = arg;
+	struct reader *rd = (struct reader *)arg + i;
 	uint64_t offset;
 	size_t item;
 
 	while (take(rd->run, &item, &offset))
 		do_part(rd, item, offset);
 	shut(rd);
-	return NULL;
 }
 
 static int
@@ -168,30 +168,19 @@ fs_run(const struct fs_run *r)
 {
 	struct run run = { .r = r };
 	struct reader *rd = sys_calloc(r->threads, sizeof(*rd));
-	pthread_t *threads = sys_calloc(r->threads, sizeof(*threads));
-	unsigned opened = 0, started = 0;
-	int rc = rd == NULL || threads == NULL ? -ENOMEM : 0;
+	unsigned opened = 0;
+	int rc = rd == NULL ? -ENOMEM : 0;
 
 	pthread_mutex_init(&run.lock, NULL);
 	while (rc == 0 && opened < r->threads)
 		rc = open_reader(&rd[opened++], &run);
-	while (rc == 0 && started < r->threads) {
-		rc = sys_thread(&threads[started], reader, &rd[started]);
-		started += rc == 0;
-	}
-	if (rc != 0) {
-		pthread_mutex_lock(&run.lock);
-		run.err = rc;
-		pthread_mutex_unlock(&run.lock);
-	}
-	while (started > 0)
-		pthread_join(threads[--started], NULL);
+	if (rc == 0)
+		rc = parallel_run_all(r->threads, reader, rd);
 	while (opened > 0) {
 		r->close(r->arg, rd[--opened].worker);
 		sys_free(rd[opened].data);
 	}
 	pthread_mutex_destroy(&run.lock);
-	sys_free(threads);
 	sys_free(rd);
 	return rc;
 }

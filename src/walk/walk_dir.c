@@ -12,6 +12,7 @@
  */
 #include "walk/walk.h"
 
+#include "base/parallel.h"
 #include "base/sys.h"
 #include "walk/walk_tree.h"
 #include "walk_links.h"
@@ -180,10 +181,10 @@ ended(struct walk *w)
 	return end;
 }
 
-static void *
-reader(void *arg)
+static void
+reader(void *arg, unsigned index)
 {
-	struct reader *rd = arg;
+	struct reader *rd = (struct reader *)arg + index;
 	struct walk *w = rd->w;
 
 	while (rd->err == 0 && !ended(w)) {
@@ -199,7 +200,6 @@ reader(void *arg)
 	w->r->read_B += rd->read.read_B;
 	w->r->stored_B += rd->read.stored_B;
 	pthread_mutex_unlock(&w->lock);
-	return NULL;
 }
 
 /* Threads */
@@ -228,34 +228,29 @@ reader_count(const struct walk_options *o)
 	return n < o->threads ? o->threads : n;
 }
 
-/* Fewer threads than wanted are enough; this one is the first. */
+/* Fewer threads than wanted are enough. */
 static int
 run_readers(struct walk *w)
 {
 	size_t count = w->tree.count;
 	unsigned want = reader_count(w->o), n = 0;
-	struct reader *all = sys_calloc(want + 1, sizeof(*all));
-	pthread_t *threads = sys_calloc(want + 1, sizeof(*threads));
-	int rc = all == NULL || threads == NULL ? -ENOMEM :
-	    open_reader(&all[0], w);
+	struct reader *all;
+	int rc = 0;
 
-	while (rc == 0 && n + 1 < want && n + 1 < count) {
-		if (open_reader(&all[n + 1], w) != 0 ||
-		    sys_thread(&threads[n + 1], reader, &all[n + 1]) != 0) {
-			close_reader(&all[n + 1]);
-			break;
-		}
+	if (count < want)
+		want = count == 0 ? 1 : (unsigned)count;
+	all = sys_calloc(want, sizeof(*all));
+	if (all == NULL)
+		return -ENOMEM;
+	while (n < want && (rc = open_reader(&all[n], w)) == 0)
 		n++;
+	if (n > 0) {
+		parallel_run(n, reader, all);
+		rc = 0;
 	}
-	if (rc == 0)
-		reader(&all[0]);
-	for (unsigned i = 1; i <= n; i++) {
-		pthread_join(threads[i], NULL);
+	/* and the one that could not be opened */
+	for (unsigned i = 0; i <= n && i < want; i++)
 		close_reader(&all[i]);
-	}
-	if (all != NULL)
-		close_reader(&all[0]);
-	sys_free(threads);
 	sys_free(all);
 	return rc;
 }

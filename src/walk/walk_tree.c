@@ -10,6 +10,7 @@
 #include "walk/walk_tree.h"
 
 #include "base/array.h"
+#include "base/parallel.h"
 #include "base/sys.h"
 
 #include <dirent.h>
@@ -230,13 +231,14 @@ fail(struct scan *s, int rc)
 		s->err = rc;
 }
 
-static void *
-scanner(void *arg)
+static void
+scanner(void *arg, unsigned i)
 {
 	struct scan *s = arg;
 	struct tree_path path = { NULL, 0 };
 	char *buf = sys_malloc(DENTS_B);
 
+	(void)i;
 	pthread_mutex_lock(&s->lock);
 	if (buf == NULL)
 		fail(s, -ENOMEM);
@@ -266,23 +268,6 @@ scanner(void *arg)
 	pthread_mutex_unlock(&s->lock);
 	sys_free(path.s);
 	sys_free(buf);
-	return NULL;
-}
-
-static void
-run_scanners(struct scan *s, unsigned threads)
-{
-	pthread_t *other = sys_calloc(threads, sizeof(*other));
-	unsigned n = 0;
-
-	/* fewer than asked for will do, and this thread is one */
-	while (other != NULL && n + 1 < threads &&
-	    sys_thread(&other[n], scanner, s) == 0)
-		n++;
-	scanner(s);
-	while (n > 0)
-		pthread_join(other[--n], NULL);
-	sys_free(other);
 }
 
 int
@@ -298,7 +283,7 @@ tree_scan(struct tree *t, int root, unsigned threads,
 		return rc;
 	pthread_mutex_init(&s.lock, NULL);
 	pthread_cond_init(&s.more, NULL);
-	run_scanners(&s, threads);
+	parallel_run(threads, scanner, &s);
 	pthread_cond_destroy(&s.more);
 	pthread_mutex_destroy(&s.lock);
 	if (s.err == 0 && cancel != NULL && atomic_load(cancel))

@@ -2,6 +2,7 @@
  * sqfs_model.c - a list of files as a squashfs image, with each algorithm
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "base/parallel.h"
 #include "base/sys.h"
 #include "fs/fs_model.h"
 #include "image/squashfs/format.h"
@@ -20,32 +21,25 @@ struct measurer {
 	atomic_uint next;
 };
 
-static void *
-work(void *arg)
+static void
+work(void *arg, unsigned thread)
 {
 	struct measurer *m = arg;
 	unsigned i;
 
+	(void)thread;
 	while ((i = atomic_fetch_add(&m->next, 1)) < m->job->count)
 		m->errors[i] = sqfs_measure(&m->tree, &m->units, m->job, i,
 		    &m->spaces[i]);
-	return NULL;
 }
 
 static int
 measure_all(struct measurer *m)
 {
-	pthread_t threads[FS_ALGORITHMS];
-	unsigned started = 0;
+	unsigned count = m->job->count, threads = m->job->threads;
 	int rc = 0;
 
-	/* this thread is one of them */
-	while (started + 1 < m->job->threads && started + 1 < m->job->count &&
-	    sys_thread(&threads[started], work, m) == 0)
-		started++;
-	work(m);
-	while (started > 0)
-		pthread_join(threads[--started], NULL);
+	parallel_run(threads < count ? threads : count, work, m);
 	for (unsigned i = 0; i < m->job->count; i++)
 		rc = rc != 0 ? rc : m->errors[i];
 	return rc;

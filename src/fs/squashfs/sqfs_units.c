@@ -7,6 +7,7 @@
  * So the answer does not depend on how many there are, and memory is two
  * blocks a thread.
  */
+#include "base/parallel.h"
 #include "base/sys.h"
 #include "image/squashfs/format.h"
 #include "sqfs_feed.h"
@@ -21,7 +22,6 @@ struct units {
 
 struct worker {
 	struct units *all;
-	pthread_t thread;
 	struct packer *packers[FS_ALGORITHMS];
 	struct sqfs_unit unit;
 };
@@ -51,10 +51,10 @@ pack(struct worker *w)
 	}
 }
 
-static void *
-work(void *arg)
+static void
+work(void *arg, unsigned i)
 {
-	struct worker *w = arg;
+	struct worker *w = (struct worker *)arg + i;
 	bool found;
 
 	do {
@@ -64,7 +64,6 @@ work(void *arg)
 		if (found)
 			pack(w);
 	} while (found);
-	return NULL;
 }
 
 static int
@@ -92,22 +91,16 @@ close_worker(struct worker *w)
 static int
 run(struct units *all)
 {
-	unsigned threads = all->feed.job->threads, opened = 0, started = 0;
+	unsigned threads = all->feed.job->threads, opened = 0;
 	struct worker *w = sys_calloc(threads, sizeof(*w));
 	int rc = w == NULL ? -ENOMEM : 0;
 
 	while (rc == 0 && opened < threads)
 		rc = open_worker(&w[opened++], all);
-	while (rc == 0 && started < threads) {
-		rc = sys_thread(&w[started].thread, work, &w[started]);
-		started += rc == 0;
-	}
-	pthread_mutex_lock(&all->lock);
+	if (rc == 0)
+		rc = parallel_run_all(threads, work, w);
 	if (all->feed.err == 0)
 		all->feed.err = rc;
-	pthread_mutex_unlock(&all->lock);
-	while (started > 0)
-		pthread_join(w[--started].thread, NULL);
 	while (opened > 0)
 		close_worker(&w[--opened]);
 	sys_free(w);

@@ -5,6 +5,7 @@
 #include "squashfs.h"
 
 #include "base/bytes.h"
+#include "base/parallel.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -16,42 +17,6 @@ enum {
 	ENTRIES = SQ_META_B / ENTRY_B,	/* fragments in a metadata block */
 	GRAIN = 8,			/* blocks that a thread takes at once */
 };
-
-struct share {
-	void (*fn)(void *arg, unsigned i);
-	void *arg;
-	unsigned i;
-	pthread_t thread;
-};
-
-static void *
-take_share(void *arg)
-{
-	struct share *s = arg;
-
-	s->fn(s->arg, s->i);
-	return NULL;
-}
-
-void
-sq_parallel(unsigned threads, void (*fn)(void *arg, unsigned i), void *arg)
-{
-	struct share *s = sys_calloc(threads, sizeof(*s));
-	unsigned started = 0;
-
-	while (s != NULL && started + 1 < threads) {
-		s[started] = (struct share){ .fn = fn, .arg = arg,
-		    .i = started + 1 };
-		if (sys_thread(&s[started].thread, take_share,
-		    &s[started]) != 0)
-			break;
-		started++;
-	}
-	fn(arg, 0);
-	for (unsigned i = 0; i < started; i++)
-		pthread_join(s[i].thread, NULL);
-	sys_free(s);
-}
 
 struct unpacking {
 	struct sq_image *m;
@@ -89,7 +54,7 @@ unpack_tables(struct sq_image *m, unsigned threads)
 	struct unpacking u = { .m = m };
 	size_t grains = (m->inodes.count + m->dirs.count) / GRAIN + 1;
 
-	sq_parallel(grains < threads ? (unsigned)grains : threads,
+	parallel_run(grains < threads ? (unsigned)grains : threads,
 	    unpack_some, &u);
 	sq_meta_free_raw(&m->inodes, &m->super);
 	sq_meta_free_raw(&m->dirs, &m->super);

@@ -10,6 +10,7 @@
 #include "sq_walk.h"
 
 #include "base/bytes.h"
+#include "base/parallel.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -274,7 +275,7 @@ walk_files(struct sq_walk *w)
 		o->plan(o->arg, w->plan.files, w->plan.bytes);
 	rc = sq_rows_rest(w);
 	if (rc == 0)
-		sq_parallel(o->threads, work, w);
+		parallel_run(o->threads, work, w);
 	return rc != 0 ? rc : atomic_load(&w->err);
 }
 

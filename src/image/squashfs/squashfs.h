@@ -232,10 +232,6 @@ int sq_image_open(struct sq_image *m, int fd, uint64_t offset,
 int sq_tree_read(struct sq_image *m, const char **why);
 void sq_image_close(struct sq_image *m);
 
-/* fn(arg, i) in so many threads, the caller's own among them. */
-void sq_parallel(unsigned threads, void (*fn)(void *arg, unsigned i),
-    void *arg);
-
 /* A piece of work: one data block, or one fragment block, or none. */
 struct sq_unit {
 	uint64_t at;			/* in the image */

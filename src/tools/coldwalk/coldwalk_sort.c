@@ -8,9 +8,11 @@
  */
 #include "coldwalk.h"
 
+#include "base/parallel.h"
 #include "base/sys.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { FEW = 4096 };			/* not worth a thread */
@@ -21,6 +23,14 @@ struct task {
 	struct row **spare;		/* as many */
 	unsigned threads;
 };
+
+/* Each is taken by one of two threads, or both by one. */
+struct halves {
+	struct task half[2];
+	atomic_uint next;
+};
+
+static void sort(const struct task *t);
 
 /* The two halves to one. */
 static void
@@ -39,28 +49,35 @@ merge(const struct task *t)
 	memcpy(to, a, (size_t)(a_end - a) * sizeof(*to));
 }
 
-static void *
-sort(void *arg)
+static void
+sort_halves(void *arg, unsigned thread)
 {
-	const struct task *t = arg;
+	struct halves *h = arg;
+	unsigned i;
+
+	(void)thread;
+	while ((i = atomic_fetch_add(&h->next, 1)) < 2)
+		sort(&h->half[i]);
+}
+
+static void
+sort(const struct task *t)
+{
 	size_t half = t->count / 2;
 	unsigned more = t->count < FEW ? 0 : t->threads / 2;
-	struct task a = { t->rows, half, t->spare, more };
-	struct task b = { t->rows + half, t->count - half, t->spare + half,
-	    t->threads - more };
-	pthread_t thread;
+	struct halves h = { .half = { { t->rows, half, t->spare, more },
+	    { t->rows + half, t->count - half, t->spare + half,
+	    t->threads - more } } };
 
 	if (t->count < 2)
-		return NULL;
-	if (more > 0 && sys_thread(&thread, sort, &a) == 0) {
-		sort(&b);
-		pthread_join(thread, NULL);
+		return;
+	if (more > 0) {
+		parallel_run(2, sort_halves, &h);
 	} else {
-		sort(&a);
-		sort(&b);
+		sort(&h.half[0]);
+		sort(&h.half[1]);
 	}
 	merge(t);
-	return NULL;
 }
 
 int

@@ -8,6 +8,7 @@
  */
 #include "mailgen.h"
 
+#include "base/parallel.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@
 struct worker {
 	struct mailgen *g;
 	struct store_writer *writer;
-	pthread_t thread;
 	struct mail_maker maker;
 };
 
@@ -69,10 +69,10 @@ make_week(struct worker *k, uint64_t week)
 	return rc != 0 ? rc : store_week(k->writer, m);
 }
 
-static void *
-work(void *arg)
+static void
+work(void *arg, unsigned i)
 {
-	struct worker *k = arg;
+	struct worker *k = (struct worker *)arg + i;
 	uint64_t week;
 	int rc = 0;
 
@@ -80,14 +80,12 @@ work(void *arg)
 		rc = make_week(k, week);
 	if (rc != 0)
 		fail(k->g, rc, k->writer);
-	return NULL;
 }
 
 /* At least one thread; 0 or -errno. */
 static int
 work_all(struct mailgen *g, struct worker *k, unsigned threads)
 {
-	unsigned started = 0;
 	int rc = 0;
 
 	for (unsigned i = 0; rc == 0 && i < threads; i++) {
@@ -98,14 +96,10 @@ work_all(struct mailgen *g, struct worker *k, unsigned threads)
 		k[i].maker.seed = g->o.seed;
 		rc = store_writer_make(&g->writers[i], &g->store);
 	}
-	while (rc == 0 && started < threads) {
-		rc = sys_thread(&k[started].thread, work, &k[started]);
-		started += rc == 0;
-	}
+	if (rc == 0)
+		rc = parallel_run_all(threads, work, k);
 	if (rc != 0)
 		fail(g, rc, NULL);
-	while (started > 0)
-		pthread_join(k[--started].thread, NULL);
 	for (unsigned i = 0; i < threads; i++)
 		mail_free(&k[i].maker);
 	return g->err;
