@@ -10,8 +10,8 @@
 #include "base/fdio.h"
 #include "base/sys.h"
 #include "image/squashfs/format.h"
+#include "sqpack_ahead.h"
 #include "walk/fs_list.h"
-#include "walk/walk_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,14 +29,13 @@ struct dir {
 	int root;
 	uint64_t *sizes;		/* of files with blocks, ascending */
 	size_t size_count;
-	size_t node;			/* the next to be given */
+	uint32_t *files;		/* nodes with data, in order */
+	size_t file_count;
+	struct ahead *ahead;
 	/* the file in hand */
-	size_t at;
-	int fd;
+	size_t next;			/* index in files of the one after */
+	const struct ahead_file *file;
 	uint64_t offset;
-	struct timespec mtime;
-	char *path;			/* of it */
-	size_t path_cap;
 };
 
 /* Listing */
@@ -210,17 +209,21 @@ by_size(const void *a, const void *b)
 }
 
 static int
-list_sizes(struct dir *d)
+list_files(struct dir *d)
 {
 	const struct sqw_tree *t = &d->p->tree;
 
 	d->sizes = sys_calloc(t->count, sizeof(*d->sizes));
-	if (d->sizes == NULL)
+	d->files = sys_calloc(t->count, sizeof(*d->files));
+	if (d->sizes == NULL || d->files == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < t->count; i++)
-		if (sqw_has_data(t, i) &&
-		    t->nodes[i].attr.size >= d->p->o.data.block)
+	for (uint32_t i = 0; i < t->count; i++) {
+		if (!sqw_has_data(t, i))
+			continue;
+		d->files[d->file_count++] = i;
+		if (t->nodes[i].attr.size >= d->p->o.data.block)
 			d->sizes[d->size_count++] = t->nodes[i].attr.size;
+	}
 	qsort(d->sizes, d->size_count, sizeof(*d->sizes), by_size);
 	return 0;
 }
@@ -237,105 +240,109 @@ is_alone(const struct dir *d, uint64_t size)
 
 /* Reading */
 
-/* The path of a node, at d->path. */
+/* The path of a node into *text; see ahead.h. */
 static int
-make_path(struct dir *d, size_t node)
+make_path(const struct dir *d, size_t node, char **text, size_t *room)
 {
 	const struct sqw_node *nodes = d->p->tree.nodes;
-	size_t len = 0;
+	size_t len = 1;
 	char *p;
 
 	for (size_t i = node; i != 0; i = nodes[i].parent)
 		len += strlen(nodes[i].name) + 1;
-	if (len > d->path_cap) {
-		p = sys_realloc(d->path, len);
+	if (len > *room) {
+		p = sys_realloc(*text, len);
 		if (p == NULL)
 			return -ENOMEM;
-		d->path = p;
-		d->path_cap = len;
+		*text = p;
+		*room = len;
 	}
-	d->path[--len] = '\0';
+	p = *text + len;
+	*--p = '\0';
 	for (size_t i = node; i != 0; i = nodes[i].parent) {
 		size_t n = strlen(nodes[i].name);
 
-		len -= n;
-		memcpy(d->path + len, nodes[i].name, n);
-		if (len > 0)
-			d->path[--len] = '/';
+		p -= n;
+		memcpy(p, nodes[i].name, n);
+		if (p > *text + 1)
+			*--p = '/';
 	}
+	memmove(*text, p, strlen(p) + 1);
 	return 0;
 }
 
-static void
-shut(struct dir *d)
+static int
+file_path(void *arg, size_t i, char **text, size_t *room, uint64_t *size)
 {
-	if (d->fd >= 0)
-		sys_close(d->fd);
-	d->fd = -1;
+	const struct dir *d = arg;
+
+	*size = d->p->tree.nodes[d->files[i]].attr.size;
+	return make_path(d, d->files[i], text, room);
 }
 
+/* Of the file that was given last. */
 static int
-open_node(struct dir *d, size_t node)
+file_trouble(struct dir *d, int rc)
 {
-	struct stat st;
-	int rc = make_path(d, node);
+	char *path = NULL;
+	size_t room = 0;
 
-	if (rc != 0)
-		return rc;
-	d->at = node;
-	d->offset = 0;
-	d->fd = tree_open(d->root, d->path, 0);
-	if (d->fd < 0)
-		return d->fd;
-	if (fstat(d->fd, &st) == -1)
-		return -errno;
-	d->mtime = st.st_mtim;
-	return S_ISREG(st.st_mode) && (uint64_t)st.st_size ==
-	    d->p->tree.nodes[node].attr.size ? 0 : -EAGAIN;
+	trouble(d, make_path(d, d->files[d->next - 1], &path, &room) == 0 ?
+	    path : "", rc);
+	sys_free(path);
+	return rc;
 }
 
 static int
 dir_next(void *arg, struct sqb_file *f)
 {
 	struct dir *d = arg;
-	const struct sqw_tree *t = &d->p->tree;
-	int rc;
+	const struct sqw_node *n;
 
-	shut(d);
-	while (d->node < t->count && !sqw_has_data(t, d->node))
-		d->node++;
-	if (d->node == t->count)
+	if (d->next == d->file_count)
 		return 0;
-	rc = open_node(d, d->node);
-	if (rc != 0) {
-		trouble(d, d->path, rc);
-		return rc;
-	}
-	f->id = t->nodes[d->node].id;
-	f->size = t->nodes[d->node].attr.size;
+	d->file = ahead_take(d->ahead);
+	n = &d->p->tree.nodes[d->files[d->next++]];
+	if (d->file->rc != 0)
+		return file_trouble(d, d->file->rc);
+	d->offset = 0;
+	f->id = n->id;
+	f->size = n->attr.size;
 	f->alone = f->size >= d->p->o.data.block && is_alone(d, f->size);
-	d->node++;
 	return 1;
+}
+
+/* Whether the large file in hand is as it was when it was opened. */
+static bool
+is_unchanged(const struct dir *d)
+{
+	const struct stat *was = &d->file->st;
+	struct stat st;
+
+	return fstat(d->file->fd, &st) == 0 && st.st_size == was->st_size &&
+	    st.st_mtim.tv_sec == was->st_mtim.tv_sec &&
+	    st.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
 }
 
 static int
 dir_read(void *arg, void *buf, size_t len)
 {
 	struct dir *d = arg;
-	ssize_t n = fdio_pread(d->fd, buf, len, (off_t)d->offset);
-	struct stat st;
-	int rc = n < 0 ? (int)n : (size_t)n < len ? -EAGAIN : 0;
+	ssize_t n;
+	int rc;
 
+	if (d->file->data != NULL) {
+		memcpy(buf, d->file->data + d->offset, len);
+		d->offset += len;
+		return 0;
+	}
+	n = fdio_pread(d->file->fd, buf, len, (off_t)d->offset);
+	rc = n < 0 ? (int)n : (size_t)n < len ? -EAGAIN : 0;
 	d->offset += len;
-	if (rc == 0 && d->offset == d->p->tree.nodes[d->at].attr.size &&
-	    (fstat(d->fd, &st) == -1 ||
-	    (uint64_t)st.st_size != d->offset ||
-	    st.st_mtim.tv_sec != d->mtime.tv_sec ||
-	    st.st_mtim.tv_nsec != d->mtime.tv_nsec))
+	if (rc == 0 && d->offset == (uint64_t)d->file->st.st_size &&
+	    !is_unchanged(d))
 		rc = -EAGAIN;
-	if (rc != 0)
-		trouble(d, d->path, rc);
-	return rc;
+	return rc != 0 ? file_trouble(d, rc) : 0;
 }
 
 static int
@@ -345,6 +352,17 @@ dir_rewind(void *arg)
 
 	d->offset = 0;
 	return 0;
+}
+
+/* Reading waits more than it computes: twice as many threads as compress. */
+static int
+start_ahead(struct dir *d)
+{
+	struct ahead_options o = { .root = d->root, .count = d->file_count,
+		.threads = 2 * d->p->o.data.threads,
+		.small = d->p->o.data.block, .path = file_path, .arg = d };
+
+	return ahead_open(&d->ahead, &o);
 }
 
 static int
@@ -367,7 +385,9 @@ list_dir(struct dir *d)
 	fs_list_free(&list);
 	if (rc == 0)
 		rc = sqw_tree_finish(&d->p->tree);
-	return rc != 0 ? rc : list_sizes(d);
+	if (rc == 0)
+		rc = list_files(d);
+	return rc != 0 ? rc : start_ahead(d);
 }
 
 static void
@@ -377,11 +397,11 @@ dir_close(void *state)
 
 	if (d == NULL)
 		return;
-	shut(d);
+	ahead_close(d->ahead);
 	if (d->root >= 0)
 		sys_close(d->root);
 	sys_free(d->sizes);
-	sys_free(d->path);
+	sys_free(d->files);
 	sys_free(d);
 }
 
@@ -394,7 +414,7 @@ dir_open(struct sqpack *p, void **state, struct sqb_source *files)
 	*state = d;
 	if (d != NULL) {
 		d->p = p;
-		d->fd = d->root = -1;
+		d->root = -1;
 		*files = (struct sqb_source){ .next = dir_next,
 			.read = dir_read, .rewind = dir_rewind, .arg = d };
 		rc = list_dir(d);

@@ -1,0 +1,194 @@
+/*
+ * sqpack_ahead.c - files opened and read before their turn
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * File number k has slot k modulo WINDOW.  Threads claim files in order, and
+ * wait while the slot is in use, or while BUDGET bytes are read ahead and the
+ * file is not the very next: so the taker always gets on.
+ */
+#include "sqpack_ahead.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+#include "walk/walk_tree.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { WINDOW = 512, READERS_MAX = 64 };
+
+#define BUDGET (UINT64_C(16) << 20)
+
+struct ahead {
+	struct ahead_options o;
+	pthread_mutex_t lock;
+	pthread_cond_t ready, room;
+	struct {
+		struct ahead_file file;
+		bool done;
+	} slots[WINDOW];
+	size_t claimed, taken;		/* files so far */
+	uint64_t bytes;			/* read ahead */
+	bool stop;
+	pthread_t threads[READERS_MAX];
+	unsigned started;
+};
+
+static int
+read_whole(struct ahead_file *f, uint64_t size)
+{
+	struct stat st;
+	ssize_t n;
+
+	f->data = sys_malloc((size_t)size);
+	if (f->data == NULL)
+		return -ENOMEM;
+	n = fdio_pread(f->fd, f->data, (size_t)size, 0);
+	if (n < 0)
+		return (int)n;
+	/* the last look is after the last byte */
+	return (uint64_t)n < size || fstat(f->fd, &st) == -1 ||
+	    st.st_size != f->st.st_size ||
+	    st.st_mtim.tv_sec != f->st.st_mtim.tv_sec ||
+	    st.st_mtim.tv_nsec != f->st.st_mtim.tv_nsec ? -EAGAIN : 0;
+}
+
+static void
+prepare(const struct ahead *a, const char *path, uint64_t size,
+    struct ahead_file *f)
+{
+	*f = (struct ahead_file){ .fd = tree_open(a->o.root, path, 0) };
+	if (f->fd < 0) {
+		f->rc = f->fd;
+		return;
+	}
+	if (fstat(f->fd, &f->st) == -1)
+		f->rc = -errno;
+	else if (!S_ISREG(f->st.st_mode) || (uint64_t)f->st.st_size != size)
+		f->rc = -EAGAIN;
+	else if (size < a->o.small)
+		f->rc = read_whole(f, size);
+	if (f->rc != 0) {
+		sys_free(f->data);
+		f->data = NULL;
+	}
+	if (f->rc != 0 || size < a->o.small) {
+		sys_close(f->fd);
+		f->fd = -1;
+	}
+}
+
+static void
+drop(struct ahead_file *f)
+{
+	if (f->fd >= 0)
+		sys_close(f->fd);
+	sys_free(f->data);
+	*f = (struct ahead_file){ .fd = -1 };
+}
+
+/* Under the lock: whether file i has to wait for the taker. */
+static bool
+too_far(const struct ahead *a, size_t i)
+{
+	return i >= a->taken + WINDOW - 1 ||
+	    (i > a->taken && a->bytes > BUDGET);
+}
+
+static void *
+reader(void *arg)
+{
+	struct ahead *a = arg;
+	struct ahead_file file;
+	char *path = NULL;
+	size_t room = 0, i;
+	uint64_t size;
+
+	pthread_mutex_lock(&a->lock);
+	while (a->claimed < a->o.count && !a->stop) {
+		i = a->claimed++;
+		while (too_far(a, i) && !a->stop)
+			pthread_cond_wait(&a->room, &a->lock);
+		if (a->stop)
+			break;
+		pthread_mutex_unlock(&a->lock);
+		file = (struct ahead_file){ .fd = -1,
+			.rc = a->o.path(a->o.arg, i, &path, &room, &size) };
+		if (file.rc == 0)
+			prepare(a, path, size, &file);
+		pthread_mutex_lock(&a->lock);
+		a->bytes += file.data != NULL ? size : 0;
+		a->slots[i % WINDOW].file = file;
+		a->slots[i % WINDOW].done = true;
+		pthread_cond_broadcast(&a->ready);
+	}
+	pthread_mutex_unlock(&a->lock);
+	sys_free(path);
+	return NULL;
+}
+
+int
+ahead_open(struct ahead **out, const struct ahead_options *o)
+{
+	struct ahead *a = sys_calloc(1, sizeof(*a));
+	int rc = 0;
+
+	if (a == NULL)
+		return -ENOMEM;
+	a->o = *o;
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->ready, NULL);
+	pthread_cond_init(&a->room, NULL);
+	for (size_t i = 0; i < WINDOW; i++)
+		a->slots[i].file.fd = -1;
+	while (rc == 0 && a->started < o->threads &&
+	    a->started < READERS_MAX) {
+		rc = sys_thread(&a->threads[a->started], reader, a);
+		a->started += rc == 0;
+	}
+	*out = a;
+	return a->started > 0 ? 0 : rc;
+}
+
+void
+ahead_close(struct ahead *a)
+{
+	if (a == NULL)
+		return;
+	pthread_mutex_lock(&a->lock);
+	a->stop = true;
+	pthread_cond_broadcast(&a->room);
+	pthread_mutex_unlock(&a->lock);
+	while (a->started > 0)
+		pthread_join(a->threads[--a->started], NULL);
+	for (size_t i = 0; i < WINDOW; i++)
+		drop(&a->slots[i].file);
+	pthread_mutex_destroy(&a->lock);
+	pthread_cond_destroy(&a->ready);
+	pthread_cond_destroy(&a->room);
+	sys_free(a);
+}
+
+const struct ahead_file *
+ahead_take(struct ahead *a)
+{
+	struct ahead_file *f;
+	size_t i;
+
+	pthread_mutex_lock(&a->lock);
+	if (a->taken > 0) {	/* the one before is not needed any more */
+		f = &a->slots[(a->taken - 1) % WINDOW].file;
+		a->bytes -= f->data != NULL ? (uint64_t)f->st.st_size : 0;
+		drop(f);
+		a->slots[(a->taken - 1) % WINDOW].done = false;
+	}
+	i = a->taken;
+	while (!a->slots[i % WINDOW].done)
+		pthread_cond_wait(&a->ready, &a->lock);
+	a->taken++;
+	pthread_cond_broadcast(&a->room);
+	f = &a->slots[i % WINDOW].file;
+	pthread_mutex_unlock(&a->lock);
+	return f;
+}
