@@ -5,200 +5,15 @@
  * The names are listed first.  A file that changes between that and its last
  * byte is an error: what would be in the image was there at no time.
  */
-#include "sqpack.h"
+#include "sqpack_dir.h"
 
 #include "base/fdio.h"
 #include "base/sys.h"
-#include "image/squashfs/format.h"
-#include "sqpack_ahead.h"
-#include "walk/fs_list.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
-#include <sys/xattr.h>
-#include <unistd.h>
-
-/* A file's size tells whether it can have a twin. */
-struct dir {
-	struct sqpack *p;
-	int root;
-	uint64_t *sizes;		/* of files with blocks, ascending */
-	size_t size_count;
-	uint32_t *files;		/* nodes with data, in order */
-	size_t file_count;
-	struct ahead *ahead;
-	/* the file in hand */
-	size_t next;			/* index in files of the one after */
-	const struct ahead_file *file;
-	uint64_t offset;
-};
-
-/* Listing */
-
-/* Names of several inodes' links, to be made one. */
-struct linked {
-	dev_t dev;
-	ino_t ino;
-	uint32_t id;
-};
-
-static int
-by_inode(const void *a, const void *b)
-{
-	const struct linked *x = a, *y = b;
-
-	if (x->dev != y->dev)
-		return x->dev < y->dev ? -1 : 1;
-	if (x->ino != y->ino)
-		return x->ino < y->ino ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static void
-link_all(struct dir *d, struct linked *l, size_t n)
-{
-	qsort(l, n, sizeof(*l), by_inode);
-	for (size_t i = 1; i < n; i++)
-		if (l[i].dev == l[i - 1].dev && l[i].ino == l[i - 1].ino)
-			sqw_tree_link(&d->p->tree, l[i].id, l[i - 1].id);
-}
-
-/* One attribute of path; what the format cannot hold is left out. */
-static int
-add_xattr(struct dir *d, const char *path, const char *name)
-{
-	char value[64 << 10];
-	ssize_t n = lgetxattr(path, name, value, sizeof(value));
-	int rc;
-
-	if (n < 0)
-		return errno == ENODATA ? 0 : -errno;
-	rc = sqb_xattrs_add(d->p->xattrs, name, value, (size_t)n);
-	if (rc == -ENOTSUP) {
-		msg_warn(&d->p->msg, "%s: attribute %s is left out: squashfs "
-		    "has user, trusted and security", path, name);
-		rc = 0;
-	}
-	return rc;
-}
-
-static int
-add_xattrs(struct dir *d, const char *path, uint32_t *index)
-{
-	char proc[PATH_MAX + 64], names[64 << 10];
-	ssize_t n;
-	int rc;
-
-	*index = SQUASHFS_NONE;
-	if (d->p->xattrs == NULL)
-		return 0;
-	if ((size_t)snprintf(proc, sizeof(proc), "/proc/self/fd/%d/%s",
-	    d->root, *path == '\0' ? "." : path) >= sizeof(proc))
-		return -ENAMETOOLONG;
-	n = llistxattr(proc, names, sizeof(names));
-	if (n <= 0)
-		return n == 0 || errno == ENOTSUP ? 0 : -errno;
-	rc = sqb_xattrs_begin(d->p->xattrs);
-	for (ssize_t i = 0; rc == 0 && i < n;
-	    i += (ssize_t)strlen(names + i) + 1)
-		rc = add_xattr(d, proc, names + i);
-	return rc != 0 ? rc : sqb_xattrs_end(d->p->xattrs, index);
-}
-
-static int
-add_item(struct dir *d, const struct fs_item *it, uint32_t *id)
-{
-	char target[PATH_MAX + 1];
-	struct sqw_attr attr = {
-		.mode = (uint16_t)it->st.st_mode,
-		.uid = it->st.st_uid, .gid = it->st.st_gid,
-		.rdev = sqpack_device(major(it->st.st_rdev),
-		    minor(it->st.st_rdev)),
-		.size = S_ISREG(it->st.st_mode) ?
-		    (uint64_t)it->st.st_size : 0,
-	};
-	ssize_t n;
-	int rc;
-
-	sqpack_adjust(d->p, &attr, it->st.st_mtime);
-	if (S_ISLNK(it->st.st_mode)) {
-		n = readlinkat(d->root, it->path, target, PATH_MAX);
-		if (n == -1)
-			return -errno;
-		target[n] = '\0';
-		attr.target = target;
-		attr.size = (uint64_t)n;
-	}
-	rc = add_xattrs(d, it->path, &attr.xattr);
-	return rc != 0 ? rc : sqw_tree_add(&d->p->tree, it->path, &attr, id);
-}
-
-/* Whether a directory above was left out, too. */
-static bool
-is_out(struct dir *d, const struct fs_item *it)
-{
-	char path[PATH_MAX];
-	size_t len = strlen(it->path);
-
-	if (d->p->o.exclude_count == 0 || len == 0 || len >= sizeof(path))
-		return false;
-	memcpy(path, it->path, len + 1);
-	for (;;) {
-		char *slash;
-
-		if (sqpack_excluded(d->p, path))
-			return true;
-		slash = strrchr(path, '/');
-		if (slash == NULL)
-			return false;
-		*slash = '\0';
-	}
-}
-
-/* Says what is wrong with a file: 0 if the image can do without it. */
-static int
-trouble(struct dir *d, const char *path, int rc)
-{
-	progress_erase(&d->p->progress);
-	msg_error(&d->p->msg, "%s/%s: %s", d->p->o.source, path,
-	    rc == -EAGAIN ? "changed while it was read" : strerror(-rc));
-	return d->p->o.keep_going ? 0 : rc;
-}
-
-static int
-fill_tree(struct dir *d, const struct fs_list *list)
-{
-	struct linked *linked = sys_calloc(list->count + 1, sizeof(*linked));
-	size_t links = 0;
-	int rc = linked == NULL ? -ENOMEM : 0;
-
-	for (size_t i = 0; rc == 0 && i < list->count; i++) {
-		const struct fs_item *it = &list->items[i];
-		uint32_t id = 0;
-
-		if (is_out(d, it))
-			continue;
-		rc = it->err != 0 ? it->err : add_item(d, it, &id);
-		if (rc != 0) {
-			rc = trouble(d, it->path, rc);
-			continue;
-		}
-		if (S_ISREG(it->st.st_mode))
-			d->p->total_B += (uint64_t)it->st.st_size;
-		if (!S_ISDIR(it->st.st_mode) && it->st.st_nlink > 1)
-			linked[links++] = (struct linked){ it->st.st_dev,
-				it->st.st_ino, id };
-	}
-	if (rc == 0)
-		link_all(d, linked, links);
-	sys_free(linked);
-	return rc;
-}
 
 static int
 by_size(const void *a, const void *b)
@@ -237,8 +52,6 @@ is_alone(const struct dir *d, uint64_t size)
 	return p == NULL || ((p == d->sizes || p[-1] != size) &&
 	    (p + 1 == d->sizes + d->size_count || p[1] != size));
 }
-
-/* Reading */
 
 /* The path of a node into *text; see ahead.h. */
 static int
@@ -287,7 +100,7 @@ file_trouble(struct dir *d, int rc)
 	char *path = NULL;
 	size_t room = 0;
 
-	trouble(d, make_path(d, d->files[d->next - 1], &path, &room) == 0 ?
+	dir_trouble(d, make_path(d, d->files[d->next - 1], &path, &room) == 0 ?
 	    path : "", rc);
 	sys_free(path);
 	return rc;
@@ -381,7 +194,7 @@ list_dir(struct dir *d)
 	if (rc == 0)
 		rc = fs_list_end(&list);
 	if (rc == 0)
-		rc = fill_tree(d, &list);
+		rc = dir_fill_tree(d, &list);
 	fs_list_free(&list);
 	if (rc == 0)
 		rc = sqw_tree_finish(&d->p->tree);

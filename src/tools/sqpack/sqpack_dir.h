@@ -1,0 +1,37 @@
+/*
+ * sqpack_dir.h - what lists a directory, and what reads its files
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_SQPACK_DIR_H
+#define COLDPRESS_SQPACK_DIR_H
+
+#include "sqpack.h"
+
+#include "sqpack_ahead.h"
+#include "walk/fs_list.h"
+
+/* A file's size tells whether it can have a twin. */
+struct dir {
+	struct sqpack *p;
+	int root;
+	uint64_t *sizes;		/* of files with blocks, ascending */
+	size_t size_count;
+	uint32_t *files;		/* nodes with data, in order */
+	size_t file_count;
+	struct ahead *ahead;
+	/* the file in hand */
+	size_t next;			/* index in files of the one after */
+	const struct ahead_file *file;
+	uint64_t offset;
+};
+
+/*
+ * Says what is wrong with a path of the directory: 0 if the image can do
+ * without it, else rc.
+ */
+int dir_trouble(struct dir *d, const char *path, int rc);
+
+/* What was listed into the tree, with hard links.  0 or -errno. */
+int dir_fill_tree(struct dir *d, const struct fs_list *list);
+
+#endif
