@@ -1,0 +1,143 @@
+# shellcheck shell=sh
+# Under the names of gzip and pigz, where these are not installed to compare.
+# SPDX-License-Identifier: BSD-2-Clause
+. "${SRC:?}/tests/lib.sh"
+
+mkdir bin
+for n in gzip gunzip zcat gzcat pigz unpigz; do
+	ln -s "$(command -v pzc)" bin/$n
+done
+PATH=$PWD/bin:$PATH
+said() { "$@" 2>&1 || :; }
+
+seq 1000 >a
+touch -d '2001-02-03 04:05:06 UTC' a
+cp a b
+size=$(wc -c <a | tr -d ' ')
+
+# Scripts take words of the first line.
+is 'gzip -V' "$(gzip -V | head -n 1)" 'gzip 1.12'
+is 'zcat -V' "$(zcat -V | head -n 1)" 'zcat (gzip) 1.12'
+is 'pigz -V: one line' "$(pigz -V | wc -l | tr -d ' ')" 1
+is 'pigz -V' "$(pigz -V | cut -d ' ' -f 2)" 2.6
+
+# Suffixes
+gzip a
+for s in .gz .z -z .Z; do
+	[ $s = .gz ] || mv a.gz a$s
+	t "zcat a finds a$s" 0 to back zcat a
+	same "zcat a finds a$s: the bytes" back b
+	[ $s = .gz ] || mv a$s a.gz
+done
+for s in -gz _z .zz .tgz; do
+	mv a.gz a$s
+	t "gunzip a does not find a$s" 1 gunzip a
+	t "unpigz a finds a$s" 0 to back unpigz -c a
+	mv a$s a.gz
+done
+is 'what is missed' "$(said gzip -t nothing)" \
+    'gzip: nothing.gz: No such file or directory'
+t 'gunzip a' 0 gunzip a
+same 'gunzip a: the bytes' a b
+mv a A.GZ && gzip <b >A.GZ
+t 'A.GZ has a suffix' 0 gunzip A.GZ
+same 'A.GZ becomes A' A b
+cp b p.Z
+t 'p.Z is not packed again' 0 gzip p.Z
+t 'nor is p.tgz by gzip' 0 sh -c 'cp b p.tgz; gzip p.tgz; test -e p.tgz'
+t 'it is by pigz' 0 sh -c 'pigz p.tgz; test -e p.tgz.gz'
+
+# Listings
+cp b a && gzip -k a
+zforce=$(gzip -lv a.gz | sed 1d | grep -c '^defl')
+is 'zforce sees gzip' "$zforce" 1
+is 'column 2 is the size' "$(gzip -l a.gz | awk 'NR == 2 { print $2 }')" "$size"
+is 'its head' "$(gzip -l a.gz | head -n 1)" \
+    '         compressed        uncompressed  ratio uncompressed_name'
+is 'the name' "$(gzip -l a.gz | awk 'NR == 2 { print $4 }')" a
+is 'a sum' "$(gzip -l a.gz a.gz | awk 'END { print $2, $4 }')" \
+    "$((2 * size)) (totals)"
+is 'pigz: its head' "$(pigz -l a.gz | head -n 1)" \
+    'compressed   original reduced  name'
+is 'pigz: the size' "$(pigz -l a.gz | awk 'NR == 2 { print $2 }')" "$size"
+is 'pigz: a pipe has one, too' "$(tail -c +1 a.gz | pigz -l |
+    awk 'NR == 2 { print $2 }')" "$size"
+cat a.gz a.gz >aa.gz
+is 'all members count' "$(gzip -l aa.gz | awk 'NR == 2 { print $2 }')" \
+    $((2 * size))
+printf 'x' >>aa.gz
+t '-l decompresses' 1 gzip -l aa.gz
+
+# -v
+is 'gzip -tv' "$(said gzip -tv a.gz)" "$(printf 'a.gz:\t OK')"
+is 'gzip -kvf' "$(said gzip -kvf a | sed 's/[0-9.]*%/%/')" \
+    "$(printf 'a:\t %% -- created a.gz')"
+is 'pigz -kvf' "$(said pigz -kvf a)" 'a to a.gz '
+
+# Options
+for o in --fo --forc --st --std --no --no-n --verb -19 -b9 -nN -p2; do
+	t "gzip $o" 0 gzip $o -c a
+done
+t 'gzip --n is ambiguous' 1 gzip --n -c a
+t 'gzip -0' 1 gzip -0 -c a
+t 'gzip -F' 1 gzip -F xz -c a
+t 'pigz -F' 0 pigz -F -c a
+t 'pigz -12' 22 pigz -12 -c a
+t 'pigz, no such option' 22 pigz --nonsense
+t 'GZIP=-d' 1 env GZIP=-d gzip -c a
+t 'GZIP=-9' 0 env GZIP=-9 gzip -c a
+t 'PZC=-d is not read' 0 env PZC=-d gzip -c a
+
+# What is behind a member
+(gzip <a; echo plain) >mixed
+cat a >want && echo plain >>want
+for n in 'gzip -cd' 'pigz -cd' zcat; do
+	# shellcheck disable=SC2086 # several words
+	t "$n -f" 0 to back $n -f mixed
+	same "$n -f copies the rest" back want
+done
+t 'gzip: garbage' 2 gzip -t <mixed
+t 'pigz: garbage' 0 pigz -t <mixed
+t 'pigz -v: garbage' 1 pigz -tv <mixed
+for c in 1 037 '037\0236xx' '037\0036xx'; do
+	(gzip <a; printf '%b' "\\0$c") >rest.gz
+	(cat a; printf '%b' "\\0$c") >want
+	printf '%s\n' "$c" | tr '\\' / >word
+	t "gzip: 0$(cat word) behind" 1 gzip -t rest.gz
+	t "gzip -cdf: 0$(cat word) behind" 0 to back gzip -cdf rest.gz
+	same "gzip -cdf: 0$(cat word) behind: the bytes" back want
+done
+for w in '80 x' 'x = 1' BZh9 '(x'; do
+	echo "$w" >plain
+	t "gzip -cdf of $w" 0 to back gzip -cdf plain
+	same "gzip -cdf of $w is cat" back plain
+done
+
+# A truncated file shows what there is.
+head -c 1000 a.gz >cut.gz
+t 'a cut file' 1 to back gzip -dc cut.gz
+n=$(wc -c <back)
+is 'what is before the cut' "$((n > 1000)) $(head -c "$n" a | cksum)" \
+    "1 $(cksum <back)"
+
+# Statuses
+touch -d @0 zero
+t 'a time of 0' 2 gzip -k zero
+t 'without it' 0 gzip -nf zero
+ln -s a link
+t 'gzip: a link' 1 gzip link
+t 'pigz: a link' 1 pigz link
+ln b b2
+t 'gzip: hard links' 2 gzip -k b
+t 'pigz: hard links' 0 pigz -k b
+mkdir d && cp a d/a && gzip <a >d/b.gz
+t 'gzip -tr passes over plain files' 0 gzip -tr d
+t 'pigz -tr does not' 1 pigz -tr d
+t 'gzip: suffix, a word' 2 gunzip d/a
+t 'gzip: no format' 1 gzip -t a
+if [ -c /dev/full ]; then
+	t 'gzip: a full disk' 1 to /dev/full gzip -c a
+	t 'pigz: a full disk' 28 to /dev/full pigz -c a
+fi
+is 'pigz -q is silent' "$(said pigz -q nothing)" ''
+done_testing
