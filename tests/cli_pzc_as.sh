@@ -102,7 +102,7 @@ t 'pigz -v: garbage' 1 pigz -tv <mixed
 for c in 1 037 '037\0236xx' '037\0036xx'; do
 	(gzip <a; printf '%b' "\\0$c") >rest.gz
 	(cat a; printf '%b' "\\0$c") >want
-	printf '%s\n' "$c" | tr '\\' / >word
+	printf '%s\n' "$c" | tr -d '\\0' >word
 	t "gzip: 0$(cat word) behind" 1 gzip -t rest.gz
 	t "gzip -cdf: 0$(cat word) behind" 0 to back gzip -cdf rest.gz
 	same "gzip -cdf: 0$(cat word) behind: the bytes" back want
