@@ -137,6 +137,43 @@ for f in zstd lz4; do
 	t "$f: skippable frames" 0 to back pzc -d <packed
 	same "$f: skippable frames, the bytes" back want
 done
+# A long one hides which of the two formats follows.
+long_frame() {
+	printf '\132\052\115\030\140\352\000\000'
+	head -c 60000 /dev/zero
+}
+for f in zstd lz4; do
+	case $formats in *$f*) ;; *) continue ;; esac
+	pack $f <text >plain.$f
+	for o in -p1 -p3 "-F $f"; do
+		{ long_frame; cat plain.$f; } >packed
+		# shellcheck disable=SC2086
+		t "$f: a long skippable frame, $o" 0 to back pzc -d $o <packed
+		same "$f: a long skippable frame, $o, the bytes" back text
+		{ frame; long_frame; frame; cat plain.$f; long_frame; } >packed
+		# shellcheck disable=SC2086
+		t "$f: long and short ones, $o" 0 sh -c \
+		    "cat packed | pzc -d $o | cmp - text"
+	done
+	t "$f: -l sees past it" 0 pzc -l packed
+	shows "$f: -l sees past it: the format" "^$f "
+	t "$f: -l of standard input" 0 sh -c 'pzc -l <packed'
+	shows "$f: -l of standard input: the size" \
+	    "^$f .* $(wc -c <packed) "
+	t "$f: -lt" 0 pzc -lt packed
+	shows "$f: -lt: both sizes" \
+	    "^$f .* $(wc -c <packed)  *$(wc -c <text) "
+	if have pzseek; then
+		t "$f: pzseek sees past it" 0 sh -c \
+		    'head -c 5000 text >want; pzseek packed :5000 |
+		    cmp - want'
+	fi
+done
+long_frame >packed
+t 'a long skippable frame alone is empty' 0 to back pzc -d <packed
+same 'a long skippable frame alone, the bytes' back empty
+head -c 60007 packed >short
+t 'one that is cut short is an error' 1 pzc -t short
 frame >packed
 t 'a skippable frame alone is empty' 0 to back pzc -d <packed
 same 'a skippable frame alone, the bytes' back empty

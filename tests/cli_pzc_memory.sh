@@ -46,15 +46,15 @@ refused() {	# NAME MIB FILE NEED: a pattern of what is said to be needed
 	done
 }
 
-head -c 48M /dev/urandom >noise
-seq 1 6000000 | head -c 40M >text
+head -c 24M /dev/urandom >noise
+seq 1 6000000 | head -c 24M >text
 
 # xz: the dictionary is what one thread takes; threads only beyond that
 if have xz; then
 	xz -T2 --lzma2=preset=0,dict=64MiB --block-size=8MiB -c text noise \
 	    >large.xz
 	cat text noise >both
-	for m in 72 128 512; do
+	for m in 72 256; do
 		within 'xz, a dictionary of 64 MiB' $m large.xz both
 	done
 	refused 'xz, a dictionary of 64 MiB' 32 large.xz 6[5-9]
@@ -104,11 +104,23 @@ for f in noise text; do
 	within "bzip2, $f" 64 b.bz2 $f
 	refused "bzip2, $f" 12 b.bz2 2[0-9]
 done
-head -c 400M /dev/zero >zeros
+head -c 150M /dev/zero >zeros
 pzc -F bzip2 -c zeros >b.bz2
 within 'bzip2, zeros' 24 b.bz2 zeros
 within 'bzip2, zeros' 64 b.bz2 zeros
 
+# gzip, zlib: pieces of a bounded size, whatever the members and blocks
+for f in noise text; do
+	for o in '-1' '-i -b 128' '-i -b 4000' '-b 4000' '-b 20000' '-11'; do
+		[ "$f $o" != 'text -11' ] || continue
+		# shellcheck disable=SC2086
+		pzc $o -c $f >g.gz
+		within "gzip $o, $f" 16 g.gz $f
+		within "gzip $o, $f" 48 g.gz $f
+	done
+	pzc -z -c $f >g.zz
+	within "zlib, $f" 16 g.zz $f
+done
 if have compress; then
 	compress -c text >text.Z
 	within '.Z' 8 text.Z text

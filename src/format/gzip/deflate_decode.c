@@ -3,11 +3,17 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "deflate_decode.h"
+#include "gzip.h"
 
 #include "base/sys.h"
 #include "format/formats.h"
 
 #include <errno.h>
+
+enum {
+	SINK = 3 << 19,		/* what the pipeline writes from */
+	HELD = 1 << 20		/* a header */
+};
 
 static void
 close_job(void *job)
@@ -23,8 +29,8 @@ close_job(void *job)
 }
 
 static int
-open_job(void **job, const struct deflate_unwrap *wrap,
-    const struct codec_options *o, struct codec_notes *notes)
+open_job(void **job, const struct codec_options *o, const struct plan *p,
+    const struct deflate_unwrap *wrap, struct codec_notes *notes)
 {
 	struct inflate_job *j = sys_calloc(1, sizeof(*j));
 
@@ -34,6 +40,8 @@ open_job(void **job, const struct deflate_unwrap *wrap,
 	j->copy_rest = wrap->members && o->copy_rest;
 	j->notes = notes;
 	j->reader.debt = &j->debt;
+	j->reader.block_max = p->block;
+	j->reader.member_max = o->memory != 0 ? MEMBER_LEAST : MEMBER_MAX;
 	if (inflater_open(&j->inflater) != 0) {
 		close_job(j);
 		return -ENOMEM;
@@ -50,13 +58,30 @@ fill(void *job, struct input *in, struct slot *s)
 	return deflate_scan(&j->reader, in, s);
 }
 
+/*
+ * Under a memory limit for units like the first; those that are larger go
+ * serially, as do all where not even one of them fits.
+ */
 static int
 plan(const struct codec_options *o, struct plan *p, const char **why)
 {
+	struct gzip_header h, none = { .len = 0 };
+
 	(void)why;
-	*p = (struct plan){ .slots = pipeline_slots(o->threads),
-	    .slot_B = UNMARKED_OUT + PLAIN_LEN, .worker_B = 128 << 10,
-	    .fixed_B = 1 << 20 };
+	*p = (struct plan){ .block = GZIP_BLOCK_MAX,
+	    .slots = pipeline_slots(o->threads),
+	    .slot_B = deflate_slot_bytes(&none), .worker_B = 128 << 10,
+	    .fixed_B = SINK + 2 * HELD };
+	if (o->memory == 0)
+		return 0;
+	p->block = UNMARKED_OUT;
+	if (o->head == NULL || gzip_header_parse(&h, o->head,
+	    o->head_len) != 1 || h.block_max > GZIP_BLOCK_MAX ||
+	    deflate_slot_bytes(&h) + p->worker_B + p->fixed_B > o->memory)
+		return 0;
+	if (h.block_max != 0)
+		p->block = h.block_max;
+	p->slot_B = deflate_slot_bytes(&h);
 	return 0;
 }
 
@@ -64,32 +89,28 @@ static int
 open_gzip(void **job, const struct codec_options *o, const struct plan *p,
     struct codec_notes *notes)
 {
-	(void)p;
-	return open_job(job, &unwrap_gzip, o, notes);
+	return open_job(job, o, p, &unwrap_gzip, notes);
 }
 
 static int
 open_gzip_part(void **job, const struct codec_options *o,
     const struct plan *p, struct codec_notes *notes)
 {
-	(void)p;
-	return open_job(job, &unwrap_gzip_part, o, notes);
+	return open_job(job, o, p, &unwrap_gzip_part, notes);
 }
 
 static int
 open_zlib(void **job, const struct codec_options *o, const struct plan *p,
     struct codec_notes *notes)
 {
-	(void)p;
-	return open_job(job, &unwrap_zlib, o, notes);
+	return open_job(job, o, p, &unwrap_zlib, notes);
 }
 
 static int
 open_zip(void **job, const struct codec_options *o, const struct plan *p,
     struct codec_notes *notes)
 {
-	(void)p;
-	return open_job(job, &unwrap_zip, o, notes);
+	return open_job(job, o, p, &unwrap_zip, notes);
 }
 
 #define DECODER(open_it) {						\

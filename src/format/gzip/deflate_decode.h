@@ -24,7 +24,8 @@ enum {
 	READ_LEN = 64 << 10,	/* read at a time while looking for an end */
 	UNMARKED_OUT = 1 << 20,	/* most output of a piece of unknown size */
 	MEMBERS_OUT = 2 << 20,	/* most output of a piece of members */
-	MEMBER_MAX = 4 << 20
+	MEMBER_MAX = 4 << 20,
+	MEMBER_LEAST = 1 << 20	/* MEMBER_MAX under a memory limit */
 };
 
 /*
@@ -39,6 +40,8 @@ struct deflate_reader {
 	int mode;		/* PIECE_* */
 	bool begun;
 	size_t block;		/* output of a unit as marked, or 0 */
+	size_t block_max;	/* units that are marked as larger, and */
+	size_t member_max;	/* members that are longer, go serially */
 	size_t since_sync;	/* input without a sync point */
 	struct carry carry;
 	atomic_llong *debt;	/* of wrong guesses, in bytes */
@@ -68,6 +71,13 @@ extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,
 
 /* The next piece into s, with kind, skip and last set.  0 or -errno. */
 int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
+
+/*
+ * The bytes that a slot takes for units as a stream's header h has them, under
+ * a memory limit.
+ */
+struct gzip_header;
+size_t deflate_slot_bytes(const struct gzip_header *h);
 
 /* What a worker makes of a piece of this kind at most, in bytes. */
 size_t inflate_most(const struct inflate_job *j, int kind);

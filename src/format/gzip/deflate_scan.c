@@ -117,7 +117,8 @@ read_up_to(struct input *in, struct slot *s, size_t from, size_t len)
  * into s; 0 if there is none such, or -errno.
  */
 static ssize_t
-take_member(struct input *in, struct slot *s, size_t from)
+take_member(const struct deflate_reader *r, struct input *in, struct slot *s,
+    size_t from)
 {
 	struct gzip_header h;
 	size_t whole;
@@ -126,7 +127,7 @@ take_member(struct input *in, struct slot *s, size_t from)
 	if (rc != 0)
 		return rc;
 	if (gzip_header_parse(&h, s->in.data + from, s->in.len - from) != 1 ||
-	    h.member == 0 || h.member > MEMBER_MAX)
+	    h.member == 0 || h.member > r->member_max)
 		return 0;
 	whole = (size_t)gzip_member_whole(&h);
 	rc = read_up_to(in, s, from, whole + GZIP_GUESS);
@@ -145,7 +146,7 @@ fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
 
 	s->kind = PIECE_MEMBERS;
 	for (;;) {
-		ssize_t n = take_member(in, s, len);
+		ssize_t n = take_member(r, in, s, len);
 		size_t made;
 
 		if (n < 0)
@@ -172,6 +173,16 @@ fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
 	return fill_plain(in, s);
 }
 
+size_t
+deflate_slot_bytes(const struct gzip_header *h)
+{
+	if (h->member != 0)
+		return PLAIN_LEN + READ_LEN + MEMBER_LEAST + MEMBERS_OUT;
+	if (h->block_max == 0)
+		return PLAIN_LEN + READ_LEN + UNMARKED_OUT;
+	return h->block_max + h->block_max / 8 + 2 * READ_LEN + h->block_max;
+}
+
 /* How the stream is best cut, by its header, as far as a look shows it. */
 static int
 begin(struct deflate_reader *r, struct input *in, struct slot *s)
@@ -185,12 +196,12 @@ begin(struct deflate_reader *r, struct input *in, struct slot *s)
 		return (int)n;
 	if (gzip_header_parse(&h, p, (size_t)n) != 1)
 		return 0;
-	if (h.member != 0 && h.member <= MEMBER_MAX) {
+	if (h.member != 0 && h.member <= r->member_max) {
 		r->mode = PIECE_MEMBERS;
 		return 0;
 	}
 	s->skip = h.len + h.mark;
-	if (h.block_max <= GZIP_BLOCK_MAX) {
+	if (h.block_max <= r->block_max) {
 		r->block = h.block_max;
 		r->mode = PIECE_SYNC;
 	}

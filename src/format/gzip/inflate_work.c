@@ -35,7 +35,8 @@ size_t
 inflate_most(const struct inflate_job *j, int kind)
 {
 	if (kind == PIECE_MEMBERS)
-		return MEMBERS_OUT + MEMBER_MAX;
+		return j->reader.member_max < MEMBER_MAX ? MEMBERS_OUT :
+		    MEMBERS_OUT + MEMBER_MAX;
 	return j->reader.block != 0 ? j->reader.block : UNMARKED_OUT;
 }
 
