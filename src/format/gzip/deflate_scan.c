@@ -177,7 +177,7 @@ size_t
 deflate_slot_bytes(const struct gzip_header *h)
 {
 	if (h->member != 0)
-		return PLAIN_LEN + READ_LEN + MEMBER_LEAST + MEMBERS_OUT;
+		return PLAIN_LEN + READ_LEN + 2 * MEMBER_LEAST + MEMBERS_OUT;
 	if (h->block_max == 0)
 		return PLAIN_LEN + READ_LEN + UNMARKED_OUT;
 	return h->block_max + h->block_max / 8 + 2 * READ_LEN + h->block_max;
