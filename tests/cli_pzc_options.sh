@@ -102,9 +102,13 @@ says '-b 0' 'not in' pzc -b 0
 says '--memory of a word' number pzc --memory much
 says '--memory too small' memory pzc --memory 1K
 says '--long=99' 'not in' pzc --long=99
-says 'an unknown option' usage pzc --nonsense
-says 'an unknown letter' usage pzc -Z
-says 'a value that is missing' usage pzc -p
+says 'an unknown option' "Try 'pzc --help'" pzc --nonsense
+says 'a mistyped option' level pzc --levle=3
+pzc -F xz --no-check <text >a && pzc -F xz --check=none <text >b
+same '--no-check is --check=none' a b
+says '--no-check of zstd' 'is for xz' pzc -F zst --no-check
+says 'an unknown letter' "Try 'pzc --help'" pzc -Z
+says 'a value that is missing' "Try 'pzc --help'" pzc -p
 says 'no such file' 'No such file' pzc nothing
 says '-d of text' 'not in a known format' pzc -d <text
 says '-d of nothing' 'end of file' pzc -d </dev/null
@@ -164,7 +168,7 @@ same 'PZC counts more than PIGZ' a b
 says 'PZC=file' 'options only' env PZC=text pzc
 says 'PIGZ=-- file' 'options only' env PIGZ='-- text' pzc
 t 'PZC=blanks' 0 env PZC='   ' pzc -c text
-says 'PZC=-Z' usage env PZC=-Z pzc
+says 'PZC=-Z' "Try 'pzc --help'" env PZC=-Z pzc
 
 # --memory lowers the threads and changes no byte.
 pzc -p8 <text >a && pzc -p8 --memory 24M <text >b

@@ -63,11 +63,10 @@ int pzc_parse(struct pzc *p, int argc, char **argv);
 /* An option with getopt_long(3)'s optarg.  As pzc_parse(). */
 int pzc_take_option(struct pzc *p, int opt);
 
-/* What -h, -L and -V say: the exit status.  What follows a wrong call. */
+/* What -h, -L and -V say: the exit status. */
 int pzc_help(struct pzc *p);
 int pzc_license(struct pzc *p);
 int pzc_version(struct pzc *p);
-void pzc_usage(const struct pzc *p);
 
 /* Whether the options fit each other; completes them.  As pzc_parse(). */
 int pzc_check(struct pzc *p);

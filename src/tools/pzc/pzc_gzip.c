@@ -141,13 +141,6 @@ gzip_version(struct pzc *p)
 	return msg_finish(&p->msg);
 }
 
-static void
-gzip_usage(const struct pzc *p)
-{
-	fprintf(stderr, "Try `%s --help' for more information.\n",
-	    p->msg.prog);
-}
-
 /* -v */
 
 static void
@@ -298,6 +291,6 @@ const struct pzc_style pzc_style_gzip = {
 	.write_error_ends = true,
 	.begin = gzip_begin, .done = gzip_done,
 	.list = gzip_list, .list_sum = gzip_list_sum, .list_tests = true,
-	.usage = gzip_usage, .help = gzip_help, .license = pzc_license,
+	.help = gzip_help, .license = pzc_license,
 	.version = gzip_version,
 };

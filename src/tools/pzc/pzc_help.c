@@ -59,13 +59,6 @@ pzc_help(struct pzc *p)
 	return options_help(&p->msg, usage, help);
 }
 
-void
-pzc_usage(const struct pzc *p)
-{
-	(void)p;
-	options_usage(usage);
-}
-
 int
 pzc_license(struct pzc *p)
 {

@@ -176,9 +176,8 @@ pzc_take_option(struct pzc *p, int opt)
 	case 'V': return p->style->version(p);
 	case 'Y': p->sync = true; break;
 	case 'z': return set_format(p, "zlib");
-	case '?':
-		p->style->usage(p);
-		return MSG_ERROR;
+	case '?': return MSG_ERROR;
+	case OPT_NO_CHECK: p->codec_options.check = "none"; break;
 	case OPT_ASCII: p->ascii = true; break;
 	case OPT_BITS: return options_int(&p->msg, "number of bits", 0,
 	    INT32_MAX, &(int64_t){ 0 });

@@ -6,6 +6,7 @@
 
 #include "base/args.h"
 #include "base/cpus.h"
+#include "base/options.h"
 #include "base/sys.h"
 
 #include <ctype.h>
@@ -77,8 +78,8 @@ take_all(struct pzc *p, int argc, char **argv, const char *allowed)
 	p->files = argv + 1;
 	p->file_count = 0;
 	optind = 0;
-	while (status < 0 && (opt = getopt_long(argc, argv,
-	    p->style->short_options, p->style->long_options, NULL)) != -1) {
+	while (status < 0 && (opt = options_next(&p->msg, argc, argv,
+	    p->style->short_options, p->style->long_options)) != -1) {
 		if (opt == 1) {
 			p->files[p->file_count++] = optarg;
 		} else if (allowed != NULL && opt != '?' &&

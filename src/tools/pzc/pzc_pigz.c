@@ -163,12 +163,6 @@ pigz_version(struct pzc *p)
 }
 
 static void
-pigz_usage(const struct pzc *p)
-{
-	(void)p;
-}
-
-static void
 pigz_begin(struct pzc *p, const struct pzc_run *run)
 {
 	if (p->mode != PZC_TEST)
@@ -292,6 +286,6 @@ const struct pzc_style pzc_style_pigz = {
 	.write_error_ends = true, .errno_is_status = true,
 	.begin = pigz_begin, .done = pigz_done,
 	.list = pigz_list, .list_reads_pipes = true,
-	.usage = pigz_usage, .help = pigz_help, .license = pzc_license,
+	.help = pigz_help, .license = pzc_license,
 	.version = pigz_version,
 };

@@ -128,6 +128,7 @@ static const struct option long_options[] = {
 	{ "maxsplits", required_argument, NULL, 'J' },
 	{ "memory", required_argument, NULL, OPT_MEMORY },
 	{ "name", no_argument, NULL, 'N' },
+	{ "no-check", no_argument, NULL, OPT_NO_CHECK },
 	{ "no-name", no_argument, NULL, 'n' },
 	{ "no-time", no_argument, NULL, 'm' },
 	{ "oneblock", no_argument, NULL, 'O' },
@@ -170,6 +171,6 @@ const struct pzc_style pzc_style_pzc = {
 	.lenient = true, .force_allows_set_id = true, .talks = true,
 	.done = pzc_tell,
 	.list = pzc_list_line, .list_sum = pzc_list_sum,
-	.usage = pzc_usage, .help = pzc_help, .license = pzc_license,
+	.help = pzc_help, .license = pzc_license,
 	.version = pzc_version,
 };

@@ -20,7 +20,7 @@ enum pzc_option {
 	OPT_VERIFY, OPT_LONG, OPT_FLUSH_MS, OPT_ADAPT, OPT_ULTRA,
 	OPT_BLOCK_CHECKSUM, OPT_CHECK, OPT_LEGACY,
 	OPT_T,		/* -T that may be meant for threads */
-	OPT_ASCII, OPT_BITS, OPT_PRESUME_TTY, OPT_SILENT,
+	OPT_NO_CHECK, OPT_ASCII, OPT_BITS, OPT_PRESUME_TTY, OPT_SILENT,
 	OPT_NONE	/* accepted, and without effect */
 };
 
@@ -126,7 +126,6 @@ struct pzc_style {
 	bool list_tests;	/* everything is decompressed */
 	bool list_reads_pipes;	/* what is no file is */
 
-	void (*usage)(const struct pzc *p);
 	int (*help)(struct pzc *p);
 	int (*license)(struct pzc *p);
 	int (*version)(struct pzc *p);
