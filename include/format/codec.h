@@ -26,7 +26,10 @@ struct codec_options {
 	size_t block;		/* bytes a block; 0: the codec chooses */
 	unsigned threads;	/* at least 1 */
 	bool rsyncable;		/* cut where the content says so */
-	bool independent;	/* gzip: a member a block */
+	bool independent;	/* gzip: a member a block; zstd: a frame */
+	bool seekable;		/* zstd: frames and a seek table */
+	bool has_size;		/* zstd: the header tells the size, which is */
+	uint64_t size;
 	bool huffman, rle;	/* gzip, zlib: zlib's strategies */
 	bool extreme;		/* xz, lzma: -e */
 	bool copy_rest;		/* decoding gzip: copy what is behind it */

@@ -227,6 +227,8 @@ convert_reason(int rc)
 		return "unexpected end of file";
 	case -ENOTSUP:
 		return "the format's variant is not supported";
+	case -ESTALE:
+		return "the file changed while it was read";
 	default:
 		return strerror(-rc);
 	}

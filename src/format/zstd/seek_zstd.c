@@ -3,15 +3,20 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * By the seek table, if there is one whose sizes fill the file; else from
- * frame to frame, where all say their size.  Sources: the Zstandard seekable
- * format 0.1.0; RFC 8878.
+ * frame to frame, where all say their size; and within frames of our own from
+ * job to job (zstd_job.h), by what the marks tell.  Sources: the Zstandard
+ * seekable format 0.1.0; RFC 8878.
  */
 #include "format/seek_formats.h"
 
 #include "base/bytes.h"
+#include "base/sys.h"
+#include "zstd_block.h"
+#include "zstd_job.h"
 #include "zstd_scan.h"
 
 #include <errno.h>
+#include <zstd.h>
 
 #define SEEK_MAGIC 0x184d2a5eU
 #define SEEK_FOOTER_MAGIC 0x8f92eab1U
@@ -19,7 +24,9 @@
 enum {
 	HEAD = 8, FOOT = 9,
 	CHECKSUMS = 0x80, RESERVED = 0x7c,	/* of the descriptor */
-	HEADERS = 512
+	HEADERS = 512,
+	MARKS_MAX = 16,		/* behind a job; none of ours has more */
+	CHECKSUM_LEN = 4
 };
 
 struct seek_table {
@@ -91,56 +98,192 @@ map_table(struct seek_map *m, const struct seek_table *t)
 	return at == t->at ? seek_end(m, plain, at) : -EBADMSG;
 }
 
-/* One that is counted, or passed over. */
-static int
-end_frame(struct seek_map *m, const struct zstd_header *h, uint64_t *plain)
+/* From frame to frame, and from job to job where they are told. */
+struct walk {
+	struct seek_map *m;
+	struct zstd_scan z;
+	uint64_t at, plain;
+	struct seek_unit frame;		/* the beginning of that in hand */
+	bool ended;
+};
+
+/* How much is in blocks of the frame in hand, from w->at on: it or -errno. */
+static int64_t
+count_blocks(const struct walk *w, uint64_t at, uint64_t end)
 {
+	uint8_t head[ZSTD_JOB_HEAD];
+	ZSTD_inBuffer in = { head, sizeof(head), 0 };
+	size_t cap = ZSTD_DStreamOutSize(), left = 1, made = 0;
+	uint8_t *to = sys_malloc(cap);
+	ZSTD_DCtx *d = ZSTD_createDCtx();
+	int64_t sum = to == NULL || d == NULL ? -ENOMEM : 0;
+
+	zstd_job_head(head, w->z.header.window_byte);
+	while (sum >= 0 && left != 0) {
+		ZSTD_outBuffer out = { to, cap, 0 };
+		const uint8_t *p;
+		ssize_t n = 0;
+
+		if (in.pos == in.size && made < cap) {
+			n = at >= end ? 0 :
+			    look_at(w->m->look, at, LOOK_MAX, &p);
+			if (n <= 0) {
+				sum = n < 0 ? n : -ENODATA;
+				break;
+			}
+			at += (uint64_t)n;
+			in = (ZSTD_inBuffer){ p, (size_t)n, 0 };
+		}
+		left = ZSTD_decompressStream(d, &out, &in);
+		made = out.pos;
+		sum = ZSTD_isError(left) ? -EBADMSG : sum + (int64_t)made;
+	}
+	ZSTD_freeDCtx(d);
+	sys_free(to);
+	return sum;
+}
+
+/* The job before w->at, which is behind the first of the marks there. */
+static int
+end_job(struct walk *w)
+{
+	unsigned marks = 1;
+	const uint8_t *p;
+	uint64_t len;
+
+	for (; marks <= MARKS_MAX; marks++) {
+		ssize_t n = look_at(w->m->look, w->at, ZSTD_BLOCK_HEAD, &p);
+
+		if (n < ZSTD_BLOCK_HEAD)
+			return n < 0 ? (int)n : -ENODATA;
+		if (memcmp(p, "\0\0", ZSTD_BLOCK_HEAD) != 0)
+			break;
+		w->at += ZSTD_BLOCK_HEAD;
+	}
+	len = marks < ZSTD_JOB_LEAD ? 0 : zstd_job_len(marks - ZSTD_JOB_LEAD);
+	/* whole jobs to the end have no next one to be before */
+	if (len == 0 && p[0] == 1)
+		len = zstd_job_len(marks);
+	if (len == 0)
+		return -ENODATA;
+	w->plain += len;
+	w->m->checked = false;
+	w->m->how = "jobs of a frame";
+	zstd_scan_job(&w->z);
+	return p[0] == 1 ? 0 : seek_add(w->m, (struct seek_unit){ w->plain,
+	    w->at - ZSTD_JOB_LEAD * ZSTD_BLOCK_HEAD, w->frame.at });
+}
+
+/* One that is counted, or passed over; w->at is behind it. */
+static int
+end_frame(struct walk *w)
+{
+	const struct zstd_header *h = &w->z.header;
+	const struct seek_unit *last = &w->m->units[w->m->count - 1];
+	int64_t n;
+
 	if (h->skippable)
 		return 0;
-	m->checked &= h->checksum;
-	if (h->content > (uint64_t)INT64_MAX - *plain)
-		return -EBADMSG;
-	*plain += h->content;
+	w->m->checked &= h->checksum;
+	if (h->content != UINT64_MAX) {
+		if (h->content > (uint64_t)INT64_MAX - w->frame.plain ||
+		    w->frame.plain + h->content < w->plain)
+			return -EBADMSG;
+		w->plain = w->frame.plain + h->content;
+		return 0;
+	}
+	if (last->frame != w->frame.at || last->at == last->frame)
+		return -ENODATA;
+	n = count_blocks(w, last->at, w->at);
+	if (n < 0)
+		return (int)n;
+	w->plain = last->plain + (uint64_t)n;
 	return 0;
+}
+
+static int
+step(struct walk *w)
+{
+	const struct zstd_header *h = &w->z.header;
+	const uint8_t *p;
+	ssize_t n = w->at > w->m->len ? -ENODATA :
+	    look_at(w->m->look, w->at, HEADERS, &p);
+	int64_t used;
+	int rc = n < 0 ? (int)n : 0;
+
+	if (rc == 0 && w->ended) {
+		w->z.jobs = true;
+		w->frame = (struct seek_unit){ w->plain, w->at, w->at };
+		rc = seek_add(w->m, w->frame);
+	}
+	if (rc != 0)
+		return rc;
+	used = zstd_scan(&w->z, p, (size_t)n, &w->ended);
+	if (used < 0)
+		return (int)used;
+	if (n == 0 && !w->ended)
+		return -ENODATA;
+	/* one of unknown size: what follows has no place */
+	if (!h->skippable && h->content == UINT64_MAX && w->z.begun &&
+	    !(w->z.marked && h->windowed && !h->dictionary))
+		return -ENODATA;
+	w->at += (uint64_t)used + w->z.skip;
+	w->z.skip = 0;
+	if (w->z.at_job)
+		return end_job(w);
+	return w->ended ? end_frame(w) : 0;
 }
 
 static int
 map_frames(struct seek_map *m)
 {
-	struct zstd_scan z = { .state = 0 };
-	uint64_t at = 0, plain = 0;
-	bool ended = true;
+	struct walk w = { .m = m, .ended = true };
 	int rc = 0;
 
 	m->how = "frames of known size";
 	m->checked = true;
-	while (rc == 0 && (at < m->len || !ended) &&
-	    !(ended && plain >= m->need)) {
-		const uint8_t *p;
-		ssize_t n = at > m->len ? -ENODATA :
-		    look_at(m->look, at, HEADERS, &p);
-		int64_t used;
+	while (rc == 0 && (w.at < m->len || !w.ended)) {
+		const struct seek_unit *last = &m->units[m->count - 1];
 
-		if (n < 0)
-			return (int)n;
-		if (ended)
-			rc = seek_add(m, (struct seek_unit){ plain, at, at });
-		if (rc != 0)
-			return rc;
-		used = zstd_scan(&z, p, (size_t)n, &ended);
-		if (used < 0)
-			return (int)used;
-		if (n == 0 && !ended)
-			return -ENODATA;
-		/* one of unknown size: what follows has no place */
-		if (!z.header.skippable && z.header.content == UINT64_MAX)
-			return -ENODATA;
-		if (ended)
-			rc = end_frame(m, &z.header, &plain);
-		at += (uint64_t)used + z.skip;
-		z.skip = 0;
+		if (w.plain >= m->need && (w.ended || (m->count > 0 &&
+		    last->plain == w.plain && last->frame == w.frame.at)))
+			break;
+		rc = step(&w);
 	}
-	return rc != 0 ? rc : seek_end(m, plain, at);
+	if (rc != 0)
+		return rc;
+	return w.ended ? seek_end(m, w.plain, w.at) :
+	    seek_end_within(m, m->units[m->count - 1]);
+}
+
+/* Jobs as a frame of their own, whose checksum is not known. */
+static int
+part(const struct seek_map *m, const struct seek_unit *from,
+    const struct seek_unit *to, struct seek_stream *s)
+{
+	static const uint8_t end_block[] = { 1, 0, 0 };
+	uint64_t start = from->at, end = to->at;
+	uint8_t head[ZSTD_JOB_HEAD];
+	struct zstd_header h;
+	const uint8_t *p;
+	ssize_t n = look_at(m->look, from->frame, ZSTD_HEADER_MAX, &p);
+	bool whole = to->frame != from->frame;
+	int rc;
+
+	if (n < 0 || zstd_header_parse(&h, p, (size_t)n) != 1)
+		return n < 0 ? (int)n : -EBADMSG;
+	if (start == from->frame)
+		start += h.len;
+	if (whole && h.checksum)
+		end -= CHECKSUM_LEN;
+	if (end < start)
+		return -EBADMSG;
+	zstd_job_head(head, h.window_byte);
+	rc = seek_bytes(s, head, sizeof(head));
+	if (rc == 0)
+		rc = seek_extent(s, start, end - start);
+	return rc != 0 || whole ? rc :
+	    seek_bytes(s, end_block, sizeof(end_block));
 }
 
 static int
@@ -160,4 +303,4 @@ map(struct seek_map *m)
 	return map_frames(m);
 }
 
-const struct codec_seek zstd_seek = { .map = map };
+const struct codec_seek zstd_seek = { .map = map, .part = part };

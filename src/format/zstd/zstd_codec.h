@@ -1,5 +1,5 @@
 /*
- * zstd_codec.h - what the halves of the zstd codec share
+ * zstd_codec.h - what the parts of the zstd codec share
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_ZSTD_CODEC_H
@@ -7,9 +7,29 @@
 
 #include "format/codec.h"
 
-extern const struct coder zstd_encoder, zstd_long_encoder, zstd_decoder;
+#include <zstd.h>
+
+/*
+ * One frame of jobs; frames of known size, with a seek table or without; one
+ * frame with a long window, by libzstd's own threads.
+ */
+extern const struct coder zstd_encoder, zstd_frames_encoder,
+    zstd_long_encoder, zstd_decoder;
 
 /* The -errno for an error code of libzstd. */
 int zstd_error(size_t code);
+
+/* What a level is made of, here. */
+struct zstd_level {
+	uint8_t window_log;	/* as libzstd's for an unknown size */
+	uint16_t job_mib;	/* of input in a job */
+	uint16_t mib;		/* of a context, rounded up */
+};
+
+/* Of the levels 1 to 22. */
+const struct zstd_level *zstd_level(int level);
+
+/* 0, or -ENOMEM. */
+int zstd_set(ZSTD_CCtx *c, ZSTD_cParameter parameter, int value);
 
 #endif

@@ -1,38 +1,35 @@
 /*
- * zstd_decode.c - decompressing Zstandard, frame by frame on all cores
+ * zstd_decode.c - decompressing Zstandard on all cores
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The reader cuts pieces of whole frames, whose headers give their sizes.
- * Frames that do not tell, or tell of too much, are cut anywhere and go
- * through libzstd's stream decoder in the joiner.  With one thread all do:
- * that needs the least memory.
+ * The reader cuts pieces of whole frames, whose headers give their sizes, and
+ * jobs of a frame of our own.  What is neither, or too large, goes through
+ * libzstd's stream decoder in the joiner.  With one thread all does: that
+ * needs the least memory.
  */
 #include "zstd_codec.h"
 
 #include "base/sys.h"
-#include "format/carry.h"
-#include "format/serial.h"
-#include "zstd_scan.h"
+#include "zstd_block.h"
+#include "zstd_decode.h"
+#include "zstd_job.h"
 
 #include <errno.h>
 #include <string.h>
-#include <zstd.h>
 
 enum {
-	PLAIN, FRAMES,			/* slot.kind */
-	READ_LEN = 128 << 10,
-	FRAME_MAX = 32 << 20,		/* output of a frame in a worker */
-	PIECE_OUT = 1 << 20		/* output at which a piece is enough */
+	UNIT_MOST = 48 << 20,	/* output of a unit in a worker, or input */
+	UNIT_LEAST = 16 << 20,	/* to which a memory limit may lower that, */
+	UNIT_STEP = 16 << 20,	/* by so much at a time */
+	PIECE_LEAST = 1 << 20,
+	UNIT_SLACK = 3 << 20,	/* small frames behind each other, headers */
+	WINDOW_LEAST = 8 << 20,
+	BASE = 4 << 20
 };
 
 struct job {
-	/* the reader's */
-	struct zstd_scan scan;
-	struct carry carry;
-	bool plain;			/* within a frame cut anywhere */
-	bool hopeless;			/* no frame where one should be */
-	/* the joiner's */
-	struct serial serial;
+	struct zstd_cutter cutter;
+	struct zstd_joiner joiner;
 };
 
 /* The stream decoder */
@@ -77,110 +74,18 @@ stream_close(void *ctx)
 	ZSTD_freeDCtx(ctx);
 }
 
-static const struct stream_ops zstd_stream = {
+const struct stream_ops zstd_stream = {
 	.open = stream_open, .run = stream_run, .close = stream_close,
 };
 
 /* Reader */
 
-static bool
-fits_worker(const struct zstd_header *h)
-{
-	return h->skippable ? h->skip <= READ_LEN :
-	    h->content <= FRAME_MAX;
-}
-
-/* To the end of a frame that is cut anywhere, or as far as has been read. */
 static int
-fill_plain(struct job *j, struct input *in, struct slot *s, size_t from)
-{
-	bool ended = false;
-	int64_t n = 0;
-	ssize_t got = s->in.len > from || in->eof ? 0 :
-	    carry_more(in, s, READ_LEN);
-	int rc = got < 0 ? (int)got : 0;
-
-	if (rc != 0)
-		return rc;
-	s->kind = PLAIN;
-	if (!j->hopeless)
-		n = zstd_scan(&j->scan, s->in.data + from, s->in.len - from,
-		    &ended);
-	j->hopeless |= n < 0;
-	j->plain = !ended;
-	if (ended)
-		rc = carry_cut(&j->carry, s, from + (size_t)n,
-		    from + (size_t)n);
-	s->last = in->eof && j->carry.rest.len == 0;
-	return rc;
-}
-
-/*
- * Whole frames, until they are enough for a piece.  s->used: where the last
- * complete one ends; s->bits: the output of all, in bytes.
- */
-static int
-fill_frames(struct job *j, struct input *in, struct slot *s)
-{
-	size_t pos = 0;
-	bool ended = false;
-	ssize_t got;
-
-	s->kind = FRAMES;
-	for (;;) {
-		int64_t n = zstd_scan(&j->scan, s->in.data + pos,
-		    s->in.len - pos, &ended);
-
-		if (n < 0) {
-			j->hopeless = j->plain = true;
-			break;
-		}
-		pos += (size_t)n;
-		if (ended && fits_worker(&j->scan.header)) {
-			s->used = pos;
-			s->bits += j->scan.header.skippable ? 0 :
-			    j->scan.header.content;
-			if (s->bits >= PIECE_OUT || pos >= PIECE_OUT)
-				return carry_cut(&j->carry, s, pos, pos);
-			continue;
-		}
-		if (!fits_worker(&j->scan.header) ||
-		    pos - s->used > FRAME_MAX + FRAME_MAX / 8) {
-			j->plain = true;
-			break;
-		}
-		if (in->eof)
-			break;
-		/* what is complete does not wait for a live pipe */
-		if (s->used > 0 && in->flush_ms >= 0) {
-			memset(&j->scan, 0, sizeof(j->scan));
-			return carry_cut(&j->carry, s, s->used, s->used);
-		}
-		got = carry_more(in, s, READ_LEN);
-		if (got < 0)
-			return (int)got;
-	}
-	if (s->used == 0 && j->plain)
-		return fill_plain(j, in, s, pos);
-	if (s->used > 0 && s->used < s->in.len) {
-		/* the frame begun is looked at again from its beginning */
-		memset(&j->scan, 0, sizeof(j->scan));
-		j->plain = false;
-		return carry_cut(&j->carry, s, s->used, s->used);
-	}
-	s->last = true;
-	return 0;
-}
-
-static int
-fill_threads(void *job, struct input *in, struct slot *s)
+fill(void *job, struct input *in, struct slot *s)
 {
 	struct job *j = job;
-	int rc = carry_begin(&j->carry, s);
 
-	if (rc != 0)
-		return rc;
-	return j->plain ? fill_plain(j, in, s, 0) : fill_frames(j, in, s);
+	return zstd_cut(&j->cutter, in, s);
 }
 
 /* Workers */
@@ -201,20 +106,87 @@ worker_close(void *ctx)
 
 /* libzstd goes over all the frames of a buffer, skippable ones too. */
 static int
-work(void *job, void *ctx, struct slot *s)
+work_frames(ZSTD_DCtx *d, struct slot *s)
 {
 	size_t n;
 
-	(void)job;
-	if (s->kind != FRAMES || s->used == 0 || s->used != s->in.len)
+	if (s->used == 0 || s->used != s->in.len)
 		return 0;
 	if (buf_reserve(&s->out, s->bits + 1) != 0)
 		return -ENOMEM;
-	n = ZSTD_decompressDCtx(ctx, s->out.data, s->bits + 1, s->in.data,
+	n = ZSTD_decompressDCtx(d, s->out.data, s->bits + 1, s->in.data,
 	    s->used);
 	s->ok = !ZSTD_isError(n) && n == s->bits;
 	s->out.len = s->ok ? n : 0;
 	return 0;
+}
+
+/* Behind the empty raw blocks from a place on; another is before the end. */
+static size_t
+skip_marks(const struct slot *s, size_t at, size_t end)
+{
+	while (end - at > ZSTD_BLOCK_HEAD &&
+	    memcmp(s->in.data + at, "\0\0", ZSTD_BLOCK_HEAD) == 0)
+		at += ZSTD_BLOCK_HEAD;
+	return at;
+}
+
+/* A frame of its own, if it is one: see zstd_job.h. */
+static int
+decode_job(ZSTD_DCtx *d, struct slot *s, size_t most, const uint8_t *p,
+    size_t len)
+{
+	size_t cap = s->bits < most ? (size_t)s->bits : most, n;
+
+	if (!zstd_job_alone(p + ZSTD_JOB_HEAD, len - ZSTD_JOB_HEAD))
+		return 0;
+	if (buf_reserve(&s->out, cap + 1) != 0)
+		return -ENOMEM;
+	n = ZSTD_decompressDCtx(d, s->out.data, cap, p, len);
+	s->ok = !ZSTD_isError(n);
+	s->out.len = s->ok ? n : 0;
+	return 0;
+}
+
+/*
+ * A header takes the place of two marks, and the mark behind the job is its
+ * last block, for the time that it takes.
+ */
+static int
+work_job(ZSTD_DCtx *d, struct slot *s, size_t most)
+{
+	size_t end = s->used, at;
+	uint8_t was[ZSTD_JOB_HEAD], *last;
+	int rc;
+
+	if (s->final && s->check & ZSTD_JOB_CHECKSUM)
+		end -= CHECKSUM_LEN;
+	at = skip_marks(s, s->skip, end);
+	/* nothing but the end of a frame of whole jobs */
+	s->ok = s->final && end - at == ZSTD_BLOCK_HEAD &&
+	    memcmp(s->in.data + at, "\1\0", ZSTD_BLOCK_HEAD) == 0;
+	if (s->ok || at - s->skip < ZSTD_JOB_LEAD * ZSTD_BLOCK_HEAD)
+		return 0;
+	at -= ZSTD_JOB_HEAD;
+	memcpy(was, s->in.data + at, sizeof(was));
+	zstd_job_head(s->in.data + at, (uint8_t)s->check);
+	last = s->final ? NULL : s->in.data + end - ZSTD_BLOCK_HEAD;
+	if (last != NULL)
+		*last |= 1;
+	rc = decode_job(d, s, most, s->in.data + at, end - at);
+	if (last != NULL)
+		*last = 0;
+	memcpy(s->in.data + at, was, sizeof(was));
+	return rc;
+}
+
+static int
+work(void *job, void *ctx, struct slot *s)
+{
+	const struct job *j = job;
+
+	return s->kind == PIECE_FRAMES ? work_frames(ctx, s) :
+	    s->kind == PIECE_JOB ? work_job(ctx, s, j->cutter.unit_max) : 0;
 }
 
 static int
@@ -222,44 +194,65 @@ join(void *job, struct slot *s, struct sink *out)
 {
 	struct job *j = job;
 
-	if (s->ok && !j->serial.within) {
-		j->serial.streams++;
-		return sink_slot(out, s);
-	}
-	if (s->last && s->in.len == 0 && j->serial.streams == 0)
-		return -ENODATA;
-	return serial_feed(&j->serial, s->in.data, s->in.len, s->last, out);
+	return zstd_join(&j->joiner, s, out);
 }
 
-/* A thread more than one costs a whole frame's memory; one costs none. */
+/* What is known of the first frame. */
+static struct zstd_header
+first_frame(const struct codec_options *o)
+{
+	struct zstd_header h = { .content = UINT64_MAX };
+
+	if (o->head == NULL ||
+	    zstd_header_parse(&h, o->head, o->head_len) != 1 || h.skippable)
+		h = (struct zstd_header){ .content = UINT64_MAX };
+	return h;
+}
+
+/*
+ * For units of this size.  Besides the slots, the joiner keeps the input of
+ * two units, and the reader what it has read beyond one.
+ */
+static void
+plan_units(const struct codec_options *o, struct plan *p, uint64_t unit,
+    uint64_t window)
+{
+	*p = (struct plan){ .slots = o->threads + 2,
+	    .slot_B = 2 * unit + UNIT_SLACK, .worker_B = 1 << 20,
+	    .fixed_B = BASE + window + 3 * unit };
+	if (o->threads == 1)
+		*p = (struct plan){ .slots = 4, .slot_B = SERIAL_PIECE,
+		    .fixed_B = BASE + window };
+}
+
+/*
+ * A thread more than one costs a unit's memory, in and out; one costs none.
+ * A limit lowers the size of units first: those above it are decoded by one
+ * thread, in pieces.
+ */
 static int
 plan(const struct codec_options *o, struct plan *p, const char **why)
 {
+	struct zstd_header h = first_frame(o);
+	uint64_t window = h.window < WINDOW_LEAST ? WINDOW_LEAST : h.window;
+	uint64_t least = h.content <= UNIT_MOST ? h.content | PIECE_LEAST :
+	    UNIT_LEAST;
+
 	(void)why;
-	*p = (struct plan){ .slots = o->threads == 1 ? 4 : o->threads + 3,
-	    .slot_B = o->threads == 1 ? SERIAL_PIECE : 6 << 20,
-	    .worker_B = 1 << 20, .fixed_B = 4 << 20 };
+	if (o->memory == 0) {
+		plan_units(o, p, UNIT_MOST, WINDOW_LEAST);
+		return 0;
+	}
+	if (window > o->window_max)
+		window = o->window_max;
+	for (uint64_t unit = UNIT_MOST; unit >= least; unit -= UNIT_STEP) {
+		plan_units(o, p, unit, window);
+		if (p->slots * p->slot_B + p->fixed_B + o->threads *
+		    p->worker_B <= o->memory)
+			return 0;
+	}
+	plan_units(o, p, least, window);
 	return 0;
-}
-
-static int
-open_job(void **job, const struct codec_options *o, const struct plan *p,
-    struct codec_notes *notes)
-{
-	struct job *j = sys_calloc(1, sizeof(*j));
-	int rc;
-
-	(void)p;
-	(void)notes;
-	if (j == NULL)
-		return -ENOMEM;
-	j->plain = j->hopeless = o->threads == 1;
-	rc = serial_open(&j->serial, &zstd_stream, o->window_max);
-	if (rc != 0)
-		sys_free(j);
-	else
-		*job = j;
-	return rc;
 }
 
 static void
@@ -269,13 +262,56 @@ close_job(void *job)
 
 	if (j == NULL)
 		return;
-	serial_close(&j->serial);
-	carry_close(&j->carry);
+	serial_close(&j->joiner.serial);
+	XXH64_freeState(j->joiner.hash);
+	sys_free(j->joiner.kept[0].in.data);
+	sys_free(j->joiner.kept[1].in.data);
+	carry_close(&j->cutter.carry);
 	sys_free(j);
+}
+
+/* The window that a plan within a limit has room for. */
+static void
+limit(struct zstd_cutter *c, const struct codec_options *o,
+    const struct plan *p)
+{
+	uint64_t window = p->fixed_B - BASE - 3 * (uint64_t)c->unit_max;
+
+	if (window >= c->window_max)
+		return;
+	c->window_max = window;
+	c->beyond = p->slots * p->slot_B + o->threads * p->worker_B +
+	    p->fixed_B - window;
+}
+
+static int
+open_job(void **job, const struct codec_options *o, const struct plan *p,
+    struct codec_notes *notes)
+{
+	struct job *j = sys_calloc(1, sizeof(*j));
+	int rc;
+
+	if (j == NULL)
+		return -ENOMEM;
+	j->cutter.serial = o->threads == 1;
+	j->cutter.window_max = o->window_max;
+	if (!j->cutter.serial)
+		j->cutter.unit_max = (p->slot_B - UNIT_SLACK) / 2;
+	j->cutter.beyond = CODEC_BEYOND_WINDOW;
+	if (o->memory != 0)
+		limit(&j->cutter, o, p);
+	j->cutter.notes = notes;
+	j->joiner.cutter = &j->cutter;
+	rc = serial_open(&j->joiner.serial, &zstd_stream, o->window_max);
+	if (rc != 0)
+		close_job(j);
+	else
+		*job = j;
+	return rc;
 }
 
 const struct coder zstd_decoder = {
 	.plan = plan, .open = open_job, .close = close_job,
-	.ops = { .fill = fill_threads, .work = work, .join = join,
+	.ops = { .fill = fill, .work = work, .join = join,
 	    .worker_open = worker_open, .worker_close = worker_close },
 };

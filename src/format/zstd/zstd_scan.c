@@ -5,6 +5,7 @@
 #include "zstd_scan.h"
 
 #include "base/bytes.h"
+#include "zstd_block.h"
 
 #include <errno.h>
 #include <string.h>
@@ -43,14 +44,17 @@ zstd_header_parse(struct zstd_header *h, const uint8_t *p, size_t len)
 	d = p[4];
 	if (load_le32(p) != ZSTD_FRAME_MAGIC || d & 8)
 		return -EBADMSG;
-	n = size_len[d >> 6];
+	n = size_len[d >> ZSTD_SIZE_SHIFT];
 	if (d & 0x20 && n == 0)
 		n = 1;
-	h->checksum = (d & 4) != 0;
+	h->checksum = (d & ZSTD_HAS_CHECKSUM) != 0;
+	h->dictionary = dict_len[d & 3] != 0;
+	h->windowed = !(d & 0x20);
 	h->len = pos + !(d & 0x20) + dict_len[d & 3] + n;
 	if (len < h->len)
 		return 0;
 	if (!(d & 0x20)) {
+		h->window_byte = p[pos];
 		h->window = (uint64_t)1 << (10 + (p[pos] >> 3));
 		h->window += h->window / 8 * (p[pos] & 7);
 		pos++;
@@ -91,26 +95,49 @@ take_frame(struct zstd_scan *z, const uint8_t *p, size_t len)
 	z->state = z->header.skippable ? DATA : BLOCK;
 	z->skip = z->header.skip;
 	z->last = z->header.skippable;
+	z->begun = z->marked = false;
+	zstd_scan_job(z);
 	return (int64_t)(z->header.len - before);
 }
 
-/* A block's header: 1 bit last, 2 bits type, 21 bits size. */
+static uint64_t
+block_most(const struct zstd_scan *z, const struct zstd_block_head *h)
+{
+	return h->type != ZSTD_COMPRESSED ? h->size :
+	    z->header.window < ZSTD_BLOCK_MAX ? z->header.window :
+	    ZSTD_BLOCK_MAX;
+}
+
 static int64_t
 take_block(struct zstd_scan *z, const uint8_t *p, size_t len)
 {
-	size_t n = hold(z, p, len, 3);
-	uint32_t h;
+	size_t n = hold(z, p, len, ZSTD_BLOCK_HEAD);
+	struct zstd_block_head h;
+	bool empty;
 
-	if (z->held_len < 3)
+	if (z->held_len < ZSTD_BLOCK_HEAD)
 		return (int64_t)n;
-	h = (uint32_t)load_le(z->held, 3);
+	h = zstd_block_head(z->held);
+	empty = h.type == ZSTD_RAW && h.size == 0 && !h.last;
 	z->held_len = 0;
-	z->last = h & 1;
-	z->skip = (h >> 1 & 3) == 1 ? 1 : h >> 3;
+	z->last = h.last;
+	z->skip = h.stored;
 	if (z->last && z->header.checksum)
 		z->skip += 4;
 	z->state = DATA;
+	z->most += block_most(z, &h);
+	z->marked |= empty && !z->begun;
+	z->at_job = z->jobs && z->marked && empty && z->busy;
+	z->begun = true;
+	z->busy |= !empty;
 	return (int64_t)n;
+}
+
+void
+zstd_scan_job(struct zstd_scan *z)
+{
+	z->at_job = z->busy = false;
+	z->most = 0;
 }
 
 int64_t
@@ -119,7 +146,7 @@ zstd_scan(struct zstd_scan *z, const uint8_t *p, size_t len, bool *ended)
 	size_t pos = 0;
 
 	*ended = false;
-	while (!*ended) {
+	while (!*ended && !(z->at_job && z->state == BLOCK)) {
 		int64_t n;
 
 		if (z->state == DATA) {

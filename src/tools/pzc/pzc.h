@@ -37,7 +37,7 @@ struct pzc {
 	bool to_stdout, force, keep, recursive, json, sync, verify;
 	bool adapt;
 	int adapt_min, adapt_max;
-	bool store_name, store_time, restore_name, restore_time;
+	bool store_name, store_time, store_size, restore_name, restore_time;
 	bool ascii, presume_tty;	/* gzip's -a, and its tests' option */
 	bool want_time;			/* -M */
 	bool zopfli;			/* -I, -J or -O */

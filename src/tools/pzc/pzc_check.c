@@ -11,8 +11,8 @@
 /* What may be asked for that not every format has; the rows of options[]. */
 enum {
 	ADAPT, ALIAS, BLOCK, BLOCK_CHECK, CHECK, COMMENT, EXTREME, FLUSH,
-	HUFFMAN, INDEPENDENT, LEGACY, LONG_WINDOW, NAME, RLE, RSYNCABLE, TIME,
-	ULTRA, ZOPFLI, OPTIONS
+	HUFFMAN, INDEPENDENT, LEGACY, LONG_WINDOW, NAME, RLE, RSYNCABLE,
+	SEEKABLE, TIME, ULTRA, ZOPFLI, OPTIONS
 };
 
 /* The formats that have it when compressing. */
@@ -30,13 +30,14 @@ static const struct {
 	[FLUSH] = { "--flush-ms", { "gzip", "zlib", "zip", "zstd", "lz4",
 	    "bzip2" } },
 	[HUFFMAN] = { "-H", { "gzip", "zlib", "zip" } },
-	[INDEPENDENT] = { "-i", { "gzip" } },
+	[INDEPENDENT] = { "-i", { "gzip", "zstd" } },
 	[LEGACY] = { "--legacy", { "lz4" } },
 	[LONG_WINDOW] = { "--long", { "zstd" } },
 	[NAME] = { "-N", { "gzip", "zip" } },
 	[RLE] = { "-U", { "gzip", "zlib", "zip" } },
 	[RSYNCABLE] = { "-R", { "gzip", "zlib", "zip", "zstd", "lz4",
 	    "bzip2" } },
+	[SEEKABLE] = { "--seekable", { "zstd" } },
 	[TIME] = { "-M", { "gzip", "zip" } },
 	[ULTRA] = { "--ultra", { "zstd" } },
 	[ZOPFLI] = { "-I, -J and -O", { "gzip", "zlib", "zip" } },
@@ -63,6 +64,7 @@ find_asked(const struct pzc *p, bool asked[OPTIONS])
 	asked[NAME] = p->restore_name;
 	asked[RLE] = o->rle;
 	asked[RSYNCABLE] = o->rsyncable;
+	asked[SEEKABLE] = o->seekable;
 	asked[TIME] = p->want_time;
 	asked[ULTRA] = p->ultra;
 	asked[ZOPFLI] = p->zopfli;

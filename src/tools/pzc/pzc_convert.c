@@ -63,6 +63,10 @@ convert_of(const struct file *f)
 		c.options.name = slash == NULL ? s->path : slash + 1;
 	else if (s->is_stdin)
 		c.options.name = f->p->alias;
+	/* files of /proc say 0 whatever is in them */
+	c.options.has_size = f->p->store_size && !s->is_stdin &&
+	    S_ISREG(s->st.st_mode) && s->st.st_size > 0;
+	c.options.size = c.options.has_size ? (uint64_t)s->st.st_size : 0;
 	if (has_time(f) &&
 	    s->st.st_mtime > 0 && s->st.st_mtime <= UINT32_MAX)
 		c.options.mtime = (uint32_t)s->st.st_mtime;

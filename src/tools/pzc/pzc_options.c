@@ -192,6 +192,8 @@ pzc_take_option(struct pzc *p, int opt)
 	case OPT_PRESUME_TTY: p->presume_tty = true; break;
 	case OPT_ULTRA: p->ultra = true; break;	/* levels need no leave */
 	case OPT_JSON: p->json = true; break;
+	case OPT_NO_SIZE: p->store_size = false; break;
+	case OPT_SEEKABLE: o->seekable = true; break;
 	case OPT_VERIFY: p->verify = true; break;
 	default: return take_value(p, opt);
 	}

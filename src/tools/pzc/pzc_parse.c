@@ -148,6 +148,7 @@ pzc_parse(struct pzc *p, int argc, char **argv)
 	int status;
 
 	*p = (struct pzc){ .level = -1, .store_name = true,
+	    .store_size = true,
 	    .store_time = true,
 	    .codec_options = {
 	    .window_max = (uint64_t)1 << WINDOW_MAX_LOG } };

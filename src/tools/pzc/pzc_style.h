@@ -17,8 +17,8 @@
 /* Options without a letter, or whose letter means this in one style only. */
 enum pzc_option {
 	OPT_LEVEL = 256, OPT_FAST, OPT_BEST, OPT_MEMORY, OPT_STATS, OPT_JSON,
-	OPT_VERIFY, OPT_LONG, OPT_FLUSH_MS, OPT_ADAPT, OPT_ULTRA,
-	OPT_BLOCK_CHECKSUM, OPT_CHECK, OPT_LEGACY,
+	OPT_VERIFY, OPT_SEEKABLE, OPT_NO_SIZE, OPT_LONG, OPT_FLUSH_MS,
+	OPT_ADAPT, OPT_ULTRA, OPT_BLOCK_CHECKSUM, OPT_CHECK, OPT_LEGACY,
 	OPT_T,		/* -T that may be meant for threads */
 	OPT_NO_CHECK, OPT_ASCII, OPT_BITS, OPT_PRESUME_TTY, OPT_SILENT,
 	OPT_NONE	/* accepted, and without effect */

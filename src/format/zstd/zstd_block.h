@@ -1,0 +1,98 @@
+/*
+ * zstd_block.h - the sections of a compressed block, and its sequences
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: RFC 8878, section 3.1.1.3.  The literals are not decoded, and the
+ * matches not copied: this tells what a block refers to, not what is in it.
+ * Nothing here allocates; a struct belongs to one thread at a time.
+ */
+#ifndef COLDPRESS_ZSTD_BLOCK_H
+#define COLDPRESS_ZSTD_BLOCK_H
+
+#include "zstd_fse.h"
+
+#include <stdbool.h>
+
+enum { ZSTD_RAW, ZSTD_RLE, ZSTD_COMPRESSED, ZSTD_RESERVED };
+
+enum {
+	ZSTD_BLOCK_HEAD = 3,
+	ZSTD_BLOCK_MAX = 128 << 10
+};
+
+/* A block's header. */
+struct zstd_block_head {
+	bool last;
+	int type;
+	uint32_t size;		/* as it stands there */
+	size_t stored;		/* bytes behind the header */
+};
+
+/* Of the ZSTD_BLOCK_HEAD bytes at p. */
+struct zstd_block_head zstd_block_head(const uint8_t *p);
+
+/* What one block leaves to the next.  Zeroed before the first. */
+struct zstd_tables {
+	bool literals;			/* there is a Huffman table */
+	bool set[ZSTD_CODES];
+	struct zstd_fse fse[ZSTD_CODES];
+};
+
+/* Places in a compressed block, from the byte behind its header on. */
+struct zstd_sections {
+	uint32_t count;			/* of sequences */
+	size_t modes;			/* the byte of the tables' modes */
+	size_t table[ZSTD_CODES];	/* a table's description, */
+	size_t table_len[ZSTD_CODES];	/* 0 bytes if there is none */
+	size_t stream;			/* the sequences' bits */
+};
+
+/* How a block has its tables: two bits each of the modes byte. */
+enum {
+	ZSTD_MODE_PREDEFINED, ZSTD_MODE_SINGLE, ZSTD_MODE_DESCRIBED,
+	ZSTD_MODE_REPEAT
+};
+
+static inline unsigned
+zstd_mode(unsigned modes, enum zstd_code code)
+{
+	return modes >> (6 - 2 * code) & 3;
+}
+
+/*
+ * The sections of the block of len bytes at p; t becomes what it leaves.
+ * 0, or -EBADMSG: wrong, or a table is used that no block since t was zeroed
+ * has set.
+ */
+int zstd_sections(struct zstd_tables *t, const uint8_t *p, size_t len,
+    struct zstd_sections *s);
+
+struct zstd_sequence {
+	uint8_t symbol[ZSTD_CODES];
+	uint32_t extra[ZSTD_CODES];	/* the bits that follow each */
+};
+
+/* The value that says what a match refers to: 1 to 3 repeat an offset. */
+static inline uint32_t
+zstd_offset_value(const struct zstd_sequence *q)
+{
+	return ((uint32_t)1 << q->symbol[ZSTD_OF]) + q->extra[ZSTD_OF];
+}
+
+/* Sequences being read, from the last bit to the first. */
+struct zstd_reader {
+	const struct zstd_tables *tables;
+	const uint8_t *p;
+	size_t bit;			/* those below are not read yet */
+	uint32_t left;			/* sequences */
+	unsigned state[ZSTD_CODES];	/* of the next one */
+};
+
+/* s is of the block at p.  0 or -EBADMSG. */
+int zstd_reader_open(struct zstd_reader *r, const struct zstd_tables *t,
+    const uint8_t *p, size_t len, const struct zstd_sections *s);
+
+/* The next of r->left, which is not 0.  0 or -EBADMSG. */
+int zstd_reader_next(struct zstd_reader *r, struct zstd_sequence *q);
+
+#endif

@@ -1,0 +1,225 @@
+/*
+ * zstd_cut.c - where a Zstandard stream may be cut
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Pieces of whole frames, whose headers give their sizes; jobs of a frame
+ * that has marks (zstd_job.h); and of what says nothing of that kind, or is
+ * too large, pieces of any length.
+ */
+#include "zstd_decode.h"
+
+#include "zstd_job.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	READ_LEN = 128 << 10,
+	PIECE_OUT = 1 << 20		/* output at which a piece is enough */
+};
+
+/*
+ * The window is compared here, so that the verdict on a frame is the same
+ * however it is decoded.
+ */
+static int64_t
+scan(struct zstd_cutter *c, const struct slot *s, size_t from, bool *ended)
+{
+	const struct zstd_header *h = &c->scan.header;
+	int64_t n;
+
+	*ended = false;
+	if (c->hopeless)
+		return -EBADMSG;
+	n = zstd_scan(&c->scan, s->in.data + from, s->in.len - from, ended);
+	if (n >= 0 && !h->skippable && h->window > c->window_max) {
+		c->notes->need = h->window + c->beyond;
+		return -EFBIG;
+	}
+	c->hopeless = n < 0;
+	return n;
+}
+
+/* A new frame, or the one begun again from its beginning. */
+static void
+restart(struct zstd_cutter *c)
+{
+	memset(&c->scan, 0, sizeof(c->scan));
+	c->scan.jobs = true;
+	c->plain = c->jobs = false;
+}
+
+/*
+ * To the end of a frame that is cut anywhere, or as far as has been read;
+ * with one thread any number of frames.  What is before pos is scanned, up to
+ * the frame's end if ended.
+ */
+static int
+cut_plain(struct zstd_cutter *c, struct input *in, struct slot *s,
+    size_t pos, bool ended)
+{
+	ssize_t got = s->in.len > pos || in->eof || ended ? 0 :
+	    carry_more(in, s, READ_LEN);
+	int64_t n = 0;
+	int rc = got < 0 ? (int)got : 0;
+
+	if (rc != 0)
+		return rc;
+	s->kind = PIECE_PLAIN;
+	for (; !ended && n >= 0 && pos < s->in.len; pos += (size_t)n) {
+		c->plain = true;
+		c->scan.jobs = false;
+		zstd_scan_job(&c->scan);
+		n = scan(c, s, pos, &ended);
+		if (n == -EFBIG)
+			return (int)n;
+		if (n < 0)
+			break;
+		if (ended && c->serial && pos + (size_t)n < s->in.len) {
+			restart(c);
+			ended = false;
+		}
+	}
+	if (ended) {
+		rc = carry_cut(&c->carry, s, pos, pos);
+		restart(c);
+	}
+	s->last = in->eof && c->carry.rest.len == 0;
+	return rc;
+}
+
+static void
+mark_job(const struct zstd_cutter *c, struct slot *s, size_t len, bool final)
+{
+	s->kind = PIECE_JOB;
+	s->used = len;
+	s->bits = c->scan.most;
+	s->final = final;
+	s->check = c->scan.header.window_byte |
+	    (c->scan.header.checksum ? ZSTD_JOB_CHECKSUM : 0);
+}
+
+/* A job up to the mark behind it, or the frame's end; pos is scanned. */
+static int
+cut_job(struct zstd_cutter *c, struct input *in, struct slot *s, size_t pos,
+    bool ended)
+{
+	for (;;) {
+		ssize_t got;
+		int64_t n;
+
+		if (ended || c->scan.at_job) {
+			mark_job(c, s, pos, ended);
+			if (ended)
+				restart(c);
+			zstd_scan_job(&c->scan);
+			return carry_cut(&c->carry, s, pos, pos);
+		}
+		if (pos > c->unit_max + c->unit_max / 1024 + READ_LEN || in->eof)
+			return cut_plain(c, in, s, pos, false);
+		got = carry_more(in, s, READ_LEN);
+		if (got < 0)
+			return (int)got;
+		n = scan(c, s, pos, &ended);
+		if (n == -EFBIG)
+			return (int)n;
+		if (n < 0)
+			return cut_plain(c, in, s, pos, false);
+		pos += (size_t)n;
+	}
+}
+
+static bool
+fits_worker(const struct zstd_cutter *c)
+{
+	const struct zstd_header *h = &c->scan.header;
+
+	return h->skippable ? h->skip <= READ_LEN :
+	    h->content <= c->unit_max;
+}
+
+static bool
+has_jobs(const struct zstd_cutter *c)
+{
+	const struct zstd_header *h = &c->scan.header;
+
+	return c->scan.marked && h->windowed && !h->dictionary;
+}
+
+/* Ends the piece before a frame that is not to be in it. */
+static int
+cut_before(struct zstd_cutter *c, struct slot *s)
+{
+	restart(c);
+	return carry_cut(&c->carry, s, s->used, s->used);
+}
+
+/*
+ * Whole frames, until they are enough for a piece.  s->used: where the last
+ * complete one ends.
+ */
+static int
+cut_frames(struct zstd_cutter *c, struct input *in, struct slot *s)
+{
+	size_t pos = 0;
+	bool ended;
+	ssize_t got;
+
+	s->kind = PIECE_FRAMES;
+	for (;;) {
+		int64_t n = scan(c, s, pos, &ended);
+
+		if (n == -EFBIG)
+			return (int)n;
+		if (n < 0)
+			break;
+		pos += (size_t)n;
+		if (has_jobs(c) && s->used == 0) {
+			s->skip = c->scan.header.len;
+			c->jobs = true;
+			return cut_job(c, in, s, pos, ended);
+		}
+		if (has_jobs(c))
+			return cut_before(c, s);
+		if (ended && fits_worker(c)) {
+			s->used = pos;
+			s->bits += c->scan.header.skippable ? 0 :
+			    c->scan.header.content;
+			if (s->bits >= PIECE_OUT || pos >= PIECE_OUT)
+				return cut_before(c, s);
+			restart(c);
+			continue;
+		}
+		if (!fits_worker(c) || pos - s->used > c->unit_max)
+			break;
+		if (in->eof)
+			break;
+		/* what is complete does not wait for a live pipe */
+		if (s->used > 0 && in->flush_ms >= 0)
+			return cut_before(c, s);
+		got = carry_more(in, s, READ_LEN);
+		if (got < 0)
+			return (int)got;
+	}
+	if (s->used == 0 && s->in.len > 0)
+		return cut_plain(c, in, s, pos, ended);
+	s->last = in->eof && s->used == s->in.len;
+	return s->last ? 0 : cut_before(c, s);
+}
+
+int
+zstd_cut(struct zstd_cutter *c, struct input *in, struct slot *s)
+{
+	int rc = carry_begin(&c->carry, s);
+
+	if (rc != 0)
+		return rc;
+	c->scan.jobs = !c->plain;
+	c->plain |= c->serial || c->hopeless ||
+	    (c->jobs && atomic_load(&c->distrust));
+	if (c->plain)
+		return cut_plain(c, in, s, 0, false);
+	if (c->jobs)
+		return cut_job(c, in, s, 0, false);
+	return cut_frames(c, in, s);
+}

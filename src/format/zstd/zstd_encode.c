@@ -1,0 +1,298 @@
+/*
+ * zstd_encode.c - compressing Zstandard: one frame of jobs
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What zstd -T writes, too: one frame, with a checksum and a window that
+ * every reader takes.  But here no job refers to the one before it, so that
+ * they can be decompressed on all cores; zstd_job.h has the layout.  An input
+ * of one job is an ordinary frame without any mark.
+ *
+ * Jobs are long, since each begins with an empty window.  Up to level 8 the
+ * first two are shorter, for inputs that are no longer than some of them.
+ */
+#include "zstd_codec.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+#include "format/cutter.h"
+#include "pipeline/adapt.h"
+#include "zstd_block.h"
+#include "zstd_job.h"
+#include "zstd_scan.h"
+
+#include <errno.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum {
+	SHORT_JOB = 8 << 20,	/* the first SHORT_JOBS */
+	SHORT_JOBS = 2,
+	MANY_JOB = 4 << 20,	/* where there are to be many: -R, --adapt */
+	WINDOW_LEAST_LOG = 10,
+	ROOM = 256 << 10,	/* for what settling adds */
+	CHECKSUM = 4
+};
+
+struct job {
+	struct cutter cut;
+	const struct codec_options *options;
+	int window_log;
+	bool fixed;			/* jobs are of one size */
+	XXH64_state_t *hash;
+	uint64_t total;
+};
+
+static size_t
+longest_job(const struct codec_options *o)
+{
+	return o->block != 0 ? o->block :
+	    o->adapt != NULL || o->rsyncable ? MANY_JOB :
+	    (size_t)zstd_level(o->level)->job_mib << 20;
+}
+
+static int
+plan(const struct codec_options *o, struct plan *p, const char **why)
+{
+	if (o->block > (size_t)1 << 30) {
+		*why = "blocks of this format are at most 1 GiB";
+		return -ENOTSUP;
+	}
+	p->block = longest_job(o);
+	/* one a worker, and one to read into or to write from */
+	p->slots = p->block > MANY_JOB ? o->threads + 1 :
+	    pipeline_slots(o->threads);
+	p->slot_B = p->block + ZSTD_compressBound(p->block) + ROOM;
+	p->worker_B = (uint64_t)zstd_level(o->level)->mib << 20;
+	p->fixed_B = 1 << 20;
+	return 0;
+}
+
+static void
+close_job(void *job)
+{
+	struct job *j = job;
+
+	if (j == NULL)
+		return;
+	cutter_close(&j->cut);
+	XXH64_freeState(j->hash);
+	sys_free(j);
+}
+
+static int
+open_job(void **job, const struct codec_options *o, const struct plan *p,
+    struct codec_notes *notes)
+{
+	struct job *j = sys_calloc(1, sizeof(*j));
+
+	(void)notes;
+	if (j == NULL)
+		return -ENOMEM;
+	j->cut.block = p->block;
+	j->cut.rsyncable = o->rsyncable;
+	j->options = o;
+	j->fixed = o->block != 0 || o->adapt != NULL || o->rsyncable;
+	j->window_log = WINDOW_LEAST_LOG;
+	while (j->window_log < zstd_level(o->level)->window_log &&
+	    (size_t)1 << j->window_log < p->block)
+		j->window_log++;
+	j->hash = XXH64_createState();
+	if (j->hash == NULL) {
+		close_job(j);
+		return -ENOMEM;
+	}
+	XXH64_reset(j->hash, 0);
+	*job = j;
+	return 0;
+}
+
+static int
+fill(void *job, struct input *in, struct slot *s)
+{
+	struct job *j = job;
+	size_t len = longest_job(j->options);
+	/* at once: what grows leaves holes behind */
+	int rc = s->seq > 0 ? buf_reserve(&s->in, len) : 0;
+
+	if (rc != 0)
+		return rc;
+	if (!j->fixed) {
+		j->cut.block = s->seq < SHORT_JOBS && len <= 2 * SHORT_JOB ?
+		    SHORT_JOB : len;
+	}
+	return cutter_fill(&j->cut, in, s);
+}
+
+static int
+worker_open(void *job, void **ctx)
+{
+	(void)job;
+	*ctx = ZSTD_createCCtx();
+	return *ctx == NULL ? -ENOMEM : 0;
+}
+
+static void
+worker_close(void *ctx)
+{
+	ZSTD_freeCCtx(ctx);
+}
+
+/* All of the input: a frame as libzstd makes it, and not a job. */
+static bool
+is_alone(const struct slot *s)
+{
+	return s->seq == 0 && s->last;
+}
+
+static size_t
+block_most(const struct job *j)
+{
+	size_t window = (size_t)1 << j->window_log;
+
+	return window < ZSTD_BLOCK_MAX ? window : ZSTD_BLOCK_MAX;
+}
+
+static int
+set_up(const struct job *j, ZSTD_CCtx *c, const struct slot *s)
+{
+	bool alone = is_alone(s);
+	const struct codec_options *o = j->options;
+	int level = o->adapt != NULL ? adapt_take(o->adapt) : o->level;
+	int rc = zstd_set(c, ZSTD_c_compressionLevel, level);
+
+	if (rc == 0)
+		rc = zstd_set(c, ZSTD_c_windowLog, j->window_log);
+	if (rc == 0)
+		rc = zstd_set(c, ZSTD_c_checksumFlag, alone);
+	return rc != 0 ? rc : zstd_set(c, ZSTD_c_contentSizeFlag,
+	    alone && (o->has_size || s->in.len == 0));
+}
+
+/* The blocks as they are: what can always be written. */
+static void
+store(struct slot *s, size_t most)
+{
+	uint8_t *to = s->out.data + ZSTD_JOB_HEAD;
+
+	for (size_t at = 0, n; at < s->in.len; at += n) {
+		uint32_t head;
+
+		n = s->in.len - at < most ? s->in.len - at : most;
+		head = (uint32_t)n << 3 | ZSTD_RAW << 1 |
+		    (at + n == s->in.len);
+		for (int i = 0; i < ZSTD_BLOCK_HEAD; i++)
+			*to++ = (uint8_t)(head >> 8 * i);
+		memcpy(to, s->in.data + at, n);
+		to += n;
+	}
+	s->out.len = (size_t)(to - s->out.data);
+}
+
+/* The frame in s->out becomes a job: marks in place of its header. */
+static int
+make_job(const struct job *j, struct slot *s)
+{
+	struct zstd_header h;
+	size_t most = block_most(j), marks;
+	uint8_t *last;
+	int rc = zstd_header_parse(&h, s->out.data, s->out.len) == 1 &&
+	    h.len == ZSTD_JOB_HEAD ?
+	    zstd_job_settle(&s->out, ZSTD_JOB_HEAD, most) : -EBADMSG;
+
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc != 0)
+		store(s, most);
+	memset(s->out.data, 0, ZSTD_JOB_HEAD);
+	if (s->last)
+		return 0;
+	last = zstd_last_block(s->out.data + ZSTD_JOB_HEAD,
+	    s->out.len - ZSTD_JOB_HEAD);
+	if (last == NULL)
+		return -EBADMSG;
+	*last &= 0xfe;
+	marks = ZSTD_BLOCK_HEAD * zstd_job_marks(s->in.len);
+	memset(s->out.data + s->out.len, 0, marks);
+	s->out.len += marks;
+	return 0;
+}
+
+static int
+work(void *job, void *ctx, struct slot *s)
+{
+	const struct job *j = job;
+	size_t n, raw, len;
+	int rc;
+
+	/* the end of an input of whole jobs */
+	if (s->in.len == 0 && s->seq > 0)
+		return 0;
+	rc = set_up(j, ctx, s);
+	len = is_alone(s) ? s->in.len : longest_job(j->options);
+	raw = len + ZSTD_BLOCK_HEAD * (len / block_most(j) + 1);
+	n = ZSTD_compressBound(len);
+	if (rc == 0)
+		rc = buf_reserve(&s->out, (n < raw ? raw : n) + ROOM);
+	if (rc != 0)
+		return rc;
+	n = ZSTD_compress2(ctx, s->out.data, s->out.cap, s->in.data,
+	    s->in.len);
+	if (ZSTD_isError(n))
+		return zstd_error(n);
+	s->out.len = n;
+	return is_alone(s) ? 0 : make_job(j, s);
+}
+
+static int
+put_header(const struct job *j, struct sink *out)
+{
+	const struct codec_options *o = j->options;
+	bool wide = o->size > UINT32_MAX;
+	uint8_t head[ZSTD_HEADER_MAX];
+	size_t len = ZSTD_JOB_HEAD;
+
+	zstd_job_head(head,
+	    (uint8_t)((j->window_log - WINDOW_LEAST_LOG) << 3));
+	head[4] |= ZSTD_HAS_CHECKSUM;
+	if (o->has_size) {
+		head[4] |= (uint8_t)((wide ? 3 : 2) << ZSTD_SIZE_SHIFT);
+		store_le64(head + len, o->size);
+		len += wide ? 8 : 4;
+	}
+	return sink_write(out, head, len);
+}
+
+/* The checksum, behind a last block if there was none. */
+static int
+put_end(const struct job *j, bool ended, struct sink *out)
+{
+	static const uint8_t empty[ZSTD_BLOCK_HEAD] = { 1, 0, 0 };
+	uint8_t check[CHECKSUM];
+	int rc = ended ? 0 : sink_write(out, empty, sizeof(empty));
+
+	store_le32(check, (uint32_t)XXH64_digest(j->hash));
+	return rc != 0 ? rc : sink_write(out, check, sizeof(check));
+}
+
+static int
+join(void *job, struct slot *s, struct sink *out)
+{
+	struct job *j = job;
+	bool last = s->last, alone = is_alone(s), any = s->in.len > 0;
+	int rc = s->seq == 0 && !alone ? put_header(j, out) : 0;
+
+	j->total += s->in.len;
+	if (last && j->options->has_size && j->total != j->options->size)
+		return -ESTALE;
+	if (!alone)
+		XXH64_update(j->hash, s->in.data, s->in.len);
+	if (rc == 0)
+		rc = sink_slot(out, s);
+	return rc == 0 && last && !alone ? put_end(j, any, out) : rc;
+}
+
+const struct coder zstd_encoder = {
+	.plan = plan, .open = open_job, .close = close_job,
+	.ops = { .fill = fill, .work = work, .join = join,
+	    .worker_open = worker_open, .worker_close = worker_close },
+};

@@ -1,0 +1,265 @@
+/*
+ * zstd_join.c - the pieces of a Zstandard stream put together
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Whole frames and jobs that a worker has decoded are taken as they are,
+ * all else goes through libzstd's stream decoder, here and in order.
+ *
+ * A frame of jobs may turn out not to be one: a piece that begins with marks
+ * refers to what is before it, is too long for a worker, or cut short.  Then
+ * the stream decoder has to go on from there, and needs the state that it
+ * would have had.  It gets it by decoding once more the input of the jobs
+ * before, from one that is known to stand alone and has a window's length of
+ * output behind its beginning: nothing that follows can refer to anything
+ * older.  So the input of a window is kept, and what comes out of it a
+ * second time is dropped.  The checksum of such a frame is computed here.
+ */
+#include "zstd_decode.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+#include "zstd_job.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int
+append(struct buf *b, const uint8_t *p, size_t len)
+{
+	int rc = buf_reserve(b, b->len + len);
+
+	if (rc == 0 && len > 0) {
+		memcpy(b->data + b->len, p, len);
+		b->len += len;
+	}
+	return rc;
+}
+
+static void
+swap(struct buf *a, struct buf *b)
+{
+	struct buf c = *a;
+
+	*a = *b;
+	*b = c;
+}
+
+static void
+forget(struct zstd_kept *k)
+{
+	k->in.len = k->skip = 0;
+	k->made = 0;
+}
+
+/* Whether the input of an accepted job can be kept, too. */
+static bool
+has_room(const struct zstd_joiner *j, const struct slot *s)
+{
+	const struct zstd_kept *newer = &j->kept[1];
+
+	return s->out.len >= j->header.window ||
+	    newer->made >= j->header.window ||
+	    newer->in.len + s->used <= j->cutter->unit_max;
+}
+
+/* Keeps the input of a job that is accepted; s->in is another's then. */
+static int
+keep(struct zstd_joiner *j, struct slot *s)
+{
+	struct zstd_kept *older = &j->kept[0], *newer = &j->kept[1];
+	uint64_t window = j->header.window;
+
+	if (s->out.len >= window) {
+		forget(older);
+		forget(newer);
+	} else if (newer->made >= window) {
+		struct zstd_kept k = *older;
+
+		*older = *newer;
+		*newer = k;
+		forget(newer);
+	}
+	newer->made += s->out.len;
+	if (newer->in.len > 0)
+		return append(&newer->in, s->in.data, s->used);
+	swap(&newer->in, &s->in);
+	newer->skip = s->skip;
+	return 0;
+}
+
+static int
+begin_frame(struct zstd_joiner *j, const struct slot *s)
+{
+	if (zstd_header_parse(&j->header, s->in.data, s->in.len) != 1)
+		return -EBADMSG;
+	if (j->hash == NULL)
+		j->hash = XXH64_createState();
+	if (j->hash == NULL)
+		return -ENOMEM;
+	XXH64_reset(j->hash, 0);
+	j->open = true;
+	j->made = 0;
+	forget(&j->kept[0]);
+	forget(&j->kept[1]);
+	return 0;
+}
+
+/* check: the four bytes behind the frame's last block, if it has any. */
+static int
+end_frame(struct zstd_joiner *j, const uint8_t *check)
+{
+	j->open = j->resumed = false;
+	j->serial.streams++;
+	if (j->header.content != UINT64_MAX && j->header.content != j->made)
+		return -EBADMSG;
+	return j->header.checksum &&
+	    load_le32(check) != (uint32_t)XXH64_digest(j->hash) ?
+	    -EBADMSG : 0;
+}
+
+/* A job that a worker has decoded and that stands alone. */
+static int
+accept(struct zstd_joiner *j, struct slot *s, struct sink *out)
+{
+	int rc;
+
+	XXH64_update(j->hash, s->out.data, s->out.len);
+	j->made += s->out.len;
+	/* what is wrong in all is not written */
+	rc = s->final ? end_frame(j, s->in.data + s->used - CHECKSUM_LEN) :
+	    keep(j, s);
+	return rc != 0 ? rc : sink_slot(out, s);
+}
+
+/* Output of the stream decoder, of which the first bytes may be old. */
+static void
+take_output(struct zstd_joiner *j, uint8_t *p, size_t n, struct sink *out)
+{
+	size_t old = n < j->drop ? n : (size_t)j->drop;
+
+	j->drop -= old;
+	if (old > 0)
+		memmove(p, p + old, n - old);
+	XXH64_update(j->hash, p, n - old);
+	j->made += n - old;
+	sink_advance(out, n - old);
+}
+
+/* Blocks of a frame that was resumed, as far as they go: *p is moved. */
+static int
+feed_blocks(struct zstd_joiner *j, const uint8_t **p, const uint8_t *end,
+    struct sink *out)
+{
+	struct stream_io io = { .in = *p, .in_len = (size_t)(end - *p) };
+	int rc = STREAM_MORE;
+
+	/* once more without input while a full buffer may hide output */
+	while (rc == STREAM_MORE && (io.in_len > 0 || io.out_len == 0)) {
+		const uint8_t *before = io.in;
+		size_t room;
+		uint8_t *start = sink_space(out, &room, &rc);
+
+		if (start == NULL)
+			return rc;
+		io.out = start;
+		io.out_len = room;
+		rc = zstd_stream.run(j->serial.ctx, &io);
+		if (rc < 0)
+			return rc;
+		if (rc == STREAM_MORE && io.in == before &&
+		    io.out_len == room && io.in_len > 0)
+			return -EBADMSG;
+		take_output(j, start, room - io.out_len, out);
+	}
+	j->body_ended = rc == STREAM_END;
+	*p = io.in;
+	return 0;
+}
+
+/* Goes on with a frame that was resumed, and with what is behind it. */
+static int
+feed(struct zstd_joiner *j, const uint8_t *p, size_t len, bool last,
+    struct sink *out)
+{
+	const uint8_t *end = p + len;
+	int rc = j->body_ended ? 0 : feed_blocks(j, &p, end, out);
+
+	if (rc == 0 && j->body_ended) {
+		size_t want = j->header.checksum ? CHECKSUM_LEN : 0;
+
+		while (j->check_len < want && p < end)
+			j->check[j->check_len++] = *p++;
+		if (j->check_len == want) {
+			rc = end_frame(j, j->check);
+			return rc != 0 ? rc : serial_feed(&j->serial, p,
+			    (size_t)(end - p), last, out);
+		}
+	}
+	return rc == 0 && last ? -ENODATA : rc;
+}
+
+/* The stream decoder takes over, with the state that it would have. */
+static int
+resume(struct zstd_joiner *j, struct sink *out)
+{
+	uint8_t head[ZSTD_JOB_HEAD];
+	int rc;
+
+	atomic_store(&j->cutter->distrust, true);
+	j->resumed = true;
+	j->body_ended = false;
+	j->check_len = 0;
+	j->drop = j->kept[0].made + j->kept[1].made;
+	zstd_job_head(head, j->header.window_byte);
+	rc = feed(j, head, sizeof(head), false, out);
+	for (int i = 0; rc == 0 && i < 2; i++) {
+		const struct zstd_kept *k = &j->kept[i];
+
+		if (k->in.len > 0)
+			rc = feed(j, k->in.data + k->skip,
+			    k->in.len - k->skip, false, out);
+	}
+	return rc;
+}
+
+static bool
+acceptable(struct zstd_joiner *j, const struct slot *s)
+{
+	return s->kind == PIECE_JOB && s->ok && has_room(j, s);
+}
+
+static int
+join_frame(struct zstd_joiner *j, struct slot *s, struct sink *out)
+{
+	int rc = 0;
+
+	if (!j->resumed && acceptable(j, s))
+		return accept(j, s, out);
+	if (!j->resumed)
+		rc = resume(j, out);
+	return rc != 0 ? rc : feed(j, s->in.data, s->in.len, s->last, out);
+}
+
+int
+zstd_join(struct zstd_joiner *j, struct slot *s, struct sink *out)
+{
+	int rc;
+
+	if (j->open)
+		return join_frame(j, s, out);
+	if (s->ok && !j->serial.within) {
+		if (s->kind == PIECE_JOB && s->skip > 0) {
+			rc = begin_frame(j, s);
+			return rc != 0 ? rc : accept(j, s, out);
+		}
+		if (s->kind == PIECE_FRAMES) {
+			j->serial.streams++;
+			return sink_slot(out, s);
+		}
+	}
+	if (s->kind == PIECE_JOB)
+		atomic_store(&j->cutter->distrust, true);
+	if (s->last && s->in.len == 0 && j->serial.streams == 0)
+		return -ENODATA;
+	return serial_feed(&j->serial, s->in.data, s->in.len, s->last, out);
+}

@@ -1,0 +1,132 @@
+/*
+ * zstd_long.c - compressing Zstandard: one frame with a long window
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * By libzstd's own threads: cutting the input would cut the window.
+ */
+#include "zstd_codec.h"
+
+#include "base/sys.h"
+#include "format/cutter.h"
+
+#include <errno.h>
+#include <zstd_errors.h>
+
+enum { PIECE = 4 << 20 };
+
+struct job {
+	struct cutter cut;
+	ZSTD_CCtx *stream;
+};
+
+static void
+close_job(void *job)
+{
+	struct job *j = job;
+
+	if (j == NULL)
+		return;
+	ZSTD_freeCCtx(j->stream);
+	cutter_close(&j->cut);
+	sys_free(j);
+}
+
+static int
+fill(void *job, struct input *in, struct slot *s)
+{
+	struct job *j = job;
+
+	return cutter_fill(&j->cut, in, s);
+}
+
+static int
+set_up(ZSTD_CCtx *c, const struct codec_options *o)
+{
+	int rc = zstd_set(c, ZSTD_c_compressionLevel, o->level);
+
+	if (rc == 0)
+		rc = zstd_set(c, ZSTD_c_checksumFlag, 1);
+	if (rc == 0)
+		rc = zstd_set(c, ZSTD_c_enableLongDistanceMatching, 1);
+	if (rc == 0)
+		rc = zstd_set(c, ZSTD_c_windowLog, o->window_log);
+	/* fails where libzstd has no threads: then it compresses with one */
+	ZSTD_CCtx_setParameter(c, ZSTD_c_nbWorkers, (int)o->threads);
+	return rc;
+}
+
+static int
+plan(const struct codec_options *o, struct plan *p, const char **why)
+{
+	if (o->rsyncable) {
+		*why = "a long window has no rsyncable form here";
+		return -ENOTSUP;
+	}
+	*p = (struct plan){ .block = PIECE, .slots = 4,
+	    .slot_B = PIECE,
+	    .worker_B = ((uint64_t)zstd_level(o->level)->mib << 20) +
+	    ((uint64_t)8 << o->window_log),
+	    .fixed_B = (uint64_t)2 << o->window_log };
+	return 0;
+}
+
+static int
+open_job(void **job, const struct codec_options *o, const struct plan *p,
+    struct codec_notes *notes)
+{
+	struct job *j = sys_calloc(1, sizeof(*j));
+	int rc;
+
+	(void)notes;
+	if (j == NULL)
+		return -ENOMEM;
+	j->cut.block = p->block;
+	j->stream = ZSTD_createCCtx();
+	rc = j->stream == NULL ? -ENOMEM : set_up(j->stream, o);
+	if (rc == 0 && o->has_size && ZSTD_isError(
+	    ZSTD_CCtx_setPledgedSrcSize(j->stream, o->size)))
+		rc = -ENOMEM;
+	if (rc != 0)
+		close_job(j);
+	else
+		*job = j;
+	return rc;
+}
+
+/*
+ * The library must see the input begun before it is told of its end, else a
+ * short one is compressed another way.
+ */
+static int
+join(void *job, struct slot *s, struct sink *out)
+{
+	struct job *j = job;
+	ZSTD_inBuffer in = { s->in.data, s->in.len, 0 };
+	size_t left = 1, room;
+	int rc = 0;
+
+	while (in.pos < in.size || (s->last && left != 0)) {
+		ZSTD_outBuffer o = { sink_space(out, &room, &rc), 0, 0 };
+
+		if (o.dst == NULL)
+			return rc;
+		o.size = room;
+		left = ZSTD_compressStream2(j->stream, &o, &in,
+		    s->last && in.pos == in.size ? ZSTD_e_end :
+		    ZSTD_e_continue);
+		if (ZSTD_getErrorCode(left) == ZSTD_error_srcSize_wrong)
+			return -ESTALE;
+		if (ZSTD_isError(left))
+			return zstd_error(left);
+		sink_advance(out, o.pos);
+		if (in.pos < in.size || !s->last)
+			left = 1;
+	}
+	return 0;
+}
+
+const struct coder zstd_long_encoder = {
+	.plan = plan, .open = open_job, .close = close_job,
+	.ops = { .fill = fill, .join = join },
+};
+

@@ -1,0 +1,327 @@
+/*
+ * zstd_settle.c - blocks by libzstd made to stand alone
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * libzstd begins each frame with the offsets 1, 4 and 8, and repeats them
+ * where they fit.  In a job such a sequence gets the offset's full value,
+ * and those behind it too, until the last three offsets are the same for
+ * both ways of telling them; that takes a few sequences.
+ *
+ * Sequences are written from the last one to the first, and read the other
+ * way round.  So all bits of those that stay as they are can stay where they
+ * are, and the changed ones are written anew behind them.  Where the block's
+ * table has no code for a full value, the block gets the predefined one; and
+ * so do blocks after it that repeat that table.
+ */
+#include "zstd_job.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+#include "zstd_offsets.h"
+
+#include <errno.h>
+
+struct settle {
+	struct buf *b;
+	size_t from, to;	/* of b: blocks to read, and how far written */
+	size_t most;
+	struct zstd_tables tables;
+	struct zstd_fse predefined;	/* for offsets */
+	struct zstd_offsets were, are;	/* in libzstd's way, and in ours */
+	bool replaced;		/* the last table of offsets is ours */
+};
+
+/* One block, and what is to become of it. */
+struct change {
+	const uint8_t *p;
+	size_t len;
+	struct zstd_sections s;
+	struct zstd_reader reader;
+	struct zstd_sequence *q;	/* the first ones, as they are to be */
+	uint32_t count;
+	bool plain_table;		/* take the predefined one */
+};
+
+static bool
+same(const struct settle *s)
+{
+	return memcmp(&s->were, &s->are, sizeof(s->were)) == 0;
+}
+
+/* What a sequence is to have for its offset. */
+static uint32_t
+settled_value(struct settle *s, const struct zstd_sequence *q)
+{
+	uint32_t value = zstd_offset_value(q), offset;
+	bool literals = q->symbol[ZSTD_LL] != 0;
+	struct zstd_offsets are = s->are;
+
+	offset = zstd_offsets_use(&s->were, value, literals);
+	if (zstd_offsets_use(&are, value, literals) != offset) {
+		are = s->are;
+		value = offset + ZSTD_OFFSETS;
+		zstd_offsets_use(&are, value, literals);
+	}
+	s->are = are;
+	return value;
+}
+
+/* Up to where nothing changes any more, or all. */
+static int
+take_sequences(struct settle *s, struct change *c, bool all, bool *changed)
+{
+	struct zstd_sequence one;
+
+	while (c->reader.left > 0 && (all || !same(s))) {
+		struct zstd_sequence *q = c->q == NULL ? &one :
+		    &c->q[c->count++];
+		int rc = zstd_reader_next(&c->reader, q);
+		uint32_t old, value;
+		int log;
+
+		if (rc != 0)
+			return rc;
+		old = zstd_offset_value(q);
+		value = settled_value(s, q);
+		if (value == old)
+			continue;
+		log = 31 - __builtin_clz(value);
+		q->symbol[ZSTD_OF] = (uint8_t)log;
+		q->extra[ZSTD_OF] = value - (1U << log);
+		*changed = true;
+	}
+	return 0;
+}
+
+/* Bits from the lowest up. */
+struct writer {
+	uint8_t *p;
+	size_t cap, len;
+	uint64_t bits;
+	unsigned count;
+};
+
+static void
+put(struct writer *w, uint32_t v, unsigned n)
+{
+	w->bits |= (uint64_t)v << w->count;
+	for (w->count += n; w->count >= 8; w->count -= 8) {
+		if (w->len < w->cap)
+			w->p[w->len] = (uint8_t)w->bits;
+		w->len++;
+		w->bits >>= 8;
+	}
+}
+
+/* The sequence before the one that begins in the states next. */
+static int
+put_sequence(struct writer *w, const struct zstd_fse *const fse[ZSTD_CODES],
+    const struct zstd_sequence *q, int next[ZSTD_CODES])
+{
+	static const enum zstd_code states[] = { ZSTD_OF, ZSTD_ML, ZSTD_LL };
+	static const enum zstd_code values[] = { ZSTD_LL, ZSTD_ML, ZSTD_OF };
+
+	for (int i = 0; i < ZSTD_CODES; i++) {
+		enum zstd_code c = states[i];
+		int x = zstd_fse_before(fse[c], q->symbol[c], next[c]);
+
+		if (x < 0)
+			return -ENOENT;
+		if (next[c] >= 0)
+			put(w, (uint32_t)(next[c] - fse[c]->states[x].base),
+			    fse[c]->states[x].bits);
+		next[c] = x;
+	}
+	for (int i = 0; i < ZSTD_CODES; i++) {
+		enum zstd_code c = values[i];
+
+		put(w, q->extra[c], zstd_extra_bits(c, q->symbol[c]));
+	}
+	return 0;
+}
+
+/*
+ * The bits of a block's sequences: -ENOENT if a table has no code for one.
+ */
+static int
+put_stream(const struct settle *s, const struct change *c, struct writer *w)
+{
+	static const enum zstd_code first[] = { ZSTD_ML, ZSTD_OF, ZSTD_LL };
+	const struct zstd_fse *fse[] = { &s->tables.fse[ZSTD_LL],
+	    c->plain_table ? &s->predefined : &s->tables.fse[ZSTD_OF],
+	    &s->tables.fse[ZSTD_ML] };
+	int next[ZSTD_CODES] = { -1, -1, -1 }, rc = 0;
+	size_t whole = c->reader.bit / 8;
+	unsigned part = c->reader.bit % 8;
+
+	if (c->reader.left == 0 && c->reader.bit != 0)
+		return -EBADMSG;
+	for (int i = 0; c->reader.left > 0 && i < ZSTD_CODES; i++)
+		next[i] = (int)c->reader.state[i];
+	if (w->cap - w->len < whole)
+		return -ENOBUFS;
+	memcpy(w->p + w->len, c->reader.p, whole);
+	w->len += whole;
+	if (part > 0)
+		put(w, c->reader.p[whole] & ((1U << part) - 1), part);
+	for (uint32_t i = c->count; rc == 0 && i-- > 0;)
+		rc = put_sequence(w, fse, &c->q[i], next);
+	for (int i = 0; rc == 0 && i < ZSTD_CODES; i++)
+		put(w, (uint32_t)next[first[i]], fse[first[i]]->log);
+	put(w, 1, 1);
+	put(w, 0, (8 - w->count) % 8);
+	return rc;
+}
+
+static void
+put_bytes(struct writer *w, const uint8_t *p, size_t len)
+{
+	if (w->len <= w->cap && len <= w->cap - w->len)
+		memcpy(w->p + w->len, p, len);
+	w->len += len;
+}
+
+/* The block as it is to be, into the space below what is still to be read. */
+static int
+put_block(struct settle *s, const struct change *c, bool last)
+{
+	struct writer w = { .p = s->b->data + s->to + ZSTD_BLOCK_HEAD };
+	uint8_t modes = c->p[c->s.modes];
+	uint32_t head;
+	int rc;
+
+	if (s->from - s->to <= ZSTD_BLOCK_HEAD)
+		return -ENOBUFS;
+	w.cap = s->from - s->to - ZSTD_BLOCK_HEAD;
+	if (w.cap >= s->most)
+		w.cap = s->most - 1;
+	if (c->plain_table)
+		modes &= (uint8_t)~(3U << (6 - 2 * ZSTD_OF));
+	put_bytes(&w, c->p, c->s.modes);
+	put_bytes(&w, &modes, 1);
+	for (enum zstd_code i = 0; i < ZSTD_CODES; i++)
+		if (i != ZSTD_OF || !c->plain_table)
+			put_bytes(&w, c->p + c->s.table[i],
+			    c->s.table_len[i]);
+	rc = w.len > w.cap ? -ENOBUFS : put_stream(s, c, &w);
+	if (rc != 0 || w.len > w.cap)
+		return rc != 0 ? rc : -ENOBUFS;
+	head = (uint32_t)w.len << 3 | ZSTD_COMPRESSED << 1 | last;
+	for (int i = 0; i < ZSTD_BLOCK_HEAD; i++)
+		s->b->data[s->to + (size_t)i] = (uint8_t)(head >> 8 * i);
+	s->to += ZSTD_BLOCK_HEAD + w.len;
+	return 0;
+}
+
+/*
+ * From now on blocks are written below those that are read: the rest of them
+ * moves to the end of the buffer.
+ */
+static void
+make_gap(struct settle *s)
+{
+	size_t rest = s->b->len - s->from;
+
+	if (s->from != s->to || s->b->len == s->b->cap)
+		return;
+	memmove(s->b->data + s->b->cap - rest, s->b->data + s->from, rest);
+	s->from = s->b->cap - rest;
+	s->b->len = s->b->cap;
+}
+
+/* Writes a block that has changed: first as it was, then with another table. */
+static int
+rewrite(struct settle *s, struct change *c, bool last)
+{
+	bool changed;
+	int rc = c->plain_table ? -ENOENT : put_block(s, c, last);
+
+	if (rc != -ENOENT)
+		return rc;
+	rc = take_sequences(s, c, true, &changed);
+	c->plain_table = true;
+	if (rc == 0)
+		rc = put_block(s, c, last);
+	s->replaced = rc == 0;
+	return rc;
+}
+
+/* A block with sequences: whether it changes, and if so how. */
+static int
+settle_sequences(struct settle *s, size_t len, bool last, bool *changed)
+{
+	struct change c = { .p = s->b->data + s->from + ZSTD_BLOCK_HEAD,
+	    .len = len };
+	struct zstd_offsets were = s->were, are = s->are;
+	int rc = zstd_sections(&s->tables, c.p, len, &c.s);
+
+	if (rc != 0 || c.s.count == 0)
+		return rc;
+	if (zstd_mode(c.p[c.s.modes], ZSTD_OF) != ZSTD_MODE_REPEAT)
+		s->replaced = false;
+	c.plain_table = *changed = s->replaced;
+	rc = zstd_reader_open(&c.reader, &s->tables, c.p, len, &c.s);
+	if (rc == 0 && !*changed)
+		rc = take_sequences(s, &c, false, changed);
+	if (rc != 0 || !*changed)
+		return rc;
+	c.q = sys_malloc(c.s.count * sizeof(*c.q));
+	if (c.q == NULL)
+		return -ENOMEM;
+	make_gap(s);
+	c.p = s->b->data + s->from + ZSTD_BLOCK_HEAD;
+	s->were = were;
+	s->are = are;
+	rc = zstd_reader_open(&c.reader, &s->tables, c.p, len, &c.s);
+	if (rc == 0)
+		rc = take_sequences(s, &c, c.plain_table, changed);
+	if (rc == 0)
+		rc = rewrite(s, &c, last);
+	sys_free(c.q);
+	return rc;
+}
+
+/* The block at from, which is there as a whole. */
+static int
+settle_block(struct settle *s, const struct zstd_block_head *h)
+{
+	size_t whole = ZSTD_BLOCK_HEAD + h->stored;
+	bool changed = false;
+	int rc = h->type != ZSTD_COMPRESSED ? 0 :
+	    settle_sequences(s, h->stored, h->last, &changed);
+
+	if (rc != 0)
+		return rc;
+	if (!changed) {
+		memmove(s->b->data + s->to, s->b->data + s->from, whole);
+		s->to += whole;
+	}
+	s->from += whole;
+	return 0;
+}
+
+int
+zstd_job_settle(struct buf *b, size_t from, size_t most)
+{
+	struct settle s = { .b = b, .from = from, .to = from, .most = most,
+	    .were = { { 1, 4, 8 } } };
+	int rc = 0;
+
+	zstd_fse_predefined(&s.predefined, ZSTD_OF);
+	while (rc == 0 && (!same(&s) || s.replaced) && s.from < b->len) {
+		struct zstd_block_head h;
+
+		if (b->len - s.from < ZSTD_BLOCK_HEAD)
+			return -EBADMSG;
+		h = zstd_block_head(b->data + s.from);
+		if (h.stored > b->len - s.from - ZSTD_BLOCK_HEAD)
+			return -EBADMSG;
+		rc = settle_block(&s, &h);
+	}
+	if (rc != 0)
+		return rc;
+	if (s.from != s.to)
+		memmove(b->data + s.to, b->data + s.from, b->len - s.from);
+	b->len -= s.from - s.to;
+	return 0;
+}
