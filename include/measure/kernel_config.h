@@ -17,4 +17,8 @@
  */
 int kernel_config(const char *prefix, char *text, size_t size);
 
+/* The same of a configuration in a file, compressed by gzip or not; -errno. */
+int kernel_config_file(const char *path, const char *prefix, char *text,
+    size_t size);
+
 #endif

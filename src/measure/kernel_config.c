@@ -45,16 +45,12 @@ open_config(void)
 	return NULL;
 }
 
-int
-kernel_config(const char *prefix, char *text, size_t size)
+static void
+read_config(gzFile f, const char *prefix, char *text, size_t size)
 {
-	gzFile f = open_config();
 	size_t n = strlen(prefix), len = 0;
 	char line[512];
 
-	*text = '\0';
-	if (f == NULL)
-		return -ENOENT;
 	while (gzgets(f, line, sizeof(line)) != NULL) {
 		const char *word = line + n;
 
@@ -68,6 +64,36 @@ kernel_config(const char *prefix, char *text, size_t size)
 		if (len >= size)
 			break;
 	}
+}
+
+int
+kernel_config(const char *prefix, char *text, size_t size)
+{
+	gzFile f = open_config();
+
+	*text = '\0';
+	if (f == NULL)
+		return -ENOENT;
+	read_config(f, prefix, text, size);
+	gzclose(f);
+	return 0;
+}
+
+int
+kernel_config_file(const char *path, const char *prefix, char *text,
+    size_t size)
+{
+	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	gzFile f = fd < 0 ? NULL : gzdopen(fd, "r");
+
+	*text = '\0';
+	if (f == NULL) {
+		if (fd < 0)
+			return fd;
+		sys_close(fd);
+		return -ENOMEM;
+	}
+	read_config(f, prefix, text, size);
 	gzclose(f);
 	return 0;
 }

@@ -21,6 +21,10 @@
 enum { COMMON = 16, BASIC_B = 32, DIR_B = 40, FILE_B = 56, LINK_B = 24,
     TARGET_MAX = 4096, BASIC_TYPES = 7 };
 
+/* Of each type, without what follows the fixed part. */
+static const uint8_t inode_B[2 * BASIC_TYPES + 1] = { 0, BASIC_B, BASIC_B,
+    LINK_B, 24, 24, 20, 20, DIR_B, FILE_B, LINK_B, 28, 28, 24, 24 };
+
 const char *
 sq_flaw_text(enum sq_flaw flaw)
 {
@@ -145,8 +149,6 @@ int
 sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
     struct sq_inode *n)
 {
-	static const uint8_t need[15] = { 0, BASIC_B, BASIC_B, LINK_B, 24, 24,
-	    20, 20, DIR_B, FILE_B, LINK_B, 28, 28, 24, 24 };
 	uint64_t block = ref >> 16;
 	unsigned offset = ref & 0xffff, type;
 	const uint8_t *p = sq_meta_get(m, block, offset, COMMON);
@@ -155,7 +157,7 @@ sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
 		return -EBADMSG;
 	type = load_le16(p);
 	if (type < 1 || type > 14 ||
-	    sq_meta_get(m, block, offset, need[type]) == NULL)
+	    sq_meta_get(m, block, offset, inode_B[type]) == NULL)
 		return -EBADMSG;
 	*n = (struct sq_inode){ .type = SQ_OTHER,
 	    .number = type > BASIC_TYPES ? type - BASIC_TYPES : type };
@@ -193,4 +195,61 @@ sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
 	default:
 		return 0;
 	}
+}
+
+/* Where the number of names is, or 0: it is not kept, there is one. */
+static int
+links_at(unsigned type)
+{
+	switch (type) {
+	case 1:
+		return 20;
+	case 2:
+		return 0;
+	case 9:
+		return 40;
+	default:
+		return 16;
+	}
+}
+
+static uint16_t
+mode_of(unsigned number)
+{
+	static const uint16_t modes[] = { 0, S_IFDIR, S_IFREG, S_IFLNK,
+		S_IFBLK, S_IFCHR, S_IFIFO, S_IFSOCK };
+
+	return modes[number];
+}
+
+int
+sq_attr_get(const struct sq_meta *m, uint64_t ref, struct sq_attr *a)
+{
+	uint64_t block = ref >> 16;
+	unsigned offset = ref & 0xffff, type;
+	const uint8_t *p = sq_meta_get(m, block, offset, COMMON), *xattr;
+
+	type = p == NULL ? 0 : load_le16(p);
+	if (type < 1 || type > 2 * BASIC_TYPES || sq_meta_get(m, block,
+	    offset, inode_B[type]) == NULL)
+		return -EBADMSG;
+	*a = (struct sq_attr){ .uid = load_le16(p + 4),
+	    .gid = load_le16(p + 6), .mtime = load_le32(p + 8), .links = 1 };
+	a->mode = mode_of((type - 1) % BASIC_TYPES + 1) |
+	    (load_le16(p + 2) & 07777);
+	if (links_at(type) != 0)
+		a->links = load_le32(p + links_at(type));
+	if (S_ISBLK(a->mode) || S_ISCHR(a->mode))
+		a->rdev = load_le32(p + 20);
+	xattr = xattr_at(type) < 0 ? NULL : p + xattr_at(type);
+	if (S_ISLNK(a->mode)) {
+		a->target_len = load_le32(p + 20);
+		a->target = p + LINK_B;
+		if (sq_meta_get(m, block, offset, LINK_B +
+		    (size_t)a->target_len + (type == 10 ? 4 : 0)) == NULL)
+			return -EBADMSG;
+		xattr = type == 10 ? a->target + a->target_len : NULL;
+	}
+	a->xattr = xattr == NULL ? SQ_NO_XATTR : load_le32(xattr);
+	return 0;
 }

@@ -150,18 +150,29 @@ block_index(const struct sq_meta *m, uint64_t block)
 }
 
 const uint8_t *
-sq_meta_get(const struct sq_meta *m, uint64_t block, unsigned offset,
-    size_t need)
+sq_meta_span(const struct sq_meta *m, uint64_t block, unsigned offset,
+    size_t most, size_t *have)
 {
-	size_t i = block_index(m, block), have;
+	size_t i = block_index(m, block);
 	const uint8_t *p;
 
+	*have = 0;
 	if (i == m->count || offset > m->len[i])
 		return NULL;
 	p = m->data + i * SQ_META_B + offset;
-	have = m->len[i] - offset;
-	while (have < need && m->len[i] == SQ_META_B && i + 1 < m->count)
-		have += m->len[++i];
+	*have = m->len[i] - offset;
+	while (*have < most && m->len[i] == SQ_META_B && i + 1 < m->count)
+		*have += m->len[++i];
+	return p;
+}
+
+const uint8_t *
+sq_meta_get(const struct sq_meta *m, uint64_t block, unsigned offset,
+    size_t need)
+{
+	size_t have;
+	const uint8_t *p = sq_meta_span(m, block, offset, need, &have);
+
 	return have < need ? NULL : p;
 }
 

@@ -133,6 +133,7 @@ static void
 load(struct sq_super *s, const uint8_t *p)
 {
 	s->inode_count = load_le32(p + 4);
+	s->mtime = load_le32(p + 8);
 	s->block = load_le32(p + 12);
 	s->fragment_count = load_le32(p + 16);
 	s->compressor = load_le16(p + 20);

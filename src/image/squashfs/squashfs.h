@@ -64,6 +64,7 @@ struct sq_super {
 	uint64_t root;			/* inode reference */
 	uint32_t inode_count, fragment_count;
 	uint32_t block;			/* bytes */
+	uint32_t mtime;
 	int compressor;
 	uint16_t flags, id_count;
 	bool ids_known;			/* sq_check() found the table good */
@@ -134,8 +135,27 @@ void sq_meta_unpack(struct sq_meta *m, size_t i, struct sq_codec *c);
  */
 const uint8_t *sq_meta_get(const struct sq_meta *m, uint64_t block,
     unsigned offset, size_t need);
+
+/* Likewise; how many bytes there are in *have, counted up to most or more. */
+const uint8_t *sq_meta_span(const struct sq_meta *m, uint64_t block,
+    unsigned offset, size_t most, size_t *have);
 void sq_meta_free_raw(struct sq_meta *m, const struct sq_super *s);
 void sq_meta_free(struct sq_meta *m, const struct sq_super *s);
+
+/* A block as the image has it. */
+struct sq_packed {
+	uint64_t at;
+	uint32_t word;			/* its size */
+	uint8_t *data;			/* room for a block */
+	uint64_t read_B;		/* counts what was read */
+};
+
+/*
+ * Reads and unpacks a block to out, into exactly want bytes; want 0: a
+ * block's room, any number.  The number, or -errno and in *why a clause.
+ */
+int64_t sq_block_unpack(const struct sq_super *s, struct sq_codec *c,
+    struct sq_packed *b, size_t want, uint8_t *out, const char **why);
 
 struct sq_fragment {
 	uint64_t start;
@@ -173,6 +193,20 @@ struct sq_inode {
 /* The inode of a reference; 0 or -EBADMSG. */
 int sq_inode_get(const struct sq_meta *inodes, const struct sq_super *s,
     uint64_t ref, struct sq_inode *inode);
+
+/* What an inode says besides. */
+struct sq_attr {
+	uint16_t mode;			/* as st_mode */
+	uint16_t uid, gid;		/* indices of the id table */
+	uint32_t mtime, links, rdev;
+	uint32_t xattr;			/* or SQ_NO_XATTR */
+	const uint8_t *target;		/* of a link, not terminated */
+	uint32_t target_len;
+};
+
+/* For a reference that sq_inode_get() took.  0 or -EBADMSG. */
+int sq_attr_get(const struct sq_meta *inodes, uint64_t ref,
+    struct sq_attr *a);
 
 struct sq_dir {
 	const uint8_t *name;		/* in the table, not ended by a NUL */

@@ -1,0 +1,345 @@
+/*
+ * sq_reader.c - the names, inodes and data of a squashfs image
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "sq_reader.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct sqr_decoder {
+	const struct sqr_image *m;
+	struct sq_codec *codec;
+	struct sq_packed packed;
+};
+
+int
+sqr_find(int fd, uint64_t *offset)
+{
+	int rc = sq_probe(fd, 0);
+
+	*offset = 0;
+	return rc != 0 ? rc : sq_find(fd, offset);
+}
+
+struct tell {
+	sqr_tell_fn *fn;
+	void *arg;
+};
+
+static int
+tell_table(void *arg, uint64_t at, const char *why)
+{
+	struct tell *t = arg;
+
+	t->fn(t->arg, at, why);
+	return 0;
+}
+
+/* The compressor's options: one metadata block, which is not compressed. */
+static void
+read_settings(struct sqr_image *m, struct sq_codec *c)
+{
+	const struct sq_super *s = &m->image.super;
+	struct sq_meta t = { 0 };
+	size_t n = 0;
+
+	if ((s->flags & SQUASHFS_OPTIONS) != 0 &&
+	    sq_meta_read(&t, s, SQUASHFS_SUPER_B, SQUASHFS_SUPER_B +
+	    SQUASHFS_META_HEADER_B + SQUASHFS_META_B, 1) == 0 && t.count > 0) {
+		sq_meta_unpack(&t, 0, c);
+		n = t.len[0] < SQR_SETTINGS_MAX ? t.len[0] : SQR_SETTINGS_MAX;
+		memcpy(m->facts.settings, t.data, n);
+	}
+	m->facts.settings_B = n;
+	sq_meta_free(&t, s);
+}
+
+/*
+ * Also where sq_check() had nothing good to say: then what can be read is
+ * better than no owner at all.
+ */
+static int
+read_owners(struct sqr_image *m, struct sq_codec *c)
+{
+	const struct sq_super *s = &m->image.super;
+	size_t need = (size_t)s->id_count * SQUASHFS_ID_B;
+	struct sq_meta t = { 0 };
+	uint8_t p[SQUASHFS_POINTER_B];
+	const uint8_t *at = NULL;
+	int rc = sq_read(s, s->ids, p, sizeof(p));
+
+	if (rc == 0)
+		rc = sq_table_read(&t, s, c, load_le64(p), s->ids);
+	if (rc == 0 && t.count > 0 && need > 0)
+		at = sq_meta_get(&t, 0, 0, need);
+	if (at != NULL) {
+		m->ids = sys_malloc(need);
+		rc = m->ids == NULL ? -ENOMEM : 0;
+	}
+	for (uint32_t i = 0; m->ids != NULL && i < s->id_count; i++)
+		m->ids[i] = load_le32(at + (size_t)i * SQUASHFS_ID_B);
+	sq_meta_free(&t, s);
+	return rc == -ENOMEM || rc == -EDQUOT ? rc : 0;
+}
+
+static void
+note_facts(struct sqr_image *m)
+{
+	const struct sq_super *s = &m->image.super;
+
+	m->facts = (struct sqr_facts){ .compressor = s->compressor,
+		.block = s->block, .flags = s->flags,
+		.inodes = s->inode_count, .fragments = s->fragment_count,
+		.ids = s->id_count, .used_B = s->length, .mtime = s->mtime,
+		.exports = s->exports != SQ_NO_TABLE,
+		.xattrs = s->xattrs != SQ_NO_TABLE };
+}
+
+/* The tables that a walk needs not. */
+static int
+read_rest(struct sqr_image *m, struct tell *t, const char **why)
+{
+	struct sq_codec *c;
+	int rc = sq_codec_open(&c, m->image.super.compressor);
+
+	if (rc != 0)
+		return rc;
+	rc = sq_check(&m->image.super, c, tell_table, t);
+	if (rc == 0)
+		rc = read_owners(m, c);
+	if (rc == 0)
+		rc = sq_xattrs_read(m, c);
+	if (rc == 0)
+		read_settings(m, c);
+	sq_codec_close(c);
+	*why = "its owners and attributes cannot be read";
+	return rc;
+}
+
+int
+sqr_open(struct sqr_image **out, int fd, uint64_t offset, unsigned threads,
+    uint64_t memory, sqr_tell_fn *fn, void *arg, const char **why)
+{
+	struct sqr_image *m = sys_calloc(1, sizeof(*m));
+	struct tell t = { fn, arg };
+	int rc;
+
+	*out = m;
+	*why = NULL;
+	if (m == NULL)
+		return -ENOMEM;
+	m->memory_left = memory;
+	m->memory.left = &m->memory_left;
+	m->image.super.memory = &m->memory;
+	rc = sq_image_open(&m->image, fd, offset, threads, why);
+	if (rc == 0)
+		rc = read_rest(m, &t, why);
+	if (rc == 0) {
+		note_facts(m);
+		rc = sq_tree_read(&m->image, why);
+	}
+	if (rc == 0)
+		rc = sq_names_make(m);
+	if (rc == 0)
+		return 0;
+	sqr_close(m);
+	*out = NULL;
+	return rc;
+}
+
+void
+sqr_close(struct sqr_image *m)
+{
+	if (m == NULL)
+		return;
+	sq_names_free(m);
+	sq_meta_free(&m->xattr_sets, &m->image.super);
+	sq_meta_free(&m->xattr_values, &m->image.super);
+	sys_free(m->ids);
+	sq_image_close(&m->image);
+	sys_free(m);
+}
+
+const struct sqr_facts *
+sqr_facts(const struct sqr_image *m)
+{
+	return &m->facts;
+}
+
+size_t
+sqr_count(const struct sqr_image *m)
+{
+	return m->count;
+}
+
+size_t
+sqr_end(const struct sqr_image *m, size_t number)
+{
+	uint32_t id = m->order[number];
+
+	return sq_dir_of(m, id) != NULL ? m->dir_end[id] : number + 1;
+}
+
+static void
+get_inode(const struct sqr_image *m, uint64_t ref, struct sqr_entry *e)
+{
+	const struct sq_super *s = &m->image.super;
+	struct sq_attr a;
+
+	if (sq_attr_get(&m->image.inodes, ref, &a) != 0)
+		return;
+	e->mode = a.mode;
+	e->has_owner = m->ids != NULL && a.uid < s->id_count &&
+	    a.gid < s->id_count;
+	e->uid = e->has_owner ? m->ids[a.uid] : 0;
+	e->gid = e->has_owner ? m->ids[a.gid] : 0;
+	e->mtime = a.mtime;
+	e->links = a.links;
+	e->rdev = a.rdev;
+	e->xattr = a.xattr;
+	e->target = (const char *)a.target;
+	e->size = a.target_len;
+}
+
+static void
+get_dir(const struct sqr_image *m, const struct sq_dir *d,
+    struct sqr_entry *e)
+{
+	struct sq_inode n;
+
+	e->name = (const char *)d->name;
+	e->name_len = d->name_len;
+	e->parent = m->dir_at[d->parent];
+	e->mode = 0040755;
+	get_inode(m, d->ref, e);
+	/* it was entered as one, whatever its inode is */
+	if ((e->mode & 0170000) != 0040000)
+		e->mode = 0040755;
+	if (sq_inode_get(&m->image.inodes, &m->image.super, d->ref, &n) == 0)
+		e->size = n.size;
+	e->why = d->bad != NULL ? d->bad :
+	    d->flaw != SQ_GOOD ? sq_flaw_text(d->flaw) : NULL;
+	e->lost = d->bad != NULL;
+}
+
+static void
+get_file(const struct sqr_image *m, const struct sq_file *f,
+    struct sqr_entry *e)
+{
+	e->name = (const char *)f->name;
+	e->name_len = f->name_len;
+	e->parent = m->dir_at[f->dir];
+	e->why = f->flaw != SQ_GOOD ? sq_flaw_text(f->flaw) : NULL;
+	e->lost = sq_file_bad(f);
+	if (f->flaw == SQ_BAD_INODE || f->flaw == SQ_BAD_DIR)
+		return;
+	get_inode(m, f->ref, e);
+	if (f->type != SQ_FILE)
+		return;
+	e->size = f->size;
+	e->start = f->start;
+	e->sizes = f->sizes;
+	e->blocks = f->blocks;
+	e->fragment = f->fragment;
+	e->tail_at = f->tail_at;
+}
+
+void
+sqr_get(const struct sqr_image *m, size_t number, struct sqr_entry *e)
+{
+	uint32_t id = m->order[number];
+	const struct sq_dir *d = sq_dir_of(m, id);
+
+	*e = (struct sqr_entry){ .first = m->first[number],
+		.fragment = SQUASHFS_NONE, .xattr = SQUASHFS_NONE,
+		.links = 1 };
+	if (d != NULL)
+		get_dir(m, d, e);
+	else
+		get_file(m, sq_file_of(m, id), e);
+}
+
+/* Data */
+
+uint32_t
+sqr_word(const struct sqr_entry *e, uint32_t k)
+{
+	return load_le32(e->sizes + 4 * (size_t)k);
+}
+
+uint32_t
+sqr_block_len(const struct sqr_image *m, const struct sqr_entry *e, uint32_t k)
+{
+	uint64_t left = e->size - (uint64_t)k * m->facts.block;
+
+	return left < m->facts.block ? (uint32_t)left : m->facts.block;
+}
+
+uint32_t
+sqr_tail_len(const struct sqr_image *m, const struct sqr_entry *e)
+{
+	return e->fragment == SQUASHFS_NONE ? 0 :
+	    (uint32_t)(e->size - (uint64_t)e->blocks * m->facts.block);
+}
+
+uint64_t
+sqr_stored(const struct sqr_entry *e)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t k = 0; k < e->blocks; k++)
+		sum += sqr_word_len(sqr_word(e, k));
+	return sum;
+}
+
+void
+sqr_fragment(const struct sqr_image *m, uint32_t number, uint64_t *at,
+    uint32_t *word)
+{
+	*at = m->image.fragments[number].start;
+	*word = m->image.fragments[number].size;
+}
+
+int
+sqr_decoder_open(struct sqr_decoder **out, const struct sqr_image *m)
+{
+	struct sqr_decoder *d = sys_calloc(1, sizeof(*d));
+	int rc;
+
+	*out = d;
+	if (d == NULL)
+		return -ENOMEM;
+	d->m = m;
+	d->packed.data = sys_malloc(m->facts.block);
+	rc = d->packed.data == NULL ? -ENOMEM :
+	    sq_codec_open(&d->codec, m->facts.compressor);
+	if (rc == 0)
+		return 0;
+	sqr_decoder_close(d);
+	*out = NULL;
+	return rc;
+}
+
+void
+sqr_decoder_close(struct sqr_decoder *d)
+{
+	if (d == NULL)
+		return;
+	sq_codec_close(d->codec);
+	sys_free(d->packed.data);
+	sys_free(d);
+}
+
+int64_t
+sqr_unpack(struct sqr_decoder *d, uint64_t at, uint32_t word, size_t want,
+    uint8_t *out, const char **why)
+{
+	d->packed.at = at;
+	d->packed.word = word;
+	return sq_block_unpack(&d->m->image.super, d->codec, &d->packed, want,
+	    out, why);
+}

@@ -1,0 +1,56 @@
+/*
+ * sq_reader.h - what the parts of the reader share
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_SQ_READER_H
+#define COLDPRESS_SQ_READER_H
+
+#include "image/squashfs/reader.h"
+#include "squashfs.h"
+
+/*
+ * A name's id: a directory's index, or, from dir_count on, the index of a
+ * file, of which there is no 0.
+ */
+struct sqr_image {
+	struct sq_image image;
+	struct sq_memory memory;
+	uint64_t memory_left;
+	struct sqr_facts facts;
+	uint32_t *ids;			/* owners; NULL: not known */
+	struct sq_meta xattr_sets, xattr_values;
+	bool xattrs_known;
+	/* by number */
+	uint32_t *order;		/* ids */
+	uint32_t *first;
+	size_t count;
+	/* by index of a directory */
+	uint32_t *dir_at;		/* its number */
+	uint32_t *dir_end;
+};
+
+/* The table's blocks from its first on, up to its index; unpacked. */
+int sq_table_read(struct sq_meta *m, const struct sq_super *s,
+    struct sq_codec *c, uint64_t start, uint64_t index);
+
+/* The directory or the file of a number. */
+static inline const struct sq_dir *
+sq_dir_of(const struct sqr_image *m, uint32_t id)
+{
+	return id < m->image.dir_count ? &m->image.dir[id] : NULL;
+}
+
+static inline const struct sq_file *
+sq_file_of(const struct sqr_image *m, uint32_t id)
+{
+	return &m->image.file[id - m->image.dir_count + 1];
+}
+
+/* Orders the names; 0, -EFBIG, -EDQUOT or -ENOMEM. */
+int sq_names_make(struct sqr_image *m);
+void sq_names_free(struct sqr_image *m);
+
+/* Reads the tables of attributes: 0, or what is told of otherwise. */
+int sq_xattrs_read(struct sqr_image *m, struct sq_codec *c);
+
+#endif
