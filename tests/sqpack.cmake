@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(TARGET sqpack)
     shell_test(cli sqpack)
+    shell_test(cli sqpack_read)
 endif()

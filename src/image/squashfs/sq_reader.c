@@ -136,12 +136,12 @@ sqr_open(struct sqr_image **out, int fd, uint64_t offset, unsigned threads,
 	m->memory.left = &m->memory_left;
 	m->image.super.memory = &m->memory;
 	rc = sq_image_open(&m->image, fd, offset, threads, why);
-	if (rc == 0)
-		rc = read_rest(m, &t, why);
 	if (rc == 0) {
 		note_facts(m);
-		rc = sq_tree_read(&m->image, why);
+		rc = read_rest(m, &t, why);
 	}
+	if (rc == 0)
+		rc = sq_tree_read(&m->image, why);
 	if (rc == 0)
 		rc = sq_names_make(m);
 	if (rc == 0)

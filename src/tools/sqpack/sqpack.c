@@ -190,7 +190,7 @@ main(int argc, char **argv)
 	fdio_hold_standard();
 	status = sqpack_parse(&p, argc, argv);
 	if (status < 0) {
-		if (build(&p) != 0)
+		if ((p.o.task != NULL ? p.o.task(&p) : build(&p)) != 0)
 			p.msg.status = MSG_ERROR;
 		p.wall_ns = sys_now_ns() - t0;
 		if (p.msg.status != MSG_ERROR && p.o.stats != NULL &&

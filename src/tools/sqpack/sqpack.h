@@ -16,7 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct sqpack;
+
 struct sqpack_options {
+	int (*task)(struct sqpack *p);	/* NULL: build an image */
+	const char *kernel;		/* of --can-mount; NULL: this one */
+	char **globs;			/* names of the image */
+	size_t glob_count;
 	const char *source, *output, *stats;
 	struct sqb_data_options data;
 	bool force;			/* replace the output */
@@ -67,8 +73,24 @@ bool sqpack_excluded(const struct sqpack *p, const char *path);
 /* Owner and times as the options want them. */
 void sqpack_adjust(struct sqpack *p, struct sqw_attr *attr, int64_t mtime);
 
-/* A device's numbers as the format has them. */
+/* A device's numbers as the format has them: 20 bits of minor around 12. */
 uint32_t sqpack_device(uint32_t major, uint32_t minor);
+
+static inline unsigned
+sqpack_major(uint32_t rdev)
+{
+	return rdev >> 8 & 0xfff;
+}
+
+static inline unsigned
+sqpack_minor(uint32_t rdev)
+{
+	return (rdev & 0xff) | (rdev >> 12 & 0xfff00);
+}
+
+/* Tasks: 0 or -errno, when it has been said what is wrong. */
+int sqpack_list(struct sqpack *p);
+int sqpack_mount(struct sqpack *p);	/* whether Linux can; -errno: no */
 
 /* What was made, as a line of JSON to p->o.stats ("-": standard error). */
 int sqpack_write_stats(struct sqpack *p);

@@ -22,13 +22,14 @@
 
 enum { THREADS_MAX = 1024 };
 
-enum { OPT_ALL_ROOT = 256, OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_MTIME,
+enum { OPT_ALL_ROOT = 256, OPT_CAN_MOUNT, OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_MTIME,
     OPT_NO_DUPLICATES, OPT_NO_EXPORT, OPT_NO_FRAGMENTS, OPT_NO_PAD,
     OPT_NO_PROBE, OPT_NO_XATTRS, OPT_RAW, OPT_STATS, OPT_UID };
 
 static const struct option longs[] = {
 	{ "all-root", no_argument, NULL, OPT_ALL_ROOT },
 	{ "block", required_argument, NULL, 'b' },
+	{ "can-mount", optional_argument, NULL, OPT_CAN_MOUNT },
 	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
 	{ "exclude", required_argument, NULL, OPT_EXCLUDE },
 	{ "force", no_argument, NULL, 'f' },
@@ -37,6 +38,7 @@ static const struct option longs[] = {
 	{ "help", no_argument, NULL, 'h' },
 	{ "keep-going", no_argument, NULL, 'k' },
 	{ "level", required_argument, NULL, 'L' },
+	{ "list", no_argument, NULL, 'l' },
 	{ "mtime", required_argument, NULL, OPT_MTIME },
 	{ "no-duplicates", no_argument, NULL, OPT_NO_DUPLICATES },
 	{ "no-export", no_argument, NULL, OPT_NO_EXPORT },
@@ -60,7 +62,9 @@ static const char usage[] =
 "              [--all-root] [--uid N] [--gid N] [--mtime seconds]\n"
 "              [--exclude glob]... [--no-duplicates] [--no-fragments]\n"
 "              [--no-xattrs] [--raw data,fragments,inodes,xattrs]\n"
-"              [--dry-run] [--stats[=file]] -o image directory|archive|-\n";
+"              [--dry-run] [--stats[=file]] -o image directory|archive|-\n"
+"       sqpack -l [-qv] [--can-mount[=kernel]] [glob]... image\n"
+"       sqpack --can-mount[=kernel] image\n";
 
 static const char help[] =
 "\n"
@@ -72,12 +76,15 @@ static const char help[] =
 "  -f, --force            replace the image if there is one\n"
 "  -k, --keep-going       leave out files that cannot be read\n"
 "  -L, --level N          zstd 1 to 22 (15), gzip 1 to 12 (9), lzo 1 to 9 (8)\n"
+"  -l, --list             the names in an image; -v: and what it is\n"
 "  -o, --output FILE      the image\n"
 "  -p, --threads N        that compress (default: the CPUs)\n"
 "  -q, -v                 say less; say what was made\n"
 "      --all-root         everything belongs to user and group 0\n"
 "      --uid N, --gid N   everything belongs to these\n"
 "      --mtime SECONDS    every time in the image, since 1970\n"
+"      --can-mount[=KERNEL]  whether a kernel mounts the image: its\n"
+"                         configuration file or version; default: this one\n"
 "      --exclude GLOB     leave out paths or names that match\n"
 "      --no-duplicates    store files of the same content again\n"
 "      --no-export        no table of inode numbers for NFS\n"
@@ -178,6 +185,27 @@ take_exclude(struct sqpack *p)
 	return -1;
 }
 
+static int
+set_task(struct sqpack *p, int (*task)(struct sqpack *p))
+{
+	struct sqpack_options *o = &p->o;
+
+	/* a long listing says whether a kernel mounts the image */
+	if (o->task != NULL && o->task != task && o->task != sqpack_mount) {
+		msg_error(&p->msg, "one of -l, -x and --cat at a time");
+		return options_usage(usage);
+	}
+	o->task = task;
+	return -1;
+}
+
+static int
+take_kernel(struct sqpack *p)
+{
+	p->o.kernel = optarg;
+	return p->o.task != NULL ? -1 : set_task(p, sqpack_mount);
+}
+
 /* Those that need no value. */
 static bool
 take_flag(struct sqpack *p, int opt)
@@ -216,11 +244,13 @@ take(struct sqpack *p, int opt, int64_t *level)
 	case 'b': return take_block(p);
 	case 'F': return take_method(p);
 	case 'h': return options_help(&p->msg, usage, help);
+	case 'l': return set_task(p, sqpack_list);
 	case 'L': return options_int(&p->msg, "level", 1, 22, level);
 	case 'o': o->output = optarg; break;
 	case 'p': return options_threads(&p->msg, THREADS_MAX,
 	    &o->data.threads);
 	case 'V': return show_version(p);
+	case OPT_CAN_MOUNT: return take_kernel(p);
 	case OPT_EXCLUDE: return take_exclude(p);
 	case OPT_GID: return take_u32(p, "group", &o->gid, &o->has_gid);
 	case OPT_MTIME: return take_u32(p, "time", &o->mtime, &o->has_mtime);
@@ -267,9 +297,33 @@ take_epoch(struct sqpack *p)
 	return -1;
 }
 
+/* What is read: names in it, which may be none, and the image. */
+static int
+check_reading(struct sqpack *p, int argc, char **argv)
+{
+	int words = argc - optind;
+
+	if (words == 0 || (words > 1 && p->o.task == sqpack_mount)) {
+		msg_error(&p->msg, words == 0 ? "the image is missing" :
+		    "one image, not %d", words);
+		return options_usage(usage);
+	}
+	if (p->o.output != NULL) {
+		msg_error(&p->msg, "-o is for an image that is built");
+		return options_usage(usage);
+	}
+	p->o.source = argv[argc - 1];
+	p->o.globs = argv + optind;
+	p->o.glob_count = (size_t)words - 1;
+	p->o.data.threads = cpus_choose(p->o.data.threads, THREADS_MAX);
+	return -1;
+}
+
 static int
 check(struct sqpack *p, int64_t level, int argc, char **argv)
 {
+	if (p->o.task != NULL)
+		return check_reading(p, argc, argv);
 	if (argc - optind != 1) {
 		msg_error(&p->msg, argc == optind ?
 		    "a directory or an archive is missing" :
@@ -296,7 +350,7 @@ sqpack_parse(struct sqpack *p, int argc, char **argv)
 	msg_init(&p->msg, argv[0]);
 	p->o.data.block = SQUASHFS_BLOCK_DEFAULT;
 	p->o.data.method = sqb_method_by_name("zstd");
-	while (status < 0 && (ch = getopt_long(argc, argv, "b:F:fhkL:o:p:qvV",
+	while (status < 0 && (ch = getopt_long(argc, argv, "b:F:fhklL:o:p:qvV",
 	    longs, NULL)) != -1)
 		status = take(p, ch, &level);
 	return status >= 0 ? status : check(p, level, argc, argv);

@@ -1,0 +1,170 @@
+/*
+ * sqpack_list.c - the names in an image
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "sqpack_read.h"
+
+#include "base/sandbox.h"
+#include "base/utc.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { WIDTH = 24 };			/* of owner, blanks and size */
+
+static char
+letter_of(uint16_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG: return '-';
+	case S_IFDIR: return 'd';
+	case S_IFLNK: return 'l';
+	case S_IFBLK: return 'b';
+	case S_IFCHR: return 'c';
+	case S_IFIFO: return 'p';
+	case S_IFSOCK: return 's';
+	default: return '?';
+	}
+}
+
+/* As ls(1) has it. */
+static void
+mode_text(char text[11], uint16_t mode)
+{
+	static const char bits[] = "rwxrwxrwx", special[] = "sst";
+
+	text[0] = letter_of(mode);
+	for (int i = 0; i < 9; i++)
+		text[1 + i] = (mode & 0400 >> i) != 0 ? bits[i] : '-';
+	for (int i = 0; i < 3; i++) {
+		char *c = &text[3 + 3 * i];
+
+		if ((mode & 04000 >> i) != 0)
+			*c = *c == 'x' ? special[i] :
+			    (char)(special[i] - 'a' + 'A');
+	}
+	text[10] = '\0';
+}
+
+static void
+size_text(char text[32], const struct sqr_entry *e)
+{
+	if (S_ISBLK(e->mode) || S_ISCHR(e->mode))
+		snprintf(text, 32, "%u,%3u", sqpack_major(e->rdev),
+		    sqpack_minor(e->rdev));
+	else
+		snprintf(text, 32, "%llu", (unsigned long long)e->size);
+}
+
+/* Bytes that only this file's data take; +: and part of a fragment block. */
+static void
+stored_text(char text[32], const struct sqr_image *m,
+    const struct sqr_entry *e)
+{
+	if (!S_ISREG(e->mode) || e->lost)
+		strcpy(text, "-");
+	else
+		snprintf(text, 32, "%llu%s",
+		    (unsigned long long)sqr_stored(e),
+		    sqr_tail_len(m, e) > 0 ? "+" : "");
+}
+
+static void
+print_long(const struct sqpack_image *i, const struct sqr_entry *e)
+{
+	char mode[11] = "??????????", owner[32] = "?/?", size[32], stored[32];
+	char time[UTC_B];
+	int pad;
+
+	if (e->mode != 0)
+		mode_text(mode, e->mode);
+	if (e->has_owner)
+		snprintf(owner, sizeof(owner), "%u/%u", e->uid, e->gid);
+	size_text(size, e);
+	stored_text(stored, i->m, e);
+	utc_text(time, (int64_t)e->mtime * 1000000000);
+	time[10] = ' ';
+	pad = WIDTH - (int)strlen(owner) - 1;
+	printf("%s %s %*s %10s %.16s ", mode, owner, pad < 0 ? 0 : pad, size,
+	    stored, time);
+}
+
+static void
+print_name(struct sqpack_image *i, size_t number, const char *path)
+{
+	struct sqr_entry e;
+
+	sqr_get(i->m, number, &e);
+	if (i->p->msg.verbose > 0)
+		print_long(i, &e);
+	sqpack_print(stdout, *path == '\0' ? "." : path,
+	    *path == '\0' ? 1 : strlen(path));
+	if (S_ISDIR(e.mode) && *path != '\0')
+		putchar('/');
+	if (i->p->msg.verbose > 0 && S_ISLNK(e.mode)) {
+		fputs(" -> ", stdout);
+		sqpack_print(stdout, e.target, (size_t)e.size);
+	}
+	putchar('\n');
+	if (e.why != NULL)
+		msg_error(&i->p->msg, "%s: %s: %s", i->p->o.source,
+		    *path == '\0' ? "/" : path, e.why);
+}
+
+static int
+print_all(struct sqpack_image *i)
+{
+	size_t count = sqr_count(i->m);
+
+	/* the root is in the long form alone */
+	for (size_t n = i->p->msg.verbose > 0 ? 0 : 1; n < count; n++) {
+		const char *path;
+
+		if (i->wanted[n] != SQPACK_IN)
+			continue;
+		path = sqpack_image_path(i, n);
+		if (path == NULL)
+			return -ENOMEM;
+		print_name(i, n, path);
+	}
+	return 0;
+}
+
+int
+sqpack_list(struct sqpack *p)
+{
+	struct sqpack_image i;
+	bool confined;
+	int rc = sqpack_image_open(&i, p);
+
+	if (rc == 0 && p->msg.verbose > 0)
+		sqpack_print_facts(&i);
+	if (rc == 0)
+		sandbox_enter(&confined);
+	if (rc == 0)
+		rc = print_all(&i);
+	sqpack_image_close(&i);
+	return rc;
+}
+
+int
+sqpack_mount(struct sqpack *p)
+{
+	struct sqpack_image i;
+	char why[256];
+	int rc = sqpack_image_open(&i, p);
+
+	if (rc == 0) {
+		rc = sqpack_can_mount(&i, p->o.kernel, why, sizeof(why));
+		if (rc < -1)
+			msg_error(&p->msg, "%s: %s", p->o.kernel,
+			    strerror(-rc));
+		else
+			printf("%s: %s\n", rc == 1 ? "yes" :
+			    rc == 0 ? "no" : "unknown", why);
+		rc = rc == 1 ? 0 : rc == 0 ? -ENOTSUP : -ENOENT;
+	}
+	sqpack_image_close(&i);
+	return rc;
+}

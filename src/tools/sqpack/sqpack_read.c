@@ -1,0 +1,163 @@
+/*
+ * sqpack_read.c - an image that is read, and which of its names are wanted
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "sqpack_read.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <string.h>
+
+/* For tables and names; an image of 3 million names takes about this. */
+#define MEMORY_MAX (UINT64_C(1) << 30)
+
+static void
+tell(void *arg, uint64_t at, const char *why)
+{
+	struct sqpack_image *i = arg;
+
+	i->refused = true;
+	msg_error(&i->p->msg, "%s: offset %llu: %s", i->p->o.source,
+	    (unsigned long long)at, why);
+}
+
+static int
+open_image(struct sqpack_image *i)
+{
+	struct sqpack *p = i->p;
+	const char *why = NULL;
+	uint64_t offset = 0;
+	int rc;
+
+	i->fd = sys_openat(AT_FDCWD, p->o.source, O_RDONLY | O_CLOEXEC, 0);
+	rc = i->fd < 0 ? i->fd : sqr_find(i->fd, &offset);
+	if (rc == 0) {
+		why = "no squashfs image begins here";
+		rc = -EBADMSG;
+	}
+	if (rc > 0)
+		rc = sqr_open(&i->m, i->fd, offset, p->o.data.threads,
+		    MEMORY_MAX, tell, i, &why);
+	if (rc == -EDQUOT)
+		why = "its tables and names take more than 1 GiB of memory";
+	if (rc != 0)
+		msg_error(&p->msg, "%s: %s", p->o.source,
+		    why != NULL ? why : strerror(-rc));
+	return rc;
+}
+
+const char *
+sqpack_image_path(struct sqpack_image *i, size_t number)
+{
+	if (sqr_path(i->m, number, &i->path, &i->path_cap) == 0)
+		return i->path;
+	msg_error(&i->p->msg, "%s", strerror(ENOMEM));
+	return NULL;
+}
+
+/* A name that is wanted, with all below it and the directories above. */
+static void
+want(struct sqpack_image *i, size_t number)
+{
+	struct sqr_entry e;
+
+	memset(i->wanted + number, SQPACK_IN, sqr_end(i->m, number) - number);
+	for (size_t n = number; n != 0; n = e.parent) {
+		sqr_get(i->m, n, &e);
+		if (i->wanted[e.parent] != SQPACK_OUT)
+			return;
+		i->wanted[e.parent] = SQPACK_ABOVE;
+	}
+}
+
+static int
+choose_glob(struct sqpack_image *i, const char *glob)
+{
+	size_t count = sqr_count(i->m), found = 0;
+
+	glob += strspn(glob, "/");
+	for (size_t n = 1; n < count;) {
+		const char *path = sqpack_image_path(i, n);
+
+		if (path == NULL)
+			return -ENOMEM;
+		if (fnmatch(glob, path, FNM_PATHNAME) == 0) {
+			want(i, n);
+			found++;
+			n = sqr_end(i->m, n);
+		} else {
+			n++;
+		}
+	}
+	if (found == 0)
+		msg_error(&i->p->msg, "%s: no name matches %s",
+		    i->p->o.source, glob);
+	return 0;
+}
+
+static int
+choose(struct sqpack_image *i)
+{
+	size_t count = sqr_count(i->m);
+	int rc = 0;
+
+	i->wanted = sys_calloc(count, 1);
+	if (i->wanted == NULL) {
+		msg_error(&i->p->msg, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	if (i->p->o.glob_count == 0)
+		memset(i->wanted, SQPACK_IN, count);
+	for (size_t k = 0; rc == 0 && k < i->p->o.glob_count; k++)
+		rc = choose_glob(i, i->p->o.globs[k]);
+	return rc;
+}
+
+int
+sqpack_image_open(struct sqpack_image *i, struct sqpack *p)
+{
+	int rc;
+
+	*i = (struct sqpack_image){ .p = p, .fd = -1 };
+	rc = open_image(i);
+	return rc != 0 ? rc : choose(i);
+}
+
+void
+sqpack_image_close(struct sqpack_image *i)
+{
+	sqr_close(i->m);
+	if (i->fd >= 0)
+		sys_close(i->fd);
+	sys_free(i->wanted);
+	sys_free(i->path);
+}
+
+/* utf8_safe() wants a text that ends: a name is copied in pieces. */
+void
+sqpack_print(FILE *f, const char *text, size_t len)
+{
+	char copy[512], out[UTF8_SAFE];
+
+	while (len > 0) {
+		size_t n = len < sizeof(copy) - 1 ? len : sizeof(copy) - 1;
+		const char *at = copy;
+
+		/* no character is cut in two */
+		while (n < len && n > sizeof(copy) - 5 &&
+		    ((uint8_t)text[n] & 0xc0) == 0x80)
+			n--;
+		memcpy(copy, text, n);
+		copy[n] = '\0';
+		while (*at != '\0') {
+			if (*at == '\\')
+				fputc('\\', f);
+			fwrite(out, 1, utf8_safe(&at, out), f);
+		}
+		text += n;
+		len -= n;
+	}
+}
