@@ -4,13 +4,15 @@
  *
  * The first byte chooses: the rest is a stream as it is, or is compressed
  * here, broken in a place or two, and maybe put twice; of gzip, check, size and
- * member length may then be put right again.  Unbroken it must come back.  One thread and two must agree on whether the stream is good and on
- * what is in it, and for gzip with zlib.
+ * member length may then be put right again.  Unbroken it must come back.
+ * One thread, two, and two in little memory must agree on whether the stream
+ * is good and on what is in it, and for gzip with zlib.
  */
 #include "../../src/format/gzip/gzip.h"
 #include "base/bytes.h"
 #include "format/codec.h"
 #include "format/convert.h"
+#include "format/skippable.h"
 
 #include <errno.h>
 #include <libdeflate.h>
@@ -26,7 +28,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Bombs are left there. */
-enum { MOST = 8 << 20, CONTROLS = 8 };
+enum { MOST = 8 << 20, CONTROLS = 8, LITTLE = 6 << 20 };
 
 struct bytes {
 	uint8_t *p;
@@ -63,13 +65,14 @@ convert(const struct codec *codec, bool decompress,
     const struct codec_options *o, const uint8_t *data, size_t size)
 {
 	struct convert c = { .codec = codec, .decompress = decompress,
-	    .options = *o };
+	    .options = *o, .memory = o->memory };
 	int in_fd = file_of(data, size), out_fd = memfd_create("out", 0);
 	struct convert_result r;
 	struct bytes b = { .rc = 0 };
 	struct input in;
 
-	if (out_fd < 0 || input_open(&in, in_fd) != 0)
+	if (out_fd < 0 || input_open(&in, in_fd) != 0 ||
+	    (decompress && skippable_shorten(&in) != 0))
 		abort();
 	b.rc = convert_run(&c, &in, out_fd, &r);
 	b.garbage = r.notes.trailing_garbage;
@@ -84,11 +87,11 @@ convert(const struct codec *codec, bool decompress,
 }
 
 static struct bytes
-decode(const struct codec *codec, unsigned threads, const uint8_t *data,
-    size_t size)
+decode(const struct codec *codec, unsigned threads, uint64_t memory,
+    const uint8_t *data, size_t size)
 {
 	struct codec_options o = { .threads = threads, .flush_ms = -1,
-	    .window_max = 8 << 20 };
+	    .window_max = 8 << 20, .memory = memory };
 
 	return convert(codec, true, &o, data, size);
 }
@@ -144,14 +147,18 @@ try_stream(const uint8_t *data, size_t size, const struct bytes *good)
 {
 	const struct codec *codec = codec_by_magic(data, size < CODEC_MAGIC_MAX
 	    ? size : CODEC_MAGIC_MAX);
-	struct bytes one, two, other;
+	struct bytes one, two, little, other;
 
 	if (codec == NULL)
 		return;
 	list(codec, data, size);
-	one = decode(codec, 1, data, size);
-	two = decode(codec, 2, data, size);
+	one = decode(codec, 1, 0, data, size);
+	two = decode(codec, 2, 0, data, size);
+	/* -EFBIG is as good */
+	little = decode(codec, 2, LITTLE, data, size);
 	must_agree(&one, &two);
+	must_agree(&one, &little);
+	free(little.p);
 	if (good != NULL)
 		must_agree(&one, good);
 	if (strcmp(codec->name, "gzip") == 0) {
@@ -220,6 +227,8 @@ try_broken(const uint8_t *c, const uint8_t *data, size_t size)
 	struct bytes plain = { .len = size }, packed, twice;
 	const struct codec *codec = writer(c[1] & 7);
 
+	o.block_check = codec->name[0] == 'l' && c[1] & 0x40;
+	o.legacy = codec->name[0] == 'l' && (c[1] & 0xc0) == 0x80;
 	/* small blocks, where they can be had: more of them */
 	if (codec->name[0] == 'g' || codec->name[0] == 'z')
 		o.block = 1024;

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte chooses: as it is, or made likely to be read far, with the
- * header's checksum put right.  What comes out before an error is a beginning
+ * header's checksum put right, and whether there is little memory.  What comes out before an error is a beginning
  * of what liblz4 makes; what is accepted is all of it.  (Frames of the old
  * kind are not liblz4's to read: only that nothing breaks is seen of them.)
  */
@@ -20,13 +20,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MOST = 1 << 20, LEGACY = 0x184c2102 };
+enum { MOST = 1 << 20, LEGACY = 0x184c2102, MEMORY = 4 << 20 };
 
 /* What the decoder says of size bytes; what it wrote, to out_fd. */
 static int
-ours(const uint8_t *data, size_t size, int out_fd)
+ours(const uint8_t *data, size_t size, uint64_t memory, int out_fd)
 {
-	struct codec_options o = { .threads = 1 };
+	struct codec_options o = { .threads = 1, .memory = memory,
+	    .head = data, .head_len = size < INPUT_PEEK ? size : INPUT_PEEK };
 	struct codec_notes notes = { .need = 0 };
 	struct pipeline_stats stats = { .in_bytes = 0 };
 	struct pipeline_params params = { .threads = 1, .out_fd = out_fd };
@@ -73,7 +74,7 @@ theirs(const uint8_t *data, size_t size, uint8_t *out, size_t *len)
 }
 
 static void
-compare(const uint8_t *data, size_t size)
+compare(const uint8_t *data, size_t size, uint64_t memory)
 {
 	int fd = memfd_create("out", 0), rc;
 	uint8_t *want = malloc(MOST), *got;
@@ -82,7 +83,7 @@ compare(const uint8_t *data, size_t size)
 
 	if (fd < 0 || want == NULL)
 		abort();
-	rc = ours(data, size, fd);
+	rc = ours(data, size, memory, fd);
 	n = lseek(fd, 0, SEEK_END);
 	if (memmem(data, size, "\x02\x21\x4c\x18", 4) == NULL && n < MOST) {
 		int good = theirs(data, size, want, &len);
@@ -119,7 +120,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!(data[0] & 2) && n <= size)
 			in[n - 1] = XXH32(in + 4, n - 5, 0) >> 8 & 0xff;
 	}
-	compare(in, size);
+	compare(in, size, data[0] & 4 ? MEMORY : 0);
 	free(in);
 	return 0;
 }
