@@ -19,7 +19,7 @@ FNR == 1 { next }
 		seen[$1] = 1
 		reader[++readers] = $1
 	}
-	side = $4 == "peer" ? "theirs" : "ours"
+	side = $4 ~ /^peer/ ? "theirs" : "ours"
 	tried[$1, $2, side]++
 	# a verdict may hold commas; "good, status 1" is no good one
 	good[$1, $2, side] += $6 == "good" && NF == 6
@@ -27,9 +27,12 @@ FNR == 1 { next }
 		text = $6
 		for (i = 7; i <= NF; i++)
 			text = text "," $i
+		way = $4
+		if (sub(/^peer/, "", way))
+			way = (way == "" ? "named" : "pipe") \
+			    ", by the format's own tool"
 		failure[++failures] = sprintf("| %s | %s | %s bytes, %s | %s |",
-		    $1, $2, $3, $4 == "peer" ? "the format's own tool" : $4,
-		    text)
+		    $1, $2, $3, way, text)
 	}
 }
 function cell(r, f,    ours, theirs) {

@@ -18,7 +18,7 @@ table() {
 	-e | xz lzma
 	--flush-ms=100 | gzip zlib zip zstd lz4 bzip2
 	-H | gzip zlib zip
-	-i | gzip
+	-i | gzip zstd
 	-I 3 | gzip zlib zip
 	-J 3 | gzip zlib zip
 	--legacy | lz4
@@ -28,6 +28,7 @@ table() {
 	-O | gzip zlib zip
 	-R | gzip zlib zip zstd lz4 bzip2
 	-U | gzip zlib zip
+	--seekable | zstd
 	--ultra | zstd
 	--memory=2G | gzip zlib zip zstd lz4 xz lzma bzip2
 	-n | gzip zlib zip zstd lz4 xz lzma bzip2

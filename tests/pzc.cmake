@@ -16,6 +16,7 @@ shell_test(cli pzc_same)
 shell_test(cli zstd_readers)
 shell_test(cli pzc_errors)
 shell_test(cli pzc_bombs)
+shell_test(cli bench_readers)
 shell_test(cli pzc_memory)
 add_test(NAME cli.pzc_bombs_4GiB
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/run.sh cli_pzc_bombs.sh)
