@@ -4,7 +4,13 @@
  *
  * The first byte chooses the pieces.  The scan looks at less than libzstd
  * does; but a frame that libzstd can measure, too, must be as long here.
+ *
+ * And blocks that are said to stand alone do: behind others, which leave
+ * tables and offsets of their own, they give what they give by themselves.
+ * What settling makes of blocks stands alone, and gives what they gave.
  */
+#include "../../src/format/zstd/zstd_block.h"
+#include "../../src/format/zstd/zstd_job.h"
 #include "../../src/format/zstd/zstd_scan.h"
 
 #include <stdbool.h>
@@ -42,6 +48,98 @@ scan(const uint8_t *data, size_t size, size_t piece)
 	return ended ? (int64_t)at : 0;
 }
 
+enum { WINDOW = 8 << 3, ROOM = 256 << 10, OUT = 4 << 20 };
+
+/* Blocks as a frame, behind `before` if it is not NULL: a size or an error. */
+static size_t
+unpack(const struct buf *before, const uint8_t *p, size_t len, uint8_t *out)
+{
+	size_t n = before == NULL ? 0 : before->len, got;
+	uint8_t *frame = malloc(ZSTD_JOB_HEAD + n + len);
+
+	if (frame == NULL)
+		abort();
+	zstd_job_head(frame, WINDOW);
+	if (n > 0)
+		memcpy(frame + ZSTD_JOB_HEAD, before->data, n);
+	memcpy(frame + ZSTD_JOB_HEAD + n, p, len);
+	got = ZSTD_decompress(out, OUT, frame, ZSTD_JOB_HEAD + n + len);
+	free(frame);
+	return got;
+}
+
+/* Blocks that leave all kinds of state, the last of them not the end. */
+static struct buf
+others(size_t *made)
+{
+	struct buf b = { .cap = 1 << 16 };
+	char text[20000];
+	uint8_t *last;
+
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = "some words, and others of them"[(i * i >> 5) % 30];
+	b.data = malloc(b.cap);
+	if (b.data == NULL)
+		abort();
+	b.len = ZSTD_compress(b.data, b.cap, text, sizeof(text), 19);
+	if (ZSTD_isError(b.len))
+		abort();
+	*made = sizeof(text);
+	/* a header with a size of two bytes, and no window */
+	b.len -= 7;
+	memmove(b.data, b.data + 7, b.len);
+	last = zstd_last_block(b.data, b.len);
+	if (last == NULL)
+		abort();
+	*last &= 0xfe;
+	return b;
+}
+
+static void
+check_alone(const uint8_t *p, size_t len)
+{
+	uint8_t *a = malloc(OUT), *b = malloc(OUT);
+	size_t made, n, m;
+	struct buf o;
+
+	if (a == NULL || b == NULL)
+		abort();
+	if (zstd_job_alone(p, len) &&
+	    !ZSTD_isError(n = unpack(NULL, p, len, a)) && n < OUT / 2) {
+		o = others(&made);
+		m = unpack(&o, p, len, b);
+		if (ZSTD_isError(m) || m != made + n ||
+		    memcmp(b + made, a, n) != 0)
+			abort();
+		free(o.data);
+	}
+	free(a);
+	free(b);
+}
+
+static void
+check_settled(const uint8_t *p, size_t len)
+{
+	struct buf b = { .len = len, .cap = len + ROOM };
+	uint8_t *was = malloc(OUT), *is = malloc(OUT);
+	size_t n, m;
+
+	b.data = malloc(b.cap);
+	if (b.data == NULL || was == NULL || is == NULL)
+		abort();
+	memcpy(b.data, p, len);
+	n = unpack(NULL, p, len, was);
+	if (zstd_job_settle(&b, 0, ZSTD_BLOCK_MAX) == 0 && !ZSTD_isError(n)) {
+		m = unpack(NULL, b.data, b.len, is);
+		if (m != n || memcmp(was, is, n) != 0 ||
+		    !zstd_job_alone(b.data, b.len))
+			abort();
+	}
+	free(b.data);
+	free(was);
+	free(is);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -57,5 +155,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* libzstd may know frames of older kinds as well */
 	if (!ZSTD_isError(n) && whole != -1 && whole != (int64_t)n)
 		abort();
+	check_alone(data + 1, size - 1);
+	check_settled(data + 1, size - 1);
+	/* what is behind the header of a frame */
+	if (size > 1 + ZSTD_JOB_HEAD) {
+		check_alone(data + 1 + ZSTD_JOB_HEAD, size - 1 -
+		    ZSTD_JOB_HEAD);
+		check_settled(data + 1 + ZSTD_JOB_HEAD, size - 1 -
+		    ZSTD_JOB_HEAD);
+	}
 	return 0;
 }
