@@ -13,7 +13,7 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
     # Only what walks is linked with OpenSSL, which takes long to load, and
     # with LZO, whose licence is the GPL.
     set(COLDWALK_LIBRARIES PkgConfig::CRYPTO)
-    coldpress_folders(engine/digest image/squashfs)
+    coldpress_folders(engine/digest image image/squashfs)
     target_include_directories(coldpress PRIVATE ${CRYPTO_INCLUDE_DIRS})
     if(COLDPRESS_LZO)
         pkg_check_modules(LZO IMPORTED_TARGET lzo2)

@@ -26,6 +26,10 @@ for p in 1 2 7; do
 	t "a tree, -p$p" 0 to got coldwalk -p$p tree
 	t 'its lines are those of sha256sum, sorted' 0 cmp want got
 done
+for option in --threads --processes; do
+	t "$option" 0 to got coldwalk $option 3 tree
+	t 'the same lines' 0 cmp want got
+done
 t 'sha256sum -c takes them' 0 sh -c 'cd tree && sha256sum --quiet -c ../got'
 (cd tree && find . -type f -print0 | sed -z 's|^\./||' | LC_ALL=C sort -z |
     xargs -0 md5sum) >want.md5

@@ -27,8 +27,7 @@
 #include <stdio.h>
 
 enum {
-	BLOCK_B = SQ_META_B + 2, HEADER_B = 16,
-	HAS_OPTIONS = 1 << 10,		/* of the super block's flags */
+	BLOCK_B = SQUASHFS_META_B + 2, HEADER_B = 16,
 	SOME = 512,			/* index entries read at a time */
 	WHY_B = 160,
 };
@@ -37,9 +36,9 @@ enum {
 struct check {
 	const struct sq_super *s;
 	struct sq_codec *codec;
-	sq_tell_fn *tell;
+	image_report_fn *report;
 	void *arg;
-	int err;			/* of tell, or no memory: ends it all */
+	int err;			/* of report, or no memory: ends it all */
 };
 
 struct table {
@@ -58,7 +57,7 @@ complain(struct check *c, uint64_t at, const char *name, const char *what)
 
 	snprintf(why, sizeof(why), "the %s %s, so Linux does not mount the "
 	    "image", name, what);
-	c->err = c->tell(c->arg, at, why);
+	c->err = c->report(c->arg, at, why);
 	return -EBADMSG;
 }
 
@@ -70,14 +69,14 @@ complain_block(struct check *c, uint64_t at, const char *name, uint64_t want)
 
 	snprintf(why, sizeof(why), "a block of the %s does not unpack to its "
 	    "%llu bytes", name, (unsigned long long)want);
-	c->err = c->tell(c->arg, at, why);
+	c->err = c->report(c->arg, at, why);
 	return -EBADMSG;
 }
 
 static uint64_t
 block_count(const struct table *t)
 {
-	return (t->items * t->item_B + SQ_META_B - 1) / SQ_META_B;
+	return (t->items * t->item_B + SQUASHFS_META_B - 1) / SQUASHFS_META_B;
 }
 
 /* Unpacks the block at pos, which is to hold so many bytes. */
@@ -137,7 +136,7 @@ unpack_blocks(struct check *c, const struct table *t)
 	int rc = 0;
 
 	for (uint64_t i = 0; i < count && rc == 0; i++) {
-		uint64_t want = left < SQ_META_B ? left : SQ_META_B;
+		uint64_t want = left < SQUASHFS_META_B ? left : SQUASHFS_META_B;
 		uint8_t p[8];
 
 		rc = sq_read(c->s, t->index + 8 * i, p, sizeof(p));
@@ -195,7 +194,7 @@ check_xattrs(struct check *c, struct sq_super *s, uint64_t *next)
 	uint8_t p[HEADER_B];
 	int rc;
 
-	if (s->xattrs == SQ_NO_TABLE)
+	if (s->xattrs == SQUASHFS_NO_TABLE)
 		return -ENOENT;
 	if (s->xattrs > s->length ||
 	    sq_read(s, s->xattrs, p, sizeof(p)) != 0)
@@ -223,7 +222,7 @@ check_tables(struct check *c, struct sq_super *s)
 {
 	uint64_t next = s->length;
 	struct table t = { .name = "id table", .index = s->ids,
-	    .items = s->id_count, .item_B = 4 };
+	    .items = s->id_count, .item_B = SQUASHFS_ID_B };
 	int rc = check_xattrs(c, s, &next);
 
 	if (rc != 0 && rc != -ENOENT)
@@ -232,17 +231,18 @@ check_tables(struct check *c, struct sq_super *s)
 	if (check_table(c, &t, &next) != 0)
 		return;
 	s->ids_known = true;
-	if (s->exports != SQ_NO_TABLE) {
+	if (s->exports != SQUASHFS_NO_TABLE) {
 		t = (struct table){ .name = "export table", .next = next,
 		    .index = s->exports, .items = s->inode_count,
-		    .item_B = 8 };
+		    .item_B = SQUASHFS_EXPORT_B };
 		if (check_table(c, &t, &next) != 0)
 			return;
 	}
 	if (s->fragment_count > 0) {
 		t = (struct table){ .name = "fragment table", .next = next,
 		    .index = s->fragments, .items = s->fragment_count,
-		    .item_B = 16, .may_end_before = true };
+		    .item_B = SQUASHFS_FRAGMENT_B,
+		    .may_end_before = true };
 		if (check_table(c, &t, &next) != 0)
 			return;
 	}
@@ -257,9 +257,9 @@ bad_options(const struct sq_super *s, const uint8_t *p, size_t len)
 {
 	uint32_t n;
 
-	if (s->compressor == SQ_LZ4 && (len < 8 || load_le32(p) != 1))
+	if (s->compressor == SQUASHFS_LZ4 && (len < 8 || load_le32(p) != 1))
 		return "name no format of LZ4 that Linux has";
-	if (s->compressor != SQ_XZ || len == 0)
+	if (s->compressor != SQUASHFS_XZ || len == 0)
 		return NULL;
 	if (len < 8)
 		return "are too short";
@@ -279,8 +279,8 @@ check_options(struct check *c)
 	const char *bad = NULL;
 	int rc = 0;
 
-	if ((s->flags & HAS_OPTIONS) != 0) {
-		rc = sq_meta_read(&m, s, SQ_SUPER_B, SQ_SUPER_B + BLOCK_B,
+	if ((s->flags & SQUASHFS_OPTIONS) != 0) {
+		rc = sq_meta_read(&m, s, SQUASHFS_SUPER_B, SQUASHFS_SUPER_B + BLOCK_B,
 		    1);
 		if (rc == 0 && m.count > 0)
 			sq_meta_unpack(&m, 0, c->codec);
@@ -295,14 +295,14 @@ check_options(struct check *c)
 	else if (rc != 0)
 		bad = "cannot be read";
 	if (bad != NULL)
-		complain(c, SQ_SUPER_B, "compressor's options", bad);
+		complain(c, SQUASHFS_SUPER_B, "compressor's options", bad);
 }
 
 int
-sq_check(struct sq_super *s, struct sq_codec *codec, sq_tell_fn *tell,
+sq_check(struct sq_super *s, struct sq_codec *codec, image_report_fn *report,
     void *arg)
 {
-	struct check c = { .s = s, .codec = codec, .tell = tell, .arg = arg };
+	struct check c = { .s = s, .codec = codec, .report = report, .arg = arg };
 
 	if (s->there < s->length) {
 		char why[WHY_B];
@@ -310,7 +310,7 @@ sq_check(struct sq_super *s, struct sq_codec *codec, sq_tell_fn *tell,
 		snprintf(why, sizeof(why), "the file ends here, the image at "
 		    "%llu, so Linux does not mount it",
 		    (unsigned long long)s->length);
-		c.err = tell(arg, s->there, why);
+		c.err = report(arg, s->there, why);
 	}
 	if (c.err == 0)
 		check_options(&c);

@@ -110,19 +110,19 @@ static unpack_fn *
 unpacker(int compressor)
 {
 	switch (compressor) {
-	case SQ_GZIP:
+	case SQUASHFS_GZIP:
 		return unpack_gzip;
-	case SQ_LZMA:
+	case SQUASHFS_LZMA:
 		return unpack_lzma;
 #ifdef COLDPRESS_LZO
-	case SQ_LZO:
+	case SQUASHFS_LZO:
 		return unpack_lzo;
 #endif
-	case SQ_XZ:
+	case SQUASHFS_XZ:
 		return unpack_xz;
-	case SQ_LZ4:
+	case SQUASHFS_LZ4:
 		return unpack_lz4;
-	case SQ_ZSTD:
+	case SQUASHFS_ZSTD:
 		return unpack_zstd;
 	default:
 		return NULL;
@@ -141,12 +141,12 @@ sq_codec_open(struct sq_codec **out, int compressor)
 		return -ENOMEM;
 	c->unpack = unpacker(compressor);
 	c->lzma = (lzma_stream)LZMA_STREAM_INIT;
-	if (compressor == SQ_GZIP)
+	if (compressor == SQUASHFS_GZIP)
 		c->deflate = libdeflate_alloc_decompressor();
-	if (compressor == SQ_ZSTD)
+	if (compressor == SQUASHFS_ZSTD)
 		c->zstd = ZSTD_createDCtx();
-	if ((compressor == SQ_GZIP && c->deflate == NULL) ||
-	    (compressor == SQ_ZSTD && c->zstd == NULL)) {
+	if ((compressor == SQUASHFS_GZIP && c->deflate == NULL) ||
+	    (compressor == SQUASHFS_ZSTD && c->zstd == NULL)) {
 		sys_free(c);
 		return -ENOMEM;
 	}

@@ -19,14 +19,14 @@
 #include <sys/stat.h>
 
 enum { COMMON = 16, BASIC_B = 32, DIR_B = 40, FILE_B = 56, LINK_B = 24,
-    TARGET_MAX = 4096, BASIC_TYPES = 7 };
+    TARGET_MAX = 4096, BASIC_TYPES = SQUASHFS_LONG };
 
 /* Of each type, without what follows the fixed part. */
 static const uint8_t inode_B[2 * BASIC_TYPES + 1] = { 0, BASIC_B, BASIC_B,
     LINK_B, 24, 24, 20, 20, DIR_B, FILE_B, LINK_B, 28, 28, 24, 24 };
 
 const char *
-sq_flaw_text(enum sq_flaw flaw)
+sq_flaw_text(unsigned flaw)
 {
 	static const char *const text[] = {
 		[SQ_GOOD] = "",
@@ -63,7 +63,7 @@ block_count(const struct sq_inode *n, uint32_t block)
 {
 	uint64_t count = n->size / block;
 
-	if (n->fragment == SQ_NO_FRAGMENT)
+	if (n->fragment == SQUASHFS_NONE)
 		count += n->size % block != 0;
 	return count < SQ_TABLE_MAX / 4 ? (int64_t)count : -1;
 }
@@ -76,7 +76,6 @@ get_file(const struct sq_meta *m, uint32_t block_size, uint64_t block,
 	int64_t count = block_count(n, block_size);
 	const uint8_t *p;
 
-	n->type = SQ_FILE;
 	if (count < 0)
 		return -EBADMSG;
 	p = sq_meta_get(m, block, offset, fixed + 4 * (size_t)count);
@@ -84,7 +83,7 @@ get_file(const struct sq_meta *m, uint32_t block_size, uint64_t block,
 		return -EBADMSG;
 	n->sizes = p + fixed;
 	n->blocks = (uint32_t)count;
-	if (n->fragment != SQ_NO_FRAGMENT && n->size % block_size == 0)
+	if (n->fragment != SQUASHFS_NONE && n->size % block_size == 0)
 		n->flaw = SQ_NEEDLESS_FRAGMENT;
 	return 0;
 }
@@ -121,7 +120,7 @@ find_flaw(const struct sq_super *s, const uint8_t *p, const uint8_t *xattr)
 	    load_le16(p + 6) >= s->id_count))
 		return SQ_NO_OWNER;
 	if (xattr != NULL && s->xattr_count > 0 &&
-	    load_le32(xattr) != SQ_NO_XATTR &&
+	    load_le32(xattr) != SQUASHFS_NONE &&
 	    load_le32(xattr) >= s->xattr_count)
 		return SQ_BAD_XATTR;
 	return SQ_GOOD;
@@ -134,9 +133,8 @@ get_link(const struct sq_meta *m, const struct sq_super *s, uint64_t block,
 {
 	const uint8_t *p = sq_meta_get(m, block, offset, LINK_B);
 	size_t len = load_le32(p + 20);
-	bool more = load_le16(p) == 10;
+	bool more = load_le16(p) == SQUASHFS_LINK + SQUASHFS_LONG;
 
-	n->type = SQ_LINK;
 	p = sq_meta_get(m, block, offset, LINK_B + len + (more ? 4 : 0));
 	if (p == NULL)
 		return -EBADMSG;
@@ -159,20 +157,18 @@ sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
 	if (type < 1 || type > 14 ||
 	    sq_meta_get(m, block, offset, inode_B[type]) == NULL)
 		return -EBADMSG;
-	*n = (struct sq_inode){ .type = SQ_OTHER,
-	    .number = type > BASIC_TYPES ? type - BASIC_TYPES : type };
+	*n = (struct sq_inode){ .type = type > SQUASHFS_LONG ?
+	    type - SQUASHFS_LONG : type };
 	if (type != 3 && type != 10)
 		n->flaw = find_flaw(s, p, xattr_at(type) < 0 ? NULL :
 		    p + xattr_at(type));
 	switch (type) {
 	case 1:
-		n->type = SQ_DIR;
 		n->dir_block = load_le32(p + 16);
 		n->size = load_le16(p + 24);
 		n->dir_offset = load_le16(p + 26);
 		return 0;
 	case 8:
-		n->type = SQ_DIR;
 		n->size = load_le32(p + 20);
 		n->dir_block = load_le32(p + 24);
 		n->dir_offset = load_le16(p + 34);
@@ -250,6 +246,6 @@ sq_attr_get(const struct sq_meta *m, uint64_t ref, struct sq_attr *a)
 			return -EBADMSG;
 		xattr = type == 10 ? a->target + a->target_len : NULL;
 	}
-	a->xattr = xattr == NULL ? SQ_NO_XATTR : load_le32(xattr);
+	a->xattr = xattr == NULL ? SQUASHFS_NONE : load_le32(xattr);
 	return 0;
 }

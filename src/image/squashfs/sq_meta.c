@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A metadata block is a le16 of its length (bit 15: stored as it is) and so
- * many bytes; all but a table's last unpack to SQ_META_B bytes.
+ * many bytes; all but a table's last unpack to SQUASHFS_META_B bytes.
  */
 #include "squashfs.h"
 
@@ -24,7 +24,7 @@ find_blocks(const uint8_t *raw, size_t len, size_t most, uint32_t *at)
 	while (len - pos >= HEADER && count < most) {
 		size_t n = load_le16(raw + pos) & LEN;
 
-		if (n == 0 || n > SQ_META_B || n > len - pos - HEADER)
+		if (n == 0 || n > SQUASHFS_META_B || n > len - pos - HEADER)
 			break;
 		if (at != NULL)
 			at[count] = (uint32_t)pos;
@@ -36,14 +36,14 @@ find_blocks(const uint8_t *raw, size_t len, size_t most, uint32_t *at)
 	return count;
 }
 
-/* For each SQ_META_B of raw, and its end: the first block not before it. */
+/* For each 8 KiB of raw, and its end: the first block not before it. */
 static void
 note_blocks(struct sq_meta *m)
 {
 	size_t k = 0;
 
 	for (size_t i = 0; i <= m->count; i++)
-		while (k * SQ_META_B <= m->at[i])
+		while (k * SQUASHFS_META_B <= m->at[i])
 			m->near[k++] = (uint32_t)i;
 	m->near[k] = (uint32_t)m->count;
 }
@@ -51,7 +51,7 @@ note_blocks(struct sq_meta *m)
 static int
 take(struct sq_meta *m, const struct sq_super *s, uint64_t bytes)
 {
-	int rc = sq_take(s, bytes);
+	int rc = image_take(s->memory, bytes);
 
 	m->taken += rc == 0 ? bytes : 0;
 	return rc;
@@ -95,16 +95,16 @@ sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
 	if (len < 0)
 		return (int)len;
 	m->count = find_blocks(m->raw, (size_t)len, most, NULL);
-	if (m->count > SQ_TABLE_MAX / SQ_META_B)
+	if (m->count > SQ_TABLE_MAX / SQUASHFS_META_B)
 		return -EFBIG;
-	rc = take(m, s, (m->count + 1) * SQ_META_B);
+	rc = take(m, s, (m->count + 1) * SQUASHFS_META_B);
 	if (rc != 0)
 		return rc;
 	m->at = sys_malloc((m->count + 1) * sizeof(*m->at));
-	m->near = sys_malloc(((size_t)len / SQ_META_B + 2) *
+	m->near = sys_malloc(((size_t)len / SQUASHFS_META_B + 2) *
 	    sizeof(*m->near));
 	m->len = sys_calloc(m->count + 1, sizeof(*m->len));
-	m->data = sys_malloc((m->count + 1) * SQ_META_B);
+	m->data = sys_malloc((m->count + 1) * SQUASHFS_META_B);
 	if (m->at == NULL || m->near == NULL || m->len == NULL ||
 	    m->data == NULL)
 		return -ENOMEM;
@@ -118,13 +118,13 @@ sq_meta_unpack(struct sq_meta *m, size_t i, struct sq_codec *c)
 {
 	const uint8_t *p = m->raw + m->at[i];
 	size_t n = load_le16(p) & LEN;
-	uint8_t *to = m->data + i * SQ_META_B;
+	uint8_t *to = m->data + i * SQUASHFS_META_B;
 	int64_t made = (int64_t)n;
 
 	if (load_le16(p) & AS_IT_IS)
 		memcpy(to, p + HEADER, n);
 	else
-		made = sq_codec_unpack(c, p + HEADER, n, to, SQ_META_B);
+		made = sq_codec_unpack(c, p + HEADER, n, to, SQUASHFS_META_B);
 	m->len[i] = made < 0 ? 0 : (uint16_t)made;
 }
 
@@ -136,8 +136,8 @@ block_index(const struct sq_meta *m, uint64_t block)
 
 	if (block > m->at[m->count])
 		return m->count;
-	lo = m->near[block / SQ_META_B];
-	hi = m->near[block / SQ_META_B + 1];
+	lo = m->near[block / SQUASHFS_META_B];
+	hi = m->near[block / SQUASHFS_META_B + 1];
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -159,9 +159,9 @@ sq_meta_span(const struct sq_meta *m, uint64_t block, unsigned offset,
 	*have = 0;
 	if (i == m->count || offset > m->len[i])
 		return NULL;
-	p = m->data + i * SQ_META_B + offset;
+	p = m->data + i * SQUASHFS_META_B + offset;
 	*have = m->len[i] - offset;
-	while (*have < most && m->len[i] == SQ_META_B && i + 1 < m->count)
+	while (*have < most && m->len[i] == SQUASHFS_META_B && i + 1 < m->count)
 		*have += m->len[++i];
 	return p;
 }
@@ -182,7 +182,7 @@ sq_meta_free_raw(struct sq_meta *m, const struct sq_super *s)
 	if (m->raw_len == 0)
 		return;
 	sys_free(m->raw);
-	sq_give(s, m->raw_len);
+	image_give(s->memory, m->raw_len);
 	m->taken -= m->raw_len;
 	m->raw = NULL;
 	m->raw_len = 0;
@@ -192,7 +192,7 @@ void
 sq_meta_free(struct sq_meta *m, const struct sq_super *s)
 {
 	sq_meta_free_raw(m, s);
-	sq_give(s, m->taken);
+	image_give(s->memory, m->taken);
 	sys_free(m->at);
 	sys_free(m->near);
 	sys_free(m->len);

@@ -24,7 +24,7 @@ struct groups {
 static const uint8_t *
 name_of(const struct sqr_image *m, uint32_t id, size_t *len)
 {
-	const struct sq_dir *d = sq_dir_of(m, id);
+	const struct image_dir *d = sq_dir_of(m, id);
 
 	*len = d != NULL ? d->name_len : sq_file_of(m, id)->name_len;
 	return d != NULL ? d->name : sq_file_of(m, id)->name;
@@ -33,7 +33,7 @@ name_of(const struct sqr_image *m, uint32_t id, size_t *len)
 static uint32_t
 parent_of(const struct sqr_image *m, uint32_t id)
 {
-	const struct sq_dir *d = sq_dir_of(m, id);
+	const struct image_dir *d = sq_dir_of(m, id);
 
 	return d != NULL ? d->parent : sq_file_of(m, id)->dir;
 }
@@ -142,7 +142,7 @@ sq_names_make(struct sqr_image *m)
 	m->count = dirs + m->image.file_count - 1;
 	if (m->count >= UINT32_MAX)
 		return -EFBIG;
-	rc = sq_take(&m->image.super, m->count * 7 * sizeof(uint32_t) +
+	rc = image_take(m->image.memory, m->count * 7 * sizeof(uint32_t) +
 	    dirs * 3 * sizeof(size_t));
 	if (rc != 0)
 		return rc;

@@ -12,8 +12,8 @@
 
 struct sqr_decoder {
 	const struct sqr_image *m;
-	struct sq_codec *codec;
-	struct sq_packed packed;
+	void *codec;
+	struct image_packed packed;
 };
 
 int
@@ -43,7 +43,7 @@ tell_table(void *arg, uint64_t at, const char *why)
 static void
 read_settings(struct sqr_image *m, struct sq_codec *c)
 {
-	const struct sq_super *s = &m->image.super;
+	const struct sq_super *s = &m->q->super;
 	struct sq_meta t = { 0 };
 	size_t n = 0;
 
@@ -65,7 +65,7 @@ read_settings(struct sqr_image *m, struct sq_codec *c)
 static int
 read_owners(struct sqr_image *m, struct sq_codec *c)
 {
-	const struct sq_super *s = &m->image.super;
+	const struct sq_super *s = &m->q->super;
 	size_t need = (size_t)s->id_count * SQUASHFS_ID_B;
 	struct sq_meta t = { 0 };
 	uint8_t p[SQUASHFS_POINTER_B];
@@ -89,28 +89,26 @@ read_owners(struct sqr_image *m, struct sq_codec *c)
 static void
 note_facts(struct sqr_image *m)
 {
-	const struct sq_super *s = &m->image.super;
+	const struct sq_super *s = &m->q->super;
 
 	m->facts = (struct sqr_facts){ .compressor = s->compressor,
 		.block = s->block, .flags = s->flags,
 		.inodes = s->inode_count, .fragments = s->fragment_count,
 		.ids = s->id_count, .used_B = s->length, .mtime = s->mtime,
-		.exports = s->exports != SQ_NO_TABLE,
-		.xattrs = s->xattrs != SQ_NO_TABLE };
+		.exports = s->exports != SQUASHFS_NO_TABLE,
+		.xattrs = s->xattrs != SQUASHFS_NO_TABLE };
 }
 
 /* The tables that a walk needs not. */
 static int
-read_rest(struct sqr_image *m, struct tell *t, const char **why)
+read_rest(struct sqr_image *m, const char **why)
 {
 	struct sq_codec *c;
-	int rc = sq_codec_open(&c, m->image.super.compressor);
+	int rc = sq_codec_open(&c, m->q->super.compressor);
 
 	if (rc != 0)
 		return rc;
-	rc = sq_check(&m->image.super, c, tell_table, t);
-	if (rc == 0)
-		rc = read_owners(m, c);
+	rc = read_owners(m, c);
 	if (rc == 0)
 		rc = sq_xattrs_read(m, c);
 	if (rc == 0)
@@ -134,14 +132,13 @@ sqr_open(struct sqr_image **out, int fd, uint64_t offset, unsigned threads,
 		return -ENOMEM;
 	m->memory_left = memory;
 	m->memory.left = &m->memory_left;
-	m->image.super.memory = &m->memory;
-	rc = sq_image_open(&m->image, fd, offset, threads, why);
+	rc = image_open(&m->image, &squashfs_source, fd, offset, &m->memory,
+	    threads, tell_table, &t, why);
+	m->q = m->image.own;
 	if (rc == 0) {
 		note_facts(m);
-		rc = read_rest(m, &t, why);
+		rc = read_rest(m, why);
 	}
-	if (rc == 0)
-		rc = sq_tree_read(&m->image, why);
 	if (rc == 0)
 		rc = sq_names_make(m);
 	if (rc == 0)
@@ -157,10 +154,12 @@ sqr_close(struct sqr_image *m)
 	if (m == NULL)
 		return;
 	sq_names_free(m);
-	sq_meta_free(&m->xattr_sets, &m->image.super);
-	sq_meta_free(&m->xattr_values, &m->image.super);
+	if (m->q != NULL) {
+		sq_meta_free(&m->xattr_sets, &m->q->super);
+		sq_meta_free(&m->xattr_values, &m->q->super);
+	}
 	sys_free(m->ids);
-	sq_image_close(&m->image);
+	image_close(&m->image);
 	sys_free(m);
 }
 
@@ -187,10 +186,10 @@ sqr_end(const struct sqr_image *m, size_t number)
 static void
 get_inode(const struct sqr_image *m, uint64_t ref, struct sqr_entry *e)
 {
-	const struct sq_super *s = &m->image.super;
+	const struct sq_super *s = &m->q->super;
 	struct sq_attr a;
 
-	if (sq_attr_get(&m->image.inodes, ref, &a) != 0)
+	if (sq_attr_get(&m->q->inodes, ref, &a) != 0)
 		return;
 	e->mode = a.mode;
 	e->has_owner = m->ids != NULL && a.uid < s->id_count &&
@@ -206,7 +205,7 @@ get_inode(const struct sqr_image *m, uint64_t ref, struct sqr_entry *e)
 }
 
 static void
-get_dir(const struct sqr_image *m, const struct sq_dir *d,
+get_dir(const struct sqr_image *m, const struct image_dir *d,
     struct sqr_entry *e)
 {
 	struct sq_inode n;
@@ -219,30 +218,29 @@ get_dir(const struct sqr_image *m, const struct sq_dir *d,
 	/* it was entered as one, whatever its inode is */
 	if ((e->mode & 0170000) != 0040000)
 		e->mode = 0040755;
-	if (sq_inode_get(&m->image.inodes, &m->image.super, d->ref, &n) == 0)
+	if (sq_inode_get(&m->q->inodes, &m->q->super, d->ref, &n) == 0)
 		e->size = n.size;
-	e->why = d->bad != NULL ? d->bad :
-	    d->flaw != SQ_GOOD ? sq_flaw_text(d->flaw) : NULL;
-	e->lost = d->bad != NULL;
+	e->why = d->damage;
+	e->lost = d->lost;
 }
 
 static void
-get_file(const struct sqr_image *m, const struct sq_file *f,
+get_file(const struct sqr_image *m, const struct image_file *f,
     struct sqr_entry *e)
 {
 	e->name = (const char *)f->name;
 	e->name_len = f->name_len;
 	e->parent = m->dir_at[f->dir];
 	e->why = f->flaw != SQ_GOOD ? sq_flaw_text(f->flaw) : NULL;
-	e->lost = sq_file_bad(f);
+	e->lost = f->unreadable;
 	if (f->flaw == SQ_BAD_INODE || f->flaw == SQ_BAD_DIR)
 		return;
 	get_inode(m, f->ref, e);
-	if (f->type != SQ_FILE)
+	if (f->type != WALK_FILE)
 		return;
 	e->size = f->size;
 	e->start = f->start;
-	e->sizes = f->sizes;
+	e->sizes = f->map;
 	e->blocks = f->blocks;
 	e->fragment = f->fragment;
 	e->tail_at = f->tail_at;
@@ -252,7 +250,7 @@ void
 sqr_get(const struct sqr_image *m, size_t number, struct sqr_entry *e)
 {
 	uint32_t id = m->order[number];
-	const struct sq_dir *d = sq_dir_of(m, id);
+	const struct image_dir *d = sq_dir_of(m, id);
 
 	*e = (struct sqr_entry){ .first = m->first[number],
 		.fragment = SQUASHFS_NONE, .xattr = SQUASHFS_NONE,
@@ -300,8 +298,8 @@ void
 sqr_fragment(const struct sqr_image *m, uint32_t number, uint64_t *at,
     uint32_t *word)
 {
-	*at = m->image.fragments[number].start;
-	*word = m->image.fragments[number].size;
+	*at = m->q->fragments[number].start;
+	*word = m->q->fragments[number].size;
 }
 
 int
@@ -316,7 +314,7 @@ sqr_decoder_open(struct sqr_decoder **out, const struct sqr_image *m)
 	d->m = m;
 	d->packed.data = sys_malloc(m->facts.block);
 	rc = d->packed.data == NULL ? -ENOMEM :
-	    sq_codec_open(&d->codec, m->facts.compressor);
+	    squashfs_source.decoder_open(&m->image, &d->codec);
 	if (rc == 0)
 		return 0;
 	sqr_decoder_close(d);
@@ -329,7 +327,7 @@ sqr_decoder_close(struct sqr_decoder *d)
 {
 	if (d == NULL)
 		return;
-	sq_codec_close(d->codec);
+	squashfs_source.decoder_close(d->codec);
 	sys_free(d->packed.data);
 	sys_free(d);
 }
@@ -338,8 +336,6 @@ int64_t
 sqr_unpack(struct sqr_decoder *d, uint64_t at, uint32_t word, size_t want,
     uint8_t *out, const char **why)
 {
-	d->packed.at = at;
-	d->packed.word = word;
-	return sq_block_unpack(&d->m->image.super, d->codec, &d->packed, want,
-	    out, why);
+	return image_unpack(&d->m->image, d->codec, &d->packed, at,
+	    sq_word(word), want, out, why);
 }

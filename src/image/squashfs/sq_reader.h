@@ -13,8 +13,9 @@
  * file, of which there is no 0.
  */
 struct sqr_image {
-	struct sq_image image;
-	struct sq_memory memory;
+	struct image image;
+	struct sq_image *q;		/* image.own */
+	struct image_memory memory;
 	uint64_t memory_left;
 	struct sqr_facts facts;
 	uint32_t *ids;			/* owners; NULL: not known */
@@ -34,13 +35,13 @@ int sq_table_read(struct sq_meta *m, const struct sq_super *s,
     struct sq_codec *c, uint64_t start, uint64_t index);
 
 /* The directory or the file of a number. */
-static inline const struct sq_dir *
+static inline const struct image_dir *
 sq_dir_of(const struct sqr_image *m, uint32_t id)
 {
 	return id < m->image.dir_count ? &m->image.dir[id] : NULL;
 }
 
-static inline const struct sq_file *
+static inline const struct image_file *
 sq_file_of(const struct sqr_image *m, uint32_t id)
 {
 	return &m->image.file[id - m->image.dir_count + 1];

@@ -4,47 +4,12 @@
  */
 #include "squashfs.h"
 
-#include "base/array.h"
 #include "base/bytes.h"
 #include "base/fdio.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
-
-enum { MAGIC = 0x73717368 };
-
-int
-sq_take(const struct sq_super *s, uint64_t bytes)
-{
-	if (s->memory == NULL)
-		return 0;
-	if (bytes > *s->memory->left)
-		return -EDQUOT;
-	*s->memory->left -= bytes;
-	s->memory->taken += bytes;
-	return 0;
-}
-
-void
-sq_give(const struct sq_super *s, uint64_t bytes)
-{
-	if (s->memory == NULL)
-		return;
-	*s->memory->left += bytes;
-	s->memory->taken -= bytes;
-}
-
-int
-sq_grow(const struct sq_super *s, void **items, size_t count, size_t *cap,
-    size_t size)
-{
-	size_t before = *cap;
-	/* it doubles, but at first */
-	int rc = count < before ? 0 : sq_take(s, (before + 8) * size);
-
-	return rc != 0 ? rc : array_grow(items, count, cap, size);
-}
 
 int
 sq_read(const struct sq_super *s, uint64_t pos, void *buf, size_t len)
@@ -85,11 +50,12 @@ static void
 find_dirs_end(struct sq_super *s, const uint8_t *p)
 {
 	s->dirs_end = s->length;
-	for (int at = 48; at <= 88; at += 8) {
+	for (int at = SQUASHFS_S_ID_TABLE; at <= SQUASHFS_S_EXPORT_TABLE;
+	    at += 8) {
 		uint64_t table = load_le64(p + at), pos;
 
 		lower(&s->dirs_end, s->dirs, table);
-		if (at != 64 && at != 72 &&
+		if (at != SQUASHFS_S_INODE_TABLE && at != SQUASHFS_S_DIR_TABLE &&
 		    first_block(s, table, &pos) == 0)
 			lower(&s->dirs_end, s->dirs, pos);
 	}
@@ -98,17 +64,18 @@ find_dirs_end(struct sq_super *s, const uint8_t *p)
 static const char *
 check(const struct sq_super *s, const uint8_t *p)
 {
-	unsigned log = load_le16(p + 22);
+	unsigned log = load_le16(p + SQUASHFS_S_BLOCK_LOG);
 
-	if (load_le16(p + 28) != 4 || load_le16(p + 30) != 0)
+	if (load_le16(p + SQUASHFS_S_MAJOR) != 4 ||
+	    load_le16(p + SQUASHFS_S_MINOR) != 0)
 		return "its version is not 4.0";
 	if (log < 12 || log > 20 || s->block != 1U << log)
 		return "its block size is not a power of two from 4 KiB to "
 		    "1 MiB";
-	if (s->length < SQ_SUPER_B ||
+	if (s->length < SQUASHFS_SUPER_B ||
 	    s->length > (uint64_t)INT64_MAX - s->offset)
 		return "its length cannot be that of an image";
-	if (s->inodes < SQ_SUPER_B || s->inodes >= s->dirs ||
+	if (s->inodes < SQUASHFS_SUPER_B || s->inodes >= s->dirs ||
 	    s->dirs > s->length)
 		return "its inode and directory tables are out of place";
 	if (s->fragment_count > 0 && (s->fragment_count > s->length ||
@@ -132,35 +99,35 @@ find_end(struct sq_super *s)
 static void
 load(struct sq_super *s, const uint8_t *p)
 {
-	s->inode_count = load_le32(p + 4);
-	s->mtime = load_le32(p + 8);
-	s->block = load_le32(p + 12);
-	s->fragment_count = load_le32(p + 16);
-	s->compressor = load_le16(p + 20);
-	s->flags = load_le16(p + 24);
-	s->id_count = load_le16(p + 26);
-	s->root = load_le64(p + 32);
-	s->length = load_le64(p + 40);
-	s->ids = load_le64(p + 48);
-	s->xattrs = load_le64(p + 56);
-	s->inodes = load_le64(p + 64);
-	s->dirs = load_le64(p + 72);
-	s->fragments = load_le64(p + 80);
-	s->exports = load_le64(p + 88);
+	s->inode_count = load_le32(p + SQUASHFS_S_INODES);
+	s->mtime = load_le32(p + SQUASHFS_S_MTIME);
+	s->block = load_le32(p + SQUASHFS_S_BLOCK);
+	s->fragment_count = load_le32(p + SQUASHFS_S_FRAGMENTS);
+	s->compressor = load_le16(p + SQUASHFS_S_COMPRESSOR);
+	s->flags = load_le16(p + SQUASHFS_S_FLAGS);
+	s->id_count = load_le16(p + SQUASHFS_S_IDS);
+	s->root = load_le64(p + SQUASHFS_S_ROOT);
+	s->length = load_le64(p + SQUASHFS_S_USED);
+	s->ids = load_le64(p + SQUASHFS_S_ID_TABLE);
+	s->xattrs = load_le64(p + SQUASHFS_S_XATTR_TABLE);
+	s->inodes = load_le64(p + SQUASHFS_S_INODE_TABLE);
+	s->dirs = load_le64(p + SQUASHFS_S_DIR_TABLE);
+	s->fragments = load_le64(p + SQUASHFS_S_FRAGMENT_TABLE);
+	s->exports = load_le64(p + SQUASHFS_S_EXPORT_TABLE);
 }
 
 int
 sq_super_read(struct sq_super *s, int fd, uint64_t offset, const char **why)
 {
-	uint8_t p[SQ_SUPER_B];
+	uint8_t p[SQUASHFS_SUPER_B];
 	int rc;
 
 	*s = (struct sq_super){ .fd = fd, .offset = offset, .memory = s->memory,
-	    .length = SQ_SUPER_B };
-	if (offset > INT64_MAX - SQ_SUPER_B)
+	    .length = SQUASHFS_SUPER_B };
+	if (offset > INT64_MAX - SQUASHFS_SUPER_B)
 		return -EINVAL;
 	rc = sq_read(s, 0, p, sizeof(p));
-	if (rc == 0 && load_le32(p) != MAGIC)
+	if (rc == 0 && load_le32(p) != SQUASHFS_MAGIC)
 		rc = -ENODATA;
 	*why = "there is no squashfs image";
 	if (rc == -ENODATA)
@@ -186,10 +153,10 @@ sq_probe(int fd, uint64_t offset)
 	uint8_t p[4];
 	int rc;
 
-	if (offset > INT64_MAX - SQ_SUPER_B)
+	if (offset > INT64_MAX - SQUASHFS_SUPER_B)
 		return 0;
 	rc = sq_read(&s, 0, p, sizeof(p));
 	if (rc != 0)
 		return rc == -ENODATA ? 0 : rc;
-	return load_le32(p) == MAGIC;
+	return load_le32(p) == SQUASHFS_MAGIC;
 }

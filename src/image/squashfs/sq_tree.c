@@ -21,163 +21,157 @@
 #include <errno.h>
 #include <string.h>
 
-enum { HEADER_B = 12, ENTRY_B = 8, LIST_MORE = 3, ENTRIES_MAX = 256,
-    REFS_MIN = 256 };
+enum { LINKS_MIN = 256 };
 
-static int
-add_dir(struct sq_image *m, struct sq_dir d)
-{
-	void *p = m->dir;
-	/* they are known by indices of 32 bits */
-	int rc = m->dir_count >= UINT32_MAX ? -EFBIG : sq_grow(&m->super, &p,
-	    m->dir_count, &m->dir_cap, sizeof(*m->dir));
-
-	m->dir = p;
-	if (rc == 0)
-		m->dir[m->dir_count++] = d;
-	return rc;
-}
-
-static int
-add_file(struct sq_image *m, struct sq_file f)
-{
-	void *p = m->file;
-	/* they are known by indices of 32 bits */
-	int rc = m->file_count >= UINT32_MAX ? -EFBIG : sq_grow(&m->super, &p,
-	    m->file_count, &m->file_cap, sizeof(*m->file));
-
-	m->file = p;
-	if (rc == 0)
-		m->file[m->file_count++] = f;
-	return rc;
-}
+/* The tree as it is read. */
+struct reading {
+	struct sq_image *q;
+	struct image *m;
+	uint64_t listed;		/* bytes of listings so far */
+};
 
 static bool
 good_name(const uint8_t *s, size_t len)
 {
-	if (len > SQ_NAME_MAX || memchr(s, '/', len) != NULL ||
+	if (len > SQUASHFS_NAME_MAX || memchr(s, '/', len) != NULL ||
 	    memchr(s, '\0', len) != NULL)
 		return false;
 	return !(s[0] == '.' && (len == 1 || (len == 2 && s[1] == '.')));
 }
 
 /* Whether all that a file's inode says of its data can be. */
-static enum sq_flaw
-check_data(const struct sq_image *m, const struct sq_file *f)
+static unsigned
+check_data(const struct reading *t, const struct image_file *f)
 {
-	const struct sq_super *s = &m->super;
+	const struct sq_super *s = &t->q->super;
+	size_t tail = image_tail_len(t->m, f);
 	uint64_t end = f->start;
 
 	for (uint32_t i = 0; i < f->blocks; i++) {
-		uint32_t word = load_le32(f->sizes + 4 * (size_t)i);
+		uint32_t word = load_le32(f->map + 4 * (size_t)i);
+		uint32_t stored = word & (SQUASHFS_BLOCK_RAW - 1);
 
-		if (word >= 2 * SQ_STORED || (word & (SQ_STORED - 1)) >
-		    s->block)
+		if (word >= 2 * SQUASHFS_BLOCK_RAW || stored > s->block)
 			return SQ_BAD_BLOCK;
 		if (word != 0 && end > s->length)
 			return SQ_OUTSIDE;
-		end += word & (SQ_STORED - 1);
+		end += stored;
 	}
-	if (f->fragment == SQ_NO_FRAGMENT)
+	if (f->fragment == IMAGE_NONE)
 		return f->flaw;
 	if (f->fragment >= s->fragment_count)
 		return SQ_BAD_FRAGMENT;
-	if (f->tail_at > s->block || sq_tail_len(s, f) > s->block - f->tail_at)
+	if (f->tail_at > s->block || tail > s->block - f->tail_at)
 		return SQ_BAD_TAIL;
-	if (m->fragments[f->fragment].start == 0 && sq_tail_len(s, f) > 0)
+	if (t->q->fragments[f->fragment].start == 0 && tail > 0)
 		return SQ_LOST_FRAGMENT;
 	return f->flaw;
 }
 
-/* Where the file of that inode is in refs, or is to be. */
+/* Where the file of that inode is in links, or is to be. */
 static size_t
-find_ref(const struct sq_image *m, uint64_t ref)
+find_link(const struct reading *t, uint64_t ref)
 {
-	size_t last = m->ref_cap - 1;
+	const struct sq_image *q = t->q;
+	size_t last = q->link_cap - 1;
 	size_t i = (size_t)(ref * 0x9e3779b97f4a7c15U >> 32) & last;
 
-	while (m->refs[i] != 0 && m->file[m->refs[i]].ref != ref)
+	while (q->links[i] != 0 && t->m->file[q->links[i]].ref != ref)
 		i = (i + 1) & last;
 	return i;
 }
 
 /* Room for one more; half of it stays free. */
 static int
-grow_refs(struct sq_image *m)
+grow_links(struct reading *t)
 {
-	uint32_t *old = m->refs, *more;
-	size_t old_cap = m->ref_cap;
-	size_t cap = old_cap == 0 ? REFS_MIN : 2 * old_cap;
+	struct sq_image *q = t->q;
+	uint32_t *old = q->links, *more;
+	size_t old_cap = q->link_cap;
+	size_t cap = old_cap == 0 ? LINKS_MIN : 2 * old_cap;
 
-	if (2 * m->ref_count < old_cap)
+	if (2 * q->link_count < old_cap)
 		return 0;
-	if (sq_take(&m->super, (cap - old_cap) * sizeof(*more)) != 0)
+	if (image_take(t->m->memory, (cap - old_cap) * sizeof(*more)) != 0)
 		return -EDQUOT;
 	more = sys_calloc(cap, sizeof(*more));
 	if (more == NULL)
 		return -ENOMEM;
-	m->refs = more;
-	m->ref_cap = cap;
+	q->links = more;
+	q->link_cap = cap;
 	for (size_t i = 0; i < old_cap; i++)
 		if (old[i] != 0)
-			more[find_ref(m, m->file[old[i]].ref)] = old[i];
+			more[find_link(t, t->m->file[old[i]].ref)] = old[i];
 	sys_free(old);
 	return 0;
 }
 
 /* A file with blocks, which is going to be entered. */
 static int
-know_blocks(struct sq_image *m, struct sq_file *f)
+know_blocks(struct reading *t, struct image_file *f)
 {
-	int rc = grow_refs(m);
+	struct sq_image *q = t->q;
+	int rc = grow_links(t);
 	size_t i;
 
 	if (rc != 0)
 		return rc;
-	i = find_ref(m, f->ref);
-	f->same = m->refs[i];
-	if (f->same != 0) {
-		f->flaw = m->file[f->same].flaw;
+	i = find_link(t, f->ref);
+	f->hardlink_of = q->links[i];
+	if (f->hardlink_of != 0) {
+		f->flaw = t->m->file[f->hardlink_of].flaw;
 		return 0;
 	}
-	m->refs[i] = (uint32_t)m->file_count;
-	m->ref_count++;
-	m->blocks += f->blocks;
-	if (m->blocks > m->inodes.count * (uint64_t)(SQ_META_B / 4))
+	q->links[i] = (uint32_t)t->m->file_count;
+	q->link_count++;
+	q->blocks += f->blocks;
+	if (q->blocks > q->inodes.count * (uint64_t)(SQUASHFS_META_B / 4))
 		return -EBADMSG;
-	f->flaw = check_data(m, f);
+	f->flaw = (uint8_t)check_data(t, f);
 	return 0;
 }
 
+/* What a file's inode says. */
 static int
-enter_file(struct sq_image *m, struct sq_file f, unsigned type)
+load_file(struct reading *t, struct image_file *f, const struct sq_inode *n)
+{
+	f->type = WALK_FILE;
+	f->size = n->size;
+	f->start = n->start;
+	f->map = n->sizes;
+	f->blocks = n->blocks;
+	f->fragment = n->fragment;
+	f->tail_at = n->tail_at;
+	if (f->blocks > 0)
+		return know_blocks(t, f);
+	if (f->size > 0)
+		f->flaw = (uint8_t)check_data(t, f);
+	return 0;
+}
+
+/* type: as the listing has it */
+static int
+enter_file(struct reading *t, struct image_file f, unsigned type)
 {
 	struct sq_inode n;
 	int rc = 0;
 
-	if (sq_inode_get(&m->inodes, &m->super, f.ref, &n) != 0) {
-		f.type = SQ_OTHER;
+	f.type = WALK_OTHER;
+	f.fragment = IMAGE_NONE;
+	if (sq_inode_get(&t->q->inodes, &t->q->super, f.ref, &n) != 0) {
 		f.flaw = SQ_BAD_INODE;
-		return add_file(m, f);
-	}
-	f.type = (uint8_t)n.type;
-	f.flaw = n.flaw == SQ_GOOD && n.number != type ? SQ_BAD_TYPE : n.flaw;
-	if (n.type == SQ_DIR) {
-		f.type = SQ_OTHER;
+	} else if (n.type == SQUASHFS_DIR) {
 		f.flaw = SQ_BAD_DIR;
-	} else if (n.type == SQ_FILE) {
-		f.size = n.size;
-		f.start = n.start;
-		f.sizes = n.sizes;
-		f.blocks = n.blocks;
-		f.fragment = n.fragment;
-		f.tail_at = n.tail_at;
-		if (f.blocks > 0)
-			rc = know_blocks(m, &f);
-		else if (f.size > 0)
-			f.flaw = check_data(m, &f);
+	} else {
+		f.flaw = n.flaw == SQ_GOOD && n.type != type ? SQ_BAD_TYPE :
+		    n.flaw;
+		if (n.type == SQUASHFS_LINK)
+			f.type = WALK_LINK;
+		else if (n.type == SQUASHFS_FILE)
+			rc = load_file(t, &f, &n);
 	}
-	return rc != 0 ? rc : add_file(m, f);
+	f.unreadable = f.flaw != SQ_GOOD && f.flaw < SQ_REFUSED;
+	return rc != 0 ? rc : image_add_file(t->m, &f);
 }
 
 /* What is to be read of a listing. */
@@ -189,107 +183,114 @@ struct list {
 static bool
 is_dir(unsigned type)
 {
-	return type == 1 || type == 8;
+	return type == SQUASHFS_DIR || type == SQUASHFS_DIR + SQUASHFS_LONG;
 }
 
 /* The entries of one header: 0, 1 (the listing is damaged) or -errno. */
 static int
-enter_some(struct sq_image *m, struct list *l, uint32_t count,
+enter_some(struct reading *t, struct list *l, uint32_t count,
     uint64_t inodes)
 {
 	for (; count > 0; count--) {
+		const uint8_t *name = l->p + SQUASHFS_ENTRY_B;
+		unsigned type;
 		size_t len;
 		uint64_t ref;
 		int rc;
 
-		if (l->end - l->p < ENTRY_B)
+		if (l->end - l->p < SQUASHFS_ENTRY_B)
 			return 1;
 		len = load_le16(l->p + 6) + (size_t)1;
-		if ((size_t)(l->end - l->p) - ENTRY_B < len ||
-		    !good_name(l->p + ENTRY_B, len))
+		if ((size_t)(l->end - name) < len || !good_name(name, len))
 			return 1;
 		ref = inodes << 16 | load_le16(l->p);
-		if (is_dir(load_le16(l->p + 4)))
-			rc = add_dir(m, (struct sq_dir){
-			    .name = l->p + ENTRY_B, .name_len = (uint16_t)len,
+		type = load_le16(l->p + 4);
+		if (is_dir(type))
+			rc = image_add_dir(t->m, &(struct image_dir){
+			    .name = name, .name_len = (uint16_t)len,
 			    .parent = l->dir, .ref = ref });
 		else
-			rc = enter_file(m, (struct sq_file){
-			    .name = l->p + ENTRY_B, .name_len = (uint16_t)len,
-			    .dir = l->dir, .ref = ref },
-			    load_le16(l->p + 4));
+			rc = enter_file(t, (struct image_file){ .name = name,
+			    .name_len = (uint16_t)len, .dir = l->dir,
+			    .ref = ref }, type);
 		if (rc != 0)
 			return rc;
-		l->p += ENTRY_B + len;
+		l->p = name + len;
 	}
 	return 0;
 }
 
 static int
-enter_list(struct sq_image *m, struct list *l)
+enter_list(struct reading *t, struct list *l)
 {
 	while (l->p < l->end) {
+		const uint8_t *head = l->p;
 		uint64_t count;
 		int rc;
 
-		if (l->end - l->p < HEADER_B)
+		if (l->end - head < SQUASHFS_LISTING_HEAD_B)
 			return 1;
-		count = load_le32(l->p) + (uint64_t)1;
-		if (count > ENTRIES_MAX)
+		count = load_le32(head) + (uint64_t)1;
+		if (count > SQUASHFS_LISTING_RUN)
 			return 1;
-		l->p += HEADER_B;
-		rc = enter_some(m, l, (uint32_t)count,
-		    load_le32(l->p - HEADER_B + 4));
+		l->p += SQUASHFS_LISTING_HEAD_B;
+		rc = enter_some(t, l, (uint32_t)count, load_le32(head + 4));
 		if (rc != 0)
 			return rc;
 	}
 	return 0;
 }
 
-/* Adds the entries of directory i; listed: bytes of listings so far. */
+/* The entries of directory i; *damage: why they are not all, or NULL. */
 static int
-enter_dir(struct sq_image *m, uint32_t i, uint64_t *listed)
+enter_dir(struct reading *t, uint32_t i, const char **damage,
+    unsigned *flaw)
 {
 	struct list l = { .dir = i };
+	const struct sq_meta *dirs = &t->q->dirs;
 	struct sq_inode n;
 	int rc;
 
-	m->dir[i].bad = "its inode cannot be read";
-	if (sq_inode_get(&m->inodes, &m->super, m->dir[i].ref, &n) != 0 ||
-	    n.type != SQ_DIR)
+	*flaw = SQ_GOOD;
+	*damage = "its inode cannot be read";
+	if (sq_inode_get(&t->q->inodes, &t->q->super, t->m->dir[i].ref,
+	    &n) != 0 || n.type != SQUASHFS_DIR)
 		return 0;
-	m->dir[i].flaw = n.flaw;
-	m->dir[i].bad = "its listing cannot be read";
-	if (n.size > LIST_MORE) {
-		l.p = sq_meta_get(&m->dirs, n.dir_block, n.dir_offset,
-		    (size_t)n.size - LIST_MORE);
+	*flaw = n.flaw;
+	*damage = "its listing cannot be read";
+	if (n.size > SQUASHFS_LISTING_EXTRA) {
+		n.size -= SQUASHFS_LISTING_EXTRA;
+		l.p = sq_meta_get(dirs, n.dir_block, n.dir_offset,
+		    (size_t)n.size);
 		if (l.p == NULL)
 			return 0;
-		l.end = l.p + n.size - LIST_MORE;
-		*listed += n.size - LIST_MORE;
-		if (*listed > m->dirs.count * (uint64_t)SQ_META_B)
+		l.end = l.p + n.size;
+		t->listed += n.size;
+		if (t->listed > dirs->count * (uint64_t)SQUASHFS_META_B)
 			return -ELOOP;
 	}
-	rc = enter_list(m, &l);
-	if (rc > 0)
-		m->dir[i].bad = "its listing is damaged";
-	if (rc == 0)
-		m->dir[i].bad = NULL;
+	rc = enter_list(t, &l);
+	*damage = rc > 0 ? "its listing is damaged" : NULL;
 	return rc < 0 ? rc : 0;
 }
 
 int
-sq_tree_read(struct sq_image *m, const char **why)
+sq_tree_read(struct sq_image *q, struct image *m, const char **why)
 {
-	uint64_t listed = 0;
-	int rc = add_dir(m, (struct sq_dir){ .ref = m->super.root });
+	struct reading t = { .q = q, .m = m };
+	int rc = image_add_dir(m, &(struct image_dir){
+	    .ref = q->super.root });
 
-	/* index 0 ends lists of files */
-	if (rc == 0)
-		rc = add_file(m, (struct sq_file){ .type = SQ_OTHER });
-	for (uint32_t i = 0; rc == 0 && i < m->dir_count; i++)
-		rc = enter_dir(m, i, &listed);
-	if (rc == 0 && m->dir[0].bad != NULL && m->file_count == 1) {
+	for (uint32_t i = 0; rc == 0 && i < m->dir_count; i++) {
+		const char *damage;
+		unsigned flaw;
+
+		rc = enter_dir(&t, i, &damage, &flaw);
+		m->dir[i].lost = damage != NULL;
+		m->dir[i].damage = damage != NULL ? damage :
+		    flaw != SQ_GOOD ? sq_flaw_text(flaw) : NULL;
+	}
+	if (rc == 0 && m->dir[0].lost && m->file_count == 1) {
 		*why = "its root directory cannot be read";
 		return -EBADMSG;
 	}

@@ -43,7 +43,7 @@ sq_table_read(struct sq_meta *m, const struct sq_super *s, struct sq_codec *c,
 int
 sq_xattrs_read(struct sqr_image *m, struct sq_codec *c)
 {
-	const struct sq_super *s = &m->image.super;
+	const struct sq_super *s = &m->q->super;
 	uint8_t p[HEADER_B + 8];
 	uint64_t values, sets;
 	int rc;
@@ -137,13 +137,13 @@ find_set(const struct sqr_image *m, uint32_t index)
 {
 	const struct sq_meta *t = &m->xattr_sets;
 	uint64_t pos = (uint64_t)index * SET_B;
-	size_t block = (size_t)(pos / SQ_META_B);
-	size_t offset = (size_t)(pos % SQ_META_B);
+	size_t block = (size_t)(pos / SQUASHFS_META_B);
+	size_t offset = (size_t)(pos % SQUASHFS_META_B);
 
-	if (!m->xattrs_known || index >= m->image.super.xattr_count ||
+	if (!m->xattrs_known || index >= m->q->super.xattr_count ||
 	    block >= t->count || offset + SET_B > t->len[block])
 		return NULL;
-	return t->data + block * SQ_META_B + offset;
+	return t->data + block * SQUASHFS_META_B + offset;
 }
 
 int

@@ -34,6 +34,7 @@ static const struct option longs[] = {
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "resident", no_argument, NULL, OPT_RESIDENT },
 	{ "summary", no_argument, NULL, OPT_SUMMARY },
+	{ "threads", required_argument, NULL, 'p' },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 }
@@ -52,7 +53,7 @@ static const char help[] =
 "Reads every file of directories, mounts and squashfs images, cold and in\n"
 "parallel, and writes their checksums as sha256sum does.\n"
 "\n"
-"  -p, --processes N   threads that hash (default: the CPUs)\n"
+"  -p, --threads N     threads that hash (default: the CPUs)\n"
 "  --hash KIND         sha256 (default), md5, or none: only read\n"
 "  --cold HOW          how to make it cold before: auto (default), fadvise,\n"
 "                      drop (all caches, as root), none\n"

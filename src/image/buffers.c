@@ -1,0 +1,147 @@
+/*
+ * buffers.c - unpacked blocks in memory, as many as there is room for
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "buffers.h"
+
+#include "base/sys.h"
+
+/*
+ * A thread has at most two files in its queues, and for each of them there may
+ * be a fragment block that waits for the file's other blocks.  One buffer more
+ * would be enough for all to go on; one more for each lets all work.
+ */
+enum {
+	ALL_B = 16 << 20,		/* of all buffers together, or so */
+	MOST = 64,
+	LEAST = 3
+};
+
+/* ALL_B are beside all that is counted. */
+unsigned
+image_buffers_threads(const struct image *m, unsigned most)
+{
+	unsigned n = most;
+
+	while (n > 1 && image_take(m->memory,
+	    (uint64_t)LEAST * n * m->block_B > ALL_B ?
+	    (uint64_t)LEAST * n * m->block_B - ALL_B : 0) != 0)
+		n--;
+	return n;
+}
+
+int
+image_buffers_open(struct image_buffers *b, size_t block_B, unsigned threads,
+    struct image_ending *e)
+{
+	size_t count = ALL_B / block_B;
+
+	if (count > MOST)
+		count = MOST;
+	if (count < LEAST * (size_t)threads + 1)
+		count = LEAST * (size_t)threads + 1;
+	*b = (struct image_buffers){ .ending = e, .threads = threads };
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_cond_init(&b->freed, NULL);
+	b->all = sys_calloc(count, sizeof(*b->all));
+	b->free = sys_calloc(threads, sizeof(*b->free));
+	b->memory = sys_malloc(count * block_B);
+	if (b->all == NULL || b->free == NULL || b->memory == NULL)
+		return -ENOMEM;
+	for (; b->count < count; b->count++) {
+		struct image_buffer *one = &b->all[b->count];
+
+		one->data = b->memory + b->count * block_B;
+		one->owner = b->count % threads;
+		one->next = b->free[one->owner];
+		b->free[one->owner] = one;
+	}
+	atomic_store(&b->left, b->count);
+	return 0;
+}
+
+void
+image_buffers_close(struct image_buffers *b)
+{
+	sys_free(b->memory);
+	sys_free(b->all);
+	sys_free(b->free);
+	pthread_cond_destroy(&b->freed);
+	pthread_mutex_destroy(&b->lock);
+}
+
+/* Under the lock; me's own, or another's. */
+static struct image_buffer *
+take(struct image_buffers *b, unsigned me)
+{
+	for (unsigned i = 0; i < b->threads; i++) {
+		struct image_buffer **free = &b->free[(me + i) % b->threads];
+		struct image_buffer *one = *free;
+
+		if (one == NULL)
+			continue;
+		*free = one->next;
+		atomic_fetch_sub(&b->left, 1);
+		atomic_store(&one->users, 1);
+		one->len = 0;
+		one->err = 0;
+		return one;
+	}
+	return NULL;
+}
+
+struct image_buffer *
+image_buffers_take(struct image_buffers *b, unsigned me)
+{
+	struct image_buffer *one;
+
+	pthread_mutex_lock(&b->lock);
+	one = take(b, me);
+	pthread_mutex_unlock(&b->lock);
+	return one;
+}
+
+struct image_buffer *
+image_buffers_wait(struct image_buffers *b, unsigned me)
+{
+	struct image_buffer *one;
+
+	pthread_mutex_lock(&b->lock);
+	while ((one = take(b, me)) == NULL && !image_ended(b->ending))
+		pthread_cond_wait(&b->freed, &b->lock);
+	pthread_mutex_unlock(&b->lock);
+	return one;
+}
+
+void
+image_buffers_wake(struct image_buffers *b)
+{
+	pthread_mutex_lock(&b->lock);
+	pthread_cond_broadcast(&b->freed);
+	pthread_mutex_unlock(&b->lock);
+}
+
+bool
+image_buffers_few(struct image_buffers *b)
+{
+	return atomic_load(&b->left) < b->count / 2;
+}
+
+void
+image_buffer_use(struct image_buffer *b, unsigned times)
+{
+	atomic_fetch_add(&b->users, times);
+}
+
+void
+image_buffer_done(struct image_buffers *all, struct image_buffer *b)
+{
+	if (atomic_fetch_sub(&b->users, 1) > 1)
+		return;
+	pthread_mutex_lock(&all->lock);
+	b->next = all->free[b->owner];
+	all->free[b->owner] = b;
+	atomic_fetch_add(&all->left, 1);
+	pthread_cond_signal(&all->freed);
+	pthread_mutex_unlock(&all->lock);
+}

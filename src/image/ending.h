@@ -1,0 +1,35 @@
+/*
+ * ending.h - whether a walk goes on, for all its threads
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_IMAGE_ENDING_H
+#define COLDPRESS_IMAGE_ENDING_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct image_ending {
+	atomic_int err;			/* that ends it */
+	const atomic_bool *cancel;	/* the caller's, or NULL */
+};
+
+/* The first error stays.  Thread-safe, as the other. */
+static inline void
+image_end(struct image_ending *e, int err)
+{
+	int none = 0;
+
+	atomic_compare_exchange_strong(&e->err, &none, err);
+}
+
+static inline bool
+image_ended(struct image_ending *e)
+{
+	if (e->cancel != NULL && atomic_load(e->cancel))
+		image_end(e, -ECANCELED);
+	return atomic_load(&e->err) != 0;
+}
+
+#endif

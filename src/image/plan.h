@@ -1,0 +1,44 @@
+/*
+ * plan.h - what is read once, and in which order
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_IMAGE_PLAN_H
+#define COLDPRESS_IMAGE_PLAN_H
+
+#include "image/source.h"
+
+/* A piece of work: one data block, or one fragment block, or none. */
+struct image_job {
+	uint64_t at;			/* in the image */
+	image_word word;
+	uint32_t index;			/* of the file, or of the fragment */
+	uint32_t block;			/* of the file, or one of these */
+};
+#define IMAGE_JOB_FRAGMENT UINT32_MAX
+#define IMAGE_JOB_HOLES (UINT32_MAX - 1)	/* a file without any block */
+
+/* All blocks of a file, or a fragment block. */
+struct image_extent {
+	uint64_t order;
+	size_t first, count;		/* jobs */
+};
+
+struct image_plan {
+	struct image_job *jobs;
+	size_t count;
+	struct image_extent *extents;	/* in the order of reading */
+	size_t extent_count;
+	/* tail[from[k]..from[k + 1]): files with a tail in fragment k */
+	uint32_t *tails;
+	size_t *from;
+	uint64_t files, bytes;		/* to be read, each duplicate once */
+};
+
+/*
+ * Finds duplicates among the files that are not skipped, and orders the work.
+ * 0, -EDQUOT or -ENOMEM; to be freed in any case.
+ */
+int image_plan_make(struct image_plan *p, struct image *m);
+void image_plan_free(struct image_plan *p);
+
+#endif

@@ -1,0 +1,356 @@
+/*
+ * rows.c - what a walk of an image reports of each file
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "rows.h"
+
+#include "base/sys.h"
+#include "lock.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* An image can say that a million files share a million blocks. */
+enum { DAMAGE_MAX = 1 << 20 };
+
+static const char more_damage[] = "and further damage, not listed";
+
+static const char *
+path_of(struct image_rows *w, uint32_t file, char *buf)
+{
+	return image_file_path(w->image, file, buf);
+}
+
+static uint64_t
+where(const struct image_rows *w, const struct image_file *f)
+{
+	return w->image->source->where(w->image, f->ref);
+}
+
+static void
+call_row(struct image_rows *w, const struct walk_file *row)
+{
+	int rc = 0;
+
+	w->r->errors += row->err != 0;
+	if (w->o->row != NULL)
+		rc = w->o->row(w->o->arg, row);
+	if (rc != 0)
+		image_end(w->ending, rc);
+}
+
+static void
+call_damage(struct image_rows *w, uint64_t at, const char *path,
+    const char *reason)
+{
+	const struct walk_damage d = { .offset = at, .path = path,
+	    .reason = reason };
+	int rc = 0;
+
+	w->r->damaged++;
+	if (w->o->damage != NULL)
+		rc = w->o->damage(w->o->arg, &d);
+	if (rc != 0)
+		image_end(w->ending, rc);
+}
+
+/* How it is stored. */
+static void
+count_blocks(const struct image *m, const struct image_file *f,
+    struct walk_file *row)
+{
+	uint64_t at = f->start;
+
+	row->blocks = row->compressed_B = 0;
+	for (uint32_t k = 0; k < f->blocks; k++) {
+		image_word word = m->source->block(m, f, k, &at);
+
+		row->blocks += word != 0;
+		row->compressed_B += (int64_t)image_stored_B(word);
+		at += image_stored_B(word);
+	}
+	row->fragment = f->fragment == IMAGE_NONE ? -1 : (int64_t)f->fragment;
+}
+
+/* Under lock.  A file of which nothing more is known than its err. */
+static void
+report_bare(struct image_rows *w, const char *path, enum walk_type type,
+    int err)
+{
+	call_row(w, &(struct walk_file){ .path = path, .type = type,
+	    .compressed_B = -1, .blocks = -1, .fragment = -1,
+	    .first_read_ns = -1, .err = err });
+}
+
+/* What is asked for */
+
+static size_t
+find_wanted(const struct walk_options *o, const char *path)
+{
+	size_t lo = 0, hi = o->only_count;
+
+	while (path != NULL && lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int c = strcmp(path, o->only[mid]);
+
+		if (c == 0)
+			return mid;
+		if (c < 0)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return o->only_count;
+}
+
+int
+image_rows_select(struct image_rows *w)
+{
+	const struct walk_options *o = w->o;
+	struct image *m = w->image;
+	bool *seen;
+
+	if (o->only == NULL)
+		return 0;
+	seen = sys_calloc(o->only_count + 1, sizeof(*seen));
+	if (seen == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < m->file_count; i++) {
+		size_t k = find_wanted(o, path_of(w, i, w->path));
+
+		seen[k] = true;
+		m->file[i].skip = k == o->only_count;
+	}
+	for (size_t i = 1; i < m->dir_count; i++) {
+		const char *path = image_dir_path(m, i, w->path);
+		size_t k = find_wanted(o, path);
+
+		if (k < o->only_count && !seen[k])
+			report_bare(w, path, WALK_DIR, -EISDIR);
+		seen[k] = true;
+	}
+	for (size_t k = 0; k < o->only_count; k++)
+		if (!seen[k])
+			report_bare(w, o->only[k], WALK_OTHER, -ENOENT);
+	sys_free(seen);
+	return 0;
+}
+
+/* What has no data */
+
+static void
+report_dir(struct image_rows *w, size_t i)
+{
+	const struct image_dir *d = &w->image->dir[i];
+	const char *path;
+
+	w->r->dirs += i != 0;
+	if (d->damage == NULL || w->o->only != NULL)
+		return;
+	path = i == 0 ? NULL : image_dir_path(w->image, i, w->path);
+	call_damage(w, w->image->source->where(w->image, d->ref), path,
+	    d->damage);
+	if (path != NULL)
+		report_bare(w, path, WALK_DIR, -EBADMSG);
+}
+
+/* An empty file, a link, a device, or what is damaged. */
+static void
+report_other(struct image_rows *w, const struct image_file *f, const char *path,
+    const uint8_t *empty)
+{
+	struct walk_file row = { .path = path, .type = f->type,
+	    .size = f->size, .fragment = -1, .first_read_ns = -1,
+	    .err = f->unreadable ? -EBADMSG : 0 };
+
+	if (path == NULL) {
+		call_damage(w, where(w, f), NULL,
+		    "a path is longer than 64 KiB");
+		w->r->errors++;
+		return;
+	}
+	if (row.err == 0 && f->type == WALK_FILE) {
+		row.digest_len = digest_len(w->o->digest);
+		memcpy(row.digest, empty, row.digest_len);
+	}
+	call_row(w, &row);
+}
+
+static void
+report_flaw(struct image_rows *w, const struct image_file *f, const char *path)
+{
+	if (f->flaw != 0 && path != NULL && w->r->damaged < DAMAGE_MAX)
+		call_damage(w, where(w, f), path,
+		    w->r->damaged + 1 < DAMAGE_MAX ? w->image->source->flaw(f->flaw) :
+		    more_damage);
+}
+
+static void
+count_file(struct walk_result *r, const struct image_file *f)
+{
+	if (f->type == WALK_FILE)
+		r->files++;
+	else if (f->type == WALK_LINK)
+		r->links++;
+	else
+		r->others++;
+	r->bytes += f->size;
+	r->duplicates += f->is_duplicate;
+}
+
+int
+image_rows_rest(struct image_rows *w)
+{
+	const struct image *m = w->image;
+	uint8_t empty[DIGEST_MAX];
+	struct digest *d;
+	int rc = digest_new(&d, w->o->digest);
+
+	if (rc == 0) {
+		rc = digest_once(d, "", 0, empty);
+		digest_free(d);
+	}
+	if (rc != 0)
+		return rc;
+	for (size_t i = 0; i < m->dir_count && !image_ended(w->ending); i++)
+		report_dir(w, i);
+	for (uint32_t i = 1; i < m->file_count && !image_ended(w->ending); i++) {
+		const struct image_file *f = &m->file[i];
+
+		if (f->skip)
+			continue;
+		count_file(w->r, f);
+		if (f->flaw != 0)
+			report_flaw(w, f, path_of(w, i, w->path));
+		if (f->type != WALK_FILE || f->unreadable || f->size == 0)
+			report_other(w, f, path_of(w, i, w->path), empty);
+	}
+	return 0;
+}
+
+/* What has */
+
+/* The bytewise first path of the file and its duplicates, in w->other. */
+static const char *
+first_path(struct image_rows *w, uint32_t file)
+{
+	const char *first = NULL;
+
+	for (uint32_t i = file; i != 0; i = w->image->file[i].next_duplicate) {
+		const char *path = path_of(w, i, w->path);
+
+		if (path == NULL || (first != NULL && strcmp(path, first) >= 0))
+			continue;
+		first = memcpy(w->other, path, strlen(path) + 1);
+	}
+	return first;
+}
+
+/* row: what it has in common with its duplicates */
+static void
+report_one(struct image_rows *w, uint32_t file, struct walk_file row,
+    const char *first)
+{
+	row.path = path_of(w, file, w->path);
+	if (row.path == NULL) {
+		report_other(w, &w->image->file[file], NULL, NULL);
+		return;
+	}
+	if (first != NULL && strcmp(first, row.path) != 0)
+		row.duplicate_of = first;
+	call_row(w, &row);
+}
+
+static void
+report_duplicates(struct image_rows *w, const struct image_outcome *o)
+{
+	const struct image_file *f = &w->image->file[o->file];
+	const char *first = f->next_duplicate != 0 ? first_path(w, o->file) : NULL;
+	struct walk_file row = { .type = WALK_FILE, .size = f->size,
+	    .err = o->err, .first_read_ns = o->first_ns };
+
+	count_blocks(w->image, f, &row);
+	if (o->err == 0) {
+		row.digest_len = digest_len(w->o->digest);
+		memcpy(row.digest, o->digest, row.digest_len);
+		w->r->read_B += f->size;
+	}
+	for (uint32_t i = o->file; i != 0; i = w->image->file[i].next_duplicate)
+		report_one(w, i, row, first);
+}
+
+/* Under lock, which is let go. */
+static void
+report_all(struct image_rows *w, struct image_row_batch *t)
+{
+	for (size_t k = 0; k < t->count; k++)
+		report_duplicates(w, &t->out[k]);
+	pthread_mutex_unlock(&w->lock);
+	t->count = 0;
+}
+
+void
+image_rows_flush(struct image_row_batch *t)
+{
+	pthread_mutex_lock(&t->rows->lock);
+	report_all(t->rows, t);
+}
+
+/* Some at a time, when nobody else is telling; or when there is no room. */
+void
+image_rows_add(struct image_row_batch *t, const struct image_outcome *o)
+{
+	t->out[t->count++] = *o;
+	if (t->count == IMAGE_BATCH)
+		image_rows_flush(t);
+	else if (t->count % IMAGE_BATCH_SOME == 0 &&
+	    pthread_mutex_trylock(&t->rows->lock) == 0)
+		report_all(t->rows, t);
+}
+
+void
+image_rows_damage(struct image_rows *w, uint32_t file, uint64_t at,
+    const char *reason)
+{
+	pthread_mutex_lock(&w->lock);
+	for (uint32_t i = file; i != 0 && w->r->damaged < DAMAGE_MAX;
+	    i = w->image->file[i].next_duplicate)
+		call_damage(w, at, path_of(w, i, w->path),
+		    w->r->damaged + 1 < DAMAGE_MAX ? reason :
+		    more_damage);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void
+image_rows_table(struct image_rows *w, uint64_t at, const char *reason)
+{
+	call_damage(w, at, NULL, reason);
+}
+
+void
+image_rows_stored(struct image_rows *w, uint64_t bytes)
+{
+	pthread_mutex_lock(&w->lock);
+	w->r->stored_B += bytes;
+	pthread_mutex_unlock(&w->lock);
+}
+
+int
+image_rows_open(struct image_rows *w, struct image *m,
+    const struct walk_options *o, struct image_ending *e,
+    struct walk_result *r)
+{
+	*w = (struct image_rows){ .image = m, .o = o, .ending = e, .r = r };
+	image_lock_init(&w->lock);
+	w->path = sys_malloc(IMAGE_PATH_MAX);
+	w->other = sys_malloc(IMAGE_PATH_MAX);
+	return w->path == NULL || w->other == NULL ? -ENOMEM : 0;
+}
+
+void
+image_rows_close(struct image_rows *w)
+{
+	sys_free(w->path);
+	sys_free(w->other);
+	pthread_mutex_destroy(&w->lock);
+}

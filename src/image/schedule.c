@@ -1,0 +1,176 @@
+/*
+ * schedule.c - which thread has what to do
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A thread has as many queues as files that are best hashed together.  In
+ * each is an extent, and when that ends the next of all; jobs are taken from
+ * queue to queue.  So small files are read in the order of the disk, and of
+ * large ones a few at a time.  Who finds no more extents takes jobs from
+ * others' queues: a large file has one thread hashing then, and all others
+ * unpacking.
+ */
+#include "schedule.h"
+
+#include "base/sys.h"
+#include "lock.h"
+
+#include <errno.h>
+
+/*
+ * Read ahead, as what it is unpacked.  Short steps begin sooner; where a file
+ * is long enough for long ones, a disk that has to seek likes them better.
+ */
+enum {
+	AHEAD_B = 8 << 20,
+	STEP_B = 1 << 20,
+	LONG_STEP_B = 4 << 20
+};
+
+/* What has been found to be asked of the kernel, without the lock. */
+struct ahead {
+	size_t extent, extent_end;
+	size_t job, job_end;
+};
+
+int
+image_scheduler_open(struct image_scheduler *s, const struct image *m,
+    const struct image_plan *p, unsigned threads, unsigned each)
+{
+	*s = (struct image_scheduler){ .ahead = { m, p }, .threads = threads,
+	    .each = each };
+	image_lock_init(&s->lock);
+	s->queues = sys_calloc((size_t)threads * each, sizeof(*s->queues));
+	s->turn = sys_calloc(threads, sizeof(*s->turn));
+	return s->queues == NULL || s->turn == NULL ? -ENOMEM : 0;
+}
+
+void
+image_scheduler_close(struct image_scheduler *s)
+{
+	sys_free(s->queues);
+	sys_free(s->turn);
+	pthread_mutex_destroy(&s->lock);
+}
+
+static size_t
+jobs_of(const struct image_scheduler *s, size_t bytes)
+{
+	return bytes / s->ahead.image->block_B;
+}
+
+/* So many jobs of an extent are read ahead before it begins. */
+static size_t
+beginning(const struct image_scheduler *s, const struct image_extent *e)
+{
+	size_t most = jobs_of(s, STEP_B);
+
+	return e->count < most ? e->count : most;
+}
+
+/* The next extent, whose beginning has been read ahead. */
+static void
+fill(struct image_scheduler *s, struct image_queue *q)
+{
+	const struct image_extent *e = &s->ahead.plan->extents[s->next++];
+	size_t begun = beginning(s, e);
+
+	q->next = e->first;
+	q->end = e->first + e->count;
+	q->advised = e->first + begun;
+	s->advised_jobs -= begun;
+}
+
+/* Of a thread's own queues the one whose turn it is, filled; or NULL. */
+static struct image_queue *
+own_queue(struct image_scheduler *s, unsigned me)
+{
+	for (unsigned i = 0; i < s->each; i++) {
+		unsigned turn = s->turn[me]++ % s->each;
+		struct image_queue *q = &s->queues[me * s->each + turn];
+
+		if (q->next == q->end && s->next < s->ahead.plan->extent_count)
+			fill(s, q);
+		if (q->next < q->end)
+			return q;
+	}
+	return NULL;
+}
+
+/* The one that has most left; or NULL. */
+static struct image_queue *
+longest_queue(struct image_scheduler *s)
+{
+	unsigned count = s->threads * s->each;
+	struct image_queue *best = &s->queues[0];
+
+	for (unsigned i = 1; i < count; i++)
+		if (s->queues[i].end - s->queues[i].next >
+		    best->end - best->next)
+			best = &s->queues[i];
+	return best->next < best->end ? best : NULL;
+}
+
+static bool
+is_alone(struct image_scheduler *s)
+{
+	unsigned count = s->threads * s->each, files = 0;
+
+	if (s->next < s->ahead.plan->extent_count)
+		return false;
+	for (unsigned i = 0; i < count; i++)
+		files += s->queues[i].next < s->queues[i].end;
+	return files < 2;
+}
+
+/* Beginnings of extents, so that there is always AHEAD_B of them. */
+static void
+plan_extents(struct image_scheduler *s, struct ahead *a)
+{
+	const struct image_plan *p = s->ahead.plan;
+
+	a->extent = a->extent_end = s->advised;
+	if (s->advised_jobs + jobs_of(s, STEP_B) > jobs_of(s, AHEAD_B))
+		return;
+	while (s->advised < p->extent_count &&
+	    s->advised_jobs < jobs_of(s, AHEAD_B))
+		s->advised_jobs += beginning(s, &p->extents[s->advised++]);
+	a->extent_end = s->advised;
+}
+
+/* A step of a queue that is longer than its beginning. */
+static void
+plan_jobs(struct image_scheduler *s, struct image_queue *q, struct ahead *a)
+{
+	size_t step = jobs_of(s, LONG_STEP_B);
+
+	a->job = a->job_end = q->advised;
+	if (q->advised == q->end ||
+	    q->advised - q->next + step > jobs_of(s, AHEAD_B))
+		return;
+	q->advised = q->end - q->advised < step ? q->end : q->advised + step;
+	a->job_end = q->advised;
+}
+
+const struct image_job *
+image_scheduler_take(struct image_scheduler *s, unsigned me, bool *alone)
+{
+	const struct image_job *j = NULL;
+	struct image_queue *q;
+	struct ahead a = { 0 };
+
+	pthread_mutex_lock(&s->lock);
+	plan_extents(s, &a);
+	*alone = is_alone(s);
+	q = own_queue(s, me);
+	if (q == NULL)
+		q = longest_queue(s);
+	if (q != NULL) {
+		j = &s->ahead.plan->jobs[q->next++];
+		plan_jobs(s, q, &a);
+	}
+	pthread_mutex_unlock(&s->lock);
+	image_readahead_extents(&s->ahead, a.extent, a.extent_end,
+	    jobs_of(s, STEP_B));
+	image_readahead_jobs(&s->ahead, a.job, a.job_end);
+	return j;
+}

@@ -1,0 +1,371 @@
+/*
+ * stream.c - files, whose pieces are hashed in their order
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Whoever unpacks a block leaves its pieces to their streams.  A stream whose
+ * next piece is there stands in a list of ready ones; who takes it from there
+ * hashes that piece and puts it back if the one after has come.  So a large
+ * file keeps one thread hashing and all others unpacking.
+ *
+ * Two streams are hashed in little more time than one.  So one alone is left
+ * in the list until there is another, or few buffers, or no other file;
+ * and what the longer of two pieces has more than the other goes back, too.
+ * A list is that of the thread that brought the stream's first piece.
+ */
+#include "stream.h"
+
+#include "base/sys.h"
+#include "lock.h"
+
+#include <errno.h>
+
+enum {
+	TAKE_MOST = 32,			/* streams taken at once */
+	TAKE_B = 256 << 10		/* and bytes, if that is two */
+};
+
+/* What one thread has taken. */
+struct hand {
+	struct image_stream *s[TAKE_MOST];
+	size_t count, bytes;
+};
+
+static struct image_file *
+file_of(struct image_streams *w, const struct image_stream *s)
+{
+	return &w->image->file[s->file];
+}
+
+/* Blocks of which the image has nothing: they are zeros. */
+static bool
+is_hole(const struct image_streams *w, const struct image_file *f, uint32_t k)
+{
+	uint64_t at = f->start;
+
+	return k < f->blocks &&
+	    w->image->source->block(w->image, f, k, &at) == 0;
+}
+
+/* Where the waiting block that is next stands; or NULL. */
+static struct image_buffer **
+find_next(struct image_stream *s)
+{
+	for (struct image_buffer **p = &s->ready; *p != NULL; p = &(*p)->next)
+		if ((*p)->block == s->next)
+			return p;
+	return NULL;
+}
+
+static bool
+has_piece(struct image_streams *w, struct image_stream *s)
+{
+	const struct image_file *f = file_of(w, s);
+
+	if (s->left > 0)
+		return true;
+	if (s->next == f->blocks)
+		return s->tail != NULL;
+	return is_hole(w, f, s->next) || find_next(s) != NULL;
+}
+
+/* Giving: all under the lock */
+
+static void
+offer(struct image_streams *w, struct image_stream *s)
+{
+	if (s->busy || !has_piece(w, s))
+		return;
+	s->busy = true;
+	s->queued = w->ready[s->owner].first;
+	w->ready[s->owner].first = s;
+	w->ready[s->owner].len++;
+}
+
+/* One that rests, or a new one, with its digest; NULL: no memory. */
+static struct image_stream *
+new_stream(struct image_streams *w)
+{
+	struct image_stream *s = w->spare;
+
+	if (s != NULL) {
+		w->spare = s->queued;
+		return s;
+	}
+	s = sys_calloc(1, sizeof(*s));
+	if (s == NULL)
+		return NULL;
+	if (digest_new(&s->digest, w->o->digest) != 0) {
+		sys_free(s);
+		return NULL;
+	}
+	s->next_of_all = w->all;
+	w->all = s;
+	return s;
+}
+
+/* The stream of a file; NULL: there is none, and the walk ends. */
+static struct image_stream *
+begin(struct image_streams *w, unsigned me, uint32_t file, int64_t first_ns)
+{
+	struct image_file *f = &w->image->file[file];
+	struct image_stream *s = f->stream;
+
+	if (s != NULL)
+		return s;
+	s = new_stream(w);
+	if (s == NULL) {
+		image_end(w->ending, -ENOMEM);
+		return NULL;
+	}
+	s->file = file;
+	s->next = 0;
+	s->busy = s->ended = false;
+	s->owner = me;
+	s->first_ns = first_ns;
+	s->err = digest_start(s->digest);
+	f->stream = s;
+	return s;
+}
+
+void
+image_streams_give(struct image_streams *w, unsigned me, uint32_t file,
+    uint32_t k, struct image_buffer *b, int64_t first_ns)
+{
+	struct image_stream *s;
+
+	pthread_mutex_lock(&w->lock);
+	s = begin(w, me, file, first_ns);
+	if (s != NULL) {
+		b->block = k;
+		b->next = s->ready;
+		s->ready = b;
+		offer(w, s);
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+void
+image_streams_give_tails(struct image_streams *w, unsigned me,
+    const uint32_t *files, size_t count, struct image_buffer *b,
+    int64_t first_ns)
+{
+	pthread_mutex_lock(&w->lock);
+	/* the list gives back last what came first */
+	for (size_t i = count; i-- > 0;) {
+		struct image_stream *s = begin(w, me, files[i], first_ns);
+
+		if (s == NULL)
+			break;
+		s->tail = b;
+		offer(w, s);
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+void
+image_streams_give_holes(struct image_streams *w, unsigned me, uint32_t file)
+{
+	struct image_stream *s;
+
+	pthread_mutex_lock(&w->lock);
+	s = begin(w, me, file, -1);
+	if (s != NULL)
+		offer(w, s);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* Taking */
+
+/* Puts the stream's next piece in hand, if it has none. */
+static void
+load(struct image_streams *w, struct image_stream *s)
+{
+	const struct image *m = w->image;
+	const struct image_file *f = file_of(w, s);
+	size_t from = 0;
+
+	if (s->left > 0)
+		return;
+	s->buf = NULL;
+	if (s->next == f->blocks) {
+		s->buf = s->tail;
+		s->tail = NULL;
+		s->ended = true;
+		from = f->tail_at;
+		s->left = image_tail_len(m, f);
+	} else if (is_hole(w, f, s->next)) {
+		s->left = image_block_len(m, f, s->next++);
+	} else {
+		struct image_buffer **p = find_next(s);
+
+		s->buf = *p;
+		*p = s->buf->next;
+		s->left = image_block_len(m, f, s->next++);
+	}
+	s->data = s->buf == NULL ? w->zeros : s->buf->data + from;
+	if (s->err == 0 && s->buf != NULL)
+		s->err = s->buf->err != 0 ? s->buf->err :
+		    s->buf->len < from + s->left ? -EBADMSG : 0;
+}
+
+static struct image_stream *
+pop(struct image_ready *q)
+{
+	struct image_stream *s = q->first;
+
+	q->first = s->queued;
+	q->len--;
+	return s;
+}
+
+/* From a list, as long as it is worth while. */
+static void
+take_from(struct image_streams *w, struct hand *h, struct image_ready *q)
+{
+	unsigned lanes = digest_lanes(w->o->digest);
+
+	while (q->len > 0 && h->count < TAKE_MOST &&
+	    (h->count < lanes || h->bytes < TAKE_B)) {
+		struct image_stream *s = pop(q);
+
+		load(w, s);
+		h->bytes += s->left;
+		h->s[h->count++] = s;
+	}
+}
+
+static void
+take(struct image_streams *w, struct hand *h, unsigned me, bool all)
+{
+	unsigned threads = w->o->threads;
+
+	h->count = h->bytes = 0;
+	pthread_mutex_lock(&w->lock);
+	if (all || w->ready[me].len >= digest_lanes(w->o->digest))
+		take_from(w, h, &w->ready[me]);
+	for (unsigned i = 1; all && i < threads; i++)
+		take_from(w, h, &w->ready[(me + i) % threads]);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* Hashing */
+
+static void
+hash(struct image_streams *w, struct hand *h)
+{
+	struct digest_piece p[TAKE_MOST];
+	struct image_stream *of[TAKE_MOST];
+	size_t n = 0, passed = h->bytes;
+	int rc;
+
+	for (size_t i = 0; i < h->count; i++) {
+		struct image_stream *s = h->s[i];
+
+		if (s->err != 0) {
+			s->left = 0;
+			continue;
+		}
+		of[n] = s;
+		p[n++] = (struct digest_piece){ s->digest, s->data, s->left };
+	}
+	rc = digest_add_some(p, n, n == 1);
+	for (size_t i = 0; i < n; i++) {
+		of[i]->err = rc;
+		of[i]->data = p[i].data;
+		of[i]->left = rc == 0 ? p[i].len : 0;
+		passed -= of[i]->left;
+	}
+	if (w->o->progress != NULL)
+		w->o->progress(w->o->arg, passed);
+}
+
+static bool
+complete(struct image_streams *w, const struct image_stream *s)
+{
+	const struct image_file *f = file_of(w, s);
+
+	return s->left == 0 && s->next == f->blocks &&
+	    (s->ended || image_tail_len(w->image, f) == 0);
+}
+
+/* Lets go of what is hashed, and reports the files that end with it. */
+static void
+finish(struct image_streams *w, struct hand *h, image_finished_fn *finished,
+    void *arg)
+{
+	for (size_t i = 0; i < h->count; i++) {
+		struct image_stream *s = h->s[i];
+		struct image_outcome o = { .file = s->file, .err = s->err,
+		    .first_ns = s->first_ns };
+
+		if (s->left == 0 && s->buf != NULL)
+			image_buffer_done(w->buffers, s->buf);
+		if (!complete(w, s))
+			continue;
+		if (o.err == 0)
+			o.err = digest_end(s->digest, o.digest);
+		finished(arg, &o);
+	}
+}
+
+/* Back to the list, or, if it has ended, to rest. */
+static void
+put_back(struct image_streams *w, struct hand *h)
+{
+	pthread_mutex_lock(&w->lock);
+	for (size_t i = 0; i < h->count; i++) {
+		struct image_stream *s = h->s[i];
+
+		if (!complete(w, s)) {
+			s->busy = false;
+			offer(w, s);
+		} else {
+			s->queued = w->spare;
+			w->spare = s;
+		}
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+bool
+image_streams_hash(struct image_streams *w, unsigned me, bool all,
+    image_finished_fn *finished, void *arg)
+{
+	struct hand h;
+
+	take(w, &h, me, all);
+	if (h.count == 0)
+		return false;
+	hash(w, &h);
+	finish(w, &h, finished, arg);
+	put_back(w, &h);
+	return true;
+}
+
+int
+image_streams_open(struct image_streams *w, struct image *m,
+    struct image_buffers *b, struct image_ending *e,
+    const struct walk_options *o)
+{
+	*w = (struct image_streams){ .image = m, .buffers = b, .ending = e,
+	    .o = o };
+	image_lock_init(&w->lock);
+	w->ready = sys_calloc(o->threads, sizeof(*w->ready));
+	w->zeros = sys_calloc(1, m->block_B);
+	return w->ready == NULL || w->zeros == NULL ? -ENOMEM : 0;
+}
+
+void
+image_streams_close(struct image_streams *w)
+{
+	while (w->all != NULL) {
+		struct image_stream *s = w->all;
+
+		w->all = s->next_of_all;
+		digest_free(s->digest);
+		sys_free(s);
+	}
+	sys_free(w->ready);
+	sys_free(w->zeros);
+	pthread_mutex_destroy(&w->lock);
+}
