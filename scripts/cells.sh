@@ -354,13 +354,16 @@ resident() {
 	    END { if (all && !unseen) printf "%.1f", 100 * in_memory / all }' || :
 }
 
+# caches_drop: by lap, which does not wait for ever; its reason to $study/log
+caches_drop() { lap -q -n 1 -c -- true >/dev/null 2>>"$study/log"; }
+
 # cell_input: the tree into the cache, or out of it, and what of it is there
 cell_input() {
 	# Only these filesystems: another may hang.
 	[ "$quick$cold" = yes ] || sync -f "$dir" "$study"
 	if [ "$cold" = yes ]; then
-		# Once to prove that it works, and lap does it again.
-		echo 3 >/proc/sys/vm/drop_caches
+		# Once for what is looked at here, and lap does it again.
+		caches_drop || die 'the caches cannot be dropped'
 	else
 		find "$dir" -type f -exec cat {} + >/dev/null 2>&1 || :
 	fi

@@ -174,6 +174,18 @@ tidy() {
 	[ -z "$study_locked" ] || undo
 }
 
+# cold_check: where caches cannot be dropped, a study that was not asked to be
+# cold is warm
+cold_check() {
+	[ "$cold" = yes ] && have lap || return 0
+	caches_drop && return 0
+	case " $study_asked " in
+	*' cold '*) cannot "$(tail -n 1 "$study/log")" ;;
+	esac
+	say "$(tail -n 1 "$study/log"): the runs are warm"
+	cold=''
+}
+
 study_prepare() {
 	study_make
 	study_lock
@@ -183,6 +195,7 @@ study_prepare() {
 		[ "$verbosity" = 0 ] || say "going on with $study"
 	else
 		series=$(date -u +%Y%m%dT%H%M%SZ)-$$-$study_name
+		cold_check
 		prepare
 	fi
 	ready

@@ -7,6 +7,7 @@
 #include "base/fdio.h"
 #include "base/sys.h"
 #include "cold_impl.h"
+#include "measure/caches.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -201,21 +202,6 @@ take_out_image(struct cold *c, const struct device *d)
 	count_file(&c->images, rc, pages, resident);
 }
 
-static int
-drop_caches(void)
-{
-	int fd, rc;
-
-	sync();
-	fd = sys_openat(AT_FDCWD, "/proc/sys/vm/drop_caches",
-	    O_WRONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return fd;
-	rc = fdio_write(fd, "3\n", 2);
-	sys_close(fd);
-	return rc;
-}
-
 /* Bytes that were read from devices for this process, or this thread. */
 static uint64_t
 own_B(enum cold_reader reader)
@@ -234,7 +220,7 @@ cold_apply(struct cold *c)
 	int rc = 0;
 
 	if (c->method == COLD_DROP)
-		rc = drop_caches();
+		rc = caches_drop();
 	for (size_t i = 0; i < c->count; i++)
 		if (c->devices[i].image >= 0)
 			take_out_image(c, &c->devices[i]);

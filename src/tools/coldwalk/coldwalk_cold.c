@@ -5,6 +5,7 @@
 #include "coldwalk.h"
 
 #include "base/table.h"
+#include "measure/caches.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -66,7 +67,7 @@ coldwalk_make_cold(struct coldwalk *c)
 	rc = cold_apply(c->cold);
 	if (rc != 0)
 		msg_error(&c->msg, "the caches cannot be dropped: %s%s",
-		    strerror(-rc), rc == -EACCES || rc == -EPERM ?
+		    caches_reason(rc), rc == -EACCES || rc == -EPERM ?
 		    " (only root may)" : "");
 	return rc;
 }

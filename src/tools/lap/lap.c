@@ -155,7 +155,7 @@ close_all(struct lap *l)
 int
 main(int argc, char *argv[])
 {
-	struct lap l = { .dirfd = -1, .drop = -1, .in_at = -1, .samples = -1,
+	struct lap l = { .dirfd = -1, .in_at = -1, .samples = -1,
 		.net = { .rx = -1, .tx = -1 } };
 	char **call = NULL;
 	int rc, closed;

@@ -81,7 +81,6 @@ struct lap {
 	uint64_t stalls_ns, steal_ns;
 	int64_t last_cpu_us;		/* of the group */
 	struct lap_net net;
-	int drop;			/* what drops caches */
 	int in;				/* the standard input of runs */
 	int64_t in_at;
 	struct table *table;		/* NULL: no rows are written */

@@ -9,6 +9,7 @@
 #include "base/fdio.h"
 #include "base/sys.h"
 #include "base/utc.h"
+#include "measure/caches.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,10 +60,10 @@ lap_run_open(struct lap *l)
 	struct stat st;
 
 	if (l->o.cold) {
-		l->drop = sys_openat(AT_FDCWD, "/proc/sys/vm/drop_caches",
-		    O_WRONLY | O_CLOEXEC, 0);
-		if (l->drop < 0)
-			return fail(l, "cannot drop caches", l->drop);
+		int rc = caches_may_drop();
+
+		if (rc != 0)
+			return fail(l, "cannot drop caches", rc);
 	}
 	if (l->o.net != NULL) {
 		l->net.rx = open_counter(l->o.net, "rx_bytes");
@@ -89,7 +90,7 @@ lap_run_open(struct lap *l)
 void
 lap_run_close(struct lap *l)
 {
-	const int fds[] = { l->drop, l->net.rx, l->net.tx };
+	const int fds[] = { l->net.rx, l->net.tx };
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
@@ -129,12 +130,12 @@ prepare(struct lap *l)
 static int
 drop_caches(struct lap *l)
 {
-	int rc;
+	int rc = caches_drop();
 
-	/* Only clean pages are dropped. */
-	sync();
-	rc = fdio_write(l->drop, "3", 1);
-	return rc == 0 ? 0 : fail(l, "cannot drop caches", rc);
+	if (rc == 0)
+		return 0;
+	msg_error(&l->msg, "cannot drop caches: %s", caches_reason(rc));
+	return LAP_FAILED;
 }
 
 /* Opens standard input and output of the run.  0 or LAP_FAILED. */
