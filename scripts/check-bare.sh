@@ -59,7 +59,7 @@ tidy() {
 
 # Sources
 
-# sources: those of this machine, for $suite; Debian's own if it has none
+# sources: those of this machine, for $suite
 sources() {
 	host=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 	# shellcheck disable=SC2016
@@ -72,11 +72,7 @@ sources() {
 		if (rest == "" || rest == "-updates" || rest == "-security")
 			print "deb", $2, suite rest, $4
 	}' >"$tmp/sources"
-	[ -s "$tmp/sources" ] || cat >"$tmp/sources" <<-END
-		deb http://deb.debian.org/debian $suite main
-		deb http://deb.debian.org/debian $suite-updates main
-		deb http://deb.debian.org/debian-security $suite-security main
-	END
+	[ -s "$tmp/sources" ] || cannot "apt has no sources of $suite here"
 	# Proxies, and what is said of an archive's dates.
 	apt-config dump | grep -E '^Acquire::(https?::Proxy|Check-)' |
 	    grep -v -i auto-detect >"$tmp/apt.conf" || :
