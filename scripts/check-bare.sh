@@ -150,6 +150,10 @@ enter='set -e
 	mount --rbind /dev "$root/dev"
 	mount --rbind /sys "$root/sys"
 	mount -t proc proc "$root/proc"
+	# the caches are those of the machine around
+	drop=$root/proc/sys/vm/drop_caches
+	mount --bind "$drop" "$drop"
+	mount -o remount,bind,ro "$drop"
 	mount --bind "$archives" "$root/var/cache/apt/archives"
 	# sudo takes TMPDIR away from what it runs
 	[ "$user" != root ] || mount -t tmpfs -o ro tmpfs "$root/tmp"

@@ -44,9 +44,11 @@ drop(void)
 	if (syscall(SYS_close_range, 0U, ~0U, 0U) == -1)
 		for (fd = 0; fd < DESCRIPTORS; fd++)
 			close(fd);
-	sync();		/* only clean pages are dropped */
 	fd = sys_openat(AT_FDCWD, DROP, O_WRONLY | O_CLOEXEC, 0);
-	rc = fd < 0 ? fd : fdio_write(fd, "3", 1);
+	if (fd < 0)
+		return -fd & 0x7f;
+	sync();		/* only clean pages are dropped */
+	rc = fdio_write(fd, "3", 1);
 	return -rc & 0x7f;
 }
 
