@@ -50,5 +50,15 @@ done
 for level in 1 9; do
 	boots "lz4 -$level, legacy" -F lz4 --legacy -$level
 done
+for level in 1 3 9 19; do
+	boots "zstd -$level" -F zstd -$level
+done
+# jobs are 8 MiB and more: several of them
+seq 3000000 >root/payload
+(cd root && find . | cpio -oH newc --quiet) >initrd.cpio
+want=$(boot initrd.cpio)
+for level in 3 9; do
+	boots "zstd -$level of several jobs" -F zstd -$level
+done
 
 done_testing
