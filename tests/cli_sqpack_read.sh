@@ -1,6 +1,7 @@
 #!/bin/sh
-# What sqpack lists of an image is what unsquashfs finds in it; of a
-# damaged one it lists what can be read, says what is wrong and ends with 1.
+# What sqpack lists, extracts and writes of an image is what unsquashfs finds
+# in it; of a damaged one it reads what can be read, says what is wrong and
+# ends with 1.  Nothing is extracted outside the directory.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -129,9 +130,148 @@ t 'a file that is not there' 1 sqpack -l nowhere
 t 'no image' 1 sqpack -l
 t '-l and -o' 1 sqpack -l -o x image
 
+# Extraction.  facts DIR: what an image keeps of a tree
+facts() {
+	(cd "$1" && find . -printf '%y %m %U %G %n %s %T@ %P %l\n' |
+	    awk '$1 == "d" { $5 = $6 = "" } { sub(/[.].*/, "", $7); print }' |
+	    sort
+	find . -type f -exec sha256sum {} + | sort
+	have getfattr && getfattr -Rhd -m - . 2>/dev/null)
+}
+as='not root'
+if [ "$(id -u)" = 0 ]; then
+	as=root
+	mknod tree/a/char c 4095 70000 2>/dev/null || :
+	setfattr -n trusted.t -v secret tree/a/b 2>/dev/null || :
+fi
+setfattr -n user.color -v red tree/a/large 2>/dev/null || :
+setfattr -n user.long -v "$(seq 300 | tr '\n' ' ')" tree/a/b 2>/dev/null || :
+facts tree >facts.want
+for o in '-F gzip' '-F zstd -L 1 -b 4K' '-F lz4 -b 1M' \
+    '-F zstd -L 1 --no-fragments --no-duplicates' '-F none'; do
+	# shellcheck disable=SC2086
+	sqpack -f $o -o image tree
+	for n in 1 5; do
+		rm -rf got
+		t "-x $o -p$n, $as" 0 sqpack -x got -p$n image
+		facts got >facts.got
+		[ "$as" = root ] || sed -i 's/ 6751 / 751 /' facts.want
+		same "the tree: $o" facts.got facts.want
+	done
+done
+is 'holes stay holes' "$(($(du -k got/a/hole | cut -f1) < 100))" 1
+is 'within a file, too' "$(($(du -k got/a/sparse | cut -f1) < 3000))" 1
+cp image whole-image
+
+# By mksquashfs: tails in fragment blocks behind blocks
+if have mksquashfs; then
+	mksquashfs tree other -noappend -no-progress -always-use-fragments \
+	    >/dev/null 2>&1
+	rm -rf got
+	t 'an image with the ends of files in fragments' 0 sqpack -x got other
+	facts got >facts.got
+	same 'its tree' facts.got facts.want
+	for f in a/large a/sparse a/b/small; do
+		to got.cat sqpack --cat $f other
+		same "--cat $f" got.cat tree/$f
+	done
+fi
+
+rm -rf got
+t 'a part of it' 0 sqpack -x got a/b 'e*' image
+is 'is that' "$(cd got && find . -type f | sort | tr '\n' ' ')" \
+    './a/b/c/hard ./a/b/c/small-twin ./a/b/small ./a/b/twin ./empty '
+is "a directory above has its mode" "$(stat -c %a%Y got/a)" \
+    "$(stat -c %a%Y tree/a)"
+t 'again' 1 sqpack -x got a/b 'e*' image
+shows 'files are not replaced' 'a/b/small: it is there already' .t.err
+echo other >got/empty
+t 'but with -f' 0 sqpack -fx got a/b 'e*' image
+is 'the file is new' "$(stat -c %s got/empty)" 0
+t 'a glob without a match' 1 sqpack -x got nothing image
+
+# Links in the way
+mkdir outside
+rm -rf got
+mkdir got
+ln -s ../outside got/a
+ln -s ../outside/made got/empty
+t 'links stand where names go' 1 sqpack -x got image
+is 'nothing is made outside' "$(ls outside)" ''
+t 'links are replaced' 0 sqpack -fx got image
+is 'and not followed' "$(ls outside)" ''
+t 'by what is in the image' 0 test -d got/a/b -a ! -L got/a
+mkdir links links/ab
+seq 9 >links/ab/in
+ln -s ../outside links/aa
+sqpack -f -F none -o twice links
+poke twice "$(LC_ALL=C grep -abo 'ab' twice | sed -n '1s/:.*//p')" 2 24929
+rm -rf got
+t 'a link and a directory of one name' 1 sqpack -x got twice
+is 'it is not followed' "$(ls outside)" ''
+poke twice "$(LC_ALL=C grep -abo 'in' twice | sed -n '$s/:.*//p')" 2 \
+    $((0x2e2e))
+rm -rf got
+t 'a name that is ..' 1 sqpack -x got twice
+is 'is not made' "$(ls outside)" ''
+
+# --cat
+sqpack -f -F gzip -o image tree
+for f in a/large a/hole a/sparse a/b/small empty; do
+	to got.cat sqpack --cat /$f image
+	same "--cat $f" got.cat tree/$f
+done
+for f in a nowhere a/b/link a/; do
+	t "--cat $f" 1 sqpack --cat $f image
+	is 'gives nothing' "$(cat .t.out)" ''
+done
+
+# Data that is damaged: what else there is is extracted
+seq 100000 >one
+mkdir data
+for f in 1 2 3 4; do
+	sed "s/^/$f/" one >data/$f
+	echo $f >data/small$f
+done
+sqpack -f -F gzip --no-probe -o spoilt data
+poke spoilt 130 4 $((0xffffffff))
+rm -rf got
+t 'a damaged block' 1 sqpack -x got spoilt
+shows 'the file and the place' \
+    '^sqpack: spoilt: 1: offset 96: it cannot be unpacked; the file has zer' \
+    .t.err
+is 'one sentence' "$(grep -c . .t.err)" 1
+for f in 2 3 4 small1 small4; do
+	same "the others are there: $f" got/$f data/$f
+done
+is 'the rest of it is there' "$(tail -c 500000 got/1 | cksum)" \
+    "$(tail -c 500000 data/1 | cksum)"
+is 'in its place' "$(head -c 131072 got/1 | tr -d '\0' | wc -c | tr -d ' ')" 0
+t '--cat of it' 1 to got.cat sqpack --cat 1 spoilt
+t '--cat of another' 0 to got.cat sqpack --cat 2 spoilt
+same 'is whole' got.cat data/2
+sqpack -f -F none -o spoilt data
+at=$(LC_ALL=C grep -abo '^4$' spoilt | sed -n '$s/:.*//p')
+head -c "$at" spoilt >short
+t 'an image that ends in its data' 1 sqpack -x got short
+for o in '-x got' '--cat 1' -l; do
+	# shellcheck disable=SC2086
+	t "$o: a file of nothing" 1 sqpack $o none
+done
+t '-x without an image' 1 sqpack -x got
+t '-x and -l' 1 sqpack -x got -l image
+t '--cat and a name too many' 1 sqpack --cat 1 a image
+: >file
+t 'a directory that is a file' 1 sqpack -x file image
+
+rm -rf got
+
 # Damage.
 if damage_begin; then
 	t 'a whole image' 0 to want sqpack -l whole
+	rm -rf dir
+	t '-x' 0 sqpack -x dir whole
+	find dir -type f -exec cksum {} + | sort >sums
 	told_of() {
 		t "-l: $1" 1 to got told sqpack -l spoilt
 		t "$1: a sentence" 0 grep -q '^sqpack: spoilt: ' err
@@ -140,6 +280,13 @@ if damage_begin; then
 		*) same "$1: all names" got want ;;
 		esac
 		t "-lv: $1" 1 to got told sqpack -lv spoilt
+		rm -rf dir
+		t "-x: $1" 1 sqpack -x dir spoilt
+		find dir -type f -exec cksum {} + 2>/dev/null | sort >sums.got
+		case $1 in
+		*version* | *logarithm* | *root* | *target* | *fragment*) ;;
+		*) same "$1: all files" sums.got sums ;;
+		esac
 	}
 	damage_each told_of
 else

@@ -2,4 +2,5 @@
 if(TARGET sqpack)
     shell_test(cli sqpack)
     shell_test(cli sqpack_read)
+    shell_test(root sqpack root)
 endif()

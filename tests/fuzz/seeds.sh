@@ -133,6 +133,7 @@ if have mksquashfs; then
 		mksquashfs tree image -noappend -no-progress $o >/dev/null 2>&1 ||
 		    continue
 		seed squashfs "image$(echo "$o" | tr -d ' ')" '' image
+		seed squashfs_reader "image$(echo "$o" | tr -d " ")" '' image
 	done
 fi
 

@@ -21,6 +21,8 @@ struct sqpack;
 struct sqpack_options {
 	int (*task)(struct sqpack *p);	/* NULL: build an image */
 	const char *kernel;		/* of --can-mount; NULL: this one */
+	const char *directory;		/* of -x */
+	const char *name;		/* of --cat */
 	char **globs;			/* names of the image */
 	size_t glob_count;
 	const char *source, *output, *stats;
@@ -90,6 +92,8 @@ sqpack_minor(uint32_t rdev)
 
 /* Tasks: 0 or -errno, when it has been said what is wrong. */
 int sqpack_list(struct sqpack *p);
+int sqpack_extract(struct sqpack *p);
+int sqpack_cat(struct sqpack *p);
 int sqpack_mount(struct sqpack *p);	/* whether Linux can; -errno: no */
 
 /* What was made, as a line of JSON to p->o.stats ("-": standard error). */

@@ -22,7 +22,7 @@
 
 enum { THREADS_MAX = 1024 };
 
-enum { OPT_ALL_ROOT = 256, OPT_CAN_MOUNT, OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_MTIME,
+enum { OPT_ALL_ROOT = 256, OPT_CAN_MOUNT, OPT_CAT, OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_MTIME,
     OPT_NO_DUPLICATES, OPT_NO_EXPORT, OPT_NO_FRAGMENTS, OPT_NO_PAD,
     OPT_NO_PROBE, OPT_NO_XATTRS, OPT_RAW, OPT_STATS, OPT_UID };
 
@@ -30,8 +30,10 @@ static const struct option longs[] = {
 	{ "all-root", no_argument, NULL, OPT_ALL_ROOT },
 	{ "block", required_argument, NULL, 'b' },
 	{ "can-mount", optional_argument, NULL, OPT_CAN_MOUNT },
+	{ "cat", required_argument, NULL, OPT_CAT },
 	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
 	{ "exclude", required_argument, NULL, OPT_EXCLUDE },
+	{ "extract", required_argument, NULL, 'x' },
 	{ "force", no_argument, NULL, 'f' },
 	{ "format", required_argument, NULL, 'F' },
 	{ "gid", required_argument, NULL, OPT_GID },
@@ -64,6 +66,8 @@ static const char usage[] =
 "              [--no-xattrs] [--raw data,fragments,inodes,xattrs]\n"
 "              [--dry-run] [--stats[=file]] -o image directory|archive|-\n"
 "       sqpack -l [-qv] [--can-mount[=kernel]] [glob]... image\n"
+"       sqpack -x dir [-fqv] [-p threads] [--no-xattrs] [glob]... image\n"
+"       sqpack --cat path image\n"
 "       sqpack --can-mount[=kernel] image\n";
 
 static const char help[] =
@@ -80,6 +84,8 @@ static const char help[] =
 "  -o, --output FILE      the image\n"
 "  -p, --threads N        that compress (default: the CPUs)\n"
 "  -q, -v                 say less; say what was made\n"
+"  -x, --extract DIR      the tree of an image, or what globs match, to DIR\n"
+"      --cat PATH         a file of an image, to standard output\n"
 "      --all-root         everything belongs to user and group 0\n"
 "      --uid N, --gid N   everything belongs to these\n"
 "      --mtime SECONDS    every time in the image, since 1970\n"
@@ -250,6 +256,12 @@ take(struct sqpack *p, int opt, int64_t *level)
 	case 'p': return options_threads(&p->msg, THREADS_MAX,
 	    &o->data.threads);
 	case 'V': return show_version(p);
+	case 'x':
+		o->directory = optarg;
+		return set_task(p, sqpack_extract);
+	case OPT_CAT:
+		o->name = optarg;
+		return set_task(p, sqpack_cat);
 	case OPT_CAN_MOUNT: return take_kernel(p);
 	case OPT_EXCLUDE: return take_exclude(p);
 	case OPT_GID: return take_u32(p, "group", &o->gid, &o->has_gid);
@@ -303,7 +315,8 @@ check_reading(struct sqpack *p, int argc, char **argv)
 {
 	int words = argc - optind;
 
-	if (words == 0 || (words > 1 && p->o.task == sqpack_mount)) {
+	if (words == 0 || (words > 1 && p->o.task != sqpack_list &&
+	    p->o.task != sqpack_extract)) {
 		msg_error(&p->msg, words == 0 ? "the image is missing" :
 		    "one image, not %d", words);
 		return options_usage(usage);
@@ -350,7 +363,7 @@ sqpack_parse(struct sqpack *p, int argc, char **argv)
 	msg_init(&p->msg, argv[0]);
 	p->o.data.block = SQUASHFS_BLOCK_DEFAULT;
 	p->o.data.method = sqb_method_by_name("zstd");
-	while (status < 0 && (ch = getopt_long(argc, argv, "b:F:fhklL:o:p:qvV",
+	while (status < 0 && (ch = getopt_long(argc, argv, "b:F:fhklL:o:p:qvVx:",
 	    longs, NULL)) != -1)
 		status = take(p, ch, &level);
 	return status >= 0 ? status : check(p, level, argc, argv);

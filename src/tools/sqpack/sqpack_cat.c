@@ -1,0 +1,159 @@
+/*
+ * sqpack_cat.c - one file of an image to standard output
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "sqpack_read.h"
+
+#include "base/fdio.h"
+#include "base/sandbox.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct cat {
+	struct sqpack_image i;
+	struct sqr_entry e;
+	struct sqr_decoder *decoder;
+	uint8_t *data, *zeros;
+};
+
+static int
+damage(struct cat *c, uint64_t at, const char *why)
+{
+	msg_error(&c->i.p->msg, "%s: %s: offset %llu: %s", c->i.p->o.source,
+	    c->i.p->o.name, (unsigned long long)at, why);
+	return -EBADMSG;
+}
+
+static int
+put(struct cat *c, const uint8_t *data, size_t len)
+{
+	int rc = fdio_write(STDOUT_FILENO, data, len);
+
+	if (rc != 0)
+		msg_error(&c->i.p->msg, "standard output: %s",
+		    strerror(-rc));
+	return rc;
+}
+
+static int
+put_blocks(struct cat *c)
+{
+	const struct sqr_image *m = c->i.m;
+	uint64_t at = c->e.start;
+	int rc = 0;
+
+	for (uint32_t k = 0; rc == 0 && k < c->e.blocks; k++) {
+		uint32_t word = sqr_word(&c->e, k);
+		uint32_t len = sqr_block_len(m, &c->e, k);
+		const char *why;
+
+		if (word != 0 && sqr_unpack(c->decoder, at, word, len,
+		    c->data, &why) < 0)
+			return damage(c, at, why);
+		rc = put(c, word == 0 ? c->zeros : c->data, len);
+		at += sqr_word_len(word);
+	}
+	return rc;
+}
+
+static int
+put_tail(struct cat *c)
+{
+	uint32_t len = sqr_tail_len(c->i.m, &c->e), word;
+	const char *why;
+	uint64_t at;
+	int64_t made;
+
+	if (len == 0)
+		return 0;
+	sqr_fragment(c->i.m, c->e.fragment, &at, &word);
+	made = sqr_unpack(c->decoder, at, word, 0, c->data, &why);
+	if (made < 0)
+		return damage(c, at, why);
+	if ((uint64_t)made < (uint64_t)c->e.tail_at + len)
+		return damage(c, at, "the fragment block ends before the "
+		    "file does");
+	return put(c, c->data + c->e.tail_at, len);
+}
+
+/* The file's name; symbolic links are not followed. */
+static int
+find(struct cat *c)
+{
+	const char *name = c->i.p->o.name;
+	size_t count = sqr_count(c->i.m);
+
+	for (size_t n = 1; n < count;) {
+		const char *path = sqpack_image_path(&c->i, n);
+		size_t len;
+
+		if (path == NULL)
+			return -ENOMEM;
+		len = strlen(path);
+		if (strcmp(path, name) == 0) {
+			sqr_get(c->i.m, n, &c->e);
+			return 0;
+		}
+		/* past a directory that is not above it */
+		n = strncmp(path, name, len) == 0 && name[len] == '/' ? n + 1 :
+		    sqr_end(c->i.m, n);
+	}
+	return -ENOENT;
+}
+
+static int
+cat(struct cat *c)
+{
+	uint32_t block = sqr_facts(c->i.m)->block;
+	const char *why = NULL;
+	int rc;
+
+	rc = find(c);
+	if (rc == 0 && !S_ISREG(c->e.mode)) {
+		why = c->e.mode == 0 ? c->e.why : "it is no regular file";
+		rc = -EINVAL;
+	} else if (rc == 0 && c->e.lost) {
+		why = c->e.why;
+		rc = -EBADMSG;
+	}
+	if (rc != 0) {
+		msg_error(&c->i.p->msg, "%s: %s: %s", c->i.p->o.source,
+		    c->i.p->o.name, why != NULL ? why : strerror(-rc));
+		return rc;
+	}
+	if (c->e.why != NULL)
+		msg_error(&c->i.p->msg, "%s: %s: %s", c->i.p->o.source,
+		    c->i.p->o.name, c->e.why);
+	c->data = sys_malloc(block);
+	c->zeros = sys_calloc(1, block);
+	rc = sqr_decoder_open(&c->decoder, c->i.m);
+	if (c->data == NULL || c->zeros == NULL || rc != 0) {
+		msg_error(&c->i.p->msg, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	rc = put_blocks(c);
+	return rc != 0 ? rc : put_tail(c);
+}
+
+int
+sqpack_cat(struct sqpack *p)
+{
+	struct cat c = { .decoder = NULL };
+	bool confined;
+	int rc = sqpack_image_open(&c.i, p);
+
+	p->o.name += strspn(p->o.name, "/");
+	if (rc == 0) {
+		sandbox_enter(&confined);
+		rc = cat(&c);
+	}
+	sqr_decoder_close(c.decoder);
+	sys_free(c.data);
+	sys_free(c.zeros);
+	sqpack_image_close(&c.i);
+	return rc;
+}

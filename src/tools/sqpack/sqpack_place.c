@@ -1,0 +1,354 @@
+/*
+ * sqpack_place.c - names made in the file system, below one directory
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A name is one component, without slash and neither "." nor "..": the
+ * reader takes no other.  Its directory is opened from the root of the
+ * extraction through no symbolic link, and the name itself is never
+ * followed: so whatever the image says, and whoever changes the directories
+ * meanwhile, nothing is made outside.
+ */
+#include "sqpack_extract.h"
+
+#include "base/sys.h"
+#include "walk/walk_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+void
+place_open(struct place *p, struct extract *x)
+{
+	*p = (struct place){ .x = x, .fd = -1 };
+}
+
+void
+place_close(struct place *p)
+{
+	if (p->fd >= 0)
+		sys_close(p->fd);
+	sys_free(p->path);
+}
+
+/* Errors of the medium, after which nothing else will succeed. */
+static bool
+is_fatal(int rc)
+{
+	return rc == -ENOSPC || rc == -EDQUOT || rc == -EROFS ||
+	    rc == -EIO || rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
+}
+
+const char *
+place_path(struct place *p, size_t number)
+{
+	int rc = sqr_path(p->x->i.m, number, &p->path, &p->cap);
+
+	return rc != 0 ? "?" : p->path;
+}
+
+void
+extract_fail(struct place *p, size_t number, const char *what, int rc)
+{
+	struct sqpack *s = p->x->i.p;
+	int none = 0;
+	bool again = atomic_load(&p->x->err) != 0;
+
+	if (is_fatal(rc))
+		atomic_compare_exchange_strong(&p->x->err, &none, rc);
+	if (again && is_fatal(rc))
+		return;
+	pthread_mutex_lock(&p->x->lock);
+	progress_erase(&s->progress);
+	msg_error(&s->msg, "%s/%s: %s%s", s->o.directory, place_path(p, number),
+	    what, rc == -EEXIST ? "it is there already (-f replaces it)" :
+	    strerror(-rc));
+	pthread_mutex_unlock(&p->x->lock);
+}
+
+void
+extract_damage(struct place *p, size_t number, uint64_t at, const char *why)
+{
+	struct sqpack *s = p->x->i.p;
+
+	pthread_mutex_lock(&p->x->lock);
+	progress_erase(&s->progress);
+	if (at == 0)
+		msg_error(&s->msg, "%s: %s: %s", s->o.source,
+		    place_path(p, number), why);
+	else
+		msg_error(&s->msg, "%s: %s: offset %llu: %s", s->o.source,
+		    place_path(p, number), (unsigned long long)at, why);
+	pthread_mutex_unlock(&p->x->lock);
+}
+
+int
+place_enter(struct place *p, size_t dir)
+{
+	if (p->fd >= 0 && p->dir == dir)
+		return p->fd;
+	if (p->fd >= 0)
+		sys_close(p->fd);
+	p->dir = dir;
+	p->fd = -1;
+	if (dir == 0) {
+		p->fd = fcntl(p->x->root, F_DUPFD_CLOEXEC, 0);
+		return p->fd < 0 ? -errno : p->fd;
+	}
+	if (sqr_path(p->x->i.m, dir, &p->path, &p->cap) != 0)
+		return -ENOMEM;
+	p->fd = tree_open(p->x->root, p->path, O_DIRECTORY);
+	return p->fd;
+}
+
+/* The directory of a name, which is then p->name. */
+static int
+stand(struct place *p, const struct sqr_entry *e)
+{
+	if (e->name_len >= sizeof(p->name))
+		return -ENAMETOOLONG;
+	memcpy(p->name, e->name, e->name_len);
+	p->name[e->name_len] = '\0';
+	return place_enter(p, e->parent);
+}
+
+/* Makes room for a name that is taken, if that is allowed. */
+static int
+clear(struct place *p, int dir, int rc)
+{
+	if (rc != -EEXIST || !p->x->i.p->o.force)
+		return rc;
+	return sys_unlinkat(dir, p->name, 0);
+}
+
+int
+place_dir(struct place *p, size_t number, const struct sqr_entry *e)
+{
+	int dir = stand(p, e), rc, fd;
+
+	if (dir < 0)
+		return dir;
+	rc = mkdirat(dir, p->name, 0700) == -1 ? -errno : 0;
+	atomic_store(&p->x->made[number], rc == 0 ? MADE : WAS_THERE);
+	if (rc != -EEXIST)
+		return rc;
+	fd = sys_openat(dir, p->name, O_PATH | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC, 0);
+	if (fd >= 0)
+		return sys_close(fd);
+	rc = clear(p, dir, rc);
+	if (rc == 0 && mkdirat(dir, p->name, 0700) == -1)
+		rc = -errno;
+	atomic_store(&p->x->made[number], rc == 0 ? MADE : NOT_MADE);
+	return rc;
+}
+
+int
+place_file(struct place *p, size_t number, const struct sqr_entry *e)
+{
+	enum { HOW = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
+	int dir = stand(p, e), fd, rc;
+
+	if (dir < 0)
+		return dir;
+	fd = sys_openat(dir, p->name, HOW, 0600);
+	if (fd == -EEXIST) {
+		rc = clear(p, dir, fd);
+		fd = rc != 0 ? rc : sys_openat(dir, p->name, HOW, 0600);
+	}
+	if (fd >= 0 && e->size > 0 && ftruncate(fd, (off_t)e->size) == -1) {
+		rc = -errno;
+		sys_close(fd);
+		sys_unlinkat(dir, p->name, 0);
+		return rc;
+	}
+	if (fd >= 0)
+		atomic_store(&p->x->made[number], MADE);
+	return fd;
+}
+
+int
+place_reopen(struct place *p, size_t number, const struct sqr_entry *e)
+{
+	int dir = stand(p, e);
+
+	(void)number;
+	return dir < 0 ? dir : sys_openat(dir, p->name, O_WRONLY |
+	    O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+}
+
+/* Attributes */
+
+struct setting {
+	struct place *p;
+	size_t number;
+	int fd;				/* -1: the name in its directory */
+};
+
+static void
+miss_attribute(struct place *p, size_t number, const char *name, int rc)
+{
+	struct sqpack *s = p->x->i.p;
+
+	pthread_mutex_lock(&p->x->lock);
+	if (p->x->attributes++ == 0) {
+		progress_erase(&s->progress);
+		msg_warn(&s->msg, "%s/%s: attribute %s is left out: %s",
+		    s->o.directory, place_path(p, number), name, strerror(-rc));
+	}
+	pthread_mutex_unlock(&p->x->lock);
+}
+
+static int
+set_attribute(void *arg, const char *name, const void *value, size_t len)
+{
+	struct setting *s = arg;
+	char path[SQUASHFS_NAME_MAX + 64];
+	int rc;
+
+	if (s->fd >= 0) {
+		rc = fsetxattr(s->fd, name, value, len, 0);
+	} else {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", s->p->fd,
+		    s->p->name);
+		rc = lsetxattr(path, name, value, len, 0);
+	}
+	if (rc == -1)
+		miss_attribute(s->p, s->number, name, -errno);
+	return 0;
+}
+
+static void
+set_attributes(struct place *p, int fd, size_t number,
+    const struct sqr_entry *e)
+{
+	struct setting s = { p, number, fd };
+
+	if (e->xattr == SQUASHFS_NONE || p->x->i.p->o.no_xattrs ||
+	    (e->why != NULL && e->lost))
+		return;
+	if (sqr_xattrs(p->x->i.m, e->xattr, set_attribute, &s) != 0)
+		extract_damage(p, number, 0,
+		    "its extended attributes cannot be read");
+}
+
+/* Whoever cannot give a file away gives no rights with it either. */
+static mode_t
+mode_for(const struct place *p, const struct sqr_entry *e)
+{
+	return e->mode & (p->x->owner && e->has_owner ? 07777 : 01777);
+}
+
+static void
+times_of(const struct sqr_entry *e, struct timespec t[2])
+{
+	t[0] = t[1] = (struct timespec){ .tv_sec = e->mtime };
+}
+
+void
+place_finish(struct place *p, int fd, size_t number,
+    const struct sqr_entry *e)
+{
+	struct timespec times[2];
+
+	if (p->x->owner && e->has_owner && fchown(fd, e->uid, e->gid) == -1)
+		extract_fail(p, number, "its owner: ", -errno);
+	set_attributes(p, fd, number, e);
+	if (fchmod(fd, mode_for(p, e)) == -1)
+		extract_fail(p, number, "its mode: ", -errno);
+	times_of(e, times);
+	if (futimens(fd, times) == -1)
+		extract_fail(p, number, "its time: ", -errno);
+}
+
+/* The same for what is not opened. */
+static void
+finish_name(struct place *p, size_t number, const struct sqr_entry *e)
+{
+	struct timespec times[2];
+
+	if (p->x->owner && e->has_owner && fchownat(p->fd, p->name, e->uid,
+	    e->gid, AT_SYMLINK_NOFOLLOW) == -1)
+		extract_fail(p, number, "its owner: ", -errno);
+	set_attributes(p, -1, number, e);
+	if (!S_ISLNK(e->mode) && fchmodat(p->fd, p->name, mode_for(p, e),
+	    AT_SYMLINK_NOFOLLOW) == -1)
+		extract_fail(p, number, "its mode: ", -errno);
+	times_of(e, times);
+	if (utimensat(p->fd, p->name, times, AT_SYMLINK_NOFOLLOW) == -1)
+		extract_fail(p, number, "its time: ", -errno);
+}
+
+static int
+make_symlink(struct place *p, const struct sqr_entry *e)
+{
+	char target[PATH_MAX + 1];
+
+	if (e->size > PATH_MAX || memchr(e->target, '\0',
+	    (size_t)e->size) != NULL)
+		return -ENAMETOOLONG;
+	memcpy(target, e->target, (size_t)e->size);
+	target[e->size] = '\0';
+	return symlinkat(target, p->fd, p->name) == -1 ? -errno : 0;
+}
+
+static int
+make_other(struct place *p, const struct sqr_entry *e)
+{
+	dev_t device = makedev(sqpack_major(e->rdev), sqpack_minor(e->rdev));
+
+	if (S_ISLNK(e->mode))
+		return make_symlink(p, e);
+	return mknodat(p->fd, p->name, (e->mode & S_IFMT) | 0600,
+	    S_ISBLK(e->mode) || S_ISCHR(e->mode) ? device : 0) == -1 ?
+	    -errno : 0;
+}
+
+int
+place_other(struct place *p, size_t number, const struct sqr_entry *e)
+{
+	int dir = stand(p, e), rc;
+
+	if (dir < 0)
+		return dir;
+	rc = make_other(p, e);
+	if (rc == -EEXIST) {
+		rc = clear(p, dir, rc);
+		rc = rc != 0 ? rc : make_other(p, e);
+	}
+	if (rc != 0)
+		return rc;
+	atomic_store(&p->x->made[number], MADE);
+	finish_name(p, number, e);
+	return 0;
+}
+
+int
+place_link(struct place *p, struct place *of, size_t number,
+    const struct sqr_entry *e)
+{
+	size_t first = p->x->as[e->first];
+	struct sqr_entry f;
+	int dir = stand(p, e), from, rc;
+
+	if (atomic_load(&p->x->made[first]) != MADE)
+		return -ENOENT;
+	sqr_get(p->x->i.m, first, &f);
+	from = stand(of, &f);
+	if (dir < 0 || from < 0)
+		return dir < 0 ? dir : from;
+	rc = sys_linkat(from, of->name, dir, p->name, 0);
+	if (rc == -EEXIST) {
+		rc = clear(p, dir, rc);
+		rc = rc != 0 ? rc : sys_linkat(from, of->name, dir, p->name,
+		    0);
+	}
+	if (rc == 0)
+		atomic_store(&p->x->made[number], MADE);
+	return rc;
+}

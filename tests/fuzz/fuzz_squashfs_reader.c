@@ -1,0 +1,120 @@
+/*
+ * fuzz_squashfs_reader.c - any bytes as an image whose names, owners,
+ * attributes and blocks are read: no crash, no hang, bounded memory
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "image/squashfs/reader.h"
+
+#include "base/sys.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Blocks and values that are looked at; memory of tables and names. */
+enum { BLOCKS = 64, VALUES = 4096, MEMORY = 64 << 20 };
+
+struct look {
+	const struct sqr_image *m;
+	struct sqr_decoder *decoder;
+	uint8_t *out;
+	char *path;
+	size_t cap;
+	unsigned blocks, values;
+	unsigned sum;			/* so that all bytes are read */
+};
+
+static void
+tell(void *arg, uint64_t at, const char *why)
+{
+	(void)arg;
+	(void)at;
+	if (why == NULL || *why == '\0')
+		abort();
+}
+
+static int
+attribute(void *arg, const char *name, const void *value, size_t len)
+{
+	struct look *l = arg;
+
+	for (size_t i = 0; i < len; i++)
+		l->sum += ((const uint8_t *)value)[i];
+	if (strchr(name, '.') == NULL)
+		abort();
+	return l->values++ < VALUES ? 0 : 1;
+}
+
+static void
+unpack(struct look *l, uint64_t at, uint32_t word, uint32_t want)
+{
+	const char *why = NULL;
+	int64_t made;
+
+	if (word == 0 || l->blocks++ >= BLOCKS)
+		return;
+	made = sqr_unpack(l->decoder, at, word, want, l->out, &why);
+	if (made < 0 ? why == NULL : want != 0 && made != want)
+		abort();
+}
+
+static void
+look_at(struct look *l, size_t n)
+{
+	uint64_t at, end = sqr_end(l->m, n);
+	struct sqr_entry e;
+	uint32_t word;
+
+	sqr_get(l->m, n, &e);
+	if (e.parent > n || e.first > n || end <= n ||
+	    end > sqr_count(l->m) || (n > 0 && e.name_len == 0) ||
+	    memchr(e.name, '/', e.name_len) != NULL)
+		abort();
+	if (sqr_path(l->m, n, &l->path, &l->cap) != 0 ||
+	    (*l->path == '\0') != (n == 0))
+		abort();
+	for (size_t i = 0; e.target != NULL && i < e.size; i++)
+		l->sum += (uint8_t)e.target[i];
+	if (e.xattr != SQUASHFS_NONE && l->values < VALUES)
+		sqr_xattrs(l->m, e.xattr, attribute, l);
+	if (e.lost || e.sizes == NULL)
+		return;
+	at = e.start;
+	for (uint32_t k = 0; k < e.blocks && l->blocks < BLOCKS; k++) {
+		unpack(l, at, sqr_word(&e, k), sqr_block_len(l->m, &e, k));
+		at += sqr_word_len(sqr_word(&e, k));
+	}
+	if (sqr_tail_len(l->m, &e) == 0)
+		return;
+	sqr_fragment(l->m, e.fragment, &at, &word);
+	unpack(l, at, word, 0);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct look l = { .blocks = 0 };
+	struct sqr_image *m;
+	const char *why;
+	int fd = memfd_create("image", MFD_CLOEXEC);
+
+	if (fd == -1 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	if (sqr_open(&m, fd, 0, 2, MEMORY, tell, NULL, &why) == 0) {
+		l.m = m;
+		l.out = malloc(sqr_facts(m)->block);
+		if (l.out == NULL || sqr_decoder_open(&l.decoder, m) != 0)
+			abort();
+		for (size_t n = 0; n < sqr_count(m); n++)
+			look_at(&l, n);
+		sqr_decoder_close(l.decoder);
+		free(l.out);
+		sys_free(l.path);
+		sqr_close(m);
+	}
+	close(fd);
+	return 0;
+}
