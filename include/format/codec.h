@@ -2,8 +2,9 @@
  * codec.h - the table of formats
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A format is a row of the table and a file or two.  Each direction of it is
- * a struct coder: how much it needs, and the three stages of pipeline.h.
+ * A format is a row of the table and a folder of src/format: its coders, its
+ * listing (pzc -l) and its ranges (pzseek).  A coder is one direction of it:
+ * how much it needs, and the three stages of pipeline.h.
  *
  * Compressing: fill cuts the input, work compresses one block, join frames
  * it.  Decompressing: fill looks for where the next unit that can be decoded

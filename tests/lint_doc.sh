@@ -1,0 +1,46 @@
+#!/bin/sh
+# The map names every source file, in the words of the file itself, and no
+# other; links between the pages lead somewhere.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+# files: "src/FOLDER/NAME.c sentence", of the sources
+files() {
+	(cd "$SRC" && find src -name '*.c' | LC_ALL=C sort |
+	    while IFS= read -r file; do
+		printf '%s %s\n' "$file" \
+		    "$(sed -n '2s/^ \* [^ ]* - //p' "$file")"
+	    done)
+}
+
+# mapped: the same, of the map
+# shellcheck disable=SC2016
+mapped() {
+	sed -n -e 's,^### \(src/.*\),\1,p' -e 's/^- `\([^`]*\)`: /- \1 /p' \
+	    "$SRC/doc/architecture.md" | awk '
+	/^src/ { folder = $1; next }
+	{ sub("^- ", ""); print folder "/" $0 }' | LC_ALL=C sort
+}
+
+# broken: links of a page to files that are not there
+broken() {
+	for page in README.md doc/*.md; do
+		grep -o '](\([^)#:]*\))' "$page" | sed 's/^](//; s/)$//' |
+		    while IFS= read -r link; do
+			[ -e "$(dirname "$page")/$link" ] ||
+			    echo "$page: $link"
+		    done
+	done
+}
+
+files | LC_ALL=C sort >want
+mapped >got
+t 'there are sources to be named' 0 test "$(wc -l <want)" -gt 200
+is 'doc/architecture.md has what is not in src' \
+    "$(LC_ALL=C comm -13 want got)" ''
+is 'doc/architecture.md lacks what is in src' \
+    "$(LC_ALL=C comm -23 want got)" ''
+cd "$SRC" || exit 1
+is 'links that lead nowhere' "$(broken)" ''
+done_testing
