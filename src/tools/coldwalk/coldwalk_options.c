@@ -146,7 +146,7 @@ check(struct coldwalk *c)
 	if (o->path_count == 0)
 		return options_usage(usage);
 	if (o->csv && o->json) {
-		msg_error(&c->msg, "--csv and --json are one too many");
+		msg_error(&c->msg, "--csv and --json exclude each other");
 		return MSG_ERROR;
 	}
 	if (o->resident && (o->output != NULL || o->summary ||
@@ -156,8 +156,8 @@ check(struct coldwalk *c)
 		return MSG_ERROR;
 	}
 	if (o->plain && o->offset != 0) {
-		msg_error(&c->msg, "--plain reads no image, so --offset is of "
-		    "no use");
+		msg_error(&c->msg, "--plain reads no image, so --offset has "
+		    "no meaning");
 		return MSG_ERROR;
 	}
 	if (o->resident)
