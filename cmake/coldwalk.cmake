@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # coldwalk: read every file of a tree or an image, cold and in parallel
 option(COLDPRESS_COLDWALK "Build coldwalk (needs OpenSSL)" ON)
-option(COLDPRESS_LZO "Read squashfs images compressed with LZO" ON)
 
 if(COLDPRESS_COLDWALK)
     pkg_check_modules(CRYPTO IMPORTED_TARGET libcrypto)
@@ -10,20 +9,10 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND AND CRYPTO_VERSION VERSION_LESS 3)
     set(CRYPTO_FOUND FALSE)
 endif()
 if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
-    # Only what walks is linked with OpenSSL, which takes long to load, and
-    # with LZO, whose licence is the GPL.
-    set(COLDWALK_LIBRARIES PkgConfig::CRYPTO)
+    # Only what walks is linked with OpenSSL, which takes long to load.
+    set(COLDWALK_LIBRARIES PkgConfig::CRYPTO ${LZO_LIBRARIES_USED})
     coldpress_folders(engine/digest image image/squashfs)
     target_include_directories(coldpress PRIVATE ${CRYPTO_INCLUDE_DIRS})
-    if(COLDPRESS_LZO)
-        pkg_check_modules(LZO IMPORTED_TARGET lzo2)
-    endif()
-    if(COLDPRESS_LZO AND LZO_FOUND)
-        target_compile_definitions(coldpress PRIVATE COLDPRESS_LZO)
-        list(APPEND COLDWALK_LIBRARIES PkgConfig::LZO)
-    else()
-        list(APPEND lost "LZO: squashfs images compressed with it are refused")
-    endif()
     set(COLDWALK_BUILT ON)
     coldpress_tool(coldwalk)
     target_link_libraries(coldwalk PRIVATE ${COLDWALK_LIBRARIES})

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# LZO, whose licence is the GPL: linked with nothing that does not use it
+option(COLDPRESS_LZO "LZO in squashfs images and on btrfs" ON)
+set(LZO_LIBRARIES_USED "")
+if(COLDPRESS_LZO)
+    pkg_check_modules(LZO IMPORTED_TARGET lzo2)
+endif()
+if(COLDPRESS_LZO AND LZO_FOUND)
+    coldpress_folders(engine/lzo)
+    target_compile_definitions(coldpress PRIVATE COLDPRESS_LZO)
+    set(LZO_LIBRARIES_USED PkgConfig::LZO)
+else()
+    list(APPEND lost
+        "LZO: coldwalk refuses such images, fsratio and sqpack have no lzo")
+endif()
