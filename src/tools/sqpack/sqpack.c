@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -135,11 +136,13 @@ build_to(struct sqpack *p, int fd, int dir)
 static int
 build_nowhere(struct sqpack *p)
 {
-	int dir = sys_openat(AT_FDCWD, "/tmp", O_RDONLY | O_DIRECTORY |
+	const char *tmpdir = getenv("TMPDIR");
+	const char *name = tmpdir == NULL || *tmpdir == '\0' ? "/tmp" : tmpdir;
+	int dir = sys_openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC, 0);
 	int fd = dir < 0 ? dir : sys_openat(dir, ".", O_TMPFILE | O_RDWR |
 	    O_CLOEXEC, 0600);
-	int rc = fd < 0 ? fail(p, "/tmp", fd) : build_to(p, fd, dir);
+	int rc = fd < 0 ? fail(p, name, fd) : build_to(p, fd, dir);
 
 	if (fd >= 0)
 		sys_close(fd);
