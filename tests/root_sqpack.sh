@@ -61,5 +61,10 @@ for o in '-F gzip' '-F zstd -L 1' '-F lz4 -b 4K' '-F lz4hc' '-F xz -b 1M' \
 	t "$o: -x" 0 sqpack -x out image
 	facts out >got
 	same "$o: extracted" got want
+	t "$o: made again" 0 sqpack -f -F gzip -L 3 -o again image
+	mount -o loop,ro again mnt 2>/dev/null || continue
+	facts mnt >got
+	umount mnt
+	same "$o: made again, mounted" got want
 done
 done_testing

@@ -2,5 +2,6 @@
 if(TARGET sqpack)
     shell_test(cli sqpack)
     shell_test(cli sqpack_read)
+    shell_test(cli sqpack_again)
     shell_test(root sqpack root)
 endif()

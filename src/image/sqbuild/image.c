@@ -184,8 +184,9 @@ write_fragments(struct ending *e)
 	uint32_t index;
 	int rc = table == NULL ? SQFS_ERROR_ALLOC : 0;
 
+	/* a unit of no bytes is only some file's word for a fragment block */
 	for (size_t i = 0; rc == 0 && i < e->d->units; i++)
-		if (e->d->fragment[i] != SQUASHFS_NONE)
+		if (e->d->fragment[i] != SQUASHFS_NONE && e->d->sizes[i] != 0)
 			rc = sqfs_frag_table_append(table, e->d->starts[i],
 			    e->d->sizes[i], &index);
 	if (rc == 0)

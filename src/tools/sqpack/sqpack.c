@@ -6,6 +6,7 @@
 
 #include "base/fdio.h"
 #include "base/sys.h"
+#include "image/squashfs/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,14 +62,29 @@ sqpack_device(uint32_t major, uint32_t minor)
 	return major << 8 | (minor & 0xff) | (minor & ~UINT32_C(0xff)) << 12;
 }
 
+static bool
+is_image(const char *name)
+{
+	uint64_t offset;
+	int fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
+	bool found = fd >= 0 && sqr_find(fd, &offset) > 0;
+
+	if (fd >= 0)
+		sys_close(fd);
+	return found;
+}
+
 static const struct sqpack_source *
 source_of(const struct sqpack *p)
 {
 	struct stat st;
 
-	return strcmp(p->o.source, "-") != 0 &&
-	    stat(p->o.source, &st) == 0 && S_ISDIR(st.st_mode) ?
-	    &sqpack_dir : &sqpack_tar;
+	if (strcmp(p->o.source, "-") == 0 || stat(p->o.source, &st) == -1)
+		return &sqpack_tar;
+	if (S_ISDIR(st.st_mode))
+		return &sqpack_dir;
+	return (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) &&
+	    is_image(p->o.source) ? &sqpack_again : &sqpack_tar;
 }
 
 static int
@@ -94,7 +110,8 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
 	if (at < 0)
 		return fail(p, p->o.output, (int)at);
 	progress_start(&p->progress, STDERR_FILENO, p->total_B, p->msg.quiet);
-	rc = sqb_data_write(&p->data, files, &p->o.data, fd, (uint64_t)at,
+	rc = kind->write != NULL ? kind->write(source, fd, (uint64_t)at) :
+	    sqb_data_write(&p->data, files, &p->o.data, fd, (uint64_t)at,
 	    &p->progress);
 	progress_erase(&p->progress);
 	if (rc != 0)	/* the source says itself what is wrong with it */

@@ -32,7 +32,7 @@ struct sqpack_options {
 	bool no_xattrs, no_export, no_pad;
 	bool raw_inodes, raw_xattrs;
 	bool keep_going;
-	bool has_uid, has_gid, has_mtime, has_epoch;
+	bool has_block, has_uid, has_gid, has_mtime, has_epoch;
 	uint32_t uid, gid, mtime;
 	uint32_t epoch;			/* no time is later */
 	const char **excludes;
@@ -62,12 +62,14 @@ int sqpack_parse(struct sqpack *p, int argc, char **argv);
 struct sqpack_source {
 	/* Opens p->o.source and fills files; p->tree may be complete then. */
 	int (*open)(struct sqpack *p, void **state, struct sqb_source *files);
+	/* Writes the data to fd, at byte `at`; NULL: sqb_data_write(). */
+	int (*write)(void *state, int fd, uint64_t at);
 	/* After the last file: completes the tree, if that is still to do. */
 	int (*finish)(void *state);
 	void (*close)(void *state);	/* state may be NULL */
 };
 
-extern const struct sqpack_source sqpack_dir, sqpack_tar;
+extern const struct sqpack_source sqpack_dir, sqpack_tar, sqpack_again;
 
 /* Whether the options leave a path of the image out. */
 bool sqpack_excluded(const struct sqpack *p, const char *path);

@@ -64,7 +64,7 @@ static const char usage[] =
 "              [--all-root] [--uid N] [--gid N] [--mtime seconds]\n"
 "              [--exclude glob]... [--no-duplicates] [--no-fragments]\n"
 "              [--no-xattrs] [--raw data,fragments,inodes,xattrs]\n"
-"              [--dry-run] [--stats[=file]] -o image directory|archive|-\n"
+"              [--dry-run] [--stats[=file]] -o image directory|archive|image|-\n"
 "       sqpack -l [-qv] [--can-mount[=kernel]] [glob]... image\n"
 "       sqpack -x dir [-fqv] [-p threads] [--no-xattrs] [glob]... image\n"
 "       sqpack --cat path image\n"
@@ -72,7 +72,8 @@ static const char usage[] =
 
 static const char help[] =
 "\n"
-"Builds a squashfs image from a directory or a tar archive, on all cores.\n"
+"Builds a squashfs image from a directory, a tar archive or another image,\n"
+"on all cores; lists and extracts images.\n"
 "The bytes depend on neither the number of threads nor the clock.\n"
 "\n"
 "  -b, --block BYTES      a power of two from 4K to 1M; default 128K\n"
@@ -135,6 +136,7 @@ take_block(struct sqpack *p)
 		return options_bad(&p->msg, "block size",
 		    "a power of two from 4K to 1M");
 	p->o.data.block = (uint32_t)n;
+	p->o.has_block = true;
 	return -1;
 }
 

@@ -1,0 +1,108 @@
+/*
+ * pack.c - the part of a thread that compresses the units of an image
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "pack.h"
+
+#include "base/sys.h"
+#include "feed.h"
+#include "image/squashfs/format.h"
+
+#include <errno.h>
+#include <string.h>
+#include <zstd.h>
+
+/* Less than one part of so many saved by a quick look: it is not worth it. */
+enum { PROBE_SHARE = 128, PROBE_LEVEL = 1 };
+
+struct pack {
+	const struct sqb_data_options *o;
+	struct sqb_codec *codec;
+	ZSTD_CCtx *probe;		/* NULL: no look is worth it */
+};
+
+/* A level that costs more than the look at the data. */
+static bool
+is_slow(const struct sqb_data_options *o)
+{
+	switch (o->method->compressor) {
+	case SQUASHFS_ZSTD:
+	case SQUASHFS_GZIP:
+		return o->level >= 5;
+	case SQUASHFS_LZ4:
+		return strcmp(o->method->name, "lz4hc") == 0;
+	default:
+		return o->method->compressor != 0;
+	}
+}
+
+int
+pack_open(struct pack **out, const struct sqb_data_options *o)
+{
+	struct pack *k = sys_calloc(1, sizeof(*k));
+	int rc = k == NULL ? -ENOMEM : sqb_codec_open(&k->codec, o->method,
+	    o->level, o->block);
+
+	*out = k;
+	if (k != NULL)
+		k->o = o;
+	if (rc == 0 && !o->no_probe && is_slow(o)) {
+		k->probe = ZSTD_createCCtx();
+		rc = k->probe == NULL ? -ENOMEM : 0;
+	}
+	return rc;
+}
+
+void
+pack_close(struct pack *k)
+{
+	if (k == NULL)
+		return;
+	sqb_codec_close(k->codec);
+	ZSTD_freeCCtx(k->probe);
+	sys_free(k);
+}
+
+static bool
+is_zero(const uint8_t *p, size_t len)
+{
+	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
+}
+
+/* Whether it is hardly worth to be compressed; uses s->out. */
+static bool
+is_dense(const struct pack *k, struct slot *s)
+{
+	size_t n;
+
+	if (k->probe == NULL)
+		return false;
+	n = ZSTD_compressCCtx(k->probe, s->out.data, s->out.cap, s->in.data,
+	    s->in.len, PROBE_LEVEL);
+	return !ZSTD_isError(n) && n > s->in.len - s->in.len / PROBE_SHARE;
+}
+
+int
+pack_unit(struct pack *k, struct slot *s, bool is_fragment)
+{
+	bool raw = is_fragment ? k->o->raw_fragments : k->o->raw_data;
+	size_t n = 0;
+
+	if (s->in.len == 0 || (!is_fragment && is_zero(s->in.data, s->in.len)))
+		return 0;
+	if (buf_reserve(&s->out, feed_room(k->o)) != 0)
+		return -ENOMEM;
+	if (!raw && !is_dense(k, s))
+		n = sqb_codec_pack(k->codec, s->in.data, s->in.len,
+		    s->out.data, s->out.cap);
+	s->out.len = n;
+	s->check = (uint32_t)n;
+	if (n == 0) {
+		struct buf swap = s->out;
+
+		s->out = s->in;
+		s->in = swap;
+		s->check = (uint32_t)s->out.len | SQUASHFS_BLOCK_RAW;
+	}
+	return 0;
+}
