@@ -33,8 +33,8 @@ struct adapt_state {
 
 /*
  * A look at the workers: of wall_ns, in which there were threads of them,
- * they waited for idle_ns, summed.  The level from now on.  A move back
- * against the one before lets the next looks pass, more each time, so that
+ * they waited for idle_ns, summed.  The level from now on.  After a move that
+ * reverses the previous one, looks are skipped, more of them each time, so that
  * the level settles.  Pure.
  */
 int adapt_look(struct adapt_state *a, uint64_t wall_ns, uint64_t idle_ns,

@@ -89,9 +89,9 @@ ssize_t deflate_blocks_end(struct deflate_blocks *b, bool final);
 /*
  * For src/codec/deflate_*.c only.
  *
- * deflate_split: fills b->pieces from *at on, leaves those that shall be
- * blocks and tells how many; *at is then behind them, as is the begin of the
- * piece after the last.  0: there were no more tokens.
+ * deflate_split: fills b->pieces from *at on, merges them into blocks and
+ * returns how many remain; *at then points behind them, where the next piece
+ * begins.  0: there were no more tokens.
  */
 unsigned deflate_split(struct deflate_blocks *b, struct deflate_cursor *at,
     const struct deflate_seq *end);

@@ -66,8 +66,8 @@ int digest_end(struct digest *d, uint8_t out[DIGEST_MAX]);
 
 /*
  * Adds pieces to count digests of one algorithm, no two of them the same, and
- * moves data and len on.  Of the last piece a part may be left, which nothing
- * was there to be hashed beside; but not with all.  0 or -EIO.
+ * advances data and len.  Part of the last piece may be left over when no other
+ * piece remains to hash beside it, unless all is set.  0 or -EIO.
  */
 struct digest_piece {
 	struct digest *d;

@@ -2,13 +2,12 @@
  * deflate_match.h - the longest match within 32 KiB
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Positions with the same four bytes, by their hash,
- * are chained.  A match that is longer than the best so far has not only the
- * first four bytes but any four at their place; so the chain that is followed
- * is the one of the four, among the last in it, that were last seen the
- * longest ago.  It is chosen anew with every better match, and for a match
- * that begins a byte later just so: this finds in a few steps what takes many
- * in the chain of the first four bytes.
+ * Positions with the same four bytes, by their hash, are chained.  A match
+ * longer than the best so far shares every four bytes with it, not only the
+ * first; so the search follows the chain of whichever four of them occurred
+ * least recently.  The chain is chosen anew with every better match, and
+ * likewise for a match that begins one byte later: a few steps find what takes
+ * many in the chain of the first four bytes.
  *
  * Positions are kept modulo 65,536.  What is found under an old one is a
  * match all the same, as its bytes are compared, or none; and a chain ends

@@ -195,7 +195,7 @@ is_new(struct sqfs_feed *f, uint8_t *data, size_t node)
 
 /*
  * A small file to the fragment.  If it does not fit, n becomes the fragment,
- * true is said and the file begins the next one.
+ * the result is true and the file begins the next one.
  */
 static bool
 add_small(struct sqfs_feed *f, struct sqfs_unit *n, size_t node)

@@ -65,7 +65,7 @@ worker_close(void *ctx)
 	sys_free(w);
 }
 
-/* The one that stands first in the image is told of. */
+/* Only the first damaged block in the image is reported. */
 static void
 note(struct job *j, const struct sqb_old *b, const char *why)
 {

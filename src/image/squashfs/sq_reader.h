@@ -51,7 +51,7 @@ sq_file_of(const struct sqr_image *m, uint32_t id)
 int sq_names_make(struct sqr_image *m);
 void sq_names_free(struct sqr_image *m);
 
-/* Reads the tables of attributes: 0, or what is told of otherwise. */
+/* Reads the tables of attributes.  0, or -errno, with the reason reported. */
 int sq_xattrs_read(struct sqr_image *m, struct sq_codec *c);
 
 #endif

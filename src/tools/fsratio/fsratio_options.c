@@ -252,7 +252,7 @@ check(struct fsratio *f, const struct given *g)
 	if (check_options(f, g->options) >= 0)
 		return MSG_ERROR;
 	if (o->csv && o->json) {
-		msg_error(&f->msg, "--csv and --json are one too many");
+		msg_error(&f->msg, "--csv and --json exclude each other");
 		return MSG_ERROR;
 	}
 	if (o->dir_count == 0)

@@ -76,7 +76,7 @@ struct cmp {
 	double *scratch;		/* of rows.count values */
 };
 
-/* Not resolved is told with the half of the interval's width, in percent. */
+/* "Not resolved" is printed with half the width of the interval, in percent. */
 extern const char CMP_FASTER[], CMP_SLOWER[], CMP_NOT_RESOLVED[];
 
 /*

@@ -23,7 +23,7 @@ struct worker {
 	struct mail_maker maker;
 };
 
-/* w: the caller's own, whose path it is about; NULL: it is about none. */
+/* w: the caller's writer, whose path failed; NULL: no path is involved. */
 static void
 fail(struct mailgen *g, int err, const struct store_writer *w)
 {
