@@ -90,16 +90,18 @@ add_name(struct again *a, size_t n, const struct sqr_entry *e)
 	if (S_ISLNK(e->mode)) {
 		if (memchr(e->target, '\0', (size_t)e->size) != NULL)
 			return refuse(a, path, "its target holds a NUL");
-		target = strndup(e->target, (size_t)e->size);
+		target = sys_malloc((size_t)e->size + 1);
 		if (target == NULL)
 			return no_memory(a);
+		memcpy(target, e->target, (size_t)e->size);
+		target[e->size] = '\0';
 		attr.target = target;
 	}
 	sqpack_adjust(a->p, &attr, e->mtime);
 	rc = add_xattrs(a, e, &attr.xattr);
 	if (rc == 0)
 		rc = sqw_tree_add(&a->p->tree, path, &attr, &a->ids[n]);
-	free(target);
+	sys_free(target);
 	if (rc == -EBADMSG)
 		return refuse(a, path, "its extended attributes cannot be "
 		    "read");
@@ -108,10 +110,10 @@ add_name(struct again *a, size_t n, const struct sqr_entry *e)
 
 /* Two entries of one name would become one. */
 static int
-check_twice(struct again *a, size_t n, const struct sqr_entry *e,
+check_twice(struct again *a, const struct sqr_entry *e,
     const struct sqr_entry *last)
 {
-	if (n == 0 || last->name_len != e->name_len ||
+	if (last->name_len != e->name_len ||
 	    last->parent != e->parent ||
 	    memcmp(last->name, e->name, e->name_len) != 0)
 		return 0;
@@ -134,7 +136,7 @@ fill_tree(struct again *a)
 		sqr_get(a->i.m, n, &e);
 		if (sqr_end(a->i.m, n) < count) {
 			sqr_get(a->i.m, sqr_end(a->i.m, n), &next);
-			rc = check_twice(a, n, &next, &e);
+			rc = check_twice(a, &next, &e);
 		}
 		if (rc == 0)
 			rc = add_name(a, n, &e);
