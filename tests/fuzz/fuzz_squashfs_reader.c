@@ -70,8 +70,10 @@ look_at(struct look *l, size_t n)
 
 	sqr_get(l->m, n, &e);
 	if (e.parent > n || e.first > n || end <= n ||
-	    end > sqr_count(l->m) || (n > 0 && e.name_len == 0) ||
-	    memchr(e.name, '/', e.name_len) != NULL)
+	    end > sqr_count(l->m))
+		abort();
+	if (n > 0 && (e.name_len == 0 ||
+	    memchr(e.name, '/', e.name_len) != NULL))
 		abort();
 	if (sqr_path(l->m, n, &l->path, &l->cap) != 0 ||
 	    (*l->path == '\0') != (n == 0))

@@ -84,7 +84,7 @@ take(struct span *s, size_t len)
 {
 	const uint8_t *from = s->p;
 
-	if (len > s->left)
+	if (s->p == NULL || len > s->left)
 		return NULL;
 	s->p += len;
 	s->left -= len;
