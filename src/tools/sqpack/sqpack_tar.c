@@ -2,15 +2,12 @@
  * sqpack_tar.c - a tar archive as the source of an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The archive is read once.  What is compressed is decompressed by the codecs
- * of pzc, in a thread that writes into a pipe.
+ * The archive is read once; its bytes come from sqpack_archive.c.
  */
-#include "sqpack.h"
+#include "sqpack_archive.h"
 
 #include "base/fdio.h"
 #include "base/sys.h"
-#include "format/convert.h"
-#include "format/tar/tar.h"
 #include "image/squashfs/format.h"
 
 #include <errno.h>
@@ -18,115 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Of a compressed archive: as pzc reads without being asked. */
-#define WINDOW_MAX (UINT64_C(1) << 27)
-
-/* A compressed archive, on its way into a pipe. */
-struct unpack {
-	pthread_t thread;
-	bool running;
-	struct input in;
-	struct convert convert;
-	struct convert_result result;
-	int out;			/* the pipe's writing end */
-	int rc;
-};
-
-struct archive {
-	struct sqpack *p;
-	int fd;				/* the file, or standard input */
-	int data;			/* what is read: fd, or the pipe */
-	struct unpack unpack;
-	struct tar *tar;
-	/* the file in hand */
-	struct tar_entry entry;
-	size_t extent;			/* the next */
-	uint64_t at;			/* in the file, holes included */
-};
-
-static int
-fail(struct archive *a, int rc)
-{
-	const char *why = a->tar == NULL ? NULL : tar_why(a->tar);
-
-	progress_erase(&a->p->progress);
-	if (a->unpack.running && a->unpack.rc != 0)
-		why = convert_reason(a->unpack.rc);
-	msg_error(&a->p->msg, "%s: %s", a->p->o.source,
-	    why != NULL ? why : strerror(-rc));
-	return rc;
-}
-
-/* The stream */
-
-static void *
-unpack_all(void *arg)
-{
-	struct unpack *u = arg;
-
-	u->rc = convert_run(&u->convert, &u->in, u->out, &u->result);
-	sys_close(u->out);
-	return NULL;
-}
-
-static int
-start_unpacking(struct archive *a, const struct codec *codec)
-{
-	struct unpack *u = &a->unpack;
-	int ends[2], rc;
-
-	if (pipe2(ends, O_CLOEXEC) == -1)
-		return -errno;
-	fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
-	u->convert = (struct convert){ .codec = codec, .decompress = true,
-		.options = { .threads = a->p->o.data.threads,
-			.window_max = WINDOW_MAX } };
-	u->out = ends[1];
-	rc = sys_thread(&u->thread, unpack_all, u);
-	if (rc != 0) {
-		sys_close(ends[0]);
-		sys_close(ends[1]);
-		return rc;
-	}
-	u->running = true;
-	a->data = ends[0];
-	return 0;
-}
-
-/* What was looked at is read again: by way of the input in any case. */
-static ssize_t
-read_plain(void *arg, void *buf, size_t len)
-{
-	struct archive *a = arg;
-
-	return a->unpack.running ? sys_read(a->data, buf, len) :
-	    input_read(&a->unpack.in, buf, len);
-}
-
-static int
-open_stream(struct archive *a)
-{
-	const struct codec *codec;
-	const uint8_t *head;
-	ssize_t n;
-	int rc;
-
-	a->fd = strcmp(a->p->o.source, "-") == 0 ? STDIN_FILENO :
-	    sys_openat(AT_FDCWD, a->p->o.source, O_RDONLY | O_CLOEXEC, 0);
-	if (a->fd < 0)
-		return a->fd;
-	rc = input_open(&a->unpack.in, a->fd);
-	if (rc != 0)
-		return rc;
-	n = input_peek(&a->unpack.in, CODEC_MAGIC_MAX, &head);
-	if (n < 0)
-		return (int)n;
-	codec = codec_by_magic(head, (size_t)n);
-	return codec == NULL ? 0 : start_unpacking(a, codec);
-}
-
-/* Entries */
 
 static const uint16_t modes[] = {
 	[TAR_FILE] = S_IFREG, [TAR_HARDLINK] = S_IFREG,
@@ -275,7 +163,7 @@ archive_next(void *arg, struct sqb_file *f)
 	while (rc == 0) {
 		rc = tar_next(a->tar, &a->entry);
 		if (rc < 0)
-			return fail(a, rc);
+			return archive_fail(a, rc);
 		if (rc == 0)
 			return at_end(a);
 		rc = take_entry(a, &f->id);
@@ -295,7 +183,7 @@ read_stored(struct archive *a, uint8_t *buf, size_t len)
 	for (; len > 0; buf += n, len -= (size_t)n) {
 		n = tar_read(a->tar, buf, len);
 		if (n <= 0)
-			return fail(a, n == 0 ? -ENODATA : (int)n);
+			return archive_fail(a, n == 0 ? -ENODATA : (int)n);
 		a->at += (uint64_t)n;
 	}
 	return 0;
@@ -357,15 +245,15 @@ archive_finish(void *state)
 		pthread_join(a->unpack.thread, NULL);
 		rc = a->unpack.rc;
 		if (rc != 0)
-			fail(a, rc);
+			archive_fail(a, rc);
 		a->unpack.running = false;
 	} else if (rc != 0) {
-		fail(a, rc);
+		archive_fail(a, rc);
 	}
 	if (rc == 0) {
 		rc = sqw_tree_finish(&a->p->tree);
 		if (rc != 0)
-			fail(a, rc);
+			archive_fail(a, rc);
 	}
 	return rc;
 }
@@ -394,7 +282,7 @@ static int
 archive_open(struct sqpack *p, void **state, struct sqb_source *files)
 {
 	struct archive *a = sys_calloc(1, sizeof(*a));
-	struct tar_source source = { .read = read_plain, .arg = a };
+	struct tar_source source = { .read = archive_read_raw, .arg = a };
 	int rc;
 
 	*state = a;
@@ -407,10 +295,10 @@ archive_open(struct sqpack *p, void **state, struct sqb_source *files)
 	a->unpack.in.cancel = -1;
 	*files = (struct sqb_source){ .next = archive_next,
 		.read = archive_read, .arg = a };
-	rc = open_stream(a);
+	rc = archive_open_stream(a);
 	if (rc == 0)
 		rc = tar_open(&a->tar, &source);
-	return rc != 0 ? fail(a, rc) : 0;
+	return rc != 0 ? archive_fail(a, rc) : 0;
 }
 
 const struct sqpack_source sqpack_tar = {

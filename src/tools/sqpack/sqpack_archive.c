@@ -1,0 +1,96 @@
+/*
+ * sqpack_archive.c - the bytes of a tar archive, compressed or not
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What is compressed is decompressed by the codecs of pzc, in a thread that
+ * writes into a pipe.
+ */
+#include "sqpack_archive.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of a compressed archive: as pzc reads without being asked. */
+#define WINDOW_MAX (UINT64_C(1) << 27)
+
+int
+archive_fail(struct archive *a, int rc)
+{
+	const char *why = a->tar == NULL ? NULL : tar_why(a->tar);
+
+	progress_erase(&a->p->progress);
+	if (a->unpack.running && a->unpack.rc != 0)
+		why = convert_reason(a->unpack.rc);
+	msg_error(&a->p->msg, "%s: %s", a->p->o.source,
+	    why != NULL ? why : strerror(-rc));
+	return rc;
+}
+
+static void *
+unpack_all(void *arg)
+{
+	struct unpack *u = arg;
+
+	u->rc = convert_run(&u->convert, &u->in, u->out, &u->result);
+	sys_close(u->out);
+	return NULL;
+}
+
+static int
+start_unpacking(struct archive *a, const struct codec *codec)
+{
+	struct unpack *u = &a->unpack;
+	int ends[2], rc;
+
+	if (pipe2(ends, O_CLOEXEC) == -1)
+		return -errno;
+	fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
+	u->convert = (struct convert){ .codec = codec, .decompress = true,
+		.options = { .threads = a->p->o.data.threads,
+			.window_max = WINDOW_MAX } };
+	u->out = ends[1];
+	rc = sys_thread(&u->thread, unpack_all, u);
+	if (rc != 0) {
+		sys_close(ends[0]);
+		sys_close(ends[1]);
+		return rc;
+	}
+	u->running = true;
+	a->data = ends[0];
+	return 0;
+}
+
+ssize_t
+archive_read_raw(void *arg, void *buf, size_t len)
+{
+	struct archive *a = arg;
+
+	return a->unpack.running ? sys_read(a->data, buf, len) :
+	    input_read(&a->unpack.in, buf, len);
+}
+
+int
+archive_open_stream(struct archive *a)
+{
+	const struct codec *codec;
+	const uint8_t *head;
+	ssize_t n;
+	int rc;
+
+	a->fd = strcmp(a->p->o.source, "-") == 0 ? STDIN_FILENO :
+	    sys_openat(AT_FDCWD, a->p->o.source, O_RDONLY | O_CLOEXEC, 0);
+	if (a->fd < 0)
+		return a->fd;
+	rc = input_open(&a->unpack.in, a->fd);
+	if (rc != 0)
+		return rc;
+	n = input_peek(&a->unpack.in, CODEC_MAGIC_MAX, &head);
+	if (n < 0)
+		return (int)n;
+	codec = codec_by_magic(head, (size_t)n);
+	return codec == NULL ? 0 : start_unpacking(a, codec);
+}
