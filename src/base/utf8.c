@@ -34,14 +34,15 @@ utf8_is_control(const char *text)
 	return s[0] < ' ' || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
 }
 
-static size_t
-put_octal(unsigned char c, char *out)
+static void
+put_octal(char c, char out[4])
 {
+	unsigned char byte = (unsigned char)c;
+
 	out[0] = '\\';
-	out[1] = (char)('0' + (c >> 6));
-	out[2] = (char)('0' + (c >> 3 & 7));
-	out[3] = (char)('0' + (c & 7));
-	return 4;
+	out[1] = (char)('0' + (byte >> 6));
+	out[2] = (char)('0' + (byte >> 3 & 7));
+	out[3] = (char)('0' + (byte & 7));
 }
 
 size_t
@@ -49,16 +50,19 @@ utf8_safe(const char **text, char out[UTF8_SAFE])
 {
 	const char *s = *text;
 	unsigned char c = (unsigned char)*s;
-	size_t n = utf8_length(s), len = 0;
+	size_t n = utf8_length(s);
 	bool alone = n == 0;
 
 	n = alone ? 1 : n;
 	*text += n;
-	if (alone ? c < 0xa0 : utf8_is_control(s)) {
-		for (size_t i = 0; i < n; i++)
-			len += put_octal((unsigned char)s[i], out + len);
-		return len;
+	if (alone ? c >= 0xa0 : !utf8_is_control(s)) {
+		memcpy(out, s, n);
+		return n;
 	}
-	memcpy(out, s, n);
-	return n;
+	/* C0 and DEL have one byte, C1 two. */
+	put_octal(s[0], out);
+	if (n == 1)
+		return 4;
+	put_octal(s[1], out + 4);
+	return 8;
 }
