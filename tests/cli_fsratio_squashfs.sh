@@ -6,8 +6,8 @@
 
 have fsratio || skip_all 'no fsratio'
 have mksquashfs || skip_all 'no mksquashfs'
-mksquashfs -version 2>/dev/null | grep -q 'version 4\.5\.1' ||
-    skip_all 'mksquashfs is not 4.5.1'
+mksquashfs -version 2>/dev/null | grep -Eq 'version 4\.(5|6)\.1' ||
+    skip_all 'mksquashfs is neither 4.5.1 nor 4.6.1'
 
 # at IMAGE OFFSET SIZE: a number of its super block
 at() { od -An -tu"$3" -j "$2" -N "$3" "$1" | tr -d ' '; }

@@ -153,7 +153,11 @@ legacy_refusals(void **state)
 	assert_int_equal(codec_lz4.encoder_for(&o)->plan(&o, &p, &why), 0);
 }
 
-/* No larger than liblz4 makes it. */
+/*
+ * No larger than liblz4 makes it.  At level 2 liblz4 has its fast compressor
+ * up to 1.9.4, as pzc has, and a medium one since 1.10: that is no more than
+ * 3 % smaller, and the fast one is that of level 1.
+ */
 static void
 sizes(void **state)
 {
@@ -161,14 +165,19 @@ sizes(void **state)
 	LZ4F_preferences_t prefs = { .frameInfo = {
 	    .blockSizeID = LZ4F_max4MB, .blockMode = LZ4F_blockIndependent,
 	    .contentChecksumFlag = LZ4F_contentChecksumEnabled } };
+	size_t fast = 0;
 
 	(void)state;
 	for (int level = 1; level <= 12; level += level < 3 ? 1 : 3) {
 		struct bytes ours = pack(in, level, 0, 2, false), theirs;
+		bool medium = level == 2 && LZ4_versionNumber() >= 11000;
 
 		prefs.compressionLevel = level;
 		theirs = library_pack(in, &prefs, 0);
-		assert_true(ours.n <= theirs.n);
+		fast = level == 1 ? theirs.n : fast;
+		if (medium)
+			assert_true(ours.n <= fast);
+		assert_true(ours.n <= theirs.n + (medium ? theirs.n / 33 : 0));
 		free(ours.p);
 		free(theirs.p);
 	}

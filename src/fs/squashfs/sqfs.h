@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: "Squashfs Binary Format" (squashfs-tools-ng,
- * doc/format.adoc), and what mksquashfs 4.5.1 -all-root makes of trees: names
- * in order of their bytes, depth first; a file below a block's size goes into
- * a fragment block, a larger one's end does not; files with the same content
- * are stored once; blocks of zeros not at all.
+ * doc/format.adoc), and what mksquashfs 4.5.1 and 4.6.1 -all-root make of
+ * trees: names in order of their bytes, depth first; a file below a block's
+ * size goes into a fragment block, a larger one's end does not; files with the
+ * same content are stored once; blocks of zeros not at all.
  */
 #ifndef COLDPRESS_SQFS_H
 #define COLDPRESS_SQFS_H
