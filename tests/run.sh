@@ -13,5 +13,9 @@ trap 'cd /; chmod -R u+rwx "$work" 2>/dev/null; rm -rf "$work"' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-cd "$work"
+# What a script that is killed leaves goes with the test.
+mkdir "$work/in" "$work/tmp"
+TMPDIR=$work/tmp
+export TMPDIR
+cd "$work/in"
 sh "${SRC:?}/tests/$1"
