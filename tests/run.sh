@@ -9,7 +9,19 @@ COLDPRESS_BIN=$BIN
 export PATH LC_ALL COLDPRESS_BIN
 unset GZIP PIGZ PZC PZC_STATS 2>/dev/null || :
 work=$(mktemp -d "${TMPDIR:-/tmp}/coldpress.XXXXXX")
-trap 'cd /; chmod -R u+rwx "$work" 2>/dev/null; rm -rf "$work"' EXIT
+# clean: what a killed command leaves behind may write for a moment yet
+clean() {
+	cd /
+	clean_tries=0
+	until {
+		chmod -R u+rwx "$work"
+		rm -rf "$work"
+	} 2>/dev/null || [ $clean_tries = 100 ]; do
+		clean_tries=$((clean_tries + 1))
+		sleep 0.1
+	done
+}
+trap clean EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
