@@ -84,7 +84,7 @@ source_of(const struct sqpack *p)
 	if (S_ISDIR(st.st_mode))
 		return &sqpack_dir;
 	return (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) &&
-	    is_image(p->o.source) ? &sqpack_again : &sqpack_tar;
+	    is_image(p->o.source) ? &sqpack_repack : &sqpack_tar;
 }
 
 static int

@@ -69,7 +69,7 @@ struct sqpack_source {
 	void (*close)(void *state);	/* state may be NULL */
 };
 
-extern const struct sqpack_source sqpack_dir, sqpack_tar, sqpack_again;
+extern const struct sqpack_source sqpack_dir, sqpack_tar, sqpack_repack;
 
 /* Whether the options leave a path of the image out. */
 bool sqpack_excluded(const struct sqpack *p, const char *path);

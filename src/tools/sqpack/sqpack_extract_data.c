@@ -7,49 +7,17 @@
  * file that has it, each write at its place in the file: so no thread waits
  * for another.
  */
-#include "sqpack_extract.h"
+#include "sqpack_extract_plan.h"
 
-#include "base/array.h"
-#include "base/fdio.h"
 #include "base/parallel.h"
 #include "base/sys.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
+#include <stdio.h>
 #include <unistd.h>
 
-enum { RUN_B = 1 << 20, IS_FRAGMENT = 0 };
-
-struct file {
-	uint64_t start;
-	uint32_t number;
-	uint32_t twins;			/* with these blocks: this and those
-					   behind it; 0: one behind another */
-};
-
-struct unit {
-	uint64_t at;			/* in the image */
-	uint32_t index;			/* of the file, or of the fragment */
-	uint32_t block;			/* the first */
-	uint32_t count;			/* of blocks, or IS_FRAGMENT */
-};
-
-struct plan {
-	struct extract *x;
-	struct file *files;
-	size_t file_count, file_cap;
-	struct unit *units;
-	size_t unit_count, unit_cap;
-	/* tails[from[k]..from[k + 1]): files with a tail in fragment k */
-	uint32_t *tails;
-	size_t *from;
-	atomic_size_t next;
-};
-
 struct worker {
-	struct plan *plan;
+	struct extract_plan *plan;
 	struct place place;
 	struct sqr_decoder *decoder;
 	uint8_t *data;
@@ -58,190 +26,9 @@ struct worker {
 	bool draws;			/* the progress */
 };
 
-static uint32_t
-run_blocks(const struct extract *x)
-{
-	return RUN_B / sqr_facts(x->i.m)->block;
-}
-
-bool
-extract_at_once(const struct extract *x, const struct sqr_entry *e)
-{
-	uint32_t tail = sqr_tail_len(x->i.m, e);
-
-	return e->blocks == 0 ? tail > 0 : tail == 0 &&
-	    e->blocks <= run_blocks(x);
-}
-
-/* Planning */
-
-static int
-by_start(const void *a, const void *b)
-{
-	const struct file *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static bool
-has_data(const struct extract *x, size_t n, struct sqr_entry *e)
-{
-	if (x->i.wanted[n] != SQPACK_IN)
-		return false;
-	sqr_get(x->i.m, n, e);
-	return S_ISREG(e->mode) && !e->lost && e->size > 0 &&
-	    extract_is_first(x, n, e);
-}
-
-static int
-list_files(struct plan *p)
-{
-	const struct sqr_image *m = p->x->i.m;
-	size_t fragments = sqr_facts(m)->fragments;
-	struct sqr_entry e;
-
-	p->from = sys_calloc(fragments + 2, sizeof(*p->from));
-	if (p->from == NULL)
-		return -ENOMEM;
-	for (size_t n = 1; n < sqr_count(m); n++) {
-		void *items = p->files;
-
-		if (!has_data(p->x, n, &e))
-			continue;
-		p->x->i.p->total_B += e.size;
-		if (sqr_tail_len(m, &e) > 0)
-			p->from[e.fragment + (size_t)2]++;
-		if (e.blocks == 0)
-			continue;
-		if (array_grow(&items, p->file_count, &p->file_cap,
-		    sizeof(*p->files)) != 0)
-			return -ENOMEM;
-		p->files = items;
-		p->files[p->file_count++] = (struct file){ e.start,
-			(uint32_t)n, 1 };
-	}
-	for (size_t k = 2; k < fragments + 2; k++)
-		p->from[k] += p->from[k - 1];
-	return 0;
-}
-
-static int
-list_tails(struct plan *p)
-{
-	const struct sqr_image *m = p->x->i.m;
-	size_t fragments = sqr_facts(m)->fragments;
-	struct sqr_entry e;
-
-	p->tails = sys_malloc((p->from[fragments + 1] + 1) *
-	    sizeof(*p->tails));
-	if (p->tails == NULL)
-		return -ENOMEM;
-	for (size_t n = 1; n < sqr_count(m); n++)
-		if (has_data(p->x, n, &e) && sqr_tail_len(m, &e) > 0)
-			p->tails[p->from[e.fragment + (size_t)1]++] =
-			    (uint32_t)n;
-	return 0;
-}
-
-static int
-add_unit(struct plan *p, struct unit u)
-{
-	void *items = p->units;
-	int rc = array_grow(&items, p->unit_count, &p->unit_cap,
-	    sizeof(*p->units));
-
-	p->units = items;
-	if (rc == 0)
-		p->units[p->unit_count++] = u;
-	return rc;
-}
-
-/* A file of holes alone has a run, too, if it is to be made by that. */
-static int
-add_runs(struct plan *p, uint32_t index, const struct sqr_entry *e)
-{
-	uint32_t most = run_blocks(p->x);
-	uint64_t at = e->start;
-	int rc = 0;
-
-	for (uint32_t k = 0; rc == 0 && k < e->blocks; k += most) {
-		uint32_t n = e->blocks - k < most ? e->blocks - k : most;
-		uint64_t stored = 0;
-
-		for (uint32_t i = k; i < k + n; i++)
-			stored += sqr_word_len(sqr_word(e, i));
-		if (stored > 0 || extract_at_once(p->x, e))
-			rc = add_unit(p, (struct unit){ at, index, k, n });
-		at += stored;
-	}
-	return rc;
-}
-
-/* Files of the same blocks stand beside each other. */
-static int
-add_files(struct plan *p)
-{
-	struct sqr_entry first = { .size = 0 }, e;
-	size_t of = 0;
-	int rc = 0;
-
-	if (p->file_count > 0)
-		qsort(p->files, p->file_count, sizeof(*p->files), by_start);
-	for (size_t i = 0; rc == 0 && i < p->file_count; i++) {
-		sqr_get(p->x->i.m, p->files[i].number, &e);
-		if (i > 0 && e.start == first.start &&
-		    e.size == first.size && e.blocks == first.blocks &&
-		    memcmp(e.sizes, first.sizes, 4 * (size_t)e.blocks) == 0 &&
-		    (e.fragment == SQUASHFS_NONE) ==
-		    (first.fragment == SQUASHFS_NONE)) {
-			p->files[of].twins++;
-			p->files[i].twins = 0;
-			continue;
-		}
-		of = i;
-		first = e;
-		rc = add_runs(p, (uint32_t)i, &e);
-	}
-	return rc;
-}
-
-static int
-by_place(const void *a, const void *b)
-{
-	const struct unit *x = a, *y = b;
-
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
-}
-
-static int
-make_plan(struct plan *p)
-{
-	uint32_t fragments = sqr_facts(p->x->i.m)->fragments, word;
-	int rc = list_files(p);
-
-	if (rc == 0)
-		rc = list_tails(p);
-	if (rc == 0)
-		rc = add_files(p);
-	for (uint32_t k = 0; rc == 0 && k < fragments; k++) {
-		struct unit u = { .index = k, .count = IS_FRAGMENT };
-
-		sqr_fragment(p->x->i.m, k, &u.at, &word);
-		if (p->from[k] < p->from[k + 1])
-			rc = add_unit(p, u);
-	}
-	if (rc == 0 && p->unit_count > 0)
-		qsort(p->units, p->unit_count, sizeof(*p->units), by_place);
-	return rc;
-}
-
 /* Files that several units write to are there before. */
 static void
-make_files(struct plan *p)
+make_files(struct extract_plan *p)
 {
 	struct place place;
 	struct sqr_entry e;
@@ -264,8 +51,6 @@ make_files(struct plan *p)
 	}
 	place_close(&place);
 }
-
-/* Writing */
 
 static int
 write_at(int fd, const uint8_t *data, size_t len, uint64_t at)
@@ -315,7 +100,7 @@ close_file(struct worker *w, int fd, uint32_t n, const struct sqr_entry *e,
 
 /* What of the run is stored in the image, to a file. */
 static void
-write_run(struct worker *w, const struct unit *u, uint32_t n)
+write_run(struct worker *w, const struct extract_unit *u, uint32_t n)
 {
 	const struct sqr_image *m = w->plan->x->i.m;
 	uint32_t block = sqr_facts(m)->block;
@@ -340,8 +125,8 @@ write_run(struct worker *w, const struct unit *u, uint32_t n)
 
 /* Says it of each file that has the block. */
 static void
-damage(struct worker *w, const struct file *f, uint32_t k, uint64_t at,
-    const char *why)
+damage(struct worker *w, const struct extract_file *f, uint32_t k,
+    uint64_t at, const char *why)
 {
 	const struct sqr_image *m = w->plan->x->i.m;
 	uint64_t block = sqr_facts(m)->block;
@@ -354,10 +139,10 @@ damage(struct worker *w, const struct file *f, uint32_t k, uint64_t at,
 }
 
 static void
-do_run(struct worker *w, const struct unit *u)
+do_run(struct worker *w, const struct extract_unit *u)
 {
 	const struct sqr_image *m = w->plan->x->i.m;
-	const struct file *f = &w->plan->files[u->index];
+	const struct extract_file *f = &w->plan->files[u->index];
 	uint32_t block = sqr_facts(m)->block;
 	uint64_t at = u->at, bytes = 0;
 	struct sqr_entry e;
@@ -412,7 +197,7 @@ write_tail(struct worker *w, uint32_t n, uint64_t at, int64_t made,
 }
 
 static void
-do_fragment(struct worker *w, const struct unit *u)
+do_fragment(struct worker *w, const struct extract_unit *u)
 {
 	const size_t *from = &w->plan->from[u->index];
 	const char *why = NULL;
@@ -428,22 +213,22 @@ do_fragment(struct worker *w, const struct unit *u)
 }
 
 static int
-open_worker(struct worker *w, struct plan *p)
+open_worker(struct worker *w, struct extract_plan *p)
 {
 	int rc = sqr_decoder_open(&w->decoder, p->x->i.m);
 
 	w->plan = p;
 	place_open(&w->place, p->x);
 	/* no block of 1 MiB is larger than a run */
-	w->data = sys_malloc(RUN_B);
-	w->bad = sys_calloc(run_blocks(p->x), sizeof(*w->bad));
+	w->data = sys_malloc(EXTRACT_RUN_B);
+	w->bad = sys_calloc(extract_run_blocks(p->x), sizeof(*w->bad));
 	return rc != 0 ? rc : w->data == NULL || w->bad == NULL ? -ENOMEM : 0;
 }
 
 static void
 work(void *arg, unsigned i)
 {
-	struct plan *p = arg;
+	struct extract_plan *p = arg;
 	struct worker w = { .draws = i == 0 };
 	int none = 0, rc = open_worker(&w, p);
 	size_t k;
@@ -452,7 +237,7 @@ work(void *arg, unsigned i)
 		atomic_compare_exchange_strong(&p->x->err, &none, rc);
 	while (atomic_load(&p->x->err) == 0 &&
 	    (k = atomic_fetch_add(&p->next, 1)) < p->unit_count) {
-		if (p->units[k].count == IS_FRAGMENT)
+		if (p->units[k].count == EXTRACT_FRAGMENT)
 			do_fragment(&w, &p->units[k]);
 		else
 			do_run(&w, &p->units[k]);
@@ -471,9 +256,9 @@ work(void *arg, unsigned i)
 int
 extract_data(struct extract *x, unsigned threads)
 {
-	struct plan p = { .x = x };
+	struct extract_plan p = { .x = x };
 	struct sqpack *s = x->i.p;
-	int rc = make_plan(&p);
+	int rc = extract_plan_make(&p);
 
 	if (rc == 0) {
 		make_files(&p);
@@ -482,9 +267,6 @@ extract_data(struct extract *x, unsigned threads)
 		parallel_run(threads, work, &p);
 		progress_erase(&s->progress);
 	}
-	sys_free(p.files);
-	sys_free(p.units);
-	sys_free(p.tails);
-	sys_free(p.from);
+	extract_plan_free(&p);
 	return rc;
 }

@@ -1,0 +1,203 @@
+/*
+ * sqpack_extract_plan.c - the data of files as units, in the order of an image
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "sqpack_extract_plan.h"
+
+#include "base/array.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+uint32_t
+extract_run_blocks(const struct extract *x)
+{
+	return EXTRACT_RUN_B / sqr_facts(x->i.m)->block;
+}
+
+bool
+extract_at_once(const struct extract *x, const struct sqr_entry *e)
+{
+	uint32_t tail = sqr_tail_len(x->i.m, e);
+
+	return e->blocks == 0 ? tail > 0 : tail == 0 &&
+	    e->blocks <= extract_run_blocks(x);
+}
+
+static int
+by_start(const void *a, const void *b)
+{
+	const struct extract_file *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static bool
+has_data(const struct extract *x, size_t n, struct sqr_entry *e)
+{
+	if (x->i.wanted[n] != SQPACK_IN)
+		return false;
+	sqr_get(x->i.m, n, e);
+	return S_ISREG(e->mode) && !e->lost && e->size > 0 &&
+	    extract_is_first(x, n, e);
+}
+
+static int
+list_files(struct extract_plan *p)
+{
+	const struct sqr_image *m = p->x->i.m;
+	size_t fragments = sqr_facts(m)->fragments;
+	struct sqr_entry e;
+
+	p->from = sys_calloc(fragments + 2, sizeof(*p->from));
+	if (p->from == NULL)
+		return -ENOMEM;
+	for (size_t n = 1; n < sqr_count(m); n++) {
+		void *items = p->files;
+
+		if (!has_data(p->x, n, &e))
+			continue;
+		p->x->i.p->total_B += e.size;
+		if (sqr_tail_len(m, &e) > 0)
+			p->from[e.fragment + (size_t)2]++;
+		if (e.blocks == 0)
+			continue;
+		if (array_grow(&items, p->file_count, &p->file_cap,
+		    sizeof(*p->files)) != 0)
+			return -ENOMEM;
+		p->files = items;
+		p->files[p->file_count++] = (struct extract_file){ e.start,
+			(uint32_t)n, 1 };
+	}
+	for (size_t k = 2; k < fragments + 2; k++)
+		p->from[k] += p->from[k - 1];
+	return 0;
+}
+
+static int
+list_tails(struct extract_plan *p)
+{
+	const struct sqr_image *m = p->x->i.m;
+	size_t fragments = sqr_facts(m)->fragments;
+	struct sqr_entry e;
+
+	p->tails = sys_malloc((p->from[fragments + 1] + 1) *
+	    sizeof(*p->tails));
+	if (p->tails == NULL)
+		return -ENOMEM;
+	for (size_t n = 1; n < sqr_count(m); n++)
+		if (has_data(p->x, n, &e) && sqr_tail_len(m, &e) > 0)
+			p->tails[p->from[e.fragment + (size_t)1]++] =
+			    (uint32_t)n;
+	return 0;
+}
+
+static int
+add_unit(struct extract_plan *p, struct extract_unit u)
+{
+	void *items = p->units;
+	int rc = array_grow(&items, p->unit_count, &p->unit_cap,
+	    sizeof(*p->units));
+
+	p->units = items;
+	if (rc == 0)
+		p->units[p->unit_count++] = u;
+	return rc;
+}
+
+/* A file of holes alone has a run, too, if it is to be made by that. */
+static int
+add_runs(struct extract_plan *p, uint32_t index, const struct sqr_entry *e)
+{
+	uint32_t most = extract_run_blocks(p->x);
+	uint64_t at = e->start;
+	int rc = 0;
+
+	for (uint32_t k = 0; rc == 0 && k < e->blocks; k += most) {
+		uint32_t n = e->blocks - k < most ? e->blocks - k : most;
+		uint64_t stored = 0;
+
+		for (uint32_t i = k; i < k + n; i++)
+			stored += sqr_word_len(sqr_word(e, i));
+		if (stored > 0 || extract_at_once(p->x, e))
+			rc = add_unit(p, (struct extract_unit){ at, index, k,
+			    n });
+		at += stored;
+	}
+	return rc;
+}
+
+/* Files of the same blocks stand beside each other. */
+static int
+add_files(struct extract_plan *p)
+{
+	struct sqr_entry first = { .size = 0 }, e;
+	size_t of = 0;
+	int rc = 0;
+
+	if (p->file_count > 0)
+		qsort(p->files, p->file_count, sizeof(*p->files), by_start);
+	for (size_t i = 0; rc == 0 && i < p->file_count; i++) {
+		sqr_get(p->x->i.m, p->files[i].number, &e);
+		if (i > 0 && e.start == first.start &&
+		    e.size == first.size && e.blocks == first.blocks &&
+		    memcmp(e.sizes, first.sizes, 4 * (size_t)e.blocks) == 0 &&
+		    (e.fragment == SQUASHFS_NONE) ==
+		    (first.fragment == SQUASHFS_NONE)) {
+			p->files[of].twins++;
+			p->files[i].twins = 0;
+			continue;
+		}
+		of = i;
+		first = e;
+		rc = add_runs(p, (uint32_t)i, &e);
+	}
+	return rc;
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+	const struct extract_unit *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+int
+extract_plan_make(struct extract_plan *p)
+{
+	uint32_t fragments = sqr_facts(p->x->i.m)->fragments, word;
+	int rc = list_files(p);
+
+	if (rc == 0)
+		rc = list_tails(p);
+	if (rc == 0)
+		rc = add_files(p);
+	for (uint32_t k = 0; rc == 0 && k < fragments; k++) {
+		struct extract_unit u = { .index = k,
+			.count = EXTRACT_FRAGMENT };
+
+		sqr_fragment(p->x->i.m, k, &u.at, &word);
+		if (p->from[k] < p->from[k + 1])
+			rc = add_unit(p, u);
+	}
+	if (rc == 0 && p->unit_count > 0)
+		qsort(p->units, p->unit_count, sizeof(*p->units), by_place);
+	return rc;
+}
+
+void
+extract_plan_free(struct extract_plan *p)
+{
+	sys_free(p->files);
+	sys_free(p->units);
+	sys_free(p->tails);
+	sys_free(p->from);
+}

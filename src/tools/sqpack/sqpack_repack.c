@@ -1,0 +1,232 @@
+/*
+ * sqpack_repack.c - a squashfs image as the source of an image
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The tree is taken over with all that inodes say.  Data is compressed anew
+ * block by block, each once, in the order in which the old image has it: so
+ * files that shared blocks still do, and the blocks of a file, which have to
+ * follow each other, still do.
+ *
+ * Units (image/sqbuild/data.h): the fragment blocks by their number, then of
+ * each file its blocks and, if it has blocks and a tail, one of no bytes that
+ * stands for its fragment block.
+ */
+#include "sqpack_repack.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int
+repack_refuse(struct repack *r, const char *path, const char *why)
+{
+	progress_erase(&r->p->progress);
+	msg_error(&r->p->msg, "%s: %s%s%s", r->p->o.source, path,
+	    *path == '\0' ? "" : ": ", why);
+	return -EBADMSG;
+}
+
+int
+repack_no_memory(struct repack *r)
+{
+	msg_error(&r->p->msg, "%s", strerror(ENOMEM));
+	return -ENOMEM;
+}
+
+static int
+add_xattr(void *arg, const char *name, const void *value, size_t len)
+{
+	struct repack *r = arg;
+
+	return sqb_xattrs_add(r->p->xattrs, name, value, len);
+}
+
+static int
+add_xattrs(struct repack *r, const struct sqr_entry *e, uint32_t *index)
+{
+	int rc;
+
+	*index = SQUASHFS_NONE;
+	if (r->p->xattrs == NULL || e->xattr == SQUASHFS_NONE)
+		return 0;
+	rc = sqb_xattrs_begin(r->p->xattrs);
+	if (rc == 0)
+		rc = sqr_xattrs(r->i.m, e->xattr, add_xattr, r);
+	return rc != 0 ? rc : sqb_xattrs_end(r->p->xattrs, index);
+}
+
+static int
+add_name(struct repack *r, size_t n, const struct sqr_entry *e)
+{
+	struct sqw_attr attr = { .mode = e->mode, .uid = e->uid,
+		.gid = e->gid, .rdev = e->rdev,
+		.size = S_ISREG(e->mode) || S_ISLNK(e->mode) ? e->size : 0 };
+	const char *path = sqpack_image_path(&r->i, n);
+	char *target = NULL;
+	int rc;
+
+	if (path == NULL)
+		return -ENOMEM;
+	if (e->why != NULL)
+		return repack_refuse(r, path, e->why);
+	if (e->mode == 0 || !e->has_owner)
+		return repack_refuse(r, path, "its owner cannot be read");
+	if (S_ISLNK(e->mode)) {
+		if (memchr(e->target, '\0', (size_t)e->size) != NULL)
+			return repack_refuse(r, path, "its target holds a NUL");
+		target = sys_malloc((size_t)e->size + 1);
+		if (target == NULL)
+			return repack_no_memory(r);
+		memcpy(target, e->target, (size_t)e->size);
+		target[e->size] = '\0';
+		attr.target = target;
+	}
+	sqpack_adjust(r->p, &attr, e->mtime);
+	rc = add_xattrs(r, e, &attr.xattr);
+	if (rc == 0)
+		rc = sqw_tree_add(&r->p->tree, path, &attr, &r->ids[n]);
+	sys_free(target);
+	if (rc == -EBADMSG)
+		return repack_refuse(r, path,
+		    "its extended attributes cannot be read");
+	return rc != 0 ? repack_refuse(r, path, strerror(-rc)) : 0;
+}
+
+/* Two entries of one name would become one. */
+static int
+check_twice(struct repack *r, const struct sqr_entry *e,
+    const struct sqr_entry *last)
+{
+	if (last->name_len != e->name_len ||
+	    last->parent != e->parent ||
+	    memcmp(last->name, e->name, e->name_len) != 0)
+		return 0;
+	return repack_refuse(r, "", "a directory has two entries of one name");
+}
+
+static int
+fill_tree(struct repack *r)
+{
+	size_t count = sqr_count(r->i.m);
+	struct sqr_entry e;
+	int rc = 0;
+
+	r->ids = sys_malloc(count * sizeof(*r->ids));
+	if (r->ids == NULL)
+		return repack_no_memory(r);
+	for (size_t n = 0; rc == 0 && n < count; n++) {
+		struct sqr_entry next = { .name_len = 0 };
+
+		sqr_get(r->i.m, n, &e);
+		if (sqr_end(r->i.m, n) < count) {
+			sqr_get(r->i.m, sqr_end(r->i.m, n), &next);
+			rc = check_twice(r, &next, &e);
+		}
+		if (rc == 0)
+			rc = add_name(r, n, &e);
+		if (rc == 0 && e.first != n)
+			sqw_tree_link(&r->p->tree, r->ids[n],
+			    r->ids[e.first]);
+	}
+	if (rc == 0 && sqw_tree_finish(&r->p->tree) != 0)
+		return repack_no_memory(r);
+	return rc;
+}
+
+static int
+repack_write(void *state, int fd, uint64_t at)
+{
+	struct repack *r = state;
+	struct sqb_repack run = { .image = r->i.m, .blocks = r->old,
+		.count = r->count };
+	char why[256];
+	int rc = sqb_repack(&run, &r->p->data, &r->p->o.data, fd, at,
+	    &r->p->progress);
+
+	if (run.why != NULL) {
+		snprintf(why, sizeof(why), "offset %llu: %s",
+		    (unsigned long long)run.bad_at, run.why);
+		return repack_refuse(r, "", why);
+	}
+	return rc != 0 ? rc : repack_give(r);
+}
+
+/* What the old image says is kept. */
+static int
+take_facts(struct repack *r)
+{
+	const struct sqr_facts *f = sqr_facts(r->i.m);
+	struct sqpack_options *o = &r->p->o;
+	char why[128];
+
+	if (o->has_block && o->data.block != f->block) {
+		snprintf(why, sizeof(why), "its block size is %u, and stays "
+		    "that", f->block);
+		return repack_refuse(r, "", why);
+	}
+	if (o->exclude_count > 0 || o->data.no_fragments ||
+	    o->data.no_duplicates)
+		return repack_refuse(r, "", "an image keeps its tree and "
+		    "blocks: no --exclude, --no-fragments or --no-duplicates");
+	o->data.block = f->block;
+	o->data.no_fragments = (f->flags & SQUASHFS_NO_FRAGMENTS) != 0;
+	o->data.no_duplicates = (f->flags & SQUASHFS_DEDUPLICATED) == 0;
+	o->no_export = o->no_export || !f->exports;
+	return 0;
+}
+
+static int
+repack_open(struct sqpack *p, void **state, struct sqb_source *files)
+{
+	struct repack *r = sys_calloc(1, sizeof(*r));
+	int rc;
+
+	(void)files;
+	*state = r;
+	if (r == NULL) {
+		msg_error(&p->msg, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	r->p = p;
+	rc = sqpack_image_open(&r->i, p);
+	if (rc == 0 && r->i.refused)
+		rc = -EBADMSG;
+	if (rc == 0)
+		rc = take_facts(r);
+	if (rc == 0)
+		rc = fill_tree(r);
+	if (rc == 0)
+		rc = repack_list(r);
+	/* the image's time, not that of its newest inode */
+	if (rc == 0)
+		p->newest = sqr_facts(r->i.m)->mtime;
+	return rc;
+}
+
+static int
+repack_finish(void *state)
+{
+	(void)state;
+	return 0;
+}
+
+static void
+repack_close(void *state)
+{
+	struct repack *r = state;
+
+	if (r == NULL)
+		return;
+	sqpack_image_close(&r->i);
+	sys_free(r->ids);
+	sys_free(r->old);
+	sys_free(r);
+}
+
+const struct sqpack_source sqpack_repack = {
+	.open = repack_open, .write = repack_write, .finish = repack_finish,
+	.close = repack_close
+};

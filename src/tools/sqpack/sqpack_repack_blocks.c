@@ -1,0 +1,189 @@
+/*
+ * sqpack_repack_blocks.c - the blocks of an image, before and after
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "sqpack_repack.h"
+
+#include "base/array.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static int
+add_block(struct repack *r, struct sqb_old b)
+{
+	void *items = r->old;
+	int rc = array_grow(&items, r->count, &r->cap, sizeof(*r->old));
+
+	r->old = items;
+	if (rc == 0)
+		r->old[r->count++] = b;
+	r->p->total_B += b.want;
+	return rc;
+}
+
+static bool
+has_data(const struct repack *r, size_t n, struct sqr_entry *e)
+{
+	sqr_get(r->i.m, n, e);
+	return S_ISREG(e->mode) && e->size > 0 && e->first == n;
+}
+
+static int
+list_blocks(struct repack *r)
+{
+	const struct sqr_image *m = r->i.m;
+	struct sqr_entry e;
+	int rc = 0;
+
+	for (uint32_t k = 0; rc == 0 && k < sqr_facts(m)->fragments; k++) {
+		struct sqb_old b = { .is_fragment = true };
+
+		sqr_fragment(m, k, &b.at, &b.word);
+		rc = add_block(r, b);
+	}
+	for (size_t n = 1; rc == 0 && n < sqr_count(m); n++) {
+		uint64_t at;
+
+		if (!has_data(r, n, &e))
+			continue;
+		at = e.start;
+		r->units += e.blocks + (e.blocks > 0 &&
+		    sqr_tail_len(m, &e) > 0);
+		for (uint32_t k = 0; rc == 0 && k < e.blocks; k++) {
+			uint32_t word = sqr_word(&e, k);
+
+			if (word != 0)
+				rc = add_block(r, (struct sqb_old){ .at = at,
+				    .word = word,
+				    .want = sqr_block_len(m, &e, k) });
+			at += sqr_word_len(word);
+		}
+	}
+	return rc != 0 ? repack_no_memory(r) : 0;
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+	const struct sqb_old *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Each block once; the same place is the same block, and none overlap. */
+static int
+order_blocks(struct repack *r)
+{
+	size_t kept = 0;
+
+	if (r->count > 0)
+		qsort(r->old, r->count, sizeof(*r->old), by_place);
+	for (size_t i = 0; i < r->count; i++) {
+		const struct sqb_old *b = &r->old[i];
+		const struct sqb_old *last = kept == 0 ? NULL :
+		    &r->old[kept - 1];
+
+		if (last != NULL && last->at == b->at) {
+			if (last->word != b->word || last->want != b->want ||
+			    last->is_fragment != b->is_fragment)
+				return repack_refuse(r, "", "a block is two "
+				    "different ones");
+			continue;
+		}
+		if (last != NULL && b->at - last->at <
+		    sqr_word_len(last->word))
+			return repack_refuse(r, "", "blocks overlap");
+		r->old[kept++] = *b;
+	}
+	r->count = kept;
+	return 0;
+}
+
+static const struct sqb_old *
+find_block(const struct repack *r, uint64_t at)
+{
+	struct sqb_old key = { .at = at };
+
+	return bsearch(&key, r->old, r->count, sizeof(*r->old), by_place);
+}
+
+int
+repack_list(struct repack *r)
+{
+	int rc = list_blocks(r);
+
+	return rc != 0 ? rc : order_blocks(r);
+}
+
+/* What the new image is told of a file's data: its units from `unit` on. */
+static void
+give_file(struct repack *r, size_t n, const struct sqr_entry *e,
+    uint32_t *unit)
+{
+	struct sqb_data *d = &r->p->data;
+	bool tail = sqr_tail_len(r->i.m, e) > 0;
+	uint64_t at = e->start, start = 0;
+	uint32_t first = *unit;
+
+	d->of[r->ids[n]] = (struct sqw_data){ .unit = first,
+		.blocks = e->blocks, .tail_at = e->tail_at, .tail = tail };
+	for (uint32_t k = 0; k < e->blocks; k++, (*unit)++) {
+		uint32_t word = sqr_word(e, k);
+		const struct sqb_old *b = word == 0 ? NULL :
+		    find_block(r, at);
+
+		d->fragment[*unit] = SQUASHFS_NONE;
+		d->sizes[*unit] = b == NULL ? 0 : b->size;
+		d->starts[*unit] = b == NULL ? 0 : b->start;
+		if (start == 0 && b != NULL)
+			start = b->start;
+		at += sqr_word_len(word);
+	}
+	if (e->blocks > 0)
+		d->starts[first] = start;
+	if (tail && e->blocks == 0) {
+		d->of[r->ids[n]].unit = e->fragment;
+	} else if (tail) {
+		d->fragment[*unit] = e->fragment;
+		d->sizes[*unit] = 0;
+		d->starts[(*unit)++] = 0;
+	}
+}
+
+int
+repack_give(struct repack *r)
+{
+	struct sqb_data *d = &r->p->data;
+	uint32_t fragments = sqr_facts(r->i.m)->fragments, unit = 0, word;
+	size_t units = r->units + fragments;
+	struct sqr_entry e;
+
+	if (units >= UINT32_MAX)
+		return repack_refuse(r, "", "it has too many blocks");
+	d->ids = r->p->tree.count;
+	d->of = sys_calloc(d->ids, sizeof(*d->of));
+	d->sizes = sys_malloc((units + 1) * sizeof(*d->sizes));
+	d->starts = sys_malloc((units + 1) * sizeof(*d->starts));
+	d->fragment = sys_malloc((units + 1) * sizeof(*d->fragment));
+	if (d->of == NULL || d->sizes == NULL || d->starts == NULL ||
+	    d->fragment == NULL)
+		return repack_no_memory(r);
+	d->units = units;
+	for (; unit < fragments; unit++) {
+		const struct sqb_old *b;
+		uint64_t at;
+
+		sqr_fragment(r->i.m, unit, &at, &word);
+		b = find_block(r, at);
+		d->fragment[unit] = unit;
+		d->sizes[unit] = b->size;
+		d->starts[unit] = b->start;
+	}
+	for (size_t n = 1; n < sqr_count(r->i.m); n++)
+		if (has_data(r, n, &e))
+			give_file(r, n, &e, &unit);
+	return 0;
+}
