@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(TARGET sqpack)
+    fault_tool(sqpack)
     shell_test(cli sqpack)
     shell_test(cli sqpack_read)
     shell_test(cli sqpack_again)

@@ -1,187 +1,30 @@
 /*
  * sys_fault.c - the seam that breaks where it is told to
  * SPDX-License-Identifier: BSD-2-Clause
- *
- * Only a test: its state is the file's, since the calls have none to carry.
  */
 #include "sys_fault.h"
 
 #include "base/sys.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_RULES = 64, SHORT = -1, COUNT_FD = 100 };
-
-struct rule {
-	enum fault_kind kind;
-	unsigned long from, to;
-	int error;		/* errno, SHORT, or 0 for a signal */
-	int signal;
-};
-
-const char *const fault_names[FAULT_KINDS] = {
-	"malloc", "openat", "read", "pread", "write", "fsync", "close",
-	"linkat", "renameat", "unlinkat", "thread", "now",
-};
-
-static struct rule rules[MOST_RULES];
-static int rule_count;
-static atomic_ulong counts[FAULT_KINDS];
+/* Of sys_malloc() and the like, not yet freed. */
 static atomic_long blocks;
-static int count_fd = -1;
-
-static bool
-parse_what(struct rule *r, const char *what)
-{
-	static const struct {
-		const char *name;
-		int number;
-	} signals[] = {
-		{ "KILL", SIGKILL }, { "TERM", SIGTERM }, { "INT", SIGINT },
-		{ "HUP", SIGHUP }, { "PIPE", SIGPIPE }, { "STOP", SIGSTOP },
-	};
-
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		if (strcmp(what, signals[i].name) == 0) {
-			r->signal = signals[i].number;
-			return true;
-		}
-	}
-	if (strcmp(what, "short") == 0) {
-		r->error = SHORT;
-		return r->kind == FAULT_READ || r->kind == FAULT_PREAD ||
-		    r->kind == FAULT_WRITE;
-	}
-	for (int e = 1; e < 200; e++) {
-		const char *name = strerrorname_np(e);
-
-		if (name != NULL && strcmp(name, what) == 0) {
-			r->error = e;
-			return r->kind != FAULT_NOW;
-		}
-	}
-	return false;
-}
-
-static bool
-parse_rule(struct rule *r, char *text)
-{
-	char *save, *kind = strtok_r(text, ":", &save);
-	char *k = strtok_r(NULL, ":", &save), *what, *end;
-	int i = 0;
-
-	what = k == NULL ? NULL : strtok_r(NULL, "", &save);
-	if (what == NULL)
-		return false;
-	while (i < FAULT_KINDS && strcmp(kind, fault_names[i]) != 0)
-		i++;
-	if (i == FAULT_KINDS)
-		return false;
-	*r = (struct rule){ .kind = (enum fault_kind)i };
-	r->from = r->to = strtoul(k, &end, 10);
-	if (strcmp(end, "+") == 0)
-		r->to = ~0UL;
-	else if (*end != '\0')
-		return false;
-	return r->from > 0 && parse_what(r, what);
-}
-
-bool
-fault_plan(const char *plan)
-{
-	char *copy = strdup(plan), *save;
-	bool good = copy != NULL;
-
-	rule_count = 0;
-	for (int i = 0; i < FAULT_KINDS; i++)
-		atomic_store(&counts[i], 0);
-	for (char *s = good ? strtok_r(copy, ",", &save) : NULL;
-	    good && s != NULL; s = strtok_r(NULL, ",", &save))
-		good = rule_count < MOST_RULES &&
-		    parse_rule(&rules[rule_count++], s);
-	if (!good)
-		rule_count = 0;
-	free(copy);
-	return good;
-}
-
-unsigned long
-fault_count(enum fault_kind kind)
-{
-	return atomic_load(&counts[kind]);
-}
 
 long
 fault_blocks(void)
 {
 	return atomic_load(&blocks);
-}
-
-static void
-write_counts(void)
-{
-	FILE *f = fdopen(count_fd, "w");
-
-	if (f == NULL || ftruncate(count_fd, 0) == -1)
-		return;
-	for (int i = 0; i < FAULT_KINDS; i++)
-		fprintf(f, "%s %lu\n", fault_names[i],
-		    fault_count((enum fault_kind)i));
-	fclose(f);
-}
-
-/* At once, since a tool may confine itself; out of the way of 0 to 2. */
-static void
-open_counts(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-
-	count_fd = fcntl(fd, F_DUPFD_CLOEXEC, COUNT_FD);
-	close(fd);
-	if (count_fd != -1)
-		atexit(write_counts);
-}
-
-/* Before main(): a run that calls nothing has counts, too. */
-static void __attribute__((constructor))
-start(void)
-{
-	const char *plan = getenv("COLDPRESS_FAULT");
-
-	if (plan != NULL && !fault_plan(plan)) {
-		fprintf(stderr, "COLDPRESS_FAULT=%s makes no sense\n", plan);
-		_exit(125);
-	}
-	if (getenv("COLDPRESS_FAULT_COUNT") != NULL)
-		open_counts(getenv("COLDPRESS_FAULT_COUNT"));
-}
-
-/* Counts a call: 0 (it is to be made), SHORT, or the errno it fails with. */
-static int
-fault(enum fault_kind kind)
-{
-	unsigned long n = atomic_fetch_add(&counts[kind], 1) + 1;
-
-	for (int i = 0; i < rule_count; i++) {
-		const struct rule *r = &rules[i];
-
-		if (r->kind != kind || n < r->from || n > r->to)
-			continue;
-		if (r->signal == 0)
-			return r->error;
-		kill(getpid(), r->signal);
-	}
-	return 0;
 }
 
 void *
@@ -218,13 +61,25 @@ sys_free(void *ptr)
 	free(ptr);
 }
 
+/*
+ * How a call of that kind ends, as an expression: it fails as the plan says,
+ * or is made.  Macros, since a call that fails is not to be made; part is how
+ * many bytes it is to ask for.
+ */
+#define GIVE(kind, call) \
+	__extension__({ int give_e = fault(kind); \
+	long give_n = give_e != 0 ? -give_e : (long)(call); \
+	give_n == -1 && give_e == 0 ? -errno : give_n; })
+#define GIVE_PART(kind, len, call) \
+	__extension__({ int give_e = fault(kind); \
+	size_t part = give_e == FAULT_SHORT && (len) > 1 ? 1 : (len); \
+	ssize_t give_n = give_e > 0 ? -give_e : (call); \
+	give_n == -1 && give_e <= 0 ? -errno : give_n; })
+
 int
 sys_openat(int dirfd, const char *path, int flags, mode_t mode)
 {
-	int e = fault(FAULT_OPENAT);
-	int fd = e != 0 ? -e : openat(dirfd, path, flags, mode);
-
-	return fd == -1 && e == 0 ? -errno : fd;
+	return (int)GIVE(FAULT_OPENAT, openat(dirfd, path, flags, mode));
 }
 
 /* Counted as openat. */
@@ -233,75 +88,57 @@ sys_open_beneath(int dirfd, const char *path, int flags)
 {
 	struct open_how how = { .flags = (unsigned)flags,
 	    .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
-	int e = fault(FAULT_OPENAT);
-	long fd = e != 0 ? -e : syscall(SYS_openat2, dirfd, path, &how,
-	    sizeof(how));
 
-	return fd == -1 && e == 0 ? -errno : (int)fd;
-}
-
-/* The length that a call is to ask for, where it is to be made. */
-static size_t
-cut(int e, size_t len)
-{
-	return e == SHORT && len > 1 ? 1 : len;
+	return (int)GIVE(FAULT_OPENAT, syscall(SYS_openat2, dirfd, path,
+	    &how, sizeof(how)));
 }
 
 ssize_t
 sys_read(int fd, void *buf, size_t len)
 {
-	int e = fault(FAULT_READ);
-	ssize_t n;
-
-	if (e > 0)
-		return -e;
-	n = read(fd, buf, cut(e, len));
-	return n == -1 ? -errno : n;
+	return GIVE_PART(FAULT_READ, len, read(fd, buf, part));
 }
 
 ssize_t
 sys_pread(int fd, void *buf, size_t len, off_t offset)
 {
-	int e = fault(FAULT_PREAD);
-	ssize_t n;
-
-	if (e > 0)
-		return -e;
-	n = pread(fd, buf, cut(e, len), offset);
-	return n == -1 ? -errno : n;
+	return GIVE_PART(FAULT_PREAD, len, pread(fd, buf, part, offset));
 }
 
 ssize_t
 sys_write(int fd, const void *buf, size_t len)
 {
-	int e = fault(FAULT_WRITE);
-	ssize_t n;
+	return GIVE_PART(FAULT_WRITE, len, write(fd, buf, part));
+}
 
-	if (e > 0)
-		return -e;
-	n = write(fd, buf, cut(e, len));
-	return n == -1 ? -errno : n;
+ssize_t
+sys_pwrite(int fd, const void *buf, size_t len, off_t offset)
+{
+	return GIVE_PART(FAULT_PWRITE, len, pwrite(fd, buf, part, offset));
+}
+
+off_t
+sys_lseek(int fd, off_t offset, int whence)
+{
+	return GIVE(FAULT_LSEEK, lseek(fd, offset, whence));
+}
+
+int
+sys_ftruncate(int fd, off_t len)
+{
+	return (int)GIVE(FAULT_FTRUNCATE, ftruncate(fd, len));
 }
 
 int
 sys_fsync(int fd)
 {
-	int e = fault(FAULT_FSYNC);
-
-	if (e != 0)
-		return -e;
-	return fsync(fd) == -1 ? -errno : 0;
+	return (int)GIVE(FAULT_FSYNC, fsync(fd));
 }
 
-/* Counted as fsync. */
 int
 sys_syncfs(int fd)
 {
-	int e = fault(FAULT_FSYNC);
-
-	if (e != 0)
-		return -e;
-	return syncfs(fd) == -1 ? -errno : 0;
+	return (int)GIVE(FAULT_FSYNC, syncfs(fd));
 }
 
 int
@@ -316,34 +153,124 @@ sys_close(int fd)
 }
 
 int
+sys_dup(int fd)
+{
+	return (int)GIVE(FAULT_DUP, fcntl(fd, F_DUPFD_CLOEXEC, 0));
+}
+
+int
+sys_pipe(int ends[2])
+{
+	return (int)GIVE(FAULT_PIPE, pipe2(ends, O_CLOEXEC));
+}
+
+ssize_t
+sys_getdents(int fd, void *buf, size_t len)
+{
+	return GIVE(FAULT_GETDENTS, getdents64(fd, buf, len));
+}
+
+int
+sys_fstat(int fd, struct stat *st)
+{
+	return (int)GIVE(FAULT_STAT, fstat(fd, st));
+}
+
+int
+sys_fstatat(int dirfd, const char *path, struct stat *st, int flags)
+{
+	return (int)GIVE(FAULT_STAT, fstatat(dirfd, path, st, flags));
+}
+
+ssize_t
+sys_readlinkat(int dirfd, const char *path, char *buf, size_t len)
+{
+	return GIVE(FAULT_READLINKAT, readlinkat(dirfd, path, buf, len));
+}
+
+int
+sys_mkdirat(int dirfd, const char *path, mode_t mode)
+{
+	return (int)GIVE(FAULT_MKDIRAT, mkdirat(dirfd, path, mode));
+}
+
+int
+sys_symlinkat(const char *target, int dirfd, const char *path)
+{
+	return (int)GIVE(FAULT_SYMLINKAT, symlinkat(target, dirfd, path));
+}
+
+int
+sys_mknodat(int dirfd, const char *path, mode_t mode, dev_t dev)
+{
+	return (int)GIVE(FAULT_MKNODAT, mknodat(dirfd, path, mode, dev));
+}
+
+int
 sys_linkat(int olddir, const char *old, int newdir, const char *name,
     int flags)
 {
-	int e = fault(FAULT_LINKAT);
-
-	if (e != 0)
-		return -e;
-	return linkat(olddir, old, newdir, name, flags) == -1 ? -errno : 0;
+	return (int)GIVE(FAULT_LINKAT,
+	    linkat(olddir, old, newdir, name, flags));
 }
 
 int
 sys_renameat(int olddir, const char *old, int newdir, const char *name)
 {
-	int e = fault(FAULT_RENAMEAT);
-
-	if (e != 0)
-		return -e;
-	return renameat(olddir, old, newdir, name) == -1 ? -errno : 0;
+	return (int)GIVE(FAULT_RENAMEAT, renameat(olddir, old, newdir, name));
 }
 
 int
 sys_unlinkat(int dirfd, const char *path, int flags)
 {
-	int e = fault(FAULT_UNLINKAT);
+	return (int)GIVE(FAULT_UNLINKAT, unlinkat(dirfd, path, flags));
+}
 
-	if (e != 0)
-		return -e;
-	return unlinkat(dirfd, path, flags) == -1 ? -errno : 0;
+int
+sys_chown(int fd, const char *path, uid_t uid, gid_t gid, int flags)
+{
+	return (int)GIVE(FAULT_CHOWN, path == NULL ? fchown(fd, uid, gid) :
+	    fchownat(fd, path, uid, gid, flags));
+}
+
+int
+sys_chmod(int fd, const char *path, mode_t mode, int flags)
+{
+	return (int)GIVE(FAULT_CHMOD, path == NULL ? fchmod(fd, mode) :
+	    fchmodat(fd, path, mode, flags));
+}
+
+int
+sys_utimens(int fd, const char *path, const struct timespec times[2],
+    int flags)
+{
+	return (int)GIVE(FAULT_UTIMENS, path == NULL ? futimens(fd, times) :
+	    utimensat(fd, path, times, flags));
+}
+
+int
+sys_fsetxattr(int fd, const char *name, const void *value, size_t len)
+{
+	return (int)GIVE(FAULT_SETXATTR, fsetxattr(fd, name, value, len, 0));
+}
+
+int
+sys_lsetxattr(const char *path, const char *name, const void *value,
+    size_t len)
+{
+	return (int)GIVE(FAULT_SETXATTR, lsetxattr(path, name, value, len, 0));
+}
+
+ssize_t
+sys_lgetxattr(const char *path, const char *name, void *value, size_t len)
+{
+	return GIVE(FAULT_GETXATTR, lgetxattr(path, name, value, len));
+}
+
+ssize_t
+sys_llistxattr(const char *path, char *names, size_t len)
+{
+	return GIVE(FAULT_GETXATTR, llistxattr(path, names, len));
 }
 
 int

@@ -2,16 +2,20 @@
  * sys_fault.h - the seam that breaks where it is told to
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * tests/sys_fault.c takes the place of src/base/sys.c in a program that is linked
- * with it.  It does what that one does until the plan says otherwise:
+ * tests/sys_fault.c and sys_fault_plan.c take the place of src/base/sys.c in a
+ * program that is linked with them.  They do what that one does until the plan
+ * says otherwise:
  *
  *	COLDPRESS_FAULT=KIND:K:WHAT[,...]
  *	KIND	malloc (also calloc, realloc), openat, read, pread, write,
- *		fsync, close, linkat, renameat, unlinkat, thread, now
+ *		pwrite, lseek, ftruncate, fsync (also syncfs), close, dup,
+ *		pipe, getdents, stat (fstat, fstatat), readlinkat, mkdirat,
+ *		symlinkat, mknodat, linkat, renameat, unlinkat, chown, chmod,
+ *		utimens, setxattr, getxattr (also llistxattr), thread, now
  *	K	the K-th call of that kind, from 1; "K+": and all later ones
  *	WHAT	an error by its name (EIO): the call does nothing and fails so;
  *		close(2) really closes, as the kernel does
- *		short: read, pread, write move one byte only
+ *		short: read, pread, write, pwrite move one byte only
  *		KILL, TERM, INT, HUP, PIPE, STOP: that signal before the call
  *
  * COLDPRESS_FAULT_COUNT=FILE: at exit, how many calls of each kind were made,
@@ -25,9 +29,19 @@
 
 enum fault_kind {
 	FAULT_MALLOC, FAULT_OPENAT, FAULT_READ, FAULT_PREAD, FAULT_WRITE,
-	FAULT_FSYNC, FAULT_CLOSE, FAULT_LINKAT, FAULT_RENAMEAT,
-	FAULT_UNLINKAT, FAULT_THREAD, FAULT_NOW, FAULT_KINDS,
+	FAULT_PWRITE, FAULT_LSEEK, FAULT_FTRUNCATE, FAULT_FSYNC, FAULT_CLOSE,
+	FAULT_DUP, FAULT_PIPE, FAULT_GETDENTS, FAULT_STAT, FAULT_READLINKAT,
+	FAULT_MKDIRAT, FAULT_SYMLINKAT, FAULT_MKNODAT, FAULT_LINKAT,
+	FAULT_RENAMEAT, FAULT_UNLINKAT, FAULT_CHOWN, FAULT_CHMOD,
+	FAULT_UTIMENS, FAULT_SETXATTR, FAULT_GETXATTR, FAULT_THREAD,
+	FAULT_NOW, FAULT_KINDS,
 };
+
+/* A call is to be made, but for one byte. */
+enum { FAULT_SHORT = -1 };
+
+/* Counts a call: 0 (make it), FAULT_SHORT, or the errno it fails with. */
+int fault(enum fault_kind kind);
 
 extern const char *const fault_names[FAULT_KINDS];
 

@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Memory, or NULL.  The caller owns it and gives it to sys_free(). */
@@ -38,13 +39,44 @@ int sys_open_beneath(int dirfd, const char *path, int flags);
 ssize_t sys_read(int fd, void *buf, size_t len);
 ssize_t sys_pread(int fd, void *buf, size_t len, off_t offset);
 ssize_t sys_write(int fd, const void *buf, size_t len);
+ssize_t sys_pwrite(int fd, const void *buf, size_t len, off_t offset);
+off_t sys_lseek(int fd, off_t offset, int whence);
+int sys_ftruncate(int fd, off_t len);
 int sys_fsync(int fd);
 int sys_syncfs(int fd);
 int sys_close(int fd);
+int sys_dup(int fd);			/* fcntl(2), F_DUPFD_CLOEXEC */
+int sys_pipe(int ends[2]);		/* pipe2(2), O_CLOEXEC */
+
+/* Names: looked at, made, changed */
+ssize_t sys_getdents(int fd, void *buf, size_t len);	/* getdents64(2) */
+int sys_fstat(int fd, struct stat *st);
+int sys_fstatat(int dirfd, const char *path, struct stat *st, int flags);
+ssize_t sys_readlinkat(int dirfd, const char *path, char *buf, size_t len);
+int sys_mkdirat(int dirfd, const char *path, mode_t mode);
+int sys_symlinkat(const char *target, int dirfd, const char *path);
+int sys_mknodat(int dirfd, const char *path, mode_t mode, dev_t dev);
 int sys_linkat(int olddir, const char *old, int newdir, const char *name,
     int flags);
 int sys_renameat(int olddir, const char *old, int newdir, const char *name);
 int sys_unlinkat(int dirfd, const char *path, int flags);
+
+/*
+ * What an inode says, of an open file where path is NULL.  The times are those
+ * of access and of change.
+ */
+int sys_chown(int fd, const char *path, uid_t uid, gid_t gid, int flags);
+int sys_chmod(int fd, const char *path, mode_t mode, int flags);
+int sys_utimens(int fd, const char *path, const struct timespec times[2],
+    int flags);
+
+/* Extended attributes; of an open file, else of a path that may be a link. */
+int sys_fsetxattr(int fd, const char *name, const void *value, size_t len);
+int sys_lsetxattr(const char *path, const char *name, const void *value,
+    size_t len);
+ssize_t sys_lgetxattr(const char *path, const char *name, void *value,
+    size_t len);
+ssize_t sys_llistxattr(const char *path, char *names, size_t len);
 
 /* A joinable thread; 0 or -errno. */
 int sys_thread(pthread_t *thread, void *(*start)(void *), void *arg);

@@ -4,12 +4,14 @@
  */
 #include "base/sys.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -99,6 +101,28 @@ sys_write(int fd, const void *buf, size_t len)
 	return n == -1 ? -errno : n;
 }
 
+ssize_t
+sys_pwrite(int fd, const void *buf, size_t len, off_t offset)
+{
+	ssize_t n = pwrite(fd, buf, len, offset);
+
+	return n == -1 ? -errno : n;
+}
+
+off_t
+sys_lseek(int fd, off_t offset, int whence)
+{
+	off_t at = lseek(fd, offset, whence);
+
+	return at == -1 ? -errno : at;
+}
+
+int
+sys_ftruncate(int fd, off_t len)
+{
+	return ftruncate(fd, len) == -1 ? -errno : 0;
+}
+
 int
 sys_fsync(int fd)
 {
@@ -118,6 +142,66 @@ sys_close(int fd)
 }
 
 int
+sys_dup(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	return copy == -1 ? -errno : copy;
+}
+
+int
+sys_pipe(int ends[2])
+{
+	return pipe2(ends, O_CLOEXEC) == -1 ? -errno : 0;
+}
+
+ssize_t
+sys_getdents(int fd, void *buf, size_t len)
+{
+	ssize_t n = getdents64(fd, buf, len);
+
+	return n == -1 ? -errno : n;
+}
+
+int
+sys_fstat(int fd, struct stat *st)
+{
+	return fstat(fd, st) == -1 ? -errno : 0;
+}
+
+int
+sys_fstatat(int dirfd, const char *path, struct stat *st, int flags)
+{
+	return fstatat(dirfd, path, st, flags) == -1 ? -errno : 0;
+}
+
+ssize_t
+sys_readlinkat(int dirfd, const char *path, char *buf, size_t len)
+{
+	ssize_t n = readlinkat(dirfd, path, buf, len);
+
+	return n == -1 ? -errno : n;
+}
+
+int
+sys_mkdirat(int dirfd, const char *path, mode_t mode)
+{
+	return mkdirat(dirfd, path, mode) == -1 ? -errno : 0;
+}
+
+int
+sys_symlinkat(const char *target, int dirfd, const char *path)
+{
+	return symlinkat(target, dirfd, path) == -1 ? -errno : 0;
+}
+
+int
+sys_mknodat(int dirfd, const char *path, mode_t mode, dev_t dev)
+{
+	return mknodat(dirfd, path, mode, dev) == -1 ? -errno : 0;
+}
+
+int
 sys_linkat(int olddir, const char *old, int newdir, const char *name,
     int flags)
 {
@@ -134,6 +218,63 @@ int
 sys_unlinkat(int dirfd, const char *path, int flags)
 {
 	return unlinkat(dirfd, path, flags) == -1 ? -errno : 0;
+}
+
+int
+sys_chown(int fd, const char *path, uid_t uid, gid_t gid, int flags)
+{
+	int rc = path == NULL ? fchown(fd, uid, gid) :
+	    fchownat(fd, path, uid, gid, flags);
+
+	return rc == -1 ? -errno : 0;
+}
+
+int
+sys_chmod(int fd, const char *path, mode_t mode, int flags)
+{
+	int rc = path == NULL ? fchmod(fd, mode) :
+	    fchmodat(fd, path, mode, flags);
+
+	return rc == -1 ? -errno : 0;
+}
+
+int
+sys_utimens(int fd, const char *path, const struct timespec times[2],
+    int flags)
+{
+	int rc = path == NULL ? futimens(fd, times) :
+	    utimensat(fd, path, times, flags);
+
+	return rc == -1 ? -errno : 0;
+}
+
+int
+sys_fsetxattr(int fd, const char *name, const void *value, size_t len)
+{
+	return fsetxattr(fd, name, value, len, 0) == -1 ? -errno : 0;
+}
+
+int
+sys_lsetxattr(const char *path, const char *name, const void *value,
+    size_t len)
+{
+	return lsetxattr(path, name, value, len, 0) == -1 ? -errno : 0;
+}
+
+ssize_t
+sys_lgetxattr(const char *path, const char *name, void *value, size_t len)
+{
+	ssize_t n = lgetxattr(path, name, value, len);
+
+	return n == -1 ? -errno : n;
+}
+
+ssize_t
+sys_llistxattr(const char *path, char *names, size_t len)
+{
+	ssize_t n = llistxattr(path, names, len);
+
+	return n == -1 ? -errno : n;
 }
 
 int

@@ -48,14 +48,16 @@ add_item(struct fs_list *l, struct fs_list_text *x, struct tree_path *p,
 {
 	struct fs_item *it = &l->items[l->count];
 	char *path = copy_path(p);
+	int rc;
 
 	if (path == NULL)
 		return -ENOMEM;
 	x->paths[x->path_count++] = path;
 	*it = (struct fs_item){ .path = path, .root = root, .err = err };
-	if (fstatat(l->roots[root], *path == '\0' ? "." : path, &it->st,
-	    AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == -1)
-		it->err = -errno;
+	rc = sys_fstatat(l->roots[root], *path == '\0' ? "." : path, &it->st,
+	    AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+	if (rc != 0)
+		it->err = rc;
 	l->count++;
 	return 0;
 }

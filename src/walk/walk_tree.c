@@ -154,7 +154,7 @@ type_of(int dir, const struct dirent64 *e)
 	struct stat st;
 	mode_t mode = DTTOIF(e->d_type);
 
-	if (e->d_type == DT_UNKNOWN && fstatat(dir, e->d_name, &st,
+	if (e->d_type == DT_UNKNOWN && sys_fstatat(dir, e->d_name, &st,
 	    AT_SYMLINK_NOFOLLOW) == 0)
 		mode = st.st_mode;
 	return S_ISREG(mode) ? WALK_FILE : S_ISDIR(mode) ? WALK_DIR :
@@ -207,13 +207,13 @@ read_dir(struct scan *s, size_t dir, const char *path, char *buf)
 
 	if (fd < 0)
 		return fail_dir(s, dir, fd);
-	while (rc == 0 && (n = getdents64(fd, buf, DENTS_B)) > 0) {
+	while (rc == 0 && (n = sys_getdents(fd, buf, DENTS_B)) > 0) {
 		pthread_mutex_lock(&s->lock);
 		rc = add_all(s, dir, fd, buf, n);
 		pthread_mutex_unlock(&s->lock);
 	}
 	if (rc == 0 && n < 0)
-		rc = fail_dir(s, dir, -errno);
+		rc = fail_dir(s, dir, (int)n);
 	sys_close(fd);
 	return rc;
 }

@@ -287,13 +287,13 @@ pad(struct ending *e)
 static int
 write_super(struct ending *e)
 {
-	int rc;
+	off_t at = sys_lseek(e->file.fd, 0, SEEK_SET);
 
-	if (lseek(e->file.fd, 0, SEEK_SET) == -1)
-		return -errno;
+	if (at < 0)
+		return (int)at;
 	e->file.end = 0;
-	rc = lib_error(sqfs_super_write(&e->super, &e->file.base), &e->file);
-	return rc;
+	return lib_error(sqfs_super_write(&e->super, &e->file.base),
+	    &e->file);
 }
 
 static int

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/fdio.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -88,10 +89,10 @@ static int
 find_end(struct sq_super *s)
 {
 	/* also of a block device, whose st_size says nothing */
-	off_t end = lseek(s->fd, 0, SEEK_END);
+	off_t end = sys_lseek(s->fd, 0, SEEK_END);
 
-	if (end == -1)
-		return -errno;
+	if (end < 0)
+		return (int)end;
 	s->there = (uint64_t)end > s->offset ? (uint64_t)end - s->offset : 0;
 	return 0;
 }

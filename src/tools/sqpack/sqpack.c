@@ -79,7 +79,8 @@ source_of(const struct sqpack *p)
 {
 	struct stat st;
 
-	if (strcmp(p->o.source, "-") == 0 || stat(p->o.source, &st) == -1)
+	if (strcmp(p->o.source, "-") == 0 || sys_fstatat(AT_FDCWD,
+	    p->o.source, &st, 0) != 0)
 		return &sqpack_tar;
 	if (S_ISDIR(st.st_mode))
 		return &sqpack_dir;
@@ -195,8 +196,9 @@ build(struct sqpack *p)
 		output_abort(&out);
 		return rc;
 	}
-	if (fchmod(out.fd, 0666 & ~mask) == -1)
-		msg_warn(&p->msg, "%s: %s", p->o.output, strerror(errno));
+	rc = sys_chmod(out.fd, NULL, 0666 & ~mask, 0);
+	if (rc != 0)
+		msg_warn(&p->msg, "%s: %s", p->o.output, strerror(-rc));
 	return fail(p, p->o.output, output_commit(&out, true));
 }
 

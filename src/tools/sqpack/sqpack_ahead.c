@@ -48,7 +48,7 @@ read_whole(struct ahead_file *f, uint64_t size)
 	if (n < 0)
 		return (int)n;
 	/* the last look is after the last byte */
-	return (uint64_t)n < size || fstat(f->fd, &st) == -1 ||
+	return (uint64_t)n < size || sys_fstat(f->fd, &st) != 0 ||
 	    st.st_size != f->st.st_size ||
 	    st.st_mtim.tv_sec != f->st.st_mtim.tv_sec ||
 	    st.st_mtim.tv_nsec != f->st.st_mtim.tv_nsec ? -EAGAIN : 0;
@@ -63,11 +63,10 @@ prepare(const struct ahead *a, const char *path, uint64_t size,
 		f->rc = f->fd;
 		return;
 	}
-	if (fstat(f->fd, &f->st) == -1)
-		f->rc = -errno;
-	else if (!S_ISREG(f->st.st_mode) || (uint64_t)f->st.st_size != size)
+	f->rc = sys_fstat(f->fd, &f->st);
+	if (f->rc == 0 && (!S_ISREG(f->st.st_mode) || (uint64_t)f->st.st_size != size))
 		f->rc = -EAGAIN;
-	else if (size < a->o.small)
+	if (f->rc == 0 && size < a->o.small)
 		f->rc = read_whole(f, size);
 	if (f->rc != 0) {
 		sys_free(f->data);

@@ -46,8 +46,9 @@ start_unpacking(struct archive *a, const struct codec *codec)
 	struct unpack *u = &a->unpack;
 	int ends[2], rc;
 
-	if (pipe2(ends, O_CLOEXEC) == -1)
-		return -errno;
+	rc = sys_pipe(ends);
+	if (rc != 0)
+		return rc;
 	fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
 	u->convert = (struct convert){ .codec = codec, .decompress = true,
 		.options = { .threads = a->p->o.data.threads,

@@ -132,7 +132,7 @@ is_unchanged(const struct dir *d)
 	const struct stat *was = &d->file->st;
 	struct stat st;
 
-	return fstat(d->file->fd, &st) == 0 && st.st_size == was->st_size &&
+	return sys_fstat(d->file->fd, &st) == 0 && st.st_size == was->st_size &&
 	    st.st_mtim.tv_sec == was->st_mtim.tv_sec &&
 	    st.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
 }
@@ -186,9 +186,7 @@ list_dir(struct dir *d)
 
 	d->root = sys_openat(AT_FDCWD, d->p->o.source,
 	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	rc = d->root < 0 ? d->root : fcntl(d->root, F_DUPFD_CLOEXEC, 0);
-	if (rc == -1)
-		rc = -errno;
+	rc = d->root < 0 ? d->root : sys_dup(d->root);
 	if (rc >= 0)
 		rc = fs_list_add(&list, rc, d->p->o.data.threads);
 	if (rc == 0)

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 /* Names of several inodes' links, to be made one. */
@@ -49,11 +48,11 @@ static int
 add_xattr(struct dir *d, const char *path, const char *name)
 {
 	char value[64 << 10];
-	ssize_t n = lgetxattr(path, name, value, sizeof(value));
+	ssize_t n = sys_lgetxattr(path, name, value, sizeof(value));
 	int rc;
 
 	if (n < 0)
-		return errno == ENODATA ? 0 : -errno;
+		return n == -ENODATA ? 0 : (int)n;
 	rc = sqb_xattrs_add(d->p->xattrs, name, value, (size_t)n);
 	if (rc == -ENOTSUP) {
 		msg_warn(&d->p->msg, "%s: attribute %s is left out: squashfs "
@@ -76,9 +75,9 @@ add_xattrs(struct dir *d, const char *path, uint32_t *index)
 	if ((size_t)snprintf(proc, sizeof(proc), "/proc/self/fd/%d/%s",
 	    d->root, *path == '\0' ? "." : path) >= sizeof(proc))
 		return -ENAMETOOLONG;
-	n = llistxattr(proc, names, sizeof(names));
+	n = sys_llistxattr(proc, names, sizeof(names));
 	if (n <= 0)
-		return n == 0 || errno == ENOTSUP ? 0 : -errno;
+		return n == 0 || n == -ENOTSUP ? 0 : (int)n;
 	rc = sqb_xattrs_begin(d->p->xattrs);
 	for (ssize_t i = 0; rc == 0 && i < n;
 	    i += (ssize_t)strlen(names + i) + 1)
@@ -103,9 +102,9 @@ add_item(struct dir *d, const struct fs_item *it, uint32_t *id)
 
 	sqpack_adjust(d->p, &attr, it->st.st_mtime);
 	if (S_ISLNK(it->st.st_mode)) {
-		n = readlinkat(d->root, it->path, target, PATH_MAX);
-		if (n == -1)
-			return -errno;
+		n = sys_readlinkat(d->root, it->path, target, PATH_MAX);
+		if (n < 0)
+			return (int)n;
 		target[n] = '\0';
 		attr.target = target;
 		attr.size = (uint64_t)n;

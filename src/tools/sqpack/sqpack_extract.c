@@ -19,10 +19,11 @@ static int
 open_root(struct extract *x)
 {
 	const char *name = x->i.p->o.directory;
+	int rc = sys_mkdirat(AT_FDCWD, name, 0700);
 
-	x->made_root = mkdir(name, 0700) == 0;
-	if (!x->made_root && errno != EEXIST)
-		return -errno;
+	x->made_root = rc == 0;
+	if (rc != 0 && rc != -EEXIST)
+		return rc;
 	x->root = sys_openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC, 0);
 	return x->root < 0 ? x->root : 0;

@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 void
@@ -97,8 +96,8 @@ place_enter(struct place *p, size_t dir)
 	p->dir = dir;
 	p->fd = -1;
 	if (dir == 0) {
-		p->fd = fcntl(p->x->root, F_DUPFD_CLOEXEC, 0);
-		return p->fd < 0 ? -errno : p->fd;
+		p->fd = sys_dup(p->x->root);
+		return p->fd;
 	}
 	if (sqr_path(p->x->i.m, dir, &p->path, &p->cap) != 0)
 		return -ENOMEM;
@@ -133,7 +132,7 @@ place_dir(struct place *p, size_t number, const struct sqr_entry *e)
 
 	if (dir < 0)
 		return dir;
-	rc = mkdirat(dir, p->name, 0700) == -1 ? -errno : 0;
+	rc = sys_mkdirat(dir, p->name, 0700);
 	atomic_store(&p->x->made[number], rc == 0 ? MADE : WAS_THERE);
 	if (rc != -EEXIST)
 		return rc;
@@ -142,8 +141,8 @@ place_dir(struct place *p, size_t number, const struct sqr_entry *e)
 	if (fd >= 0)
 		return sys_close(fd);
 	rc = clear(p, dir, rc);
-	if (rc == 0 && mkdirat(dir, p->name, 0700) == -1)
-		rc = -errno;
+	if (rc == 0)
+		rc = sys_mkdirat(dir, p->name, 0700);
 	atomic_store(&p->x->made[number], rc == 0 ? MADE : NOT_MADE);
 	return rc;
 }
@@ -161,8 +160,8 @@ place_file(struct place *p, size_t number, const struct sqr_entry *e)
 		rc = clear(p, dir, fd);
 		fd = rc != 0 ? rc : sys_openat(dir, p->name, HOW, 0600);
 	}
-	if (fd >= 0 && e->size > 0 && ftruncate(fd, (off_t)e->size) == -1) {
-		rc = -errno;
+	rc = fd < 0 || e->size == 0 ? 0 : sys_ftruncate(fd, (off_t)e->size);
+	if (rc != 0) {
 		sys_close(fd);
 		sys_unlinkat(dir, p->name, 0);
 		return rc;
@@ -212,14 +211,14 @@ set_attribute(void *arg, const char *name, const void *value, size_t len)
 	int rc;
 
 	if (s->fd >= 0) {
-		rc = fsetxattr(s->fd, name, value, len, 0);
+		rc = sys_fsetxattr(s->fd, name, value, len);
 	} else {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", s->p->fd,
 		    s->p->name);
-		rc = lsetxattr(path, name, value, len, 0);
+		rc = sys_lsetxattr(path, name, value, len);
 	}
-	if (rc == -1)
-		miss_attribute(s->p, s->number, name, -errno);
+	if (rc != 0)
+		miss_attribute(s->p, s->number, name, rc);
 	return 0;
 }
 
@@ -244,44 +243,33 @@ mode_for(const struct place *p, const struct sqr_entry *e)
 	return e->mode & (p->x->owner && e->has_owner ? 07777 : 01777);
 }
 
+/* Of an open file, or, with fd -1, of the name in its directory. */
 static void
-times_of(const struct sqr_entry *e, struct timespec t[2])
+finish(struct place *p, int fd, size_t number, const struct sqr_entry *e)
 {
-	t[0] = t[1] = (struct timespec){ .tv_sec = e->mtime };
+	const struct timespec t = { .tv_sec = e->mtime }, times[2] = { t, t };
+	const char *name = fd < 0 ? p->name : NULL;
+	int at = fd < 0 ? p->fd : fd, rc = 0;
+
+	if (p->x->owner && e->has_owner)
+		rc = sys_chown(at, name, e->uid, e->gid, AT_SYMLINK_NOFOLLOW);
+	if (rc != 0)
+		extract_fail(p, number, "its owner: ", rc);
+	set_attributes(p, fd, number, e);
+	rc = S_ISLNK(e->mode) ? 0 : sys_chmod(at, name, mode_for(p, e),
+	    AT_SYMLINK_NOFOLLOW);
+	if (rc != 0)
+		extract_fail(p, number, "its mode: ", rc);
+	rc = sys_utimens(at, name, times, AT_SYMLINK_NOFOLLOW);
+	if (rc != 0)
+		extract_fail(p, number, "its time: ", rc);
 }
 
 void
 place_finish(struct place *p, int fd, size_t number,
     const struct sqr_entry *e)
 {
-	struct timespec times[2];
-
-	if (p->x->owner && e->has_owner && fchown(fd, e->uid, e->gid) == -1)
-		extract_fail(p, number, "its owner: ", -errno);
-	set_attributes(p, fd, number, e);
-	if (fchmod(fd, mode_for(p, e)) == -1)
-		extract_fail(p, number, "its mode: ", -errno);
-	times_of(e, times);
-	if (futimens(fd, times) == -1)
-		extract_fail(p, number, "its time: ", -errno);
-}
-
-/* The same for what is not opened. */
-static void
-finish_name(struct place *p, size_t number, const struct sqr_entry *e)
-{
-	struct timespec times[2];
-
-	if (p->x->owner && e->has_owner && fchownat(p->fd, p->name, e->uid,
-	    e->gid, AT_SYMLINK_NOFOLLOW) == -1)
-		extract_fail(p, number, "its owner: ", -errno);
-	set_attributes(p, -1, number, e);
-	if (!S_ISLNK(e->mode) && fchmodat(p->fd, p->name, mode_for(p, e),
-	    AT_SYMLINK_NOFOLLOW) == -1)
-		extract_fail(p, number, "its mode: ", -errno);
-	times_of(e, times);
-	if (utimensat(p->fd, p->name, times, AT_SYMLINK_NOFOLLOW) == -1)
-		extract_fail(p, number, "its time: ", -errno);
+	finish(p, fd, number, e);
 }
 
 static int
@@ -294,7 +282,7 @@ make_symlink(struct place *p, const struct sqr_entry *e)
 		return -ENAMETOOLONG;
 	memcpy(target, e->target, (size_t)e->size);
 	target[e->size] = '\0';
-	return symlinkat(target, p->fd, p->name) == -1 ? -errno : 0;
+	return sys_symlinkat(target, p->fd, p->name);
 }
 
 static int
@@ -304,9 +292,8 @@ make_other(struct place *p, const struct sqr_entry *e)
 
 	if (S_ISLNK(e->mode))
 		return make_symlink(p, e);
-	return mknodat(p->fd, p->name, (e->mode & S_IFMT) | 0600,
-	    S_ISBLK(e->mode) || S_ISCHR(e->mode) ? device : 0) == -1 ?
-	    -errno : 0;
+	return sys_mknodat(p->fd, p->name, (e->mode & S_IFMT) | 0600,
+	    S_ISBLK(e->mode) || S_ISCHR(e->mode) ? device : 0);
 }
 
 int
@@ -324,7 +311,7 @@ place_other(struct place *p, size_t number, const struct sqr_entry *e)
 	if (rc != 0)
 		return rc;
 	atomic_store(&p->x->made[number], MADE);
-	finish_name(p, number, e);
+	finish(p, -1, number, e);
 	return 0;
 }
 

@@ -1,0 +1,175 @@
+/*
+ * sys_fault_plan.c - which calls are to fail, and how many there were
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Its state is the file's, since the calls have none to carry.
+ */
+#include "sys_fault.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_RULES = 64, COUNT_FD = 100 };
+
+struct rule {
+	enum fault_kind kind;
+	unsigned long from, to;
+	int error;		/* errno, FAULT_SHORT, or 0 for a signal */
+	int signal;
+};
+
+const char *const fault_names[FAULT_KINDS] = {
+	"malloc", "openat", "read", "pread", "write", "pwrite", "lseek",
+	"ftruncate", "fsync", "close", "dup", "pipe", "getdents", "stat",
+	"readlinkat", "mkdirat", "symlinkat", "mknodat", "linkat",
+	"renameat", "unlinkat", "chown", "chmod", "utimens", "setxattr",
+	"getxattr", "thread", "now",
+};
+
+static struct rule rules[MOST_RULES];
+static int rule_count;
+static atomic_ulong counts[FAULT_KINDS];
+static int count_fd = -1;
+
+static bool
+parse_what(struct rule *r, const char *what)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} signals[] = {
+		{ "KILL", SIGKILL }, { "TERM", SIGTERM }, { "INT", SIGINT },
+		{ "HUP", SIGHUP }, { "PIPE", SIGPIPE }, { "STOP", SIGSTOP },
+	};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		if (strcmp(what, signals[i].name) == 0) {
+			r->signal = signals[i].number;
+			return true;
+		}
+	}
+	if (strcmp(what, "short") == 0) {
+		r->error = FAULT_SHORT;
+		return r->kind == FAULT_READ || r->kind == FAULT_PREAD ||
+		    r->kind == FAULT_WRITE || r->kind == FAULT_PWRITE;
+	}
+	for (int e = 1; e < 200; e++) {
+		const char *name = strerrorname_np(e);
+
+		if (name != NULL && strcmp(name, what) == 0) {
+			r->error = e;
+			return r->kind != FAULT_NOW;
+		}
+	}
+	return false;
+}
+
+static bool
+parse_rule(struct rule *r, char *text)
+{
+	char *save, *kind = strtok_r(text, ":", &save);
+	char *k = strtok_r(NULL, ":", &save), *what, *end;
+	int i = 0;
+
+	what = k == NULL ? NULL : strtok_r(NULL, "", &save);
+	if (what == NULL)
+		return false;
+	while (i < FAULT_KINDS && strcmp(kind, fault_names[i]) != 0)
+		i++;
+	if (i == FAULT_KINDS)
+		return false;
+	*r = (struct rule){ .kind = (enum fault_kind)i };
+	r->from = r->to = strtoul(k, &end, 10);
+	if (strcmp(end, "+") == 0)
+		r->to = ~0UL;
+	else if (*end != '\0')
+		return false;
+	return r->from > 0 && parse_what(r, what);
+}
+
+bool
+fault_plan(const char *plan)
+{
+	char *copy = strdup(plan), *save;
+	bool good = copy != NULL;
+
+	rule_count = 0;
+	for (int i = 0; i < FAULT_KINDS; i++)
+		atomic_store(&counts[i], 0);
+	for (char *s = good ? strtok_r(copy, ",", &save) : NULL;
+	    good && s != NULL; s = strtok_r(NULL, ",", &save))
+		good = rule_count < MOST_RULES &&
+		    parse_rule(&rules[rule_count++], s);
+	if (!good)
+		rule_count = 0;
+	free(copy);
+	return good;
+}
+
+unsigned long
+fault_count(enum fault_kind kind)
+{
+	return atomic_load(&counts[kind]);
+}
+
+static void
+write_counts(void)
+{
+	FILE *f = fdopen(count_fd, "w");
+
+	if (f == NULL || ftruncate(count_fd, 0) == -1)
+		return;
+	for (int i = 0; i < FAULT_KINDS; i++)
+		fprintf(f, "%s %lu\n", fault_names[i],
+		    fault_count((enum fault_kind)i));
+	fclose(f);
+}
+
+/* At once, since a tool may confine itself; out of the way of 0 to 2. */
+static void
+open_counts(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+	count_fd = fcntl(fd, F_DUPFD_CLOEXEC, COUNT_FD);
+	close(fd);
+	if (count_fd != -1)
+		atexit(write_counts);
+}
+
+/* Before main(): a run that calls nothing has counts, too. */
+static void __attribute__((constructor))
+start(void)
+{
+	const char *plan = getenv("COLDPRESS_FAULT");
+
+	if (plan != NULL && !fault_plan(plan)) {
+		fprintf(stderr, "COLDPRESS_FAULT=%s makes no sense\n", plan);
+		_exit(125);
+	}
+	if (getenv("COLDPRESS_FAULT_COUNT") != NULL)
+		open_counts(getenv("COLDPRESS_FAULT_COUNT"));
+}
+
+int
+fault(enum fault_kind kind)
+{
+	unsigned long n = atomic_fetch_add(&counts[kind], 1) + 1;
+
+	for (int i = 0; i < rule_count; i++) {
+		const struct rule *r = &rules[i];
+
+		if (r->kind != kind || n < r->from || n > r->to)
+			continue;
+		if (r->signal == 0)
+			return r->error;
+		kill(getpid(), r->signal);
+	}
+	return 0;
+}
