@@ -16,7 +16,7 @@ test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
     bsdextrautils perl-base squashfs-tools
     squashfs-tools-ng gnuplot-nox skopeo umoci cpio'
 # What the tests for root make filesystems with.
-root_packages='zfs-fuse btrfs-progs btrfs-compsize'
+root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils'
 
 # packages_missing NAME...: those that are not installed
 packages_missing() {

@@ -41,7 +41,8 @@ for page in "$SRC"/man/*.[1-8]; do
 	have "${name%.*}" || continue
 	pages=$((pages + 1))
 	commands "$page" >lines
-	t "$name has examples" 0 test -s lines
+	# those of root are not run here
+	t "$name has examples" 0 grep -q '^\.Dl [#$] ' "$page"
 	mkdir "in.$name"
 	cd "in.$name" || exit 1
 	t "$name: fixtures" 0 fixtures "$page"

@@ -112,6 +112,17 @@ void cold_end(struct cold *c, struct cold_report *r);
 int cold_resident(int fd, const struct stat *st, uint64_t *pages,
     uint64_t *resident);
 
+/* A part of a file, in bytes.  0, or a -errno that ends the search. */
+typedef int cold_range_fn(void *arg, uint64_t offset, uint64_t len);
+
+/*
+ * Calls range() for every part of a file of that size that is in memory, in
+ * their order; they begin at pages, and do not touch each other.  The file is
+ * to be open for reading, and its pages to be shown to us.  0 or -errno.
+ * Thread-safe; needs no struct cold.
+ */
+int cold_ranges(int fd, uint64_t size, cold_range_fn *range, void *arg);
+
 /*
  * Whether the page of a file that has the byte at offset at is known not to be
  * in memory; and takes it out.  Thread-safe.

@@ -22,6 +22,10 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+struct walk_range {
+	uint64_t offset, len;		/* bytes of a file */
+};
+
 enum walk_type { WALK_FILE, WALK_DIR, WALK_LINK, WALK_OTHER };
 
 /* One row.  What it points to lasts until the callback returns. */
@@ -87,6 +91,13 @@ struct walk_options {
 	 */
 	const char *const *only;
 	size_t only_count;
+	/*
+	 * NULL, or what of them is read, by walk_dir() alone and without a
+	 * digest: of only[i] the ranges from range_ends[i - 1] (0) to before
+	 * range_ends[i].  What lies behind the end of a file is not read.
+	 */
+	const struct walk_range *ranges;
+	const size_t *range_ends;
 
 	/*
 	 * NULL, or how many bytes of memory an image's tables and names may

@@ -141,6 +141,16 @@ open_entry(struct reader *rd, struct walk_job *j)
 		j->file.type = type_of(j->st.st_mode);
 }
 
+/* What is to be read of only[i], whose entry has that for its inode. */
+static void
+set_ranges(const struct walk_options *o, size_t i, struct walk_job *j)
+{
+	size_t from = i == 0 ? 0 : o->range_ends[i - 1];
+
+	j->ranges = o->ranges + from;
+	j->range_count = o->range_ends[i] - from;
+}
+
 /* One entry.  Returns what ends the walk. */
 static int
 take_entry(struct reader *rd, size_t i)
@@ -155,6 +165,8 @@ take_entry(struct reader *rd, size_t i)
 	if (rc != 0)
 		return rc;
 	j.file.path = rd->path.s;
+	if (w->o->ranges != NULL && w->name == NULL)
+		set_ranges(w->o, e->ino, &j);
 	if (e->type == WALK_FILE)
 		open_entry(rd, &j);
 	if (j.file.err == 0 && j.file.type == WALK_DIR)

@@ -142,10 +142,12 @@ next_data(const struct walk_job *j, off_t at)
 	return data > j->st.st_size ? j->st.st_size : data;
 }
 
+/* Up to size bytes, of a piece at most. */
 static int
-read_at(struct walk_reader *rd, struct walk_job *j, off_t *at, bool *end)
+read_at(struct walk_reader *rd, struct walk_job *j, size_t size, off_t *at,
+    bool *end)
 {
-	ssize_t n = read_piece(j->fd, rd->buf, PIECE_B, *at, end);
+	ssize_t n = read_piece(j->fd, rd->buf, size, *at, end);
 
 	if (n < 0)
 		return (int)n;
@@ -178,11 +180,38 @@ read_all(struct walk_reader *rd, struct walk_job *j)
 			end = at == j->st.st_size;
 			continue;
 		}
-		rc = read_at(rd, j, &at, &end);
+		rc = read_at(rd, j, PIECE_B, &at, &end);
 		/* one call less for each file; more after it is a change */
 		end |= at == j->st.st_size;
 	}
 	j->file.size = (uint64_t)at;
+	return rc;
+}
+
+/* The ranges alone, as far as the file goes. */
+static int
+read_ranges(struct walk_reader *rd, struct walk_job *j)
+{
+	uint64_t size = (uint64_t)j->st.st_size;
+	int rc = 0;
+
+	for (size_t i = 0; i < j->range_count; i++) {
+		struct walk_range r = j->ranges[i];
+		off_t at = (off_t)(r.offset < size ? r.offset : size);
+		uint64_t left = size - (uint64_t)at < r.len ?
+		    size - (uint64_t)at : r.len;
+		off_t stop = at + (off_t)left;
+		bool end = false;
+
+		while (rc == 0 && at < stop && !end) {
+			size_t n = stop - at < PIECE_B ? (size_t)(stop - at) :
+			    PIECE_B;
+
+			rc = walk_canceled(rd->o) ? -ECANCELED :
+			    read_at(rd, j, n, &at, &end);
+		}
+	}
+	j->file.size = size;
 	return rc;
 }
 
@@ -204,10 +233,13 @@ digest_file(struct walk_reader *rd, struct walk_job *j)
 {
 	int rc = digest_start(rd->digest);
 
-	if (j->st.st_size > PIECE_B)
+	/* of ranges nothing is wanted that lies between them */
+	if (j->ranges != NULL)
+		posix_fadvise(j->fd, 0, 0, POSIX_FADV_RANDOM);
+	else if (j->st.st_size > PIECE_B)
 		posix_fadvise(j->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	if (rc == 0)
-		rc = read_all(rd, j);
+		rc = j->ranges != NULL ? read_ranges(rd, j) : read_all(rd, j);
 	if (rc == 0 && changed(j))
 		rc = -EAGAIN;
 	if (rc == 0)

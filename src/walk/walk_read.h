@@ -44,6 +44,8 @@ struct walk_job {
 	struct stat st;
 	struct walk_file file;
 	uint64_t asked_ns;		/* when it was to be opened */
+	const struct walk_range *ranges;	/* NULL: all of it */
+	size_t range_count;
 };
 
 /*

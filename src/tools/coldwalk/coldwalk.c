@@ -271,6 +271,8 @@ release(struct coldwalk *c)
 	digest_algo_close(c->digest);
 	sys_free(c->only);
 	sys_free(c->only_text);
+	sys_free(c->ranges);
+	sys_free(c->range_ends);
 	sys_free(c->roots);
 	pthread_mutex_destroy(&c->drawing);
 }

@@ -24,6 +24,7 @@ struct coldwalk_options {
 	bool cold_asked;		/* so that it matters if it fails */
 	const char *files_from;		/* NULL: all */
 	bool null_lines;		/* its names end with NUL */
+	bool ranges;			/* it has parts of files */
 	bool csv, json, summary, force;
 	bool resident;			/* look what is in memory, only */
 	const char *output;		/* of the manifest; NULL */
@@ -83,6 +84,8 @@ struct coldwalk {
 	char *only_text;		/* the list as it was read */
 	const char **only;
 	size_t only_count;
+	struct walk_range *ranges;	/* of them; or NULL */
+	size_t *range_ends;
 	uint64_t memory_left;		/* of an image's memory */
 
 	struct arena memory;		/* of the rows */
@@ -107,6 +110,18 @@ int coldwalk_parse(struct coldwalk *c, int argc, char **argv);
 
 /* The list of --files-from, sorted and each once.  0 or -errno. */
 int coldwalk_read_list(struct coldwalk *c);
+
+/*
+ * One line of such a list with ranges (order, path, offset_B, length_B, tab
+ * between), whose text it changes: the path and the range; false: it is none.
+ */
+bool coldwalk_parse_range(char *line, char **path, struct walk_range *r);
+
+/*
+ * The names of c->only, a range each, sorted, each name once and its ranges
+ * beside.  0 or -ENOMEM.
+ */
+int coldwalk_sort_ranges(struct coldwalk *c);
 
 /*
  * Opens what is to be walked, and says what of it cannot be: c->roots.

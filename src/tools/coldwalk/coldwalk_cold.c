@@ -18,7 +18,8 @@ coldwalk_walk_options(struct coldwalk *c)
 {
 	return (struct walk_options){ .threads = c->o.threads,
 	    .digest = c->digest, .arg = c,
-	    .only = c->only, .only_count = c->only_count };
+	    .only = c->only, .only_count = c->only_count,
+	    .ranges = c->ranges, .range_ends = c->range_ends };
 }
 
 static void

@@ -74,6 +74,28 @@ by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+static void
+add_line(struct coldwalk *c, char *s)
+{
+	struct walk_range r = { 0, 0 };
+	char *name;
+
+	if (c->o.ranges && !coldwalk_parse_range(s, &s, &r)) {
+		msg_error(&c->msg, "%s: '%s' is not order, path, offset and "
+		    "length with tabs between", c->o.files_from, s);
+		return;
+	}
+	name = tidy(s);
+	if (name == NULL) {
+		msg_error(&c->msg, "%s: '%s' is not a name within a tree",
+		    c->o.files_from, s);
+		return;
+	}
+	if (c->o.ranges)
+		c->ranges[c->only_count] = r;
+	c->only[c->only_count++] = name;
+}
+
 static int
 split(struct coldwalk *c, size_t len)
 {
@@ -84,7 +106,12 @@ split(struct coldwalk *c, size_t len)
 	for (size_t i = 0; i < len; i++)
 		lines += s[i] == end;
 	c->only = sys_calloc(lines, sizeof(*c->only));
-	if (c->only == NULL)
+	if (c->o.ranges) {
+		c->ranges = sys_calloc(lines, sizeof(*c->ranges));
+		c->range_ends = sys_calloc(lines, sizeof(*c->range_ends));
+	}
+	if (c->only == NULL || (c->o.ranges && (c->ranges == NULL ||
+	    c->range_ends == NULL)))
 		return -ENOMEM;
 	while (s < stop) {
 		char *next = memchr(s, end, (size_t)(stop - s));
@@ -96,15 +123,8 @@ split(struct coldwalk *c, size_t len)
 			    c->o.files_from);
 			return -EINVAL;
 		}
-		if (*s != '\0') {
-			char *name = tidy(s);
-
-			if (name != NULL)
-				c->only[c->only_count++] = name;
-			else
-				msg_error(&c->msg, "%s: '%s' is not a name "
-				    "within a tree", c->o.files_from, s);
-		}
+		if (*s != '\0')
+			add_line(c, s);
 		s = next + 1;
 	}
 	return 0;
@@ -142,9 +162,11 @@ coldwalk_read_list(struct coldwalk *c)
 		c->only_text[len] = '\0';
 	if (rc == 0)
 		rc = split(c, len);
-	if (rc == 0)
+	if (rc == 0 && c->o.ranges)
+		rc = coldwalk_sort_ranges(c);
+	else if (rc == 0)
 		sort_list(c);
-	else if (rc != -EINVAL)
+	if (rc != 0 && rc != -EINVAL)
 		msg_error(&c->msg, "%s: %s", in ? "standard input" : name,
 		    strerror(-rc));
 	return rc;

@@ -137,6 +137,10 @@ open_root(struct coldwalk *c, const char *path, struct root *root)
 		msg_error(&c->msg, "%s: neither a directory nor a file", path);
 		goto close_root;
 	}
+	if (!S_ISDIR(root->st.st_mode) && c->o.ranges) {
+		msg_error(&c->msg, "%s: --ranges is for directories", path);
+		goto close_root;
+	}
 	if (S_ISDIR(root->st.st_mode) && c->o.offset != 0) {
 		msg_error(&c->msg, "%s: --offset is for images, not for "
 		    "directories", path);

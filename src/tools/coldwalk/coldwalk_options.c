@@ -14,7 +14,8 @@
 enum { THREADS_MAX = 1024, MEMORY_B = 1 << 30 };
 
 enum { OPT_CSV = 256, OPT_JSON, OPT_SUMMARY, OPT_HASH, OPT_COLD, OPT_FROM,
-    OPT_MEMORY, OPT_OFFSET, OPT_PLAIN, OPT_PREFIX, OPT_RESIDENT };
+    OPT_MEMORY, OPT_OFFSET, OPT_PLAIN, OPT_PREFIX, OPT_RANGES,
+    OPT_RESIDENT };
 
 static const struct option longs[] = {
 	{ "cold", required_argument, NULL, OPT_COLD },
@@ -32,6 +33,7 @@ static const struct option longs[] = {
 	{ "prefix", required_argument, NULL, OPT_PREFIX },
 	{ "processes", required_argument, NULL, 'p' },
 	{ "quiet", no_argument, NULL, 'q' },
+	{ "ranges", no_argument, NULL, OPT_RANGES },
 	{ "resident", no_argument, NULL, OPT_RESIDENT },
 	{ "summary", no_argument, NULL, OPT_SUMMARY },
 	{ "threads", required_argument, NULL, 'p' },
@@ -42,7 +44,8 @@ static const struct option longs[] = {
 
 static const char usage[] =
 "usage: coldwalk [-0fhqvV] [-p threads] [--hash sha256|md5|none]\n"
-"                [--cold auto|fadvise|drop|none] [--files-from list]\n"
+"                [--cold auto|fadvise|drop|none]\n"
+"                [--files-from list [--ranges]]\n"
 "                [--csv|--json] [--summary] [-o manifest] [--offset bytes]\n"
 "                [--prefix text] [--plain] [--memory size] path ...\n"
 "       coldwalk --resident [-0qv] [-p threads] [--files-from list]\n"
@@ -58,6 +61,8 @@ static const char help[] =
 "  --cold HOW          how to make it cold before: auto (default), fadvise,\n"
 "                      drop (all caches, as root), none\n"
 "  --files-from LIST   only these files; - is standard input\n"
+"  --ranges            LIST has parts of files, as touchlog writes it: read\n"
+"                      these, without a digest\n"
 "  -0, --null          names in LIST end with NUL, not with newline\n"
 "  --csv, --json       a row for each file in place of the checksum lines\n"
 "  --summary           one summary; with --csv or --json as a row\n"
@@ -130,6 +135,7 @@ take(struct coldwalk *c, int opt)
 	case OPT_PLAIN: o->plain = true; break;
 	case OPT_MEMORY: return options_size(&c->msg, "memory", &o->memory);
 	case OPT_PREFIX: o->prefix = optarg; break;
+	case OPT_RANGES: o->ranges = true; break;
 	case OPT_RESIDENT: o->resident = true; break;
 	case OPT_SUMMARY: o->summary = true; break;
 	default: return MSG_ERROR;
@@ -141,7 +147,7 @@ static int
 check(struct coldwalk *c)
 {
 	struct coldwalk_options *o = &c->o;
-	bool none = strcmp(o->hash, "none") == 0;
+	bool none;
 
 	if (o->path_count == 0)
 		return options_usage(usage);
@@ -160,8 +166,14 @@ check(struct coldwalk *c)
 		    "no meaning");
 		return MSG_ERROR;
 	}
-	if (o->resident)
+	if (o->ranges && (o->files_from == NULL || o->resident)) {
+		msg_error(&c->msg, "--ranges says what --files-from lists, "
+		    "to be read");
+		return MSG_ERROR;
+	}
+	if (o->resident || o->ranges)
 		o->hash = "none";
+	none = strcmp(o->hash, "none") == 0;
 	if (none && o->output != NULL) {
 		msg_error(&c->msg, "without a digest there is no manifest "
 		    "to be written");

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# touchlog: which files and pages a command touches
+option(COLDPRESS_TOUCHLOG "Build touchlog" ON)
+
+if(COLDPRESS_TOUCHLOG)
+    coldpress_tool(touchlog)
+else()
+    list(APPEND lost "touchlog: COLDPRESS_TOUCHLOG is OFF")
+endif()

@@ -1,0 +1,59 @@
+/*
+ * loop.c - an image file as a block device, for as long as it is needed
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "measure/loop.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/loop.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+
+enum { TRIES = 64 };			/* others take devices, too */
+
+/* A device that was free, open; or -errno. */
+static int
+open_free(int control, char name[LOOP_NAME_B])
+{
+	int n = ioctl(control, LOOP_CTL_GET_FREE);
+
+	if (n == -1)
+		return -errno;
+	snprintf(name, LOOP_NAME_B, "/dev/loop%d", n);
+	return sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
+}
+
+int
+loop_attach(int image, uint64_t readahead_B, char name[LOOP_NAME_B])
+{
+	const struct loop_config config = { .fd = (uint32_t)image,
+	    .info.lo_flags = LO_FLAGS_READ_ONLY | LO_FLAGS_AUTOCLEAR };
+	int control = sys_openat(AT_FDCWD, "/dev/loop-control",
+	    O_RDWR | O_CLOEXEC, 0);
+	int fd = control < 0 ? control : -EBUSY;
+
+	for (int i = 0; fd == -EBUSY && i < TRIES; i++) {
+		fd = open_free(control, name);
+		if (fd >= 0 && ioctl(fd, LOOP_CONFIGURE, &config) == -1) {
+			int rc = -errno;
+
+			sys_close(fd);
+			fd = rc;
+		}
+	}
+	if (control >= 0)
+		sys_close(control);
+	/* in sectors; it must be there before anything is read */
+	if (fd >= 0 && ioctl(fd, BLKRASET, (unsigned long)((readahead_B +
+	    511) / 512)) == -1) {
+		int rc = -errno;
+
+		sys_close(fd);
+		fd = rc;
+	}
+	return fd;
+}

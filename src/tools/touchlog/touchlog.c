@@ -1,0 +1,101 @@
+/*
+ * touchlog.c - which files a command opens, and which parts of them it needs
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The work is done by the first process of a PID namespace (opens.h says why),
+ * which has a mount namespace, too: when it ends, however it does, no process
+ * and no mount is left.  This one waits for it.
+ */
+#include "touchlog.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The child: it goes when we go. */
+static _Noreturn void
+inside(struct touchlog *t)
+{
+	int status;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	t->proc.self = getpid();
+	status = touchlog_inside(t);
+	if (msg_finish(&t->msg) == MSG_ERROR && status == 0)
+		status = MSG_ERROR;
+	_exit(status);
+}
+
+/*
+ * Waits for the child, which gets the signals that we get.  Its status as a
+ * shell has it, or the signal that it has had, negative.
+ */
+static int
+wait_inside(struct touchlog *t, pid_t pid)
+{
+	int stopped = 0, status = 0, sig;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		sig = sigwaitinfo(&t->proc.wait, NULL);
+		if (sig <= 0 || sig == SIGCHLD)
+			continue;
+		stopped = sig;
+		kill(pid, sig);
+	}
+	return stopped != 0 ? -stopped : proc_status(status);
+}
+
+/* As wait_inside(); MSG_ERROR when it could not be started. */
+static int
+run_inside(struct touchlog *t)
+{
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID) == -1) {
+		if (errno == EPERM)
+			msg_error(&t->msg, "only root may see what is opened "
+			    "by others (fanotify)");
+		else
+			msg_error(&t->msg, "PID namespace: %s",
+			    strerror(errno));
+		return MSG_ERROR;
+	}
+	pid = fork();
+	if (pid == 0)
+		inside(t);
+	if (pid == -1) {
+		msg_error(&t->msg, "%s", strerror(errno));
+		return MSG_ERROR;
+	}
+	return wait_inside(t, pid);
+}
+
+int
+main(int argc, char *argv[])
+{
+	struct touchlog t = { .root = -1 };
+	int rc = proc_open(&t.proc), status;
+
+	if (rc != 0)
+		return MSG_ERROR;
+	status = touchlog_parse(&t, argc, argv);
+	if (status >= 0) {
+		proc_close(&t.proc);
+		return status;
+	}
+	status = run_inside(&t);
+	/* It has come to us as well: proc_close() would let it through. */
+	if (status < 0) {
+		signal(-status, SIG_DFL);
+		raise(-status);
+	}
+	proc_close(&t.proc);
+	return status;
+}

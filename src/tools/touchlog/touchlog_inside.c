@@ -1,0 +1,156 @@
+/*
+ * touchlog_inside.c - the command run in namespaces of its own, and watched
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "touchlog.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
+
+static int
+fail(struct touchlog *t, const char *what, int rc)
+{
+	msg_error(&t->msg, "%s: %s", what, strerror(-rc));
+	return MSG_ERROR;
+}
+
+/*
+ * Mounts of others come in, ours do not get out; and /proc shows the
+ * namespace that we are in.
+ */
+static int
+own_mounts(void)
+{
+	if (unshare(CLONE_NEWNS) == -1 ||
+	    mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) == -1 ||
+	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+	    NULL) == -1)
+		return -errno;
+	return 0;
+}
+
+int
+touchlog_run(struct touchlog *t, char **argv, int out, int *status)
+{
+	struct proc_stage st = { .argv = argv, .envp = environ };
+	struct proc_run r = { .stages = &st, .count = 1, .in = STDIN_FILENO,
+		.out = out, .err = -1 };
+	int rc = proc_find(argv[0], getenv("PATH"), &st.path);
+
+	if (rc != 0)
+		return rc;
+	rc = proc_run(&t->proc, &r);
+	sys_free(st.path);
+	*status = r.stopped != 0 ? 128 + r.stopped : proc_status(st.status);
+	return rc;
+}
+
+/* Runs the command.  Its status, or ours. */
+static int
+watch(struct touchlog *t)
+{
+	int status = 0, rc = opens_start(&t->opens, t->root), stopped;
+
+	if (rc != 0)
+		return fail(t, "fanotify", rc);
+	rc = touchlog_run(t, t->o.command, t->o.output != NULL ?
+	    STDOUT_FILENO : STDERR_FILENO, &status);
+	stopped = opens_stop(t->opens);
+	if (rc != 0) {
+		fail(t, t->o.command[0], rc);
+		return rc == -ENOENT ? NOT_FOUND : CANNOT_RUN;
+	}
+	if (stopped == -EOVERFLOW)
+		msg_error(&t->msg, "the kernel has lost some of what was "
+		    "opened");
+	else if (stopped != 0)
+		return fail(t, "fanotify", stopped);
+	return status;
+}
+
+static int
+write_list(struct touchlog *t)
+{
+	int fd = STDOUT_FILENO, rc = touchlog_find_names(t);
+
+	if (rc == 0 && t->o.output != NULL) {
+		rc = output_create(&t->out, t->o.output, t->o.force);
+		fd = t->out.fd;
+	}
+	if (rc != 0)
+		return fail(t, t->o.output != NULL ? t->o.output :
+		    t->o.root, rc);
+	rc = touchlog_write(t, fd);
+	if (t->o.output != NULL && rc == 0)
+		rc = output_commit(&t->out, false);
+	else if (t->o.output != NULL)
+		output_abort(&t->out);
+	if (rc < 0)
+		fail(t, t->o.output != NULL ? t->o.output :
+		    "standard output", rc);
+	return rc == 0 ? 0 : MSG_ERROR;
+}
+
+/* Opens the root, its files cold if their pages matter.  0 or MSG_ERROR. */
+static int
+open_root(struct touchlog *t)
+{
+	int rc = 0;
+
+	if (t->o.exact && touchlog_mount_exact(t) != 0)
+		return MSG_ERROR;
+	t->root = sys_openat(AT_FDCWD, t->o.root,
+	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (t->root < 0)
+		return fail(t, t->o.root, t->root);
+	if (t->o.pages && !t->o.exact)
+		rc = touchlog_make_cold(t);
+	return rc == 0 ? 0 : fail(t, t->o.root, rc);
+}
+
+/* A name that is taken would be found out after the command has run. */
+static int
+check_output(struct touchlog *t)
+{
+	struct stat st;
+
+	if (t->o.output == NULL || t->o.force ||
+	    lstat(t->o.output, &st) == -1)
+		return 0;
+	msg_error(&t->msg, "%s exists (-f replaces it)", t->o.output);
+	return MSG_ERROR;
+}
+
+int
+touchlog_inside(struct touchlog *t)
+{
+	int rc = own_mounts(), status;
+
+	if (rc != 0)
+		return fail(t, "mount namespace", rc);
+	status = check_output(t);
+	if (status == 0)
+		status = open_root(t);
+	if (status == 0) {
+		status = watch(t);
+		/* of a command that failed, or was killed, as well */
+		if (t->opens != NULL && status != CANNOT_RUN &&
+		    status != NOT_FOUND && !proc_pending(&t->proc) &&
+		    write_list(t) != 0)
+			status = MSG_ERROR;
+	}
+	opens_free(t->opens);
+	for (size_t i = 0; i < t->count; i++)
+		sys_free(t->files[i].path);
+	sys_free(t->files);
+	return status;
+}

@@ -1,0 +1,35 @@
+#!/bin/sh
+# The command line of touchlog, and what it says to those who are not root
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+t 'help' 0 touchlog --help
+shows 'has the formats' 'tsv.*order, path, offset_B, length_B'
+t 'version' 0 touchlog -V
+t 'no command' 1 touchlog
+shows 'is answered by the usage' '^usage: touchlog' .t.err
+t 'an unknown format' 1 touchlog --format xml -- true
+shows 'is named' "format 'xml' is not tsv, sort or list" .t.err
+t 'an unknown option' 1 touchlog --pgaes -- true
+shows 'the one that was meant' "Did you mean '--pages'" .t.err
+t 'pages of whole files' 1 touchlog --pages --format list -- true
+shows 'contradict each other' 'whole files' .t.err
+t 'an exact /' 1 touchlog --exact -- true
+shows 'cannot be' 'cannot be replaced' .t.err
+t '-0 for mksquashfs' 1 touchlog -0 --format sort -- true
+
+if [ "$(id -u)" = 0 ]; then
+	as_user() {
+		setpriv --reuid 65534 --regid 65534 --clear-groups \
+		    --bounding-set=-all "$@"
+	}
+else
+	as_user() { "$@"; }
+fi
+rm -f ran
+chmod 777 .
+t 'not root' 1 as_user touchlog -- touch ran
+shows 'is told' 'only root may see' .t.err
+t 'and nothing is run' 1 test -e ran
+done_testing
