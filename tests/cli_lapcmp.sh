@@ -50,11 +50,11 @@ is 'then the other is faster' "$(cell verdict a wall_s)" faster
 t 'no such reference' 1 lapcmp -r nope rows.csv
 t 'standard input' 0 sh -c 'lapcmp <rows.csv'
 t 'text' 0 lapcmp rows.csv
-shows 'says uncorrected' '6 comparisons, uncorrected$'
-shows 'says too few' '^d .*not resolved (n < 6)$'
-shows 'says how much may be unseen' '^c .*not resolved (+-9.5 %)$'
+shows 'says uncorrected' '6 comparisons, each at 5 % by itself$'
+shows 'says too few' '^d .*not resolved (no interval below 6 pairs)$'
+shows 'says how much may be unseen' '^c .*not resolved (+-10.0 %)$'
 t 'Holm' 0 lapcmp --holm rows.csv
-shows 'says Holm' '6 comparisons, verdicts by Holm$'
+shows 'says Holm' '6 comparisons, family-wise error 5 % (Holm)$'
 t 'JSON' 0 lapcmp --json rows.csv
 is 'a line for each' "$(grep -c '^{"group":"cache=cold".*}$' .t.out)" 8
 
@@ -72,6 +72,52 @@ is 'uncorrected it is slower' "$(cell verdict b wall_s)" slower
 t 'one of many, by Holm' 0 lapcmp --csv --holm many.csv
 is 'p is 2 of 256' "$(cell p b wall_s)" 0.007812500000
 is 'corrected it may be chance' "$(cell verdict b wall_s)" 'not resolved'
+is 'its interval says the same' "$(cell ratio_lo b wall_s)" ''
+{
+	echo "$head"
+	rows s1 a 1 8 1
+	rows s1 b 2 8 0.5
+} >holm.csv
+t 'two comparisons' 0 lapcmp --holm holm.csv
+# one of both is resolved: by Holm at 5 / 2 percent, which 8 pairs can show
+shows 'an interval that agrees' '^b .*0.5000..0.5000 .*faster$'
+awk -F, -v OFS=, 'NR > 1 && $3 == "b" { $8 += 0.001 * $5 } 1' holm.csv >six.csv
+t 'only six pairs' 0 sh -c "awk -F, 'NR == 1 || \$5 <= 6' six.csv |
+    lapcmp --holm"
+shows 'no verdict without an interval' \
+    '^b .*not resolved (no interval below 7 pairs)$'
+
+# Signed ranks see what signs do not: 9 of 12 pairs, and those by more.
+{
+	echo "$head"
+	rows s1 a 1 12 1
+	rows s1 b 2 12 'i <= 3 ? 0.999 : 1 + i / 100'
+} >ranks.csv
+t 'by signs' 0 lapcmp --csv ranks.csv
+is 'not resolved' "$(cell verdict b wall_s)" 'not resolved'
+is 'the other interval is there' "$(cell rank_lo b wall_s | cut -c1-3)" 1.0
+t 'by ranks' 0 lapcmp --csv --test ranks ranks.csv
+is 'slower' "$(cell verdict b wall_s)" slower
+t 'no such test' 1 lapcmp --test student ranks.csv
+
+# A run is one run, however often it is given.
+t 'rows given twice' 0 lapcmp --csv six.csv six.csv
+is 'count once' "$(cell pairs b wall_s) $(cell n a wall_s)" '8 8'
+t 'which is said' 0 sh -c 'lapcmp six.csv six.csv 2>&1 >/dev/null |
+    grep "16 rows repeat a run"'
+
+# Times below the clock's resolution are equal; to leave them out would make
+# the others decide.
+{
+	echo "$head"
+	rows s1 a 1 20 1 | awk -F, -v OFS=, '{ $9 = 0
+	    $10 = $5 % 2 ? "0.00" : "0.01" } 1'
+	rows s1 b 2 20 1 | awk -F, -v OFS=, '{ $9 = 0
+	    $10 = $5 % 4 < 2 ? "0.00" : "0.01" } 1'
+} >zero.csv
+t 'times of 0' 0 lapcmp --csv zero.csv
+is 'all pairs count' "$(cell pairs b cpu_s) $(cell verdict b cpu_s)" \
+    '20 not resolved'
 
 # Pairs are of one series.
 {

@@ -101,6 +101,43 @@ sign_test(void **state)
 	assert_true(stats_sign_p(2000, 3000) < 1e-40);
 }
 
+/* The depression scores of Hollander and Wolfe (1973), as R's wilcox.test(). */
+static void
+signed_rank(void **state)
+{
+	static const double v[] = { 0.952, -0.147, 1.022, 0.43, 0.62, 0.59,
+		0.49, -0.08, 0.01 };
+	static const double ties[] = { 0, 0, 0, 0, 1, 1, 1, 1 };
+	static const double up[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+	const double infinite[] = { 1, INFINITY };
+	struct stats_centre r;
+
+	(void)state;
+	assert_int_equal(stats_signed_rank(v, 9, 0.95, &r), 0);
+	assert_true(near(r.value, 0.46));
+	assert_true(near(r.p, 0.0390625));
+	assert_true(r.bounded && near(r.interval.lo, 0.01));
+	assert_true(near(r.interval.hi, 0.786));
+	assert_true(near(r.interval.conf, 1 - 0.0390625));
+	/* five give no interval, six do */
+	assert_int_equal(stats_signed_rank(up, 5, 0.95, &r), 0);
+	assert_false(r.bounded);
+	assert_true(near(r.p, 0.0625));
+	assert_int_equal(stats_signed_rank(up, 6, 0.95, &r), 0);
+	assert_true(r.bounded && near(r.interval.lo, 1));
+	/* P(W <= 8) of 10 is 25 of 1024 */
+	assert_int_equal(stats_signed_rank(up, 10, 0.95, &r), 0);
+	assert_true(near(r.interval.conf, 1 - 2 * 25.0 / 1024));
+	/* the interval holds 0 and so p is above its level */
+	assert_int_equal(stats_signed_rank(ties, 8, 0.95, &r), 0);
+	assert_true(r.interval.lo <= 0 && r.p > 0.05);
+	assert_int_equal(stats_signed_rank(v, 0, 0.95, &r), -ERANGE);
+	assert_int_equal(stats_signed_rank(v, STATS_RANK_MAX + 1, 0.95, &r),
+	    -ERANGE);
+	assert_int_equal(stats_signed_rank(infinite, 2, 0.95, &r), -EDOM);
+	assert_true(isnan(r.value) && !r.bounded);
+}
+
 /* R: p.adjust(c(0.01, 0.04, 0.03, 0.005, 0.6), "holm") */
 static void
 holm(void **state)
@@ -266,6 +303,7 @@ main(void)
 		cmocka_unit_test(trimmed),
 		cmocka_unit_test(interval),
 		cmocka_unit_test(sign_test),
+		cmocka_unit_test(signed_rank),
 		cmocka_unit_test(holm),
 		cmocka_unit_test(generator),
 		cmocka_unit_test(shuffle),

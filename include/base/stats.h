@@ -2,11 +2,13 @@
  * stats.h - what a sample of times tells, without assuming a distribution
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * All thread-safe.  Values are finite; "sorted" means in ascending order.
+ * All thread-safe.  Values are numbers, which may be infinite where that is
+ * not excluded; "sorted" means in ascending order.
  */
 #ifndef COLDPRESS_STATS_H
 #define COLDPRESS_STATS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +49,29 @@ int stats_median_interval(const double *sorted, size_t n, double conf,
  * probability of a split at least as uneven by chance.
  */
 double stats_sign_p(size_t less, size_t more);
+
+/* The largest n of stats_signed_rank(), whose time grows with its cube. */
+enum { STATS_RANK_MAX = 500 };
+
+struct stats_centre {
+	double value;		/* the estimate */
+	double p;		/* two-sided, of the centre being 0 */
+	bool bounded;		/* there is an interval */
+	struct stats_interval interval;
+};
+
+/*
+ * The centre of n differences, in any order, by Wilcoxon's signed ranks: the
+ * median of the averages of all pairs (Hodges and Lehmann 1963), the set of
+ * centres that the exact two-sided test does not reject at conf, and the
+ * test's p.  Supposes that the distribution is symmetric, as it is where the
+ * two sides of a pair differ by a shift alone; then the interval is narrower
+ * than that of stats_median_interval().  A difference of 0 counts against
+ * both signs.  0, or -ERANGE (n is 0 or above STATS_RANK_MAX), -EDOM (a value
+ * is not finite) or -ENOMEM; *out is then without numbers.
+ */
+int stats_signed_rank(const double *values, size_t n, double conf,
+    struct stats_centre *out);
 
 /*
  * Holm's adjustment of m p-values: those that stay at or below a level show

@@ -36,6 +36,8 @@ stats_quantile(const double *sorted, size_t n, double p)
 	i = (size_t)below;
 	if (i >= n - 1)
 		return sorted[n - 1];
+	if (at == below)
+		return sorted[i];
 	return sorted[i] + (at - below) * (sorted[i + 1] - sorted[i]);
 }
 

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_ACROSS = 256, OPT_ALL, OPT_CSV, OPT_HOLM, OPT_JSON, OPT_TRIM };
+enum { OPT_ACROSS = 256, OPT_ALL, OPT_CSV, OPT_HOLM, OPT_JSON, OPT_TEST,
+	OPT_TRIM };
 
 static const struct option longs[] = {
 	{ "across", no_argument, NULL, OPT_ACROSS },
@@ -26,6 +27,7 @@ static const struct option longs[] = {
 	{ "keys", required_argument, NULL, 'k' },
 	{ "reference", required_argument, NULL, 'r' },
 	{ "stage", required_argument, NULL, 's' },
+	{ "test", required_argument, NULL, OPT_TEST },
 	{ "trim", optional_argument, NULL, OPT_TRIM },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 }
@@ -33,7 +35,8 @@ static const struct option longs[] = {
 
 static const char usage[] =
 "usage: lapcmp [-hV] [-r label] [-s stage] [-k key,...] [--across] [--all]\n"
-"              [--holm] [--trim[=percent]] [--csv | --json] [file ...]\n";
+"              [--holm] [--test sign|ranks] [--trim[=percent]]\n"
+"              [--csv | --json] [file ...]\n";
 
 static const char help[] =
 "\n"
@@ -47,6 +50,8 @@ static const char help[] =
 "  -k, --keys KEY,...   compare only runs that are alike in these keys\n"
 "  -r, --reference LABEL  what all others are compared to; default: the first\n"
 "  -s, --stage N        a stage of the pipelines; default all\n"
+"  --test sign|ranks    the test that decides: signs (any noise), the default,\n"
+"                       or signed ranks (symmetric noise; sees more)\n"
 "  --trim[=PERCENT]     also the mean without the outer PERCENT (10)\n"
 "  -h, -V               this help; version\n";
 
@@ -68,6 +73,21 @@ set_trim(struct cmp *c)
 	return -1;
 }
 
+static int
+set_test(struct cmp *c)
+{
+	if (strcmp(optarg, "sign") == 0)
+		c->o.test = CMP_SIGN;
+	else if (strcmp(optarg, "ranks") == 0)
+		c->o.test = CMP_RANK;
+	else {
+		msg_error(&c->msg, "--test '%s': expected sign or ranks",
+		    optarg);
+		return MSG_ERROR;
+	}
+	return -1;
+}
+
 /* -1, or the exit status. */
 static int
 take(struct cmp *c, int opt)
@@ -85,6 +105,7 @@ take(struct cmp *c, int opt)
 	case OPT_CSV: o->csv = true; break;
 	case OPT_HOLM: o->holm = true; break;
 	case OPT_JSON: o->json = true; break;
+	case OPT_TEST: return set_test(c);
 	case OPT_TRIM: return set_trim(c);
 	default: return MSG_ERROR;
 	}
@@ -130,6 +151,10 @@ main(int argc, char *argv[])
 		msg_error(&c.msg, "no rows of stage '%s'", c.o.stage);
 	else if (rc == 0) {
 		rc = cmp_compare(&c);
+		if (rc == 0 && c.rows.again > 0)
+			msg_note(&c.msg, "%zu rows repeat a run (same series, "
+			    "label and number) and were counted once",
+			    c.rows.again);
 		if (rc == 0)
 			rc = c.o.csv || c.o.json ? cmp_print_rows(&c) :
 			    cmp_print_text(&c);

@@ -15,6 +15,9 @@
 /* What is compared. */
 enum cmp_metric { CMP_WALL, CMP_CPU, CMP_METRICS };
 
+/* How pairs are judged: by signs alone, or by signed ranks of logarithms. */
+enum cmp_kind { CMP_SIGN, CMP_RANK, CMP_KINDS };
+
 /* What may tell why a run was slow; the first four as shares of its time. */
 enum cmp_cause { CMP_STEAL, CMP_PSI_CPU, CMP_PSI_IO, CMP_PSI_MEM,
 	CMP_NIVCSW, CMP_MAJFLT, CMP_READ, CMP_CAUSES };
@@ -23,6 +26,7 @@ struct cmp_options {
 	const char *ref, *stage;
 	const char *keys;		/* names, "a,b"; NULL: all of them */
 	double trim;			/* share, below 0: not asked for */
+	enum cmp_kind test;		/* that decides the verdicts */
 	bool holm, across, all, csv, json;
 };
 
@@ -46,6 +50,15 @@ struct cmp_rows {
 	struct cmp_names groups, labels, series;
 	int64_t *cells;			/* the lowest of each label */
 	uint32_t cells_room;
+	size_t again;			/* rows that were there already */
+};
+
+/* A comparison with the reference by one of the tests. */
+struct cmp_test {
+	double ratio;			/* NaN: no pairs */
+	bool bounded;			/* there is an interval */
+	struct stats_interval interval;
+	double p, p_holm;
 };
 
 /* One label in one group by one metric, and against the reference. */
@@ -59,10 +72,8 @@ struct cmp_result {
 
 	bool is_ref;
 	size_t pairs;
-	double ratio;			/* median; NaN: no pairs */
-	bool bounded;			/* there is an interval */
-	struct stats_interval interval;
-	double p, p_holm;
+	struct cmp_test test[CMP_KINDS];
+	double conf;			/* level of both intervals */
 	const char *verdict;		/* "" for the reference */
 };
 
@@ -76,7 +87,6 @@ struct cmp {
 	double *scratch;		/* of rows.count values */
 };
 
-/* "Not resolved" is printed with half the width of the interval, in percent. */
 extern const char CMP_FASTER[], CMP_SLOWER[], CMP_NOT_RESOLVED[];
 
 /*
@@ -88,13 +98,25 @@ void cmp_rows_free(struct cmp_rows *rows);
 /* lapcmp_compare.c: sorts the rows and fills c->result.  0 or -errno. */
 int cmp_compare(struct cmp *c);
 
+/* The rows of a group and a label are rows->row[*first .. return value - 1]. */
+size_t cmp_find(const struct cmp_rows *rows, uint32_t group, uint32_t label,
+    size_t *first);
+
+/* lapcmp_judge.c: the tests and verdicts of all results.  0 or -errno. */
+int cmp_judge(struct cmp *c);
+
 /* Whether a row is compared. */
 bool cmp_counts(const struct cmp *c, const struct cmp_row *r);
 
 /* Beyond this a run is an outlier. */
 double cmp_limit(const struct cmp_result *r);
 
-double cmp_half_pct(const struct cmp_result *r);
+/* The test that decides. */
+const struct cmp_test *cmp_deciding(const struct cmp *c,
+    const struct cmp_result *r);
+
+/* The fewest pairs that give an interval of this level by the sign test. */
+int cmp_least_pairs(double conf);
 
 /* lapcmp_print.c: 0 or -errno. */
 int cmp_print_text(struct cmp *c);

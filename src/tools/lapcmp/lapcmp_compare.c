@@ -1,10 +1,6 @@
 /*
- * lapcmp_compare.c - medians, and ratios of pairs with their intervals
+ * lapcmp_compare.c - rows in order, and what each label shows by itself
  * SPDX-License-Identifier: BSD-2-Clause
- *
- * Two runs make a pair if they are of the same series and run number: they
- * were made within one round, so what disturbed the machine for longer than
- * that disturbed both.  The verdict rests on the ratios of pairs alone.
  */
 #include "lapcmp.h"
 
@@ -14,12 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double CONF = 0.95;
-
-const char CMP_FASTER[] = "faster";
-const char CMP_SLOWER[] = "slower";
-const char CMP_NOT_RESOLVED[] = "not resolved";
 
 bool
 cmp_counts(const struct cmp *c, const struct cmp_row *r)
@@ -57,9 +47,8 @@ by_place(const void *a, const void *b)
 	return order != 0 ? order : by_run(a, b);
 }
 
-/* The rows of a group and a label are rows->row[*first .. return value - 1]. */
-static size_t
-find(const struct cmp_rows *rows, uint32_t group, uint32_t label,
+size_t
+cmp_find(const struct cmp_rows *rows, uint32_t group, uint32_t label,
     size_t *first)
 {
 	size_t i = 0, k;
@@ -85,7 +74,7 @@ static void
 describe(const struct cmp *c, struct cmp_result *r)
 {
 	double *v = c->scratch;
-	size_t first, end = find(&c->rows, r->group, r->label, &first);
+	size_t first, end = cmp_find(&c->rows, r->group, r->label, &first);
 
 	for (size_t i = first; i < end; i++) {
 		const struct cmp_row *row = &c->rows.row[i];
@@ -107,44 +96,6 @@ describe(const struct cmp *c, struct cmp_result *r)
 		r->outliers += v[i] > cmp_limit(r);
 }
 
-/* The order of two rows of different labels by what pairs them. */
-static int
-pair_order(const struct cmp *c, const struct cmp_row *x,
-    const struct cmp_row *y)
-{
-	if (!c->o.across && x->series != y->series)
-		return x->series < y->series ? -1 : 1;
-	return (x->run > y->run) - (x->run < y->run);
-}
-
-/*
- * Ratios to scratch; both ranges are in the order of pair_order().  A second
- * row of the same series and run finds no partner.
- */
-static size_t
-pair(const struct cmp *c, const struct cmp_result *r)
-{
-	const struct cmp_row *row = c->rows.row;
-	size_t i, k, n = 0;
-	size_t i_end = find(&c->rows, r->group, r->label, &i);
-	size_t k_end = find(&c->rows, r->group, c->ref, &k);
-
-	while (i < i_end && k < k_end) {
-		int order = pair_order(c, &row[i], &row[k]);
-
-		if (order == 0 && cmp_counts(c, &row[i]) &&
-		    cmp_counts(c, &row[k])) {
-			double q = row[i].v[r->metric] / row[k].v[r->metric];
-
-			if (isfinite(q))
-				c->scratch[n++] = q;
-		}
-		i += order <= 0;
-		k += order >= 0;
-	}
-	return n;
-}
-
 /* The rows of each label by run alone, for --across. */
 static int
 across(const void *a, const void *b)
@@ -154,71 +105,6 @@ across(const void *a, const void *b)
 	if (order == 0)
 		order = by_run(a, b);
 	return order != 0 ? order : by_series(a, b);
-}
-
-static void
-against_ref(const struct cmp *c, struct cmp_result *r)
-{
-	size_t less = 0, more = 0;
-	const double *v = c->scratch;
-
-	r->is_ref = r->label == c->ref;
-	r->ratio = r->p = r->p_holm = NAN;
-	r->verdict = "";
-	if (r->is_ref)
-		return;
-	r->pairs = pair(c, r);
-	stats_sort(c->scratch, r->pairs);
-	r->ratio = stats_quantile(v, r->pairs, 0.5);
-	r->bounded = stats_median_interval(v, r->pairs, CONF,
-	    &r->interval) == 0;
-	for (size_t i = 0; i < r->pairs; i++) {
-		less += v[i] < 1;
-		more += v[i] > 1;
-	}
-	if (r->pairs > 0)
-		r->p = stats_sign_p(less, more);
-}
-
-double
-cmp_half_pct(const struct cmp_result *r)
-{
-	return r->bounded ? 50 * (r->interval.hi - r->interval.lo) : NAN;
-}
-
-static void
-judge(const struct cmp *c, struct cmp_result *r)
-{
-	if (r->is_ref)
-		return;
-	r->verdict = CMP_NOT_RESOLVED;
-	if (!r->bounded || (c->o.holm && !(r->p_holm <= 1 - CONF)))
-		return;
-	if (r->interval.hi < 1)
-		r->verdict = CMP_FASTER;
-	else if (r->interval.lo > 1)
-		r->verdict = CMP_SLOWER;
-}
-
-/* Over all comparisons that are made, of both metrics and in all groups. */
-static int
-adjust(struct cmp *c)
-{
-	double *p = sys_malloc((c->count + 1) * sizeof(*p));
-	size_t m = 0;
-
-	if (p == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->count; i++)
-		if (isfinite(c->result[i].p))
-			p[m++] = c->result[i].p;
-	stats_holm(p, m);
-	m = 0;
-	for (size_t i = 0; i < c->count; i++)
-		if (isfinite(c->result[i].p))
-			c->result[i].p_holm = p[m++];
-	sys_free(p);
-	return 0;
 }
 
 /*
@@ -265,6 +151,27 @@ find_ref(struct cmp *c)
 	return c->ref < c->rows.labels.count ? 0 : -ENOENT;
 }
 
+static bool
+is_same_run(const struct cmp_row *x, const struct cmp_row *y)
+{
+	return by_label(x, y) == 0 && x->series == y->series &&
+	    x->run == y->run;
+}
+
+/* A run that is given twice, in two files say, is one run. */
+static void
+drop_again(struct cmp_rows *rows)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (kept == 0 || !is_same_run(&rows->row[kept - 1],
+		    &rows->row[i]))
+			rows->row[kept++] = rows->row[i];
+	rows->again = rows->count - kept;
+	rows->count = kept;
+}
+
 int
 cmp_compare(struct cmp *c)
 {
@@ -282,6 +189,7 @@ cmp_compare(struct cmp *c)
 		return -ENOMEM;
 	qsort(c->rows.row, c->rows.count, sizeof(*c->rows.row),
 	    c->o.across ? across : by_place);
+	drop_again(&c->rows);
 	for (size_t i = 0; i < groups * labels * CMP_METRICS; i++) {
 		struct cmp_result *r = &c->result[c->count];
 
@@ -290,12 +198,8 @@ cmp_compare(struct cmp *c)
 			.metric = (enum cmp_metric)(i / labels % CMP_METRICS),
 			.label = (uint32_t)(i % labels) };
 		describe(c, r);
-		against_ref(c, r);
 		/* not every label is in every group, nor every metric */
 		c->count += r->n > 0 || r->failed > 0;
 	}
-	rc = adjust(c);
-	for (size_t i = 0; i < c->count; i++)
-		judge(c, &c->result[i]);
-	return rc;
+	return cmp_judge(c);
 }

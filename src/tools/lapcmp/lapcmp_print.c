@@ -42,20 +42,57 @@ print_name(const char *s, int width)
 }
 
 static void
-print_verdict(const struct cmp_result *r)
+print_interval(const struct cmp_test *t)
 {
-	printf("  ");
-	if (r->is_ref)
-		printf("%8s  %-17s  reference", "1", "");
-	else if (r->pairs == 0)
-		printf("%8s  %-17s  not resolved (no pairs)", "-", "");
-	else if (!r->bounded)
-		printf("%8.4f  %-17s  not resolved (n < 6)", r->ratio, "");
+	if (t->bounded)
+		printf("  %7.4f..%-8.4f", t->interval.lo, t->interval.hi);
 	else
-		printf("%8.4f  %7.4f..%-8.4f  %s", r->ratio, r->interval.lo,
-		    r->interval.hi, r->verdict);
-	if (r->bounded && r->verdict == CMP_NOT_RESOLVED)
-		printf(" (+-%.1f %%)", cmp_half_pct(r));
+		printf("  %-17s", t->ratio > 0 ? "-" : "");
+}
+
+/* The largest difference that may have gone unseen, in percent. */
+static double
+unseen_pct(const struct cmp_test *t)
+{
+	return t->bounded ? 100 * fmax(1 - t->interval.lo,
+	    t->interval.hi - 1) : NAN;
+}
+
+static void
+print_reason(const struct cmp *c, const struct cmp_result *r)
+{
+	const struct cmp_test *t = cmp_deciding(c, r);
+
+	if (r->pairs == 0)
+		printf(" (no pairs)");
+	else if (t->bounded)
+		printf(" (+-%.1f %%)", unseen_pct(t));
+	else if (c->o.test == CMP_RANK && r->pairs > STATS_RANK_MAX)
+		printf(" (above %d pairs)", STATS_RANK_MAX);
+	else
+		printf(" (no interval below %d pairs)",
+		    cmp_least_pairs(r->conf));
+}
+
+static void
+print_verdict(const struct cmp *c, const struct cmp_result *r)
+{
+	double ratio = r->is_ref ? 1 : cmp_deciding(c, r)->ratio;
+
+	if (r->is_ref)
+		printf("  %5s  %8s  %-17s  %-17s  reference", "", "1", "", "");
+	else {
+		printf("  %5zu", r->pairs);
+		if (isnan(ratio))
+			printf("  %8s", "-");
+		else
+			printf("  %8.4f", ratio);
+		for (int i = 0; i < CMP_KINDS; i++)
+			print_interval(&r->test[i]);
+		printf("  %s", r->verdict);
+		if (r->verdict == CMP_NOT_RESOLVED)
+			print_reason(c, r);
+	}
 	if (r->failed > 0)
 		printf("  %zu failed", r->failed);
 	putchar('\n');
@@ -73,7 +110,7 @@ print_result(const struct cmp *c, const struct cmp_result *r, int width)
 		print_time(r->trimmed);
 		printf("  %3zu", r->cut);
 	}
-	print_verdict(r);
+	print_verdict(c, r);
 }
 
 static void
@@ -83,7 +120,8 @@ print_head(const struct cmp *c, const struct cmp_result *r, int width)
 	printf("  %5s  %10s  %10s  %10s", "n", "median", "q1", "q3");
 	if (c->o.trim >= 0)
 		printf("  %4.3g%% trim  %3s", 100 * c->o.trim, "cut");
-	printf("  %8s  %-17s  verdict\n", "ratio", "95 % interval");
+	printf("  %5s  %8s  %-17s  %-17s  verdict\n", "pairs", "ratio",
+	    c->o.holm ? "joint interval" : "95 % interval", "signed ranks");
 }
 
 /* The median of a cause over the runs of a label, to tell what is unusual. */
@@ -171,17 +209,32 @@ comparisons(const struct cmp *c)
 	return m;
 }
 
+static size_t
+without_pairs(const struct cmp *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		n += !c->result[i].is_ref && c->result[i].pairs == 0;
+	return n;
+}
+
 static void
 print_foot(const struct cmp *c)
 {
-	size_t m = comparisons(c);
+	size_t m = comparisons(c), unpaired = without_pairs(c);
 
 	if (m == 0)
 		return;
 	printf("ratio: median over pairs of runs, to ");
 	print_name(c->rows.labels.text[c->ref], 0);
-	printf("; exact interval of the sign test; %zu comparison%s, %s\n", m,
-	    m > 1 ? "s" : "", c->o.holm ? "verdicts by Holm" : "uncorrected");
+	printf("; exact intervals, verdicts by the %s; %zu comparison%s, %s\n",
+	    c->o.test == CMP_SIGN ? "sign test" : "signed ranks", m,
+	    m > 1 ? "s" : "", c->o.holm ? "family-wise error 5 % (Holm)" :
+	    "each at 5 % by itself");
+	if (unpaired > 1 && c->o.keys == NULL)
+		printf("%zu comparisons have no pairs: rows pair within groups "
+		    "of equal keys, which -k chooses\n", unpaired);
 	if (c->o.across)
 		puts("pairs are of different series: a drift of the machine "
 		    "is in the ratios");
@@ -218,26 +271,42 @@ static const char *const columns[] = {
 	"group", "stage", "metric", "label", "ref", "n", "failed", "outliers",
 	"median_s", "q1_s", "q3_s", "min_s", "max_s", "trim_pct", "trim_cut",
 	"trimmed_mean_s", "pairs", "ratio", "ratio_lo", "ratio_hi", "conf_pct",
-	"half_pct", "p", "p_holm", "verdict"
+	"half_pct", "p", "p_holm", "verdict", "unseen_pct", "rank_ratio",
+	"rank_lo", "rank_hi", "rank_conf_pct", "rank_p", "rank_p_holm"
 };
 
 static void
-put_comparison(struct table *t, const struct cmp_result *r)
+put_interval(struct table *t, const struct cmp_test *test)
 {
-	bool b = r->bounded;
+	bool b = test->bounded;
+
+	table_real(t, test->ratio, 6);
+	table_real(t, b ? test->interval.lo : NAN, 6);
+	table_real(t, b ? test->interval.hi : NAN, 6);
+	table_real(t, b ? 100 * test->interval.conf : NAN, 2);
+}
+
+static void
+put_comparison(struct table *t, const struct cmp *c,
+    const struct cmp_result *r)
+{
+	const struct cmp_test *sign = &r->test[CMP_SIGN];
+	const struct cmp_test *rank = &r->test[CMP_RANK];
 
 	if (r->is_ref)
 		table_none(t);
 	else
 		table_int(t, (int64_t)r->pairs);
-	table_real(t, r->ratio, 6);
-	table_real(t, b ? r->interval.lo : NAN, 6);
-	table_real(t, b ? r->interval.hi : NAN, 6);
-	table_real(t, b ? 100 * r->interval.conf : NAN, 2);
-	table_real(t, cmp_half_pct(r), 3);
-	table_real(t, r->p, 12);
-	table_real(t, r->p_holm, 12);
+	put_interval(t, sign);
+	table_real(t, sign->bounded ? 50 * (sign->interval.hi -
+	    sign->interval.lo) : NAN, 3);
+	table_real(t, sign->p, 12);
+	table_real(t, sign->p_holm, 12);
 	table_text(t, r->is_ref ? "reference" : r->verdict);
+	table_real(t, unseen_pct(cmp_deciding(c, r)), 3);
+	put_interval(t, rank);
+	table_real(t, rank->p, 12);
+	table_real(t, rank->p_holm, 12);
 }
 
 static int
@@ -263,7 +332,7 @@ put_result(struct table *t, const struct cmp *c, const struct cmp_result *r)
 		table_none(t);
 	}
 	table_real(t, r->trimmed, 9);
-	put_comparison(t, r);
+	put_comparison(t, c, r);
 	return table_end(t);
 }
 

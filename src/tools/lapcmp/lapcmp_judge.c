@@ -1,0 +1,237 @@
+/*
+ * lapcmp_judge.c - ratios of pairs, their intervals and the verdicts
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Two runs make a pair if they are of the same series and run number: they
+ * were made within one round, so what disturbed the machine for longer than
+ * that disturbed both.  The verdict rests on the ratios of pairs alone.
+ *
+ * An interval, its p-value and the verdict always agree: the verdict is read
+ * off the interval, and Holm's method sets the level of the interval.
+ */
+#include "lapcmp.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <math.h>
+
+static const double ALPHA = 0.05;
+
+const char CMP_FASTER[] = "faster";
+const char CMP_SLOWER[] = "slower";
+const char CMP_NOT_RESOLVED[] = "not resolved";
+
+/* The order of two rows of different labels by what pairs them. */
+static int
+pair_order(const struct cmp *c, const struct cmp_row *x,
+    const struct cmp_row *y)
+{
+	if (!c->o.across && x->series != y->series)
+		return x->series < y->series ? -1 : 1;
+	return (x->run > y->run) - (x->run < y->run);
+}
+
+/*
+ * A time of 0 is one below the clock's resolution: two of them are equal, and
+ * any other is infinitely longer.  To leave such pairs out would favour the
+ * side that has none.
+ */
+static double
+ratio_of(double time, double ref)
+{
+	if (ref == 0)
+		return time == 0 ? 1 : INFINITY;
+	return time / ref;
+}
+
+/* Ratios to scratch; both ranges are in the order of pair_order(). */
+static size_t
+pair(const struct cmp *c, const struct cmp_result *r)
+{
+	const struct cmp_row *row = c->rows.row;
+	size_t i, k, n = 0;
+	size_t i_end = cmp_find(&c->rows, r->group, r->label, &i);
+	size_t k_end = cmp_find(&c->rows, r->group, c->ref, &k);
+
+	while (i < i_end && k < k_end) {
+		int order = pair_order(c, &row[i], &row[k]);
+
+		if (order == 0 && cmp_counts(c, &row[i]) &&
+		    cmp_counts(c, &row[k])) {
+			double q = ratio_of(row[i].v[r->metric],
+			    row[k].v[r->metric]);
+
+			if (!isnan(q))
+				c->scratch[n++] = q;
+		}
+		i += order <= 0;
+		k += order >= 0;
+	}
+	return n;
+}
+
+/*
+ * The sign test.  A ratio of 1 counts against both verdicts, as it does in
+ * the interval.
+ */
+static void
+test_signs(struct cmp_test *t, const double *sorted, size_t n, double conf)
+{
+	size_t not_less = 0, not_more = 0, few;
+
+	for (size_t i = 0; i < n; i++) {
+		not_less += sorted[i] >= 1;
+		not_more += sorted[i] <= 1;
+	}
+	few = not_less < not_more ? not_less : not_more;
+	t->ratio = stats_quantile(sorted, n, 0.5);
+	t->p = n == 0 ? NAN : 2 * few >= n ? 1 : stats_sign_p(few, n - few);
+	t->bounded = stats_median_interval(sorted, n, conf, &t->interval) == 0;
+}
+
+/* Signed ranks of logarithms, to which the ratios in v are changed. */
+static void
+test_ranks(struct cmp_test *t, double *v, size_t n, double conf)
+{
+	struct stats_centre centre;
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = log(v[i]);
+	stats_signed_rank(v, n, conf, &centre);
+	t->ratio = exp(centre.value);
+	t->p = centre.p;
+	t->bounded = centre.bounded;
+	t->interval = (struct stats_interval){ .lo = exp(centre.interval.lo),
+		.hi = exp(centre.interval.hi), .conf = centre.interval.conf };
+}
+
+static void
+test(const struct cmp *c, struct cmp_result *r)
+{
+	r->pairs = pair(c, r);
+	stats_sort(c->scratch, r->pairs);
+	test_signs(&r->test[CMP_SIGN], c->scratch, r->pairs, r->conf);
+	test_ranks(&r->test[CMP_RANK], c->scratch, r->pairs, r->conf);
+}
+
+const struct cmp_test *
+cmp_deciding(const struct cmp *c, const struct cmp_result *r)
+{
+	return &r->test[c->o.test];
+}
+
+int
+cmp_least_pairs(double conf)
+{
+	return (int)ceil(1 - log2((1 - conf) * (1 + 1e-9)));
+}
+
+/* Holm's p of all comparisons, of both metrics and in all groups. */
+static int
+adjust(struct cmp *c, enum cmp_kind kind)
+{
+	double *p = sys_malloc((c->count + 1) * sizeof(*p));
+	size_t m = 0;
+
+	if (p == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->count; i++)
+		if (isfinite(c->result[i].test[kind].p))
+			p[m++] = c->result[i].test[kind].p;
+	stats_holm(p, m);
+	m = 0;
+	for (size_t i = 0; i < c->count; i++)
+		if (isfinite(c->result[i].test[kind].p))
+			c->result[i].test[kind].p_holm = p[m++];
+	sys_free(p);
+	return 0;
+}
+
+/* How many comparisons come before this one in Holm's order. */
+static size_t
+rank_of(const struct cmp *c, const struct cmp_result *of)
+{
+	double p = cmp_deciding(c, of)->p;
+	size_t rank = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		double q = cmp_deciding(c, &c->result[i])->p;
+
+		rank += q < p || (q == p && &c->result[i] < of);
+	}
+	return rank;
+}
+
+/*
+ * The level at which Holm's method decides on each comparison: the one of its
+ * rank, or, from the first that stays unresolved on, that one's.
+ */
+static void
+set_levels(struct cmp *c)
+{
+	size_t made = 0, resolved = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct cmp_test *t = cmp_deciding(c, &c->result[i]);
+
+		made += isfinite(t->p);
+		resolved += t->p_holm <= ALPHA;
+	}
+	for (size_t i = 0; i < c->count; i++) {
+		size_t rank = rank_of(c, &c->result[i]);
+
+		if (isfinite(cmp_deciding(c, &c->result[i])->p))
+			c->result[i].conf = 1 - ALPHA / (double)(made -
+			    (rank < resolved ? rank : resolved));
+	}
+}
+
+static const char *
+verdict(const struct cmp_test *t)
+{
+	if (t->bounded && t->interval.hi < 1)
+		return CMP_FASTER;
+	if (t->bounded && t->interval.lo > 1)
+		return CMP_SLOWER;
+	return CMP_NOT_RESOLVED;
+}
+
+static void
+prepare(const struct cmp *c, struct cmp_result *r)
+{
+	static const struct cmp_test none = { .ratio = NAN, .p = NAN,
+		.p_holm = NAN };
+
+	r->is_ref = r->label == c->ref;
+	r->verdict = "";
+	r->conf = 1 - ALPHA;
+	for (int i = 0; i < CMP_KINDS; i++)
+		r->test[i] = none;
+}
+
+int
+cmp_judge(struct cmp *c)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		prepare(c, &c->result[i]);
+		if (!c->result[i].is_ref)
+			test(c, &c->result[i]);
+	}
+	for (int kind = 0; kind < CMP_KINDS && rc == 0; kind++)
+		rc = adjust(c, (enum cmp_kind)kind);
+	if (c->o.holm)
+		set_levels(c);
+	for (size_t i = 0; i < c->count; i++) {
+		struct cmp_result *r = &c->result[i];
+
+		if (r->is_ref)
+			continue;
+		if (c->o.holm)
+			test(c, r);
+		r->verdict = verdict(cmp_deciding(c, r));
+	}
+	return rc;
+}
