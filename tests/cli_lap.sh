@@ -48,8 +48,9 @@ is 'runs of the first' \
 is 'positions are a permutation' "$(col a.csv pos | tr ' ' '\n' | sort |
     uniq -c | tr -s ' \n' ' ')" ' 3 1 3 2 '
 is 'all exits are 0' "$(col a.csv exit)" '0 0 0 0 0 0'
-is 'the summary' "$(sed 's/, wall.*//' .t.err | tr '\n' ' ')" \
-    'lap: x: n 3 lap: y: n 3 '
+is 'the summary' "$(sed 's/, wall.*//; s/takes .*/takes/' .t.err |
+    tr '\n' ' ')" \
+    'lap: x: n 3 lap: y: n 3 lap: y takes '
 t 'all rows have all columns' 0 awk -F, '
     !/^#/ { if (!n) n = NF; if (NF != n) exit 1 }' a.csv
 t 'provenance' 0 grep -q '^# kernel: Linux' a.csv
@@ -193,8 +194,14 @@ is 'all runs, each once' "$(awk -F, '!/^#/ { print $4 $6 }' r.csv | sort |
     tr '\n' ' ')" 'labelrun x1 x2 x3 x4 x5 y1 y2 y3 y4 y5 '
 is 'one series, one seed' "$(awk -F, '!/^#/ { print $1 $2 }' r.csv |
     sort -u | wc -l | tr -d ' ')" 2
-t 'nothing is left to do' 0 lap -q -n 5 -r -o r.csv -l x -l y -- false -- false
+t 'nothing is left to do' 0 lap -q -n 5 -r -o r.csv -l x -l y -- true -- true
 is 'no more rows' "$(rows r.csv)" 11
+t 'another command of the same label' 125 lap -q -n 5 -r -o r.csv -l x -l y \
+    -- true -- false
+shows 'which is named' "the label 'y' has runs of another command" .t.err
+t 'the same label of another key' 0 lap -q -n 2 -r -o r3.csv -k a=1 -l x -- true
+t 'is another command' 0 lap -q -n 2 -r -o r3.csv -k a=2 -l x -- true
+is 'with runs of its own' "$(col r3.csv keys)" 'a=1 a=1 a=2 a=2'
 # as a crash would have it: the last line cut short
 head -c -10 r.csv >r2.csv
 t 'the run in flight is done again' 0 lap -q -n 5 -r -o r2.csv -l x -l y \
@@ -227,13 +234,14 @@ t 'also for the next lap' 0 lap -q -n 1 -o - -l x -- true
 t 'it is there' 0 kill "$(cat pid)"
 t 'no files are left' 0 clean
 
+third='[ -e free ] || [ "$LAP_RUN" != 3 ] && exit
+    (sleep 1000 & echo $! >pid2); echo $$ >pid; sleep 1001'
 # stop SIGNAL: lap is sent it during its third run
 stop() {
 	rm -f pid pid2 stop.csv
 	# A shell ignores SIGINT for what it starts in the background.
-	env --default-signal=INT lap -q -n 9 -o stop.csv -l x -- sh -c '
-	    test "$LAP_RUN" != 3 && exit
-	    (sleep 1000 & echo $! >pid2); echo $$ >pid; sleep 1001' &
+	env --default-signal=INT lap -q -n 9 -o stop.csv -l x -- sh -c \
+	    "$third" &
 	lap_pid=$!
 	there pid
 	kill "-$1" "$lap_pid"
@@ -254,7 +262,8 @@ stop KILL
 is 'SIGKILL: the runs before it are kept' "$(col stop.csv run)" '1 2'
 t 'SIGKILL: the command is gone' 0 gone "$(cat pid)"
 # Any lap that starts ends its orphan, not only this one.
-t 'the next lap takes it up' 0 lap -q -n 9 -r -o stop.csv -l x -- true
+: >free
+t 'the next lap takes it up' 0 lap -q -n 9 -r -o stop.csv -l x -- sh -c "$third"
 is 'all runs' "$(col stop.csv run)" '1 2 3 4 5 6 7 8 9'
 t 'and ends the orphan' 0 gone "$(cat pid2)"
 t 'no files are left' 0 clean

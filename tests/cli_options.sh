@@ -29,10 +29,8 @@ for tool in lap lapcmp coldwalk fsratio mailgen pzseek; do
 done
 
 if have lap; then
-	t 'a line for the shell' 127 lap 'gzip f | cat'
-	shows 'is told from a command' 'not found.*sh -c' .t.err
+	t 'a line for the shell' 0 lap -q -n 1 -o line.csv 'echo f | cat'
 	t 'a command that is not there' 127 lap nowhere
-	is 'is only that' "$(grep -c 'sh -c' .t.err)" 0
 	t 'lapcmp of a directory' 1 lapcmp .
 	shows 'says that it is one' ': Is a directory$' .t.err
 fi

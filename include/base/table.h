@@ -59,6 +59,14 @@ void table_none(struct table *t);
  */
 int table_end(struct table *t);
 
+/*
+ * From now on rows are kept, to be written with one write(2) by
+ * table_release(), after which they are written one by one again.  0 or
+ * -errno.
+ */
+void table_hold(struct table *t);
+int table_release(struct table *t);
+
 /* Frees t.  The descriptor of table_append() is closed: 0 or -errno. */
 int table_close(struct table *t);
 

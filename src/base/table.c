@@ -23,6 +23,7 @@ struct table {
 	int fd;
 	bool owns_fd;
 	bool headed;			/* the header stands, or none is due */
+	bool held;			/* rows wait for table_release() */
 	enum table_format format;
 	const char *const *columns;
 	size_t count, value;		/* columns; values of the row so far */
@@ -280,6 +281,22 @@ table_end(struct table *t)
 	    t->format == TABLE_JSON ? 2 : 1);
 	if (rc != 0)
 		t->err = rc;
+	if (!t->held || t->err != 0)
+		return flush(t);
+	t->value = 0;
+	return 0;
+}
+
+void
+table_hold(struct table *t)
+{
+	t->held = true;
+}
+
+int
+table_release(struct table *t)
+{
+	t->held = false;
 	return flush(t);
 }
 

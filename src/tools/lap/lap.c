@@ -26,6 +26,7 @@
 /* What is known of the time that is left, for a terminal only. */
 struct progress {
 	bool shown, wanted;
+	bool open;			/* nobody knows how many runs it takes */
 	uint64_t start_ns, last_ns;
 	int64_t done, total;
 };
@@ -45,6 +46,11 @@ show_progress(struct progress *p)
 	p->last_ns = now;
 	p->shown = true;
 	spent = (double)(now - p->start_ns) / 1e9;
+	if (p->open) {
+		fprintf(stderr, "\r%" PRId64 " runs, %.2f/s \033[K", p->done,
+		    (double)p->done / spent);
+		return;
+	}
 	fprintf(stderr, "\r%" PRId64 "/%" PRId64 " runs, %.0f %%, %.2f/s, "
 	    "%.0f s left \033[K", p->done, p->total,
 	    100.0 * (double)p->done / (double)p->total,
@@ -71,8 +77,8 @@ run_round(struct lap *l, int64_t round, struct progress *p)
 	int64_t run = round > 0 ? round : 0;
 	int rc = 0;
 
-	stats_shuffle(&state, l->order, l->cell_count);
-	for (uint32_t i = 0; i < l->cell_count && rc == 0; i++) {
+	stats_shuffle(&state, l->order, (uint32_t)l->cell_count);
+	for (size_t i = 0; i < l->cell_count && rc == 0; i++) {
 		struct lap_cell *c = &l->cells[l->order[i]];
 
 		if (run > 0 && lap_done(c, run))
@@ -91,7 +97,7 @@ count_due(const struct lap *l)
 {
 	int64_t due = 0;
 
-	for (uint32_t i = 0; i < l->cell_count; i++)
+	for (size_t i = 0; i < l->cell_count; i++)
 		for (int64_t run = 1; run <= l->o.runs; run++)
 			due += !lap_done(&l->cells[i], run);
 	return due;
@@ -102,16 +108,24 @@ static int
 run_all(struct lap *l)
 {
 	struct progress p = { .start_ns = sys_now_ns() };
+	uint64_t measured_ns = 0;
 	int rc = 0;
 
 	p.total = count_due(l);
 	if (p.total == 0)
 		return 0;
-	p.total += l->o.warmup * l->cell_count;
+	p.total += l->o.warmup * (int64_t)l->cell_count;
+	p.open = lap_is_adaptive(&l->o);
 	p.wanted = !l->msg.quiet && isatty(STDERR_FILENO);
 	for (int64_t r = 1 - l->o.warmup; r <= l->o.runs && rc == 0 &&
-	    !proc_pending(&l->proc); r++)
+	    !proc_pending(&l->proc); r++) {
+		if (r == 1)
+			measured_ns = sys_now_ns();
+		if (p.open && r > 1 && lap_enough(l, measured_ns))
+			break;
 		rc = run_round(l, r > 0 ? r : r - 1, &p);
+		l->rounds = r > 0 ? r : 0;
+	}
 	end_progress(&p);
 	return rc;
 }
@@ -134,7 +148,7 @@ open_all(struct lap *l, int argc, char **argv)
 		rc = lap_run_open(l);
 	if (rc == 0)
 		rc = lap_rows_open(l, argc, argv);
-	if (!l->msg.quiet || l->o.markdown)
+	if (!l->msg.quiet || l->o.markdown || l->o.within > 0)
 		l->samples = memfd_create("lap", MFD_CLOEXEC);
 	return rc;
 }
@@ -155,9 +169,8 @@ close_all(struct lap *l)
 int
 main(int argc, char *argv[])
 {
-	struct lap l = { .dirfd = -1, .in_at = -1, .samples = -1,
+	struct lap l = { .dirfd = -1, .in_at = -1, .samples = -1, .lock = -1,
 		.net = { .rx = -1, .tx = -1 } };
-	char **call = NULL;
 	int rc, closed;
 
 	msg_init(&l.msg, argv[0]);
@@ -170,22 +183,19 @@ main(int argc, char *argv[])
 		proc_close(&l.proc);
 		return rc;
 	}
-	/* The commands are cut into stages in argv itself. */
-	call = sys_malloc((size_t)argc * sizeof(*call));
-	if (call != NULL) {
-		memcpy(call, argv, (size_t)argc * sizeof(*call));
-		rc = open_all(&l, argc, call);
-	} else {
-		rc = LAP_FAILED;
-	}
-	sys_free(call);
+	rc = open_all(&l, argc, argv);
 	if (rc == 0)
 		rc = run_all(&l);
 	closed = lap_rows_close(&l);
 	if (rc == 0)
 		rc = closed;
-	if (rc == 0)
+	if (rc == 0 && (!l.msg.quiet || l.o.markdown))
 		rc = lap_summary(&l);
+	if (rc == 0 && l.table == NULL && !l.o.markdown)
+		msg_note(&l.msg, "the rows were not kept; -o FILE keeps them");
+	if (rc < 0 && l.o.out != NULL && !l.o.json)
+		msg_note(&l.msg, "stopped; the same call with -r does the rest "
+		    "of the runs");
 	close_all(&l);
 	/* Stopped by a signal, we end by it too. */
 	if (rc < 0) {

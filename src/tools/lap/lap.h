@@ -5,6 +5,7 @@
 #ifndef COLDPRESS_LAP_H
 #define COLDPRESS_LAP_H
 
+#include "base/arena.h"
 #include "base/msg.h"
 #include "measure/cgroup.h"
 #include "measure/leftover.h"
@@ -21,22 +22,39 @@ struct table;
 /* Exit statuses of lap itself, as of env(1) and timeout(1). */
 enum { LAP_FAILED = 125, LAP_CANNOT_RUN = 126, LAP_NOT_FOUND = 127 };
 
+/* The most commands of a call, each value of a parameter counted. */
+enum { LAP_CELLS_MAX = 10000 };
+
 struct lap_options {
-	int64_t runs, warmup, seed;
+	int64_t runs, warmup, seed;	/* runs: at most, if adaptive */
+	int64_t least;			/* runs before an adaptive end */
 	double timeout_s;
-	bool cold, resume, json, markdown, plain, seeded;
-	const char *prepare, *out, *cells, *net, *sep, *to;
-	char **labels;			/* of argc slots */
-	int label_count;
+	double for_s, within;		/* ends by time, by precision; or 0 */
+	bool counted, bounded;		/* -n; -m or -M */
+	bool cold, resume, json, markdown, plain, seeded, show, fail_fast;
+	const char *out, *cells, *net, *sep, *to;
+	char **labels, **prepares, **colds;	/* of argc slots each */
+	int label_count, prepare_count, cold_count;
 	char *keys;			/* "key=val;key=val" */
 	int argc;			/* the words of the commands */
 	char **argv;
 };
 
-/* One command. */
+/* A parameter and what it may be. */
+struct lap_param {
+	char *name, **values;
+	size_t count, room;
+};
+
+/* One command, with one value of each parameter. */
 struct lap_cell {
 	char *label_env;		/* "LAP_LABEL=..." */
 	const char *label;		/* in it */
+	const char *keys, *text;	/* its facts; its words */
+	const char *prepare;		/* or NULL */
+	bool cold;
+	int command;			/* of the call, from 0 */
+	uint64_t variant;		/* see lap_params.c */
 	struct proc_stage *stages;
 	int count;
 	uint8_t *done;			/* a bit for each run in the file */
@@ -66,10 +84,14 @@ struct lap_net {
 struct lap {
 	struct msg msg;
 	struct lap_options o;
+	struct arena arena;		/* words, labels, keys, texts */
+	struct lap_param *params;
+	size_t param_count, param_room;
 	struct lap_cell *cells;
-	uint32_t cell_count;
+	size_t cell_count, cell_room;
+	int command_count;		/* each may be several cells */
 	uint32_t *order;
-	char *cells_text;		/* what -f was read into */
+	int64_t rounds;			/* that were made */
 	int status;			/* of the first run that failed */
 
 	char id[LEFTOVER_ID_B], series[PROVENANCE_SERIES_B];
@@ -86,7 +108,8 @@ struct lap {
 	struct table *table;		/* NULL: no rows are written */
 	int64_t own_peak_KiB;
 	long own_faults;		/* when that was read */
-	int samples;			/* a memory file; see lap_summary.c */
+	int samples;			/* a memory file; see lap_samples.c */
+	int lock;			/* keeps other laps off -o */
 
 	char dir[4096];			/* for the files of PZC_STATS, or "" */
 	int dirfd;
@@ -99,9 +122,35 @@ struct lap {
 /* lap_options.c: -1, or the exit status with which all is over. */
 int lap_parse(struct lap *l, int argc, char **argv);
 
-/* lap_cells.c: commands from the words, or from the file of -f. */
+/* Whether the number of rounds depends on what they show. */
+bool lap_is_adaptive(const struct lap_options *o);
+
+/* lap_params.c: NAME=A,B,... and NAME=MIN:MAX[:STEP]; as lap_parse(). */
+int lap_param_list(struct lap *l, const char *text);
+int lap_param_range(struct lap *l, const char *text);
+void lap_params_free(struct lap *l);
+
+/* How many combinations of values there are; 1 without parameters. */
+uint64_t lap_variants(const struct lap *l);
+
+/* In the arena: text with its "{name}"s filled, all facts.  NULL: no memory. */
+char *lap_fill(struct lap *l, uint64_t variant, const char *text);
+char *lap_variant_keys(struct lap *l, uint64_t variant);
+
+/* Whether s can be a value, and how much of s can be a name, in keys. */
+bool lap_is_value(const char *s);
+size_t lap_name_length(const char *s);
+
+/*
+ * lap_cells.c: the commands.  Adds one of n words, with room for a NULL behind
+ * them, in all its variants.  0 or an exit status.
+ */
 int lap_cells_read(struct lap *l);
+int lap_cells_add(struct lap *l, const char *label, char **words, int n);
 void lap_cells_free(struct lap *l);
+
+/* lap_file.c: those of -f.  0 or an exit status. */
+int lap_cells_from_file(struct lap *l);
 
 /* lap_env.c: the environment of the commands, and what they report. */
 int lap_env_open(struct lap *l);
@@ -109,8 +158,12 @@ void lap_env_set(struct lap *l, const struct lap_cell *c, int64_t run);
 void lap_reports_read(struct lap *l, struct lap_run *r);
 void lap_env_close(struct lap *l);
 
-/* lap_resume.c: which runs are in the file already.  0 or an exit status. */
+/*
+ * lap_resume.c: which runs are in the file already, of the same commands; and
+ * the comments that tell so.  0 or an exit status; 0 or -errno.
+ */
 int lap_resume(struct lap *l);
+int lap_resume_note(struct lap *l);
 bool lap_done(const struct lap_cell *c, int64_t run);
 
 /*
@@ -130,8 +183,36 @@ int lap_rows_close(struct lap *l);
 /* The status of the last stage that failed, as wait4(2) gives it, or 0. */
 int lap_run_status(const struct lap_run *r);
 
-/* lap_summary.c */
+/* lap_samples.c: what the summary and an adaptive end need of each run. */
+enum lap_value { LAP_WALL, LAP_CPU, LAP_RSS, LAP_VALUES };
+
+/* The runs of one command; each array has room for l->rounds values. */
+struct lap_sums {
+	double *v[LAP_VALUES];		/* sorted */
+	size_t n, failed, left, disturbed;
+};
+
 void lap_sample(struct lap *l, const struct lap_run *r);
+void lap_collect(const struct lap *l, uint32_t cell, struct lap_sums *s);
+
+/*
+ * Sorted ratios of wall clocks, cell's by ref's run by run, to out, which has
+ * room for l->rounds + 1 values, and as many again that are overwritten.
+ */
+size_t lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref,
+    double *out);
+
+/* The first command with the same values of the parameters. */
+uint32_t lap_reference(const struct lap *l, uint32_t cell);
+
+/* What disturbed the run, as it stands in its row: "steal cpu". */
+void lap_flags(const struct lap *l, const struct lap_run *r, char *text);
+enum { LAP_FLAGS_B = 40 };
+
+/* lap_end.c: whether an adaptive series has enough rounds. */
+bool lap_enough(struct lap *l, uint64_t start_ns);
+
+/* lap_summary.c */
 int lap_summary(struct lap *l);
 
 #endif

@@ -1,47 +1,39 @@
 /*
- * lap_cells.c - the commands: from the call, or from a file
+ * lap_cells.c - the commands of the call, cut into stages
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"
 
-#include "base/fdio.h"
+#include "base/array.h"
 #include "base/sys.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FILE_MAX_B = 1 << 20 };
+#include <unistd.h>
 
 static const char LABEL[] = "LAP_LABEL=";
 static const char DEFAULT_PATH[] = "/usr/local/bin:/usr/bin:/bin";
 
 static int
-fail(struct lap *l, const char *what, int rc)
+no_memory(struct lap *l)
 {
-	msg_error(&l->msg, "%s: %s", what, strerror(-rc));
+	msg_error(&l->msg, "commands: %s", strerror(ENOMEM));
 	return LAP_FAILED;
 }
 
-/*
- * "LAP_LABEL=" and the words joined by blanks: the command is its label for
- * want of another.  NULL: no memory.
- */
+/* The words joined by blanks, in the arena.  NULL: no memory. */
 static char *
-join(char *const *words, int n)
+join(struct lap *l, char *const *words, int n)
 {
-	size_t size = sizeof(LABEL);
+	size_t size = 1;
 	char *text, *s;
 
 	for (int i = 0; i < n; i++)
 		size += strlen(words[i]) + 1;
-	text = sys_malloc(size);
-	if (text == NULL)
-		return NULL;
-	s = stpcpy(text, LABEL);
-	for (int i = 0; i < n; i++) {
+	text = s = arena_take(&l->arena, size);
+	for (int i = 0; i < n && text != NULL; i++) {
 		if (i > 0)
 			*s++ = ' ';
 		s = stpcpy(s, words[i]);
@@ -49,9 +41,57 @@ join(char *const *words, int n)
 	return text;
 }
 
+/* Whether a word is no program but a line: with blanks, or for a shell. */
+static bool
+is_line(const char *word, int found)
+{
+	return strpbrk(word, " \t\n|&;<>()$`\"'") != NULL &&
+	    (found == -ENOENT || access(word, F_OK) != 0);
+}
+
+/* The words of a line that needs no shell.  NULL: no memory. */
+static char **
+split(struct lap *l, char *line)
+{
+	size_t room = strlen(line) / 2 + 2, n = 0;
+	char **words = arena_take(&l->arena, room * sizeof(*words));
+
+	while (words != NULL) {
+		line += strspn(line, " \t");
+		if (*line == '\0')
+			break;
+		words[n++] = line;
+		line += strcspn(line, " \t");
+		if (*line != '\0')
+			*line++ = '\0';
+	}
+	if (words != NULL)
+		words[n] = NULL;
+	return words;
+}
+
+/* A line given as one word, as people type it: 'sleep 1', 'gzip f | cat'. */
+static char **
+words_of_line(struct lap *l, char *line)
+{
+	static char shell[] = "/bin/sh", flag[] = "-c";
+	char **words;
+
+	if (strpbrk(line, "\n|&;<>()$`\\\"'*?[]#~=%{}!") == NULL)
+		return split(l, line);
+	words = arena_take(&l->arena, 4 * sizeof(*words));
+	if (words != NULL) {
+		words[0] = shell;
+		words[1] = flag;
+		words[2] = line;
+		words[3] = NULL;
+	}
+	return words;
+}
+
 /*
- * A stage's argv and the file that it names.  Looking for the file is done
- * here once, and so a program that is missing is told before anything runs.
+ * A stage's argv and the file that it names.  The file is looked for once,
+ * here, so that a missing program is reported before anything runs.
  */
 static int
 add_stage(struct lap *l, struct lap_cell *c, char **argv)
@@ -61,16 +101,23 @@ add_stage(struct lap *l, struct lap_cell *c, char **argv)
 	char *found = NULL;
 	int rc;
 
+	path = path != NULL ? path : DEFAULT_PATH;
 	if (c->count == PROC_STAGES_MAX) {
 		msg_error(&l->msg, "%s: more than %d stages", c->label,
 		    PROC_STAGES_MAX);
 		return LAP_FAILED;
 	}
-	rc = proc_find(argv[0], path != NULL ? path : DEFAULT_PATH, &found);
+	rc = proc_find(argv[0], path, &found);
+	if (argv[1] == NULL && is_line(argv[0], rc)) {
+		sys_free(found);
+		argv = words_of_line(l, argv[0]);
+		if (argv == NULL || argv[0] == NULL)
+			return no_memory(l);
+		rc = proc_find(argv[0], path, &found);
+	}
 	if (rc != 0) {
-		msg_error(&l->msg, "%s: %s%s", argv[0], rc == -ENOENT ?
-		    "command not found" : strerror(-rc), strpbrk(argv[0],
-		    " |&;<>") != NULL ? "; for a shell's line: sh -c LINE" : "");
+		msg_error(&l->msg, "%s: %s", argv[0], rc == -ENOENT ?
+		    "command not found" : strerror(-rc));
 		return rc == -ENOENT ? LAP_NOT_FOUND : LAP_CANNOT_RUN;
 	}
 	st->path = found;
@@ -81,51 +128,35 @@ add_stage(struct lap *l, struct lap_cell *c, char **argv)
 
 /* A new command with room for stages.  NULL: no memory. */
 static struct lap_cell *
-add_cell(struct lap *l, char *const *words, int n, int stages)
+add_cell(struct lap *l, const char *label, const char *keys, int stages)
 {
-	char *label = join(words, n);
 	struct lap_cell *c;
+	char *env;
 
-	/* doubled whenever the count is a power of two */
-	if ((l->cell_count & (l->cell_count - 1)) == 0) {
-		size_t room = l->cell_count == 0 ? 1 : 2 * l->cell_count;
-
-		c = sys_realloc(l->cells, room * sizeof(*c));
-		if (c == NULL) {
-			sys_free(label);
-			return NULL;
-		}
-		l->cells = c;
-	}
-	c = &l->cells[l->cell_count];
-	*c = (struct lap_cell){ .label_env = label };
-	l->cell_count++;
-	c->stages = sys_calloc((size_t)stages, sizeof(*c->stages));
-	if (label == NULL || c->stages == NULL)
+	if (array_grow((void **)&l->cells, l->cell_count, &l->cell_room,
+	    sizeof(*l->cells)) != 0)
 		return NULL;
-	c->label = label + sizeof(LABEL) - 1;
+	c = &l->cells[l->cell_count];
+	*c = (struct lap_cell){ .keys = keys };
+	c->stages = arena_take(&l->arena,
+	    (size_t)stages * sizeof(*c->stages));
+	env = arena_take(&l->arena, sizeof(LABEL) + strlen(label));
+	if (c->stages == NULL || env == NULL)
+		return NULL;
+	memset(c->stages, 0, (size_t)stages * sizeof(*c->stages));
+	strcpy(stpcpy(env, LABEL), label);
+	c->label_env = env;
+	c->label = env + sizeof(LABEL) - 1;
+	l->cell_count++;
 	return c;
 }
 
-/* A command of n words, its stages separated by "|", which becomes NULL. */
+/* Cuts n words and a NULL into stages at each "|", which becomes NULL. */
 static int
-cell_from_words(struct lap *l, char **words, int n)
+add_stages(struct lap *l, struct lap_cell *c, char **words, int n)
 {
-	int stages = 1, first = 0, rc = 0;
-	struct lap_cell *c;
+	int first = 0, rc = 0;
 
-	for (int i = 0; i < n; i++)
-		stages += strcmp(words[i], "|") == 0;
-	if (l->o.label_count > 0 && (int)l->cell_count == l->o.label_count) {
-		msg_error(&l->msg, "there are more commands than -l");
-		return LAP_FAILED;
-	}
-	if (l->o.label_count > 0)
-		c = add_cell(l, &l->o.labels[l->cell_count], 1, stages);
-	else
-		c = add_cell(l, words, n, stages);
-	if (c == NULL)
-		return fail(l, words[0], -ENOMEM);
 	for (int i = 0; i <= n && rc == 0; i++) {
 		if (i < n && strcmp(words[i], "|") != 0)
 			continue;
@@ -140,10 +171,69 @@ cell_from_words(struct lap *l, char **words, int n)
 	return rc;
 }
 
-/*
- * The last word is followed by the NULL of argv, or by a separator, so there
- * is a place for the NULL after each stage.
- */
+/* One variant of a command. */
+static int
+add_variant(struct lap *l, uint64_t variant, const char *label, char **words,
+    int n)
+{
+	char **filled = arena_take(&l->arena,
+	    (size_t)(n + 1) * sizeof(*filled));
+	char *name = lap_fill(l, variant, label);
+	char *keys = lap_variant_keys(l, variant);
+	struct lap_cell *c;
+	int stages = 1;
+
+	if (filled == NULL || name == NULL || keys == NULL)
+		return no_memory(l);
+	for (int i = 0; i < n; i++) {
+		stages += strcmp(words[i], "|") == 0;
+		filled[i] = lap_fill(l, variant, words[i]);
+		if (filled[i] == NULL)
+			return no_memory(l);
+	}
+	c = add_cell(l, name, keys, stages);
+	if (c == NULL)
+		return no_memory(l);
+	c->command = l->command_count;
+	c->variant = variant;
+	c->text = join(l, filled, n);
+	return c->text == NULL ? no_memory(l) : add_stages(l, c, filled, n);
+}
+
+int
+lap_cells_add(struct lap *l, const char *label, char **words, int n)
+{
+	uint64_t variants = lap_variants(l);
+	int rc = 0;
+
+	if (variants * (l->command_count + 1) > LAP_CELLS_MAX) {
+		msg_error(&l->msg, "more than %d commands with their "
+		    "parameters", LAP_CELLS_MAX);
+		return LAP_FAILED;
+	}
+	for (uint64_t v = 0; v < variants && rc == 0; v++)
+		rc = add_variant(l, v, label, words, n);
+	l->command_count++;
+	return rc;
+}
+
+/* A command of the call: its label is its words for want of another. */
+static int
+cell_from_words(struct lap *l, char **words, int n)
+{
+	const struct lap_options *o = &l->o;
+	const char *label;
+
+	if (o->label_count > 0 && l->command_count == o->label_count) {
+		msg_error(&l->msg, "there are more commands than -l");
+		return LAP_FAILED;
+	}
+	label = o->label_count > 0 ? o->labels[l->command_count] :
+	    join(l, words, n);
+	return label == NULL ? no_memory(l) :
+	    lap_cells_add(l, label, words, n);
+}
+
 static int
 cells_from_words(struct lap *l)
 {
@@ -160,149 +250,111 @@ cells_from_words(struct lap *l)
 		rc = cell_from_words(l, o->argv + first, i - first);
 		first = i + 1;
 	}
-	if (rc == 0 && o->label_count > (int)l->cell_count) {
+	if (rc == 0 && o->label_count > l->command_count) {
 		msg_error(&l->msg, "there are more -l than commands");
 		rc = LAP_FAILED;
 	}
 	return rc;
 }
 
-/* A line "label TAB command [TAB command ...]", each command for the shell. */
-static int
-cell_from_line(struct lap *l, char *line, unsigned number)
+static bool
+is_same(const struct lap_cell *x, const struct lap_cell *y)
 {
-	static char shell[] = "/bin/sh", name[] = "sh", flag[] = "-c";
-	char *text = strchr(line, '\t');
-	struct lap_cell *c;
-	int stages = 0, rc = 0;
-
-	if (text == NULL || text == line || text[1] == '\0') {
-		msg_error(&l->msg, "%s:%u: not a label, a tab and a command",
-		    l->o.cells, number);
-		return LAP_FAILED;
-	}
-	for (const char *s = text; s != NULL; s = strchr(s + 1, '\t'))
-		stages++;
-	*text++ = '\0';
-	c = add_cell(l, &line, 1, stages);
-	if (c == NULL)
-		return fail(l, line, -ENOMEM);
-	for (char *next; rc == 0 && text != NULL; text = next) {
-		char **argv = sys_calloc(4, sizeof(*argv));
-
-		if (argv == NULL)
-			return fail(l, line, -ENOMEM);
-		next = strchr(text, '\t');
-		if (next != NULL)
-			*next++ = '\0';
-		argv[0] = shell;
-		argv[1] = flag;
-		argv[2] = text;
-		rc = add_stage(l, c, argv);
-		argv[0] = name;
-		if (rc != 0)
-			sys_free(argv);
-	}
-	return rc;
+	return strcmp(x->label, y->label) == 0 &&
+	    strcmp(x->keys, y->keys) == 0;
 }
 
-/* Reads the whole of -f into l->cells_text, of *length.  0 or -errno. */
 static int
-read_file(struct lap *l, int fd, size_t *length)
+check_labels(struct lap *l)
 {
-	size_t size = 4096, len = 0;
-	char *text = NULL, *more;
-	ssize_t n;
+	for (size_t i = 0; i < l->cell_count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (is_same(&l->cells[i], &l->cells[k])) {
+				msg_error(&l->msg, "two commands have the label"
+				    " '%s': give -l", l->cells[i].label);
+				return LAP_FAILED;
+			}
+	return 0;
+}
 
-	do {
-		size *= 2;
-		more = size > FILE_MAX_B ? NULL : sys_realloc(text, size);
-		if (more == NULL) {
-			sys_free(text);
-			return size > FILE_MAX_B ? -EFBIG : -ENOMEM;
+/* What -p means for each command: one for all, or one for each. */
+static int
+set_prepare(struct lap *l)
+{
+	const struct lap_options *o = &l->o;
+
+	if (o->prepare_count > 1 && o->prepare_count != l->command_count) {
+		msg_error(&l->msg, "expected one -p, or %d for as many "
+		    "commands; found %d", l->command_count, o->prepare_count);
+		return LAP_FAILED;
+	}
+	for (size_t i = 0; i < l->cell_count && o->prepare_count > 0; i++) {
+		struct lap_cell *c = &l->cells[i];
+
+		c->prepare = lap_fill(l, c->variant, o->prepares[
+		    o->prepare_count > 1 ? c->command : 0]);
+		if (c->prepare == NULL)
+			return no_memory(l);
+	}
+	return 0;
+}
+
+/* -c is of all commands, --cold=LABEL of those with this label. */
+static int
+set_cold(struct lap *l)
+{
+	const struct lap_options *o = &l->o;
+
+	for (size_t i = 0; i < l->cell_count; i++)
+		l->cells[i].cold = o->cold;
+	for (int k = 0; k < o->cold_count; k++) {
+		bool any = false;
+
+		for (size_t i = 0; i < l->cell_count; i++)
+			if (strcmp(l->cells[i].label, o->colds[k]) == 0)
+				any = l->cells[i].cold = true;
+		if (!any) {
+			msg_error(&l->msg, "--cold=%s: no command has this "
+			    "label", o->colds[k]);
+			return LAP_FAILED;
 		}
-		text = more;
-		n = fdio_read(fd, text + len, size - 1 - len);
-		len += n > 0 ? (size_t)n : 0;
-	} while (len == size - 1);
-	text[len] = '\0';
-	l->cells_text = text;
-	*length = len;
-	return n < 0 ? (int)n : 0;
-}
-
-static int
-cells_from_file(struct lap *l)
-{
-	const char *path = l->o.cells;
-	unsigned number = 0;
-	size_t len = 0;
-	int fd = 0, rc;
-
-	if (strcmp(path, "-") != 0)
-		fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	rc = fd < 0 ? fd : read_file(l, fd, &len);
-	if (fd > 0)
-		sys_close(fd);
-	if (rc != 0)
-		return fail(l, path, rc);
-	/* what is behind it would be left out without a word */
-	if (strlen(l->cells_text) < len) {
-		msg_error(&l->msg, "%s: not a text: it has a NUL", path);
-		return LAP_FAILED;
 	}
-	for (char *line = l->cells_text, *next; rc == 0 && *line != '\0';
-	    line = next) {
-		next = line + strcspn(line, "\n");
-		if (*next == '\n')
-			*next++ = '\0';
-		number++;
-		if (*line != '\0' && *line != '#')
-			rc = cell_from_line(l, line, number);
-	}
-	if (rc == 0 && l->cell_count == 0) {
-		msg_error(&l->msg, "%s: no commands", path);
-		rc = LAP_FAILED;
-	}
-	return rc;
+	return 0;
 }
 
 int
 lap_cells_read(struct lap *l)
 {
-	int rc = l->o.cells != NULL ? cells_from_file(l) : cells_from_words(l);
+	int rc = l->o.cells != NULL ? lap_cells_from_file(l) :
+	    cells_from_words(l);
 
-	for (uint32_t i = 0; rc == 0 && i < l->cell_count; i++)
-		for (uint32_t k = 0; rc == 0 && k < i; k++)
-			if (strcmp(l->cells[i].label, l->cells[k].label) == 0) {
-				msg_error(&l->msg, "two commands have the label"
-				    " '%s': give -l", l->cells[i].label);
-				rc = LAP_FAILED;
-			}
+	if (rc == 0)
+		rc = check_labels(l);
+	if (rc == 0)
+		rc = set_prepare(l);
+	if (rc == 0)
+		rc = set_cold(l);
 	if (rc != 0)
 		return rc;
-	l->order = sys_calloc(l->cell_count, sizeof(*l->order));
-	return l->order == NULL ? fail(l, "lap", -ENOMEM) : 0;
+	l->order = arena_take(&l->arena, l->cell_count * sizeof(*l->order));
+	return l->order == NULL ? no_memory(l) : 0;
 }
 
 void
 lap_cells_free(struct lap *l)
 {
-	for (uint32_t i = 0; i < l->cell_count; i++) {
+	for (size_t i = 0; i < l->cell_count; i++) {
 		struct lap_cell *c = &l->cells[i];
 
-		for (int k = 0; k < c->count; k++) {
+		for (int k = 0; k < c->count; k++)
 			sys_free(c->stages[k].path);
-			if (l->o.cells != NULL)
-				sys_free(c->stages[k].argv);
-		}
-		sys_free(c->stages);
-		sys_free(c->label_env);
 		sys_free(c->done);
 	}
 	sys_free(l->cells);
-	sys_free(l->order);
-	sys_free(l->cells_text);
+	lap_params_free(l);
+	arena_free(&l->arena);
 	sys_free(l->o.labels);
+	sys_free(l->o.prepares);
+	sys_free(l->o.colds);
 	sys_free(l->o.keys);
 }

@@ -14,28 +14,38 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { RUNS_MAX = 1000000 };
 
-enum { OPT_JSON = 256, OPT_MARKDOWN, OPT_NET, OPT_PLAIN, OPT_SEP, OPT_STDOUT };
+enum { OPT_COLD = 256, OPT_FAIL_FAST, OPT_FOR, OPT_JSON, OPT_MARKDOWN, OPT_NET,
+	OPT_PLAIN, OPT_RESOLVE, OPT_SEP, OPT_SHOW, OPT_STDOUT };
 
 static const struct option longs[] = {
-	{ "cold", no_argument, NULL, 'c' },
+	{ "cold", optional_argument, NULL, OPT_COLD },
+	{ "fail-fast", no_argument, NULL, OPT_FAIL_FAST },
 	{ "file", required_argument, NULL, 'f' },
+	{ "for", required_argument, NULL, OPT_FOR },
 	{ "help", no_argument, NULL, 'h' },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "key", required_argument, NULL, 'k' },
 	{ "label", required_argument, NULL, 'l' },
+	{ "list", required_argument, NULL, 'L' },
 	{ "markdown", no_argument, NULL, OPT_MARKDOWN },
+	{ "max-runs", required_argument, NULL, 'M' },
+	{ "min-runs", required_argument, NULL, 'm' },
 	{ "net", required_argument, NULL, OPT_NET },
 	{ "output", required_argument, NULL, 'o' },
 	{ "plain", no_argument, NULL, OPT_PLAIN },
 	{ "prepare", required_argument, NULL, 'p' },
 	{ "quiet", no_argument, NULL, 'q' },
+	{ "range", required_argument, NULL, 'P' },
+	{ "resolve", optional_argument, NULL, OPT_RESOLVE },
 	{ "resume", no_argument, NULL, 'r' },
 	{ "runs", required_argument, NULL, 'n' },
 	{ "seed", required_argument, NULL, 'S' },
 	{ "sep", required_argument, NULL, OPT_SEP },
+	{ "show-output", no_argument, NULL, OPT_SHOW },
 	{ "stdout", required_argument, NULL, OPT_STDOUT },
 	{ "timeout", required_argument, NULL, 't' },
 	{ "version", no_argument, NULL, 'V' },
@@ -44,9 +54,12 @@ static const struct option longs[] = {
 };
 
 static const char usage[] =
-"usage: lap [-chqrV] [-n runs] [-w warmup] [-t seconds] [-p prepare]\n"
-"           [-l label] [-k key=val] [-S seed] [-o file.csv] [--json]\n"
-"           [--markdown] [--net iface] [--plain] [--sep str] [--stdout file]\n"
+"usage: lap [-chqrV] [-n runs | -m runs -M runs] [-w warmup] [-t seconds]\n"
+"           [--for seconds] [--resolve[=percent]] [-p prepare] [-l label]\n"
+"           [--cold=label] [-k key=val] [-L name=a,b,...]\n"
+"           [-P name=min:max[:step]] [-S seed] [-o file.csv] [--json]\n"
+"           [--markdown] [--net iface] [--plain] [--sep str]\n"
+"           [--stdout file | --show-output] [--fail-fast]\n"
 "           {-f cells.tsv | -- command ...}\n";
 
 static const char help[] =
@@ -56,21 +69,33 @@ static const char help[] =
 "  lap -n 20 -o t.csv -- tar -c d '|' gzip -- tar -c d '|' pzc\n"
 "\n"
 "  -c, --cold           drop the caches before each run (as root)\n"
+"  --cold=LABEL         only before those of LABEL; may be repeated\n"
 "  -f, --file FILE      commands from FILE, or - for standard input: lines of\n"
 "                       label, tab, shell command [tab, the next stage ...]\n"
+"  --fail-fast          stop at the first run that fails\n"
+"  --for S              rounds for S seconds, not a fixed number of them\n"
 "  --json               rows as JSON lines, not CSV\n"
 "  -k, --key KEY=VALUE  recorded with each row; may be repeated\n"
+"  -L, --list NAME=A,B  each command for each value, which replaces {NAME}\n"
 "  -l, --label LABEL    of the next command; default: the command itself\n"
+"  -M, --max-runs N     at most, with --for or --resolve; default 1000\n"
+"  -m, --min-runs N     at least, with --for or --resolve; default 10\n"
 "  --markdown           a table of the medians on standard output\n"
 "  -n, --runs N         runs of each command; default 10\n"
 "  --net IFACE          record the bytes that this interface moved\n"
 "  -o, --output FILE    append the rows to FILE; - is standard output\n"
-"  -p, --prepare CMD    shell command before each run, not timed\n"
+"  -P, --range NAME=MIN:MAX[:STEP]\n"
+"                       as -L, for a range of numbers\n"
+"  -p, --prepare CMD    shell command before each run, not timed; once for\n"
+"                       all, or once for each command\n"
 "  --plain              times only, no I/O counters and no pressure\n"
 "  -q, --quiet          no summary and no progress\n"
 "  -r, --resume         do only the runs that -o FILE does not have yet\n"
+"  --resolve[=PERCENT]  rounds until each difference from the first command\n"
+"                       is seen, or known to be below PERCENT (1)\n"
 "  -S, --seed N         of the random order\n"
 "  --sep STR            separates commands, in place of --\n"
+"  --show-output        standard output of the commands to that of lap\n"
 "  --stdout FILE        where the last stage writes; default: /dev/null\n"
 "  -t, --timeout S      kill a run after S seconds\n"
 "  -w, --warmup N       runs before the first row; default 0\n"
@@ -96,15 +121,9 @@ bad(struct lap *l, const char *what)
 static bool
 is_pair(const char *s)
 {
-	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz"
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+	size_t n = lap_name_length(s);
 
-	if (n == 0 || s[n] != '=')
-		return false;
-	for (; *s != '\0'; s++)
-		if (*s == ';' || (unsigned char)*s < ' ' || *s == 0x7f)
-			return false;
-	return true;
+	return n > 0 && s[n] == '=' && lap_is_value(s);
 }
 
 static int
@@ -132,6 +151,52 @@ set_timeout(struct lap *l)
 	    bad(l, "time-out");
 }
 
+/* --resolve[=PERCENT] and --for SECONDS */
+static int
+set_end(struct lap *l, double *value, const char *what, double scale)
+{
+	if (optarg != NULL && args_real(optarg, 0.001, 1e8, value) != 0)
+		return bad(l, what);
+	*value *= scale;
+	return -1;
+}
+
+static int
+set_runs(struct lap *l, int64_t *runs, bool *given)
+{
+	*given = true;
+	return options_int(&l->msg, "runs", 1, RUNS_MAX, runs);
+}
+
+static int
+set_long(struct lap *l, int c)
+{
+	struct lap_options *o = &l->o;
+
+	switch (c) {
+	case OPT_COLD:
+		if (optarg == NULL)
+			o->cold = true;
+		else
+			o->colds[o->cold_count++] = optarg;
+		break;
+	case OPT_FAIL_FAST: o->fail_fast = true; break;
+	case OPT_FOR: return set_end(l, &o->for_s, "seconds", 1);
+	case OPT_JSON: o->json = true; break;
+	case OPT_MARKDOWN: o->markdown = true; break;
+	case OPT_NET: o->net = optarg; break;
+	case OPT_PLAIN: o->plain = true; break;
+	case OPT_RESOLVE:
+		o->within = 1;
+		return set_end(l, &o->within, "percentage", 0.01);
+	case OPT_SEP: o->sep = optarg; break;
+	case OPT_SHOW: o->show = true; break;
+	case OPT_STDOUT: o->to = optarg; break;
+	default: return MSG_ERROR;
+	}
+	return -1;
+}
+
 static int
 set_option(struct lap *l, int c)
 {
@@ -142,10 +207,14 @@ set_option(struct lap *l, int c)
 	case 'f': o->cells = optarg; break;
 	case 'h': return options_help(&l->msg, usage, help);
 	case 'k': return add_key(l);
+	case 'L': return lap_param_list(l, optarg);
 	case 'l': o->labels[o->label_count++] = optarg; break;
-	case 'n': return options_int(&l->msg, "runs", 1, RUNS_MAX, &o->runs);
+	case 'M': return set_runs(l, &o->runs, &o->bounded);
+	case 'm': return set_runs(l, &o->least, &o->bounded);
+	case 'n': return set_runs(l, &o->runs, &o->counted);
 	case 'o': o->out = optarg; break;
-	case 'p': o->prepare = optarg; break;
+	case 'P': return lap_param_range(l, optarg);
+	case 'p': o->prepares[o->prepare_count++] = optarg; break;
 	case 'q': l->msg.quiet = true; break;
 	case 'r': o->resume = true; break;
 	case 'S':
@@ -156,15 +225,32 @@ set_option(struct lap *l, int c)
 	case 'w':
 		return options_int(&l->msg, "warmup", 0, RUNS_MAX,
 		    &o->warmup);
-	case OPT_JSON: o->json = true; break;
-	case OPT_MARKDOWN: o->markdown = true; break;
-	case OPT_NET: o->net = optarg; break;
-	case OPT_PLAIN: o->plain = true; break;
-	case OPT_SEP: o->sep = optarg; break;
-	case OPT_STDOUT: o->to = optarg; break;
-	default: return MSG_ERROR;
+	default: return set_long(l, c);
 	}
 	return -1;
+}
+
+bool
+lap_is_adaptive(const struct lap_options *o)
+{
+	return o->for_s > 0 || o->within > 0 || o->bounded;
+}
+
+/* Three seconds, as hyperfine has it, where only -m or -M is given. */
+static void
+set_defaults(struct lap_options *o)
+{
+	if (!lap_is_adaptive(o)) {
+		if (o->runs == 0)
+			o->runs = 10;
+		return;
+	}
+	if (!(o->for_s > 0 || o->within > 0))
+		o->for_s = 3;
+	if (o->runs == 0)
+		o->runs = o->least > 1000 ? o->least : 1000;
+	if (o->least == 0)
+		o->least = o->runs < 10 ? o->runs : 10;
 }
 
 /* What options ask for together. */
@@ -184,6 +270,18 @@ check(struct lap *l)
 		wrong = "-r needs -o with a file";
 	else if (o->resume && o->json)
 		wrong = "-r excludes --json: it reads CSV";
+	else if (o->counted && lap_is_adaptive(o))
+		wrong = "-n excludes -m, -M, --for and --resolve";
+	else if (o->least > o->runs)
+		wrong = "-m is more than -M";
+	else if (o->resume && o->within > 0)
+		wrong = "-r excludes --resolve: it judges the runs of one call";
+	else if (o->show && o->to != NULL)
+		wrong = "--show-output excludes --stdout";
+	else if (o->show && !o->markdown && (o->out == NULL ?
+	    !isatty(STDOUT_FILENO) : strcmp(o->out, "-") == 0))
+		wrong = "--show-output and rows cannot both go to standard "
+		    "output: give -o FILE";
 	else if (o->markdown && o->out != NULL && strcmp(o->out, "-") == 0)
 		wrong = "--markdown and rows cannot both go to standard output";
 	if (wrong == NULL)
@@ -201,17 +299,20 @@ lap_parse(struct lap *l, int argc, char **argv)
 
 	if (getrandom(&lot, sizeof(lot), GRND_NONBLOCK) == -1)
 		lot ^= (uint32_t)sys_now_ns();
-	*o = (struct lap_options){ .runs = 10, .sep = "--", .seed = lot };
+	*o = (struct lap_options){ .sep = "--", .seed = lot };
 	o->labels = sys_calloc((size_t)argc, sizeof(*o->labels));
-	if (o->labels == NULL) {
+	o->prepares = sys_calloc((size_t)argc, sizeof(*o->prepares));
+	o->colds = sys_calloc((size_t)argc, sizeof(*o->colds));
+	if (o->labels == NULL || o->prepares == NULL || o->colds == NULL) {
 		msg_error(&l->msg, "%s", strerror(ENOMEM));
 		return LAP_FAILED;
 	}
 	while (status < 0 && (c = options_next(&l->msg, argc, argv,
-	    "+cf:hk:l:n:o:p:qrS:t:Vw:", longs)) != -1)
+	    "+cf:hk:L:l:M:m:n:o:P:p:qrS:t:Vw:", longs)) != -1)
 		status = set_option(l, c);
 	o->argc = argc - optind;
 	o->argv = argv + optind;
+	set_defaults(o);
 	if (status < 0)
 		status = check(l);
 	return status == MSG_ERROR ? LAP_FAILED : status;

@@ -11,23 +11,102 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { COL_LABEL, COL_RUN, COL_STAGE, COL_SERIES, COL_SEED, COLS };
+enum { COL_LABEL, COL_KEYS, COL_RUN, COL_STAGE, COL_SERIES, COL_SEED, COLS };
+
+/* What begins the comment that tells which command a label stands for. */
+static const char NOTE[] = "command";
+
+/* FNV-1a of 64 bits, of several texts. */
+static uint64_t
+hash(uint64_t h, const char *s)
+{
+	do
+		h = (h ^ (unsigned char)*s) * 0x100000001b3;
+	while (*s++ != '\0');
+	return h;
+}
+
+/* The label and keys of a command as a number, and its words as another. */
+static uint64_t
+name_hash(const struct lap_cell *c)
+{
+	return hash(hash(0xcbf29ce484222325, c->label), c->keys);
+}
+
+static uint64_t
+text_hash(const struct lap_cell *c)
+{
+	return hash(0xcbf29ce484222325, c->text);
+}
+
+int
+lap_resume_note(struct lap *l)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < l->cell_count && rc == 0; i++)
+		rc = table_comment(l->table, NOTE, "%016" PRIx64 " %016" PRIx64
+		    " %s: %s", name_hash(&l->cells[i]),
+		    text_hash(&l->cells[i]), l->cells[i].label,
+		    l->cells[i].text);
+	return rc;
+}
+
+/* Whether a line is the note of a command of ours with other words. */
+static bool
+contradicts(const struct lap_cell *c, const char *line)
+{
+	uint64_t name, text;
+	int n = 0;
+
+	return sscanf(line, "# command: %16" SCNx64 " %16" SCNx64 " %n", &name,
+	    &text, &n) == 2 && n > 0 && name == name_hash(c) &&
+	    text != text_hash(c);
+}
+
+/* Refuses to add runs of one command to those of another.  0 or LAP_FAILED. */
+static int
+check_notes(struct lap *l)
+{
+	FILE *f = fopen(l->o.out, "re");
+	char *line = NULL;
+	size_t room = 0;
+	int rc = 0;
+
+	if (f == NULL)
+		return 0;
+	while (rc == 0 && getline(&line, &room, f) > 0)
+		for (size_t i = 0; *line == '#' && i < l->cell_count; i++)
+			if (contradicts(&l->cells[i], line)) {
+				msg_error(&l->msg, "%s: the label '%s' has runs"
+				    " of another command; give this one another"
+				    " -l or -o", l->o.out, l->cells[i].label);
+				rc = LAP_FAILED;
+				break;
+			}
+	free(line);
+	fclose(f);
+	return rc;
+}
 
 /* Marks the run of the row in hand.  Whether it was one of ours. */
 static bool
 mark(struct lap *l, const struct table_reader *r, const int col[COLS])
 {
 	const char *label = table_value(r, col[COL_LABEL]);
+	const char *keys = table_value(r, col[COL_KEYS]);
 	int64_t run;
 
 	/* The row of the whole run comes last; without it a run is not done. */
 	if (strcmp(table_value(r, col[COL_STAGE]), "all") != 0 ||
 	    args_int(table_value(r, col[COL_RUN]), 1, INT64_MAX, &run) != 0)
 		return false;
-	for (uint32_t i = 0; i < l->cell_count; i++) {
-		if (strcmp(l->cells[i].label, label) != 0)
+	for (size_t i = 0; i < l->cell_count; i++) {
+		if (strcmp(l->cells[i].label, label) != 0 ||
+		    strcmp(l->cells[i].keys, keys) != 0)
 			continue;
 		if (run <= l->o.runs)
 			l->cells[i].done[(run - 1) / 8] |=
@@ -40,8 +119,8 @@ mark(struct lap *l, const struct table_reader *r, const int col[COLS])
 static int
 read_rows(struct lap *l, struct table_reader *r)
 {
-	static const char *const names[COLS] = { "label", "run", "stage",
-		"series", "seed" };
+	static const char *const names[COLS] = { "label", "keys", "run",
+		"stage", "series", "seed" };
 	int col[COLS], rc;
 
 	for (int i = 0; i < COLS; i++) {
@@ -65,9 +144,11 @@ int
 lap_resume(struct lap *l)
 {
 	struct table_reader *r = NULL;
-	int rc = 0;
+	int rc = check_notes(l);
 
-	for (uint32_t i = 0; i < l->cell_count; i++) {
+	if (rc != 0)
+		return rc;
+	for (size_t i = 0; i < l->cell_count; i++) {
 		l->cells[i].done = sys_calloc(1, (size_t)l->o.runs / 8 + 1);
 		if (l->cells[i].done == NULL)
 			rc = -ENOMEM;

@@ -4,15 +4,18 @@
  */
 #include "lap.h"
 
+#include "base/sys.h"
 #include "base/table.h"
 #include "base/utc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,7 +50,7 @@ put_names(struct lap *l, const struct lap_run *r, int stage)
 	table_int(t, l->o.seed);
 	table_int(t, (r->cell - l->cells) + 1);
 	table_text(t, r->cell->label);
-	table_text(t, l->o.keys != NULL ? l->o.keys : "");
+	table_text(t, r->cell->keys);
 	table_int(t, r->run);
 	table_int(t, r->round);
 	table_int(t, r->pos);
@@ -57,7 +60,7 @@ put_names(struct lap *l, const struct lap_run *r, int stage)
 		table_int(t, stage + 1);
 	utc_text(date, r->utc_ns);
 	table_text(t, date);
-	table_text(t, l->o.cold ? "cold" : l->o.warmup > 0 ? "warm" :
+	table_text(t, r->cell->cold ? "cold" : l->o.warmup > 0 ? "warm" :
 	    "unknown");
 }
 
@@ -166,12 +169,12 @@ put_report(struct table *t, const double *report)
 	}
 }
 
-static void
-put_flags(struct lap *l, const struct lap_run *r)
+void
+lap_flags(const struct lap *l, const struct lap_run *r, char *text)
 {
 	static const char *const names[] = { "cpu", "io", "mem" };
 	double limit = 0.05 * (double)(r->proc.end_ns - r->proc.start_ns);
-	char text[40] = "", *s = text;
+	char *s = text;
 
 	if (r->proc.timed_out)
 		s = stpcpy(s, "timeout ");
@@ -186,11 +189,7 @@ put_flags(struct lap *l, const struct lap_run *r)
 				*s++ = ' ';
 			}
 	}
-	if (s > text)
-		s[-1] = '\0';
-	else
-		*s = '\0';
-	table_text(l->table, text);
+	s[s > text ? -1 : 0] = '\0';
 }
 
 static void
@@ -244,6 +243,7 @@ write_all(struct lap *l, const struct lap_run *r)
 {
 	struct proc_usage used = r->proc.orphans;
 	struct table *t = l->table;
+	char flags[LAP_FLAGS_B];
 
 	for (int i = 0; i < r->proc.count; i++)
 		proc_usage_add(&used, &r->proc.stages[i].used);
@@ -253,7 +253,8 @@ write_all(struct lap *l, const struct lap_run *r)
 	put_report(t, only_report(r));
 	put_status(t, lap_run_status(r));
 	table_int(t, r->proc.left);
-	put_flags(l, r);
+	lap_flags(l, r, flags);
+	table_text(t, flags);
 	return table_end(t);
 }
 
@@ -264,9 +265,13 @@ lap_rows_write(struct lap *l, const struct lap_run *r)
 
 	if (l->table == NULL)
 		return 0;
+	/* All or none of them: a stage's row alone would be there twice. */
+	table_hold(l->table);
 	for (int i = 0; r->proc.count > 1 && i < r->proc.count && rc == 0; i++)
 		rc = write_stage(l, r, i);
-	return rc == 0 ? write_all(l, r) : rc;
+	if (rc == 0)
+		rc = write_all(l, r);
+	return rc == 0 ? table_release(l->table) : rc;
 }
 
 /* The regular files that the commands name are their input, as a rule. */
@@ -277,7 +282,7 @@ write_inputs(struct lap *l)
 
 	if (l->in_at >= 0)
 		rc = provenance_input(l->table, "/proc/self/fd/0");
-	for (uint32_t i = 0; i < l->cell_count; i++)
+	for (size_t i = 0; i < l->cell_count; i++)
 		for (int k = 0; k < l->cells[i].count; k++) {
 			char **argv = l->cells[i].stages[k].argv;
 
@@ -300,10 +305,29 @@ write_comments(struct lap *l, int argc, char **argv)
 		    l->proc.group != NULL ? l->group.name : "none to be had");
 	if (rc == 0)
 		rc = table_comment(t, "cache", "%s", l->o.cold ?
-		    "dropped before each run" : "as the runs before left it");
+		    "dropped before each run" : l->o.cold_count > 0 ?
+		    "dropped before some runs: see the column cache" :
+		    "as the runs before left it");
 	if (rc == 0)
 		rc = table_comment(t, "seed", "%" PRId64, l->o.seed);
+	if (rc == 0)
+		rc = lap_resume_note(l);
 	return rc == 0 ? write_inputs(l) : rc;
+}
+
+/*
+ * Two laps that append to one file would each do all the runs.  The lock is on
+ * a descriptor of its own and goes with it.
+ */
+static int
+lock(struct lap *l, const char *path)
+{
+	l->lock = sys_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC,
+	    0666);
+	if (l->lock < 0)
+		return l->lock;
+	return flock(l->lock, LOCK_EX | LOCK_NB) == -1 && errno == EWOULDBLOCK ?
+	    -EBUSY : 0;
 }
 
 int
@@ -322,7 +346,10 @@ lap_rows_open(struct lap *l, int argc, char **argv)
 		rc = table_to_fd(&l->table, STDOUT_FILENO, format, columns,
 		    count);
 	} else {
-		rc = table_append(&l->table, out, format, columns, count);
+		rc = lock(l, out);
+		if (rc == 0)
+			rc = table_append(&l->table, out, format, columns,
+			    count);
 	}
 	if (rc == 0 && l->o.resume) {
 		rc = lap_resume(l);
@@ -334,7 +361,8 @@ lap_rows_open(struct lap *l, int argc, char **argv)
 	if (rc == 0)
 		return 0;
 	msg_error(&l->msg, "%s: %s", out, rc == -EEXIST ?
-	    "it has other columns" : strerror(-rc));
+	    "it has other columns" : rc == -EBUSY ?
+	    "another lap is writing to it" : strerror(-rc));
 	return LAP_FAILED;
 }
 
@@ -343,6 +371,8 @@ lap_rows_close(struct lap *l)
 {
 	int rc = table_close(l->table);
 
+	if (l->lock >= 0)
+		sys_close(l->lock);
 	if (rc == 0)
 		return 0;
 	msg_error(&l->msg, "%s: %s", l->o.out, strerror(-rc));

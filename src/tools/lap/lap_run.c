@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,13 +54,22 @@ read_counter(int fd)
 	return strtoll(text, NULL, 10);
 }
 
+static bool
+any_cold(const struct lap *l)
+{
+	for (size_t i = 0; i < l->cell_count; i++)
+		if (l->cells[i].cold)
+			return true;
+	return false;
+}
+
 int
 lap_run_open(struct lap *l)
 {
 	char name[LEFTOVER_ID_B + 8];
 	struct stat st;
 
-	if (l->o.cold) {
+	if (any_cold(l)) {
 		int rc = caches_may_drop();
 
 		if (rc != 0)
@@ -103,10 +113,10 @@ lap_run_close(struct lap *l)
 
 /* Runs -p.  0, LAP_FAILED or the signal that stopped it, negative. */
 static int
-prepare(struct lap *l)
+prepare(struct lap *l, const struct lap_cell *c)
 {
 	static char shell[] = "/bin/sh", name[] = "sh", flag[] = "-c";
-	char *text = strdup(l->o.prepare);
+	char *text = strdup(c->prepare);
 	char *argv[] = { name, flag, text, NULL };
 	struct proc_stage st = { .path = shell, .argv = argv,
 		.envp = l->envs[0] };
@@ -116,7 +126,7 @@ prepare(struct lap *l)
 
 	free(text);
 	if (rc != 0)
-		return fail(l, l->o.prepare, rc);
+		return fail(l, c->prepare, rc);
 	if (r.stopped != 0)
 		return -r.stopped;
 	if (st.status != 0) {
@@ -138,6 +148,41 @@ drop_caches(struct lap *l)
 	return LAP_FAILED;
 }
 
+/*
+ * Whether fd is the file of our own standard output or error: to empty it
+ * would take away what others have written there.
+ */
+static bool
+is_own(int fd)
+{
+	struct stat a, b;
+
+	for (int own = STDOUT_FILENO; own <= STDERR_FILENO; own++)
+		if (fstat(fd, &a) == 0 && fstat(own, &b) == 0 &&
+		    a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+			return true;
+	return false;
+}
+
+/* The file of --stdout, emptied.  A descriptor or -errno. */
+static int
+open_output(const char *path)
+{
+	int rc = 0, fd = sys_openat(AT_FDCWD, path,
+	    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	struct stat st;
+
+	if (fd < 0 || is_own(fd))
+		return fd;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    ftruncate(fd, 0) == -1)
+		rc = -errno;
+	if (rc == 0)
+		return fd;
+	sys_close(fd);
+	return rc;
+}
+
 /* Opens standard input and output of the run.  0 or LAP_FAILED. */
 static int
 open_ends(struct lap *l, struct proc_run *r)
@@ -150,9 +195,12 @@ open_ends(struct lap *l, struct proc_run *r)
 		if (lseek(r->in, l->in_at, SEEK_SET) == -1)
 			return fail(l, "standard input", -errno);
 	}
-	if (l->o.to != NULL) {
-		r->out = sys_openat(AT_FDCWD, l->o.to,
-		    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (l->o.show) {
+		r->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		if (r->out < 0)
+			return fail(l, "standard output", -errno);
+	} else if (l->o.to != NULL) {
+		r->out = open_output(l->o.to);
 		if (r->out < 0)
 			return fail(l, l->o.to, r->out);
 	}
@@ -257,6 +305,14 @@ lap_run_status(const struct lap_run *r)
 	return 0;
 }
 
+static int
+gave_up(struct lap *l, const struct lap_run *r, int status)
+{
+	msg_error(&l->msg, "%s: run %" PRId64 " ended with status %d; stopped "
+	    "as --fail-fast asks", r->cell->label, r->run, status);
+	return status;
+}
+
 /* Writes the rows and keeps the status of the first run that failed. */
 static int
 record(struct lap *l, struct lap_run *r)
@@ -270,8 +326,10 @@ record(struct lap *l, struct lap_run *r)
 		return 0;
 	lap_sample(l, r);
 	rc = lap_rows_write(l, r);
-	return rc == 0 ? 0 : fail(l, l->o.out != NULL ? l->o.out :
-	    "standard output", rc);
+	if (rc != 0)
+		return fail(l, l->o.out != NULL ? l->o.out :
+		    "standard output", rc);
+	return l->o.fail_fast && status != 0 ? gave_up(l, r, status) : 0;
 }
 
 int
@@ -287,9 +345,9 @@ lap_run_one(struct lap *l, struct lap_cell *c, int64_t run, int64_t round,
 	int rc = 0;
 
 	lap_env_set(l, c, run);
-	if (l->o.prepare != NULL)
-		rc = prepare(l);
-	if (rc == 0 && l->o.cold)
+	if (c->prepare != NULL && *c->prepare != '\0')
+		rc = prepare(l, c);
+	if (rc == 0 && c->cold)
 		rc = drop_caches(l);
 	if (rc == 0)
 		rc = open_ends(l, &r.proc);

@@ -1,82 +1,23 @@
 /*
- * lap_summary.c - the medians at the end
+ * lap_summary.c - the medians at the end, and the ratios to the first command
  * SPDX-License-Identifier: BSD-2-Clause
- *
- * The times wait in a file in memory that is not mapped: what lap holds in
- * its own memory is the least that a command's peak can be told to be.
  */
 #include "lap.h"
 
-#include "base/fdio.h"
 #include "base/stats.h"
 #include "base/sys.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-struct sample {
-	uint32_t cell;
-	int32_t status;
-	double wall_s, cpu_s, maxrss_KiB;
+/* A command beside the first one with the same parameters. */
+struct ratio {
+	size_t pairs;			/* 0: it is the first itself */
+	double median;
+	bool bounded;
+	struct stats_interval interval;
 };
-
-void
-lap_sample(struct lap *l, const struct lap_run *r)
-{
-	struct proc_usage u = r->proc.orphans;
-	struct sample s = { .cell = (uint32_t)(r->cell - l->cells),
-		.status = lap_run_status(r),
-		.wall_s = (double)(r->proc.end_ns - r->proc.start_ns) / 1e9 };
-
-	if (l->samples < 0)
-		return;
-	for (int i = 0; i < r->proc.count; i++)
-		proc_usage_add(&u, &r->proc.stages[i].used);
-	s.cpu_s = (double)(u.user_us + u.sys_us) / 1e6;
-	s.maxrss_KiB = (double)u.maxrss_KiB;
-	/* Without them there is no summary; the rows are what counts. */
-	if (fdio_write(l->samples, &s, sizeof(s)) != 0) {
-		sys_close(l->samples);
-		l->samples = -1;
-	}
-}
-
-enum { WALL, CPU, RSS, VALUES };
-
-/* What there is of one command. */
-struct sums {
-	double *v[VALUES];
-	size_t n, failed;
-};
-
-static void
-collect(const struct lap *l, uint32_t cell, struct sums *s)
-{
-	struct sample one;
-	off_t at = 0;
-
-	s->n = s->failed = 0;
-	while (fdio_pread(l->samples, &one, sizeof(one), at) ==
-	    (ssize_t)sizeof(one)) {
-		at += (off_t)sizeof(one);
-		if (one.cell != cell)
-			continue;
-		if (one.status != 0) {
-			s->failed++;
-			continue;
-		}
-		s->v[WALL][s->n] = one.wall_s;
-		s->v[CPU][s->n] = one.cpu_s;
-		s->v[RSS][s->n] = one.maxrss_KiB;
-		s->n++;
-	}
-	for (int i = 0; i < VALUES; i++)
-		stats_sort(s->v[i], s->n);
-}
 
 /* A label within a table: a bar would end its cell. */
 static void
@@ -90,66 +31,142 @@ print_label(const char *s)
 }
 
 static void
-print_row(const char *label, const struct sums *s)
+print_ratio(const struct ratio *r)
 {
-	const double *wall = s->v[WALL];
-
-	fputs("| ", stdout);
-	print_label(label);
-	printf(" | %zu | %zu |", s->n, s->failed);
-	if (s->n == 0) {
-		puts(" | | | | |");
-		return;
-	}
-	printf(" %.4f | %.4f | %.4f | %.4f | %.0f |\n",
-	    stats_quantile(wall, s->n, 0.5), wall[0], wall[s->n - 1],
-	    stats_quantile(s->v[CPU], s->n, 0.5),
-	    stats_quantile(s->v[RSS], s->n, 0.5));
+	if (r->pairs == 0)
+		puts(" | |");
+	else if (!r->bounded)
+		printf(" %.3f | |\n", r->median);
+	else
+		printf(" %.3f | %.3f..%.3f |\n", r->median, r->interval.lo,
+		    r->interval.hi);
 }
 
 static void
-say_line(struct lap *l, const char *label, const struct sums *s)
+print_row(const struct lap_cell *c, const struct lap_sums *s,
+    const struct ratio *r)
 {
-	char failed[32] = "";
+	const double *wall = s->v[LAP_WALL];
 
-	if (s->failed > 0)
-		snprintf(failed, sizeof(failed), ", %zu failed", s->failed);
+	fputs("| ", stdout);
+	print_label(c->label);
+	if (*c->keys != '\0') {
+		putchar(' ');
+		print_label(c->keys);
+	}
+	printf(" | %zu | %zu |", s->n, s->failed);
 	if (s->n == 0)
-		msg_note(&l->msg, "%s: n 0%s", label, failed);
+		fputs(" | | | | |", stdout);
 	else
-		msg_note(&l->msg, "%s: n %zu, wall %.6f s (%.6f..%.6f), "
-		    "user+sys %.6f s%s", label, s->n,
-		    stats_quantile(s->v[WALL], s->n, 0.5), s->v[WALL][0],
-		    s->v[WALL][s->n - 1],
-		    stats_quantile(s->v[CPU], s->n, 0.5), failed);
+		printf(" %.4f | %.4f | %.4f | %.4f | %.0f |",
+		    stats_quantile(wall, s->n, 0.5), wall[0], wall[s->n - 1],
+		    stats_quantile(s->v[LAP_CPU], s->n, 0.5),
+		    stats_quantile(s->v[LAP_RSS], s->n, 0.5));
+	print_ratio(r);
+}
+
+static char *
+add_count(char *at, const char *end, size_t count, const char *what)
+{
+	int n = 0;
+
+	if (count > 0)
+		n = snprintf(at, (size_t)(end - at), ", %zu %s", count, what);
+	return at + n;
+}
+
+static void
+say_line(struct lap *l, const struct lap_cell *c, const struct lap_sums *s)
+{
+	char tail[128] = "", *end = tail + sizeof(tail), *at = tail;
+	const double *wall = s->v[LAP_WALL];
+
+	at = add_count(at, end, s->failed, "failed");
+	at = add_count(at, end, s->disturbed, "disturbed");
+	add_count(at, end, s->left, "left processes behind");
+	if (s->n == 0)
+		msg_note(&l->msg, "%s: n 0%s", c->label, tail);
+	else
+		msg_note(&l->msg, "%s%s%s: n %zu, wall %.6f s (%.6f..%.6f), "
+		    "user+sys %.6f s%s", c->label, l->param_count > 0 ? " " :
+		    "", l->param_count > 0 ? c->keys : "", s->n,
+		    stats_quantile(wall, s->n, 0.5), wall[0], wall[s->n - 1],
+		    stats_quantile(s->v[LAP_CPU], s->n, 0.5), tail);
+}
+
+static void
+say_ratio(struct lap *l, const struct lap_cell *c, const struct lap_cell *ref,
+    const struct ratio *r)
+{
+	const char *keys = l->param_count > 0 ? c->keys : "";
+	const char *blank = l->param_count > 0 ? " " : "";
+
+	if (r->bounded)
+		msg_note(&l->msg, "%s%s%s takes %.3f of the time of %s "
+		    "(%.3f..%.3f, %.1f %%)", c->label, blank, keys, r->median,
+		    ref->label, r->interval.lo, r->interval.hi,
+		    100 * r->interval.conf);
+	else if (r->pairs > 0)
+		msg_note(&l->msg, "%s%s%s takes %.3f of the time of %s (no "
+		    "interval below 6 pairs)", c->label, blank, keys,
+		    r->median, ref->label);
+}
+
+static struct ratio
+compare(const struct lap *l, uint32_t cell, double *scratch)
+{
+	uint32_t ref = lap_reference(l, cell);
+	struct ratio r = { .pairs = 0 };
+
+	if (cell == ref)
+		return r;
+	r.pairs = lap_ratios(l, cell, ref, scratch);
+	r.median = stats_quantile(scratch, r.pairs, 0.5);
+	r.bounded = stats_median_interval(scratch, r.pairs, 0.95,
+	    &r.interval) == 0;
+	return r;
+}
+
+static void
+print_head(const struct lap *l)
+{
+	if (l->o.markdown)
+		puts("| label | n | failed | wall_s median | min | max | "
+		    "user+sys_s median | maxrss_KiB median | ratio | "
+		    "95 % interval |\n"
+		    "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
 }
 
 int
 lap_summary(struct lap *l)
 {
-	size_t room = (size_t)l->o.runs;
-	struct sums s = { .n = 0 };
+	size_t room = (size_t)l->rounds + 1;
+	struct lap_sums s = { .n = 0 };
 	double *block;
 
 	if (l->samples < 0)
 		return 0;
-	block = sys_malloc(VALUES * room * sizeof(*block));
+	block = sys_malloc(LAP_VALUES * room * sizeof(*block));
 	if (block == NULL) {
 		msg_error(&l->msg, "no memory for the summary");
 		return LAP_FAILED;
 	}
-	for (int i = 0; i < VALUES; i++)
+	for (int i = 0; i < LAP_VALUES; i++)
 		s.v[i] = block + (size_t)i * room;
-	if (l->o.markdown)
-		puts("| label | n | failed | wall_s median | min | max | "
-		    "user+sys_s median | maxrss_KiB median |\n"
-		    "|---|--:|--:|--:|--:|--:|--:|--:|");
+	print_head(l);
 	for (uint32_t i = 0; i < l->cell_count; i++) {
-		collect(l, i, &s);
+		struct ratio r = compare(l, i, block);
+
+		lap_collect(l, i, &s);
 		if (l->o.markdown)
-			print_row(l->cells[i].label, &s);
+			print_row(&l->cells[i], &s, &r);
 		else
-			say_line(l, l->cells[i].label, &s);
+			say_line(l, &l->cells[i], &s);
+	}
+	for (uint32_t i = 0; i < l->cell_count && !l->o.markdown; i++) {
+		struct ratio r = compare(l, i, block);
+
+		say_ratio(l, &l->cells[i], &l->cells[lap_reference(l, i)], &r);
 	}
 	sys_free(block);
 	return 0;

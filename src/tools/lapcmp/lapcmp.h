@@ -38,7 +38,7 @@ struct cmp_names {
 
 struct cmp_row {
 	uint32_t group, label, series;
-	int64_t run;
+	int64_t run, cell;		/* cell: 0 if not known */
 	bool failed;
 	double v[CMP_METRICS];		/* NaN: missing */
 	double cause[CMP_CAUSES];

@@ -31,10 +31,13 @@ by_series(const struct cmp_row *x, const struct cmp_row *y)
 	return (x->series > y->series) - (x->series < y->series);
 }
 
+/* Of one label a round has several runs where parameters are not keys. */
 static int
 by_run(const struct cmp_row *x, const struct cmp_row *y)
 {
-	return (x->run > y->run) - (x->run < y->run);
+	if (x->run != y->run)
+		return x->run < y->run ? -1 : 1;
+	return (x->cell > y->cell) - (x->cell < y->cell);
 }
 
 static int
@@ -155,7 +158,7 @@ static bool
 is_same_run(const struct cmp_row *x, const struct cmp_row *y)
 {
 	return by_label(x, y) == 0 && x->series == y->series &&
-	    x->run == y->run;
+	    by_run(x, y) == 0;
 }
 
 /* A run that is given twice, in two files say, is one run. */

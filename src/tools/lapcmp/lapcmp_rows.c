@@ -129,10 +129,8 @@ group_of(struct cmp *c, const struct input *in, uint32_t *number)
 
 /* Keeps the lowest number that a label has had among the commands of a call. */
 static int
-note_cell(struct cmp_rows *rows, uint32_t label, const struct input *in)
+note_cell(struct cmp_rows *rows, const struct cmp_row *row)
 {
-	int64_t cell;
-
 	if (rows->cells_room < rows->labels.room) {
 		int64_t *more = sys_realloc(rows->cells,
 		    rows->labels.room * sizeof(*more));
@@ -144,9 +142,8 @@ note_cell(struct cmp_rows *rows, uint32_t label, const struct input *in)
 		rows->cells = more;
 		rows->cells_room = rows->labels.room;
 	}
-	if (args_int(text(in, CELL), 1, INT64_MAX, &cell) == 0 &&
-	    cell < rows->cells[label])
-		rows->cells[label] = cell;
+	if (row->cell > 0 && row->cell < rows->cells[row->label])
+		rows->cells[row->label] = row->cell;
 	return 0;
 }
 
@@ -182,6 +179,7 @@ add_row(struct cmp *c, const struct input *in)
 	if (args_int(text(in, RUN), 0, INT64_MAX, &row.run) != 0 ||
 	    !(row.v[CMP_WALL] >= 0))
 		return -EINVAL;
+	args_int(text(in, CELL), 1, INT64_MAX, &row.cell);
 	read_causes(in, &row);
 	if (rows->count == rows->room) {
 		size_t room = rows->room == 0 ? 256 : 2 * rows->room;
@@ -197,7 +195,7 @@ add_row(struct cmp *c, const struct input *in)
 	if (rc == 0)
 		rc = intern(&rows->labels, label, strlen(label), &row.label);
 	if (rc == 0)
-		rc = note_cell(rows, row.label, in);
+		rc = note_cell(rows, &row);
 	if (rc == 0)
 		rc = intern(&rows->series, series, strlen(series), &row.series);
 	if (rc == 0)

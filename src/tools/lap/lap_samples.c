@@ -1,0 +1,117 @@
+/*
+ * lap_samples.c - the runs so far, for the summary
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * They wait in a file in memory that is not mapped: what lap holds in its own
+ * memory is the least that a command's peak can be told to be.
+ */
+#include "lap.h"
+
+#include "base/fdio.h"
+#include "base/stats.h"
+#include "base/sys.h"
+
+#include <math.h>
+
+struct sample {
+	uint32_t cell;
+	int32_t status;
+	int64_t run;
+	bool left, disturbed;
+	double v[LAP_VALUES];
+};
+
+void
+lap_sample(struct lap *l, const struct lap_run *r)
+{
+	struct proc_usage u = r->proc.orphans;
+	struct sample s = { .cell = (uint32_t)(r->cell - l->cells),
+		.status = lap_run_status(r), .run = r->run,
+		.left = r->proc.left > 0 };
+	char flags[LAP_FLAGS_B];
+
+	if (l->samples < 0)
+		return;
+	for (int i = 0; i < r->proc.count; i++)
+		proc_usage_add(&u, &r->proc.stages[i].used);
+	s.v[LAP_WALL] = (double)(r->proc.end_ns - r->proc.start_ns) / 1e9;
+	s.v[LAP_CPU] = (double)(u.user_us + u.sys_us) / 1e6;
+	s.v[LAP_RSS] = (double)u.maxrss_KiB;
+	lap_flags(l, r, flags);
+	s.disturbed = *flags != '\0';
+	/* Without them there is no summary; the rows are what counts. */
+	if (fdio_write(l->samples, &s, sizeof(s)) != 0) {
+		sys_close(l->samples);
+		l->samples = -1;
+	}
+}
+
+/* The next sample from *at on.  Whether there is one. */
+static bool
+next(const struct lap *l, struct sample *s, off_t *at)
+{
+	if (fdio_pread(l->samples, s, sizeof(*s), *at) != (ssize_t)sizeof(*s))
+		return false;
+	*at += (off_t)sizeof(*s);
+	return true;
+}
+
+void
+lap_collect(const struct lap *l, uint32_t cell, struct lap_sums *s)
+{
+	struct sample one;
+	off_t at = 0;
+
+	s->n = s->failed = s->left = s->disturbed = 0;
+	while (next(l, &one, &at)) {
+		if (one.cell != cell)
+			continue;
+		s->left += one.left;
+		s->disturbed += one.disturbed;
+		if (one.status != 0) {
+			s->failed++;
+			continue;
+		}
+		for (int i = 0; i < LAP_VALUES; i++)
+			s->v[i][s->n] = one.v[i];
+		s->n++;
+	}
+	for (int i = 0; i < LAP_VALUES; i++)
+		stats_sort(s->v[i], s->n);
+}
+
+size_t
+lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref, double *out)
+{
+	double *other = out + l->rounds + 1;
+	struct sample one;
+	size_t n = 0;
+	off_t at = 0;
+
+	/* by number of the run: those of the reference, then the ratios */
+	for (int64_t i = 0; i < 2 * (l->rounds + 1); i++)
+		out[i] = NAN;
+	while (next(l, &one, &at)) {
+		if (one.status != 0 || one.run > l->rounds)
+			continue;
+		if (one.cell == ref)
+			other[one.run] = one.v[LAP_WALL];
+		if (one.cell == cell)
+			out[one.run] = one.v[LAP_WALL];
+	}
+	for (int64_t i = 0; i <= l->rounds; i++)
+		if (isfinite(out[i] / other[i]))
+			out[n++] = out[i] / other[i];
+	stats_sort(out, n);
+	return n;
+}
+
+uint32_t
+lap_reference(const struct lap *l, uint32_t cell)
+{
+	uint32_t i = 0;
+
+	while (l->cells[i].variant != l->cells[cell].variant)
+		i++;
+	return i;
+}
