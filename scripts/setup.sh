@@ -5,7 +5,7 @@
 
 build_packages='cmake make gcc libc6-dev pkg-config zlib1g-dev
     libdeflate-dev libisal-dev libzstd-dev liblz4-dev liblzma-dev libxxhash-dev
-    libssl-dev liblzo2-dev libsquashfs-dev'
+    libssl-dev liblzo2-dev libsquashfs-dev libxcb1-dev'
 # What the tarball study measures, and measures with.
 peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux
     util-linux-extra'
@@ -14,7 +14,7 @@ test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
     libbz2-dev clang libclang-rt-dev shellcheck mandoc valgrind strace attr acl procps python3
     openssh-server openssh-client mbuffer parallel e2fsprogs mount
     bsdextrautils perl-base squashfs-tools
-    squashfs-tools-ng gnuplot-nox skopeo umoci cpio'
+    squashfs-tools-ng gnuplot-nox skopeo umoci cpio xvfb openbox wmctrl xdotool'
 # What the tests for root make filesystems with.
 root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils'
 

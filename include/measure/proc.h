@@ -61,6 +61,7 @@ struct proc_run {
 	int failed;			/* stage that could not be executed */
 	uint64_t start_ns, end_ns;	/* first start, end of the last stage */
 	bool timed_out;
+	bool ended;			/* by proc_end() */
 	int stopped;			/* the signal that stopped it, or 0 */
 	int left;			/* processes left at the end, killed */
 	struct proc_usage orphans;	/* whose parents did not wait */
@@ -80,6 +81,12 @@ int proc_open(struct proc *p);
 
 /* Undoes proc_open(); a signal that came meanwhile has its effect now. */
 void proc_close(struct proc *p);
+
+/*
+ * Ends this process by the signal that has stopped a run: at once, or in
+ * proc_close() when that comes later.
+ */
+void proc_raise(int sig);
 
 /* Whether one of the signals that stop a run has come since the last one. */
 bool proc_pending(const struct proc *p);
@@ -101,6 +108,13 @@ bool proc_try_group(struct proc *p);
  * the kernel refuses p->group, it is NULL from then on.
  */
 int proc_run(struct proc *p, struct proc_run *r);
+
+/*
+ * Ends the run that another thread is in: everything is killed, as after the
+ * time-out.  Once for each run; one that comes too late ends the next run.
+ * Thread-safe.
+ */
+void proc_end(const struct proc *p);
 
 /* Adds b to a: sums, and the larger maxrss_KiB. */
 void proc_usage_add(struct proc_usage *a, const struct proc_usage *b);

@@ -78,6 +78,7 @@ proc_open(struct proc *p)
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&p->wait);
 	sigaddset(&p->wait, SIGCHLD);
+	sigaddset(&p->wait, SIGRTMIN);	/* of proc_end() */
 	/* What our parent wanted ignored, as nohup(1) does, stays ignored. */
 	for (size_t i = 0; i < sizeof(stop) / sizeof(stop[0]); i++)
 		if (sigaction(stop[i], NULL, &old) == 0 &&
@@ -97,6 +98,19 @@ proc_close(struct proc *p)
 	sigprocmask(SIG_SETMASK, &p->old_mask, NULL);
 	sys_close(p->null);
 	sys_free(p->stack);
+}
+
+void
+proc_raise(int sig)
+{
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+void
+proc_end(const struct proc *p)
+{
+	kill(p->self, SIGRTMIN);
 }
 
 bool
@@ -238,6 +252,8 @@ wait_stages(struct proc *p, struct proc_run *r)
 			return -ETIMEDOUT;
 		if (sig == 0)
 			r->timed_out = true;
+		else if (sig == SIGRTMIN)
+			r->ended = true;
 		else if (r->stopped == 0)
 			r->stopped = sig;
 		kill_all(p, r);
@@ -263,7 +279,7 @@ end_rest(struct proc *p, struct proc_run *r)
 		kill_all(p, r);
 		/* The death of one is told at once; a nap is for the others. */
 		sig = sigtimedwait(&p->wait, NULL, &nap);
-		if (sig > 0 && sig != SIGCHLD)
+		if (sig > 0 && sig != SIGCHLD && sig != SIGRTMIN)
 			r->stopped = sig;
 		reap_dead(r, now, 0, &r->left);
 		now = sys_now_ns();
@@ -295,7 +311,7 @@ clear_results(struct proc_run *r)
 	}
 	r->orphans = (struct proc_usage){ .io = false };
 	r->failed = -1;
-	r->timed_out = false;
+	r->timed_out = r->ended = false;
 	r->stopped = 0;
 	r->left = 0;
 }

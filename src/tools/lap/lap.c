@@ -198,10 +198,8 @@ main(int argc, char *argv[])
 		    "of the runs");
 	close_all(&l);
 	/* Stopped by a signal, we end by it too. */
-	if (rc < 0) {
-		signal(-rc, SIG_DFL);
-		raise(-rc);
-	}
+	if (rc < 0)
+		proc_raise(-rc);
 	if (rc == 0)
 		rc = l.status;
 	return msg_finish(&l.msg) == MSG_ERROR && rc == 0 ? LAP_FAILED : rc;

@@ -92,10 +92,8 @@ main(int argc, char *argv[])
 	}
 	status = run_inside(&t);
 	/* It has come to us as well: proc_close() would let it through. */
-	if (status < 0) {
-		signal(-status, SIG_DFL);
-		raise(-status);
-	}
+	if (status < 0)
+		proc_raise(-status);
 	proc_close(&t.proc);
 	return status;
 }

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# winwait: start a program, tell when it is there
+option(COLDPRESS_WINWAIT "Build winwait" ON)
+option(COLDPRESS_XCB "winwait waits for windows (needs libxcb)" ON)
+
+if(COLDPRESS_WINWAIT)
+    coldpress_tool(winwait)
+    if(COLDPRESS_XCB)
+        pkg_check_modules(XCB IMPORTED_TARGET xcb)
+    endif()
+    set(without winwait_no_x.c)
+    if(COLDPRESS_XCB AND XCB_FOUND)
+        target_link_libraries(winwait PRIVATE PkgConfig::XCB)
+        target_compile_definitions(winwait PRIVATE
+            COLDPRESS_XCB="${XCB_VERSION}")
+        # scripts/bench-winwait starts it, tests or not.
+        add_executable(window_client tests/window_client.c)
+        target_link_libraries(window_client PRIVATE PkgConfig::XCB)
+        set_target_properties(window_client PROPERTIES
+            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+        set(WINWAIT_BUILT ON)
+    else()
+        list(APPEND lost
+            "winwait --criterion window: there is no libxcb (libxcb1-dev)")
+        set(without winwait_x.c)
+    endif()
+    set_source_files_properties(src/tools/winwait/${without}
+        PROPERTIES HEADER_FILE_ONLY ON)
+else()
+    list(APPEND lost "winwait: COLDPRESS_WINWAIT is OFF")
+endif()

@@ -1,0 +1,122 @@
+/*
+ * winwait.c - start a program, and tell when it is there
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "winwait.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int
+fail(struct winwait *w, const char *what, int rc)
+{
+	msg_error(&w->msg, "%s: %s", what, strerror(-rc));
+	return WINWAIT_FAILED;
+}
+
+static int
+status_of(const struct winwait *w, const struct proc_run *r)
+{
+	switch (w->seen.result) {
+	case RESULT_SEEN: return 0;
+	case RESULT_LOST: return WINWAIT_FAILED;
+	default: return r->timed_out ? WINWAIT_TIMEOUT : MSG_ERROR;
+	}
+}
+
+/* Runs the command under the watch.  The exit status, or a signal, negative. */
+static int
+run(struct winwait *w, char *path)
+{
+	struct proc_stage st = { .path = path, .argv = w->o.command,
+		.envp = environ };
+	/* What it says is for people; rows are for standard output. */
+	struct proc_run r = { .stages = &st, .count = 1, .in = -1,
+		.out = w->o.line ? w->line[1] : STDERR_FILENO, .err = -1,
+		.timeout_ns = (uint64_t)(w->o.timeout_s * 1e9) };
+	int rc = proc_run(&w->proc, &r);
+
+	winwait_watch_stop(w);
+	if (rc != 0) {
+		fail(w, w->o.command[0], rc);
+		return r.failed < 0 ? WINWAIT_FAILED : rc == -ENOENT ?
+		    WINWAIT_NOT_FOUND : WINWAIT_CANNOT_RUN;
+	}
+	if (r.stopped != 0)
+		return -r.stopped;
+	if (w->seen.result == RESULT_LOST)
+		msg_error(&w->msg, "the X server has closed the connection");
+	rc = winwait_write(w, &r);
+	if (rc != 0)
+		return fail(w, w->o.output != NULL ? w->o.output :
+		    "standard output", rc);
+	return status_of(w, &r);
+}
+
+static int
+start(struct winwait *w)
+{
+	char *path;
+	int rc = proc_find(w->o.command[0], getenv("PATH"), &path);
+
+	if (rc != 0) {
+		fail(w, w->o.command[0], rc);
+		return rc == -ENOENT ? WINWAIT_NOT_FOUND : rc == -EACCES ?
+		    WINWAIT_CANNOT_RUN : WINWAIT_FAILED;
+	}
+	if (w->o.line && pipe2(w->line, O_CLOEXEC) == -1)
+		rc = fail(w, "pipe", -errno);
+	else if ((!w->o.line && winwait_x_open(w) != 0) ||
+	    winwait_quiet_open(w) != 0 || winwait_watch_start(w) != 0)
+		rc = WINWAIT_FAILED;
+	else
+		rc = run(w, path);
+	sys_free(path);
+	return rc;
+}
+
+static void
+close_all(struct winwait *w)
+{
+	winwait_x_close(w->x);
+	for (int i = 0; i < w->o.image_count; i++)
+		if (w->images[i] >= 0)
+			sys_close(w->images[i]);
+	for (int i = 0; i < 2; i++)
+		if (w->line[i] >= 0)
+			sys_close(w->line[i]);
+	regfree(&w->match);
+	regfree(&w->error);
+}
+
+int
+main(int argc, char *argv[])
+{
+	struct winwait w = { .line = { -1, -1 }, .stop = -1 };
+	int status;
+	bool over;
+
+	for (int i = 0; i < IMAGES_MAX; i++)
+		w.images[i] = -1;
+	msg_init(&w.msg, argv[0]);
+	if (proc_open(&w.proc) != 0)
+		return WINWAIT_FAILED;
+	status = winwait_parse(&w, argc, argv);
+	over = status >= 0;
+	if (!over)
+		status = start(&w);
+	close_all(&w);
+	/* Stopped by a signal, we end by it too. */
+	if (status < 0)
+		proc_raise(-status);
+	proc_close(&w.proc);
+	if (over)
+		return status;
+	return msg_finish(&w.msg) == MSG_ERROR && status == 0 ?
+	    WINWAIT_FAILED : status;
+}

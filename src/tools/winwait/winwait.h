@@ -1,0 +1,108 @@
+/*
+ * winwait.h - the parts of winwait to each other
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The first thread runs the command (proc.h); a second one, the watch, waits
+ * for the sign of life and then ends the run.  What it has seen is read when
+ * it has been joined.
+ */
+#ifndef COLDPRESS_WINWAIT_H
+#define COLDPRESS_WINWAIT_H
+
+#include "base/msg.h"
+#include "measure/proc.h"
+
+#include <pthread.h>
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	WINWAIT_TIMEOUT = 124,
+	WINWAIT_FAILED,
+	WINWAIT_CANNOT_RUN,
+	WINWAIT_NOT_FOUND
+};
+
+enum { IMAGES_MAX = 8, TEXT_B = 256 };
+
+struct winwait_options {
+	bool line;			/* the criterion; else a window */
+	bool csv, json;
+	const char *output;		/* rows are appended to it; NULL */
+	double timeout_s, quiet_s, linger_s;
+	const char *images[IMAGES_MAX];
+	int image_count;
+	char **command;
+	int argc;			/* the whole call */
+	char **argv;
+};
+
+enum winwait_result {
+	RESULT_NONE,			/* the command has ended before */
+	RESULT_SEEN,
+	RESULT_ERROR_WINDOW,
+	RESULT_LOST,			/* the X server has gone */
+};
+
+/* Times of sys_now_ns(), 0 where there is none. */
+struct winwait_seen {
+	enum winwait_result result;
+	uint64_t created_ns, mapped_ns;	/* of a window */
+	uint64_t seen_ns;		/* listed, or the line */
+	uint64_t quiet_ns;		/* the last request to the images */
+	char class[TEXT_B], title[TEXT_B];
+};
+
+struct winwait_x;
+
+struct winwait {
+	struct msg msg;
+	struct winwait_options o;
+	regex_t match, error;		/* class or line; title */
+	bool has_match;
+	struct proc proc;
+	struct winwait_x *x;		/* NULL: no window is waited for */
+	int images[IMAGES_MAX];		/* statistics of block devices */
+	int line[2];			/* pipe; -1 */
+
+	pthread_t thread;
+	int stop;			/* eventfd: the run has ended */
+	struct winwait_seen seen;	/* the watch's */
+};
+
+/* The command line: -1, or the exit status with which all is over. */
+int winwait_parse(struct winwait *w, int argc, char **argv);
+
+/* Starts the watch, before the command.  0, or -1 when the reason was told. */
+int winwait_watch_start(struct winwait *w);
+
+/* Ends it.  From then on w->seen is the caller's. */
+void winwait_watch_stop(struct winwait *w);
+
+/*
+ * Connects to the X server, and asks for the events of its root window; when
+ * this returns it sends them.  0, or -1 when the reason was told.
+ */
+int winwait_x_open(struct winwait *w);
+void winwait_x_close(struct winwait_x *x);	/* may be NULL */
+
+/* Readable when there are events. */
+int winwait_x_fd(const struct winwait_x *x);
+
+/* Takes all events that are there, at the time now: w->seen. */
+void winwait_x_events(struct winwait *w, uint64_t now);
+
+/* Opens what tells of requests to o.images.  0, or -1 when that was told. */
+int winwait_quiet_open(struct winwait *w);
+
+/* Requests and bytes so far; any change is a request. */
+uint64_t winwait_quiet_count(const struct winwait *w);
+
+/* Writes the row.  0 or -errno. */
+int winwait_write(struct winwait *w, const struct proc_run *r);
+
+/* The name of what came of the run: seen, exit, error, timeout. */
+const char *winwait_result(const struct winwait *w, const struct proc_run *r);
+
+#endif

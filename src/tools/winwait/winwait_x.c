@@ -1,0 +1,326 @@
+/*
+ * winwait_x.c - windows of an X server, as they come into being
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A window manager lists in _NET_CLIENT_LIST what it manages (Extended Window
+ * Manager Hints, 1.5); without one a window is there when it is mapped.  A
+ * managed window gets another parent, and the root hears nothing of it any
+ * more: so each is asked for its own events as soon as it is created.
+ *
+ * Windows that were there before the command are not its own.
+ */
+#include "winwait.h"
+
+#include "base/array.h"
+#include "base/sys.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xcb/xcb.h>
+
+enum { LIST_MAX = 4096, WINDOWS_MAX = 1 << 16 };
+
+enum atom { CLIENT_LIST, WM_NAME, WM_TYPE, TYPE_DIALOG, TYPE_SPLASH, WM_CHECK,
+    ATOMS };
+
+struct window {
+	xcb_window_t id;
+	uint64_t created_ns, mapped_ns;
+};
+
+struct winwait_x {
+	xcb_connection_t *c;
+	xcb_window_t root;
+	xcb_atom_t atoms[ATOMS];
+	bool managed;			/* there is a window manager */
+	struct window *windows;		/* since we began */
+	size_t count, cap;
+};
+
+static int
+ask_atoms(struct winwait_x *x)
+{
+	static const char *const names[] = { [CLIENT_LIST] =
+	    "_NET_CLIENT_LIST", [WM_NAME] = "_NET_WM_NAME", [WM_TYPE] =
+	    "_NET_WM_WINDOW_TYPE", [TYPE_DIALOG] =
+	    "_NET_WM_WINDOW_TYPE_DIALOG", [TYPE_SPLASH] =
+	    "_NET_WM_WINDOW_TYPE_SPLASH", [WM_CHECK] =
+	    "_NET_SUPPORTING_WM_CHECK" };
+	xcb_intern_atom_cookie_t asked[ATOMS];
+
+	for (int i = 0; i < ATOMS; i++)
+		asked[i] = xcb_intern_atom(x->c, 0,
+		    (uint16_t)strlen(names[i]), names[i]);
+	for (int i = 0; i < ATOMS; i++) {
+		xcb_intern_atom_reply_t *r = xcb_intern_atom_reply(x->c,
+		    asked[i], NULL);
+
+		if (r == NULL)
+			return -1;
+		x->atoms[i] = r->atom;
+		free(r);
+	}
+	return 0;
+}
+
+/* Of any type, to be given to free(); or NULL. */
+static xcb_get_property_reply_t *
+property(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name)
+{
+	return xcb_get_property_reply(x->c, xcb_get_property(x->c, 0, id, name,
+	    XCB_GET_PROPERTY_TYPE_ANY, 0, LIST_MAX), NULL);
+}
+
+/* The first of a property's 32-bit values, or 0. */
+static uint32_t
+first_value(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name)
+{
+	xcb_get_property_reply_t *r = property(x, id, name);
+	uint32_t value = 0;
+
+	if (r != NULL && r->format == 32 && r->value_len > 0)
+		memcpy(&value, xcb_get_property_value(r), sizeof(value));
+	free(r);
+	return value;
+}
+
+/* Text of a property; of two strings with NUL between, with a dot. */
+static void
+text_of(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name,
+    char text[TEXT_B])
+{
+	xcb_get_property_reply_t *r = property(x, id, name);
+	size_t n = r == NULL || r->format != 8 ? 0 :
+	    (size_t)xcb_get_property_value_length(r);
+
+	if (n > TEXT_B - 1)
+		n = TEXT_B - 1;
+	if (n > 0)
+		memcpy(text, xcb_get_property_value(r), n);
+	while (n > 0 && text[n - 1] == '\0')
+		n--;
+	text[n] = '\0';
+	for (size_t i = 0; i < n; i++)
+		if (text[i] == '\0')
+			text[i] = '.';
+	free(r);
+}
+
+static int
+listen_to(const struct winwait_x *x, xcb_window_t id, uint32_t events)
+{
+	xcb_generic_error_t *e = xcb_request_check(x->c,
+	    xcb_change_window_attributes_checked(x->c, id, XCB_CW_EVENT_MASK,
+	    &events));
+	int rc = e == NULL ? 0 : -1;
+
+	free(e);
+	return rc;
+}
+
+int
+winwait_x_open(struct winwait *w)
+{
+	struct winwait_x *x = sys_calloc(1, sizeof(*x));
+	const char *display = getenv("DISPLAY");
+	int screen = 0;
+	xcb_screen_iterator_t s;
+
+	w->x = x;
+	if (x == NULL) {
+		msg_error(&w->msg, "out of memory");
+		return -1;
+	}
+	x->c = xcb_connect(NULL, &screen);
+	if (xcb_connection_has_error(x->c)) {
+		msg_error(&w->msg, "no X server at DISPLAY '%s'",
+		    display == NULL ? "" : display);
+		return -1;
+	}
+	s = xcb_setup_roots_iterator(xcb_get_setup(x->c));
+	for (; screen > 0 && s.rem > 1; screen--)
+		xcb_screen_next(&s);
+	x->root = s.data->root;
+	if (ask_atoms(x) != 0 || listen_to(x, x->root,
+	    XCB_EVENT_MASK_SUBSTRUCTURE_NOTIFY |
+	    XCB_EVENT_MASK_PROPERTY_CHANGE) != 0) {
+		msg_error(&w->msg, "the X server gives no events of its root "
+		    "window");
+		return -1;
+	}
+	x->managed = first_value(x, x->root, x->atoms[WM_CHECK]) != 0;
+	return 0;
+}
+
+void
+winwait_x_close(struct winwait_x *x)
+{
+	if (x == NULL)
+		return;
+	xcb_disconnect(x->c);
+	sys_free(x->windows);
+	sys_free(x);
+}
+
+int
+winwait_x_fd(const struct winwait_x *x)
+{
+	return xcb_get_file_descriptor(x->c);
+}
+
+/* Windows */
+
+static struct window *
+find(struct winwait_x *x, xcb_window_t id)
+{
+	for (size_t i = x->count; i > 0; i--)
+		if (x->windows[i - 1].id == id)
+			return &x->windows[i - 1];
+	return NULL;
+}
+
+static void
+add(struct winwait_x *x, xcb_window_t id, uint64_t now)
+{
+	const uint32_t events = XCB_EVENT_MASK_STRUCTURE_NOTIFY;
+	void *windows = x->windows;
+	int rc = x->count == WINDOWS_MAX ? -1 : array_grow(&windows, x->count,
+	    &x->cap, sizeof(*x->windows));
+
+	x->windows = windows;
+	if (rc != 0)
+		return;
+	x->windows[x->count++] = (struct window){ .id = id,
+		.created_ns = now };
+	/* one that is gone already is an error that nobody reads */
+	xcb_change_window_attributes(x->c, id, XCB_CW_EVENT_MASK, &events);
+}
+
+static void
+drop(struct winwait_x *x, xcb_window_t id)
+{
+	struct window *v = find(x, id);
+
+	if (v != NULL)
+		*v = x->windows[--x->count];
+}
+
+/* What a window is: RESULT_NONE, if it is to be passed over. */
+static enum winwait_result
+judge(struct winwait *w, xcb_window_t id)
+{
+	struct winwait_x *x = w->x;
+	struct winwait_seen *s = &w->seen;
+	uint32_t type = first_value(x, id, x->atoms[WM_TYPE]);
+	bool matches;
+
+	text_of(x, id, XCB_ATOM_WM_CLASS, s->class);
+	text_of(x, id, x->atoms[WM_NAME], s->title);
+	if (s->title[0] == '\0')
+		text_of(x, id, XCB_ATOM_WM_NAME, s->title);
+	if (type == x->atoms[TYPE_SPLASH])
+		return RESULT_NONE;
+	if (type == x->atoms[TYPE_DIALOG] || s->class[0] == '\0')
+		return RESULT_ERROR_WINDOW;
+	matches = w->has_match &&
+	    regexec(&w->match, s->class, 0, NULL, 0) == 0;
+	if (!matches && regexec(&w->error, s->title, 0, NULL, 0) == 0)
+		return RESULT_ERROR_WINDOW;
+	return matches || !w->has_match ? RESULT_SEEN : RESULT_NONE;
+}
+
+/* A window of the command's is there, at the time now. */
+static void
+appear(struct winwait *w, const struct window *v, uint64_t now)
+{
+	enum winwait_result result = judge(w, v->id);
+
+	if (result == RESULT_NONE) {
+		w->seen.class[0] = w->seen.title[0] = '\0';
+		return;
+	}
+	w->seen.result = result;
+	w->seen.created_ns = v->created_ns;
+	w->seen.mapped_ns = v->mapped_ns;
+	w->seen.seen_ns = now;
+}
+
+static void
+read_list(struct winwait *w, uint64_t now)
+{
+	struct winwait_x *x = w->x;
+	xcb_get_property_reply_t *r = property(x, x->root,
+	    x->atoms[CLIENT_LIST]);
+	const xcb_window_t *ids = r == NULL ? NULL : xcb_get_property_value(r);
+	size_t n = r == NULL || r->format != 32 ? 0 : r->value_len;
+
+	for (size_t i = 0; i < n && w->seen.result == RESULT_NONE; i++) {
+		const struct window *v = find(x, ids[i]);
+
+		if (v != NULL)
+			appear(w, v, now);
+	}
+	free(r);
+}
+
+static void
+map(struct winwait *w, const xcb_map_notify_event_t *e, uint64_t now)
+{
+	struct window *v = find(w->x, e->window);
+
+	if (v == NULL || v->mapped_ns != 0)
+		return;
+	v->mapped_ns = now;
+	if (!w->x->managed && !e->override_redirect)
+		appear(w, v, now);
+}
+
+static void
+take(struct winwait *w, const xcb_generic_event_t *e, uint64_t now)
+{
+	struct winwait_x *x = w->x;
+	const xcb_property_notify_event_t *p = (const void *)e;
+
+	switch (e->response_type & 0x7f) {
+	case XCB_CREATE_NOTIFY:
+		add(x, ((const xcb_create_notify_event_t *)e)->window, now);
+		break;
+	case XCB_DESTROY_NOTIFY:
+		drop(x, ((const xcb_destroy_notify_event_t *)e)->window);
+		break;
+	case XCB_MAP_NOTIFY:
+		map(w, (const void *)e, now);
+		break;
+	case XCB_PROPERTY_NOTIFY:
+		if (p->window == x->root && p->atom == x->atoms[CLIENT_LIST])
+			read_list(w, now);
+		break;
+	}
+}
+
+/* Writing may read, and what was read does not make the socket readable. */
+static xcb_generic_event_t *
+next_event(const struct winwait_x *x)
+{
+	xcb_generic_event_t *e = xcb_poll_for_event(x->c);
+
+	if (e != NULL)
+		return e;
+	xcb_flush(x->c);
+	return xcb_poll_for_queued_event(x->c);
+}
+
+void
+winwait_x_events(struct winwait *w, uint64_t now)
+{
+	xcb_generic_event_t *e;
+
+	while (w->seen.result == RESULT_NONE &&
+	    (e = next_event(w->x)) != NULL) {
+		take(w, e, now);
+		free(e);
+	}
+	if (w->seen.result == RESULT_NONE &&
+	    xcb_connection_has_error(w->x->c))
+		w->seen.result = RESULT_LOST;
+}

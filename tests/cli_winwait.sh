@@ -1,0 +1,128 @@
+#!/bin/sh
+# winwait tells windows and lines from everything else, and leaves nothing
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+# shellcheck source=scripts/xserver.sh
+. "$SRC/scripts/xserver.sh"
+
+# value COLUMN: of the row that the last command wrote
+value() {
+	grep -v '^#' .t.out | awk -F, -v name="$1" '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	{ print $at[name] }'
+}
+
+t 'help' 0 winwait --help
+t 'version' 0 winwait -V
+has_x=no
+! grep -q '^libxcb' .t.out || has_x=yes
+t 'no command' 125 winwait
+shows 'is answered by the usage' '^usage: winwait' .t.err
+t 'a wrong criterion' 125 winwait --criterion port -- true
+shows 'is named' "criterion 'port' is not window or line" .t.err
+t 'a regular expression that is none' 125 winwait --class '(' -- true
+t 'a time that is none' 125 winwait -t never -- true
+
+line() { winwait --criterion line "$@"; }
+t 'a line' 0 line --csv --match '^ready$' -- \
+    sh -c 'echo not ready; sleep 0.2; echo ready; sleep 300'
+is 'is seen' "$(value result)" seen
+shows 'standard output is passed on' '^not ready$' .t.err
+t 'when it is there' 0 awk -v ms="$(value seen_ms)" 'BEGIN { exit ms < 200 }'
+t 'a line without an end' 1 line --csv -- printf ready
+is 'is none' "$(value result),$(value exit)" exit,0
+t 'an exit before' 1 line --csv -- sh -c 'exit 9'
+is 'has its status' "$(value result),$(value exit),$(value seen_ms)" exit,9,
+t 'a signal' 1 line --csv -- sh -c 'kill -TERM $$'
+is 'is told' "$(value exit),$(value signal)" ,15
+t 'a time-out' 124 line --csv -t 0.2 -- sleep 300
+is 'is a row' "$(value result),$(value seen_ms)" timeout,
+t 'not found' 127 winwait --criterion line -- ./nowhere
+t 'not executable' 126 winwait --criterion line -- /etc/passwd
+t 'a line of a megabyte' 0 line --match '^end' -- \
+    sh -c 'head -c 1000000 /dev/zero | tr "\0" x; echo; echo end; sleep 300'
+t 'rows' 0 line -o rows.csv -- sh -c 'echo; sleep 300'
+t 'of several calls' 0 line -o rows.csv -- sh -c 'echo; sleep 300'
+is 'stand in one file' "$(grep -c -v '^#' rows.csv)" 3
+t 'as JSON' 0 line --json -- sh -c 'echo; sleep 300'
+shows 'too' '"result":"seen"'
+t 'an image that is not on a device' 125 line --image /proc -- echo
+
+# A tree of processes, also of those that have left their parents.
+t 'all processes' 0 line --csv -- sh -c \
+    'setsid sleep 298.5 & (sleep 298.5 & sleep 298.5 &) ; echo; sleep 298.5'
+is 'are killed and reaped' "$(pgrep -x -f 'sleep 298.5')" ''
+mkfifo go
+winwait --criterion line -- sh -c 'echo started >go; exec sleep 297.5' 2>/dev/null &
+read -r _ <go
+kill -TERM $!
+status=0
+wait $! || status=$?
+is 'a signal ends winwait' "$status" 143
+is 'and what it has started' "$(pgrep -x -f 'sleep 297.5')" ''
+
+client=$BIN/tests/window_client
+if [ $has_x = no ] || [ ! -x "$client" ] || ! have Xvfb || ! have openbox; then
+	skip 'no libxcb, Xvfb or openbox'
+	done_testing
+	exit
+fi
+t 'no X server' 125 env DISPLAY=:nowhere winwait -- true
+shows 'is told' 'no X server' .t.err
+
+mkdir x
+x_start x none || skip_all "no X server: $(cat x/x.log)"
+trap x_stop EXIT
+trap 'exit 1' HUP INT TERM
+
+# These promises hold with and without a window manager.
+windows() {
+	t "$1: a window" 0 winwait --csv -- "$client" -i -w 100
+	is "$1: is seen" "$(value result),$(value class),$(value title)" \
+	    'seen,test.test,a test'
+	t "$1: after it was mapped, and that after it was created" 0 awk \
+	    -v c="$(value created_ms)" -v m="$(value mapped_ms)" \
+	    -v s="$(value seen_ms)" 'BEGIN { exit !(100 <= c && c <= m && m <= s) }'
+	# shellcheck disable=SC2016
+	t "$1: none before" 0 winwait --csv --class '^mine[.]' -- sh -c \
+	    '"$1" -c other & exec "$1" -c mine -w 100' sh "$client"
+	is "$1: one of another class is passed over" "$(value class)" mine.mine
+	t "$1: a window without a class" 1 winwait --csv -- "$client" -c ''
+	is "$1: is an error" "$(value result),$(value seen_ms)" error,
+	t "$1: a dialog" 1 winwait --csv -- "$client" -k dialog
+	is "$1: is one" "$(value result),$(value title)" 'error,a test'
+	t "$1: so is a title" 1 winwait -- "$client" -t 'An Error has occurred'
+	t "$1: but not of the class" 0 winwait --class test -- "$client" \
+	    -t 'Error 404'
+	t "$1: a splash" 124 winwait -t 1 -- "$client" -k splash
+	t "$1: a window that stays away" 124 winwait -t 0.2 -- "$client" \
+	    -w 300000
+	t "$1: an exit" 1 winwait -- false
+	"$client" -f old &
+	windows_old=$!
+	while [ ! -e old ]; do
+		sleep 0.01
+	done
+	t "$1: a window of another program" 124 winwait -t 1 -- sleep 300
+	kill $windows_old
+	wait $windows_old 2>/dev/null
+	rm -f old
+	is "$1: no client is left" "$(pgrep -x -f "$client.*")" ''
+}
+windows 'without a manager'
+t 'openbox starts' 0 x_manage openbox
+windows openbox
+
+# The client's own time of being listed is that of winwait, roughly: how near
+# they are, scripts/bench-winwait measures.
+t 'a window' 0 winwait --csv --linger 1 -- "$client" -f times
+# shellcheck disable=SC2016
+t 'at the time that the client has' 0 awk -v start="$(value start_s)" \
+    -v ms="$(value seen_ms)" '{ d = start + ms / 1000 - $2 / 1e9
+	exit d < -60 || d > 60 }' times
+
+# shellcheck disable=SC2016
+t 'a server that goes away' 125 winwait -- sh -c 'kill "$1"; sleep 300' sh \
+    "$x_server"
+done_testing
