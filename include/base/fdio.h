@@ -18,6 +18,13 @@
 ssize_t fdio_read(int fd, void *buf, size_t len);
 ssize_t fdio_pread(int fd, void *buf, size_t len, off_t offset);
 
+/*
+ * Reads to the end: *text is the caller's, for sys_free(), *len bytes and a NUL
+ * behind them.  0, -EFBIG (more than max bytes), -ENOMEM or -errno; then there
+ * is none.
+ */
+int fdio_read_all(int fd, size_t max, char **text, size_t *len);
+
 /* All len bytes, or -errno (0 when they were written). */
 int fdio_write(int fd, const void *buf, size_t len);
 

@@ -43,6 +43,32 @@ fdio_read(int fd, void *buf, size_t len)
 	return (ssize_t)done;
 }
 
+int
+fdio_read_all(int fd, size_t max, char **text, size_t *len)
+{
+	size_t cap = 4096, used = 0;
+	char *all = NULL, *more;
+	ssize_t n = 0;
+
+	do {
+		cap *= 2;	/* one byte is kept for the end */
+		more = sys_realloc(all, cap);
+		if (more == NULL)
+			break;
+		all = more;
+		n = fdio_read(fd, all + used, cap - 1 - used);
+		used += n > 0 ? (size_t)n : 0;
+	} while (used == cap - 1 && used <= max);
+	if (more == NULL || n < 0 || used > max) {
+		sys_free(all);
+		return more == NULL ? -ENOMEM : n < 0 ? (int)n : -EFBIG;
+	}
+	all[used] = '\0';
+	*text = all;
+	*len = used;
+	return 0;
+}
+
 ssize_t
 fdio_pread(int fd, void *buf, size_t len, off_t offset)
 {

@@ -15,32 +15,6 @@
 
 enum { LIST_MAX = 1 << 30 };	/* bytes of it */
 
-static int
-read_whole(int fd, char **text, size_t *len)
-{
-	size_t cap = 0;
-	ssize_t n = 1;
-
-	*text = NULL;
-	*len = 0;
-	while (n > 0) {
-		char *more;
-
-		/* one byte is kept for the end */
-		if (cap - *len < 2) {
-			cap = cap == 0 ? 1 << 16 : 2 * cap;
-			more = cap > LIST_MAX ? NULL :
-			    sys_realloc(*text, cap);
-			if (more == NULL)
-				return -ENOMEM;
-			*text = more;
-		}
-		n = fdio_read(fd, *text + *len, cap - 1 - *len);
-		*len += n > 0 ? (size_t)n : 0;
-	}
-	return (int)n;
-}
-
 /*
  * The name as walk.h has it, from the root of the tree, at s itself; or NULL:
  * it can lead out of the tree, or is the tree.
@@ -155,11 +129,9 @@ coldwalk_read_list(struct coldwalk *c)
 	size_t len = 0;
 
 	if (rc == 0)
-		rc = read_whole(fd, &c->only_text, &len);
+		rc = fdio_read_all(fd, LIST_MAX, &c->only_text, &len);
 	if (fd >= 0 && !in)
 		sys_close(fd);
-	if (rc == 0)
-		c->only_text[len] = '\0';
 	if (rc == 0)
 		rc = split(c, len);
 	if (rc == 0 && c->o.ranges)
