@@ -28,7 +28,10 @@ struct sqb_file {
 
 /* Where files come from.  One thread calls; errors are -errno. */
 struct sqb_source {
-	/* The next file in *f: 1, 0 at the end, or -errno. */
+	/*
+	 * The next file in *f: 1, 0 at the end, or -errno.  Or 2, and no
+	 * file: those that follow share no fragment block with those before.
+	 */
 	int (*next)(void *arg, struct sqb_file *f);
 	/*
 	 * The next len bytes of it, holes as zeros; all of them are there,
@@ -76,5 +79,19 @@ int sqb_data_write(struct sqb_data *d, const struct sqb_source *source,
     const struct sqb_data_options *o, int fd, uint64_t at,
     struct progress *progress);
 void sqb_data_free(struct sqb_data *d);
+
+/* The units and fragment blocks of d that wait in another file. */
+struct sqb_waiting {
+	size_t units;			/* the first of them in d */
+	uint32_t fragments;
+	uint64_t length;		/* of the file */
+	int fd;
+};
+
+/*
+ * Appends what waits to fd, which stands at d->end, and numbers it as if it had
+ * come last.  0, -ENOMEM or -errno.
+ */
+int sqb_data_append(struct sqb_data *d, const struct sqb_waiting *w, int fd);
 
 #endif

@@ -79,6 +79,13 @@ int sqw_tree_add(struct sqw_tree *t, const char *path,
 /* The id of the node at path, or SQW_NOWHERE. */
 uint32_t sqw_tree_find(const struct sqw_tree *t, const char *path);
 
+/*
+ * The path of a node, by its index (its id, until the tree is complete), into
+ * *text, which holds *room bytes and is grown by sys_realloc().  0 or -ENOMEM.
+ */
+int sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
+    size_t *room);
+
 /* Takes the node and all below it away; the root only loses what is in it. */
 void sqw_tree_remove(struct sqw_tree *t, uint32_t id);
 

@@ -318,6 +318,12 @@ next_file(struct feed *f, struct feed_unit *u)
 		f->ended = rc == 0;
 		return rc;
 	}
+	if (rc == 2) {
+		if (f->filled == 0)
+			return 0;
+		give_fragment(f, u);
+		return 1;
+	}
 	rc = reserve_id(f->d, f->file.id);
 	if (rc != 0)
 		return rc;

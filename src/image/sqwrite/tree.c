@@ -145,6 +145,37 @@ sqw_tree_find(const struct sqw_tree *t, const char *path)
 	return at;
 }
 
+int
+sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
+    size_t *room)
+{
+	const struct sqw_node *nodes = t->nodes;
+	size_t len = 1;
+	char *p;
+
+	for (size_t i = node; i != 0; i = nodes[i].parent)
+		len += strlen(nodes[i].name) + 1;
+	if (len > *room) {
+		p = sys_realloc(*text, len);
+		if (p == NULL)
+			return -ENOMEM;
+		*text = p;
+		*room = len;
+	}
+	p = *text + len;
+	*--p = '\0';
+	for (size_t i = node; i != 0; i = nodes[i].parent) {
+		size_t n = strlen(nodes[i].name);
+
+		p -= n;
+		memcpy(p, nodes[i].name, n);
+		if (p > *text + 1)
+			*--p = '/';
+	}
+	memmove(*text, p, strlen(p) + 1);
+	return 0;
+}
+
 /* All below a directory is taken away: no node leads to it any more. */
 static void
 remove_below(struct sqw_tree *t, uint32_t dir)

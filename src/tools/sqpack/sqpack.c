@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack.h"
+#include "sqpack_order.h"
 
 #include "base/fdio.h"
 #include "base/sys.h"
@@ -112,12 +113,16 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
 		return fail(p, p->o.output, (int)at);
 	progress_start(&p->progress, STDERR_FILENO, p->total_B, p->msg.quiet);
 	rc = kind->write != NULL ? kind->write(source, fd, (uint64_t)at) :
+	    p->order != NULL && files->rewind == NULL ?
+	    sqpack_order_stream(p, files, fd, (uint64_t)at) :
 	    sqb_data_write(&p->data, files, &p->o.data, fd, (uint64_t)at,
 	    &p->progress);
 	progress_erase(&p->progress);
 	if (rc != 0)	/* the source says itself what is wrong with it */
 		return p->msg.status == MSG_OK ? fail(p, p->o.output, rc) : rc;
 	rc = kind->finish(source);
+	if (rc == 0 && p->order != NULL)
+		rc = sqpack_order_check(p);
 	if (rc != 0)
 		return rc;
 	o.mtime = p->o.has_mtime ? p->o.mtime : p->o.has_epoch ? p->o.epoch :
@@ -143,6 +148,15 @@ build_to(struct sqpack *p, int fd, int dir)
 		rc = sqb_xattrs_open(&p->xattrs);
 	if (rc != 0)
 		return fail(p, p->o.source, rc);
+	if (p->o.order != NULL && kind == &sqpack_again) {
+		msg_error(&p->msg, "%s: an image keeps its order: no --order",
+		    p->o.source);
+		return -EINVAL;
+	}
+	if (p->o.order != NULL)
+		rc = sqpack_order_open(p);
+	if (rc != 0)
+		return rc;
 	rc = kind->open(p, &source, &files);
 	if (rc == 0)
 		rc = write_image(p, kind, source, &files, fd);
@@ -222,6 +236,8 @@ main(int argc, char **argv)
 		sqb_data_free(&p.data);
 		sqb_xattrs_close(p.xattrs);
 		sqw_tree_close(&p.tree);
+		sqb_order_free(p.order);
+		sys_free(p.order_path);
 		status = msg_finish(&p.msg);
 	}
 	sys_free(p.o.excludes);

@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "image/sqbuild/data.h"
 #include "image/sqbuild/image.h"
+#include "image/sqbuild/order.h"
 #include "image/sqwrite/tree.h"
 
 #include <stdbool.h>
@@ -26,6 +27,8 @@ struct sqpack_options {
 	char **globs;			/* names of the image */
 	size_t glob_count;
 	const char *source, *output, *stats;
+	const char *order;		/* a list of what comes first */
+	bool null_ends;			/* its paths end in NULs */
 	struct sqb_data_options data;
 	bool force;			/* replace the output */
 	bool dry_run;
@@ -46,6 +49,9 @@ struct sqpack {
 	struct sqb_xattrs *xattrs;	/* NULL: they are left out */
 	struct sqb_data data;
 	struct sqb_image_space space;
+	struct sqb_order *order;	/* NULL: none was given */
+	char *order_path;		/* scratch */
+	size_t order_room;
 	struct progress progress;
 	uint64_t total_B;		/* of the files; 0: not known */
 	uint32_t newest;		/* time of any inode */

@@ -6,6 +6,7 @@
  * byte is an error: what would be in the image was there at no time.
  */
 #include "sqpack_dir.h"
+#include "sqpack_order.h"
 
 #include "base/fdio.h"
 #include "base/sys.h"
@@ -40,7 +41,8 @@ list_files(struct dir *d)
 			d->sizes[d->size_count++] = t->nodes[i].attr.size;
 	}
 	qsort(d->sizes, d->size_count, sizeof(*d->sizes), by_size);
-	return 0;
+	return d->p->order == NULL ? 0 : sqpack_order_sort(d->p, d->files,
+	    d->file_count, &d->ends[0], &d->ends[1]);
 }
 
 static bool
@@ -53,44 +55,13 @@ is_alone(const struct dir *d, uint64_t size)
 	    (p + 1 == d->sizes + d->size_count || p[1] != size));
 }
 
-/* The path of a node into *text; see ahead.h. */
-static int
-make_path(const struct dir *d, size_t node, char **text, size_t *room)
-{
-	const struct sqw_node *nodes = d->p->tree.nodes;
-	size_t len = 1;
-	char *p;
-
-	for (size_t i = node; i != 0; i = nodes[i].parent)
-		len += strlen(nodes[i].name) + 1;
-	if (len > *room) {
-		p = sys_realloc(*text, len);
-		if (p == NULL)
-			return -ENOMEM;
-		*text = p;
-		*room = len;
-	}
-	p = *text + len;
-	*--p = '\0';
-	for (size_t i = node; i != 0; i = nodes[i].parent) {
-		size_t n = strlen(nodes[i].name);
-
-		p -= n;
-		memcpy(p, nodes[i].name, n);
-		if (p > *text + 1)
-			*--p = '/';
-	}
-	memmove(*text, p, strlen(p) + 1);
-	return 0;
-}
-
 static int
 file_path(void *arg, size_t i, char **text, size_t *room, uint64_t *size)
 {
 	const struct dir *d = arg;
 
 	*size = d->p->tree.nodes[d->files[i]].attr.size;
-	return make_path(d, d->files[i], text, room);
+	return sqw_tree_path(&d->p->tree, d->files[i], text, room);
 }
 
 /* Of the file that was given last. */
@@ -99,8 +70,9 @@ file_trouble(struct dir *d, int rc)
 {
 	char *path = NULL;
 	size_t room = 0;
+	uint64_t size;
 
-	dir_trouble(d, make_path(d, d->files[d->next - 1], &path, &room) == 0 ?
+	dir_trouble(d, file_path(d, d->next - 1, &path, &room, &size) == 0 ?
 	    path : "", rc);
 	sys_free(path);
 	return rc;
@@ -114,6 +86,11 @@ dir_next(void *arg, struct sqb_file *f)
 
 	if (d->next == d->file_count)
 		return 0;
+	if (d->p->order != NULL && d->group < 2 &&
+	    d->next == d->ends[d->group]) {
+		d->group++;
+		return 2;
+	}
 	d->file = ahead_take(d->ahead);
 	n = &d->p->tree.nodes[d->files[d->next++]];
 	if (d->file->rc != 0)

@@ -18,6 +18,7 @@ struct dir {
 	size_t size_count;
 	uint32_t *files;		/* nodes with data, in order */
 	size_t file_count;
+	size_t group, ends[2];		/* of files by --order: first, rest */
 	struct ahead *ahead;
 	/* the file in hand */
 	size_t next;			/* index in files of the one after */

@@ -24,7 +24,7 @@ enum { THREADS_MAX = 1024 };
 
 enum { OPT_ALL_ROOT = 256, OPT_CAN_MOUNT, OPT_CAT, OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_MTIME,
     OPT_NO_DUPLICATES, OPT_NO_EXPORT, OPT_NO_FRAGMENTS, OPT_NO_PAD,
-    OPT_NO_PROBE, OPT_NO_XATTRS, OPT_RAW, OPT_STATS, OPT_UID };
+    OPT_NO_PROBE, OPT_NO_XATTRS, OPT_ORDER, OPT_RAW, OPT_STATS, OPT_UID };
 
 static const struct option longs[] = {
 	{ "all-root", no_argument, NULL, OPT_ALL_ROOT },
@@ -48,6 +48,8 @@ static const struct option longs[] = {
 	{ "no-pad", no_argument, NULL, OPT_NO_PAD },
 	{ "no-probe", no_argument, NULL, OPT_NO_PROBE },
 	{ "no-xattrs", no_argument, NULL, OPT_NO_XATTRS },
+	{ "null", no_argument, NULL, '0' },
+	{ "order", required_argument, NULL, OPT_ORDER },
 	{ "output", required_argument, NULL, 'o' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "raw", required_argument, NULL, OPT_RAW },
@@ -63,7 +65,8 @@ static const char usage[] =
 "usage: sqpack [-fhkqvV] [-F method] [-L level] [-b block] [-p threads]\n"
 "              [--all-root] [--uid N] [--gid N] [--mtime seconds]\n"
 "              [--exclude glob]... [--no-duplicates] [--no-fragments]\n"
-"              [--no-xattrs] [--raw data,fragments,inodes,xattrs]\n"
+"              [--no-xattrs] [--order list [-0]]\n"
+"              [--raw data,fragments,inodes,xattrs]\n"
 "              [--dry-run] [--stats[=file]] -o image directory|archive|image|-\n"
 "       sqpack -l [-qv] [--can-mount[=kernel]] [glob]... image\n"
 "       sqpack -x dir [-fqv] [-p threads] [--no-xattrs] [glob]... image\n"
@@ -99,6 +102,8 @@ static const char help[] =
 "      --no-pad           do not round the image up to 4 KiB\n"
 "      --no-probe         compress, too, what a quick look finds too dense\n"
 "      --no-xattrs        leave extended attributes out\n"
+"      --order LIST       data of the files that LIST names come first\n"
+"  -0, --null             paths in LIST end in NULs\n"
 "      --raw LIST         do not compress data, fragments, inodes, xattrs\n"
 "      --dry-run          say what the image would take, and make none\n"
 "      --stats[=FILE]     what was done, as a line of JSON\n"
@@ -221,6 +226,7 @@ take_flag(struct sqpack *p, int opt)
 	struct sqpack_options *o = &p->o;
 
 	switch (opt) {
+	case '0': o->null_ends = true; break;
 	case 'f': o->force = true; break;
 	case 'k': o->keep_going = true; break;
 	case 'q': p->msg.quiet = true; break;
@@ -268,6 +274,7 @@ take(struct sqpack *p, int opt, int64_t *level)
 	case OPT_EXCLUDE: return take_exclude(p);
 	case OPT_GID: return take_u32(p, "group", &o->gid, &o->has_gid);
 	case OPT_MTIME: return take_u32(p, "time", &o->mtime, &o->has_mtime);
+	case OPT_ORDER: o->order = optarg; break;
 	case OPT_RAW: return take_raw(p);
 	case OPT_STATS: o->stats = optarg == NULL ? "-" : optarg; break;
 	case OPT_UID: return take_u32(p, "user", &o->uid, &o->has_uid);
@@ -365,7 +372,7 @@ sqpack_parse(struct sqpack *p, int argc, char **argv)
 	msg_init(&p->msg, argv[0]);
 	p->o.data.block = SQUASHFS_BLOCK_DEFAULT;
 	p->o.data.method = sqb_method_by_name("zstd");
-	while (status < 0 && (ch = getopt_long(argc, argv, "b:F:fhklL:o:p:qvVx:",
+	while (status < 0 && (ch = getopt_long(argc, argv, "0b:F:fhklL:o:p:qvVx:",
 	    longs, NULL)) != -1)
 		status = take(p, ch, &level);
 	return status >= 0 ? status : check(p, level, argc, argv);

@@ -1,0 +1,335 @@
+/*
+ * order.c - a list of the files whose data come first in an image
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "image/sqbuild/order.h"
+
+#include "base/args.h"
+#include "base/array.h"
+#include "base/sys.h"
+#include "format/tar/tar.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PRIORITY_MIN = -32768, PRIORITY_MAX = 32767 };
+
+enum form { PATHS, TOUCHES, PRIORITIES };
+
+struct item {
+	const char *path;
+	int64_t key;			/* the smallest comes first */
+	uint32_t line, rank;
+	bool found;
+};
+
+struct sqb_order {
+	char *text;
+	bool nul;			/* NULs end paths, not lines */
+	enum form form;
+	struct item *items;		/* by path, each once */
+	size_t count, cap, found;
+};
+
+/* Lines */
+
+/* The number that a line begins with, and a tab behind it; or NULL. */
+static char *
+number_of(char *line, int64_t *n)
+{
+	char *s = line;
+
+	for (*n = 0; *s >= '0' && *s <= '9' && *n < INT64_MAX / 10 - 1; s++)
+		*n = 10 * *n + (*s - '0');
+	return s > line && *s == '\t' ? s : NULL;
+}
+
+static bool
+is_heading(const char *line)
+{
+	return strncmp(line, "order\tpath\t", 11) == 0;
+}
+
+/* Where the priority begins that ends a line, or NULL. */
+static char *
+priority_of(char *line, int64_t *priority)
+{
+	char *word = line + strlen(line);
+
+	while (word > line && word[-1] != ' ' && word[-1] != '\t')
+		word--;
+	return word > line && args_int(word, PRIORITY_MIN, PRIORITY_MAX,
+	    priority) == 0 ? word : NULL;
+}
+
+/* \ooo is a byte, and \c is c. */
+static void
+unescape(char *s)
+{
+	char *to = s;
+
+	for (; *s != '\0'; to++) {
+		if (s[0] == '\\' && strspn(s + 1, "01234567") >= 3 &&
+		    s[1] < '4') {
+			*to = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 |
+			    (s[3] - '0'));
+			s += 4;
+		} else {
+			s += s[0] == '\\' && s[1] != '\0';
+			*to = *s++;
+		}
+	}
+	*to = '\0';
+}
+
+static int
+add(struct sqb_order *o, char *path, int64_t key, size_t line)
+{
+	void *items = o->items;
+	int rc = line >= SQB_ORDER_REST - 1 ? -EFBIG :
+	    array_grow(&items, o->count, &o->cap, sizeof(*o->items));
+
+	o->items = items;
+	if (rc != 0)
+		return rc;
+	if (o->form != PATHS)
+		unescape(path);
+	tar_clean_path(path);	/* one with .. is the name of no file */
+	o->items[o->count++] = (struct item){ .path = path, .key = key,
+		.line = (uint32_t)line };
+	return 0;
+}
+
+static int
+add_touch(struct sqb_order *o, char *line, size_t number)
+{
+	int64_t key;
+	char *path = number_of(line, &key);
+	size_t len = path == NULL ? 0 : strcspn(path + 1, "\t");
+
+	if (is_heading(line))
+		return 0;
+	if (len == 0 || path[1 + len] == '\0')
+		return -EINVAL;
+	path[1 + len] = '\0';
+	return add(o, path + 1, key, number);
+}
+
+static int
+add_priority(struct sqb_order *o, char *line, size_t number)
+{
+	int64_t key = 0;
+	char *end = priority_of(line, &key);
+
+	while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	*end = '\0';
+	return add(o, line, -key, number);
+}
+
+/* Lines end in a NUL each; comments are looked at by nobody. */
+static bool
+is_comment(const struct sqb_order *o, const char *line)
+{
+	return *line == '\0' || (*line == '#' && !o->nul);
+}
+
+static void
+find_form(struct sqb_order *o, char *end)
+{
+	bool first = true;
+	int64_t n;
+
+	for (char *s = o->text; s < end; s += strlen(s) + 1) {
+		if (is_comment(o, s))
+			continue;
+		if (first && (is_heading(s) || number_of(s, &n) != NULL)) {
+			o->form = TOUCHES;
+			return;
+		}
+		if (priority_of(s, &n) == NULL)
+			return;
+		first = false;
+	}
+	o->form = first ? PATHS : PRIORITIES;
+}
+
+static int
+take_lines(struct sqb_order *o, char *end, size_t *line)
+{
+	int rc = 0;
+	char *next;
+
+	*line = 0;
+	for (char *s = o->text; rc == 0 && s < end; s = next) {
+		next = s + strlen(s) + 1;
+		++*line;
+		if (is_comment(o, s))
+			continue;
+		rc = o->form == TOUCHES ? add_touch(o, s, *line) :
+		    o->form == PRIORITIES ? add_priority(o, s, *line) :
+		    add(o, s, (int64_t)*line, *line);
+	}
+	return rc;
+}
+
+/* Ranks */
+
+static int
+by_key(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int
+by_path(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+	int d = strcmp(x->path, y->path);
+
+	return d != 0 ? d : x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Of each path the first place is kept. */
+static void
+rank_all(struct sqb_order *o)
+{
+	size_t kept = 0;
+
+	qsort(o->items, o->count, sizeof(*o->items), by_key);
+	for (size_t i = 0; i < o->count; i++) {
+		struct item *it = &o->items[i];
+
+		it->rank = (uint32_t)i;
+		if (o->form == PRIORITIES && it->key >= 0)
+			it->rank = SQB_ORDER_REST + (it->key == 0 ? 0 :
+			    1 + (uint32_t)i);
+	}
+	qsort(o->items, o->count, sizeof(*o->items), by_path);
+	for (size_t i = 0; i < o->count; i++)
+		if (kept == 0 || strcmp(o->items[kept - 1].path,
+		    o->items[i].path) != 0)
+			o->items[kept++] = o->items[i];
+	o->count = kept;
+}
+
+/* Ends each line, but for one with a NUL in it. */
+static int
+cut_lines(char *text, const char *end, size_t *line)
+{
+	*line = 1;
+	for (char *s = text; s < end; s++) {
+		if (*s == '\0')
+			return -EINVAL;
+		if (*s == '\n') {
+			*s = '\0';
+			++*line;
+		}
+	}
+	return 0;
+}
+
+int
+sqb_order_read(struct sqb_order **out, char *text, size_t len, bool nul,
+    size_t *line)
+{
+	struct sqb_order *o = sys_calloc(1, sizeof(*o));
+	int rc = 0;
+
+	if (o == NULL) {
+		sys_free(text);
+		return -ENOMEM;
+	}
+	o->text = text;
+	o->nul = nul;
+	if (!nul) {
+		rc = cut_lines(text, text + len, line);
+		find_form(o, text + (rc == 0 ? len : 0));
+	}
+	if (rc == 0)
+		rc = take_lines(o, text + len, line);
+	if (rc != 0) {
+		sqb_order_free(o);
+		return rc;
+	}
+	if (o->count > 0)
+		rank_all(o);
+	*out = o;
+	return 0;
+}
+
+void
+sqb_order_free(struct sqb_order *o)
+{
+	if (o == NULL)
+		return;
+	sys_free(o->text);
+	sys_free(o->items);
+	sys_free(o);
+}
+
+/* Questions */
+
+static struct item *
+find(const struct sqb_order *o, const char *path, size_t len)
+{
+	size_t lo = 0, hi = o->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const char *here = o->items[mid].path;
+		int d = strncmp(here, path, len);
+
+		if (d == 0 && here[len] == '\0')
+			return &o->items[mid];
+		if (d < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+uint32_t
+sqb_order_rank(struct sqb_order *o, const char *path)
+{
+	size_t len = strlen(path);
+	struct item *it = find(o, path, len);
+
+	while (it == NULL && o->form == PRIORITIES && len > 0) {
+		while (len > 0 && path[--len] != '/')
+			;
+		it = find(o, path, len);
+	}
+	if (it == NULL)
+		return SQB_ORDER_REST;
+	o->found += !it->found;
+	it->found = true;
+	return it->rank;
+}
+
+size_t
+sqb_order_count(const struct sqb_order *o)
+{
+	return o->count;
+}
+
+size_t
+sqb_order_found(const struct sqb_order *o)
+{
+	return o->found;
+}
+
+const char *
+sqb_order_missing(const struct sqb_order *o)
+{
+	for (size_t i = 0; i < o->count; i++)
+		if (!o->items[i].found)
+			return o->items[i].path;
+	return NULL;
+}

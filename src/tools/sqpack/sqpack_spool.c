@@ -1,0 +1,205 @@
+/*
+ * sqpack_spool.c - files of a stream that wait for their turn
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A file that is listed is kept as it is, the others are compressed and kept;
+ * at the end the first are compressed in the order of the list, straight into
+ * the image, and the others are appended.  Most of a stream is not listed: so
+ * little is read and written twice uncompressed, and the image is that of a
+ * directory, but for files of the same content of which one is listed: it is
+ * stored again.
+ */
+#include "sqpack_order.h"
+
+#include "base/array.h"
+#include "base/fdio.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { PIECE = 1 << 17 };
+
+struct held {
+	uint32_t rank, id;
+	uint64_t size, at;		/* in the spool */
+};
+
+struct spool {
+	struct sqpack *p;
+	const struct sqb_source *from;
+	int fd;
+	uint64_t end;
+	uint8_t *piece;
+	struct held *held;
+	size_t count, cap;
+	/* what is given out */
+	size_t next, stop;		/* indices of held */
+	uint64_t at;
+};
+
+static int
+open_unlinked(const struct sqpack *p)
+{
+	return sys_openat(p->o.data.tmpdir, ".", O_TMPFILE | O_RDWR |
+	    O_CLOEXEC, 0600);
+}
+
+/* Reads the file in hand into the spool. */
+static int
+hold(struct spool *s, const struct sqb_file *f, uint32_t rank)
+{
+	void *items = s->held;
+	int rc = array_grow(&items, s->count, &s->cap, sizeof(*s->held));
+
+	s->held = items;
+	if (rc != 0)
+		return rc;
+	s->held[s->count++] = (struct held){ .rank = rank, .id = f->id,
+		.size = f->size, .at = s->end };
+	for (uint64_t left = f->size; rc == 0 && left > 0;) {
+		size_t n = left < PIECE ? (size_t)left : PIECE;
+
+		rc = s->from->read(s->from->arg, s->piece, n);
+		if (rc == 0)
+			rc = fdio_write(s->fd, s->piece, n);
+		left -= n;
+	}
+	s->end += f->size;
+	return rc;
+}
+
+/* The next file that is not listed. */
+static int
+pass_next(void *arg, struct sqb_file *f)
+{
+	struct spool *s = arg;
+	const uint32_t *at = s->p->tree.at;
+	uint32_t rank = 0;
+	int rc;
+
+	for (;;) {
+		rc = s->from->next(s->from->arg, f);
+		if (rc != 1)
+			return rc;
+		rc = sqpack_order_rank(s->p, at != NULL ? at[f->id] : f->id,
+		    &rank);
+		if (rc != 0 || rank == SQB_ORDER_REST)
+			return rc != 0 ? rc : 1;
+		rc = hold(s, f, rank);
+		if (rc != 0)
+			return rc;
+	}
+}
+
+static int
+pass_read(void *arg, void *buf, size_t len)
+{
+	struct spool *s = arg;
+
+	return s->from->read(s->from->arg, buf, len);
+}
+
+static int
+held_next(void *arg, struct sqb_file *f)
+{
+	struct spool *s = arg;
+	const struct held *h = &s->held[s->next];
+
+	if (s->next == s->stop)
+		return 0;
+	*f = (struct sqb_file){ .id = h->id, .size = h->size };
+	s->at = h->at;
+	s->next++;
+	return 1;
+}
+
+static int
+held_read(void *arg, void *buf, size_t len)
+{
+	struct spool *s = arg;
+	ssize_t n = fdio_pread(s->fd, buf, len, (off_t)s->at);
+
+	s->at += len;
+	return n < 0 ? (int)n : (size_t)n < len ? -EIO : 0;
+}
+
+static int
+held_rewind(void *arg)
+{
+	struct spool *s = arg;
+
+	s->at = s->held[s->next - 1].at;
+	return 0;
+}
+
+static int
+by_rank(const void *a, const void *b)
+{
+	const struct held *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The files of held up to stop, into the image. */
+static int
+write_held(struct spool *s, size_t stop, int fd, uint64_t at)
+{
+	struct sqb_source source = { .next = held_next, .read = held_read,
+		.rewind = held_rewind, .arg = s };
+
+	s->stop = stop;
+	return s->next == stop ? 0 : sqb_data_write(&s->p->data, &source,
+	    &s->p->o.data, fd, at, &s->p->progress);
+}
+
+/* All files; rest is an unlinked file of those that are not listed. */
+static int
+write_all(struct spool *s, int rest, int fd, uint64_t at)
+{
+	struct sqb_source source = { .next = pass_next, .read = pass_read,
+		.arg = s };
+	struct sqb_data *d = &s->p->data;
+	struct sqb_waiting w = { .fd = rest };
+	size_t first = 0;
+	int rc = sqb_data_write(d, &source, &s->p->o.data, rest, 0,
+	    &s->p->progress);
+
+	if (rc != 0)
+		return rc;
+	w.units = d->units;
+	w.fragments = d->fragments;
+	w.length = d->end;
+	d->end = at;
+	if (s->count > 0)
+		qsort(s->held, s->count, sizeof(*s->held), by_rank);
+	while (first < s->count && s->held[first].rank < SQB_ORDER_REST)
+		first++;
+	rc = write_held(s, first, fd, at);
+	if (rc == 0)
+		rc = sqb_data_append(d, &w, fd);
+	return rc != 0 ? rc : write_held(s, s->count, fd, d->end);
+}
+
+int
+sqpack_order_stream(struct sqpack *p, const struct sqb_source *files, int fd,
+    uint64_t at)
+{
+	struct spool s = { .p = p, .from = files, .fd = open_unlinked(p),
+		.piece = sys_malloc(PIECE) };
+	int rest = open_unlinked(p);
+	int rc = s.fd < 0 ? s.fd : rest < 0 ? rest : s.piece == NULL ?
+	    -ENOMEM : write_all(&s, rest, fd, at);
+
+	if (s.fd >= 0)
+		sys_close(s.fd);
+	if (rest >= 0)
+		sys_close(rest);
+	sys_free(s.piece);
+	sys_free(s.held);
+	return rc;
+}

@@ -1,0 +1,42 @@
+/*
+ * fuzz_order.c - any bytes as a list of files in order
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The first byte says whether NULs end paths.  A path that is missing is found
+ * when it is asked for, and then is not missing any more.
+ */
+#include "base/sys.h"
+#include "image/sqbuild/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct sqb_order *o;
+	const char *path;
+	size_t line, found = 0;
+	char *text;
+
+	if (size == 0)
+		return 0;
+	text = sys_malloc(size);
+	if (text == NULL)
+		abort();
+	memcpy(text, data + 1, size - 1);
+	text[size - 1] = '\0';
+	if (sqb_order_read(&o, text, size - 1, data[0] & 1, &line) != 0)
+		return 0;
+	while ((path = sqb_order_missing(o)) != NULL) {
+		sqb_order_rank(o, path);
+		if (sqb_order_found(o) != ++found)
+			abort();
+	}
+	if (found != sqb_order_count(o))
+		abort();
+	sqb_order_free(o);
+	return 0;
+}
