@@ -96,12 +96,15 @@ same 'the same image' image by.path
 	printf '3\td/large2\t0\t4096\n1\t/z/small5\t0\t100\n'
 	printf '2\td/large4\t8192\t4096\n4\td/e/small6\t0\t4096\n'
 	printf '9\td/large2\t65536\t4096\n'
-	printf '5\tz/a\\040name 7\t0\t10\n10\td\t0\t0\n'
+	printf '5\tz/a name 7\t0\t10\n10\td\t0\t0\n'
 	printf '12\tz/other-name\t0\t4096\n'
 } >touches
 t 'ranges of pages, not sorted' 0 plain --order touches
 same 'the same image, again' image by.path
-printf '1\tz/t\\011b\t0\t3\n2\td/large6\t0\t3\n' >touches
+tr '\n' '\0' <touches | grep -zv ^order >touches0
+t 'the same, ended by NULs' 0 plain -0 --order touches0
+same 'the same image, once more' image by.path
+printf '1\tz/t\tb\t0\t3\n2\td/large6\t0\t3\n' >touches
 t 'a name with a tab' 0 plain --order touches
 t 'is found' 0 begins d/large6 d/large1
 printf '1\td/large6\t0\t3\nd/large5\n' >touches

@@ -155,10 +155,13 @@ tr '\n' '\0' <names >names0
 seed files_from nulls '\001' names0
 seed order paths '\000' names
 seed order nulls '\001' names0
-printf 'order\tpath\to\tl\n2\ta\\040b\t0\t1\n1\tc\t0\t9\n' >touches
+printf 'order\tpath\to\tl\n2\ta b\t0\t1\n1\tc\t0\t9\n' >touches
 seed order touches '\000' touches
 printf '# sort\na 3\nb\\ c/d -7\ne\t32767\n' >priorities
 seed order priorities '\000' priorities
+printf 'sqpack level=12 no-probe\n' >record
+seed sqpack_record gzip '\001\000' record
+seed sqpack_record zstd '\006\004\003\000\000\000' record
 { echo 'attachments 20000'; echo 'repeat 65536'; echo 'noise 9000'; } >like
 seed mail_like profile '\000' like
 i=0

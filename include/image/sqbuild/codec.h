@@ -35,6 +35,13 @@ const char *sqb_method_names(void);
 size_t sqb_settings(const struct sqb_method *m, int level, uint32_t block,
     uint8_t settings[SQB_SETTINGS_MAX]);
 
+/*
+ * The first method and level for which an image has those compressor options.
+ * 0, or -ENOTSUP: there is none.  Thread-safe.
+ */
+int sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
+    uint32_t block, const struct sqb_method **m, int *level);
+
 struct sqb_codec;
 
 /* For blocks of up to block bytes.  0 or -ENOMEM. */

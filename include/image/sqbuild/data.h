@@ -23,7 +23,7 @@
 struct sqb_file {
 	uint32_t id;			/* of its node */
 	uint64_t size;			/* at least 1 */
-	bool alone;			/* no other file of this size comes */
+	bool alone;			/* it shares data with no other */
 };
 
 /* Where files come from.  One thread calls; errors are -errno. */

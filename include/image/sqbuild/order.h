@@ -2,19 +2,19 @@
  * order.h - a list of the files whose data come first in an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * In one of three forms; lines that begin with # are comments in each.
+ * In one of three forms; lines that begin with # are comments.
  *
  *	path			the first line is the first file
  *	N TAB path TAB offset_B TAB length_B
- *				by N, which counts from the first touch on; a
- *				line with names in the place of numbers may
- *				come first; \ooo is a byte, \\ a backslash
+ *				by N, which counts from the first touch on, as
+ *				touchlog writes it; a heading may come first
  *	path priority		every line of the list is so; by the priority,
  *				from 32767 down to -32768: 0 is that of a file
  *				that is not listed, and a directory stands for
  *				what is below it (mksquashfs(1), -sort); \c is c
  *
- * Or paths that each end in a NUL.  Of a path that is listed again the first
+ * The first two may end in NULs in place of newlines, and then have no
+ * comments.  Of a path that is listed again the first
  * place counts.
  */
 #ifndef COLDPRESS_SQBUILD_ORDER_H

@@ -88,6 +88,24 @@ sqb_settings(const struct sqb_method *m, int level, uint32_t block,
 	}
 }
 
+/* By trying all: so the two always fit each other. */
+int
+sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
+    uint32_t block, const struct sqb_method **out, int *level)
+{
+	uint8_t s[SQB_SETTINGS_MAX];
+
+	for (const struct sqb_method *m = methods; m < methods + METHODS; m++)
+		for (*level = m->level_min; m->compressor == compressor &&
+		    *level <= m->level_max; ++*level)
+			if (sqb_settings(m, *level, block, s) == len &&
+			    (len == 0 || memcmp(s, settings, len) == 0)) {
+				*out = m;
+				return 0;
+			}
+	return -ENOTSUP;
+}
+
 static int
 open_packer(struct sqb_codec *c, const struct sqb_method *m, int level,
     uint32_t block)

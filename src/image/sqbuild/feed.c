@@ -299,10 +299,10 @@ take_small(struct feed *f, struct feed_unit *u)
 	if (is_zero(u->data, len))
 		return give_block(f, u);
 	hash = XXH3_128bits(u->data, len);
-	if (share(f, len, hash, f->file.id))
+	if (!f->file.alone && share(f, len, hash, f->file.id))
 		return 0;
-	rc = f->o->no_duplicates ? 0 : twins_add(&f->twins, len, hash,
-	    f->file.id);
+	rc = f->file.alone || f->o->no_duplicates ? 0 :
+	    twins_add(&f->twins, len, hash, f->file.id);
 	if (rc != 0)
 		return rc;
 	return f->o->no_fragments ? give_block(f, u) : add_small(f, u);

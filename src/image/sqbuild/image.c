@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/fdio.h"
 #include "base/sys.h"
+#include "image/sqbuild/record.h"
 #include "image/squashfs/format.h"
 #include "image/sqwrite/layout.h"
 
@@ -272,14 +273,20 @@ init_super(struct ending *e)
 	return lib_error(rc, NULL);
 }
 
+/* Up to a multiple of 4 KiB; what the format has no field for comes first. */
 static int
 pad(struct ending *e)
 {
-	static const uint8_t zeros[SQUASHFS_PAD_B];
-	size_t n = (size_t)(-e->file.end % SQUASHFS_PAD_B);
-	int rc = e->o->no_pad ? 0 : fdio_write(e->file.fd, zeros, n);
+	char zeros[SQUASHFS_PAD_B + SQB_RECORD_MAX] = { 0 };
+	size_t n;
+	int rc;
 
-	e->file.end += e->o->no_pad ? 0 : n;
+	if (e->o->no_pad)
+		return 0;
+	n = sqb_record_make(e->o->data, zeros);
+	n += (size_t)(-(e->file.end + n) % SQUASHFS_PAD_B);
+	rc = fdio_write(e->file.fd, zeros, n);
+	e->file.end += n;
 	return rc;
 }
 

@@ -34,15 +34,36 @@ struct sqb_order {
 
 /* Lines */
 
-/* The number that a line begins with, and a tab behind it; or NULL. */
-static char *
-number_of(char *line, int64_t *n)
+/* Reads the number between s and end, which is one and nothing else. */
+static bool
+take_number(const char *s, const char *end, int64_t *n)
 {
-	char *s = line;
+	const char *first = s;
 
-	for (*n = 0; *s >= '0' && *s <= '9' && *n < INT64_MAX / 10 - 1; s++)
+	for (*n = 0; s < end && *s >= '0' && *s <= '9' &&
+	    *n < INT64_MAX / 10 - 1; s++)
 		*n = 10 * *n + (*s - '0');
-	return s > line && *s == '\t' ? s : NULL;
+	return s == end && s > first;
+}
+
+/*
+ * The path of a touch, of *len bytes, and its number; or NULL.  The last tabs
+ * count: a path may have some.
+ */
+static char *
+touch_of(char *line, size_t *len, int64_t *number)
+{
+	char *path = strchr(line, '\t'), *length = strrchr(line, '\t'), *at;
+	int64_t n;
+
+	if (path == NULL || !take_number(line, path, number) ||
+	    !take_number(length + 1, length + strlen(length), &n))
+		return NULL;
+	at = memrchr(path, '\t', (size_t)(length - path));
+	if (at == NULL || at <= path + 1 || !take_number(at + 1, length, &n))
+		return NULL;
+	*len = (size_t)(at - ++path);
+	return path;
 }
 
 static bool
@@ -63,23 +84,14 @@ priority_of(char *line, int64_t *priority)
 	    priority) == 0 ? word : NULL;
 }
 
-/* \ooo is a byte, and \c is c. */
+/* \c is c. */
 static void
 unescape(char *s)
 {
 	char *to = s;
 
-	for (; *s != '\0'; to++) {
-		if (s[0] == '\\' && strspn(s + 1, "01234567") >= 3 &&
-		    s[1] < '4') {
-			*to = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 |
-			    (s[3] - '0'));
-			s += 4;
-		} else {
-			s += s[0] == '\\' && s[1] != '\0';
-			*to = *s++;
-		}
-	}
+	for (; *s != '\0'; *to++ = *s++)
+		s += s[0] == '\\' && s[1] != '\0';
 	*to = '\0';
 }
 
@@ -93,8 +105,6 @@ add(struct sqb_order *o, char *path, int64_t key, size_t line)
 	o->items = items;
 	if (rc != 0)
 		return rc;
-	if (o->form != PATHS)
-		unescape(path);
 	tar_clean_path(path);	/* one with .. is the name of no file */
 	o->items[o->count++] = (struct item){ .path = path, .key = key,
 		.line = (uint32_t)line };
@@ -105,15 +115,13 @@ static int
 add_touch(struct sqb_order *o, char *line, size_t number)
 {
 	int64_t key;
-	char *path = number_of(line, &key);
-	size_t len = path == NULL ? 0 : strcspn(path + 1, "\t");
+	size_t len;
+	char *path = touch_of(line, &len, &key);
 
-	if (is_heading(line))
-		return 0;
-	if (len == 0 || path[1 + len] == '\0')
-		return -EINVAL;
-	path[1 + len] = '\0';
-	return add(o, path + 1, key, number);
+	if (path == NULL)
+		return is_heading(line) ? 0 : -EINVAL;
+	path[len] = '\0';
+	return add(o, path, key, number);
 }
 
 static int
@@ -125,6 +133,7 @@ add_priority(struct sqb_order *o, char *line, size_t number)
 	while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
 		end--;
 	*end = '\0';
+	unescape(line);
 	return add(o, line, -key, number);
 }
 
@@ -135,24 +144,23 @@ is_comment(const struct sqb_order *o, const char *line)
 	return *line == '\0' || (*line == '#' && !o->nul);
 }
 
-static void
-find_form(struct sqb_order *o, char *end)
+static enum form
+find_form(const struct sqb_order *o, char *end)
 {
 	bool first = true;
 	int64_t n;
+	size_t len;
 
 	for (char *s = o->text; s < end; s += strlen(s) + 1) {
 		if (is_comment(o, s))
 			continue;
-		if (first && (is_heading(s) || number_of(s, &n) != NULL)) {
-			o->form = TOUCHES;
-			return;
-		}
-		if (priority_of(s, &n) == NULL)
-			return;
+		if (first && (is_heading(s) || touch_of(s, &len, &n) != NULL))
+			return TOUCHES;
+		if (o->nul || priority_of(s, &n) == NULL)
+			return PATHS;
 		first = false;
 	}
-	o->form = first ? PATHS : PRIORITIES;
+	return first ? PATHS : PRIORITIES;
 }
 
 static int
@@ -247,12 +255,12 @@ sqb_order_read(struct sqb_order **out, char *text, size_t len, bool nul,
 	}
 	o->text = text;
 	o->nul = nul;
-	if (!nul) {
+	if (!nul)
 		rc = cut_lines(text, text + len, line);
-		find_form(o, text + (rc == 0 ? len : 0));
-	}
-	if (rc == 0)
+	if (rc == 0) {
+		o->form = find_form(o, text + len);
 		rc = take_lines(o, text + len, line);
+	}
 	if (rc != 0) {
 		sqb_order_free(o);
 		return rc;

@@ -136,9 +136,8 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
  * in the image already.
  */
 static int
-build_to(struct sqpack *p, int fd, int dir)
+build_to(struct sqpack *p, const struct sqpack_source *kind, int fd, int dir)
 {
-	const struct sqpack_source *kind = source_of(p);
 	struct sqb_source files;
 	void *source = NULL;
 	int rc = sqw_tree_open(&p->tree);
@@ -148,7 +147,7 @@ build_to(struct sqpack *p, int fd, int dir)
 		rc = sqb_xattrs_open(&p->xattrs);
 	if (rc != 0)
 		return fail(p, p->o.source, rc);
-	if (p->o.order != NULL && kind == &sqpack_again) {
+	if (p->o.order != NULL && kind == &sqpack_repack) {
 		msg_error(&p->msg, "%s: an image keeps its order: no --order",
 		    p->o.source);
 		return -EINVAL;
@@ -164,9 +163,9 @@ build_to(struct sqpack *p, int fd, int dir)
 	return rc;
 }
 
-/* Counts what an image would take, and keeps nothing. */
-static int
-build_nowhere(struct sqpack *p)
+int
+sqpack_build_nowhere(struct sqpack *p, const struct sqpack_source *kind,
+    int (*judge)(struct sqpack *p, int fd))
 {
 	const char *tmpdir = getenv("TMPDIR");
 	const char *name = tmpdir == NULL || *tmpdir == '\0' ? "/tmp" : tmpdir;
@@ -174,8 +173,10 @@ build_nowhere(struct sqpack *p)
 	    O_CLOEXEC, 0);
 	int fd = dir < 0 ? dir : sys_openat(dir, ".", O_TMPFILE | O_RDWR |
 	    O_CLOEXEC, 0600);
-	int rc = fd < 0 ? fail(p, name, fd) : build_to(p, fd, dir);
+	int rc = fd < 0 ? fail(p, name, fd) : build_to(p, kind, fd, dir);
 
+	if (rc == 0 && judge != NULL)
+		rc = judge(p, fd);
 	if (fd >= 0)
 		sys_close(fd);
 	if (dir >= 0)
@@ -192,7 +193,7 @@ build(struct sqpack *p)
 
 	umask(mask);
 	if (p->o.dry_run)
-		return build_nowhere(p);
+		return sqpack_build_nowhere(p, source_of(p), NULL);
 	rc = output_create(&out, p->o.output, p->o.force);
 	if (rc == 0 && out.direct) {
 		output_abort(&out);
@@ -205,7 +206,7 @@ build(struct sqpack *p)
 	}
 	if (rc != 0)
 		return fail(p, p->o.output, rc);
-	rc = build_to(p, out.fd, out.dirfd);
+	rc = build_to(p, source_of(p), out.fd, out.dirfd);
 	if (rc != 0) {
 		output_abort(&out);
 		return rc;

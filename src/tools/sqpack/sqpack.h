@@ -75,7 +75,15 @@ struct sqpack_source {
 	void (*close)(void *state);	/* state may be NULL */
 };
 
-extern const struct sqpack_source sqpack_dir, sqpack_tar, sqpack_repack;
+extern const struct sqpack_source sqpack_dir, sqpack_tar, sqpack_repack,
+    sqpack_rebuild;
+
+/*
+ * Builds an image that has no name, and has it judged: fd is read and written
+ * by its offset alone.  0 or -errno, and it is said.
+ */
+int sqpack_build_nowhere(struct sqpack *p, const struct sqpack_source *kind,
+    int (*judge)(struct sqpack *p, int fd));
 
 /* Whether the options leave a path of the image out. */
 bool sqpack_excluded(const struct sqpack *p, const char *path);
@@ -102,6 +110,7 @@ sqpack_minor(uint32_t rdev)
 int sqpack_list(struct sqpack *p);
 int sqpack_extract(struct sqpack *p);
 int sqpack_cat(struct sqpack *p);
+int sqpack_rebuild_check(struct sqpack *p);
 int sqpack_mount(struct sqpack *p);	/* whether Linux can; -errno: no */
 
 /* What was made, as a line of JSON to p->o.stats ("-": standard error). */

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/utc.h"
+#include "image/sqbuild/record.h"
 #include "measure/kernel_config.h"
 
 #include <errno.h>
@@ -141,6 +142,19 @@ print_flags(const struct sqr_facts *f)
 	putchar('\n');
 }
 
+/* What the format has no field for: see image/sqbuild/record.h. */
+static void
+print_record(const struct sqpack_image *i)
+{
+	struct sqb_data_options o = { .method = sqb_method_by_name("gzip") };
+	char text[SQB_RECORD_MAX];
+	int n = sqpack_image_padding(i, text, sizeof(text));
+
+	if (n > 0 && sqb_record_read(text, (size_t)n, &o) == 1 &&
+	    sqb_record_make(&o, text) > 0)
+		printf("more settings: %s", strchr(text, ' ') + 1);
+}
+
 void
 sqpack_print_facts(const struct sqpack_image *i)
 {
@@ -152,6 +166,7 @@ sqpack_print_facts(const struct sqpack_image *i)
 
 	utc_text(time, (int64_t)f->mtime * 1000000000);
 	print_compressor(i);
+	print_record(i);
 	printf("block size: %u\n", f->block);
 	print_flags(f);
 	printf("inodes: %u\nfragment blocks: %u\nowners: %u\n", f->inodes,

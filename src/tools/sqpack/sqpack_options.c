@@ -24,7 +24,8 @@ enum { THREADS_MAX = 1024 };
 
 enum { OPT_ALL_ROOT = 256, OPT_CAN_MOUNT, OPT_CAT, OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_MTIME,
     OPT_NO_DUPLICATES, OPT_NO_EXPORT, OPT_NO_FRAGMENTS, OPT_NO_PAD,
-    OPT_NO_PROBE, OPT_NO_XATTRS, OPT_ORDER, OPT_RAW, OPT_STATS, OPT_UID };
+    OPT_NO_PROBE, OPT_NO_XATTRS, OPT_ORDER, OPT_RAW,
+    OPT_REBUILD_CHECK, OPT_STATS, OPT_UID };
 
 static const struct option longs[] = {
 	{ "all-root", no_argument, NULL, OPT_ALL_ROOT },
@@ -53,6 +54,7 @@ static const struct option longs[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "raw", required_argument, NULL, OPT_RAW },
+	{ "rebuild-check", no_argument, NULL, OPT_REBUILD_CHECK },
 	{ "stats", optional_argument, NULL, OPT_STATS },
 	{ "threads", required_argument, NULL, 'p' },
 	{ "uid", required_argument, NULL, OPT_UID },
@@ -71,7 +73,9 @@ static const char usage[] =
 "       sqpack -l [-qv] [--can-mount[=kernel]] [glob]... image\n"
 "       sqpack -x dir [-fqv] [-p threads] [--no-xattrs] [glob]... image\n"
 "       sqpack --cat path image\n"
-"       sqpack --can-mount[=kernel] image\n";
+"       sqpack --can-mount[=kernel] image\n"
+"       sqpack --rebuild-check [-qv] [-L level] [--no-probe] [-p threads]\n"
+"              [--stats[=file]] image\n";
 
 static const char help[] =
 "\n"
@@ -106,6 +110,8 @@ static const char help[] =
 "  -0, --null             paths in LIST end in NULs\n"
 "      --raw LIST         do not compress data, fragments, inodes, xattrs\n"
 "      --dry-run          say what the image would take, and make none\n"
+"      --rebuild-check    build an image again from its own tree, and say\n"
+"                         whether that gives the same bytes\n"
 "      --stats[=FILE]     what was done, as a line of JSON\n"
 "  -h, -V                 this help; versions\n";
 
@@ -205,7 +211,8 @@ set_task(struct sqpack *p, int (*task)(struct sqpack *p))
 
 	/* a long listing says whether a kernel mounts the image */
 	if (o->task != NULL && o->task != task && o->task != sqpack_mount) {
-		msg_error(&p->msg, "one of -l, -x and --cat at a time");
+		msg_error(&p->msg, "one of -l, -x, --cat and --rebuild-check "
+		    "at a time");
 		return options_usage(usage);
 	}
 	o->task = task;
@@ -276,6 +283,7 @@ take(struct sqpack *p, int opt, int64_t *level)
 	case OPT_MTIME: return take_u32(p, "time", &o->mtime, &o->has_mtime);
 	case OPT_ORDER: o->order = optarg; break;
 	case OPT_RAW: return take_raw(p);
+	case OPT_REBUILD_CHECK: return set_task(p, sqpack_rebuild_check);
 	case OPT_STATS: o->stats = optarg == NULL ? "-" : optarg; break;
 	case OPT_UID: return take_u32(p, "user", &o->uid, &o->has_uid);
 	default: return options_usage(usage);
@@ -320,7 +328,7 @@ take_epoch(struct sqpack *p)
 
 /* What is read: names in it, which may be none, and the image. */
 static int
-check_reading(struct sqpack *p, int argc, char **argv)
+check_reading(struct sqpack *p, int64_t level, int argc, char **argv)
 {
 	int words = argc - optind;
 
@@ -334,6 +342,7 @@ check_reading(struct sqpack *p, int argc, char **argv)
 		msg_error(&p->msg, "-o is for an image that is built");
 		return options_usage(usage);
 	}
+	p->o.data.level = (int)level;
 	p->o.source = argv[argc - 1];
 	p->o.globs = argv + optind;
 	p->o.glob_count = (size_t)words - 1;
@@ -345,7 +354,7 @@ static int
 check(struct sqpack *p, int64_t level, int argc, char **argv)
 {
 	if (p->o.task != NULL)
-		return check_reading(p, argc, argv);
+		return check_reading(p, level, argc, argv);
 	if (argc - optind != 1) {
 		msg_error(&p->msg, argc == optind ?
 		    "a directory or an archive is missing" :

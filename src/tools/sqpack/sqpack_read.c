@@ -4,6 +4,7 @@
  */
 #include "sqpack_read.h"
 
+#include "base/fdio.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -29,17 +30,16 @@ open_image(struct sqpack_image *i)
 {
 	struct sqpack *p = i->p;
 	const char *why = NULL;
-	uint64_t offset = 0;
 	int rc;
 
 	i->fd = sys_openat(AT_FDCWD, p->o.source, O_RDONLY | O_CLOEXEC, 0);
-	rc = i->fd < 0 ? i->fd : sqr_find(i->fd, &offset);
+	rc = i->fd < 0 ? i->fd : sqr_find(i->fd, &i->offset);
 	if (rc == 0) {
 		why = "no squashfs image begins here";
 		rc = -EBADMSG;
 	}
 	if (rc > 0)
-		rc = sqr_open(&i->m, i->fd, offset, p->o.data.threads,
+		rc = sqr_open(&i->m, i->fd, i->offset, p->o.data.threads,
 		    MEMORY_MAX, tell, i, &why);
 	if (rc == -EDQUOT)
 		why = "its tables and names take more than 1 GiB of memory";
@@ -134,6 +134,13 @@ sqpack_image_close(struct sqpack_image *i)
 		sys_close(i->fd);
 	sys_free(i->wanted);
 	sys_free(i->path);
+}
+
+int
+sqpack_image_padding(const struct sqpack_image *i, char *padding, size_t size)
+{
+	return (int)fdio_pread(i->fd, padding, size,
+	    (off_t)(i->offset + sqr_facts(i->m)->used_B));
 }
 
 /* utf8_safe() wants a text that ends: a name is copied in pieces. */

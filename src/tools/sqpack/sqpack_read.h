@@ -16,6 +16,7 @@
 struct sqpack_image {
 	struct sqpack *p;
 	int fd;
+	uint64_t offset;		/* of the image in the file */
 	struct sqr_image *m;
 	bool refused;			/* Linux would not mount it */
 	uint8_t *wanted;		/* enum sqpack_want of each name */
@@ -39,6 +40,13 @@ void sqpack_image_close(struct sqpack_image *i);
 
 /* The path of a name, until the next call; NULL, and it is said: no memory. */
 const char *sqpack_image_path(struct sqpack_image *i, size_t number);
+
+/*
+ * The first bytes behind those that the image counts as used: how many there
+ * are, at most size, or -errno.
+ */
+int sqpack_image_padding(const struct sqpack_image *i, char *padding,
+    size_t size);
 
 /* len bytes for a terminal or a list: controls as \ooo, \ as \\. */
 void sqpack_print(FILE *f, const char *text, size_t len);

@@ -37,28 +37,6 @@ repack_no_memory(struct repack *r)
 }
 
 static int
-add_xattr(void *arg, const char *name, const void *value, size_t len)
-{
-	struct repack *r = arg;
-
-	return sqb_xattrs_add(r->p->xattrs, name, value, len);
-}
-
-static int
-add_xattrs(struct repack *r, const struct sqr_entry *e, uint32_t *index)
-{
-	int rc;
-
-	*index = SQUASHFS_NONE;
-	if (r->p->xattrs == NULL || e->xattr == SQUASHFS_NONE)
-		return 0;
-	rc = sqb_xattrs_begin(r->p->xattrs);
-	if (rc == 0)
-		rc = sqr_xattrs(r->i.m, e->xattr, add_xattr, r);
-	return rc != 0 ? rc : sqb_xattrs_end(r->p->xattrs, index);
-}
-
-static int
 add_name(struct repack *r, size_t n, const struct sqr_entry *e)
 {
 	struct sqw_attr attr = { .mode = e->mode, .uid = e->uid,
@@ -85,13 +63,9 @@ add_name(struct repack *r, size_t n, const struct sqr_entry *e)
 		attr.target = target;
 	}
 	sqpack_adjust(r->p, &attr, e->mtime);
-	rc = add_xattrs(r, e, &attr.xattr);
-	if (rc == 0)
-		rc = sqw_tree_add(&r->p->tree, path, &attr, &r->ids[n]);
+	attr.xattr = repack_set(r, e->xattr);
+	rc = sqw_tree_add(&r->p->tree, path, &attr, &r->ids[n]);
 	sys_free(target);
-	if (rc == -EBADMSG)
-		return repack_refuse(r, path,
-		    "its extended attributes cannot be read");
 	return rc != 0 ? repack_refuse(r, path, strerror(-rc)) : 0;
 }
 
@@ -178,6 +152,25 @@ take_facts(struct repack *r)
 	return 0;
 }
 
+int
+repack_open_tree(struct repack *r, struct sqpack *p)
+{
+	int rc;
+
+	r->p = p;
+	rc = sqpack_image_open(&r->i, p);
+	if (rc == 0 && r->i.refused)
+		rc = -EBADMSG;
+	if (rc == 0)
+		rc = repack_take_xattrs(r);
+	if (rc == 0)
+		rc = fill_tree(r);
+	/* the image's time, not that of its newest inode */
+	if (rc == 0)
+		p->newest = sqr_facts(r->i.m)->mtime;
+	return rc;
+}
+
 static int
 repack_open(struct sqpack *p, void **state, struct sqb_source *files)
 {
@@ -190,20 +183,10 @@ repack_open(struct sqpack *p, void **state, struct sqb_source *files)
 		msg_error(&p->msg, "%s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	r->p = p;
-	rc = sqpack_image_open(&r->i, p);
-	if (rc == 0 && r->i.refused)
-		rc = -EBADMSG;
+	rc = repack_open_tree(r, p);
 	if (rc == 0)
 		rc = take_facts(r);
-	if (rc == 0)
-		rc = fill_tree(r);
-	if (rc == 0)
-		rc = repack_list(r);
-	/* the image's time, not that of its newest inode */
-	if (rc == 0)
-		p->newest = sqr_facts(r->i.m)->mtime;
-	return rc;
+	return rc != 0 ? rc : repack_list(r);
 }
 
 static int
@@ -213,6 +196,14 @@ repack_finish(void *state)
 	return 0;
 }
 
+void
+repack_close_tree(struct repack *r)
+{
+	sqpack_image_close(&r->i);
+	sys_free(r->ids);
+	sys_free(r->sets);
+}
+
 static void
 repack_close(void *state)
 {
@@ -220,8 +211,7 @@ repack_close(void *state)
 
 	if (r == NULL)
 		return;
-	sqpack_image_close(&r->i);
-	sys_free(r->ids);
+	repack_close_tree(r);
 	sys_free(r->old);
 	sys_free(r);
 }

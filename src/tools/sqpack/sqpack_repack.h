@@ -9,10 +9,18 @@
 
 #include "image/sqbuild/repack.h"
 
+/* A set of extended attributes: its index in the old and the new image. */
+struct repack_set {
+	uint32_t old, made;
+	size_t name;			/* the first that has it */
+};
+
 struct repack {
 	struct sqpack *p;
 	struct sqpack_image i;
 	uint32_t *ids;			/* of each number */
+	struct repack_set *sets;	/* by their old index */
+	size_t set_count;
 	struct sqb_old *old;		/* blocks, in order, each once */
 	size_t count, cap;
 	size_t units;
@@ -26,6 +34,19 @@ int repack_refuse(struct repack *r, const char *path, const char *why);
 
 /* Says that there is no memory.  Returns -ENOMEM. */
 int repack_no_memory(struct repack *r);
+
+/*
+ * Opens p->o.source and takes its tree with all that inodes say, but for data;
+ * it is to be closed in any case.  0, or -errno, and it is said.
+ */
+int repack_open_tree(struct repack *r, struct sqpack *p);
+void repack_close_tree(struct repack *r);
+
+/* Adds all sets in their order: 0, or -errno, and it is said. */
+int repack_take_xattrs(struct repack *r);
+
+/* The new index of a set; SQUASHFS_NONE is none. */
+uint32_t repack_set(const struct repack *r, uint32_t old);
 
 /* Fills r->old, and r->units.  0, or -errno, and it is said. */
 int repack_list(struct repack *r);

@@ -110,6 +110,23 @@ find_block(const struct repack *r, uint64_t at)
 	return bsearch(&key, r->old, r->count, sizeof(*r->old), by_place);
 }
 
+/* Of a file of holes: where the blocks are now that came behind it. */
+static uint64_t
+start_behind(const struct repack *r, uint64_t at)
+{
+	size_t lo = 0, hi = r->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (r->old[mid].at < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < r->count ? r->old[lo].start : r->p->data.end;
+}
+
 int
 repack_list(struct repack *r)
 {
@@ -143,7 +160,8 @@ give_file(struct repack *r, size_t n, const struct sqr_entry *e,
 		at += sqr_word_len(word);
 	}
 	if (e->blocks > 0)
-		d->starts[first] = start;
+		d->starts[first] = start != 0 ? start :
+		    start_behind(r, e->start);
 	if (tail && e->blocks == 0) {
 		d->of[r->ids[n]].unit = e->fragment;
 	} else if (tail) {

@@ -1,0 +1,317 @@
+/*
+ * sqpack_rebuild.c - the tree and files of an image, to be built again
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Files come in the order in which the image has their data, and small ones
+ * by their place in the fragment blocks: by the rules of image/sqbuild the
+ * same blocks come of that, if the image was made by them.  What shares data
+ * in the image is read once, and shares them again.
+ */
+#include "sqpack_repack.h"
+
+#include "base/sys.h"
+#include "image/sqbuild/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct piece {
+	uint64_t at;			/* of its blocks, or fragment block */
+	uint64_t stored;		/* bytes of its blocks; 0: holes */
+	uint32_t number, tail_at;
+	bool small;			/* it is in a fragment block alone */
+};
+
+struct rebuild {
+	struct repack r;
+	struct sqr_decoder *decoder;
+	struct piece *pieces;		/* in the order of the data */
+	size_t count, next;
+	bool cut;			/* a fragment block ends here */
+	/* the file in hand */
+	struct sqr_entry e;
+	uint32_t k;			/* its next block */
+	uint64_t at;
+	/* the fragment block that was read last */
+	uint8_t *fragment;
+	uint32_t fragment_number;
+	int64_t fragment_B;
+};
+
+/* Settings */
+
+static void
+take_flags(struct sqpack_options *o, const struct sqr_facts *f)
+{
+	o->raw_inodes = (f->flags & SQUASHFS_RAW_INODES) != 0;
+	o->raw_xattrs = (f->flags & SQUASHFS_RAW_XATTRS) != 0;
+	o->data.raw_data = (f->flags & SQUASHFS_RAW_DATA) != 0;
+	o->data.raw_fragments = (f->flags & SQUASHFS_RAW_FRAGMENTS) != 0;
+	o->data.no_fragments = (f->flags & SQUASHFS_NO_FRAGMENTS) != 0;
+	o->data.no_duplicates = (f->flags & SQUASHFS_DEDUPLICATED) == 0;
+	o->no_export = !f->exports;
+}
+
+/* What the image says of itself; what the call says counts for more. */
+static int
+take_settings(struct rebuild *b)
+{
+	const struct sqr_facts *f = sqr_facts(b->r.i.m);
+	struct sqpack_options *o = &b->r.p->o;
+	struct sqb_data_options *d = &o->data;
+	int given = o->data.level, n;
+	char padding[SQB_RECORD_MAX];
+
+	d->block = f->block;
+	take_flags(o, f);
+	if (sqb_settings_read(f->compressor, f->settings, f->settings_B,
+	    f->block, &d->method, &d->level) != 0)
+		return repack_refuse(&b->r, "", "sqpack makes none with such "
+		    "options of the compressor");
+	n = sqpack_image_padding(&b->r.i, padding, sizeof(padding));
+	if (n < 0)
+		return repack_refuse(&b->r, "", strerror(-n));
+	if (sqb_record_read(padding, (size_t)n, d) < 0)
+		return repack_refuse(&b->r, "", "the settings in its padding "
+		    "are not known to this version");
+	o->no_pad = n == 0 && f->used_B % SQUASHFS_PAD_B != 0;
+	if (given != 0)
+		d->level = given;
+	/* a writer with nothing to write leaves a flag */
+	if (!f->xattrs && (f->flags & SQUASHFS_NO_XATTRS) == 0) {
+		sqb_xattrs_close(b->r.p->xattrs);
+		b->r.p->xattrs = NULL;
+	}
+	return 0;
+}
+
+/* Order */
+
+static int
+by_place(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	if (x->small != y->small)
+		return x->small ? 1 : -1;
+	/* a hole is where the next block is */
+	if ((x->stored == 0) != (y->stored == 0))
+		return x->stored == 0 ? -1 : 1;
+	if (x->tail_at != y->tail_at)
+		return x->tail_at < y->tail_at ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int
+list_pieces(struct rebuild *b)
+{
+	const struct sqr_image *m = b->r.i.m;
+	size_t count = sqr_count(m);
+	struct sqr_entry e;
+	uint32_t word;
+
+	b->pieces = sys_malloc(count * sizeof(*b->pieces));
+	if (b->pieces == NULL)
+		return repack_no_memory(&b->r);
+	for (size_t n = 1; n < count; n++) {
+		struct piece *p = &b->pieces[b->count];
+
+		sqr_get(m, n, &e);
+		if (!S_ISREG(e.mode) || e.size == 0 || e.first != n)
+			continue;
+		*p = (struct piece){ .at = e.start, .number = (uint32_t)n,
+			.stored = sqr_stored(&e), .tail_at = e.tail_at,
+			.small = e.blocks == 0 };
+		if (p->small)
+			sqr_fragment(m, e.fragment, &p->at, &word);
+		b->r.p->total_B += e.size;
+		b->count++;
+	}
+	if (b->count > 0)
+		qsort(b->pieces, b->count, sizeof(*b->pieces), by_place);
+	return 0;
+}
+
+/* Whether a piece has the data of the one before it. */
+static bool
+is_shared(const struct rebuild *b, size_t i)
+{
+	const struct piece *p = &b->pieces[i], *q = p - 1;
+	struct sqr_entry x, y;
+
+	if (i == 0 || p->at != q->at || p->small != q->small ||
+	    p->tail_at != q->tail_at || p->stored != q->stored)
+		return false;
+	sqr_get(b->r.i.m, p->number, &x);
+	sqr_get(b->r.i.m, q->number, &y);
+	return x.size == y.size && memcmp(x.sizes, y.sizes,
+	    x.blocks * sizeof(uint32_t)) == 0;
+}
+
+/* Files */
+
+static int
+rebuild_next(void *arg, struct sqb_file *f)
+{
+	struct rebuild *b = arg;
+	const struct piece *p;
+
+	while (b->next < b->count && is_shared(b, b->next))
+		b->next++;
+	if (b->next == b->count)
+		return 0;
+	p = &b->pieces[b->next];
+	if (!b->cut && p > b->pieces && p[-1].small && p[-1].at != p->at) {
+		b->cut = true;
+		return 2;
+	}
+	b->cut = false;
+	b->next++;
+	sqr_get(b->r.i.m, p->number, &b->e);
+	b->k = 0;
+	b->at = b->e.start;
+	*f = (struct sqb_file){ .id = b->r.ids[p->number],
+		.size = b->e.size, .alone = true };
+	return 1;
+}
+
+static int
+damaged(struct rebuild *b, uint64_t at, const char *why)
+{
+	const char *path = sqpack_image_path(&b->r.i,
+	    b->pieces[b->next - 1].number);
+	char text[256];
+
+	snprintf(text, sizeof(text), "offset %llu: %s",
+	    (unsigned long long)at, why);
+	return repack_refuse(&b->r, path == NULL ? "" : path, text);
+}
+
+static int
+read_tail(struct rebuild *b, uint8_t *buf, size_t len)
+{
+	const char *why = "the fragment block ends before the file does";
+	uint64_t at;
+	uint32_t word;
+
+	sqr_fragment(b->r.i.m, b->e.fragment, &at, &word);
+	if (b->fragment_number != b->e.fragment) {
+		b->fragment_number = SQUASHFS_NONE;
+		b->fragment_B = sqr_unpack(b->decoder, at, word, 0,
+		    b->fragment, &why);
+		if (b->fragment_B < 0)
+			return damaged(b, at, why);
+		b->fragment_number = b->e.fragment;
+	}
+	if ((uint64_t)b->e.tail_at + len > (uint64_t)b->fragment_B)
+		return damaged(b, at, why);
+	memcpy(buf, b->fragment + b->e.tail_at, len);
+	return 0;
+}
+
+/* The builder reads block by block. */
+static int
+rebuild_read(void *arg, void *buf, size_t len)
+{
+	struct rebuild *b = arg;
+	const char *why = "a block has another length";
+	uint32_t word;
+
+	if (b->k == b->e.blocks)
+		return read_tail(b, buf, len);
+	word = sqr_word(&b->e, b->k);
+	if (sqr_block_len(b->r.i.m, &b->e, b->k) != len)
+		return damaged(b, b->at, why);
+	if (word == 0)
+		memset(buf, 0, len);
+	else if (sqr_unpack(b->decoder, b->at, word, len, buf, &why) < 0)
+		return damaged(b, b->at, why);
+	b->k++;
+	b->at += sqr_word_len(word);
+	return 0;
+}
+
+static int
+rebuild_rewind(void *arg)
+{
+	struct rebuild *b = arg;
+
+	b->k = 0;
+	b->at = b->e.start;
+	return 0;
+}
+
+/* What was not read has the data of what came before it. */
+static int
+rebuild_finish(void *state)
+{
+	struct rebuild *b = state;
+	struct sqb_data *d = &b->r.p->data;
+	size_t ids = b->r.p->tree.count;
+	struct sqw_data *of;
+
+	if (d->ids < ids) {
+		of = sys_realloc(d->of, ids * sizeof(*of));
+		if (of == NULL)
+			return repack_no_memory(&b->r);
+		memset(of + d->ids, 0, (ids - d->ids) * sizeof(*of));
+		d->of = of;
+		d->ids = ids;
+	}
+	for (size_t i = 1; i < b->count; i++)
+		if (is_shared(b, i))
+			d->of[b->r.ids[b->pieces[i].number]] =
+			    d->of[b->r.ids[b->pieces[i - 1].number]];
+	return 0;
+}
+
+static int
+rebuild_open(struct sqpack *p, void **state, struct sqb_source *files)
+{
+	struct rebuild *b = sys_calloc(1, sizeof(*b));
+	int rc;
+
+	*state = b;
+	if (b == NULL) {
+		msg_error(&p->msg, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	*files = (struct sqb_source){ .next = rebuild_next,
+		.read = rebuild_read, .rewind = rebuild_rewind, .arg = b };
+	rc = repack_open_tree(&b->r, p);
+	if (rc == 0)
+		rc = take_settings(b);
+	if (rc == 0)
+		rc = list_pieces(b);
+	if (rc != 0)
+		return rc;
+	b->fragment_number = SQUASHFS_NONE;
+	b->fragment = sys_malloc(p->o.data.block);
+	if (b->fragment == NULL ||
+	    sqr_decoder_open(&b->decoder, b->r.i.m) != 0)
+		return repack_no_memory(&b->r);
+	return 0;
+}
+
+static void
+rebuild_close(void *state)
+{
+	struct rebuild *b = state;
+
+	if (b == NULL)
+		return;
+	sqr_decoder_close(b->decoder);
+	repack_close_tree(&b->r);
+	sys_free(b->pieces);
+	sys_free(b->fragment);
+	sys_free(b);
+}
+
+const struct sqpack_source sqpack_rebuild = {
+	.open = rebuild_open, .finish = rebuild_finish,
+	.close = rebuild_close
+};

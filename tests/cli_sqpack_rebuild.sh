@@ -1,0 +1,135 @@
+#!/bin/sh
+# An image can be built again from its own tree, to the byte, by the settings
+# that it holds; what does not come of its tree is found.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/squashfs_damage.sh
+. "$SRC/tests/squashfs_damage.sh"
+
+PATH=$PATH:/usr/sbin:/sbin
+mkdir -p tree/d/e tree/z
+for i in 1 2 3 4 5 6; do
+	seq $i$i 50000 >tree/d/large$i
+	seq $((i * 700)) >tree/d/e/small$i
+	seq $((i * 600)) >tree/z/small$i
+done
+: >tree/empty
+truncate -s 400000 tree/d/hole
+truncate -s 500000 tree/d/another-hole
+cp tree/d/hole tree/z
+truncate -s 300 tree/d/e/small-hole
+head -c 400000 /dev/urandom >tree/d/random
+cp tree/d/large1 tree/z/twin
+cp tree/z/small3 tree/d
+ln tree/d/large2 tree/z/hard
+mkfifo tree/z/fifo
+touch -d '2001-09-09 01:46:40 UTC' tree/d/large6 tree/z
+setfattr -n user.a -v b tree/z/small2 2>/dev/null
+setfattr -n user.c -v b tree/d/e 2>/dev/null
+setfattr -n user.a -v d tree/d/hole 2>/dev/null
+
+check() { sqpack --rebuild-check "$@"; }
+
+printf 'z/small6\nd/large4\nd/e/small1\nd/hole\n' >list
+for o in '-F zstd -L 3' '-F zstd -L 15' '-F gzip' '-F gzip -L 12' \
+    '-F gzip -L 6 --no-probe' '-F lz4' '-F lz4hc -b 4K' \
+    '-F xz --no-fragments' '-F lzo -L 2 --no-duplicates' '-F none --no-pad' \
+    '-F gzip --raw data,xattrs --no-export' \
+    '-F lz4 --raw inodes,fragments --no-xattrs --all-root --mtime 7' \
+    '-F zstd -L 1 --order list'; do
+	case $o in
+	*lzo*)
+		sqpack -F lzo --dry-run tree/z 2>/dev/null || continue ;;
+	esac
+	# shellcheck disable=SC2086
+	sqpack -f $o -o image tree
+	t "$o: it comes of its tree" 0 check -p3 image
+	shows 'it is said' "^equal: $(stat -c %s image) bytes"
+	t 'for one thread, too' 0 check -q -p1 image
+	is 'in one line' "$(cat .t.out)" "equal: $(stat -c %s image) bytes"
+	sqpack -f -F zstd -L 2 -o again image
+	t 'so does what is made of it' 0 check again
+done
+(cd tree && tar -cf - z d .) | sqpack -f -F zstd -L 1 -o image -
+t 'of an archive' 0 check image
+(cd tree && tar -cf - z d .) | sqpack -f -F zstd -L 1 --order list -o image -
+t 'of an archive by a list' 0 check image
+{ cat .t.out image; } >program	# not in front of an image, as a program is
+t 'of no image' 1 check program
+
+# Settings for which the format has no field
+sqpack -f -F gzip -L 12 --no-probe -o image tree
+t 'listed in full' 0 sqpack -lv image
+shows 'what stands in the padding is shown' '^more settings: level=12 no-probe$'
+sqpack -f -F gzip -o image tree
+sqpack -lv image >list.out
+is 'nothing stands there without need' "$(grep -c '^more settings' list.out)" 0
+is 'nor is there anything else' \
+    "$(tail -c +$(($(le image 40 8) + 1)) image | tr -d '\0' | wc -c)" 0
+sqpack -f -F gzip -L 12 --no-pad -o image tree
+t 'an image without padding' 1 check image
+t 'is given its level again' 0 check -L 12 image
+shows 'and that is said' 'L 12 (as given) .*; the image has no place'
+sqpack -f -F gzip -L 12 -o image tree
+used=$(le image 40 8)
+poke image $((used + 7)) 1 120
+t 'what stands there in another way' 1 check image
+shows 'is not guessed' 'the settings in its padding are not known' .t.err
+
+# What does not come of the tree
+sqpack -f -F gzip -o image tree
+cp image spoilt
+poke spoilt 8 4 77
+t 'another time alone is a time' 0 check spoilt
+cp image spoilt
+printf x >>spoilt
+t 'a byte behind it' 1 check spoilt
+shows 'is a difference' "^different: byte $(stat -c %s image), where the one"
+cp image spoilt
+poke spoilt $((used = $(le image 40 8) + 1)) 1 1
+t 'a byte in the padding' 1 check spoilt
+shows 'is found' "^different: byte $used, in the padding"
+sqpack -f -F zstd -L 3 -o spoilt tree
+poke spoilt 98 4 4
+t 'a level that is not the one' 1 check spoilt
+shows 'is seen in the data' '^different: byte [0-9]*, in the data of '
+# bytes that no file has, in a block that files have: only a rebuild sees them
+mkdir one
+seq 2000 >one/a
+sqpack -f -F none -o whole one
+printf 'tail\n' >>one/a
+sqpack -f -F none -o spoilt one
+at=$(grep -obaF tail spoilt | head -n 1 | cut -d: -f1)
+size=$(stat -c %s one/a)
+inode=$(grep -obaP "$(printf '\\x%02x\\x%02x' $((size & 255)) \
+    $((size >> 8)))\\x00\\x00" spoilt | cut -d: -f1 | tail -n 1)
+poke spoilt "$inode" 4 $((size - 5))
+is 'the file is the shorter one' "$(sqpack --cat a spoilt | wc -c)" \
+    $((size - 5))
+t 'bytes that no file has' 1 check spoilt
+shows 'are found' "^different: byte "
+t 'they are in the data' 0 test "$at" -lt "$(le spoilt 64 8)"
+head -c 5000 image >cut
+t 'a damaged image' 1 check cut
+sqpack -f -F gzip --no-probe -o spoilt tree
+poke spoilt 130 4 $((0xffffffff))
+t 'a damaged block' 1 check spoilt
+shows 'is named' 'offset 96: ' .t.err
+
+if have mksquashfs; then
+	mksquashfs tree theirs -noappend -no-progress -comp lzo \
+	    -Xalgorithm lzo1x_1 >/dev/null 2>&1
+	t 'options that sqpack does not have' 1 check theirs
+	shows 'are named' 'sqpack makes none with such options' .t.err
+	mksquashfs tree theirs -noappend -no-progress -comp gzip \
+	    >/dev/null 2>&1
+	t "an image of another encoder" 1 check theirs
+	shows 'differs' '^different: byte '
+else
+	skip 'mksquashfs is not installed'
+fi
+t 'two tasks' 1 sqpack --rebuild-check -l image
+t 'two images' 1 check image image
+t 'and an output' 1 check -o out image
+done_testing
