@@ -110,8 +110,8 @@ is 'the file is the shorter one' "$(sqpack --cat a spoilt | wc -c)" \
 t 'bytes that no file has' 1 check spoilt
 shows 'are found' "^different: byte "
 t 'they are in the data' 0 test "$at" -lt "$(le spoilt 64 8)"
-head -c 5000 image >cut
-t 'a damaged image' 1 check cut
+head -c 5000 image >short
+t 'a damaged image' 1 check short
 sqpack -f -F gzip --no-probe -o spoilt tree
 poke spoilt 130 4 $((0xffffffff))
 t 'a damaged block' 1 check spoilt
