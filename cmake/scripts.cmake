@@ -4,6 +4,7 @@
 install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
     scripts/bench-winwait
+    scripts/bench-readers
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(FILES scripts/lib.sh scripts/study.sh scripts/options.sh
     scripts/xserver.sh
@@ -19,7 +20,16 @@ install(FILES scripts/lib.sh scripts/study.sh scripts/options.sh
     scripts/mailfs-copy.sh scripts/mailfs-report.sh
     scripts/mailfs-plot.sh scripts/mailfs-rows.awk scripts/mailfs.awk
     scripts/mailfs-study.awk
+    scripts/bench-readers-programs.sh scripts/bench-readers.awk
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(FILES LICENSE NEWS README.md TYPE DOC)
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/doc)
+# bash finds a command's completions by its name.
+foreach(name IN LISTS tools PZC_NAMES)
+    install(FILES scripts/completion.bash RENAME ${name}
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endforeach()
+add_custom_target(uninstall COMMAND ${CMAKE_COMMAND}
+    -DMANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt
+    -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake VERBATIM)

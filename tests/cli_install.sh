@@ -16,17 +16,36 @@ for page in "$SRC"/man/*.[1-8]; do
 	t "${name%.*} -V" 0 "root/usr/bin/${name%.*}" -V
 done
 for script in tarball pipe-buffer image-export mailfs bench-pzc \
-    bench-coldwalk; do
+    bench-coldwalk bench-readers; do
 	t "$script" 0 test -x "root/usr/libexec/coldpress/$script"
 done
 t 'lib.sh' 0 test -r root/usr/libexec/coldpress/lib.sh
 for page in LICENSE NEWS README.md doc/mailfs.md doc/image-export.md; do
 	same "$page" "$SRC/$page" "root/usr/share/doc/coldpress/$page"
 done
-for script in tarball image-export mailfs bench-pzc bench-coldwalk; do
+for script in tarball image-export mailfs bench-pzc bench-coldwalk \
+    bench-readers; do
 	t "an installed $script runs" 0 \
 	    sh "root/usr/libexec/coldpress/$script" -h
 done
+# options TOOL WORD: what bash makes of it
+options() {
+	bash -c '. "$1"; COMP_WORDS=("$2" "$3") COMP_CWORD=1
+	    _coldpress "$2" "$3" "$2"; echo "${COMPREPLY[@]}"' bash \
+	    "root/usr/share/bash-completion/completions/$1" "$1" "$2"
+}
+if have bash; then
+	[ ! -x "$BIN/pzc" ] || is 'an option is completed' \
+	    "$(options pzc --verif)" --verify
+	for tool in "$BIN"/pzseek "$BIN"/lap "$BIN"/lapcmp "$BIN"/coldwalk \
+	    "$BIN"/sqpack "$BIN"/touchlog "$BIN"/fsratio "$BIN"/mailgen; do
+		[ -x "$tool" ] || continue
+		tool=${tool##*/}
+		is "so for $tool" "$(options "$tool" --hel)" --help
+		t 'its own, too' 0 test "$(options "$tool" -- | wc -w)" -gt 4
+		t 'a file is left to bash' 1 test -n "$(options "$tool" hel)"
+	done
+fi
 # A clone that was not built says what builds it; help needs no build.
 mkdir clone
 cp -R "$SRC/scripts" "$SRC/CMakeLists.txt" clone
@@ -58,4 +77,11 @@ if [ -x "$BIN/pzc" ]; then
 	t 'pzcat' 0 to c root/usr/bin/pzcat a.gz
 	same 'pzcat gives it back' a c
 fi
+echo mine >root/usr/libexec/coldpress/mine
+t 'uninstall' 0 env DESTDIR="$PWD/root" cmake --build "$BIN" \
+    --target uninstall
+is 'what was installed is gone, and nothing else' \
+    "$(find root -type f -o -type l -o -name coldpress)" \
+    "$(printf '%s\n' root/usr/libexec/coldpress \
+    root/usr/libexec/coldpress/mine)"
 done_testing
