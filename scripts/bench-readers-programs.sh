@@ -325,7 +325,7 @@ P
 	# shellcheck disable=SC2034 # the sourcing script's
 	server=$!
 	serve_tries=0
-	until [ -s "$reader_dir/port" ] || [ $serve_tries = 100 ]; do
+	until [ -s "$reader_dir/port" ] || [ $serve_tries = 3000 ]; do
 		sleep 0.1
 		serve_tries=$((serve_tries + 1))
 	done

@@ -35,7 +35,8 @@ need() {
 	for need_name in "$@"; do
 		have "$need_name" && continue
 		case $need_name in
-		pzc | pzseek | lap | lapcmp | coldwalk | fsratio | mailgen)
+		pzc | pzseek | lap | lapcmp | coldwalk | fsratio | mailgen | \
+		    sqpack)
 			[ -z "$top" ] || die "$need_name is not built: \
 scripts/demo does it, or cmake -B build && cmake --build build"
 			;;

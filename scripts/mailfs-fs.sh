@@ -178,8 +178,8 @@ fuse_start() {
 	fuse_waited=0
 	until zpool list >/dev/null 2>&1; do
 		fuse_waited=$((fuse_waited + 1))
-		[ "$fuse_waited" -lt 100 ] && kill -0 "$fuse_pid" 2>/dev/null ||
-		    return 1
+		[ "$fuse_waited" -lt 3000 ] &&
+		    kill -0 "$fuse_pid" 2>/dev/null || return 1
 		sleep 0.1
 	done
 	# It may be another one that answers, started meanwhile.

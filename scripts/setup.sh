@@ -11,12 +11,13 @@ peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux
     util-linux-extra'
 # The reference tools, and what lints, traces and checks.
 test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
-    libbz2-dev clang libclang-rt-dev shellcheck mandoc valgrind strace attr acl procps python3
-    openssh-server openssh-client mbuffer parallel e2fsprogs mount
-    bsdextrautils perl-base squashfs-tools
-    squashfs-tools-ng gnuplot-nox skopeo umoci cpio xvfb openbox wmctrl xdotool'
-# What the tests for root make filesystems with.
-root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils'
+    libbz2-dev clang libclang-rt-dev shellcheck mandoc valgrind strace attr
+    acl procps python3 openssl openssh-server openssh-client mbuffer parallel
+    e2fsprogs mount bsdextrautils perl-base squashfs-tools squashfs-tools-ng
+    gnuplot-nox skopeo umoci cpio xvfb openbox wmctrl xdotool'
+# What the tests for root make filesystems with, and a kernel that they boot.
+root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils
+    user-mode-linux'
 
 # packages_missing NAME...: those that are not installed
 packages_missing() {

@@ -14,28 +14,6 @@ mkdir tmp
 
 rows() { grep -vc '^#' "$1"; }
 
-# gone PID: waits until the process is no more, or is a zombie, 60 s at most
-gone() {
-	i=0
-	while [ "$i" -lt 600 ]; do
-		case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) in
-		'' | Z* | X*) return 0 ;;
-		esac
-		sleep 0.1
-		i=$((i + 1))
-	done
-	return 1
-}
-
-# there FILE: waits until it has something in it
-there() {
-	i=0
-	while ! [ -s "$1" ] && [ "$i" -lt 600 ]; do
-		sleep 0.1
-		i=$((i + 1))
-	done
-}
-
 clean() { [ -z "$(ls tmp)" ]; }
 
 # Rows
@@ -138,11 +116,13 @@ t 'standard output that is closed' 125 sh -c 'lap -q -n 1 -l x -- true >&-'
 t 'a table to it' 125 sh -c 'lap -n 1 --markdown -l x -- true >&-'
 t 'it matters only if it is used' 0 sh -c 'lap -q -n 1 -o n.csv -l x -- \
     sh -c "cat && echo x" <&- >&- 2>&-'
-# The second run is over when the reader is.
-t 'a reader that goes away' 125 sh -c '{ lap -q -n 9 -l x -- sh -c \
-    "test \$LAP_RUN = 1 || until [ -e away ]; do sleep 0.1; done"
-    echo $? >&3; } 3>status | { head -n 1; exec <&-; : >away; }
-    exit "$(cat status)"'
+# The second run is over when the reader is.  It has a FIFO, since a shell that
+# makes a pipe may still hold the end for reading.
+mkfifo reader
+t 'a reader that goes away' 125 sh -c '
+    { head -n 1; exec <&-; : >away; } <reader &
+    exec lap -q -n 9 -l x -- sh -c "test \$LAP_RUN = 1 ||
+        until [ -e away ]; do sleep 0.1; done" >reader'
 t 'a full disk' 125 lap -q -n 2 -o /dev/full -l x -- true
 
 # Commands from a file
@@ -220,14 +200,14 @@ for limit in 0.3 1 3 10 30 100; do
 	[ ! -s pid ] || [ ! -s pid2 ] || break
 done
 is 'its flag' "$(col t.csv flags | cut -d' ' -f1)" timeout
-t 'a child is gone' 0 gone "$(cat pid)"
-t 'an orphan is gone' 0 gone "$(cat pid2)"
+t 'a child is gone' 0 await gone "$(cat pid)"
+t 'an orphan is gone' 0 await gone "$(cat pid2)"
 t 'what is left is counted' 0 lap -q -n 3 -o l.csv -l l -l m -- sh -c '
     sleep 1000 & echo $! >pid; sleep 1000 &' -- sh -c 'sleep 0.01; true'
 is 'two each' "$(grep -v ',m,' l.csv >only; col only left)" '2 2 2'
 is 'the runs after it are well' "$(grep -v ',l,' l.csv >only; col only exit)" \
     '0 0 0'
-t 'and gone' 0 gone "$(cat pid)"
+t 'and gone' 0 await gone "$(cat pid)"
 t 'a daemon of the preparation stays' 0 lap -q -n 1 -o - -l x -p '
     sleep 1000 >/dev/null 2>&1 & echo $! >pid' -- true
 t 'also for the next lap' 0 lap -q -n 1 -o - -l x -- true
@@ -243,7 +223,7 @@ stop() {
 	env --default-signal=INT lap -q -n 9 -o stop.csv -l x -- sh -c \
 	    "$third" &
 	lap_pid=$!
-	there pid
+	await [ -s pid ]
 	kill "-$1" "$lap_pid"
 	stop_status=0
 	wait "$lap_pid" || stop_status=$?
@@ -254,18 +234,18 @@ for sig in INT TERM HUP; do
 	case $sig in INT) n=130 ;; TERM) n=143 ;; HUP) n=129 ;; esac
 	is "SIG$sig ends lap" "$stop_status" "$n"
 	is "SIG$sig: the runs before it are kept" "$(col stop.csv run)" '1 2'
-	t "SIG$sig: the command is gone" 0 gone "$(cat pid)"
-	t "SIG$sig: its orphan is gone" 0 gone "$(cat pid2)"
+	t "SIG$sig: the command is gone" 0 await gone "$(cat pid)"
+	t "SIG$sig: its orphan is gone" 0 await gone "$(cat pid2)"
 	t "SIG$sig: no files are left" 0 clean
 done
 stop KILL
 is 'SIGKILL: the runs before it are kept' "$(col stop.csv run)" '1 2'
-t 'SIGKILL: the command is gone' 0 gone "$(cat pid)"
+t 'SIGKILL: the command is gone' 0 await gone "$(cat pid)"
 # Any lap that starts ends its orphan, not only this one.
 : >free
 t 'the next lap takes it up' 0 lap -q -n 9 -r -o stop.csv -l x -- sh -c "$third"
 is 'all runs' "$(col stop.csv run)" '1 2 3 4 5 6 7 8 9'
-t 'and ends the orphan' 0 gone "$(cat pid2)"
+t 'and ends the orphan' 0 await gone "$(cat pid2)"
 t 'no files are left' 0 clean
 t 'no groups are left' 1 sh -c "ls /sys/fs/cgroup /sys/fs/cgroup/unified \
     2>/dev/null | grep -q '^lap\\..*\\.$lap_pid\\.'"

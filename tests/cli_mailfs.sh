@@ -383,11 +383,7 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.execvp("sh", ["sh"] + sys.argv[1:])' "$SRC/scripts/mailfs" --fs btrfs -n 1 -o "$signal.csv" mail
 	) >/dev/null 2>&1 &
 	ended=$!
-	waited=0
-	until [ -s copying ] || [ $waited = 3000 ]; do
-		sleep 0.1
-		waited=$((waited + 1))
-	done
+	await [ -s copying ]
 	kill -s "$signal" $ended
 	status=0
 	wait $ended || status=$?

@@ -128,24 +128,15 @@ chmod +x waits/lap
 COLDPRESS_BIN=$here/waits:$BIN sh scripts/levels --warm -n 2 -o o.csv tree \
     >/dev/null 2>&1 &
 killed=$!
-waited=0
-until [ -e waiting ] || [ $waited = 300 ]; do
-	sleep 0.1
-	waited=$((waited + 1))
-done
+await [ -e waiting ]
 t 'while it runs a second one' 1 told levels -n 2 -o o.csv tree
 t 'is told so' 0 grep -q 'another run is at work in .*o.csv.d' err
 kill -s KILL $killed
 wait $killed 2>/dev/null
 levels -n 2 -o o.csv tree >/dev/null 2>err &
 second=$!
-waited=0
-until grep -q 'waiting for the run' err || [ $waited = 300 ]; do
-	sleep 0.1
-	waited=$((waited + 1))
-done
 t 'the cell that a killed script left is waited for' 0 \
-    grep -q 'waiting for the run' err
+    await grep -q 'waiting for the run' err
 : >go
 t 'and the study goes on' 0 wait $second
 is 'every run once' "$(cells o.csv)" \
@@ -184,11 +175,7 @@ EOF
 COLDPRESS_BIN=$here/waits:$BIN sh scripts/levels --warm -n 1 -o t.csv tree \
     >/dev/null 2>&1 &
 ended=$!
-waited=0
-until [ -s waiting ] || [ $waited = 300 ]; do
-	sleep 0.1
-	waited=$((waited + 1))
-done
+await [ -s waiting ]
 kill -s TERM $ended
 status=0
 wait $ended || status=$?

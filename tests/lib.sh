@@ -6,6 +6,7 @@
 # is NAME A B                the two words are equal
 # same NAME A B              the two files are equal
 # shows NAME PATTERN [FILE]  the last command's output has such a line
+# await COMMAND...           waits until it succeeds, 300 s at most
 # skip REASON                one promise cannot be tried here
 # skip_all REASON            nothing here can run: exit 77
 # The command's output is shown only when it failed.
@@ -84,6 +85,26 @@ to() {
 	to_file=$1
 	shift
 	"$@" >"$to_file"
+}
+
+await() {
+	await_n=0
+	until "$@"; do
+		await_n=$((await_n + 1))
+		[ $await_n -lt 3000 ] || {
+			echo "# not within 300 s: $*"
+			return 1
+		}
+		sleep 0.1
+	done
+}
+
+# gone PID: the process is no more, or is a zombie
+gone() {
+	case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) in
+	'' | Z* | X*) ;;
+	*) return 1 ;;
+	esac
 }
 
 have() { command -v "$1" >/dev/null 2>&1; }

@@ -26,17 +26,15 @@ down() {
 trap down EXIT
 trap 'exit 130' INT TERM
 
+answers() { zpool list >/dev/null 2>&1 || gone "$daemon"; }
+
 # up ASHIFT: a pool of that kind, or the end
 up() {
 	truncate -s 2G img
 	zfs-fuse -n -p "$PWD/pid" >/dev/null 2>&1 &
 	daemon=$!
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
-		zpool list >/dev/null 2>&1 && break
-		sleep 0.5
-	done
-	kill -0 "$daemon" 2>/dev/null ||
-	    skip_all 'another zfs-fuse was started meanwhile'
+	await answers
+	! gone "$daemon" || skip_all 'another zfs-fuse was started meanwhile'
 	zpool create -f -o ashift="$1" -m none "$pool" "$PWD/img" ||
 	    skip_all 'zfs-fuse makes no pool here'
 }

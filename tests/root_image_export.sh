@@ -92,21 +92,12 @@ setsid sh "$SRC/scripts/image-export" --quick --reader cat -n 1 \
     --rows none.p2 --start 'echo $$ >../pid; exec sleep 1000' -o k.csv \
     >/dev/null 2>&1 &
 killed=$!
-waited=0
-until [ -s k.csv.d/pid ] || [ $waited = 3000 ]; do
-	sleep 0.1
-	waited=$((waited + 1))
-done
-t 'it was started' 0 test -s k.csv.d/pid
+t 'it was started' 0 await [ -s k.csv.d/pid ]
 kill -s KILL -- -$killed
 kill -s KILL "$(cat k.csv.d/pid)" 2>/dev/null
 wait $killed 2>/dev/null
 # What lap started is ended by the next lap.
 lap -q -n 1 -o - -l x -- true >/dev/null 2>&1
-waited=0
-until [ "$(left)" = "$before" ] || [ $waited = 600 ]; do
-	sleep 0.1
-	waited=$((waited + 1))
-done
-is 'after KILL too' "$(left)" "$before"
+all_gone() { [ "$(left)" = "$before" ]; }
+t 'after KILL too' 0 await all_gone
 done_testing

@@ -53,15 +53,13 @@ filesystem() {
 	is 'nothing is left' "$(left)" "$none"
 }
 
-# ends PID: within two minutes, which is a hundred times what it takes
-ends() {
-	waited=0
-	while kill -0 "$1" 2>/dev/null; do
-		waited=$((waited + 1))
-		[ $waited -lt 1200 ] || return 1
-		sleep 0.1
-	done
+# in_second NAME: the study NAME has one row, and a filesystem
+in_second() {
+	[ -e "$1.csv.d/fs/img" ] &&
+	    [ -n "$(find "$1.csv.d/rows" -name '0*.csv' 2>/dev/null)" ]
 }
+unmounted() { [ "$(left | grep -v '^\./')" = "$none" ]; }
+answers() { zpool list >/dev/null 2>&1; }
 
 # stopped KIND NAME ROUNDS COMMAND...: the study, stopped so in its second cell
 stopped() {
@@ -76,24 +74,13 @@ os.execvp("sh", ["sh"] + sys.argv[1:])' "$SRC/scripts/mailfs" --quick \
 	    --rows '*.gzip-9.w1 *.zlib-9.w1' -o "$stopped_name.csv" \
 	    >/dev/null 2>&1 &
 	stopped=$!
-	waited=0
-	until [ -n "$(find "$stopped_name.csv.d/rows" -name '0*.csv' \
-	    2>/dev/null)" ] && [ -e "$stopped_name.csv.d/fs/img" ]; do
-		waited=$((waited + 1))
-		[ $waited -lt 600 ] || break
-		sleep 0.05
-	done
+	await in_second "$stopped_name"
 	"$@"
-	t "$stopped_kind, $stopped_name: it ends" 0 ends "$stopped"
+	t "$stopped_kind, $stopped_name: it ends" 0 await gone "$stopped"
 	kill -s KILL -- "-$stopped" 2>/dev/null
 	wait "$stopped" 2>/dev/null
 	is 'as it should' $? "$stopped_status"
-	waited=0
-	until [ "$(left | grep -v '^\./')" = "$none" ] || [ $waited = 100 ]; do
-		sleep 0.1
-		waited=$((waited + 1))
-	done
-	is 'nothing is mounted' "$(left | grep -v '^\./')" "$none"
+	t 'nothing is mounted' 0 await unmounted
 	[ "$stopped_status" = 137 ] ||
 	    is 'nor is anything else left' "$(left)" "$none"
 	t 'some cells are done' 0 test -n \
@@ -121,11 +108,7 @@ stale() {
 	truncate -s 1G c.csv.d/fs/img
 	pool=$(sed -n 's/^pool	//p' c.csv.d/plan)
 	setsid zfs-fuse -n -p "$PWD/c.csv.d/fs/pid" >/dev/null 2>&1 &
-	waited=0
-	until zpool list >/dev/null 2>&1 || [ $waited = 100 ]; do
-		sleep 0.1
-		waited=$((waited + 1))
-	done
+	await answers
 	zpool create -f -o cachefile=none -o ashift=9 -m none "$pool" \
 	    "$PWD/c.csv.d/fs/img"
 	zfs create -o mountpoint="$PWD/c.csv.d/fs/mnt" "$pool/mail"
@@ -185,11 +168,7 @@ else
 	# Another daemon is nobody's to end.
 	zfs-fuse -n -p "$PWD/pid" >/dev/null 2>&1 &
 	other=$!
-	waited=0
-	until zpool list >/dev/null 2>&1 || [ $waited = 100 ]; do
-		sleep 0.1
-		waited=$((waited + 1))
-	done
+	await answers
 	t 'beside another zfs-fuse' 77 told study --fs zfs-fuse -n 1 -o o.csv
 	t 'how it is stopped' 0 grep -q "stop it by .* process ($other)" err
 	t 'which stays' 0 zpool list

@@ -25,8 +25,10 @@ trap clean EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-# What a script that is killed leaves goes with the test.
-mkdir "$work/in" "$work/tmp"
+# What a script that is killed leaves goes with the test.  A test may let other
+# users into its directory.
+chmod 711 "$work"
+mkdir -m 700 "$work/in" "$work/tmp"
 TMPDIR=$work/tmp
 export TMPDIR
 cd "$work/in"

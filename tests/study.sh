@@ -39,11 +39,7 @@ killed() {
 	chmod +x killed/lap
 	TMPDIR=$PWD COLDPRESS_BIN=$PWD/killed:$BIN setsid "$@" >/dev/null 2>&1 &
 	k_pid=$!
-	k_waited=0
-	until [ -e killed/there ] || [ $k_waited = 3000 ]; do
-		sleep 0.1
-		k_waited=$((k_waited + 1))
-	done
+	await [ -e killed/there ]
 	kill -s KILL -- -$k_pid
 	wait $k_pid 2>/dev/null
 	k_cells=$(find "$k_rows" -name '0*.csv' | wc -l)

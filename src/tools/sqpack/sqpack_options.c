@@ -286,7 +286,7 @@ take(struct sqpack *p, int opt, int64_t *level)
 	case OPT_REBUILD_CHECK: return set_task(p, sqpack_rebuild_check);
 	case OPT_STATS: o->stats = optarg == NULL ? "-" : optarg; break;
 	case OPT_UID: return take_u32(p, "user", &o->uid, &o->has_uid);
-	default: return options_usage(usage);
+	default: return MSG_ERROR;
 	}
 	return -1;
 }
@@ -381,8 +381,8 @@ sqpack_parse(struct sqpack *p, int argc, char **argv)
 	msg_init(&p->msg, argv[0]);
 	p->o.data.block = SQUASHFS_BLOCK_DEFAULT;
 	p->o.data.method = sqb_method_by_name("zstd");
-	while (status < 0 && (ch = getopt_long(argc, argv, "0b:F:fhklL:o:p:qvVx:",
-	    longs, NULL)) != -1)
+	while (status < 0 && (ch = options_next(&p->msg, argc, argv,
+	    "0b:F:fhklL:o:p:qvVx:", longs)) != -1)
 		status = take(p, ch, &level);
 	return status >= 0 ? status : check(p, level, argc, argv);
 }
