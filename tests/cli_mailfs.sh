@@ -376,12 +376,9 @@ for number in 1 2 15; do
 	signal=$(kill -l $number)
 	rm -f copying
 	# A background job would be deaf to INT.
-	(
-		PATH="$here/fake:$PATH" exec python3 -c '
-import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-os.execvp("sh", ["sh"] + sys.argv[1:])' "$SRC/scripts/mailfs" --fs btrfs -n 1 -o "$signal.csv" mail
-	) >/dev/null 2>&1 &
+	PATH="$here/fake:$PATH" env --default-signal=INT sh \
+	    "$SRC/scripts/mailfs" --fs btrfs -n 1 -o "$signal.csv" mail \
+	    >/dev/null 2>&1 &
 	ended=$!
 	await [ -s copying ]
 	kill -s "$signal" $ended

@@ -88,10 +88,9 @@ to() {
 }
 
 await() {
-	await_n=0
+	await_end=$(($(date +%s) + 300))
 	until "$@"; do
-		await_n=$((await_n + 1))
-		[ $await_n -lt 3000 ] || {
+		[ "$(date +%s)" -lt $await_end ] || {
 			echo "# not within 300 s: $*"
 			return 1
 		}

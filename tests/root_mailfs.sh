@@ -8,7 +8,6 @@
 [ "$(id -u)" = 0 ] || skip_all 'not root'
 have lap || skip_all 'no lap'
 have cpio || skip_all 'no cpio'
-have python3 || skip_all 'no python3'
 PATH=$PATH:/usr/sbin:/sbin
 COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
@@ -58,7 +57,10 @@ in_second() {
 	[ -e "$1.csv.d/fs/img" ] &&
 	    [ -n "$(find "$1.csv.d/rows" -name '0*.csv' 2>/dev/null)" ]
 }
-unmounted() { [ "$(left | grep -v '^\./')" = "$none" ]; }
+# mounted: of what is left, what goes without another run: neither files nor the
+# folder that zfs-fuse has made
+mounted() { left | grep -v -e '^\./' -e '^/zfs-kstat$'; }
+unmounted() { [ "$(mounted)" = "$none_mounted" ]; }
 answers() { zpool list >/dev/null 2>&1; }
 
 # stopped KIND NAME ROUNDS COMMAND...: the study, stopped so in its second cell
@@ -66,10 +68,7 @@ stopped() {
 	stopped_kind=$1 stopped_name=$2 stopped_rounds=$3
 	shift 3
 	# A background job of sh would be deaf to INT; one of a terminal is not.
-	setsid python3 -c '
-import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-os.execvp("sh", ["sh"] + sys.argv[1:])' "$SRC/scripts/mailfs" --quick \
+	setsid env --default-signal=INT sh "$SRC/scripts/mailfs" --quick \
 	    --fs "$stopped_kind" -n "$stopped_rounds" \
 	    --rows '*.gzip-9.w1 *.zlib-9.w1' -o "$stopped_name.csv" \
 	    >/dev/null 2>&1 &
@@ -123,7 +122,7 @@ trap undone EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-none=$(left)
+none=$(left) none_mounted=$(mounted)
 tried=0
 mkdir -p mounted
 if have mkfs.btrfs && have compsize && truncate -s 256M img &&

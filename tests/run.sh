@@ -32,4 +32,7 @@ mkdir -m 700 "$work/in" "$work/tmp"
 TMPDIR=$work/tmp
 export TMPDIR
 cd "$work/in"
-sh "${SRC:?}/tests/$1"
+# A shell cannot undo that signals are ignored, as nohup and Python have it.
+set -- sh "${SRC:?}/tests/$1"
+! env --default-signal true 2>/dev/null || set -- env --default-signal "$@"
+"$@"
