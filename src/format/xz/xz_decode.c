@@ -1,0 +1,117 @@
+/*
+ * xz_decode.c - decompressing xz and lzma, within a limit of memory
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "xz_coder.h"
+
+#include <errno.h>
+
+/* What decoding a block takes whose header is the size bytes at p, or 0. */
+static uint64_t
+header_need(const uint8_t *p, uint32_t size)
+{
+	lzma_filter filters[LZMA_FILTERS_MAX + 1];
+	lzma_block block = { .version = 1, .header_size = size,
+	    .check = LZMA_CHECK_NONE, .filters = filters };
+	uint64_t need;
+
+	if (lzma_block_header_size_decode(p[0]) != size ||
+	    lzma_block_header_decode(&block, NULL, p) != LZMA_OK)
+		return 0;
+	need = lzma_raw_decoder_memusage(filters);
+	lzma_filters_free(filters, NULL);
+	return need == UINT64_MAX ? 0 : need;
+}
+
+/*
+ * liblzma's threaded decoder does not tell; but it stops behind the header of
+ * the block, which has a checksum and so can be found from its end.
+ */
+uint64_t
+xz_refused_need(const struct xz_job *j)
+{
+	size_t have = (size_t)(j->strm.next_in - j->piece);
+	uint64_t need = 0;
+
+	for (uint32_t size = LZMA_BLOCK_HEADER_SIZE_MIN; need == 0 &&
+	    size <= LZMA_BLOCK_HEADER_SIZE_MAX && size <= have; size += 4)
+		need = header_need(j->strm.next_in - size, size);
+	if (need == 0)
+		need = lzma_memusage(&j->strm);
+	return need <= lzma_memlimit_get(&j->strm) ? 0 : need + j->beside;
+}
+
+/*
+ * Room for the pieces and what is to be written; what liblzma takes beside
+ * depends on the stream, and is limited in open().
+ */
+static int
+plan_decode(const struct codec_options *o, struct plan *p, const char **why)
+{
+	(void)o;
+	(void)why;
+	*p = (struct plan){ .slots = 4, .slot_B = SERIAL_PIECE,
+	    .fixed_B = 2 << 20 };
+	return 0;
+}
+
+/* A new job, and the most memory that liblzma may take for it. */
+static int
+new_decoder(struct xz_job **out, const struct codec_options *o,
+    const struct plan *p, struct codec_notes *notes, uint64_t *limit)
+{
+	int rc = xz_job_new(out, notes);
+
+	if (rc != 0)
+		return rc;
+	(*out)->beside = p->slots * p->slot_B + p->fixed_B;
+	*limit = o->window_max + CODEC_BEYOND_WINDOW;
+	if (o->memory != 0 && o->memory - (*out)->beside < *limit)
+		*limit = o->memory - (*out)->beside;
+	/* 0 would be taken for no limit, or for the least there is */
+	*limit += *limit == 0;
+	return 0;
+}
+
+/*
+ * Threads as long as they keep to 128 MiB each, and all of them to a limit of
+ * memory; beyond, liblzma decodes with one, down to the limit that is set by
+ * the largest accepted window or by that of memory.
+ */
+static int
+unopen_xz(void **job, const struct codec_options *o, const struct plan *p,
+    struct codec_notes *notes)
+{
+	lzma_mt mt = { .flags = LZMA_CONCATENATED |
+	    LZMA_TELL_UNSUPPORTED_CHECK, .threads = o->threads,
+	    .memlimit_threading = (uint64_t)o->threads << 27 };
+	struct xz_job *j;
+	int rc = new_decoder(&j, o, p, notes, &mt.memlimit_stop);
+
+	if (rc != 0)
+		return rc;
+	if (o->memory != 0 && o->memory - j->beside < mt.memlimit_threading)
+		mt.memlimit_threading = o->memory - j->beside;
+	if (mt.threads == 1)
+		return xz_job_started(job, j, lzma_stream_decoder(&j->strm,
+		    mt.memlimit_stop, mt.flags));
+	return xz_job_started(job, j, lzma_stream_decoder_mt(&j->strm, &mt));
+}
+
+static int
+unopen_lzma(void **job, const struct codec_options *o, const struct plan *p,
+    struct codec_notes *notes)
+{
+	uint64_t limit;
+	struct xz_job *j;
+	int rc = new_decoder(&j, o, p, notes, &limit);
+
+	if (rc != 0)
+		return rc;
+	return xz_job_started(job, j, lzma_alone_decoder(&j->strm, limit));
+}
+
+const struct coder xz_decoder = { .plan = plan_decode,
+    .open = unopen_xz, .close = xz_job_close, .ops = XZ_OPS };
+const struct coder lzma_decoder = { .plan = plan_decode,
+    .open = unopen_lzma, .close = xz_job_close, .ops = XZ_OPS };
