@@ -2,9 +2,9 @@
  * strbuf.h - bytes that are added to
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Want of memory is kept until somebody asks: what is added then is lost.
- * A struct strbuf, all zero at first, belongs
- * to one thread at a time and is given to strbuf_free() by its owner.
+ * Running out of memory is kept in `failed`; what is added then is lost.  A
+ * struct strbuf, all zero at first, belongs to one thread at a time; its owner
+ * gives it to strbuf_free().
  */
 #ifndef COLDPRESS_STRBUF_H
 #define COLDPRESS_STRBUF_H

@@ -8,8 +8,8 @@
 #ifndef COLDPRESS_ENCODE_H
 #define COLDPRESS_ENCODE_H
 
+#include "base/strbuf.h"
 #include "mail/prng.h"
-#include "mail/strbuf.h"
 
 #include <stdint.h>
 

@@ -13,9 +13,9 @@
 #ifndef COLDPRESS_MAIL_H
 #define COLDPRESS_MAIL_H
 
+#include "base/strbuf.h"
 #include "mail/encode.h"
 #include "mail/sizes.h"
-#include "mail/strbuf.h"
 #include "mail/text.h"
 #include "mail/world.h"
 

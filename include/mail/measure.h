@@ -8,7 +8,7 @@
 #ifndef COLDPRESS_MEASURE_H
 #define COLDPRESS_MEASURE_H
 
-#include "mail/strbuf.h"
+#include "base/strbuf.h"
 
 #include <stdbool.h>
 #include <stdint.h>

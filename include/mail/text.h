@@ -13,7 +13,7 @@
 #ifndef COLDPRESS_TEXT_H
 #define COLDPRESS_TEXT_H
 
-#include "mail/strbuf.h"
+#include "base/strbuf.h"
 #include "mail/words.h"
 
 enum { TEXT_MEMORY = 4096 };		/* words */

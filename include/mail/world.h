@@ -12,7 +12,7 @@
 #ifndef COLDPRESS_WORLD_H
 #define COLDPRESS_WORLD_H
 
-#include "mail/strbuf.h"
+#include "base/strbuf.h"
 #include "mail/words.h"
 
 /* The folders of a set: lists, a company's mail, and large files. */

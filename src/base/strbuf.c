@@ -2,7 +2,7 @@
  * strbuf.c - bytes that are added to
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "mail/strbuf.h"
+#include "base/strbuf.h"
 
 #include "base/sys.h"
 

@@ -5,8 +5,9 @@
 #include "base/table.h"
 
 #include "base/fdio.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
-#include "base/utf8.h"
+#include "quote.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,122 +28,9 @@ struct table {
 	enum table_format format;
 	const char *const *columns;
 	size_t count, value;		/* columns; values of the row so far */
-	char *row;
-	size_t len, cap;
+	struct strbuf row;
 	int err;			/* the first failure of the row */
 };
-
-static void
-put(struct table *t, const char *s, size_t n)
-{
-	/* an empty value may be the first, when there is no row yet */
-	if (n == 0)
-		return;
-	if (t->cap - t->len < n) {
-		size_t cap = 2 * (t->cap + n);
-		char *row = sys_realloc(t->row, cap);
-
-		if (row == NULL) {
-			t->err = -ENOMEM;
-			return;
-		}
-		t->row = row;
-		t->cap = cap;
-	}
-	memcpy(t->row + t->len, s, n);
-	t->len += n;
-}
-
-/* Whether s is what put_bytes() writes for a byte of no character. */
-static bool
-is_escape(const unsigned char *s)
-{
-	return s[0] == '\\' && s[1] == 'x' && strchr("0123456789abcdef",
-	    s[2] == '\0' ? 'x' : s[2]) != NULL &&
-	    strchr("0123456789abcdef", s[3] == '\0' ? 'x' : s[3]) != NULL;
-}
-
-/* How much of s is ASCII that stands for itself. */
-static size_t
-plain_len(const unsigned char *s, char quote)
-{
-	size_t n = 0;
-
-	while (s[n] >= ' ' && s[n] < 0x7f && s[n] != '\\' &&
-	    s[n] != (unsigned char)quote)
-		n++;
-	return n;
-}
-
-/*
- * Text that need not be UTF-8, as UTF-8: a byte of no character becomes \xHH,
- * and a backslash before an xHH of the text's own \x5c, so that what was
- * there can be had back.  quote is written twice.
- */
-static void
-put_bytes(struct table *t, const char *text, char quote)
-{
-	const unsigned char *s = (const unsigned char *)text;
-	char esc[8];
-
-	while (*s != '\0') {
-		size_t n = plain_len(s, quote);
-
-		if (n == 0)
-			n = utf8_length((const char *)s);
-		if (n == 0 || is_escape(s)) {
-			snprintf(esc, sizeof(esc), "\\x%02x", *s);
-			put(t, esc, 4);
-			s++;
-			continue;
-		}
-		if (*s == (unsigned char)quote)
-			put(t, (const char *)s, 1);
-		put(t, (const char *)s, n);
-		s += n;
-	}
-}
-
-static void
-put_csv(struct table *t, const char *s)
-{
-	if (strpbrk(s, ",\"\r\n") == NULL && *s != '#') {
-		put_bytes(t, s, '\0');
-		return;
-	}
-	put(t, "\"", 1);
-	put_bytes(t, s, '"');
-	put(t, "\"", 1);
-}
-
-/*
- * JSON must be UTF-8 and a file's name need not be: a byte of no character
- * becomes U+DC00 + byte, the convention of Python's surrogateescape.
- */
-static void
-put_json(struct table *t, const char *text)
-{
-	const char *s = text;
-	char esc[8];
-
-	put(t, "\"", 1);
-	while (*s != '\0') {
-		size_t n = utf8_length(s);
-		unsigned char c = (unsigned char)s[n == 2];
-
-		if (n == 0)
-			snprintf(esc, sizeof(esc), "\\udc%02x", c);
-		else if (*s == '"' || *s == '\\')
-			snprintf(esc, sizeof(esc), "\\%c", *s);
-		else if (utf8_is_control(s))
-			snprintf(esc, sizeof(esc), "\\u%04x", c);
-		else
-			*esc = '\0';
-		*esc != '\0' ? put(t, esc, strlen(esc)) : put(t, s, n);
-		s += n == 0 ? 1 : n;
-	}
-	put(t, "\"", 1);
-}
 
 /* What stands before a value: a comma, and in JSON its name. */
 static void
@@ -155,12 +43,12 @@ next_value(struct table *t)
 		return;
 	}
 	if (t->value > 0)
-		put(t, ",", 1);
+		strbuf_char(&t->row, ',');
 	else if (json)
-		put(t, "{", 1);
+		strbuf_char(&t->row, '{');
 	if (json) {
-		put_json(t, t->columns[t->value]);
-		put(t, ":", 1);
+		quote_json(&t->row, t->columns[t->value]);
+		strbuf_char(&t->row, ':');
 	}
 	t->value++;
 }
@@ -169,7 +57,7 @@ static void
 put_word(struct table *t, const char *word)
 {
 	next_value(t);
-	put(t, word, strlen(word));
+	strbuf_str(&t->row, word);
 }
 
 void
@@ -181,9 +69,9 @@ table_text(struct table *t, const char *value)
 	}
 	next_value(t);
 	if (t->format == TABLE_JSON)
-		put_json(t, value);
+		quote_json(&t->row, value);
 	else
-		put_csv(t, value);
+		quote_csv(&t->row, value);
 }
 
 void
@@ -233,11 +121,12 @@ table_none(struct table *t)
 }
 
 static int
-flush(struct table *t)
+send_row(struct table *t)
 {
-	int rc = t->err != 0 ? t->err : fdio_write(t->fd, t->row, t->len);
+	int rc = t->err != 0 ? t->err : t->row.failed ? -ENOMEM :
+	    fdio_write(t->fd, t->row.data, t->row.len);
 
-	t->len = 0;
+	strbuf_clear(&t->row);
 	t->value = 0;
 	t->err = 0;
 	return rc;
@@ -246,15 +135,17 @@ flush(struct table *t)
 static int
 write_header(struct table *t)
 {
+	struct strbuf head = { .len = 0 };
 	int rc;
 
 	for (size_t i = 0; i < t->count; i++) {
 		if (i > 0)
-			put(t, ",", 1);
-		put_csv(t, t->columns[i]);
+			strbuf_char(&head, ',');
+		quote_csv(&head, t->columns[i]);
 	}
-	put(t, "\n", 1);
-	rc = flush(t);
+	strbuf_char(&head, '\n');
+	rc = head.failed ? -ENOMEM : fdio_write(t->fd, head.data, head.len);
+	strbuf_free(&head);
 	t->headed = rc == 0;
 	return rc;
 }
@@ -262,27 +153,13 @@ write_header(struct table *t)
 int
 table_end(struct table *t)
 {
-	struct table row = *t;
-	int rc = 0;
-
 	if (t->value != t->count && t->err == 0)
 		t->err = -EINVAL;
-	if (!t->headed && t->err == 0) {
-		/* the row waits while its header is written */
-		t->row = NULL;
-		t->len = t->cap = 0;
-		rc = write_header(t);
-		sys_free(t->row);
-		t->row = row.row;
-		t->len = row.len;
-		t->cap = row.cap;
-	}
-	put(t, t->format == TABLE_JSON ? "}\n" : "\n",
-	    t->format == TABLE_JSON ? 2 : 1);
-	if (rc != 0)
-		t->err = rc;
-	if (!t->held || t->err != 0)
-		return flush(t);
+	if (!t->headed && t->err == 0)
+		t->err = write_header(t);
+	strbuf_str(&t->row, t->format == TABLE_JSON ? "}\n" : "\n");
+	if (!t->held || t->err != 0 || t->row.failed)
+		return send_row(t);
 	t->value = 0;
 	return 0;
 }
@@ -297,7 +174,7 @@ int
 table_release(struct table *t)
 {
 	t->held = false;
-	return flush(t);
+	return send_row(t);
 }
 
 int
@@ -316,12 +193,12 @@ table_comment(struct table *t, const char *key, const char *fmt, ...)
 		if (*s == '\n' || *s == '\r')
 			*s = ' ';
 	/* like a row, which is not begun yet, or is ended */
-	put(t, "# ", 2);
-	put_bytes(t, key, '\0');
-	put(t, ": ", 2);
-	put_bytes(t, text, '\0');
-	put(t, "\n", 1);
-	return flush(t);
+	strbuf_str(&t->row, "# ");
+	quote_bytes(&t->row, key, '\0');
+	strbuf_str(&t->row, ": ");
+	quote_bytes(&t->row, text, '\0');
+	strbuf_char(&t->row, '\n');
+	return send_row(t);
 }
 
 int
@@ -421,7 +298,7 @@ table_close(struct table *t)
 		return 0;
 	if (t->owns_fd)
 		rc = sys_close(t->fd);
-	sys_free(t->row);
+	strbuf_free(&t->row);
 	sys_free(t);
 	return rc;
 }
