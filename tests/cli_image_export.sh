@@ -291,6 +291,7 @@ EOF
 	echo 's,zstd1.p2.start,,7,all,unknown,0.001,0,0,1,1,0,'
 } >known.csv
 t 'known rows' 0 to known study -o known.csv report
+last_words known '^With 2 threads, zstd 1 took 1\.96 \(.*\) of the time of lz4\.'
 holds='holds here' fails='does not hold here' open='not decided'
 verdict known 'lz4 is as fast as none, 2 threads' "$holds"
 verdict known 'lz4 is as fast as none, 8 threads' "$open"

@@ -44,8 +44,7 @@ t 'six rounds' 0 to table levels -n 6 -o s.csv --levels '6 9' tree
 t 'have an interval' 0 grep -E -q \
     'gzip9/gzip6 <= 2: study -, here [0-9.]+ \[[0-9.]+, [0-9.]+\]: ' table
 t 'and say how far it can be trusted' 0 grep -q '^1 finding was tested' table
-t 'the last paragraph is in words' 0 grep -E -q \
-    '^gzip -9 took [0-9.]+ \([0-9.]+ to [0-9.]+\) of gzip -6' table
+last_words table '^gzip -9 took [0-9.]+ \([0-9.]+ to [0-9.]+\) of gzip -6'
 is 'nothing is wider than 80 columns' "$(awk 'length > 80' table)" ''
 
 # The command line.

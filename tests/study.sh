@@ -4,12 +4,22 @@
 #
 # verdict TABLE TEXT WANT    what the report says under the finding
 # fake NAME                  a program of that name, from standard input
+# last_words TABLE PATTERN   what the report says last
 # killed CSV COMMAND...      kills a study in its second cell
 
 verdict() {
 	is "verdict: $2" "$(awk -v text="  $2" '
 	    found { sub(/.*: /, ""); print; exit }
 	    index($0, text) == 1 { found = 1 }' "$1")" "$3"
+}
+
+# last_words TABLE PATTERN: the paragraph before the line of the rows
+last_words() {
+	sed '/^Rows: /d' "$1" | awk -v RS= '{ last = $0 } END { print last }' \
+	    >said
+	t 'the last paragraph is in words' 0 sh -c \
+	    'tr "\n" " " <said | grep -E -q -e "$1"' sh "$2"
+	is 'within 80 columns' "$(awk 'length > 80' said)" ''
 }
 
 fake() {
