@@ -18,42 +18,11 @@
 
 #include "base/progress.h"
 #include "pipeline/input.h"
+#include "pipeline/slot.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct buf {
-	uint8_t *data;
-	size_t len, cap;
-};
-
-/*
- * Room for cap bytes; what was there stays.  0 or -ENOMEM (then as before).
- */
-int buf_reserve(struct buf *b, size_t cap);
-
-/* One piece.  It belongs to the stage that it is in. */
-struct slot {
-	struct buf in, out;
-	uint64_t seq;		/* its number, from 0 */
-	bool last;		/* set by fill: nothing follows */
-	int err;		/* the -errno of fill or work */
-
-	/* The format's own notes, zeroed before fill. */
-	int kind;
-	bool ok;		/* work did what was hoped for */
-	bool final;		/* a stream ends within */
-	size_t skip;		/* bytes of in before the unit */
-	size_t used;		/* bytes of in that the unit takes */
-	uint64_t bits;
-	uint32_t check;
-
-	/* The pipeline's own. */
-	struct pipeline *owner;
-	uint64_t read_B;	/* of the input, up to this piece's end */
-	int state;
-};
 
 struct sink;
 

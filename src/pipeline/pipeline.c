@@ -84,11 +84,8 @@ fill_slot(struct pipeline *pl, struct slot *s)
 {
 	s->seq = pl->filled;
 	s->in.len = s->out.len = 0;
-	s->last = s->ok = s->final = false;
-	s->err = s->kind = 0;
-	s->skip = s->used = 0;
-	s->bits = 0;
-	s->check = 0;
+	s->last = false;
+	memset(&s->note, 0, sizeof(s->note));
 	s->err = pl->ops->fill(pl->job, pl->in, s);
 	s->last |= s->err != 0;
 	s->read_B = pl->in->bytes;

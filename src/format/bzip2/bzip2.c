@@ -137,10 +137,10 @@ work(void *job, void *ctx, struct slot *s)
 	if (rc != 0)
 		return rc;
 	bits = bz2_encode_block(ctx, s->in.data, s->in.len, s->out.data,
-	    s->out.cap, &s->check);
+	    s->out.cap, &s->note.bzip2.crc);
 	if (bits < 0)
 		return (int)bits;
-	s->bits = (uint64_t)bits;
+	s->note.bzip2.len = (uint64_t)bits;
 	return 0;
 }
 
@@ -148,7 +148,8 @@ static int
 join(void *job, struct slot *s, struct sink *out)
 {
 	struct job *j = job;
-	int rc = buf_reserve(&j->joined, s->bits / 8 + 64);
+	const struct bzip2_notes *note = &s->note.bzip2;
+	int rc = buf_reserve(&j->joined, note->len / 8 + 64);
 	size_t n = 0;
 
 	if (rc != 0)
@@ -156,9 +157,9 @@ join(void *job, struct slot *s, struct sink *out)
 	if (!j->begun)
 		n = bz2_join_header(&j->bits, j->level, j->joined.data);
 	j->begun = true;
-	if (s->bits > 0)
-		n += bz2_join_block(&j->bits, s->out.data, s->bits, s->check,
-		    j->joined.data + n);
+	if (note->len > 0)
+		n += bz2_join_block(&j->bits, s->out.data, note->len,
+		    note->crc, j->joined.data + n);
 	if (s->last)
 		n += bz2_join_trailer(&j->bits, j->joined.data + n);
 	return sink_write(out, j->joined.data, n);

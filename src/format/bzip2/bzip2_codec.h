@@ -2,9 +2,7 @@
  * bzip2_codec.h - what the files of the bzip2 codec share
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Positions are in bits from the beginning of the input: of a piece,
- * slot.bits is the first and slot.used the one after the last; slot.kind is
- * the level that the stream was thought to have.
+ * Positions are in bits from the beginning of the input.
  */
 #ifndef COLDPRESS_BZIP2_CODEC_H
 #define COLDPRESS_BZIP2_CODEC_H

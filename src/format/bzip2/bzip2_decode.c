@@ -63,11 +63,12 @@ static int
 work(void *job, void *ctx, struct slot *s)
 {
 	const struct job *j = job;
-	uint64_t bit = s->bits % 8, end = s->used - (s->bits - s->bits % 8);
+	struct bunzip2_notes *note = &s->note.bunzip2;
+	uint64_t bit = note->begin % 8, end = note->end - (note->begin - bit);
 	ssize_t n;
 
-	if (bz2_decode_block(ctx, s->kind, s->in.data, s->in.len, &bit,
-	    &s->check) != 0 || bit != end)
+	if (bz2_decode_block(ctx, note->level, s->in.data, s->in.len, &bit,
+	    &note->crc) != 0 || bit != end)
 		return 0;
 	if (buf_reserve(&s->out, j->worker_out) != 0)
 		return -ENOMEM;
@@ -76,8 +77,8 @@ work(void *job, void *ctx, struct slot *s)
 		    s->out.cap - s->out.len);
 		s->out.len += n > 0 ? (size_t)n : 0;
 	} while (n > 0 && s->out.len < s->out.cap);
-	s->ok = n == 0;
-	if (!s->ok)
+	note->ok = n == 0;
+	if (!note->ok)
 		s->out.len = 0;
 	return 0;
 }
@@ -87,7 +88,7 @@ work(void *job, void *ctx, struct slot *s)
 static int
 hold(struct job *j, const struct slot *s)
 {
-	uint64_t first = s->bits - s->bits % 8, have;
+	uint64_t first = s->note.bunzip2.begin / 8 * 8, have;
 	size_t skip = 0;
 	int rc;
 
@@ -250,7 +251,7 @@ feed(struct job *j, const struct slot *s, struct sink *out)
 		j->held.len = 0;
 	/* nothing but bits of a byte that the next piece has too */
 	if (j->held_at + 8 * (uint64_t)j->held.len <= j->at + 7 &&
-	    j->at == s->used)
+	    j->at == s->note.bunzip2.end)
 		j->held.len = 0;
 	return rc;
 }
@@ -259,13 +260,14 @@ static int
 join(void *job, struct slot *s, struct sink *out)
 {
 	struct job *j = job;
+	const struct bunzip2_notes *note = &s->note.bunzip2;
 	bool last = s->last;
 	int rc;
 
-	if (s->ok && j->state == BLOCKS && j->held.len == 0 &&
-	    j->at == s->bits && s->kind == j->level) {
-		j->crc = bz2_crc_combine(j->crc, s->check);
-		j->at = s->used;
+	if (note->ok && j->state == BLOCKS && j->held.len == 0 &&
+	    j->at == note->begin && note->level == j->level) {
+		j->crc = bz2_crc_combine(j->crc, note->crc);
+		j->at = note->end;
 		rc = sink_slot(out, s);
 	} else {
 		rc = feed(j, s, out);

@@ -15,7 +15,7 @@ cut(struct bzip2_reader *r, struct slot *s, uint64_t base, uint64_t end)
 
 	r->carry_at = base + 8 * (uint64_t)from;
 	r->next = base + end;
-	s->used = (size_t)r->next;
+	s->note.bunzip2.end = r->next;
 	return rc;
 }
 
@@ -57,24 +57,25 @@ find_end(struct bzip2_reader *r, struct input *in, struct slot *s,
 int
 bzip2_scan(struct bzip2_reader *r, struct input *in, struct slot *s)
 {
+	struct bunzip2_notes *note = &s->note.bunzip2;
 	uint64_t base = r->carry_at, end;
 	int rc = carry_begin(&r->carry, s);
 
 	if (rc != 0)
 		return rc;
-	s->bits = r->next;
+	note->begin = r->next;
 	rc = find_end(r, in, s, r->next - base + 1, &end);
 	if (rc < 0)
 		return rc;
-	if (s->bits == 0)
+	if (note->begin == 0)
 		guess_level(r, s, 0);
-	else if (bz2_magic_at(s->in.data, s->in.len, s->bits - base) ==
+	else if (bz2_magic_at(s->in.data, s->in.len, note->begin - base) ==
 	    BZ2_AT_END)
-		guess_level(r, s, s->bits - base + BZ2_TRAILER_BITS);
-	s->kind = r->guess;
+		guess_level(r, s, note->begin - base + BZ2_TRAILER_BITS);
+	note->level = r->guess;
 	if (rc == 1)
 		return cut(r, s, base, end);
-	s->used = (size_t)(base + 8 * (uint64_t)s->in.len);
+	note->end = base + 8 * (uint64_t)s->in.len;
 	s->last = true;
 	return 0;
 }

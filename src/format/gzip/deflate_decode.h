@@ -16,7 +16,7 @@
 
 #include <stdatomic.h>
 
-/* What a piece is thought to be: slot.kind. */
+/* What a piece is thought to be: inflate_notes.kind. */
 enum { PIECE_PLAIN, PIECE_SYNC, PIECE_MEMBERS };
 
 enum {
@@ -69,7 +69,7 @@ struct inflate_job {
 extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,
     zip_decoder;
 
-/* The next piece into s, with kind, skip and last set.  0 or -errno. */
+/* The next piece into s, and what it is thought to be.  0 or -errno. */
 int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
 
 /*

@@ -132,8 +132,8 @@ deflate_work(void *job, void *ctx, struct slot *s)
 
 	if (rc != 0)
 		return rc;
-	s->check = j->wrap->check->add(j->wrap->check->start, s->in.data,
-	    s->in.len);
+	s->note.deflate.check = j->wrap->check->add(j->wrap->check->start,
+	    s->in.data, s->in.len);
 	n = run_engine(j, ctx, s, s->last, s->out.data, s->out.cap);
 	if (n < 0)
 		return (int)n;
@@ -154,8 +154,8 @@ deflate_join(void *job, struct slot *s, struct sink *out)
 		rc = j->wrap->head(j, last, out);
 		j->body_at = sink_bytes(out);
 	}
-	j->check = j->wrap->check->combine(j->check, s->check,
-	    (off_t)s->in.len);
+	j->check = j->wrap->check->combine(j->check,
+	    s->note.deflate.check, (off_t)s->in.len);
 	j->total += s->in.len;
 	if (rc == 0)
 		rc = sink_slot(out, s);

@@ -28,7 +28,7 @@ fill_plain(struct input *in, struct slot *s)
 	ssize_t n = s->in.len >= PLAIN_LEN ? 1 :
 	    carry_more(in, s, PLAIN_LEN - s->in.len);
 
-	s->kind = PIECE_PLAIN;
+	s->note.inflate.kind = PIECE_PLAIN;
 	s->last = in->eof;
 	return n < 0 ? (int)n : 0;
 }
@@ -64,12 +64,12 @@ most_input(const struct deflate_reader *r)
 static int
 fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 {
-	size_t from = s->skip, end = 0;
+	size_t from = s->note.inflate.skip, end = 0;
 	ssize_t n = 1;
 
 	if (r->block == 0)
 		from += SYNC_LEAST;
-	s->kind = PIECE_SYNC;
+	s->note.inflate.kind = PIECE_SYNC;
 	while (n > 0 && s->in.len < most_input(r)) {
 		if (s->in.len >= from + SYNC_LEN) {
 			end = find_sync(s->in.data, s->in.len, from);
@@ -88,7 +88,7 @@ fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 	if (r->since_sync >= GIVE_UP &&
 	    r->since_sync >= GIVE_UP_BLOCKS * r->block)
 		r->mode = PIECE_PLAIN;
-	s->kind = PIECE_PLAIN;
+	s->note.inflate.kind = PIECE_PLAIN;
 	return 0;
 }
 
@@ -138,13 +138,12 @@ take_member(const struct deflate_reader *r, struct input *in, struct slot *s,
 	    ends_at(in, s, from + whole) ? (ssize_t)whole : 0;
 }
 
-/* s->bits: the bytes that the members hold, by their trailers. */
 static int
 fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
 {
 	size_t len = 0, out = 0;
 
-	s->kind = PIECE_MEMBERS;
+	s->note.inflate.kind = PIECE_MEMBERS;
 	for (;;) {
 		ssize_t n = take_member(r, in, s, len);
 		size_t made;
@@ -159,10 +158,10 @@ fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
 			return carry_cut(&r->carry, s, len, len);
 		len += (size_t)n;
 		out += made;
-		s->bits = out;
+		s->note.inflate.most = out;
 	}
 	/* the end, or something that is not such a member */
-	s->used = len;
+	s->note.inflate.used = len;
 	if (len == s->in.len && in->eof) {
 		s->last = true;
 		return 0;
@@ -200,7 +199,7 @@ begin(struct deflate_reader *r, struct input *in, struct slot *s)
 		r->mode = PIECE_MEMBERS;
 		return 0;
 	}
-	s->skip = h.len + h.mark;
+	s->note.inflate.skip = h.len + h.mark;
 	if (h.block_max <= r->block_max) {
 		r->block = h.block_max;
 		r->mode = PIECE_SYNC;
@@ -228,6 +227,6 @@ deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s)
 	    r->mode == PIECE_MEMBERS ? fill_members(r, in, s) :
 	    fill_plain(in, s);
 	if (!trusted)
-		s->kind = PIECE_PLAIN;
+		s->note.inflate.kind = PIECE_PLAIN;
 	return rc;
 }

@@ -263,9 +263,9 @@ feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
 static bool
 accepts(const struct inflate_job *j, const struct slot *s)
 {
-	if (!s->ok)
+	if (!s->note.inflate.ok)
 		return false;
-	if (s->kind == PIECE_MEMBERS)
+	if (s->note.inflate.kind == PIECE_MEMBERS)
 		return (j->state == HEAD || j->state == BETWEEN) &&
 		    j->held.len == 0;
 	return j->state == BODY && !j->inflating;
@@ -275,22 +275,23 @@ accepts(const struct inflate_job *j, const struct slot *s)
 static int
 accept(struct inflate_job *j, struct slot *s, struct sink *out)
 {
+	const struct inflate_notes *note = &s->note.inflate;
+	size_t at = note->skip + note->used, len = s->in.len - at;
 	uint8_t rest[64];
-	size_t at = s->skip + s->used, len = s->in.len - at;
 	int rc;
 
-	if (s->kind == PIECE_MEMBERS) {
+	if (note->kind == PIECE_MEMBERS) {
 		j->state = BETWEEN;
 		j->any = true;
 		j->notes->has_check = true;
 		j->notes->check = load_le32(s->in.data + at - GZIP_TRAILER);
 	} else {
 		end_check(j, out);
-		j->check = j->wrap->check->combine(j->check, s->check,
+		j->check = j->wrap->check->combine(j->check, note->check,
 		    (off_t)s->out.len);
 		j->total += s->out.len;
 		inflater_saw(j->inflater, s->out.data, s->out.len);
-		if (s->final)
+		if (note->final)
 			j->state = TRAILER;
 	}
 	if (len > sizeof(rest)) {
@@ -320,10 +321,11 @@ account(struct inflate_job *j, const struct slot *s, bool accepted)
 {
 	long long debt = atomic_load(&j->debt), len = (long long)s->in.len;
 
-	if (accepted || s->kind == PIECE_PLAIN)
+	if (accepted || s->note.inflate.kind == PIECE_PLAIN)
 		debt -= debt < len ? debt : len;
 	else
-		debt += len + (long long)inflate_most(j, s->kind);
+		debt += len + (long long)inflate_most(j,
+		    s->note.inflate.kind);
 	atomic_store(&j->debt, debt);
 }
 
@@ -331,16 +333,17 @@ int
 inflate_join(void *job, struct slot *s, struct sink *out)
 {
 	struct inflate_job *j = job;
+	size_t skip = s->note.inflate.skip;
 	bool last = s->last, accepted;
 	int rc = 0;
 
-	if (s->skip > 0)
-		rc = feed(j, s->in.data, s->skip, out);
+	if (skip > 0)
+		rc = feed(j, s->in.data, skip, out);
 	if (rc != 0)
 		return rc;
 	accepted = accepts(j, s);
 	account(j, s, accepted);
 	rc = accepted ? accept(j, s, out) :
-	    feed(j, s->in.data + s->skip, s->in.len - s->skip, out);
+	    feed(j, s->in.data + skip, s->in.len - skip, out);
 	return rc == 0 && last ? at_end(j, out) : rc;
 }

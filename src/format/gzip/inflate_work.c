@@ -43,17 +43,20 @@ inflate_most(const struct inflate_job *j, int kind)
 static int
 work_sync(struct inflate_job *j, struct inflater *f, struct slot *s)
 {
+	struct inflate_notes *note = &s->note.inflate;
 	size_t cap = inflate_most(j, PIECE_SYNC);
 	struct inflated r;
 
 	if (buf_reserve(&s->out, cap + INFLATER_SPARE) != 0)
 		return -ENOMEM;
-	if (inflater_piece(f, s->in.data + s->skip,
-	    s->in.len - s->skip, s->out.data, cap, &r) != 0)
+	if (inflater_piece(f, s->in.data + note->skip,
+	    s->in.len - note->skip, s->out.data, cap, &r) != 0)
 		return 0;
-	s->ok = true;
-	s->used = r.used;
-	s->final = r.final;
+	note->ok = true;
+	note->used = r.used;
+	note->final = r.final;
+	note->check = j->wrap->check->add(j->wrap->check->start,
+	    s->out.data, r.made);
 	s->out.len = r.made;
 	return 0;
 }
@@ -84,22 +87,23 @@ work_member(struct inflater *f, const uint8_t *p, size_t len, size_t cap,
 static int
 work_members(const struct inflate_job *j, struct inflater *f, struct slot *s)
 {
-	size_t pos = 0, cap = (size_t)s->bits;
+	struct inflate_notes *note = &s->note.inflate;
+	size_t pos = 0;
 
-	if (s->bits > inflate_most(j, PIECE_MEMBERS))
+	if (note->most > inflate_most(j, PIECE_MEMBERS))
 		return 0;
-	if (buf_reserve(&s->out, cap + INFLATER_SPARE) != 0)
+	if (buf_reserve(&s->out, note->most + INFLATER_SPARE) != 0)
 		return -ENOMEM;
-	while (pos < s->used) {
-		size_t n = work_member(f, s->in.data + pos, s->used - pos,
-		    cap, s);
+	while (pos < note->used) {
+		size_t n = work_member(f, s->in.data + pos, note->used - pos,
+		    note->most, s);
 
 		if (n == 0)
 			return 0;
 		pos += n;
 	}
-	s->ok = s->used > 0;
-	s->final = true;
+	note->ok = note->used > 0;
+	note->final = true;
 	return 0;
 }
 
@@ -109,14 +113,11 @@ inflate_work(void *job, void *ctx, struct slot *s)
 	struct inflate_job *j = job;
 	int rc = 0;
 
-	if (s->kind == PIECE_SYNC)
+	if (s->note.inflate.kind == PIECE_SYNC)
 		rc = work_sync(j, ctx, s);
-	else if (s->kind == PIECE_MEMBERS)
+	else if (s->note.inflate.kind == PIECE_MEMBERS)
 		rc = work_members(j, ctx, s);
-	if (s->ok && s->kind == PIECE_SYNC)
-		s->check = j->wrap->check->add(j->wrap->check->start,
-		    s->out.data, s->out.len);
-	if (!s->ok)
+	if (!s->note.inflate.ok)
 		s->out.len = 0;
 	return rc;
 }

@@ -54,7 +54,7 @@ old_frame(struct walk *w)
 static int
 blocks(struct walk *w, const struct lz4_header *h)
 {
-	size_t check = h->kind & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0;
+	size_t check = h->flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0;
 	uint32_t word;
 	int rc;
 
@@ -64,7 +64,7 @@ blocks(struct walk *w, const struct lz4_header *h)
 		if (word == 0)
 			return 0;
 		word &= ~FRAME_STORED;
-		if (word > (uint32_t)1 << (h->kind & PIECE_LOG))
+		if (word > (uint32_t)1 << (h->flags & PIECE_LOG))
 			return -EBADMSG;
 		w->at += word + check;
 	}
@@ -89,7 +89,7 @@ new_frame(struct walk *w)
 	if (rc != 0)
 		return rc;
 	list_frame(w->l, h.content_check ? "XXH32" :
-	    h.kind & PIECE_BLOCK_CHECK ? "XXH32/block" : "none");
+	    h.flags & PIECE_BLOCK_CHECK ? "XXH32/block" : "none");
 	if (has_size)
 		list_add(w->l, h.size);
 	else

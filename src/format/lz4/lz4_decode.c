@@ -43,11 +43,12 @@ struct job {
 static int
 next_block(struct lz4_block *b, const struct slot *s, size_t *pos)
 {
-	const uint8_t *p = s->in.data + s->skip + *pos;
-	size_t len = lz4_block_at(b, p, s->kind);
+	const struct unlz4_notes *note = &s->note.unlz4;
+	const uint8_t *p = s->in.data + note->skip + *pos;
+	size_t len = lz4_block_at(b, p, note->flags);
 
 	*pos += len;
-	if (s->kind & PIECE_BLOCK_CHECK && XXH32(b->data, b->len, 0) !=
+	if (note->flags & PIECE_BLOCK_CHECK && XXH32(b->data, b->len, 0) !=
 	    load_le32(p + len - FRAME_CHECK))
 		return -EBADMSG;
 	return 0;
@@ -78,7 +79,8 @@ decode(const struct lz4_block *b, struct buf *to, size_t history, size_t room)
 static int
 work(void *job, void *ctx, struct slot *s)
 {
-	size_t block = (size_t)1 << (s->kind & PIECE_LOG), pos = 0, room;
+	const struct unlz4_notes *note = &s->note.unlz4;
+	size_t block = (size_t)1 << (note->flags & PIECE_LOG), pos = 0, room;
 	struct lz4_block b;
 	ssize_t n = 0;
 	int rc;
@@ -86,13 +88,13 @@ work(void *job, void *ctx, struct slot *s)
 	(void)job;
 	(void)ctx;
 	/* a byte more: there is nothing to decode an empty block to else */
-	rc = s->kind & PIECE_LINKED ? 0 :
-	    buf_reserve(&s->out, (size_t)s->bits + 1);
-	while (rc == 0 && n >= 0 && pos < s->used) {
+	rc = note->flags & PIECE_LINKED ? 0 :
+	    buf_reserve(&s->out, note->most + 1);
+	while (rc == 0 && n >= 0 && pos < note->used) {
 		rc = next_block(&b, s, &pos);
-		if (rc != 0 || s->kind & PIECE_LINKED)
+		if (rc != 0 || note->flags & PIECE_LINKED)
 			continue;
-		room = (size_t)s->bits - s->out.len;
+		room = note->most - s->out.len;
 		n = decode(&b, &s->out, 0, room < block ? room : block);
 	}
 	return rc != 0 ? rc : n < 0 ? (int)n : 0;
@@ -103,10 +105,11 @@ work(void *job, void *ctx, struct slot *s)
 static int
 begin(struct job *j, const struct slot *s)
 {
-	size_t block = (size_t)1 << (s->kind & PIECE_LOG);
-	int rc = lz4_header_parse(&j->h, s->in.data, s->skip);
+	const struct unlz4_notes *note = &s->note.unlz4;
+	size_t block = (size_t)1 << (note->flags & PIECE_LOG);
+	int rc = lz4_header_parse(&j->h, s->in.data, note->skip);
 
-	if (rc == 0 && s->kind & PIECE_LINKED)
+	if (rc == 0 && note->flags & PIECE_LINKED)
 		rc = buf_reserve(&j->slide, HISTORY +
 		    (block < j->slide_least ? j->slide_least : block));
 	XXH32_reset(j->check, 0);
@@ -137,15 +140,16 @@ slide(struct job *j, size_t block)
 static int
 join_linked(struct job *j, const struct slot *s, struct sink *out)
 {
-	size_t block = (size_t)1 << (s->kind & PIECE_LOG), pos = 0, at;
+	const struct unlz4_notes *note = &s->note.unlz4;
+	size_t block = (size_t)1 << (note->flags & PIECE_LOG), pos = 0, at;
 	struct lz4_block b;
 	ssize_t n;
 	int rc = 0;
 
-	while (rc == 0 && pos < s->used) {
-		const uint8_t *p = s->in.data + s->skip + pos;
+	while (rc == 0 && pos < note->used) {
+		const uint8_t *p = s->in.data + note->skip + pos;
 
-		pos += lz4_block_at(&b, p, s->kind);
+		pos += lz4_block_at(&b, p, note->flags);
 		slide(j, block);
 		at = j->slide.len;
 		n = decode(&b, &j->slide, at < HISTORY ? at : HISTORY, block);
@@ -172,13 +176,13 @@ static int
 join(void *job, struct slot *s, struct sink *out)
 {
 	struct job *j = job;
-	bool final = s->final;
-	uint32_t check = s->check;
-	int rc = s->skip > 0 ? begin(j, s) : 0;
+	/* a slot that is given to the sink may be in use again at once */
+	struct unlz4_notes note = s->note.unlz4;
+	int rc = note.skip > 0 ? begin(j, s) : 0;
 
 	if (rc != 0)
 		return rc;
-	if (s->kind & PIECE_LINKED) {
+	if (note.flags & PIECE_LINKED) {
 		rc = join_linked(j, s, out);
 	} else {
 		count(j, s->out.data, s->out.len);
@@ -186,7 +190,7 @@ join(void *job, struct slot *s, struct sink *out)
 		    sink_write(out, s->out.data, s->out.len) :
 		    sink_slot(out, s);
 	}
-	return rc == 0 && final ? verify(j, check) : rc;
+	return rc == 0 && note.final ? verify(j, note.check) : rc;
 }
 
 static void
@@ -256,16 +260,16 @@ fill(void *job, struct input *in, struct slot *s)
 static void
 plan_first(const struct codec_options *o, struct plan *p)
 {
-	int kind = lz4_first_kind(o->head, o->head_len);
+	int flags = lz4_first_flags(o->head, o->head_len);
 	size_t block = (size_t)64 << 10;
 
-	if (kind >= 0)
-		block = (size_t)1 << (kind & PIECE_LOG);
+	if (flags >= 0)
+		block = (size_t)1 << (flags & PIECE_LOG);
 	else
-		kind = 16;
+		flags = 16;
 	p->block = block;
-	p->slot_B = lz4_slot_bytes(kind, block);
-	p->fixed_B = SINK + (kind & PIECE_LINKED ? HISTORY + block : 0);
+	p->slot_B = lz4_slot_bytes(flags, block);
+	p->fixed_B = SINK + (flags & PIECE_LINKED ? HISTORY + block : 0);
 }
 
 static int

@@ -142,7 +142,7 @@ fill(void *job, struct input *in, struct slot *s)
 		return rc;
 	XXH32_update(j->check, s->in.data, s->in.len);
 	if (s->last)
-		s->check = XXH32_digest(j->check);
+		s->note.lz4.check = XXH32_digest(j->check);
 	return 0;
 }
 
@@ -210,7 +210,7 @@ work(void *job, void *ctx, struct slot *s)
 		p += put_block(j, ctx, &s->in, p, bound);
 	if (s->last) {
 		store_le32(p, 0);
-		store_le32(p + 4, s->check);
+		store_le32(p + 4, s->note.lz4.check);
 		p += 4 + FRAME_CHECK;
 	}
 	s->out.len = (size_t)(p - s->out.data);

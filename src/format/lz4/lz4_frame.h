@@ -12,8 +12,7 @@
  *	header of skip bytes, if the frame begins here
  *	blocks of used bytes: le32 length, data, le32 XXH32 if block_check
  *
- * with slot.kind saying how to decode them, slot.bits the most bytes that
- * they decode to, and, if slot.final, slot.check the content's checksum.
+ * and struct unlz4_notes says how to decode them.
  */
 #ifndef COLDPRESS_LZ4_FRAME_H
 #define COLDPRESS_LZ4_FRAME_H
@@ -33,7 +32,7 @@ enum {
 
 #define FRAME_STORED 0x80000000U	/* in a block's length */
 
-/* slot.kind: log2 of the block size, and flags */
+/* unlz4_notes.flags: log2 of the block size, and flags */
 enum {
 	PIECE_LOG = 0x1f,
 	PIECE_LINKED = 0x20,		/* a block may refer to those before */
@@ -44,7 +43,7 @@ enum {
 };
 
 struct lz4_header {
-	int kind;
+	int flags;
 	bool content_check;
 	uint64_t size;		/* of the content, or 0: not said */
 };
@@ -56,16 +55,16 @@ struct lz4_header {
 int lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len);
 
 /*
- * The kind of the first frame in the len bytes that a stream begins with, as
- * slot.kind; -1 where they do not tell.
+ * The flags of the first frame in the len bytes that a stream begins with; -1
+ * where they do not tell.
  */
-int lz4_first_kind(const uint8_t *p, size_t len);
+int lz4_first_flags(const uint8_t *p, size_t len);
 
 /*
- * The bytes that a slot takes for pieces of this kind, of several blocks up
+ * The bytes that a slot takes for pieces with these flags, of several blocks up
  * to piece_max.
  */
-uint64_t lz4_slot_bytes(int kind, size_t piece_max);
+uint64_t lz4_slot_bytes(int flags, size_t piece_max);
 
 struct lz4_reader {
 	struct lz4_header h;	/* of the frame at hand */
@@ -91,7 +90,7 @@ struct lz4_block {
 	size_t len;
 	bool stored;
 };
-size_t lz4_block_at(struct lz4_block *b, const uint8_t *p, int kind);
+size_t lz4_block_at(struct lz4_block *b, const uint8_t *p, int flags);
 
 extern const struct coder lz4_encoder, lz4_legacy_encoder, lz4_decoder;
 

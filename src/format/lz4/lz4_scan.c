@@ -38,7 +38,7 @@ lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len)
 
 	*h = (struct lz4_header){ .size = 0 };
 	if (load_le32(p) == LEGACY_MAGIC) {
-		h->kind = PIECE_LEGACY | 23;
+		h->flags = PIECE_LEGACY | 23;
 		return 0;
 	}
 	code = p[5] >> 4;
@@ -50,7 +50,7 @@ lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len)
 		return -EBADMSG;
 	if (p[4] & FLG_DICT)
 		return -ENOTSUP;
-	h->kind = (8 + 2 * code) |
+	h->flags = (8 + 2 * code) |
 	    (p[4] & FLG_INDEPENDENT ? 0 : PIECE_LINKED) |
 	    (p[4] & FLG_BLOCK_CHECK ? PIECE_BLOCK_CHECK : 0);
 	h->content_check = p[4] & FLG_CONTENT_CHECK;
@@ -60,7 +60,7 @@ lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len)
 }
 
 int
-lz4_first_kind(const uint8_t *p, size_t len)
+lz4_first_flags(const uint8_t *p, size_t len)
 {
 	struct lz4_header h;
 	size_t n;
@@ -76,32 +76,32 @@ lz4_first_kind(const uint8_t *p, size_t len)
 	    load_le32(p) != LEGACY_MAGIC))
 		return -1;
 	n = load_le32(p) == LEGACY_MAGIC ? 4 : header_len(p[4]);
-	return n > len || lz4_header_parse(&h, p, n) != 0 ? -1 : h.kind;
+	return n > len || lz4_header_parse(&h, p, n) != 0 ? -1 : h.flags;
 }
 
 uint64_t
-lz4_slot_bytes(int kind, size_t piece_max)
+lz4_slot_bytes(int flags, size_t piece_max)
 {
-	size_t block = (size_t)1 << (kind & PIECE_LOG);
+	size_t block = (size_t)1 << (flags & PIECE_LOG);
 	size_t most = piece_max < block ? block : piece_max;
 
-	if (kind & PIECE_LEGACY)
+	if (flags & PIECE_LEGACY)
 		return LZ4_COMPRESSBOUND(LEGACY_BLOCK) + LEGACY_BLOCK +
 		    PIECE_BESIDE;
 	/* what is linked is decoded by the joiner, not to its slot */
-	return (kind & PIECE_LINKED ? most : 2 * (uint64_t)most) +
+	return (flags & PIECE_LINKED ? most : 2 * (uint64_t)most) +
 	    PIECE_BESIDE;
 }
 
 size_t
-lz4_block_at(struct lz4_block *b, const uint8_t *p, int kind)
+lz4_block_at(struct lz4_block *b, const uint8_t *p, int flags)
 {
 	uint32_t word = load_le32(p);
 
-	b->stored = !(kind & PIECE_LEGACY) && word & FRAME_STORED;
+	b->stored = !(flags & PIECE_LEGACY) && word & FRAME_STORED;
 	b->len = b->stored ? word - FRAME_STORED : word;
 	b->data = p + 4;
-	return 4 + b->len + (kind & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0);
+	return 4 + b->len + (flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0);
 }
 
 /* As input_read(), whatever the time it takes. */
@@ -198,10 +198,10 @@ skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 static bool
 fits(const struct lz4_reader *r)
 {
-	if (r->h.kind & PIECE_LINKED &&
-	    (size_t)1 << (r->h.kind & PIECE_LOG) > r->linked_max)
+	if (r->h.flags & PIECE_LINKED &&
+	    (size_t)1 << (r->h.flags & PIECE_LOG) > r->linked_max)
 		return false;
-	return lz4_slot_bytes(r->h.kind, r->piece_max) <= r->slot_max;
+	return lz4_slot_bytes(r->h.flags, r->piece_max) <= r->slot_max;
 }
 
 /* A frame's header into the piece, behind its magic number. */
@@ -223,7 +223,7 @@ read_header(struct lz4_reader *r, struct input *in, struct slot *s)
 	}
 	if (rc == 0)
 		rc = lz4_header_parse(&r->h, s->in.data, s->in.len);
-	s->skip = s->in.len;
+	s->note.unlz4.skip = s->in.len;
 	if (rc == 0 && !fits(r))
 		rc = -EFBIG;
 	return rc;
@@ -252,7 +252,7 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	rc = read_header(r, in, s);
 	if (rc == 0)
 		rc = read_word(r, in);
-	if (rc == 0 && !r->has_word && !(r->h.kind & PIECE_LEGACY))
+	if (rc == 0 && !r->has_word && !(r->h.flags & PIECE_LEGACY))
 		rc = -ENODATA;
 	r->within = rc == 0;
 	return rc;
@@ -269,16 +269,16 @@ end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	ssize_t n;
 
 	r->within = false;
-	if (!(r->h.kind & PIECE_LEGACY)) {
+	if (!(r->h.flags & PIECE_LEGACY)) {
 		r->has_word = false;
 		n = r->h.content_check ? read_all(in, b, sizeof(b)) : 0;
 		if (n < 0)
 			return (int)n;
 		if (r->h.content_check && n < FRAME_CHECK)
 			return -ENODATA;
-		s->check = r->h.content_check ? load_le32(b) : 0;
+		s->note.unlz4.check = r->h.content_check ? load_le32(b) : 0;
 	}
-	s->final = true;
+	s->note.unlz4.final = true;
 	if (!r->has_word && !in->waits && !in->eof)
 		r->err = read_word(r, in);
 	s->last = r->err == 0 && !r->has_word && in->eof;
@@ -289,7 +289,7 @@ end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 static int
 take_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
 {
-	size_t len = n + (r->h.kind & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0);
+	size_t len = n + (r->h.flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0);
 	int rc = make_room(r, s, 4 + len + 4);
 	uint8_t *p;
 	ssize_t got;
@@ -304,11 +304,11 @@ take_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
 		return -ENODATA;
 	store_le32(p, r->word);
 	s->in.len += 4 + len;
-	s->used += 4 + len;
+	s->note.unlz4.used += 4 + len;
 	r->has_word = (size_t)got == len + 4;
 	if (r->has_word)
 		r->word = load_le32(p + 4 + len);
-	else if (!(r->h.kind & PIECE_LEGACY) || (size_t)got > len)
+	else if (!(r->h.flags & PIECE_LEGACY) || (size_t)got > len)
 		return -ENODATA;
 	return 0;
 }
@@ -316,7 +316,7 @@ take_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
 static bool
 at_end(const struct lz4_reader *r)
 {
-	if (r->h.kind & PIECE_LEGACY)
+	if (r->h.flags & PIECE_LEGACY)
 		return !r->has_word ||
 		    r->word > LZ4_COMPRESSBOUND(LEGACY_BLOCK);
 	return r->word == 0;
@@ -326,10 +326,11 @@ at_end(const struct lz4_reader *r)
 static int
 take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 {
-	size_t block = (size_t)1 << (r->h.kind & PIECE_LOG), n;
-	size_t limit = r->h.kind & PIECE_LINKED && LINKED_MAX <
+	size_t block = (size_t)1 << (r->h.flags & PIECE_LOG), n;
+	size_t limit = r->h.flags & PIECE_LINKED && LINKED_MAX <
 	    r->piece_max ? LINKED_MAX : r->piece_max;
-	bool old = r->h.kind & PIECE_LEGACY, stored;
+	bool old = r->h.flags & PIECE_LEGACY, stored;
+	struct unlz4_notes *note = &s->note.unlz4;
 	uint64_t most;
 	int rc = 0;
 
@@ -341,11 +342,11 @@ take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 		/* no byte of a block makes more than 255 */
 		most = stored ? n : (uint64_t)n * 255;
 		most = most < block ? most : block;
-		if (s->used > 0 && (s->bits + most > limit ||
+		if (note->used > 0 && (note->most + most > limit ||
 		    s->in.len + n > limit))
 			return 0;
 		rc = take_block(r, in, s, n);
-		s->bits += most;
+		note->most += most;
 	}
 	return rc == 0 ? end_frame(r, in, s) : rc;
 }
@@ -358,11 +359,11 @@ lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s)
 	if (rc == 0 && !r->within)
 		rc = begin_frame(r, in, s);
 	if (rc == 0 && r->within) {
-		s->kind = r->h.kind;
+		s->note.unlz4.flags = r->h.flags;
 		rc = take_blocks(r, in, s);
 	}
 	/* what is good before an error shall come out */
-	if (rc != 0 && s->used > 0 && r->err == 0) {
+	if (rc != 0 && s->note.unlz4.used > 0 && r->err == 0) {
 		r->err = rc;
 		rc = 0;
 	}

@@ -127,8 +127,8 @@ block_size(struct walk *w, uint32_t word, size_t len)
 static int
 walk_blocks(struct walk *w, const struct frame *f)
 {
-	size_t check = f->h.kind & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0;
-	bool linked = f->h.kind & PIECE_LINKED;
+	size_t check = f->h.flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0;
+	bool linked = f->h.flags & PIECE_LINKED;
 	int rc = 0;
 
 	w->at = f->at + f->len;
@@ -153,14 +153,14 @@ walk_blocks(struct walk *w, const struct frame *f)
 		}
 		if (enough)
 			break;
-		if (len > (uint32_t)1 << (f->h.kind & PIECE_LOG))
+		if (len > (uint32_t)1 << (f->h.flags & PIECE_LOG))
 			return -EBADMSG;
 		if (!linked) {
 			rc = seek_add(w->m, (struct seek_unit){ w->plain,
 			    w->at, w->frame });
 			size = block_size(w, word, len);
 		}
-		if (size < 0 || size > (int64_t)1 << (f->h.kind & PIECE_LOG))
+		if (size < 0 || size > (int64_t)1 << (f->h.flags & PIECE_LOG))
 			return size < 0 ? (int)size : -EBADMSG;
 		w->plain += (uint64_t)size;
 		w->at += 4 + (uint64_t)len + check;
@@ -179,9 +179,9 @@ walk_frames(struct walk *w)
 		rc = frame_at(w->m->look, w->at, &f);
 		if (rc != 0 || f.none)
 			break;
-		if (f.h.kind & PIECE_LINKED && f.h.size == 0)
+		if (f.h.flags & PIECE_LINKED && f.h.size == 0)
 			return -ENODATA;
-		w->m->checked &= (f.h.kind & PIECE_BLOCK_CHECK) != 0;
+		w->m->checked &= (f.h.flags & PIECE_BLOCK_CHECK) != 0;
 		w->frame = w->at;
 		rc = seek_add(w->m, (struct seek_unit){ w->plain, w->at,
 		    w->at });
@@ -211,10 +211,10 @@ static int
 put_header(struct seek_stream *s, const struct lz4_header *h)
 {
 	uint8_t p[FRAME_HEADER];
-	int log = h->kind & PIECE_LOG;
+	int log = h->flags & PIECE_LOG;
 
 	store_le32(p, FRAME_MAGIC);
-	p[4] = h->kind & PIECE_BLOCK_CHECK ? 0x70 : 0x60;
+	p[4] = h->flags & PIECE_BLOCK_CHECK ? 0x70 : 0x60;
 	p[5] = (uint8_t)((log - 8) / 2 << 4);
 	p[6] = XXH32(p + 4, 2, 0) >> 8 & 0xff;
 	return seek_bytes(s, p, sizeof(p));

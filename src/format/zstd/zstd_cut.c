@@ -65,7 +65,7 @@ cut_plain(struct zstd_cutter *c, struct input *in, struct slot *s,
 
 	if (rc != 0)
 		return rc;
-	s->kind = PIECE_PLAIN;
+	s->note.unzstd.kind = PIECE_PLAIN;
 	for (; !ended && n >= 0 && pos < s->in.len; pos += (size_t)n) {
 		c->plain = true;
 		c->scan.jobs = false;
@@ -91,12 +91,14 @@ cut_plain(struct zstd_cutter *c, struct input *in, struct slot *s,
 static void
 mark_job(const struct zstd_cutter *c, struct slot *s, size_t len, bool final)
 {
-	s->kind = PIECE_JOB;
-	s->used = len;
-	s->bits = c->scan.most;
-	s->final = final;
-	s->check = c->scan.header.window_byte |
-	    (c->scan.header.checksum ? ZSTD_JOB_CHECKSUM : 0);
+	struct unzstd_notes *note = &s->note.unzstd;
+
+	note->kind = PIECE_JOB;
+	note->used = len;
+	note->most = c->scan.most;
+	note->final = final;
+	note->checksum = c->scan.header.checksum;
+	note->window = c->scan.header.window_byte;
 }
 
 /* A job up to the mark behind it, or the frame's end; pos is scanned. */
@@ -151,21 +153,22 @@ static int
 cut_before(struct zstd_cutter *c, struct slot *s)
 {
 	restart(c);
-	return carry_cut(&c->carry, s, s->used, s->used);
+	return carry_cut(&c->carry, s, s->note.unzstd.used,
+	    s->note.unzstd.used);
 }
 
 /*
- * Whole frames, until they are enough for a piece.  s->used: where the last
- * complete one ends.
+ * Whole frames, until they are enough for a piece.
  */
 static int
 cut_frames(struct zstd_cutter *c, struct input *in, struct slot *s)
 {
+	struct unzstd_notes *note = &s->note.unzstd;
 	size_t pos = 0;
 	bool ended;
 	ssize_t got;
 
-	s->kind = PIECE_FRAMES;
+	note->kind = PIECE_FRAMES;
 	for (;;) {
 		int64_t n = scan(c, s, pos, &ended);
 
@@ -174,36 +177,36 @@ cut_frames(struct zstd_cutter *c, struct input *in, struct slot *s)
 		if (n < 0)
 			break;
 		pos += (size_t)n;
-		if (has_jobs(c) && s->used == 0) {
-			s->skip = c->scan.header.len;
+		if (has_jobs(c) && note->used == 0) {
+			note->skip = c->scan.header.len;
 			c->jobs = true;
 			return cut_job(c, in, s, pos, ended);
 		}
 		if (has_jobs(c))
 			return cut_before(c, s);
 		if (ended && fits_worker(c)) {
-			s->used = pos;
-			s->bits += c->scan.header.skippable ? 0 :
+			note->used = pos;
+			note->most += c->scan.header.skippable ? 0 :
 			    c->scan.header.content;
-			if (s->bits >= PIECE_OUT || pos >= PIECE_OUT)
+			if (note->most >= PIECE_OUT || pos >= PIECE_OUT)
 				return cut_before(c, s);
 			restart(c);
 			continue;
 		}
-		if (!fits_worker(c) || pos - s->used > c->unit_max)
+		if (!fits_worker(c) || pos - note->used > c->unit_max)
 			break;
 		if (in->eof)
 			break;
 		/* what is complete does not wait for a live pipe */
-		if (s->used > 0 && in->flush_ms >= 0)
+		if (note->used > 0 && in->flush_ms >= 0)
 			return cut_before(c, s);
 		got = carry_more(in, s, READ_LEN);
 		if (got < 0)
 			return (int)got;
 	}
-	if (s->used == 0 && s->in.len > 0)
+	if (note->used == 0 && s->in.len > 0)
 		return cut_plain(c, in, s, pos, ended);
-	s->last = in->eof && s->used == s->in.len;
+	s->last = in->eof && note->used == s->in.len;
 	return s->last ? 0 : cut_before(c, s);
 }
 

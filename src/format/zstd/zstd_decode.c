@@ -108,16 +108,17 @@ worker_close(void *ctx)
 static int
 work_frames(ZSTD_DCtx *d, struct slot *s)
 {
+	struct unzstd_notes *note = &s->note.unzstd;
 	size_t n;
 
-	if (s->used == 0 || s->used != s->in.len)
+	if (note->used == 0 || note->used != s->in.len)
 		return 0;
-	if (buf_reserve(&s->out, s->bits + 1) != 0)
+	if (buf_reserve(&s->out, note->most + 1) != 0)
 		return -ENOMEM;
-	n = ZSTD_decompressDCtx(d, s->out.data, s->bits + 1, s->in.data,
-	    s->used);
-	s->ok = !ZSTD_isError(n) && n == s->bits;
-	s->out.len = s->ok ? n : 0;
+	n = ZSTD_decompressDCtx(d, s->out.data, note->most + 1, s->in.data,
+	    note->used);
+	note->ok = !ZSTD_isError(n) && n == note->most;
+	s->out.len = note->ok ? n : 0;
 	return 0;
 }
 
@@ -136,15 +137,16 @@ static int
 decode_job(ZSTD_DCtx *d, struct slot *s, size_t most, const uint8_t *p,
     size_t len)
 {
-	size_t cap = s->bits < most ? (size_t)s->bits : most, n;
+	struct unzstd_notes *note = &s->note.unzstd;
+	size_t cap = note->most < most ? (size_t)note->most : most, n;
 
 	if (!zstd_job_alone(p + ZSTD_JOB_HEAD, len - ZSTD_JOB_HEAD))
 		return 0;
 	if (buf_reserve(&s->out, cap + 1) != 0)
 		return -ENOMEM;
 	n = ZSTD_decompressDCtx(d, s->out.data, cap, p, len);
-	s->ok = !ZSTD_isError(n);
-	s->out.len = s->ok ? n : 0;
+	note->ok = !ZSTD_isError(n);
+	s->out.len = note->ok ? n : 0;
 	return 0;
 }
 
@@ -155,22 +157,23 @@ decode_job(ZSTD_DCtx *d, struct slot *s, size_t most, const uint8_t *p,
 static int
 work_job(ZSTD_DCtx *d, struct slot *s, size_t most)
 {
-	size_t end = s->used, at;
+	struct unzstd_notes *note = &s->note.unzstd;
+	size_t end = note->used, at;
 	uint8_t was[ZSTD_JOB_HEAD], *last;
 	int rc;
 
-	if (s->final && s->check & ZSTD_JOB_CHECKSUM)
+	if (note->final && note->checksum)
 		end -= CHECKSUM_LEN;
-	at = skip_marks(s, s->skip, end);
+	at = skip_marks(s, note->skip, end);
 	/* nothing but the end of a frame of whole jobs */
-	s->ok = s->final && end - at == ZSTD_BLOCK_HEAD &&
+	note->ok = note->final && end - at == ZSTD_BLOCK_HEAD &&
 	    memcmp(s->in.data + at, "\1\0", ZSTD_BLOCK_HEAD) == 0;
-	if (s->ok || at - s->skip < ZSTD_JOB_LEAD * ZSTD_BLOCK_HEAD)
+	if (note->ok || at - note->skip < ZSTD_JOB_LEAD * ZSTD_BLOCK_HEAD)
 		return 0;
 	at -= ZSTD_JOB_HEAD;
 	memcpy(was, s->in.data + at, sizeof(was));
-	zstd_job_head(s->in.data + at, (uint8_t)s->check);
-	last = s->final ? NULL : s->in.data + end - ZSTD_BLOCK_HEAD;
+	zstd_job_head(s->in.data + at, note->window);
+	last = note->final ? NULL : s->in.data + end - ZSTD_BLOCK_HEAD;
 	if (last != NULL)
 		*last |= 1;
 	rc = decode_job(d, s, most, s->in.data + at, end - at);
@@ -185,8 +188,14 @@ work(void *job, void *ctx, struct slot *s)
 {
 	const struct job *j = job;
 
-	return s->kind == PIECE_FRAMES ? work_frames(ctx, s) :
-	    s->kind == PIECE_JOB ? work_job(ctx, s, j->cutter.unit_max) : 0;
+	switch (s->note.unzstd.kind) {
+	case PIECE_FRAMES:
+		return work_frames(ctx, s);
+	case PIECE_JOB:
+		return work_job(ctx, s, j->cutter.unit_max);
+	default:
+		return 0;
+	}
 }
 
 static int

@@ -16,16 +16,10 @@
 #include <stdatomic.h>
 #include <xxhash.h>
 
-/*
- * What a piece is: slot.kind.  Of whole frames, slot.bits is the number of
- * bytes in them; of a job, the most that can be in it, and slot.check the
- * window's byte of its frame's header.  A job that begins a frame has slot.skip
- * bytes of header before it, one that ends it (slot.final) four bytes of
- * checksum behind it if slot.check has ZSTD_JOB_CHECKSUM.
- */
+/* What a piece is: unzstd_notes.kind. */
 enum { PIECE_PLAIN, PIECE_FRAMES, PIECE_JOB };
 
-enum { ZSTD_JOB_CHECKSUM = 0x100, CHECKSUM_LEN = 4 };
+enum { CHECKSUM_LEN = 4 };	/* behind the last job of a frame */
 
 /* The reader's. */
 struct zstd_cutter {
@@ -72,7 +66,7 @@ struct zstd_joiner {
 
 extern const struct stream_ops zstd_stream;
 
-/* Job pieces give s->ok if s->out is known to be right.  0 or -errno. */
+/* Job pieces have their ok if s->out is known to be right.  0 or -errno. */
 int zstd_join(struct zstd_joiner *j, struct slot *s, struct sink *out);
 
 #endif

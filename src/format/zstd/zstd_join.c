@@ -59,7 +59,7 @@ has_room(const struct zstd_joiner *j, const struct slot *s)
 
 	return s->out.len >= j->header.window ||
 	    newer->made >= j->header.window ||
-	    newer->in.len + s->used <= j->cutter->unit_max;
+	    newer->in.len + s->note.unzstd.used <= j->cutter->unit_max;
 }
 
 /* Keeps the input of a job that is accepted; s->in is another's then. */
@@ -81,9 +81,9 @@ keep(struct zstd_joiner *j, struct slot *s)
 	}
 	newer->made += s->out.len;
 	if (newer->in.len > 0)
-		return append(&newer->in, s->in.data, s->used);
+		return append(&newer->in, s->in.data, s->note.unzstd.used);
 	swap(&newer->in, &s->in);
-	newer->skip = s->skip;
+	newer->skip = s->note.unzstd.skip;
 	return 0;
 }
 
@@ -121,13 +121,14 @@ end_frame(struct zstd_joiner *j, const uint8_t *check)
 static int
 accept(struct zstd_joiner *j, struct slot *s, struct sink *out)
 {
+	const struct unzstd_notes *note = &s->note.unzstd;
 	int rc;
 
 	XXH64_update(j->hash, s->out.data, s->out.len);
 	j->made += s->out.len;
 	/* what is wrong in all is not written */
-	rc = s->final ? end_frame(j, s->in.data + s->used - CHECKSUM_LEN) :
-	    keep(j, s);
+	rc = note->final ?
+	    end_frame(j, s->in.data + note->used - CHECKSUM_LEN) : keep(j, s);
 	return rc != 0 ? rc : sink_slot(out, s);
 }
 
@@ -225,7 +226,8 @@ resume(struct zstd_joiner *j, struct sink *out)
 static bool
 acceptable(struct zstd_joiner *j, const struct slot *s)
 {
-	return s->kind == PIECE_JOB && s->ok && has_room(j, s);
+	return s->note.unzstd.kind == PIECE_JOB && s->note.unzstd.ok &&
+	    has_room(j, s);
 }
 
 static int
@@ -243,21 +245,22 @@ join_frame(struct zstd_joiner *j, struct slot *s, struct sink *out)
 int
 zstd_join(struct zstd_joiner *j, struct slot *s, struct sink *out)
 {
+	const struct unzstd_notes *note = &s->note.unzstd;
 	int rc;
 
 	if (j->open)
 		return join_frame(j, s, out);
-	if (s->ok && !j->serial.within) {
-		if (s->kind == PIECE_JOB && s->skip > 0) {
+	if (note->ok && !j->serial.within) {
+		if (note->kind == PIECE_JOB && note->skip > 0) {
 			rc = begin_frame(j, s);
 			return rc != 0 ? rc : accept(j, s, out);
 		}
-		if (s->kind == PIECE_FRAMES) {
+		if (note->kind == PIECE_FRAMES) {
 			j->serial.streams++;
 			return sink_slot(out, s);
 		}
 	}
-	if (s->kind == PIECE_JOB)
+	if (note->kind == PIECE_JOB)
 		atomic_store(&j->cutter->distrust, true);
 	if (s->last && s->in.len == 0 && j->serial.streams == 0)
 		return -ENODATA;

@@ -2,9 +2,7 @@
  * data.c - the data of a squashfs image: blocks and fragment blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A pipeline whose reader is the feed.  In a slot, bits is the number of the
- * unit, kind says whether it is a fragment block, and check becomes its size
- * word.
+ * A pipeline whose reader is the feed.
  */
 #include "image/sqbuild/data.h"
 
@@ -42,8 +40,8 @@ fill(void *arg, struct input *in, struct slot *s)
 		return 0;
 	}
 	s->in.len = u.len;
-	s->bits = u.number;
-	s->kind = u.is_fragment;
+	s->note.squashfs.number = u.number;
+	s->note.squashfs.is_fragment = u.is_fragment;
 	in->bytes = j->d->in_B;
 	return 0;
 }
@@ -69,7 +67,7 @@ static int
 work(void *arg, void *ctx, struct slot *s)
 {
 	(void)arg;
-	return s->last ? 0 : pack_unit(ctx, s, s->kind != 0);
+	return s->last ? 0 : pack_unit(ctx, s);
 }
 
 /* Room for the sizes and starts of unit and all before it. */
@@ -101,18 +99,19 @@ join(void *arg, struct slot *s, struct sink *out)
 {
 	struct job *j = arg;
 	struct sqb_data *d = j->d;
+	const struct squashfs_notes *note = &s->note.squashfs;
 	int rc;
 
 	if (s->last)
 		return 0;
-	rc = reserve(d, s->bits);
+	rc = reserve(d, note->number);
 	if (rc != 0)
 		return rc;
-	d->sizes[s->bits] = s->check;
-	d->starts[s->bits] = d->end;
+	d->sizes[note->number] = note->word;
+	d->starts[note->number] = d->end;
 	d->end += s->out.len;
 	d->blocks++;
-	if ((s->check & SQUASHFS_BLOCK_RAW) != 0)
+	if ((note->word & SQUASHFS_BLOCK_RAW) != 0)
 		d->raw_B += s->out.len;
 	return s->out.len == 0 ? 0 : sink_slot(out, s);
 }

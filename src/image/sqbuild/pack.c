@@ -83,12 +83,14 @@ is_dense(const struct pack *k, struct slot *s)
 }
 
 int
-pack_unit(struct pack *k, struct slot *s, bool is_fragment)
+pack_unit(struct pack *k, struct slot *s)
 {
-	bool raw = is_fragment ? k->o->raw_fragments : k->o->raw_data;
+	struct squashfs_notes *note = &s->note.squashfs;
+	bool raw = note->is_fragment ? k->o->raw_fragments : k->o->raw_data;
 	size_t n = 0;
 
-	if (s->in.len == 0 || (!is_fragment && is_zero(s->in.data, s->in.len)))
+	if (s->in.len == 0 || (!note->is_fragment &&
+	    is_zero(s->in.data, s->in.len)))
 		return 0;
 	if (buf_reserve(&s->out, feed_room(k->o)) != 0)
 		return -ENOMEM;
@@ -96,13 +98,13 @@ pack_unit(struct pack *k, struct slot *s, bool is_fragment)
 		n = sqb_codec_pack(k->codec, s->in.data, s->in.len,
 		    s->out.data, s->out.cap);
 	s->out.len = n;
-	s->check = (uint32_t)n;
+	note->word = (uint32_t)n;
 	if (n == 0) {
 		struct buf swap = s->out;
 
 		s->out = s->in;
 		s->in = swap;
-		s->check = (uint32_t)s->out.len | SQUASHFS_BLOCK_RAW;
+		note->word = (uint32_t)s->out.len | SQUASHFS_BLOCK_RAW;
 	}
 	return 0;
 }

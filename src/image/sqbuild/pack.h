@@ -14,9 +14,9 @@ int pack_open(struct pack **k, const struct sqb_data_options *o);
 void pack_close(struct pack *k);	/* k may be NULL */
 
 /*
- * The unit in s->in to s->out, which may change places; s->check becomes its
- * size word, 0 for a hole.  A fragment block is never a hole.  0 or -ENOMEM.
+ * The unit in s->in to s->out, which may change places; sets the word of its
+ * notes.  A fragment block is never a hole.  0 or -ENOMEM.
  */
-int pack_unit(struct pack *k, struct slot *s, bool is_fragment);
+int pack_unit(struct pack *k, struct slot *s);
 
 #endif

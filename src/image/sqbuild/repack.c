@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A pipeline without a reader of its own: a worker reads the block it
- * unpacks.  In a slot, bits is the number of the block, check its size word.
+ * unpacks.
  */
 #include "image/sqbuild/repack.h"
 
@@ -35,8 +35,9 @@ fill(void *arg, struct input *in, struct slot *s)
 	s->last = j->next == j->r->count;
 	if (s->last)
 		return 0;
-	s->bits = j->next++;
-	j->d->in_B += j->r->blocks[s->bits].want;
+	s->note.squashfs.number = j->next;
+	s->note.squashfs.is_fragment = j->r->blocks[j->next].is_fragment;
+	j->d->in_B += j->r->blocks[j->next++].want;
 	in->bytes = j->d->in_B;
 	return 0;
 }
@@ -82,7 +83,7 @@ work(void *arg, void *ctx, struct slot *s)
 {
 	struct job *j = arg;
 	struct worker *w = ctx;
-	const struct sqb_old *b = &j->r->blocks[s->bits];
+	const struct sqb_old *b = &j->r->blocks[s->note.squashfs.number];
 	const char *why;
 	int64_t made;
 	int rc;
@@ -99,7 +100,7 @@ work(void *arg, void *ctx, struct slot *s)
 		return -EBADMSG;
 	}
 	s->in.len = (size_t)made;
-	return pack_unit(w->pack, s, b->is_fragment);
+	return pack_unit(w->pack, s);
 }
 
 static int
@@ -107,16 +108,16 @@ join(void *arg, struct slot *s, struct sink *out)
 {
 	struct job *j = arg;
 	struct sqb_data *d = j->d;
-	struct sqb_old *b = &j->r->blocks[s->bits];
+	struct sqb_old *b = &j->r->blocks[s->note.squashfs.number];
 
 	if (s->last)
 		return 0;
-	b->size = s->check;
+	b->size = s->note.squashfs.word;
 	b->start = d->end;
 	d->end += s->out.len;
 	d->blocks++;
 	d->fragments += b->is_fragment;
-	if ((s->check & SQUASHFS_BLOCK_RAW) != 0)
+	if ((s->note.squashfs.word & SQUASHFS_BLOCK_RAW) != 0)
 		d->raw_B += s->out.len;
 	return s->out.len == 0 ? 0 : sink_slot(out, s);
 }

@@ -1,0 +1,118 @@
+/*
+ * slot.h - one piece of a stream on its way through a pipeline
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A slot belongs to the stage that it is in: fill, work, join, in this order.
+ * Each format has notes of its own there, in which a stage tells those behind
+ * it about the piece.  Beside each field stands the stage that sets it and, of
+ * a number, what it counts; the later stages only read it.
+ */
+#ifndef COLDPRESS_SLOT_H
+#define COLDPRESS_SLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf {
+	uint8_t *data;
+	size_t len, cap;
+};
+
+/*
+ * Room for cap bytes; what was there stays.  0 or -ENOMEM (then as before).
+ */
+int buf_reserve(struct buf *b, size_t cap);
+
+/* Compressing to gzip, zlib and zip. */
+struct deflate_notes {
+	uint32_t check;		/* work: CRC-32 or Adler-32 of in */
+};
+
+/* Decompressing gzip, zlib and zip. */
+struct inflate_notes {
+	int kind;		/* fill: PIECE_* of deflate_decode.h */
+	size_t skip;		/* fill: bytes of in before the unit */
+	size_t used;		/* fill (members) or work (to a sync point):
+				   bytes of in that the unit takes */
+	size_t most;		/* fill, members: bytes of out by trailers */
+	bool ok;		/* work: out holds the unit's content */
+	bool final;		/* work: a deflate stream ends within */
+	uint32_t check;		/* work, to a sync point: of out */
+};
+
+/* Decompressing Zstandard. */
+struct unzstd_notes {
+	int kind;		/* fill: PIECE_* of zstd_decode.h */
+	size_t skip;		/* fill, a frame's first job: bytes of header */
+	size_t used;		/* fill: bytes of in, skip among them, that
+				   the frames or the job take */
+	uint64_t most;		/* fill: bytes of out; of a job, at most */
+	bool final;		/* fill, a job: its frame ends with it */
+	bool checksum;		/* fill, a job: its frame ends with one */
+	uint8_t window;		/* fill, a job: byte of its frame's header */
+	bool ok;		/* work: out holds the content */
+};
+
+/* Compressing to LZ4. */
+struct lz4_notes {
+	uint32_t check;		/* fill, the last: XXH32 of all content */
+};
+
+/* Decompressing LZ4. */
+struct unlz4_notes {
+	int flags;		/* fill: PIECE_* of lz4_frame.h */
+	size_t skip;		/* fill: bytes of header before the blocks */
+	size_t used;		/* fill: bytes of in that the blocks take */
+	size_t most;		/* fill: bytes of out, at most */
+	bool final;		/* fill: the frame ends with it */
+	uint32_t check;		/* fill, final: XXH32 of its content */
+};
+
+/* Compressing to bzip2. */
+struct bzip2_notes {
+	uint64_t len;		/* work: bits of out; 0: no block */
+	uint32_t crc;		/* work: of the block's content */
+};
+
+/* Decompressing bzip2; bits are counted from the beginning of the input. */
+struct bunzip2_notes {
+	int level;		/* fill: of the stream, presumably */
+	uint64_t begin;		/* fill: bit at which the piece begins, */
+	uint64_t end;		/* and the one behind its last */
+	bool ok;		/* work: out holds the block's content */
+	uint32_t crc;		/* work: of that */
+};
+
+/* Making a squashfs image. */
+struct squashfs_notes {
+	size_t number;		/* fill: of the unit, or of the old block */
+	bool is_fragment;	/* fill: a fragment block, not a file's */
+	uint32_t word;		/* work: bytes of out as the image gives them,
+				   with SQUASHFS_BLOCK_RAW; 0: a hole */
+};
+
+struct slot {
+	struct buf in, out;
+	uint64_t seq;		/* its number, from 0 */
+	bool last;		/* fill: nothing follows */
+	int err;		/* the -errno of fill or work */
+
+	union slot_notes {	/* zeroed before fill */
+		struct deflate_notes deflate;
+		struct inflate_notes inflate;
+		struct unzstd_notes unzstd;
+		struct lz4_notes lz4;
+		struct unlz4_notes unlz4;
+		struct bzip2_notes bzip2;
+		struct bunzip2_notes bunzip2;
+		struct squashfs_notes squashfs;
+	} note;
+
+	/* The pipeline's own. */
+	struct pipeline *owner;
+	uint64_t read_B;	/* of the input, up to this piece's end */
+	int state;
+};
+
+#endif
