@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+_Static_assert(HUFFMAN_SYMBOLS <= 1 << 16, "a symbol has 16 bits of a word");
+
 /*
  * The depths of a Huffman tree over weights in ascending order, in place:
  * merged weights become parents, and these become depths (Moffat and

@@ -10,6 +10,7 @@
 #ifndef COLDPRESS_DEFLATE_BLOCKS_H
 #define COLDPRESS_DEFLATE_BLOCKS_H
 
+#include "base/bytes.h"
 #include "engine/deflate/deflate_codes.h"
 #include "engine/deflate/deflate_seq.h"
 
@@ -37,6 +38,8 @@ struct deflate_piece {
 	uint64_t extra;			/* bits after codes */
 	uint32_t freq[DEFLATE_SYMS];	/* literals, lengths; distances */
 };
+
+enum { DEFLATE_HELD = 7 };
 
 struct deflate_writer {
 	uint8_t *next;
@@ -137,13 +140,11 @@ deflate_put(struct deflate_writer *w, uint64_t v, unsigned n)
 	w->held += n;
 }
 
-/* Eight bytes of room must be there; up to seven bits remain. */
+/* Eight bytes of room must be there; up to DEFLATE_HELD bits remain. */
 static inline void
 deflate_flush(struct deflate_writer *w)
 {
-	uint64_t v = htole64(w->bits);
-
-	memcpy(w->next, &v, sizeof(v));
+	store_le64(w->next, w->bits);
 	w->next += w->held >> 3;
 	w->bits >>= w->held & 56;
 	w->held &= 7;

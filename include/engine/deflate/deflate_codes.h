@@ -14,14 +14,14 @@
 #ifndef COLDPRESS_DEFLATE_CODES_H
 #define COLDPRESS_DEFLATE_CODES_H
 
-#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 enum {
 	CODE_MAX = 15,		/* bits of the longest code */
 	PRE_MAX = 7,		/* the same for the code of the code lengths */
+	LENGTH_EXTRA = 5,	/* the most bits behind the code of a length, */
+	DISTANCE_EXTRA = 13,	/* and of a distance */
 	LITLEN_SYMS = 288,
 	DIST_SYMS = 32,
 	PRE_SYMS = 19,
@@ -98,15 +98,6 @@ static inline bool
 stopped(uint32_t state)
 {
 	return MASK(state) == 0;
-}
-
-static inline uint64_t
-load64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return le64toh(v);
 }
 
 /*

@@ -11,13 +11,13 @@
 
 enum {
 	ROUNDS = 7,
-	LENGTH_MAX = 17,	/* bits of a code; bzip2 writes no more */
 	COST_BITS = 10,		/* of 50 codes; six sums share a word */
 	COST_MASK = (1 << COST_BITS) - 1,
 	FAR_COST = 15		/* of a symbol out of a guess's range */
 };
 
 _Static_assert(BZ2_GROUP * BZ2_CODE_MAX <= COST_MASK, "a sum must fit");
+_Static_assert((int)BZ2_CODE_MADE <= (int)HUFFMAN_BITS, "a code can be made");
 _Static_assert(BZ2_TABLES_MAX * COST_BITS <= 64, "all sums must fit");
 
 /* A symbol that a table has no use for still has a code. */
@@ -28,7 +28,7 @@ make_lengths(uint8_t *lengths, const uint32_t *freq, int symbols)
 
 	for (int i = 0; i < symbols; i++)
 		least_one[i] = freq[i] == 0 ? 1 : freq[i];
-	huffman_lengths(lengths, least_one, (unsigned)symbols, LENGTH_MAX);
+	huffman_lengths(lengths, least_one, (unsigned)symbols, BZ2_CODE_MADE);
 }
 
 /* Each table for a range of symbols that is met about equally often. */

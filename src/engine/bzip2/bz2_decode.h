@@ -18,6 +18,11 @@ enum {
 	BZ2_LEN_BITS = 5	/* of an entry; the symbol is above */
 };
 
+_Static_assert(BZ2_CODE_MAX <= BZ2_REFILLED, "a symbol");
+_Static_assert(BZ2_TABLES_MAX <= BZ2_REFILLED, "a selector, in unary");
+_Static_assert(BZ2_CODE_MAX < 1 << BZ2_LEN_BITS &&
+    BZ2_SYMBOLS_MAX << BZ2_LEN_BITS <= UINT16_MAX, "an entry has 16 bits");
+
 struct bz2_table {
 	uint16_t fast[1 << BZ2_FAST_BITS];	/* 0: a longer code, or none */
 	/* codes of a length, left-aligned to BZ2_CODE_MAX, end before */
@@ -52,12 +57,13 @@ bz2_refill(struct bz2_in *b)
 	if (b->len - b->pos >= 8 && b->pos < b->len) {
 		b->acc |= load_be64(b->in + b->pos) >> b->count;
 		b->pos += (63 - b->count) >> 3;
-		b->count |= 56;
+		b->count |= BZ2_REFILLED;
 		return;
 	}
-	for (; b->count <= 56; b->count += 8, b->pos++)
+	for (; b->count <= BZ2_REFILLED; b->count += 8, b->pos++)
 		if (b->pos < b->len)
-			b->acc |= (uint64_t)b->in[b->pos] << (56 - b->count);
+			b->acc |= (uint64_t)b->in[b->pos] <<
+			    (BZ2_REFILLED - b->count);
 }
 
 static inline void

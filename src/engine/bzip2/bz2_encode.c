@@ -11,8 +11,12 @@
 
 enum {
 	FRONT = 8,		/* of the move-to-front list, in a register */
-	LEN_BITS = 5		/* a code is written from code << 5 | length */
+	LEN_BITS = 5,		/* a code is written from code << 5 | length */
+	HELD = 7		/* bits that a flush leaves, at most */
 };
+
+_Static_assert(HELD + 3 * BZ2_CODE_MADE <= 64, "three symbols");
+_Static_assert(HELD + BZ2_MAGIC_BITS <= 64, "the longest field");
 
 struct bz2_encoder {
 	int level;
@@ -24,7 +28,7 @@ struct bz2_encoder {
 	void *scratch;		/* for the sort, then the symbols */
 };
 
-/* Whole bytes are stored when they are due; up to 57 bits may wait. */
+/* Whole bytes are stored by a flush; before it, up to 64 bits may wait. */
 struct bit_writer {
 	uint8_t *p;
 	uint64_t acc;		/* at the bottom */
@@ -38,7 +42,7 @@ put(struct bit_writer *w, uint64_t bits, unsigned n)
 	w->count += n;
 }
 
-/* Leaves up to 7 bits; writes up to 8 bytes. */
+/* Leaves up to HELD bits; writes up to 8 bytes. */
 static inline void
 flush(struct bit_writer *w)
 {
@@ -242,7 +246,6 @@ put_symbols(struct bit_writer *w, const struct bz2_codes *k,
 		const uint32_t *code = codes[k->selectors[g]];
 		size_t n = count < BZ2_GROUP ? count : BZ2_GROUP, i = 0;
 
-		/* 7 bits may wait, and 17 is the longest code */
 		for (; i + 3 <= n; i += 3) {
 			put_symbol(w, code[symbols[i]]);
 			put_symbol(w, code[symbols[i + 1]]);

@@ -7,6 +7,7 @@
 #include "engine/huffman.h"
 
 #include <errno.h>
+#include <string.h>
 
 struct code {
 	uint32_t trie;		/* the place of its tables */

@@ -8,13 +8,18 @@
 #include "engine/huffman.h"
 
 enum {
-	/* four literals and what is held before fit in a word of 64 bits */
-	LIT_MOST = 14,
+	LIT_MOST = 14,		/* bits of a literal's or length's code */
 	REPEAT = 16,		/* the length before, 3 to 6 times more */
 	ZEROS = 17,		/* 3 to 10 of them */
 	MANY_ZEROS = 18,	/* 11 to 138 */
 	UNUSED_COST = 7		/* of a code that may have to be added */
 };
+
+/* Between two flushes; a word that is full could not be shifted out. */
+_Static_assert(DEFLATE_HELD + 4 * LIT_MOST < 64, "four literals");
+_Static_assert(DEFLATE_HELD + LIT_MOST + LENGTH_EXTRA + CODE_MAX +
+    DISTANCE_EXTRA < 64, "a match");
+_Static_assert(LIT_MOST + LENGTH_EXTRA <= 24, "words.length has 24 bits");
 
 static const uint8_t pre_extra[PRE_SYMS] = {
 	[REPEAT] = 2, [ZEROS] = 3, [MANY_ZEROS] = 7
@@ -267,7 +272,6 @@ put_last(struct deflate_writer *w, const struct words *words,
 	return in;
 }
 
-/* 15 + 5 bits and 15 + 13. */
 static inline void
 put_match(struct deflate_writer *w, const struct words *words,
     const struct deflate_seq *s)

@@ -16,6 +16,8 @@
  */
 #include "engine/deflate/deflate_codes.h"
 
+#include "base/bytes.h"
+
 /* One table entry further; *bits are the next ones in the stream. */
 static inline uint32_t
 step(const uint32_t *tab, uint32_t state, uint64_t *bits)
@@ -33,14 +35,15 @@ step(const uint32_t *tab, uint32_t state, uint64_t *bits)
  * a distance, a length and a distance, with the extra bits of both.
  */
 enum { STEP3_BITS = 57 };
-_Static_assert(2 * (DIST_BITS + 13) + LIT_BITS + 5 <= STEP3_BITS &&
-    CODE_MAX - DIST_BITS + 13 + LIT_BITS + 5 + DIST_BITS + 13 <= STEP3_BITS,
+_Static_assert(2 * (DIST_BITS + DISTANCE_EXTRA) + LIT_BITS + LENGTH_EXTRA <=
+    STEP3_BITS && CODE_MAX - DIST_BITS + DISTANCE_EXTRA + LIT_BITS +
+    LENGTH_EXTRA + DIST_BITS + DISTANCE_EXTRA <= STEP3_BITS,
     "three entries and no more");
 
 static inline void
 step3(const uint32_t *tab, const uint8_t *in, struct place *l)
 {
-	uint64_t bits = load64(in + (l->pos >> 3)) >> (l->pos & 7);
+	uint64_t bits = load_le64(in + (l->pos >> 3)) >> (l->pos & 7);
 	uint32_t e1 = step(tab, l->state, &bits);
 	uint32_t e2 = step(tab, e1, &bits);
 	uint32_t e3 = step(tab, e2, &bits);
@@ -57,7 +60,7 @@ run_to(const uint32_t *tab, const uint8_t *in, struct place *l, uint64_t stop)
 	while (l->pos + STEP3_BITS <= stop && !stopped(l->state))
 		step3(tab, in, l);
 	while (l->pos < stop && !stopped(l->state)) {
-		uint64_t bits = load64(in + (l->pos >> 3)) >> (l->pos & 7);
+		uint64_t bits = load_le64(in + (l->pos >> 3)) >> (l->pos & 7);
 
 		l->state = step(tab, l->state, &bits);
 		l->pos += DROP(l->state);

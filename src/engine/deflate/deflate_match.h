@@ -16,7 +16,8 @@
 #ifndef COLDPRESS_DEFLATE_MATCH_H
 #define COLDPRESS_DEFLATE_MATCH_H
 
-#include <endian.h>
+#include "base/bytes.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -41,24 +42,6 @@ struct match {
 };
 
 static inline uint32_t
-match_load32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return le32toh(v);
-}
-
-static inline uint64_t
-match_load64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return le64toh(v);
-}
-
-static inline uint32_t
 match_hash(uint32_t bytes)
 {
 	return bytes * 0x9e3779b1U >> (32 - MATCH_HASH_BITS);
@@ -76,7 +59,7 @@ static inline uint32_t
 match_extend(const uint8_t *a, const uint8_t *b, uint32_t n, uint32_t most)
 {
 	while (n + 8 <= most) {
-		uint64_t differ = match_load64(a + n) ^ match_load64(b + n);
+		uint64_t differ = load_le64(a + n) ^ load_le64(b + n);
 
 		if (differ != 0)
 			return n + (uint32_t)__builtin_ctzll(differ) / 8;
@@ -91,7 +74,7 @@ match_extend(const uint8_t *a, const uint8_t *b, uint32_t n, uint32_t most)
 static inline void
 match_insert(struct deflate_match *m, const uint8_t *in, uint32_t pos)
 {
-	uint32_t bytes = match_load32(in + pos);
+	uint32_t bytes = load_le32(in + pos);
 	uint32_t h = match_hash(bytes);
 
 	m->next[pos % MATCH_WINDOW] = m->head[h];
@@ -104,11 +87,11 @@ static inline uint32_t
 match_three(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
     uint32_t far)
 {
-	uint32_t bytes = match_load32(in + pos);
+	uint32_t bytes = load_le32(in + pos);
 	uint32_t d = (uint16_t)(pos - m->head3[match_hash3(bytes)]);
 
 	if (d == 0 || d > pos || d > far ||
-	    (match_load32(in + pos - d) ^ bytes) << 8 != 0)
+	    (load_le32(in + pos - d) ^ bytes) << 8 != 0)
 		return 0;
 	return d;
 }
@@ -121,7 +104,7 @@ struct match_chain {
 static inline struct match_chain
 match_chain(const struct deflate_match *m, const uint8_t *p, uint32_t off)
 {
-	uint32_t bytes = match_load32(p + off);
+	uint32_t bytes = load_le32(p + off);
 
 	return (struct match_chain){ off, bytes, m->head[match_hash(bytes)] };
 }
@@ -169,7 +152,7 @@ match_find(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
 {
 	const uint8_t *p = in + pos;
 	uint32_t reach = pos < MATCH_WINDOW ? pos : MATCH_WINDOW;
-	uint32_t first = match_load32(p), before = 0;
+	uint32_t first = load_le32(p), before = 0;
 	struct match_chain c = match_choose(m, in, pos, best->length);
 
 	for (;;) {
@@ -180,8 +163,8 @@ match_find(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
 			return;
 		before = d;
 		q = p - d;
-		n = ((match_load32(q + c.off) ^ c.bytes) |
-		    (match_load32(q) ^ first)) != 0 ? 0 :
+		n = ((load_le32(q + c.off) ^ c.bytes) |
+		    (load_le32(q) ^ first)) != 0 ? 0 :
 		    match_extend(p, q, MATCH_BYTES, most);
 		if (match_better(best, n, d)) {
 			best->length = n;

@@ -4,6 +4,7 @@
  */
 #include "engine/deflate/deflate_walk.h"
 
+#include "base/bytes.h"
 #include "engine/deflate/deflate_codes.h"
 
 #include <errno.h>
@@ -18,7 +19,12 @@ struct walk {
 	uint32_t tab[ENTRIES];
 };
 
-/* At least 57 bits from the position on; zeros after the end. */
+enum { PEEKED = 57 };
+
+_Static_assert(PRE_SYMS * 3 <= PEEKED, "the lengths of the first code");
+_Static_assert(PRE_MAX + 7 <= PEEKED, "a code length and its repeat");
+
+/* At least PEEKED bits from the position on; zeros after the end. */
 static uint64_t
 peek(const struct walk *w)
 {
@@ -26,10 +32,10 @@ peek(const struct walk *w)
 	uint8_t tail[8] = { 0 };
 
 	if (w->len >= 8 && at <= w->len - 8)
-		return load64(w->in + at) >> (w->pos & 7);
+		return load_le64(w->in + at) >> (w->pos & 7);
 	if (at < w->len)
 		memcpy(tail, w->in + at, w->len - at);
-	return load64(tail) >> (w->pos & 7);
+	return load_le64(tail) >> (w->pos & 7);
 }
 
 static unsigned

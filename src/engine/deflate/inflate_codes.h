@@ -35,6 +35,10 @@ enum {
 	INFLATE_DISTANCE_BITS = 8,
 	INFLATE_HEADER_BITS = 7,
 
+	INFLATE_CODE_MAX = 15,		/* bits of the longest code */
+	INFLATE_LENGTH_EXTRA = 5,	/* the most extra bits behind one */
+	INFLATE_DISTANCE_EXTRA = 13,
+
 	/* The most entries of all tables of a complete code. */
 	INFLATE_LENGTH_SIZE = 2342,	/* 288 symbols, 15 bits, 11 first */
 	INFLATE_DISTANCE_SIZE = 402,	/* 32 symbols, 15 bits, 8 first */

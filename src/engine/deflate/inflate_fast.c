@@ -4,8 +4,7 @@
  *
  * Source: RFC 1951, 3.2.3.  Bits are taken in eight bytes at a time, more than
  * are counted: the ones that are not will be taken in once more, and are the
- * same.  56 bits are enough for three literals of the first table, or for two
- * and a length; and for a distance and the symbol behind it.
+ * same.  What a round takes before the next refill is asserted below.
  */
 #include "inflate_fast.h"
 
@@ -15,8 +14,22 @@
 
 enum {
 	LENGTH_MASK = (1 << INFLATE_LENGTH_BITS) - 1,
-	DISTANCE_MASK = (1 << INFLATE_DISTANCE_BITS) - 1
+	DISTANCE_MASK = (1 << INFLATE_DISTANCE_BITS) - 1,
+	REFILLED = 56,		/* bits at least, after a refill */
+	COPIED = 40,		/* bytes that a copy may write too many */
+	MATCH_MAX = 258
 };
+
+_Static_assert(3 * INFLATE_LENGTH_BITS + INFLATE_LENGTH_BITS <= REFILLED,
+    "three literals of the first table, and the next index");
+_Static_assert(2 * INFLATE_LENGTH_BITS + INFLATE_CODE_MAX +
+    INFLATE_LENGTH_EXTRA + INFLATE_DISTANCE_BITS <= REFILLED,
+    "two literals, a length, and the index of its distance");
+_Static_assert(INFLATE_CODE_MAX + INFLATE_DISTANCE_EXTRA +
+    INFLATE_LENGTH_BITS <= REFILLED, "a distance, and the next index");
+_Static_assert(INFLATE_FAST_IN >= 2 * 8, "two refills");
+_Static_assert(INFLATE_FAST_OUT >= 2 + MATCH_MAX + COPIED,
+    "two literals and a match");
 
 /* A loop is compiled once for each kind of processor. */
 #define EACH static inline __attribute__((always_inline))
@@ -26,7 +39,7 @@ refill(const uint8_t **in, uint64_t *bits, unsigned *count)
 {
 	*bits |= load_le64(*in) << (*count & 0x3f);
 	*in += 7 - (*count >> 3 & 7);
-	*count |= 56;
+	*count |= REFILLED;
 }
 
 EACH void

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How much there must be in front, so that no step need ask. */
+/* How many bytes there must be in front, so that no step need ask. */
 enum { INFLATE_FAST_IN = 32, INFLATE_FAST_OUT = 258 + 64 };
 
 /* Where the decoder stands. */

@@ -20,7 +20,14 @@
 
 enum state { HEADER, STORED, SYMBOLS, ENDED };
 
-enum { AGAIN = 2 };		/* beside STREAM_MORE and STREAM_END: goes on */
+enum {
+	AGAIN = 2,		/* beside STREAM_MORE and STREAM_END: goes on */
+	TAKEN = 56		/* bits, near an edge, while there is input */
+};
+
+_Static_assert(INFLATE_CODE_MAX + INFLATE_LENGTH_EXTRA + INFLATE_CODE_MAX +
+    INFLATE_DISTANCE_EXTRA <= TAKEN, "a length and its distance");
+_Static_assert(TAKEN - 1 + 8 <= 64, "a byte more fits");
 
 struct inflater {
 	enum state state;
@@ -179,7 +186,7 @@ take_stored(struct inflater *f)
 static void
 take_bits(struct inflate_place *p)
 {
-	while (p->count <= 55 && p->in < p->in_end) {
+	while (p->count < TAKEN && p->in < p->in_end) {
 		p->bits |= (uint64_t)*p->in++ << p->count;
 		p->count += 8;
 	}

@@ -30,6 +30,9 @@ enum {
 	FIELD_MAX = 15		/* of a token; more is in further bytes */
 };
 
+_Static_assert(GLANCE == 32, "a bit for each byte that is compared");
+_Static_assert(MARGIN >= GLANCE && MARGIN >= COPIED, "loads and copies end");
+
 struct match {
 	const uint8_t *at;
 	size_t distance;

@@ -26,6 +26,8 @@ enum {
 	FLAG_BLOCK = 0x80,
 };
 
+_Static_assert(MOST_WIDTH - 1 + 32 <= 64, "a refill fits behind what is left");
+
 struct lzw {
 	uint8_t header[HEADER];
 	unsigned header_len;
