@@ -15,6 +15,12 @@ struct deflate_engine;
 /* One a thread.  0 or -ENOMEM. */
 int deflate_engine_open(struct deflate_engine **e,
     const struct codec_options *o);
+
+/*
+ * The same for one level, but of an encoder that makes the same bytes in every
+ * run, which ISA-L does not.
+ */
+int deflate_engine_open_steady(struct deflate_engine **e, int level);
 void deflate_engine_close(struct deflate_engine *e);
 
 /* The most bytes that len bytes may become. */

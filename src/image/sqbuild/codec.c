@@ -126,12 +126,11 @@ int
 sqb_codec_open(struct sqb_codec **out, const struct sqb_method *m, int level,
     uint32_t block)
 {
-	struct codec_options o = { .level = level, .threads = 1 };
 	struct sqb_codec *c = sys_calloc(1, sizeof(*c));
 	int rc = c == NULL ? -ENOMEM : 0;
 
 	if (rc == 0 && m->compressor == SQUASHFS_GZIP)
-		rc = deflate_engine_open(&c->deflate, &o);
+		rc = deflate_engine_open_steady(&c->deflate, level);
 	else if (rc == 0 && m->compressor != 0)
 		rc = open_packer(c, m, level, block);
 	if (rc != 0) {
