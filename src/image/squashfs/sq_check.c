@@ -140,8 +140,9 @@ unpack_blocks(struct check *c, const struct table *t)
 		uint8_t p[8];
 
 		rc = sq_read(c->s, t->index + 8 * i, p, sizeof(p));
-		if (rc == 0)
-			rc = check_block(c, t, load_le64(p), want);
+		rc = rc == 0 ? check_block(c, t, load_le64(p), want) :
+		    complain(c, t->index, t->name,
+		    "has an index that cannot be read");
 		left -= want;
 	}
 	return rc;
@@ -177,8 +178,11 @@ check_values(struct check *c, uint64_t from, uint64_t to)
 	while (from < to && c->err == 0) {
 		uint8_t p[2];
 
-		if (sq_read(c->s, from, p, sizeof(p)) != 0 ||
-		    check_block(c, &t, from, 1) != 0)
+		if (sq_read(c->s, from, p, sizeof(p)) != 0) {
+			complain(c, from, t.name, "cannot be read");
+			return;
+		}
+		if (check_block(c, &t, from, 1) != 0)
 			return;
 		from += 2 + (load_le16(p) & 0x7fff);
 	}

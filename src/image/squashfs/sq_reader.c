@@ -39,23 +39,39 @@ tell_table(void *arg, uint64_t at, const char *why)
 	return 0;
 }
 
+/*
+ * What sq_check() could read a moment ago, and found good or not, cannot be
+ * read now.  No memory ends it all; else the rest of the image is still there.
+ */
+static int
+tell_trouble(struct tell *t, uint64_t at, int rc)
+{
+	if (rc == 0 || rc == -ENOMEM || rc == -EDQUOT)
+		return rc;
+	if (rc != -EBADMSG && rc != -ENODATA)
+		t->fn(t->arg, at, strerror(-rc));
+	return 0;
+}
+
 /* The compressor's options: one metadata block, which is not compressed. */
-static void
+static int
 read_settings(struct sqr_image *m, struct sq_codec *c)
 {
 	const struct sq_super *s = &m->q->super;
 	struct sq_meta t = { 0 };
 	size_t n = 0;
-
-	if ((s->flags & SQUASHFS_OPTIONS) != 0 &&
+	int rc = (s->flags & SQUASHFS_OPTIONS) == 0 ? 0 :
 	    sq_meta_read(&t, s, SQUASHFS_SUPER_B, SQUASHFS_SUPER_B +
-	    SQUASHFS_META_HEADER_B + SQUASHFS_META_B, 1) == 0 && t.count > 0) {
+	    SQUASHFS_META_HEADER_B + SQUASHFS_META_B, 1);
+
+	if (rc == 0 && t.count > 0) {
 		sq_meta_unpack(&t, 0, c);
 		n = t.len[0] < SQR_SETTINGS_MAX ? t.len[0] : SQR_SETTINGS_MAX;
 		memcpy(m->facts.settings, t.data, n);
 	}
 	m->facts.settings_B = n;
 	sq_meta_free(&t, s);
+	return rc;
 }
 
 /*
@@ -83,7 +99,7 @@ read_owners(struct sqr_image *m, struct sq_codec *c)
 	for (uint32_t i = 0; m->ids != NULL && i < s->id_count; i++)
 		m->ids[i] = load_le32(at + (size_t)i * SQUASHFS_ID_B);
 	sq_meta_free(&t, s);
-	return rc == -ENOMEM || rc == -EDQUOT ? rc : 0;
+	return rc;
 }
 
 static void
@@ -101,20 +117,20 @@ note_facts(struct sqr_image *m)
 
 /* The tables that a walk needs not. */
 static int
-read_rest(struct sqr_image *m, const char **why)
+read_rest(struct sqr_image *m, struct tell *t)
 {
+	const struct sq_super *s = &m->q->super;
 	struct sq_codec *c;
-	int rc = sq_codec_open(&c, m->q->super.compressor);
+	int rc = sq_codec_open(&c, s->compressor);
 
 	if (rc != 0)
 		return rc;
-	rc = read_owners(m, c);
+	rc = tell_trouble(t, s->ids, read_owners(m, c));
 	if (rc == 0)
-		rc = sq_xattrs_read(m, c);
+		rc = tell_trouble(t, s->xattrs, sq_xattrs_read(m, c));
 	if (rc == 0)
-		read_settings(m, c);
+		rc = tell_trouble(t, SQUASHFS_SUPER_B, read_settings(m, c));
 	sq_codec_close(c);
-	*why = "its owners and attributes cannot be read";
 	return rc;
 }
 
@@ -137,7 +153,7 @@ sqr_open(struct sqr_image **out, int fd, uint64_t offset, unsigned threads,
 	m->q = m->image.own;
 	if (rc == 0) {
 		note_facts(m);
-		rc = read_rest(m, why);
+		rc = read_rest(m, &t);
 	}
 	if (rc == 0)
 		rc = sq_names_make(m);
