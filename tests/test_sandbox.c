@@ -126,6 +126,42 @@ names_files(void)
 	EXPECT(open("old", O_RDONLY) == -1 && errno == EACCES);
 }
 
+/* What an extraction does in its directory, and nowhere else. */
+static void
+makes_trees(void)
+{
+	int dirfd, fd;
+	bool confined;
+
+	EXPECT(mkdir("sub", 0700) == 0 && close(open("sub/old",
+	    O_CREAT | O_WRONLY, 0600)) == 0);
+	EXPECT(symlink("../old", "sub/way") == 0);
+	dirfd = open("sub", O_RDONLY | O_DIRECTORY);
+	EXPECT(dirfd != -1);
+	EXPECT(sandbox_enter_making(dirfd, &confined) == 0);
+	if (!confined)	/* links between directories came with ABI 2 */
+		_exit(0);
+	EXPECT(mkdirat(dirfd, "a", 0700) == 0);
+	fd = openat(dirfd, "a/file", O_CREAT | O_EXCL | O_WRONLY, 0600);
+	EXPECT(fd != -1 && ftruncate(fd, 100) == 0 &&
+	    pwrite(fd, "x", 1, 9) == 1 && fchmod(fd, 0644) == 0);
+	EXPECT(linkat(dirfd, "a/file", dirfd, "name", 0) == 0);
+	EXPECT(symlinkat("x", dirfd, "a/soft") == 0);
+	EXPECT(mkfifoat(dirfd, "a/fifo", 0600) == 0);
+	EXPECT(close(openat(dirfd, "old", O_RDWR)) == 0);
+	EXPECT(close(openat(dirfd, "a", O_RDONLY | O_DIRECTORY)) == 0);
+	EXPECT(unlinkat(dirfd, "a/fifo", 0) == 0);
+	EXPECT(unlinkat(dirfd, "a/soft", 0) == 0);
+	EXPECT(unlinkat(dirfd, "a/file", 0) == 0);
+	EXPECT(unlinkat(dirfd, "name", 0) == 0);
+	EXPECT(unlinkat(dirfd, "a", AT_REMOVEDIR) == 0);
+	EXPECT(openat(dirfd, "way", O_RDONLY) == -1 && errno == EACCES);
+	EXPECT(open("old", O_WRONLY) == -1 && errno == EACCES);
+	EXPECT(mkdir("new", 0700) == -1 && errno == EACCES);
+	EXPECT(linkat(dirfd, "old", AT_FDCWD, "new", 0) == -1);
+	EXPECT(unlink("old") == -1 && errno == EACCES);
+}
+
 static void
 keeps_what_is_open(void)
 {
@@ -229,6 +265,10 @@ forbids_paths(void **state)
 	assert_int_equal(in_child(opens_nothing), 0);
 	assert_int_equal(in_child(names_files), 0);
 	unlink("sub/tmp");
+	assert_int_equal(unlink("sub/old"), 0);
+	assert_int_equal(rmdir("sub"), 0);
+	assert_int_equal(in_child(makes_trees), 0);
+	unlink("sub/way");
 	assert_int_equal(unlink("sub/old"), 0);
 	assert_int_equal(rmdir("sub"), 0);
 	assert_int_equal(in_child(keeps_what_is_open), 0);

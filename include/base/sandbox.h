@@ -40,4 +40,12 @@ int sandbox_enter_reading(const int *dirs, size_t count, bool *confined);
  */
 int sandbox_enter_naming(int dir, bool *confined);
 
+/*
+ * The same, but beneath the directory dir, a descriptor that stays the
+ * caller's, anything can be read, made, linked, written and removed; nothing
+ * is executed.  A kernel before Linux 5.19, with which no file gets a second
+ * name in another directory then, confines nothing.
+ */
+int sandbox_enter_making(int dir, bool *confined);
+
 #endif

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -52,6 +53,9 @@ enum {
 	READING = READ_FILE | READ_DIR,
 	/* within one directory: from one to another would take REFER, too */
 	NAMING = REMOVE_FILE | MAKE_REG,
+	/* links from one directory to another: before ABI 2 there were none */
+	REFER = 1 << 13,
+	EXECUTE = 1 << 0, IOCTL_DEVICE = 1 << 15,
 	PATH_BENEATH = 1
 };
 
@@ -109,7 +113,27 @@ restrict_self(long abi, const int *dirs, size_t count, uint64_t access)
 	return rc;
 }
 
-/* Beneath all dirs there is this access, elsewhere none. */
+/*
+ * The kernel's ABI of Landlock: 0 where there is none, since it is not built
+ * in, switched off at boot, or a container's filter says EPERM for every call
+ * it does not know; or -errno.
+ */
+static long
+query_abi(void)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
+	    QUERY_VERSION);
+
+	if (abi >= 0)
+		return abi;
+	return errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM ? 0 :
+	    -errno;
+}
+
+/*
+ * Beneath all dirs there is this access, elsewhere none.  A kernel that cannot
+ * grant all of it confines nothing.
+ */
 static int
 enter(const int *dirs, size_t count, uint64_t access, bool *confined)
 {
@@ -119,14 +143,10 @@ enter(const int *dirs, size_t count, uint64_t access, bool *confined)
 	*confined = false;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		return -errno;
-	abi = syscall(SYS_landlock_create_ruleset, NULL, 0, QUERY_VERSION);
-	/*
-	 * Not built in, switched off at boot, or a container's filter that
-	 * says EPERM for every call it does not know.
-	 */
-	if (abi == -1)
-		return errno == ENOSYS || errno == EOPNOTSUPP ||
-		    errno == EPERM ? 0 : -errno;
+	abi = query_abi();
+	if (abi <= 0 || ((access & REFER) != 0 && abi < 2))
+		return (int)abi < 0 ? (int)abi : 0;
+	access &= all_rights(abi).fs;
 	rc = restrict_self(abi, dirs, count, access);
 	*confined = rc == 0;
 	return rc;
@@ -142,6 +162,15 @@ int
 sandbox_enter_reading(const int *dirs, size_t count, bool *confined)
 {
 	return enter(dirs, count, READING, confined);
+}
+
+int
+sandbox_enter_making(int dir, bool *confined)
+{
+	const struct ruleset all = all_rights(LONG_MAX);
+
+	return enter(&dir, 1, all.fs & ~(uint64_t)(EXECUTE | IOCTL_DEVICE),
+	    confined);
 }
 
 int
