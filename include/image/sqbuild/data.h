@@ -35,7 +35,9 @@ struct sqb_source {
 	int (*next)(void *arg, struct sqb_file *f);
 	/*
 	 * The next len bytes of it, holes as zeros; all of them are there,
-	 * or it is an error.  0 or -errno.
+	 * or it is an error.  0 or -errno; -ECANCELED: the file is to be
+	 * left out, of which blocks may be in the image already, and the
+	 * next one follows.
 	 */
 	int (*read)(void *arg, void *buf, size_t len);
 	/* Back to its first byte; NULL where that cannot be. */

@@ -52,6 +52,7 @@ struct sqw_tree {
 	size_t count, cap;
 	uint32_t inodes;
 	uint32_t *at;			/* index of each id, once complete */
+	size_t ids;
 	/* the tree's own */
 	uint32_t *slots;		/* nodes by parent and name */
 	size_t slot_mask;
@@ -98,6 +99,12 @@ void sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first);
  * inodes.  Nothing can be added after it.  0 or -ENOMEM.
  */
 int sqw_tree_finish(struct sqw_tree *t);
+
+/*
+ * Takes away, from a complete tree, the inodes whose attr.mode has become 0,
+ * with all their names; none is a directory.  0 or -ENOMEM.
+ */
+int sqw_tree_prune(struct sqw_tree *t);
 
 /* Whether the node is the one whose data are stored. */
 static inline bool

@@ -177,15 +177,13 @@ begin_large(struct feed *f, uint8_t *room)
 
 	if (seen < 0)
 		return seen;
-	f->hashing = !f->file.alone && !f->o->no_duplicates && !seen;
+	f->hashing = !f->file.alone && !f->o->no_duplicates;
 	if (seen) {
 		rc = hash_ahead(f, room, &hash);
 		if (rc == 0 && share(f, size, hash, f->file.id)) {
 			close_spool(f);
 			return 0;
 		}
-		if (rc == 0)
-			rc = twins_add(&f->twins, size, hash, f->file.id);
 		if (rc == 0 && f->source->rewind != NULL)
 			rc = f->source->rewind(f->source->arg);
 		if (rc != 0)
@@ -217,9 +215,9 @@ next_block(struct feed *f, struct feed_unit *u)
 
 	u->len = f->left < f->o->block ? (uint32_t)f->left : f->o->block;
 	u->is_fragment = false;
-	rc = new_unit(f, SQUASHFS_NONE, &u->number);
+	rc = read_open(f, u->data, u->len);
 	if (rc == 0)
-		rc = read_open(f, u->data, u->len);
+		rc = new_unit(f, SQUASHFS_NONE, &u->number);
 	if (rc != 0)
 		return rc;
 	if (f->hashing)
@@ -331,13 +329,27 @@ next_file(struct feed *f, struct feed_unit *u)
 	    begin_large(f, u->data);
 }
 
+/* Of a file that its source gives up no data are any file's. */
+static void
+leave_out(struct feed *f)
+{
+	f->d->of[f->file.id] = (struct sqw_data){ .unit = 0 };
+	f->open = false;
+	close_spool(f);
+}
+
 int
 feed_next(struct feed *f, struct feed_unit *u)
 {
 	int rc = 0;
 
-	while (rc == 0 && !f->ended)
+	while (rc == 0 && !f->ended) {
 		rc = f->open ? next_block(f, u) : next_file(f, u);
+		if (rc == -ECANCELED) {
+			leave_out(f);
+			rc = 0;
+		}
+	}
 	if (rc != 0 || f->filled == 0)
 		return rc;
 	give_fragment(f, u);

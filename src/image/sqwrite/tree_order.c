@@ -122,6 +122,7 @@ own_inodes(struct sqw_tree *t, struct order *o)
 static void
 number(struct sqw_tree *t)
 {
+	t->inodes = 0;
 	for (size_t i = 1; i < t->count; i++) {
 		struct sqw_node *n = &t->nodes[i];
 
@@ -166,6 +167,42 @@ sqw_tree_finish(struct sqw_tree *t)
 	t->nodes = o.nodes;
 	t->count = o.count;
 	t->at = o.at;
+	t->ids = n;
+	number(t);
+	return 0;
+}
+
+/* The owner of a node stands before it, so each is looked at in time. */
+int
+sqw_tree_prune(struct sqw_tree *t)
+{
+	uint32_t *now = sys_malloc((t->count + 1) * sizeof(*now)), kept = 0;
+
+	if (now == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->count; i++) {
+		now[i] = kept;
+		kept += t->nodes[t->nodes[i].owner].attr.mode != 0;
+	}
+	now[t->count] = kept;
+	for (size_t i = 0; i < t->count; i++) {
+		struct sqw_node n = t->nodes[i];
+
+		if (now[i] == now[i + 1])
+			continue;
+		n.parent = now[n.parent];
+		n.owner = now[n.owner];
+		n.end = now[n.end];
+		t->nodes[now[i]] = n;
+	}
+	for (size_t id = 0; id < t->ids; id++) {
+		uint32_t i = t->at[id];
+
+		if (i != SQW_NOWHERE)
+			t->at[id] = now[i] == now[i + 1] ? SQW_NOWHERE : now[i];
+	}
+	t->count = kept;
+	sys_free(now);
 	number(t);
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -89,13 +90,69 @@ source_of(const struct sqpack *p)
 	    is_image(p->o.source) ? &sqpack_repack : &sqpack_tar;
 }
 
-static int
-fail(struct sqpack *p, const char *what, int rc)
+int
+sqpack_fail(struct sqpack *p, const char *what, int rc)
 {
 	progress_erase(&p->progress);
 	if (rc != 0)
 		msg_error(&p->msg, "%s: %s", what, strerror(-rc));
 	return rc;
+}
+
+/*
+ * Files from a source, which says itself what is wrong with them: any other
+ * trouble is the output's.
+ */
+struct watched {
+	const struct sqb_source *files;
+	bool failed;
+};
+
+static int
+watch(struct watched *w, int rc)
+{
+	w->failed |= rc < 0;
+	return rc;
+}
+
+static int
+watched_next(void *arg, struct sqb_file *f)
+{
+	struct watched *w = arg;
+
+	return watch(w, w->files->next(w->files->arg, f));
+}
+
+static int
+watched_read(void *arg, void *buf, size_t len)
+{
+	struct watched *w = arg;
+	int rc = w->files->read(w->files->arg, buf, len);
+
+	return rc == -ECANCELED ? rc : watch(w, rc);
+}
+
+static int
+watched_rewind(void *arg)
+{
+	struct watched *w = arg;
+
+	return watch(w, w->files->rewind(w->files->arg));
+}
+
+static int
+write_data(struct sqpack *p, const struct sqb_source *files, int fd,
+    uint64_t at)
+{
+	struct watched w = { .files = files };
+	struct sqb_source s = { .next = watched_next, .read = watched_read,
+		.rewind = files->rewind != NULL ? watched_rewind : NULL,
+		.arg = &w };
+	int rc = p->order != NULL && files->rewind == NULL ?
+	    sqpack_order_stream(p, &s, fd, at) : sqb_data_write(&p->data, &s,
+	    &p->o.data, fd, at, &p->progress);
+
+	return w.failed ? rc : sqpack_fail(p, p->o.output, rc);
 }
 
 /* The image of an open source to fd, which stands at 0. */
@@ -110,25 +167,21 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
 	int rc;
 
 	if (at < 0)
-		return fail(p, p->o.output, (int)at);
+		return sqpack_fail(p, p->o.output, (int)at);
 	progress_start(&p->progress, STDERR_FILENO, p->total_B, p->msg.quiet);
 	rc = kind->write != NULL ? kind->write(source, fd, (uint64_t)at) :
-	    p->order != NULL && files->rewind == NULL ?
-	    sqpack_order_stream(p, files, fd, (uint64_t)at) :
-	    sqb_data_write(&p->data, files, &p->o.data, fd, (uint64_t)at,
-	    &p->progress);
+	    write_data(p, files, fd, (uint64_t)at);
 	progress_erase(&p->progress);
-	if (rc != 0)	/* the source says itself what is wrong with it */
-		return p->msg.status == MSG_OK ? fail(p, p->o.output, rc) : rc;
-	rc = kind->finish(source);
+	if (rc == 0)
+		rc = kind->finish(source);
 	if (rc == 0 && p->order != NULL)
 		rc = sqpack_order_check(p);
 	if (rc != 0)
 		return rc;
 	o.mtime = p->o.has_mtime ? p->o.mtime : p->o.has_epoch ? p->o.epoch :
 	    p->newest;
-	return fail(p, p->o.output, sqb_image_end(fd, &o, &p->tree, &p->data,
-	    p->xattrs, &p->space));
+	rc = sqb_image_end(fd, &o, &p->tree, &p->data, p->xattrs, &p->space);
+	return sqpack_fail(p, p->o.output, rc);
 }
 
 /*
@@ -146,7 +199,7 @@ build_to(struct sqpack *p, const struct sqpack_source *kind, int fd, int dir)
 	if (rc == 0 && !p->o.no_xattrs)
 		rc = sqb_xattrs_open(&p->xattrs);
 	if (rc != 0)
-		return fail(p, p->o.source, rc);
+		return sqpack_fail(p, p->o.source, rc);
 	if (p->o.order != NULL && kind == &sqpack_repack) {
 		msg_error(&p->msg, "%s: an image keeps its order: no --order",
 		    p->o.source);
@@ -173,7 +226,7 @@ sqpack_build_nowhere(struct sqpack *p, const struct sqpack_source *kind,
 	    O_CLOEXEC, 0);
 	int fd = dir < 0 ? dir : sys_openat(dir, ".", O_TMPFILE | O_RDWR |
 	    O_CLOEXEC, 0600);
-	int rc = fd < 0 ? fail(p, name, fd) : build_to(p, kind, fd, dir);
+	int rc = fd < 0 ? sqpack_fail(p, name, fd) : build_to(p, kind, fd, dir);
 
 	if (rc == 0 && judge != NULL)
 		rc = judge(p, fd);
@@ -205,7 +258,7 @@ build(struct sqpack *p)
 		return rc;
 	}
 	if (rc != 0)
-		return fail(p, p->o.output, rc);
+		return sqpack_fail(p, p->o.output, rc);
 	rc = build_to(p, source_of(p), out.fd, out.dirfd);
 	if (rc != 0) {
 		output_abort(&out);
@@ -214,7 +267,7 @@ build(struct sqpack *p)
 	rc = sys_chmod(out.fd, NULL, 0666 & ~mask, 0);
 	if (rc != 0)
 		msg_warn(&p->msg, "%s: %s", p->o.output, strerror(-rc));
-	return fail(p, p->o.output, output_commit(&out, true));
+	return sqpack_fail(p, p->o.output, output_commit(&out, true));
 }
 
 int
@@ -225,6 +278,9 @@ main(int argc, char **argv)
 	int status;
 
 	fdio_hold_standard();
+	/* a limit on files is an error as any other */
+	signal(SIGXFSZ, SIG_IGN);
+	output_on_signals();
 	status = sqpack_parse(&p, argc, argv);
 	if (status < 0) {
 		if ((p.o.task != NULL ? p.o.task(&p) : build(&p)) != 0)

@@ -68,12 +68,15 @@ int sqpack_parse(struct sqpack *p, int argc, char **argv);
 struct sqpack_source {
 	/* Opens p->o.source and fills files; p->tree may be complete then. */
 	int (*open)(struct sqpack *p, void **state, struct sqb_source *files);
-	/* Writes the data to fd, at byte `at`; NULL: sqb_data_write(). */
+	/* Writes the data to fd, at byte `at`; NULL: it is that of files. */
 	int (*write)(void *state, int fd, uint64_t at);
 	/* After the last file: completes the tree, if that is still to do. */
 	int (*finish)(void *state);
 	void (*close)(void *state);	/* state may be NULL */
 };
+
+/* Says why `what` fails, if it does: returns rc. */
+int sqpack_fail(struct sqpack *p, const char *what, int rc);
 
 extern const struct sqpack_source sqpack_dir, sqpack_tar, sqpack_repack,
     sqpack_rebuild;

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,7 +35,12 @@ static void *
 unpack_all(void *arg)
 {
 	struct unpack *u = arg;
+	sigset_t pipe_broken;
 
+	/* the pipe is ours: that nobody reads it any more ends no process */
+	sigemptyset(&pipe_broken);
+	sigaddset(&pipe_broken, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_broken, NULL);
 	u->rc = convert_run(&u->convert, &u->in, u->out, &u->result);
 	sys_close(u->out);
 	return NULL;

@@ -64,18 +64,38 @@ file_path(void *arg, size_t i, char **text, size_t *room, uint64_t *size)
 	return sqw_tree_path(&d->p->tree, d->files[i], text, room);
 }
 
-/* Of the file that was given last. */
+/* Of the file that was given last: -ECANCELED, if the image can do without. */
 static int
 file_trouble(struct dir *d, int rc)
 {
+	uint32_t node = d->files[d->next - 1];
 	char *path = NULL;
 	size_t room = 0;
 	uint64_t size;
 
-	dir_trouble(d, file_path(d, d->next - 1, &path, &room, &size) == 0 ?
-	    path : "", rc);
+	rc = dir_trouble(d, file_path(d, d->next - 1, &path, &room, &size) ==
+	    0 ? path : "", rc);
 	sys_free(path);
-	return rc;
+	if (rc != 0)
+		return rc;
+	d->p->tree.nodes[node].attr.mode = 0;
+	d->left_out = true;
+	return -ECANCELED;
+}
+
+/* Whether the next file can be read, and is still the one that was listed. */
+static int
+take_file(struct dir *d)
+{
+	const struct sqw_node *n;
+	int rc;
+
+	d->file = ahead_take(d->ahead);
+	n = &d->p->tree.nodes[d->files[d->next++]];
+	rc = d->file->rc;
+	if (rc == 0 && dir_changed_ns(&d->file->st) != d->changed_ns[n->id])
+		rc = -EAGAIN;
+	return rc == 0 ? 0 : file_trouble(d, rc);
 }
 
 static int
@@ -83,18 +103,21 @@ dir_next(void *arg, struct sqb_file *f)
 {
 	struct dir *d = arg;
 	const struct sqw_node *n;
+	int rc;
 
-	if (d->next == d->file_count)
-		return 0;
-	if (d->p->order != NULL && d->group < 2 &&
-	    d->next == d->ends[d->group]) {
-		d->group++;
-		return 2;
-	}
-	d->file = ahead_take(d->ahead);
-	n = &d->p->tree.nodes[d->files[d->next++]];
-	if (d->file->rc != 0)
-		return file_trouble(d, d->file->rc);
+	do {
+		if (d->next == d->file_count)
+			return 0;
+		if (d->p->order != NULL && d->group < 2 &&
+		    d->next == d->ends[d->group]) {
+			d->group++;
+			return 2;
+		}
+		rc = take_file(d);
+	} while (rc == -ECANCELED);
+	if (rc != 0)
+		return rc;
+	n = &d->p->tree.nodes[d->files[d->next - 1]];
 	d->offset = 0;
 	f->id = n->id;
 	f->size = n->attr.size;
@@ -188,6 +211,7 @@ dir_close(void *state)
 	ahead_close(d->ahead);
 	if (d->root >= 0)
 		sys_close(d->root);
+	sys_free(d->changed_ns);
 	sys_free(d->sizes);
 	sys_free(d->files);
 	sys_free(d);
@@ -215,8 +239,12 @@ dir_open(struct sqpack *p, void **state, struct sqb_source *files)
 static int
 dir_finish(void *state)
 {
-	(void)state;
-	return 0;
+	struct dir *d = state;
+	int rc = d->left_out ? sqw_tree_prune(&d->p->tree) : 0;
+
+	if (rc != 0)
+		msg_error(&d->p->msg, "%s: %s", d->p->o.source, strerror(-rc));
+	return rc;
 }
 
 const struct sqpack_source sqpack_dir = {

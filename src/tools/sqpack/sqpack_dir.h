@@ -16,12 +16,14 @@ struct dir {
 	int root;
 	uint64_t *sizes;		/* of files with blocks, ascending */
 	size_t size_count;
+	uint64_t *changed_ns;		/* of each id, when it was listed */
 	uint32_t *files;		/* nodes with data, in order */
 	size_t file_count;
 	size_t group, ends[2];		/* of files by --order: first, rest */
 	struct ahead *ahead;
 	/* the file in hand */
 	size_t next;			/* index in files of the one after */
+	bool left_out;			/* some file was, when it was read */
 	const struct ahead_file *file;
 	uint64_t offset;
 };
@@ -31,6 +33,9 @@ struct dir {
  * without it, else rc.
  */
 int dir_trouble(struct dir *d, const char *path, int rc);
+
+/* When a file was changed; wraps for dates that are out of range. */
+uint64_t dir_changed_ns(const struct stat *st);
 
 /* What was listed into the tree, with hard links.  0 or -errno. */
 int dir_fill_tree(struct dir *d, const struct fs_list *list);

@@ -110,7 +110,11 @@ add_item(struct dir *d, const struct fs_item *it, uint32_t *id)
 		attr.size = (uint64_t)n;
 	}
 	rc = add_xattrs(d, it->path, &attr.xattr);
-	return rc != 0 ? rc : sqw_tree_add(&d->p->tree, it->path, &attr, id);
+	if (rc == 0)
+		rc = sqw_tree_add(&d->p->tree, it->path, &attr, id);
+	if (rc == 0)
+		d->changed_ns[*id] = dir_changed_ns(&it->st);
+	return rc;
 }
 
 /* Whether a directory above was left out, too. */
@@ -135,13 +139,20 @@ is_out(struct dir *d, const struct fs_item *it)
 	}
 }
 
+uint64_t
+dir_changed_ns(const struct stat *st)
+{
+	return (uint64_t)st->st_mtim.tv_sec * 1000000000 +
+	    (uint64_t)st->st_mtim.tv_nsec;
+}
+
 int
 dir_trouble(struct dir *d, const char *path, int rc)
 {
 	progress_erase(&d->p->progress);
 	msg_error(&d->p->msg, "%s/%s: %s", d->p->o.source, path,
 	    rc == -EAGAIN ? "changed while it was read" : strerror(-rc));
-	return d->p->o.keep_going ? 0 : rc;
+	return d->p->o.keep_going && rc != -ENOMEM ? 0 : rc;
 }
 
 int
@@ -149,7 +160,10 @@ dir_fill_tree(struct dir *d, const struct fs_list *list)
 {
 	struct linked *linked = sys_calloc(list->count + 1, sizeof(*linked));
 	size_t links = 0;
-	int rc = linked == NULL ? -ENOMEM : 0;
+	int rc;
+
+	d->changed_ns = sys_calloc(list->count + 1, sizeof(*d->changed_ns));
+	rc = linked == NULL || d->changed_ns == NULL ? -ENOMEM : 0;
 
 	for (size_t i = 0; rc == 0 && i < list->count; i++) {
 		const struct fs_item *it = &list->items[i];
@@ -159,7 +173,11 @@ dir_fill_tree(struct dir *d, const struct fs_list *list)
 			continue;
 		rc = it->err != 0 ? it->err : add_item(d, it, &id);
 		if (rc != 0) {
-			rc = dir_trouble(d, it->path, rc);
+			int left = dir_trouble(d, it->path, rc);
+
+			/* what is below it would be in a made-up one */
+			rc = it->err == 0 && S_ISDIR(it->st.st_mode) &&
+			    rc != -ENOENT ? rc : left;
 			continue;
 		}
 		if (S_ISREG(it->st.st_mode))

@@ -5,6 +5,7 @@
 #include "sqpack_extract.h"
 
 #include "base/parallel.h"
+#include "base/sandbox.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -90,11 +91,10 @@ make_dirs(struct extract *x)
 static void
 end_file(struct place *p, size_t n, const struct sqr_entry *e)
 {
-	int fd;
+	uint8_t made = atomic_load(&p->x->made[n]);
+	int fd, rc;
 
-	if (e->size > 0 && extract_at_once(p->x, e))
-		return;
-	if (e->size > 0 && atomic_load(&p->x->made[n]) == NOT_MADE)
+	if (e->size > 0 && (made != MADE || extract_at_once(p->x, e)))
 		return;
 	fd = e->size == 0 ? place_file(p, n, e) : place_reopen(p, n, e);
 	if (fd < 0) {
@@ -102,7 +102,11 @@ end_file(struct place *p, size_t n, const struct sqr_entry *e)
 		return;
 	}
 	place_finish(p, fd, n, e);
-	sys_close(fd);
+	rc = sys_close(fd);
+	if (rc != 0) {
+		atomic_store(&p->x->made[n], BROKEN);
+		extract_fail(p, n, "", rc);
+	}
 }
 
 static void
@@ -185,7 +189,7 @@ make_links(struct extract *x)
 		/* of what could not be made it was said */
 		if (S_ISDIR(e.mode) || extract_is_first(x, n, &e) ||
 		    atomic_load(&x->made[e.parent]) == NOT_MADE ||
-		    atomic_load(&x->made[x->as[e.first]]) != MADE)
+		    atomic_load(&x->made[x->as[e.first]]) != WHOLE)
 			continue;
 		rc = place_link(&p, &of, n, &e);
 		if (rc != 0)
@@ -193,6 +197,26 @@ make_links(struct extract *x)
 	}
 	place_close(&p);
 	place_close(&of);
+}
+
+/* A file is there whole or not at all. */
+static void
+drop_broken(struct extract *x)
+{
+	struct place p;
+	struct sqr_entry e;
+
+	place_open(&p, x);
+	for (size_t n = 1; n < sqr_count(x->i.m); n++) {
+		uint8_t made = atomic_load(&x->made[n]);
+
+		if (made != MADE && made != BROKEN)
+			continue;
+		sqr_get(x->i.m, n, &e);
+		if (!S_ISDIR(e.mode))
+			place_drop(&p, n, &e);
+	}
+	place_close(&p);
 }
 
 /* From the last to the first, so that a directory is behind its names. */
@@ -234,6 +258,7 @@ extract(struct extract *x)
 	if (rc != 0)
 		return rc;
 	parallel_run(threads, do_names, &r);
+	drop_broken(x);
 	make_links(x);
 	end_dirs(x);
 	if (x->devices > 1)
@@ -249,6 +274,7 @@ int
 sqpack_extract(struct sqpack *p)
 {
 	struct extract x = { .root = -1, .owner = geteuid() == 0 };
+	bool confined;
 	int rc = sqpack_image_open(&x.i, p);
 
 	umask(077);
@@ -260,6 +286,7 @@ sqpack_extract(struct sqpack *p)
 			    strerror(-rc));
 	}
 	if (rc == 0) {
+		sandbox_enter_making(x.root, &confined);
 		rc = extract(&x);
 		if (rc != 0)
 			msg_error(&p->msg, "%s: %s", p->o.source,

@@ -17,7 +17,9 @@
 enum made {
 	NOT_MADE,
 	WAS_THERE,			/* a directory */
-	MADE
+	MADE,				/* not to be left behind, if a file */
+	BROKEN,				/* a file that cannot be written */
+	WHOLE
 };
 
 struct extract {
@@ -66,6 +68,9 @@ int place_link(struct place *p, struct place *of, size_t number,
 void place_finish(struct place *p, int fd, size_t number,
     const struct sqr_entry *e);
 
+/* Takes a file away of which not all could be written. */
+void place_drop(struct place *p, size_t number, const struct sqr_entry *e);
+
 /* The path of a name, until the next call with p. */
 const char *place_path(struct place *p, size_t number);
 
@@ -74,6 +79,9 @@ int place_enter(struct place *p, size_t dir);
 
 /* Says what is wrong with a name: what stands between it and -errno's. */
 void extract_fail(struct place *p, size_t number, const char *what, int rc);
+
+/* Ends it all, when no single name is to blame. */
+void extract_stop(struct extract *x, int rc);
 
 /* Says that the image is damaged at byte `at` of it. */
 void extract_damage(struct place *p, size_t number, uint64_t at,

@@ -56,12 +56,12 @@ static int
 write_at(int fd, const uint8_t *data, size_t len, uint64_t at)
 {
 	while (len > 0) {
-		ssize_t n = pwrite(fd, data, len, (off_t)at);
+		ssize_t n = sys_pwrite(fd, data, len, (off_t)at);
 
-		if (n == -1 && errno == EINTR)
+		if (n == -EINTR)
 			continue;
 		if (n <= 0)
-			return n == 0 ? -EIO : -errno;
+			return n == 0 ? -EIO : (int)n;
 		data += n;
 		len -= (size_t)n;
 		at += (uint64_t)n;
@@ -75,9 +75,10 @@ open_file(struct worker *w, uint32_t n, const struct sqr_entry *e)
 {
 	struct extract *x = w->plan->x;
 	bool once = extract_at_once(x, e);
+	uint8_t made = atomic_load(&x->made[once ? e->parent : n]);
 	int fd;
 
-	if (atomic_load(&x->made[once ? e->parent : n]) == NOT_MADE)
+	if (made == NOT_MADE || made == BROKEN)
 		return -1;
 	fd = once ? place_file(&w->place, n, e) :
 	    place_reopen(&w->place, n, e);
@@ -90,12 +91,16 @@ static void
 close_file(struct worker *w, int fd, uint32_t n, const struct sqr_entry *e,
     int rc)
 {
+	int closed;
+
 	if (rc == 0 && extract_at_once(w->plan->x, e))
 		place_finish(&w->place, fd, n, e);
-	if (sys_close(fd) != 0 && rc == 0)
-		rc = -EIO;
-	if (rc != 0)
-		extract_fail(&w->place, n, "", rc);
+	closed = sys_close(fd);
+	rc = rc != 0 ? rc : closed;
+	if (rc == 0)
+		return;
+	atomic_store(&w->plan->x->made[n], BROKEN);
+	extract_fail(&w->place, n, "", rc);
 }
 
 /* What of the run is stored in the image, to a file. */
@@ -230,11 +235,11 @@ work(void *arg, unsigned i)
 {
 	struct extract_plan *p = arg;
 	struct worker w = { .draws = i == 0 };
-	int none = 0, rc = open_worker(&w, p);
+	int rc = open_worker(&w, p);
 	size_t k;
 
 	if (rc != 0)
-		atomic_compare_exchange_strong(&p->x->err, &none, rc);
+		extract_stop(p->x, rc);
 	while (atomic_load(&p->x->err) == 0 &&
 	    (k = atomic_fetch_add(&p->next, 1)) < p->unit_count) {
 		if (p->units[k].count == EXTRACT_FRAGMENT)

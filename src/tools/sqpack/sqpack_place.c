@@ -66,8 +66,21 @@ extract_fail(struct place *p, size_t number, const char *what, int rc)
 	progress_erase(&s->progress);
 	msg_error(&s->msg, "%s/%s: %s%s", s->o.directory, place_path(p, number),
 	    what, rc == -EEXIST ? "it is there already (-f replaces it)" :
-	    strerror(-rc));
+	    rc == -ESTALE ? "it was replaced meanwhile" : strerror(-rc));
 	pthread_mutex_unlock(&p->x->lock);
+}
+
+void
+extract_stop(struct extract *x, int rc)
+{
+	int none = 0;
+
+	if (!atomic_compare_exchange_strong(&x->err, &none, rc))
+		return;
+	pthread_mutex_lock(&x->lock);
+	progress_erase(&x->i.p->progress);
+	msg_error(&x->i.p->msg, "%s: %s", x->i.p->o.source, strerror(-rc));
+	pthread_mutex_unlock(&x->lock);
 }
 
 void
@@ -174,11 +187,32 @@ place_file(struct place *p, size_t number, const struct sqr_entry *e)
 int
 place_reopen(struct place *p, size_t number, const struct sqr_entry *e)
 {
-	int dir = stand(p, e);
+	int dir = stand(p, e), fd, rc;
+	struct stat st;
 
 	(void)number;
-	return dir < 0 ? dir : sys_openat(dir, p->name, O_WRONLY |
-	    O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+	fd = dir < 0 ? dir : sys_openat(dir, p->name, O_WRONLY | O_NOFOLLOW |
+	    O_CLOEXEC | O_NONBLOCK, 0);
+	if (fd < 0)
+		return fd;
+	/* ours has one name yet: else it is a file from elsewhere */
+	rc = sys_fstat(fd, &st);
+	if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_nlink != 1))
+		rc = -ESTALE;
+	if (rc != 0)
+		sys_close(fd);
+	return rc != 0 ? rc : fd;
+}
+
+void
+place_drop(struct place *p, size_t number, const struct sqr_entry *e)
+{
+	int dir = stand(p, e), rc;
+
+	rc = dir < 0 ? dir : sys_unlinkat(dir, p->name, 0);
+	if (rc != 0)
+		extract_fail(p, number, "", rc);
+	atomic_store(&p->x->made[number], NOT_MADE);
 }
 
 /* Attributes */
@@ -270,6 +304,7 @@ place_finish(struct place *p, int fd, size_t number,
     const struct sqr_entry *e)
 {
 	finish(p, fd, number, e);
+	atomic_store(&p->x->made[number], WHOLE);
 }
 
 static int
@@ -310,8 +345,8 @@ place_other(struct place *p, size_t number, const struct sqr_entry *e)
 	}
 	if (rc != 0)
 		return rc;
-	atomic_store(&p->x->made[number], MADE);
 	finish(p, -1, number, e);
+	atomic_store(&p->x->made[number], WHOLE);
 	return 0;
 }
 
@@ -323,7 +358,7 @@ place_link(struct place *p, struct place *of, size_t number,
 	struct sqr_entry f;
 	int dir = stand(p, e), from, rc;
 
-	if (atomic_load(&p->x->made[first]) != MADE)
+	if (atomic_load(&p->x->made[first]) != WHOLE)
 		return -ENOENT;
 	sqr_get(p->x->i.m, first, &f);
 	from = stand(of, &f);
@@ -336,6 +371,6 @@ place_link(struct place *p, struct place *of, size_t number,
 		    0);
 	}
 	if (rc == 0)
-		atomic_store(&p->x->made[number], MADE);
+		atomic_store(&p->x->made[number], WHOLE);
 	return rc;
 }

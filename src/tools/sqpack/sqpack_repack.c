@@ -125,6 +125,7 @@ repack_write(void *state, int fd, uint64_t at)
 		    (unsigned long long)run.bad_at, run.why);
 		return repack_refuse(r, "", why);
 	}
+	rc = sqpack_fail(r->p, r->p->o.output, rc);
 	return rc != 0 ? rc : repack_give(r);
 }
 

@@ -126,6 +126,8 @@ take_entry(struct archive *a, uint32_t *id)
 		progress_erase(&a->p->progress);
 		msg_error(&a->p->msg, "%s: the name %s has a component ..",
 		    a->p->o.source, a->entry.path);
+	} else if (rc != 0) {
+		archive_fail(a, rc);
 	}
 	if (rc == 0 && sqpack_excluded(a->p, path)) {
 		sys_free(path);
