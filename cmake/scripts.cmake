@@ -3,11 +3,11 @@
 # demo and check stay in the repository.
 install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
-    scripts/bench-winwait
+    scripts/bench-sqpack scripts/bench-winwait
     scripts/bench-readers
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
-install(FILES scripts/lib.sh scripts/study.sh scripts/options.sh
-    scripts/xserver.sh
+install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
+    scripts/options.sh scripts/xserver.sh
     scripts/cells.sh
     scripts/findings.sh scripts/csv.awk scripts/rows.awk
     scripts/tarball-baselines.sh scripts/tarball-report.sh

@@ -8,20 +8,6 @@
 # That is written under another name and renamed, so a study that was stopped
 # at any moment goes on where it was.
 
-# csv PROGRAM [NAME=VALUE...] [FILE]: awk, with csv.awk before the program
-csv() {
-	csv_program=$1
-	shift
-	awk "$(cat "$here/csv.awk") $csv_program" "$@"
-}
-
-# tsv PROGRAM [NAME=VALUE...] [FILE]: the same, of tables with a header
-tsv() {
-	tsv_program=$1
-	shift
-	csv "BEGIN { FS = OFS = \"\\t\" } $tsv_program" "$@"
-}
-
 # cells_round ROUND SEED: the cells of one round, of the rows of the table on
 # standard input, in the round's own order: id, round, position, the row
 cells_round() {

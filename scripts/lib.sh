@@ -109,8 +109,8 @@ cpus() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN; }
 # version_of TOOL: the first line in which it says what it is
 version_of() {
 	case $1 in
-	pzc | lap | lapcmp | coldwalk | ssh) set -- "$1" -V ;;
-	mksquashfs | unsquashfs) set -- "$1" -version ;;
+	pzc | lap | lapcmp | coldwalk | sqpack | ssh) set -- "$1" -V ;;
+	mksquashfs | */mksquashfs | unsquashfs) set -- "$1" -version ;;
 	enroot | openssl) set -- "$1" version ;;
 	*) set -- "$1" --version ;;
 	esac
@@ -154,6 +154,20 @@ wanted() {
 	done
 	set +f
 	return 1
+}
+
+# csv PROGRAM [NAME=VALUE...] [FILE]: awk, with csv.awk before the program
+csv() {
+	csv_program=$1
+	shift
+	awk "$(cat "$here/csv.awk") $csv_program" "$@"
+}
+
+# tsv PROGRAM [NAME=VALUE...] [FILE]: the same, of tables with a header
+tsv() {
+	tsv_program=$1
+	shift
+	csv "BEGIN { FS = OFS = \"\\t\" } $tsv_program" "$@"
 }
 
 # calc EXPRESSION NAME=VALUE...: what awk makes of it, nothing where a value

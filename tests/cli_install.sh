@@ -16,7 +16,7 @@ for page in "$SRC"/man/*.[1-8]; do
 	t "${name%.*} -V" 0 "root/usr/bin/${name%.*}" -V
 done
 for script in tarball pipe-buffer image-export mailfs bench-pzc \
-    bench-coldwalk bench-readers; do
+    bench-coldwalk bench-readers bench-sqpack; do
 	t "$script" 0 test -x "root/usr/libexec/coldpress/$script"
 done
 t 'lib.sh' 0 test -r root/usr/libexec/coldpress/lib.sh
@@ -24,7 +24,7 @@ for page in LICENSE NEWS README.md doc/mailfs.md doc/image-export.md; do
 	same "$page" "$SRC/$page" "root/usr/share/doc/coldpress/$page"
 done
 for script in tarball image-export mailfs bench-pzc bench-coldwalk \
-    bench-readers; do
+    bench-readers bench-sqpack; do
 	t "an installed $script runs" 0 \
 	    sh "root/usr/libexec/coldpress/$script" -h
 done
