@@ -14,7 +14,9 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/stats.awk scripts/tree.awk scripts/breakeven.awk
     scripts/image-export-tree.sh scripts/image-export-cell.sh
     scripts/image-export-report.sh scripts/image-export-findings.sh
-    scripts/image-export-plot.sh
+    scripts/image-export-plot.sh scripts/image-export-methods.sh
+    scripts/image-export-start.sh scripts/image-export-tables.sh
+    scripts/image-export-sizes.sh
     scripts/mailfs-source.sh scripts/mailfs-findings.sh
     scripts/mailfs-fs.sh scripts/mailfs-sizes.sh scripts/mailfs-cell.sh
     scripts/mailfs-copy.sh scripts/mailfs-report.sh

@@ -17,7 +17,7 @@ chart_points() {
 	rows_of "$1" | tsv 'csv_row() {
 		name = get("method")
 		sub(/^zstd/, "", name)
-		sub(/[.]nodup/, "", name)
+		sub(/[.].*/, "", name)
 		print get("wall_s"), 100 * get("image_B") / get("plain_B"),
 		    name, get("wall_lo") == "" ? get("wall_s") : get("wall_lo"),
 		    get("wall_hi") == "" ? get("wall_s") : get("wall_hi")
@@ -65,13 +65,15 @@ chart_ranges() {
 	}'
 }
 
-# chart_panel TITLE POINTS FRONT
+# chart_panel TITLE POINTS FRONT SQPACK
 chart_panel() {
-	chart_ranges "$2"
+	chart_ranges "$2" "$4"
 	printf 'set title "%s"\n' "$1"
 	printf 'plot %s using 1:2 with steps lc rgb "#999999" title "Pareto front", ' "$(quoted "$3")"
 	printf '%s using 1:2:4:5 with xerrorbars pt 7 ps 0.5 lc rgb "#1f5fa8" title "median, 95 %% interval", ' "$(quoted "$2")"
-	printf '"" using 1:2:3 with labels offset 0.6,0.7 notitle\n'
+	printf '"" using 1:2:3 with labels offset 0.6,0.7 notitle'
+	[ ! -s "$4" ] || printf ', %s using 1:2:4:5 with xerrorbars pt 6 ps 0.5 lc rgb "#b5532a" title "by sqpack"' "$(quoted "$4")"
+	printf '\n'
 }
 
 # plot_threads N: time against size with N threads; what the levels do is too
@@ -79,18 +81,25 @@ chart_panel() {
 plot_threads() {
 	chart_points "^[^.]*[.]p$1\$" "$study/chart.tsv"
 	[ -s "$study/chart.tsv" ] || return 0
+	chart_points "^[^.]*[.]sqpack[.]p$1\$" "$study/sqpack.tsv"
 	chart_front "$study/chart.tsv" >"$study/front"
 	awk -F '\t' '$3 ~ /^[0-9]+$/' "$study/chart.tsv" >"$study/levels"
+	awk -F '\t' '$3 ~ /^[0-9]+$/' "$study/sqpack.tsv" \
+	    >"$study/levels-sqpack"
 	chart_front "$study/levels" >"$study/levels-front"
 	{
 		chart_begin "$study/chart.svg" "Export by $1 threads" 1160
 		[ ! -s "$study/levels" ] || printf 'set multiplot layout 1,2\n'
-		chart_panel "$chart_title" "$study/chart.tsv" "$study/front"
+		chart_panel "$chart_title" "$study/chart.tsv" \
+		    "$study/front" "$study/sqpack.tsv"
 		[ ! -s "$study/levels" ] || chart_panel 'zstd alone, by level' \
-		    "$study/levels" "$study/levels-front"
+		    "$study/levels" "$study/levels-front" \
+		    "$study/levels-sqpack"
 	} >"$study/plot"
 	chart_draw "p$1.svg"
 	keep "$study/chart.tsv" "p$1.tsv"
+	[ ! -s "$study/sqpack.tsv" ] ||
+	    keep "$study/sqpack.tsv" "p$1-sqpack.tsv"
 }
 
 # chart_draw NAME: the chart of $study/plot

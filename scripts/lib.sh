@@ -110,7 +110,7 @@ cpus() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN; }
 version_of() {
 	case $1 in
 	pzc | lap | lapcmp | coldwalk | sqpack | ssh) set -- "$1" -V ;;
-	mksquashfs | */mksquashfs | unsquashfs) set -- "$1" -version ;;
+	mksquashfs | unsquashfs | */mksquashfs | */unsquashfs) set -- "$1" -version ;;
 	enroot | openssl) set -- "$1" version ;;
 	*) set -- "$1" --version ;;
 	esac

@@ -70,7 +70,7 @@ rm fake/coldwalk
 cat >fake/mount <<EOF
 #!/bin/sh
 case \$* in
-*/image.sqsh*) echo 'mount: wrong fs type' >&2; exit 32 ;;
+*-image-export.sqsh*) echo 'mount: wrong fs type' >&2; exit 32 ;;
 esac
 exec $(command -v mount) "\$@"
 EOF
@@ -84,12 +84,24 @@ t 'which is told' 0 grep -q '^none.p2.start: 1 of 1 runs failed' table
 
 # A program that fails is a row that failed.
 t 'a start that fails' 0 to table study -n 1 -o s.csv --rows none.p2 \
-    --start 'exit 3'
+    --program 'exit 3'
 is 'is kept' "$(values s.csv start exit)" 3
+
+# By squashfuse, as enroot starts.
+if have squashfuse && [ -e /dev/fuse ]; then
+	t 'a start by squashfuse' 0 to table study -n 1 -o f.csv \
+	    --rows 'zstd1.p2 zstd1.sqpack.p2' --start squashfuse
+	is 'of both programs' "$(values f.csv start exit | tr '\n' ' ')" \
+	    '0 0 '
+	is 'was cold' "$(values f.csv start cache | sort -u)" cold
+	t 'is told' 0 grep -q '^Cold start by squashfuse: ' table
+else
+	skip 'no squashfuse'
+fi
 
 # Killed while the image is mounted.
 setsid sh "$SRC/scripts/image-export" --quick --reader cat -n 1 \
-    --rows none.p2 --start 'echo $$ >../pid; exec sleep 1000' -o k.csv \
+    --rows none.p2 --program 'echo $$ >../pid; exec sleep 1000' -o k.csv \
     >/dev/null 2>&1 &
 killed=$!
 t 'it was started' 0 await [ -s k.csv.d/pid ]

@@ -1,0 +1,33 @@
+#!/bin/sh
+# scripts/bench-sqpack: its rows, what it makes of them, and nothing else.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+have lap || skip_all 'no lap'
+have mksquashfs || skip_all 'no mksquashfs'
+COLDPRESS_BIN=${BIN:?}
+export COLDPRESS_BIN
+bench() { sh "$SRC/scripts/bench-sqpack" -o study --out "$PWD" "$@"; }
+
+mkdir given
+for i in 1 2 3 4 5 6 7 8 9; do
+	seq "$i" 9000 >"given/$i"
+done
+t 'prepare, run and report' 0 to table bench -n 2 -s 1 --files 20 \
+    --jobs 'zstd-1-mixed extract-small threads-zstd-1' given
+for job in zstd-1-mixed extract-small; do
+	t "$job beside its peer" 0 grep -Eq "^\| $job \| (mk|un)squashfs \
+[0-9.]+ \| [0-9.]+ \(n < 6\) \| [0-9.]+ \(n < 6\) \| 2 \| [0-9.]+ \([0-9]+ MiB\) \|" \
+	    table
+done
+t 'threads beside one' 0 grep -q '^| threads-zstd-1 | sqpack -p1 | ' table
+t 'the size is that of mksquashfs' 0 \
+    grep -q '^| zstd-1-mixed |.*| 1\.00' table
+t 'no job wants textures' 1 test -e study/textures
+is 'nothing that was made is left' "$(find . -name 'coldpress.*')" ''
+t 'more runs go on' 0 bench -n 3 --jobs extract-small run
+is 'each command was run three times' "$(grep -c '^[^#].*extract-small' \
+    study/rows/extract-small.csv)" 6
+t 'an unknown option' 2 bench --nothing
+done_testing
