@@ -14,7 +14,7 @@ test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
     libbz2-dev clang libclang-rt-dev shellcheck mandoc valgrind strace attr
     acl procps python3 openssl openssh-server openssh-client mbuffer parallel
     e2fsprogs mount bsdextrautils perl-base squashfs-tools squashfs-tools-ng
-    gnuplot-nox skopeo umoci cpio xvfb openbox wmctrl xdotool'
+    squashfuse gnuplot-nox skopeo umoci cpio xvfb openbox wmctrl xdotool'
 # What the tests for root make filesystems with, and a kernel that they boot.
 root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils
     user-mode-linux'

@@ -79,7 +79,7 @@ struct fs_model {
 };
 
 extern const struct fs_model fs_model_zfs, fs_model_zfs_fuse, fs_model_btrfs,
-    fs_model_squashfs;
+    fs_model_squashfs, fs_model_sqpack;
 
 /* By its name, or NULL. */
 const struct fs_model *fs_model_by_name(const char *name);

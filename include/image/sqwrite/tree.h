@@ -61,6 +61,13 @@ struct sqw_tree {
 
 #define SQW_NOWHERE UINT32_MAX
 
+/* A time as an inode has it: 32 bits without a sign. */
+static inline uint32_t
+sqw_time(int64_t t)
+{
+	return t < 0 ? 0 : t > UINT32_MAX ? UINT32_MAX : (uint32_t)t;
+}
+
 /* A tree of an empty root directory, mode 0755, of user 0.  0 or -ENOMEM. */
 int sqw_tree_open(struct sqw_tree *t);
 void sqw_tree_close(struct sqw_tree *t);

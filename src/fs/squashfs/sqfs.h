@@ -4,14 +4,14 @@
  *
  * Source: "Squashfs Binary Format" (squashfs-tools-ng,
  * doc/format.adoc), and what mksquashfs 4.5.1 and 4.6.1 -all-root make of
- * trees: names in order of their bytes, depth first; a file below a block's
- * size goes into a fragment block, a larger one's end does not; files with the
- * same content are stored once; blocks of zeros not at all.
+ * trees: names in order of their bytes, depth first.  What goes into which
+ * block is decided by the feed of sqpack (image/sqbuild/feed.h).
  */
 #ifndef COLDPRESS_SQFS_H
 #define COLDPRESS_SQFS_H
 
 #include "fs/fs_model.h"
+#include "image/sqbuild/data.h"
 #include "image/sqwrite/tree.h"
 
 #include <stdbool.h>
@@ -40,10 +40,10 @@ sqfs_item(const struct sqfs_tree *t, size_t node)
 
 /* All blocks: those of large files, and fragment blocks. */
 struct sqfs_units {
+	struct sqb_data data;		/* which file has which */
 	uint32_t *sizes;		/* of each unit with each algorithm */
-	uint32_t *fragment;		/* number of a fragment block, or 0 */
+	uint32_t *order;		/* in which they were full */
 	size_t count;
-	uint32_t fragments;
 	uint64_t bytes;			/* in them, zeros included */
 };
 
@@ -60,8 +60,15 @@ struct sqfs_space {
 	uint64_t tables_B;		/* all else, without the padding */
 };
 
-/* An image with the algorithm of that index.  0 or -ENOMEM.  Thread-safe. */
+/* The compressors as sqpack calls them. */
+extern const struct packer_kind sqfs_packers_sqpack[];
+
+/*
+ * An image with the algorithm of that index; in_order: its data as sqpack
+ * writes them, each unit when it is full.  0 or -ENOMEM.  Thread-safe.
+ */
 int sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
-    const struct fs_job *job, unsigned algorithm, struct sqfs_space *s);
+    const struct fs_job *job, unsigned algorithm, bool in_order,
+    struct sqfs_space *s);
 
 #endif

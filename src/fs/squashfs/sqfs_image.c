@@ -2,8 +2,9 @@
  * sqfs_image.c - what files take in a squashfs image: all of it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Inodes and listings are made and compressed as in an image: all but the
- * last digits of where large files' data begin is as there.
+ * Inodes and listings are made and compressed as in an image.  Where large
+ * files' data begin is as in one of sqpack; in one of mksquashfs but for the
+ * last digits.
  */
 #include "sqfs.h"
 
@@ -18,6 +19,7 @@ struct image {
 	const struct sqfs_units *units;
 	const struct fs_job *job;
 	unsigned algorithm;
+	bool in_order;
 	struct packer *packer;
 	uint64_t *starts;		/* of the units in the image */
 	struct sqw_layout layout;
@@ -41,7 +43,7 @@ start_of(const void *arg, uint32_t unit)
 static uint32_t
 fragment_of(const void *arg, uint32_t unit)
 {
-	return ((const struct image *)arg)->units->fragment[unit] - 1;
+	return ((const struct image *)arg)->units->data.fragment[unit];
 }
 
 /* All belongs to the root. */
@@ -69,8 +71,10 @@ place_units(struct image *m, uint64_t at)
 	uint64_t first = at;
 
 	for (size_t i = 0; i < m->units->count; i++) {
-		m->starts[i] = at;
-		at += size_of(m, (uint32_t)i) & ~(uint32_t)SQUASHFS_BLOCK_RAW;
+		uint32_t unit = m->in_order ? m->units->order[i] : (uint32_t)i;
+
+		m->starts[unit] = at;
+		at += size_of(m, unit) & ~(uint32_t)SQUASHFS_BLOCK_RAW;
 	}
 	return at - first;
 }
@@ -91,7 +95,7 @@ static uint64_t
 fragments_size(struct image *m)
 {
 	for (size_t i = 0; i < m->units->count; i++) {
-		if (m->units->fragment[i] == 0)
+		if (m->units->data.fragment[i] == SQUASHFS_NONE)
 			continue;
 		sqw_put64(&m->other, m->starts[i]);
 		sqw_put32(&m->other, size_of(m, (uint32_t)i));
@@ -182,7 +186,8 @@ close_image(struct image *m)
 
 int
 sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
-    const struct fs_job *job, unsigned algorithm, struct sqfs_space *s)
+    const struct fs_job *job, unsigned algorithm, bool in_order,
+    struct sqfs_space *s)
 {
 	struct image *m = sys_calloc(1, sizeof(*m));
 	uint64_t *refs = sys_calloc(t->tree.inodes, sizeof(*refs));
@@ -192,6 +197,7 @@ sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
 		m->units = u;
 		m->job = job;
 		m->algorithm = algorithm;
+		m->in_order = in_order;
 		rc = open_image(m, t);
 		if (rc == 0)
 			rc = measure(m, refs, s);

@@ -14,6 +14,7 @@
 /* Images are measured one a thread. */
 struct measurer {
 	const struct fs_job *job;
+	bool as_sqpack;
 	struct sqfs_tree tree;
 	struct sqfs_units units;
 	struct sqfs_space spaces[FS_ALGORITHMS];
@@ -30,7 +31,7 @@ work(void *arg, unsigned thread)
 	(void)thread;
 	while ((i = atomic_fetch_add(&m->next, 1)) < m->job->count)
 		m->errors[i] = sqfs_measure(&m->tree, &m->units, m->job, i,
-		    &m->spaces[i]);
+		    m->as_sqpack, &m->spaces[i]);
 }
 
 static int
@@ -74,7 +75,7 @@ give_rows(const struct measurer *m)
 }
 
 static int
-run_sqfs(const struct fs_job *job)
+run(const struct fs_job *job, bool as_sqpack)
 {
 	struct measurer *m = sys_calloc(1, sizeof(*m));
 	int rc;
@@ -82,6 +83,7 @@ run_sqfs(const struct fs_job *job)
 	if (m == NULL)
 		return -ENOMEM;
 	m->job = job;
+	m->as_sqpack = as_sqpack;
 	rc = sqfs_tree_make(&m->tree, job->list);
 	if (rc == 0)
 		rc = sqfs_units_make(&m->units, &m->tree, job);
@@ -95,15 +97,40 @@ run_sqfs(const struct fs_job *job)
 	return rc;
 }
 
+static int
+run_mksquashfs(const struct fs_job *job)
+{
+	return run(job, false);
+}
+
+static int
+run_sqpack(const struct fs_job *job)
+{
+	return run(job, true);
+}
+
+#ifdef COLDPRESS_LZO
+#define LZO "lzo,"
+#else
+#define LZO ""
+#endif
+#define SOME "off,lz4,lz4hc," LZO \
+    "gzip-1,gzip-6,gzip-9,zstd-1,zstd-3,zstd-9,zstd-15,xz"
+
 const struct fs_model fs_model_squashfs = {
 	.name = "squashfs",
 	.whole = "image_B",
-	.some = "off,lz4,lz4hc,"
-#ifdef COLDPRESS_LZO
-	    "lzo,"
-#endif
-	    "gzip-1,gzip-6,gzip-9,zstd-1,zstd-3,zstd-9,zstd-15,xz",
+	.some = SOME,
 	.kinds = packers_squashfs,
 	.options = FS_BLOCK,
-	.run = run_sqfs
+	.run = run_mksquashfs
+};
+
+const struct fs_model fs_model_sqpack = {
+	.name = "sqpack",
+	.whole = "image_B",
+	.some = SOME,
+	.kinds = sqfs_packers_sqpack,
+	.options = FS_BLOCK,
+	.run = run_sqpack
 };

@@ -66,7 +66,7 @@ add_item(struct maker *m, size_t i)
 	char target[PATH_MAX];
 	struct sqw_attr attr = {
 		.mode = (uint16_t)it->st.st_mode,
-		.mtime = (uint32_t)it->st.st_mtime,
+		.mtime = sqw_time(it->st.st_mtime),
 		.rdev = major(it->st.st_rdev) << 8 | minor(it->st.st_rdev),
 		.xattr = SQUASHFS_NONE,
 		.size = (uint64_t)it->st.st_size,

@@ -2,28 +2,39 @@
  * sqfs_units.c - what files take in a squashfs image: blocks and fragments
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Files are read in order, by whichever thread holds the lock; when a unit is
- * full, that thread lets go of the lock and compresses it with all algorithms.
- * So the answer does not depend on how many there are, and memory is two
- * blocks a thread.
+ * Files are cut into units by the feed of sqpack, which whichever thread holds
+ * the lock calls; that thread lets go of the lock and compresses the unit with
+ * all algorithms.  So the answer does not depend on how many there are, and
+ * memory is two blocks a thread.
  */
+#include "base/array.h"
 #include "base/parallel.h"
 #include "base/sys.h"
+#include "image/sqbuild/feed.h"
 #include "image/squashfs/format.h"
-#include "sqfs_feed.h"
+#include "sqfs_source.h"
 
 #include <errno.h>
 #include <string.h>
 
 struct units {
-	pthread_mutex_t lock;		/* of the feed */
-	struct sqfs_feed feed;
+	const struct fs_job *job;
+	struct sqfs_units *made;
+	pthread_mutex_t lock;		/* of all that follows */
+	struct sqfs_source source;
+	struct sqb_source files;
+	struct sqb_data_options options;
+	struct feed feed;
+	size_t room;			/* units that sizes have room for */
+	size_t order_room;
+	int err;
 };
 
 struct worker {
 	struct units *all;
 	struct packer *packers[FS_ALGORITHMS];
-	struct sqfs_unit unit;
+	struct feed_unit unit;
+	uint32_t sizes[FS_ALGORITHMS];	/* of the unit */
 };
 
 static bool
@@ -35,48 +46,92 @@ is_zero(const uint8_t *p, uint32_t len)
 static void
 pack(struct worker *w)
 {
-	const struct sqfs_feed *f = &w->all->feed;
-	const struct sqfs_unit *u = &w->unit;
-	unsigned count = f->job->count;
-	uint32_t *sizes = f->units->sizes + u->number * count;
-	bool hole = f->units->fragment[u->number] == 0 &&
-	    is_zero(u->data, u->len);
+	const struct feed_unit *u = &w->unit;
+	bool hole = !u->is_fragment && is_zero(u->data, u->len);
 
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < w->all->job->count; i++) {
 		size_t n = hole || w->packers[i] == NULL ? 0 :
-		    packer_pack(w->packers[i], u->data, u->len, f->block);
+		    packer_pack(w->packers[i], u->data, u->len,
+		    w->all->options.block);
 
-		sizes[i] = hole ? 0 : n == 0 || n >= u->len ?
+		w->sizes[i] = hole ? 0 : n == 0 || n >= u->len ?
 		    u->len | SQUASHFS_BLOCK_RAW : (uint32_t)n;
 	}
+}
+
+/* Under the lock: the next unit, which has a place in order. */
+static int
+take(struct worker *w)
+{
+	struct units *all = w->all;
+	struct sqfs_units *made = all->made;
+	void *order = made->order;
+	int rc = all->err != 0 ? all->err : feed_next(&all->feed, &w->unit);
+
+	if (rc <= 0)
+		return rc;
+	rc = array_grow(&order, made->count, &all->order_room,
+	    sizeof(*made->order));
+	made->order = order;
+	if (rc != 0)
+		return rc;
+	made->order[made->count++] = w->unit.number;
+	made->bytes += w->unit.len;
+	return 1;
+}
+
+/* Under the lock: keeps the sizes of the unit. */
+static int
+keep(struct worker *w)
+{
+	struct units *all = w->all;
+	size_t count = all->job->count, room = all->room;
+	uint32_t *p = all->made->sizes;
+
+	while (room <= w->unit.number)
+		room = room == 0 ? 1024 : 2 * room;
+	if (room != all->room) {
+		p = sys_realloc(p, (room * count + 1) * sizeof(*p));
+		if (p == NULL)
+			return -ENOMEM;
+		all->made->sizes = p;
+		all->room = room;
+	}
+	memcpy(p + w->unit.number * count, w->sizes, count * sizeof(*p));
+	return 0;
 }
 
 static void
 work(void *arg, unsigned i)
 {
 	struct worker *w = (struct worker *)arg + i;
-	bool found;
+	struct units *all = w->all;
+	int rc;
 
-	do {
-		pthread_mutex_lock(&w->all->lock);
-		found = sqfs_feed_next(&w->all->feed, &w->unit);
-		pthread_mutex_unlock(&w->all->lock);
-		if (found)
-			pack(w);
-	} while (found);
+	pthread_mutex_lock(&all->lock);
+	while ((rc = take(w)) > 0) {
+		pthread_mutex_unlock(&all->lock);
+		pack(w);
+		pthread_mutex_lock(&all->lock);
+		rc = keep(w);
+		if (rc != 0)
+			break;
+	}
+	if (rc != 0 && all->err == 0)
+		all->err = rc;
+	pthread_mutex_unlock(&all->lock);
 }
 
 static int
 open_worker(struct worker *w, struct units *all)
 {
-	const struct sqfs_feed *f = &all->feed;
 	int rc = 0;
 
 	w->all = all;
-	w->unit.data = sys_malloc(f->block);
-	for (unsigned i = 0; rc == 0 && i < f->job->count; i++)
-		rc = packer_open(&w->packers[i], &f->job->algorithms[i],
-		    f->block);
+	w->unit.data = sys_malloc(feed_room(&all->options));
+	for (unsigned i = 0; rc == 0 && i < all->job->count; i++)
+		rc = packer_open(&w->packers[i], &all->job->algorithms[i],
+		    all->options.block);
 	return w->unit.data == NULL ? -ENOMEM : rc;
 }
 
@@ -91,7 +146,7 @@ close_worker(struct worker *w)
 static int
 run(struct units *all)
 {
-	unsigned threads = all->feed.job->threads, opened = 0;
+	unsigned threads = all->job->threads, opened = 0;
 	struct worker *w = sys_calloc(threads, sizeof(*w));
 	int rc = w == NULL ? -ENOMEM : 0;
 
@@ -99,35 +154,50 @@ run(struct units *all)
 		rc = open_worker(&w[opened++], all);
 	if (rc == 0)
 		rc = parallel_run_all(threads, work, w);
-	if (all->feed.err == 0)
-		all->feed.err = rc;
 	while (opened > 0)
 		close_worker(&w[--opened]);
 	sys_free(w);
-	return all->feed.err;
+	return all->err != 0 ? all->err : rc;
+}
+
+/* Where each file's data are, to the nodes. */
+static void
+give_data(const struct sqfs_units *u, struct sqw_tree *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (sqw_has_data(t, i))
+			t->nodes[i].data = u->data.of[t->nodes[i].id];
 }
 
 int
 sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
     const struct fs_job *job)
 {
-	struct units all;
+	struct units all = { .job = job, .made = u,
+		.options = { .block = job->params->block,
+		.threads = job->threads, .tmpdir = -1 } };
 	int rc;
 
 	*u = (struct sqfs_units){ .count = 0 };
-	rc = sqfs_feed_open(&all.feed, u, t, job);
+	sqfs_source_open(&all.source, t, job);
+	all.files = sqfs_source_files(&all.source);
+	rc = feed_open(&all.feed, &all.files, &all.options, &u->data);
 	if (rc == 0) {
 		pthread_mutex_init(&all.lock, NULL);
 		rc = run(&all);
 		pthread_mutex_destroy(&all.lock);
 	}
-	sqfs_feed_close(&all.feed);
+	feed_close(&all.feed);
+	sqfs_source_close(&all.source);
+	if (rc == 0)
+		give_data(u, &t->tree);
 	return rc;
 }
 
 void
 sqfs_units_free(struct sqfs_units *u)
 {
+	sqb_data_free(&u->data);
 	sys_free(u->sizes);
-	sys_free(u->fragment);
+	sys_free(u->order);
 }

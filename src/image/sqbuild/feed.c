@@ -9,7 +9,7 @@
  * before must it be known in advance whether it is the same: then it is read
  * twice, or by way of an unlinked file where the source cannot go back.
  */
-#include "feed.h"
+#include "image/sqbuild/feed.h"
 
 #include "base/fdio.h"
 #include "base/sys.h"

@@ -2,10 +2,10 @@
  * pack.c - the part of a thread that compresses the units of an image
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pack.h"
+#include "image/sqbuild/pack.h"
 
 #include "base/sys.h"
-#include "feed.h"
+#include "image/sqbuild/feed.h"
 #include "image/squashfs/format.h"
 
 #include <errno.h>
@@ -21,10 +21,12 @@ struct pack {
 	ZSTD_CCtx *probe;		/* NULL: no look is worth it */
 };
 
-/* A level that costs more than the look at the data. */
+/* A level that costs more than the look at the data, which is not small. */
 static bool
 is_slow(const struct sqb_data_options *o)
 {
+	if (o->block <= SQUASHFS_META_B)
+		return false;
 	switch (o->method->compressor) {
 	case SQUASHFS_ZSTD:
 	case SQUASHFS_GZIP:
@@ -69,17 +71,25 @@ is_zero(const uint8_t *p, size_t len)
 	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
 }
 
-/* Whether it is hardly worth to be compressed; uses s->out. */
+/* Whether it is hardly worth to be compressed; uses out. */
 static bool
-is_dense(const struct pack *k, struct slot *s)
+is_dense(const struct pack *k, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
 {
 	size_t n;
 
 	if (k->probe == NULL)
 		return false;
-	n = ZSTD_compressCCtx(k->probe, s->out.data, s->out.cap, s->in.data,
-	    s->in.len, PROBE_LEVEL);
-	return !ZSTD_isError(n) && n > s->in.len - s->in.len / PROBE_SHARE;
+	n = ZSTD_compressCCtx(k->probe, out, cap, in, len, PROBE_LEVEL);
+	return !ZSTD_isError(n) && n > len - len / PROBE_SHARE;
+}
+
+size_t
+pack_block(struct pack *k, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
+{
+	return is_dense(k, in, len, out, cap) ? 0 :
+	    sqb_codec_pack(k->codec, in, len, out, cap);
 }
 
 int
@@ -94,9 +104,9 @@ pack_unit(struct pack *k, struct slot *s)
 		return 0;
 	if (buf_reserve(&s->out, feed_room(k->o)) != 0)
 		return -ENOMEM;
-	if (!raw && !is_dense(k, s))
-		n = sqb_codec_pack(k->codec, s->in.data, s->in.len,
-		    s->out.data, s->out.cap);
+	if (!raw)
+		n = pack_block(k, s->in.data, s->in.len, s->out.data,
+		    s->out.cap);
 	s->out.len = n;
 	note->word = (uint32_t)n;
 	if (n == 0) {

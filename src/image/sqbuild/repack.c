@@ -8,9 +8,9 @@
 #include "image/sqbuild/repack.h"
 
 #include "base/sys.h"
-#include "feed.h"
+#include "image/sqbuild/feed.h"
 #include "image/squashfs/format.h"
-#include "pack.h"
+#include "image/sqbuild/pack.h"
 
 #include <errno.h>
 

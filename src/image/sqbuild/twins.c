@@ -2,7 +2,7 @@
  * twins.c - files of an image whose content is the same
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "twins.h"
+#include "image/sqbuild/twins.h"
 
 #include "base/sys.h"
 

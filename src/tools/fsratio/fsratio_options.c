@@ -41,8 +41,8 @@ static const struct option longs[] = {
 
 static const char usage[] =
 "usage: fsratio [-hqV] [-a algorithm,...|all] [-p threads]\n"
-"               [--fs zfs|zfs-fuse|btrfs|squashfs] [--ashift bits]\n"
-"               [--recordsize bytes] [--no-early-abort] [--force]\n"
+"               [--fs zfs|zfs-fuse|btrfs|squashfs|sqpack]\n"
+"               [--ashift bits] [--recordsize bytes] [--no-early-abort] [--force]\n"
 "               [--block bytes] [--by-size] [--csv|--json] directory ...\n";
 
 static const char help[] =
@@ -53,7 +53,8 @@ static const char help[] =
 "  -a, --algorithms LIST  off, and of zfs: lzjb, zle, lz4, gzip-1..9,\n"
 "                         zstd-1..19, zstd-fast-N; of btrfs: zlib-1..9, lzo,\n"
 "                         zstd-1..15; of squashfs: gzip-1..9, lz4, lz4hc,\n"
-"                         lzo-1..9, xz, zstd-1..22; or all; default: some\n"
+"                         lzo-1..9, xz, zstd-1..22; of sqpack: the same,\n"
+"                         gzip-1..12; or all; default: some\n"
 "  --ashift BITS          zfs: log2 of a sector: 9 (512 bytes) to 16;\n"
 "                         default 12\n"
 "  --block BYTES          squashfs: a power of two from 4K to 1M; default\n"
@@ -63,7 +64,8 @@ static const char help[] =
 "  --csv, --json          rows in place of the table\n"
 "  --force                btrfs: as mounted with compress-force\n"
 "  --fs KIND              zfs (default): pools of OpenZFS; zfs-fuse: of\n"
-"                         version 23; btrfs; squashfs: an image\n"
+"                         version 23; btrfs; squashfs: an image by\n"
+"                         mksquashfs; sqpack: by sqpack\n"
 "  --no-early-abort       zfs: zstd-3 and above try every record\n"
 "  -p, --processes N      threads (default: the CPUs)\n"
 "  --recordsize BYTES     zfs: a power of two from 512 to 16M; default 128K\n"
@@ -246,7 +248,7 @@ check(struct fsratio *f, const struct given *g)
 	o->fs = fs_model_by_name(g->fs);
 	if (o->fs == NULL) {
 		msg_error(&f->msg, "filesystem '%s' is not zfs, zfs-fuse, "
-		    "btrfs or squashfs", g->fs);
+		    "btrfs, squashfs or sqpack", g->fs);
 		return MSG_ERROR;
 	}
 	if (check_options(f, g->options) >= 0)

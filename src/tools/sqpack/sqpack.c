@@ -35,13 +35,6 @@ sqpack_excluded(const struct sqpack *p, const char *path)
 	return false;
 }
 
-/* The format has 32 bits without a sign for a time. */
-static uint32_t
-clamp_time(int64_t t)
-{
-	return t < 0 ? 0 : t > UINT32_MAX ? UINT32_MAX : (uint32_t)t;
-}
-
 void
 sqpack_adjust(struct sqpack *p, struct sqw_attr *attr, int64_t mtime)
 {
@@ -51,7 +44,7 @@ sqpack_adjust(struct sqpack *p, struct sqw_attr *attr, int64_t mtime)
 		attr->uid = o->uid;
 	if (o->has_gid)
 		attr->gid = o->gid;
-	attr->mtime = o->has_mtime ? o->mtime : clamp_time(mtime);
+	attr->mtime = o->has_mtime ? o->mtime : sqw_time(mtime);
 	if (o->has_epoch && attr->mtime > o->epoch)
 		attr->mtime = o->epoch;
 	if (attr->mtime > p->newest)

@@ -9,7 +9,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "image/sqbuild/data.h"
-#include "image/sqbuild/image.h"
+#include "image/sqtables/image.h"
 #include "image/sqbuild/order.h"
 #include "image/sqwrite/tree.h"
 

@@ -7,8 +7,8 @@
  * block.  Tables of fragments, inode numbers, owners and extended attributes
  * are written by libsquashfs; inodes and listings by image/sqwrite.
  */
-#ifndef COLDPRESS_SQBUILD_IMAGE_H
-#define COLDPRESS_SQBUILD_IMAGE_H
+#ifndef COLDPRESS_SQTABLES_IMAGE_H
+#define COLDPRESS_SQTABLES_IMAGE_H
 
 #include "image/sqbuild/data.h"
 #include "image/sqwrite/tree.h"

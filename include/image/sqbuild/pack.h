@@ -9,9 +9,17 @@
 
 struct pack;
 
-/* 0 or -ENOMEM. */
+/* For what *o says, which outlasts it.  0 or -ENOMEM.  One thread's. */
 int pack_open(struct pack **k, const struct sqb_data_options *o);
 void pack_close(struct pack *k);	/* k may be NULL */
+
+/*
+ * len bytes, at least one, of a block to out, which has room for cap: what they
+ * take compressed; or 0 if they are to be stored as they are, because they do
+ * not shrink or because a quick look says that they hardly will.
+ */
+size_t pack_block(struct pack *k, const uint8_t *in, size_t len,
+    uint8_t *out, size_t cap);
 
 /*
  * The unit in s->in to s->out, which may change places; sets the word of its

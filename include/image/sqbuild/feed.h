@@ -6,7 +6,7 @@
 #define COLDPRESS_SQBUILD_FEED_H
 
 #include "image/sqbuild/data.h"
-#include "twins.h"
+#include "image/sqbuild/twins.h"
 
 struct feed {
 	const struct sqb_source *source;

@@ -2,10 +2,10 @@
  * lib.h - what libsquashfs is given: a file and a compressor of ours
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef COLDPRESS_SQBUILD_LIB_H
-#define COLDPRESS_SQBUILD_LIB_H
+#ifndef COLDPRESS_SQTABLES_LIB_H
+#define COLDPRESS_SQTABLES_LIB_H
 
-#include "image/sqbuild/image.h"
+#include "image/sqtables/image.h"
 
 #include <sqfs/compressor.h>
 #include <sqfs/io.h>

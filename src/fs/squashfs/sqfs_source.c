@@ -1,0 +1,122 @@
+/*
+ * sqfs_source.c - the files of a list, as what an image is made of
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What cannot be read is told of and counts as zeros.
+ */
+#include "sqfs_source.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+#include "fs/fs_hole.h"
+#include "walk/walk_tree.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void
+tell(struct sqfs_source *s, int err)
+{
+	if (!s->told)
+		s->job->trouble(s->job->arg,
+		    (size_t)(s->item - s->job->list->items), err);
+	s->told = true;
+}
+
+static void
+shut_file(struct sqfs_source *s)
+{
+	if (s->fd >= 0)
+		sys_close(s->fd);
+	s->fd = -1;
+}
+
+static void
+open_file(struct sqfs_source *s, size_t node)
+{
+	shut_file(s);
+	s->item = sqfs_item(s->tree, node);
+	s->offset = s->ticked = 0;
+	s->told = false;
+	s->fd = tree_open(s->job->list->roots[s->item->root], s->item->path,
+	    0);
+	if (s->fd < 0)
+		tell(s, s->fd);
+}
+
+static int
+next_file(void *arg, struct sqb_file *f)
+{
+	struct sqfs_source *s = arg;
+	const struct sqw_tree *t = &s->tree->tree;
+
+	while (s->next < t->count && !sqw_has_data(t, s->next))
+		s->next++;
+	if (s->next == t->count)
+		return 0;
+	open_file(s, s->next);
+	*f = (struct sqb_file){ .id = t->nodes[s->next].id,
+		.size = (uint64_t)s->item->st.st_size };
+	s->next++;
+	return 1;
+}
+
+/* Bytes that are read twice are done once. */
+static void
+tick(struct sqfs_source *s)
+{
+	if (s->offset <= s->ticked)
+		return;
+	s->job->tick(s->job->arg, s->offset - s->ticked);
+	s->ticked = s->offset;
+}
+
+static int
+read_file(void *arg, void *buf, size_t len)
+{
+	struct sqfs_source *s = arg;
+	uint8_t *data = buf;
+	ssize_t n = 0;
+
+	if (s->fd >= 0 && !fs_is_hole(s->fd, &s->item->st, s->offset, len)) {
+		n = fdio_pread(s->fd, data, len, (off_t)s->offset);
+		if (n < 0)
+			tell(s, (int)n);
+		else if ((size_t)n < len)
+			tell(s, -EAGAIN);
+		n = n < 0 ? 0 : n;
+	}
+	memset(data + n, 0, len - (size_t)n);
+	s->offset += len;
+	tick(s);
+	return 0;
+}
+
+static int
+rewind_file(void *arg)
+{
+	struct sqfs_source *s = arg;
+
+	s->offset = 0;
+	return 0;
+}
+
+void
+sqfs_source_open(struct sqfs_source *s, const struct sqfs_tree *t,
+    const struct fs_job *job)
+{
+	*s = (struct sqfs_source){ .job = job, .tree = t, .fd = -1 };
+}
+
+void
+sqfs_source_close(struct sqfs_source *s)
+{
+	shut_file(s);
+}
+
+struct sqb_source
+sqfs_source_files(struct sqfs_source *s)
+{
+	return (struct sqb_source){ .next = next_file, .read = read_file,
+		.rewind = rewind_file, .arg = s };
+}

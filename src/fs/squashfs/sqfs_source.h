@@ -1,0 +1,29 @@
+/*
+ * sqfs_source.h - the files of a list, as what an image is made of
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_SQFS_SOURCE_H
+#define COLDPRESS_SQFS_SOURCE_H
+
+#include "image/sqbuild/data.h"
+#include "sqfs.h"
+
+struct sqfs_source {
+	const struct fs_job *job;
+	const struct sqfs_tree *tree;
+	size_t next;			/* node */
+	const struct fs_item *item;	/* the file in hand */
+	int fd;
+	uint64_t offset, ticked;
+	bool told;			/* of trouble with it */
+};
+
+/* To be closed. */
+void sqfs_source_open(struct sqfs_source *s, const struct sqfs_tree *t,
+    const struct fs_job *job);
+void sqfs_source_close(struct sqfs_source *s);
+
+/* What a feed asks for its files; one thread at a time calls. */
+struct sqb_source sqfs_source_files(struct sqfs_source *s);
+
+#endif
