@@ -22,8 +22,9 @@ told_of() {
 	esac
 }
 damage_each told_of
-printf 'coldwalk: spoilt: offset %s: %s\n' $((whole_length - 1)) \
-    "the file ends here, the image at $whole_length, so Linux does not mount it" >want.err
+printf 'coldwalk: spoilt: offset %s: %s %s, so Linux would not mount it\n' \
+    $((whole_length - 1)) 'the file ends here but the image ends at' \
+    "$whole_length" >want.err
 head -c $((whole_length - 1)) whole >spoilt
 coldwalk spoilt 2>&1 >/dev/null | grep 'ends here' >err
 same 'the place where the file ends' err want.err

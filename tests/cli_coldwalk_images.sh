@@ -139,10 +139,10 @@ for what in tree img; do
 	is "two are read, $what" "$(sed 's/.*  //' got | tr '\n' ' ')" \
 	    'many/17 sub/deep/hard '
 	is "the others are told of, $what" "$(sed 's/coldwalk: //' err)" \
-	    'fifo: it is no regular file
+	    'fifo: not a regular file
 many: Is a directory
 none: No such file or directory
-soft: it is a symbolic link'
+soft: is a symbolic link'
 done
 printf '../img\n' >list
 t 'a name that leads out' 1 to got coldwalk --files-from list tree
@@ -181,18 +181,18 @@ for n in 2 4 8; do
 	*) files='one twin' ;;
 	esac
 	for file in $files; do
-		echo "coldwalk: spoilt: offset $place: $file: it cannot be unpacked"
+		echo "coldwalk: spoilt: offset $place: $file: the block cannot be decompressed"
 	done
 done >want.bad
 for file in small1 small2 small3; do
-	echo "coldwalk: spoilt: offset $last: $file: it cannot be unpacked"
+	echo "coldwalk: spoilt: offset $last: $file: the block cannot be decompressed"
 done >>want.bad
 for p in 1 2; do
 	t "a damaged image, $p threads" 1 to got told coldwalk -p$p spoilt
 	same "each bad block is told, in their order, $p threads" err want.bad
 done
 t 'rows of it' 1 to rows coldwalk --csv spoilt
-is 'say so' "$(value rows two error)" 'it is damaged'
+is 'say so' "$(value rows two error)" 'damaged'
 is 'and have no hash' "$(value rows two hash)" ''
 t 'a manifest of what is left' 1 coldwalk -o left spoilt
 same 'is written' left got

@@ -162,16 +162,16 @@ wrong 'have the mean 1000 and the median 5000' mailgen --mean 1000 \
 wrong 'attachments .2. is not' mailgen --attachments 2 x
 wrong 'nothing: No such file' mailgen --like nothing x
 echo 'sizes 3' >bad
-wrong 'bad: line 1 makes no sense' mailgen --like bad x
+wrong 'bad: line 1 is invalid' mailgen --like bad x
 printf 'repeat 5\nsize 0 500\n' >bad
-wrong 'bad: line 2 makes no sense' mailgen --like bad x
+wrong 'bad: line 2 is invalid' mailgen --like bad x
 # else a thousand of that size would be made, again and again
 mkdir large
 seq 1200000 >large/mail
 t 'a profile of large mail ends' 0 mailgen --profile large
 wrong 'nowhere: No such file' mailgen --profile nowhere
 mkdir bare
-wrong 'bare: there is no mail' mailgen --profile bare
+wrong 'bare: contains no mail' mailgen --profile bare
 t 'nothing was made' 1 test -e x
 t 'help' 0 mailgen -h
 t 'version' 0 mailgen -V
@@ -184,7 +184,7 @@ if have mailgen-fault; then
 	wrong 'No space left' env COLDPRESS_FAULT=write:400:ENOSPC \
 	    mailgen-fault -n 700 full
 	is 'it says that there is a part' \
-	    "$(grep -c 'full holds only a part' .t.err)" 1
+	    "$(grep -c 'full contains only part' .t.err)" 1
 	is 'and no file in it is cut off' "$(cd full &&
 	    find . -type f | while read -r f; do
 		cmp -s "$f" "../one/$f" || echo "$f"

@@ -238,7 +238,7 @@ poke spoilt 130 4 $((0xffffffff))
 rm -rf got
 t 'a damaged block' 1 sqpack -x got spoilt
 shows 'the file and the place' \
-    '^sqpack: spoilt: 1: offset 96: it cannot be unpacked; the file has zer' \
+    '^sqpack: spoilt: 1: offset 96: the block cannot be decompressed; the file has zer' \
     .t.err
 is 'one sentence' "$(grep -c . .t.err)" 1
 for f in 2 3 4 small1 small4; do

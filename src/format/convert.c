@@ -226,7 +226,7 @@ convert_reason(int rc)
 	case -ENODATA:
 		return "unexpected end of file";
 	case -ENOTSUP:
-		return "the format's variant is not supported";
+		return "this variant of the format is not supported";
 	case -ESTALE:
 		return "the file changed while it was read";
 	default:

@@ -118,22 +118,23 @@ image_unpack(const struct image *m, void *decoder,
 	int64_t made = (int64_t)n;
 	int rc;
 
-	*why = "its stored size is 0, or larger than a block";
+	*why = "the block's stored size is 0 or exceeds the block size";
 	if ((word & IMAGE_BAD) != 0 || n == 0 || n > m->block_B ||
 	    (raw && n > cap))
 		return -EBADMSG;
 	rc = image_read(m, at, raw ? out : packed->data, n);
-	*why = rc == -ENODATA ? "the file ends before it does" :
-	    "it cannot be read";
+	*why = rc == -ENODATA ? "the block extends past the end of the image "
+	    "file" :
+	    "the block cannot be read";
 	if (rc != 0)
 		return rc;
 	packed->read_B += n;
 	if (!raw)
 		made = m->source->unpack(decoder, packed->data, n, out, cap);
-	*why = "it cannot be unpacked";
+	*why = "the block cannot be decompressed";
 	if (made < 0)
 		return made;
-	*why = "it unpacks to less than the file needs";
+	*why = "the block decompresses to less data than expected";
 	if (want != 0 && (size_t)made != want)
 		return -EBADMSG;
 	*why = NULL;

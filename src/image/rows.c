@@ -13,7 +13,7 @@
 /* An image can say that a million files share a million blocks. */
 enum { DAMAGE_MAX = 1 << 20 };
 
-static const char more_damage[] = "and further damage, not listed";
+static const char more_damage[] = "and more damage, not listed";
 
 static const char *
 path_of(struct image_rows *w, uint32_t file, char *buf)

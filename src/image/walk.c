@@ -84,7 +84,7 @@ check_tails(struct walk *w, const struct image_job *j,
 		const struct image_file *f = &w->image.file[files[i]];
 		const char *why = bad == NULL && b->len < f->tail_at +
 		    image_tail_len(&w->image, f) ?
-		    "it ends before the file does" : bad;
+		    "the block ends before the end of the file's data" : bad;
 
 		if (why != NULL)
 			image_rows_damage(&w->rows, files[i], j->at, why);
@@ -290,7 +290,6 @@ image_walk(const struct image_source *source, int fd, uint64_t offset,
 	image_rows_close(&w.rows);
 	image_give(w.image.memory, w.memory.taken);
 	if (rc == -EDQUOT)
-		*why = "its tables, names and rows take more memory than is "
-		    "allowed";
+		*why = "tables, names and rows need more memory than allowed";
 	return rc;
 }

@@ -37,13 +37,13 @@ judge_devices(const struct cold *c, struct cold_report *r)
 		say(r, COLD_UNKNOWN, "the device below the file system is not "
 		    "in /sys");
 	else if (kinds[DEVICE_LAYERS])
-		say(r, COLD_UNKNOWN, "what lies below the file system may be "
-		    "an image in the cache");
+		say(r, COLD_UNKNOWN, "the file system may be on an image that "
+		    "is in the cache");
 	else if (hidden)
 		say(r, COLD_UNKNOWN, "the image behind a loop device cannot "
 		    "be opened");
 	else if (r->images.unseen > 0)
-		say(r, COLD_UNKNOWN, "only its owner can see what of the "
+		say(r, COLD_UNKNOWN, "only its owner can see how much of the "
 		    "image behind a loop device is in memory");
 }
 
@@ -85,8 +85,8 @@ judge_traffic(const struct cold *c, struct cold_report *r)
 	} else if (r->before.unseen > 0 && c->needed_B > 0) {
 		say(r, COLD_YES, "by the bytes that devices had to give");
 	} else if (r->before.unseen > 0) {
-		say(r, COLD_UNKNOWN, "only their owners can see what of the "
-		    "files is in memory");
+		say(r, COLD_UNKNOWN, "only their owners can see how much of "
+		    "the files is in memory");
 	}
 	for (size_t i = 0; r->state == COLD_YES && i < c->count; i++)
 		judge_squashfs(&c->devices[i], r);

@@ -141,7 +141,7 @@ zip_head(const uint8_t *p, size_t len, struct deflate_head *h)
 	/* an entry that is really empty will have the check of no bytes */
 	if (h->stored && h->left == 0 && !h->front)
 		h->why = "the first entry of the archive is stored, and its "
-		    "length does not stand before it";
+		    "length is not recorded before it";
 	return (ssize_t)n;
 }
 

@@ -30,7 +30,7 @@ field(struct tar *t, unsigned at, unsigned len, int64_t least, int64_t most,
 	if (tar_number(t->block + at, len, value) != 0 || *value < least ||
 	    *value > most)
 		return tar_fail(t, -EBADMSG,
-		    "a field of a header is no number, or out of range");
+		    "a header field is not a number, or out of range");
 	return 0;
 }
 
@@ -236,7 +236,7 @@ set_sparse(struct tar *t, struct tar_entry *e)
 		rc = tar_sparse_map(t);
 	else if (p->sparse_major > 0)
 		return tar_fail(t, -ENOTSUP,
-		    "a sparse file is stored in an unknown way");
+		    "a sparse file is stored in an unknown format");
 	for (size_t i = 0; rc == 0 && i < p->extent_count; i++)
 		rc = tar_extent_add(t, p->extents[i].offset,
 		    p->extents[i].length);

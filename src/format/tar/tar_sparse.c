@@ -65,7 +65,7 @@ tar_sparse_old(struct tar *t, uint64_t *realsize)
 	if (tar_number(t->block + REALSIZE_AT, NUMBER_B, &size) != 0 ||
 	    size < 0)
 		return tar_fail(t, -EBADMSG,
-		    "the size of a sparse file is no number");
+		    "the size of a sparse file is not a number");
 	*realsize = (uint64_t)size;
 	rc = extents_of_block(t, t->block + FIRST_AT, FIRST_COUNT);
 	while (rc == 0 && more) {
@@ -168,7 +168,7 @@ tar_sparse_check(struct tar *t, uint64_t size, uint64_t stored)
 	}
 	t->extent_count = kept;
 	if (sum != stored)
-		return tar_fail(t, -EBADMSG, "the extents of a sparse file "
-		    "differ from its data in length");
+		return tar_fail(t, -EBADMSG, "the extents of a sparse file do "
+		    "not match the length of its data");
 	return 0;
 }

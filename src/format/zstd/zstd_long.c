@@ -59,7 +59,7 @@ static int
 plan(const struct codec_options *o, struct plan *p, const char **why)
 {
 	if (o->rsyncable) {
-		*why = "a long window has no rsyncable form here";
+		*why = "--long cannot be combined with --rsyncable";
 		return -ENOTSUP;
 	}
 	*p = (struct plan){ .block = PIECE, .slots = 4,

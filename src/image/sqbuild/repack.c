@@ -96,7 +96,8 @@ work(void *arg, void *ctx, struct slot *s)
 	made = sqr_unpack(w->decoder, b->at, b->word, b->want, s->in.data,
 	    &why);
 	if (made <= 0) {
-		note(j, b, made < 0 ? why : "it is a block of nothing");
+		note(j, b, made < 0 ? why :
+		    "the block decompresses to nothing");
 		return -EBADMSG;
 	}
 	s->in.len = (size_t)made;

@@ -55,7 +55,7 @@ complain(struct check *c, uint64_t at, const char *name, const char *what)
 {
 	char why[WHY_B];
 
-	snprintf(why, sizeof(why), "the %s %s, so Linux does not mount the "
+	snprintf(why, sizeof(why), "the %s %s, so Linux would not mount the "
 	    "image", name, what);
 	c->err = c->report(c->arg, at, why);
 	return -EBADMSG;
@@ -67,7 +67,7 @@ complain_block(struct check *c, uint64_t at, const char *name, uint64_t want)
 {
 	char why[WHY_B];
 
-	snprintf(why, sizeof(why), "a block of the %s does not unpack to its "
+	snprintf(why, sizeof(why), "a block of the %s does not decompress to "
 	    "%llu bytes", name, (unsigned long long)want);
 	c->err = c->report(c->arg, at, why);
 	return -EBADMSG;
@@ -112,13 +112,13 @@ check_blocks(struct check *c, const struct table *t, uint64_t *first)
 		if (i % SOME == 0 && sq_read(c->s, t->index + 8 * i, p,
 		    (size_t)(8 * left)) != 0)
 			return complain(c, t->index, t->name,
-			    "has an index that cannot be read");
+			    "has an unreadable index");
 		pos = load_le64(p + 8 * (i % SOME));
 		if (i == 0)
 			*first = pos;
 		else if (pos <= before || pos - before > BLOCK_B)
 			return complain(c, t->index, t->name,
-			    "has blocks that do not follow each other");
+			    "has blocks that are not contiguous");
 		before = pos;
 	}
 	if (!t->may_end_before &&
@@ -126,7 +126,7 @@ check_blocks(struct check *c, const struct table *t, uint64_t *first)
 		return complain(c, t->index, t->name,
 		    "does not end where its index begins");
 	return *first < t->index ? 0 : complain(c, t->index, t->name,
-	    "is not before its index");
+	    "begins after its index");
 }
 
 static int
@@ -160,8 +160,8 @@ check_table(struct check *c, const struct table *t, uint64_t *next)
 	if (t->index > t->next || (t->may_end_before ?
 	    len > t->next - t->index : len != t->next - t->index))
 		return complain(c, t->index, t->name, t->may_end_before ?
-		    "reaches into the next" :
-		    "does not end where the next begins");
+		    "overlaps the next table" :
+		    "does not end where the next table begins");
 	rc = check_blocks(c, t, &first);
 	if (rc != 0)
 		return rc;
@@ -210,7 +210,7 @@ check_xattrs(struct check *c, struct sq_super *s, uint64_t *next)
 		return rc;
 	if (values >= first)
 		return complain(c, s->xattrs, t.name,
-		    "has its ids before its values");
+		    "has its ids in front of its values");
 	check_values(c, values, first);
 	s->xattr_count = (uint32_t)t.items;
 	*next = values;
@@ -251,8 +251,8 @@ check_tables(struct check *c, struct sq_super *s)
 			return;
 	}
 	if (s->dirs >= next)
-		complain(c, s->dirs, "directory table", "is not before the "
-		    "tables that follow it");
+		complain(c, s->dirs, "directory table", "is not in front of "
+		    "the tables that must follow it");
 }
 
 /* LZ4 says which format it has, and xz how large its dictionary is. */
@@ -262,7 +262,7 @@ bad_options(const struct sq_super *s, const uint8_t *p, size_t len)
 	uint32_t n;
 
 	if (s->compressor == SQUASHFS_LZ4 && (len < 8 || load_le32(p) != 1))
-		return "name no format of LZ4 that Linux has";
+		return "specify an LZ4 format that Linux does not support";
 	if (s->compressor != SQUASHFS_XZ || len == 0)
 		return NULL;
 	if (len < 8)
@@ -271,7 +271,7 @@ bad_options(const struct sq_super *s, const uint8_t *p, size_t len)
 	n &= n - 1;			/* 2^n, or 2^n + 2^(n+1) */
 	if (load_le32(p) == 0 || (n & (n - 1)) != 0 ||
 	    (n != 0 && n != 2 * (load_le32(p) - n)))
-		return "have no dictionary size of xz's";
+		return "specify an invalid xz dictionary size";
 	return NULL;
 }
 
@@ -299,7 +299,7 @@ check_options(struct check *c)
 	else if (rc != 0)
 		bad = "cannot be read";
 	if (bad != NULL)
-		complain(c, SQUASHFS_SUPER_B, "compressor's options", bad);
+		complain(c, SQUASHFS_SUPER_B, "compressor options", bad);
 }
 
 int
@@ -311,8 +311,8 @@ sq_check(struct sq_super *s, struct sq_codec *codec, image_report_fn *report,
 	if (s->there < s->length) {
 		char why[WHY_B];
 
-		snprintf(why, sizeof(why), "the file ends here, the image at "
-		    "%llu, so Linux does not mount it",
+		snprintf(why, sizeof(why), "the file ends here but the image "
+		    "ends at %llu, so Linux would not mount it",
 		    (unsigned long long)s->length);
 		c.err = report(arg, s->there, why);
 	}

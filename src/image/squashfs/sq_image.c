@@ -124,12 +124,12 @@ sq_tables_read(struct sq_image *q, struct sq_codec *c, unsigned threads,
 		rc = sq_meta_read(&q->dirs, &q->super, q->super.dirs,
 		    q->super.dirs_end, SIZE_MAX);
 	if (rc == 0 && q->inodes.count == 0) {
-		*why = "no block of its inode table can be found";
+		*why = "no block of the inode table can be found";
 		return -EBADMSG;
 	}
 	if (rc == 0 && q->super.fragment_count > q->inodes.count *
 	    (SQUASHFS_META_B / INODE_B)) {
-		*why = "it has more fragment blocks than files";
+		*why = "there are more fragment blocks than files";
 		return -EBADMSG;
 	}
 	if (rc == 0)
@@ -141,6 +141,6 @@ sq_tables_read(struct sq_image *q, struct sq_codec *c, unsigned threads,
 		rc = -EBADMSG;
 	}
 	if (rc == -EFBIG)
-		*why = "its tables unpack to more than 512 MiB";
+		*why = "the tables decompress to more than 512 MiB";
 	return rc;
 }

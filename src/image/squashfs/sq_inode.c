@@ -30,27 +30,30 @@ sq_flaw_text(unsigned flaw)
 {
 	static const char *const text[] = {
 		[SQ_GOOD] = "",
-		[SQ_BAD_INODE] = "its inode cannot be read",
-		[SQ_BAD_DIR] = "its inode is a directory's, its entry not",
-		[SQ_BAD_BLOCK] = "a block is longer than the block size",
-		[SQ_OUTSIDE] = "its data lies outside the image",
-		[SQ_BAD_FRAGMENT] = "there is no fragment block of its number",
-		[SQ_BAD_TAIL] = "its end lies outside its fragment block",
-		[SQ_LOST_FRAGMENT] = "the fragment table's entry of its end "
+		[SQ_BAD_INODE] = "the inode cannot be read",
+		[SQ_BAD_DIR] = "the inode is a directory, but the directory "
+		    "entry is not",
+		[SQ_BAD_BLOCK] = "a block is larger than the block size",
+		[SQ_OUTSIDE] = "the data lies outside the image",
+		[SQ_BAD_FRAGMENT] = "the index of its fragment block is out of "
+		    "range",
+		[SQ_BAD_TAIL] = "its tail lies outside the fragment block",
+		[SQ_LOST_FRAGMENT] = "the fragment table entry of its tail "
 		    "cannot be read",
-		[SQ_NO_OWNER] = "its owner or group is not in the id table, "
-		    "so Linux does not open it",
-		[SQ_BAD_XATTR] = "its extended attributes are not in the "
-		    "xattr table, so Linux does not open it",
-		[SQ_LONG_LINK] = "its target is longer than 4096 bytes, so "
-		    "Linux does not open it",
-		[SQ_NO_NUMBER] = "its inode number is 0, so Linux does not "
+		[SQ_NO_OWNER] = "the owner or group is not in the id table, so "
+		    "Linux would not open it",
+		[SQ_BAD_XATTR] = "the extended attributes are not in the xattr "
+		    "table, so Linux would not open it",
+		[SQ_LONG_LINK] = "the link target is longer than 4096 bytes, "
+		    "so Linux would not open it",
+		[SQ_NO_NUMBER] = "the inode number is 0, so Linux would not "
 		    "open it",
-		[SQ_NEEDLESS_FRAGMENT] = "it has a fragment though its size "
-		    "is whole blocks, so Linux does not open it",
-		[SQ_BAD_MODE] = "its mode holds a file type, so Linux does "
+		[SQ_NEEDLESS_FRAGMENT] = "the file has a fragment although its "
+		    "size is a multiple of the block size, so Linux would not "
+		    "open it",
+		[SQ_BAD_MODE] = "the mode contains a file type, so Linux would "
 		    "not open it",
-		[SQ_BAD_TYPE] = "its directory entry and its inode are of "
+		[SQ_BAD_TYPE] = "the directory entry and the inode have "
 		    "different types",
 	};
 

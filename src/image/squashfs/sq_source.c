@@ -17,7 +17,7 @@ read_all(struct sq_image *q, struct image *m, unsigned threads,
 	int rc = sq_codec_open(&c, q->super.compressor);
 
 	if (rc == -ENOTSUP)
-		*why = "its compressor is not in this build";
+		*why = "this build does not support the image's compressor";
 	if (rc == 0)
 		rc = sq_tables_read(q, c, threads, why);
 	if (rc == 0)

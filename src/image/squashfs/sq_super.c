@@ -69,19 +69,19 @@ check(const struct sq_super *s, const uint8_t *p)
 
 	if (load_le16(p + SQUASHFS_S_MAJOR) != 4 ||
 	    load_le16(p + SQUASHFS_S_MINOR) != 0)
-		return "its version is not 4.0";
+		return "the squashfs version is not 4.0";
 	if (log < 12 || log > 20 || s->block != 1U << log)
-		return "its block size is not a power of two from 4 KiB to "
-		    "1 MiB";
+		return "the block size is not a power of two from 4 KiB to 1 "
+		    "MiB";
 	if (s->length < SQUASHFS_SUPER_B ||
 	    s->length > (uint64_t)INT64_MAX - s->offset)
-		return "its length cannot be that of an image";
+		return "the image length in the superblock is invalid";
 	if (s->inodes < SQUASHFS_SUPER_B || s->inodes >= s->dirs ||
 	    s->dirs > s->length)
-		return "its inode and directory tables are out of place";
+		return "the inode and directory tables are out of place";
 	if (s->fragment_count > 0 && (s->fragment_count > s->length ||
 	    s->fragments > s->length))
-		return "its fragment table is out of place";
+		return "the fragment table is out of place";
 	return NULL;
 }
 
@@ -130,7 +130,7 @@ sq_super_read(struct sq_super *s, int fd, uint64_t offset, const char **why)
 	rc = sq_read(s, 0, p, sizeof(p));
 	if (rc == 0 && load_le32(p) != SQUASHFS_MAGIC)
 		rc = -ENODATA;
-	*why = "there is no squashfs image";
+	*why = "no squashfs superblock found";
 	if (rc == -ENODATA)
 		return -EBADMSG;
 	if (rc == 0)

@@ -252,12 +252,12 @@ enter_dir(struct reading *t, uint32_t i, const char **damage,
 	int rc;
 
 	*flaw = SQ_GOOD;
-	*damage = "its inode cannot be read";
+	*damage = "the inode cannot be read";
 	if (sq_inode_get(&t->q->inodes, &t->q->super, t->m->dir[i].ref,
 	    &n) != 0 || n.type != SQUASHFS_DIR)
 		return 0;
 	*flaw = n.flaw;
-	*damage = "its listing cannot be read";
+	*damage = "the directory listing cannot be read";
 	if (n.size > SQUASHFS_LISTING_EXTRA) {
 		n.size -= SQUASHFS_LISTING_EXTRA;
 		l.p = sq_meta_get(dirs, n.dir_block, n.dir_offset,
@@ -270,7 +270,7 @@ enter_dir(struct reading *t, uint32_t i, const char **damage,
 			return -ELOOP;
 	}
 	rc = enter_list(t, &l);
-	*damage = rc > 0 ? "its listing is damaged" : NULL;
+	*damage = rc > 0 ? "the directory listing is damaged" : NULL;
 	return rc < 0 ? rc : 0;
 }
 
@@ -291,13 +291,13 @@ sq_tree_read(struct sq_image *q, struct image *m, const char **why)
 		    flaw != SQ_GOOD ? sq_flaw_text(flaw) : NULL;
 	}
 	if (rc == 0 && m->dir[0].lost && m->file_count == 1) {
-		*why = "its root directory cannot be read";
+		*why = "the root directory cannot be read";
 		return -EBADMSG;
 	}
 	if (rc == -ELOOP)
-		*why = "a directory is inside itself, or in two places";
+		*why = "a directory contains itself or has two parents";
 	if (rc == -EBADMSG)
-		*why = "its files have more blocks than its inode table has "
+		*why = "the files have more blocks than the inode table has "
 		    "room for";
 	return rc == -ELOOP ? -EBADMSG : rc;
 }

@@ -229,7 +229,7 @@ run(struct coldwalk *c)
 
 	if (rc != 0) {
 		msg_error(&c->msg, "%s: %s", c->o.hash, rc == -ENOTSUP ?
-		    "OpenSSL here has no such digest" : strerror(-rc));
+		    "not supported by this OpenSSL" : strerror(-rc));
 		return;
 	}
 	if (c->o.files_from != NULL && coldwalk_read_list(c) != 0)

@@ -69,7 +69,7 @@ coldwalk_make_cold(struct coldwalk *c)
 	if (rc != 0)
 		msg_error(&c->msg, "the caches cannot be dropped: %s%s",
 		    caches_reason(rc), rc == -EACCES || rc == -EPERM ?
-		    " (only root may)" : "");
+		    " (requires root)" : "");
 	return rc;
 }
 
@@ -127,8 +127,8 @@ write_words(const struct coldwalk *c)
 
 	if (n->unseen > 0)
 		printf("unknown, of %" PRIu64 " pages in %" PRIu64 " files; %"
-		    PRIu64 " of these tell their owner alone\n", n->pages,
-		    n->files, n->unseen);
+		    PRIu64 " of these reveal it only to their owner\n",
+		    n->pages, n->files, n->unseen);
 	else
 		printf("%" PRIu64 " of %" PRIu64 " pages in %" PRIu64
 		    " files, %.1f %%\n", n->resident, n->pages, n->files,

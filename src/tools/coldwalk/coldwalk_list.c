@@ -61,7 +61,7 @@ add_line(struct coldwalk *c, char *s)
 	}
 	name = tidy(s);
 	if (name == NULL) {
-		msg_error(&c->msg, "%s: '%s' is not a name within a tree",
+		msg_error(&c->msg, "%s: '%s' is not a path inside a tree",
 		    c->o.files_from, s);
 		return;
 	}
@@ -93,7 +93,8 @@ split(struct coldwalk *c, size_t len)
 		next = next == NULL ? stop : next;
 		*next = '\0';
 		if (strlen(s) != (size_t)(next - s)) {
-			msg_error(&c->msg, "%s: a name holds NUL (-0?)",
+			msg_error(&c->msg, "%s: a name contains NUL (did you "
+			    "mean -0?)",
 			    c->o.files_from);
 			return -EINVAL;
 		}

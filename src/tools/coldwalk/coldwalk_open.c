@@ -88,14 +88,14 @@ find_image(struct coldwalk *c, struct root *root)
 	if (root->image != NULL)
 		return 0;
 	if (S_ISBLK(root->st.st_mode) || c->o.offset != 0) {
-		msg_error(&c->msg, "%s: no image of a known format %s",
+		msg_error(&c->msg, "%s: no image in a known format %s",
 		    root->path, c->o.offset != 0 ? "at this offset" :
 		    "on this device");
 		return -EINVAL;
 	}
 	if (!c->o.plain && named_as_image(root->path)) {
-		msg_error(&c->msg, "%s: named as an image, but no image of a "
-		    "known format is in it (--plain reads it as a file)",
+		msg_error(&c->msg, "%s: named like an image, but contains no "
+		    "image in a known format (--plain reads it as a file)",
 		    root->path);
 		return -EINVAL;
 	}

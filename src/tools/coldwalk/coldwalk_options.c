@@ -56,26 +56,26 @@ static const char help[] =
 "Reads every file of directories, mounts and squashfs images, cold and in\n"
 "parallel, and writes their checksums as sha256sum does.\n"
 "\n"
-"  -p, --threads N     threads that hash (default: the CPUs)\n"
+"  -p, --threads N     number of hashing threads (default: usable CPUs)\n"
 "  --hash KIND         sha256 (default), md5, or none: only read\n"
-"  --cold HOW          how to make it cold before: auto (default), fadvise,\n"
+"  --cold HOW          how to evict files first: auto (default), fadvise,\n"
 "                      drop (all caches, as root), none\n"
 "  --files-from LIST   only these files; - is standard input\n"
 "  --ranges            LIST has parts of files, as touchlog writes it: read\n"
 "                      these, without a digest\n"
 "  -0, --null          names in LIST end with NUL, not with newline\n"
-"  --csv, --json       a row for each file in place of the checksum lines\n"
-"  --summary           one summary; with --csv or --json as a row\n"
+"  --csv, --json       a row for each file instead of the checksum lines\n"
+"  --summary           one summary, or one row with --csv or --json\n"
 "  -o, --output FILE   write the checksum lines to FILE\n"
 "  -f, --force         replace FILE\n"
-"  --offset BYTES      where the image begins in its file\n"
+"  --offset BYTES      offset of the image in its file\n"
 "  --plain             read an image as a plain file\n"
-"  --memory SIZE       let an image's tables, names and rows take so much\n"
+"  --memory SIZE       memory limit for an image's tables, names and rows\n"
 "                      (default: 1G)\n"
 "  --prefix TEXT       put TEXT in front of every name\n"
-"  --resident          read nothing; say how much of the files is in memory,\n"
-"                      after --cold if that is given\n"
-"  -q, -v              say less, or more\n"
+"  --resident          read nothing; report how much of the files is in\n"
+"                      memory, after --cold if given\n"
+"  -q, -v              be quiet, or verbose\n"
 "  -h, -V              this help; versions\n";
 
 static int
@@ -95,7 +95,7 @@ set_cold(struct coldwalk *c)
 	struct coldwalk_options *o = &c->o;
 
 	if (cold_method_by_name(optarg, &o->cold) != 0)
-		return options_bad(&c->msg, "way to make it cold",
+		return options_bad(&c->msg, "eviction method",
 		    "auto, fadvise, drop or none");
 	o->cold_asked = o->cold == COLD_FADVISE || o->cold == COLD_DROP;
 	return -1;
@@ -152,18 +152,17 @@ check(struct coldwalk *c)
 	if (o->path_count == 0)
 		return options_usage(usage);
 	if (o->csv && o->json) {
-		msg_error(&c->msg, "--csv and --json exclude each other");
+		msg_error(&c->msg, "--csv and --json cannot be combined");
 		return MSG_ERROR;
 	}
 	if (o->resident && (o->output != NULL || o->summary ||
 	    o->offset != 0)) {
-		msg_error(&c->msg, "--resident reads nothing: no -o, "
+		msg_error(&c->msg, "--resident cannot be combined with -o, "
 		    "--summary or --offset");
 		return MSG_ERROR;
 	}
 	if (o->plain && o->offset != 0) {
-		msg_error(&c->msg, "--plain reads no image, so --offset has "
-		    "no meaning");
+		msg_error(&c->msg, "--offset has no meaning with --plain");
 		return MSG_ERROR;
 	}
 	if (o->ranges && (o->files_from == NULL || o->resident)) {
@@ -175,8 +174,8 @@ check(struct coldwalk *c)
 		o->hash = "none";
 	none = strcmp(o->hash, "none") == 0;
 	if (none && o->output != NULL) {
-		msg_error(&c->msg, "without a digest there is no manifest "
-		    "to be written");
+		msg_error(&c->msg, "-o needs a digest, so it cannot be "
+		    "combined with --hash none");
 		return MSG_ERROR;
 	}
 	/* without digests there are no lines either */

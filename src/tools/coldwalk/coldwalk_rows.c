@@ -194,10 +194,10 @@ coldwalk_sort(struct coldwalk *c)
 static const char *
 reason_of(int err)
 {
-	return err == -EAGAIN ? "it changed while it was read" :
-	    err == -EBADMSG ? "it is damaged" :
-	    err == -ELOOP ? "it is a symbolic link" :
-	    err == -ENOTSUP ? "it is no regular file" : strerror(-err);
+	return err == -EAGAIN ? "changed while it was read" :
+	    err == -EBADMSG ? "damaged" :
+	    err == -ELOOP ? "is a symbolic link" :
+	    err == -ENOTSUP ? "not a regular file" : strerror(-err);
 }
 
 void

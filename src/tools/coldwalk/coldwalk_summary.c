@@ -129,7 +129,7 @@ say_pages(int fd, const char *name, const struct cold_count *n)
 		return;
 	if (n->unseen > 0)
 		dprintf(fd, "%-18s unknown, of %" PRIu64 " pages; %" PRIu64
-		    " files tell their owner alone\n", name, n->pages,
+		    " files reveal it only to their owner\n", name, n->pages,
 		    n->unseen);
 	else
 		dprintf(fd, "%-18s %" PRIu64 " of %" PRIu64 " pages\n", name,

@@ -47,8 +47,8 @@ static const char usage[] =
 
 static const char help[] =
 "\n"
-"Says what directories would take on a compressing filesystem with each kind\n"
-"of compression, without that filesystem: all are tried in one pass.\n"
+"Predicts how much space directories would take on a compressing filesystem,\n"
+"with all kinds of compression in one pass, without that filesystem.\n"
 "\n"
 "  -a, --algorithms LIST  off, and of zfs: lzjb, zle, lz4, gzip-1..9,\n"
 "                         zstd-1..19, zstd-fast-N; of btrfs: zlib-1..9, lzo,\n"
@@ -59,17 +59,17 @@ static const char help[] =
 "                         default 12\n"
 "  --block BYTES          squashfs: a power of two from 4K to 1M; default\n"
 "                         128K\n"
-"  --by-size              rows for each class of file sizes, too; not of\n"
+"  --by-size              also rows for each class of file sizes; not for\n"
 "                         squashfs\n"
-"  --csv, --json          rows in place of the table\n"
+"  --csv, --json          write rows instead of the table\n"
 "  --force                btrfs: as mounted with compress-force\n"
 "  --fs KIND              zfs (default): pools of OpenZFS; zfs-fuse: of\n"
 "                         version 23; btrfs; squashfs: an image by\n"
 "                         mksquashfs; sqpack: by sqpack\n"
 "  --no-early-abort       zfs: zstd-3 and above try every record\n"
-"  -p, --processes N      threads (default: the CPUs)\n"
+"  -p, --processes N      number of threads (default: usable CPUs)\n"
 "  --recordsize BYTES     zfs: a power of two from 512 to 16M; default 128K\n"
-"  -q                     say less\n"
+"  -q                     be quiet\n"
 "  -h, -V                 this help; versions\n";
 
 static int
@@ -233,8 +233,8 @@ check_options(struct fsratio *f, unsigned options)
 	options &= ~f->o.fs->options;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (options >> i & 1) {
-			msg_error(&f->msg, "--%s is nothing of %s", names[i],
-			    f->o.fs->name);
+			msg_error(&f->msg, "--%s does not apply to %s",
+			    names[i], f->o.fs->name);
 			return MSG_ERROR;
 		}
 	return -1;
@@ -254,7 +254,7 @@ check(struct fsratio *f, const struct given *g)
 	if (check_options(f, g->options) >= 0)
 		return MSG_ERROR;
 	if (o->csv && o->json) {
-		msg_error(&f->msg, "--csv and --json exclude each other");
+		msg_error(&f->msg, "--csv and --json cannot be combined");
 		return MSG_ERROR;
 	}
 	if (o->dir_count == 0)

@@ -64,7 +64,7 @@ static const char usage[] =
 
 static const char help[] =
 "\n"
-"Runs commands and pipelines in turns, in random order, and writes a row for\n"
+"Runs commands and pipelines in rounds, in random order, and writes a row for\n"
 "each run.  Commands are separated by --, stages of a pipeline by '|':\n"
 "  lap -n 20 -o t.csv -- tar -c d '|' gzip -- tar -c d '|' pzc\n"
 "\n"
@@ -82,7 +82,7 @@ static const char help[] =
 "  -m, --min-runs N     at least, with --for or --resolve; default 10\n"
 "  --markdown           a table of the medians on standard output\n"
 "  -n, --runs N         runs of each command; default 10\n"
-"  --net IFACE          record the bytes that this interface moved\n"
+"  --net IFACE          record the bytes received and sent on this interface\n"
 "  -o, --output FILE    append the rows to FILE; - is standard output\n"
 "  -P, --range NAME=MIN:MAX[:STEP]\n"
 "                       as -L, for a range of numbers\n"
@@ -98,7 +98,7 @@ static const char help[] =
 "  --show-output        standard output of the commands to that of lap\n"
 "  --stdout FILE        where the last stage writes; default: /dev/null\n"
 "  -t, --timeout S      kill a run after S seconds\n"
-"  -w, --warmup N       runs before the first row; default 0\n"
+"  -w, --warmup N       warm-up rounds, which leave no row; default 0\n"
 "  -h, -V               this help; version\n";
 
 /* These return -1 to go on, or the status when all is said. */
@@ -113,7 +113,7 @@ show_version(struct lap *l)
 static int
 bad(struct lap *l, const char *what)
 {
-	msg_error(&l->msg, "%s '%s' is wrong", what, optarg);
+	msg_error(&l->msg, "invalid %s '%s'", what, optarg);
 	return MSG_ERROR;
 }
 
@@ -136,7 +136,7 @@ add_key(struct lap *l)
 		return bad(l, "key=val");
 	keys = sys_realloc(l->o.keys, len + strlen(optarg) + 2);
 	if (keys == NULL)
-		return bad(l, "for lack of memory, -k");
+		return bad(l, "out of memory for -k");
 	if (len > 0)
 		keys[len++] = ';';
 	strcpy(keys + len, optarg);
@@ -263,11 +263,11 @@ check(struct lap *l)
 	if (o->argc == 0 && o->cells == NULL)
 		wrong = "a command is missing";
 	else if (o->argc > 0 && o->cells != NULL)
-		wrong = "-f excludes commands";
+		wrong = "-f cannot be combined with commands";
 	else if (o->cells != NULL && o->label_count > 0)
-		wrong = "-f excludes -l: the file has labels";
+		wrong = "-f cannot be combined with -l: the file has labels";
 	else if (o->resume && (o->out == NULL || strcmp(o->out, "-") == 0))
-		wrong = "-r needs -o with a file";
+		wrong = "-r requires -o with a file";
 	else if (o->resume && o->json)
 		wrong = "-r excludes --json: it reads CSV";
 	else if (o->counted && lap_is_adaptive(o))

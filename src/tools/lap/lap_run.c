@@ -130,7 +130,7 @@ prepare(struct lap *l, const struct lap_cell *c)
 	if (r.stopped != 0)
 		return -r.stopped;
 	if (st.status != 0) {
-		msg_error(&l->msg, "-p ended with status %d",
+		msg_error(&l->msg, "the -p command exited with status %d",
 		    proc_status(st.status));
 		return LAP_FAILED;
 	}

@@ -148,7 +148,7 @@ lap_summary(struct lap *l)
 		return 0;
 	block = sys_malloc(LAP_VALUES * room * sizeof(*block));
 	if (block == NULL) {
-		msg_error(&l->msg, "no memory for the summary");
+		msg_error(&l->msg, "out of memory for the summary");
 		return LAP_FAILED;
 	}
 	for (int i = 0; i < LAP_VALUES; i++)

@@ -212,7 +212,7 @@ cmp_read(struct cmp *c, const char *path)
 
 	if (rc != 0) {
 		msg_error(&c->msg, "%s: %s", name, rc == -ENODATA ?
-		    "it has no rows" : strerror(-rc));
+		    "has no rows" : strerror(-rc));
 		return rc;
 	}
 	for (int i = 0; i < COLUMNS; i++) {

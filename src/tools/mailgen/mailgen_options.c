@@ -47,23 +47,25 @@ static const char usage[] =
 
 static const char help[] =
 "\n"
-"Writes mail that nobody wrote: the same bytes for the same options, for\n"
-"ever, wherever it runs; and prints their hash.\n"
+"Generates synthetic mail, the same bytes for the same options on every\n"
+"machine, and prints its hash.\n"
 "\n"
-"  --attachments SHARE  so many mails, the largest, have parts; 0 to 1\n"
-"  --files              one mail a file (default)\n"
-"  --like FILE          as a profile says, or - for standard input\n"
-"  --maildir, --mbox    a maildir, or an mbox, for each list and week\n"
-"  --mean BYTES         of a mail's size; default 8000\n"
-"  --median BYTES       the same; default 1720\n"
-"  -n, --count N        mails; default 10000 (80 MB), in a directory that\n"
-"                       exists; 273273 are the study's store\n"
-"  -p, --processes N    threads (default: the CPUs); no matter for the bytes\n"
-"  --profile DIRECTORY  measure that mail and write what it is like, for\n"
-"                       --like: sizes and ratios, nothing of the text\n"
-"  -q                   draw no progress\n"
-"  -s, --seed N         another corpus; default 1\n"
-"  --stats[=FILE]       figures as a line of JSON (default: standard error)\n"
+"  --attachments SHARE  share of mails with attachments, 0 to 1\n"
+"  --files              one mail per file (default)\n"
+"  --like FILE          use the profile in FILE; - is standard input\n"
+"  --maildir, --mbox    a maildir or an mbox for each list and week\n"
+"  --mean BYTES         mean size of a mail; default 8000\n"
+"  --median BYTES       median size of a mail; default 1720\n"
+"  -n, --count N        number of mails; default 10000 (80 MB), in an "
+"existing\n"
+"                       directory; the study's store had 273273\n"
+"  -p, --processes N    number of threads (default: usable CPUs); does not\n"
+"                       affect the output\n"
+"  --profile DIRECTORY  measure that mail and write a profile for --like:\n"
+"                       sizes and ratios, nothing of the text\n"
+"  -q                   show no progress\n"
+"  -s, --seed N         seed of the corpus; default 1\n"
+"  --stats[=FILE]       write statistics as JSON (default: standard error)\n"
 "  -h, -V               this help; version\n";
 
 static int
@@ -104,7 +106,7 @@ take_like(struct mailgen *g)
 	int rc = mailgen_like_load(&g->o.like, optarg, &line);
 
 	if (rc == -EBADMSG)
-		msg_error(&g->msg, "%s: line %u makes no sense", optarg,
+		msg_error(&g->msg, "%s: line %u is invalid", optarg,
 		    line);
 	else if (rc != 0)
 		msg_error(&g->msg, "%s: %s", optarg, strerror(-rc));
@@ -128,7 +130,7 @@ take_seed(struct mailgen *g)
 	int64_t n = 0;
 
 	if (args_int(optarg, 0, INT64_MAX, &n) != 0)
-		return options_bad(&g->msg, "seed", "a number from 0 on");
+		return options_bad(&g->msg, "seed", "a number, 0 or more");
 	g->o.seed = (uint64_t)n;
 	return -1;
 }
@@ -168,7 +170,7 @@ check_root(struct mailgen *g)
 	if (o->count != 0 || o->profile != NULL) {
 		return -1;
 	} else if (access(o->root, F_OK) != 0) {
-		msg_error(&g->msg, "%s: %s; with -n it is made", o->root,
+		msg_error(&g->msg, "%s: %s; with -n it is created", o->root,
 		    strerror(errno));
 		return MSG_ERROR;
 	}
@@ -192,8 +194,8 @@ check(struct mailgen *g, int count)
 	if (o->median_B == 0)
 		o->median_B = s->at_B[SIZES_MEDIAN];
 	if (sizes_fit(s, o->mean_B, o->median_B) != 0) {
-		msg_error(&g->msg, "no sizes here have the mean %llu and the "
-		    "median %llu", (unsigned long long)o->mean_B,
+		msg_error(&g->msg, "no size distribution has the mean %llu and "
+		    "the median %llu", (unsigned long long)o->mean_B,
 		    (unsigned long long)o->median_B);
 		return MSG_ERROR;
 	}

@@ -257,7 +257,7 @@ mailgen_profile(struct mailgen *g)
 	if (rc == 0)
 		rc = write_like(g, &m, ratio);
 	if (rc == -ENODATA)
-		msg_error(&g->msg, "%s: there is no mail in it",
+		msg_error(&g->msg, "%s: contains no mail",
 		    g->o.profile);
 	else if (rc != 0)
 		msg_error(&g->msg, "%s: %s", g->o.profile, strerror(-rc));

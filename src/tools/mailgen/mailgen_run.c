@@ -140,10 +140,10 @@ tell(struct mailgen *g, int rc)
 	const char *path = g->err_path != NULL ? g->err_path : g->o.root;
 
 	if (rc == -ENOMEM)
-		msg_error(&g->msg, "there is not enough memory");
+		msg_error(&g->msg, "not enough memory");
 	else
 		msg_error(&g->msg, "%s: %s", path, strerror(-rc));
-	msg_error(&g->msg, "%s holds only a part of the corpus", g->o.root);
+	msg_error(&g->msg, "%s contains only part of the corpus", g->o.root);
 }
 
 void

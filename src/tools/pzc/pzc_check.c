@@ -128,7 +128,8 @@ check_adapt(struct pzc *p)
 	const struct codec_options *o = &p->codec_options;
 
 	if (o->window_log != 0 || o->huffman || o->rle) {
-		msg_error(&p->msg, "--adapt is not for --long, -H and -U");
+		msg_error(&p->msg, "--adapt cannot be combined with --long, -H "
+		    "or -U");
 		return MSG_ERROR;
 	}
 	if (p->adapt_min < 0) {
@@ -187,7 +188,7 @@ static int
 check_files(struct pzc *p)
 {
 	if (p->output != NULL && (p->file_count > 1 || p->recursive)) {
-		msg_error(&p->msg, "-o takes one input");
+		msg_error(&p->msg, "-o allows only one input");
 		return MSG_ERROR;
 	}
 	if (p->output != NULL && strcmp(p->output, "-") == 0) {

@@ -22,7 +22,7 @@ writes_stats(const struct pzc *p)
 void
 pzc_confine(struct pzc *p, const struct source *s, const struct output *out)
 {
-	const char *why = "statistics are written to a file at the end";
+	const char *why = "statistics will be written to a file";
 	bool confined;
 	int rc;
 

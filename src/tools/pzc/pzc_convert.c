@@ -177,13 +177,13 @@ finish(struct file *f)
 	    &f->result.notes);
 
 	if (f->result.notes.unchecked)
-		msg_warn(&p->msg, "%s: a check of unknown kind was not "
+		msg_warn(&p->msg, "%s: unknown type of check, content not "
 		    "verified", path);
 	if (rc == 0 && p->verify && !f->decompress) {
 		rc = verify(f);
 		if (rc != 0)
-			msg_error(&p->msg, "%s: what was written does not "
-			    "verify: %s", path, pzc_sentence(rc, NULL));
+			msg_error(&p->msg, "%s: verification of the output "
+			    "failed: %s", path, pzc_sentence(rc, NULL));
 	}
 	return rc;
 }

@@ -119,8 +119,8 @@ to_stdout(struct file *f)
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 
 	if (!f->decompress && !f->p->force && isatty(STDOUT_FILENO)) {
-		msg_error(&f->p->msg, "compressed data is not written to a "
-		    "terminal (-f does)");
+		msg_error(&f->p->msg, "compressed data not written to a "
+		    "terminal (-f forces it)");
 		return;
 	}
 	if (!f->decompress && f->p->verify &&

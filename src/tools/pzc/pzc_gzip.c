@@ -97,8 +97,8 @@ static const struct option long_options[] = {
 };
 
 static const char help_text[] =
-"Compresses each FILE into one with the suffix .gz in its place, or standard\n"
-"input onto standard output.  This is pzc under the name of gzip.\n"
+"Replaces each FILE by a compressed one with the suffix .gz, or compresses\n"
+"standard input to standard output.  This is pzc under the name of gzip.\n"
 "\n"
 "  -c, --stdout        write to standard output, keep the input\n"
 "  -d, --decompress    decompress\n"
@@ -110,17 +110,17 @@ static const char help_text[] =
 "  -n, --no-name       do not store or restore name and time\n"
 "  -N, --name          store or restore name and time\n"
 "  -p, --processes=N   use N threads\n"
-"  -q, --quiet         no warnings\n"
-"  -r, --recursive     the files in directories\n"
+"  -q, --quiet         suppress warnings\n"
+"  -r, --recursive     process directories recursively\n"
 "      --memory=SIZE   use fewer threads rather than more memory\n"
-"      --rsyncable     cut blocks where the content says so\n"
-"  -S, --suffix=SUF    in place of .gz\n"
-"      --synchronous   have the output on the disk before it is called done\n"
+"      --rsyncable     choose block boundaries by content\n"
+"  -S, --suffix=SUF    use SUF instead of .gz\n"
+"      --synchronous   sync the output before reporting success\n"
 "  -t, --test          decompress and write nothing\n"
-"  -v, --verbose       say what was done\n"
+"  -v, --verbose       report what was done\n"
 "  -V, --version       show the version\n"
 "  -1, --fast ... -9, --best\n"
-"                      less time, or less output\n";
+"                      compress faster, or better\n";
 
 static int
 gzip_help(struct pzc *p)

@@ -24,7 +24,7 @@ set_format(struct pzc *p, const char *name)
 	for (size_t i = 0; codecs[i] != NULL && n < sizeof(known); i++)
 		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s",
 		    i == 0 ? "" : ", ", codecs[i]->name);
-	msg_error(&p->msg, "unknown format '%s', not one of %s (-F is not "
+	msg_error(&p->msg, "unknown format '%s', expected one of %s (-F is not "
 	    "pigz's --first)", name, known);
 	return MSG_ERROR;
 }
@@ -43,7 +43,7 @@ set_adapt(struct pzc *p)
 	if (optarg != NULL && (colon == NULL ||
 	    args_int(low, 0, PZC_LEVEL_MAX, &min) != 0 ||
 	    args_int(colon + 1, min, PZC_LEVEL_MAX, &max) != 0)) {
-		msg_error(&p->msg, "'%s' is no range of levels (MIN:MAX)",
+		msg_error(&p->msg, "'%s' is not a range of levels (MIN:MAX)",
 		    optarg);
 		return MSG_ERROR;
 	}

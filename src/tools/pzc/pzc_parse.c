@@ -60,8 +60,8 @@ take_option(struct pzc *p, int opt, int argc, char **argv, int word)
 		return pzc_take_option(p, opt);
 	if (!is_threads_T(argc, argv, word))
 		return pzc_take_option(p, 'm');
-	msg_error(&p->msg, "-T is --no-time and takes no number; the number "
-	    "of threads is -p");
+	msg_error(&p->msg, "-T means --no-time and takes no number; use -p for "
+	    "the number of threads");
 	return MSG_ERROR;
 }
 
@@ -84,7 +84,7 @@ take_all(struct pzc *p, int argc, char **argv, const char *allowed)
 			p->files[p->file_count++] = optarg;
 		} else if (allowed != NULL && opt != '?' &&
 		    opt != OPT_MEMORY && strchr(allowed, opt) == NULL) {
-			msg_error(&p->msg, "%s: not an option for the "
+			msg_error(&p->msg, "%s: option not allowed in the "
 			    "environment", argv[word]);
 			status = MSG_ERROR;
 		} else if (opt >= '0' && opt <= '9') {
@@ -120,7 +120,7 @@ take_variable(struct pzc *p, const char *name, char **argv, char ***words)
 	if (status >= 0)
 		return status;
 	if (p->file_count > 0) {
-		msg_error(&p->msg, "%s may hold options only", name);
+		msg_error(&p->msg, "%s may contain only options", name);
 		return MSG_ERROR;
 	}
 	if (p->style->in_environment != NULL && count > 1 && !p->msg.quiet)

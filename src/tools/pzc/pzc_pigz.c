@@ -111,8 +111,8 @@ static const struct option long_options[] = {
 
 static const char help_text[] =
 "Usage: pigz [options] [files ...]\n"
-"  Compresses files in their places, adding .gz, or standard input onto\n"
-"  standard output.  This is pzc under the name of pigz.\n"
+"  Compresses files in place, adding .gz, or standard input to standard\n"
+"  output.  This is pzc under the name of pigz.\n"
 "\n"
 "  -0 to -9, -11        level\n"
 "  --fast, --best       levels 1 and 9\n"
@@ -124,10 +124,10 @@ static const char help_text[] =
 "  -f, --force          overwrite, follow links, write to a terminal\n"
 "  -h, --help           show this help\n"
 "  -H, --huffman        Huffman coding only\n"
-"  -i, --independent    a member for each block\n"
-"  -F, -I n, -J n, -O   Zopfli's options, without effect\n"
+"  -i, --independent    write each block as a separate member\n"
+"  -F, -I n, -J n, -O   Zopfli's options, ignored\n"
 "  -k, --keep           keep the input\n"
-"  -K, --zip            a zip archive of one entry\n"
+"  -K, --zip            write a zip archive of one entry\n"
 "  -l, --list           list sizes\n"
 "  -L, --license        show the name of the licence\n"
 "  -m, --no-time (-T)   do not store or restore the time\n"
@@ -135,17 +135,17 @@ static const char help_text[] =
 "  --memory size        use fewer threads rather than more memory\n"
 "  -n, --no-name        do not store or restore name and time\n"
 "  -N, --name           store or restore name and time\n"
-"  -p, --processes n    threads\n"
-"  -q, --quiet          no messages, not even of errors\n"
-"  -r, --recursive      the files in directories\n"
-"  -R, --rsyncable      cut blocks where the content says so\n"
-"  -S, --suffix .sss    in place of .gz\n"
+"  -p, --processes n    number of threads\n"
+"  -q, --quiet          no messages, not even errors\n"
+"  -r, --recursive      process directories recursively\n"
+"  -R, --rsyncable      choose block boundaries by content\n"
+"  -S, --suffix .sss    use .sss instead of .gz\n"
 "  -t, --test           decompress and write nothing\n"
-"  -U, --rle            run lengths only\n"
-"  -v, --verbose        say what is done\n"
+"  -U, --rle            run-length encoding only\n"
+"  -v, --verbose        report what is done\n"
 "  -V, --version        show the version\n"
-"  -Y, --synchronous    have the output on the disk before it is called done\n"
-"  -z, --zlib           zlib's format\n";
+"  -Y, --synchronous    sync the output before reporting success\n"
+"  -z, --zlib           write the zlib format\n";
 
 static int
 pigz_help(struct pzc *p)

@@ -119,8 +119,8 @@ open_stdin(struct pzc *p, struct source *s)
 		return -1;
 	}
 	if (p->mode != PZC_COMPRESS && !p->force && isatty(STDIN_FILENO)) {
-		msg_error(&p->msg, "compressed data is not read from a "
-		    "terminal (-f does)");
+		msg_error(&p->msg, "compressed data not read from a terminal "
+		    "(-f forces it)");
 		return -1;
 	}
 	return 0;

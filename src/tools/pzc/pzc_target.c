@@ -139,8 +139,8 @@ remove_input(struct file *f)
 
 	/* with -f a link was followed: the link goes, as with gzip */
 	if (!unchanged(s)) {
-		msg_error(&f->p->msg, "%s changed after it was read -- kept "
-		    "beside %s", s->path, f->target);
+		msg_error(&f->p->msg, "%s changed after it was read -- kept in "
+		    "addition to %s", s->path, f->target);
 		return;
 	}
 	rc = sys_unlinkat(s->dirfd, s->base, 0);
@@ -181,7 +181,7 @@ keep_meta(struct file *f, const struct codec_stored *stored)
 	int rc = set_meta(f);
 
 	if (rc != 0)
-		msg_warn(&f->p->msg, "%s: attributes not kept: %s",
+		msg_warn(&f->p->msg, "%s: attributes not preserved: %s",
 		    f->target, strerror(-rc));
 	if (stored->mtime != 0)
 		futimens(f->out.fd, (struct timespec[2]){ f->src->st.st_atim,

@@ -200,8 +200,8 @@ leave(struct walk *w)
 	w->depth--;
 	if (rc == 0)
 		return;
-	msg_error(&w->p->msg, "%.*s: moved while it was read; the rest of "
-	    "%.*s is left", (int)l->path_len, w->path,
+	msg_error(&w->p->msg, "%.*s: moved while being read; the rest of %.*s "
+	    "is skipped", (int)l->path_len, w->path,
 	    (int)w->levels[0].path_len, w->path);
 	while (w->depth > 0)
 		free_level(&w->levels[--w->depth]);

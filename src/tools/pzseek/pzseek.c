@@ -27,8 +27,8 @@ sentence(int rc)
 {
 	switch (rc) {
 	case -EFBIG:
-		return "it needs more memory than it may have, or an index of "
-		    "more points (--spacing)";
+		return "needs more memory than allowed, or an index with more "
+		    "points (--spacing)";
 	case -ESTALE:
 		return "the file changed while it was read";
 	default:
@@ -135,9 +135,9 @@ open_map(struct pzseek *p, struct seek_map *m)
 		p->index_state = "used";
 		if (rc == 0)
 			return 0;
-		why = rc == -ESTALE ? "the index was made for another file, "
-		    "or another state of this one" : rc == -EBADMSG ?
-		    "this is no index, or it is damaged" : strerror(-rc);
+		why = rc == -ESTALE ? "the index is for another file, or for "
+		    "another version of this one" : rc == -EBADMSG ?
+		    "not an index, or damaged" : strerror(-rc);
 		p->index_state = rc == -ESTALE ? "stale" : "damaged";
 		if (p->index != NULL)
 			return fail(p, p->index_name, why);
@@ -254,7 +254,7 @@ create(struct pzseek *p, const char *path)
 	if (!output_is(&p->out, &p->st))
 		return 0;
 	output_abort(&p->out);
-	return fail(p, path, "this is the input; not overwritten");
+	return fail(p, path, "is the input; not overwritten");
 }
 
 /* All is open now; later the output gets its name, and nothing is opened. */
@@ -304,12 +304,13 @@ seek(struct pzseek *p)
 	rc = open_map(p, &m);
 	if (rc == 0 && p->msg.verbose > 0)
 		msg_note(&p->msg, "%s: %s", p->path, m.count > 0 ? m.how :
-		    "nothing in it helps; decompressing from the start");
+		    "no index or seek points; decompressing from the start");
 	if (rc == 0)
 		rc = p->list ? list(p, &m) : read_ranges(p, &m);
 	seek_map_close(&m);
 	if (p->msg.verbose > 0 && rc == 0)
-		msg_note(&p->msg, "%s: read %" PRIu64 " bytes to find that",
+		msg_note(&p->msg, "%s: read %" PRIu64 " bytes to locate the "
+		    "units",
 		    p->path, m.read_B);
 	if (!p->list)
 		close_output(p, rc);
@@ -322,7 +323,7 @@ make_index(struct pzseek *p)
 	int rc;
 
 	if (strcmp(p->convert.codec->name, "gzip") != 0) {
-		fail(p, p->path, "only gzip files take an index");
+		fail(p, p->path, "only gzip files can have a side index");
 		return;
 	}
 	if (create(p, p->index_name) != 0)

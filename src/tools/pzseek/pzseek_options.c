@@ -22,23 +22,23 @@ static const char usage[] =
 
 static const char help[] =
 "\n"
-"Writes ranges of what is in a compressed file, without decompressing all\n"
-"that is before them.\n"
+"Writes ranges of the data in a compressed file, without decompressing\n"
+"everything before them.\n"
 "\n"
 "  range               OFFSET:LENGTH, OFFSET: (to the end), :LENGTH,\n"
 "                      -N: (the last N bytes), -N:LENGTH; K, M, G, T\n"
 "  -o, --output FILE   write to FILE\n"
-"  -p, --processes N   threads (default: the CPUs that may be used)\n"
+"  -p, --processes N   number of threads (default: usable CPUs)\n"
 "  --memory SIZE       use fewer threads rather than more memory\n"
-"  --verify            decompress further, to where there is a check\n"
-"  --from-start        believe no table or index; decompress from the start\n"
-"  --make-index        make a side index of a gzip file\n"
-"  --spacing SIZE      of the index's points (4M)\n"
-"  --index FILE        the index, if not file.pzi\n"
-"  --no-index          do not look for one\n"
-"  -l, --list          sizes, and what ranges are found by; --json\n"
+"  --verify            decompress on to the next checksum\n"
+"  --from-start        use no table or index; decompress from the start\n"
+"  --make-index        make a side index for a gzip file\n"
+"  --spacing SIZE      distance between points of the index (4M)\n"
+"  --index FILE        use this index instead of file.pzi\n"
+"  --no-index          do not look for an index\n"
+"  -l, --list          list sizes, and how ranges are located; --json\n"
 "  -f, --force         overwrite\n"
-"  -q, -v              say less, or more\n"
+"  -q, -v              be quiet, or verbose\n"
 "  -h, -V              this help; the version\n";
 
 enum long_only {
@@ -130,7 +130,7 @@ pzseek_parse(struct pzseek *p, int argc, char **argv)
 	p->ranges = argv + optind + 1;
 	p->range_count = argc - optind - 1;
 	if (p->range_count == 0 && !p->list && !p->make_index) {
-		msg_error(&p->msg, "a range is missing behind %s "
+		msg_error(&p->msg, "a range is missing after %s "
 		    "(OFFSET:LENGTH)", argv[optind]);
 		return MSG_ERROR;
 	}
@@ -143,8 +143,8 @@ pzseek_parse(struct pzseek *p, int argc, char **argv)
 		struct seek_range r;
 
 		if (seek_parse(p->ranges[i], &r) != 0) {
-			msg_error(&p->msg, "'%s' is no range (OFFSET:LENGTH)",
-			    p->ranges[i]);
+			msg_error(&p->msg,
+			    "'%s' is not a range (OFFSET:LENGTH)", p->ranges[i]);
 			return MSG_ERROR;
 		}
 	}
