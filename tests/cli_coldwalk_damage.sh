@@ -85,7 +85,7 @@ t 'a list with names from the root and outside' 1 to got told \
     coldwalk --files-from list whole
 is 'those within are read' "$(sed 's/.*  //' got | tr '\n' ' ')" \
     'large sub/small '
-t 'the other is told of' 0 grep -q "'../whole' is not a name within" err
+t 'the other is told of' 0 grep -q "'../whole' is not a path inside" err
 mkdir odd
 : >"$(printf 'odd/a\377b')"
 : >"$(printf 'odd/\303\251')"
