@@ -1,8 +1,8 @@
 /*
- * arena.h - memory for many small things that all go at once
+ * arena.h - many small allocations that are freed together
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * By one thread at a time.  All zero is an arena of nothing.
+ * For one thread at a time.  A zeroed struct is an empty arena.
  */
 #ifndef COLDPRESS_ARENA_H
 #define COLDPRESS_ARENA_H
@@ -12,17 +12,17 @@
 struct arena_chunk;
 
 struct arena {
-	struct arena_chunk *chunks;	/* the one in use is first */
-	size_t left;			/* bytes of it */
+	struct arena_chunk *chunks;	/* the current one comes first */
+	size_t left;			/* bytes left in it */
 };
 
 /*
- * size bytes, aligned for pointers and 64-bit integers, until arena_free();
- * NULL: no memory.
+ * size bytes, aligned for pointers and 64-bit integers, valid until
+ * arena_free(); NULL if out of memory.
  */
 void *arena_take(struct arena *a, size_t size);
 
-/* Frees all that was taken; then it is an arena of nothing again. */
+/* Frees everything taken from the arena, which is then empty again. */
 void arena_free(struct arena *a);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * args.h - numbers and lists from a command line
+ * args.h - parsing numbers and lists from a command line
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * All thread-safe.
+ * All functions are thread-safe.
  */
 #ifndef COLDPRESS_ARGS_H
 #define COLDPRESS_ARGS_H
@@ -16,8 +16,8 @@
 int args_int(const char *s, int64_t lo, int64_t hi, int64_t *value);
 
 /*
- * A size in bytes: a decimal number and K, M, G, T (also KiB, k ...; powers
- * of 1024), or none.  0, -EINVAL or -ERANGE (does not fit 63 bits).
+ * A size in bytes: a decimal number with an optional suffix K, M, G, T (also
+ * KiB, k ...; powers of 1024).  0, -EINVAL or -ERANGE (does not fit 63 bits).
  */
 int args_size(const char *s, uint64_t *bytes);
 
@@ -25,10 +25,10 @@ int args_size(const char *s, uint64_t *bytes);
 int args_real(const char *s, double lo, double hi, double *value);
 
 /*
- * Puts the blank-separated words of text between argv[0] and argv[1].
- * The result, *out of *argc words and a NULL, is one block that the caller
- * gives to sys_free(); the words of text are copied into it, those of argv
- * pointed to.  0 or -ENOMEM.
+ * Inserts the blank-separated words of text between argv[0] and argv[1]. The
+ * result, *out with *argc words and a NULL, is one block that the caller frees
+ * with sys_free(); it holds copies of the words of text and pointers to those
+ * of argv.  0 or -ENOMEM.
  */
 int args_splice(const char *text, int *argc, char *const *argv, char ***out);
 

@@ -8,10 +8,10 @@
 #include <stddef.h>
 
 /*
- * Makes room for one more item of `size` bytes behind count of them; *cap is
- * how many there is room for.  *items, NULL at first, may move; it is the
- * caller's, to be freed by sys_free().  0 or -ENOMEM, and then all is as it
- * was.  Thread-safe for arrays that are not shared.
+ * Makes room for one more item of `size` bytes after the first count; *cap is
+ * the capacity in items.  *items, initially NULL, may move; the caller owns it
+ * and frees it with sys_free().  0 or -ENOMEM, which leaves everything
+ * unchanged.  Thread-safe for arrays that are not shared.
  */
 int array_grow(void **items, size_t count, size_t *cap, size_t size);
 

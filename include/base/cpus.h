@@ -10,19 +10,22 @@
 #define COLDPRESS_CPUS_H
 
 /*
- * The CPUs of the calling thread's affinity mask, but no more than the
- * quotas of its control groups allow.  At least 1.
+ * The CPUs of the calling thread's affinity mask, limited by the quotas of its
+ * control groups.  At least 1.
  */
 unsigned cpus_usable(void);
 
-/* How many threads to run: asked or, if that is 0, all CPUs; at most most. */
+/*
+ * How many threads to run: asked or, if that is 0, one for each CPU; at most
+ * most.
+ */
 unsigned cpus_choose(unsigned asked, unsigned most);
 
 /*
- * As many CPUs as the tightest quota in the control groups of this process
- * and in those around them allows, rounded up; 0 where there is none, or
- * none can be read.  root stands before every path that is read ("" for the
- * running system), so that a test can show a system of its own.
+ * The number of CPUs allowed by the tightest quota in this process's control
+ * groups and their ancestors, rounded up; 0 if there is no quota, or none can
+ * be read.  root is prepended to every path that is read ("" for the running
+ * system), so that a test can simulate a system.
  */
 unsigned cpus_quota(const char *root);
 

@@ -1,10 +1,11 @@
 /*
- * options.h - what the command lines of the tools have in common
+ * options.h - what the tools' command lines have in common
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Only mains use this, after getopt_long(3): the value meant is its optarg.
- * Each call returns -1 to go on, or the exit status when all is said; what
- * is wrong is said through m.  Not thread-safe, as getopt_long(3) is not.
+ * Only main programs use this, after getopt_long(3): the value examined is
+ * optarg.  Each call returns -1 to continue, or the exit status if the tool
+ * should exit; errors are reported through m.  Not thread-safe, since
+ * getopt_long(3) is not.
  */
 #ifndef COLDPRESS_OPTIONS_H
 #define COLDPRESS_OPTIONS_H
@@ -15,26 +16,29 @@
 #include <stdint.h>
 
 /*
- * getopt_long(3), and after what that says of a wrong option the one of longs
- * that was meant, if one is near, and "Try 'TOOL --help'": '?', then.
+ * getopt_long(3) plus, after its message about an invalid option, the name in
+ * longs that was probably meant, if one is close, and "Try 'TOOL --help'"; it
+ * then returns '?'.
  */
 int options_next(const struct msg *m, int argc, char **argv,
     const char *shorts, const struct option *longs);
 
-/* usage and help, either may be "", on standard output, which is closed. */
+/*
+ * Prints usage and help, either of which may be "", and closes standard output.
+ */
 int options_help(struct msg *m, const char *usage, const char *help);
 
-/* A call that makes no sense: usage on standard error.  MSG_ERROR. */
+/* Reports a usage error: prints usage on standard error.  MSG_ERROR. */
 int options_usage(const char *usage);
 
 /* "WHAT 'VALUE' is not RANGE".  MSG_ERROR. */
 int options_bad(struct msg *m, const char *what, const char *range);
 
-/* What the value is, a number in lo..hi.  -1 or MSG_ERROR. */
+/* The value as a number in lo..hi.  -1 or MSG_ERROR. */
 int options_int(struct msg *m, const char *what, int64_t lo, int64_t hi,
     int64_t *value);
 
-/* A number of bytes as args_size() has it.  -1 or MSG_ERROR. */
+/* A number of bytes, parsed by args_size().  -1 or MSG_ERROR. */
 int options_size(struct msg *m, const char *what, uint64_t *bytes);
 
 /* A number of threads, 1..most.  -1 or MSG_ERROR. */

@@ -1,27 +1,28 @@
 /*
- * parallel.h - the same work by several threads
+ * parallel.h - running one function in several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Both calls run fn(arg, i), i from 0 on, each in a thread, and return when
- * all have ended.  The caller is thread 0.  What they work on is for fn to
- * share out.  Thread-safe.
+ * Both calls run fn(arg, i) for i from 0 on, each in its own thread, and return
+ * when all have ended.  The caller is thread 0.  fn divides the work itself.
+ * Thread-safe.
  */
 #ifndef COLDPRESS_PARALLEL_H
 #define COLDPRESS_PARALLEL_H
 
-enum { PARALLEL_MAX = 1024 };	/* threads of one call, this one among them */
+enum { PARALLEL_MAX = 1024 };	/* threads of one call, including the caller */
 
 typedef void parallel_fn(void *arg, unsigned i);
 
 /*
- * Up to that many threads; fewer where they cannot be started, at least the
- * caller.  How many ran: i was below it.
+ * Runs up to that many threads; fewer if they cannot be started, but at least
+ * the caller.  Returns how many ran; all i were below that.
  */
 unsigned parallel_run(unsigned threads, parallel_fn *fn, void *arg);
 
 /*
- * Exactly that many, or none: 0, -EINVAL (none, or more than PARALLEL_MAX),
- * -ENOMEM or -errno of pthread_create(3), and then fn was not called.
+ * Runs exactly that many threads, or none: 0, -EINVAL (0 or more than
+ * PARALLEL_MAX), -ENOMEM or -errno of pthread_create(3), in which case fn was
+ * not called.
  */
 int parallel_run_all(unsigned threads, parallel_fn *fn, void *arg);
 

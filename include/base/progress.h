@@ -1,11 +1,11 @@
 /*
- * progress.h - one line on a terminal while the work is long
+ * progress.h - a progress line on a terminal during long work
  * SPDX-License-Identifier: BSD-2-Clause
  *
  *	 42.0 %  1.31 GiB  345 MiB/s  0:07 left
  *
- * Any thread counts; whoever calls progress_draw() draws, one thread at a
- * time, as often as it likes.  There is no thread of its own.
+ * Any thread counts; whichever thread calls progress_draw() draws, one at a
+ * time, as often as it likes.  Progress has no thread of its own.
  */
 #ifndef COLDPRESS_PROGRESS_H
 #define COLDPRESS_PROGRESS_H
@@ -18,34 +18,34 @@
 struct progress {
 	_Atomic uint64_t done_B;
 	uint64_t total_B;	/* 0: not known */
-	int64_t start_ns;	/* of sys_now_ns(); signed, for differences */
-	int64_t drawn_ns;	/* of the last line; start_ns: none yet */
-	int fd;			/* -1: nothing is drawn */
-	size_t width;		/* columns to be erased */
+	int64_t start_ns;	/* of sys_now_ns(); signed for differences */
+	int64_t drawn_ns;	/* time of the last line; start_ns: none yet */
+	int fd;			/* -1: draw nothing */
+	size_t width;		/* columns to erase */
 };
 
 /*
- * From now on, on the terminal fd, which stays the caller's.  Nothing is
- * ever drawn with quiet, or if fd is no terminal.
+ * Starts now, on the terminal fd, which remains the caller's.  Nothing is ever
+ * drawn if quiet is set or fd is not a terminal.
  */
 void progress_start(struct progress *p, int fd, uint64_t total_B, bool quiet);
 
-/* So many bytes more are done.  Thread-safe. */
+/* Reports that many more bytes as done.  Thread-safe. */
 void progress_add(struct progress *p, uint64_t bytes);
 
 /*
- * Draws the line, if a second has passed since the start and a fifth of one
- * since the last, and if this is not in the background.  A terminal that
- * cannot be written to is given up.
+ * Draws the line if a second has passed since the start and a fifth of a second
+ * since the last line, and the process is not in the background.  After a write
+ * error nothing more is drawn.
  */
 void progress_draw(struct progress *p);
 
-/* Erases the line: before a message, and at the end. */
+/* Erases the line, before a message and at the end. */
 void progress_erase(struct progress *p);
 
 /*
- * The line as text, for done_B after elapsed_ns: its length, cut to size - 1.
- * Thread-safe.
+ * The line as text, for done_B after elapsed_ns, cut to size - 1; returns its
+ * length.  Thread-safe.
  */
 size_t progress_text(char *text, size_t size, uint64_t done_B,
     uint64_t total_B, uint64_t elapsed_ns);

@@ -1,5 +1,5 @@
 /*
- * sandbox.h - a filter that can open nothing any more
+ * sandbox.h - confining a process so that it can open nothing more
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: the kernel's Documentation/userspace-api/landlock.rst and
@@ -12,31 +12,31 @@
 #include <stddef.h>
 
 /*
- * For the calling thread, the threads that it starts later and their
- * children, for good: no path can be opened, made, renamed, removed or
- * executed, and as far as the kernel can say so no TCP socket connected or
- * bound, and no abstract socket outside reached.  Descriptors that are open
- * already stay as they are.  No privileges come by execve(2).
+ * Applies permanently to the calling thread, the threads it starts later and
+ * their children: no path can be opened, created, renamed, removed or executed
+ * and, if the kernel supports it, no TCP socket connected or bound and no
+ * abstract socket outside reached.  Descriptors already open are not affected.
+ * execve(2) grants no privileges.
  *
- * Called when everything is open and before any thread is started; then an
- * output_commit(), a library that loads a file late and opendir(3) of /proc
- * fail with -EACCES (but see sandbox_enter_naming()).
+ * To be called when everything is open and before any thread is started.
+ * Afterwards output_commit(), a library that loads a file lazily and opendir(3)
+ * of /proc fail with -EACCES (but see sandbox_enter_naming()).
  *
- * *confined: whether the kernel has Landlock; without it the call succeeds,
- * and only the part about privileges holds.  0 or -errno.
+ * *confined: whether the kernel has Landlock; without it the call succeeds, but
+ * only the part about privileges applies.  0 or -errno.
  */
 int sandbox_enter(bool *confined);
 
 /*
- * The same, but what is beneath these count directories, open descriptors
- * that stay the caller's, can be opened to be read.
+ * The same, except that files beneath these count directories can be opened for
+ * reading.  The directories are open descriptors and remain the caller's.
  */
 int sandbox_enter_reading(const int *dirs, size_t count, bool *confined);
 
 /*
- * The same, but beneath the directory dir, a descriptor that stays the
- * caller's, files can get a name, change it and lose it: as much as
- * output_commit() of an output there needs.  None can be opened.
+ * The same, except that beneath the directory dir, a descriptor that remains
+ * the caller's, files can be created by name, renamed and removed, which is
+ * what output_commit() of an output there needs.  None can be opened.
  */
 int sandbox_enter_naming(int dir, bool *confined);
 

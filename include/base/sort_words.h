@@ -1,5 +1,5 @@
 /*
- * sort_words.h - a sort of distinct words
+ * sort_words.h - sorting distinct words
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SORT_WORDS_H
@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * Sorts a, n words of which no two are equal, in ascending order; spare has
- * room for n more.  At most O(n log n) steps; no memory is allocated.
+ * Sorts the n words in a, no two of which are equal, in ascending order; spare
+ * has room for n more.  Takes O(n log n) steps and allocates no memory.
  * Thread-safe.
  */
 void sort_words(uint64_t *a, size_t n, uint64_t *spare);

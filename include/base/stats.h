@@ -1,5 +1,5 @@
 /*
- * stats.h - what a sample of times tells, without assuming a distribution
+ * stats.h - statistics of samples, without assuming a distribution
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * All thread-safe.  Values are numbers, which may be infinite where that is
@@ -12,34 +12,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In place, ascending. */
+/* Sorts in place, ascending. */
 void stats_sort(double *values, size_t n);
 
 /*
- * The quantile at share p of sorted values, interpolated between neighbours
- * as spreadsheets, R (its type 7) and datamash(1) do.  NaN if n is 0.
+ * The p-quantile of sorted values, interpolated between neighbours as in
+ * spreadsheets, R (its type 7) and datamash(1) do.  NaN if n is 0.
  */
 double stats_quantile(const double *sorted, size_t n, double p);
 
 /*
- * Mean of what is left after floor(n x share) values are cut off at each end;
- * share is below 0.5.  How many that is goes to *cut, if not NULL.  NaN if n
- * is 0.
+ * The mean of the values that remain when floor(n x share) of them are cut off
+ * at each end; share is below 0.5.  The number cut off goes to *cut, if not
+ * NULL. NaN if n is 0.
  */
 double stats_trimmed(const double *sorted, size_t n, double share,
     size_t *cut);
 
 struct stats_interval {
 	double lo, hi;
-	double conf;		/* how often it holds the median, at least */
+	double conf;		/* minimum probability that it contains the
+				 * median */
 };
 
 /*
- * The interval between two of the sorted values, as narrow as can be, that
- * holds the median of their distribution, whatever that is, with a
- * probability of at least conf.  It is the set of medians that a two-sided
- * sign test does not reject.  0, or -ERANGE: there are too few values for it
- * (at 95 %, fewer than 6).
+ * The narrowest interval between two of the sorted values that contains the
+ * median of their distribution, whatever that is, with a probability of at
+ * least conf.  It is the set of medians that a two-sided sign test does not
+ * reject.  0, or -ERANGE: too few values (at 95 %, fewer than 6).
  */
 int stats_median_interval(const double *sorted, size_t n, double conf,
     struct stats_interval *out);
@@ -74,19 +74,19 @@ int stats_signed_rank(const double *values, size_t n, double conf,
     struct stats_centre *out);
 
 /*
- * Holm's adjustment of m p-values: those that stay at or below a level show
- * a difference while the probability that any of them errs is at most that
- * level.  Works in place, in any order.
+ * Holm's adjustment of m p-values: rejecting those at or below a level keeps
+ * the family-wise error rate at or below that level.  Works in place, in any
+ * order.
  */
 void stats_holm(double *p, size_t m);
 
 /*
- * A generator of random numbers: splitmix64 (Steele, Lea and Flood 2014).
- * *state may be anything at first, and decides the sequence.
+ * A random number generator: splitmix64 (Steele, Lea and Flood 2014). *state
+ * may start with any value, which determines the sequence.
  */
 uint64_t stats_random(uint64_t *state);
 
-/* The numbers 0..n-1 in random order into order, which has room for n. */
+/* Writes the numbers 0..n-1 in random order to order, which has room for n. */
 void stats_shuffle(uint64_t *state, uint32_t *order, uint32_t n);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * sys.h - the seam: allocation, input and output, clock and threads
+ * sys.h - the system interface: allocation, I/O, clock and threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Every module asks the system through these calls and through nothing else
- * where a failure matters.  The library holds one plain implementation
- * (src/base/sys.c).  A test program that defines the same functions is linked in
- * its place, archive member for archive member, so that any call can be made
- * to fail without preloading and without a branch in the real tools.
+ * Modules call the system only through these functions wherever failure
+ * matters.  The library has one plain implementation (src/base/sys.c).  A test
+ * program that defines the same functions is linked in place of that archive
+ * member, so that any call can be made to fail without preloading and without a
+ * branch in the real tools.
  *
- * Each call is thread-safe and behaves as the system call of its name, with
- * -errno for failure in place of -1 and errno.
+ * Each call is thread-safe and behaves as the system call of the same name, but
+ * returns -errno on failure instead of -1 and errno.
  */
 #ifndef COLDPRESS_SYS_H
 #define COLDPRESS_SYS_H
@@ -20,20 +20,20 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Memory, or NULL.  The caller owns it and gives it to sys_free(). */
+/* Memory, or NULL.  The caller owns it and frees it with sys_free(). */
 void *sys_malloc(size_t size);
 void *sys_calloc(size_t count, size_t size);
 void *sys_realloc(void *ptr, size_t size);
 void sys_free(void *ptr);
 
 /*
- * One system call each: the number of bytes or the descriptor, 0 where there
- * is neither, or -errno.  A descriptor is the caller's to close.
+ * One system call each: returns the number of bytes or the descriptor if there
+ * is one, otherwise 0, or -errno.  The caller closes descriptors.
  */
 int sys_openat(int dirfd, const char *path, int flags, mode_t mode);
 /*
- * Of openat2(2): path stays below dirfd and goes through no link.  -ENOSYS
- * before Linux 5.6, and -EPERM in containers that refuse what is new.
+ * openat2(2): path stays below dirfd and contains no link.  -ENOSYS before
+ * Linux 5.6, and -EPERM in containers that block new system calls.
  */
 int sys_open_beneath(int dirfd, const char *path, int flags);
 ssize_t sys_read(int fd, void *buf, size_t len);
@@ -48,7 +48,7 @@ int sys_close(int fd);
 int sys_dup(int fd);			/* fcntl(2), F_DUPFD_CLOEXEC */
 int sys_pipe(int ends[2]);		/* pipe2(2), O_CLOEXEC */
 
-/* Names: looked at, made, changed */
+/* Names: reading, creating and changing them */
 ssize_t sys_getdents(int fd, void *buf, size_t len);	/* getdents64(2) */
 int sys_fstat(int fd, struct stat *st);
 int sys_fstatat(int dirfd, const char *path, struct stat *st, int flags);
@@ -62,15 +62,15 @@ int sys_renameat(int olddir, const char *old, int newdir, const char *name);
 int sys_unlinkat(int dirfd, const char *path, int flags);
 
 /*
- * What an inode says, of an open file where path is NULL.  The times are those
- * of access and of change.
+ * The attributes of an inode, those of an open file if path is NULL.  The times
+ * are those of access and of modification.
  */
 int sys_chown(int fd, const char *path, uid_t uid, gid_t gid, int flags);
 int sys_chmod(int fd, const char *path, mode_t mode, int flags);
 int sys_utimens(int fd, const char *path, const struct timespec times[2],
     int flags);
 
-/* Extended attributes; of an open file, else of a path that may be a link. */
+/* Extended attributes of an open file, or of a path that may be a link. */
 int sys_fsetxattr(int fd, const char *name, const void *value, size_t len);
 int sys_lsetxattr(const char *path, const char *name, const void *value,
     size_t len);
@@ -81,7 +81,7 @@ ssize_t sys_llistxattr(const char *path, char *names, size_t len);
 /* A joinable thread; 0 or -errno. */
 int sys_thread(pthread_t *thread, void *(*start)(void *), void *arg);
 
-/* Nanoseconds of CLOCK_MONOTONIC; steps of the wall clock do not show. */
+/* CLOCK_MONOTONIC in nanoseconds; not affected by steps of the wall clock. */
 uint64_t sys_now_ns(void);
 
 #endif

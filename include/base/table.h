@@ -1,11 +1,11 @@
 /*
- * table.h - rows: the one writer and the one reader of CSV and JSON lines
+ * table.h - rows: the writer and reader of CSV and JSON lines
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * CSV is RFC 4180 with newline line ends and one header line; JSON lines hold
- * one object a line with the same names.  Numbers are written in the C locale
- * by whoever formats them here.  A missing value is empty in CSV and null in
- * JSON.  Lines that begin with '#' are comments and carry provenance.
+ * one object per line with the same names.  Numbers are formatted here, in the
+ * C locale.  A missing value is empty in CSV and null in JSON.  Lines that
+ * begin with '#' are comments and carry provenance.
  *
  * A struct table or table_reader belongs to one thread at a time.
  */
@@ -21,30 +21,30 @@ enum table_format { TABLE_CSV, TABLE_JSON };
 struct table;
 
 /*
- * Rows to descriptor fd, which stays the caller's.  columns: count names with
- * their units (wall_s, in_B), which must outlive the table.  Nothing is
+ * Writes rows to descriptor fd, which remains the caller's.  columns: count
+ * names, with units (wall_s, in_B), that must outlive the table.  Nothing is
  * written yet.  0, or -ENOMEM.
  */
 int table_to_fd(struct table **t, int fd, enum table_format format,
     const char *const *columns, size_t count);
 
 /*
- * Rows appended to the file path, made if need be.  A CSV file that has rows
- * must have the identical header: -EEXIST if not.  A last line that has no
- * newline (its writer was killed) is cut off first.  0 or -errno.
+ * Appends rows to the file path, which is created if necessary.  A CSV file
+ * that has rows must have the identical header, otherwise -EEXIST.  A last line
+ * without a newline (its writer was killed) is cut off first.  0 or -errno.
  */
 int table_append(struct table **t, const char *path, enum table_format format,
     const char *const *columns, size_t count);
 
-/* Adds a comment line, "# key: value", at once.  0 or -errno. */
+/* Writes a comment line, "# key: value", immediately.  0 or -errno. */
 int table_comment(struct table *t, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*
- * The next value of the row in hand.  A failure is kept until table_end().
- * table_text copies; NULL is a missing value.  table_known is of a number that
- * is below 0 where it is not known: then it is missing.  table_real writes
- * digits decimals; a value that is not finite is missing.
+ * The next value of the current row.  A failure is kept until table_end().
+ * table_text copies; NULL is a missing value.  table_known writes a number, or
+ * a missing value if it is negative.  table_real writes the given number of
+ * decimals; a non-finite value is missing.
  */
 void table_text(struct table *t, const char *value);
 void table_int(struct table *t, int64_t value);
@@ -54,8 +54,9 @@ void table_bool(struct table *t, bool value);
 void table_none(struct table *t);
 
 /*
- * Ends the row, with one write(2), after the header if there is none yet.
- * 0, -EINVAL (not as many values as columns) or -errno.
+ * Ends the row, writing it with one write(2), after the header if that has not
+ * been written. 0, -EINVAL (the number of values differs from that of columns)
+ * or -errno.
  */
 int table_end(struct table *t);
 
@@ -73,30 +74,30 @@ int table_close(struct table *t);
 struct table_reader;
 
 /*
- * Reads CSV from path, or from standard input for "-".  0, -ENODATA (there
- * is no header line) or -errno.
+ * Reads CSV from path, or from standard input for "-".  0, -ENODATA (no header
+ * line) or -errno.
  */
 int table_open(struct table_reader **r, const char *path);
 
 /*
  * The next row: 1, 0 at the end, or -EINVAL (a row of another length, an
- * unclosed quote, a line of over 1 MiB) or -errno.  A second header line is
- * passed over if it equals the first: files may be joined by cat(1).
+ * unclosed quote, a line of over 1 MiB) or -errno.  A repeated header line is
+ * skipped, so that files can be concatenated with cat(1).
  */
 int table_next(struct table_reader *r);
 
-/* Number of the line on which the row in hand began, from 1. */
+/* The number of the line on which the current row began, from 1. */
 uint64_t table_line(const struct table_reader *r);
 
-/* How many columns there are.  Known after table_open(). */
+/* The number of columns, known after table_open(). */
 int table_columns(const struct table_reader *r);
 
-/* Index of a column by its name, or -ENOENT.  Known after table_open(). */
+/* The index of a column by its name, or -ENOENT; known after table_open(). */
 int table_column(const struct table_reader *r, const char *name);
 
 /*
- * A value of the row in hand; "" where it is missing.  It is the reader's and
- * lasts until the next call of table_next().
+ * A value of the current row, "" if missing.  It belongs to the reader and is
+ * valid until the next call of table_next().
  */
 const char *table_value(const struct table_reader *r, int column);
 

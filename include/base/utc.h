@@ -2,8 +2,8 @@
  * utc.h - a date as text, without the C library's time zones
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * gmtime(3) takes the whole machinery of zones into a static program, a tenth
- * of its size.  Thread-safe.
+ * gmtime(3) would link all the time zone code into a static program, a tenth of
+ * its size.  Thread-safe.
  */
 #ifndef COLDPRESS_UTC_H
 #define COLDPRESS_UTC_H
@@ -12,12 +12,12 @@
 
 enum { UTC_B = 32 };
 
-/* Nanoseconds since 1970 by the system's clock, which may be set back. */
+/* Nanoseconds since 1970 by the system clock, which may be set back. */
 int64_t utc_now_ns(void);
 
 /*
- * The moment ns since 1970, not before it, as "2026-11-20T22:08:04.123Z"
- * (ISO 8601).
+ * The time ns since 1970, not before it, as "2026-11-20T22:08:04.123Z" (ISO
+ * 8601).
  */
 void utc_text(char text[UTC_B], int64_t ns);
 

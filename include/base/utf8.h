@@ -1,5 +1,5 @@
 /*
- * utf8.h - characters of text that anybody may have written
+ * utf8.h - decoding and displaying untrusted text
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: RFC 3629 for UTF-8; ECMA-48 for the controls C0 (below U+0020), DEL
@@ -11,19 +11,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { UTF8_SAFE = 8 };		/* bytes of a character's safe form */
+enum { UTF8_SAFE = 8 };		/* maximum length of a character's safe form */
 
 /* The length of the well-formed character at s, or 0. */
 size_t utf8_length(const char *s);
 
-/* Whether a terminal takes the well-formed character at s for a command. */
+/* Whether a terminal treats the well-formed character at s as a control. */
 bool utf8_is_control(const char *s);
 
 /*
- * The next character of *text, which is not at its end, for a terminal:
- * controls, and bytes of no character that are controls in 8-bit sets, as
- * \ooo each byte.  *text moves behind it.  The length of out, which is not
- * terminated.
+ * Writes the next character of *text, which is not at its end, in a form safe
+ * for a terminal: control characters, and stray bytes that are controls in
+ * 8-bit character sets, become \ooo for each byte.  *text is advanced.  Returns
+ * the length of out, which is not terminated.
  */
 size_t utf8_safe(const char **text, char out[UTF8_SAFE]);
 

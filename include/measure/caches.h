@@ -1,5 +1,5 @@
 /*
- * caches.h - the kernel's caches of files, dropped
+ * caches.h - dropping the kernel's file caches
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: the kernel's Documentation/admin-guide/sysctl/vm.rst, drop_caches.
@@ -12,17 +12,18 @@ int caches_may_drop(void);
 
 /*
  * Writes dirty pages to their devices, then drops the page cache, dentries and
- * inodes of all file systems.  A file system that does not answer would keep
- * the caller for ever, so a child does it: if that does not end, and for
- * CACHES_PATIENCE_S seconds the kernel has had no less to write, -ETIMEDOUT,
- * and the child is left behind.  0, or -errno of what failed.
+ * inodes of all file systems.  An unresponsive file system would block the
+ * caller for ever, so a child does the work: if it does not end, and the amount
+ * of dirty data has not fallen for CACHES_PATIENCE_S seconds, the result is
+ * -ETIMEDOUT and the child is left behind.  0, or -errno of what failed.
  *
- * For one thread at a time, of a process that does not wait for any child.
+ * For one thread at a time, in a process that does not wait for arbitrary
+ * children.
  */
 enum { CACHES_PATIENCE_S = 20 };
 int caches_drop(void);
 
-/* What -errno of the above means: the end of a sentence. */
+/* The meaning of -errno from the above, as the end of a sentence. */
 const char *caches_reason(int rc);
 
 #endif

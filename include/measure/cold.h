@@ -1,25 +1,26 @@
 /*
- * cold.h - files out of the caches, and what proves that they are
+ * cold.h - evicting files from the caches, and proving that they are cold
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: posix_fadvise(2), mincore(2), cachestat(2), and the kernel's
  * Documentation/admin-guide/sysctl/vm.rst (drop_caches), .../iostats.rst and
  * Documentation/block/stat.rst.
  *
- * A file is cold when none of its pages is in memory; nor, if its file system
- * lies in an image behind a loop device, any page of that image, from which
- * it would only be copied; and if this very thread, or process, had to fetch
- * from a device at least the bytes that the file takes there.  What cannot be
- * seen is never called cold: mincore shows every page as present to one who
- * neither owns nor may write a file (then the bytes alone are the proof), a
- * file system with a cache of its own (ZFS) or a server behind it shows
- * nothing, data in an inode (ext4, btrfs) has no page of its own, and squashfs
- * keeps blocks of small files, so that all of its image has to be fetched.
+ * A file is cold if none of its pages is in memory; nor, if its file system is
+ * on an image behind a loop device, any page of that image, from which it could
+ * simply be copied; and if the calling thread, or process, had to read from a
+ * device at least as many bytes as the file occupies there.  Whatever cannot be
+ * observed is never called cold: mincore reports every page as present to a
+ * user who neither owns nor may write a file (then the bytes read are the only
+ * proof), a file system with its own cache (ZFS) or a remote one reveals
+ * nothing, data inside an inode (ext4, btrfs) has no page of its own, and
+ * squashfs caches blocks of small files, so that its whole image has to be
+ * read.
  *
- * What a virtual machine's host, a RAID controller or a disk keeps in memory
- * cannot be seen by anyone here.
+ * What the host of a virtual machine, a RAID controller or a disk caches cannot
+ * be observed here.
  *
- * The calls for one file are thread-safe, the others are not.
+ * The calls for a single file are thread-safe, the others are not.
  */
 #ifndef COLDPRESS_COLD_H
 #define COLDPRESS_COLD_H
@@ -30,12 +31,12 @@
 #include <sys/stat.h>
 
 enum cold_method {
-	COLD_AUTO,		/* fadvise, as far as it goes */
+	COLD_AUTO,		/* fadvise, as far as it works */
 	COLD_FADVISE,		/* file by file, and images behind mounts;
 				   names and inodes stay in memory */
-	COLD_DROP,		/* drop_caches: everything there is; root */
-	COLD_NONE,		/* left as they are; seen when they are read */
-	COLD_LOOK,		/* left as they are; seen when they are added */
+	COLD_DROP,		/* drop_caches: everything; root only */
+	COLD_NONE,		/* leave them; count when they are read */
+	COLD_LOOK,		/* leave them; count when they are added */
 };
 
 enum cold_state { COLD_YES, COLD_NO, COLD_UNKNOWN };
@@ -45,23 +46,23 @@ enum { COLD_WHY_B = 256 };
 struct cold_count {
 	uint64_t files;
 	uint64_t pages;			/* of all files */
-	uint64_t resident;		/* of them in memory */
-	uint64_t unseen;		/* files that we may not ask about */
+	uint64_t resident;		/* pages in memory */
+	uint64_t unseen;		/* files that we may not query */
 };
 
 struct cold_report {
 	enum cold_state state;		/* when each file was read */
 	char why[COLD_WHY_B];		/* a clause, "" for COLD_YES by pages */
-	const char *made;		/* how: "fadvise", "drop_caches",
-					   "nothing" */
+	const char *made;		/* method: "fadvise", "drop_caches",
+					 * "nothing" */
 	struct cold_count found;	/* before anything was done */
-	struct cold_count before;	/* as each file was opened to be read */
-	struct cold_count after;	/* as each had been read */
+	struct cold_count before;	/* when each was opened for reading */
+	struct cold_count after;	/* after each was read */
 	struct cold_count images;	/* behind mounts, before the walk */
-	int64_t device_B;		/* fetched from devices by anyone during
-					   the walk; -1: not known */
-	uint64_t own_B;			/* of them, for this process */
-	bool squashfs;			/* one of the file systems is that */
+	int64_t device_B;		/* read from devices by any process
+					 * during the walk; -1: unknown */
+	uint64_t own_B;			/* the part of it for this process */
+	bool squashfs;			/* a file system is squashfs */
 };
 
 struct cold;
@@ -70,44 +71,45 @@ struct cold;
 int cold_open(struct cold **c, enum cold_method method);
 void cold_close(struct cold *c);		/* may be NULL */
 
-/* By its name: auto, fadvise, drop, none.  Or -EINVAL. */
+/* Looks up auto, fadvise, drop or none.  0 or -EINVAL. */
 int cold_method_by_name(const char *name, enum cold_method *method);
 
 /*
- * A file that is going to be read, or a directory of such.  Counts what of it
- * is in memory, and takes it out if the method does that file by file.
- * Failures are what cold_end() reports.
+ * Adds a file that is going to be read, or a directory of such files.  Counts
+ * its pages in memory, and evicts them if the method works file by file.
+ * cold_end() reports failures.
  */
 void cold_add(struct cold *c, int fd, const struct stat *st);
 
 /*
- * After all were added: takes out images behind mounts, or drops all caches.
- * From here on device traffic is counted.  0; -EPERM or -EACCES: only root
- * may drop; or another -errno of that.
+ * To be called after all files were added: evicts images behind mounts, or
+ * drops all caches.  From here on device traffic is counted.  0; -EPERM or
+ * -EACCES: only root may drop; or another -errno of that.
  */
 int cold_apply(struct cold *c);
 
 enum cold_reader {
-	COLD_THREAD,		/* the one that calls */
-	COLD_PROCESS,		/* its threads, which read nothing else */
+	COLD_THREAD,		/* the calling thread */
+	COLD_PROCESS,		/* all threads of the process, which read
+				 * nothing else */
 };
 
 /*
- * A file about to be read, and having been read, by the same reader with the
- * same *mine in between.  asked_B: how much of it was asked for, each byte
- * counted once; UINT64_MAX: all of it.
+ * To be called before and after a file is read, by the same reader and with the
+ * same *mine.  asked_B: how much of the file was requested, each byte counted
+ * once; UINT64_MAX: all of it.
  */
 void cold_before(struct cold *c, int fd, const struct stat *st,
     enum cold_reader reader, uint64_t *mine);
 void cold_after(struct cold *c, int fd, const struct stat *st,
     enum cold_reader reader, uint64_t *mine, uint64_t asked_B);
 
-/* The verdict on what was read since cold_apply(), all of it filled in. */
+/* The verdict on everything read since cold_apply(); fills in all of r. */
 void cold_end(struct cold *c, struct cold_report *r);
 
 /*
- * How many pages a file of that size has, and how many are in memory.
- * 0, -EPERM (we may not know), or -errno.  Thread-safe; needs no struct cold.
+ * How many pages a file of that size has, and how many are in memory. 0, -EPERM
+ * (not visible to us), or -errno.  Thread-safe; needs no struct cold.
  */
 int cold_resident(int fd, const struct stat *st, uint64_t *pages,
     uint64_t *resident);
@@ -117,20 +119,20 @@ typedef int cold_range_fn(void *arg, uint64_t offset, uint64_t len);
 
 /*
  * Calls range() for every part of a file of that size that is in memory, in
- * their order; they begin at pages, and do not touch each other.  The file is
- * to be open for reading, and its pages to be shown to us.  0 or -errno.
- * Thread-safe; needs no struct cold.
+ * order; parts begin on page boundaries and are not adjacent.  The file must be
+ * open for reading, and its pages visible to us.  0 or -errno. Thread-safe;
+ * needs no struct cold.
  */
 int cold_ranges(int fd, uint64_t size, cold_range_fn *range, void *arg);
 
 /*
- * Whether the page of a file that has the byte at offset at is known not to be
- * in memory; and takes it out.  Thread-safe.
+ * Evicts the page containing the byte at offset at, and returns whether it is
+ * known not to have been in memory.  Thread-safe.
  */
 bool cold_page_absent(int fd, uint64_t at);
 void cold_drop_page(int fd, uint64_t at);
 
-/* yes, no, unknown: static. */
+/* yes, no or unknown; static. */
 const char *cold_word(enum cold_state state);
 
 #endif

@@ -1,14 +1,15 @@
 /*
- * leftover.h - what a killed program of ours has left, found and ended
+ * leftover.h - finding and removing what a killed program of ours left behind
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A running program has an identity, "NAMESPACE.PID.START": the inode of its
- * PID namespace, its process number, and when it started in clock ticks.
- * What it makes bears that name: a folder and a control group "TOOL.IDENTITY",
- * and processes with "LAP_ID=IDENTITY" in their environment.  If the process
- * of an identity of this namespace is gone, whatever bears it is to go too.
+ * PID namespace, its process number, and its start time in clock ticks.
+ * Everything it creates is marked with that name: a directory and a control
+ * group "TOOL.IDENTITY", and processes with "LAP_ID=IDENTITY" in their
+ * environment.  If the process of an identity in this namespace no longer
+ * exists, everything marked with it is removed.
  *
- * All thread-safe.
+ * All functions are thread-safe.
  */
 #ifndef COLDPRESS_LEFTOVER_H
 #define COLDPRESS_LEFTOVER_H
@@ -18,31 +19,31 @@
 
 enum { LEFTOVER_ID_B = 64 };
 
-/* The identity of this process.  0 or -errno (there is no /proc). */
+/* The identity of this process.  0 or -errno (no /proc). */
 int leftover_id(char id[LEFTOVER_ID_B]);
 
 /*
- * Whether id is an identity of this namespace, and its process is no more.
- * False for anything that is not the text of an identity.
+ * Whether id is an identity in this namespace whose process no longer exists.
+ * False for anything that is not a valid identity.
  */
 bool leftover_dead(const char *id);
 
 /*
- * Kills the processes with a dead identity that are ours to kill.  Returns
- * their number.
+ * Kills the processes with a dead identity that we may kill.  Returns their
+ * number.
  */
 int leftover_kill(void);
 
-/* Ends the groups "TOOL.IDENTITY" of the dead beside ours. */
+/* Removes the groups "TOOL.IDENTITY" of dead programs next to ours. */
 void leftover_end_groups(const char *tool);
 
 /*
- * Removes the folders "TOOL.IDENTITY" of the dead in the folder dir, with the
- * files in them; not those of another user.
+ * Removes the directories "TOOL.IDENTITY" of dead programs in the directory
+ * dir, with the files in them; not those of other users.
  */
 void leftover_remove(const char *dir, const char *tool);
 
-/* Removes a folder with the files in it, but no folder in it. */
+/* Removes a directory with the files in it, but not with subdirectories. */
 void leftover_rmdir(int dirfd, const char *name);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * proc.h - run a pipeline, wait for all of it, and tell what it used
+ * proc.h - running a pipeline, waiting for all of it, and measuring its usage
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A struct proc belongs to the one thread of a program that has only one: it
- * takes all child processes of the program for its own.
+ * A struct proc belongs to the single thread of a single-threaded program, and
+ * claims all child processes of that program.
  */
 #ifndef COLDPRESS_PROC_H
 #define COLDPRESS_PROC_H
@@ -15,18 +15,19 @@
 
 struct cgroup;
 
-/* What a process used, with those of its children that it waited for. */
+/* What a process used, including the children that it waited for. */
 struct proc_usage {
 	uint64_t user_us, sys_us;
 	int64_t maxrss_KiB;		/* of the largest process */
 	int64_t minflt, majflt, nvcsw, nivcsw;
-	bool io;			/* the next five are known */
+	bool io;			/* the next five are valid */
 	uint64_t rchar_B, wchar_B, read_B, write_B, cancelled_B;
 };
 
 struct proc {
-	sigset_t old_mask;		/* what children start with */
-	sigset_t wait;			/* SIGCHLD and what stops a run */
+	sigset_t old_mask;		/* mask that children start with */
+	sigset_t wait;			/* SIGCHLD and the signals that stop a
+					 * run */
 	pid_t self;
 	int null;			/* /dev/null */
 	char *stack;			/* PROC_STACK_B for children */
@@ -34,16 +35,16 @@ struct proc {
 };
 
 struct proc_stage {
-	char *path;			/* executed as it stands */
+	char *path;			/* executed as is */
 	char **argv, **envp;
 
 	/* results */
 	pid_t pid;			/* 0 once it has been reaped */
 	uint64_t start_ns, end_ns;	/* of sys_now_ns() */
-	int status;			/* as wait4(2) gives it */
+	int status;			/* as returned by wait4(2) */
 	struct proc_usage used;
 
-	int io;				/* proc_run's own */
+	int io;				/* private to proc_run */
 };
 
 struct proc_run {
@@ -53,9 +54,9 @@ struct proc_run {
 	int err;			/* standard error; -1: our own */
 	uint64_t timeout_ns;		/* 0: none */
 	bool io;			/* read /proc/PID/io of each process;
-					   of orphans only root can */
-	bool keep;			/* not in the group; what is left at
-					   the end is left alone */
+					 * only root can for orphans */
+	bool keep;			/* not in the group; what is left
+					 * running at the end is left alone */
 
 	/* results */
 	int failed;			/* stage that could not be executed */
@@ -63,23 +64,23 @@ struct proc_run {
 	bool timed_out;
 	bool ended;			/* by proc_end() */
 	int stopped;			/* the signal that stopped it, or 0 */
-	int left;			/* processes left at the end, killed */
+	int left;			/* left at the end, and killed */
 	struct proc_usage orphans;	/* whose parents did not wait */
 };
 
 enum {
 	PROC_STAGES_MAX = 64,
-	PROC_STACK_B = 16384		/* a child's, until it executes */
+	PROC_STACK_B = 16384		/* a child's stack, until it executes */
 };
 
 /*
- * Blocks signals, so that a run can be stopped by SIGINT, SIGTERM, SIGHUP and
- * SIGQUIT, opens descriptors 0 to 2 if they are not, and makes the program
- * the parent of its orphaned descendants.  0 or -errno.
+ * Blocks signals, so that SIGINT, SIGTERM, SIGHUP and SIGQUIT can stop a run,
+ * opens descriptors 0 to 2 if they are closed, and makes the program the parent
+ * of its orphaned descendants.  0 or -errno.
  */
 int proc_open(struct proc *p);
 
-/* Undoes proc_open(); a signal that came meanwhile has its effect now. */
+/* Undoes proc_open(); a signal that arrived meanwhile takes effect now. */
 void proc_close(struct proc *p);
 
 /*
@@ -92,20 +93,20 @@ void proc_raise(int sig);
 bool proc_pending(const struct proc *p);
 
 /*
- * Whether a child can be born into p->group and live there; some kernels kill
- * it.  If not, p->group becomes NULL.
+ * Whether a child can be created in p->group and survive; some kernels kill it.
+ * If not, p->group becomes NULL.
  */
 bool proc_try_group(struct proc *p);
 
 /*
- * Runs the stages and waits until all of them have ended.  What they left
- * behind is then killed and reaped, unless keep is set.  After the time-out,
- * or a signal that stops the run, everything is killed.  A stage's status is
- * in stages[i].status.
+ * Runs the stages and waits until all of them have ended.  Processes that they
+ * left behind are then killed and reaped, unless keep is set.  After the
+ * timeout, or a signal that stops the run, everything is killed.  The status of
+ * a stage is in stages[i].status.
  *
- * 0, -ETIMEDOUT (killed processes do not go), or -errno: r->failed is the
- * stage that could not be executed, or -1 if it was something else.  Where
- * the kernel refuses p->group, it is NULL from then on.
+ * 0, -ETIMEDOUT (killed processes do not exit), or -errno: r->failed is the
+ * stage that could not be executed, or -1 for any other failure.  If the kernel
+ * refuses p->group, it is NULL from then on.
  */
 int proc_run(struct proc *p, struct proc_run *r);
 
@@ -119,21 +120,21 @@ void proc_end(const struct proc *p);
 /* Adds b to a: sums, and the larger maxrss_KiB. */
 void proc_usage_add(struct proc_usage *a, const struct proc_usage *b);
 
-/* An exit status as a shell shows it: 128 and the number of a signal. */
+/* The exit status as a shell shows it: 128 plus the number of a signal. */
 int proc_status(int status);
 
 /*
- * What name is in the folders of path, a list as in $PATH: an executable
- * file.  A name with a slash is copied.  The caller gives *found to
+ * Searches for the executable file name in path, a list of directories as in
+ * $PATH.  A name with a slash is copied.  The caller frees *found with
  * sys_free().  0, -ENOENT, -EACCES or -ENOMEM.
  */
 int proc_find(const char *name, const char *path, char **found);
 
 /*
- * A child that shares our memory and runs start(arg) on the PROC_STACK_B
- * bytes below top, a multiple of 16, while we wait until it has executed or
- * exited.  With group >= 0, the descriptor of a cgroup, it is born there.
- * Its number or -errno; -ENOSYS where a child cannot be born in a group.
+ * A child that shares our memory and runs start(arg) on the PROC_STACK_B bytes
+ * below top, a multiple of 16, while we wait until it has executed or exited.
+ * With group >= 0, the descriptor of a cgroup, the child is created in that
+ * group.  Its PID or -errno; -ENOSYS if a child cannot be created in a group.
  */
 pid_t proc_clone(int (*start)(void *), void *top, void *arg, int group);
 

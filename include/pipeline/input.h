@@ -1,10 +1,10 @@
 /*
- * input.h - the stream that a job reads
+ * input.h - the input stream of a job
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A descriptor with a look ahead, a count of bytes, a clock for the time
+ * A descriptor with a look-ahead buffer, a byte count, a clock for the time
  * spent waiting, and a way to end a wait from another thread.  One thread
- * reads; input_cancel() may come from any.
+ * reads; any thread may call input_cancel().
  */
 #ifndef COLDPRESS_INPUT_H
 #define COLDPRESS_INPUT_H
@@ -20,52 +20,56 @@ struct input {
 	int fd;
 	int cancel;		/* an eventfd */
 	bool waits;		/* a pipe, socket or terminal: poll first */
-	bool ended;		/* read(2) has said so */
-	bool eof;		/* ended, and what was peeked is taken */
-	int flush_ms;		/* see input_read(); -1 for never */
+	bool ended;		/* read(2) has returned 0 */
+	bool eof;		/* ended, and all peeked data taken */
+	int flush_ms;		/* see input_read(); -1: never */
 	uint64_t bytes;		/* taken by input_read() */
-	uint64_t wait_ns;	/* spent in reading */
-	/* In place of read(2): as that, with -errno; see input_open_from(). */
+	uint64_t wait_ns;	/* spent reading */
+	/*
+	 * Called instead of read(2), with the same contract but -errno; see
+	 * input_open_from().
+	 */
 	ssize_t (*source)(void *arg, void *buf, size_t len);
 	void *source_arg;
 	size_t peeked, taken;	/* of ahead */
 	uint8_t ahead[INPUT_PEEK];
 };
 
-/* fd stays the caller's.  0 or -errno. */
+/* fd remains the caller's.  0 or -errno. */
 int input_open(struct input *in, int fd);
 
 /*
- * An input that is read by calls of source, which never has to wait: as
- * read(2), but for -errno.  arg must outlive it.  0 or -errno.
+ * An input that is read by calling source, which never has to wait: like
+ * read(2), but with -errno.  arg must outlive it.  0 or -errno.
  */
 int input_open_from(struct input *in,
     ssize_t (*source)(void *arg, void *buf, size_t len), void *arg);
 
-/* Frees what was opened, also where that failed; fd stays open. */
+/* Frees what was opened, even if that failed; fd remains open. */
 void input_close(struct input *in);
 
 /*
- * The next n bytes (at most INPUT_PEEK) without taking them.  Fewer only at
- * the end, or after flush_ms as in input_read().  *p is the input's.  The
+ * The next n bytes (at most INPUT_PEEK) without taking them.  Fewer only at the
+ * end, or after flush_ms as in input_read().  *p belongs to the input. The
  * number, or -errno.
  */
 ssize_t input_peek(struct input *in, size_t n, const uint8_t **p);
 
 /*
- * Puts n bytes in front of what is to be read next, in place of as many that
- * were taken.  They and what is peeked and not taken are at most INPUT_PEEK.
+ * Puts n bytes in front of the next data to be read, replacing as many that
+ * were taken.  Together with what is peeked and not taken they are at most
+ * INPUT_PEEK.
  */
 void input_unread(struct input *in, const void *p, size_t n);
 
 /*
  * Takes len bytes; fewer only at the end (in->eof), or when flush_ms have
- * passed since the first of them and no more have come.  The number,
- * -ECANCELED after input_cancel(), or -errno.
+ * passed since the first of them without more arriving.  The number, -ECANCELED
+ * after input_cancel(), or -errno.
  */
 ssize_t input_read(struct input *in, void *buf, size_t len);
 
-/* Ends every wait in input_read(), now and from now on.  Thread-safe. */
+/* Ends every current and future wait in input_read().  Thread-safe. */
 void input_cancel(struct input *in);
 
 #endif

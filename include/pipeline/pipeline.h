@@ -2,16 +2,16 @@
  * pipeline.h - read, work on all cores, join in order, write
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What every tool does that turns one stream into another.  A job is cut
- * into pieces; each piece travels in a slot:
+ * The common core of every tool that turns one stream into another.  A job is
+ * cut into pieces; each piece travels in a slot:
  *
  *	fill (one thread)  ->  work (p threads)  ->  join (the caller's
  *	thread, in order)  ->  write (one thread, in order)
  *
- * The pipeline knows nothing of formats and the formats nothing of threads.
- * The slots are all there ever is, so memory is bounded by construction:
- * reading waits while every slot is in use.  The result does not depend on
- * the number of threads, since what fill and join see does not.
+ * The pipeline knows nothing of formats, and the formats know nothing of
+ * threads.  The number of slots is fixed, which bounds memory: reading waits
+ * while every slot is in use.  The result does not depend on the number of
+ * threads, because fill and join always see the same data in the same order.
  */
 #ifndef COLDPRESS_PIPELINE_H
 #define COLDPRESS_PIPELINE_H
@@ -27,57 +27,57 @@
 struct sink;
 
 struct pipeline_ops {
-	/* The next piece into s, from in.  0 or -errno. */
+	/* Reads the next piece from in into s.  0 or -errno. */
 	int (*fill)(void *job, struct input *in, struct slot *s);
 
-	/* What one worker thread keeps; NULL where work needs nothing. */
+	/* Creates the state of one worker thread; NULL if work needs none. */
 	int (*worker_open)(void *job, void **ctx);
 	void (*worker_close)(void *ctx);
 
 	/*
-	 * s->in to s->out; NULL where all is done in join.  0 or -errno,
-	 * which ends the run when its turn comes.
+	 * From s->in to s->out; NULL if everything is done in join.  0 or
+	 * -errno, which ends the run when its turn comes.
 	 */
 	int (*work)(void *job, void *ctx, struct slot *s);
 
 	/*
-	 * Called for each piece in order, s->last the last time.  Gives its
-	 * bytes to out by the calls below.  0 or -errno.
+	 * Called for each piece in order; s->last is set in the last call.
+	 * Passes its bytes to out with the calls below.  0 or -errno.
 	 */
 	int (*join)(void *job, struct slot *s, struct sink *out);
 };
 
 /*
- * The sink is the joiner's: these are called by join, and by no other thread.
+ * The sink belongs to the joiner: only join may call these.
  *
- * Bytes out, copied.  0 or -errno.
+ * Writes bytes to out, copying them.  0 or -errno.
  */
 int sink_write(struct sink *out, const void *data, size_t len);
 
 /*
- * Room in a buffer of the sink's, at least one byte (*room says how many), or
- * NULL (and *err set).  sink_advance() says how many of them now hold output.
+ * Room in a buffer of the sink, at least one byte (*room says how many), or
+ * NULL (and *err set).  sink_advance() says how much of it now holds output.
  */
 uint8_t *sink_space(struct sink *out, size_t *room, int *err);
 void sink_advance(struct sink *out, size_t n);
 
 /*
- * A checksum over what sink_advance() says, from one call to the other: begun
- * with start, which fn takes on.  It is computed while the next bytes are
- * made, by the thread that writes, as far as that is ahead; the end waits for
- * it.  No sink_slot() in between.
+ * A checksum over the data passed to sink_advance(), from one call to the
+ * other: it begins with start, which fn updates.  As far as the writing thread
+ * is ahead, it computes the checksum while the next bytes are produced; the end
+ * call waits for it.  No sink_slot() may occur in between.
  */
 typedef uint32_t sink_check_fn(uint32_t check, const void *data, size_t len);
 void sink_check_begin(struct sink *out, sink_check_fn *fn, uint32_t start);
 uint32_t sink_check_end(struct sink *out);
 
 /*
- * s->out as a whole, without a copy; join must not touch s again.  0 or
+ * Writes s->out as a whole, without copying; join must not touch s again.  0 or
  * -errno.
  */
 int sink_slot(struct sink *out, struct slot *s);
 
-/* Bytes given to out so far. */
+/* Bytes written to out so far. */
 uint64_t sink_bytes(const struct sink *out);
 
 enum pipeline_side { PIPELINE_IN, PIPELINE_OUT };
@@ -86,33 +86,33 @@ struct pipeline_stats {
 	uint64_t in_bytes, out_bytes;
 	/*
 	 * Time blocked: the reader in read(2), the writer in write(2), the
-	 * reader for want of a free slot, the workers (summed) for want of a
-	 * piece.
+	 * reader waiting for a free slot, and the workers (summed) waiting for
+	 * a piece.
 	 */
 	uint64_t stall_in_ns, stall_out_ns, stall_work_ns, idle_ns;
-	enum pipeline_side failed;	/* which end an error is about */
+	enum pipeline_side failed;	/* the end that an error concerns */
 };
 
-/* The part of the output that is written; the rest is dropped. */
+/* The part of the output to write; the rest is dropped. */
 struct pipeline_window {
 	uint64_t skip;		/* bytes before it */
-	uint64_t len;		/* of it; 0: all there is */
-	bool stop;		/* end the run when it is complete */
+	uint64_t len;		/* its length; 0: everything */
+	bool stop;		/* end the run when the part is complete */
 };
 
-/* How the run is getting on. */
+/* The progress of a run. */
 struct pipeline_watch {
 	uint64_t now_ns;
-	uint64_t idle_ns;	/* of the workers, up to now */
-	unsigned threads;	/* workers */
+	uint64_t idle_ns;	/* of the workers, so far */
+	unsigned threads;	/* number of workers */
 };
 
 struct pipeline_params {
-	unsigned threads;	/* that work; at least 1 */
+	unsigned threads;	/* number of workers, at least 1 */
 	unsigned slots;		/* at least threads + 2 for full use */
 	int out_fd;		/* -1: the output is dropped */
 	struct pipeline_window window;
-	/* Called by the caller's thread after each piece; NULL: not. */
+	/* Called by the caller's thread after each piece; may be NULL. */
 	void (*watch)(void *arg, const struct pipeline_watch *w);
 	void *watch_arg;
 	struct progress *progress;	/* of the input; NULL: none */
@@ -120,17 +120,17 @@ struct pipeline_params {
 
 /*
  * Runs a job to its end.  A job whose first piece is its last is run without
- * threads.  All threads have ended when it returns.  0, or the first -errno
- * in the order of the pieces.  stats is added to.  Thread-safe: jobs share
- * nothing.
+ * threads.  All threads have ended when it returns.  0, or the first -errno in
+ * the order of the pieces.  The results are added to stats.  Thread-safe: jobs
+ * share nothing.
  */
 int pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
     const struct pipeline_params *params, struct pipeline_stats *stats);
 
 /*
- * One that each worker has, one to read into, one to write from, and some
- * that wait done behind a slow one: p + (p + 3) / 2.  More of them make
- * nothing faster, but memory that a cache no longer holds.
+ * One slot for each worker, one to read into, one to write from, and some for
+ * pieces that are done but wait for a slow one: p + (p + 3) / 2.  More would
+ * speed nothing up and would take memory that no longer fits in a cache.
  */
 static inline unsigned
 pipeline_slots(unsigned threads)
