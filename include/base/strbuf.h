@@ -1,5 +1,5 @@
 /*
- * strbuf.h - bytes that are added to
+ * strbuf.h - an append-only byte buffer
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Running out of memory is kept in `failed`; what is added then is lost.  A
@@ -18,7 +18,7 @@ struct strbuf {
 	bool failed;
 };
 
-/* Room for n more bytes behind len, n may be 0; or NULL: there is no memory. */
+/* Room for n more bytes after len, n may be 0; or NULL: out of memory. */
 char *strbuf_room(struct strbuf *b, size_t n);
 
 void strbuf_add(struct strbuf *b, const void *data, size_t n);
@@ -27,7 +27,7 @@ void strbuf_char(struct strbuf *b, char c);
 void strbuf_fmt(struct strbuf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Keeps the memory for what comes next. */
+/* Empties the buffer but keeps its memory. */
 void strbuf_clear(struct strbuf *b);
 void strbuf_free(struct strbuf *b);
 

@@ -1,5 +1,5 @@
 /*
- * huffman.h - the best prefix code for given frequencies
+ * huffman.h - the optimal prefix code for given frequencies
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_HUFFMAN_H
@@ -13,19 +13,18 @@ enum {
 };
 
 /*
- * Fills lengths with the bits of each symbol's code: the code of least cost
- * of which no word is longer than most bits.  A symbol of frequency 0 has
- * none; the only one that is not has 1 bit.  symbols: at most
- * HUFFMAN_SYMBOLS, and no more than there are words of most bits; most: at
- * most HUFFMAN_BITS; the sum of the frequencies fits in 32 bits.
- * Thread-safe.
+ * Fills lengths with the number of bits of each symbol's code: the cheapest
+ * code in which no word is longer than most bits.  A symbol of frequency 0 has
+ * none; a single symbol with another frequency has 1 bit.  symbols: at most
+ * HUFFMAN_SYMBOLS, and no more than there are words of most bits; most: at most
+ * HUFFMAN_BITS; the sum of the frequencies fits in 32 bits.  Thread-safe.
  */
 void huffman_lengths(uint8_t *lengths, const uint32_t *freq, unsigned symbols,
     unsigned most);
 
 /*
- * The code of n bits after this one, its first bit lowest as deflate has it;
- * 0 after the code of all ones, which is the last, and for n = 0.
+ * The n-bit code after this one, with its first bit lowest as in deflate; 0
+ * after the code of all ones, which is the last, and for n = 0.
  */
 static inline uint32_t
 huffman_next_code(uint32_t code, unsigned n)

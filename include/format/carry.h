@@ -2,29 +2,29 @@
  * carry.h - input that is read before it is known where to cut it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the readers of all decoders do.  A piece grows
- * by reads until its end is seen; what was read beyond begins the next.
+ * Used by the readers of all decoders.  A piece grows by reads until its end is
+ * found; excess data begins the next piece.
  */
 #ifndef COLDPRESS_CARRY_H
 #define COLDPRESS_CARRY_H
 
 #include "pipeline/pipeline.h"
 
-enum { CARRY_SPARE = 16 };	/* bytes that s->in has behind its data */
+enum { CARRY_SPARE = 16 };	/* spare bytes after the data in s->in */
 
 struct carry {
 	struct buf rest;
 };
 
-/* Begins a piece with what is carried.  0 or -ENOMEM. */
+/* Begins a piece with the carried data.  0 or -ENOMEM. */
 int carry_begin(struct carry *c, struct slot *s);
 
-/* One more read of up to len bytes: the number, 0 at the end, or -errno. */
+/* Reads once more, up to len bytes: the number, 0 at the end, or -errno. */
 ssize_t carry_more(struct input *in, struct slot *s, size_t len);
 
 /*
  * Ends the piece at len; the next begins at the byte from, which is len or
- * before it (where the two share a byte).  0 or -ENOMEM.
+ * earlier (if the two share a byte).  0 or -ENOMEM.
  */
 int carry_cut(struct carry *c, struct slot *s, size_t len, size_t from);
 

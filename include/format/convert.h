@@ -1,5 +1,5 @@
 /*
- * convert.h - one stream through one coder
+ * convert.h - running one stream through one coder
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_CONVERT_H
@@ -12,10 +12,10 @@
 
 struct convert {
 	const struct codec *codec;	/* NULL, decompressing: copy */
-	const struct coder *coder;	/* in place of the codec's, or NULL */
+	const struct coder *coder;	/* overrides the codec's, or NULL */
 	bool decompress;
 	struct codec_options options;
-	uint64_t memory;		/* the most bytes to use; 0: any */
+	uint64_t memory;		/* maximum bytes to use; 0: unlimited */
 	struct pipeline_window window;	/* of the output */
 	struct progress *progress;	/* of the input; NULL: none */
 };
@@ -23,32 +23,32 @@ struct convert {
 struct convert_result {
 	struct pipeline_stats stats;
 	struct codec_notes notes;
-	unsigned threads;		/* that worked */
+	unsigned threads;		/* number that worked */
 	uint64_t memory;		/* planned, in bytes */
-	const char *why;		/* a sentence, for -ENOTSUP, -EFBIG; it
-					   may be in text */
+	const char *why;		/* a sentence, for -ENOTSUP, -EFBIG; may
+					 * point to text */
 	char text[128];
 };
 
 /*
- * What the coder needs with c->options.threads, in bytes.  0, or as
+ * The bytes that the coder needs with c->options.threads.  0, or an error of
  * coder.plan().
  */
 int convert_plan(const struct convert *c, struct plan *p, uint64_t *bytes,
     const char **why);
 
 /*
- * Reads in to its end and writes out_fd (-1: nothing is written).  Under a
- * memory limit there are as many threads, and then as many slots, as fit in
- * it; where one of each does not, -EFBIG and a sentence that names the need.
- * 0 or -errno; r is always filled in.  Thread-safe.
+ * Reads in to its end and writes to out_fd (-1: writes nothing).  Under a
+ * memory limit it uses as many threads, and then as many slots, as fit; if one
+ * of each does not fit, -EFBIG and a sentence that states the amount needed. 0
+ * or -errno; r is always filled in.  Thread-safe.
  */
 int convert_run(const struct convert *c, struct input *in, int out_fd,
     struct convert_result *r);
 
 /*
- * What a -errno of the above means to whoever gave the input: the end of a
- * sentence, which is static or strerror's.  -EFBIG is the caller's to explain.
+ * The meaning of -errno from the above for the user who supplied the input: the
+ * end of a sentence, static or from strerror().  The caller explains -EFBIG.
  */
 const char *convert_reason(int rc);
 

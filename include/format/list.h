@@ -2,7 +2,7 @@
  * list.h - what the formats' listings share
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The functions are those of struct codec.
+ * The functions implement those of struct codec.
  */
 #ifndef COLDPRESS_LIST_H
 #define COLDPRESS_LIST_H
@@ -17,7 +17,7 @@ int lz4_list(int fd, uint64_t len, struct codec_listing *l);
 int xz_list(int fd, uint64_t len, struct codec_listing *l);
 int lzma_list(int fd, uint64_t len, struct codec_listing *l);
 
-/* Adds to the size; one that 63 bits do not hold is not known. */
+/* Adds to the size; a sum that exceeds 63 bits is unknown. */
 static inline void
 list_add(struct codec_listing *l, uint64_t size)
 {
@@ -27,7 +27,7 @@ list_add(struct codec_listing *l, uint64_t size)
 		l->size += size;
 }
 
-/* One more frame with this check: the same as before, or "mixed". */
+/* Counts one more frame with this check: the same as before, or "mixed". */
 static inline void
 list_frame(struct codec_listing *l, const char *check)
 {

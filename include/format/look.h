@@ -1,8 +1,8 @@
 /*
- * look.h - a look at any place of a file
+ * look.h - reading any part of a file through a buffer
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What lists a file's headers reads it so.
+ * Used for listing a file's headers.
  */
 #ifndef COLDPRESS_LOOK_H
 #define COLDPRESS_LOOK_H
@@ -17,18 +17,19 @@ struct look {
 	int fd;
 	uint64_t len;		/* of the file */
 	uint64_t read_B;	/* so far */
-	uint64_t at;		/* of what is in buf */
+	uint64_t at;		/* offset of the data in buf */
 	size_t have;
 	uint8_t buf[LOOK_MAX];
 };
 
-/* fd stays the caller's.  NULL: no memory.  look_close() takes NULL too. */
+/* fd remains the caller's.  NULL: out of memory.  look_close() accepts NULL. */
 struct look *look_open(int fd, uint64_t len);
 void look_close(struct look *l);
 
 /*
- * The want bytes (at most LOOK_MAX) at offset: *p, which is the look's, until
- * the next call.  Fewer only at the end of the file.  Their number, or -errno.
+ * The want bytes (at most LOOK_MAX) at offset, in *p, which belongs to the
+ * look, until the next call.  Fewer only at the end of the file.  Their number,
+ * or -errno.
  */
 ssize_t look_at(struct look *l, uint64_t offset, size_t want,
     const uint8_t **p);

@@ -1,9 +1,9 @@
 /*
- * serial.h - decoding by a stream decoder, in the joiner
+ * serial.h - decoding with a stream decoder, in the joiner
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The whole of a format that nothing is known to do in
- * parallel for, and the way out for the others.
+ * The complete decoder for a format that cannot be decoded in parallel, and the
+ * fallback for the others.
  */
 #ifndef COLDPRESS_SERIAL_H
 #define COLDPRESS_SERIAL_H
@@ -14,8 +14,8 @@
 struct serial {
 	const struct stream_ops *ops;
 	void *ctx;
-	bool within;		/* a stream has begun and not ended */
-	uint64_t streams;	/* that have ended */
+	bool within;		/* a stream has begun but not ended */
+	uint64_t streams;	/* streams that have ended */
 };
 
 /* 0 or -ENOMEM. */
@@ -24,8 +24,8 @@ int serial_open(struct serial *d, const struct stream_ops *ops,
 void serial_close(struct serial *d);
 
 /*
- * Decodes len bytes, which may hold the ends and beginnings of streams.
- * eof: nothing follows.  0 or -errno, as stream_ops.run.
+ * Decodes len bytes, which may contain the ends and beginnings of streams. eof:
+ * nothing follows.  0 or -errno, as stream_ops.run.
  */
 int serial_feed(struct serial *d, const uint8_t *p, size_t len, bool eof,
     struct sink *out);

@@ -1,12 +1,12 @@
 /*
- * mail.h - mails, a week at a time
+ * mail.h - generating mails, a week at a time
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The unit of work is a week: MAIL_WEEK mails of one set of lists, in the
- * order of their dates, with the threads among them.  Mail number i of seed s
- * is made of the random numbers of stream i of s, and of mails before it in
- * its week; so any thread can make any week, and the first mails of a large
- * corpus are those of a small one.
+ * The unit of work is a week: MAIL_WEEK mails of one set of lists, in the order
+ * of their dates, with the threads among them.  Mail number i of seed s is
+ * generated from the random numbers of stream i of s, and from earlier mails of
+ * its week; so any thread can generate any week, and a small corpus is a prefix
+ * of a larger one.
  *
  * A struct mail_maker belongs to one thread.
  */
@@ -23,20 +23,25 @@
 
 enum { MAIL_WEEK = 256, MAIL_WEEKS = 600, MAIL_NONE = MAIL_WEEK };
 
-/* What a corpus is like.  Parts are of PRNG_ONE. */
+/* The properties of a corpus.  Fractions are in parts of PRNG_ONE. */
 struct mail_like {
 	struct sizes sizes;
-	uint32_t attachments;		/* the largest: so many have parts */
-	uint32_t repeat;		/* of earlier words in text */
-	uint32_t noise;			/* of attachments are incompressible */
+	uint32_t attachments;		/* share of mails, the largest, with
+					 * attachments */
+	uint32_t repeat;		/* share of text that repeats earlier
+					 * words */
+	uint32_t noise;			/* share of attachments that is
+					 * incompressible */
 };
 
 extern const struct mail_like mail_like_default;
 
 struct mail {
 	uint64_t number;
-	uint64_t nth;			/* of those with parts, or without */
-	uint64_t stuff;			/* whose attachments it has: nth */
+	uint64_t nth;			/* index among those with attachments,
+					 * or without */
+	uint64_t stuff;			/* the mail whose attachments it has:
+					 * nth */
 	const struct list *list;
 	const struct person *author;
 	int64_t date, sent;		/* seconds since 1970 */
@@ -44,7 +49,7 @@ struct mail {
 	uint16_t parent, twin;		/* in the week, or MAIL_NONE */
 	uint16_t depth;			/* of the thread */
 	uint8_t folder;			/* 0..WORLD_SET - 1 */
-	bool rich;			/* has parts */
+	bool rich;			/* has attachments */
 	enum encoding encoding;
 	size_t body, body_len;		/* its text, in the bodies */
 	char id[64];
@@ -55,36 +60,36 @@ struct mail_maker {
 	const struct world *world;
 	const struct mail_like *like;
 	uint64_t seed, week;
-	struct prng prng;		/* of the mail in hand */
+	struct prng prng;		/* of the current mail */
 	struct text text;
 	struct mail mails[MAIL_WEEK];
-	unsigned count;			/* of the week so far */
+	unsigned count;			/* mails of the week so far */
 	struct strbuf bodies;		/* texts of the week, Latin-1 */
-	struct strbuf out;			/* the mail in hand */
+	struct strbuf out;			/* the current mail */
 	struct strbuf spare;
 };
 
 /*
- * Begins the week of that number.  Mails are made one after the other by
- * mail_next(), into m->out: the mail is then m->mails[m->count - 1].
- * 0 or -ENOMEM.
+ * Begins the week of that number.  Mails are generated one after the other by
+ * mail_next(), into m->out: the mail is then m->mails[m->count - 1]. 0 or
+ * -ENOMEM.
  */
 void mail_week(struct mail_maker *m, uint64_t week);
 int mail_next(struct mail_maker *m);
 void mail_free(struct mail_maker *m);
 
-/* When a week begins, in seconds since 1970, and which set's it is. */
+/* The beginning of a week, in seconds since 1970, and its set. */
 int64_t mail_week_date(uint64_t week);
 uint32_t mail_week_set(uint64_t week);
 
-/* src/mail/head.c: all of the header but for what tells of the content. */
+/* src/mail/head.c: the whole header except the fields about the content. */
 void mail_head(struct mail_maker *m, const struct mail *a);
 
 /* "Mon, 6 Jan 2014 10:11:12 +0000" */
 void mail_date(struct strbuf *b, int64_t date);
 
 /*
- * src/mail/body.c: the text of a, of about len bytes when it is encoded, in
+ * src/mail/body.c: the text of a, of about len bytes when encoded, in
  * m->bodies; with greeting, quotes and signature as far as there is room.
  */
 void mail_body(struct mail_maker *m, struct mail *a, size_t len);
@@ -97,8 +102,8 @@ void mail_attach(struct mail_maker *m, const struct mail *a, unsigned i,
     size_t len);
 
 /*
- * Where i lies in parts of 2^32: the points (x, y) of all i fill a square
- * evenly, as far as one has come.
+ * The position of i in parts of 2^32: the points (x, y) of all i fill a square
+ * evenly, at any stage.
  */
 uint32_t mail_even_x(uint64_t i, uint64_t seed);
 uint32_t mail_even_y(uint64_t i, uint64_t seed);

@@ -1,9 +1,9 @@
 /*
- * measure.h - what mail is like: sizes, parts and how it compresses
+ * measure.h - measuring mail: sizes, attachments and compressibility
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A struct measure belongs to one thread;
- * it is all zero at first, but for `every'.
+ * A struct measure belongs to one thread; it must be zeroed at first, except
+ * for `every'.
  */
 #ifndef COLDPRESS_MEASURE_H
 #define COLDPRESS_MEASURE_H
@@ -14,25 +14,32 @@
 #include <stdint.h>
 
 struct measure {
-	uint64_t every;			/* one mail in so many is compressed */
-	bool parts_only;		/* and none without parts */
+	uint64_t every;			/* one of this many mails is
+					 * compressed */
+	bool parts_only;		/* and none without attachments */
 	uint64_t *sizes;		/* of all mails */
 	size_t count, cap;
 	uint64_t bytes;
-	uint64_t with_parts;		/* mails with something attached */
-	/* Of mails without parts and with them: before and after zlib -6. */
+	uint64_t with_parts;		/* mails with attachments */
+	/*
+	 * Of mails without and with attachments: the size before and after zlib
+	 * -6.
+	 */
 	uint64_t plain_B[2], packed_B[2];
 	struct strbuf packed;
 };
 
 /*
- * One mail, or a file: an mbox if it begins with "From ", else a mail.
- * 0, -ENOMEM, or -EFBIG: a mail is over 4 GiB.
+ * Adds one mail, or a file: an mbox if it begins with "From ", otherwise a
+ * mail. 0, -ENOMEM, or -EFBIG: a mail is over 4 GiB.
  */
 int measure_mail(struct measure *m, const char *mail, size_t len);
 int measure_file(struct measure *m, const char *data, size_t len);
 
-/* Before by after, of both kinds; 0 where nothing was compressed. */
+/*
+ * The size before divided by the size after, over both kinds; 0 if nothing was
+ * compressed.
+ */
 double measure_ratio(const struct measure *m);
 double measure_ratio_of(const struct measure *m, int with_parts);
 

@@ -1,5 +1,5 @@
 /*
- * prng.h - random numbers that are the same on every machine, for ever
+ * prng.h - a random number generator that is the same on every machine
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number
@@ -21,10 +21,10 @@ struct prng {
 /* Probabilities are in parts of this. */
 enum { PRNG_ONE = 1 << 16 };
 
-/* A finaliser of SplitMix64: every bit of x matters for every bit of it. */
+/* The finalizer of SplitMix64: every input bit affects every output bit. */
 uint64_t prng_mix(uint64_t x);
 
-/* Another sequence for each pair of seed and stream. */
+/* Starts a different sequence for each pair of seed and stream. */
 void prng_start(struct prng *p, uint64_t seed, uint64_t stream);
 
 static inline uint64_t
@@ -41,21 +41,21 @@ prng_next(struct prng *p)
 	return (x << 7 | x >> 57) * 9;
 }
 
-/* In 0..n-1; n at least 1. */
+/* A number in 0..n-1; n is at least 1. */
 static inline uint32_t
 prng_below(struct prng *p, uint32_t n)
 {
 	return (uint32_t)((prng_next(p) >> 32) * n >> 32);
 }
 
-/* In lo..hi. */
+/* A number in lo..hi. */
 static inline uint32_t
 prng_range(struct prng *p, uint32_t lo, uint32_t hi)
 {
 	return lo + prng_below(p, hi - lo + 1);
 }
 
-/* True in part of PRNG_ONE cases. */
+/* True with probability part of PRNG_ONE. */
 static inline bool
 prng_chance(struct prng *p, uint32_t part)
 {

@@ -1,5 +1,5 @@
 /*
- * sizes.h - how large mails are: a table of quantiles
+ * sizes.h - the distribution of mail sizes: a table of quantiles
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Integers only, linear between the nodes.
@@ -12,34 +12,34 @@
 #include <stdint.h>
 
 /*
- * Nodes at every 64th, then at 1 - 2^-7, 1 - 2^-8, ..., 1 - 2^-16, and 1:
- * the few large mails are most of the bytes.
+ * Nodes at every 64th, then at 1 - 2^-7, 1 - 2^-8, ..., 1 - 2^-16, and 1: the
+ * few large mails hold most of the bytes.
  */
 enum { SIZES_EVEN = 64, SIZES_TAIL = 10,
     SIZES = SIZES_EVEN + SIZES_TAIL + 1, SIZES_MEDIAN = SIZES_EVEN / 2 };
 
-/* Bytes of the smallest header there is, and of the largest mail. */
+/* The size of the smallest possible header, and of the largest mail. */
 enum { SIZE_LEAST = 400, SIZE_MOST = 64 << 20 };
 
 struct sizes {
 	uint32_t at_B[SIZES];		/* ascending */
 };
 
-/* Where node i lies, in parts of 2^16. */
+/* The position of node i, in parts of 2^16. */
 uint32_t sizes_node(unsigned i);
 
-/* The size there, u in parts of 2^32. */
+/* The size at quantile u, in parts of 2^32. */
 uint32_t sizes_at(const struct sizes *s, uint32_t u);
 
 uint64_t sizes_mean(const struct sizes *s);
 
 /*
- * Sizes below the median are scaled with it; what those above have more than
- * it, so that the mean is met.  0, or -ERANGE: no sizes have both.
+ * Scales sizes below the median along with it; above it, scales the excess over
+ * the median so that the mean is met.  0, or -ERANGE: no distribution has both.
  */
 int sizes_fit(struct sizes *s, uint64_t mean_B, uint64_t median_B);
 
-/* The table of count > 0 sizes, which are in ascending order. */
+/* Builds the table from count > 0 sizes in ascending order. */
 void sizes_learn(struct sizes *s, const uint64_t *sorted, size_t count);
 
 #endif

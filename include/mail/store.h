@@ -1,10 +1,10 @@
 /*
- * store.h - mails on the disk: files, maildirs or mboxes, and their hash
+ * store.h - writing mails as files, maildirs or mboxes, and their hash
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each list has a directory, and each week in it a directory of files, a
  * maildir or an mbox.  The hash of a corpus is the SHA-256 of the lines that
- * sha256sum(1) would write of its files in the bytewise order of their paths.
+ * sha256sum(1) would write for its files, sorted bytewise by path.
  *
  * A struct store_writer belongs to one
  * thread; all of them share a struct store, which does not change.
@@ -36,15 +36,16 @@ struct store_writer {
 	struct store_line *lines;
 	size_t line_count, line_cap;
 	uint64_t bytes;
-	struct strbuf path;		/* with the root: of a failure, too */
-	unsigned here;			/* mails of this week by folder */
+	struct strbuf path;		/* including the root; also the path of
+					 * a failure */
+	unsigned here;			/* mails of this week, by folder */
 	struct strbuf mbox[WORLD_SET];
 	int64_t mbox_date[WORLD_SET];
 	uint16_t number[WORLD_SET];
 };
 
 /*
- * Makes the directory, or takes one that is empty, and opens SHA-256.  0,
+ * Creates the directory, or uses an empty one, and opens SHA-256.  0,
  * -ENOTEMPTY or -errno; store_close() in either case.
  */
 int store_open(struct store *s, const char *root, enum store_form form);
@@ -55,13 +56,15 @@ int store_writer_make(struct store_writer *w, const struct store *s);
 void store_writer_free(struct store_writer *w);
 
 /*
- * The mail that was made last, and the end of its week.  0 or -errno: then
- * w->path says of what, ended by a NUL, unless it is -ENOMEM.
+ * Writes the mail generated last, or ends its week.  0 or -errno: unless it is
+ * -ENOMEM, w->path is then the path of the failure, NUL-terminated.
  */
 int store_mail(struct store_writer *w, const struct mail_maker *m);
 int store_week(struct store_writer *w, const struct mail_maker *m);
 
-/* The hash of what count writers have written.  0, -ENOMEM or -EIO. */
+/*
+ * The hash of everything that count writers have written.  0, -ENOMEM or -EIO.
+ */
 int store_hash(const struct store *s, const struct store_writer *w,
     unsigned count, uint8_t hash[DIGEST_MAX]);
 

@@ -1,12 +1,12 @@
 /*
- * text.h - what people write to each other
+ * text.h - generating the text of mails
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sentences of made-up words in paragraphs of lines, in Latin-1.  People
+ * Sentences of invented words in paragraphs of lines, in Latin-1.  People
  * repeat themselves within a mail: with probability `repeat' the next two to
- * five words (more, if that is over a half) are some that stand further up.
- * That is what makes a mail compress as mail does; words by their frequencies
- * alone do not.
+ * five words (more, if that exceeds one half) are copied from earlier text.
+ * This is what makes a mail compress like real mail; word frequencies alone do
+ * not.
  *
  * A struct text belongs to one thread.
  */
@@ -25,25 +25,29 @@ struct text {
 	const char *break_line;		/* between lines, and */
 	const char *break_par;		/* between paragraphs */
 	unsigned column;
-	unsigned left;			/* words of the sentence */
-	unsigned copy, copies;		/* next word to copy, how many */
+	unsigned left;			/* words left in the sentence */
+	unsigned copy, copies;		/* next word to copy, words left to
+					 * copy */
 	uint32_t count;			/* words so far */
 	uint16_t said[TEXT_MEMORY];
 };
 
-/* Forgets what was said. */
+/* Forgets earlier text. */
 void text_start(struct text *t, const struct words *w, struct prng *p,
     uint32_t repeat);
 
-/* Adds paragraphs of about len bytes in all, the last one ended. */
+/* Appends paragraphs of about len bytes in total, the last one terminated. */
 void text_write(struct text *t, struct strbuf *b, size_t len);
 
-/* count words in one line, the first one capitalised, without an end. */
+/*
+ * Appends count words in one line, the first one capitalised, without a line
+ * end.
+ */
 void text_line(struct text *t, struct strbuf *b, unsigned count);
 
 /*
- * Some lines of a body, each behind "> ", not over len bytes.  Lines that
- * were quoted often enough are left out.
+ * Quotes some lines of a body, each prefixed by "> ", at most len bytes in
+ * total.  Lines that have been quoted often enough are left out.
  */
 void text_quote(struct prng *p, struct strbuf *b, const char *body, size_t size,
     size_t len);

@@ -1,9 +1,8 @@
 /*
- * words.h - a made-up language, its words by frequency
+ * words.h - an invented language, its words sorted by frequency
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A struct words does not change once it is
- * made; any thread may read it.
+ * A struct words does not change after creation; any thread may read it.
  */
 #ifndef COLDPRESS_WORDS_H
 #define COLDPRESS_WORDS_H
@@ -20,19 +19,20 @@ struct word {
 };
 
 struct words {
-	struct word at[WORDS];		/* the frequent first */
+	struct word at[WORDS];		/* most frequent first */
 };
 
-/* accents: some vowels have them. */
+/* accents: some vowels get accents. */
 void words_make(struct words *w, struct prng *p, bool accents);
 
 /*
- * The number of a word, by Zipf's law in steps: all words from rank 2^k to
- * 2^(k+1) - 1 are equally frequent, and so are all k but the last few.
+ * Draws the index of a word, by Zipf's law in steps: the words from rank 2^k to
+ * 2^(k+1) - 1 are equally frequent, and each k is equally likely except the
+ * last few.
  */
 uint32_t words_draw(struct prng *p);
 
-/* A made-up name of some syllables, capitalised; at most WORD_B - 1 bytes. */
+/* An invented name of some syllables, capitalised; at most WORD_B - 1 bytes. */
 void words_name(struct prng *p, unsigned syllables, char name[WORD_B]);
 
 #endif

@@ -1,13 +1,12 @@
 /*
- * world.h - who writes, and where to
+ * world.h - the people who write, and the lists they write to
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Everything that does not change from mail to mail.  Hosts are below the
- * reserved domain "example" (RFC 2606), addresses from the blocks that are
+ * reserved domain "example" (RFC 2606), addresses come from the blocks reserved
  * for documentation (RFC 5737): nothing here belongs to anybody.
  *
- * A struct world does not change once it is
- * made; any thread may read it.
+ * A struct world does not change after creation; any thread may read it.
  */
 #ifndef COLDPRESS_WORLD_H
 #define COLDPRESS_WORLD_H
@@ -24,7 +23,8 @@ struct person {
 	char name[2 * WORD_B];
 	char address[4 * WORD_B];
 	char host[2 * WORD_B];		/* of the address */
-	char machine[3 * WORD_B];	/* the one that is written on */
+	char machine[3 * WORD_B];	/* the machine on which mail is
+					 * written */
 	char signature[256];		/* or "" */
 	uint8_t ip[4];
 	uint8_t client;			/* kind of mail program */
@@ -36,7 +36,7 @@ struct list {
 	char host[2 * WORD_B];
 	char footer[512];
 	uint8_t language;
-	struct strbuf page;		/* HTML before what is written */
+	struct strbuf page;		/* HTML before the text */
 	struct strbuf end;			/* and after it */
 	struct strbuf logo;		/* base64 */
 };

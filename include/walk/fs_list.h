@@ -1,5 +1,5 @@
 /*
- * fs_list.h - what is in some directories, by path
+ * fs_list.h - the contents of several directories, by path
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_FS_LIST_H
@@ -12,21 +12,23 @@
 
 /* A file, link, device, ...; or a directory. */
 struct fs_item {
-	const char *path;		/* below its root; "" for that */
+	const char *path;		/* relative to its root; "" for the root
+					 * itself */
 	unsigned root;
-	bool again;			/* a hard link to an item before it */
-	int err;			/* -errno: it could not be looked at */
+	bool again;			/* a hard link to an earlier item */
+	int err;			/* -errno: could not be examined */
 	struct stat st;
 	/*
-	 * Of a directory: what is in it, in the order of a hash, since who
-	 * copies a tree mostly finds names in such an order.
+	 * The names in a directory, in hash order, because a program that
+	 * copies a tree usually gets names in such an order.
 	 */
 	const char *const *names;
 	size_t name_count;
 };
 
 struct fs_list {
-	struct fs_item *items;		/* of each root by path, bytewise */
+	struct fs_item *items;		/* the items of each root, sorted
+					 * bytewise by path */
 	size_t count;
 	int *roots;			/* descriptors, in the order given */
 	unsigned root_count;
@@ -34,13 +36,14 @@ struct fs_list {
 };
 
 /*
- * Adds the directory of that name, open at fd, which the list owns from now
- * on.  What cannot be looked at is an item with an error.  0, -ENOMEM or
- * -errno of the directory itself.  Not thread-safe; uses so many threads.
+ * Adds the directory of that name, open at fd; the list takes ownership of fd.
+ * Names that cannot be examined become items with an error.  0, -ENOMEM or
+ * -errno of the directory itself.  Not thread-safe; uses the given number of
+ * threads.
  */
 int fs_list_add(struct fs_list *l, int fd, unsigned threads);
 
-/* After the last one: finds the hard links.  0 or -ENOMEM. */
+/* To be called last: finds the hard links.  0 or -ENOMEM. */
 int fs_list_end(struct fs_list *l);
 
 void fs_list_free(struct fs_list *l);

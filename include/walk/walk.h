@@ -1,15 +1,15 @@
 /*
- * walk.h - every file of a tree, read once, whatever the tree lies in
+ * walk.h - reading every file of a tree once, whatever contains the tree
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A source reads all the data of all regular files with several threads,
- * hashes it, and tells of each file in a row.  A directory (or a mount) is one
- * source, a squashfs image that is not mounted another.  The same tree gives
- * the same paths, sizes and digests from each.
+ * A source reads all data of all regular files with several threads, hashes it,
+ * and reports each file in a row.  A directory (or a mount) is one source, an
+ * unmounted squashfs image another.  The same tree gives the same paths, sizes
+ * and digests with either.
  *
- * Rows and damage come in any order, from any thread, but one at a time: the
- * source calls under one lock of its own.  A callback must not call into the
- * walk, and should be short, since all threads may wait for it.
+ * Rows and damage are reported in any order, from any thread, but one at a
+ * time: the source holds a lock during the call.  A callback must not call into
+ * the walk, and should be short, since all threads may wait for it.
  */
 #ifndef COLDPRESS_WALK_H
 #define COLDPRESS_WALK_H
@@ -23,12 +23,16 @@
 #include <sys/stat.h>
 
 struct walk_range {
-	uint64_t offset, len;		/* bytes of a file */
+	uint64_t offset, len;		/* One row.  Its pointers are valid
+					 * until the callback returns. */
 };
 
 enum walk_type { WALK_FILE, WALK_DIR, WALK_LINK, WALK_OTHER };
 
-/* One row.  What it points to lasts until the callback returns. */
+/*
+ * Relative to the root of the walk: no leading "/" or "./", no "//", no
+ * component "." or "..", never empty; any other bytes, and a NUL.
+ */
 struct walk_file {
 	/*
 	 * From the root of the walk: no "/" or "./" in front, no "//", no
@@ -36,30 +40,38 @@ struct walk_file {
 	 */
 	const char *path;
 	enum walk_type type;
-	uint64_t size;			/* bytes of its data; 0 unless a file */
-	int64_t compressed_B;		/* that its blocks take, without the
-					   fragment; -1: not known */
+	uint64_t size;			/* size of its blocks, without the
+					 * fragment; -1: unknown */
+	int64_t compressed_B;		/* number of stored blocks, not counting
+					 * holes; -1: unknown */
 	int64_t blocks;			/* in which it is stored, holes not
 					   counted; -1: not known */
-	int64_t fragment;		/* index of its fragment block, or -1 */
+	int64_t fragment;		/* The bytewise first path of the files
+					 * that share this file's data (hard
+					 * links, or the same blocks), or NULL
+					 * if that is this file itself.  The
+					 * data was read and hashed once for all
+					 * of them. */
 	/*
-	 * The bytewise first path of the files that share this one's data (a
-	 * hard link, or the same blocks), unless this is it: then NULL.  Its
-	 * data was read and hashed once for all of them.
+	 * 0: no digest, because of an error, not a file, or none requested
 	 */
 	const char *duplicate_of;
 	uint8_t digest[DIGEST_MAX];
-	unsigned digest_len;		/* 0: none, since it has an error, is
-					   no file, or no digest was asked */
+	unsigned digest_len;		/* From the request for its first byte,
+					 * including open, to having the first
+					 * piece in memory; -1: nothing was read
+					 * for it, or unknown. */
 	/*
-	 * From asking for its first byte, opening included, to having the
-	 * first piece in memory; -1: nothing was read for it, or not known.
+	 * 0, or why its data is unknown: -EBADMSG for a damaged image, -EAGAIN
+	 * for a file that changed while it was read, otherwise -errno of the
+	 * failed call.
 	 */
 	int64_t first_read_ns;
 	/*
-	 * 0, or why its data is not known: -EBADMSG for a damaged image,
-	 * -EAGAIN for a file that changed while it was read, else -errno of
-	 * the failed call.
+	 * A part of an image that cannot be read: its offset in the image; the
+	 * file it belongs to, or NULL (a table); and why, a sentence without
+	 * its capital and full stop.  Reported once for each bad block and each
+	 * affected file; the file's row also has an error.
 	 */
 	int err;
 };
@@ -77,24 +89,28 @@ struct walk_damage {
 	const char *reason;
 };
 
-/* 0, or a -errno that ends the walk and becomes its result. */
+/* number of hashing threads, at least 1 */
 typedef int walk_row_fn(void *arg, const struct walk_file *file);
 typedef int walk_damage_fn(void *arg, const struct walk_damage *damage);
 
 struct walk_options {
-	unsigned threads;		/* that hash; at least 1 */
+	unsigned threads;		/* NULL, or the only files to read:
+					 * count paths as in walk_file, in
+					 * bytewise (strcmp) order without
+					 * repetition.  One that does not exist
+					 * has a row with -ENOENT; a directory
+					 * -EISDIR. */
 	const struct digest_algo *digest;
 	/*
-	 * NULL, or only these: count paths as in walk_file, in bytewise
-	 * (strcmp) order and each once.  One that is not there has a row with
-	 * -ENOENT; a directory -EISDIR.
+	 * NULL, or the number of bytes of memory that an image's tables and
+	 * names may use: the walk subtracts what it holds, adds it back at its
+	 * end, and ends with -EDQUOT if it needs more.  Callbacks may also take
+	 * from it.  A directory's names are not counted.
 	 */
 	const char *const *only;
 	size_t only_count;
 	/*
-	 * NULL, or what of them is read, by walk_dir() alone and without a
-	 * digest: of only[i] the ranges from range_ends[i - 1] (0) to before
-	 * range_ends[i].  What lies behind the end of a file is not read.
+	 * called for everything except intact directories
 	 */
 	const struct walk_range *ranges;
 	const size_t *range_ends;
@@ -107,15 +123,25 @@ struct walk_options {
 	 */
 	uint64_t *memory_left;
 
-	walk_row_fn *row;		/* for all but good directories */
-	walk_damage_fn *damage;		/* may be NULL */
+	walk_row_fn *row;		/* Each may be NULL.  plan: called once,
+					 * by the calling thread, when the
+					 * amount of work is known; bytes are
+					 * those to be hashed or read, each
+					 * duplicate once.  (For a directory
+					 * this requires examining every file
+					 * first, which is skipped if this is
+					 * NULL.)  progress: that many of them
+					 * more are done; called from any thread
+					 * and, unlike the others, from several
+					 * at a time. */
+	walk_damage_fn *damage;		/* For walk_dir() only, may be NULL:
+					 * called for each opened file, before
+					 * its first byte is read and, by the
+					 * same thread with the same *mine,
+					 * after its last.  Called from several
+					 * threads at a time. */
 	/*
-	 * Each may be NULL.  plan: once, by the calling thread, when it is
-	 * known how much there is; bytes are those to be hashed or read, each
-	 * duplicate once.  (In a directory that takes a look at every file
-	 * first, which is spared if this is NULL.)  progress: so many of them
-	 * more are done; from any thread and, unlike the others, from several
-	 * at a time.
+	 * do not read anything
 	 */
 	void (*plan)(void *arg, uint64_t files, uint64_t bytes);
 	void (*progress)(void *arg, uint64_t bytes);
@@ -128,17 +154,30 @@ struct walk_options {
 	    uint64_t *mine);
 	bool look_only;			/* and read nothing */
 	void *arg;			/* of all callbacks */
-	const atomic_bool *cancel;	/* NULL, or: end soon, -ECANCELED */
+	const atomic_bool *cancel;	/* decompressed, each duplicate once */
 };
 
 struct walk_result {
 	uint64_t files, dirs, links, others;
-	uint64_t bytes;			/* sum of the files' sizes */
-	uint64_t read_B;		/* unpacked, each duplicate once */
+	uint64_t bytes;			/* read from the image or from the
+					 * files */
+	uint64_t read_B;		/* files not read separately */
 	uint64_t stored_B;		/* asked of the image or of the files */
 	uint64_t duplicates;		/* files not read on their own */
-	uint64_t errors;		/* rows with an error */
-	uint64_t damaged;		/* calls of damage() */
+	uint64_t errors;		/* Walks the directory dirfd and
+					 * everything below it, including other
+					 * file systems; or, if dirfd is a
+					 * regular file, only that file, whose
+					 * path is name.  Symbolic links are not
+					 * followed.  Nothing is opened outside
+					 * dirfd, which remains the caller's and
+					 * must be open for reading.  r is
+					 * always filled in. */
+	uint64_t damaged;		/* 0: errors of individual files are in
+					 * their rows and in r->errors;
+					 * -ECANCELED, or -errno of what ended
+					 * the walk (-ENOMEM, a callback's).
+					 * Thread-safe. */
 };
 
 /*
@@ -154,11 +193,19 @@ struct walk_result {
 int walk_dir(int dirfd, const char *name, const struct walk_options *o,
     struct walk_result *r);
 
-/* An image of some format, in a file or on a block device. */
+/* Whether an image begins at offset, judging by its magic.  Or -errno. */
 struct walk_source {
-	const char *name;		/* of the format */
+	const char *name;		/* Where the image begins in a program
+					 * that mounts itself, such as an
+					 * AppImage.  1 and *offset, 0 (there is
+					 * none), or -errno. */
 
-	/* Whether an image begins at offset, by its magic.  Or -errno. */
+	/*
+	 * As walk_dir(), for the image at offset of fd, which is read only with
+	 * pread(2).  -EBADMSG: it is too damaged to walk; *why is then a
+	 * sentence, as it may be for -ENOTSUP, -EFBIG and -ENOMEM, and is
+	 * static.
+	 */
 	int (*probe)(int fd, uint64_t offset);
 
 	/*

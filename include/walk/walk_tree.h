@@ -1,5 +1,5 @@
 /*
- * walk_tree.h - the names in a tree, before anything in it is opened
+ * walk_tree.h - the names in a tree, collected before anything is opened
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_WALK_TREE_H
@@ -15,10 +15,11 @@ struct tree_dir {
 /* A file, or anything with an error. */
 struct tree_entry {
 	const char *name;
-	uint64_t ino;			/* as its directory has it */
+	uint64_t ino;			/* as in the directory entry */
 	size_t dir;			/* index */
 	enum walk_type type;
-	int err;			/* -errno: a directory not read */
+	int err;			/* -errno: a directory that could not be
+					 * read */
 };
 
 struct tree {
@@ -29,36 +30,36 @@ struct tree {
 	struct tree_text *text;		/* all names */
 };
 
-/* A path that is made again and again. */
+/* A path whose buffer is reused. */
 struct tree_path {
 	char *s;
 	size_t cap;
 };
 
 /*
- * All that is below the directory root, read by so many threads; in no
- * order.  0, -ECANCELED or -ENOMEM; t is to be freed in any case.
+ * Everything below the directory root, read by the given number of threads, in
+ * no particular order. 0, -ECANCELED or -ENOMEM; t must be freed in any case.
  */
 int tree_scan(struct tree *t, int root, unsigned threads,
     const atomic_bool *cancel);
 
-/* In place of a scan: these paths, which must last. */
+/* Uses these paths, which must remain valid, instead of a scan. */
 int tree_list(struct tree *t, const char *const *paths, size_t count);
 
 void tree_free(struct tree *t);
 
-/* The path of e from the root, in p->s.  0 or -ENOMEM. */
+/* The path of e relative to the root, in p->s.  0 or -ENOMEM. */
 int tree_path(const struct tree *t, const struct tree_entry *e,
     struct tree_path *p);
 
 /*
- * Opens path below root, however long it is and through no symbolic link,
- * without a mark of the access where that is allowed.  The descriptor, or
+ * Opens path below root, of any length and without following symbolic links,
+ * without updating the access time if that is permitted.  The descriptor, or
  * -errno.
  */
 int tree_open(int root, const char *path, int flags);
 
-/* Orders entries so that a disk is read in one direction. */
+/* Sorts entries so that a disk is read in one direction. */
 void tree_sort(struct tree *t);
 
 #endif

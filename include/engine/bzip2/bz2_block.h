@@ -1,15 +1,16 @@
 /*
- * bz2_block.h - bzip2, a block at a time
+ * bz2_block.h - encoding and decoding bzip2 one block at a time
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A .bz2 stream is "BZh" and a level 1..9, then blocks, then a trailer, all
- * as bits with the most significant first; blocks begin at any bit, need
- * nothing of each other, and hold at most level x 100000 bytes after a first
- * run-length code (RLE1).  The format has no standard but its reference,
- * bzip2 1.0.8 (Seward); what that accepts is accepted here, and nothing else.
+ * A .bz2 stream is "BZh" and a level 1..9, then blocks, then a trailer, all as
+ * bits with the most significant first; blocks begin at any bit, are
+ * independent of each other, and hold at most level x 100000 bytes after an
+ * initial run-length code (RLE1).  The only specification of the format is its
+ * reference implementation, bzip2 1.0.8 (Seward); exactly what that accepts is
+ * accepted here.
  *
- * Pure functions: no input or output, no threads.  A context belongs to one
- * thread at a time; functions without one are thread-safe.
+ * Pure functions: no I/O, no threads.  A context belongs to one thread at a
+ * time; functions without one are thread-safe.
  *
  * Compression, as a pipeline does it:
  *	reader	bz2_rle_start, bz2_rle_fill until full, bz2_rle_end
@@ -37,12 +38,12 @@ enum {
 	BZ2_HEADER_BYTES = 4,
 	BZ2_MAGIC_BITS = 48,
 	BZ2_TRAILER_BITS = 80,
-	BZ2_BLOCK_UNIT = 100000,	/* a block's bytes for each level */
-	/* bytes that the longest block can mean: runs of 255 in 5 */
+	BZ2_BLOCK_UNIT = 100000,	/* bytes in a block per level */
+	/* largest decoded size of a block: runs of 255 in 5 bytes */
 	BZ2_BLOCK_OUT_MAX = BZ2_LEVEL_MAX * BZ2_BLOCK_UNIT / 5 * 255
 };
 
-/* The check value of a stream, from that of its blocks in order. */
+/* The check value of a stream, computed from those of its blocks in order. */
 static inline uint32_t
 bz2_crc_combine(uint32_t stream, uint32_t block)
 {
@@ -50,24 +51,24 @@ bz2_crc_combine(uint32_t stream, uint32_t block)
 }
 
 /*
- * RLE1, by which a reader cuts its input: it replaces the copy into a slot
- * and costs little more.  Where a block is cut depends on the data and the
- * level alone, not on how the input comes.
+ * RLE1, with which a reader cuts its input: it replaces the copy into a slot
+ * and costs little more.  Where a block is cut depends only on the data and the
+ * level, not on how the input arrives.
  */
 struct bz2_rle {
 	uint8_t *block;		/* the caller's, bz2_rle_cap() bytes */
 	size_t len;		/* bytes in it */
-	size_t limit;		/* the most that there may be */
+	size_t limit;		/* maximum number of bytes */
 	size_t base;		/* after the last count byte */
 	unsigned run;		/* equal bytes at the end, up to 255 */
 };
 
-/* The bytes that a block of this level may take. */
+/* The maximum size of a block of this level. */
 size_t bz2_rle_cap(int level);
 void bz2_rle_start(struct bz2_rle *r, int level, uint8_t *block);
 /*
- * Adds from the input, and returns how many bytes of it were taken: fewer
- * than len when the block is full.  bz2_rle_full() tells it at once.
+ * Adds input, and returns how many bytes of it were consumed: fewer than len if
+ * the block is full.  bz2_rle_full() tells immediately.
  */
 size_t bz2_rle_fill(struct bz2_rle *r, const uint8_t *in, size_t len);
 bool bz2_rle_full(const struct bz2_rle *r);
@@ -75,8 +76,8 @@ bool bz2_rle_full(const struct bz2_rle *r);
 size_t bz2_rle_end(struct bz2_rle *r);
 
 /*
- * The encoder of a block.  Its memory is bz2_encoder_memory(level) bytes,
- * allocated once; NULL when there is none.
+ * A block encoder.  It allocates bz2_encoder_memory(level) bytes once; NULL if
+ * that fails.
  */
 struct bz2_encoder;
 
@@ -84,25 +85,25 @@ uint64_t bz2_encoder_memory(int level);
 struct bz2_encoder *bz2_encoder_new(int level);
 void bz2_encoder_free(struct bz2_encoder *e);	/* e may be NULL */
 
-/* Bytes of room that bz2_encode_block() never needs more of. */
+/* Upper bound of the space needed by bz2_encode_block(). */
 size_t bz2_encode_bound(int level);
 
 /*
- * Encodes a block made by RLE1, of 1..bz2_rle_cap(level) bytes: its bits, at
- * out from the first bit on and with zeros up to a byte.  *crc: the check
- * value.  The number of bits, or -EINVAL: a length out of range, cap below
- * the bound, or a block that ends where a count must be.
+ * Encodes a block made by RLE1, of 1..bz2_rle_cap(level) bytes: its bits start
+ * at the first bit of out and are padded with zeros to a byte.  *crc: the check
+ * value.  The number of bits, or -EINVAL: a length out of range, cap below the
+ * bound, or a block that ends where a count is required.
  */
 int64_t bz2_encode_block(struct bz2_encoder *e, const uint8_t *block,
     size_t len, uint8_t *out, size_t cap, uint32_t *crc);
 
 /*
  * The writer of a stream: joins blocks at any bit.  dst must have room for
- * nbits / 8 + 9 bytes; the bytes that became complete are returned, and up
- * to 7 bits stay behind.  A header begins a stream, a trailer ends it.
+ * nbits / 8 + 9 bytes; the completed bytes are returned, and up to 7 bits are
+ * kept.  A header begins a stream, a trailer ends it.
  */
 struct bz2_join {
-	uint8_t rest;		/* the bits that stayed, at the top */
+	uint8_t rest;		/* remaining bits, at the top */
 	unsigned rest_bits;
 	uint32_t crc;
 };
@@ -113,27 +114,28 @@ size_t bz2_join_block(struct bz2_join *j, const uint8_t *src, uint64_t nbits,
 size_t bz2_join_trailer(struct bz2_join *j, uint8_t *dst);
 
 /*
- * What begins at a bit: BZ2_AT_BLOCK, BZ2_AT_END, 0: neither, or -ENODATA:
- * the input ends before that can be said.
+ * What begins at a bit: BZ2_AT_BLOCK, BZ2_AT_END, 0: neither, or -ENODATA: the
+ * input ends too early to tell.
  */
 enum { BZ2_AT_BLOCK = 1, BZ2_AT_END = 2 };
 
 int bz2_magic_at(const uint8_t *in, size_t len, uint64_t bit);
 
 /*
- * The trailer at *bit, which is moved to the next whole byte after it.
- * 0, -ENODATA, or -EBADMSG: there is none.
+ * Parses the trailer at *bit, which is advanced to the next whole byte after
+ * it. 0, -ENODATA, or -EBADMSG: not a trailer.
  */
 int bz2_read_trailer(const uint8_t *in, size_t len, uint64_t *bit,
     uint32_t *crc);
 
 /*
- * Looks for a magic number at any bit from bit on: BZ2_AT_BLOCK or
- * BZ2_AT_END and *found, or 0: none begins and ends in in.  A block's data
- * can hold one by chance, or by malice.
+ * Searches for a magic number at any bit from bit on: BZ2_AT_BLOCK or
+ * BZ2_AT_END and *found, or 0: none lies completely in in.  A block's data may
+ * contain one by chance, or by design.
  */
 struct bz2_scan {
-	uint64_t pairs[1024];	/* of two bytes, those inside of a magic */
+	uint64_t pairs[1024];	/* pairs of bytes that occur inside a magic
+				 * number */
 };
 
 void bz2_scan_init(struct bz2_scan *s);
@@ -141,8 +143,8 @@ int bz2_scan_next(const struct bz2_scan *s, const uint8_t *in, size_t len,
     uint64_t bit, uint64_t *found);
 
 /*
- * The decoder of a block, for streams up to a level: its memory is
- * bz2_decoder_memory(level) bytes, allocated once; NULL when there is none.
+ * A block decoder, for streams up to a level: it allocates
+ * bz2_decoder_memory(level) bytes once; NULL if that fails.
  */
 struct bz2_decoder;
 
@@ -151,17 +153,17 @@ struct bz2_decoder *bz2_decoder_new(int level);
 void bz2_decoder_free(struct bz2_decoder *d);	/* d may be NULL */
 
 /*
- * Decodes the block that begins with its magic at *bit, and moves *bit after
- * it; level: that of its stream, at most the decoder's.  *crc: the check
- * value that the block says it has.  0, -ENODATA: the input ends inside of
- * the block, -EBADMSG: it is not a block, or wrong, -EINVAL: the level.
+ * Decodes the block that begins with its magic at *bit, and moves *bit past it;
+ * level: that of its stream, at most the decoder's.  *crc: the check value
+ * stored in the block.  0, -ENODATA: the input ends inside the block, -EBADMSG:
+ * not a block, or corrupt, -EINVAL: the level.
  */
 int bz2_decode_block(struct bz2_decoder *d, int level, const uint8_t *in,
     size_t len, uint64_t *bit, uint32_t *crc);
 
 /*
  * The bytes of the block decoded last, in pieces of up to cap (1 or more)
- * bytes.  0: that was all, and the check value is right; -EBADMSG: it is
+ * bytes.  0: end of the block, and the check value is correct; -EBADMSG: it is
  * wrong, or the runs are.
  */
 ssize_t bz2_decode_read(struct bz2_decoder *d, uint8_t *out, size_t cap);

@@ -2,10 +2,9 @@
  * deflate_blocks.h - from matches to the bits of deflate blocks (RFC 1951)
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The back half of our own deflate encoder.  It decides
- * where blocks begin, of which type they are and with which codes they are
- * written.  A struct deflate_blocks belongs to one thread; what comes out
- * depends on the calls alone, never on the machine.
+ * The back half of our own deflate encoder.  It decides where blocks begin,
+ * their types and their codes.  A struct deflate_blocks belongs to one thread;
+ * the output depends only on the calls, never on the machine.
  */
 #ifndef COLDPRESS_DEFLATE_BLOCKS_H
 #define COLDPRESS_DEFLATE_BLOCKS_H
@@ -18,22 +17,25 @@
 #include <sys/types.h>
 
 enum {
-	DEFLATE_PIECES = 192,	/* that are looked at together */
+	DEFLATE_PIECES = 192,	/* maximum considered together */
 	DEFLATE_SYMS = LITLEN_SYMS + DIST_SYMS,
-	/* Behind the output is written, too; it is no part of it. */
+	/* May be overwritten after the output; not part of it. */
 	DEFLATE_BLOCKS_SLACK = 8
 };
 
-/* Between two tokens: literals of *seq may be behind it, never its match. */
+/*
+ * A position between two tokens: some literals of *seq may precede it, but
+ * never its match.
+ */
 struct deflate_cursor {
 	const struct deflate_seq *seq;
 	const uint8_t *in;
-	uint32_t skip;		/* literals of *seq that are behind */
+	uint32_t skip;		/* literals of *seq that precede it */
 };
 
 struct deflate_piece {
 	struct deflate_cursor at;	/* where it begins */
-	struct deflate_cursor last;	/* the same of its last part */
+	struct deflate_cursor last;	/* the same for its last part */
 	uint64_t bytes;			/* of input */
 	uint64_t extra;			/* bits after codes */
 	uint32_t freq[DEFLATE_SYMS];	/* literals, lengths; distances */
@@ -43,23 +45,24 @@ enum { DEFLATE_HELD = 7 };
 
 struct deflate_writer {
 	uint8_t *next;
-	uint64_t bits;		/* not yet written, held of them */
+	uint64_t bits;		/* not yet written; held is their number */
 	unsigned held;
 };
 
 struct deflate_blocks {
-	bool fast;		/* for the caller: look less for borders */
+	bool fast;		/* for the caller: search less for boundaries */
 	struct deflate_writer w;
 	uint8_t *out, *end;
-	uint64_t header;	/* bit of the last block's header, or ... */
-	const uint8_t *stored;	/* bytes that wait for a stored block */
+	uint64_t header;	/* bit offset of the last block's header, or
+				 * ... */
+	const uint8_t *stored;	/* bytes waiting for a stored block */
 	size_t nstored;
 	uint8_t length_sym[259];
 	/* one more, for the end */
 	struct deflate_piece pieces[DEFLATE_PIECES + 1];
 };
 
-/* The most bytes of add and end together for len bytes of input. */
+/* The maximum output of add and end together for len bytes of input. */
 static inline size_t
 deflate_blocks_bound(size_t len)
 {
@@ -67,44 +70,44 @@ deflate_blocks_bound(size_t len)
 }
 
 /*
- * Begins at out, which has room for that many bytes, the last
- * DEFLATE_BLOCKS_SLACK of which are not for the output.
+ * Begins writing at out, which has room for that many bytes; the last
+ * DEFLATE_BLOCKS_SLACK of them are not available to the output.
  */
 void deflate_blocks_begin(struct deflate_blocks *b, uint8_t *out,
     size_t room);
 
 /*
- * Adds one or several blocks for n sequences, whose bytes begin at in.  Its
- * quality grows with n: a block never goes on in the next call.  0, or
- * -ENOBUFS: too little room, after which b must begin again.
+ * Adds one or several blocks for n sequences, whose bytes begin at in.  The
+ * compression improves with n, because a block never continues in the next
+ * call.  0, or -ENOBUFS: too little room, after which b must begin again.
  */
 int deflate_blocks_add(struct deflate_blocks *b, const uint8_t *in,
     const struct deflate_seq *seqs, size_t n);
 
 /*
- * Ends the stream, if final: the last block is marked, or an empty one
- * written, and the last byte filled with zeros.  If not, it ends with an
- * empty stored block and so at a byte's boundary: the sync point 00 00 FF FF.
- * The bytes written since begin, or -ENOBUFS.
+ * Ends the stream, if final: the last block is marked, or an empty one written,
+ * and the last byte filled with zeros.  If not, it ends with an empty stored
+ * block, and so at a byte boundary: the sync point 00 00 FF FF.  Returns the
+ * bytes written since begin, or -ENOBUFS.
  */
 ssize_t deflate_blocks_end(struct deflate_blocks *b, bool final);
 
 /*
- * For src/codec/deflate_*.c only.
+ * For src/engine/deflate/deflate_*.c only.
  *
  * deflate_split: fills b->pieces from *at on, merges them into blocks and
- * returns how many remain; *at then points behind them, where the next piece
- * begins.  0: there were no more tokens.
+ * returns how many remain; *at is then advanced past them, to where the next
+ * piece begins.  0: there were no more tokens.
  */
 unsigned deflate_split(struct deflate_blocks *b, struct deflate_cursor *at,
     const struct deflate_seq *end);
 
-/* How a block is written with codes: the better of the fixed and its own. */
+/* How a block is written with codes: the cheaper of the fixed and its own. */
 struct deflate_plan {
 	uint64_t bits;			/* of the whole block */
 	bool fixed;
 	uint8_t lens[DEFLATE_SYMS];
-	/* the lengths as the header has them: symbol, extra bits << 8 */
+	/* the lengths as in the header: symbol, extra bits << 8 */
 	unsigned nlit, ndist, npre, nitems;
 	uint16_t items[DEFLATE_SYMS];
 	uint8_t pre_lens[PRE_SYMS];
@@ -114,14 +117,14 @@ void deflate_plan_make(struct deflate_plan *plan, struct deflate_piece *p,
     bool fast);
 
 /*
- * Writes a block, from one cursor to the other, that fits.  Every symbol
- * there is in the plan's codes.
+ * Writes a block, from one cursor to the other; there is enough room.  Every
+ * symbol in it has a code in the plan.
  */
 void deflate_emit(struct deflate_writer *out,
     const struct deflate_plan *plan,
     const struct deflate_cursor *from, const struct deflate_cursor *to);
 
-/* The 2 * log2(distance - 1), or so: the symbol of a distance. */
+/* 2 * log2(distance - 1), roughly: the symbol of a distance. */
 static inline unsigned
 deflate_distance_sym(unsigned distance)
 {

@@ -3,13 +3,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * To find the end of a block it is enough to know how many bits each symbol
- * takes.  So decoding is a state machine without branches: the state is a
- * table to look the next bits up in, and an entry says how many bits to drop
- * (code and extra bits together) and which table comes next.  One entry may
- * stand for several literals and a length that follows them.  The end of the
- * block and codes that do not exist lead to tables of one entry, which drop
- * no bits and lead to themselves, so that it is enough to look for them once
- * in several steps.
+ * takes, so decoding is a branch-free state machine: the state is the table in
+ * which to look up the next bits, and an entry says how many bits to drop (code
+ * and extra bits together) and which table comes next.  One entry may stand for
+ * several literals and a length that follows them.  The end of the block and
+ * invalid codes lead to tables of one entry, which drop no bits and lead to
+ * themselves, so they only need to be checked once every several steps.
  */
 #ifndef COLDPRESS_DEFLATE_CODES_H
 #define COLDPRESS_DEFLATE_CODES_H
@@ -27,18 +26,19 @@ enum {
 	PRE_SYMS = 19,
 	END_OF_BLOCK = 256,
 
-	ALIGN_BITS = 4,		/* an entry has no room for more of a place */
+	ALIGN_BITS = 4,		/* positions in an entry are multiples of 16
+				 * bytes */
 	ALIGN = 1 << ALIGN_BITS,
 	LIT_BITS = 10,
 	DIST_BITS = 8,
 
 	/*
-	 * The tables lie in one array.  Each of the two codes has tables of
-	 * 0, 1, 2 ... BITS bits one after another; that of n bits begins at
-	 * 1 << n after the code's place, so an index with a one put before it
-	 * names table and entry at once.  Codes longer than BITS go on in a
-	 * table of their own: at least two codes share one, so there are at
-	 * most half as many of these as symbols.
+	 * The tables lie in one array.  Each of the two codes has tables of 0,
+	 * 1, 2 ... BITS bits one after another; that of n bits begins at offset
+	 * 1 << n, so an index with a 1 prepended selects both table and entry.
+	 * Codes longer than BITS continue in tables of their own: at least two
+	 * codes share one, so there are at most half as many of these as
+	 * symbols.
 	 */
 	STOP_END = 0,
 	STOP_BAD = ALIGN,
@@ -47,14 +47,17 @@ enum {
 	DIST_TRIE = LIT_SUBS +
 	    LITLEN_SYMS / 2 * (1 << (CODE_MAX - LIT_BITS)),
 	DIST_SUBS = DIST_TRIE + (2 << DIST_BITS),
-	/* That of the code lengths lies where the distances come later. */
+	/*
+	 * The table of the code lengths occupies the place used later by the
+	 * distances.
+	 */
 	PRE_TABLE = DIST_TRIE + (1 << PRE_MAX),
 	ENTRIES = DIST_SUBS + DIST_SYMS / 2 * (1 << (CODE_MAX - DIST_BITS)),
 };
 
 /*
- * An entry: bits 0-5 how many bits to drop, 6-19 the place of the next table
- * in bytes, 20-31 the mask for the index into it.
+ * An entry: bits 0-5 the number of bits to drop, 6-19 the position of the next
+ * table in bytes, 20-31 the mask for the index into it.
  */
 #define DROP(e) ((e) & 63)
 #define PLACE(e) ((e) & 0xfffc0)
@@ -72,10 +75,10 @@ _Static_assert(LIT_BITS <= 12 && DIST_BITS <= 12, "a mask has 12 bits");
 _Static_assert(1 << (CODE_MAX - LIT_BITS) >= ALIGN &&
     1 << (CODE_MAX - DIST_BITS) >= ALIGN, "the bound counts whole tables");
 
-/* The order in which the code of the code lengths is written. */
+/* The order in which the code lengths of the precode are stored. */
 extern const uint8_t codes_pre_order[PRE_SYMS];
 
-/* The bits after the code of a length, symbol 257 + n, or distance. */
+/* The number of extra bits of length symbol 257 + n, or of a distance. */
 static inline unsigned
 codes_length_extra(unsigned n)
 {
@@ -88,7 +91,7 @@ codes_distance_extra(unsigned n)
 	return n < 4 ? 0 : (n - 2) / 2;
 }
 
-/* A step of the walk; the entry that led here is the state. */
+/* A step of the walk; the state is the entry that led here. */
 struct place {
 	uint64_t pos;		/* bits */
 	uint32_t state;
@@ -101,9 +104,9 @@ stopped(uint32_t state)
 }
 
 /*
- * Fill tab, ENTRIES of them, with a dynamic block's codes by their lengths,
- * those of the nlit literals and lengths and then those of the ndist
- * distances; or with the fixed codes.  0 or -EBADMSG: not a usable code.
+ * Fills tab, of ENTRIES entries, with a dynamic block's codes from their
+ * lengths, first those of the nlit literals and lengths, then those of the
+ * ndist distances; or with the fixed codes.  0 or -EBADMSG: not a usable code.
  */
 int codes_dynamic(uint32_t *tab, const uint8_t *lens, unsigned nlit,
     unsigned ndist);
@@ -113,19 +116,18 @@ void codes_fixed(uint32_t *tab);
 void codes_fixed_lens(uint8_t *lens);
 
 /*
- * Fills tab with the code of the code lengths; other codes there are lost.
- * The table is at PRE_TABLE and has PRE_MAX bits; its entries have the number
- * of bits in the lowest eight and the symbol above.  0 or -EBADMSG.
+ * Fills tab with the precode, overwriting other codes.  The table is at
+ * PRE_TABLE and has PRE_MAX bits; its entries have the number of bits in the
+ * lowest eight bits and the symbol above.  0 or -EBADMSG.
  */
 int codes_pre(uint32_t *tab, const uint8_t lens[PRE_SYMS]);
 
-/* The words of a code by its lengths; the first bit is the lowest. */
+/* The codewords from their lengths; the first bit is the lowest. */
 void codes_words(uint16_t *words, const uint8_t *lens, unsigned n);
 
 /*
- * Walks from *here, at most to the first place at or behind bit limit or to
- * the end of the block; eight bytes from any bit before limit on must be
- * readable.
+ * Walks from *here, at most to the first position at or after bit limit, or to
+ * the end of the block; eight bytes must be readable from any bit before limit.
  */
 void lanes_walk(const uint32_t *tab, const uint8_t *in, struct place *here,
     uint64_t limit);

@@ -1,9 +1,9 @@
 /*
- * deflate_fast.h - matches found with little work
+ * deflate_fast.h - finding matches with little work
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The front half of our own deflate encoder for its
- * fastest levels.  What is found depends on the input alone.
+ * The front half of our own deflate encoder for its fastest levels.  The
+ * matches depend only on the input.
  */
 #ifndef COLDPRESS_DEFLATE_FAST_H
 #define COLDPRESS_DEFLATE_FAST_H
@@ -16,7 +16,7 @@
 enum { DEFLATE_FAST_BITS = 15 };
 
 struct deflate_fast {
-	bool more;		/* for the caller: some more work */
+	bool more;		/* for the caller: do somewhat more work */
 	const uint8_t *in;
 	size_t len, pos;
 	/* the last position of each hash, modulo 65,536 */
@@ -24,13 +24,13 @@ struct deflate_fast {
 	uint16_t by_short[1 << DEFLATE_FAST_BITS];
 };
 
-/* Begins with the len bytes at in; nothing before them is known. */
+/* Begins with the len bytes at in, without any history. */
 void deflate_fast_begin(struct deflate_fast *f, const uint8_t *in,
     size_t len);
 
 /*
- * Fills seqs, which has room for two or more, with what comes next from
- * f->pos on, and moves that; how many.  0: there is no more input.
+ * Fills seqs, which has room for at least two, with the next sequences from
+ * f->pos on, which is advanced; returns how many.  0: end of the input.
  */
 size_t deflate_fast_find(struct deflate_fast *f, struct deflate_seq *seqs,
     size_t room);

@@ -1,5 +1,5 @@
 /*
- * deflate_seq.h - what a match finder finds
+ * deflate_seq.h - the output of a match finder
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_DEFLATE_SEQ_H
@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /*
- * `literals` bytes copied from the input, then a match of `length` bytes
- * that are also `distance` bytes before; length 0: no match, at the end of a
- * segment only.  Lengths are 3 to 258, distances 1 to 32,768.
+ * `literals` bytes copied from the input, then a match of `length` bytes,
+ * `distance` bytes back; length 0: no match, only at the end of a segment.
+ * Lengths are 3 to 258, distances 1 to 32,768.
  */
 struct deflate_seq {
 	uint32_t literals;

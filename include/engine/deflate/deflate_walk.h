@@ -1,14 +1,15 @@
 /*
- * deflate_walk.h - where a deflate stream ends, and how to make it go on
+ * deflate_walk.h - finding the end of a deflate stream, and making it
+ * continuable
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Compressors that take a whole buffer mark their last block as final, so
- * that nothing can follow it.  These calls find that block by walking the
- * Huffman codes of the stream, without producing output, and open its end,
- * so that streams compressed apart can be concatenated to one.
+ * Compressors that take a whole buffer mark their last block as final, so that
+ * nothing can follow it.  These calls find that block by walking the Huffman
+ * codes of the stream, without producing output, and make it non-final, so that
+ * separately compressed streams can be concatenated.
  *
- * Format: RFC 1951.  Every call is thread-safe, reads nothing outside the
- * given buffer, allocates nothing and takes about 40 KiB of stack.
+ * Format: RFC 1951.  Every call is thread-safe, reads nothing outside the given
+ * buffer, allocates nothing and uses about 40 KiB of stack.
  */
 #ifndef COLDPRESS_DEFLATE_WALK_H
 #define COLDPRESS_DEFLATE_WALK_H
@@ -22,7 +23,7 @@ struct deflate_last {
 	uint64_t end;		/* bit offset just after the final block */
 };
 
-/* The most bytes that deflate_make_nonfinal() appends. */
+/* The maximum number of bytes that deflate_make_nonfinal() appends. */
 enum { DEFLATE_SYNC_MAX = 5 };
 
 /*
@@ -30,19 +31,19 @@ enum { DEFLATE_SYNC_MAX = 5 };
  * bit n % 8, from the least significant one, of byte n / 8.  Bytes after the
  * end of the stream are not looked at.
  *
- * Everything that zlib's inflate checks is checked, but for distances that
- * reach back before the beginning of the output: a stream that has them is
+ * Checks everything that zlib's inflate checks, except for distances that reach
+ * back before the beginning of the output: a stream with such distances is
  * walked as well.  0, or -EBADMSG: not a complete stream; *last is untouched.
  */
 int deflate_walk(const uint8_t *in, size_t len, struct deflate_last *last);
 
 /*
- * Turns the complete raw deflate stream in the len bytes at buf, which has
- * room for cap bytes, into one that can be continued: clears the mark of its
- * final block and appends an empty stored block, which ends at a byte
- * boundary with 00 00 FF FF.  The new length, at most
- * len + DEFLATE_SYNC_MAX; or -EBADMSG: not one complete stream and nothing
- * after it; -ENOBUFS: cap is too small.  On failure buf is untouched.
+ * Turns the complete raw deflate stream in the len bytes at buf, which has room
+ * for cap bytes, into one that can be continued: clears the final bit of its
+ * last block and appends an empty stored block, which ends at a byte boundary
+ * with 00 00 FF FF.  The new length, at most len + DEFLATE_SYNC_MAX; or
+ * -EBADMSG: not one complete stream and nothing after it; -ENOBUFS: cap is too
+ * small.  On failure buf is untouched.
  */
 ssize_t deflate_make_nonfinal(uint8_t *buf, size_t len, size_t cap);
 

@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: FIPS 180-4 (SHA-256), RFC 1321 (MD5).  OpenSSL computes them; it
- * looks an algorithm up by name and keeps state for each digest, both of
- * which cost more than hashing a small file.  So the one is done once, and
- * the other kept from file to file.
+ * looks an algorithm up by name and keeps state for each digest, both of which
+ * cost more than hashing a small file.  So the lookup is done once, and the
+ * state is reused from file to file.
  *
- * SHA-256 on an x86 processor with instructions for it is our own: two files
- * at a time take half the time of one after the other (sha256.h).
+ * SHA-256 on an x86 processor with SHA instructions is our own: two files at a
+ * time take half the time of one after the other (sha256.h).
  */
 #ifndef COLDPRESS_DIGEST_H
 #define COLDPRESS_DIGEST_H
@@ -17,48 +17,51 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DIGEST_MAX = 32 };		/* bytes of the longest */
+enum { DIGEST_MAX = 32 };		/* bytes of the longest digest */
 
 struct digest_algo;
 struct digest;
 
 /*
- * "sha256", "md5", or "none", of which every digest has no bytes and costs
- * nothing.  0, -EINVAL (no such name), -ENOTSUP (this OpenSSL has none, as
- * with MD5 under FIPS) or -ENOMEM.
+ * "sha256", "md5", or "none", whose digests are empty and cost nothing.  0,
+ * -EINVAL (no such name), -ENOTSUP (not in this OpenSSL, as MD5 under FIPS) or
+ * -ENOMEM.
  */
 int digest_algo_open(struct digest_algo **a, const char *name);
-void digest_algo_close(struct digest_algo *a);	/* after its digests; or NULL */
+void digest_algo_close(struct digest_algo *a);	/* after its digests; may be
+						 * NULL */
 
 /* Thread-safe. */
 const char *digest_name(const struct digest_algo *a);
 unsigned digest_len(const struct digest_algo *a);
 
 /*
- * How many digests of a one thread should have in hand: 2 if two take little
- * more time than one, else 1.
+ * How many digests of a a thread should compute at a time: 2 if two take little
+ * more time than one, otherwise 1.
  */
 unsigned digest_lanes(const struct digest_algo *a);
 
-/* Of OpenSSL, as "openssl 3.0.19", cut to size - 1.  Thread-safe. */
+/*
+ * The version of OpenSSL, as "openssl 3.0.19", cut to size - 1.  Thread-safe.
+ */
 void digest_version(char *text, size_t size);
 
 /*
- * What computes SHA-256 here: "SHA instructions, two files at a time", say.
- * Static; thread-safe.
+ * What computes SHA-256 here, for example "SHA instructions, two files at a
+ * time".  Static; thread-safe.
  */
 const char *digest_sha256_by(void);
 
 /*
- * A digest of algorithm a, for one file after another, by one thread at a
- * time.  a may be shared between threads.  0 or -ENOMEM.
+ * A digest with algorithm a, for one file after another, by one thread at a
+ * time.  Threads may share a.  0 or -ENOMEM.
  */
 int digest_new(struct digest **d, const struct digest_algo *a);
 void digest_free(struct digest *d);		/* may be NULL */
 
 /*
- * The digest of what is added between a start and the end; a file given up
- * needs no end.  0 or -EIO: OpenSSL failed.
+ * Starts the digest of what is added until the end; an abandoned file needs no
+ * end.  0 or -EIO: OpenSSL failed.
  */
 int digest_start(struct digest *d);
 int digest_add(struct digest *d, const void *data, size_t len);

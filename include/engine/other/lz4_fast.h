@@ -1,5 +1,5 @@
 /*
- * lz4_fast.h - blocks of LZ4, fast
+ * lz4_fast.h - fast compression of LZ4 blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: LZ4 Block Format Description.
@@ -12,12 +12,16 @@
 
 enum { LZ4_FAST_BITS = 14 };
 
-/* What is kept of a block: by the hash of six bytes, where they were last. */
+/*
+ * What is remembered of a block: the last position of each hash of six bytes.
+ */
 struct lz4_fast {
 	uint16_t places[1 << LZ4_FAST_BITS];
 };
 
-/* out has room for LZ4_compressBound(len) bytes; how many were written. */
+/*
+ * out has room for LZ4_compressBound(len) bytes; returns how many were written.
+ */
 size_t lz4_fast_block(struct lz4_fast *f, const uint8_t *in, size_t len,
     uint8_t *out);
 

@@ -2,9 +2,9 @@
  * lz4_zfs.h - LZ4 as ZFS compresses it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The format is that of every LZ4 block; but ZFS has kept
- * a compressor of 2013, which finds other matches than today's library does in
- * blocks of 64 KiB and more.
+ * The format is that of any LZ4 block, but ZFS has kept a compressor from 2013,
+ * which finds different matches than today's library in blocks of 64 KiB and
+ * more.
  */
 #ifndef COLDPRESS_LZ4_ZFS_H
 #define COLDPRESS_LZ4_ZFS_H
@@ -16,7 +16,7 @@ enum { LZ4_ZFS_TABLE = 1 << 13 };
 
 /*
  * Compresses len bytes at in, at least one, to out: the size, at most cap, or
- * 0: there is not so much room.  table is for its use, LZ4_ZFS_TABLE entries.
+ * 0: it does not fit.  table is scratch space of LZ4_ZFS_TABLE entries.
  * Thread-safe.
  */
 size_t lz4_zfs_compress(const uint8_t *in, size_t len, uint8_t *out,

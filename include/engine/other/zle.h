@@ -1,9 +1,9 @@
 /*
- * zle.h - ZLE, which leaves out runs of zeros, of ZFS
+ * zle.h - ZLE, the zero run-length encoding of ZFS
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A byte below 64 says how many bytes follow as they
- * are, less 1; from 64 on, how many zeros there were, less 1, and 64 more.
+ * A byte below 64 is the number of literal bytes that follow, minus 1; from 64
+ * on, it is 64 plus the number of zeros, minus 1.
  */
 #ifndef COLDPRESS_ZLE_H
 #define COLDPRESS_ZLE_H
@@ -11,10 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The size of len bytes at in, compressed to out; 0: more than cap. */
+/* The compressed size of len bytes at in, written to out; 0: more than cap. */
 size_t zle_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap);
 
-/* 0 if size bytes come of what is at in, which may be padded; -EBADMSG. */
+/*
+ * 0 if the data at in, which may be padded, yields exactly size bytes;
+ * otherwise -EBADMSG.
+ */
 int zle_decompress(const uint8_t *in, size_t len, uint8_t *out, size_t size);
 
 #endif

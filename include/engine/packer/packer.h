@@ -1,5 +1,5 @@
 /*
- * packer.h - what filesystems compress a block with
+ * packer.h - the compressors that filesystems use for blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A packer compresses blocks of up to a given size, one after the other.  It
@@ -15,21 +15,27 @@ struct packer;
 
 struct packer_kind {
 	const char *name;
-	int level_least, level_most;	/* equal: the name has no level */
-	int level_default;		/* of the name without one */
-	/* Its state for blocks of up to most bytes; NULL: no memory. */
+	int level_least, level_most;	/* equal: the compressor has no
+					 * levels */
+	int level_default;		/* used if the name has no level */
+	/*
+	 * Creates its state for blocks of up to most bytes; NULL: out of
+	 * memory.
+	 */
 	void *(*open)(int level, size_t most);
 	void (*close)(void *state);
-	/* The size of len bytes, compressed to out; 0: more than cap. */
+	/*
+	 * The compressed size of len bytes, written to out; 0: more than cap.
+	 */
 	size_t (*pack)(void *state, const uint8_t *in, size_t len,
 	    uint8_t *out, size_t cap);
 };
 
 /*
- * The compressors as filesystems run them, each table ended by a name of
- * NULL.  A kind with levels below 0 is none of "all".
+ * The compressors as filesystems run them; each table ends with a NULL name.  A
+ * kind with levels below 0 is not part of "all".
  *
- * ZFS, without what it puts in front: lzjb, zle, lz4, gzip-1..9 (zlib
+ * ZFS, without the header that it adds: lzjb, zle, lz4, gzip-1..9 (zlib
  * streams), zstd-1..19 and zstd-fast-1..1000.
  */
 extern const struct packer_kind packers_zfs[], packers_zfs_fuse[];
@@ -43,25 +49,28 @@ extern const struct packer_kind packers_squashfs[];
 struct packer_name {
 	const struct packer_kind *kind;	/* NULL: "off" */
 	int level;
-	char text[24];			/* as it is written: gzip-6 */
+	char text[24];			/* as written: gzip-6 */
 };
 
-/* Of a table, by a name such as lz4 or gzip-6.  0 or -EINVAL.  Thread-safe. */
+/*
+ * Looks up a name such as lz4 or gzip-6 in a table.  0 or -EINVAL.
+ * Thread-safe.
+ */
 int packer_by_name(const struct packer_kind *kinds, const char *text,
     struct packer_name *name);
 
-/* 0 or -ENOMEM.  *p is NULL where the kind is. */
+/* 0 or -ENOMEM.  *p is NULL if the kind is. */
 int packer_open(struct packer **p, const struct packer_name *name,
     size_t most);
 void packer_close(struct packer *p);
 
-/* What len bytes, at least one, take compressed: 1..cap, or 0: no less. */
+/* The compressed size of len bytes, at least one: 1..cap, or 0: not smaller. */
 size_t packer_pack(struct packer *p, const uint8_t *in, size_t len,
     size_t cap);
 
 /*
- * These bytes, until the next call; not of the lzo of btrfs, which is only
- * measured.
+ * The compressed bytes, valid until the next call; not available for btrfs's
+ * lzo, which is only measured.
  */
 const uint8_t *packer_out(const struct packer *p);
 

@@ -2,8 +2,8 @@
  * deflate_engine.h - raw deflate (RFC 1951) of one block, by several libraries
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Which library does a level is decided by the build
- * alone, never by the machine: the output of one build is the same on all.
+ * Which library handles a level depends on the build only, never on the
+ * machine: one build gives the same output everywhere.
  */
 #ifndef COLDPRESS_DEFLATE_ENGINE_H
 #define COLDPRESS_DEFLATE_ENGINE_H
@@ -12,7 +12,7 @@
 
 struct deflate_engine;
 
-/* One a thread.  0 or -ENOMEM. */
+/* One per thread.  0 or -ENOMEM. */
 int deflate_engine_open(struct deflate_engine **e,
     const struct codec_options *o);
 
@@ -23,21 +23,24 @@ int deflate_engine_open(struct deflate_engine **e,
 int deflate_engine_open_steady(struct deflate_engine **e, int level);
 void deflate_engine_close(struct deflate_engine *e);
 
-/* The most bytes that len bytes may become. */
+/* The maximum size of len bytes when compressed. */
 size_t deflate_engine_bound(size_t len);
 
 /* The bytes that an engine allocates. */
 uint64_t deflate_engine_memory(const struct codec_options *o);
 
 /*
- * Deflates a block on its own.  With last, the final deflate block ends it;
- * without, it ends with a sync point: an empty stored block, after which the
- * stream is at a byte's boundary.  The length, or -errno.
+ * Deflates a block independently.  With last, it ends with the final deflate
+ * block; without, it ends with a sync point: an empty stored block, after which
+ * the stream is at a byte boundary.  The length, or -errno.
  */
 ssize_t deflate_engine_run(struct deflate_engine *e, const uint8_t *in,
     size_t len, bool last, uint8_t *out, size_t cap);
 
-/* "libdeflate 1.14, ISA-L 2.30.0, zlib 1.2.13": what does what, for -V. */
+/*
+ * "libdeflate 1.14, ISA-L 2.30.0, zlib 1.2.13": which library does what, for
+ * -V.
+ */
 const char *deflate_engine_versions(void);
 
 #endif

@@ -6,15 +6,14 @@
  * Format"; tar(5) of libarchive; GNU tar's manual, "Basic Tar Format" and
  * "Storing Sparse Files".
  *
- * Read are v7, ustar, pax (local and global records) and GNU archives, with
- * long names, base-256 numbers, extended attributes, and sparse files in all
- * four encodings (old GNU, pax 0.0, 0.1 and 1.0).  The archive is read once,
- * front to back, in pieces of any length; an entry needs memory for its
- * header alone.
+ * Reads v7, ustar, pax (local and global records) and GNU archives, with long
+ * names, base-256 numbers, extended attributes, and sparse files in all four
+ * encodings (old GNU, pax 0.0, 0.1 and 1.0).  The archive is read once, front
+ * to back, in pieces of any length; an entry needs memory for its header only.
  *
- * Nothing that the archive says is believed: numbers are checked as 64-bit
- * integers, and what an entry may allocate is capped (TAR_EXTENSION_MAX,
- * TAR_EXTENTS_MAX).  Names are given as they are stored: see tar_clean_path().
+ * Nothing in the archive is trusted: numbers are checked as 64-bit integers,
+ * and what an entry may allocate is capped (TAR_EXTENSION_MAX,
+ * TAR_EXTENTS_MAX).  Names are returned as stored: see tar_clean_path().
  *
  * A struct tar belongs to one thread at a time.
  */
@@ -36,23 +35,23 @@ enum tar_type {
 	TAR_DIR, TAR_FIFO
 };
 
-/* A run of data in a sparse file; what lies between runs is zero. */
+/* A run of data in a sparse file; the gaps between runs are zero. */
 struct tar_extent {
 	uint64_t offset, length;
 };
 
-/* SCHILY.xattr and LIBARCHIVE.xattr; the value may hold any bytes. */
+/* SCHILY.xattr and LIBARCHIVE.xattr; the value may contain any bytes. */
 struct tar_xattr {
 	const char *name;
 	const void *value;
 	size_t length;
 };
 
-/* What it points to lasts until the next call of tar_next(). */
+/* Its pointers are valid until the next call of tar_next(). */
 struct tar_entry {
 	enum tar_type type;
 	const char *path;		/* never empty */
-	const char *link;		/* target of either kind of link, or "" */
+	const char *link;		/* target of a hard or symbolic link */
 	const char *uname, *gname;	/* or "" */
 	uint32_t mode;			/* the 12 permission bits */
 	uint64_t uid, gid;
@@ -60,27 +59,30 @@ struct tar_entry {
 	uint32_t mtime_ns;
 	uint32_t major, minor;		/* of a device */
 	uint64_t size;			/* bytes of the file, holes included */
-	uint64_t stored;		/* bytes that tar_read() will give */
+	uint64_t stored;		/* bytes that tar_read() will return */
 	/*
-	 * Of a sparse file its data, ascending and not overlapping, of
-	 * `stored` bytes together; else NULL and 0.
+	 * The data of a sparse file, ascending and not overlapping, `stored`
+	 * bytes in total; otherwise NULL and 0.
 	 */
 	const struct tar_extent *extents;
 	size_t extent_count;
 	const struct tar_xattr *xattrs;
 	size_t xattr_count;
-	/* In the archive: its first header (extensions included), its data. */
+	/*
+	 * Offsets in the archive: of its first header (extensions included),
+	 * and of its data.
+	 */
 	uint64_t header_offset, data_offset;
 };
 
 struct tar_source {
 	/*
-	 * Up to len bytes into buf: how many, 0 at the end, or -errno.  It
-	 * may give fewer than asked for.
+	 * Reads up to len bytes into buf: returns how many, 0 at the end, or
+	 * -errno.  It may return fewer than requested.
 	 */
 	ssize_t (*read)(void *arg, void *buf, size_t len);
 	/*
-	 * NULL, or given every byte of the archive once, in order, before
+	 * NULL, or called with every byte of the archive once, in order, before
 	 * the entry that it belongs to is returned.  0, or a -errno that the
 	 * reader then returns.
 	 */
@@ -90,23 +92,25 @@ struct tar_source {
 
 struct tar;
 
-/* A reader at the beginning of source, which is copied.  0 or -ENOMEM. */
+/*
+ * Creates a reader at the beginning of source, which is copied.  0 or -ENOMEM.
+ */
 int tar_open(struct tar **t, const struct tar_source *source);
 void tar_close(struct tar *t);		/* t may be NULL */
 
 /*
- * The next entry, past what is left of the one before.  1; 0 at the end of
+ * The next entry, skipping the rest of the previous one.  1; 0 at the end of
  * the archive (a block of zeros, or the end of input between entries); or
- * -EBADMSG (not a tar archive, or damaged), -ENODATA (cut short), -EFBIG (a
- * cap is exceeded), -ENOMEM, or -errno of the source.  Volume labels and
- * continued members of GNU tar are skipped.  After an error, only
- * tar_close().
+ * -EBADMSG (not a tar archive, or damaged), -ENODATA (truncated), -EFBIG (a cap
+ * is exceeded), -ENOMEM, or -errno of the source.  Volume labels and continued
+ * members of GNU tar are skipped.  After an error, only tar_close() may be
+ * called.
  */
 int tar_next(struct tar *t, struct tar_entry *e);
 
 /*
- * Up to len of the bytes stored for the entry, holes left out: how many, 0
- * when all have been read, or -errno as above.
+ * Up to len of the bytes stored for the entry, without holes: how many, 0 when
+ * all have been read, or -errno as above.
  */
 ssize_t tar_read(struct tar *t, void *buf, size_t len);
 
@@ -118,13 +122,15 @@ int tar_drain(struct tar *t);
 /* Bytes of the archive read so far. */
 uint64_t tar_offset(const struct tar *t);
 
-/* Why the last call failed: a sentence without capital and full stop, or
-   NULL where -errno says it all.  Lasts for good. */
+/*
+ * Why the last call failed: a sentence without capital and full stop, or NULL
+ * if -errno says it all.  Static.
+ */
 const char *tar_why(const struct tar *t);
 
 /*
- * Makes path relative and plain, in place: no "/" in front, no "." component,
- * no "//", no "/" at the end; the root becomes "".  0, or -EINVAL where a
+ * Makes path relative and normalized, in place: no leading "/", no "."
+ * component, no "//", no trailing "/"; the root becomes "".  0, or -EINVAL if a
  * component is "..".  Thread-safe.
  */
 int tar_clean_path(char *path);

@@ -1,10 +1,10 @@
 /*
- * codec.h - blocks of a squashfs image, compressed
+ * codec.h - compressing blocks of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * gzip by the deflate encoders of pzc, in zlib's container; zstd, lz4, lz4hc,
- * xz and lzo by their libraries, as mksquashfs calls them, with contexts that
- * serve block after block.  A codec belongs to one thread.
+ * gzip uses pzc's deflate encoders in a zlib container; zstd, lz4, lz4hc, xz
+ * and lzo use their libraries, called as in mksquashfs, with contexts that are
+ * reused for block after block.  A codec belongs to one thread.
  */
 #ifndef COLDPRESS_SQBUILD_CODEC_H
 #define COLDPRESS_SQBUILD_CODEC_H
@@ -14,23 +14,23 @@
 
 enum { SQB_SETTINGS_MAX = 16 };
 
-/* A compressor and its level, as they are chosen. */
+/* A choice of compressor and level. */
 struct sqb_method {
 	const char *name;		/* of -F */
 	int compressor;			/* enum squashfs_compressor; 0: none */
-	int level_min, level_max;	/* equal: it has none */
+	int level_min, level_max;	/* equal: no levels */
 	int level_default;
 };
 
-/* By its name, or NULL.  Thread-safe. */
+/* Looks up a method by name, or NULL.  Thread-safe. */
 const struct sqb_method *sqb_method_by_name(const char *name);
 
-/* The names that this build has, between blanks. */
+/* The names supported by this build, separated by blanks. */
 const char *sqb_method_names(void);
 
 /*
- * The compressor options that the image has to hold: their bytes, 0 for none.
- * Source: the format's chapter on them.
+ * Writes the compressor options that the image must contain, and returns their
+ * size, 0 for none.  Source: the chapter on them in the format description.
  */
 size_t sqb_settings(const struct sqb_method *m, int level, uint32_t block,
     uint8_t settings[SQB_SETTINGS_MAX]);
@@ -49,7 +49,10 @@ int sqb_codec_open(struct sqb_codec **c, const struct sqb_method *m,
     int level, uint32_t block);
 void sqb_codec_close(struct sqb_codec *c);	/* c may be NULL */
 
-/* len bytes into out: how many, fewer than len and at most cap; else 0. */
+/*
+ * Compresses len bytes into out: returns the size, less than len and at most
+ * cap; otherwise 0.
+ */
 size_t sqb_codec_pack(struct sqb_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 

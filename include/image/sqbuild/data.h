@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Files come one after the other from a source, and are cut into units: blocks
- * of large files, and fragment blocks that small ones share, by the rules of
- * mksquashfs (a file below a block's size becomes a fragment, the end of a
- * larger one does not).  Files of the same content are stored once, blocks of
- * zeros not at all.  One thread reads, the others compress, and units are
- * written in order: the bytes do not depend on how many threads there are.
+ * of large files, and fragment blocks shared by small ones, following the rules
+ * of mksquashfs (a file smaller than a block becomes a fragment, the tail of a
+ * larger one does not).  Files with identical content are stored once, blocks
+ * of zeros not at all.  One thread reads, the others compress, and units are
+ * written in order: the bytes do not depend on the number of threads.
  */
 #ifndef COLDPRESS_SQBUILD_DATA_H
 #define COLDPRESS_SQBUILD_DATA_H
@@ -26,7 +26,7 @@ struct sqb_file {
 	bool alone;			/* it shares data with no other */
 };
 
-/* Where files come from.  One thread calls; errors are -errno. */
+/* The source of files.  One thread calls it; errors are -errno. */
 struct sqb_source {
 	/*
 	 * The next file in *f: 1, 0 at the end, or -errno.  Or 2, and no
@@ -40,7 +40,7 @@ struct sqb_source {
 	 * next one follows.
 	 */
 	int (*read)(void *arg, void *buf, size_t len);
-	/* Back to its first byte; NULL where that cannot be. */
+	/* Returns to its first byte; NULL if that is impossible. */
 	int (*rewind)(void *arg);
 	void *arg;
 };
@@ -50,32 +50,33 @@ struct sqb_data_options {
 	int level;
 	uint32_t block;
 	unsigned threads;
-	bool no_duplicates;		/* store what is the same again */
+	bool no_duplicates;		/* store duplicates again */
 	bool no_fragments;
 	bool raw_data, raw_fragments;	/* do not compress them */
-	bool no_probe;			/* compress what hardly shrinks, too */
-	int tmpdir;			/* for what cannot be rewound */
+	bool no_probe;			/* also compress data that hardly
+					 * shrinks */
+	int tmpdir;			/* for data that cannot be rewound */
 };
 
-/* What came of it. */
+/* The result. */
 struct sqb_data {
 	uint32_t *sizes;		/* size words of all units */
 	uint64_t *starts;		/* in the image */
-	uint32_t *fragment;		/* number of a fragment block, or
-					   SQUASHFS_NONE */
+	uint32_t *fragment;		/* index of a fragment block, or
+					 * SQUASHFS_NONE */
 	size_t units, cap, fragment_cap;
 	struct sqw_data *of;		/* of each id */
 	size_t ids;
 	uint32_t fragments;
-	uint64_t end;			/* behind the last one */
+	uint64_t end;			/* end of the last one */
 	uint64_t in_B, raw_B, blocks, duplicates, duplicate_B;
 	struct pipeline_stats stats;
 };
 
 /*
- * Reads all files of source and writes their units to fd, where it stands,
- * `at` bytes into the image.  d is zeros before, and to be freed in any case.
- * 0, or -errno of the source, the writing, or -ENOMEM.
+ * Reads all files of source and writes their units to fd at its current offset,
+ * `at` bytes into the image.  d must be zeroed before, and freed in any case.
+ * 0, or -errno of the source or the writing, or -ENOMEM.
  */
 int sqb_data_write(struct sqb_data *d, const struct sqb_source *source,
     const struct sqb_data_options *o, int fd, uint64_t at,

@@ -1,11 +1,11 @@
 /*
- * image.h - a squashfs 4.0 image, written
+ * image.h - writing a squashfs 4.0 image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * In three steps: sqb_image_begin() writes what stands before the data,
+ * In three steps: sqb_image_begin() writes what precedes the data,
  * sqb_data_write() the data, and sqb_image_end() the tables and the super
- * block.  Tables of fragments, inode numbers, owners and extended attributes
- * are written by libsquashfs; inodes and listings by image/sqwrite.
+ * block.  The tables of fragments, inode numbers, owners and extended
+ * attributes are written by libsquashfs; inodes and listings by image/sqwrite.
  */
 #ifndef COLDPRESS_SQTABLES_IMAGE_H
 #define COLDPRESS_SQTABLES_IMAGE_H
@@ -16,14 +16,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The extended attributes of all inodes, each set once.  One thread's. */
+/* The extended attributes of all inodes, each set once.  For one thread. */
 struct sqb_xattrs;
 
 int sqb_xattrs_open(struct sqb_xattrs **x);	/* 0 or -ENOMEM */
 void sqb_xattrs_close(struct sqb_xattrs *x);	/* x may be NULL */
 
-/* A set: begun, filled, ended.  0, -ENOTSUP (the format has no such
-   namespace) or -ENOMEM; *index is for sqw_attr.xattr. */
+/*
+ * A set of attributes: begin, fill, end.  0, -ENOTSUP (the format has no such
+ * namespace) or -ENOMEM; *index is for sqw_attr.xattr.
+ */
 int sqb_xattrs_begin(struct sqb_xattrs *x);
 int sqb_xattrs_add(struct sqb_xattrs *x, const char *name,
     const void *value, size_t len);
@@ -33,25 +35,26 @@ struct sqb_image_options {
 	const struct sqb_data_options *data;
 	uint32_t mtime;			/* of the image */
 	bool raw_inodes, raw_xattrs;	/* do not compress these tables */
-	bool no_export;			/* no table for NFS */
-	bool no_pad;			/* to 4 KiB */
+	bool no_export;			/* omit the table for NFS */
+	bool no_pad;			/* do not pad to 4 KiB */
 };
 
 struct sqb_image_space {
-	uint64_t inodes_B, listings_B, tables_B;	/* the rest */
-	uint64_t used_B, image_B;			/* without, with pad */
+	uint64_t inodes_B, listings_B, tables_B;	/* everything else */
+	uint64_t used_B, image_B;			/* without and with
+							 * padding */
 };
 
 /*
- * Writes the beginning of an image to fd, which stands at 0 and is open for
- * reading, too.  How many bytes stand before the data, or -errno.
+ * Writes the beginning of an image to fd, which is at offset 0 and also open
+ * for reading.  Returns the number of bytes before the data, or -errno.
  */
 int64_t sqb_image_begin(int fd, const struct sqb_image_options *o);
 
 /*
- * Gives the nodes of t, which is complete, their data, and writes all that
- * stands behind them.  0; -EFBIG: more than SQUASHFS_IDS_MAX owners;
- * -ENOMEM or -errno of the writing.
+ * Fills in the data of the nodes of t, which is complete, and writes everything
+ * that follows the data.  0; -EFBIG: more than SQUASHFS_IDS_MAX owners; -ENOMEM
+ * or -errno of the writing.
  */
 int sqb_image_end(int fd, const struct sqb_image_options *o,
     struct sqw_tree *t, const struct sqb_data *d,

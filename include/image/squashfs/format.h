@@ -6,10 +6,10 @@
  * the kernel's Documentation/filesystems/squashfs.rst.  Integers are
  * little-endian.
  *
- *	super block | compressor options | data and fragment blocks |
- *	inode table | directory table | fragment, export, id and xattr tables
+ * 	super block | compressor options | data and fragment blocks |
+ * 	inode table | directory table | fragment, export, id and xattr tables
  *
- * Tables are made of metadata blocks: a length of 16 bits, then up to
+ * Tables consist of metadata blocks: a 16-bit length, then up to
  * SQUASHFS_META_B bytes, compressed or not.
  */
 #ifndef COLDPRESS_SQUASHFS_FORMAT_H
@@ -20,13 +20,13 @@
 enum {
 	SQUASHFS_MAGIC = 0x73717368,
 	SQUASHFS_SUPER_B = 96,
-	SQUASHFS_META_B = 8192,		/* of an unpacked metadata block */
+	SQUASHFS_META_B = 8192,		/* size of an unpacked metadata block */
 	SQUASHFS_META_HEADER_B = 2,
-	SQUASHFS_META_RAW = 1 << 15,	/* in the header: not compressed */
+	SQUASHFS_META_RAW = 1 << 15,	/* in the header: uncompressed */
 	SQUASHFS_BLOCK_MIN = 4 << 10,
 	SQUASHFS_BLOCK_MAX = 1 << 20,
 	SQUASHFS_BLOCK_DEFAULT = 128 << 10,
-	SQUASHFS_BLOCK_RAW = 1 << 24,	/* in a size word: not compressed */
+	SQUASHFS_BLOCK_RAW = 1 << 24,	/* in a size word: uncompressed */
 	SQUASHFS_PAD_B = 4096,		/* mksquashfs rounds images up to it */
 	SQUASHFS_NAME_MAX = 256,
 	SQUASHFS_IDS_MAX = 65536,
@@ -37,18 +37,19 @@ enum {
 	SQUASHFS_ID_B = 4,
 	SQUASHFS_POINTER_B = 8,		/* to a metadata block of a table */
 
-	/* directory listings: a header and up to 256 entries below it */
+	/* directory listings: a header followed by up to 256 entries */
 	SQUASHFS_LISTING_HEAD_B = 12,
 	SQUASHFS_LISTING_RUN = 256,
 	SQUASHFS_ENTRY_B = 8,		/* without the name */
-	SQUASHFS_LISTING_EXTRA = 3	/* in a listing's length, for . and .. */
+	SQUASHFS_LISTING_EXTRA = 3	/* added to a listing's length, for .
+					 * and .. */
 };
 
-/* No fragment, no xattrs, no table; of 32 and of 64 bits. */
+/* No fragment, no xattrs, no table; in 32 and in 64 bits. */
 #define SQUASHFS_NONE UINT32_MAX
 #define SQUASHFS_NO_TABLE UINT64_MAX
 
-/* Where each field of the super block begins. */
+/* The offset of each field in the super block. */
 enum squashfs_super {
 	SQUASHFS_S_MAGIC = 0, SQUASHFS_S_INODES = 4, SQUASHFS_S_MTIME = 8,
 	SQUASHFS_S_BLOCK = 12, SQUASHFS_S_FRAGMENTS = 16,
@@ -74,7 +75,7 @@ enum squashfs_compressor {
 	SQUASHFS_LZ4, SQUASHFS_ZSTD
 };
 
-/* Types of inodes; a long one has SQUASHFS_LONG more. */
+/* Types of inodes; a long one is SQUASHFS_LONG higher. */
 enum squashfs_type {
 	SQUASHFS_DIR = 1, SQUASHFS_FILE, SQUASHFS_LINK, SQUASHFS_BLOCK_DEVICE,
 	SQUASHFS_CHAR, SQUASHFS_FIFO, SQUASHFS_SOCKET, SQUASHFS_LONG = 7

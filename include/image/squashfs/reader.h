@@ -2,13 +2,13 @@
  * reader.h - the names, inodes and data of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * For tools that need more of an image than a walk of its files: owners,
- * modes, link targets, extended attributes, single blocks.  No number of the
- * image is trusted: each is checked, in 64 bits, against the length of what it
- * points into.  Source of the format: image/squashfs/format.h.
+ * For tools that need more of an image than a walk of its files: owners, modes,
+ * link targets, extended attributes, individual blocks.  No number in the image
+ * is trusted: each is checked, in 64 bits, against the length of what it refers
+ * to.  Source of the format: image/squashfs/format.h.
  *
- * After sqr_open() an image does not change: any number of threads may read
- * it, each with a decoder of its own.
+ * After sqr_open() an image does not change: any number of threads may read it,
+ * each with its own decoder.
  */
 #ifndef COLDPRESS_SQUASHFS_READER_H
 #define COLDPRESS_SQUASHFS_READER_H
@@ -23,7 +23,7 @@ enum { SQR_SETTINGS_MAX = 64 };
 
 struct sqr_image;
 
-/* What the super block says, and the compressor's options behind it. */
+/* The contents of the super block, and the compressor options after it. */
 struct sqr_facts {
 	int compressor;			/* enum squashfs_compressor */
 	uint32_t block;			/* bytes */
@@ -37,22 +37,22 @@ struct sqr_facts {
 };
 
 /*
- * Whether fd is an image, or a program with one behind it (an AppImage): 1
- * and its first byte in *offset, 0, or -errno of reading.
+ * Whether fd is an image, or a program followed by one (an AppImage): 1 and its
+ * offset in *offset, 0, or -errno of reading.
  */
 int sqr_find(int fd, uint64_t *offset);
 
 /*
- * Something for which Linux would not mount the image, at byte `at` of it;
- * why is a clause that lasts until the call returns.
+ * Reports a reason why Linux would not mount the image, at byte `at` of it; why
+ * is a clause, valid until the call returns.
  */
 typedef void sqr_tell_fn(void *arg, uint64_t at, const char *why);
 
 /*
- * Reads tables and names of the image at byte `offset` of fd, which stays
- * open and the caller's, with so many threads, in at most `memory` bytes for
- * tables and names.  0; -EBADMSG or -ENOTSUP, with a clause in *why;
- * -EDQUOT: it takes more memory; -ENOMEM or -errno of reading.
+ * Reads tables and names of the image at byte `offset` of fd, which remains
+ * open and the caller's, with the given number of threads, using at most
+ * `memory` bytes for tables and names.  0; -EBADMSG or -ENOTSUP, with a clause
+ * in *why; -EDQUOT: it needs more memory; -ENOMEM or -errno of reading.
  */
 int sqr_open(struct sqr_image **m, int fd, uint64_t offset, unsigned threads,
     uint64_t memory, sqr_tell_fn *tell, void *arg, const char **why);
@@ -61,82 +61,88 @@ void sqr_close(struct sqr_image *m);	/* m may be NULL */
 const struct sqr_facts *sqr_facts(const struct sqr_image *m);
 
 /*
- * Names have numbers from 0, the root, on: depth first, the names of a
- * directory in the order of their bytes.
+ * Names are numbered from 0, the root: depth first, each directory in byte
+ * order.
  */
 size_t sqr_count(const struct sqr_image *m);
 
 struct sqr_entry {
-	const char *name;		/* not terminated; the image's */
+	const char *name;		/* not terminated; belongs to the
+					 * image */
 	size_t name_len;		/* 0: the root */
 	size_t parent;			/* number; the root is its own */
-	size_t first;			/* number of its inode's first name */
+	size_t first;			/* number of the first name of its
+					 * inode */
 	uint16_t mode;			/* as st_mode; 0: no inode */
 	bool has_owner;			/* uid and gid are known */
 	uint32_t uid, gid, mtime, links;
-	uint32_t rdev;			/* of a device, as the format has it */
+	uint32_t rdev;			/* of a device, as stored in the
+					 * image */
 	uint32_t xattr;			/* or SQUASHFS_NONE */
 	uint64_t size;			/* of a file, listing or target */
-	const char *target;		/* of a link, size bytes; the image's */
-	/* a file's data */
-	uint64_t start;			/* of its first block in the image */
+	const char *target;		/* of a link, size bytes; belongs to the
+					 * image */
+	/* the data of a file */
+	uint64_t start;			/* offset of its first block in the
+					 * image */
 	const uint8_t *sizes;		/* le32 size words of its blocks */
 	uint32_t blocks;
 	uint32_t fragment, tail_at;	/* SQUASHFS_NONE: no tail */
-	/* NULL, or a clause: what is wrong with the inode or listing */
+	/* NULL, or a clause: what is wrong with the inode or the listing */
 	const char *why;
-	bool lost;			/* then its data cannot be read */
+	bool lost;			/* its data cannot be read */
 };
 
 void sqr_get(const struct sqr_image *m, size_t number, struct sqr_entry *e);
 
-/* The number of the first name behind all that is below a directory. */
+/* The number of the first name after everything below a directory. */
 size_t sqr_end(const struct sqr_image *m, size_t number);
 
 /*
- * The path from the root, without a leading slash, at *path of *cap bytes,
- * which grows as needed and is the caller's, for sys_free().  0 or -ENOMEM.
+ * Writes the path from the root, without a leading slash, to *path of *cap
+ * bytes, which grows as needed and is the caller's, to be freed with
+ * sys_free().  0 or -ENOMEM.
  */
 int sqr_path(const struct sqr_image *m, size_t number, char **path,
     size_t *cap);
 
 /*
- * Hands over the attributes of a set, with full names.  0, -EBADMSG (the
- * table is damaged), -ENOMEM, or what fn returned if that is not 0.
+ * Passes on the attributes of a set, with full names.  0, -EBADMSG (the table
+ * is damaged), -ENOMEM, or what fn returned if not 0.
  */
 typedef int sqr_xattr_fn(void *arg, const char *name, const void *value,
     size_t len);
 int sqr_xattrs(const struct sqr_image *m, uint32_t index, sqr_xattr_fn *fn,
     void *arg);
 
-/* Bytes of block k of a file once unpacked; of its tail; bytes stored. */
+/* The unpacked size of block k of a file; of its tail; the stored size. */
 uint32_t sqr_block_len(const struct sqr_image *m, const struct sqr_entry *e,
     uint32_t k);
 uint32_t sqr_tail_len(const struct sqr_image *m, const struct sqr_entry *e);
 uint64_t sqr_stored(const struct sqr_entry *e);
 uint32_t sqr_word(const struct sqr_entry *e, uint32_t k);
 
-/* Bytes in the image of the block whose size word that is; 0: a hole. */
+/* The stored size of the block with that size word; 0: a hole. */
 static inline uint32_t
 sqr_word_len(uint32_t word)
 {
 	return word & (SQUASHFS_BLOCK_RAW - 1);
 }
 
-/* Where a fragment block is, number below facts->fragments. */
+/* The location of a fragment block; number is below facts->fragments. */
 void sqr_fragment(const struct sqr_image *m, uint32_t number, uint64_t *at,
     uint32_t *word);
 
-/* Unpacks blocks; one thread's. */
+/* Unpacks blocks; for one thread. */
 struct sqr_decoder;
 
 int sqr_decoder_open(struct sqr_decoder **d, const struct sqr_image *m);
 void sqr_decoder_close(struct sqr_decoder *d);	/* d may be NULL */
 
 /*
- * Unpacks the block at byte `at` of the image to out, which has room for
- * want bytes, and is to become exactly those; want 0: room for a block, any
- * number of bytes.  The number, or -errno, with a clause in *why.
+ * Unpacks the block at byte `at` of the image to out, which has room for want
+ * bytes, the exact size expected; want 0: room for a full block, any size.
+ * Returns the size, or -errno, with a clause in *why.
  */
 int64_t sqr_unpack(struct sqr_decoder *d, uint64_t at, uint32_t word,
     size_t want, uint8_t *out, const char **why);

@@ -2,8 +2,8 @@
  * table.h - a table of metadata blocks of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What is put into it is cut into metadata blocks, which are compressed and
- * handed on.  Integers are little-endian.  By one thread at a time.
+ * Data put into it is cut into metadata blocks, which are compressed and passed
+ * on.  Integers are little-endian.  For one thread at a time.
  */
 #ifndef COLDPRESS_SQWRITE_TABLE_H
 #define COLDPRESS_SQWRITE_TABLE_H
@@ -13,39 +13,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a table does with its blocks.  arg is given to both. */
+/* What a table does with its blocks.  arg is passed to both. */
 struct sqw_table_ops {
 	/*
-	 * Compresses len bytes into out: their number, or 0 if they did not
-	 * become fewer.  NULL: blocks are stored as they are.
+	 * Compresses len bytes into out: the size, or 0 if it is not smaller.
+	 * NULL: blocks are stored uncompressed.
 	 */
 	size_t (*pack)(void *arg, const uint8_t *in, size_t len, uint8_t *out,
 	    size_t cap);
 	/*
-	 * A block with its header, to be written behind the last one; NULL:
-	 * it is only counted.  0 or -errno.
+	 * Writes a block with its header after the previous one; NULL: it is
+	 * only counted.  0 or -errno.
 	 */
 	int (*write)(void *arg, const uint8_t *block, size_t len);
 	void *arg;
 };
 
-/* All zero at first, but for ops. */
+/* All zero initially, except for ops. */
 struct sqw_table {
 	struct sqw_table_ops ops;
-	uint64_t size;			/* of the whole blocks, with headers */
+	uint64_t size;			/* of the complete blocks, with
+					 * headers */
 	uint64_t blocks;
-	int err;			/* the first of write() */
-	uint32_t filled;		/* of the one in hand */
+	int err;			/* the first error of write() */
+	uint32_t filled;		/* bytes in the current one */
 	uint8_t data[SQUASHFS_META_B];
 	uint8_t packed[SQUASHFS_META_HEADER_B + SQUASHFS_META_B];
 };
 
 struct sqw_place {
-	uint32_t block;			/* where it begins in its table */
+	uint32_t block;			/* offset of the block in its table */
 	uint16_t offset;
 };
 
-/* Where the next byte goes. */
+/* The position of the next byte. */
 struct sqw_place sqw_place(const struct sqw_table *t);
 
 void sqw_put(struct sqw_table *t, const void *data, size_t len);

@@ -2,11 +2,11 @@
  * tree.h - the tree that a squashfs image will hold
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Names are added in any order; a directory that is missing is made.  When the
- * tree is complete its nodes are put into the order of an image: depth first,
- * names by their bytes, and inodes are numbered, as by mksquashfs.
+ * Names are added in any order; missing directories are created.  When the tree
+ * is complete its nodes are put into the order of an image, depth first with
+ * names in byte order, and inodes are numbered, as mksquashfs does.
  *
- * A node takes about 100 bytes and its name.  By one thread at a time.
+ * A node takes about 100 bytes plus its name.  For one thread at a time.
  */
 #ifndef COLDPRESS_SQWRITE_TREE_H
 #define COLDPRESS_SQWRITE_TREE_H
@@ -17,18 +17,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an inode says, but for its data. */
+/* The contents of an inode, except for its data. */
 struct sqw_attr {
 	uint16_t mode;			/* type and permissions of st_mode */
 	uint32_t uid, gid;
 	uint32_t mtime;
-	uint32_t rdev;			/* of a device, as the format has it */
+	uint32_t rdev;			/* of a device, as stored in the
+					 * image */
 	uint32_t xattr;			/* index, or SQUASHFS_NONE */
 	uint64_t size;			/* of a file, or of a link's target */
 	const char *target;		/* of a symbolic link; copied */
 };
 
-/* Where a file's data are: shared by those of the same content. */
+/* Where the data of a file is: shared by files with identical content. */
 struct sqw_data {
 	uint32_t unit;			/* the first block, or the fragment's */
 	uint32_t blocks;
@@ -39,10 +40,10 @@ struct sqw_data {
 struct sqw_node {
 	const char *name;
 	struct sqw_attr attr;
-	uint32_t id;			/* as sqw_tree_add() gave it */
+	uint32_t id;			/* as returned by sqw_tree_add() */
 	uint32_t parent;		/* index; the root is its own */
-	uint32_t end;			/* behind all that is below it */
-	uint32_t owner;			/* of its inode: its first name */
+	uint32_t end;			/* after everything below it */
+	uint32_t owner;			/* the first name of its inode */
 	uint32_t number, links;		/* of the inode */
 	struct sqw_data data;
 };
@@ -73,12 +74,12 @@ int sqw_tree_open(struct sqw_tree *t);
 void sqw_tree_close(struct sqw_tree *t);
 
 /*
- * Adds the node at path: relative, plain (no ".", "..", "//"), "" for the
- * root.  A directory that is there already gets the new attributes and keeps
- * what is in it; anything else is replaced.  Directories above that are
- * missing are made, mode 0755.  *id names the node until the tree is closed.
+ * Adds the node at path: relative, normalized (no ".", "..", "//"), "" for the
+ * root.  An existing directory gets the new attributes and keeps its contents;
+ * anything else is replaced.  Missing parent directories are created, mode
+ * 0755.  *id identifies the node until the tree is closed.
  *
- * 0; -ENOTDIR: a component is no directory; -ENAMETOOLONG: one has more than
+ * 0; -ENOTDIR: a component is not a directory; -ENAMETOOLONG: one has more than
  * SQUASHFS_NAME_MAX bytes; -EFBIG: too many nodes; -ENOMEM.
  */
 int sqw_tree_add(struct sqw_tree *t, const char *path,
@@ -97,13 +98,13 @@ int sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
 /* Takes the node and all below it away; the root only loses what is in it. */
 void sqw_tree_remove(struct sqw_tree *t, uint32_t id);
 
-/* Says that id is another name of the inode of first. */
+/* Makes id another name of the inode of first. */
 void sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first);
 
 /*
- * Completes the tree: orders the nodes, makes the first name of each inode
- * its owner (with the attributes and the id of the one linked to), numbers
- * inodes.  Nothing can be added after it.  0 or -ENOMEM.
+ * Completes the tree: orders the nodes, makes the first name of each inode its
+ * owner (with the attributes and the id of the node linked to), and numbers
+ * inodes.  Nothing can be added afterwards.  0 or -ENOMEM.
  */
 int sqw_tree_finish(struct sqw_tree *t);
 
