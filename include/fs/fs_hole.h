@@ -1,5 +1,5 @@
 /*
- * fs_hole.h - holes of sparse files, which need not be read
+ * fs_hole.h - holes of sparse files, which do not have to be read
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_FS_HOLE_H
@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 
 /*
- * Whether all of these len bytes, at least one, of the file open at fd are a
- * hole, and within the file as it is by now; false where that is not known.
- * st: as the file was found.  Moves the descriptor's offset.
+ * Whether all len bytes, at least one, of the file open at fd are a hole, and
+ * still within the file; false if that is unknown. st: the file when it was
+ * found.  Moves the descriptor's offset.
  */
 bool fs_is_hole(int fd, const struct stat *st, uint64_t offset, uint64_t len);
 

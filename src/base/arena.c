@@ -1,5 +1,5 @@
 /*
- * arena.c - memory for many small things that all go at once
+ * arena.c - many small allocations that are freed together
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/arena.h"
@@ -16,7 +16,7 @@ struct arena_chunk {
 	uint64_t data[];
 };
 
-/* A chunk for so many bytes at least. */
+/* Allocates a chunk for at least that many bytes. */
 static int
 add_chunk(struct arena *a, size_t size)
 {

@@ -1,5 +1,5 @@
 /*
- * args.c - numbers and lists from a command line
+ * args.c - parsing numbers and lists from a command line
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/args.h"
@@ -76,7 +76,7 @@ args_real(const char *s, double lo, double hi, double *value)
 int
 args_splice(const char *text, int *argc, char *const *argv, char ***out)
 {
-	/* n blanks hold at most n / 2 + 1 words */
+	/* n characters hold at most n / 2 + 1 words */
 	size_t len = strlen(text), most = len / 2 + 1, n = 0;
 	size_t slots = (size_t)*argc + most + 1;
 	char **v = sys_malloc(slots * sizeof(*v) + len + 1);

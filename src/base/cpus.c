@@ -2,10 +2,10 @@
  * cpus.c - how many CPUs this process may use
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The path of a process within a hierarchy is in /proc/self/cgroup; where
- * that hierarchy is mounted, and which part of it, in /proc/self/mountinfo.
- * A quota on any group from there up to the mount holds for the process.
- * Whatever cannot be read is taken for no limit.
+ * The path of a process within a hierarchy is in /proc/self/cgroup; where that
+ * hierarchy is mounted, and which part of it, in /proc/self/mountinfo.  A quota
+ * on any group from there up to the mount applies to the process.  Anything
+ * that cannot be read counts as no limit.
  */
 #include "base/cpus.h"
 
@@ -32,7 +32,10 @@ struct group {
 	const char *path;	/* within the hierarchy */
 };
 
-/* The file root/path as a string, or NULL.  The caller frees it. */
+/*
+ * The contents of the file root/path as a string, or NULL.  The caller frees
+ * it.
+ */
 static char *
 read_text(const char *root, const char *path)
 {
@@ -68,7 +71,7 @@ read_text(const char *root, const char *path)
 	return text;
 }
 
-/* Whether word is one of those in list, which has commas between them. */
+/* Whether word occurs in the comma-separated list. */
 static bool
 listed(const char *list, const char *word)
 {
@@ -92,7 +95,7 @@ tighter(unsigned a, unsigned b)
 	return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-/* A quota of so many microseconds in each period; negative: none. */
+/* A quota of that many microseconds in each period; negative: none. */
 static unsigned
 whole_cpus(long long quota, long long period)
 {
@@ -128,7 +131,7 @@ group_quota(const char *root, const char *dir, bool v2)
 	if (!v2)
 		return whole_cpus(read_number(root, dir, "cpu.cfs_quota_us"),
 		    read_number(root, dir, "cpu.cfs_period_us"));
-	/* "max 100000" is no quota, and no number either */
+	/* "max 100000" is not a quota, and not a number either */
 	if (snprintf(path, sizeof(path), "%s/cpu.max", dir) < PATH_MAX)
 		text = read_text(root, path);
 	if (text != NULL && sscanf(text, "%lld %lld", &quota, &period) != 2)
@@ -138,9 +141,9 @@ group_quota(const char *root, const char *dir, bool v2)
 }
 
 /*
- * What remains of path below top, the part of the hierarchy that is mounted.
- * A path outside of it, as one with ".." is, cannot be followed: then the
- * mount itself is looked at, which is what container runtimes mount there.
+ * The rest of path below top, the part of the hierarchy that is mounted.  A
+ * path outside of it, such as one with "..", cannot be followed; the mount
+ * itself is then used, which is what container runtimes mount there.
  */
 static const char *
 below(const char *path, const char *top)
@@ -153,7 +156,7 @@ below(const char *path, const char *top)
 	return strcmp(path + len, "/") == 0 ? "" : path + len;
 }
 
-/* From the group up to where its hierarchy is mounted. */
+/* From the group up to the mount point of its hierarchy. */
 static unsigned
 walk_up(const char *root, const char *mount, const char *path, bool v2)
 {
@@ -174,7 +177,10 @@ walk_up(const char *root, const char *mount, const char *path, bool v2)
 	}
 }
 
-/* In mountinfo a blank, and some more, is a backslash and three digits. */
+/*
+ * In mountinfo a blank, and some other characters, are a backslash and three
+ * digits.
+ */
 static void
 unescape(char *s)
 {
@@ -196,8 +202,8 @@ unescape(char *s)
 
 /*
  * One line of mountinfo: three numbers, the part of the file system that is
- * mounted, where, options, optional fields, "-", type, source, and the
- * options of the file system.  The line is cut up.
+ * mounted, the mount point, options, optional fields, "-", type, source, and
+ * the options of the file system.  The line is modified.
  */
 static unsigned
 mount_quota(const char *root, char *line, const struct group *g)
@@ -273,7 +279,7 @@ cpus_quota(const char *root)
 	return least;
 }
 
-/* A kernel for more CPUs than fit the mask refuses it: a larger is tried. */
+/* A kernel with more CPUs than fit the mask rejects it: try a larger one. */
 static unsigned
 affinity(void)
 {

@@ -1,5 +1,5 @@
 /*
- * fdio.c - whole reads and writes on descriptors
+ * fdio.c - complete reads and writes on descriptors
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/fdio.h"
@@ -15,7 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* Whether a call that gave -errno is to be made again, after waiting. */
+/* Whether a call that returned -errno must be repeated, after waiting. */
 static int
 again(int fd, short events, ssize_t n)
 {
@@ -122,7 +122,7 @@ fdio_hold_standard(void)
 			    fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/* An attribute's name list or value, in memory of its own; its length. */
+/* An attribute's name list or value, in allocated memory; its length. */
 static ssize_t
 get_xattr(int fd, const char *name, char **value)
 {
@@ -150,11 +150,15 @@ copy_one_xattr(int from, int to, const char *name)
 	    (size_t)n, 0) == -1)
 		rc = -errno;
 	sys_free(value);
-	/* what this file system or this user cannot hold is passed over */
+	/*
+	 * skip what this file system does not support or this user may not set
+	 */
 	return rc == -ENOTSUP || rc == -EPERM || rc == -ENODATA ? 0 : rc;
 }
 
-/* What is true of the bytes of one file only, or makes a program more. */
+/*
+ * Attributes that describe the bytes of one file, or grant rights to a program.
+ */
 static bool
 is_copied(const char *name)
 {
@@ -185,8 +189,8 @@ copy_xattrs(int from, int to)
 }
 
 /*
- * A chown that another than root may not make is no failure: the owner is
- * then the one who runs the tool, and the group is tried on its own.
+ * A chown that only root may do is not a failure: the owner is then the user
+ * who runs the tool, and the group is set separately.
  */
 static int
 copy_owner(int to, const struct stat *st, mode_t *mode)
@@ -197,7 +201,7 @@ copy_owner(int to, const struct stat *st, mode_t *mode)
 		return -errno;
 	if (fchown(to, (uid_t)-1, st->st_gid) == 0)
 		return 0;
-	/* group bits meant for another group must not open it to this one */
+	/* group permissions of another group must not apply to this one */
 	*mode &= ~(mode_t)S_IRWXG;
 	*mode |= (st->st_mode & S_IRWXO) << 3 & st->st_mode & S_IRWXG;
 	return errno == EPERM ? 0 : -errno;

@@ -1,5 +1,5 @@
 /*
- * flatjson.c - the members of a JSON object that holds no other
+ * flatjson.c - the members of a JSON object without nested objects
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/flatjson.h"
@@ -16,7 +16,7 @@ skip_blanks(struct flatjson *j)
 		j->at++;
 }
 
-/* Passes over blanks and then the character c. */
+/* Skips blanks and then the character c. */
 static bool
 take(struct flatjson *j, char c)
 {
@@ -54,7 +54,7 @@ take_word(struct flatjson *j)
 		word[n++] = *j->at++;
 	}
 	word[n] = '\0';
-	/* strtod also takes inf, nan and hexadecimal numbers */
+	/* strtod also accepts inf, nan and hexadecimal numbers */
 	if (n > 0 && strspn(word, "+-.0123456789eE") == n && word[0] != '+') {
 		j->number = strtod(word, &end);
 		j->is_number = *end == '\0';

@@ -1,5 +1,5 @@
 /*
- * msg.c - what a tool says on standard error, and its exit status
+ * msg.c - messages on standard error, and the exit status of a tool
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/msg.h"
@@ -20,7 +20,7 @@ msg_init(struct msg *m, const char *prog)
 	    prog != NULL ? prog : "coldpress" };
 }
 
-/* One line, one write: lines of several processes do not mix. */
+/* One line per write, so that lines of several processes do not mix. */
 static void __attribute__((format(printf, 2, 0)))
 say(const struct msg *m, const char *fmt, va_list ap, const char *end)
 {
@@ -86,9 +86,9 @@ int
 msg_finish(struct msg *m)
 {
 	/*
-	 * A full disk shows itself when the buffer is flushed or the
-	 * descriptor closed.  A descriptor that was never open is no error to
-	 * a tool that wrote nothing to it.
+	 * A full disk is only noticed when the buffer is flushed or the
+	 * descriptor closed.  A descriptor that was never open is not an error
+	 * for a tool that wrote nothing to it.
 	 */
 	if (fflush(stdout) != 0 || ferror(stdout) ||
 	    (fclose(stdout) != 0 && errno != EBADF))

@@ -1,5 +1,5 @@
 /*
- * options.c - what the command lines of the tools have in common
+ * options.c - what the tools' command lines have in common
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/options.h"
@@ -20,8 +20,8 @@ least(size_t a, size_t b)
 }
 
 /*
- * How many letters to insert, delete, replace or swap with the next one lead
- * from a to b; more than TYPOS_MAX if a name is too long to be one.
+ * The number of letters to insert, delete, replace or transpose to get from a
+ * to b; more than TYPOS_MAX if a name is too long to be a typo.
  */
 static size_t
 typos(const char *a, size_t a_len, const char *b, size_t b_len)
@@ -45,7 +45,7 @@ typos(const char *a, size_t a_len, const char *b, size_t b_len)
 	return d[a_len][b_len];
 }
 
-/* The nearest of longs to what was typed; NULL: none is near. */
+/* The name in longs closest to what was typed; NULL: none is close. */
 static const char *
 meant(const char *typed, const struct option *longs)
 {
@@ -56,7 +56,9 @@ meant(const char *typed, const struct option *longs)
 		size_t n = typos(typed, len, longs->name,
 		    strlen(longs->name));
 
-		/* half of a short name is another word, not a typo */
+		/*
+		 * changing half of a short name makes another word, not a typo
+		 */
 		if (n < fewest && 2 * n < len) {
 			fewest = n;
 			name = longs->name;
@@ -74,7 +76,7 @@ options_next(const struct msg *m, int argc, char **argv, const char *shorts,
 
 	if (opt != '?')
 		return opt;
-	/* optopt: of a known option, or an unknown letter */
+	/* optopt: the value of a known option, or an unknown letter */
 	word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
 	if (optopt == 0 && strncmp(word, "--", 2) == 0)
 		name = meant(word + 2, longs);

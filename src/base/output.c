@@ -1,5 +1,5 @@
 /*
- * output.c - a file that comes into being whole or not at all
+ * output.c - an output file that appears complete or not at all
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/output.h"
@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 /*
- * Opens a directory within another.  One that may be written but not read
- * will do; only to be synced it must be readable.
+ * Opens a directory within another.  Write and search permission is enough;
+ * only syncing requires read permission.
  */
 static int
 open_dir(struct output *o, int at, const char *dir)
@@ -64,7 +64,7 @@ split(struct output *o, const char *path)
 	return rc != 0 ? rc : keep_name(o, base);
 }
 
-/* There is no temporary name, or no more. */
+/* There is no temporary name, or no longer one. */
 static void
 drop_temp(struct output *o)
 {
@@ -72,7 +72,7 @@ drop_temp(struct output *o)
 	o->temp[0] = '\0';
 }
 
-/* The next temporary name: short, since the final one may have 255 bytes. */
+/* The next temporary name: short, because the final one may have 255 bytes. */
 static void
 next_temp(struct output *o)
 {
@@ -103,9 +103,9 @@ is_special(mode_t mode)
 }
 
 /*
- * /dev/stdout leads to anything: it is to be written to as to descriptor 1,
- * from where that stands.  A copy of such a descriptor, -ENOENT, or -EBADF
- * where one can only be read from.
+ * /dev/stdout can refer to anything: it must be written like descriptor 1, from
+ * its current offset.  Returns a copy of such a descriptor, -ENOENT, or -EBADF
+ * if it is open only for reading.
  */
 static int
 open_standard(const struct output *o)
@@ -127,8 +127,8 @@ open_standard(const struct output *o)
 }
 
 /*
- * Nothing is emptied or made by this open: if a file has come in place of the
- * device, it is left as it is.
+ * This open neither truncates nor creates: if a regular file has replaced the
+ * device, it is left alone.
  */
 static int
 open_in_place(struct output *o, bool link)
@@ -144,7 +144,7 @@ open_in_place(struct output *o, bool link)
 	return rc != 0 ? rc : fd;
 }
 
-/* What stands there: a descriptor of what is written in place, or -ENOENT. */
+/* What exists there: a descriptor to write in place, or -ENOENT. */
 static int
 look(struct output *o, bool in_place)
 {
@@ -173,7 +173,7 @@ look(struct output *o, bool in_place)
 	return fd;
 }
 
-/* The unnamed file, a temporary one, or what is written in place. */
+/* Opens the unnamed file, a temporary one, or the one to write in place. */
 static int
 open_target(struct output *o, bool in_place)
 {
@@ -244,7 +244,7 @@ link_as(const struct output *o, const char *name)
 	return rc;
 }
 
-/* An unnamed file that is to replace another gets a temporary name first. */
+/* An unnamed file that will replace another gets a temporary name first. */
 static int
 link_temp(struct output *o)
 {
@@ -260,7 +260,9 @@ link_temp(struct output *o)
 	return rc;
 }
 
-/* From the temporary to the final name, over an old file or not at all. */
+/*
+ * Renames the temporary name to the final one, over an old file or not at all.
+ */
 static int
 move_temp(struct output *o)
 {
@@ -276,8 +278,8 @@ move_temp(struct output *o)
 }
 
 /*
- * Naming follows the last call that can still report a failed write: fsync
- * where asked for, else close where the file has a name to outlive it.
+ * The name is given after the last call that can still report a failed write:
+ * fsync if requested, otherwise close if the file has a name to outlive it.
  */
 static int
 give_name(struct output *o)
@@ -296,8 +298,8 @@ give_name(struct output *o)
 }
 
 /*
- * Where the directory may not be read, all of the file system.  On some there
- * is nothing to be synced in a directory: EINVAL.
+ * If the directory is not readable, syncs the whole file system.  On some file
+ * systems a directory cannot be synced: EINVAL.
  */
 static int
 sync_dir(const struct output *o)
@@ -322,7 +324,7 @@ output_commit(struct output *o, bool sync)
 	bool named = false;
 	int rc = 0;
 
-	/* a device is written to late, and nobody is told then */
+	/* devices are written late, with nobody left to report errors to */
 	sync |= o->direct && S_ISBLK(o->there.st_mode);
 	if (sync && !o->synced)
 		rc = output_sync(o);
@@ -336,7 +338,7 @@ output_commit(struct output *o, bool sync)
 		rc = sys_close(o->fd);
 		o->fd = -1;
 	}
-	/* after a late failure a new name goes again; a replaced one stays */
+	/* after a late failure a new name is removed; a replaced file stays */
 	if (rc != 0 && named)
 		sys_unlinkat(o->dirfd, o->name, 0);
 	output_abort(o);

@@ -2,10 +2,10 @@
  * output_signal.c - the temporary name that a signal must remove
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A handler has no argument, so this is the one state that the library keeps.
- * It may run in any thread while another ends the output.  Then it finds the
- * name gone, or, with the descriptor in use for something else, no such name
- * there: it is made of the process and the time.
+ * A handler has no argument, so this is the library's only global state.  It
+ * may run in any thread while another ends the output.  Then the name is
+ * already gone or, if the descriptor has been reused, no such name exists
+ * there: it contains the process ID and the time.
  */
 #include "output_signal.h"
 
@@ -16,7 +16,7 @@
 
 static _Atomic(const struct output *) armed;
 
-/* Its action is the default one again when it is raised. */
+/* When it is raised again, its default action is restored. */
 static void
 remove_temp(int sig)
 {

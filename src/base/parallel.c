@@ -1,8 +1,8 @@
 /*
- * parallel.c - the same work by several threads
+ * parallel.c - running one function in several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Threads wait at a gate until it is known whether there are enough.
+ * Threads wait at a gate until it is known whether enough of them started.
  */
 #include "base/parallel.h"
 
@@ -51,7 +51,7 @@ move_gate(struct gang *g, bool open)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* So many besides the caller; 0, or why there are no more than *started. */
+/* Starts that many besides the caller; 0, or why only *started exist. */
 static int
 start(struct gang *g, struct member *m, unsigned count, unsigned *started)
 {
@@ -66,7 +66,7 @@ start(struct gang *g, struct member *m, unsigned count, unsigned *started)
 	return rc;
 }
 
-/* all: none runs unless that many do */
+/* all: run all of them or none */
 static int
 run_gang(unsigned threads, parallel_fn *fn, void *arg, bool all,
     unsigned *ran)

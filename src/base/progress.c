@@ -1,5 +1,5 @@
 /*
- * progress.c - one line on a terminal while the work is long
+ * progress.c - a progress line on a terminal during long work
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/progress.h"
@@ -32,7 +32,7 @@ progress_add(struct progress *p, uint64_t bytes)
 	atomic_fetch_add_explicit(&p->done_B, bytes, memory_order_relaxed);
 }
 
-/* Three digits and a unit, so that the columns stand still. */
+/* Three digits and a unit, so that the columns do not move. */
 static void
 put_size(char *text, size_t size, double bytes)
 {
@@ -40,7 +40,7 @@ put_size(char *text, size_t size, double bytes)
 	    "PiB", "EiB" };
 	size_t i = 0;
 
-	/* 999.5 would become 1000 when it is rounded */
+	/* 999.5 would be rounded to 1000 */
 	while (bytes >= 999.5 && i < sizeof(units) / sizeof(units[0]) - 1) {
 		bytes /= 1024;
 		i++;
@@ -72,7 +72,7 @@ progress_text(char *text, size_t size, uint64_t done_B, uint64_t total_B,
 
 	put_size(done, sizeof(done), (double)done_B);
 	put_size(per_s, sizeof(per_s), rate);
-	/* a file that grows has more than its total: that is unknown, then */
+	/* a growing file can exceed its total, which is then unknown */
 	if (total_B == 0 || done_B > total_B) {
 		n = snprintf(text, size, "%10s  %10s/s", done, per_s);
 	} else {
@@ -89,8 +89,8 @@ progress_text(char *text, size_t size, uint64_t done_B, uint64_t total_B,
 }
 
 /*
- * Text over the line before, blanks over what that one had more, and the
- * cursor back: no terminal is too simple for this.
+ * Overwrites the previous line, pads it with blanks and returns the cursor,
+ * which every terminal can do.
  */
 static void
 overwrite(struct progress *p, const char *text, size_t len)
@@ -105,7 +105,7 @@ overwrite(struct progress *p, const char *text, size_t len)
 	p->width = len;
 }
 
-/* No wider than the terminal, where it knows: a line that wraps stays. */
+/* Not wider than the terminal, if known: a wrapped line cannot be erased. */
 static size_t
 line_size(int fd)
 {
@@ -117,7 +117,7 @@ line_size(int fd)
 	return w.ws_col;
 }
 
-/* In the background the terminal belongs to what is in front. */
+/* In the background the terminal belongs to the foreground job. */
 static bool
 in_background(int fd)
 {

@@ -1,9 +1,9 @@
 /*
- * sandbox.c - a filter that can open nothing any more
+ * sandbox.c - confining a process so that it can open nothing more
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The C library has no wrappers, and the kernel's header may be older than
- * the kernel: the numbers are here.
+ * The C library has no wrappers, and the kernel headers may be older than the
+ * kernel, so the numbers are defined here.
  */
 #include "base/sandbox.h"
 
@@ -17,14 +17,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* An older kernel takes the front part, as long as the rest is zero. */
+/* An older kernel accepts a prefix if the rest is zero. */
 struct ruleset {
 	uint64_t fs, net, scoped;
 };
 
 enum { QUERY_VERSION = 1 };
 
-/* Everything that a kernel of this ABI can forbid, and nothing else. */
+/* Everything that a kernel with this ABI can forbid, and nothing else. */
 static struct ruleset
 all_rights(long abi)
 {
@@ -51,7 +51,10 @@ enum {
 	READ_FILE = 1 << 2, READ_DIR = 1 << 3, REMOVE_FILE = 1 << 5,
 	MAKE_REG = 1 << 8,
 	READING = READ_FILE | READ_DIR,
-	/* within one directory: from one to another would take REFER, too */
+	/*
+	 * within one directory: moving between directories would also need
+	 * REFER
+	 */
 	NAMING = REMOVE_FILE | MAKE_REG,
 	/* links from one directory to another: before ABI 2 there were none */
 	REFER = 1 << 13,
@@ -59,7 +62,7 @@ enum {
 	PATH_BENEATH = 1
 };
 
-/* Beneath the directory there are these rights. */
+/* Allows these rights beneath the directory. */
 static int
 allow(int ruleset, int dir, uint64_t rights)
 {
@@ -73,7 +76,7 @@ allow(int ruleset, int dir, uint64_t rights)
 }
 
 #ifdef KEEPS_PROC
-/* The search for leaks at exit reads /proc/self; only it needs to. */
+/* The leak check at exit reads /proc/self; nothing else does. */
 static int
 keep_proc(int ruleset)
 {

@@ -1,9 +1,9 @@
 /*
- * sort_words.c - a sort of distinct words
+ * sort_words.c - sorting distinct words
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Quicksort without a branch on what is compared: a wrong guess costs more
- * than the two stores.  A heap takes over where pivots turn out badly.
+ * Quicksort whose comparisons do not branch: a misprediction costs more than
+ * the two stores.  Heapsort takes over if pivots turn out badly.
  */
 #include "base/sort_words.h"
 
@@ -14,7 +14,7 @@ enum {
 	NINTHER = 200		/* from here, the median of three medians */
 };
 
-/* Each is let down through those before it; no branch depends on a word. */
+/* Moves each word down past larger ones; no branch depends on a word. */
 static void
 insertion(uint64_t *a, size_t n)
 {
@@ -73,7 +73,7 @@ median(uint64_t a, uint64_t b, uint64_t c)
 	return c < lo ? lo : c > hi ? hi : c;
 }
 
-/* Of distinct words it is never the least one. */
+/* Since words are distinct, it is never the smallest. */
 static uint64_t
 pivot(const uint64_t *a, size_t n)
 {
@@ -86,7 +86,7 @@ pivot(const uint64_t *a, size_t n)
 	    median(a[n - 1 - 2 * e], a[n - 1 - e], a[n - 1]));
 }
 
-/* Those below the pivot first; how many. */
+/* Moves those below the pivot to the front; returns how many. */
 static size_t
 partition(uint64_t *a, size_t n, uint64_t mid, uint64_t *spare)
 {
@@ -136,7 +136,10 @@ sort_words(uint64_t *a, size_t n, uint64_t *spare)
 		}
 		below = partition(a, n, pivot(a, n), spare);
 		tries--;
-		/* the larger part waits, so the stack holds log2(n) */
+		/*
+		 * the larger part is deferred, so the stack holds log2(n)
+		 * entries
+		 */
 		stack[depth].tries = tries;
 		if (below < n - below) {
 			stack[depth].a = a + below;

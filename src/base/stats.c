@@ -1,5 +1,5 @@
 /*
- * stats.c - what a sample of times tells, without assuming a distribution
+ * stats.c - statistics of samples, without assuming a distribution
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/stats.h"
@@ -57,8 +57,8 @@ stats_trimmed(const double *sorted, size_t n, double share, size_t *cut)
 }
 
 /*
- * P(X = k) of n fair coins, from the one before it: exact to rounding, and
- * the first one, 2^-n, is kept as a logarithm since it may be too small.
+ * P(X = k) for n fair coins, computed from the previous one: exact up to
+ * rounding.  The first, 2^-n, is kept as a logarithm because it may underflow.
  */
 struct coins {
 	double n, k, log_p;
@@ -82,7 +82,7 @@ stats_median_interval(const double *sorted, size_t n, double conf,
 	double tail = 0, kept = 0;
 	size_t k = 0;
 
-	/* the largest k with P(X < k) at most half of what may be missed */
+	/* the largest k with P(X < k) at most half of the allowed error */
 	for (; k < (n + 1) / 2; k++) {
 		tail += coins_next(&c);
 		if (2 * tail > (1 - conf) * (1 + 1e-12))
@@ -115,8 +115,8 @@ stats_holm(double *p, size_t m)
 	double least = 0;
 
 	/*
-	 * Families are small: instead of sorting, the smallest value not yet
-	 * adjusted is looked for.  An adjusted value is marked by its sign.
+	 * Families are small: instead of sorting, search for the smallest value
+	 * not yet adjusted.  Adjusted values are marked by their sign.
 	 */
 	for (size_t rank = 0; rank < m; rank++) {
 		size_t next = m;
@@ -147,7 +147,7 @@ void
 stats_shuffle(uint64_t *state, uint32_t *order, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		/* the bias of this is below n / 2^32 */
+		/* the bias is below n / 2^32 */
 		uint32_t j = (uint32_t)((stats_random(state) >> 32) * (i + 1) >>
 		    32);
 

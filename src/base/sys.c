@@ -1,5 +1,5 @@
 /*
- * sys.c - the plain implementation of the seam
+ * sys.c - the plain implementation of the system interface
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/sys.h"
@@ -17,13 +17,13 @@
 
 enum {
 	LARGE = 64 << 10,
-	LINE = 64		/* bytes of a cache line */
+	LINE = 64		/* size of a cache line */
 };
 
 /*
- * The C library maps large memory and returns what is 16 bytes into a page.
- * Copies to there take twice as long on CPUs whose string moves have a slow
- * case, AMD's Zen among them: reading a cached file would.
+ * The C library maps large allocations and returns an address 16 bytes into a
+ * page.  Copying to such addresses takes twice as long on CPUs whose string
+ * moves have a slow case, including AMD's Zen; so would reading a cached file.
  */
 void *
 sys_malloc(size_t size)
@@ -53,7 +53,7 @@ sys_free(void *ptr)
 	free(ptr);
 }
 
-/* The C library has no wrapper of openat2(2). */
+/* The C library has no wrapper for openat2(2). */
 int
 sys_open_beneath(int dirfd, const char *path, int flags)
 {
@@ -62,7 +62,7 @@ sys_open_beneath(int dirfd, const char *path, int flags)
 	long fd;
 	int tries = 0;
 
-	/* a rename on the way makes the kernel lose track */
+	/* a concurrent rename makes the kernel lose track */
 	do
 		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
 	while (fd == -1 && errno == EAGAIN && ++tries < 100);

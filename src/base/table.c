@@ -1,5 +1,5 @@
 /*
- * table.c - rows: the one writer and the one reader of CSV and JSON lines
+ * table.c - rows: writing CSV and JSON lines
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/table.h"
@@ -183,7 +183,7 @@ table_comment(struct table *t, const char *key, const char *fmt, ...)
 	char text[16384];
 	va_list ap;
 
-	/* JSON has no comments; provenance there is columns of the row */
+	/* JSON has no comments; provenance there goes into columns */
 	if (t->format == TABLE_JSON)
 		return 0;
 	va_start(ap, fmt);
@@ -218,7 +218,7 @@ table_to_fd(struct table **out, int fd, enum table_format format,
 	return 0;
 }
 
-/* Cuts off a last line without its newline. */
+/* Cuts off an incomplete last line. */
 static int
 cut_partial(int fd)
 {
@@ -243,7 +243,9 @@ cut_partial(int fd)
 	return keep < end && ftruncate(fd, keep) == -1 ? -errno : 0;
 }
 
-/* 1 if path has the header of these columns, 0 if it has none, or -EEXIST. */
+/*
+ * 1 if path has the header of these columns, 0 if it has no header, or -EEXIST.
+ */
 static int
 check_header(const char *path, const char *const *columns, size_t count)
 {

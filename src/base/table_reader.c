@@ -13,7 +13,7 @@
 
 enum { LINE_MAX_B = 1 << 20, COLUMNS_MAX = 1024 };
 
-/* A row's text, unquoted in place, and where each value begins in it. */
+/* The text of a row, unquoted in place, and the start of each value in it. */
 struct row {
 	char *text;
 	size_t len, cap;
@@ -54,7 +54,7 @@ row_next_value(struct row *r)
 	return 0;
 }
 
-/* Passes over comment and empty lines; the first character after them. */
+/* Skips comments and empty lines; returns the first character after them. */
 static int
 first_char(struct table_reader *t)
 {

@@ -38,7 +38,7 @@ date_of(int64_t ns)
 	struct date d = { .year = 1970, .month = 1, .hour = rest / 3600,
 		.minute = rest / 60 % 60, .second = rest % 60 };
 
-	/* 63 bits of nanoseconds end in 2262: at most 292 turns */
+	/* 63 bits of nanoseconds end in 2262: at most 292 iterations */
 	for (; days >= (n = is_leap(d.year) ? 366 : 365); d.year++)
 		days -= n;
 	for (; d.month < 12; d.month++) {

@@ -1,5 +1,5 @@
 /*
- * utf8.c - characters of text that anybody may have written
+ * utf8.c - decoding and displaying untrusted text
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/utf8.h"

@@ -1,5 +1,5 @@
 /*
- * caches.c - the kernel's caches of files, dropped
+ * caches.c - dropping the kernel's file caches
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/caches.h"
@@ -33,8 +33,9 @@ caches_may_drop(void)
 }
 
 /*
- * In the child: 0 or an errno, as far as an exit status holds it.  Should it
- * stay, nobody is to wait for the other end of a descriptor of ours.
+ * In the child: returns 0 or an errno, as far as it fits an exit status.  If
+ * the child hangs, nobody must be left waiting for the other end of one of our
+ * descriptors.
  */
 static int
 drop(void)
@@ -47,12 +48,12 @@ drop(void)
 	fd = sys_openat(AT_FDCWD, DROP, O_WRONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return -fd & 0x7f;
-	sync();		/* only clean pages are dropped */
+	sync();		/* only clean pages can be dropped */
 	rc = fdio_write(fd, "3", 1);
 	return -rc & 0x7f;
 }
 
-/* KiB that are to be written, or are being; 0: not known. */
+/* KiB that are dirty or under writeback; 0: unknown. */
 static uint64_t
 unwritten(void)
 {
@@ -83,7 +84,7 @@ sleep_ms(unsigned ms)
 	nanosleep(&t, NULL);
 }
 
-/* The end of the child, or -ETIMEDOUT. */
+/* Waits for the end of the child, or -ETIMEDOUT. */
 static int
 wait_for(pid_t child)
 {

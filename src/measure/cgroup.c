@@ -1,5 +1,5 @@
 /*
- * cgroup.c - a version 2 control group of our own, to count and to kill in
+ * cgroup.c - a version 2 control group of our own, for counting and killing
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/cgroup.h"
@@ -58,8 +58,8 @@ nth_word(const char *line, int nth, char *word, size_t size)
 
 /*
  * Where the hierarchy is mounted: words 3 and 4 of a line of
- * /proc/self/mountinfo are the root within it and the mount point, and its
- * type follows a lone dash.  0 or -errno.
+ * /proc/self/mountinfo are the root within it and the mount point, and its type
+ * follows a single dash.  0 or -errno.
  */
 static int
 mount_point(char *root, char *point, size_t size)
@@ -137,7 +137,7 @@ cgroup_create(struct cgroup *g, const char *name)
 		g->now = open_in(g, "memory.current", O_RDONLY);
 		g->peak = open_in(g, "memory.peak", O_RDWR);
 	}
-	/* Without these it is of no use. */
+	/* Without these the group is of no use. */
 	if (rc == 0 && (g->cpu < 0 || g->kill < 0))
 		rc = -ENOENT;
 	if (rc != 0)
@@ -145,7 +145,7 @@ cgroup_create(struct cgroup *g, const char *name)
 	return rc;
 }
 
-/* A decimal number at the beginning of a file, after prefix; or -errno. */
+/* The decimal number at the beginning of a file, after prefix; or -errno. */
 static int64_t
 number(int fd, const char *prefix)
 {
@@ -175,7 +175,9 @@ cgroup_mark(struct cgroup *g)
 	if (g->peak < 0)
 		return;
 	now = number(g->now, "");
-	/* A kernel that cannot reset the peak tells nothing about one run. */
+	/*
+	 * If the kernel cannot reset the peak, it says nothing about one run.
+	 */
 	if (now < 0 || sys_write(g->peak, "0\n", 2) != 2) {
 		sys_close(g->peak);
 		g->peak = -1;

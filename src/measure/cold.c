@@ -1,5 +1,5 @@
 /*
- * cold.c - files out of the caches, and what proves that they are
+ * cold.c - evicting files from the caches, and proving that they are cold
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/cold.h"
@@ -72,7 +72,7 @@ takes_out(const struct cold *c)
 	return c->method == COLD_AUTO || c->method == COLD_FADVISE;
 }
 
-/* Counting */
+/* Counting pages */
 
 static void
 count_file(struct cold_count *n, int rc, uint64_t pages, uint64_t resident)
@@ -85,7 +85,7 @@ count_file(struct cold_count *n, int rc, uint64_t pages, uint64_t resident)
 		n->unseen++;
 }
 
-/* Devices, under the lock */
+/* Devices, with the lock held */
 
 static struct device *
 find_device(struct cold *c, dev_t dev)
@@ -114,8 +114,8 @@ grow_devices(struct cold *c)
 }
 
 /*
- * The file system of fd and, if it lies in an image, that of the image, and
- * so on down.
+ * The file system of fd and, if it is on an image, that of the image, and so
+ * on.
  */
 static void
 add_device(struct cold *c, int fd, dev_t dev)
@@ -131,7 +131,7 @@ add_device(struct cold *c, int fd, dev_t dev)
 		d = &c->devices[c->count++];
 		device_open(d, fd, dev);
 		device_mark(d);
-		/* what waits to be written cannot be taken out */
+		/* dirty pages cannot be evicted */
 		if (takes_out(c))
 			(void)!syncfs(fd);
 		if (d->image < 0 || fstat(d->image, &st) == -1)
@@ -149,7 +149,7 @@ know_device(struct cold *c, int fd, dev_t dev)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Taking out */
+/* Evicting */
 
 void
 cold_add(struct cold *c, int fd, const struct stat *st)
@@ -169,7 +169,7 @@ cold_add(struct cold *c, int fd, const struct stat *st)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* What the loop device itself keeps; only root can open it. */
+/* The loop device's own cache; only root can open it. */
 static void
 take_out_device(const struct device *d)
 {
@@ -202,7 +202,7 @@ take_out_image(struct cold *c, const struct device *d)
 	count_file(&c->images, rc, pages, resident);
 }
 
-/* Bytes that were read from devices for this process, or this thread. */
+/* Bytes read from devices for this process, or this thread. */
 static uint64_t
 own_B(enum cold_reader reader)
 {
@@ -246,7 +246,7 @@ cold_before(struct cold *c, int fd, const struct stat *st,
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* What a device must give for so many bytes of a file, at least. */
+/* The minimum that a device must deliver for that many bytes of a file. */
 static uint64_t
 stored_B(const struct stat *st, uint64_t asked_B)
 {
@@ -298,7 +298,7 @@ cold_end(struct cold *c, struct cold_report *r)
 	for (size_t i = 0; i < c->count; i++) {
 		int64_t n = device_read_B(&c->devices[i]);
 
-		/* a loop device has it from one below it */
+		/* a loop device reads from a device below it */
 		if (n >= 0 && !c->devices[i].looped)
 			r->device_B = (r->device_B < 0 ? 0 : r->device_B) + n;
 	}

@@ -1,11 +1,11 @@
 /*
- * cold_device.c - what lies below a file system
+ * cold_device.c - the devices below a file system
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The numbers of file systems are those of linux/magic.h and of statfs(2).
- * A loop device names its file in sysfs; a partition of one has it in the
- * folder above, and a device of the mapper (dm-verity, LVM) lists what it is
- * made of in slaves/.
+ * The numbers of file systems are those of linux/magic.h and of statfs(2).  A
+ * loop device names its file in sysfs; for its partitions the name is in the
+ * parent directory, and a device-mapper device (dm-verity, LVM) lists its
+ * components in slaves/.
  */
 #include "cold_device.h"
 
@@ -30,7 +30,7 @@ enum { SECTOR_B = 512, MOST_DEEP = 4, SQUASHFS = 0x73717368 };
 
 enum { SUPER_B = 96, INODE_TABLE_AT = 64 };	/* of squashfs */
 
-#define EROFS_FS UINT32_C(0xe0f5e1e2)	/* may be mounted from a file */
+#define EROFS_FS UINT32_C(0xe0f5e1e2)	/* can be mounted from a file */
 
 static enum device_kind
 kind_of(uint32_t magic)
@@ -68,7 +68,7 @@ kind_of(uint32_t magic)
 	}
 }
 
-/* The file DIR/name as a line of text; false: there is none. */
+/* Reads the file DIR/name as a line of text; false: it does not exist. */
 static bool
 read_line(int dir, const char *name, char *text, size_t size)
 {
@@ -90,7 +90,10 @@ open_sys(int dir, const char *path)
 	return sys_openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
-/* The file behind the device whose folder in sysfs dir is, if it is a loop. */
+/*
+ * The file behind the device with the sysfs directory dir, if it is a loop
+ * device.
+ */
 static bool
 find_file(int dir, char path[PATH_MAX])
 {
@@ -98,7 +101,7 @@ find_file(int dir, char path[PATH_MAX])
 	    read_line(dir, "../loop/backing_file", path, PATH_MAX);
 }
 
-/* The next of the devices that dir is made of, opened; or -errno. */
+/* Opens the next of the devices that dir consists of; or -errno. */
 static int
 first_slave(int dir)
 {
@@ -119,8 +122,8 @@ first_slave(int dir)
 }
 
 /*
- * Opens the image.  Its name is that of the day when the loop was made: what
- * stands there now must at least have the right size.
+ * Opens the image.  Its name dates from when the loop device was set up: the
+ * file now there must at least have the right size.
  */
 static int
 open_image(int dir, const char *path, uint64_t *at)
@@ -146,8 +149,8 @@ open_image(int dir, const char *path, uint64_t *at)
 }
 
 /*
- * A device that is memory, or that a server or daemon is behind, by its name;
- * others keep nothing that could be seen here.
+ * Recognizes by name a device that is memory, or is backed by a server or
+ * daemon; others have no cache visible from here.
  */
 static enum device_kind
 kind_of_block(int dir)
@@ -175,7 +178,7 @@ kind_of_block(int dir)
 	return DEVICE_SEEN;
 }
 
-/* Down to a loop device, through what is stacked on it. */
+/* Descends to a loop device through the devices stacked on it. */
 static void
 find_image(struct device *d, int dir)
 {
@@ -199,7 +202,7 @@ find_image(struct device *d, int dir)
 		sys_close(dir);
 }
 
-/* Whether any loop device of this machine has a file. */
+/* Whether any loop device on this machine has a file. */
 static bool
 any_loop(void)
 {
@@ -224,9 +227,9 @@ any_loop(void)
 }
 
 /*
- * Squashfs keeps some blocks of small files in memory of its own, which
- * nothing shows or drops.  So all that it has must come from the device: what
- * lies before the inode table.
+ * Squashfs caches some blocks of small files in memory of its own, which
+ * nothing reveals or drops.  So everything in it must come from the device: the
+ * data before the inode table.
  */
 static int64_t
 squashfs_data_B(const struct device *d)
@@ -262,7 +265,7 @@ ask_file_system(struct device *d, int fd)
 	struct statfs fs;
 	struct stat st;
 
-	/* a block device is a file of devtmpfs, which says nothing of it */
+	/* a block device is a file on devtmpfs, which says nothing about it */
 	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode))
 		return;
 	if (fstatfs(fd, &fs) == -1) {
@@ -272,8 +275,8 @@ ask_file_system(struct device *d, int fd)
 	d->kind = kind_of((uint32_t)fs.f_type);
 	d->squashfs = (uint32_t)fs.f_type == SQUASHFS;
 	/*
-	 * An image may lie below some layer, or below what has no device of
-	 * its own to be found by, as with btrfs; and we cannot tell which.
+	 * An image may be below some layer, or below a file system without a
+	 * device number of its own, such as btrfs; we cannot tell which.
 	 */
 	if (d->kind == DEVICE_SEEN && major(d->dev) == 0)
 		d->kind = DEVICE_LAYERS;
@@ -314,7 +317,7 @@ device_close(struct device *d)
 		sys_close(d->stat);
 }
 
-/* Sectors read are the third number of the line. */
+/* The number of sectors read is the third number in the line. */
 static int64_t
 total_B(const struct device *d)
 {

@@ -1,5 +1,5 @@
 /*
- * cold_device.h - what lies below a file system
+ * cold_device.h - the devices below a file system
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_COLD_DEVICE_H
@@ -10,28 +10,29 @@
 #include <sys/stat.h>
 
 enum device_kind {
-	DEVICE_SEEN,		/* its files' pages are the whole cache */
-	DEVICE_MEMORY,		/* there is nothing but memory */
-	DEVICE_OWN_CACHE,	/* a cache that cannot be seen, as of ZFS */
-	DEVICE_REMOTE,		/* a server or daemon has a cache, too */
-	DEVICE_LAYERS,		/* of file systems that we do not know */
-	DEVICE_HIDDEN,		/* there is no /sys to look it up in */
+	DEVICE_SEEN,		/* the page cache is the only cache */
+	DEVICE_MEMORY,		/* everything is in memory */
+	DEVICE_OWN_CACHE,	/* a cache that cannot be observed, such as
+				 * ZFS's */
+	DEVICE_REMOTE,		/* a server or daemon also has a cache */
+	DEVICE_LAYERS,		/* file systems unknown to us */
+	DEVICE_HIDDEN,		/* there is no /sys in which to look it up */
 };
 
 struct device {
 	dev_t dev;
 	enum device_kind kind;
 	bool squashfs;
-	int64_t data_B;			/* of all files of that; -1: unknown */
+	int64_t data_B;			/* of all its files; -1: unknown */
 	uint64_t came_B;		/* read from it for files */
-	bool looped;			/* an image lies below */
-	int image;			/* open, or -1: it cannot be */
+	bool looped;			/* an image is below */
+	int image;			/* open, or -1: cannot be opened */
 	uint64_t image_at;		/* the offset in it */
 	int stat;			/* its counters, or -1 */
 	uint64_t read_B;		/* at device_mark() */
 };
 
-/* The device below a file, or the block device that it is. */
+/* The device below a file, or the device itself for a block device. */
 static inline dev_t
 device_of(const struct stat *st)
 {
@@ -39,24 +40,24 @@ device_of(const struct stat *st)
 }
 
 /*
- * What is known of the file system in which fd is, or of the block device
- * that it is; dev: device_of() it.
+ * Collects what is known of the file system that contains fd, or of the block
+ * device fd; dev: its device_of().
  */
 void device_open(struct device *d, int fd, dev_t dev);
 void device_close(struct device *d);
 
-/* Counts from here on. */
+/* Starts counting here. */
 void device_mark(struct device *d);
 
-/* Bytes read since then; -1: not known. */
+/* Bytes read since then; -1: unknown. */
 int64_t device_read_B(const struct device *d);
 
-/* Whether the file's data lies in its inode, where no page holds it. */
+/* Whether the file's data is in its inode, where no page holds it. */
 bool cold_is_inline(int fd);
 
 /*
- * Of the bytes that a file takes those that have to come from a device: less
- * where they are allocated and not written, or compressed.
+ * How many of the bytes that a file occupies must come from a device: fewer if
+ * they are allocated but unwritten, or compressed.
  */
 uint64_t cold_least_B(int fd, uint64_t stored_B);
 

@@ -1,5 +1,5 @@
 /*
- * cold_impl.h - what cold.c counts and cold_judge.c judges by
+ * cold_impl.h - the counters of cold.c, from which cold_judge.c decides
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_COLD_IMPL_H
@@ -12,18 +12,18 @@
 
 struct cold {
 	enum cold_method method;
-	pthread_mutex_t lock;		/* of all that follows */
+	pthread_mutex_t lock;		/* protects everything below */
 	struct device *devices;
 	size_t count, cap;
-	bool lost;			/* a device is not in the list */
+	bool lost;			/* a device is missing from the list */
 	struct cold_count found, before, after, images;
-	uint64_t needed_B;		/* that devices had to give */
-	uint64_t proven_B;		/* of them came from one */
-	uint64_t inline_files;		/* whose data lies in the inode */
+	uint64_t needed_B;		/* bytes that devices had to deliver */
+	uint64_t proven_B;		/* bytes proven to come from one */
+	uint64_t inline_files;		/* whose data is in the inode */
 	uint64_t own_B;			/* of this process, at the mark */
 };
 
-/* Fills in state and why of a report that has all its counts. */
+/* Fills in state and why of a report whose counts are complete. */
 void cold_judge(const struct cold *c, struct cold_report *r);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * cold_inline.c - files whose data no page or block count shows
+ * cold_inline.c - files whose data no page or block count reveals
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: the kernel's Documentation/filesystems/fiemap.rst.
@@ -14,7 +14,7 @@
 
 enum { EXTENTS = 64 };
 
-/* The first extents of a file; how many, or -1: the file system cannot say. */
+/* The first extents of a file; how many, or -1: the file system cannot tell. */
 static int
 ask(int fd, uint64_t from, struct fiemap *m)
 {

@@ -1,5 +1,5 @@
 /*
- * cold_judge.c - whether what was read was cold
+ * cold_judge.c - deciding whether what was read was cold
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cold_impl.h"
@@ -14,7 +14,7 @@ say(struct cold_report *r, enum cold_state state, const char *why)
 	snprintf(r->why, sizeof(r->why), "%s", why);
 }
 
-/* From the worst to the best, so that the first that applies is it. */
+/* From worst to best, so that the first condition that applies decides. */
 static void
 judge_devices(const struct cold *c, struct cold_report *r)
 {
@@ -47,7 +47,7 @@ judge_devices(const struct cold *c, struct cold_report *r)
 		    "image behind a loop device is in memory");
 }
 
-/* Squashfs: all that the image has must have come from its device. */
+/* Squashfs: everything in the image must have come from its device. */
 static void
 judge_squashfs(const struct device *d, struct cold_report *r)
 {
@@ -64,11 +64,13 @@ judge_squashfs(const struct device *d, struct cold_report *r)
 		    "gave %" PRIu64, d->data_B, d->came_B);
 }
 
-/* No page was seen in memory; did all that was read come from a device? */
+/*
+ * No page was seen in memory; did everything that was read come from a device?
+ */
 static void
 judge_traffic(const struct cold *c, struct cold_report *r)
 {
-	/* a kernel that does not count for processes counts for devices */
+	/* kernels that do not count per process count per device */
 	bool all = r->own_B == 0 && r->device_B > 0 &&
 	    (uint64_t)r->device_B >= c->needed_B;
 

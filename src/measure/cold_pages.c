@@ -2,9 +2,9 @@
  * cold_pages.c - how much of a file is in memory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cachestat(2), of Linux 6.5, is one call and refuses those who may not know;
- * but an overlay answers it for itself and not for the file below, so there,
- * and on older kernels, the file is mapped and mincore(2) asked.
+ * cachestat(2), since Linux 6.5, is a single call and refuses callers without
+ * permission; but an overlay answers it for itself and not for the file below,
+ * so there, and on older kernels, the file is mapped and mincore(2) is used.
  */
 #include "measure/cold.h"
 
@@ -20,7 +20,8 @@ enum {
 	STEP_PAGES = 1 << 16,
 	NR_CACHESTAT = 451,		/* on every architecture */
 	OVERLAY = 0x794c7630,
-	NOBODY = 65534,			/* an owner that has no number here */
+	NOBODY = 65534,			/* an owner without a number in this
+					 * namespace */
 };
 
 struct range {
@@ -47,7 +48,7 @@ by_cachestat(int fd, struct range r, uint64_t *resident)
 	return 0;
 }
 
-/* From one page to before another. */
+/* From one page up to, but not including, another. */
 static int
 by_mincore(int fd, uint64_t from, uint64_t to, uint64_t page_B,
     uint64_t *resident)
@@ -74,7 +75,7 @@ by_mincore(int fd, uint64_t from, uint64_t to, uint64_t page_B,
 	return 0;
 }
 
-/* The kernel's own rule: mincore says the truth to owner, root and writer. */
+/* The kernel's own rule: mincore tells the truth to owner, root and writers. */
 static bool
 may_know(int fd, const struct stat *st)
 {
@@ -92,7 +93,7 @@ cold_resident(int fd, const struct stat *st, uint64_t *pages,
     uint64_t *resident)
 {
 	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE);
-	/* of a block device stat(2) says no size */
+	/* stat(2) reports no size for a block device */
 	off_t size = S_ISBLK(st->st_mode) ? lseek(fd, 0, SEEK_END) :
 	    st->st_size;
 	int rc;
@@ -104,7 +105,10 @@ cold_resident(int fd, const struct stat *st, uint64_t *pages,
 	rc = by_cachestat(fd, (struct range){ 0, 0 }, resident);
 	if (rc != 0) {
 		rc = by_mincore(fd, 0, *pages, page_B, resident);
-		/* what is missing is missing; it is the rest that may lie */
+		/*
+		 * absent pages are really absent; only present ones may be a
+		 * lie
+		 */
 		if (rc == 0 && *resident == *pages && !may_know(fd, st))
 			rc = -EPERM;
 	}
@@ -131,7 +135,7 @@ cold_drop_page(int fd, uint64_t at)
 {
 	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE);
 
-	/* part of a page would be left alone */
+	/* a partial page would be left alone */
 	posix_fadvise(fd, (off_t)(at / page_B * page_B), (off_t)page_B,
 	    POSIX_FADV_DONTNEED);
 }

@@ -2,7 +2,7 @@
  * cold_ranges.c - which parts of a file are in memory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * mincore(2) looks at mappings: the file is mapped piece by piece, without
+ * mincore(2) works on mappings: the file is mapped piece by piece, without
  * being read.
  */
 #include "measure/cold.h"
@@ -14,7 +14,7 @@
 
 enum { STEP_PAGES = 1 << 16 };
 
-/* A range that grows while pages follow each other. */
+/* A range that grows while pages are contiguous. */
 struct growing {
 	uint64_t from, to;
 	cold_range_fn *range;

@@ -1,5 +1,5 @@
 /*
- * kernel_config.c - how the running kernel was built
+ * kernel_config.c - the configuration of the running kernel
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/kernel_config.h"
@@ -13,7 +13,7 @@
 #include <sys/utsname.h>
 #include <zlib.h>
 
-/* zlib reads what is not compressed as it is. */
+/* zlib reads uncompressed data as it is. */
 static gzFile
 open_config(void)
 {
@@ -57,7 +57,7 @@ read_config(gzFile f, const char *prefix, char *text, size_t size)
 		line[strcspn(line, "\n")] = '\0';
 		if (strncmp(line, prefix, n) != 0)
 			continue;
-		/* the option of that very name keeps it */
+		/* an option with exactly that name keeps it */
 		word = *word == '_' ? word + 1 : strchr(line, '_') + 1;
 		len += (size_t)snprintf(text + len, size - len, "%s%s",
 		    len > 0 ? " " : "", word);

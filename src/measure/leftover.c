@@ -1,5 +1,5 @@
 /*
- * leftover.c - what a killed program of ours has left, found and ended
+ * leftover.c - finding and removing what a killed program of ours left behind
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/leftover.h"
@@ -22,7 +22,10 @@
 
 static const char VARIABLE[] = "LAP_ID=";
 
-/* Field 22 of /proc/PID/stat; the name before it may hold anything but ')'. */
+/*
+ * Field 22 of /proc/PID/stat; the name before it may contain anything except
+ * ')'.
+ */
 static int
 start_ticks(intmax_t pid, uintmax_t *ticks)
 {
@@ -99,8 +102,8 @@ leftover_dead(const char *id)
 }
 
 /*
- * The value of VARIABLE in an environment, which is a sequence of strings,
- * read piece by piece: it may be large.
+ * The value of VARIABLE in an environment, a sequence of strings, which is read
+ * piece by piece because it may be large.
  */
 static bool
 find_id(int fd, char id[LEFTOVER_ID_B])
@@ -126,7 +129,7 @@ find_id(int fd, char id[LEFTOVER_ID_B])
 	return false;
 }
 
-/* Whether process pid has a dead identity, and was killed. */
+/* Whether process pid had a dead identity, and was killed. */
 static bool
 kill_marked(const char *pid)
 {
@@ -134,7 +137,7 @@ kill_marked(const char *pid)
 	bool killed = false;
 	int fd, handle;
 
-	/* The handle comes first: it cannot turn into another process. */
+	/* Open the handle first: it cannot refer to another process later. */
 	handle = (int)syscall(SYS_pidfd_open, (pid_t)atoi(pid), 0);
 	if (handle < 0)
 		return false;
@@ -155,7 +158,10 @@ leftover_kill(void)
 {
 	int killed = 0, now;
 
-	/* What the killed have started meanwhile is found the next time. */
+	/*
+	 * What the killed processes started meanwhile is found in the next
+	 * pass.
+	 */
 	for (int pass = 0; pass < 8; pass++) {
 		DIR *d = opendir("/proc");
 		struct dirent *e;
@@ -168,7 +174,7 @@ leftover_kill(void)
 			closedir(d);
 		if (now == 0)
 			break;
-		/* one that was dying already is not counted twice */
+		/* do not count a process twice that was already dying */
 		killed += pass == 0 ? now : 0;
 	}
 	return killed;
@@ -184,7 +190,7 @@ identity(const char *name, const char *tool)
 	    NULL;
 }
 
-/* Calls end() for each name in the folder fd, which is closed. */
+/* Calls end() for each name in the directory fd, which is closed. */
 static void
 each_dead(int fd, const char *tool, void (*end)(int, const char *))
 {

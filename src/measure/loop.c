@@ -1,5 +1,5 @@
 /*
- * loop.c - an image file as a block device, for as long as it is needed
+ * loop.c - an image file as a temporary block device
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/loop.h"
@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 
-enum { TRIES = 64 };			/* others take devices, too */
+enum { TRIES = 64 };			/* other processes take devices, too */
 
-/* A device that was free, open; or -errno. */
+/* Opens a device that was free; or -errno. */
 static int
 open_free(int control, char name[LOOP_NAME_B])
 {
@@ -47,7 +47,7 @@ loop_attach(int image, uint64_t readahead_B, char name[LOOP_NAME_B])
 	}
 	if (control >= 0)
 		sys_close(control);
-	/* in sectors; it must be there before anything is read */
+	/* in sectors; must be set before anything is read */
 	if (fd >= 0 && ioctl(fd, BLKRASET, (unsigned long)((readahead_B +
 	    511) / 512)) == -1) {
 		int rc = -errno;

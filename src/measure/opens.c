@@ -1,10 +1,10 @@
 /*
- * opens.c - which files processes of ours open, in the order of the first time
+ * opens.c - the files that child processes open, in order of first opening
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each event brings a descriptor of the file, which is looked at and closed.
- * The queue has no bound of its own, so it is emptied while it fills: by a
- * thread, which keeps an inode once.
+ * Each event comes with a descriptor of the file, which is examined and closed.
+ * The queue is unbounded, so it is drained while it fills: by a thread, which
+ * records each inode once.
  */
 #include "measure/opens.h"
 
@@ -30,7 +30,7 @@ struct opens {
 	int err;			/* of the thread */
 	struct opens_file *files;
 	size_t count, cap;
-	/* index into files and 1, by hash; at most half of it is used */
+	/* index into files plus 1, by hash; at most half are used */
 	size_t *slots, slot_count;
 	char *buf;
 };
@@ -47,7 +47,7 @@ slot_of(const struct opens *o, struct opens_file f)
 	return i;
 }
 
-/* Twice the slots.  0 or -ENOMEM. */
+/* Doubles the slots.  0 or -ENOMEM. */
 static int
 more_slots(struct opens *o)
 {
@@ -100,7 +100,7 @@ take_event(struct opens *o, const struct fanotify_event_metadata *e)
 	return rc;
 }
 
-/* All that is in the queue.  0 or -errno, the first. */
+/* Drains the queue.  0 or the first -errno. */
 static int
 take_events(struct opens *o)
 {
@@ -143,7 +143,7 @@ open_all(struct opens *o, int root)
 	o->buf = sys_malloc(EVENTS_B);
 	if (o->buf == NULL || more_slots(o) != 0)
 		return -ENOMEM;
-	/* O_NONBLOCK: a FIFO must not hold us */
+	/* O_NONBLOCK: a FIFO must not block us */
 	o->events = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC |
 	    FAN_NONBLOCK | FAN_UNLIMITED_QUEUE | FAN_UNLIMITED_MARKS,
 	    O_RDONLY | O_LARGEFILE | O_CLOEXEC | O_NOATIME | O_NONBLOCK);

@@ -1,5 +1,5 @@
 /*
- * pressure.c - what else went on in the machine: stalls, steal, load
+ * pressure.c - other activity on the machine: stalls, steal, load
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/pressure.h"

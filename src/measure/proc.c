@@ -1,18 +1,18 @@
 /*
- * proc.c - run a pipeline, wait for all of it, and tell what it used
+ * proc.c - running a pipeline, waiting for all of it, and measuring its usage
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The clock is read just before the first child is made and just after
- * SIGCHLD came; whatever else is asked of the kernel is asked before or after
- * that.  No signal has a handler: all are blocked and taken by
- * sigtimedwait(2), so a child that still shares our memory cannot run one.
+ * The clock is read just before the first child is created and just after
+ * SIGCHLD arrives; everything else is asked of the kernel before or after that.
+ * No signal has a handler: all are blocked and taken by sigtimedwait(2), so a
+ * child that still shares our memory cannot run one.
  *
- * A dead child is first looked at (WNOWAIT), since /proc/PID/io is there only
- * until it is reaped.  Orphans become our children (PR_SET_CHILD_SUBREAPER),
- * so "no child" means that nothing is left of a run, and killing all children
- * again and again until there is none gets every descendant.
+ * A dead child is first examined with WNOWAIT, because /proc/PID/io exists only
+ * until it is reaped.  Orphans become our children (PR_SET_CHILD_SUBREAPER), so
+ * "no child" means that nothing is left of a run, and killing all children
+ * repeatedly until there are none reaches every descendant.
  *
- * proc_start.c makes the children, proc_usage.c reaps them and counts.
+ * proc_start.c creates the children, proc_usage.c reaps them and counts.
  */
 #include "proc_impl.h"
 
@@ -28,12 +28,13 @@
 #include <unistd.h>
 
 static const int stop[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-static const uint64_t GRACE_NS = 10000000000;	/* to go, when killed */
+static const uint64_t GRACE_NS = 10000000000;	/* to disappear after being
+						 * killed */
 
 /*
- * /dev/null above the standard descriptors, of which those that are closed
- * are opened on the way: a pipe must not come to be one of them.  Standard
- * output can then only be read, so that writing to it fails as it did.
+ * Opens /dev/null above the standard descriptors, opening any of those that are
+ * closed: a pipe must not become one of them.  Standard output is then
+ * read-only, so that writing to it fails as before.
  */
 static int
 open_null(void)
@@ -58,7 +59,10 @@ open_null(void)
 int
 proc_open(struct proc *p)
 {
-	/* What stops a job, or shows that it is stopped, is not held back. */
+	/*
+	 * Signals that stop a job, or report that it is stopped, are not
+	 * blocked.
+	 */
 	static const int job[] = { SIGTSTP, SIGCONT, SIGTTIN, SIGTTOU };
 	struct sigaction old;
 	sigset_t all;
@@ -74,7 +78,7 @@ proc_open(struct proc *p)
 		sys_close(fd);
 		return -ENOMEM;
 	}
-	/* If our parent ignored it, children would be reaped behind our back */
+	/* If our parent ignored it, children would be reaped without us */
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&p->wait);
 	sigaddset(&p->wait, SIGCHLD);
@@ -126,7 +130,9 @@ proc_pending(const struct proc *p)
 	return false;
 }
 
-/* A dead child's number, 0 if there are only live ones, -1 if there is none. */
+/*
+ * The PID of a dead child, 0 if there are only live ones, -1 if there are none.
+ */
 static pid_t
 dead_child(void)
 {
@@ -141,8 +147,8 @@ dead_child(void)
 
 /*
  * Kills our children; theirs become ours when they are dead.  The list is a
- * line of numbers in the proc folder of our only thread, each with a blank
- * after it.  If it is longer than the buffer, there is another time.
+ * line of PIDs in the proc directory of our only thread, each followed by a
+ * blank.  If it does not fit the buffer, the next call finds the rest.
  */
 static void
 kill_children(void)
@@ -206,7 +212,7 @@ reap_dead(struct proc_run *r, uint64_t now, int live, int *orphans)
 	return live;
 }
 
-/* A signal, 0 when now >= until, and the time of that. */
+/* Returns a signal, or 0 when now >= until, and its time. */
 static int
 wait_signal(const struct proc *p, uint64_t until, uint64_t *now)
 {
@@ -264,8 +270,8 @@ wait_stages(struct proc *p, struct proc_run *r)
 }
 
 /*
- * Ends what the stages left, and counts it.  Dead orphans were no longer
- * there, so they are not counted.  0 or -ETIMEDOUT.
+ * Kills what the stages left behind, and counts it.  Orphans that are already
+ * dead are not counted.  0 or -ETIMEDOUT.
  */
 static int
 end_rest(struct proc *p, struct proc_run *r)
@@ -277,7 +283,9 @@ end_rest(struct proc *p, struct proc_run *r)
 	reap_dead(r, 0, 0, &dead);
 	while (dead_child() != -1) {
 		kill_all(p, r);
-		/* The death of one is told at once; a nap is for the others. */
+		/*
+		 * one death is reported immediately; the nap is for the others
+		 */
 		sig = sigtimedwait(&p->wait, NULL, &nap);
 		if (sig > 0 && sig != SIGCHLD && sig != SIGRTMIN)
 			r->stopped = sig;
@@ -329,7 +337,7 @@ proc_run(struct proc *p, struct proc_run *r)
 			rc = -errno;
 			break;
 		}
-	/* Orphans of a run that leaves things behind are none of ours. */
+	/* if the run leaves processes behind, its orphans are not ours */
 	if (r->keep)
 		prctl(PR_SET_CHILD_SUBREAPER, 0);
 	if (rc == 0)

@@ -2,11 +2,11 @@
  * proc_clone.c - a child that shares our memory until it executes
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * clone(2) of the C library cannot put the child into a cgroup, clone3(2) can
- * and has no function in the C library.  Moving the child afterwards takes a
+ * The C library's clone(2) cannot put the child into a cgroup; clone3(2) can
+ * but has no wrapper in the C library.  Moving the child afterwards takes a
  * lock that may cost milliseconds, and a fork copies page tables; hence these
- * lines of assembly.  The child has a stack of its own and never returns from
- * start(), so nothing of the caller's frame is touched.
+ * lines of assembly.  The child has its own stack and never returns from
+ * start(), so it does not touch the caller's frame.
  */
 #include "measure/proc.h"
 

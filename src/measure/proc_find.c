@@ -1,5 +1,5 @@
 /*
- * proc_find.c - which file a command's name stands for
+ * proc_find.c - finding the file for a command's name
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/proc.h"
@@ -31,7 +31,7 @@ proc_find(const char *name, const char *path, char **found)
 		size_t n = strcspn(dir, ":");
 		struct stat st;
 
-		/* an empty folder in the list is the current one */
+		/* an empty directory in the list is the current one */
 		sprintf(s, "%.*s/%s", n == 0 ? 1 : (int)n, n == 0 ? "." : dir,
 		    name);
 		if (stat(s, &st) == 0 && S_ISREG(st.st_mode)) {

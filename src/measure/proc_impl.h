@@ -8,15 +8,18 @@
 #include "measure/proc.h"
 
 /*
- * Starts all stages; our ends of their pipes are closed on the way, and are
- * -1 then.  0 or -errno: r->failed is the stage that it is about.
+ * Starts all stages, closing our ends of their pipes, which are then -1.  0 or
+ * -errno: r->failed is the stage concerned.
  */
 int proc_start_stages(struct proc *p, struct proc_run *r, int (*pipes)[2]);
 
-/* The file that proc_reap() is to read, or -errno. */
+/* Opens the file for proc_reap() to read, or -errno. */
 int proc_open_io(pid_t pid);
 
-/* Reaps a dead child and adds what it used to u; io is closed.  Its status. */
+/*
+ * Reaps a dead child and adds its usage to u; io is closed.  Returns its
+ * status.
+ */
 int proc_reap(pid_t pid, int io, struct proc_usage *u);
 
 #endif

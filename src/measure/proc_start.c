@@ -1,5 +1,5 @@
 /*
- * proc_start.c - the children of a run, made and connected by pipes
+ * proc_start.c - creating the children of a run, connected by pipes
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "proc_impl.h"
@@ -15,16 +15,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a child needs, in memory that it shares with us. */
+/* What a child needs, in memory shared with us. */
 struct start {
 	const struct proc *proc;
 	const struct proc_stage *stage;
 	int fds[3];
-	int sock;		/* where its counters go, or -1 */
+	int sock;		/* where to send its counters, or -1 */
 	int err;
 };
 
-/* A message of one descriptor, in the caller's memory. */
+/* A message with one descriptor, in the caller's memory. */
 struct message {
 	struct msghdr h;
 	struct iovec v;
@@ -33,8 +33,8 @@ struct message {
 };
 
 /*
- * On this stack, and in memory that is not its own, a child must run nothing
- * that a sanitizer puts in.
+ * On this stack, in memory that it shares, a child must not run anything
+ * inserted by a sanitizer.
  */
 #define IN_CHILD __attribute__((no_sanitize("address")))
 
@@ -50,8 +50,8 @@ message_init(struct message *m)
 }
 
 /*
- * Sends our own counters to whoever waits for us.  Without, the parent opens
- * them itself; errors do not matter.
+ * Sends our own counters to the waiting parent.  Failing that, the parent opens
+ * them itself, so errors do not matter.
  */
 IN_CHILD static void
 send_io(int sock)
@@ -71,7 +71,7 @@ send_io(int sock)
 	sendmsg(sock, &m.h, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* What the last child sent, or -1. */
+/* The descriptor sent by the last child, or -1. */
 static int
 receive_io(int sock)
 {
@@ -98,7 +98,7 @@ child_main(void *arg)
 	for (int i = 0; i < 3; i++)
 		if (s->fds[i] != i && dup2(s->fds[i], i) == -1)
 			goto fail;
-	/* It should not outlive us, not even in the moment before this call. */
+	/* It must not outlive us, even in the moment before this call. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != s->proc->self)
 		_exit(127);
@@ -136,8 +136,8 @@ proc_try_group(struct proc *p)
 }
 
 /*
- * Starts a stage, which sends its counters by socks, a pair, if that is one.
- * 0 or -errno.
+ * Starts a stage, which sends its counters through the socket pair socks, if
+ * there is one. 0 or -errno.
  */
 static int
 spawn(struct proc *p, struct proc_stage *st, const int fds[3],
@@ -173,9 +173,9 @@ spawn(struct proc *p, struct proc_stage *st, const int fds[3],
 }
 
 /*
- * The file of a dead process is root's, and the quickest are dead before
- * others can open it; so they send it before they execute, for it can be read
- * until they are reaped.
+ * The file of a dead process belongs to root, and short-lived processes die
+ * before others can open it; so they send it before they execute, because it
+ * remains readable until they are reaped.
  */
 static void
 open_socks(const struct proc_run *r, int socks[2])

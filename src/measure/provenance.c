@@ -1,5 +1,5 @@
 /*
- * provenance.c - where rows come from, as comment lines before them
+ * provenance.c - the origin of rows, as comment lines before them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/provenance.h"
@@ -29,7 +29,7 @@ provenance_series(char id[PROVENANCE_SERIES_B])
 	char date[UTC_B];
 	uint16_t lot = 0;
 
-	/* Without it the process number must do. */
+	/* Otherwise the process ID must be enough. */
 	if (getrandom(&lot, sizeof(lot), GRND_NONBLOCK) != sizeof(lot))
 		lot = 0;
 	utc_name(date, utc_now_ns());
@@ -37,7 +37,7 @@ provenance_series(char id[PROVENANCE_SERIES_B])
 	    lot);
 }
 
-/* The first line of a small file; false if there is none. */
+/* The first line of a small file; false if it does not exist. */
 static bool
 first_line(int dirfd, const char *path, char *text, size_t size)
 {
@@ -53,7 +53,7 @@ first_line(int dirfd, const char *path, char *text, size_t size)
 	return *text != '\0';
 }
 
-/* What follows the colon in the first line of /proc/cpuinfo with this key. */
+/* The text after the colon in the first line of /proc/cpuinfo with this key. */
 static bool
 cpu_model(char *text, size_t size)
 {
@@ -85,14 +85,14 @@ write_cores(struct table *t)
 	cpu_set_t set;
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
 
-	/* A set too small for the machine is told by an error. */
+	/* A set too small for the machine causes an error. */
 	if (sched_getaffinity(0, sizeof(set), &set) == -1)
 		return table_comment(t, "cores", "%ld", online);
 	return table_comment(t, "cores", "%ld, %d for us", online,
 	    CPU_COUNT(&set));
 }
 
-/* How the kernel answers the flaws of this processor, counted. */
+/* The kernel's mitigations for this processor's vulnerabilities, counted. */
 static int
 write_mitigations(struct table *t)
 {
@@ -151,7 +151,8 @@ write_machine(struct table *t)
 }
 
 /*
- * The words quoted for the shell.  The caller frees it; NULL: no memory.
+ * The words, quoted for the shell.  The caller frees the result; NULL: out of
+ * memory.
  */
 static char *
 quote(int argc, char *const *argv)
@@ -161,7 +162,7 @@ quote(int argc, char *const *argv)
 	size_t size = 1;
 	char *text, *s;
 
-	/* at worst each character is a quote, which takes four */
+	/* in the worst case every character is a quote, which takes four */
 	for (int i = 0; i < argc; i++)
 		size += 4 * strlen(argv[i]) + 3;
 	text = s = sys_malloc(size);

@@ -1,12 +1,12 @@
 /*
- * adapt.c - a level that follows the pipe
+ * adapt.c - adjusting the level to the speed of the pipe
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pipeline/adapt.h"
 
 #include <stdio.h>
 
-/* Long enough for a share of it to mean something. */
+/* Long enough for a fraction of it to be meaningful. */
 #define LOOK_NS UINT64_C(20000000)
 
 static int
@@ -41,7 +41,7 @@ adapt_look(struct adapt_state *a, uint64_t wall_ns, uint64_t idle_ns,
 			a->hold = ADAPT_HOLD_MAX;
 		a->wait = a->hold;
 	} else {
-		/* on and on one way: the pipe has changed */
+		/* several moves in one direction: the pipe has changed */
 		a->hold /= 2;
 	}
 	a->direction = move;
@@ -69,7 +69,7 @@ adapt_take(struct adapt *a)
 	return level;
 }
 
-/* Every worker has done something since the last look. */
+/* Called when every worker has done something since the last look. */
 void
 adapt_watch(void *arg, const struct pipeline_watch *w)
 {

@@ -1,5 +1,5 @@
 /*
- * input.c - the stream that a job reads
+ * input.c - the input stream of a job
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pipeline/input.h"
@@ -29,7 +29,7 @@ input_open(struct input *in, int fd)
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
 	in->waits = !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
-	/* A larger pipe saves its writer from stopping at every 64 KiB. */
+	/* A larger pipe keeps its writer from blocking after every 64 KiB. */
 	if (S_ISFIFO(st.st_mode))
 		fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
 	else
@@ -64,11 +64,11 @@ input_cancel(struct input *in)
 {
 	uint64_t one = 1;
 
-	/* It can only fail where the count is already far from 0. */
+	/* It can fail only if the count is already far from 0. */
 	(void)!write(in->cancel, &one, sizeof(one));
 }
 
-/* 0 when there is something to read, -ETIME or -ECANCELED. */
+/* Returns 0 when there is something to read, -ETIME or -ECANCELED. */
 static int
 wait_for(struct input *in, int timeout_ms)
 {
@@ -86,7 +86,7 @@ wait_for(struct input *in, int timeout_ms)
 	return p[1].revents != 0 ? -ECANCELED : 0;
 }
 
-/* One read(2); begun: whether a block is in hand already. */
+/* One read(2); begun: whether a block has already been started. */
 static ssize_t
 read_some(struct input *in, void *buf, size_t len, bool begun)
 {

@@ -3,21 +3,21 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A ring of slots.  Piece number k travels in slot k modulo the size of the
- * ring, and each slot's state says whose it is:
+ * ring, and each slot's state says which stage owns it:
  *
  *	FREE -> (reader) FILLED -> (a worker) DONE -> (joiner) OUT -> FREE
  *
  * Pieces are taken by workers in order, and joined and written in order.  So
- * the oldest piece in the ring can always go on, and nothing can deadlock:
+ * the oldest piece in the ring can always proceed, and nothing can deadlock:
  * the writer waits for nobody, the joiner for one worker or the writer, a
  * worker for the reader, and the reader for the oldest slot.
  *
- * One lock guards the states; a piece is hundreds of kilobytes, so it is
- * taken a few thousand times a second at most.  An error stays in its slot
- * until the joiner comes to it: which error is reported does not depend on
- * timing.  Only a failed write is noticed at once.
+ * One lock guards the states; a piece is hundreds of kilobytes, so it is taken
+ * at most a few thousand times a second.  An error stays in its slot until the
+ * joiner reaches it: which error is reported does not depend on timing.  Only a
+ * failed write is noticed immediately.
  *
- * The workers' part is pipeline_work.c.
+ * The workers are in pipeline_work.c.
  */
 #include "pipeline_impl.h"
 
@@ -54,7 +54,7 @@ pipeline_release(struct slot *s)
 	pthread_mutex_unlock(&pl->lock);
 }
 
-/* Under the lock: waits for c, and adds the time to *ns. */
+/* Called with the lock held: waits for c, and adds the time to *ns. */
 static void
 wait_timed(struct pipeline *pl, pthread_cond_t *c, uint64_t *ns)
 {
@@ -64,7 +64,7 @@ wait_timed(struct pipeline *pl, pthread_cond_t *c, uint64_t *ns)
 	*ns += sys_now_ns() - t0;
 }
 
-/* What a wait has taken so far counts too. */
+/* The time waited so far counts too. */
 static void
 tell_watch(struct pipeline *pl)
 {
@@ -140,7 +140,7 @@ show(struct pipeline *pl, const struct slot *s)
 	progress_draw(pl->progress);
 }
 
-/* From the sink's thread: the joiner may be waiting for a piece. */
+/* Called from the sink's thread: the joiner may be waiting for a piece. */
 static void
 sink_failed(void *arg)
 {
@@ -152,8 +152,8 @@ sink_failed(void *arg)
 }
 
 /*
- * Waits for the next piece.  What is joined by then is not held back
- * meanwhile: the wait may be one for a live pipe.
+ * Waits for the next piece.  Data already joined is flushed first, because the
+ * wait may be for a live pipe.
  */
 static int
 take_done(struct pipeline *pl, struct slot *s)
@@ -179,7 +179,7 @@ take_done(struct pipeline *pl, struct slot *s)
 	return rc;
 }
 
-/* The caller's part: every piece in order, to the last or an error. */
+/* The caller's part: joins every piece in order, up to the last or an error. */
 static int
 joiner(struct pipeline *pl)
 {
@@ -197,7 +197,7 @@ joiner(struct pipeline *pl)
 		show(pl, s);
 		rc = join_slot(pl, s);
 		tell_watch(pl);
-		/* what is behind a window that is complete is nobody's */
+		/* data after a complete window is not needed */
 		if (sink_enough(pl->sink))
 			return -ECANCELED;
 	}
@@ -307,7 +307,7 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 	rc = run(&pl, params);
 	if (sink_enough(pl.sink))
 		rc = 0;
-	/* of a stream that is cut short all that is there is written */
+	/* of a truncated stream, everything decoded is written */
 	out = sink_close(pl.sink, rc != 0 && rc != -ENODATA, stats);
 	if (out != 0) {
 		rc = out;

@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-/* Whose a slot is: see pipeline.c. */
+/* The owner of a slot: see pipeline.c. */
 enum { SLOT_FREE, SLOT_FILLED, SLOT_DONE, SLOT_OUT };
 
 struct pipeline {
@@ -18,7 +18,7 @@ struct pipeline {
 	struct input *in;
 	struct sink *sink;
 	struct progress *progress;
-	uint64_t shown_B;		/* of the input, by progress */
+	uint64_t shown_B;		/* input bytes shown by progress */
 	struct slot *slots;
 	unsigned count;
 	unsigned workers;		/* running */
@@ -26,11 +26,12 @@ struct pipeline {
 	pthread_mutex_t lock;
 	pthread_cond_t may_fill, may_work, may_join;
 	uint64_t filled, taken, joined;	/* pieces so far */
-	bool ended;			/* the last piece is filled */
-	bool stop;			/* an error: all threads end */
+	bool ended;			/* the last piece has been filled */
+	bool stop;			/* an error occurred: all threads end */
 	uint64_t stall_work_ns, idle_ns;
-	unsigned waiting;		/* workers, */
-	uint64_t waiting_ns;		/* the sum of when they began to */
+	unsigned waiting;		/* idle workers, */
+	uint64_t waiting_ns;		/* the sum of the times at which they
+					 * became idle */
 	const struct pipeline_params *params;
 };
 
@@ -40,14 +41,14 @@ struct pipeline_worker {
 	pthread_t thread;
 };
 
-/* What the workers do, for a pipeline without threads, too. */
+/* The work of a worker, also for a pipeline without threads. */
 int pipeline_worker_open(struct pipeline *pl, void **ctx);
 void pipeline_worker_close(struct pipeline *pl, void *ctx);
 void pipeline_work(struct pipeline *pl, void *ctx, struct slot *s);
 
 /*
- * Starts up to threads of them.  Fewer than asked for are enough to go on, as
- * long as one runs: pl->workers.  0 or -errno.
+ * Starts up to that many workers.  Fewer are enough to continue, as long as one
+ * runs: pl->workers.  0 or -errno.
  */
 int pipeline_start(struct pipeline *pl, struct pipeline_worker *w,
     unsigned threads);

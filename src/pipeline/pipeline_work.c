@@ -6,7 +6,7 @@
 
 #include "base/sys.h"
 
-/* Under the lock: a worker that has nothing to do. */
+/* Called with the lock held by a worker that has nothing to do. */
 static void
 wait_idle(struct pipeline *pl)
 {
@@ -27,7 +27,7 @@ pipeline_work(struct pipeline *pl, void *ctx, struct slot *s)
 		s->err = pl->ops->work(pl->job, ctx, s);
 }
 
-/* Takes pieces in their order until the last is taken. */
+/* Takes pieces in order until the last one has been taken. */
 static void
 work_loop(struct pipeline *pl, void *ctx)
 {

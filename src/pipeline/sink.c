@@ -1,14 +1,14 @@
 /*
- * sink.c - the writing end of a pipeline
+ * sink.c - the output end of a pipeline
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A queue of pieces to write: slots of the pipeline, and chunks of the sink's
- * own for what is not a slot's whole output.  The joiner fills one chunk
- * while the thread writes another.  The queue can hold every slot and every
- * chunk, so putting never waits: what waits is taking a free chunk.
+ * A queue of pieces to write: slots of the pipeline, and chunks of the sink for
+ * data that is not a slot's whole output.  The joiner fills one chunk while the
+ * thread writes another.  The queue can hold every slot and every chunk, so
+ * putting never waits; only taking a free chunk does.
  *
- * A checksum of chunks that are put in the queue is the thread's, too: its
- * value belongs to whom the count of unchecked items says.
+ * The thread also computes the checksum of queued chunks: the count of
+ * unchecked items says who owns its value.
  */
 #include "sink.h"
 
@@ -27,7 +27,8 @@ struct item {
 	const uint8_t *data;
 	size_t len;
 	struct slot *slot;	/* to release, or NULL for a chunk */
-	const uint8_t *check;	/* to be checked, or NULL; not cut by clip() */
+	const uint8_t *check;	/* data to checksum, or NULL; not cut by
+				 * clip() */
 	size_t check_len;
 };
 
@@ -48,15 +49,15 @@ struct sink {
 	void (*failed)(void *);
 	void *owner;
 
-	/* The joiner's alone. */
+	/* Private to the joiner. */
 	uint8_t *chunk[CHUNKS];
-	unsigned current;		/* chunk in hand */
+	unsigned current;		/* current chunk */
 	size_t fill;			/* bytes in it */
 	bool in_hand, took_slot;
-	sink_check_fn *check;		/* NULL when none is asked for */
-	size_t check_from;		/* in the chunk */
+	sink_check_fn *check;		/* NULL when none is requested */
+	size_t check_from;		/* offset in the chunk */
 	uint64_t bytes;
-	uint64_t queued_B;		/* those of them put in the queue */
+	uint64_t queued_B;		/* the part of them already queued */
 	struct pipeline_window window;
 };
 
@@ -102,7 +103,7 @@ put_out(struct sink *k, const struct item *it)
 	return rc;
 }
 
-/* Writes the oldest item; after an error items are only handed back. */
+/* Writes the oldest item; after an error items are only released. */
 static void
 write_one(struct sink *k)
 {
@@ -157,7 +158,7 @@ sink_start(struct sink *k)
 	return rc;
 }
 
-/* Cuts an item to what of it is in the window, which may be nothing. */
+/* Cuts an item to the part inside the window, which may be empty. */
 static void
 clip(struct sink *k, struct item *it)
 {
@@ -229,7 +230,7 @@ sink_flush(struct sink *k)
 	return enqueue(k, it);
 }
 
-/* Waits until the next chunk has been written, and takes it in hand. */
+/* Waits until the next chunk has been written, and makes it the current one. */
 static int
 take_chunk(struct sink *k)
 {

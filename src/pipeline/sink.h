@@ -1,5 +1,5 @@
 /*
- * sink.h - the writing end of a pipeline
+ * sink.h - the output end of a pipeline
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Private to pipeline.c and sink.c.
@@ -10,38 +10,40 @@
 #include "pipeline/pipeline.h"
 
 /*
- * fd -1 drops all.  most_slots: how many slots can be queued at once.
- * Without sink_start() everything is written by the caller.  failed(owner) is
- * called once, by the thread that writes, after the first write that failed.
- * 0 or -errno.
+ * fd -1 drops everything.  most_slots: how many slots can be queued at once.
+ * Without sink_start() the caller writes everything.  failed(owner) is called
+ * once, by the writing thread, after the first failed write. 0 or -errno.
  */
 int sink_open(struct sink **out, int fd, unsigned most_slots,
     void (*failed)(void *), void *owner);
 
-/* Writes only this part of what it is given. */
+/* Restricts writing to this part of the output. */
 void sink_window(struct sink *out, const struct pipeline_window *window);
 
-/* Whether the run may stop since the window is complete; the joiner's. */
+/* Whether the run may stop because the window is complete; for the joiner. */
 bool sink_enough(const struct sink *out);
 
 int sink_start(struct sink *out);
 
-/* Has what is in the chunk in hand written now.  0 or the first -errno. */
+/* Has the contents of the current chunk written now.  0 or the first -errno. */
 int sink_flush(struct sink *out);
 
-/* Writes what is left, ends the thread and frees.  0 or the first -errno. */
+/*
+ * Writes the rest, ends the thread and frees everything.  0 or the first
+ * -errno.
+ */
 int sink_close(struct sink *out, bool failed, struct pipeline_stats *stats);
 
-/* The -errno of a write so far.  Thread-safe. */
+/* The -errno of a failed write so far.  Thread-safe. */
 int sink_error(struct sink *out);
 
 /*
- * Whether sink_slot() has been called since the last time; the joiner's.
- * (The slot itself cannot tell: it may be in use again by then.)
+ * Whether sink_slot() has been called since the last call of this function; for
+ * the joiner. (The slot itself cannot tell: it may already be in use again.)
  */
 bool sink_took_slot(struct sink *out);
 
-/* Gives a slot back to the reader.  In pipeline.c; thread-safe. */
+/* Returns a slot to the reader.  In pipeline.c; thread-safe. */
 void pipeline_release(struct slot *s);
 
 #endif

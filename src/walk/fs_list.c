@@ -1,5 +1,5 @@
 /*
- * fs_list.c - what is in some directories, by path
+ * fs_list.c - the contents of several directories, by path
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "walk/fs_list.h"
@@ -12,13 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tree that the items' paths and names point into. */
+/* A tree; the paths and names of items point into it. */
 struct fs_list_text {
 	struct fs_list_text *next;
 	struct tree tree;
 	char **paths;			/* of all its items */
 	size_t path_count;
-	const char **names;		/* of each directory together */
+	const char **names;		/* those of each directory are
+					 * contiguous */
 };
 
 static char *
@@ -30,7 +31,7 @@ copy_path(struct tree_path *p)
 	return s == NULL ? NULL : memcpy(s, p->s, n);
 }
 
-/* The path of a directory, which is no entry of the tree. */
+/* The path of a directory, which is not an entry of the tree. */
 static int
 dir_path(const struct tree *t, size_t dir, struct tree_path *p)
 {
@@ -62,7 +63,7 @@ add_item(struct fs_list *l, struct fs_list_text *x, struct tree_path *p,
 	return 0;
 }
 
-/* FNV-1a, its bits mixed: the last bytes of a name count as well. */
+/* FNV-1a with mixed bits, so that the last bytes of a name count too. */
 static uint64_t
 hash_of(const char *s)
 {
@@ -189,7 +190,7 @@ fs_list_add(struct fs_list *l, int fd, unsigned threads)
 	return rc != 0 ? rc : add_tree(l, x, l->root_count - 1);
 }
 
-/* Hard links beside each other, in the order of the items. */
+/* Puts hard links next to each other, in the order of the items. */
 static int
 by_inode(const void *a, const void *b)
 {

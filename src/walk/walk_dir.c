@@ -1,14 +1,15 @@
 /*
- * walk_dir.c - every file of a directory, read by many threads at a time
+ * walk_dir.c - reading every file of a directory with many threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A cold file is mostly waiting: for its inode, for its blocks.  So there are
- * more readers than may hash at a time; each opens a file, reads it and, with
- * one of options->threads places, hashes what it has.  Files come in the
- * order of their inodes, which on ext4 and its kin is about that of the disk.
+ * Reading a cold file is mostly waiting: for its inode, for its blocks.  So
+ * there are more readers than may hash at a time; each opens a file, reads it
+ * and, holding one of options->threads places, hashes the data.  Files are read
+ * in inode order, which on ext4 and similar file systems is roughly that of the
+ * disk.
  *
- * A file with several names is read by whoever meets it first.  Its rows are
- * kept back to the end, when all of its names are known.
+ * A file with several names is read by the first thread that meets it.  Its
+ * rows are held back until the end, when all of its names are known.
  */
 #include "walk/walk.h"
 
@@ -24,7 +25,7 @@
 #include <unistd.h>
 
 enum {
-	READERS = 8,			/* for each that may hash */
+	READERS = 8,			/* for each thread that may hash */
 	READERS_MAX = 64,
 	NAMES_B = 512,
 };
@@ -38,7 +39,7 @@ struct walk {
 	atomic_size_t next;		/* entry */
 	struct walk_places places;
 
-	pthread_mutex_t lock;		/* of all that follows, and of r */
+	pthread_mutex_t lock;		/* protects everything below, and r */
 	struct walk_links links;
 	int err;
 };
@@ -48,12 +49,12 @@ struct reader {
 	struct walk *w;
 	struct walk_reader read;
 	struct tree_path path;
-	int err;			/* that ends the walk */
+	int err;			/* which ends the walk */
 };
 
 /* Rows */
 
-/* Under the lock. */
+/* Called with the lock held. */
 static void
 tell(struct walk *w, const struct walk_file *f)
 {
@@ -98,7 +99,7 @@ join_link(struct walk *w, const struct stat *st, size_t entry, size_t *index)
 	return rc;
 }
 
-/* Reads the file that is open.  Returns what ends the walk. */
+/* Reads the open file.  Returns what ends the walk. */
 static int
 take_file(struct reader *rd, struct walk_job *j, size_t entry)
 {
@@ -141,7 +142,7 @@ open_entry(struct reader *rd, struct walk_job *j)
 		j->file.type = type_of(j->st.st_mode);
 }
 
-/* What is to be read of only[i], whose entry has that for its inode. */
+/* What to read of only[i], whose entry has that index for its inode. */
 static void
 set_ranges(const struct walk_options *o, size_t i, struct walk_job *j)
 {
@@ -230,7 +231,7 @@ close_reader(struct reader *rd)
 	sys_free(rd->path.s);
 }
 
-/* So many wait for a disk, or hash. */
+/* The number of threads that wait for a disk or hash. */
 static unsigned
 reader_count(const struct walk_options *o)
 {
@@ -260,7 +261,7 @@ run_readers(struct walk *w)
 		parallel_run(n, reader, all);
 		rc = 0;
 	}
-	/* and the one that could not be opened */
+	/* including the one that could not be opened */
 	for (unsigned i = 0; i <= n && i < want; i++)
 		close_reader(&all[i]);
 	sys_free(all);
@@ -278,7 +279,9 @@ tell_link(void *arg, const struct walk_file *f)
 	return w->err;
 }
 
-/* What there will be to read; a file that cannot be looked at is nothing. */
+/*
+ * The amount of data to read; a file that cannot be examined counts as nothing.
+ */
 static int
 plan(struct walk *w)
 {

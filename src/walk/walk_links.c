@@ -1,5 +1,5 @@
 /*
- * walk_links.c - files of several names, met in any order
+ * walk_links.c - files with several names, met in any order
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "walk_links.h"
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Where a file is in the table, or is to be put. */
+/* The slot of a file in the table, or the one to put it in. */
 static size_t
 slot_of(const struct walk_links *l, dev_t dev, ino_t ino)
 {
@@ -103,7 +103,7 @@ path_of(const struct tree *t, const struct walk_link *k, size_t name,
 	return tree_path(t, &t->entries[k->entries[name]], p);
 }
 
-/* The name that is first by its bytes. */
+/* Returns the bytewise first name. */
 static int
 first_name(const struct tree *t, const struct walk_link *k,
     struct tree_path *least)
@@ -139,7 +139,7 @@ tell_names(struct walk_link *k, const struct tree *t,
 		k->file.duplicate_of = strcmp(p.s, least.s) == 0 ? NULL :
 		    least.s;
 		rc = tell(arg, &k->file);
-		/* it was read for one of them only */
+		/* it was read for only one of them */
 		k->file.first_read_ns = -1;
 	}
 	sys_free(p.s);

@@ -1,8 +1,8 @@
 /*
- * walk_links.h - files of several names, met in any order
+ * walk_links.h - files with several names, met in any order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Private to the walk of a directory, which locks around each call.
+ * Private to the walk of a directory, which takes a lock around each call.
  */
 #ifndef COLDPRESS_WALK_LINKS_H
 #define COLDPRESS_WALK_LINKS_H
@@ -13,11 +13,11 @@ struct walk_link {
 	dev_t dev;
 	ino_t ino;
 	struct walk_file file;		/* without its path */
-	size_t *entries;		/* of the tree: the names */
+	size_t *entries;		/* the names: entries of the tree */
 	size_t count, cap;
 };
 
-/* All zeros: there are none. */
+/* All zeros: empty. */
 struct walk_links {
 	struct walk_link *all;
 	size_t count, cap;
@@ -26,16 +26,16 @@ struct walk_links {
 };
 
 /*
- * Adds a name of the file st, the entry of that index.  1: its first, and the
- * caller is to read it; 0: it is in other hands; or -ENOMEM.  *index is the
- * file's in all.
+ * Adds a name of the file st, the entry with that index.  1: its first, and the
+ * caller must read it; 0: another thread has it; or -ENOMEM.  *index is the
+ * file's index in all.
  */
 int walk_links_join(struct walk_links *l, const struct stat *st, size_t entry,
     size_t *index);
 
 /*
- * Calls tell once for each name: its file with this path, and the bytewise
- * first name as duplicate_of of the others.  0, what tell returned, or
+ * Calls tell once for each name: the file with this path, and the bytewise
+ * first name as duplicate_of for the others.  0, what tell returned, or
  * -ENOMEM.
  */
 int walk_links_tell(struct walk_links *l, const struct tree *t,

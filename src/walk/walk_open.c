@@ -1,5 +1,5 @@
 /*
- * walk_open.c - files beneath a directory, and never elsewhere
+ * walk_open.c - opening files beneath a directory, and never elsewhere
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/sys.h"
@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* The first component of *path to name, and *path behind it. */
+/* Puts the first component of *path in name, and advances *path past it. */
 static int
 cut_name(const char **path, char name[NAME_MAX + 1])
 {
@@ -25,8 +25,8 @@ cut_name(const char **path, char name[NAME_MAX + 1])
 }
 
 /*
- * Directory by directory, through no link: before Linux 5.6, in containers
- * that refuse what is new, and in valgrind.
+ * Directory by directory, following no link: for Linux before 5.6, containers
+ * that block new system calls, and valgrind.
  */
 static int
 open_by_steps(int root, const char *path, int flags)
@@ -60,7 +60,7 @@ open_beneath(int dir, const char *path, int flags)
 	    open_by_steps(dir, path, flags) : fd;
 }
 
-/* The time of the last access stays, where we may say so. */
+/* Preserves the access time, if we may. */
 static int
 open_part(int dir, const char *path, int flags)
 {

@@ -1,5 +1,5 @@
 /*
- * walk_read.c - one open file: read, hashed, and found unchanged
+ * walk_read.c - reading and hashing one open file, unless it changes
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "walk_read.h"
@@ -84,7 +84,10 @@ hash_piece(struct walk_reader *rd, const void *data, size_t len)
 	return rc;
 }
 
-/* Up to size bytes, fewer only at the end; an interrupted call goes on. */
+/*
+ * Reads up to size bytes, fewer only at the end; interrupted calls are
+ * restarted.
+ */
 static ssize_t
 read_piece(int fd, uint8_t *buf, size_t size, off_t at, bool *end)
 {
@@ -100,13 +103,13 @@ read_piece(int fd, uint8_t *buf, size_t size, off_t at, bool *end)
 		if (n < 0)
 			return n;
 		done += (size_t)n;
-		/* a file gives less than is asked for at its end alone */
+		/* a file returns less than requested only at its end */
 		*end = done < size;
 	}
 	return (ssize_t)done;
 }
 
-/* Zeros, as the digest of a hole wants them, without reading. */
+/* Adds zeros to the digest for a hole, without reading it. */
 static int
 skip_hole(struct walk_reader *rd, off_t from, off_t to)
 {
@@ -126,8 +129,8 @@ skip_hole(struct walk_reader *rd, off_t from, off_t to)
 }
 
 /*
- * Where the next data is, from at on; at the end st_size.  A file system that
- * cannot tell says that all is data.
+ * The offset of the next data from at on; st_size at the end.  A file system
+ * that cannot tell reports everything as data.
  */
 static off_t
 next_data(const struct walk_job *j, off_t at)
@@ -142,7 +145,7 @@ next_data(const struct walk_job *j, off_t at)
 	return data > j->st.st_size ? j->st.st_size : data;
 }
 
-/* Up to size bytes, of a piece at most. */
+/* Reads up to size bytes, at most one piece. */
 static int
 read_at(struct walk_reader *rd, struct walk_job *j, size_t size, off_t *at,
     bool *end)
@@ -181,14 +184,14 @@ read_all(struct walk_reader *rd, struct walk_job *j)
 			continue;
 		}
 		rc = read_at(rd, j, PIECE_B, &at, &end);
-		/* one call less for each file; more after it is a change */
+		/* saves one call per file; anything beyond is a change */
 		end |= at == j->st.st_size;
 	}
 	j->file.size = (uint64_t)at;
 	return rc;
 }
 
-/* The ranges alone, as far as the file goes. */
+/* Reads only the ranges, as far as the file extends. */
 static int
 read_ranges(struct walk_reader *rd, struct walk_job *j)
 {
@@ -233,7 +236,7 @@ digest_file(struct walk_reader *rd, struct walk_job *j)
 {
 	int rc = digest_start(rd->digest);
 
-	/* of ranges nothing is wanted that lies between them */
+	/* nothing between ranges is wanted */
 	if (j->ranges != NULL)
 		posix_fadvise(j->fd, 0, 0, POSIX_FADV_RANDOM);
 	else if (j->st.st_size > PIECE_B)

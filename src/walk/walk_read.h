@@ -1,5 +1,5 @@
 /*
- * walk_read.h - one open file: read, hashed, and found unchanged
+ * walk_read.h - reading and hashing one open file, unless it changes
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_WALK_READ_H
@@ -13,17 +13,17 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* So many may hash at a time. */
+/* How many may hash at a time. */
 struct walk_places {
 	pthread_mutex_t lock;
 	pthread_cond_t free;
-	unsigned count;			/* of the free ones */
+	unsigned count;			/* free places */
 };
 
 void walk_places_init(struct walk_places *p, unsigned count);
 void walk_places_destroy(struct walk_places *p);
 
-/* Of one thread. */
+/* The state of one thread. */
 struct walk_reader {
 	const struct walk_options *o;
 	struct walk_places *places;
@@ -33,24 +33,24 @@ struct walk_reader {
 	uint64_t read_B, stored_B;	/* as in walk_result, of this thread */
 };
 
-/* 0 or -ENOMEM; to be closed in either case. */
+/* 0 or -ENOMEM; must be closed in either case. */
 int walk_reader_open(struct walk_reader *rd, const struct walk_options *o,
     struct walk_places *places);
 void walk_reader_close(struct walk_reader *rd);
 
-/* A file in hand. */
+/* The current file. */
 struct walk_job {
 	int fd;
 	struct stat st;
 	struct walk_file file;
-	uint64_t asked_ns;		/* when it was to be opened */
+	uint64_t asked_ns;		/* when its open was requested */
 	const struct walk_range *ranges;	/* NULL: all of it */
 	size_t range_count;
 };
 
 /*
- * The data of the regular file that is open, or the look alone.  Fills in its
- * row.  0, -EAGAIN (it changed meanwhile), -ECANCELED, or -errno of a read.
+ * Reads the open regular file, or only calls look.  Fills in its row.  0,
+ * -EAGAIN (it changed meanwhile), -ECANCELED, or -errno of a read.
  */
 int walk_read(struct walk_reader *rd, struct walk_job *j);
 

@@ -1,11 +1,11 @@
 /*
- * walk_tree.c - the names in a tree, before anything in it is opened
+ * walk_tree.c - the names in a tree, collected before anything is opened
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Directories wait in t->dirs, in the order in which they were found; a
- * thread takes the next, reads it, and adds what is in it under the lock,
- * one bufferful at a time.  Nothing calls itself, so that depth costs no
- * stack; a name is kept once, and paths are made when they are needed.
+ * Directories wait in t->dirs, in the order in which they were found; a thread
+ * takes the next one, reads it, and adds its contents with the lock held, one
+ * bufferful at a time.  There is no recursion, so depth costs no stack; a name
+ * is stored once, and paths are built when needed.
  */
 #include "walk/walk_tree.h"
 
@@ -161,7 +161,7 @@ type_of(int dir, const struct dirent64 *e)
 	    S_ISLNK(mode) ? WALK_LINK : WALK_OTHER;
 }
 
-/* What one getdents64(2) gave, under the lock. */
+/* Adds the result of one getdents64(2), with the lock held. */
 static int
 add_all(struct scan *s, size_t dir, int fd, char *buf, ssize_t len)
 {
@@ -184,7 +184,7 @@ add_all(struct scan *s, size_t dir, int fd, char *buf, ssize_t len)
 	return rc;
 }
 
-/* A directory that cannot be read is an entry with an error. */
+/* A directory that cannot be read becomes an entry with an error. */
 static int
 fail_dir(struct scan *s, size_t dir, int err)
 {
@@ -263,7 +263,7 @@ scanner(void *arg, unsigned i)
 		if (rc != 0)
 			fail(s, rc);
 	}
-	/* whoever is the last wakes those that wait for more */
+	/* the last one wakes those that wait for more */
 	pthread_cond_broadcast(&s->more);
 	pthread_mutex_unlock(&s->lock);
 	sys_free(path.s);

@@ -1,8 +1,8 @@
 /*
- * packer_kinds.h - the functions of packers that more than one table has
+ * packer_kinds.h - packer functions that are in more than one table
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Private to the packers; all as in struct packer_kind.
+ * Private to the packers; contracts as in struct packer_kind.
  */
 #ifndef COLDPRESS_PACKER_KINDS_H
 #define COLDPRESS_PACKER_KINDS_H
@@ -16,7 +16,7 @@ void packer_zlib_close(void *state);
 size_t packer_zlib_pack(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
-/* A frame with its size; the level is given with each block. */
+/* A frame that records its size; the level is passed with each block. */
 struct packer_zstd {
 	struct ZSTD_CCtx_s *c;
 	int level;
@@ -28,7 +28,7 @@ size_t packer_zstd_pack(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
 #ifdef COLDPRESS_LZO
-/* lzo1x_1 of each 4 KiB, with btrfs' lengths. */
+/* lzo1x_1 of each 4 KiB, with the length headers of btrfs. */
 void *packer_lzo_open(int level, size_t most);
 size_t packer_lzo_pack(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
