@@ -1,5 +1,5 @@
 /*
- * huffman.c - the best prefix code for given frequencies
+ * huffman.c - the optimal prefix code for given frequencies
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/huffman.h"
@@ -39,7 +39,7 @@ tree_depths(uint32_t *w, int n)
 	w[n - 2] = 0;
 	for (int i = n - 3; i >= 0; i--)
 		w[i] = w[w[i]] + 1;
-	/* at each depth, what is not an inner node is a leaf */
+	/* at each depth, every node that is not an inner node is a leaf */
 	for (root = n - 2; avail > 0; depth++) {
 		for (; root >= 0 && w[root] == (uint32_t)depth; root--)
 			used++;
@@ -52,10 +52,10 @@ tree_depths(uint32_t *w, int n)
 
 /*
  * Package-merge (Larmore and Hirschberg 1990): in each round the weights are
- * merged with the pairs of the round before.  Only which of the two an item
- * was is kept; going back from the 2n - 2 lightest of the last round, each
+ * merged with the pairs of the previous round.  Only which of the two an item
+ * was is recorded; going back from the 2n - 2 lightest of the last round, each
  * weight among them makes its symbol's code one bit longer, and each pair
- * takes two items of the round before.
+ * selects two items of the previous round.
  */
 static void
 limited_depths(uint32_t *depth, const uint32_t *w, unsigned n, unsigned most)

@@ -1,5 +1,5 @@
 /*
- * convert.c - one stream through one coder
+ * convert.c - running one stream through one coder
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/convert.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is no known format goes through as it is. */
+/* Data in an unknown format is copied unchanged. */
 
 static int
 copy_plan(const struct codec_options *o, struct plan *p, const char **why)
@@ -92,7 +92,7 @@ convert_plan(const struct convert *c, struct plan *p, uint64_t *bytes,
 	return rc;
 }
 
-/* One thread: as many slots as fit beside what it needs in any case. */
+/* One thread: as many slots as fit beside the fixed part. */
 static int
 fewer_slots(const struct convert *c, struct plan *p, struct convert_result *r)
 {
@@ -109,7 +109,7 @@ fewer_slots(const struct convert *c, struct plan *p, struct convert_result *r)
 	return 0;
 }
 
-/* Lowers the threads, and then the slots, to what the memory allows. */
+/* Lowers the threads, and then the slots, to fit the memory limit. */
 static int
 plan_within(struct convert *c, struct plan *p, struct convert_result *r)
 {
@@ -123,7 +123,7 @@ plan_within(struct convert *c, struct plan *p, struct convert_result *r)
 	}
 }
 
-/* The plan, made with a look at what is to be decoded. */
+/* Makes the plan, looking at the data to be decoded. */
 static int
 make_plan(struct convert *c, struct input *in, struct plan *p,
     struct convert_result *r)
@@ -154,7 +154,7 @@ put_size(char *buf, size_t size, uint64_t bytes, uint64_t round)
 	    unit == 10 ? "KiB" : "MiB");
 }
 
-/* What is needed, what is allowed, and by which option. */
+/* Says what is needed, what is allowed, and by which option. */
 static void
 name_need(const struct convert *c, struct convert_result *r)
 {

@@ -1,12 +1,12 @@
 /*
- * cutter.c - the input of a compressor, cut into blocks
+ * cutter.c - cutting the input of a compressor into blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The content decides by a gear hash: each byte shifts the hash by one and
+ * Boundaries are chosen by a gear hash: each byte shifts the hash by one and
  * adds a number of its own, so that the top bits depend on the last 64 bytes.
- * From half the greatest size on, a block ends where the top bits are zero,
- * which is a quarter of that size later on average; one in eight is cut by the
- * greatest size, and the next one by the content again.
+ * From half the maximum size on, a block ends where the top bits are zero,
+ * which is a quarter of that size later on average; one block in eight reaches
+ * the maximum size, and the next is again cut by content.
  */
 #include "format/cutter.h"
 
@@ -22,7 +22,7 @@ gear(uint64_t byte)
 	return z ^ z >> 31;
 }
 
-/* The length of the block that begins at p, of n bytes at most. */
+/* The length of the block that begins at p, at most n bytes. */
 static size_t
 content_cut(const uint8_t *p, size_t n, size_t block)
 {

@@ -1,10 +1,9 @@
 /*
- * look.c - a look at any place of a file
+ * look.c - reading any part of a file through a buffer
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Places close behind each other are found in what was read before; a look
- * far away reads no more than a little, since what is between such places is
- * what nobody wants to see.
+ * Nearby positions are found in what was read before; a look far away reads
+ * only a little, because the data in between is of no interest.
  */
 #include "format/look.h"
 
@@ -50,7 +49,7 @@ look_at(struct look *l, uint64_t offset, size_t want, const uint8_t **p)
 		l->at = offset;
 		l->have = (size_t)got;
 		l->read_B += (uint64_t)got;
-		/* the file may have become shorter */
+		/* the file may have been truncated */
 		if (want > l->have)
 			want = l->have;
 	}

@@ -1,9 +1,9 @@
 /*
- * seek.c - a range of what is in a compressed file
+ * seek.c - reading a range of a compressed file without decoding all before it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The run of a decoder over the stream (seek_stream.c) that is made of some
- * of a map's units (seek_map.c), or over the whole file where there are none.
+ * Runs a decoder over the stream (seek_stream.c) built from some of a map's
+ * units (seek_map.c), or over the whole file if there are none.
  */
 #include "format/seek_formats.h"
 
@@ -41,7 +41,7 @@ seek_parse(const char *s, struct seek_range *r)
 		rc = parse_size(s, (size_t)(colon - s), &r->from);
 	if (rc == 0 && colon[1] != '\0')
 		rc = args_size(colon + 1, &r->len);
-	/* ":" alone is more likely a mistake than a wish for all */
+	/* ":" alone is more likely a mistake than a request for everything */
 	return colon[1] == '\0' && colon == s ? -EINVAL : rc;
 }
 
@@ -54,7 +54,7 @@ seek_range_end(const struct seek_range *r)
 
 /* Reading */
 
-/* The last unit that begins at or before a place. */
+/* The last unit that begins at or before an offset. */
 static size_t
 find_unit(const struct seek_map *m, uint64_t plain)
 {
@@ -72,8 +72,8 @@ find_unit(const struct seek_map *m, uint64_t plain)
 }
 
 /*
- * One run of the decoder.  A window that is complete ends it, if what is
- * behind is too much to be decompressed for a check's sake.
+ * One run of the decoder.  It ends when the window is complete, if too much
+ * would have to be decompressed just for a check.
  */
 static int
 decode(struct seek_stream *s, const struct convert *given, uint64_t skip,
@@ -113,7 +113,7 @@ whole_file(const struct seek_map *m, struct seek_stream *s)
 	return seek_extent(s, 0, m->len);
 }
 
-/* How much data there is, if it takes decompressing all. */
+/* The amount of data, if everything must be decompressed to find it. */
 static int
 count_plain(const struct seek_map *m, const struct convert *c,
     uint64_t *size, struct seek_result *result)
@@ -133,7 +133,7 @@ count_plain(const struct seek_map *m, const struct convert *c,
 	return rc;
 }
 
-/* Without units: from the beginning on. */
+/* Without units: from the beginning. */
 static int
 read_from_start(const struct seek_map *m, const struct convert *c,
     uint64_t from, uint64_t len, bool verify, int out_fd,

@@ -1,9 +1,8 @@
 /*
- * seek_map.c - where in a compressed file decoding can begin
+ * seek_map.c - where decoding of a compressed file can begin
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The formats tell of their units; what is shared is how many of them are
- * kept.
+ * The formats provide the units; this file decides how many of them to keep.
  */
 #include "format/seek_formats.h"
 
@@ -18,8 +17,8 @@ last_unit(const struct seek_map *m)
 }
 
 /*
- * A frame that has units within it begins with one, and the frame behind it
- * too; so units behind each other are of one frame, or whole frames.
+ * A frame that contains units begins with one, and so does the frame after it;
+ * so consecutive units belong to one frame, or are whole frames.
  */
 static void
 put(struct seek_map *m, const struct seek_unit *u)
@@ -43,7 +42,7 @@ put(struct seek_map *m, const struct seek_unit *u)
 		m->units[m->count++] = *u;
 }
 
-/* Half as many, or nearly. */
+/* Drops about half of the units. */
 static void
 thin(struct seek_map *m)
 {
@@ -151,7 +150,7 @@ seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
 	rc = fill_map(m);
 	if (rc == 0)
 		return 0;
-	/* the decoder will say what is wrong, if anything is */
+	/* the decoder will report what is wrong, if anything */
 	seek_map_close(m);
 	return rc == -ENODATA || rc == -EBADMSG || rc == -ENOTSUP ||
 	    rc == -EFBIG ? 0 : rc;

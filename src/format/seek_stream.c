@@ -1,5 +1,5 @@
 /*
- * seek_stream.c - some units of a file as a stream that a decoder reads
+ * seek_stream.c - assembling units of a file into a stream for a decoder
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/seek_formats.h"
@@ -67,7 +67,7 @@ seek_extent(struct seek_stream *s, uint64_t at, uint64_t len)
 	return 0;
 }
 
-/* What is left of the piece in hand. */
+/* The rest of the current piece. */
 ssize_t
 seek_stream_read(void *arg, void *buf, size_t len)
 {

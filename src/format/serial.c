@@ -1,5 +1,5 @@
 /*
- * serial.c - decoding by a stream decoder, in the joiner
+ * serial.c - decoding with a stream decoder, in the joiner
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/serial.h"
@@ -30,7 +30,7 @@ serial_feed(struct serial *d, const uint8_t *p, size_t len, bool eof,
 	size_t room;
 	int rc = STREAM_MORE;
 
-	/* once more without input while a full buffer may hide output */
+	/* call again without input while a full buffer may hide output */
 	while (io.in_len > 0 || (d->within && (io.out_len == 0 || eof))) {
 		start = sink_space(out, &room, &rc);
 		if (start == NULL)
@@ -42,7 +42,7 @@ serial_feed(struct serial *d, const uint8_t *p, size_t len, bool eof,
 		rc = d->ops->run(d->ctx, &io);
 		if (rc < 0)
 			return rc;
-		/* a decoder that stands still would do so for ever */
+		/* a decoder that makes no progress would loop for ever */
 		if (rc == STREAM_MORE && io.in == before &&
 		    io.out_len == room && (eof || io.in_len > 0))
 			return eof ? -ENODATA : -EBADMSG;

@@ -9,10 +9,10 @@
 #include "format/codec.h"
 
 enum {
-	MAGIC = 0x184d2a50,	/* and the 15 that follow */
+	MAGIC = 0x184d2a50,	/* and the next 15 */
 	HEADER = 8,
 	STEP = 4 << 10,
-	FRAMES_MAX = 1 << 16	/* that skippable_end() passes over */
+	FRAMES_MAX = 1 << 16	/* limit for skippable_end() */
 };
 
 static bool
@@ -21,7 +21,7 @@ is_skippable(const uint8_t *p, size_t len)
 	return len >= HEADER && (load_le32(p) & ~15U) == MAGIC;
 }
 
-/* Whether the first len bytes hold a frame that is none of these. */
+/* Whether the first len bytes hold a frame that is not skippable. */
 static bool
 shows_end(const uint8_t *p, size_t len)
 {
@@ -37,7 +37,10 @@ shows_end(const uint8_t *p, size_t len)
 	    (load_le32(p) & ~15U) == MAGIC);
 }
 
-/* Reads a frame; the bytes of its content that the input lacks, or -errno. */
+/*
+ * Reads a frame; returns the bytes of its content missing from the input, or
+ * -errno.
+ */
 static int64_t
 drop(struct input *in, uint8_t *head)
 {

@@ -42,8 +42,8 @@ bz2_crc_update(const struct bz2_crc *t, uint32_t crc, const uint8_t *p,
 }
 
 /*
- * Adds whole words, shifted by the bits that wait.  The bits of src after
- * nbits are zeros up to a byte, and are not looked at after that.
+ * Appends whole words, shifted by the pending bits.  The bits of src after
+ * nbits are zeros up to a byte boundary, and are not read beyond that.
  */
 static size_t
 join(struct bz2_join *j, const uint8_t *src, uint64_t nbits, uint8_t *dst)
@@ -110,7 +110,7 @@ bz2_join_trailer(struct bz2_join *j, uint8_t *dst)
 	return n;
 }
 
-/* count bits, up to 57, from a bit on; all of them must be there. */
+/* count bits, up to 57, starting at a bit; all of them must exist. */
 static uint64_t
 bits_at(const uint8_t *in, size_t len, uint64_t bit, unsigned count)
 {
@@ -167,7 +167,7 @@ bz2_read_trailer(const uint8_t *in, size_t len, uint64_t *bit, uint32_t *crc)
 
 /*
  * The pairs of neighbours among the first five bytes that a magic fills
- * whole, for every number of its bits, 0..7, in a byte before them.
+ * completely, for every number of its bits, 0..7, in the byte before them.
  */
 static void
 add_pairs(struct bz2_scan *s, uint64_t magic)
@@ -209,9 +209,9 @@ first_magic(const uint8_t *in, size_t len, uint64_t from, uint64_t to,
 }
 
 /*
- * A magic at any bit fills at least five bytes whole, and one of the first
- * four of them is at a multiple of four: so it is enough to look at two
- * bytes there.
+ * A magic at any bit fills at least five whole bytes, and one of the first four
+ * of them has an offset divisible by four, so it is enough to examine two bytes
+ * at such offsets.
  */
 int
 bz2_scan_next(const struct bz2_scan *s, const uint8_t *in, size_t len,
@@ -223,7 +223,7 @@ bz2_scan_next(const struct bz2_scan *s, const uint8_t *in, size_t len,
 		unsigned pair = (unsigned)in[i] << 8 | in[i + 1];
 
 		if ((s->pairs[pair >> 6] >> (pair & 63) & 1) != 0) {
-			/* the first whole byte is i, or up to 3 before */
+			/* the first whole byte is i, or up to 3 earlier */
 			uint64_t from = i < 4 ? 0 : (uint64_t)(i - 4) * 8;
 			uint64_t to = (uint64_t)(i + 1) * 8;
 			int at;

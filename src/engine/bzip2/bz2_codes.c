@@ -1,10 +1,10 @@
 /*
- * bz2_codes.c - which codes a block is written with
+ * bz2_codes.c - choosing the codes of a block
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Two to six tables of code lengths, and for every fifty symbols a choice of
- * one.  They begin as guesses, each good for a range of symbols; then groups
- * choose and tables follow the choices, a few times over.
+ * Two to six tables of code lengths, one of which is chosen for every fifty
+ * symbols.  They start as guesses, each good for a range of symbols; then
+ * groups choose tables and tables are fitted to the choices, a few times over.
  */
 #include "bz2_impl.h"
 #include "engine/huffman.h"
@@ -13,14 +13,14 @@ enum {
 	ROUNDS = 7,
 	COST_BITS = 10,		/* of 50 codes; six sums share a word */
 	COST_MASK = (1 << COST_BITS) - 1,
-	FAR_COST = 15		/* of a symbol out of a guess's range */
+	FAR_COST = 15		/* of a symbol outside a guess's range */
 };
 
 _Static_assert(BZ2_GROUP * BZ2_CODE_MAX <= COST_MASK, "a sum must fit");
 _Static_assert((int)BZ2_CODE_MADE <= (int)HUFFMAN_BITS, "a code can be made");
 _Static_assert(BZ2_TABLES_MAX * COST_BITS <= 64, "all sums must fit");
 
-/* A symbol that a table has no use for still has a code. */
+/* A symbol that a table never uses still gets a code. */
 static void
 make_lengths(uint8_t *lengths, const uint32_t *freq, int symbols)
 {
@@ -31,7 +31,10 @@ make_lengths(uint8_t *lengths, const uint32_t *freq, int symbols)
 	huffman_lengths(lengths, least_one, (unsigned)symbols, BZ2_CODE_MADE);
 }
 
-/* Each table for a range of symbols that is met about equally often. */
+/*
+ * Each table initially covers a range of symbols with about equal total
+ * frequency.
+ */
 static void
 guess(struct bz2_codes *k, const uint32_t *freq)
 {
@@ -48,7 +51,10 @@ guess(struct bz2_codes *k, const uint32_t *freq)
 			sum += freq[to];
 			to++;
 		}
-		/* a last one that is too much goes to the next, in turns */
+		/*
+		 * every other time, leave a last symbol that exceeds the share
+		 * to the next table
+		 */
 		if (to > from + 1 && t > 0 && t < k->tables - 1 && t % 2 == 1)
 			sum -= freq[--to];
 		for (int i = 0; i < k->symbols; i++)
@@ -59,8 +65,8 @@ guess(struct bz2_codes *k, const uint32_t *freq)
 }
 
 /*
- * The table of least cost for a group: of its codes, and of the selector,
- * which takes as many bits as its place in the list of those used last.
+ * The cheapest table for a group, counting its codes and the selector, which
+ * takes as many bits as its position in the move-to-front list.
  */
 static unsigned
 choose(const uint64_t *cost, const uint16_t *symbols, size_t n, int tables,
@@ -86,7 +92,10 @@ choose(const uint64_t *cost, const uint16_t *symbols, size_t n, int tables,
 	return best;
 }
 
-/* The symbols of a group leave a table's count, or with by 1 come to it. */
+/*
+ * Removes the symbols of a group from a table's counts or, if by is 1, adds
+ * them.
+ */
 static void
 count_group(uint32_t *freq, const uint16_t *symbols, size_t n, uint32_t by)
 {
@@ -94,7 +103,7 @@ count_group(uint32_t *freq, const uint16_t *symbols, size_t n, uint32_t by)
 		freq[symbols[i]] += by;
 }
 
-/* At first no group has a table; later, few choose another one. */
+/* At first no group has a table; later, few change theirs. */
 static void
 choose_all(struct bz2_codes *k, const uint16_t *symbols, size_t count,
     bool first)

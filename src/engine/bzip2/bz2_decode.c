@@ -1,10 +1,10 @@
 /*
- * bz2_decode.c - a block of bzip2, from its bits to its bytes
+ * bz2_decode.c - decoding a block of bzip2
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The symbols of the codes are places in a list of bytes that is moved to
- * front, and runs of its first; so they make the last column of the sorted
- * rotations, which is turned into the block.
+ * The decoded symbols are positions in a move-to-front list of bytes, and runs
+ * of its first byte; they yield the last column of the sorted rotations, from
+ * which the block is reconstructed.
  */
 #include "bz2_decode.h"
 
@@ -13,9 +13,10 @@
 #include <errno.h>
 
 enum {
-	RUN_LIMIT = 1 << 21,	/* bzip2 takes no longer run apart */
-	SLACK = 64,		/* the last column may be overshot so far */
-	FRONT = 8		/* of the move-to-front list, in a register */
+	RUN_LIMIT = 1 << 21,	/* bzip2 rejects longer runs */
+	SLACK = 64,		/* how far the last column may be overshot */
+	FRONT = 8		/* part of the move-to-front list kept in a
+				 * register */
 };
 
 static void
@@ -30,7 +31,7 @@ bits_start(struct bz2_in *b, const uint8_t *in, size_t len, uint64_t bit)
 	bz2_skip(b, bit & 7);
 }
 
-/* The bytes in use, in order; how many. */
+/* The bytes in use, in order; returns how many. */
 static int
 read_map(struct bz2_in *b, uint8_t map[256])
 {
@@ -67,8 +68,8 @@ long_code(const struct bz2_table *t, uint64_t acc)
 }
 
 /*
- * Up to BZ2_GROUP symbols of one table, until the end of the block; how
- * many, the end among them, or -EBADMSG.
+ * Decodes up to BZ2_GROUP symbols of one table, up to the end of the block;
+ * returns how many, including the end symbol, or -EBADMSG.
  */
 static int
 read_group(struct bz2_in *b, const struct bz2_table *t, unsigned end,
@@ -92,12 +93,12 @@ read_group(struct bz2_in *b, const struct bz2_table *t, unsigned end,
 	return BZ2_GROUP;
 }
 
-/* The list of bytes: the first eight in a word, the first at the bottom. */
+/* The list of bytes: the first eight in a word, starting at the bottom. */
 struct mtf {
 	uint64_t front;
 	uint8_t rest[256];	/* from FRONT on */
 	size_t len, limit;	/* of the column */
-	uint32_t run, weight;	/* of a run being read: bijective base 2 */
+	uint32_t run, weight;	/* of the run being read: bijective base 2 */
 };
 
 static void
@@ -113,7 +114,7 @@ mtf_start(struct mtf *m, const uint8_t map[256], size_t limit)
 	m->weight = 1;
 }
 
-/* Moves the byte at a place, 1 or more, to the front. */
+/* Moves the byte at a position of 1 or more to the front. */
 static inline void
 mtf_move(struct mtf *m, unsigned at)
 {
@@ -132,7 +133,7 @@ mtf_move(struct mtf *m, unsigned at)
 	m->front = m->front << 8 | byte;
 }
 
-/* The run before another symbol. */
+/* Writes the run before another symbol. */
 static inline int
 end_run(struct bz2_decoder *d, struct mtf *m)
 {
@@ -173,7 +174,7 @@ add_group(struct bz2_decoder *d, struct mtf *m, const uint16_t *symbols,
 	return 0;
 }
 
-/* The last column of the sorted rotations, and its length. */
+/* Decodes the last column of the sorted rotations, and its length. */
 static int
 read_column(struct bz2_decoder *d, struct bz2_in *b, struct mtf *m,
     int selectors, unsigned end)

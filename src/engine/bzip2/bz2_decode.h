@@ -1,12 +1,12 @@
 /*
- * bz2_decode.h - what the files of the bzip2 decoder share
+ * bz2_decode.h - declarations shared by the files of the bzip2 decoder
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Judged as bzip2 1.0.8 judges: a code may be incomplete, and only a pattern
- * that it lacks is wrong; it may have too many codes, and those out of reach
- * are never met; selectors beyond those of use are skipped; a run counts
- * when it ends.  The input is read as if zeros followed it, and what was
- * wrong with bits that are not there is the lack of input.
+ * Validity is judged as in bzip2 1.0.8: a code may be incomplete, and only
+ * using a missing pattern is an error; it may be oversubscribed, and codes out
+ * of reach never occur; excess selectors are skipped; a run counts when it
+ * ends.  The input is read as if followed by zeros, and an error in bits that
+ * do not exist is a lack of input.
  */
 #ifndef COLDPRESS_BZ2_DECODE_H
 #define COLDPRESS_BZ2_DECODE_H
@@ -14,7 +14,7 @@
 #include "bz2_impl.h"
 
 enum {
-	BZ2_FAST_BITS = 10,	/* codes up to here by one look-up */
+	BZ2_FAST_BITS = 10,	/* codes up to this length need one lookup */
 	BZ2_LEN_BITS = 5	/* of an entry; the symbol is above */
 };
 
@@ -24,10 +24,11 @@ _Static_assert(BZ2_CODE_MAX < 1 << BZ2_LEN_BITS &&
     BZ2_SYMBOLS_MAX << BZ2_LEN_BITS <= UINT16_MAX, "an entry has 16 bits");
 
 struct bz2_table {
-	uint16_t fast[1 << BZ2_FAST_BITS];	/* 0: a longer code, or none */
-	/* codes of a length, left-aligned to BZ2_CODE_MAX, end before */
+	uint16_t fast[1 << BZ2_FAST_BITS];	/* 0: a longer code, or
+						 * invalid */
+	/* codes of each length, left-aligned to BZ2_CODE_MAX, are below this */
 	uint32_t end[BZ2_CODE_MAX + 1];
-	int32_t first[BZ2_CODE_MAX + 1]; /* add a code: its place in order */
+	int32_t first[BZ2_CODE_MAX + 1]; /* plus a code: its index in order */
 	uint16_t order[BZ2_SYMBOLS_MAX];
 };
 
@@ -43,7 +44,7 @@ struct bz2_decoder {
 	void *scratch;
 };
 
-/* Most significant bit first; the bits to come stand at the top of acc. */
+/* Most significant bit first; the next bits are at the top of acc. */
 struct bz2_in {
 	const uint8_t *in;
 	size_t len, pos;
@@ -73,7 +74,7 @@ bz2_skip(struct bz2_in *b, unsigned n)
 	b->count -= n;
 }
 
-/* n bits, 1..32, which count must have. */
+/* Takes n bits, 1..32; count must be at least n. */
 static inline uint32_t
 bz2_take(struct bz2_in *b, unsigned n)
 {
@@ -103,8 +104,8 @@ bz2_overrun(const struct bz2_in *b)
 }
 
 /*
- * The selectors, and the tables of an alphabet of that many symbols.  The
- * number of selectors, or -EBADMSG.
+ * Reads the selectors, and the tables for an alphabet of that many symbols.
+ * The number of selectors, or -EBADMSG.
  */
 int bz2_read_codes(struct bz2_decoder *d, struct bz2_in *b, int symbols);
 

@@ -1,5 +1,5 @@
 /*
- * bz2_encode.c - a block of bzip2, from its bytes to its bits
+ * bz2_encode.c - encoding a block of bzip2
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "bz2_impl.h"
@@ -23,7 +23,8 @@ struct bz2_encoder {
 	struct bz2_crc crc_tables;
 	struct bz2_codes codes;
 	bool used[256];
-	uint8_t *text;		/* the block, and what the sort adds to it */
+	uint8_t *text;		/* the block, and the padding that the sort
+				 * adds */
 	uint8_t *last;		/* the last column */
 	void *scratch;		/* for the sort, then the symbols */
 };
@@ -61,8 +62,8 @@ put_now(struct bit_writer *w, uint64_t bits, unsigned n)
 }
 
 /*
- * The list of bytes: the first eight in a word, the first at the bottom; for
- * each of the others, its place.
+ * The list of bytes: the first eight in a word, starting at the bottom; for
+ * each of the others, its position.
  */
 struct mtf {
 	uint64_t front;
@@ -77,7 +78,9 @@ repeat(uint8_t byte)
 	return byte * UINT64_C(0x0101010101010101);
 }
 
-/* The bytes that are zero, at the top of each; only the first is sure. */
+/*
+ * Marks the bytes that are zero at the top of each; only the first is reliable.
+ */
 static inline uint64_t
 zero_bytes(uint64_t v)
 {
@@ -91,7 +94,7 @@ add_symbol(struct mtf *m, unsigned symbol)
 	m->freq[symbol]++;
 }
 
-/* A run of the first byte: the digits of run + 1 after its first one. */
+/* A run of the first byte: the digits of run + 1 after the leading one. */
 static inline void
 add_run(struct mtf *m, size_t run)
 {
@@ -100,8 +103,8 @@ add_run(struct mtf *m, size_t run)
 }
 
 /*
- * The byte's place, 1 or more; moves it to the front.  Behind the front, to
- * move all that have a place before it is a few vector instructions and no
+ * The byte's position, 1 or more; moves it to the front.  Beyond the word,
+ * incrementing all smaller positions takes a few vector instructions and no
  * search.
  */
 static inline unsigned
@@ -141,7 +144,7 @@ mtf_start(struct mtf *m, const bool used[256], uint16_t *out)
 	m->out = out;
 }
 
-/* The symbols of the last column, without the end. */
+/* The symbols of the last column, without the end symbol. */
 static void
 mtf_column(struct mtf *m, const uint8_t *p, size_t n)
 {
@@ -261,7 +264,10 @@ put_symbols(struct bit_writer *w, const struct bz2_codes *k,
 	}
 }
 
-/* The check value of what a block stands for; false: a count is missing. */
+/*
+ * The check value of the data that a block represents; false: a count is
+ * missing.
+ */
 static bool
 block_crc(const struct bz2_crc *t, const uint8_t *p, size_t n, uint32_t *crc)
 {
@@ -339,7 +345,10 @@ bz2_encode_bound(int level)
 {
 	size_t n = bz2_rle_cap(level);
 
-	/* nine bits for each symbol would do; then choices and lengths */
+	/*
+	 * nine bits per symbol would be enough; the rest is for selectors and
+	 * lengths
+	 */
 	return n + n / 8 + 32768;
 }
 

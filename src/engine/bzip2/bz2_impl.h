@@ -1,5 +1,5 @@
 /*
- * bz2_impl.h - what the files of the bzip2 coder share
+ * bz2_impl.h - declarations shared by the files of the bzip2 coder
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_BZ2_IMPL_H
@@ -24,26 +24,26 @@ enum {
 };
 
 /*
- * The first of four equal bytes within p[0..len), or len.  Most data has
- * few, and the three users of RLE1 move over the rest at once.
+ * The first of four equal bytes within p[0..len), or len.  Most data has few of
+ * them, and the three users of RLE1 skip the rest at once.
  */
 size_t bz2_find_run(const uint8_t *p, size_t len);
 
-/* RLE1 undone, in pieces. */
+/* The inverse of RLE1, in pieces. */
 struct bz2_unrle {
 	const uint8_t *block;
 	size_t len, pos;
 	unsigned run;		/* equal bytes before pos; 4: a count is next */
-	unsigned owed;		/* bytes of a count, still to be given */
+	unsigned owed;		/* bytes of a count still to be output */
 };
 
 void bz2_unrle_start(struct bz2_unrle *u, const uint8_t *block, size_t len);
-/* Up to cap bytes; 0 at the end; -EBADMSG: a count is missing there. */
+/* Returns up to cap bytes; 0 at the end; -EBADMSG: a count is missing there. */
 ssize_t bz2_unrle_read(struct bz2_unrle *u, uint8_t *out, size_t cap);
 
 /*
- * CRC-32 of polynomial 0x04c11db7, most significant bit first: begins with
- * all ones and ends inverted.  The tables are filled once a context.
+ * CRC-32 with polynomial 0x04c11db7, most significant bit first: it starts with
+ * all ones and is inverted at the end.  The tables are filled once per context.
  */
 struct bz2_crc {
 	uint32_t slice[8][256];
@@ -53,27 +53,27 @@ void bz2_crc_init(struct bz2_crc *t);
 uint32_t bz2_crc_update(const struct bz2_crc *t, uint32_t crc,
     const uint8_t *p, size_t len);
 
-/* The flips of a randomised block, as bzip2 0.9 wrote them. */
+/* Undoes the bit flips of a randomised block, as written by bzip2 0.9. */
 void bz2_derandomise(uint8_t *p, size_t len);
 
 /*
- * The inverse of the rotation sort: from the last column l[0..n), in place,
- * to the text whose rotation is row origin.  counts: how often each byte
- * is there.  Scratch is of bz2_unsort_bytes(n).
+ * The inverse of the rotation sort: from the last column l[0..n), in place, to
+ * the text whose rotation is row origin.  counts: the frequency of each byte.
+ * Scratch has bz2_unsort_bytes(n) bytes.
  */
 size_t bz2_unsort_bytes(size_t n);
 void bz2_unsort(uint8_t *l, size_t n, size_t origin,
     const uint32_t counts[256], void *scratch);
 
 /*
- * The codes of a block: symbols[0..count) in groups of BZ2_GROUP, each with
- * the table that suits it.
+ * The codes of a block: symbols[0..count) in groups of BZ2_GROUP, each with its
+ * best table.
  */
 struct bz2_codes {
-	int tables;			/* BZ2_TABLES_MIN and more */
+	int tables;			/* at least BZ2_TABLES_MIN */
 	int symbols;			/* of the alphabet */
 	size_t groups;
-	uint64_t bits;			/* that the symbols take */
+	uint64_t bits;			/* taken by the symbols */
 	uint8_t lengths[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
 	uint32_t freq[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
 	uint8_t selectors[BZ2_SELECTORS_MAX + 1];
@@ -84,8 +84,8 @@ void bz2_codes_make(struct bz2_codes *k, const uint16_t *symbols,
 
 /*
  * The last column of the sorted rotations of text[0..n), and the row of the
- * text itself.  n: 1 or more.  text has room for BZ2_SORT_PAD bytes more;
- * scratch is of bz2_sort_bytes(n), aligned for any type.
+ * text itself.  n: 1 or more.  text has room for BZ2_SORT_PAD more bytes;
+ * scratch has bz2_sort_bytes(n) bytes, aligned for any type.
  */
 size_t bz2_sort_bytes(size_t n);
 size_t bz2_sort(uint8_t *text, size_t n, uint8_t *last, void *scratch);

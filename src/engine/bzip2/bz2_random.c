@@ -2,12 +2,12 @@
  * bz2_random.c - randomised blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * bzip2 up to 0.9 flipped bits of a block that its sort found hard.  Nobody
- * writes such blocks now; those that exist are read.
+ * Versions of bzip2 before 0.9.5 flipped bits of a block that was hard to sort.
+ * Nothing writes such blocks any more; existing ones are read.
  */
 #include "bz2_impl.h"
 
-/* The format's distances, which follow no rule. */
+/* The distances defined by the format, which follow no rule. */
 static const uint16_t distances[512] = {
 	619, 720, 127, 481, 931, 816, 813, 233, 566, 247, 985, 724, 205, 454,
 	863, 491, 741, 242, 949, 214, 733, 859, 335, 708, 621, 574, 73, 654,
@@ -48,7 +48,9 @@ static const uint16_t distances[512] = {
 	510, 357, 358, 850, 858, 364, 936, 638,
 };
 
-/* A distance counts from the one before; the last but one of it is flipped. */
+/*
+ * Each distance counts from the previous one; its last byte but one is flipped.
+ */
 void
 bz2_derandomise(uint8_t *p, size_t len)
 {

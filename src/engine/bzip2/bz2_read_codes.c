@@ -1,12 +1,15 @@
 /*
- * bz2_read_codes.c - the codes of a block of bzip2
+ * bz2_read_codes.c - reading the codes of a block of bzip2
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "bz2_decode.h"
 
 #include <errno.h>
 
-/* The selectors, which are places in a list moved to front; how many. */
+/*
+ * Reads the selectors, which are positions in a move-to-front list; returns how
+ * many.
+ */
 static int
 read_selectors(struct bz2_decoder *d, struct bz2_in *b, int tables)
 {
@@ -51,9 +54,9 @@ read_lengths(struct bz2_in *b, uint8_t *lengths, int symbols)
 }
 
 /*
- * Codes are given in order of length, then of symbol, each after the one
- * before.  A sum of lengths that is too large makes codes that begin at or
- * after 2^length: they are left out.
+ * Codes are assigned in order of length, then of symbol, each the successor of
+ * the previous one.  An oversubscribed set of lengths leads to codes that begin
+ * at or after 2^length: they are left out.
  */
 static void
 make_table(struct bz2_table *t, const uint8_t *lengths, int symbols)

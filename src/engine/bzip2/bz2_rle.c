@@ -2,15 +2,16 @@
  * bz2_rle.c - RLE1, the run-length code before the sort
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Four equal bytes are followed by a count, 0..251, of more of them.  It is
- * Seward's guard against slow sorts, and for data without runs the identity.
+ * Four equal bytes are followed by a count, 0..251, of further ones.  It was
+ * Seward's protection against slow sorts, and leaves data without runs
+ * unchanged.
  */
 #include "bz2_impl.h"
 
 #include <errno.h>
 
 enum {
-	SLACK = 19,		/* bzip2 leaves as much free in a block */
+	SLACK = 19,		/* bzip2 leaves this much of a block free */
 	LANES = 16
 };
 
@@ -68,8 +69,8 @@ bz2_rle_start(struct bz2_rle *r, int level, uint8_t *block)
 }
 
 /*
- * Full is when a run that begins would not fit, except inside of one whose
- * count is yet to be written.
+ * The block is full when a new run would not fit, except inside a run whose
+ * count is still to be written.
  */
 bool
 bz2_rle_full(const struct bz2_rle *r)
@@ -99,7 +100,7 @@ end_run(struct bz2_rle *r)
 	r->run = 0;
 }
 
-/* Bytes equal to the run at the end of the block: how many are taken. */
+/* Consumes bytes equal to the run at the end of the block; returns how many. */
 static size_t
 add_run(struct bz2_rle *r, const uint8_t *in, size_t len)
 {
@@ -116,7 +117,7 @@ add_run(struct bz2_rle *r, const uint8_t *in, size_t len)
 	return i;
 }
 
-/* Bytes before the next run of four: how many are taken. */
+/* Consumes bytes before the next run of four; returns how many. */
 static size_t
 add_plain(struct bz2_rle *r, const uint8_t *in, size_t len)
 {
@@ -172,7 +173,7 @@ bz2_unrle_start(struct bz2_unrle *u, const uint8_t *block, size_t len)
 	u->owed = 0;
 }
 
-/* Bytes up to the next count, at most cap. */
+/* Outputs bytes up to the next count, at most cap. */
 static size_t
 plain(struct bz2_unrle *u, uint8_t *out, size_t cap)
 {

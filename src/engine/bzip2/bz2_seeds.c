@@ -1,17 +1,17 @@
 /*
- * bz2_seeds.c - the seeds of the rotation sort, in order
+ * bz2_seeds.c - sorting the seeds of the rotation sort
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * First by bytes: two by counting, then five at a time, in words that hold
- * them above the position, until groups differ or DEPTH bytes are equal.
+ * First by bytes: two by counting, then five at a time, in words that hold them
+ * above the position, until groups differ or DEPTH bytes are equal.
  *
- * Then by ranks, as Larsson and Sadakane (1999) do, but from seed to seed: a
- * group is equal in a number of bytes, and has its seeds within those at the
- * same distances, as far as the bytes tell where they are.  So the last of
- * these seeds, the leap, is the same one for all members, and members
- * compare as the ranks of their leaps.  A round compares two leaps, and
- * makes each leap three times as long; when no group was split by a round,
- * what is in it are equal rotations.  The number of rounds is logarithmic.
+ * Then by ranks, as in Larsson and Sadakane (1999), but from seed to seed: the
+ * members of a group agree in a number of bytes, so their seeds within those
+ * are at the same distances, as far as the bytes reveal them.  Hence the last
+ * of these seeds, the leap, is at the same distance for all members, and
+ * members compare like the ranks of their leaps.  A round compares two leaps,
+ * and makes each leap three times as long; when a round splits no group, the
+ * rotations in a group are equal.  The number of rounds is logarithmic.
  */
 #include "base/sort_words.h"
 #include "bz2_impl.h"
@@ -25,8 +25,9 @@ enum {
 	RANK_BITS = 20
 };
 
-#define EQUAL (UINT64_C(1) << 23)	/* to the word before, so far */
-#define SINGLE (UINT64_C(1) << 22)	/* above: how many such from here on */
+#define EQUAL (UINT64_C(1) << 23)	/* equal to the previous word so far */
+#define SINGLE (UINT64_C(1) << 22)	/* above: how many such words from here
+					 * on */
 
 static inline uint32_t
 position(uint64_t word)
@@ -69,7 +70,9 @@ sort_bytes(const struct bz2_sorter *s, uint64_t *a, size_t n, unsigned depth)
 	}
 }
 
-/* The seeds as words, in the order of their first two bytes, then more. */
+/*
+ * Writes the seeds as words, in the order of their first two bytes, then more.
+ */
 static void
 sort_by_bytes(struct bz2_sorter *s)
 {
@@ -98,7 +101,7 @@ sort_by_bytes(struct bz2_sorter *s)
 	}
 }
 
-/* The byte after p, round the end. */
+/* The byte after p, wrapping around at the end. */
 static inline size_t
 next_byte(const struct bz2_sorter *s, size_t p)
 {
@@ -106,8 +109,8 @@ next_byte(const struct bz2_sorter *s, size_t p)
 }
 
 /*
- * Compares from two seeds on, to where their bytes have shown the seed after
- * them: at the first rise after a fall.
+ * Compares from two seeds on, until their bytes reveal the next seed: at the
+ * first rise after a fall.
  */
 static int
 compare(const struct bz2_sorter *s, size_t p, size_t q)
@@ -130,9 +133,9 @@ compare(const struct bz2_sorter *s, size_t p, size_t q)
 }
 
 /*
- * Sorts a group whose next seeds are too far to be seen in DEPTH bytes.  A
- * comparison is paid for by the bytes up to the next seed of what it puts in
- * place, so that all of a merge costs n at most.
+ * Sorts a group whose next seeds are not visible within DEPTH bytes.  The cost
+ * of a comparison is bounded by the bytes up to the next seed of the element
+ * that it places, so a merge costs at most n in total.
  */
 static void
 sort_long(const struct bz2_sorter *s, uint64_t *a, size_t n)
@@ -164,7 +167,7 @@ sort_long(const struct bz2_sorter *s, uint64_t *a, size_t n)
 	}
 }
 
-/* Words a[i..] that are equal so far: where they end. */
+/* The end of the words a[i..] that are equal so far. */
 static inline size_t
 group_end(const struct bz2_sorter *s, size_t i)
 {
@@ -174,7 +177,7 @@ group_end(const struct bz2_sorter *s, size_t i)
 	return i;
 }
 
-/* Tables by position / 2: no two seeds are neighbours. */
+/* Tables are indexed by position / 2: no two seeds are adjacent. */
 static uint32_t *
 ranks(const struct bz2_sorter *s)
 {
@@ -187,7 +190,7 @@ leaps(const struct bz2_sorter *s)
 	return s->rows + s->n / 2 + 1;
 }
 
-/* Whether bytes from seed p on, round the end, show that it is one. */
+/* Whether the bytes from p on, wrapping around, show that p is a seed. */
 static bool
 shows_seed(const struct bz2_sorter *s, size_t p, size_t bytes)
 {
@@ -203,7 +206,9 @@ shows_seed(const struct bz2_sorter *s, size_t p, size_t bytes)
 
 #define UNSEEN UINT32_C(0x80000000)	/* in a leap: not within DEPTH */
 
-/* For each seed the last one that DEPTH bytes show, or at least the next. */
+/*
+ * For each seed, the last one visible within DEPTH bytes, or at least the next.
+ */
 static void
 find_leaps(const struct bz2_sorter *s)
 {
@@ -261,8 +266,8 @@ set_ranks(const struct bz2_sorter *s)
 }
 
 /*
- * Sorts a group by the ranks of two leaps; how many groups it is then.  Its
- * own ranks may be among them, and change when it is sorted.
+ * Sorts a group by the ranks of two leaps; returns the resulting number of
+ * groups.  Its own ranks may be among them, and change when it is sorted.
  */
 static size_t
 sort_group(const struct bz2_sorter *s, size_t start, size_t n)
@@ -307,9 +312,9 @@ lengthen_leaps(const struct bz2_sorter *s)
 }
 
 /*
- * Sorts all groups; whether that split any, and left any.  Seeds in a row
- * that are groups of their own are put together, and passed by in the rounds
- * to come.
+ * Sorts all groups; returns whether any was split and any is left.  Consecutive
+ * seeds in groups of their own are merged into one run, which later rounds
+ * skip.
  */
 static bool
 sort_groups(const struct bz2_sorter *s)

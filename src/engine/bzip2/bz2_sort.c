@@ -1,20 +1,20 @@
 /*
- * bz2_sort.c - the sort of a block's rotations
+ * bz2_sort.c - sorting the rotations of a block
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A rotation descends when the one that begins at the next byte is less, and
- * ascends when it is greater.  A third or less of them, the seeds, ascend
- * after one that descends.  When the seeds are sorted, one pass upwards gives
- * all that descend and one pass downwards all that ascend: each is written
- * behind the others of its first byte when the rotation after it is met
- * (Itoh and Tanaka 1999; Nong, Zhang and Chan 2009).  Rotations need no
- * sentinel for it: the least one is a seed.  Equal rotations of a periodic
- * block come out in any order, which gives the same last column.
+ * ascends when it is greater.  At most a third of them, the seeds, ascend after
+ * one that descends.  When the seeds are sorted, one upward pass yields all
+ * that descend and one downward pass all that ascend: each is written after the
+ * others with its first byte when its successor is met (Itoh and Tanaka 1999;
+ * Nong, Zhang and Chan 2009).  Rotations need no sentinel: the smallest one is
+ * a seed.  Equal rotations of a periodic block come out in any order, which
+ * gives the same last column.
  *
- * An entry is a position and, above it, the byte before it.  So the scan
- * knows without a look at the text where to write next, and the last column
- * is the entries' upper parts.  Where a rotation is not to be written yet,
- * it goes to a slot that nobody reads: a branch would be guessed wrongly.
+ * An entry is a position with the preceding byte above it.  So the scan knows
+ * where to write next without reading the text, and the last column consists of
+ * the upper parts of the entries.  A rotation that must not be written yet goes
+ * to a slot that nobody reads, because a branch would often be mispredicted.
  */
 #include "bz2_impl.h"
 #include "bz2_sort.h"
@@ -25,7 +25,7 @@ enum { BYTE_SHIFT = 24 };	/* of the byte in an entry */
 
 enum { DOWN, UP };
 
-/* How many rotations descend and ascend, by their first byte. */
+/* The number of rotations that descend and ascend, by first byte. */
 struct census {
 	uint32_t of[2][256];
 };
@@ -44,7 +44,7 @@ bz2_sort_bytes(size_t n)
 	    (n + 4) * sizeof(uint32_t);
 }
 
-/* Whether the last rotation ascends; not all bytes may be equal. */
+/* Whether the last rotation ascends; the bytes must not all be equal. */
 static bool
 last_ascends(const uint8_t *text, size_t n)
 {
@@ -55,7 +55,7 @@ last_ascends(const uint8_t *text, size_t n)
 	return text[n - 1] < text[i];
 }
 
-/* Finds the seeds, in ascending order at the end of s->order. */
+/* Finds the seeds, and puts them at the end of s->order in ascending order. */
 static uint32_t *
 find_seeds(struct bz2_sorter *s, struct census *count)
 {
@@ -64,7 +64,7 @@ find_seeds(struct bz2_sorter *s, struct census *count)
 	unsigned up = last_ascends(text, s->n), end_up = up, next = text[0];
 
 	memset(count, 0, sizeof(*count));
-	/* position 0 is n, the last: it leads, if it is one */
+	/* position 0 is n, the last: it comes first, if it is a seed */
 	if (text[s->n - 1] > text[0]) {
 		size_t i = 1;
 
@@ -97,7 +97,7 @@ entry_before(const uint8_t *text, size_t n, uint32_t entry)
 	return p | (uint32_t)text[p - 1] << BYTE_SHIFT;
 }
 
-/* Upwards: all that descend, from the seeds. */
+/* Upwards: all that descend, starting from the seeds. */
 static void
 induce_down(const struct bz2_sorter *s, const struct census *count,
     const uint32_t seeds_of[256], uint32_t *rows)
@@ -121,7 +121,7 @@ induce_down(const struct bz2_sorter *s, const struct census *count,
 			rows[to] = entry_before(text, n, rows[k]);
 			at[c] = to + (c >= first);
 		}
-		at[first] = sum;	/* read by nobody from now on */
+		at[first] = sum;	/* not read from now on */
 		for (; seed < last; seed++)
 			rows[at[*seed >> BYTE_SHIFT]++] =
 			    entry_before(text, n, *seed);
@@ -134,7 +134,7 @@ induce_up(const struct bz2_sorter *s, const struct census *count,
     const uint32_t *down, uint32_t *rows, uint8_t *last)
 {
 	const uint8_t *text = s->text;
-	uint32_t at[256], sum = 1;	/* rows[0] is read by nobody */
+	uint32_t at[256], sum = 1;	/* rows[0] is never read */
 	uint32_t k, d = 0;
 	const size_t n = s->n;
 
@@ -168,7 +168,10 @@ induce_up(const struct bz2_sorter *s, const struct census *count,
 	}
 }
 
-/* The row of rotation 0: among those of its first byte, one has position n. */
+/*
+ * The row of rotation 0: among those with its first byte, the one with position
+ * n.
+ */
 static size_t
 find_origin(const struct bz2_sorter *s, const struct census *count,
     const uint32_t *down, const uint32_t *up)

@@ -2,9 +2,9 @@
  * bz2_sort.h - the two halves of the rotation sort
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Positions of rotations are 1..n, where n stands for 0: so that the byte
+ * Positions of rotations are 1..n, where n stands for 0, so that the byte
  * before one is always text[position - 1].  The text is followed by
- * BZ2_SORT_PAD bytes that begin it again.
+ * BZ2_SORT_PAD bytes copied from its beginning.
  */
 #ifndef COLDPRESS_BZ2_SORT_H
 #define COLDPRESS_BZ2_SORT_H
@@ -14,23 +14,25 @@
 
 enum {
 	BZ2_SORT_PAD = 64,
-	BZ2_POSITION = 0xfffff		/* 900000 fits in */
+	BZ2_POSITION = 0xfffff		/* enough for 900000 */
 };
 
 struct bz2_sorter {
 	const uint8_t *text;
 	size_t n;
-	size_t seeds;		/* positions at which a descent ends */
-	uint32_t *order;	/* them, ascending; then sorted */
-	uint64_t *words;	/* n / 2 of each */
+	size_t seeds;		/* number of positions at which a descent
+				 * ends */
+	uint32_t *order;	/* these positions, ascending; then sorted */
+	uint64_t *words;	/* n / 2 entries each */
 	uint64_t *spare;
-	uint32_t *rows;		/* n and a few, or two tables by position / 2 */
+	uint32_t *rows;		/* n and a few more, or two tables by position /
+				 * 2 */
 	uint32_t pairs[65536];
 };
 
 /*
- * Sorts s->order, of which at least one position is there, by the rotations
- * that begin there.  Uses words, spare, rows and pairs.
+ * Sorts s->order, which has at least one position, by the rotations that begin
+ * there.  Uses words, spare, rows and pairs.
  */
 void bz2_sort_seeds(struct bz2_sorter *s);
 

@@ -2,29 +2,28 @@
  * bz2_unsort.c - the inverse of the rotation sort
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Row i of the sorted rotations, entered with the byte that it begins with,
- * tells the row of the rotation after it: a chain through all rows, in
- * random order, where each step waits for memory.  One chain would be bound
- * by that latency.  So the chain is entered at many rows, spread evenly, and
- * several are followed in turns, each until it meets the beginning of
- * another; the pieces are put together in the end.  A row belongs to one
- * piece only (the rows are a permutation, whatever the input), which bounds
- * the work for hostile blocks and for periodic ones, whose chain closes
- * early and is gone round again.
+ * Row i of the sorted rotations, together with its first byte, gives the row of
+ * the next rotation: a chain through all rows, in random order, where each step
+ * waits for memory.  A single chain would be bound by that latency.  So the
+ * chain is entered at many evenly spaced rows, and several pieces are followed
+ * in turn, each until it meets the beginning of another; finally the pieces are
+ * put together.  A row belongs to only one piece (the rows are a permutation,
+ * whatever the input), which bounds the work for hostile blocks and for
+ * periodic ones, whose chain closes early and is traversed repeatedly.
  */
 #include "bz2_impl.h"
 
 enum {
 	LANES = 8,
 	STARTS = 1024,		/* rows at which pieces begin, at most */
-	PLAIN_LEN = 8192,	/* below, one chain will do */
-	CHUNK = 512,		/* bytes of a piece kept together */
+	PLAIN_LEN = 8192,	/* below this one chain is enough */
+	CHUNK = 512,		/* bytes of a piece stored together */
 	NONE = UINT16_MAX
 };
 
 #define START UINT32_C(0x80000000)	/* a piece begins at this row */
 
-/* A piece is a list of chunks, the last of which names the piece after it. */
+/* A piece is a list of chunks, the last of which names the next piece. */
 struct chunk {
 	uint16_t next;		/* chunk, or NONE */
 	uint16_t len;
@@ -122,7 +121,9 @@ new_chunk(struct unsort *u, struct lane *a)
 	a->out = u->bytes + (size_t)chunk * CHUNK;
 }
 
-/* The lane's next piece and its first byte; where none is left, row n. */
+/*
+ * Starts the lane's next piece with its first byte; if none is left, at row n.
+ */
 static void
 next_piece(struct unsort *u, struct lane *a)
 {
@@ -148,8 +149,8 @@ next_piece(struct unsort *u, struct lane *a)
 }
 
 /*
- * Follows all lanes, at most limit steps and until one of them meets the
- * beginning of a piece; how many steps.
+ * Advances all lanes, by at most limit steps and until one of them meets the
+ * beginning of a piece; returns how many steps.
  */
 static size_t
 follow(struct unsort *u, size_t limit)
@@ -184,7 +185,7 @@ follow(struct unsort *u, size_t limit)
 	return i;
 }
 
-/* A full chunk is followed by another; idle lanes use theirs again. */
+/* Appends a chunk to a full one; idle lanes reuse theirs. */
 static void
 make_room(struct unsort *u, struct lane *a)
 {

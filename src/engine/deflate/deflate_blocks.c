@@ -7,14 +7,14 @@
 #include <errno.h>
 
 enum {
-	STORED_MOST = 65535,	/* bytes of a stored block */
-	/* three of its header, up to seven to a byte's boundary, two lengths */
+	STORED_MOST = 65535,	/* maximum bytes of a stored block */
+	/* its header, up to seven bits to a byte boundary, two lengths */
 	STORED_BITS = 3 + 7 + 32
 };
 
 static const uint64_t no_header = UINT64_MAX;
 
-/* Whether so many bits more fit. */
+/* Whether that many more bits fit. */
 static bool
 fits(const struct deflate_blocks *b, uint64_t bits)
 {
@@ -44,7 +44,9 @@ deflate_blocks_begin(struct deflate_blocks *b, uint8_t *out, size_t room)
 	b->length_sym[258] = 28;
 }
 
-/* A stored block's header and both lengths, if it fits with its bytes. */
+/*
+ * Writes a stored block's header and both lengths, if it fits with its bytes.
+ */
 static int
 put_stored(struct deflate_blocks *b, unsigned n)
 {
@@ -61,7 +63,7 @@ put_stored(struct deflate_blocks *b, unsigned n)
 	return 0;
 }
 
-/* Neighbouring blocks that are stored share blocks that are full. */
+/* Adjacent stored blocks share full blocks. */
 static int
 write_stored(struct deflate_blocks *b)
 {
@@ -81,9 +83,9 @@ write_stored(struct deflate_blocks *b)
 }
 
 /*
- * A block among others is written with codes only if that saves what one
- * stored block more may cost, so that all of them together never take more
- * than stored blocks alone.
+ * A block among others is written with codes only if that saves the maximum
+ * cost of one more stored block, so that the total never exceeds that of stored
+ * blocks alone.
  */
 static int
 add_block(struct deflate_blocks *b, struct deflate_piece *p, bool alone)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct code {
-	uint32_t trie;		/* the place of its tables */
+	uint32_t trie;		/* the position of its tables */
 	uint32_t subs;
 	unsigned bits;
 	bool one;		/* may consist of one code, or of none */
@@ -31,7 +31,7 @@ const uint8_t codes_pre_order[PRE_SYMS] = {
 	16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15
 };
 
-/* The entry of a symbol, but for the bits of its code. */
+/* The entry of a symbol, without the bits of its code. */
 static uint32_t
 litlen_entry(unsigned sym)
 {
@@ -55,8 +55,8 @@ dist_entry(unsigned sym)
 }
 
 /*
- * How many codes there are of each length, and the symbols in the order of
- * their codes, behind those that have none.
+ * Counts the codes of each length, and sorts the symbols by their codes, after
+ * those without a code.
  */
 static void
 sort_symbols(const uint8_t *lens, unsigned n, uint16_t *count, uint16_t *sorted)
@@ -74,8 +74,8 @@ sort_symbols(const uint8_t *lens, unsigned n, uint16_t *count, uint16_t *sorted)
 }
 
 /*
- * 0, or -EBADMSG: more codes than there is room for, or fewer.  Fewer may be
- * none or a single one of one bit, where the caller allows that.
+ * 0, or -EBADMSG: an oversubscribed or incomplete code.  An empty code or a
+ * single code of one bit is accepted if the caller allows it.
  */
 static int
 check_counts(const uint16_t *count, bool one)
@@ -110,8 +110,8 @@ codes_words(uint16_t *words, const uint8_t *lens, unsigned n)
 }
 
 /*
- * The bits that tell the codes apart which begin like the next one, or more,
- * so that every table fills its place.
+ * The number of bits that distinguish the codes sharing the prefix of the next
+ * one, or more, so that every table is full.
  */
 static unsigned
 sub_bits(const uint16_t *count, unsigned used, unsigned len, unsigned root)
@@ -126,7 +126,9 @@ sub_bits(const uint16_t *count, unsigned used, unsigned len, unsigned root)
 	return bits < ALIGN_BITS ? ALIGN_BITS : bits;
 }
 
-/* Codes of more than c->bits bits, from the symbol *sorted and code on. */
+/*
+ * Enters codes longer than c->bits bits, from the symbol *sorted and code on.
+ */
 static void
 fill_subs(uint32_t *tab, const struct code *c, const uint16_t *count,
     const uint16_t *sorted, const uint32_t *entry, uint32_t code)
@@ -155,10 +157,11 @@ fill_subs(uint32_t *tab, const struct code *c, const uint16_t *count,
 }
 
 /*
- * Makes the tables of a code.  The one of n bits is the one of n - 1 bits
- * twice and the codes of n bits, so it has every code of up to n bits; what
- * is not filled begins a longer code and says "drop nothing, the same code
- * again", but in the largest table, where it leads to the rest of the code.
+ * Builds the tables of a code.  The one for n bits consists of two copies of
+ * the one for n - 1 bits plus the codes of n bits, so it has every code of up
+ * to n bits; empty entries begin a longer code and say "drop nothing, the same
+ * code again", except in the largest table, where they lead to the rest of the
+ * code.
  */
 static int
 make_tables(uint32_t *tab, const struct code *c, const uint8_t *lens,
@@ -172,7 +175,7 @@ make_tables(uint32_t *tab, const struct code *c, const uint8_t *lens,
 	if (check_counts(count, c->one) != 0)
 		return -EBADMSG;
 	s += count[0];
-	/* After the only code, if it is one, the other bit is invalid. */
+	/* If there is only one code, the other bit is invalid. */
 	t[1] = count[0] + 1U >= n ? NEXT_BAD : c->again;
 	for (unsigned len = 1; len <= c->bits; len++) {
 		uint32_t *half = t + (1U << len);
@@ -191,17 +194,17 @@ make_tables(uint32_t *tab, const struct code *c, const uint8_t *lens,
 }
 
 /*
- * Makes the entry of a literal take what follows it as well: drop n bits
- * from the index and its leading one, and it names the table for the other
- * bits and the entry there.  In that table whatever is too long drops
- * nothing, so the sum is right without a look at it.
+ * Makes the entry of a literal also consume what follows it: dropping n bits
+ * from the index and its leading one gives the table for the other bits and the
+ * entry in it.  In that table anything too long drops nothing, so the sum is
+ * correct without a check.
  */
 static void
 merge_literals(uint32_t *t, unsigned shortest)
 {
 	unsigned i, end;
 
-	/* Without the shortest literal, a table of fewer bits is left. */
+	/* Without the shortest literal, a table of fewer bits remains. */
 	end = shortest < LIT_BITS ? 2U << (LIT_BITS - shortest) : 2;
 	for (i = 2; i < 2 << LIT_BITS; i++) {
 		uint32_t n;

@@ -1,5 +1,5 @@
 /*
- * deflate_emit.c - a deflate block with codes (RFC 1951, 3.2.5 to 3.2.7)
+ * deflate_emit.c - writing a deflate block with codes (RFC 1951, 3.2.5 on)
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/deflate/deflate_blocks.h"
@@ -12,7 +12,7 @@ enum {
 	REPEAT = 16,		/* the length before, 3 to 6 times more */
 	ZEROS = 17,		/* 3 to 10 of them */
 	MANY_ZEROS = 18,	/* 11 to 138 */
-	UNUSED_COST = 7		/* of a code that may have to be added */
+	UNUSED_COST = 7		/* cost of a code that may have to be added */
 };
 
 /* Between two flushes; a word that is full could not be shifted out. */
@@ -25,7 +25,7 @@ static const uint8_t pre_extra[PRE_SYMS] = {
 	[REPEAT] = 2, [ZEROS] = 3, [MANY_ZEROS] = 7
 };
 
-/* The code of the code lengths, and what is counted for it. */
+/* The precode, and the statistics for it. */
 struct pre {
 	uint16_t items[DEFLATE_SYMS];
 	unsigned nitems;
@@ -40,7 +40,7 @@ add_item(struct pre *pre, unsigned sym, unsigned extra)
 	pre->freq[sym]++;
 }
 
-/* How many of a run one item takes; what is left is not one or two. */
+/* How much of a run one item covers; the rest is not one or two. */
 static unsigned
 part_of(unsigned run, unsigned most)
 {
@@ -49,7 +49,7 @@ part_of(unsigned run, unsigned most)
 	return run - n - 1 < 2 && n > 5 ? n - 2 : n;
 }
 
-/* Items for the lengths, where each symbol costs so many bits. */
+/* Generates items for the lengths, given the cost of each symbol in bits. */
 static void
 make_items(struct pre *pre, const uint8_t *lens, unsigned n,
     const uint8_t *cost)
@@ -94,8 +94,8 @@ make_pre(struct pre *pre)
 }
 
 /*
- * Puts the lengths of both codes into items.  Which runs are worth an item
- * depends on the code that they lead to, so it is done again with that.
+ * Converts the lengths of both codes to items.  Which runs are worth an item
+ * depends on the resulting code, so this is repeated with it.
  */
 static unsigned
 plan_header(struct deflate_plan *plan, bool fast)
@@ -139,8 +139,8 @@ plan_header(struct deflate_plan *plan, bool fast)
 }
 
 /*
- * A code of distances has two words at least: one, or none, is within the
- * format, but there have been decoders that refuse it.
+ * A distance code has at least two words: the format allows one or none, but
+ * some decoders have rejected that.
  */
 static void
 distance_lens(uint8_t *lens, const uint32_t *freq)
@@ -232,7 +232,9 @@ put_word(struct deflate_writer *w, uint32_t word)
 	deflate_put(w, word & 0xffffff, word >> 24);
 }
 
-/* All but up to three of n literals; where the next one is. */
+/*
+ * Writes all but up to three of n literals; returns the position of the next.
+ */
 static inline const uint8_t *
 put_literals(struct deflate_writer *w, const struct words *words,
     const uint8_t *in, uint32_t n)
@@ -248,8 +250,8 @@ put_literals(struct deflate_writer *w, const struct words *words,
 }
 
 /*
- * The first n of three literals: those that are not there add no bits, which
- * is less than what a wrongly guessed branch takes.
+ * Writes the first n of three literals: missing ones add no bits, which is
+ * cheaper than a mispredicted branch.
  */
 static inline void
 put_few(struct deflate_writer *w, const struct words *words,
@@ -261,7 +263,7 @@ put_few(struct deflate_writer *w, const struct words *words,
 	deflate_flush(w);
 }
 
-/* The same where the input may end behind them. */
+/* The same if the input may end after them. */
 static inline const uint8_t *
 put_last(struct deflate_writer *w, const struct words *words,
     const uint8_t *in, uint32_t n)
@@ -327,7 +329,7 @@ deflate_emit(struct deflate_writer *out, const struct deflate_plan *plan,
 		left = s->literals - skip;
 		in = put_literals(&w, &words, in, left);
 		skip = 0;
-		/* The bytes of a match, three at least, can be read, too. */
+		/* The bytes of a match, at least three, can also be read. */
 		if (s->length != 0) {
 			put_few(&w, &words, in, left % 4);
 			put_match(&w, &words, s);

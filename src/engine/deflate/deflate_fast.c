@@ -1,23 +1,24 @@
 /*
- * deflate_fast.c - matches found with little work
+ * deflate_fast.c - finding matches with little work
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each position has two candidates: the last position with the same seven
- * bytes and the last with the same four, by their hashes.  The better one is
- * taken, unless it is short and the next position has a long one.  Positions
- * are kept modulo 65,536: what is found under an old one is a match all the
- * same, as its bytes are compared, or none.
+ * Each position has two candidates: the last position with the same seven bytes
+ * and the last with the same four, by their hashes.  The better one is taken,
+ * unless it is short and the next position has a long one.  Positions are
+ * stored modulo 65,536: a stale one may still give a match, because the bytes
+ * are compared.
  */
 #include "engine/deflate/deflate_fast.h"
 
 #include "base/bytes.h"
 
 enum {
-	MOST = 258,		/* bytes of a match */
+	MOST = 258,		/* maximum length of a match */
 	WORD = 8,		/* compared at a time */
 	WINDOW = 32768,
-	MARGIN = 2 * WORD,	/* bytes after a position that are looked at */
-	PACE = 7		/* after 1 << PACE misses every second byte */
+	MARGIN = 2 * WORD,	/* bytes examined after a position */
+	PACE = 7		/* after 1 << PACE misses, every second byte is
+				 * skipped */
 };
 
 static inline uint32_t
@@ -46,7 +47,7 @@ insert_short(struct deflate_fast *f, size_t pos)
 	f->by_short[hash_short(load_le64(f->in + pos))] = (uint16_t)pos;
 }
 
-/* The position before pos that its low 16 bits mean, or pos: none. */
+/* The last position before pos with those low 16 bits, or pos: none. */
 static inline size_t
 candidate(size_t pos, uint16_t low)
 {
@@ -55,7 +56,7 @@ candidate(size_t pos, uint16_t low)
 	return back <= WINDOW && back <= pos ? pos - back : pos;
 }
 
-/* In which bits the eight bytes differ; the lowest where there is none. */
+/* The bits in which the eight bytes differ; the lowest bit if they do not. */
 static inline uint64_t
 differing(const uint8_t *in, uint64_t word, size_t at, size_t pos)
 {
@@ -89,7 +90,7 @@ struct match {
 	size_t pos, at, length;
 };
 
-/* A longer match at the next position, which ends the word there. */
+/* A longer match at the next position ends the word there. */
 static inline void
 look_ahead(struct deflate_fast *f, struct match *m)
 {
@@ -107,8 +108,8 @@ look_ahead(struct deflate_fast *f, struct match *m)
 }
 
 /*
- * The longer of the matches with two words of which one is equal; or the
- * first whose word is, which mostly is the longer.
+ * The longer of the matches with two words one of which is equal; or the first
+ * whose word is equal, which usually is the longer.
  */
 static inline void
 longer(const struct deflate_fast *f, struct match *m, uint64_t differ_a,
@@ -146,7 +147,7 @@ match_here(struct deflate_fast *f, struct match *m)
 		longer(f, m, differ_a, a, differ_b, b);
 		return true;
 	}
-	/* the lowest bit that is set is higher where more bytes are equal */
+	/* the lowest bit set is higher if more bytes are equal */
 	if ((differ_b & -differ_b) > (differ_a & -differ_a)) {
 		differ_a = differ_b;
 		a = b;
@@ -157,7 +158,7 @@ match_here(struct deflate_fast *f, struct match *m)
 	return true;
 }
 
-/* Bytes before the match that are equal, too, as far as from. */
+/* Extends the match backwards over equal bytes, as far as from. */
 static inline void
 extend_back(const uint8_t *in, struct match *m, size_t from)
 {
@@ -169,7 +170,7 @@ extend_back(const uint8_t *in, struct match *m, size_t from)
 	}
 }
 
-/* The positions within a match, of which some are enough. */
+/* Enters positions within a match, some of which are enough. */
 static inline void
 insert_match(struct deflate_fast *f, size_t pos, size_t next)
 {

@@ -2,17 +2,17 @@
  * deflate_lanes.c - several walks through one block at a time
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each step waits for the one before it, so a processor has room for several
- * walks at a time.  The block is cut into segments, and each lane walks one
- * from a guessed place a little before it: Huffman codes synchronise soon.
- * Nothing is taken on trust: a segment counts only if the walk of the one
- * before, which is known to be right, comes out of it at the same bit in the
- * same state as the walk of this one came in, since from there on the two
- * are one.  Otherwise all begins again there, with longer segments: among
- * literals of nearly equal lengths it takes long to synchronise.
+ * Each step depends on the previous one, so a processor can interleave several
+ * walks.  The block is cut into segments, and each lane walks one from a
+ * guessed position a little before it, because Huffman codes synchronise
+ * quickly.  Guesses are verified: a segment counts only if the walk of the
+ * previous one, which is known to be right, leaves it at the same bit and in
+ * the same state in which the walk of this one entered, since from there on the
+ * two are identical.  Otherwise everything restarts there, with longer
+ * segments: literals of nearly equal lengths synchronise slowly.
  *
- * "Comes out" and "comes in" are the first place at or behind the segment's
- * border, so the last steps before a border are single ones.
+ * A walk leaves or enters a segment at the first position at or after its
+ * boundary, so the last steps before a boundary are single ones.
  */
 #include "engine/deflate/deflate_codes.h"
 
@@ -31,8 +31,8 @@ step(const uint32_t *tab, uint32_t state, uint64_t *bits)
 }
 
 /*
- * One load gives 57 bits.  That is what three entries take at most: those of
- * a distance, a length and a distance, with the extra bits of both.
+ * One load gives 57 bits, which is the maximum for three entries: those of a
+ * distance, a length and a distance, with the extra bits of both.
  */
 enum { STEP3_BITS = 57 };
 _Static_assert(2 * (DIST_BITS + DISTANCE_EXTRA) + LIT_BITS + LENGTH_EXTRA <=
@@ -48,12 +48,12 @@ step3(const uint32_t *tab, const uint8_t *in, struct place *l)
 	uint32_t e2 = step(tab, e1, &bits);
 	uint32_t e3 = step(tab, e2, &bits);
 
-	/* The sum is below 64, so what is above does not matter. */
+	/* The sum is below 64, so higher bits do not matter. */
 	l->pos += DROP(e1 + e2 + e3);
 	l->state = e3;
 }
 
-/* Up to the first entry at or behind bit stop, or to the end of the block. */
+/* Walks to the first entry at or after bit stop, or to the end of the block. */
 static void
 run_to(const uint32_t *tab, const uint8_t *in, struct place *l, uint64_t stop)
 {
@@ -73,14 +73,15 @@ enum {
 	SEGMENT_MIN = 4096,	/* bits; libdeflate's blocks have some 40000 */
 	SEGMENT_MAX = 128 << 10,
 	GROWTH = 4,
-	RUN_UP = 8,		/* this part of a segment is walked before it */
+	RUN_UP = 8,		/* this fraction of a segment is walked before
+				 * it */
 };
-#define IDLE UINT64_MAX		/* the segment of a lane that has none */
-#define UNKNOWN UINT32_MAX	/* the state of a place not reached yet */
+#define IDLE UINT64_MAX		/* the segment of an idle lane */
+#define UNKNOWN UINT32_MAX	/* the state of a position not reached yet */
 
 struct lane {
 	struct place at;
-	int64_t soft;		/* run freely as long as pos is below it */
+	int64_t soft;		/* run freely while pos is below it */
 	uint64_t stop;
 	uint64_t seg;
 	bool before;		/* the segment is not reached yet */
@@ -91,9 +92,10 @@ struct lanes {
 	const uint8_t *in;
 	uint64_t begin;		/* of segment 0 */
 	uint64_t segment;	/* bits of each */
-	uint64_t limit;		/* a load must not begin at or behind it */
-	uint64_t front;		/* up to this segment's begin all is right */
-	uint64_t next;		/* to be given to a lane */
+	uint64_t limit;		/* a load must not begin at or after it */
+	uint64_t front;		/* everything up to the beginning of this
+				 * segment is verified */
+	uint64_t next;		/* next segment to assign */
 	struct place enter[RING], leave[RING];
 	struct lane lane[LANES];
 };
@@ -105,7 +107,7 @@ lane_until(struct lane *l, uint64_t stop, uint64_t limit)
 	l->soft = (int64_t)l->stop - STEP3_BITS;
 }
 
-/* The next segment, or none, which is a stop that does not move. */
+/* Assigns the next segment or, if none is left, a stop that does not move. */
 static void
 lane_assign(struct lanes *s, struct lane *l)
 {
@@ -146,7 +148,7 @@ lane_event(struct lanes *s, struct lane *l)
 
 enum { GO_ON, RESTART, DONE };
 
-/* The lane that walks the first segment not done yet has the right place. */
+/* The lane that walks the first unfinished segment is at the right position. */
 static void
 front_place(const struct lanes *s, struct place *here)
 {
@@ -156,7 +158,7 @@ front_place(const struct lanes *s, struct place *here)
 	}
 }
 
-/* Puts segments together; *here is the last place known to be right. */
+/* Joins segments; *here is the last position known to be right. */
 static int
 advance(struct lanes *s, struct place *here)
 {
@@ -192,7 +194,7 @@ run_lanes(struct lanes *s)
 	int64_t sa = s->lane[0].soft, sb = s->lane[1].soft;
 	int64_t sc = s->lane[2].soft, sd = s->lane[3].soft;
 
-	/* Bounded, since a lane that has stopped does not come to its end. */
+	/* Bounded, because a stopped lane never reaches its end. */
 	for (int i = 0; i < 256; i++) {
 		if (((sa - (int64_t)a.pos) | (sb - (int64_t)b.pos) |
 		    (sc - (int64_t)c.pos) | (sd - (int64_t)d.pos)) < 0)
@@ -208,7 +210,7 @@ run_lanes(struct lanes *s)
 	s->lane[3].at = d;
 }
 
-/* From *here until a guess was wrong or until the end. */
+/* Walks from *here until a guess was wrong or the block ends. */
 static int
 run_segments(struct lanes *s, struct place *here)
 {

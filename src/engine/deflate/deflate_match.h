@@ -2,16 +2,16 @@
  * deflate_match.h - the longest match within 32 KiB
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Positions with the same four bytes, by their hash, are chained.  A match
- * longer than the best so far shares every four bytes with it, not only the
- * first; so the search follows the chain of whichever four of them occurred
- * least recently.  The chain is chosen anew with every better match, and
- * likewise for a match that begins one byte later: a few steps find what takes
- * many in the chain of the first four bytes.
+ * Positions with the same hash of four bytes are chained.  A match longer than
+ * the best so far shares every four bytes with it, not only the first four; so
+ * the search follows the chain of those four bytes in it that occurred least
+ * recently.  The chain is chosen again after every better match, and likewise
+ * for a match that begins one byte later: a few steps find what takes many
+ * steps in the chain of the first four bytes.
  *
- * Positions are kept modulo 65,536.  What is found under an old one is a
- * match all the same, as its bytes are compared, or none; and a chain ends
- * where it does not lead further back.
+ * Positions are stored modulo 65,536.  A stale one may still give a match,
+ * because the bytes are compared; and a chain ends where it does not lead
+ * further back.
  */
 #ifndef COLDPRESS_DEFLATE_MATCH_H
 #define COLDPRESS_DEFLATE_MATCH_H
@@ -24,8 +24,9 @@
 
 enum {
 	MATCH_WINDOW = 32768,
-	MATCH_MOST = 258,	/* the longest there may be */
-	MATCH_BYTES = 4,	/* that are hashed: the shortest but for 3 */
+	MATCH_MOST = 258,	/* the longest possible match */
+	MATCH_BYTES = 4,	/* bytes hashed: the shortest match, except for
+				 * 3 */
 	MATCH_HASH_BITS = 16,
 	MATCH_HASH3_BITS = 14
 };
@@ -47,14 +48,14 @@ match_hash(uint32_t bytes)
 	return bytes * 0x9e3779b1U >> (32 - MATCH_HASH_BITS);
 }
 
-/* Of the first three of the bytes. */
+/* The hash of the first three bytes. */
 static inline uint32_t
 match_hash3(uint32_t bytes)
 {
 	return (bytes << 8) * 0x9e3779b1U >> (32 - MATCH_HASH3_BITS);
 }
 
-/* How many bytes at a and b are equal, of `most`; the first n of them are. */
+/* How many of `most` bytes at a and b are equal; the first n are. */
 static inline uint32_t
 match_extend(const uint8_t *a, const uint8_t *b, uint32_t n, uint32_t most)
 {
@@ -70,7 +71,7 @@ match_extend(const uint8_t *a, const uint8_t *b, uint32_t n, uint32_t most)
 	return n;
 }
 
-/* Makes pos known; four bytes from there on must be readable. */
+/* Enters pos in the tables; four bytes must be readable from there. */
 static inline void
 match_insert(struct deflate_match *m, const uint8_t *in, uint32_t pos)
 {
@@ -82,7 +83,7 @@ match_insert(struct deflate_match *m, const uint8_t *in, uint32_t pos)
 	m->head3[match_hash3(bytes)] = (uint16_t)pos;
 }
 
-/* The nearest match of three bytes at pos, if it is within `far`, or 0. */
+/* The nearest match of three bytes at pos within `far`, or 0. */
 static inline uint32_t
 match_three(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
     uint32_t far)
@@ -96,7 +97,7 @@ match_three(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
 	return d;
 }
 
-/* A chain, of those bytes that are so far behind the match's begin. */
+/* A chain, of the bytes at that offset in the match. */
 struct match_chain {
 	uint32_t off, bytes, at;
 };
@@ -130,7 +131,10 @@ match_choose(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
 	return best;
 }
 
-/* Whether n bytes from d back are better: a byte pays for 16 times as far. */
+/*
+ * Whether n bytes at distance d are better: each byte is worth a 16 times
+ * larger distance.
+ */
 static inline bool
 match_better(const struct match *best, uint32_t n, uint32_t d)
 {
@@ -141,10 +145,10 @@ match_better(const struct match *best, uint32_t n, uint32_t d)
 }
 
 /*
- * Looks for a match at pos that is longer than best->length, which is 3 or
- * more and less than `most`: the bytes that are left, or MATCH_MOST.  At most
- * `steps` places are looked at, and none after a match of `nice` bytes.  pos
- * has not been made known yet.
+ * Searches for a match at pos that is longer than best->length, which is 3 or
+ * more and less than `most`: the remaining bytes, or MATCH_MOST.  Examines at
+ * most `steps` positions, and stops after a match of `nice` bytes.  pos has not
+ * been entered yet.
  */
 static inline void
 match_find(const struct deflate_match *m, const uint8_t *in, uint32_t pos,

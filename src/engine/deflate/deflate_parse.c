@@ -2,13 +2,14 @@
  * deflate_parse.c - from bytes to the sequences of a deflate stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Lazy: a match waits for a better one that begins a byte later.
+ * Lazy: a match is deferred if a better one begins a byte later.
  */
 #include "deflate_parse.h"
 
 enum {
-	FAR_THREE = 4096,	/* three literals are shorter from there on */
-	/* After so many literals in a row some positions are left out. */
+	FAR_THREE = 4096,	/* three literals are shorter beyond this
+				 * distance */
+	/* After that many literals in a row, some positions are skipped. */
 	SKIP_LOG = 7,
 	SKIP_MOST = 4
 };
@@ -30,7 +31,7 @@ most_at(const struct deflate_parse *p, uint32_t pos)
 	return p->len - pos < MATCH_MOST ? p->len - pos : MATCH_MOST;
 }
 
-/* A match at *pos, or a little before, which is behind `start`; or not. */
+/* Finds a match at *pos, or a little before it but after `start`; or none. */
 static inline bool
 find(struct deflate_parse *p, uint32_t start, uint32_t *pos, struct match *best)
 {
@@ -44,7 +45,7 @@ find(struct deflate_parse *p, uint32_t start, uint32_t *pos, struct match *best)
 	match_insert(&p->match, in, *pos);
 	if (best->distance == 0)
 		return false;
-	/* where positions have been left out, it may have begun earlier */
+	/* if positions have been skipped, it may have begun earlier */
 	if ((*pos - start) >> SKIP_LOG != 0)
 		while (best->length < MATCH_MOST && *pos > start &&
 		    *pos > best->distance &&
@@ -61,7 +62,7 @@ log2_of(uint32_t v)
 	return 31 - (uint32_t)__builtin_clz(v);
 }
 
-/* Goes on to the next position while the match there is the better one. */
+/* Moves to the next position as long as the match there is better. */
 static inline void
 wait(struct deflate_parse *p, uint32_t *pos, struct match *best)
 {
@@ -82,7 +83,7 @@ wait(struct deflate_parse *p, uint32_t *pos, struct match *best)
 	}
 }
 
-/* Makes the positions within a match known, behind its first. */
+/* Enters the positions within a match after the first. */
 static inline void
 insert(struct deflate_parse *p, uint32_t pos, uint32_t end)
 {

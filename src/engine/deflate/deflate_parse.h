@@ -2,8 +2,8 @@
  * deflate_parse.h - from bytes to the sequences of a deflate stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The front half of our own deflate encoder.  What
- * comes out depends on the input alone, never on the machine.
+ * The front half of our own deflate encoder.  The output depends only on the
+ * input, never on the machine.
  */
 #ifndef COLDPRESS_DEFLATE_PARSE_H
 #define COLDPRESS_DEFLATE_PARSE_H
@@ -15,11 +15,13 @@
 
 /* All at least 1; nice and lazy at most MATCH_MOST. */
 struct deflate_effort {
-	uint16_t steps;		/* places to look at for a match, ... */
+	uint16_t steps;		/* positions to examine for a match, ... */
 	uint16_t lazy_steps;	/* for a better one a byte later */
-	uint16_t good;		/* a quarter of these after one so long */
-	uint16_t nice;		/* a match so long is not searched further */
-	uint16_t lazy;		/* a shorter one waits for a better one */
+	uint16_t good;		/* a quarter of these after a match of this
+				 * length */
+	uint16_t nice;		/* do not search further after a match of this
+				 * length */
+	uint16_t lazy;		/* defer matches shorter than this */
 };
 
 struct deflate_parse {
@@ -27,16 +29,16 @@ struct deflate_parse {
 	struct deflate_effort effort;
 	const uint8_t *in;
 	uint32_t len;
-	uint32_t pos;		/* what is before it has been parsed */
+	uint32_t pos;		/* everything before it has been parsed */
 };
 
-/* Begins with len bytes at in, which must stay. */
+/* Begins with len bytes at in, which must remain valid. */
 void deflate_parse_begin(struct deflate_parse *p,
     const struct deflate_effort *effort, const uint8_t *in, uint32_t len);
 
 /*
- * The next sequences, at most `room` of them, which is at least one; 0 when
- * there are no more bytes.
+ * The next sequences, at most `room` of them, at least one; 0 at the end of the
+ * input.
  */
 size_t deflate_parse_run(struct deflate_parse *p, struct deflate_seq *seqs,
     size_t room);

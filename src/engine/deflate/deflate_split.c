@@ -1,25 +1,25 @@
 /*
- * deflate_split.c - where to begin a new deflate block
+ * deflate_split.c - choosing where to begin a new deflate block
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The tokens are cut into pieces of equal number, each with its histogram.
- * Then neighbours are joined, always the two that gain most by it: a header
- * is saved, and a little is lost because one code has to do for both.  What
- * a block takes is not worked out for that but estimated, by the entropy of
- * its symbols and by how often the lengths that follow from it change.
- * Last, the borders that remain are moved by a fraction of a piece.
+ * Then neighbours are joined, always the two that gain most: a header is saved,
+ * and a little is lost because one code has to serve both.  The size of a block
+ * is not computed for that but estimated, from the entropy of its symbols and
+ * from how often the resulting lengths change.  Finally, the remaining
+ * boundaries are moved by a fraction of a piece.
  */
 #include "engine/deflate/deflate_blocks.h"
 
 enum {
-	TOKENS = 1024,		/* a piece */
+	TOKENS = 1024,		/* per piece */
 	FAST_TOKENS = 4096,
-	STEP = 128,		/* tokens by which a border is moved */
-	FRACTION = 16,		/* costs are in such parts of a bit */
-	STORED = 42		/* bits of a stored block more than its bytes */
+	STEP = 128,		/* tokens by which a boundary is moved */
+	FRACTION = 16,		/* costs are in this fraction of a bit */
+	STORED = 42		/* bits of a stored block beyond its bytes */
 };
 
-/* Up to `left` literals, of the run of them at *at; how many. */
+/* Takes up to `left` literals from the run at *at; returns how many. */
 static uint32_t
 count_literals(struct deflate_piece *p, struct deflate_cursor *at,
     uint32_t left)
@@ -44,10 +44,10 @@ count_match(struct deflate_piece *p, const struct deflate_seq *s,
 }
 
 /*
- * Counts whole sequences with a match as long as they are in the piece for
- * certain; how many tokens are left.  Of the last literals of each, three are
- * always looked at: the bytes of the match can be read, too, and it takes
- * less time than a wrongly guessed branch.
+ * Counts whole sequences with a match as long as they are certain to be in the
+ * piece; returns how many tokens are left.  The last three literals of each are
+ * always read: the bytes of the match are readable too, and it takes less time
+ * than a mispredicted branch.
  */
 static uint32_t
 count_whole(struct deflate_piece *p, struct deflate_cursor *at,
@@ -77,7 +77,7 @@ count_whole(struct deflate_piece *p, struct deflate_cursor *at,
 	return left;
 }
 
-/* Fills a piece of at most so many tokens; false: there are no more. */
+/* Fills a piece with at most that many tokens; false: no more tokens. */
 static bool
 fill_piece(struct deflate_piece *p, struct deflate_cursor *at,
     const struct deflate_seq *end, uint32_t tokens, const uint8_t *length_sym)
@@ -112,8 +112,8 @@ fill_piece(struct deflate_piece *p, struct deflate_cursor *at,
 }
 
 /*
- * log2(n) within 0.001 for n > 0, without a table, so that a compiler can do
- * several at once: the exponent and a polynomial of the mantissa.
+ * log2(n) within 0.001 for n > 0, without a table, so that a compiler can
+ * vectorise it: the exponent and a polynomial of the mantissa.
  */
 static inline float
 log2_of(int32_t n)
@@ -129,7 +129,7 @@ log2_of(int32_t n)
 	    (0.442695f - x * (0.247335f - x * 0.08329f));
 }
 
-/* Of the symbols of one code: the bits of its data, and of its lengths. */
+/* For the symbols of one code: the bits of its data, and of its lengths. */
 static uint32_t
 code_cost(const uint32_t *a, const uint32_t *b, unsigned n)
 {
@@ -160,7 +160,7 @@ code_cost(const uint32_t *a, const uint32_t *b, unsigned n)
 	return (uint32_t)(sum + FRACTION * (3 * change + 2 * same + 5 * gaps));
 }
 
-/* That of a block of both pieces, or of the one where b is empty. */
+/* The cost of a block with both pieces, or with a if b is empty. */
 static uint32_t
 pair_cost(const struct deflate_piece *a, const struct deflate_piece *b)
 {
@@ -173,7 +173,7 @@ pair_cost(const struct deflate_piece *a, const struct deflate_piece *b)
 	return (uint32_t)(stored < bits ? stored : bits);
 }
 
-/* Neighbours among the pieces that are left. */
+/* Neighbours among the remaining pieces. */
 struct row {
 	unsigned n;
 	uint32_t cost[DEFLATE_PIECES];
@@ -223,7 +223,7 @@ best_of(const struct row *r)
 
 static const struct deflate_piece none;
 
-/* Joins pieces, and moves what is left together; how many that are. */
+/* Joins pieces and compacts the array; returns how many are left. */
 static unsigned
 join_pieces(struct deflate_piece *p, unsigned n)
 {
@@ -252,7 +252,7 @@ join_pieces(struct deflate_piece *p, unsigned n)
 	return left;
 }
 
-/* Tokens of one piece become another's. */
+/* Moves tokens of one piece to another. */
 static void
 move_tokens(struct deflate_piece *from, struct deflate_piece *to,
     const struct deflate_piece *t)
@@ -268,10 +268,10 @@ move_tokens(struct deflate_piece *from, struct deflate_piece *to,
 }
 
 /*
- * Moves the border between two blocks to the best place from the beginning
- * of the last piece before it to the end of the first one behind it; but not
- * into a piece that is the last of the second, too, since the next border
- * begins with all of that.
+ * Moves the boundary between two blocks to the best position from the beginning
+ * of the last piece before it to the end of the first one after it; but not
+ * into a piece that is also the last of the second block, because the next
+ * boundary needs all of that.
  */
 static void
 move_border(struct deflate_piece p[2], const struct deflate_seq *end,

@@ -1,5 +1,5 @@
 /*
- * deflate_strong.c - our own deflate encoder, its two halves together
+ * deflate_strong.c - our own deflate encoder, combining its two halves
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/deflate/deflate_strong.h"
@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-/* They are written as soon as there are so many, which bounds the memory. */
+/* They are written as soon as there are that many, which bounds the memory. */
 enum { SEQUENCES = 32768 };
 
 struct deflate_strong {
@@ -58,7 +58,7 @@ deflate_strong_memory(void)
 size_t
 deflate_strong_bound(size_t len)
 {
-	/* what is stored begins anew with each run of sequences */
+	/* a stored block restarts with each run of sequences */
 	return deflate_blocks_bound(len) + (len / (3 * SEQUENCES) + 1) * 5;
 }
 

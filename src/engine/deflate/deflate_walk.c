@@ -14,7 +14,7 @@
 struct walk {
 	const uint8_t *in;
 	uint64_t len;		/* bytes */
-	uint64_t pos;		/* bits; may be behind the end for a while */
+	uint64_t pos;		/* bits; may temporarily be past the end */
 	bool fixed;		/* the tables are those of the fixed codes */
 	uint32_t tab[ENTRIES];
 };
@@ -65,7 +65,7 @@ pre_tables(struct walk *w, unsigned npre)
 	return codes_pre(w->tab, lens);
 }
 
-/* The n code lengths of both codes. */
+/* Reads the n code lengths of both codes. */
 static int
 read_lens(struct walk *w, uint8_t *lens, unsigned n)
 {
@@ -120,8 +120,8 @@ dynamic_tables(struct walk *w)
 }
 
 /*
- * The codes of a block.  The last bytes are walked in a copy with zeros
- * behind them, so that no load has to be shorter than eight bytes.
+ * Walks the codes of a block.  The last bytes are walked in a copy followed by
+ * zeros, so that every load can read eight bytes.
  */
 static int
 walk_codes(struct walk *w)

@@ -1,5 +1,5 @@
 /*
- * inflate_codes.c - tables that decode the prefix codes of deflate
+ * inflate_codes.c - decoding tables for the prefix codes of deflate
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "inflate_codes.h"
@@ -10,16 +10,16 @@
 
 enum { LONGEST = 15 };
 
-/* A code in the making. */
+/* A code being built. */
 struct code {
 	uint32_t *table;
 	unsigned index_bits;		/* of the first table */
-	unsigned of_length[LONGEST + 1];	/* how many symbols */
+	unsigned of_length[LONGEST + 1];	/* number of symbols */
 	unsigned longest;
 	uint16_t sorted[INFLATE_LENGTHS];	/* by length, then by number */
 };
 
-/* Counts and sorts.  What remains of the code space, in units of its 2^-15. */
+/* Counts and sorts.  Returns the unused code space, in units of 2^-15. */
 static int
 sort_symbols(struct code *c, const uint8_t *bits, unsigned count)
 {
@@ -42,14 +42,14 @@ sort_symbols(struct code *c, const uint8_t *bits, unsigned count)
 	return left;
 }
 
-/* An entry of a code of n bits: symbols say what they are, and their extra. */
+/* The entry of an n-bit code: symbols define their meaning and extra bits. */
 static uint32_t
 with_bits(uint32_t symbol, unsigned n)
 {
 	return symbol + n + (n << 8);
 }
 
-/* No symbol, or one of one bit: the rest of the table leads nowhere. */
+/* No symbol, or one with one bit: the rest of the table is invalid. */
 static void
 fill_incomplete(struct code *c, const uint32_t *symbols)
 {
@@ -63,8 +63,8 @@ fill_incomplete(struct code *c, const uint32_t *symbols)
 }
 
 /*
- * The second table for codes from n bits on that begin as code does: as large
- * as the symbols that are left fill it, of which used have this length.
+ * The second table for codes of n bits or more that begin with code: as large
+ * as the remaining symbols fill it; used of them have this length.
  */
 static unsigned
 second_bits(const struct code *c, unsigned n, unsigned used)
@@ -79,7 +79,7 @@ second_bits(const struct code *c, unsigned n, unsigned used)
 	return bits;
 }
 
-/* Codes longer than the first index, from this one on. */
+/* Enters codes longer than the first index, beginning with this one. */
 static void
 fill_second(struct code *c, const uint32_t *symbols, unsigned code,
     unsigned sorted)
@@ -110,8 +110,8 @@ fill_second(struct code *c, const uint32_t *symbols, unsigned code,
 }
 
 /*
- * Each length in its turn fills a table of just its own index, which the next
- * one takes twice.
+ * Each length fills a table of exactly its own index size, which is doubled for
+ * the next one.
  */
 static void
 fill(struct code *c, const uint32_t *symbols)
@@ -151,9 +151,9 @@ make(uint32_t *table, unsigned index_bits, const uint32_t *symbols,
 	return true;
 }
 
-/* What each symbol is, but for the bits of its code. */
+/* The meaning of each symbol, without the bits of its code. */
 
-/* 32 bits a symbol: base << 16, or a literal, and the extra bits. */
+/* 32 bits per symbol: base << 16, or a literal, and the extra bits. */
 #define LITERALS4(n) LITERAL(n), LITERAL(n + 1), LITERAL(n + 2), LITERAL(n + 3)
 #define LITERALS16(n) LITERALS4(n), LITERALS4(n + 4), LITERALS4(n + 8),	\
     LITERALS4(n + 12)

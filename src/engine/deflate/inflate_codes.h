@@ -1,21 +1,21 @@
 /*
- * inflate_codes.h - tables that decode the prefix codes of deflate
+ * inflate_codes.h - decoding tables for the prefix codes of deflate
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: RFC 1951, 3.2.2 and 3.2.5 to 3.2.7.
  *
- * An entry holds all that is to be known of a symbol, so that the decoder
- * looks nothing else up:
+ * An entry contains everything about a symbol, so the decoder needs no other
+ * lookup:
  *
- *	bits 0-5	how many bits to drop: those of the code, and the
- *			extra ones behind it
- *	bits 8-11	those of the code alone
- *	bits 12-15	what it is, if it is no length and no distance
- *	bits 16-31	the literal, the base of the length or the distance,
- *			or where the second table begins
+ * 	bits 0-5	how many bits to drop: those of the code, and the
+ * 			extra bits after it
+ * 	bits 8-11	those of the code alone
+ * 	bits 12-15	its kind, if it is neither a length nor a distance
+ * 	bits 16-31	the literal, the base of the length or the distance,
+ * 			or where the second table begins
  *
- * A code longer than the first table's index leads on to a second table,
- * whose entries count the bits behind that index.
+ * A code longer than the index of the first table leads to a second table,
+ * whose entries count the bits after that index.
  */
 #ifndef COLDPRESS_INFLATE_CODES_H
 #define COLDPRESS_INFLATE_CODES_H
@@ -26,12 +26,13 @@
 enum {
 	INFLATE_BITS = 0x3f,
 	INFLATE_LITERAL = 1 << 12,
-	INFLATE_NO_CODE = 1 << 13,	/* no symbol has such a code */
+	INFLATE_NO_CODE = 1 << 13,	/* no symbol has this code */
 	INFLATE_END = 1 << 14,		/* of the block */
-	INFLATE_SECOND = 1 << 15,	/* of bits 8-11 bits of index */
+	INFLATE_SECOND = 1 << 15,	/* second table, whose index bits are in
+					 * bits 8-11 */
 	INFLATE_SPECIAL = INFLATE_NO_CODE | INFLATE_END | INFLATE_SECOND,
 
-	INFLATE_LENGTH_BITS = 11,	/* index of the first tables */
+	INFLATE_LENGTH_BITS = 11,	/* index bits of the first tables */
 	INFLATE_DISTANCE_BITS = 8,
 	INFLATE_HEADER_BITS = 7,
 
@@ -55,9 +56,9 @@ struct inflate_codes {
 };
 
 /*
- * From the number of bits of each symbol's code, 0 for none.  Whether they
- * make a code: complete, or, unless it is the header's, of at most one symbol
- * with one bit, as zlib has it.
+ * Builds the tables from the number of bits of each symbol's code, 0 for none.
+ * Returns whether they form a code: complete or, unless it is the precode, at
+ * most one symbol with one bit, as in zlib.
  */
 bool inflate_length_codes(struct inflate_codes *c, const uint8_t *bits,
     unsigned count);
@@ -66,10 +67,13 @@ bool inflate_distance_codes(struct inflate_codes *c, const uint8_t *bits,
 bool inflate_header_codes(uint32_t table[INFLATE_HEADER_SIZE],
     const uint8_t bits[INFLATE_HEADERS]);
 
-/* Those of blocks without a header (3.2.6). */
+/* The codes of blocks without a header (3.2.6). */
 void inflate_fixed_codes(struct inflate_codes *c);
 
-/* What an entry adds to its base, from the bits that its code begins. */
+/*
+ * The amount that an entry adds to its base, from the bits where its code
+ * begins.
+ */
 static inline uint32_t
 inflate_value(uint32_t entry, uint64_t bits)
 {
@@ -78,7 +82,7 @@ inflate_value(uint32_t entry, uint64_t bits)
 	return (entry >> 16) + (uint32_t)(all >> (entry >> 8 & 0xf));
 }
 
-/* The entry in the second table that bits, behind the first index, lead to. */
+/* The entry in the second table for bits, the bits after the first index. */
 static inline uint32_t
 inflate_second(const uint32_t *table, uint32_t entry, uint64_t bits)
 {

@@ -1,5 +1,5 @@
 /*
- * inflate_fast.c - the symbols of a deflate block, while there is room
+ * inflate_fast.c - decoding the symbols of a deflate block, while there is room
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: RFC 1951, 3.2.3.  Bits are taken in eight bytes at a time, more than
@@ -65,7 +65,7 @@ copy_40(uint8_t *to, const uint8_t *from)
 	copy_8(to + 32, from + 32);
 }
 
-/* One after the other, as from may be less than eight bytes before to. */
+/* Copies byte by byte, as from may be less than eight bytes before to. */
 EACH void
 repeat_8(uint8_t *to, const uint8_t *from)
 {
@@ -80,9 +80,9 @@ repeat_8(uint8_t *to, const uint8_t *from)
 }
 
 /*
- * Up to 40 bytes more than len are written.  Where less than a word is
- * repeated, that is done in the first eight bytes, and these are written again
- * as many whole periods further as fit in them.
+ * Writes up to 40 bytes more than len.  If the period is shorter than a word,
+ * it is replicated in the first eight bytes, which are then written again at
+ * each multiple of the period that fits in them.
  */
 EACH void
 copy_back(uint8_t *out, size_t distance, size_t len)
@@ -127,7 +127,7 @@ inflate_copy_window(struct inflate_place *p, size_t distance, size_t len)
 	}
 }
 
-/* The literal of an entry; the entry behind it. */
+/* Outputs the literal of an entry; returns the next entry. */
 EACH uint32_t
 put_literal(uint8_t **out, uint32_t e, const uint32_t *length, uint64_t bits)
 {
@@ -135,7 +135,7 @@ put_literal(uint8_t **out, uint32_t e, const uint32_t *length, uint64_t bits)
 	return length[bits & LENGTH_MASK];
 }
 
-/* Gives back what was taken in without being counted. */
+/* Returns bits that were loaded without being counted. */
 EACH void
 put_bits(struct inflate_place *p, uint64_t bits, unsigned count)
 {
@@ -143,7 +143,7 @@ put_bits(struct inflate_place *p, uint64_t bits, unsigned count)
 	p->bits = bits & ((UINT64_C(1) << p->count) - 1);
 }
 
-/* Why an entry that stands for no symbol ends the loop. */
+/* Why an entry that is not a symbol ends the loop. */
 EACH enum inflate_why
 why_ended(uint32_t e)
 {
@@ -220,7 +220,7 @@ run(struct inflate_place *p, const struct inflate_codes *c)
 		before = bits;
 		drop(e, &bits, &count);
 		size_t back = inflate_value(e, before);
-		/* the next one's table is read while this one is copied */
+		/* look up the next entry while this match is copied */
 		e = length[bits & LENGTH_MASK];
 		refill(&in, &bits, &count);
 		if (__builtin_expect(back > (size_t)(out - begin), 0)) {

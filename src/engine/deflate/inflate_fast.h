@@ -1,5 +1,5 @@
 /*
- * inflate_fast.h - the symbols of a deflate block, while there is room
+ * inflate_fast.h - decoding the symbols of a deflate block, while there is room
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_INFLATE_FAST_H
@@ -13,34 +13,36 @@
 /* How many bytes there must be in front, so that no step need ask. */
 enum { INFLATE_FAST_IN = 32, INFLATE_FAST_OUT = 258 + 64 };
 
-/* Where the decoder stands. */
+/* The position of the decoder. */
 struct inflate_place {
 	const uint8_t *in, *in_end;
 	uint8_t *out, *out_end;
 	uint64_t bits;			/* taken from in, the next one lowest;
-					   those above count are zero */
+					 * bits above count are zero */
 	unsigned count;			/* of bits; at most 63 */
 
-	const uint8_t *begin;		/* of what was made before out */
-	const uint8_t *window_end;	/* and what was made before begin, up */
-	size_t window_len;		/* to here */
+	const uint8_t *begin;		/* start of the output before out */
+	const uint8_t *window_end;	/* output before begin, up to here, */
+	size_t window_len;		/* and its length */
 };
 
 enum inflate_why {
-	INFLATE_NEAR_END,		/* of in or out; no symbol is begun */
+	INFLATE_NEAR_END,		/* of in or out; no symbol has been
+					 * begun */
 	INFLATE_BLOCK_END,
-	INFLATE_BAD,			/* no such code, or too far back */
+	INFLATE_BAD,			/* invalid code, or distance too far
+					 * back */
 };
 
 typedef enum inflate_why inflate_fast_fn(struct inflate_place *p,
     const struct inflate_codes *c);
 
-/* The best for this processor. */
+/* The best version for this processor. */
 inflate_fast_fn *inflate_fast_choose(void);
 
 /*
- * Copies len bytes from so far back, of which some lie in the window, when
- * there is room for them.
+ * Copies len bytes from that distance back, some of which are in the window,
+ * when there is room for them.
  */
 void inflate_copy_window(struct inflate_place *p, size_t distance,
     size_t len);

@@ -1,5 +1,5 @@
 /*
- * inflate_header.c - the header of a deflate block
+ * inflate_header.c - reading the header of a deflate block
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "inflate_header.h"
@@ -13,13 +13,13 @@ enum {
 	REPEAT = 16, ZEROS = 17, MORE_ZEROS = 18,
 };
 
-/* A place, and whether it has asked for more than there was. */
+/* A position, and whether it has tried to read beyond the end. */
 struct reader {
 	struct inflate_place p;
 	bool short_of;
 };
 
-/* At least n bits (at most 32), or zeros where there are none. */
+/* Loads at least n bits (at most 32), with zeros past the end. */
 static void
 need(struct reader *r, unsigned n)
 {
@@ -46,7 +46,7 @@ take(struct reader *r, unsigned n)
 	return v;
 }
 
-/* By the header's own code, of which no more bits than it has are taken. */
+/* Decodes a symbol of the precode, consuming only its own bits. */
 static unsigned
 take_symbol(struct reader *r, const uint32_t *table)
 {
@@ -73,7 +73,7 @@ read_header_code(struct reader *r, unsigned count, uint32_t *table)
 	return r->short_of || inflate_header_codes(table, bits);
 }
 
-/* The number of bits of each code of the block, count in all. */
+/* Reads the number of bits of each code of the block, count in total. */
 static bool
 read_lengths(struct reader *r, const uint32_t *table, uint8_t *bits,
     unsigned count)

@@ -1,12 +1,12 @@
 /*
- * inflater.c - raw inflate (RFC 1951) of a stream
+ * inflater.c - streaming raw inflate (RFC 1951)
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Nearly all is done by inflate_fast.c, within one piece of input and of room
- * for output; here are the edges of these, and what lies between symbols.  A
- * length and its distance have at most 48 bits together and are taken as one,
- * so that nothing is ever half decoded: what is missing is waited for, in the
- * bits or, of a block's header, in held.
+ * Nearly everything is done by inflate_fast.c, within one piece of input and of
+ * output space; this file handles their edges, and what lies between symbols.
+ * A length and its distance have at most 48 bits together and are taken as a
+ * unit, so that nothing is ever half decoded: missing input is waited for in
+ * the bits or, for a block's header, in held.
  */
 #include "engine/deflate/inflater.h"
 
@@ -31,17 +31,17 @@ _Static_assert(TAKEN - 1 + 8 <= 64, "a byte more fits");
 
 struct inflater {
 	enum state state;
-	bool final;			/* the block is the last */
-	struct inflate_place at;	/* its pointers: of this run */
+	bool final;			/* this is the last block */
+	struct inflate_place at;	/* its pointers are those of this run */
 	size_t stored;			/* bytes of the block still to come */
-	size_t copy_len, copy_back;	/* of a match, where room ran out */
+	size_t copy_len, copy_back;	/* of a match that ran out of room */
 	inflate_fast_fn *fast;
 	struct inflate_codes codes;
 	size_t held_len;
-	uint8_t held[INFLATE_HEADER_MAX];	/* of a header, so far */
+	uint8_t held[INFLATE_HEADER_MAX];	/* of a header so far */
 	size_t window_len;
-	uint8_t window[INFLATER_WINDOW];	/* the last output; its end is
-						   that of the array */
+	uint8_t window[INFLATER_WINDOW];	/* the last output, at the end
+						 * of the array */
 };
 
 int
@@ -103,7 +103,7 @@ begin_block(struct inflater *f, const struct inflate_header *h)
 	return AGAIN;
 }
 
-/* One whose beginning is in held already. */
+/* The rest of a header that begins in held. */
 static int
 go_on_header(struct inflater *f)
 {
@@ -120,7 +120,7 @@ go_on_header(struct inflater *f)
 	    .count = p->count };
 	rc = inflate_header(&h, &held, &f->codes);
 	if (rc == -ENODATA) {
-		/* what it reads at most is there: it would not end so */
+		/* held has the maximum: it would not end like this */
 		f->held_len += n;
 		p->in += n;
 		return n == room ? -EBADMSG : STREAM_MORE;
@@ -181,7 +181,7 @@ take_stored(struct inflater *f)
 	return f->stored == 0 ? end_block(f) : STREAM_MORE;
 }
 
-/* Symbols, near an edge */
+/* Symbols near an edge */
 
 static void
 take_bits(struct inflate_place *p)
@@ -192,7 +192,7 @@ take_bits(struct inflate_place *p)
 	}
 }
 
-/* The entry that the bits behind the first used ones lead to; adds to used. */
+/* The entry selected by the bits after the first used ones; adds to used. */
 static uint32_t
 look_up(const struct inflate_place *p, const uint32_t *table,
     unsigned index_bits, unsigned *used)
@@ -226,7 +226,7 @@ copy_some(struct inflater *f)
 	}
 }
 
-/* A match whose length is in e, behind used bits with it. */
+/* A match whose length is in e, within the first used bits. */
 static int
 take_match(struct inflater *f, uint32_t e, unsigned used)
 {
@@ -249,7 +249,9 @@ take_match(struct inflater *f, uint32_t e, unsigned used)
 	return AGAIN;
 }
 
-/* One literal, match or end; STREAM_MORE when that needs more bits or room. */
+/*
+ * Decodes one literal, match or end; STREAM_MORE if it needs more bits or room.
+ */
 static int
 take_symbol(struct inflater *f)
 {
@@ -313,7 +315,7 @@ step(struct inflater *f)
 	}
 }
 
-/* As far as input and room go. */
+/* Decodes as far as input and room go. */
 static int
 run(struct inflater *f, const struct stream_io *io)
 {

@@ -15,19 +15,20 @@
 
 struct digest_algo {
 	const char *name;
-	EVP_MD *md;			/* NULL: none, or our own */
+	EVP_MD *md;			/* NULL: none, or our own
+					 * implementation */
 	unsigned len;
 	bool own;
 };
 
 struct digest {
-	EVP_MD_CTX *ctx;		/* NULL: of no algorithm, or own */
+	EVP_MD_CTX *ctx;		/* NULL: no algorithm, or our own */
 	unsigned len;
 	bool own;
-	struct sha256 sha256;		/* if it is own */
+	struct sha256 sha256;		/* used by our own implementation */
 };
 
-/* What OpenSSL calls them. */
+/* OpenSSL's names for them. */
 static const struct {
 	const char *name, *openssl;
 } names[] = {
@@ -181,7 +182,7 @@ add_two(struct digest_piece *a, struct digest_piece *b)
 	b->len = y.len;
 }
 
-/* The next that has any, or NULL. */
+/* The next piece that is not empty, or NULL. */
 static struct digest_piece *
 next_piece(struct digest_piece **p, const struct digest_piece *end)
 {

@@ -1,5 +1,5 @@
 /*
- * sha256.c - one digest, or two at a time
+ * sha256.c - SHA-256 of one digest, or two at a time
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sha256.h"
@@ -18,7 +18,7 @@ sha256_start(struct sha256 *s)
 	s->len = 0;
 }
 
-/* What a piece begins with and does not fill a block on its own. */
+/* Adds the beginning of a piece that does not fill a block by itself. */
 static void
 take_head(struct sha256_piece *p)
 {
@@ -37,7 +37,7 @@ take_head(struct sha256_piece *p)
 	p->len -= n;
 }
 
-/* And what it ends with, its blocks being done. */
+/* Adds the end of a piece whose blocks are done. */
 static void
 take_rest(struct sha256_piece *p)
 {
@@ -98,7 +98,7 @@ sha256_end(struct sha256 *s, uint8_t out[SHA256_B])
 {
 	uint8_t pad[2 * SHA256_BLOCK] = { 0 };
 	size_t have = s->len % SHA256_BLOCK;
-	/* a bit, and be64 of how many there were, must find room */
+	/* room is needed for a bit and the be64 bit count */
 	size_t n = have + 9 > SHA256_BLOCK ? 2 : 1;
 
 	memcpy(pad, s->part, have);

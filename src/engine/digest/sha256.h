@@ -1,14 +1,14 @@
 /*
- * sha256.h - SHA-256 of two things at a time, where the processor can
+ * sha256.h - SHA-256 of two inputs at a time, if the processor can
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: FIPS 180-4.  The instructions that x86 processors have for it wait
- * for each other: one digest leaves every other turn of their unit empty, and
- * two digests take little more time than one.  Private to digest.c, which
- * leaves all else (one digest on other processors, other algorithms) to
+ * Source: FIPS 180-4.  The SHA instructions of x86 processors depend on each
+ * other: one digest leaves every other slot of their unit empty, and two
+ * digests take little more time than one.  Private to digest.c, which leaves
+ * everything else (single digests on other processors, other algorithms) to
  * OpenSSL.
  *
- * Calls are thread-safe, as long as a digest is in the hands of one.
+ * Calls are thread-safe, as long as each digest is used by one thread.
  */
 #ifndef COLDPRESS_SHA256_H
 #define COLDPRESS_SHA256_H
@@ -22,20 +22,20 @@ enum { SHA256_BLOCK = 64, SHA256_B = 32 };
 struct sha256 {
 	uint32_t h[8];
 	uint64_t len;				/* bytes added */
-	uint8_t part[SHA256_BLOCK];		/* the last of them */
+	uint8_t part[SHA256_BLOCK];		/* the last, incomplete block */
 };
 
-/* Whether this processor has the instructions; else nothing here works. */
+/* Whether this processor has the instructions; otherwise nothing here works. */
 bool sha256_usable(void);
 
-/* A digest from here; of what was added; into out. */
+/* Begins a digest; the next two add to it, and write it to out. */
 void sha256_start(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *data, size_t len);
 void sha256_end(struct sha256 *s, uint8_t out[SHA256_B]);
 
 /*
- * Adds two pieces to two digests, and moves data and len on, until one of
- * them, or both, are at their ends.
+ * Adds two pieces to two digests, advancing data and len, until one or both of
+ * them are at their ends.
  */
 struct sha256_piece {
 	struct sha256 *s;
@@ -45,8 +45,8 @@ struct sha256_piece {
 void sha256_add_two(struct sha256_piece *p, struct sha256_piece *q);
 
 /*
- * src/sha256_ni.c: count blocks at p into h; and those at p and q into two
- * digests.
+ * src/engine/digest/sha256_ni.c: adds count blocks at p to h; or those at p and
+ * q to two digests.
  */
 void sha256_blocks(uint32_t h[8], const uint8_t *p, size_t count);
 void sha256_blocks_of_two(uint32_t h[8], const uint8_t *p, uint32_t i[8],

@@ -1,13 +1,14 @@
 /*
- * sha256_ni.c - SHA-256 by the instructions that x86 has for it
+ * sha256_ni.c - SHA-256 with the SHA instructions of x86
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: FIPS 180-4, section 6.2; Intel, "Intel SHA Extensions".  The
- * instructions want the eight words of the state as (A, B, E, F) and (C, D,
- * G, H), the first in the highest place, and do two rounds each.
+ * instructions take the eight words of the state as (A, B, E, F) and (C, D, G,
+ * H), the first in the highest position, and do two rounds each.
  *
- * SHA256RNDS2 gives its result after four cycles or so, and can begin every
- * two.  Its next one waits for that result; another digest's need not.
+ * SHA256RNDS2 has a latency of about four cycles, and one can begin every two.
+ * The next one of the same digest waits for the result; another digest's need
+ * not.
  */
 #include "sha256.h"
 
@@ -43,7 +44,7 @@ struct state {
 	__m128i abef, cdgh;
 };
 
-/* Of the message schedule the last sixteen words, four in each. */
+/* The last sixteen words of the message schedule, four in each. */
 struct words {
 	__m128i w[4];
 };
@@ -96,7 +97,7 @@ load_words(const uint8_t *p)
 	return m;
 }
 
-/* Rounds 4 i to 4 i + 3, and then the words that come 16 after theirs. */
+/* Rounds 4 i to 4 i + 3, and then the words needed 16 rounds later. */
 NI_INLINE void
 four_rounds(struct state *s, struct words *m, int i)
 {
@@ -167,7 +168,7 @@ sha256_usable(void)
 	return false;
 }
 
-/* Never called, as sha256_usable() says. */
+/* Never called, because sha256_usable() returns false. */
 void
 sha256_blocks(uint32_t h[8], const uint8_t *p, size_t count)
 {

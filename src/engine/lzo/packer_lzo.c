@@ -2,7 +2,7 @@
  * packer_lzo.c - LZO, as btrfs and squashfs use it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * In a file of its own: liblzo2 is under the GPL.
+ * In a separate file because liblzo2 is under the GPL.
  */
 #include "engine/packer/packer_kinds.h"
 
@@ -13,7 +13,7 @@
 
 enum {
 	PAGE = 4096,
-	LENGTH = 4,			/* of all, and before each page */
+	LENGTH = 4,			/* of the whole, and before each page */
 	PAGE_MOST = PAGE + PAGE / 16 + 64 + 3
 };
 
@@ -42,8 +42,8 @@ packer_lzo_open(int level, size_t most)
 }
 
 /*
- * The length of all; then for each page its length and what it became.  A
- * length never lies across the border of two pages: zeros fill the rest.
+ * The total length, then for each page its length and compressed data.  A
+ * length never crosses a page boundary: zeros fill the rest.
  */
 size_t
 packer_lzo_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,

@@ -1,13 +1,13 @@
 /*
- * lz4_fast.c - blocks of LZ4, fast
+ * lz4_fast.c - fast compression of LZ4 blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first match that is found is taken, as in liblz4's fast compressor.
- * Three things differ.  Places are kept modulo 65,536, which is as far as a
- * match may reach: so the table has four times the entries in the first
- * cache, and no place is too far away.  Six bytes are hashed, not five: fewer
- * matches that hardly pay.  Both leave less over, and that is spent on steps
- * that lengthen sooner where nothing is found.
+ * The first match found is taken, as in liblz4's fast compressor.  Three things
+ * differ.  Positions are stored modulo 65,536, the maximum distance of a match,
+ * so the first-level cache holds four times as many entries, and no position is
+ * too far away.  Six bytes are hashed, not five, which avoids matches that
+ * hardly pay.  The time saved by both is spent on matching more densely: steps
+ * lengthen later.
  */
 #include "engine/other/lz4_fast.h"
 
@@ -21,13 +21,15 @@
 
 enum {
 	HASHED = 6,		/* bytes */
-	PATIENCE = 4,		/* log2 of the misses until steps lengthen */
+	PATIENCE = 4,		/* log2 of the number of misses until steps
+				 * lengthen */
 	MATCH_MIN = 4,
-	TAIL = 5,		/* literals that the format has at the end */
-	GLANCE = 32,		/* bytes of a match that are compared at once */
-	MARGIN = GLANCE + TAIL,	/* at the end: no match begins in there */
+	TAIL = 5,		/* literals required by the format at the end */
+	GLANCE = 32,		/* bytes of a match compared at once */
+	MARGIN = GLANCE + TAIL,	/* at the end, where no match begins */
 	COPIED = 16,		/* literals at a time */
-	FIELD_MAX = 15		/* of a token; more is in further bytes */
+	FIELD_MAX = 15		/* of a token; larger values continue in further
+				 * bytes */
 };
 
 _Static_assert(GLANCE == 32, "a bit for each byte that is compared");
@@ -45,7 +47,7 @@ place(struct lz4_fast *f, uint64_t bytes)
 	    UINT64_C(227718039650203) >> (64 - LZ4_FAST_BITS)];
 }
 
-/* Whether bytes, which are at m->at, have a match where they were last. */
+/* Whether the bytes at m->at match where their hash last occurred. */
 static inline bool
 look(struct match *m, uint16_t *last, const uint8_t *in, uint64_t bytes)
 {
@@ -57,7 +59,7 @@ look(struct match *m, uint16_t *last, const uint8_t *in, uint64_t bytes)
 	    m->distance != 0;
 }
 
-/* The next match from m->at on, that begins before the limit. */
+/* The next match from m->at on that begins before the limit. */
 static inline bool
 search(struct lz4_fast *f, struct match *m, const uint8_t *in,
     const uint8_t *limit)
@@ -83,9 +85,9 @@ search(struct lz4_fast *f, struct match *m, const uint8_t *in,
 }
 
 /*
- * In which of GLANCE bytes a and b differ, from the lowest bit on.  One look
- * at all of them takes less than a branch on each word, since how long a
- * match is can't be guessed.
+ * In which of GLANCE bytes a and b differ, from the lowest bit on.  Comparing
+ * all of them takes less than a branch on each word, because the length of a
+ * match is unpredictable.
  */
 static inline uint32_t
 differing(const uint8_t *a, const uint8_t *b)
@@ -129,7 +131,7 @@ match_length(const struct match *m, const uint8_t *end)
 	return (size_t)(p - m->at);
 }
 
-/* Bytes before the match that are equal too: up to eight, and most. */
+/* How many bytes before the match are also equal: up to eight, and most. */
 static inline size_t
 match_before(const struct match *m, const uint8_t *in, size_t most)
 {
@@ -152,7 +154,7 @@ put_length(uint8_t *p, size_t n)
 	return p;
 }
 
-/* A token and n literals, which COPIED bytes follow. */
+/* A token and n literals; COPIED bytes may be written after it. */
 static inline uint8_t *
 put_literals(uint8_t *token, const uint8_t *from, size_t n)
 {

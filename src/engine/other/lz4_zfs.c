@@ -2,8 +2,8 @@
  * lz4_zfs.c - LZ4 as ZFS compresses it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Greedy: the last place with the same hash of four bytes is the only one that
- * is looked at, and the longer nothing is found the larger are the steps.
+ * Greedy: only the last position with the same hash of four bytes is examined,
+ * and steps grow as long as nothing is found.
  */
 #include "engine/other/lz4_zfs.h"
 
@@ -15,9 +15,10 @@
 enum {
 	MATCH_LEAST = 4,
 	FAR_MOST = 65535,
-	LITERALS_LAST = 5,		/* no match reaches into these */
-	START_LAST = 12,		/* nor begins after, from the end */
-	SMALL = (1 << 16) + START_LAST - 1,	/* below: a finer hash */
+	LITERALS_LAST = 5,		/* no match extends into these */
+	START_LAST = 12,		/* nor begins this close to the end */
+	SMALL = (1 << 16) + START_LAST - 1,	/* smaller blocks use a finer
+						 * hash */
 	TRIES = 64,			/* until steps grow by one */
 	TOKEN_MOST = 15
 };
@@ -44,7 +45,7 @@ same_at(const struct coder *c, size_t a, size_t b)
 	return load_le32(c->in + a) == load_le32(c->in + b);
 }
 
-/* The last place with the hash of pos, which takes its place. */
+/* Returns the last position with the hash of pos, and replaces it by pos. */
 static size_t
 swap(const struct coder *c, size_t pos, uint32_t hash)
 {
@@ -54,14 +55,14 @@ swap(const struct coder *c, size_t pos, uint32_t hash)
 	return last;
 }
 
-/* Bytes of what a token cannot hold of a length. */
+/* The number of bytes for the part of a length that a token cannot hold. */
 static size_t
 length_bytes(size_t len)
 {
 	return len < TOKEN_MOST ? 0 : (len - TOKEN_MOST) / 255 + 1;
 }
 
-/* These: 255 after 255. */
+/* Writes these bytes: 255 after 255. */
 static void
 put_length(struct coder *c, size_t rest)
 {
@@ -70,7 +71,10 @@ put_length(struct coder *c, size_t rest)
 	c->out[c->n++] = (uint8_t)rest;
 }
 
-/* A token and literals up to pos; false: no room, with so much to follow. */
+/*
+ * Writes a token and the literals up to pos; false: no room, given how much
+ * must follow.
+ */
 static bool
 put_literals(struct coder *c, size_t pos, size_t follow)
 {
@@ -92,7 +96,7 @@ put_literals(struct coder *c, size_t pos, size_t follow)
 	return true;
 }
 
-/* From pos on: the next match, *pos and *from; false: none up to the end. */
+/* The next match from pos on, *pos and *from; false: none up to the end. */
 static bool
 find(struct coder *c, size_t *pos, size_t *from)
 {
@@ -115,7 +119,10 @@ find(struct coder *c, size_t *pos, size_t *from)
 	return true;
 }
 
-/* The match there, for the token at out[token]; its end, or 0: no room. */
+/*
+ * Writes the match there, for the token at out[token]; returns its end, or 0:
+ * no room.
+ */
 static size_t
 put_match(struct coder *c, size_t pos, size_t from, size_t token)
 {
@@ -138,7 +145,10 @@ put_match(struct coder *c, size_t pos, size_t from, size_t token)
 	return end;
 }
 
-/* A match and those right behind it; where to go on, or 0: no room. */
+/*
+ * Writes a match and those right after it; returns where to continue, or 0: no
+ * room.
+ */
 static size_t
 put_matches(struct coder *c, size_t pos, size_t from)
 {

@@ -1,5 +1,5 @@
 /*
- * lzjb.c - LZJB, the compression of ZFS from its beginning
+ * lzjb.c - LZJB, the original compression algorithm of ZFS
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/other/lzjb.h"
@@ -27,8 +27,9 @@ slot_of(const uint8_t *p)
 }
 
 /*
- * How far back the three bytes at in[pos] were last seen, as far as the
- * table knows and a match can say, or 0.  It keeps positions modulo 65,536.
+ * The distance at which the three bytes at in[pos] last occurred, as far as the
+ * table knows and a match can express, or 0.  Positions are stored modulo
+ * 65,536.
  */
 static size_t
 find(const uint8_t *in, size_t pos, uint16_t *table)

@@ -1,11 +1,11 @@
 /*
- * lzw.c - what compress(1) writes: .Z
+ * lzw.c - the .Z format of compress(1)
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A string is known by its last byte and the code of what stands before it.
- * Its length is known too, so that it can be written backwards straight to
- * its place in the output, or to a buffer of our own where the output has too
- * little room left.
+ * A string is represented by its last byte and the code of its prefix.  Its
+ * length is known too, so that it can be written backwards directly to its
+ * place in the output, or to a buffer of our own if the output has too little
+ * room left.
  */
 #include "engine/other/lzw.h"
 
@@ -35,22 +35,24 @@ struct lzw {
 	unsigned width;			/* bits of the next code */
 	unsigned most_width;
 	uint32_t free;			/* the next code to be defined */
-	uint32_t limit;			/* as many codes as there may be */
-	uint32_t old;			/* the code before; CODES: none yet */
+	uint32_t limit;			/* maximum number of codes */
+	uint32_t old;			/* the previous code; CODES: none yet */
 
 	uint64_t bits;			/* read ahead; the next is bit 0 */
 	unsigned bits_len;
 	unsigned skip;			/* bits of padding to come */
 	unsigned group;			/* codes read of this group of 8 */
 
-	size_t held_at, held_end;	/* what the output had no room for */
+	size_t held_at, held_end;	/* data for which the output had no
+					 * room */
 	uint8_t held[CODES];
 
 	uint16_t len[CODES];
-	uint32_t link[CODES];		/* the code before, and the last byte */
+	uint32_t link[CODES];		/* the code of the prefix, and the last
+					 * byte */
 };
 
-/* Everything as at the beginning of a stream; the tables fill up again. */
+/* Resets everything to the beginning of a stream; the tables fill up again. */
 static void
 reset(struct lzw *z)
 {
@@ -119,7 +121,9 @@ read_header(struct lzw *z, struct stream_io *io)
 	return rc != 0 ? rc : 1;
 }
 
-/* At least 16 bits, or all there are.  Called with fewer than that. */
+/*
+ * Loads at least 16 bits, or all that are left.  Called with fewer than that.
+ */
 static void
 refill(struct lzw *z, struct stream_io *io)
 {
@@ -170,7 +174,7 @@ next_code(struct lzw *z, struct stream_io *io, uint32_t *code)
 	return true;
 }
 
-/* The next code begins a group. */
+/* Skips to the next group. */
 static void
 set_width(struct lzw *z, unsigned width)
 {
@@ -181,7 +185,7 @@ set_width(struct lzw *z, unsigned width)
 
 /*
  * Writes the string of code so that it ends before end, and returns its first
- * byte.  Each link leads to a lower code, so this ends.
+ * byte.  Each link leads to a lower code, so this terminates.
  */
 static uint8_t
 spell(const struct lzw *z, uint32_t code, uint8_t *end)
@@ -196,7 +200,10 @@ spell(const struct lzw *z, uint32_t code, uint8_t *end)
 	return (uint8_t)code;
 }
 
-/* The string of code; where it is the next to be defined, that of old + 1. */
+/*
+ * Writes the string of code; if that is the next code to be defined, the string
+ * of old plus its first byte.
+ */
 static uint8_t
 put_string(struct lzw *z, uint32_t code, struct stream_io *io)
 {
@@ -220,7 +227,7 @@ put_string(struct lzw *z, uint32_t code, struct stream_io *io)
 	return first;
 }
 
-/* The string of the code before and one byte more has a code of its own. */
+/* Defines a code for the previous string plus one byte. */
 static void
 define(struct lzw *z, uint8_t last)
 {
@@ -243,9 +250,10 @@ decode(struct lzw *z, uint32_t code, struct stream_io *io)
 		put_string(z, code, io);
 	} else if (code == CLEAR && z->block) {
 		/*
-		 * The code before is kept, as the judges keep it.  What it
-		 * defines next is 256, which no code can name; and any code
-		 * but a byte is refused until then.
+		 * The previous code is kept, as in the reference
+		 * implementations.  It defines 256 next, which no code can
+		 * refer to; and any code other than a byte is rejected until
+		 * then.
 		 */
 		z->free = CLEAR;
 		set_width(z, LEAST_WIDTH);

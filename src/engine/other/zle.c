@@ -1,5 +1,5 @@
 /*
- * zle.c - ZLE, which leaves out runs of zeros, of ZFS
+ * zle.c - ZLE, the zero run-length encoding of ZFS
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/other/zle.h"
@@ -19,7 +19,9 @@ zeros_at(const uint8_t *p, size_t len)
 	return n;
 }
 
-/* Bytes up to the next pair of zeros: a single one within is a literal. */
+/*
+ * The number of bytes up to the next pair of zeros: a single zero is a literal.
+ */
 static size_t
 literals_at(const uint8_t *p, size_t len)
 {

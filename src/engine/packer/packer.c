@@ -1,5 +1,5 @@
 /*
- * packer.c - what filesystems compress a block with: by name, one by one
+ * packer.c - the compressors that filesystems use for blocks, by name
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/packer/packer.h"
@@ -22,7 +22,7 @@ struct packer {
 	uint8_t out[];
 };
 
-/* What more than one table has */
+/* Shared by several tables */
 
 void *
 packer_zlib_open(int level, size_t most)
@@ -98,7 +98,7 @@ packer_zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
 
 /* Names */
 
-/* The level behind the kind's name; or -EINVAL. */
+/* The level after the kind's name; or -EINVAL. */
 static int
 take_level(const struct packer_kind *k, const char *text, int *level)
 {
@@ -143,7 +143,7 @@ packer_by_name(const struct packer_kind *kinds, const char *text,
 	return -EINVAL;
 }
 
-/* One of them */
+/* A single packer */
 
 int
 packer_open(struct packer **out, const struct packer_name *name, size_t most)

@@ -2,8 +2,9 @@
  * packer_btrfs.c - the compressors of btrfs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each gives up as btrfs does: zlib and zstd if no less came out than went in
- * when all is in, lzo from its third page on as soon as more did.
+ * Each gives up as btrfs does: zlib and zstd if the complete output is not
+ * smaller than the input, lzo from its third page on as soon as the output is
+ * larger.
  */
 #include "engine/packer/packer.h"
 
@@ -17,8 +18,8 @@
 enum { PAGE = 4096 };
 
 /*
- * zlib: the kernel gives it a page at a time and flushes each, which is what
- * makes these streams longer than others.
+ * zlib: the kernel passes one page at a time and flushes each, which makes
+ * these streams longer than others.
  */
 
 static bool

@@ -17,9 +17,9 @@
 
 /*
  * zstd: a frame without magic number, size and checksum.  ZFS has kept version
- * 1.4.5, so what the library has learnt since is left out: searching in rows,
- * splitting blocks and, where two tables are searched (dfast), looking ahead,
- * which today's library does not do behind a prefix.
+ * 1.4.5, so later features are disabled: row-based search, block splitting and,
+ * where two tables are searched (dfast), the lookahead, which today's library
+ * does not use after a prefix.
  */
 struct zstd {
 	ZSTD_CCtx *c;
@@ -68,8 +68,8 @@ zstd_open(int level, size_t most)
 }
 
 /*
- * The parameters of a dfast level as they are for so many bytes, since by
- * itself the library would count the prefix, too; which no data are like.
+ * The parameters of a dfast level for that many bytes, because by itself the
+ * library would count the prefix too; the prefix resembles no data.
  */
 static void
 use_prefix(ZSTD_CCtx *c, const ZSTD_compressionParameters *p)
@@ -87,7 +87,7 @@ use_prefix(ZSTD_CCtx *c, const ZSTD_compressionParameters *p)
 	ZSTD_CCtx_refPrefix(c, prefix, sizeof(prefix));
 }
 
-/* Back to those of the level. */
+/* Restores those of the level. */
 static void
 use_level(ZSTD_CCtx *c)
 {
@@ -114,7 +114,7 @@ zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 	return ZSTD_isError(n) ? 0 : n;
 }
 
-/* lzjb, zle and lz4, our own */
+/* lzjb, zle and lz4: our own */
 
 static void *
 lzjb_open(int level, size_t most)

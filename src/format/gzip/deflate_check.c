@@ -1,5 +1,5 @@
 /*
- * deflate_check.c - the check values of what is in a deflate stream
+ * deflate_check.c - the checksums of gzip and zlib
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "deflate_check.h"

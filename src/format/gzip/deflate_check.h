@@ -1,5 +1,5 @@
 /*
- * deflate_check.h - the check values of what is in a deflate stream
+ * deflate_check.h - the checksums of gzip and zlib
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_DEFLATE_CHECK_H
@@ -10,13 +10,13 @@
 #include <sys/types.h>
 
 struct deflate_check {
-	uint32_t start;			/* of no bytes */
+	uint32_t start;			/* of no data */
 	sink_check_fn *add;
-	/* of two runs of bytes, the second of len */
+	/* of two runs of bytes, the second len bytes long */
 	uint32_t (*combine)(uint32_t a, uint32_t b, off_t len);
 };
 
-/* gzip's and zip's; zlib's. */
+/* For gzip and zip; for zlib. */
 extern const struct deflate_check check_crc32, check_adler32;
 
 #endif

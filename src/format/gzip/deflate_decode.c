@@ -11,8 +11,8 @@
 #include <errno.h>
 
 enum {
-	SINK = 3 << 19,		/* what the pipeline writes from */
-	HELD = 1 << 20		/* a header */
+	SINK = 3 << 19,		/* output buffers of the pipeline */
+	HELD = 1 << 20		/* maximum size of a header */
 };
 
 static void
@@ -59,8 +59,8 @@ fill(void *job, struct input *in, struct slot *s)
 }
 
 /*
- * Under a memory limit for units like the first; those that are larger go
- * serially, as do all where not even one of them fits.
+ * Under a memory limit, plans for units like the first; larger ones are decoded
+ * serially, as all are if not even one of them fits.
  */
 static int
 plan(const struct codec_options *o, struct plan *p, const char **why)

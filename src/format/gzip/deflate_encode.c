@@ -2,8 +2,8 @@
  * deflate_encode.c - compressing to gzip, zlib and zip
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The three differ in what stands around one deflate stream, and in its
- * check: struct wrap.  The stream's layout is gzip.h's.
+ * The three differ in what surrounds one deflate stream, and in its checksum:
+ * struct wrap.  The stream's layout is described in gzip.h.
  */
 #include "deflate_wrap.h"
 
@@ -69,7 +69,7 @@ deflate_fill(void *job, struct input *in, struct slot *s)
 	return cutter_fill(&j->cut, in, s);
 }
 
-/* What a worker keeps: an engine, and the level that it is for. */
+/* What a worker keeps: an engine, and its level. */
 struct worker {
 	struct deflate_engine *engine;
 	int level;
@@ -102,7 +102,7 @@ deflate_worker_close(void *ctx)
 	sys_free(w);
 }
 
-/* Deflates a block at the level of the job, or of the moment. */
+/* Deflates a block at the job's level, or the current one. */
 static ssize_t
 run_engine(struct deflate_job *j, struct worker *w, struct slot *s,
     bool last, uint8_t *out, size_t cap)
@@ -141,7 +141,7 @@ deflate_work(void *job, void *ctx, struct slot *s)
 	return 0;
 }
 
-/* Header, the blocks, trailer: the header waits for the first block. */
+/* Writes header, blocks, trailer: the header waits for the first block. */
 int
 deflate_join(void *job, struct slot *s, struct sink *out)
 {
@@ -191,7 +191,7 @@ gzip_head(struct deflate_job *j, bool only_block, struct sink *out)
 		return -ENOMEM;
 	rc = sink_write(out, p, gzip_header_write(&f, p));
 	sys_free(p);
-	/* one block needs no mark: it is what any gzip would write */
+	/* a single block needs no mark: any gzip would write it */
 	if (rc == 0 && !only_block)
 		rc = sink_write(out, mark, gzip_mark_write(gzip_sizes_of(j),
 		    j->cut.block, mark));
@@ -221,9 +221,9 @@ gzip_open(void **job, const struct codec_options *o, const struct plan *p,
 }
 
 /*
- * A block as a member of its own, with its length in the header.  The first
- * has the name; the last is empty, and left out, where the input ends with a
- * full block.
+ * Writes a block as a separate member, with its length in the header.  The
+ * first has the name; the last, if empty because the input ends with a full
+ * block, is omitted.
  */
 static int
 member_work(void *job, void *ctx, struct slot *s)

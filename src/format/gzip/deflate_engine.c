@@ -2,10 +2,10 @@
  * deflate_engine.c - raw deflate of one block, by several libraries
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Measured per unit of CPU and of size (see the manual for the versions):
- * ISA-L is the best at level 1, our own encoder at those from 2 to 9, and
- * without ISA-L at level 1, libdeflate above.  zlib remains for its
- * strategies, which the others do not have.
+ * Chosen by measured CPU time and size (see the manual for the versions): ISA-L
+ * is best at level 1, our own encoder at levels 2 to 9, and at level 1 without
+ * ISA-L, libdeflate above.  zlib remains for its strategies, which the others
+ * lack.
  */
 #include "format/gzip/deflate_engine.h"
 
@@ -26,7 +26,7 @@
 
 enum library { FAST, STRONG, LIBDEFLATE, ISAL, ZLIB };
 
-/* Our own encoder, in its fast form. */
+/* Our own encoder, in its fast variant. */
 struct fast {
 	struct deflate_fast find;
 	struct deflate_blocks blocks;
@@ -35,7 +35,7 @@ struct fast {
 
 enum { FAST_KIB = (sizeof(struct fast) + 1023) / 1024 };
 
-/* For each level of pzc: which library, and its level. */
+/* For each level of pzc: the library, and its level. */
 static const struct grade {
 	enum library library;
 	int level;
@@ -92,7 +92,7 @@ deflate_engine_memory(const struct codec_options *o)
 	    (uint64_t)g->memory_KiB * 1024);
 }
 
-/* Stored blocks add 5 bytes to 65,535 at the worst, a sync point 6. */
+/* Stored blocks add at most 5 bytes to 65,535, a sync point 6. */
 size_t
 deflate_engine_bound(size_t len)
 {
@@ -122,8 +122,8 @@ open_fast(struct deflate_engine *e)
 
 #ifdef COLDPRESS_ISAL
 /*
- * The size is what decides how many tokens a block of deflate has.  The
- * smallest but one gives the least output; the smallest takes thrice the time.
+ * The size determines how many tokens a deflate block has.  The second smallest
+ * gives the smallest output; the smallest takes three times as long.
  */
 enum { LEVEL_BUF = ISAL_DEF_LVL2_SMALL };
 
@@ -284,7 +284,7 @@ ssize_t
 deflate_engine_run(struct deflate_engine *e, const uint8_t *in, size_t len,
     bool last, uint8_t *out, size_t cap)
 {
-	/* the shortest stream there is, whatever the library makes of it */
+	/* the shortest possible stream, whatever the library would write */
 	if (len == 0 && last) {
 		memcpy(out, "\3", 2);
 		return 2;

@@ -1,11 +1,11 @@
 /*
- * deflate_scan.c - where the next unit of a deflate stream may begin
+ * deflate_scan.c - guessing where the next unit of a deflate stream begins
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Cuts the input into pieces that a worker may be able to decode without what
- * came before: up to a sync point (00 00 ff ff), or whole members whose
- * length their header gives.  All of it is a guess, which join verifies, so
- * nothing here need be right for the output to be right.
+ * Cuts the input into pieces that a worker may be able to decode independently:
+ * up to a sync point (00 00 ff ff), or whole members whose length is in their
+ * header.  All of it is a guess verified by join, so the output is correct even
+ * if everything here is wrong.
  */
 #include "deflate_decode.h"
 
@@ -17,9 +17,9 @@
 
 enum {
 	SYNC_LEN = 4,
-	SYNC_LEAST = 16 << 10,	/* least unmarked piece */
-	GIVE_UP = 1 << 20,	/* input without any sync point, and ... */
-	GIVE_UP_BLOCKS = 4	/* so many times the size of a block */
+	SYNC_LEAST = 16 << 10,	/* minimum size of an unmarked piece */
+	GIVE_UP = 1 << 20,	/* input without a sync point, and ... */
+	GIVE_UP_BLOCKS = 4	/* this many times the block size */
 };
 
 static int
@@ -34,9 +34,9 @@ fill_plain(struct input *in, struct slot *s)
 }
 
 /*
- * The end of the first sync point at or after from, or 0.  What is behind it
- * may show that it is none; but where that has not been read, it may be a
- * live pipe's last word for now.
+ * The end of the first sync point at or after from, or 0.  The bytes after it
+ * may show that it is not one; but if they have not been read, it may be the
+ * last data of a live pipe for now.
  */
 static size_t
 find_sync(const uint8_t *p, size_t len, size_t from)
@@ -54,7 +54,7 @@ find_sync(const uint8_t *p, size_t len, size_t from)
 	return 0;
 }
 
-/* The most input to look through before the piece is given up as a unit. */
+/* The maximum input to search before the piece is given up as a unit. */
 static size_t
 most_input(const struct deflate_reader *r)
 {
@@ -92,7 +92,7 @@ fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 	return 0;
 }
 
-/* Whether a member may end here: with the input, or before another. */
+/* Whether a member may end here: at the end of the input, or before another. */
 static bool
 ends_at(const struct input *in, const struct slot *s, size_t at)
 {
@@ -101,7 +101,7 @@ ends_at(const struct input *in, const struct slot *s, size_t at)
 	return gzip_is_header(s->in.data + at);
 }
 
-/* Reads until len bytes from from on are there, or the input ends. */
+/* Reads until len bytes from from on are available, or the input ends. */
 static int
 read_up_to(struct input *in, struct slot *s, size_t from, size_t len)
 {
@@ -113,8 +113,8 @@ read_up_to(struct input *in, struct slot *s, size_t from, size_t len)
 }
 
 /*
- * The length of the member at from as its header gives it, all of it read
- * into s; 0 if there is none such, or -errno.
+ * The length of the member at from according to its header, with all of it read
+ * into s; 0 if there is none, or -errno.
  */
 static ssize_t
 take_member(const struct deflate_reader *r, struct input *in, struct slot *s,
@@ -182,7 +182,7 @@ deflate_slot_bytes(const struct gzip_header *h)
 	return h->block_max + h->block_max / 8 + 2 * READ_LEN + h->block_max;
 }
 
-/* How the stream is best cut, by its header, as far as a look shows it. */
+/* Decides how to cut the stream, from its header, as far as a look shows it. */
 static int
 begin(struct deflate_reader *r, struct input *in, struct slot *s)
 {

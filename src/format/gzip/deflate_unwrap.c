@@ -1,5 +1,5 @@
 /*
- * deflate_unwrap.c - headers and trailers of gzip, zlib and zip
+ * deflate_unwrap.c - parsing headers and trailers of gzip, zlib and zip
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: RFC 1952, RFC 1950, PKWARE's APPNOTE.TXT 6.3.10 (4.3.7, 4.3.9).
@@ -77,7 +77,9 @@ enum {
 	ZIP_FIELD = 4, ZIP64_FIELD = 1
 };
 
-/* Bytes of a stored entry, from the ZIP64 field where 32 bits do not do. */
+/*
+ * The size of a stored entry, from the ZIP64 field if 32 bits are not enough.
+ */
 static uint64_t
 zip_stored_len(const uint8_t *p, size_t len)
 {
@@ -114,9 +116,9 @@ zip_why_not(const uint8_t *p)
 }
 
 /*
- * The first entry of an archive.  Its check stands in front, or in a
- * descriptor behind it, as in all archives that were written to a pipe.  The
- * end of deflated data is found without its length; stored data needs it.
+ * The first entry of an archive.  Its checksum is in its header, or in a
+ * descriptor after it, as in all archives written to a pipe.  The end of
+ * deflated data is found without its length; stored data needs it.
  */
 static ssize_t
 zip_head(const uint8_t *p, size_t len, struct deflate_head *h)
@@ -138,7 +140,7 @@ zip_head(const uint8_t *p, size_t len, struct deflate_head *h)
 	h->stored = load_le16(p + 8) == ZIP_STORED;
 	if (h->stored)
 		h->left = zip_stored_len(p, n);
-	/* an entry that is really empty will have the check of no bytes */
+	/* an entry that is really empty has the checksum of no bytes */
 	if (h->stored && h->left == 0 && !h->front)
 		h->why = "the first entry of the archive is stored, and its "
 		    "length is not recorded before it";

@@ -1,5 +1,5 @@
 /*
- * deflate_unwrap.h - what stands around a deflate stream, when decompressing
+ * deflate_unwrap.h - what surrounds a deflate stream, when decompressing
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_DEFLATE_UNWRAP_H
@@ -10,20 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a header says beyond its length. */
+/* What a header contains, besides its length. */
 struct deflate_head {
-	bool front;		/* the trailer stands in the header */
-	uint8_t trailer[8];	/* then */
-	bool stored;		/* no deflate stream: so many bytes */
+	bool front;		/* the trailer is in the header */
+	uint8_t trailer[8];	/* if so */
+	bool stored;		/* not a deflate stream but this many bytes */
 	uint64_t left;
-	const char *why;	/* a sentence for -ENOTSUP, or for -EBADMSG
-				   that is found later; or NULL */
+	const char *why;	/* a sentence for -ENOTSUP, or for an -EBADMSG
+				 * found later; or NULL */
 };
 
 struct deflate_unwrap {
 	/*
-	 * The length of the header at p: 0 if len bytes are too few to tell,
-	 * or -EBADMSG or -ENOTSUP.  Fills h, which is zeroed.
+	 * The length of the header at p: 0 if len bytes are too few to tell, or
+	 * -EBADMSG or -ENOTSUP.  Fills in h, which must be zeroed.
 	 */
 	ssize_t (*head)(const uint8_t *p, size_t len, struct deflate_head *h);
 
@@ -36,7 +36,7 @@ struct deflate_unwrap {
 	bool ignore_rest;	/* a directory follows */
 };
 
-/* gzip_part: as gzip, but the CRC is not known; the size is. */
+/* gzip_part: like gzip, but the CRC is unknown; the size is known. */
 extern const struct deflate_unwrap unwrap_gzip, unwrap_gzip_part, unwrap_zlib,
     unwrap_zip;
 

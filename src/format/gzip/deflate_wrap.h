@@ -1,5 +1,5 @@
 /*
- * deflate_wrap.h - what stands around a deflate stream, when compressing
+ * deflate_wrap.h - what surrounds a deflate stream, when compressing
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_DEFLATE_WRAP_H
@@ -27,7 +27,7 @@ struct deflate_job {
 	bool begun;
 	uint32_t check;
 	uint64_t total;		/* uncompressed bytes so far */
-	uint64_t body_at;	/* where the deflate stream begins */
+	uint64_t body_at;	/* offset of the deflate stream */
 };
 
 int deflate_plan(const struct codec_options *o, struct plan *p,
@@ -41,7 +41,7 @@ void deflate_worker_close(void *ctx);
 int deflate_work(void *job, void *ctx, struct slot *s);
 int deflate_join(void *job, struct slot *s, struct sink *out);
 
-/* A coder of these, but for what is its own. */
+/* A coder for one of these, except for what is specific to it. */
 #define DEFLATE_ENCODER(open_it, work_it, join_it) {			\
 	.plan = deflate_plan, .open = open_it, .close = deflate_close,	\
 	.ops = { .fill = deflate_fill, .work = work_it, .join = join_it, \

@@ -1,38 +1,38 @@
 /*
- * gzip.h - the headers of gzip members, and how pzc marks its own
+ * gzip.h - the headers of gzip members, and how pzc marks its own files
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: RFC 1952.
  *
- * Layout of a gzip file of pzc's: one member, whose header is ten bytes and
- * the name.  The uncompressed data is cut into blocks, deflated independently
- * of each other; every block but the last ends with a sync point (an empty
- * stored block that ends on a byte boundary, 00 00 ff ff), and the last with
- * the final deflate block.  Where there is more than one block, the deflate
- * stream begins with a mark of empty deflate blocks, which add no data:
+ * Layout of a gzip file by pzc: one member, whose header is ten bytes and the
+ * name.  The uncompressed data is cut into blocks, deflated independently of
+ * each other; every block but the last ends with a sync point (an empty stored
+ * block that ends on a byte boundary, 00 00 ff ff), and the last with the final
+ * deflate block.  If there is more than one block, the deflate stream begins
+ * with a mark of empty deflate blocks, which add no data:
  *
  *	1 to 3	stored	how the sizes vary: enum gzip_sizes
  *	n	fixed	n >= 1; every block is at most 64 KiB << n
  *	1	stored
  *
- * A stored one takes 3 bits, what is left of the byte, and 00 00 ff ff; a
- * fixed one 10 bits.  The mark ends on a byte boundary.  In a file with
- * equal blocks it is 14 bytes for blocks of 512 KiB, 15 for 1 MiB, and 16 for
- * 1408 KiB.  zlib never emits a fixed one after a stored one without data.
+ * A stored one takes 3 bits, the rest of the byte, and 00 00 ff ff; a fixed one
+ * 10 bits.  The mark ends on a byte boundary.  In a file with equal blocks it
+ * is 14 bytes for blocks of 512 KiB, 15 for 1 MiB, and 16 for 1408 KiB.  zlib
+ * never emits a fixed block after a stored one without data.
  *
- * Earlier builds wrote no such mark but an extra field, in it a subfield "PZ"
- * of six bytes, which is still read:
+ * Instead of this mark, earlier builds wrote an extra field with a subfield
+ * "PZ" of six bytes, which is still read:
  *
- *	0	1	version, 1
- *	1	1	flags: 1 = blocks differ in size (the next is the most)
- *	2	4	uncompressed bytes in each block but the last, LE
+ * 	0	1	version, 1
+ * 	1	1	flags: 1 = blocks differ in size (next: the maximum)
+ * 	2	4	uncompressed bytes in each block but the last, LE
  *
  * With --independent every block is a member, with a subfield "MZ" of four
  * bytes: the member's whole length, LE, as mgzip wrote it before 0.2.5, where
- * the same subfield has the length of the deflate stream alone; which it is
- * shows at the place where the member should end.  pgzip's "IG"
- * is the whole length.  BGZF files have a subfield "BC" of two bytes: the
- * member's length minus 1 (SAM/BAM specification, section 4.1).
+ * the same subfield has the length of the deflate stream alone; which of the
+ * two it is can be seen where the member should end.  pgzip's "IG" is the whole
+ * length.  BGZF files have a subfield "BC" of two bytes: the member's length
+ * minus 1 (SAM/BAM specification, section 4.1).
  */
 #ifndef COLDPRESS_GZIP_H
 #define COLDPRESS_GZIP_H
@@ -48,11 +48,15 @@ enum {
 	GZIP_TRAILER = 8,
 	GZIP_BLOCKS_VARY = 1,
 	GZIP_GUESS = 9,
-	GZIP_BLOCK_MAX = 4 << 20,	/* larger marked blocks go serially */
+	GZIP_BLOCK_MAX = 4 << 20,	/* larger marked blocks are decoded
+					 * serially */
 	GZIP_MARK_MAX = 40,
 };
 
-/* Of the blocks but the last; the number of stored blocks in the mark. */
+/*
+ * The sizes of all blocks but the last; the number of stored blocks in the
+ * mark.
+ */
 enum gzip_sizes {
 	GZIP_UNMARKED,
 	GZIP_EQUAL,
@@ -63,36 +67,36 @@ enum gzip_sizes {
 struct gzip_header {
 	size_t len;		/* of the whole header */
 	uint32_t mtime;
-	size_t mark;		/* bytes of the mark behind the header, or 0 */
+	size_t mark;		/* bytes of the mark after the header, or 0 */
 	enum gzip_sizes sizes;
-	/* bytes in a block but the last, unless unmarked */
+	/* bytes in each block but the last, unless unmarked */
 	uint32_t block_min, block_max;
-	uint32_t member;	/* length by an MZ or BC subfield, or 0: it may
-				   be that of the deflate stream alone */
+	uint32_t member;	/* length from an MZ or BC subfield, or 0;
+				 * possibly that of the deflate stream alone */
 	const char *name;	/* within the parsed bytes, or NULL */
 };
 
 /*
- * Parses the header at p, and the mark behind it if all of it is within the
- * len bytes.  1, 0 (more than len bytes are needed to tell where the header
- * ends), or -EBADMSG.
+ * Parses the header at p, and the mark after it if it lies completely within
+ * the len bytes.  1, 0 (more than len bytes are needed to find the end of the
+ * header), or -EBADMSG.
  */
 int gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len);
 
 /*
- * Guesses at GZIP_GUESS bytes: whether 00 00 ff ff is a sync point, and
- * whether 1f 8b 08 is more like a header than chance.
+ * Guesses from GZIP_GUESS bytes: whether 00 00 ff ff is a sync point, and
+ * whether 1f 8b 08 is more likely a header than chance.
  */
 bool gzip_is_sync(const uint8_t *p);
 bool gzip_is_plausible(const uint8_t *p);
 
-/* Whether all of that, the three bytes and what is behind them, is there. */
+/* Checks for a header completely: the three bytes and what follows them. */
 bool gzip_is_header(const uint8_t *p);
 
 /* The whole length of a member whose field has that of the deflate stream. */
 uint64_t gzip_member_whole(const struct gzip_header *h);
 
-/* What a header of ours holds. */
+/* The contents of a header by pzc. */
 struct gzip_fields {
 	uint32_t mtime, member;
 	bool fastest, slowest;
@@ -107,7 +111,7 @@ size_t gzip_header_write(const struct gzip_fields *f, uint8_t *p);
 
 /*
  * Writes the mark of a stream with blocks of at most block bytes (1 to 1 GiB)
- * to p, which has room for GZIP_MARK_MAX bytes.  Its length.
+ * to p, which has room for GZIP_MARK_MAX bytes.  Returns its length.
  */
 size_t gzip_mark_write(enum gzip_sizes sizes, size_t block, uint8_t *p);
 
@@ -118,14 +122,14 @@ struct look;
 
 /*
  * Makes block_min and block_max of a GZIP_EQUAL member equal, by decompressing
- * its first block; at is the place of the member's header.  0; -EBADMSG: that
- * block is not as the mark says; -ENODATA or -errno.
+ * its first block; at is the offset of the member's header.  0; -EBADMSG: the
+ * block contradicts the mark; -ENODATA or -errno.
  */
 int gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at);
 
 /*
- * Makes h->member the whole length of the member, or 0 if it ends at neither of
- * the places that its field can mean; at as above.  0 or -errno.
+ * Sets h->member to the whole length of the member, or to 0 if it ends at
+ * neither of the positions that its field can mean; at as above.  0 or -errno.
  */
 int gzip_member_length(struct gzip_header *h, struct look *look, uint64_t at);
 

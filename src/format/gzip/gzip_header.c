@@ -12,7 +12,7 @@
 
 enum { FIXED = 10, OS_UNIX = 3, PZ_LEN = 6, MZ_LEN = 4, SUBFIELD = 4 };
 
-/* Reads the subfields that say where units begin; others are passed over. */
+/* Reads the subfields that describe units; others are skipped. */
 static void
 parse_extra(struct gzip_header *h, const uint8_t *p, size_t len)
 {
@@ -40,7 +40,7 @@ parse_extra(struct gzip_header *h, const uint8_t *p, size_t len)
 	}
 }
 
-/* The length of a string with its NUL within len bytes, or 0. */
+/* The length of a string including its NUL, within len bytes, or 0. */
 static size_t
 string_at(const uint8_t *p, size_t len)
 {
@@ -98,8 +98,8 @@ gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len)
 }
 
 /*
- * The header of a stored block of 65535 bytes, behind a zero, has the same
- * four bytes; in its place a sync point would have a stored block behind it.
+ * The header of a stored block of 65535 bytes, after a zero, has the same four
+ * bytes; a sync point there would be followed by a stored block.
  */
 bool
 gzip_is_sync(const uint8_t *p)
@@ -136,7 +136,10 @@ gzip_header_size(const struct gzip_fields *f)
 	    (f->comment != NULL ? strlen(f->comment) + 1 : 0);
 }
 
-/* An extra field of one subfield: its length, its name and the data's. */
+/*
+ * Writes an extra field with one subfield: its length, its name and the data
+ * length.
+ */
 static uint8_t *
 put_extra(uint8_t *p, const char *id, uint16_t len)
 {

@@ -1,5 +1,5 @@
 /*
- * gzip_look.c - what a look into a gzip file tells of its units
+ * gzip_look.c - inspecting a gzip file to learn about its units
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "gzip.h"
@@ -13,7 +13,7 @@
 
 enum { SYNC_LEN = 4 };
 
-/* The first block in the making. */
+/* The first block while it is being decompressed. */
 struct first {
 	struct inflater *inflater;
 	uint64_t made, most;
@@ -39,7 +39,7 @@ feed(struct first *f, const uint8_t *p, size_t len)
 	return inflater_at_boundary(f->inflater);
 }
 
-/* From at on, to the first sync point that is one: 1, or -errno. */
+/* From at on, up to the first real sync point: 1, or -errno. */
 static int
 run_first(struct first *f, struct look *look, uint64_t at)
 {
@@ -53,7 +53,7 @@ run_first(struct first *f, struct look *look, uint64_t at)
 		if (n < SYNC_LEN)
 			return n < 0 ? (int)n : -ENODATA;
 		sync = memmem(p, (size_t)n, "\0\0\xff\xff", SYNC_LEN);
-		/* the last bytes looked at may be the beginning of one */
+		/* the last bytes examined may be the beginning of one */
 		len = sync == NULL ? (size_t)n - SYNC_LEN + 1 :
 		    (size_t)(sync - p) + SYNC_LEN;
 		rc = feed(f, p, len);
@@ -91,7 +91,10 @@ gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at)
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether a member may end at a place: with the file, or before another. */
+/*
+ * Whether a member may end at an offset: at the end of the file, or before
+ * another.
+ */
 static int
 ends_at(struct look *look, uint64_t at)
 {
@@ -100,7 +103,7 @@ ends_at(struct look *look, uint64_t at)
 
 	if (at >= look->len)
 		return at == look->len;
-	/* the trailer, and what else will be read there, at once */
+	/* reads the trailer together with what is needed next */
 	n = look_at(look, at - GZIP_TRAILER, GZIP_TRAILER + LOOK_STEP, &p);
 	return n < 0 ? (int)n : n >= GZIP_TRAILER + GZIP_GUESS &&
 	    gzip_is_header(p + GZIP_TRAILER);

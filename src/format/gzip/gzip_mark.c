@@ -1,5 +1,5 @@
 /*
- * gzip_mark.c - the empty deflate blocks that mark a gzip file of pzc's
+ * gzip_mark.c - the empty deflate blocks that mark a gzip file by pzc
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: RFC 1951, 3.2.3 to 3.2.6; the layout is in gzip.h.
@@ -16,7 +16,7 @@ enum {
 	SYNC_LEN = 4,
 };
 
-/* A deflate stream in the making: bits that do not make a byte yet. */
+/* A deflate stream being written: the bits of an incomplete byte. */
 struct writer {
 	uint8_t *p;
 	unsigned bits, count;
@@ -68,7 +68,7 @@ gzip_mark_write(enum gzip_sizes sizes, size_t block, uint8_t *p)
 	return write_mark(sizes, n, p);
 }
 
-/* The range of sizes that a mark stands for. */
+/* The range of sizes that a mark represents. */
 static void
 set_sizes(struct gzip_header *h, enum gzip_sizes sizes, unsigned n)
 {

@@ -1,14 +1,14 @@
 /*
- * inflate_join.c - the pieces of gzip, zlib and zip put together
+ * inflate_join.c - joining the pieces of gzip, zlib and zip
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The joiner has the truth: a machine that has consumed every byte up to some
- * point, and knows there whether it stands in a header, within a deflate
- * block, between two blocks, in a trailer or between members.  Where it
- * stands between blocks, or before a member, and the next piece was decoded
- * from its first byte by a worker, it takes the worker's result; otherwise it
- * decodes the piece itself.  So a false sync point, a stream whose blocks
- * depend on each other or a length that lies costs the time of one try.
+ * The joiner knows the truth: it is a state machine that has consumed every
+ * byte up to some point, and knows whether that point is in a header, within a
+ * deflate block, between two blocks, in a trailer or between members.  Between
+ * blocks, or before a member, if the next piece was decoded by a worker from
+ * its first byte, it takes the worker's result; otherwise it decodes the piece
+ * itself.  So a false sync point, a stream whose blocks depend on each other or
+ * a wrong length costs the time of one attempt.
  */
 #include "deflate_decode.h"
 
@@ -21,8 +21,8 @@
 enum { HEADER_MAX = 1 << 20 };
 
 /*
- * inflate_job.state: BETWEEN is behind a member, REST to be passed over, JUNK
- * what should not be there.
+ * inflate_job.state: BETWEEN is after a member, REST must be skipped, JUNK
+ * should not be there.
  */
 enum { HEAD, BODY, STORED, TRAILER, BETWEEN, PADDING, REST, JUNK };
 
@@ -40,7 +40,7 @@ hold(struct inflate_job *j, const uint8_t *p, size_t len)
 	return rc;
 }
 
-/* Behind a header. */
+/* After a header. */
 static void
 begin_body(struct inflate_job *j)
 {
@@ -52,7 +52,9 @@ begin_body(struct inflate_job *j)
 	inflater_start(j->inflater);
 }
 
-/* These take what they need of the len bytes at p: a number, or -errno. */
+/*
+ * Each takes what it needs of the len bytes at p: returns how many, or -errno.
+ */
 
 static ssize_t
 take_head(struct inflate_job *j, const uint8_t *p, size_t len)
@@ -108,7 +110,9 @@ note_trailing(struct inflate_job *j, const uint8_t *p, size_t len)
 	n->trailing_B += len;
 }
 
-/* Behind a member: another one, zeros to the end, or what is no gzip. */
+/*
+ * After a member: another one, zeros to the end, or something other than gzip.
+ */
 static ssize_t
 take_between(struct inflate_job *j, const uint8_t *p, size_t len)
 {
@@ -125,7 +129,7 @@ take_between(struct inflate_job *j, const uint8_t *p, size_t len)
 	return (ssize_t)n;
 }
 
-/* Is it to be copied, all of it is: zeros as well. */
+/* If it is to be copied, everything is, including zeros. */
 static int
 put_junk(struct inflate_job *j, const uint8_t *p, size_t len,
     struct sink *out)
@@ -165,7 +169,7 @@ take(struct inflate_job *j, const uint8_t *p, size_t len)
 static int feed(struct inflate_job *j, const uint8_t *p, size_t len,
     struct sink *out);
 
-/* What the inflater had taken in beyond the end: at most a trailer's bytes. */
+/* What the inflater had read beyond the end: at most a trailer's bytes. */
 static int
 take_unused(struct inflate_job *j, struct sink *out)
 {
@@ -174,7 +178,7 @@ take_unused(struct inflate_job *j, struct sink *out)
 	return feed(j, unused, inflater_unused(j->inflater, unused), out);
 }
 
-/* The check of what the inflater makes, taken back from the sink. */
+/* The checksum of the inflater's output, taken back from the sink. */
 static void
 end_check(struct inflate_job *j, struct sink *out)
 {
@@ -212,7 +216,7 @@ take_body(struct inflate_job *j, struct stream_io *io, struct sink *out)
 	return 0;
 }
 
-/* Data that is not deflated. */
+/* Copies data that is not deflated. */
 static int
 take_stored(struct inflate_job *j, struct stream_io *io, struct sink *out)
 {
@@ -229,14 +233,14 @@ take_stored(struct inflate_job *j, struct stream_io *io, struct sink *out)
 	return sink_write(out, io->in - n, n);
 }
 
-/* The serial way: everything, byte by byte as far as need be. */
+/* The serial path: everything, byte by byte if necessary. */
 static int
 feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
 {
 	struct stream_io io = { .in = p, .in_len = len, .out_len = 1 };
 	ssize_t n;
 
-	/* a full buffer may hide output whose input is all taken */
+	/* a full buffer may hide output whose input is already consumed */
 	while (io.in_len > 0 || (j->inflating && io.out_len == 0)) {
 		if (j->state == BODY || j->state == STORED) {
 			int rc = j->state == BODY ? take_body(j, &io, out) :
@@ -259,7 +263,7 @@ feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
 	return 0;
 }
 
-/* Whether the machine stands where the piece's unit was thought to begin. */
+/* Whether the state matches what the piece's unit was assumed to begin with. */
 static bool
 accepts(const struct inflate_job *j, const struct slot *s)
 {
@@ -271,7 +275,7 @@ accepts(const struct inflate_job *j, const struct slot *s)
 	return j->state == BODY && !j->inflating;
 }
 
-/* Takes a worker's result; what is behind the unit is fed afterwards. */
+/* Takes a worker's result; data after the unit is fed afterwards. */
 static int
 accept(struct inflate_job *j, struct slot *s, struct sink *out)
 {
@@ -303,11 +307,14 @@ accept(struct inflate_job *j, struct slot *s, struct sink *out)
 	return rc != 0 ? rc : feed(j, rest, len, out);
 }
 
-/* All input is in: is it a good place to end? */
+/* At the end of the input: is this a valid place to end? */
 static int
 at_end(struct inflate_job *j, struct sink *out)
 {
-	/* one byte, as of a header, or junk that came whole with a header's */
+	/*
+	 * a single byte, as of a header, or junk that arrived whole with a
+	 * header's
+	 */
 	if (j->state == JUNK || (j->state == HEAD && j->copy_rest && j->any &&
 	    j->held.len == 1))
 		return put_junk(j, j->held.data, j->held.len, out);
@@ -315,7 +322,7 @@ at_end(struct inflate_job *j, struct sink *out)
 	    j->state == REST ? 0 : -ENODATA;
 }
 
-/* What the piece cost in vain, or earned. */
+/* Accounts for what the piece cost in vain, or earned. */
 static void
 account(struct inflate_job *j, const struct slot *s, bool accepted)
 {

@@ -1,9 +1,9 @@
 /*
- * inflate_work.c - pieces of gzip, zlib and zip, as workers decode them
+ * inflate_work.c - the workers' decoding of gzip, zlib and zip pieces
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A piece is decoded as what the reader thought it to be.  If it is not, it
- * is left to the joiner, and only memory that is lacking is an error.
+ * A piece is decoded as what the reader assumed it to be.  If it is something
+ * else, it is left to the joiner; only a lack of memory is an error.
  */
 #include "deflate_decode.h"
 
@@ -61,7 +61,7 @@ work_sync(struct inflate_job *j, struct inflater *f, struct slot *s)
 	return 0;
 }
 
-/* The member at p: its length if it is whole and right, else 0. */
+/* The member at p: its length if it is complete and valid, otherwise 0. */
 static size_t
 work_member(struct inflater *f, const uint8_t *p, size_t len, size_t cap,
     struct slot *s)
@@ -83,7 +83,7 @@ work_member(struct inflater *f, const uint8_t *p, size_t len, size_t cap,
 	return r.used + GZIP_TRAILER;
 }
 
-/* Members must fill the piece, and make what their trailers say. */
+/* Members must fill the piece, and produce what their trailers say. */
 static int
 work_members(const struct inflate_job *j, struct inflater *f, struct slot *s)
 {

@@ -1,21 +1,21 @@
 /*
- * list_gzip.c - how much is in a gzip file
+ * list_gzip.c - the uncompressed size of a gzip file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A member ends with its size modulo 2^32, and only the member's end tells
- * where the next begins.  It is found, from the surest way to the least:
+ * A member ends with its size modulo 2^32, and only the end of a member reveals
+ * where the next begins.  It is found, in order of reliability:
  *
  * - by the length in the member's header (BGZF, mgzip, pzc -i);
- * - in a small member by a walk over its Huffman codes;
- * - in a member of pzc's by counting its sync points: the number of blocks,
- *   with the size of the first, says how often 2^32 goes into the size, and
- *   whether what looks like the header of a further member is one.
+ * - in a small member by walking over its Huffman codes;
+ * - in a member by pzc by counting its sync points: the number of blocks,
+ *   with the size of the first, gives the multiple of 2^32 in the size, and
+ *   whether an apparent header of a further member is one.
  *
- * Compressed data holds the four bytes of a sync point by chance once in
- * 4 GiB.  Data that could only be stored may hold sync points and headers of
- * its own; so a header where no member can end, or a number that the size
- * does not fit, means that the size is not believed.  Then the size at the
- * end of the file is all there is to be known: a lower bound.
+ * Compressed data contains the four bytes of a sync point by chance once in 4
+ * GiB.  Incompressible data may contain sync points and headers of its own; so
+ * a header where no member can end, or a number inconsistent with the size,
+ * means that the count is not trusted.  Then only the size at the end of the
+ * file is known: a lower bound.
  */
 #include "format/formats.h"
 
@@ -31,26 +31,26 @@
 #include <string.h>
 
 enum {
-	DEFLATE_RATIO = 1032,	/* the most that deflate can do */
-	WALK_MAX = 4000000,	/* UINT32_MAX / DEFLATE_RATIO is more */
-	WALKS = 4,		/* of so much, in a larger file */
+	DEFLATE_RATIO = 1032,	/* the maximum ratio of deflate */
+	WALK_MAX = 4000000,	/* UINT32_MAX / DEFLATE_RATIO is larger */
+	WALKS = 4,		/* walks of that size in a larger file */
 	LEAST_BODY = 2,
 	MAGIC_LEN = 3,
 	SYNC_LEN = 4,
-	AHEAD = GZIP_GUESS	/* bytes looked at from a place on */
+	AHEAD = GZIP_GUESS	/* bytes examined after a position */
 };
 
 struct lister {
 	struct look *look;
 	struct codec_listing *l;
 	uint64_t at, len;
-	uint32_t value;		/* CRC of the member before */
+	uint32_t value;		/* CRC of the previous member */
 	unsigned walks;
-	bool guessed;		/* where some member ends */
+	bool guessed;		/* the end of some member was guessed */
 	bool done;
 };
 
-/* The member in hand holds size bytes, ends at end and has its CRC there. */
+/* The current member has size bytes, ends at end and has its CRC there. */
 static void
 add_member(struct lister *g, const uint8_t *trailer, uint64_t size,
     uint64_t end)
@@ -61,7 +61,7 @@ add_member(struct lister *g, const uint8_t *trailer, uint64_t size,
 	g->at = end;
 }
 
-/* What is left is not understood: its last four bytes may be a size. */
+/* The rest is not understood: its last four bytes may be a size. */
 static int
 give_up(struct lister *g)
 {
@@ -95,14 +95,14 @@ member_of_length(struct lister *g, uint32_t member)
 	return 0;
 }
 
-/* Whether a member begins here, else padding or what is to be ignored. */
+/* Whether a member begins here, as opposed to padding or ignored data. */
 static bool
 is_member(const uint8_t *p, size_t len)
 {
 	return len >= 2 && p[0] == 0x1f && p[1] == 0x8b;
 }
 
-/* The member at p: its length, and where its trailer is. */
+/* The member at p: its length, and the position of its trailer. */
 static ssize_t
 walk_member(const uint8_t *p, size_t len, const uint8_t **trailer)
 {
@@ -124,8 +124,8 @@ walk_member(const uint8_t *p, size_t len, const uint8_t **trailer)
 }
 
 /*
- * As many members as are within the next bytes.  In a file with more than
- * these the first that is not ends the way of walking.
+ * Walks all members within the next bytes.  In a file with more data, the first
+ * member not among them ends the walking.
  */
 static int
 walk_members(struct lister *g, const uint8_t *p, size_t len)
@@ -167,7 +167,7 @@ walk(struct lister *g)
 	return rc;
 }
 
-/* Members of pzc's */
+/* Members by pzc */
 
 struct marked {
 	uint64_t least, most;	/* bytes in each block but the last */
@@ -175,8 +175,9 @@ struct marked {
 };
 
 /*
- * The only size in the range of so many blocks that is isize modulo 2^32; 0
- * if there is none, or more than one.  chance: sync points that may be none.
+ * The only size in the range for that many blocks that is isize modulo 2^32; 0
+ * if there is none, or more than one.  chance: sync points that may be
+ * spurious.
  */
 static uint64_t
 size_of_blocks(const struct marked *m, uint32_t isize, uint64_t chance)
@@ -212,9 +213,10 @@ count_syncs(const uint8_t *p, size_t len)
 enum found { NOTHING, MEMBER, DOUBT };
 
 /*
- * Goes over len places from p on, before which there are GZIP_TRAILER bytes,
- * behind each AHEAD.  *done: how many it is to the header of another member
- * (of the one before, *size is the size), or to one that should not be here.
+ * Examines len positions from p on, with GZIP_TRAILER bytes before them and
+ * AHEAD after each.  *done: how many it is to the header of another member
+ * (*size is then the size of the previous one), or to a header that should not
+ * be here.
  */
 static enum found
 scan_places(struct marked *m, const uint8_t *p, size_t len, size_t *done,
@@ -231,7 +233,7 @@ scan_places(struct marked *m, const uint8_t *p, size_t len, size_t *done,
 		if (q == NULL)
 			return NOTHING;
 		if (gzip_is_plausible(q)) {
-			/* the last block may be empty, a sync point alone */
+			/* the last block may be empty, just a sync point */
 			*size = m->blocks < 2 ? 0 :
 			    size_of_blocks(m, load_le32(q - 4), 1);
 			return *size != 0 ? MEMBER : DOUBT;
@@ -259,7 +261,9 @@ end_marked(struct lister *g, const struct marked *m, uint64_t start)
 	return 0;
 }
 
-/* From the member's body on to its end, which is a header or the file's. */
+/*
+ * From the member's body to its end, which is a header or the end of the file.
+ */
 static int
 scan_marked(struct lister *g, const struct gzip_header *h)
 {
@@ -292,8 +296,8 @@ scan_marked(struct lister *g, const struct gzip_header *h)
 }
 
 /*
- * What is behind the last member.  Behind one whose end was a guess it may
- * only be zeros: a rest of something else speaks against the guess.
+ * The data after the last member.  If its end was a guess, only zeros may
+ * follow: anything else contradicts the guess.
  */
 static int
 end_of_members(struct lister *g, const uint8_t *p, size_t len)

@@ -1,9 +1,9 @@
 /*
- * list_zip.c - how much is in the first entry of a zip archive, and in zlib's
+ * list_zip.c - the size of the first entry of a zip archive, and of zlib files
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: PKWARE's APPNOTE.TXT 6.3.10, sections 4.3.12 to 4.3.16 and 4.5.3.
- * The directory at the end has what the entry's own header may not.
+ * The directory at the end has what may be missing from the entry's own header.
  */
 #include "format/list.h"
 
@@ -47,7 +47,7 @@ read_end64(struct look *look, uint64_t end, struct directory *d)
 	return 0;
 }
 
-/* The record that ends the file, before a comment, at p. */
+/* The record at p that ends the file, before a comment. */
 static int
 read_record(struct look *look, uint64_t at, const uint8_t *p,
     struct directory *d)
@@ -58,13 +58,13 @@ read_record(struct look *look, uint64_t at, const uint8_t *p,
 	d->at = load_le32(p + 16);
 	if (d->entries != UINT16_MAX && d->at != UINT32_MAX)
 		return 0;
-	/* zip -fz leaves the offset out, though there is no other record */
+	/* zip -fz omits the offset, although there is no other record */
 	if (d->at == UINT32_MAX && size <= at)
 		d->at = at - size;
 	return read_end64(look, at, d);
 }
 
-/* Only a comment may be behind it, and zeros: bsdtar fills up a block. */
+/* Only a comment may follow it, and zeros: bsdtar pads to a block. */
 static int
 read_end(struct look *look, struct directory *d)
 {
@@ -88,7 +88,7 @@ read_end(struct look *look, struct directory *d)
 	return -ENODATA;
 }
 
-/* The size, from the extra field where 32 bits do not hold it. */
+/* The size, from the extra field if it does not fit 32 bits. */
 static uint64_t
 size_at(const uint8_t *p, size_t len)
 {
@@ -123,7 +123,7 @@ read_entry(struct look *look, const struct directory *d,
 	l->frames = d->entries;
 	l->has_size = true;
 	list_add(l, size_at(p, (size_t)n));
-	/* there is more, in the entries that pzc does not read */
+	/* the entries that pzc does not read have more data */
 	l->exact = d->entries == 1;
 	l->has_value = d->entries == 1;
 	l->value = load_le32(p + 16);
@@ -146,7 +146,7 @@ zip_list(int fd, uint64_t len, struct codec_listing *l)
 	return rc;
 }
 
-/* zlib says nothing but its check. */
+/* zlib stores nothing but its checksum. */
 int
 zlib_list(int fd, uint64_t len, struct codec_listing *l)
 {

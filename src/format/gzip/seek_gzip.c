@@ -1,17 +1,17 @@
 /*
- * seek_gzip.c - ranges of gzip files, by what is in them
+ * seek_gzip.c - reading ranges of gzip files without an index
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Members whose length their header gives (BGZF, mgzip, pzc -i) are gone over
- * from one to the next; each ends with its size and CRC.
+ * Members whose length is in their header (BGZF, mgzip, pzc -i) are skipped one
+ * by one; each ends with its size and CRC.
  *
- * In pzc's own kind every block but the last has the same size, that of the
- * first, so the k-th sync point is the place of byte k times that.  The points
- * are counted in all of the file.  Data that could only be stored may hold what looks like
- * one; but then their number does not fit the size at the end of the file
- * (as long as it is not wrong by 4 GiB), or there is a header where none
- * should be, and the count is not believed.  What is decoded must end at
- * points and have the size that their number says, or it is an error.
+ * In files by pzc every block but the last has the same size, that of the
+ * first, so the k-th sync point is at k times that size in the data.  The
+ * points are counted in the whole file.  Incompressible data may contain what
+ * looks like one; but then their number does not match the size at the end of
+ * the file (unless it is wrong by 4 GiB), or there is an unexpected header, and
+ * the count is not trusted.  What is decoded must end at points and have the
+ * size implied by their number, otherwise it is an error.
  */
 #include "format/seek_formats.h"
 
@@ -24,7 +24,7 @@
 
 enum { SYNC_LEN = 4, MAGIC_LEN = 3, DEFLATE_RATIO = 1032 };
 
-/* The header at a place: 1, 0 (there is none) or -errno. */
+/* The header at an offset: 1, 0 (there is none) or -errno. */
 static int
 header_at(struct look *look, uint64_t at, struct gzip_header *h)
 {
@@ -80,7 +80,10 @@ struct scan {
 	uint64_t block, blocks;
 };
 
-/* Those that begin in len places at p, GZIP_GUESS bytes behind each. */
+/*
+ * Counts those that begin in len positions at p, with GZIP_GUESS bytes after
+ * each.
+ */
 static int
 scan_places(struct seek_map *m, struct scan *c, const uint8_t *p, size_t len,
     uint64_t at)
@@ -103,7 +106,10 @@ scan_places(struct seek_map *m, struct scan *c, const uint8_t *p, size_t len,
 	return rc;
 }
 
-/* The size that so many blocks can have and that ends so, or an error. */
+/*
+ * The size that is possible for that many blocks and matches the end of the
+ * file, or an error.
+ */
 static int
 end_scan(struct seek_map *m, const struct scan *c)
 {
@@ -157,7 +163,7 @@ map(struct seek_map *m)
 	return rc == 0 ? map_blocks(m, &h) : rc;
 }
 
-/* Blocks as a member of their own, of a CRC that is not known. */
+/* Blocks as a separate member, whose CRC is unknown. */
 static int
 part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s)

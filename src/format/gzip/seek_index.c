@@ -1,9 +1,9 @@
 /*
- * seek_index.c - ranges of gzip files, by a side index
+ * seek_index.c - reading ranges of gzip files by a side index
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Here an index is read and judged; seek_index_part.c makes a stream of what
- * lies between two of its points.
+ * This file reads and checks an index; seek_index_part.c builds a stream from
+ * the data between two of its points.
  */
 #include "seek_index.h"
 
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-/* Whether the index is for this file as it is now. */
+/* Whether the index is for this file in its current state. */
 static int
 check_binding(const struct seek_map *m, const uint8_t *head)
 {
@@ -70,7 +70,7 @@ add_points(struct seek_map *m, const struct index *x, size_t count)
 	struct index_point end;
 	int rc = 0;
 
-	/* every one of them counts: points and units have the same number */
+	/* every one of them counts: points and units correspond one to one */
 	m->spacing = 0;
 	for (size_t i = 0; rc == 0 && i + 1 < count; i++)
 		rc = add_point(m, x, i);

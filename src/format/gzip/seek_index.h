@@ -4,33 +4,32 @@
  *
  * The layout, all integers little-endian:
  *
- *	0	8	magic, 89 50 5a 49 0d 0a 1a 0a
- *	8	4	version, 1
- *	12	4	number of points
- *	16	8	bytes in the index
- *	24	8	bytes in the gzip file
- *	32	8	its modification time, seconds since 1970
- *	40	4	and nanoseconds
- *	44	4	0
- *	48	8	XXH64 of its first, middle and last 64 KiB
- *	56	8	least bytes of data between two points
- *	64	8	XXH64 of bytes 0..63 and of the points
- *	72	...	windows, then the points, to the end
+ * 	0	8	magic, 89 50 5a 49 0d 0a 1a 0a
+ * 	8	4	version, 1
+ * 	12	4	number of points
+ * 	16	8	bytes in the index
+ * 	24	8	bytes in the gzip file
+ * 	32	8	its modification time, seconds since 1970
+ * 	40	4	and nanoseconds
+ * 	44	4	0
+ * 	48	8	XXH64 of its first, middle and last 64 KiB
+ * 	56	8	minimum bytes of data between two points
+ * 	64	8	XXH64 of bytes 0..63 and of the points
+ * 	72	...	windows, then the points, to the end
  *
  * A point takes 40 bytes:
  *
- *	0	8	bytes of data before it
- *	8	8	bit of the gzip file, the least significant one first
- *	16	8	byte of the file that its member begins at
- *	24	8	byte of the index that its window begins at
- *	32	4	bytes in the window, which is a raw deflate stream of at
- *			most 32 KiB; 0: the point is a member's beginning
- *	36	4	CRC-32 of the data from here to the next point, if both
- *			are of one member
+ * 	0	8	bytes of data before it
+ * 	8	8	bit of the gzip file, the least significant one first
+ * 	16	8	offset in the file at which its member begins
+ * 	24	8	offset in the index at which its window begins
+ * 	32	4	bytes in the window, which is a raw deflate stream of at
+ * 			most 32 KiB; 0: the point is a member's beginning
+ * 	36	4	CRC-32 of the data from here to the next point, if both
+ * 			are in one member
  *
- * The last point is the end: of the data, and of the last member.  A member
- * that has a point within it begins with one, and where it ends there is one
- * too.
+ * The last point marks the end of the data and of the last member.  A member
+ * that contains a point begins with one, and there is one where it ends.
  */
 #ifndef COLDPRESS_SEEK_INDEX_H
 #define COLDPRESS_SEEK_INDEX_H
@@ -43,7 +42,7 @@ enum {
 	INDEX_HEAD = 72,
 	INDEX_POINT = 40,
 	INDEX_WINDOW = 32 << 10,
-	/* no deflate stream of a window, by any encoder of sense, is longer */
+	/* no reasonable encoder makes a window longer than this */
 	INDEX_WINDOW_PACKED = INDEX_WINDOW + 256
 };
 
@@ -54,13 +53,13 @@ struct index_point {
 	uint32_t packed, crc;
 };
 
-/* An index that is in use: seek_map.own. */
+/* An index in use: seek_map.own. */
 struct index {
 	uint64_t len, windows_end;
 	uint8_t *points;
 };
 
-/* What binds an index to its file. */
+/* What ties an index to its file. */
 struct index_binding {
 	uint64_t len;
 	int64_t mtime;
@@ -71,7 +70,7 @@ struct index_binding {
 /* 0 or -errno. */
 int index_bind(struct index_binding *b, int fd, uint64_t len);
 
-/* Whether the two are of one file in one state. */
+/* Whether the two describe one file in the same state. */
 bool index_bound(const struct index_binding *a,
     const struct index_binding *b);
 

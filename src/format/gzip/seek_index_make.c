@@ -1,9 +1,9 @@
 /*
- * seek_index_make.c - makes the side index of a gzip file
+ * seek_index_make.c - making the side index of a gzip file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One pass of zlib's inflate, which alone can be asked to stop between two
- * blocks and to say at which bit.  All members are verified on the way.
+ * One pass of zlib's inflate, the only one that can stop between two blocks and
+ * tell at which bit.  All members are verified on the way.
  */
 #include "format/seek_formats.h"
 
@@ -26,17 +26,17 @@ struct maker {
 	struct look *look;
 	int out_fd;
 	uint64_t spacing;
-	uint64_t at;			/* of the file: what is read */
+	uint64_t at;			/* offset of the input in the file */
 	uint64_t plain;
-	struct index_point member;	/* that is being read */
-	uint32_t member_crc;		/* up to the last point in it */
-	uint64_t member_len;		/* likewise */
-	uint32_t crc;			/* of the data since then */
+	struct index_point member;	/* the current one */
+	uint32_t member_crc;		/* of its data up to the last point */
+	uint64_t member_len;		/* the length of that data */
+	uint32_t crc;			/* of the data after that */
 	uint64_t index_at;
 	struct buf points;
 	z_stream z;
 	struct libdeflate_compressor *packer;
-	size_t have;			/* in out: the last data */
+	size_t have;			/* in out: the latest data */
 	uint8_t out[INDEX_WINDOW + OUT];
 	uint8_t packed[INDEX_WINDOW_PACKED];
 };
@@ -66,7 +66,7 @@ put_point(struct maker *k, const struct index_point *p)
 	return rc;
 }
 
-/* The data from the last point (or the member's beginning) on ends here. */
+/* The data since the last point (or the member's beginning) ends here. */
 static void
 end_stretch(struct maker *k)
 {
@@ -80,7 +80,7 @@ end_stretch(struct maker *k)
 	k->crc = 0;
 }
 
-/* The window of a point: packed, and behind the others. */
+/* The window of a point: compressed and appended to the others. */
 static int
 put_window(struct maker *k, struct index_point *p)
 {
@@ -193,7 +193,7 @@ check_trailer(struct maker *k)
 	    load_le32(p + 4) == (uint32_t)k->member_len ? 0 : -EBADMSG;
 }
 
-/* The header here: 1, 0 (the end, or what is to be ignored), or -errno. */
+/* The header here: 1, 0 (the end, or ignored data), or -errno. */
 static int
 read_header(struct maker *k)
 {
@@ -230,7 +230,7 @@ read_member(struct maker *k)
 	return rc == 1 ? check_trailer(k) : rc;
 }
 
-/* The points, and the head in front of all. */
+/* Writes the points, and the header in front of everything. */
 static int
 finish(struct maker *k, const struct index_binding *b)
 {

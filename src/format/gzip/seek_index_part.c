@@ -2,11 +2,11 @@
  * seek_index_part.c - a gzip member from one point of an index to another
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * From a point within a member on, the member is made anew: a header; a
- * stored block with the 32 KiB of data that were before the point; then as
- * many bits of empty blocks as the point is behind a byte's boundary, so that
- * the file's bytes go on as they are; at the other end an empty final block,
- * and a trailer with the CRC that the index has for this data.
+ * If the range begins at a point inside a member, a new member is built: a
+ * header; a stored block with the 32 KiB of data before the point; then as many
+ * bits of empty blocks as the point is past a byte boundary, so that the bytes
+ * of the file can follow unchanged; at the other end an empty final block, and
+ * a trailer with the CRC that the index has for this data.
  */
 #include "seek_index.h"
 
@@ -20,7 +20,7 @@
 #include <libdeflate.h>
 #include <zlib.h>
 
-/* Bits, from the least significant one of a byte on. */
+/* A bit buffer, least significant bit first. */
 struct bits {
 	uint8_t *p;
 	uint64_t held;
@@ -37,7 +37,7 @@ put_bits(struct bits *b, uint32_t v, unsigned count)
 	}
 }
 
-/* An empty block of fixed codes takes ten bits. */
+/* An empty block with fixed codes takes ten bits. */
 static void
 put_empty_fixed(struct bits *b, bool final)
 {
@@ -45,9 +45,9 @@ put_empty_fixed(struct bits *b, bool final)
 }
 
 /*
- * One of dynamic codes takes 95: a code each for literal 0 and the end, two
+ * One with dynamic codes takes 95: one code each for literal 0 and the end, two
  * for distances; the code lengths are 1 (code 0) and runs of zeros (18, code
- * 1), and all 19 lengths of these are written, of three bits each.
+ * 1), and all 19 code lengths of the precode are written, of three bits each.
  */
 static void
 put_empty_dynamic(struct bits *b)
@@ -68,7 +68,7 @@ put_empty_dynamic(struct bits *b)
 	put_bits(b, 1, 1);
 }
 
-/* Empty blocks up to bit, 0..7, of a byte. */
+/* Writes empty blocks up to bit 0..7 of a byte. */
 static void
 put_padding(struct bits *b, unsigned bit)
 {
@@ -78,7 +78,7 @@ put_padding(struct bits *b, unsigned bit)
 		put_empty_fixed(b, false);
 }
 
-/* One byte of the file. */
+/* Reads one byte of the file. */
 static int
 byte_at(const struct seek_map *m, uint64_t at, uint8_t *byte)
 {
@@ -112,8 +112,8 @@ read_window(const struct seek_map *m, const struct index_point *p,
 }
 
 /*
- * A member's beginning up to a point within it: the bytes up to the one that
- * the point is in, and the bits of that one.  *crc: of the window.
+ * The beginning of a member up to a point in it: the bytes up to the one
+ * containing the point, and the bits of that one.  *crc: of the window.
  */
 static int
 put_start(const struct seek_map *m, const struct index_point *p,

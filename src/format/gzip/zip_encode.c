@@ -1,11 +1,11 @@
 /*
- * zip_encode.c - a zip archive of one entry
+ * zip_encode.c - writing a zip archive with one entry
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: PKWARE's APPNOTE.TXT 6.3.10.  The sizes are not known before the
- * data, so they stand in a data descriptor behind it.  Sizes beyond 32 bits
- * need no decision ahead: the descriptor then has 64-bit fields, and the
- * directory a ZIP64 record to say so.
+ * data, so they are in a data descriptor after it.  Sizes beyond 32 bits need
+ * no decision in advance: the descriptor then has 64-bit fields, and the
+ * directory a ZIP64 record that says so.
  */
 #include "deflate_wrap.h"
 
@@ -46,7 +46,10 @@ dos_time(uint32_t mtime)
 	    (uint32_t)tm.tm_sec >> 1;
 }
 
-/* What local header and directory share: version needed to name's length. */
+/*
+ * The fields shared by local header and directory, from version needed to name
+ * length.
+ */
 static void
 put_common(const struct deflate_job *j, uint8_t *p, bool big)
 {
@@ -107,7 +110,7 @@ put_directory(struct deflate_job *j, uint64_t packed, bool big,
 	return rc == 0 && big ? sink_write(out, x, sizeof(x)) : rc;
 }
 
-/* The end records: at is where the directory begins, len its length. */
+/* The end records: at is the offset of the directory, len its length. */
 static size_t
 put_end(uint8_t *p, uint64_t at, uint64_t len, bool big)
 {
