@@ -1,5 +1,5 @@
 /*
- * fs_hole.c - holes of sparse files, which need not be read
+ * fs_hole.c - holes of sparse files, which do not have to be read
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "fs/fs_hole.h"
@@ -15,10 +15,10 @@ fs_is_hole(int fd, const struct stat *st, uint64_t offset, uint64_t len)
 	off_t data, end = (off_t)(offset + len);
 
 	if (st->st_blocks >= st->st_size / STAT_BLOCK)
-		return false;		/* no holes: spares the calls */
+		return false;		/* no holes: saves the calls */
 	data = lseek(fd, (off_t)offset, SEEK_DATA);
 	if (data >= 0)
 		return data >= end;
-	/* none behind it; but the file may have become shorter */
+	/* no data follows; but the file may have been truncated */
 	return errno == ENXIO && lseek(fd, 0, SEEK_END) >= end;
 }

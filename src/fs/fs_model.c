@@ -1,5 +1,5 @@
 /*
- * fs_model.c - the filesystems, and what their models share
+ * fs_model.c - the filesystem models, and what they share
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "fs/fs_model.h"

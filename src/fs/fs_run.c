@@ -1,9 +1,9 @@
 /*
- * fs_run.c - all data of a list, read once, by several threads
+ * fs_run.c - reading all data of a list once, with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A thread takes the next part of the next file; a file is opened anew for
- * each of them, unless the same thread had the one before.
+ * A thread takes the next part of the next file; it opens the file again for
+ * each part, unless it also had the previous one.
  */
 #include "fs/fs_run.h"
 
@@ -21,7 +21,7 @@
 struct run {
 	const struct fs_run *r;
 	pthread_mutex_t lock;
-	size_t item;			/* the next part, of this one */
+	size_t item;			/* the next part is of this one */
 	uint64_t offset;
 	int err;
 };
@@ -30,12 +30,12 @@ struct reader {
 	struct run *run;
 	void *worker;
 	uint8_t *data;
-	size_t item;			/* that is open */
+	size_t item;			/* the open one */
 	int fd;
-	bool bad;			/* told already */
+	bool bad;			/* already reported */
 };
 
-/* The bytes of the part there. */
+/* The size of the part there. */
 static size_t
 part_of(const struct fs_run *r, size_t item, uint64_t offset)
 {
@@ -44,7 +44,7 @@ part_of(const struct fs_run *r, size_t item, uint64_t offset)
 	return left < r->unit ? (size_t)left : r->unit;
 }
 
-/* The next part; false at the end. */
+/* Takes the next part; false at the end. */
 static bool
 take(struct run *run, size_t *item, uint64_t *offset)
 {
@@ -105,7 +105,7 @@ open_item(struct reader *rd, size_t item)
 		tell(rd, rd->fd);
 }
 
-/* Fills data from there on; bytes that cannot be had are zeros. */
+/* Fills data from there on; unreadable bytes become zeros. */
 static void
 read_part(struct reader *rd, uint64_t offset, size_t len)
 {

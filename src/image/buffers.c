@@ -1,5 +1,5 @@
 /*
- * buffers.c - unpacked blocks in memory, as many as there is room for
+ * buffers.c - a limited number of buffers for unpacked blocks
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "buffers.h"
@@ -7,17 +7,17 @@
 #include "base/sys.h"
 
 /*
- * A thread has at most two files in its queues, and for each of them there may
- * be a fragment block that waits for the file's other blocks.  One buffer more
- * would be enough for all to go on; one more for each lets all work.
+ * A thread has at most two files in its queues, and each of them may have a
+ * fragment block that waits for the file's other blocks.  One more buffer would
+ * be enough to avoid deadlock; one more per thread lets all of them work.
  */
 enum {
-	ALL_B = 16 << 20,		/* of all buffers together, or so */
+	ALL_B = 16 << 20,		/* of all buffers together, roughly */
 	MOST = 64,
 	LEAST = 3
 };
 
-/* ALL_B are beside all that is counted. */
+/* ALL_B is in addition to everything counted. */
 unsigned
 image_buffers_threads(const struct image *m, unsigned most)
 {
@@ -70,7 +70,7 @@ image_buffers_close(struct image_buffers *b)
 	pthread_mutex_destroy(&b->lock);
 }
 
-/* Under the lock; me's own, or another's. */
+/* Called with the lock held; returns me's own buffer, or another's. */
 static struct image_buffer *
 take(struct image_buffers *b, unsigned me)
 {

@@ -1,5 +1,5 @@
 /*
- * buffers.h - unpacked blocks in memory, as many as there is room for
+ * buffers.h - a limited number of buffers for unpacked blocks
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_IMAGE_BUFFERS_H
@@ -10,13 +10,13 @@
 
 #include <pthread.h>
 
-/* An unpacked block, until nobody has use for it. */
+/* An unpacked block, kept while it has users. */
 struct image_buffer {
 	uint8_t *data;
 	size_t len;
-	int err;			/* -errno: it is lost */
+	int err;			/* -errno: it could not be read */
 	atomic_uint users;
-	uint32_t block;			/* of the stream it waits in */
+	uint32_t block;			/* in the stream that waits for it */
 	unsigned owner;			/* thread */
 	struct image_buffer *next;
 };
@@ -24,37 +24,44 @@ struct image_buffer {
 struct image_buffers {
 	struct image_ending *ending;
 	unsigned threads, count;
-	uint8_t *memory;		/* of all */
+	uint8_t *memory;		/* memory of all buffers */
 	struct image_buffer *all;
-	atomic_uint left;		/* free ones of all */
+	atomic_uint left;		/* number of free buffers */
 	pthread_mutex_t lock;
 	pthread_cond_t freed;
-	struct image_buffer **free;	/* under the lock: of each owner */
+	struct image_buffer **free;	/* protected by the lock: the free ones
+					 * of each owner */
 };
 
-/* How many threads have buffers in the memory there is: most, or fewer. */
+/*
+ * How many threads can have buffers within the available memory: most, or
+ * fewer.
+ */
 unsigned image_buffers_threads(const struct image *m, unsigned most);
 
-/* So many as some memory holds; 0 or -ENOMEM; to be closed in any case. */
+/*
+ * Allocates as many as fit the memory; 0 or -ENOMEM; must be closed in any
+ * case.
+ */
 int image_buffers_open(struct image_buffers *b, size_t block_B,
     unsigned threads, struct image_ending *e);
 void image_buffers_close(struct image_buffers *b);
 
-/* All calls that follow are thread-safe. */
+/* All calls below are thread-safe. */
 
-/* One for thread me, with one user; NULL if there is none left. */
+/* A buffer for thread me, with one user; NULL if none is left. */
 struct image_buffer *image_buffers_take(struct image_buffers *b, unsigned me);
 
-/* Waits for one; NULL once the walk has ended. */
+/* Waits for a buffer; NULL once the walk has ended. */
 struct image_buffer *image_buffers_wait(struct image_buffers *b, unsigned me);
 
-/* For those that wait, when somebody leaves. */
+/* Wakes waiting threads when a thread leaves. */
 void image_buffers_wake(struct image_buffers *b);
 
-/* Whether it is time to give some back. */
+/* Whether buffers should be returned. */
 bool image_buffers_few(struct image_buffers *b);
 
-/* Another so many users; one user less. */
+/* Adds that many users; removes one user. */
 void image_buffer_use(struct image_buffer *b, unsigned times);
 void image_buffer_done(struct image_buffers *all, struct image_buffer *b);
 

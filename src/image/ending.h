@@ -1,5 +1,5 @@
 /*
- * ending.h - whether a walk goes on, for all its threads
+ * ending.h - tells all threads of a walk whether to continue
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_IMAGE_ENDING_H
@@ -11,11 +11,11 @@
 #include <stddef.h>
 
 struct image_ending {
-	atomic_int err;			/* that ends it */
+	atomic_int err;			/* the error that ends it */
 	const atomic_bool *cancel;	/* the caller's, or NULL */
 };
 
-/* The first error stays.  Thread-safe, as the other. */
+/* The first error is kept.  Thread-safe, as is the other. */
 static inline void
 image_end(struct image_ending *e, int err)
 {

@@ -1,5 +1,5 @@
 /*
- * image.c - the names of an image, and the memory that they take
+ * image.c - the names of an image, and their memory
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/source.h"
@@ -33,17 +33,17 @@ image_give(struct image_memory *m, uint64_t bytes)
 	m->taken -= bytes;
 }
 
-/* Room for one more; its memory is that of all there is room for. */
+/* Makes room for one more item; the memory counted is the capacity. */
 static int
 grow(struct image *m, void **items, size_t count, size_t *cap, size_t size)
 {
 	size_t before = *cap;
 	int rc;
 
-	/* they are known by indices of 32 bits */
+	/* they are referred to by 32-bit indices */
 	if (count >= UINT32_MAX)
 		return -EFBIG;
-	/* it doubles, but at first */
+	/* it doubles, except the first time */
 	rc = count < before ? 0 : image_take(m->memory, (before + 8) * size);
 	return rc != 0 ? rc : array_grow(items, count, cap, size);
 }

@@ -1,5 +1,5 @@
 /*
- * lock.h - locks that are held very shortly
+ * lock.h - locks that are held very briefly
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_IMAGE_LOCK_H
@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-/* It is cheaper to look again than to sleep, where the C library can. */
+/* Spinning is cheaper than sleeping, if the C library supports it. */
 static inline void
 image_lock_init(pthread_mutex_t *lock)
 {

@@ -1,11 +1,11 @@
 /*
- * plan.c - what is read once, and in which order
+ * plan.c - deciding what is read once, and in which order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A file's blocks are one extent, a fragment block is another.  Extents are in
- * the order of the disk, except that a fragment block comes after every file
- * whose tail it holds: then the blocks that a tail has to wait for are already
- * in some thread's queue (schedule.c).
+ * A file's blocks form one extent, a fragment block another.  Extents are in
+ * disk order, except that a fragment block comes after every file whose tail it
+ * contains, so that the blocks that a tail has to wait for are already in some
+ * thread's queue (schedule.c).
  */
 #include "plan.h"
 
@@ -70,7 +70,7 @@ same_blocks(const struct image *m, const struct image_file *a,
 	return true;
 }
 
-/* The same blocks, and the same tail. */
+/* Whether the blocks and the tail are the same. */
 static bool
 same_data(const struct image *m, const struct image_file *a,
     const struct image_file *b)
@@ -82,7 +82,7 @@ same_data(const struct image *m, const struct image_file *a,
 	return same_blocks(m, a, b);
 }
 
-/* f, which is file k, is one of first. */
+/* f, which is file k, is a duplicate of first. */
 static void
 add_duplicate(struct image_file *first, struct image_file *f, uint32_t k)
 {
@@ -91,7 +91,7 @@ add_duplicate(struct image_file *first, struct image_file *f, uint32_t k)
 	first->next_duplicate = k;
 }
 
-/* Of the size-th part of a table of files by their data. */
+/* Processes one of size parts of a hash table of files by their data. */
 static void
 look_up(struct image *m, uint32_t *table, size_t size, uint32_t k)
 {
@@ -134,7 +134,7 @@ find_duplicates(struct image *m)
 
 /* Order */
 
-/* The jobs of a file's blocks. */
+/* Adds the jobs of a file's blocks. */
 static void
 add_blocks(struct image_plan *p, const struct image *m, uint32_t index)
 {
@@ -160,7 +160,7 @@ add_blocks(struct image_plan *p, const struct image *m, uint32_t index)
 	p->extents[p->extent_count++] = extent;
 }
 
-/* Room for all jobs and extents. */
+/* Allocates all jobs and extents. */
 static int
 reserve(struct image_plan *p, const struct image *m, size_t tails,
     size_t jobs)
@@ -217,7 +217,7 @@ by_order(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* after: where the last of the files begins that have a tail in a fragment */
+/* after: the start of the last file that has a tail in a fragment */
 static void
 add_files(struct image_plan *p, const struct image *m, uint64_t *after)
 {

@@ -1,5 +1,5 @@
 /*
- * plan.h - what is read once, and in which order
+ * plan.h - deciding what is read once, and in which order
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_IMAGE_PLAN_H
@@ -7,7 +7,7 @@
 
 #include "image/source.h"
 
-/* A piece of work: one data block, or one fragment block, or none. */
+/* A unit of work: one data block, one fragment block, or none. */
 struct image_job {
 	uint64_t at;			/* in the image */
 	image_word word;
@@ -15,28 +15,28 @@ struct image_job {
 	uint32_t block;			/* of the file, or one of these */
 };
 #define IMAGE_JOB_FRAGMENT UINT32_MAX
-#define IMAGE_JOB_HOLES (UINT32_MAX - 1)	/* a file without any block */
+#define IMAGE_JOB_HOLES (UINT32_MAX - 1)	/* a file without blocks */
 
 /* All blocks of a file, or a fragment block. */
 struct image_extent {
 	uint64_t order;
-	size_t first, count;		/* jobs */
+	size_t first, count;		/* number of jobs */
 };
 
 struct image_plan {
 	struct image_job *jobs;
 	size_t count;
-	struct image_extent *extents;	/* in the order of reading */
+	struct image_extent *extents;	/* in reading order */
 	size_t extent_count;
-	/* tail[from[k]..from[k + 1]): files with a tail in fragment k */
+	/* tail[from[k]..from[k + 1]): the files with a tail in fragment k */
 	uint32_t *tails;
 	size_t *from;
-	uint64_t files, bytes;		/* to be read, each duplicate once */
+	uint64_t files, bytes;		/* to read, each duplicate once */
 };
 
 /*
  * Finds duplicates among the files that are not skipped, and orders the work.
- * 0, -EDQUOT or -ENOMEM; to be freed in any case.
+ * 0, -EDQUOT or -ENOMEM; must be freed in any case.
  */
 int image_plan_make(struct image_plan *p, struct image *m);
 void image_plan_free(struct image_plan *p);

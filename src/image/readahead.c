@@ -1,16 +1,17 @@
 /*
- * readahead.c - what will be read next, asked of the kernel in large pieces
+ * readahead.c - requesting the next data from the kernel in large pieces
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The kernel's own reading ahead does not see through files that are read in
- * turn by several threads.
+ * The kernel's own read-ahead does not detect several threads reading several
+ * files alternately.
  */
 #include "readahead.h"
 
 #include <fcntl.h>
 
 enum {
-	GAP_B = 64 << 10,		/* read, to make one piece of two */
+	GAP_B = 64 << 10,		/* read as well, to merge two pieces
+					 * into one */
 	REQUEST_B = 512 << 10
 };
 
@@ -19,7 +20,9 @@ struct part {
 	uint64_t from, to;
 };
 
-/* Of more than the largest request to the disk, the kernel reads only that. */
+/*
+ * The kernel reads only the first maximum-size disk request of a longer range.
+ */
 static void
 ask(const struct image *m, const struct part *p)
 {
@@ -30,7 +33,7 @@ ask(const struct image *m, const struct part *p)
 		    POSIX_FADV_WILLNEED);
 }
 
-/* Makes p longer, or asks for it and begins another. */
+/* Extends p, or requests it and begins another. */
 static void
 add_jobs(const struct image_readahead *a, struct part *p, size_t from,
     size_t to)

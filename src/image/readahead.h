@@ -1,5 +1,5 @@
 /*
- * readahead.h - what will be read next, asked of the kernel in large pieces
+ * readahead.h - requesting the next data from the kernel in large pieces
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_IMAGE_READAHEAD_H
@@ -13,7 +13,7 @@ struct image_readahead {
 };
 
 /*
- * Asks for the jobs from..to, or for the first `jobs` of each of the extents
+ * Requests the jobs from..to, or the first `jobs` of each of the extents
  * from..to.  Thread-safe.
  */
 void image_readahead_jobs(const struct image_readahead *a, size_t from,

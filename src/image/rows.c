@@ -1,5 +1,5 @@
 /*
- * rows.c - what a walk of an image reports of each file
+ * rows.c - what a walk of an image reports for each file
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "rows.h"
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* An image can say that a million files share a million blocks. */
+/* An image can claim that a million files share a million blocks. */
 enum { DAMAGE_MAX = 1 << 20 };
 
 static const char more_damage[] = "and more damage, not listed";
@@ -54,7 +54,7 @@ call_damage(struct image_rows *w, uint64_t at, const char *path,
 		image_end(w->ending, rc);
 }
 
-/* How it is stored. */
+/* Fills in how it is stored. */
 static void
 count_blocks(const struct image *m, const struct image_file *f,
     struct walk_file *row)
@@ -72,7 +72,7 @@ count_blocks(const struct image *m, const struct image_file *f,
 	row->fragment = f->fragment == IMAGE_NONE ? -1 : (int64_t)f->fragment;
 }
 
-/* Under lock.  A file of which nothing more is known than its err. */
+/* Called with the lock held.  Reports a file of which only err is known. */
 static void
 report_bare(struct image_rows *w, const char *path, enum walk_type type,
     int err)
@@ -82,7 +82,7 @@ report_bare(struct image_rows *w, const char *path, enum walk_type type,
 	    .first_read_ns = -1, .err = err });
 }
 
-/* What is asked for */
+/* Selection */
 
 static size_t
 find_wanted(const struct walk_options *o, const char *path)
@@ -136,7 +136,7 @@ image_rows_select(struct image_rows *w)
 	return 0;
 }
 
-/* What has no data */
+/* Files without data */
 
 static void
 report_dir(struct image_rows *w, size_t i)
@@ -154,7 +154,7 @@ report_dir(struct image_rows *w, size_t i)
 		report_bare(w, path, WALK_DIR, -EBADMSG);
 }
 
-/* An empty file, a link, a device, or what is damaged. */
+/* An empty file, a link, a device, or a damaged one. */
 static void
 report_other(struct image_rows *w, const struct image_file *f, const char *path,
     const uint8_t *empty)
@@ -228,7 +228,7 @@ image_rows_rest(struct image_rows *w)
 	return 0;
 }
 
-/* What has */
+/* Files with data */
 
 /* The bytewise first path of the file and its duplicates, in w->other. */
 static const char *
@@ -246,7 +246,7 @@ first_path(struct image_rows *w, uint32_t file)
 	return first;
 }
 
-/* row: what it has in common with its duplicates */
+/* row: the values common to the file and its duplicates */
 static void
 report_one(struct image_rows *w, uint32_t file, struct walk_file row,
     const char *first)
@@ -279,7 +279,7 @@ report_duplicates(struct image_rows *w, const struct image_outcome *o)
 		report_one(w, i, row, first);
 }
 
-/* Under lock, which is let go. */
+/* Called with the lock held, which is released. */
 static void
 report_all(struct image_rows *w, struct image_row_batch *t)
 {
@@ -296,7 +296,10 @@ image_rows_flush(struct image_row_batch *t)
 	report_all(t->rows, t);
 }
 
-/* Some at a time, when nobody else is telling; or when there is no room. */
+/*
+ * Reports some at a time, if no other thread is reporting; or if the batch is
+ * full.
+ */
 void
 image_rows_add(struct image_row_batch *t, const struct image_outcome *o)
 {

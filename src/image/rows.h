@@ -1,5 +1,5 @@
 /*
- * rows.h - what a walk of an image reports of each file
+ * rows.h - what a walk of an image reports for each file
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_IMAGE_ROWS_H
@@ -15,49 +15,54 @@ struct image_rows {
 	struct image *image;
 	const struct walk_options *o;
 	struct image_ending *ending;
-	pthread_mutex_t lock;		/* of all that follows */
+	pthread_mutex_t lock;		/* protects everything below */
 	struct walk_result *r;
 	char *path, *other;		/* IMAGE_PATH_MAX bytes each */
 };
 
-/* Rows that are reported at once: if nobody else does, or if it is full. */
+/*
+ * Rows are reported at the first size if no other thread is reporting, at the
+ * second in any case.
+ */
 enum { IMAGE_BATCH_SOME = 32, IMAGE_BATCH = 256 };
 
-/* Of one thread: outcomes, until there are enough of them. */
+/* The outcomes of one thread, until there are enough of them. */
 struct image_row_batch {
 	struct image_rows *rows;
 	size_t count;
 	struct image_outcome out[IMAGE_BATCH];
 };
 
-/* 0 or -ENOMEM; to be closed in any case. */
+/* 0 or -ENOMEM; must be closed in any case. */
 int image_rows_open(struct image_rows *w, struct image *m,
     const struct walk_options *o, struct image_ending *e,
     struct walk_result *r);
 void image_rows_close(struct image_rows *w);
 
-/* Damage outside of files.  By the only thread there is. */
+/* Reports damage outside of files.  Only while there is a single thread. */
 void image_rows_table(struct image_rows *w, uint64_t at, const char *reason);
 
 /*
- * Marks what options->only leaves out, with rows for what is not there; rows
- * of all that has no data to be read.  By the only thread.  0, -ENOMEM or
- * -EIO of the digest.
+ * Marks what options->only leaves out, with rows for missing names, and reports
+ * rows of everything without data to read.  Only while there is a single
+ * thread.  0, -ENOMEM or -EIO of the digest.
  */
 int image_rows_select(struct image_rows *w);
 int image_rows_rest(struct image_rows *w);
 
-/* All that follows is thread-safe, each batch being its thread's. */
+/* All calls below are thread-safe; each batch belongs to one thread. */
 
-/* Rows of all files with these data, now or later; all that are left. */
+/*
+ * Reports rows of all files with this data, now or later; of all that are left.
+ */
 void image_rows_add(struct image_row_batch *t, const struct image_outcome *o);
 void image_rows_flush(struct image_row_batch *t);
 
-/* A bad block of the file and all that share its data. */
+/* Reports a bad block of the file and of all that share its data. */
 void image_rows_damage(struct image_rows *w, uint32_t file, uint64_t at,
     const char *reason);
 
-/* So many bytes were read of the image. */
+/* Counts bytes read from the image. */
 void image_rows_stored(struct image_rows *w, uint64_t bytes);
 
 #endif

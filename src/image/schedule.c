@@ -1,13 +1,13 @@
 /*
- * schedule.c - which thread has what to do
+ * schedule.c - assigning jobs to threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A thread has as many queues as files that are best hashed together.  In
- * each is an extent, and when that ends the next of all; jobs are taken from
- * queue to queue.  So small files are read in the order of the disk, and of
- * large ones a few at a time.  Who finds no more extents takes jobs from
- * others' queues: a large file has one thread hashing then, and all others
- * unpacking.
+ * A thread has as many queues as files that are best hashed together.  Each
+ * holds an extent, and is refilled with the next one when that ends; jobs are
+ * taken from the queues in turn.  So small files are read in disk order, and
+ * large ones a few at a time.  A thread that finds no more extents takes jobs
+ * from the queues of others: a large file is then hashed by one thread and
+ * unpacked by all others.
  */
 #include "schedule.h"
 
@@ -17,8 +17,8 @@
 #include <errno.h>
 
 /*
- * Read ahead, as what it is unpacked.  Short steps begin sooner; where a file
- * is long enough for long ones, a disk that has to seek likes them better.
+ * The read-ahead, in terms of unpacked data.  Short steps begin sooner; for
+ * files long enough for long ones, these suit a disk that has to seek.
  */
 enum {
 	AHEAD_B = 8 << 20,
@@ -26,7 +26,7 @@ enum {
 	LONG_STEP_B = 4 << 20
 };
 
-/* What has been found to be asked of the kernel, without the lock. */
+/* What to request from the kernel after the lock is released. */
 struct ahead {
 	size_t extent, extent_end;
 	size_t job, job_end;
@@ -58,7 +58,7 @@ jobs_of(const struct image_scheduler *s, size_t bytes)
 	return bytes / s->ahead.image->block_B;
 }
 
-/* So many jobs of an extent are read ahead before it begins. */
+/* How many jobs of an extent are read ahead before it begins. */
 static size_t
 beginning(const struct image_scheduler *s, const struct image_extent *e)
 {
@@ -67,7 +67,7 @@ beginning(const struct image_scheduler *s, const struct image_extent *e)
 	return e->count < most ? e->count : most;
 }
 
-/* The next extent, whose beginning has been read ahead. */
+/* Takes the next extent, whose beginning has been read ahead. */
 static void
 fill(struct image_scheduler *s, struct image_queue *q)
 {
@@ -80,7 +80,7 @@ fill(struct image_scheduler *s, struct image_queue *q)
 	s->advised_jobs -= begun;
 }
 
-/* Of a thread's own queues the one whose turn it is, filled; or NULL. */
+/* The queue of the thread whose turn it is, refilled; or NULL. */
 static struct image_queue *
 own_queue(struct image_scheduler *s, unsigned me)
 {
@@ -96,7 +96,7 @@ own_queue(struct image_scheduler *s, unsigned me)
 	return NULL;
 }
 
-/* The one that has most left; or NULL. */
+/* The queue with the most work left; or NULL. */
 static struct image_queue *
 longest_queue(struct image_scheduler *s)
 {
@@ -122,7 +122,10 @@ is_alone(struct image_scheduler *s)
 	return files < 2;
 }
 
-/* Beginnings of extents, so that there is always AHEAD_B of them. */
+/*
+ * Reads ahead the beginnings of extents, so that there is always AHEAD_B of
+ * them.
+ */
 static void
 plan_extents(struct image_scheduler *s, struct ahead *a)
 {
@@ -137,7 +140,7 @@ plan_extents(struct image_scheduler *s, struct ahead *a)
 	a->extent_end = s->advised;
 }
 
-/* A step of a queue that is longer than its beginning. */
+/* Reads ahead a queue's extent beyond its beginning. */
 static void
 plan_jobs(struct image_scheduler *s, struct image_queue *q, struct ahead *a)
 {

@@ -1,16 +1,16 @@
 /*
- * stream.c - files, whose pieces are hashed in their order
+ * stream.c - files, whose pieces are hashed in order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Whoever unpacks a block leaves its pieces to their streams.  A stream whose
- * next piece is there stands in a list of ready ones; who takes it from there
- * hashes that piece and puts it back if the one after has come.  So a large
- * file keeps one thread hashing and all others unpacking.
+ * A thread that unpacks a block hands its pieces to their streams.  A stream
+ * whose next piece has arrived is put in a list of ready ones; the thread that
+ * takes it from there hashes that piece and puts it back if the next has
+ * arrived.  So a large file keeps one thread hashing and all others unpacking.
  *
- * Two streams are hashed in little more time than one.  So one alone is left
- * in the list until there is another, or few buffers, or no other file;
- * and what the longer of two pieces has more than the other goes back, too.
- * A list is that of the thread that brought the stream's first piece.
+ * Hashing two streams takes little more time than one.  So a single stream is
+ * left in the list until there is another, or buffers run short, or no other
+ * file is left; and the excess of the longer of two pieces is put back, too.
+ * Each list belongs to the thread that brought the stream's first piece.
  */
 #include "stream.h"
 
@@ -21,7 +21,7 @@
 
 enum {
 	TAKE_MOST = 32,			/* streams taken at once */
-	TAKE_B = 256 << 10		/* and bytes, if that is two */
+	TAKE_B = 256 << 10		/* and the bytes, if that is two */
 };
 
 /* What one thread has taken. */
@@ -36,7 +36,7 @@ file_of(struct image_streams *w, const struct image_stream *s)
 	return &w->image->file[s->file];
 }
 
-/* Blocks of which the image has nothing: they are zeros. */
+/* Blocks that the image does not store: they are zeros. */
 static bool
 is_hole(const struct image_streams *w, const struct image_file *f, uint32_t k)
 {
@@ -46,7 +46,7 @@ is_hole(const struct image_streams *w, const struct image_file *f, uint32_t k)
 	    w->image->source->block(w->image, f, k, &at) == 0;
 }
 
-/* Where the waiting block that is next stands; or NULL. */
+/* The link to the next block in order that is waiting; or NULL. */
 static struct image_buffer **
 find_next(struct image_stream *s)
 {
@@ -68,7 +68,7 @@ has_piece(struct image_streams *w, struct image_stream *s)
 	return is_hole(w, f, s->next) || find_next(s) != NULL;
 }
 
-/* Giving: all under the lock */
+/* Giving: all with the lock held */
 
 static void
 offer(struct image_streams *w, struct image_stream *s)
@@ -81,7 +81,7 @@ offer(struct image_streams *w, struct image_stream *s)
 	w->ready[s->owner].len++;
 }
 
-/* One that rests, or a new one, with its digest; NULL: no memory. */
+/* Reuses a stream or allocates one, with its digest; NULL: out of memory. */
 static struct image_stream *
 new_stream(struct image_streams *w)
 {
@@ -150,7 +150,7 @@ image_streams_give_tails(struct image_streams *w, unsigned me,
     int64_t first_ns)
 {
 	pthread_mutex_lock(&w->lock);
-	/* the list gives back last what came first */
+	/* the list is last in, first out */
 	for (size_t i = count; i-- > 0;) {
 		struct image_stream *s = begin(w, me, files[i], first_ns);
 
@@ -176,7 +176,7 @@ image_streams_give_holes(struct image_streams *w, unsigned me, uint32_t file)
 
 /* Taking */
 
-/* Puts the stream's next piece in hand, if it has none. */
+/* Makes the stream's next piece the current one, if it has none. */
 static void
 load(struct image_streams *w, struct image_stream *s)
 {
@@ -218,7 +218,7 @@ pop(struct image_ready *q)
 	return s;
 }
 
-/* From a list, as long as it is worth while. */
+/* Takes from a list as long as that is worthwhile. */
 static void
 take_from(struct image_streams *w, struct hand *h, struct image_ready *q)
 {
@@ -288,7 +288,7 @@ complete(struct image_streams *w, const struct image_stream *s)
 	    (s->ended || image_tail_len(w->image, f) == 0);
 }
 
-/* Lets go of what is hashed, and reports the files that end with it. */
+/* Releases what has been hashed, and reports the files that end with it. */
 static void
 finish(struct image_streams *w, struct hand *h, image_finished_fn *finished,
     void *arg)
@@ -308,7 +308,7 @@ finish(struct image_streams *w, struct hand *h, image_finished_fn *finished,
 	}
 }
 
-/* Back to the list, or, if it has ended, to rest. */
+/* Puts the stream back in the list or, if it has ended, with the spare ones. */
 static void
 put_back(struct image_streams *w, struct hand *h)
 {

@@ -1,11 +1,11 @@
 /*
- * walk.c - every file of an image, by several threads
+ * walk.c - reading every file of an image with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A thread takes a buffer, then the next job: a data block or a fragment
- * block.  In the other order the one who has the block that all wait for
- * might find no buffer left.  It reads and unpacks the block, leaves it to
- * the files that have a part in it, and hashes what can be hashed.
+ * A thread takes a buffer, then the next job: a data block or a fragment block.
+ * In the opposite order, the thread with the block that all others wait for
+ * might find no buffer left.  It reads and unpacks the block, hands it to the
+ * files that have a part in it, and hashes what can be hashed.
  */
 #include "image/source.h"
 
@@ -22,8 +22,8 @@
 struct walk {
 	struct image image;
 	struct image_memory memory;
-	struct walk_options o;		/* the caller's, with the threads that
-					   there is memory for */
+	struct walk_options o;		/* the caller's, with as many threads as
+					 * memory allows */
 	struct image_ending ending;
 	struct image_plan plan;
 	struct image_scheduler scheduler;
@@ -32,7 +32,7 @@ struct walk {
 	struct image_rows rows;
 };
 
-/* Of one thread. */
+/* The state of one thread. */
 struct worker {
 	struct walk *w;
 	unsigned me;
@@ -74,7 +74,7 @@ do_block(struct worker *k, const struct image_job *j, struct image_buffer *b)
 	image_streams_give(&w->streams, k->me, j->index, j->block, b, took);
 }
 
-/* Reports each file that is not all there. */
+/* Reports each file whose tail is incomplete. */
 static void
 check_tails(struct walk *w, const struct image_job *j,
     const struct image_buffer *b, const uint32_t *files, size_t count,
@@ -162,7 +162,7 @@ hash_some(struct worker *k, bool all)
 	    &k->w->streams, k->me, all, finished, k->batch);
 }
 
-/* If there is none left, hashing gives one back. */
+/* If none is left, hashing frees one. */
 static struct image_buffer *
 take_buffer(struct worker *k)
 {
@@ -175,7 +175,7 @@ take_buffer(struct worker *k)
 	return b;
 }
 
-/* False: there is no more, or the walk has ended. */
+/* False: there are no more, or the walk has ended. */
 static bool
 work_once(struct worker *k)
 {
@@ -217,7 +217,7 @@ work(void *arg, unsigned i)
 	worker_close(&k);
 }
 
-/* The whole */
+/* The whole walk */
 
 static int
 report_table(void *arg, uint64_t at, const char *reason)

@@ -1,9 +1,9 @@
 /*
- * attach.c - what is attached to a mail
+ * attach.c - generating attachments
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An attachment is made of its own stream of random numbers, so that one that
- * is sent again begins with the same bytes, however long it is.
+ * An attachment has its own stream of random numbers, so that one that is sent
+ * again begins with the same bytes, however long it is.
  */
 #include "mail/mail.h"
 
@@ -11,9 +11,9 @@
 
 #include <string.h>
 
-enum { PAGE = 64 };			/* lines that a document reuses */
+enum { PAGE = 64 };			/* lines that a document repeats */
 
-/* From one attachment of a mail to the next: as far as to another mail. */
+/* The distance between attachments of one mail: as far as another mail's. */
 enum { STRIDE = 7919 };
 
 static void
@@ -42,7 +42,7 @@ add_noise(struct mail_maker *m, struct prng *p, size_t end)
 	encode_noise(&m->out, p, m->out.len < end ? end - m->out.len : 0);
 }
 
-/* A document of an office program: much of it occurs again. */
+/* A document of an office program: much of it is repetitive. */
 static void
 add_document(struct mail_maker *m, struct prng *p, size_t end)
 {
@@ -64,7 +64,7 @@ add_document(struct mail_maker *m, struct prng *p, size_t end)
 	}
 }
 
-/* A program's log: some messages with numbers in them. */
+/* A program's log: a few messages with varying numbers. */
 static void
 add_log(struct mail_maker *m, struct text *t, size_t end)
 {
@@ -101,7 +101,10 @@ add_table(struct mail_maker *m, struct text *t, size_t end)
 	while (m->out.len + 64 < end && !m->out.failed) {
 		strbuf_fmt(&m->out, "%u,", ++row);
 		text_line(t, &m->out, 1);
-		/* one at a time: arguments are evaluated in any order */
+		/*
+		 * one call each: the order of evaluation of arguments is
+		 * unspecified
+		 */
 		strbuf_fmt(&m->out, ",%u", prng_below(p, 500));
 		strbuf_fmt(&m->out, ".%02u", prng_below(p, 100));
 		strbuf_fmt(&m->out, ",%u", prng_below(p, 3));
@@ -109,7 +112,7 @@ add_table(struct mail_maker *m, struct text *t, size_t end)
 	}
 }
 
-/* Each i is one of the kinds, and their shares are met soon. */
+/* Each i has one kind, and their shares are approached quickly. */
 void
 mail_attach(struct mail_maker *m, const struct mail *a, unsigned i, size_t len)
 {

@@ -1,12 +1,12 @@
 /*
- * body.c - what a mail says
+ * body.c - generating the body of a mail
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mail/mail.h"
 
 #include <string.h>
 
-/* How many bytes of the text there will be for 100 of Latin-1. */
+/* The encoded size of 100 bytes of Latin-1. */
 static const unsigned grown[ENCODE_COUNT] = { 100, 100, 104, 109, 122 };
 
 static void
@@ -20,7 +20,7 @@ add_quotes(struct mail_maker *m, const struct mail *a, size_t len)
 	strbuf_str(b, "On ");
 	mail_date(b, from->date);
 	strbuf_fmt(b, ", %s wrote:\n", from->author->name);
-	/* from a buffer that may move while it grows */
+	/* the source buffer may move while it grows */
 	if (strbuf_room(b, len + 256) != NULL)
 		text_quote(&m->prng, b, b->data + from->body, from->body_len,
 		    len);

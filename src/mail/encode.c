@@ -63,7 +63,7 @@ is_utf8(enum encoding e)
 	return e == ENCODE_UTF8 || e == ENCODE_UTF8_QP;
 }
 
-/* One character of Latin-1 as it is stored before it is quoted. */
+/* One character of Latin-1 as stored before quoting. */
 static unsigned
 in_charset(uint8_t c, enum encoding e, uint8_t out[2])
 {
@@ -76,7 +76,7 @@ in_charset(uint8_t c, enum encoding e, uint8_t out[2])
 	return 2;
 }
 
-/* A line, without its newline, in lines of at most QP_WIDTH. */
+/* Splits a line, without its newline, into lines of at most QP_WIDTH. */
 static void
 quote_line(struct strbuf *b, const char *line, size_t len, enum encoding e)
 {

@@ -4,8 +4,8 @@
  *
  * Sources: RFC 5322 (format), RFC 5321 (Received), RFC 6376 (DKIM), RFC 8601
  * (Authentication-Results), RFC 8617 (ARC), RFC 2369 and 2919 (lists).  The
- * signatures are noise of the right form.  Small mails have come a short way:
- * the traces must leave room for a text.
+ * signatures are random data in the right form.  Small mails take a short
+ * route: the trace headers must leave room for a text.
  */
 #include "mail/mail.h"
 
@@ -94,7 +94,7 @@ add_arc(struct mail_maker *m, const struct mail *a)
 	add_results(m, "ARC-Authentication-Results: i=1;", a);
 }
 
-/* What the hosts on the way have put on top, the last one first. */
+/* The trace headers added by the hosts on the way, the last one first. */
 static void
 add_traces(struct mail_maker *m, const struct mail *a)
 {

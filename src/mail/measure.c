@@ -1,5 +1,5 @@
 /*
- * measure.c - what mail is like: sizes, parts and how it compresses
+ * measure.c - measuring mail: sizes, attachments and compressibility
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mail/measure.h"
@@ -22,7 +22,7 @@ begins(const char *at, const char *end, const char *field)
 	return (size_t)(end - at) >= n && strncasecmp(at, field, n) == 0;
 }
 
-/* Whether something is attached, or in base64, by a header field. */
+/* Whether a header field announces an attachment or base64. */
 static bool
 has_parts(const char *mail, size_t len)
 {

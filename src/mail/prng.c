@@ -1,5 +1,5 @@
 /*
- * prng.c - random numbers that are the same on every machine, for ever
+ * prng.c - a random number generator that is the same on every machine
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mail/prng.h"

@@ -1,5 +1,5 @@
 /*
- * sizes.c - how large mails are: a table of quantiles
+ * sizes.c - the distribution of mail sizes: a table of quantiles
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mail/sizes.h"
@@ -32,7 +32,7 @@ sizes_at(const struct sizes *s, uint32_t u)
 	return s->at_B[i] + (uint32_t)(more * (u - from) / step);
 }
 
-/* 2 * ONE times the mean between nodes, of what is over base. */
+/* 2 * ONE times the mean between nodes of the part above base. */
 static uint64_t
 area(const struct sizes *s, unsigned from, unsigned to, uint64_t base)
 {
@@ -57,13 +57,15 @@ bounded(uint64_t size)
 	    size > SIZE_MOST ? SIZE_MOST : (uint32_t)size;
 }
 
-/* What is over the old median, times want by excess, over the new one. */
+/*
+ * Scales the part above the old median by want / excess, above the new median.
+ */
 static int
 fit_upper(struct sizes *s, uint64_t old, uint64_t excess, uint64_t want)
 {
 	uint64_t median = s->at_B[SIZES_MEDIAN];
 
-	/* sizes are below 2^27: a product of two has to fit */
+	/* sizes are below 2^27: a product of two must fit */
 	while (want >= (uint64_t)1 << 36) {
 		want >>= 1;
 		excess >>= 1;

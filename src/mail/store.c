@@ -1,5 +1,5 @@
 /*
- * store.c - mails on the disk: files, maildirs or mboxes, and their hash
+ * store.c - writing mails as files, maildirs or mboxes, and their hash
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mail/store.h"
@@ -77,7 +77,7 @@ store_writer_free(struct store_writer *w)
 		strbuf_free(&w->mbox[i]);
 }
 
-/* w->path is that directory or its parent; it may be there already. */
+/* w->path is that directory or its parent; it may already exist. */
 static int
 make_dir(struct store_writer *w)
 {
@@ -88,7 +88,7 @@ make_dir(struct store_writer *w)
 	return mkdir(w->path.data, 0777) == -1 && errno != EEXIST ? -errno : 0;
 }
 
-/* Root, list and the first day of the week. */
+/* The root, the list and the first day of the week. */
 static void
 set_path(struct store_writer *w, const struct mail_maker *m, unsigned folder)
 {
@@ -104,7 +104,7 @@ set_path(struct store_writer *w, const struct mail_maker *m, unsigned folder)
 	    tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
 }
 
-/* The directories that the first file of a folder in a week needs. */
+/* Creates the directories for the first file of a folder in a week. */
 static int
 make_dirs(struct store_writer *w)
 {

@@ -1,10 +1,11 @@
 /*
- * bzip2.c - bzip2, the row and the compressing half
+ * bzip2.c - bzip2: the codec and the compressor
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One stream.  The reader does the first run-length code, since a block is
- * full by what comes out of that; a worker encodes the block (bz2_block.h);
- * the joiner shifts its bits to where the block before it ended.
+ * A single stream.  The reader does the initial run-length coding, because the
+ * size of its output determines when a block is full; a worker encodes the
+ * block (bz2_block.h); the joiner shifts its bits to where the previous block
+ * ended.
  */
 #include "bzip2_codec.h"
 
@@ -19,8 +20,8 @@
 enum { RAW_LEN = 64 << 10 };
 
 struct job {
-	struct cutter cut;	/* used for what has come and is not in a
-				   block, and to cut by content */
+	struct cutter cut;	/* holds input that is not in a block yet, and
+				 * cuts by content */
 	struct slot raw;
 	size_t raw_pos;
 	int level;
@@ -44,7 +45,7 @@ plan(const struct codec_options *o, struct plan *p, const char **why)
 	return 0;
 }
 
-/* Run-length coding may add a byte to four: then the cut still fits. */
+/* Run-length coding may add a byte to four: the cut still fits. */
 static int
 open_job(void **job, const struct codec_options *o, const struct plan *p,
     struct codec_notes *notes)
@@ -74,7 +75,7 @@ close_job(void *job)
 	sys_free(j);
 }
 
-/* Adds what has come; true when the block is complete. */
+/* Adds the input read so far; true when the block is complete. */
 static bool
 add_raw(struct job *j, struct bz2_rle *r)
 {

@@ -1,12 +1,12 @@
 /*
- * bzip2_decode.c - decompressing any .bz2, block by block on all cores
+ * bzip2_decode.c - decompressing any .bz2 on all cores
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A piece reaches from one magic number, of a block or of a stream's end, to
- * the next.  A magic number may stand in a block by chance, so it is a guess:
- * a worker's result counts where the joiner knows the stream to be at the
- * piece's first bit, and the block to end at its last.  Everything else, the
- * streams' headers and trailers among it, the joiner collects as bits and
+ * A piece extends from one magic number, of a block or of a stream's end, to
+ * the next.  A magic number may occur in a block by chance, so it is a guess: a
+ * worker's result counts only if the joiner knows the stream to be at the
+ * piece's first bit, and the block ends at its last.  Everything else,
+ * including the streams' headers and trailers, the joiner collects as bits and
  * decodes in order.
  */
 #include "bzip2_codec.h"
@@ -16,12 +16,12 @@
 #include <errno.h>
 #include <string.h>
 
-/* A block that is longer than its slot's output is the joiner's. */
+/* The joiner decodes a block that exceeds its slot's output. */
 enum {
 	WORKER_OUT = 4 << 20,
-	WORKER_OUT_LEAST = 1 << 20,	/* in little memory */
+	WORKER_OUT_LEAST = 1 << 20,	/* when memory is limited */
 	PIECE = BZIP2_PIECE_MAX + 2 * BZIP2_READ,
-	SINK = 3 << 19			/* what the pipeline writes from */
+	SINK = 3 << 19			/* output buffers of the pipeline */
 };
 
 enum state { HEADER, BLOCKS, REST };
@@ -30,12 +30,12 @@ struct job {
 	struct bzip2_reader reader;
 	size_t worker_out;
 
-	/* the joiner's */
+	/* private to the joiner */
 	struct codec_notes *notes;
 	enum state state;
-	uint64_t at;		/* everything before is decoded */
-	struct buf held;	/* bytes from the one that at is in */
-	uint64_t held_at;	/* the bit that held's first byte begins at */
+	uint64_t at;		/* everything before it has been decoded */
+	struct buf held;	/* bytes from the one containing at */
+	uint64_t held_at;	/* position of the first bit of held */
 	size_t tried;		/* held.len when it was too short */
 	int level;
 	uint32_t crc;
@@ -94,7 +94,7 @@ hold(struct job *j, const struct slot *s)
 
 	if (j->held.len == 0)
 		j->held_at = first;
-	/* two pieces share the byte that one ends and the next begins in */
+	/* adjacent pieces share the byte in which they meet */
 	have = j->held_at + 8 * (uint64_t)j->held.len;
 	if (have > first)
 		skip = (size_t)((have - first) / 8);
@@ -122,8 +122,8 @@ let_go(struct job *j)
 }
 
 /*
- * These decode what is at j->at, and move it: 1, 0 (more is needed), or
- * -errno.
+ * Each decodes what is at j->at, and advances it: 1, 0 (more input is needed),
+ * or -errno.
  */
 
 static int
@@ -187,8 +187,8 @@ put_block(struct job *j, struct sink *out)
 }
 
 /*
- * A block that is not all there yet is tried again when twice as much is, so
- * that false magic numbers in it cannot make it dear.
+ * An incomplete block is tried again when twice as much is available, so that
+ * false magic numbers in it cannot make it expensive.
  */
 static int
 take_block(struct job *j, bool last, struct sink *out)
@@ -232,7 +232,7 @@ take(struct job *j, bool last, struct sink *out)
 	return rc == BZ2_AT_END ? take_trailer(j) : take_block(j, last, out);
 }
 
-/* The serial way: as much of what is held as can be decoded. */
+/* The serial path: decodes as much of the held data as possible. */
 static int
 feed(struct job *j, const struct slot *s, struct sink *out)
 {
@@ -249,7 +249,7 @@ feed(struct job *j, const struct slot *s, struct sink *out)
 	}
 	if (rc == 0 && j->state == REST)
 		j->held.len = 0;
-	/* nothing but bits of a byte that the next piece has too */
+	/* only bits of a byte that the next piece also has */
 	if (j->held_at + 8 * (uint64_t)j->held.len <= j->at + 7 &&
 	    j->at == s->note.bunzip2.end)
 		j->held.len = 0;
@@ -321,8 +321,8 @@ open_job(void **job, const struct codec_options *o, const struct plan *p,
 }
 
 /*
- * The joiner has a decoder of its own, and holds a block that no worker could
- * decode and the piece behind it.
+ * The joiner has its own decoder, and holds a block that no worker could decode
+ * and the piece after it.
  */
 static int
 plan(const struct codec_options *o, struct plan *p, const char **why)

@@ -1,12 +1,12 @@
 /*
- * bzip2_scan.c - any .bz2, cut where its blocks may begin
+ * bzip2_scan.c - cutting any .bz2 where its blocks may begin
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "bzip2_codec.h"
 
 #include <string.h>
 
-/* Ends the piece before the bit end (of s->in); the rest is carried on. */
+/* Ends the piece before the bit end (of s->in); the rest is carried over. */
 static int
 cut(struct bzip2_reader *r, struct slot *s, uint64_t base, uint64_t end)
 {
@@ -19,7 +19,7 @@ cut(struct bzip2_reader *r, struct slot *s, uint64_t base, uint64_t end)
 	return rc;
 }
 
-/* The level in a header behind the trailer at bit, or at the beginning. */
+/* The level in a header after the trailer at bit, or at the beginning. */
 static void
 guess_level(struct bzip2_reader *r, const struct slot *s, uint64_t bit)
 {
@@ -29,7 +29,10 @@ guess_level(struct bzip2_reader *r, const struct slot *s, uint64_t bit)
 		r->guess = s->in.data[at + 3] - '0';
 }
 
-/* Looks on from *from: 1 and where, 0 at the end of the input, or -errno. */
+/*
+ * Searches from *from on: 1 and the position, 0 at the end of the input, or
+ * -errno.
+ */
 static int
 find_end(struct bzip2_reader *r, struct input *in, struct slot *s,
     uint64_t from, uint64_t *end)

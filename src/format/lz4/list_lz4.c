@@ -1,9 +1,9 @@
 /*
- * list_lz4.c - how much is in an lz4 file
+ * list_lz4.c - the uncompressed size of an lz4 file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Only a frame's header may tell; the blocks are gone over for the frames
- * behind it.
+ * Only a frame's header may contain it; blocks are skipped to find further
+ * frames.
  */
 #include "format/list.h"
 
@@ -23,7 +23,7 @@ struct walk {
 	const uint8_t *p;	/* the bytes there */
 };
 
-/* len bytes at the place where the walk is: 0, -ENODATA or -errno. */
+/* Reads len bytes at the current position: 0, -ENODATA or -errno. */
 static int
 need(struct walk *w, size_t len)
 {
@@ -32,7 +32,7 @@ need(struct walk *w, size_t len)
 	return n < 0 ? (int)n : (size_t)n < len ? -ENODATA : 0;
 }
 
-/* Blocks of the old kind: to the end, or to what is no length. */
+/* Legacy blocks: up to the end, or to something that is not a length. */
 static int
 old_frame(struct walk *w)
 {

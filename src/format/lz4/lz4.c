@@ -1,5 +1,5 @@
 /*
- * lz4.c - LZ4, the row
+ * lz4.c - LZ4: the codec
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * lz4_encode.c compresses, lz4_decode.c and lz4_scan.c decompress.
@@ -14,8 +14,8 @@
 #include <lz4.h>
 
 /*
- * Skippable frames are zstd's as well: what comes behind them decides, where
- * it can be seen.
+ * Skippable frames are also zstd's: the data after them decides, if it can be
+ * seen.
  */
 static bool
 magic(const uint8_t *p, size_t len)

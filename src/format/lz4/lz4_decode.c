@@ -2,11 +2,11 @@
  * lz4_decode.c - decompressing LZ4
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Workers verify the checksums of blocks, and decode those that stand alone.
- * Blocks that refer to what is before them are decoded by the joiner, into a
- * buffer that slides: 64 KiB of history and then room for a block, with the
- * history moved to the front when there is none.  The joiner also has what
- * belongs to a frame as a whole, its checksum and its size.
+ * Workers verify the checksums of blocks, and decode independent ones.  Blocks
+ * that refer to earlier data are decoded by the joiner, into a sliding buffer:
+ * 64 KiB of history followed by room for a block; the history is moved to the
+ * front when there is no room.  The joiner also handles what belongs to a frame
+ * as a whole, its checksum and its size.
  */
 #include "lz4_frame.h"
 
@@ -21,25 +21,25 @@
 
 enum {
 	HISTORY = 64 << 10,
-	SLIDE = 1 << 20,	/* between two moves, where memory allows */
-	SINK = 3 << 19,		/* what the pipeline writes from */
-	SMALL = 64 << 10	/* not worth a write of its own */
+	SLIDE = 1 << 20,	/* between two moves, if memory allows */
+	SINK = 3 << 19,		/* output buffers of the pipeline */
+	SMALL = 64 << 10	/* too small for a write of its own */
 };
 
 struct job {
 	struct lz4_reader reader;
 	struct codec_notes *notes;
-	uint64_t most;		/* bytes for any stream with one thread */
+	uint64_t most;		/* maximum for any stream with one thread */
 
-	/* The joiner's. */
+	/* Private to the joiner. */
 	size_t slide_least;	/* between two moves */
 	struct lz4_header h;
 	XXH32_state_t *check;
 	uint64_t total;		/* bytes of content so far */
-	struct buf slide;	/* len: where the next block goes */
+	struct buf slide;	/* len: position of the next block */
 };
 
-/* A block, verified where it says how.  0 or -EBADMSG. */
+/* Verifies a block if it has a checksum.  0 or -EBADMSG. */
 static int
 next_block(struct lz4_block *b, const struct slot *s, size_t *pos)
 {
@@ -54,7 +54,10 @@ next_block(struct lz4_block *b, const struct slot *s, size_t *pos)
 	return 0;
 }
 
-/* Decodes b to the end of to, with history bytes before it.  A length. */
+/*
+ * Decodes b to the end of to, with history bytes before it.  Returns the
+ * length.
+ */
 static ssize_t
 decode(const struct lz4_block *b, struct buf *to, size_t history, size_t room)
 {
@@ -126,7 +129,7 @@ count(struct job *j, const uint8_t *p, size_t len)
 	j->total += len;
 }
 
-/* Room for a block behind the history. */
+/* Makes room for a block after the history. */
 static void
 slide(struct job *j, size_t block)
 {
@@ -161,7 +164,7 @@ join_linked(struct job *j, const struct slot *s, struct sink *out)
 	return rc;
 }
 
-/* A size of 0 is none, as in lz4(1). */
+/* A size of 0 means none, as in lz4(1). */
 static int
 verify(const struct job *j, uint32_t check)
 {
@@ -206,9 +209,8 @@ close_job(void *job)
 }
 
 /*
- * For any stream: a slot is at its largest with a legacy block.  The reader
- * and the writer need one each beside the workers'; more would not make it
- * faster.
+ * For any stream: slots are largest with legacy blocks.  The reader and the
+ * writer need one each in addition to the workers'; more would not be faster.
  */
 static void
 plan_any(unsigned threads, struct plan *p)
@@ -256,7 +258,9 @@ fill(void *job, struct input *in, struct slot *s)
 	return rc;
 }
 
-/* By the head: for frames like the first, with pieces of one block. */
+/*
+ * According to the head: for frames like the first, with pieces of one block.
+ */
 static void
 plan_first(const struct codec_options *o, struct plan *p)
 {

@@ -3,13 +3,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * One frame of independent blocks with a checksum of the content, as lz4(1)
- * writes it; block checksums are an option, since lz4js takes them for data.
- * The content's checksum cannot be combined from parts: the reader computes
- * it on the way.
+ * writes it; block checksums are optional, because lz4js mistakes them for
+ * data.  The content's checksum cannot be combined from parts: the reader
+ * computes it.
  *
- * The legacy frame, which the kernel reads, is a magic number and blocks of
- * 8 MiB of input, each behind its compressed length.  It has no checksums, no
- * stored blocks and no end mark.
+ * The legacy frame, which the kernel reads, is a magic number and blocks of 8
+ * MiB of input, each preceded by its compressed length.  It has no checksums,
+ * no stored blocks and no end mark.
  *
  * Source: LZ4 Frame Format Description 1.6.4.
  */
@@ -29,7 +29,8 @@
 #include <xxhash.h>
 
 enum {
-	HC_LEVEL = 3,		/* the first; below is the fast compressor */
+	HC_LEVEL = 3,		/* the first; lower levels use the fast
+				 * compressor */
 	AROUND = FRAME_HEADER + 4 + FRAME_CHECK + 4 + FRAME_CHECK
 };
 
@@ -38,10 +39,10 @@ struct job {
 	int level;
 	bool block_check;
 	struct adapt *adapt;
-	XXH32_state_t *check;	/* of the content, the reader's */
+	XXH32_state_t *check;	/* of the content; used by the reader */
 };
 
-/* The least block size of the format that n fits in. */
+/* The smallest block size of the format that holds n bytes. */
 static size_t
 round_block(size_t n)
 {
@@ -146,7 +147,7 @@ fill(void *job, struct input *in, struct slot *s)
 	return 0;
 }
 
-/* Version 1; the flags for what there is; the code of the block size. */
+/* Version 1; the flags; the code of the block size. */
 static size_t
 put_header(uint8_t *p, size_t block, bool block_check)
 {
@@ -159,7 +160,7 @@ put_header(uint8_t *p, size_t block, bool block_check)
 	return FRAME_HEADER;
 }
 
-/* in, compressed, to p, which has room for it: how many bytes. */
+/* Compresses in to p, which has room for it: returns the size. */
 static size_t
 compress(const struct job *j, void *state, const struct buf *in, uint8_t *p,
     size_t room)
@@ -173,7 +174,7 @@ compress(const struct job *j, void *state, const struct buf *in, uint8_t *p,
 	    level);
 }
 
-/* A block that compressing does not make smaller is stored. */
+/* A block that does not shrink is stored. */
 static size_t
 put_block(const struct job *j, void *state, const struct buf *in, uint8_t *p,
     size_t room)
@@ -193,7 +194,7 @@ put_block(const struct job *j, void *state, const struct buf *in, uint8_t *p,
 	return 4 + len + FRAME_CHECK;
 }
 
-/* The header goes with the first block, the end with the last. */
+/* Writes the header with the first block, and the end with the last. */
 static int
 work(void *job, void *ctx, struct slot *s)
 {

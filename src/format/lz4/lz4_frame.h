@@ -1,13 +1,13 @@
 /*
- * lz4_frame.h - what stands around LZ4 blocks, and the reader of it
+ * lz4_frame.h - the framing of LZ4 blocks, and its reader
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: LZ4 Frame Format Description 1.6.4; where
- * it leaves a choice to the decoder, lz4(1) 1.9.4 is followed.
+ * Source: LZ4 Frame Format Description 1.6.4; where it leaves a choice to the
+ * decoder, this follows lz4(1) 1.9.4.
  *
  * Nothing has to be guessed: every block is preceded by its length.  So the
- * reader of a decoder takes the framing apart, and a piece is a run of whole
- * blocks of one frame, as they are in the file:
+ * reader of a decoder parses the framing, and a piece is a run of whole blocks
+ * of one frame, as stored in the file:
  *
  *	header of skip bytes, if the frame begins here
  *	blocks of used bytes: le32 length, data, le32 XXH32 if block_check
@@ -22,10 +22,10 @@
 enum {
 	FRAME_MAGIC = 0x184d2204,
 	LEGACY_MAGIC = 0x184c2102,
-	SKIP_MAGIC = 0x184d2a50,	/* and the 15 that follow */
+	SKIP_MAGIC = 0x184d2a50,	/* and the next 15 */
 	LEGACY_BLOCK = 8 << 20,
 	FRAME_BLOCK_MAX = 4 << 20,
-	FRAME_HEADER = 7,		/* that we write */
+	FRAME_HEADER = 7,		/* as written by pzc */
 	FRAME_HEADER_MAX = 19,
 	FRAME_CHECK = 4			/* bytes of any XXH32 */
 };
@@ -38,19 +38,20 @@ enum {
 	PIECE_LINKED = 0x20,		/* a block may refer to those before */
 	PIECE_BLOCK_CHECK = 0x40,
 	PIECE_LEGACY = 0x80,
-	PIECE_MAX = 4 << 20,		/* bytes in or out, if several blocks */
+	PIECE_MAX = 4 << 20,		/* maximum bytes in or out, if several
+					 * blocks */
 	PIECE_BESIDE = 64		/* lengths and checksums around them */
 };
 
 struct lz4_header {
 	int flags;
 	bool content_check;
-	uint64_t size;		/* of the content, or 0: not said */
+	uint64_t size;		/* of the content, or 0: unknown */
 };
 
 /*
- * The header of len bytes, magic number and all.  0, -EBADMSG, or -ENOTSUP
- * for a frame that needs a dictionary or a later version.
+ * Parses a header of len bytes, including the magic number.  0, -EBADMSG, or
+ * -ENOTSUP for a frame that needs a dictionary or a later version.
  */
 int lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len);
 
@@ -67,23 +68,23 @@ int lz4_first_flags(const uint8_t *p, size_t len);
 uint64_t lz4_slot_bytes(int flags, size_t piece_max);
 
 struct lz4_reader {
-	struct lz4_header h;	/* of the frame at hand */
+	struct lz4_header h;	/* of the current frame */
 	bool within;		/* there is one */
 	bool has_word;
 	uint32_t word;		/* read ahead: a block's length or a magic */
-	int err;		/* found behind blocks that are good */
+	int err;		/* found after good blocks */
 	size_t piece_max;	/* bytes in or out, if several blocks */
-	/* A frame beyond these is refused with -EFBIG. */
+	/* A frame that exceeds these is refused with -EFBIG. */
 	uint64_t slot_max;	/* bytes for a piece */
-	size_t linked_max;	/* bytes of a block that refers to others */
+	size_t linked_max;	/* size of a block that refers to others */
 };
 
-/* The next piece into s.  0 or -errno. */
+/* Reads the next piece into s.  0 or -errno. */
 int lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s);
 
 /*
- * The block at p, of which the reader made sure: its data, their length, and
- * whether they are stored.  The bytes that it takes in the piece.
+ * The block at p, which the reader has validated: its data, their length, and
+ * whether they are stored.  Returns the bytes that it takes in the piece.
  */
 struct lz4_block {
 	const uint8_t *data;

@@ -1,11 +1,11 @@
 /*
- * lz4_scan.c - LZ4 frames taken apart, in the reader
+ * lz4_scan.c - parsing LZ4 frames, in the reader
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A block is read together with the four bytes behind it: the length of the
- * next one, or the end mark.  A frame of the old kind has no end mark; it
- * ends with the input, or where a length is too large to be one and so is
- * the next frame's magic number.
+ * A block is read together with the four bytes after it: the length of the next
+ * one, or the end mark.  A legacy frame has no end mark; it ends with the
+ * input, or where a length is too large to be valid and thus is the next
+ * frame's magic number.
  */
 #include "lz4_frame.h"
 
@@ -104,7 +104,7 @@ lz4_block_at(struct lz4_block *b, const uint8_t *p, int flags)
 	return 4 + b->len + (flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0);
 }
 
-/* As input_read(), whatever the time it takes. */
+/* As input_read(), without a timeout. */
 static ssize_t
 read_all(struct input *in, uint8_t *to, size_t len)
 {
@@ -120,7 +120,10 @@ read_all(struct input *in, uint8_t *to, size_t len)
 	return (ssize_t)done;
 }
 
-/* Room for len bytes more; many small blocks must not each move the piece. */
+/*
+ * Makes room for len more bytes; many small blocks must not move the piece each
+ * time.
+ */
 static int
 make_room(const struct lz4_reader *r, struct slot *s, size_t len)
 {
@@ -150,7 +153,9 @@ append(const struct lz4_reader *r, struct input *in, struct slot *s,
 	return (size_t)n < len ? -ENODATA : 0;
 }
 
-/* Four bytes ahead; none (has_word is not set) where the input ends. */
+/*
+ * Reads four bytes ahead; none (has_word is not set) at the end of the input.
+ */
 static int
 read_word(struct lz4_reader *r, struct input *in)
 {
@@ -169,8 +174,8 @@ read_word(struct lz4_reader *r, struct input *in)
 }
 
 /*
- * The rest of a skippable frame; s->in is where it goes.  One that the input
- * ends in has lost nothing that is content, and lz4(1) takes it for good.
+ * Skips the rest of a skippable frame, using s->in.  If the input ends inside
+ * it, no content is lost, and lz4(1) accepts it.
  */
 static int
 skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
@@ -194,7 +199,7 @@ skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Whether the frame keeps to the memory that is planned. */
+/* Whether the frame fits the planned memory. */
 static bool
 fits(const struct lz4_reader *r)
 {
@@ -204,7 +209,7 @@ fits(const struct lz4_reader *r)
 	return lz4_slot_bytes(r->h.flags, r->piece_max) <= r->slot_max;
 }
 
-/* A frame's header into the piece, behind its magic number. */
+/* Reads a frame's header into the piece, after its magic number. */
 static int
 read_header(struct lz4_reader *r, struct input *in, struct slot *s)
 {
@@ -246,7 +251,7 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 		s->last = true;
 		return 0;
 	}
-	/* anything behind a frame is an error here, unlike in other formats */
+	/* anything after a frame is an error here, unlike in other formats */
 	if (r->word != FRAME_MAGIC && r->word != LEGACY_MAGIC)
 		return -EBADMSG;
 	rc = read_header(r, in, s);
@@ -259,8 +264,8 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 }
 
 /*
- * The end mark has been read, or the end of the old kind.  If the input is a
- * file, it is asked whether it ends too; a pipe may have to be waited for.
+ * The end mark has been read, or the end of a legacy frame.  For a file, checks
+ * whether the input ends too; a pipe might have to be waited for.
  */
 static int
 end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
@@ -285,7 +290,7 @@ end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	return 0;
 }
 
-/* The block whose length has been read, and the length behind it. */
+/* Reads the block whose length has been read, and the length after it. */
 static int
 take_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
 {
@@ -322,7 +327,7 @@ at_end(const struct lz4_reader *r)
 	return r->word == 0;
 }
 
-/* Blocks, until the frame ends or the piece is full. */
+/* Reads blocks until the frame ends or the piece is full. */
 static int
 take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 {
@@ -339,7 +344,7 @@ take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 		n = stored ? r->word - FRAME_STORED : r->word;
 		if (!old && n > block)
 			return -EBADMSG;
-		/* no byte of a block makes more than 255 */
+		/* no byte of a block yields more than 255 */
 		most = stored ? n : (uint64_t)n * 255;
 		most = most < block ? most : block;
 		if (note->used > 0 && (note->most + most > limit ||

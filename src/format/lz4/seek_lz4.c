@@ -1,12 +1,13 @@
 /*
- * seek_lz4.c - ranges of lz4 files
+ * seek_lz4.c - reading ranges of lz4 files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * No block says how much it decodes to, and a frame may hold short ones
- * anywhere.  But its sequences say it: they are gone over without copying a
- * byte, which takes a fraction of the time of decoding, and all of the file
- * is read.  Blocks that refer to those before begin no unit; a frame of such
- * is one, if it says its size.  Source: LZ4 Block Format Description.
+ * Blocks do not record their decoded size, and a frame may contain short ones
+ * anywhere.  But it can be computed from the sequences: they are parsed without
+ * copying a byte, which takes a fraction of the decoding time, although all of
+ * the file is read.  Blocks that refer to earlier ones do not begin a unit; a
+ * frame of such blocks is a unit, if it records its size.  Source: LZ4 Block
+ * Format Description.
  */
 #include "format/seek_formats.h"
 
@@ -21,7 +22,7 @@
 
 enum { FLG_SIZE = 0x08, FLG_DICT = 0x01, MIN_MATCH = 4, LONG = 15 };
 
-/* A length that goes on in bytes of up to 255; false: behind the end. */
+/* Reads a length that continues in bytes of up to 255; false: past the end. */
 static bool
 read_length(const uint8_t *p, size_t len, size_t *pos, uint64_t *n)
 {
@@ -67,12 +68,12 @@ lz4_block_plain(const uint8_t *p, size_t len)
 
 struct frame {
 	struct lz4_header h;
-	uint64_t at;		/* behind skippable frames */
+	uint64_t at;		/* after skippable frames */
 	size_t len;		/* of its header */
 	bool none;		/* the file ends */
 };
 
-/* The frame at a place, behind skippable ones.  0 or -errno. */
+/* The frame at an offset, after skippable ones.  0 or -errno. */
 static int
 frame_at(struct look *look, uint64_t at, struct frame *f)
 {
@@ -104,12 +105,15 @@ frame_at(struct look *look, uint64_t at, struct frame *f)
 
 struct walk {
 	struct seek_map *m;
-	uint8_t *buf;		/* for a block, and the word behind it */
+	uint8_t *buf;		/* for a block, and the word after it */
 	uint64_t at, plain;
-	uint64_t frame;		/* its unit's place; at, between frames */
+	uint64_t frame;		/* offset of its unit; at, between frames */
 };
 
-/* A block's data, if it has to be looked at; its size, or -errno. */
+/*
+ * Reads a block's data, if it must be examined; returns its decoded size, or
+ * -errno.
+ */
 static int64_t
 block_size(struct walk *w, uint32_t word, size_t len)
 {
@@ -206,7 +210,7 @@ map(struct seek_map *m)
 	return rc;
 }
 
-/* Version 1, blocks that stand alone, and only the checks that they have. */
+/* Version 1, independent blocks, and only the checks that they have. */
 static int
 put_header(struct seek_stream *s, const struct lz4_header *h)
 {

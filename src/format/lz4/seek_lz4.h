@@ -1,5 +1,5 @@
 /*
- * seek_lz4.h - how much an LZ4 block decodes to
+ * seek_lz4.h - the decoded size of an LZ4 block
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SEEK_LZ4_H
@@ -9,9 +9,8 @@
 #include <stdint.h>
 
 /*
- * The bytes that a compressed block of len bytes says that it has, or
- * -EBADMSG.  Whether its matches are within what is before them is not
- * looked at.  Pure.
+ * The decoded size of a compressed block of len bytes, or -EBADMSG.  Whether
+ * its matches are within the preceding data is not checked.  Pure.
  */
 int64_t lz4_block_plain(const uint8_t *p, size_t len);
 

@@ -1,5 +1,5 @@
 /*
- * tar.c - the archive as a stream: blocks, data, the end
+ * tar.c - a tar archive as a stream: blocks, data, the end
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "tar_impl.h"
@@ -82,7 +82,7 @@ tar_why(const struct tar *t)
 	return t->why;
 }
 
-/* Some bytes, counted and shown; 0 at the end of input. */
+/* Reads some bytes, counts them and passes them on; 0 at the end of input. */
 static ssize_t
 take(struct tar *t, void *buf, size_t len)
 {
@@ -136,7 +136,7 @@ tar_read(struct tar *t, void *buf, size_t len)
 	return n;
 }
 
-/* Reads over what is left of the entry and the padding behind it. */
+/* Skips the rest of the entry and the padding after it. */
 static int
 skip_rest(struct tar *t)
 {
@@ -168,7 +168,7 @@ is_zero(const uint8_t *block)
 	return block[0] == 0 && memcmp(block, block + 1, TAR_BLOCK - 1) == 0;
 }
 
-/* The next header to t->block: 1, 0 at the end, or -errno. */
+/* Reads the next header into t->block: 1, 0 at the end, or -errno. */
 int
 tar_header_next(struct tar *t)
 {

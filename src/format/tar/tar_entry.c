@@ -1,5 +1,5 @@
 /*
- * tar_entry.c - one entry out of its headers
+ * tar_entry.c - building an entry from its headers
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "tar_impl.h"
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Fields of a header: where each begins, and its bytes. */
+/* The fields of a header: offset and length. */
 enum {
 	NAME_AT = 0, NAME_B = 100,
 	MODE_AT = 100, UID_AT = 108, GID_AT = 116, ID_B = 8,
@@ -169,7 +169,7 @@ add_xattr(struct tar *t, const struct tar_xattr *x)
 	return 0;
 }
 
-/* Those of the global records, then the entry's own over them. */
+/* Applies the global records, then the entry's own. */
 static int
 set_xattrs(struct tar *t, struct tar_entry *e)
 {
@@ -202,16 +202,16 @@ type_of(char flag, const char *path)
 		return TAR_DIR;
 	case '6':
 		return TAR_FIFO;
-	default:	/* and, by POSIX, whatever else there may be */
+	default:	/* and, according to POSIX, any unknown type */
 		return (flag == '0' || flag == '\0') &&
 		    path[strlen(path) - 1] == '/' ? TAR_DIR : TAR_FILE;
 	}
 }
 
 /*
- * Whether data stands behind the header.  Old archives give the size of a hard
- * link's target, or of a directory, and store nothing; only pax archives may
- * store a link's data.
+ * Whether data follows the header.  Old archives give the size of a hard link's
+ * target, or of a directory, and store nothing; only pax archives may store a
+ * link's data.
  */
 static bool
 has_data(const struct tar *t, const struct tar_entry *e)
@@ -272,7 +272,7 @@ make_entry(struct tar *t, struct tar_entry *e)
 	return rc;
 }
 
-/* The data of an extension, behind what is in text already. */
+/* Reads the data of an extension, appending to text. */
 static int
 read_extension(struct tar *t, struct tar_text *text)
 {
@@ -310,7 +310,7 @@ read_name(struct tar *t, struct tar_text *text)
 }
 
 /*
- * Takes an extension in: 1; 2 for what is passed over; 0 if the header is an
+ * Processes an extension: 1; 2 for one that is skipped; 0 if the header is an
  * entry's; or -errno.
  */
 static int

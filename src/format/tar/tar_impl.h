@@ -1,5 +1,5 @@
 /*
- * tar_impl.h - what the parts of the tar reader share
+ * tar_impl.h - declarations shared by the parts of the tar reader
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_TAR_IMPL_H
@@ -9,17 +9,17 @@
 
 #include <stdbool.h>
 
-/* Text of a bounded length, NUL behind it. */
+/* Text of bounded length, followed by a NUL. */
 struct tar_text {
 	char *data;
 	size_t len, cap;
 };
 
-/* What pax records say; a string points into the text of its records. */
+/* The contents of pax records; strings point into the text of the records. */
 struct tar_pax {
 	struct tar_text text;
 	size_t parsed;			/* bytes of it */
-	const char *path, *link, *uname, *gname;	/* NULL: not there */
+	const char *path, *link, *uname, *gname;	/* NULL: absent */
 	const char *sparse_name;
 	struct tar_xattr *xattrs;
 	size_t xattr_count, xattr_cap;
@@ -36,9 +36,9 @@ struct tar_pax {
 
 struct tar {
 	struct tar_source source;
-	uint64_t offset;		/* bytes read */
+	uint64_t offset;		/* bytes read so far */
 	uint64_t left;			/* of the entry's data */
-	uint64_t padding;		/* behind it, and data not to be read */
+	uint64_t padding;		/* after it, and data not to be read */
 	bool ended;
 	const char *why;
 	uint8_t block[TAR_BLOCK];
@@ -47,20 +47,23 @@ struct tar {
 	struct tar_text path, link, uname, gname;
 	struct tar_extent *extents;
 	size_t extent_count, extent_cap;
-	struct tar_xattr *xattrs;	/* global and local ones */
+	struct tar_xattr *xattrs;	/* global and local */
 	size_t xattr_count, xattr_cap;
 };
 
-/* Notes the reason for rc, and returns rc. */
+/* Records the reason for rc, and returns rc. */
 int tar_fail(struct tar *t, int rc, const char *why);
 
 /*
- * The next header to t->block, past the rest of the entry before: 1, 0 at the
- * end of the archive, or -errno.
+ * Reads the next header into t->block, past the rest of the previous entry: 1,
+ * 0 at the end of the archive, or -errno.
  */
 int tar_header_next(struct tar *t);
 
-/* Exactly TAR_BLOCK bytes to t->block: 1, 0 at the end of input, or -errno. */
+/*
+ * Reads exactly TAR_BLOCK bytes into t->block: 1, 0 at the end of input, or
+ * -errno.
+ */
 int tar_block(struct tar *t);
 
 /* Room for len bytes and a NUL; their contents are undefined.  0, -ENOMEM. */
@@ -77,30 +80,30 @@ int tar_number(const uint8_t *field, size_t len, int64_t *value);
 bool tar_checksum_ok(const uint8_t *block);
 
 /*
- * The records of p->text into p, the later ones over the earlier.  The text
- * may have grown since the last call.  0 or -errno.
+ * Parses the records of p->text into p, later ones overriding earlier ones.
+ * The text may have grown since the last call.  0 or -errno.
  */
 int tar_pax_parse(struct tar *t, struct tar_pax *p);
 
-/* Forgets the records; the memory stays. */
+/* Forgets the records; keeps the memory. */
 void tar_pax_reset(struct tar_pax *p);
 void tar_pax_free(struct tar_pax *p);
 
-/* The decimal digits of s, all of them, as a number.  0 or -EBADMSG. */
+/* Parses s, all of it decimal digits.  0 or -EBADMSG. */
 int tar_decimal(const char *s, uint64_t *value);
 
 /* Adds an extent to the entry's.  0, -EFBIG, -EBADMSG or -ENOMEM. */
 int tar_extent_add(struct tar *t, uint64_t offset, uint64_t length);
 
-/* The map in the old GNU header and the blocks behind it.  0 or -errno. */
+/* Reads the map in the old GNU header and the blocks after it.  0 or -errno. */
 int tar_sparse_old(struct tar *t, uint64_t *realsize);
 
-/* The map that GNU.sparse 1.0 puts before the data.  0 or -errno. */
+/* Reads the map that GNU.sparse 1.0 puts before the data.  0 or -errno. */
 int tar_sparse_map(struct tar *t);
 
 /*
- * Whether the extents ascend, lie within size and hold stored bytes.  Those
- * without bytes go.  0 or -EBADMSG.
+ * Checks that the extents ascend, lie within size and hold stored bytes.
+ * Removes empty ones.  0 or -EBADMSG.
  */
 int tar_sparse_check(struct tar *t, uint64_t size, uint64_t stored);
 

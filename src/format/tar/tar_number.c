@@ -21,7 +21,7 @@ base_256(const uint8_t *field, size_t len, int64_t *value)
 
 		if (i == 0)
 			byte = negative ? byte | 0x80 : byte & 0x7f;
-		/* what is shifted out must be a copy of the sign */
+		/* the bits shifted out must be copies of the sign */
 		if (v >> 55 != (negative ? 0x1ff : 0))
 			return -EBADMSG;
 		v = v << 8 | byte;

@@ -2,9 +2,9 @@
  * tar_pax.c - extended headers of pax
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A record is "LENGTH KEY=VALUE\n", LENGTH counting all of it.  The newline
- * becomes a NUL, so that values are strings where they stand; a NUL there is
- * therefore taken for the end of a record that was parsed before.
+ * A record is "LENGTH KEY=VALUE\n", with LENGTH counting all of it.  The
+ * newline is replaced by a NUL, so that values are strings in place; a NUL
+ * there is therefore accepted as the end of a record that was parsed before.
  */
 #include "tar_impl.h"
 
@@ -18,7 +18,8 @@ static const char xattr_prefix[] = "SCHILY.xattr.";
 
 struct record {
 	const char *key, *value;
-	size_t length;			/* of the value, which may hold NUL */
+	size_t length;			/* of the value, which may contain
+					 * NUL */
 };
 
 static int
@@ -47,7 +48,7 @@ set_number(struct tar *t, const struct record *r, bool *has, uint64_t *value)
 	return 0;
 }
 
-/* Seconds with a sign and a fraction, rounded down to nanoseconds. */
+/* Signed seconds with a fraction, rounded down to nanoseconds. */
 static int
 set_time(struct tar *t, const struct record *r, struct tar_pax *p)
 {
@@ -90,7 +91,7 @@ set_xattr(struct tar_pax *p, const struct record *r)
 	return 0;
 }
 
-/* GNU.sparse 0.0 and 0.1: offsets and lengths take turns. */
+/* GNU.sparse 0.0 and 0.1: offsets and lengths alternate. */
 static int
 add_half(struct tar *t, struct tar_pax *p, uint64_t value)
 {

@@ -1,5 +1,5 @@
 /*
- * tar_sparse.c - where the data of sparse files is
+ * tar_sparse.c - the extents of sparse files
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "tar_impl.h"
@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-/* The old GNU header: 4 extents in it, 21 in each block behind. */
+/* The old GNU header: 4 extents in it, 21 in each block after it. */
 enum {
 	NUMBER_B = 12,
 	FIRST_AT = 386, FIRST_COUNT = 4, FIRST_MORE = 482,
@@ -36,7 +36,7 @@ tar_extent_add(struct tar *t, uint64_t offset, uint64_t length)
 	return 0;
 }
 
-/* Up to count extents of a block; a first byte of zero ends them. */
+/* Adds up to count extents of a block; a first byte of zero ends them. */
 static int
 extents_of_block(struct tar *t, const uint8_t *p, unsigned count)
 {
@@ -82,7 +82,7 @@ tar_sparse_old(struct tar *t, uint64_t *realsize)
 	return rc;
 }
 
-/* Lines of a map, a block at a time. */
+/* Reads the lines of a map, a block at a time. */
 struct map {
 	uint8_t block[TAR_BLOCK];
 	size_t at;			/* TAR_BLOCK: read the next one */

@@ -1,8 +1,8 @@
 /*
- * list_xz.c - how much is in an xz or lzma file
+ * list_xz.c - the uncompressed size of an xz or lzma file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Every stream of an xz file ends with an index; liblzma goes from the last
+ * Every stream of an xz file ends with an index; liblzma walks from the last
  * one back to the first.
  */
 #include "format/list.h"
@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <lzma.h>
 
-/* Indexes of about 8 million blocks. */
+/* Enough for indexes of about 8 million blocks. */
 #define INDEX_MEMORY ((uint64_t)128 << 20)
 
 int
@@ -87,7 +87,7 @@ xz_list(int fd, uint64_t len, struct codec_listing *l)
 	return 0;
 }
 
-/* The size, in the header unless the stream ends with a mark. */
+/* The size, which is in the header unless the stream ends with a marker. */
 int
 lzma_list(int fd, uint64_t len, struct codec_listing *l)
 {

@@ -1,10 +1,10 @@
 /*
- * seek_xz.c - ranges of xz files, by their indexes
+ * seek_xz.c - reading ranges of xz files, by their indexes
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Some blocks of a stream become a stream of their own: header, the blocks,
- * and an index and a footer for them, against which liblzma verifies what it
- * decodes, besides each block's check.  Source: the .xz file format, 1.1.0.
+ * Some blocks of a stream become a separate stream: header, the blocks, and an
+ * index and a footer for them, against which liblzma verifies what it decodes,
+ * in addition to each block's check.  Source: the .xz file format, 1.1.0.
  */
 #include "format/seek_formats.h"
 
@@ -72,7 +72,7 @@ put_end(struct seek_stream *s, const lzma_index *index,
 	return rc;
 }
 
-/* The blocks of from..to, and their index. */
+/* The blocks from..to, and their index. */
 static int
 put_blocks(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s, lzma_index *index)

@@ -110,7 +110,7 @@ xz_join(void *job, struct slot *s, struct sink *out)
 	while (rc == 0 && !j->ended &&
 	    (j->strm.avail_in > 0 || action == LZMA_FINISH))
 		rc = step(j, action, out);
-	/* whatever follows an .lzma stream is no part of it */
+	/* data after an .lzma stream is not part of it */
 	return rc == 0 && j->ended && j->strm.avail_in > 0 ? -EBADMSG : rc;
 }
 
@@ -127,8 +127,9 @@ magic_xz(const uint8_t *p, size_t len)
 }
 
 /*
- * No magic number: properties byte, dictionary size 2^n or 2^n + 2^(n-1), and
- * an uncompressed size that is unknown or below 256 GiB, as xz(1) tells it.
+ * There is no magic number: it is recognized by a valid properties byte, a
+ * dictionary size of 2^n or 2^n + 2^(n-1), and an uncompressed size that is
+ * unknown or below 256 GiB, as in xz(1).
  */
 static bool
 magic_lzma(const uint8_t *p, size_t len)

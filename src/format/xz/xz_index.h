@@ -1,5 +1,5 @@
 /*
- * xz_index.h - where the blocks of an xz file are
+ * xz_index.h - the index of an xz file
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_XZ_INDEX_H
@@ -9,12 +9,12 @@
 
 #include <lzma.h>
 
-/* What liblzma says, as 0 or -errno. */
+/* Converts an error of liblzma to 0 or -errno. */
 int xz_error(lzma_ret r);
 
 /*
- * The index of all streams of a file, for lzma_index_end().  0, -EBADMSG,
- * -ENODATA, -EFBIG (it takes over 128 MiB) or -errno.
+ * The index of all streams of a file, to be freed with lzma_index_end().  0,
+ * -EBADMSG, -ENODATA, -EFBIG (it needs over 128 MiB) or -errno.
  */
 int xz_read_index(struct look *look, lzma_index **index);
 

@@ -1,8 +1,8 @@
 /*
- * list_zstd.c - how much is in a zstd file
+ * list_zstd.c - the uncompressed size of a zstd file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * From the header of one block to the next: the data between is not read.
+ * Goes from one block header to the next: the data between is not read.
  */
 #include "format/list.h"
 
@@ -12,9 +12,9 @@
 
 #include <errno.h>
 
-enum { HEADERS = 512 };		/* looked at in one go */
+enum { HEADERS = 512 };		/* bytes examined at a time */
 
-/* A frame that has ended at p. */
+/* Counts a frame that has ended at p. */
 static void
 add_frame(struct codec_listing *l, const struct zstd_header *h)
 {

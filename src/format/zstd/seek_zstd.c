@@ -1,10 +1,10 @@
 /*
- * seek_zstd.c - ranges of zstd files
+ * seek_zstd.c - reading ranges of zstd files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * By the seek table, if there is one whose sizes fill the file; else from
- * frame to frame, where all say their size; and within frames of our own from
- * job to job (zstd_job.h), by what the marks tell.  Sources: the Zstandard
+ * Uses the seek table, if there is one whose sizes fill the file; otherwise
+ * goes from frame to frame, if all record their size, and within frames by pzc
+ * from job to job (zstd_job.h), using the marks.  Sources: the Zstandard
  * seekable format 0.1.0; RFC 8878.
  */
 #include "format/seek_formats.h"
@@ -25,7 +25,7 @@ enum {
 	HEAD = 8, FOOT = 9,
 	CHECKSUMS = 0x80, RESERVED = 0x7c,	/* of the descriptor */
 	HEADERS = 512,
-	MARKS_MAX = 16,		/* behind a job; none of ours has more */
+	MARKS_MAX = 16,		/* after a job; pzc never writes more */
 	CHECKSUM_LEN = 4
 };
 
@@ -35,7 +35,7 @@ struct seek_table {
 	size_t entry;		/* bytes */
 };
 
-/* Is there one at the end?  1, 0 or -errno. */
+/* Whether there is one at the end: 1, 0 or -errno. */
 static int
 find_table(struct look *look, struct seek_table *t)
 {
@@ -98,16 +98,19 @@ map_table(struct seek_map *m, const struct seek_table *t)
 	return at == t->at ? seek_end(m, plain, at) : -EBADMSG;
 }
 
-/* From frame to frame, and from job to job where they are told. */
+/* Goes from frame to frame, and from job to job if marks describe them. */
 struct walk {
 	struct seek_map *m;
 	struct zstd_scan z;
 	uint64_t at, plain;
-	struct seek_unit frame;		/* the beginning of that in hand */
+	struct seek_unit frame;		/* the beginning of the current one */
 	bool ended;
 };
 
-/* How much is in blocks of the frame in hand, from w->at on: it or -errno. */
+/*
+ * The size of the data in blocks of the current frame, from w->at on, or
+ * -errno.
+ */
 static int64_t
 count_blocks(const struct walk *w, uint64_t at, uint64_t end)
 {
@@ -143,7 +146,7 @@ count_blocks(const struct walk *w, uint64_t at, uint64_t end)
 	return sum;
 }
 
-/* The job before w->at, which is behind the first of the marks there. */
+/* The job before w->at, which is after the first of the marks there. */
 static int
 end_job(struct walk *w)
 {
@@ -161,7 +164,7 @@ end_job(struct walk *w)
 		w->at += ZSTD_BLOCK_HEAD;
 	}
 	len = marks < ZSTD_JOB_LEAD ? 0 : zstd_job_len(marks - ZSTD_JOB_LEAD);
-	/* whole jobs to the end have no next one to be before */
+	/* whole jobs up to the end are not followed by another */
 	if (len == 0 && p[0] == 1)
 		len = zstd_job_len(marks);
 	if (len == 0)
@@ -174,7 +177,7 @@ end_job(struct walk *w)
 	    w->at - ZSTD_JOB_LEAD * ZSTD_BLOCK_HEAD, w->frame.at });
 }
 
-/* One that is counted, or passed over; w->at is behind it. */
+/* Counts or skips a frame; w->at is after it. */
 static int
 end_frame(struct walk *w)
 {
@@ -223,7 +226,7 @@ step(struct walk *w)
 		return (int)used;
 	if (n == 0 && !w->ended)
 		return -ENODATA;
-	/* one of unknown size: what follows has no place */
+	/* its size is unknown: the position of what follows is, too */
 	if (!h->skippable && h->content == UINT64_MAX && w->z.begun &&
 	    !(w->z.marked && h->windowed && !h->dictionary))
 		return -ENODATA;
@@ -256,7 +259,7 @@ map_frames(struct seek_map *m)
 	    seek_end_within(m, m->units[m->count - 1]);
 }
 
-/* Jobs as a frame of their own, whose checksum is not known. */
+/* Jobs as a separate frame, whose checksum is unknown. */
 static int
 part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s)

@@ -1,5 +1,5 @@
 /*
- * zstd.c - Zstandard: the row, and what its coders share
+ * zstd.c - Zstandard: the codec, and what its coders share
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: RFC 8878.
@@ -34,10 +34,10 @@ zstd_error(size_t code)
 }
 
 /*
- * The windows are what libzstd 1.5 chooses where it does not know the size,
- * so that whoever reads its files can read these.  A context's memory is what
- * ZSTD_estimateCCtxSize() says; it follows the parameters of the parser: 12
- * takes more than 13.
+ * The windows are those that libzstd 1.5 chooses if it does not know the size,
+ * so that any reader of its files can read these.  A context's memory is from
+ * ZSTD_estimateCCtxSize(); it depends on the parser's parameters: 12 needs more
+ * than 13.
  */
 const struct zstd_level *
 zstd_level(int level)
@@ -63,8 +63,8 @@ zstd_set(ZSTD_CCtx *c, ZSTD_cParameter parameter, int value)
 }
 
 /*
- * Skippable frames are lz4's as well: they are ours unless something else is
- * seen to follow.
+ * Skippable frames are also lz4's: they are ours unless something else is seen
+ * to follow.
  */
 static bool
 magic(const uint8_t *p, size_t len)

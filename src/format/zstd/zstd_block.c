@@ -30,7 +30,7 @@ zstd_block_head(const uint8_t *p)
 	return h;
 }
 
-/* The length of the literals section, or 0: it is not whole. */
+/* The length of the literals section, or 0: incomplete. */
 static size_t
 literals_len(struct zstd_tables *t, const uint8_t *p, size_t len)
 {
@@ -56,7 +56,7 @@ literals_len(struct zstd_tables *t, const uint8_t *p, size_t len)
 	    ((1U << size_bits[form]) - 1));
 }
 
-/* The number of sequences, from *at on, which is moved: 0 or -EBADMSG. */
+/* The number of sequences, from *at on, which is advanced: 0 or -EBADMSG. */
 static int
 take_count(const uint8_t *p, size_t len, size_t *at, uint32_t *count)
 {
@@ -75,7 +75,7 @@ take_count(const uint8_t *p, size_t len, size_t *at, uint32_t *count)
 	*count = p[0] < 255 ? (p[0] - 128U) << 8 | p[1] :
 	    (p[1] | (uint32_t)p[2] << 8) + 0x7f00;
 	*at += p[0] < 255 ? 2 : 3;
-	/* none at all has a byte of its own */
+	/* no sequences are encoded differently */
 	return *count == 0 ? -EBADMSG : 0;
 }
 
@@ -125,7 +125,10 @@ zstd_sections(struct zstd_tables *t, const uint8_t *p, size_t len,
 	return at < len ? 0 : -EBADMSG;
 }
 
-/* The n bits below the place, n at most 32; it is moved.  0 or -EBADMSG. */
+/*
+ * Reads the n bits below the position, n at most 32, which is moved.  0 or
+ * -EBADMSG.
+ */
 static int
 take_bits(struct zstd_reader *r, unsigned n, uint32_t *v)
 {
@@ -151,7 +154,7 @@ zstd_reader_open(struct zstd_reader *r, const struct zstd_tables *t,
 {
 	int rc = 0;
 
-	/* the highest bit that is set is the end's mark */
+	/* the highest bit set marks the end */
 	if (p[len - 1] == 0)
 		return -EBADMSG;
 	r->tables = t;

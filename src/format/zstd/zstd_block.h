@@ -2,9 +2,9 @@
  * zstd_block.h - the sections of a compressed block, and its sequences
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: RFC 8878, section 3.1.1.3.  The literals are not decoded, and the
- * matches not copied: this tells what a block refers to, not what is in it.
- * Nothing here allocates; a struct belongs to one thread at a time.
+ * Source: RFC 8878, section 3.1.1.3.  Literals are not decoded and matches not
+ * copied: this determines what a block refers to, not its content.  Nothing
+ * here allocates; a struct belongs to one thread at a time.
  */
 #ifndef COLDPRESS_ZSTD_BLOCK_H
 #define COLDPRESS_ZSTD_BLOCK_H
@@ -24,21 +24,21 @@ enum {
 struct zstd_block_head {
 	bool last;
 	int type;
-	uint32_t size;		/* as it stands there */
-	size_t stored;		/* bytes behind the header */
+	uint32_t size;		/* as stored */
+	size_t stored;		/* bytes after the header */
 };
 
-/* Of the ZSTD_BLOCK_HEAD bytes at p. */
+/* Parses the ZSTD_BLOCK_HEAD bytes at p. */
 struct zstd_block_head zstd_block_head(const uint8_t *p);
 
-/* What one block leaves to the next.  Zeroed before the first. */
+/* The state that one block passes to the next.  Zeroed before the first. */
 struct zstd_tables {
 	bool literals;			/* there is a Huffman table */
 	bool set[ZSTD_CODES];
 	struct zstd_fse fse[ZSTD_CODES];
 };
 
-/* Places in a compressed block, from the byte behind its header on. */
+/* Positions in a compressed block, relative to the end of its header. */
 struct zstd_sections {
 	uint32_t count;			/* of sequences */
 	size_t modes;			/* the byte of the tables' modes */
@@ -47,7 +47,7 @@ struct zstd_sections {
 	size_t stream;			/* the sequences' bits */
 };
 
-/* How a block has its tables: two bits each of the modes byte. */
+/* The modes of a block's tables: two bits each of the modes byte. */
 enum {
 	ZSTD_MODE_PREDEFINED, ZSTD_MODE_SINGLE, ZSTD_MODE_DESCRIBED,
 	ZSTD_MODE_REPEAT
@@ -60,9 +60,9 @@ zstd_mode(unsigned modes, enum zstd_code code)
 }
 
 /*
- * The sections of the block of len bytes at p; t becomes what it leaves.
- * 0, or -EBADMSG: wrong, or a table is used that no block since t was zeroed
- * has set.
+ * Finds the sections of the block of len bytes at p; t is updated to its state
+ * after the block. 0, or -EBADMSG: corrupt, or a table is used that no block
+ * since t was zeroed has set.
  */
 int zstd_sections(struct zstd_tables *t, const uint8_t *p, size_t len,
     struct zstd_sections *s);
@@ -72,18 +72,19 @@ struct zstd_sequence {
 	uint32_t extra[ZSTD_CODES];	/* the bits that follow each */
 };
 
-/* The value that says what a match refers to: 1 to 3 repeat an offset. */
+/* The value that selects an offset: 1 to 3 repeat an earlier one. */
 static inline uint32_t
 zstd_offset_value(const struct zstd_sequence *q)
 {
 	return ((uint32_t)1 << q->symbol[ZSTD_OF]) + q->extra[ZSTD_OF];
 }
 
-/* Sequences being read, from the last bit to the first. */
+/* A reader of sequences, from the last bit to the first. */
 struct zstd_reader {
 	const struct zstd_tables *tables;
 	const uint8_t *p;
-	size_t bit;			/* those below are not read yet */
+	size_t bit;			/* bits below it have not been read
+					 * yet */
 	uint32_t left;			/* sequences */
 	unsigned state[ZSTD_CODES];	/* of the next one */
 };
@@ -92,7 +93,7 @@ struct zstd_reader {
 int zstd_reader_open(struct zstd_reader *r, const struct zstd_tables *t,
     const uint8_t *p, size_t len, const struct zstd_sections *s);
 
-/* The next of r->left, which is not 0.  0 or -EBADMSG. */
+/* Reads the next sequence; r->left must not be 0.  0 or -EBADMSG. */
 int zstd_reader_next(struct zstd_reader *r, struct zstd_sequence *q);
 
 #endif

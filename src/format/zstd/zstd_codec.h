@@ -1,5 +1,5 @@
 /*
- * zstd_codec.h - what the parts of the zstd codec share
+ * zstd_codec.h - declarations shared by the parts of the zstd codec
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_ZSTD_CODEC_H
@@ -19,7 +19,7 @@ extern const struct coder zstd_encoder, zstd_frames_encoder,
 /* The -errno for an error code of libzstd. */
 int zstd_error(size_t code);
 
-/* What a level is made of, here. */
+/* The parameters of a level. */
 struct zstd_level {
 	uint8_t window_log;	/* as libzstd's for an unknown size */
 	uint16_t job_mib;	/* of input in a job */

@@ -1,10 +1,10 @@
 /*
- * zstd_cut.c - where a Zstandard stream may be cut
+ * zstd_cut.c - cutting a Zstandard stream into pieces
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Pieces of whole frames, whose headers give their sizes; jobs of a frame
- * that has marks (zstd_job.h); and of what says nothing of that kind, or is
- * too large, pieces of any length.
+ * Pieces of whole frames whose headers give their sizes; jobs of a frame that
+ * has marks (zstd_job.h); and pieces of any length from frames that are
+ * neither, or too large.
  */
 #include "zstd_decode.h"
 
@@ -15,12 +15,13 @@
 
 enum {
 	READ_LEN = 128 << 10,
-	PIECE_OUT = 1 << 20		/* output at which a piece is enough */
+	PIECE_OUT = 1 << 20		/* output at which a piece is large
+					 * enough */
 };
 
 /*
- * The window is compared here, so that the verdict on a frame is the same
- * however it is decoded.
+ * The window is checked here, so that a frame is judged the same however it is
+ * decoded.
  */
 static int64_t
 scan(struct zstd_cutter *c, const struct slot *s, size_t from, bool *ended)
@@ -40,7 +41,7 @@ scan(struct zstd_cutter *c, const struct slot *s, size_t from, bool *ended)
 	return n;
 }
 
-/* A new frame, or the one begun again from its beginning. */
+/* Begins a new frame, or restarts the current one from its beginning. */
 static void
 restart(struct zstd_cutter *c)
 {
@@ -50,9 +51,9 @@ restart(struct zstd_cutter *c)
 }
 
 /*
- * To the end of a frame that is cut anywhere, or as far as has been read;
- * with one thread any number of frames.  What is before pos is scanned, up to
- * the frame's end if ended.
+ * To the end of a frame that may be cut anywhere, or as far as has been read;
+ * with one thread any number of frames.  Data before pos has been scanned, up
+ * to the frame's end if ended.
  */
 static int
 cut_plain(struct zstd_cutter *c, struct input *in, struct slot *s,
@@ -101,7 +102,10 @@ mark_job(const struct zstd_cutter *c, struct slot *s, size_t len, bool final)
 	note->window = c->scan.header.window_byte;
 }
 
-/* A job up to the mark behind it, or the frame's end; pos is scanned. */
+/*
+ * A job up to the mark after it, or to the end of the frame; data before pos
+ * has been scanned.
+ */
 static int
 cut_job(struct zstd_cutter *c, struct input *in, struct slot *s, size_t pos,
     bool ended)
@@ -148,7 +152,7 @@ has_jobs(const struct zstd_cutter *c)
 	return c->scan.marked && h->windowed && !h->dictionary;
 }
 
-/* Ends the piece before a frame that is not to be in it. */
+/* Ends the piece before a frame that does not belong to it. */
 static int
 cut_before(struct zstd_cutter *c, struct slot *s)
 {

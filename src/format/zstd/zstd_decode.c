@@ -2,10 +2,10 @@
  * zstd_decode.c - decompressing Zstandard on all cores
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The reader cuts pieces of whole frames, whose headers give their sizes, and
- * jobs of a frame of our own.  What is neither, or too large, goes through
- * libzstd's stream decoder in the joiner.  With one thread all does: that
- * needs the least memory.
+ * The reader cuts pieces of whole frames whose headers give their sizes, and
+ * jobs of frames by pzc.  Everything else, and anything too large, goes through
+ * libzstd's stream decoder in the joiner.  With one thread everything does:
+ * that needs the least memory.
  */
 #include "zstd_codec.h"
 
@@ -18,11 +18,12 @@
 #include <string.h>
 
 enum {
-	UNIT_MOST = 48 << 20,	/* output of a unit in a worker, or input */
-	UNIT_LEAST = 16 << 20,	/* to which a memory limit may lower that, */
-	UNIT_STEP = 16 << 20,	/* by so much at a time */
+	UNIT_MOST = 48 << 20,	/* maximum output of a unit in a worker, or
+				 * input */
+	UNIT_LEAST = 16 << 20,	/* to which a memory limit may lower it, */
+	UNIT_STEP = 16 << 20,	/* in steps of this size */
 	PIECE_LEAST = 1 << 20,
-	UNIT_SLACK = 3 << 20,	/* small frames behind each other, headers */
+	UNIT_SLACK = 3 << 20,	/* for many small frames, and headers */
 	WINDOW_LEAST = 8 << 20,
 	BASE = 4 << 20
 };
@@ -104,7 +105,7 @@ worker_close(void *ctx)
 	ZSTD_freeDCtx(ctx);
 }
 
-/* libzstd goes over all the frames of a buffer, skippable ones too. */
+/* libzstd decodes all the frames of a buffer, including skippable ones. */
 static int
 work_frames(ZSTD_DCtx *d, struct slot *s)
 {
@@ -122,7 +123,10 @@ work_frames(ZSTD_DCtx *d, struct slot *s)
 	return 0;
 }
 
-/* Behind the empty raw blocks from a place on; another is before the end. */
+/*
+ * The position after the empty raw blocks at a position; another block comes
+ * before the end.
+ */
 static size_t
 skip_marks(const struct slot *s, size_t at, size_t end)
 {
@@ -132,7 +136,7 @@ skip_marks(const struct slot *s, size_t at, size_t end)
 	return at;
 }
 
-/* A frame of its own, if it is one: see zstd_job.h. */
+/* Decodes a job as a separate frame, if it is independent: see zstd_job.h. */
 static int
 decode_job(ZSTD_DCtx *d, struct slot *s, size_t most, const uint8_t *p,
     size_t len)
@@ -151,8 +155,8 @@ decode_job(ZSTD_DCtx *d, struct slot *s, size_t most, const uint8_t *p,
 }
 
 /*
- * A header takes the place of two marks, and the mark behind the job is its
- * last block, for the time that it takes.
+ * A header temporarily replaces two marks, and the mark after the job becomes
+ * its last block.
  */
 static int
 work_job(ZSTD_DCtx *d, struct slot *s, size_t most)
@@ -219,8 +223,8 @@ first_frame(const struct codec_options *o)
 }
 
 /*
- * For units of this size.  Besides the slots, the joiner keeps the input of
- * two units, and the reader what it has read beyond one.
+ * For units of this size.  Besides the slots, the joiner keeps the input of two
+ * units, and the reader what it has read beyond one.
  */
 static void
 plan_units(const struct codec_options *o, struct plan *p, uint64_t unit,
@@ -235,9 +239,9 @@ plan_units(const struct codec_options *o, struct plan *p, uint64_t unit,
 }
 
 /*
- * A thread more than one costs a unit's memory, in and out; one costs none.
- * A limit lowers the size of units first: those above it are decoded by one
- * thread, in pieces.
+ * Each thread beyond the first costs the memory of a unit's input and output;
+ * one thread costs none.  A limit first lowers the unit size: larger units are
+ * decoded by one thread, in pieces.
  */
 static int
 plan(const struct codec_options *o, struct plan *p, const char **why)
@@ -279,7 +283,7 @@ close_job(void *job)
 	sys_free(j);
 }
 
-/* The window that a plan within a limit has room for. */
+/* The largest window that a plan under a limit has room for. */
 static void
 limit(struct zstd_cutter *c, const struct codec_options *o,
     const struct plan *p)

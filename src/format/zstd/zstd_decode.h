@@ -1,9 +1,8 @@
 /*
- * zstd_decode.h - a Zstandard stream being decompressed
+ * zstd_decode.h - decompressing a Zstandard stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * zstd_cut.c is what the reader does, zstd_decode.c the workers,
- * zstd_join.c the joiner.
+ * zstd_cut.c is the reader, zstd_decode.c the workers, zstd_join.c the joiner.
  */
 #ifndef COLDPRESS_ZSTD_DECODE_H
 #define COLDPRESS_ZSTD_DECODE_H
@@ -21,44 +20,47 @@ enum { PIECE_PLAIN, PIECE_FRAMES, PIECE_JOB };
 
 enum { CHECKSUM_LEN = 4 };	/* behind the last job of a frame */
 
-/* The reader's. */
+/* Private to the reader. */
 struct zstd_cutter {
 	struct zstd_scan scan;
 	struct carry carry;
-	size_t unit_max;		/* most input or output of a unit */
+	size_t unit_max;		/* maximum input or output of a unit */
 	uint64_t window_max;
-	uint64_t beyond;		/* memory needed besides a window */
+	uint64_t beyond;		/* memory needed in addition to a
+					 * window */
 	struct codec_notes *notes;
 	bool serial;			/* cut everything anywhere */
-	bool plain;			/* within a frame that is cut anywhere */
-	bool jobs;			/* within a frame of jobs */
-	bool hopeless;			/* no frame where one should be */
-	/* The joiner could not use a job: the rest of its frame is its own. */
+	bool plain;			/* inside a frame that may be cut
+					 * anywhere */
+	bool jobs;			/* inside a frame of jobs */
+	bool hopeless;			/* no frame where one is required */
+	/* The joiner could not use a job, and takes the rest of its frame. */
 	atomic_bool distrust;
 };
 
-/* The next piece into s.  0 or -errno. */
+/* Reads the next piece into s.  0 or -errno. */
 int zstd_cut(struct zstd_cutter *c, struct input *in, struct slot *s);
 
-/* Bytes of input that were accepted, and how much came of them. */
+/* Accepted input bytes, and the size of their output. */
 struct zstd_kept {
 	struct buf in;
 	size_t skip;			/* header before the first block */
 	uint64_t made;
 };
 
-/* The joiner's. */
+/* Private to the joiner. */
 struct zstd_joiner {
 	struct serial serial;
 	struct zstd_cutter *cutter;
 	/* Of a frame of jobs: */
-	bool open;			/* it has begun and not ended */
-	bool resumed;			/* it is decoded here from now on */
-	bool body_ended;		/* by now only its checksum is missing */
+	bool open;			/* begun but not ended */
+	bool resumed;			/* being decoded here from now on */
+	bool body_ended;		/* only its checksum is missing */
 	struct zstd_header header;
 	XXH64_state_t *hash;
 	uint64_t made;
-	uint64_t drop;			/* output that has been written before */
+	uint64_t drop;			/* output that has already been
+					 * written */
 	struct zstd_kept kept[2];	/* the older one, the newer one */
 	uint8_t check[CHECKSUM_LEN];
 	size_t check_len;

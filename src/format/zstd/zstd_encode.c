@@ -2,13 +2,13 @@
  * zstd_encode.c - compressing Zstandard: one frame of jobs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What zstd -T writes, too: one frame, with a checksum and a window that
- * every reader takes.  But here no job refers to the one before it, so that
- * they can be decompressed on all cores; zstd_job.h has the layout.  An input
- * of one job is an ordinary frame without any mark.
+ * Like the output of zstd -T: one frame, with a checksum and a window that
+ * every reader accepts.  But no job refers to the previous one, so they can be
+ * decompressed on all cores; zstd_job.h describes the layout.  An input of one
+ * job becomes an ordinary frame without marks.
  *
- * Jobs are long, since each begins with an empty window.  Up to level 8 the
- * first two are shorter, for inputs that are no longer than some of them.
+ * Jobs are long, because each begins with an empty window.  Up to level 8 the
+ * first two are shorter, for inputs that are no longer than a few of them.
  */
 #include "zstd_codec.h"
 
@@ -27,7 +27,7 @@
 enum {
 	SHORT_JOB = 8 << 20,	/* the first SHORT_JOBS */
 	SHORT_JOBS = 2,
-	MANY_JOB = 4 << 20,	/* where there are to be many: -R, --adapt */
+	MANY_JOB = 4 << 20,	/* if there should be many: -R, --adapt */
 	WINDOW_LEAST_LOG = 10,
 	ROOM = 256 << 10,	/* for what settling adds */
 	CHECKSUM = 4
@@ -37,7 +37,7 @@ struct job {
 	struct cutter cut;
 	const struct codec_options *options;
 	int window_log;
-	bool fixed;			/* jobs are of one size */
+	bool fixed;			/* jobs have one size */
 	XXH64_state_t *hash;
 	uint64_t total;
 };
@@ -58,7 +58,7 @@ plan(const struct codec_options *o, struct plan *p, const char **why)
 		return -ENOTSUP;
 	}
 	p->block = longest_job(o);
-	/* one a worker, and one to read into or to write from */
+	/* one for each worker, and one to read into or write from */
 	p->slots = p->block > MANY_JOB ? o->threads + 1 :
 	    pipeline_slots(o->threads);
 	p->slot_B = p->block + ZSTD_compressBound(p->block) + ROOM;
@@ -111,7 +111,7 @@ fill(void *job, struct input *in, struct slot *s)
 {
 	struct job *j = job;
 	size_t len = longest_job(j->options);
-	/* at once: what grows leaves holes behind */
+	/* all at once: growing leaves holes behind */
 	int rc = s->seq > 0 ? buf_reserve(&s->in, len) : 0;
 
 	if (rc != 0)
@@ -137,7 +137,7 @@ worker_close(void *ctx)
 	ZSTD_freeCCtx(ctx);
 }
 
-/* All of the input: a frame as libzstd makes it, and not a job. */
+/* The whole input: a frame as libzstd makes it, not a job. */
 static bool
 is_alone(const struct slot *s)
 {
@@ -168,7 +168,7 @@ set_up(const struct job *j, ZSTD_CCtx *c, const struct slot *s)
 	    alone && (o->has_size || s->in.len == 0));
 }
 
-/* The blocks as they are: what can always be written. */
+/* Stores the blocks, which is always possible. */
 static void
 store(struct slot *s, size_t most)
 {
@@ -188,7 +188,7 @@ store(struct slot *s, size_t most)
 	s->out.len = (size_t)(to - s->out.data);
 }
 
-/* The frame in s->out becomes a job: marks in place of its header. */
+/* Turns the frame in s->out into a job: marks replace its header. */
 static int
 make_job(const struct job *j, struct slot *s)
 {
@@ -262,7 +262,7 @@ put_header(const struct job *j, struct sink *out)
 	return sink_write(out, head, len);
 }
 
-/* The checksum, behind a last block if there was none. */
+/* Writes the checksum, after a last block if there was none. */
 static int
 put_end(const struct job *j, bool ended, struct sink *out)
 {

@@ -2,9 +2,9 @@
  * zstd_frames.c - compressing Zstandard: frames of known size
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames of a fixed amount of input, each compressed on its own, with its
- * size and checksum.  Behind them there may be a skippable frame with a seek
- * table.  Source: the Zstandard seekable format 0.1.0.
+ * Frames with a fixed amount of input, each compressed independently, with its
+ * size and checksum.  A skippable frame with a seek table may follow.  Source:
+ * the Zstandard seekable format 0.1.0.
  */
 #include "zstd_codec.h"
 
@@ -21,8 +21,8 @@
 enum {
 	FRAME_LEAST_LOG = 22,
 	FRAME_LEAST = 1 << FRAME_LEAST_LOG,
-	WINDOW_MOST_LOG = 27,	/* that decoders take without being asked */
-	SMALL_LEVEL = 8,	/* the last one with such frames */
+	WINDOW_MOST_LOG = 27,	/* accepted by decoders without an option */
+	SMALL_LEVEL = 8,	/* the last level with small frames */
 };
 
 struct job {
@@ -32,8 +32,7 @@ struct job {
 };
 
 /*
- * log2 of a frame: at the higher levels four of the windows that libzstd has
- * there.
+ * log2 of the frame size: at the higher levels, four of libzstd's windows.
  */
 static int
 frame_log(int level)
@@ -43,8 +42,8 @@ frame_log(int level)
 }
 
 /*
- * log2 of the window: that of the frame.  This is in memory as a whole, going
- * in and coming out, so the longer window costs nothing; it is worth 0.2 to
+ * log2 of the window: that of the frame.  A frame is completely in memory as
+ * input and output anyway, so the longer window costs nothing; it saves 0.2 to
  * 1.6 % at level 3, 5 % at 9 to 15, and 3 % at 19.
  */
 static int
@@ -61,8 +60,8 @@ new_context(const struct codec_options *o)
 	ZSTD_CCtx *c = ZSTD_createCCtx();
 
 	/*
-	 * The frame's checksum is off in the library and on in zstd(1); it is
-	 * all that a test of a file has to go by.
+	 * The frame's checksum is off by default in the library but on in
+	 * zstd(1); testing a file relies on it.
 	 */
 	if (c == NULL || zstd_set(c, ZSTD_c_compressionLevel, o->level) != 0 ||
 	    zstd_set(c, ZSTD_c_windowLog, window_log(o->level)) != 0 ||
@@ -83,7 +82,10 @@ plan(const struct codec_options *o, struct plan *p, const char **why)
 	p->block = o->block != 0 ? o->block :
 	    o->adapt != NULL ? FRAME_LEAST :
 	    (size_t)1 << frame_log(o->level);
-	/* large frames: one a worker, one to read into, one to write from */
+	/*
+	 * large frames: one for each worker, one to read into, one to write
+	 * from
+	 */
 	p->slots = p->block > FRAME_LEAST ? o->threads + 2 :
 	    pipeline_slots(o->threads);
 	p->slot_B = p->block + ZSTD_compressBound(p->block);
@@ -150,7 +152,7 @@ work(void *job, void *ctx, struct slot *s)
 	size_t n;
 	int rc;
 
-	/* the end of an input of whole blocks: no frame for it */
+	/* the end of an input of whole blocks: it gets no frame */
 	if (s->in.len == 0 && s->seq > 0)
 		return 0;
 	if (j->options->adapt != NULL)

@@ -10,7 +10,7 @@
 
 enum { SYMBOLS = 53 };
 
-/* The kinds of code: symbols, the largest table, the predefined counts. */
+/* The kinds of codes: symbols, the largest table, the predefined counts. */
 static const struct kind {
 	unsigned symbols, log_max, log;
 	int8_t counts[SYMBOLS];		/* -1: less than one */
@@ -41,7 +41,7 @@ highest_bit(unsigned v)
 	return 31 - (unsigned)__builtin_clz(v);
 }
 
-/* Bits from the first byte on; beyond the end they are zero. */
+/* A bit reader from the first byte on; zeros past the end. */
 struct bits {
 	const uint8_t *p;
 	size_t len, pos;		/* pos in bits */
@@ -57,7 +57,10 @@ peek(const struct bits *b, unsigned n)
 	return v >> b->pos % 8 & ((1U << n) - 1);
 }
 
-/* A count plus one, 0..left+1, of which the small ones take a bit less. */
+/*
+ * Reads a count plus one, 0..left+1, of which the small values take one bit
+ * less.
+ */
 static unsigned
 take_count(struct bits *b, unsigned left)
 {
@@ -74,7 +77,10 @@ take_count(struct bits *b, unsigned left)
 	return v > low ? v - short_ones : v;
 }
 
-/* How many symbols of count 0 follow one: in twos of bits, 3 goes on. */
+/*
+ * The number of symbols with count 0 that follow one: in groups of two bits,
+ * where 3 continues.
+ */
 static unsigned
 take_zeros(struct bits *b)
 {
@@ -88,7 +94,7 @@ take_zeros(struct bits *b)
 	return n;
 }
 
-/* Spreads the symbols over the states, and numbers those of each. */
+/* Spreads the symbols over the states, and numbers the states of each. */
 static void
 build(struct zstd_fse *t, const int8_t *small, const int16_t *counts,
     unsigned symbols)

@@ -17,7 +17,7 @@ enum zstd_code { ZSTD_LL, ZSTD_OF, ZSTD_ML, ZSTD_CODES };
 
 enum { ZSTD_FSE_STATES = 512 };
 
-/* A state: its symbol, and the next one, base plus the value of some bits. */
+/* A state: its symbol, and the next state, base plus the value of some bits. */
 struct zstd_state {
 	uint8_t symbol, bits;
 	uint16_t base;
@@ -29,17 +29,17 @@ struct zstd_fse {
 };
 
 /*
- * The table described at p, for codes of this kind: the number of bytes that
- * the description takes, or -EBADMSG.
+ * Reads the table described at p, for codes of this kind: the number of bytes
+ * of the description, or -EBADMSG.
  */
 ssize_t zstd_fse_read(struct zstd_fse *t, enum zstd_code code,
     const uint8_t *p, size_t len);
 
-/* The table of one symbol; the format's own table.  0 or -EBADMSG. */
+/* A table with one symbol; the predefined table.  0 or -EBADMSG. */
 int zstd_fse_single(struct zstd_fse *t, enum zstd_code code, uint8_t symbol);
 void zstd_fse_predefined(struct zstd_fse *t, enum zstd_code code);
 
-/* Bits that follow the code of a symbol, which is one of a table. */
+/* The extra bits that follow the code of a symbol in a table. */
 unsigned zstd_extra_bits(enum zstd_code code, uint8_t symbol);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * zstd_job.c - parts of a frame that stand alone
+ * zstd_job.c - independent parts of a frame
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "zstd_job.h"
@@ -8,7 +8,7 @@
 #include "zstd_offsets.h"
 #include "zstd_scan.h"
 
-/* The jobs whose size is told, in MiB, by two marks and more. */
+/* The job sizes, in MiB, that are encoded by two marks and more. */
 static const uint16_t told[] = { 4, 8, 16, 24, 32, 48, 128, 256, 512 };
 
 enum { TOLD = sizeof(told) / sizeof(told[0]), TOLD_MARKS = 2 };
@@ -37,7 +37,7 @@ zstd_job_head(uint8_t head[ZSTD_JOB_HEAD], uint8_t window)
 	head[5] = window;
 }
 
-/* The whole blocks of p, one after the other: NULL at the end. */
+/* The complete blocks of p, one after the other: NULL at the end. */
 static const uint8_t *
 next_block(const uint8_t *p, const uint8_t *end, struct zstd_block_head *h)
 {
@@ -61,7 +61,7 @@ zstd_last_block(uint8_t *p, size_t len)
 	return NULL;
 }
 
-/* The sequences of a block, as long as an offset is not the job's own. */
+/* Reads the sequences of a block until all offsets are the job's own. */
 static bool
 own_offsets(struct zstd_offsets *o, const struct zstd_tables *t,
     const uint8_t *p, size_t len, const struct zstd_sections *s)

@@ -1,40 +1,40 @@
 /*
- * zstd_job.h - parts of a frame that stand alone
+ * zstd_job.h - independent parts of a frame
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A frame of ours is a row of jobs.  A job is a whole number of blocks that
- * refer to nothing before it, so each can be decoded without the others:
+ * A frame by pzc is a series of jobs.  A job is a whole number of blocks that
+ * refer to nothing before it, so each can be decoded independently:
  *
  *	header  00 00 00  00 00 00  blocks of job 0
  *	        00 00 00 ...  00 00 00  00 00 00  blocks of job 1
  *	        ...  blocks of the last job  checksum
  *
- * Empty raw blocks (00 00 00) mark where a job begins; every decoder passes
- * over them.  At least two precede each job, where a decoder that wants the
- * job alone can put a header of six bytes; between two jobs there are at
- * least three.  More of them, zstd_job_marks(), tell how much is in the job
- * before them.  Nobody needs to believe that: it is for finding a byte in a
- * file, not for decoding one.
+ * Empty raw blocks (00 00 00) mark where a job begins; every decoder skips
+ * them.  At least two precede each job, where a decoder that wants only this
+ * job can put a header of six bytes; between two jobs there are at least three.
+ * More of them, zstd_job_marks(), encode the size of the job before them.
+ * Nothing relies on that: it is used to find a byte in a file, not to decode
+ * one.
  *
- * The marks are a guess, since any frame may hold such blocks.  Why a job
- * that zstd_job_alone() accepts, and that libzstd then decodes as a frame of
- * its own, has exactly the bytes that it has within its frame:
+ * The marks are a guess, since any frame may contain such blocks.  This is why
+ * a job that zstd_job_alone() accepts, and that libzstd then decodes as a
+ * separate frame, has exactly the bytes that it has within its frame:
  *
- * A block is decoded from four things besides its own bytes: the last
+ * Decoding a block depends on four things besides its own bytes: the last
  * Huffman table, the last three FSE tables, the last three offsets, and the
- * bytes before it (RFC 8878, 3.1.1.3 and 3.1.1.5).  By induction over the
- * job's blocks each of them is the job's own:
+ * bytes before it (RFC 8878, 3.1.1.3 and 3.1.1.5).  By induction over the job's
+ * blocks each of them comes from the job itself:
  *
  * - Tables: a block that uses one (treeless literals, repeat mode) before a
- *   block of the job has set it is refused, here and by libzstd.
+ *   block of the job has set it is rejected, here and by libzstd.
  * - Offsets: a sequence with a value above 3 sets one; one of 1 to 3 uses
  *   one.  All sequences are read from the job's first on, and one that uses
- *   an offset which no sequence of the job has set is refused.  libzstd
- *   would take 1, 4 or 8 for it, so this is the only check there is.  Once
- *   all three are set and all tables too, nothing older can come back.
+ *   an offset which no sequence of the job has set is rejected.  libzstd
+ *   would use 1, 4 or 8, so this is the only check.  Once all three are set
+ *   and all tables too, nothing older can come back.
  * - Bytes: the job is decoded to the beginning of a buffer, without a
- *   dictionary.  A match that begins before it is beyond the buffer, which
- *   libzstd refuses, as it must for the sake of memory.
+ *   dictionary.  A match that begins before it is outside the buffer, which
+ *   libzstd rejects, as it must for memory safety.
  *
  * Thread-safe.
  */
@@ -52,13 +52,16 @@ enum {
 	ZSTD_JOB_LEAD = 2,	/* marks before a job */
 };
 
-/* Marks behind a job of len bytes, those before the next not counted. */
+/*
+ * The number of marks after a job of len bytes, not counting those before the
+ * next one.
+ */
 unsigned zstd_job_marks(uint64_t len);
 
-/* What so many of them say: bytes, or 0 if nothing. */
+/* The size that this many marks encode, or 0 if none. */
 uint64_t zstd_job_len(unsigned marks);
 
-/* A header for blocks of such a window (the header's byte for it). */
+/* A header for blocks with that window (a byte as in a frame header). */
 void zstd_job_head(uint8_t head[ZSTD_JOB_HEAD], uint8_t window);
 
 /* Whether the blocks in the len bytes at p refer to nothing before them. */
@@ -68,11 +71,11 @@ bool zstd_job_alone(const uint8_t *p, size_t len);
 uint8_t *zstd_last_block(uint8_t *p, size_t len);
 
 /*
- * Makes the blocks that libzstd made, from byte `from` of b on, stand alone:
- * where a sequence repeats one of the offsets 1, 4, 8 that every frame begins
- * with, it is written out.  b->cap should be some 256 KiB more than b->len; a
- * block is smaller than most bytes.  0; -ENOMEM; -ENOBUFS or -EBADMSG: it
- * cannot be done, and b holds nothing of use.
+ * Makes the blocks that libzstd produced, from byte `from` of b on,
+ * independent: a sequence that repeats one of the offsets 1, 4, 8 with which
+ * every frame begins gets an explicit offset.  b->cap should be about 256 KiB
+ * more than b->len; a block is smaller than most bytes.  0; -ENOMEM; -ENOBUFS
+ * or -EBADMSG: it is impossible, and the contents of b are useless.
  */
 int zstd_job_settle(struct buf *b, size_t from, size_t most);
 

@@ -1,18 +1,18 @@
 /*
- * zstd_join.c - the pieces of a Zstandard stream put together
+ * zstd_join.c - joining the pieces of a Zstandard stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Whole frames and jobs that a worker has decoded are taken as they are,
- * all else goes through libzstd's stream decoder, here and in order.
+ * Whole frames and jobs decoded by a worker are taken as they are; everything
+ * else goes through libzstd's stream decoder, here and in order.
  *
  * A frame of jobs may turn out not to be one: a piece that begins with marks
- * refers to what is before it, is too long for a worker, or cut short.  Then
- * the stream decoder has to go on from there, and needs the state that it
- * would have had.  It gets it by decoding once more the input of the jobs
- * before, from one that is known to stand alone and has a window's length of
- * output behind its beginning: nothing that follows can refer to anything
- * older.  So the input of a window is kept, and what comes out of it a
- * second time is dropped.  The checksum of such a frame is computed here.
+ * may refer to data before it, be too long for a worker, or truncated.  Then
+ * the stream decoder has to continue from there, and needs the state that it
+ * would have had.  It gets that by decoding again the input of earlier jobs,
+ * starting from one that is known to be independent and was followed by at
+ * least a window's length of output: nothing later can refer to anything older.
+ * So the input of one window is kept, and its output is dropped the second
+ * time.  The checksum of such a frame is computed here.
  */
 #include "zstd_decode.h"
 
@@ -51,7 +51,7 @@ forget(struct zstd_kept *k)
 	k->made = 0;
 }
 
-/* Whether the input of an accepted job can be kept, too. */
+/* Whether the input of an accepted job can also be kept. */
 static bool
 has_room(const struct zstd_joiner *j, const struct slot *s)
 {
@@ -62,7 +62,7 @@ has_room(const struct zstd_joiner *j, const struct slot *s)
 	    newer->in.len + s->note.unzstd.used <= j->cutter->unit_max;
 }
 
-/* Keeps the input of a job that is accepted; s->in is another's then. */
+/* Keeps the input of an accepted job; s->in is exchanged for another buffer. */
 static int
 keep(struct zstd_joiner *j, struct slot *s)
 {
@@ -104,7 +104,7 @@ begin_frame(struct zstd_joiner *j, const struct slot *s)
 	return 0;
 }
 
-/* check: the four bytes behind the frame's last block, if it has any. */
+/* check: the four bytes after the frame's last block, if it has a checksum. */
 static int
 end_frame(struct zstd_joiner *j, const uint8_t *check)
 {
@@ -117,7 +117,7 @@ end_frame(struct zstd_joiner *j, const uint8_t *check)
 	    -EBADMSG : 0;
 }
 
-/* A job that a worker has decoded and that stands alone. */
+/* Accepts an independent job decoded by a worker. */
 static int
 accept(struct zstd_joiner *j, struct slot *s, struct sink *out)
 {
@@ -132,7 +132,7 @@ accept(struct zstd_joiner *j, struct slot *s, struct sink *out)
 	return rc != 0 ? rc : sink_slot(out, s);
 }
 
-/* Output of the stream decoder, of which the first bytes may be old. */
+/* Writes output of the stream decoder, the first bytes of which may be old. */
 static void
 take_output(struct zstd_joiner *j, uint8_t *p, size_t n, struct sink *out)
 {
@@ -146,7 +146,7 @@ take_output(struct zstd_joiner *j, uint8_t *p, size_t n, struct sink *out)
 	sink_advance(out, n - old);
 }
 
-/* Blocks of a frame that was resumed, as far as they go: *p is moved. */
+/* Decodes blocks of a resumed frame as far as possible, advancing *p. */
 static int
 feed_blocks(struct zstd_joiner *j, const uint8_t **p, const uint8_t *end,
     struct sink *out)
@@ -154,7 +154,7 @@ feed_blocks(struct zstd_joiner *j, const uint8_t **p, const uint8_t *end,
 	struct stream_io io = { .in = *p, .in_len = (size_t)(end - *p) };
 	int rc = STREAM_MORE;
 
-	/* once more without input while a full buffer may hide output */
+	/* call again without input while a full buffer may hide output */
 	while (rc == STREAM_MORE && (io.in_len > 0 || io.out_len == 0)) {
 		const uint8_t *before = io.in;
 		size_t room;
@@ -177,7 +177,7 @@ feed_blocks(struct zstd_joiner *j, const uint8_t **p, const uint8_t *end,
 	return 0;
 }
 
-/* Goes on with a frame that was resumed, and with what is behind it. */
+/* Continues with a resumed frame, and with what follows it. */
 static int
 feed(struct zstd_joiner *j, const uint8_t *p, size_t len, bool last,
     struct sink *out)
@@ -199,7 +199,7 @@ feed(struct zstd_joiner *j, const uint8_t *p, size_t len, bool last,
 	return rc == 0 && last ? -ENODATA : rc;
 }
 
-/* The stream decoder takes over, with the state that it would have. */
+/* The stream decoder takes over, in the state that it would have. */
 static int
 resume(struct zstd_joiner *j, struct sink *out)
 {

@@ -2,7 +2,7 @@
  * zstd_long.c - compressing Zstandard: one frame with a long window
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * By libzstd's own threads: cutting the input would cut the window.
+ * Uses libzstd's own threads: cutting the input would cut the window.
  */
 #include "zstd_codec.h"
 
@@ -50,7 +50,7 @@ set_up(ZSTD_CCtx *c, const struct codec_options *o)
 		rc = zstd_set(c, ZSTD_c_enableLongDistanceMatching, 1);
 	if (rc == 0)
 		rc = zstd_set(c, ZSTD_c_windowLog, o->window_log);
-	/* fails where libzstd has no threads: then it compresses with one */
+	/* fails if libzstd has no threads: it then compresses with one */
 	ZSTD_CCtx_setParameter(c, ZSTD_c_nbWorkers, (int)o->threads);
 	return rc;
 }
@@ -94,8 +94,8 @@ open_job(void **job, const struct codec_options *o, const struct plan *p,
 }
 
 /*
- * The library must see the input begun before it is told of its end, else a
- * short one is compressed another way.
+ * The library must see the start of the input before its end, otherwise it
+ * compresses a short one differently.
  */
 static int
 join(void *job, struct slot *s, struct sink *out)

@@ -13,7 +13,7 @@
 
 enum { ZSTD_OFFSETS = 3 };
 
-/* The last ones, 0 where it is not known. */
+/* The most recent ones, 0 if unknown. */
 struct zstd_offsets {
 	uint32_t last[ZSTD_OFFSETS];
 };
@@ -25,8 +25,8 @@ zstd_offsets_known(const struct zstd_offsets *o)
 }
 
 /*
- * The offset that a value stands for in a sequence with or without literals,
- * which becomes the last one; 0 if it is not known.
+ * The offset that a value selects in a sequence with or without literals, which
+ * becomes the most recent one; 0 if unknown.
  */
 static inline uint32_t
 zstd_offsets_use(struct zstd_offsets *o, uint32_t value, bool literals)

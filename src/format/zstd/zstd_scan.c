@@ -1,5 +1,5 @@
 /*
- * zstd_scan.c - where the frames of a zstd stream end, without decoding
+ * zstd_scan.c - finding the ends of frames in a zstd stream without decoding
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "zstd_scan.h"
@@ -67,7 +67,7 @@ zstd_header_parse(struct zstd_header *h, const uint8_t *p, size_t len)
 	return 1;
 }
 
-/* Collects bytes up to want; the number taken. */
+/* Collects bytes up to want; returns the number taken. */
 static size_t
 hold(struct zstd_scan *z, const uint8_t *p, size_t len, size_t want)
 {

@@ -1,17 +1,17 @@
 /*
- * zstd_settle.c - blocks by libzstd made to stand alone
+ * zstd_settle.c - making blocks by libzstd independent
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * libzstd begins each frame with the offsets 1, 4 and 8, and repeats them
- * where they fit.  In a job such a sequence gets the offset's full value,
- * and those behind it too, until the last three offsets are the same for
- * both ways of telling them; that takes a few sequences.
+ * libzstd begins each frame with the offsets 1, 4 and 8, and repeats them where
+ * they fit.  In a job, such a sequence gets an explicit offset, and so do those
+ * after it, until the last three offsets are the same in both encodings, which
+ * takes a few sequences.
  *
- * Sequences are written from the last one to the first, and read the other
- * way round.  So all bits of those that stay as they are can stay where they
- * are, and the changed ones are written anew behind them.  Where the block's
- * table has no code for a full value, the block gets the predefined one; and
- * so do blocks after it that repeat that table.
+ * Sequences are written from the last one to the first, and read in the
+ * opposite order.  So all bits of the unchanged ones can stay in place, and the
+ * changed ones are rewritten after them.  If the block's table has no code for
+ * an explicit value, the block gets the predefined table; and so do later
+ * blocks that repeat its table.
  */
 #include "zstd_job.h"
 
@@ -23,23 +23,24 @@
 
 struct settle {
 	struct buf *b;
-	size_t from, to;	/* of b: blocks to read, and how far written */
+	size_t from, to;	/* in b: blocks to read, and how far it has been
+				 * written */
 	size_t most;
 	struct zstd_tables tables;
 	struct zstd_fse predefined;	/* for offsets */
-	struct zstd_offsets were, are;	/* in libzstd's way, and in ours */
+	struct zstd_offsets were, are;	/* in libzstd's encoding, and in ours */
 	bool replaced;		/* the last table of offsets is ours */
 };
 
-/* One block, and what is to become of it. */
+/* A block, and what it will become. */
 struct change {
 	const uint8_t *p;
 	size_t len;
 	struct zstd_sections s;
 	struct zstd_reader reader;
-	struct zstd_sequence *q;	/* the first ones, as they are to be */
+	struct zstd_sequence *q;	/* the first ones, in their new form */
 	uint32_t count;
-	bool plain_table;		/* take the predefined one */
+	bool plain_table;		/* use the predefined one */
 };
 
 static bool
@@ -48,7 +49,7 @@ same(const struct settle *s)
 	return memcmp(&s->were, &s->are, sizeof(s->were)) == 0;
 }
 
-/* What a sequence is to have for its offset. */
+/* The offset value that a sequence must get. */
 static uint32_t
 settled_value(struct settle *s, const struct zstd_sequence *q)
 {
@@ -66,7 +67,7 @@ settled_value(struct settle *s, const struct zstd_sequence *q)
 	return value;
 }
 
-/* Up to where nothing changes any more, or all. */
+/* Up to where nothing changes any more, or all of them. */
 static int
 take_sequences(struct settle *s, struct change *c, bool all, bool *changed)
 {
@@ -93,7 +94,7 @@ take_sequences(struct settle *s, struct change *c, bool all, bool *changed)
 	return 0;
 }
 
-/* Bits from the lowest up. */
+/* A bit writer, lowest bit first. */
 struct writer {
 	uint8_t *p;
 	size_t cap, len;
@@ -113,7 +114,7 @@ put(struct writer *w, uint32_t v, unsigned n)
 	}
 }
 
-/* The sequence before the one that begins in the states next. */
+/* Writes the sequence before the one that begins in the states next. */
 static int
 put_sequence(struct writer *w, const struct zstd_fse *const fse[ZSTD_CODES],
     const struct zstd_sequence *q, int next[ZSTD_CODES])
@@ -141,7 +142,8 @@ put_sequence(struct writer *w, const struct zstd_fse *const fse[ZSTD_CODES],
 }
 
 /*
- * The bits of a block's sequences: -ENOENT if a table has no code for one.
+ * Writes the bits of a block's sequences: -ENOENT if a table has no code for
+ * one.
  */
 static int
 put_stream(const struct settle *s, const struct change *c, struct writer *w)
@@ -181,7 +183,7 @@ put_bytes(struct writer *w, const uint8_t *p, size_t len)
 	w->len += len;
 }
 
-/* The block as it is to be, into the space below what is still to be read. */
+/* Writes the new block into the space below the data still to be read. */
 static int
 put_block(struct settle *s, const struct change *c, bool last)
 {
@@ -214,8 +216,8 @@ put_block(struct settle *s, const struct change *c, bool last)
 }
 
 /*
- * From now on blocks are written below those that are read: the rest of them
- * moves to the end of the buffer.
+ * From now on blocks are written below those that are read: the rest of them is
+ * moved to the end of the buffer.
  */
 static void
 make_gap(struct settle *s)
@@ -229,7 +231,7 @@ make_gap(struct settle *s)
 	s->b->len = s->b->cap;
 }
 
-/* Writes a block that has changed: first as it was, then with another table. */
+/* Writes a changed block: first with its own table, then with another. */
 static int
 rewrite(struct settle *s, struct change *c, bool last)
 {
@@ -246,7 +248,7 @@ rewrite(struct settle *s, struct change *c, bool last)
 	return rc;
 }
 
-/* A block with sequences: whether it changes, and if so how. */
+/* A block with sequences: whether it changes, and how. */
 static int
 settle_sequences(struct settle *s, size_t len, bool last, bool *changed)
 {
@@ -281,7 +283,7 @@ settle_sequences(struct settle *s, size_t len, bool last, bool *changed)
 	return rc;
 }
 
-/* The block at from, which is there as a whole. */
+/* Processes the block at from, which is complete. */
 static int
 settle_block(struct settle *s, const struct zstd_block_head *h)
 {

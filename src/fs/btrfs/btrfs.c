@@ -1,5 +1,5 @@
 /*
- * btrfs.c - what files take on btrfs: their pieces
+ * btrfs.c - the space that files take on btrfs: their pieces
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "btrfs.h"
@@ -18,7 +18,7 @@ lesser(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* One extent more; or the bytes of a leaf. */
+/* Counts one more extent, or the bytes in a leaf. */
 static void
 add_extent(struct btrfs_chunk *c, uint32_t len, uint32_t stored)
 {
@@ -45,14 +45,14 @@ btrfs_plain(bool first, uint32_t len, struct btrfs_chunk *c)
 		add_extent(c, len, len);
 }
 
-/* Tries one piece; false: it and what follows it stay as they are. */
+/* Tries one piece; false: it and what follows it stay uncompressed. */
 static bool
 pack_piece(struct packer *p, const uint8_t *data, bool first, uint32_t len,
     struct btrfs_chunk *c)
 {
 	uint32_t n;
 
-	/* a sector could save none, but may fit into a leaf */
+	/* one sector cannot be saved, but it may fit into a leaf */
 	if (!first && len <= BTRFS_SECTOR)
 		return false;
 	n = (uint32_t)packer_pack(p, data, len, round_up(len));

@@ -1,12 +1,12 @@
 /*
- * btrfs.h - what files take on btrfs
+ * btrfs.h - the space that files take on btrfs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Rules: Documentation/ch-compression.rst of btrfs-progs,
- * the on-disk format as the btrfs wiki describes it, and what compsize says
- * of files on Linux 6.18.  A file is written in chunks of 512 KiB, and a
- * chunk compressed in pieces of 128 KiB; with the first piece that fails, the
- * rest of its chunk stays as it is.
+ * Rules: Documentation/ch-compression.rst of btrfs-progs, the on-disk format as
+ * the btrfs wiki describes it, and the output of compsize for files on Linux
+ * 6.18.  A file is written in chunks of 512 KiB, and a chunk is compressed in
+ * pieces of 128 KiB; from the first piece that fails, the rest of its chunk
+ * stays uncompressed.
  */
 #ifndef COLDPRESS_BTRFS_H
 #define COLDPRESS_BTRFS_H
@@ -21,54 +21,54 @@ enum {
 	BTRFS_PIECE = 128 << 10,
 	BTRFS_CHUNK = 512 << 10,
 	BTRFS_PIECES = BTRFS_CHUNK / BTRFS_PIECE,
-	BTRFS_INLINE = 2048	/* most that goes into a leaf: max_inline */
+	BTRFS_INLINE = 2048	/* maximum inline size: max_inline */
 };
 
-/* What a chunk takes. */
+/* The space that a chunk takes. */
 struct btrfs_chunk {
 	uint32_t logical_B;	/* whole sectors, or bytes in a leaf */
 	uint32_t physical_B;	/* the same, compressed */
-	uint32_t filled_B;	/* of these, without what pads sectors */
+	uint32_t filled_B;	/* part of that, without sector padding */
 	uint8_t extents;
 	bool in_leaf;
-	bool failed;		/* a piece became no smaller */
+	bool failed;		/* a piece did not shrink */
 };
 
 /*
- * Whether a sample of the piece looks as if it could be compressed: patterns
- * that repeat, few different bytes, or a low entropy.  Behind len bytes there
- * are zeros up to a whole sector.
+ * Whether a sample of the piece looks compressible: repeating patterns, few
+ * different bytes, or a low entropy.  The len bytes are followed by zeros up to
+ * a whole sector.
  */
 bool btrfs_looks_good(const uint8_t *piece, uint32_t len);
 
-/* A chunk of len bytes, the first of its file or not, as it is. */
+/* A chunk of len bytes, the first of its file or not, stored uncompressed. */
 void btrfs_plain(bool first, uint32_t len, struct btrfs_chunk *c);
 
 /*
- * A chunk at offset of its file of size bytes, compressed by p as far as it
- * pays; good says of each piece whether to try.
+ * A chunk at offset of its file of size bytes, compressed by p as far as that
+ * pays; good says for each piece whether to try.
  */
 void btrfs_pack(struct packer *p, const uint8_t *data, uint64_t offset,
     uint64_t size, const bool good[BTRFS_PIECES], struct btrfs_chunk *c);
 
-/* Nodes of the trees, added up item by item; all zero at first. */
+/* The nodes of the trees, summed item by item; all zero initially. */
 struct btrfs_trees {
-	uint64_t files_B;	/* items with their heads: inodes, names */
+	uint64_t files_B;	/* items with their headers: inodes, names */
 	uint64_t extents_B;
 	uint64_t sums_B;
 };
 
-/* A file, directory or other of that name's length. */
+/* Adds a file, directory or other object with a name of that length. */
 void btrfs_add_inode(struct btrfs_trees *t, uint64_t name_len);
 
-/* What is in the leaf: of a small file, or a link's target. */
+/* Adds inline data: of a small file, or a link's target. */
 void btrfs_add_in_leaf(struct btrfs_trees *t, uint64_t bytes);
 
-/* Extents, of so many bytes on the disk together. */
+/* Adds extents, of that many bytes on disk in total. */
 void btrfs_add_extents(struct btrfs_trees *t, uint64_t count,
     uint64_t physical_B);
 
-/* Bytes of all nodes, each stored twice. */
+/* The size of all nodes, each stored twice. */
 uint64_t btrfs_trees_B(const struct btrfs_trees *t);
 
 #endif

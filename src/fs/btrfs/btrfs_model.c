@@ -1,10 +1,10 @@
 /*
- * btrfs_model.c - a list of files on btrfs, with each algorithm
+ * btrfs_model.c - the size of a list of files on btrfs, with each algorithm
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Chunks of a file come in any order, but whether one is compressed may hang
- * on those before it.  So each chunk is kept, and they are added up in order
- * when all are there.
+ * Chunks of a file come in any order, but whether one is compressed may depend
+ * on earlier ones.  So each chunk is recorded, and they are added up in order
+ * at the end.
  */
 #include "base/sys.h"
 #include "btrfs.h"
@@ -16,14 +16,15 @@
 
 struct space {
 	uint64_t logical_B, physical_B, filled_B;
-	uint64_t in_leaf_B;		/* of physical_B */
+	uint64_t in_leaf_B;		/* part of physical_B */
 };
 
 struct btrfs_job {
 	const struct fs_job *job;
-	size_t *first;			/* chunk of each item */
+	size_t *first;			/* first chunk of each item */
 	struct btrfs_chunk *chunks;	/* each with all algorithms */
-	bool *hopeless;			/* by the sample of its first piece */
+	bool *hopeless;			/* according to the sample of its first
+					 * piece */
 	struct fs_classes files;
 	struct space classes[FS_CLASSES][FS_ALGORITHMS];
 	struct btrfs_trees trees[FS_ALGORITHMS];
@@ -31,7 +32,10 @@ struct btrfs_job {
 
 struct worker {
 	struct packer *packers[FS_ALGORITHMS];
-	/* A whole chunk of zeros that is not a file's first, once there was. */
+	/*
+	 * A whole chunk of zeros that is not a file's first, once one has
+	 * occurred.
+	 */
 	struct btrfs_chunk zeros[FS_ALGORITHMS];
 	bool knows_zeros;
 };
@@ -71,7 +75,7 @@ is_zero(const uint8_t *p, uint32_t len)
 	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
 }
 
-/* What is to be tried of a chunk. */
+/* What to try for a chunk. */
 static void
 look(const struct btrfs_job *b, const uint8_t *data, uint32_t len,
     bool good[BTRFS_PIECES])
@@ -82,7 +86,7 @@ look(const struct btrfs_job *b, const uint8_t *data, uint32_t len,
 		    len - at : BTRFS_PIECE);
 }
 
-/* One chunk, with all algorithms. */
+/* Processes one chunk with all algorithms. */
 static void
 pack(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
     const uint8_t *data, struct btrfs_chunk *c)
@@ -104,7 +108,7 @@ pack(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
 	}
 }
 
-/* Zeros are compressed but once: of them there may be terabytes. */
+/* Zeros are compressed only once: there may be terabytes of them. */
 static void
 chunk(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
     const uint8_t *data)
@@ -149,7 +153,7 @@ tick(void *arg, uint64_t bytes)
 	job->tick(job->arg, bytes);
 }
 
-/* Places for the chunks of all files. */
+/* Allocates the chunks of all files. */
 static int
 make_room(struct btrfs_job *b)
 {
@@ -171,7 +175,7 @@ make_room(struct btrfs_job *b)
 	return b->chunks == NULL ? -ENOMEM : 0;
 }
 
-/* Adds one file: its chunks in their order, up to the first that failed. */
+/* Adds one file: its chunks in order, up to the first that failed. */
 static void
 add_file(struct btrfs_job *b, size_t item, unsigned algorithm)
 {
@@ -231,7 +235,7 @@ row_data(void *arg, unsigned class, unsigned algorithm, struct fs_row *row)
 
 	row->logical_B += s->logical_B;
 	row->physical_B += s->physical_B;
-	/* what is in leaves is counted with these */
+	/* inline data is counted with these */
 	row->whole_B += s->physical_B - s->in_leaf_B;
 	row->padding_B += (int64_t)(s->physical_B - s->filled_B);
 }

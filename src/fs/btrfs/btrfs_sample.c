@@ -1,8 +1,8 @@
 /*
- * btrfs_sample.c - whether btrfs tries to compress a piece
+ * btrfs_sample.c - deciding whether btrfs tries to compress a piece
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Without compress-force it looks at 16 bytes of every 256 first.
+ * Without compress-force, it first samples 16 bytes of every 256.
  */
 #include "btrfs.h"
 
@@ -14,7 +14,8 @@ enum {
 	EVERY = 256,
 	SAMPLE = BTRFS_PIECE / EVERY * TAKE,
 	FEW_BYTES = 64,			/* different ones: compressible */
-	CORE_LOW = 64, CORE_HIGH = 200,	/* bytes that make up nine tenths */
+	CORE_LOW = 64, CORE_HIGH = 200,	/* number of bytes that make up nine
+					 * tenths */
 	ENTROPY_HIGH = 80		/* percent */
 };
 
@@ -37,7 +38,7 @@ by_count(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* How many of the commonest bytes make up nine tenths; counts descend. */
+/* How many of the most common bytes make up nine tenths; counts descend. */
 static unsigned
 core(const uint32_t counts[256], uint32_t n)
 {
@@ -51,7 +52,7 @@ core(const uint32_t counts[256], uint32_t n)
 	return i;
 }
 
-/* Four times the logarithm to the base 2, cut off. */
+/* Four times the base-2 logarithm, truncated. */
 static uint32_t
 log2_quarters(uint64_t n)
 {
@@ -59,7 +60,7 @@ log2_quarters(uint64_t n)
 	return 63 - (uint32_t)__builtin_clzll(n);
 }
 
-/* Percent of eight bits a byte. */
+/* As a percentage of eight bits per byte. */
 static uint32_t
 entropy(const uint32_t counts[256], uint32_t n)
 {

@@ -1,28 +1,28 @@
 /*
- * btrfs_trees.c - what files take on btrfs: the nodes of its trees
+ * btrfs_trees.c - the space that files take on btrfs: the nodes of its trees
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Items are counted as they are.  How full they leave their leaves hangs on
- * the order in which they came: the share is that of one tree of 22,884 files
- * that was copied by cp.
+ * Items are counted exactly.  How full the leaves are depends on the order of
+ * insertion: the fill factor used is that of one tree of 22,884 files copied by
+ * cp.
  */
 #include "btrfs.h"
 
 enum {
 	NODE = 16384,
-	ROOM = NODE - 101,		/* behind the head of a node */
-	ITEM = 25,			/* its head in a leaf */
-	POINTER = 33,			/* to a node, in the one above */
+	ROOM = NODE - 101,		/* after the header of a node */
+	ITEM = 25,			/* size of its header in a leaf */
+	POINTER = 33,			/* to a node, in its parent */
 	INODE = 160,
 	REF = 10, NAME = 30,		/* before a name */
 	EXTENT_IN_FILE = 53,
 	IN_LEAF = 21,			/* before the data */
 	EXTENT = 53,			/* with one reference to it */
 	NODE_EXTENT = 33,
-	SUM = 4,			/* of a sector: crc32c */
+	SUM = 4,			/* for each sector: crc32c */
 	COPIES = 2,
-	FULL = 88,			/* percent, that leaves are */
-	EMPTY_NODES = 9			/* of a filesystem without files */
+	FULL = 88,			/* percent, fill factor of leaves */
+	EMPTY_NODES = 9			/* in a filesystem without files */
 };
 
 void
@@ -46,7 +46,7 @@ btrfs_add_extents(struct btrfs_trees *t, uint64_t count, uint64_t physical_B)
 	t->sums_B += physical_B / BTRFS_SECTOR * SUM;
 }
 
-/* Leaves with so many bytes, and the nodes above them. */
+/* Leaves with that many bytes, and the nodes above them. */
 static uint64_t
 nodes(uint64_t bytes)
 {

@@ -1,5 +1,5 @@
 /*
- * sqfs.h - what files take in a squashfs image
+ * sqfs.h - the space that files take in a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: "Squashfs Binary Format" (squashfs-tools-ng,
@@ -18,15 +18,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The tree of an image, and what each id of a node was in the list. */
+/* The tree of an image, and the list item of each node's id. */
 struct sqfs_tree {
 	struct sqw_tree tree;
 	const struct fs_item **items;
 };
 
 /*
- * Of all items without an error; several roots become directories below one.
- * 0, -ENOENT (there is none) or -errno of sqw_tree_add(); t is to be freed in
+ * Built from all items without an error; several roots become directories below
+ * one. 0, -ENOENT (no items) or -errno of sqw_tree_add(); t must be freed in
  * any case.
  */
 int sqfs_tree_make(struct sqfs_tree *t, const struct fs_list *l);
@@ -48,8 +48,8 @@ struct sqfs_units {
 };
 
 /*
- * Reads all data, finds which are the same, and compresses the blocks.  Fills
- * the nodes' data.  0 or -errno.
+ * Reads all data, finds duplicates, and compresses the blocks.  Fills in the
+ * nodes' data.  0 or -errno.
  */
 int sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
     const struct fs_job *job);
@@ -57,7 +57,8 @@ void sqfs_units_free(struct sqfs_units *u);
 
 struct sqfs_space {
 	uint64_t data_B;		/* blocks and fragments */
-	uint64_t tables_B;		/* all else, without the padding */
+	uint64_t tables_B;		/* everything else, without the
+					 * padding */
 };
 
 /* The compressors as sqpack calls them. */

@@ -1,5 +1,5 @@
 /*
- * sqfs_image.c - what files take in a squashfs image: all of it
+ * sqfs_image.c - the size of a complete squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Inodes and listings are made and compressed as in an image.  Where large
@@ -14,14 +14,15 @@
 #include <errno.h>
 #include <string.h>
 
-/* An image that is being measured. */
+/* An image being measured. */
 struct image {
 	const struct sqfs_units *units;
 	const struct fs_job *job;
 	unsigned algorithm;
 	bool in_order;
 	struct packer *packer;
-	uint64_t *starts;		/* of the units in the image */
+	uint64_t *starts;		/* positions of the units in the
+					 * image */
 	struct sqw_layout layout;
 	struct sqw_table other;
 };
@@ -46,7 +47,7 @@ fragment_of(const void *arg, uint32_t unit)
 	return ((const struct image *)arg)->units->data.fragment[unit];
 }
 
-/* All belongs to the root. */
+/* Everything belongs to root. */
 static uint16_t
 id_of(const void *arg, uint32_t id)
 {
@@ -64,7 +65,7 @@ pack(void *arg, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 	return m->packer == NULL ? 0 : packer_pack(m->packer, in, len, cap);
 }
 
-/* Where each unit begins, one behind the other; what all take. */
+/* Places the units one after the other; returns their total size. */
 static uint64_t
 place_units(struct image *m, uint64_t at)
 {
@@ -79,7 +80,7 @@ place_units(struct image *m, uint64_t at)
 	return at - first;
 }
 
-/* What the table in hand takes with the list of its blocks; it is new then. */
+/* The size of the current table and the list of its blocks; resets it. */
 static uint64_t
 end_other(struct image *m)
 {
@@ -125,7 +126,7 @@ ids_size(struct image *m)
 	return end_other(m);
 }
 
-/* Options of the compressor, where mksquashfs writes them. */
+/* The compressor options, if mksquashfs writes them. */
 static uint64_t
 options_size(const struct packer_name *a)
 {

@@ -1,5 +1,6 @@
 /*
- * sqfs_model.c - a list of files as a squashfs image, with each algorithm
+ * sqfs_model.c - the size of a list of files as a squashfs image, with each
+ * algorithm
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/parallel.h"
@@ -11,7 +12,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-/* Images are measured one a thread. */
+/* Each thread measures one image at a time. */
 struct measurer {
 	const struct fs_job *job;
 	bool as_sqpack;

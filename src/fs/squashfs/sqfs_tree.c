@@ -15,17 +15,17 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* What is made of the list, and the text that paths are put together in. */
+/* The state of the construction, and the buffer for paths. */
 struct maker {
 	struct sqfs_tree *t;
 	const struct fs_list *list;
-	const struct fs_item **linked;	/* by several names each */
+	const struct fs_item **linked;	/* files with several names */
 	uint32_t *ids;			/* of all items */
 	size_t linked_count;
 	char *path;
 };
 
-/* The target of a link; if it is gone, as many bytes. */
+/* The target of a link; if it has disappeared, as many filler bytes. */
 static void
 read_target(const struct maker *m, const struct fs_item *it, char *target)
 {
@@ -40,7 +40,7 @@ read_target(const struct maker *m, const struct fs_item *it, char *target)
 	target[n] = '\0';
 }
 
-/* What a directory itself was called is not known here. */
+/* The name of the directory itself is not known here. */
 static int
 path_of(struct maker *m, const struct fs_item *it)
 {
@@ -58,7 +58,7 @@ path_of(struct maker *m, const struct fs_item *it)
 	return 0;
 }
 
-/* As mksquashfs -all-root without xattrs. */
+/* As in mksquashfs -all-root without xattrs. */
 static int
 add_item(struct maker *m, size_t i)
 {

@@ -1,5 +1,6 @@
 /*
- * sqfs_units.c - what files take in a squashfs image: blocks and fragments
+ * sqfs_units.c - the space for the data of a squashfs image: blocks and
+ * fragments
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Files are cut into units by the feed of sqpack, which whichever thread holds

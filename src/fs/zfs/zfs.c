@@ -1,5 +1,5 @@
 /*
- * zfs.c - what files take in a ZFS dataset: their records
+ * zfs.c - the space that files take in a ZFS dataset: their records
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "zfs.h"
@@ -7,10 +7,11 @@
 #include <string.h>
 
 enum {
-	EMBEDDED_MOST = 112,	/* bytes that go into a block pointer */
-	LZ4_LENGTH = 4,		/* in front of the block, big-endian */
+	EMBEDDED_MOST = 112,	/* maximum embedded in a block pointer */
+	LZ4_LENGTH = 4,		/* before the block, big-endian */
 	ZSTD_HEADER = 8,	/* the length, version and level */
-	ABORT_LEVEL = 3,	/* least level and record of zstd's ... */
+	ABORT_LEVEL = 3,	/* minimum level and record size of zstd's
+				 * ... */
 	ABORT_RECORD = 128 << 10	/* ... early abort */
 };
 
@@ -49,7 +50,7 @@ is(const struct packer_name *name, const char *kind)
 	return strcmp(name->kind->name, kind) == 0;
 }
 
-/* What stands before the compressed bytes of a record. */
+/* The size of the header before the compressed bytes of a record. */
 static uint32_t
 head_of(const struct packer_name *name)
 {
@@ -58,8 +59,8 @@ head_of(const struct packer_name *name)
 }
 
 /*
- * The most that a record may take compressed: an eighth less.  Pools of
- * version 23 go down to whole sectors there.
+ * The maximum compressed size of a record: an eighth less.  In pools of version
+ * 23 it is rounded down to whole sectors.
  */
 static uint32_t
 most_of(const struct zfs_pool *pool, uint32_t record)
@@ -69,7 +70,9 @@ most_of(const struct zfs_pool *pool, uint32_t record)
 	return pool->features ? most : most / ZFS_SECTOR * ZFS_SECTOR;
 }
 
-/* Whether zstd gives up a record that neither lz4 nor zstd-1 makes smaller. */
+/*
+ * Whether zstd gives up on a record that neither lz4 nor zstd-1 makes smaller.
+ */
 static bool
 aborts(const struct zfs_pool *pool, const struct packer_name *name,
     struct packer *const probes[2], const uint8_t *data, uint32_t record)
@@ -83,7 +86,7 @@ aborts(const struct zfs_pool *pool, const struct packer_name *name,
 	    packer_pack(probes[1], data, record, most - ZSTD_HEADER) == 0;
 }
 
-/* What it takes compressed, or 0: it is stored as it is. */
+/* The compressed size, or 0: stored uncompressed. */
 static uint32_t
 pack(const struct zfs_pool *pool, const struct packer_name *name,
     struct packer *p, struct packer *const probes[2], const uint8_t *data,
@@ -117,7 +120,7 @@ zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
     uint32_t record, struct zfs_space *sum)
 {
 	uint64_t sector = (uint64_t)1 << pool->ashift;
-	/* OpenZFS has no physical size but of whole sectors */
+	/* in OpenZFS a physical size is a multiple of the sector size */
 	uint64_t unit = pool->features ? sector : ZFS_SECTOR;
 	uint64_t physical = 0;
 
@@ -128,7 +131,7 @@ zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
 	if (name->kind != NULL)
 		physical = pack(pool, name, p, probes, data, record);
 	if (physical != 0 && pool->features && physical <= EMBEDDED_MOST) {
-		/* within its pointer; counted by its bytes, and no sector */
+		/* embedded in its pointer: its bytes count, but no sector */
 		sum->physical_B += physical;
 		return;
 	}

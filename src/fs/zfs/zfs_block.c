@@ -1,5 +1,5 @@
 /*
- * zfs_block.c - blocks of metadata in a ZFS dataset, and pointers to blocks
+ * zfs_block.c - metadata blocks in a ZFS dataset, and block pointers
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "zfs_block.h"
@@ -75,8 +75,8 @@ zfs_blocks_add(struct zfs_blocks *b, const uint8_t *data, size_t len,
 }
 
 /*
- * fletcher4, as of a block of that size: the sum of its words, the sum of
- * these sums, and so on, so that each is longer than the one before.
+ * The layout of fletcher4 for a block of that size: the sum of its words, the
+ * sum of these sums, and so on, each longer than the one before.
  */
 static void
 put_checksum(struct zfs_blocks *blocks, uint8_t *p, uint64_t size)
@@ -108,7 +108,7 @@ zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 	store_le64(p + 8, b->offset);
 	b->offset += sectors;
 	if (t->meta) {
-		/* second copies lie far away, behind each other */
+		/* second copies are far away, one after the other */
 		store_le64(p + 16, sectors);
 		store_le64(p + 24, b->copies);
 		b->copies += sectors;
@@ -122,7 +122,7 @@ zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 	put_checksum(b, p + 96, t->stored);
 }
 
-/* One level of it: what so many blocks of pointers take. */
+/* One level: the space of that many blocks of pointers. */
 static uint64_t
 add_level(struct zfs_blocks *b, uint64_t blocks, uint64_t room,
     const struct zfs_target *t)

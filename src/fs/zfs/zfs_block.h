@@ -1,5 +1,5 @@
 /*
- * zfs_block.h - blocks of metadata in a ZFS dataset, and pointers to blocks
+ * zfs_block.h - metadata blocks in a ZFS dataset, and block pointers
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Private to the parts of zfs_meta.  Belongs to one thread.
@@ -12,9 +12,9 @@
 #include "zfs.h"
 
 enum {
-	ZFS_POINTER = 128,		/* bytes of one */
+	ZFS_POINTER = 128,		/* size of a pointer */
 	ZFS_COPIES = 2,			/* of all metadata */
-	ZFS_TXG = 11,			/* in which all is written */
+	ZFS_TXG = 11,			/* transaction group of all writes */
 	ZFS_TYPE_DNODE = 10, ZFS_TYPE_FILE = 19, ZFS_TYPE_DIR = 20,
 	ZFS_INDIRECT_OLD = 14,		/* log2 of a block of pointers */
 	ZFS_INDIRECT_NEW = 17,
@@ -24,45 +24,47 @@ enum {
 struct zfs_blocks {
 	const struct zfs_pool *pool;
 	struct zfs_space sum;
-	uint64_t seed;			/* of the noise */
+	uint64_t seed;			/* of the random filler */
 	uint64_t offset, copies;	/* in the pool, sectors */
-	uint8_t block[ZFS_META_MOST];	/* to make one in, one at a time */
+	uint8_t block[ZFS_META_MOST];	/* scratch space for building one
+					 * block */
 	uint8_t packed[ZFS_META_MOST];
 	uint16_t lzjb[LZJB_TABLE];
 	uint32_t lz4[LZ4_ZFS_TABLE];
 };
 
-/* What a pointer tells of a block. */
+/* The block that a pointer refers to. */
 struct zfs_target {
 	uint64_t size, stored;		/* bytes */
-	bool meta;			/* then it has two copies */
-	uint64_t under;			/* data blocks that are found by it */
+	bool meta;			/* if so, it has two copies */
+	uint64_t under;			/* data blocks reached through it */
 	unsigned type;			/* ZFS_TYPE_... */
 };
 
-/* b is zeros. */
+/* b must be zeroed. */
 void zfs_blocks_init(struct zfs_blocks *b, const struct zfs_pool *pool);
 
-/* 64 bits that nothing compresses: the same ones each time it is run. */
+/* 64 incompressible bits, the same in every run. */
 uint64_t zfs_noise(struct zfs_blocks *b);
 
 /* log2 of a block of pointers. */
 unsigned zfs_indirect_shift(const struct zfs_pool *pool);
 
 /*
- * Counts so many blocks like that of len bytes, up to ZFS_META_MOST, which
- * may be b->block.  What one takes.
+ * Counts that many blocks like the one of len bytes, up to ZFS_META_MOST, which
+ * may be b->block.  Returns the space of one.
  */
 uint64_t zfs_blocks_add(struct zfs_blocks *b, const uint8_t *data, size_t len,
     uint64_t many);
 
-/* A pointer of ZFS_POINTER bytes to *t. */
+/* Writes a pointer of ZFS_POINTER bytes to *t. */
 void zfs_put_pointer(struct zfs_blocks *b, uint8_t *p,
     const struct zfs_target *t);
 
 /*
- * Blocks of pointers to so many of *t, and of pointers to these, for at least
- * so many levels, until there is one; then *t is that.  Uses b->block.
+ * Adds blocks of pointers to that many of *t, and of pointers to these, for at
+ * least the given number of levels, until a single one is left; *t then
+ * describes that.  Uses b->block.
  */
 void zfs_add_indirect(struct zfs_blocks *b, uint64_t blocks,
     struct zfs_target *t, unsigned levels);

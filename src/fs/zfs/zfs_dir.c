@@ -57,8 +57,8 @@ leaf_chunk(uint8_t *leaf, size_t i)
 }
 
 /*
- * One name, of so many objects, into a leaf from chunk `at` on; the next free
- * one.  A hash has 28 bits, of which the leaf's own come first.
+ * Adds one name, of that many objects, to a leaf from chunk `at` on; returns
+ * the next free one.  A hash has 28 bits, beginning with those of the leaf.
  */
 static size_t
 leaf_name(struct zfs_dnodes *d, uint8_t *leaf, size_t at, const char *name,
@@ -97,7 +97,7 @@ leaf_name(struct zfs_dnodes *d, uint8_t *leaf, size_t at, const char *name,
 	return at + 1;
 }
 
-/* One leaf of so many, all of which are filled alike. */
+/* Adds one of that many leaves, all of which are filled alike. */
 static void
 fill_leaf(struct zfs_dnodes *d, const char *const *names, size_t count,
     size_t leaves)
@@ -121,7 +121,7 @@ fill_leaf(struct zfs_dnodes *d, const char *const *names, size_t count,
 	}
 }
 
-/* The block that says which leaf has which hashes. */
+/* The block that maps hashes to leaves. */
 static void
 fill_table(struct zfs_blocks *b, size_t leaves)
 {

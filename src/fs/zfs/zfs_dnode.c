@@ -10,16 +10,17 @@
 #include <sys/stat.h>
 
 enum {
-	BONUS = 64 + ZFS_POINTER,	/* its place in a dnode */
+	BONUS = 64 + ZFS_POINTER,	/* its area in a dnode */
 	BONUS_LEN = 264,
 	BONUS_ZNODE = 17,
 	LEVELS = 6,			/* of pointers above the dnodes */
-	MADE_NS = 1000000,		/* at most, to make an object */
-	WRITTEN_NS = 400000,		/* then, to write it */
-	CHANGED_NS = 100000,		/* and to set its rights */
-	BYTE_NS = 50,			/* to write a byte */
+	MADE_NS = 1000000,		/* maximum time to create an object, */
+	WRITTEN_NS = 400000,		/* then to write it, */
+	CHANGED_NS = 100000,		/* and to set its permissions */
+	BYTE_NS = 50,			/* time to write a byte */
 	OBJECT_NS = (MADE_NS + WRITTEN_NS + CHANGED_NS) / 2,
-	ROOT = 3			/* number of the first directory */
+	ROOT = 3			/* object number of the first
+					 * directory */
 };
 
 void
@@ -30,9 +31,9 @@ zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks)
 }
 
 /*
- * Read and made; written; changed: about a millisecond for each object, and
- * longer for a large one.  What is put into a directory changes it by being
- * written, and the last of it is some time later.
+ * Times of access and creation, modification, and change: about a millisecond
+ * for each object, and longer for a large one.  Writing an object also modifies
+ * its directory, so the directory's last modification is somewhat later.
  */
 static void
 put_times(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
@@ -52,20 +53,20 @@ put_times(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 	}
 }
 
-/* The NFSv4 rights that three bits of a mode are. */
+/* The NFSv4 permissions for three bits of a mode. */
 static uint32_t
 rights_of(mode_t rwx)
 {
 	return (rwx & 4 ? 1U : 0) | (rwx & 2 ? 6U : 0) | (rwx & 1 ? 0x20U : 0);
 }
 
-/* The ACL of a mode: what owner, group and all are denied and allowed. */
+/* The ACL of a mode: what owner, group and everyone are denied and allowed. */
 static void
 put_acl(uint8_t *p, mode_t mode)
 {
 	static const struct {
 		uint16_t flags;
-		uint32_t denied, allowed;	/* whatever the mode */
+		uint32_t denied, allowed;	/* independent of the mode */
 	} who[] = { { 0x1000, 0, 0xc0110 }, { 0x2040, 0, 0 },
 	    { 0x4000, 0xc0110, 0x120088 } };
 
@@ -84,7 +85,7 @@ put_acl(uint8_t *p, mode_t mode)
 	}
 }
 
-/* The number of the object's parent; a directory is one from now on. */
+/* The number of the object's parent; a directory counts from now on. */
 static uint64_t
 parent_of(struct zfs_dnodes *d, const struct zfs_object *o)
 {
@@ -96,7 +97,7 @@ parent_of(struct zfs_dnodes *d, const struct zfs_object *o)
 	return above != 0 ? above : ROOT;
 }
 
-/* What the POSIX layer keeps of an object. */
+/* The attributes that the POSIX layer stores for an object. */
 static void
 put_znode(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 {
@@ -112,7 +113,7 @@ put_znode(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 	put_acl(p + 176, o->mode);
 }
 
-/* Where a link leads to, behind the znode if there is room. */
+/* The target of a link, after the znode if there is room. */
 static void
 put_target(struct zfs_dnodes *d, uint8_t *p, uint64_t size)
 {

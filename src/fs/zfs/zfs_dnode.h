@@ -9,7 +9,7 @@
 
 #include "zfs_block.h"
 
-/* Deeper directories are taken to have the same parent. */
+/* Deeper directories are assumed to have the same parent. */
 enum { ZFS_DEPTHS = 32 };
 
 enum { ZFS_DNODE = 512, ZFS_DNODE_BLOCK = 16384,
@@ -24,24 +24,24 @@ struct zfs_dnodes {
 	uint8_t block[ZFS_DNODE_BLOCK];
 };
 
-/* What a dnode is of. */
+/* The object of a dnode. */
 struct zfs_object {
 	unsigned depth;			/* directories above it */
 	mode_t mode;
-	uint64_t size;			/* as stat(2) says */
+	uint64_t size;			/* as in stat(2) */
 	uint32_t block;			/* bytes of its blocks */
-	uint64_t blocks;		/* so many of them, or 0 */
-	uint64_t used;			/* bytes that they take */
+	uint64_t blocks;		/* their number, or 0 */
+	uint64_t used;			/* space that they take */
 };
 
-/* d is zeros; blocks outlast it. */
+/* d must be zeroed; blocks must outlast it. */
 void zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks);
 
-/* The next dnode; its blocks are found by *t. */
+/* Adds the next dnode; its blocks are reached through *t. */
 void zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
     const struct zfs_target *t);
 
-/* After the last one: what is not a whole block yet, and what points to all. */
+/* To be called last: writes the incomplete block, and the pointers to all. */
 void zfs_dnodes_end(struct zfs_dnodes *d);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * zfs_meta.c - what files take in a ZFS dataset besides their records
+ * zfs_meta.c - the space of a ZFS dataset besides its files' records
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Metadata is compressed, too, and what it takes then follows from what is in
- * it.  So blocks of it are made here as ZFS would fill them: fields at their
- * places with values as they would be, and noise where ZFS has checksums and
+ * Metadata is also compressed, so its size depends on its contents.  Therefore
+ * metadata blocks are built here as ZFS would fill them: fields in their places
+ * with realistic values, and random bytes where ZFS has checksums and
  * nanoseconds.  Nothing is fitted to any pool.
  */
 #include "zfs.h"
@@ -43,7 +43,7 @@ zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
     uint64_t size, uint64_t records)
 {
 	uint32_t record = zfs_record_size(m->blocks.pool, size);
-	/* about: how well it is compressed has no part in this */
+	/* approximate: compression of the data does not matter here */
 	uint64_t stored = (record / 2 + zfs_noise(&m->blocks) %
 	    (record / 2 + 1) + ZFS_SECTOR - 1) / ZFS_SECTOR * ZFS_SECTOR;
 	struct zfs_target t = { record, stored, false, 1,
@@ -78,8 +78,8 @@ zfs_meta_end(struct zfs_meta *m, struct zfs_space *sum)
 	static const uint8_t small[2048];
 
 	/*
-	 * What each dataset has: the master node, the queue of what is to be
-	 * deleted, space by user and by group, and the head of it all.
+	 * The objects of every dataset: the master node, the delete queue,
+	 * space by user and by group, and the head of the dataset.
 	 */
 	zfs_blocks_add(&m->blocks, small, ZFS_SECTOR, 4);
 	zfs_blocks_add(&m->blocks, small, sizeof(small), 1);

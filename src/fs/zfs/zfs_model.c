@@ -1,5 +1,6 @@
 /*
- * zfs_model.c - a list of files as a ZFS dataset, with each algorithm
+ * zfs_model.c - the size of a list of files as a ZFS dataset, with each
+ * algorithm
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/sys.h"
@@ -21,9 +22,13 @@ struct zfs_job {
 	struct zfs_pool pool;
 	struct fs_classes files;
 	struct sums classes[FS_CLASSES];
-	/* Of each item: records that are no zeros.  Any thread adds to it. */
+	/*
+	 * For each item: the number of records that are not all zeros.  Any
+	 * thread adds to it.
+	 */
 	atomic_uint_least64_t *filled;
-	struct zfs_space meta[2];	/* compressed or not, else the same */
+	struct zfs_space meta[2];	/* compressed or not, otherwise
+					 * identical */
 };
 
 struct worker {
@@ -144,7 +149,7 @@ tick(void *arg, uint64_t bytes)
 	job->tick(job->arg, bytes);
 }
 
-/* Directories above a path, the root among them; of "", none. */
+/* The number of directories above a path, including the root; for "", none. */
 static unsigned
 depth_of(const char *path)
 {
@@ -155,7 +160,7 @@ depth_of(const char *path)
 	return n;
 }
 
-/* zeros: they are stored, too. */
+/* zeros: they are also stored */
 static void
 add_object(const struct zfs_job *z, struct zfs_meta *m, size_t item,
     bool zeros)
@@ -207,7 +212,7 @@ row_data(void *arg, unsigned class, unsigned algorithm, struct fs_row *row)
 	const struct zfs_space *s = &z->classes[class].data[algorithm];
 
 	add_space(row, s);
-	/* below 0 where blocks are within their pointers */
+	/* negative if blocks are embedded in their pointers */
 	row->padding_B += (int64_t)s->allocated_B - (int64_t)s->physical_B;
 }
 

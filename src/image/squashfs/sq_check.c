@@ -1,22 +1,22 @@
 /*
- * sq_check.c - what Linux demands of an image before it mounts it
+ * sq_check.c - what Linux requires of an image before it mounts it
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Reading the files needs neither the id, the xattr nor the export table, but
- * an image in which one of them is damaged cannot be mounted, and so is not
- * whole.  The rules are those of the kernel's fs/squashfs (super.c, id.c,
+ * an image in which one of them is damaged cannot be mounted, and thus is not
+ * intact.  The rules are those of the kernel's fs/squashfs (super.c, id.c,
  * xattr_id.c, export.c and fragment.c of Linux 6.18):
  *
  *	inodes < directories < fragments < export < ids < xattrs
  *
- * Each table from the fragments on is metadata blocks and, behind these, an
- * index: a le64 for each block, where it begins.  The index ends where the
- * next table's first block begins, or, of the last table, the image does;
- * only the fragment index may end before.  Blocks follow each other at
- * distances of at most 8194 bytes, the last block and the index too.
+ * Each table from the fragments on consists of metadata blocks followed by an
+ * index: a le64 with the position of each block.  The index ends where the
+ * first block of the next table begins or, for the last table, where the image
+ * ends; only the fragment index may end earlier.  Blocks are at most 8194 bytes
+ * apart, and so are the last block and the index.
  *
- * The xattr table's index has a header: le64 where the names and values are,
- * le32 how many ids there are, le32 unused.
+ * The xattr table's index has a header: le64 position of the names and values,
+ * le32 number of ids, le32 unused.
  */
 #include "squashfs.h"
 
@@ -32,13 +32,14 @@ enum {
 	WHY_B = 160,
 };
 
-/* The table that is being checked. */
+/* The table being checked. */
 struct check {
 	const struct sq_super *s;
 	struct sq_codec *codec;
 	image_report_fn *report;
 	void *arg;
-	int err;			/* of report, or no memory: ends it all */
+	int err;			/* of report, or out of memory: ends the
+					 * check */
 };
 
 struct table {
@@ -46,7 +47,7 @@ struct table {
 	uint64_t index;			/* where the index begins */
 	uint64_t items;
 	uint32_t item_B;
-	uint64_t next;			/* where the table behind begins */
+	uint64_t next;			/* where the next table begins */
 	bool may_end_before;
 };
 
@@ -79,7 +80,7 @@ block_count(const struct table *t)
 	return (t->items * t->item_B + SQUASHFS_META_B - 1) / SQUASHFS_META_B;
 }
 
-/* Unpacks the block at pos, which is to hold so many bytes. */
+/* Unpacks the block at pos, which must hold that many bytes. */
 static int
 check_block(struct check *c, const struct table *t, uint64_t pos,
     uint64_t want)
@@ -98,7 +99,7 @@ check_block(struct check *c, const struct table *t, uint64_t pos,
 	    complain_block(c, pos, t->name, want);
 }
 
-/* The entries of the index, and the blocks that they are about. */
+/* Checks the entries of the index, and the blocks that they refer to. */
 static int
 check_blocks(struct check *c, const struct table *t, uint64_t *first)
 {
@@ -148,7 +149,7 @@ unpack_blocks(struct check *c, const struct table *t)
 	return rc;
 }
 
-/* *next: where this table's first block is, if all of it is as it should be */
+/* *next: the position of this table's first block, if all of it is valid */
 static int
 check_table(struct check *c, const struct table *t, uint64_t *next)
 {
@@ -169,7 +170,7 @@ check_table(struct check *c, const struct table *t, uint64_t *next)
 	return unpack_blocks(c, t);
 }
 
-/* The names and values, block by block to where their ids begin. */
+/* Checks the names and values, block by block up to their ids. */
 static void
 check_values(struct check *c, uint64_t from, uint64_t to)
 {
@@ -218,8 +219,8 @@ check_xattrs(struct check *c, struct sq_super *s, uint64_t *next)
 }
 
 /*
- * What stands behind a table that is damaged is looked for no further, since
- * where one ends the other begins.
+ * Nothing after a damaged table is checked, because each table ends where the
+ * next begins.
  */
 static void
 check_tables(struct check *c, struct sq_super *s)
@@ -255,7 +256,7 @@ check_tables(struct check *c, struct sq_super *s)
 		    "the tables that must follow it");
 }
 
-/* LZ4 says which format it has, and xz how large its dictionary is. */
+/* The options contain the version of LZ4's format, or xz's dictionary size. */
 static const char *
 bad_options(const struct sq_super *s, const uint8_t *p, size_t len)
 {

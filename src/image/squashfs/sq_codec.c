@@ -15,7 +15,7 @@
 #endif
 #include <zstd.h>
 
-enum { LZMA_MEMORY = 32 << 20 };	/* for dictionaries of a block's size */
+enum { LZMA_MEMORY = 32 << 20 };	/* for dictionaries of the block size */
 
 typedef int64_t unpack_fn(struct sq_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);

@@ -2,10 +2,10 @@
  * sq_find.c - the image within a program that mounts itself
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: the AppImage specification, type 2: an ELF file, with 'A', 'I' and
- * 2 in the padding of its identification, and the image behind it; it begins
- * where the section headers end.  A runtime that has been stripped has none
- * there: then the image is looked for from the beginning.
+ * Source: the AppImage specification, type 2: an ELF file, with 'A', 'I' and 2
+ * in the padding of its identification, and the image after it, where the
+ * section headers end.  A stripped runtime has none there: then the whole
+ * beginning is searched for the image.
  */
 #include "squashfs.h"
 
@@ -15,10 +15,10 @@
 enum {
 	ELF_B = 64, IS_64 = 2, IS_BIG = 2,
 	WINDOW_B = 64 << 10,
-	RUNTIME_MAX = 16 << 20,		/* bytes in front of an image */
+	RUNTIME_MAX = 16 << 20,		/* bytes before an image */
 };
 
-/* A number of len bytes in the order that the header says. */
+/* A number of len bytes in the byte order given by the header. */
 static uint64_t
 number(const uint8_t *elf, size_t at, size_t len)
 {
@@ -40,7 +40,7 @@ elf_end(const uint8_t *elf)
 	return at + number(elf, each, 2) * number(elf, each + 2, 2);
 }
 
-/* Whether all that a super block says of itself can be. */
+/* Whether the values in a super block are plausible. */
 static bool
 is_image(int fd, uint64_t offset)
 {

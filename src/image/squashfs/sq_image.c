@@ -1,5 +1,5 @@
 /*
- * sq_image.c - an image's tables, unpacked by several threads
+ * sq_image.c - unpacking an image's tables with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "squashfs.h"
@@ -12,9 +12,10 @@
 #include <stdatomic.h>
 
 enum {
-	INODE_B = 16,			/* at least */
+	INODE_B = 16,			/* minimum */
 	ENTRIES = SQUASHFS_META_B / SQUASHFS_FRAGMENT_B,
-	GRAIN = 8,			/* blocks that a thread takes at once */
+	GRAIN = 8,			/* blocks that a thread takes at a
+					 * time */
 };
 
 struct unpacking {
@@ -23,7 +24,7 @@ struct unpacking {
 	atomic_int err;
 };
 
-/* Blocks of the two tables, as if they were one. */
+/* Unpacks blocks of the two tables, as if they were one. */
 static void
 unpack_some(void *arg, unsigned share)
 {
@@ -60,7 +61,7 @@ unpack_tables(struct sq_image *q, unsigned threads)
 	return atomic_load(&u.err);
 }
 
-/* One metadata block of the fragment table, which is at pos. */
+/* Unpacks one metadata block of the fragment table, at pos. */
 static int
 read_entries(struct sq_image *q, uint64_t pos, struct sq_codec *c,
     struct sq_fragment *f, size_t count)
@@ -87,7 +88,7 @@ read_entries(struct sq_image *q, uint64_t pos, struct sq_codec *c,
 	return rc;
 }
 
-/* What cannot be read stays a fragment of no bytes, which is none. */
+/* An unreadable fragment remains one of zero bytes, which is invalid. */
 static int
 read_fragments(struct sq_image *q, struct sq_codec *c)
 {

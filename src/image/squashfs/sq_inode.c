@@ -1,5 +1,5 @@
 /*
- * sq_inode.c - one inode
+ * sq_inode.c - parsing one inode
  * SPDX-License-Identifier: BSD-2-Clause
  *
  *	all		le16 type, mode, uid, gid; le32 mtime, number
@@ -21,7 +21,7 @@
 enum { COMMON = 16, BASIC_B = 32, DIR_B = 40, FILE_B = 56, LINK_B = 24,
     TARGET_MAX = 4096, BASIC_TYPES = SQUASHFS_LONG };
 
-/* Of each type, without what follows the fixed part. */
+/* The size of each type, without what follows the fixed part. */
 static const uint8_t inode_B[2 * BASIC_TYPES + 1] = { 0, BASIC_B, BASIC_B,
     LINK_B, 24, 24, 20, 20, DIR_B, FILE_B, LINK_B, 28, 28, 24, 24 };
 
@@ -60,7 +60,9 @@ sq_flaw_text(unsigned flaw)
 	return text[flaw];
 }
 
-/* How many blocks a file of that size has besides its tail; -1: no such. */
+/*
+ * The number of blocks of a file of that size besides its tail; -1: impossible.
+ */
 static int64_t
 block_count(const struct sq_inode *n, uint32_t block)
 {
@@ -71,7 +73,9 @@ block_count(const struct sq_inode *n, uint32_t block)
 	return count < SQ_TABLE_MAX / 4 ? (int64_t)count : -1;
 }
 
-/* With size, start, fragment and tail_at set; fixed: bytes before sizes. */
+/*
+ * Called with size, start, fragment and tail_at set; fixed: bytes before sizes.
+ */
 static int
 get_file(const struct sq_meta *m, uint32_t block_size, uint64_t block,
     unsigned offset, size_t fixed, struct sq_inode *n)
@@ -91,7 +95,7 @@ get_file(const struct sq_meta *m, uint32_t block_size, uint64_t block,
 	return 0;
 }
 
-/* Where the index of the extended attributes is, or -1: it has none. */
+/* The position of the index of the extended attributes, or -1: it has none. */
 static int
 xattr_at(unsigned type)
 {
@@ -111,7 +115,7 @@ xattr_at(unsigned type)
 	}
 }
 
-/* What Linux looks at when it opens the inode at p. */
+/* What Linux checks when it opens the inode at p. */
 static enum sq_flaw
 find_flaw(const struct sq_super *s, const uint8_t *p, const uint8_t *xattr)
 {
@@ -129,7 +133,7 @@ find_flaw(const struct sq_super *s, const uint8_t *p, const uint8_t *xattr)
 	return SQ_GOOD;
 }
 
-/* A link, with its target behind it. */
+/* A link, followed by its target. */
 static int
 get_link(const struct sq_meta *m, const struct sq_super *s, uint64_t block,
     unsigned offset, struct sq_inode *n)
@@ -196,7 +200,7 @@ sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
 	}
 }
 
-/* Where the number of names is, or 0: it is not kept, there is one. */
+/* The position of the link count, or 0: not stored, it is one. */
 static int
 links_at(unsigned type)
 {

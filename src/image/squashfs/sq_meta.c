@@ -2,8 +2,8 @@
  * sq_meta.c - tables of metadata blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A metadata block is a le16 of its length (bit 15: stored as it is) and so
- * many bytes; all but a table's last unpack to SQUASHFS_META_B bytes.
+ * A metadata block is a le16 of its length (bit 15: stored uncompressed) and
+ * that many bytes; all but the last of a table unpack to SQUASHFS_META_B bytes.
  */
 #include "squashfs.h"
 
@@ -15,7 +15,7 @@
 
 enum { HEADER = 2, AS_IT_IS = 0x8000, LEN = 0x7fff };
 
-/* Where the blocks are; those that do not end within the table are none. */
+/* Finds the blocks; blocks that do not end within the table are ignored. */
 static size_t
 find_blocks(const uint8_t *raw, size_t len, size_t most, uint32_t *at)
 {
@@ -57,7 +57,7 @@ take(struct sq_meta *m, const struct sq_super *s, uint64_t bytes)
 	return rc;
 }
 
-/* What of the table is there, to raw; the length of it, or -errno. */
+/* Reads what exists of the table into raw; the length of it, or -errno. */
 static int64_t
 read_raw(struct sq_meta *m, const struct sq_super *s, uint64_t end)
 {

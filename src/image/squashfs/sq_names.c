@@ -1,10 +1,10 @@
 /*
- * sq_names.c - the names of an image in order
+ * sq_names.c - the names of an image, sorted
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Names are grouped by their directory, each group is sorted, and then the
- * tree is walked depth first.  A directory knows its parent, so this needs no
- * stack however deep the tree is.
+ * Names are grouped by their directory, each group is sorted, and then the tree
+ * is walked depth first.  A directory knows its parent, so no stack is needed
+ * however deep the tree is.
  */
 #include "sq_reader.h"
 
@@ -100,12 +100,12 @@ walk(struct sqr_image *m, struct groups *g)
 	}
 }
 
-/* The first name of each inode that is no directory's. */
+/* Finds the first name of each inode that is not a directory's. */
 static int
 find_first(struct sqr_image *m)
 {
 	size_t slots = 64, i;
-	uint32_t *table;		/* numbers; 0, the root, is none */
+	uint32_t *table;		/* numbers; 0, the root, means free */
 
 	while (slots < 2 * m->count)
 		slots *= 2;
@@ -138,7 +138,7 @@ sq_names_make(struct sqr_image *m)
 	size_t dirs = m->image.dir_count;
 	int rc;
 
-	/* of files, the first is none */
+	/* file 0 does not exist */
 	m->count = dirs + m->image.file_count - 1;
 	if (m->count >= UINT32_MAX)
 		return -EFBIG;
@@ -189,7 +189,7 @@ sqr_path(const struct sqr_image *m, size_t number, char **path, size_t *cap)
 		*path = p;
 		*cap = 2 * len;
 	}
-	/* no slash in front of the first name */
+	/* no slash before the first name */
 	len -= id == 0 ? 1 : 2;
 	p[len] = '\0';
 	for (uint32_t i = id; i != 0; i = parent_of(m, i)) {

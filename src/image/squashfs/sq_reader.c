@@ -75,8 +75,8 @@ read_settings(struct sqr_image *m, struct sq_codec *c)
 }
 
 /*
- * Also where sq_check() had nothing good to say: then what can be read is
- * better than no owner at all.
+ * Also read if sq_check() found damage: what can be read is better than no
+ * owner at all.
  */
 static int
 read_owners(struct sqr_image *m, struct sq_codec *c)
@@ -115,7 +115,7 @@ note_facts(struct sqr_image *m)
 		.xattrs = s->xattrs != SQUASHFS_NO_TABLE };
 }
 
-/* The tables that a walk needs not. */
+/* The tables that a walk does not need. */
 static int
 read_rest(struct sqr_image *m, struct tell *t)
 {
@@ -231,7 +231,7 @@ get_dir(const struct sqr_image *m, const struct image_dir *d,
 	e->parent = m->dir_at[d->parent];
 	e->mode = 0040755;
 	get_inode(m, d->ref, e);
-	/* it was entered as one, whatever its inode is */
+	/* it was entered as a directory, whatever its inode is */
 	if ((e->mode & 0170000) != 0040000)
 		e->mode = 0040755;
 	if (sq_inode_get(&m->q->inodes, &m->q->super, d->ref, &n) == 0)

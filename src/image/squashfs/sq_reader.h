@@ -1,5 +1,5 @@
 /*
- * sq_reader.h - what the parts of the reader share
+ * sq_reader.h - declarations shared by the parts of the reader
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQ_READER_H
@@ -9,8 +9,8 @@
 #include "squashfs.h"
 
 /*
- * A name's id: a directory's index, or, from dir_count on, the index of a
- * file, of which there is no 0.
+ * The id of a name: a directory's index or, from dir_count on, the index of a
+ * file; there is no file 0.
  */
 struct sqr_image {
 	struct image image;
@@ -18,7 +18,7 @@ struct sqr_image {
 	struct image_memory memory;
 	uint64_t memory_left;
 	struct sqr_facts facts;
-	uint32_t *ids;			/* owners; NULL: not known */
+	uint32_t *ids;			/* owners; NULL: unknown */
 	struct sq_meta xattr_sets, xattr_values;
 	bool xattrs_known;
 	/* by number */
@@ -30,11 +30,11 @@ struct sqr_image {
 	uint32_t *dir_end;
 };
 
-/* The table's blocks from its first on, up to its index; unpacked. */
+/* Reads and unpacks the table's blocks, from the first up to its index. */
 int sq_table_read(struct sq_meta *m, const struct sq_super *s,
     struct sq_codec *c, uint64_t start, uint64_t index);
 
-/* The directory or the file of a number. */
+/* The directory or the file with a number. */
 static inline const struct image_dir *
 sq_dir_of(const struct sqr_image *m, uint32_t id)
 {
@@ -47,7 +47,7 @@ sq_file_of(const struct sqr_image *m, uint32_t id)
 	return &m->image.file[id - m->image.dir_count + 1];
 }
 
-/* Orders the names; 0, -EFBIG, -EDQUOT or -ENOMEM. */
+/* Sorts the names; 0, -EFBIG, -EDQUOT or -ENOMEM. */
 int sq_names_make(struct sqr_image *m);
 void sq_names_free(struct sqr_image *m);
 

@@ -1,5 +1,5 @@
 /*
- * sq_source.c - squashfs, as an image source
+ * sq_source.c - squashfs as an image source
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "squashfs.h"

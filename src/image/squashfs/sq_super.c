@@ -1,5 +1,5 @@
 /*
- * sq_super.c - the super block, and reading at a place of the image
+ * sq_super.c - the super block, and reading from an image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "squashfs.h"
@@ -25,7 +25,7 @@ sq_read(const struct sq_super *s, uint64_t pos, void *buf, size_t len)
 	return (size_t)n == len ? 0 : -ENODATA;
 }
 
-/* Of a table of pointers: where the first of its blocks is. */
+/* For a table of pointers: the position of its first block. */
 static int
 first_block(const struct sq_super *s, uint64_t table, uint64_t *pos)
 {
@@ -44,7 +44,7 @@ lower(uint64_t *end, uint64_t start, uint64_t pos)
 }
 
 /*
- * Nothing tells where the directory table ends, but some table or its first
+ * Nothing records where the directory table ends, but some table or its first
  * block follows it.
  */
 static void
@@ -88,7 +88,7 @@ check(const struct sq_super *s, const uint8_t *p)
 static int
 find_end(struct sq_super *s)
 {
-	/* also of a block device, whose st_size says nothing */
+	/* also for a block device, whose st_size is not set */
 	off_t end = sys_lseek(s->fd, 0, SEEK_END);
 
 	if (end < 0)

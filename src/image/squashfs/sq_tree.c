@@ -1,17 +1,17 @@
 /*
- * sq_tree.c - the names of an image
+ * sq_tree.c - reading the names of an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A listing is headers of three le32 (entries less one, inode block, inode
- * number), each with its entries: le16 offset, number, type, length less one,
- * and the name.  Its size is given with three bytes more.
+ * A listing consists of headers of three le32 (entries less one, inode block,
+ * inode number), each followed by its entries: le16 offset, number, type,
+ * length less one, and the name.  The recorded size is three bytes larger.
  *
- * Directories are taken in the order in which they are found, so nothing
- * recurses.  One that is in itself, or in two places, would never end; but no
- * byte of the directory table belongs to two listings, so what has been
- * listed can at most be the table.  Likewise no two inodes share what they say
- * of their blocks, so these can at most be the inode table's words; and an
- * inode of many names is looked at once.
+ * Directories are processed in the order in which they are found, without
+ * recursion.  One that contains itself, or has two parents, would never end;
+ * but no byte of the directory table belongs to two listings, so the total
+ * listed cannot exceed the table.  Likewise no two inodes share their block
+ * lists, so these cannot exceed the inode table; and an inode with many names
+ * is read once.
  */
 #include "squashfs.h"
 
@@ -23,11 +23,11 @@
 
 enum { LINKS_MIN = 256 };
 
-/* The tree as it is read. */
+/* The tree being read. */
 struct reading {
 	struct sq_image *q;
 	struct image *m;
-	uint64_t listed;		/* bytes of listings so far */
+	uint64_t listed;		/* total size of listings so far */
 };
 
 static bool
@@ -39,7 +39,7 @@ good_name(const uint8_t *s, size_t len)
 	return !(s[0] == '.' && (len == 1 || (len == 2 && s[1] == '.')));
 }
 
-/* Whether all that a file's inode says of its data can be. */
+/* Whether everything that a file's inode says about its data is possible. */
 static unsigned
 check_data(const struct reading *t, const struct image_file *f)
 {
@@ -68,7 +68,7 @@ check_data(const struct reading *t, const struct image_file *f)
 	return f->flaw;
 }
 
-/* Where the file of that inode is in links, or is to be. */
+/* The slot in links for the file with that inode. */
 static size_t
 find_link(const struct reading *t, uint64_t ref)
 {
@@ -81,7 +81,7 @@ find_link(const struct reading *t, uint64_t ref)
 	return i;
 }
 
-/* Room for one more; half of it stays free. */
+/* Makes room for one more; half of it stays free. */
 static int
 grow_links(struct reading *t)
 {
@@ -106,7 +106,7 @@ grow_links(struct reading *t)
 	return 0;
 }
 
-/* A file with blocks, which is going to be entered. */
+/* Counts a file with blocks, before it is entered. */
 static int
 know_blocks(struct reading *t, struct image_file *f)
 {
@@ -131,7 +131,7 @@ know_blocks(struct reading *t, struct image_file *f)
 	return 0;
 }
 
-/* What a file's inode says. */
+/* Evaluates the inode of a file. */
 static int
 load_file(struct reading *t, struct image_file *f, const struct sq_inode *n)
 {
@@ -149,7 +149,7 @@ load_file(struct reading *t, struct image_file *f, const struct sq_inode *n)
 	return 0;
 }
 
-/* type: as the listing has it */
+/* type: from the listing */
 static int
 enter_file(struct reading *t, struct image_file f, unsigned type)
 {
@@ -174,7 +174,7 @@ enter_file(struct reading *t, struct image_file f, unsigned type)
 	return rc != 0 ? rc : image_add_file(t->m, &f);
 }
 
-/* What is to be read of a listing. */
+/* The rest of a listing to be read. */
 struct list {
 	const uint8_t *p, *end;
 	uint32_t dir;			/* index */
@@ -186,7 +186,7 @@ is_dir(unsigned type)
 	return type == SQUASHFS_DIR || type == SQUASHFS_DIR + SQUASHFS_LONG;
 }
 
-/* The entries of one header: 0, 1 (the listing is damaged) or -errno. */
+/* Reads the entries of one header: 0, 1 (the listing is damaged) or -errno. */
 static int
 enter_some(struct reading *t, struct list *l, uint32_t count,
     uint64_t inodes)
@@ -241,7 +241,7 @@ enter_list(struct reading *t, struct list *l)
 	return 0;
 }
 
-/* The entries of directory i; *damage: why they are not all, or NULL. */
+/* Reads the entries of directory i; *damage: why some are missing, or NULL. */
 static int
 enter_dir(struct reading *t, uint32_t i, const char **damage,
     unsigned *flaw)

@@ -2,10 +2,10 @@
  * sq_xattr.c - the extended attributes of an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- *	values		le16 type, name length; name; le32 value length; value
- *	sets		le64 reference of the first value, le32 count, length
- *	header		le64 where the values begin; le32 sets; le32 unused
- *	index		le64 where each block of the sets is
+ * 	values		le16 type, name length; name; le32 value length; value
+ * 	sets		le64 reference of the first value, le32 count, length
+ * 	header		le64 position of the values; le32 sets; le32 unused
+ * 	index		le64 position of each block of the sets
  *
  * Type is a prefix of the name.  With OUT_OF_LINE the value is a le64
  * reference to the value's length and bytes, which are stored once.
@@ -21,8 +21,8 @@
 enum {
 	HEADER_B = 16, SET_B = 16, ENTRY_B = 4, LENGTH_B = 4, REFERENCE_B = 8,
 	OUT_OF_LINE = 1 << 8, PREFIX = 0xff,
-	VALUE_MAX = 64 << 10,		/* as Linux has it */
-	SET_MAX = 16 << 20,		/* names and values in line */
+	VALUE_MAX = 64 << 10,		/* the limit of Linux */
+	SET_MAX = 16 << 20,		/* inline names and values */
 	NAME_MAX_B = 255
 };
 
@@ -48,7 +48,7 @@ sq_xattrs_read(struct sqr_image *m, struct sq_codec *c)
 	uint64_t values, sets;
 	int rc;
 
-	/* without sq_check()'s word the places in the header mean nothing */
+	/* unless sq_check() approved it, the header is meaningless */
 	if (s->xattr_count == 0)
 		return 0;
 	rc = sq_read(s, s->xattrs, p, sizeof(p));
@@ -63,7 +63,7 @@ sq_xattrs_read(struct sqr_image *m, struct sq_codec *c)
 	return rc;
 }
 
-/* What is left of the values from some place on. */
+/* The rest of the values from some position on. */
 struct span {
 	const uint8_t *p;
 	size_t left;
@@ -78,7 +78,7 @@ span(const struct sq_meta *m, uint64_t ref, size_t most)
 	return s;
 }
 
-/* The next len bytes; NULL: they are not all there. */
+/* The next len bytes; NULL: they are incomplete. */
 static const uint8_t *
 take(struct span *s, size_t len)
 {
@@ -131,7 +131,7 @@ give_one(const struct sq_meta *m, struct span *s, sqr_xattr_fn *fn,
 	return fn(arg, name, value, len);
 }
 
-/* The set of that index; NULL: there is none. */
+/* The set with that index; NULL: there is none. */
 static const uint8_t *
 find_set(const struct sqr_image *m, uint32_t index)
 {

@@ -1,14 +1,13 @@
 /*
- * squashfs.h - a squashfs 4.0 image, as far as reading its files needs it
+ * squashfs.h - a squashfs 4.0 image, as far as reading its files requires
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The layout is in image/squashfs/format.h, with its sources.
  *
- * Nothing that the image says is believed: each number is checked against the
- * image's length, the unpacked tables' length or a cap, in 64 bits.  Tables
- * that reading does not need (ids, xattrs, exports) are checked, for Linux
- * mounts no image in which one of them is damaged; their contents are not
- * used.
+ * Nothing in the image is trusted: each number is checked against the image's
+ * length, the unpacked tables' length or a cap, in 64 bits.  Tables that
+ * reading does not need (ids, xattrs, exports) are checked, because Linux
+ * mounts no image in which one of them is damaged; their contents are not used.
  */
 #ifndef COLDPRESS_IMAGE_SQUASHFS_H
 #define COLDPRESS_IMAGE_SQUASHFS_H
@@ -16,18 +15,18 @@
 #include "image/source.h"
 #include "image/squashfs/format.h"
 
-enum { SQ_TABLE_MAX = 512 << 20 };	/* bytes of an unpacked table */
+enum { SQ_TABLE_MAX = 512 << 20 };	/* bytes in an unpacked table */
 
 extern const struct image_source squashfs_source;
 
-/* Blocks out of their compressed form; one thread's. */
+/* A decompressor of blocks, for one thread. */
 struct sq_codec;
 
-/* 0, -ENOTSUP (this build has it not) or -ENOMEM. */
+/* 0, -ENOTSUP (not in this build) or -ENOMEM. */
 int sq_codec_open(struct sq_codec **c, int compressor);
 void sq_codec_close(struct sq_codec *c);	/* may be NULL */
 
-/* Bytes made of at most cap, or -EBADMSG or -ENOMEM. */
+/* Returns the bytes produced, at most cap, or -EBADMSG or -ENOMEM. */
 int64_t sq_codec_unpack(struct sq_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
@@ -35,9 +34,10 @@ int64_t sq_codec_unpack(struct sq_codec *c, const uint8_t *in, size_t len,
 struct sq_super {
 	int fd;
 	uint64_t offset;		/* of the image in fd */
-	uint64_t length;		/* bytes used, all within fd or not */
-	uint64_t there;			/* of them that fd has */
-	uint64_t inodes, dirs, fragments;	/* where the tables begin, */
+	uint64_t length;		/* bytes used, not all necessarily in
+					 * fd */
+	uint64_t there;			/* the part of them that fd has */
+	uint64_t inodes, dirs, fragments;	/* positions of the tables, */
 	uint64_t exports, ids, xattrs;	/* or SQUASHFS_NO_TABLE */
 	uint64_t dirs_end;		/* at the latest */
 	uint64_t root;			/* inode reference */
@@ -46,8 +46,8 @@ struct sq_super {
 	uint32_t mtime;
 	int compressor;
 	uint16_t flags, id_count;
-	bool ids_known;			/* sq_check() found the table good */
-	uint32_t xattr_count;		/* likewise; or 0 */
+	bool ids_known;			/* sq_check() found the table intact */
+	uint32_t xattr_count;		/* likewise; otherwise 0 */
 	struct image_memory *memory;	/* as in struct image */
 };
 
@@ -56,10 +56,10 @@ int sq_super_read(struct sq_super *s, int fd, uint64_t offset,
     const char **why);
 
 /*
- * Checks by the kernel's rules what Linux reads of an image to mount it, and
- * reports each thing at which it would refuse to; the clause lasts until
- * report returns.  Tables are known to be good, for sq_inode_get(), from then
- * on.  0, what report returned, or -ENOMEM.
+ * Checks, by the kernel's rules, everything that Linux reads to mount an image,
+ * and reports each reason why it would refuse; the clause is valid until report
+ * returns.  From then on, sq_inode_get() knows which tables are intact.  0,
+ * what report returned, or -ENOMEM.
  */
 int sq_check(struct sq_super *s, struct sq_codec *c, image_report_fn *report,
     void *arg);
@@ -68,17 +68,20 @@ int sq_check(struct sq_super *s, struct sq_codec *c, image_report_fn *report,
 int sq_probe(int fd, uint64_t offset);
 int sq_find(int fd, uint64_t *offset);
 
-/* Exactly len bytes at pos, or -ENODATA (the image ends before) or -errno. */
+/*
+ * Reads exactly len bytes at pos, or -ENODATA (past the end of the image) or
+ * -errno.
+ */
 int sq_read(const struct sq_super *s, uint64_t pos, void *buf, size_t len);
 
 /*
- * A table of metadata blocks.  The unpacked blocks lie behind each other,
- * SQUASHFS_META_B bytes each, so that what crosses their borders is in one
- * piece.
+ * A table of metadata blocks.  The unpacked blocks are contiguous,
+ * SQUASHFS_META_B bytes each, so that data that crosses their boundaries is in
+ * one piece.
  */
 struct sq_meta {
 	uint64_t start;			/* in the image */
-	uint8_t *raw;			/* as it is in the image */
+	uint8_t *raw;			/* as stored in the image */
 	size_t raw_len;
 	uint32_t *at;			/* of each block in raw, and the end */
 	uint32_t *near;			/* first block of each raw 8 KiB */
@@ -89,24 +92,27 @@ struct sq_meta {
 };
 
 /*
- * Reads the table between start and end, or what of it is there, and finds
- * its blocks, most at most; it ends where they do.  0, -ENODATA (none of it
- * is there), -EFBIG, -EDQUOT, -ENOMEM or -errno.  To be freed in any case.
+ * Reads the table between start and end, or as much of it as exists, and finds
+ * its blocks, at most most; it ends where they do.  0, -ENODATA (none of it
+ * exists), -EFBIG, -EDQUOT, -ENOMEM or -errno.  Must be freed in any case.
  */
 int sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
     uint64_t end, size_t most);
 
-/* Unpacks block i.  Different blocks may be by different threads. */
+/* Unpacks block i.  Several threads may unpack different blocks. */
 void sq_meta_unpack(struct sq_meta *m, size_t i, struct sq_codec *c);
 
 /*
- * The need bytes at offset of the block that begins at byte block of the
- * table; NULL if they are not all there.
+ * The need bytes at offset in the block that begins at byte block of the table;
+ * NULL if they are incomplete.
  */
 const uint8_t *sq_meta_get(const struct sq_meta *m, uint64_t block,
     unsigned offset, size_t need);
 
-/* Likewise; how many bytes there are in *have, counted up to most or more. */
+/*
+ * Likewise; *have is the number of bytes available, counted at least up to
+ * most.
+ */
 const uint8_t *sq_meta_span(const struct sq_meta *m, uint64_t block,
     unsigned offset, size_t most, size_t *have);
 void sq_meta_free_raw(struct sq_meta *m, const struct sq_super *s);
@@ -117,16 +123,16 @@ struct sq_fragment {
 	uint32_t size;			/* word */
 };
 
-/* A size word as struct image_source has it. */
+/* Converts a size word to that of struct image_source. */
 image_word sq_word(uint32_t size);
 
 /* What is wrong with a file. */
 enum sq_flaw {
 	SQ_GOOD,
-	/* then its data is not read */
+	/* its data is not read */
 	SQ_BAD_INODE, SQ_BAD_DIR, SQ_BAD_BLOCK, SQ_OUTSIDE, SQ_BAD_FRAGMENT,
 	SQ_BAD_TAIL, SQ_LOST_FRAGMENT,
-	/* its data is read, though Linux refuses to open it */
+	/* its data is read, although Linux refuses to open it */
 	SQ_REFUSED,
 	SQ_NO_OWNER = SQ_REFUSED, SQ_BAD_XATTR, SQ_LONG_LINK, SQ_NO_NUMBER,
 	SQ_NEEDLESS_FRAGMENT, SQ_BAD_MODE, SQ_BAD_TYPE
@@ -142,16 +148,16 @@ struct sq_inode {
 	uint32_t blocks;		/* of a file, without its fragment */
 	const uint8_t *sizes;		/* a word each */
 	uint32_t fragment, tail_at;
-	uint32_t dir_block;		/* where a directory's listing is */
+	uint32_t dir_block;		/* position of a directory's listing */
 	uint16_t dir_offset;
-	uint8_t flaw;			/* or SQ_GOOD; it can be read */
+	uint8_t flaw;			/* or SQ_GOOD; the file can be read */
 };
 
-/* The inode of a reference; 0 or -EBADMSG. */
+/* Parses the inode with that reference; 0 or -EBADMSG. */
 int sq_inode_get(const struct sq_meta *inodes, const struct sq_super *s,
     uint64_t ref, struct sq_inode *inode);
 
-/* What an inode says besides. */
+/* The remaining attributes of an inode. */
 struct sq_attr {
 	uint16_t mode;			/* as st_mode */
 	uint16_t uid, gid;		/* indices of the id table */
@@ -161,25 +167,25 @@ struct sq_attr {
 	uint32_t target_len;
 };
 
-/* For a reference that sq_inode_get() took.  0 or -EBADMSG. */
+/* For a reference accepted by sq_inode_get().  0 or -EBADMSG. */
 int sq_attr_get(const struct sq_meta *inodes, uint64_t ref,
     struct sq_attr *a);
 
-/* What is known of an image: image.own. */
+/* What is known about an image: image.own. */
 struct sq_image {
 	struct sq_super super;
 	struct sq_meta inodes, dirs;
 	struct sq_fragment *fragments;
-	uint32_t *links;		/* by their inode: files with blocks */
+	uint32_t *links;		/* files with blocks, by their inode */
 	size_t link_count, link_cap;
 	uint64_t blocks;		/* of all of these */
 };
 
-/* The tables, unpacked, of an image whose super block has been read. */
+/* Reads and unpacks the tables of an image whose super block has been read. */
 int sq_tables_read(struct sq_image *q, struct sq_codec *c, unsigned threads,
     const char **why);
 
-/* All names and inodes.  0, -EBADMSG, -EFBIG, -EDQUOT or -ENOMEM. */
+/* Reads all names and inodes.  0, -EBADMSG, -EFBIG, -EDQUOT or -ENOMEM. */
 int sq_tree_read(struct sq_image *q, struct image *m, const char **why);
 
 #endif
