@@ -1,5 +1,5 @@
 /*
- * strbuf.c - bytes that are added to
+ * strbuf.c - an append-only byte buffer
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/strbuf.h"
@@ -17,7 +17,7 @@ strbuf_room(struct strbuf *b, size_t n)
 	size_t cap = b->cap == 0 ? 4096 : b->cap;
 	char *p;
 
-	/* even where n is 0, so that nobody adds to a null pointer */
+	/* even if n is 0, so that nobody adds to a null pointer */
 	if (b->data != NULL && b->cap - b->len >= n)
 		return b->data + b->len;
 	while (!b->failed && cap - b->len < n) {

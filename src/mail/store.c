@@ -154,7 +154,7 @@ keep_line(struct store_writer *w, const void *data, size_t len)
 	    w->lines[w->line_count++].digest);
 }
 
-/* A whole file under w->path, of that date. */
+/* Writes a complete file at w->path, with that date. */
 static int
 write_file(struct store_writer *w, const void *data, size_t len, int64_t date)
 {
@@ -180,7 +180,7 @@ write_file(struct store_writer *w, const void *data, size_t len, int64_t date)
 	return rc != 0 ? rc : keep_line(w, data, len);
 }
 
-/* As dovecot(1) names them: time, number, host, size and flags. */
+/* Named as by dovecot(1): time, number, host, size and flags. */
 static void
 name_in_maildir(struct store_writer *w, const struct mail_maker *m,
     const struct mail *a)
@@ -197,7 +197,7 @@ name_in_maildir(struct store_writer *w, const struct mail_maker *m,
 		strbuf_fmt(&w->path, ":2,%s", flags[r % 6]);
 }
 
-/* With a line "From " before it, and ">" before lines that look like it. */
+/* Preceded by a "From " line, with ">" before lines that look like one. */
 static void
 add_to_mbox(struct strbuf *b, const struct mail_maker *m, const struct mail *a)
 {

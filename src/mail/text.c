@@ -1,5 +1,5 @@
 /*
- * text.c - what people write to each other
+ * text.c - generating the text of mails
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mail/text.h"
@@ -9,7 +9,9 @@
 
 enum { WIDTH = 66, DEPTH_MOST = 3 };
 
-/* Words of a repeated phrase, and how much more repeats make it one longer. */
+/*
+ * Words of a repeated phrase, and how much more repetition makes it one longer.
+ */
 enum { PHRASE = 5, LONGER = PRNG_ONE / 64 };
 
 void
@@ -74,7 +76,7 @@ space(struct text *t, struct strbuf *b)
 	}
 }
 
-/* One word, and what stands before it. */
+/* Writes one word, and the separator before it. */
 static void
 step(struct text *t, struct strbuf *b, bool *begin)
 {
@@ -93,7 +95,7 @@ step(struct text *t, struct strbuf *b, bool *begin)
 		strbuf_char(b, ',');
 }
 
-/* Of up to len bytes; ends with a sentence if there is room for it. */
+/* Writes up to len bytes, ending with a sentence if there is room for it. */
 static void
 paragraph(struct text *t, struct strbuf *b, size_t len)
 {
@@ -133,7 +135,7 @@ text_line(struct text *t, struct strbuf *b, unsigned count)
 	}
 }
 
-/* How often a line was quoted already. */
+/* How often a line has already been quoted. */
 static unsigned
 depth_of(const char *line, size_t len)
 {
@@ -149,7 +151,10 @@ text_quote(struct prng *p, struct strbuf *b, const char *body, size_t size,
     size_t len)
 {
 	size_t at = 0, end = b->len + len;
-	/* half of all quote from the top, the others from somewhere */
+	/*
+	 * half of all mails quote from the top, the others from a random
+	 * position
+	 */
 	size_t skip = size > 200 && prng_chance(p, PRNG_ONE / 2) ?
 	    prng_below(p, (uint32_t)(size / 2)) : 0;
 

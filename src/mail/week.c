@@ -1,5 +1,5 @@
 /*
- * week.c - a week of mails: who answers whom, and when
+ * week.c - a week of mails: who replies to whom, and when
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mail/mail.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Mails with parts that are larger than this go to a folder of their own. */
+/* Mails with attachments that are larger than this go to a separate folder. */
 enum { SHARE_FROM = 24 << 10 };
 
 enum { WEEK_S = 7 * 86400, STEP_S = WEEK_S / MAIL_WEEK };
@@ -17,9 +17,9 @@ enum { WEEK_S = 7 * 86400, STEP_S = WEEK_S / MAIL_WEEK };
 static const int64_t first_day = 1388966400;
 
 /*
- * 2^64 by the plastic number and by its square: their multiples fill a square
- * evenly (Roberts, "The unreasonable effectiveness of quasirandom sequences",
- * 2018).
+ * 2^64 divided by the plastic number and by its square: their multiples fill a
+ * square evenly (Roberts, "The unreasonable effectiveness of quasirandom
+ * sequences", 2018).
  */
 static const uint64_t even_x = 0xc13fa9a902a6328f, even_y = 0x91e10da5c79e7b1d;
 
@@ -56,9 +56,10 @@ mail_week(struct mail_maker *m, uint64_t week)
 }
 
 /*
- * Whether it has parts, and its size.  Those with parts lie evenly among the
- * others, and the sizes of each kind evenly on their part of the table: the
- * figures of a small corpus are near those of a large one.
+ * Decides whether the mail has attachments, and its size.  Mails with
+ * attachments are spread evenly among the others, and the sizes of each kind
+ * evenly over their part of the table: the statistics of a small corpus are
+ * close to those of a large one.
  */
 static void
 draw_size(const struct mail_maker *m, struct mail *a)
@@ -79,7 +80,7 @@ draw_size(const struct mail_maker *m, struct mail *a)
 	    (uint32_t)(from + (u * part >> 16)));
 }
 
-/* A recent mail of the same folder, or of another one; or MAIL_NONE. */
+/* A recent mail in the same folder, or in another one; or MAIL_NONE. */
 static uint16_t
 recent(struct mail_maker *m, unsigned folder, bool same)
 {
@@ -123,7 +124,7 @@ draw_subject(struct mail_maker *m, struct mail *a)
 		    b->failed ? "" : b->data);
 }
 
-/* What was attached before is sent again, by one in five; else it is new. */
+/* One in five resends an earlier attachment; the others have new ones. */
 static void
 draw_stuff(struct mail_maker *m, struct mail *a)
 {
@@ -136,7 +137,7 @@ draw_stuff(struct mail_maker *m, struct mail *a)
 		}
 }
 
-/* A reply, or a mail of its own. */
+/* A reply, or the first mail of a thread. */
 static void
 draw_thread(struct mail_maker *m, struct mail *a)
 {
@@ -155,7 +156,7 @@ draw_thread(struct mail_maker *m, struct mail *a)
 	memcpy(a->subject, m->mails[a->parent].subject, sizeof(a->subject));
 }
 
-/* The same mail as one before it, by another list. */
+/* A copy of an earlier mail, through another list. */
 static void
 draw_twin(struct mail_maker *m, struct mail *a)
 {

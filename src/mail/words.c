@@ -1,9 +1,9 @@
 /*
- * words.c - a made-up language, its words by frequency
+ * words.c - an invented language, its words sorted by frequency
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A word is one to four syllables; rare words are long.  The sounds are drawn
- * from strings in which the frequent ones stand several times.
+ * A word has one to four syllables; rare words are long.  Sounds are drawn from
+ * strings in which the frequent ones occur several times.
  */
 #include "mail/words.h"
 
@@ -14,7 +14,7 @@ static const char vowels[] = "eeeeeeaaaaaooooiiiiuu";
 static const char accented[] = "\xe9\xe8\xe4\xf6\xfc\xe0\xf3\xed";
 static const char codas[] = "nnnnrrrrssssttttlldddmg";
 
-/* How often a word is from each octave, of 64: log2 of the rank. */
+/* For 64 draws, the octave of the word: log2 of its rank. */
 static const uint8_t octave_of[64] = {
 	0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3,
 	4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7,

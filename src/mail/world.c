@@ -1,5 +1,5 @@
 /*
- * world.c - who writes, and where to
+ * world.c - the people who write, and the lists they write to
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mail/world.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Streams of random numbers; mails have those from 0 on. */
+/* Streams of random numbers; mails use those from 0 on. */
 #define STREAM_WORLD (~(uint64_t)0)
 
 enum { LOGO_LEAST = 4550, LOGO_MOST = 4750 };
@@ -82,7 +82,7 @@ make_person(struct person *a, struct prng *p, const struct words *w,
 	make_signature(a, p, w, title);
 }
 
-/* Rules of a style sheet, each with some of the same properties. */
+/* Style sheet rules, all with some of the same properties. */
 static void
 add_styles(struct strbuf *b, struct prng *p)
 {

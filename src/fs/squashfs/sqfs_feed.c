@@ -121,7 +121,7 @@ new_unit(struct sqfs_feed *f, uint32_t fragment)
 	return unit;
 }
 
-/* Begins a large file, unless its content was there before. */
+/* Begins a large file, unless the same content was there before. */
 static void
 begin_large(struct sqfs_feed *f, uint8_t *room, size_t node)
 {
@@ -142,7 +142,7 @@ begin_large(struct sqfs_feed *f, uint8_t *room, size_t node)
 	f->offset = 0;
 }
 
-/* The next block of the large file in hand. */
+/* The next block of the current large file. */
 static void
 next_block(struct sqfs_feed *f, struct sqfs_unit *n)
 {
@@ -169,7 +169,7 @@ give_fragment(struct sqfs_feed *f, struct sqfs_unit *n)
 	f->units->bytes += n->len;
 }
 
-/* Reads a small file; true: it is neither zeros nor there already. */
+/* Reads a small file; true: it is neither zeros nor a duplicate. */
 static bool
 is_new(struct sqfs_feed *f, uint8_t *data, size_t node)
 {
@@ -194,8 +194,8 @@ is_new(struct sqfs_feed *f, uint8_t *data, size_t node)
 }
 
 /*
- * A small file to the fragment.  If it does not fit, n becomes the fragment,
- * the result is true and the file begins the next one.
+ * Adds a small file to the fragment block.  If it does not fit, n becomes the
+ * full fragment block, the result is true and the file begins the next one.
  */
 static bool
 add_small(struct sqfs_feed *f, struct sqfs_unit *n, size_t node)

@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The parts: coldwalk_options.c reads the command line and coldwalk_list.c a
- * list of names, coldwalk_open.c opens, coldwalk_cold.c makes cold and looks,
- * coldwalk_rows.c keeps and writes what walk.h tells, coldwalk_summary.c sums
- * up.  Here is the order of things: open all, make it cold, shut the sandbox,
- * walk, write.
+ * list of names, coldwalk_open.c opens files, coldwalk_cold.c evicts them and
+ * examines the caches, coldwalk_rows.c keeps and writes the rows of walk.h,
+ * coldwalk_summary.c summarizes.  The sequence is here: open everything, evict,
+ * enter the sandbox, walk, write.
  */
 #include "coldwalk.h"
 
@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 /*
- * From here on only what is to be read can be opened.  A manifest's name is
- * given at the end, so then there is no sandbox.
+ * From here on only the files to be read can be opened.  A manifest gets its
+ * name at the end, so there is no sandbox then.
  */
 static int
 shut(struct coldwalk *c)
@@ -39,7 +39,7 @@ shut(struct coldwalk *c)
 	for (int i = 0; i < c->root_count; i++)
 		if (S_ISDIR(c->roots[i].st.st_mode))
 			dirs[n++] = c->roots[i].fd;
-	/* where file systems that are met on the way tell of their devices */
+	/* describes the devices of file systems met on the way */
 	sys = sys_openat(AT_FDCWD, "/sys", O_PATH | O_DIRECTORY | O_CLOEXEC,
 	    0);
 	if (sys >= 0)
@@ -173,7 +173,7 @@ walk_all(struct coldwalk *c)
 	cold_end(c->cold, &c->report);
 }
 
-/* Telling */
+/* Reporting */
 
 static int
 write_reports(struct coldwalk *c)
@@ -210,7 +210,10 @@ tell(struct coldwalk *c)
 	    (c->o.cold_asked || c->msg.verbose > 0))
 		msg_note(&c->msg, "cold: %s, %s", cold_word(r->state), r->why);
 	rc = write_reports(c);
-	/* files may be missing from a manifest, and are told of; not half */
+	/*
+	 * files may be missing from a manifest, with an error; but it is never
+	 * truncated
+	 */
 	if (c->has_out && rc == 0 && !c->broken) {
 		rc = output_commit(&c->out, false);
 		if (rc != 0)

@@ -1,5 +1,5 @@
 /*
- * coldwalk.h - the parts of coldwalk to each other
+ * coldwalk.h - declarations shared by the parts of coldwalk
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_COLDWALK_H
@@ -21,24 +21,25 @@ struct coldwalk_options {
 	unsigned threads;
 	const char *hash;
 	enum cold_method cold;
-	bool cold_asked;		/* so that it matters if it fails */
+	bool cold_asked;		/* failure matters then */
 	const char *files_from;		/* NULL: all */
 	bool null_lines;		/* its names end with NUL */
-	bool ranges;			/* it has parts of files */
+	bool ranges;			/* it lists parts of files */
 	bool csv, json, summary, force;
-	bool resident;			/* look what is in memory, only */
+	bool resident;			/* only examine what is in memory */
 	const char *output;		/* of the manifest; NULL */
-	const char *prefix;		/* NULL: as PATHs ask for it */
+	const char *prefix;		/* NULL: depends on the paths */
 	uint64_t offset;
-	bool plain;			/* take no file for an image */
-	uint64_t memory;		/* bytes for an image's names; 0: any */
-	int argc;			/* the whole call */
+	bool plain;			/* do not look for images */
+	uint64_t memory;		/* bytes for an image's names; 0:
+					 * unlimited */
+	int argc;			/* the complete command line */
 	char **argv;
 	char **paths;
 	int path_count;
 };
 
-/* What is walked. */
+/* A tree to walk. */
 struct root {
 	const char *path;
 	const char *prefix;		/* of its paths; may be "" */
@@ -49,14 +50,14 @@ struct root {
 	uint64_t offset;			/* of the image */
 };
 
-/* What --csv and --json have beside. */
+/* Additional values for --csv and --json. */
 struct row_more {
 	char *duplicate_of;		/* with the prefix, or NULL */
 	uint64_t size;
 	int64_t compressed_B, blocks, fragment, first_read_ns;
 };
 
-/* The digest lies behind the row, then the path. */
+/* The digest follows the row, then the path. */
 struct row {
 	char *path;			/* with the prefix */
 	struct row_more *more;		/* or NULL */
@@ -79,9 +80,9 @@ struct coldwalk {
 	bool has_out;
 	struct root *roots;
 	int root_count;
-	const struct root *root;	/* in hand */
+	const struct root *root;	/* the current one */
 	struct cold *cold;
-	char *only_text;		/* the list as it was read */
+	char *only_text;		/* the list as read */
 	const char **only;
 	size_t only_count;
 	struct walk_range *ranges;	/* of them; or NULL */
@@ -100,15 +101,19 @@ struct coldwalk {
 	struct progress progress;
 	pthread_mutex_t drawing;
 	bool terminal;
-	bool broken;			/* a walk did not get to its end */
+	bool broken;			/* a walk ended early */
 	double wall_s, user_s, sys_s;
 	char kernel[COLDWALK_KERNEL_B];	/* its squashfs options */
 };
 
-/* The command line: -1, or the exit status with which all is over. */
+/*
+ * Parses the command line: -1, or the exit status if the program should exit.
+ */
 int coldwalk_parse(struct coldwalk *c, int argc, char **argv);
 
-/* The list of --files-from, sorted and each once.  0 or -errno. */
+/*
+ * Reads the list of --files-from, sorted and without duplicates.  0 or -errno.
+ */
 int coldwalk_read_list(struct coldwalk *c);
 
 /*
@@ -124,55 +129,60 @@ bool coldwalk_parse_range(char *line, char **path, struct walk_range *r);
 int coldwalk_sort_ranges(struct coldwalk *c);
 
 /*
- * Opens what is to be walked, and says what of it cannot be: c->roots.
- * 0 or -ENOMEM.
+ * Opens everything to be walked, and reports what cannot be opened: c->roots. 0
+ * or -ENOMEM.
  */
 int coldwalk_open_roots(struct coldwalk *c);
 
-/* Creates the file of -o, if there is one.  0, or -errno that was told. */
+/* Creates the file of -o, if given.  0, or -errno after reporting the error. */
 int coldwalk_open_output(struct coldwalk *c);
 
-/* What all walks of this call have in common. */
+/* The options that all walks of this invocation share. */
 struct walk_options coldwalk_walk_options(struct coldwalk *c);
 
-/* Looks at all roots and makes them cold.  0, or -errno that was told. */
+/*
+ * Examines all roots and evicts them.  0, or -errno after reporting the error.
+ */
 int coldwalk_make_cold(struct coldwalk *c);
 
 /*
- * In place of a walk: makes the roots cold if --cold was given, and says how
- * much of them is in memory.
+ * Instead of a walk: evicts the roots if --cold was given, and reports how much
+ * of them is in memory.
  */
 void coldwalk_look(struct coldwalk *c);
 
-/* Callbacks of the walk, which keep what they are given. */
+/* Callbacks of the walk, which store what they are given. */
 int coldwalk_keep_row(void *arg, const struct walk_file *f);
 int coldwalk_keep_damage(void *arg, const struct walk_damage *d);
 
 void coldwalk_sort(struct coldwalk *c);
 
-/* By path, by so many threads.  0 or -ENOMEM. */
+/* Sorts by path, with the given number of threads.  0 or -ENOMEM. */
 int coldwalk_sort_rows(struct row **rows, size_t count, unsigned threads);
 
-/* Says what went wrong with files and images. */
+/* Reports what went wrong with files and images. */
 void coldwalk_complain(struct coldwalk *c);
 
 struct table;
 
 /*
- * A table of these columns to fd, as --csv or --json, begun with where its
- * rows come from.  0 or -errno; *t is to be closed in any case.
+ * Begins a table of these columns on fd, as --csv or --json, with the
+ * provenance of the rows.  0 or -errno; *t must be closed in any case.
  */
 int coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
     const char *const *columns, size_t count);
 
-/* What a summary says of the kernel, which cannot be opened later. */
+/*
+ * Reads the kernel's configuration for a summary, before the sandbox prevents
+ * it.
+ */
 void coldwalk_ask_kernel(struct coldwalk *c);
 
 /* 0 or -errno of the writes. */
 int coldwalk_write_manifest(const struct coldwalk *c, int fd);
 int coldwalk_write_rows(const struct coldwalk *c, int fd);
 
-/* As text, or with --csv or --json as a row. */
+/* As text or, with --csv or --json, as a row. */
 int coldwalk_write_summary(const struct coldwalk *c, int fd);
 
 void coldwalk_free_rows(struct coldwalk *c);

@@ -1,5 +1,5 @@
 /*
- * coldwalk_cold.c - every file looked at, and made cold, before it is read
+ * coldwalk_cold.c - examining and evicting every file before it is read
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "coldwalk.h"
@@ -32,7 +32,7 @@ add_cold(void *arg, int fd, const struct stat *st, bool after, uint64_t *mine)
 	cold_add(c->cold, fd, st);
 }
 
-/* Every file is opened once, before the walk: names and inodes get warm. */
+/* Every file is opened once, before the walk: this warms names and inodes. */
 static int
 look_at_all(struct coldwalk *c, const struct root *root, walk_row_fn *row,
     struct walk_result *r)
@@ -48,10 +48,11 @@ look_at_all(struct coldwalk *c, const struct root *root, walk_row_fn *row,
 int
 coldwalk_make_cold(struct coldwalk *c)
 {
-	/* where all goes, what was there is only of interest to a summary */
+	/* if everything is dropped, only a summary needs the prior state */
 	bool each = c->o.cold != COLD_NONE &&
 	    (c->o.cold != COLD_DROP || c->o.summary);
-	struct walk_result unread;	/* its errors come when it is read */
+	struct walk_result unread;	/* errors will be reported when it is
+					 * read */
 	int rc = cold_open(&c->cold, c->o.cold);
 
 	for (int i = 0; i < c->root_count && rc == 0; i++) {
@@ -73,7 +74,7 @@ coldwalk_make_cold(struct coldwalk *c)
 	return rc;
 }
 
-/* Looking alone */
+/* Examination only */
 
 static const char *const columns[] = {
 	"series", "files", "errors", "pages", "resident_pages",
@@ -95,7 +96,7 @@ put_row(const struct coldwalk *c, struct table *t)
 	table_int(t, (int64_t)n->files);
 	table_int(t, (int64_t)c->total.errors);
 	table_int(t, (int64_t)n->pages);
-	/* a count that holds files which hide their pages is none */
+	/* a count is useless if some files hide their pages */
 	if (n->unseen > 0) {
 		table_none(t);
 		table_none(t);
@@ -136,7 +137,7 @@ write_words(const struct coldwalk *c)
 	return fflush(stdout) == EOF ? -errno : 0;
 }
 
-/* One root: what it holds, or the file itself.  0 or -errno. */
+/* Examines one root: a directory's files, or the file itself.  0 or -errno. */
 static int
 look_at(struct coldwalk *c, const struct root *root)
 {

@@ -1,5 +1,5 @@
 /*
- * coldwalk_list.c - the list of the files that are to be read
+ * coldwalk_list.c - the list of files to read
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "coldwalk.h"
@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIST_MAX = 1 << 30 };	/* bytes of it */
+enum { LIST_MAX = 1 << 30 };	/* maximum size */
 
 /*
- * The name as walk.h has it, from the root of the tree, at s itself; or NULL:
- * it can lead out of the tree, or is the tree.
+ * The name in the form of walk.h, relative to the root of the tree, in place at
+ * s; or NULL: it leads out of the tree, or is the root.
  */
 static char *
 tidy(char *s)

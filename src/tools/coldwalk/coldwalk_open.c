@@ -1,5 +1,5 @@
 /*
- * coldwalk_open.c - what is to be walked, and what is to be written, opened
+ * coldwalk_open.c - opening what is to be walked and written
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "coldwalk.h"
@@ -10,13 +10,13 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* What can be an image, from the one place where formats are listed. */
+/* The known image formats; this is the only list of them. */
 static const struct walk_source *const sources[] = {
 	&walk_squashfs,
 	NULL
 };
 
-/* 1: it is an image, and root->image which; 0; or -errno. */
+/* 1: an image, of type root->image; 0; or -errno. */
 static int
 ask_sources(struct root *root, bool within)
 {
@@ -32,9 +32,9 @@ ask_sources(struct root *root, bool within)
 }
 
 /*
- * What format root is an image of, and where that begins.  Looking must not
- * warm what is cold: what is read is taken out again, if its first page was
- * not there.
+ * Determines the image format of root, and where the image begins.  Looking
+ * must not warm a cold file: what is read is evicted again, if its first page
+ * was not in memory.
  */
 static int
 probe_sources(struct root *root, uint64_t offset)
@@ -58,7 +58,7 @@ probe_sources(struct root *root, uint64_t offset)
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether a file of that name should be an image. */
+/* Whether a file with that name should be an image. */
 static bool
 named_as_image(const char *path)
 {
@@ -75,7 +75,7 @@ named_as_image(const char *path)
 	return false;
 }
 
-/* What a file or a block device holds: an image, or just its bytes. */
+/* Determines what a file or block device contains: an image, or plain data. */
 static int
 find_image(struct coldwalk *c, struct root *root)
 {
@@ -103,8 +103,8 @@ find_image(struct coldwalk *c, struct root *root)
 }
 
 /*
- * A single tree or image has the names within it, the same wherever it lies;
- * several are told apart by their own names.
+ * A single tree or image has names relative to it, the same wherever it is;
+ * several are distinguished by their own names.
  */
 static void
 set_prefix(struct coldwalk *c, struct root *root, bool file)

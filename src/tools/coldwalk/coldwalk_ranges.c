@@ -17,7 +17,7 @@ struct part {
 	struct walk_range range;
 };
 
-/* Cuts a number off the end of a line, after a tab. */
+/* Removes a number, preceded by a tab, from the end of a line. */
 static bool
 cut_number(char *line, uint64_t *value)
 {

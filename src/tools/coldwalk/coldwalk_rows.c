@@ -1,10 +1,10 @@
 /*
- * coldwalk_rows.c - what the walk tells, kept, sorted and written
+ * coldwalk_rows.c - storing, sorting and writing the results of the walk
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A manifest's line is that of sha256sum(1): digest, two blanks, name.  If
- * there is a backslash, newline or carriage return in the name, they are
- * written as \\, \n and \r, and a backslash begins the line.
+ * A manifest's line has the form of sha256sum(1): digest, two blanks, name.
+ * Backslashes, newlines and carriage returns in the name are written as \\, \n
+ * and \r, and the line then begins with a backslash.
  */
 #include "coldwalk.h"
 
@@ -25,9 +25,9 @@ static const char *const columns[] = {
 	"fragment", "duplicate_of", "hash", "first_read_s", "error"
 };
 
-/* Keeping */
+/* Storing */
 
-/* The path with what its root puts in front, at to. */
+/* Writes the path with its root's prefix to to. */
 static void
 full_path(const struct root *root, const char *path, char *to)
 {
@@ -45,7 +45,7 @@ full_size(const struct root *root, const char *path)
 	return strlen(root->prefix) + root->slash + strlen(path) + 1;
 }
 
-/* Rows of an image may take so much memory as the image has left. */
+/* Rows of an image may use as much memory as the image has left. */
 static void *
 take(struct coldwalk *c, size_t size)
 {
@@ -93,7 +93,7 @@ int
 coldwalk_keep_row(void *arg, const struct walk_file *f)
 {
 	struct coldwalk *c = arg;
-	/* and what sorting takes */
+	/* plus the memory for sorting */
 	struct row *r = take(c, sizeof(*r) + f->digest_len +
 	    full_size(c->root, f->path) + 2 * sizeof(*c->rows));
 	bool more = c->o.csv || c->o.json;
@@ -110,7 +110,7 @@ coldwalk_keep_row(void *arg, const struct walk_file *f)
 		if (r->more == NULL)
 			goto no_memory;
 	}
-	/* what was asked for by its name is told of when it is not read */
+	/* what was requested by name is reported if it is not read */
 	if (c->only != NULL && f->type != WALK_FILE && f->err == 0) {
 		r->err = f->type == WALK_LINK ? -ELOOP : -ENOTSUP;
 		c->total.errors++;
@@ -189,7 +189,7 @@ coldwalk_sort(struct coldwalk *c)
 		    by_place);
 }
 
-/* Complaining */
+/* Reporting errors */
 
 static const char *
 reason_of(int err)
@@ -214,7 +214,7 @@ coldwalk_complain(struct coldwalk *c)
 	for (size_t i = 0; i < c->row_count; i++) {
 		const struct row *r = c->rows[i];
 
-		/* where the image is damaged has been said above */
+		/* damage to the image has been reported above */
 		if (r->err != 0 && (r->err != -EBADMSG ||
 		    c->damage_count == 0))
 			msg_error(&c->msg, "%s: %s", r->path,

@@ -1,10 +1,10 @@
 /*
- * coldwalk_sort.c - rows by their paths
+ * coldwalk_sort.c - sorting rows by path
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Rows come nearly sorted: an image is packed in the order of its names, and
- * each thread tells of it in that order.  So this merges, and does not where
- * one half is before the other already.
+ * Rows arrive nearly sorted: an image is packed in the order of its names, and
+ * each thread reports in that order.  So this is a merge sort that skips a
+ * merge if the halves are already in order.
  */
 #include "coldwalk.h"
 
@@ -15,16 +15,16 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { FEW = 4096 };			/* not worth a thread */
+enum { FEW = 4096 };			/* too few for a thread */
 
 struct task {
 	struct row **rows;
 	size_t count;
-	struct row **spare;		/* as many */
+	struct row **spare;		/* of the same size */
 	unsigned threads;
 };
 
-/* Each is taken by one of two threads, or both by one. */
+/* Each half is sorted by one of two threads, or both by one. */
 struct halves {
 	struct task half[2];
 	atomic_uint next;
@@ -32,7 +32,7 @@ struct halves {
 
 static void sort(const struct task *t);
 
-/* The two halves to one. */
+/* Merges the two halves. */
 static void
 merge(const struct task *t)
 {
@@ -45,7 +45,7 @@ merge(const struct task *t)
 	memcpy(a, to, half * sizeof(*to));
 	while (a < a_end && b < b_end)
 		*to++ = strcmp((*a)->path, (*b)->path) <= 0 ? *a++ : *b++;
-	/* what is left of b is where it belongs */
+	/* the rest of b is already in place */
 	memcpy(to, a, (size_t)(a_end - a) * sizeof(*to));
 }
 

@@ -28,7 +28,7 @@ static const char *const columns[] = {
 static void
 put_pages(struct table *t, const struct cold_count *n)
 {
-	/* a count that holds files which hide their pages is none */
+	/* a count is useless if some files hide their pages */
 	if (n->files == 0) {
 		table_none(t);
 		table_none(t);

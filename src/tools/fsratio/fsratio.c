@@ -1,5 +1,5 @@
 /*
- * fsratio.c - what a tree would take on a compressing filesystem
+ * fsratio.c - predict the size of a tree on a compressing filesystem
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "fsratio.h"
@@ -25,7 +25,7 @@ list_dir(struct fsratio *f, const char *name)
 	return rc;
 }
 
-/* All directories, or nothing: a part of the answer would be a wrong one. */
+/* All directories or none: a partial result would be wrong. */
 static int
 list_all(struct fsratio *f)
 {

@@ -1,5 +1,5 @@
 /*
- * fsratio.h - what the parts of fsratio share
+ * fsratio.h - declarations shared by the parts of fsratio
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_FSRATIO_H
@@ -14,7 +14,7 @@ struct fsratio_options {
 	const struct fs_model *fs;
 	struct fs_params params;
 	struct packer_name algorithms[FS_ALGORITHMS];
-	unsigned count;			/* of these */
+	unsigned count;			/* number of these */
 	unsigned threads;
 	bool by_size, csv, json;
 	int argc;
@@ -35,7 +35,7 @@ struct fsratio {
 /* -1, or the exit status.  Sets up f->msg and f->o. */
 int fsratio_parse(struct fsratio *f, int argc, char **argv);
 
-/* The rows to standard output, as was asked for.  0 or -errno. */
+/* Writes the rows to standard output in the requested form.  0 or -errno. */
 int fsratio_write(struct fsratio *f);
 
 #endif

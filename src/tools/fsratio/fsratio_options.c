@@ -142,7 +142,7 @@ take_all(struct fsratio *f)
 	return status;
 }
 
-/* A power of two in that range, which in words is range. */
+/* A power of two in that range, which range describes. */
 static int
 set_power(struct fsratio *f, const char *what, uint64_t least, uint64_t most,
     const char *range, uint32_t *value)
@@ -178,7 +178,7 @@ take_number(struct fsratio *f, int opt)
 	}
 }
 
-/* What was given; not every filesystem has all of it. */
+/* The options given; no filesystem supports all of them. */
 struct given {
 	const char *fs, *algorithms;
 	unsigned options;
@@ -223,7 +223,7 @@ take(struct fsratio *f, int opt, struct given *g)
 	return -1;
 }
 
-/* Options that the filesystem has not are a mistake, not to be passed over. */
+/* Options that the filesystem does not have are an error, not ignored. */
 static int
 check_options(struct fsratio *f, unsigned options)
 {

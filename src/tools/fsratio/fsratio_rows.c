@@ -1,5 +1,5 @@
 /*
- * fsratio_rows.c - what fsratio says
+ * fsratio_rows.c - the output of fsratio
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "fsratio.h"
@@ -20,7 +20,7 @@
 
 enum { COLUMNS = 13 };
 
-/* In hundredths, as ZFS prints it: cut off, not rounded. */
+/* In hundredths, as ZFS prints it: truncated, not rounded. */
 static uint64_t
 compressratio(const struct fs_row *r)
 {
@@ -111,7 +111,7 @@ print_row(struct fsratio *f, const struct fs_row *r)
 static int
 print_table(struct fsratio *f)
 {
-	/* without the _B that rows have */
+	/* without the _B of the column name */
 	int len = (int)strcspn(f->o.fs->whole, "_");
 
 	if (f->row_count > 0 && f->rows[0].files == 0) {
@@ -125,7 +125,7 @@ print_table(struct fsratio *f)
 	    "physical", len, f->o.fs->whole, "padding", "ratio", "real");
 	for (size_t i = 0; i < f->row_count; i++)
 		print_row(f, &f->rows[i]);
-	/* what is wrong with standard output is told in the end */
+	/* errors of standard output are reported at the end */
 	return 0;
 }
 

@@ -2,11 +2,11 @@
  * lap.c - run commands and pipelines, one raw row per run
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * lap_options.c and lap_cells.c read the call, lap_run.c does one run by
- * proc.h, lap_rows.c writes what came of it.  Here are the rounds.
+ * lap_options.c and lap_cells.c read the command line, lap_run.c does one run
+ * using proc.h, lap_rows.c writes the result.  This file runs the rounds.
  *
- * lap keeps its own memory small, since a command's peak cannot be seen below
- * it: rows are written as they come, and nothing grows with their number.
+ * lap keeps its own memory small, because a command's peak cannot be measured
+ * below it: rows are written as they come, and nothing grows with their number.
  */
 #include "lap.h"
 
@@ -23,10 +23,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What is known of the time that is left, for a terminal only. */
+/* The estimate of the time left, for a terminal only. */
 struct progress {
 	bool shown, wanted;
-	bool open;			/* nobody knows how many runs it takes */
+	bool open;			/* the number of runs is unknown */
 	uint64_t start_ns, last_ns;
 	int64_t done, total;
 };
@@ -66,9 +66,8 @@ end_progress(const struct progress *p)
 }
 
 /*
- * A round: each command once, in an order that is a function of the seed and
- * the round alone, so that a series that is taken up again goes on with the
- * orders that it would have had.
+ * A round: each command once, in an order that depends only on the seed and the
+ * round, so that a resumed series continues with the same orders.
  */
 static int
 run_round(struct lap *l, int64_t round, struct progress *p)
@@ -91,7 +90,7 @@ run_round(struct lap *l, int64_t round, struct progress *p)
 	return rc;
 }
 
-/* Runs that are not yet in the file. */
+/* Runs not yet in the file. */
 static int64_t
 count_due(const struct lap *l)
 {
@@ -103,7 +102,9 @@ count_due(const struct lap *l)
 	return due;
 }
 
-/* All rounds; those before the first are the warmup.  As lap_run_one(). */
+/*
+ * All rounds; those before the first are the warmup.  Returns as lap_run_one().
+ */
 static int
 run_all(struct lap *l)
 {
@@ -161,7 +162,9 @@ close_all(struct lap *l)
 	lap_cells_free(l);
 	if (l->samples >= 0)
 		sys_close(l->samples);
-	/* A reader that went away was told as an error: the signal is late. */
+	/*
+	 * The error of a closed pipe has been reported: the signal comes late.
+	 */
 	signal(SIGPIPE, SIG_IGN);
 	proc_close(&l->proc);
 }

@@ -1,5 +1,5 @@
 /*
- * lap.h - what the parts of lap share
+ * lap.h - declarations shared by the parts of lap
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAP_H
@@ -22,7 +22,7 @@ struct table;
 /* Exit statuses of lap itself, as of env(1) and timeout(1). */
 enum { LAP_FAILED = 125, LAP_CANNOT_RUN = 126, LAP_NOT_FOUND = 127 };
 
-/* The most commands of a call, each value of a parameter counted. */
+/* The maximum number of commands, counting each value of a parameter. */
 enum { LAP_CELLS_MAX = 10000 };
 
 struct lap_options {
@@ -40,7 +40,7 @@ struct lap_options {
 	char **argv;
 };
 
-/* A parameter and what it may be. */
+/* A parameter and its values. */
 struct lap_param {
 	char *name, **values;
 	size_t count, room;
@@ -49,22 +49,22 @@ struct lap_param {
 /* One command, with one value of each parameter. */
 struct lap_cell {
 	char *label_env;		/* "LAP_LABEL=..." */
-	const char *label;		/* in it */
-	const char *keys, *text;	/* its facts; its words */
+	const char *label;		/* part of label_env */
+	const char *keys, *text;	/* its keys; its words */
 	const char *prepare;		/* or NULL */
 	bool cold;
-	int command;			/* of the call, from 0 */
+	int command;			/* index on the command line */
 	uint64_t variant;		/* see lap_params.c */
 	struct proc_stage *stages;
 	int count;
 	uint8_t *done;			/* a bit for each run in the file */
 };
 
-/* What pzc reports of itself; values that are missing are NaN. */
+/* What pzc reports about itself; missing values are NaN. */
 enum lap_report { LAP_IN_B, LAP_OUT_B, LAP_STALL_IN, LAP_STALL_OUT,
 	LAP_STALL_WORK, LAP_REPORTS };
 
-/* One run, as far as proc.h does not tell. */
+/* The parts of a run's result that proc.h does not provide. */
 struct lap_run {
 	const struct lap_cell *cell;
 	int64_t run, round, pos;
@@ -75,7 +75,7 @@ struct lap_run {
 	struct proc_run proc;
 };
 
-/* Where the counters of a network interface are. */
+/* The counter files of a network interface. */
 struct lap_net {
 	int rx, tx;
 	int64_t rx_B, tx_B;		/* before the run */
@@ -89,40 +89,40 @@ struct lap {
 	size_t param_count, param_room;
 	struct lap_cell *cells;
 	size_t cell_count, cell_room;
-	int command_count;		/* each may be several cells */
+	int command_count;		/* each may have several cells */
 	uint32_t *order;
-	int64_t rounds;			/* that were made */
-	int status;			/* of the first run that failed */
+	int64_t rounds;			/* number completed */
+	int status;			/* of the first failed run */
 
 	char id[LEFTOVER_ID_B], series[PROVENANCE_SERIES_B];
 	struct proc proc;
 	struct cgroup group;
 	bool grouped;
 	struct pressure pressure;
-	struct pressure_now last;	/* the last look, at these times */
+	struct pressure_now last;	/* the last reading, at these times */
 	uint64_t stalls_ns, steal_ns;
 	int64_t last_cpu_us;		/* of the group */
 	struct lap_net net;
-	int in;				/* the standard input of runs */
+	int in;				/* standard input of the runs */
 	int64_t in_at;
 	struct table *table;		/* NULL: no rows are written */
 	int64_t own_peak_KiB;
 	long own_faults;		/* when that was read */
 	int samples;			/* a memory file; see lap_samples.c */
-	int lock;			/* keeps other laps off -o */
+	int lock;			/* keeps other laps away from -o */
 
 	char dir[4096];			/* for the files of PZC_STATS, or "" */
 	int dirfd;
 	char ***envs;			/* [0] for -p, [i] for stage i */
-	int env_count, env_base;	/* lists; strings that all share */
+	int env_count, env_base;	/* lists; number of shared strings */
 	char env_run[32], env_id[LEFTOVER_ID_B + 8];
 	double (*reports)[LAP_REPORTS];
 };
 
-/* lap_options.c: -1, or the exit status with which all is over. */
+/* lap_options.c: -1, or the exit status if the program should exit. */
 int lap_parse(struct lap *l, int argc, char **argv);
 
-/* Whether the number of rounds depends on what they show. */
+/* Whether the number of rounds depends on the results. */
 bool lap_is_adaptive(const struct lap_options *o);
 
 /* lap_params.c: NAME=A,B,... and NAME=MIN:MAX[:STEP]; as lap_parse(). */
@@ -130,26 +130,29 @@ int lap_param_list(struct lap *l, const char *text);
 int lap_param_range(struct lap *l, const char *text);
 void lap_params_free(struct lap *l);
 
-/* How many combinations of values there are; 1 without parameters. */
+/* The number of combinations of values; 1 without parameters. */
 uint64_t lap_variants(const struct lap *l);
 
-/* In the arena: text with its "{name}"s filled, all facts.  NULL: no memory. */
+/*
+ * Text with its "{name}"s replaced; all keys.  In the arena; NULL: out of
+ * memory.
+ */
 char *lap_fill(struct lap *l, uint64_t variant, const char *text);
 char *lap_variant_keys(struct lap *l, uint64_t variant);
 
-/* Whether s can be a value, and how much of s can be a name, in keys. */
+/* Whether s is a valid value, and how much of s is a valid name, in keys. */
 bool lap_is_value(const char *s);
 size_t lap_name_length(const char *s);
 
 /*
- * lap_cells.c: the commands.  Adds one of n words, with room for a NULL behind
- * them, in all its variants.  0 or an exit status.
+ * lap_cells.c: reads the commands.  The second adds one of n words, with room
+ * for a NULL after them, in all its variants.  0 or an exit status.
  */
 int lap_cells_read(struct lap *l);
 int lap_cells_add(struct lap *l, const char *label, char **words, int n);
 void lap_cells_free(struct lap *l);
 
-/* lap_file.c: those of -f.  0 or an exit status. */
+/* lap_file.c: reads those of -f.  0 or an exit status. */
 int lap_cells_from_file(struct lap *l);
 
 /* lap_env.c: the environment of the commands, and what they report. */
@@ -159,16 +162,16 @@ void lap_reports_read(struct lap *l, struct lap_run *r);
 void lap_env_close(struct lap *l);
 
 /*
- * lap_resume.c: which runs are in the file already, of the same commands; and
- * the comments that tell so.  0 or an exit status; 0 or -errno.
+ * lap_resume.c: which runs of the same commands are already in the file; and
+ * the comments that record this.  0 or an exit status; 0 or -errno.
  */
 int lap_resume(struct lap *l);
 int lap_resume_note(struct lap *l);
 bool lap_done(const struct lap_cell *c, int64_t run);
 
 /*
- * lap_run.c: one run, a warmup if run is 0.  0, an exit status that ends lap,
- * or -N: signal N stops it.
+ * lap_run.c: does one run, a warmup if run is 0.  0, an exit status that ends
+ * lap, or -N: signal N stops it.
  */
 int lap_run_open(struct lap *l);
 int lap_run_one(struct lap *l, struct lap_cell *c, int64_t run,
@@ -180,10 +183,13 @@ int lap_rows_open(struct lap *l, int argc, char **argv);
 int lap_rows_write(struct lap *l, const struct lap_run *r);
 int lap_rows_close(struct lap *l);
 
-/* The status of the last stage that failed, as wait4(2) gives it, or 0. */
+/* The status of the last stage that failed, as from wait4(2), or 0. */
 int lap_run_status(const struct lap_run *r);
 
-/* lap_samples.c: what the summary and an adaptive end need of each run. */
+/*
+ * lap_samples.c: the values of each run that the summary and an adaptive end
+ * need.
+ */
 enum lap_value { LAP_WALL, LAP_CPU, LAP_RSS, LAP_VALUES };
 
 /* The runs of one command; each array has room for l->rounds values. */
@@ -196,16 +202,17 @@ void lap_sample(struct lap *l, const struct lap_run *r);
 void lap_collect(const struct lap *l, uint32_t cell, struct lap_sums *s);
 
 /*
- * Sorted ratios of wall clocks, cell's by ref's run by run, to out, which has
- * room for l->rounds + 1 values, and as many again that are overwritten.
+ * Writes the sorted ratios of wall clock times, cell's divided by ref's run by
+ * run, to out, which has room for l->rounds + 1 values, and as many again as
+ * scratch space.
  */
 size_t lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref,
     double *out);
 
-/* The first command with the same values of the parameters. */
+/* The first command with the same parameter values. */
 uint32_t lap_reference(const struct lap *l, uint32_t cell);
 
-/* What disturbed the run, as it stands in its row: "steal cpu". */
+/* What disturbed the run, as in its row: "steal cpu". */
 void lap_flags(const struct lap *l, const struct lap_run *r, char *text);
 enum { LAP_FLAGS_B = 40 };
 

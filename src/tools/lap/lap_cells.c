@@ -1,5 +1,5 @@
 /*
- * lap_cells.c - the commands of the call, cut into stages
+ * lap_cells.c - splitting the commands into stages
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"
@@ -23,7 +23,7 @@ no_memory(struct lap *l)
 	return LAP_FAILED;
 }
 
-/* The words joined by blanks, in the arena.  NULL: no memory. */
+/* The words joined by blanks, in the arena.  NULL: out of memory. */
 static char *
 join(struct lap *l, char *const *words, int n)
 {
@@ -41,7 +41,10 @@ join(struct lap *l, char *const *words, int n)
 	return text;
 }
 
-/* Whether a word is no program but a line: with blanks, or for a shell. */
+/*
+ * Whether a word is a command line rather than a program: it has blanks, or
+ * shell characters.
+ */
 static bool
 is_line(const char *word, int found)
 {
@@ -49,7 +52,7 @@ is_line(const char *word, int found)
 	    (found == -ENOENT || access(word, F_OK) != 0);
 }
 
-/* The words of a line that needs no shell.  NULL: no memory. */
+/* The words of a line that needs no shell.  NULL: out of memory. */
 static char **
 split(struct lap *l, char *line)
 {
@@ -70,7 +73,10 @@ split(struct lap *l, char *line)
 	return words;
 }
 
-/* A line given as one word, as people type it: 'sleep 1', 'gzip f | cat'. */
+/*
+ * A command line given as one word, as people type it: 'sleep 1', 'gzip f |
+ * cat'.
+ */
 static char **
 words_of_line(struct lap *l, char *line)
 {
@@ -90,8 +96,8 @@ words_of_line(struct lap *l, char *line)
 }
 
 /*
- * A stage's argv and the file that it names.  The file is looked for once,
- * here, so that a missing program is reported before anything runs.
+ * A stage's argv and its executable.  The executable is looked up once, here,
+ * so that a missing program is reported before anything runs.
  */
 static int
 add_stage(struct lap *l, struct lap_cell *c, char **argv)
@@ -126,7 +132,7 @@ add_stage(struct lap *l, struct lap_cell *c, char **argv)
 	return 0;
 }
 
-/* A new command with room for stages.  NULL: no memory. */
+/* A new command with room for stages.  NULL: out of memory. */
 static struct lap_cell *
 add_cell(struct lap *l, const char *label, const char *keys, int stages)
 {
@@ -151,7 +157,7 @@ add_cell(struct lap *l, const char *label, const char *keys, int stages)
 	return c;
 }
 
-/* Cuts n words and a NULL into stages at each "|", which becomes NULL. */
+/* Splits n words and a NULL into stages at each "|", which becomes NULL. */
 static int
 add_stages(struct lap *l, struct lap_cell *c, char **words, int n)
 {
@@ -217,7 +223,7 @@ lap_cells_add(struct lap *l, const char *label, char **words, int n)
 	return rc;
 }
 
-/* A command of the call: its label is its words for want of another. */
+/* Adds a command: without a label of its own, its label is its words. */
 static int
 cell_from_words(struct lap *l, char **words, int n)
 {
@@ -277,7 +283,7 @@ check_labels(struct lap *l)
 	return 0;
 }
 
-/* What -p means for each command: one for all, or one for each. */
+/* Assigns -p to commands: one for all, or one for each. */
 static int
 set_prepare(struct lap *l)
 {
@@ -299,7 +305,7 @@ set_prepare(struct lap *l)
 	return 0;
 }
 
-/* -c is of all commands, --cold=LABEL of those with this label. */
+/* -c applies to all commands, --cold=LABEL to those with this label. */
 static int
 set_cold(struct lap *l)
 {

@@ -1,10 +1,10 @@
 /*
- * lap_end.c - when a series has enough rounds: by time, or by precision
+ * lap_end.c - deciding when a series has enough rounds, by time or precision
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * To look at the ratios after each round and to stop when they please would
- * find differences that are not there.  So they are looked at after rounds in
- * geometric progression only, each time with a share of the 5 percent.
+ * Examining the ratios after each round and stopping when they look good would
+ * find differences that do not exist.  So they are examined only after rounds
+ * in geometric progression, each time with a share of the 5 percent.
  */
 #include "lap.h"
 
@@ -19,7 +19,7 @@ look_after(int64_t rounds)
 	return rounds + (rounds + 1) / 2;
 }
 
-/* How many looks there may be, and whether this round is one of them. */
+/* How many examinations there may be, and whether this round is one of them. */
 static bool
 is_look(const struct lap *l, int *looks)
 {
@@ -33,7 +33,7 @@ is_look(const struct lap *l, int *looks)
 	return now;
 }
 
-/* Whether a difference is seen, or too small to matter. */
+/* Whether a difference has been found, or is too small to matter. */
 static bool
 is_resolved(const struct lap *l, const struct stats_interval *i)
 {

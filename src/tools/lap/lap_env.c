@@ -138,7 +138,7 @@ parse_report(const char *line, size_t len, double report[LAP_REPORTS])
 				report[i] = j.number;
 }
 
-/* The last line in the file name, which is then removed. */
+/* Reads the last line of the file name, which is then removed. */
 static void
 read_report(const struct lap *l, const char *name, double report[LAP_REPORTS])
 {

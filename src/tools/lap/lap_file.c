@@ -1,5 +1,5 @@
 /*
- * lap_file.c - commands from the file of -f
+ * lap_file.c - reading commands from the file of -f
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"
@@ -21,8 +21,8 @@ fail(struct lap *l, int rc)
 }
 
 /*
- * A line "label TAB command [TAB command ...]", each command for the shell,
- * becomes the words of a pipeline.
+ * Converts a line "label TAB command [TAB command ...]", each command for the
+ * shell, to the words of a pipeline.
  */
 static int
 cell_from_line(struct lap *l, char *line, unsigned number)
@@ -54,7 +54,7 @@ cell_from_line(struct lap *l, char *line, unsigned number)
 	return lap_cells_add(l, line, words, n);
 }
 
-/* The whole file, of *length bytes, into the arena.  0 or -errno. */
+/* Reads the whole file, of *length bytes, into the arena.  0 or -errno. */
 static int
 read_file(struct lap *l, int fd, char **out, size_t *length)
 {
@@ -76,7 +76,7 @@ read_file(struct lap *l, int fd, char **out, size_t *length)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Ends the line at its newline, or its CR and newline; returns the next. */
+/* Terminates the line at its newline, or CR and newline; returns the next. */
 static char *
 cut_line(char *line)
 {
@@ -106,7 +106,7 @@ lap_cells_from_file(struct lap *l)
 		sys_close(fd);
 	if (rc != 0)
 		return fail(l, rc);
-	/* what is behind it would be left out without a word */
+	/* anything after it would be silently ignored */
 	if (strlen(text) < len) {
 		msg_error(&l->msg, "%s: expected text, found a NUL", path);
 		return LAP_FAILED;

@@ -101,7 +101,7 @@ static const char help[] =
 "  -w, --warmup N       warm-up rounds, which leave no row; default 0\n"
 "  -h, -V               this help; version\n";
 
-/* These return -1 to go on, or the status when all is said. */
+/* These return -1 to continue, or the exit status. */
 
 static int
 show_version(struct lap *l)
@@ -117,7 +117,7 @@ bad(struct lap *l, const char *what)
 	return MSG_ERROR;
 }
 
-/* A key and a value that can stand in a list of them. */
+/* Whether a key and a value can be part of a list of them. */
 static bool
 is_pair(const char *s)
 {
@@ -236,7 +236,7 @@ lap_is_adaptive(const struct lap_options *o)
 	return o->for_s > 0 || o->within > 0 || o->bounded;
 }
 
-/* Three seconds, as hyperfine has it, where only -m or -M is given. */
+/* Three seconds, as in hyperfine, if only -m or -M is given. */
 static void
 set_defaults(struct lap_options *o)
 {
@@ -253,7 +253,7 @@ set_defaults(struct lap_options *o)
 		o->least = o->runs < 10 ? o->runs : 10;
 }
 
-/* What options ask for together. */
+/* Checks the combination of options. */
 static int
 check(struct lap *l)
 {

@@ -2,7 +2,7 @@
  * lap_params.c - commands with placeholders, for each value of -L and -P
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A variant is a number from 0: the values of all parameters, that of the
+ * A variant is a number from 0 that encodes the values of all parameters, the
  * last one changing fastest.
  */
 #include "lap.h"
@@ -35,7 +35,10 @@ lap_name_length(const char *s)
 	return strspn(s, NAME);
 }
 
-/* A parameter by the name before the "=" of text.  NULL after a sentence. */
+/*
+ * The parameter with the name before the "=" of text.  NULL after reporting an
+ * error.
+ */
 static struct lap_param *
 add_param(struct lap *l, const char *text, const char **rest)
 {
@@ -100,7 +103,7 @@ lap_param_list(struct lap *l, const char *text)
 	return MSG_ERROR;
 }
 
-/* Decimals of a number as it is written: "0.25" has 2. */
+/* The decimals of a number as written: "0.25" has 2. */
 static int
 decimals(const char *s)
 {
@@ -109,7 +112,7 @@ decimals(const char *s)
 	return point == NULL ? 0 : (int)strlen(point + 1);
 }
 
-/* MIN:MAX[:STEP] as three numbers, and the decimals to print. */
+/* Parses MIN:MAX[:STEP] as three numbers, and the decimals to print. */
 static bool
 parse_range(const char *text, double v[3], int *digits)
 {
@@ -173,7 +176,7 @@ lap_variants(const struct lap *l)
 	return n;
 }
 
-/* The value that a parameter has in a variant. */
+/* The value of a parameter in a variant. */
 static const char *
 value_of(const struct lap *l, size_t param, uint64_t variant)
 {
@@ -197,7 +200,10 @@ placeholder(const struct lap *l, const char *s)
 	return i;
 }
 
-/* Writes text with its placeholders filled to out, if not NULL: its length. */
+/*
+ * Writes text with its placeholders replaced to out, if not NULL; returns its
+ * length.
+ */
 static size_t
 fill(const struct lap *l, uint64_t variant, const char *text, char *out)
 {

@@ -1,5 +1,5 @@
 /*
- * lap_resume.c - which runs are in the file already
+ * lap_resume.c - finding the runs that are already in the file
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"
@@ -16,10 +16,10 @@
 
 enum { COL_LABEL, COL_KEYS, COL_RUN, COL_STAGE, COL_SERIES, COL_SEED, COLS };
 
-/* What begins the comment that tells which command a label stands for. */
+/* Begins the comment that records the command of a label. */
 static const char NOTE[] = "command";
 
-/* FNV-1a of 64 bits, of several texts. */
+/* 64-bit FNV-1a over several texts. */
 static uint64_t
 hash(uint64_t h, const char *s)
 {
@@ -29,7 +29,7 @@ hash(uint64_t h, const char *s)
 	return h;
 }
 
-/* The label and keys of a command as a number, and its words as another. */
+/* The label and keys of a command as one number, and its words as another. */
 static uint64_t
 name_hash(const struct lap_cell *c)
 {
@@ -55,7 +55,7 @@ lap_resume_note(struct lap *l)
 	return rc;
 }
 
-/* Whether a line is the note of a command of ours with other words. */
+/* Whether a line records other words for one of our commands. */
 static bool
 contradicts(const struct lap_cell *c, const char *line)
 {
@@ -92,7 +92,7 @@ check_notes(struct lap *l)
 	return rc;
 }
 
-/* Marks the run of the row in hand.  Whether it was one of ours. */
+/* Marks the run of the current row.  Returns whether it was one of ours. */
 static bool
 mark(struct lap *l, const struct table_reader *r, const int col[COLS])
 {
@@ -100,7 +100,10 @@ mark(struct lap *l, const struct table_reader *r, const int col[COLS])
 	const char *keys = table_value(r, col[COL_KEYS]);
 	int64_t run;
 
-	/* The row of the whole run comes last; without it a run is not done. */
+	/*
+	 * The row of the whole run comes last; without it a run is not
+	 * complete.
+	 */
 	if (strcmp(table_value(r, col[COL_STAGE]), "all") != 0 ||
 	    args_int(table_value(r, col[COL_RUN]), 1, INT64_MAX, &run) != 0)
 		return false;

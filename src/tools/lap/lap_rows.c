@@ -1,5 +1,5 @@
 /*
- * lap_rows.c - the rows of a run
+ * lap_rows.c - writing the rows of a run
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"
@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Each group is written by the function of that name below. */
+/* Each group is written by the function below with that name. */
 static const char *const columns[] = {
 	/* names */
 	"series", "seed", "cell", "label", "keys", "run", "round", "pos",
@@ -78,9 +78,9 @@ put_io(struct table *t, const struct proc_usage *u)
 }
 
 /*
- * Our own peak memory, which a child shares until it executes.  It cannot be
- * taken from getrusage(2), which has that of our own parent in it, and to ask
- * for it is slow; it can only have grown if there were page faults.
+ * Our own peak memory, which a child shares until it executes.  getrusage(2)
+ * cannot provide it, because its value includes our parent's, and reading it is
+ * slow; it can only have grown if there were page faults.
  */
 static int64_t
 own_peak_KiB(struct lap *l)
@@ -123,7 +123,7 @@ put_usage(struct lap *l, const struct proc_usage *u, uint64_t wall_ns)
 	put_io(t, u);
 }
 
-/* By how much a counter has grown; -1 if it is not known. */
+/* The growth of a counter; -1 if unknown. */
 static int64_t
 growth(int64_t before, int64_t after)
 {
@@ -265,7 +265,10 @@ lap_rows_write(struct lap *l, const struct lap_run *r)
 
 	if (l->table == NULL)
 		return 0;
-	/* All or none of them: a stage's row alone would be there twice. */
+	/*
+	 * All rows or none: a single stage's row would be duplicated on
+	 * resuming.
+	 */
 	table_hold(l->table);
 	for (int i = 0; r->proc.count > 1 && i < r->proc.count && rc == 0; i++)
 		rc = write_stage(l, r, i);
@@ -274,7 +277,7 @@ lap_rows_write(struct lap *l, const struct lap_run *r)
 	return rc == 0 ? table_release(l->table) : rc;
 }
 
-/* The regular files that the commands name are their input, as a rule. */
+/* The regular files named in the commands are usually their input. */
 static int
 write_inputs(struct lap *l)
 {
@@ -316,8 +319,8 @@ write_comments(struct lap *l, int argc, char **argv)
 }
 
 /*
- * Two laps that append to one file would each do all the runs.  The lock is on
- * a descriptor of its own and goes with it.
+ * Two laps appending to one file would each do all the runs.  The lock is on a
+ * separate descriptor and is released with it.
  */
 static int
 lock(struct lap *l, const char *path)

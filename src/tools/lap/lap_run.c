@@ -1,8 +1,8 @@
 /*
- * lap_run.c - one run: what is done before it, and what is read after it
+ * lap_run.c - one run: the steps before and after it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Nothing here is within the time that is measured: see proc.c for that.
+ * Nothing here is part of the measured time: see proc.c for that.
  */
 #include "lap.h"
 
@@ -21,7 +21,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A look at the machine is good for the next run if it is no older. */
+/*
+ * A reading of the machine's counters is reused for the next run if it is no
+ * older.
+ */
 static const uint64_t FRESH_NS = 1000000;
 
 static int
@@ -82,7 +85,7 @@ lap_run_open(struct lap *l)
 			return fail(l, l->o.net, l->net.rx < 0 ? l->net.rx :
 			    l->net.tx);
 	}
-	/* Opened anew for each run, so that each has a position of its own. */
+	/* Opened again for each run, so that each has its own offset. */
 	if (fstat(STDIN_FILENO, &st) == 0 &&
 	    (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
 		l->in_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
@@ -111,7 +114,7 @@ lap_run_close(struct lap *l)
 		pressure_close(&l->pressure);
 }
 
-/* Runs -p.  0, LAP_FAILED or the signal that stopped it, negative. */
+/* Runs -p.  Returns 0, LAP_FAILED or the negative signal that stopped it. */
 static int
 prepare(struct lap *l, const struct lap_cell *c)
 {
@@ -149,8 +152,8 @@ drop_caches(struct lap *l)
 }
 
 /*
- * Whether fd is the file of our own standard output or error: to empty it
- * would take away what others have written there.
+ * Whether fd is the file of our own standard output or error: truncating it
+ * would delete what others have written there.
  */
 static bool
 is_own(int fd)
@@ -164,7 +167,7 @@ is_own(int fd)
 	return false;
 }
 
-/* The file of --stdout, emptied.  A descriptor or -errno. */
+/* Opens and truncates the file of --stdout.  A descriptor or -errno. */
 static int
 open_output(const char *path)
 {
@@ -228,7 +231,7 @@ look_before(struct lap *l, struct lap_run *r)
 
 	if (now - l->stalls_ns > FRESH_NS)
 		pressure_read_stalls(&l->pressure, &l->last);
-	/* Steal is counted in ticks: what is younger than one is exact. */
+	/* Steal is counted in ticks: a reading younger than one is exact. */
 	if (now - l->steal_ns > (uint64_t)l->pressure.tick_ns) {
 		pressure_read_steal(&l->pressure, &l->last);
 		l->steal_ns = now;
@@ -242,7 +245,7 @@ look_before(struct lap *l, struct lap_run *r)
 		cgroup_mark(&l->group);
 }
 
-/* After a kill the next run needs another group. */
+/* After a kill the next run needs a new group. */
 static void
 renew_group(struct lap *l)
 {
@@ -277,7 +280,7 @@ look_after(struct lap *l, struct lap_run *r)
 	if (l->proc.group != NULL) {
 		int64_t now = cgroup_cpu_us(&l->group);
 
-		/* Nobody else is ever in the group. */
+		/* The group never contains anything else. */
 		r->tree_cpu_us = now - l->last_cpu_us;
 		l->last_cpu_us = now;
 		r->cg_peak_B = cgroup_peak_B(&l->group);
@@ -285,7 +288,7 @@ look_after(struct lap *l, struct lap_run *r)
 	}
 }
 
-/* What a run that did not come about means for lap. */
+/* The exit status for a run that could not be started. */
 static int
 cannot_run(struct lap *l, const struct lap_run *r, int rc)
 {
@@ -313,7 +316,7 @@ gave_up(struct lap *l, const struct lap_run *r, int status)
 	return status;
 }
 
-/* Writes the rows and keeps the status of the first run that failed. */
+/* Writes the rows and remembers the status of the first failed run. */
 static int
 record(struct lap *l, struct lap_run *r)
 {

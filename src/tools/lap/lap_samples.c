@@ -1,9 +1,9 @@
 /*
- * lap_samples.c - the runs so far, for the summary
+ * lap_samples.c - storing the runs so far, for the summary
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * They wait in a file in memory that is not mapped: what lap holds in its own
- * memory is the least that a command's peak can be told to be.
+ * They are stored in an unmapped memory file: lap's own resident memory is a
+ * lower bound for the measurable peak of a command.
  */
 #include "lap.h"
 
@@ -39,14 +39,14 @@ lap_sample(struct lap *l, const struct lap_run *r)
 	s.v[LAP_RSS] = (double)u.maxrss_KiB;
 	lap_flags(l, r, flags);
 	s.disturbed = *flags != '\0';
-	/* Without them there is no summary; the rows are what counts. */
+	/* Without them there is no summary; the rows are what matters. */
 	if (fdio_write(l->samples, &s, sizeof(s)) != 0) {
 		sys_close(l->samples);
 		l->samples = -1;
 	}
 }
 
-/* The next sample from *at on.  Whether there is one. */
+/* Reads the next sample from *at on.  Whether there is one. */
 static bool
 next(const struct lap *l, struct sample *s, off_t *at)
 {
@@ -88,7 +88,7 @@ lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref, double *out)
 	size_t n = 0;
 	off_t at = 0;
 
-	/* by number of the run: those of the reference, then the ratios */
+	/* by run number: those of the reference, then the ratios */
 	for (int64_t i = 0; i < 2 * (l->rounds + 1); i++)
 		out[i] = NAN;
 	while (next(l, &one, &at)) {

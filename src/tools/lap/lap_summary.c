@@ -1,5 +1,5 @@
 /*
- * lap_summary.c - the medians at the end, and the ratios to the first command
+ * lap_summary.c - the final medians, and the ratios to the first command
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A command beside the first one with the same parameters. */
+/* A command compared with the first one with the same parameters. */
 struct ratio {
 	size_t pairs;			/* 0: it is the first itself */
 	double median;
@@ -19,7 +19,7 @@ struct ratio {
 	struct stats_interval interval;
 };
 
-/* A label within a table: a bar would end its cell. */
+/* A label in a table: a bar would end its cell. */
 static void
 print_label(const char *s)
 {

@@ -1,5 +1,5 @@
 /*
- * pzc_check.c - whether the options of pzc fit each other
+ * pzc_check.c - checking that the options of pzc are compatible
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_style.h"
@@ -8,17 +8,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What may be asked for that not every format has; the rows of options[]. */
+/* Options that not every format has; the indices of options[]. */
 enum {
 	ADAPT, ALIAS, BLOCK, BLOCK_CHECK, CHECK, COMMENT, EXTREME, FLUSH,
 	HUFFMAN, INDEPENDENT, LEGACY, LONG_WINDOW, NAME, RLE, RSYNCABLE,
 	SEEKABLE, TIME, ULTRA, ZOPFLI, OPTIONS
 };
 
-/* The formats that have it when compressing. */
+/* The formats that support it when compressing. */
 static const struct {
 	const char *option;
-	const char *formats[8];		/* up to NULL */
+	const char *formats[8];		/* terminated by NULL */
 } options[OPTIONS] = {
 	[ADAPT] = { "--adapt", { "gzip", "zlib", "zip", "zstd", "lz4" } },
 	[ALIAS] = { "-A", { "gzip", "zip" } },
@@ -52,7 +52,7 @@ find_asked(const struct pzc *p, bool asked[OPTIONS])
 	asked[ALIAS] = p->alias != NULL;
 	asked[BLOCK] = o->block != 0;
 	asked[BLOCK_CHECK] = o->block_check;
-	/* -C is both, and which one the format says */
+	/* -C means either, depending on the format */
 	asked[CHECK] = o->check != NULL && o->check != o->comment;
 	asked[COMMENT] = o->comment != NULL;
 	asked[EXTREME] = o->extreme;
@@ -103,7 +103,7 @@ check_options(struct pzc *p)
 	return -1;
 }
 
-/* What the codec itself says to the options together. */
+/* What the codec says about the combination of options. */
 static int
 check_plan(struct pzc *p)
 {
@@ -146,7 +146,7 @@ check_adapt(struct pzc *p)
 	return -1;
 }
 
-/* The level and format must fit each other. */
+/* The level must exist in the format. */
 static int
 check_codec(struct pzc *p)
 {

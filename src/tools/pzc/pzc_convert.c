@@ -1,5 +1,5 @@
 /*
- * pzc_convert.c - one run of a codec, measured, told of and verified
+ * pzc_convert.c - one run of a codec: measured, reported and verified
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_file.h"
@@ -30,7 +30,7 @@ microseconds(const struct timeval *t)
 	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
 }
 
-/* gzip -cdf is cat for what is no gzip, and for what is behind gzip. */
+/* gzip -cdf acts as cat for data that is not gzip, and for data after it. */
 static bool
 copies_rest(const struct file *f)
 {
@@ -38,7 +38,7 @@ copies_rest(const struct file *f)
 	    f->p->mode == PZC_DECOMPRESS && f->target == NULL;
 }
 
-/* Whether there is a time to be stored, if it can be. */
+/* Whether there is a time to store, if the format can. */
 static bool
 has_time(const struct file *f)
 {
@@ -56,14 +56,14 @@ convert_of(const struct file *f)
 	const char *slash = strrchr(s->path, '/');
 
 	/*
-	 * Standard input has no name, and by default no time either: pipe
-	 * and file < agree.
+	 * Standard input has no name and, by default, no time either: "cat x |"
+	 * and "<x" agree.
 	 */
 	if (!s->is_stdin && f->p->store_name)
 		c.options.name = slash == NULL ? s->path : slash + 1;
 	else if (s->is_stdin)
 		c.options.name = f->p->alias;
-	/* files of /proc say 0 whatever is in them */
+	/* files in /proc claim size 0 whatever they contain */
 	c.options.has_size = f->p->store_size && !s->is_stdin &&
 	    S_ISREG(s->st.st_mode) && s->st.st_size > 0;
 	c.options.size = c.options.has_size ? (uint64_t)s->st.st_size : 0;
@@ -105,7 +105,7 @@ convert_timed(struct file *f, struct pzc_run *run, struct adapt *adapt)
 	return rc;
 }
 
-/* Decompresses what was written, and compares its length. */
+/* Decompresses the output, and compares its length. */
 static int
 verify(struct file *f)
 {
@@ -172,7 +172,7 @@ finish(struct file *f)
 {
 	struct pzc *p = f->p;
 	const char *path = f->src->path;
-	/* what was copied is part of the output */
+	/* data that was copied is part of the output */
 	int rc = copies_rest(f) ? 0 : pzc_judge_rest(p, path,
 	    &f->result.notes);
 
@@ -188,7 +188,7 @@ finish(struct file *f)
 	return rc;
 }
 
-/* Bytes around the deflate stream, of a gzip file of one member. */
+/* The bytes around the deflate stream in a gzip file with one member. */
 static uint64_t
 around(const struct file *f)
 {

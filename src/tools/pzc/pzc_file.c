@@ -1,9 +1,9 @@
 /*
- * pzc_file.c - one file, or standard input, into another
+ * pzc_file.c - processing one file, or standard input
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Here is what is opened and where it goes; pzc_convert.c runs the codec,
- * pzc_target.c makes the file that comes of it.
+ * This file decides what is opened and where the output goes; pzc_convert.c
+ * runs the codec, pzc_target.c creates the output file.
  */
 #include "pzc_file.h"
 #include "pzc_style.h"
@@ -24,8 +24,9 @@ goes_to_stdout(const struct file *f)
 }
 
 /*
- * Whether it is a format of the program that this is.  What is in another is
- * copied where that would copy it: a text may look like zlib's.
+ * Whether the program being imitated supports the format.  Other formats are
+ * copied where that program would copy them: a text may look like zlib's
+ * format.
  */
 static bool
 is_of_style(const struct pzc *p, const struct codec *codec)
@@ -39,7 +40,7 @@ is_of_style(const struct pzc *p, const struct codec *codec)
 	return *name != NULL;
 }
 
-/* What the header has, if anybody wants it: a pipe may be waited for. */
+/* Parses the header, if it is needed: a pipe may have to be waited for. */
 static void
 read_stored(struct file *f)
 {
@@ -56,8 +57,8 @@ read_stored(struct file *f)
 }
 
 /*
- * The format: when decompressing, what the stream begins with counts for
- * more than what was said, which may stand in the environment.
+ * The format: when decompressing, the beginning of the stream takes precedence
+ * over the option, which may come from the environment.
  */
 static int
 choose_codec(struct file *f)
@@ -71,7 +72,7 @@ choose_codec(struct file *f)
 	f->codec = p->codec;
 	if (!f->decompress)
 		return 0;
-	/* what is copied must stay whole */
+	/* data that is copied must stay complete */
 	n = copies && p->style->formats != NULL ? 0 :
 	    skippable_shorten(&f->in);
 	if (n == 0)
@@ -93,7 +94,7 @@ choose_codec(struct file *f)
 	return -1;
 }
 
-/* What is decompressed in its place needs a suffix, or a stored name. */
+/* Decompressing in place requires a suffix, or a stored name. */
 static bool
 can_be_named(struct file *f)
 {

@@ -1,5 +1,5 @@
 /*
- * pzc_file.h - one file on its way through pzc
+ * pzc_file.h - a file being processed by pzc
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_PZC_FILE_H
@@ -15,7 +15,7 @@ struct file {
 	struct input in;
 	const struct codec *codec;	/* NULL: to be copied */
 	bool decompress;
-	struct codec_stored stored;	/* of what is decompressed */
+	struct codec_stored stored;	/* of the file being decompressed */
 	char *target;			/* the output's name, or NULL */
 	struct output out;
 	int out_fd;
@@ -23,16 +23,16 @@ struct file {
 };
 
 /*
- * All is open now: with a single operand, nothing else can be opened from here
- * on.  out, if not NULL and open, can get its name.
+ * To be called when everything is open: with a single operand, nothing else can
+ * be opened from then on.  out, if not NULL and open, can still get its name.
  */
 void pzc_confine(struct pzc *p, const struct source *s,
     const struct output *out);
 
-/* Converts what is open.  0 or -errno, when it has been said what is wrong. */
+/* Converts the open file.  0 or -errno, after reporting the error. */
 int pzc_convert(struct file *f);
 
-/* Converts it into a file of the name that it is to have. */
+/* Converts it into a file with its final name. */
 void pzc_to_target(struct file *f);
 
 #endif

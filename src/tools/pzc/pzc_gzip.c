@@ -1,9 +1,9 @@
 /*
- * pzc_gzip.c - what pzc is under the names gzip, gunzip, zcat and gzcat
+ * pzc_gzip.c - pzc under the names gzip, gunzip, zcat and gzcat
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Options, sentences and layouts are those that gzip 1.12 shows; -p and
- * --memory are more than it has.
+ * Options, messages and layouts are those of gzip 1.12; -p and --memory are
+ * additions.
  */
 #include "pzc_list.h"
 
@@ -129,7 +129,7 @@ gzip_help(struct pzc *p)
 	return options_help(&p->msg, "", help_text);
 }
 
-/* Scripts take the last word, or the second, of the first line. */
+/* Scripts parse the last word, or the second, of the first line. */
 static int
 gzip_version(struct pzc *p)
 {
@@ -181,7 +181,7 @@ gzip_done(struct pzc *p, const struct pzc_run *run)
 
 /* -l */
 
-/* The time is the file's, or with -N the stored one. */
+/* The time is that of the file or, with -N, the stored one. */
 static void
 put_date(const struct pzc *p, const struct pzc_entry *e)
 {
@@ -208,7 +208,7 @@ method_of(const struct codec *codec)
 	    strcmp(codec->name, "compress") == 0 ? "compr" : codec->name;
 }
 
-/* The name of the output, of which -N exchanges the last component. */
+/* The name of the output, whose last component -N replaces. */
 static void
 put_output_name(const struct pzc *p, const struct pzc_entry *e)
 {

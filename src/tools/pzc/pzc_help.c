@@ -1,5 +1,5 @@
 /*
- * pzc_help.c - what pzc says of itself
+ * pzc_help.c - the help and version output of pzc
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc.h"

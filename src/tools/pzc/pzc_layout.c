@@ -17,13 +17,13 @@ static const char *const columns[] = {
 	"exact", "ratio", "check_value", "mtime", "tested"
 };
 
-/* Numbers, as words */
+/* Numbers as words */
 
 struct word {
 	char s[32];
 };
 
-/* A trailing + says: or more. */
+/* A trailing + means "or more". */
 static struct word
 count_word(bool known, uint64_t n, bool more)
 {

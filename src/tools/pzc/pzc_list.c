@@ -1,5 +1,5 @@
 /*
- * pzc_list.c - what is in compressed files
+ * pzc_list.c - listing compressed files
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_file.h"
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The format, and what the header has that is no size. */
+/* The format, and what the header contains besides the size. */
 static int
 read_head(struct pzc *p, struct pzc_entry *e)
 {
@@ -41,7 +41,7 @@ read_head(struct pzc *p, struct pzc_entry *e)
 	return 0;
 }
 
-/* -lt: sizes that are counted. */
+/* -lt: sizes found by decompressing. */
 static int
 test(struct pzc *p, struct pzc_entry *e)
 {
@@ -96,7 +96,7 @@ look_into(struct pzc *p, struct pzc_entry *e)
 	return rc;
 }
 
-/* A sum that 64 bits do not hold is shown as more than they do. */
+/* A sum that overflows 64 bits is shown as a lower bound. */
 static void
 add_size(uint64_t *sum, bool *less, uint64_t n)
 {

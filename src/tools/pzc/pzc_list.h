@@ -1,5 +1,5 @@
 /*
- * pzc_list.h - what -l found in one file, and how that is shown
+ * pzc_list.h - the results of -l for one file, and how they are shown
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_PZC_LIST_H
@@ -18,14 +18,17 @@ struct pzc_entry {
 	int64_t mtime;			/* 0: none */
 };
 
-/* A line of pzc's table, of JSON (0 or -errno), and the table's last. */
+/*
+ * Prints a line of pzc's table, of JSON (0 or -errno), and the last line of the
+ * table.
+ */
 void pzc_list_line(struct pzc *p, const struct pzc_entry *e);
 int pzc_list_json(const struct pzc *p, const struct pzc_entry *e);
 void pzc_list_sum(const struct pzc *p);
 
 /*
- * The rest of a line.  A name may hold anything, and one from a header is
- * anybody's: control characters are written as \ooo.
+ * Prints the rest of a line.  A name may contain anything, and one from a
+ * header is untrusted: control characters are written as \ooo.
  */
 void pzc_put_name(const char *name);
 

@@ -1,5 +1,5 @@
 /*
- * pzc_names.c - what the output of a file is called
+ * pzc_names.c - deriving the name of the output
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_style.h"
@@ -20,14 +20,16 @@ concat(const char *a, size_t len, const char *b)
 	return s;
 }
 
-/* In a tree most files may be of no interest; one that is named is. */
+/*
+ * In a tree, files of other kinds are skipped silently; a named operand is not.
+ */
 static bool
 worth_a_word(const struct pzc *p)
 {
 	return !p->recursive || p->msg.verbose > 0 || p->style->says_all;
 }
 
-/* Whether path ends with suffix, behind something. */
+/* Whether path ends with suffix and has something before it. */
 static bool
 ends_with(const struct pzc *p, const char *path, const char *suffix)
 {
@@ -39,8 +41,8 @@ ends_with(const struct pzc *p, const char *path, const char *suffix)
 }
 
 /*
- * The suffix that path has, in its own bytes, and in *plain what takes its
- * place; or NULL.  An -S that is the end of a longer one comes after it.
+ * The suffix of path, and its replacement in *plain; or NULL.  An -S that is
+ * the end of a longer suffix is tried after it.
  */
 static const char *
 suffix_of(const struct pzc *p, const char *path, const char **plain)
@@ -64,7 +66,10 @@ suffix_of(const struct pzc *p, const char *path, const char **plain)
 	return path + len - known;
 }
 
-/* The suffix for which path need not be compressed to this format, or NULL. */
+/*
+ * The suffix that shows that path is already compressed in this format, or
+ * NULL.
+ */
 static const char *
 packed_suffix(const struct pzc *p, const char *path, const struct codec *to)
 {
@@ -81,7 +86,7 @@ packed_suffix(const struct pzc *p, const char *path, const struct codec *to)
 	    has : NULL;
 }
 
-/* NULL and no word said: there is no memory. */
+/* NULL without a message: out of memory. */
 static char *
 packed_name(struct pzc *p, const char *path, const struct codec *to,
     bool *said)
@@ -103,7 +108,7 @@ is_file_name(const char *s)
 	return *s != '\0' && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
 }
 
-/* The name that the header has, beside the packed file. */
+/* The name in the header, in the directory of the compressed file. */
 static char *
 restored_name(const char *path, const char *name)
 {

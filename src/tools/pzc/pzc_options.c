@@ -1,5 +1,5 @@
 /*
- * pzc_options.c - what each option of pzc sets
+ * pzc_options.c - the effect of each option of pzc
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_style.h"
@@ -29,7 +29,7 @@ set_format(struct pzc *p, const char *name)
 	return MSG_ERROR;
 }
 
-/* MIN:MAX, or what the format has. */
+/* MIN:MAX, or the format's range. */
 static int
 set_adapt(struct pzc *p)
 {
@@ -66,8 +66,8 @@ set_window(struct pzc *p)
 }
 
 /*
- * Each of these takes an option: -1 to go on, or the exit status when it has
- * been said what is wrong.
+ * Each of these handles an option: -1 to continue, or the exit status after
+ * reporting an error.
  */
 
 static int
@@ -121,7 +121,7 @@ take_value(struct pzc *p, int opt)
 	return -1;
 }
 
-/* -td tests, as -dt does; -lt and -tl list, exactly. */
+/* -td tests, as -dt does; -lt and -tl list exactly. */
 static void
 set_mode(struct pzc *p, enum pzc_mode mode)
 {
@@ -190,7 +190,8 @@ pzc_take_option(struct pzc *p, int opt)
 		p->msg.verbose = 0;
 		break;
 	case OPT_PRESUME_TTY: p->presume_tty = true; break;
-	case OPT_ULTRA: p->ultra = true; break;	/* levels need no leave */
+	case OPT_ULTRA: p->ultra = true; break;	/* these levels need no
+						 * permission */
 	case OPT_JSON: p->json = true; break;
 	case OPT_NO_SIZE: p->store_size = false; break;
 	case OPT_SEEKABLE: o->seekable = true; break;

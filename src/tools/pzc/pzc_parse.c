@@ -1,5 +1,5 @@
 /*
- * pzc_parse.c - the words of the command line and of the environment
+ * pzc_parse.c - parsing the command line and the environment
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_style.h"
@@ -16,7 +16,7 @@
 
 enum { WINDOW_MAX_LOG = 27 };
 
-/* -T4: users of xz and zstd mean threads, and pigz's -T takes no number. */
+/* -T4: users of xz and zstd mean threads, but pigz's -T takes no number. */
 static bool
 is_threads_T(int argc, char **argv, int word)
 {
@@ -29,7 +29,7 @@ is_threads_T(int argc, char **argv, int word)
 	    access(argv[optind], F_OK) != 0;
 }
 
-/* Digits of one word are one number: -11 is not -1 -1. */
+/* The digits in one word form one number: -11 is not -1 -1. */
 static int
 take_digit(struct pzc *p, int digit, bool more)
 {
@@ -41,7 +41,7 @@ take_digit(struct pzc *p, int digit, bool more)
 	return MSG_ERROR;
 }
 
-/* What the letter is in this style. */
+/* The meaning of the letter in this style. */
 static int
 meaning(const struct pzc_style *style, int opt)
 {
@@ -66,9 +66,9 @@ take_option(struct pzc *p, int opt, int argc, char **argv, int word)
 }
 
 /*
- * -1: all taken.  Operands are gathered at the front of argv.  getopt would
- * do so too, but then optind does not tell which word an option is in.
- * allowed: letters, or NULL for all.
+ * -1: all parsed.  Operands are gathered at the front of argv.  getopt would do
+ * that too, but then optind does not tell which word an option is in. allowed:
+ * letters, or NULL for all.
  */
 static int
 take_all(struct pzc *p, int argc, char **argv, const char *allowed)
@@ -129,7 +129,7 @@ take_variable(struct pzc *p, const char *name, char **argv, char ***words)
 	return -1;
 }
 
-/* Before the command line, which so has the last word. */
+/* Parsed before the command line, which thus overrides it. */
 static int
 take_environment(struct pzc *p, char **argv)
 {

@@ -1,9 +1,8 @@
 /*
- * pzc_pigz.c - what pzc is under the names pigz and unpigz
+ * pzc_pigz.c - pzc under the names pigz and unpigz
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Options, sentences and layouts are those that pigz 2.6 shows; --memory is
- * more than it has.
+ * Options, messages and layouts are those of pigz 2.6; --memory is an addition.
  */
 #include "pzc_list.h"
 
@@ -154,7 +153,7 @@ pigz_help(struct pzc *p)
 	return msg_finish(&p->msg);
 }
 
-/* One line: scripts put all of it in a place for one. */
+/* One line: scripts read all of it as one value. */
 static int
 pigz_version(struct pzc *p)
 {
@@ -199,7 +198,10 @@ put_tag(const struct pzc *p, const struct pzc_entry *e)
 	sys_free(plain);
 }
 
-/* The stored time: that of the day this year, else the year. */
+/*
+ * The stored time: with the time of day if it is in this year, otherwise with
+ * the year.
+ */
 static void
 put_stamp(const struct pzc_entry *e)
 {

@@ -1,9 +1,9 @@
 /*
- * pzc_source.c - an operand is opened, and judged by what was opened
+ * pzc_source.c - opening an operand, and deciding whether to process it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Its directory is opened once, and everything else goes through that
- * descriptor: whoever exchanges a part of the path meanwhile, changes nothing.
+ * Its directory is opened once, and everything else is relative to that
+ * descriptor: replacing a part of the path meanwhile has no effect.
  */
 #include "pzc_style.h"
 
@@ -16,16 +16,18 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SUFFIX_MAX = 8 };	/* of those that are looked up, and a NUL */
+enum { SUFFIX_MAX = 8 };	/* of those tried, including a NUL */
 
-/* Options that allow a link, a special file, or one with other links. */
+/*
+ * Whether an option allows a link, a special file, or a file with other links.
+ */
 static bool
 input_stays(const struct pzc *p)
 {
 	return p->to_stdout || p->mode >= PZC_TEST;
 }
 
-/* Whether what is open may be replaced by its output. */
+/* Whether the open file may be replaced by its output. */
 static bool
 fit_to_replace(struct pzc *p, const struct source *s)
 {
@@ -67,8 +69,8 @@ fit_to_read(struct pzc *p, const struct source *s)
 }
 
 /*
- * A FIFO was opened without waiting for its writer, and until there has been
- * one read(2) says that this is the end.  poll(2) does wait.
+ * A FIFO was opened without waiting for its writer, and until there is one
+ * read(2) reports the end of file.  poll(2) does wait.
  */
 static void
 wait_for_writer(const struct source *s)
@@ -126,7 +128,7 @@ open_stdin(struct pzc *p, struct source *s)
 	return 0;
 }
 
-/* Lengthens the names by a suffix, in place of the one before. */
+/* Replaces the suffix appended to the names. */
 static void
 put_suffix(struct source *s, const char *path, const char *suffix)
 {
@@ -148,8 +150,8 @@ is_missing(const struct source *s)
 }
 
 /*
- * A compressed file may be called by its name without the suffix.  If there
- * is none, it is the first that is missed.
+ * A compressed file may be named without its suffix.  If no such file exists,
+ * the error is about the name given.
  */
 static void
 look_up(const struct pzc *p, struct source *s)
@@ -171,7 +173,9 @@ look_up(const struct pzc *p, struct source *s)
 		    p->suffix != NULL ? first : ".gz");
 }
 
-/* Of the directory that path is in, the slash included.  0 or -errno. */
+/*
+ * Opens the directory that contains path, up to the last slash.  0 or -errno.
+ */
 static int
 open_directory(struct source *s, const char *path, size_t len)
 {
@@ -188,8 +192,7 @@ open_directory(struct source *s, const char *path, size_t len)
 }
 
 /*
- * Of a path that ends with a slash nothing can be split off; it can only be
- * a directory.
+ * A path that ends with a slash cannot be split; it can only be a directory.
  */
 int
 pzc_source_locate(struct pzc *p, struct source *s, const char *path)

@@ -1,5 +1,5 @@
 /*
- * pzc_stats.c - what a conversion cost, for people and for programs
+ * pzc_stats.c - the cost of a conversion, for people and for programs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_style.h"
@@ -25,7 +25,7 @@ seconds(uint64_t ns)
 	return (double)ns / 1e9;
 }
 
-/* Uncompressed over compressed. */
+/* Uncompressed size divided by compressed size. */
 static double
 ratio_of(const struct pzc_run *r)
 {

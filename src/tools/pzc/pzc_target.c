@@ -1,9 +1,9 @@
 /*
- * pzc_target.c - the file that the output goes to, and the end of the input
+ * pzc_target.c - creating the output file, and removing the input
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The input is removed last of all: when the output is complete, on the
- * disk, has its name, and the input is still the file that was read.
+ * The input is removed last: when the output is complete, on disk, has its
+ * name, and the input is still the file that was read.
  */
 #include "pzc_file.h"
 #include "pzc_style.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What of the header is to be restored. */
+/* What to restore from the header. */
 static struct codec_stored
 to_restore(const struct file *f)
 {
@@ -39,7 +39,7 @@ base_of(const char *path)
 	return slash == NULL ? path : slash + 1;
 }
 
-/* On a terminal one is asked, as by gzip. */
+/* On a terminal the user is asked, as by gzip. */
 static bool
 may_overwrite(struct file *f)
 {
@@ -61,7 +61,7 @@ may_overwrite(struct file *f)
 	return first == 'y' || first == 'Y';
 }
 
-/* What is open, but is not to be written to: why, or NULL. */
+/* Why the open file must not be written to, or NULL. */
 static const char *
 unfit(const struct file *f)
 {
@@ -108,7 +108,7 @@ same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Whether the name still leads to what was read, and that is unchanged. */
+/* Whether the name still refers to the file that was read, unchanged. */
 static bool
 unchanged(const struct source *s)
 {
@@ -123,7 +123,7 @@ unchanged(const struct source *s)
 	    same_time(&open_now.st_ctim, &s->st.st_ctim);
 }
 
-/* Whether the input goes when its output stands. */
+/* Whether the input is removed once its output exists. */
 static bool
 is_replaced(const struct file *f)
 {
@@ -137,7 +137,7 @@ remove_input(struct file *f)
 	const struct source *s = f->src;
 	int rc;
 
-	/* with -f a link was followed: the link goes, as with gzip */
+	/* with -f a link was followed: the link is removed, as by gzip */
 	if (!unchanged(s)) {
 		msg_error(&f->p->msg, "%s changed after it was read -- kept in "
 		    "addition to %s", s->path, f->target);
@@ -150,9 +150,9 @@ remove_input(struct file *f)
 }
 
 /*
- * What comes from standard input is a new file like any other: a pipe's mode
- * and owner say nothing.  One that comes from a device, or a FIFO with a name,
- * is no more readable than that.
+ * Output made from standard input is a new file like any other: a pipe's mode
+ * and owner mean nothing.  Output made from a device, or a named FIFO, is no
+ * more accessible than that.
  */
 static int
 set_meta(struct file *f)
@@ -163,7 +163,7 @@ set_meta(struct file *f)
 
 	if (!s->is_stdin && S_ISREG(s->st.st_mode)) {
 		rc = fdio_copy_meta(s->fd, f->out.fd);
-		/* the time of access from before it was read here */
+		/* the access time is that from before it was read here */
 		futimens(f->out.fd, (struct timespec[2]){ s->st.st_atim,
 		    s->st.st_mtim });
 		return rc;
@@ -189,8 +189,8 @@ keep_meta(struct file *f, const struct codec_stored *stored)
 }
 
 /*
- * Syncing may take long, so that it comes before the last look at the input;
- * if that has changed, there is no output of it.
+ * Syncing may take long, so it precedes the last check of the input; if that
+ * has changed, no output is made.
  */
 static void
 finish_target(struct file *f)

@@ -2,11 +2,11 @@
  * pzc_walk.c - -r: every regular file below a directory, in name order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The way down and back goes by descriptors of directories, through no link,
- * so that nobody who may write in the tree can lead it elsewhere.  Nothing
- * calls itself, so that depth costs no stack; of the directories on the way
- * only the last HELD are open, and a further one is reopened as "..", if that
- * is still the same.
+ * Directories are entered and left by descriptor, following no link, so that
+ * nobody who can write to the tree can redirect the walk.  There is no
+ * recursion, so depth costs no stack; only the last HELD directories of the
+ * path are open, and an earlier one is reopened as "..", if that is still the
+ * same.
  */
 #include "pzc_style.h"
 
@@ -22,7 +22,7 @@
 
 enum { HELD = 64 };
 
-/* A directory on the way from the operand to where the walk is. */
+/* A directory between the operand and the current position. */
 struct level {
 	int fd;				/* -1: closed for now */
 	dev_t dev;
@@ -89,7 +89,7 @@ by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* All names first: what is made on the way is not met. */
+/* All names are read first, so files created by the walk are not met. */
 static int
 read_names(struct level *l)
 {
@@ -127,7 +127,7 @@ free_level(struct level *l)
 		sys_close(l->fd);
 }
 
-/* Takes fd, of the directory that the path names. */
+/* Pushes fd, the directory that the path names. */
 static int
 add_level(struct walk *w, int fd)
 {
@@ -157,7 +157,7 @@ add_level(struct walk *w, int fd)
 	return read_names(l);
 }
 
-/* Goes down, to a directory and no link to one. */
+/* Descends into a directory, but not through a link. */
 static void
 enter(struct walk *w, int dirfd, const char *name)
 {
@@ -169,7 +169,9 @@ enter(struct walk *w, int dirfd, const char *name)
 		fail(w, rc);
 }
 
-/* The directory above is opened again; if it is another, all ends here. */
+/*
+ * Reopens the parent directory; if it is a different one, the walk ends here.
+ */
 static int
 reopen(struct level *above, const struct level *from)
 {

@@ -1,8 +1,8 @@
 /*
- * pzseek.c - ranges of what is in a compressed file
+ * pzseek.c - extracting ranges of bytes from a compressed file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a format does for it is in src/format/, by seek.h.
+ * The formats' part is in src/format/, described by seek.h.
  */
 #include "pzseek.h"
 
@@ -43,7 +43,7 @@ fail(struct pzseek *p, const char *what, const char *why)
 	return -1;
 }
 
-/* The file, which must be one that can be read at any place. */
+/* Opens the file, which must be seekable. */
 static int
 open_file(struct pzseek *p)
 {
@@ -60,7 +60,7 @@ open_file(struct pzseek *p)
 		return fail(p, p->path, "not a regular file");
 	n = fdio_pread(p->fd, head, sizeof(head),
 	    (off_t)skippable_end(p->fd, 0));
-	if (n == 0)	/* nothing but skippable frames, or nothing */
+	if (n == 0)	/* only skippable frames, or empty */
 		n = fdio_pread(p->fd, head, sizeof(head), 0);
 	if (n < 0)
 		return fail(p, p->path, strerror((int)-n));
@@ -71,7 +71,7 @@ open_file(struct pzseek *p)
 	return 0;
 }
 
-/* The index's name: that given, or the file's and .pzi. */
+/* The index's name: the one given, or the file's plus .pzi. */
 static int
 name_index(struct pzseek *p)
 {
@@ -100,7 +100,7 @@ open_index(struct pzseek *p)
 	return 0;
 }
 
-/* How far into the data the ranges go; a listing wants all. */
+/* How far into the data the ranges extend; a listing needs everything. */
 static uint64_t
 needed(const struct pzseek *p)
 {
@@ -117,8 +117,8 @@ needed(const struct pzseek *p)
 }
 
 /*
- * The map by the index, if there is one.  One that was not asked for and is
- * no good is passed over.
+ * The map from the index, if there is one.  An invalid one is skipped unless it
+ * was requested.
  */
 static int
 open_map(struct pzseek *p, struct seek_map *m)
@@ -205,7 +205,10 @@ tell(struct pzseek *p, const char *range, const struct seek_result *r)
 	    r->wrote_B > 0 && r->unverified ? "; not verified" : "");
 }
 
-/* What was asked for and is not there; "100:" asks for what there is. */
+/*
+ * Reports what was requested but does not exist; "100:" requests whatever there
+ * is.
+ */
 static void
 tell_end(struct pzseek *p, const char *range, const struct seek_range *r,
     const struct seek_result *result)
@@ -242,7 +245,7 @@ read_ranges(struct pzseek *p, const struct seek_map *m)
 	return 0;
 }
 
-/* An output that is not the file itself. */
+/* Opens an output other than the file itself. */
 static int
 create(struct pzseek *p, const char *path)
 {
@@ -257,7 +260,7 @@ create(struct pzseek *p, const char *path)
 	return fail(p, path, "is the input; not overwritten");
 }
 
-/* All is open now; later the output gets its name, and nothing is opened. */
+/* Everything is open now; later only the output gets its name. */
 static void
 confine(struct pzseek *p)
 {
@@ -316,7 +319,7 @@ seek(struct pzseek *p)
 		close_output(p, rc);
 }
 
-/* The index is no more readable than the file. */
+/* The index is no more accessible than the file. */
 static void
 make_index(struct pzseek *p)
 {

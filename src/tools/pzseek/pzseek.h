@@ -1,5 +1,5 @@
 /*
- * pzseek.h - what the parts of pzseek share
+ * pzseek.h - declarations shared by the parts of pzseek
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_PZSEEK_H
@@ -26,10 +26,10 @@ struct pzseek {
 	struct stat st;
 	struct output out;
 	const char *index_state;	/* for a listing */
-	char *index_name;		/* the caller's, or made */
+	char *index_name;		/* given, or derived */
 };
 
-/* Takes the command line.  -1 to go on, or the exit status. */
+/* Parses the command line.  -1 to continue, or the exit status. */
 int pzseek_parse(struct pzseek *p, int argc, char **argv);
 
 #endif

@@ -83,7 +83,7 @@ set_spacing(struct pzseek *p)
 	return -1;
 }
 
-/* -1 to go on, or the status. */
+/* -1 to continue, or the status. */
 static int
 take_option(struct pzseek *p, int opt)
 {
@@ -114,7 +114,7 @@ take_option(struct pzseek *p, int opt)
 	return -1;
 }
 
-/* Options end with the file: a range may begin with a dash. */
+/* Options end at the file: a range may begin with a dash. */
 int
 pzseek_parse(struct pzseek *p, int argc, char **argv)
 {
