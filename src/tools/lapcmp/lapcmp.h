@@ -1,5 +1,5 @@
 /*
- * lapcmp.h - what the parts of lapcmp share
+ * lapcmp.h - declarations shared by the parts of lapcmp
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAPCMP_H
@@ -15,22 +15,22 @@
 /* What is compared. */
 enum cmp_metric { CMP_WALL, CMP_CPU, CMP_METRICS };
 
-/* How pairs are judged: by signs alone, or by signed ranks of logarithms. */
+/* How pairs are judged: by signs only, or by signed ranks of logarithms. */
 enum cmp_kind { CMP_SIGN, CMP_RANK, CMP_KINDS };
 
-/* What may tell why a run was slow; the first four as shares of its time. */
+/* Possible reasons why a run was slow; the first four as shares of its time. */
 enum cmp_cause { CMP_STEAL, CMP_PSI_CPU, CMP_PSI_IO, CMP_PSI_MEM,
 	CMP_NIVCSW, CMP_MAJFLT, CMP_READ, CMP_CAUSES };
 
 struct cmp_options {
 	const char *ref, *stage;
 	const char *keys;		/* names, "a,b"; NULL: all of them */
-	double trim;			/* share, below 0: not asked for */
-	enum cmp_kind test;		/* that decides the verdicts */
+	double trim;			/* fraction; negative: not requested */
+	enum cmp_kind test;		/* the test that decides the verdicts */
 	bool holm, across, all, csv, json;
 };
 
-/* Texts, each once; its number is its place. */
+/* Texts without duplicates; a text's number is its index. */
 struct cmp_names {
 	char **text;
 	uint32_t count, room;
@@ -38,7 +38,7 @@ struct cmp_names {
 
 struct cmp_row {
 	uint32_t group, label, series;
-	int64_t run, cell;		/* cell: 0 if not known */
+	int64_t run, cell;		/* cell: 0 if unknown */
 	bool failed;
 	double v[CMP_METRICS];		/* NaN: missing */
 	double cause[CMP_CAUSES];
@@ -48,20 +48,22 @@ struct cmp_rows {
 	struct cmp_row *row;
 	size_t count, room;
 	struct cmp_names groups, labels, series;
-	int64_t *cells;			/* the lowest of each label */
+	int64_t *cells;			/* the lowest for each label */
 	uint32_t cells_room;
-	size_t again;			/* rows that were there already */
+	size_t again;			/* rows that were duplicates */
 };
 
-/* A comparison with the reference by one of the tests. */
+/* A comparison with the reference, using one of the tests. */
 struct cmp_test {
 	double ratio;			/* NaN: no pairs */
-	bool bounded;			/* there is an interval */
+	bool bounded;			/* an interval exists */
 	struct stats_interval interval;
 	double p, p_holm;
 };
 
-/* One label in one group by one metric, and against the reference. */
+/*
+ * One label in one group for one metric, and its comparison with the reference.
+ */
 struct cmp_result {
 	uint32_t group, label;
 	enum cmp_metric metric;
@@ -81,41 +83,46 @@ struct cmp {
 	struct msg msg;
 	struct cmp_options o;
 	struct cmp_rows rows;
-	struct cmp_result *result;	/* by group, metric, label */
+	struct cmp_result *result;	/* by group, metric and label */
 	size_t count;
 	uint32_t ref;
-	double *scratch;		/* of rows.count values */
+	double *scratch;		/* room for rows.count values */
 };
 
 extern const char CMP_FASTER[], CMP_SLOWER[], CMP_NOT_RESOLVED[];
 
 /*
- * lapcmp_rows.c: adds the rows of a file.  0, or -errno after a sentence.
+ * lapcmp_rows.c: adds the rows of a file.  0, or -errno after reporting the
+ * error.
  */
 int cmp_read(struct cmp *c, const char *path);
 void cmp_rows_free(struct cmp_rows *rows);
 
-/* lapcmp_compare.c: sorts the rows and fills c->result.  0 or -errno. */
+/* lapcmp_compare.c: sorts the rows and fills in c->result.  0 or -errno. */
 int cmp_compare(struct cmp *c);
 
 /* The rows of a group and a label are rows->row[*first .. return value - 1]. */
 size_t cmp_find(const struct cmp_rows *rows, uint32_t group, uint32_t label,
     size_t *first);
 
-/* lapcmp_judge.c: the tests and verdicts of all results.  0 or -errno. */
+/*
+ * lapcmp_judge.c: computes the tests and verdicts of all results.  0 or -errno.
+ */
 int cmp_judge(struct cmp *c);
 
 /* Whether a row is compared. */
 bool cmp_counts(const struct cmp *c, const struct cmp_row *r);
 
-/* Beyond this a run is an outlier. */
+/* A run slower than this is an outlier. */
 double cmp_limit(const struct cmp_result *r);
 
 /* The test that decides. */
 const struct cmp_test *cmp_deciding(const struct cmp *c,
     const struct cmp_result *r);
 
-/* The fewest pairs that give an interval of this level by the sign test. */
+/*
+ * The minimum number of pairs for an interval of this level with the sign test.
+ */
 int cmp_least_pairs(double conf);
 
 /* lapcmp_print.c: 0 or -errno. */

@@ -1,5 +1,5 @@
 /*
- * lapcmp_compare.c - rows in order, and what each label shows by itself
+ * lapcmp_compare.c - sorting the rows, and the statistics of each label alone
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lapcmp.h"
@@ -31,7 +31,9 @@ by_series(const struct cmp_row *x, const struct cmp_row *y)
 	return (x->series > y->series) - (x->series < y->series);
 }
 
-/* Of one label a round has several runs where parameters are not keys. */
+/*
+ * A round has several runs of one label if parameters are not part of the keys.
+ */
 static int
 by_run(const struct cmp_row *x, const struct cmp_row *y)
 {
@@ -72,7 +74,7 @@ cmp_limit(const struct cmp_result *r)
 	return r->q3 + 3 * (r->q3 - r->q1);
 }
 
-/* Everything that needs no reference. */
+/* Computes everything that needs no reference. */
 static void
 describe(const struct cmp *c, struct cmp_result *r)
 {
@@ -99,7 +101,7 @@ describe(const struct cmp *c, struct cmp_result *r)
 		r->outliers += v[i] > cmp_limit(r);
 }
 
-/* The rows of each label by run alone, for --across. */
+/* Sorts the rows of each label by run only, for --across. */
 static int
 across(const void *a, const void *b)
 {
@@ -111,8 +113,9 @@ across(const void *a, const void *b)
 }
 
 /*
- * Rounds are shuffled, so the order of the rows says nothing: labels take the
- * order of the commands in the call, and else that of their first rows.
+ * Rounds are shuffled, so the order of the rows is meaningless: labels are in
+ * the order of the commands on the command line or, failing that, of their
+ * first rows.
  */
 static int
 order_labels(struct cmp_rows *rows)
@@ -161,7 +164,7 @@ is_same_run(const struct cmp_row *x, const struct cmp_row *y)
 	    by_run(x, y) == 0;
 }
 
-/* A run that is given twice, in two files say, is one run. */
+/* A run that occurs twice, in two files for example, counts once. */
 static void
 drop_again(struct cmp_rows *rows)
 {
@@ -201,7 +204,7 @@ cmp_compare(struct cmp *c)
 			.metric = (enum cmp_metric)(i / labels % CMP_METRICS),
 			.label = (uint32_t)(i % labels) };
 		describe(c, r);
-		/* not every label is in every group, nor every metric */
+		/* not every label occurs in every group, nor every metric */
 		c->count += r->n > 0 || r->failed > 0;
 	}
 	return cmp_judge(c);

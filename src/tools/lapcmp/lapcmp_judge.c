@@ -2,12 +2,12 @@
  * lapcmp_judge.c - ratios of pairs, their intervals and the verdicts
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Two runs make a pair if they are of the same series and run number: they
- * were made within one round, so what disturbed the machine for longer than
- * that disturbed both.  The verdict rests on the ratios of pairs alone.
+ * Two runs form a pair if they have the same series and run number: they were
+ * made in the same round, so whatever disturbed the machine for longer than
+ * that disturbed both.  The verdict is based only on the ratios of pairs.
  *
- * An interval, its p-value and the verdict always agree: the verdict is read
- * off the interval, and Holm's method sets the level of the interval.
+ * An interval, its p-value and the verdict always agree: the verdict is derived
+ * from the interval, and Holm's method sets the level of the interval.
  */
 #include "lapcmp.h"
 
@@ -22,7 +22,7 @@ const char CMP_FASTER[] = "faster";
 const char CMP_SLOWER[] = "slower";
 const char CMP_NOT_RESOLVED[] = "not resolved";
 
-/* The order of two rows of different labels by what pairs them. */
+/* Orders two rows of different labels by what pairs them. */
 static int
 pair_order(const struct cmp *c, const struct cmp_row *x,
     const struct cmp_row *y)
@@ -33,9 +33,9 @@ pair_order(const struct cmp *c, const struct cmp_row *x,
 }
 
 /*
- * A time of 0 is one below the clock's resolution: two of them are equal, and
- * any other is infinitely longer.  To leave such pairs out would favour the
- * side that has none.
+ * A time of 0 is below the clock's resolution: two of them are equal, and any
+ * other is infinitely longer.  Leaving out such pairs would favour the side
+ * that has none.
  */
 static double
 ratio_of(double time, double ref)
@@ -45,7 +45,9 @@ ratio_of(double time, double ref)
 	return time / ref;
 }
 
-/* Ratios to scratch; both ranges are in the order of pair_order(). */
+/*
+ * Writes the ratios to scratch; both ranges are in the order of pair_order().
+ */
 static size_t
 pair(const struct cmp *c, const struct cmp_result *r)
 {
@@ -90,7 +92,7 @@ test_signs(struct cmp_test *t, const double *sorted, size_t n, double conf)
 	t->bounded = stats_median_interval(sorted, n, conf, &t->interval) == 0;
 }
 
-/* Signed ranks of logarithms, to which the ratios in v are changed. */
+/* Signed ranks of logarithms; the ratios in v are replaced by these. */
 static void
 test_ranks(struct cmp_test *t, double *v, size_t n, double conf)
 {
@@ -127,7 +129,7 @@ cmp_least_pairs(double conf)
 	return (int)ceil(1 - log2((1 - conf) * (1 + 1e-9)));
 }
 
-/* Holm's p of all comparisons, of both metrics and in all groups. */
+/* Holm's p for all comparisons, of both metrics and in all groups. */
 static int
 adjust(struct cmp *c, enum cmp_kind kind)
 {
@@ -148,7 +150,7 @@ adjust(struct cmp *c, enum cmp_kind kind)
 	return 0;
 }
 
-/* How many comparisons come before this one in Holm's order. */
+/* How many comparisons precede this one in Holm's order. */
 static size_t
 rank_of(const struct cmp *c, const struct cmp_result *of)
 {
@@ -164,8 +166,8 @@ rank_of(const struct cmp *c, const struct cmp_result *of)
 }
 
 /*
- * The level at which Holm's method decides on each comparison: the one of its
- * rank, or, from the first that stays unresolved on, that one's.
+ * The level at which Holm's method decides each comparison: that of its rank
+ * or, from the first unresolved one on, that one's.
  */
 static void
 set_levels(struct cmp *c)

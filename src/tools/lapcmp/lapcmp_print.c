@@ -1,5 +1,5 @@
 /*
- * lapcmp_print.c - what lapcmp found, for people and as rows
+ * lapcmp_print.c - printing the results of lapcmp as text and as rows
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lapcmp.h"
@@ -17,7 +17,7 @@ static const char *const titles[CMP_METRICS] = { "wall_s", "user+sys_s" };
 
 enum { OUTLIERS_MAX = 10, LABEL_MAX_W = 48 };
 
-/* Four figures, for times from microseconds to days. */
+/* Four significant digits, for times from microseconds to days. */
 static void
 print_time(double v)
 {
@@ -29,7 +29,7 @@ print_time(double v)
 		printf("  %10.*f", digits, v);
 }
 
-/* A label may hold anything; a control character would move the table. */
+/* A label may contain anything; a control character would garble the table. */
 static int
 print_name(const char *s, int width)
 {
@@ -50,7 +50,7 @@ print_interval(const struct cmp_test *t)
 		printf("  %-17s", t->ratio > 0 ? "-" : "");
 }
 
-/* The largest difference that may have gone unseen, in percent. */
+/* The largest difference that may have gone undetected, in percent. */
 static double
 unseen_pct(const struct cmp_test *t)
 {
@@ -124,7 +124,7 @@ print_head(const struct cmp *c, const struct cmp_result *r, int width)
 	    c->o.holm ? "joint interval" : "95 % interval", "signed ranks");
 }
 
-/* The median of a cause over the runs of a label, to tell what is unusual. */
+/* The median of a cause over the runs of a label, to see what is unusual. */
 static double
 usual(const struct cmp *c, const struct cmp_row *of, enum cmp_cause cause)
 {

@@ -1,5 +1,5 @@
 /*
- * lapcmp_rows.c - rows of lap, read into memory
+ * lapcmp_rows.c - reading the rows of lap
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lapcmp.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns that are used; the first NEEDED must be there. */
+/* The columns used; the first NEEDED are required. */
 enum column { LABEL, RUN, WALL, NEEDED, USER = NEEDED, SYS, SERIES, KEYS,
 	CACHE, STAGE, EXIT, SIGNAL, STEAL, PSI_CPU, PSI_IO, PSI_MEM, NIVCSW,
 	MAJFLT, READ, CELL, COLUMNS };
@@ -32,7 +32,7 @@ static const char *const names[COLUMNS] = {
 
 struct input {
 	struct table_reader *r;
-	int col[COLUMNS];		/* below 0: not there */
+	int col[COLUMNS];		/* negative: missing */
 };
 
 static const char *
@@ -41,7 +41,7 @@ text(const struct input *in, enum column c)
 	return in->col[c] < 0 ? "" : table_value(in->r, in->col[c]);
 }
 
-/* NaN where there is none. */
+/* NaN if missing. */
 static double
 real(const struct input *in, enum column c)
 {
@@ -50,13 +50,13 @@ real(const struct input *in, enum column c)
 	return args_real(text(in, c), -1e300, 1e300, &v) == 0 ? v : NAN;
 }
 
-/* The number of a text of len bytes.  0 or -ENOMEM. */
+/* Looks up or adds a text of len bytes.  0 or -ENOMEM. */
 static int
 intern(struct cmp_names *n, const char *s, size_t len, uint32_t *number)
 {
 	char *copy;
 
-	/* Rows of a kind stand together, or take turns: look backwards. */
+	/* Rows of one kind are adjacent or alternate: search backwards. */
 	for (uint32_t i = n->count; i-- > 0;)
 		if (strlen(n->text[i]) == len &&
 		    memcmp(n->text[i], s, len) == 0) {
@@ -82,7 +82,7 @@ intern(struct cmp_names *n, const char *s, size_t len, uint32_t *number)
 	return 0;
 }
 
-/* Whether the name of a pair "key=val" is in the list "a,b". */
+/* Whether the name in a pair "key=val" is in the list "a,b". */
 static bool
 in_list(const char *pair, const char *list)
 {
@@ -99,7 +99,7 @@ in_list(const char *pair, const char *list)
 	}
 }
 
-/* "cache=cold;key=val;..." with those keys that are asked for. */
+/* "cache=cold;key=val;..." with the requested keys. */
 static int
 group_of(struct cmp *c, const struct input *in, uint32_t *number)
 {
@@ -127,7 +127,9 @@ group_of(struct cmp *c, const struct input *in, uint32_t *number)
 	return rc;
 }
 
-/* Keeps the lowest number that a label has had among the commands of a call. */
+/*
+ * Records the lowest index that a label has had among the commands of a call.
+ */
 static int
 note_cell(struct cmp_rows *rows, const struct cmp_row *row)
 {
@@ -161,7 +163,7 @@ read_causes(const struct input *in, struct cmp_row *row)
 	row->cause[CMP_READ] = real(in, READ);
 }
 
-/* Adds the row in hand.  0, -EINVAL (it has no run or time) or -ENOMEM. */
+/* Adds the current row.  0, -EINVAL (no run or time) or -ENOMEM. */
 static int
 add_row(struct cmp *c, const struct input *in)
 {

@@ -1,5 +1,5 @@
 /*
- * mailgen.c - a corpus of mail, the same for ever
+ * mailgen.c - generate a deterministic corpus of mail
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mailgen.h"

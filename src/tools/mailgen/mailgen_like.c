@@ -1,5 +1,5 @@
 /*
- * mailgen_like.c - what a corpus is like, as text
+ * mailgen_like.c - the properties of a corpus, as text
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mailgen.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIKE_MOST = 64 << 10 };		/* bytes of such a file */
+enum { LIKE_MOST = 64 << 10 };		/* maximum size of such a file */
 
 void
 mailgen_like_text(struct strbuf *b, const struct mail_like *like)
@@ -36,7 +36,7 @@ take_part(const char *text, uint32_t *part)
 	return rc;
 }
 
-/* "size NODE BYTES": the nodes in their order. */
+/* "size NODE BYTES": the nodes in order. */
 static int
 take_node(struct mail_like *like, char *text, unsigned *next)
 {
@@ -91,7 +91,7 @@ take_text(struct mail_like *like, char *text, unsigned *line)
 		if (take_line(like, at, &next) != 0)
 			return -EBADMSG;
 	}
-	/* a table is whole, or there is none */
+	/* a table must be complete or absent */
 	return next == 0 || next == SIZES ? 0 : -EBADMSG;
 }
 

@@ -161,7 +161,9 @@ take(struct mailgen *g, int opt)
 	return -1;
 }
 
-/* Without -n the directory has to exist: a mistyped name makes no 80 MB. */
+/*
+ * Without -n the directory must exist: a mistyped name must not create 80 MB.
+ */
 static int
 check_root(struct mailgen *g)
 {

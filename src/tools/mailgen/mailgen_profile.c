@@ -1,10 +1,11 @@
 /*
- * mailgen_profile.c - what somebody's mail is like
+ * mailgen_profile.c - measuring existing mail
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sizes and the share with parts are measured.  How much text repeats itself,
- * and how many attachments are noise, is then found by making mails of these
- * sizes until they compress as those do.  Only numbers leave this file.
+ * Sizes and the share of mails with attachments are measured.  How much text
+ * repeats itself, and how many attachments are incompressible, is then found by
+ * generating mails of these sizes until they compress like the originals.  Only
+ * numbers leave this file.
  */
 #include "mailgen.h"
 
@@ -22,7 +23,7 @@
 #include <unistd.h>
 
 /*
- * A trial makes so many mails, or until so many have something attached, but
+ * A trial generates this many mails, or until this many have attachments, but
  * no more bytes.
  */
 enum { SAMPLE = 20000, TRIES = 9, FIT_MAILS = 2048, FIT_PARTS = 512,
@@ -30,7 +31,7 @@ enum { SAMPLE = 20000, TRIES = 9, FIT_MAILS = 2048, FIT_PARTS = 512,
 
 enum { FILE_MOST = 1 << 30 };
 
-/* More repeats than this make one endless phrase. */
+/* More repetition than this would be one endless phrase. */
 enum { REPEAT_MOST = PRNG_ONE * 7 / 8 };
 
 static int
@@ -60,7 +61,7 @@ is_mail(const struct fs_item *it)
 	    it->st.st_size > 0;
 }
 
-/* All files; one that cannot be read is told and left out. */
+/* Reads all files; reports and skips unreadable ones. */
 static int
 measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 {
@@ -87,18 +88,19 @@ measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 	return rc == -ENOMEM ? rc : m->count == 0 ? -ENODATA : 0;
 }
 
-/* What is tried; packed text is known where text has been tried before. */
+/* The value being tried; the size of text is cached once it has been tried. */
 struct trial {
 	const struct world *world;
 	struct mail_like *like;
 	uint32_t *number;		/* of like */
 	uint32_t most;
-	bool more;			/* of it makes the ratio larger */
-	bool text;			/* alone, or all */
+	bool more;			/* a larger value makes the ratio
+					 * larger */
+	bool text;			/* only text, or everything */
 	uint64_t mails, text_packed_B;
 };
 
-/* Mails as they would be made, and how they compress. */
+/* Generates mails, and measures how they compress. */
 static int
 make_some(const struct trial *t, struct measure *m)
 {
@@ -138,7 +140,7 @@ try(struct trial *t, double *ratio)
 	return rc;
 }
 
-/* Halves the range of one number until the ratio is near. */
+/* Bisects the range of one number until the ratio is close. */
 static int
 fit_one(struct trial *t, double want)
 {
@@ -158,7 +160,10 @@ fit_one(struct trial *t, double want)
 	return rc;
 }
 
-/* Enough mails for some with parts, which are large and may be rare. */
+/*
+ * Enough mails to include some with attachments, which are large and may be
+ * rare.
+ */
 static uint64_t
 fit_mails(const struct measure *m)
 {

@@ -1,10 +1,9 @@
 /*
- * mailgen_run.c - all weeks of a corpus, by several threads
+ * mailgen_run.c - generating all weeks of a corpus with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A thread takes the next week; what it writes does not depend on who else
- * writes what.  Each keeps the hashes of its files, which are put in order in
- * the end.
+ * A thread takes the next week; its output does not depend on the other
+ * threads.  Each keeps the hashes of its files, which are sorted at the end.
  */
 #include "mailgen.h"
 
@@ -36,7 +35,7 @@ fail(struct mailgen *g, int err, const struct store_writer *w)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* The next week; false when there is none, or no use in one. */
+/* Takes the next week; false if there is none, or after an error. */
 static bool
 take(struct mailgen *g, uint64_t *week)
 {

@@ -1,5 +1,5 @@
 /*
- * mailgen_stats.c - the figures of a corpus in one line
+ * mailgen_stats.c - the statistics of a corpus in one line
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mailgen.h"
@@ -24,7 +24,10 @@ by_size(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Where the most sizes are, k KiB up to (k + 1) KiB; sizes are sorted. */
+/*
+ * The size class with the most mails, k KiB up to (k + 1) KiB; sizes are
+ * sorted.
+ */
 static int64_t
 densest(const uint32_t *sizes, uint64_t count)
 {

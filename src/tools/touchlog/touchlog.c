@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The work is done by the first process of a PID namespace (opens.h says why),
- * which has a mount namespace, too: when it ends, however it does, no process
- * and no mount is left.  This one waits for it.
+ * which also has its own mount namespace: when it ends, however it does, no
+ * process and no mount is left.  This process waits for it.
  */
 #include "touchlog.h"
 
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The child: it goes when we go. */
+/* The child: it ends when we do. */
 static _Noreturn void
 inside(struct touchlog *t)
 {
@@ -34,8 +34,8 @@ inside(struct touchlog *t)
 }
 
 /*
- * Waits for the child, which gets the signals that we get.  Its status as a
- * shell has it, or the signal that it has had, negative.
+ * Waits for the child, forwarding the signals that we get.  Returns its status
+ * as a shell shows it, or the negative signal that it was sent.
  */
 static int
 wait_inside(struct touchlog *t, pid_t pid)
@@ -52,7 +52,7 @@ wait_inside(struct touchlog *t, pid_t pid)
 	return stopped != 0 ? -stopped : proc_status(status);
 }
 
-/* As wait_inside(); MSG_ERROR when it could not be started. */
+/* Returns as wait_inside(); MSG_ERROR if it could not be started. */
 static int
 run_inside(struct touchlog *t)
 {

@@ -1,5 +1,5 @@
 /*
- * touchlog.h - the parts of touchlog to each other
+ * touchlog.h - declarations shared by the parts of touchlog
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_TOUCHLOG_H
@@ -14,15 +14,16 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-enum { TOUCHLOG_TOLD = 1 };		/* an error, of which that was said */
+enum { TOUCHLOG_TOLD = 1 };		/* an error that has been reported */
 
 enum touchlog_format { TOUCHLOG_TSV, TOUCHLOG_SORT, TOUCHLOG_LIST };
 
 struct touchlog_options {
 	const char *root;
 	enum touchlog_format format;
-	bool pages;			/* the parts of files, not all of them */
-	bool exact;			/* and these to the page */
+	bool pages;			/* list parts of files instead of whole
+					 * files */
+	bool exact;			/* with single-page accuracy */
 	bool null_lines;
 	bool force;
 	const char *output;		/* NULL: standard output */
@@ -30,7 +31,8 @@ struct touchlog_options {
 };
 
 struct touchlog_file {
-	char *path;			/* from the root; NULL: not in it */
+	char *path;			/* relative to the root; NULL: outside
+					 * it */
 	uint64_t size;			/* bytes */
 };
 
@@ -45,26 +47,27 @@ struct touchlog {
 	size_t count;
 };
 
-/* The command line: -1, or the exit status with which all is over. */
+/*
+ * Parses the command line: -1, or the exit status if the program should exit.
+ */
 int touchlog_parse(struct touchlog *t, int argc, char **argv);
 
 /*
- * All that is done by the first process of a PID namespace.  Returns the exit
- * status: the command's, or MSG_ERROR, 126 or 127 when that was told.
+ * Everything done by the first process of a PID namespace.  Returns the exit
+ * status: the command's, or MSG_ERROR, 126 or 127 after reporting an error.
  */
 int touchlog_inside(struct touchlog *t);
 
 /*
- * Runs a program by its name or path, its standard output to out (-1:
- * nowhere).  0 and its status as a shell has it, or -errno: it could not be
+ * Runs a program by its name or path, with its standard output to out (-1:
+ * discarded).  0 and its status as a shell shows it, or -errno: it could not be
  * executed.
  */
 int touchlog_run(struct touchlog *t, char **argv, int out, int *status);
 
 /*
- * In the place of the root, in this mount namespace: a copy of it in which
- * only those pages come into memory that are asked for.  0, or -1 when the
- * reason was told.
+ * Mounts over the root, in this mount namespace, a copy of it of which only the
+ * pages requested come into memory.  0, or -1 after reporting the reason.
  */
 int touchlog_mount_exact(struct touchlog *t);
 
@@ -72,16 +75,16 @@ int touchlog_mount_exact(struct touchlog *t);
 typedef int touchlog_file_fn(struct touchlog *t, const char *path,
     const struct stat *st, void *arg);
 
-/* All of them, in no order.  0 or -errno. */
+/* Calls it for all of them, in no particular order.  0 or -errno. */
 int touchlog_each_file(struct touchlog *t, touchlog_file_fn *file, void *arg);
 
-/* Takes the root's files out of memory.  0 or -errno. */
+/* Evicts the root's files from memory.  0 or -errno. */
 int touchlog_make_cold(struct touchlog *t);
 
-/* What the files that were opened are called: t->files.  0 or -ENOMEM. */
+/* Finds the names of the files that were opened: t->files.  0 or -ENOMEM. */
 int touchlog_find_names(struct touchlog *t);
 
-/* The list, to descriptor fd.  0 or -errno, or TOUCHLOG_TOLD. */
+/* Writes the list to descriptor fd.  0 or -errno, or TOUCHLOG_TOLD. */
 int touchlog_write(struct touchlog *t, int fd);
 
 #endif

@@ -2,9 +2,9 @@
  * touchlog_exact.c - a copy of the root that shows single pages
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An EROFS without compression reads pages, not blocks of them; on a device
- * that reads nothing ahead, what is in memory is what was asked for.  The
- * image has no name: it goes with its last user.
+ * An uncompressed EROFS reads pages, not blocks of them; on a device without
+ * read-ahead, exactly the pages requested are in memory.  The image has no
+ * name: it disappears with its last user.
  */
 #include "touchlog.h"
 
@@ -27,7 +27,7 @@ fail(struct touchlog *t, const char *what, int rc)
 	return -1;
 }
 
-/* The image, open, or -1 when the reason was told. */
+/* Creates and opens the image, or returns -1 after reporting the reason. */
 static int
 make_image(struct touchlog *t)
 {
@@ -56,7 +56,7 @@ make_image(struct touchlog *t)
 	return -1;
 }
 
-/* Mounts it over the root; the working directory may be in there. */
+/* Mounts it over the root; the working directory may be inside it. */
 static int
 mount_image(struct touchlog *t, int image)
 {

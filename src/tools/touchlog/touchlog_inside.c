@@ -1,5 +1,5 @@
 /*
- * touchlog_inside.c - the command run in namespaces of its own, and watched
+ * touchlog_inside.c - running and watching the command in its own namespaces
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "touchlog.h"
@@ -24,8 +24,8 @@ fail(struct touchlog *t, const char *what, int rc)
 }
 
 /*
- * Mounts of others come in, ours do not get out; and /proc shows the
- * namespace that we are in.
+ * Mounts made outside appear here, ours do not propagate; and /proc shows our
+ * own namespace.
  */
 static int
 own_mounts(void)
@@ -54,7 +54,7 @@ touchlog_run(struct touchlog *t, char **argv, int out, int *status)
 	return rc;
 }
 
-/* Runs the command.  Its status, or ours. */
+/* Runs the command.  Returns its status, or ours. */
 static int
 watch(struct touchlog *t)
 {
@@ -100,7 +100,9 @@ write_list(struct touchlog *t)
 	return rc == 0 ? 0 : MSG_ERROR;
 }
 
-/* Opens the root, its files cold if their pages matter.  0 or MSG_ERROR. */
+/*
+ * Opens the root, and evicts its files if their pages matter.  0 or MSG_ERROR.
+ */
 static int
 open_root(struct touchlog *t)
 {
@@ -117,7 +119,9 @@ open_root(struct touchlog *t)
 	return rc == 0 ? 0 : fail(t, t->o.root, rc);
 }
 
-/* A name that is taken would be found out after the command has run. */
+/*
+ * Otherwise an existing name would be noticed only after the command has run.
+ */
 static int
 check_output(struct touchlog *t)
 {
@@ -142,7 +146,7 @@ touchlog_inside(struct touchlog *t)
 		status = open_root(t);
 	if (status == 0) {
 		status = watch(t);
-		/* of a command that failed, or was killed, as well */
+		/* also for a command that failed, or was killed */
 		if (t->opens != NULL && status != CANNOT_RUN &&
 		    status != NOT_FOUND && !proc_pending(&t->proc) &&
 		    write_list(t) != 0)

@@ -1,10 +1,10 @@
 /*
- * touchlog_names.c - the files of the root, and the names of what was opened
+ * touchlog_names.c - the files of the root, and the names of those opened
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * fanotify tells inodes, by whatever path they were reached: through a chroot,
- * a bind mount, a link.  Their names are looked up in the root afterwards; of
- * hard links it is the bytewise first.
+ * fanotify reports inodes, by whatever path they were reached: through a
+ * chroot, a bind mount, a link.  Their names are looked up in the root
+ * afterwards; for hard links the bytewise first one is used.
  */
 #include "touchlog.h"
 
@@ -33,7 +33,7 @@ touchlog_each_file(struct touchlog *t, touchlog_file_fn *file, void *arg)
 		if (e->type != WALK_FILE)
 			continue;
 		rc = tree_path(&tree, e, &p);
-		/* what has gone meanwhile was none of the command's */
+		/* files that have disappeared since were temporary */
 		if (rc == 0 && fstatat(t->root, p.s, &st,
 		    AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
 			rc = file(t, p.s, &st, arg);

@@ -1,5 +1,5 @@
 /*
- * touchlog_write.c - the list, for people and for other programs
+ * touchlog_write.c - writing the list, for people and for other programs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "touchlog.h"
@@ -14,15 +14,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* mksquashfs puts what has the highest priority first. */
+/* mksquashfs puts the files with the highest priority first. */
 enum { PRIORITY_MAX = 32767, PRIORITY_MIN = -32768 };
 
 struct list {
 	FILE *f;
 	int end;
-	uint64_t order;			/* of the file in hand, from 1 */
+	uint64_t order;			/* of the current file, from 1 */
 	const char *path;
-	bool any;			/* a line of it is written */
+	bool any;			/* a line of it has been written */
 };
 
 static int
@@ -36,7 +36,7 @@ write_range(void *arg, uint64_t offset, uint64_t len)
 	return 0;
 }
 
-/* A file of which nothing was needed has a line of length 0. */
+/* A file of which nothing was needed gets a line with length 0. */
 static int
 write_pages(struct touchlog *t, struct list *l, uint64_t size)
 {
@@ -52,7 +52,7 @@ write_pages(struct touchlog *t, struct list *l, uint64_t size)
 	return rc;
 }
 
-/* In its -sort file a backslash keeps the character behind it. */
+/* In its -sort file a backslash quotes the next character. */
 static void
 write_sort(const struct list *l)
 {
