@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# bench-readers-programs.sh - the readers that bench-readers tries
+# bench-readers-programs.sh - the readers tried by bench-readers
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A reader's command finds the file to be read in $file and its format in
-# $format, and writes what is in it to standard output.  That is a tar file,
-# $input, whose member is $member.
+# A reader's command finds the name of the input in $file and its format in
+# $format, and writes the decompressed data to standard output.  That is a tar
+# file, $input, whose member is $member.
 #
-# The sourcing script has lib.sh, and ends the process $server at its end.
+# The sourcing script has lib.sh, and ends the process $server when it exits.
 : "${tab:?}"
 
 # reader_table: name, formats, command
@@ -43,7 +43,8 @@ EOF
 # reader_there NAME
 reader_there() { [ "$(reader_version "$1")" != missing ]; }
 
-# program COMMAND...: its name and the first version that it says, or missing
+# program COMMAND...: its name and the first version number it prints, or
+# missing
 program() {
 	have "$1" || {
 		echo missing
@@ -275,7 +276,7 @@ S
 	chmod +x "$reader_dir/readers_deb"
 }
 
-# programs DIR: makes what the readers in languages are
+# programs DIR: creates the readers written in other languages
 programs() {
 	reader_dir=$1/readers zstandard=
 	mkdir -p "$reader_dir"
@@ -294,8 +295,8 @@ programs() {
 	deb_program
 }
 
-# serve DIR: a server on the loopback for curl, whose port is $port; what it
-# serves is the file "served", with the encoding that the path names
+# serve DIR: a server on the loopback interface for curl, on port $port; it
+# serves the file "served", with the encoding named in the path
 serve() {
 	port=
 	export port

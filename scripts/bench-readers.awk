@@ -1,4 +1,4 @@
-# bench-readers.awk - the table of scripts/bench-readers, and what failed
+# bench-readers.awk - the table of scripts/bench-readers, and the failures
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # awk -v versions=FILE -v formats='gzip ...' -f bench-readers.awk ROWS.csv
@@ -21,7 +21,7 @@ FNR == 1 { next }
 	}
 	side = $4 ~ /^peer/ ? "theirs" : "ours"
 	tried[$1, $2, side]++
-	# a verdict may hold commas; "good, status 1" is no good one
+	# a verdict may contain commas; "good, status 1" does not count as good
 	good[$1, $2, side] += $6 == "good" && NF == 6
 	if ($6 != "good" || NF > 6) {
 		text = $6

@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# cells.sh - the runs of a study: planned, run, their rows kept; sourced
+# cells.sh - the runs of a study: planning, running, keeping the rows; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# $study/cells.tsv has one line a cell: its id, round, place in the round, and
-# its row of the table.  A cell has been run when $study/rows/ID.csv has rows.
-# That is written under another name and renamed, so a study that was stopped
-# at any moment goes on where it was.
+# $study/cells.tsv has one line per cell: its id, round, position in the round,
+# and its row of the table.  A cell has been run when $study/rows/ID.csv has
+# rows.  That file is written under another name and renamed, so an interrupted
+# study can be resumed at any point.
 
 # cells_round ROUND SEED: the cells of one round, of the rows of the table on
 # standard input, in the round's own order: id, round, position, the row
@@ -15,7 +15,7 @@ cells_round() {
 	    { print sprintf("%03d.%s", r, $1), r, NR, $0 }'
 }
 
-# round_cells ROUND: those rows that are measured in this round; a hook
+# round_cells ROUND: the rows measured in this round; a hook
 round_cells() {
 	while IFS= read -r round_row; do
 		[ "$1" -gt "$(rounds_of "${round_row%%"$tab"*}")" ] ||
@@ -23,7 +23,7 @@ round_cells() {
 	done <"$study/table" | cells_round "$1" "$seed"
 }
 
-# cells_make: $study/table, $study/missing and $study/cells.tsv
+# cells_make: creates $study/table, $study/missing and $study/cells.tsv
 cells_make() {
 	: >"$study/missing"
 	table | while IFS= read -r make_row; do
@@ -48,7 +48,7 @@ cells_make() {
 	rm -f "$study/cells.asked"
 }
 
-# cells_keep: what is asked for, and what has been run though it is not
+# cells_keep: the requested cells, and those already run although not requested
 cells_keep() {
 	[ -e "$study/cells.tsv" ] || {
 		cat "$study/cells.asked"
@@ -76,7 +76,7 @@ cell_line() {
 	    END { exit !found }' "$study/cells.tsv" || die "no cell $1 in $study"
 }
 
-# cells_done: ids of the cells that have rows: a header and a line behind it
+# cells_done: ids of the cells that have rows: a header followed by a line
 cells_done() {
 	[ -d "$study/rows" ] || return 0
 	find "$study/rows" -name '[!.]*.csv' -exec awk '
@@ -96,7 +96,7 @@ cells_left() {
 	!($1 in done) { print $1 }' - "$study/cells.tsv"
 }
 
-# cells_join: the rows of all cells, in their order, under one header
+# cells_join: the rows of all cells, in order, under one header
 cells_join() {
 	while IFS=$tab read -r join_id _; do
 		[ ! -e "$study/rows/$join_id.csv" ] ||
@@ -107,8 +107,8 @@ cells_join() {
 	        $0 != head'
 }
 
-# study_cell ID: one run of one row, its rows by rename.  What has been run
-# meanwhile, by a cell that outlived its script, is not run again.
+# study_cell ID: one run of one row, whose rows appear by rename.  It is not
+# repeated if a cell that outlived its script has already done it.
 study_cell() {
 	study_open
 	plan_load
@@ -136,7 +136,7 @@ study_cell() {
 	rm -f "$cell_new".*
 }
 
-# cell_lap FILE LAP-ARGUMENT...: one run, its rows to FILE, failed or not
+# cell_lap FILE LAP-ARGUMENT...: one run, with its rows in FILE, failed or not
 cell_lap() {
 	cell_lap_file=$1
 	shift
@@ -144,16 +144,16 @@ cell_lap() {
 	lap -n 1 -q -S "$seed" -o "$cell_lap_file" "$@" 2>>"$study/log" 8>&- ||
 	    case $? in
 	12[5-7] | 129 | 130 | 143)
-		# lap's own failure, or that of what it ran?
+		# lap's own failure, or that of the command?
 		awk '!/^#/ { n++ } END { exit n < 2 }' "$cell_lap_file" \
 		    2>/dev/null || die "lap: $(tail -n 1 "$study/log")"
 		;;
 	esac
 }
 
-# cell_rows FILE [COLUMN=VALUE]...: the rows with their place in the study.
-# lap saw one run in one round; which it was, the cell knows.  A value for
-# keys is added to what is there.
+# cell_rows FILE [COLUMN=VALUE]...: the rows with their position in the study.
+# lap saw one run in one round; the cell knows which one it was.  A value for
+# keys is appended to the existing ones.
 cell_rows() {
 	cell_rows_file=$1
 	shift
@@ -181,7 +181,7 @@ cell_rows() {
 	    "$cell_rows_file"
 }
 
-# cells_run COMMAND...: COMMAND... cell ID for every cell that is left, one at
+# cells_run COMMAND...: runs COMMAND... cell ID for every remaining cell, one at
 # a time.  Engines: local (a loop), parallel (GNU parallel), slurm (an array
 # job, whose nodes must all see $study).  A cell that fails ends the study.
 cells_run() {
@@ -218,8 +218,8 @@ cells_array() {
 	printf 'exec %s "$id"\n' "$(words_for_sh "$@")"
 }
 
-# cell_wait COMMAND...: in the background, since the shell hears a signal only
-# while it waits
+# cell_wait COMMAND...: in the background, because the shell handles a signal
+# only while it waits
 cell_wait() {
 	"$@" 9>&- </dev/null &
 	cells_pid=$!
@@ -244,7 +244,7 @@ cells_local() {
 	progress_end
 }
 
-# cells_stop: the cell that runs, and its children, but for $study_spare,
+# cells_stop: kills the running cell and its children, except $study_spare,
 # without which what they use could not be unmounted
 cells_stop() {
 	[ -n "$cells_pid" ] || return 0
@@ -263,8 +263,8 @@ children() {
 	done
 }
 
-# progress: which cell of how many, and the time left: on a terminal one line;
-# else a line at times, with -v for each; with -q nothing
+# progress: the current cell, the total and the time left: one line on a
+# terminal; otherwise a line now and then, with -v one per cell; nothing with -q
 progress_said=0
 progress() {
 	[ "$verbosity" -gt 0 ] || return 0
@@ -289,7 +289,7 @@ progress_end() {
 	[ ! -t 2 ] || [ "$verbosity" = 0 ] || printf '\r\033[K' >&2
 }
 
-# time_left: by what the same rows have taken so far, or else all others
+# time_left: estimated from the same rows so far, or else from all others
 time_left() {
 	awk -F '\t' -v from="$cells_i" '
 	FNR == 1 { file++ }
@@ -314,7 +314,7 @@ time_left() {
 	}' "$study/took" "$study/left"
 }
 
-# sample DIRECTORY N: some N of its files that are not empty, spread over it
+# sample DIRECTORY N: about N of its non-empty files, evenly spread
 sample() {
 	find "$1" -type f -size +0 ! -name '*
 *' -print 2>/dev/null | awk -v n="$2" '
@@ -326,9 +326,9 @@ sample() {
 	}'
 }
 
-# resident COLD: per cent of the pages of the files on standard input that are
-# in memory, after they were made cold by COLD (coldwalk --cold), if coldwalk
-# is there and may know
+# resident COLD: the percentage of the pages of the files on standard input that
+# are in memory after eviction by COLD (coldwalk --cold), if coldwalk is
+# available and permitted to know
 resident() {
 	have coldwalk || return 0
 	tr '\n' '\0' |
@@ -340,15 +340,17 @@ resident() {
 	    END { if (all && !unseen) printf "%.1f", 100 * in_memory / all }' || :
 }
 
-# caches_drop: by lap, which does not wait for ever; its reason to $study/log
+# caches_drop: by lap, which does not block forever; the reason for a failure
+# goes to $study/log
 caches_drop() { lap -q -n 1 -c -- true >/dev/null 2>>"$study/log"; }
 
-# cell_input: the tree into the cache, or out of it, and what of it is there
+# cell_input: loads the tree into the cache, or evicts it, and reports how much
+# of it is there
 cell_input() {
-	# Only these filesystems: another may hang.
+	# Only these filesystems: another one may hang.
 	[ "$quick$cold" = yes ] || sync -f "$dir" "$study"
 	if [ "$cold" = yes ]; then
-		# Once for what is looked at here, and lap does it again.
+		# Once for the files examined here; lap does it again.
 		caches_drop || die 'the caches cannot be dropped'
 	else
 		find "$dir" -type f -exec cat {} + >/dev/null 2>&1 || :
@@ -356,7 +358,7 @@ cell_input() {
 	resident none <"$study/sample"
 }
 
-# machine_s: processor time of everything, since the machine was started
+# machine_s: processor time of the whole machine since it was started
 machine_s() {
 	awk -v tick="$(getconf CLK_TCK)" '/^cpu / {
 		printf "%.2f", ($2 + $3 + $4 + $7 + $8) / tick
@@ -366,7 +368,7 @@ machine_s() {
 # since START NOW: the difference
 since() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", b - a }'; }
 
-# dir_place: $dir is usable, and $study is not in it
+# dir_place: checks that $dir is usable and that $study is not inside it
 dir_place() {
 	[ -d "$dir" ] || die "$dir is not a directory"
 	place_dir=$(cd "$dir" && pwd -P)

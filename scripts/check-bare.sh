@@ -1,5 +1,5 @@
 #!/bin/sh
-# check-bare.sh - the README's commands on a machine that has nothing
+# check-bare.sh - the README's commands on a machine with nothing installed
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # usage: check-bare.sh [-j jobs] [SUITE]
@@ -26,12 +26,12 @@ done
 shift $((OPTIND - 1))
 suite=${1:-bookworm}
 
-# Ten of the tests in which it matters who runs them.
+# Ten of the tests that depend on which user runs them.
 some_tests='^(unit\.(progress|output|sandbox|cold|walk_dir)|'\
 'cli\.(install|lap|pzc_files|pzc_names|coldwalk))$'
 
 step_n=0
-# step TEXT COMMAND...: the command, or the end with the step's name
+# step TEXT COMMAND...: runs the command; if it fails, ends with the step's name
 step() {
 	step_text=$1
 	shift
@@ -43,7 +43,7 @@ step() {
 }
 
 inside_pid=
-# What still runs in there dies with its first process, a moment later.
+# Processes still running inside die with its first process, a moment later.
 tidy() {
 	[ -z "$inside_pid" ] || {
 		kill -s KILL "$inside_pid"
@@ -59,7 +59,7 @@ tidy() {
 
 # Sources
 
-# sources: those of this machine, for $suite
+# sources: the sources of this machine, for $suite
 sources() {
 	host=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 	# shellcheck disable=SC2016
@@ -73,14 +73,14 @@ sources() {
 			print "deb", $2, suite rest, $4
 	}' >"$tmp/sources"
 	[ -s "$tmp/sources" ] || cannot "apt has no sources of $suite here"
-	# Proxies, and what is said of an archive's dates.
+	# Proxies, and the check of an archive's dates.
 	apt-config dump | grep -E '^Acquire::(https?::Proxy|Check-)' |
 	    grep -v -i auto-detect >"$tmp/apt.conf" || :
 }
 
 # The base
 
-# base_make TAR: a minimal system, packed
+# base_make TAR: a minimal system, as a tar file
 base_make() {
 	packages_install mmdebstrap
 	have mmdebstrap || have debootstrap ||
@@ -107,7 +107,7 @@ base_failed() {
 	cannot "$1 could make no $suite: $(tail -n 1 "$tmp/err")"
 }
 
-# base: $base is that of the cache, or a new one
+# base: $base is the cached one, or a new one
 base() {
 	cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
 	cache=${COLDPRESS_CACHE:-${cache:+$cache/coldpress}}
@@ -119,7 +119,7 @@ base() {
 	    mv "$base.$$" "$base"
 }
 
-# root NAME: $tmp/NAME is a system that has just been installed, with a clone
+# root NAME: $tmp/NAME is a freshly installed system with a clone
 root() {
 	root=$tmp/$1
 	mkdir "$root"
@@ -135,7 +135,7 @@ root() {
 
 # Inside
 
-# young: $clock makes a machine of unshare's that started a second ago
+# young: $clock makes unshare simulate a machine started a second ago
 young() {
 	young_s=$(sed 's/\..*//' /proc/uptime)
 	clock="--time --monotonic -$((young_s - 1)) --boottime -$((young_s - 1))"
@@ -150,23 +150,23 @@ enter='set -e
 	mount --rbind /dev "$root/dev"
 	mount --rbind /sys "$root/sys"
 	mount -t proc proc "$root/proc"
-	# the caches are those of the machine around
+	# the caches belong to the surrounding machine
 	drop=$root/proc/sys/vm/drop_caches
 	mount --bind "$drop" "$drop"
 	mount -o remount,bind,ro "$drop"
 	mount --bind "$archives" "$root/var/cache/apt/archives"
-	# sudo takes TMPDIR away from what it runs
+	# sudo removes TMPDIR from the environment
 	[ "$user" != root ] || mount -t tmpfs -o ro tmpfs "$root/tmp"
 	path=/usr/local/bin:/usr/bin:/bin
 	[ "$user" != root ] || path=/usr/local/sbin:/usr/sbin:/sbin:$path
-	# not exec: the first process has to be one that reaps orphans
+	# not exec: the first process must be one that reaps orphans
 	chroot --userspec="$user" "$root" env -i -C /srv/coldpress \
 	    PATH="$path" TMPDIR=/srv/tmp \
 	    ${http_proxy:+http_proxy="$http_proxy"} \
 	    ${https_proxy:+https_proxy="$https_proxy"} "$@" || exit $?'
 
-# inside USER COMMAND...: in $root, with mounts, processes and a clock of its
-# own, all of which end with it
+# inside USER COMMAND...: in $root, with its own mounts, processes and clock,
+# all of which end with it
 inside() {
 	young
 	# shellcheck disable=SC2086
@@ -181,7 +181,7 @@ inside() {
 
 # Steps
 
-# told SCRIPT: it names what is missing, does nothing, and ends with 1
+# told SCRIPT: it names what is missing, does nothing, and exits with 1
 told() {
 	told_status=0
 	inside stranger "$1" >"$tmp/out" 2>&1 || told_status=$?

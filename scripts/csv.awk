@@ -1,13 +1,14 @@
-# csv.awk - rows by the names of their columns; before a program that reads them
+# csv.awk - accessing rows by column name; comes before the program that reads
+# them
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# csv_row() is true where the line is a row: not a comment, not a header.  Then
+# csv_row() is true if the line is a row, not a comment or a header.  Then
 # get(NAME) is the value in that column, empty if there is no such column;
-# $at[NAME] is the same as a field, to be set; key(NAME) is a value from the
-# column keys (NAME=VALUE;...); csv_line() is the row as CSV.  Each file has a
-# header of its own.  With FS a tab the same reads TSV.
+# $at[NAME] is the same as an assignable field; key(NAME) is a value from the
+# column keys (NAME=VALUE;...); csv_line() is the row as CSV.  Each file has its
+# own header.  With FS a tab it reads TSV.
 
-# A comma inside quotes is SUBSEP as long as the line is split.
+# A comma inside quotes is replaced by SUBSEP while the line is split.
 function csv_quoted(  i, n, part, s) {
 	n = split($0, part, "\"")
 	s = part[1]
@@ -57,7 +58,7 @@ function key(name,  i, s) {
 	return i ? substr(s, 1, i - 1) : s
 }
 
-# failed: the run that the row is of
+# failed: whether the run of this row failed
 function failed() { return get("exit") + 0 || get("signal") + 0 }
 
 function csv_line(  i, s) {

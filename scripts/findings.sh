@@ -1,22 +1,22 @@
 # shellcheck shell=sh
-# findings.sh - what the reports of the studies share; sourced by study_report
+# findings.sh - what the studies' reports share; sourced by study_report
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# A finding is a ratio of pairs of runs, of the rows of $pairs_file, and limits
-# of it.  study_ratio ROW REFERENCE, as published, is the study's to define.
-# $finding_where precedes their names where findings_end lists them.
+# A finding is a ratio of pairs of runs, from the rows of $pairs_file, with
+# limits.  The study defines study_ratio ROW REFERENCE, the published ratio.
+# $finding_where precedes the names in the list of findings_end.
 pairs_file=$study/pairs.csv finding_where=
 study_ratio() { :; }
 
-# cpus_measured: of the machine that $rows_csv comes from
+# cpus_measured: the number of CPUs of the machine that $rows_csv comes from
 cpus_measured() {
 	sed -n 's/^# cpu: \([0-9]*\) x .*/\1/p' "$rows_csv" | head -n 1
 }
 
-# print_source: what its first comment lines say
+# print_source: the contents of its first comment lines
 print_source() {
-	# lap's own lines, one set a cell, begin with its series.
+	# lap's own comment lines, one set per cell, begin with its series.
 	sed -n '/^# series:/q; s/^# //p' "$rows_csv"
 }
 
@@ -25,12 +25,12 @@ rows_summary() {
 	awk -f "$here/csv.awk" -f "$here/stats.awk" -f "$here/rows.awk" "$@"
 }
 
-# summarize AWK-ARGUMENT...: $rows_csv to $study/summary and $pairs_file
+# summarize AWK-ARGUMENT...: from $rows_csv to $study/summary and $pairs_file
 summarize() {
 	pairs=$pairs_file rows_summary "$@" "$rows_csv" >"$study/summary"
 }
 
-# print_summary: a line for each row
+# print_summary: one line per row
 print_summary() {
 	tsv '
 	function real(format, name) {
@@ -57,14 +57,14 @@ print_failed() {
 	}' "$study/summary"
 }
 
-# column NAME LABEL: of the summary
+# column NAME LABEL: a value from the summary
 column() {
 	tsv 'csv_row() && get("label") == label { print get(name) }' \
 	    name="$1" label="$2" "$study/summary"
 }
 
 # pair_ratio ROWS LABEL REFERENCE: the median ratio of pairs of runs in wall
-# clock, and its exact 95 % interval, TSV; empty where there are too few
+# clock, and its exact 95 % interval, as TSV; empty if there are too few
 pair_ratio() {
 	lapcmp --csv -k cache -r "$3" "$1" 2>/dev/null |
 	    csv 'csv_row() && get("label") == label &&
@@ -75,11 +75,11 @@ pair_ratio() {
 	}' label="$2"
 }
 
-# ratio ROW REFERENCE: here, if both were measured
+# ratio ROW REFERENCE: as measured here, if both were
 ratio() { pair_ratio "$pairs_file" "$1" "$2"; }
 
-# pair_chances ROW REFERENCE LIMIT: by the sign test, two-sided, the chance of
-# such pairs if the finding did not hold, and if it held.  No limit is 0 or
+# pair_chances ROW REFERENCE LIMIT: by the two-sided sign test, the probability
+# of such pairs if the finding did not hold, and if it held.  No limit is 0 or
 # 1e300.
 pair_chances() {
 	# shellcheck disable=SC2016
@@ -128,8 +128,9 @@ function limits(text,  part) {
 		high = text + 0
 }'
 
-# finding TEXT ROW REFERENCE LIMIT: the study found ROW within these limits of
-# REFERENCE; the interval of the ratio decides whether it is so here
+# finding TEXT ROW REFERENCE LIMIT: the study found ROW within these limits
+# relative to REFERENCE; the interval of the ratio decides whether this holds
+# here
 finding() {
 	finding_ratio=$(ratio "$2" "$3")
 	finding_chances="$tab"
@@ -169,7 +170,7 @@ finding() {
 }
 
 # exact TEXT TRUE DETAIL: a finding about sizes, which have no noise; TRUE is 1,
-# 0, a verdict, or nothing if something was not measured
+# 0, a verdict, or empty if something was not measured
 exact() {
 	case $2 in
 	1) exact_verdict='holds here' ;;
@@ -179,11 +180,11 @@ exact() {
 	printf '  %s\n    %s: %s\n' "$1" "$3" "$exact_verdict"
 }
 
-# findings_begin: those of this report are to come
+# findings_begin: starts the findings of this report
 findings_begin() { : >"$study/verdicts"; }
 
-# findings_end: how many verdicts may be wrong, each having its own 5 %, and
-# which of them stand if all together have 5 % (Holm's method)
+# findings_end: how many verdicts may be wrong, at 5 % each, and which of them
+# remain when the family-wise error is 5 % (Holm's method)
 findings_end() {
 	[ -s "$study/verdicts" ] || return 0
 	printf '\n'
@@ -210,7 +211,7 @@ findings_end() {
 	}' | wrap
 }
 
-# took WHAT ROW WHOSE REFERENCE: a sentence on both times: took 'pzc -p4' A12
+# took WHAT ROW WHOSE REFERENCE: a sentence about both times: took 'pzc -p4' A12
 # "pigz's time" A6
 took() {
 	took_ratio=$(ratio "$2" "$4")
@@ -223,7 +224,7 @@ took() {
 	}'
 }
 
-# few N: what to think of so few runs
+# few N: a caveat for so few runs
 few() {
 	[ "$1" -ge 6 ] ||
 	    printf 'With fewer than 6 runs of each row nothing of this is decided. '

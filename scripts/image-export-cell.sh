@@ -1,9 +1,10 @@
 # shellcheck shell=sh
-# image-export-cell.sh - one export, read back and started from; sourced
+# image-export-cell.sh - exporting an image, reading it back and starting from
+# it; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
-# kernel_options: how the kernel reads squashfs, which a start depends on
+# kernel_options: how the kernel reads squashfs, which affects a start
 kernel_options() {
 	for kernel_config in /proc/config.gz "/boot/config-$(uname -r)"; do
 		[ -r "$kernel_config" ] || continue
@@ -31,12 +32,12 @@ room_for_image() {
 	room "$store" $room_B 'the largest image'
 }
 
-# succeeded FILE: all its runs did
+# succeeded FILE: all its runs succeeded
 succeeded() {
 	csv 'csv_row() { n++; bad += failed() } END { exit bad || !n }' "$1"
 }
 
-# said PATTERN: a number from what mksquashfs printed
+# said PATTERN: a number from the output of mksquashfs
 said() { sed -n "s/$1/\\1/p" "$study/said" | head -n 1; }
 
 # told NAME: a number of sqpack's statistics

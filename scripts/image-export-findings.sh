@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# image-export-findings.sh - what the image study found, tested here; sourced
+# image-export-findings.sh - testing the findings of the image study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
@@ -7,7 +7,7 @@
 . "$here/image-export-sizes.sh"
 
 # pooled NAME: the pairs with and without duplicate removal as pairs of two
-# labels, one a round: the geometric means of all levels and threads that have
+# labels, one per round: the geometric means of all levels and threads that have
 # both.  Those of one round are not independent of each other.
 pooled() {
 	echo 'series,label,run,stage,cache,wall_s,exit,signal'
@@ -42,7 +42,7 @@ pooled() {
 	}' "$study/$1.csv"
 }
 
-# finding_pooled TEXT NAME: nothing is lost beyond 5 %
+# finding_pooled TEXT NAME: the loss does not exceed 5 %
 finding_pooled() {
 	pooled "$2" >"$study/pooled.csv"
 	pairs_file=$study/pooled.csv
@@ -50,8 +50,8 @@ finding_pooled() {
 	pairs_file=$study/pairs.csv
 }
 
-# others_busy ID: which part of the processors had other work, the median of
-# the runs; nothing if that was not measured
+# others_busy ID: the share of the processors used by other processes, median of
+# the runs; empty if not measured
 others_busy() {
 	# shellcheck disable=SC2016
 	awk "$(cat "$here/csv.awk" "$here/stats.awk")"'
@@ -64,9 +64,9 @@ others_busy() {
 	    cpus="${report_cpus:-1}" "$study/proven.csv"
 }
 
-# The I/O limit: processors that were busy, of those that could have been.  The
-# study saw it with 8 threads.  Where other work takes a tenth of the
-# processors, idle ones are no proof of it.
+# The I/O limit: busy processors out of those available.  The study saw it with
+# 8 threads.  If other processes use a tenth of the processors, idle ones do not
+# prove it.
 finding_utilisation() {
 	case " $threads " in
 	*' 8 '*) ;;
@@ -101,7 +101,7 @@ finding_utilisation() {
 	    cpus="${report_cpus:-1}" "$study/utilisation"
 }
 
-# over THREADS: a word for a verdict that more processors might change
+# over THREADS: a caveat for a verdict that more processors might change
 over() { [ "$1" -le "${report_cpus:-$1}" ] || echo ' (oversubscribed)'; }
 
 print_findings() {

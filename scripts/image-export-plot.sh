@@ -3,16 +3,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# Charts lie beside the rows, each with the data that it was drawn from: TSV of
-# seconds, size in per cent, name, and the interval of the seconds.
+# Charts are stored beside the rows, each with its data: TSV of seconds, size in
+# percent, name, and the interval of the seconds.
 
-# quoted TEXT: for gnuplot, which reads nothing into single quotes
+# quoted TEXT: in single quotes for gnuplot, which does not interpret them
 quoted() { printf "'%s'" "$(printf '%s\n' "$1" | sed "s/'/''/g")"; }
 
-# keep FILE NAME: what was drawn in the study's folder, beside the rows
+# keep FILE NAME: copies a chart from the study's folder to beside the rows
 keep() { mv -f -T "$1" "${rows_csv%.csv}-$2"; }
 
-# chart_points PATTERN FILE: by time
+# chart_points PATTERN FILE: sorted by time
 chart_points() {
 	rows_of "$1" | tsv 'csv_row() {
 		name = get("method")
@@ -24,7 +24,7 @@ chart_points() {
 	}' | sort -g >"$2"
 }
 
-# chart_front FILE: what no other point beats in both, as steps
+# chart_front FILE: the Pareto front, as steps
 chart_front() {
 	awk -F '\t' -v OFS='\t' 'best == "" || $2 < best { best = $2; print }' \
 	    "$1"
@@ -35,7 +35,8 @@ chart_begin() {
 	printf 'set terminal svg size %s,480 font "sans-serif,13" background "white"\n' "$3"
 	printf 'set output %s\nset datafile separator tab\n' "$(quoted "$1")"
 	printf 'set xlabel "export, seconds (log)"\nset logscale x\n'
-	# A logarithmic axis of less than a decade would have one number.
+	# A logarithmic axis spanning less than a decade would have a single
+	# label.
 	printf 'set xtics (%s)\n' "$(awk 'BEGIN {
 		for (k = -3; k < 6; k++)
 			printf "%g, %g, %g, ", 10 ^ k, 2 * 10 ^ k, 5 * 10 ^ k
@@ -48,7 +49,7 @@ chart_begin() {
 	    tr -cd '[:alnum:] (),._-')
 }
 
-# chart_ranges FILE...: of the points and their intervals, and some room
+# chart_ranges FILE...: of the points and their intervals, with a margin
 chart_ranges() {
 	cat "$@" | awk -F '\t' '
 	NR == 1 { x0 = $4; x1 = $5; y0 = y1 = $2 }
@@ -76,8 +77,8 @@ chart_panel() {
 	printf '\n'
 }
 
-# plot_threads N: time against size with N threads; what the levels do is too
-# small to be seen beside none, and has a panel of its own
+# plot_threads N: time against size with N threads; the differences between
+# levels are too small to be seen next to none, and have a panel of their own
 plot_threads() {
 	chart_points "^[^.]*[.]p$1\$" "$study/chart.tsv"
 	[ -s "$study/chart.tsv" ] || return 0
@@ -109,7 +110,7 @@ chart_draw() {
 	[ "$verbosity" = 0 ] || say "${rows_csv%.csv}-$1"
 }
 
-# plot_duplicates N: levels 1 to 4 with and without their removal
+# plot_duplicates N: levels 1 to 4 with and without duplicate removal
 plot_duplicates() {
 	chart_points "^zstd[1-4][.]nodup[.]p$1\$" "$study/kept.tsv"
 	chart_points "^zstd[1-4][.]p$1\$" "$study/removed.tsv"

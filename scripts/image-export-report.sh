@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2034,SC2154
 #
-# $study/summary is what rows.awk says of the rows, labels ID, ID.read and
+# $study/summary is the output of rows.awk, with labels ID, ID.read and
 # ID.start.
 
-# The study's table: method, threads, utilisation, seconds, size in per cent.
+# The study's table: method, threads, utilisation, seconds, size in percent.
 published() {
 	cat <<EOF
 none	2	0.9	43.4	99.7
@@ -31,7 +31,7 @@ study_ratio() {
 	END { if (s[a] != "" && s[b] != "") printf "%.3f", s[a] / s[b] }'
 }
 
-# What the tables print: a number if there is one, an interval if there is one
+# Formats for the tables: a number, or an interval, if it exists
 print_awk='
 function real(format, x) { return x == "" ? "" : sprintf(format, x) }
 function span(lo, hi) {
@@ -75,14 +75,14 @@ report_summaries() {
 	report_cpus=$(cpus_measured)
 }
 
-# size ID: in per cent of what is in it, exact
+# size ID: as a percentage of its contents, exact
 size() {
 	tsv 'csv_row() && get("label") == label && get("image_B") != "" {
 		printf "%.3f", 100 * get("image_B") / get("plain_B")
 	}' label="$1" "$study/summary"
 }
 
-# The study's own table first, and the same cells here beside it.
+# The study's own table first, next to the same cells measured here.
 print_table() {
 	printf '\n%-11s %-7s | %-20s | %s\n' '' '' 'the study, 2023' \
 	    'here: medians, their 95 % intervals'
@@ -128,7 +128,8 @@ print_table() {
 }
 
 # rows_of PATTERN: the lines of the summary whose labels match, by threads and
-# then by level; before each threads, level (0 and less for others) and method
+# then by level; each preceded by threads, level (0 and less for others) and
+# method
 rows_of() {
 	printf 'threads\tlevel\tmethod\t'
 	head -n 1 "$study/summary"
@@ -145,8 +146,8 @@ rows_of() {
 	    sort -t "$tab" -k 1,1n -k 2,2n -k 3,3
 }
 
-# rows_with COLUMNS PATTERN FUNCTION: rows_of, each line after what FUNCTION
-# THREADS METHOD LABEL prints for it: COLUMNS, TSV
+# rows_with COLUMNS PATTERN FUNCTION: rows_of, each line followed by the output
+# of FUNCTION THREADS METHOD LABEL: COLUMNS, TSV
 rows_with() {
 	rows_of "$2" | {
 		IFS= read -r with_line
@@ -159,7 +160,7 @@ rows_with() {
 	}
 }
 
-# or_empty TSV: three fields in any case
+# or_empty TSV: always three fields
 or_empty() { printf '%s' "${1:-$tab$tab}"; }
 
 levels_more() {

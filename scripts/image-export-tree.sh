@@ -1,14 +1,15 @@
 # shellcheck shell=sh
-# image-export-tree.sh - where the image's content comes from; sourced
+# image-export-tree.sh - creating the content of the image; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# tree_KIND makes $study/tree, whole or not at all, and sets $start, the
-# command whose cold start is measured: run by sh in the root of the mounted
-# image.  The name is given only at the end, so what stands is complete.
+# tree_KIND creates $study/tree, completely or not at all, and sets $start, the
+# command whose cold start is measured: it is run by sh in the root of the
+# mounted image.  The directory gets its name only at the end, so an existing
+# one is complete.
 
-# What torch 2.1.0 for Linux asks for, pinned, so that the tree is the same
-# another year; the study's image holds these next to a Debian and a Conda.
+# The requirements of torch 2.1.0 for Linux, pinned so that the tree can be
+# reproduced later; the study's image also contains Debian and Conda.
 tree_wheels='torch==2.1.0 numpy==1.26.0 scipy==1.11.3
     nvidia-cublas-cu12==12.1.3.1'
 tree_wheels_more='filelock==3.12.4 typing-extensions==4.8.0 sympy==1.12
@@ -52,7 +53,7 @@ tree_pytorch() {
 	fi
 	set +f
 	say "downloading $# wheels for Python $python_version"
-	# pip keeps what it fetches in TMPDIR until all of it is there.
+	# pip keeps its downloads in TMPDIR until all of them are complete.
 	rm -rf "$study/wheels"
 	mkdir -p "$study/wheels/tmp"
 	TMPDIR=$study/wheels/tmp "$pip" download -q --no-deps --only-binary=:all: --no-cache-dir \
@@ -70,14 +71,15 @@ tree_pytorch() {
 	if [ "$subset" = yes ]; then
 		rm -f "$study"/tree.new/torch/lib/libtorch_cuda*.so \
 		    "$study"/tree.new/nvidia/cublas/lib/libcublasLt.so.*
-		# Without libtorch_cuda torch itself cannot be imported.
+		# torch itself cannot be imported without libtorch_cuda.
 		start=$start'import scipy.linalg, scipy.optimize, scipy.signal, scipy.sparse, scipy.stats"'
 	else
 		start=$start'import torch; torch.zeros(4).sum()"'
 	fi
 	if [ $python_runs = yes ]; then
-		# An image holds the byte code; without it each start would
-		# compile anew.  Some of the sources are for other Pythons.
+		# An image contains the byte code; otherwise each start would
+		# compile again.  Some of the sources are for other Python
+		# versions.
 		"$python" -m compileall -q -j 0 "$study/tree.new" \
 		    >/dev/null 2>&1 || :
 	else
@@ -94,13 +96,13 @@ tree_debian() {
 	    --include=python3,python3-numpy,perl,ca-certificates \
 	    bookworm "$study/tree.new" >&2 ||
 	    cannot 'mmdebstrap could not make a Debian'
-	# Devices are in no image of a container, and only root could read
-	# what is for root alone.
+	# Container images contain no devices, and only root could read files
+	# accessible to root alone.
 	find "$study/tree.new" \( -type b -o -type c \) -exec rm -f {} +
 	start='exec chroot . /usr/bin/python3 -c "import asyncio, http.client, json, numpy, sqlite3, ssl, xml.dom.minidom"'
 }
 
-# tree_oci IMAGE: what the image unpacks to
+# tree_oci IMAGE: the unpacked contents of the image
 tree_oci() {
 	have skopeo || cannot 'there is no skopeo'
 	have umoci || cannot 'there is no umoci'
@@ -132,21 +134,21 @@ tree_oci() {
 	start='exec chroot . /bin/sh -c :'
 }
 
-# tree_generated: small; one file in four is there twice, and the program
-# started reads some of the rest
+# tree_generated: a small tree in which every fourth file is a duplicate; the
+# program started reads some of the rest
 tree_generated() {
 	mkdir -p "$study/tree.new/log" "$study/tree.new/sql" \
 	    "$study/tree.new/src" "$study/tree.new/data" "$study/tree.new/copy"
 	dir=$study/tree.new awk -v kib=3072 -f "$here/tree.awk"
 	find "$study/tree.new/src" -name '*[048]' \
 	    -exec cp -p {} "$study/tree.new/copy" \;
-	# A hole is a file system's own compression.
+	# Holes are a compression by the file system itself.
 	truncate -s 65536 "$study/tree.new/data/hole"
 	printf 'cat src/*[1357] | grep -c return\n' >"$study/tree.new/start"
 	start='exec sh ./start'
 }
 
-# tree_make KIND [IMAGE]: $study/tree, unless it is there, and its $start
+# tree_make KIND [IMAGE]: creates $study/tree, if missing, and sets $start
 tree_make() {
 	if [ -d "$study/tree" ]; then
 		start=$(cat "$study/start")

@@ -1,18 +1,18 @@
 # shellcheck shell=sh
 # shellcheck disable=SC2034
-# lib.sh - what the scripts share; source it, do not run it
+# lib.sh - functions shared by the scripts; source it, do not run it
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # The sourcing script has set -eu.  Afterwards $top is the root of the
-# repository, or empty where the scripts are installed, and the tools of
-# the suite are first in PATH.
+# repository, or empty if the scripts are installed, and the tools of the suite
+# come first in PATH.
 LC_ALL=C
 export LC_ALL
 tab='	'
 unset GZIP BZIP BZIP2 PIGZ PZC PZC_STATS XZ_OPT XZ_DEFAULTS ZSTD_CLEVEL \
     TAR_OPTIONS GREP_OPTIONS 2>/dev/null || :
 
-# say TEXT: over the line of progress, if there is one
+# say TEXT: prints it over the progress line, if there is one
 say() {
 	[ ! -t 2 ] || printf '\r\033[K' >&2
 	printf '%s: %s\n' "${0##*/}" "$*" >&2
@@ -22,7 +22,7 @@ die() {
 	exit 1
 }
 
-# cannot REASON: nothing of this kind runs here
+# cannot REASON: exits, because this cannot run here
 cannot() {
 	say "$*"
 	exit 77
@@ -30,7 +30,7 @@ cannot() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# need NAME...: they are there, or the end, with what builds ours
+# need NAME...: exits if one is missing, saying how to build our own
 need() {
 	for need_name in "$@"; do
 		have "$need_name" && continue
@@ -45,7 +45,7 @@ scripts/demo does it, or cmake -B build && cmake --build build"
 	done
 }
 
-# number TEXT WHAT LOW: a decimal number of at least LOW, or the end
+# number TEXT WHAT LOW: exits unless TEXT is a decimal number of at least LOW
 number() {
 	case $1 in
 	'' | *[!0-9]* | ??????????*) die "$2 '$1' is not a number" ;;
@@ -53,8 +53,8 @@ number() {
 	[ "$1" -ge "$3" ] || die "$2 '$1' is less than $3"
 }
 
-# make_tmp: $tmp is a directory that goes away however the script ends,
-# after tidy(), which the script may redefine to undo what it did.
+# make_tmp: $tmp is a directory that is removed however the script ends, after
+# tidy(), which the script may redefine to undo what it did.
 tidy() { :; }
 leave() {
 	leave_status=$?
@@ -73,7 +73,7 @@ make_tmp() {
 	trap 'exit 143' TERM
 }
 
-# absolute PATH: PATH from /, its last part need not exist
+# absolute PATH: PATH as an absolute path; its last component need not exist
 absolute() {
 	case $1 in
 	/*) printf '%s\n' "$1" ;;
@@ -83,7 +83,8 @@ absolute() {
 
 device_of() { stat -c %d "$1"; }
 
-# room DIRECTORY BYTES WHAT: its filesystem has so much left, or the end
+# room DIRECTORY BYTES WHAT: exits unless its filesystem has that much space
+# left
 room() {
 	room_free=$(df -B1 --output=avail "$1" | tail -n 1)
 	[ "$room_free" -ge "$2" ] ||
@@ -98,7 +99,7 @@ words_for_sh() {
 	done
 }
 
-# wrap: the text on standard input, in lines of less than 80 columns
+# wrap: wraps standard input to less than 80 columns
 wrap() {
 	tr '\n' ' ' | sed 's/ *$//' | fold -s -w 79 | sed 's/ *$//'
 	echo
@@ -106,7 +107,7 @@ wrap() {
 
 cpus() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN; }
 
-# version_of TOOL: the first line in which it says what it is
+# version_of TOOL: the first line that contains its version
 version_of() {
 	case $1 in
 	pzc | lap | lapcmp | coldwalk | sqpack | ssh) set -- "$1" -V ;;
@@ -117,7 +118,7 @@ version_of() {
 	"$@" </dev/null 2>&1 | sed -n '/[0-9]/{p;q;}'
 }
 
-# provenance TOOL...: comment lines that say where numbers come from
+# provenance TOOL...: comment lines about the origin of numbers
 provenance() {
 	printf '# date: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
 	printf '# host: %s\n# kernel: %s\n' "$(uname -n)" "$(uname -srm)"
@@ -135,11 +136,11 @@ provenance() {
 	done
 }
 
-# field N LINE: its Nth field.  (A tab is white space to read: it would lose
-# the empty ones.)
+# field N LINE: its Nth field.  (A tab is white space to read, which would lose
+# empty fields.)
 field() { printf '%s\n' "$2" | cut -f "$1"; }
 
-# wanted ID GLOBS: the row is among those asked for; all are if there are none
+# wanted ID GLOBS: the row is selected; all are if there are no globs
 wanted() {
 	[ -n "$2" ] || return 0
 	set -f
@@ -185,7 +186,7 @@ calc() {
 	awk "BEGIN { $calc_assign $calc_expression }"
 }
 
-# shuffle SEED: the lines of standard input in an order that SEED decides
+# shuffle SEED: the lines of standard input in an order determined by SEED
 shuffle() {
 	awk -v seed="$1" '
 	BEGIN { x = (seed * 7919 + 12345) % 2147483647; if (x < 1) x = 1 }

@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# mailfs-cell.sh - one copy, timed and compared; sourced
+# mailfs-cell.sh - making, timing and verifying one copy; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
-# load_start: $load in a session of its own, over and over
+# load_start: runs $load repeatedly in a session of its own
 load_start() {
 	load_pid=
 	[ -n "$load" ] || return 0
@@ -22,7 +22,7 @@ load_stop() {
 	load_pid=
 }
 
-# verify: what the copy is not, as one word; nothing if it is right
+# verify: what is wrong with the copy, as one word; empty if it is correct
 verify() {
 	verify_sizes=$(source_sizes "$(fs_mnt)")
 	if [ "${verify_sizes% *}" != "$files" ]; then
@@ -36,8 +36,8 @@ verify() {
 	fi
 }
 
-# cell_measure ID VARIANT ALGORITHM WRITERS: rows of the copy and of the commit
-# to $cell_new.copy and .commit, and what keys both get to $measure_keys
+# cell_measure ID VARIANT ALGORITHM WRITERS: writes rows of the copy and of the
+# commit to $cell_new.copy and .commit, and the keys of both to $measure_keys
 cell_measure() {
 	fs_begin "$2" "$3" || die "$2 with $3 cannot be made; see $study/log"
 	measure_keys="corpus=$corpus;files_n=$files;apparent_B=$apparent_B"
@@ -79,7 +79,7 @@ cell() {
 	cell_rows "$cell_new.commit"
 }
 
-# run_facts: what else the numbers depend on
+# run_facts: other conditions that affect the numbers
 run_facts() {
 	printf '# source: %s, %s files, %s bytes, %s\n' "${from:-$dir}" \
 	    "$files" "$apparent_B" "$corpus"

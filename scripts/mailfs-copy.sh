@@ -3,13 +3,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # w1: one writer, in the order of the directories.  w2: two, ascending and
-# descending, and each of them copies the whole tree, as published.  s2: two
-# that share it: the names at odd places of one sorted list, ascending, and
-# those at even ones, descending; LIST is a file for it.
+# descending, each of which copies the whole tree, as published.  s2: two that
+# share it: the odd lines of one sorted list, ascending, and the even ones,
+# descending; LIST is a file for it.
 #
-# Two writers meet, and cpio then complains of what the other has just made;
-# the study had sent that to /dev/null, and what counts is what was copied,
-# which is compared afterwards.
+# When two writers meet, cpio complains about files that the other has just
+# made; the study discarded these messages, and the copy is verified afterwards.
 set -u
 cd "$2" || exit
 into() { cpio -pdu --quiet "$1"; }

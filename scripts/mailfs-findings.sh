@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# mailfs-findings.sh - what the mail study found, tested here; sourced
+# mailfs-findings.sh - testing the findings of the mail study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2034,SC2154
 
-# Findings are about one filesystem at a time: rows for lapcmp whose time is
-# the efficiency, or the seconds, labelled as the study does.
+# Findings concern one filesystem at a time: rows for lapcmp whose time is the
+# efficiency, or the seconds, labelled as in the study.
 
 # finding_rows VARIANT COLUMN: of mailfs-rows.awk; labels gzip-5.w1
 finding_rows() {
@@ -21,9 +21,9 @@ finding_rows() {
 }
 
 # finding_pooled FILE A B FACTOR: the algorithms of the study that have both A
-# and B writers, as pairs of two labels, many and one, one pair a round: their
-# geometric means, many by FACTOR.  Those of one round are not independent of
-# each other.
+# and B writers, as pairs of two labels, many and one, one pair per round: their
+# geometric means, with many multiplied by FACTOR.  Those of one round are not
+# independent of each other.
 finding_pooled() {
 	pairs_file=$study/pooled.csv
 	{
@@ -76,8 +76,8 @@ study_ratio() {
 	}'
 }
 
-# finding_best VARIANT WRITERS MEDIAN SHARE: columns of its cells; the share of
-# draws decides
+# finding_best VARIANT WRITERS MEDIAN SHARE: the columns of its cells; the share
+# of draws decides
 finding_best() {
 	cells_of "$1" | verdicts=$study/verdicts tsv '
 	csv_row() && get("writers") == writers && get("of_ten") &&
@@ -93,7 +93,8 @@ finding_best() {
 		if (name == "gzip-5") {
 			found = 1
 			share = get(in_draws)
-			# As sure as the sign test of so many rounds at most.
+			# At most as certain as the sign test with that many
+			# rounds.
 			least = 2 / 2 ^ get("n")
 		}
 	}
@@ -120,7 +121,7 @@ finding_best() {
 	}' writers="$2" median="$3" in_draws="$4" where="$finding_where"
 }
 
-# findings_levels WRITERS TEXT: beside gzip-5; by $measure, clock or cpu
+# findings_levels WRITERS TEXT: relative to gzip-5; by $measure, clock or cpu
 findings_levels() {
 	for n in 4 3 8; do
 		finding "gzip-$n comes close, $2 (within 10 %)" \
@@ -178,7 +179,7 @@ findings_writers() {
 	}'
 }
 
-# findings_measure MEASURE VARIANT EFFICIENCY SECONDS: rows of the two columns
+# findings_measure MEASURE VARIANT EFFICIENCY SECONDS: from the two columns
 findings_measure() {
 	measure=$1 finding_where=$2-$1
 	finding_rows "$2" "$3" >"$study/$1.efficiency.csv"
@@ -187,8 +188,8 @@ findings_measure() {
 	pooled_factor=1
 }
 
-# findings_cpu VARIANT: what other work on the machine disturbs less, where the
-# filesystem is a process whose time is known
+# findings_cpu VARIANT: by processor time, which other load disturbs less, if
+# the filesystem is a process whose time is known
 findings_cpu() {
 	findings_measure cpu "$1" per_both both_s
 	[ "$(wc -l <"$study/cpu.efficiency.csv")" -gt 1 ] || return 0
@@ -210,7 +211,7 @@ EOF
 	findings_writers
 }
 
-# finding_variance VARIANT: an interval of the difference by draws of rounds
+# finding_variance VARIANT: an interval of the difference by resampling rounds
 finding_variance() {
 	printf '  with two writers the efficiency varies more (study: by 8.18 points)\n'
 	tsv '

@@ -1,17 +1,17 @@
 # shellcheck shell=sh
-# mailfs-fs.sh - fresh compressing filesystems, and none left behind; sourced
+# mailfs-fs.sh - creating and removing compressing filesystems; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# All of it lies in $study/fs: img is the sparse file of $image_B bytes that
-# the filesystem is in, mnt where it is mounted, pid that of zfs-fuse.  A
-# variant is zfs.9, zfs.12 (the sector size, log2), zfs-fuse.9 and so on, or
-# btrfs.  $pool is a name that nothing else has.
+# Everything is in $study/fs: img is the sparse file of $image_B bytes that
+# holds the filesystem, mnt its mount point, pid that of zfs-fuse.  A variant is
+# zfs.9, zfs.12 (the sector size, log2), zfs-fuse.9 and so on, or btrfs.  $pool
+# is a unique name.
 #
-# What is in them is asked in mailfs-sizes.sh.
+# mailfs-sizes.sh queries their contents.
 #
-# zfs-fuse's pool is in no cache file: one that is not there any more would
-# come back as FAULTED with the next daemon and keep its name.
+# zfs-fuse's pool is in no cache file: a pool that no longer exists would come
+# back as FAULTED with the next daemon and keep its name.
 
 # shellcheck source=scripts/mailfs-sizes.sh
 . "$here/mailfs-sizes.sh"
@@ -19,13 +19,13 @@
 fs_img() { printf '%s/fs/img\n' "$study"; }
 fs_mnt() { printf '%s/fs/mnt\n' "$study"; }
 
-# module_zfs: the kernel has ZFS and these zpool and zfs are for it
+# module_zfs: the kernel has ZFS, and zpool and zfs are its own
 module_zfs() {
 	[ -e /dev/zfs ] && have zpool && have zfs && ! have zfs-fuse &&
 	    zpool list >/dev/null 2>&1
 }
 
-# fs_lacking KIND: why it cannot be used here, nothing if it can
+# fs_lacking KIND: why it cannot be used here; empty if it can
 fs_lacking() {
 	[ "$(id -u)" = 0 ] || {
 		echo 'only root can mount'
@@ -53,7 +53,7 @@ fs_lacking() {
 	esac
 }
 
-# fuse_stop: how the daemon that runs can be stopped
+# fuse_stop: how the running daemon can be stopped
 fuse_stop() {
 	stop_pid=$(grep -l -s -x zfs-fuse /proc/[0-9]*/comm | head -n 1)
 	stop_pid=${stop_pid#/proc/}
@@ -61,8 +61,8 @@ fuse_stop() {
 	echo "stop it by 'systemctl stop zfs-fuse', or end its process ($stop_pid)"
 }
 
-# kstat_end: zfs-fuse mounts a file system of its own on /zfs-kstat, and leaves
-# it there when it is gone
+# kstat_end: zfs-fuse mounts a file system on /zfs-kstat, and leaves it behind
+# when it ends
 kstat_end() {
 	[ -e "$study/fs/kstat" ] || return 0
 	! grep -q '^kstat /zfs-kstat ' /proc/self/mounts ||
@@ -72,8 +72,9 @@ kstat_end() {
 	rm -f "$study/fs/kstat"
 }
 
-# fs_daemons: process ids of what this study has started, of any run.  One
-# process looks at all others: with many, one each took longer than the copy.
+# fs_daemons: process ids of the daemons that this study has started, in any
+# run.  One process examines all others: with many, a process for each took
+# longer than the copy.
 fs_daemons() {
 	grep -l -s -a -F -e "$study/fs/pid" /proc/[0-9]*/cmdline |
 	    while read -r daemons_file; do
@@ -82,7 +83,7 @@ fs_daemons() {
 		    printf '%s\n' "${daemons_pid#/proc/}"
 	done
 }
-# fs_daemon_is PID: it runs, and is one of these
+# fs_daemon_is PID: it is running, and is one of these
 fs_daemon_is() {
 	case $(tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline") in
 	*zfs-fuse\ -n\ -p\ "$study/fs/pid ") return 0 ;;
@@ -90,9 +91,9 @@ fs_daemon_is() {
 	return 1
 }
 
-# patiently COMMAND...: what is busy now is often not so in a second, since
-# zfs-fuse hears of an umount later than we do.  What the last try said is in
-# the log if none went well.
+# patiently COMMAND...: what is busy now is often free a second later, because
+# zfs-fuse learns of an umount late.  If every attempt failed, the last message
+# is in the log.
 patiently() {
 	for patiently_pause in 0 0.3 1 1 2 3 5 10; do
 		sleep "$patiently_pause"
@@ -109,19 +110,20 @@ fs_mounted() {
 	    "$(fs_mnt | sed 's/\\/\\134/g; s/ /\\040/g')"
 }
 
-# pool_listed: by name, since zpool may say yes while a daemon goes away
+# pool_listed: by name, because zpool may report success while a daemon is
+# ending
 pool_listed() {
 	[ "$(zpool list -H -o name "$pool" 2>/dev/null)" = "$pool" ]
 }
 pool_gone() { zpool destroy -f "$pool" || ! pool_listed; }
 
-# daemon_idle: it answers, and has no pool, not even one that was there before.
-# So it has nothing to lose; asked to end it would take seconds.
+# daemon_idle: it responds, and has no pool, not even an earlier one.  So it has
+# nothing to lose; asking it to end would take seconds.
 daemon_idle() {
 	daemon_pools=$(zpool list -H -o name 2>&1) && [ -z "$daemon_pools" ]
 }
 
-# fs_end: nothing is left, be it of this run or of one that crashed
+# fs_end: nothing is left, whether from this run or from one that crashed
 fs_end() {
 	[ -e "$study/fs" ] || return 0
 	if fs_mounted; then
@@ -143,11 +145,11 @@ fs_end() {
 			sleep 0.1
 			end_waited=$((end_waited + 1))
 		done
-		# Some shells tell of a child that was killed, unless waited for.
+		# Some shells report a killed child unless it is waited for.
 		fs_daemon_is "$end_pid" || wait "$end_pid" || :
 	done 2>/dev/null
 	kstat_end
-	# A mount whose daemon has died first is one still.
+	# A mount whose daemon died first is still a mount.
 	! fs_mounted || umount "$(fs_mnt)" || umount -l "$(fs_mnt)" || :
 	if have losetup; then
 		losetup -n -O NAME -j "$(fs_img)" 2>/dev/null |
@@ -164,7 +166,7 @@ fs_end() {
 	rmdir "$study/fs"
 }
 
-# fuse_start: the daemon, and it answers
+# fuse_start: starts the daemon, and waits until it responds
 fuse_start() {
 	! zpool list >/dev/null 2>&1 || {
 		say "another zfs-fuse is running, and there can be only one: $(fuse_stop)"
@@ -182,7 +184,7 @@ fuse_start() {
 		    kill -0 "$fuse_pid" 2>/dev/null || return 1
 		sleep 0.1
 	done
-	# It may be another one that answers, started meanwhile.
+	# Another one, started meanwhile, may be responding.
 	kill -0 "$fuse_pid" 2>/dev/null
 }
 
@@ -194,7 +196,7 @@ pool_make() {
 	    "$pool/mail"
 }
 
-# btrfs_option ALGORITHM: how it is asked for when mounting
+# btrfs_option ALGORITHM: the mount option for it
 btrfs_option() {
 	case $1 in
 	off) echo compress=no ;;
@@ -221,8 +223,8 @@ fs_try() {
 }
 used_B() { df -B1 --output=used "$(fs_mnt)" | tail -n 1 | tr -d ' '; }
 
-# fs_proven VARIANT: what is at the mount point is that filesystem, and empty.
-# Where nothing is mounted a copy would go to the disk below, without a word.
+# fs_proven VARIANT: the mount point holds that filesystem, and it is empty.  If
+# nothing is mounted, a copy would silently go to the disk below.
 fs_proven() {
 	case $1/$(stat -f -c %T "$(fs_mnt)") in
 	zfs.*/zfs | zfs-fuse.*/fuse | zfs-fuse.*/fuseblk | btrfs/btrfs) ;;

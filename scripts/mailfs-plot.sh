@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# Charts lie beside the rows, each with the data that it was drawn from.
+# Charts are stored beside the rows, each with its data.
 
-# quoted TEXT: for gnuplot, which reads nothing into single quotes
+# quoted TEXT: in single quotes for gnuplot, which does not interpret them
 quoted() { printf "'%s'" "$(printf '%s\n' "$1" | sed "s/'/''/g")"; }
 
 # plot_begin TITLE
@@ -36,7 +36,7 @@ plot_writers() {
 	esac
 }
 
-# plot_efficiency VARIANT: every run, and the medians, by algorithm: place,
+# plot_efficiency VARIANT: every run, and the medians, by algorithm: position,
 # efficiency, algorithm, writers; run or median
 plot_efficiency() {
 	cells_of "$1" | tsv '
@@ -88,7 +88,7 @@ plot_efficiency() {
 	plot_end "$1-efficiency"
 }
 
-# plot_ratio VARIANT: ratio against seconds, with the front
+# plot_ratio VARIANT: ratio against seconds, with the Pareto front
 plot_ratio() {
 	cells_of "$1" | tsv 'csv_row() {
 		name = get("algorithm")

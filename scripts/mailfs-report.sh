@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2034,SC2154
 #
-# $study/runs is what mailfs-rows.awk says of the rows, $study/told.* what
-# mailfs.awk makes of that.
+# $study/runs is the output of mailfs-rows.awk, $study/told.* that of
+# mailfs.awk.
 
 # The study's table: algorithm, writers, efficiency, seconds, ratio.
 published() {
@@ -42,14 +42,14 @@ report_summaries() {
 	}' "$study/runs")
 }
 
-# What the tables print: a number if there is one, an interval if there is one
+# Formats for the tables: a number, or an interval, if it exists
 print_awk='
 function real(format, x) { return x == "" ? "" : sprintf(format, x) }
 function span(format, lo, hi) {
 	return lo == "" ? "" : sprintf(format " .. " format, lo, hi)
 }'
 
-# cells_of VARIANT: its cells, by writers and then as the study lists them
+# cells_of VARIANT: its cells, by writers and then in the study's order
 cells_of() {
 	head -n 1 "$study/told.cell"
 	tsv '
@@ -66,14 +66,15 @@ cells_of() {
 	    sort -s -t "$tab" -k 1,1n -k 2,2n | cut -f 3-
 }
 
-# stand_in: what stands for the study's algorithms on btrfs
+# stand_in: the substitutes for the study's algorithms on btrfs
 stand_in() {
 	case $1 in
 	btrfs) echo 'zlib-N stands for gzip-N, lzo for lzjb' ;;
 	esac
 }
 
-# print_study_table VARIANT: the study's table, and the same made here alike
+# print_study_table VARIANT: the study's table, next to the same table measured
+# here
 print_study_table() {
 	printf '\nThe study, and %s%s\n' "$1" "$(stand_in "$1" | sed 's/^/: /')"
 	cells_of "$1" | tsv '
@@ -167,9 +168,9 @@ EOF
 	}'
 }
 
-# print_sizes VARIANT: what the ratio tells and what the disk gives.  The
-# ratio of ZFS counts metadata once and as compressed, about 182 bytes a file,
-# and is cut after two digits; sectors that are not full it does not count.
+# print_sizes VARIANT: the ratio compared with the space on disk.  The ratio of
+# ZFS counts metadata once and compressed, about 182 bytes per file, and is
+# truncated to two digits; it does not count partly filled sectors.
 print_sizes() {
 	printf '\n'
 	wrap <<EOF
@@ -197,7 +198,7 @@ EOF
 	}'
 }
 
-# print_order VARIANT: whether the place in the block matters
+# print_order VARIANT: whether the position in the block matters
 print_order() {
 	tsv 'csv_row() && get("variant") == variant {
 		printf "%s: the last copy of a block took ", variant
@@ -225,7 +226,7 @@ print_order() {
 	}
 }
 
-# What the reader of the numbers must know.
+# What a reader of the numbers must know.
 print_caveats() {
 	echo
 	awk -F '\t' '{ n[$1]++; why[$1] = $3 } END {
@@ -292,7 +293,7 @@ report_all() {
 	plot_all
 }
 
-# in_words: on the first of the filesystems, how the study's choice fares
+# in_words: how the study's choice fares on the first of the filesystems
 in_words() {
 	words_variant=$(printf '%s\n' "$report_variants" | head -n 1)
 	cells_of "$words_variant" | tsv '

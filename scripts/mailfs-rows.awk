@@ -1,4 +1,4 @@
-# mailfs-rows.awk - the mail study's rows, one line a copy
+# mailfs-rows.awk - the mail study's rows, one line per copy
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # awk -f csv.awk -f mailfs-rows.awk ROWS.csv: TSV with a header: variant,
@@ -8,12 +8,12 @@
 # records (logical_B), of the files on disk (files_B), of everything on disk
 # (all_B), of the source (apparent_B); files_n; cpu_s of the copy, daemon_s,
 # both_s and per_both, the ratio over that, where there is a daemon.  A copy
-# that failed, or was not what it was a copy of, goes to the file that invalid
-# in the environment names, with the reason.
+# that failed or is incorrect goes to the file named by invalid in the
+# environment, with the reason.
 
 function reject(why) { print label, round, why >invalid }
 
-# emit: the copy before, whose commit took so many seconds
+# emit: the previous copy, whose commit took that many seconds
 function emit(commit, is_bad,  n, part, variant, i) {
 	if (label == "")
 		return

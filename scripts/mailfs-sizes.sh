@@ -1,11 +1,12 @@
 # shellcheck shell=sh
-# mailfs-sizes.sh - what compressing filesystems say of themselves; sourced
+# mailfs-sizes.sh - querying compressing filesystems for sizes; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 
-# fs_commit_command VARIANT: the words that make what was copied durable.  On
-# zfs-fuse neither sync nor time does: sizes read after some seconds are those
-# of whatever transaction group was last on disk.  A snapshot waits for it.
+# fs_commit_command VARIANT: the command that makes the copied data durable.  On
+# zfs-fuse neither sync nor waiting does: sizes read after some seconds are
+# those of whichever transaction group was last on disk.  A snapshot waits for
+# it.
 fs_commit_command() {
 	case $1 in
 	zfs*) printf 'zfs snapshot %s/mail@durable\n' "$pool" ;;
@@ -14,7 +15,7 @@ fs_commit_command() {
 }
 
 # fs_daemon_s VARIANT: processor time of the daemon so far; none if the kernel
-# does it
+# does the work
 fs_daemon_s() {
 	case $1 in
 	zfs-fuse.*)
@@ -26,8 +27,8 @@ fs_daemon_s() {
 	esac
 }
 
-# logical_of: the bytes that ZFS makes records of, from the sizes of files on
-# standard input: one record rounded up to 512 if it is enough, else full ones
+# logical_of: the size of ZFS's records, from the sizes of files on standard
+# input: one record rounded up to 512 if it is enough, otherwise full ones
 logical_of() {
 	awk '{
 		record = $1 <= 131072 ? 512 : 131072
@@ -35,8 +36,8 @@ logical_of() {
 	} END { printf "%.0f", n }'
 }
 
-# fs_anew VARIANT: mounted again, since the kernel may remember for an hour
-# what zfs-fuse said of a file before it was on disk
+# fs_anew VARIANT: remounts, because the kernel may cache for an hour what
+# zfs-fuse reported about a file before it was on disk
 fs_anew() {
 	case $1 in
 	zfs*)
@@ -46,9 +47,9 @@ fs_anew() {
 	esac
 }
 
-# fs_sizes VARIANT: keys: the ratio as the filesystem tells it; the bytes that
-# are compressed, of files alone; what these take (ZFS counts their dnodes of
-# 512 bytes too), and what everything takes
+# fs_sizes VARIANT: keys: the ratio reported by the filesystem; the bytes before
+# compression, of files only; the space these take (ZFS also counts their dnodes
+# of 512 bytes), and the space that everything takes
 fs_sizes() {
 	case $1 in
 	zfs*)
@@ -72,7 +73,7 @@ fs_sizes() {
 	    "${sizes_ratio%x}" "$sizes_logical" "$sizes_files" "$sizes_all"
 }
 
-# fs_algorithms VARIANT: those that it takes, one a line; the others to
+# fs_algorithms VARIANT: the supported ones, one per line; the others go to
 # $study/lacking, with a reason
 fs_algorithms() {
 	fs_begin "$1" off || cannot "$1 cannot be made here; see $study/log"
@@ -111,7 +112,7 @@ fs_takes() {
 	case $1 in
 	zfs*) zfs set compression="$2" "$pool/mail" >/dev/null 2>&1 ;;
 	btrfs)
-		# An unknown level is taken without a word, as another.
+		# An unknown level is silently accepted as another.
 		takes_option=$(btrfs_option "$2")
 		mount -o "remount,$takes_option" "$(fs_mnt)" 2>/dev/null &&
 		    { [ "$2" = off ] ||

@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# mailfs-source.sh - the mail that is copied, and where to; sourced
+# mailfs-source.sh - the mail to copy, and the destination; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 
-# source_make: $dir, of made mail if there is none
+# source_make: $dir, filled with generated mail if there is none
 source_make() {
 	if [ -z "$dir" ]; then
 		[ "$quick" = yes ] || misused 'MAILDIR is missing'
@@ -25,7 +25,7 @@ source_make() {
 	mv "$dir.new" "$dir"
 }
 
-# source_place: $dir and $study are apart, but for mail that was made
+# source_place: $dir and $study are separate, unless the mail was generated
 source_place() {
 	[ "$dir" = "$study/mail" ] || dir_place
 	[ -z "$(find "$dir" -name '*
@@ -33,7 +33,7 @@ source_place() {
 	    die "$dir: a name with a newline, which cpio cannot be given"
 }
 
-# source_sizes DIRECTORY: how many files, of how many bytes
+# source_sizes DIRECTORY: the number of files, and their total size
 source_sizes() {
 	find "$1" -type f -printf '%s\n' |
 	    awk '{ n++; b += $1 } END { printf "%d %.0f", n, b }'
@@ -45,7 +45,7 @@ source_hash() {
 	    xargs -0 sha256sum -- | sha256sum | cut -c 1-16)
 }
 
-# variants_find: $variants, those of the kinds asked for that can be had
+# variants_find: $variants, the available ones of the requested kinds
 variants_find() {
 	variants=
 	for find_kind in $kinds; do

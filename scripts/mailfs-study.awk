@@ -1,4 +1,4 @@
-# mailfs-study.awk - what the study's published table says of itself
+# mailfs-study.awk - what the study's published table reveals about itself
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # awk -f stats.awk -f mailfs-study.awk PUBLISHED: algorithm, writers,
@@ -31,7 +31,8 @@ function between(writers,  i, mean, sum) {
 }
 
 # within WRITERS TOTAL: CV of the five runs of a cell, from that of all fifty
-# and that of the ten means, if the trimmed mean of all is near the plain one
+# and that of the ten means, if the trimmed mean of all is close to the plain
+# one
 function within(writers, total,  b) {
 	b = between(writers)
 	return sqrt((49 * total ^ 2 - 45 * b ^ 2) / 40)
