@@ -4,12 +4,12 @@
 #
 # usage: check-bare.sh [-j jobs] [SUITE]
 #
-# A minimal Debian SUITE (bookworm) with the apt sources of this machine and
-# nothing else, and in it a clone of this commit: the commands as a user who
-# may install nothing, as one with sudo, and as root.  There is no HOME and no
-# locale, TMPDIR is not /tmp, and the machine has just been started.  The base
-# is kept for a week in ${COLDPRESS_CACHE:-~/.cache/coldpress}.
-# Status 77: no such system can be made here.
+# A minimal Debian SUITE (bookworm) with only the apt sources of this machine
+# and a clone of this commit: the commands are run as a user who may not install
+# anything, as one with sudo, and as root.  There is no HOME and no locale,
+# TMPDIR is not /tmp, and the machine has just been started.  The base is kept
+# for a week in ${COLDPRESS_CACHE:-~/.cache/coldpress}.  Status 77: such a
+# system cannot be created here.
 set -eu
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,4 @@
-# mailfs.awk - what the mail study makes of its copies
+# mailfs.awk - the statistics of the mail study's copies
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # awk -f csv.awk -f stats.awk -f mailfs.awk -F '\t' -v seed=N RUNS.tsv: with
@@ -29,7 +29,8 @@ function random() {
 	return state / 2147483647
 }
 
-# trimmed A N: R's mean(x, trim = 0.1); the values dropped at each end to drop
+# trimmed A N: R's mean(x, trim = 0.1); stores the number of values dropped at
+# each end in drop
 function trimmed(a, n,  i, sum) {
 	drop = int(n / 10)
 	sort(a, n)
@@ -50,7 +51,7 @@ function deviation(a, n,  i, mean, sum) {
 	return sqrt(sum / (n - 1))
 }
 
-# take CELL COLUMN: into a, how many
+# take CELL COLUMN: into a; returns how many
 function take(cell, column,  i, n) {
 	n = 0
 	for (i = 1; i <= copies[cell]; i++)
@@ -75,7 +76,7 @@ function bounded(n,  m) {
 
 function average(cell, column) { return trimmed(a, take(cell, column)) }
 
-# of_ends CELL: times over the mean of those of the block's ends
+# of_ends CELL: its times divided by the mean of those at the block's ends
 function of_ends(cell, variant,  i, n, r, end) {
 	n = 0
 	for (i = 1; i <= copies[cell]; i++) {
@@ -89,7 +90,7 @@ function of_ends(cell, variant,  i, n, r, end) {
 	return bounded(n)
 }
 
-# of_study ALGORITHM: one of the ten, or what stands for it
+# of_study ALGORITHM: one of the ten, or its substitute
 function of_study(algorithm) {
 	return algorithm ~ /^(gzip|zlib)-[1-9]$/ || algorithm ~ /^(lzjb|lzo)$/
 }
@@ -112,7 +113,7 @@ function drawn(cell, column,  i, n, t, b) {
 	return n ? median(b, n) : ""
 }
 
-# bootstrap GROUP VARIANT COLUMN: the draws in which a cell comes first by it
+# bootstrap GROUP VARIANT COLUMN: counts the draws in which a cell comes first
 function bootstrap(group, variant, column,  d, c, e, cell, best, first, best10, first10) {
 	for (d = 0; d < draws; d++) {
 		draw_rounds(variant)
@@ -166,8 +167,8 @@ function front(cell, group,  d, other, p, s) {
 	return (p ? "p" : "") (s ? "d" : "")
 }
 
-# cv GROUP DRAWN: of all its copies of the study's ten, or if it has none of
-# all, as the study has it; of those in the draw if DRAWN
+# cv GROUP DRAWN: over all its copies of the study's ten or, if it has none of
+# them, over all, computed as in the study; only over those in the draw if DRAWN
 function cv(group, is_draw,  c, cell, i, t, n, ten) {
 	for (c = 1; c <= members[group]; c++)
 		ten += of_study(algorithm_of[member[group, c]])
@@ -187,7 +188,7 @@ function cv(group, is_draw,  c, cell, i, t, n, ten) {
 	return 100 * i / trimmed(a, n)
 }
 
-# share WINS CELL VARIANT: per cent of the draws, of enough rounds
+# share WINS CELL VARIANT: percentage of the draws, if there are enough rounds
 function share(wins, variant) {
 	return rounds[variant] < 6 ? "" : 100 * wins / draws
 }
@@ -246,7 +247,7 @@ function print_group(group, variant,  c, n, sum, spread) {
 	    count >group_file
 }
 
-# print_spread: of both and of one, where both were measured
+# print_spread: of two writers and of one, if both were measured
 function print_spread(variant,  d, one, two, n, b) {
 	one = variant SUBSEP "w1"
 	two = variant SUBSEP "w2"
@@ -261,8 +262,8 @@ function print_spread(variant,  d, one, two, n, b) {
 	    b[n - int(0.025 * n)] >spread_file
 }
 
-# print_order: drift, and the slope by least squares, of what differs from the
-# median of its cell
+# print_order: the drift, and the slope by least squares of the deviations from
+# each cell's median
 function print_order(variant,  i, n, r, c, x, y, sx, sy, sxx, sxy, syy, slope, error) {
 	n = 0
 	for (i = 1; i <= rounds[variant]; i++) {

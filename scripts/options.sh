@@ -15,14 +15,14 @@ usage_common() {
 EOF
 }
 
-# misused TEXT: the command line is wrong
+# misused TEXT: reports a wrong command line
 misused() {
 	say "$*"
 	printf "Try '%s --help'.\n" "$0" >&2
 	exit 2
 }
 
-# study_option WORD: sets $option_key and $option_takes (= or :), or the end
+# study_option WORD: sets $option_key and $option_takes (= or :), or exits
 study_option() {
 	for option_spec in -n=runs -o=rows_csv -S=seed --rows=rows \
 	    --engine=engine --quick:quick $study_options; do
@@ -35,7 +35,7 @@ study_option() {
 	misused "unknown option '$1'"
 }
 
-# study_set NAME VALUE: as asked for on the command line
+# study_set NAME VALUE: as given on the command line
 study_set() {
 	case $2 in
 	*"$tab"* | *'
@@ -67,10 +67,10 @@ study_flag() {
 	esac
 }
 
-# option_more NAME VALUE: this value has a second word; a hook
+# option_more NAME VALUE: the option takes a second word; a hook
 option_more() { return 1; }
 
-# study_parse WORD...: options, wherever they stand; then $step and operands
+# study_parse WORD...: options, in any position; then $step and operands
 study_parse() {
 	parse_left=$#
 	while [ "$parse_left" -gt 0 ]; do
@@ -103,7 +103,7 @@ study_parse() {
 		*) set -- "$@" "$parse_word" ;;
 		esac
 	done
-	# After -- those that are left come before those that were set aside.
+	# After -- the remaining words precede those that were set aside.
 	while [ "$parse_left" -gt 0 ]; do
 		set -- "$@" "$1"
 		parse_left=$((parse_left - 1))

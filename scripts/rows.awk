@@ -1,18 +1,18 @@
-# rows.awk - what a study's tables need of lap's rows, one line a label
+# rows.awk - summarizes lap's rows for a study's tables, one line per label
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # awk -f csv.awk -f stats.awk -f rows.awk ROWS.csv: TSV with a header: label;
 # runs, failed, n (those that succeeded); the median of wall_s and its 95 %
 # interval (wall_lo, wall_hi; empty below 6 runs); medians of cpu_s (user and
-# sys), size_B (what the last stage stored) and the stalls; read_B, the median
-# of what tar read from the disk, given_B, the least it was given, and
-# resident_pct, the largest share that was in the cache before; rx_B, tx_B.
-# Then, as asked by -v columns=NAMES and -v keys=NAMES, medians of lap's
-# columns, and the last value of the keys.  Only successful runs count; a 1
-# from tar, which says that a file changed, is a success, unless -v strict=1.
-# With pairs=FILE in the environment the rows of whole runs go there, such a 1
-# as a 0, for lapcmp.  -v wall=COLUMN puts another column in the place of
-# wall_s, in FILE too.
+# sys), size_B (bytes stored by the last stage) and the stalls; read_B, the
+# median of the bytes that tar read from disk, given_B, the minimum it was
+# given, and resident_pct, the largest share that was in the cache before; rx_B,
+# tx_B. Then, if selected by -v columns=NAMES and -v keys=NAMES, medians of
+# lap's columns, and the last value of the keys.  Only successful runs count;
+# status 1 from tar, which means that a file changed, is a success, unless -v
+# strict=1.  With pairs=FILE in the environment the rows of whole runs are
+# written there for lapcmp, with such a 1 replaced by 0.  -v wall=COLUMN uses
+# another column instead of wall_s, in FILE too.
 
 # of LABEL COLUMN: the median of the column in the good runs, empty if none
 function of(label, column,  i, n, a, v) {
@@ -36,7 +36,7 @@ function extreme(label, column, sign,  i, v, best) {
 	return best
 }
 
-# interval LABEL: of the wall clock's median, as two fields
+# interval LABEL: of the median wall clock time, as two fields
 function interval(label,  i, n, a) {
 	n = 0
 	for (i = 1; i <= runs[label]; i++)
@@ -53,7 +53,7 @@ function print_pair() {
 	print csv_line() >pairs
 }
 
-# keep NAMES: the columns of those names, of this row
+# keep NAMES: the columns with those names, from this row
 function keep(names,  i, n, name) {
 	n = split(names, name, " ")
 	for (i = 1; i <= n; i++)
@@ -119,7 +119,7 @@ BEGIN {
 	if (get("signal") + 0 || get("exit") > 1 ||
 	    (get("exit") + 0 && (!first || strict)))
 		bad[label, i] = 1
-	# A run of one stage has one row; of several, the first is tar's.
+	# A run with one stage has one row; with several, the first is tar's.
 	if (!((label, i, "read_B") in value)) {
 		value[label, i, "read_B"] = get("read_B")
 		value[label, i, "given_B"] = get("rchar_B")

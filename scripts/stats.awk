@@ -1,7 +1,8 @@
-# stats.awk - medians and their exact intervals; before a program that asks
+# stats.awk - medians and their exact intervals; comes before the program that
+# uses them
 # SPDX-License-Identifier: BSD-2-Clause
 
-# sort a[1..n] by value; n is the number of runs, so this is fast enough
+# sorts a[1..n] by value; n is the number of runs, so this is fast enough
 function sort(a, n,  i, j, x) {
 	for (i = 2; i <= n; i++) {
 		x = a[i]
@@ -16,8 +17,8 @@ function median(a, n) {
 	return n % 2 ? a[(n + 1) / 2] : (a[n / 2] + a[n / 2 + 1]) / 2
 }
 
-# The k-th and the (n+1-k)-th of n hold the median with 95 %, for the largest
-# k such that a binomial (n, 1/2) is below k with 2.5 % at most.
+# The k-th and the (n+1-k)-th of n values enclose the median with 95 %, for the
+# largest k such that a binomial (n, 1/2) is below k with at most 2.5 %.
 function rank(n,  p, sum, k) {
 	p = 1 / 2 ^ n
 	sum = 0
@@ -41,7 +42,7 @@ function bounds(a, n,  k) {
 	hi = a[n + 1 - k]
 }
 
-# tail N K: the chance of K or fewer heads of N
+# tail N K: the probability of K or fewer heads in N tosses
 function tail(n, k,  p, sum, i) {
 	p = 1 / 2 ^ n
 	sum = 0

@@ -62,8 +62,8 @@ undo() { :; }
 rows() { provenance $study_tools; }
 in_words() { :; }
 
-# The plan: what has been decided, so that a stopped study goes on alike.
-# $study/plan has a line for each of these variables.
+# The plan: the decisions that a resumed study must share. $study/plan has a
+# line for each of these variables.
 plan_keys() {
 	echo "$study_places runs rows cold quick seed series $study_keys"
 }
@@ -95,8 +95,8 @@ plan_may_change() {
 	return 1
 }
 
-# plan_take: the plan, which the options given now may not contradict.  More
-# runs, for one, may be asked for in prepare.
+# plan_take: reads the plan, which the options given now must not contradict.
+# Some, such as more runs, may change in prepare.
 plan_take() {
 	for take_key in $study_asked; do
 		eval "asked_$take_key=\$$take_key"
@@ -116,8 +116,9 @@ plan_take() {
 	done
 }
 
-# study_own: the folder is the caller's, nobody else may write to it, and none
-# of its files is a link.  Else root would run what somebody has put there.
+# study_own: the folder belongs to the caller, nobody else can write to it, and
+# none of its files is a link.  Otherwise root would execute what somebody else
+# put there.
 study_own() {
 	[ ! -L "$study" ] || die "$study is a symbolic link"
 	[ -d "$study" ] || die "$study is not a directory"
@@ -134,14 +135,14 @@ study_own() {
 	done
 }
 
-# study_open: $study, which must be there
+# study_open: $study, which must exist
 study_open() {
 	[ -e "$study" ] || [ -L "$study" ] ||
 	    die "$study: nothing has been prepared"
 	study_own
 }
 
-# study_make: $study, made if there is none
+# study_make: $study, created if it does not exist
 study_make() {
 	mkdir -p "$(dirname "$rows_csv")"
 	[ ! -d "$rows_csv" ] || die "$rows_csv is a directory"
@@ -154,8 +155,8 @@ study_make() {
 	    die "$rows_csv exists, but not its study: choose another -o, or remove it"
 }
 
-# study_lock: no other run is at work in this study, nor will be.  A cell has a
-# lock of its own, since it may outlive the script that started it.
+# study_lock: no other run is using this study, or can start to.  A cell has its
+# own lock, because it may outlive the script that started it.
 study_lock() {
 	need flock
 	exec 9>>"$study/lock"
@@ -174,7 +175,7 @@ tidy() {
 	[ -z "$study_locked" ] || undo
 }
 
-# cold_check: where caches cannot be dropped, a study that was not asked to be
+# cold_check: if caches cannot be dropped, a study that was not requested to be
 # cold is warm
 cold_check() {
 	[ "$cold" = yes ] && have lap || return 0
@@ -218,8 +219,8 @@ study_run() {
 	rm -f "$study"/part.csv "$study"/part-*
 }
 
-# study_rows FILE: the rows of all cells that were run.  They are put together
-# in the study's folder, where nobody else can have put a link.
+# study_rows FILE: the rows of all cells that were run.  They are joined in the
+# study's folder, where nobody else can have created a link.
 study_rows() {
 	{
 		rows
@@ -228,8 +229,8 @@ study_rows() {
 	mv -f -T "$study/joined" "$1"
 }
 
-# study_report: of a study that is not at its end, what there is.  A report may
-# be made during a run, but not two at a time.
+# study_report: for an unfinished study, what exists so far.  A report may be
+# made during a run, but not two at a time.
 study_report() {
 	[ -n "$study_locked" ] || study_open
 	plan_take
@@ -255,8 +256,8 @@ study_report() {
 	printf '\nRows: %s\n' "$rows_csv"
 }
 
-# study_main WORD...: the script's arguments.  Beside its steps there are two
-# for its own use: cell ID, and call FUNCTION ARGUMENT..., in a new process.
+# study_main WORD...: the script's arguments.  Besides its steps there are two
+# for internal use: cell ID, and call FUNCTION ARGUMENT..., in a new process.
 study_main() {
 	study_asked='' study_locked='' cells_pid=''
 	umask go-w
@@ -283,12 +284,12 @@ study_main() {
 	esac
 }
 
-# study_steps STEP: this one, or all in their order
+# study_steps STEP: this one, or all in order
 study_steps() {
 	for step in prepare run report; do
 		[ -z "$1" ] || [ "$1" = "$step" ] || continue
 		"study_$step"
-		# What was asked for is in the plan from here on.
+		# The options given are in the plan from here on.
 		[ "$step" != prepare ] || study_asked=
 	done
 }

@@ -1,14 +1,14 @@
 # shellcheck shell=sh
-# tarball-baselines.sh - what disk, pipe and compressor can do alone; sourced
+# tarball-baselines.sh - the speed of disk, pipe and compressor alone; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 
-# rate COMMAND FILE: the bytes a second that go from pv into FILE
+# rate COMMAND FILE: the bytes per second that go from pv into FILE
 rate() {
 	printf '%s\n' "$1"
 	rate_s=3
 	[ "$quick" = no ] || rate_s=1
-	# pv's last word before it is ended is the average so far.
+	# pv's last output before it is ended is the average so far.
 	rate_text=$(timeout $rate_s pv -f -a -i 0.3 </dev/zero 2>&1 >"$2" |
 	    tr '\r' '\n' | grep -o '\[[^]]*\]' | tail -n 1) || :
 	printf '%s\n' "${rate_text:- not measured}"

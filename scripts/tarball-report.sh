@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# $study/summary is what rows.awk says of the rows.
+# $study/summary is the output of rows.awk.
 
 # shown ID TAR HERE THERE: the command as the study writes it
 shown() {
@@ -16,13 +16,13 @@ shown() {
 	esac
 }
 
-# is_shown: $id was asked for, or was measured before
+# is_shown: $id was requested, or was measured before
 is_shown() {
 	wanted "$id" "$rows" || grep -q "^$id$tab" "$study/summary"
 }
 
-# shown_width: $print_width for the commands; names that make the table too
-# wide are DIR and OUT in it
+# shown_width: $print_width for the commands; names that would make the table
+# too wide are abbreviated to DIR and OUT
 shown_width() {
 	print_width=$(table | while IFS= read -r print_row; do
 		row_fields "$print_row"
@@ -39,7 +39,7 @@ shown_names() {
 	shown_width
 }
 
-# print_row: $id, of which the study's own table has a line
+# print_row: $id, which has a line in the study's own table
 print_row() {
 	print_missing=$(sed -n "s/^$id$tab//p" "$study/missing")
 	if [ -n "$print_missing" ]; then
@@ -47,7 +47,7 @@ print_row() {
 		    "$(shown "$id" "$wrap" "$near" "$far")" "$print_missing"
 		return 0
 	fi
-	# What B does not store, A did: the same bytes.
+	# B does not store what A did: the same bytes.
 	what=$(shown "$id" "$wrap" "$near" "$far") tsv '
 	!csv_row() { next }
 	{ size[get("label")] = get("size_B") }
@@ -97,8 +97,8 @@ print_table() {
 	    "$(tr '\n' ' ' <"$study/unasked" | sed 's/ $//')" | wrap)"
 }
 
-# What else the rows tell, a line a row: how sure the median is, what it is of
-# reading alone, here and in the study, what pzc waited for, what disturbed.
+# The other results, one line per row: the interval of the median, its ratio to
+# reading alone, here and in the study, what pzc waited for, and disturbances.
 print_details() {
 	printf '\n%-4s %2s %8s %19s %7s %19s %6s %8s %20s\n' '' n \
 	    'Time(s)' '95 % interval' '/B1' '95 % interval' 'study' \
@@ -132,12 +132,12 @@ print_details() {
 		    span("wall"), real("%.3f", "ratio"), span("ratio"),
 		    get("study"), real("%.2f", "cpu_s"), stall
 	}'
-	# lapcmp tells what lay behind the runs that stand apart.
+	# lapcmp reports possible causes of outliers.
 	lapcmp -k cache -r "$(print_reference)" "$study/pairs.csv" |
 	    grep '^outlier:' || :
 }
 
-# print_reference: B1 if it was measured, else any row
+# print_reference: B1 if it was measured, otherwise any row
 print_reference() {
 	cut -f 1 "$study/summary" | grep -x B1 ||
 	    sed -n '2s/\t.*//p' "$study/summary"
@@ -171,7 +171,7 @@ print_findings() {
 	findings_end
 }
 
-# Whether the runs were cold (or warm) is asked of the kernel twice.
+# The kernel is asked twice whether the runs were cold (or warm).
 print_cache() {
 	echo
 	tsv '

@@ -1,9 +1,10 @@
-# tree.awk - a small tree of what servers keep: logs, SQL, code, packed data
+# tree.awk - a small tree resembling a server's: logs, SQL, code, compressed
+# data
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # dir=DIR awk -v kib=KIB -f tree.awk: about KIB kibibytes in files under
-# DIR/{log,sql,src,data}, which must be there.  The same bytes everywhere: the
-# generator is Lehmer's, in doubles, and not the awk's own.
+# DIR/{log,sql,src,data}, which must exist.  The bytes are the same everywhere:
+# the generator is Lehmer's, in doubles, and not that of awk.
 
 function draw(n) {
 	state = state * 48271 % 2147483647
@@ -18,7 +19,7 @@ function word(  i, n, s) {
 	return s
 }
 
-# skewed: small numbers often, as words are in any text
+# skewed: small numbers often, like words in any text
 function skewed(n) {
 	return int(n * (draw(1000) / 1000) ^ 3)
 }

@@ -2,9 +2,9 @@
  * bench_bz2.c - the bzip2 coder against libbz2, in one process
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * bench_bz2 FILE [ROUNDS]: compresses FILE block by block at level 9 with
- * each, decompresses what libbz2 wrote with each, in turns, and prints CPU
- * seconds.  Not a test: timings are for people.
+ * bench_bz2 FILE [ROUNDS]: compresses FILE block by block at level 9 with each,
+ * decompresses libbz2's output with each, alternately, and prints CPU seconds.
+ * Not a test: the timings are for people.
  */
 #include "engine/bzip2/bz2_block.h"
 

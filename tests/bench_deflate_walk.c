@@ -1,11 +1,11 @@
 /*
- * bench_deflate_walk.c - what the walk costs against the compression
+ * bench_deflate_walk.c - the cost of the walk relative to the compression
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * usage: bench_deflate_walk file [block_KiB [rounds [level ...]]]
  *
- * Compresses each block of the file with libdeflate and walks the result at
- * once, so that whatever disturbs the one disturbs the other.  One CSV row a
+ * Compresses each block of the file with libdeflate and walks the result
+ * immediately, so that disturbances affect both alike.  Writes one CSV row per
  * round and level, rounds outermost.
  */
 #include "engine/deflate/deflate_walk.h"
@@ -88,7 +88,7 @@ main(int argc, char *argv[])
 	in.data = mmap(NULL, in.len, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (in.data == MAP_FAILED || in.block == 0)
 		err(EXIT_FAILURE, "%s", argv[1]);
-	/* Faults are not to be counted. */
+	/* Page faults must not be counted. */
 	for (size_t i = 0; i < in.len; i += 4096)
 		page = in.data[i];
 	(void)page;

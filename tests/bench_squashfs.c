@@ -1,13 +1,13 @@
 /*
- * bench_squashfs.c - an image's blocks unpacked and hashed, and no more
+ * bench_squashfs.c - unpacking and hashing an image's blocks, and nothing else
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * usage: bench_squashfs image
  *
- * What cannot be spared: each block that holds data of files is read and
- * unpacked once, in the order of the disk, and all bytes go into one SHA-256
- * of OpenSSL's.  No names, no rows, no threads.  scripts/bench-coldwalk
- * compares the CPU time of coldwalk with this.
+ * The minimum work: each block with data of files is read and unpacked once, in
+ * disk order, and all bytes go into one SHA-256 of OpenSSL's.  No names, no
+ * rows, no threads.  scripts/bench-coldwalk compares coldwalk's CPU time with
+ * this.
  */
 #include "../src/image/plan.h"
 #include "../src/image/squashfs/squashfs.h"

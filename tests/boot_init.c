@@ -2,7 +2,7 @@
  * boot_init.c - the first process of the system that root_boot.sh boots
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Prints "unpacked BYTES ADLER" of /payload, which is what the kernel made of
+ * Prints "unpacked BYTES ADLER" for /payload, as unpacked by the kernel from
  * the initramfs, and powers off.
  */
 #include <fcntl.h>

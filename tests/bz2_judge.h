@@ -1,5 +1,5 @@
 /*
- * bz2_judge.h - one stream decoded by the blocks and by libbz2
+ * bz2_judge.h - one stream decoded block by block and by libbz2
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_TESTS_BZ2_JUDGE_H
@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What became of a stream. */
+/* The result for a stream. */
 struct verdict {
 	bool good;
-	size_t used;		/* of the input, if good */
+	size_t used;		/* of the input, if valid */
 	uint8_t *out;
 	size_t len, cap;
 };
@@ -99,7 +99,7 @@ judge_own(struct bz2_decoder *d, struct verdict *v, const uint8_t *in,
 	v->used = (size_t)(bit / 8);
 }
 
-/* Whether both say the same. */
+/* Whether both agree. */
 static inline bool
 judge_agree(const struct verdict *a, const struct verdict *b)
 {

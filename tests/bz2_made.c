@@ -1,5 +1,5 @@
 /*
- * bz2_made.c - what the tests of bzip2 share: data, and streams made of it
+ * bz2_made.c - data and streams shared by the tests of bzip2
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "bz2_made.h"

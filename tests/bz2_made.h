@@ -1,8 +1,8 @@
 /*
- * bz2_made.h - what the tests of bzip2 share: data, and streams made of it
+ * bz2_made.h - data and streams shared by the tests of bzip2
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Whatever fails here fails the test.
+ * Any failure in here fails the test.
  */
 #ifndef COLDPRESS_TESTS_BZ2_MADE_H
 #define COLDPRESS_TESTS_BZ2_MADE_H
@@ -35,12 +35,12 @@ enum {
 	STEPS, RUNS, COUNTS, PERIOD, COPIES, ONE_OTHER, SKEWED, KINDS
 };
 
-/* Data of a kind into s->data[0..len). */
+/* Writes data of a kind to s->data[0..len). */
 void make(struct state *s, int kind, size_t len);
 
 /*
- * A stream of s->data[0..len) into s->packed, with its input in pieces; its
- * length.
+ * Compresses s->data[0..len) into s->packed, feeding the input in pieces;
+ * returns the length.
  */
 size_t pack(struct state *s, int level, size_t len, size_t piece);
 

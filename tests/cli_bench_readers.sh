@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# scripts/bench-readers: what each reader made of each file, and the table.
+# scripts/bench-readers: the verdict on each reader and file, and the table.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
 bench() { sh "$SRC/scripts/bench-readers" "$@"; }
 
-# Readers made here: one that is right, one that stops early without an
-# error, one that is missing.
+# Readers created here: a correct one, one that stops early without an error, a
+# missing one.
 mkdir bin
 cat >bin/gzip <<'S'
 #!/bin/sh

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# coldwalk: trees and images, checksums that others accept, errors
+# coldwalk: trees and images, checksums that other tools accept, errors
 . "$SRC/tests/lib.sh"
 
 mkdir -p tree/sub/deep tree/empty
@@ -113,7 +113,7 @@ printf 'sub/deep/one\n' >list
 t 'some of an image' 0 to got coldwalk --files-from list image
 is 'that one' "$(sed 's/.*  //' got)" sub/deep/one
 t 'rows of an image' 0 to rows coldwalk --csv image
-# two files of the same bytes: one of them is the other's
+# two files with the same bytes: one is a duplicate of the other
 # shellcheck disable=SC2016
 t 'tell of duplicates' 0 awk -F , '{ of[$2] = $8 }
     END { exit !(of["text"] == "sub/twin" && of["sub/twin"] == "" ||

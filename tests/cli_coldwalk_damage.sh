@@ -1,6 +1,6 @@
 #!/bin/sh
-# What Linux would not mount is told and ends with 1, and its files are read;
-# what is named as an image is one.
+# Images that Linux would not mount are reported with exit status 1, and their
+# files are read; a file named like an image must be one.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -45,8 +45,8 @@ t 'an empty one' 1 told coldwalk empty.sqfs
 t 'beside a good one' 1 to got told coldwalk empty.sqfs whole
 is 'which is read' "$(grep -c . got)" "$(grep -c . want)"
 
-# An AppImage: a program of 64 bits whose section headers end at 4096, then
-# one without section headers.
+# An AppImage: a 64-bit program whose section headers end at 4096, then one
+# without section headers.
 {
 	printf '\177ELF\002\001\001\000AI\002\000\000\000\000\000'
 	head -c 4080 /dev/zero
@@ -79,7 +79,7 @@ t 'more memory' 0 to got coldwalk --memory 4M names
 is 'all of them' "$(grep -c . got)" 2000
 t 'no memory' 1 coldwalk --memory none names
 
-# Names in a list, and names that are no UTF-8.
+# Names in a list, and names that are not UTF-8.
 printf '/sub/small\n../whole\nlarge\n' >list
 t 'a list with names from the root and outside' 1 to got told \
     coldwalk --files-from list whole

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every call of coldwalk fails in its turn: an error, or the right lines.
+# Every call of coldwalk fails in turn: an error, or the correct lines.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -17,7 +17,7 @@ truncate -s 300000 tree/hole
 coldwalk tree >want
 cp want want.sums
 
-# A file that cannot be read has no line; the lines that are there are right.
+# A file that cannot be read has no line; the existing lines are correct.
 leaves() { [ ! -e "$1" ] || ! grep -qvxFf want "$1"; }
 
 for e in malloc:ENOMEM openat:EMFILE pread:EIO pread:short pread:EINTR \
@@ -33,7 +33,7 @@ have mksquashfs && for comp in gzip xz; do
 	done
 done
 
-# Rows and a summary are all there, or there is an error.
+# Rows and a summary are complete, or there is an error.
 leaves() { :; }
 coldwalk --cold none --csv tree | grep -v '^#' | cut -d , -f 2-9 |
     sort >want.rows

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A tree and its images have the same manifest, whatever the image is like;
-# rows say how files are stored, and of a damaged image what is lost.
+# A tree and its images have the same manifest, whatever the image's settings;
+# rows say how files are stored and, for a damaged image, what is lost.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -43,7 +43,7 @@ mknod tree/device c 1 3 2>/dev/null || :
 t 'the tree' 0 to got coldwalk tree
 same 'its manifest' got want
 
-# make OPTION...: img
+# make OPTION...: creates img
 make() {
 	rm -f img
 	mksquashfs tree img -no-progress -no-recovery "$@" >/dev/null 2>&1
@@ -101,7 +101,7 @@ else
 	skip 'gensquashfs is not installed'
 fi
 
-# Rows: how it is stored.
+# Rows: how files are stored.
 make -comp zstd
 t 'rows' 0 to rows coldwalk --csv img
 # value FILE PATH COLUMN
@@ -150,7 +150,8 @@ printf 'new\nline\0' >list
 t 'NULs' 0 to got coldwalk -0 --files-from list img
 is 'the line is escaped' "$(sed 's/.*  //' got)" 'new\nline'
 
-# Damage: every bad block is listed, with its place, its files and the reason.
+# Damage: every bad block is listed, with its position, its files and the
+# reason.
 rm -rf some && mkdir some
 seq 60000 >some/one
 cp some/one some/twin
@@ -159,7 +160,7 @@ for i in 1 2 3; do
 	seq $i 500 >some/small$i
 done
 mksquashfs some bad -comp zstd -b 64K -no-progress >/dev/null 2>&1
-# Blocks begin with the magic of zstd; the last data block is of fragments.
+# Blocks begin with the magic of zstd; the last data block is a fragment block.
 inodes=$(od -An -tu8 -j 64 -N 8 bad | tr -d ' ')
 LC_ALL=C grep -abo "$(printf '\050\265\057\375')" bad | cut -d : -f 1 |
     awk -v end="$inodes" '$1 < end' >places
@@ -173,7 +174,7 @@ for n in 2 4 8; do
 done
 last=$(tail -n 1 places)
 spoil "$last"
-# The file one has six blocks, its last is not in a fragment block.
+# The file one has six blocks, the last of which is not in a fragment block.
 for n in 2 4 8; do
 	place=$(sed -n ${n}p places)
 	case $n in
@@ -201,15 +202,15 @@ t 'half of it' 1 told coldwalk half
 is 'a sentence' "$(cat err)" \
     "coldwalk: half: the file ends before the image's tables begin"
 
-# Hostile: the end of a file far outside its fragment block, so far that 32
-# bits overflow.
+# Hostile: the tail of a file so far outside its fragment block that 32 bits
+# overflow.
 rm -rf some && mkdir some
 head -c 700 tree/large >some/file
 rm -f img && mksquashfs some img -noI -noF -noD -always-use-fragments \
     -no-progress >/dev/null 2>&1
 inodes=$(od -An -tu8 -j 64 -N 8 img | tr -d ' ')
-# The metadata block's header, the inode's common part, then the block's
-# number and the place in it.
+# The metadata block's header, the inode's common part, then the block's number
+# and the offset in it.
 for bytes in '\360\377\377\377' '\377\377\377\377' '\001\000\000\000' \
     '\000\000\002\000'; do
 	cp img hostile
@@ -221,14 +222,15 @@ for bytes in '\360\377\377\377' '\377\377\377\377' '\001\000\000\000' \
 	t "a sentence, $bytes" 0 grep -q '^coldwalk: hostile: offset .*file: ' err
 done
 
-# A table that says it is larger than the image, and one in itself.
+# A table that claims to be larger than the image, and a directory that contains
+# itself.
 cp bad hostile
 printf '\377\377\377\377\377\377\377\177' |
     dd of=hostile bs=1 seek=72 conv=notrunc 2>/dev/null
 t 'tables outside' 1 told coldwalk hostile
 t 'a sentence of it' 0 grep -q 'out of place' err
 
-# Memory is bounded: blocks of 1 MiB, and far more of them than fit.
+# Memory is bounded: blocks of 1 MiB, many more than fit.
 if sanitized coldwalk; then
 	skip "a sanitizer's memory is not coldwalk's"
 else
@@ -243,7 +245,8 @@ else
 	t 'no more than 64 MiB, with 8 threads' 0 test "$rss" -lt 65536
 fi
 
-# Progress, if there is a terminal: its own, since stdout may be a file.
+# Progress, if there is a terminal, which coldwalk opens itself, since stdout
+# may be a file.
 if have script; then
 	rm -rf some && mkdir some
 	truncate -s 1500M some/hole

@@ -1,5 +1,5 @@
 #!/bin/sh
-# fsratio: what a tree would take, whatever is in it and however it is asked.
+# fsratio: the predicted size of trees with all kinds of contents and options.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -65,13 +65,13 @@ is 'JSON lines' "$(grep -c '^{.*"algorithm":"lz4"' rows.json)" 1
 mkdir none
 t 'an empty directory' 0 fsratio none
 
-# Of other filesystems.
+# Other filesystems.
 to b.csv fsratio --csv --fs btrfs -p 3 -a off,zlib-3,zstd-3 tree
 is 'btrfs: hard links are one file' "$(row off files b.csv)" 5
-# large, zeros and sparse by whole sectors; one goes into a leaf
+# large, zeros and sparse in whole sectors; one is stored in a leaf
 is 'btrfs: whole sectors, and leaves' "$(row off physical_B b.csv)" \
     $((589824 + 4096 + 1 + 1048576))
-# eight pieces of zeros become a sector each; 3000 zeros go into a leaf
+# eight pieces of zeros take a sector each; 3000 zeros are stored in a leaf
 is 'btrfs: pieces of 128 KiB' "$(($(row zlib-3 physical_B b.csv) > 9 * 4096 &&
     $(row zlib-3 physical_B b.csv) < 400000))" 1
 is 'btrfs: what is uncompressed does not change with how' \
@@ -86,8 +86,8 @@ is 'btrfs: bytes by size are all bytes' "$(awk -F , '!/^#/ && $4 != "" &&
     $5 != "files" { n += $8 } END { print n }' sizes.csv)" \
     "$(row zstd-1 physical_B sizes.csv)"
 
-# A piece that looks or proves hard takes those behind it with it: the rest of
-# its chunk of 512 KiB, or without force the rest of the file.
+# A piece that looks or is incompressible affects those after it: the rest of
+# its chunk of 512 KiB or, without force, the rest of the file.
 mkdir hard
 { seq 20000 | head -c 110000; head -c 280000 /dev/urandom; seq 300000; } |
     head -c 1048576 >hard/noise
@@ -135,7 +135,7 @@ for fs in btrfs squashfs; do
 	t "$fs: two directories" 0 fsratio --fs $fs none tree
 done
 
-# What /sys says is a page long is not.
+# Files in /sys are shorter than the page that they claim to be.
 if [ -r /sys/class/net/lo/statistics/rx_bytes ]; then
 	for fs in zfs btrfs squashfs; do
 		t "$fs: a file that became shorter" 1 fsratio --fs $fs -a off \
@@ -147,12 +147,12 @@ else
 	skip 'there is no /sys'
 fi
 
-# Holes are zeros, and terabytes of them nothing to wait for.
+# Holes are zeros, and terabytes of them take no time.
 mkdir sparse dense odd
 head -c 300000 /dev/urandom >sparse/a
 truncate -s 3M sparse/a
 cat sparse/a >dense/a
-# A table of inodes packs better when its times are equal.
+# A table of inodes compresses better if its times are equal.
 touch -d @1000000000 sparse/a dense/a sparse dense
 for fs in zfs:lz4 zfs-fuse:lzjb btrfs:zlib-1 squashfs:gzip-1; do
 	a=${fs#*:} fs=${fs%:*}
@@ -174,7 +174,7 @@ else
 fi
 rm -rf sparse
 
-# Names are bytes; one that goes away, and one that grows, are no surprise.
+# Names are bytes; files that disappear or grow are handled.
 printf x >"odd/$(printf 'a\377\nb')"
 for fs in zfs btrfs squashfs; do
 	t "$fs: a name that is no text" 0 fsratio --fs $fs -a off odd

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every call of fsratio fails in its turn: a sentence, or the right rows.
+# Every call of fsratio fails in turn: a message, or the correct rows.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -14,7 +14,7 @@ ln -s small tree/a/link
 
 rows() { grep -v '^#' "$1" | cut -d , -f 2-; }
 
-# each FS KIND:ERROR: every one of the calls fails
+# each FS KIND:ERROR: makes every one of the calls fail
 each() {
 	e_kind=${2%:*} e_bad='' e_k=0
 	fsratio -q --csv --fs "$1" -a off,zstd-1 -p 2 tree >whole

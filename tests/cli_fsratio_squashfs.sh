@@ -1,5 +1,5 @@
 #!/bin/sh
-# fsratio beside mksquashfs: the data area to the byte, and the image.
+# fsratio compared with mksquashfs: the exact data area, and the image.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -9,10 +9,10 @@ have mksquashfs || skip_all 'no mksquashfs'
 mksquashfs -version 2>/dev/null | grep -Eq 'version 4\.(5|6)\.1' ||
     skip_all 'mksquashfs is neither 4.5.1 nor 4.6.1'
 
-# at IMAGE OFFSET SIZE: a number of its super block
+# at IMAGE OFFSET SIZE: a number in its super block
 at() { od -An -tu"$3" -j "$2" -N "$3" "$1" | tr -d ' '; }
 
-# data IMAGE: bytes of its data area, which ends where the inodes begin
+# data IMAGE: the size of its data area, which ends where the inodes begin
 data() {
 	d_head=96
 	[ $(($(at "$1" 24 2) & 1024)) = 0 ] ||
@@ -25,7 +25,7 @@ column() {
 	    at[$i] = i; n = 1; next } { print $at[c] }' "$2"
 }
 
-# beside TREE BLOCK ALGORITHM OPTION...: of mksquashfs
+# beside TREE BLOCK ALGORITHM OPTION...: compares with mksquashfs
 beside() {
 	b_tree=$1 b_block=$2 b_name=$3
 	shift 3
@@ -46,7 +46,7 @@ beside() {
 	        else print $1 " for " $2 }')" yes
 }
 
-# Everything that has a rule of its own.
+# Everything with a rule of its own.
 mkdir -p odd/a/z odd/a-b odd/many odd/empty
 seq 100000 >odd/large			# four blocks and an end
 cp odd/large odd/a-b/twin
@@ -66,7 +66,7 @@ ln -s ../large odd/a/symbolic
 ln odd/a/symbolic odd/a/z/symbolic
 mkfifo odd/pipe
 
-# And what this machine has to read, up to some 6 MB.
+# And some files of this machine, up to about 6 MB.
 mkdir real
 n=0
 for d in /usr/share/doc/* /usr/share/perl/*; do

@@ -1,10 +1,11 @@
 #!/bin/sh
-# fsratio beside OpenZFS's own compressors: zstream recompress, of a stream of
-# the same records.  ZSTREAM: the program, if it is not in PATH.  It needs no
-# ZFS: of Debian's zfsutils-linux 2.2 or later (backports, contrib), which is
-# not to be installed beside zfs-fuse, libzfs, libzpool, libnvpair and libuutil
-# dpkg-deb -x DEB DIR is enough; then ZSTREAM is a script with the one line
-# LD_LIBRARY_PATH=DIR/lib/x86_64-linux-gnu exec DIR/sbin/zstream "$@".
+# fsratio compared with OpenZFS's own compressors: zstream recompress, on a
+# stream of the same records.  ZSTREAM: the program, if it is not in PATH.  It
+# needs no ZFS: it is in Debian's zfsutils-linux 2.2 or later (backports,
+# contrib), which cannot be installed next to zfs-fuse; dpkg-deb -x DEB DIR of
+# that, libzfs, libzpool, libnvpair and libuutil is enough; then ZSTREAM is a
+# script with the one line LD_LIBRARY_PATH=DIR/lib/x86_64-linux-gnu exec
+# DIR/sbin/zstream "$@".
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -13,8 +14,8 @@ zstream=${ZSTREAM:-zstream}
 have fsratio || skip_all 'no fsratio'
 have "$zstream" || skip_all 'no zstream (zfsutils-linux of contrib, 2.2 or later)'
 
-# real ALGORITHM: bytes of its records.  zstream keeps whatever became
-# smaller; what ZFS would store as it is counts as such.
+# real ALGORITHM: the size of its records.  zstream keeps anything that shrank;
+# what ZFS would store uncompressed is counted as such.
 real() {
 	case $1 in
 	zstd-*)	set -- -l "${1#zstd-}" zstd ;;
@@ -28,7 +29,7 @@ real() {
 	    END { print sum }'
 }
 
-# foretold ALGORITHM: the data alone
+# foretold ALGORITHM: the predicted size of the data alone
 foretold() {
 	fsratio -q --csv --by-size --ashift 9 -a "$1" tree | awk -F , '
 	    /^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; n = 1; next }
@@ -36,8 +37,8 @@ foretold() {
 	    END { print sum }'
 }
 
-# Mail-sized pieces, none so small that it fits into a block pointer, and
-# files of several records.
+# Mail-sized pieces, none small enough for a block pointer, and files of several
+# records.
 mkdir tree
 cat /usr/share/doc/*/copyright /usr/share/common-licenses/* 2>/dev/null |
     head -c 6000000 >text

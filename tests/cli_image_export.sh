@@ -1,6 +1,6 @@
 #!/bin/sh
-# The image study on a small tree: its rows, going on, failures, and verdicts
-# on rows that are known.
+# The image study on a small tree: its rows, resuming, failures, and verdicts on
+# known rows.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -11,9 +11,9 @@ have lap || skip_all 'no lap'
 have mksquashfs || skip_all 'no mksquashfs'
 COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
-# unsquashfs works for root and others alike.
+# unsquashfs works for root and other users alike.
 study() { sh "$SRC/scripts/image-export" --quick --reader unsquashfs "$@"; }
-# runs FILE: how many exports there are of each cell, as LABELxN ...
+# runs FILE: the number of exports of each cell, as LABELxN ...
 runs() {
 	grep -v '^#' "$1" | awk -F , '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -26,7 +26,7 @@ value() {
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 	$at["label"] == label { print $at[column]; exit }'
 }
-# fact FILE LABEL KEY: of its keys
+# fact FILE LABEL KEY: from its keys
 fact() {
 	value "$1" "$2" keys | tr ';' '\n' | sed -n "s/^$3=//p"
 }
@@ -120,7 +120,7 @@ t 'no room for a cell' 1 faked -n 9 --rows none.p2 -o k.csv
 is 'which is no run' "$(find k.csv.d/rows -name '0*.csv' | wc -l)" 16
 rm fake/df
 
-# Where the content comes from.
+# Sources of the content.
 fake pip3 <<'EOF'
 echo "$TMPDIR" >pip
 exit 1
@@ -179,7 +179,7 @@ t 'unpacking elsewhere' 0 study -n 1 --rows 'zstd1.p2' --scratch scratch \
     -o x.csv "$odd"
 is 'leaves what was there' "$(ls scratch)" coldpress.out
 
-# A plan that somebody has planted is not obeyed.
+# A plan planted by somebody else is not obeyed.
 mkdir planted.csv.d
 sed 's/^start	.*/start	touch obeyed/' o.csv.d/plan >planted.csv.d/plan \
     2>/dev/null || printf 'start\ttouch obeyed\n' >planted.csv.d/plan
@@ -197,7 +197,7 @@ if have enroot; then
 else
 	t 'without enroot' 77 study --enroot -o x.csv own
 fi
-# What mksquashfs says, enroot says on standard error.
+# enroot prints mksquashfs's messages on standard error.
 fake enroot <<'EOF'
 [ "$1 $2" = 'export -o' ] || exit 2
 mksquashfs "$ENROOT_DATA_PATH/$4" "$3" -all-root -no-progress \
@@ -236,7 +236,7 @@ if have sqpack; then
 fi
 
 # Known rows: label, seconds (even and odd runs), utilisation, memory, image,
-# duplicates, runs.  The content is of a million bytes.
+# duplicates, runs.  The content has a million bytes.
 known() {
 	cat <<'EOF'
 none.p2 10 10 0.9 100 997000 40 6
@@ -303,7 +303,7 @@ EOF
 			if ($7 != "-")
 				keys = keys ";dup_n=" $7
 			cache = $1 ~ /start$/ ? "cold" : "unknown"
-			# A round slows all its cells alike.
+			# A round slows all its cells equally.
 			s *= 1 + run / 10
 			print "s," $1 "," keys "," run ",all," cache "," s \
 			    "," s * $4 ",0," $4 "," $5 * 1024 ",0,"
@@ -353,8 +353,8 @@ verdict known 'and in memory' "$fails"
 verdict known 'some duplicates are removed' "$holds"
 verdict known 'reading back takes no more memory at level 9' "$holds"
 verdict known 'reading back takes no more memory at level 19' "$fails"
-# What was not measured decides nothing; nor do idle processors where other
-# work was busy.
+# Missing measurements decide nothing; nor do idle processors while other
+# processes were busy.
 variant() { sh -c "$1" <known.csv >v.csv; rm -rf v.csv.d; cp -r known.csv.d v.csv.d; }
 t 'six runs of each level' 0 variant \
     "sed 'p;s/^\(s,zstd9.p2,[^,]*\),\([123]\),/\1,4\2,/' | awk '!seen[\$0]++'"
@@ -398,8 +398,8 @@ t 'the failed run is told' 0 grep -q \
     '^zstd1.p2: 1 of 7 runs failed and are left out$' known
 t 'the warm start too' 0 grep -q '; 1 not proven so and left out' known
 t 'oversubscription' 0 grep -q '^8 threads on 2 processors are oversub' known
-# none.p2 is the quickest; with the rounds' slowness (1.1 .. 1.6, median 1.35)
-# zstd 1 takes 13.5 s more and saves 2.7 s a start.
+# none.p2 is the fastest; with the rounds' slowness (1.1 .. 1.6, median 1.35)
+# zstd 1 takes 13.5 s more and saves 2.7 s per start.
 t 'break-even' 0 grep -E -q \
     '^zstd1.p2 +6 +2\.700 .* 13\.500 +2\.200 \.\. 3\.200 +5\.0 ' known
 t 'what never pays' 0 grep -E -q '^zstd2.p2 .* never$' known

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What is installed is whole, and works where it lies.
+# The installation is complete, and works in its place.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -28,7 +28,7 @@ for script in tarball image-export mailfs bench-pzc bench-coldwalk \
 	t "an installed $script runs" 0 \
 	    sh "root/usr/libexec/coldpress/$script" -h
 done
-# options TOOL WORD: what bash makes of it
+# options TOOL WORD: bash's completions for it
 options() {
 	bash -c '. "$1"; COMP_WORDS=("$2" "$3") COMP_CWORD=1
 	    _coldpress "$2" "$3" "$2"; echo "${COMPREPLY[@]}"' bash \
@@ -46,7 +46,7 @@ if have bash; then
 		t 'a file is left to bash' 1 test -n "$(options "$tool" hel)"
 	done
 fi
-# A clone that was not built says what builds it; help needs no build.
+# An unbuilt clone says how to build it; help needs no build.
 mkdir clone
 cp -R "$SRC/scripts" "$SRC/CMakeLists.txt" clone
 unbuilt() {
@@ -63,7 +63,7 @@ fi
 t 'demo --help' 0 unbuilt demo --help
 t 'check -h' 0 unbuilt check -h
 is 'nothing is built by these' "$(find clone -name 'build*')" ''
-# What a reader that goes away leaves behind.
+# What is left behind when a reader goes away.
 mkdir gone
 # shellcheck disable=SC2016
 t 'a reader that goes away' 0 sh -c 'TMPDIR=$PWD/gone sh "$SRC/scripts/tarball" \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# lap runs commands and pipelines, writes a row for each run, and leaves
-# nothing behind, however it ends.
+# lap runs commands and pipelines, writes a row for each run, and leaves nothing
+# behind, however it ends.
 # SPDX-License-Identifier: BSD-2-Clause
 # Commands that lap runs expand their own variables.
 # shellcheck disable=SC2016
@@ -116,8 +116,8 @@ t 'standard output that is closed' 125 sh -c 'lap -q -n 1 -l x -- true >&-'
 t 'a table to it' 125 sh -c 'lap -n 1 --markdown -l x -- true >&-'
 t 'it matters only if it is used' 0 sh -c 'lap -q -n 1 -o n.csv -l x -- \
     sh -c "cat && echo x" <&- >&- 2>&-'
-# The second run is over when the reader is.  It has a FIFO, since a shell that
-# makes a pipe may still hold the end for reading.
+# The second run is over when the reader is.  It has a FIFO, because a shell
+# that creates a pipe may still hold the read end.
 mkfifo reader
 t 'a reader that goes away' 125 sh -c '
     { head -n 1; exec <&-; : >away; } <reader &
@@ -182,7 +182,7 @@ shows 'which is named' "the label 'y' has runs of another command" .t.err
 t 'the same label of another key' 0 lap -q -n 2 -r -o r3.csv -k a=1 -l x -- true
 t 'is another command' 0 lap -q -n 2 -r -o r3.csv -k a=2 -l x -- true
 is 'with runs of its own' "$(col r3.csv keys)" 'a=1 a=1 a=2 a=2'
-# as a crash would have it: the last line cut short
+# as after a crash: a truncated last line
 head -c -10 r.csv >r2.csv
 t 'the run in flight is done again' 0 lap -q -n 5 -r -o r2.csv -l x -l y \
     -- true -- true
@@ -192,7 +192,7 @@ t 'resume needs a file' 125 lap -r -- true
 
 # Nothing stays behind
 
-# So late that both were started, on this machine as it is now.
+# Late enough that both have started, at the machine's current speed.
 for limit in 0.3 1 3 10 30 100; do
 	rm -f pid pid2 t.csv
 	t 'a time-out' 137 lap -q -n 1 -t $limit -o t.csv -l t -- sh -c '
@@ -216,10 +216,10 @@ t 'no files are left' 0 clean
 
 third='[ -e free ] || [ "$LAP_RUN" != 3 ] && exit
     (sleep 1000 & echo $! >pid2); echo $$ >pid; sleep 1001'
-# stop SIGNAL: lap is sent it during its third run
+# stop SIGNAL: sends it to lap during its third run
 stop() {
 	rm -f pid pid2 stop.csv
-	# A shell ignores SIGINT for what it starts in the background.
+	# A shell ignores SIGINT in background commands.
 	env --default-signal=INT lap -q -n 9 -o stop.csv -l x -- sh -c \
 	    "$third" &
 	lap_pid=$!
@@ -241,7 +241,7 @@ done
 stop KILL
 is 'SIGKILL: the runs before it are kept' "$(col stop.csv run)" '1 2'
 t 'SIGKILL: the command is gone' 0 await gone "$(cat pid)"
-# Any lap that starts ends its orphan, not only this one.
+# Any lap that starts kills its orphan, not only this one.
 : >free
 t 'the next lap takes it up' 0 lap -q -n 9 -r -o stop.csv -l x -- sh -c "$third"
 is 'all runs' "$(col stop.csv run)" '1 2 3 4 5 6 7 8 9'
@@ -250,8 +250,8 @@ t 'no files are left' 0 clean
 t 'no groups are left' 1 sh -c "ls /sys/fs/cgroup /sys/fs/cgroup/unified \
     2>/dev/null | grep -q '^lap\\..*\\.$lap_pid\\.'"
 
-# A command's peak cannot be seen below that of lap, which is small where it
-# is static; it must be so after many runs, too.
+# A command's peak cannot be measured below that of lap, which is small if lap
+# is static; it must remain small after many runs, too.
 lap -n 300 -o peak.csv -l x -l y -- sh -c 'exec >peak
     grep -c libc /proc/$PPID/maps; grep VmHWM /proc/$PPID/status' \
     -- true '|' true 2>/dev/null
@@ -260,8 +260,8 @@ if [ "$(head -n 1 peak)" = 0 ]; then
 	    'END { exit !($2 > 0 && $2 <= 1024) }' peak
 fi
 
-# The system's clock is not used for times: a clock that is a thousand times
-# too fast, for lap too where it is not static, changes nothing.
+# The system clock is not used for times: a clock that is a thousand times too
+# fast, for lap too if it is not static, changes nothing.
 if have faketime && faketime -f '+1d' lap -V >/dev/null 2>&1; then
 	t 'a fast clock' 0 env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f \
 	    '@2000-01-01 00:00:00 x1000' lap -q -n 1 -o clock.csv -l x -- \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# lap's parameters, ends of series and options of single commands.
+# lap's parameters, adaptive series and options of individual commands.
 # SPDX-License-Identifier: BSD-2-Clause
 # Commands that lap runs expand their own variables.
 # shellcheck disable=SC2016
@@ -7,7 +7,7 @@ set -eu
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"
 
-# sorted FILE COLUMN: its values, each once
+# sorted FILE COLUMN: its distinct values
 sorted() { col "$1" "$2" | tr ' ' '\n' | sort -u | tr '\n' ' '; }
 
 # Parameters
@@ -66,7 +66,7 @@ t 'a minimum above the maximum' 125 lap -m 9 -M 3 -- true
 t 'a count with it' 125 lap -n 9 --for 3 -- true
 t 'resumed' 125 lap -r -o r.csv --resolve -- true
 
-# Single commands
+# Individual commands
 
 t 'a preparation for each' 0 lap -q -n 1 -o pp.csv -l a -l b -p 'echo 1 >pa' \
     -p '' -- cat pa -- true
@@ -99,7 +99,7 @@ shows 'tells what was left' '^lap: b: n 6.*, 6 left processes behind$' .t.err
 t 'a table' 0 lap -n 6 --markdown -l a -l b -- sleep 0.1 -- true
 shows 'has the ratio' '^| b | 6 | 0 |.*| [0-9]*\.[0-9]* | [0-9.]* |$'
 
-# A file has one writer.
+# A file has only one writer.
 t 'two laps on one file' 0 sh -c '
     lap -q -n 1 -o one.csv -l x -- sh -c ": >up; until [ -e down ]; do
         sleep 0.1; done" & until [ -e up ]; do sleep 0.1; done

@@ -17,7 +17,7 @@ rows() {
 }
 head='series,cell,label,keys,run,stage,cache,wall_s,user_s,sys_s,exit,signal'
 
-# cell COLUMN LABEL METRIC: a value of the output of the last lapcmp --csv
+# cell COLUMN LABEL METRIC: a value in the output of the last lapcmp --csv
 cell() {
 	awk -F, -v name="$1" -v label="$2" -v metric="$3" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -25,7 +25,7 @@ cell() {
 	    .t.out
 }
 
-# A drift by a factor of ten, in which a difference of 2 % is seen by pairs.
+# A drift by a factor of ten, in which pairs reveal a difference of 2 %.
 {
 	echo "$head"
 	rows s1 b 2 20 '1.02 * (1 + i / 2) * (1 + (i % 3 - 1) / 1000)'
@@ -58,7 +58,7 @@ shows 'says Holm' '6 comparisons, family-wise error 5 % (Holm)$'
 t 'JSON' 0 lapcmp --json rows.csv
 is 'a line for each' "$(grep -c '^{"group":"cache=cold".*}$' .t.out)" 8
 
-# Holm takes back what one of many shows by chance.
+# Holm revokes a verdict that is due to chance among many.
 {
 	echo "$head"
 	rows s1 a 1 8 1
@@ -79,7 +79,7 @@ is 'its interval says the same' "$(cell ratio_lo b wall_s)" ''
 	rows s1 b 2 8 0.5
 } >holm.csv
 t 'two comparisons' 0 lapcmp --holm holm.csv
-# one of both is resolved: by Holm at 5 / 2 percent, which 8 pairs can show
+# one of two is resolved: with Holm at 5 / 2 percent, which 8 pairs can show
 shows 'an interval that agrees' '^b .*0.5000..0.5000 .*faster$'
 awk -F, -v OFS=, 'NR > 1 && $3 == "b" { $8 += 0.001 * $5 } 1' holm.csv >six.csv
 t 'only six pairs' 0 sh -c "awk -F, 'NR == 1 || \$5 <= 6' six.csv |
@@ -87,7 +87,7 @@ t 'only six pairs' 0 sh -c "awk -F, 'NR == 1 || \$5 <= 6' six.csv |
 shows 'no verdict without an interval' \
     '^b .*not resolved (no interval below 7 pairs)$'
 
-# Signed ranks see what signs do not: 9 of 12 pairs, and those by more.
+# Signed ranks detect what signs do not: 9 of 12 pairs, and the larger ones.
 {
 	echo "$head"
 	rows s1 a 1 12 1
@@ -100,14 +100,14 @@ t 'by ranks' 0 lapcmp --csv --test ranks ranks.csv
 is 'slower' "$(cell verdict b wall_s)" slower
 t 'no such test' 1 lapcmp --test student ranks.csv
 
-# A run is one run, however often it is given.
+# A run counts once, however often it occurs.
 t 'rows given twice' 0 lapcmp --csv six.csv six.csv
 is 'count once' "$(cell pairs b wall_s) $(cell n a wall_s)" '8 8'
 t 'which is said' 0 sh -c 'lapcmp six.csv six.csv 2>&1 >/dev/null |
     grep "16 rows repeat a run"'
 
-# Times below the clock's resolution are equal; to leave them out would make
-# the others decide.
+# Times below the clock's resolution are equal; leaving them out would let the
+# others decide.
 {
 	echo "$head"
 	rows s1 a 1 20 1 | awk -F, -v OFS=, '{ $9 = 0
@@ -119,7 +119,7 @@ t 'times of 0' 0 lapcmp --csv zero.csv
 is 'all pairs count' "$(cell pairs b cpu_s) $(cell verdict b cpu_s)" \
     '20 not resolved'
 
-# Pairs are of one series.
+# Pairs come from one series.
 {
 	echo "$head"
 	rows s1 a 1 8 1
@@ -180,7 +180,7 @@ is 'at each end' "$(cell trimmed_mean_s a wall_s) $(cell trim_cut a \
 t 'text with it' 0 lapcmp --trim=20 five.csv
 t 'a wrong trim' 1 lapcmp --trim=50 five.csv
 
-# Wrong inputs.
+# Invalid inputs.
 t 'no file' 1 lapcmp nope.csv
 echo a,b >none.csv
 t 'other columns' 1 lapcmp none.csv

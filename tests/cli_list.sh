@@ -1,23 +1,23 @@
 #!/bin/sh
-# pzc -l: true where it claims to be, and ? or + where it cannot know.
+# pzc -l: correct where it claims to be, and ? or + where it cannot know.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# field KEY FILE...: of the JSON line
+# field KEY FILE...: from the JSON line
 field() {
 	f_key=$1
 	shift
 	pzc -l --json "$@" | sed "s/.*\"$f_key\":\([^,}]*\).*/\1/"
 }
 
-# sized NAME FILE SIZE EXACT: what -l says
+# sized NAME FILE SIZE EXACT: the output of -l
 sized() {
 	is "$1: size" "$(field uncompressed_B "$2")" "$3"
 	is "$1: exact" "$(field exact "$2")" "$4"
 }
 
-# tested NAME FILE SIZE: what -lt says
+# tested NAME FILE SIZE: the output of -lt
 tested() {
 	is "$1: -lt" "$(field uncompressed_B -t "$2")/$(field tested -t \
 	    "$2")/$(field compressed_B -t "$2")" \
@@ -62,7 +62,7 @@ is 'check of lz4' "$(field check text.lz4)" '"XXH32"'
 is 'check of xz' "$(field check text.xz)" '"CRC-64"'
 is 'check of lzma' "$(field check text.lzma)" '"none"'
 
-# gzip: our own, larger than what is walked
+# gzip: by pzc, larger than what is walked
 for option in '' -R '-b 64' '-b 1000' -0 -i; do
 	# shellcheck disable=SC2086
 	pzc $option -c noise >own.gz
@@ -85,14 +85,14 @@ sized 'blocks that end with the input' two.gz $((9000000 + 2097152)) true
 head -c 5242880 noise | pzc -c >whole.gz
 sized 'an empty last block' whole.gz 5242880 true
 
-# honest NAME FILE SIZE: the size, or not claimed to be exact
+# honest NAME FILE SIZE: the size is correct, or not claimed to be exact
 honest() {
 	is "$1" "$(field exact "$2")/$(field uncompressed_B "$2")" \
 	    "$(field exact "$2" | sed "s|true|true/$3|; s|false|false/$((
 	    $3 % (1 << 32)))|")"
 }
 
-# What is stored may look like ours
+# Stored data may resemble pzc's
 cat own.gz own.gz | tee twice | pzc -0 -c >stored.gz
 is 'sync points in stored data' "$(field exact stored.gz)" false
 honest 'sync points in stored data: a bound' stored.gz \
@@ -109,7 +109,7 @@ done
 head -c 20000000 /dev/zero | pzc -0 -c >stored.gz
 sized 'headers of stored blocks' stored.gz 20000000 true
 
-# gzip: of others
+# gzip: by other programs
 if have gzip; then
 	gzip -c noise >foreign.gz
 	sized 'foreign gzip' foreign.gz 9000000 false
@@ -174,7 +174,7 @@ if have compress; then
 	tested .Z text.Z "$size"
 fi
 
-# Words for people
+# Text output
 pzc -l text.gzip small.gzip >out
 is 'lines, head and sum' "$(wc -l <out | tr -d ' ')" 4
 is 'the sum' "$(awk 'NR == 4 { print $2 }' out)" $((size + little))
@@ -202,7 +202,7 @@ is 'a pipe tested has' "$(tail -c +1 text.gzip | pzc -lt --json |
 is 'standard input that is a file' "$(pzc -l --json <own.gz |
     sed 's/.*"uncompressed_B":\([^,]*\).*/\1/')" 9000000
 
-# What is wrong
+# Errors
 t 'no file' 1 pzc -l nothing.gz
 t 'an empty file' 1 pzc -l empty
 t 'no format' 1 pzc -l text
@@ -227,7 +227,7 @@ t 'corrupt data, tested' 1 pzc -lt bad
 t 'corrupt data believed' 0 pzc -l bad
 t 'corrupt data tested' 1 pzc -lt bad
 
-# Nothing is changed or made
+# Nothing is changed or created
 is 'no new files' "$(find dir -type f | wc -l | tr -d ' ')" 2
 t 'standard output is full' 1 sh -c 'pzc -l text.gzip >/dev/full'
 t 'standard output is full, JSON' 1 sh -c 'pzc -l --json text.gzip >/dev/full'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The mail study: what it makes of rows that are known, the study's own
-# figures, its options, and copies that go wrong on filesystems that are none.
+# The mail study: its results for known rows, the study's own figures, its
+# options, and copies that fail on fake filesystems.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -24,7 +24,7 @@ t 'nothing prepared' 1 told study -o none.csv report
 t 'two directories' 2 told study a b
 
 # Known rows: label, seconds (odd and even rounds), ratio, rounds.  All rounds
-# are slowed alike, which pairs do not see.
+# are slowed equally, which pairs do not see.
 known() {
 	cat <<'EOF'
 off.first 8 8 1 6
@@ -74,7 +74,7 @@ EOF
 			print "s," label ".commit," end "0.5,0,0,0,"
 		}
 	}'
-	# What would change the medians, were it not left out.
+	# Rows that would change the medians if they were not left out.
 	row='s,zfs-fuse.9.gzip-5.w1,apparent_B=1;compressratio=99;logical_B=1;files_B=1;all_B=1'
 	echo "$row;valid=no;why=9_of_10_files,7,7,1,all,unknown,0.001,0,0,0,"
 	echo 's,zfs-fuse.9.gzip-5.w1.commit,,7,7,1,all,unknown,0.001,0,0,0,'
@@ -91,7 +91,7 @@ grep -v '^pool' known.csv.d/plan >other.csv.d/plan
 cp known.csv other.csv
 t 'those of another script' 1 study -o other.csv report
 
-# What the published table says of itself (checked with R).
+# What the published table reveals about itself (checked with R).
 line() { t "study: $1" 0 grep -q -F -- "$1" known; }
 line 'their sum times 5 is 12.72 h'
 line 'drops floor(0.1 x 5) = 0 of 5 values'
@@ -146,7 +146,8 @@ t 'double work, by count' 0 grep -q \
     'double work is (in logarithms): study 63 %, here 59 % by count$' known
 t 'by sharing' 0 grep -q '^    by two that share the work: 57 %$' known
 verdict known 'with two writers the efficiency varies more' "$holds"
-# Each takes 1.8 s of processor, so the ratio decides, and the writers nothing.
+# Each takes 1.8 s of processor time, so the ratio decides, and the number of
+# writers does not matter.
 sed -n '/^The same on zfs-fuse.9 by processor time/,$p' known >cpu
 verdict cpu 'gzip-5 is the best of the ten, one writer' "$fails"
 verdict cpu 'gzip-3 comes close, one writer' "$holds"
@@ -172,7 +173,7 @@ t 'nor what is lost' 0 grep -q \
     'study 63 %, here not decided: fewer than 6 rounds$' five
 is 'no share of draws is printed' "$(awk '/^gzip-9 +w1 +5 +0.21/ { print NF }' five)" 10
 t 'nor an interval' 1 grep -q '[0-9] \.\. [0-9].*[0-9]$' five
-# A loss that may be none has no parts.
+# A loss that may not exist is not broken down.
 t 'a loss that is not certain' 0 sh -c \
     "awk -F , -v OFS=, '\$2 ~ /w2\$/ && \$4 % 2 { \$9 /= 9 } { print }' known.csv >loss.csv
     cp -r known.csv.d loss.csv.d"
@@ -208,8 +209,8 @@ t 'in the table' 0 grep -q ' 5 gzip-5 .* |  6 0.203292333 ' b
 verdict b 'gzip-5 is the best of the ten, two writers' "$holds"
 verdict b 'lzjb is fast: faster than gzip-5, one writer' "$holds"
 
-# Commands that only seem to make a filesystem: whether it is mounted is
-# whether the file "mounted" is there.
+# Commands that only pretend to create a filesystem: it is mounted if the file
+# "mounted" exists.
 here=$PWD
 faked() { PATH="$here/fake:$PATH" study --fs btrfs "$@"; }
 real_stat=$(command -v stat) real_cpio=$(command -v cpio)
@@ -251,7 +252,7 @@ case \$1\$3 in
 esac
 exec $real_stat "\$@"
 EOF
-# left: what is there that should not be
+# left: what exists and should not
 left() { find "$here" -path '*.csv.d/fs*' -o -name mounted; }
 mkdir -p mail/a
 for n in 1 2 3 4 5; do
@@ -261,7 +262,7 @@ echo btrfs >kind.txt
 id=$(command -v id)
 [ "$("$id" -u)" = 0 ] || t 'not root' 77 told study --fs btrfs -o u.csv mail
 t 'a study' 0 faked -n 2 --mode both,split -o r.csv mail
-# runs FILE: the valid copies of each cell
+# runs FILE: the number of valid copies of each cell
 runs() {
 	grep -v '^#' "$1" | awk -F , '$0 ~ /valid=yes/ { n[$2 $3]++ }
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
@@ -311,7 +312,7 @@ is 'nothing was copied' "$(find t.csv.d -path '*/rows/*')" ''
 is 'and nothing is left' "$(left)" ''
 echo btrfs >kind.txt
 
-# cpio that loses a file, changes one, cuts one, or fails
+# cpio that loses a file, changes one, truncates one, or fails
 cpio_then() {
 	fake cpio <<EOF
 $real_cpio "\$@" || exit
@@ -342,7 +343,7 @@ t 'a load' 0 told faked --writers 1 -n 1 --load "exec sleep 1000$$" \
 is 'is in the rows' "$(grep -c 'load=live;.*valid=yes' f.csv)" 3
 is 'and is ended' "$(pgrep -f "sleep 1000$$")" ''
 
-# Names; a copy of them that is not right is found.
+# Names; an incorrect copy is detected.
 odd='blanks [x] & more'
 cp -r mail "$odd"
 t 'odd names' 0 faked --writers 1 -n 1 -o "$odd.csv" "$odd"
@@ -376,7 +377,7 @@ EOF
 for number in 1 2 15; do
 	signal=$(kill -l $number)
 	rm -f copying
-	# A background job would be deaf to INT.
+	# A background job would ignore INT.
 	PATH="$here/fake:$PATH" env --default-signal=INT sh \
 	    "$SRC/scripts/mailfs" --fs btrfs -n 1 -o "$signal.csv" mail \
 	    >/dev/null 2>&1 &
@@ -391,7 +392,7 @@ for number in 1 2 15; do
 	is 'and nobody copies' $? 1
 done
 rm fake/cpio
-# What a crash left is found and cleared.
+# What a crash left behind is found and removed.
 mkdir -p r.csv.d/fs/mnt
 : >mounted
 : >r.csv.d/fs/img

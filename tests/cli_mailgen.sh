@@ -1,18 +1,18 @@
 #!/bin/sh
-# mailgen: the same bytes for ever, of the sizes that were asked for.
+# mailgen: always the same bytes, with the requested sizes.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 have mailgen || skip_all 'no mailgen'
 
-# hash DIRECTORY: as the manual says it can be had
+# hash DIRECTORY: computed as described in the manual
 hash() {
 	(cd "$1" && find . -type f | sed 's,^\./,,' | LC_ALL=C sort |
 	    tr '\n' '\0' | xargs -0 sha256sum) | sha256sum | cut -d ' ' -f 1
 }
 
-# stat NAME FILE: a figure of --stats
+# stat NAME FILE: a figure from --stats
 stat_of() { sed "s/.*\"$1\":\"*\\([0-9a-f.]*\\).*/\\1/" "$2"; }
 
 # near NAME VALUE WANT PERCENT
@@ -48,7 +48,7 @@ is 'another seed is another corpus' "$(cmp -s \
     fewer/01-*/2014-01-06/001 other/01-*/2014-01-06/001; echo $?)" 1
 rm -r fewer other
 
-# ordered DIRECTORY: within it times follow names
+# ordered DIRECTORY: in it, times follow names
 ordered() {
 	for f in "$1"/*; do
 		stat -c %Y "$f"
@@ -113,8 +113,8 @@ near 'its mean' "$(stat_of mean_B stats.like)" "$(stat_of mean_B stats.big)" 5
 near 'its median' "$(stat_of median_B stats.like)" \
     "$(stat_of median_B stats.big)" 5
 rm -r big like big.tar
-# Few mails with much in them: what is attached must be found again.
-# measured FILE: the ratio of what was read
+# Few mails with large contents: the attachments must be recognized. measured
+# FILE: the ratio of what was read
 measured() { sed -n '2s/.*ratio \([0-9.]*\) measured.*/\1/p' "$1"; }
 mailgen -q -n 3000 --mean 3000 --attachments 0.004 rare >out
 to profile mailgen --profile rare
@@ -139,7 +139,7 @@ is 'all with attachments' "$(find rich -type f | wc -l)" \
 t 'one mail' 0 mailgen -n 1 single
 rm -r sized plain rich
 
-# wrong WORDS COMMAND...: refused, with a sentence that says so
+# wrong WORDS COMMAND...: rejected, with a message that says so
 wrong() {
 	w_words=$1
 	shift
@@ -165,7 +165,7 @@ echo 'sizes 3' >bad
 wrong 'bad: line 1 is invalid' mailgen --like bad x
 printf 'repeat 5\nsize 0 500\n' >bad
 wrong 'bad: line 2 is invalid' mailgen --like bad x
-# else a thousand of that size would be made, again and again
+# otherwise a thousand of that size would be generated repeatedly
 mkdir large
 seq 1200000 >large/mail
 t 'a profile of large mail ends' 0 mailgen --profile large

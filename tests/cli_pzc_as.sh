@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Under the names of gzip and pigz, where these are not installed to compare.
+# Under the names of gzip and pigz, if these are not installed for comparison.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -15,7 +15,7 @@ touch -d '2001-02-03 04:05:06 UTC' a
 cp a b
 size=$(wc -c <a | tr -d ' ')
 
-# Scripts take words of the first line.
+# Scripts parse words of the first line.
 is 'gzip -V' "$(gzip -V | head -n 1)" 'gzip 1.12'
 is 'zcat -V' "$(zcat -V | head -n 1)" 'zcat (gzip) 1.12'
 is 'pigz -V: one line' "$(pigz -V | wc -l | tr -d ' ')" 1
@@ -88,7 +88,7 @@ t 'GZIP=-d' 1 env GZIP=-d gzip -c a
 t 'GZIP=-9' 0 env GZIP=-9 gzip -c a
 t 'PZC=-d is not read' 0 env PZC=-d gzip -c a
 
-# What is behind a member
+# Data after a member
 (gzip <a; echo plain) >mixed
 cat a >want && echo plain >>want
 for n in 'gzip -cd' 'pigz -cd' zcat; do
@@ -113,14 +113,14 @@ for w in '80 x' 'x = 1' BZh9 '(x'; do
 	same "gzip -cdf of $w is cat" back plain
 done
 
-# A truncated file shows what there is.
+# A truncated file is written as far as it goes.
 head -c 1000 a.gz >cut.gz
 t 'a cut file' 1 to back gzip -dc cut.gz
 n=$(wc -c <back)
 is 'what is before the cut' "$((n > 1000)) $(head -c "$n" a | cksum)" \
     "1 $(cksum <back)"
 
-# Statuses
+# Exit statuses
 touch -d @0 zero
 t 'a time of 0' 2 gzip -k zero
 t 'without it' 0 gzip -nf zero

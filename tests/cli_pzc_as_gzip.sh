@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Under the name of gzip pzc is gzip: each command line beside gzip 1.12.
+# pzc under the name of gzip: each command line compared with gzip 1.12.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 . "$SRC/tests/peer.sh"

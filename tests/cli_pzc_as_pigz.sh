@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Under the name of pigz pzc is pigz: each command line beside pigz 2.6.
+# pzc under the name of pigz: each command line compared with pigz 2.6.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 . "$SRC/tests/peer.sh"

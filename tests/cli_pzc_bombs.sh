@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# A small stream that becomes a large one takes less than 64 MiB in a thread,
-# whatever the format; COLDPRESS_BOMB_MIB says how large (256).
+# A small stream that expands to a large one takes less than 64 MiB with one
+# thread, whatever the format; COLDPRESS_BOMB_MIB is its size (256).
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -38,7 +38,7 @@ bomb() {	# NAME FILE [OPTION...]
 	t "$b_name" 0 python3 run.py "$mib" pzc -dcp1 "$@" "$b_file"
 	head -n 1 .t.out
 }
-# one stream, and many: a member of 32 MiB, as often as need be
+# one stream, and many: a member of 32 MiB, repeated as needed
 many() {
 	: >many
 	m_i=0

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Damaged streams, full disks, closed descriptors: a sentence and status 1,
-# nothing made, the input as it was.
+# Damaged streams, full disks, closed descriptors: a message and status 1, no
+# output, the input unchanged.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -8,7 +8,7 @@ seq 1 60 >text
 seq 1 30000 >long
 formats='gzip zlib zip zstd lz4 xz lzma bzip2'
 
-# refuse NAME FILE: each way to read it refuses, and leaves it alone
+# refuse NAME FILE: every way to read it fails, and leaves it alone
 refuse() {
 	cp "$2" r.in && cp r.in r.keep
 	r_rc=0
@@ -28,8 +28,8 @@ refuse() {
 for f in $formats; do
 	pzc -F "$f" <text >whole
 	n=$(wc -c <whole) bad=0 i=0
-	# a zip's directory is not read, nor the sizes before it, which say
-	# nothing that the check in front of them does not
+	# a zip's directory is not read, nor the sizes before it, which add
+	# nothing to the check in front of them
 	[ "$f" != zip ] || n=$(($(LC_ALL=C grep -abo \
 	    "$(printf 'PK\001\002')" whole | cut -d: -f1) - 8))
 	while [ $i -lt "$n" ]; do
@@ -40,7 +40,7 @@ for f in $formats; do
 	[ $bad = 1 ] || ok "$f: every length from 0 to $((n - 1)) is refused"
 done
 
-# A longer one, cut at some places, in several threads.
+# A longer one, truncated at some positions, with several threads.
 for f in $formats; do
 	pzc -F "$f" -b 64 <long >whole 2>/dev/null || pzc -F "$f" <long >whole
 	n=$(wc -c <whole) bad=0
@@ -51,9 +51,9 @@ for f in $formats; do
 	[ $bad = 1 ] || ok "$f: cut within its blocks"
 done
 
-# Every bit of a small file flipped, one at a time: refused, or the output is
-# what it was (some bits mean nothing: a time, an operating system).  lzma has
-# no check at all: there only a crash is wrong.
+# Every bit of a small file flipped, one at a time: an error, or the same output
+# (some bits mean nothing: a time, an operating system).  lzma has no check at
+# all: there only a crash is wrong.
 cat >flip.py <<'P'
 import os, subprocess, sys
 f, tool = sys.argv[1:]
@@ -84,7 +84,7 @@ for f in $formats; do
 	t "$f: flipped bits" 0 python3 flip.py "$f" "$(command -v pzc)"
 done
 
-# Noise behind each magic number.
+# Noise after each magic number.
 for m in '\037\213\010\000' '\170\234' 'PK\003\004\024\000\000\000\010\000' \
     '\050\265\057\375' '\004\042\115\030' '\3757zXZ\000\000\004' \
     '\135\000\000\200\000' 'BZh9' '\037\235\220' '\120\052\115\030' \
@@ -166,9 +166,9 @@ for f in $formats; do
 done
 t '--verify of what cannot be read back' 1 to out pzc --verify text -c
 
-# Windows beyond 128 MiB only when asked for.
+# Windows above 128 MiB only on request.
 if have zstd; then
-	# a window of 1 GiB, in a header made here: one raw block
+	# a window of 1 GiB, in a header built here: one raw block
 	{ printf '\050\265\057\375\000\240\001\000\000'; } >w30.zst
 	t 'zstd: a window of 1 GiB is refused' 1 pzc -dc w30.zst
 	t 'zstd: it says how' 0 sh -c 'pzc -dc w30.zst 2>&1 | grep -q -- --long'

@@ -1,6 +1,7 @@
 # shellcheck shell=sh
-# Every call of every kind fails in its turn, by the build whose seam breaks:
-# never a crash, never status 0 with wrong output, never a partial file.
+# Every call of every kind fails in turn, in the build with the fault-injecting
+# system interface: never a crash, never status 0 with wrong output, never a
+# partial file.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -111,7 +112,7 @@ for kind, errors in kinds.items():
     for e in errors:
         if counts[kind] and e != "EINTR":
             run(f"{kind}:1+:{e}")
-# Where no unnamed file can be made there is a temporary one.
+# If no unnamed file can be created, there is a temporary one.
 unnamed = "openat:3:EOPNOTSUPP,"
 run("now:999999999:PIPE", unnamed)
 for kind in "write", "fsync", "close", "linkat", "renameat", "unlinkat":

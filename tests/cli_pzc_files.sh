@@ -1,12 +1,13 @@
 # shellcheck shell=sh
-# What becomes of files: mode, times, links, special ones, several at once.
+# The treatment of files: mode, times, links, special files, several at once.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
 seq 1 20000 >text
 meta() { stat -c '%a %x %y' "$1"; }
 
-# Mode and times, to the nanosecond, both ways, by each way to name a file.
+# Mode and times, to the nanosecond, in both directions, for each way to name a
+# file.
 for mode in 600 640 444 755; do
 	cp text m
 	touch -a -d '2003-04-05 06:07:08.123456789 UTC' m
@@ -58,7 +59,7 @@ else
 fi
 rm -f m m.gz
 
-# What is not simply a file stays as it is.
+# Anything other than a plain file remains as it is.
 left() { is "$1: left" "$(test -e "$2.gz" && echo made)" ''; }
 cp text h && ln h h2
 t 'a hard link' 2 pzc h
@@ -88,7 +89,7 @@ ln -s nowhere l
 t 'a link to nowhere' 1 pzc -f l
 t 'a link to itself' 1 sh -c 'ln -sf l l; pzc -f l'
 rm -f l
-# Special files, as inputs: their writer may come late, and they stay.
+# Special files as inputs: their writer may come late, and they remain.
 mkfifo p p.gz && chmod 640 p
 t 'a FIFO does not block' 2 timeout 300 pzc p
 t '-d: neither' 2 timeout 300 pzc -d p.gz
@@ -156,7 +157,7 @@ t '/dev/stdin, of a file that is only read' 1 sh -c \
     'pzc -nf -o /dev/stdin text <back'
 same '... : the file is kept' back text
 is '... : and it stays a link' "$(stat -c %F /dev/stdin)" 'symbolic link'
-# of a name that was not given, but made of the input's, nothing is overwritten
+# under a name derived from the input's, nothing is overwritten
 cp text d && mkfifo d.gz
 t 'a FIFO under the name of the output, -f' 2 timeout 300 pzc -f d
 rm d.gz && ln -s /dev/null d.gz
@@ -169,7 +170,7 @@ t 'a directory, -c' 2 pzc -c dir
 t 'a directory as output is kept' 2 sh -c 'cp text d; mkdir d.gz; pzc d'
 t '... and with -f' 1 pzc -f d
 same '... and the input' d text
-# An output that is a link: the link is replaced, never what it leads to.
+# An output that is a link: the link is replaced, never its target.
 cp text o && cp text precious && ln -s precious o.gz
 t 'an output that is a link' 2 pzc o
 t 'an output that is a link, -f' 0 pzc -f o
@@ -177,7 +178,7 @@ same 'what it led to stays' precious text
 is 'the link is a file now' "$(stat -c %F o.gz)" 'regular file'
 rm -rf o o.gz d d.gz
 
-# Outputs that are read while they are made, or the same as the input.
+# Outputs that are read while being written, or are the same as the input.
 cp text same
 t '-o onto the input' 2 pzc -o same same
 same '-o onto the input: kept' same text
@@ -190,8 +191,8 @@ for o in same same2 same3 ./same; do
 done
 rm same2 same3
 
-# An input that changes before it would be removed is kept, with -f too.  The
-# change comes while the output is being synced: there pzc waits for it.
+# An input that changes before it would be removed is kept, even with -f.  The
+# change happens while the output is being synced: pzc waits for it there.
 stopped() {
 	until grep -q '^State:.T' "/proc/$1/status"; do
 		kill -0 "$1" || return 1
@@ -220,8 +221,8 @@ else
 	skip 'nothing makes pzc wait'
 fi
 
-# Beyond the directories that are held open, -r goes up by "..", and only if
-# that is where it came from.
+# Beyond the directories held open, -r goes up by "..", and only if that is
+# where it came from.
 if have pzc-fault && [ -r /proc/self/status ]; then
 	d=up/d i=0
 	while [ $i -lt 100 ]; do
@@ -239,7 +240,7 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 	is '... : the file is packed where it was' \
 	    "$(find elsewhere -type f | sed 's|.*/||')" f.gz
 	rm -rf up elsewhere
-	# a directory with nothing to sync, on some network file systems
+	# a directory that cannot be synced, as on some network file systems
 	cp text q
 	t 'a directory that cannot be synced' 0 env \
 	    COLDPRESS_FAULT=fsync:2:EINVAL pzc-fault q

@@ -1,16 +1,16 @@
 #!/bin/sh
-# gzip output by the rules of the kernel's reader: it skips ten bytes of header
-# and a name, and nothing else (tests/kernel_gunzip.c).
+# gzip output read by the kernel's rules: it skips ten bytes of header and a
+# name, and nothing else (tests/kernel_gunzip.c).
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 gunzip=$BIN/tests/kernel_gunzip
-# more than one block, and a small file that is one
+# more than one block, and a small file with only one
 seq 400000 >text
 seq 10 >small
 
-# reads NAME OPTIONS...: what pzc writes with these is read back
+# reads NAME OPTIONS...: pzc's output with these is read back
 reads() {
 	r_name=$1
 	shift
@@ -46,7 +46,8 @@ t 'a long name' 0 to back "$gunzip" <"$long"
 same 'a long name, the bytes' back "${long%.gz}"
 mv "${long%.gz}" text
 
-# The reader is as strict as it should be: fields that the kernel does not skip
+# The reader is as strict as the kernel: it rejects fields that the kernel does
+# not skip
 pzc -i -c text >members.gz
 t 'the members of -i are not read' 1 to back "$gunzip" <members.gz
 pzc -C 'a comment' -c text >comment.gz

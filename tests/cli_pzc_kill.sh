@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# INT, TERM, HUP and KILL at any moment: under the final name stands nothing,
-# or all of it; and the input goes only after that.
+# INT, TERM, HUP and KILL at any moment: the final name has no file, or a
+# complete one; and the input is removed only after that.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -8,7 +8,7 @@ seq 1 400000 >text
 pzc -1 <text >text.gz
 pzc -F zstd <text >text.zst
 
-# check NAME: what stands there now is in order
+# check NAME: what exists now is in order
 check() {
 	if [ -e "$out" ] && ! pzc -dcf "$out" | cmp -s - text; then
 		not_ok "$1: partial $out"
@@ -23,7 +23,7 @@ check() {
 	rm -f "$in" "$out" .coldpress-*
 }
 
-# By the clock: pauses that reach from before the beginning to past the end.
+# By time: delays from before the beginning to past the end.
 for dir in gz -d -f zst; do
 	case $dir in
 	gz) opts='-1p2' in=a out=a.gz keep=text ;;
@@ -48,8 +48,8 @@ for dir in gz -d -f zst; do
 	[ $bad = 1 ] || ok "$dir: killed at 56 moments, nothing partial"
 done
 
-# Where no unnamed file can be made, and with -f before it gets its name, there
-# is a temporary one, which a signal takes along.
+# If no unnamed file can be created, and with -f before it gets its name, there
+# is a temporary one, which a signal removes.
 if have pzc-fault; then
 	head -c 300000 text >short
 	for sig in HUP-1 INT-2 TERM-15 PIPE-13; do
@@ -85,7 +85,8 @@ if have pzc-fault; then
 			rm -f s s.gz .coldpress-*
 		done
 	done
-	# nohup(1), and a shell without job control: what is ignored stays so
+	# nohup(1), and a shell without job control: ignored signals stay
+	# ignored
 	cp short s
 	t 'a signal that is ignored' 0 sh -c 'trap "" HUP
 	    COLDPRESS_FAULT=openat:3:EOPNOTSUPP,write:1:HUP pzc-fault -k s'
@@ -95,8 +96,8 @@ else
 	skip 'there is no pzc-fault'
 fi
 
-# By the call: in every call of each kind that changes a name or a file, in
-# each thread, one run a call, until a run is not killed any more.
+# By call: in every call of each kind that changes a name or a file, in each
+# thread, one run per call, until a run is not killed any more.
 if have strace && strace -o /dev/null true 2>/dev/null; then
 	head -c 300000 text >t && mv t text && pzc -b 128 <text >text.gz
 	for dir in gz -d -f; do

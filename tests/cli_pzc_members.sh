@@ -34,7 +34,7 @@ write("most.gz", lambda i, m: 0xffffffff)
 write("third.gz", lambda i, m: len(m) if i != 2 else len(m) - 100)
 P
 
-# reads NAME: the data is right, whatever the lengths say
+# reads NAME: the data is correct, whatever the lengths say
 reads() {
 	for p in 1 2; do
 		t "$1, -p$p" 0 to back pzc -dp$p <"$1.gz"
@@ -44,7 +44,7 @@ reads() {
 	is "$1: -lt" "$(pzc -ltq "$1.gz" | awk '{ print $4 }')" "$size"
 }
 
-# ranges NAME: -l and pzseek, which believe lengths that lead to members
+# ranges NAME: -l and pzseek, which trust lengths that lead to members
 ranges() {
 	is "$1: -l" "$(pzc -lq "$1.gz" | awk '{ print $4 }')" "$size"
 	have pzseek || return 0

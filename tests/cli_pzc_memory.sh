@@ -1,14 +1,14 @@
 # shellcheck shell=sh
-# --memory bounds decompression: what comes out, by how much memory, or a
-# refusal that names the need.
+# --memory limits decompression: correct output within the limit, or an error
+# that states the amount needed.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
 have python3 || skip_all 'there is no python3'
 ! sanitized pzc || skip_all "a sanitizer's memory is not pzc's"
 
-# run.py MIB WANT COMMAND...: its output is the file WANT, and its largest
-# resident set at most MIB and what a program takes by itself
+# run.py MIB WANT COMMAND...: its output is the file WANT, and its peak resident
+# set at most MIB plus that of a minimal program
 cat >run.py <<'P'
 import os, sys
 mib, want, argv = int(sys.argv[1]), open(sys.argv[2], "rb"), sys.argv[3:]
@@ -49,7 +49,7 @@ refused() {	# NAME MIB FILE NEED: a pattern of what is said to be needed
 head -c 24M /dev/urandom >noise
 seq 1 6000000 | head -c 24M >text
 
-# xz: the dictionary is what one thread takes; threads only beyond that
+# xz: one thread needs the dictionary; several threads only beyond that
 if have xz; then
 	xz -T2 --lzma2=preset=0,dict=64MiB --block-size=8MiB -c text noise \
 	    >large.xz
@@ -61,7 +61,7 @@ if have xz; then
 	xz -T1 --lzma1=preset=0,dict=64MiB --format=lzma -c text >large.lzma
 	within 'lzma, a dictionary of 64 MiB' 72 large.lzma text
 	refused 'lzma, a dictionary of 64 MiB' 32 large.lzma 6[5-9]
-	# a small block, and then one that needs more
+	# a small block, followed by one that needs more
 	{ pzc -F xz -0 -c noise; cat large.xz; } >mixed.xz
 	refused 'xz, the second stream' 32 mixed.xz 6[5-9]
 	t 'xz: what came before it' 1 sh -c \
@@ -85,7 +85,7 @@ for f in noise text; do
 	pzc -F lz4 -b 64 -c $f >small
 	within "lz4, blocks of 64 KiB, $f" 3 small $f
 done
-# a small frame, and then one with larger blocks
+# a small frame, followed by one with larger blocks
 pzc -F lz4 --legacy -c noise >legacy
 { head -c 1000 text | pzc -F lz4 -b 64; cat legacy; } >mixed.lz4
 refused 'lz4, the second frame' 6 mixed.lz4 22
@@ -109,7 +109,7 @@ pzc -F bzip2 -c zeros >b.bz2
 within 'bzip2, zeros' 24 b.bz2 zeros
 within 'bzip2, zeros' 64 b.bz2 zeros
 
-# gzip, zlib: pieces of a bounded size, whatever the members and blocks
+# gzip, zlib: pieces of bounded size, whatever the members and blocks
 for f in noise text; do
 	for o in '-1' '-i -b 128' '-i -b 4000' '-b 4000' '-b 20000' '-11'; do
 		[ "$f $o" != 'text -11' ] || continue

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Names: suffixes, what pzc is called, odd bytes, -o -S -N -n -m.
+# Names: suffixes, program names, odd bytes, -o -S -N -n -m.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -7,7 +7,7 @@ seq 1 3000 >text
 gone() { is "$1" "$(test -e "$2" && echo there)" ''; }
 there() { is "$1" "$(test -e "$2" && echo there)" there; }
 
-# Each format's suffix, added and taken away.
+# Each format's suffix, added and removed.
 for p in gzip:.gz zlib:.zz zip:.zip zstd:.zst lz4:.lz4 xz:.xz lzma:.lzma \
     bzip2:.bz2; do
 	f=${p%%:*} s=${p#*:}
@@ -20,7 +20,7 @@ for p in gzip:.gz zlib:.zz zip:.zip zstd:.zst lz4:.lz4 xz:.xz lzma:.lzma \
 	same "$f: the bytes" a text
 done
 
-# Suffixes that stand for two, and others' spellings.
+# Combined suffixes, and those of other programs.
 for p in tgz:gzip:tar taz:gzip:tar tzst:zstd:tar txz:xz:tar tlz:lzma:tar \
     tbz2:bzip2:tar tbz:bzip2:tar; do
 	s=${p%%:*} f=${p#*:} && f=${f%%:*}
@@ -37,7 +37,7 @@ for s in .z -gz -z _z; do
 done
 rm -f b*
 
-# The output's suffix says the format.
+# The output's suffix selects the format.
 for p in gz:1f8b zst:28b5 xz:fd37 bz2:425a lz4:0422 lzma:5d00 zip:504b; do
 	t "-o c.${p%%:*}" 0 pzc -o "c.${p%%:*}" text
 	is "-o c.${p%%:*}: its magic" \
@@ -119,7 +119,7 @@ pzc -n -N -c orig >N.gz
 same '-N after -n' N.gz stored.gz
 rm -f ./*.gz stored orig
 
-# A hostile name stays in the directory.  All are gzip with FNAME.
+# A hostile name stays in the directory.  All files are gzip with FNAME.
 stored_as() {
 	printf '\037\213\010\010\000\000\000\000\000\003%b\000' "$1"
 	gzip -nc <text | tail -c +11
@@ -137,7 +137,7 @@ for n in . .. x/ '' x/. x/..; do
 	same "-N of '$n' is by the suffix" in/h text
 	rm -f in/*
 done
-# The stored name is the packed file's own: neither may be lost.
+# The stored name is that of the compressed file: neither may be lost.
 stored_as h.gz >in/h.gz
 t '-dN onto itself' 2 pzc -dN in/h.gz
 t '-dN onto itself: kept' 0 gzip -t in/h.gz
@@ -145,7 +145,7 @@ t '-dfN onto itself' 1 pzc -dfN in/h.gz
 t '-dfN onto itself: kept' 0 gzip -t in/h.gz
 rm -rf in
 
-# What pzc is called.
+# Program names.
 mkdir bin
 for n in gzip gunzip zcat pigz unpigz unpzc pzcat pzc; do
 	ln -s "$(command -v pzc)" bin/$n
@@ -199,8 +199,8 @@ rm -f "$longer"
 t 'control characters do not reach the terminal' 0 sh -c \
     '! pzc "$1" 2>err && ! grep -q "$1" err' - "$bell"
 
-# A header's name is anybody's: escape sequences and the C1 controls that UTF-8
-# has for them, in a warning, in a listing and at the prompt of a terminal.
+# A header's name is untrusted: escape sequences and the C1 controls in UTF-8,
+# in a warning, in a listing and at a terminal prompt.
 cat >header.py <<'P'
 import gzip, sys
 with open("esc.gz", "wb") as f:
@@ -225,7 +225,7 @@ except OSError:
 sys.stdout.buffer.write(data)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 P
-# clean FILE: nothing but printable characters, lines and one e acute
+# clean FILE: only printable characters, newlines and one e acute
 clean() { ! tr -d '\r\n' <"$1" | sed 's/\xc3\xa9//g' | grep -q '[^ -~]'; }
 # shellcheck disable=SC1003
 safe='n\\033\[31m\\302\\23332m'
@@ -292,7 +292,7 @@ with open("bottom", "w") as f:
     f.write("deep\n")
 P
 then
-	# a path that no call takes, and more levels than descriptors
+	# a path too long for any call, and more levels than descriptors
 	t '-r, 500 levels down' 0 sh -c 'ulimit -n 100; pzc -r deep'
 	is '... : found' "$(find deep -name 'bottom*' | sed 's|.*/||')" \
 	    bottom.gz

@@ -12,7 +12,7 @@ says() {	# NAME PATTERN COMMAND...: it fails with such a sentence
 	    "$@" >out 2>err; [ $? = 1 ] && grep -q "$what" err' - \
 	    "$says_what" "$@"
 }
-# round OPTIONS...: what they make can be read again
+# round OPTIONS...: their output can be read again
 round() {
 	pzc "$@" <text >packed && pzc -d <packed | cmp -s - text
 	is "pzc $*" $? 0
@@ -48,7 +48,7 @@ same '-T behind a name' a b
 pzc -cT -- f >b
 same '-cT' a b
 
-# Modes win over each other as in pigz and gzip.
+# Modes override each other as in pigz and gzip.
 pzc <text >t.gz && cp t.gz keep.gz
 for o in -t --test -dt -td '-t -d' '-d -t'; do
 	# shellcheck disable=SC2086
@@ -65,11 +65,11 @@ cat text text >want
 same '-dc of several: the bytes' back want
 t 'the same through -' 0 sh -c 'pzc -dc t.gz - <t.gz | cmp - want'
 
-# -F has no say over what a stream tells itself.
+# -F does not override what a stream says about itself.
 t '-d -F xz of gzip' 0 to back pzc -d -F xz <t.gz
 same '-d -F xz of gzip: the bytes' back text
 
-# Refused, with a sentence.
+# Rejected, with a message.
 says '-T4 names -p' 'is -p' pzc -T4
 says '-T 4 too' 'is -p' pzc -T 4
 says '-kT0 too' 'is -p' pzc -kT0
@@ -115,7 +115,7 @@ says '-d of nothing' 'end of file' pzc -d </dev/null
 says '-t of text' 'format' pzc -t text
 says 'a directory as input' directory pzc </
 
-# Several inputs: the worst status stays, and the others are done.
+# Several inputs: the worst status is kept, and the others are processed.
 cp text x && cp text y
 t 'an error, a warning and two that work' 1 pzc -k x nothing t.gz y
 t 'x was done' 0 gzip -t x.gz
@@ -149,7 +149,7 @@ for o in -h --help -V --version -L --license; do
 done
 t '-V names the libraries' 0 sh -c 'pzc -V | grep -q "zstd  *[0-9]"'
 
-# Environment: options, and only those; the command line comes last.
+# Environment: only options; the command line comes last.
 export GZIP=-1
 pzc <text >a
 unset GZIP
@@ -170,7 +170,7 @@ says 'PIGZ=-- file' 'options only' env PIGZ='-- text' pzc
 t 'PZC=blanks' 0 env PZC='   ' pzc -c text
 says 'PZC=-Z' "Try 'pzc --help'" env PZC=-Z pzc
 
-# --memory lowers the threads and changes no byte.
+# --memory lowers the number of threads and changes no byte.
 pzc -p8 <text >a && pzc -p8 --memory 24M <text >b
 same '--memory: the same bytes' a b
 cat text text text text text text text text >large
@@ -178,14 +178,15 @@ pzc -p8 --stats=s.json --memory 12M <large >/dev/null
 is '--memory: fewer threads' \
     "$(sed -n 's/.*"threads":\([0-9]*\).*/\1/p' s.json | awk '{
 	print ($1 < 8 && $1 >= 1) ? "fewer" : $1 }')" fewer
-# zstd's contexts at 12 take more than at 13: two would not fit.
+# zstd's contexts at 12 need more than at 13: two would not fit.
 pzc -F zstd -12 -p2 --stats=z.json --memory 180M <text >/dev/null
 is '--memory: what zstd -12 takes' \
     "$(sed -n 's/.*"threads":\([0-9]*\).*/\1/p' z.json)" 1
 says '--memory below one thread' 'memory' pzc -F xz -9 --memory 8M large
 is '--memory: nothing made' "$(test -e large.xz && echo made)" ''
 
-# A terminal gets no compressed data, and gives none, but with -f.
+# Compressed data is neither written to nor read from a terminal, except with
+# -f.
 if have script; then
 	pty() { script -qec "$1" /dev/null </dev/null >tty.out 2>&1; }
 	pty 'pzc <text'

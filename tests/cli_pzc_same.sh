@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
-# Sizes about the blocks' edges count as much as large ones.
+# Sizes near the block boundaries matter as much as large ones.
 { seq 1 250000; head -c 300000 /dev/urandom; seq 1 50000; } >large
 : >empty
 printf x >one
@@ -55,8 +55,8 @@ for o in '-F gzip' '-F gzip -1' '-F gzip -9' '-F gzip -0' '-F gzip -i' \
 	same "$o: -d from a slow writer" back large
 done
 
-# --rsyncable: behind a change near the beginning the bytes come together
-# again, so that the end is the same.
+# --rsyncable: after a change near the beginning the outputs converge, so that
+# the ends are the same.
 { cat large; seq 900000 1600000; cat large; } >longer && mv longer large
 { printf 'an insertion'; cat large; } >changed
 for f in gzip zstd; do
@@ -67,7 +67,7 @@ for f in gzip zstd; do
 a, b = (open(f, "rb").read() for f in "ab")
 m = len(b) // 2
 print(b[m:m + 4096] in a)')" True
-	# blocks are at most as large as without, so it costs something
+	# blocks are at most as large as without it, so it costs something
 	is "$f: --rsyncable costs under 20 %" "$(($(wc -c <a) * 100 <
 	    $(wc -c <c) * 120))" 1
 done

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# --stats, PZC_STATS and -v: valid JSON, true figures.
+# --stats, PZC_STATS and -v: valid JSON, correct figures.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -61,7 +61,8 @@ wait
 is 'eight at once: a line each' "$(look s 'len(rows)')" 8
 pzc --stats=s text text 2>/dev/null
 t 'JSON after an error' 0 look s
-# The half second begins when what was sent has come out: pzc waits by then.
+# The half second begins when the data sent has come out: pzc is waiting by
+# then.
 mkfifo out
 { echo one; read -r _ <out; sleep 0.5; cat text; } |
     pzc --flush-ms 20 --stats=w | pzc -d --flush-ms 20 |

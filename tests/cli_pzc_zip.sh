@@ -1,6 +1,6 @@
 #!/bin/sh
-# zip archives of other programs: written to files and to pipes, stored and
-# deflated, with the sizes in front, behind, and in ZIP64 fields.
+# zip archives by other programs: written to files and to pipes, stored and
+# deflated, with the sizes before, after, and in ZIP64 fields.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -50,7 +50,7 @@ write("directory.zip", local(0, 0, 0, 0, b"dir/") +
     local(0, 0, crc, n, b"dir/text") + data)
 write("encrypted.zip", local(9, 8, 0, 0, b"text") + bytes(100))
 write("bzip2.zip", local(0, 12, crc, 100, b"text") + bytes(100))
-# a directory alone, of an entry of 2^63 - 1 bytes
+# only a directory, for an entry of 2^63 - 1 bytes
 name, x = b"text", struct.pack("<2H2Q", 1, 16, 2 ** 63 - 1, 10)
 central = struct.pack("<4s6H3I5H2I", b"PK\1\2", 45, 45, 0, 8, 0, 33, 0,
     2 ** 32 - 1, 2 ** 32 - 1, len(name), len(x), 0, 0, 0, 0, 0) + name + x

@@ -1,5 +1,5 @@
 #!/bin/sh
-# pzseek writes what dd would of the plain file, for every format.
+# pzseek writes the same bytes as dd on the plain file, for every format.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -9,7 +9,7 @@ have pzseek || skip_all 'pzseek is not built'
 # range FILE OFFSET LENGTH: the range of a plain file
 range() { tail -c "+$(($2 + 1))" "$1" | head -c "$3"; }
 
-# check NAME FILE PLAIN OPTION...: ranges at all kinds of places
+# check NAME FILE PLAIN OPTION...: ranges in all kinds of positions
 check() {
 	c_name=$1 c_file=$2 c_plain=$3
 	shift 3
@@ -41,7 +41,7 @@ check() {
 	is "$c_name: behind the end is nothing" "$(wc -c <.got)" 0
 }
 
-# Text, then bytes that nothing compresses, then text.
+# Text, then incompressible bytes, then text.
 {
 	seq 1 400000
 	dd if=/dev/urandom bs=1M count=2 2>/dev/null
@@ -158,7 +158,7 @@ while [ "$at" -lt "$bytes" ]; do
 	pzseek --index bad f.gz 1000000:2000000 >.got 2>/dev/null
 	status=$?
 	range plain 1000000 2000000 >.want
-	# either an error, or bytes that the damage is not about
+	# either an error, or bytes that the damage does not affect
 	if [ "$status" = 0 ] && ! cmp -s .got .want; then
 		not_ok "an index damaged at $at"
 	elif [ "$status" -gt 1 ]; then
@@ -172,7 +172,7 @@ head -c 100000 f.gz >cut.gz
 t 'no index of a file that is cut short' 1 pzseek --make-index cut.gz
 t 'and none is left' 1 test -e cut.gz.pzi
 
-# Damage within a unit is an error; outside it is not seen
+# Damage inside a unit is an error; outside it is not noticed
 for f in zstd lz4 xz; do
 	cp "f.$f" bad
 	printf '\252\125\252\125' | dd of=bad bs=1 conv=notrunc \
@@ -181,14 +181,14 @@ for f in zstd lz4 xz; do
 	t "$f: nothing is left" 1 test -e out
 done
 
-# Data that holds sync points and headers of its own
+# Data that contains sync points and headers of its own
 cat f.gzip f.gzip f.gzip plain >nested
 pzc -c nested >nested.gz
 check 'gzip of gzip files' nested.gz nested
 pzc -0 -c nested >nested.gz
 check 'gzip -0 of gzip files' nested.gz nested
 
-# Many ranges, files, and what is wrong
+# Many ranges, files, and errors
 {
 	range plain 5 10
 	range plain 2000000 3000000
@@ -235,7 +235,7 @@ t 'descriptors 0 to 2 closed' 0 sh -c \
 range plain 100000 70000 >.want
 same 'descriptors 0 to 2 closed: the bytes' out .want
 t 'standard output closed' 1 sh -c 'pzseek f.gzip 0:10 >&-'
-# The file that is read is no output.
+# The file being read cannot be the output.
 cp f.gzip self.gz && ln self.gz self2.gz
 for o in self.gz self2.gz ./self.gz; do
 	t "-f -o onto the input, $o" 1 pzseek -f -o $o self.gz 0:10

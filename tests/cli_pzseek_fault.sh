@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every call of pzseek fails in its turn: an error, or the right bytes.
+# Every call of pzseek fails in turn: an error, or the correct bytes.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -17,7 +17,7 @@ done
 pzc -i -b 256 -c plain >f.members
 tail -c +1000001 plain | head -c 500000 >want
 
-# A failure leaves nothing.
+# A failure leaves nothing behind.
 leaves() { [ ! -e "$1" ]; }
 
 cp want want.out

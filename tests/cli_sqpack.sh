@@ -1,5 +1,5 @@
 #!/bin/sh
-# Images by sqpack hold what the tree holds, for every reader and method.
+# Images by sqpack contain the tree, for every reader and method.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -10,7 +10,7 @@ have unsquashfs || skip_all 'unsquashfs is not installed'
 
 nasty_tree
 
-# facts DIR: all that an image keeps of a tree; times before 1970 are 0
+# facts DIR: everything that an image keeps of a tree; times before 1970 are 0
 facts() {
 	(cd "$1" && find . -printf '%y %m %U %G %n %s %T@ %P %l\n' |
 	    awk '$1 == "d" { $5 = $6 = "" }
@@ -44,7 +44,7 @@ for o in '-F zstd -L 1' '-F gzip' '-F gzip -L 12' '-F lz4' '-F lz4hc' \
 	same "sqpack $o: for one thread, too" image.1 image
 done
 
-# An archive in the order of names is the directory
+# An archive in the order of names gives the same image as the directory
 sqpack -F zstd -L 1 -o dir.image tree
 for format in gnu posix; do
 	(cd tree && tar --format=$format -S --sort=name -cf - .) >a.tar
@@ -66,7 +66,7 @@ done
 is 'an archive in another order' $? 0
 holds 'an archive in another order' order.image
 
-# What was there is not touched, and what fails leaves nothing
+# Existing files are not touched, and failures leave nothing behind
 echo precious >there
 t 'an image is not replaced' 1 sqpack -o there tree
 is 'what was there still is' "$(cat there)" precious
@@ -89,7 +89,7 @@ head -c 100000 a.tar | gzip | head -c 20000 >cut.tar.gz
 t 'a compressed archive that is cut short' 1 sqpack -o cut.image cut.tar.gz
 t 'and no image' 1 test -e cut.image
 
-# Owners, times, what is left out
+# Owners, times, exclusions
 t 'all of the root' 0 sqpack -f --all-root --mtime 7 -F lz4 -o image tree
 unsquashfs -lln image | awk '/^[-dlp]/ { print $2 }' | sort -u >owners
 is 'all owners' "$(cat owners)" 0/0
@@ -132,7 +132,7 @@ else
 	skip 'extended attributes: none can be set here'
 fi
 
-# What it costs, in words of JSON
+# Statistics, as JSON
 t 'statistics' 0 sqpack -f --stats=stats -F lz4 -o image tree
 is 'the size of the image' "$(sed 's/.*"image_B":\([0-9]*\).*/\1/' stats)" \
     "$(stat -c %s image)"
@@ -140,7 +140,7 @@ t 'without an image' 0 sqpack --dry-run --stats=dry -F lz4 tree
 is 'the same size' "$(sed 's/.*"image_B":\([0-9]*\).*/\1/' dry)" \
     "$(stat -c %s image)"
 
-# Calls that make no sense
+# Invalid command lines
 for o in '-F zip' '-F xz -L 3' '-F zstd -L 23' '-b 3000' '-b 2M' '--raw all' \
     '--uid -1' '--uid 4294967296'; do
 	# shellcheck disable=SC2086

@@ -1,6 +1,6 @@
 #!/bin/sh
-# An image made of an image has the same tree, data and attributes; of a
-# damaged one there is none.
+# An image made from an image has the same tree, data and attributes; from a
+# damaged one none is made.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

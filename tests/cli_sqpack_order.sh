@@ -1,6 +1,6 @@
 #!/bin/sh
-# Files that a list names come first in the image, in its order, from a
-# directory and from a stream.
+# Files named in a list come first in the image, in its order, from a directory
+# and from a stream.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -39,8 +39,7 @@ for m in d/e/small1 d/e/small6 z/small2 z/small5; do
 	echo "mark $m ends" >>"tree/$m"
 done
 facts tree >want
-# begins FILE...: their data lie in this order in an image that is not
-# compressed
+# begins FILE...: their data is in this order in an uncompressed image
 begins() {
 	for m in "$@"; do
 		grep -obaF "mark $m ends" image | cut -d: -f1
@@ -72,7 +71,7 @@ t 'its large files come first' 0 begins d/large4 d/large2 d/large1 d/large3 \
 t 'its small files share a block, in order, before the others' 0 \
     begins d/large2 z/small5 d/e/small6 d/large1 d/e/small1
 holds 'a list' image
-# the fragment block behind the listed files has nothing of others
+# the fragment block after the listed files contains nothing of others
 at=$(grep -obaF 'mark d/e/small6 ends' image | cut -d: -f1)
 is 'the block ends with what is listed' \
     "$(tail -c +$((at + 1)) image | head -c 60 | tr -d '\0' | sed -n 2p)" \
@@ -159,7 +158,7 @@ holds 'twins in an archive' tar.image
 sqpack -f -p1 -F lz4 --order list -o tar1.image tree.tar
 same 'for one thread, too' tar1.image tar.image
 
-# Lists that make no sense
+# Invalid lists
 printf 'no/such\nfile\n' >bad
 t 'a list of nothing that is there' 1 sqpack -o bad.image --order bad tree
 shows 'is refused' 'bad: none of its paths is that of a file' .t.err

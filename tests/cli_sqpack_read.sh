@@ -1,7 +1,7 @@
 #!/bin/sh
-# What sqpack lists, extracts and writes of an image is what unsquashfs finds
-# in it; of a damaged one it reads what can be read, says what is wrong and
-# ends with 1.  Nothing is extracted outside the directory.
+# What sqpack lists, extracts and writes from an image is what unsquashfs finds
+# in it; from a damaged one it reads what can be read, reports the damage and
+# exits with 1.  Nothing is extracted outside the directory.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -122,7 +122,7 @@ cat runtime image >app
 t 'an AppImage' 0 to got sqpack -l app
 same 'its names' got all
 
-# What is no image.
+# Files that are not images.
 : >none
 t 'an empty file' 1 sqpack -l none
 shows 'a sentence' '^sqpack: none: no squashfs image begins here$' .t.err
@@ -163,7 +163,7 @@ is 'holes stay holes' "$(($(du -k got/a/hole | cut -f1) < 100))" 1
 is 'within a file, too' "$(($(du -k got/a/sparse | cut -f1) < 3000))" 1
 cp image whole-image
 
-# By mksquashfs: tails in fragment blocks behind blocks
+# By mksquashfs: tails in fragment blocks after blocks
 if have mksquashfs; then
 	mksquashfs tree other -noappend -no-progress -always-use-fragments \
 	    >/dev/null 2>&1
@@ -226,7 +226,7 @@ for f in a nowhere a/b/link a/; do
 	is 'gives nothing' "$(cat .t.out)" ''
 done
 
-# Data that is damaged: what else there is is extracted
+# Damaged data: everything else is extracted
 seq 100000 >one
 mkdir data
 for f in 1 2 3 4; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# An image can be built again from its own tree, to the byte, by the settings
-# that it holds; what does not come of its tree is found.
+# An image can be rebuilt from its own tree, to the byte, with the settings that
+# it contains; anything that does not come from its tree is detected.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -77,7 +77,7 @@ poke image $((used + 7)) 1 120
 t 'what stands there in another way' 1 check image
 shows 'is not guessed' 'the settings in its padding are not known' .t.err
 
-# What does not come of the tree
+# Data that does not come from the tree
 sqpack -f -F gzip -o image tree
 cp image spoilt
 poke spoilt 8 4 77
@@ -94,7 +94,7 @@ sqpack -f -F zstd -L 3 -o spoilt tree
 poke spoilt 98 4 4
 t 'a level that is not the one' 1 check spoilt
 shows 'is seen in the data' '^different: byte [0-9]*, in the data of '
-# bytes that no file has, in a block that files have: only a rebuild sees them
+# bytes of no file, in a block that has files: only a rebuild detects them
 mkdir one
 seq 2000 >one/a
 sqpack -f -F none -o whole one

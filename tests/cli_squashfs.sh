@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every file of an image has the digest that it has in the tree, whatever the
-# compressor and block size; damage is told, and a hostile image ends well.
+# Every file of an image has the same digest as in the tree, whatever the
+# compressor and block size; damage is reported, and a hostile image is handled.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -8,7 +8,8 @@
 have mksquashfs || skip_all 'mksquashfs is not installed'
 walk=$BIN/tests/squashfs_walk
 
-# one block, less, more, holes, nothing, twins, links, odd names, many levels
+# one block, less, more, holes, nothing, duplicates, links, odd names, many
+# levels
 mkdir -p tree/a/b/c/d tree/many
 seq 200000 >tree/a/large
 head -c 300000 /dev/urandom >tree/a/random
@@ -80,8 +81,8 @@ else
 	skip 'gensquashfs is not installed'
 fi
 
-# damage: a block of random, which is stored as it is, cannot be seen; one of
-# large is compressed
+# damage: a block of random, which is stored uncompressed, goes unnoticed; one
+# of large is compressed
 rm -rf one && mkdir one && cp tree/a/large one/ && cp tree/a/b/tail one/z
 rm -f img && mksquashfs one img -no-progress -no-fragments >/dev/null 2>&1
 printf '\377\377\377\377\377\377' |

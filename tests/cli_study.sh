@@ -1,5 +1,5 @@
 #!/bin/sh
-# What all studies share, tried on the example of doc/study.md.
+# What all studies share, tested with the example of doc/study.md.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -60,7 +60,7 @@ t 'options after the step, with =' 0 levels report -o r.csv '--levels=1 9'
 t 'nothing prepared' 1 told levels report -o none.csv
 t 'a sentence' 0 grep -q 'none.csv.d: nothing has been prepared' err
 
-# What is going on may not be contradicted.
+# An existing study cannot be contradicted.
 for other in '-S 7' '--levels 3' --quick; do
 	# shellcheck disable=SC2086
 	t "another $other" 1 told levels $other -o r.csv
@@ -109,7 +109,7 @@ is 'have rows' "$(cells "$odd.csv")" 'gzip1.1 gzip6.1 gzip9.1 '
 t 'and a report' 0 levels -o "$odd.csv" report
 t 'a tab' 1 told levels -n 1 -o x.csv "$(printf 'a\tb')"
 
-# A run that is killed, alone or with all that it has started.
+# A run that is killed, alone or with everything that it has started.
 killed k.csv sh scripts/levels --warm -n 5 -o k.csv tree
 t 'after KILL it goes on' 0 levels -n 5 -o k.csv tree
 is 'every run once' "$(cells k.csv | wc -w)" 15
@@ -142,7 +142,7 @@ is 'every run once' "$(cells o.csv)" \
     'gzip1.1 gzip1.2 gzip6.1 gzip6.2 gzip9.1 gzip9.2 '
 is 'and no more' "$(wc -l <laps)" 2
 
-# A file without a row is no run.
+# A file without a row is not a run.
 ran=o.csv.d/rows/002.gzip9.csv
 grep '^#' $ran >x
 for cut in x /dev/null; do
@@ -164,7 +164,7 @@ t 'is refused' 0 grep -q '002.gzip9.csv: the run has left no row' err
 t 'and nothing stands for it' 1 test -e $ran
 t 'the study goes on' 0 levels -n 2 -o o.csv tree
 
-# TERM is heard at once, not after the run.
+# TERM takes effect immediately, not after the run.
 rm -f laps waiting go
 cat >waits/lap <<EOF
 #!/bin/sh
@@ -183,7 +183,7 @@ kill -s KILL "$(cat waiting)" 2>/dev/null
 is 'and the run' $? 1
 t 'it goes on' 0 levels -n 1 -o t.csv tree
 
-# Whose folder it is.
+# Ownership of the folder.
 chmod g+w o.csv.d
 t 'a folder that others can write to' 1 told levels -o o.csv report
 t 'is not believed' 0 grep -q 'can be written by others' err

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tar reader finds the same tree in whatever GNU tar and bsdtar write.
+# The tar reader finds the same tree in archives by GNU tar and bsdtar.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -17,7 +17,7 @@ truncate -s 3000000 tree/sparse
 printf middle | dd of=tree/sparse bs=1 seek=1500000 conv=notrunc 2>/dev/null
 printf end | dd of=tree/sparse bs=1 seek=2999997 conv=notrunc 2>/dev/null
 truncate -s 500000 tree/hole
-# many extents: more than an old GNU header and one block behind it hold
+# many extents: more than fit an old GNU header and one block after it
 i=0
 while [ $i -lt 60 ]; do
 	printf '%04d' $i |
@@ -35,13 +35,13 @@ ln -s "$long/$long/$long/$long" tree/far
 find tree short -exec touch -h -d '2001-09-09 01:46:40 UTC' {} + 2>/dev/null
 touch -d '2033-05-18 03:33:20 UTC' tree/file short/file
 
-# crc FILE: its CRC-32, out of the end of a gzip member
+# crc FILE: its CRC-32, taken from the end of a gzip member
 crc() {
 	gzip -c1 <"$1" | tail -c 8 | od -An -tx1 |
 	    awk '{ print $4 $3 $2 $1 }'
 }
 
-# What is on the disk, in the words of tar_list, by GNU tar's order of names
+# The files on disk, in the format of tar_list, in GNU tar's order of names
 truth() {
 	tar -cf - --sort=name "$1" | tar -tf - | while IFS= read -r path; do
 		path=${path%/}
@@ -63,8 +63,8 @@ truth() {
 	done
 }
 
-# plain: tar_list's lines as truth has them; sizes of directories are the
-# filesystem's, those of links the length of their target
+# plain: tar_list's lines in the format of truth; sizes of directories depend on
+# the filesystem, those of links are the length of their target
 plain() {
 	sed -e 's,/ *$,,' -e 's/ *$//' -e 's/^\(.\) 0*\([0-7]\)/\1 \2/' |
 	    awk '
@@ -110,7 +110,7 @@ for version in 0.0 0.1 1.0; do
 	holds "pax sparse $version" tree a.tar
 done
 
-# attr NAME ARCHIVE: the attribute and its value are there
+# attr NAME ARCHIVE: the attribute and its value exist
 if have setfattr && setfattr -n user.color -v 'dark red' tree/file \
     2>/dev/null; then
 	tar -cf a.tar --format=posix --xattrs tree/file
@@ -137,7 +137,7 @@ if have bsdtar; then
 	same 'pax of bsdtar: entries' got want
 fi
 
-# What is no archive, or the beginning of one
+# Files that are not archives, or only the beginning of one
 tar -cf a.tar --format=posix -S tree
 size=$(stat -c %s a.tar)
 for cut in 1 511 513 1100 1600 $((size / 2)) $((size / 3)); do

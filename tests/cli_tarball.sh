@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tarball study on a small tree: its table, its rows, and going on.
+# The tarball study on a small tree: its table, its rows, and resuming.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -12,7 +12,7 @@ COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 
 study() { sh "$SRC/scripts/tarball" --quick --warm "$@"; }
-# runs FILE: how many whole runs there are of each label, as LABELxN ...
+# runs FILE: the number of whole runs of each label, as LABELxN ...
 runs() {
 	grep -v '^#' "$1" | awk -F , '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -44,7 +44,7 @@ is 'every run has its rows' "$(runs r.csv)" \
     'A10x2 A1x2 A2x2 A3x2 A4x2 B1x2 B2x2 B3x2 B4x2 '
 t 'OUT is gone' 1 test -e out
 t 'lapcmp reads the rows' 0 lapcmp r.csv
-# given LABEL: the least that tar was given by read calls
+# given LABEL: the minimum that read calls returned to tar
 given() {
 	grep -v '^#' r.csv | awk -F , -v label="$1" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -112,7 +112,7 @@ t 'without pbzip2' 0 to table4 env PATH="$BIN:$PWD/bin" sh \
 t 'its row is missing, and said to be' 0 \
     grep -q '^A7 .*missing: pbzip2' table4
 
-# What bears OUT's name, and was not there when the study began, stays.
+# A file named OUT that did not exist when the study began remains.
 t 'prepare' 0 study -n 1 --rows 'A1 B1' -o u.csv prepare tree mine
 echo mine >mine
 t 'a file that comes between' 1 told study -o u.csv run

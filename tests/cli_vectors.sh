@@ -1,7 +1,7 @@
 # shellcheck shell=sh
-# Files that others' decoders are tested with, good and bad, judged by the
-# reference tools: what they accept we decode to the same bytes, what they
-# refuse we refuse.  COLDPRESS_VECTORS names the folder, one folder a format.
+# Test files for decoders, good and bad, judged by the reference tools: what
+# they accept we decode to the same bytes, what they reject we reject.
+# COLDPRESS_VECTORS names the folder, with one folder per format.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -14,9 +14,9 @@ import os, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
 folder, *judge = sys.argv[1:]
 
-# Where ours is another verdict than the judge's, and why.
+# Where our verdict differs from the reference's, and why.
 exceptions = {
-    # The judge has no name for it: zlib data under a .gz name.
+    # The reference cannot handle the name: zlib data under a .gz name.
     "gz/GH-1600.gz": "accept",
 }
 
@@ -31,7 +31,7 @@ def run(argv, path):
 def one(path):
     name = os.path.join(os.path.basename(folder), os.path.relpath(path, folder))
     rc, want, _ = run(judge, path)
-    # 2 is a warning, but bzip2's word for corrupt data
+    # 2 is a warning, but bzip2 uses it for corrupt data
     good = rc == 0 or rc == 2 and judge[0] != "bzip2"
     rule = exceptions.get(name)
     out = []

@@ -6,7 +6,7 @@
 # shellcheck source=scripts/xserver.sh
 . "$SRC/scripts/xserver.sh"
 
-# value COLUMN: of the row that the last command wrote
+# value COLUMN: from the row written by the last command
 value() {
 	grep -v '^#' .t.out | awk -F, -v name="$1" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -49,7 +49,7 @@ t 'as JSON' 0 line --json -- sh -c 'echo; sleep 300'
 shows 'too' '"result":"seen"'
 t 'an image that is not on a device' 125 line --image /proc -- echo
 
-# A tree of processes, also of those that have left their parents.
+# A process tree, including processes that have left their parents.
 t 'all processes' 0 line --csv -- sh -c \
     'setsid sleep 298.5 & (sleep 298.5 & sleep 298.5 &) ; echo; sleep 298.5'
 is 'are killed and reaped' "$(pgrep -x -f 'sleep 298.5')" ''

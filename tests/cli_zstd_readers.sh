@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# What is written as zstd is read by the programs that read zstd.
+# pzc's zstd output is read by the programs that read zstd.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
-# More than three jobs of the default size, and the end of one.
+# More than three jobs of the default size, and part of one.
 python3 -c 'import sys
 words = [b"%x" % (i * 2654435761 % 65536) for i in range(4096)]
 x, n, out = 1, 0, sys.stdout.buffer
@@ -30,7 +30,7 @@ for f in large whole small empty; do
 	done
 done
 
-# One frame, a checksum, a window that all take, nothing behind it.
+# One frame, a checksum, a window accepted by all, nothing after it.
 python3 - large.zst large.stdin.zst <<'EOF' >facts
 import sys
 for name in sys.argv[1:]:
@@ -73,7 +73,7 @@ if have zstd; then
 	done
 fi
 
-# The module belongs to one of the Pythons, perhaps.
+# The module may belong to any of the installed Pythons.
 py=
 for p in python3 /usr/bin/python3; do
 	$p -c 'import zstandard' 2>/dev/null && py=$p && break
@@ -122,8 +122,8 @@ else
 	echo '# skipped: no dpkg-deb, or no ar'
 fi
 
-# --memory holds when decompressing: frames of 8 MiB, 24 of them, and a
-# window of 64 MiB.
+# --memory holds when decompressing: frames of 8 MiB, 24 of them, and a window
+# of 64 MiB.
 head -c 8388608 large >f8
 pzc -F zstd --seekable -b 8192 -c f8 >f8.zst
 cat f8.zst f8.zst f8.zst f8.zst f8.zst f8.zst >six.zst

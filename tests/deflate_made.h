@@ -1,5 +1,5 @@
 /*
- * deflate_made.h - sequences of matches made up, with the data they stand for
+ * deflate_made.h - generated sequences of matches, with the data they represent
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_DEFLATE_MADE_H
@@ -13,15 +13,15 @@
 
 enum { MADE_SEQS = 300000, MADE_BYTES = 4 << 20, MADE_WINDOW = 32768 };
 
-/* What kinds of tokens there are; all bits clear: any. */
+/* The kinds of tokens; all bits clear: any. */
 enum made_shape {
 	MADE_LITERALS = 1,	/* no matches */
 	MADE_MATCHES = 2,	/* no literals but the first */
-	MADE_FAR = 4,		/* distances as long as can be */
+	MADE_FAR = 4,		/* distances as long as possible */
 	MADE_ONE = 8,		/* one byte value */
-	MADE_SKEWED = 16,	/* bytes and lengths of unequal frequency */
+	MADE_SKEWED = 16,	/* bytes and lengths with unequal frequencies */
 	MADE_LONG = 32,		/* matches of 258 */
-	MADE_TURNS = 64		/* noise and others in turn */
+	MADE_TURNS = 64		/* alternating with noise */
 };
 
 struct made {
@@ -31,7 +31,10 @@ struct made {
 	size_t len;
 };
 
-/* Bytes that steer: given ones, or if there are none, from a generator. */
+/*
+ * Bytes that control the choices: given ones or, if there are none, from a
+ * generator.
+ */
 struct made_source {
 	const uint8_t *p;
 	size_t n;
@@ -65,7 +68,7 @@ made_byte(struct made_source *s, unsigned shape)
 	return (uint8_t)v;
 }
 
-/* One sequence more, of at most room bytes, of which there is one. */
+/* Adds one sequence, of at most room bytes, at least one. */
 static inline void
 made_seq(struct made *m, struct made_source *s, unsigned shape, size_t room)
 {
@@ -99,7 +102,7 @@ made_seq(struct made *m, struct made_source *s, unsigned shape, size_t room)
 		m->data[m->len] = m->data[m->len - far];
 }
 
-/* len bytes, or fewer when there are too many sequences. */
+/* len bytes, or fewer if there are too many sequences. */
 static inline void
 made_make(struct made *m, struct made_source *s, unsigned shape, size_t len)
 {
@@ -114,7 +117,7 @@ made_make(struct made *m, struct made_source *s, unsigned shape, size_t len)
 	}
 }
 
-/* Whether zlib and libdeflate read the data from len bytes at s. */
+/* Whether zlib and libdeflate decode the len bytes at s to the data. */
 static inline bool
 made_inflates(const struct made *m, const uint8_t *s, size_t len)
 {

@@ -1,5 +1,5 @@
 /*
- * deflate_oracle.h - what zlib says about a raw deflate stream
+ * deflate_oracle.h - zlib's verdict on a raw deflate stream
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_DEFLATE_ORACLE_H
@@ -13,7 +13,7 @@
 
 enum oracle { ORACLE_GOOD, ORACLE_BAD, ORACLE_TOO_FAR_BACK };
 
-/* The last block by inflate's stops between blocks. */
+/* Finds the last block from where inflate stops between blocks. */
 static enum oracle
 oracle_walk(const uint8_t *in, size_t len, struct deflate_last *last)
 {

@@ -1,10 +1,10 @@
 /*
- * exchange.c - two names change places, again and again
+ * exchange.c - exchanges two names repeatedly
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * exchange A B COUNT: what stands under A and under B is exchanged COUNT
- * times, with a pause of up to a millisecond between.  An even COUNT leaves
- * things as they were.  77: this file system cannot do that.
+ * exchange A B COUNT: exchanges A and B COUNT times, with a pause of up to a
+ * millisecond between.  An even COUNT leaves things as they were.  77: this
+ * file system does not support it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -5,11 +5,11 @@
 
 FILES=400
 
-# content N: what is in the N-th file of the tree
+# content N: the contents of the N-th file of the tree
 content() { seq "$1" $(($1 + 200)); }
 
-# make_trees: a tree with a directory of files, beside that a link, and what
-# the link leads to, where the same names are
+# make_trees: a tree with a directory of files, next to it a link, and the
+# link's target, which has the same names
 make_trees() {
 	mkdir -p tree/d etc
 	ln -s ../etc tree/l
@@ -28,7 +28,8 @@ listing() {
 	(cd "$1" && stat -c '%n %u %g %a %s %Y' -- * && cat -- * | sha256sum)
 }
 
-# lost DIR: the files of which neither the plain nor the packed one is whole
+# lost DIR: the files of which neither the plain nor the compressed version is
+# complete
 lost() {
 	lost_i=1
 	while [ $lost_i -le $FILES ]; do
@@ -43,8 +44,8 @@ lost() {
 	done
 }
 
-# attack COUNT [AS...]: so many exchanges, made by the command AS, while pzc
-# packs and unpacks the tree
+# attack COUNT [AS...]: that many exchanges, made by the command AS, while pzc
+# compresses and decompresses the tree
 attack() {
 	attack_count=$1
 	shift

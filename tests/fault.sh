@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# fault.sh - a command again and again, each of its calls failing once; sourced
+# fault.sh - runs a command repeatedly, each of its calls failing once; sourced
 # after lib.sh
 # SPDX-License-Identifier: BSD-2-Clause
 
@@ -7,8 +7,8 @@
 calls() { sed -n "s/^$1 //p" n; }
 
 # each NAME TARGET KIND:ERROR COMMAND...: every one of the calls fails; with
-# status 0 TARGET is as want.TARGET, with 1 there is a sentence, and the test's
-# own "leaves TARGET" is content with what is left
+# status 0 TARGET equals want.TARGET, with 1 there is a message, and the test's
+# own "leaves TARGET" accepts what is left
 each() {
 	e_name=$1 e_target=$2 e_kind=${3%:*} e_error=${3#*:}
 	shift 3

@@ -2,10 +2,10 @@
  * gen_zstream.c - a ZFS send stream of plain files, without ZFS
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * gen_zstream RECORDSIZE FILE... >STREAM: each file an object, its records
- * uncompressed.  Records of a stream are 312 bytes, little-endian: a type, the
- * length of what follows, and 304 bytes of the type's own.  Checksums are left
- * out: who recompresses a stream makes them anew.
+ * gen_zstream RECORDSIZE FILE... >STREAM: each file becomes an object, with
+ * uncompressed records.  Records of a stream are 312 bytes, little-endian: a
+ * type, the length of what follows, and 304 type-specific bytes.  Checksums are
+ * omitted: a program that recompresses a stream recomputes them.
  */
 #include "base/bytes.h"
 

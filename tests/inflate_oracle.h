@@ -12,14 +12,14 @@
 #include <string.h>
 #include <zlib.h>
 
-/* How a raw stream went, and what came of it. */
+/* The result for a raw stream. */
 struct inflate_result {
 	int rc;			/* STREAM_END, -EBADMSG or -ENODATA */
-	size_t made;		/* bytes, if rc is no -EBADMSG */
+	size_t made;		/* bytes, unless rc is -EBADMSG */
 	size_t used;		/* bytes, if rc is STREAM_END */
 };
 
-/* At most cap bytes of output: one that has more is -ENODATA. */
+/* Produces at most cap bytes of output: more is -ENODATA. */
 static struct inflate_result
 inflate_by_zlib(const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 {
@@ -38,7 +38,7 @@ inflate_by_zlib(const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 	return r;
 }
 
-/* Given in_step bytes at a time, with room for out_step. */
+/* Input in pieces of in_step bytes, with room for out_step. */
 static struct inflate_result
 inflate_in_steps(struct inflater *f, const uint8_t *in, size_t len,
     size_t in_step, uint8_t *out, size_t cap, size_t out_step)

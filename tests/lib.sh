@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# lib.sh - what the shell tests share: TAP lines, one a promise
+# lib.sh - functions shared by the shell tests: TAP, one line per promise
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # t NAME STATUS COMMAND...   the command ends with STATUS
@@ -77,10 +77,10 @@ col() {
 	    tr '\n' ' ' | sed 's/ $//'
 }
 
-# told COMMAND...: the command's standard error to err
+# told COMMAND...: writes the command's standard error to err
 told() { "$@" 2>err; }
 
-# to FILE COMMAND...: the command's standard output to FILE
+# to FILE COMMAND...: writes the command's standard output to FILE
 to() {
 	to_file=$1
 	shift
@@ -98,7 +98,7 @@ await() {
 	done
 }
 
-# gone PID: the process is no more, or is a zombie
+# gone PID: the process has ended, or is a zombie
 gone() {
 	case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) in
 	'' | Z* | X*) ;;
@@ -108,7 +108,7 @@ gone() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# sanitized TOOL: it is built with a sanitizer, whose memory is not its own
+# sanitized TOOL: it is built with a sanitizer, which uses additional memory
 sanitized() { grep -aEq '__[at]san_init' "$(command -v "$1")"; }
 
 skip() {

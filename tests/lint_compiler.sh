@@ -1,5 +1,5 @@
 #!/bin/sh
-# The other compiler finds nothing to warn of either.
+# The other compiler gives no warnings either.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

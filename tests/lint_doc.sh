@@ -1,11 +1,11 @@
 #!/bin/sh
-# The map names every source file, in the words of the file itself, and no
-# other; links between the pages lead somewhere.
+# The map names every source file, with the file's own sentence, and no other;
+# links between the pages are valid.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# files: "src/FOLDER/NAME.c sentence", of the sources
+# files: "src/FOLDER/NAME.c sentence", from the sources
 files() {
 	(cd "$SRC" && find src -name '*.c' | LC_ALL=C sort |
 	    while IFS= read -r file; do
@@ -14,7 +14,7 @@ files() {
 	    done)
 }
 
-# mapped: the same, of the map
+# mapped: the same, from the map
 # shellcheck disable=SC2016
 mapped() {
 	sed -n -e 's,^### \(src/.*\),\1,p' -e 's/^- `\([^`]*\)`: /- \1 /p' \
@@ -23,7 +23,7 @@ mapped() {
 	{ sub("^- ", ""); print folder "/" $0 }' | LC_ALL=C sort
 }
 
-# broken: links of a page to files that are not there
+# broken: links in a page to files that do not exist
 broken() {
 	for page in README.md doc/*.md; do
 		grep -o '](\([^)#:]*\))' "$page" | sed 's/^](//; s/)$//' |

@@ -1,15 +1,15 @@
 #!/bin/sh
-# The examples of the manuals run.
+# The examples in the manuals run.
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # In a manual's EXAMPLES a line ".Dl $ COMMAND", or "$ COMMAND" in a literal
-# display, is a command.  A page's commands run in order, in a directory that
-# has file, a text; dir, a small tree; and what lines '.\" Fixture: COMMAND'
-# of the page make.
+# display, is a command.  A page's commands run in order, in a directory with
+# file, a text; dir, a small tree; and whatever the page's lines '.\" Fixture:
+# COMMAND' create.
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# commands PAGE: its examples as sh reads them, one a line
+# commands PAGE: its examples in sh syntax, one per line
 commands() {
 	sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$1" |
 	    sed -n -e 's/^\.Dl \$ //p' -e 's/^\$ //p' |
@@ -41,7 +41,7 @@ for page in "$SRC"/man/*.[1-8]; do
 	have "${name%.*}" || continue
 	pages=$((pages + 1))
 	commands "$page" >lines
-	# those of root are not run here
+	# root's examples are not run here
 	t "$name has examples" 0 grep -q '^\.Dl [#$] ' "$page"
 	mkdir "in.$name"
 	cd "in.$name" || exit 1

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Imports go downward only; a header that one folder uses stays in it.
+# Includes go downward only; a header used by one folder stays in it.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# edges: of every #include of a header of ours, the file, its folder, the
-# header and the folder of that, tab between them
+# edges: for every #include of our own headers, the file, its folder, the header
+# and its folder, separated by tabs
 # shellcheck disable=SC2016
 edges() {
 	(cd "$SRC" && find src include -name '*.[ch]' | sort |
@@ -24,7 +24,7 @@ edges() {
 	}')
 }
 
-# rank: layers from the bottom; what is on one line knows nothing of the rest
+# rank: layers from the bottom; those on one line do not depend on each other
 upward() {
 	awk -F '\t' '
 	BEGIN {
@@ -49,7 +49,7 @@ upward() {
 	}' of_headers
 }
 
-# A header of include/ is used by two folders, or by such a header.
+# A header in include/ is used by two folders, or by another such header.
 lonely() {
 	(cd "$SRC/include" && find . -name '*.h' | sed 's,^\./,,') |
 	    awk -F '\t' '

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Every manual is clean, and has the sections that each of ours has.
+# Every manual is clean, and has the required sections.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 have mandoc || skip_all 'no mandoc'
 
-# sections PAGE: every one is there
+# sections PAGE: checks that every section exists
 sections() {
 	for section in NAME SYNOPSIS DESCRIPTION ENVIRONMENT 'EXIT STATUS' \
 	    EXAMPLES 'SEE ALSO' CAVEATS; do
@@ -17,10 +17,10 @@ sections() {
 	done
 }
 
-# Nothing above style level: mandoc ends with 2 at a warning, 1 at style.
+# Nothing above style level: mandoc exits with 2 for a warning, 1 for style.
 lint() { mandoc -T lint -W warning "$1"; }
 
-# synopsis PAGE: every letter that -h names is in the manual
+# synopsis PAGE: every letter that -h lists is in the manual
 options_shown() {
 	tool=$(basename "$1" | sed 's/\.[0-9]$//')
 	have "$tool" || return 0

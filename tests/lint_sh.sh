@@ -6,7 +6,7 @@
 
 have shellcheck || skip_all 'no shellcheck'
 
-# is_script FILE: sh is meant to read it
+# is_script FILE: a script for sh
 is_script() {
 	case $1 in
 	*.sh) return 0 ;;
@@ -19,7 +19,7 @@ for script in .ci/run scripts/* tests/*.sh; do
 	if [ ! -f "$script" ] || ! is_script "$script"; then
 		continue
 	fi
-	# From the root, where .shellcheckrc is; the output goes to the log.
+	# Run from the root, where .shellcheckrc is; the output goes to the log.
 	if shellcheck -x "$script"; then
 		ok "$script"
 	else

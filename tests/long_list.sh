@@ -1,5 +1,5 @@
 #!/bin/sh
-# pzc -l of files whose content is larger than 4 GiB.
+# pzc -l of files with more than 4 GiB of content.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -7,7 +7,7 @@
 size=$((5 << 30))
 zeros() { head -c "$size" /dev/zero; }
 
-# listed NAME FILE EXACT: -l says the size
+# listed NAME FILE EXACT: -l shows the size
 listed() {
 	is "$1" "$(pzc -l --json "$2" |
 	    sed 's/.*"uncompressed_B":\([^,]*\),"exact":\([^,]*\).*/\1 \2/')" \

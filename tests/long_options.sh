@@ -1,6 +1,6 @@
 #!/bin/sh
-# What is left when a part is not built: all the rest, and it is said.  And
-# the fuzzers' build.
+# Building without some parts: everything else is built, and cmake says what is
+# missing.  Also the fuzzers' build.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -11,7 +11,7 @@ memcheck() {
 	    --errors-for-leak-kinds=definite,possible "$@"
 }
 
-# Tests of instructions that valgrind's processor lacks say 77.
+# Tests of instructions that valgrind's processor lacks exit with 77.
 passes_or_skips() { memcheck "$1" || [ $? = 77 ]; }
 
 for unit in "${BIN:?}"/tests/test_*; do

@@ -1,5 +1,5 @@
 /*
- * lz4_made.c - what the tests of LZ4 share
+ * lz4_made.c - functions shared by the tests of LZ4
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lz4_made.h"
@@ -131,7 +131,7 @@ write_pipe(void *arg)
 	return NULL;
 }
 
-/* Runs a coder; what came out before an error is in *out too. */
+/* Runs a coder; the output before an error is in *out, too. */
 static int
 run_fd(const struct coder *c, const struct codec_options *o, int fd,
     struct bytes *out)
@@ -176,7 +176,7 @@ run(const struct coder *c, const struct codec_options *o, struct bytes in,
 		assert_int_equal(pthread_create(&thread, NULL, write_pipe,
 		    &w), 0);
 		rc = run_fd(c, o, fds[0], out);
-		/* what is left after an error, so that the writer ends */
+		/* drain the rest after an error, so that the writer ends */
 		while (read(fds[0], (char [4096]){ 0 }, 4096) > 0)
 			;
 		pthread_join(thread, NULL);

@@ -1,8 +1,8 @@
 /*
- * lz4_made.h - what the tests of LZ4 share: samples, and both ways at once
+ * lz4_made.h - functions shared by the tests of LZ4: samples, and round trips
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Whatever fails here fails the test.  Bytes are the caller's, who frees p.
+ * Any failure in here fails the test.  The caller owns the bytes and frees p.
  */
 #ifndef COLDPRESS_LZ4_MADE_H
 #define COLDPRESS_LZ4_MADE_H
@@ -24,32 +24,34 @@ struct bytes bytes_of(const void *p, size_t n);
 void append(struct bytes *b, const void *p, size_t n);
 void append_le32(struct bytes *b, uint32_t v);
 
-/* Words, with a stretch of noise now and then. */
+/* Words, with an occasional stretch of noise. */
 struct bytes sample(size_t n, uint32_t seed);
 
 struct bytes noise(size_t n);
 
-/* All of a file, from its beginning. */
+/* Reads all of a file, from its beginning. */
 struct bytes read_fd(int fd);
 
-/* Runs a coder, from a pipe or a file; what came out of it, error or not. */
+/*
+ * Runs a coder, from a pipe or a file; returns its output, even after an error.
+ */
 int run(const struct coder *c, const struct codec_options *o, struct bytes in,
     bool by_pipe, struct bytes *out);
 
-/* The same with the codec's two coders; the first may not fail. */
+/* The same with the codec's two coders; the first must not fail. */
 struct bytes pack(struct bytes in, int level, size_t block, unsigned threads,
     bool by_pipe);
 int unpack(struct bytes in, unsigned threads, bool by_pipe, struct bytes *out);
 
 void assert_same(struct bytes a, struct bytes b);
 
-/* It gives want, whatever the threads, from a file or a pipe. */
+/* It gives want, with any number of threads, from a file or a pipe. */
 void assert_unpacks(struct bytes packed, struct bytes want);
 
-/* It ends with this error, whatever the threads. */
+/* It ends with this error, with any number of threads. */
 void assert_refused(struct bytes packed, int want);
 
-/* As liblz4 writes it, flushed every step bytes if step is not 0. */
+/* Compressed by liblz4, flushed every step bytes if step is not 0. */
 struct bytes library_pack(struct bytes in, const LZ4F_preferences_t *prefs,
     size_t step);
 struct bytes library_unpack(struct bytes in, size_t room,

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# peer.sh - the same command line for a program and for pzc under its name
+# peer.sh - runs a command line with a program and with pzc under its name
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # fixture DIR        made by the test: what each command line finds
@@ -8,7 +8,7 @@
 #                    output; messages are not compared
 # beside_said LINE   the messages are, too
 
-# The program comes first in a PATH of its own, so does pzc.
+# The program comes first in one PATH, pzc in another.
 peers() {	# NAME...
 	mkdir theirs ours
 	for peers_name; do
@@ -18,7 +18,7 @@ peers() {	# NAME...
 	peers_path=$PATH
 }
 
-# Names, kinds, modes, targets and times (of files) here; contents of the files
+# Names, types, modes, targets and times (of files) here; contents of the files
 peer_tree() {
 	find . -name . -o -type f -printf '%P %y %m %Ts\n' \
 	    -o -printf '%P %y %m %l\n' | sort
@@ -26,7 +26,7 @@ peer_tree() {
 
 peer_sums() { find . -type f -exec cksum {} + | sort; }
 
-# The same, of those files whose sums differ.
+# The same for those files whose sums differ.
 peer_contents() {
 	comm -3 theirs.sums ours.sums | sed 's/.* //' | sort -u |
 	    while read -r peer_file; do
@@ -35,7 +35,7 @@ peer_contents() {
 	done
 }
 
-# A sum of the content: compressed data counts as what it is of.
+# A checksum of the content: compressed data is decompressed first.
 peer_content() {
 	cat >content
 	if theirs/real -dc <content >plain 2>/dev/null; then
@@ -45,7 +45,7 @@ peer_content() {
 	fi
 }
 
-# peer_run WHO LINE: into WHO.status, WHO.tree, WHO.out, WHO.err
+# peer_run WHO LINE: writes WHO.status, WHO.tree, WHO.out, WHO.err
 peer_run() {
 	rm -rf "$1.run"
 	cp -a fixture "$1.run"
@@ -56,7 +56,7 @@ peer_run() {
 	    peer_sums >"../$1.sums")
 }
 
-# Percentages depend on the size, which is not the same.
+# Percentages depend on the size, which differs.
 peer_words() {
 	sed 's/-\{0,1\}[0-9.]*%/%/; s/  *%/ %/; s/\t/ /g' "$1.err"
 }

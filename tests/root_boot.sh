@@ -1,6 +1,6 @@
 #!/bin/sh
-# A kernel boots what pzc wrote: user-mode Linux unpacks an initramfs, whose
-# first process says what is in it (tests/boot_init.c).
+# A kernel boots pzc's output: user-mode Linux unpacks an initramfs, whose first
+# process reports its contents (tests/boot_init.c).
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -16,7 +16,7 @@ seq 1000000 >root/payload
 (cd root && find . | cpio -oH newc --quiet) >initrd.cpio ||
     skip_all 'cpio failed'
 
-# boot FILE: what the first process of that initramfs says
+# boot FILE: the output of the first process of that initramfs
 boot() {
 	timeout -k 10 120 linux.uml mem=256M "initrd=$PWD/$1" rdinit=/init \
 	    con0=null,fd:1 con=null panic=-1 </dev/null >log 2>&1
@@ -53,7 +53,7 @@ done
 for level in 1 3 9 19; do
 	boots "zstd -$level" -F zstd -$level
 done
-# jobs are 8 MiB and more: several of them
+# jobs are at least 8 MiB: several of them
 seq 3000000 >root/payload
 (cd root && find . | cpio -oH newc --quiet) >initrd.cpio
 want=$(boot initrd.cpio)

@@ -22,7 +22,7 @@ coldwalk mnt >got
 same 'a mount gives the lines of its tree' got want
 coldwalk image.sqfs >got
 same 'and so does its image' got want
-# squashfs has a cache that nothing empties but an unmount
+# squashfs has a cache that only an unmount empties
 anew() {
 	umount mnt
 	mount -o loop,ro image.sqfs mnt
@@ -66,7 +66,8 @@ cat image.sqfs >/dev/null
 is 'an image in the cache' "$(cold --cold none image.sqfs)" no
 is 'an image made cold' "$(cold image.sqfs)" yes
 
-# Whoever may not ask about an image has the device's bytes as the proof.
+# For users who may not query an image, the bytes read from the device are the
+# proof.
 cat image.sqfs >/dev/null
 chmod 644 image.sqfs
 other_cold() {
@@ -85,7 +86,7 @@ is 'a sentence says why' "$(grep -c '^cold: *unknown, [a-z ]*' summary)" 1
 t 'drop is for root' 1 other "$(command -v coldwalk)" --cold drop tree
 umount mnt
 
-# What only root can make, and what the kernel reads of it.
+# Files that only root can create, and what the kernel reads of them.
 mkdir tree/d
 mknod tree/d/null c 1 3
 mknod tree/d/loop b 7 99

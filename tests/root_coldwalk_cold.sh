@@ -1,7 +1,7 @@
 # shellcheck shell=sh
-# "cold: yes" only where devices had to give all that was read: not out of the
-# fragment cache of squashfs, out of inodes, out of memory that is a disk, or
-# from a device that cannot be looked up.
+# "cold: yes" only if devices had to deliver everything that was read: not from
+# squashfs's fragment cache, inodes, a memory disk, or a device that cannot be
+# looked up.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -20,7 +20,7 @@ trap leave EXIT
 trap 'exit 1' HUP INT TERM
 
 cold() { coldwalk --hash none "$@" | sed -n 's/^cold: *\([a-z]*\).*/\1/p'; }
-# not_yes NAME COMMAND...: coldwalk's words are not yes, and why
+# not_yes NAME COMMAND...: coldwalk does not say yes, and says why
 not_yes() {
 	not_name=$1
 	shift
@@ -62,8 +62,8 @@ else
 	skip 'no squashfs mount'
 fi
 
-# file_system NAME OPTION...: made in a loop file and mounted; a small file
-# and a large one in it
+# file_system NAME OPTION...: created in a loop file and mounted, with a small
+# file and a large one
 file_system() {
 	rm -f disk
 	truncate -s 200M disk

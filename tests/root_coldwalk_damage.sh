@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# coldwalk ends with 1 for every image that Linux does not mount, or of which
+# coldwalk exits with 1 for every image that Linux does not mount, or of which
 # it cannot open or read a file.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
@@ -17,7 +17,7 @@ mount -t squashfs -o loop,ro whole mnt 2>/dev/null ||
 umount mnt
 t 'the whole image' 0 to want coldwalk whole
 
-# linux: what it makes of the image in spoilt: no mount, no read, good
+# linux: its verdict on the image in spoilt: no mount, no read, good
 linux() {
 	mount -t squashfs -o loop,ro spoilt mnt 2>/dev/null || {
 		echo 'no mount'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# fsratio beside btrfs: what compsize says of a tree was foretold.
+# fsratio compared with btrfs: its prediction matches compsize.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -13,7 +13,7 @@ mkdir mnt
 trap 'umount mnt 2>/dev/null' EXIT
 trap 'exit 130' INT TERM
 
-# real TREE OPTION: bytes on the disk, bytes uncompressed, bytes of nodes
+# real TREE OPTION: bytes on disk, bytes uncompressed, bytes of nodes
 real() {
 	rm -f img
 	truncate -s 2G img
@@ -26,7 +26,7 @@ real() {
 	umount mnt
 }
 
-# foretold TREE ALGORITHM OPTION...: of fsratio
+# foretold TREE ALGORITHM OPTION...: fsratio's prediction
 foretold() {
 	f_tree=$1 f_name=$2
 	shift 2
@@ -43,7 +43,7 @@ near() {
 	    else print $c " for " $(c + 3) }'
 }
 
-# beside TREE OPTION ALGORITHM [OPTION]: of mount; of fsratio
+# beside TREE OPTION ALGORITHM [OPTION]: the options of mount and of fsratio
 beside() {
 	b_tree=$1 b_mount=$2
 	shift 2
@@ -62,7 +62,7 @@ mkfs.btrfs -q img >log 2>&1
 mount -o loop img mnt 2>>log || skip_all 'no btrfs can be mounted here'
 umount mnt
 
-# Mail-sized pieces of what this machine has to read; and the files as such.
+# Mail-sized pieces of this machine's files; and the files themselves.
 mkdir -p pieces doc
 cat /usr/share/doc/*/copyright /usr/share/common-licenses/* 2>/dev/null |
     head -c 12000000 >text

@@ -1,5 +1,5 @@
 #!/bin/sh
-# fsratio beside a pool: zfs-fuse prints the ratio that was foretold.
+# fsratio compared with a pool: zfs-fuse prints the predicted ratio.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -28,7 +28,7 @@ trap 'exit 130' INT TERM
 
 answers() { zpool list >/dev/null 2>&1 || gone "$daemon"; }
 
-# up ASHIFT: a pool of that kind, or the end
+# up ASHIFT: creates a pool of that kind, or exits
 up() {
 	truncate -s 2G img
 	zfs-fuse -n -p "$PWD/pid" >/dev/null 2>&1 &
@@ -50,14 +50,14 @@ real() {
 	zfs umount "$pool/$1" >/dev/null 2>&1
 }
 
-# foretold ASHIFT ALGORITHM
+# foretold ASHIFT ALGORITHM: fsratio's prediction
 foretold() {
 	fsratio --csv --fs zfs-fuse --ashift "$1" -a "$2" tree | awk -F , '
 	    /^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; n = 1; next }
 	    { print $at["compressratio"] "x", $at["allocated_B"] }'
 }
 
-# Mail-sized pieces of what this machine has to read, by the hundred.
+# Mail-sized pieces of this machine's files, by the hundred.
 mkdir -p tree
 cat /usr/share/doc/*/copyright /usr/share/common-licenses/* 2>/dev/null |
     head -c 12000000 >text
@@ -74,7 +74,8 @@ for ashift in 9 12; do
 	for algorithm in off lzjb zle gzip-1 gzip-6 gzip-9; do
 		want=$(real "$algorithm")
 		got=$(foretold $ashift "$algorithm")
-		# a pool's own last digit depends on times and checksums
+		# the last digit of a pool's own ratio depends on times and
+		# checksums
 		is "ashift $ashift, $algorithm: compressratio" \
 		    "$(echo "$got $want" | awk '{ d = $1 * 100 - $3 * 100
 		        if (d * d < 1.1 ^ 2) print "yes"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The image study's mounts: cold starts, reading back, and nothing left.
+# The image study's mounts: cold starts, reading back, and nothing left behind.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -18,7 +18,7 @@ mount -t squashfs -o loop,ro try.sqsh mounted 2>/dev/null ||
 umount mounted
 
 study() { sh "$SRC/scripts/image-export" --quick --reader cat "$@"; }
-# values FILE LABELS COLUMN: of all rows whose labels end so
+# values FILE LABELS COLUMN: of all rows whose labels end like this
 values() {
 	grep -v '^#' "$1" | awk -F , -v label="$2" -v column="$3" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -44,7 +44,7 @@ t 'of everything' 0 test "$(values r.csv zstd1.p2.read rchar_B | head -n 1)" \
 t 'the table of starts' 0 grep -E -q '^zstd1.p2 +2 +[0-9]' table
 is 'no mount, no loop device is left' "$(left)" "$before"
 
-# A page that stays is seen, and such a start is not called cold.
+# A page that remains is noticed, and such a start is not called cold.
 mkdir fake
 cat >fake/coldwalk <<EOF
 #!/bin/sh
@@ -82,7 +82,7 @@ is 'is read by none' "$(values m.csv read exit)" 32
 is 'and nothing started' "$(values m.csv start exit)" 32
 t 'which is told' 0 grep -q '^none.p2.start: 1 of 1 runs failed' table
 
-# A program that fails is a row that failed.
+# A failing program gives a failed row.
 t 'a start that fails' 0 to table study -n 1 -o s.csv --rows none.p2 \
     --program 'exit 3'
 is 'is kept' "$(values s.csv start exit)" 3
@@ -108,7 +108,7 @@ t 'it was started' 0 await [ -s k.csv.d/pid ]
 kill -s KILL -- -$killed
 kill -s KILL "$(cat k.csv.d/pid)" 2>/dev/null
 wait $killed 2>/dev/null
-# What lap started is ended by the next lap.
+# Processes started by lap are killed by the next lap.
 lap -q -n 1 -o - -l x -- true >/dev/null 2>&1
 all_gone() { [ "$(left)" = "$before" ]; }
 t 'after KILL too' 0 await all_gone

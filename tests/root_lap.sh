@@ -1,5 +1,5 @@
 #!/bin/sh
-# What only root can try: cold caches, and lap as another user.
+# Tests that need root: cold caches, and lap as another user.
 # SPDX-License-Identifier: BSD-2-Clause
 set -eu
 # shellcheck disable=SC2016
@@ -9,7 +9,7 @@ set -eu
 [ "$(id -u)" = 0 ] || skip_all 'not root'
 have setpriv || skip_all 'there is no setpriv'
 
-# A cold run reads its input from the device, all of it.
+# A cold run reads all of its input from the device.
 head -c 20000000 /dev/urandom >blob
 case $(df . | awk 'NR == 2 { print $1 }') in
 /dev/*)
@@ -41,7 +41,7 @@ t 'forty quick ones' 0 nobody ./lap -q -n 40 -o quick.csv -l x -- \
     echo short '|' cat
 is 'their bytes, too' "$(col quick.csv wchar_B '' | tr ' ' '\n' | sort |
     uniq -c | tr -s ' \n' ' ')" ' 40 12 80 6 '
-# So late that it was started, on this machine as it is now.
+# Late enough that it has started, at the machine's current speed.
 for limit in 0.3 1 3 10 30 100; do
 	t 'a time-out ends the tree' 137 nobody ./lap -q -n 1 -t $limit -o - \
 	    -l x -- sh -c '(sleep 1000 & echo $! >pid); sleep 1001'

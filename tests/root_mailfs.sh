@@ -1,6 +1,6 @@
 #!/bin/sh
-# The mail study on real filesystems: zfs-fuse and btrfs, made, filled,
-# checked, and gone whatever ends them.
+# The mail study on real filesystems: zfs-fuse and btrfs, created, filled,
+# verified, and removed however the study ends.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -12,12 +12,12 @@ PATH=$PATH:/usr/sbin:/sbin
 COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 study() { sh "$SRC/scripts/mailfs" --quick "$@"; }
-# keys FILE LABEL NAME: of the cell's keys, in all rounds
+# keys FILE LABEL NAME: from the cell's keys, in all rounds
 keys() {
 	grep "^[^,]*,[^,]*,[^,]*,$2," "$1" | tr ',;' '\n' |
 	    sed -n "s/^$3=//p" | tr '\n' ' '
 }
-# valid FILE: how many copies are
+# valid FILE: the number of valid copies
 valid() { grep -c 'valid=yes' "$1"; }
 # left: mounts, loop devices, daemons and files of ours
 left() {
@@ -29,8 +29,8 @@ left() {
 	find . -path './*.csv.d/fs*'
 }
 
-# filesystem KIND VARIANT STRONG WEAK: the study on it, one round, compression
-# that saves more and less
+# filesystem KIND VARIANT STRONG WEAK: one round of the study on it, with a
+# compression that saves more and one that saves less
 filesystem() {
 	t "$1" 0 to table study --fs "$1" --mode both,split -n 1 -o "$1.csv" \
 	    --rows "*.off.* *.$3.* *.$4.*"
@@ -57,17 +57,18 @@ in_second() {
 	[ -e "$1.csv.d/fs/img" ] &&
 	    [ -n "$(find "$1.csv.d/rows" -name '0*.csv' 2>/dev/null)" ]
 }
-# mounted: of what is left, what goes without another run: neither files nor the
-# folder that zfs-fuse has made
+# mounted: leftovers that disappear without another run: neither files nor the
+# folder that zfs-fuse has created
 mounted() { left | grep -v -e '^\./' -e '^/zfs-kstat$'; }
 unmounted() { [ "$(mounted)" = "$none_mounted" ]; }
 answers() { zpool list >/dev/null 2>&1; }
 
-# stopped KIND NAME ROUNDS COMMAND...: the study, stopped so in its second cell
+# stopped KIND NAME ROUNDS COMMAND...: the study, stopped in this way in its
+# second cell
 stopped() {
 	stopped_kind=$1 stopped_name=$2 stopped_rounds=$3
 	shift 3
-	# A background job of sh would be deaf to INT; one of a terminal is not.
+	# A background job of sh would ignore INT; one of a terminal does not.
 	setsid env --default-signal=INT sh "$SRC/scripts/mailfs" --quick \
 	    --fs "$stopped_kind" -n "$stopped_rounds" \
 	    --rows '*.gzip-9.w1 *.zlib-9.w1' -o "$stopped_name.csv" \
@@ -90,8 +91,8 @@ stopped() {
 	is 'nothing is left' "$(left)" "$none"
 	rm -rf "$stopped_name".csv*
 }
-# by SIGNAL [ALL]: to the script, or to all that belongs to it, as a terminal
-# would; and the status it has to end with
+# by SIGNAL [ALL]: sends it to the script, or to all its processes, as a
+# terminal would; and checks the exit status
 by() {
 	kill -s "$1" -- "${2:+-}$stopped"
 	case $1 in
@@ -101,7 +102,7 @@ by() {
 	esac
 }
 
-# stale: a pool of the plan's, mounted, as a crash would leave it
+# stale: a pool of the plan's, mounted, as left by a crash
 stale() {
 	mkdir -p c.csv.d/fs/mnt
 	truncate -s 1G c.csv.d/fs/img
@@ -113,7 +114,7 @@ stale() {
 	zfs create -o mountpoint="$PWD/c.csv.d/fs/mnt" "$pool/mail"
 }
 
-# undone: what a test that is stopped would leave
+# undone: removes what a stopped test would leave
 undone() {
 	pkill -KILL -f "zfs-fuse -n -p $PWD"
 	umount -q -l mounted ./*.csv.d/fs/mnt 2>/dev/null
@@ -164,7 +165,7 @@ else
 	stopped zfs-fuse one 1 by KILL
 	stopped zfs-fuse all 1 by KILL all
 
-	# Another daemon is nobody's to end.
+	# Another daemon must not be ended.
 	zfs-fuse -n -p "$PWD/pid" >/dev/null 2>&1 &
 	other=$!
 	await answers
@@ -175,7 +176,7 @@ else
 	wait $other
 	umount -l /zfs-kstat 2>/dev/null
 	rmdir /zfs-kstat 2>/dev/null
-	# A pool and a mount that a crash left, without a namespace around them;
+	# A pool and a mount left by a crash, without a namespace around them;
 	# the second time the daemon is dead.
 	t 'prepare' 0 study --fs zfs-fuse -n 1 --writers 1 --rows '*.lzjb.*' \
 	    -o c.csv prepare

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The pipe-buffer experiment, small: its table, and nothing left behind.
+# The pipe-buffer experiment on a small scale: its table, and nothing left
+# behind.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -32,8 +33,8 @@ for order in small-first big-first mixed; do
 done
 is 'nothing is left behind' "$(ours)" "$before"
 
-# A blank and a bracket in the name; and KILL, after which the next run clears
-# what was left.
+# A blank and a bracket in the name; and KILL, after which the next run removes
+# the leftovers.
 odd='a [b]'
 setsid sh "$SRC/scripts/pipe-buffer" --quick -n 1 -i 50 -o "$odd.csv" \
     --rows 'mixed.none.cat mixed.64K.gzip' >/dev/null 2>&1 &

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# root packs a tree of another user, who exchanges a directory meanwhile.
+# root compresses a tree of another user, who exchanges a directory meanwhile.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 . "$SRC/tests/exchange.sh"

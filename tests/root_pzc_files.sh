@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# What only root can try: owners, a full filesystem, another user's files.
+# Tests that need root: owners, a full filesystem, another user's files.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -9,7 +9,7 @@ seq 1 20000 >text
 chmod 755 .
 nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 tool=$(command -v pzc)
-# a folder of the user's own, and the tool where that user can come to it
+# a folder of the user's own, and the tool where that user can reach it
 mkdir own && cp -L "$tool" own/pzc && chmod 755 own/pzc && chown 65534:65534 own
 nobody own/pzc -V >/dev/null 2>&1 || skip_all 'another user cannot come here'
 
@@ -22,8 +22,8 @@ pzc -d o.gz
 is 'and back' "$(stat -c '%u %g %a' o)" '1234 5678 640'
 rm o
 
-# Another user packs root's readable file: it is that user's then, and no one
-# else can read more of it than before.
+# Another user compresses root's readable file: the output belongs to that user,
+# and is accessible to no one else.
 cd own || exit 1
 for mode in 640 604 664 4755 2755; do
 	cp ../text r && chown 0:0 r && chmod $mode r
@@ -53,14 +53,15 @@ rm -f u
 mkdir ro && cp ../text ro/f && chmod 755 ro
 t 'a folder that cannot be written' 1 nobody ./pzc ro/f
 same 'its input is kept' ro/f ../text
-# sticky: the output can be made, the input cannot be removed
+# sticky: the output can be created, the input cannot be removed
 mkdir sticky && chmod 1777 sticky && cp ../text sticky/f
 t 'an input that cannot be removed: told' 1 nobody ./pzc sticky/f
 t 'its output is whole' 0 gzip -t sticky/f.gz
 same 'it is kept' sticky/f ../text
 cd .. || exit 1
 
-# What gives a program rights is not the output's, whatever the options.
+# Attributes that grant rights to a program are not copied, whatever the
+# options.
 for mode in 6755 1644; do
 	cp text s && chown 1234:5678 s && chmod $mode s
 	pzc -fk s
@@ -110,7 +111,7 @@ if [ -n "$loop" ] && mknod blk b "$(stat -c 0x%t "$loop")" \
 	rm -f blk.gz
 	t 'a block device as the input, -f' 0 pzc -f blk
 	is '... : it stays' "$(node blk)" "$want"
-	# of the output's own name nothing is overwritten
+	# under a derived name nothing is overwritten
 	cp text other && cp -a blk other.gz
 	t 'a device under the name of the output, -f' 2 pzc -f other
 	same '... : the input is kept' other text
@@ -135,7 +136,7 @@ else
 	skip 'no devices can be made here'
 fi
 
-# The output is never readable by more than its input, while it is made.
+# While it is written, the output is never more accessible than its input.
 head -c 20000000 /dev/urandom >secret && chmod 600 secret
 umask 000
 pzc -kp1 secret &

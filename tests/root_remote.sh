@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compress here or there: the tarball study through an sshd of our own.
+# Compressing here or there: the tarball study through an sshd of our own.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -23,7 +23,7 @@ undo() {
 trap undo EXIT
 trap 'exit 1' HUP INT TERM
 
-# start PORT: sshd in the foreground of a job of ours
+# start PORT: sshd as a background job of ours
 start() {
 	cat >config <<EOF
 Port $1
@@ -46,7 +46,7 @@ try() {
 	    -o LogLevel=ERROR 127.0.0.1 true
 }
 
-# A port that another holds ends sshd at once: try some.
+# sshd exits immediately if the port is in use: try several.
 port=$((20000 + $$ % 20000))
 for _ in 1 2 3 4 5; do
 	start $port
@@ -71,7 +71,7 @@ t 'here or there' 0 to table sh "$SRC/scripts/tarball" --quick --warm -n 1 \
 for id in R1 R2 R3 R4 R5 R6 R7 R8 R9; do
 	t "row $id" 0 grep -E -q "^$id +tar .* [0-9]+\.[0-9]%\$" table
 done
-# The far end stored what was compressed there, and all of it without.
+# The far end stored everything, compressed there or here.
 size() {
 	grep -v '^#' r.csv | awk -F , -v label="$1" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }

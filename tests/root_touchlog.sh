@@ -1,6 +1,6 @@
 #!/bin/sh
-# What is opened is listed, in order, whatever the way to it, and nothing else;
-# pages to the page; nothing is left behind.
+# Files that are opened are listed, in order, however they are reached, and
+# nothing else; pages exactly; nothing is left behind.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -43,7 +43,7 @@ t 'through a bind mount of a namespace of its own' 0 touchlog --root tree -f \
     -o list -- unshare -m sh -c 'mount --bind tree/sub /mnt && cat /mnt/four'
 is 'a file, too' "$(paths list)" 'sub/four '
 
-# Somebody else reads while the command does.
+# Another process reads at the same time as the command.
 mkfifo go
 {
 	read -r _
@@ -118,13 +118,13 @@ if have coldwalk; then
 	shows 'and no more' "300000 *read\|, $((4 * page)) read"
 fi
 
-# What mksquashfs makes of the order.
+# mksquashfs's use of the order.
 if have mksquashfs && have unsquashfs; then
 	touchlog --root tree --format sort -o order -- \
 	    cat tree/three 'tree/q"#\x' tree/one 'tree/a b' >/dev/null
 	t 'mksquashfs -sort' 0 mksquashfs tree sorted -sort order \
 	    -no-progress -noI -noD -noF -no-fragments
-	# where each begins, uncompressed
+	# the position of each, uncompressed
 	python3 - <<'EOF' >places
 data = open("sorted", "rb").read()
 for name in "three", 'q"#\\x', "one", "a b", "two":
@@ -135,7 +135,8 @@ else
 	skip 'no mksquashfs'
 fi
 
-# Killed, it leaves nothing.  Only an image of ours has a name in this folder.
+# When killed, it leaves nothing behind.  Only an image of ours has a name in
+# this folder.
 exact=
 ! have mkfs.erofs || ! grep -q erofs /proc/filesystems || exact=--exact
 left() {

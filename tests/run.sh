@@ -1,5 +1,6 @@
 #!/bin/sh
-# run.sh SCRIPT: run one shell test in a fresh directory, the tools in PATH.
+# run.sh SCRIPT: runs one shell test in a fresh directory, with the tools in
+# PATH.
 # SPDX-License-Identifier: BSD-2-Clause
 set -eu
 PATH=${BIN:?}:$PATH
@@ -9,7 +10,7 @@ COLDPRESS_BIN=$BIN
 export PATH LC_ALL COLDPRESS_BIN
 unset GZIP PIGZ PZC PZC_STATS 2>/dev/null || :
 work=$(mktemp -d "${TMPDIR:-/tmp}/coldpress.XXXXXX")
-# clean: what a killed command leaves behind may write for a moment yet
+# clean: processes left behind by a killed command may write for another moment
 clean() {
 	cd /
 	clean_tries=0
@@ -25,14 +26,14 @@ trap clean EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-# What a script that is killed leaves goes with the test.  A test may let other
-# users into its directory.
+# What a killed script leaves behind is removed with the test.  A test may let
+# other users into its directory.
 chmod 711 "$work"
 mkdir -m 700 "$work/in" "$work/tmp"
 TMPDIR=$work/tmp
 export TMPDIR
 cd "$work/in"
-# A shell cannot undo that signals are ignored, as nohup and Python have it.
+# A shell cannot undo that signals are ignored, as under nohup and Python.
 set -- sh "${SRC:?}/tests/$1"
 ! env --default-signal true 2>/dev/null || set -- env --default-signal "$@"
 "$@"

@@ -1,5 +1,5 @@
 /*
- * scratch.h - a directory of a test's own
+ * scratch.h - a temporary directory for a test
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_TESTS_SCRATCH_H
@@ -11,8 +11,8 @@
 enum { SCRATCH_B = 256 };
 
 /*
- * A new directory below $TMPDIR, or /tmp, for the caller to remove: its path
- * in dir.  NULL: there is none.
+ * Creates a directory below $TMPDIR, or /tmp, for the caller to remove: its
+ * path in dir.  NULL: it could not be created.
  */
 static inline char *
 scratch_make(char dir[SCRATCH_B])

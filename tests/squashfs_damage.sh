@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# squashfs_damage.sh - images that are damaged where reading files needs it not
+# squashfs_damage.sh - images damaged where reading files does not need it
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # damage_begin       makes the good image, all of it stored as it is

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# study.sh - what the tests of the studies share, beside lib.sh
+# study.sh - functions shared by the tests of the studies, in addition to lib.sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # verdict TABLE TEXT WANT    what the report says under the finding
@@ -31,8 +31,8 @@ fake() {
 	chmod +x "fake/$1"
 }
 
-# Its rows are made, but not yet kept: there a lap of ours stays.  Temporary
-# files stay too, here.
+# Its rows have been made, but not kept yet: a lap of ours waits there.
+# Temporary files stay here, too.
 killed() {
 	k_rows=$1.d/rows
 	shift

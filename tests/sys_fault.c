@@ -1,5 +1,5 @@
 /*
- * sys_fault.c - the seam that breaks where it is told to
+ * sys_fault.c - a system interface that fails on request
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sys_fault.h"
@@ -62,9 +62,9 @@ sys_free(void *ptr)
 }
 
 /*
- * How a call of that kind ends, as an expression: it fails as the plan says,
- * or is made.  Macros, since a call that fails is not to be made; part is how
- * many bytes it is to ask for.
+ * The result of a call of that kind, as an expression: it fails as planned, or
+ * is made.  Macros, because a failing call must not be made; part is how many
+ * bytes it is to request.
  */
 #define GIVE(kind, call) \
 	__extension__({ int give_e = fault(kind); \
@@ -281,7 +281,7 @@ sys_thread(pthread_t *thread, void *(*entry)(void *), void *arg)
 	return e != 0 ? -e : -pthread_create(thread, NULL, entry, arg);
 }
 
-/* The clock cannot fail; a signal may come when it is read. */
+/* The clock cannot fail; a signal may arrive when it is read. */
 uint64_t
 sys_now_ns(void)
 {

@@ -1,26 +1,25 @@
 /*
- * sys_fault.h - the seam that breaks where it is told to
+ * sys_fault.h - a system interface that fails on request
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * tests/sys_fault.c and sys_fault_plan.c take the place of src/base/sys.c in a
- * program that is linked with them.  They do what that one does until the plan
- * says otherwise:
+ * tests/sys_fault.c and sys_fault_plan.c replace src/base/sys.c in a program
+ * linked with them.  They behave like it until the plan says otherwise:
  *
- *	COLDPRESS_FAULT=KIND:K:WHAT[,...]
- *	KIND	malloc (also calloc, realloc), openat, read, pread, write,
- *		pwrite, lseek, ftruncate, fsync (also syncfs), close, dup,
- *		pipe, getdents, stat (fstat, fstatat), readlinkat, mkdirat,
- *		symlinkat, mknodat, linkat, renameat, unlinkat, chown, chmod,
- *		utimens, setxattr, getxattr (also llistxattr), thread, now
- *	K	the K-th call of that kind, from 1; "K+": and all later ones
- *	WHAT	an error by its name (EIO): the call does nothing and fails so;
- *		close(2) really closes, as the kernel does
- *		short: read, pread, write, pwrite move one byte only
- *		KILL, TERM, INT, HUP, PIPE, STOP: that signal before the call
+ * 	COLDPRESS_FAULT=KIND:K:WHAT[,...]
+ * 	KIND	malloc (also calloc, realloc), openat, read, pread, write,
+ * 		pwrite, lseek, ftruncate, fsync (also syncfs), close, dup,
+ * 		pipe, getdents, stat (fstat, fstatat), readlinkat, mkdirat,
+ * 		symlinkat, mknodat, linkat, renameat, unlinkat, chown, chmod,
+ * 		utimens, setxattr, getxattr (also llistxattr), thread, now
+ * 	K	the K-th call of that kind, from 1; "K+": and all later ones
+ * 	WHAT	an error by its name (EIO): the call does nothing and fails so;
+ * 		close(2) really closes, as the kernel does
+ * 		short: read, pread, write, pwrite transfer only one byte
+ * 		KILL, TERM, INT, HUP, PIPE, STOP: that signal before the call
  *
- * COLDPRESS_FAULT_COUNT=FILE: at exit, how many calls of each kind were made,
- * a line each: "write 12".  A plan that makes no sense ends the program at
- * once with status 125.
+ * COLDPRESS_FAULT_COUNT=FILE: at exit, writes how many calls of each kind were
+ * made, one per line: "write 12".  An invalid plan ends the program immediately
+ * with status 125.
  */
 #ifndef COLDPRESS_SYS_FAULT_H
 #define COLDPRESS_SYS_FAULT_H
@@ -37,24 +36,24 @@ enum fault_kind {
 	FAULT_NOW, FAULT_KINDS,
 };
 
-/* A call is to be made, but for one byte. */
+/* The call is to be made, but for one byte. */
 enum { FAULT_SHORT = -1 };
 
-/* Counts a call: 0 (make it), FAULT_SHORT, or the errno it fails with. */
+/* Counts a call: 0 (make it), FAULT_SHORT, or the errno with which it fails. */
 int fault(enum fault_kind kind);
 
 extern const char *const fault_names[FAULT_KINDS];
 
 /*
- * Another plan, from a test itself, and counts from 0.  False: it makes no
- * sense.  Not while other threads run.
+ * Sets another plan, from a test itself, and resets the counts.  False: it is
+ * invalid.  Not while other threads run.
  */
 bool fault_plan(const char *plan);
 
-/* How many calls there have been since then. */
+/* The number of calls since then. */
 unsigned long fault_count(enum fault_kind kind);
 
-/* How many blocks of memory are allocated and not freed. */
+/* The number of memory blocks allocated and not freed. */
 long fault_blocks(void);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * sys_fault_plan.c - which calls are to fail, and how many there were
+ * sys_fault_plan.c - which calls fail, and how many there were
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Its state is the file's, since the calls have none to carry.
+ * Its state is static, because the calls have no argument to carry it.
  */
 #include "sys_fault.h"
 
@@ -131,7 +131,7 @@ write_counts(void)
 	fclose(f);
 }
 
-/* At once, since a tool may confine itself; out of the way of 0 to 2. */
+/* Opened immediately, because a tool may confine itself; above 0 to 2. */
 static void
 open_counts(const char *path)
 {
@@ -143,7 +143,7 @@ open_counts(const char *path)
 		atexit(write_counts);
 }
 
-/* Before main(): a run that calls nothing has counts, too. */
+/* Before main(): a run without any calls also has counts. */
 static void __attribute__((constructor))
 start(void)
 {

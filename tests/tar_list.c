@@ -1,11 +1,11 @@
 /*
- * tar_list.c - [-r COPY]: what the tar reader finds on standard input
+ * tar_list.c - [-r COPY]: lists what the tar reader finds on standard input
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A line an entry: type, mode, uid, gid, size, mtime, path, and what it is
- * about: the target of a link, the numbers of a device, or the CRC-32 of the
- * file with its holes as zeros.  Extended attributes follow.  -r: every raw
- * byte of the archive to COPY.
+ * One line per entry: type, mode, uid, gid, size, mtime, path, and details: the
+ * target of a link, the numbers of a device, or the CRC-32 of the file with its
+ * holes as zeros.  Extended attributes follow.  -r: writes every raw byte of
+ * the archive to COPY.
  */
 #include "format/tar/tar.h"
 
@@ -22,7 +22,7 @@ static ssize_t
 from_stdin(void *arg, void *buf, size_t len)
 {
 	(void)arg;
-	/* odd lengths, so that every border is crossed */
+	/* odd lengths, so that every boundary is crossed */
 	return sys_read(STDIN_FILENO, buf, len > 777 ? 777 : len);
 }
 

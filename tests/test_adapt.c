@@ -12,7 +12,7 @@
 
 enum { WALL = 1000000, THREADS = 4 };
 
-/* count looks at workers that wait for so much of their time, in percent. */
+/* count looks at workers that wait for that percentage of their time. */
 static int
 look(struct adapt_state *a, int idle, int count)
 {
@@ -56,7 +56,7 @@ stays_between(void **state)
 	assert_int_equal(look(&a, ADAPT_IDLE_UP - 1, 50), 5);
 }
 
-/* Where one level is too low and the next too high, the moves get rare. */
+/* If one level is too low and the next too high, changes become rare. */
 static void
 settles(void **state)
 {
@@ -72,7 +72,7 @@ settles(void **state)
 		level = now;
 	}
 	assert_in_range(moves, 2, 400 / ADAPT_HOLD_MAX + 4);
-	/* and it follows again when the pipe changes */
+	/* and it adapts again when the pipe changes */
 	assert_int_equal(look(&a, 90, 40), 9);
 	assert_int_equal(look(&a, 0, 60), 1);
 }
@@ -95,7 +95,7 @@ counts_blocks(void **state)
 	assert_string_equal(text, "3x1");
 }
 
-/* One look a time: every worker has had a piece, and there was time. */
+/* One look at a time: every worker has had a piece, and time has passed. */
 static void
 watches(void **state)
 {

@@ -1,5 +1,5 @@
 /*
- * test_arena.c - pieces of any size, apart from each other and aligned
+ * test_arena.c - pieces of any size, distinct and aligned
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/arena.h"

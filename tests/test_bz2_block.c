@@ -1,5 +1,5 @@
 /*
- * test_bz2_block.c - bzip2 by blocks, both ways; libbz2 knows what is right
+ * test_bz2_block.c - bzip2 by blocks, in both directions, compared with libbz2
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "bz2_made.h"
@@ -10,7 +10,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* Packed by us, then by libbz2; unpacked by both; the data each time. */
+/*
+ * Compressed by us, then by libbz2; decompressed by both; the same data each
+ * time.
+ */
 static void
 assert_round_trip(struct state *s, int level, size_t len)
 {
@@ -26,7 +29,7 @@ assert_round_trip(struct state *s, int level, size_t len)
 	    (char *)s->data, (unsigned)len, level, 0, 0), BZ_OK);
 	assert_same_verdict(s, s->packed, lib);
 	assert_true(s->own.good);
-	/* no larger than a hundredth and a few bytes above it */
+	/* at most a hundredth and a few bytes larger */
 	if (n > lib + lib / 100 + 16)
 		fail_msg("%zu bytes, libbz2 %u, of %zu", n, lib, len);
 }
@@ -51,7 +54,7 @@ test_small(void **state)
 	}
 }
 
-/* Pieces of what was before, at any length: deep repeats. */
+/* Pieces of earlier data, of any length: deep repeats. */
 static void
 test_repeats(void **state)
 {
@@ -87,7 +90,7 @@ test_large(void **state)
 		assert_round_trip(s, 9, 2000003);
 		assert_round_trip(s, 1, 250001);
 	}
-	/* a block that is just full, and its neighbours */
+	/* a block that is exactly full, and its neighbours */
 	make(s, NOISE, 900100);
 	for (size_t len = bz2_rle_cap(9) - 6; len < bz2_rle_cap(9) + 3; len++)
 		assert_round_trip(s, 9, len);

@@ -1,9 +1,9 @@
 /*
- * test_bz2_stream.c - streams of bzip2, found, cut short, damaged, hostile
+ * test_bz2_stream.c - streams of bzip2: found, truncated, damaged, hostile
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * COLDPRESS_VECTORS: a folder with a folder bz2 of streams, good and bad, all
- * of which must be judged as libbz2 judges them.
+ * COLDPRESS_VECTORS: a folder with a folder bz2 of streams, good and bad, on
+ * which we must agree with libbz2.
  */
 #include "bz2_made.h"
 
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-/* The block of a stream at every bit, and cut short at every byte. */
+/* The block of a stream at every bit, and truncated at every byte. */
 static void
 test_alignment(void **state)
 {
@@ -51,7 +51,7 @@ test_alignment(void **state)
 		assert_int_equal(bz2_decode_read(s->dec, out, 1), 0);
 		end = bit;
 		for (len = 0; len * 8 < end; len++) {
-			/* a copy, for a reader beyond the end to be seen */
+			/* a copy, to detect reading beyond the end */
 			cut = malloc(len + 1);
 			assert_non_null(cut);
 			memcpy(cut, moved, len);
@@ -95,13 +95,13 @@ test_scan(void **state)
 			    &found), m + 1);
 			assert_int_equal(bz2_scan_next(&scan, buf, 64, at + 1,
 			    &found), 0);
-			/* cut by a byte, it is none */
+			/* truncated by a byte, it is not one */
 			assert_int_equal(bz2_scan_next(&scan, buf,
 			    (size_t)(at + 47) / 8, 0, &found), 0);
 		}
 }
 
-/* All blocks of a stream are found by the scan, in order. */
+/* The scan finds all blocks of a stream, in order. */
 static void
 test_scan_stream(void **state)
 {
@@ -126,7 +126,7 @@ test_scan_stream(void **state)
 	assert_int_equal(found, next);
 }
 
-/* Bits of good streams flipped, one or a few: the same judgement. */
+/* Bits of good streams flipped, one or a few: the same verdict. */
 static void
 test_damage(void **state)
 {
@@ -152,8 +152,8 @@ test_damage(void **state)
 }
 
 /*
- * A block that begins at each of its bytes: some then end with four equal
- * ones, where a count is missing.
+ * A block that begins at each of its bytes: some then end with four equal ones,
+ * where a count is missing.
  */
 static void
 test_missing_count(void **state)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* Whoever may not is told so, and no child is left to be waited for. */
+/* Without permission it says so, and no child is left to be waited for. */
 static void
 may_or_not(void **state)
 {

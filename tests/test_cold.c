@@ -2,7 +2,7 @@
  * test_cold.c - what is called cold, and what is not
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * In the directory of the build, since /tmp is often in memory.
+ * In the build directory, because /tmp is often in memory.
  */
 #include "measure/cold.h"
 
@@ -24,7 +24,7 @@
 enum { PAGES = 64 };
 
 static char dir[] = "test_cold.XXXXXX";
-static bool real;		/* a disk's file system that drops pages */
+static bool real;		/* a disk file system that drops pages */
 
 struct file {
 	int fd;
@@ -53,7 +53,7 @@ read_file(const struct file *f)
 	assert_int_equal(at, f->st.st_size);
 }
 
-/* A walk of one file; whether it is read before it is looked at. */
+/* A walk of one file; optionally read before it is examined. */
 static struct cold_report
 walk(enum cold_method method, const char *name, bool touched)
 {
@@ -186,7 +186,7 @@ taken_out(void **state)
 	assert_int_equal(r.found.resident, PAGES);
 	assert_int_equal(r.before.resident, 0);
 	assert_int_equal(r.after.resident, PAGES);
-	/* or unknown, where what lies below the file system hides itself */
+	/* or unknown, if the layers below the file system are hidden */
 	assert_int_not_equal(r.state, COLD_NO);
 	assert_string_equal(r.made, "fadvise");
 }
@@ -236,9 +236,9 @@ in_memory(void **state)
 }
 
 /*
- * A user who may only read the file is told that all pages are there, which
- * is not to be believed: never "no" by pages, and "yes" by a device's bytes
- * alone.
+ * A user who may only read the file is told that all pages are present, which
+ * must not be believed: never "no" because of pages, and "yes" only because of
+ * bytes from a device.
  */
 static int
 as_another(bool touched)

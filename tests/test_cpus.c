@@ -95,7 +95,7 @@ v2_takes_the_tightest_above(void **state)
 	assert_int_equal(cpus_quota(root), 1);
 	put("/cg/cpu.max", "9223372036854775807 1\n");
 	assert_int_equal(cpus_quota(root), 4);
-	/* what is beside the path, or above the mount, is another's */
+	/* what is beside the path, or above the mount, belongs to others */
 	put("/cg/user.slice/user-2.slice/cpu.max", "100000 100000\n");
 	put("/cpu.max", "100000 100000\n");
 	assert_int_equal(cpus_quota(root), 4);
@@ -110,7 +110,7 @@ v2_in_a_container(void **state)
 	    "26 23 0:24 / /sys\\040x/cg rw - cgroup2 cgroup rw\n");
 	put("/sys x/cg/cpu.max", "150000 100000\n");
 	assert_int_equal(cpus_quota(root), 2);
-	/* outside the namespace: only the mount can be looked at */
+	/* outside the namespace: only the mount can be examined */
 	put("/proc/self/cgroup", "0::/../other\n");
 	put("/sys x/other/cpu.max", "100000 100000\n");
 	assert_int_equal(cpus_quota(root), 2);

@@ -22,7 +22,10 @@ make(unsigned shape, size_t len, uint32_t seed)
 	made_make(&made, &s, shape, len);
 }
 
-/* The sequences in so many calls of add; a sync point first, if asked for. */
+/*
+ * Passes the sequences in that many calls of add, after a sync point, if
+ * requested.
+ */
 static ssize_t
 encode(uint8_t *out, size_t room, unsigned calls, bool sync)
 {
@@ -98,7 +101,7 @@ round_trips(void **state)
 	}
 }
 
-/* A window has fewer pieces than this has. */
+/* A window has fewer pieces than this. */
 static void
 many_tokens(void **state)
 {
@@ -123,19 +126,19 @@ exact_bytes(void **state)
 	assert_memory_equal(out, "\3", 2);
 	assert_int_equal(encode(out, sizeof(out), 1, true), 5 + 2);
 	assert_memory_equal(out, "\0\0\0\xff\xff\3", 7);
-	/* one literal: a fixed block, as of any other compressor */
+	/* one literal: a fixed block, as by any other compressor */
 	made.len = made.nseqs = 1;
 	made.seqs[0] = (struct deflate_seq){ 1, 0, 0 };
 	made.data[0] = 'a';
 	assert_int_equal(encode(out, sizeof(out), 1, false), 3);
 	assert_memory_equal(out, "\x4b\x04", 3);
-	/* a sequence that stands for nothing */
+	/* a sequence that represents nothing */
 	made.len = 0;
 	made.seqs[0] = (struct deflate_seq){ 0, 0, 0 };
 	assert_int_equal(encode(out, sizeof(out), 1, false), 2);
 }
 
-/* Noise never takes more than stored blocks; a pause of it is no worse. */
+/* Noise never takes more than stored blocks; a stretch of it is no worse. */
 static void
 never_grows(void **state)
 {
@@ -183,7 +186,7 @@ splits(void **state)
 	}
 }
 
-/* With less room than needed nothing is written behind it. */
+/* With less room than needed nothing is written beyond it. */
 static void
 too_little_room(void **state)
 {
@@ -205,7 +208,7 @@ too_little_room(void **state)
 		    room += room + 600 < (size_t)need ? 97 : 1) {
 			ssize_t n;
 
-			/* exactly as much, so that a sanitizer sees more */
+			/* exactly as much, so that a sanitizer detects more */
 			out = malloc(room + 1);
 			assert_non_null(out);
 			out[room] = 0x5a;
@@ -218,7 +221,7 @@ too_little_room(void **state)
 	}
 }
 
-/* Literals and lengths of which one is as rare as another is frequent. */
+/* Literals and lengths, the one as rare as the other is frequent. */
 static void
 long_codes(void **state)
 {
@@ -240,7 +243,7 @@ long_codes(void **state)
 		blocks.fast = how != 0;
 		check(1, false);
 	}
-	/* so often that all distances are in one block's code */
+	/* often enough that all distances are in one block's code */
 	made.len = made.nseqs = 0;
 	for (; made.len < MADE_WINDOW; made.len++)
 		made.data[made.len] = (uint8_t)(made.len * 7);
@@ -262,8 +265,8 @@ long_codes(void **state)
 }
 
 /*
- * The least cost of n weights, in descending order, with words of len to most
- * bits that fill so much of the 1 << most words there are.
+ * The minimum cost of n weights, in descending order, with words of len to most
+ * bits that fill that much of the 1 << most words.
  */
 static uint64_t
 least_cost(const uint32_t *w, unsigned n, unsigned len, unsigned most,
@@ -346,7 +349,7 @@ widest_code(void **state)
 	assert_int_equal(lens[8], 0);
 }
 
-/* What the match finder says about the data is true, for any room. */
+/* What the match finder reports about the data is true, for any room. */
 static void
 finds(void **state)
 {
@@ -368,7 +371,10 @@ finds(void **state)
 				size_t n;
 
 				assert_non_null(exact);
-				/* so that a sanitizer sees a byte too far */
+				/*
+				 * so that a sanitizer detects an overrun by a
+				 * byte
+				 */
 				memcpy(exact + 1, made.data, made.len);
 				f.more = how & 1;
 				deflate_fast_begin(&f, exact + 1, made.len);

@@ -15,7 +15,9 @@
 
 enum { BLOCK = 1536 << 10, STORED = 7680, ROOM = 8 << 20 };
 
-/* A marked file, as far as it is written, and how far it has been read. */
+/*
+ * A marked file, as far as it has been written, and how far it has been read.
+ */
 struct file {
 	uint8_t bytes[ROOM];
 	size_t len, at;
@@ -57,14 +59,16 @@ add_stored(struct file *f, size_t n, size_t len, int fill)
 	}
 }
 
-/* The end of a sync point is that of a piece. */
+/* The end of a sync point is the end of a piece. */
 static void
 add_sync(struct file *f)
 {
 	add_stored(f, 1, 0, 0);
 }
 
-/* Cuts all of f; the lengths of the pieces, and how many of each kind. */
+/*
+ * Cuts all of f; records the lengths of the pieces, and how many of each kind.
+ */
 static size_t
 cut(struct file *f, size_t *ends, size_t room, unsigned kinds[3])
 {
@@ -94,7 +98,7 @@ cut(struct file *f, size_t *ends, size_t room, unsigned kinds[3])
 }
 
 /*
- * 00 00 ff ff 00 00 is within a run of stored blocks of 65,535 bytes that
+ * 00 00 ff ff 00 00 occurs within a run of stored blocks of 65,535 bytes that
  * end in zeros, and a sync point before a stored block of 7,680 bytes.
  */
 static void
@@ -116,7 +120,7 @@ stored_behind_a_sync_point(void **state)
 	assert_int_equal(kinds[PIECE_SYNC], 2);
 }
 
-/* A block that seems to have no end is no reason to go on serially. */
+/* A block that seems to have no end is no reason to continue serially. */
 static void
 one_without_an_end(void **state)
 {

@@ -24,7 +24,7 @@ rnd(uint32_t *seed)
 	return *seed;
 }
 
-/* Copies of what came before, from anywhere up to `far` bytes back. */
+/* Copies of earlier data, from anywhere up to `far` bytes back. */
 static void
 fill_copies(uint8_t *p, size_t n, uint32_t far, uint32_t longest, uint32_t seed)
 {
@@ -38,7 +38,7 @@ fill_copies(uint8_t *p, size_t n, uint32_t far, uint32_t longest, uint32_t seed)
 	}
 }
 
-/* Data that leads a match finder into its corners. */
+/* Data that exercises corner cases of the match finder. */
 static void
 fill(uint8_t *p, size_t n, unsigned kind)
 {
@@ -48,7 +48,7 @@ fill(uint8_t *p, size_t n, unsigned kind)
 	case 0:			/* one match after another, of full length */
 		memset(p, 'x', n);
 		return;
-	case 1:			/* nothing to find: positions are left out */
+	case 1:			/* nothing to find: positions are skipped */
 		for (size_t i = 0; i < n; i++)
 			p[i] = (uint8_t)rnd(&seed);
 		return;
@@ -56,17 +56,17 @@ fill(uint8_t *p, size_t n, unsigned kind)
 		for (size_t i = 0; i < n; i++)
 			p[i] = "ab"[rnd(&seed) % 16 == 0];
 		return;
-	case 3:			/* something to find behind noise */
+	case 3:			/* something to find after noise */
 		for (size_t i = 0; i < n; i++)
 			p[i] = i % 9000 < 8000 ? (uint8_t)rnd(&seed) :
 			    p[i - 3000];
 		return;
-	case 4:			/* the farthest distance, and one too far */
+	case 4:			/* the maximum distance, and one too far */
 		for (size_t i = 0; i < n; i++)
 			p[i] = i < 32768 ? (uint8_t)rnd(&seed) :
 			    p[i - 32768 - (i >> 18)];
 		return;
-	case 5:			/* what old positions alias with */
+	case 5:			/* data with which stale positions collide */
 		for (size_t i = 0; i < n; i++)
 			p[i] = i < 65537 ? (uint8_t)rnd(&seed) : p[i - 65537];
 		return;
@@ -76,7 +76,8 @@ fill(uint8_t *p, size_t n, unsigned kind)
 	case 7:
 		fill_copies(p, n, 40, 20, seed);
 		return;
-	case 8:			/* the most sequences: three bytes each */
+	case 8:			/* the maximum number of sequences: three bytes
+				 * each */
 		for (size_t i = 0; i < n; i++)
 			p[i] = (uint8_t)("\1\2\3\2\5\7\4\6"[i % 3 +
 			    i / 3 % 5] + (i / 3 % 251 == 0));
@@ -90,7 +91,7 @@ fill(uint8_t *p, size_t n, unsigned kind)
 	}
 }
 
-/* The buffers are exact, so that the sanitizer sees what is beyond. */
+/* The buffers have the exact size, so that the sanitizer detects overruns. */
 static ssize_t
 encode(int level, const uint8_t *in, size_t len, bool last, uint8_t **out)
 {
@@ -140,7 +141,7 @@ check_zlib(const uint8_t *z, size_t n, const uint8_t *in, size_t len)
 	free(back);
 }
 
-/* A piece that is not the last one, as our decoder takes it. */
+/* A piece that is not the last one, as required by our decoder. */
 static void
 check_piece(const uint8_t *z, size_t n, const uint8_t *in, size_t len)
 {

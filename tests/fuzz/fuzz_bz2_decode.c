@@ -1,5 +1,5 @@
 /*
- * fuzz_bz2_decode.c - our blocks and libbz2 judge a stream alike
+ * fuzz_bz2_decode.c - our block decoder and libbz2 agree about a stream
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "../bz2_judge.h"

@@ -1,8 +1,9 @@
 /*
- * fuzz_bz2_encode.c - libbz2 reads what our encoder writes, within its bound
+ * fuzz_bz2_encode.c - libbz2 reads our encoder's output, which is within its
+ * bound
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte: how often what the rest makes is repeated.
+ * The first byte: how often the output for the rest is repeated.
  */
 #include "../bz2_judge.h"
 
@@ -12,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 enum { ROOM = 128 << 10 };
 
-/* Of one block; its length in *n. */
+/* The input of one block; its length in *n. */
 static uint8_t *
 encode(struct bz2_encoder *e, const uint8_t *in, size_t len, size_t *n)
 {

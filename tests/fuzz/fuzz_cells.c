@@ -34,7 +34,7 @@ must_be_whole(const struct lap_cell *c)
 	}
 }
 
-/* As many as there are lines that count. */
+/* As many as there are significant lines. */
 static uint32_t
 lines(const uint8_t *data, size_t size)
 {

@@ -2,11 +2,11 @@
  * fuzz_decode.c - every decoder, with one thread and with two, and -l
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte chooses: the rest is a stream as it is, or is compressed
- * here, broken in a place or two, and maybe put twice; of gzip, check, size and
- * member length may then be put right again.  Unbroken it must come back.
- * One thread, two, and two in little memory must agree on whether the stream
- * is good and on what is in it, and for gzip with zlib.
+ * The first byte selects: the rest is a stream as it is, or is compressed here,
+ * damaged in one or two places, and possibly doubled; for gzip, check, size and
+ * member length may then be corrected again.  Undamaged it must decode to the
+ * original.  One thread, two, and two in little memory must agree on whether
+ * the stream is valid and on its content, and for gzip with zlib.
  */
 #include "../../src/format/gzip/gzip.h"
 #include "base/bytes.h"
@@ -27,7 +27,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Bombs are left there. */
+/* Bombs are abandoned there. */
 enum { MOST = 8 << 20, CONTROLS = 8, LITTLE = 6 << 20 };
 
 struct bytes {
@@ -96,7 +96,7 @@ decode(const struct codec *codec, unsigned threads, uint64_t memory,
 	return convert(codec, true, &o, data, size);
 }
 
-/* gzip members by zlib, until there is no further one. */
+/* gzip members by zlib, until there are no more. */
 static struct bytes
 by_zlib(const uint8_t *data, size_t size)
 {
@@ -141,7 +141,7 @@ list(const struct codec *codec, const uint8_t *data, size_t size)
 	close(fd);
 }
 
-/* Whatever it is; *good, if not NULL, is what it must be. */
+/* Decodes anything; *good, if not NULL, is the expected verdict. */
 static void
 try_stream(const uint8_t *data, size_t size, const struct bytes *good)
 {
@@ -154,7 +154,7 @@ try_stream(const uint8_t *data, size_t size, const struct bytes *good)
 	list(codec, data, size);
 	one = decode(codec, 1, 0, data, size);
 	two = decode(codec, 2, 0, data, size);
-	/* -EFBIG is as good */
+	/* -EFBIG is also acceptable */
 	little = decode(codec, 2, LITTLE, data, size);
 	must_agree(&one, &two);
 	must_agree(&one, &little);
@@ -163,7 +163,7 @@ try_stream(const uint8_t *data, size_t size, const struct bytes *good)
 		must_agree(&one, good);
 	if (strcmp(codec->name, "gzip") == 0) {
 		other = by_zlib(data, size);
-		/* garbage that begins as a member does is zlib's error */
+		/* garbage that begins like a member is an error for zlib */
 		if (!one.garbage)
 			must_agree(&one, &other);
 		free(other.p);
@@ -181,12 +181,12 @@ writer(unsigned n)
 	return codec_by_name(names[n % 8]);
 }
 
-/* Where an MZ subfield stands that is the first, and its value. */
+/* The position of an MZ subfield that comes first, and of its value. */
 enum { MZ_AT = 12, MZ_VALUE = 16 };
 
 /*
- * The members' trailers, and the lengths in their headers, as libdeflate has
- * them, which takes some that zlib does not.
+ * The members' trailers, and the lengths in their headers, according to
+ * libdeflate, which accepts some that zlib does not.
  */
 static void
 repair(uint8_t *p, size_t len)
@@ -216,8 +216,8 @@ repair(uint8_t *p, size_t len)
 }
 
 /*
- * Controls: what to do, format and options, then twice where to break, of 64
- * Ki, and with what.
+ * Controls: operation, format and options, then twice the position of damage,
+ * out of 64 Ki, and the value.
  */
 static void
 try_broken(const uint8_t *c, const uint8_t *data, size_t size)
@@ -229,7 +229,7 @@ try_broken(const uint8_t *c, const uint8_t *data, size_t size)
 
 	o.block_check = codec->name[0] == 'l' && c[1] & 0x40;
 	o.legacy = codec->name[0] == 'l' && (c[1] & 0xc0) == 0x80;
-	/* small blocks, where they can be had: more of them */
+	/* small blocks, if supported: more of them */
 	if (codec->name[0] == 'g' || codec->name[0] == 'z')
 		o.block = 1024;
 	plain.p = (uint8_t *)(uintptr_t)data;
@@ -258,7 +258,7 @@ try_broken(const uint8_t *c, const uint8_t *data, size_t size)
 	free(packed.p);
 }
 
-/* As it is; or, if it is gzip, with its checks put right. */
+/* Unchanged; or, for gzip, with its checks corrected. */
 static void
 try_given(const uint8_t *data, size_t size, bool repaired)
 {
@@ -278,7 +278,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < CONTROLS)
 		return 0;
-	/* not before: libFuzzer's own handler, set by then, ends it all */
+	/* not earlier: libFuzzer's own handler, set by then, ends everything */
 	signal(SIGXFSZ, SIG_IGN);
 	if (data[0] & 1)
 		try_given(data + 1, size - 1, data[0] & 32);

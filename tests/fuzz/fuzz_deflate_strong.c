@@ -1,5 +1,5 @@
 /*
- * fuzz_deflate_strong.c - what our deflate encoder writes is what it was given
+ * fuzz_deflate_strong.c - our deflate encoder's output decodes to its input
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/deflate/deflate_strong.h"

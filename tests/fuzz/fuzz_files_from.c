@@ -1,5 +1,5 @@
 /*
- * fuzz_files_from.c - any bytes as a list of names: none leads elsewhere
+ * fuzz_files_from.c - any bytes as a list of names: none leads outside
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte: whether names end with NUL.
@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Neither empty nor from the top, and each part a name. */
+/* Neither empty nor absolute, and each component a name. */
 static void
 must_be_inside(const char *name)
 {

@@ -1,5 +1,5 @@
 /*
- * fuzz_flatjson.c - any bytes as a JSON object: names and the end are within
+ * fuzz_flatjson.c - any bytes as a JSON object: names and the end are inside it
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/flatjson.h"

@@ -2,7 +2,7 @@
  * fuzz_gzip_header.c - headers of gzip members end where zlib says
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Fewer bytes may only make the parser ask for more, or say the same.
+ * With fewer bytes, the parser may only ask for more, or say the same.
  */
 #include "../../src/format/gzip/gzip.h"
 
@@ -43,7 +43,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if ((rc == 1) != (want > 0) || (rc == 1 && h.len != (size_t)want))
 		abort();
-	/* zlib looks at the first four bytes two by two */
+	/* zlib examines the first four bytes in pairs */
 	if (size >= 4 && (rc < 0) != (want < 0))
 		abort();
 	if (rc == 1 && h.name != NULL &&

@@ -1,5 +1,5 @@
 /*
- * fuzz_inflater.c - any bytes as a raw stream, in any steps, as zlib has it
+ * fuzz_inflater.c - any bytes as a raw stream, in any steps, compared with zlib
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "../inflate_oracle.h"
@@ -11,7 +11,7 @@ enum { CAP = 1 << 18 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A header without a code is bad to us at once, to zlib when it is used. */
+/* We reject a header without a code immediately, zlib when it is used. */
 static bool
 bad_further_on(const uint8_t *in, size_t len, uint8_t *out)
 {
@@ -49,7 +49,7 @@ compare(const uint8_t *in, size_t len, size_t in_step, size_t out_step)
 	free(got);
 }
 
-/* As it is, and packed by zlib with one bit turned. */
+/* As it is, and compressed by zlib with one bit flipped. */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

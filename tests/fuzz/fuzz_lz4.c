@@ -2,10 +2,11 @@
  * fuzz_lz4.c - the LZ4 decoder agrees with liblz4 on any bytes
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte chooses: as it is, or made likely to be read far, with the
- * header's checksum put right, and whether there is little memory.  What comes out before an error is a beginning
- * of what liblz4 makes; what is accepted is all of it.  (Frames of the old
- * kind are not liblz4's to read: only that nothing breaks is seen of them.)
+ * The first byte selects: unchanged, or modified to be read further, with the
+ * header's checksum corrected, and whether memory is limited.  The output
+ * before an error must be a prefix of liblz4's; accepted input must give all of
+ * it.  (liblz4 does not read legacy frames: for them only crashes are
+ * detected.)
  */
 #include "format/formats.h"
 
@@ -22,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MOST = 1 << 20, LEGACY = 0x184c2102, MEMORY = 4 << 20 };
 
-/* What the decoder says of size bytes; what it wrote, to out_fd. */
+/* The decoder's verdict on size bytes; its output goes to out_fd. */
 static int
 ours(const uint8_t *data, size_t size, uint64_t memory, int out_fd)
 {
@@ -51,7 +52,9 @@ ours(const uint8_t *data, size_t size, uint64_t memory, int out_fd)
 	return rc;
 }
 
-/* All that liblz4 makes of it, to MOST bytes at most; whether it had no error. */
+/*
+ * The output of liblz4, at most MOST bytes; returns whether it found no error.
+ */
 static int
 theirs(const uint8_t *data, size_t size, uint8_t *out, size_t *len)
 {

@@ -1,5 +1,6 @@
 /*
- * fuzz_lz4_fast.c - liblz4 reads what our encoder writes, within its bound
+ * fuzz_lz4_fast.c - liblz4 reads our encoder's output, which is within its
+ * bound
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/other/lz4_fast.h"

@@ -1,5 +1,5 @@
 /*
- * fuzz_lz4_plain.c - an LZ4 block has the size that its sequences say
+ * fuzz_lz4_plain.c - an LZ4 block has the size implied by its sequences
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "../../src/format/lz4/seek_lz4.h"

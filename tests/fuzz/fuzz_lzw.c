@@ -1,10 +1,10 @@
 /*
- * fuzz_lzw.c - the .Z decoder says the same however its input comes
+ * fuzz_lzw.c - the .Z decoder gives the same result however its input arrives
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first two bytes choose the pieces; the rest is a stream without its
+ * The first two bytes select the pieces; the rest is a stream without its
  * magic.  One pass has all the input and large pieces of output, the other
- * small ones of both; end, length and content must be equal.
+ * small pieces of both; end, length and content must be equal.
  */
 #include "engine/other/lzw.h"
 
@@ -29,7 +29,9 @@ hash(struct result *r, const uint8_t *p, size_t n)
 	r->len += n;
 }
 
-/* A bomb is left after MOST bytes: there is no more to be learnt from it. */
+/*
+ * A bomb is abandoned after MOST bytes, as nothing more can be learnt from it.
+ */
 static struct result
 decode(const uint8_t *in, size_t len, size_t in_piece, size_t out_piece)
 {

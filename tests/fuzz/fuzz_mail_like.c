@@ -1,10 +1,10 @@
 /*
- * fuzz_mail_like.c - any bytes as what mail is like, and as mail
+ * fuzz_mail_like.c - any bytes as a profile of mail, and as mail
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * By the first byte: a profile, of which some mails are made that must not be
- * far larger than it says, and which is read back from its own text; or a
- * mailbox to be measured.
+ * Depending on the first byte: a profile, from which some mails are generated
+ * that must not be far larger than it says, and which is read back from its own
+ * text; or a mailbox to measure.
  */
 #include "mail/measure.h"
 #include "../../src/tools/mailgen/mailgen.h"

@@ -2,8 +2,8 @@
  * fuzz_order.c - any bytes as a list of files in order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte says whether NULs end paths.  A path that is missing is found
- * when it is asked for, and then is not missing any more.
+ * The first byte says whether NULs end paths.  A missing path is found when it
+ * is looked up, and is then no longer missing.
  */
 #include "base/sys.h"
 #include "image/sqbuild/order.h"

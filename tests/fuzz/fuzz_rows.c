@@ -2,8 +2,8 @@
  * fuzz_rows.c - any bytes as rows of lap: read, compared and written
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte: options.  With its top bit a good header is put before the
- * rest, so that rows are read at once.
+ * The first byte: options.  If its top bit is set, a valid header is put before
+ * the rest, so that rows are reached immediately.
  */
 #include "../../src/tools/lapcmp/lapcmp.h"
 #include "base/sys.h"

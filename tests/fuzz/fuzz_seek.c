@@ -2,11 +2,11 @@
  * fuzz_seek.c - ranges of any file are those of the whole, or an error
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte: what the file is (gzip, zstd, lz4, xz), or, by its top bit,
- * that the bytes are an index of a good gzip file; the next two where a range
- * begins.  What a table says may be wrong, and what is decompressed then
- * differs; so what is looked for is crashes, leaks and memory without bounds.
- * An index is given the right hashes: with wrong ones it would never be used.
+ * The first byte: the type of file (gzip, zstd, lz4, xz) or, if its top bit is
+ * set, that the bytes are an index of a valid gzip file; the next two give the
+ * start of a range.  A table may be wrong, and the data then differs; so this
+ * looks for crashes, leaks and unbounded memory.  An index gets correct hashes:
+ * with wrong ones it would never be used.
  */
 #include "../../src/format/gzip/seek_index.h"
 #include "base/bytes.h"
@@ -55,7 +55,7 @@ good_gzip(uint64_t *len)
 	return file_of(packed, *len);
 }
 
-/* Binds an index to the file, whatever else it says. */
+/* Binds an index to the file, whatever else it contains. */
 static int
 index_of(const uint8_t *data, size_t size, int fd, uint64_t len)
 {

@@ -1,10 +1,10 @@
 /*
- * fuzz_sqpack_record.c - any bytes as the padding of an image, and as the
- * options of its compressor
+ * fuzz_sqpack_record.c - any bytes as the padding of an image, and as its
+ * compressor options
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * By the first byte the compressor; then how many bytes are its options.  What
- * is read is made again, and read again.
+ * The first byte selects the compressor; then comes the number of bytes of its
+ * options.  What is read is written again, and read again.
  */
 #include "image/sqbuild/record.h"
 

@@ -2,8 +2,8 @@
  * fuzz_squashfs.c - any bytes as an image: no crash, no hang, bounded memory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The input is the image.  Files of more than MOST bytes end the walk, since
- * holes are data that take no image.
+ * The input is the image.  Files of more than MOST bytes end the walk, because
+ * holes are data that take no space in the image.
  */
 #include "walk/walk.h"
 

@@ -1,8 +1,9 @@
 /*
- * fuzz_tar.c - any bytes as a tar archive: entries are within, and all is read
+ * fuzz_tar.c - any bytes as a tar archive: entries are inside it, and all is
+ * read
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Checksums are made right first, where a header seems to be.
+ * Checksums are corrected first, wherever there seems to be a header.
  */
 #include "format/tar/tar.h"
 
@@ -41,7 +42,7 @@ raw(void *arg, const void *bytes, size_t len)
 	return 0;
 }
 
-/* Checks what an entry promises, and reads its data. */
+/* Checks what an entry claims, and reads its data. */
 static void
 look(struct tar *t, const struct tar_entry *e)
 {

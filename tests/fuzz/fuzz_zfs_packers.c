@@ -1,5 +1,5 @@
 /*
- * fuzz_zfs_packers.c - LZJB, ZLE: any bytes in; and, with LZ4, there and back
+ * fuzz_zfs_packers.c - LZJB, ZLE: any bytes in; and, with LZ4, round trips
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/other/lz4_zfs.h"
@@ -27,7 +27,7 @@ there_and_back(const uint8_t *data, size_t size, uint8_t *packed, uint8_t *out)
 		abort();
 }
 
-/* Into as much room as it takes and into any less. */
+/* Into exactly as much room as it takes and into any less. */
 static void
 lz4_of_zfs(const uint8_t *data, size_t size, uint8_t *packed, uint8_t *out)
 {

@@ -1,13 +1,13 @@
 /*
- * fuzz_zstd_scan.c - frames end where libzstd says, however they come
+ * fuzz_zstd_scan.c - frames end where libzstd says, in pieces of any size
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte chooses the pieces.  The scan looks at less than libzstd
- * does; but a frame that libzstd can measure, too, must be as long here.
+ * The first byte selects the pieces.  The scan checks less than libzstd does;
+ * but a frame that libzstd can also measure must have the same length here.
  *
- * And blocks that are said to stand alone do: behind others, which leave
- * tables and offsets of their own, they give what they give by themselves.
- * What settling makes of blocks stands alone, and gives what they gave.
+ * And blocks reported as independent are: after other blocks, which leave
+ * tables and offsets of their own, they give the same output as alone.  Settled
+ * blocks are independent, and give the same output as before.
  */
 #include "../../src/format/zstd/zstd_block.h"
 #include "../../src/format/zstd/zstd_job.h"
@@ -50,7 +50,10 @@ scan(const uint8_t *data, size_t size, size_t piece)
 
 enum { WINDOW = 8 << 3, ROOM = 256 << 10, OUT = 4 << 20 };
 
-/* Blocks as a frame, behind `before` if it is not NULL: a size or an error. */
+/*
+ * Decodes blocks as a frame, after `before` if it is not NULL: a size or an
+ * error.
+ */
 static size_t
 unpack(const struct buf *before, const uint8_t *p, size_t len, uint8_t *out)
 {
@@ -68,7 +71,7 @@ unpack(const struct buf *before, const uint8_t *p, size_t len, uint8_t *out)
 	return got;
 }
 
-/* Blocks that leave all kinds of state, the last of them not the end. */
+/* Blocks that leave all kinds of state, none of which ends the frame. */
 static struct buf
 others(size_t *made)
 {
@@ -152,12 +155,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (scan(data + 1, size - 1, 1 + data[0]) != whole)
 		abort();
 	n = ZSTD_findFrameCompressedSize(data + 1, size - 1);
-	/* libzstd may know frames of older kinds as well */
+	/* libzstd may also know frames of older versions */
 	if (!ZSTD_isError(n) && whole != -1 && whole != (int64_t)n)
 		abort();
 	check_alone(data + 1, size - 1);
 	check_settled(data + 1, size - 1);
-	/* what is behind the header of a frame */
+	/* the data after the header of a frame */
 	if (size > 1 + ZSTD_JOB_HEAD) {
 		check_alone(data + 1 + ZSTD_JOB_HEAD, size - 1 -
 		    ZSTD_JOB_HEAD);

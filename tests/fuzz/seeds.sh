@@ -2,9 +2,8 @@
 # seeds.sh DIR [VECTORS]: a folder of seeds for each fuzz target, in DIR.
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Files of every format by the tools that are here, $BIN/pzc first, and by
-# folder those of VECTORS, with the bytes before them that the target reads
-# as its orders.
+# Files of every format by the installed tools, $BIN/pzc first, and those in the
+# folders of VECTORS, preceded by the control bytes that the target expects.
 set -eu
 dir=${1:?} vectors=${2:-}
 PATH=${BIN:+$BIN:}$PATH
@@ -20,7 +19,7 @@ cd "$work"
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# seed TARGET NAME PREFIX FILE: the prefix by printf(1); nothing over 64 KiB
+# seed TARGET NAME PREFIX FILE: the prefix is for printf(1); nothing over 64 KiB
 seed() {
 	[ "$(wc -c <"$4")" -le 65536 ] || return 0
 	mkdir -p "$dir/$1"
@@ -28,7 +27,7 @@ seed() {
 	{ printf "$3"; cat "$4"; } >"$dir/$1/$2"
 }
 
-# take FILE: to whom it may concern
+# take FILE: for all suitable targets
 take() {
 	n=$(basename "$1")
 	seed decode "$n" '\001' "$1"
@@ -59,7 +58,7 @@ take() {
 	esac
 }
 
-# Some that compresses, in several blocks, and some that does not.
+# Some compressible data, in several blocks, and some incompressible.
 seq 9000 >text
 head -c 3000 /dev/urandom >noise
 cat text noise text >plain
@@ -100,7 +99,7 @@ if have pzseek && pzseek --make-index --spacing 16K plain-other.gz 2>/dev/null; 
 	done
 fi
 
-# Tables that are not compressed are reached by a bit, others by luck.
+# Uncompressed tables are reached by flipping a bit, others by luck.
 truncate -s 200000 hole
 printf end >>hole
 for o in v7 ustar gnu oldgnu posix 'gnu -S' 'oldgnu -S' \

@@ -1,5 +1,5 @@
 /*
- * unfold.h - few bytes that become many, so that windows are filled
+ * unfold.h - expands few bytes to many, to fill windows
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_TESTS_UNFOLD_H
@@ -10,7 +10,7 @@
 
 /*
  * The data are instructions: a byte, or a copy of up to 511 bytes from far
- * back.  How many bytes of in, which has that much room, they make.
+ * back.  Returns how many bytes of in, which has that much room, they produce.
  */
 static inline size_t
 unfold(const uint8_t *data, size_t len, uint8_t *in, size_t room)
