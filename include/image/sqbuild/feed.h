@@ -1,5 +1,5 @@
 /*
- * feed.h - files cut into the units of an image, in order
+ * feed.h - cutting files into the units of an image, in order
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQBUILD_FEED_H
@@ -13,16 +13,16 @@ struct feed {
 	const struct sqb_data_options *o;
 	struct sqb_data *d;
 	struct twins twins;
-	/* the large file in hand */
+	/* the current large file */
 	bool open;
 	struct sqb_file file;
-	uint64_t left;			/* of it, to be given */
+	uint64_t left;			/* bytes of it still to output */
 	XXH3_state_t *hash;
-	bool hashing;			/* to be remembered at its end */
-	int spool;			/* its data, when they cannot be read
-					   from the source again; or -1 */
+	bool hashing;			/* to be recorded at its end */
+	int spool;			/* its data, if it cannot be read from
+					 * the source again; or -1 */
 	uint64_t spool_at;
-	/* the fragment block that is being filled */
+	/* the fragment block being filled */
 	uint8_t *fragment;
 	uint32_t filled, fragment_unit;
 	bool ended;
@@ -37,19 +37,19 @@ struct feed_unit {
 };
 
 /*
- * The bytes of every buffer that a unit travels in: a block fits, and whatever
- * an encoder makes of one.
+ * The size of every buffer for units: large enough for a block, and for an
+ * encoder's output for one.
  */
 size_t feed_room(const struct sqb_data_options *o);
 
-/* f is to be closed in any case.  0 or -ENOMEM. */
+/* f must be closed in any case.  0 or -ENOMEM. */
 int feed_open(struct feed *f, const struct sqb_source *source,
     const struct sqb_data_options *o, struct sqb_data *d);
 void feed_close(struct feed *f);
 
 /*
- * The next unit: 1, 0 at the end, or -errno.  It may give u another buffer in
- * exchange for its own.
+ * The next unit: 1, 0 at the end, or -errno.  It may exchange u's buffer for
+ * another.
  */
 int feed_next(struct feed *f, struct feed_unit *u);
 

@@ -1,5 +1,5 @@
 /*
- * pack.h - the part of a thread that compresses the units of an image
+ * pack.h - a thread's compression of the units of an image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQBUILD_PACK_H

@@ -1,5 +1,5 @@
 /*
- * append.c - units that were compressed before their turn came
+ * append.c - appending units that were compressed before their turn
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqbuild/data.h"

@@ -1,5 +1,5 @@
 /*
- * codec.c - blocks of a squashfs image, compressed
+ * codec.c - compressing blocks of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqbuild/codec.h"
@@ -17,7 +17,7 @@
 
 enum { ZLIB_HEAD_B = 2, ZLIB_TAIL_B = 4 };
 
-/* Of the compressor options. */
+/* In the compressor options. */
 enum { LZ4_VERSION = 1, LZ4_HC = 1, GZIP_WINDOW = 15, LZO1X_999 = 4 };
 
 static const struct sqb_method methods[] = {
@@ -63,7 +63,8 @@ sqb_settings(const struct sqb_method *m, int level, uint32_t block,
     uint8_t s[SQB_SETTINGS_MAX])
 {
 	memset(s, 0, SQB_SETTINGS_MAX);
-	(void)block;	/* xz's dictionary is the block, which is the default */
+	(void)block;	/* xz's dictionary has the block size, which is the
+			 * default */
 	if (m->compressor == SQUASHFS_LZ4) {
 		store_le32(s, LZ4_VERSION);
 		store_le32(s + 4, strcmp(m->name, "lz4hc") == 0 ? LZ4_HC : 0);
@@ -88,7 +89,7 @@ sqb_settings(const struct sqb_method *m, int level, uint32_t block,
 	}
 }
 
-/* By trying all: so the two always fit each other. */
+/* Tries all methods, so that the two always agree. */
 int
 sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
     uint32_t block, const struct sqb_method **out, int *level)
@@ -152,7 +153,7 @@ sqb_codec_close(struct sqb_codec *c)
 	sys_free(c);
 }
 
-/* RFC 1950: two bytes in front, an Adler-32 behind. */
+/* RFC 1950: a header of two bytes, an Adler-32 at the end. */
 static size_t
 pack_deflate(struct sqb_codec *c, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)

@@ -18,7 +18,7 @@ struct job {
 	const struct sqb_data_options *o;
 	struct sqb_data *d;
 	struct feed feed;
-	bool ended;			/* the feed has */
+	bool ended;			/* the feed has ended */
 };
 
 static int
@@ -70,7 +70,7 @@ work(void *arg, void *ctx, struct slot *s)
 	return s->last ? 0 : pack_unit(ctx, s);
 }
 
-/* Room for the sizes and starts of unit and all before it. */
+/* Makes room for the sizes and starts of unit and all before it. */
 static int
 reserve(struct sqb_data *d, size_t unit)
 {
@@ -121,7 +121,7 @@ static const struct pipeline_ops ops = {
 	.worker_close = worker_close, .work = work, .join = join,
 };
 
-/* The feed reads; the pipeline's own input has nothing. */
+/* The feed reads; the pipeline's own input is empty. */
 static ssize_t
 nothing(void *arg, void *buf, size_t len)
 {

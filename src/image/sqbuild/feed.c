@@ -1,13 +1,13 @@
 /*
- * feed.c - files cut into the units of an image, in order
+ * feed.c - cutting files into the units of an image, in order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What goes into a fragment block depends on all files before it, and whether
- * a file is stored at all on those of the same content: so one thread does it.
+ * The contents of a fragment block depend on all earlier files, and whether a
+ * file is stored at all depends on earlier duplicates: so one thread does it.
  *
- * A large file is hashed while it goes by.  Only if one of its size was there
- * before must it be known in advance whether it is the same: then it is read
- * twice, or by way of an unlinked file where the source cannot go back.
+ * A large file is hashed while it is read.  Only if an earlier one has the same
+ * size must duplicates be detected in advance: then it is read twice, or
+ * through an unlinked file if the source cannot be rewound.
  */
 #include "image/sqbuild/feed.h"
 
@@ -77,7 +77,7 @@ new_unit(struct feed *f, uint32_t fragment, uint32_t *unit)
 	return 0;
 }
 
-/* Room for the data of that id. */
+/* Makes room for the data of that id. */
 static int
 reserve_id(struct sqb_data *d, uint32_t id)
 {
@@ -113,7 +113,7 @@ share(struct feed *f, uint64_t size, XXH128_hash_t hash, uint32_t id)
 
 /* Large files */
 
-/* The next bytes of the file in hand, from wherever they are. */
+/* The next bytes of the current file, from wherever they are. */
 static int
 read_open(struct feed *f, uint8_t *data, size_t len)
 {
@@ -165,7 +165,7 @@ hash_ahead(struct feed *f, uint8_t *room, XXH128_hash_t *hash)
 	return rc;
 }
 
-/* Begins a large file, unless its content was there before. */
+/* Begins a large file, unless the same content was there before. */
 static int
 begin_large(struct feed *f, uint8_t *room)
 {
@@ -261,8 +261,8 @@ give_block(struct feed *f, struct feed_unit *u)
 }
 
 /*
- * The content in u to the fragment block.  If it does not fit, u becomes the
- * full one and the content begins the next: 1.  Else 0, or -errno.
+ * Adds the content in u to the fragment block.  If it does not fit, u becomes
+ * the full one and the content begins the next: 1.  Otherwise 0, or -errno.
  */
 static int
 add_small(struct feed *f, struct feed_unit *u)
@@ -293,7 +293,7 @@ take_small(struct feed *f, struct feed_unit *u)
 	if (rc != 0)
 		return rc;
 	f->d->in_B += len;
-	/* zeros are a hole wherever they are: the same block for all */
+	/* zeros are a hole everywhere: the same block for all */
 	if (is_zero(u->data, len))
 		return give_block(f, u);
 	hash = XXH3_128bits(u->data, len);
@@ -306,7 +306,7 @@ take_small(struct feed *f, struct feed_unit *u)
 	return f->o->no_fragments ? give_block(f, u) : add_small(f, u);
 }
 
-/* Begins the next file: 1, u is a unit; 0, go on; or -errno. */
+/* Begins the next file: 1, u is a unit; 0, continue; or -errno. */
 static int
 next_file(struct feed *f, struct feed_unit *u)
 {

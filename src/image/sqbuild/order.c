@@ -1,5 +1,5 @@
 /*
- * order.c - a list of the files whose data come first in an image
+ * order.c - a list of the files whose data comes first in an image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqbuild/order.h"
@@ -28,13 +28,13 @@ struct sqb_order {
 	char *text;
 	bool nul;			/* NULs end paths, not lines */
 	enum form form;
-	struct item *items;		/* by path, each once */
+	struct item *items;		/* sorted by path, without duplicates */
 	size_t count, cap, found;
 };
 
 /* Lines */
 
-/* Reads the number between s and end, which is one and nothing else. */
+/* Parses the number between s and end, which must be nothing else. */
 static bool
 take_number(const char *s, const char *end, int64_t *n)
 {
@@ -47,8 +47,8 @@ take_number(const char *s, const char *end, int64_t *n)
 }
 
 /*
- * The path of a touch, of *len bytes, and its number; or NULL.  The last tabs
- * count: a path may have some.
+ * The path in a line of touchlog, of *len bytes, and its number; or NULL.  The
+ * last tabs count, because a path may contain some.
  */
 static char *
 touch_of(char *line, size_t *len, int64_t *number)
@@ -72,7 +72,7 @@ is_heading(const char *line)
 	return strncmp(line, "order\tpath\t", 11) == 0;
 }
 
-/* Where the priority begins that ends a line, or NULL. */
+/* The beginning of the priority that ends a line, or NULL. */
 static char *
 priority_of(char *line, int64_t *priority)
 {
@@ -84,7 +84,7 @@ priority_of(char *line, int64_t *priority)
 	    priority) == 0 ? word : NULL;
 }
 
-/* \c is c. */
+/* Replaces \c by c. */
 static void
 unescape(char *s)
 {
@@ -105,7 +105,7 @@ add(struct sqb_order *o, char *path, int64_t key, size_t line)
 	o->items = items;
 	if (rc != 0)
 		return rc;
-	tar_clean_path(path);	/* one with .. is the name of no file */
+	tar_clean_path(path);	/* a path with .. names no file */
 	o->items[o->count++] = (struct item){ .path = path, .key = key,
 		.line = (uint32_t)line };
 	return 0;
@@ -137,7 +137,7 @@ add_priority(struct sqb_order *o, char *line, size_t number)
 	return add(o, line, -key, number);
 }
 
-/* Lines end in a NUL each; comments are looked at by nobody. */
+/* Lines end with a NUL each; comments are not recognized. */
 static bool
 is_comment(const struct sqb_order *o, const char *line)
 {
@@ -203,7 +203,7 @@ by_path(const void *a, const void *b)
 	return d != 0 ? d : x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Of each path the first place is kept. */
+/* Keeps the first position of each path. */
 static void
 rank_all(struct sqb_order *o)
 {
@@ -226,7 +226,7 @@ rank_all(struct sqb_order *o)
 	o->count = kept;
 }
 
-/* Ends each line, but for one with a NUL in it. */
+/* Terminates each line; a line with a NUL in it is an error. */
 static int
 cut_lines(char *text, const char *end, size_t *line)
 {
@@ -281,7 +281,7 @@ sqb_order_free(struct sqb_order *o)
 	sys_free(o);
 }
 
-/* Questions */
+/* Queries */
 
 static struct item *
 find(const struct sqb_order *o, const char *path, size_t len)

@@ -1,5 +1,5 @@
 /*
- * pack.c - the part of a thread that compresses the units of an image
+ * pack.c - a thread's compression of the units of an image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqbuild/pack.h"
@@ -12,13 +12,16 @@
 #include <string.h>
 #include <zstd.h>
 
-/* Less than one part of so many saved by a quick look: it is not worth it. */
+/*
+ * If a quick attempt saves less than this fraction, compression is not
+ * worthwhile.
+ */
 enum { PROBE_SHARE = 128, PROBE_LEVEL = 1 };
 
 struct pack {
 	const struct sqb_data_options *o;
 	struct sqb_codec *codec;
-	ZSTD_CCtx *probe;		/* NULL: no look is worth it */
+	ZSTD_CCtx *probe;		/* NULL: no attempt is worthwhile */
 };
 
 /* A level that costs more than the look at the data, which is not small. */

@@ -13,7 +13,7 @@
 
 #define MARK "sqpack"
 
-/* The format has levels of gzip up to 9. */
+/* The format's levels of gzip end at 9. */
 static bool
 has_deep_level(const struct sqb_data_options *o)
 {

@@ -1,5 +1,5 @@
 /*
- * repack.c - the blocks of a squashfs image, compressed anew
+ * repack.c - recompressing the blocks of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A pipeline without a reader of its own: a worker reads the block it
@@ -19,7 +19,7 @@ struct job {
 	struct sqb_data *d;
 	const struct sqb_data_options *o;
 	size_t next;
-	pthread_mutex_t lock;		/* of what is wrong */
+	pthread_mutex_t lock;		/* protects the error */
 };
 
 struct worker {
@@ -123,7 +123,7 @@ join(void *arg, struct slot *s, struct sink *out)
 	return s->out.len == 0 ? 0 : sink_slot(out, s);
 }
 
-/* Blocks are read by the workers; the pipeline's own input has nothing. */
+/* The workers read the blocks; the pipeline's own input is empty. */
 static ssize_t
 nothing(void *arg, void *buf, size_t len)
 {

@@ -1,5 +1,5 @@
 /*
- * image.c - a squashfs 4.0 image, written
+ * image.c - writing a squashfs 4.0 image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lib.h"
@@ -39,13 +39,13 @@ sqb_image_begin(int fd, const struct sqb_image_options *o)
 	return rc != 0 ? rc : (int64_t)len;
 }
 
-/* What is written behind the data. */
+/* What is written after the data. */
 struct ending {
 	const struct sqb_image_options *o;
 	const struct sqb_data *d;
 	struct sqw_tree *tree;
 	struct lib_file file;
-	struct lib_codec codec;		/* of what is not inodes */
+	struct lib_codec codec;		/* for everything except inodes */
 	struct sqb_codec *pack;
 	sqfs_id_table_t *ids;
 	uint32_t last_id;
@@ -77,7 +77,7 @@ fragment_of(const void *arg, uint32_t unit)
 	return ((const struct ending *)arg)->d->fragment[unit];
 }
 
-/* Owners come in runs, and the library looks through all of them. */
+/* Owners come in runs, but the library searches all of them. */
 static uint16_t
 id_of(const void *arg, uint32_t id)
 {
@@ -133,7 +133,7 @@ keep_listings(void *arg, const uint8_t *block, size_t len)
 	return 0;
 }
 
-/* Each file's own data, or those of the name that has its inode. */
+/* Each file's own data, or that of the name that has its inode. */
 static void
 give_data(struct sqw_tree *t, const struct sqb_data *d)
 {
@@ -185,7 +185,7 @@ write_fragments(struct ending *e)
 	uint32_t index;
 	int rc = table == NULL ? SQFS_ERROR_ALLOC : 0;
 
-	/* a unit of no bytes is only some file's word for a fragment block */
+	/* an empty unit only represents a file's fragment block */
 	for (size_t i = 0; rc == 0 && i < e->d->units; i++)
 		if (e->d->fragment[i] != SQUASHFS_NONE && e->d->sizes[i] != 0)
 			rc = sqfs_frag_table_append(table, e->d->starts[i],
@@ -273,7 +273,10 @@ init_super(struct ending *e)
 	return lib_error(rc, NULL);
 }
 
-/* Up to a multiple of 4 KiB; what the format has no field for comes first. */
+/*
+ * Pads to a multiple of 4 KiB; the padding begins with settings for which the
+ * format has no field.
+ */
 static int
 pad(struct ending *e)
 {
@@ -290,7 +293,7 @@ pad(struct ending *e)
 	return rc;
 }
 
-/* The super block goes where fd does not stand any more. */
+/* The super block is at an offset that fd has passed. */
 static int
 write_super(struct ending *e)
 {

@@ -1,5 +1,5 @@
 /*
- * lib.h - what libsquashfs is given: a file and a compressor of ours
+ * lib.h - a file and a compressor for libsquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQTABLES_LIB_H
@@ -11,7 +11,7 @@
 #include <sqfs/io.h>
 #include <sqfs/xattr_writer.h>
 
-/* The image as libsquashfs sees it: written behind what is there. */
+/* The image as libsquashfs sees it: it is only appended to. */
 struct lib_file {
 	sqfs_file_t base;
 	int fd;
@@ -29,7 +29,7 @@ struct lib_codec {
 
 void lib_codec_init(struct lib_codec *c, struct sqb_codec *codec);
 
-/* -errno of an error of libsquashfs; f's own counts for more. */
+/* -errno for an error of libsquashfs; f's own error takes precedence. */
 int lib_error(int rc, const struct lib_file *f);
 
 struct sqb_xattrs {

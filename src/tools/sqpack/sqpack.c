@@ -178,8 +178,7 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
 }
 
 /*
- * The directory of the output is also where data waits that may prove to be
- * in the image already.
+ * The output's directory also holds data that may prove to be a duplicate.
  */
 static int
 build_to(struct sqpack *p, const struct sqpack_source *kind, int fd, int dir)

@@ -1,5 +1,5 @@
 /*
- * sqpack.h - what the parts of sqpack share
+ * sqpack.h - declarations shared by the parts of sqpack
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQPACK_H
@@ -21,14 +21,16 @@ struct sqpack;
 
 struct sqpack_options {
 	int (*task)(struct sqpack *p);	/* NULL: build an image */
-	const char *kernel;		/* of --can-mount; NULL: this one */
+	const char *kernel;		/* of --can-mount; NULL: the running
+					 * one */
 	const char *directory;		/* of -x */
 	const char *name;		/* of --cat */
-	char **globs;			/* names of the image */
+	char **globs;			/* names in the image */
 	size_t glob_count;
 	const char *source, *output, *stats;
-	const char *order;		/* a list of what comes first */
-	bool null_ends;			/* its paths end in NULs */
+	const char *order;		/* a list of the files that come
+					 * first */
+	bool null_ends;			/* its paths end with NUL */
 	struct sqb_data_options data;
 	bool force;			/* replace the output */
 	bool dry_run;
@@ -46,31 +48,35 @@ struct sqpack {
 	struct msg msg;
 	struct sqpack_options o;
 	struct sqw_tree tree;
-	struct sqb_xattrs *xattrs;	/* NULL: they are left out */
+	struct sqb_xattrs *xattrs;	/* NULL: omitted */
 	struct sqb_data data;
 	struct sqb_image_space space;
 	struct sqb_order *order;	/* NULL: none was given */
 	char *order_path;		/* scratch */
 	size_t order_room;
 	struct progress progress;
-	uint64_t total_B;		/* of the files; 0: not known */
+	uint64_t total_B;		/* of the files; 0: unknown */
 	uint32_t newest;		/* time of any inode */
 	uint64_t wall_ns;
 };
 
-/* The options; -1, or the status to end with. */
+/* Parses the options; -1, or the exit status. */
 int sqpack_parse(struct sqpack *p, int argc, char **argv);
 
 /*
- * Where an image comes from.  All but close return 0 or -errno, when it has
- * been said what is wrong.
+ * A source of an image.  All but close return 0 or -errno, after reporting the
+ * error.
  */
 struct sqpack_source {
-	/* Opens p->o.source and fills files; p->tree may be complete then. */
+	/*
+	 * Opens p->o.source and fills in files; p->tree may then be complete.
+	 */
 	int (*open)(struct sqpack *p, void **state, struct sqb_source *files);
 	/* Writes the data to fd, at byte `at`; NULL: it is that of files. */
 	int (*write)(void *state, int fd, uint64_t at);
-	/* After the last file: completes the tree, if that is still to do. */
+	/*
+	 * After the last file: completes the tree, if that is still to be done.
+	 */
 	int (*finish)(void *state);
 	void (*close)(void *state);	/* state may be NULL */
 };
@@ -82,19 +88,19 @@ extern const struct sqpack_source sqpack_dir, sqpack_tar, sqpack_repack,
     sqpack_rebuild;
 
 /*
- * Builds an image that has no name, and has it judged: fd is read and written
- * by its offset alone.  0 or -errno, and it is said.
+ * Builds an unnamed image and has it judged: fd is read and written only with
+ * explicit offsets.  0 or -errno, after reporting the error.
  */
 int sqpack_build_nowhere(struct sqpack *p, const struct sqpack_source *kind,
     int (*judge)(struct sqpack *p, int fd));
 
-/* Whether the options leave a path of the image out. */
+/* Whether the options exclude a path of the image. */
 bool sqpack_excluded(const struct sqpack *p, const char *path);
 
-/* Owner and times as the options want them. */
+/* Sets owner and times as requested by the options. */
 void sqpack_adjust(struct sqpack *p, struct sqw_attr *attr, int64_t mtime);
 
-/* A device's numbers as the format has them: 20 bits of minor around 12. */
+/* A device's numbers in the image's form: 20 bits of minor around 12. */
 uint32_t sqpack_device(uint32_t major, uint32_t minor);
 
 static inline unsigned
@@ -109,14 +115,17 @@ sqpack_minor(uint32_t rdev)
 	return (rdev & 0xff) | (rdev >> 12 & 0xfff00);
 }
 
-/* Tasks: 0 or -errno, when it has been said what is wrong. */
+/* Tasks: 0 or -errno, after reporting the error. */
 int sqpack_list(struct sqpack *p);
 int sqpack_extract(struct sqpack *p);
 int sqpack_cat(struct sqpack *p);
 int sqpack_rebuild_check(struct sqpack *p);
 int sqpack_mount(struct sqpack *p);	/* whether Linux can; -errno: no */
 
-/* What was made, as a line of JSON to p->o.stats ("-": standard error). */
+/*
+ * Writes the statistics, as a line of JSON, to p->o.stats ("-": standard
+ * error).
+ */
 int sqpack_write_stats(struct sqpack *p);
 
 #endif

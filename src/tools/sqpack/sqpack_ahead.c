@@ -1,10 +1,10 @@
 /*
- * sqpack_ahead.c - files opened and read before their turn
+ * sqpack_ahead.c - opening and reading files ahead of their turn
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * File number k has slot k modulo WINDOW.  Threads claim files in order, and
+ * File number k uses slot k modulo WINDOW.  Threads claim files in order, and
  * wait while the slot is in use, or while BUDGET bytes are read ahead and the
- * file is not the very next: so the taker always gets on.
+ * file is not the very next one, so that the consumer always makes progress.
  */
 #include "sqpack_ahead.h"
 
@@ -47,7 +47,7 @@ read_whole(struct ahead_file *f, uint64_t size)
 	n = fdio_pread(f->fd, f->data, (size_t)size, 0);
 	if (n < 0)
 		return (int)n;
-	/* the last look is after the last byte */
+	/* the last check follows the last byte */
 	return (uint64_t)n < size || sys_fstat(f->fd, &st) != 0 ||
 	    st.st_size != f->st.st_size ||
 	    st.st_mtim.tv_sec != f->st.st_mtim.tv_sec ||
@@ -87,7 +87,7 @@ drop(struct ahead_file *f)
 	*f = (struct ahead_file){ .fd = -1 };
 }
 
-/* Under the lock: whether file i has to wait for the taker. */
+/* Called with the lock held: whether file i must wait for the consumer. */
 static bool
 too_far(const struct ahead *a, size_t i)
 {
@@ -176,7 +176,7 @@ ahead_take(struct ahead *a)
 	size_t i;
 
 	pthread_mutex_lock(&a->lock);
-	if (a->taken > 0) {	/* the one before is not needed any more */
+	if (a->taken > 0) {	/* the previous one is no longer needed */
 		f = &a->slots[(a->taken - 1) % WINDOW].file;
 		a->bytes -= f->data != NULL ? (uint64_t)f->st.st_size : 0;
 		drop(f);

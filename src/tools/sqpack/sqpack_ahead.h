@@ -1,10 +1,10 @@
 /*
- * sqpack_ahead.h - files opened and read before their turn
+ * sqpack_ahead.h - opening and reading files ahead of their turn
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Opening and reading a small file is mostly waiting, for the disk or for the
- * kernel.  Several threads do it for the files that come next; the one that
- * cuts the image's blocks takes them in order.  Large files are opened only.
+ * kernel.  Several threads do it for the next files; the thread that cuts the
+ * image's blocks takes them in order.  Large files are only opened.
  */
 #ifndef COLDPRESS_SQPACK_AHEAD_H
 #define COLDPRESS_SQPACK_AHEAD_H
@@ -15,30 +15,30 @@
 
 struct ahead;
 
-/* One file; the caller's until the next call of ahead_take(). */
+/* One file, valid until the next call of ahead_take(). */
 struct ahead_file {
-	int rc;				/* 0, or why there is none of it */
-	int fd;				/* of a large one, else -1 */
-	uint8_t *data;			/* of a small one: all of it */
+	int rc;				/* 0, or why it is missing */
+	int fd;				/* of a large one, otherwise -1 */
+	uint8_t *data;			/* of a small one: its contents */
 	struct stat st;			/* when it was opened */
 };
 
 struct ahead_options {
-	int root;			/* paths are below it */
+	int root;			/* paths are relative to it */
 	size_t count;			/* files */
-	unsigned threads;		/* that read; fewer may do */
-	uint64_t small;			/* files below it are read */
+	unsigned threads;		/* that read; fewer may start */
+	uint64_t small;			/* smaller files are read */
 	/*
-	 * The path of file i into *text, which holds *room bytes and is grown
-	 * by sys_realloc(), and its size.  From several threads, each with a
-	 * text of its own.  0 or -ENOMEM.
+	 * Writes the path of file i to *text, of *room bytes, which is grown by
+	 * sys_realloc(), and sets its size.  Called from several threads, each
+	 * with its own text.  0 or -ENOMEM.
 	 */
 	int (*path)(void *arg, size_t i, char **text, size_t *room,
 	    uint64_t *size);
 	void *arg;
 };
 
-/* 0, -ENOMEM or -errno of starting even one thread. */
+/* 0, -ENOMEM or -errno if not even one thread can be started. */
 int ahead_open(struct ahead **a, const struct ahead_options *o);
 void ahead_close(struct ahead *a);	/* a may be NULL */
 

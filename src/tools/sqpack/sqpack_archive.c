@@ -2,7 +2,7 @@
  * sqpack_archive.c - the bytes of a tar archive, compressed or not
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What is compressed is decompressed by the codecs of pzc, in a thread that
+ * Compressed archives are decompressed by the codecs of pzc, in a thread that
  * writes into a pipe.
  */
 #include "sqpack_archive.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of a compressed archive: as pzc reads without being asked. */
+/* Limits for a compressed archive: the defaults of pzc. */
 #define WINDOW_MAX (UINT64_C(1) << 27)
 
 int

@@ -12,14 +12,14 @@
 
 #include <pthread.h>
 
-/* A compressed archive, on its way into a pipe. */
+/* A compressed archive being decompressed into a pipe. */
 struct unpack {
 	pthread_t thread;
 	bool running;
 	struct input in;
 	struct convert convert;
 	struct convert_result result;
-	int out;			/* the pipe's writing end */
+	int out;			/* the pipe's write end */
 	int rc;
 };
 
@@ -29,22 +29,22 @@ struct archive {
 	int data;			/* what is read: fd, or the pipe */
 	struct unpack unpack;
 	struct tar *tar;
-	/* the file in hand */
+	/* the current file */
 	struct tar_entry entry;
 	size_t extent;			/* the next */
 	uint64_t at;			/* in the file, holes included */
 };
 
 /*
- * Opens the file, or standard input, and starts to decompress what is
- * compressed.  0 or -errno.
+ * Opens the file, or standard input, and starts decompression if necessary.  0
+ * or -errno.
  */
 int archive_open_stream(struct archive *a);
 
-/* Bytes of the plain archive, as tar_source.read() has them. */
+/* Bytes of the uncompressed archive, as in tar_source.read(). */
 ssize_t archive_read_raw(void *arg, void *buf, size_t len);
 
-/* Says why the archive cannot be read; returns rc. */
+/* Reports why the archive cannot be read; returns rc. */
 int archive_fail(struct archive *a, int rc);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * sqpack_cat.c - one file of an image to standard output
+ * sqpack_cat.c - writing one file of an image to standard output
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_read.h"
@@ -98,7 +98,7 @@ find(struct cat *c)
 			sqr_get(c->i.m, n, &c->e);
 			return 0;
 		}
-		/* past a directory that is not above it */
+		/* skips a directory that does not contain it */
 		n = strncmp(path, name, len) == 0 && name[len] == '/' ? n + 1 :
 		    sqr_end(c->i.m, n);
 	}

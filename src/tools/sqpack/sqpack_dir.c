@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The names are listed first.  A file that changes between that and its last
- * byte is an error: what would be in the image was there at no time.
+ * byte is an error: the image would contain something that never existed.
  */
 #include "sqpack_dir.h"
 #include "sqpack_order.h"
@@ -125,7 +125,7 @@ dir_next(void *arg, struct sqb_file *f)
 	return 1;
 }
 
-/* Whether the large file in hand is as it was when it was opened. */
+/* Whether the current large file is unchanged since it was opened. */
 static bool
 is_unchanged(const struct dir *d)
 {

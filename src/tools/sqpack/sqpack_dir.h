@@ -1,5 +1,5 @@
 /*
- * sqpack_dir.h - what lists a directory, and what reads its files
+ * sqpack_dir.h - listing a directory, and reading its files
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQPACK_DIR_H
@@ -10,7 +10,7 @@
 #include "sqpack_ahead.h"
 #include "walk/fs_list.h"
 
-/* A file's size tells whether it can have a twin. */
+/* A file's size tells whether it can have a duplicate. */
 struct dir {
 	struct sqpack *p;
 	int root;
@@ -29,8 +29,8 @@ struct dir {
 };
 
 /*
- * Says what is wrong with a path of the directory: 0 if the image can do
- * without it, else rc.
+ * Reports an error with a path of the directory: 0 if the image can do without
+ * it, otherwise rc.
  */
 int dir_trouble(struct dir *d, const char *path, int rc);
 

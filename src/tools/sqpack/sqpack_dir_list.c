@@ -1,5 +1,5 @@
 /*
- * sqpack_dir_list.c - what is in a directory, as the tree of an image
+ * sqpack_dir_list.c - the contents of a directory, as the tree of an image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_dir.h"
@@ -15,7 +15,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Names of several inodes' links, to be made one. */
+/* Names of inodes with several links, to be joined. */
 struct linked {
 	dev_t dev;
 	ino_t ino;
@@ -43,7 +43,10 @@ link_all(struct dir *d, struct linked *l, size_t n)
 			sqw_tree_link(&d->p->tree, l[i].id, l[i - 1].id);
 }
 
-/* One attribute of path; what the format cannot hold is left out. */
+/*
+ * Adds one attribute of path; attributes that the format does not support are
+ * omitted.
+ */
 static int
 add_xattr(struct dir *d, const char *path, const char *name)
 {
@@ -117,7 +120,7 @@ add_item(struct dir *d, const struct fs_item *it, uint32_t *id)
 	return rc;
 }
 
-/* Whether a directory above was left out, too. */
+/* Whether a parent directory was omitted, too. */
 static bool
 is_out(struct dir *d, const struct fs_item *it)
 {

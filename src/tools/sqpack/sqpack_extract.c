@@ -1,5 +1,5 @@
 /*
- * sqpack_extract.c - the tree of an image into a directory
+ * sqpack_extract.c - extracting the tree of an image into a directory
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_extract.h"
@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { GRAIN = 64 };			/* names that a thread takes at once */
+enum { GRAIN = 64 };			/* names that a thread takes at a
+					 * time */
 
 static int
 open_root(struct extract *x)
@@ -30,7 +31,7 @@ open_root(struct extract *x)
 	return x->root < 0 ? x->root : 0;
 }
 
-/* Each inode is extracted under the first of its names that is wanted. */
+/* Each inode is extracted under the first of its selected names. */
 static int
 choose_names(struct extract *x)
 {
@@ -186,7 +187,7 @@ make_links(struct extract *x)
 		if (x->i.wanted[n] != SQPACK_IN)
 			continue;
 		sqr_get(x->i.m, n, &e);
-		/* of what could not be made it was said */
+		/* failures to create it have been reported */
 		if (S_ISDIR(e.mode) || extract_is_first(x, n, &e) ||
 		    atomic_load(&x->made[e.parent]) == NOT_MADE ||
 		    atomic_load(&x->made[x->as[e.first]]) != WHOLE)

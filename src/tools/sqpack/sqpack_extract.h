@@ -1,10 +1,10 @@
 /*
- * sqpack_extract.h - what the parts of extraction share
+ * sqpack_extract.h - declarations shared by the parts of extraction
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Directories are made first, then files with their data, by several threads
- * in the order of the image, then what has no data, hard links, and last the
- * directories' modes and times.
+ * Directories are created first, then files with their data, by several threads
+ * in the order of the image, then names without data, hard links, and finally
+ * the directories' modes and times.
  */
 #ifndef COLDPRESS_SQPACK_EXTRACT_H
 #define COLDPRESS_SQPACK_EXTRACT_H
@@ -29,15 +29,15 @@ struct extract {
 	bool owner;			/* root: owners can be set */
 	/* by number */
 	_Atomic uint8_t *made;		/* enum made */
-	uint32_t *as;			/* of an inode's first name: the name
-					   under which it is extracted */
-	atomic_int err;			/* ends it all */
-	pthread_mutex_t lock;		/* of messages, and of the counts: */
-	uint64_t devices;		/* that only root could have made */
+	uint32_t *as;			/* for an inode's first name: the name
+					 * under which it is extracted */
+	atomic_int err;			/* ends everything */
+	pthread_mutex_t lock;		/* protects messages and the counts: */
+	uint64_t devices;		/* that require root */
 	uint64_t attributes;		/* that were not set */
 };
 
-/* A thread's directory in hand, and its path buffer. */
+/* A thread's current directory, and its path buffer. */
 struct place {
 	struct extract *x;
 	int fd;				/* -1: none */
@@ -51,20 +51,20 @@ void place_open(struct place *p, struct extract *x);
 void place_close(struct place *p);
 
 /*
- * Makes the name with this number in its directory, through no link: a
- * directory; a file to be written, whose descriptor is returned; a file that
- * was made before, opened; anything else.  Or -errno.
+ * Creates the name with this number in its directory, following no link: a
+ * directory; a file to be written, whose descriptor is returned; a file created
+ * before, opened; anything else.  Or -errno.
  */
 int place_dir(struct place *p, size_t number, const struct sqr_entry *e);
 int place_file(struct place *p, size_t number, const struct sqr_entry *e);
 int place_reopen(struct place *p, size_t number, const struct sqr_entry *e);
 int place_other(struct place *p, size_t number, const struct sqr_entry *e);
 
-/* Another name of first. */
+/* Creates another name of first. */
 int place_link(struct place *p, struct place *of, size_t number,
     const struct sqr_entry *e);
 
-/* Owner, attributes, mode and time, in this order, of an open file. */
+/* Sets owner, attributes, mode and time, in this order, of an open file. */
 void place_finish(struct place *p, int fd, size_t number,
     const struct sqr_entry *e);
 
@@ -74,10 +74,10 @@ void place_drop(struct place *p, size_t number, const struct sqr_entry *e);
 /* The path of a name, until the next call with p. */
 const char *place_path(struct place *p, size_t number);
 
-/* The directory of that number, open; -errno. */
+/* Opens the directory with that number; -errno. */
 int place_enter(struct place *p, size_t dir);
 
-/* Says what is wrong with a name: what stands between it and -errno's. */
+/* Reports an error with a name: the text goes between it and -errno's. */
 void extract_fail(struct place *p, size_t number, const char *what, int rc);
 
 /* Ends it all, when no single name is to blame. */
@@ -87,7 +87,7 @@ void extract_stop(struct extract *x, int rc);
 void extract_damage(struct place *p, size_t number, uint64_t at,
     const char *why);
 
-/* Whether the name is that under which its inode is extracted. */
+/* Whether its inode is extracted under this name. */
 static inline bool
 extract_is_first(const struct extract *x, size_t number,
     const struct sqr_entry *e)
@@ -95,10 +95,12 @@ extract_is_first(const struct extract *x, size_t number,
 	return x->as[e->first] == number;
 }
 
-/* Writes all data with so many threads; 0 or -errno. */
+/* Writes all data with the given number of threads; 0 or -errno. */
 int extract_data(struct extract *x, unsigned threads);
 
-/* A file whose data one thread writes in one go, so makes and finishes. */
+/*
+ * A file whose data one thread writes in one go, and thus creates and finishes.
+ */
 bool extract_at_once(const struct extract *x, const struct sqr_entry *e);
 
 #endif

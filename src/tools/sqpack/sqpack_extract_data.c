@@ -1,11 +1,11 @@
 /*
- * sqpack_extract_data.c - the data of files, by several threads
+ * sqpack_extract_data.c - extracting the data of files with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Work is runs of a file's blocks, and fragment blocks, in the order of the
- * image.  A thread takes the next, unpacks it once, and writes it to every
- * file that has it, each write at its place in the file: so no thread waits
- * for another.
+ * Work consists of runs of a file's blocks, and fragment blocks, in the order
+ * of the image.  A thread takes the next, unpacks it once, and writes it to
+ * every file that contains it, each write at its offset in the file: so no
+ * thread waits for another.
  */
 #include "sqpack_extract_plan.h"
 
@@ -21,12 +21,12 @@ struct worker {
 	struct place place;
 	struct sqr_decoder *decoder;
 	uint8_t *data;
-	/* of a run */
+	/* for each block of a run */
 	bool *bad;
-	bool draws;			/* the progress */
+	bool draws;			/* draws the progress */
 };
 
-/* Files that several units write to are there before. */
+/* Files written by several units already exist. */
 static void
 make_files(struct extract_plan *p)
 {
@@ -69,7 +69,9 @@ write_at(int fd, const uint8_t *data, size_t len, uint64_t at)
 	return 0;
 }
 
-/* The file to be written, made if nobody else has to; -1: not to be. */
+/*
+ * Opens the file to be written, creating it if no other unit does; -1: skip it.
+ */
 static int
 open_file(struct worker *w, uint32_t n, const struct sqr_entry *e)
 {
@@ -103,7 +105,7 @@ close_file(struct worker *w, int fd, uint32_t n, const struct sqr_entry *e,
 	extract_fail(&w->place, n, "", rc);
 }
 
-/* What of the run is stored in the image, to a file. */
+/* Writes what the image stores of the run to a file. */
 static void
 write_run(struct worker *w, const struct extract_unit *u, uint32_t n)
 {
@@ -128,7 +130,7 @@ write_run(struct worker *w, const struct extract_unit *u, uint32_t n)
 		close_file(w, fd, n, &e, rc);
 }
 
-/* Says it of each file that has the block. */
+/* Reports it for each file that contains the block. */
 static void
 damage(struct worker *w, const struct extract_file *f, uint32_t k,
     uint64_t at, const char *why)

@@ -1,5 +1,5 @@
 /*
- * sqpack_extract_plan.c - the data of files as units, in the order of an image
+ * sqpack_extract_plan.c - dividing the data of files into units, in image order
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_extract_plan.h"
@@ -110,7 +110,7 @@ add_unit(struct extract_plan *p, struct extract_unit u)
 	return rc;
 }
 
-/* A file of holes alone has a run, too, if it is to be made by that. */
+/* A file consisting only of holes also has a run, if that is to create it. */
 static int
 add_runs(struct extract_plan *p, uint32_t index, const struct sqr_entry *e)
 {
@@ -132,7 +132,7 @@ add_runs(struct extract_plan *p, uint32_t index, const struct sqr_entry *e)
 	return rc;
 }
 
-/* Files of the same blocks stand beside each other. */
+/* Files with the same blocks are adjacent. */
 static int
 add_files(struct extract_plan *p)
 {

@@ -1,5 +1,5 @@
 /*
- * sqpack_extract_plan.h - the work of extracting data, planned
+ * sqpack_extract_plan.h - planning the extraction of data
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQPACK_EXTRACT_PLAN_H
@@ -7,14 +7,15 @@
 
 #include "sqpack_extract.h"
 
-/* A run of blocks is as many as a MiB holds: no block is larger than that. */
+/* A run has as many blocks as fit a MiB: no block is larger than that. */
 enum { EXTRACT_RUN_B = 1 << 20, EXTRACT_FRAGMENT = 0 };
 
 struct extract_file {
 	uint64_t start;
 	uint32_t number;
-	uint32_t twins;			/* with these blocks: this and those
-					   behind it; 0: one behind another */
+	uint32_t twins;			/* number of files with these blocks,
+					 * from this one on; 0: not the first of
+					 * them */
 };
 
 struct extract_unit {
@@ -30,18 +31,18 @@ struct extract_plan {
 	size_t file_count, file_cap;
 	struct extract_unit *units;
 	size_t unit_count, unit_cap;
-	/* tails[from[k]..from[k + 1]): files with a tail in fragment k */
+	/* tails[from[k]..from[k + 1]): the files with a tail in fragment k */
 	uint32_t *tails;
 	size_t *from;
-	atomic_size_t next;		/* unit that no thread has taken */
+	atomic_size_t next;		/* next unit not yet taken */
 };
 
-/* How many blocks a run has at most. */
+/* The maximum number of blocks in a run. */
 uint32_t extract_run_blocks(const struct extract *x);
 
 /*
- * Fills *p, all zero but for x, with what of x's image is wanted and has data.
- * 0 or -ENOMEM; to be freed in any case.
+ * Fills in *p, all zero but for x, with the selected data of x's image. 0 or
+ * -ENOMEM; must be freed in any case.
  */
 int extract_plan_make(struct extract_plan *p);
 void extract_plan_free(struct extract_plan *p);

@@ -1,8 +1,8 @@
 /*
- * sqpack_facts.c - what an image is, and which kernels mount it
+ * sqpack_facts.c - describing an image, and which kernels can mount it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Options of compressors and versions of kernels: the format's chapters on
+ * Options of compressors and versions of kernels: from the format's chapters on
  * them, and fs/squashfs/Kconfig of Linux.
  */
 #include "sqpack_read.h"
@@ -19,7 +19,8 @@
 struct compressor {
 	const char *name;
 	const char *option;		/* CONFIG_SQUASHFS_ and this */
-	unsigned major, minor;		/* Linux has it from then on */
+	unsigned major, minor;		/* the first version of Linux that has
+					 * it */
 };
 
 static const struct compressor compressors[] = {
@@ -142,7 +143,7 @@ print_flags(const struct sqr_facts *f)
 	putchar('\n');
 }
 
-/* What the format has no field for: see image/sqbuild/record.h. */
+/* Settings without a field in the format: see image/sqbuild/record.h. */
 static void
 print_record(const struct sqpack_image *i)
 {
@@ -173,7 +174,7 @@ sqpack_print_facts(const struct sqpack_image *i)
 	    f->fragments, f->ids);
 	printf("extended attributes: %s\n", f->xattrs ? "yes" : "no");
 	printf("bytes used: %llu\n", (unsigned long long)f->used_B);
-	/* the format keeps whole seconds */
+	/* the format stores whole seconds */
 	printf("created: %.19sZ\n", time);
 	can = sqpack_can_mount(i, kernel, why, sizeof(why));
 	if (can < -1)
@@ -184,7 +185,7 @@ sqpack_print_facts(const struct sqpack_image *i)
 	putchar('\n');
 }
 
-/* Whether the options of a kernel, "SQUASHFS=y ZSTD=y", have that one. */
+/* Whether the options of a kernel, "SQUASHFS=y ZSTD=y", include that one. */
 static bool
 has_option(const char *text, const char *name)
 {
@@ -215,7 +216,7 @@ by_config(const struct compressor *c, const char *text, char *why,
 	return 1;
 }
 
-/* A version, "6.1" or "6.1.0-18-amd64"; else it is a file. */
+/* A version, "6.1" or "6.1.0-18-amd64"; otherwise it is a file. */
 static bool
 take_version(const char *text, unsigned *major, unsigned *minor)
 {

@@ -1,5 +1,5 @@
 /*
- * sqpack_list.c - the names in an image
+ * sqpack_list.c - listing the names in an image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_read.h"
@@ -28,7 +28,7 @@ letter_of(uint16_t mode)
 	}
 }
 
-/* As ls(1) has it. */
+/* As in ls(1). */
 static void
 mode_text(char text[11], uint16_t mode)
 {
@@ -57,7 +57,9 @@ size_text(char text[32], const struct sqr_entry *e)
 		snprintf(text, 32, "%llu", (unsigned long long)e->size);
 }
 
-/* Bytes that only this file's data take; +: and part of a fragment block. */
+/*
+ * The size of blocks used only by this file; +: plus part of a fragment block.
+ */
 static void
 stored_text(char text[32], const struct sqr_image *m,
     const struct sqr_entry *e)
@@ -117,7 +119,7 @@ print_all(struct sqpack_image *i)
 {
 	size_t count = sqr_count(i->m);
 
-	/* the root is in the long form alone */
+	/* the root appears only in the long form */
 	for (size_t n = i->p->msg.verbose > 0 ? 0 : 1; n < count; n++) {
 		const char *path;
 

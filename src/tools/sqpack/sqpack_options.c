@@ -125,7 +125,7 @@ show_version(struct sqpack *p)
 	return msg_finish(&p->msg);
 }
 
-/* A number of 32 bits. */
+/* A 32-bit number. */
 static int
 take_u32(struct sqpack *p, const char *what, uint32_t *value, bool *has)
 {
@@ -209,7 +209,7 @@ set_task(struct sqpack *p, int (*task)(struct sqpack *p))
 {
 	struct sqpack_options *o = &p->o;
 
-	/* a long listing says whether a kernel mounts the image */
+	/* a long listing says whether a kernel can mount the image */
 	if (o->task != NULL && o->task != task && o->task != sqpack_mount) {
 		msg_error(&p->msg, "one of -l, -x, --cat and --rebuild-check "
 		    "at a time");
@@ -226,7 +226,7 @@ take_kernel(struct sqpack *p)
 	return p->o.task != NULL ? -1 : set_task(p, sqpack_mount);
 }
 
-/* Those that need no value. */
+/* The options without a value. */
 static bool
 take_flag(struct sqpack *p, int opt)
 {
@@ -326,7 +326,7 @@ take_epoch(struct sqpack *p)
 	return -1;
 }
 
-/* What is read: names in it, which may be none, and the image. */
+/* For reading: names in the image, possibly none, and the image. */
 static int
 check_reading(struct sqpack *p, int64_t level, int argc, char **argv)
 {

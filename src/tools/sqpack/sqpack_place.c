@@ -1,12 +1,12 @@
 /*
- * sqpack_place.c - names made in the file system, below one directory
+ * sqpack_place.c - creating names in the file system, below one directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A name is one component, without slash and neither "." nor "..": the
- * reader takes no other.  Its directory is opened from the root of the
- * extraction through no symbolic link, and the name itself is never
- * followed: so whatever the image says, and whoever changes the directories
- * meanwhile, nothing is made outside.
+ * A name is one component, without a slash and neither "." nor "..": the reader
+ * accepts no other.  Its directory is opened from the root of the extraction
+ * following no symbolic link, and the name itself is never followed: so
+ * whatever the image contains, and whoever changes the directories meanwhile,
+ * nothing is created outside.
  */
 #include "sqpack_extract.h"
 
@@ -118,7 +118,7 @@ place_enter(struct place *p, size_t dir)
 	return p->fd;
 }
 
-/* The directory of a name, which is then p->name. */
+/* Opens the directory of a name, which is then p->name. */
 static int
 stand(struct place *p, const struct sqr_entry *e)
 {
@@ -129,7 +129,7 @@ stand(struct place *p, const struct sqr_entry *e)
 	return place_enter(p, e->parent);
 }
 
-/* Makes room for a name that is taken, if that is allowed. */
+/* Removes an existing name, if that is allowed. */
 static int
 clear(struct place *p, int dir, int rc)
 {
@@ -270,7 +270,7 @@ set_attributes(struct place *p, int fd, size_t number,
 		    "its extended attributes cannot be read");
 }
 
-/* Whoever cannot give a file away gives no rights with it either. */
+/* Without the right to change the owner, set-id bits are not set either. */
 static mode_t
 mode_for(const struct place *p, const struct sqr_entry *e)
 {

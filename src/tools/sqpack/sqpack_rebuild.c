@@ -1,11 +1,11 @@
 /*
- * sqpack_rebuild.c - the tree and files of an image, to be built again
+ * sqpack_rebuild.c - the tree and files of an image, to rebuild it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Files come in the order in which the image has their data, and small ones
- * by their place in the fragment blocks: by the rules of image/sqbuild the
- * same blocks come of that, if the image was made by them.  What shares data
- * in the image is read once, and shares them again.
+ * Files come in the order in which the image stores their data, small ones by
+ * their position in the fragment blocks: following the rules of image/sqbuild,
+ * this gives the same blocks if the image was made by those rules.  Data shared
+ * in the image is read once, and shared again.
  */
 #include "sqpack_repack.h"
 
@@ -21,7 +21,7 @@ struct piece {
 	uint64_t at;			/* of its blocks, or fragment block */
 	uint64_t stored;		/* bytes of its blocks; 0: holes */
 	uint32_t number, tail_at;
-	bool small;			/* it is in a fragment block alone */
+	bool small;			/* it is only in a fragment block */
 };
 
 struct rebuild {
@@ -30,11 +30,11 @@ struct rebuild {
 	struct piece *pieces;		/* in the order of the data */
 	size_t count, next;
 	bool cut;			/* a fragment block ends here */
-	/* the file in hand */
+	/* the current file */
 	struct sqr_entry e;
 	uint32_t k;			/* its next block */
 	uint64_t at;
-	/* the fragment block that was read last */
+	/* the last fragment block read */
 	uint8_t *fragment;
 	uint32_t fragment_number;
 	int64_t fragment_B;
@@ -54,7 +54,7 @@ take_flags(struct sqpack_options *o, const struct sqr_facts *f)
 	o->no_export = !f->exports;
 }
 
-/* What the image says of itself; what the call says counts for more. */
+/* The settings found in the image; the command line overrides them. */
 static int
 take_settings(struct rebuild *b)
 {
@@ -79,7 +79,7 @@ take_settings(struct rebuild *b)
 	o->no_pad = n == 0 && f->used_B % SQUASHFS_PAD_B != 0;
 	if (given != 0)
 		d->level = given;
-	/* a writer with nothing to write leaves a flag */
+	/* a writer with nothing to write still sets a flag */
 	if (!f->xattrs && (f->flags & SQUASHFS_NO_XATTRS) == 0) {
 		sqb_xattrs_close(b->r.p->xattrs);
 		b->r.p->xattrs = NULL;
@@ -98,7 +98,7 @@ by_place(const void *a, const void *b)
 		return x->at < y->at ? -1 : 1;
 	if (x->small != y->small)
 		return x->small ? 1 : -1;
-	/* a hole is where the next block is */
+	/* a hole is placed where the next block is */
 	if ((x->stored == 0) != (y->stored == 0))
 		return x->stored == 0 ? -1 : 1;
 	if (x->tail_at != y->tail_at)
@@ -136,7 +136,7 @@ list_pieces(struct rebuild *b)
 	return 0;
 }
 
-/* Whether a piece has the data of the one before it. */
+/* Whether a piece has the same data as the previous one. */
 static bool
 is_shared(const struct rebuild *b, size_t i)
 {
@@ -245,7 +245,7 @@ rebuild_rewind(void *arg)
 	return 0;
 }
 
-/* What was not read has the data of what came before it. */
+/* Pieces that were not read have the data of the piece before them. */
 static int
 rebuild_finish(void *state)
 {

@@ -1,5 +1,5 @@
 /*
- * sqpack_rebuild_check.c - whether an image comes of its own tree again
+ * sqpack_rebuild_check.c - checking that an image comes from its own tree
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_read.h"
@@ -17,14 +17,16 @@
 enum { PIECE = 1 << 18 };
 
 struct check {
-	struct sqpack_image i;		/* the image that is checked */
+	struct sqpack_image i;		/* the image being checked */
 	int fd;				/* the one that was built */
 	uint8_t *old, *made;
 	uint64_t at;			/* of the first difference */
-	bool old_ends, made_ends;	/* there */
+	bool old_ends, made_ends;	/* the files end there */
 };
 
-/* From a byte on: 1, they differ at c->at; 0, they do not; or -errno. */
+/*
+ * Compares from a byte on: 1, they differ at c->at; 0, they do not; or -errno.
+ */
 static int
 compare_from(struct check *c, uint64_t from)
 {
@@ -52,7 +54,7 @@ compare_from(struct check *c, uint64_t from)
 	}
 }
 
-/* The super block comes last: what differs behind it changes it, too. */
+/* The super block comes last: a difference after it changes it, too. */
 static int
 compare(struct check *c)
 {
@@ -61,7 +63,7 @@ compare(struct check *c)
 	return rc != 0 ? rc : compare_from(c, 0);
 }
 
-/* The first name of what has that byte in its blocks, or fragment block. */
+/* The first name whose blocks, or fragment block, contain that byte. */
 static size_t
 name_at(const struct sqr_image *m, uint64_t at)
 {

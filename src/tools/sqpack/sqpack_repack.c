@@ -2,14 +2,13 @@
  * sqpack_repack.c - a squashfs image as the source of an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The tree is taken over with all that inodes say.  Data is compressed anew
- * block by block, each once, in the order in which the old image has it: so
- * files that shared blocks still do, and the blocks of a file, which have to
- * follow each other, still do.
+ * The tree is copied with everything in its inodes.  Data is recompressed block
+ * by block, each once, in the order of the old image: so files that shared
+ * blocks still do, and the blocks of a file remain contiguous.
  *
- * Units (image/sqbuild/data.h): the fragment blocks by their number, then of
- * each file its blocks and, if it has blocks and a tail, one of no bytes that
- * stands for its fragment block.
+ * Units (image/sqbuild/data.h): the fragment blocks by number, then for each
+ * file its blocks and, if it has blocks and a tail, an empty one that
+ * represents its fragment block.
  */
 #include "sqpack_repack.h"
 
@@ -69,7 +68,7 @@ add_name(struct repack *r, size_t n, const struct sqr_entry *e)
 	return rc != 0 ? repack_refuse(r, path, strerror(-rc)) : 0;
 }
 
-/* Two entries of one name would become one. */
+/* Two entries with one name would become one. */
 static int
 check_twice(struct repack *r, const struct sqr_entry *e,
     const struct sqr_entry *last)
@@ -129,7 +128,7 @@ repack_write(void *state, int fd, uint64_t at)
 	return rc != 0 ? rc : repack_give(r);
 }
 
-/* What the old image says is kept. */
+/* The old image's values are kept. */
 static int
 take_facts(struct repack *r)
 {

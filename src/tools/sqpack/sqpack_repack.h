@@ -1,5 +1,5 @@
 /*
- * sqpack_repack.h - what the parts of a squashfs image as a source share
+ * sqpack_repack.h - declarations shared by the parts of repacking
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQPACK_REPACK_H
@@ -27,31 +27,34 @@ struct repack {
 };
 
 /*
- * Says why the image is refused: path is the name at fault, or "".  Returns
+ * Reports why the image is refused: path is the name at fault, or "".  Returns
  * -EBADMSG.
  */
 int repack_refuse(struct repack *r, const char *path, const char *why);
 
-/* Says that there is no memory.  Returns -ENOMEM. */
+/* Reports a lack of memory.  Returns -ENOMEM. */
 int repack_no_memory(struct repack *r);
 
 /*
- * Opens p->o.source and takes its tree with all that inodes say, but for data;
- * it is to be closed in any case.  0, or -errno, and it is said.
+ * Opens p->o.source and copies its tree with everything in its inodes, except
+ * data; must be closed in any case.  0, or -errno after reporting the error.
  */
 int repack_open_tree(struct repack *r, struct sqpack *p);
 void repack_close_tree(struct repack *r);
 
-/* Adds all sets in their order: 0, or -errno, and it is said. */
+/* Adds all sets in order: 0, or -errno after reporting the error. */
 int repack_take_xattrs(struct repack *r);
 
 /* The new index of a set; SQUASHFS_NONE is none. */
 uint32_t repack_set(const struct repack *r, uint32_t old);
 
-/* Fills r->old, and r->units.  0, or -errno, and it is said. */
+/* Fills in r->old and r->units.  0, or -errno after reporting the error. */
 int repack_list(struct repack *r);
 
-/* Says to p->data where the new blocks are.  0, or -errno, and it is said. */
+/*
+ * Tells p->data where the new blocks are.  0, or -errno after reporting the
+ * error.
+ */
 int repack_give(struct repack *r);
 
 #endif

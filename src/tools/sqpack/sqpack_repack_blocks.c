@@ -73,7 +73,7 @@ by_place(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Each block once; the same place is the same block, and none overlap. */
+/* Each block once; the same position is the same block, and none overlap. */
 static int
 order_blocks(struct repack *r)
 {
@@ -110,7 +110,7 @@ find_block(const struct repack *r, uint64_t at)
 	return bsearch(&key, r->old, r->count, sizeof(*r->old), by_place);
 }
 
-/* Of a file of holes: where the blocks are now that came behind it. */
+/* For a file of holes: the new position of the blocks that followed it. */
 static uint64_t
 start_behind(const struct repack *r, uint64_t at)
 {
@@ -135,7 +135,7 @@ repack_list(struct repack *r)
 	return rc != 0 ? rc : order_blocks(r);
 }
 
-/* What the new image is told of a file's data: its units from `unit` on. */
+/* Describes a file's data to the new image: its units from `unit` on. */
 static void
 give_file(struct repack *r, size_t n, const struct sqr_entry *e,
     uint32_t *unit)

@@ -20,7 +20,7 @@ by_old(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* The sets that names have, each once. */
+/* Collects the sets that names have, each once. */
 static int
 list_sets(struct repack *r)
 {

@@ -2,12 +2,11 @@
  * sqpack_spool.c - files of a stream that wait for their turn
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A file that is listed is kept as it is, the others are compressed and kept;
- * at the end the first are compressed in the order of the list, straight into
- * the image, and the others are appended.  Most of a stream is not listed: so
- * little is read and written twice uncompressed, and the image is that of a
- * directory, but for files of the same content of which one is listed: it is
- * stored again.
+ * A listed file is kept as it is, the others are compressed and kept; at the
+ * end the listed ones are compressed in list order, directly into the image,
+ * and the others are appended.  Most of a stream is not listed, so little data
+ * is read and written twice uncompressed, and the image is that of a directory,
+ * except for duplicates one of which is listed: they are stored again.
  */
 #include "sqpack_order.h"
 
@@ -35,7 +34,7 @@ struct spool {
 	uint8_t *piece;
 	struct held *held;
 	size_t count, cap;
-	/* what is given out */
+	/* current output */
 	size_t next, stop;		/* indices of held */
 	uint64_t at;
 };
@@ -47,7 +46,7 @@ open_unlinked(const struct sqpack *p)
 	    O_CLOEXEC, 0600);
 }
 
-/* Reads the file in hand into the spool. */
+/* Reads the current file into the spool. */
 static int
 hold(struct spool *s, const struct sqb_file *f, uint32_t rank)
 {
@@ -145,7 +144,7 @@ by_rank(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* The files of held up to stop, into the image. */
+/* Writes the files of held up to stop into the image. */
 static int
 write_held(struct spool *s, size_t stop, int fd, uint64_t at)
 {
@@ -157,7 +156,9 @@ write_held(struct spool *s, size_t stop, int fd, uint64_t at)
 	    &s->p->o.data, fd, at, &s->p->progress);
 }
 
-/* All files; rest is an unlinked file of those that are not listed. */
+/*
+ * Processes all files; rest is an unlinked file for those that are not listed.
+ */
 static int
 write_all(struct spool *s, int rest, int fd, uint64_t at)
 {

@@ -1,5 +1,5 @@
 /*
- * sqpack_stats.c - what was made, in one row
+ * sqpack_stats.c - the statistics of an image, in one row
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack.h"

@@ -48,7 +48,7 @@ take_xattrs(struct archive *a, uint32_t *index)
 	return rc != 0 ? rc : sqb_xattrs_end(a->p->xattrs, index);
 }
 
-/* The path of the entry, or of what it is a link to; to be freed. */
+/* The path of the entry, or of its link target; to be freed. */
 static int
 clean(const char *text, char **path)
 {
@@ -60,8 +60,8 @@ clean(const char *text, char **path)
 }
 
 /*
- * The node that the entry is a hard link to.  1: it is its own name, which an
- * archive has that was given a file twice.
+ * The node that the entry is a hard link to.  1: it is its own name, as in an
+ * archive that was given a file twice.
  */
 static int
 find_linked(struct archive *a, const char *path, uint32_t *first)
@@ -115,7 +115,7 @@ add_entry(struct archive *a, const char *path, uint32_t *id)
 	return rc;
 }
 
-/* Takes the entry into the tree: 1 if it has data to be stored. */
+/* Enters the entry into the tree: 1 if it has data to store. */
 static int
 take_entry(struct archive *a, uint32_t *id)
 {
@@ -144,7 +144,7 @@ take_entry(struct archive *a, uint32_t *id)
 	    a->entry.size > 0;
 }
 
-/* Nothing at all is rather a failed command before the pipe. */
+/* Empty input more likely means that the command before the pipe failed. */
 static int
 at_end(struct archive *a)
 {
@@ -236,7 +236,7 @@ archive_read(void *arg, void *buf, size_t len)
 	return rc;
 }
 
-/* What comes behind the archive in a stream is read, so that it is whole. */
+/* Data after the archive in a stream is read, so that the check is complete. */
 static int
 archive_finish(void *state)
 {
