@@ -2,6 +2,8 @@
 # sqpack: squashfs images built, tables by libsquashfs; read as by coldwalk
 option(COLDPRESS_SQPACK "Build sqpack (needs libsquashfs)" ON)
 
+option(COLDPRESS_OCI "Build images from OCI layouts (needs yajl)" ON)
+
 if(COLDPRESS_SQPACK)
     pkg_check_modules(SQUASHFS IMPORTED_TARGET libsquashfs1)
 endif()
@@ -13,6 +15,21 @@ if(COLDPRESS_SQPACK AND COLDWALK_BUILT AND SQUASHFS_FOUND)
     coldpress_tool(sqpack)
     target_link_libraries(sqpack PRIVATE PkgConfig::SQUASHFS
         ${COLDWALK_LIBRARIES})
+    if(COLDPRESS_OCI)
+        pkg_check_modules(YAJL IMPORTED_TARGET yajl)
+    endif()
+    if(COLDPRESS_OCI AND YAJL_FOUND)
+        coldpress_folders(image/oci)
+        target_include_directories(coldpress PRIVATE ${YAJL_INCLUDE_DIRS})
+        target_compile_definitions(sqpack PRIVATE COLDPRESS_OCI)
+        target_link_libraries(sqpack PRIVATE PkgConfig::YAJL)
+    else()
+        get_target_property(sources sqpack SOURCES)
+        list(FILTER sources EXCLUDE REGEX sqpack_oci)
+        set_target_properties(sqpack PROPERTIES SOURCES "${sources}")
+        list(APPEND lost "sqpack: OCI layouts: there is no yajl \
+(libyajl-dev), or COLDPRESS_OCI is OFF")
+    endif()
 elseif(NOT COLDPRESS_SQPACK)
     list(APPEND lost "sqpack: COLDPRESS_SQPACK is OFF")
 elseif(NOT COLDWALK_BUILT)

@@ -161,6 +161,12 @@ seed order priorities '\000' priorities
 printf 'sqpack level=12 no-probe\n' >record
 seed sqpack_record gzip '\001\000' record
 seed sqpack_record zstd '\006\004\003\000\000\000' record
+hex=$(printf %064d 0)
+printf '{"manifests":[{"digest":"sha256:%s","size":3,"annotations":{"%s":"latest"},"platform":{"architecture":"amd64"}}]}' \
+    "$hex" org.opencontainers.image.ref.name >index.json
+seed oci index '' index.json
+printf '{"layers":[{"digest":"sha256:%s","size":3}]}' "$hex" >manifest.json
+seed oci manifest '' manifest.json
 { echo 'attachments 20000'; echo 'repeat 65536'; echo 'noise 9000'; } >like
 seed mail_like profile '\000' like
 i=0

@@ -292,13 +292,15 @@ take_small(struct feed *f, struct feed_unit *u)
 
 	if (rc != 0)
 		return rc;
-	f->d->in_B += len;
 	/* zeros are a hole everywhere: the same block for all */
-	if (is_zero(u->data, len))
+	if (is_zero(u->data, len)) {
+		f->d->in_B += len;
 		return give_block(f, u);
+	}
 	hash = XXH3_128bits(u->data, len);
 	if (!f->file.alone && share(f, len, hash, f->file.id))
 		return 0;
+	f->d->in_B += len;
 	rc = f->file.alone || f->o->no_duplicates ? 0 :
 	    twins_add(&f->twins, len, hash, f->file.id);
 	if (rc != 0)

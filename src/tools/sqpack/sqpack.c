@@ -74,6 +74,10 @@ source_of(const struct sqpack *p)
 {
 	struct stat st;
 
+#ifdef COLDPRESS_OCI
+	if (sqpack_is_oci(p->o.source))
+		return &sqpack_oci;
+#endif
 	if (strcmp(p->o.source, "-") == 0 || sys_fstatat(AT_FDCWD,
 	    p->o.source, &st, 0) != 0)
 		return &sqpack_tar;

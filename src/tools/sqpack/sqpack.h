@@ -85,7 +85,10 @@ struct sqpack_source {
 int sqpack_fail(struct sqpack *p, const char *what, int rc);
 
 extern const struct sqpack_source sqpack_dir, sqpack_tar, sqpack_repack,
-    sqpack_rebuild;
+    sqpack_rebuild, sqpack_oci;
+
+/* Whether that is the layout of an OCI image, or layout:TAG. */
+bool sqpack_is_oci(const char *source);
 
 /*
  * Builds an unnamed image and has it judged: fd is read and written only with

@@ -26,7 +26,7 @@ archive_fail(struct archive *a, int rc)
 	progress_erase(&a->p->progress);
 	if (a->unpack.running && a->unpack.rc != 0)
 		why = convert_reason(a->unpack.rc);
-	msg_error(&a->p->msg, "%s: %s", a->p->o.source,
+	msg_error(&a->p->msg, "%s: %s", a->name,
 	    why != NULL ? why : strerror(-rc));
 	return rc;
 }
@@ -71,8 +71,8 @@ start_unpacking(struct archive *a, const struct codec *codec)
 	return 0;
 }
 
-ssize_t
-archive_read_raw(void *arg, void *buf, size_t len)
+static ssize_t
+read_raw(void *arg, void *buf, size_t len)
 {
 	struct archive *a = arg;
 
@@ -80,19 +80,14 @@ archive_read_raw(void *arg, void *buf, size_t len)
 	    input_read(&a->unpack.in, buf, len);
 }
 
-int
-archive_open_stream(struct archive *a)
+static int
+open_stream(struct archive *a)
 {
 	const struct codec *codec;
 	const uint8_t *head;
 	ssize_t n;
-	int rc;
+	int rc = a->fd < 0 ? a->fd : input_open(&a->unpack.in, a->fd);
 
-	a->fd = strcmp(a->p->o.source, "-") == 0 ? STDIN_FILENO :
-	    sys_openat(AT_FDCWD, a->p->o.source, O_RDONLY | O_CLOEXEC, 0);
-	if (a->fd < 0)
-		return a->fd;
-	rc = input_open(&a->unpack.in, a->fd);
 	if (rc != 0)
 		return rc;
 	n = input_peek(&a->unpack.in, CODEC_MAGIC_MAX, &head);
@@ -100,4 +95,33 @@ archive_open_stream(struct archive *a)
 		return (int)n;
 	codec = codec_by_magic(head, (size_t)n);
 	return codec == NULL ? 0 : start_unpacking(a, codec);
+}
+
+int
+archive_open(struct archive *a, struct sqpack *p, const char *name, int fd)
+{
+	struct tar_source source = { .read = read_raw, .arg = a };
+	int rc;
+
+	*a = (struct archive){ .p = p, .name = name, .fd = fd, .data = -1,
+		.unpack = { .in = { .cancel = -1 } } };
+	rc = open_stream(a);
+	if (rc == 0)
+		rc = tar_open(&a->tar, &source);
+	return rc != 0 ? archive_fail(a, rc) : 0;
+}
+
+void
+archive_close(struct archive *a)
+{
+	if (a->data >= 0)
+		sys_close(a->data);
+	if (a->unpack.running) {	/* its pipe is broken now */
+		input_cancel(&a->unpack.in);
+		pthread_join(a->unpack.thread, NULL);
+	}
+	tar_close(a->tar);
+	input_close(&a->unpack.in);
+	if (a->fd > STDIN_FILENO)
+		sys_close(a->fd);
 }

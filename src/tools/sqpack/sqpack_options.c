@@ -79,8 +79,11 @@ static const char usage[] =
 
 static const char help[] =
 "\n"
-"Builds a squashfs image from a directory, a tar archive or another image,\n"
-"on all cores; lists and extracts images.\n"
+"Builds a squashfs image from a directory, a tar archive"
+#ifdef COLDPRESS_OCI
+", the layers of an\nOCI image (layout[:tag])"
+#endif
+" or another image, on all cores; lists and extracts\nimages.\n"
 "The bytes depend on neither the number of threads nor the clock.\n"
 "\n"
 "  -b, --block BYTES      a power of two from 4K to 1M; default 128K\n"

@@ -16,134 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const uint16_t modes[] = {
-	[TAR_FILE] = S_IFREG, [TAR_HARDLINK] = S_IFREG,
-	[TAR_SYMLINK] = S_IFLNK, [TAR_CHAR] = S_IFCHR,
-	[TAR_BLOCK_DEVICE] = S_IFBLK, [TAR_DIR] = S_IFDIR,
-	[TAR_FIFO] = S_IFIFO
-};
-
-static int
-take_xattrs(struct archive *a, uint32_t *index)
-{
-	const struct tar_entry *e = &a->entry;
-	int rc;
-
-	*index = SQUASHFS_NONE;
-	if (a->p->xattrs == NULL || e->xattr_count == 0)
-		return 0;
-	rc = sqb_xattrs_begin(a->p->xattrs);
-	for (size_t i = 0; rc == 0 && i < e->xattr_count; i++) {
-		const struct tar_xattr *x = &e->xattrs[i];
-
-		rc = sqb_xattrs_add(a->p->xattrs, x->name, x->value,
-		    x->length);
-		if (rc == -ENOTSUP) {
-			msg_warn(&a->p->msg, "%s: attribute %s is left out: "
-			    "squashfs has user, trusted and security",
-			    e->path, x->name);
-			rc = 0;
-		}
-	}
-	return rc != 0 ? rc : sqb_xattrs_end(a->p->xattrs, index);
-}
-
-/* The path of the entry, or of its link target; to be freed. */
-static int
-clean(const char *text, char **path)
-{
-	*path = sys_malloc(strlen(text) + 1);
-	if (*path == NULL)
-		return -ENOMEM;
-	strcpy(*path, text);
-	return tar_clean_path(*path);
-}
-
-/*
- * The node that the entry is a hard link to.  1: it is its own name, as in an
- * archive that was given a file twice.
- */
-static int
-find_linked(struct archive *a, const char *path, uint32_t *first)
-{
-	char *target;
-	int rc = clean(a->entry.link, &target);
-
-	*first = rc == 0 ? sqw_tree_find(&a->p->tree, target) : SQW_NOWHERE;
-	if (rc == 0 && (*first == SQW_NOWHERE ||
-	    S_ISDIR(a->p->tree.nodes[*first].attr.mode))) {
-		progress_erase(&a->p->progress);
-		msg_error(&a->p->msg, "%s: %s is a link to %s, which is not "
-		    "in the archive before it", a->p->o.source,
-		    a->entry.path, a->entry.link);
-		rc = -EBADMSG;
-	}
-	if (rc == 0)
-		rc = strcmp(target, path) == 0;
-	sys_free(target);
-	return rc;
-}
-
-static int
-add_entry(struct archive *a, const char *path, uint32_t *id)
-{
-	const struct tar_entry *e = &a->entry;
-	struct sqw_attr attr = {
-		.mode = (uint16_t)(modes[e->type] | e->mode),
-		.uid = (uint32_t)e->uid, .gid = (uint32_t)e->gid,
-		.rdev = sqpack_device(e->major, e->minor),
-		.size = e->type == TAR_FILE ? e->size : 0,
-	};
-	uint32_t first = SQW_NOWHERE;
-	int rc = e->type == TAR_HARDLINK ? find_linked(a, path, &first) : 0;
-
-	if (rc != 0)
-		return rc < 0 ? rc : 0;
-	if (e->type == TAR_SYMLINK) {
-		attr.mode = S_IFLNK | 0777;
-		attr.target = e->link;
-		attr.size = strlen(e->link);
-	}
-	if (e->uid > UINT32_MAX || e->gid > UINT32_MAX)
-		return -EOVERFLOW;
-	sqpack_adjust(a->p, &attr, e->mtime);
-	rc = take_xattrs(a, &attr.xattr);
-	if (rc == 0)
-		rc = sqw_tree_add(&a->p->tree, path, &attr, id);
-	if (rc == 0 && e->type == TAR_HARDLINK)
-		sqw_tree_link(&a->p->tree, *id, first);
-	return rc;
-}
-
-/* Enters the entry into the tree: 1 if it has data to store. */
-static int
-take_entry(struct archive *a, uint32_t *id)
-{
-	char *path;
-	int rc = clean(a->entry.path, &path);
-
-	if (rc == -EINVAL) {
-		progress_erase(&a->p->progress);
-		msg_error(&a->p->msg, "%s: the name %s has a component ..",
-		    a->p->o.source, a->entry.path);
-	} else if (rc != 0) {
-		archive_fail(a, rc);
-	}
-	if (rc == 0 && sqpack_excluded(a->p, path)) {
-		sys_free(path);
-		return 0;
-	}
-	if (rc == 0) {
-		rc = add_entry(a, path, id);
-		if (rc != 0 && rc != -EBADMSG)
-			msg_error(&a->p->msg, "%s: %s: %s", a->p->o.source,
-			    a->entry.path, strerror(-rc));
-	}
-	sys_free(path);
-	return rc != 0 ? rc : a->entry.type == TAR_FILE &&
-	    a->entry.size > 0;
-}
-
 /* Empty input more likely means that the command before the pipe failed. */
 static int
 at_end(struct archive *a)
@@ -152,8 +24,17 @@ at_end(struct archive *a)
 		return 0;
 	progress_erase(&a->p->progress);
 	msg_error(&a->p->msg, "%s: the archive is empty: not even an end is "
-	    "in it", a->p->o.source);
+	    "in it", a->name);
 	return -ENODATA;
+}
+
+void
+archive_give(struct archive *a, struct sqb_file *f)
+{
+	a->extent = 0;
+	a->at = 0;
+	f->size = a->entry.size;
+	f->alone = false;
 }
 
 static int
@@ -168,12 +49,9 @@ archive_next(void *arg, struct sqb_file *f)
 			return archive_fail(a, rc);
 		if (rc == 0)
 			return at_end(a);
-		rc = take_entry(a, &f->id);
+		rc = archive_take(a, &f->id);
 	}
-	a->extent = 0;
-	a->at = 0;
-	f->size = a->entry.size;
-	f->alone = false;
+	archive_give(a, f);
 	return rc;
 }
 
@@ -208,7 +86,7 @@ hole(const struct archive *a, size_t len, bool *is_hole)
 	return until - a->at < len ? (size_t)(until - a->at) : len;
 }
 
-static int
+int
 archive_read(void *arg, void *buf, size_t len)
 {
 	struct archive *a = arg;
@@ -236,11 +114,9 @@ archive_read(void *arg, void *buf, size_t len)
 	return rc;
 }
 
-/* Data after the archive in a stream is read, so that the check is complete. */
-static int
-archive_finish(void *state)
+int
+archive_end(struct archive *a)
 {
-	struct archive *a = state;
 	int rc = tar_drain(a->tar);
 
 	if (rc == 0 && a->unpack.running) {
@@ -252,6 +128,15 @@ archive_finish(void *state)
 	} else if (rc != 0) {
 		archive_fail(a, rc);
 	}
+	return rc;
+}
+
+static int
+archive_finish(void *state)
+{
+	struct archive *a = state;
+	int rc = archive_end(a);
+
 	if (rc == 0) {
 		rc = sqw_tree_finish(&a->p->tree);
 		if (rc != 0)
@@ -261,49 +146,32 @@ archive_finish(void *state)
 }
 
 static void
-archive_close(void *state)
+archive_free(void *state)
 {
-	struct archive *a = state;
-
-	if (a == NULL)
-		return;
-	if (a->data >= 0)
-		sys_close(a->data);
-	if (a->unpack.running) {	/* its pipe is broken now */
-		input_cancel(&a->unpack.in);
-		pthread_join(a->unpack.thread, NULL);
-	}
-	tar_close(a->tar);
-	input_close(&a->unpack.in);
-	if (a->fd > STDIN_FILENO)
-		sys_close(a->fd);
-	sys_free(a);
+	if (state != NULL)
+		archive_close(state);
+	sys_free(state);
 }
 
 static int
-archive_open(struct sqpack *p, void **state, struct sqb_source *files)
+archive_open_file(struct sqpack *p, void **state, struct sqb_source *files)
 {
 	struct archive *a = sys_calloc(1, sizeof(*a));
-	struct tar_source source = { .read = archive_read_raw, .arg = a };
-	int rc;
+	int fd;
 
 	*state = a;
 	if (a == NULL) {
 		msg_error(&p->msg, "%s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	a->p = p;
-	a->data = a->fd = -1;
-	a->unpack.in.cancel = -1;
 	*files = (struct sqb_source){ .next = archive_next,
 		.read = archive_read, .arg = a };
-	rc = archive_open_stream(a);
-	if (rc == 0)
-		rc = tar_open(&a->tar, &source);
-	return rc != 0 ? archive_fail(a, rc) : 0;
+	fd = strcmp(p->o.source, "-") == 0 ? STDIN_FILENO :
+	    sys_openat(AT_FDCWD, p->o.source, O_RDONLY | O_CLOEXEC, 0);
+	return archive_open(a, p, p->o.source, fd);
 }
 
 const struct sqpack_source sqpack_tar = {
-	.open = archive_open, .finish = archive_finish,
-	.close = archive_close
+	.open = archive_open_file, .finish = archive_finish,
+	.close = archive_free
 };

@@ -1,0 +1,237 @@
+/*
+ * oci.c - the documents of an OCI image layout: indices and manifests
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "image/oci/oci.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <yajl/yajl_tree.h>
+
+enum { DEPTH_MAX = 64 };
+
+#define PREFIX "sha256:"
+#define TAG "org.opencontainers.image.ref.name"
+
+struct oci_document {
+	yajl_val root;
+};
+
+/* Reading */
+
+static yajl_val
+member(yajl_val of, const char *name, yajl_type type)
+{
+	const char *path[] = { name, NULL };
+
+	return of == NULL ? NULL : yajl_tree_get(of, path, type);
+}
+
+static const char *
+text_of(yajl_val of, const char *name)
+{
+	yajl_val v = member(of, name, yajl_t_string);
+
+	return v == NULL ? NULL : YAJL_GET_STRING(v);
+}
+
+/* The library frees a tree by recursion. */
+static bool
+is_deep(const char *text, size_t len)
+{
+	bool quoted = false;
+	int depth = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = text[i];
+
+		if (quoted && c == '\\')
+			i++;
+		else if (c == '"')
+			quoted = !quoted;
+		else if (!quoted && (c == '[' || c == '{') &&
+		    ++depth > DEPTH_MAX)
+			return true;
+		else if (!quoted && (c == ']' || c == '}'))
+			depth--;
+	}
+	return false;
+}
+
+int
+oci_parse(struct oci_document **out, const char *text, size_t len,
+    char why[OCI_WHY])
+{
+	struct oci_document *d = sys_calloc(1, sizeof(*d));
+	char error[OCI_WHY / 2] = "";
+
+	if (d == NULL)
+		return -ENOMEM;
+	if (memchr(text, '\0', len) == NULL && !is_deep(text, len))
+		d->root = yajl_tree_parse(text, error, sizeof(error));
+	if (d->root == NULL || !YAJL_IS_OBJECT(d->root)) {
+		error[strcspn(error, "\n")] = '\0';
+		snprintf(why, OCI_WHY, "it is not a JSON object%s%s",
+		    *error == '\0' ? "" : ": ", error);
+		oci_free(d);
+		return -EBADMSG;
+	}
+	*out = d;
+	return 0;
+}
+
+void
+oci_free(struct oci_document *d)
+{
+	if (d == NULL)
+		return;
+	yajl_tree_free(d->root);
+	sys_free(d);
+}
+
+bool
+oci_is_index(const struct oci_document *d)
+{
+	return member(d->root, "manifests", yajl_t_array) != NULL;
+}
+
+/* Descriptors */
+
+static int
+take_blob(yajl_val v, struct oci_blob *b, char why[OCI_WHY])
+{
+	const char *digest = text_of(v, "digest");
+	yajl_val size = member(v, "size", yajl_t_number);
+	size_t prefix = strlen(PREFIX);
+
+	if (digest == NULL || strncmp(digest, PREFIX, prefix) != 0 ||
+	    strlen(digest) != prefix + OCI_HEX ||
+	    strspn(digest + prefix, "0123456789abcdef") != OCI_HEX) {
+		snprintf(why, OCI_WHY, "expected a digest by sha256, found "
+		    "%.80s", digest == NULL ? "none" : digest);
+		return -EBADMSG;
+	}
+	if (size == NULL || !YAJL_IS_INTEGER(size) ||
+	    YAJL_GET_INTEGER(size) < 0) {
+		snprintf(why, OCI_WHY, "the size of %.19s... is missing",
+		    digest);
+		return -EBADMSG;
+	}
+	strcpy(b->hex, digest + prefix);
+	b->size = (uint64_t)YAJL_GET_INTEGER(size);
+	return 0;
+}
+
+/* The name that images have for a machine. */
+static const char *
+architecture_of(const char *machine)
+{
+	static const char *const names[][2] = { { "x86_64", "amd64" },
+		{ "aarch64", "arm64" }, { "armv7l", "arm" },
+		{ "armv6l", "arm" }, { "i686", "386" }, { "i386", "386" } };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(machine, names[i][0]) == 0)
+			return names[i][1];
+	return machine;
+}
+
+static bool
+is_for(yajl_val v, const char *machine)
+{
+	const char *name = text_of(member(v, "platform", yajl_t_object),
+	    "architecture");
+
+	return name != NULL && strcmp(name, architecture_of(machine)) == 0;
+}
+
+static const char *
+tag_of(yajl_val v)
+{
+	return text_of(member(v, "annotations", yajl_t_object), TAG);
+}
+
+static bool
+has_tag(yajl_val v, const char *tag)
+{
+	const char *name = tag_of(v);
+
+	return tag == NULL || (name != NULL && strcmp(name, tag) == 0);
+}
+
+static void
+tell_choice(yajl_val all, size_t found, const char *tag, char why[OCI_WHY])
+{
+	size_t n = (size_t)snprintf(why, OCI_WHY, found == 0 ?
+	    "it has no image%s%.60s" : "it has several images%s%.60s; "
+	    "a tag, as in layout:TAG, chooses one", tag == NULL ? "" :
+	    " of the tag ", tag == NULL ? "" : tag);
+
+	for (size_t i = 0; i < YAJL_GET_ARRAY(all)->len; i++) {
+		const char *name = tag_of(YAJL_GET_ARRAY(all)->values[i]);
+
+		if (name != NULL && n + strlen(name) + 4 < OCI_WHY)
+			n += (size_t)snprintf(why + n, OCI_WHY - n, "%s%s",
+			    strstr(why, ": ") == NULL ? ": " : ", ", name);
+	}
+}
+
+int
+oci_choose(const struct oci_document *d, const char *tag,
+    const char *machine, struct oci_blob *b, char why[OCI_WHY])
+{
+	yajl_val all = member(d->root, "manifests", yajl_t_array);
+	yajl_val any = NULL, ours = NULL;
+	size_t found = 0, fitting = 0;
+
+	if (all == NULL) {
+		snprintf(why, OCI_WHY, "it has no manifests");
+		return -EBADMSG;
+	}
+	for (size_t i = 0; i < YAJL_GET_ARRAY(all)->len; i++) {
+		yajl_val v = YAJL_GET_ARRAY(all)->values[i];
+
+		if (!has_tag(v, tag))
+			continue;
+		any = v;
+		found++;
+		if (is_for(v, machine)) {
+			ours = v;
+			fitting++;
+		}
+	}
+	if (found == 1 || fitting == 1)
+		return take_blob(found == 1 ? any : ours, b, why);
+	tell_choice(all, found, tag, why);
+	return -ENOENT;
+}
+
+int
+oci_layers(const struct oci_document *d, struct oci_blob **layers,
+    size_t *count, char why[OCI_WHY])
+{
+	yajl_val all = member(d->root, "layers", yajl_t_array);
+	int rc = 0;
+
+	if (all == NULL || YAJL_GET_ARRAY(all)->len > OCI_LAYERS_MAX) {
+		snprintf(why, OCI_WHY, all == NULL ? "it is a manifest "
+		    "without layers" : "it has more than %d layers",
+		    OCI_LAYERS_MAX);
+		return -EBADMSG;
+	}
+	*count = YAJL_GET_ARRAY(all)->len;
+	*layers = sys_calloc(*count + 1, sizeof(**layers));
+	if (*layers == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < *count; i++)
+		rc = take_blob(YAJL_GET_ARRAY(all)->values[i],
+		    &(*layers)[i], why);
+	if (rc != 0) {
+		sys_free(*layers);
+		*layers = NULL;
+	}
+	return rc;
+}

@@ -1,0 +1,407 @@
+/*
+ * sqpack_oci.c - the layers of an OCI image as the source of an image
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: OCI image specification 1.1, "Image Layout".  Layers are read twice:
+ * first for the names, of which the upper layers hide some, then for the data
+ * and attributes of what is left.
+ */
+#include "sqpack_oci.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+#include "engine/digest/digest.h"
+#include "image/squashfs/format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum { PIECE = 1 << 20, NESTED_MAX = 4, NAME_MORE = 64 };
+enum { NO_DATA = 2 };			/* of an entry */
+
+static int
+refuse(struct oci *o, const char *what, const char *why)
+{
+	progress_erase(&o->p->progress);
+	msg_error(&o->p->msg, "%s: %s: %s", o->path, what, why);
+	return -EBADMSG;
+}
+
+/* Blobs */
+
+static int
+open_blob(struct oci *o, const struct oci_blob *b)
+{
+	char name[OCI_HEX + 16];
+
+	snprintf(name, sizeof(name), "blobs/sha256/%s", b->hex);
+	return sys_openat(o->dir, name, O_RDONLY | O_CLOEXEC, 0);
+}
+
+static int
+hash(int fd, struct digest *d, uint8_t *piece, char hex[OCI_HEX + 1],
+    uint64_t *size)
+{
+	uint8_t sum[DIGEST_MAX];
+	ssize_t n;
+	int rc = digest_start(d);
+
+	for (*size = 0; rc == 0; *size += (uint64_t)n) {
+		n = fdio_pread(fd, piece, PIECE, (off_t)*size);
+		if (n <= 0)
+			break;
+		rc = digest_add(d, piece, (size_t)n);
+	}
+	if (rc == 0)
+		rc = n < 0 ? (int)n : digest_end(d, sum);
+	for (size_t i = 0; rc == 0 && i < OCI_HEX / 2; i++)
+		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+	return rc;
+}
+
+/* Whether an open blob is what its name says. */
+static int
+verify(struct oci *o, int fd, const struct oci_blob *b)
+{
+	struct digest_algo *algo = NULL;
+	struct digest *d = NULL;
+	uint8_t *piece = sys_malloc(PIECE);
+	char hex[OCI_HEX + 1] = "";
+	uint64_t size = 0;
+	int rc = piece == NULL ? -ENOMEM : digest_algo_open(&algo, "sha256");
+
+	if (rc == 0)
+		rc = digest_new(&d, algo);
+	if (rc == 0)
+		rc = hash(fd, d, piece, hex, &size);
+	digest_free(d);
+	digest_algo_close(algo);
+	sys_free(piece);
+	if (rc != 0)
+		return refuse(o, b->hex, strerror(-rc));
+	if (size != b->size || strcmp(hex, b->hex) != 0)
+		return refuse(o, b->hex, "its bytes are not those of that "
+		    "digest");
+	return 0;
+}
+
+int
+oci_open_layer(struct oci *o)
+{
+	const struct oci_blob *b = &o->layers[o->layer];
+	int fd, rc;
+
+	snprintf(o->name, strlen(o->path) + NAME_MORE, "%s: layer %zu of %zu",
+	    o->path, o->layer + 1, o->count);
+	fd = open_blob(o, b);
+	rc = fd < 0 || o->verified ? 0 : verify(o, fd, b);
+	if (rc != 0) {
+		sys_close(fd);
+		return rc;
+	}
+	o->open = true;
+	return archive_open(&o->archive, o->p, o->name, fd);
+}
+
+int
+oci_close_layer(struct oci *o)
+{
+	int rc = archive_end(&o->archive);
+
+	archive_close(&o->archive);
+	o->open = false;
+	return rc;
+}
+
+/* Documents */
+
+/* b NULL: index.json. */
+static int
+read_document(struct oci *o, const struct oci_blob *b,
+    struct oci_document **d)
+{
+	const char *name = b == NULL ? "index.json" : b->hex;
+	char *text = NULL, why[OCI_WHY] = "";
+	size_t len = 0;
+	int fd = b != NULL ? open_blob(o, b) :
+	    sys_openat(o->dir, name, O_RDONLY | O_CLOEXEC, 0);
+	int rc = fd < 0 ? fd : fdio_read_all(fd, OCI_DOCUMENT_MAX, &text, &len);
+
+	if (rc != 0)
+		rc = refuse(o, name, strerror(-rc));
+	else if (b != NULL)
+		rc = verify(o, fd, b);
+	if (fd >= 0)
+		sys_close(fd);
+	if (rc == 0) {
+		rc = oci_parse(d, text, len, why);
+		if (rc != 0)
+			refuse(o, name, rc == -ENOMEM ? strerror(ENOMEM) :
+			    why);
+	}
+	sys_free(text);
+	return rc;
+}
+
+/* An index leads to a manifest, or to another index. */
+static int
+follow(struct oci *o, struct oci_document **d)
+{
+	struct utsname u;
+	struct oci_blob b;
+	char why[OCI_WHY];
+	int rc = 0;
+
+	uname(&u);
+	for (int depth = 0; rc == 0 && oci_is_index(*d); depth++) {
+		if (depth == NESTED_MAX)
+			return refuse(o, b.hex, "an index in an index in an "
+			    "index");
+		rc = oci_choose(*d, depth == 0 ? o->tag : NULL, u.machine, &b,
+		    why);
+		if (rc != 0)
+			return refuse(o, depth == 0 ? "index.json" : b.hex,
+			    why);
+		oci_free(*d);
+		*d = NULL;
+		rc = read_document(o, &b, d);
+	}
+	return rc;
+}
+
+static int
+find_layers(struct oci *o)
+{
+	struct oci_document *d = NULL;
+	char why[OCI_WHY];
+	int rc = read_document(o, NULL, &d);
+
+	if (rc == 0)
+		rc = follow(o, &d);
+	if (rc == 0) {
+		rc = oci_layers(d, &o->layers, &o->count, why);
+		if (rc != 0)
+			refuse(o, "its manifest", rc == -ENOMEM ?
+			    strerror(ENOMEM) : why);
+	}
+	oci_free(d);
+	return rc;
+}
+
+/* Data */
+
+/* The inode of an entry in the finished tree, if it is still there. */
+static struct sqw_node *
+node_of(const struct oci *o, uint32_t id)
+{
+	const struct sqw_tree *t = &o->p->tree;
+	struct sqw_node *n;
+
+	if (id == SQW_NOWHERE || t->at[id] == SQW_NOWHERE)
+		return NULL;
+	n = &t->nodes[t->at[id]];
+	return n->id == id ? n : NULL;
+}
+
+/* The next entry: 1, NO_DATA, 0 at the end, or -errno. */
+static int
+next_entry(struct oci *o, struct sqb_file *f)
+{
+	struct archive *a = &o->archive;
+	struct sqw_node *n;
+	int rc = tar_next(a->tar, &a->entry);
+
+	if (rc < 0)
+		return archive_fail(a, rc);
+	if (rc == 0)
+		return 0;
+	if (o->next == o->entries)
+		return refuse(o, o->name, "it changed while it was read");
+	f->id = o->ids[o->next++];
+	n = node_of(o, f->id);
+	if (n == NULL)
+		return NO_DATA;
+	rc = archive_take_xattrs(a, &n->attr.xattr);
+	if (rc != 0)
+		return archive_fail(a, rc);
+	if (a->entry.type != TAR_FILE || a->entry.size == 0)
+		return NO_DATA;
+	if (a->entry.size != n->attr.size)
+		return refuse(o, o->name, "it changed while it was read");
+	archive_give(a, f);
+	return 1;
+}
+
+static int
+oci_next(void *arg, struct sqb_file *f)
+{
+	struct oci *o = arg;
+	int rc = 0;
+
+	while (rc == 0) {
+		if (!o->open && o->layer == o->count)
+			return 0;
+		rc = o->open ? 0 : oci_open_layer(o);
+		if (rc != 0)
+			return rc;
+		rc = next_entry(o, f);
+		if (rc == 0) {
+			o->layer++;
+			rc = oci_close_layer(o);
+		} else if (rc == NO_DATA) {
+			rc = 0;
+		}
+	}
+	return rc;
+}
+
+static int
+oci_read(void *arg, void *buf, size_t len)
+{
+	struct oci *o = arg;
+
+	return archive_read(&o->archive, buf, len);
+}
+
+/* What is in the image, and not what was hidden, makes its size and time. */
+static void
+sum_up(struct oci *o)
+{
+	struct sqpack *p = o->p;
+
+	p->newest = 0;
+	for (size_t i = 0; i < p->tree.count; i++) {
+		const struct sqw_attr *attr = &p->tree.nodes[i].attr;
+
+		if (attr->mtime > p->newest)
+			p->newest = attr->mtime;
+		if (sqw_has_data(&p->tree, i))
+			p->total_B += attr->size;
+	}
+}
+
+/* Opens */
+
+static bool
+is_layout(const char *path)
+{
+	int dir = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC, 0);
+	int fd = dir < 0 ? dir : sys_openat(dir, "oci-layout", O_RDONLY |
+	    O_CLOEXEC, 0);
+
+	if (fd >= 0)
+		sys_close(fd);
+	if (dir >= 0)
+		sys_close(dir);
+	return fd >= 0;
+}
+
+/* The path of the layout in layout:TAG, and where the tag begins, or NULL. */
+static char *
+split(const char *source, const char **tag)
+{
+	const char *colon = strrchr(source, ':');
+	size_t len = strlen(source);
+	char *path;
+
+	*tag = NULL;
+	if (!is_layout(source) && colon != NULL) {
+		len = (size_t)(colon - source);
+		*tag = colon + 1;
+	}
+	path = sys_malloc(len + 1);
+	if (path != NULL) {
+		memcpy(path, source, len);
+		path[len] = '\0';
+	}
+	return path;
+}
+
+bool
+sqpack_is_oci(const char *source)
+{
+	const char *tag;
+	char *path = split(source, &tag);
+	bool found = path != NULL && is_layout(path);
+
+	sys_free(path);
+	return found;
+}
+
+static int
+open_layout(struct oci *o)
+{
+	int rc;
+
+	o->dir = sys_openat(AT_FDCWD, o->path, O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC, 0);
+	if (o->dir < 0)
+		return refuse(o, "it cannot be opened", strerror(-o->dir));
+	rc = find_layers(o);
+	if (rc == 0)
+		rc = oci_merge(o);
+	if (rc != 0)
+		return rc;
+	sum_up(o);
+	o->verified = true;
+	o->layer = 0;
+	return 0;
+}
+
+static int
+oci_open(struct sqpack *p, void **state, struct sqb_source *files)
+{
+	struct oci *o = sys_calloc(1, sizeof(*o));
+
+	*state = o;
+	if (o != NULL) {
+		o->p = p;
+		o->dir = -1;
+		o->path = split(p->o.source, &o->tag);
+		o->name = o->path == NULL ? NULL :
+		    sys_malloc(strlen(o->path) + NAME_MORE);
+	}
+	if (o == NULL || o->name == NULL) {
+		msg_error(&p->msg, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	*files = (struct sqb_source){ .next = oci_next, .read = oci_read,
+		.arg = o };
+	return open_layout(o);
+}
+
+static int
+oci_finish(void *state)
+{
+	(void)state;
+	return 0;
+}
+
+static void
+oci_close(void *state)
+{
+	struct oci *o = state;
+
+	if (o == NULL)
+		return;
+	if (o->open)
+		archive_close(&o->archive);
+	if (o->dir >= 0)
+		sys_close(o->dir);
+	sys_free(o->path);
+	sys_free(o->name);
+	sys_free(o->layers);
+	sys_free(o->ids);
+	sys_free(o->marks);
+	sys_free(o);
+}
+
+const struct sqpack_source sqpack_oci = {
+	.open = oci_open, .finish = oci_finish, .close = oci_close
+};

@@ -1,0 +1,214 @@
+/*
+ * sqpack_oci_merge.c - layers one on top of the other
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: OCI image specification 1.1, "Image Layer Filesystem Changeset".  A
+ * whiteout hides what lower layers have, never what its own layer has, wherever
+ * the two stand in it.
+ */
+#include "sqpack_oci.h"
+
+#include "base/array.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define WHITEOUT ".wh."
+#define OPAQUE ".wh..wh..opq"
+
+/* Whether the layer in hand has that node, or something below it. */
+static bool
+is_ours(const struct oci *o, uint32_t id)
+{
+	return id >= o->first_id || (id < o->mark_count &&
+	    o->marks[id] == o->layer + 1);
+}
+
+/* Notes that it has a node, and so those above. */
+static int
+mark(struct oci *o, uint32_t id)
+{
+	const struct sqw_node *nodes = o->p->tree.nodes;
+	size_t n = o->mark_count == 0 ? 1024 : o->mark_count;
+	uint32_t *p;
+
+	if (id >= o->mark_count) {
+		while (n <= id)
+			n *= 2;
+		p = sys_realloc(o->marks, n * sizeof(*p));
+		if (p == NULL)
+			return -ENOMEM;
+		memset(p + o->mark_count, 0, (n - o->mark_count) * sizeof(*p));
+		o->marks = p;
+		o->mark_count = n;
+	}
+	for (; o->marks[id] != o->layer + 1; id = nodes[id].parent)
+		o->marks[id] = (uint32_t)o->layer + 1;
+	return 0;
+}
+
+/* What lower layers have below a directory goes. */
+static void
+hide_below(struct oci *o, uint32_t dir)
+{
+	struct sqw_tree *t = &o->p->tree;
+
+	for (uint32_t i = 1; i < o->first_id; i++) {
+		uint32_t up = t->nodes[i].parent;
+
+		if (up == SQW_NOWHERE || is_ours(o, i))
+			continue;
+		while (up != 0 && up != dir && up != SQW_NOWHERE)
+			up = t->nodes[up].parent;
+		if (up == dir)
+			t->nodes[i].parent = SQW_NOWHERE;
+	}
+}
+
+static void
+hide(struct oci *o, const char *path)
+{
+	struct sqw_tree *t = &o->p->tree;
+	uint32_t id = sqw_tree_find(t, path);
+
+	if (id == SQW_NOWHERE || id == 0)
+		return;
+	if (!is_ours(o, id))
+		sqw_tree_remove(t, id);
+	else if (S_ISDIR(t->nodes[id].attr.mode))
+		hide_below(o, id);
+}
+
+/* The path of what a whiteout in a directory of len bytes hides. */
+static int
+hide_named(struct oci *o, const char *path, size_t len, const char *name)
+{
+	char *text = sys_malloc(len + strlen(name) + 1);
+
+	if (text == NULL)
+		return -ENOMEM;
+	memcpy(text, path, len);
+	strcpy(text + len, name);
+	hide(o, text);
+	sys_free(text);
+	return 0;
+}
+
+static int
+hide_all(struct oci *o, const char *path, size_t len)
+{
+	char *text = sys_malloc(len + 1);
+	uint32_t id;
+
+	if (text == NULL)
+		return -ENOMEM;
+	memcpy(text, path, len);
+	text[len > 0 ? len - 1 : 0] = '\0';
+	id = sqw_tree_find(&o->p->tree, text);
+	sys_free(text);
+	if (id != SQW_NOWHERE)
+		hide_below(o, id);
+	return 0;
+}
+
+/* Whether an entry is a whiteout, and not to be in the tree. */
+static bool
+is_whiteout(void *arg, const char *path)
+{
+	struct oci *o = arg;
+	const char *slash = strrchr(path, '/');
+	const char *name = slash == NULL ? path : slash + 1;
+	size_t len = (size_t)(name - path);
+	int rc;
+
+	if (strncmp(name, WHITEOUT, strlen(WHITEOUT)) != 0)
+		return false;
+	rc = strcmp(name, OPAQUE) == 0 ? hide_all(o, path, len) :
+	    hide_named(o, path, len, name + strlen(WHITEOUT));
+	if (rc != 0)
+		o->failed = rc;
+	return true;
+}
+
+static int
+add_id(struct oci *o, uint32_t id)
+{
+	void *items = o->ids;
+	int rc = array_grow(&items, o->entries, &o->cap, sizeof(*o->ids));
+
+	o->ids = items;
+	if (rc == 0)
+		o->ids[o->entries++] = id;
+	return rc;
+}
+
+static int
+take_layer(struct oci *o)
+{
+	struct archive *a = &o->archive;
+	uint32_t id;
+	int rc = oci_open_layer(o);
+
+	a->filter = is_whiteout;
+	a->filter_arg = o;
+	o->first_id = (uint32_t)o->p->tree.count;
+	while (rc == 0) {
+		rc = tar_next(a->tar, &a->entry);
+		if (rc < 0)
+			return archive_fail(a, rc);
+		if (rc == 0)
+			return oci_close_layer(o);
+		rc = archive_take(a, &id);
+		if (rc < 0)
+			return rc;
+		rc = o->failed;
+		if (rc == 0)
+			rc = add_id(o, id);
+		if (rc == 0 && id != SQW_NOWHERE)
+			rc = mark(o, id);
+		if (rc != 0)
+			archive_fail(a, rc);
+	}
+	return rc;
+}
+
+/* An entry that a later one of the same node replaces counts no more. */
+static int
+drop_older(struct oci *o)
+{
+	size_t n = o->p->tree.count;
+	bool *seen = sys_calloc(n, sizeof(*seen));
+
+	if (seen == NULL)
+		return -ENOMEM;
+	for (size_t i = o->entries; i-- > 0;) {
+		uint32_t id = o->ids[i];
+
+		if (id == SQW_NOWHERE)
+			continue;
+		if (seen[id])
+			o->ids[i] = SQW_NOWHERE;
+		seen[id] = true;
+	}
+	sys_free(seen);
+	return 0;
+}
+
+int
+oci_merge(struct oci *o)
+{
+	int rc = 0;
+
+	for (o->layer = 0; rc == 0 && o->layer < o->count; o->layer++)
+		rc = take_layer(o);
+	if (rc != 0)
+		return rc;
+	rc = drop_older(o);
+	if (rc == 0)
+		rc = sqw_tree_finish(&o->p->tree);
+	if (rc != 0)
+		msg_error(&o->p->msg, "%s: %s", o->path, strerror(-rc));
+	return rc;
+}

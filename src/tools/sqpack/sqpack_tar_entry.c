@@ -1,0 +1,143 @@
+/*
+ * sqpack_tar_entry.c - an entry of an archive as a node of the tree
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "sqpack_archive.h"
+
+#include "base/sys.h"
+#include "image/squashfs/format.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const uint16_t modes[] = {
+	[TAR_FILE] = S_IFREG, [TAR_HARDLINK] = S_IFREG,
+	[TAR_SYMLINK] = S_IFLNK, [TAR_CHAR] = S_IFCHR,
+	[TAR_BLOCK_DEVICE] = S_IFBLK, [TAR_DIR] = S_IFDIR,
+	[TAR_FIFO] = S_IFIFO
+};
+
+int
+archive_take_xattrs(struct archive *a, uint32_t *index)
+{
+	const struct tar_entry *e = &a->entry;
+	int rc;
+
+	*index = SQUASHFS_NONE;
+	if (a->p->xattrs == NULL || e->xattr_count == 0)
+		return 0;
+	rc = sqb_xattrs_begin(a->p->xattrs);
+	for (size_t i = 0; rc == 0 && i < e->xattr_count; i++) {
+		const struct tar_xattr *x = &e->xattrs[i];
+
+		rc = sqb_xattrs_add(a->p->xattrs, x->name, x->value,
+		    x->length);
+		if (rc == -ENOTSUP) {
+			msg_warn(&a->p->msg, "%s: attribute %s is left out: "
+			    "squashfs has user, trusted and security",
+			    e->path, x->name);
+			rc = 0;
+		}
+	}
+	return rc != 0 ? rc : sqb_xattrs_end(a->p->xattrs, index);
+}
+
+/* The path of the entry, or of its link target; to be freed. */
+static int
+clean(const char *text, char **path)
+{
+	*path = sys_malloc(strlen(text) + 1);
+	if (*path == NULL)
+		return -ENOMEM;
+	strcpy(*path, text);
+	return tar_clean_path(*path);
+}
+
+/*
+ * The node that the entry is a hard link to.  1: it is its own name, as in an
+ * archive that was given a file twice.
+ */
+static int
+find_linked(struct archive *a, const char *path, uint32_t *first)
+{
+	char *target;
+	int rc = clean(a->entry.link, &target);
+
+	*first = rc == 0 ? sqw_tree_find(&a->p->tree, target) : SQW_NOWHERE;
+	if (rc == 0 && (*first == SQW_NOWHERE ||
+	    S_ISDIR(a->p->tree.nodes[*first].attr.mode))) {
+		progress_erase(&a->p->progress);
+		msg_error(&a->p->msg, "%s: %s is a link to %s, which is not "
+		    "in the archive before it", a->name,
+		    a->entry.path, a->entry.link);
+		rc = -EBADMSG;
+	}
+	if (rc == 0)
+		rc = strcmp(target, path) == 0;
+	sys_free(target);
+	return rc;
+}
+
+static int
+add_entry(struct archive *a, const char *path, uint32_t *id)
+{
+	const struct tar_entry *e = &a->entry;
+	struct sqw_attr attr = {
+		.mode = (uint16_t)(modes[e->type] | e->mode),
+		.uid = (uint32_t)e->uid, .gid = (uint32_t)e->gid,
+		.rdev = sqpack_device(e->major, e->minor),
+		.size = e->type == TAR_FILE ? e->size : 0,
+	};
+	uint32_t first = SQW_NOWHERE;
+	int rc = e->type == TAR_HARDLINK ? find_linked(a, path, &first) : 0;
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	if (e->type == TAR_SYMLINK) {
+		attr.mode = S_IFLNK | 0777;
+		attr.target = e->link;
+		attr.size = strlen(e->link);
+	}
+	if (e->uid > UINT32_MAX || e->gid > UINT32_MAX)
+		return -EOVERFLOW;
+	sqpack_adjust(a->p, &attr, e->mtime);
+	attr.xattr = SQUASHFS_NONE;
+	if (a->filter == NULL)
+		rc = archive_take_xattrs(a, &attr.xattr);
+	if (rc == 0)
+		rc = sqw_tree_add(&a->p->tree, path, &attr, id);
+	if (rc == 0 && e->type == TAR_HARDLINK)
+		sqw_tree_link(&a->p->tree, *id, first);
+	return rc;
+}
+
+int
+archive_take(struct archive *a, uint32_t *id)
+{
+	char *path;
+	int rc = clean(a->entry.path, &path);
+
+	if (rc == -EINVAL) {
+		progress_erase(&a->p->progress);
+		msg_error(&a->p->msg, "%s: the name %s has a component ..",
+		    a->name, a->entry.path);
+	} else if (rc != 0) {
+		archive_fail(a, rc);
+	}
+	*id = SQW_NOWHERE;
+	if (rc == 0 && (sqpack_excluded(a->p, path) || (a->filter != NULL &&
+	    a->filter(a->filter_arg, path)))) {
+		sys_free(path);
+		return 0;
+	}
+	if (rc == 0) {
+		rc = add_entry(a, path, id);
+		if (rc != 0 && rc != -EBADMSG)
+			msg_error(&a->p->msg, "%s: %s: %s", a->name,
+			    a->entry.path, strerror(-rc));
+	}
+	sys_free(path);
+	return rc != 0 ? rc : a->entry.type == TAR_FILE &&
+	    a->entry.size > 0;
+}

@@ -1,0 +1,216 @@
+#!/bin/sh
+# The image of an OCI layout is what its layers make one on top of the other.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+sqpack -h | grep -q 'OCI' || skip_all 'sqpack was built without OCI'
+have unsquashfs || skip_all 'unsquashfs is not installed'
+have sha256sum || skip_all 'no sha256sum'
+
+# blob FILE: into the layout; its digest and size as members of JSON
+blob() {
+	blob_hex=$(sha256sum <"$1" | cut -d' ' -f1)
+	mkdir -p layout/blobs/sha256
+	cp "$1" "layout/blobs/sha256/$blob_hex"
+	printf '"digest":"sha256:%s","size":%s' "$blob_hex" \
+	    "$(wc -c <"$1" | tr -d ' ')"
+}
+
+# layer DIR FORMAT: a layer of what is in DIR, by the compressor FORMAT
+layer() {
+	tar --format=posix --xattrs --sort=name --numeric-owner -cf layer.tar \
+	    -C "$1" .
+	case $2 in
+	tar) cp layer.tar layer.z ;;
+	*) $2 -c <layer.tar >layer.z ;;
+	esac
+	diffs="${diffs:+$diffs,}\"sha256:$(sha256sum <layer.tar |
+	    cut -d' ' -f1)\""
+	type=application/vnd.oci.image.layer.v1.tar
+	case $2 in gzip | zstd) type=$type+$2 ;; esac
+	layers="${layers:+$layers,}{\"mediaType\":\"$type\",$(blob layer.z)}"
+}
+
+# manifest TAG [MORE]: of the layers so far
+manifest() {
+	printf '{"architecture":"amd64","os":"linux","config":{},"rootfs":{"type":"layers","diff_ids":[%s]}}' \
+	    "$diffs" >config.json
+	printf '{"schemaVersion":2,"config":{"mediaType":"application/vnd.oci.image.config.v1+json",%s},"layers":[%s]}' \
+	    "$(blob config.json)" "$layers" >manifest.json
+	refs="${refs:+$refs,}{\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",$(blob manifest.json),\"annotations\":{\"org.opencontainers.image.ref.name\":\"$1\"}${2-}}"
+	printf '{"schemaVersion":2,"manifests":[%s]}' "$refs" \
+	    >layout/index.json
+	printf '{"imageLayoutVersion":"1.0.0"}' >layout/oci-layout
+}
+
+facts() {
+	(cd "$1" && find . -mindepth 1 -printf '%y %m %U %G %n %s %T@ %P %l\n' |
+	    awk '$1 == "d" { $5 = $6 = "" } { sub(/[.].*/, "", $7); print }' |
+	    sort
+	find . -type f -exec sha256sum {} + | sort
+	! have getfattr || getfattr -Rhd -m user - . 2>/dev/null)
+}
+
+# The lowest layer, one that hides and replaces, and one that adds
+mkdir -p 1/keep/deep 1/gone/deep 1/opaque/lower/deep 1/becomes-file \
+    1/listed-again
+seq 50000 >1/keep/large
+seq 70000 >1/gone/large
+echo deep >1/gone/deep/file
+echo lower >1/opaque/lower/deep/file
+echo old >1/opaque/old
+echo x >1/becomes-file/x
+echo file >1/becomes-dir
+echo one >1/listed-again/one
+echo stays >1/keep/deep/file
+echo hidden >1/keep/hidden
+seq 9000 >1/first
+ln 1/first 1/keep/hard
+ln 1/first 1/other-hard
+ln -s keep/large 1/soft
+chmod 700 1/listed-again
+setfattr -n user.a -v lower 1/listed-again 2>/dev/null
+setfattr -n user.b -v gone 1/gone/large 2>/dev/null
+setfattr -n user.c -v kept 1/keep/large 2>/dev/null
+mkdir -p 2/opaque/upper 2/keep 2/becomes-dir 2/listed-again
+: >2/.wh.gone
+: >2/keep/.wh.hidden
+: >2/opaque/.wh..wh..opq
+echo new >2/opaque/upper/file
+echo new >2/opaque/a-file
+echo now a file >2/becomes-file
+echo y >2/becomes-dir/y
+chmod 711 2/listed-again
+setfattr -n user.a -v upper 2/listed-again 2>/dev/null
+echo replaced >2/first
+: >2/.wh.not-there
+mkdir -p 3/gone 3/keep
+echo again >3/gone/file
+ln -s ../nowhere 3/soft
+seq 30000 >3/keep/third
+layer 1 gzip
+layer 2 tar
+layer 3 "$(if have zstd; then echo zstd; else echo gzip; fi)"
+manifest latest
+
+t 'a layout' 0 sqpack -p3 -F zstd -L 1 -o image layout
+t 'unsquashfs takes it' 0 unsquashfs -q -n -d got image
+facts got >got.facts
+mkdir want
+tar -C want --xattrs -xf layout/blobs/sha256/"$(echo "$layers" |
+    sed 's/.*sha256:\([0-9a-f]*\).*/\1/')" 2>/dev/null
+rm -rf want
+# by hand what the three layers make
+mkdir want
+cp -a 1/. want
+rm -rf want/gone want/keep/hidden want/opaque/* want/becomes-file \
+    want/becomes-dir want/soft
+(cd 2 && tar --xattrs --exclude='.wh.*' -cf - opaque becomes-file becomes-dir \
+    listed-again) | tar -C want --xattrs -xpf -
+cp -a --remove-destination 2/first want
+(cd 3 && tar -cf - .) | tar -C want --xattrs -xpf -
+touch -r 3/keep want/keep
+touch -r 2/opaque want/opaque
+facts want >want.facts
+same 'what the layers make' got.facts want.facts
+sqpack -f -p1 -F zstd -L 1 -o one image >/dev/null
+sqpack -f -p1 -F zstd -L 1 -o one layout
+same 'for one thread, too' one image
+t 'it comes of its own tree' 0 sqpack --rebuild-check image
+is 'nothing that is hidden is stored' \
+    "$(sqpack --dry-run --stats -F none layout 2>&1 |
+    sed 's/.*"files_B":\([0-9]*\).*/\1/')" \
+    "$(find got -type f -size +0 ! -samefile got/keep/hard -printf '%s\n' |
+    awk -v n="$(wc -c <got/keep/hard)" '{ s += $1 } END { print s + n }')"
+printf 'keep/third\nkeep/large\n' >list
+t 'with a list' 0 sqpack -f -F zstd -L 1 --order list -o ordered layout
+rm -rf got
+t 'unsquashfs takes that' 0 unsquashfs -q -n -d got ordered
+facts got >got.facts
+same 'it is the same tree' got.facts want.facts
+t 'the list is followed' 0 sqpack --rebuild-check ordered
+
+# As others have it
+if have umoci && [ "$(id -u)" = 0 ]; then
+	diffs='' layers='' refs=''
+	cp -R layout layout.kept
+	layer 1 gzip
+	layer 2 gzip
+	layer 3 gzip
+	manifest latest
+	t 'umoci unpacks it' 0 umoci unpack --image layout:latest bundle
+	facts bundle/rootfs >umoci.facts
+	same 'to the same tree' got.facts umoci.facts
+	if have skopeo; then
+		t 'skopeo copies it' 0 skopeo copy -q --insecure-policy \
+		    oci:layout:latest oci:other:copy
+		t 'and what it writes is read' 0 sqpack -f -F zstd -L 1 \
+		    -o copied other:copy
+		same 'as the same image' copied image
+	else
+		skip 'skopeo is not installed'
+	fi
+	rm -rf layout
+	mv layout.kept layout
+else
+	skip 'umoci is not installed, or not root'
+fi
+
+# Tags, machines, indices
+diffs='' layers='' refs=''
+layer 1 gzip
+manifest small
+layer 3 gzip
+manifest both
+t 'of several images' 1 sqpack -o two layout
+shows 'a tag has to choose' 'several images; a tag.*: small, both$' .t.err
+t 'a tag' 0 sqpack -f -F lz4 -o two layout:small
+is 'is that image' "$(sqpack -l two | grep -c third)" 0
+t 'another' 0 sqpack -f -F lz4 -o two layout:both
+is 'is the other' "$(sqpack -l two | grep -c third)" 1
+t 'a tag that is not there' 1 sqpack -f -o two layout:none
+shows 'is named' 'no image of the tag none: small, both$' .t.err
+case $(uname -m) in
+x86_64) ours=amd64 ;;
+aarch64) ours=arm64 ;;
+*) ours=$(uname -m) ;;
+esac
+refs=''
+manifest a ',"platform":{"architecture":"pdp11","os":"linux"}'
+manifest a ",\"platform\":{\"architecture\":\"$ours\",\"os\":\"linux\"}"
+t 'of several machines this one' 0 sqpack -f -F lz4 -o two layout
+cp layout/index.json index.json
+printf '{"schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.index.v1+json",%s}]}' \
+    "$(blob index.json)" >layout/index.json
+t 'an index in an index' 0 sqpack -f -F lz4 -o two layout
+rm -f two
+
+# Damage
+layers='' diffs='' refs=''
+layer 1 gzip
+manifest latest
+hex=$(echo "$layers" | sed 's/.*sha256:\([0-9a-f]*\).*/\1/')
+cp "layout/blobs/sha256/$hex" kept
+printf x >>"layout/blobs/sha256/$hex"
+t 'a layer that is another' 1 sqpack -o two layout
+shows 'is not believed' "$hex: its bytes are not those" .t.err
+rm "layout/blobs/sha256/$hex"
+t 'a layer that is missing' 1 sqpack -o two layout
+shows 'is named' 'layout: layer 1 of 1: No such file' .t.err
+cp kept "layout/blobs/sha256/$hex"
+t 'all is well again' 0 sqpack -o two layout
+rm two
+for bad in '' '{' '[]' '{"manifests":3}' '{"manifests":[]}' \
+    '{"manifests":[{"digest":"sha256:../../x","size":1}]}' \
+    "{\"manifests\":[{\"digest\":\"md5:$hex\",\"size\":1}]}" \
+    "{\"manifests\":[{\"digest\":\"sha256:$hex\"}]}" \
+    "{\"manifests\":[{\"digest\":\"sha256:$hex\",\"size\":-1}]}"; do
+	printf '%s' "$bad" >layout/index.json
+	t "refused: $bad" 1 sqpack -o two layout
+	shows 'it is said' '^sqpack: layout: ' .t.err
+done
+head -c 100000 /dev/zero | tr '\0' '[' >layout/index.json
+t 'refused: a hundred thousand brackets' 1 sqpack -o two layout
+t 'no image comes of these' 1 test -e two
+done_testing
