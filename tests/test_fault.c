@@ -1,5 +1,5 @@
 /*
- * test_fault.c - one call after the other fails, and nothing is left behind
+ * test_fault.c - every call fails in turn, and nothing is left behind
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sys_fault.h"
@@ -57,7 +57,7 @@ entries(const char *path)
 	return n;
 }
 
-/* What file holds, or NULL where there is none. */
+/* The contents of file, or NULL if it does not exist. */
 static const char *
 text_of(const char *name)
 {
@@ -86,7 +86,7 @@ put_text(const char *text)
 static const char *const errors[] = { "EIO", "ENOMEM", "EINTR", "ENOENT",
     "EOPNOTSUPP", "EEXIST", "EAGAIN", "short", "EIO+", "ENOMEM+" };
 
-/* How many calls of each kind the run in hand made, checks left out. */
+/* How many calls of each kind the current run made, not counting checks. */
 static unsigned long calls[FAULT_KINDS];
 
 static void
@@ -97,8 +97,8 @@ keep_counts(void)
 }
 
 /*
- * Calls run with every plan of one fault: each kind, each call of the kind
- * that a run without faults makes, each error.  first: plan before it.
+ * Calls run with every plan of one fault: each kind, each call of the kind that
+ * a run without faults makes, each error.  first: a plan to apply before it.
  */
 static void
 sweep(const char *first, void (*run)(const char *plan))
@@ -129,7 +129,7 @@ sweep(const char *first, void (*run)(const char *plan))
 	assert_true(plans > 50 && fault_plan(""));
 }
 
-/* The case in hand of the sweep over output.h. */
+/* The current case of the sweep over output.h. */
 static bool replace, sync_it;
 
 static int
@@ -160,7 +160,7 @@ check_output(const char *plan)
 	assert_true(fault_plan(plan));
 	rc = save();
 	keep_counts();
-	/* whoever asked for it on the disk hears that it is not there */
+	/* a caller who asked for a sync learns that it failed */
 	assert_true(rc != 0 || strstr(plan, "fsync") == NULL);
 	text = text_of("file");
 	if (rc == 0) {
@@ -175,7 +175,7 @@ check_output(const char *plan)
 	}
 	assert_int_equal(entries("/proc/self/fd"), fds);
 	assert_int_equal(fault_blocks(), blocks);
-	/* a name that cannot be removed stays, and that only */
+	/* a name that cannot be removed stays, but nothing else */
 	others = entries(".") - 2 - (text != NULL);
 	if (strstr(plan, "unlinkat") == NULL)
 		assert_int_equal(others, 0);
@@ -191,7 +191,7 @@ output_is_whole_or_nothing(void **state)
 		replace = i & 1;
 		sync_it = i & 2;
 		sweep("", check_output);
-		/* where the file system has no unnamed files */
+		/* as on a file system without unnamed files */
 		sweep("openat:2:EOPNOTSUPP", check_output);
 	}
 }
@@ -239,7 +239,7 @@ output_survives_kill(void **state)
 static const char *const columns[] = { "name", "wall_s" };
 static enum table_format format;
 
-/* A caller that goes on to the next row when one has failed. */
+/* A caller that continues with the next row after a failure. */
 static int
 append(void)
 {
@@ -284,7 +284,7 @@ check_table(const char *plan)
 	long blocks = fault_blocks();
 
 	unlink("file");
-	/* a killed writer's half row is there to be cut off */
+	/* there is half a row by a killed writer to cut off */
 	if (format == TABLE_CSV)
 		put_text("name,wall_s\n\"a,\"\"b");
 	assert_true(fault_plan(plan));

@@ -35,7 +35,7 @@ members(void **state)
 	assert_int_equal(flatjson_next(&j), 0);
 }
 
-/* The end of a text, or -EINVAL at any place; never a byte beyond it. */
+/* The end of a text, or -EINVAL anywhere; never a byte beyond it. */
 static int
 end_of(const char *text, size_t len)
 {
@@ -63,7 +63,7 @@ malformed(void **state)
 			fail_msg("%s", texts[i]);
 }
 
-/* Any piece of a good text that is cut short is refused. */
+/* Any truncation of a valid text is rejected. */
 static void
 cut_short(void **state)
 {

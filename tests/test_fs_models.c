@@ -14,7 +14,7 @@
 
 enum { K = 1024 };
 
-/* Noise of so many different bytes; 256: it cannot be compressed. */
+/* Noise with that many different bytes; 256: incompressible. */
 static void
 noise(uint8_t *p, size_t len, unsigned bytes)
 {
@@ -89,7 +89,7 @@ samples(void **state)
 	assert_true(btrfs_looks_good(p, BTRFS_PIECE));
 	noise(p, BTRFS_PIECE, 60);
 	assert_true(btrfs_looks_good(p, BTRFS_PIECE));
-	/* noise twice: a pattern that repeats */
+	/* noise twice: a repeating pattern */
 	noise(p, BTRFS_PIECE / 2, 256);
 	memcpy(p + BTRFS_PIECE / 2, p, BTRFS_PIECE / 2);
 	assert_true(btrfs_looks_good(p, BTRFS_PIECE));
@@ -123,7 +123,8 @@ small_files(void **state)
 	struct btrfs_chunk c;
 
 	memset(p, 'a', 8 * K);
-	c = pack("zlib-3", p, 0, 4000, 15);	/* into the leaf, compressed */
+	c = pack("zlib-3", p, 0, 4000, 15);	/* stored in the leaf,
+						 * compressed */
 	assert_true(c.in_leaf);
 	assert_int_equal(c.logical_B, 4000);
 	assert_in_range(c.physical_B, 5, 100);
@@ -133,12 +134,14 @@ small_files(void **state)
 	assert_false(c.in_leaf);
 	assert_int_equal(c.logical_B, 8192);
 	assert_int_equal(c.physical_B, 4096);
-	c = pack("zlib-3", p, 0, 2000, 0);	/* by its sample not tried */
+	c = pack("zlib-3", p, 0, 2000, 0);	/* not tried because of its
+						 * sample */
 	assert_true(c.in_leaf);
 	assert_int_equal(c.physical_B, 2000);
 
 	noise(p, 8 * K, 256);
-	c = pack("zlib-3", p, 0, 2048, 15);	/* into the leaf as it is */
+	c = pack("zlib-3", p, 0, 2048, 15);	/* stored in the leaf as it
+						 * is */
 	assert_true(c.in_leaf);
 	assert_true(c.failed);
 	assert_int_equal(c.physical_B, 2048);
@@ -167,7 +170,7 @@ chunks(void **state)
 	assert_int_equal(c.physical_B, 4 * 4096);
 	assert_int_equal(c.extents, 4);
 	assert_false(c.failed);
-	/* the second piece is not tried, and nothing behind it */
+	/* the second piece is not tried, and nothing after it */
 	c = pack("zstd-3", p, 0, BTRFS_CHUNK, 13);
 	assert_int_equal(c.physical_B, 4096 + 3 * BTRFS_PIECE);
 	assert_int_equal(c.extents, 2);
@@ -177,7 +180,7 @@ chunks(void **state)
 	c = pack("zlib-9", p, 0, BTRFS_CHUNK, 15);
 	assert_int_equal(c.physical_B, 4096 + 3 * BTRFS_PIECE);
 	assert_true(c.failed);
-	/* the end of a file: a sector by itself saves nothing */
+	/* the end of a file: a single sector saves nothing */
 	c = pack("zlib-9", p, 3 * (uint64_t)BTRFS_CHUNK,
 	    3 * (uint64_t)BTRFS_CHUNK + BTRFS_PIECE + 100, 15);
 	assert_int_equal(c.physical_B, 8192);
@@ -185,7 +188,7 @@ chunks(void **state)
 	assert_int_equal(c.extents, 2);
 }
 
-/* A list as a scan gives it, by path. */
+/* A list sorted by path, as from a scan. */
 static void
 order(void **state)
 {

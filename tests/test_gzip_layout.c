@@ -2,8 +2,9 @@
  * test_gzip_layout.c - the layout of our gzip files, which must not change
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Readers of these files find their units by it (src/format/gzip/gzip.h), so it is
- * checked here byte by byte, with zlib as the judge of the rest.
+ * Readers of these files rely on it to find their units
+ * (src/format/gzip/gzip.h), so it is checked here byte by byte, and zlib checks
+ * the rest.
  */
 #include "../src/format/gzip/gzip.h"
 #include "base/bytes.h"
@@ -105,7 +106,7 @@ stream_has_the_mark(void **state)
 	}
 }
 
-/* The marks of the blocks that the levels have, bit by bit, and back. */
+/* The marks for the block sizes of the levels, bit by bit, and parsed again. */
 static void
 marks(void **state)
 {
@@ -147,7 +148,7 @@ marks(void **state)
 		}
 }
 
-/* A PZ subfield, as earlier builds wrote it. */
+/* A PZ subfield, as written by earlier builds. */
 static void
 earlier_mark(void **state)
 {
@@ -172,7 +173,7 @@ earlier_mark(void **state)
 	assert_memory_equal(d->out, d->in, LEN);
 }
 
-/* Inflates one block from a fresh start; the bytes of it that it took. */
+/* Inflates one block from a fresh start; returns the bytes consumed. */
 static size_t
 inflate_block(const uint8_t *p, size_t len, uint8_t *out, size_t cap,
     size_t *made, bool *final)
@@ -183,7 +184,9 @@ inflate_block(const uint8_t *p, size_t len, uint8_t *out, size_t cap,
 	int rc = Z_OK;
 
 	assert_int_equal(inflateInit2(&z, -MAX_WBITS), Z_OK);
-	/* the sync point is the first block boundary with a full block made */
+	/*
+	 * the sync point is the first block boundary with a full block produced
+	 */
 	while (rc == Z_OK && !boundary) {
 		rc = inflate(&z, Z_BLOCK);
 		boundary = z.data_type == 128 && z.avail_in < len &&
@@ -198,7 +201,7 @@ inflate_block(const uint8_t *p, size_t len, uint8_t *out, size_t cap,
 	return len;
 }
 
-/* Every block stands alone, and all but the last have the marked size. */
+/* Every block is independent, and all but the last have the marked size. */
 static void
 blocks_are_independent(void **state)
 {
@@ -226,7 +229,7 @@ blocks_are_independent(void **state)
 	}
 }
 
-/* One block needs no mark; an exact number of blocks ends in an empty one. */
+/* One block needs no mark; a whole number of blocks ends with an empty one. */
 static void
 edges(void **state)
 {
@@ -275,8 +278,8 @@ same_bytes_for_any_threads(void **state)
 }
 
 /*
- * Stored blocks full of sync points that are none: the input is itself such
- * a file, and level 0 keeps its bytes as they are.
+ * Stored blocks full of spurious sync points: the input is itself such a file,
+ * and level 0 keeps its bytes as they are.
  */
 static void
 false_sync_points(void **state)

@@ -1,11 +1,11 @@
 /*
- * test_gzip_verdict.c - what zlib refuses is refused, wherever it stands
+ * test_gzip_verdict.c - what zlib rejects is rejected, wherever it is
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Deflate blocks that other decoders take and zlib does not, put bit by bit
- * (RFC 1951, 3.2.7), in every place that a different part of the decoder reads:
- * with check and size as a lenient decoder would have them, and with member
- * lengths that are right.  zlib is the judge.
+ * Deflate blocks that other decoders accept and zlib does not, written bit by
+ * bit (RFC 1951, 3.2.7), in every position that a different part of the decoder
+ * reads: with check and size as a lenient decoder would have them, and with
+ * correct member lengths.  zlib is the reference.
  */
 #include "../src/format/gzip/gzip.h"
 #include "base/bytes.h"
@@ -31,7 +31,7 @@ enum {
 
 struct bits {
 	uint8_t *p;
-	size_t len;		/* bits; the bytes behind are zero */
+	size_t len;		/* bits; the bytes after them are zero */
 };
 
 static void
@@ -59,7 +59,7 @@ put_stored(struct bits *b, const uint8_t *p, size_t len, bool final)
 	b->len += 8 * len;
 }
 
-/* The symbol by the canonical code of these lengths, whatever they are. */
+/* The symbol by the canonical code with these lengths, whatever they are. */
 static void
 put_symbol(struct bits *b, const uint8_t *lens, unsigned count, unsigned symbol)
 {
@@ -74,21 +74,21 @@ put_symbol(struct bits *b, const uint8_t *lens, unsigned count, unsigned symbol)
 		put(b, code >> n & 1, 1);
 }
 
-/* A symbol that has another code length than in a good block; 0: none. */
+/* A symbol whose code length differs from that in a good block; 0: none. */
 struct change {
 	unsigned symbol, bits;
 };
 
-/* A block in the making: how it differs from a good one. */
+/* A block being built: how it differs from a good one. */
 struct block {
 	const char *name;
 	unsigned type;			/* 0: dynamic */
 	unsigned more_lengths, more_distances;	/* than 286 and 30 */
 	/* of the match: 0 for 257 and 3 */
 	int length_symbol, distance_symbol;
-	unsigned raw_bits, raw;		/* in place of the distance */
+	unsigned raw_bits, raw;		/* instead of the distance */
 	struct change pre, literal, distance;
-	unsigned repeat;		/* in place of the last length */
+	unsigned repeat;		/* instead of the last length */
 	bool one_distance, no_distance;
 };
 
@@ -135,7 +135,7 @@ static const struct block blocks[] = {
 	{ .name = "too far back", .distance_symbol = 29 },
 };
 
-/* Lengths that a good block has, and the changes. */
+/* The lengths in a good block, and the changes. */
 static void
 code_lengths(const struct block *k, uint8_t *lit, uint8_t *dist, uint8_t *pre)
 {
@@ -152,7 +152,7 @@ code_lengths(const struct block *k, uint8_t *lit, uint8_t *dist, uint8_t *pre)
 	lit[END] = 4;
 	memset(lit + 257, 9, 29);
 	memset(&lit['d'], 9, 3);
-	/* a change that adds a symbol takes the place of one */
+	/* a change that adds a symbol replaces another */
 	if (k->literal.symbol > 285)
 		lit['d'] = 0;
 	/* 30 of 32 of five bits, and the first two of four */
@@ -239,7 +239,7 @@ put_block(struct bits *b, const struct block *k, bool final)
 	put_symbol(b, lit, LITERALS, END);
 }
 
-/* Where the block stands. */
+/* The position of the block. */
 enum place { ALONE, UNIT_OF_OURS, FIRST_OF_OURS, BEHIND_A_MEGABYTE, MEMBER,
 	PLACES };
 
@@ -260,7 +260,7 @@ begin_file(struct file *f, enum place place)
 		f->len += gzip_mark_write(GZIP_ANY, UNIT, f->bytes + f->len);
 }
 
-/* Trailer and member length: as libdeflate has them, which takes most. */
+/* Trailer and member length according to libdeflate, which accepts the most. */
 static void
 end_file(struct file *f, enum place place)
 {
@@ -309,7 +309,7 @@ make_file(struct file *f, const struct block *k, enum place place)
 	end_file(f, place);
 }
 
-/* 0 or -errno; the output's length in *made, in out its bytes. */
+/* 0 or -errno; the length of the output in *made, its bytes in out. */
 static int
 by_pzc(const struct file *f, unsigned threads, uint8_t *out, size_t *made)
 {
@@ -345,7 +345,7 @@ by_zlib(const struct file *f, uint8_t *out, size_t *made)
 	return rc == Z_STREAM_END;
 }
 
-/* What zlib says; pzc's own is the same for one thread and for two. */
+/* zlib's verdict; pzc's is the same with one thread and with two. */
 static bool
 judge(const struct file *f, const char *name, enum place place)
 {
@@ -384,7 +384,7 @@ as_zlib_says(void **state)
 	    sizeof(blocks[0]));
 }
 
-/* The same blocks with a bit of the header turned. */
+/* The same blocks with a bit of the header flipped. */
 static void
 turned_bits(void **state)
 {

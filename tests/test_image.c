@@ -1,11 +1,10 @@
 /*
- * test_image.c - the walk of an image, of a format made up for this test
+ * test_image.c - the walk of an image, with a format made up for this test
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * "toy": blocks of 4 KiB, each stored raw or as one byte and how often it is
- * repeated; no tables, since the source holds all names.  So the scheduler,
- * the buffers, digests and rows are tried without any real format, whole and
- * damaged.
+ * "toy": blocks of 4 KiB, each stored raw or as a byte and a repeat count; no
+ * tables, because the source has all names.  So the scheduler, the buffers,
+ * digests and rows are tested without any real format, intact and damaged.
  */
 #include "image/source.h"
 #include "walk_log.h"
@@ -18,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* The source, as a format's folder would have it */
+/* The source, as in a format's folder */
 
 enum { BLOCK_B = 4096, RUN_B = 4, FILES = 600, FRAGMENTS = 3 };
 
@@ -34,7 +33,7 @@ struct toy {
 	struct toy_file file[FILES];
 	uint32_t files, fragments;
 	uint64_t fragment_at[FRAGMENTS];
-	int err;			/* of open */
+	int err;			/* returned by open */
 };
 
 static struct toy toy;
@@ -137,7 +136,7 @@ static const struct image_source source = { .name = "toy", .open = toy_open,
     .fragment = toy_fragment, .decoder_open = toy_decoder,
     .decoder_close = toy_decoder_close, .unpack = toy_unpack };
 
-/* An image of it, in memory */
+/* An image in memory */
 
 static struct digest_algo *algo;
 static int image = -1;
@@ -152,8 +151,8 @@ append(const void *p, size_t len)
 }
 
 /*
- * A file whose block k is raw, a run or a hole, by what it is; its last block
- * is of `last` bytes.
+ * A file whose block k is raw, a run or a hole, as given by what; its last
+ * block has `last` bytes.
  */
 static void
 add_blocks(struct toy_file *t, const char *what, size_t last)
@@ -253,7 +252,7 @@ walk(struct walk_log *log, unsigned threads, struct walk_result *r,
 	return rc;
 }
 
-/* What the file's bytes are, as the builder has it. */
+/* The file's bytes, according to the builder. */
 static void
 expected(const struct toy_file *t, char hex[65])
 {
@@ -325,7 +324,7 @@ a_good_one(void **state)
 	}
 }
 
-/* How many rows have an error, and that all files have a row. */
+/* The number of rows with an error; checks that all files have a row. */
 static size_t
 errors_of(unsigned threads, size_t *damaged)
 {
@@ -350,7 +349,7 @@ damaged_ones(void **state)
 	for (uint32_t i = 0; i < toy.files; i++)
 		tails += toy.file[i].fragment == FRAGMENTS - 1;
 	for (unsigned threads = 1; threads <= 4; threads++) {
-		/* a run that is none: the file and its twin */
+		/* an invalid run: the file and its duplicate */
 		assert_int_equal(pwrite(image, "\0", 1, (off_t)at + 3), 1);
 		assert_int_equal(errors_of(threads, &damaged), 2);
 		assert_int_equal(damaged, 2);
@@ -359,14 +358,14 @@ damaged_ones(void **state)
 		assert_int_equal(errors_of(threads, &damaged), 2);
 		assert_int_equal(pwrite(image, "a\0\x10\x55", 4, (off_t)at), 4);
 		assert_int_equal(errors_of(threads, &damaged), 0);
-		/* a word that cannot be, a file that is bad, and a table */
+		/* an invalid word, a bad file, and a table */
 		toy.file[2].words[1] |= IMAGE_BAD;
 		toy.file[0].bad = true;
 		assert_int_equal(errors_of(threads, &damaged), 2);
 		assert_int_equal(damaged, 3);
 		toy.file[2].words[1] &= ~IMAGE_BAD;
 		toy.file[0].bad = false;
-		/* a fragment block outside */
+		/* a fragment block outside the image */
 		toy.fragment_at[FRAGMENTS - 1] += UINT64_C(1) << 40;
 		assert_int_equal(errors_of(threads, &damaged), tails);
 		assert_int_equal(damaged, tails);
@@ -374,7 +373,7 @@ damaged_ones(void **state)
 	}
 }
 
-/* Cut anywhere, it ends, and each file has its row. */
+/* Truncated anywhere, the walk ends, and each file has its row. */
 static void
 cut_ones(void **state)
 {

@@ -13,7 +13,7 @@
 
 enum { PART = 200000, ROOM = 4 * PART };
 
-/* Two parts of one raw stream, a full flush between them. */
+/* Two parts of one raw stream, with a full flush between them. */
 struct two {
 	uint8_t plain[2 * PART], packed[ROOM];
 	size_t first, len;	/* of packed: the first part, both */
@@ -45,7 +45,7 @@ two_parts(int level)
 	return t;
 }
 
-/* Runs in[0..len) in steps of at most that many bytes in and out. */
+/* Runs in[0..len) in steps of at most that many bytes of input and output. */
 static size_t
 run_all(struct inflater *f, const uint8_t *in, size_t len, size_t step,
     uint8_t *out, int *last)
@@ -149,7 +149,7 @@ pieces(void **state)
 	free(t);
 }
 
-/* A stored block that goes on beyond the piece. */
+/* A stored block that continues beyond the piece. */
 static void
 stored_block_beyond(void **state)
 {
@@ -212,7 +212,7 @@ pack(const uint8_t *p, size_t len, int level, int strategy, uint8_t *out,
 	return z.total_out;
 }
 
-/* Every kind of block, in steps of every size, with bytes behind the end. */
+/* Every kind of block, in steps of every size, with bytes after the end. */
 static void
 as_zlib_packs_it(void **state)
 {
@@ -243,7 +243,7 @@ as_zlib_packs_it(void **state)
 	inflater_close(f);
 }
 
-/* A stream that is cut short, and one with a wrong bit: zlib is the judge. */
+/* A truncated stream, and one with a wrong bit, compared with zlib. */
 static void
 broken_as_zlib_says(void **state)
 {
@@ -286,7 +286,7 @@ broken_as_zlib_says(void **state)
 	inflater_close(f);
 }
 
-/* Codes with too many, too few, and the few bits that are allowed. */
+/* Oversubscribed, incomplete and the few valid incomplete codes. */
 static void
 sets_of_codes(void **state)
 {
@@ -313,7 +313,7 @@ sets_of_codes(void **state)
 	memset(bits, 0, sizeof(bits));
 	bits[0] = 1;
 	assert_false(inflate_header_codes(header, bits));
-	/* one of each length, and the last twice: all tables are in use */
+	/* one of each length, and the last twice: all tables are used */
 	for (unsigned i = 0; i < 16; i++)
 		bits[i] = i < 15 ? (uint8_t)(i + 1) : 15;
 	assert_true(inflate_length_codes(&c, bits, INFLATE_LENGTHS));

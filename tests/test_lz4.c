@@ -1,5 +1,5 @@
 /*
- * test_lz4.c - LZ4 both ways, against liblz4's frames
+ * test_lz4.c - LZ4 in both directions, compared with liblz4's frames
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lz4_made.h"
@@ -94,7 +94,7 @@ legacy_unpack(struct bytes z, size_t room)
 		    (int)(left < 8 * MIB ? left : 8 * MIB));
 		assert_true(n > 0);
 		out.n += (size_t)n;
-		/* all but the last are full: lz4(1) takes others for it */
+		/* all but the last are full: lz4(1) relies on that */
 		assert_true(n == 8 * MIB || pos + 4 + len == z.n);
 		pos += 4 + len;
 	}
@@ -154,9 +154,9 @@ legacy_refusals(void **state)
 }
 
 /*
- * No larger than liblz4 makes it.  At level 2 liblz4 has its fast compressor
- * up to 1.9.4, as pzc has, and a medium one since 1.10: that is no more than
- * 3 % smaller, and the fast one is that of level 1.
+ * No larger than liblz4's output.  At level 2 liblz4 has its fast compressor up
+ * to 1.9.4, as pzc does, and a medium one since 1.10: that is at most 3 %
+ * smaller, and the fast one is that of level 1.
  */
 static void
 sizes(void **state)
@@ -248,7 +248,7 @@ block_sizes(void **state)
 	assert_non_null(why);
 }
 
-/* Blocks of the output that are also in a's. */
+/* Blocks of the output that also occur in a's. */
 static size_t
 shared_bytes(struct bytes a, struct bytes b)
 {
@@ -318,7 +318,7 @@ library_frames(void **state)
 	free(rough.p);
 }
 
-/* History that reaches over many blocks, and over pieces. */
+/* History that extends over many blocks, and over pieces. */
 static void
 small_blocks(void **state)
 {

@@ -1,9 +1,9 @@
 /*
- * test_lz4_fast.c - blocks that liblz4 decodes, within their bounds
+ * test_lz4_fast.c - blocks that liblz4 can decode, within their bounds
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Input and output are allocated to the byte, for AddressSanitizer to see
- * whether more is read or written.
+ * Input and output are allocated exactly, so that AddressSanitizer detects
+ * overruns.
  */
 #include "engine/other/lz4_fast.h"
 
@@ -26,7 +26,7 @@ random_next(uint64_t *seed)
 	return (uint32_t)(*seed >> 33);
 }
 
-/* Bytes of so many values, where a stretch seen before often follows. */
+/* Bytes with that many values, often followed by an earlier stretch. */
 static void
 make(uint8_t *p, size_t len, unsigned values, uint64_t seed)
 {
@@ -50,7 +50,7 @@ round_trip(const uint8_t *in, size_t len)
 	struct lz4_fast *f = malloc(sizeof(*f));
 	size_t n;
 
-	memset(f, 0xa5, sizeof(*f));	/* what a block before left */
+	memset(f, 0xa5, sizeof(*f));	/* leftovers of an earlier block */
 	n = lz4_fast_block(f, in, len, out);
 	assert_in_range(n, 1, bound);
 	assert_int_equal(LZ4_decompress_safe((char *)out, (char *)back,
@@ -92,7 +92,10 @@ long_blocks(void **state)
 		}
 }
 
-/* Sixty-four bytes that come again as far away as a match reaches, or not. */
+/*
+ * Sixty-four bytes that recur at the maximum distance of a match, or just
+ * beyond.
+ */
 static void
 farthest_match(void **state)
 {

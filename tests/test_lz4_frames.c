@@ -1,5 +1,5 @@
 /*
- * test_lz4_frames.c - frames of LZ4 made by hand, and damaged ones
+ * test_lz4_frames.c - frames of LZ4 built by hand, and damaged ones
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lz4_made.h"
@@ -18,7 +18,7 @@
 #include <xxhash.h>
 #include <cmocka.h>
 
-/* Frames made by hand */
+/* Frames built by hand */
 
 static struct bytes
 header(uint8_t flags, uint8_t bd, uint64_t size)
@@ -105,7 +105,7 @@ legacy_frames(void **state)
 	z = legacy(in, 8 * MIB);
 	assert_unpacks(z, in);
 	free(z.p);
-	/* a block that is larger than what it decodes to */
+	/* a block that is larger than its decoded data */
 	z = legacy(rough, 8 * MIB);
 	assert_true(z.n > rough.n + 8);
 	assert_unpacks(z, rough);
@@ -113,7 +113,7 @@ legacy_frames(void **state)
 	z = legacy(in, 12345);
 	assert_unpacks(z, in);
 	free(z.p);
-	/* lz4(1) takes these for good */
+	/* lz4(1) accepts these */
 	z = legacy(empty, 1);
 	assert_int_equal(z.n, 4);
 	assert_unpacks(z, empty);
@@ -158,7 +158,7 @@ bad_headers(void **state)
 	}
 }
 
-/* One block with this length in front of it. */
+/* One block preceded by this length. */
 static struct bytes
 one_block(uint8_t flags, uint32_t word, const char *data, size_t n)
 {
@@ -282,7 +282,7 @@ garbage_behind(void **state)
 	free(old.p);
 }
 
-/* Frames of each kind that hold in. */
+/* Frames of each kind containing in. */
 static struct bytes
 frame_kind(struct bytes in, int kind)
 {
@@ -311,7 +311,7 @@ cut_short(void **state)
 		for (z.n = 1; z.n < n; z.n++) {
 			int rc = unpack(z, 1 + z.n % 2, z.n % 3 == 0, &out);
 
-			/* the old kind may end behind any block */
+			/* a legacy frame may end after any block */
 			if (kind < 3 || rc != 0)
 				assert_int_equal(rc, -ENODATA);
 			assert_true(out.n <= in.n);
@@ -322,7 +322,7 @@ cut_short(void **state)
 		append(&z, skip.p, skip.n);
 		for (i = 1; i <= skip.n; i++) {
 			z.n = n + i;
-			/* cut in what is skipped: as lz4(1) sees files */
+			/* truncated in skipped data: as lz4(1) treats files */
 			if (i < 8)
 				assert_refused(z, -ENODATA);
 			else
@@ -347,7 +347,7 @@ flipped_bits(void **state)
 		for (size_t i = 0; i < z.n * 8; i++) {
 			z.p[i / 8] ^= (uint8_t)(1 << i % 8);
 			rc = unpack(z, 1 + i % 2, false, &out);
-			/* without checks of blocks: an equal match elsewhere */
+			/* without block checks: an equal match elsewhere */
 			if (rc == 0 && kind != 2)
 				assert_same(out, in);
 			else
@@ -360,7 +360,7 @@ flipped_bits(void **state)
 	free(in.p);
 }
 
-/* Cut and flipped where several pieces are in flight. */
+/* Truncated and flipped with several pieces in flight. */
 static void
 large_and_wrong(void **state)
 {
@@ -385,7 +385,7 @@ large_and_wrong(void **state)
 			    -ENODATA);
 			assert_true(out.n < in.n);
 			assert_memory_equal(out.p, in.p, out.n);
-			/* nearly all of what is there comes out */
+			/* nearly everything is decoded */
 			assert_true(out.n + 9 * MIB > in.n / 20 * i);
 			free(out.p);
 			z.n = n;

@@ -58,7 +58,7 @@ teardown(void **state)
 	return rmdir(scratch);
 }
 
-/* The writer of the fixtures: slow, and keeps the reader's books beside. */
+/* The writer of the fixtures: slow, and tracks the reader's state. */
 struct writer {
 	uint8_t *out;
 	size_t len;
@@ -113,7 +113,7 @@ forget(void)
 	w.free = w.block ? 257 : 256;
 }
 
-/* The code of string and byte, or 0, and then it has one from now on. */
+/* The code of string and byte, or 0, in which case it gets one now. */
 static uint32_t
 find(uint32_t string, uint8_t byte)
 {
@@ -129,7 +129,10 @@ find(uint32_t string, uint8_t byte)
 	return code;
 }
 
-/* plain in packed; its length.  clear_every: bytes between CLEARs, or 0. */
+/*
+ * Compresses plain into packed; returns its length.  clear_every: bytes between
+ * CLEARs, or 0.
+ */
 static size_t
 pack(size_t len, unsigned most, bool block, size_t clear_every)
 {
@@ -162,7 +165,7 @@ pack(size_t len, unsigned most, bool block, size_t clear_every)
 	return w.len;
 }
 
-/* Decodes by pieces; the length of what came, or -errno. */
+/* Decodes in pieces; returns the length of the output, or -errno. */
 static ssize_t
 decode(const uint8_t *in, size_t len, size_t in_piece, size_t out_piece)
 {
@@ -175,7 +178,10 @@ decode(const uint8_t *in, size_t len, size_t in_piece, size_t out_piece)
 	do {
 		size_t room = (size_t)(got + ROOM - io.out);
 		size_t in_len = in_piece < len - at ? in_piece : len - at;
-		/* a copy of just this size: a read beyond its end shows */
+		/*
+		 * a copy of exactly this size: reading beyond its end is
+		 * detected
+		 */
 		uint8_t *copy = malloc(in_len == 0 ? 1 : in_len);
 
 		io.out_len = out_piece < room ? out_piece : room;
@@ -198,7 +204,7 @@ decode(const uint8_t *in, size_t len, size_t in_piece, size_t out_piece)
 	return rc < 0 ? rc : io.out - got;
 }
 
-/* What a command makes of packed on its input: the length, or -1. */
+/* The output of a command with packed as its input: the length, or -1. */
 static ssize_t
 judge(const char *command, const uint8_t *in, size_t len)
 {
@@ -257,7 +263,10 @@ every_width_and_mode(void **state)
 		check(PLAIN, n);
 		if (!gzip)
 			continue;
-		/* the writer above is right: the judge reads it, too */
+		/*
+		 * the writer above is correct: the reference reads its output,
+		 * too
+		 */
 		assert_int_equal(judge("gzip -dc", packed, n), PLAIN);
 		assert_memory_equal(want, plain, PLAIN);
 	}
@@ -338,7 +347,7 @@ agrees_about_the_vectors(void **state)
 	assert_true(files > 0);
 }
 
-/* Wrong bytes anywhere after the header, and files cut short anywhere. */
+/* Wrong bytes anywhere after the header, and truncation anywhere. */
 static void
 agrees_about_damage(void **state)
 {
@@ -384,14 +393,14 @@ refuses(void **state)
 		{ { 0x1f, 0x9d, 0x91 }, 3, -ENOTSUP },
 		{ { 0x1f, 0x9d, 0xb0 }, 3, -ENOTSUP },
 		{ { 0x1f, 0x9d, 0xd0 }, 3, -ENOTSUP },
-		/* first: CLEAR, and a code that is not there */
+		/* first: CLEAR, and a code that does not exist */
 		{ { 0x1f, 0x9d, 0x90, 0x00, 0x01 }, 5, -EBADMSG },
 		{ { 0x1f, 0x9d, 0x10, 0x00, 0x01 }, 5, -EBADMSG },
 		/* 'a', then 258 where 257 comes next */
 		{ { 0x1f, 0x9d, 0x90, 0x61, 0x04, 0x02 }, 6, -EBADMSG },
 		/* 'a', then 257: "a" and "aa" */
 		{ { 0x1f, 0x9d, 0x90, 0x61, 0x02, 0x02 }, 6, 3 },
-		/* whole, and less than one code */
+		/* complete, and less than one code */
 		{ { 0x1f, 0x9d, 0x90 }, 3, 0 },
 		{ { 0x1f, 0x9d, 0x90, 0x61 }, 4, 0 },
 	};

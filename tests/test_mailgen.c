@@ -28,7 +28,7 @@ prng_is_the_published_one(void **state)
 		assert_true(prng_next(&p) == want[i]);
 }
 
-/* As a program in another language has them. */
+/* As computed by a program in another language. */
 static void
 prng_starts_the_same_for_ever(void **state)
 {
@@ -171,7 +171,7 @@ text_is_in_lines(void **state)
 	free(w);
 }
 
-/* More repeats make it smaller: what the profile relies on. */
+/* More repetition makes it smaller: the profile relies on this. */
 static void
 repeats_compress(void **state)
 {
@@ -298,7 +298,7 @@ weeks_stand_alone(void **state)
 	free(w);
 }
 
-/* The week's texts may be empty, and are taken at places in them still. */
+/* The week's texts may be empty, and are still accessed by offset. */
 static void
 nothing_has_a_place(void **state)
 {

@@ -1,5 +1,5 @@
 /*
- * test_parallel.c - so many threads, or fewer, or none
+ * test_parallel.c - all threads, or fewer, or none
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/parallel.h"
@@ -26,7 +26,7 @@ count(void *arg, unsigned i)
 	atomic_fetch_add(&all[i], 1);
 }
 
-/* The first n were called once, and no others; and it is forgotten. */
+/* The first n were called once, and no others; then resets the counts. */
 static void
 assert_called(unsigned n)
 {

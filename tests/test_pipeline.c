@@ -23,7 +23,7 @@
 
 enum { PIECES = 500, SLOTS = 6 };
 
-/* Piece k holds the number k; work squares it, now and then slowly. */
+/* Piece k holds the number k; work squares it, occasionally slowly. */
 struct job {
 	unsigned pieces, fail_fill, fail_work, fail_join;
 	unsigned filled, joined;
@@ -91,7 +91,7 @@ join(void *job, struct slot *s, struct sink *out)
 	atomic_fetch_sub(&j->in_flight, 1);
 	if (j->joined == j->fail_join)
 		return -ENODATA;
-	/* a piece whole, or copied, or both before and behind it */
+	/* a piece whole, or copied, or both before and after it */
 	if (s->seq % 3 == 0)
 		return sink_write(out, s->out.data, 8);
 	return sink_slot(out, s);
@@ -182,7 +182,7 @@ a_failed_write_ends_it(void **state)
 	close(fd[1]);
 }
 
-/* A reader that waits for a silent pipe is called off. */
+/* A reader that waits for a silent pipe is cancelled. */
 static void
 an_error_ends_a_wait(void **state)
 {
@@ -200,7 +200,7 @@ an_error_ends_a_wait(void **state)
 	close(fd[1]);
 }
 
-/* Two pieces, then a byte of an input where none comes. */
+/* Two pieces, then a byte of an input that then stalls. */
 static int
 fill_then_wait(void *job, struct input *in, struct slot *s)
 {
@@ -222,7 +222,7 @@ close_later(void *arg)
 	return NULL;
 }
 
-/* The error comes when all that there was is long joined. */
+/* The error comes when all earlier data has long been joined. */
 static void
 a_late_failed_write_ends_a_wait(void **state)
 {
@@ -278,7 +278,7 @@ peeks_and_reads(void **state)
 	assert_int_equal(input_peek(&in, 5, &p), 5);
 	assert_memory_equal(p, "abcde", 5);
 	assert_int_equal(input_read(&in, got, 2), 2);
-	/* no more comes: what there is, and it is not the end */
+	/* no more comes: returns what there is, without eof */
 	assert_int_equal(input_read(&in, got + 2, 14), 6);
 	assert_false(in.eof);
 	close(fd[1]);

@@ -22,7 +22,7 @@
 
 enum { BURN_US = 200000, STAGES = 3 };
 
-/* Uses BURN_US of processor time; the test program called as "X burn". */
+/* Uses BURN_US of processor time; the test program invoked as "X burn". */
 static int
 burn(void)
 {
@@ -34,7 +34,7 @@ burn(void)
 	return 0;
 }
 
-/* Two orphans burn; we wait for their end, but nobody waits for them. */
+/* Two orphans use CPU time; we wait until they end, but nobody reaps them. */
 static int
 burn_orphans(void)
 {
@@ -110,7 +110,7 @@ run_sh(struct fixture *f, const char *text)
 	f->argv[0][2] = NULL;
 }
 
-/* This very program in another part. */
+/* This program in another role. */
 static void
 run_self(struct fixture *f, const char *part)
 {
@@ -140,7 +140,7 @@ statuses(void **state)
 	assert_int_equal(proc_status(f->stage[0].status), 128 + SIGTERM);
 	assert_int_equal(f->run.left, 0);
 	assert_int_equal(f->run.stopped, 0);
-	/* our blocked signals are none of a command's concern */
+	/* our blocked signals do not affect a command */
 	run_sh(f, "test \"$(grep SigBlk /proc/self/status | cut -f2)\" = "
 	    "0000000000000000");
 	assert_int_equal(f->stage[0].status, 0);
@@ -183,7 +183,7 @@ not_executable(void **state)
 	assert_int_equal(f->run.failed, 1);
 	f->stage[1].path = folder;
 	assert_int_equal(proc_run(&f->proc, &f->run), -EACCES);
-	/* the first stage is gone too */
+	/* the first stage has also ended */
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 	for (int i = 0; i < 2; i++) {
@@ -201,7 +201,7 @@ time_out(void **state)
 	uint64_t limit_ns = 100000000;
 	int status;
 
-	/* so late that the shell is deaf to TERM by then */
+	/* late enough that the shell ignores TERM by then */
 	do {
 		limit_ns *= 2;
 		prepare(f, 1, text);
@@ -217,7 +217,7 @@ time_out(void **state)
 	f->argv[0][2] = NULL;
 }
 
-/* A signal to us stops the run; it is told, and we go on. */
+/* A signal to us stops the run; this is reported, and we continue. */
 static void
 stopped(void **state)
 {
@@ -246,7 +246,7 @@ left(void **state)
 	assert_int_equal(f->run.left, 0);
 }
 
-/* What -p starts is to stay. */
+/* Processes started by -p stay. */
 static void
 kept(void **state)
 {
@@ -273,7 +273,7 @@ kept(void **state)
 	unlink("kept.pid");
 }
 
-/* Not less, and not counted twice: to start takes time too. */
+/* Not less, and not counted twice: starting takes time too. */
 static void
 in_range_us(uint64_t us, uint64_t want)
 {
@@ -309,7 +309,7 @@ processor_time(void **state)
 	run_self(f, "orphans");
 	assert_ptr_equal(f->proc.group, &g);
 	in_range_us((uint64_t)(cgroup_cpu_us(&g) - before), 2 * BURN_US);
-	/* an orphan may have closed its end of the pipe and still be there */
+	/* an orphan may have closed its end of the pipe and still exist */
 	assert_int_equal(cgroup_renew(&g), 0);
 	run_sh(f, "grep -q test /proc/self/cgroup");
 	assert_int_equal(f->stage[0].status, 0);
@@ -350,10 +350,10 @@ identities(void **state)
 	(void)state;
 	assert_int_equal(leftover_id(id), 0);
 	assert_false(leftover_dead(id));
-	/* the same number, but it started at another time */
+	/* the same PID, but started at another time */
 	snprintf(other, sizeof(other), "%s1", id);
 	assert_true(leftover_dead(other));
-	/* another namespace is none of our business */
+	/* another namespace does not concern us */
 	dot = strchr(other, '.');
 	assert_non_null(dot);
 	memmove(other + 1, dot, strlen(dot) + 1);

@@ -39,7 +39,7 @@ teardown(void **state)
 	return close(terminal) == -1 || close(user) == -1;
 }
 
-/* What the user has been shown since the last call. */
+/* What has been shown to the user since the last call. */
 static const char *
 seen(void)
 {
@@ -57,7 +57,7 @@ seen(void)
 	return text;
 }
 
-/* As if all that had happened so much earlier. */
+/* As if everything had happened that much earlier. */
 static void
 wait_ns(struct progress *p, int64_t ns)
 {
@@ -105,12 +105,15 @@ is_drawn_when_it_is_time(void **state)
 
 	(void)state;
 	progress_start(&p, terminal, 1000, false);
-	/* far from due, on however slow a machine */
+	/* far from due, however slow the machine */
 	p.start_ns += 3600 * SECOND;
 	progress_add(&p, 250);
 	progress_draw(&p);
 	assert_string_equal(seen(), "");
-	/* due by the last line, not by the start, unless this took a second */
+	/*
+	 * due because of the last line, not the start, unless this took a
+	 * second
+	 */
 	p.start_ns = (int64_t)sys_now_ns();
 	p.drawn_ns -= SECOND;
 	progress_draw(&p);
@@ -196,7 +199,7 @@ is_silent(void **state)
 	progress_draw(&p);
 }
 
-/* A session with this terminal; 0 when the line is drawn as it should be. */
+/* A session with this terminal; 0 when the line is drawn correctly. */
 static int
 in_session(bool background)
 {
@@ -230,7 +233,7 @@ is_not_drawn_in_the_background(void **state)
 			_exit(in_session(i == 0) != 0);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(status, 0);
-		/* the end of a session takes the terminal with it */
+		/* the end of a session hangs up the terminal */
 		teardown(NULL);
 		assert_int_equal(setup(NULL), 0);
 	}

@@ -26,7 +26,7 @@
 static char dir[SCRATCH_B];
 static bool here;		/* whether this kernel has Landlock */
 
-/* What a child finds out; its exit status is the first line that is wrong. */
+/* The checks of a child; its exit status is the first line that fails. */
 #define EXPECT(cond) do { if (!(cond)) _exit(__LINE__ % 250 + 1); } while (0)
 
 static int
@@ -126,7 +126,7 @@ names_files(void)
 	EXPECT(open("old", O_RDONLY) == -1 && errno == EACCES);
 }
 
-/* What an extraction does in its directory, and nowhere else. */
+/* a second time does no harm */
 static void
 makes_trees(void)
 {
@@ -139,7 +139,8 @@ makes_trees(void)
 	dirfd = open("sub", O_RDONLY | O_DIRECTORY);
 	EXPECT(dirfd != -1);
 	EXPECT(sandbox_enter_making(dirfd, &confined) == 0);
-	if (!confined)	/* links between directories came with ABI 2 */
+	if (!confined)	/* From here on the kernel answers as if it had no
+			 * Landlock. */
 		_exit(0);
 	EXPECT(mkdirat(dirfd, "a", 0700) == 0);
 	fd = openat(dirfd, "a/file", O_CREAT | O_EXCL | O_WRONLY, 0600);
@@ -205,7 +206,7 @@ takes_privileges(void)
 	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0);
 	EXPECT(sandbox_enter(&confined) == 0);
 	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
-	/* a second time does no harm */
+	/* of several filters the last one's error is returned */
 	EXPECT(sandbox_enter(&confined) == 0);
 }
 
@@ -223,7 +224,7 @@ connects_nowhere(void)
 	    syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 4);
 }
 
-/* From here on the kernel answers as one without Landlock. */
+/* it was the children that were confined */
 static void
 hide_landlock(int error)
 {

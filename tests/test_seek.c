@@ -1,5 +1,5 @@
 /*
- * test_seek.c - ranges as words, maps of many units, and their bounds
+ * test_seek.c - parsing ranges, maps of many units, and their bounds
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/seek_formats.h"
@@ -64,7 +64,7 @@ ranges(void **state)
 	}
 }
 
-/* What part() and make_stream() rely on. */
+/* The assumptions of part() and make_stream(). */
 static void
 check_units(const struct seek_map *m)
 {
@@ -72,16 +72,18 @@ check_units(const struct seek_map *m)
 		const struct seek_unit *u = &m->units[i], *v = u - 1;
 
 		assert_true(u->plain >= v->plain && u->at >= v->at);
-		/* within a frame: it began with a unit */
+		/* inside a frame: it began with a unit */
 		if (u->at != u->frame)
 			assert_true(v->frame == u->frame);
-		/* behind a unit within: the next of it, or the next frame */
+		/*
+		 * after a unit inside: the next of the frame, or the next frame
+		 */
 		else if (v->at != v->frame)
 			assert_true(u->frame > v->frame);
 	}
 }
 
-/* Millions of units of all kinds keep to the bound and to the rules. */
+/* Millions of units of all kinds stay within the bounds and rules. */
 static void
 thinned(void **state)
 {
@@ -124,7 +126,7 @@ bounded(void **state)
 
 	(void)state;
 	m.held.at = UINT64_MAX;
-	/* within a frame that has not begun; behind the file; backwards */
+	/* inside a frame that has not begun; past the file; backwards */
 	assert_int_equal(seek_add(&m, (struct seek_unit){ 0, 5, 0 }),
 	    -EBADMSG);
 	assert_int_equal(seek_add(&m, (struct seek_unit){ 0, 1001, 1001 }),
@@ -235,7 +237,7 @@ read_at(const struct made *g, const struct seek_map *m, uint64_t from,
 	return rc;
 }
 
-/* Every bit of a byte is met by some point; all is what was compressed. */
+/* Some point falls on every bit of a byte; all data is what was compressed. */
 static void
 index_all_points(void **state)
 {
@@ -271,7 +273,7 @@ index_all_points(void **state)
 	free(got);
 }
 
-/* A window that is not the right one, and right hashes: an error. */
+/* A wrong window with correct hashes: an error. */
 static void
 index_of_lies(void **state)
 {
@@ -288,7 +290,7 @@ index_of_lies(void **state)
 	    g.len, g.index), 0);
 	assert_int_equal(read_at(&g, &m, m.units[1].plain, 1000, got),
 	    -EBADMSG);
-	/* the others are not touched by it */
+	/* the others are not affected */
 	assert_int_equal(read_at(&g, &m, m.units[5].plain, 1000, got), 0);
 	seek_map_close(&m);
 	/* another state of the file */

@@ -1,5 +1,6 @@
 /*
- * test_sha256.c - the instructions against OpenSSL: lengths, places, pairs
+ * test_sha256.c - the SHA instructions against OpenSSL: lengths, positions,
+ * pairs
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The known answers are those of NIST's examples for FIPS 180-4.
@@ -90,7 +91,7 @@ known_answers(void **state)
 	}
 }
 
-/* All tails that there are. */
+/* All possible tails. */
 static void
 every_length(void **state)
 {
@@ -127,7 +128,7 @@ any_pieces(void **state)
 	}
 }
 
-/* Two digests at once, each with a piece before and one behind. */
+/* Two digests at once, each with a piece before and one after. */
 static void
 any_two(void **state)
 {
@@ -162,7 +163,7 @@ any_two(void **state)
 	}
 }
 
-/* The number of bits is right when it does not fit 32. */
+/* The number of bits is correct when it does not fit 32. */
 static void
 long_one(void **state)
 {

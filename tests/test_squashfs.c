@@ -1,5 +1,5 @@
 /*
- * test_squashfs.c - an image tells of its files as their tree does
+ * test_squashfs.c - an image reports its files as their tree does
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The images are made by mksquashfs; without it this is skipped.
@@ -195,7 +195,7 @@ every_compressor(void **state)
 	walk_log_free(&tree);
 }
 
-/* An image behind something else, and something behind the image. */
+/* An image after other data, and other data after the image. */
 static void
 at_an_offset(void **state)
 {
@@ -242,8 +242,8 @@ only_some(void **state)
 }
 
 /*
- * Files that are longer than all buffers together, with tails and without,
- * so that threads run out of buffers and take from each other's lanes.
+ * Files that are longer than all buffers together, with tails and without, so
+ * that threads run out of buffers and take from each other's queues.
  */
 static void
 large_files(void **state)
@@ -298,7 +298,7 @@ end_at_row(void *arg, const struct walk_file *f)
 	return ++e->rows == e->last ? -EDOM : 0;
 }
 
-/* A walk that is ended has nobody left who waits. */
+/* When a walk is ended, no thread is left waiting. */
 static void
 ended_early(void **state)
 {
@@ -326,7 +326,7 @@ ended_early(void **state)
 	close(fd);
 }
 
-/* A copy of the image in memory, with one byte changed or cut there. */
+/* A copy of the image in memory, with one byte changed or truncated there. */
 static int
 damaged(const uint8_t *p, size_t len, size_t at, uint8_t flip, bool cut)
 {
@@ -359,7 +359,7 @@ walk_damaged(int fd, size_t *told)
 	close(fd);
 }
 
-/* Nothing that is changed makes it crash or hang, and most is seen. */
+/* No change makes it crash or hang, and most changes are detected. */
 static void
 flips_and_cuts(void **state)
 {
@@ -386,7 +386,7 @@ flips_and_cuts(void **state)
 	told = tries = 0;
 	for (size_t at = 100; at < len; at += len / 150, tries++)
 		walk_damaged(damaged(image, len, at, 0x15, false), &told);
-	/* of stored blocks there is no checksum */
+	/* stored blocks have no checksum */
 	assert_true(told > tries / 3);
 	told = tries = 0;
 	for (size_t at = 1; at < len - 4096; at += len / 60, tries++)
@@ -397,9 +397,9 @@ flips_and_cuts(void **state)
 }
 
 /*
- * An image made by hand, all of it stored as it is: files of 4 KiB blocks, all
- * of them holes, and a root with a name for each.  Their inodes are so many
- * bytes apart, which may be less than they take; 0: they are one.
+ * An image built by hand, uncompressed: files of 4 KiB blocks, all of them
+ * holes, and a root with a name for each.  Their inodes are that many bytes
+ * apart, which may be less than their size; 0: they are one.
  */
 enum { HAND_INODES = 3 * 8192, HAND_FILE = 56, HAND_NAME = 6 };
 
@@ -500,7 +500,7 @@ walk_by_hand(int fd, struct walk_log *log, const char **why)
 	return rc;
 }
 
-/* Files cannot have more blocks together than their inodes have words. */
+/* Files cannot have more blocks in total than their inodes have words. */
 static void
 more_blocks_than_words(void **state)
 {
@@ -508,18 +508,18 @@ more_blocks_than_words(void **state)
 	const char *why;
 
 	(void)state;
-	/* each has its own 100 words: that can be */
+	/* each has its own 100 words: possible */
 	assert_int_equal(walk_by_hand(hand_made(40, HAND_FILE + 400, 100),
 	    &log, &why), 0);
 	assert_int_equal(log.count, 40);
 	assert_int_equal(log.damaged, 0);
 	walk_log_free(&log);
-	/* two names of one inode with 5000 words, of 6144: that too */
+	/* two names of one inode with 5000 words, out of 6144: also possible */
 	log = (struct walk_log){ 0 };
 	assert_int_equal(walk_by_hand(hand_made(2, 0, 5000), &log, &why), 0);
 	assert_int_equal(log.count, 2);
 	walk_log_free(&log);
-	/* two that share them: that cannot */
+	/* two that share them: impossible */
 	log = (struct walk_log){ 0 };
 	assert_int_equal(walk_by_hand(hand_made(2, HAND_FILE, 5000), &log,
 	    &why), -EBADMSG);
@@ -527,7 +527,9 @@ more_blocks_than_words(void **state)
 	walk_log_free(&log);
 }
 
-/* A fragment count that no inode table can have, in a file as long as it. */
+/*
+ * A fragment count that no inode table can have, in a file of matching length.
+ */
 static void
 more_fragments_than_files(void **state)
 {

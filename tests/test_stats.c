@@ -37,7 +37,7 @@ quantiles(void **state)
 	assert_true(isnan(stats_quantile(even, 0, 0.5)));
 }
 
-/* "10 % of 5 runs" is nothing, as datamash's trimmean:0.1 has it. */
+/* "10 % of 5 runs" is nothing, as in datamash's trimmean:0.1. */
 static void
 trimmed(void **state)
 {
@@ -128,7 +128,7 @@ signed_rank(void **state)
 	/* P(W <= 8) of 10 is 25 of 1024 */
 	assert_int_equal(stats_signed_rank(up, 10, 0.95, &r), 0);
 	assert_true(near(r.interval.conf, 1 - 2 * 25.0 / 1024));
-	/* the interval holds 0 and so p is above its level */
+	/* the interval contains 0 and so p is above its level */
 	assert_int_equal(stats_signed_rank(ties, 8, 0.95, &r), 0);
 	assert_true(r.interval.lo <= 0 && r.p > 0.05);
 	assert_int_equal(stats_signed_rank(v, 0, 0.95, &r), -ERANGE);
@@ -171,7 +171,7 @@ generator(void **state)
 	assert_int_equal(seen, 127);
 }
 
-/* All 24 orders of 4 come about equally often. */
+/* All 24 orders of 4 are about equally frequent. */
 static void
 shuffle(void **state)
 {
@@ -194,7 +194,7 @@ shuffle(void **state)
 	assert_int_equal(orders, 24);
 }
 
-/* In 0..1, neither end. */
+/* In 0..1, without either end. */
 static double
 uniform(uint64_t *s)
 {
@@ -223,7 +223,7 @@ noise(uint64_t *s, double sd)
 }
 
 /*
- * Pairs of runs on a machine that drifts: both are slowed alike by a slowly
+ * Pairs of runs on a machine that drifts: both are slowed equally by a slowly
  * changing load with jumps, and each by its own noise.  n ratios, sorted.
  */
 static void
@@ -246,7 +246,7 @@ pairs(uint64_t *s, double *v, size_t n, double ratio, double sd)
 
 enum { DRAWS = 20000 };
 
-/* How often, in percent, the interval holds ratio, and is clear of 1. */
+/* How often, in percent, the interval contains ratio, and excludes 1. */
 static void
 simulate(uint64_t seed, size_t n, double ratio, double sd, double *holds,
     double *resolved)

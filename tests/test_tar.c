@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* An archive in memory, given out in pieces of at most `step` bytes. */
+/* An archive in memory, read in pieces of at most `step` bytes. */
 struct archive {
 	uint8_t data[64 << 10];
 	size_t len, at, step;
@@ -78,7 +78,7 @@ add_pax(char type, const char *records, size_t len)
 	sum(add(type, "pax", records, len));
 }
 
-/* One record, its length in front: what that is depends on itself. */
+/* One record, preceded by its length, which includes itself. */
 static size_t
 record(char *to, const char *key, const char *value, size_t len)
 {
@@ -120,7 +120,7 @@ opened(void)
 	return t;
 }
 
-/* What the first entry, or the failure, is. */
+/* The first entry, or the failure. */
 static int
 first(struct tar_entry *e)
 {
@@ -244,7 +244,7 @@ damaged_records(void **state)
 	begin();
 	add_pax('x', "10 path=x\n9", 11);
 	assert_int_equal(first(&e), -EBADMSG);
-	/* an extension alone */
+	/* only an extension */
 	begin();
 	add_pax('x', "11 path=xy\n", 11);
 	archive.len += 1024;
@@ -279,7 +279,7 @@ sparse_maps(void **state)
 	(void)state;
 	assert_int_equal(sparse("GNU.sparse.map=5,4,20,6,99,0", &n), 1);
 	assert_int_equal(n, 2);
-	/* overlapping, beyond the end, other than the data in length */
+	/* overlapping, beyond the end, different from the data in length */
 	assert_int_equal(sparse("GNU.sparse.map=5,4,8,6", &n), -EBADMSG);
 	assert_int_equal(sparse("GNU.sparse.map=5,4,95,6", &n), -EBADMSG);
 	assert_int_equal(sparse("GNU.sparse.map=5,4,20,7", &n), -EBADMSG);
@@ -307,7 +307,7 @@ damaged_headers(void **state)
 	memcpy(h + 124, "0000000001x", 11);
 	sum(h);
 	assert_int_equal(first(&e), -EBADMSG);
-	/* a size below zero, and one that no 64 bits hold */
+	/* a negative size, and one that exceeds 64 bits */
 	begin();
 	h = add('0', "a", "", 0);
 	memset(h + 124, 0xff, 12);
@@ -319,7 +319,7 @@ damaged_headers(void **state)
 	h[125] = 1;
 	sum(h);
 	assert_int_equal(first(&e), -EBADMSG);
-	/* a long name of more than the cap is not allocated */
+	/* a name longer than the cap is not allocated */
 	begin();
 	h = add('L', "a", "", 0);
 	set_size(h, 1 << 30);
@@ -356,7 +356,7 @@ static void
 clean_paths(void **state)
 {
 	static const struct {
-		const char *from, *to;	/* NULL: refused */
+		const char *from, *to;	/* NULL: rejected */
 	} cases[] = {
 		{ "a", "a" }, { "/a//b/", "a/b" }, { "./a/./b", "a/b" },
 		{ ".", "" }, { "/", "" }, { "", "" }, { "./", "" },

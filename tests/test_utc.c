@@ -39,7 +39,7 @@ dates(void **state)
 	assert_string_equal(text, "1970-01-01T00:00:00.000Z");
 }
 
-/* Every day of 292 years is that of the C library. */
+/* Every day of 292 years matches the C library. */
 static void
 all_days(void **state)
 {

@@ -31,7 +31,7 @@ lengths(void **state)
 	assert_int_equal(utf8_length("\xc3\xa9"), 2);
 	assert_int_equal(utf8_length("\xe2\x82\xac"), 3);
 	assert_int_equal(utf8_length("\xf0\x9f\x98\x80"), 4);
-	/* cut short, too long a form, a surrogate, beyond the last */
+	/* truncated, an overlong form, a surrogate, beyond the last */
 	assert_int_equal(utf8_length("\xe2\x82"), 0);
 	assert_int_equal(utf8_length("\xc1\x81"), 0);
 	assert_int_equal(utf8_length("\xe0\x82\x9b"), 0);
@@ -46,11 +46,11 @@ no_control_gets_through(void **state)
 	expect("", "");
 	expect("plain \\ text", "plain \\ text");
 	expect("a\033[31m\177\n", "a\\033[31m\\177\\012");
-	/* U+009B is CSI; alone its second byte is so in an 8-bit set */
+	/* U+009B is CSI; its second byte alone is that in an 8-bit set */
 	expect("a\xc2\x9b" "31m", "a\\302\\23331m");
 	expect("\xc2\x80\xc2\x9f\xc2\xa0", "\\302\\200\\302\\237\xc2\xa0");
 	expect("\x9b" "31m", "\\23331m");
-	/* an overlong form of a control is none, and shows as what it is */
+	/* an overlong form of a control is not one, and is shown as bytes */
 	expect("\xc1\x9b", "\xc1\\233");
 	/* characters whose bytes have the values of controls, and Latin-1 */
 	expect("\xc3\x9b \xe2\x82\xac \xf0\x9f\x98\x80",

@@ -1,5 +1,5 @@
 /*
- * test_walk_dir.c - what changes, ends or is missing while a tree is walked
+ * test_walk_dir.c - files that change or disappear while a tree is walked
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "walk/walk.h"
@@ -24,14 +24,14 @@ enum { BIG_B = 1 << 20 };
 
 static char dir[SCRATCH_B];
 
-/* What the callbacks of a test share. */
+/* State shared by the callbacks of a test. */
 struct scene {
 	struct walk_log log;
 	const char *victim;		/* changed after its first piece */
-	off_t size;			/* that it then gets */
+	off_t size;			/* its size after that */
 	atomic_bool done;
 	atomic_bool cancel;
-	int refuse;			/* what row() returns */
+	int refuse;			/* returned by row() */
 	uint64_t planned;		/* bytes */
 	atomic_ullong progressed;
 	atomic_uint looks[2];		/* before, after */
@@ -120,7 +120,7 @@ teardown(void **state)
 	return system("rm -rf t") != 0 || chdir("/") == -1 || rmdir(dir) == -1;
 }
 
-/* One walk of t by one thread, with what is in o. */
+/* One walk of t by one thread, with the options in o. */
 static int
 walk(struct scene *s, struct walk_options o, struct walk_result *r)
 {
@@ -170,7 +170,7 @@ every_file(void **state)
 	assert_int_equal(r.read_B, BIG_B + 3);
 	assert_int_equal(r.duplicates, 1);
 	assert_int_equal(r.errors, 0);
-	/* one byte of two names is half a byte of each, rounded */
+	/* one byte with two names is half a byte of each, rounded */
 	assert_int_equal(s.planned, BIG_B + 2);
 	assert_int_equal(s.progressed, BIG_B + 3);
 	assert_int_equal(s.looks[0], 3);

@@ -63,7 +63,7 @@ both_ways(void **state)
 		}
 }
 
-/* lz4 as ZFS has it: any reader of lz4 reads it; and no cap is passed. */
+/* lz4 as in ZFS: any reader of lz4 reads it; and no cap is exceeded. */
 static void
 lz4_of_zfs(void **state)
 {
@@ -92,7 +92,7 @@ lz4_of_zfs(void **state)
 		}
 }
 
-/* Streams made by hand, from the descriptions of the formats. */
+/* Streams built by hand, from the descriptions of the formats. */
 static void
 by_hand(void **state)
 {
@@ -155,7 +155,7 @@ names(void **state)
 	assert_int_equal(name.level, -7);
 }
 
-/* What one record takes, by the rules. */
+/* The space of one record, by the rules. */
 static struct zfs_space
 record(const struct zfs_pool *pool, const char *algorithm, const uint8_t *data,
     uint32_t len)
@@ -192,7 +192,7 @@ records(void **state)
 	s = record(&old, "off", d->in, LEN);
 	assert_int_equal(s.allocated_B, LEN);
 
-	/* noise is stored as it is, in whole sectors */
+	/* noise is stored uncompressed, in whole sectors */
 	fill(d->in, LEN, 1);
 	s = record(&old, "gzip-6", d->in, 1536);
 	assert_int_equal(s.physical_B, 1536);
@@ -201,7 +201,7 @@ records(void **state)
 	assert_int_equal(s.physical_B, 1536);
 	assert_int_equal(s.allocated_B, 4096);
 
-	/* an eighth has to be saved: 14 sectors of 16 */
+	/* an eighth must be saved: 14 sectors of 16 */
 	memset(d->in, 'a', 8192);
 	fill(d->in, 7168, 1);
 	s = record(&old, "lz4", d->in, 8192);
@@ -210,11 +210,11 @@ records(void **state)
 	memset(d->in + 6144, 'a', 2048);
 	s = record(&old, "lz4", d->in, 8192);
 	assert_int_equal(s.physical_B, 6656);
-	/* whole sectors of the device only, in newer pools */
+	/* only whole sectors of the device, in newer pools */
 	s = record(&new, "lz4", d->in, 8192);
 	assert_int_equal(s.physical_B, 8192);
 
-	/* so little that it is kept in its pointer */
+	/* so small that it is embedded in its pointer */
 	memset(d->in, 'a', 4096);
 	s = record(&new, "lz4", d->in, 4096);
 	assert_int_equal(s.blocks, 1);

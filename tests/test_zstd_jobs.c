@@ -54,7 +54,10 @@ next_random(uint32_t *x)
 	return *x >> 8;
 }
 
-/* What begins with, and often has, what libzstd's first offsets fit. */
+/*
+ * Data that begins with, and often repeats, matches at libzstd's initial
+ * offsets.
+ */
 static struct buf
 sample(int kind, size_t n, uint32_t seed)
 {
@@ -123,7 +126,7 @@ read_buf(void *arg, void *to, size_t len)
 	return (ssize_t)n;
 }
 
-/* One run of the codec; what came out, error or not. */
+/* One run of the codec; its output, error or not. */
 static int
 run(bool decompress, const struct codec_options *o, struct buf in,
     struct buf *out)
@@ -195,7 +198,7 @@ assert_one_verdict(struct buf packed)
 	free(first.data);
 }
 
-/* Blocks become jobs: none needs what was before, all give what they gave. */
+/* Blocks become jobs: none needs earlier data, all give the same output. */
 static void
 settled_blocks(void **state)
 {
@@ -230,7 +233,7 @@ settled_blocks(void **state)
 	assert_true(changed > KINDS);
 }
 
-/* The blocks of a frame: where each begins; the number. */
+/* The blocks of a frame: the position of each; returns the number. */
 static size_t
 find_blocks(struct buf frame, size_t head, size_t *at, size_t most)
 {
@@ -247,8 +250,8 @@ find_blocks(struct buf frame, size_t head, size_t *at, size_t most)
 }
 
 /*
- * A frame begun in its middle: libzstd decodes some of it, and not always to
- * what is in it.  Whatever is taken to stand alone must be right.
+ * A frame from its middle on: libzstd decodes some of it, and not always
+ * correctly.  Whatever is accepted as independent must be right.
  */
 static void
 middle_of_others(void **state)
@@ -289,14 +292,14 @@ middle_of_others(void **state)
 			free(z.data);
 			free(back.data);
 		}
-	/* else there is nothing to be wary of here */
+	/* otherwise there is nothing to detect here */
 	assert_true(wrong > 0);
 	assert_true(right > 0);
 }
 
 static const uint8_t marks[4 * ZSTD_BLOCK_HEAD];
 
-/* Marks in front of any blocks of any frame change nothing. */
+/* Marks before any blocks of any frame change nothing. */
 static void
 marks_in_others(void **state)
 {
@@ -341,8 +344,8 @@ pack_jobs(struct buf in, int level, size_t block)
 }
 
 /*
- * Jobs that stand alone, and then one that does not: it refers to all of the
- * window before it.  Whatever was written before, what follows is right.
+ * Independent jobs, and then one that is not: it refers to all of the window
+ * before it.  Whatever was written before, what follows is correct.
  */
 static void
 jobs_then_others(void **state)
@@ -388,7 +391,7 @@ jobs_then_others(void **state)
 		    ZSTD_JOB_HEAD);
 		add(&all, old.data, old.len);
 		assert_unpacks(made, all);
-		/* and behind it another frame */
+		/* and another frame after it */
 		tail.len = 0;
 		add(&tail, made.data, made.len);
 		add(&made, tail.data, tail.len);
@@ -402,7 +405,7 @@ jobs_then_others(void **state)
 	}
 }
 
-/* What the encoder writes: one frame, which libzstd reads, too. */
+/* The encoder's output: one frame, which libzstd reads, too. */
 static void
 own_frames(void **state)
 {
@@ -427,7 +430,7 @@ own_frames(void **state)
 		}
 }
 
-/* Cut anywhere, or with a byte that is wrong. */
+/* Truncated anywhere, or with a wrong byte. */
 static void
 damaged_frames(void **state)
 {
@@ -451,7 +454,7 @@ damaged_frames(void **state)
 	free(z.data);
 }
 
-/* A window that is too large is so for any number of threads. */
+/* A window that is too large is rejected for any number of threads. */
 static void
 windows(void **state)
 {

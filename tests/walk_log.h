@@ -1,5 +1,5 @@
 /*
- * walk_log.h - what a walk told, in an order of its own
+ * walk_log.h - the rows of a walk, sorted
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_WALK_LOG_H

@@ -6,8 +6,8 @@
  *
  * Waits -w milliseconds, makes a window of that class (default: test; "": none)
  * and maps it; -i first creates one that is never mapped.  To file it writes
- * when it had its MapNotify and when it was in _NET_CLIENT_LIST, in ns of
- * CLOCK_MONOTONIC, or with -r of CLOCK_REALTIME; then it waits to be killed.
+ * the times of its MapNotify and of its appearance in _NET_CLIENT_LIST, in ns
+ * of CLOCK_MONOTONIC, or with -r of CLOCK_REALTIME; then it waits to be killed.
  */
 #include <inttypes.h>
 #include <stdint.h>
