@@ -1,9 +1,9 @@
 /*
- * xz.c - xz and lzma, by liblzma: the rows, and what their coders share
+ * xz.c - xz and lzma, by liblzma: the codecs, and what their coders share
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * liblzma's own threads compress and decompress the blocks of an xz file; a
- * pipeline around them would only keep more in memory.  So all is done in
+ * pipeline around them would only use more memory.  So everything is done in
  * join, between the reading and the writing thread.
  *
  * Source: the .xz file format, 1.1.0.
@@ -74,7 +74,7 @@ xz_job_started(void **job, struct xz_job *j, lzma_ret r)
 	return 0;
 }
 
-/* One call of the coder with room for output. */
+/* Calls the coder once with room for output. */
 static int
 step(struct xz_job *j, lzma_action action, struct sink *out)
 {

@@ -1,5 +1,5 @@
 /*
- * xz_coder.h - what the coders of xz and lzma share
+ * xz_coder.h - declarations shared by the coders of xz and lzma
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_XZ_CODER_H
@@ -13,19 +13,19 @@
 struct xz_job {
 	lzma_stream strm;
 	struct codec_notes *notes;
-	const uint8_t *piece;	/* that next_in is in */
-	uint64_t beside;	/* memory that is not liblzma's, decoding */
+	const uint8_t *piece;	/* the piece that contains next_in */
+	uint64_t beside;	/* memory not used by liblzma, when decoding */
 	bool ended;
 };
 
-/* A job without a coder yet.  0 or -ENOMEM. */
+/* Creates a job without a coder.  0 or -ENOMEM. */
 int xz_job_new(struct xz_job **j, struct codec_notes *notes);
 
-/* Frees what xz_job_new() made, which may be NULL. */
+/* Frees the result of xz_job_new(), which may be NULL. */
 void xz_job_close(void *job);
 
 /*
- * What liblzma said when it was to open j's coder: 0 and *job, or j is closed
+ * Evaluates liblzma's result of opening j's coder: 0 and *job, or j is closed
  * and the call returns -errno.
  */
 int xz_job_started(void **job, struct xz_job *j, lzma_ret r);
@@ -35,8 +35,8 @@ int xz_join(void *job, struct slot *s, struct sink *out);
 #define XZ_OPS { .fill = serial_fill, .join = xz_join }
 
 /*
- * How much memory decoding takes, our own included, that liblzma has refused
- * for its limit; 0: it is not known.
+ * The memory needed for decoding, including our own, if liblzma has refused it
+ * because of its limit; 0: unknown.
  */
 uint64_t xz_refused_need(const struct xz_job *j);
 

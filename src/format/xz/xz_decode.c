@@ -1,12 +1,15 @@
 /*
- * xz_decode.c - decompressing xz and lzma, within a limit of memory
+ * xz_decode.c - decompressing xz and lzma, within a memory limit
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "xz_coder.h"
 
 #include <errno.h>
 
-/* What decoding a block takes whose header is the size bytes at p, or 0. */
+/*
+ * The memory needed to decode a block whose header is the size bytes at p, or
+ * 0.
+ */
 static uint64_t
 header_need(const uint8_t *p, uint32_t size)
 {
@@ -24,8 +27,8 @@ header_need(const uint8_t *p, uint32_t size)
 }
 
 /*
- * liblzma's threaded decoder does not tell; but it stops behind the header of
- * the block, which has a checksum and so can be found from its end.
+ * liblzma's threaded decoder does not tell; but it stops after the block's
+ * header, which has a checksum and can thus be found from its end.
  */
 uint64_t
 xz_refused_need(const struct xz_job *j)
@@ -42,7 +45,7 @@ xz_refused_need(const struct xz_job *j)
 }
 
 /*
- * Room for the pieces and what is to be written; what liblzma takes beside
+ * Room for the pieces and the pending output; what liblzma needs besides
  * depends on the stream, and is limited in open().
  */
 static int
@@ -55,7 +58,7 @@ plan_decode(const struct codec_options *o, struct plan *p, const char **why)
 	return 0;
 }
 
-/* A new job, and the most memory that liblzma may take for it. */
+/* Creates a job, with the maximum memory that liblzma may use for it. */
 static int
 new_decoder(struct xz_job **out, const struct codec_options *o,
     const struct plan *p, struct codec_notes *notes, uint64_t *limit)
@@ -68,15 +71,15 @@ new_decoder(struct xz_job **out, const struct codec_options *o,
 	*limit = o->window_max + CODEC_BEYOND_WINDOW;
 	if (o->memory != 0 && o->memory - (*out)->beside < *limit)
 		*limit = o->memory - (*out)->beside;
-	/* 0 would be taken for no limit, or for the least there is */
+	/* 0 would mean no limit, or the minimum */
 	*limit += *limit == 0;
 	return 0;
 }
 
 /*
- * Threads as long as they keep to 128 MiB each, and all of them to a limit of
- * memory; beyond, liblzma decodes with one, down to the limit that is set by
- * the largest accepted window or by that of memory.
+ * Uses threads as long as they need at most 128 MiB each, and fit a memory
+ * limit together; beyond that, liblzma decodes with one thread, up to the limit
+ * given by the largest accepted window or by the memory limit.
  */
 static int
 unopen_xz(void **job, const struct codec_options *o, const struct plan *p,

@@ -2,8 +2,8 @@
  * xz_encode.c - compressing to xz and lzma
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Blocks are three times the dictionary whatever the number of threads: the
- * output does not depend on it.
+ * Blocks are three times the dictionary size whatever the number of threads:
+ * the output does not depend on it.
  */
 #include "xz_coder.h"
 
@@ -16,7 +16,7 @@ preset_of(const struct codec_options *o)
 	return (uint32_t)o->level | (o->extreme ? LZMA_PRESET_EXTREME : 0);
 }
 
-/* The check that o asks for; false: the format has none of that name. */
+/* The check that o requests; false: the format has none of that name. */
 static bool
 find_check(const struct codec_options *o, lzma_check *check)
 {

@@ -1,5 +1,5 @@
 /*
- * twins.c - files of an image whose content is the same
+ * twins.c - finding files with identical content
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqbuild/twins.h"

@@ -1,5 +1,5 @@
 /*
- * inode.c - the inodes of a squashfs image
+ * inode.c - writing the inodes of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layout_impl.h"
@@ -24,7 +24,7 @@ type_of(uint16_t mode)
 	}
 }
 
-/* What all inodes begin with.  With xattrs it has to be a long one. */
+/* The common header of all inodes.  With xattrs an inode must be a long one. */
 static void
 put_head(struct sqw_layout *l, size_t node, bool is_long)
 {

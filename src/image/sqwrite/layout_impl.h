@@ -1,5 +1,5 @@
 /*
- * layout_impl.h - what the parts of the layout share
+ * layout_impl.h - declarations shared by the parts of the layout
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQWRITE_LAYOUT_IMPL_H
@@ -9,21 +9,23 @@
 
 struct sqw_listing {
 	uint64_t size;
-	uint64_t indexed;		/* up to there */
-	uint32_t dirs;			/* in it */
+	uint64_t indexed;		/* the index covers the listing up to
+					 * there */
+	uint32_t dirs;			/* number of directories in it */
 };
 
 /*
- * What is in a directory, whose inodes are there already, to l->listings; s
- * is zeros.  Fills l->indices and, if it runs out of memory, l->err.
+ * Writes the listing of a directory, whose entries' inodes have been written,
+ * to l->listings; s is zeroed.  Fills in l->indices and, if it runs out of
+ * memory, l->err.
  */
 void sqw_put_listing(struct sqw_layout *l, size_t dir,
     struct sqw_listing *s);
 
-/* The inode of anything but a directory, to l->inodes. */
+/* Writes the inode of anything but a directory to l->inodes. */
 void sqw_put_inode(struct sqw_layout *l, size_t node);
 
-/* The listing of a directory and its inode. */
+/* Writes the listing of a directory and its inode. */
 void sqw_put_dir(struct sqw_layout *l, size_t node);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * listing.c - the names in the directories of a squashfs image
+ * listing.c - writing the directory listings of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layout_impl.h"
@@ -8,10 +8,12 @@
 
 #include <string.h>
 
-/* Between the numbers of inodes below one head. */
+/* Maximum difference of inode numbers below one header. */
 enum { NUMBER_FAR = 32767 };
 
-/* Whether another entry is too far behind what the index points to. */
+/*
+ * Whether another entry is too far after the position that the index points to.
+ */
 static bool
 is_far(const struct sqw_listing *s, uint64_t size, const char *name)
 {
@@ -19,7 +21,7 @@ is_far(const struct sqw_listing *s, uint64_t size, const char *name)
 	    SQUASHFS_META_B;
 }
 
-/* How many entries from child on may be below one head. */
+/* How many entries from child on may share one header. */
 static uint32_t
 run_length(const struct sqw_layout *l, const struct sqw_listing *s,
     size_t child, size_t end)

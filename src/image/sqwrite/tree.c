@@ -2,9 +2,9 @@
  * tree.c - the tree that a squashfs image will hold
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * While it grows, a node's place in the array is its id, and an open hash
- * table finds it by its parent and name.  Nodes that were removed stay, with
- * a parent of SQW_NOWHERE.  tree_order.c completes the tree.
+ * While it grows, a node's index in the array is its id, and an open hash table
+ * finds it by its parent and name.  Removed nodes remain, with a parent of
+ * SQW_NOWHERE.  tree_order.c completes the tree.
  */
 #include "image/sqwrite/tree.h"
 
@@ -26,7 +26,7 @@ is_dir(const struct sqw_node *n)
 	return S_ISDIR(n->attr.mode);
 }
 
-/* FNV-1a of the name, begun with the parent. */
+/* FNV-1a of the name, starting with the parent. */
 static size_t
 hash_of(uint32_t parent, const char *name, size_t len)
 {
@@ -176,11 +176,11 @@ sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
 	return 0;
 }
 
-/* All below a directory is taken away: no node leads to it any more. */
+/* Removes everything below a directory: no node leads to it any more. */
 static void
 remove_below(struct sqw_tree *t, uint32_t dir)
 {
-	/* what is below has a larger id, but for what was linked */
+	/* descendants have a larger id, except those that were linked */
 	for (size_t i = 1; i < t->count; i++) {
 		uint32_t up = t->nodes[i].parent;
 
@@ -198,13 +198,13 @@ sqw_tree_remove(struct sqw_tree *t, uint32_t id)
 		remove_below(t, id);
 	if (id != 0)
 		t->nodes[id].parent = SQW_NOWHERE;
-	/* a slot may be needed to find those behind it: it is kept */
+	/* a slot is kept, because it may be needed to find those after it */
 }
 
 /*
- * The component of that name below dir.  Missing, it is made; so it is if it
- * stands for something else than a directory and fresh is set: other names of
- * the old one's inode keep that.
+ * The component with that name below dir.  It is created if missing, or if it
+ * is not a directory and fresh is set: other names of the old one's inode keep
+ * that.
  */
 static int
 step(struct sqw_tree *t, uint32_t dir, const char *name, size_t len,
@@ -235,7 +235,10 @@ set_attr(struct sqw_tree *t, uint32_t id, const struct sqw_attr *attr)
 	return 0;
 }
 
-/* Whether a node of mode replaces what is at path, and is not merged. */
+/*
+ * Whether a node with that mode replaces what is at path, instead of being
+ * merged.
+ */
 static bool
 replaces(const struct sqw_tree *t, const char *path, uint16_t mode)
 {
@@ -269,7 +272,7 @@ sqw_tree_add(struct sqw_tree *t, const char *path,
 void
 sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first)
 {
-	/* of a link to a link, the one that has the data */
+	/* for a link to a link, the one that has the data */
 	while (t->nodes[first].owner != first)
 		first = t->nodes[first].owner;
 	if (first != id)

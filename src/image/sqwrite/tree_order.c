@@ -1,5 +1,5 @@
 /*
- * tree_order.c - the nodes of a tree in the order of an image
+ * tree_order.c - sorting the nodes of a tree into the order of an image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqwrite/tree.h"
@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Children of each directory, one directory behind the other. */
+/* The children of each directory, one directory after the other. */
 struct order {
 	const struct sqw_node *old;
-	uint32_t *first;		/* of each id in children; one more */
+	uint32_t *first;		/* start of each id in children; one
+					 * more */
 	uint32_t *children;		/* ids */
-	uint32_t *cursor;		/* of each directory that is open */
+	uint32_t *cursor;		/* of each open directory */
 	struct sqw_node *nodes;		/* in the new order */
 	uint32_t *at;
 	size_t count;
@@ -30,7 +31,9 @@ by_name(const void *a, const void *b, void *arg)
 	    old[*(const uint32_t *)b].name);
 }
 
-/* Sorts ids by their parents, counting; then those of each by name. */
+/*
+ * Sorts ids by parent, using counting sort; then those of each parent by name.
+ */
 static void
 collect(struct order *o, size_t n)
 {
@@ -67,7 +70,7 @@ place(struct order *o, uint32_t id, uint32_t parent)
 	return at;
 }
 
-/* Depth first, without recursion: a node knows the way up. */
+/* Depth first, without recursion: a node knows its parent. */
 static void
 descend(struct order *o)
 {
@@ -118,7 +121,7 @@ own_inodes(struct sqw_tree *t, struct order *o)
 	return 0;
 }
 
-/* In order, the root last. */
+/* Assigns them in order, the root last. */
 static void
 number(struct sqw_tree *t)
 {

@@ -1,5 +1,5 @@
 /*
- * winwait.c - start a program, and tell when it is there
+ * winwait.c - start a program, and report when its window or line appears
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "winwait.h"
@@ -29,13 +29,16 @@ status_of(const struct winwait *w, const struct proc_run *r)
 	}
 }
 
-/* Runs the command under the watch.  The exit status, or a signal, negative. */
+/*
+ * Runs the command while watching it.  Returns the exit status, or a negative
+ * signal.
+ */
 static int
 run(struct winwait *w, char *path)
 {
 	struct proc_stage st = { .path = path, .argv = w->o.command,
 		.envp = environ };
-	/* What it says is for people; rows are for standard output. */
+	/* Its output is for people; rows go to standard output. */
 	struct proc_run r = { .stages = &st, .count = 1, .in = -1,
 		.out = w->o.line ? w->line[1] : STDERR_FILENO, .err = -1,
 		.timeout_ns = (uint64_t)(w->o.timeout_s * 1e9) };
@@ -111,7 +114,7 @@ main(int argc, char *argv[])
 	if (!over)
 		status = start(&w);
 	close_all(&w);
-	/* Stopped by a signal, we end by it too. */
+	/* When stopped by a signal, die of the same signal. */
 	if (status < 0)
 		proc_raise(-status);
 	proc_close(&w.proc);

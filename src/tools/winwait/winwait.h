@@ -1,10 +1,10 @@
 /*
- * winwait.h - the parts of winwait to each other
+ * winwait.h - declarations shared by the parts of winwait
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first thread runs the command (proc.h); a second one, the watch, waits
- * for the sign of life and then ends the run.  What it has seen is read when
- * it has been joined.
+ * for the sign of life and then ends the run.  Its results are read after it
+ * has been joined.
  */
 #ifndef COLDPRESS_WINWAIT_H
 #define COLDPRESS_WINWAIT_H
@@ -27,25 +27,25 @@ enum {
 enum { IMAGES_MAX = 8, TEXT_B = 256 };
 
 struct winwait_options {
-	bool line;			/* the criterion; else a window */
+	bool line;			/* the criterion; otherwise a window */
 	bool csv, json;
 	const char *output;		/* rows are appended to it; NULL */
 	double timeout_s, quiet_s, linger_s;
 	const char *images[IMAGES_MAX];
 	int image_count;
 	char **command;
-	int argc;			/* the whole call */
+	int argc;			/* the complete command line */
 	char **argv;
 };
 
 enum winwait_result {
-	RESULT_NONE,			/* the command has ended before */
+	RESULT_NONE,			/* the command ended first */
 	RESULT_SEEN,
 	RESULT_ERROR_WINDOW,
-	RESULT_LOST,			/* the X server has gone */
+	RESULT_LOST,			/* the X server went away */
 };
 
-/* Times of sys_now_ns(), 0 where there is none. */
+/* Times of sys_now_ns(), 0 if missing. */
 struct winwait_seen {
 	enum winwait_result result;
 	uint64_t created_ns, mapped_ns;	/* of a window */
@@ -62,27 +62,31 @@ struct winwait {
 	regex_t match, error;		/* class or line; title */
 	bool has_match;
 	struct proc proc;
-	struct winwait_x *x;		/* NULL: no window is waited for */
+	struct winwait_x *x;		/* NULL: not waiting for a window */
 	int images[IMAGES_MAX];		/* statistics of block devices */
 	int line[2];			/* pipe; -1 */
 
 	pthread_t thread;
 	int stop;			/* eventfd: the run has ended */
-	struct winwait_seen seen;	/* the watch's */
+	struct winwait_seen seen;	/* written by the watch */
 };
 
-/* The command line: -1, or the exit status with which all is over. */
+/*
+ * Parses the command line: -1, or the exit status if the program should exit.
+ */
 int winwait_parse(struct winwait *w, int argc, char **argv);
 
-/* Starts the watch, before the command.  0, or -1 when the reason was told. */
+/*
+ * Starts the watch, before the command.  0, or -1 after reporting the reason.
+ */
 int winwait_watch_start(struct winwait *w);
 
-/* Ends it.  From then on w->seen is the caller's. */
+/* Ends it.  From then on w->seen belongs to the caller. */
 void winwait_watch_stop(struct winwait *w);
 
 /*
- * Connects to the X server, and asks for the events of its root window; when
- * this returns it sends them.  0, or -1 when the reason was told.
+ * Connects to the X server, and requests the events of its root window; they
+ * are being sent when this returns.  0, or -1 after reporting the reason.
  */
 int winwait_x_open(struct winwait *w);
 void winwait_x_close(struct winwait_x *x);	/* may be NULL */
@@ -90,19 +94,22 @@ void winwait_x_close(struct winwait_x *x);	/* may be NULL */
 /* Readable when there are events. */
 int winwait_x_fd(const struct winwait_x *x);
 
-/* Takes all events that are there, at the time now: w->seen. */
+/* Processes all pending events, received at the time now: w->seen. */
 void winwait_x_events(struct winwait *w, uint64_t now);
 
-/* Opens what tells of requests to o.images.  0, or -1 when that was told. */
+/*
+ * Opens the statistics of requests to o.images.  0, or -1 after reporting the
+ * error.
+ */
 int winwait_quiet_open(struct winwait *w);
 
-/* Requests and bytes so far; any change is a request. */
+/* Requests and bytes so far; any change means a request. */
 uint64_t winwait_quiet_count(const struct winwait *w);
 
 /* Writes the row.  0 or -errno. */
 int winwait_write(struct winwait *w, const struct proc_run *r);
 
-/* The name of what came of the run: seen, exit, error, timeout. */
+/* The name of the result of the run: seen, exit, error, timeout. */
 const char *winwait_result(const struct winwait *w, const struct proc_run *r);
 
 #endif

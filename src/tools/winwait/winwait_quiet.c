@@ -2,8 +2,9 @@
  * winwait_quiet.c - requests to the devices of mounted images
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * /sys/dev/block/MAJOR:MINOR/stat, of the kernel's Documentation/block/stat.rst:
- * field 1 is the number of reads that were completed, field 3 sectors.
+ * /sys/dev/block/MAJOR:MINOR/stat, described in the kernel's
+ * Documentation/block/stat.rst: field 1 is the number of completed reads, field
+ * 3 sectors.
  */
 #include "winwait.h"
 

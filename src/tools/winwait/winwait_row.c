@@ -1,5 +1,5 @@
 /*
- * winwait_row.c - what was seen, as a row or in words
+ * winwait_row.c - the result, as a row or in words
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "winwait.h"
@@ -20,7 +20,7 @@ static const char *const columns[] = {
 	"left", "exit", "signal"
 };
 
-/* What was used by all processes of the command. */
+/* What all processes of the command used. */
 static struct proc_usage
 used(const struct proc_run *r)
 {
@@ -30,7 +30,7 @@ used(const struct proc_run *r)
 	return sum;
 }
 
-/* From the start to a time that is known, in ms. */
+/* From the start to a known time, in ms. */
 static double
 since(const struct proc_run *r, uint64_t ns)
 {
@@ -55,7 +55,7 @@ put_row(struct table *t, const struct winwait *w, const struct proc_run *r)
 	const struct winwait_seen *s = &w->seen;
 	struct proc_usage u = used(r);
 	int status = r->stages[0].status;
-	/* else it was we who ended it */
+	/* otherwise we ended it */
 	bool own = s->result == RESULT_NONE && !r->timed_out;
 	bool times = s->result == RESULT_SEEN;
 

@@ -2,8 +2,8 @@
  * winwait_watch.c - the thread that waits for the sign of life
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * It sleeps until there is an event, and takes the time before it looks at
- * what that is.  Only the images have to be looked at again and again.
+ * It sleeps until there is an event, and takes the time before examining the
+ * event.  Only the images have to be polled.
  */
 #include "winwait.h"
 
@@ -25,13 +25,13 @@ enum { FD_STOP, FD_X, FD_LINE, FDS };
 struct watch {
 	struct winwait *w;
 	struct pollfd fds[FDS];
-	uint64_t requests;		/* that were there at quiet_ns */
+	uint64_t requests;		/* the count at quiet_ns */
 	bool ended;			/* the run was told to end */
 	char text[LINE_B];		/* a line so far */
 	size_t len;
 };
 
-/* The lines that are complete; one that does not fit is cut. */
+/* Processes complete lines; a line that does not fit is truncated. */
 static void
 take_lines(struct watch *t, uint64_t now)
 {
@@ -54,7 +54,7 @@ take_lines(struct watch *t, uint64_t now)
 	}
 }
 
-/* What the command says, which is passed on. */
+/* Passes on the output of the command. */
 static void
 take_output(struct watch *t, uint64_t now)
 {
@@ -81,7 +81,7 @@ look_at_images(struct watch *t, uint64_t now)
 	t->w->seen.quiet_ns = now;
 }
 
-/* There is nothing more to be seen. */
+/* Whether nothing more can be seen. */
 static bool
 complete(const struct watch *t, uint64_t now)
 {
@@ -95,7 +95,7 @@ complete(const struct watch *t, uint64_t now)
 	    (double)(now - w->seen.quiet_ns) >= w->o.quiet_s * 1e9;
 }
 
-/* Whether there is something to be done without an event. */
+/* Whether something must be done without an event. */
 static bool
 looks(const struct watch *t)
 {

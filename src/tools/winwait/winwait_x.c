@@ -1,13 +1,13 @@
 /*
- * winwait_x.c - windows of an X server, as they come into being
+ * winwait_x.c - new windows of an X server
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A window manager lists in _NET_CLIENT_LIST what it manages (Extended Window
- * Manager Hints, 1.5); without one a window is there when it is mapped.  A
- * managed window gets another parent, and the root hears nothing of it any
- * more: so each is asked for its own events as soon as it is created.
+ * A window manager lists the windows that it manages in _NET_CLIENT_LIST
+ * (Extended Window Manager Hints, 1.5); without one a window counts when it is
+ * mapped.  A managed window is reparented, and the root gets no more events
+ * about it: so each window's own events are requested as soon as it is created.
  *
- * Windows that were there before the command are not its own.
+ * Windows that existed before the command are not its own.
  */
 #include "winwait.h"
 
@@ -33,7 +33,7 @@ struct winwait_x {
 	xcb_window_t root;
 	xcb_atom_t atoms[ATOMS];
 	bool managed;			/* there is a window manager */
-	struct window *windows;		/* since we began */
+	struct window *windows;		/* created since we began */
 	size_t count, cap;
 };
 
@@ -63,7 +63,7 @@ ask_atoms(struct winwait_x *x)
 	return 0;
 }
 
-/* Of any type, to be given to free(); or NULL. */
+/* A property of any type, to be freed with free(); or NULL. */
 static xcb_get_property_reply_t *
 property(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name)
 {
@@ -84,7 +84,10 @@ first_value(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name)
 	return value;
 }
 
-/* Text of a property; of two strings with NUL between, with a dot. */
+/*
+ * Text of a property; if it is two strings separated by NUL, with a dot between
+ * them.
+ */
 static void
 text_of(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name,
     char text[TEXT_B])
@@ -192,7 +195,7 @@ add(struct winwait_x *x, xcb_window_t id, uint64_t now)
 		return;
 	x->windows[x->count++] = (struct window){ .id = id,
 		.created_ns = now };
-	/* one that is gone already is an error that nobody reads */
+	/* if it is already gone, nobody reads the error */
 	xcb_change_window_attributes(x->c, id, XCB_CW_EVENT_MASK, &events);
 }
 
@@ -205,7 +208,7 @@ drop(struct winwait_x *x, xcb_window_t id)
 		*v = x->windows[--x->count];
 }
 
-/* What a window is: RESULT_NONE, if it is to be passed over. */
+/* Classifies a window: RESULT_NONE if it is to be ignored. */
 static enum winwait_result
 judge(struct winwait *w, xcb_window_t id)
 {
@@ -229,7 +232,7 @@ judge(struct winwait *w, xcb_window_t id)
 	return matches || !w->has_match ? RESULT_SEEN : RESULT_NONE;
 }
 
-/* A window of the command's is there, at the time now. */
+/* A window of the command has appeared, at the time now. */
 static void
 appear(struct winwait *w, const struct window *v, uint64_t now)
 {
@@ -298,7 +301,7 @@ take(struct winwait *w, const xcb_generic_event_t *e, uint64_t now)
 	}
 }
 
-/* Writing may read, and what was read does not make the socket readable. */
+/* Writing may read, and events already read do not make the socket readable. */
 static xcb_generic_event_t *
 next_event(const struct winwait_x *x)
 {
