@@ -126,7 +126,7 @@ names_files(void)
 	EXPECT(open("old", O_RDONLY) == -1 && errno == EACCES);
 }
 
-/* a second time does no harm */
+/* What an extraction does in its directory, and nowhere else. */
 static void
 makes_trees(void)
 {
@@ -139,8 +139,7 @@ makes_trees(void)
 	dirfd = open("sub", O_RDONLY | O_DIRECTORY);
 	EXPECT(dirfd != -1);
 	EXPECT(sandbox_enter_making(dirfd, &confined) == 0);
-	if (!confined)	/* From here on the kernel answers as if it had no
-			 * Landlock. */
+	if (!confined)	/* links between directories came with ABI 2 */
 		_exit(0);
 	EXPECT(mkdirat(dirfd, "a", 0700) == 0);
 	fd = openat(dirfd, "a/file", O_CREAT | O_EXCL | O_WRONLY, 0600);
@@ -206,7 +205,7 @@ takes_privileges(void)
 	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0);
 	EXPECT(sandbox_enter(&confined) == 0);
 	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
-	/* of several filters the last one's error is returned */
+	/* a second time does no harm */
 	EXPECT(sandbox_enter(&confined) == 0);
 }
 
@@ -224,7 +223,7 @@ connects_nowhere(void)
 	    syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 4);
 }
 
-/* it was the children that were confined */
+/* From here on the kernel answers as if it had no Landlock. */
 static void
 hide_landlock(int error)
 {

@@ -19,9 +19,9 @@ ssize_t fdio_read(int fd, void *buf, size_t len);
 ssize_t fdio_pread(int fd, void *buf, size_t len, off_t offset);
 
 /*
- * Reads to the end: *text is the caller's, for sys_free(), *len bytes and a NUL
- * behind them.  0, -EFBIG (more than max bytes), -ENOMEM or -errno; then there
- * is none.
+ * Reads to the end: *text, of *len bytes followed by a NUL, is the caller's, to
+ * be freed with sys_free().  0, -EFBIG (more than max bytes), -ENOMEM or
+ * -errno; there is then no text.
  */
 int fdio_read_all(int fd, size_t max, char **text, size_t *len);
 

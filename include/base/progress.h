@@ -17,7 +17,7 @@
 
 struct progress {
 	_Atomic uint64_t done_B;
-	uint64_t total_B;	/* 0: not known */
+	uint64_t total_B;	/* 0: unknown */
 	int64_t start_ns;	/* of sys_now_ns(); signed for differences */
 	int64_t drawn_ns;	/* time of the last line; start_ns: none yet */
 	int fd;			/* -1: draw nothing */

@@ -41,10 +41,10 @@ int sandbox_enter_reading(const int *dirs, size_t count, bool *confined);
 int sandbox_enter_naming(int dir, bool *confined);
 
 /*
- * The same, but beneath the directory dir, a descriptor that stays the
- * caller's, anything can be read, made, linked, written and removed; nothing
- * is executed.  A kernel before Linux 5.19, with which no file gets a second
- * name in another directory then, confines nothing.
+ * The same, except that beneath the directory dir, a descriptor that remains
+ * the caller's, everything can be read, created, linked, written and removed;
+ * nothing can be executed.  A kernel before Linux 5.19, on which files could
+ * then not be linked into other directories, confines nothing.
  */
 int sandbox_enter_making(int dir, bool *confined);
 

@@ -2,9 +2,9 @@
  * strbuf.h - an append-only byte buffer
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Running out of memory is kept in `failed`; what is added then is lost.  A
- * struct strbuf, all zero at first, belongs to one thread at a time; its owner
- * gives it to strbuf_free().
+ * Running out of memory is recorded in `failed`; data appended after that is
+ * lost.  A struct strbuf, initially zeroed, belongs to one thread at a time;
+ * its owner frees it with strbuf_free().
  */
 #ifndef COLDPRESS_STRBUF_H
 #define COLDPRESS_STRBUF_H

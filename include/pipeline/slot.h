@@ -2,10 +2,10 @@
  * slot.h - one piece of a stream on its way through a pipeline
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A slot belongs to the stage that it is in: fill, work, join, in this order.
- * Each format has notes of its own there, in which a stage tells those behind
- * it about the piece.  Beside each field stands the stage that sets it and, of
- * a number, what it counts; the later stages only read it.
+ * A slot belongs to the stage that is processing it: fill, work, join, in this
+ * order.  Each format has its own notes in it, with which a stage informs the
+ * later ones about the piece.  Each field is annotated with the stage that sets
+ * it and, for a number, what it counts; later stages only read it.
  */
 #ifndef COLDPRESS_SLOT_H
 #define COLDPRESS_SLOT_H
@@ -20,7 +20,8 @@ struct buf {
 };
 
 /*
- * Room for cap bytes; what was there stays.  0 or -ENOMEM (then as before).
+ * Makes room for cap bytes; the content is kept.  0 or -ENOMEM (nothing
+ * changed).
  */
 int buf_reserve(struct buf *b, size_t cap);
 
@@ -79,7 +80,7 @@ struct bzip2_notes {
 struct bunzip2_notes {
 	int level;		/* fill: of the stream, presumably */
 	uint64_t begin;		/* fill: bit at which the piece begins, */
-	uint64_t end;		/* and the one behind its last */
+	uint64_t end;		/* and the one after its last */
 	bool ok;		/* work: out holds the block's content */
 	uint32_t crc;		/* work: of that */
 };

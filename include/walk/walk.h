@@ -23,65 +23,54 @@
 #include <sys/stat.h>
 
 struct walk_range {
-	uint64_t offset, len;		/* One row.  Its pointers are valid
-					 * until the callback returns. */
+	uint64_t offset, len;		/* bytes of a file */
 };
 
 enum walk_type { WALK_FILE, WALK_DIR, WALK_LINK, WALK_OTHER };
 
 /*
- * Relative to the root of the walk: no leading "/" or "./", no "//", no
- * component "." or "..", never empty; any other bytes, and a NUL.
+ * One row.  Its pointers are valid until the callback returns.
  */
 struct walk_file {
 	/*
-	 * From the root of the walk: no "/" or "./" in front, no "//", no
+	 * Relative to the root of the walk: no leading "/" or "./", no "//", no
 	 * component "." or "..", never empty; any other bytes, and a NUL.
 	 */
 	const char *path;
 	enum walk_type type;
-	uint64_t size;			/* size of its blocks, without the
+	uint64_t size;			/* bytes of its data; 0 unless a file */
+	int64_t compressed_B;		/* size of its blocks, without the
 					 * fragment; -1: unknown */
-	int64_t compressed_B;		/* number of stored blocks, not counting
+	int64_t blocks;			/* number of stored blocks, not counting
 					 * holes; -1: unknown */
-	int64_t blocks;			/* in which it is stored, holes not
-					   counted; -1: not known */
-	int64_t fragment;		/* The bytewise first path of the files
-					 * that share this file's data (hard
-					 * links, or the same blocks), or NULL
-					 * if that is this file itself.  The
-					 * data was read and hashed once for all
-					 * of them. */
+	int64_t fragment;		/* index of its fragment block, or -1 */
 	/*
-	 * 0: no digest, because of an error, not a file, or none requested
+	 * The bytewise first path of the files that share this file's data
+	 * (hard links, or the same blocks), or NULL if that is this file
+	 * itself.  The data was read and hashed once for all of them.
 	 */
 	const char *duplicate_of;
 	uint8_t digest[DIGEST_MAX];
-	unsigned digest_len;		/* From the request for its first byte,
-					 * including open, to having the first
-					 * piece in memory; -1: nothing was read
-					 * for it, or unknown. */
+	unsigned digest_len;		/* 0: no digest, because of an error,
+					 * not a file, or none requested */
+	/*
+	 * From the request for its first byte, including open, to having the
+	 * first piece in memory; -1: nothing was read for it, or unknown.
+	 */
+	int64_t first_read_ns;
 	/*
 	 * 0, or why its data is unknown: -EBADMSG for a damaged image, -EAGAIN
 	 * for a file that changed while it was read, otherwise -errno of the
 	 * failed call.
 	 */
-	int64_t first_read_ns;
-	/*
-	 * A part of an image that cannot be read: its offset in the image; the
-	 * file it belongs to, or NULL (a table); and why, a sentence without
-	 * its capital and full stop.  Reported once for each bad block and each
-	 * affected file; the file's row also has an error.
-	 */
 	int err;
 };
 
 /*
- * A part of an image that cannot be read: where it begins in the image, from
- * the image's own start; the file it belongs to, or NULL (a table); and why,
- * a sentence without its capital and full stop.  One for each bad block and
- * each file in it, so that nothing is left unsaid; the file's row has an
- * error, too.
+ * A part of an image that cannot be read: its offset in the image; the file it
+ * belongs to, or NULL (a table); and why, a sentence without its capital and
+ * full stop.  Reported once for each bad block and each affected file; the
+ * file's row also has an error.
  */
 struct walk_damage {
 	uint64_t offset;
@@ -89,136 +78,105 @@ struct walk_damage {
 	const char *reason;
 };
 
-/* number of hashing threads, at least 1 */
+/* 0, or a -errno that ends the walk and becomes its result. */
 typedef int walk_row_fn(void *arg, const struct walk_file *file);
 typedef int walk_damage_fn(void *arg, const struct walk_damage *damage);
 
 struct walk_options {
-	unsigned threads;		/* NULL, or the only files to read:
-					 * count paths as in walk_file, in
-					 * bytewise (strcmp) order without
-					 * repetition.  One that does not exist
-					 * has a row with -ENOENT; a directory
-					 * -EISDIR. */
+	unsigned threads;		/* number of hashing threads, at least
+					 * 1 */
 	const struct digest_algo *digest;
+	/*
+	 * NULL, or the only files to read: count paths as in walk_file, in
+	 * bytewise (strcmp) order without repetition.  One that does not exist
+	 * has a row with -ENOENT; a directory -EISDIR.
+	 */
+	const char *const *only;
+	size_t only_count;
+	/*
+	 * NULL, or what to read of them, for walk_dir() only and without a
+	 * digest: of only[i] the ranges from range_ends[i - 1] (0) up to
+	 * range_ends[i].  Data past the end of a file is not read.
+	 */
+	const struct walk_range *ranges;
+	const size_t *range_ends;
+
 	/*
 	 * NULL, or the number of bytes of memory that an image's tables and
 	 * names may use: the walk subtracts what it holds, adds it back at its
 	 * end, and ends with -EDQUOT if it needs more.  Callbacks may also take
 	 * from it.  A directory's names are not counted.
 	 */
-	const char *const *only;
-	size_t only_count;
-	/*
-	 * called for everything except intact directories
-	 */
-	const struct walk_range *ranges;
-	const size_t *range_ends;
-
-	/*
-	 * NULL, or how many bytes of memory an image's tables and names may
-	 * take: the walk takes from it what it holds, gives that back at its
-	 * end, and ends with -EDQUOT if it needs more.  Callbacks may take
-	 * from it, too.  A directory's names are not counted.
-	 */
 	uint64_t *memory_left;
 
-	walk_row_fn *row;		/* Each may be NULL.  plan: called once,
-					 * by the calling thread, when the
-					 * amount of work is known; bytes are
-					 * those to be hashed or read, each
-					 * duplicate once.  (For a directory
-					 * this requires examining every file
-					 * first, which is skipped if this is
-					 * NULL.)  progress: that many of them
-					 * more are done; called from any thread
-					 * and, unlike the others, from several
-					 * at a time. */
-	walk_damage_fn *damage;		/* For walk_dir() only, may be NULL:
-					 * called for each opened file, before
-					 * its first byte is read and, by the
-					 * same thread with the same *mine,
-					 * after its last.  Called from several
-					 * threads at a time. */
+	walk_row_fn *row;		/* called for everything except intact
+					 * directories */
+	walk_damage_fn *damage;		/* may be NULL */
 	/*
-	 * do not read anything
+	 * Each may be NULL.  plan: called once, by the calling thread, when the
+	 * amount of work is known; bytes are those to be hashed or read, each
+	 * duplicate once.  (For a directory this requires examining every file
+	 * first, which is skipped if this is NULL.)  progress: that many of
+	 * them more are done; called from any thread and, unlike the others,
+	 * from several at a time.
 	 */
 	void (*plan)(void *arg, uint64_t files, uint64_t bytes);
 	void (*progress)(void *arg, uint64_t bytes);
 	/*
-	 * Of walk_dir() alone, may be NULL: called for each file that is
-	 * opened, before its first byte is read and, by the same thread with
-	 * the same *mine, after its last.  From several threads at a time.
+	 * For walk_dir() only, may be NULL: called for each opened file, before
+	 * its first byte is read and, by the same thread with the same *mine,
+	 * after its last.  Called from several threads at a time.
 	 */
 	void (*look)(void *arg, int fd, const struct stat *st, bool after,
 	    uint64_t *mine);
-	bool look_only;			/* and read nothing */
+	bool look_only;			/* do not read anything */
 	void *arg;			/* of all callbacks */
-	const atomic_bool *cancel;	/* decompressed, each duplicate once */
+	const atomic_bool *cancel;	/* NULL, or: end soon, -ECANCELED */
 };
 
 struct walk_result {
 	uint64_t files, dirs, links, others;
-	uint64_t bytes;			/* read from the image or from the
+	uint64_t bytes;			/* sum of the files' sizes */
+	uint64_t read_B;		/* decompressed, each duplicate once */
+	uint64_t stored_B;		/* read from the image or from the
 					 * files */
-	uint64_t read_B;		/* files not read separately */
-	uint64_t stored_B;		/* asked of the image or of the files */
-	uint64_t duplicates;		/* files not read on their own */
-	uint64_t errors;		/* Walks the directory dirfd and
-					 * everything below it, including other
-					 * file systems; or, if dirfd is a
-					 * regular file, only that file, whose
-					 * path is name.  Symbolic links are not
-					 * followed.  Nothing is opened outside
-					 * dirfd, which remains the caller's and
-					 * must be open for reading.  r is
-					 * always filled in. */
-	uint64_t damaged;		/* 0: errors of individual files are in
-					 * their rows and in r->errors;
-					 * -ECANCELED, or -errno of what ended
-					 * the walk (-ENOMEM, a callback's).
-					 * Thread-safe. */
+	uint64_t duplicates;		/* files not read separately */
+	uint64_t errors;		/* rows with an error */
+	uint64_t damaged;		/* calls of damage() */
 };
 
 /*
- * Walks the directory dirfd and all below it, also in other file systems; or,
- * if dirfd is a regular file, that file alone, whose path is name.  Symbolic
- * links are not followed.  Nothing is opened but beneath dirfd, which stays
- * the caller's and is to be open for reading.  r is always filled in.
+ * Walks the directory dirfd and everything below it, including other file
+ * systems; or, if dirfd is a regular file, only that file, whose path is name.
+ * Symbolic links are not followed.  Nothing is opened outside dirfd, which
+ * remains the caller's and must be open for reading.  r is always filled in.
  *
- * 0: what went wrong with single files is in their rows and in r->errors;
- * -ECANCELED, or -errno of what ended the walk (-ENOMEM, a callback's).
- * Thread-safe.
+ * 0: errors of individual files are in their rows and in r->errors; -ECANCELED,
+ * or -errno of what ended the walk (-ENOMEM, a callback's).  Thread-safe.
  */
 int walk_dir(int dirfd, const char *name, const struct walk_options *o,
     struct walk_result *r);
 
-/* Whether an image begins at offset, judging by its magic.  Or -errno. */
+/* An image of some format, in a file or on a block device. */
 struct walk_source {
-	const char *name;		/* Where the image begins in a program
-					 * that mounts itself, such as an
-					 * AppImage.  1 and *offset, 0 (there is
-					 * none), or -errno. */
+	const char *name;		/* of the format */
+
+	/*
+	 * Whether an image begins at offset, judging by its magic.  Or -errno.
+	 */
+	int (*probe)(int fd, uint64_t offset);
+
+	/*
+	 * Where the image begins in a program that mounts itself, such as an
+	 * AppImage.  1 and *offset, 0 (there is none), or -errno.
+	 */
+	int (*find)(int fd, uint64_t *offset);
 
 	/*
 	 * As walk_dir(), for the image at offset of fd, which is read only with
 	 * pread(2).  -EBADMSG: it is too damaged to walk; *why is then a
 	 * sentence, as it may be for -ENOTSUP, -EFBIG and -ENOMEM, and is
 	 * static.
-	 */
-	int (*probe)(int fd, uint64_t offset);
-
-	/*
-	 * Where in a program that mounts itself, as an AppImage, its image
-	 * begins.  1 and *offset, 0 (there is none), or -errno.
-	 */
-	int (*find)(int fd, uint64_t *offset);
-
-	/*
-	 * As walk_dir(), of the image at offset of fd, which is read by
-	 * pread(2) alone.  -EBADMSG: it is damaged beyond a walk; *why then
-	 * is a sentence, as it may be for -ENOTSUP, -EFBIG and -ENOMEM, and
-	 * lasts for good.
 	 */
 	int (*walk)(int fd, uint64_t offset, const struct walk_options *o,
 	    struct walk_result *r, const char **why);

@@ -19,7 +19,7 @@ is_escape(const unsigned char *s)
 	    strchr("0123456789abcdef", s[3] == '\0' ? 'x' : s[3]) != NULL;
 }
 
-/* How much of s is ASCII that stands for itself. */
+/* The length of the prefix of s that is ASCII and needs no escape. */
 static size_t
 plain_len(const unsigned char *s, char quote)
 {

@@ -8,9 +8,9 @@
 #include "base/strbuf.h"
 
 /*
- * Text that need not be UTF-8, as UTF-8: a byte of no character becomes \xHH,
- * and a backslash before an xHH of the text's own \x5c, so that what was
- * there can be had back.  quote, or '\0', is written twice.
+ * Writes text that may not be UTF-8 as UTF-8: an invalid byte becomes \xHH, and
+ * a backslash in front of a literal xHH becomes \x5c, so that the original can
+ * be recovered.  quote, or '\0' for none, is doubled.
  */
 void quote_bytes(struct strbuf *b, const char *text, char quote);
 
@@ -18,8 +18,8 @@ void quote_bytes(struct strbuf *b, const char *text, char quote);
 void quote_csv(struct strbuf *b, const char *value);
 
 /*
- * A string of JSON (RFC 8259).  That must be UTF-8 and a file's name need not
- * be: a byte of no character becomes U+DC00 + byte, the convention of Python's
+ * A JSON string (RFC 8259).  It must be UTF-8, but a file name may not be: an
+ * invalid byte becomes U+DC00 + byte, the convention of Python's
  * surrogateescape.
  */
 void quote_json(struct strbuf *b, const char *text);

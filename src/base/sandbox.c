@@ -117,9 +117,9 @@ restrict_self(long abi, const int *dirs, size_t count, uint64_t access)
 }
 
 /*
- * The kernel's ABI of Landlock: 0 where there is none, since it is not built
- * in, switched off at boot, or a container's filter says EPERM for every call
- * it does not know; or -errno.
+ * The kernel's Landlock ABI: 0 if there is none, because it is not built in,
+ * disabled at boot, or blocked by a container's filter that returns EPERM for
+ * every unknown call; or -errno.
  */
 static long
 query_abi(void)

@@ -23,7 +23,8 @@
 struct table {
 	int fd;
 	bool owns_fd;
-	bool headed;			/* the header stands, or none is due */
+	bool headed;			/* the header has been written, or none
+					 * is needed */
 	bool held;			/* rows wait for table_release() */
 	enum table_format format;
 	const char *const *columns;
@@ -32,7 +33,7 @@ struct table {
 	int err;			/* the first failure of the row */
 };
 
-/* What stands before a value: a comma, and in JSON its name. */
+/* The text before a value: a comma and, in JSON, its name. */
 static void
 next_value(struct table *t)
 {

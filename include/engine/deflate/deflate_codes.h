@@ -19,7 +19,8 @@
 enum {
 	CODE_MAX = 15,		/* bits of the longest code */
 	PRE_MAX = 7,		/* the same for the code of the code lengths */
-	LENGTH_EXTRA = 5,	/* the most bits behind the code of a length, */
+	LENGTH_EXTRA = 5,	/* the maximum number of bits after the code of
+				 * a length, */
 	DISTANCE_EXTRA = 13,	/* and of a distance */
 	LITLEN_SYMS = 288,
 	DIST_SYMS = 32,

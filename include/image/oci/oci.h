@@ -29,8 +29,8 @@ struct oci_blob {
 struct oci_document;
 
 /*
- * Reads len bytes of text and the NUL behind them.  0, or -EBADMSG with a
- * clause in why; or -ENOMEM.
+ * Parses len bytes of text followed by a NUL.  0, or -EBADMSG with a clause in
+ * why; or -ENOMEM.
  */
 int oci_parse(struct oci_document **d, const char *text, size_t len,
     char why[OCI_WHY]);

@@ -34,10 +34,9 @@ struct sqb_source {
 	 */
 	int (*next)(void *arg, struct sqb_file *f);
 	/*
-	 * The next len bytes of it, holes as zeros; all of them are there,
-	 * or it is an error.  0 or -errno; -ECANCELED: the file is to be
-	 * left out, of which blocks may be in the image already, and the
-	 * next one follows.
+	 * Reads its next len bytes, with holes as zeros; a short file is an
+	 * error.  0 or -errno; -ECANCELED: leave out the file, although blocks
+	 * of it may already be in the image, and continue with the next one.
 	 */
 	int (*read)(void *arg, void *buf, size_t len);
 	/* Returns to its first byte; NULL if that is impossible. */
@@ -92,8 +91,8 @@ struct sqb_waiting {
 };
 
 /*
- * Appends what waits to fd, which stands at d->end, and numbers it as if it had
- * come last.  0, -ENOMEM or -errno.
+ * Appends the waiting data to fd, which is at d->end, and numbers it as if it
+ * had come last.  0, -ENOMEM or -errno.
  */
 int sqb_data_append(struct sqb_data *d, const struct sqb_waiting *w, int fd);
 

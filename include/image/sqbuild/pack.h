@@ -14,9 +14,10 @@ int pack_open(struct pack **k, const struct sqb_data_options *o);
 void pack_close(struct pack *k);	/* k may be NULL */
 
 /*
- * len bytes, at least one, of a block to out, which has room for cap: what they
- * take compressed; or 0 if they are to be stored as they are, because they do
- * not shrink or because a quick look says that they hardly will.
+ * Compresses len bytes, at least one, of a block to out, which has room for
+ * cap: returns the compressed size, or 0 if the block should be stored
+ * uncompressed, because it does not shrink or a quick attempt predicts that it
+ * hardly would.
  */
 size_t pack_block(struct pack *k, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);

@@ -62,7 +62,7 @@ struct sqw_tree {
 
 #define SQW_NOWHERE UINT32_MAX
 
-/* A time as an inode has it: 32 bits without a sign. */
+/* Converts a time to that of an inode: an unsigned 32-bit number. */
 static inline uint32_t
 sqw_time(int64_t t)
 {
@@ -95,7 +95,9 @@ uint32_t sqw_tree_find(const struct sqw_tree *t, const char *path);
 int sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
     size_t *room);
 
-/* Takes the node and all below it away; the root only loses what is in it. */
+/*
+ * Removes the node and everything below it; the root only loses its contents.
+ */
 void sqw_tree_remove(struct sqw_tree *t, uint32_t id);
 
 /* Makes id another name of the inode of first. */

@@ -17,7 +17,7 @@ enum {
 	BZ2_SYMBOLS_MAX = 258,		/* two for runs, 255, end of block */
 	BZ2_SELECTORS_MAX = 18002,	/* what 900000 symbols can use */
 	BZ2_CODE_MAX = 20,		/* bits; what bzip2 decodes, */
-	BZ2_CODE_MADE = 17,		/* and what it writes at most */
+	BZ2_CODE_MADE = 17,		/* the maximum that it writes */
 	BZ2_REFILLED = 56,		/* bits of input at least, after a refill */
 	BZ2_RUN_PLAIN = 4,		/* equal bytes before a count */
 	BZ2_RUN_MAX = 255

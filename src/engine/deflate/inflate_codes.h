@@ -37,7 +37,8 @@ enum {
 	INFLATE_HEADER_BITS = 7,
 
 	INFLATE_CODE_MAX = 15,		/* bits of the longest code */
-	INFLATE_LENGTH_EXTRA = 5,	/* the most extra bits behind one */
+	INFLATE_LENGTH_EXTRA = 5,	/* the maximum number of extra bits
+					 * after one */
 	INFLATE_DISTANCE_EXTRA = 13,
 
 	/* The most entries of all tables of a complete code. */

@@ -21,7 +21,8 @@
 enum state { HEADER, STORED, SYMBOLS, ENDED };
 
 enum {
-	AGAIN = 2,		/* beside STREAM_MORE and STREAM_END: goes on */
+	AGAIN = 2,		/* besides STREAM_MORE and STREAM_END:
+				 * continue */
 	TAKEN = 56		/* bits, near an edge, while there is input */
 };
 

@@ -70,7 +70,7 @@ struct inflate_job {
 extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,
     zip_decoder;
 
-/* The next piece into s, and what it is thought to be.  0 or -errno. */
+/* Reads the next piece into s, with its presumed kind.  0 or -errno. */
 int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
 
 /*

@@ -88,7 +88,7 @@ lz4_slot_bytes(int flags, size_t piece_max)
 	if (flags & PIECE_LEGACY)
 		return LZ4_COMPRESSBOUND(LEGACY_BLOCK) + LEGACY_BLOCK +
 		    PIECE_BESIDE;
-	/* what is linked is decoded by the joiner, not to its slot */
+	/* linked blocks are decoded by the joiner, not into their slot */
 	return (flags & PIECE_LINKED ? most : 2 * (uint64_t)most) +
 	    PIECE_BESIDE;
 }
@@ -367,7 +367,7 @@ lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s)
 		s->note.unlz4.flags = r->h.flags;
 		rc = take_blocks(r, in, s);
 	}
-	/* what is good before an error shall come out */
+	/* good data before an error must still be output */
 	if (rc != 0 && s->note.unlz4.used > 0 && r->err == 0) {
 		r->err = rc;
 		rc = 0;

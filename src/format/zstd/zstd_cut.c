@@ -201,7 +201,7 @@ cut_frames(struct zstd_cutter *c, struct input *in, struct slot *s)
 			break;
 		if (in->eof)
 			break;
-		/* what is complete does not wait for a live pipe */
+		/* complete frames do not wait for a live pipe */
 		if (note->used > 0 && in->flush_ms >= 0)
 			return cut_before(c, s);
 		got = carry_more(in, s, READ_LEN);

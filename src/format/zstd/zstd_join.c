@@ -126,7 +126,7 @@ accept(struct zstd_joiner *j, struct slot *s, struct sink *out)
 
 	XXH64_update(j->hash, s->out.data, s->out.len);
 	j->made += s->out.len;
-	/* what is wrong in all is not written */
+	/* if the total is wrong it is not written */
 	rc = note->final ?
 	    end_frame(j, s->in.data + note->used - CHECKSUM_LEN) : keep(j, s);
 	return rc != 0 ? rc : sink_slot(out, s);

@@ -2,9 +2,9 @@
  * sqfs_packers.c - the compressors of sqpack
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Data go through all that sqpack does with a block, the look for what is not
- * worth compressing included; metadata, which come in blocks of a size of
- * their own, do not.
+ * Data goes through everything that sqpack does with a block, including the
+ * quick attempt that detects incompressible data; metadata, whose blocks have a
+ * size of their own, does not.
  */
 #include "sqfs.h"
 

@@ -2,7 +2,7 @@
  * sqfs_source.c - the files of a list, as what an image is made of
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What cannot be read is told of and counts as zeros.
+ * Unreadable data is reported and counts as zeros.
  */
 #include "sqfs_source.h"
 

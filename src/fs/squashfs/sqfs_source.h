@@ -12,7 +12,7 @@ struct sqfs_source {
 	const struct fs_job *job;
 	const struct sqfs_tree *tree;
 	size_t next;			/* node */
-	const struct fs_item *item;	/* the file in hand */
+	const struct fs_item *item;	/* the current file */
 	int fd;
 	uint64_t offset, ticked;
 	bool told;			/* of trouble with it */

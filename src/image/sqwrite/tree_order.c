@@ -175,7 +175,7 @@ sqw_tree_finish(struct sqw_tree *t)
 	return 0;
 }
 
-/* The owner of a node stands before it, so each is looked at in time. */
+/* The owner of a node precedes it, so it is examined first. */
 int
 sqw_tree_prune(struct sqw_tree *t)
 {

@@ -117,8 +117,9 @@ int coldwalk_parse(struct coldwalk *c, int argc, char **argv);
 int coldwalk_read_list(struct coldwalk *c);
 
 /*
- * One line of such a list with ranges (order, path, offset_B, length_B, tab
- * between), whose text it changes: the path and the range; false: it is none.
+ * Parses one line of a list with ranges (order, path, offset_B, length_B,
+ * separated by tabs), modifying its text: the path and the range; false:
+ * invalid.
  */
 bool coldwalk_parse_range(char *line, char **path, struct walk_range *r);
 
