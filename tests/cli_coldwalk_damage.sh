@@ -33,7 +33,7 @@ same 'the place where the file ends' err want.err
 for suffix in squashfs sqfs sfs snap AppImage; do
 	seq 9 >no.$suffix
 	t ".$suffix that is none" 1 to got told coldwalk no.$suffix
-	t 'a sentence' 0 grep -q 'named as an image' err
+	t 'a sentence' 0 grep -q 'named like an image' err
 	is 'and no line' "$(cat got)" ''
 done
 t '--plain' 0 to got coldwalk --plain no.snap

@@ -70,11 +70,11 @@ t '-d -F xz of gzip' 0 to back pzc -d -F xz <t.gz
 same '-d -F xz of gzip: the bytes' back text
 
 # Rejected, with a message.
-says '-T4 names -p' 'is -p' pzc -T4
-says '-T 4 too' 'is -p' pzc -T 4
-says '-kT0 too' 'is -p' pzc -kT0
-says '-T4 behind a name too' 'is -p' pzc text -T4
-says '-T16 -c too' 'is -p' pzc -T16 -c text
+says '-T4 names -p' 'use -p' pzc -T4
+says '-T 4 too' 'use -p' pzc -T 4
+says '-kT0 too' 'use -p' pzc -kT0
+says '-T4 behind a name too' 'use -p' pzc text -T4
+says '-T16 -c too' 'use -p' pzc -T16 -c text
 says '-F first' 'not pigz' pzc -F first
 says 'an unknown format' 'unknown format' pzc -F rar
 says 'an unknown format: the known ones' 'gzip, .*bzip2' pzc -F zz
