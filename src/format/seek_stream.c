@@ -4,6 +4,7 @@
  */
 #include "format/seek_formats.h"
 
+#include "base/array.h"
 #include "base/fdio.h"
 #include "base/sys.h"
 
@@ -13,16 +14,11 @@
 static struct seek_piece *
 new_piece(struct seek_stream *s)
 {
-	struct seek_piece *p;
-	size_t cap = s->cap == 0 ? 16 : 2 * s->cap;
+	void *pieces = s->pieces;
 
-	if (s->count == s->cap) {
-		p = sys_realloc(s->pieces, cap * sizeof(*p));
-		if (p == NULL)
-			return NULL;
-		s->pieces = p;
-		s->cap = cap;
-	}
+	if (array_grow(&pieces, s->count, &s->cap, sizeof(*s->pieces)) != 0)
+		return NULL;
+	s->pieces = pieces;
 	return &s->pieces[s->count++];
 }
 

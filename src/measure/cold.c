@@ -4,6 +4,7 @@
  */
 #include "measure/cold.h"
 
+#include "base/array.h"
 #include "base/fdio.h"
 #include "base/sys.h"
 #include "cold_impl.h"
@@ -99,18 +100,12 @@ find_device(struct cold *c, dev_t dev)
 static int
 grow_devices(struct cold *c)
 {
-	size_t cap = c->cap == 0 ? 8 : 2 * c->cap;
-	struct device *d;
+	void *devices = c->devices;
+	int rc = c->count < MOST_DEVICES ? array_grow(&devices, c->count,
+	    &c->cap, sizeof(*c->devices)) : -ENOMEM;
 
-	if (c->count < c->cap)
-		return 0;
-	d = cap > MOST_DEVICES ? NULL :
-	    sys_realloc(c->devices, cap * sizeof(*d));
-	if (d == NULL)
-		return -ENOMEM;
-	c->devices = d;
-	c->cap = cap;
-	return 0;
+	c->devices = devices;
+	return rc;
 }
 
 /*

@@ -33,7 +33,8 @@ struct cmp_options {
 /* Texts without duplicates; a text's number is its index. */
 struct cmp_names {
 	char **text;
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 };
 
 struct cmp_row {
@@ -49,7 +50,7 @@ struct cmp_rows {
 	size_t count, room;
 	struct cmp_names groups, labels, series;
 	int64_t *cells;			/* the lowest for each label */
-	uint32_t cells_room;
+	size_t cells_room;
 	size_t again;			/* rows that were duplicates */
 };
 

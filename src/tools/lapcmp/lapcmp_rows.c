@@ -5,6 +5,7 @@
 #include "lapcmp.h"
 
 #include "base/args.h"
+#include "base/array.h"
 #include "base/sys.h"
 #include "base/table.h"
 
@@ -54,6 +55,7 @@ real(const struct input *in, enum column c)
 static int
 intern(struct cmp_names *n, const char *s, size_t len, uint32_t *number)
 {
+	void *more = n->text;
 	char *copy;
 
 	/* Rows of one kind are adjacent or alternate: search backwards. */
@@ -63,15 +65,9 @@ intern(struct cmp_names *n, const char *s, size_t len, uint32_t *number)
 			*number = i;
 			return 0;
 		}
-	if (n->count == n->room) {
-		uint32_t room = n->room == 0 ? 16 : 2 * n->room;
-		char **more = sys_realloc(n->text, room * sizeof(*more));
-
-		if (more == NULL)
-			return -ENOMEM;
-		n->text = more;
-		n->room = room;
-	}
+	if (array_grow(&more, n->count, &n->room, sizeof(*n->text)) != 0)
+		return -ENOMEM;
+	n->text = more;
 	copy = sys_malloc(len + 1);
 	if (copy == NULL)
 		return -ENOMEM;
@@ -139,7 +135,7 @@ note_cell(struct cmp_rows *rows, const struct cmp_row *row)
 
 		if (more == NULL)
 			return -ENOMEM;
-		for (uint32_t i = rows->cells_room; i < rows->labels.room; i++)
+		for (size_t i = rows->cells_room; i < rows->labels.room; i++)
 			more[i] = INT64_MAX;
 		rows->cells = more;
 		rows->cells_room = rows->labels.room;
@@ -170,6 +166,7 @@ add_row(struct cmp *c, const struct input *in)
 	struct cmp_rows *rows = &c->rows;
 	const char *label = text(in, LABEL), *series = text(in, SERIES);
 	struct cmp_row row = { .run = 0 };
+	void *more = rows->row;
 	int rc = 0;
 
 	if (in->col[STAGE] >= 0 && strcmp(text(in, STAGE), c->o.stage) != 0)
@@ -183,16 +180,9 @@ add_row(struct cmp *c, const struct input *in)
 		return -EINVAL;
 	args_int(text(in, CELL), 1, INT64_MAX, &row.cell);
 	read_causes(in, &row);
-	if (rows->count == rows->room) {
-		size_t room = rows->room == 0 ? 256 : 2 * rows->room;
-		struct cmp_row *more = sys_realloc(rows->row,
-		    room * sizeof(*more));
-
-		if (more == NULL)
-			return -ENOMEM;
-		rows->row = more;
-		rows->room = room;
-	}
+	if (array_grow(&more, rows->count, &rows->room, sizeof(row)) != 0)
+		return -ENOMEM;
+	rows->row = more;
 	rc = group_of(c, in, &row.group);
 	if (rc == 0)
 		rc = intern(&rows->labels, label, strlen(label), &row.label);
