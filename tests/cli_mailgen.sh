@@ -118,7 +118,7 @@ rm -r big like big.tar
 measured() { sed -n '2s/.*ratio \([0-9.]*\) measured.*/\1/p' "$1"; }
 mailgen -q -n 3000 --mean 3000 --attachments 0.004 rare >out
 to profile mailgen --profile rare
-mailgen -q -n 3000 -s 4 --like profile again >out
+mailgen -q -n 3000 -s 4 --from-profile profile again >out
 to again.profile mailgen --profile again
 near 'compresses alike' "$(measured again.profile)" "$(measured profile)" 3
 rm -r rare again

@@ -23,6 +23,7 @@ static const struct option longs[] = {
 	{ "attachments", required_argument, NULL, OPT_ATTACHMENTS },
 	{ "count", required_argument, NULL, 'n' },
 	{ "files", no_argument, NULL, OPT_FILES },
+	{ "from-profile", required_argument, NULL, OPT_LIKE },
 	{ "help", no_argument, NULL, 'h' },
 	{ "like", required_argument, NULL, OPT_LIKE },
 	{ "maildir", no_argument, NULL, OPT_MAILDIR },
@@ -41,8 +42,8 @@ static const struct option longs[] = {
 static const char usage[] =
 "usage: mailgen [-hqV] [-n count] [-s seed] [-p threads]\n"
 "               [--mean bytes] [--median bytes] [--attachments share]\n"
-"               [--like file] [--files|--maildir|--mbox] [--stats[=file]]\n"
-"               directory\n"
+"               [--from-profile file] [--files|--maildir|--mbox]\n"
+"               [--stats[=file]] directory\n"
 "       mailgen [-q] [-p threads] --profile directory\n";
 
 static const char help[] =
@@ -52,7 +53,7 @@ static const char help[] =
 "\n"
 "  --attachments SHARE  share of mails with attachments, 0 to 1\n"
 "  --files              one mail per file (default)\n"
-"  --like FILE          use the profile in FILE; - is standard input\n"
+"  --from-profile FILE  use the profile in FILE; - is standard input\n"
 "  --maildir, --mbox    a maildir or an mbox for each list and week\n"
 "  --mean BYTES         mean size of a mail; default 8000\n"
 "  --median BYTES       median size of a mail; default 1720\n"
@@ -61,8 +62,9 @@ static const char help[] =
 "                       directory; the study's store had 273273\n"
 "  -p, --processes N    number of threads (default: usable CPUs); does not\n"
 "                       affect the output\n"
-"  --profile DIRECTORY  measure that mail and write a profile for --like:\n"
-"                       sizes and ratios, nothing of the text\n"
+"  --profile DIRECTORY  measure that mail and write a profile of it for\n"
+"                       --from-profile: sizes and ratios, nothing of the\n"
+"                       text\n"
 "  -q                   show no progress\n"
 "  -s, --seed N         seed of the corpus; default 1\n"
 "  --stats[=FILE]       write statistics as JSON (default: standard error)\n"
