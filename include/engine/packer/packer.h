@@ -15,7 +15,7 @@ struct packer;
 
 struct packer_kind {
 	const char *name;
-	int level_least, level_most;	/* equal: the compressor has no
+	int level_min, level_max;	/* equal: the compressor has no
 					 * levels */
 	int level_default;		/* used if the name has no level */
 	/*

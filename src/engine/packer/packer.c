@@ -102,9 +102,9 @@ packer_zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
 static int
 take_level(const struct packer_kind *k, const char *text, int *level)
 {
-	bool minus = k->level_least < 0;
-	int64_t n = k->level_default, lo = k->level_least,
-	    hi = k->level_most;
+	bool minus = k->level_min < 0;
+	int64_t n = k->level_default, lo = k->level_min,
+	    hi = k->level_max;
 
 	if (*text == '-' && lo != hi) {
 		int rc = args_int(text + 1, minus ? -hi : lo, minus ? -lo : hi,

@@ -129,10 +129,10 @@ take_all(struct fsratio *f)
 
 	for (const struct packer_kind *k = f->o.fs->kinds;
 	    status < 0 && k->name != NULL; k++) {
-		if (k->level_least == k->level_most)
+		if (k->level_min == k->level_max)
 			status = take_algorithm(f, k->name);
-		else for (int i = k->level_least; status < 0 && i > 0 &&
-		    i <= k->level_most; i++) {
+		else for (int i = k->level_min; status < 0 && i > 0 &&
+		    i <= k->level_max; i++) {
 			char text[16];
 
 			snprintf(text, sizeof(text), "%s-%d", k->name, i);
