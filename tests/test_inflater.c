@@ -292,7 +292,7 @@ sets_of_codes(void **state)
 {
 	static struct inflate_codes c;
 	uint8_t bits[INFLATE_LENGTHS] = { 0 };
-	uint32_t header[INFLATE_HEADER_SIZE];
+	uint32_t header[INFLATE_PRECODE_SIZE];
 
 	(void)state;
 	assert_true(inflate_length_codes(&c, bits, INFLATE_LENGTHS));
@@ -312,16 +312,16 @@ sets_of_codes(void **state)
 	assert_false(inflate_length_codes(&c, bits, INFLATE_LENGTHS));
 	memset(bits, 0, sizeof(bits));
 	bits[0] = 1;
-	assert_false(inflate_header_codes(header, bits));
+	assert_false(inflate_precode(header, bits));
 	/* one of each length, and the last twice: all tables are used */
 	for (unsigned i = 0; i < 16; i++)
 		bits[i] = i < 15 ? (uint8_t)(i + 1) : 15;
 	assert_true(inflate_length_codes(&c, bits, INFLATE_LENGTHS));
 	assert_int_equal(c.length[0] >> 16, 0);
-	assert_true(c.length[0x7ff] & INFLATE_SECOND);
-	assert_int_equal(inflate_second(c.length, c.length[0x7ff], 0xf) >> 16,
+	assert_true(c.length[0x7ff] & INFLATE_SUBTABLE);
+	assert_int_equal(inflate_subtable(c.length, c.length[0x7ff], 0xf) >> 16,
 	    15);
-	assert_int_equal(inflate_second(c.length, c.length[0x7ff], 0x7) >> 16,
+	assert_int_equal(inflate_subtable(c.length, c.length[0x7ff], 0x7) >> 16,
 	    14);
 }
 

@@ -60,9 +60,9 @@ enum {
  * An entry: bits 0-5 the number of bits to drop, 6-19 the position of the next
  * table in bytes, 20-31 the mask for the index into it.
  */
-#define DROP(e) ((e) & 63)
-#define PLACE(e) ((e) & 0xfffc0)
-#define MASK(e) ((e) >> 20)
+#define ENTRY_DROP(e) ((e) & 63)
+#define ENTRY_PLACE(e) ((e) & 0xfffc0)
+#define ENTRY_MASK(e) ((e) >> 20)
 #define NEXT_OF(e) ((e) & ~UINT32_C(63))
 #define NEXT(place, bits) \
 	((uint32_t)(place) * 4 | ((1U << (bits)) - 1) << 20)
@@ -101,7 +101,7 @@ struct place {
 static inline bool
 stopped(uint32_t state)
 {
-	return MASK(state) == 0;
+	return ENTRY_MASK(state) == 0;
 }
 
 /*

@@ -99,7 +99,7 @@ fill_second(struct code *c, const uint32_t *symbols, unsigned code,
 				start = free;
 				size = 1u << bits;
 				free += size;
-				c->table[prefix] = INFLATE_SECOND |
+				c->table[prefix] = INFLATE_SUBTABLE |
 				    start << 16 | bits << 8 | c->index_bits;
 			}
 			for (unsigned at = code >> c->index_bits; at < size;
@@ -184,7 +184,7 @@ static const uint32_t distances[INFLATE_DISTANCES] = {
 	INFLATE_NO_CODE, INFLATE_NO_CODE,
 };
 
-static const uint32_t headers[INFLATE_HEADERS] = {
+static const uint32_t headers[INFLATE_PRECODES] = {
 	LITERALS16(0), LITERAL(16), LITERAL(17), LITERAL(18),
 };
 
@@ -205,11 +205,11 @@ inflate_distance_codes(struct inflate_codes *c, const uint8_t *bits,
 }
 
 bool
-inflate_header_codes(uint32_t table[INFLATE_HEADER_SIZE],
-    const uint8_t bits[INFLATE_HEADERS])
+inflate_precode(uint32_t table[INFLATE_PRECODE_SIZE],
+    const uint8_t bits[INFLATE_PRECODES])
 {
-	return make(table, INFLATE_HEADER_BITS, headers, bits,
-	    INFLATE_HEADERS, false);
+	return make(table, INFLATE_PRECODE_BITS, headers, bits,
+	    INFLATE_PRECODES, false);
 }
 
 void

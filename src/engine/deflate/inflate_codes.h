@@ -28,13 +28,13 @@ enum {
 	INFLATE_LITERAL = 1 << 12,
 	INFLATE_NO_CODE = 1 << 13,	/* no symbol has this code */
 	INFLATE_END = 1 << 14,		/* of the block */
-	INFLATE_SECOND = 1 << 15,	/* second table, whose index bits are in
+	INFLATE_SUBTABLE = 1 << 15,	/* second table, whose index bits are in
 					 * bits 8-11 */
-	INFLATE_SPECIAL = INFLATE_NO_CODE | INFLATE_END | INFLATE_SECOND,
+	INFLATE_SPECIAL = INFLATE_NO_CODE | INFLATE_END | INFLATE_SUBTABLE,
 
 	INFLATE_LENGTH_BITS = 11,	/* index bits of the first tables */
 	INFLATE_DISTANCE_BITS = 8,
-	INFLATE_HEADER_BITS = 7,
+	INFLATE_PRECODE_BITS = 7,
 
 	INFLATE_CODE_MAX = 15,		/* bits of the longest code */
 	INFLATE_LENGTH_EXTRA = 5,	/* the maximum number of extra bits
@@ -44,11 +44,11 @@ enum {
 	/* The most entries of all tables of a complete code. */
 	INFLATE_LENGTH_SIZE = 2342,	/* 288 symbols, 15 bits, 11 first */
 	INFLATE_DISTANCE_SIZE = 402,	/* 32 symbols, 15 bits, 8 first */
-	INFLATE_HEADER_SIZE = 128,	/* 19 symbols, 7 bits */
+	INFLATE_PRECODE_SIZE = 128,	/* 19 symbols, 7 bits */
 
 	INFLATE_LENGTHS = 288,
 	INFLATE_DISTANCES = 32,
-	INFLATE_HEADERS = 19,
+	INFLATE_PRECODES = 19,
 };
 
 struct inflate_codes {
@@ -65,8 +65,8 @@ bool inflate_length_codes(struct inflate_codes *c, const uint8_t *bits,
     unsigned count);
 bool inflate_distance_codes(struct inflate_codes *c, const uint8_t *bits,
     unsigned count);
-bool inflate_header_codes(uint32_t table[INFLATE_HEADER_SIZE],
-    const uint8_t bits[INFLATE_HEADERS]);
+bool inflate_precode(uint32_t table[INFLATE_PRECODE_SIZE],
+    const uint8_t bits[INFLATE_PRECODES]);
 
 /* The codes of blocks without a header (3.2.6). */
 void inflate_fixed_codes(struct inflate_codes *c);
@@ -85,7 +85,7 @@ inflate_value(uint32_t entry, uint64_t bits)
 
 /* The entry in the second table for bits, the bits after the first index. */
 static inline uint32_t
-inflate_second(const uint32_t *table, uint32_t entry, uint64_t bits)
+inflate_subtable(const uint32_t *table, uint32_t entry, uint64_t bits)
 {
 	return table[(entry >> 16) +
 	    (bits & ((UINT64_C(1) << (entry >> 8 & 0xf)) - 1))];

@@ -156,7 +156,7 @@ second_distance(const uint32_t *distance, uint32_t e, uint64_t *bits,
     unsigned *count)
 {
 	drop(e, bits, count);
-	return e & INFLATE_SECOND ? inflate_second(distance, e, *bits) : e;
+	return e & INFLATE_SUBTABLE ? inflate_subtable(distance, e, *bits) : e;
 }
 
 EACH enum inflate_why
@@ -192,8 +192,8 @@ run(struct inflate_place *p, const struct inflate_codes *c)
 			}
 		}
 		if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
-			if (e & INFLATE_SECOND) {
-				e = inflate_second(length, e, bits);
+			if (e & INFLATE_SUBTABLE) {
+				e = inflate_subtable(length, e, bits);
 				before = bits;
 				drop(e, &bits, &count);
 				if (e & INFLATE_LITERAL) {

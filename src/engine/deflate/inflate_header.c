@@ -50,11 +50,11 @@ take(struct reader *r, unsigned n)
 static unsigned
 take_symbol(struct reader *r, const uint32_t *table)
 {
-	uint32_t e = table[r->p.bits & ((1u << INFLATE_HEADER_BITS) - 1)];
+	uint32_t e = table[r->p.bits & ((1u << INFLATE_PRECODE_BITS) - 1)];
 
 	while ((e & 0xff) > r->p.count) {
 		need(r, r->p.count + 1);
-		e = table[r->p.bits & ((1u << INFLATE_HEADER_BITS) - 1)];
+		e = table[r->p.bits & ((1u << INFLATE_PRECODE_BITS) - 1)];
 	}
 	r->p.bits >>= e & 0xff;
 	r->p.count -= e & 0xff;
@@ -62,15 +62,15 @@ take_symbol(struct reader *r, const uint32_t *table)
 }
 
 static bool
-read_header_code(struct reader *r, unsigned count, uint32_t *table)
+read_precode(struct reader *r, unsigned count, uint32_t *table)
 {
-	static const uint8_t order[INFLATE_HEADERS] = { 16, 17, 18, 0, 8, 7,
+	static const uint8_t order[INFLATE_PRECODES] = { 16, 17, 18, 0, 8, 7,
 		9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 };
-	uint8_t bits[INFLATE_HEADERS] = { 0 };
+	uint8_t bits[INFLATE_PRECODES] = { 0 };
 
 	for (unsigned i = 0; i < count; i++)
 		bits[order[i]] = (uint8_t)take(r, 3);
-	return r->short_of || inflate_header_codes(table, bits);
+	return r->short_of || inflate_precode(table, bits);
 }
 
 /* Reads the number of bits of each code of the block, count in total. */
@@ -107,12 +107,12 @@ read_dynamic(struct reader *r, struct inflate_codes *c)
 {
 	unsigned lengths = 257 + take(r, 5), distances = 1 + take(r, 5);
 	unsigned headers = 4 + take(r, 4);
-	uint32_t table[INFLATE_HEADER_SIZE];
+	uint32_t table[INFLATE_PRECODE_SIZE];
 	uint8_t bits[MOST_LENGTHS + MOST_DISTANCES];
 
 	if (lengths > MOST_LENGTHS || distances > MOST_DISTANCES)
 		return r->short_of;
-	if (!read_header_code(r, headers, table))
+	if (!read_precode(r, headers, table))
 		return false;
 	if (r->short_of)
 		return true;

@@ -201,9 +201,9 @@ look_up(const struct inflate_place *p, const uint32_t *table,
 	uint64_t bits = p->bits >> *used;
 	uint32_t e = table[bits & ((1u << index_bits) - 1)];
 
-	if (e & INFLATE_SECOND) {
+	if (e & INFLATE_SUBTABLE) {
 		*used += index_bits;
-		e = inflate_second(table, e, bits >> index_bits);
+		e = inflate_subtable(table, e, bits >> index_bits);
 	}
 	*used += e & INFLATE_BITS;
 	return e;
