@@ -40,4 +40,17 @@ uint64_t dir_changed_ns(const struct stat *st);
 /* What was listed into the tree, with hard links.  0 or -errno. */
 int dir_fill_tree(struct dir *d, const struct fs_list *list);
 
+/*
+ * The attributes of a path of the directory, as a set of the image.  0 or
+ * -errno.
+ */
+int dir_add_xattrs(struct dir *d, const char *path, uint32_t *index);
+
+/*
+ * Which items of the list may have attributes: an array to be freed in any
+ * case.  0 or -ENOMEM.
+ */
+int dir_find_xattrs(const struct dir *d, const struct fs_list *list,
+    bool **has);
+
 #endif

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -43,58 +42,15 @@ link_all(struct dir *d, struct linked *l, size_t n)
 			sqw_tree_link(&d->p->tree, l[i].id, l[i - 1].id);
 }
 
-/*
- * Adds one attribute of path; attributes that the format does not support are
- * omitted.
- */
 static int
-add_xattr(struct dir *d, const char *path, const char *name)
-{
-	char value[64 << 10];
-	ssize_t n = sys_lgetxattr(path, name, value, sizeof(value));
-	int rc;
-
-	if (n < 0)
-		return n == -ENODATA ? 0 : (int)n;
-	rc = sqb_xattrs_add(d->p->xattrs, name, value, (size_t)n);
-	if (rc == -ENOTSUP) {
-		msg_warn(&d->p->msg, "%s: attribute %s is left out: squashfs "
-		    "has user, trusted and security", path, name);
-		rc = 0;
-	}
-	return rc;
-}
-
-static int
-add_xattrs(struct dir *d, const char *path, uint32_t *index)
-{
-	char proc[PATH_MAX + 64], names[64 << 10];
-	ssize_t n;
-	int rc;
-
-	*index = SQUASHFS_NONE;
-	if (d->p->xattrs == NULL)
-		return 0;
-	if ((size_t)snprintf(proc, sizeof(proc), "/proc/self/fd/%d/%s",
-	    d->root, *path == '\0' ? "." : path) >= sizeof(proc))
-		return -ENAMETOOLONG;
-	n = sys_llistxattr(proc, names, sizeof(names));
-	if (n <= 0)
-		return n == 0 || n == -ENOTSUP ? 0 : (int)n;
-	rc = sqb_xattrs_begin(d->p->xattrs);
-	for (ssize_t i = 0; rc == 0 && i < n;
-	    i += (ssize_t)strlen(names + i) + 1)
-		rc = add_xattr(d, proc, names + i);
-	return rc != 0 ? rc : sqb_xattrs_end(d->p->xattrs, index);
-}
-
-static int
-add_item(struct dir *d, const struct fs_item *it, uint32_t *id)
+add_item(struct dir *d, const struct fs_item *it, bool has_xattrs,
+    uint32_t *id)
 {
 	char target[PATH_MAX + 1];
 	struct sqw_attr attr = {
 		.mode = (uint16_t)it->st.st_mode,
 		.uid = it->st.st_uid, .gid = it->st.st_gid,
+		.xattr = SQUASHFS_NONE,
 		.rdev = sqpack_device(major(it->st.st_rdev),
 		    minor(it->st.st_rdev)),
 		.size = S_ISREG(it->st.st_mode) ?
@@ -112,7 +68,7 @@ add_item(struct dir *d, const struct fs_item *it, uint32_t *id)
 		attr.target = target;
 		attr.size = (uint64_t)n;
 	}
-	rc = add_xattrs(d, it->path, &attr.xattr);
+	rc = has_xattrs ? dir_add_xattrs(d, it->path, &attr.xattr) : 0;
 	if (rc == 0)
 		rc = sqw_tree_add(&d->p->tree, it->path, &attr, id);
 	if (rc == 0)
@@ -162,19 +118,22 @@ int
 dir_fill_tree(struct dir *d, const struct fs_list *list)
 {
 	struct linked *linked = sys_calloc(list->count + 1, sizeof(*linked));
+	bool *has_xattrs = NULL;
 	size_t links = 0;
 	int rc;
 
 	d->changed_ns = sys_calloc(list->count + 1, sizeof(*d->changed_ns));
 	rc = linked == NULL || d->changed_ns == NULL ? -ENOMEM : 0;
-
+	if (rc == 0 && d->p->xattrs != NULL)
+		rc = dir_find_xattrs(d, list, &has_xattrs);
 	for (size_t i = 0; rc == 0 && i < list->count; i++) {
 		const struct fs_item *it = &list->items[i];
 		uint32_t id = 0;
 
 		if (is_out(d, it))
 			continue;
-		rc = it->err != 0 ? it->err : add_item(d, it, &id);
+		rc = it->err != 0 ? it->err : add_item(d, it,
+		    has_xattrs != NULL && has_xattrs[i], &id);
 		if (rc != 0) {
 			int left = dir_trouble(d, it->path, rc);
 
@@ -192,5 +151,6 @@ dir_fill_tree(struct dir *d, const struct fs_list *list)
 	if (rc == 0)
 		link_all(d, linked, links);
 	sys_free(linked);
+	sys_free(has_xattrs);
 	return rc;
 }

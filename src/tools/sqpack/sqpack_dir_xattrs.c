@@ -1,0 +1,119 @@
+/*
+ * sqpack_dir_xattrs.c - extended attributes of what is in a directory
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Few files have any, and to ask for them takes about as long as to list the
+ * names: so all threads ask, and those that have some are read in order, which
+ * decides on the bytes of the image.
+ */
+#include "sqpack_dir.h"
+
+#include "base/parallel.h"
+#include "base/sys.h"
+#include "image/squashfs/format.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+enum { PROC_PATH_MAX = PATH_MAX + 64, CHUNK = 256 };
+
+/* No system call takes a directory and a path below it for attributes. */
+static int
+proc_path(const struct dir *d, const char *path, char proc[PROC_PATH_MAX])
+{
+	return snprintf(proc, PROC_PATH_MAX, "/proc/self/fd/%d/%s", d->root,
+	    *path == '\0' ? "." : path) >= PROC_PATH_MAX ?
+	    -ENAMETOOLONG : 0;
+}
+
+/*
+ * Adds one attribute of path; attributes that the format does not support are
+ * omitted.
+ */
+static int
+add_xattr(struct dir *d, const char *path, const char *name)
+{
+	char value[64 << 10];
+	ssize_t n = sys_lgetxattr(path, name, value, sizeof(value));
+	int rc;
+
+	if (n < 0)
+		return n == -ENODATA ? 0 : (int)n;
+	rc = sqb_xattrs_add(d->p->xattrs, name, value, (size_t)n);
+	if (rc == -ENOTSUP) {
+		msg_warn(&d->p->msg, "%s: attribute %s is left out: squashfs "
+		    "has user, trusted and security", path, name);
+		rc = 0;
+	}
+	return rc;
+}
+
+int
+dir_add_xattrs(struct dir *d, const char *path, uint32_t *index)
+{
+	char proc[PROC_PATH_MAX], names[64 << 10];
+	ssize_t n;
+	int rc = proc_path(d, path, proc);
+
+	*index = SQUASHFS_NONE;
+	if (rc != 0)
+		return rc;
+	n = sys_llistxattr(proc, names, sizeof(names));
+	if (n <= 0)
+		return n == 0 || n == -ENOTSUP ? 0 : (int)n;
+	rc = sqb_xattrs_begin(d->p->xattrs);
+	for (ssize_t i = 0; rc == 0 && i < n;
+	    i += (ssize_t)strlen(names + i) + 1)
+		rc = add_xattr(d, proc, names + i);
+	return rc != 0 ? rc : sqb_xattrs_end(d->p->xattrs, index);
+}
+
+/* Threads take chunks of the list. */
+struct search {
+	const struct dir *d;
+	const struct fs_list *list;
+	bool *has;
+	atomic_size_t next;
+};
+
+static void
+search(void *arg, unsigned thread)
+{
+	struct search *s = arg;
+	char proc[PROC_PATH_MAX];
+	size_t i;
+
+	(void)thread;
+	while ((i = atomic_fetch_add(&s->next, CHUNK)) < s->list->count)
+		for (size_t end = i + CHUNK; i < end && i < s->list->count;
+		    i++) {
+			ssize_t n = proc_path(s->d, s->list->items[i].path,
+			    proc);
+
+			if (n == 0)
+				n = sys_llistxattr(proc, NULL, 0);
+			/* an error is met again, and said, in its turn */
+			s->has[i] = n != 0 && n != -ENOTSUP;
+		}
+}
+
+int
+dir_find_xattrs(const struct dir *d, const struct fs_list *list, bool **has)
+{
+	struct search s = { .d = d, .list = list,
+		.has = sys_malloc((list->count + 1) * sizeof(*s.has)) };
+
+	*has = s.has;
+	if (s.has == NULL)
+		return -ENOMEM;
+	/* of few names each is asked in its turn alone */
+	if (list->count < CHUNK)
+		memset(s.has, true, list->count);
+	else
+		parallel_run(d->p->o.data.threads, search, &s);
+	return 0;
+}
