@@ -70,6 +70,7 @@ struct sqb_data {
 	uint64_t end;			/* end of the last one */
 	uint64_t in_B, raw_B, blocks, duplicates, duplicate_B;
 	struct pipeline_stats stats;
+	uint64_t raw_blocks;		/* of blocks: stored as they are */
 };
 
 /*

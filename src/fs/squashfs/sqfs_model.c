@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "base/sys.h"
 #include "fs/fs_model.h"
+#include "image/sqbuild/record.h"
 #include "image/squashfs/format.h"
 #include "sqfs.h"
 
@@ -46,6 +47,18 @@ measure_all(struct measurer *m)
 	return rc;
 }
 
+/* What sqpack notes behind an image, in the padding, for lack of a field. */
+static size_t
+record_size(const struct measurer *m, const struct packer_name *a)
+{
+	struct sqb_data_options o = { .level = a->level,
+		.method = sqb_method_by_name(a->kind == NULL ? "none" :
+		a->kind->name) };
+	char text[SQB_RECORD_MAX];
+
+	return m->as_sqpack ? sqb_record_make(&o, text) : 0;
+}
+
 static int
 give_rows(const struct measurer *m)
 {
@@ -67,7 +80,8 @@ give_rows(const struct measurer *m)
 		row.logical_B = m->units.bytes;
 		row.physical_B = s->data_B;
 		row.metadata_B = s->tables_B;
-		row.whole_B = (used + SQUASHFS_PAD_B - 1) / SQUASHFS_PAD_B * SQUASHFS_PAD_B;
+		row.whole_B = used + record_size(m, &job->algorithms[i]);
+		row.whole_B += -row.whole_B % SQUASHFS_PAD_B;
 		row.padding_B = (int64_t)(row.whole_B - used);
 		rc = job->row(job->arg, &row);
 	}

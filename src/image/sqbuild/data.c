@@ -111,8 +111,10 @@ join(void *arg, struct slot *s, struct sink *out)
 	d->starts[note->number] = d->end;
 	d->end += s->out.len;
 	d->blocks++;
-	if ((note->word & SQUASHFS_BLOCK_RAW) != 0)
+	if ((note->word & SQUASHFS_BLOCK_RAW) != 0) {
 		d->raw_B += s->out.len;
+		d->raw_blocks++;
+	}
 	return s->out.len == 0 ? 0 : sink_slot(out, s);
 }
 

@@ -118,8 +118,10 @@ join(void *arg, struct slot *s, struct sink *out)
 	d->end += s->out.len;
 	d->blocks++;
 	d->fragments += b->is_fragment;
-	if ((s->note.squashfs.word & SQUASHFS_BLOCK_RAW) != 0)
+	if ((s->note.squashfs.word & SQUASHFS_BLOCK_RAW) != 0) {
 		d->raw_B += s->out.len;
+		d->raw_blocks++;
+	}
 	return s->out.len == 0 ? 0 : sink_slot(out, s);
 }
 

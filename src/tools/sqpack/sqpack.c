@@ -165,9 +165,11 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
 
 	if (at < 0)
 		return sqpack_fail(p, p->o.output, (int)at);
+	p->data_ns = sys_now_ns();
 	progress_start(&p->progress, STDERR_FILENO, p->total_B, p->msg.quiet);
 	rc = kind->write != NULL ? kind->write(source, fd, (uint64_t)at) :
 	    write_data(p, files, fd, (uint64_t)at);
+	p->data_ns = sys_now_ns() - p->data_ns;
 	progress_erase(&p->progress);
 	if (rc == 0)
 		rc = kind->finish(source);

@@ -57,6 +57,8 @@ struct sqpack {
 	struct progress progress;
 	uint64_t total_B;		/* of the files; 0: unknown */
 	uint32_t newest;		/* time of any inode */
+	uint64_t data_ns;		/* of the time of reading, compressing
+					   and writing data */
 	uint64_t wall_ns;
 };
 

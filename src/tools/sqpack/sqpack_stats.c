@@ -14,10 +14,11 @@
 
 static const char *const columns[] = { "method", "level", "block_B",
     "threads", "files_B", "read_B", "duplicates", "duplicate_B", "units",
-    "fragments", "raw_B", "data_B", "inodes_B", "listings_B", "tables_B",
+    "raw_units", "fragments", "raw_B", "data_B", "inodes_B", "listings_B", "tables_B",
     "used_B", "image_B", "size_pct", "wall_s", "user_s", "sys_s",
-    "read_stalled_s", "write_stalled_s", "compress_idle_s", "utilisation_pct",
-    "maxrss_KiB" };
+    "data_s", "read_busy_s", "read_stalled_s", "compress_busy_s",
+    "compress_stalled_s", "write_busy_s", "write_stalled_s",
+    "utilisation_pct", "maxrss_KiB" };
 
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 
@@ -43,6 +44,7 @@ put_sizes(struct table *t, const struct sqpack *p)
 	table_int(t, (int64_t)d->duplicates);
 	table_int(t, (int64_t)d->duplicate_B);
 	table_int(t, (int64_t)d->blocks);
+	table_int(t, (int64_t)d->raw_blocks);
 	table_int(t, d->fragments);
 	table_int(t, (int64_t)d->raw_B);
 	table_int(t, (int64_t)(p->space.used_B - p->space.inodes_B -
@@ -55,22 +57,37 @@ put_sizes(struct table *t, const struct sqpack *p)
 	table_real(t, 100.0 * (double)p->space.image_B / (double)all, 2);
 }
 
+/* A stage for a part of the time that it had: at work, and waiting. */
+static void
+put_stage(struct table *t, double all_s, double stalled_s)
+{
+	table_real(t, all_s > stalled_s ? all_s - stalled_s : 0, 3);
+	table_real(t, stalled_s, 3);
+}
+
+/*
+ * The reader reads and hashes, and waits for a free slot; threads compress, and
+ * wait for data; the writer is in write(2), or waits for blocks.
+ */
 static void
 put_times(struct table *t, const struct sqpack *p)
 {
 	const struct pipeline_stats *s = &p->data.stats;
 	double wall = (double)p->wall_ns / 1e9;
+	double data = (double)p->data_ns / 1e9;
 	double idle = (double)s->idle_ns / 1e9;
+	double writes = (double)s->stall_out_ns / 1e9;
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
 	table_real(t, wall, 3);
 	table_real(t, seconds(u.ru_utime), 3);
 	table_real(t, seconds(u.ru_stime), 3);
-	table_real(t, (double)s->stall_work_ns / 1e9, 3);
-	table_real(t, (double)s->stall_out_ns / 1e9, 3);
-	table_real(t, idle, 3);
-	table_real(t, 100.0 * (1.0 - idle / (wall * p->o.data.threads)), 1);
+	table_real(t, data, 3);
+	put_stage(t, data, (double)s->stall_work_ns / 1e9);
+	put_stage(t, data * p->o.data.threads, idle);
+	put_stage(t, data, data > writes ? data - writes : 0);
+	table_real(t, 100.0 * (data - idle / p->o.data.threads) / wall, 1);
 	table_int(t, u.ru_maxrss);
 }
 
