@@ -29,5 +29,7 @@ is 'nothing that was made is left' "$(find . -name 'coldpress.*')" ''
 t 'more runs go on' 0 bench -n 3 --jobs extract-small run
 is 'each command was run three times' "$(grep -c '^[^#].*extract-small' \
     study/rows/extract-small.csv)" 6
+t 'a job for which an option may be missing' 0 bench -n 1 -s 1 \
+    --jobs gzip-best-mixed given
 t 'an unknown option' 2 bench --nothing
 done_testing
