@@ -16,7 +16,9 @@ shell_test(root remote root)
 shell_test(root pipe_buffer root)
 shell_test(root image_export root)
 shell_test(root mailfs root)
-set_tests_properties(root.mailfs PROPERTIES TIMEOUT 1800)
+# there can be only one zfs-fuse
+set_tests_properties(root.mailfs PROPERTIES TIMEOUT 1800
+    RESOURCE_LOCK zfs-fuse)
 shell_test(san address san)
 shell_test(san thread san)
 shell_test(long valgrind long)
