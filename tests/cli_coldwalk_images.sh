@@ -245,6 +245,16 @@ else
 	t 'no more than 64 MiB, with 8 threads' 0 test "$rss" -lt 65536
 fi
 
+# No more threads than are asked for, where each needs its own memory too.
+if have strace && strace -o /dev/null true 2>/dev/null; then
+	t '-p1024' 0 strace -f -qq -e trace=clone,clone3 -o threads \
+	    coldwalk -p1024 --summary img
+	t 'starts 1,024 threads at most' 0 test \
+	    "$(grep -c 'clone.*) = [0-9]' threads)" -le 1030
+else
+	skip 'strace cannot be used here'
+fi
+
 # Progress, if there is a terminal, which coldwalk opens itself, since stdout
 # may be a file.
 if have script; then

@@ -24,8 +24,11 @@ left() {
 	grep -c "$PWD" /proc/mounts || :
 	losetup -a | grep -c "$PWD" || :
 	pgrep -f "zfs-fuse -n -p $PWD" || :
-	grep ' /zfs-kstat ' /proc/mounts || :
-	ls -d /zfs-kstat 2>/dev/null || :
+	# of a daemon that is gone, not of another's that is there
+	pgrep -x zfs-fuse >/dev/null || {
+		grep ' /zfs-kstat ' /proc/mounts || :
+		ls -d /zfs-kstat 2>/dev/null || :
+	}
 	find . -path './*.csv.d/fs*'
 }
 
