@@ -9,10 +9,14 @@
 #ifndef COLDPRESS_SQBUILD_CODEC_H
 #define COLDPRESS_SQBUILD_CODEC_H
 
-#include <stdint.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-enum { SQB_SETTINGS_MAX = 16 };
+enum { SQB_SETTINGS_MAX = 16, SQB_FILTERS = 6 };
+
+/* xz's filters for machine code, by their bits in the compressor options. */
+extern const char *const sqb_filters[SQB_FILTERS];
 
 /* A choice of compressor and level. */
 struct sqb_method {
@@ -20,6 +24,8 @@ struct sqb_method {
 	int compressor;			/* enum squashfs_compressor; 0: none */
 	int level_min, level_max;	/* equal: no levels */
 	int level_default;
+	bool filters;			/* levels are sets of sqb_filters,
+					   0: none of them */
 };
 
 /* Looks up a method by name, or NULL.  Thread-safe. */

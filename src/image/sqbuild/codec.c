@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqbuild/codec.h"
+#include "codec_xz.h"
 
 #include "base/bytes.h"
 #include "base/sys.h"
@@ -21,21 +22,22 @@ enum { ZLIB_HEAD_B = 2, ZLIB_TAIL_B = 4 };
 enum { LZ4_VERSION = 1, LZ4_HC = 1, GZIP_WINDOW = 15, LZO1X_999 = 4 };
 
 static const struct sqb_method methods[] = {
-	{ "gzip", SQUASHFS_GZIP, 1, 12, 9 },
-	{ "zstd", SQUASHFS_ZSTD, 1, 22, 15 },
-	{ "lz4", SQUASHFS_LZ4, 0, 0, 0 },
-	{ "lz4hc", SQUASHFS_LZ4, 0, 0, 0 },
-	{ "xz", SQUASHFS_XZ, 0, 0, 0 },
+	{ "gzip", SQUASHFS_GZIP, 1, 12, 9, false },
+	{ "zstd", SQUASHFS_ZSTD, 1, 22, 15, false },
+	{ "lz4", SQUASHFS_LZ4, 0, 0, 0, false },
+	{ "lz4hc", SQUASHFS_LZ4, 0, 0, 0, false },
+	{ "xz", SQUASHFS_XZ, 0, (1 << SQB_FILTERS) - 1, 0, true },
 #ifdef COLDPRESS_LZO
-	{ "lzo", SQUASHFS_LZO, 1, 9, 8 },
+	{ "lzo", SQUASHFS_LZO, 1, 9, 8, false },
 #endif
-	{ "none", 0, 0, 0, 0 },
+	{ "none", 0, 0, 0, 0, false },
 };
 
 enum { METHODS = sizeof(methods) / sizeof(*methods) };
 
 struct sqb_codec {
 	struct deflate_engine *deflate;
+	struct codec_xz *xz;		/* with filters */
 	struct packer *packer;		/* NULL with deflate, and for none */
 };
 
@@ -58,13 +60,14 @@ sqb_method_names(void)
 	    "none";
 }
 
+const char *const sqb_filters[SQB_FILTERS] = { "x86", "powerpc", "ia64",
+    "arm", "armthumb", "sparc" };
+
 size_t
 sqb_settings(const struct sqb_method *m, int level, uint32_t block,
     uint8_t s[SQB_SETTINGS_MAX])
 {
 	memset(s, 0, SQB_SETTINGS_MAX);
-	(void)block;	/* xz's dictionary has the block size, which is the
-			 * default */
 	if (m->compressor == SQUASHFS_LZ4) {
 		store_le32(s, LZ4_VERSION);
 		store_le32(s + 4, strcmp(m->name, "lz4hc") == 0 ? LZ4_HC : 0);
@@ -80,6 +83,10 @@ sqb_settings(const struct sqb_method *m, int level, uint32_t block,
 	case SQUASHFS_ZSTD:
 		store_le32(s, (uint32_t)level);
 		return 4;
+	case SQUASHFS_XZ:	/* the dictionary has the size of a block */
+		store_le32(s, block);
+		store_le32(s + 4, (uint32_t)level);
+		return 8;
 	case SQUASHFS_LZO:
 		store_le32(s, LZO1X_999);
 		store_le32(s + 4, (uint32_t)level);
@@ -114,7 +121,7 @@ open_packer(struct sqb_codec *c, const struct sqb_method *m, int level,
 	struct packer_name name;
 	char text[sizeof(name.text)];
 
-	if (m->level_min == m->level_max)
+	if (m->level_min == m->level_max || m->filters)
 		snprintf(text, sizeof(text), "%s", m->name);
 	else
 		snprintf(text, sizeof(text), "%s-%d", m->name, level);
@@ -132,6 +139,8 @@ sqb_codec_open(struct sqb_codec **out, const struct sqb_method *m, int level,
 
 	if (rc == 0 && m->compressor == SQUASHFS_GZIP)
 		rc = deflate_engine_open_steady(&c->deflate, level);
+	else if (rc == 0 && m->filters && level != 0)
+		rc = codec_xz_open(&c->xz, (uint32_t)level, block);
 	else if (rc == 0 && m->compressor != 0)
 		rc = open_packer(c, m, level, block);
 	if (rc != 0) {
@@ -149,6 +158,7 @@ sqb_codec_close(struct sqb_codec *c)
 		return;
 	if (c->deflate != NULL)
 		deflate_engine_close(c->deflate);
+	codec_xz_close(c->xz);
 	packer_close(c->packer);
 	sys_free(c);
 }
@@ -182,6 +192,8 @@ sqb_codec_pack(struct sqb_codec *c, const uint8_t *in, size_t len,
 		n = pack_deflate(c, in, len, out, cap);
 		return n < len ? n : 0;
 	}
+	if (c->xz != NULL)
+		return codec_xz_pack(c->xz, in, len, out, cap);
 	if (c->packer == NULL)
 		return 0;
 	n = packer_pack(c->packer, in, len, cap < len ? cap : len);

@@ -30,6 +30,8 @@ struct sqpack_options {
 	const char *source, *output, *stats;
 	const char *order;		/* a list of the files that come
 					 * first */
+	bool best;			/* the level is the best one */
+	int filters;			/* of xz, by their bits */
 	bool null_ends;			/* its paths end with NUL */
 	struct sqb_data_options data;
 	bool force;			/* replace the output */

@@ -64,14 +64,12 @@ print_lzo(const struct sqr_facts *f)
 static void
 print_xz(const struct sqr_facts *f)
 {
-	static const char *const names[] = { "x86", "powerpc", "ia64", "arm",
-		"armthumb", "sparc" };
 	uint32_t filters = setting(f, 4, 0);
 
 	printf(", dictionary %u", setting(f, 0, f->block));
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < SQB_FILTERS; i++)
 		if ((filters & 1U << i) != 0)
-			printf(", filter %s", names[i]);
+			printf(", filter %s", sqb_filters[i]);
 }
 
 static void

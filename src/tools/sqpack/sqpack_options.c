@@ -20,15 +20,17 @@
 #include <string.h>
 #include <zstd.h>
 
-enum { THREADS_MAX = 1024 };
+enum { THREADS_MAX = 1024, GZIP_BEST = 10 };
 
-enum { OPT_ALL_ROOT = 256, OPT_CAN_MOUNT, OPT_CAT, OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_MTIME,
+enum { OPT_ALL_ROOT = 256, OPT_BCJ, OPT_BEST, OPT_CAN_MOUNT, OPT_CAT, OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_MTIME,
     OPT_NO_DUPLICATES, OPT_NO_EXPORT, OPT_NO_FRAGMENTS, OPT_NO_PAD,
     OPT_NO_PROBE, OPT_NO_XATTRS, OPT_ORDER, OPT_RAW,
     OPT_REBUILD_CHECK, OPT_STATS, OPT_UID };
 
 static const struct option longs[] = {
 	{ "all-root", no_argument, NULL, OPT_ALL_ROOT },
+	{ "bcj", required_argument, NULL, OPT_BCJ },
+	{ "best", no_argument, NULL, OPT_BEST },
 	{ "block", required_argument, NULL, 'b' },
 	{ "can-mount", optional_argument, NULL, OPT_CAN_MOUNT },
 	{ "cat", required_argument, NULL, OPT_CAT },
@@ -64,7 +66,8 @@ static const struct option longs[] = {
 };
 
 static const char usage[] =
-"usage: sqpack [-fhkqvV] [-F method] [-L level] [-b block] [-p threads]\n"
+"usage: sqpack [-fhkqvV] [-F method] [-L level | --best] [-b block]\n"
+"              [-p threads] [--bcj list]\n"
 "              [--all-root] [--uid N] [--gid N] [--mtime seconds]\n"
 "              [--exclude glob]... [--no-duplicates] [--no-fragments]\n"
 "              [--no-xattrs] [--order list [-0]]\n"
@@ -96,6 +99,9 @@ static const char help[] =
 "  -p, --threads N        that compress (default: the CPUs)\n"
 "  -q, -v                 say less; say what was made\n"
 "  -x, --extract DIR      the tree of an image, or what globs match, to DIR\n"
+"      --bcj LIST         xz: try these filters for machine code: x86, arm, ...\n"
+"      --best             the smallest image that the method makes; gzip: in\n"
+"                         no more CPU time than mksquashfs takes at level 9\n"
 "      --cat PATH         a file of an image, to standard output\n"
 "      --all-root         everything belongs to user and group 0\n"
 "      --uid N, --gid N   everything belongs to these\n"
@@ -163,6 +169,33 @@ take_method(struct sqpack *p)
 	msg_error(&p->msg, "method '%s' is none of: %s", optarg,
 	    sqb_method_names());
 	return MSG_ERROR;
+}
+
+/* The filter of that name, n bytes of it; or -1. */
+static int
+filter_of(const char *name, size_t n)
+{
+	for (int i = 0; i < SQB_FILTERS; i++)
+		if (strncmp(sqb_filters[i], name, n) == 0 &&
+		    sqb_filters[i][n] == '\0')
+			return i;
+	return -1;
+}
+
+static int
+take_bcj(struct sqpack *p)
+{
+	for (const char *s = optarg; *s != '\0';) {
+		size_t n = strcspn(s, ",");
+		int filter = filter_of(s, n);
+
+		if (filter < 0)
+			return options_bad(&p->msg, "--bcj", "x86, powerpc, "
+			    "ia64, arm, armthumb or sparc");
+		p->o.filters |= 1 << filter;
+		s += n + (s[n] == ',');
+	}
+	return -1;
 }
 
 static int
@@ -245,6 +278,7 @@ take_flag(struct sqpack *p, int opt)
 		o->has_uid = o->has_gid = true;
 		o->uid = o->gid = 0;
 		break;
+	case OPT_BEST: o->best = true; break;
 	case OPT_DRY_RUN: o->dry_run = true; break;
 	case OPT_NO_DUPLICATES: o->data.no_duplicates = true; break;
 	case OPT_NO_EXPORT: o->no_export = true; break;
@@ -277,6 +311,7 @@ take(struct sqpack *p, int opt, int64_t *level)
 	case 'x':
 		o->directory = optarg;
 		return set_task(p, sqpack_extract);
+	case OPT_BCJ: return take_bcj(p);
 	case OPT_CAT:
 		o->name = optarg;
 		return set_task(p, sqpack_cat);
@@ -294,15 +329,42 @@ take(struct sqpack *p, int opt, int64_t *level)
 	return -1;
 }
 
+/* --best: see the manual for what it may cost. */
+static int
+best_level(const struct sqb_method *m)
+{
+	return m->compressor == SQUASHFS_GZIP ? GZIP_BEST : m->level_max;
+}
+
+static int
+set_filters(struct sqpack *p)
+{
+	if (!p->o.data.method->filters) {
+		msg_error(&p->msg, "--bcj is for xz, not for %s",
+		    p->o.data.method->name);
+		return MSG_ERROR;
+	}
+	p->o.data.level = p->o.filters;
+	return -1;
+}
+
 static int
 set_level(struct sqpack *p, int64_t level)
 {
 	const struct sqb_method *m = p->o.data.method;
 
-	p->o.data.level = level == 0 ? m->level_default : (int)level;
-	if (level == 0 || (level >= m->level_min && level <= m->level_max))
+	if (level != 0 && p->o.best) {
+		msg_error(&p->msg, "one of -L and --best");
+		return options_usage(usage);
+	}
+	p->o.data.level = p->o.best ? best_level(m) :
+	    level == 0 ? m->level_default : (int)level;
+	if (p->o.filters != 0)
+		return set_filters(p);
+	if (level == 0 || (!m->filters && level >= m->level_min &&
+	    level <= m->level_max))
 		return -1;
-	if (m->level_min == m->level_max)
+	if (m->level_min == m->level_max || m->filters)
 		msg_error(&p->msg, "%s has no levels", m->name);
 	else
 		msg_error(&p->msg, "level %d of %s is not in %d..%d",

@@ -77,6 +77,10 @@ take_settings(struct rebuild *b)
 		return repack_refuse(&b->r, "", "the settings in its padding "
 		    "are not known to this version");
 	o->no_pad = n == 0 && f->used_B % SQUASHFS_PAD_B != 0;
+	if (given != 0 && (d->method->filters || given < d->method->level_min ||
+	    given > d->method->level_max))
+		return repack_refuse(&b->r, "", "its compressor does not have "
+		    "that level");
 	if (given != 0)
 		d->level = given;
 	/* a writer with nothing to write still sets a flag */

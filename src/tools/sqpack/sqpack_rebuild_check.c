@@ -123,6 +123,18 @@ print_difference(struct check *c)
 	}
 }
 
+static void
+print_filters(int filters)
+{
+	const char *before = " --bcj ";
+
+	for (int i = 0; i < SQB_FILTERS; i++)
+		if ((filters & 1 << i) != 0) {
+			printf("%s%s", before, sqb_filters[i]);
+			before = ",";
+		}
+}
+
 /* Settings that were not, or not only, in fields of the image. */
 static void
 print_settings(const struct sqpack *p, bool level_given)
@@ -131,7 +143,9 @@ print_settings(const struct sqpack *p, bool level_given)
 	char text[SQB_RECORD_MAX];
 
 	printf("built by: -F %s", o->method->name);
-	if (o->method->level_min != o->method->level_max)
+	if (o->method->filters)
+		print_filters(o->level);
+	else if (o->method->level_min != o->method->level_max)
 		printf(" -L %d%s", o->level, level_given ? " (as given)" : "");
 	printf(" -b %u%s", o->block, o->no_probe ? " --no-probe" : "");
 	printf("%s\n", sqb_record_make(o, text) > 0 && p->o.no_pad ?

@@ -35,7 +35,8 @@ put_sizes(struct table *t, const struct sqpack *p)
 	uint64_t all = d->in_B + d->duplicate_B;
 
 	table_text(t, p->o.data.method->name);
-	table_known(t, p->o.data.method->level_max == 0 ? -1 :
+	table_known(t, p->o.data.method->level_max == 0 ||
+	    p->o.data.method->filters ? -1 :
 	    p->o.data.level);
 	table_int(t, p->o.data.block);
 	table_int(t, p->o.data.threads);

@@ -1,0 +1,67 @@
+#!/bin/sh
+# --best and --bcj make smaller images, which others read.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+PATH=$PATH:/usr/sbin:/sbin
+have unsquashfs || skip_all 'unsquashfs is not installed'
+mkdir tree
+head -c 600000 "$(command -v sqpack)" >tree/program
+seq 30000 >tree/numbers
+
+size() { wc -c <"$1"; }
+
+# holds NAME IMAGE: it is the tree, for unsquashfs and for sqpack
+holds() {
+	rm -rf got
+	t "$1: unsquashfs" 0 unsquashfs -q -n -d got "$2"
+	t "$1: the same tree" 0 diff -r tree got
+	rm -rf got
+	t "$1: sqpack -x" 0 sqpack -x got "$2"
+	t "$1: the same tree again" 0 diff -r tree got
+	t "$1: it comes of its own tree" 0 sqpack --rebuild-check "$2"
+}
+
+sqpack -F xz -o plain tree
+t 'xz with all filters' 0 sqpack -p3 -F xz \
+    --bcj x86,powerpc,ia64,arm,armthumb,sparc -o image tree
+holds 'xz with all filters' image
+shows 'the check names them' '^built by: -F xz --bcj x86,powerpc,ia64,arm,'
+sqpack -lv image >list.out
+shows 'and so does the list' \
+    'xz, dictionary 131072, filter x86, filter powerpc, .* filter sparc' \
+    list.out
+t 'it is no larger' 0 test "$(size image)" -le "$(size plain)"
+sqpack -f -p1 -F xz --bcj x86,powerpc,ia64,arm,armthumb,sparc -o one tree
+same 'the same for one thread' one image
+case $(uname -m) in
+x86_64)
+	sqpack -f --no-pad -F xz -o plain tree
+	sqpack -f --no-pad -F xz --bcj x86 -o image tree
+	t 'a program for x86 is smaller' 0 \
+	    test "$(size image)" -lt "$(size plain)" ;;
+*) skip 'not x86: the program may not become smaller' ;;
+esac
+
+t 'the best gzip' 0 sqpack -f -F gzip --best -o image tree
+holds 'the best gzip' image
+sqpack -f --no-pad -F gzip --best -o image tree
+sqpack -f --no-pad -F gzip -L 9 -o plain tree
+t 'it is 1.3 % smaller' 0 test $(($(size image) * 1000)) -le \
+    $(($(size plain) * 987))
+if have mksquashfs; then
+	mksquashfs tree theirs -comp gzip -noappend -nopad -no-progress \
+	    >/dev/null 2>&1
+	t 'also than that of mksquashfs' 0 \
+	    test $(($(size image) * 1000)) -le $(($(size theirs) * 987))
+else
+	skip 'mksquashfs is not installed'
+fi
+for o in '--bcj x86 -F zstd' '-F xz --bcj mips' '-F xz -L 3' \
+    '-F gzip -L 3 --best'; do
+	# shellcheck disable=SC2086
+	t "refused: $o" 1 sqpack $o -o bad tree
+done
+t 'no image comes of these' 1 test -e bad
+done_testing
