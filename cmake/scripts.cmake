@@ -4,7 +4,7 @@
 install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
     scripts/bench-sqpack scripts/bench-winwait
-    scripts/bench-readers
+    scripts/bench-readers scripts/snap-startup
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/options.sh scripts/xserver.sh
@@ -17,12 +17,17 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/image-export-plot.sh scripts/image-export-methods.sh
     scripts/image-export-start.sh scripts/image-export-tables.sh
     scripts/image-export-sizes.sh
+    scripts/snap-startup-apps.sh scripts/snap-startup-launch.sh
+    scripts/snap-startup-cell.sh scripts/snap-startup-report.sh
+    scripts/snap-startup-findings.sh
     scripts/mailfs-source.sh scripts/mailfs-findings.sh
     scripts/mailfs-fs.sh scripts/mailfs-sizes.sh scripts/mailfs-cell.sh
     scripts/mailfs-copy.sh scripts/mailfs-report.sh
     scripts/mailfs-plot.sh scripts/mailfs-rows.awk scripts/mailfs.awk
     scripts/mailfs-study.awk
     scripts/bench-readers-programs.sh scripts/bench-readers.awk
+    DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
+install(DIRECTORY scripts/snap-startup-apps
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(FILES LICENSE NEWS README.md TYPE DOC)
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md)

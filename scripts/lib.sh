@@ -36,7 +36,7 @@ need() {
 		have "$need_name" && continue
 		case $need_name in
 		pzc | pzseek | lap | lapcmp | coldwalk | fsratio | mailgen | \
-		    sqpack)
+		    sqpack | touchlog | winwait)
 			[ -z "$top" ] || die "$need_name is not built: \
 scripts/demo does it, or cmake -B build && cmake --build build"
 			;;
@@ -110,8 +110,14 @@ cpus() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN; }
 # version_of TOOL: the first line that contains its version
 version_of() {
 	case $1 in
-	pzc | lap | lapcmp | coldwalk | sqpack | ssh) set -- "$1" -V ;;
+	pzc | lap | lapcmp | coldwalk | sqpack | touchlog | winwait | ssh)
+		set -- "$1" -V
+		;;
 	mksquashfs | unsquashfs | */mksquashfs | */unsquashfs) set -- "$1" -version ;;
+	Xvfb)
+		have dpkg-query || return 0
+		set -- dpkg-query -W xvfb
+		;;
 	enroot | openssl) set -- "$1" version ;;
 	*) set -- "$1" --version ;;
 	esac

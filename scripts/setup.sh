@@ -17,7 +17,7 @@ test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
     squashfuse gnuplot-nox skopeo umoci cpio xvfb openbox wmctrl xdotool'
 # What the tests for root make filesystems with, and a kernel that they boot.
 root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils
-    user-mode-linux'
+    user-mode-linux mmdebstrap libgl1-mesa-dri'
 
 # packages_missing NAME...: those that are not installed
 packages_missing() {

@@ -5,12 +5,14 @@
 # x_start DIRECTORY [MANAGER]: DISPLAY is a server of our own, whose files are
 # in DIRECTORY; with openbox, or any that is given.  1 if there is none.  Both
 # end with the shell that has started them, even if that is killed.
+# $x_options are more of the server's.
 x_start() {
 	x_dir=$(cd "$1" && pwd)
 	rm -f "$x_dir/x.fifo"
 	mkfifo "$x_dir/x.fifo"
-	setpriv --pdeathsig TERM Xvfb -displayfd 3 -screen 0 1280x1024x24 \
-	    -nolisten tcp -noreset 3>"$x_dir/x.fifo" >"$x_dir/x.log" 2>&1 &
+	# shellcheck disable=SC2086
+	setpriv --pdeathsig TERM Xvfb ${x_options-} -displayfd 3 -noreset \
+	    -screen 0 1280x1024x24 -nolisten tcp 3>"$x_dir/x.fifo" >"$x_dir/x.log" 2>&1 &
 	x_server=$!
 	# At its end the reader sees that of the file.
 	x_display=

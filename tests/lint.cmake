@@ -12,10 +12,12 @@ shell_test(cli study)
 shell_test(cli tarball)
 shell_test(cli image_export)
 shell_test(cli mailfs)
+shell_test(cli snap_startup)
 shell_test(root remote root)
 shell_test(root pipe_buffer root)
 shell_test(root image_export root)
 shell_test(root mailfs root)
+shell_test(root snap_startup root)
 # there can be only one zfs-fuse
 set_tests_properties(root.mailfs PROPERTIES TIMEOUT 1800
     RESOURCE_LOCK zfs-fuse)

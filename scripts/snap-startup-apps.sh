@@ -1,0 +1,186 @@
+# shellcheck shell=sh
+# snap-startup-apps.sh - applications, their trees and their images; sourced
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2154
+#
+# An application is a file NAME.app of lines KEY=VALUE; doc/snap-startup.md
+# lists the keys.  Its tree is $trees/NAME.  With own=, the files of these
+# packages are the application and all others its content image.
+
+# app_file NAME: those of --from before ours
+app_file() {
+	for app_path in $from; do
+		[ "$(basename "$app_path" .app)" != "$1" ] || {
+			echo "$app_path"
+			return 0
+		}
+	done
+	echo "$here/snap-startup-apps/$1.app"
+}
+
+# app_get NAME KEY: its value, or nothing
+app_get() { sed -n "s/^$2=//p" "$(app_file "$1")" | head -n 1; }
+
+# app_parts NAME: what it has an image of, each
+app_parts() {
+	if [ -n "$(app_get "$1" own)" ]; then
+		echo 'app content'
+	else
+		echo app
+	fi
+}
+
+# app_dir NAME PART: the tree of this part
+app_dir() {
+	app_dir_tree=$(app_get "$1" tree)
+	if [ -n "$app_dir_tree" ]; then
+		echo "$app_dir_tree"
+	elif [ -n "$(app_get "$1" own)" ]; then
+		echo "$study/parts/$1/$2"
+	else
+		echo "$trees/$1"
+	fi
+}
+
+# app_whole NAME: all of it, as one tree
+app_whole() {
+	if [ -n "$(app_get "$1" tree)" ]; then
+		app_dir "$1" app
+	else
+		echo "$trees/$1"
+	fi
+}
+
+# app_check NAME: its description makes sense
+app_check() {
+	app_path=$(app_file "$1")
+	[ -r "$app_path" ] || die "$app_path: there is no such description"
+	check_bad=$(grep -Env '^(#|$|(packages|own|tree|appimage|generate|host|command|class|criterion|match)=.)' \
+	    "$app_path" | head -n 1)
+	[ -z "$check_bad" ] || die "$app_path: line ${check_bad%%:*} is not KEY=VALUE of a known key"
+	[ -n "$(app_get "$1" command)" ] || die "$app_path: command= is missing"
+	check_tree=$(app_get "$1" tree)
+	[ -z "$check_tree" ] || [ -d "$check_tree" ] ||
+	    die "$app_path: $check_tree is not a directory"
+}
+
+# tree_packages NAME: an installed Debian of these, and what they need
+tree_packages() {
+	need mmdebstrap
+	room "$trees" 4000000000 "the tree of $1"
+	mmdebstrap --variant=minbase --format=directory \
+	    --include="$(app_get "$1" packages | tr ' ' ,)" \
+	    bookworm "$trees/$1.new" >>"$study/log" 2>&1 ||
+	    die "mmdebstrap: $(tail -n 1 "$study/log")"
+}
+
+# tree_generate NAME: modules of the machine's Python, without those that are
+# large and seldom asked for; the launch is by the machine's own interpreter
+tree_generate() {
+	have python3 || cannot 'there is no python3'
+	generate_lib=$(python3 -c 'import os; print(os.path.dirname(os.__file__))')
+	mkdir -p "$trees/$1.new/usr/lib"
+	(cd "$(dirname "$generate_lib")" && tar -c --exclude 'config-*' \
+	    --exclude '*-packages' --exclude test --exclude idlelib \
+	    --exclude lib2to3 --exclude ensurepip --exclude tkinter \
+	    "$(basename "$generate_lib")") | tar -x -C "$trees/$1.new/usr/lib"
+}
+
+# app_tree NAME: makes its tree, whole or not at all
+app_tree() {
+	[ ! -d "$(app_whole "$1")" ] || return 0
+	mkdir -p "$trees"
+	rm -rf "$trees/$1.new"
+	say "making the tree of $1"
+	if [ -n "$(app_get "$1" packages)" ]; then
+		tree_packages "$1"
+	elif [ -n "$(app_get "$1" appimage)" ]; then
+		need sqpack
+		mkdir "$trees/$1.new"
+		sqpack -x "$trees/$1.new" "$(app_get "$1" appimage)" ||
+		    die "$1: no image in the AppImage"
+	else
+		tree_generate "$1"
+	fi
+	mv "$trees/$1.new" "$trees/$1"
+}
+
+# app_split NAME: its own files, and the others
+app_split() {
+	[ -n "$(app_get "$1" own)" ] && [ ! -d "$study/parts/$1" ] || return 0
+	split_new=$study/parts/$1.new
+	rm -rf "$split_new"
+	mkdir -p "$split_new/app"
+	cp -al "$trees/$1" "$split_new/content" 2>/dev/null || {
+		rm -rf "$split_new/content"
+		cp -a "$trees/$1" "$split_new/content"
+	}
+	for split_package in $(app_get "$1" own); do
+		cat "$trees/$1/var/lib/dpkg/info/$split_package".list
+	done | sed -n 's,^/\(.\),\1,p' | while IFS= read -r split_path; do
+		if [ -d "$trees/$1/$split_path" ] &&
+		    [ ! -L "$trees/$1/$split_path" ]; then
+			mkdir -p "$split_new/app/$split_path"
+		elif [ -e "$trees/$1/$split_path" ] ||
+		    [ -L "$trees/$1/$split_path" ]; then
+			mkdir -p "$split_new/app/$(dirname "$split_path")"
+			mv "$split_new/content/$split_path" \
+			    "$split_new/app/$split_path"
+		fi
+	done
+	mv "$split_new" "$study/parts/$1"
+}
+
+# image_file NAME PART IMAGE: its path
+image_file() { echo "$study/images/$1.$2.$3.sqsh"; }
+
+# image_make NAME PART IMAGE OPTIONS: as the published study called mksquashfs,
+# or sqpack to the same end; the image whole or not at all
+image_make() {
+	make_file=$(image_file "$1" "$2" "$3")
+	[ ! -e "$make_file" ] || return 0
+	make_dir=$(app_dir "$1" "$2")
+	mkdir -p "$study/images"
+	rm -f "$make_file.new"
+	case $3 in
+	*.sqpack*)
+		# shellcheck disable=SC2086
+		sqpack --all-root --no-fragments --no-xattrs $4 \
+		    -o "$make_file.new" "$make_dir" >>"$study/log" 2>&1
+		;;
+	*.sorted)
+		touch_make "$1"
+		# shellcheck disable=SC2086
+		mksquashfs "$make_dir" "$make_file.new" -noappend \
+		    -no-fragments -all-root -no-xattrs -no-progress $4 \
+		    -sort "$study/touched/$1.sort" >>"$study/log" 2>&1
+		;;
+	*)
+		# shellcheck disable=SC2086
+		mksquashfs "$make_dir" "$make_file.new" -noappend \
+		    -no-fragments -all-root -no-xattrs -no-progress $4 \
+		    >>"$study/log" 2>&1
+		;;
+	esac || die "$3 of $1: $(tail -n 1 "$study/log")"
+	mv "$make_file.new" "$make_file"
+}
+
+# touch_make NAME: which files and pages it needs up to its window, on a copy
+# that shows single pages; and the order of them for mksquashfs
+touch_make() {
+	touch_list=$study/touched/$1.tsv
+	[ ! -e "$touch_list" ] || return 0
+	need touchlog
+	mkdir -p "$study/touched"
+	touch_exact=--pages
+	! have mkfs.erofs || ! grep -q erofs /proc/filesystems ||
+	    touch_exact=--exact
+	TMPDIR=$study touchlog -q -f $touch_exact --root "$(app_whole "$1")" \
+	    -o "$touch_list" -- sh "$here/snap-startup-launch.sh" "$study" \
+	    "$(app_file "$1")" "$(app_whole "$1")" 2>>"$study/log" ||
+	    die "$1 under touchlog: $(tail -n 1 "$study/log")"
+	cut -f 2 "$touch_list" | awk '!seen[$0]++ {
+		gsub(/[ \t\\"#]/, "\\\\&")
+		print $0, (32768 - ++n)
+	}' >"$study/touched/$1.sort"
+}

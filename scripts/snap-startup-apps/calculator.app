@@ -1,0 +1,5 @@
+# A small program; its libraries are a content image of their own.
+packages=gnome-calculator dbus-x11 adwaita-icon-theme
+own=gnome-calculator
+command=GSK_RENDERER=cairo exec dbus-run-session gnome-calculator
+class=[Cc]alculator

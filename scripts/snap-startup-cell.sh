@@ -1,0 +1,223 @@
+# shellcheck shell=sh
+# snap-startup-cell.sh - the launches from an image, and walks of it; sourced
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2034,SC2154
+#
+# $cell_app and $cell_image are in hand; $study/mount/PART is where the image
+# of a part is mounted, or its tree is bound for the image "try".
+
+# kernel_options: how the kernel reads squashfs, which a launch depends on
+kernel_options() {
+	for kernel_config in /proc/config.gz "/boot/config-$(uname -r)"; do
+		[ -r "$kernel_config" ] || continue
+		gzip -cdf "$kernel_config" 2>/dev/null | sed -n \
+		    's/^CONFIG_SQUASHFS_\(DECOMP[A-Z_]*\|FILE[A-Z_]*\)=y$/\1/p' |
+		    tr '\n' ' '
+		return 0
+	done
+	printf 'unknown'
+}
+
+parts_unmount() {
+	for part in app content; do
+		! mountpoint -q "$study/mount/$part" ||
+		    umount "$study/mount/$part"
+	done
+}
+
+# part_path PART: its image, or its tree
+part_path() {
+	if [ "$cell_image" = try ]; then
+		app_dir "$cell_app" "$1"
+	else
+		image_file "$cell_app" "$1" "$cell_image"
+	fi
+}
+
+parts_mount() {
+	parts_unmount
+	for part in $cell_parts; do
+		mkdir -p "$study/mount/$part"
+		if [ "$cell_image" = try ]; then
+			mount --bind "$(part_path "$part")" "$study/mount/$part"
+		else
+			mount -t squashfs -o loop,ro "$(part_path "$part")" \
+			    "$study/mount/$part" 2>>"$study/log" ||
+			    die "$(part_path "$part"): $(tail -n 1 "$study/log")"
+		fi
+	done
+}
+
+# parts_resident HOW: how many bytes of the parts are in memory, after they
+# were made cold by HOW
+parts_resident() {
+	for part in $cell_parts; do
+		coldwalk --resident --csv -q --cold "$1" "$(part_path "$part")"
+	done 2>/dev/null | csv 'csv_row() { n += get("resident_pages") }
+	    END { printf "%.0f", n * page }' page="$(getconf PAGESIZE)"
+}
+
+# parts_cold: out of memory, and mounted anew; what is left to $cell_before
+parts_cold() {
+	parts_unmount
+	[ "$cold" != yes ] || caches_drop || die 'the caches cannot be dropped'
+	cell_before=$(parts_resident fadvise)
+	parts_mount
+}
+
+# parts_asked: requests to the devices of the mounted images, and bytes; of a
+# tree that is not known
+parts_asked() {
+	[ "$cell_image" != try ] || return 0
+	for part in $cell_parts; do
+		mountpoint -q "$study/mount/$part" || return 0
+		cat "/sys/dev/block/$(mountpoint -d "$study/mount/$part")/stat"
+	done | awk '{ n += $1; b += $3 * 512 } END { printf "%.0f\t%.0f", n, b }'
+}
+
+# asked_keys FROM: since then
+asked_keys() {
+	printf '%s\t%s\n' "$1" "$(parts_asked)" | awk -F '\t' 'NF == 4 {
+		printf ";loop_n=%.0f;loop_B=%.0f", $3 - $1, $4 - $2
+	}'
+}
+
+# part_bytes: of the images, or of the files in the trees
+part_bytes() {
+	for part in $cell_parts; do
+		if [ "$cell_image" = try ]; then
+			du -sb "$(part_path "$part")" | cut -f 1
+		else
+			stat -c %s "$(part_path "$part")"
+		fi
+	done | awk '{ n += $1 } END { printf "%.0f", n }'
+}
+
+# cell_launch LABEL: one launch from what is mounted, its row
+cell_launch() {
+	launch_asked=$(parts_asked)
+	launch_watch=
+	for part in $cell_parts; do
+		[ "$cell_image" = try ] ||
+		    launch_watch="$launch_watch $study/mount/$part"
+	done
+	set -- "$1" "$study/mount/app"
+	[ "$cell_parts" = app ] || set -- "$@" "$study/mount/content"
+	launch_label=$1
+	shift
+	rm -f "$study/launch.csv"
+	# shellcheck disable=SC2086
+	SNAP_TIMEOUT=$timeout cell_lap "$cell_new.launch" -l "$launch_label" -- \
+	    sh "$here/snap-startup-launch.sh" "$study" \
+	    "$(app_file "$cell_app")" "$@" : $launch_watch
+	launch_keys="image_B=$cell_bytes;before_B=$cell_before$(asked_keys \
+	    "$launch_asked");disk_B=$(parts_resident none)"
+	[ -e "$study/launch.csv" ] || : >"$study/launch.csv"
+	launch_values=$(csv 'csv_row() && get("result") == "seen" {
+		printf "wall_s=%.6f user_s=%s sys_s=%s majflt=%s keys=mapped_ms=%s;quiet_ms=%s;",
+		    get("seen_ms") / 1000, get("user_s"), get("sys_s"),
+		    get("majflt"), get("mapped_ms"), get("quiet_ms")
+	}' "$study/launch.csv")
+	# shellcheck disable=SC2086
+	cell_rows "$cell_new.launch" $launch_values "keys=$launch_keys"
+}
+
+# cell_command LABEL COMMAND...: a walk or a warming, its row
+cell_command() {
+	command_label=$1
+	shift
+	command_asked=$(parts_asked)
+	cell_lap "$cell_new.command" -l "$command_label" -- "$@"
+	cell_rows "$cell_new.command" "keys=image_B=$cell_bytes;before_B=$cell_before$(asked_keys "$command_asked")"
+}
+
+# Launches: cold; again with what is in memory; and cold once more, which the
+# published script took for its second.
+cells_launch() {
+	parts_cold
+	cell_launch "$1.first"
+	cell_before=
+	cell_launch "$1.second"
+	parts_cold
+	cell_launch "$1.dropped"
+	parts_unmount
+}
+
+# Walks: of the images by coldwalk, and of the mounts as published; of each
+# part, and of both.
+cells_walk() {
+	walk_parts=$cell_parts
+	for walk_of in app ${walk_parts#app}; do
+		cell_parts=$walk_of
+		cell_walk "$1" "$walk_of"
+	done
+	cell_parts=$walk_parts
+	[ "$walk_parts" = app ] || cell_walk "$1" both
+}
+
+cell_walk() {
+	parts_cold
+	cell_bytes=$(part_bytes)
+	# shellcheck disable=SC2016,SC2086
+	cell_command "$1.$2.mount" sh -c 'cd "$1" && shift &&
+	    find "$@" -type f -print0 | xargs -0 md5sum >/dev/null' sh \
+	    "$study/mount" $cell_parts
+	parts_unmount
+	cell_before=$(parts_resident fadvise)
+	for part in $cell_parts; do
+		set -- "$@" "$(part_path "$part")"
+	done
+	walk_label=$1.$2.coldwalk
+	shift 2
+	cell_command "$walk_label" coldwalk --cold fadvise --hash md5 \
+	    -o /dev/null -f "$@"
+}
+
+# Pre-warming: what of the image is read before the launch, and that launch.
+cells_prewarm() {
+	touch_make "$cell_app"
+	for warm_how in touched all file; do
+		parts_cold
+		case $warm_how in
+		touched)
+			# A list of all parts; each is asked for its own.
+			# shellcheck disable=SC2016,SC2046
+			cell_command "$1.touched" sh -c 'list=$1; shift
+			for part; do
+				coldwalk -q --cold none --files-from "$list" \
+				    --ranges --csv "$part" >/dev/null 2>&1 || :
+			done' sh "$study/touched/$cell_app.tsv" \
+			    $(parts_where)
+			;;
+		all)
+			# shellcheck disable=SC2046
+			cell_command "$1.all" coldwalk -q --cold none \
+			    --hash none --summary $(parts_where)
+			;;
+		file)
+			# shellcheck disable=SC2046
+			cell_command "$1.file" cat $(for part in $cell_parts; do
+				part_path "$part"
+			done)
+			;;
+		esac
+		cell_launch "$1.after-$warm_how"
+	done
+	parts_unmount
+}
+
+parts_where() {
+	for part in $cell_parts; do
+		echo "$study/mount/$part"
+	done
+}
+
+# cell ID KIND APP IMAGE OPTIONS: one run of one row
+cell() {
+	cell_app=$3 cell_image=$4 cell_parts=$(app_parts "$3")
+	[ "$4" = try ] || for part in $cell_parts; do
+		image_make "$3" "$part" "$4" "${5-}"
+	done
+	cell_bytes=$(part_bytes)
+	"cells_$2" "$1"
+}

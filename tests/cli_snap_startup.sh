@@ -1,0 +1,53 @@
+#!/bin/sh
+# The snap study: its command line, and its report of published rows
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+have lapcmp || skip_all 'no lapcmp'
+
+snap=$SRC/scripts/snap-startup
+t 'help' 0 "$snap" --help
+shows 'has the programs' 'chromium supertuxkart mrrescue calculator'
+t 'an unknown option' 2 "$snap" --app chromium
+t 'a number that is none' 1 "$snap" --few x
+t 'a description that is not there' 1 "$snap" --from nowhere.app prepare
+
+# Rows as the study has published them, of two runs that follow each other.
+seq 10 | awk -v OFS=: '{
+	run = $1 > 5 ? $1 - 5 : $1
+	# the first run had seven fields, the second has nine
+	more = $1 > 5 ? ":9:9" : ""
+	print run, "chromium", "try", 600000000, 2000 + $1, 1000 + $1 more, 3000
+	print run, "chromium", "xz", 160000000, 6000 + $1, 1500 + $1 more, 9000 + $1
+	print run, "chromium", "zstd", 200000000, 2400 + $1, 1300 + $1 more, 4000
+	print run, "chromium", "gzip", 190000000, 2900 + $1, 1400 + $1 more, 4000
+}' >published
+t 'published rows' 0 "$snap" --from-published published
+squeeze() { tr -s ' ' <.t.out; }
+squeeze >report
+shows 'have their medians' '^try 600.0 1.00 | 10 2006 1006 - | 3000 -$' report
+shows 'and ratios to try' '^xz 160.0 3.75 | 10 6006 1506 - | 9006 -$' report
+shows 'zstd is of level 15' '^zstd15 200.0 3.00 | 10 2406 1306' report
+shows 'a finding that holds' \
+    '^ chromium.xz.first/chromium.zstd15.first > 2: .* here 2.49.*: holds here$' report
+shows 'one about sizes' 'here 3.75: holds here$' report
+shows 'one that does not' 'does not hold here' report
+shows 'one without rows' 'not measured' report
+is 'and nothing else is said' "$(cat .t.err)" ''
+sed 's/^1:chromium:xz:.*/1:chromium:xz:1:2:3/' published >short
+t 'rows of another length' 1 "$snap" --from-published short
+shows 'are told' 'not ITER:SNAP:MODE' .t.err
+t 'no such file' 1 "$snap" --from-published nowhere
+
+cat >bad.app <<'EOF'
+command=true
+colour=red
+EOF
+if [ "$(id -u)" = 0 ]; then
+	t 'an unknown key' 1 "$snap" --from bad.app -o bad.csv prepare
+	shows 'is told with its line' 'bad.app: line 2 is not KEY=VALUE' .t.err
+else
+	t 'not root' 77 "$snap" --from bad.app -o bad.csv prepare
+	shows 'is told' 'only root' .t.err
+fi
+done_testing

@@ -1,0 +1,88 @@
+#!/bin/sh
+# The snap study with a program of our own: its rows, and what it leaves behind
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'not root'
+for tool in lap lapcmp coldwalk winwait mksquashfs; do
+	have $tool || skip_all "no $tool"
+done
+unshare --pid --fork --mount true 2>/dev/null || skip_all 'no namespaces'
+snap=$SRC/scripts/snap-startup
+
+mkdir tree
+seq 200000 >tree/numbers
+cp "$snap" 'tree/a b'
+# shellcheck disable=SC2016
+cat >mine.app <<EOF
+tree=$PWD/tree
+host=yes
+criterion=line
+match=^ready
+command=cat "\$ROOT/numbers" >/dev/null; echo ready; exec sleep 295.5
+EOF
+mkdir try
+mksquashfs try try.sqsh -no-progress >/dev/null 2>&1
+mkdir mnt
+mount -t squashfs -o loop,ro try.sqsh mnt 2>/dev/null || skip_all 'no squashfs'
+umount mnt
+
+# left: what is mounted or attached below this folder, and the program
+left() {
+	grep -F "$PWD" /proc/*/mounts 2>/dev/null
+	losetup -a | grep -F "$PWD"
+	pgrep -x -f 'sleep 295.5'
+}
+# gone: no more of it, after a while at most
+gone() {
+	gone_tries=0
+	while [ -n "$(left)" ] && [ $gone_tries -lt 3000 ]; do
+		sleep 0.1
+		gone_tries=$((gone_tries + 1))
+	done
+	left
+}
+
+t 'the study' 0 "$snap" -q -n 1 --quick --from mine.app -o rows.csv \
+    --rows 'mine.try mine.gzip mine.gzip.walk'
+shows 'has its table' '^gzip .* | *1 .*'
+shows 'and what a launch costs' 'cold-warm'
+is 'a row each' "$(col rows.csv label | tr ' ' '\n' | sort | tr '\n' ' ')" \
+    'mine.gzip.dropped mine.gzip.first mine.gzip.second mine.gzip.walk.app.coldwalk mine.gzip.walk.app.mount mine.try.dropped mine.try.first mine.try.second '
+is 'all of them good' "$(col rows.csv exit | tr ' ' '\n' | sort -u)" 0
+# key LABEL NAME: from its row
+key() {
+	grep -v '^#' rows.csv | grep ",$1," | grep -o "[;,]$2=[0-9]*" |
+	    sed 's/.*=//'
+}
+is 'the image was cold' "$(key mine.gzip.first before_B)" 0
+t 'and asked for' 0 test "$(key mine.gzip.first loop_B)" -gt 100000
+t 'once' 0 test "$(key mine.gzip.second loop_B)" -lt 100000
+t 'and once more when dropped' 0 test "$(key mine.gzip.dropped loop_B)" \
+    -gt 100000
+is 'nothing is left' "$(gone)" ''
+
+# A program that never is ready, so that the script is in a launch when it ends.
+cp mine.app slow.app
+mkfifo started.fifo
+sed -i 's,^command=.*,command=echo >'"$PWD"'/started.fifo; exec sleep 295.5,' \
+    slow.app
+for signal in INT TERM KILL; do
+	# a shell has what runs in the background ignore INT
+	env --default-signal=INT "$snap" -q -n 1 --quick --from slow.app \
+	    --apps slow -o $signal.csv --rows slow.gzip >/dev/null 2>&1 &
+	pid=$!
+	read -r _ <started.fifo
+	t "$signal: the program runs" 0 test -n "$(left)"
+	kill -$signal $pid
+	wait $pid 2>/dev/null
+	if [ $signal = KILL ]; then
+		# The cell goes on by design, and is then ended by its time-out.
+		pkill_of=$(pgrep -x -f 'sleep 295.5')
+		# shellcheck disable=SC2086
+		[ -z "$pkill_of" ] || kill -9 $pkill_of
+	fi
+	is "$signal: nothing is left" "$(gone)" ''
+done
+done_testing
