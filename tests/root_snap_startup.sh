@@ -1,6 +1,7 @@
 #!/bin/sh
 # The snap study with a program of our own: its rows, and what it leaves behind
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2119,SC2120
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
@@ -71,7 +72,7 @@ sed -i 's,^command=.*,command=echo >'"$PWD"'/started.fifo; exec sleep 295.5,' \
 for signal in INT TERM KILL; do
 	# a shell has what runs in the background ignore INT
 	env --default-signal=INT "$snap" -q -n 1 --quick --from slow.app \
-	    --apps slow -o $signal.csv --rows slow.gzip >/dev/null 2>&1 &
+	    --apps slow --timeout 20 -o $signal.csv --rows slow.gzip >/dev/null 2>&1 &
 	pid=$!
 	read -r _ <started.fifo
 	t "$signal: the program runs" 0 test -n "$(left)"
