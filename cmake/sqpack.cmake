@@ -30,6 +30,13 @@ if(COLDPRESS_SQPACK AND COLDWALK_BUILT AND SQUASHFS_FOUND)
         list(APPEND lost "sqpack: OCI layouts: there is no yajl \
 (libyajl-dev), or COLDPRESS_OCI is OFF")
     endif()
+    set(SQPACK_NAMES "" CACHE STRING
+        "Further names of sqpack: mksquashfs, unsquashfs")
+    foreach(name IN LISTS SQPACK_NAMES)
+        add_custom_command(TARGET sqpack POST_BUILD
+            COMMAND ${CMAKE_COMMAND} -E create_symlink sqpack ${name})
+        install(FILES ${CMAKE_BINARY_DIR}/${name} TYPE BIN)
+    endforeach()
 elseif(NOT COLDPRESS_SQPACK)
     list(APPEND lost "sqpack: COLDPRESS_SQPACK is OFF")
 elseif(NOT COLDWALK_BUILT)

@@ -50,9 +50,12 @@ int sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
 
 struct sqb_codec;
 
-/* For blocks of up to block bytes.  0 or -ENOMEM. */
+/*
+ * For blocks of up to block bytes; exact: what mksquashfs makes, so gzip by
+ * zlib, to level 9.  0 or -ENOMEM.
+ */
 int sqb_codec_open(struct sqb_codec **c, const struct sqb_method *m,
-    int level, uint32_t block);
+    int level, uint32_t block, bool exact);
 void sqb_codec_close(struct sqb_codec *c);	/* c may be NULL */
 
 /*

@@ -8,6 +8,10 @@
  * larger one does not).  Files with identical content are stored once, blocks
  * of zeros not at all.  One thread reads, the others compress, and units are
  * written in order: the bytes do not depend on the number of threads.
+ *
+ * With `exact`, files are the same if their blocks are, and a block of zeros is
+ * the same at any length: two files that end in zeros may share blocks and
+ * differ in size.
  */
 #ifndef COLDPRESS_SQBUILD_DATA_H
 #define COLDPRESS_SQBUILD_DATA_H
@@ -24,6 +28,7 @@ struct sqb_file {
 	uint32_t id;			/* of its node */
 	uint64_t size;			/* at least 1 */
 	bool alone;			/* it shares data with no other */
+	bool dense;			/* it takes its whole size on disk */
 };
 
 /* The source of files.  One thread calls it; errors are -errno. */
@@ -54,6 +59,7 @@ struct sqb_data_options {
 	bool raw_data, raw_fragments;	/* do not compress them */
 	bool no_probe;			/* also compress data that hardly
 					 * shrinks */
+	bool exact;			/* the bytes of mksquashfs 4.5.1 */
 	int tmpdir;			/* for data that cannot be rewound */
 };
 

@@ -5,7 +5,7 @@
 #ifndef COLDPRESS_SQBUILD_FEED_H
 #define COLDPRESS_SQBUILD_FEED_H
 
-#include "image/sqbuild/data.h"
+#include "image/sqbuild/content.h"
 #include "image/sqbuild/twins.h"
 
 struct feed {
@@ -17,7 +17,7 @@ struct feed {
 	bool open;
 	struct sqb_file file;
 	uint64_t left;			/* bytes of it still to output */
-	XXH3_state_t *hash;
+	struct content content;
 	bool hashing;			/* to be recorded at its end */
 	int spool;			/* its data, if it cannot be read from
 					 * the source again; or -1 */

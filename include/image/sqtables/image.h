@@ -34,7 +34,8 @@ int sqb_xattrs_end(struct sqb_xattrs *x, uint32_t *index);
 struct sqb_image_options {
 	const struct sqb_data_options *data;
 	uint32_t mtime;			/* of the image */
-	bool raw_inodes, raw_xattrs;	/* do not compress these tables */
+	/* do not compress these tables; raw inodes imply raw ids */
+	bool raw_inodes, raw_xattrs, raw_ids;
 	bool no_export;			/* omit the table for NFS */
 	bool no_pad;			/* do not pad to 4 KiB */
 };

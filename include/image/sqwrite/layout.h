@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Built in the order and by the rules of mksquashfs 4.5.1: inodes depth first,
- * a directory after its contents, in the shorter of its forms if that suffices.
+ * a directory after its contents, in its long form where mksquashfs uses that.
  * For one thread.
  */
 #ifndef COLDPRESS_SQWRITE_LAYOUT_H

@@ -35,6 +35,7 @@ struct sqw_data {
 	uint32_t blocks;
 	uint32_t tail_at;		/* in the fragment block */
 	bool tail;
+	bool dense;			/* its zeros do not count as holes */
 };
 
 struct sqw_node {

@@ -19,26 +19,26 @@ enum {
 
 struct lzo {
 	int level;
+	size_t most;			/* bytes of a block */
 	uint8_t page[PAGE_MOST];
 	lzo_align_t work[];
 };
 
 static void *
-lzo_open(int level, size_t work)
+lzo_open(int level, size_t most, size_t work)
 {
 	struct lzo *z = lzo_init() != LZO_E_OK ? NULL :
 	    sys_malloc(sizeof(*z) + work);
 
 	if (z != NULL)
-		z->level = level;
+		*z = (struct lzo){ .level = level, .most = most };
 	return z;
 }
 
 void *
 packer_lzo_open(int level, size_t most)
 {
-	(void)most;
-	return lzo_open(level, LZO1X_1_MEM_COMPRESS);
+	return lzo_open(level, most, LZO1X_1_MEM_COMPRESS);
 }
 
 /*
@@ -67,14 +67,21 @@ packer_lzo_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
 	return made;
 }
 
+/* What most bytes become at worst. */
+static size_t
+most_made(size_t most)
+{
+	return most + most / 16 + 64 + 3;
+}
+
 void *
 packer_lzo999_open(int level, size_t most)
 {
-	struct lzo *z = lzo_open(level, LZO1X_999_MEM_COMPRESS + most +
-	    most / 16 + 64 + 3);
-
-	return z;
+	return lzo_open(level, most, LZO1X_999_MEM_COMPRESS + most_made(most) +
+	    most);
 }
+
+/* What mksquashfs stores went through lzo1x_optimize(), too. */
 
 size_t
 packer_lzo999_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
@@ -82,10 +89,12 @@ packer_lzo999_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
 {
 	struct lzo *z = state;
 	uint8_t *made = (uint8_t *)z->work + LZO1X_999_MEM_COMPRESS;
-	lzo_uint packed = 0;
+	uint8_t *again = made + most_made(z->most);
+	lzo_uint packed = 0, unpacked = len;
 
 	if (lzo1x_999_compress_level(in, len, made, &packed, z->work, NULL,
-	    0, NULL, z->level) != LZO_E_OK || packed > cap)
+	    0, NULL, z->level) != LZO_E_OK || packed > cap ||
+	    lzo1x_optimize(made, packed, again, &unpacked, NULL) != LZO_E_OK)
 		return 0;
 	memcpy(out, made, packed);
 	return packed;

@@ -132,12 +132,12 @@ open_packer(struct sqb_codec *c, const struct sqb_method *m, int level,
 
 int
 sqb_codec_open(struct sqb_codec **out, const struct sqb_method *m, int level,
-    uint32_t block)
+    uint32_t block, bool exact)
 {
 	struct sqb_codec *c = sys_calloc(1, sizeof(*c));
 	int rc = c == NULL ? -ENOMEM : 0;
 
-	if (rc == 0 && m->compressor == SQUASHFS_GZIP)
+	if (rc == 0 && m->compressor == SQUASHFS_GZIP && !exact)
 		rc = deflate_engine_open_steady(&c->deflate, level);
 	else if (rc == 0 && m->filters && level != 0)
 		rc = codec_xz_open(&c->xz, (uint32_t)level, block);

@@ -29,8 +29,9 @@ feed_open(struct feed *f, const struct sqb_source *source,
 	*f = (struct feed){ .source = source, .o = o, .d = d, .spool = -1 };
 	rc = twins_open(&f->twins);
 	f->fragment = sys_malloc(feed_room(o));
-	f->hash = XXH3_createState();
-	return f->fragment == NULL || f->hash == NULL ? -ENOMEM : rc;
+	if (content_open(&f->content, o) != 0)
+		rc = -ENOMEM;
+	return f->fragment == NULL ? -ENOMEM : rc;
 }
 
 size_t
@@ -53,7 +54,7 @@ feed_close(struct feed *f)
 	close_spool(f);
 	twins_close(&f->twins);
 	sys_free(f->fragment);
-	XXH3_freeState(f->hash);
+	content_close(&f->content);
 }
 
 static int
@@ -97,18 +98,31 @@ reserve_id(struct sqb_data *d, uint32_t id)
 	return 0;
 }
 
+/* The file in hand takes the data of an earlier one. */
 static bool
-share(struct feed *f, uint64_t size, XXH128_hash_t hash, uint32_t id)
+share(struct feed *f, XXH128_hash_t hash)
 {
-	uint32_t twin = f->o->no_duplicates ? UINT32_MAX :
-	    twins_find(&f->twins, size, hash);
+	const struct sqb_file *file = &f->file;
+	const struct twin *twin = f->o->no_duplicates ? NULL :
+	    twins_find(&f->twins, content_size(f->o, file->size), hash);
+	struct sqw_data *of = &f->d->of[file->id];
 
-	if (twin == UINT32_MAX)
+	if (twin == NULL)
 		return false;
-	f->d->of[id] = f->d->of[twin];
+	*of = f->d->of[twin->id];
+	if (twin->size != file->size)
+		of->dense = file->dense;
 	f->d->duplicates++;
-	f->d->duplicate_B += size;
+	f->d->duplicate_B += file->size;
 	return true;
+}
+
+static int
+remember(struct feed *f, XXH128_hash_t hash)
+{
+	return twins_add(&f->twins, content_size(f->o, f->file.size),
+	    &(struct twin){ .hash = hash, .size = f->file.size,
+	    .id = f->file.id });
 }
 
 /* Large files */
@@ -149,19 +163,19 @@ hash_ahead(struct feed *f, uint8_t *room, XXH128_hash_t *hash)
 		keep = f->spool;
 		f->spool = -1;	/* until it is full */
 	}
-	XXH3_128bits_reset(f->hash);
+	content_begin(&f->content);
 	for (uint64_t left = f->file.size; rc == 0 && left > 0;) {
 		size_t n = left < f->o->block ? (size_t)left : f->o->block;
 
 		rc = f->source->read(f->source->arg, room, n);
 		if (rc == 0)
-			XXH3_128bits_update(f->hash, room, n);
+			content_add(&f->content, room, n);
 		if (rc == 0 && keep >= 0)
 			rc = fdio_write(keep, room, n);
 		left -= n;
 	}
 	f->spool = keep;
-	*hash = XXH3_128bits_digest(f->hash);
+	*hash = content_end(&f->content);
 	return rc;
 }
 
@@ -173,14 +187,14 @@ begin_large(struct feed *f, uint8_t *room)
 	uint64_t size = f->file.size;
 	XXH128_hash_t hash;
 	int rc, seen = f->file.alone || f->o->no_duplicates ? 0 :
-	    twins_size_seen(&f->twins, size);
+	    twins_size_seen(&f->twins, content_size(f->o, size));
 
 	if (seen < 0)
 		return seen;
 	f->hashing = !f->file.alone && !f->o->no_duplicates;
 	if (seen) {
 		rc = hash_ahead(f, room, &hash);
-		if (rc == 0 && share(f, size, hash, f->file.id)) {
+		if (rc == 0 && share(f, hash)) {
 			close_spool(f);
 			return 0;
 		}
@@ -192,8 +206,9 @@ begin_large(struct feed *f, uint8_t *room)
 	if ((size - 1) / f->o->block >= UINT32_MAX - f->d->units)
 		return -EFBIG;
 	*d = (struct sqw_data){ .unit = (uint32_t)f->d->units,
-		.blocks = (uint32_t)((size - 1) / f->o->block + 1) };
-	XXH3_128bits_reset(f->hash);
+		.blocks = (uint32_t)((size - 1) / f->o->block + 1),
+		.dense = f->file.dense };
+	content_begin(&f->content);
 	f->left = size;
 	f->open = true;
 	return 0;
@@ -204,8 +219,7 @@ end_large(struct feed *f)
 {
 	f->open = false;
 	close_spool(f);
-	return !f->hashing ? 0 : twins_add(&f->twins, f->file.size,
-	    XXH3_128bits_digest(f->hash), f->file.id);
+	return f->hashing ? remember(f, content_end(&f->content)) : 0;
 }
 
 static int
@@ -221,7 +235,7 @@ next_block(struct feed *f, struct feed_unit *u)
 	if (rc != 0)
 		return rc;
 	if (f->hashing)
-		XXH3_128bits_update(f->hash, u->data, u->len);
+		content_add(&f->content, u->data, u->len);
 	f->d->in_B += u->len;
 	f->left -= u->len;
 	rc = f->left == 0 ? end_large(f) : 0;
@@ -229,12 +243,6 @@ next_block(struct feed *f, struct feed_unit *u)
 }
 
 /* Small files */
-
-static bool
-is_zero(const uint8_t *p, size_t len)
-{
-	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
-}
 
 static void
 give_fragment(struct feed *f, struct feed_unit *u)
@@ -256,7 +264,7 @@ give_block(struct feed *f, struct feed_unit *u)
 	u->is_fragment = false;
 	rc = new_unit(f, SQUASHFS_NONE, &u->number);
 	f->d->of[f->file.id] = (struct sqw_data){ .unit = u->number,
-		.blocks = 1 };
+		.blocks = 1, .dense = f->file.dense };
 	return rc != 0 ? rc : 1;
 }
 
@@ -283,6 +291,13 @@ add_small(struct feed *f, struct feed_unit *u)
 	return rc != 0 ? rc : full;
 }
 
+/* Whether files of a block at most are compared as blocks, zeros, too. */
+static bool
+is_always_block(const struct sqb_data_options *o)
+{
+	return o->exact && o->no_fragments;
+}
+
 static int
 take_small(struct feed *f, struct feed_unit *u)
 {
@@ -292,17 +307,18 @@ take_small(struct feed *f, struct feed_unit *u)
 
 	if (rc != 0)
 		return rc;
-	/* zeros are a hole everywhere: the same block for all */
-	if (is_zero(u->data, len)) {
+	/* zeros are a hole everywhere */
+	if (content_is_zero(u->data, len) && !is_always_block(f->o)) {
 		f->d->in_B += len;
 		return give_block(f, u);
 	}
-	hash = XXH3_128bits(u->data, len);
-	if (!f->file.alone && share(f, len, hash, f->file.id))
+	content_begin(&f->content);
+	content_add(&f->content, u->data, len);
+	hash = content_end(&f->content);
+	if (!f->file.alone && share(f, hash))
 		return 0;
 	f->d->in_B += len;
-	rc = f->file.alone || f->o->no_duplicates ? 0 :
-	    twins_add(&f->twins, len, hash, f->file.id);
+	rc = f->file.alone || f->o->no_duplicates ? 0 : remember(f, hash);
 	if (rc != 0)
 		return rc;
 	return f->o->no_fragments ? give_block(f, u) : add_small(f, u);
@@ -327,8 +343,8 @@ next_file(struct feed *f, struct feed_unit *u)
 	rc = reserve_id(f->d, f->file.id);
 	if (rc != 0)
 		return rc;
-	return f->file.size < f->o->block ? take_small(f, u) :
-	    begin_large(f, u->data);
+	return f->file.size < (uint64_t)f->o->block + is_always_block(f->o) ?
+	    take_small(f, u) : begin_large(f, u->data);
 }
 
 /* Of a file that its source gives up no data are any file's. */

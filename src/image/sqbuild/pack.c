@@ -5,6 +5,7 @@
 #include "image/sqbuild/pack.h"
 
 #include "base/sys.h"
+#include "image/sqbuild/content.h"
 #include "image/sqbuild/feed.h"
 #include "image/squashfs/format.h"
 
@@ -46,12 +47,12 @@ pack_open(struct pack **out, const struct sqb_data_options *o)
 {
 	struct pack *k = sys_calloc(1, sizeof(*k));
 	int rc = k == NULL ? -ENOMEM : sqb_codec_open(&k->codec, o->method,
-	    o->level, o->block);
+	    o->level, o->block, o->exact);
 
 	*out = k;
 	if (k != NULL)
 		k->o = o;
-	if (rc == 0 && !o->no_probe && is_slow(o)) {
+	if (rc == 0 && !o->no_probe && !o->exact && is_slow(o)) {
 		k->probe = ZSTD_createCCtx();
 		rc = k->probe == NULL ? -ENOMEM : 0;
 	}
@@ -66,12 +67,6 @@ pack_close(struct pack *k)
 	sqb_codec_close(k->codec);
 	ZSTD_freeCCtx(k->probe);
 	sys_free(k);
-}
-
-static bool
-is_zero(const uint8_t *p, size_t len)
-{
-	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
 }
 
 /* Whether it is hardly worth to be compressed; uses out. */
@@ -103,7 +98,7 @@ pack_unit(struct pack *k, struct slot *s)
 	size_t n = 0;
 
 	if (s->in.len == 0 || (!note->is_fragment &&
-	    is_zero(s->in.data, s->in.len)))
+	    content_is_zero(s->in.data, s->in.len)))
 		return 0;
 	if (buf_reserve(&s->out, feed_room(k->o)) != 0)
 		return -ENOMEM;

@@ -27,22 +27,22 @@ twins_close(struct twins *w)
 }
 
 static struct twin *
-slot_of(struct twin *slots, size_t mask, uint64_t size, XXH128_hash_t hash)
+slot_of(struct twin *slots, size_t mask, uint64_t key, XXH128_hash_t hash)
 {
 	size_t i = hash.low64 & mask;
 
-	while (slots[i].size != 0 && (slots[i].size != size ||
+	while (slots[i].key != 0 && (slots[i].key != key ||
 	    !XXH128_isEqual(slots[i].hash, hash)))
 		i = (i + 1) & mask;
 	return &slots[i];
 }
 
-uint32_t
-twins_find(const struct twins *w, uint64_t size, XXH128_hash_t hash)
+const struct twin *
+twins_find(const struct twins *w, uint64_t key, XXH128_hash_t hash)
 {
-	const struct twin *t = slot_of(w->slots, w->mask, size, hash);
+	const struct twin *t = slot_of(w->slots, w->mask, key, hash);
 
-	return t->size == 0 ? UINT32_MAX : t->id;
+	return t->key == 0 ? NULL : t;
 }
 
 static int
@@ -54,8 +54,8 @@ grow(struct twins *w)
 	if (slots == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i <= w->mask; i++)
-		if (w->slots[i].size != 0)
-			*slot_of(slots, mask, w->slots[i].size,
+		if (w->slots[i].key != 0)
+			*slot_of(slots, mask, w->slots[i].key,
 			    w->slots[i].hash) = w->slots[i];
 	sys_free(w->slots);
 	w->slots = slots;
@@ -64,12 +64,15 @@ grow(struct twins *w)
 }
 
 int
-twins_add(struct twins *w, uint64_t size, XXH128_hash_t hash, uint32_t id)
+twins_add(struct twins *w, uint64_t key, const struct twin *t)
 {
+	struct twin *slot;
+
 	if (4 * w->count > 3 * w->mask && grow(w) != 0)
 		return -ENOMEM;
-	*slot_of(w->slots, w->mask, size, hash) = (struct twin){ hash, size,
-		id };
+	slot = slot_of(w->slots, w->mask, key, t->hash);
+	*slot = *t;
+	slot->key = key;
 	w->count++;
 	return 0;
 }

@@ -184,6 +184,7 @@ write_fragments(struct ending *e)
 	sqfs_frag_table_t *table = sqfs_frag_table_create(0);
 	uint32_t index;
 	int rc = table == NULL ? SQFS_ERROR_ALLOC : 0;
+	uint64_t start = e->file.end;
 
 	/* an empty unit only represents a file's fragment block */
 	for (size_t i = 0; rc == 0 && i < e->d->units; i++)
@@ -193,6 +194,9 @@ write_fragments(struct ending *e)
 	if (rc == 0)
 		rc = sqfs_frag_table_write(table, &e->file.base, &e->super,
 		    &e->codec.base);
+	/* mksquashfs has a table of no fragments, too */
+	if (rc == 0 && e->o->data->exact && e->d->fragments == 0)
+		e->super.fragment_table_start = start;
 	sqfs_destroy(table);
 	return lib_error(rc, &e->file);
 }
@@ -219,21 +223,31 @@ write_exports(struct ending *e)
 	    n * SQUASHFS_EXPORT_B, &start), &e->file);
 	sys_free(refs);
 	e->super.export_table_start = start;
-	e->super.flags |= SQUASHFS_EXPORTABLE;
 	return rc;
+}
+
+/* What the library compresses from now on. */
+static void
+pack_unless(struct ending *e, bool raw)
+{
+	lib_codec_init(&e->codec, raw ? NULL : e->pack);
 }
 
 static int
 write_tables(struct ending *e, const struct sqb_xattrs *x)
 {
-	int rc = write_fragments(e);
+	int rc;
 
+	pack_unless(e, e->o->data->raw_fragments);
+	rc = write_fragments(e);
+	pack_unless(e, e->o->raw_inodes);
 	if (rc == 0 && !e->o->no_export)
 		rc = write_exports(e);
+	pack_unless(e, e->o->raw_inodes || e->o->raw_ids);
 	if (rc == 0)
 		rc = lib_error(sqfs_id_table_write(e->ids, &e->file.base,
 		    &e->super, &e->codec.base), &e->file);
-	lib_codec_init(&e->codec, e->o->raw_xattrs ? NULL : e->pack);
+	pack_unless(e, e->o->raw_xattrs);
 	if (rc == 0 && x != NULL)
 		rc = lib_error(sqfs_xattr_writer_flush(x->writer,
 		    &e->file.base, &e->super, &e->codec.base), &e->file);
@@ -248,13 +262,15 @@ flags_of(const struct sqb_image_options *o)
 	bool none = d->method->compressor == 0;
 
 	return (uint16_t)(
-	    (o->raw_inodes || none ? SQUASHFS_RAW_INODES |
+	    (o->raw_inodes || none ? SQUASHFS_RAW_INODES : 0) |
+	    (o->raw_ids || none || (o->raw_inodes && !d->exact) ?
 	    SQUASHFS_RAW_IDS : 0) |
 	    (d->raw_data || none ? SQUASHFS_RAW_DATA : 0) |
 	    (d->raw_fragments || none ? SQUASHFS_RAW_FRAGMENTS : 0) |
 	    (o->raw_xattrs || none ? SQUASHFS_RAW_XATTRS : 0) |
 	    (d->no_fragments ? SQUASHFS_NO_FRAGMENTS : 0) |
 	    (d->no_duplicates ? 0 : SQUASHFS_DEDUPLICATED) |
+	    (o->no_export ? 0 : SQUASHFS_EXPORTABLE) |
 	    (sqb_settings(d->method, d->level, d->block, settings) > 0 ?
 	    SQUASHFS_OPTIONS : 0));
 }
@@ -286,7 +302,7 @@ pad(struct ending *e)
 
 	if (e->o->no_pad)
 		return 0;
-	n = sqb_record_make(e->o->data, zeros);
+	n = e->o->data->exact ? 0 : sqb_record_make(e->o->data, zeros);
 	n += (size_t)(-(e->file.end + n) % SQUASHFS_PAD_B);
 	rc = fdio_write(e->file.fd, zeros, n);
 	e->file.end += n;
@@ -318,6 +334,10 @@ write_all(struct ending *e, const struct sqb_xattrs *x,
 		rc = write_tables(e, x);
 	if (rc != 0)
 		return rc;
+	/* the library has its own opinion */
+	if (e->o->data->exact)
+		e->super.flags = (uint16_t)(flags_of(e->o) |
+		    (x == NULL ? SQUASHFS_NO_XATTRS : 0));
 	space->used_B = e->super.bytes_used = e->file.end;
 	space->tables_B = e->file.end - e->super.directory_table_start -
 	    space->listings_B;
@@ -341,9 +361,9 @@ sqb_image_end(int fd, const struct sqb_image_options *o, struct sqw_tree *t,
 	e->tree = t;
 	e->ids = sqfs_id_table_create(0);
 	rc = e->ids == NULL ? -ENOMEM : sqb_codec_open(&e->pack,
-	    o->data->method, o->data->level, SQUASHFS_META_B);
+	    o->data->method, o->data->level, SQUASHFS_META_B,
+	    o->data->exact);
 	lib_file_init(&e->file, fd, d->end);
-	lib_codec_init(&e->codec, o->raw_inodes ? NULL : e->pack);
 	if (rc == 0) {
 		give_data(t, d);
 		rc = write_all(e, x, space);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { SMALL_DIR = 65535 };
 #define NONE SQUASHFS_NONE
 
 static unsigned
@@ -47,6 +46,8 @@ holes_of(const struct sqw_layout *l, const struct sqw_node *n)
 {
 	uint64_t sum = 0;
 
+	if (n->data.dense)
+		return 0;
 	for (uint32_t i = 0; i < n->data.blocks; i++) {
 		uint64_t left = n->attr.size - (uint64_t)i * l->block;
 
@@ -73,7 +74,8 @@ put_file(struct sqw_layout *l, size_t node)
 	if (is_long) {
 		sqw_put64(t, start);
 		sqw_put64(t, size);
-		sqw_put64(t, holes);
+		/* Linux counts the blocks of what is left: not of nothing */
+		sqw_put64(t, holes > 0 && holes == size ? size - 1 : holes);
 		sqw_put32(t, n->links);
 		sqw_put32(t, fragment);
 		sqw_put32(t, n->data.tail_at);
@@ -144,6 +146,14 @@ put_index(struct sqw_layout *l)
 	}
 }
 
+/* As mksquashfs has it: by the entries, whether or not there is an index. */
+static bool
+is_long_dir(const struct sqw_node *n, const struct sqw_listing *s)
+{
+	return n->attr.xattr != NONE || s->entries > SQUASHFS_LISTING_RUN ||
+	    s->entries_B >= SQUASHFS_META_B;
+}
+
 void
 sqw_put_dir(struct sqw_layout *l, size_t node)
 {
@@ -155,10 +165,7 @@ sqw_put_dir(struct sqw_layout *l, size_t node)
 	struct sqw_table *t = &l->inodes;
 
 	sqw_put_listing(l, node, &s);
-	if (s.size == 0)
-		at = (struct sqw_place){ 0, 0 };
-	if (l->index_count == 0 && n->attr.xattr == NONE &&
-	    s.size + SQUASHFS_LISTING_EXTRA <= SMALL_DIR) {
+	if (!is_long_dir(n, &s)) {
 		put_head(l, node, false);
 		sqw_put32(t, at.block);
 		sqw_put32(t, s.dirs + 2);

@@ -11,7 +11,8 @@ struct sqw_listing {
 	uint64_t size;
 	uint64_t indexed;		/* the index covers the listing up to
 					 * there */
-	uint32_t dirs;			/* number of directories in it */
+	uint64_t entries_B;		/* bytes of it without headers */
+	uint32_t entries, dirs;		/* numbers of names, of directories */
 };
 
 /*

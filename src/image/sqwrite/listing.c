@@ -57,6 +57,8 @@ put_entry(struct sqw_layout *l, size_t child, uint32_t number,
 	sqw_put16(&l->listings, len - 1);
 	sqw_put(&l->listings, n->name, len);
 	s->size += SQUASHFS_ENTRY_B + len;
+	s->entries_B += SQUASHFS_ENTRY_B + len;
+	s->entries++;
 	s->dirs += l->types[n->owner] == SQUASHFS_DIR;
 	return n->end;
 }
@@ -88,9 +90,9 @@ sqw_put_listing(struct sqw_layout *l, size_t dir, struct sqw_listing *s)
 
 		if (far)
 			l->err = add_index(l, s, nodes[child].name);
-		s->size += SQUASHFS_LISTING_HEAD_B;
-		if (far || child == dir + 1)
+		if (far)
 			s->indexed = s->size;
+		s->size += SQUASHFS_LISTING_HEAD_B;
 		count = run_length(l, s, child, end);
 		sqw_put32(&l->listings, count - 1);
 		sqw_put32(&l->listings, l->places[nodes[child].owner].block);

@@ -2,7 +2,7 @@
  * sqpack.c - build a squashfs image from a tree or an archive
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "sqpack.h"
+#include "as.h"
 #include "sqpack_order.h"
 
 #include "base/fdio.h"
@@ -35,6 +35,15 @@ sqpack_excluded(const struct sqpack *p, const char *path)
 	return false;
 }
 
+/* mksquashfs cuts what does not fit. */
+static uint32_t
+time_of(const struct sqpack_options *o, int64_t t)
+{
+	if (o->has_epoch && t > o->epoch)
+		t = o->epoch;
+	return o->data.exact ? (uint32_t)t : sqw_time(t);
+}
+
 void
 sqpack_adjust(struct sqpack *p, struct sqw_attr *attr, int64_t mtime)
 {
@@ -44,9 +53,7 @@ sqpack_adjust(struct sqpack *p, struct sqw_attr *attr, int64_t mtime)
 		attr->uid = o->uid;
 	if (o->has_gid)
 		attr->gid = o->gid;
-	attr->mtime = o->has_mtime ? o->mtime : sqw_time(mtime);
-	if (o->has_epoch && attr->mtime > o->epoch)
-		attr->mtime = o->epoch;
+	attr->mtime = time_of(o, o->has_mtime ? o->mtime : mtime);
 	if (attr->mtime > p->newest)
 		p->newest = attr->mtime;
 }
@@ -74,6 +81,9 @@ source_of(const struct sqpack *p)
 {
 	struct stat st;
 
+	if (p->o.input_count > 0 || ((p->o.as != NULL || p->o.data.exact) &&
+	    strcmp(p->o.source, "-") != 0))
+		return &sqpack_dir;
 #ifdef COLDPRESS_OCI
 	if (sqpack_is_oci(p->o.source))
 		return &sqpack_oci;
@@ -152,6 +162,15 @@ write_data(struct sqpack *p, const struct sqb_source *files, int fd,
 	return w.failed ? rc : sqpack_fail(p, p->o.output, rc);
 }
 
+static uint32_t
+image_time(const struct sqpack *p)
+{
+	const struct sqpack_options *o = &p->o;
+
+	return o->has_image_mtime ? o->image_mtime : o->has_mtime ? o->mtime :
+	    o->has_epoch ? o->epoch : p->newest;
+}
+
 /* The image of an open source to fd, which stands at 0. */
 static int
 write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
@@ -159,6 +178,7 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
 {
 	struct sqb_image_options o = { .data = &p->o.data,
 		.raw_inodes = p->o.raw_inodes, .raw_xattrs = p->o.raw_xattrs,
+		.raw_ids = p->o.raw_ids,
 		.no_export = p->o.no_export, .no_pad = p->o.no_pad };
 	int64_t at = sqb_image_begin(fd, &o);
 	int rc;
@@ -177,8 +197,7 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
 		rc = sqpack_order_check(p);
 	if (rc != 0)
 		return rc;
-	o.mtime = p->o.has_mtime ? p->o.mtime : p->o.has_epoch ? p->o.epoch :
-	    p->newest;
+	o.mtime = image_time(p);
 	rc = sqb_image_end(fd, &o, &p->tree, &p->data, p->xattrs, &p->space);
 	return sqpack_fail(p, p->o.output, rc);
 }
@@ -268,22 +287,47 @@ build(struct sqpack *p)
 	return sqpack_fail(p, p->o.output, output_commit(&out, true));
 }
 
+/* The options, as they are under the name of the program. */
+static int
+parse(struct sqpack *p, int argc, char **argv)
+{
+	const char *slash = argc == 0 ? NULL : strrchr(argv[0], '/');
+	const char *name = slash != NULL ? slash + 1 : argc > 0 ? argv[0] : "";
+
+	if (strcmp(name, "mksquashfs") == 0)
+		return as_mksquashfs_parse(p, argc, argv);
+	if (strcmp(name, "unsquashfs") == 0)
+		return as_unsquashfs_parse(p, argc, argv);
+	return sqpack_parse(p, argc, argv);
+}
+
+static int
+exit_status(const struct sqpack *p, int rc, int status)
+{
+	if (status == MSG_ERROR && p->o.status_of != NULL)
+		return p->o.status_of(p, rc);
+	return status == MSG_WARNING ? MSG_OK : status;
+}
+
 int
 main(int argc, char **argv)
 {
 	struct sqpack p = { .newest = 0 };
 	uint64_t t0 = sys_now_ns();
-	int status;
+	int status, rc = 0;
 
 	fdio_hold_standard();
 	/* a limit on files is an error as any other */
 	signal(SIGXFSZ, SIG_IGN);
 	output_on_signals();
-	status = sqpack_parse(&p, argc, argv);
+	status = parse(&p, argc, argv);
 	if (status < 0) {
-		if ((p.o.task != NULL ? p.o.task(&p) : build(&p)) != 0)
+		rc = p.o.task != NULL ? p.o.task(&p) : build(&p);
+		if (rc != 0)
 			p.msg.status = MSG_ERROR;
 		p.wall_ns = sys_now_ns() - t0;
+		if (rc == 0 && p.o.done != NULL)
+			p.o.done(&p);
 		if (p.msg.status != MSG_ERROR && p.o.stats != NULL &&
 		    sqpack_write_stats(&p) != 0)
 			msg_error(&p.msg, "%s: %s", p.o.stats,
@@ -293,8 +337,10 @@ main(int argc, char **argv)
 		sqw_tree_close(&p.tree);
 		sqb_order_free(p.order);
 		sys_free(p.order_path);
-		status = msg_finish(&p.msg);
+		status = exit_status(&p, rc, msg_finish(&p.msg));
 	}
+	if (p.o.release != NULL)
+		p.o.release(&p);
 	sys_free(p.o.excludes);
-	return status == MSG_WARNING ? MSG_OK : status;
+	return status;
 }

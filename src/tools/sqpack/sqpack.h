@@ -16,8 +16,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 struct sqpack;
+
+/* One of several sources, which are names in the image's root. */
+struct sqpack_input {
+	char *path;			/* as it was given */
+	char *real;			/* from the root, without its slash */
+	char *name;			/* in the image */
+	bool is_dir;
+};
 
 struct sqpack_options {
 	int (*task)(struct sqpack *p);	/* NULL: build an image */
@@ -39,9 +48,29 @@ struct sqpack_options {
 	bool no_xattrs, no_export, no_pad;
 	bool raw_inodes, raw_xattrs;
 	bool keep_going;
-	bool has_block, has_uid, has_gid, has_mtime, has_epoch;
-	uint32_t uid, gid, mtime;
+	bool plain_names;		/* globs are none */
+	bool missing_is_fine;		/* a glob may match nothing */
+	bool user_xattrs;		/* no other ones are extracted */
+	bool has_block, has_uid, has_gid, has_mtime, has_epoch, has_image_mtime;
+	bool raw_ids;
+	bool no_links;			/* every name is a file of its own */
+	uint32_t uid, gid, mtime, image_mtime;
 	uint32_t epoch;			/* no time is later */
+	/* under another name: what only that needs */
+	void *as;
+	void (*release)(struct sqpack *p);
+	/* Instead of source, which is the first of them; none: 0. */
+	struct sqpack_input *inputs;
+	size_t input_count;
+	/* Whether a path of the image is left out; NULL: no others are. */
+	bool (*left_out)(const struct sqpack *p, const char *path,
+	    const struct stat *st);
+	/* When all names are in the tree; 0, or -errno when that was said. */
+	int (*complete)(struct sqpack *p);
+	/* When an image was made. */
+	void (*done)(const struct sqpack *p);
+	/* The exit status; rc is what the task or the building returned. */
+	int (*status_of)(const struct sqpack *p, int rc);
 	const char **excludes;
 	size_t exclude_count, exclude_cap;
 };
@@ -66,6 +95,14 @@ struct sqpack {
 
 /* Parses the options; -1, or the exit status. */
 int sqpack_parse(struct sqpack *p, int argc, char **argv);
+
+/* SOURCE_DATE_EPOCH, of reproducible-builds.org: -1, or the status. */
+int sqpack_take_epoch(struct sqpack *p);
+
+/* Of --like: -1, or the status to end with; and once all is known, 0 or -errno,
+   when it has been said what does not go with it. */
+int sqpack_be_like(struct sqpack *p, const char *whom);
+int sqpack_check_like(struct sqpack *p);
 
 /*
  * A source of an image.  All but close return 0 or -errno, after reporting the
@@ -127,6 +164,7 @@ int sqpack_list(struct sqpack *p);
 int sqpack_extract(struct sqpack *p);
 int sqpack_cat(struct sqpack *p);
 int sqpack_rebuild_check(struct sqpack *p);
+int sqpack_cat_all(struct sqpack *p, char *const *names, size_t count);
 int sqpack_mount(struct sqpack *p);	/* whether Linux can; -errno: no */
 
 /*

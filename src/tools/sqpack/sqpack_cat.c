@@ -106,9 +106,22 @@ find(struct cat *c)
 }
 
 static int
-cat(struct cat *c)
+prepare(struct cat *c)
 {
 	uint32_t block = sqr_facts(c->i.m)->block;
+	int rc = sqr_decoder_open(&c->decoder, c->i.m);
+
+	c->data = sys_malloc(block);
+	c->zeros = sys_calloc(1, block);
+	if (c->data != NULL && c->zeros != NULL && rc == 0)
+		return 0;
+	msg_error(&c->i.p->msg, "%s", strerror(ENOMEM));
+	return -ENOMEM;
+}
+
+static int
+cat(struct cat *c)
+{
 	const char *why = NULL;
 	int rc;
 
@@ -128,27 +141,23 @@ cat(struct cat *c)
 	if (c->e.why != NULL)
 		msg_error(&c->i.p->msg, "%s: %s: %s", c->i.p->o.source,
 		    c->i.p->o.name, c->e.why);
-	c->data = sys_malloc(block);
-	c->zeros = sys_calloc(1, block);
-	rc = sqr_decoder_open(&c->decoder, c->i.m);
-	if (c->data == NULL || c->zeros == NULL || rc != 0) {
-		msg_error(&c->i.p->msg, "%s", strerror(ENOMEM));
-		return -ENOMEM;
-	}
 	rc = put_blocks(c);
 	return rc != 0 ? rc : put_tail(c);
 }
 
 int
-sqpack_cat(struct sqpack *p)
+sqpack_cat_all(struct sqpack *p, char *const *names, size_t count)
 {
 	struct cat c = { .decoder = NULL };
 	bool confined;
 	int rc = sqpack_image_open(&c.i, p);
 
-	p->o.name += strspn(p->o.name, "/");
 	if (rc == 0) {
 		sandbox_enter(&confined);
+		rc = prepare(&c);
+	}
+	for (size_t k = 0; rc == 0 && k < count; k++) {
+		p->o.name = names[k] + strspn(names[k], "/");
 		rc = cat(&c);
 	}
 	sqr_decoder_close(c.decoder);
@@ -156,4 +165,12 @@ sqpack_cat(struct sqpack *p)
 	sys_free(c.zeros);
 	sqpack_image_close(&c.i);
 	return rc;
+}
+
+int
+sqpack_cat(struct sqpack *p)
+{
+	char *name = (char *)(uintptr_t)p->o.name;
+
+	return sqpack_cat_all(p, &name, 1);
 }

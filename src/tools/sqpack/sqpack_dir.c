@@ -24,6 +24,15 @@ by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* What files of the same content have in common; see data.h. */
+static uint64_t
+key_of(const struct dir *d, uint64_t size)
+{
+	uint32_t block = d->p->o.data.block;
+
+	return d->p->o.data.exact ? (size - 1) / block : size;
+}
+
 static int
 list_files(struct dir *d)
 {
@@ -38,7 +47,8 @@ list_files(struct dir *d)
 			continue;
 		d->files[d->file_count++] = i;
 		if (t->nodes[i].attr.size >= d->p->o.data.block)
-			d->sizes[d->size_count++] = t->nodes[i].attr.size;
+			d->sizes[d->size_count++] = key_of(d,
+			    t->nodes[i].attr.size);
 	}
 	qsort(d->sizes, d->size_count, sizeof(*d->sizes), by_size);
 	return d->p->order == NULL ? 0 : sqpack_order_sort(d->p, d->files,
@@ -55,13 +65,36 @@ is_alone(const struct dir *d, uint64_t size)
 	    (p + 1 == d->sizes + d->size_count || p[1] != size));
 }
 
+/* The path from the root of the file system, of one of several sources. */
+static int
+make_real(const struct dir *d, char **text, size_t *room)
+{
+	const struct sqpack_input *in = dir_input(d, *text);
+	size_t skip = strlen(in->name), real = strlen(in->real);
+	size_t rest = strlen(*text) - skip + 1;
+	char *p = *text;
+
+	if (real + rest > *room) {
+		p = sys_realloc(*text, real + rest);
+		if (p == NULL)
+			return -ENOMEM;
+		*text = p;
+		*room = real + rest;
+	}
+	memmove(p + real, p + skip, rest);
+	memcpy(p, in->real, real);
+	return 0;
+}
+
 static int
 file_path(void *arg, size_t i, char **text, size_t *room, uint64_t *size)
 {
 	const struct dir *d = arg;
+	int rc = sqw_tree_path(&d->p->tree, d->files[i], text, room);
 
 	*size = d->p->tree.nodes[d->files[i]].attr.size;
-	return sqw_tree_path(&d->p->tree, d->files[i], text, room);
+	return rc != 0 || d->p->o.input_count == 0 ? rc :
+	    make_real(d, text, room);
 }
 
 /* Of the file that was given last: -ECANCELED, if the image can do without. */
@@ -98,6 +131,12 @@ take_file(struct dir *d)
 	return rc == 0 ? 0 : file_trouble(d, rc);
 }
 
+static bool
+is_dense(const struct stat *st)
+{
+	return (uint64_t)st->st_blocks * 512 >= (uint64_t)st->st_size;
+}
+
 static int
 dir_next(void *arg, struct sqb_file *f)
 {
@@ -121,7 +160,9 @@ dir_next(void *arg, struct sqb_file *f)
 	d->offset = 0;
 	f->id = n->id;
 	f->size = n->attr.size;
-	f->alone = f->size >= d->p->o.data.block && is_alone(d, f->size);
+	f->alone = f->size >= d->p->o.data.block &&
+	    is_alone(d, key_of(d, f->size));
+	f->dense = d->p->o.data.exact && is_dense(&d->file->st);
 	return 1;
 }
 
@@ -179,21 +220,30 @@ start_ahead(struct dir *d)
 }
 
 static int
+list_one(struct dir *d, struct fs_list *list)
+{
+	int fd = sys_dup(d->root);
+
+	return fd < 0 ? fd : fs_list_add(list, fd, d->p->o.data.threads);
+}
+
+static int
 list_dir(struct dir *d)
 {
 	struct fs_list list = { .count = 0 };
 	int rc;
 
-	d->root = sys_openat(AT_FDCWD, d->p->o.source,
-	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	rc = d->root < 0 ? d->root : sys_dup(d->root);
-	if (rc >= 0)
-		rc = fs_list_add(&list, rc, d->p->o.data.threads);
+	d->root = sys_openat(AT_FDCWD, d->p->o.input_count > 0 ? "/" :
+	    d->p->o.source, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	rc = d->root < 0 ? d->root : d->p->o.input_count > 0 ?
+	    dir_list_inputs(d, &list) : list_one(d, &list);
 	if (rc == 0)
 		rc = fs_list_end(&list);
 	if (rc == 0)
 		rc = dir_fill_tree(d, &list);
 	fs_list_free(&list);
+	if (rc == 0 && d->p->o.complete != NULL)
+		rc = d->p->o.complete(d->p);
 	if (rc == 0)
 		rc = sqw_tree_finish(&d->p->tree);
 	if (rc == 0)

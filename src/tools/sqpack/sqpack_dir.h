@@ -41,10 +41,10 @@ uint64_t dir_changed_ns(const struct stat *st);
 int dir_fill_tree(struct dir *d, const struct fs_list *list);
 
 /*
- * The attributes of a path of the directory, as a set of the image.  0 or
- * -errno.
+ * The attributes of a path below the directory `at`, as a set of the image.  0
+ * or -errno.
  */
-int dir_add_xattrs(struct dir *d, const char *path, uint32_t *index);
+int dir_add_xattrs(struct dir *d, int at, const char *path, uint32_t *index);
 
 /*
  * Which items of the list may have attributes: an array to be freed in any
@@ -52,5 +52,11 @@ int dir_add_xattrs(struct dir *d, const char *path, uint32_t *index);
  */
 int dir_find_xattrs(const struct dir *d, const struct fs_list *list,
     bool **has);
+
+/* Of several sources: lists the directories.  0, or -errno that was said. */
+int dir_list_inputs(struct dir *d, struct fs_list *list);
+
+/* Of several sources, the one that the path begins with. */
+const struct sqpack_input *dir_input(const struct dir *d, const char *path);
 
 #endif

@@ -23,9 +23,9 @@ enum { PROC_PATH_MAX = PATH_MAX + 64, CHUNK = 256 };
 
 /* No system call takes a directory and a path below it for attributes. */
 static int
-proc_path(const struct dir *d, const char *path, char proc[PROC_PATH_MAX])
+proc_path(int at, const char *path, char proc[PROC_PATH_MAX])
 {
-	return snprintf(proc, PROC_PATH_MAX, "/proc/self/fd/%d/%s", d->root,
+	return snprintf(proc, PROC_PATH_MAX, "/proc/self/fd/%d/%s", at,
 	    *path == '\0' ? "." : path) >= PROC_PATH_MAX ?
 	    -ENAMETOOLONG : 0;
 }
@@ -53,11 +53,11 @@ add_xattr(struct dir *d, const char *path, const char *name)
 }
 
 int
-dir_add_xattrs(struct dir *d, const char *path, uint32_t *index)
+dir_add_xattrs(struct dir *d, int at, const char *path, uint32_t *index)
 {
 	char proc[PROC_PATH_MAX], names[64 << 10];
 	ssize_t n;
-	int rc = proc_path(d, path, proc);
+	int rc = proc_path(at, path, proc);
 
 	*index = SQUASHFS_NONE;
 	if (rc != 0)
@@ -74,7 +74,6 @@ dir_add_xattrs(struct dir *d, const char *path, uint32_t *index)
 
 /* Threads take chunks of the list. */
 struct search {
-	const struct dir *d;
 	const struct fs_list *list;
 	bool *has;
 	atomic_size_t next;
@@ -91,8 +90,9 @@ search(void *arg, unsigned thread)
 	while ((i = atomic_fetch_add(&s->next, CHUNK)) < s->list->count)
 		for (size_t end = i + CHUNK; i < end && i < s->list->count;
 		    i++) {
-			ssize_t n = proc_path(s->d, s->list->items[i].path,
-			    proc);
+			const struct fs_item *it = &s->list->items[i];
+			ssize_t n = proc_path(s->list->roots[it->root],
+			    it->path, proc);
 
 			if (n == 0)
 				n = sys_llistxattr(proc, NULL, 0);
@@ -104,7 +104,7 @@ search(void *arg, unsigned thread)
 int
 dir_find_xattrs(const struct dir *d, const struct fs_list *list, bool **has)
 {
-	struct search s = { .d = d, .list = list,
+	struct search s = { .list = list,
 		.has = sys_malloc((list->count + 1) * sizeof(*s.has)) };
 
 	*has = s.has;

@@ -32,11 +32,22 @@ static const struct compressor compressors[] = {
 	[SQUASHFS_ZSTD] = { "zstd", "ZSTD", 4, 14 },
 };
 
+const char *const sqpack_strategies[SQPACK_STRATEGIES] = { "default",
+	"filtered", "huffman_only", "run_length_encoded", "fixed" };
+const char *const sqpack_lzos[SQPACK_LZOS] = { "lzo1x_1", "lzo1x_1_11",
+	"lzo1x_1_12", "lzo1x_1_15", "lzo1x_999" };
+
 /* The image was opened, so it is one of them. */
 static const struct compressor *
 compressor_of(const struct sqpack_image *i)
 {
 	return &compressors[sqr_facts(i->m)->compressor];
+}
+
+const char *
+sqpack_compressor_name(const struct sqpack_image *i)
+{
+	return compressor_of(i)->name;
 }
 
 static uint32_t
@@ -49,16 +60,14 @@ setting(const struct sqr_facts *f, size_t at, uint32_t otherwise)
 static void
 print_lzo(const struct sqr_facts *f)
 {
-	static const char *const names[] = { "lzo1x_1", "lzo1x_1_11",
-		"lzo1x_1_12", "lzo1x_1_15", "lzo1x_999" };
 	uint32_t n = setting(f, 0, 4);
 
-	if (n >= sizeof(names) / sizeof(*names))
+	if (n >= SQPACK_LZOS)
 		printf(", algorithm %u", n);
 	else if (n == 4)
-		printf(", %s, level %u", names[n], setting(f, 4, 8));
+		printf(", %s, level %u", sqpack_lzos[n], setting(f, 4, 8));
 	else
-		printf(", %s", names[n]);
+		printf(", %s", sqpack_lzos[n]);
 }
 
 static void
@@ -75,14 +84,12 @@ print_xz(const struct sqr_facts *f)
 static void
 print_gzip(const struct sqr_facts *f)
 {
-	static const char *const names[] = { "default", "filtered",
-		"huffman_only", "run_length_encoded", "fixed" };
 	uint32_t word = setting(f, 4, 15), strategies = word >> 16;
 
 	printf(", level %u, window %u", setting(f, 0, 9), word & 0xffff);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < SQPACK_STRATEGIES; i++)
 		if ((strategies & 1U << i) != 0)
-			printf(", strategy %s", names[i]);
+			printf(", strategy %s", sqpack_strategies[i]);
 }
 
 static void

@@ -28,9 +28,8 @@ letter_of(uint16_t mode)
 	}
 }
 
-/* As in ls(1). */
-static void
-mode_text(char text[11], uint16_t mode)
+void
+sqpack_mode_text(char text[SQPACK_MODE_B], uint16_t mode)
 {
 	static const char bits[] = "rwxrwxrwx", special[] = "sst";
 
@@ -75,12 +74,12 @@ stored_text(char text[32], const struct sqr_image *m,
 static void
 print_long(const struct sqpack_image *i, const struct sqr_entry *e)
 {
-	char mode[11] = "??????????", owner[32] = "?/?", size[32], stored[32];
+	char mode[SQPACK_MODE_B] = "??????????", owner[32] = "?/?", size[32], stored[32];
 	char time[UTC_B];
 	int pad;
 
 	if (e->mode != 0)
-		mode_text(mode, e->mode);
+		sqpack_mode_text(mode, e->mode);
 	if (e->has_owner)
 		snprintf(owner, sizeof(owner), "%u/%u", e->uid, e->gid);
 	size_text(size, e);

@@ -22,10 +22,10 @@
 
 enum { THREADS_MAX = 1024, GZIP_BEST = 10 };
 
-enum { OPT_ALL_ROOT = 256, OPT_BCJ, OPT_BEST, OPT_CAN_MOUNT, OPT_CAT, OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_MTIME,
-    OPT_NO_DUPLICATES, OPT_NO_EXPORT, OPT_NO_FRAGMENTS, OPT_NO_PAD,
-    OPT_NO_PROBE, OPT_NO_XATTRS, OPT_ORDER, OPT_RAW,
-    OPT_REBUILD_CHECK, OPT_STATS, OPT_UID };
+enum { OPT_ALL_ROOT = 256, OPT_BCJ, OPT_BEST, OPT_CAN_MOUNT, OPT_CAT,
+    OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_LIKE, OPT_MTIME, OPT_NO_DUPLICATES,
+    OPT_NO_EXPORT, OPT_NO_FRAGMENTS, OPT_NO_PAD, OPT_NO_PROBE, OPT_NO_XATTRS,
+    OPT_ORDER, OPT_RAW, OPT_REBUILD_CHECK, OPT_STATS, OPT_UID };
 
 static const struct option longs[] = {
 	{ "all-root", no_argument, NULL, OPT_ALL_ROOT },
@@ -43,6 +43,7 @@ static const struct option longs[] = {
 	{ "help", no_argument, NULL, 'h' },
 	{ "keep-going", no_argument, NULL, 'k' },
 	{ "level", required_argument, NULL, 'L' },
+	{ "like", required_argument, NULL, OPT_LIKE },
 	{ "list", no_argument, NULL, 'l' },
 	{ "mtime", required_argument, NULL, OPT_MTIME },
 	{ "no-duplicates", no_argument, NULL, OPT_NO_DUPLICATES },
@@ -71,7 +72,7 @@ static const char usage[] =
 "              [--all-root] [--uid N] [--gid N] [--mtime seconds]\n"
 "              [--exclude glob]... [--no-duplicates] [--no-fragments]\n"
 "              [--no-xattrs] [--order list [-0]]\n"
-"              [--raw data,fragments,inodes,xattrs]\n"
+"              [--raw data,fragments,inodes,xattrs] [--like mksquashfs]\n"
 "              [--dry-run] [--stats[=file]] -o image directory|archive|image|-\n"
 "       sqpack -l [-qv] [--can-mount[=kernel]] [glob]... image\n"
 "       sqpack -x dir [-fqv] [-p threads] [--no-xattrs] [glob]... image\n"
@@ -108,6 +109,8 @@ static const char help[] =
 "      --mtime SECONDS    every time in the image, since 1970\n"
 "      --can-mount[=KERNEL]  whether a kernel mounts the image: its\n"
 "                         configuration file or version; default: this one\n"
+"      --like mksquashfs  the very bytes of mksquashfs 4.5.1 with the snap\n"
+"                         store's settings; xz unless -F says otherwise\n"
 "      --exclude GLOB     leave out paths or names that match\n"
 "      --no-duplicates    store files of the same content again\n"
 "      --no-export        no table of inode numbers for NFS\n"
@@ -318,6 +321,7 @@ take(struct sqpack *p, int opt, int64_t *level)
 	case OPT_CAN_MOUNT: return take_kernel(p);
 	case OPT_EXCLUDE: return take_exclude(p);
 	case OPT_GID: return take_u32(p, "group", &o->gid, &o->has_gid);
+	case OPT_LIKE: return sqpack_be_like(p, optarg);
 	case OPT_MTIME: return take_u32(p, "time", &o->mtime, &o->has_mtime);
 	case OPT_ORDER: o->order = optarg; break;
 	case OPT_RAW: return take_raw(p);
@@ -372,9 +376,8 @@ set_level(struct sqpack *p, int64_t level)
 	return MSG_ERROR;
 }
 
-/* Reproducible builds: see reproducible-builds.org's specification. */
-static int
-take_epoch(struct sqpack *p)
+int
+sqpack_take_epoch(struct sqpack *p)
 {
 	const char *text = getenv("SOURCE_DATE_EPOCH");
 	int64_t n;
@@ -434,7 +437,12 @@ check(struct sqpack *p, int64_t level, int argc, char **argv)
 	if (p->o.output == NULL)
 		p->o.output = "image";
 	p->o.data.threads = cpus_choose(p->o.data.threads, THREADS_MAX);
-	return set_level(p, level) >= 0 ? MSG_ERROR : take_epoch(p);
+	if (p->o.data.method == NULL)
+		p->o.data.method = sqb_method_by_name(p->o.data.exact ? "xz" :
+		    "zstd");
+	if (set_level(p, level) >= 0 || sqpack_check_like(p) != 0)
+		return MSG_ERROR;
+	return sqpack_take_epoch(p);
 }
 
 int
@@ -445,7 +453,6 @@ sqpack_parse(struct sqpack *p, int argc, char **argv)
 
 	msg_init(&p->msg, argv[0]);
 	p->o.data.block = SQUASHFS_BLOCK_DEFAULT;
-	p->o.data.method = sqb_method_by_name("zstd");
 	while (status < 0 && (ch = options_next(&p->msg, argc, argv,
 	    "0b:F:fhklL:o:p:qvVx:", longs)) != -1)
 		status = take(p, ch, &level);

@@ -244,6 +244,8 @@ set_attribute(void *arg, const char *name, const void *value, size_t len)
 	char path[SQUASHFS_NAME_MAX + 64];
 	int rc;
 
+	if (s->p->x->i.p->o.user_xattrs && strncmp(name, "user.", 5) != 0)
+		return 0;
 	if (s->fd >= 0) {
 		rc = sys_fsetxattr(s->fd, name, value, len);
 	} else {

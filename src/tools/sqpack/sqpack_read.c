@@ -84,7 +84,8 @@ choose_glob(struct sqpack_image *i, const char *glob)
 
 		if (path == NULL)
 			return -ENOMEM;
-		if (fnmatch(glob, path, FNM_PATHNAME) == 0) {
+		if (i->p->o.plain_names ? strcmp(glob, path) == 0 :
+		    fnmatch(glob, path, FNM_PATHNAME) == 0) {
 			want(i, n);
 			found++;
 			n = sqr_end(i->m, n);
@@ -92,7 +93,7 @@ choose_glob(struct sqpack_image *i, const char *glob)
 			n++;
 		}
 	}
-	if (found == 0)
+	if (found == 0 && !i->p->o.missing_is_fine)
 		msg_error(&i->p->msg, "%s: no name matches %s",
 		    i->p->o.source, glob);
 	return 0;

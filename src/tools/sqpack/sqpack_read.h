@@ -51,6 +51,17 @@ const char *sqpack_image_path(struct sqpack_image *i, size_t number);
 int sqpack_image_padding(const struct sqpack_image *i, char *padding,
     size_t size);
 
+/* As in ls(1). */
+enum { SQPACK_MODE_B = 11 };
+void sqpack_mode_text(char text[SQPACK_MODE_B], uint16_t mode);
+
+/* What the options of compressors are called, by their bits or numbers. */
+enum { SQPACK_STRATEGIES = 5, SQPACK_LZOS = 5 };
+extern const char *const sqpack_strategies[SQPACK_STRATEGIES];
+extern const char *const sqpack_lzos[SQPACK_LZOS];
+
+const char *sqpack_compressor_name(const struct sqpack_image *i);
+
 /*
  * Prints len bytes for a terminal or a list: control characters as \ooo, \ as
  * \\.

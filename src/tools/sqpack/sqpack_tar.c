@@ -137,6 +137,8 @@ archive_finish(void *state)
 	struct archive *a = state;
 	int rc = archive_end(a);
 
+	if (rc == 0 && a->p->o.complete != NULL)
+		rc = a->p->o.complete(a->p);
 	if (rc == 0) {
 		rc = sqw_tree_finish(&a->p->tree);
 		if (rc != 0)

@@ -1,0 +1,70 @@
+/*
+ * content.c - how files of the same content are recognized
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "image/sqbuild/content.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { LENGTH_BITS = 0x3ff };
+
+int
+content_open(struct content *c, const struct sqb_data_options *o)
+{
+	*c = (struct content){ .o = o, .state = XXH3_createState() };
+	return c->state == NULL ? -ENOMEM : 0;
+}
+
+void
+content_close(struct content *c)
+{
+	XXH3_freeState(c->state);
+}
+
+void
+content_begin(struct content *c)
+{
+	XXH3_128bits_reset(c->state);
+	c->begun = false;
+}
+
+/*
+ * To be exact, by blocks, of which one of zeros is the same at any length.
+ * But mksquashfs looks for a file among those whose first block, as it holds
+ * it, has the same length in its last ten bits: zeros it holds unpacked.
+ */
+void
+content_add(struct content *c, const uint8_t *block, size_t len)
+{
+	XXH128_hash_t hash = { 0, 0 };
+
+	if (!c->o->exact) {
+		XXH3_128bits_update(c->state, block, len);
+		return;
+	}
+	if (!content_is_zero(block, len))
+		hash = XXH3_128bits(block, len);
+	else if (!c->begun)
+		hash.low64 = len & LENGTH_BITS;
+	c->begun = true;
+	XXH3_128bits_update(c->state, &hash, sizeof(hash));
+}
+
+XXH128_hash_t
+content_end(const struct content *c)
+{
+	return XXH3_128bits_digest(c->state);
+}
+
+uint64_t
+content_size(const struct sqb_data_options *o, uint64_t size)
+{
+	return o->exact ? ((size - 1) / o->block + 1) * o->block : size;
+}
+
+bool
+content_is_zero(const uint8_t *p, size_t len)
+{
+	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
+}

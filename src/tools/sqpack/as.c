@@ -1,0 +1,127 @@
+/*
+ * as.c - options of the programs whose names sqpack may have
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "as.h"
+
+#include "base/args.h"
+#include "base/array.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+is_named(const struct as_option *o, const char *word)
+{
+	return strcmp(o->name, word) == 0 ||
+	    (o->alias != NULL && strcmp(o->alias, word) == 0);
+}
+
+int
+as_next(struct msg *m, struct as_words *w, const struct as_option *options)
+{
+	const struct as_option *o = options;
+
+	if (w->at == w->argc || w->argv[w->at][0] != '-')
+		return AS_END;
+	w->word = w->argv[w->at++];
+	w->value = NULL;
+	while (o->name != NULL && !is_named(o, w->word))
+		o++;
+	if (o->name == NULL) {
+		msg_error(m, "invalid option %s", w->word);
+		return AS_WRONG;
+	}
+	if (o->has_value && w->at == w->argc) {
+		msg_error(m, "%s is without its value", w->word);
+		return AS_WRONG;
+	}
+	if (o->has_value)
+		w->value = w->argv[w->at++];
+	return o->id;
+}
+
+bool
+as_number(struct msg *m, const struct as_words *w, int64_t lo, int64_t hi,
+    int64_t *n)
+{
+	if (args_int(w->value, lo, hi, n) == 0)
+		return true;
+	msg_error(m, "%s is followed by '%s', not by a number in %lld..%lld",
+	    w->word, w->value, (long long)lo, (long long)hi);
+	return false;
+}
+
+int
+as_lacks(struct msg *m, const char *word, const char *whose)
+{
+	msg_error(m, "%s is an option of %s that sqpack does not have", word,
+	    whose);
+	return MSG_ERROR;
+}
+
+int
+as_texts_add(struct sqpack *p, struct as_texts *t, const char *text,
+    size_t len)
+{
+	void *items = t->items;
+	char *copy = sys_malloc(len + 1);
+	int rc = copy == NULL ? -ENOMEM : array_grow(&items, t->count, &t->cap,
+	    sizeof(*t->items));
+
+	t->items = items;
+	if (rc != 0) {
+		sys_free(copy);
+		msg_error(&p->msg, "%s", strerror(-rc));
+		return rc;
+	}
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	t->items[t->count++] = copy;
+	return 0;
+}
+
+void
+as_texts_free(struct as_texts *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		sys_free(t->items[i]);
+	sys_free(t->items);
+}
+
+static int
+give_line(struct sqpack *p, char *line,
+    int (*fn)(struct sqpack *p, char *line))
+{
+	line += strspn(line, " \t");
+	line[strcspn(line, "\n")] = '\0';
+	return *line == '\0' || *line == '#' ? 0 : fn(p, line);
+}
+
+int
+as_lines(struct sqpack *p, const char *path,
+    int (*fn)(struct sqpack *p, char *line))
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t cap = 0;
+	int rc = 0;
+
+	if (f == NULL) {
+		rc = -errno;
+		msg_error(&p->msg, "%s: %s", path, strerror(-rc));
+		return rc;
+	}
+	while (rc == 0 && getline(&line, &cap, f) != -1)
+		rc = give_line(p, line, fn);
+	if (rc == 0 && ferror(f)) {
+		rc = -EIO;
+		msg_error(&p->msg, "%s: %s", path, strerror(-rc));
+	}
+	free(line);
+	fclose(f);
+	return rc;
+}

@@ -1,0 +1,151 @@
+/*
+ * as_mksquashfs_check.c - what the options of mksquashfs come to
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "as_mksquashfs.h"
+
+#include "base/args.h"
+#include "base/cpus.h"
+#include "image/squashfs/format.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool
+is_default_dictionary(const struct sqpack *p, const char *text)
+{
+	uint64_t n;
+
+	return strcmp(text, "100%") == 0 || (args_size(text, &n) == 0 &&
+	    n == p->o.data.block);
+}
+
+static bool
+set_level(struct sqpack *p, const char *comp)
+{
+	const struct sqb_method *m = p->o.data.method;
+	int64_t level = ((struct as_mksquashfs *)p->o.as)->level;
+
+	p->o.data.level = level == 0 ? m->level_default : (int)level;
+	if (level == 0 || (level >= m->level_min && level <= m->level_max))
+		return true;
+	if (m->level_min == m->level_max)
+		msg_error(&p->msg, "%s has no -Xcompression-level", comp);
+	else
+		msg_error(&p->msg, "-Xcompression-level of %s is %d to %d",
+		    comp, m->level_min, m->level_max);
+	return false;
+}
+
+static int
+set_method(struct sqpack *p)
+{
+	struct as_mksquashfs *a = p->o.as;
+	const char *comp = a->comp == NULL ? "gzip" : a->comp;
+	const struct sqb_method *m;
+
+	if (a->hc && strcmp(comp, "lz4") != 0) {
+		msg_error(&p->msg, "-Xhc is for lz4, not for %s", comp);
+		return MSG_ERROR;
+	}
+	m = strcmp(comp, "none") == 0 || strcmp(comp, "lz4hc") == 0 ? NULL :
+	    sqb_method_by_name(a->hc ? "lz4hc" : comp);
+	if (m == NULL) {
+		msg_error(&p->msg, "Compressor \"%s\" is not supported: there "
+		    "are gzip, lz4, lzo, xz and zstd", comp);
+		return MSG_ERROR;
+	}
+	p->o.data.method = m;
+	if (!set_level(p, comp))
+		return MSG_ERROR;
+	if (a->dictionary != NULL && (m->compressor != SQUASHFS_XZ ||
+	    !is_default_dictionary(p, a->dictionary))) {
+		msg_error(&p->msg, "-Xdict-size is for xz, and the block size "
+		    "or 100%% here");
+		return MSG_ERROR;
+	}
+	/* where speed is not the point, the very bytes */
+	p->o.data.exact = m->compressor == SQUASHFS_XZ ||
+	    m->compressor == SQUASHFS_LZO;
+	return -1;
+}
+
+static int
+set_times(struct sqpack *p)
+{
+	struct sqpack_options *o = &p->o;
+	struct as_mksquashfs *a = o->as;
+
+	if (sqpack_take_epoch(p) >= 0)
+		return MSG_ERROR;
+	if (o->has_epoch && (a->has_mkfs_time || o->has_mtime)) {
+		msg_error(&p->msg, "SOURCE_DATE_EPOCH and command line options "
+		    "can't be used at the same time to set timestamp(s)");
+		return MSG_ERROR;
+	}
+	if (!a->has_mkfs_time)
+		o->image_mtime = o->has_epoch ? o->epoch :
+		    (uint32_t)time(NULL);
+	o->has_image_mtime = true;
+	return -1;
+}
+
+/* A root that is none of the sources. */
+static void
+make_root(struct as_mksquashfs *a)
+{
+	a->root_mode = a->has_root_mode ? a->root_mode : 0777;
+	a->root_uid = a->has_root_uid ? a->root_uid : getuid();
+	a->root_gid = a->has_root_gid ? a->root_gid : getgid();
+	a->root_time = a->has_root_time ? a->root_time :
+	    (uint32_t)time(NULL);
+	a->has_root_mode = a->has_root_uid = a->has_root_gid = true;
+	a->has_root_time = true;
+}
+
+/* One directory, as sqpack takes it; or several names. */
+static int
+set_sources(struct sqpack *p)
+{
+	struct as_mksquashfs *a = p->o.as;
+
+	if (a->tar && (a->source_count != 1 ||
+	    strcmp(a->sources[0], "-") != 0 || a->pseudo.count > 0 ||
+	    a->excludes.count > 0)) {
+		msg_error(&p->msg, "with -tar the source is -, and neither -p "
+		    "nor -e is possible");
+		return MSG_ERROR;
+	}
+	if (as_sources(p) != 0 || as_excludes(p) != 0)
+		return MSG_ERROR;
+	if (a->tar)
+		return -1;
+	if (a->source_count > 1 || a->as_directory || !p->o.inputs[0].is_dir) {
+		make_root(a);
+		return -1;
+	}
+	p->o.input_count = 0;
+	return -1;
+}
+
+int
+as_mksquashfs_check(struct sqpack *p)
+{
+	struct as_mksquashfs *a = p->o.as;
+	struct stat st;
+
+	if (a->append && stat(p->o.output, &st) == 0) {
+		msg_error(&p->msg, "%s is there already, and sqpack does not "
+		    "append to images: -noappend replaces it", p->o.output);
+		return MSG_ERROR;
+	}
+	p->o.force = true;
+	p->o.raw_ids = p->o.raw_ids && !p->o.raw_inodes;
+	p->o.complete = as_pseudo;
+	p->o.data.threads = cpus_choose(p->o.data.threads, AS_THREADS_MAX);
+	if (set_method(p) >= 0 || set_times(p) >= 0 || set_sources(p) >= 0)
+		return MSG_ERROR;
+	as_announce(p);
+	return -1;
+}

@@ -1,0 +1,297 @@
+/*
+ * as_mksquashfs_pseudo.c - names that a command line adds to an image
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * "NAME d MODE USER GROUP" and the like, as mksquashfs 4.5.1 has them:
+ * directories, devices, links, fifos and sockets, and new modes of what is
+ * there.  With an upper-case letter a time stands before the mode.  Files
+ * that commands write (f, F) are refused.
+ */
+#include "as_mksquashfs.h"
+
+#include "base/args.h"
+#include "image/squashfs/format.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { WORDS = 8, MODE_MAX = 07777, MAJOR_MAX = 0xfff, MINOR_MAX = 0xfffff };
+
+struct definition {
+	const char *text;		/* all of it, for messages */
+	char *words[WORDS];
+	size_t count;
+	char type;			/* lower case */
+	struct sqw_attr attr;
+	int64_t mtime;
+};
+
+bool
+as_take_user(struct sqpack *p, const char *text, uint32_t *id)
+{
+	const struct passwd *pw;
+	int64_t n;
+
+	if (args_int(text, 0, UINT32_MAX, &n) == 0) {
+		*id = (uint32_t)n;
+		return true;
+	}
+	pw = getpwnam(text);
+	if (pw == NULL) {
+		msg_error(&p->msg, "there is no user %s", text);
+		return false;
+	}
+	*id = pw->pw_uid;
+	return true;
+}
+
+bool
+as_take_group(struct sqpack *p, const char *text, uint32_t *id)
+{
+	const struct group *gr;
+	int64_t n;
+
+	if (args_int(text, 0, UINT32_MAX, &n) == 0) {
+		*id = (uint32_t)n;
+		return true;
+	}
+	gr = getgrnam(text);
+	if (gr == NULL) {
+		msg_error(&p->msg, "there is no group %s", text);
+		return false;
+	}
+	*id = gr->gr_gid;
+	return true;
+}
+
+static int
+bad(struct sqpack *p, const struct definition *d, const char *why)
+{
+	msg_error(&p->msg, "pseudo definition '%s': %s", d->text, why);
+	return -EINVAL;
+}
+
+/*
+ * One word of the line: in quotes it may have blanks; a backslash takes the
+ * next character as it is.
+ */
+static char *
+next_word(char **line)
+{
+	char *from = *line + strspn(*line, " \t"), *word = from, *to = from;
+	bool quoted = false;
+
+	if (*from == '\0')
+		return NULL;
+	for (; *from != '\0' && (quoted || (*from != ' ' && *from != '\t'));
+	    from++) {
+		if (*from == '"') {
+			quoted = !quoted;
+			continue;
+		}
+		if (*from == '\\' && from[1] != '\0')
+			from++;
+		*to++ = *from;
+	}
+	*line = from + (*from != '\0');
+	*to = '\0';
+	return word;
+}
+
+/* A link's target is the rest of the line. */
+static void
+split(struct definition *d, char *line)
+{
+	size_t target = SIZE_MAX;
+	char *word;
+
+	while (d->count < WORDS && d->count != target &&
+	    (word = next_word(&line)) != NULL) {
+		d->words[d->count++] = word;
+		if (d->count == 2 && strcmp(word, "s") == 0)
+			target = 5;
+		if (d->count == 2 && strcmp(word, "S") == 0)
+			target = 6;
+	}
+	line += strspn(line, " \t");
+	if (d->count == target && *line != '\0')
+		d->words[d->count++] = line;
+}
+
+/* Mode, user and group, which all have; at: the word of the mode. */
+static int
+take_attr(struct sqpack *p, struct definition *d, size_t at)
+{
+	static const struct { char type; uint16_t mode; } types[] = {
+		{ 'd', S_IFDIR }, { 'c', S_IFCHR }, { 'b', S_IFBLK },
+		{ 's', S_IFLNK }, { 'i', S_IFIFO }, { 'm', 0 }
+	};
+	char *end;
+	unsigned long mode;
+
+	if (d->count < at + 3)
+		return bad(p, d, "it lacks mode, user and group");
+	mode = strtoul(d->words[at], &end, 8);
+	if (*end != '\0' || mode > MODE_MAX)
+		return bad(p, d, "its mode is not octal, up to 7777");
+	d->attr = (struct sqw_attr){ .mode = (uint16_t)mode,
+		.xattr = SQUASHFS_NONE };
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (types[i].type == d->type)
+			d->attr.mode |= types[i].mode;
+	return as_take_user(p, d->words[at + 1], &d->attr.uid) &&
+	    as_take_group(p, d->words[at + 2], &d->attr.gid) ? 0 : -EINVAL;
+}
+
+/* What comes behind them; at: the first such word. */
+static int
+take_rest(struct sqpack *p, struct definition *d, size_t at)
+{
+	int64_t major, minor;
+
+	switch (d->type) {
+	case 'b':
+	case 'c':
+		if (d->count != at + 2 ||
+		    args_int(d->words[at], 0, MAJOR_MAX, &major) != 0 ||
+		    args_int(d->words[at + 1], 0, MINOR_MAX, &minor) != 0)
+			return bad(p, d, "a device has two numbers");
+		d->attr.rdev = sqpack_device((uint32_t)major,
+		    (uint32_t)minor);
+		return 0;
+	case 's':
+		if (d->count != at + 1)
+			return bad(p, d, "a link has a target");
+		d->attr.target = d->words[at];
+		d->attr.size = strlen(d->words[at]);
+		return 0;
+	case 'i':
+		if (d->count != at + 1 || (strcmp(d->words[at], "f") != 0 &&
+		    strcmp(d->words[at], "s") != 0))
+			return bad(p, d, "i is followed by f or s");
+		if (*d->words[at] == 's')
+			d->attr.mode ^= S_IFIFO ^ S_IFSOCK;
+		return 0;
+	default:
+		return d->count == at ? 0 : bad(p, d, "it has words too many");
+	}
+}
+
+static int
+take(struct sqpack *p, struct definition *d)
+{
+	const char *type = d->count > 1 ? d->words[1] : "";
+	bool timed = *type >= 'A' && *type <= 'Z';
+	int rc;
+
+	d->type = (char)(timed ? *type - 'A' + 'a' : *type);
+	d->mtime = time(NULL);
+	if (*type == '\0' || type[1] != '\0' ||
+	    strchr("dmbcsi", d->type) == NULL)
+		return bad(p, d, "its type is none of d, m, b, c, s and i");
+	if (timed && (d->count < 3 ||
+	    args_int(d->words[2], 0, UINT32_MAX, &d->mtime) != 0))
+		return bad(p, d, "its time is not in seconds since 1970");
+	rc = take_attr(p, d, 2 + timed);
+	return rc != 0 ? rc : take_rest(p, d, 5 + timed);
+}
+
+static int
+modify(struct sqpack *p, const struct definition *d, uint32_t id, bool timed)
+{
+	struct sqw_node *nodes = p->tree.nodes;
+	struct sqw_attr *attr;
+	uint32_t mtime;
+
+	while (nodes[id].owner != id)
+		id = nodes[id].owner;
+	attr = &nodes[id].attr;
+	mtime = attr->mtime;
+	attr->mode = (uint16_t)((attr->mode & S_IFMT) | d->attr.mode);
+	attr->uid = d->attr.uid;
+	attr->gid = d->attr.gid;
+	sqpack_adjust(p, attr, timed ? d->mtime : mtime);
+	return 0;
+}
+
+/* Names are not made below what is not there. */
+static bool
+has_parent(const struct sqpack *p, char *path)
+{
+	char *slash = strrchr(path, '/');
+	uint32_t id;
+
+	if (slash == NULL)
+		return true;
+	*slash = '\0';
+	id = sqw_tree_find(&p->tree, path);
+	*slash = '/';
+	return id != SQW_NOWHERE && S_ISDIR(p->tree.nodes[id].attr.mode);
+}
+
+static int
+apply(struct sqpack *p, struct definition *d)
+{
+	char *path = d->words[0] + strspn(d->words[0], "/");
+	bool timed = d->words[1][0] != d->type;
+	uint32_t id = sqw_tree_find(&p->tree, path);
+	int rc;
+
+	if (*path == '\0' && d->type != 'm')
+		return bad(p, d, "the root is there already");
+	if (d->type == 'm' && id != SQW_NOWHERE)
+		return modify(p, d, id, timed);
+	if (d->type == 'm' || id != SQW_NOWHERE) {
+		msg_warn(&p->msg, "pseudo definition '%s' is ignored: %s is %s",
+		    d->text, path, d->type == 'm' ? "not there" :
+		    "there already");
+		return 0;
+	}
+	if (!has_parent(p, path))
+		return bad(p, d, "its directory is not in the image");
+	sqpack_adjust(p, &d->attr, d->mtime);
+	rc = sqw_tree_add(&p->tree, path, &d->attr, &id);
+	return rc != 0 ? bad(p, d, strerror(-rc)) : 0;
+}
+
+/* The root's own options, of which the user's count for more than its own. */
+static void
+set_root(struct sqpack *p)
+{
+	const struct as_mksquashfs *a = p->o.as;
+	struct sqw_attr *root = &p->tree.nodes[0].attr;
+
+	if (a->has_root_mode)
+		root->mode = (uint16_t)(S_IFDIR | a->root_mode);
+	if (a->has_root_uid)
+		root->uid = a->root_uid;
+	if (a->has_root_gid)
+		root->gid = a->root_gid;
+	sqpack_adjust(p, root, a->has_root_time ? a->root_time : root->mtime);
+}
+
+int
+as_pseudo(struct sqpack *p)
+{
+	const struct as_mksquashfs *a = p->o.as;
+	int rc = 0;
+
+	set_root(p);
+	for (size_t i = 0; rc == 0 && i < a->pseudo.count; i++) {
+		struct definition d = { .text = a->pseudo.items[i] };
+		char *copy = strdup(d.text);
+
+		if (copy == NULL)
+			return -ENOMEM;
+		split(&d, copy);
+		rc = take(p, &d);
+		if (rc == 0)
+			rc = apply(p, &d);
+		free(copy);
+	}
+	return rc;
+}

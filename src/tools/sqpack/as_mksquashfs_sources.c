@@ -1,0 +1,272 @@
+/*
+ * as_mksquashfs_sources.c - the sources of mksquashfs, and what it leaves out
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One directory is the root of the image.  Anything else is in the root,
+ * under its last name, with _1 and so on behind where that was taken.
+ */
+#include "as_mksquashfs.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The real path of the directory that holds path, and the last name. */
+static int
+real_path(const char *path, bool follow, char real[PATH_MAX])
+{
+	char copy[PATH_MAX];
+	size_t len = strlen(path);
+	char *slash;
+	int n;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	if (len >= sizeof(copy))
+		return -ENAMETOOLONG;
+	memcpy(copy, path, len);
+	copy[len] = '\0';
+	slash = strrchr(copy, '/');
+	if (follow)
+		return realpath(copy, real) == NULL ? -errno : 0;
+	if (slash != NULL)
+		*slash = '\0';
+	if (realpath(slash == NULL ? "." : slash == copy ? "/" : copy,
+	    real) == NULL)
+		return -errno;
+	len = strlen(real);
+	n = snprintf(real + len, PATH_MAX - len, "%s%s", real[len - 1] == '/' ?
+	    "" : "/", slash == NULL ? copy : slash + 1);
+	return n < 0 || (size_t)n >= PATH_MAX - len ? -ENAMETOOLONG : 0;
+}
+
+static bool
+is_taken(const struct sqpack_options *o, const char *name)
+{
+	for (size_t i = 0; i < o->input_count; i++)
+		if (strcmp(o->inputs[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Its last name, or that with a number. */
+static int
+name_input(const struct sqpack_options *o, struct sqpack_input *in)
+{
+	const char *base = strrchr(in->real, '/');
+	size_t len;
+
+	base = base == NULL ? in->real : base + 1;
+	len = strlen(base) + 24;
+	in->name = sys_malloc(len);
+	if (in->name == NULL)
+		return -ENOMEM;
+	strcpy(in->name, base);
+	for (unsigned k = 1; is_taken(o, in->name); k++)
+		snprintf(in->name, len, "%s_%u", base, k);
+	return *base == '\0' ? -EINVAL : 0;
+}
+
+static int
+add_input(struct sqpack *p, const char *path, const struct stat *st)
+{
+	struct sqpack_input *in = &p->o.inputs[p->o.input_count];
+	char real[PATH_MAX];
+	int rc = real_path(path, S_ISDIR(st->st_mode), real);
+
+	if (rc != 0)
+		return rc;
+	*in = (struct sqpack_input){ .is_dir = S_ISDIR(st->st_mode),
+		.path = sys_malloc(strlen(path) + 1),
+		.real = sys_malloc(strlen(real)) };
+	if (in->path != NULL)
+		strcpy(in->path, path);
+	if (in->real != NULL)
+		strcpy(in->real, real + 1);
+	rc = in->path == NULL || in->real == NULL ? -ENOMEM :
+	    name_input(&p->o, in);
+	p->o.input_count++;
+	return rc;
+}
+
+int
+as_sources(struct sqpack *p)
+{
+	struct as_mksquashfs *a = p->o.as;
+	struct stat st;
+	int rc = 0;
+
+	p->o.source = a->sources[0];
+	if (a->tar)
+		return 0;
+	p->o.inputs = sys_calloc(a->source_count, sizeof(*p->o.inputs));
+	if (p->o.inputs == NULL)
+		rc = -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < a->source_count; i++) {
+		/* of one directory only, a link is followed */
+		rc = sys_fstatat(AT_FDCWD, a->sources[i], &st,
+		    a->source_count == 1 ? 0 : AT_SYMLINK_NOFOLLOW);
+		if (rc == 0)
+			rc = add_input(p, a->sources[i], &st);
+		a->device = st.st_dev;
+		if (rc != 0)
+			msg_error(&p->msg, "%s: %s", a->sources[i],
+			    strerror(-rc));
+	}
+	return rc;
+}
+
+/* What is left out */
+
+static int
+by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The path in the image of what has that real path, if it is there. */
+static int
+add_real(struct sqpack *p, const char *real)
+{
+	struct as_mksquashfs *a = p->o.as;
+	bool root = a->source_count == 1 && !a->as_directory &&
+	    p->o.inputs[0].is_dir;
+
+	for (size_t i = 0; i < a->source_count; i++) {
+		const struct sqpack_input *in = &p->o.inputs[i];
+		size_t n = strlen(in->real);
+		char path[2 * PATH_MAX];
+		int rc;
+
+		if (strncmp(real + 1, in->real, n) != 0 ||
+		    (n > 0 && real[n + 1] != '/' && real[n + 1] != '\0'))
+			continue;
+		snprintf(path, sizeof(path), "%s%s", root ? "" : in->name,
+		    real + 1 + n);
+		rc = as_texts_add(p, &a->paths, path + (*path == '/'),
+		    strlen(path + (*path == '/')));
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int
+add_plain(struct sqpack *p, const char *name)
+{
+	struct as_mksquashfs *a = p->o.as;
+	bool fixed = *name == '/' || strncmp(name, "./", 2) == 0 ||
+	    strncmp(name, "../", 3) == 0;
+	char path[PATH_MAX], real[PATH_MAX];
+	int rc = 0;
+
+	if (fixed) {
+		if (real_path(name, false, real) == 0)
+			rc = add_real(p, real);
+		else
+			msg_warn(&p->msg, "%s is not there, so it is not left "
+			    "out", name);
+		return rc;
+	}
+	for (size_t i = 0; rc == 0 && i < a->source_count; i++)
+		if (snprintf(path, sizeof(path), "/%s/%s",
+		    p->o.inputs[i].real, name) < (int)sizeof(path) &&
+		    real_path(path, false, real) == 0)
+			rc = add_real(p, real);
+	return rc;
+}
+
+int
+as_excludes(struct sqpack *p)
+{
+	struct as_mksquashfs *a = p->o.as;
+	char real[PATH_MAX];
+	int rc = 0;
+
+	if (a->tar)
+		return 0;
+	for (size_t i = 0; rc == 0 && !a->wildcards && i < a->excludes.count;
+	    i++)
+		rc = add_plain(p, a->excludes.items[i]);
+	/* an older image in the source does not go into the new one */
+	if (rc == 0 && real_path(p->o.output, true, real) == 0)
+		rc = add_real(p, real);
+	if (a->paths.count > 0)
+		qsort(a->paths.items, a->paths.count, sizeof(char *), by_text);
+	p->o.left_out = as_left_out;
+	return rc;
+}
+
+static size_t
+slashes(const char *path)
+{
+	size_t n = 0;
+
+	while ((path = strchr(path, '/')) != NULL) {
+		path++;
+		n++;
+	}
+	return n;
+}
+
+/* Patterns begin at the root, or behind "... " in any directory. */
+static bool
+matches(const char *pattern, const char *path)
+{
+	enum { HOW = FNM_PATHNAME | FNM_PERIOD | FNM_EXTMATCH };
+	bool sticky = strncmp(pattern, "... ", 4) == 0;
+
+	pattern += sticky ? 4 : 0;
+	pattern += strspn(pattern, "/");
+	for (;;) {
+		/* !(...) would match a slash, too */
+		if (slashes(pattern) == slashes(path) &&
+		    fnmatch(pattern, path, HOW) == 0)
+			return true;
+		path = strchr(path, '/');
+		if (!sticky || path == NULL)
+			return false;
+		path++;
+	}
+}
+
+static bool
+is_out(const struct as_mksquashfs *a, const char *path)
+{
+	if (!a->wildcards || a->tar)
+		return a->paths.count > 0 && bsearch(&path, a->paths.items,
+		    a->paths.count, sizeof(char *), by_text) != NULL;
+	for (size_t i = 0; i < a->excludes.count; i++)
+		if (matches(a->excludes.items[i], path))
+			return true;
+	return a->paths.count > 0 && bsearch(&path, a->paths.items,
+	    a->paths.count, sizeof(char *), by_text) != NULL;
+}
+
+bool
+as_left_out(const struct sqpack *p, const char *path, const struct stat *st)
+{
+	const struct as_mksquashfs *a = p->o.as;
+	char copy[PATH_MAX];
+	char *slash;
+
+	if (a->one_file_system && st->st_dev != a->device)
+		return true;
+	if ((!a->wildcards && a->paths.count == 0) ||
+	    snprintf(copy, sizeof(copy), "%s", path) >= PATH_MAX)
+		return false;
+	for (;;) {
+		if (is_out(a, copy))
+			return true;
+		slash = strrchr(copy, '/');
+		if (slash == NULL)
+			return false;
+		*slash = '\0';
+	}
+}

@@ -1,0 +1,53 @@
+/*
+ * sqpack_like.c - images as another program would make them
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The snap store unpacks a snap, runs mksquashfs with its own settings and
+ * compares: only the very same bytes pass.
+ */
+#include "sqpack.h"
+
+#include "base/options.h"
+#include "image/squashfs/format.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { ZLIB_LEVEL_MAX = 9 };
+
+int
+sqpack_be_like(struct sqpack *p, const char *whom)
+{
+	struct sqpack_options *o = &p->o;
+
+	if (strcmp(whom, "mksquashfs") != 0)
+		return options_bad(&p->msg, "--like", "mksquashfs");
+	o->data.exact = o->data.no_fragments = o->no_xattrs = true;
+	o->has_uid = o->has_gid = true;
+	o->uid = o->gid = 0;
+	return -1;
+}
+
+int
+sqpack_check_like(struct sqpack *p)
+{
+	const struct sqpack_options *o = &p->o;
+	struct stat st;
+
+	if (!o->data.exact)
+		return 0;
+	if (stat(o->source, &st) == 0 && !S_ISDIR(st.st_mode)) {
+		msg_error(&p->msg, "--like takes a directory, and %s is none",
+		    o->source);
+		return -ENOTDIR;
+	}
+	if (o->data.method->compressor == SQUASHFS_GZIP &&
+	    o->data.level > ZLIB_LEVEL_MAX) {
+		msg_error(&p->msg, "level %d of gzip is not one of "
+		    "mksquashfs, which ends at %d", o->data.level,
+		    ZLIB_LEVEL_MAX);
+		return -EINVAL;
+	}
+	return 0;
+}

@@ -1,0 +1,248 @@
+#!/bin/sh
+# sqpack under the names mksquashfs and unsquashfs: their options, their
+# listings, what others call them with.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+have mksquashfs || skip_all "there is no mksquashfs"
+have unsquashfs || skip_all "there is no unsquashfs"
+mk=$(command -v mksquashfs)
+un=$(command -v unsquashfs)
+mkdir bin
+ln -s "$(command -v sqpack)" bin/mksquashfs
+ln -s "$(command -v sqpack)" bin/unsquashfs
+PATH=$PWD/bin:$PATH
+theirs=$("$mk" -version | sed -n '1s/.*version \([^ ]*\).*/\1/p')
+
+mkdir -p one/dir/deep two/dir
+echo a >one/a
+echo b >one/dir/b
+seq 60000 >one/dir/deep/large
+cp one/dir/deep/large one/dir/twin
+echo c >two/dir/c
+ln one/a two/hard
+ln -s a one/link
+mkfifo one/fifo
+touch -h -d @1600000000 one one/* one/dir/* one/dir/deep/* two two/* two/dir/*
+
+# tree IMAGE: what the image holds, as the original lists it
+tree() { "$un" -lln -UTC -d '' "$1"; }
+
+# as NAME ARGUMENTS...: both make such an image
+as() {
+	as_name=$1
+	shift
+	rm -f image theirs.img ours.img
+	"$mk" "$@" >theirs.out 2>&1 && mv image theirs.img
+	t "$as_name" 0 mksquashfs "$@"
+	[ -e image ] || return 0
+	mv image ours.img
+	tree theirs.img >theirs.txt
+	tree ours.img >ours.txt
+	same "$as_name: the same tree" ours.txt theirs.txt
+	# shellcheck disable=SC2249
+	case $theirs,$* in
+	4.5.1,*'-comp xz'*) same "$as_name: the same bytes" ours.img \
+	    theirs.img ;;
+	esac
+}
+
+SOURCE_DATE_EPOCH=1700000000
+export SOURCE_DATE_EPOCH
+set -- -no-progress -no-xattrs -comp xz
+
+as 'one directory' one image "$@"
+as 'several sources' one/a one/link two/dir one/dir image "$@" -root-time 5
+as 'one file' one/a image "$@" -root-time 5
+as 'a hard link across sources' one two image "$@" -root-time 5
+as 'a directory kept' one image "$@" -keep-as-directory -root-time 5
+as 'excludes from the source' one image "$@" -e a dir/deep
+as 'an exclude by its path' one image "$@" -e "$PWD/one/dir"
+as 'an exclude from here' one image "$@" -e ./one/dir
+printf '# no\n a\n\ndir/b\n' >list
+as 'excludes of a file' one image "$@" -ef list
+as 'wildcards' one image "$@" -wildcards -e 'd*/de*'
+as 'wildcards anywhere' one image "$@" -wildcards -e '... b'
+as 'wildcards that exclude the rest' one image "$@" -wildcards -e '!(a|dir)'
+cat >pseudo <<'END'
+# devices of a small system
+new d 755 0 0
+new/console c 600 0 5 5 1
+new/loop b 660 0 6 7 0
+new/link s 777 0 0 to a place
+new/socket i 755 1 1 s
+/a m 4711 1 2
+"two words" i 644 0 0 f
+END
+as 'pseudo files of a file' one image "$@" -pf pseudo
+as 'pseudo files, with times' one image "$@" -p 'n D 1600000001 700 3 4' \
+    -p 'n/x C 1600000002 600 0 0 1 3' -p 'dir M 1600000003 500 7 8'
+as 'owners' one image "$@" -force-uid 5 -force-gid 7
+as 'everything of root' one image "$@" -all-root
+as 'the same, by its other name' one image "$@" -root-owned
+as 'the root' one image "$@" -root-mode 711 -root-uid 4 -root-gid 5
+as 'blocks of 64K' one image "$@" -b 64K
+as 'blocks of 1M' one image "$@" -b 1M
+as 'no tables, no pad' one image "$@" -no-exports -nopad -no-duplicates
+as 'nothing compressed' one image "$@" -noI -noId -noD -noF -noX
+as 'no compressed data' one image -no-progress -comp lzo -noD -exit-on-error
+for c in 'gzip -Xcompression-level 4' 'gzip -Xwindow-size 15' \
+    'lz4 -Xhc' 'zstd -Xcompression-level 3' 'lzo -Xalgorithm lzo1x_999'; do
+	# shellcheck disable=SC2086
+	as "$c" one image -no-progress -comp $c
+done
+printf 'dir/deep/large -5\ndir/b 9\n' >order
+as 'an order of data' one image -no-progress -comp lz4 -sort order
+as 'xz, its dictionary' one image -no-progress -comp xz -Xdict-size 100%
+as 'resources' one image "$@" -processors 3 -mem 256M -read-queue 4 \
+    -write-queue 4 -fragment-queue 4 -no-recovery
+unset SOURCE_DATE_EPOCH
+as 'times' one image "$@" -all-time 5 -mkfs-time 7
+as 'links counted apart' one image "$@" -fstime 7 -no-hardlinks \
+    -one-file-system
+
+# What it prints
+"$mk" one theirs.img -noappend -no-progress >theirs.txt
+t 'without more words' 0 mksquashfs one ours.img -noappend
+cp .t.out ours.txt
+for line in 'Exportable' 'data, ' 'xattrs, ' 'duplicates are' \
+    'duplicate files' 'of inodes' 'of files' 'of fragments' 'symbolic' \
+    'device' 'fifo' 'socket' 'of directories' 'hard-links'; do
+	is "the line of $line" "$(grep "$line" ours.txt)" \
+	    "$(grep "$line" theirs.txt)"
+done
+t '-quiet' 0 mksquashfs one ours.img -noappend -quiet
+is 'says nothing' "$(cat .t.out)" ''
+t '-info' 0 mksquashfs one ours.img -noappend -info
+shows 'names the files' '^file /dir/b, uncompressed size 2 bytes'
+t '-version' 0 mksquashfs -version
+shows 'is that of the original' '^mksquashfs version 4\.5\.1 '
+t '-help' 0 mksquashfs -help
+
+# An image inside its own source is not in the next one
+cp -R two grows
+mksquashfs grows grows/image -quiet
+mksquashfs grows grows/image -quiet -noappend
+is 'an image does not hold itself' \
+    "$("$un" -l grows/image | grep -c image)" 0
+
+# What is refused
+t 'no appending' 1 mksquashfs one ours.img
+shows 'and it says what helps' '-noappend replaces it' .t.err
+# refused WORD OPTION...: with a message that has the word
+refused() {
+	word=$1
+	shift
+	rm -f no.img
+	t "refused: $*" 1 mksquashfs one no.img "$@"
+	shows "$1: $word is named" "$word" .t.err
+	t "$1: there is no image" 1 test -e no.img
+}
+refused no-such-option -no-such-option
+refused regex -regex
+refused Xbcj -Xbcj x86
+refused always-use -always-use-fragments
+refused comp -comp
+refused lzma -comp lzma
+refused 3000 -b 3000
+refused date -p 'x f 644 0 0 date'
+refused parent -p 'no/parent c 644 0 0 1 3'
+refused 'two numbers' -p 'x c 644 0 0 1'
+refused octal -root-mode 9
+refused names -e
+refused Xhc -Xhc
+refused 77 -Xcompression-level 77 -comp zstd
+t 'no source' 1 mksquashfs no.img
+t 'a source that is not there' 1 mksquashfs nothing no.img
+shows 'is named' nothing .t.err
+SOURCE_DATE_EPOCH=5
+export SOURCE_DATE_EPOCH
+refused SOURCE_DATE_EPOCH -all-time 5
+unset SOURCE_DATE_EPOCH
+
+# unsquashfs
+rm -f theirs.img
+"$mk" one two theirs.img -comp xz -no-progress -quiet -root-time 5 \
+    -p 'c c 600 0 0 4 70' -p 'e d 700 1 2' >/dev/null
+for o in -s -stat '-s -UTC' -l -ls -ll '-lls -UTC' -lln -llnumeric -lc -llc \
+    -mkfs-time -fstime '-ll -d x/y' '-cat'; do
+	name=
+	[ "$o" != -cat ] || name='two/dir/c one/a'
+	# shellcheck disable=SC2086
+	"$un" $o theirs.img $name >theirs.txt
+	# shellcheck disable=SC2086
+	t "unsquashfs $o" 0 unsquashfs $o theirs.img $name
+	same "unsquashfs $o prints the same" .t.out theirs.txt
+done
+for names in one/dir 'one/*/b two' nothing; do
+	# shellcheck disable=SC2086
+	"$un" -lls theirs.img $names >theirs.txt
+	# shellcheck disable=SC2086
+	t "names: $names" 0 unsquashfs -lls theirs.img $names
+	same "the same are listed of $names" .t.out theirs.txt
+done
+for c in 'gzip -Xcompression-level 4' 'lz4 -Xhc' 'zstd' 'xz -b 4096' \
+    'lzo -Xcompression-level 3'; do
+	# shellcheck disable=SC2086
+	"$mk" one c.img -noappend -no-progress -quiet -comp $c >/dev/null
+	"$un" -s c.img >theirs.txt
+	t "what an image of $c is" 0 unsquashfs -s c.img
+	same "$c, in the same words" .t.out theirs.txt
+done
+
+t 'all of it' 0 unsquashfs -d out theirs.img
+shows 'files are counted' '^created [0-9]* files$'
+t 'is there' 0 diff -r --no-dereference -x fifo -x c out/one one
+t 'to squashfs-root' 0 unsquashfs -q -n theirs.img one/a two/hard
+is 'nothing is said then' "$(cat .t.out)" ''
+same 'its file is there' squashfs-root/one/a one/a
+is 'and no other' "$(find squashfs-root -type f | wc -l | tr -d ' ')" 2
+t 'again, not over it' 2 unsquashfs -q -n theirs.img one/a
+t 'but for -no-exit-code' 0 unsquashfs -no-exit-code -n theirs.img one/a
+t 'over it by -f' 0 unsquashfs -f -n theirs.img one/a
+echo one/dir/b >names
+t 'names of a file' 0 unsquashfs -n -d named -ef names theirs.img
+same 'are extracted' named/one/dir/b one/dir/b
+t 'names that are no patterns' 0 unsquashfs -n -d plain -no-wildcards \
+    theirs.img 'one/?'
+t 'match nothing' 1 test -e plain/one
+t 'no image' 1 unsquashfs -s names
+t 'no such file' 1 unsquashfs -s none.img
+t 'an unknown option' 1 unsquashfs -no-such theirs.img
+shows 'is named' 'no-such' .t.err
+t 'one that it lacks' 1 unsquashfs -max-depth 3 theirs.img
+shows 'is named, too' 'max-depth' .t.err
+if setfattr -n user.one -v 1 one/a 2>/dev/null &&
+    setfattr -n trusted.two -v 2 one/a 2>/dev/null; then
+	mksquashfs one x.img -noappend -quiet
+	t '-user-xattrs' 0 unsquashfs -q -user-xattrs -d user x.img
+	is 'extracts no others' "$(getfattr -m - user/a 2>/dev/null |
+	    grep -c -e user.one -e trusted)" 1
+else
+	skip 'attributes: none here'
+fi
+
+# What others type
+mkdir rootfs rootfs/dev rootfs/etc
+echo id >rootfs/etc/hostname
+: >rootfs/dev/null
+t 'as enroot exports' 0 mksquashfs "$PWD/rootfs" "$PWD/box.sqsh" -all-root \
+    -no-progress -processors 2 -comp lzo -noD -exit-on-error \
+    -e "$PWD/rootfs/dev/null"
+t 'as enroot asks' 0 unsquashfs -s "$PWD/box.sqsh"
+is 'what it takes from the answer' \
+    "$(awk '/^Compression/ { print "--" $2 }' .t.out)" --lzo
+t 'as enroot creates' 0 unsquashfs -no-progress -processors 2 -user-xattrs \
+    -d "$PWD/box" "$PWD/box.sqsh"
+t 'the container is that without the device' 0 sh -c \
+    'test -e box/etc/hostname && test -d box/dev && ! test -e box/dev/null'
+t 'as a snap is packed' 0 mksquashfs rootfs s.snap -noappend -comp xz \
+    -no-fragments -no-progress -all-root -no-xattrs
+t 'as snapd unpacks' 0 unsquashfs -n -f -d snap s.snap etc
+t 'as snapd lists' 0 unsquashfs -no-progress -dest . -ll s.snap etc
+shows 'its way' '^-rw-.* root/root .* \./etc/hostname$'
+t 'as live images are made' 0 mksquashfs rootfs filesystem.squashfs \
+    -noappend -wildcards -e 'dev/*' -no-progress -b 1024k -comp xz
+
+done_testing
