@@ -169,8 +169,10 @@ EOF
 }
 
 # print_sizes VARIANT: the ratio compared with the space on disk.  The ratio of
-# ZFS counts metadata once and compressed, about 182 bytes per file, and is
-# truncated to two digits; it does not count partly filled sectors.
+# ZFS counts metadata once and compressed, and is truncated to two digits; it
+# does not count partly filled sectors.  On disk metadata is stored twice: the
+# ratio's share is half of the least on any ZFS here, that with the smallest
+# sectors.
 print_sizes() {
 	printf '\n'
 	wrap <<EOF
@@ -178,13 +180,23 @@ $1: sizes once they are durable (ratio: as the filesystem tells; real: bytes of 
 EOF
 	printf '%-9s %2s %6s %6s %13s %13s %13s %12s %5s\n' '' W ratio real \
 	    'files on disk' 'metadata' 'all' padding front
-	cells_of "$1" | tsv 'csv_row() {
+	cells_of "$1" | tsv '
+	part == "all" {
+		if (!csv_row() || get("variant") !~ /^zfs/)
+			next
+		meta = get("all_B") - get("files_B")
+		w = get("writers")
+		if (!(w in least) || meta < least[w])
+			least[w] = meta
+		next
+	}
+	csv_row() {
 		padding = ""
 		ratio = get("ratio")
 		files = get("files_B")
 		all = get("all_B")
 		if (get("variant") ~ /^zfs/) {
-			m = 182 * get("files_n")
+			m = least[get("writers")] / 2
 			digit = ratio > 1 ? 0.005 : 0
 			p = files - ((get("logical_B") + m) / (ratio + digit) - m)
 			padding = sprintf("%.1f%%", 100 * p / (files - p))
@@ -195,7 +207,7 @@ EOF
 		    get("algorithm"), get("writers"), ratio,
 		    get("apparent_B") / all, files, all - files, all, padding,
 		    get("front")
-	}'
+	}' part=all "$study/told.cell" part=variant -
 }
 
 # print_order VARIANT: whether the position in the block matters

@@ -69,6 +69,12 @@ awk 'BEGIN { srand(7); n = 0 }
         left = 300 + exp(7 + 1.6 * (rand() + rand() - 1)) }
       print >f; left -= length($0) }' text
 
+# Links with targets that their dnodes have no room for.
+mkdir tree/links
+awk 'BEGIN { for (i = 0; i < 500; i++) {
+    t = sprintf("%04d", i); while (length(t) < 60 + i % 400) t = t "/elsewhere"
+    print "ln -s " t " tree/links/" i } }' | sh
+
 for ashift in 9 12; do
 	up $ashift
 	for algorithm in off lzjb zle gzip-1 gzip-6 gzip-9; do

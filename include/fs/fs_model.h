@@ -23,7 +23,8 @@ enum fs_option {
 	FS_EARLY_ABORT = 4,
 	FS_FORCE = 8,
 	FS_BLOCK = 16,
-	FS_BY_SIZE = 32
+	FS_BY_SIZE = 32,
+	FS_METADATA = 64
 };
 
 struct fs_params {
@@ -32,6 +33,7 @@ struct fs_params {
 	bool early_abort;	/* ZFS: zstd-3 and above probe a record */
 	bool force;		/* btrfs: no file is skipped because of its
 				 * sample */
+	bool single;		/* btrfs: metadata is stored once, not twice */
 	uint32_t block;		/* squashfs: a power of two, 4K..1M */
 };
 

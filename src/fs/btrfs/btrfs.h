@@ -61,6 +61,19 @@ struct btrfs_trees {
 /* Adds a file, directory or other object with a name of that length. */
 void btrfs_add_inode(struct btrfs_trees *t, uint64_t name_len);
 
+/* Adds one more name of a file, a hard link. */
+void btrfs_add_link(struct btrfs_trees *t, uint64_t name_len);
+
+/* Adds an extended attribute; an ACL is one. */
+void btrfs_add_xattr(struct btrfs_trees *t, uint64_t name_len,
+    uint64_t value_len);
+
+/*
+ * Adds those of the file or directory at path below root; if it cannot be
+ * read, none.
+ */
+void btrfs_add_xattrs(struct btrfs_trees *t, int root, const char *path);
+
 /* Adds inline data: of a small file, or a link's target. */
 void btrfs_add_in_leaf(struct btrfs_trees *t, uint64_t bytes);
 
@@ -68,7 +81,7 @@ void btrfs_add_in_leaf(struct btrfs_trees *t, uint64_t bytes);
 void btrfs_add_extents(struct btrfs_trees *t, uint64_t count,
     uint64_t physical_B);
 
-/* The size of all nodes, each stored twice. */
-uint64_t btrfs_trees_B(const struct btrfs_trees *t);
+/* The size of all nodes, each stored that many times. */
+uint64_t btrfs_trees_B(const struct btrfs_trees *t, unsigned copies);
 
 #endif

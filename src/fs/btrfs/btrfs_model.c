@@ -206,25 +206,40 @@ add_file(struct btrfs_job *b, size_t item, unsigned algorithm)
 	}
 }
 
+/* What an item takes however data are compressed. */
+static void
+add_item(struct btrfs_trees *t, const struct fs_list *l,
+    const struct fs_item *it)
+{
+	const char *name = strrchr(it->path, '/');
+
+	name = name == NULL ? it->path : name + 1;
+	if (it->again) {
+		btrfs_add_link(t, strlen(name));
+		return;
+	}
+	btrfs_add_inode(t, strlen(name));
+	if (S_ISLNK(it->st.st_mode))
+		btrfs_add_in_leaf(t, (uint64_t)it->st.st_size);
+	if (S_ISREG(it->st.st_mode) || S_ISDIR(it->st.st_mode))
+		btrfs_add_xattrs(t, l->roots[it->root], it->path);
+}
+
 static void
 add_files(struct btrfs_job *b)
 {
 	const struct fs_list *l = b->job->list;
+	struct btrfs_trees common = { .files_B = 0 };
 
-	for (unsigned a = 0; a < b->job->count; a++)
-		for (size_t i = 0; i < l->count; i++) {
-			const struct fs_item *it = &l->items[i];
-			const char *name = strrchr(it->path, '/');
-
-			if (it->err != 0)
-				continue;
-			name = name == NULL ? it->path : name + 1;
-			btrfs_add_inode(&b->trees[a], strlen(name));
-			if (S_ISLNK(it->st.st_mode))
-				btrfs_add_in_leaf(&b->trees[a],
-				    (uint64_t)it->st.st_size);
-			add_file(b, i, a);
-		}
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].err == 0)
+			add_item(&common, l, &l->items[i]);
+	for (unsigned a = 0; a < b->job->count; a++) {
+		b->trees[a] = common;
+		for (size_t i = 0; i < l->count; i++)
+			if (l->items[i].err == 0)
+				add_file(b, i, a);
+	}
 }
 
 static void
@@ -245,7 +260,8 @@ row_meta(void *arg, unsigned algorithm, struct fs_row *row)
 {
 	const struct btrfs_job *b = arg;
 
-	row->metadata_B = btrfs_trees_B(&b->trees[algorithm]);
+	row->metadata_B = btrfs_trees_B(&b->trees[algorithm],
+	    b->job->params->single ? 1 : 2);
 	row->whole_B += row->metadata_B;
 }
 
@@ -286,6 +302,6 @@ const struct fs_model fs_model_btrfs = {
 #endif
 	    "zlib-1,zlib-3,zlib-6,zlib-9,zstd-1,zstd-3,zstd-6,zstd-9,zstd-15",
 	.kinds = packers_btrfs,
-	.options = FS_FORCE | FS_BY_SIZE,
+	.options = FS_FORCE | FS_BY_SIZE | FS_METADATA,
 	.run = run_btrfs
 };

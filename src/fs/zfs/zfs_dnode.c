@@ -117,7 +117,10 @@ put_znode(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 static void
 put_target(struct zfs_dnodes *d, uint8_t *p, uint64_t size)
 {
-	if (size > ZFS_DNODE - BONUS - BONUS_LEN)
+	_Static_assert(ZFS_TARGET_MOST == ZFS_DNODE - BONUS - BONUS_LEN,
+	    "the bonus ends with the dnode");
+
+	if (size > ZFS_TARGET_MOST)
 		return;
 	store_le16(p + 10, (uint16_t)(BONUS_LEN + size));
 	for (uint64_t i = 0; i < size; i++)

@@ -15,6 +15,9 @@ enum { ZFS_DEPTHS = 32 };
 enum { ZFS_DNODE = 512, ZFS_DNODE_BLOCK = 16384,
     ZFS_DNODES = ZFS_DNODE_BLOCK / ZFS_DNODE };
 
+/* The longest target of a symbolic link that is kept in its dnode. */
+enum { ZFS_TARGET_MOST = 56 };
+
 struct zfs_dnodes {
 	struct zfs_blocks *blocks;
 	uint64_t objects;		/* dnodes so far */

@@ -13,6 +13,7 @@
 #include "zfs_dir.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 struct zfs_meta {
 	struct zfs_blocks blocks;
@@ -56,13 +57,40 @@ zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
 	zfs_dnode_add(&m->dnodes, &o, &t);
 }
 
+/*
+ * The target of a symbolic link that its dnode has no room for: a block of
+ * data in pools of version 23, a spill block of metadata in others.  One of up
+ * to 512 bytes cannot shrink; a longer one is taken as if it did not.
+ */
+static void
+add_target(struct zfs_meta *m, struct zfs_object *o, struct zfs_target *t)
+{
+	const struct zfs_pool *pool = m->blocks.pool;
+	uint64_t sector = (uint64_t)1 << pool->ashift;
+	unsigned copies = pool->features ? ZFS_COPIES : 1;
+
+	t->size = t->stored = (o->size + ZFS_SECTOR - 1) / ZFS_SECTOR *
+	    ZFS_SECTOR;
+	m->blocks.sum.blocks++;
+	m->blocks.sum.logical_B += t->size;
+	m->blocks.sum.physical_B += t->size;
+	m->blocks.sum.allocated_B += copies *
+	    ((t->size + sector - 1) / sector * sector);
+	o->block = (uint32_t)t->size;
+	o->blocks = 1;
+	o->used = t->size;
+}
+
 void
 zfs_meta_other(struct zfs_meta *m, unsigned depth, mode_t mode,
     uint64_t size)
 {
-	const struct zfs_object o = { depth, mode, size, ZFS_SECTOR, 0, 0 };
+	struct zfs_object o = { depth, mode, size, ZFS_SECTOR, 0, 0 };
+	struct zfs_target t = { 0, 0, false, 1, ZFS_TYPE_FILE };
 
-	zfs_dnode_add(&m->dnodes, &o, NULL);
+	if (S_ISLNK(mode) && size > ZFS_TARGET_MOST)
+		add_target(m, &o, &t);
+	zfs_dnode_add(&m->dnodes, &o, &t);
 }
 
 void

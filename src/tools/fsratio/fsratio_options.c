@@ -19,7 +19,7 @@
 enum { THREADS_MAX = 1024 };
 
 enum { OPT_FS = 256, OPT_RECORD, OPT_ASHIFT, OPT_BY_SIZE, OPT_CSV, OPT_JSON,
-    OPT_NO_ABORT, OPT_BLOCK, OPT_FORCE };
+    OPT_NO_ABORT, OPT_BLOCK, OPT_FORCE, OPT_METADATA };
 
 static const struct option longs[] = {
 	{ "algorithms", required_argument, NULL, 'a' },
@@ -31,6 +31,7 @@ static const struct option longs[] = {
 	{ "fs", required_argument, NULL, OPT_FS },
 	{ "help", no_argument, NULL, 'h' },
 	{ "json", no_argument, NULL, OPT_JSON },
+	{ "metadata", required_argument, NULL, OPT_METADATA },
 	{ "no-early-abort", no_argument, NULL, OPT_NO_ABORT },
 	{ "processes", required_argument, NULL, 'p' },
 	{ "quiet", no_argument, NULL, 'q' },
@@ -43,7 +44,8 @@ static const char usage[] =
 "usage: fsratio [-hqV] [-a algorithm,...|all] [-p threads]\n"
 "               [--fs zfs|zfs-fuse|btrfs|squashfs|sqpack]\n"
 "               [--ashift bits] [--recordsize bytes] [--no-early-abort] [--force]\n"
-"               [--block bytes] [--by-size] [--csv|--json] directory ...\n";
+"               [--metadata dup|single] [--block bytes] [--by-size]\n"
+"               [--csv|--json] directory ...\n";
 
 static const char help[] =
 "\n"
@@ -66,6 +68,8 @@ static const char help[] =
 "  --fs KIND              zfs (default): pools of OpenZFS; zfs-fuse: of\n"
 "                         version 23; btrfs; squashfs: an image by\n"
 "                         mksquashfs; sqpack: by sqpack\n"
+"  --metadata dup|single  btrfs: how metadata is stored, as with mkfs.btrfs -m;\n"
+"                         default dup\n"
 "  --no-early-abort       zfs: zstd-3 and above try every record\n"
 "  -p, --processes N      number of threads (default: usable CPUs)\n"
 "  --recordsize BYTES     zfs: a power of two from 512 to 16M; default 128K\n"
@@ -192,11 +196,21 @@ give(struct given *g, int opt)
 		unsigned bit;
 	} bits[] = { { OPT_ASHIFT, FS_ASHIFT }, { OPT_RECORD, FS_RECORDSIZE },
 	    { OPT_NO_ABORT, FS_EARLY_ABORT }, { OPT_FORCE, FS_FORCE },
-	    { OPT_BLOCK, FS_BLOCK }, { OPT_BY_SIZE, FS_BY_SIZE } };
+	    { OPT_BLOCK, FS_BLOCK }, { OPT_BY_SIZE, FS_BY_SIZE },
+	    { OPT_METADATA, FS_METADATA } };
 
 	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
 		if (bits[i].opt == opt)
 			g->options |= bits[i].bit;
+}
+
+static int
+set_metadata(struct fsratio *f)
+{
+	f->o.params.single = strcmp(optarg, "single") == 0;
+	if (f->o.params.single || strcmp(optarg, "dup") == 0)
+		return -1;
+	return options_bad(&f->msg, "metadata profile", "dup or single");
 }
 
 static int
@@ -214,6 +228,7 @@ take(struct fsratio *f, int opt, struct given *g)
 	case OPT_CSV: o->csv = true; break;
 	case OPT_FORCE: o->params.force = true; break;
 	case OPT_JSON: o->json = true; break;
+	case OPT_METADATA: return set_metadata(f);
 	case OPT_NO_ABORT: o->params.early_abort = false; break;
 	case OPT_FS: g->fs = optarg; break;
 	case 'p': case OPT_ASHIFT: case OPT_BLOCK: case OPT_RECORD:
@@ -228,7 +243,7 @@ static int
 check_options(struct fsratio *f, unsigned options)
 {
 	static const char *const names[] = { "ashift", "recordsize",
-	    "no-early-abort", "force", "block", "by-size" };
+	    "no-early-abort", "force", "block", "by-size", "metadata" };
 
 	options &= ~f->o.fs->options;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
