@@ -265,6 +265,50 @@ counts_from_every_thread(void **state)
 	assert_int_equal(atomic_load(&p.done_B), 120000);
 }
 
+static void *
+draw_and_erase(void *arg)
+{
+	struct progress *p = arg;
+
+	for (int i = 0; i < 100; i++) {
+		progress_draw(p);
+		progress_erase(p);
+	}
+	return NULL;
+}
+
+static void
+is_erased_by_any_thread(void **state)
+{
+	struct progress p;
+	pthread_t t[2];
+	const char *text;
+
+	(void)state;
+	progress_start(&p, terminal, 0, false);
+	wait_ns(&p, 10 * SECOND);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(sys_thread(&t[i], draw_and_erase, &p), 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	text = seen();
+	assert_non_null(strstr(text, "/s"));
+	/* blanks over the last line, between two returns */
+	assert_string_equal(text + strlen(text) - 2, " \r");
+	assert_int_equal(p.width, 0);
+}
+
+static void
+is_nothing_before_the_start(void **state)
+{
+	struct progress p = { .width = 0 };
+
+	(void)state;
+	progress_draw(&p);
+	progress_erase(&p);
+	assert_string_equal(seen(), "");
+}
+
 int
 main(void)
 {
@@ -276,6 +320,8 @@ main(void)
 		cmocka_unit_test(is_silent),
 		cmocka_unit_test(is_not_drawn_in_the_background),
 		cmocka_unit_test(counts_from_every_thread),
+		cmocka_unit_test(is_erased_by_any_thread),
+		cmocka_unit_test(is_nothing_before_the_start),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

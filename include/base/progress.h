@@ -4,12 +4,13 @@
  *
  *	 42.0 %  1.31 GiB  345 MiB/s  0:07 left
  *
- * Any thread counts; whichever thread calls progress_draw() draws, one at a
- * time, as often as it likes.  Progress has no thread of its own.
+ * Any thread counts, draws and erases, as often as it likes.  Progress has no
+ * thread of its own.
  */
 #ifndef COLDPRESS_PROGRESS_H
 #define COLDPRESS_PROGRESS_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +20,8 @@ struct progress {
 	_Atomic uint64_t done_B;
 	uint64_t total_B;	/* 0: unknown */
 	int64_t start_ns;	/* of sys_now_ns(); signed for differences */
+	bool shown;		/* there is a terminal, and it is wanted */
+	pthread_mutex_t lock;	/* protects the following */
 	int64_t drawn_ns;	/* time of the last line; start_ns: none yet */
 	int fd;			/* -1: draw nothing */
 	size_t width;		/* columns to erase */
@@ -26,7 +29,7 @@ struct progress {
 
 /*
  * Starts now, on the terminal fd, which remains the caller's.  Nothing is ever
- * drawn if quiet is set or fd is not a terminal.
+ * drawn if quiet is set or fd is not a terminal.  Nothing needs to be released.
  */
 void progress_start(struct progress *p, int fd, uint64_t total_B, bool quiet);
 
@@ -36,11 +39,14 @@ void progress_add(struct progress *p, uint64_t bytes);
 /*
  * Draws the line if a second has passed since the start and a fifth of a second
  * since the last line, and the process is not in the background.  After a write
- * error nothing more is drawn.
+ * error nothing more is drawn.  Thread-safe.
  */
 void progress_draw(struct progress *p);
 
-/* Erases the line, before a message and at the end. */
+/*
+ * Erases the line, before a message and at the end; does nothing if p is all
+ * zeros because it has not been started.  Thread-safe.
+ */
 void progress_erase(struct progress *p);
 
 /*

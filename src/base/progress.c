@@ -22,7 +22,9 @@ progress_start(struct progress *p, int fd, uint64_t total_B, bool quiet)
 	atomic_init(&p->done_B, 0);
 	p->total_B = total_B;
 	p->start_ns = p->drawn_ns = (int64_t)sys_now_ns();
-	p->fd = !quiet && isatty(fd) ? fd : -1;
+	p->shown = !quiet && isatty(fd);
+	p->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	p->fd = fd;
 	p->width = 0;
 }
 
@@ -126,17 +128,15 @@ in_background(int fd)
 	return front != -1 && front != getpgrp();
 }
 
-void
-progress_draw(struct progress *p)
+/* Called with the lock held. */
+static void
+draw(struct progress *p)
 {
+	int64_t now = (int64_t)sys_now_ns();
 	char text[LINE_MAX_B];
-	int64_t now;
 	size_t len;
 
-	if (p->fd == -1)
-		return;
-	now = (int64_t)sys_now_ns();
-	if (now < p->start_ns + SECOND_NS ||
+	if (p->fd == -1 || now < p->start_ns + SECOND_NS ||
 	    now < p->drawn_ns + SECOND_NS / UPDATES_PER_S ||
 	    in_background(p->fd))
 		return;
@@ -148,8 +148,22 @@ progress_draw(struct progress *p)
 }
 
 void
+progress_draw(struct progress *p)
+{
+	if (!p->shown)
+		return;
+	pthread_mutex_lock(&p->lock);
+	draw(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void
 progress_erase(struct progress *p)
 {
+	if (!p->shown)
+		return;
+	pthread_mutex_lock(&p->lock);
 	if (p->fd != -1 && p->width > 0)
 		overwrite(p, "", 0);
+	pthread_mutex_unlock(&p->lock);
 }
