@@ -19,6 +19,7 @@
 
 #include "walk/walk.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -146,7 +147,15 @@ struct image_source {
  * or -EDQUOT.
  */
 int image_take(struct image_memory *m, uint64_t bytes);
+
 void image_give(struct image_memory *m, uint64_t bytes);
+
+/* Whether an error means that there is no memory, or no more is allowed. */
+static inline bool
+image_no_memory(int rc)
+{
+	return rc == -ENOMEM || rc == -EDQUOT;
+}
 
 /* 0, -EFBIG, -EDQUOT or -ENOMEM. */
 int image_add_dir(struct image *m, const struct image_dir *d);

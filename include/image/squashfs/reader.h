@@ -58,6 +58,9 @@ int sqr_open(struct sqr_image **m, int fd, uint64_t offset, unsigned threads,
     uint64_t memory, sqr_tell_fn *tell, void *arg, const char **why);
 void sqr_close(struct sqr_image *m);	/* m may be NULL */
 
+/* The bytes of `memory` that tables and names have left. */
+uint64_t sqr_memory_left(const struct sqr_image *m);
+
 const struct sqr_facts *sqr_facts(const struct sqr_image *m);
 
 /*

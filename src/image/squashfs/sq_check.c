@@ -93,9 +93,9 @@ check_block(struct check *c, const struct table *t, uint64_t pos,
 	if (rc == 0 && (m.count == 0 || m.len[0] < want))
 		rc = -EBADMSG;
 	sq_meta_free(&m, c->s);
-	if (rc == -ENOMEM)
+	if (image_no_memory(rc))
 		c->err = rc;
-	return rc == 0 || rc == -ENOMEM ? rc :
+	return rc == 0 || image_no_memory(rc) ? rc :
 	    complain_block(c, pos, t->name, want);
 }
 
@@ -295,7 +295,7 @@ check_options(struct check *c)
 	if (rc == 0 && bad == NULL)
 		bad = bad_options(s, m.data, m.count > 0 ? m.len[0] : 0);
 	sq_meta_free(&m, s);
-	if (rc == -ENOMEM)
+	if (image_no_memory(rc))
 		c->err = rc;
 	else if (rc != 0)
 		bad = "cannot be read";

@@ -101,7 +101,7 @@ read_fragments(struct sq_image *q, struct sq_codec *c)
 	q->fragments = sys_calloc(count + 1, sizeof(*q->fragments));
 	if (q->fragments == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < count && rc != -ENOMEM; i += ENTRIES) {
+	for (size_t i = 0; i < count && !image_no_memory(rc); i += ENTRIES) {
 		size_t n = count - i < ENTRIES ? count - i : ENTRIES;
 		uint8_t p[8];
 
@@ -111,7 +111,7 @@ read_fragments(struct sq_image *q, struct sq_codec *c)
 			break;
 		rc = read_entries(q, load_le64(p), c, q->fragments + i, n);
 	}
-	return rc == -ENOMEM ? rc : 0;
+	return image_no_memory(rc) ? rc : 0;
 }
 
 int

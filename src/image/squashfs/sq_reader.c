@@ -46,7 +46,7 @@ tell_table(void *arg, uint64_t at, const char *why)
 static int
 tell_trouble(struct tell *t, uint64_t at, int rc)
 {
-	if (rc == 0 || rc == -ENOMEM || rc == -EDQUOT)
+	if (rc == 0 || image_no_memory(rc))
 		return rc;
 	if (rc != -EBADMSG && rc != -ENODATA)
 		t->fn(t->arg, at, strerror(-rc));
@@ -177,6 +177,12 @@ sqr_close(struct sqr_image *m)
 	sys_free(m->ids);
 	image_close(&m->image);
 	sys_free(m);
+}
+
+uint64_t
+sqr_memory_left(const struct sqr_image *m)
+{
+	return m->memory_left;
 }
 
 const struct sqr_facts *
