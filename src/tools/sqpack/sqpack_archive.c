@@ -24,8 +24,8 @@ archive_fail(struct archive *a, int rc)
 	const char *why = a->tar == NULL ? NULL : tar_why(a->tar);
 
 	progress_erase(&a->p->progress);
-	if (a->unpack.running && a->unpack.rc != 0)
-		why = convert_reason(a->unpack.rc);
+	if (a->unpack.running && atomic_load(&a->unpack.rc) != 0)
+		why = convert_reason(atomic_load(&a->unpack.rc));
 	msg_error(&a->p->msg, "%s: %s", a->name,
 	    why != NULL ? why : strerror(-rc));
 	return rc;
@@ -41,7 +41,8 @@ unpack_all(void *arg)
 	sigemptyset(&pipe_broken);
 	sigaddset(&pipe_broken, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe_broken, NULL);
-	u->rc = convert_run(&u->convert, &u->in, u->out, &u->result);
+	atomic_store(&u->rc, convert_run(&u->convert, &u->in, u->out,
+	    &u->result));
 	sys_close(u->out);
 	return NULL;
 }

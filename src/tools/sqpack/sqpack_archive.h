@@ -11,6 +11,7 @@
 #include "format/tar/tar.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* A compressed archive being decompressed into a pipe. */
 struct unpack {
@@ -20,7 +21,7 @@ struct unpack {
 	struct convert convert;
 	struct convert_result result;
 	int out;			/* the pipe's write end */
-	int rc;
+	atomic_int rc;			/* set before that is closed */
 };
 
 struct archive {

@@ -121,7 +121,7 @@ archive_end(struct archive *a)
 
 	if (rc == 0 && a->unpack.running) {
 		pthread_join(a->unpack.thread, NULL);
-		rc = a->unpack.rc;
+		rc = atomic_load(&a->unpack.rc);
 		if (rc != 0)
 			archive_fail(a, rc);
 		a->unpack.running = false;
