@@ -94,6 +94,36 @@ poke spoilt 130 4 $((0xffffffff))
 t 'a damaged block' 1 sqpack -o other spoilt
 shows 'its place is named' '^sqpack: spoilt: offset 96: ' .t.err
 t 'there is no image' 1 test -e other
+
+# Lists of blocks, of holes and of data, in bounded memory.
+rm -rf many
+mkdir many
+truncate -s 2G many/hole
+sqpack -f -b 4K -F lz4 -o holes many
+rm many/hole
+seq 2000000 >many/numbers
+sqpack -f -b 4K -F lz4 -o blocks many
+for m in holes:4M blocks:128K; do
+	t "the names of ${m%:*} in ${m#*:}" 0 \
+	    sqpack -l --memory "${m#*:}" "${m%:*}"
+	t 'but not its blocks' 1 \
+	    sqpack -o other --memory "${m#*:}" "${m%:*}"
+	shows 'is told' \
+	    "^sqpack: ${m%:*}: its lists of blocks take more memory" .t.err
+	t 'there is no image' 1 test -e other
+	t 'nor is it built again' 1 \
+	    sqpack --rebuild-check --memory "${m#*:}" "${m%:*}"
+	shows 'by its blocks' 'more memory than --memory allows' .t.err
+	t 'with more memory it is' 0 \
+	    sqpack -f -F lz4 -o again --memory 24M "${m%:*}"
+	same 'and the same' again "${m%:*}"
+done
+for m in 1K 8K 16K 64K; do
+	t "tables and names in $m" 1 sqpack -l --memory $m blocks
+	is 'are told, and nothing else' "$(cat .t.err)" "sqpack: blocks: its \
+tables and names take more memory than --memory allows"
+done
+
 if damage_begin; then
 	t 'a whole image' 0 sqpack -f -o other whole
 	rm -f other

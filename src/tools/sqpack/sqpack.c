@@ -312,7 +312,7 @@ exit_status(const struct sqpack *p, int rc, int status)
 int
 main(int argc, char **argv)
 {
-	struct sqpack p = { .newest = 0 };
+	struct sqpack p = { .o.memory = SQPACK_MEMORY_B };
 	uint64_t t0 = sys_now_ns();
 	int status, rc = 0;
 

@@ -20,6 +20,9 @@
 
 struct sqpack;
 
+/* The default limit; an image of 3 million names takes about this. */
+enum { SQPACK_MEMORY_B = 1 << 30 };
+
 /* One of several sources, which are names in the image's root. */
 struct sqpack_input {
 	char *path;			/* as it was given */
@@ -73,6 +76,7 @@ struct sqpack_options {
 	int (*status_of)(const struct sqpack *p, int rc);
 	const char **excludes;
 	size_t exclude_count, exclude_cap;
+	uint64_t memory;		/* bytes for what an image contains */
 };
 
 struct sqpack {

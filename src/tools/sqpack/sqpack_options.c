@@ -23,9 +23,10 @@
 enum { THREADS_MAX = 1024, GZIP_BEST = 10 };
 
 enum { OPT_ALL_ROOT = 256, OPT_BCJ, OPT_BEST, OPT_CAN_MOUNT, OPT_CAT,
-    OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_LIKE, OPT_MTIME, OPT_NO_DUPLICATES,
-    OPT_NO_EXPORT, OPT_NO_FRAGMENTS, OPT_NO_PAD, OPT_NO_PROBE, OPT_NO_XATTRS,
-    OPT_ORDER, OPT_RAW, OPT_REBUILD_CHECK, OPT_STATS, OPT_UID };
+    OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_LIKE, OPT_MEMORY, OPT_MTIME,
+    OPT_NO_DUPLICATES, OPT_NO_EXPORT, OPT_NO_FRAGMENTS, OPT_NO_PAD,
+    OPT_NO_PROBE, OPT_NO_XATTRS, OPT_ORDER, OPT_RAW, OPT_REBUILD_CHECK,
+    OPT_STATS, OPT_UID };
 
 static const struct option longs[] = {
 	{ "all-root", no_argument, NULL, OPT_ALL_ROOT },
@@ -45,6 +46,7 @@ static const struct option longs[] = {
 	{ "level", required_argument, NULL, 'L' },
 	{ "like", required_argument, NULL, OPT_LIKE },
 	{ "list", no_argument, NULL, 'l' },
+	{ "memory", required_argument, NULL, OPT_MEMORY },
 	{ "mtime", required_argument, NULL, OPT_MTIME },
 	{ "no-duplicates", no_argument, NULL, OPT_NO_DUPLICATES },
 	{ "no-export", no_argument, NULL, OPT_NO_EXPORT },
@@ -73,6 +75,7 @@ static const char usage[] =
 "              [--exclude glob]... [--no-duplicates] [--no-fragments]\n"
 "              [--no-xattrs] [--order list [-0]]\n"
 "              [--raw data,fragments,inodes,xattrs] [--like mksquashfs]\n"
+"              [--memory size]\n"
 "              [--dry-run] [--stats[=file]] -o image directory|archive|image|-\n"
 "       sqpack -l [-qv] [--can-mount[=kernel]] [glob]... image\n"
 "       sqpack -x dir [-fqv] [-p threads] [--no-xattrs] [glob]... image\n"
@@ -121,6 +124,8 @@ static const char help[] =
 "      --order LIST       data of the files that LIST names come first\n"
 "  -0, --null             paths in LIST end in NULs\n"
 "      --raw LIST         do not compress data, fragments, inodes, xattrs\n"
+"      --memory SIZE      refuse an image that takes more memory for its\n"
+"                         tables, names and lists of blocks (1G)\n"
 "      --dry-run          say what the image would take, and make none\n"
 "      --rebuild-check    build an image again from its own tree, and say\n"
 "                         whether that gives the same bytes\n"
@@ -322,6 +327,7 @@ take(struct sqpack *p, int opt, int64_t *level)
 	case OPT_EXCLUDE: return take_exclude(p);
 	case OPT_GID: return take_u32(p, "group", &o->gid, &o->has_gid);
 	case OPT_LIKE: return sqpack_be_like(p, optarg);
+	case OPT_MEMORY: return options_size(&p->msg, "memory", &o->memory);
 	case OPT_MTIME: return take_u32(p, "time", &o->mtime, &o->has_mtime);
 	case OPT_ORDER: o->order = optarg; break;
 	case OPT_RAW: return take_raw(p);

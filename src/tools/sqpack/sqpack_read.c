@@ -12,9 +12,6 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* For tables and names; an image of 3 million names takes about this. */
-#define MEMORY_MAX (UINT64_C(1) << 30)
-
 static void
 tell(void *arg, uint64_t at, const char *why)
 {
@@ -40,9 +37,10 @@ open_image(struct sqpack_image *i)
 	}
 	if (rc > 0)
 		rc = sqr_open(&i->m, i->fd, i->offset, p->o.data.threads,
-		    MEMORY_MAX, tell, i, &why);
+		    p->o.memory, tell, i, &why);
 	if (rc == -EDQUOT)
-		why = "its tables and names take more than 1 GiB of memory";
+		why = "its tables and names take more memory than --memory "
+		    "allows";
 	if (rc != 0)
 		msg_error(&p->msg, "%s: %s", p->o.source,
 		    why != NULL ? why : strerror(-rc));

@@ -162,6 +162,8 @@ repack_open_tree(struct repack *r, struct sqpack *p)
 	if (rc == 0 && r->i.refused)
 		rc = -EBADMSG;
 	if (rc == 0)
+		rc = repack_count(r);
+	if (rc == 0)
 		rc = repack_take_xattrs(r);
 	if (rc == 0)
 		rc = fill_tree(r);

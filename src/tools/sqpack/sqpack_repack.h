@@ -22,8 +22,7 @@ struct repack {
 	struct repack_set *sets;	/* by their old index */
 	size_t set_count;
 	struct sqb_old *old;		/* blocks, in order, each once */
-	size_t count, cap;
-	size_t units;
+	size_t count, units;
 };
 
 /*
@@ -48,7 +47,13 @@ int repack_take_xattrs(struct repack *r);
 /* The new index of a set; SQUASHFS_NONE is none. */
 uint32_t repack_set(const struct repack *r, uint32_t old);
 
-/* Fills in r->old and r->units.  0, or -errno after reporting the error. */
+/*
+ * Counts blocks and units.  0, or -EBADMSG after reporting that their lists
+ * take more memory than is left.
+ */
+int repack_count(struct repack *r);
+
+/* Fills in r->old.  0, or -errno after reporting the error. */
 int repack_list(struct repack *r);
 
 /*

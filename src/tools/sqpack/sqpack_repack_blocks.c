@@ -4,25 +4,14 @@
  */
 #include "sqpack_repack.h"
 
-#include "base/array.h"
 #include "base/sys.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static int
-add_block(struct repack *r, struct sqb_old b)
-{
-	void *items = r->old;
-	int rc = array_grow(&items, r->count, &r->cap, sizeof(*r->old));
-
-	r->old = items;
-	if (rc == 0)
-		r->old[r->count++] = b;
-	r->p->total_B += b.want;
-	return rc;
-}
+/* Of a unit: its size, start and fragment block. */
+enum { UNIT_B = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint32_t) };
 
 static bool
 has_data(const struct repack *r, size_t n, struct sqr_entry *e)
@@ -31,38 +20,71 @@ has_data(const struct repack *r, size_t n, struct sqr_entry *e)
 	return S_ISREG(e->mode) && e->size > 0 && e->first == n;
 }
 
+int
+repack_count(struct repack *r)
+{
+	const struct sqr_image *m = r->i.m;
+	uint64_t left = sqr_memory_left(m);
+	struct sqr_entry e;
+
+	r->count = r->units = sqr_facts(m)->fragments;
+	for (size_t n = 1; n < sqr_count(m); n++) {
+		if (!has_data(r, n, &e))
+			continue;
+		r->units += e.blocks + (e.blocks > 0 &&
+		    sqr_tail_len(m, &e) > 0);
+		for (uint32_t k = 0; k < e.blocks; k++)
+			r->count += sqr_word(&e, k) != 0;
+	}
+	if (r->count <= left / sizeof(*r->old) && r->units <=
+	    (left - r->count * sizeof(*r->old)) / UNIT_B)
+		return 0;
+	return repack_refuse(r, "", "its lists of blocks take more memory "
+	    "than --memory allows");
+}
+
+static void
+add_block(struct repack *r, struct sqb_old b)
+{
+	r->old[r->count++] = b;
+	r->p->total_B += b.want;
+}
+
+static void
+list_file(struct repack *r, const struct sqr_entry *e)
+{
+	uint64_t at = e->start;
+
+	for (uint32_t k = 0; k < e->blocks; k++) {
+		uint32_t word = sqr_word(e, k);
+
+		if (word != 0)
+			add_block(r, (struct sqb_old){ .at = at, .word = word,
+			    .want = sqr_block_len(r->i.m, e, k) });
+		at += sqr_word_len(word);
+	}
+}
+
 static int
 list_blocks(struct repack *r)
 {
 	const struct sqr_image *m = r->i.m;
 	struct sqr_entry e;
-	int rc = 0;
 
-	for (uint32_t k = 0; rc == 0 && k < sqr_facts(m)->fragments; k++) {
+	r->old = sys_malloc((r->count + 1) * sizeof(*r->old));
+	if (r->old == NULL)
+		return repack_no_memory(r);
+	r->count = 0;
+	for (uint32_t k = 0; k < sqr_facts(m)->fragments; k++) {
 		struct sqb_old b = { .is_fragment = true };
 
 		sqr_fragment(m, k, &b.at, &b.word);
-		rc = add_block(r, b);
+		add_block(r, b);
 	}
-	for (size_t n = 1; rc == 0 && n < sqr_count(m); n++) {
-		uint64_t at;
-
-		if (!has_data(r, n, &e))
-			continue;
-		at = e.start;
-		r->units += e.blocks + (e.blocks > 0 &&
-		    sqr_tail_len(m, &e) > 0);
-		for (uint32_t k = 0; rc == 0 && k < e.blocks; k++) {
-			uint32_t word = sqr_word(&e, k);
-
-			if (word != 0)
-				rc = add_block(r, (struct sqb_old){ .at = at,
-				    .word = word,
-				    .want = sqr_block_len(m, &e, k) });
-			at += sqr_word_len(word);
-		}
-	}
-	return rc != 0 ? repack_no_memory(r) : 0;
+	for (size_t n = 1; n < sqr_count(m); n++)
+		if (has_data(r, n, &e))
+			list_file(r, &e);
+	return 0;
 }
 
 static int
@@ -176,7 +198,7 @@ repack_give(struct repack *r)
 {
 	struct sqb_data *d = &r->p->data;
 	uint32_t fragments = sqr_facts(r->i.m)->fragments, unit = 0, word;
-	size_t units = r->units + fragments;
+	size_t units = r->units;
 	struct sqr_entry e;
 
 	if (units >= UINT32_MAX)
