@@ -141,6 +141,7 @@ for column in units raw_units duplicates fragments data_s read_busy_s \
     write_stalled_s utilisation_pct maxrss_KiB; do
 	t "statistics: $column" 0 grep -Eq "\"$column\":[0-9]+" stats
 done
+# shellcheck disable=SC2016
 t 'stages are busy or stalled for as long as data take' 0 awk -F '[,:]' '{
 	for (i = 1; i < NF; i++) {
 		gsub(/"/, "", $i)

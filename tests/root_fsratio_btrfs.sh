@@ -88,6 +88,7 @@ awk 'BEGIN { for (i = 0; i < 12000; i++) {
     else if (i % 3 == 1) print "ln -s ../../some/where/" i " " d "/link" i
     else print "echo " i " >" d "/file" i "; ln " d "/file" i " " d "/again" i
     } }' | sh
+# shellcheck disable=SC2015
 have setfattr && find names -type f -name 'file*2' -exec \
     setfattr -n user.note -v 'what it is about, in forty characters' {} + ||
     skip 'no xattrs here'
