@@ -360,12 +360,7 @@ release(struct sqpack *p)
 {
 	struct as_mksquashfs *a = p->o.as;
 
-	for (size_t i = 0; p->o.inputs != NULL && i < a->source_count; i++) {
-		sys_free(p->o.inputs[i].path);
-		sys_free(p->o.inputs[i].real);
-		sys_free(p->o.inputs[i].name);
-	}
-	sys_free(p->o.inputs);
+	as_sources_free(p);
 	as_texts_free(&a->excludes);
 	as_texts_free(&a->paths);
 	as_texts_free(&a->pseudo);

@@ -33,6 +33,7 @@ bool as_take_group(struct sqpack *p, const char *text, uint32_t *id);
 
 /* Finds out what the sources are.  0 or -errno that was said. */
 int as_sources(struct sqpack *p);
+void as_sources_free(struct sqpack *p);
 
 /* What excludes mean, when the sources are known.  0 or -errno. */
 int as_excludes(struct sqpack *p);

@@ -95,6 +95,20 @@ add_input(struct sqpack *p, const char *path, const struct stat *st)
 	return rc;
 }
 
+void
+as_sources_free(struct sqpack *p)
+{
+	const struct as_mksquashfs *a = p->o.as;
+	struct sqpack_input *in = p->o.inputs;
+
+	for (size_t i = 0; in != NULL && i < a->source_count; i++) {
+		sys_free(in[i].path);
+		sys_free(in[i].real);
+		sys_free(in[i].name);
+	}
+	sys_free(in);
+}
+
 int
 as_sources(struct sqpack *p)
 {

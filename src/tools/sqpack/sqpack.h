@@ -97,6 +97,11 @@ struct sqpack {
 	uint64_t wall_ns;
 };
 
+/* sqpack_help.c: the exit status of -h and -V. */
+extern const char sqpack_usage[];
+int sqpack_help(struct sqpack *p);
+int sqpack_version(struct sqpack *p);
+
 /* Parses the options; -1, or the exit status. */
 int sqpack_parse(struct sqpack *p, int argc, char **argv);
 

@@ -10,7 +10,6 @@
 
 #include "base/fdio.h"
 #include "base/sys.h"
-#include "engine/digest/digest.h"
 #include "image/squashfs/format.h"
 
 #include <errno.h>
@@ -21,104 +20,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 20, NESTED_MAX = 4, NAME_MORE = 64 };
+enum { NESTED_MAX = 4 };
 enum { NO_DATA = 2 };			/* of an entry */
-
-static int
-refuse(struct oci *o, const char *what, const char *why)
-{
-	progress_erase(&o->p->progress);
-	msg_error(&o->p->msg, "%s: %s: %s", o->path, what, why);
-	return -EBADMSG;
-}
-
-/* Blobs */
-
-static int
-open_blob(struct oci *o, const struct oci_blob *b)
-{
-	char name[OCI_HEX + 16];
-
-	snprintf(name, sizeof(name), "blobs/sha256/%s", b->hex);
-	return sys_openat(o->dir, name, O_RDONLY | O_CLOEXEC, 0);
-}
-
-static int
-hash(int fd, struct digest *d, uint8_t *piece, char hex[OCI_HEX + 1],
-    uint64_t *size)
-{
-	uint8_t sum[DIGEST_MAX];
-	ssize_t n;
-	int rc = digest_start(d);
-
-	for (*size = 0; rc == 0; *size += (uint64_t)n) {
-		n = fdio_pread(fd, piece, PIECE, (off_t)*size);
-		if (n <= 0)
-			break;
-		rc = digest_add(d, piece, (size_t)n);
-	}
-	if (rc == 0)
-		rc = n < 0 ? (int)n : digest_end(d, sum);
-	for (size_t i = 0; rc == 0 && i < OCI_HEX / 2; i++)
-		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
-	return rc;
-}
-
-/* Whether an open blob is what its name says. */
-static int
-verify(struct oci *o, int fd, const struct oci_blob *b)
-{
-	struct digest_algo *algo = NULL;
-	struct digest *d = NULL;
-	uint8_t *piece = sys_malloc(PIECE);
-	char hex[OCI_HEX + 1] = "";
-	uint64_t size = 0;
-	int rc = piece == NULL ? -ENOMEM : digest_algo_open(&algo, "sha256");
-
-	if (rc == 0)
-		rc = digest_new(&d, algo);
-	if (rc == 0)
-		rc = hash(fd, d, piece, hex, &size);
-	digest_free(d);
-	digest_algo_close(algo);
-	sys_free(piece);
-	if (rc != 0)
-		return refuse(o, b->hex, strerror(-rc));
-	if (size != b->size || strcmp(hex, b->hex) != 0)
-		return refuse(o, b->hex, "its bytes are not those of that "
-		    "digest");
-	return 0;
-}
-
-int
-oci_open_layer(struct oci *o)
-{
-	const struct oci_blob *b = &o->layers[o->layer];
-	int fd, rc;
-
-	snprintf(o->name, strlen(o->path) + NAME_MORE, "%s: layer %zu of %zu",
-	    o->path, o->layer + 1, o->count);
-	fd = open_blob(o, b);
-	rc = fd < 0 || o->verified ? 0 : verify(o, fd, b);
-	if (rc != 0) {
-		sys_close(fd);
-		return rc;
-	}
-	o->open = true;
-	return archive_open(&o->archive, o->p, o->name, fd);
-}
-
-int
-oci_close_layer(struct oci *o)
-{
-	int rc = archive_end(&o->archive);
-
-	archive_close(&o->archive);
-	o->open = false;
-	return rc;
-}
-
-/* Documents */
 
 /* b NULL: index.json. */
 static int
@@ -128,20 +31,20 @@ read_document(struct oci *o, const struct oci_blob *b,
 	const char *name = b == NULL ? "index.json" : b->hex;
 	char *text = NULL, why[OCI_WHY] = "";
 	size_t len = 0;
-	int fd = b != NULL ? open_blob(o, b) :
+	int fd = b != NULL ? oci_open_blob(o, b) :
 	    sys_openat(o->dir, name, O_RDONLY | O_CLOEXEC, 0);
 	int rc = fd < 0 ? fd : fdio_read_all(fd, OCI_DOCUMENT_MAX, &text, &len);
 
 	if (rc != 0)
-		rc = refuse(o, name, strerror(-rc));
+		rc = oci_refuse(o, name, strerror(-rc));
 	else if (b != NULL)
-		rc = verify(o, fd, b);
+		rc = oci_verify_blob(o, fd, b);
 	if (fd >= 0)
 		sys_close(fd);
 	if (rc == 0) {
 		rc = oci_parse(d, text, len, why);
 		if (rc != 0)
-			refuse(o, name, rc == -ENOMEM ? strerror(ENOMEM) :
+			oci_refuse(o, name, rc == -ENOMEM ? strerror(ENOMEM) :
 			    why);
 	}
 	sys_free(text);
@@ -160,12 +63,12 @@ follow(struct oci *o, struct oci_document **d)
 	uname(&u);
 	for (int depth = 0; rc == 0 && oci_is_index(*d); depth++) {
 		if (depth == NESTED_MAX)
-			return refuse(o, b.hex, "an index in an index in an "
+			return oci_refuse(o, b.hex, "an index in an index in an "
 			    "index");
 		rc = oci_choose(*d, depth == 0 ? o->tag : NULL, u.machine, &b,
 		    why);
 		if (rc != 0)
-			return refuse(o, depth == 0 ? "index.json" : b.hex,
+			return oci_refuse(o, depth == 0 ? "index.json" : b.hex,
 			    why);
 		oci_free(*d);
 		*d = NULL;
@@ -186,7 +89,7 @@ find_layers(struct oci *o)
 	if (rc == 0) {
 		rc = oci_layers(d, &o->layers, &o->count, why);
 		if (rc != 0)
-			refuse(o, "its manifest", rc == -ENOMEM ?
+			oci_refuse(o, "its manifest", rc == -ENOMEM ?
 			    strerror(ENOMEM) : why);
 	}
 	oci_free(d);
@@ -221,7 +124,7 @@ next_entry(struct oci *o, struct sqb_file *f)
 	if (rc == 0)
 		return 0;
 	if (o->next == o->entries)
-		return refuse(o, o->name, "it changed while it was read");
+		return oci_refuse(o, o->name, "it changed while it was read");
 	f->id = o->ids[o->next++];
 	n = node_of(o, f->id);
 	if (n == NULL)
@@ -232,7 +135,7 @@ next_entry(struct oci *o, struct sqb_file *f)
 	if (a->entry.type != TAR_FILE || a->entry.size == 0)
 		return NO_DATA;
 	if (a->entry.size != n->attr.size)
-		return refuse(o, o->name, "it changed while it was read");
+		return oci_refuse(o, o->name, "it changed while it was read");
 	archive_give(a, f);
 	return 1;
 }
@@ -342,7 +245,7 @@ open_layout(struct oci *o)
 	o->dir = sys_openat(AT_FDCWD, o->path, O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC, 0);
 	if (o->dir < 0)
-		return refuse(o, "it cannot be opened", strerror(-o->dir));
+		return oci_refuse(o, "it cannot be opened", strerror(-o->dir));
 	rc = find_layers(o);
 	if (rc == 0)
 		rc = oci_merge(o);
@@ -365,7 +268,7 @@ oci_open(struct sqpack *p, void **state, struct sqb_source *files)
 		o->dir = -1;
 		o->path = split(p->o.source, &o->tag);
 		o->name = o->path == NULL ? NULL :
-		    sys_malloc(strlen(o->path) + NAME_MORE);
+		    sys_malloc(strlen(o->path) + OCI_NAME_MORE);
 	}
 	if (o == NULL || o->name == NULL) {
 		msg_error(&p->msg, "%s", strerror(ENOMEM));

@@ -32,6 +32,19 @@ struct oci {
 	int failed;			/* -errno of a whiteout */
 };
 
+/* Reports what is wrong with a part of the layout.  -EBADMSG. */
+int oci_refuse(struct oci *o, const char *what, const char *why);
+
+/*
+ * Opens a blob: its descriptor or -errno.  Checks the bytes of an open one
+ * against its name: 0 or -errno, which it reports.
+ */
+int oci_open_blob(struct oci *o, const struct oci_blob *b);
+int oci_verify_blob(struct oci *o, int fd, const struct oci_blob *b);
+
+/* Room for "layer N of M" behind the layout's path in oci.name. */
+enum { OCI_NAME_MORE = 64 };
+
 /*
  * Opens the archive of the layer in hand; closes it, after its end.  0 or
  * -errno, and it is said.
