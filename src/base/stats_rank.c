@@ -1,10 +1,10 @@
 /*
- * stats_rank.c - the centre of paired differences by signed ranks, exactly
+ * stats_rank.c - exact signed-rank inference for the centre of differences
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Wilcoxon's statistic is the number of averages of two values (each value
- * with itself too) that are above the centre supposed, so the averages in
- * order are all that the estimate, the interval and the p-value need.
+ * Wilcoxon's statistic is the number of Walsh averages (the averages of two
+ * values, including each value with itself) above the hypothesized centre, so
+ * the estimate, the interval and the p-value need only the sorted averages.
  */
 #include "base/stats.h"
 #include "base/sys.h"
@@ -20,8 +20,8 @@ averages_of(size_t n)
 }
 
 /*
- * P(W = w) for w up to half of the greatest, to p: each rank is counted or
- * not, with equal chances, and adds itself.
+ * Writes P(W = w) to p for w up to half of the maximum.  W is the sum of the
+ * ranks with a positive sign, and each sign is positive with probability 1/2.
  */
 static void
 distribution(double *p, size_t half, size_t n)
@@ -60,7 +60,10 @@ p_of_zero(const double *a, size_t m, const double *p)
 	return 2 * tail < 1 ? 2 * tail : 1;
 }
 
-/* As stats_median_interval(), of averages by the distribution p. */
+/*
+ * As stats_median_interval(), but from the m sorted averages and the
+ * distribution p.
+ */
 static void
 bound(struct stats_centre *out, const double *a, size_t m, const double *p,
     double conf)

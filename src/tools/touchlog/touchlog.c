@@ -1,10 +1,10 @@
 /*
- * touchlog.c - which files a command opens, and which parts of them it needs
+ * touchlog.c - list the files that a command opens, and the parts it reads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The work is done by the first process of a PID namespace (opens.h says why),
- * which also has its own mount namespace: when it ends, however it does, no
- * process and no mount is left.  This process waits for it.
+ * The work is done by the first process of a PID namespace (opens.h explains
+ * why), which also has its own mount namespace: however it ends, no process and
+ * no mount is left behind.  This process waits for it.
  */
 #include "touchlog.h"
 
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The child: it ends when we do. */
+/* The child, which is killed if this process ends. */
 static _Noreturn void
 inside(struct touchlog *t)
 {
@@ -34,8 +34,9 @@ inside(struct touchlog *t)
 }
 
 /*
- * Waits for the child, forwarding the signals that we get.  Returns its status
- * as a shell shows it, or the negative signal that it was sent.
+ * Waits for the child, forwarding the signals that this process receives.
+ * Returns its status as a shell shows it, or the signal that it was sent,
+ * negated.
  */
 static int
 wait_inside(struct touchlog *t, pid_t pid)
@@ -91,7 +92,7 @@ main(int argc, char *argv[])
 		return status;
 	}
 	status = run_inside(&t);
-	/* It has come to us as well: proc_close() would let it through. */
+	/* This process received it too: proc_close() would let it through. */
 	if (status < 0)
 		proc_raise(-status);
 	proc_close(&t.proc);

@@ -53,21 +53,22 @@ struct touchlog {
 int touchlog_parse(struct touchlog *t, int argc, char **argv);
 
 /*
- * Everything done by the first process of a PID namespace.  Returns the exit
- * status: the command's, or MSG_ERROR, 126 or 127 after reporting an error.
+ * What the first process of the PID namespace does.  Returns the exit status:
+ * the command's, or MSG_ERROR, 126 or 127 after reporting an error.
  */
 int touchlog_inside(struct touchlog *t);
 
 /*
  * Runs a program by its name or path, with its standard output to out (-1:
- * discarded).  0 and its status as a shell shows it, or -errno: it could not be
- * executed.
+ * discarded).  0 and its status as a shell shows it, or -errno if it could not
+ * be executed.
  */
 int touchlog_run(struct touchlog *t, char **argv, int out, int *status);
 
 /*
- * Mounts over the root, in this mount namespace, a copy of it of which only the
- * pages requested come into memory.  0, or -1 after reporting the reason.
+ * Mounts a copy of the root over it, in this mount namespace; only the pages
+ * requested from the copy are read into memory.  0, or -1 after reporting the
+ * reason.
  */
 int touchlog_mount_exact(struct touchlog *t);
 
@@ -75,7 +76,7 @@ int touchlog_mount_exact(struct touchlog *t);
 typedef int touchlog_file_fn(struct touchlog *t, const char *path,
     const struct stat *st, void *arg);
 
-/* Calls it for all of them, in no particular order.  0 or -errno. */
+/* Calls the function for each of them, in any order.  0 or -errno. */
 int touchlog_each_file(struct touchlog *t, touchlog_file_fn *file, void *arg);
 
 /* Evicts the root's files from memory.  0 or -errno. */

@@ -2,9 +2,9 @@
  * touchlog_exact.c - a copy of the root that shows single pages
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An uncompressed EROFS reads pages, not blocks of them; on a device without
- * read-ahead, exactly the pages requested are in memory.  The image has no
- * name: it disappears with its last user.
+ * An uncompressed EROFS reads single pages, not blocks of them; on a device
+ * without read-ahead, exactly the pages requested are in memory.  The image
+ * file never has a name, so it disappears with its last user.
  */
 #include "touchlog.h"
 

@@ -24,8 +24,8 @@ fail(struct touchlog *t, const char *what, int rc)
 }
 
 /*
- * Mounts made outside appear here, ours do not propagate; and /proc shows our
- * own namespace.
+ * Mounts made outside appear here, but those made here do not propagate; /proc
+ * shows this namespace.
  */
 static int
 own_mounts(void)
@@ -54,7 +54,7 @@ touchlog_run(struct touchlog *t, char **argv, int out, int *status)
 	return rc;
 }
 
-/* Runs the command.  Returns its status, or ours. */
+/* Runs the command.  Returns its status, or that of the failure to run it. */
 static int
 watch(struct touchlog *t)
 {
@@ -120,7 +120,8 @@ open_root(struct touchlog *t)
 }
 
 /*
- * Otherwise an existing name would be noticed only after the command has run.
+ * Checks the output file now: otherwise one that already exists would be
+ * noticed only after the command has run.
  */
 static int
 check_output(struct touchlog *t)

@@ -2,9 +2,9 @@
  * touchlog_names.c - the files of the root, and the names of those opened
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * fanotify reports inodes, by whatever path they were reached: through a
- * chroot, a bind mount, a link.  Their names are looked up in the root
- * afterwards; for hard links the bytewise first one is used.
+ * fanotify reports inodes, whatever path led to them: through a chroot, a bind
+ * mount or a link.  Their names are looked up in the root afterwards; of
+ * several hard links, the bytewise first is used.
  */
 #include "touchlog.h"
 
@@ -33,7 +33,7 @@ touchlog_each_file(struct touchlog *t, touchlog_file_fn *file, void *arg)
 		if (e->type != WALK_FILE)
 			continue;
 		rc = tree_path(&tree, e, &p);
-		/* files that have disappeared since were temporary */
+		/* files that have since disappeared were temporary */
 		if (rc == 0 && fstatat(t->root, p.s, &st,
 		    AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
 			rc = file(t, p.s, &st, arg);

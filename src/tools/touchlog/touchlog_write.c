@@ -52,7 +52,7 @@ write_pages(struct touchlog *t, struct list *l, uint64_t size)
 	return rc;
 }
 
-/* In its -sort file a backslash quotes the next character. */
+/* In mksquashfs's -sort file, a backslash quotes the next character. */
 static void
 write_sort(const struct list *l)
 {

@@ -38,7 +38,7 @@ run(struct winwait *w, char *path)
 {
 	struct proc_stage st = { .path = path, .argv = w->o.command,
 		.envp = environ };
-	/* Its output is for people; rows go to standard output. */
+	/* The command's output is for people; rows go to standard output. */
 	struct proc_run r = { .stages = &st, .count = 1, .in = -1,
 		.out = w->o.line ? w->line[1] : STDERR_FILENO, .err = -1,
 		.timeout_ns = (uint64_t)(w->o.timeout_s * 1e9) };
@@ -114,7 +114,7 @@ main(int argc, char *argv[])
 	if (!over)
 		status = start(&w);
 	close_all(&w);
-	/* When stopped by a signal, die of the same signal. */
+	/* If stopped by a signal, die of the same signal. */
 	if (status < 0)
 		proc_raise(-status);
 	proc_close(&w.proc);

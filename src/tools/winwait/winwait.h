@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first thread runs the command (proc.h); a second one, the watch, waits
- * for the sign of life and then ends the run.  Its results are read after it
- * has been joined.
+ * for the window or the line and then ends the run.  Its results are read after
+ * it has been joined.
  */
 #ifndef COLDPRESS_WINWAIT_H
 #define COLDPRESS_WINWAIT_H
@@ -45,7 +45,7 @@ enum winwait_result {
 	RESULT_LOST,			/* the X server went away */
 };
 
-/* Times of sys_now_ns(), 0 if missing. */
+/* Times as of sys_now_ns(); 0 if missing. */
 struct winwait_seen {
 	enum winwait_result result;
 	uint64_t created_ns, mapped_ns;	/* of a window */
@@ -81,7 +81,7 @@ int winwait_parse(struct winwait *w, int argc, char **argv);
  */
 int winwait_watch_start(struct winwait *w);
 
-/* Ends it.  From then on w->seen belongs to the caller. */
+/* Ends the watch; from then on, w->seen belongs to the caller. */
 void winwait_watch_stop(struct winwait *w);
 
 /*

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * /sys/dev/block/MAJOR:MINOR/stat, described in the kernel's
- * Documentation/block/stat.rst: field 1 is the number of completed reads, field
- * 3 sectors.
+ * Documentation/block/stat.rst: field 1 is the number of completed reads, and
+ * field 3 the number of sectors read.
  */
 #include "winwait.h"
 

@@ -20,7 +20,7 @@ static const char *const columns[] = {
 	"left", "exit", "signal"
 };
 
-/* What all processes of the command used. */
+/* What all processes of the command used in total. */
 static struct proc_usage
 used(const struct proc_run *r)
 {
@@ -55,7 +55,7 @@ put_row(struct table *t, const struct winwait *w, const struct proc_run *r)
 	const struct winwait_seen *s = &w->seen;
 	struct proc_usage u = used(r);
 	int status = r->stages[0].status;
-	/* otherwise we ended it */
+	/* otherwise winwait itself ended it */
 	bool own = s->result == RESULT_NONE && !r->timed_out;
 	bool times = s->result == RESULT_SEEN;
 

@@ -1,9 +1,9 @@
 /*
- * winwait_watch.c - the thread that waits for the sign of life
+ * winwait_watch.c - the thread that waits for the window or the line
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * It sleeps until there is an event, and takes the time before examining the
- * event.  Only the images have to be polled.
+ * It sleeps until there is an event, and reads the clock before examining the
+ * event.  Only the statistics of the images have to be polled.
  */
 #include "winwait.h"
 
@@ -27,11 +27,11 @@ struct watch {
 	struct pollfd fds[FDS];
 	uint64_t requests;		/* the count at quiet_ns */
 	bool ended;			/* the run was told to end */
-	char text[LINE_B];		/* a line so far */
+	char text[LINE_B];		/* the current line so far */
 	size_t len;
 };
 
-/* Processes complete lines; a line that does not fit is truncated. */
+/* Checks complete lines; a line that does not fit is truncated. */
 static void
 take_lines(struct watch *t, uint64_t now)
 {
@@ -81,7 +81,7 @@ look_at_images(struct watch *t, uint64_t now)
 	t->w->seen.quiet_ns = now;
 }
 
-/* Whether nothing more can be seen. */
+/* Whether there is nothing more to wait for. */
 static bool
 complete(const struct watch *t, uint64_t now)
 {
@@ -95,7 +95,7 @@ complete(const struct watch *t, uint64_t now)
 	    (double)(now - w->seen.quiet_ns) >= w->o.quiet_s * 1e9;
 }
 
-/* Whether something must be done without an event. */
+/* Whether to wake up even without an event. */
 static bool
 looks(const struct watch *t)
 {

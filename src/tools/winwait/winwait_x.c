@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A window manager lists the windows that it manages in _NET_CLIENT_LIST
- * (Extended Window Manager Hints, 1.5); without one a window counts when it is
- * mapped.  A managed window is reparented, and the root gets no more events
- * about it: so each window's own events are requested as soon as it is created.
+ * (Extended Window Manager Hints, 1.5); without one, a window counts when it is
+ * mapped.  A managed window is reparented, after which the root gets no events
+ * about it, so each window's own events are requested as soon as it is created.
  *
- * Windows that existed before the command are not its own.
+ * Windows that existed before the command was started are not its own.
  */
 #include "winwait.h"
 
@@ -33,7 +33,7 @@ struct winwait_x {
 	xcb_window_t root;
 	xcb_atom_t atoms[ATOMS];
 	bool managed;			/* there is a window manager */
-	struct window *windows;		/* created since we began */
+	struct window *windows;		/* created since the watch began */
 	size_t count, cap;
 };
 
@@ -84,10 +84,7 @@ first_value(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name)
 	return value;
 }
 
-/*
- * Text of a property; if it is two strings separated by NUL, with a dot between
- * them.
- */
+/* The text of a property; two strings separated by NUL are joined by a dot. */
 static void
 text_of(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name,
     char text[TEXT_B])
@@ -195,7 +192,7 @@ add(struct winwait_x *x, xcb_window_t id, uint64_t now)
 		return;
 	x->windows[x->count++] = (struct window){ .id = id,
 		.created_ns = now };
-	/* if it is already gone, nobody reads the error */
+	/* if the window is already gone, the error is ignored */
 	xcb_change_window_attributes(x->c, id, XCB_CW_EVENT_MASK, &events);
 }
 
@@ -301,7 +298,10 @@ take(struct winwait *w, const xcb_generic_event_t *e, uint64_t now)
 	}
 }
 
-/* Writing may read, and events already read do not make the socket readable. */
+/*
+ * Sending a request may also read events, which then no longer make the socket
+ * readable.
+ */
 static xcb_generic_event_t *
 next_event(const struct winwait_x *x)
 {
