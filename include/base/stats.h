@@ -2,8 +2,8 @@
  * stats.h - statistics of samples, without assuming a distribution
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * All thread-safe.  Values are numbers, which may be infinite where that is
- * not excluded; "sorted" means in ascending order.
+ * Everything here is thread-safe.  Values are never NaN, but may be infinite
+ * unless stated otherwise; "sorted" means in ascending order.
  */
 #ifndef COLDPRESS_STATS_H
 #define COLDPRESS_STATS_H
@@ -17,14 +17,14 @@ void stats_sort(double *values, size_t n);
 
 /*
  * The p-quantile of sorted values, interpolated between neighbours as in
- * spreadsheets, R (its type 7) and datamash(1) do.  NaN if n is 0.
+ * spreadsheets, R (type 7) and datamash(1).  NaN if n is 0.
  */
 double stats_quantile(const double *sorted, size_t n, double p);
 
 /*
  * The mean of the values that remain when floor(n x share) of them are cut off
- * at each end; share is below 0.5.  The number cut off goes to *cut, if not
- * NULL. NaN if n is 0.
+ * at each end; share is below 0.5.  The number cut off at each end is stored in
+ * *cut, unless cut is NULL.  NaN if n is 0.
  */
 double stats_trimmed(const double *sorted, size_t n, double share,
     size_t *cut);
@@ -45,8 +45,8 @@ int stats_median_interval(const double *sorted, size_t n, double conf,
     struct stats_interval *out);
 
 /*
- * Two-sided p of the sign test, with less values below and more above: the
- * probability of a split at least as uneven by chance.
+ * Two-sided p of the sign test for `less` values below and `more` above: the
+ * probability that chance makes the split at least as uneven.
  */
 double stats_sign_p(size_t less, size_t more);
 
@@ -64,11 +64,11 @@ struct stats_centre {
  * The centre of n differences, in any order, by Wilcoxon's signed ranks: the
  * median of the averages of all pairs (Hodges and Lehmann 1963), the set of
  * centres that the exact two-sided test does not reject at conf, and the
- * test's p.  Supposes that the distribution is symmetric, as it is where the
- * two sides of a pair differ by a shift alone; then the interval is narrower
+ * test's p.  The distribution is assumed to be symmetric, as it is where the
+ * two sides of a pair differ only by a shift; the interval is then narrower
  * than that of stats_median_interval().  A difference of 0 counts against
  * both signs.  0, or -ERANGE (n is 0 or above STATS_RANK_MAX), -EDOM (a value
- * is not finite) or -ENOMEM; *out is then without numbers.
+ * is not finite) or -ENOMEM; value and p are then NaN, and bounded is false.
  */
 int stats_signed_rank(const double *values, size_t n, double conf,
     struct stats_centre *out);

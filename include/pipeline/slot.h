@@ -2,9 +2,9 @@
  * slot.h - one piece of a stream on its way through a pipeline
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A slot belongs to the stage that is processing it: fill, work, join, in this
- * order.  Each format has its own notes in it, with which a stage informs the
- * later ones about the piece.  Each field is annotated with the stage that sets
+ * A slot belongs to the stage that is processing it: first fill, then work,
+ * then join.  It holds notes particular to each format, which tell the later
+ * stages about the piece.  The comment on each field names the stage that sets
  * it and, for a number, what it counts; later stages only read it.
  */
 #ifndef COLDPRESS_SLOT_H
@@ -35,8 +35,9 @@ struct inflate_notes {
 	int kind;		/* fill: PIECE_* of deflate_decode.h */
 	size_t skip;		/* fill: bytes of in before the unit */
 	size_t used;		/* fill (members) or work (to a sync point):
-				   bytes of in that the unit takes */
-	size_t most;		/* fill, members: bytes of out by trailers */
+				   bytes of in that the unit occupies */
+	size_t most;		/* fill, members: bytes of out, according to
+				   the trailers */
 	bool ok;		/* work: out holds the unit's content */
 	bool final;		/* work: a deflate stream ends within */
 	uint32_t check;		/* work, to a sync point: of out */
@@ -46,12 +47,13 @@ struct inflate_notes {
 struct unzstd_notes {
 	int kind;		/* fill: PIECE_* of zstd_decode.h */
 	size_t skip;		/* fill, a frame's first job: bytes of header */
-	size_t used;		/* fill: bytes of in, skip among them, that
-				   the frames or the job take */
-	uint64_t most;		/* fill: bytes of out; of a job, at most */
-	bool final;		/* fill, a job: its frame ends with it */
-	bool checksum;		/* fill, a job: its frame ends with one */
-	uint8_t window;		/* fill, a job: byte of its frame's header */
+	size_t used;		/* fill: bytes of in that the frames or the job
+				   occupy, including skip */
+	uint64_t most;		/* fill: bytes of out; for a job, at most */
+	bool final;		/* fill, a job: it is the last of its frame */
+	bool checksum;		/* fill, a job: its frame has a checksum */
+	uint8_t window;		/* fill, a job: the window descriptor in its
+				   frame's header */
 	bool ok;		/* work: out holds the content */
 };
 
@@ -64,10 +66,10 @@ struct lz4_notes {
 struct unlz4_notes {
 	int flags;		/* fill: PIECE_* of lz4_frame.h */
 	size_t skip;		/* fill: bytes of header before the blocks */
-	size_t used;		/* fill: bytes of in that the blocks take */
+	size_t used;		/* fill: bytes of in that the blocks occupy */
 	size_t most;		/* fill: bytes of out, at most */
-	bool final;		/* fill: the frame ends with it */
-	uint32_t check;		/* fill, final: XXH32 of its content */
+	bool final;		/* fill: the frame ends with this piece */
+	uint32_t check;		/* fill, final: XXH32 of the frame's content */
 };
 
 /* Compressing to bzip2. */
@@ -79,8 +81,8 @@ struct bzip2_notes {
 /* Decompressing bzip2; bits are counted from the beginning of the input. */
 struct bunzip2_notes {
 	int level;		/* fill: of the stream, presumably */
-	uint64_t begin;		/* fill: bit at which the piece begins, */
-	uint64_t end;		/* and the one after its last */
+	uint64_t begin;		/* fill: the first bit of the piece, */
+	uint64_t end;		/* and the one after its last bit */
 	bool ok;		/* work: out holds the block's content */
 	uint32_t crc;		/* work: of that */
 };
@@ -89,8 +91,8 @@ struct bunzip2_notes {
 struct squashfs_notes {
 	size_t number;		/* fill: of the unit, or of the old block */
 	bool is_fragment;	/* fill: a fragment block, not a file's */
-	uint32_t word;		/* work: bytes of out as the image gives them,
-				   with SQUASHFS_BLOCK_RAW; 0: a hole */
+	uint32_t word;		/* work: bytes of out as the image records
+				   them, with SQUASHFS_BLOCK_RAW; 0: a hole */
 };
 
 struct slot {

@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 
-enum { TRIES = 64 };			/* other processes take devices, too */
+enum { TRIES = 64 };			/* other processes take devices too */
 
-/* Opens a device that was free; or -errno. */
+/* Opens a device that was free.  A descriptor or -errno. */
 static int
 open_free(int control, char name[LOOP_NAME_B])
 {

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each event comes with a descriptor of the file, which is examined and closed.
- * The queue is unbounded, so it is drained while it fills: by a thread, which
- * records each inode once.
+ * The queue is unbounded, so a thread drains it while it fills, and records
+ * each inode once.
  */
 #include "measure/opens.h"
 
@@ -143,7 +143,7 @@ open_all(struct opens *o, int root)
 	o->buf = sys_malloc(EVENTS_B);
 	if (o->buf == NULL || more_slots(o) != 0)
 		return -ENOMEM;
-	/* O_NONBLOCK: a FIFO must not block us */
+	/* O_NONBLOCK: a FIFO must not block the caller */
 	o->events = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC |
 	    FAN_NONBLOCK | FAN_UNLIMITED_QUEUE | FAN_UNLIMITED_MARKS,
 	    O_RDONLY | O_LARGEFILE | O_CLOEXEC | O_NOATIME | O_NONBLOCK);

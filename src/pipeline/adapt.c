@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* Long enough for a fraction of it to be meaningful. */
+/* The time between two looks: long enough for a meaningful idle share. */
 #define LOOK_NS UINT64_C(20000000)
 
 static int
@@ -69,7 +69,7 @@ adapt_take(struct adapt *a)
 	return level;
 }
 
-/* Called when every worker has done something since the last look. */
+/* Called when every worker has done something since the last call. */
 void
 adapt_watch(void *arg, const struct pipeline_watch *w)
 {

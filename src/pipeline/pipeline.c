@@ -197,7 +197,7 @@ joiner(struct pipeline *pl)
 		show(pl, s);
 		rc = join_slot(pl, s);
 		tell_watch(pl);
-		/* data after a complete window is not needed */
+		/* nothing after a complete window is needed */
 		if (sink_enough(pl->sink))
 			return -ECANCELED;
 	}
@@ -307,7 +307,7 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 	rc = run(&pl, params);
 	if (sink_enough(pl.sink))
 		rc = 0;
-	/* of a truncated stream, everything decoded is written */
+	/* everything decoded from a truncated stream is written */
 	out = sink_close(pl.sink, rc != 0 && rc != -ENODATA, stats);
 	if (out != 0) {
 		rc = out;

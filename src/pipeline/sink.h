@@ -25,7 +25,7 @@ bool sink_enough(const struct sink *out);
 
 int sink_start(struct sink *out);
 
-/* Has the contents of the current chunk written now.  0 or the first -errno. */
+/* Queues the current chunk for writing now.  0 or the first -errno. */
 int sink_flush(struct sink *out);
 
 /*

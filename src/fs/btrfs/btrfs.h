@@ -69,8 +69,8 @@ void btrfs_add_xattr(struct btrfs_trees *t, uint64_t name_len,
     uint64_t value_len);
 
 /*
- * Adds those of the file or directory at path below root; if it cannot be
- * read, none.
+ * Adds the extended attributes of the file or directory at path below root;
+ * none, if they cannot be read.
  */
 void btrfs_add_xattrs(struct btrfs_trees *t, int root, const char *path);
 
@@ -81,7 +81,7 @@ void btrfs_add_in_leaf(struct btrfs_trees *t, uint64_t bytes);
 void btrfs_add_extents(struct btrfs_trees *t, uint64_t count,
     uint64_t physical_B);
 
-/* The size of all nodes, each stored that many times. */
+/* The size of all nodes if each is stored that many times. */
 uint64_t btrfs_trees_B(const struct btrfs_trees *t, unsigned copies);
 
 #endif

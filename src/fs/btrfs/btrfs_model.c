@@ -206,7 +206,7 @@ add_file(struct btrfs_job *b, size_t item, unsigned algorithm)
 	}
 }
 
-/* What an item takes however data are compressed. */
+/* The space that an item takes regardless of compression. */
 static void
 add_item(struct btrfs_trees *t, const struct fs_list *l,
     const struct fs_item *it)

@@ -12,7 +12,8 @@ enum {
 	NODE = 16384,
 	ROOM = NODE - 101,		/* after the header of a node */
 	ITEM = 25,			/* size of its header in a leaf */
-	POINTER = 33,			/* to a node, in its parent */
+	POINTER = 33,			/* size of a node's pointer in its
+					 * parent */
 	INODE = 160,
 	REF = 10, NAME = 30,		/* before a name, or an xattr's */
 	EXTENT_IN_FILE = 53,

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/xattr.h>
 
-/* The kernel's own limit of a list of names: XATTR_LIST_MAX. */
+/* The kernel's limit on the size of a list of names: XATTR_LIST_MAX. */
 enum { LIST_MAX = 65536 };
 
 void

@@ -40,9 +40,9 @@ uint32_t zfs_record_size(const struct zfs_pool *pool, uint64_t size);
 
 /*
  * Adds one record: record bytes at data, the file's own followed by zeros,
- * compressed by p, an algorithm of that name; probes: the packers lz4 and
+ * compressed by p, an algorithm of that name.  probes are the packers lz4 and
  * zstd-1, which zstd's early abort tries first.  Thread-safe if the spaces and
- * packers belong to the thread.
+ * packers belong to the calling thread.
  */
 void zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
     struct packer *p, struct packer *const probes[2], const uint8_t *data,
@@ -57,7 +57,7 @@ void zfs_zeros(const struct zfs_pool *pool, const struct packer_name *name,
 /* The metadata of a dataset, object by object, in the order of creation. */
 struct zfs_meta;
 
-/* 0 or -ENOMEM.  Belongs to one thread. */
+/* 0 or -ENOMEM.  To be used by one thread only. */
 int zfs_meta_open(struct zfs_meta **m, const struct zfs_pool *pool);
 void zfs_meta_close(struct zfs_meta *m);
 

@@ -23,7 +23,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The estimate of the time left, for a terminal only. */
+/* The estimate of the time left, shown only on a terminal. */
 struct progress {
 	bool shown, wanted;
 	bool open;			/* the number of runs is unknown */
@@ -163,7 +163,8 @@ close_all(struct lap *l)
 	if (l->samples >= 0)
 		sys_close(l->samples);
 	/*
-	 * The error of a closed pipe has been reported: the signal comes late.
+	 * The closed pipe has been reported as an error; the signal comes too
+	 * late to matter.
 	 */
 	signal(SIGPIPE, SIG_IGN);
 	proc_close(&l->proc);
@@ -200,7 +201,7 @@ main(int argc, char *argv[])
 		msg_note(&l.msg, "stopped; the same call with -r does the rest "
 		    "of the runs");
 	close_all(&l);
-	/* Stopped by a signal, we end by it too. */
+	/* If stopped by a signal, die of the same signal. */
 	if (rc < 0)
 		proc_raise(-rc);
 	if (rc == 0)

@@ -19,7 +19,7 @@
 
 struct table;
 
-/* Exit statuses of lap itself, as of env(1) and timeout(1). */
+/* Exit statuses of lap itself, as in env(1) and timeout(1). */
 enum { LAP_FAILED = 125, LAP_CANNOT_RUN = 126, LAP_NOT_FOUND = 127 };
 
 /* The maximum number of commands, counting each value of a parameter. */
@@ -29,7 +29,7 @@ struct lap_options {
 	int64_t runs, warmup, seed;	/* runs: at most, if adaptive */
 	int64_t least;			/* runs before an adaptive end */
 	double timeout_s;
-	double for_s, within;		/* ends by time, by precision; or 0 */
+	double for_s, within;		/* end by time, by precision; 0: no */
 	bool counted, bounded;		/* -n; -m or -M */
 	bool cold, resume, json, markdown, plain, seeded, show, fail_fast;
 	const char *out, *cells, *net, *sep, *to;
@@ -50,7 +50,7 @@ struct lap_param {
 struct lap_cell {
 	char *label_env;		/* "LAP_LABEL=..." */
 	const char *label;		/* part of label_env */
-	const char *keys, *text;	/* its keys; its words */
+	const char *keys, *text;	/* its keys; its command line */
 	const char *prepare;		/* or NULL */
 	bool cold;
 	int command;			/* index on the command line */
@@ -109,7 +109,7 @@ struct lap {
 	int64_t own_peak_KiB;
 	long own_faults;		/* when that was read */
 	int samples;			/* a memory file; see lap_samples.c */
-	int lock;			/* keeps other laps away from -o */
+	int lock;			/* keeps other laps off -o's file */
 
 	char dir[4096];			/* for the files of PZC_STATS, or "" */
 	int dirfd;
@@ -130,12 +130,12 @@ int lap_param_list(struct lap *l, const char *text);
 int lap_param_range(struct lap *l, const char *text);
 void lap_params_free(struct lap *l);
 
-/* The number of combinations of values; 1 without parameters. */
+/* The number of combinations of values; 1 if there are no parameters. */
 uint64_t lap_variants(const struct lap *l);
 
 /*
- * Text with its "{name}"s replaced; all keys.  In the arena; NULL: out of
- * memory.
+ * The text with each "{name}" replaced; and all keys.  Both are in the arena;
+ * NULL: out of memory.
  */
 char *lap_fill(struct lap *l, uint64_t variant, const char *text);
 char *lap_variant_keys(struct lap *l, uint64_t variant);
@@ -145,14 +145,15 @@ bool lap_is_value(const char *s);
 size_t lap_name_length(const char *s);
 
 /*
- * lap_cells.c: reads the commands.  The second adds one of n words, with room
- * for a NULL after them, in all its variants.  0 or an exit status.
+ * lap_cells.c: reads the commands.  The second function adds all variants of
+ * one command of n words, which has room for a NULL after them.  0 or an exit
+ * status.
  */
 int lap_cells_read(struct lap *l);
 int lap_cells_add(struct lap *l, const char *label, char **words, int n);
 void lap_cells_free(struct lap *l);
 
-/* lap_file.c: reads those of -f.  0 or an exit status. */
+/* lap_file.c: reads the commands of -f.  0 or an exit status. */
 int lap_cells_from_file(struct lap *l);
 
 /* lap_env.c: the environment of the commands, and what they report. */
@@ -202,9 +203,9 @@ void lap_sample(struct lap *l, const struct lap_run *r);
 void lap_collect(const struct lap *l, uint32_t cell, struct lap_sums *s);
 
 /*
- * Writes the sorted ratios of wall clock times, cell's divided by ref's run by
- * run, to out, which has room for l->rounds + 1 values, and as many again as
- * scratch space.
+ * Writes the sorted ratios of wall clock times, those of cell divided by those
+ * of ref, run by run, to out, which has room for l->rounds + 1 values and for
+ * as many again as scratch space.
  */
 size_t lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref,
     double *out);

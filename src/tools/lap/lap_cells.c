@@ -42,8 +42,8 @@ join(struct lap *l, char *const *words, int n)
 }
 
 /*
- * Whether a word is a command line rather than a program: it has blanks, or
- * shell characters.
+ * Whether a word is a command line rather than a program: it contains blanks
+ * or shell characters.
  */
 static bool
 is_line(const char *word, int found)

@@ -21,7 +21,7 @@ enum { SLOT_LABEL, SLOT_RUN, SLOT_ID, SLOT_STAGE, SLOT_STATS, SLOTS };
 
 enum { LINE_MAX_B = 4096 };
 
-/* Whether a variable is one of those that we set. */
+/* Whether a variable is one of those that lap sets. */
 static bool
 is_ours(const char *s)
 {
@@ -138,7 +138,7 @@ parse_report(const char *line, size_t len, double report[LAP_REPORTS])
 				report[i] = j.number;
 }
 
-/* Reads the last line of the file name, which is then removed. */
+/* Reads the last line of the file with this name, and removes the file. */
 static void
 read_report(const struct lap *l, const char *name, double report[LAP_REPORTS])
 {

@@ -55,7 +55,7 @@ lap_resume_note(struct lap *l)
 	return rc;
 }
 
-/* Whether a line records other words for one of our commands. */
+/* Whether a line records other words for one of this call's commands. */
 static bool
 contradicts(const struct lap_cell *c, const char *line)
 {
@@ -92,7 +92,10 @@ check_notes(struct lap *l)
 	return rc;
 }
 
-/* Marks the run of the current row.  Returns whether it was one of ours. */
+/*
+ * Marks the run of the current row as done.  Returns whether it was a run of
+ * one of this call's commands.
+ */
 static bool
 mark(struct lap *l, const struct table_reader *r, const int col[COLS])
 {

@@ -78,9 +78,9 @@ put_io(struct table *t, const struct proc_usage *u)
 }
 
 /*
- * Our own peak memory, which a child shares until it executes.  getrusage(2)
- * cannot provide it, because its value includes our parent's, and reading it is
- * slow; it can only have grown if there were page faults.
+ * The peak memory of lap itself, which a child shares until it executes.
+ * getrusage(2) cannot provide it, because its value includes the parent's.
+ * Reading it is slow, but it can only have grown if there were page faults.
  */
 static int64_t
 own_peak_KiB(struct lap *l)

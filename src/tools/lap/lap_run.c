@@ -23,7 +23,7 @@
 
 /*
  * A reading of the machine's counters is reused for the next run if it is no
- * older.
+ * older than this.
  */
 static const uint64_t FRESH_NS = 1000000;
 
@@ -152,7 +152,7 @@ drop_caches(struct lap *l)
 }
 
 /*
- * Whether fd is the file of our own standard output or error: truncating it
+ * Whether fd is the file of lap's own standard output or error: truncating it
  * would delete what others have written there.
  */
 static bool

@@ -39,14 +39,14 @@ lap_sample(struct lap *l, const struct lap_run *r)
 	s.v[LAP_RSS] = (double)u.maxrss_KiB;
 	lap_flags(l, r, flags);
 	s.disturbed = *flags != '\0';
-	/* Without them there is no summary; the rows are what matters. */
+	/* Without samples there is no summary; the rows are what matters. */
 	if (fdio_write(l->samples, &s, sizeof(s)) != 0) {
 		sys_close(l->samples);
 		l->samples = -1;
 	}
 }
 
-/* Reads the next sample from *at on.  Whether there is one. */
+/* Reads the next sample from *at on; false: there is none. */
 static bool
 next(const struct lap *l, struct sample *s, off_t *at)
 {
@@ -88,7 +88,7 @@ lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref, double *out)
 	size_t n = 0;
 	off_t at = 0;
 
-	/* by run number: those of the reference, then the ratios */
+	/* by run number: the times of the reference, then the ratios */
 	for (int64_t i = 0; i < 2 * (l->rounds + 1); i++)
 		out[i] = NAN;
 	while (next(l, &one, &at)) {

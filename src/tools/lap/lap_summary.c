@@ -19,7 +19,7 @@ struct ratio {
 	struct stats_interval interval;
 };
 
-/* A label in a table: a bar would end its cell. */
+/* A label in a table, where a bar would end its cell. */
 static void
 print_label(const char *s)
 {

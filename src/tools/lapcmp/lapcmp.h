@@ -30,7 +30,7 @@ struct cmp_options {
 	bool holm, across, all, csv, json;
 };
 
-/* Texts without duplicates; a text's number is its index. */
+/* A set of texts; a text's number is its index. */
 struct cmp_names {
 	char **text;
 	uint32_t count;

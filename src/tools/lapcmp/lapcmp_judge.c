@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Two runs form a pair if they have the same series and run number: they were
- * made in the same round, so whatever disturbed the machine for longer than
- * that disturbed both.  The verdict is based only on the ratios of pairs.
+ * made in the same round, so whatever disturbed the machine for longer than a
+ * round disturbed both.  The verdict is based only on the ratios of pairs.
  *
  * An interval, its p-value and the verdict always agree: the verdict is derived
  * from the interval, and Holm's method sets the level of the interval.
@@ -35,7 +35,7 @@ pair_order(const struct cmp *c, const struct cmp_row *x,
 /*
  * A time of 0 is below the clock's resolution: two of them are equal, and any
  * other is infinitely longer.  Leaving out such pairs would favour the side
- * that has none.
+ * that has no such times.
  */
 static double
 ratio_of(double time, double ref)
@@ -167,7 +167,7 @@ rank_of(const struct cmp *c, const struct cmp_result *of)
 
 /*
  * The level at which Holm's method decides each comparison: that of its rank
- * or, from the first unresolved one on, that one's.
+ * or, from the first unresolved comparison on, the level of that one.
  */
 static void
 set_levels(struct cmp *c)

@@ -124,7 +124,7 @@ print_head(const struct cmp *c, const struct cmp_result *r, int width)
 	    c->o.holm ? "joint interval" : "95 % interval", "signed ranks");
 }
 
-/* The median of a cause over the runs of a label, to see what is unusual. */
+/* The median of a cause over the runs of a label, to tell what is unusual. */
 static double
 usual(const struct cmp *c, const struct cmp_row *of, enum cmp_cause cause)
 {
