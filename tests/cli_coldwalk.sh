@@ -131,6 +131,6 @@ printf '\377\377\377\377\377\377' |
     dd of=bad bs=1 seek=120 conv=notrunc 2>/dev/null
 t 'a bad block' 1 to got coldwalk bad
 is 'is named with its file and place' \
-    "$(coldwalk bad 2>&1 >/dev/null | grep -c '96.*text.*unpacked')" 1
+    "$(coldwalk bad 2>&1 >/dev/null | grep -c '96.*text.*decompressed')" 1
 is 'and the other is read' "$(sed 's/.*  //' got)" zz
 done_testing

@@ -235,7 +235,7 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 	kill -CONT $!
 	wait $!
 	is 'a tree is moved: an error' $? 1
-	shows '... : that is said' 'moved while it was read' err
+	shows '... : that is said' 'moved while being read' err
 	same '... : the rest is left' up/z text
 	is '... : the file is packed where it was' \
 	    "$(find elsewhere -type f | sed 's|.*/||')" f.gz

@@ -165,8 +165,8 @@ PZC='-1' pzc -9 <text >a && pzc -9 <text >b
 same 'the command line counts more' a b
 PIGZ='-1' PZC='-9' pzc <text >a
 same 'PZC counts more than PIGZ' a b
-says 'PZC=file' 'options only' env PZC=text pzc
-says 'PIGZ=-- file' 'options only' env PIGZ='-- text' pzc
+says 'PZC=file' 'only options' env PZC=text pzc
+says 'PIGZ=-- file' 'only options' env PIGZ='-- text' pzc
 t 'PZC=blanks' 0 env PZC='   ' pzc -c text
 says 'PZC=-Z' "Try 'pzc --help'" env PZC=-Z pzc
 

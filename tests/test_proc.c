@@ -342,6 +342,37 @@ finding(void **state)
 	assert_int_equal(proc_find("passwd", "/etc", &s), -EACCES);
 }
 
+/* The status of a process in which proc_end() comes when all is over. */
+static int
+end_late(void)
+{
+	struct proc p;
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (proc_open(&p) != 0)
+		return 1;
+	p.self = getpid();
+	proc_end(&p);
+	proc_close(&p);
+	return 0;
+}
+
+static void
+late_end(void **state)
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	(void)state;
+	if (pid == 0)
+		_exit(end_late());
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static void
 identities(void **state)
 {
@@ -379,6 +410,7 @@ main(int argc, char *argv[])
 		cmocka_unit_test(kept),
 		cmocka_unit_test(processor_time),
 		cmocka_unit_test(finding),
+		cmocka_unit_test(late_end),
 		cmocka_unit_test(identities),
 	};
 

@@ -96,9 +96,23 @@ proc_open(struct proc *p)
 	return 0;
 }
 
+/* proc_end() may come when the run has just ended by itself. */
+static void
+forget_ends(void)
+{
+	const struct timespec none = { .tv_nsec = 0 };
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGRTMIN);
+	while (sigtimedwait(&ends, NULL, &none) > 0)
+		;
+}
+
 void
 proc_close(struct proc *p)
 {
+	forget_ends();
 	sigprocmask(SIG_SETMASK, &p->old_mask, NULL);
 	sys_close(p->null);
 	sys_free(p->stack);
