@@ -15,17 +15,16 @@
 
 enum { SQB_SETTINGS_MAX = 16, SQB_FILTERS = 6 };
 
-/* xz's filters for machine code, by their bits in the compressor options. */
+/* Names of xz's filters for machine code, by bit in the compressor options. */
 extern const char *const sqb_filters[SQB_FILTERS];
 
 /* A choice of compressor and level. */
 struct sqb_method {
-	const char *name;		/* of -F */
+	const char *name;		/* as given to -F */
 	int compressor;			/* enum squashfs_compressor; 0: none */
-	int level_min, level_max;	/* equal: no levels */
+	int level_min, level_max;	/* equal: there are no levels */
 	int level_default;
-	bool filters;			/* levels are sets of sqb_filters,
-					   0: none of them */
+	bool filters;			/* sets of sqb_filters; 0: none */
 };
 
 /* Looks up a method by name, or NULL.  Thread-safe. */
@@ -35,15 +34,16 @@ const struct sqb_method *sqb_method_by_name(const char *name);
 const char *sqb_method_names(void);
 
 /*
- * Writes the compressor options that the image must contain, and returns their
- * size, 0 for none.  Source: the chapter on them in the format description.
+ * Writes the compressor options for the image and returns their size, 0 if
+ * there are none.  Source: the format description's chapter on compressor
+ * options.
  */
 size_t sqb_settings(const struct sqb_method *m, int level, uint32_t block,
     uint8_t settings[SQB_SETTINGS_MAX]);
 
 /*
- * The first method and level for which an image has those compressor options.
- * 0, or -ENOTSUP: there is none.  Thread-safe.
+ * Finds the first method and level for which an image has these compressor
+ * options.  0, or -ENOTSUP if there is none.  Thread-safe.
  */
 int sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
     uint32_t block, const struct sqb_method **m, int *level);
@@ -51,16 +51,17 @@ int sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
 struct sqb_codec;
 
 /*
- * For blocks of up to block bytes; exact: what mksquashfs makes, so gzip by
- * zlib, to level 9.  0 or -ENOMEM.
+ * Opens a codec for blocks of up to `block` bytes.  With exact it produces the
+ * bytes of mksquashfs; for gzip it then uses zlib, with levels up to 9.  0 or
+ * -ENOMEM.
  */
 int sqb_codec_open(struct sqb_codec **c, const struct sqb_method *m,
     int level, uint32_t block, bool exact);
 void sqb_codec_close(struct sqb_codec *c);	/* c may be NULL */
 
 /*
- * Compresses len bytes into out: returns the size, less than len and at most
- * cap; otherwise 0.
+ * Compresses len bytes into out.  Returns the size, which is less than len and
+ * at most cap, or 0 if that is impossible.
  */
 size_t sqb_codec_pack(struct sqb_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);

@@ -1,8 +1,9 @@
 /*
- * content.h - what tells files of the same content
+ * content.h - hashing the content of files to find duplicates
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A hash of 128 bits, and a number of bytes.  One thread's.
+ * Content is identified by a 128-bit hash and a number of bytes.  For one
+ * thread at a time.
  */
 #ifndef COLDPRESS_SQBUILD_CONTENT_H
 #define COLDPRESS_SQBUILD_CONTENT_H
@@ -20,14 +21,14 @@ struct content {
 int content_open(struct content *c, const struct sqb_data_options *o);
 void content_close(struct content *c);
 
-/* A file: begun, its blocks in order, ended. */
+/* Hash a file: begin, add its blocks in order, end. */
 void content_begin(struct content *c);
 void content_add(struct content *c, const uint8_t *block, size_t len);
 XXH128_hash_t content_end(const struct content *c);
 
 /*
- * What files of the same content have in common: the size, or, to be exact,
- * that of all their blocks.
+ * The size under which files with equal content are compared: that of the file
+ * or, in exact mode, of all its blocks.
  */
 uint64_t content_size(const struct sqb_data_options *o, uint64_t size);
 

@@ -9,9 +9,9 @@
  * of zeros not at all.  One thread reads, the others compress, and units are
  * written in order: the bytes do not depend on the number of threads.
  *
- * With `exact`, files are the same if their blocks are, and a block of zeros is
- * the same at any length: two files that end in zeros may share blocks and
- * differ in size.
+ * In exact mode, files are duplicates if their blocks are equal, and a block of
+ * zeros equals one of any length: two files that end in zeros may share blocks
+ * and differ in size.
  */
 #ifndef COLDPRESS_SQBUILD_DATA_H
 #define COLDPRESS_SQBUILD_DATA_H
@@ -25,26 +25,28 @@
 #include <stdint.h>
 
 struct sqb_file {
-	uint32_t id;			/* of its node */
-	uint64_t size;			/* at least 1 */
-	bool alone;			/* it shares data with no other */
-	bool dense;			/* it takes its whole size on disk */
+	uint32_t id;			/* id of its node */
+	uint64_t size;			/* bytes, at least 1 */
+	bool alone;			/* shares no data with others */
+	bool dense;			/* not sparse on disk */
 };
 
 /* The source of files.  One thread calls it; errors are -errno. */
 struct sqb_source {
 	/*
-	 * The next file in *f: 1, 0 at the end, or -errno.  Or 2, and no
-	 * file: those that follow share no fragment block with those before.
+	 * Returns the next file in *f: 1; 0 at the end; or -errno.  2, without
+	 * a file: the files that follow share no fragment block with those
+	 * before.
 	 */
 	int (*next)(void *arg, struct sqb_file *f);
 	/*
-	 * Reads its next len bytes, with holes as zeros; a short file is an
-	 * error.  0 or -errno; -ECANCELED: leave out the file, although blocks
-	 * of it may already be in the image, and continue with the next one.
+	 * Reads the current file's next len bytes, with holes as zeros; a short
+	 * file is an error.  0 or -errno.  -ECANCELED: leave the file out,
+	 * although some of its blocks may already be in the image, and continue
+	 * with the next one.
 	 */
 	int (*read)(void *arg, void *buf, size_t len);
-	/* Returns to its first byte; NULL if that is impossible. */
+	/* Returns to the file's first byte; NULL if that is impossible. */
 	int (*rewind)(void *arg);
 	void *arg;
 };
@@ -60,38 +62,38 @@ struct sqb_data_options {
 	bool no_probe;			/* also compress data that hardly
 					 * shrinks */
 	bool exact;			/* the bytes of mksquashfs 4.5.1 */
-	int tmpdir;			/* for data that cannot be rewound */
+	int tmpdir;			/* for data that cannot be re-read */
 };
 
 /* The result. */
 struct sqb_data {
 	uint32_t *sizes;		/* size words of all units */
-	uint64_t *starts;		/* in the image */
+	uint64_t *starts;		/* offsets in the image */
 	uint32_t *fragment;		/* index of a fragment block, or
 					 * SQUASHFS_NONE */
 	size_t units, cap, fragment_cap;
-	struct sqw_data *of;		/* of each id */
+	struct sqw_data *of;		/* data of each id */
 	size_t ids;
 	uint32_t fragments;
-	uint64_t end;			/* end of the last one */
+	uint64_t end;			/* end of the last unit */
 	uint64_t in_B, raw_B, blocks, duplicates, duplicate_B;
 	struct pipeline_stats stats;
-	uint64_t raw_blocks;		/* of blocks: stored as they are */
+	uint64_t raw_blocks;		/* blocks stored uncompressed */
 };
 
 /*
  * Reads all files of source and writes their units to fd at its current offset,
  * `at` bytes into the image.  d must be zeroed before, and freed in any case.
- * 0, or -errno of the source or the writing, or -ENOMEM.
+ * 0, -ENOMEM, or -errno from the source or from writing.
  */
 int sqb_data_write(struct sqb_data *d, const struct sqb_source *source,
     const struct sqb_data_options *o, int fd, uint64_t at,
     struct progress *progress);
 void sqb_data_free(struct sqb_data *d);
 
-/* The units and fragment blocks of d that wait in another file. */
+/* Units and fragment blocks of d whose data waits in another file. */
 struct sqb_waiting {
-	size_t units;			/* the first of them in d */
+	size_t units;			/* the first of each in d */
 	uint32_t fragments;
 	uint64_t length;		/* of the file */
 	int fd;

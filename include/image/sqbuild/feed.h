@@ -16,11 +16,11 @@ struct feed {
 	/* the current large file */
 	bool open;
 	struct sqb_file file;
-	uint64_t left;			/* bytes of it still to output */
+	uint64_t left;			/* bytes of it left to output */
 	struct content content;
-	bool hashing;			/* to be recorded at its end */
-	int spool;			/* its data, if it cannot be read from
-					 * the source again; or -1 */
+	bool hashing;			/* recorded at the end of the file */
+	int spool;			/* its data, if the source cannot be
+					 * read again; or -1 */
 	uint64_t spool_at;
 	/* the fragment block being filled */
 	uint8_t *fragment;
@@ -28,7 +28,7 @@ struct feed {
 	bool ended;
 };
 
-/* One block, or one fragment block. */
+/* One block or fragment block. */
 struct feed_unit {
 	uint8_t *data;			/* of feed_room() bytes */
 	uint32_t len;
@@ -37,8 +37,8 @@ struct feed_unit {
 };
 
 /*
- * The size of every buffer for units: large enough for a block, and for an
- * encoder's output for one.
+ * The size of every buffer for units: room for a block and for a codec's output
+ * for one.
  */
 size_t feed_room(const struct sqb_data_options *o);
 
@@ -48,8 +48,8 @@ int feed_open(struct feed *f, const struct sqb_source *source,
 void feed_close(struct feed *f);
 
 /*
- * The next unit: 1, 0 at the end, or -errno.  It may exchange u's buffer for
- * another.
+ * Produces the next unit: 1, 0 at the end, or -errno.  May exchange u's buffer
+ * for another.
  */
 int feed_next(struct feed *f, struct feed_unit *u);
 

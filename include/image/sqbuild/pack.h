@@ -1,5 +1,5 @@
 /*
- * pack.h - a thread's compression of the units of an image
+ * pack.h - compressing the units of an image in one thread
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQBUILD_PACK_H
@@ -9,22 +9,25 @@
 
 struct pack;
 
-/* For what *o says, which outlasts it.  0 or -ENOMEM.  One thread's. */
+/*
+ * Opens a compressor with the options *o, which must outlast it.  For one
+ * thread at a time.  0 or -ENOMEM.
+ */
 int pack_open(struct pack **k, const struct sqb_data_options *o);
 void pack_close(struct pack *k);	/* k may be NULL */
 
 /*
- * Compresses len bytes, at least one, of a block to out, which has room for
- * cap: returns the compressed size, or 0 if the block should be stored
- * uncompressed, because it does not shrink or a quick attempt predicts that it
- * hardly would.
+ * Compresses len bytes of a block, at least one, to out, which has room for
+ * cap.  Returns the compressed size, or 0 if the block should be stored
+ * uncompressed: it does not shrink, or a quick attempt predicts that it hardly
+ * would.
  */
 size_t pack_block(struct pack *k, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
 /*
- * The unit in s->in to s->out, which may change places; sets the word of its
- * notes.  A fragment block is never a hole.  0 or -ENOMEM.
+ * Compresses the unit in s->in to s->out, which may be swapped, and sets the
+ * size word in its notes.  A fragment block is never a hole.  0 or -ENOMEM.
  */
 int pack_unit(struct pack *k, struct slot *s);
 

@@ -1,10 +1,10 @@
 /*
- * record.h - settings of an image for which the format has no field
+ * record.h - recording settings for which the format has no field
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A line of text after the bytes that the image counts as used, in the padding,
- * where no reader looks: "sqpack" and words for everything that differs from
- * the default.  All functions are thread-safe.
+ * The record is a line of text in the padding, after the bytes that the image
+ * counts as used, where no reader looks.  It consists of "sqpack" and words for
+ * everything that differs from the default.  All functions are thread-safe.
  */
 #ifndef COLDPRESS_SQBUILD_RECORD_H
 #define COLDPRESS_SQBUILD_RECORD_H
@@ -14,15 +14,16 @@
 enum { SQB_RECORD_MAX = 128 };
 
 /*
- * Writes the line, with its newline and a NUL: returns its length, 0 if there
+ * Writes the line, with its newline and a NUL.  Returns its length, 0 if there
  * is none.
  */
 size_t sqb_record_make(const struct sqb_data_options *o,
     char text[SQB_RECORD_MAX]);
 
 /*
- * Sets what the line at the beginning of len bytes of padding says; o->method
- * is known.  1; 0: there is none; -EINVAL: not one that this version writes.
+ * Parses the line at the beginning of len bytes of padding and sets what it
+ * records; o->method must be set.  1; 0: there is none; -EINVAL: this version
+ * does not write such a line.
  */
 int sqb_record_read(const void *padding, size_t len,
     struct sqb_data_options *o);

@@ -13,24 +13,24 @@ struct sqb_old {
 	uint32_t word;			/* its size word there */
 	uint32_t want;			/* unpacked size; 0: any */
 	bool is_fragment;
-	/* result: size word, and offset in the new image */
+	/* result: size word and offset in the new image */
 	uint32_t size;
 	uint64_t start;
 };
 
 struct sqb_repack {
 	const struct sqr_image *image;
-	struct sqb_old *blocks;		/* in the order of writing */
+	struct sqb_old *blocks;		/* in writing order */
 	size_t count;
-	/* result: the first damaged block; why is NULL if there was none */
+	/* result: the first damaged block; why is NULL if there is none */
 	uint64_t bad_at;
 	const char *why;
 };
 
 /*
- * Unpacks and recompresses all blocks with o->threads, and writes them to fd at
- * its current offset, `at` bytes into the new image.  Sets d->end and d's
- * counts.  0, -EBADMSG (r->why), or -errno.
+ * Unpacks and recompresses all blocks in o->threads threads, and writes them to
+ * fd at its current offset, `at` bytes into the new image.  Sets d->end and d's
+ * counts.  0, -EBADMSG with r->why set, or -errno.
  */
 int sqb_repack(struct sqb_repack *r, struct sqb_data *d,
     const struct sqb_data_options *o, int fd, uint64_t at,

@@ -2,9 +2,9 @@
  * image.h - writing a squashfs 4.0 image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * In three steps: sqb_image_begin() writes what precedes the data,
- * sqb_data_write() the data, and sqb_image_end() the tables and the super
- * block.  The tables of fragments, inode numbers, owners and extended
+ * An image is written in three steps: sqb_image_begin() writes what precedes
+ * the data, sqb_data_write() the data, and sqb_image_end() the tables and the
+ * super block.  The tables of fragments, inode numbers, owners and extended
  * attributes are written by libsquashfs; inodes and listings by image/sqwrite.
  */
 #ifndef COLDPRESS_SQTABLES_IMAGE_H
@@ -16,15 +16,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The extended attributes of all inodes, each set once.  For one thread. */
+/*
+ * The extended attributes of all inodes; each set is stored once.  For one
+ * thread at a time.
+ */
 struct sqb_xattrs;
 
 int sqb_xattrs_open(struct sqb_xattrs **x);	/* 0 or -ENOMEM */
 void sqb_xattrs_close(struct sqb_xattrs *x);	/* x may be NULL */
 
 /*
- * A set of attributes: begin, fill, end.  0, -ENOTSUP (the format has no such
- * namespace) or -ENOMEM; *index is for sqw_attr.xattr.
+ * Adds a set of attributes: begin, add each, end.  *index is for
+ * sqw_attr.xattr.  0, -ENOTSUP (the format has no such namespace) or -ENOMEM.
  */
 int sqb_xattrs_begin(struct sqb_xattrs *x);
 int sqb_xattrs_add(struct sqb_xattrs *x, const char *name,
@@ -36,26 +39,27 @@ struct sqb_image_options {
 	uint32_t mtime;			/* of the image */
 	/* do not compress these tables; raw inodes imply raw ids */
 	bool raw_inodes, raw_xattrs, raw_ids;
-	bool no_export;			/* omit the table for NFS */
+	bool no_export;			/* omit the export table for NFS */
 	bool no_pad;			/* do not pad to 4 KiB */
 };
 
 struct sqb_image_space {
-	uint64_t inodes_B, listings_B, tables_B;	/* everything else */
+	uint64_t inodes_B, listings_B, tables_B;	/* tables_B:
+							 * everything else */
 	uint64_t used_B, image_B;			/* without and with
 							 * padding */
 };
 
 /*
- * Writes the beginning of an image to fd, which is at offset 0 and also open
- * for reading.  Returns the number of bytes before the data, or -errno.
+ * Writes the beginning of an image to fd, which must be at offset 0 and also
+ * open for reading.  Returns the number of bytes before the data, or -errno.
  */
 int64_t sqb_image_begin(int fd, const struct sqb_image_options *o);
 
 /*
- * Fills in the data of the nodes of t, which is complete, and writes everything
- * that follows the data.  0; -EFBIG: more than SQUASHFS_IDS_MAX owners; -ENOMEM
- * or -errno of the writing.
+ * Fills in the data of the nodes of t, which must be complete, and writes
+ * everything that follows the data.  0; -EFBIG: more than SQUASHFS_IDS_MAX
+ * owners; -ENOMEM; or -errno from writing.
  */
 int sqb_image_end(int fd, const struct sqb_image_options *o,
     struct sqw_tree *t, const struct sqb_data *d,

@@ -2,9 +2,9 @@
  * layout.h - the inodes and directory listings of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Built in the order and by the rules of mksquashfs 4.5.1: inodes depth first,
- * a directory after its contents, in its long form where mksquashfs uses that.
- * For one thread.
+ * Follows the order and rules of mksquashfs 4.5.1: inodes are written depth
+ * first, a directory after its contents, in the long form where mksquashfs uses
+ * it.  For one thread at a time.
  */
 #ifndef COLDPRESS_SQWRITE_LAYOUT_H
 #define COLDPRESS_SQWRITE_LAYOUT_H
@@ -12,46 +12,48 @@
 #include "image/sqwrite/table.h"
 #include "image/sqwrite/tree.h"
 
-/* The index of a long listing: where to begin searching for a name. */
+/*
+ * An entry of a long directory's index, which tells where to begin searching
+ * for a name.
+ */
 struct sqw_index {
-	uint32_t at;			/* in the listing */
-	uint32_t block;			/* the block of the table that contains
-					 * it */
+	uint32_t at;			/* offset in the listing */
+	uint32_t block;			/* the table's block that contains it */
 	const char *name;
 };
 
 struct sqw_layout {
 	/* input */
 	const struct sqw_tree *tree;
-	uint32_t block;			/* bytes of a data block */
+	uint32_t block;			/* size of a data block */
 	/*
-	 * For each unit: the size word (0: a hole); its offset in the image;
-	 * the index of its fragment block.
+	 * For each unit: its size word (0: a hole), its offset in the image,
+	 * and the index of its fragment block.
 	 */
 	uint32_t (*size_of)(const void *arg, uint32_t unit);
 	uint64_t (*start_of)(const void *arg, uint32_t unit);
 	uint32_t (*fragment_of)(const void *arg, uint32_t unit);
-	/* The index of an owner in the id table. */
+	/* The index of a user or group id in the id table. */
 	uint16_t (*id_of)(const void *arg, uint32_t id);
 	const void *arg;
-	struct sqw_table inodes, listings;	/* with their ops */
+	struct sqw_table inodes, listings;	/* with ops set */
 
 	/* output */
-	struct sqw_place *places;	/* of the nodes' inodes */
-	uint16_t *types;		/* their types, never the long ones */
+	struct sqw_place *places;	/* of each node's inode */
+	uint16_t *types;		/* basic types, never the long ones */
 	struct sqw_index *indices;	/* of the current directory */
 	size_t index_count, index_cap;
 	int err;
 };
 
 /*
- * Writes all inodes and listings and ends both tables.  0, -ENOMEM or -errno of
- * the tables; the layout must be closed in any case.
+ * Writes all inodes and listings, and ends both tables.  The layout must be
+ * closed in any case.  0, -ENOMEM or -errno from the tables.
  */
 int sqw_layout_make(struct sqw_layout *l);
 void sqw_layout_close(struct sqw_layout *l);
 
-/* The reference of a node's inode: its block, and its offset in that. */
+/* The reference of a node's inode: its block and its offset in the block. */
 uint64_t sqw_layout_ref(const struct sqw_layout *l, size_t node);
 
 #endif

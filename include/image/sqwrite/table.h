@@ -2,8 +2,8 @@
  * table.h - a table of metadata blocks of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Data put into it is cut into metadata blocks, which are compressed and passed
- * on.  Integers are little-endian.  For one thread at a time.
+ * Data put into a table is cut into metadata blocks, which are compressed and
+ * passed on.  Integers are little-endian.  For one thread at a time.
  */
 #ifndef COLDPRESS_SQWRITE_TABLE_H
 #define COLDPRESS_SQWRITE_TABLE_H
@@ -13,17 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a table does with its blocks.  arg is passed to both. */
+/* Operations on a table's blocks. arg is passed to each of them. */
 struct sqw_table_ops {
 	/*
-	 * Compresses len bytes into out: the size, or 0 if it is not smaller.
-	 * NULL: blocks are stored uncompressed.
+	 * Compresses len bytes into out.  Returns the size, or 0 if it is not
+	 * smaller.  NULL: blocks are stored uncompressed.
 	 */
 	size_t (*pack)(void *arg, const uint8_t *in, size_t len, uint8_t *out,
 	    size_t cap);
 	/*
-	 * Writes a block with its header after the previous one; NULL: it is
-	 * only counted.  0 or -errno.
+	 * Writes a block with its header after the previous one.  NULL: the
+	 * block is only counted.  0 or -errno.
 	 */
 	int (*write)(void *arg, const uint8_t *block, size_t len);
 	void *arg;
@@ -32,11 +32,10 @@ struct sqw_table_ops {
 /* All zero initially, except for ops. */
 struct sqw_table {
 	struct sqw_table_ops ops;
-	uint64_t size;			/* of the complete blocks, with
-					 * headers */
+	uint64_t size;			/* in complete blocks, with headers */
 	uint64_t blocks;
 	int err;			/* the first error of write() */
-	uint32_t filled;		/* bytes in the current one */
+	uint32_t filled;		/* bytes in the current block */
 	uint8_t data[SQUASHFS_META_B];
 	uint8_t packed[SQUASHFS_META_HEADER_B + SQUASHFS_META_B];
 };
@@ -54,7 +53,7 @@ void sqw_put16(struct sqw_table *t, uint64_t v);
 void sqw_put32(struct sqw_table *t, uint64_t v);
 void sqw_put64(struct sqw_table *t, uint64_t v);
 
-/* Ends the last block.  0, or the -errno of a write() since the beginning. */
+/* Ends the last block.  0, or the first error of write(). */
 int sqw_table_end(struct sqw_table *t);
 
 #endif

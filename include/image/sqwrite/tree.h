@@ -2,9 +2,9 @@
  * tree.h - the tree that a squashfs image will hold
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Names are added in any order; missing directories are created.  When the tree
- * is complete its nodes are put into the order of an image, depth first with
- * names in byte order, and inodes are numbered, as mksquashfs does.
+ * Names are added in any order; missing directories are created.  Completing
+ * the tree sorts its nodes into the order of an image, depth first with names
+ * in byte order, and numbers the inodes as mksquashfs does.
  *
  * A node takes about 100 bytes plus its name.  For one thread at a time.
  */
@@ -29,9 +29,9 @@ struct sqw_attr {
 	const char *target;		/* of a symbolic link; copied */
 };
 
-/* Where the data of a file is: shared by files with identical content. */
+/* Where a file's data is; files with identical content share it. */
 struct sqw_data {
-	uint32_t unit;			/* the first block, or the fragment's */
+	uint32_t unit;			/* the first block or the fragment's */
 	uint32_t blocks;
 	uint32_t tail_at;		/* in the fragment block */
 	bool tail;
@@ -42,9 +42,9 @@ struct sqw_node {
 	const char *name;
 	struct sqw_attr attr;
 	uint32_t id;			/* as returned by sqw_tree_add() */
-	uint32_t parent;		/* index; the root is its own */
-	uint32_t end;			/* after everything below it */
-	uint32_t owner;			/* the first name of its inode */
+	uint32_t parent;		/* index; the root is its own parent */
+	uint32_t end;			/* index after everything below it */
+	uint32_t owner;			/* index of its inode's first name */
 	uint32_t number, links;		/* of the inode */
 	struct sqw_data data;
 };
@@ -53,32 +53,33 @@ struct sqw_tree {
 	struct sqw_node *nodes;		/* the root is first */
 	size_t count, cap;
 	uint32_t inodes;
-	uint32_t *at;			/* index of each id, once complete */
+	uint32_t *at;			/* index by id, once complete */
 	size_t ids;
-	/* the tree's own */
-	uint32_t *slots;		/* nodes by parent and name */
+	/* owned by the tree */
+	uint32_t *slots;		/* hash table by parent and name */
 	size_t slot_mask;
 	struct arena text;
 };
 
 #define SQW_NOWHERE UINT32_MAX
 
-/* Converts a time to that of an inode: an unsigned 32-bit number. */
+/* Converts a time to that of an inode, an unsigned 32-bit number. */
 static inline uint32_t
 sqw_time(int64_t t)
 {
 	return t < 0 ? 0 : t > UINT32_MAX ? UINT32_MAX : (uint32_t)t;
 }
 
-/* A tree of an empty root directory, mode 0755, of user 0.  0 or -ENOMEM. */
+/* Creates a tree with an empty root: mode 0755, user 0.  0 or -ENOMEM. */
 int sqw_tree_open(struct sqw_tree *t);
 void sqw_tree_close(struct sqw_tree *t);
 
 /*
- * Adds the node at path: relative, normalized (no ".", "..", "//"), "" for the
- * root.  An existing directory gets the new attributes and keeps its contents;
- * anything else is replaced.  Missing parent directories are created, mode
- * 0755.  *id identifies the node until the tree is closed.
+ * Adds a node at path, which must be relative and normalized (no ".", "..",
+ * "//"), "" for the root.  An existing directory gets the new attributes and
+ * keeps its contents; anything else is replaced.  Missing parent directories
+ * are created with mode 0755.  *id identifies the node until the tree is
+ * closed.
  *
  * 0; -ENOTDIR: a component is not a directory; -ENAMETOOLONG: one has more than
  * SQUASHFS_NAME_MAX bytes; -EFBIG: too many nodes; -ENOMEM.
@@ -90,34 +91,33 @@ int sqw_tree_add(struct sqw_tree *t, const char *path,
 uint32_t sqw_tree_find(const struct sqw_tree *t, const char *path);
 
 /*
- * The path of a node, by its index (its id, until the tree is complete), into
- * *text, which holds *room bytes and is grown by sys_realloc().  0 or -ENOMEM.
+ * Writes the path of a node, given by its index (its id until the tree is
+ * complete), to *text, which holds *room bytes and is grown by sys_realloc().
+ * 0 or -ENOMEM.
  */
 int sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
     size_t *room);
 
-/*
- * Removes the node and everything below it; the root only loses its contents.
- */
+/* Removes a node and everything below it; the root only loses its contents. */
 void sqw_tree_remove(struct sqw_tree *t, uint32_t id);
 
-/* Makes id another name of the inode of first. */
+/* Makes id another name of first's inode. */
 void sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first);
 
 /*
- * Completes the tree: orders the nodes, makes the first name of each inode its
- * owner (with the attributes and the id of the node linked to), and numbers
+ * Completes the tree: sorts the nodes, makes the first name of each inode its
+ * owner (with the attributes and the id of the node linked to), and numbers the
  * inodes.  Nothing can be added afterwards.  0 or -ENOMEM.
  */
 int sqw_tree_finish(struct sqw_tree *t);
 
 /*
- * Takes away, from a complete tree, the inodes whose attr.mode has become 0,
- * with all their names; none is a directory.  0 or -ENOMEM.
+ * Removes, from a complete tree, the inodes whose attr.mode was set to 0, with
+ * all their names; none may be a directory.  0 or -ENOMEM.
  */
 int sqw_tree_prune(struct sqw_tree *t);
 
-/* Whether the node is the one whose data are stored. */
+/* Whether the node is the one whose data is stored. */
 static inline bool
 sqw_has_data(const struct sqw_tree *t, size_t node)
 {

@@ -32,7 +32,7 @@ copy(const struct sqb_waiting *w, int fd)
 	return rc;
 }
 
-/* Exchanges the first `split` of count items of size bytes and the others. */
+/* Swaps the first `split` of count items of size bytes with the rest. */
 static int
 rotate(void *items, size_t count, size_t split, size_t size)
 {
@@ -47,7 +47,7 @@ rotate(void *items, size_t count, size_t split, size_t size)
 	return 0;
 }
 
-/* Fragment blocks are numbered in the order of their units. */
+/* Numbers fragment blocks in the order of their units. */
 static void
 number(struct sqb_data *d, const struct sqb_waiting *w)
 {

@@ -18,7 +18,7 @@
 
 enum { ZLIB_HEAD_B = 2, ZLIB_TAIL_B = 4 };
 
-/* In the compressor options. */
+/* Values in the compressor options. */
 enum { LZ4_VERSION = 1, LZ4_HC = 1, GZIP_WINDOW = 15, LZO1X_999 = 4 };
 
 static const struct sqb_method methods[] = {
@@ -37,8 +37,8 @@ enum { METHODS = sizeof(methods) / sizeof(*methods) };
 
 struct sqb_codec {
 	struct deflate_engine *deflate;
-	struct codec_xz *xz;		/* with filters */
-	struct packer *packer;		/* NULL with deflate, and for none */
+	struct codec_xz *xz;		/* only with filters */
+	struct packer *packer;		/* NULL for deflate and none */
 };
 
 const struct sqb_method *
@@ -76,14 +76,14 @@ sqb_settings(const struct sqb_method *m, int level, uint32_t block,
 	if (level == m->level_default || m->compressor == 0)
 		return 0;
 	switch (m->compressor) {
-	case SQUASHFS_GZIP:	/* the format has no level above 9 */
+	case SQUASHFS_GZIP:	/* the format has no levels above 9 */
 		store_le32(s, level > 9 ? 9 : (uint32_t)level);
 		store_le16(s + 4, GZIP_WINDOW);
 		return 8;
 	case SQUASHFS_ZSTD:
 		store_le32(s, (uint32_t)level);
 		return 4;
-	case SQUASHFS_XZ:	/* the dictionary has the size of a block */
+	case SQUASHFS_XZ:	/* the dictionary is as large as a block */
 		store_le32(s, block);
 		store_le32(s + 4, (uint32_t)level);
 		return 8;
@@ -96,7 +96,7 @@ sqb_settings(const struct sqb_method *m, int level, uint32_t block,
 	}
 }
 
-/* Tries all methods, so that the two always agree. */
+/* Compares with what each method would write, so that the two agree. */
 int
 sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
     uint32_t block, const struct sqb_method **out, int *level)
@@ -163,7 +163,7 @@ sqb_codec_close(struct sqb_codec *c)
 	sys_free(c);
 }
 
-/* RFC 1950: a header of two bytes, an Adler-32 at the end. */
+/* RFC 1950: a two-byte header, and an Adler-32 at the end. */
 static size_t
 pack_deflate(struct sqb_codec *c, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)

@@ -2,8 +2,8 @@
  * codec_xz.c - xz with filters for machine code
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * As in mksquashfs, each block is compressed without a filter and with each of
- * those chosen, and the smallest result is kept.
+ * As in mksquashfs, each block is compressed without a filter and with each
+ * selected filter, and the smallest result is kept.
  */
 #include "codec_xz.h"
 
@@ -15,7 +15,7 @@
 
 enum { DICTIONARY_MIN = 4096 };
 
-/* By their bit in the compressor options. */
+/* Indexed by the bit in the compressor options. */
 static const lzma_vli ids[] = { LZMA_FILTER_X86, LZMA_FILTER_POWERPC,
     LZMA_FILTER_IA64, LZMA_FILTER_ARM, LZMA_FILTER_ARMTHUMB,
     LZMA_FILTER_SPARC };
@@ -25,7 +25,7 @@ enum { FILTERS = sizeof(ids) / sizeof(*ids) };
 struct codec_xz {
 	lzma_options_lzma options;
 	uint32_t filters;
-	uint8_t *other;			/* what another filter makes */
+	uint8_t *other;			/* output of the filter being tried */
 };
 
 int
@@ -55,7 +55,9 @@ codec_xz_close(struct codec_xz *z)
 	sys_free(z);
 }
 
-/* id LZMA_VLI_UNKNOWN: without a filter.  0: it does not fit. */
+/*
+ * Compresses with one filter; LZMA_VLI_UNKNOWN: without.  0: it does not fit.
+ */
 static size_t
 encode(struct codec_xz *z, lzma_vli id, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap)

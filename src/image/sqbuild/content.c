@@ -1,5 +1,5 @@
 /*
- * content.c - how files of the same content are recognized
+ * content.c - hashing the content of files to find duplicates
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqbuild/content.h"
@@ -30,9 +30,10 @@ content_begin(struct content *c)
 }
 
 /*
- * To be exact, by blocks, of which one of zeros is the same at any length.
- * But mksquashfs looks for a file among those whose first block, as it holds
- * it, has the same length in its last ten bits: zeros it holds unpacked.
+ * In exact mode, hashes the hashes of blocks; a block of zeros counts the same
+ * at any length.  But mksquashfs compares a file only with those whose first
+ * block has the same stored length modulo 1024, and a block of zeros has its
+ * unpacked length there.
  */
 void
 content_add(struct content *c, const uint8_t *block, size_t len)

@@ -2,7 +2,7 @@
  * data.c - the data of a squashfs image: blocks and fragment blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A pipeline whose reader is the feed.
+ * Runs a pipeline whose reader is the feed.
  */
 #include "image/sqbuild/data.h"
 
@@ -18,7 +18,7 @@ struct job {
 	const struct sqb_data_options *o;
 	struct sqb_data *d;
 	struct feed feed;
-	bool ended;			/* the feed has ended */
+	bool ended;			/* the feed has reached its end */
 };
 
 static int
@@ -70,7 +70,7 @@ work(void *arg, void *ctx, struct slot *s)
 	return s->last ? 0 : pack_unit(ctx, s);
 }
 
-/* Makes room for the sizes and starts of unit and all before it. */
+/* Makes room for the sizes and starts of all units up to this one. */
 static int
 reserve(struct sqb_data *d, size_t unit)
 {
@@ -123,7 +123,7 @@ static const struct pipeline_ops ops = {
 	.worker_close = worker_close, .work = work, .join = join,
 };
 
-/* The feed reads; the pipeline's own input is empty. */
+/* The feed reads the files; the pipeline's own input is empty. */
 static ssize_t
 nothing(void *arg, void *buf, size_t len)
 {

@@ -2,12 +2,13 @@
  * feed.c - cutting files into the units of an image, in order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The contents of a fragment block depend on all earlier files, and whether a
- * file is stored at all depends on earlier duplicates: so one thread does it.
+ * One thread does this, because the contents of a fragment block depend on all
+ * earlier files, and whether a file is stored at all depends on earlier
+ * duplicates.
  *
- * A large file is hashed while it is read.  Only if an earlier one has the same
- * size must duplicates be detected in advance: then it is read twice, or
- * through an unlinked file if the source cannot be rewound.
+ * A large file is hashed while it is read.  Only if an earlier file has the
+ * same size must duplicates be detected in advance: the file is then read
+ * twice, or through an unlinked file if the source cannot be rewound.
  */
 #include "image/sqbuild/feed.h"
 
@@ -78,7 +79,7 @@ new_unit(struct feed *f, uint32_t fragment, uint32_t *unit)
 	return 0;
 }
 
-/* Makes room for the data of that id. */
+/* Makes room for the data of this id. */
 static int
 reserve_id(struct sqb_data *d, uint32_t id)
 {
@@ -98,7 +99,7 @@ reserve_id(struct sqb_data *d, uint32_t id)
 	return 0;
 }
 
-/* The file in hand takes the data of an earlier one. */
+/* Lets the current file share the data of an earlier one. */
 static bool
 share(struct feed *f, XXH128_hash_t hash)
 {
@@ -127,7 +128,7 @@ remember(struct feed *f, XXH128_hash_t hash)
 
 /* Large files */
 
-/* The next bytes of the current file, from wherever they are. */
+/* Reads the next bytes of the current file, from the source or the spool. */
 static int
 read_open(struct feed *f, uint8_t *data, size_t len)
 {
@@ -150,7 +151,7 @@ open_spool(struct feed *f)
 }
 
 /*
- * Reads the whole file for its hash.  If it cannot be read again it is kept in
+ * Reads the whole file to hash it.  A file that cannot be read again is kept in
  * the spool.
  */
 static int
@@ -161,7 +162,7 @@ hash_ahead(struct feed *f, uint8_t *room, XXH128_hash_t *hash)
 	if (f->source->rewind == NULL) {
 		rc = open_spool(f);
 		keep = f->spool;
-		f->spool = -1;	/* until it is full */
+		f->spool = -1;	/* until it is complete */
 	}
 	content_begin(&f->content);
 	for (uint64_t left = f->file.size; rc == 0 && left > 0;) {
@@ -179,7 +180,7 @@ hash_ahead(struct feed *f, uint8_t *room, XXH128_hash_t *hash)
 	return rc;
 }
 
-/* Begins a large file, unless the same content was there before. */
+/* Begins a large file, unless an earlier one has the same content. */
 static int
 begin_large(struct feed *f, uint8_t *room)
 {
@@ -254,7 +255,7 @@ give_fragment(struct feed *f, struct feed_unit *u)
 	f->filled = 0;
 }
 
-/* The content in u as a block of its own. */
+/* Stores the content in u as a block of its own. */
 static int
 give_block(struct feed *f, struct feed_unit *u)
 {
@@ -270,7 +271,8 @@ give_block(struct feed *f, struct feed_unit *u)
 
 /*
  * Adds the content in u to the fragment block.  If it does not fit, u becomes
- * the full one and the content begins the next: 1.  Otherwise 0, or -errno.
+ * the full fragment block and the content begins the next one: 1.  Otherwise 0
+ * or -errno.
  */
 static int
 add_small(struct feed *f, struct feed_unit *u)
@@ -291,7 +293,7 @@ add_small(struct feed *f, struct feed_unit *u)
 	return rc != 0 ? rc : full;
 }
 
-/* Whether files of a block at most are compared as blocks, zeros, too. */
+/* Whether files of at most one block are compared as blocks, even zeros. */
 static bool
 is_always_block(const struct sqb_data_options *o)
 {
@@ -307,7 +309,7 @@ take_small(struct feed *f, struct feed_unit *u)
 
 	if (rc != 0)
 		return rc;
-	/* zeros are a hole everywhere */
+	/* zeros become a hole */
 	if (content_is_zero(u->data, len) && !is_always_block(f->o)) {
 		f->d->in_B += len;
 		return give_block(f, u);
@@ -324,7 +326,7 @@ take_small(struct feed *f, struct feed_unit *u)
 	return f->o->no_fragments ? give_block(f, u) : add_small(f, u);
 }
 
-/* Begins the next file: 1, u is a unit; 0, continue; or -errno. */
+/* Begins the next file.  1: u is a unit; 0: continue; or -errno. */
 static int
 next_file(struct feed *f, struct feed_unit *u)
 {
@@ -347,7 +349,7 @@ next_file(struct feed *f, struct feed_unit *u)
 	    take_small(f, u) : begin_large(f, u->data);
 }
 
-/* Of a file that its source gives up no data are any file's. */
+/* Drops the data of a file that the source gave up. */
 static void
 leave_out(struct feed *f)
 {

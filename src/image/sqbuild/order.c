@@ -26,7 +26,7 @@ struct item {
 
 struct sqb_order {
 	char *text;
-	bool nul;			/* NULs end paths, not lines */
+	bool nul;			/* paths end with NUL, not newline */
 	enum form form;
 	struct item *items;		/* sorted by path, without duplicates */
 	size_t count, cap, found;
@@ -34,7 +34,7 @@ struct sqb_order {
 
 /* Lines */
 
-/* Parses the number between s and end, which must be nothing else. */
+/* Parses the number between s and end, with nothing else there. */
 static bool
 take_number(const char *s, const char *end, int64_t *n)
 {
@@ -47,8 +47,8 @@ take_number(const char *s, const char *end, int64_t *n)
 }
 
 /*
- * The path in a line of touchlog, of *len bytes, and its number; or NULL.  The
- * last tabs count, because a path may contain some.
+ * Finds the path in a line of touchlog: its length in *len, and its number; or
+ * NULL.  The last tabs are the separators, because a path may contain tabs.
  */
 static char *
 touch_of(char *line, size_t *len, int64_t *number)
@@ -72,7 +72,7 @@ is_heading(const char *line)
 	return strncmp(line, "order\tpath\t", 11) == 0;
 }
 
-/* The beginning of the priority that ends a line, or NULL. */
+/* The start of the priority at the end of a line, or NULL. */
 static char *
 priority_of(char *line, int64_t *priority)
 {
@@ -84,7 +84,7 @@ priority_of(char *line, int64_t *priority)
 	    priority) == 0 ? word : NULL;
 }
 
-/* Replaces \c by c. */
+/* Replaces each \c by c. */
 static void
 unescape(char *s)
 {
@@ -105,7 +105,7 @@ add(struct sqb_order *o, char *path, int64_t key, size_t line)
 	o->items = items;
 	if (rc != 0)
 		return rc;
-	tar_clean_path(path);	/* a path with .. names no file */
+	tar_clean_path(path);	/* a path with .. matches no file */
 	o->items[o->count++] = (struct item){ .path = path, .key = key,
 		.line = (uint32_t)line };
 	return 0;
@@ -137,7 +137,7 @@ add_priority(struct sqb_order *o, char *line, size_t number)
 	return add(o, line, -key, number);
 }
 
-/* Lines end with a NUL each; comments are not recognized. */
+/* Lines end with NUL; comments are not recognized. */
 static bool
 is_comment(const struct sqb_order *o, const char *line)
 {
@@ -226,7 +226,7 @@ rank_all(struct sqb_order *o)
 	o->count = kept;
 }
 
-/* Terminates each line; a line with a NUL in it is an error. */
+/* Terminates each line with a NUL; a line that contains one is an error. */
 static int
 cut_lines(char *text, const char *end, size_t *line)
 {

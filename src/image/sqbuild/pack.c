@@ -1,5 +1,5 @@
 /*
- * pack.c - a thread's compression of the units of an image
+ * pack.c - compressing the units of an image in one thread
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqbuild/pack.h"
@@ -14,18 +14,18 @@
 #include <zstd.h>
 
 /*
- * If a quick attempt saves less than this fraction, compression is not
- * worthwhile.
+ * Compression is not worthwhile if a quick attempt saves less than this
+ * fraction.
  */
 enum { PROBE_SHARE = 128, PROBE_LEVEL = 1 };
 
 struct pack {
 	const struct sqb_data_options *o;
 	struct sqb_codec *codec;
-	ZSTD_CCtx *probe;		/* NULL: no attempt is worthwhile */
+	ZSTD_CCtx *probe;		/* NULL: an attempt does not pay */
 };
 
-/* A level that costs more than the look at the data, which is not small. */
+/* Whether the level is slow compared with a quick attempt. */
 static bool
 is_slow(const struct sqb_data_options *o)
 {
@@ -69,7 +69,7 @@ pack_close(struct pack *k)
 	sys_free(k);
 }
 
-/* Whether it is hardly worth to be compressed; uses out. */
+/* Whether compression is hardly worthwhile; overwrites out. */
 static bool
 is_dense(const struct pack *k, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)

@@ -1,5 +1,5 @@
 /*
- * record.c - settings of an image for which the format has no field
+ * record.c - recording settings for which the format has no field
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqbuild/record.h"
@@ -13,7 +13,7 @@
 
 #define MARK "sqpack"
 
-/* The format's levels of gzip end at 9. */
+/* In the format, levels of gzip end at 9. */
 static bool
 has_deep_level(const struct sqb_data_options *o)
 {

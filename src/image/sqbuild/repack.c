@@ -2,7 +2,7 @@
  * repack.c - recompressing the blocks of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A pipeline without a reader of its own: a worker reads the block it
+ * A pipeline without a reader of its own: each worker reads the block that it
  * unpacks.
  */
 #include "image/sqbuild/repack.h"
@@ -66,7 +66,7 @@ worker_close(void *ctx)
 	sys_free(w);
 }
 
-/* Only the first damaged block in the image is reported. */
+/* Keeps only the first damaged block, by its position in the image. */
 static void
 note(struct job *j, const struct sqb_old *b, const char *why)
 {

@@ -39,7 +39,7 @@ sqb_image_begin(int fd, const struct sqb_image_options *o)
 	return rc != 0 ? rc : (int64_t)len;
 }
 
-/* What is written after the data. */
+/* The state of writing what follows the data. */
 struct ending {
 	const struct sqb_image_options *o;
 	const struct sqb_data *d;
@@ -54,7 +54,7 @@ struct ending {
 	int id_err;
 	sqfs_super_t super;
 	struct sqw_layout layout;
-	/* listings wait until the inodes are written */
+	/* held back until the inodes are written */
 	uint8_t *listings;
 	size_t listings_B, listings_cap;
 };
@@ -77,7 +77,10 @@ fragment_of(const void *arg, uint32_t unit)
 	return ((const struct ending *)arg)->d->fragment[unit];
 }
 
-/* Owners come in runs, but the library searches all of them. */
+/*
+ * Consecutive inodes often share an owner, but the library searches its whole
+ * table: so the last result is cached.
+ */
 static uint16_t
 id_of(const void *arg, uint32_t id)
 {
@@ -133,7 +136,7 @@ keep_listings(void *arg, const uint8_t *block, size_t len)
 	return 0;
 }
 
-/* Each file's own data, or that of the name that has its inode. */
+/* Gives each file its data; a hard link has that of its inode. */
 static void
 give_data(struct sqw_tree *t, const struct sqb_data *d)
 {
@@ -186,7 +189,7 @@ write_fragments(struct ending *e)
 	int rc = table == NULL ? SQFS_ERROR_ALLOC : 0;
 	uint64_t start = e->file.end;
 
-	/* an empty unit only represents a file's fragment block */
+	/* an empty unit only stands for a file's fragment block */
 	for (size_t i = 0; rc == 0 && i < e->d->units; i++)
 		if (e->d->fragment[i] != SQUASHFS_NONE && e->d->sizes[i] != 0)
 			rc = sqfs_frag_table_append(table, e->d->starts[i],
@@ -194,14 +197,14 @@ write_fragments(struct ending *e)
 	if (rc == 0)
 		rc = sqfs_frag_table_write(table, &e->file.base, &e->super,
 		    &e->codec.base);
-	/* mksquashfs has a table of no fragments, too */
+	/* mksquashfs writes the table even without fragments */
 	if (rc == 0 && e->o->data->exact && e->d->fragments == 0)
 		e->super.fragment_table_start = start;
 	sqfs_destroy(table);
 	return lib_error(rc, &e->file);
 }
 
-/* The reference of each inode by its number. */
+/* Adds the reference of each inode, by number. */
 static int
 write_exports(struct ending *e)
 {
@@ -226,7 +229,7 @@ write_exports(struct ending *e)
 	return rc;
 }
 
-/* What the library compresses from now on. */
+/* Sets the codec that the library uses from now on. */
 static void
 pack_unless(struct ending *e, bool raw)
 {
@@ -290,7 +293,7 @@ init_super(struct ending *e)
 }
 
 /*
- * Pads to a multiple of 4 KiB; the padding begins with settings for which the
+ * Pads to a multiple of 4 KiB.  The padding begins with settings for which the
  * format has no field.
  */
 static int
@@ -309,7 +312,7 @@ pad(struct ending *e)
 	return rc;
 }
 
-/* The super block is at an offset that fd has passed. */
+/* Seeks back to write the super block at the start. */
 static int
 write_super(struct ending *e)
 {
@@ -334,7 +337,7 @@ write_all(struct ending *e, const struct sqb_xattrs *x,
 		rc = write_tables(e, x);
 	if (rc != 0)
 		return rc;
-	/* the library has its own opinion */
+	/* override the flags that the library sets */
 	if (e->o->data->exact)
 		e->super.flags = (uint16_t)(flags_of(e->o) |
 		    (x == NULL ? SQUASHFS_NO_XATTRS : 0));

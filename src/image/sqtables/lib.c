@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Their creator owns them: the library never destroys them. */
+/* The objects belong to their creator: the library never destroys them. */
 static void
 keep(sqfs_object_t *object)
 {
@@ -31,7 +31,7 @@ read_at(sqfs_file_t *base, sqfs_u64 offset, void *buf, size_t size)
 	    SQFS_ERROR_OUT_OF_BOUNDS : 0;
 }
 
-/* Writes always append at the end, which is where fd is. */
+/* Writes are always appended at the end, which is fd's offset. */
 static int
 write_at(sqfs_file_t *base, sqfs_u64 offset, const void *buf, size_t size)
 {
@@ -79,7 +79,7 @@ do_block(sqfs_compressor_t *base, const sqfs_u8 *in, sqfs_u32 size,
 	    size, out, room);
 }
 
-/* sqb_image_begin() writes the options. */
+/* Does nothing: sqb_image_begin() writes the options. */
 static int
 no_options(sqfs_compressor_t *base, sqfs_file_t *file)
 {

@@ -11,7 +11,7 @@
 #include <sqfs/io.h>
 #include <sqfs/xattr_writer.h>
 
-/* The image as libsquashfs sees it: it is only appended to. */
+/* The image as libsquashfs sees it: a file that is only appended to. */
 struct lib_file {
 	sqfs_file_t base;
 	int fd;
@@ -21,7 +21,7 @@ struct lib_file {
 
 void lib_file_init(struct lib_file *f, int fd, uint64_t end);
 
-/* A codec of ours; NULL: nothing is compressed. */
+/* One of our codecs; NULL: nothing is compressed. */
 struct lib_codec {
 	sqfs_compressor_t base;
 	struct sqb_codec *codec;
@@ -29,7 +29,7 @@ struct lib_codec {
 
 void lib_codec_init(struct lib_codec *c, struct sqb_codec *codec);
 
-/* -errno for an error of libsquashfs; f's own error takes precedence. */
+/* Converts an error of libsquashfs to -errno; f's own takes precedence. */
 int lib_error(int rc, const struct lib_file *f);
 
 struct sqb_xattrs {

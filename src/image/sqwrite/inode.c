@@ -23,7 +23,7 @@ type_of(uint16_t mode)
 	}
 }
 
-/* The common header of all inodes.  With xattrs an inode must be a long one. */
+/* Writes the common header of inodes.  With xattrs an inode must be long. */
 static void
 put_head(struct sqw_layout *l, size_t node, bool is_long)
 {
@@ -74,7 +74,7 @@ put_file(struct sqw_layout *l, size_t node)
 	if (is_long) {
 		sqw_put64(t, start);
 		sqw_put64(t, size);
-		/* Linux counts the blocks of what is left: not of nothing */
+		/* Linux counts the rest in blocks: leave at least 1 */
 		sqw_put64(t, holes > 0 && holes == size ? size - 1 : holes);
 		sqw_put32(t, n->links);
 		sqw_put32(t, fragment);
@@ -146,7 +146,7 @@ put_index(struct sqw_layout *l)
 	}
 }
 
-/* As mksquashfs has it: by the entries, whether or not there is an index. */
+/* As in mksquashfs, this depends on the entries, not on having an index. */
 static bool
 is_long_dir(const struct sqw_node *n, const struct sqw_listing *s)
 {

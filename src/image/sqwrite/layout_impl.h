@@ -9,16 +9,15 @@
 
 struct sqw_listing {
 	uint64_t size;
-	uint64_t indexed;		/* the index covers the listing up to
-					 * there */
-	uint64_t entries_B;		/* bytes of it without headers */
-	uint32_t entries, dirs;		/* numbers of names, of directories */
+	uint64_t indexed;		/* end of the part with an index */
+	uint64_t entries_B;		/* bytes of listing without headers */
+	uint32_t entries, dirs;		/* numbers of names and directories */
 };
 
 /*
- * Writes the listing of a directory, whose entries' inodes have been written,
- * to l->listings; s is zeroed.  Fills in l->indices and, if it runs out of
- * memory, l->err.
+ * Writes the listing of a directory to l->listings; the inodes of its entries
+ * must have been written, and s must be zeroed.  Fills in l->indices and, if it
+ * runs out of memory, l->err.
  */
 void sqw_put_listing(struct sqw_layout *l, size_t dir,
     struct sqw_listing *s);
@@ -26,7 +25,7 @@ void sqw_put_listing(struct sqw_layout *l, size_t dir,
 /* Writes the inode of anything but a directory to l->inodes. */
 void sqw_put_inode(struct sqw_layout *l, size_t node);
 
-/* Writes the listing of a directory and its inode. */
+/* Writes a directory's listing and inode. */
 void sqw_put_dir(struct sqw_layout *l, size_t node);
 
 #endif

@@ -2,9 +2,9 @@
  * tree.c - the tree that a squashfs image will hold
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * While it grows, a node's index in the array is its id, and an open hash table
- * finds it by its parent and name.  Removed nodes remain, with a parent of
- * SQW_NOWHERE.  tree_order.c completes the tree.
+ * While the tree grows, a node's index in the array is its id, and an open hash
+ * table finds it by parent and name.  Removed nodes remain, with SQW_NOWHERE as
+ * their parent. tree_order.c completes the tree.
  */
 #include "image/sqwrite/tree.h"
 
@@ -26,7 +26,7 @@ is_dir(const struct sqw_node *n)
 	return S_ISDIR(n->attr.mode);
 }
 
-/* FNV-1a of the name, starting with the parent. */
+/* FNV-1a hash of the name, seeded with the parent. */
 static size_t
 hash_of(uint32_t parent, const char *name, size_t len)
 {
@@ -45,7 +45,7 @@ is_named(const struct sqw_node *n, uint32_t parent, const char *name,
 	    n->name[len] == '\0';
 }
 
-/* The slot of that node, or the empty one where it belongs. */
+/* The slot of the node, or the empty one where it belongs. */
 static uint32_t *
 slot_of(const struct sqw_tree *t, uint32_t parent, const char *name,
     size_t len)
@@ -176,11 +176,11 @@ sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
 	return 0;
 }
 
-/* Removes everything below a directory: no node leads to it any more. */
+/* Removes everything below a directory by detaching the nodes. */
 static void
 remove_below(struct sqw_tree *t, uint32_t dir)
 {
-	/* descendants have a larger id, except those that were linked */
+	/* descendants have larger ids, except for linked ones */
 	for (size_t i = 1; i < t->count; i++) {
 		uint32_t up = t->nodes[i].parent;
 
@@ -198,13 +198,13 @@ sqw_tree_remove(struct sqw_tree *t, uint32_t id)
 		remove_below(t, id);
 	if (id != 0)
 		t->nodes[id].parent = SQW_NOWHERE;
-	/* a slot is kept, because it may be needed to find those after it */
+	/* the slot is kept, because lookups of later ones may pass it */
 }
 
 /*
- * The component with that name below dir.  It is created if missing, or if it
- * is not a directory and fresh is set: other names of the old one's inode keep
- * that.
+ * Finds the component with this name below dir.  It is created if it is
+ * missing, or if it is not a directory and fresh is set; other names of the old
+ * inode keep that inode.
  */
 static int
 step(struct sqw_tree *t, uint32_t dir, const char *name, size_t len,
@@ -236,8 +236,8 @@ set_attr(struct sqw_tree *t, uint32_t id, const struct sqw_attr *attr)
 }
 
 /*
- * Whether a node with that mode replaces what is at path, instead of being
- * merged.
+ * Whether a node with this mode replaces the one at path instead of merging
+ * with it.
  */
 static bool
 replaces(const struct sqw_tree *t, const char *path, uint16_t mode)
@@ -272,7 +272,7 @@ sqw_tree_add(struct sqw_tree *t, const char *path,
 void
 sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first)
 {
-	/* for a link to a link, the one that has the data */
+	/* a link to a link leads to the node with the data */
 	while (t->nodes[first].owner != first)
 		first = t->nodes[first].owner;
 	if (first != id)

@@ -10,13 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The children of each directory, one directory after the other. */
+/* The children of each directory, grouped by directory. */
 struct order {
 	const struct sqw_node *old;
-	uint32_t *first;		/* start of each id in children; one
-					 * more */
+	uint32_t *first;		/* start of each id's, and the end */
 	uint32_t *children;		/* ids */
-	uint32_t *cursor;		/* of each open directory */
+	uint32_t *cursor;		/* position in each open directory */
 	struct sqw_node *nodes;		/* in the new order */
 	uint32_t *at;
 	size_t count;
@@ -31,9 +30,7 @@ by_name(const void *a, const void *b, void *arg)
 	    old[*(const uint32_t *)b].name);
 }
 
-/*
- * Sorts ids by parent, using counting sort; then those of each parent by name.
- */
+/* Sorts ids by parent with a counting sort, then by name within each parent. */
 static void
 collect(struct order *o, size_t n)
 {
@@ -70,7 +67,7 @@ place(struct order *o, uint32_t id, uint32_t parent)
 	return at;
 }
 
-/* Depth first, without recursion: a node knows its parent. */
+/* Traverses depth first without recursion, using the nodes' parents. */
 static void
 descend(struct order *o)
 {
@@ -91,7 +88,7 @@ descend(struct order *o)
 }
 
 /*
- * The first name of an inode in the new order becomes its owner, with the
+ * Makes the first name of an inode in the new order its owner, with the
  * attributes of the node that was linked to, even if that was removed.
  */
 static int
@@ -121,7 +118,7 @@ own_inodes(struct sqw_tree *t, struct order *o)
 	return 0;
 }
 
-/* Assigns them in order, the root last. */
+/* Assigns inode numbers in order, the root last. */
 static void
 number(struct sqw_tree *t)
 {
@@ -175,7 +172,7 @@ sqw_tree_finish(struct sqw_tree *t)
 	return 0;
 }
 
-/* The owner of a node precedes it, so it is examined first. */
+/* A node's owner precedes it and is examined first. */
 int
 sqw_tree_prune(struct sqw_tree *t)
 {

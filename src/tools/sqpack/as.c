@@ -1,5 +1,5 @@
 /*
- * as.c - options of the programs whose names sqpack may have
+ * as.c - parsing the options of programs that sqpack stands in for
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "as.h"

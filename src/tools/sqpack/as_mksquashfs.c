@@ -2,7 +2,7 @@
  * as_mksquashfs.c - the command line of mksquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Options are those of mksquashfs 4.5.1.
+ * The options are those of mksquashfs 4.5.1.
  */
 #include "as_mksquashfs.h"
 
@@ -137,7 +137,7 @@ show_version(struct sqpack *p)
 	return msg_finish(&p->msg);
 }
 
-/* Those that need no value: whether it is one. */
+/* Handles options without a value; false: id is not one of them. */
 static bool
 take_flag(struct sqpack *p, int id)
 {
@@ -261,7 +261,7 @@ take_pseudo(struct sqpack *p, char *line)
 	return as_texts_add(p, &a->pseudo, line, strlen(line));
 }
 
-/* All words up to the end. */
+/* Takes all remaining words as names to exclude. */
 static int
 take_excludes(struct sqpack *p, struct as_words *w)
 {
@@ -275,7 +275,7 @@ take_excludes(struct sqpack *p, struct as_words *w)
 	return -1;
 }
 
-/* Options of compressors that have one value here. */
+/* For compressor options of which only one value is supported. */
 static int
 take_only(struct sqpack *p, const struct as_words *w, const char *value)
 {
@@ -317,7 +317,7 @@ take_value(struct sqpack *p, const struct as_words *w, int id)
 	case ROOT_UID: return take_u32(p, w, &a->root_uid, &a->has_root_uid);
 	case SORT: o->order = w->value; return -1;
 	case WINDOW: return take_only(p, w, "15");
-	default: return -1;		/* ignored */
+	default: return -1;		/* accepted and ignored */
 	}
 }
 
@@ -337,7 +337,7 @@ take(struct sqpack *p, struct as_words *w, int id)
 	}
 }
 
-/* The words in front of the options: sources, and last the image. */
+/* Takes the words before the options: the sources and, last, the image. */
 static int
 take_words(struct sqpack *p, struct as_words *w)
 {
@@ -348,7 +348,7 @@ take_words(struct sqpack *p, struct as_words *w)
 	    w->argv[w->at][1] == '\0'))
 		w->at++;
 	if (w->at == first)
-		return -1;		/* -help and -version */
+		return -1;		/* only -help or -version */
 	a->sources = w->argv + first;
 	a->source_count = (size_t)(w->at - first - 1);
 	p->o.output = w->argv[w->at - 1];

@@ -1,5 +1,5 @@
 /*
- * as_mksquashfs_check.c - what the options of mksquashfs come to
+ * as_mksquashfs_check.c - validating and applying the options of mksquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "as_mksquashfs.h"
@@ -65,7 +65,7 @@ set_method(struct sqpack *p)
 		    "or 100%% here");
 		return MSG_ERROR;
 	}
-	/* where speed is not the point, the very bytes */
+	/* where speed is secondary, match mksquashfs byte for byte */
 	p->o.data.exact = m->compressor == SQUASHFS_XZ ||
 	    m->compressor == SQUASHFS_LZO;
 	return -1;
@@ -91,7 +91,7 @@ set_times(struct sqpack *p)
 	return -1;
 }
 
-/* A root that is none of the sources. */
+/* Attributes for a root directory that is not one of the sources. */
 static void
 make_root(struct as_mksquashfs *a)
 {
@@ -104,7 +104,7 @@ make_root(struct as_mksquashfs *a)
 	a->has_root_time = true;
 }
 
-/* One directory, as sqpack takes it; or several names. */
+/* A single directory becomes the root; several sources become names in it. */
 static int
 set_sources(struct sqpack *p)
 {

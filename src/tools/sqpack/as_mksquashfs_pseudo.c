@@ -1,11 +1,11 @@
 /*
- * as_mksquashfs_pseudo.c - names that a command line adds to an image
+ * as_mksquashfs_pseudo.c - pseudo files, which add names to an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * "NAME d MODE USER GROUP" and the like, as mksquashfs 4.5.1 has them:
- * directories, devices, links, fifos and sockets, and new modes of what is
- * there.  With an upper-case letter a time stands before the mode.  Files
- * that commands write (f, F) are refused.
+ * Definitions have the form "NAME d MODE USER GROUP" and the like, as in
+ * mksquashfs 4.5.1.  They create directories, devices, links, fifos and
+ * sockets, and change the modes of existing files.  With an upper-case letter,
+ * a time precedes the mode.  Files written by commands (f, F) are rejected.
  */
 #include "as_mksquashfs.h"
 
@@ -22,10 +22,10 @@
 enum { WORDS = 8, MODE_MAX = 07777, MAJOR_MAX = 0xfff, MINOR_MAX = 0xfffff };
 
 struct definition {
-	const char *text;		/* all of it, for messages */
+	const char *text;		/* the whole definition, for messages */
 	char *words[WORDS];
 	size_t count;
-	char type;			/* lower case */
+	char type;			/* in lower case */
 	struct sqw_attr attr;
 	int64_t mtime;
 };
@@ -76,8 +76,8 @@ bad(struct sqpack *p, const struct definition *d, const char *why)
 }
 
 /*
- * One word of the line: in quotes it may have blanks; a backslash takes the
- * next character as it is.
+ * Extracts one word of the line.  Quoted words may contain blanks; a backslash
+ * makes the next character literal.
  */
 static char *
 next_word(char **line)
@@ -102,7 +102,7 @@ next_word(char **line)
 	return word;
 }
 
-/* A link's target is the rest of the line. */
+/* A link's target extends to the end of the line. */
 static void
 split(struct definition *d, char *line)
 {
@@ -122,7 +122,7 @@ split(struct definition *d, char *line)
 		d->words[d->count++] = line;
 }
 
-/* Mode, user and group, which all have; at: the word of the mode. */
+/* Parses mode, user and group, which every type has; word `at` is the mode. */
 static int
 take_attr(struct sqpack *p, struct definition *d, size_t at)
 {
@@ -147,7 +147,7 @@ take_attr(struct sqpack *p, struct definition *d, size_t at)
 	    as_take_group(p, d->words[at + 2], &d->attr.gid) ? 0 : -EINVAL;
 }
 
-/* What comes behind them; at: the first such word. */
+/* Parses what follows the attributes, from word `at` on. */
 static int
 take_rest(struct sqpack *p, struct definition *d, size_t at)
 {
@@ -218,7 +218,7 @@ modify(struct sqpack *p, const struct definition *d, uint32_t id, bool timed)
 	return 0;
 }
 
-/* Names are not made below what is not there. */
+/* Missing parent directories are not created. */
 static bool
 has_parent(const struct sqpack *p, char *path)
 {
@@ -258,7 +258,7 @@ apply(struct sqpack *p, struct definition *d)
 	return rc != 0 ? bad(p, d, strerror(-rc)) : 0;
 }
 
-/* The root's own options, of which the user's count for more than its own. */
+/* Applies the options for the root; those for all inodes override them. */
 static void
 set_root(struct sqpack *p)
 {

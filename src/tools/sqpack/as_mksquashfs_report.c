@@ -1,5 +1,5 @@
 /*
- * as_mksquashfs_report.c - what mksquashfs says of an image that it made
+ * as_mksquashfs_report.c - the report that mksquashfs prints about an image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "as_mksquashfs.h"

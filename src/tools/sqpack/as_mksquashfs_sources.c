@@ -1,9 +1,10 @@
 /*
- * as_mksquashfs_sources.c - the sources of mksquashfs, and what it leaves out
+ * as_mksquashfs_sources.c - the sources and exclusions of mksquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One directory is the root of the image.  Anything else is in the root,
- * under its last name, with _1 and so on behind where that was taken.
+ * A single directory becomes the root of the image.  Any other source is placed
+ * in the root under the last component of its path, with a suffix _1 and so on
+ * if that name is taken.
  */
 #include "as_mksquashfs.h"
 
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The real path of the directory that holds path, and the last name. */
+/* The real path of path's directory, followed by path's last component. */
 static int
 real_path(const char *path, bool follow, char real[PATH_MAX])
 {
@@ -55,7 +56,7 @@ is_taken(const struct sqpack_options *o, const char *name)
 	return false;
 }
 
-/* Its last name, or that with a number. */
+/* The name of a source in the root: its last component, numbered if taken. */
 static int
 name_input(const struct sqpack_options *o, struct sqpack_input *in)
 {
@@ -123,7 +124,7 @@ as_sources(struct sqpack *p)
 	if (p->o.inputs == NULL)
 		rc = -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < a->source_count; i++) {
-		/* of one directory only, a link is followed */
+		/* follow a link only if it is the single source */
 		rc = sys_fstatat(AT_FDCWD, a->sources[i], &st,
 		    a->source_count == 1 ? 0 : AT_SYMLINK_NOFOLLOW);
 		if (rc == 0)
@@ -136,7 +137,7 @@ as_sources(struct sqpack *p)
 	return rc;
 }
 
-/* What is left out */
+/* Exclusions */
 
 static int
 by_text(const void *a, const void *b)
@@ -144,7 +145,7 @@ by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The path in the image of what has that real path, if it is there. */
+/* Excludes the path at which a file with this real path is in the image. */
 static int
 add_real(struct sqpack *p, const char *real)
 {
@@ -208,7 +209,7 @@ as_excludes(struct sqpack *p)
 	for (size_t i = 0; rc == 0 && !a->wildcards && i < a->excludes.count;
 	    i++)
 		rc = add_plain(p, a->excludes.items[i]);
-	/* an older image in the source does not go into the new one */
+	/* an older image inside the source is not included in the new one */
 	if (rc == 0 && real_path(p->o.output, true, real) == 0)
 		rc = add_real(p, real);
 	if (a->paths.count > 0)
@@ -229,7 +230,7 @@ slashes(const char *path)
 	return n;
 }
 
-/* Patterns begin at the root, or behind "... " in any directory. */
+/* Patterns match from the root or, after "... ", in any directory. */
 static bool
 matches(const char *pattern, const char *path)
 {
@@ -239,7 +240,7 @@ matches(const char *pattern, const char *path)
 	pattern += sticky ? 4 : 0;
 	pattern += strspn(pattern, "/");
 	for (;;) {
-		/* !(...) would match a slash, too */
+		/* !(...) would also match a slash */
 		if (slashes(pattern) == slashes(path) &&
 		    fnmatch(pattern, path, HOW) == 0)
 			return true;

@@ -2,7 +2,7 @@
  * as_unsquashfs.c - the command line of unsquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Options are those of unsquashfs 4.5.1.
+ * The options are those of unsquashfs 4.5.1.
  */
 #include "as_unsquashfs.h"
 
@@ -95,7 +95,7 @@ show_version(struct sqpack *p)
 	return msg_finish(&p->msg);
 }
 
-/* A name to be extracted or listed. */
+/* A name to extract or list. */
 static int
 add_name(struct sqpack *p, char *name)
 {
@@ -209,7 +209,7 @@ release(struct sqpack *p)
 	sys_free(u);
 }
 
-/* Something was left out is 2 here, and not to read the image at all 1. */
+/* The exit status: 2 if anything was left out, 1 for an unreadable image. */
 static int
 status_of(const struct sqpack *p, int rc)
 {

@@ -1,5 +1,5 @@
 /*
- * as_unsquashfs.h - what the parts of unsquashfs share
+ * as_unsquashfs.h - declarations shared by the parts of unsquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQPACK_AS_UNSQUASHFS_H
@@ -10,11 +10,11 @@
 
 /* p->o.as */
 struct as_unsquashfs {
-	struct as_texts names;		/* to extract or list; none: all */
+	struct as_texts names;		/* to list or extract; none: all */
 	bool info, is_long, concise, numeric, utc, quiet, no_exit_code;
 };
 
-/* Tasks: 0 or -errno, when it has been said what is wrong. */
+/* Tasks: 0, or -errno after reporting the error. */
 int as_unsquashfs_cat(struct sqpack *p);
 int as_unsquashfs_extract(struct sqpack *p);
 int as_unsquashfs_list(struct sqpack *p);

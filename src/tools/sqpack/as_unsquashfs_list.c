@@ -1,5 +1,5 @@
 /*
- * as_unsquashfs_list.c - names and counts as unsquashfs shows them
+ * as_unsquashfs_list.c - listings and counts in the format of unsquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "as_unsquashfs.h"
@@ -121,7 +121,7 @@ as_unsquashfs_list(struct sqpack *p)
 	return rc;
 }
 
-/* What was extracted, by kind. */
+/* Extracted names, by type. */
 struct counts {
 	uint64_t files, dirs, links, devices, fifos, sockets, hard, blocks;
 };
@@ -175,7 +175,7 @@ print_counts(const struct counts *c)
 	print_count(c->hard, "hardlink", "hardlinks");
 }
 
-/* What is going to be done, in front of it. */
+/* Prints what is about to be extracted. */
 static int
 announce(struct sqpack *p, struct counts *c)
 {

@@ -1,5 +1,5 @@
 /*
- * as_unsquashfs_stat.c - what an image is, as unsquashfs says it
+ * as_unsquashfs_stat.c - describing an image in the format of unsquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "as_unsquashfs.h"

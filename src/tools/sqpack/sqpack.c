@@ -35,7 +35,7 @@ sqpack_excluded(const struct sqpack *p, const char *path)
 	return false;
 }
 
-/* mksquashfs cuts what does not fit. */
+/* mksquashfs truncates times that are out of range. */
 static uint32_t
 time_of(const struct sqpack_options *o, int64_t t)
 {
@@ -107,8 +107,8 @@ sqpack_fail(struct sqpack *p, const char *what, int rc)
 }
 
 /*
- * Files from a source, which says itself what is wrong with them: any other
- * trouble is the output's.
+ * Wraps a source to tell its errors, which it reports itself, from errors of
+ * the output.
  */
 struct watched {
 	const struct sqb_source *files;
@@ -171,7 +171,7 @@ image_time(const struct sqpack *p)
 	    o->has_epoch ? o->epoch : p->newest;
 }
 
-/* The image of an open source to fd, which stands at 0. */
+/* Builds the image of an open source in fd, which is at offset 0. */
 static int
 write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
     const struct sqb_source *files, int fd)
@@ -203,7 +203,8 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
 }
 
 /*
- * The output's directory also holds data that may prove to be a duplicate.
+ * Builds the image in fd.  Data that may prove to be a duplicate is kept in an
+ * unlinked file in dir, the output's directory.
  */
 static int
 build_to(struct sqpack *p, const struct sqpack_source *kind, int fd, int dir)
@@ -287,7 +288,7 @@ build(struct sqpack *p)
 	return sqpack_fail(p, p->o.output, output_commit(&out, true));
 }
 
-/* The options, as they are under the name of the program. */
+/* Parses the options of the program under whose name sqpack was called. */
 static int
 parse(struct sqpack *p, int argc, char **argv)
 {
@@ -317,7 +318,7 @@ main(int argc, char **argv)
 	int status, rc = 0;
 
 	fdio_hold_standard();
-	/* a limit on files is an error as any other */
+	/* exceeding the file size limit is an ordinary error */
 	signal(SIGXFSZ, SIG_IGN);
 	output_on_signals();
 	status = parse(&p, argc, argv);

@@ -20,63 +20,64 @@
 
 struct sqpack;
 
-/* The default limit; an image of 3 million names takes about this. */
+/* The default memory limit; 3 million names take about this much. */
 enum { SQPACK_MEMORY_B = 1 << 30 };
 
-/* One of several sources, which are names in the image's root. */
+/* One of several sources; each is a name in the image's root. */
 struct sqpack_input {
-	char *path;			/* as it was given */
-	char *real;			/* from the root, without its slash */
+	char *path;			/* as given */
+	char *real;			/* absolute, without leading slash */
 	char *name;			/* in the image */
 	bool is_dir;
 };
 
 struct sqpack_options {
 	int (*task)(struct sqpack *p);	/* NULL: build an image */
-	const char *kernel;		/* of --can-mount; NULL: the running
+	const char *kernel;		/* for --can-mount; NULL: the running
 					 * one */
-	const char *directory;		/* of -x */
-	const char *name;		/* of --cat */
-	char **globs;			/* names in the image */
+	const char *directory;		/* for -x */
+	const char *name;		/* for --cat */
+	char **globs;			/* patterns for names in the image */
 	size_t glob_count;
 	const char *source, *output, *stats;
-	const char *order;		/* a list of the files that come
-					 * first */
-	bool best;			/* the level is the best one */
-	int filters;			/* of xz, by their bits */
-	bool null_ends;			/* its paths end with NUL */
+	const char *order;		/* list of the files that come first */
+	bool best;			/* use the method's best level */
+	int filters;			/* for xz, as a bit mask */
+	bool null_ends;			/* the paths in order end with NUL */
 	struct sqb_data_options data;
 	bool force;			/* replace the output */
 	bool dry_run;
 	bool no_xattrs, no_export, no_pad;
 	bool raw_inodes, raw_xattrs;
 	bool keep_going;
-	bool plain_names;		/* globs are none */
+	bool plain_names;		/* globs are names, not patterns */
 	bool missing_is_fine;		/* a glob may match nothing */
-	bool user_xattrs;		/* no other ones are extracted */
+	bool user_xattrs;		/* extract only the user namespace */
 	bool has_block, has_uid, has_gid, has_mtime, has_epoch, has_image_mtime;
 	bool raw_ids;
-	bool no_links;			/* every name is a file of its own */
+	bool no_links;			/* each hard link becomes a file */
 	uint32_t uid, gid, mtime, image_mtime;
-	uint32_t epoch;			/* no time is later */
-	/* under another name: what only that needs */
+	uint32_t epoch;			/* later times are set to it */
+	/* under another name: its own state, and how to free it */
 	void *as;
 	void (*release)(struct sqpack *p);
-	/* Instead of source, which is the first of them; none: 0. */
+	/* If there are several sources: all of them; source is the first. */
 	struct sqpack_input *inputs;
 	size_t input_count;
-	/* Whether a path of the image is left out; NULL: no others are. */
+	/* Additional exclusions by path in the image; NULL: none. */
 	bool (*left_out)(const struct sqpack *p, const char *path,
 	    const struct stat *st);
-	/* When all names are in the tree; 0, or -errno when that was said. */
+	/*
+	 * Called when the tree is complete.  0, or -errno after reporting it.
+	 */
 	int (*complete)(struct sqpack *p);
-	/* When an image was made. */
+	/* Called after an image has been built. */
 	void (*done)(const struct sqpack *p);
-	/* The exit status; rc is what the task or the building returned. */
+	/* The exit status; rc is the result of the task or the build. */
 	int (*status_of)(const struct sqpack *p, int rc);
 	const char **excludes;
 	size_t exclude_count, exclude_cap;
-	uint64_t memory;		/* bytes for what an image contains */
+	uint64_t memory;		/* limit on metadata held, in bytes */
 };
 
 struct sqpack {
@@ -90,10 +91,10 @@ struct sqpack {
 	char *order_path;		/* scratch */
 	size_t order_room;
 	struct progress progress;
-	uint64_t total_B;		/* of the files; 0: unknown */
-	uint32_t newest;		/* time of any inode */
-	uint64_t data_ns;		/* of the time of reading, compressing
-					   and writing data */
+	uint64_t total_B;		/* in all files; 0: unknown */
+	uint32_t newest;		/* latest time of any inode */
+	uint64_t data_ns;		/* time spent on reading, compressing
+					 * and writing data */
 	uint64_t wall_ns;
 };
 
@@ -102,14 +103,20 @@ extern const char sqpack_usage[];
 int sqpack_help(struct sqpack *p);
 int sqpack_version(struct sqpack *p);
 
-/* Parses the options; -1, or the exit status. */
+/* Parses the options.  Returns -1, or the exit status. */
 int sqpack_parse(struct sqpack *p, int argc, char **argv);
 
-/* SOURCE_DATE_EPOCH, of reproducible-builds.org: -1, or the status. */
+/*
+ * Reads SOURCE_DATE_EPOCH (reproducible-builds.org).  Returns -1, or the exit
+ * status.
+ */
 int sqpack_take_epoch(struct sqpack *p);
 
-/* Of --like: -1, or the status to end with; and once all is known, 0 or -errno,
-   when it has been said what does not go with it. */
+/*
+ * --like: the first sets the options and returns -1 or the exit status; the
+ * second checks, once all options are known, that they are compatible: 0, or
+ * -errno after reporting the error.
+ */
 int sqpack_be_like(struct sqpack *p, const char *whom);
 int sqpack_check_like(struct sqpack *p);
 
@@ -122,27 +129,25 @@ struct sqpack_source {
 	 * Opens p->o.source and fills in files; p->tree may then be complete.
 	 */
 	int (*open)(struct sqpack *p, void **state, struct sqb_source *files);
-	/* Writes the data to fd, at byte `at`; NULL: it is that of files. */
+	/* Writes the data to fd, at byte `at`; NULL: it is read from files. */
 	int (*write)(void *state, int fd, uint64_t at);
-	/*
-	 * After the last file: completes the tree, if that is still to be done.
-	 */
+	/* Called after the last file: completes the tree if open did not. */
 	int (*finish)(void *state);
 	void (*close)(void *state);	/* state may be NULL */
 };
 
-/* Says why `what` fails, if it does: returns rc. */
+/* Reports the error rc of `what`, if it is one.  Returns rc. */
 int sqpack_fail(struct sqpack *p, const char *what, int rc);
 
 extern const struct sqpack_source sqpack_dir, sqpack_tar, sqpack_repack,
     sqpack_rebuild, sqpack_oci;
 
-/* Whether that is the layout of an OCI image, or layout:TAG. */
+/* Whether source is an OCI image layout, or layout:TAG. */
 bool sqpack_is_oci(const char *source);
 
 /*
- * Builds an unnamed image and has it judged: fd is read and written only with
- * explicit offsets.  0 or -errno, after reporting the error.
+ * Builds an image in an unnamed file and passes it to a check, which must use
+ * explicit offsets.  0, or -errno after reporting the error.
  */
 int sqpack_build_nowhere(struct sqpack *p, const struct sqpack_source *kind,
     int (*judge)(struct sqpack *p, int fd));
@@ -153,7 +158,7 @@ bool sqpack_excluded(const struct sqpack *p, const char *path);
 /* Sets owner and times as requested by the options. */
 void sqpack_adjust(struct sqpack *p, struct sqw_attr *attr, int64_t mtime);
 
-/* A device's numbers in the image's form: 20 bits of minor around 12. */
+/* Device numbers as in the image: 20 bits of minor around 12 of major. */
 uint32_t sqpack_device(uint32_t major, uint32_t minor);
 
 static inline unsigned
@@ -174,7 +179,7 @@ int sqpack_extract(struct sqpack *p);
 int sqpack_cat(struct sqpack *p);
 int sqpack_rebuild_check(struct sqpack *p);
 int sqpack_cat_all(struct sqpack *p, char *const *names, size_t count);
-int sqpack_mount(struct sqpack *p);	/* whether Linux can; -errno: no */
+int sqpack_mount(struct sqpack *p);	/* -errno: Linux cannot mount it */
 
 /*
  * Writes the statistics, as a line of JSON, to p->o.stats ("-": standard

@@ -47,7 +47,7 @@ read_whole(struct ahead_file *f, uint64_t size)
 	n = fdio_pread(f->fd, f->data, (size_t)size, 0);
 	if (n < 0)
 		return (int)n;
-	/* the last check follows the last byte */
+	/* checked after the last byte was read */
 	return (uint64_t)n < size || sys_fstat(f->fd, &st) != 0 ||
 	    st.st_size != f->st.st_size ||
 	    st.st_mtim.tv_sec != f->st.st_mtim.tv_sec ||

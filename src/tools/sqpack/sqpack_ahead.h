@@ -17,17 +17,17 @@ struct ahead;
 
 /* One file, valid until the next call of ahead_take(). */
 struct ahead_file {
-	int rc;				/* 0, or why it is missing */
-	int fd;				/* of a large one, otherwise -1 */
-	uint8_t *data;			/* of a small one: its contents */
-	struct stat st;			/* when it was opened */
+	int rc;				/* 0, or why it could not be read */
+	int fd;				/* for a large file; otherwise -1 */
+	uint8_t *data;			/* for a small file: its contents */
+	struct stat st;			/* taken when it was opened */
 };
 
 struct ahead_options {
 	int root;			/* paths are relative to it */
-	size_t count;			/* files */
-	unsigned threads;		/* that read; fewer may start */
-	uint64_t small;			/* smaller files are read */
+	size_t count;			/* number of files */
+	unsigned threads;		/* readers; fewer may start */
+	uint64_t small;			/* files below this size are read */
 	/*
 	 * Writes the path of file i to *text, of *room bytes, which is grown by
 	 * sys_realloc(), and sets its size.  Called from several threads, each
@@ -42,7 +42,7 @@ struct ahead_options {
 int ahead_open(struct ahead **a, const struct ahead_options *o);
 void ahead_close(struct ahead *a);	/* a may be NULL */
 
-/* File number i; each once, in order from 0 on. */
+/* Returns the next file: called once for each, in order. */
 const struct ahead_file *ahead_take(struct ahead *a);
 
 #endif

@@ -37,7 +37,7 @@ unpack_all(void *arg)
 	struct unpack *u = arg;
 	sigset_t pipe_broken;
 
-	/* the pipe is ours: that nobody reads it any more ends no process */
+	/* a broken pipe must not kill the process */
 	sigemptyset(&pipe_broken);
 	sigaddset(&pipe_broken, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe_broken, NULL);
@@ -117,7 +117,7 @@ archive_close(struct archive *a)
 {
 	if (a->data >= 0)
 		sys_close(a->data);
-	if (a->unpack.running) {	/* its pipe is broken now */
+	if (a->unpack.running) {	/* its reader is gone: stop it */
 		input_cancel(&a->unpack.in);
 		pthread_join(a->unpack.thread, NULL);
 	}

@@ -21,53 +21,56 @@ struct unpack {
 	struct convert convert;
 	struct convert_result result;
 	int out;			/* the pipe's write end */
-	atomic_int rc;			/* set before that is closed */
+	atomic_int rc;			/* set before the pipe is closed */
 };
 
 struct archive {
 	struct sqpack *p;
-	const char *name;		/* in messages */
+	const char *name;		/* for messages */
 	/*
-	 * Of a layer: whether a path is no entry of its own.  Attributes are
-	 * taken later then.
+	 * For a layer: whether a path is a whiteout, not an entry of its own.
+	 * If this is set, attributes are read later.
 	 */
 	bool (*filter)(void *arg, const char *path);
 	void *filter_arg;
 	int fd;				/* the file, or standard input */
-	int data;			/* what is read: fd, or the pipe */
+	int data;			/* what is read: fd or the pipe */
 	struct unpack unpack;
 	struct tar *tar;
 	/* the current file */
 	struct tar_entry entry;
-	size_t extent;			/* the next */
-	uint64_t at;			/* in the file, holes included */
+	size_t extent;			/* the next extent */
+	uint64_t at;			/* offset in the file, with holes */
 };
 
 /*
- * Begins to read fd, which it owns, or the -errno of opening it; starts to
- * decompress what is compressed.  It is to be closed in any case.  0 or
- * -errno, and it is said.
+ * Begins to read fd, which the archive then owns and which may be the -errno of
+ * opening it.  Decompresses it if necessary.  The archive must be closed in any
+ * case.  0, or -errno after reporting the error.
  */
 int archive_open(struct archive *a, struct sqpack *p, const char *name,
     int fd);
 void archive_close(struct archive *a);
 
 /*
- * Takes the entry in hand into the tree: *id is its node, or SQW_NOWHERE.  1
- * if it has data to be stored, 0, or -errno, and it is said.
+ * Adds the current entry to the tree: *id is its node, or SQW_NOWHERE.  1 if it
+ * has data to store, 0 if not, or -errno after reporting the error.
  */
 int archive_take(struct archive *a, uint32_t *id);
 
-/* Its extended attributes, as sqw_attr.xattr: 0 or -errno. */
+/*
+ * Adds the entry's extended attributes; *index is for sqw_attr.xattr.  0 or
+ * -errno.
+ */
 int archive_take_xattrs(struct archive *a, uint32_t *index);
 
-/* Its data are what archive_read() gives next, as sqb_source.read(). */
+/* Fills in *f for the current file, whose data archive_read() returns. */
 void archive_give(struct archive *a, struct sqb_file *f);
 int archive_read(void *arg, void *buf, size_t len);
 
 /*
- * After the last entry: what comes behind it is read, so that it is whole.  0
- * or -errno, and it is said.
+ * After the last entry: reads the rest of the input, to be sure it is intact.
+ * 0, or -errno after reporting the error.
  */
 int archive_end(struct archive *a);
 

@@ -80,7 +80,7 @@ put_tail(struct cat *c)
 	return put(c, c->data + c->e.tail_at, len);
 }
 
-/* The file's name; symbolic links are not followed. */
+/* Finds the file by its path, without following symbolic links. */
 static int
 find(struct cat *c)
 {

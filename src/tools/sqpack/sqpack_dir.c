@@ -24,7 +24,7 @@ by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What files of the same content have in common; see data.h. */
+/* The key under which files of equal content are compared; see data.h. */
 static uint64_t
 key_of(const struct dir *d, uint64_t size)
 {
@@ -65,7 +65,7 @@ is_alone(const struct dir *d, uint64_t size)
 	    (p + 1 == d->sizes + d->size_count || p[1] != size));
 }
 
-/* The path from the root of the file system, of one of several sources. */
+/* With several sources: the absolute path of a file. */
 static int
 make_real(const struct dir *d, char **text, size_t *room)
 {
@@ -97,7 +97,7 @@ file_path(void *arg, size_t i, char **text, size_t *room, uint64_t *size)
 	    make_real(d, text, room);
 }
 
-/* Of the file that was given last: -ECANCELED, if the image can do without. */
+/* Reports an error of the current file.  Returns -ECANCELED to leave it out. */
 static int
 file_trouble(struct dir *d, int rc)
 {
@@ -116,7 +116,7 @@ file_trouble(struct dir *d, int rc)
 	return -ECANCELED;
 }
 
-/* Whether the next file can be read, and is still the one that was listed. */
+/* Opens the next file, which must be the one that was listed. */
 static int
 take_file(struct dir *d)
 {
@@ -208,7 +208,7 @@ dir_rewind(void *arg)
 	return 0;
 }
 
-/* Reading waits more than it computes: twice as many threads as compress. */
+/* Readers mostly wait, so there are twice as many as compressing threads. */
 static int
 start_ahead(struct dir *d)
 {

@@ -1,5 +1,5 @@
 /*
- * sqpack_dir_list.c - the contents of a directory, as the tree of an image
+ * sqpack_dir_list.c - the contents of a directory as the tree of an image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_dir.h"
@@ -16,7 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Names of inodes with several links, to be joined. */
+/* Names of inodes with several links, for joining. */
 struct linked {
 	dev_t dev;
 	ino_t ino;
@@ -44,7 +44,7 @@ link_all(struct dir *d, struct linked *l, size_t n)
 			sqw_tree_link(&d->p->tree, l[i].id, l[i - 1].id);
 }
 
-/* An item below the directory `at`, as path of the image. */
+/* Adds an item below the directory `at`, under a path of the image. */
 static int
 add_item(struct dir *d, int at, const struct fs_item *it, const char *path,
     bool has_xattrs, uint32_t *id)
@@ -79,7 +79,7 @@ add_item(struct dir *d, int at, const struct fs_item *it, const char *path,
 	return rc;
 }
 
-/* Whether it or a parent directory is omitted. */
+/* Whether an item or one of its parent directories is excluded. */
 static bool
 is_out(struct dir *d, const struct fs_item *it, const char *image_path)
 {
@@ -146,7 +146,7 @@ take_item(struct fill *f, int at, const struct fs_item *it, const char *path,
 	if (rc != 0) {
 		int left = dir_trouble(f->d, path, rc);
 
-		/* what is below it would be in a made-up one */
+		/* its contents would get a made-up parent directory */
 		return it->err == 0 && S_ISDIR(it->st.st_mode) &&
 		    rc != -ENOENT ? rc : left;
 	}
@@ -158,7 +158,7 @@ take_item(struct fill *f, int at, const struct fs_item *it, const char *path,
 	return 0;
 }
 
-/* The path in the image of an item of a directory with that name there. */
+/* The path in the image of an item below the directory called name there. */
 static int
 image_path(char path[PATH_MAX], const char *name, const struct fs_item *it)
 {
@@ -168,7 +168,7 @@ image_path(char path[PATH_MAX], const char *name, const struct fs_item *it)
 	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-/* The source that is the directory of that number. */
+/* The name of the source that is directory number `root`. */
 static const char *
 name_of(const struct dir *d, unsigned root)
 {
@@ -181,7 +181,7 @@ name_of(const struct dir *d, unsigned root)
 	return in->name;
 }
 
-/* A source that is no directory. */
+/* Adds a source that is not a directory. */
 static int
 take_single(struct fill *f, const struct sqpack_input *in)
 {

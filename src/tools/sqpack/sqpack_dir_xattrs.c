@@ -1,10 +1,10 @@
 /*
- * sqpack_dir_xattrs.c - extended attributes of what is in a directory
+ * sqpack_dir_xattrs.c - extended attributes of files in a directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Few files have any, and to ask for them takes about as long as to list the
- * names: so all threads ask, and those that have some are read in order, which
- * decides on the bytes of the image.
+ * Few files have any, and finding out takes about as long as listing the names:
+ * so all threads check for them.  Those that exist are read in order, because
+ * the order determines the bytes of the image.
  */
 #include "sqpack_dir.h"
 
@@ -21,7 +21,7 @@
 
 enum { PROC_PATH_MAX = PATH_MAX + 64, CHUNK = 256 };
 
-/* No system call takes a directory and a path below it for attributes. */
+/* Attributes cannot be read by directory descriptor and relative path. */
 static int
 proc_path(int at, const char *path, char proc[PROC_PATH_MAX])
 {
@@ -30,10 +30,7 @@ proc_path(int at, const char *path, char proc[PROC_PATH_MAX])
 	    -ENAMETOOLONG : 0;
 }
 
-/*
- * Adds one attribute of path; attributes that the format does not support are
- * omitted.
- */
+/* Adds one attribute of path; omits it if the format does not support it. */
 static int
 add_xattr(struct dir *d, const char *path, const char *name)
 {
@@ -96,7 +93,7 @@ search(void *arg, unsigned thread)
 
 			if (n == 0)
 				n = sys_llistxattr(proc, NULL, 0);
-			/* an error is met again, and said, in its turn */
+			/* the error recurs, and is reported, in its turn */
 			s->has[i] = n != 0 && n != -ENOTSUP;
 		}
 }
@@ -110,7 +107,7 @@ dir_find_xattrs(const struct dir *d, const struct fs_list *list, bool **has)
 	*has = s.has;
 	if (s.has == NULL)
 		return -ENOMEM;
-	/* of few names each is asked in its turn alone */
+	/* items of a short list are checked only in their turn */
 	if (list->count < CHUNK)
 		memset(s.has, true, list->count);
 	else

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { GRAIN = 64 };			/* names that a thread takes at a
+enum { GRAIN = 64 };			/* names that a thread claims at a
 					 * time */
 
 static int
@@ -87,7 +87,7 @@ make_dirs(struct extract *x)
 	place_close(&p);
 }
 
-/* Names without data, and files that several threads wrote */
+/* Names without data, and files written by several threads */
 
 static void
 end_file(struct place *p, size_t n, const struct sqr_entry *e)
@@ -187,7 +187,7 @@ make_links(struct extract *x)
 		if (x->i.wanted[n] != SQPACK_IN)
 			continue;
 		sqr_get(x->i.m, n, &e);
-		/* failures to create it have been reported */
+		/* the failure to create it has been reported */
 		if (S_ISDIR(e.mode) || extract_is_first(x, n, &e) ||
 		    atomic_load(&x->made[e.parent]) == NOT_MADE ||
 		    atomic_load(&x->made[x->as[e.first]]) != WHOLE)
@@ -200,7 +200,7 @@ make_links(struct extract *x)
 	place_close(&of);
 }
 
-/* A file is there whole or not at all. */
+/* Removes incomplete files. */
 static void
 drop_broken(struct extract *x)
 {
@@ -220,7 +220,7 @@ drop_broken(struct extract *x)
 	place_close(&p);
 }
 
-/* From the last to the first, so that a directory is behind its names. */
+/* Backwards, so that a directory comes after its contents. */
 static void
 end_dirs(struct extract *x)
 {

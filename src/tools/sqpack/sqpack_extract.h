@@ -2,9 +2,9 @@
  * sqpack_extract.h - declarations shared by the parts of extraction
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Directories are created first, then files with their data, by several threads
- * in the order of the image, then names without data, hard links, and finally
- * the directories' modes and times.
+ * Directories are created first.  Files and their data follow, written by
+ * several threads in image order; then names without data, hard links, and
+ * finally the directories' modes and times.
  */
 #ifndef COLDPRESS_SQPACK_EXTRACT_H
 #define COLDPRESS_SQPACK_EXTRACT_H
@@ -16,25 +16,25 @@
 
 enum made {
 	NOT_MADE,
-	WAS_THERE,			/* a directory */
-	MADE,				/* not to be left behind, if a file */
-	BROKEN,				/* a file that cannot be written */
+	WAS_THERE,			/* an existing directory */
+	MADE,				/* created; removed if incomplete */
+	BROKEN,				/* a file with a write error */
 	WHOLE
 };
 
 struct extract {
 	struct sqpack_image i;
-	int root;			/* the directory that is never left */
+	int root;			/* nothing is created outside it */
 	bool made_root;
-	bool owner;			/* root: owners can be set */
-	/* by number */
+	bool owner;			/* whether owners can be set, as root */
+	/* indexed by name */
 	_Atomic uint8_t *made;		/* enum made */
-	uint32_t *as;			/* for an inode's first name: the name
-					 * under which it is extracted */
-	atomic_int err;			/* ends everything */
-	pthread_mutex_t lock;		/* protects messages and the counts: */
-	uint64_t devices;		/* that require root */
-	uint64_t attributes;		/* that were not set */
+	uint32_t *as;			/* for an inode's first name: the
+					 * name under which it is extracted */
+	atomic_int err;			/* stops all threads */
+	pthread_mutex_t lock;		/* protects messages and counts: */
+	uint64_t devices;		/* skipped, because they require root */
+	uint64_t attributes;		/* that could not be set */
 };
 
 /* A thread's current directory, and its path buffer. */
@@ -51,39 +51,42 @@ void place_open(struct place *p, struct extract *x);
 void place_close(struct place *p);
 
 /*
- * Creates the name with this number in its directory, following no link: a
- * directory; a file to be written, whose descriptor is returned; a file created
- * before, opened; anything else.  Or -errno.
+ * Create name `number` in its directory, without following links: a directory;
+ * a file, whose descriptor is returned for writing; a file created before,
+ * likewise; any other type.  0, a descriptor, or -errno.
  */
 int place_dir(struct place *p, size_t number, const struct sqr_entry *e);
 int place_file(struct place *p, size_t number, const struct sqr_entry *e);
 int place_reopen(struct place *p, size_t number, const struct sqr_entry *e);
 int place_other(struct place *p, size_t number, const struct sqr_entry *e);
 
-/* Creates another name of first. */
+/*
+ * Creates name `number` as a hard link to its inode's first name, which is
+ * found with `of`.
+ */
 int place_link(struct place *p, struct place *of, size_t number,
     const struct sqr_entry *e);
 
-/* Sets owner, attributes, mode and time, in this order, of an open file. */
+/* Sets owner, attributes, mode and time, in this order, on an open file. */
 void place_finish(struct place *p, int fd, size_t number,
     const struct sqr_entry *e);
 
-/* Takes a file away of which not all could be written. */
+/* Removes a file that is incomplete. */
 void place_drop(struct place *p, size_t number, const struct sqr_entry *e);
 
-/* The path of a name, until the next call with p. */
+/* The path of a name; valid until the next call with p. */
 const char *place_path(struct place *p, size_t number);
 
-/* Opens the directory with that number; -errno. */
+/* Opens directory `dir`, unless it is the current one: p->fd, or -errno. */
 int place_enter(struct place *p, size_t dir);
 
-/* Reports an error with a name: the text goes between it and -errno's. */
+/* Reports an error for a name; what goes between it and -errno's text. */
 void extract_fail(struct place *p, size_t number, const char *what, int rc);
 
-/* Ends it all, when no single name is to blame. */
+/* Stops extraction for an error that concerns no single name. */
 void extract_stop(struct extract *x, int rc);
 
-/* Says that the image is damaged at byte `at` of it. */
+/* Reports damage at byte `at` of the image. */
 void extract_damage(struct place *p, size_t number, uint64_t at,
     const char *why);
 
@@ -95,11 +98,12 @@ extract_is_first(const struct extract *x, size_t number,
 	return x->as[e->first] == number;
 }
 
-/* Writes all data with the given number of threads; 0 or -errno. */
+/* Writes all data, in the given number of threads.  0 or -errno. */
 int extract_data(struct extract *x, unsigned threads);
 
 /*
- * A file whose data one thread writes in one go, and thus creates and finishes.
+ * Whether one thread writes all data of the file, and so creates and finishes
+ * it.
  */
 bool extract_at_once(const struct extract *x, const struct sqr_entry *e);
 

@@ -2,10 +2,10 @@
  * sqpack_extract_data.c - extracting the data of files with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Work consists of runs of a file's blocks, and fragment blocks, in the order
- * of the image.  A thread takes the next, unpacks it once, and writes it to
- * every file that contains it, each write at its offset in the file: so no
- * thread waits for another.
+ * The units of work are runs of a file's blocks, and fragment blocks, in image
+ * order.  A thread takes the next unit, unpacks it once and writes it to every
+ * file that contains it.  Each write has its own offset in the file, so threads
+ * never wait for each other.
  */
 #include "sqpack_extract_plan.h"
 
@@ -21,12 +21,12 @@ struct worker {
 	struct place place;
 	struct sqr_decoder *decoder;
 	uint8_t *data;
-	/* for each block of a run */
+	/* one for each block of a run */
 	bool *bad;
 	bool draws;			/* draws the progress */
 };
 
-/* Files written by several units already exist. */
+/* A file written in several units already exists. */
 static void
 make_files(struct extract_plan *p)
 {
@@ -70,7 +70,8 @@ write_at(int fd, const uint8_t *data, size_t len, uint64_t at)
 }
 
 /*
- * Opens the file to be written, creating it if no other unit does; -1: skip it.
+ * Opens the file for writing; creates it if this is its only unit.  -1: skip
+ * it.
  */
 static int
 open_file(struct worker *w, uint32_t n, const struct sqr_entry *e)
@@ -105,7 +106,7 @@ close_file(struct worker *w, int fd, uint32_t n, const struct sqr_entry *e,
 	extract_fail(&w->place, n, "", rc);
 }
 
-/* Writes what the image stores of the run to a file. */
+/* Writes the run's data to a file. */
 static void
 write_run(struct worker *w, const struct extract_unit *u, uint32_t n)
 {
@@ -130,7 +131,7 @@ write_run(struct worker *w, const struct extract_unit *u, uint32_t n)
 		close_file(w, fd, n, &e, rc);
 }
 
-/* Reports it for each file that contains the block. */
+/* Reports a damaged block for each file that contains it. */
 static void
 damage(struct worker *w, const struct extract_file *f, uint32_t k,
     uint64_t at, const char *why)
@@ -189,7 +190,7 @@ write_tail(struct worker *w, uint32_t n, uint64_t at, int64_t made,
 	}
 	if (made < 0) {
 		extract_damage(&w->place, n, at, why);
-		/* nothing of a small file is left */
+		/* a small file has no data elsewhere */
 		if (e.blocks == 0)
 			return;
 	}
@@ -226,7 +227,7 @@ open_worker(struct worker *w, struct extract_plan *p)
 
 	w->plan = p;
 	place_open(&w->place, p->x);
-	/* no block of 1 MiB is larger than a run */
+	/* large enough for a run, and for any block */
 	w->data = sys_malloc(EXTRACT_RUN_B);
 	w->bad = sys_calloc(extract_run_blocks(p->x), sizeof(*w->bad));
 	return rc != 0 ? rc : w->data == NULL || w->bad == NULL ? -ENOMEM : 0;

@@ -7,42 +7,42 @@
 
 #include "sqpack_extract.h"
 
-/* A run has as many blocks as fit a MiB: no block is larger than that. */
+/* A run is as many blocks as fit in 1 MiB, the largest block size. */
 enum { EXTRACT_RUN_B = 1 << 20, EXTRACT_FRAGMENT = 0 };
 
 struct extract_file {
 	uint64_t start;
 	uint32_t number;
-	uint32_t twins;			/* number of files with these blocks,
-					 * from this one on; 0: not the first of
-					 * them */
+	uint32_t twins;			/* number of consecutive files with
+					 * these blocks, including this; 0:
+					 * not the first of them */
 };
 
 struct extract_unit {
-	uint64_t at;			/* in the image */
-	uint32_t index;			/* of the file, or of the fragment */
-	uint32_t block;			/* the first */
+	uint64_t at;			/* offset in the image */
+	uint32_t index;			/* of the file or fragment block */
+	uint32_t block;			/* the first block */
 	uint32_t count;			/* of blocks, or EXTRACT_FRAGMENT */
 };
 
 struct extract_plan {
 	struct extract *x;
-	struct extract_file *files;	/* with blocks */
+	struct extract_file *files;	/* files with blocks */
 	size_t file_count, file_cap;
 	struct extract_unit *units;
 	size_t unit_count, unit_cap;
 	/* tails[from[k]..from[k + 1]): the files with a tail in fragment k */
 	uint32_t *tails;
 	size_t *from;
-	atomic_size_t next;		/* next unit not yet taken */
+	atomic_size_t next;		/* the next unit to claim */
 };
 
 /* The maximum number of blocks in a run. */
 uint32_t extract_run_blocks(const struct extract *x);
 
 /*
- * Fills in *p, all zero but for x, with the selected data of x's image. 0 or
- * -ENOMEM; must be freed in any case.
+ * Plans the extraction of the selected names of x's image.  *p must be zeroed
+ * except for x, and freed in any case.  0 or -ENOMEM.
  */
 int extract_plan_make(struct extract_plan *p);
 void extract_plan_free(struct extract_plan *p);

@@ -2,8 +2,8 @@
  * sqpack_facts.c - describing an image, and which kernels can mount it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Options of compressors and versions of kernels: from the format's chapters on
- * them, and fs/squashfs/Kconfig of Linux.
+ * Sources for compressor options and kernel versions: the format description,
+ * and fs/squashfs/Kconfig of Linux.
  */
 #include "sqpack_read.h"
 
@@ -18,9 +18,8 @@
 
 struct compressor {
 	const char *name;
-	const char *option;		/* CONFIG_SQUASHFS_ and this */
-	unsigned major, minor;		/* the first version of Linux that has
-					 * it */
+	const char *option;		/* after CONFIG_SQUASHFS_ */
+	unsigned major, minor;		/* first Linux version that has it */
 };
 
 static const struct compressor compressors[] = {
@@ -37,7 +36,7 @@ const char *const sqpack_strategies[SQPACK_STRATEGIES] = { "default",
 const char *const sqpack_lzos[SQPACK_LZOS] = { "lzo1x_1", "lzo1x_1_11",
 	"lzo1x_1_12", "lzo1x_1_15", "lzo1x_999" };
 
-/* The image was opened, so it is one of them. */
+/* Cannot fail: an image with an unknown compressor is not opened. */
 static const struct compressor *
 compressor_of(const struct sqpack_image *i)
 {
@@ -190,7 +189,7 @@ sqpack_print_facts(const struct sqpack_image *i)
 	putchar('\n');
 }
 
-/* Whether the options of a kernel, "SQUASHFS=y ZSTD=y", include that one. */
+/* Whether the kernel options, such as "SQUASHFS=y ZSTD=y", include this one. */
 static bool
 has_option(const char *text, const char *name)
 {
@@ -221,7 +220,7 @@ by_config(const struct compressor *c, const char *text, char *why,
 	return 1;
 }
 
-/* A version, "6.1" or "6.1.0-18-amd64"; otherwise it is a file. */
+/* Parses a version, "6.1" or "6.1.0-18-amd64"; false: it is a file name. */
 static bool
 take_version(const char *text, unsigned *major, unsigned *minor)
 {

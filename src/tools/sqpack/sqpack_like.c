@@ -1,9 +1,9 @@
 /*
- * sqpack_like.c - images as another program would make them
+ * sqpack_like.c - reproducing the images of another program (--like)
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The snap store unpacks a snap, runs mksquashfs with its own settings and
- * compares: only the very same bytes pass.
+ * compares the results: only a byte-identical image passes.
  */
 #include "sqpack.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { WIDTH = 24 };			/* of owner, blanks and size */
+enum { WIDTH = 24 };			/* of owner, blanks and size together */
 
 static char
 letter_of(uint16_t mode)
@@ -57,7 +57,8 @@ size_text(char text[32], const struct sqr_entry *e)
 }
 
 /*
- * The size of blocks used only by this file; +: plus part of a fragment block.
+ * The size of the blocks that only this file uses; a + means that the rest is
+ * in a fragment block.
  */
 static void
 stored_text(char text[32], const struct sqr_image *m,
@@ -118,7 +119,7 @@ print_all(struct sqpack_image *i)
 {
 	size_t count = sqr_count(i->m);
 
-	/* the root appears only in the long form */
+	/* the root is listed only in the long form */
 	for (size_t n = i->p->msg.verbose > 0 ? 0 : 1; n < count; n++) {
 		const char *path;
 

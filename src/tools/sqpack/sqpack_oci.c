@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI image specification 1.1, "Image Layout".  Layers are read twice:
- * first for the names, of which the upper layers hide some, then for the data
- * and attributes of what is left.
+ * first for the names, some of which upper layers hide, then for the data and
+ * attributes of the remaining ones.
  */
 #include "sqpack_oci.h"
 
@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 enum { NESTED_MAX = 4 };
-enum { NO_DATA = 2 };			/* of an entry */
+enum { NO_DATA = 2 };			/* an entry without data */
 
-/* b NULL: index.json. */
+/* Reads and parses a blob, or index.json if b is NULL. */
 static int
 read_document(struct oci *o, const struct oci_blob *b,
     struct oci_document **d)
@@ -51,7 +51,7 @@ read_document(struct oci *o, const struct oci_blob *b,
 	return rc;
 }
 
-/* An index leads to a manifest, or to another index. */
+/* An index leads to a manifest or to another index. */
 static int
 follow(struct oci *o, struct oci_document **d)
 {
@@ -98,7 +98,7 @@ find_layers(struct oci *o)
 
 /* Data */
 
-/* The inode of an entry in the finished tree, if it is still there. */
+/* The inode of an entry in the finished tree, or NULL if it was removed. */
 static struct sqw_node *
 node_of(const struct oci *o, uint32_t id)
 {
@@ -111,7 +111,7 @@ node_of(const struct oci *o, uint32_t id)
 	return n->id == id ? n : NULL;
 }
 
-/* The next entry: 1, NO_DATA, 0 at the end, or -errno. */
+/* Reads the next entry: 1, NO_DATA, 0 at the end, or -errno. */
 static int
 next_entry(struct oci *o, struct sqb_file *f)
 {
@@ -171,7 +171,7 @@ oci_read(void *arg, void *buf, size_t len)
 	return archive_read(&o->archive, buf, len);
 }
 
-/* What is in the image, and not what was hidden, makes its size and time. */
+/* Computes size and time from the finished tree, ignoring hidden entries. */
 static void
 sum_up(struct oci *o)
 {
@@ -188,7 +188,7 @@ sum_up(struct oci *o)
 	}
 }
 
-/* Opens */
+/* Opening */
 
 static bool
 is_layout(const char *path)
@@ -205,7 +205,7 @@ is_layout(const char *path)
 	return fd >= 0;
 }
 
-/* The path of the layout in layout:TAG, and where the tag begins, or NULL. */
+/* Splits layout:TAG: returns the path and sets *tag, NULL if there is none. */
 static char *
 split(const char *source, const char **tag)
 {

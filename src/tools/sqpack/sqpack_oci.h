@@ -1,5 +1,5 @@
 /*
- * sqpack_oci.h - the layers of an OCI image, and their merging
+ * sqpack_oci.h - the layers of an OCI image and their merging
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQPACK_OCI_H
@@ -12,48 +12,51 @@
 struct oci {
 	struct sqpack *p;
 	char *path;			/* of the layout */
-	const char *tag;		/* or NULL */
+	const char *tag;		/* NULL: none was given */
 	int dir;
-	struct oci_blob *layers;	/* the lowest first */
+	struct oci_blob *layers;	/* lowest first */
 	size_t count;
-	/* the layer in hand */
+	/* the current layer */
 	size_t layer;			/* from 0 */
-	char *name;			/* in messages */
+	char *name;			/* for messages */
 	bool open;
 	struct archive archive;
-	uint32_t first_id;		/* larger ones are of this layer */
+	uint32_t first_id;		/* larger ids belong to this layer */
 	/* of all layers */
 	uint32_t *ids;			/* node of each entry */
 	size_t entries, cap;
-	uint32_t *marks;		/* of each id: its last layer, from 1 */
+	uint32_t *marks;		/* by id: its last layer, from 1 */
 	size_t mark_count;
-	size_t next;			/* entry, when data is read */
-	bool verified;			/* the blobs were */
-	int failed;			/* -errno of a whiteout */
+	size_t next;			/* next entry, when reading data */
+	bool verified;			/* the blobs have been verified */
+	int failed;			/* -errno from handling a whiteout */
 };
 
-/* Reports what is wrong with a part of the layout.  -EBADMSG. */
+/* Reports what is wrong with a part of the layout.  Returns -EBADMSG. */
 int oci_refuse(struct oci *o, const char *what, const char *why);
 
 /*
- * Opens a blob: its descriptor or -errno.  Checks the bytes of an open one
- * against its name: 0 or -errno, which it reports.
+ * The first opens a blob and returns its descriptor or -errno.  The second
+ * compares the contents of an open one with its digest: 0, or -errno after
+ * reporting the error.
  */
 int oci_open_blob(struct oci *o, const struct oci_blob *b);
 int oci_verify_blob(struct oci *o, int fd, const struct oci_blob *b);
 
-/* Room for "layer N of M" behind the layout's path in oci.name. */
+/* Room for "layer N of M" after the layout's path in oci.name. */
 enum { OCI_NAME_MORE = 64 };
 
 /*
- * Opens the archive of the layer in hand; closes it, after its end.  0 or
- * -errno, and it is said.
+ * Open the archive of the current layer, and close it after its end.  0, or
+ * -errno after reporting the error.
  */
 int oci_open_layer(struct oci *o);
 int oci_close_layer(struct oci *o);
 
-/* Takes all layers into the tree, without what is hidden, and completes it.
-   0 or -errno, and it is said. */
+/*
+ * Merges all layers into the tree, without what is hidden, and completes it.
+ * 0, or -errno after reporting the error.
+ */
 int oci_merge(struct oci *o);
 
 #endif

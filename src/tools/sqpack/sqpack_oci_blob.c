@@ -1,5 +1,5 @@
 /*
- * sqpack_oci_blob.c - the blobs of an OCI layout, checked by their digests
+ * sqpack_oci_blob.c - opening and verifying the blobs of an OCI layout
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_oci.h"

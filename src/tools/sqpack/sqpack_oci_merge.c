@@ -1,10 +1,10 @@
 /*
- * sqpack_oci_merge.c - layers one on top of the other
+ * sqpack_oci_merge.c - merging the layers of an OCI image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI image specification 1.1, "Image Layer Filesystem Changeset".  A
- * whiteout hides what lower layers have, never what its own layer has, wherever
- * the two stand in it.
+ * whiteout hides entries of lower layers, never those of its own layer,
+ * regardless of their order in the archive.
  */
 #include "sqpack_oci.h"
 
@@ -18,7 +18,7 @@
 #define WHITEOUT ".wh."
 #define OPAQUE ".wh..wh..opq"
 
-/* Whether the layer in hand has that node, or something below it. */
+/* Whether the current layer has the node or something below it. */
 static bool
 is_ours(const struct oci *o, uint32_t id)
 {
@@ -26,7 +26,7 @@ is_ours(const struct oci *o, uint32_t id)
 	    o->marks[id] == o->layer + 1);
 }
 
-/* Notes that it has a node, and so those above. */
+/* Records that the current layer has the node, and so its parents. */
 static int
 mark(struct oci *o, uint32_t id)
 {
@@ -49,7 +49,7 @@ mark(struct oci *o, uint32_t id)
 	return 0;
 }
 
-/* What lower layers have below a directory goes. */
+/* Removes what lower layers have below a directory. */
 static void
 hide_below(struct oci *o, uint32_t dir)
 {
@@ -81,7 +81,7 @@ hide(struct oci *o, const char *path)
 		hide_below(o, id);
 }
 
-/* The path of what a whiteout in a directory of len bytes hides. */
+/* Hides name in the directory that the first len bytes of path give. */
 static int
 hide_named(struct oci *o, const char *path, size_t len, const char *name)
 {
@@ -113,7 +113,7 @@ hide_all(struct oci *o, const char *path, size_t len)
 	return 0;
 }
 
-/* Whether an entry is a whiteout, and not to be in the tree. */
+/* Whether an entry is a whiteout, which is not added to the tree. */
 static bool
 is_whiteout(void *arg, const char *path)
 {
@@ -174,7 +174,7 @@ take_layer(struct oci *o)
 	return rc;
 }
 
-/* An entry that a later one of the same node replaces counts no more. */
+/* Ignores entries that a later one for the same node replaces. */
 static int
 drop_older(struct oci *o)
 {

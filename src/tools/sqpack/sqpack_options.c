@@ -64,7 +64,7 @@ static const struct option longs[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
-/* A 32-bit number. */
+/* Parses a 32-bit number. */
 static int
 take_u32(struct sqpack *p, const char *what, uint32_t *value, bool *has)
 {
@@ -101,7 +101,7 @@ take_method(struct sqpack *p)
 	return MSG_ERROR;
 }
 
-/* The filter of that name, n bytes of it; or -1. */
+/* The index of the filter named by the first n bytes of name, or -1. */
 static int
 filter_of(const char *name, size_t n)
 {
@@ -175,7 +175,7 @@ set_task(struct sqpack *p, int (*task)(struct sqpack *p))
 {
 	struct sqpack_options *o = &p->o;
 
-	/* a long listing says whether a kernel can mount the image */
+	/* --can-mount is no conflict: a long listing reports it, too */
 	if (o->task != NULL && o->task != task && o->task != sqpack_mount) {
 		msg_error(&p->msg, "one of -l, -x, --cat and --rebuild-check "
 		    "at a time");
@@ -192,7 +192,7 @@ take_kernel(struct sqpack *p)
 	return p->o.task != NULL ? -1 : set_task(p, sqpack_mount);
 }
 
-/* The options without a value. */
+/* Handles options without a value. */
 static bool
 take_flag(struct sqpack *p, int opt)
 {
@@ -261,7 +261,7 @@ take(struct sqpack *p, int opt, int64_t *level)
 	return -1;
 }
 
-/* --best: see the manual for what it may cost. */
+/* --best: for its cost, see the manual. */
 static int
 best_level(const struct sqb_method *m)
 {
@@ -322,7 +322,7 @@ sqpack_take_epoch(struct sqpack *p)
 	return -1;
 }
 
-/* For reading: names in the image, possibly none, and the image. */
+/* Takes the operands for reading: globs, if any, then the image. */
 static int
 check_reading(struct sqpack *p, int64_t level, int argc, char **argv)
 {

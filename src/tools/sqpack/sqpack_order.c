@@ -1,5 +1,5 @@
 /*
- * sqpack_order.c - which files come first, according to a list
+ * sqpack_order.c - ordering the files of an image by a list
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_order.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { LIST_MAX = 1 << 28 };		/* maximum size */
+enum { LIST_MAX = 1 << 28 };		/* bytes */
 
 int
 sqpack_order_open(struct sqpack *p)
@@ -62,7 +62,7 @@ by_rank(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* The rank of each node that has an inode: that of the first of its names. */
+/* Ranks each inode by the first of its names in the list. */
 static int
 rank_nodes(struct sqpack *p, uint32_t *ranks)
 {
@@ -82,7 +82,7 @@ rank_nodes(struct sqpack *p, uint32_t *ranks)
 	return rc;
 }
 
-/* How many of them have a lower rank. */
+/* The number of files with a lower rank. */
 static size_t
 count_below(const struct ranked *r, size_t count, uint32_t rank)
 {

@@ -1,5 +1,5 @@
 /*
- * sqpack_order.h - --order: which files come first
+ * sqpack_order.h - --order, which puts the listed files first
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * All return 0 or -errno.
@@ -11,29 +11,30 @@
 
 #include "image/sqbuild/order.h"
 
-/* Reads the list p->o.order into p->order, reporting errors. */
+/* Reads the list p->o.order into p->order.  Reports errors. */
 int sqpack_order_open(struct sqpack *p);
 
-/* The rank of a node of the tree, by its path. */
+/* Looks up the rank of a node of the tree by its path. */
 int sqpack_order_rank(struct sqpack *p, size_t node, uint32_t *rank);
 
 /*
- * Sorts count nodes of the finished tree, which are in tree order, by the list,
- * hard links by the first of their names in it.  Sets the index of the first
- * unlisted node, and of the first that comes after these.
+ * Sorts count nodes of the finished tree, given in tree order, by the list; a
+ * hard link by the first of its names in it.  Sets *rest to the index of the
+ * first unlisted node and *last to that of the first one that the list puts
+ * after these.
  */
 int sqpack_order_sort(struct sqpack *p, uint32_t *files, size_t count,
     size_t *rest, size_t *last);
 
 /*
- * After the last file: reports what was not found; finding nothing at all is an
- * error.
+ * After the last file: reports listed paths that were not found.  It is an
+ * error if none was found.
  */
 int sqpack_order_check(struct sqpack *p);
 
 /*
- * As sqb_data_write(), for a source that cannot be rewound: files that come too
- * early wait in unlinked files.
+ * As sqb_data_write(), for a source that cannot be rewound: files that arrive
+ * too early wait in unlinked files.
  */
 int sqpack_order_stream(struct sqpack *p, const struct sqb_source *files,
     int fd, uint64_t at);

@@ -4,9 +4,9 @@
  *
  * A name is one component, without a slash and neither "." nor "..": the reader
  * accepts no other.  Its directory is opened from the root of the extraction
- * following no symbolic link, and the name itself is never followed: so
- * whatever the image contains, and whoever changes the directories meanwhile,
- * nothing is created outside.
+ * without following symbolic links, and the name itself is never followed.  So
+ * nothing is created outside, whatever the image contains and whoever changes
+ * the directories meanwhile.
  */
 #include "sqpack_extract.h"
 
@@ -35,7 +35,7 @@ place_close(struct place *p)
 	sys_free(p->path);
 }
 
-/* Errors of the medium, after which nothing else will succeed. */
+/* Errors of the medium, after which further writes are pointless. */
 static bool
 is_fatal(int rc)
 {
@@ -118,7 +118,7 @@ place_enter(struct place *p, size_t dir)
 	return p->fd;
 }
 
-/* Opens the directory of a name, which is then p->name. */
+/* Opens the directory of a name and copies the name to p->name. */
 static int
 stand(struct place *p, const struct sqr_entry *e)
 {
@@ -129,7 +129,7 @@ stand(struct place *p, const struct sqr_entry *e)
 	return place_enter(p, e->parent);
 }
 
-/* Removes an existing name, if that is allowed. */
+/* Removes an existing name if that is allowed. */
 static int
 clear(struct place *p, int dir, int rc)
 {
@@ -195,7 +195,7 @@ place_reopen(struct place *p, size_t number, const struct sqr_entry *e)
 	    O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0)
 		return fd;
-	/* ours has one name yet: else it is a file from elsewhere */
+	/* a file that we created has one link so far; any other is foreign */
 	rc = sys_fstat(fd, &st);
 	if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_nlink != 1))
 		rc = -ESTALE;
@@ -220,7 +220,7 @@ place_drop(struct place *p, size_t number, const struct sqr_entry *e)
 struct setting {
 	struct place *p;
 	size_t number;
-	int fd;				/* -1: the name in its directory */
+	int fd;				/* -1: use the name in its directory */
 };
 
 static void
@@ -272,14 +272,14 @@ set_attributes(struct place *p, int fd, size_t number,
 		    "its extended attributes cannot be read");
 }
 
-/* Without the right to change the owner, set-id bits are not set either. */
+/* Set-id bits are only set if the owner can be set, too. */
 static mode_t
 mode_for(const struct place *p, const struct sqr_entry *e)
 {
 	return e->mode & (p->x->owner && e->has_owner ? 07777 : 01777);
 }
 
-/* Of an open file, or, with fd -1, of the name in its directory. */
+/* Acts on an open file or, if fd is -1, on the name in its directory. */
 static void
 finish(struct place *p, int fd, size_t number, const struct sqr_entry *e)
 {

@@ -1,5 +1,5 @@
 /*
- * sqpack_read.c - an image that is read, and which of its names are wanted
+ * sqpack_read.c - opening an image and selecting names in it
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_read.h"
@@ -56,7 +56,7 @@ sqpack_image_path(struct sqpack_image *i, size_t number)
 	return NULL;
 }
 
-/* A name that is wanted, with all below it and the directories above. */
+/* Selects a name, everything below it and the directories above. */
 static void
 want(struct sqpack_image *i, size_t number)
 {
@@ -142,7 +142,7 @@ sqpack_image_padding(const struct sqpack_image *i, char *padding, size_t size)
 	    (off_t)(i->offset + sqr_facts(i->m)->used_B));
 }
 
-/* utf8_safe() wants a text that ends: a name is copied in pieces. */
+/* Copies piece by piece, because utf8_safe() requires a terminated string. */
 void
 sqpack_print(FILE *f, const char *text, size_t len)
 {
@@ -152,7 +152,7 @@ sqpack_print(FILE *f, const char *text, size_t len)
 		size_t n = len < sizeof(copy) - 1 ? len : sizeof(copy) - 1;
 		const char *at = copy;
 
-		/* no character is cut in two */
+		/* do not split a character */
 		while (n < len && n > sizeof(copy) - 5 &&
 		    ((uint8_t)text[n] & 0xc0) == 0x80)
 			n--;

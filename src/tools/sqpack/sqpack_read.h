@@ -1,5 +1,5 @@
 /*
- * sqpack_read.h - declarations shared by listing, extracting and the like
+ * sqpack_read.h - declarations shared by listing, extraction and checking
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQPACK_READ_H
@@ -12,41 +12,41 @@
 
 #include <stdio.h>
 
-/* An open image.  Its path buffer is for one thread. */
+/* An open image.  Only one thread may use its path buffer. */
 struct sqpack_image {
 	struct sqpack *p;
 	int fd;
-	uint64_t offset;		/* of the image in the file */
+	uint64_t offset;		/* where the image begins in the file */
 	struct sqr_image *m;
 	bool refused;			/* Linux would not mount it */
-	uint8_t *wanted;		/* enum sqpack_want of each name */
+	uint8_t *wanted;		/* enum sqpack_want, by name */
 	char *path;
 	size_t path_cap;
 };
 
 enum sqpack_want {
 	SQPACK_OUT,
-	SQPACK_ABOVE,			/* a parent directory of a selected
-					 * name */
+	SQPACK_ABOVE,			/* a parent of a selected name */
 	SQPACK_IN
 };
 
 /*
- * Opens the image p->o.source and selects the names that p->o.globs match; all
- * if there are none.  Reports errors.  0 or -errno; must be closed in any case.
+ * Opens the image p->o.source and selects the names that match p->o.globs, or
+ * all if there are none.  It must be closed in any case.  0, or -errno after
+ * reporting the error.
  */
 int sqpack_image_open(struct sqpack_image *i, struct sqpack *p);
 void sqpack_image_close(struct sqpack_image *i);
 
 /*
- * The path of a name, valid until the next call; NULL, after reporting it: out
+ * The path of a name, valid until the next call.  NULL after reporting a lack
  * of memory.
  */
 const char *sqpack_image_path(struct sqpack_image *i, size_t number);
 
 /*
- * The first bytes after those that the image counts as used: how many there
- * are, at most size, or -errno.
+ * Reads the first bytes after those that the image counts as used.  Returns
+ * their number, at most size, or -errno.
  */
 int sqpack_image_padding(const struct sqpack_image *i, char *padding,
     size_t size);
@@ -55,7 +55,7 @@ int sqpack_image_padding(const struct sqpack_image *i, char *padding,
 enum { SQPACK_MODE_B = 11 };
 void sqpack_mode_text(char text[SQPACK_MODE_B], uint16_t mode);
 
-/* What the options of compressors are called, by their bits or numbers. */
+/* Names of compressor options, by bit or number. */
 enum { SQPACK_STRATEGIES = 5, SQPACK_LZOS = 5 };
 extern const char *const sqpack_strategies[SQPACK_STRATEGIES];
 extern const char *const sqpack_lzos[SQPACK_LZOS];
@@ -63,18 +63,18 @@ extern const char *const sqpack_lzos[SQPACK_LZOS];
 const char *sqpack_compressor_name(const struct sqpack_image *i);
 
 /*
- * Prints len bytes for a terminal or a list: control characters as \ooo, \ as
- * \\.
+ * Prints len bytes for a terminal or a list, with control characters as \ooo
+ * and \ as \\.
  */
 void sqpack_print(FILE *f, const char *text, size_t len);
 
-/* The lines before a long listing. */
+/* Prints the description that precedes a long listing. */
 void sqpack_print_facts(const struct sqpack_image *i);
 
 /*
- * Whether a kernel can mount such an image: according to its configuration in a
- * file, its version, or (kernel NULL) the running one.  1, 0, or -1: unknown;
- * or -errno of reading the file.  A clause in why.
+ * Whether a kernel can mount the image, according to its configuration file,
+ * its version or, if kernel is NULL, the running kernel.  1, 0, -1 if unknown,
+ * or the -errno of reading the file.  Sets why to a clause with the reason.
  */
 int sqpack_can_mount(const struct sqpack_image *i, const char *kernel,
     char *why, size_t size);

@@ -1,11 +1,11 @@
 /*
- * sqpack_rebuild.c - the tree and files of an image, to rebuild it
+ * sqpack_rebuild.c - the tree and files of an image as a source to rebuild it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Files come in the order in which the image stores their data, small ones by
- * their position in the fragment blocks: following the rules of image/sqbuild,
- * this gives the same blocks if the image was made by those rules.  Data shared
- * in the image is read once, and shared again.
+ * Files come in the order in which the image stores their data; small ones are
+ * ordered by their position in the fragment blocks.  Cutting them by the rules
+ * of image/sqbuild gives the same blocks if the image was made by these rules.
+ * Data shared in the image is read once and shared again.
  */
 #include "sqpack_repack.h"
 
@@ -18,21 +18,21 @@
 #include <sys/stat.h>
 
 struct piece {
-	uint64_t at;			/* of its blocks, or fragment block */
-	uint64_t stored;		/* bytes of its blocks; 0: holes */
+	uint64_t at;			/* of its blocks or fragment block */
+	uint64_t stored;		/* size of its blocks; 0: only holes */
 	uint32_t number, tail_at;
-	bool small;			/* it is only in a fragment block */
+	bool small;			/* all of it is in a fragment block */
 };
 
 struct rebuild {
 	struct repack r;
 	struct sqr_decoder *decoder;
-	struct piece *pieces;		/* in the order of the data */
+	struct piece *pieces;		/* in data order */
 	size_t count, next;
-	bool cut;			/* a fragment block ends here */
+	bool cut;			/* the fragment block ends here */
 	/* the current file */
 	struct sqr_entry e;
-	uint32_t k;			/* its next block */
+	uint32_t k;			/* index of its next block */
 	uint64_t at;
 	/* the last fragment block read */
 	uint8_t *fragment;
@@ -54,7 +54,7 @@ take_flags(struct sqpack_options *o, const struct sqr_facts *f)
 	o->no_export = !f->exports;
 }
 
-/* The settings found in the image; the command line overrides them. */
+/* Takes the settings found in the image; the command line overrides them. */
 static int
 take_settings(struct rebuild *b)
 {
@@ -83,7 +83,7 @@ take_settings(struct rebuild *b)
 		    "that level");
 	if (given != 0)
 		d->level = given;
-	/* a writer with nothing to write still sets a flag */
+	/* a writer without attributes would set the flag */
 	if (!f->xattrs && (f->flags & SQUASHFS_NO_XATTRS) == 0) {
 		sqb_xattrs_close(b->r.p->xattrs);
 		b->r.p->xattrs = NULL;
@@ -102,7 +102,7 @@ by_place(const void *a, const void *b)
 		return x->at < y->at ? -1 : 1;
 	if (x->small != y->small)
 		return x->small ? 1 : -1;
-	/* a hole is placed where the next block is */
+	/* a hole has the position of the next block */
 	if ((x->stored == 0) != (y->stored == 0))
 		return x->stored == 0 ? -1 : 1;
 	if (x->tail_at != y->tail_at)
@@ -249,7 +249,7 @@ rebuild_rewind(void *arg)
 	return 0;
 }
 
-/* Pieces that were not read have the data of the piece before them. */
+/* Pieces that were not read share the data of the previous piece. */
 static int
 rebuild_finish(void *state)
 {

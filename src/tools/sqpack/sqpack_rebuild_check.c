@@ -1,5 +1,5 @@
 /*
- * sqpack_rebuild_check.c - checking that an image comes from its own tree
+ * sqpack_rebuild_check.c - checking that an image rebuilds from its own tree
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_read.h"
@@ -18,14 +18,14 @@ enum { PIECE = 1 << 18 };
 
 struct check {
 	struct sqpack_image i;		/* the image being checked */
-	int fd;				/* the one that was built */
+	int fd;				/* the rebuilt image */
 	uint8_t *old, *made;
-	uint64_t at;			/* of the first difference */
-	bool old_ends, made_ends;	/* the files end there */
+	uint64_t at;			/* offset of the first difference */
+	bool old_ends, made_ends;	/* the file ends at this offset */
 };
 
 /*
- * Compares from a byte on: 1, they differ at c->at; 0, they do not; or -errno.
+ * Compares from an offset on: 1 if they differ, at c->at; 0 if not; or -errno.
  */
 static int
 compare_from(struct check *c, uint64_t from)
@@ -54,7 +54,7 @@ compare_from(struct check *c, uint64_t from)
 	}
 }
 
-/* The super block comes last: a difference after it changes it, too. */
+/* The super block comes last: any other difference changes it, too. */
 static int
 compare(struct check *c)
 {
@@ -63,7 +63,7 @@ compare(struct check *c)
 	return rc != 0 ? rc : compare_from(c, 0);
 }
 
-/* The first name whose blocks, or fragment block, contain that byte. */
+/* The first name whose blocks or fragment block contain the byte. */
 static size_t
 name_at(const struct sqr_image *m, uint64_t at)
 {
@@ -135,7 +135,7 @@ print_filters(int filters)
 		}
 }
 
-/* Settings that were not, or not only, in fields of the image. */
+/* Prints settings that are not, or not only, in fields of the image. */
 static void
 print_settings(const struct sqpack *p, bool level_given)
 {

@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The tree is copied with everything in its inodes.  Data is recompressed block
- * by block, each once, in the order of the old image: so files that shared
+ * by block, each block once, in the order of the old image: files that shared
  * blocks still do, and the blocks of a file remain contiguous.
  *
- * Units (image/sqbuild/data.h): the fragment blocks by number, then for each
- * file its blocks and, if it has blocks and a tail, an empty one that
- * represents its fragment block.
+ * Units (image/sqbuild/data.h) are the fragment blocks by number, then the
+ * blocks of each file.  A file with blocks and a tail also has an empty unit,
+ * which represents its fragment block.
  */
 #include "sqpack_repack.h"
 
@@ -68,7 +68,7 @@ add_name(struct repack *r, size_t n, const struct sqr_entry *e)
 	return rc != 0 ? repack_refuse(r, path, strerror(-rc)) : 0;
 }
 
-/* Two entries with one name would become one. */
+/* Rejects duplicate names, which would be merged into one. */
 static int
 check_twice(struct repack *r, const struct sqr_entry *e,
     const struct sqr_entry *last)
@@ -128,7 +128,7 @@ repack_write(void *state, int fd, uint64_t at)
 	return rc != 0 ? rc : repack_give(r);
 }
 
-/* The old image's values are kept. */
+/* Keeps the values of the old image. */
 static int
 take_facts(struct repack *r)
 {
@@ -167,7 +167,7 @@ repack_open_tree(struct repack *r, struct sqpack *p)
 		rc = repack_take_xattrs(r);
 	if (rc == 0)
 		rc = fill_tree(r);
-	/* the image's time, not that of its newest inode */
+	/* the time of the old image, not that of its newest inode */
 	if (rc == 0)
 		p->newest = sqr_facts(r->i.m)->mtime;
 	return rc;

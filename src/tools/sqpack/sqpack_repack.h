@@ -9,24 +9,24 @@
 
 #include "image/sqbuild/repack.h"
 
-/* A set of extended attributes: its index in the old and the new image. */
+/* A set of extended attributes: its indices in the old and the new image. */
 struct repack_set {
 	uint32_t old, made;
-	size_t name;			/* the first that has it */
+	size_t name;			/* the first name that has it */
 };
 
 struct repack {
 	struct sqpack *p;
 	struct sqpack_image i;
-	uint32_t *ids;			/* of each number */
-	struct repack_set *sets;	/* by their old index */
+	uint32_t *ids;			/* by the old image's number */
+	struct repack_set *sets;	/* by old index */
 	size_t set_count;
-	struct sqb_old *old;		/* blocks, in order, each once */
+	struct sqb_old *old;		/* distinct blocks, in order */
 	size_t count, units;
 };
 
 /*
- * Reports why the image is refused: path is the name at fault, or "".  Returns
+ * Reports why the image is rejected; path is the name at fault, or "".  Returns
  * -EBADMSG.
  */
 int repack_refuse(struct repack *r, const char *path, const char *why);
@@ -35,21 +35,22 @@ int repack_refuse(struct repack *r, const char *path, const char *why);
 int repack_no_memory(struct repack *r);
 
 /*
- * Opens p->o.source and copies its tree with everything in its inodes, except
- * data; must be closed in any case.  0, or -errno after reporting the error.
+ * Opens p->o.source and copies its tree, with everything in its inodes except
+ * data.  It must be closed in any case.  0, or -errno after reporting the
+ * error.
  */
 int repack_open_tree(struct repack *r, struct sqpack *p);
 void repack_close_tree(struct repack *r);
 
-/* Adds all sets in order: 0, or -errno after reporting the error. */
+/* Adds all sets in order.  0, or -errno after reporting the error. */
 int repack_take_xattrs(struct repack *r);
 
-/* The new index of a set; SQUASHFS_NONE is none. */
+/* The new index of a set; SQUASHFS_NONE remains SQUASHFS_NONE. */
 uint32_t repack_set(const struct repack *r, uint32_t old);
 
 /*
  * Counts blocks and units.  0, or -EBADMSG after reporting that their lists
- * take more memory than is left.
+ * exceed the memory limit.
  */
 int repack_count(struct repack *r);
 
@@ -57,8 +58,8 @@ int repack_count(struct repack *r);
 int repack_list(struct repack *r);
 
 /*
- * Tells p->data where the new blocks are.  0, or -errno after reporting the
- * error.
+ * Records the positions of the new blocks in p->data.  0, or -errno after
+ * reporting the error.
  */
 int repack_give(struct repack *r);
 

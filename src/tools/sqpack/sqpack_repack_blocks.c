@@ -1,5 +1,5 @@
 /*
- * sqpack_repack_blocks.c - the blocks of an image, before and after
+ * sqpack_repack_blocks.c - mapping the blocks of an old image to a new one
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_repack.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Of a unit: its size, start and fragment block. */
+/* Memory of a unit: its size, start and fragment block. */
 enum { UNIT_B = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint32_t) };
 
 static bool
@@ -95,7 +95,7 @@ by_place(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Each block once; the same position is the same block, and none overlap. */
+/* Sorts the blocks and removes duplicates; blocks must not overlap. */
 static int
 order_blocks(struct repack *r)
 {
@@ -132,7 +132,7 @@ find_block(const struct repack *r, uint64_t at)
 	return bsearch(&key, r->old, r->count, sizeof(*r->old), by_place);
 }
 
-/* For a file of holes: the new position of the blocks that followed it. */
+/* For a file of holes: the new position of the block that came next. */
 static uint64_t
 start_behind(const struct repack *r, uint64_t at)
 {
@@ -157,7 +157,7 @@ repack_list(struct repack *r)
 	return rc != 0 ? rc : order_blocks(r);
 }
 
-/* Describes a file's data to the new image: its units from `unit` on. */
+/* Describes a file's data for the new image, from unit `unit` on. */
 static void
 give_file(struct repack *r, size_t n, const struct sqr_entry *e,
     uint32_t *unit)

@@ -1,12 +1,13 @@
 /*
- * sqpack_spool.c - files of a stream that wait for their turn
+ * sqpack_spool.c - holding back files of a stream until their turn
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A listed file is kept as it is, the others are compressed and kept; at the
- * end the listed ones are compressed in list order, directly into the image,
- * and the others are appended.  Most of a stream is not listed, so little data
- * is read and written twice uncompressed, and the image is that of a directory,
- * except for duplicates one of which is listed: they are stored again.
+ * Listed files are kept as they are, the others are compressed and kept.  At
+ * the end the listed files are compressed, in list order, directly into the
+ * image, and the others are appended.  Most files of a stream are not listed,
+ * so little data is read and written twice uncompressed.  The image is the same
+ * as that of a directory, except that a listed duplicate of an unlisted file is
+ * stored again.
  */
 #include "sqpack_order.h"
 
@@ -35,7 +36,7 @@ struct spool {
 	struct held *held;
 	size_t count, cap;
 	/* current output */
-	size_t next, stop;		/* indices of held */
+	size_t next, stop;		/* indices into held */
 	uint64_t at;
 };
 
@@ -46,7 +47,7 @@ open_unlinked(const struct sqpack *p)
 	    O_CLOEXEC, 0600);
 }
 
-/* Reads the current file into the spool. */
+/* Copies the current file to the spool. */
 static int
 hold(struct spool *s, const struct sqb_file *f, uint32_t rank)
 {
@@ -70,7 +71,7 @@ hold(struct spool *s, const struct sqb_file *f, uint32_t rank)
 	return rc;
 }
 
-/* The next file that is not listed. */
+/* Returns the next file that is not listed. */
 static int
 pass_next(void *arg, struct sqb_file *f)
 {
@@ -144,7 +145,7 @@ by_rank(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Writes the files of held up to stop into the image. */
+/* Writes the files in held, up to stop, to the image. */
 static int
 write_held(struct spool *s, size_t stop, int fd, uint64_t at)
 {
@@ -156,9 +157,7 @@ write_held(struct spool *s, size_t stop, int fd, uint64_t at)
 	    &s->p->o.data, fd, at, &s->p->progress);
 }
 
-/*
- * Processes all files; rest is an unlinked file for those that are not listed.
- */
+/* Processes all files; rest is an unlinked file for those not listed. */
 static int
 write_all(struct spool *s, int rest, int fd, uint64_t at)
 {

@@ -58,7 +58,7 @@ put_sizes(struct table *t, const struct sqpack *p)
 	table_real(t, 100.0 * (double)p->space.image_B / (double)all, 2);
 }
 
-/* A stage for a part of the time that it had: at work, and waiting. */
+/* Writes how long a stage was busy and stalled, out of its total time. */
 static void
 put_stage(struct table *t, double all_s, double stalled_s)
 {
@@ -67,8 +67,8 @@ put_stage(struct table *t, double all_s, double stalled_s)
 }
 
 /*
- * The reader reads and hashes, and waits for a free slot; threads compress, and
- * wait for data; the writer is in write(2), or waits for blocks.
+ * The reader reads and hashes, and stalls for a free slot; threads compress,
+ * and stall for data; the writer is busy in write(2), and stalls for blocks.
  */
 static void
 put_times(struct table *t, const struct sqpack *p)

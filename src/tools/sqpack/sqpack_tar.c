@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Empty input more likely means that the command before the pipe failed. */
+/* Empty input is an error: most likely the command before the pipe failed. */
 static int
 at_end(struct archive *a)
 {
@@ -69,7 +69,7 @@ read_stored(struct archive *a, uint8_t *buf, size_t len)
 	return 0;
 }
 
-/* How many of the next len bytes are zeros that are not stored. */
+/* The length, up to len, of the next run that is all hole or all stored. */
 static size_t
 hole(const struct archive *a, size_t len, bool *is_hole)
 {

@@ -43,7 +43,7 @@ archive_take_xattrs(struct archive *a, uint32_t *index)
 	return rc != 0 ? rc : sqb_xattrs_end(a->p->xattrs, index);
 }
 
-/* The path of the entry, or of its link target; to be freed. */
+/* The normalized path of the entry or of its link target; must be freed. */
 static int
 clean(const char *text, char **path)
 {
@@ -55,8 +55,8 @@ clean(const char *text, char **path)
 }
 
 /*
- * The node that the entry is a hard link to.  1: it is its own name, as in an
- * archive that was given a file twice.
+ * Finds the node that a hard link refers to.  1: the entry is a link to itself,
+ * as in an archive that was given the same file twice.
  */
 static int
 find_linked(struct archive *a, const char *path, uint32_t *first)
