@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# bench.sh - the trees that are measured, and rows of a table; sourced
+# bench.sh - trees for benchmarks, and cells of their tables; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# The sourcing script has $study, where everything is kept, $given, a directory
-# in place of this machine's own files, or nothing, $mib and $many.
+# The sourcing script sets $study, where everything is kept; $given, a directory
+# to use instead of this machine's own files, or nothing; $mib; and $many.
 
-# mixed DIR: programs, libraries and what they read, $mib of it
+# mixed DIR: $mib MiB of programs, libraries and their data
 mixed() {
 	find "${given:-/usr}" -xdev -type f -size +8k -print0 2>/dev/null |
 	    sort -z | tar --null -T - -cf - 2>/dev/null |
@@ -20,14 +20,14 @@ small() {
 	    tar --null -T - -cf - 2>/dev/null | tar -xf - -C "$1"
 }
 
-# key_stream: bytes without end that cannot be compressed, always the same
+# key_stream: an endless, reproducible stream of incompressible bytes
 key_stream() {
 	openssl enc -aes-128-ctr -K 0 -iv 0 -in /dev/zero 2>/dev/null
 }
 
-# textures DIR: 1,000 files of 700,000 bytes, as a game packs them.  Of ten,
-# six are dense (PNG, Ogg); of three a sixtieth can be saved, since some of
-# their bytes are frequent (JPEG); one is a model in text.
+# textures DIR: 1,000 files of 700,000 bytes, like those of a game.  Of every
+# ten, six are incompressible (like PNG, Ogg); three shrink by a sixtieth, since
+# some bytes are more frequent (like JPEG); one is a model in text.
 textures() {
 	# shellcheck disable=SC2016
 	key_stream | head -c 700000000 | (cd "$1" && split -a 3 -d \
@@ -39,7 +39,7 @@ textures() {
 	esac >"$FILE"' - texture)
 }
 
-# tree KIND: made once
+# tree KIND: makes a tree, unless it exists
 tree() {
 	[ ! -e "$study/$1" ] || return 0
 	say "making the tree $1"
@@ -49,7 +49,7 @@ tree() {
 	mv "$study/$1.new" "$study/$1"
 }
 
-# compared REFERENCE KEYS ROWS: lapcmp's rows of this job: label, metric,
+# compared REFERENCE KEYS ROWS: lapcmp's results for one job: label, metric,
 # median, ratio, interval, pairs
 compared() {
 	lapcmp --csv -k "$2" -r "$1" "$3" 2>/dev/null |
@@ -60,7 +60,7 @@ compared() {
 	}' OFS="$tab"
 }
 
-# cell LABEL METRIC: "0.42 (0.41..0.43)" of $study/compared
+# cell LABEL METRIC: "0.42 (0.41..0.43)", from $study/compared
 cell() {
 	awk -F "$tab" -v l="$1" -v m="$2" '
 	    $1 == l && $2 == m && $5 == "" { printf "%.3f (n < 6)", $4 }

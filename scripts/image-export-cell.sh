@@ -16,12 +16,12 @@ kernel_options() {
 	printf 'unknown'
 }
 
-# image, unpacked: where the image is, and where it is unpacked to read it back
-# or to start from: names that are only this study's
+# image, unpacked: where the image is, and where it is unpacked to be read back
+# or started from; the names are unique to this study
 image() { printf '%s/%s.sqsh' "$store" "$series"; }
 unpacked() { printf '%s/%s.out' "$scratch" "$series"; }
 
-# room_for_image: and for the tree again, if it is to be unpacked
+# room_for_image: also for a second copy of the tree, if it is to be unpacked
 room_for_image() {
 	room_B=$((tree_B + tree_B / 16 + 16777216))
 	if [ "$reader" = unsquashfs ] || [ "$start_by" = create ]; then
@@ -40,12 +40,13 @@ succeeded() {
 # said PATTERN: a number from the output of mksquashfs
 said() { sed -n "s/$1/\\1/p" "$study/said" | head -n 1; }
 
-# told NAME: a number of sqpack's statistics
+# told NAME: a number from sqpack's statistics
 told() { sed -n "s/.*\"$1\":\\([0-9.]*\\).*/\\1/p" "$study/stats"; }
 
-# cell_facts PROGRAM: the size of the image and of what is in it, and the
-# duplicates; of sqpack how busy its stages were, and of them the reader and
-# the writer waited.  mksquashfs alone counts all that is in an image.
+# cell_facts PROGRAM: the size of the image and of its content, and the number
+# of duplicates; for sqpack, how busy its compressing threads were, and how long
+# the reader and the writer waited for them, but not the size of the content,
+# which only mksquashfs reports.
 cell_facts() {
 	printf 'image_B=%s;' "$(stat -c %s "$(image)")"
 	if [ "$1" = sqpack ]; then
@@ -61,7 +62,7 @@ cell_facts() {
 	    "$(said 'Number of duplicate files found \([0-9]*\).*')"
 }
 
-# export_command THREADS PROGRAM OPTIONS: as words for sh
+# export_command THREADS PROGRAM OPTIONS: the command, as words for sh
 export_command() {
 	set -f
 	# shellcheck disable=SC2086
@@ -73,7 +74,7 @@ export_command() {
 		words_for_sh sqpack -q -p "$export_n" "$@" --all-root \
 		    --stats="$study/stats" -o "$(image)" "$dir"
 	elif [ "$enroot" = yes ]; then
-		# It has mksquashfs say on standard error what it did.
+		# enroot sends the report of mksquashfs to standard error.
 		words_for_sh env "ENROOT_DATA_PATH=$(dirname "$dir")" \
 		    "ENROOT_MAX_PROCESSORS=$export_n" \
 		    "ENROOT_SQUASH_OPTIONS=$*" \
@@ -85,9 +86,9 @@ export_command() {
 	fi
 }
 
-# cell_export ID THREADS PROGRAM OPTIONS: the export, its row to
-# $cell_new.export, and the processor time of everything meanwhile to
-# $export_machine
+# cell_export ID THREADS PROGRAM OPTIONS: the export; writes its row to
+# $cell_new.export, and sets $export_machine to the processor time that the
+# whole machine spent during it
 cell_export() {
 	export_id=$1 export_cold=
 	rm -f "$(image)" "$study/stats"
@@ -102,7 +103,8 @@ cell_export() {
 	export_machine=$(since "$export_machine" "$(machine_s)")
 }
 
-# cell_read ID: all files of the image, just written and so in the cache
+# cell_read ID: reads all files of the image, which is in the cache because it
+# has just been written
 cell_read() {
 	cell_read_id=$1
 	case $reader in

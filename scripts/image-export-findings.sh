@@ -64,9 +64,9 @@ others_busy() {
 	    cpus="${report_cpus:-1}" "$study/proven.csv"
 }
 
-# The I/O limit: busy processors out of those available.  The study saw it with
-# 8 threads.  If other processes use a tenth of the processors, idle ones do not
-# prove it.
+# The I/O limit: busy processors out of those available.  The study observed it
+# with 8 threads.  If other processes use a tenth of the processors, idle
+# processors do not prove it.
 finding_utilisation() {
 	case " $threads " in
 	*' 8 '*) ;;
@@ -173,7 +173,8 @@ findings_level_1() {
 	esac
 }
 
-# finding_memory THREADS: a high level is safe to read, if a process reads
+# finding_memory THREADS: reading back takes no more memory at a high level; not
+# measured if the kernel does the reading
 finding_memory() {
 	[ "$reader" != cat ] || {
 		printf '  %s\n    %s\n' 'reading back takes no more memory at a high level' \

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# A row is METHOD[.nodup][.sqpack].pTHREADS: each export by mksquashfs has the
-# same by sqpack beside it, whose findings are its own.
+# A row is METHOD[.nodup][.sqpack].pTHREADS: each export by mksquashfs is also
+# done by sqpack, which the findings of the study do not cover.
 
 # methods: name, options of mksquashfs, options of sqpack
 methods() {
@@ -40,7 +40,7 @@ table() {
 		[ "$table_first" = "$table_last" ] ||
 		    zstd $table_level | with_threads "$table_last"
 	done
-	# Whether still more threads would help, the study only supposes.
+	# The study only conjectures whether still more threads would help.
 	zstd 1 | with_threads $((table_last * 2))
 }
 with_threads() {
@@ -50,7 +50,7 @@ with_threads() {
 	}'
 }
 
-# lacking ROW: the program is tried with an empty tree
+# lacking ROW: tries the program with an empty tree
 lacking() {
 	mkdir -p "$study/try"
 	rm -f "$study/try.sqsh"

@@ -78,7 +78,7 @@ chart_panel() {
 }
 
 # plot_threads N: time against size with N threads; the differences between
-# levels are too small to be seen next to none, and have a panel of their own
+# levels are too small to be seen next to none, so they get their own panel
 plot_threads() {
 	chart_points "^[^.]*[.]p$1\$" "$study/chart.tsv"
 	[ -s "$study/chart.tsv" ] || return 0

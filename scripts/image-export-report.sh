@@ -24,21 +24,21 @@ zstd1	8	6.0	25.7	55.4
 EOF
 }
 
-# study_ratio ROW REFERENCE: as published, if both are
+# study_ratio ROW REFERENCE: the published ratio, if both were published
 study_ratio() {
 	published | awk -F '\t' -v a="$1" -v b="$2" '
 	{ s[$1 ".p" $2] = $4 }
 	END { if (s[a] != "" && s[b] != "") printf "%.3f", s[a] / s[b] }'
 }
 
-# Formats for the tables: a number, or an interval, if it exists
+# Formats for the tables: a number or an interval, if there is one
 print_awk='
 function real(format, x) { return x == "" ? "" : sprintf(format, x) }
 function span(lo, hi) {
 	return lo == "" ? "" : sprintf("%.3f .. %.3f", lo, hi)
 }'
 
-# content_B: what is in the images, as mksquashfs counts it
+# content_B: the size of the images' content, as mksquashfs counts it
 content_B() {
 	csv 'csv_row() && key("plain_B") != "" {
 		print key("plain_B")
@@ -46,7 +46,7 @@ content_B() {
 	}' "$rows_csv"
 }
 
-# The starts that were not proven cold are left out, and counted.
+# Starts that were not proven cold are counted and left out.
 report_summaries() {
 	report_content=$(content_B)
 	warm=$study/warm csv '
@@ -75,7 +75,7 @@ report_summaries() {
 	report_cpus=$(cpus_measured)
 }
 
-# size ID: as a percentage of its contents, exact
+# size ID: the exact size, as a percentage of the content
 size() {
 	tsv 'csv_row() && get("label") == label && get("image_B") != "" {
 		printf "%.3f", 100 * get("image_B") / get("plain_B")

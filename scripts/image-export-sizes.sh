@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# image-export-sizes.sh - what the image study found about sizes; sourced
+# image-export-sizes.sh - testing what the study found about sizes; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
@@ -96,14 +96,15 @@ findings_levels() {
 	    "the largest step is to level ${level_step:--}"
 }
 
-# saved FROM TO: in points of the content, and in per cent of the larger image
+# saved FROM TO: the saving in points of the content's size, and as a percentage
+# of the larger image
 saved() {
 	saved_text=$(calc 'printf "%.2f points, %.1f %% of the image", a - b,
 	    100 * (a - b) / a' a="$1" b="$2")
 	printf '%s' "${saved_text:-not measured}"
 }
 
-# finding_removed THREADS: the count, and what it is worth
+# finding_removed THREADS: the number of duplicates, and what their removal saves
 finding_removed() {
 	removed=$(column dup_n "zstd1.p$1")
 	exact 'some duplicates are removed, with some effect' \

@@ -3,15 +3,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# As a cluster's user waits for it: from a mount, by the kernel or by
-# squashfuse, which enroot start uses, or from what has to be unpacked first,
-# as enroot create does.
+# The time is what a cluster's user waits for: the start is from a mount by the
+# kernel or by squashfuse, which enroot start uses, or from a tree that has to
+# be unpacked first, as by enroot create.
 
 unmount() {
 	! mountpoint -q "$study/mount" || umount "$study/mount"
 }
 
-# mount_command HOW IMAGE: as words for sh
+# mount_command HOW IMAGE: the command, as words for sh
 mount_command() {
 	case $1 in
 	kernel) words_for_sh mount -t squashfs -o loop,ro "$2" "$study/mount" ;;
@@ -25,7 +25,7 @@ mount_by() {
 	    9>&-
 }
 
-# cell_unmounted FILE ID HOW: the image cannot be mounted: a failed row
+# cell_unmounted FILE ID HOW: a failed row for an image that cannot be mounted
 cell_unmounted() {
 	eval "set -- \"\$1\" \"\$2\" $(mount_command "$3" "$(image)")"
 	unmounted_file=$1 unmounted_id=$2
@@ -33,7 +33,7 @@ cell_unmounted() {
 	cell_lap "$unmounted_file" -l "$unmounted_id" -- "$@"
 }
 
-# can_start: yes, or why nothing can be started from an image here
+# can_start: "yes", or the reason why no program can be started from an image
 can_start() {
 	case $start_by in
 	create)
@@ -63,14 +63,14 @@ can_start() {
 	fi
 }
 
-# loop_read: bytes that squashfs has asked of the image's loop device
+# loop_read: the bytes that squashfs has read from the image's loop device
 loop_read() {
 	loop_name=$(losetup -n -O NAME -j "$(image)" | head -n 1)
 	[ -z "$loop_name" ] || awk '{ printf "%.0f", $3 * 512 }' \
 	    "/sys/block/${loop_name#/dev/}/stat" 2>/dev/null || :
 }
 
-# image_resident: bytes of the image that are in memory, if that can be known
+# image_resident: the bytes of the image that are in memory, if known
 image_resident() {
 	coldwalk --resident --csv -q "$(image)" 2>/dev/null |
 	    csv 'csv_row() && get("resident_pages") != "" {
@@ -79,8 +79,8 @@ image_resident() {
 	}' page="$(getconf PAGESIZE)"
 }
 
-# mount_resident: per cent of a few of the mount's files that are in memory.
-# To ask is a look at their inodes, so it is not done for all of the sample.
+# mount_resident: the percentage in memory of a few of the mount's files.
+# Finding out reads their inodes, so not the whole sample is examined.
 mount_resident() {
 	from=$dir/ to=$study/mount/ awk '
 	NR % 25 == 1 && index($0, ENVIRON["from"]) == 1 {
@@ -89,9 +89,9 @@ mount_resident() {
 	resident none <"$study/mounted"
 }
 
-# cell_start ID THREADS PROGRAM: cold.  A new mount has no pages and no names
-# in the cache, and neither has what is yet to be unpacked; the image's pages
-# are dropped by advice.
+# cell_start ID THREADS PROGRAM: a cold start.  A new mount has no pages and no
+# names in the cache, nor has a tree that is yet to be unpacked; the image's own
+# pages are dropped by posix_fadvise.
 cell_start() {
 	case $start_by in
 	create) start_create "$@" ;;
@@ -119,7 +119,8 @@ start_mounted() {
 	start_facts="loop_B=$start_loop;disk_B=$start_disk"
 }
 
-# start_create ID THREADS PROGRAM: each program unpacks its own images
+# start_create ID THREADS PROGRAM: unpacks the image with the program's own
+# tool, and starts from the result
 start_create() {
 	start_cache=unknown
 	rm -rf "$(unpacked)"

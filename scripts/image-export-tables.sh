@@ -13,7 +13,7 @@ duplicates_more() {
 	        cut -f 1)"
 }
 
-# One line for every cell that has a partner without duplicate removal.
+# One line for each cell that has a counterpart without duplicate removal.
 print_duplicates() {
 	printf '\n%-10s %7s %8s %17s %9s %9s %9s %17s\n' 'Duplicates' \
 	    Threads 'Time' interval 'Size%' 'Size%' Removed Memory
@@ -62,8 +62,8 @@ print_memory() {
 	}'
 }
 
-# Which starts pay for which export: against the quickest export with as many
-# threads as there are processors, or as few as were measured.
+# Which starts pay for which export, compared with the fastest export with as
+# many threads as there are processors or, failing that, the fewest measured.
 breakeven_threads() {
 	best=${threads%% *}
 	for breakeven_n in $threads; do
@@ -99,7 +99,7 @@ print_breakeven() {
 }
 
 
-# What sqpack says of its own stages, in the last run of each row.
+# What sqpack reports about its own stages, in the last run of each row.
 print_sqpack() {
 	grep -q "[.]sqpack[.]p[0-9]*$tab" "$study/summary" || return 0
 	printf '\nsqpack, the last run: how busy the threads were that compress, and for how\nlong the reader and the writer waited for them.\n'
@@ -114,7 +114,7 @@ print_sqpack() {
 	}'
 }
 
-# What the reader of the numbers must know.
+# What a reader of the numbers has to know.
 print_caveats() {
 	echo
 	print_failed

@@ -115,7 +115,7 @@ tree_oci() {
 	    docker-daemon:* | containers-storage:*) oci_from=$oci_image ;;
 	*) oci_from=docker://$oci_image ;;
 	esac
-	# A registry on this machine has no certificate, and needs none.
+	# A registry on this machine has no certificate and needs none.
 	case $oci_from in
 	docker://localhost[:/]* | docker://127.*)
 		set -- --src-tls-verify=false ;;
@@ -142,7 +142,7 @@ tree_generated() {
 	dir=$study/tree.new awk -v kib=3072 -f "$here/tree.awk"
 	find "$study/tree.new/src" -name '*[048]' \
 	    -exec cp -p {} "$study/tree.new/copy" \;
-	# Holes are a compression by the file system itself.
+	# Holes would be a kind of compression by the file system itself.
 	truncate -s 65536 "$study/tree.new/data/hole"
 	printf 'cat src/*[1357] | grep -c return\n' >"$study/tree.new/start"
 	start='exec sh ./start'

@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# An application is a file NAME.app of lines KEY=VALUE; doc/snap-startup.md
-# lists the keys.  Its tree is $trees/NAME.  With own=, the files of these
-# packages are the application and all others its content image.
+# An application is described by a file NAME.app of lines KEY=VALUE;
+# doc/snap-startup.md lists the keys.  Its tree is $trees/NAME.  With own=, the
+# files of the packages named there form the application, and all others form
+# its content image.
 
-# app_file NAME: those of --from before ours
+# app_file NAME: its description; those of --from take precedence
 app_file() {
 	for app_path in $from; do
 		[ "$(basename "$app_path" .app)" != "$1" ] || {
@@ -18,10 +19,10 @@ app_file() {
 	echo "$here/snap-startup-apps/$1.app"
 }
 
-# app_get NAME KEY: its value, or nothing
+# app_get NAME KEY: the value of the key, or nothing
 app_get() { sed -n "s/^$2=//p" "$(app_file "$1")" | head -n 1; }
 
-# app_parts NAME: what it has an image of, each
+# app_parts NAME: the parts that have an image each
 app_parts() {
 	if [ -n "$(app_get "$1" own)" ]; then
 		echo 'app content'
@@ -30,7 +31,7 @@ app_parts() {
 	fi
 }
 
-# app_dir NAME PART: the tree of this part
+# app_dir NAME PART: the tree of a part
 app_dir() {
 	app_dir_tree=$(app_get "$1" tree)
 	if [ -n "$app_dir_tree" ]; then
@@ -42,7 +43,7 @@ app_dir() {
 	fi
 }
 
-# app_whole NAME: all of it, as one tree
+# app_whole NAME: the tree of all parts
 app_whole() {
 	if [ -n "$(app_get "$1" tree)" ]; then
 		app_dir "$1" app
@@ -51,7 +52,7 @@ app_whole() {
 	fi
 }
 
-# app_check NAME: its description makes sense
+# app_check NAME: dies unless its description is valid
 app_check() {
 	app_path=$(app_file "$1")
 	[ -r "$app_path" ] || die "$app_path: there is no such description"
@@ -64,7 +65,7 @@ app_check() {
 	    die "$app_path: $check_tree is not a directory"
 }
 
-# tree_packages NAME: an installed Debian of these, and what they need
+# tree_packages NAME: a minimal Debian with its packages and their dependencies
 tree_packages() {
 	need mmdebstrap
 	room "$trees" 4000000000 "the tree of $1"
@@ -74,8 +75,8 @@ tree_packages() {
 	    die "mmdebstrap: $(tail -n 1 "$study/log")"
 }
 
-# tree_generate NAME: modules of the machine's Python, without those that are
-# large and seldom asked for; the launch is by the machine's own interpreter
+# tree_generate NAME: the modules of the machine's Python, except large ones
+# that are rarely used; the machine's own interpreter runs the launch
 tree_generate() {
 	have python3 || cannot 'there is no python3'
 	generate_lib=$(python3 -c 'import os; print(os.path.dirname(os.__file__))')
@@ -86,7 +87,7 @@ tree_generate() {
 	    "$(basename "$generate_lib")") | tar -x -C "$trees/$1.new/usr/lib"
 }
 
-# app_tree NAME: makes its tree, whole or not at all
+# app_tree NAME: makes its tree, completely or not at all
 app_tree() {
 	[ ! -d "$(app_whole "$1")" ] || return 0
 	mkdir -p "$trees"
@@ -105,7 +106,7 @@ app_tree() {
 	mv "$trees/$1.new" "$trees/$1"
 }
 
-# app_split NAME: its own files, and the others
+# app_split NAME: separates its own files from the others
 app_split() {
 	[ -n "$(app_get "$1" own)" ] && [ ! -d "$study/parts/$1" ] || return 0
 	split_new=$study/parts/$1.new
@@ -131,11 +132,11 @@ app_split() {
 	mv "$split_new" "$study/parts/$1"
 }
 
-# image_file NAME PART IMAGE: its path
+# image_file NAME PART IMAGE: the path of the image
 image_file() { echo "$study/images/$1.$2.$3.sqsh"; }
 
-# image_make NAME PART IMAGE OPTIONS: as the published study called mksquashfs,
-# or sqpack to the same end; the image whole or not at all
+# image_make NAME PART IMAGE OPTIONS: makes an image, completely or not at all,
+# by calling mksquashfs as the published study did, or sqpack to the same effect
 image_make() {
 	make_file=$(image_file "$1" "$2" "$3")
 	[ ! -e "$make_file" ] || return 0
@@ -165,8 +166,8 @@ image_make() {
 	mv "$make_file.new" "$make_file"
 }
 
-# touch_make NAME: which files and pages it needs up to its window, on a copy
-# that shows single pages; and the order of them for mksquashfs
+# touch_make NAME: lists the files and pages that it needs until its window
+# appears, exactly if erofs is available; and their order, for mksquashfs
 touch_make() {
 	touch_list=$study/touched/$1.tsv
 	[ ! -e "$touch_list" ] || return 0

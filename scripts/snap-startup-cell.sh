@@ -1,12 +1,13 @@
 # shellcheck shell=sh
-# snap-startup-cell.sh - the launches from an image, and walks of it; sourced
+# snap-startup-cell.sh - launches from an image, and walks of it; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# $cell_app and $cell_image are in hand; $study/mount/PART is where the image
-# of a part is mounted, or its tree is bound for the image "try".
+# $cell_app and $cell_image name what is being measured.  The image of a part is
+# mounted on $study/mount/PART; for the image "try", the part's tree is bound
+# there.
 
-# kernel_options: how the kernel reads squashfs, which a launch depends on
+# kernel_options: how the kernel reads squashfs, which affects launches
 kernel_options() {
 	for kernel_config in /proc/config.gz "/boot/config-$(uname -r)"; do
 		[ -r "$kernel_config" ] || continue
@@ -25,7 +26,7 @@ parts_unmount() {
 	done
 }
 
-# part_path PART: its image, or its tree
+# part_path PART: the path of its image or tree
 part_path() {
 	if [ "$cell_image" = try ]; then
 		app_dir "$cell_app" "$1"
@@ -48,8 +49,8 @@ parts_mount() {
 	done
 }
 
-# parts_resident HOW: how many bytes of the parts are in memory, after they
-# were made cold by HOW
+# parts_resident HOW: the bytes of the parts that are in memory after they were
+# made cold by HOW
 parts_resident() {
 	for part in $cell_parts; do
 		coldwalk --resident --csv -q --cold "$1" "$(part_path "$part")"
@@ -57,7 +58,8 @@ parts_resident() {
 	    END { printf "%.0f", n * page }' page="$(getconf PAGESIZE)"
 }
 
-# parts_cold: out of memory, and mounted anew; what is left to $cell_before
+# parts_cold: evicts the parts and mounts them again; $cell_before is set to the
+# bytes that remained in memory
 parts_cold() {
 	parts_unmount
 	[ "$cold" != yes ] || caches_drop || die 'the caches cannot be dropped'
@@ -65,8 +67,8 @@ parts_cold() {
 	parts_mount
 }
 
-# parts_asked: requests to the devices of the mounted images, and bytes; of a
-# tree that is not known
+# parts_asked: the number of requests to the devices of the mounted images, and
+# their bytes; nothing for a tree, where they are unknown
 parts_asked() {
 	[ "$cell_image" != try ] || return 0
 	for part in $cell_parts; do
@@ -75,14 +77,14 @@ parts_asked() {
 	done | awk '{ n += $1; b += $3 * 512 } END { printf "%.0f\t%.0f", n, b }'
 }
 
-# asked_keys FROM: since then
+# asked_keys FROM: the requests since FROM, an output of parts_asked, as keys
 asked_keys() {
 	printf '%s\t%s\n' "$1" "$(parts_asked)" | awk -F '\t' 'NF == 4 {
 		printf ";loop_n=%.0f;loop_B=%.0f", $3 - $1, $4 - $2
 	}'
 }
 
-# part_bytes: of the images, or of the files in the trees
+# part_bytes: the size of the images, or of the files in the trees
 part_bytes() {
 	for part in $cell_parts; do
 		if [ "$cell_image" = try ]; then
@@ -93,7 +95,7 @@ part_bytes() {
 	done | awk '{ n += $1 } END { printf "%.0f", n }'
 }
 
-# cell_launch LABEL: one launch from what is mounted, its row
+# cell_launch LABEL: one launch from what is mounted, and its row
 cell_launch() {
 	launch_asked=$(parts_asked)
 	launch_watch=
@@ -122,7 +124,7 @@ cell_launch() {
 	cell_rows "$cell_new.launch" $launch_values "keys=$launch_keys"
 }
 
-# cell_command LABEL COMMAND...: a walk or a warming, its row
+# cell_command LABEL COMMAND...: a walk or a pre-warming, and its row
 cell_command() {
 	command_label=$1
 	shift
@@ -131,8 +133,8 @@ cell_command() {
 	cell_rows "$cell_new.command" "keys=image_B=$cell_bytes;before_B=$cell_before$(asked_keys "$command_asked")"
 }
 
-# Launches: cold; again with what is in memory; and cold once more, which the
-# published script took for its second.
+# Launches: a cold one; a warm one; and another cold one, which is what the
+# published script called the second launch.
 cells_launch() {
 	parts_cold
 	cell_launch "$1.first"
@@ -143,8 +145,8 @@ cells_launch() {
 	parts_unmount
 }
 
-# Walks: of the images by coldwalk, and of the mounts as published; of each
-# part, and of both.
+# Walks of each part and of both together: of the images by coldwalk, and of the
+# mounts as published.
 cells_walk() {
 	walk_parts=$cell_parts
 	for walk_of in app ${walk_parts#app}; do
@@ -173,14 +175,14 @@ cell_walk() {
 	    -o /dev/null -f "$@"
 }
 
-# Pre-warming: what of the image is read before the launch, and that launch.
+# Pre-warming: reading parts of the image, then a launch.
 cells_prewarm() {
 	touch_make "$cell_app"
 	for warm_how in touched all file; do
 		parts_cold
 		case $warm_how in
 		touched)
-			# A list of all parts; each is asked for its own.
+			# The list covers all parts; each has some of its files.
 			# shellcheck disable=SC2016,SC2046
 			cell_command "$1.touched" sh -c 'list=$1; shift
 			for part; do

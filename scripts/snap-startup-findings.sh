@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# snap-startup-findings.sh - what the study found, tested here; sourced
+# snap-startup-findings.sh - testing the findings of the study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
-# study_ratio ROW REFERENCE: of the medians of the published desktop rows
+# study_ratio ROW REFERENCE: the ratio of medians of the published desktop rows
 study_ratio() {
 	awk -v a="$1" -v b="$2" '
 	{ ms[$1] = $2 }
@@ -32,16 +32,16 @@ calculator.xz.first 3526
 EOF
 }
 
-# bytes LABEL: of the image
+# bytes LABEL: the size of the image
 bytes() { column image_B "$1"; }
 
-# ratio_of APP IMAGE: of the tree to the image
+# ratio_of APP IMAGE: the size of the tree divided by that of the image
 ratio_of() {
 	calc 'printf "%.2f", a / b' a="$(bytes "$1.try.first")" \
 	    b="$(bytes "$1.$2.first")"
 }
 
-# share APP N: per cent of the bytes that the N largest files of its tree have
+# share APP N: the percentage of its tree's bytes in the N largest files
 share() {
 	share_dir=$(app_whole "$1" 2>/dev/null) || return 0
 	[ -d "$share_dir" ] || return 0

@@ -2,11 +2,12 @@
 # snap-startup-launch.sh - one launch, in namespaces of its own
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# snap-startup-launch.sh FOLDER DESCRIPTION TREE [CONTENT] [: IMAGE...]: the
-# program in TREE, over CONTENT, under an X server and a window manager; the row
-# of winwait to FOLDER/launch.csv.  Everything that this mounts, starts and
-# writes goes when it ends, by whatever signal: all processes are in a PID
-# namespace, and what is written is in memory.
+# snap-startup-launch.sh FOLDER DESCRIPTION TREE [CONTENT] [: IMAGE...]:
+# launches the program in TREE, overlaid on CONTENT, under an X server and a
+# window manager, and writes winwait's row to FOLDER/launch.csv.  Everything
+# else that this script mounts, starts or writes disappears when it ends, by
+# whatever signal: all processes are in a PID namespace, and what they write is
+# in memory.
 set -eu
 [ "${SNAP_INSIDE-}" = yes ] || SNAP_INSIDE=yes exec unshare --pid --fork \
     --kill-child --mount --net --mount-proc sh "$0" "$@"
@@ -25,7 +26,7 @@ content=
 [ $# = 0 ] || shift
 get() { sed -n "s/^$1=//p" "$description" | head -n 1; }
 
-# The images whose requests are to end before the launch is over.
+# The launch is over once there are no more requests to these images.
 images=
 for image in "$@"; do
 	images="$images --image $image"
@@ -37,14 +38,14 @@ mount -t tmpfs -o mode=755 world "$world"
 mkdir "$world/x" "$world/home"
 criterion=$(get criterion)
 if [ "${criterion:-window}" = window ]; then
-	# Its socket is ours alone, so no lock is needed.
+	# The socket is private to this namespace, so no lock is needed.
 	mkdir -p /tmp/.X11-unix
 	mount -t tmpfs -o mode=1777 x /tmp/.X11-unix
 	x_options=-nolock
 	x_start "$world/x" || die "no X server: $(tail -n 1 "$world/x/x.log")"
 fi
 
-# root_make: the tree as the root of a system; it stays as it is
+# root_make: makes the tree usable as a root directory, without modifying it
 root_make() {
 	mkdir "$world/root"
 	if [ -n "$content" ]; then

@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2034,SC2154
 #
-# Labels are APP.IMAGE.first, .second and .dropped of launches, and
-# APP.IMAGE.walk.PART.mount and .coldwalk of walks.  The rows of the published
-# study become rows of ours, and go the same way.
+# Labels are APP.IMAGE.first, .second and .dropped for launches, and
+# APP.IMAGE.walk.PART.mount and .coldwalk for walks.  The rows of the published
+# study are converted to rows of lap and reported in the same way.
 
-# published_rows_of FILE: ITER:SNAP:MODE:SIZE:START:START2[:START3:START4]:WALK
-# in ms as rows of lap; zstd was of level 15
+# published_rows_of FILE: lines ITER:SNAP:MODE:SIZE:START:START2[:START3:START4]
+# :WALK, with times in ms, as rows of lap; the study used zstd at level 15
 published_rows_of() {
 	echo 'series,label,keys,run,stage,cache,wall_s,user_s,sys_s,exit,signal'
 	awk -F : -v OFS=, '
@@ -20,7 +20,7 @@ published_rows_of() {
 	{
 		mode = $3 == "zstd" ? "zstd15" : $3
 		app = $2 == "gnome-calculator" ? "calculator" : $2
-		# files of several series follow each other
+		# FILE may be several series, one after the other
 		run = ++seen[app, mode]
 		row(app "." mode ".first", $5)
 		row(app "." mode ".second", $6)
@@ -29,7 +29,7 @@ published_rows_of() {
 	END { exit bad }' "$1"
 }
 
-# published_report: of $published_rows, in the place of a study
+# published_report: the report of $published_rows in place of those of a study
 published_report() {
 	[ -r "$published_rows" ] || die "$published_rows cannot be read"
 	make_tmp
@@ -44,10 +44,10 @@ published_report() {
 	report_all
 }
 
-# report_summaries: all rows, then those that were not disturbed.  A cold
-# launch is disturbed if something of its image was in memory, or if it asked
-# for 1.2 times the requests of the least in its row: something was dropped
-# meanwhile, and read twice.
+# report_summaries: summaries of all rows except those that were disturbed.  A
+# cold launch was disturbed if any of its image was in memory before it, or if
+# it made over 1.2 times as many requests as the launch with the fewest under
+# its label: then something was dropped in the meantime and read twice.
 report_summaries() {
 	disturbed=$study/disturbed csv '
 	FNR == 1 { file++ }
@@ -81,7 +81,7 @@ report_summaries() {
 	rows_keys >"$study/key-medians"
 }
 
-# rows_keys: label and the medians of loop_n, loop_B, disk_B and quiet_ms
+# rows_keys: labels, and medians of loop_n, loop_B, disk_B and quiet_ms
 rows_keys() {
 	# shellcheck disable=SC2016
 	awk "$(cat "$here/csv.awk" "$here/stats.awk")"'
@@ -147,7 +147,7 @@ print_launches() {
 	}' app="$1" "$study/summary"
 }
 
-# print_cost: what a cold launch takes beyond a warm one, and asks for
+# print_cost: what a cold launch costs over a warm one, and what it reads
 print_cost() {
 	printf '\n%-28s %2s %9s %9s %9s %9s %9s %9s\n' 'cold launches' n \
 	    'CPU(s)' 'warm(s)' 'cold-warm' requests 'MiB asked' 'MiB read'
@@ -179,7 +179,7 @@ print_cost() {
 	}' "$study/key-medians" "$study/summary"
 }
 
-# print_touched: what the programs need up to their windows, the most first
+# print_touched: what the programs need up to their windows, largest first
 print_touched() {
 	for touched_app in $apps; do
 		touched_list=$study/touched/$touched_app.tsv

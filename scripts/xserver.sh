@@ -1,11 +1,11 @@
 # shellcheck shell=sh
-# xserver.sh - an X server without a screen, and a window manager; sourced
+# xserver.sh - a virtual X server and a window manager; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 
-# x_start DIRECTORY [MANAGER]: DISPLAY is a server of our own, whose files are
-# in DIRECTORY; with openbox, or any that is given.  1 if there is none.  Both
-# end with the shell that has started them, even if that is killed.
-# $x_options are more of the server's.
+# x_start DIRECTORY [MANAGER]: starts an X server, whose files are in DIRECTORY,
+# and a window manager: openbox, the one given, or "none"; sets DISPLAY.  1 if
+# either cannot be started.  Both end with the shell that started them, even if
+# it is killed.  $x_options are further options of the server.
 x_start() {
 	x_dir=$(cd "$1" && pwd)
 	rm -f "$x_dir/x.fifo"
@@ -14,7 +14,7 @@ x_start() {
 	setpriv --pdeathsig TERM Xvfb ${x_options-} -displayfd 3 -noreset \
 	    -screen 0 1280x1024x24 -nolisten tcp 3>"$x_dir/x.fifo" >"$x_dir/x.log" 2>&1 &
 	x_server=$!
-	# At its end the reader sees that of the file.
+	# If the server dies, read gets the end of the file.
 	x_display=
 	read -r x_display <"$x_dir/x.fifo" || :
 	[ -n "$x_display" ] || return 1
@@ -25,9 +25,9 @@ x_start() {
 	x_manage "${2-openbox}"
 }
 
-# x_manage MANAGER: openbox says when it is at work
+# x_manage MANAGER: starts the window manager; openbox reports when it is ready
 x_manage() {
-	# another, since the server may not have closed the first one yet
+	# another FIFO, since the server may not have closed the first one yet
 	rm -f "$x_dir/wm.fifo"
 	mkfifo "$x_dir/wm.fifo"
 	setpriv --pdeathsig TERM "$1" --sm-disable \
@@ -37,7 +37,7 @@ x_manage() {
 	read -r x_ready <"$x_dir/wm.fifo" && [ "$x_ready" = ready ]
 }
 
-# x_stop: both of them
+# x_stop: ends the server and the window manager
 x_stop() {
 	for x_pid in ${x_manager-} ${x_server-}; do
 		kill "$x_pid" 2>/dev/null || :

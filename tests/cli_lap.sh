@@ -116,8 +116,8 @@ t 'standard output that is closed' 125 sh -c 'lap -q -n 1 -l x -- true >&-'
 t 'a table to it' 125 sh -c 'lap -n 1 --markdown -l x -- true >&-'
 t 'it matters only if it is used' 0 sh -c 'lap -q -n 1 -o n.csv -l x -- \
     sh -c "cat && echo x" <&- >&- 2>&-'
-# The second run is over when the reader is.  It has a FIFO, because a shell
-# that creates a pipe may still hold the read end.
+# The second run ends when the reader does.  The output is a FIFO, because a
+# shell that creates a pipe may still hold its read end.
 mkfifo reader
 t 'a reader that goes away' 125 sh -c '
     { head -n 1; exec <&-; : >away; } <reader &
@@ -241,7 +241,7 @@ done
 stop KILL
 is 'SIGKILL: the runs before it are kept' "$(col stop.csv run)" '1 2'
 t 'SIGKILL: the command is gone' 0 await gone "$(cat pid)"
-# Any lap that starts kills its orphan, not only this one.
+# Any lap that is started kills the orphan, not only one in this series.
 : >free
 t 'the next lap takes it up' 0 lap -q -n 9 -r -o stop.csv -l x -- sh -c "$third"
 is 'all runs' "$(col stop.csv run)" '1 2 3 4 5 6 7 8 9'
@@ -260,8 +260,8 @@ if [ "$(head -n 1 peak)" = 0 ]; then
 	    'END { exit !($2 > 0 && $2 <= 1024) }' peak
 fi
 
-# The system clock is not used for times: a clock that is a thousand times too
-# fast, for lap too if it is not static, changes nothing.
+# The system clock is not used for times: a clock that runs a thousand times too
+# fast (for lap too, unless lap is static) changes nothing.
 if have faketime && faketime -f '+1d' lap -V >/dev/null 2>&1; then
 	t 'a fast clock' 0 env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f \
 	    '@2000-01-01 00:00:00 x1000' lap -q -n 1 -o clock.csv -l x -- \

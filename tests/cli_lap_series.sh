@@ -99,7 +99,7 @@ shows 'tells what was left' '^lap: b: n 6.*, 6 left processes behind$' .t.err
 t 'a table' 0 lap -n 6 --markdown -l a -l b -- sleep 0.1 -- true
 shows 'has the ratio' '^| b | 6 | 0 |.*| [0-9]*\.[0-9]* | [0-9.]* |$'
 
-# A file has only one writer.
+# A file may have only one writer.
 t 'two laps on one file' 0 sh -c '
     lap -q -n 1 -o one.csv -l x -- sh -c ": >up; until [ -e down ]; do
         sleep 0.1; done" & until [ -e up ]; do sleep 0.1; done

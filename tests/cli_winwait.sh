@@ -1,5 +1,5 @@
 #!/bin/sh
-# winwait tells windows and lines from everything else, and leaves nothing
+# winwait tells windows and lines from everything else; it leaves nothing behind
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -76,7 +76,7 @@ x_start x none || skip_all "no X server: $(cat x/x.log)"
 trap x_stop EXIT
 trap 'exit 1' HUP INT TERM
 
-# These promises hold with and without a window manager.
+# These hold with and without a window manager.
 windows() {
 	t "$1: a window" 0 winwait --csv -- "$client" -i -w 100
 	is "$1: is seen" "$(value result),$(value class),$(value title)" \
@@ -114,8 +114,8 @@ windows 'without a manager'
 t 'openbox starts' 0 x_manage openbox
 windows openbox
 
-# The client's own time of being listed is that of winwait, roughly: how near
-# they are, scripts/bench-winwait measures.
+# The client and winwait agree roughly on when the window was listed;
+# scripts/bench-winwait measures how closely.
 t 'a window' 0 winwait --csv --linger 1 -- "$client" -f times
 # shellcheck disable=SC2016
 t 'at the time that the client has' 0 awk -v start="$(value start_s)" \
