@@ -104,7 +104,7 @@ saved() {
 	printf '%s' "${saved_text:-not measured}"
 }
 
-# finding_removed THREADS: the number of duplicates, and what their removal saves
+# finding_removed THREADS: the number of duplicates and what removing them saves
 finding_removed() {
 	removed=$(column dup_n "zstd1.p$1")
 	exact 'some duplicates are removed, with some effect' \
