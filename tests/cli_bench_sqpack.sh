@@ -1,5 +1,5 @@
 #!/bin/sh
-# scripts/bench-sqpack: its rows, what it makes of them, and nothing else.
+# scripts/bench-sqpack: its rows, its figures, and no leftovers.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# fsratio foretells the images of sqpack to the byte.
+# fsratio predicts the size of images by sqpack to the byte.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -9,16 +9,16 @@
 have fsratio || skip_all 'no fsratio'
 have sqpack || skip_all 'no sqpack'
 
-# column NAME FILE: of the only row
+# column NAME FILE: the field of that name in the only row
 column() {
 	awk -F , -v c="$1" '/^#/ { next } !n { for (i = 1; i <= NF; i++)
 	    at[$i] = i; n = 1; next } { print $at[c] }' "$2"
 }
 
-# number NAME FILE: in a line of JSON
+# number NAME FILE: the member of that name in a line of JSON
 number() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" "$2"; }
 
-# foretold TREE BLOCK ALGORITHM OPTION...: of sqpack
+# foretold TREE BLOCK ALGORITHM OPTION...: the options are for sqpack
 foretold() {
 	f_tree=$1 f_block=$2 f_name=$3
 	shift 3
@@ -35,7 +35,7 @@ foretold() {
 }
 
 nasty_tree
-# What hardly shrinks is not compressed; and files that go into fragments.
+# Data that hardly shrinks is stored uncompressed; small files share fragments.
 mkdir plain
 awk 'BEGIN {
 	srand(1)

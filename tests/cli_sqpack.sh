@@ -1,5 +1,5 @@
 #!/bin/sh
-# Images by sqpack contain the tree, for every reader and method.
+# Images by sqpack contain the tree, with every method and for every reader.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -10,7 +10,7 @@ have unsquashfs || skip_all 'unsquashfs is not installed'
 
 nasty_tree
 
-# facts DIR: everything that an image keeps of a tree; times before 1970 are 0
+# facts DIR: everything an image preserves of a tree; times before 1970 are 0
 facts() {
 	(cd "$1" && find . -printf '%y %m %U %G %n %s %T@ %P %l\n' |
 	    awk '$1 == "d" { $5 = $6 = "" }
@@ -19,7 +19,7 @@ facts() {
 }
 facts tree >want
 
-# holds NAME IMAGE: unsquashfs finds the tree in it
+# holds NAME IMAGE: unsquashfs extracts the original tree from it
 holds() {
 	rm -rf got
 	t "$1: unsquashfs" 0 unsquashfs -q -n -d got "$2"
@@ -44,7 +44,7 @@ for o in '-F zstd -L 1' '-F gzip' '-F gzip -L 12' '-F lz4' '-F lz4hc' \
 	same "sqpack $o: for one thread, too" image.1 image
 done
 
-# An archive in the order of names gives the same image as the directory
+# An archive sorted by name gives the same image as the directory
 sqpack -F zstd -L 1 -o dir.image tree
 for format in gnu posix; do
 	(cd tree && tar --format=$format -S --sort=name -cf - .) >a.tar

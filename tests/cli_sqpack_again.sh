@@ -1,6 +1,6 @@
 #!/bin/sh
-# An image made from an image has the same tree, data and attributes; from a
-# damaged one none is made.
+# An image made from an image has the same tree, data and attributes; a damaged
+# image is rejected.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -95,7 +95,7 @@ t 'a damaged block' 1 sqpack -o other spoilt
 shows 'its place is named' '^sqpack: spoilt: offset 96: ' .t.err
 t 'there is no image' 1 test -e other
 
-# Lists of blocks, of holes and of data, in bounded memory.
+# Long block lists, of holes and of data, need bounded memory.
 rm -rf many
 mkdir many
 truncate -s 2G many/hole

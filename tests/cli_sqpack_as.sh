@@ -1,6 +1,6 @@
 #!/bin/sh
 # sqpack under the names mksquashfs and unsquashfs: their options, their
-# listings, what others call them with.
+# listings, and the command lines that other programs use.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -26,10 +26,10 @@ ln -s a one/link
 mkfifo one/fifo
 touch -h -d @1600000000 one one/* one/dir/* one/dir/deep/* two two/* two/dir/*
 
-# tree IMAGE: what the image holds, as the original lists it
+# tree IMAGE: its contents, as listed by the original unsquashfs
 tree() { "$un" -lln -UTC -d '' "$1"; }
 
-# as NAME ARGUMENTS...: both make such an image
+# as NAME ARGUMENTS...: both programs make an equivalent image
 as() {
 	as_name=$1
 	shift
@@ -66,7 +66,7 @@ as 'wildcards' one image "$@" -wildcards -e 'd*/de*'
 as 'wildcards anywhere' one image "$@" -wildcards -e '... b'
 as 'wildcards that exclude the rest' one image "$@" -wildcards -e '!(a|dir)'
 cat >pseudo <<'END'
-# devices of a small system
+# device nodes of a small system
 new d 755 0 0
 new/console c 600 0 5 5 1
 new/loop b 660 0 6 7 0
@@ -102,7 +102,7 @@ as 'times' one image "$@" -all-time 5 -mkfs-time 7
 as 'links counted apart' one image "$@" -fstime 7 -no-hardlinks \
     -one-file-system
 
-# What it prints
+# Output
 "$mk" one theirs.img -noappend -no-progress >theirs.txt
 t 'without more words' 0 mksquashfs one ours.img -noappend
 cp .t.out ours.txt
@@ -120,17 +120,17 @@ t '-version' 0 mksquashfs -version
 shows 'is that of the original' '^mksquashfs version 4\.5\.1 '
 t '-help' 0 mksquashfs -help
 
-# An image inside its own source is not in the next one
+# An image inside its own source is left out of the next one
 cp -R two grows
 mksquashfs grows grows/image -quiet
 mksquashfs grows grows/image -quiet -noappend
 is 'an image does not hold itself' \
     "$("$un" -l grows/image | grep -c image)" 0
 
-# What is refused
+# Rejected options
 t 'no appending' 1 mksquashfs one ours.img
 shows 'and it says what helps' '-noappend replaces it' .t.err
-# refused WORD OPTION...: with a message that has the word
+# refused WORD OPTION...: fails with a message that contains WORD
 refused() {
 	word=$1
 	shift
@@ -223,7 +223,7 @@ else
 	skip 'attributes: none here'
 fi
 
-# What others type
+# Typical command lines of other programs
 mkdir rootfs rootfs/dev rootfs/etc
 echo id >rootfs/etc/hostname
 : >rootfs/dev/null

@@ -1,5 +1,5 @@
 #!/bin/sh
-# --best and --bcj make smaller images, which others read.
+# --best and --bcj make smaller images, which other tools can read.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -12,7 +12,7 @@ seq 30000 >tree/numbers
 
 size() { wc -c <"$1"; }
 
-# holds NAME IMAGE: it is the tree, for unsquashfs and for sqpack
+# holds NAME IMAGE: unsquashfs and sqpack both extract the original tree
 holds() {
 	rm -rf got
 	t "$1: unsquashfs" 0 unsquashfs -q -n -d got "$2"

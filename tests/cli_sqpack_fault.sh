@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every call of sqpack fails in its turn: an error, or the right image, tree,
-# bytes or names; never a crash, and no image under the name it is to have.
+# Each system call of sqpack fails in turn.  The result is an error and no image
+# under the final name, or the right image, tree, bytes or names; never a crash.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -21,7 +21,7 @@ truncate -s 300000 tree/hole
 setfattr -n user.color -v red tree/numbers 2>/dev/null || :
 [ "$(id -u)" != 0 ] || mknod tree/sub/device c 1 3 2>/dev/null || :
 
-# A failure leaves nothing, not even under another name.
+# A failure leaves no file, not even under a temporary name.
 leaves() { [ ! -e "$1" ] && ! ls .coldpress-* >/dev/null 2>&1; }
 
 # every NAME TARGET KINDS COMMAND...
@@ -56,7 +56,7 @@ sqpack -p2 -F gzip -L 1 --no-probe -o want.again old
 every 'an image' again "$writing $reading" \
     sqpack-fault -p2 -F gzip -L 1 --no-probe -o again old
 
-# Where no unnamed file can be made there is a temporary one.
+# Where unnamed files are not supported, a temporary file is used.
 for e in write:ENOSPC fsync:EIO close:EIO linkat:EIO chmod:EPERM; do
 	e_k=1
 	bad=''
@@ -71,9 +71,9 @@ for e in write:ENOSPC fsync:EIO close:EIO linkat:EIO chmod:EPERM; do
 	is "a temporary file: $e" "$bad" ''
 done
 
-# What is read of an image.
+# Reading an image.
 leaves() { :; }
-# Whether this kernel mounts it may be unknown then.
+# A fault may make it unknown whether this kernel can mount the image.
 sqpack -lv old | grep -v '^mounted' >want.names
 every 'names' names "malloc:ENOMEM openat:EMFILE $reading stat:EIO lseek:EIO
     thread:EAGAIN" sh -c 'sqpack-fault -p2 -lv old >all || exit
@@ -82,7 +82,7 @@ cp tree/numbers want.bytes
 every 'one file' bytes "malloc:ENOMEM openat:EMFILE $reading write:ENOSPC
     write:short thread:EAGAIN" sh -c 'sqpack-fault -p2 --cat numbers old >bytes'
 
-# sh extract TOOL: what it extracts, as facts of what an image keeps
+# sh extract TOOL: extracts with TOOL and lists what an image preserves
 cat >extract <<'X'
 rm -rf out
 "$@" -x out -p2 old || exit
@@ -94,10 +94,10 @@ find . -type f -exec cksum {} + | sort >>../facts
 X
 sh extract sqpack
 mv facts want.facts
-# Zeros stand for blocks of the image that cannot be read.
+# Blocks of the image that cannot be read are replaced by zeros.
 leaves() { rm -rf out; }
 every 'a tree' facts "$reading" sh extract sqpack-fault
-# Else a regular file that is there is whole: with status 1 some are missing.
+# Otherwise every regular file is complete; with status 1 some are missing.
 leaves() {
 	e_left=$(cd out 2>/dev/null && find . -type f -size +0 |
 	    while read -r e_f; do
@@ -111,7 +111,7 @@ every 'a tree' facts "malloc:ENOMEM openat:EMFILE openat:EACCES
     close:EIO mkdirat:EACCES mkdirat:ENOSPC symlinkat:EACCES mknodat:EPERM
     linkat:EMLINK chown:EPERM chmod:EPERM utimens:EPERM thread:EAGAIN dup:EMFILE
     lseek:EIO stat:EIO" sh extract sqpack-fault
-# An attribute that cannot be set is only missing.
+# An attribute that cannot be set only causes a warning.
 rm -rf out
 t 'an attribute that cannot be set' 0 \
     env COLDPRESS_FAULT=setxattr:1+:EACCES sqpack-fault -x out old

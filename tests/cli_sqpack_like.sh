@@ -1,5 +1,5 @@
 #!/bin/sh
-# sqpack --like mksquashfs writes the very bytes of mksquashfs 4.5.1.
+# sqpack --like mksquashfs matches mksquashfs 4.5.1 byte for byte.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -12,13 +12,13 @@ esac
 
 export SOURCE_DATE_EPOCH=1700000000
 
-# in NAME: a new tree, and into it
+# in NAME: creates a tree and changes to it
 in_tree() {
 	mkdir -p "$top/trees/$1"
 	cd "$top/trees/$1" || exit 1
 }
 
-# text BYTES: words that compress
+# text BYTES: compressible text
 text() {
 	awk -v n="$1" 'BEGIN {
 		for (i = 1; n > 0; i++) {
@@ -32,7 +32,7 @@ text() {
 zeros() { head -c "$1" /dev/zero; }
 noise() { head -c "$1" /dev/urandom; }
 
-# names N [LENGTH]: so many small files
+# names N [LENGTH]: creates N small files with names of LENGTH bytes
 names() {
 	awk -v n="$1" -v len="${2-1}" 'BEGIN {
 		for (i = 1; i <= n; i++) {
@@ -155,7 +155,7 @@ other_trees() {
 	fi
 }
 
-# alike NAME TREE OPTION...: the bytes of both, with their options
+# alike NAME TREE OPTION...: both programs write the same bytes
 alike() {
 	name=$1 tree=$2
 	shift 2

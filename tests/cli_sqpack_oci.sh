@@ -1,5 +1,5 @@
 #!/bin/sh
-# The image of an OCI layout is what its layers make one on top of the other.
+# The image of an OCI layout contains the merged tree of its layers.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -8,7 +8,7 @@ sqpack -h | grep -q 'OCI' || skip_all 'sqpack was built without OCI'
 have unsquashfs || skip_all 'unsquashfs is not installed'
 have sha256sum || skip_all 'no sha256sum'
 
-# blob FILE: into the layout; its digest and size as members of JSON
+# blob FILE: adds FILE to the layout; prints digest and size as JSON members
 blob() {
 	blob_hex=$(sha256sum <"$1" | cut -d' ' -f1)
 	mkdir -p layout/blobs/sha256
@@ -17,7 +17,7 @@ blob() {
 	    "$(wc -c <"$1" | tr -d ' ')"
 }
 
-# layer DIR FORMAT: a layer of what is in DIR, by the compressor FORMAT
+# layer DIR FORMAT: adds the contents of DIR as a layer, compressed by FORMAT
 layer() {
 	tar --format=posix --xattrs --sort=name --numeric-owner -cf layer.tar \
 	    -C "$1" .
@@ -32,7 +32,7 @@ layer() {
 	layers="${layers:+$layers,}{\"mediaType\":\"$type\",$(blob layer.z)}"
 }
 
-# manifest TAG [MORE]: of the layers so far
+# manifest TAG [MORE]: writes the manifest of the layers so far
 manifest() {
 	printf '{"architecture":"amd64","os":"linux","config":{},"rootfs":{"type":"layers","diff_ids":[%s]}}' \
 	    "$diffs" >config.json
@@ -52,7 +52,7 @@ facts() {
 	! have getfattr || getfattr -Rhd -m user - . 2>/dev/null)
 }
 
-# The lowest layer, one that hides and replaces, and one that adds
+# The lowest layer, one that hides and replaces files, and one that adds some
 mkdir -p 1/keep/deep 1/gone/deep 1/opaque/lower/deep 1/becomes-file \
     1/listed-again
 seq 50000 >1/keep/large
@@ -101,7 +101,7 @@ mkdir want
 tar -C want --xattrs -xf layout/blobs/sha256/"$(echo "$layers" |
     sed 's/.*sha256:\([0-9a-f]*\).*/\1/')" 2>/dev/null
 rm -rf want
-# by hand what the three layers make
+# the expected tree, made by hand
 mkdir want
 cp -a 1/. want
 rm -rf want/gone want/keep/hidden want/opaque/* want/becomes-file \
@@ -131,7 +131,7 @@ facts got >got.facts
 same 'it is the same tree' got.facts want.facts
 t 'the list is followed' 0 sqpack --rebuild-check ordered
 
-# As others have it
+# Layouts written by other programs
 if have umoci && [ "$(id -u)" = 0 ]; then
 	diffs='' layers='' refs=''
 	cp -R layout layout.kept
@@ -157,7 +157,7 @@ else
 	skip 'umoci is not installed, or not root'
 fi
 
-# Tags, machines, indices
+# Tags, architectures, indices
 diffs='' layers='' refs=''
 layer 1 gzip
 manifest small

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Files named in a list come first in the image, in its order, from a directory
-# and from a stream.
+# Files named in a list come first in the image, in list order, whether the
+# source is a directory or a stream.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -39,7 +39,7 @@ for m in d/e/small1 d/e/small6 z/small2 z/small5; do
 	echo "mark $m ends" >>"tree/$m"
 done
 facts tree >want
-# begins FILE...: their data is in this order in an uncompressed image
+# begins FILE...: an uncompressed image stores their data in this order
 begins() {
 	for m in "$@"; do
 		grep -obaF "mark $m ends" image | cut -d: -f1
@@ -71,7 +71,7 @@ t 'its large files come first' 0 begins d/large4 d/large2 d/large1 d/large3 \
 t 'its small files share a block, in order, before the others' 0 \
     begins d/large2 z/small5 d/e/small6 d/large1 d/e/small1
 holds 'a list' image
-# the fragment block after the listed files contains nothing of others
+# the fragment block of the listed files contains no other files
 at=$(grep -obaF 'mark d/e/small6 ends' image | cut -d: -f1)
 is 'the block ends with what is listed' \
     "$(tail -c +$((at + 1)) image | head -c 60 | tr -d '\0' | sed -n 2p)" \
@@ -86,7 +86,7 @@ same 'the same for two and four threads' image.2 image.4
 sqpack -f -F zstd -L 1 -o none.image tree
 t 'another image than without a list' 1 cmp -s image.1 none.image
 
-# The same list in other forms
+# The same list in the other forms
 grep -v '^#' list | tr '\n' '\0' >list0
 t 'paths that end in NULs' 0 plain -0 --order list0
 same 'the same image' image by.path

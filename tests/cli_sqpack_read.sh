@@ -1,7 +1,7 @@
 #!/bin/sh
-# What sqpack lists, extracts and writes from an image is what unsquashfs finds
-# in it; from a damaged one it reads what can be read, reports the damage and
-# exits with 1.  Nothing is extracted outside the directory.
+# sqpack lists, extracts and writes the same contents of an image as unsquashfs.
+# It reads what it can of a damaged image, reports the damage and exits with 1.
+# Nothing is extracted outside the directory.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -41,12 +41,12 @@ if [ "$(id -u)" = 0 ]; then
 fi
 sqpack -F gzip -o image tree
 
-# lines IMAGE: the long lines, blanks squeezed, without compressed bytes
+# lines IMAGE: the long listing, blanks squeezed, without compressed sizes
 lines() {
 	sqpack -lv "$1" | sed '1,/^$/d' |
 	    awk '$1 !~ /^[bc]/ { $4 = "" } { $1 = $1; gsub(/ +/, " "); print }'
 }
-# unsquashfs writes odd names as they are: those are compared below
+# unsquashfs prints odd names unquoted: these are compared below
 lines image | grep -v 'new\\012line' | sed 's,/\( -> \|$\),\1,' | sort >got
 unsquashfs -lln image | sed 's,squashfs-root/\?,,; s,  *$, .,; s/  */ /g' |
     grep '^[-dlpbc]r' | grep -v ' a/new' |
@@ -130,7 +130,7 @@ t 'a file that is not there' 1 sqpack -l nowhere
 t 'no image' 1 sqpack -l
 t '-l and -o' 1 sqpack -l -o x image
 
-# Extraction.  facts DIR: what an image keeps of a tree
+# Extraction.  facts DIR: everything an image preserves of a tree
 facts() {
 	(cd "$1" && find . -printf '%y %m %U %G %n %s %T@ %P %l\n' |
 	    awk '$1 == "d" { $5 = $6 = "" } { sub(/[.].*/, "", $7); print }' |
@@ -163,7 +163,7 @@ is 'holes stay holes' "$(($(du -k got/a/hole | cut -f1) < 100))" 1
 is 'within a file, too' "$(($(du -k got/a/sparse | cut -f1) < 3000))" 1
 cp image whole-image
 
-# By mksquashfs: tails in fragment blocks after blocks
+# Images by mksquashfs: the tails of larger files are in fragment blocks
 if have mksquashfs; then
 	mksquashfs tree other -noappend -no-progress -always-use-fragments \
 	    >/dev/null 2>&1
@@ -190,7 +190,7 @@ t 'but with -f' 0 sqpack -fx got a/b 'e*' image
 is 'the file is new' "$(stat -c %s got/empty)" 0
 t 'a glob without a match' 1 sqpack -x got nothing image
 
-# Links in the way
+# Symbolic links in place of directories and files
 mkdir outside
 rm -rf got
 mkdir got

@@ -1,6 +1,6 @@
 #!/bin/sh
-# An image can be rebuilt from its own tree, to the byte, with the settings that
-# it contains; anything that does not come from its tree is detected.
+# An image can be rebuilt byte for byte from its own tree, with the settings
+# found in it; any data that does not come from the tree is detected.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -94,7 +94,7 @@ sqpack -f -F zstd -L 3 -o spoilt tree
 poke spoilt 98 4 4
 t 'a level that is not the one' 1 check spoilt
 shows 'is seen in the data' '^different: byte [0-9]*, in the data of '
-# bytes of no file, in a block that has files: only a rebuild detects them
+# bytes of no file in a block with files: only a rebuild detects them
 mkdir one
 seq 2000 >one/a
 sqpack -f -F none -o whole one

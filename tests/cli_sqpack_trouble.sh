@@ -1,6 +1,6 @@
 #!/bin/sh
-# Files that change, shrink, go or fail while sqpack reads them, limits, and
-# signals at any moment: a sentence and no image, or an image without them.
+# Files that change, shrink, vanish or fail while sqpack reads them, limits, and
+# signals at any moment: a message, and no image or one without these files.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -10,7 +10,7 @@ have sqpack-fault || skip_all 'there is no sqpack-fault'
 make_tree() {
 	rm -rf tree
 	mkdir -p tree/sub
-	# the one link is read when everything has been listed
+	# the only link is read after everything has been listed
 	ln -s nowhere tree/0-link
 	seq 100000 >tree/large
 	seq 100000 | tac >tree/other
@@ -21,7 +21,7 @@ make_tree() {
 	seq 200 >tree/sub/little
 }
 
-# stopped PLAN COMMAND...: runs it until the plan stops it; its pid in $pid
+# stopped PLAN COMMAND...: runs it until the plan stops it, as process $pid
 stopped() {
 	COLDPRESS_FAULT=$1
 	export COLDPRESS_FAULT
@@ -43,7 +43,7 @@ resume() {
 	wait "$pid" || status=$?
 }
 
-# rest DIR NAME...: the files and links but for these, and what is in them
+# rest DIR NAME...: all other files and links in DIR, with their contents
 rest() {
 	(
 		cd "$1" || exit
@@ -57,8 +57,8 @@ rest() {
 	)
 }
 
-# trouble NAME PLAN CHANGE SENTENCE GONE...: CHANGE happens at PLAN's place;
-# GONE are the names that an image with -k is without
+# trouble NAME PLAN CHANGE SENTENCE GONE...: CHANGE happens where PLAN stops
+# sqpack; an image made with -k lacks the names GONE
 trouble() {
 	r_what=$1 r_plan=$2 r_change=$3 r_sentence=$4
 	shift 4
@@ -107,7 +107,7 @@ trouble 'a file changes within its data' $within \
     'printf x | dd of=tree/large conv=notrunc 2>/dev/null' \
     'tree/large: changed while it was read' large sub/hard
 
-# A file that might be one before it is read twice: the second time it fails.
+# A file that may be a duplicate is read twice: the second read fails.
 for at in 100 200 300 400 500; do
 	make_tree
 	rm -f image
@@ -128,13 +128,13 @@ for at in 100 200 300 400 500; do
 	    "$(($(find out -type f | wc -l) + $(stat -c %h "tree/$gone")))"
 done
 
-# An error of the output is told also after one of the source.
+# A write error is reported even after an error of the source.
 t 'a full disk, -k' 1 env COLDPRESS_FAULT=readlinkat:1:EIO,write:5:ENOSPC \
     sqpack-fault -f -k -p2 -b 4K -F lz4 -o image.full tree
 shows 'is told' 'image.full: No space left' .t.err
 t 'no image of that' 1 test -e image.full
 
-# A limit on the length of files.
+# A file size limit.
 make_tree
 t 'a file that gets too long' 1 sh -c 'ulimit -f 100
     sqpack -F none -o long tree'
@@ -150,7 +150,7 @@ same 'the others are' out/small tree/small
 same 'all of them' out/sub/little tree/sub/little
 t '--cat' 1 sh -c 'ulimit -f 100; sqpack --cat large image >bytes'
 
-# What stands in the directory is replaced, not written to.
+# Existing files are replaced, never written to.
 for f in '' -f; do
 	rm -rf out precious
 	mkdir out
@@ -167,7 +167,7 @@ for f in '' -f; do
 	done
 done
 
-# Signals: nothing stands there, or all of it.
+# Signals: the image is complete or absent.
 sqpack -p2 -b 4K -F gzip -L 9 -o whole tree
 bad=0
 for sig in INT TERM HUP KILL; do
@@ -185,7 +185,7 @@ is 'killed at 44 moments: nothing or all of it' $bad 0
 for plan in write:1 write:2 write:4 fsync:1 linkat:1 chmod:1; do
 	for sig in TERM INT HUP; do
 		rm -f image
-		# where no unnamed file can be made
+		# without support for unnamed files
 		COLDPRESS_FAULT=openat:2:EOPNOTSUPP,$plan:$sig sqpack-fault \
 		    -p2 -b 4K -F lz4 -o image whole 2>/dev/null
 		is "SIG$sig at $plan: what is left" \

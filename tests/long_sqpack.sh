@@ -1,5 +1,5 @@
 #!/bin/sh
-# A million names in an image.
+# An image with a million names.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# A mounted image by sqpack has the attributes of its tree, and so has the
-# output of sqpack -x, as root with owners, devices and extended attributes.
+# A mounted image by sqpack has the attributes of the original tree, and so has
+# the output of sqpack -x: as root also owners, devices and extended attributes.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

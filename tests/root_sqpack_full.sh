@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# A full file system: no image, no half-written file, and a sentence.  And what
-# another user than root may extract: no devices, no set-id bits, no owners.
+# A full file system leaves no image and no half-written file, and causes a
+# message.  A user other than root extracts no devices, set-id bits or owners.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -39,7 +39,7 @@ t '--cat into a full file system' 1 sh -c 'sqpack --cat large image >small/a
 shows 'is told, too' 'standard output: No space left' .t.err
 umount small
 
-# Another user reaches the directory, and the tools by descriptor.
+# Make the directory and the tools accessible to another user.
 if have setpriv; then
 	chmod 755 .. .
 	mkdir -m 777 free

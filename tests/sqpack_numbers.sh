@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# sqpack_numbers.sh - images of many names and of large files; after lib.sh
+# sqpack_numbers.sh - images with many names and large files; needs lib.sh
 # SPDX-License-Identifier: BSD-2-Clause
 
-# names_tar DIRECTORIES NAMES: an archive of as many files in each; every
-# hundredth name has 255 bytes
+# names_tar DIRECTORIES NAMES: an archive with NAMES empty files in each
+# directory; every hundredth name has 255 bytes
 names_tar() {
 	python3 - "$@" <<'EOF'
 import sys
@@ -32,13 +32,13 @@ out.write(bytes(1024))
 EOF
 }
 
-# memory_fits STATS NAMES: at most 64 MiB and 300 bytes a name
+# memory_fits STATS NAMES: peak memory is at most 64 MiB and 300 bytes a name
 memory_fits() {
 	[ "$(sed 's/.*"maxrss_KiB":\([0-9]*\).*/\1/' "$1")" -le \
 	    $((65536 + $2 * 300 / 1024)) ]
 }
 
-# names_hold DIRECTORIES NAMES: in an image, within memory
+# names_hold DIRECTORIES NAMES: an image holds all names, in bounded memory
 names_hold() {
 	rm -f image stats
 	names_tar "$1" "$2" >names.tar
@@ -55,7 +55,7 @@ names_hold() {
 	rm names.tar
 }
 
-# sparse_holds SIZE BYTES: a sparse file with data at its end
+# sparse_holds SIZE BYTES: an image holds a sparse file with data at its end
 sparse_holds() {
 	rm -rf tree image stats
 	mkdir tree
