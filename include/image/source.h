@@ -2,11 +2,11 @@
  * source.h - an image of any format: files stored in blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A source reads one format: it enters the names and tells where each file is
- * in the image.  Everything else is shared by all formats: duplicates, the
- * order of reading, threads, buffers, digests and rows (image_walk()).  So a
- * new format is a folder beside squashfs/ with the functions of struct
- * image_source, and a row where the tool lists its sources.
+ * A source reads one format: it adds the names and locates each file in the
+ * image.  Everything else is shared by all formats: duplicates, the order of
+ * reading, threads, buffers, digests and rows (image_walk()).  So a new format
+ * needs only a folder next to squashfs/ with the functions of struct
+ * image_source, and a row in the tool's list of sources.
  *
  * A file consists of blocks of block_B bytes, the last one possibly shorter, or
  * of a tail in a fragment block shared with other files, or of both.  A block
@@ -38,7 +38,7 @@ image_stored_B(image_word w)
 }
 
 /*
- * A memory budget: what others have left, and what the image has taken of it.
+ * A memory budget: what others have left, and how much of it the image uses.
  */
 struct image_memory {
 	uint64_t *left, taken;
@@ -102,19 +102,19 @@ struct image_source {
 	const char *name;		/* of the format */
 
 	/*
-	 * Enters all names of the image at m->offset of m->fd, which is read
-	 * only with pread(2), using the given number of threads; sets length,
-	 * block_B, fragment_count and own.  Files are entered with
-	 * image_add_file(), directories with image_add_dir(), parents first,
-	 * beginning with the root.  Damaged files are entered with a flaw;
-	 * damaged tables are reported.  0, what report returned, or as
-	 * walk_source.walk(), including *why.  It must be closed in any case.
+	 * Adds all names of the image at m->offset in m->fd, which must be read
+	 * with pread(2) only, in the given number of threads; sets length,
+	 * block_B, fragment_count and own.  Files are added by
+	 * image_add_file(), directories by image_add_dir(), parents first,
+	 * beginning with the root.  Damaged files are added with a flaw;
+	 * damaged tables are reported.  Returns 0, the result of report, or as
+	 * walk_source.walk(), including *why.  Must be closed in any case.
 	 */
 	int (*open)(struct image *m, unsigned threads, image_report_fn *report,
 	    void *arg, const char **why);
 	void (*close)(struct image *m);
 
-	/* What is wrong with a file that has this flaw: a clause, static. */
+	/* Describes a flaw of a file: a clause, statically allocated. */
 	const char *(*flaw)(unsigned flaw);
 
 	/* The position of an inode in the image, for reports. */
@@ -128,7 +128,7 @@ struct image_source {
 	image_word (*block)(const struct image *m, const struct image_file *f,
 	    uint32_t k, uint64_t *at);
 
-	/* The same for a fragment block, setting *at.  Thread-safe. */
+	/* How a fragment block is stored; sets *at.  Thread-safe. */
 	image_word (*fragment)(const struct image *m, uint32_t index,
 	    uint64_t *at);
 
@@ -143,14 +143,14 @@ struct image_source {
 };
 
 /*
- * To be called before that much memory is allocated, and after it was freed.  0
- * or -EDQUOT.
+ * Account for memory: image_take() before it is allocated, which returns 0 or
+ * -EDQUOT, and image_give() after it was freed.
  */
 int image_take(struct image_memory *m, uint64_t bytes);
 
 void image_give(struct image_memory *m, uint64_t bytes);
 
-/* Whether an error means that there is no memory, or no more is allowed. */
+/* Whether an error means that memory or the budget is exhausted. */
 static inline bool
 image_no_memory(int rc)
 {
@@ -162,8 +162,8 @@ int image_add_dir(struct image *m, const struct image_dir *d);
 int image_add_file(struct image *m, const struct image_file *f);
 
 /*
- * Opens the image at offset of fd, which remains the caller's.  As
- * image_source.open(); to be closed in any case.
+ * Opens the image at offset in fd, which the caller keeps.  Returns as
+ * image_source.open(); the image must be closed in any case.
  */
 int image_open(struct image *m, const struct image_source *source, int fd,
     uint64_t offset, struct image_memory *memory, unsigned threads,
@@ -183,19 +183,19 @@ struct image_packed {
 };
 
 /*
- * Reads and unpacks the block with that size word at `at` to out, into exactly
- * want bytes; want 0: up to a full block.  The number of bytes, or -errno and a
- * clause in *why.
+ * Reads the block with this size word at `at` and unpacks it to out, to exactly
+ * want bytes or, if want is 0, up to a full block.  Returns the number of
+ * bytes, or -errno with a clause in *why.
  */
 int64_t image_unpack(const struct image *m, void *decoder,
     struct image_packed *packed, uint64_t at, image_word word, size_t want,
     uint8_t *out, const char **why);
 
-/* As walk_source.walk(), for images that source can read. */
+/* As walk_source.walk(), for images in the format of source. */
 int image_walk(const struct image_source *source, int fd, uint64_t offset,
     const struct walk_options *o, struct walk_result *r, const char **why);
 
-/* The size of data block k of f, unpacked; and of its tail. */
+/* The unpacked size of data block k of f, and that of its tail. */
 static inline size_t
 image_block_len(const struct image *m, const struct image_file *f, uint32_t k)
 {
