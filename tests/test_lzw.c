@@ -264,8 +264,8 @@ every_width_and_mode(void **state)
 		if (!gzip)
 			continue;
 		/*
-		 * the writer above is correct: the reference reads its output,
-		 * too
+		 * check the writer itself: gzip must be able to read its
+		 * output too
 		 */
 		assert_int_equal(judge("gzip -dc", packed, n), PLAIN);
 		assert_memory_equal(want, plain, PLAIN);

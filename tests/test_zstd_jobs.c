@@ -233,7 +233,7 @@ settled_blocks(void **state)
 	assert_true(changed > KINDS);
 }
 
-/* The blocks of a frame: the position of each; returns the number. */
+/* Stores the position of each block of a frame; returns their number. */
 static size_t
 find_blocks(struct buf frame, size_t head, size_t *at, size_t most)
 {

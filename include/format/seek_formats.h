@@ -32,15 +32,15 @@ int seek_end(struct seek_map *m, uint64_t plain, uint64_t at);
 int seek_end_within(struct seek_map *m, struct seek_unit u);
 
 /*
- * Adds pieces to a stream.  Bytes are copied.  0 or -ENOMEM; -EBADMSG for a
- * part that is not within the file.
+ * Adds pieces to a stream, which copies their bytes.  0, -ENOMEM, or -EBADMSG
+ * if a part lies outside the file.
  */
 int seek_bytes(struct seek_stream *s, const void *p, size_t len);
 int seek_extent(struct seek_stream *s, uint64_t at, uint64_t len);
 
 /*
  * Builds a stream from the units from..to: whole frames unchanged, partial ones
- * with the format's part().  0 or -errno; to be freed in any case.
+ * with the format's part().  0 or -errno; to be freed even on failure.
  */
 int seek_stream_make(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s);

@@ -45,13 +45,13 @@ struct store_writer {
 };
 
 /*
- * Creates the directory, or uses an empty one, and opens SHA-256.  0,
- * -ENOTEMPTY or -errno; store_close() in either case.
+ * Creates the directory, or uses an empty one, and sets up SHA-256.  0,
+ * -ENOTEMPTY or -errno; call store_close() even on failure.
  */
 int store_open(struct store *s, const char *root, enum store_form form);
 void store_close(struct store *s);
 
-/* 0 or -ENOMEM; store_writer_free() in either case. */
+/* 0 or -ENOMEM; call store_writer_free() even on failure. */
 int store_writer_make(struct store_writer *w, const struct store *s);
 void store_writer_free(struct store_writer *w);
 

@@ -48,7 +48,7 @@ struct world {
 	uint32_t sets;
 };
 
-/* The world of a seed.  0 or -ENOMEM; world_free() in either case. */
+/* The world of a seed.  0 or -ENOMEM; call world_free() even on failure. */
 int world_make(struct world *w, uint64_t seed, uint32_t sets);
 void world_free(struct world *w);
 

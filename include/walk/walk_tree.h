@@ -38,7 +38,8 @@ struct tree_path {
 
 /*
  * Everything below the directory root, read by the given number of threads, in
- * no particular order. 0, -ECANCELED or -ENOMEM; t must be freed in any case.
+ * no particular order.  0, -ECANCELED or -ENOMEM; t must be freed even on
+ * failure.
  */
 int tree_scan(struct tree *t, int root, unsigned threads,
     const atomic_bool *cancel);

@@ -22,7 +22,7 @@ struct image_rows {
 
 /*
  * Rows are reported at the first size if no other thread is reporting, at the
- * second in any case.
+ * second even on failure.
  */
 enum { IMAGE_BATCH_SOME = 32, IMAGE_BATCH = 256 };
 
@@ -33,7 +33,7 @@ struct image_row_batch {
 	struct image_outcome out[IMAGE_BATCH];
 };
 
-/* 0 or -ENOMEM; must be closed in any case. */
+/* 0 or -ENOMEM; must be closed even on failure. */
 int image_rows_open(struct image_rows *w, struct image *m,
     const struct walk_options *o, struct image_ending *e,
     struct walk_result *r);

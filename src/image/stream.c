@@ -1,5 +1,5 @@
 /*
- * stream.c - files, whose pieces are hashed in order
+ * stream.c - hashing the pieces of each file in order
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A thread that unpacks a block hands its pieces to their streams.  A stream

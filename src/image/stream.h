@@ -1,5 +1,5 @@
 /*
- * stream.h - files, whose pieces are hashed in order
+ * stream.h - hashing the pieces of each file in order
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_IMAGE_STREAM_H
@@ -61,7 +61,7 @@ struct image_streams {
 	struct image_ready *ready;	/* of each thread */
 };
 
-/* 0 or -ENOMEM; must be closed in any case. */
+/* 0 or -ENOMEM; must be closed even on failure. */
 int image_streams_open(struct image_streams *s, struct image *m,
     struct image_buffers *b, struct image_ending *e,
     const struct walk_options *o);

@@ -117,8 +117,8 @@ void deflate_plan_make(struct deflate_plan *plan, struct deflate_piece *p,
     bool fast);
 
 /*
- * Writes a block, from one cursor to the other; there is enough room.  Every
- * symbol in it has a code in the plan.
+ * Writes the block between the two cursors.  The caller guarantees enough room,
+ * and a code in the plan for every symbol of the block.
  */
 void deflate_emit(struct deflate_writer *out,
     const struct deflate_plan *plan,

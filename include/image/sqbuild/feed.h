@@ -42,7 +42,7 @@ struct feed_unit {
  */
 size_t feed_room(const struct sqb_data_options *o);
 
-/* f must be closed in any case.  0 or -ENOMEM. */
+/* f must be closed even on failure.  0 or -ENOMEM. */
 int feed_open(struct feed *f, const struct sqb_source *source,
     const struct sqb_data_options *o, struct sqb_data *d);
 void feed_close(struct feed *f);

@@ -145,7 +145,7 @@ void sqr_decoder_close(struct sqr_decoder *d);	/* d may be NULL */
 /*
  * Unpacks the block at byte `at` of the image to out, which has room for want
  * bytes, the exact size expected; want 0: room for a full block, any size.
- * Returns the size, or -errno, with a clause in *why.
+ * Returns the size, or -errno, with the reason in *why.
  */
 int64_t sqr_unpack(struct sqr_decoder *d, uint64_t at, uint32_t word,
     size_t want, uint8_t *out, const char **why);

@@ -16,7 +16,7 @@ enum {
 	LENGTH_MASK = (1 << INFLATE_LENGTH_BITS) - 1,
 	DISTANCE_MASK = (1 << INFLATE_DISTANCE_BITS) - 1,
 	REFILLED = 56,		/* bits at least, after a refill */
-	COPIED = 40,		/* bytes that a copy may write too many */
+	COPIED = 40,		/* bytes that a copy may write past its end */
 	MATCH_MAX = 258
 };
 

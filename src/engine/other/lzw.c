@@ -201,8 +201,8 @@ spell(const struct lzw *z, uint32_t code, uint8_t *end)
 }
 
 /*
- * Writes the string of code; if that is the next code to be defined, the string
- * of old plus its first byte.
+ * Writes the string for code or, if code is the next one to be defined, the
+ * string for old plus its first byte.
  */
 static uint8_t
 put_string(struct lzw *z, uint32_t code, struct stream_io *io)

@@ -27,8 +27,8 @@
  *
  * - Tables: a block that uses one (treeless literals, repeat mode) before a
  *   block of the job has set it is rejected, here and by libzstd.
- * - Offsets: a sequence with a value above 3 sets one; one of 1 to 3 uses
- *   one.  All sequences are read from the job's first on, and one that uses
+ * - Offsets: an offset value above 3 sets a repeat offset; 1 to 3 use one.
+ *   All sequences are read from the job's first on, and one that uses
  *   an offset which no sequence of the job has set is rejected.  libzstd
  *   would use 1, 4 or 8, so this is the only check.  Once all three are set
  *   and all tables too, nothing older can come back.

@@ -1,5 +1,5 @@
 /*
- * sqfs_packers.c - the compressors of sqpack
+ * sqfs_packers.c - sqpack's compressors
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Data goes through everything that sqpack does with a block, including the

@@ -1,5 +1,5 @@
 /*
- * sqfs_units.c - the space for the data of an image: blocks and fragments
+ * sqfs_units.c - the space taken by an image's data blocks and fragments
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Files are cut into units by the feed of sqpack, which whichever thread holds

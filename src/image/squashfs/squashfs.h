@@ -94,7 +94,7 @@ struct sq_meta {
 /*
  * Reads the table between start and end, or as much of it as exists, and finds
  * its blocks, at most most; it ends where they do.  0, -ENODATA (none of it
- * exists), -EFBIG, -EDQUOT, -ENOMEM or -errno.  Must be freed in any case.
+ * exists), -EFBIG, -EDQUOT, -ENOMEM or -errno.  Must be freed even on failure.
  */
 int sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
     uint64_t end, size_t most);

@@ -168,7 +168,7 @@ struct table;
 
 /*
  * Begins a table of these columns on fd, as --csv or --json, with the
- * provenance of the rows.  0 or -errno; *t must be closed in any case.
+ * provenance of the rows.  0 or -errno; *t must be closed even on failure.
  */
 int coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
     const char *const *columns, size_t count);

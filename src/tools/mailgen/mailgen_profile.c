@@ -100,7 +100,7 @@ struct trial {
 	uint64_t mails, text_packed_B;
 };
 
-/* Generates mails, and measures how they compress. */
+/* Generates messages and measures how well they compress. */
 static int
 make_some(const struct trial *t, struct measure *m)
 {

@@ -35,7 +35,7 @@ archive_take_xattrs(struct archive *a, uint32_t *index)
 		    x->length);
 		if (rc == -ENOTSUP) {
 			msg_warn(&a->p->msg, "%s: attribute %s is left out: "
-			    "squashfs has user, trusted and security",
+			    "squashfs has only user, trusted and security",
 			    e->path, x->name);
 			rc = 0;
 		}
