@@ -157,7 +157,7 @@ wrong 'seed .-1. is not' mailgen -s -1 x
 wrong 'threads .0. is not' mailgen -p 0 x
 wrong 'mean .12. is not' mailgen --mean 12 x
 wrong 'median .65M. is not' mailgen --median 65M x
-wrong 'have the mean 1000 and the median 5000' mailgen --mean 1000 \
+wrong 'has the mean 1000 and the median 5000' mailgen --mean 1000 \
     --median 5000 x
 wrong 'attachments .2. is not' mailgen --attachments 2 x
 wrong 'nothing: No such file' mailgen --like nothing x
