@@ -4,18 +4,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
-# kernel_options: how the kernel reads squashfs, which affects a start
-kernel_options() {
-	for kernel_config in /proc/config.gz "/boot/config-$(uname -r)"; do
-		[ -r "$kernel_config" ] || continue
-		gzip -cdf "$kernel_config" 2>/dev/null | sed -n \
-		    's/^CONFIG_SQUASHFS_\(DECOMP[A-Z_]*\|FILE[A-Z_]*\)=y$/\1/p' |
-		    tr '\n' ' '
-		return 0
-	done
-	printf 'unknown'
-}
-
 # image, unpacked: where the image is, and where it is unpacked to be read back
 # or started from; the names are unique to this study
 image() { printf '%s/%s.sqsh' "$store" "$series"; }

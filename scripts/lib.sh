@@ -213,3 +213,15 @@ elif [ -x "$here/../../bin/lap" ]; then
 fi
 PATH=${COLDPRESS_BIN:+$COLDPRESS_BIN:}$PATH:/usr/sbin:/sbin
 export PATH
+
+# kernel_options: how the kernel reads squashfs, which affects every cold start
+kernel_options() {
+	for kernel_config in /proc/config.gz "/boot/config-$(uname -r)"; do
+		[ -r "$kernel_config" ] || continue
+		gzip -cdf "$kernel_config" 2>/dev/null | sed -n \
+		    's/^CONFIG_SQUASHFS_\(DECOMP[A-Z_]*\|FILE[A-Z_]*\)=y$/\1/p' |
+		    tr '\n' ' '
+		return 0
+	done
+	printf 'unknown'
+}

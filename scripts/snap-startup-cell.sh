@@ -7,18 +7,6 @@
 # mounted on $study/mount/PART; for the image "try", the part's tree is bound
 # there.
 
-# kernel_options: how the kernel reads squashfs, which affects launches
-kernel_options() {
-	for kernel_config in /proc/config.gz "/boot/config-$(uname -r)"; do
-		[ -r "$kernel_config" ] || continue
-		gzip -cdf "$kernel_config" 2>/dev/null | sed -n \
-		    's/^CONFIG_SQUASHFS_\(DECOMP[A-Z_]*\|FILE[A-Z_]*\)=y$/\1/p' |
-		    tr '\n' ' '
-		return 0
-	done
-	printf 'unknown'
-}
-
 parts_unmount() {
 	for part in app content; do
 		! mountpoint -q "$study/mount/$part" ||
