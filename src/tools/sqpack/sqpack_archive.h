@@ -7,22 +7,7 @@
 
 #include "sqpack.h"
 
-#include "format/convert.h"
-#include "format/tar/tar.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
-
-/* A compressed archive being decompressed into a pipe. */
-struct unpack {
-	pthread_t thread;
-	bool running;
-	struct input in;
-	struct convert convert;
-	struct convert_result result;
-	int out;			/* the pipe's write end */
-	atomic_int rc;			/* set before the pipe is closed */
-};
+#include "format/tar/tar_archive.h"
 
 struct archive {
 	struct sqpack *p;
@@ -34,9 +19,8 @@ struct archive {
 	bool (*filter)(void *arg, const char *path);
 	void *filter_arg;
 	int fd;				/* the file, or standard input */
-	int data;			/* what is read: fd or the pipe */
-	struct unpack unpack;
-	struct tar *tar;
+	struct tar_archive stream;
+	struct tar *tar;		/* the stream's */
 	/* the current file */
 	struct tar_entry entry;
 	size_t extent;			/* the next extent */

@@ -2,7 +2,7 @@
  * sqpack_tar.c - a tar archive as the source of an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The archive is read once; its bytes come from sqpack_archive.c.
+ * The archive is read once; its bytes come from tar_archive.h.
  */
 #include "sqpack_archive.h"
 
@@ -110,23 +110,6 @@ archive_read(void *arg, void *buf, size_t len)
 		}
 		to += n;
 		len -= n;
-	}
-	return rc;
-}
-
-int
-archive_end(struct archive *a)
-{
-	int rc = tar_drain(a->tar);
-
-	if (rc == 0 && a->unpack.running) {
-		pthread_join(a->unpack.thread, NULL);
-		rc = atomic_load(&a->unpack.rc);
-		if (rc != 0)
-			archive_fail(a, rc);
-		a->unpack.running = false;
-	} else if (rc != 0) {
-		archive_fail(a, rc);
 	}
 	return rc;
 }

@@ -1,0 +1,61 @@
+/*
+ * tar_archive.h - a tar archive in a file or pipe, compressed or not
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * An archive compressed in any format of the codec table is decompressed by
+ * that format's coder, in threads of its own.  A struct tar_archive belongs to
+ * one thread at a time, and must not be moved while it is open.
+ */
+#ifndef COLDPRESS_TAR_ARCHIVE_H
+#define COLDPRESS_TAR_ARCHIVE_H
+
+#include "format/convert.h"
+#include "format/tar/tar.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct tar_archive {
+	struct tar *tar;		/* for tar_next() and tar_read() */
+	/* private */
+	int pipe;			/* its read end, while unpacking */
+	int out;			/* its write end, the thread's */
+	bool unpacking;
+	pthread_t thread;
+	struct input in;
+	struct convert convert;
+	struct convert_result result;
+	atomic_int rc;			/* set before the pipe is closed */
+	int (*raw)(void *arg, const void *data, size_t len);
+	void *raw_arg;
+};
+
+struct tar_archive_options {
+	unsigned threads;		/* for decompression */
+	/* As in struct tar_source; raw may be NULL. */
+	int (*raw)(void *arg, const void *data, size_t len);
+	void *raw_arg;
+};
+
+/*
+ * Opens the archive that fd is positioned at; fd remains the caller's.  The
+ * archive must be closed even after failure.  0 or -errno.
+ */
+int tar_archive_open(struct tar_archive *a, int fd,
+    const struct tar_archive_options *o);
+void tar_archive_close(struct tar_archive *a);
+
+/*
+ * After tar_next() has returned 0: reads the rest of the input, so that damage
+ * there is not missed.  0 or -errno.
+ */
+int tar_archive_end(struct tar_archive *a);
+
+/*
+ * Why a call on the archive returned rc: a sentence without capital and full
+ * stop, valid until tar_archive_close().
+ */
+const char *tar_archive_why(const struct tar_archive *a, int rc);
+
+#endif
