@@ -6,7 +6,7 @@
  * is looked up, and is then no longer missing.
  */
 #include "base/sys.h"
-#include "image/sqbuild/order.h"
+#include "walk/walk_order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct sqb_order *o;
+	struct walk_order *o;
 	const char *path;
 	size_t line, found = 0;
 	char *text;
@@ -28,15 +28,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = '\0';
-	if (sqb_order_read(&o, text, size - 1, data[0] & 1, &line) != 0)
+	if (walk_order_read(&o, text, size - 1, data[0] & 1, &line) != 0)
 		return 0;
-	while ((path = sqb_order_missing(o)) != NULL) {
-		sqb_order_rank(o, path);
-		if (sqb_order_found(o) != ++found)
+	while ((path = walk_order_missing(o)) != NULL) {
+		walk_order_rank(o, path);
+		if (walk_order_found(o) != ++found)
 			abort();
 	}
-	if (found != sqb_order_count(o))
+	if (found != walk_order_count(o))
 		abort();
-	sqb_order_free(o);
+	walk_order_free(o);
 	return 0;
 }

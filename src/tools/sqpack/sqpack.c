@@ -336,7 +336,7 @@ main(int argc, char **argv)
 		sqb_data_free(&p.data);
 		sqb_xattrs_close(p.xattrs);
 		sqw_tree_close(&p.tree);
-		sqb_order_free(p.order);
+		walk_order_free(p.order);
 		sys_free(p.order_path);
 		status = exit_status(&p, rc, msg_finish(&p.msg));
 	}

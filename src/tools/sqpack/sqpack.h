@@ -10,7 +10,7 @@
 #include "base/progress.h"
 #include "image/sqbuild/data.h"
 #include "image/sqtables/image.h"
-#include "image/sqbuild/order.h"
+#include "walk/walk_order.h"
 #include "image/sqwrite/tree.h"
 
 #include <stdbool.h>
@@ -87,7 +87,7 @@ struct sqpack {
 	struct sqb_xattrs *xattrs;	/* NULL: omitted */
 	struct sqb_data data;
 	struct sqb_image_space space;
-	struct sqb_order *order;	/* NULL: none was given */
+	struct walk_order *order;	/* NULL: none was given */
 	char *order_path;		/* scratch */
 	size_t order_room;
 	struct progress progress;

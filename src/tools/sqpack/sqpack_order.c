@@ -27,7 +27,7 @@ sqpack_order_open(struct sqpack *p)
 	if (fd >= 0)
 		sys_close(fd);
 	if (rc == 0)
-		rc = sqb_order_read(&p->order, text, len, p->o.null_ends,
+		rc = walk_order_read(&p->order, text, len, p->o.null_ends,
 		    &line);
 	if (rc == -EINVAL)
 		msg_error(&p->msg, "%s: line %zu is not a path, nor a number, "
@@ -44,7 +44,7 @@ sqpack_order_rank(struct sqpack *p, size_t node, uint32_t *rank)
 	    &p->order_room);
 
 	if (rc == 0)
-		*rank = sqb_order_rank(p->order, p->order_path);
+		*rank = walk_order_rank(p->order, p->order_path);
 	return rc;
 }
 
@@ -108,8 +108,8 @@ sqpack_order_sort(struct sqpack *p, uint32_t *files, size_t count,
 			qsort(r, count, sizeof(*r), by_rank);
 		for (size_t i = 0; i < count; i++)
 			files[i] = r[i].node;
-		*rest = count_below(r, count, SQB_ORDER_REST);
-		*last = count_below(r, count, SQB_ORDER_REST + 1);
+		*rest = count_below(r, count, WALK_ORDER_REST);
+		*last = count_below(r, count, WALK_ORDER_REST + 1);
 	}
 	sys_free(ranks);
 	sys_free(r);
@@ -119,9 +119,9 @@ sqpack_order_sort(struct sqpack *p, uint32_t *files, size_t count,
 int
 sqpack_order_check(struct sqpack *p)
 {
-	size_t all = sqb_order_count(p->order);
-	size_t found = sqb_order_found(p->order);
-	const char *missing = sqb_order_missing(p->order);
+	size_t all = walk_order_count(p->order);
+	size_t found = walk_order_found(p->order);
+	const char *missing = walk_order_missing(p->order);
 
 	if (missing != NULL && found == 0) {
 		msg_error(&p->msg, "%s: none of its paths is that of a file "

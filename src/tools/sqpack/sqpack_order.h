@@ -9,7 +9,7 @@
 
 #include "sqpack.h"
 
-#include "image/sqbuild/order.h"
+#include "walk/walk_order.h"
 
 /* Reads the list p->o.order into p->order.  Reports errors. */
 int sqpack_order_open(struct sqpack *p);

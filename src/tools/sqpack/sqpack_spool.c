@@ -86,7 +86,7 @@ pass_next(void *arg, struct sqb_file *f)
 			return rc;
 		rc = sqpack_order_rank(s->p, at != NULL ? at[f->id] : f->id,
 		    &rank);
-		if (rc != 0 || rank == SQB_ORDER_REST)
+		if (rc != 0 || rank == WALK_ORDER_REST)
 			return rc != 0 ? rc : 1;
 		rc = hold(s, f, rank);
 		if (rc != 0)
@@ -177,7 +177,7 @@ write_all(struct spool *s, int rest, int fd, uint64_t at)
 	d->end = at;
 	if (s->count > 0)
 		qsort(s->held, s->count, sizeof(*s->held), by_rank);
-	while (first < s->count && s->held[first].rank < SQB_ORDER_REST)
+	while (first < s->count && s->held[first].rank < WALK_ORDER_REST)
 		first++;
 	rc = write_held(s, first, fd, at);
 	if (rc == 0)

@@ -1,8 +1,8 @@
 /*
- * order.c - a list of the files whose data comes first in an image
+ * walk_order.c - a list of the files whose data comes first
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "image/sqbuild/order.h"
+#include "walk/walk_order.h"
 
 #include "base/args.h"
 #include "base/array.h"
@@ -24,7 +24,7 @@ struct item {
 	bool found;
 };
 
-struct sqb_order {
+struct walk_order {
 	char *text;
 	bool nul;			/* paths end with NUL, not newline */
 	enum form form;
@@ -96,10 +96,10 @@ unescape(char *s)
 }
 
 static int
-add(struct sqb_order *o, char *path, int64_t key, size_t line)
+add(struct walk_order *o, char *path, int64_t key, size_t line)
 {
 	void *items = o->items;
-	int rc = line >= SQB_ORDER_REST - 1 ? -EFBIG :
+	int rc = line >= WALK_ORDER_REST - 1 ? -EFBIG :
 	    array_grow(&items, o->count, &o->cap, sizeof(*o->items));
 
 	o->items = items;
@@ -112,7 +112,7 @@ add(struct sqb_order *o, char *path, int64_t key, size_t line)
 }
 
 static int
-add_touch(struct sqb_order *o, char *line, size_t number)
+add_touch(struct walk_order *o, char *line, size_t number)
 {
 	int64_t key;
 	size_t len;
@@ -125,7 +125,7 @@ add_touch(struct sqb_order *o, char *line, size_t number)
 }
 
 static int
-add_priority(struct sqb_order *o, char *line, size_t number)
+add_priority(struct walk_order *o, char *line, size_t number)
 {
 	int64_t key = 0;
 	char *end = priority_of(line, &key);
@@ -139,13 +139,13 @@ add_priority(struct sqb_order *o, char *line, size_t number)
 
 /* Lines end with NUL; comments are not recognized. */
 static bool
-is_comment(const struct sqb_order *o, const char *line)
+is_comment(const struct walk_order *o, const char *line)
 {
 	return *line == '\0' || (*line == '#' && !o->nul);
 }
 
 static enum form
-find_form(const struct sqb_order *o, char *end)
+find_form(const struct walk_order *o, char *end)
 {
 	bool first = true;
 	int64_t n;
@@ -164,7 +164,7 @@ find_form(const struct sqb_order *o, char *end)
 }
 
 static int
-take_lines(struct sqb_order *o, char *end, size_t *line)
+take_lines(struct walk_order *o, char *end, size_t *line)
 {
 	int rc = 0;
 	char *next;
@@ -205,7 +205,7 @@ by_path(const void *a, const void *b)
 
 /* Keeps the first position of each path. */
 static void
-rank_all(struct sqb_order *o)
+rank_all(struct walk_order *o)
 {
 	size_t kept = 0;
 
@@ -215,7 +215,7 @@ rank_all(struct sqb_order *o)
 
 		it->rank = (uint32_t)i;
 		if (o->form == PRIORITIES && it->key >= 0)
-			it->rank = SQB_ORDER_REST + (it->key == 0 ? 0 :
+			it->rank = WALK_ORDER_REST + (it->key == 0 ? 0 :
 			    1 + (uint32_t)i);
 	}
 	qsort(o->items, o->count, sizeof(*o->items), by_path);
@@ -243,10 +243,10 @@ cut_lines(char *text, const char *end, size_t *line)
 }
 
 int
-sqb_order_read(struct sqb_order **out, char *text, size_t len, bool nul,
+walk_order_read(struct walk_order **out, char *text, size_t len, bool nul,
     size_t *line)
 {
-	struct sqb_order *o = sys_calloc(1, sizeof(*o));
+	struct walk_order *o = sys_calloc(1, sizeof(*o));
 	int rc = 0;
 
 	if (o == NULL) {
@@ -262,7 +262,7 @@ sqb_order_read(struct sqb_order **out, char *text, size_t len, bool nul,
 		rc = take_lines(o, text + len, line);
 	}
 	if (rc != 0) {
-		sqb_order_free(o);
+		walk_order_free(o);
 		return rc;
 	}
 	if (o->count > 0)
@@ -272,7 +272,7 @@ sqb_order_read(struct sqb_order **out, char *text, size_t len, bool nul,
 }
 
 void
-sqb_order_free(struct sqb_order *o)
+walk_order_free(struct walk_order *o)
 {
 	if (o == NULL)
 		return;
@@ -284,7 +284,7 @@ sqb_order_free(struct sqb_order *o)
 /* Queries */
 
 static struct item *
-find(const struct sqb_order *o, const char *path, size_t len)
+find(const struct walk_order *o, const char *path, size_t len)
 {
 	size_t lo = 0, hi = o->count;
 
@@ -304,7 +304,7 @@ find(const struct sqb_order *o, const char *path, size_t len)
 }
 
 uint32_t
-sqb_order_rank(struct sqb_order *o, const char *path)
+walk_order_rank(struct walk_order *o, const char *path)
 {
 	size_t len = strlen(path);
 	struct item *it = find(o, path, len);
@@ -315,26 +315,26 @@ sqb_order_rank(struct sqb_order *o, const char *path)
 		it = find(o, path, len);
 	}
 	if (it == NULL)
-		return SQB_ORDER_REST;
+		return WALK_ORDER_REST;
 	o->found += !it->found;
 	it->found = true;
 	return it->rank;
 }
 
 size_t
-sqb_order_count(const struct sqb_order *o)
+walk_order_count(const struct walk_order *o)
 {
 	return o->count;
 }
 
 size_t
-sqb_order_found(const struct sqb_order *o)
+walk_order_found(const struct walk_order *o)
 {
 	return o->found;
 }
 
 const char *
-sqb_order_missing(const struct sqb_order *o)
+walk_order_missing(const struct walk_order *o)
 {
 	for (size_t i = 0; i < o->count; i++)
 		if (!o->items[i].found)
