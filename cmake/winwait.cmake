@@ -22,10 +22,10 @@ if(COLDPRESS_WINWAIT)
     else()
         list(APPEND lost
             "winwait --criterion window: there is no libxcb (libxcb1-dev)")
-        set(without winwait_x.c)
+        set(without winwait_x.c winwait_clock.c)
     endif()
-    set_source_files_properties(src/tools/winwait/${without}
-        PROPERTIES HEADER_FILE_ONLY ON)
+    list(TRANSFORM without PREPEND src/tools/winwait/)
+    set_source_files_properties(${without} PROPERTIES HEADER_FILE_ONLY ON)
 else()
     list(APPEND lost "winwait: COLDPRESS_WINWAIT is OFF")
 endif()

@@ -6,9 +6,9 @@
 # shellcheck source=scripts/xserver.sh
 . "$SRC/scripts/xserver.sh"
 
-# value COLUMN: from the row written by the last command
+# value COLUMN [FILE]: from the row written by the last command
 value() {
-	grep -v '^#' .t.out | awk -F, -v name="$1" '
+	grep -v '^#' "${2-.t.out}" | awk -F, -v name="$1" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 	{ print $at[name] }'
 }
@@ -113,6 +113,18 @@ windows() {
 windows 'without a manager'
 t 'openbox starts' 0 x_manage openbox
 windows openbox
+
+# A window that is mapped at once may be mapped, inside the manager's frame,
+# before winwait can ask for its events.
+winwait_all() {
+	winwait_left=20
+	while [ $winwait_left -gt 0 ]; do
+		winwait_left=$((winwait_left - 1))
+		winwait --csv -- "$client" >row || return
+		[ -n "$(value mapped_ms row)" ] || return 9
+	done
+}
+t 'no mapping is missed' 0 winwait_all
 
 # The client and winwait agree roughly on when the window was listed;
 # scripts/bench-winwait measures how closely.

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -105,12 +106,22 @@ looks(const struct watch *t)
 	    w->seen.result != RESULT_NONE);
 }
 
+/* On a busy machine events are to be read at once; this may not be permitted. */
+static void
+hurry(void)
+{
+	const struct sched_param param = { .sched_priority = 1 };
+
+	pthread_setschedparam(pthread_self(), SCHED_RR, &param);
+}
+
 static void *
 watch(void *arg)
 {
 	struct watch *t = arg;
 	struct winwait *w = t->w;
 
+	hurry();
 	while (t->fds[FD_STOP].revents == 0) {
 		int n = poll(t->fds, FDS, looks(t) ? STEP_MS : -1);
 		uint64_t now = sys_now_ns();

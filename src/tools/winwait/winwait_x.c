@@ -10,6 +10,7 @@
  * Windows that existed before the command was started are not its own.
  */
 #include "winwait.h"
+#include "winwait_clock.h"
 
 #include "base/array.h"
 #include "base/sys.h"
@@ -25,6 +26,7 @@ enum atom { CLIENT_LIST, WM_NAME, WM_TYPE, TYPE_DIALOG, TYPE_SPLASH, WM_CHECK,
 
 struct window {
 	xcb_window_t id;
+	xcb_window_t frame;		/* of the window manager; 0 */
 	uint64_t created_ns, mapped_ns;
 };
 
@@ -33,6 +35,7 @@ struct winwait_x {
 	xcb_window_t root;
 	xcb_atom_t atoms[ATOMS];
 	bool managed;			/* there is a window manager */
+	struct winwait_clock clock;	/* the server's */
 	struct window *windows;		/* created since the watch began */
 	size_t count, cap;
 };
@@ -141,7 +144,8 @@ winwait_x_open(struct winwait *w)
 	for (; screen > 0 && s.rem > 1; screen--)
 		xcb_screen_next(&s);
 	x->root = s.data->root;
-	if (ask_atoms(x) != 0 || listen_to(x, x->root,
+	if (ask_atoms(x) != 0 || winwait_clock_set(&x->clock, x->c,
+	    x->root) != 0 || listen_to(x, x->root,
 	    XCB_EVENT_MASK_SUBSTRUCTURE_NOTIFY |
 	    XCB_EVENT_MASK_PROPERTY_CHANGE) != 0) {
 		msg_error(&w->msg, "the X server gives no events of its root "
@@ -266,13 +270,25 @@ read_list(struct winwait *w, uint64_t now)
 static void
 map(struct winwait *w, const xcb_map_notify_event_t *e, uint64_t now)
 {
-	struct window *v = find(w->x, e->window);
+	struct winwait_x *x = w->x;
+	struct window *v = find(x, e->window);
 
-	if (v == NULL || v->mapped_ns != 0)
-		return;
-	v->mapped_ns = now;
-	if (!w->x->managed && !e->override_redirect)
+	for (size_t i = 0; i < x->count; i++)
+		if ((x->windows[i].id == e->window ||
+		    x->windows[i].frame == e->window) &&
+		    x->windows[i].mapped_ns == 0)
+			x->windows[i].mapped_ns = now;
+	if (v != NULL && !x->managed && !e->override_redirect)
 		appear(w, v, now);
+}
+
+static void
+reparent(struct winwait_x *x, const xcb_reparent_notify_event_t *e)
+{
+	struct window *v = find(x, e->window);
+
+	if (v != NULL && e->parent != x->root)
+		v->frame = e->parent;
 }
 
 static void
@@ -291,9 +307,13 @@ take(struct winwait *w, const xcb_generic_event_t *e, uint64_t now)
 	case XCB_MAP_NOTIFY:
 		map(w, (const void *)e, now);
 		break;
+	case XCB_REPARENT_NOTIFY:
+		reparent(x, (const void *)e);
+		break;
 	case XCB_PROPERTY_NOTIFY:
 		if (p->window == x->root && p->atom == x->atoms[CLIENT_LIST])
-			read_list(w, now);
+			read_list(w, winwait_clock_ns(&x->clock, p->time,
+			    now));
 		break;
 	}
 }
@@ -322,6 +342,8 @@ winwait_x_events(struct winwait *w, uint64_t now)
 	    (e = next_event(w->x)) != NULL) {
 		take(w, e, now);
 		free(e);
+		/* Others may have come while this one was examined. */
+		now = sys_now_ns();
 	}
 	if (w->seen.result == RESULT_NONE &&
 	    xcb_connection_has_error(w->x->c))

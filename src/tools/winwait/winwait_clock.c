@@ -1,0 +1,76 @@
+/*
+ * winwait_clock.c - translating time stamps of the X server
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * On a busy machine an event may be read long after it happened.  Property
+ * changes bear a time stamp: milliseconds, truncated to 32 bits, on a clock of
+ * the server's own.
+ */
+#include "winwait_clock.h"
+
+#include "base/sys.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { TRIES = 8, MS = 1000000 };
+
+/* The latest time that a time stamp may mean, except that it is truncated. */
+static uint64_t
+latest(const struct winwait_clock *k, uint32_t ms)
+{
+	return k->ns + (uint64_t)((int64_t)(int32_t)(ms - k->ms) * MS);
+}
+
+/* The time stamp of a change made now to a property of the window, or -1. */
+static int64_t
+stamp(xcb_connection_t *c, xcb_window_t window)
+{
+	int64_t ms = -1;
+	xcb_generic_event_t *e;
+
+	xcb_change_property(c, XCB_PROP_MODE_REPLACE, window, XCB_ATOM_WM_NAME,
+	    XCB_ATOM_STRING, 8, 0, NULL);
+	xcb_flush(c);
+	while (ms < 0 && (e = xcb_wait_for_event(c)) != NULL) {
+		if ((e->response_type & 0x7f) == XCB_PROPERTY_NOTIFY)
+			ms = ((const xcb_property_notify_event_t *)e)->time;
+		free(e);
+	}
+	return ms;
+}
+
+/*
+ * A stamp is older than its arrival; of several, the one that arrived soonest
+ * is the closest bound.
+ */
+int
+winwait_clock_set(struct winwait_clock *k, xcb_connection_t *c,
+    xcb_window_t root)
+{
+	const uint32_t events = XCB_EVENT_MASK_PROPERTY_CHANGE;
+	xcb_window_t window = xcb_generate_id(c);
+	int64_t ms = 0;
+
+	xcb_create_window(c, 0, window, root, 0, 0, 1, 1, 0,
+	    XCB_WINDOW_CLASS_INPUT_ONLY, XCB_COPY_FROM_PARENT,
+	    XCB_CW_EVENT_MASK, &events);
+	for (int i = 0; i < TRIES && ms >= 0; i++) {
+		uint64_t now;
+
+		ms = stamp(c, window);
+		now = sys_now_ns();
+		if (ms >= 0 && (i == 0 || now < latest(k, (uint32_t)ms)))
+			*k = (struct winwait_clock){ (uint32_t)ms, now };
+	}
+	xcb_destroy_window(c, window);
+	return ms < 0 ? -1 : 0;
+}
+
+uint64_t
+winwait_clock_ns(const struct winwait_clock *k, uint32_t ms, uint64_t now)
+{
+	uint64_t end = latest(k, ms) + MS;
+
+	return now < end ? now : end;
+}
