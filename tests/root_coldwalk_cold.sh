@@ -32,6 +32,11 @@ walk() { coldwalk --hash none "$@"; }
 seq 100000 >plain
 [ "$(cold plain)" = yes ] || skip_all 'no disk here that can be made cold'
 
+head -c 1000000 /dev/urandom >parts
+printf '1\tparts\t0\t4096\n1\tparts\t409600\t8192\n' >list
+is 'only parts of a file' "$(cold --cold fadvise --files-from list \
+    --ranges .)" yes
+
 # Forty files in fragment blocks of 1 MiB.
 mkdir small
 i=0

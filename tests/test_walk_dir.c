@@ -35,6 +35,7 @@ struct scene {
 	uint64_t planned;		/* bytes */
 	atomic_ullong progressed;
 	atomic_uint looks[2];		/* before, after */
+	atomic_ullong asked_B;		/* of the last file */
 };
 
 static int
@@ -77,7 +78,8 @@ plan(void *arg, uint64_t files, uint64_t bytes)
 }
 
 static void
-look(void *arg, int fd, const struct stat *st, bool after, uint64_t *mine)
+look(void *arg, int fd, const struct stat *st, bool after, uint64_t asked_B,
+    uint64_t *mine)
 {
 	struct scene *s = arg;
 
@@ -85,6 +87,7 @@ look(void *arg, int fd, const struct stat *st, bool after, uint64_t *mine)
 	if (after)
 		assert_int_equal(*mine, st->st_ino);
 	*mine = st->st_ino;
+	atomic_store(&s->asked_B, asked_B);
 	atomic_fetch_add(&s->looks[after], 1);
 }
 
@@ -225,6 +228,28 @@ looking_alone(void **state)
 }
 
 static void
+parts_alone(void **state)
+{
+	const char *only[] = { "big" };
+	const struct walk_range ranges[] = { { 0, 10 }, { BIG_B - 5, 100 },
+		{ BIG_B + 7, 100 } };
+	const size_t ends[] = { 3 };
+	struct scene s = { .victim = NULL };
+	struct walk_result r;
+
+	(void)state;
+	assert_int_equal(walk(&s, (struct walk_options){ .look = look,
+	    .only = only, .only_count = 1, .ranges = ranges,
+	    .range_ends = ends }, &r), 0);
+	assert_int_equal(r.read_B, 15);
+	assert_int_equal(s.asked_B, 15);
+	assert_int_equal(walk(&s, (struct walk_options){ .look = look,
+	    .only = only, .only_count = 1 }, &r), 0);
+	assert_true(s.asked_B == UINT64_MAX);
+	walk_log_free(&s.log);
+}
+
+static void
 some_are_not_there(void **state)
 {
 	const char *only[] = { "no", "one", "soft", "sub" };
@@ -270,6 +295,7 @@ main(void)
 		cmocka_unit_test(every_file),
 		cmocka_unit_test(a_file_that_changes),
 		cmocka_unit_test(looking_alone),
+		cmocka_unit_test(parts_alone),
 		cmocka_unit_test(some_are_not_there),
 		cmocka_unit_test(an_end_before_the_end),
 	};

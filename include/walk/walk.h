@@ -125,10 +125,11 @@ struct walk_options {
 	/*
 	 * For walk_dir() only, may be NULL: called for each opened file, before
 	 * its first byte is read and, by the same thread with the same *mine,
-	 * after its last.  Called from several threads at a time.
+	 * after its last; asked_B is how much of it is read, UINT64_MAX: all.
+	 * Called from several threads at a time.
 	 */
 	void (*look)(void *arg, int fd, const struct stat *st, bool after,
-	    uint64_t *mine);
+	    uint64_t asked_B, uint64_t *mine);
 	bool look_only;			/* do not read anything */
 	void *arg;			/* of all callbacks */
 	const atomic_bool *cancel;	/* NULL, or: end soon, -ECANCELED */

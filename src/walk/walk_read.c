@@ -191,19 +191,25 @@ read_all(struct walk_reader *rd, struct walk_job *j)
 	return rc;
 }
 
-/* Reads only the ranges, as far as the file extends. */
+/* The part of a range that the file has. */
+static struct walk_range
+clip(const struct walk_job *j, const struct walk_range *r)
+{
+	uint64_t size = (uint64_t)j->st.st_size;
+	uint64_t at = r->offset < size ? r->offset : size;
+
+	return (struct walk_range){ .offset = at,
+		.len = size - at < r->len ? size - at : r->len };
+}
+
 static int
 read_ranges(struct walk_reader *rd, struct walk_job *j)
 {
-	uint64_t size = (uint64_t)j->st.st_size;
 	int rc = 0;
 
 	for (size_t i = 0; i < j->range_count; i++) {
-		struct walk_range r = j->ranges[i];
-		off_t at = (off_t)(r.offset < size ? r.offset : size);
-		uint64_t left = size - (uint64_t)at < r.len ?
-		    size - (uint64_t)at : r.len;
-		off_t stop = at + (off_t)left;
+		struct walk_range r = clip(j, &j->ranges[i]);
+		off_t at = (off_t)r.offset, stop = at + (off_t)r.len;
 		bool end = false;
 
 		while (rc == 0 && at < stop && !end) {
@@ -214,7 +220,7 @@ read_ranges(struct walk_reader *rd, struct walk_job *j)
 			    read_at(rd, j, n, &at, &end);
 		}
 	}
-	j->file.size = size;
+	j->file.size = (uint64_t)j->st.st_size;
 	return rc;
 }
 
@@ -252,6 +258,19 @@ digest_file(struct walk_reader *rd, struct walk_job *j)
 	return rc;
 }
 
+/* How much of the file is to be read; ranges do not overlap. */
+static uint64_t
+asked_B(const struct walk_job *j)
+{
+	uint64_t sum = 0;
+
+	if (j->ranges == NULL)
+		return UINT64_MAX;
+	for (size_t i = 0; i < j->range_count; i++)
+		sum += clip(j, &j->ranges[i]).len;
+	return sum;
+}
+
 int
 walk_read(struct walk_reader *rd, struct walk_job *j)
 {
@@ -259,10 +278,10 @@ walk_read(struct walk_reader *rd, struct walk_job *j)
 	int rc = 0;
 
 	if (o->look != NULL)
-		o->look(o->arg, j->fd, &j->st, false, &rd->mine);
+		o->look(o->arg, j->fd, &j->st, false, asked_B(j), &rd->mine);
 	if (!o->look_only)
 		rc = digest_file(rd, j);
 	if (o->look != NULL && !o->look_only)
-		o->look(o->arg, j->fd, &j->st, true, &rd->mine);
+		o->look(o->arg, j->fd, &j->st, true, asked_B(j), &rd->mine);
 	return rc;
 }

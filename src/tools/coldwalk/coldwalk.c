@@ -54,12 +54,13 @@ shut(struct coldwalk *c)
 /* Walking */
 
 static void
-look(void *arg, int fd, const struct stat *st, bool after, uint64_t *mine)
+look(void *arg, int fd, const struct stat *st, bool after, uint64_t asked_B,
+    uint64_t *mine)
 {
 	struct coldwalk *c = arg;
 
 	if (after)
-		cold_after(c->cold, fd, st, COLD_THREAD, mine, UINT64_MAX);
+		cold_after(c->cold, fd, st, COLD_THREAD, mine, asked_B);
 	else
 		cold_before(c->cold, fd, st, COLD_THREAD, mine);
 }

@@ -23,11 +23,13 @@ coldwalk_walk_options(struct coldwalk *c)
 }
 
 static void
-add_cold(void *arg, int fd, const struct stat *st, bool after, uint64_t *mine)
+add_cold(void *arg, int fd, const struct stat *st, bool after,
+    uint64_t asked_B, uint64_t *mine)
 {
 	struct coldwalk *c = arg;
 
 	(void)after;
+	(void)asked_B;
 	(void)mine;
 	cold_add(c->cold, fd, st);
 }
