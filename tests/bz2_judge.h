@@ -99,7 +99,7 @@ judge_own(struct bz2_decoder *d, struct verdict *v, const uint8_t *in,
 	v->used = (size_t)(bit / 8);
 }
 
-/* Whether both agree. */
+/* Returns whether both agree. */
 static inline bool
 judge_agree(const struct verdict *a, const struct verdict *b)
 {

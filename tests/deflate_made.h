@@ -117,7 +117,7 @@ made_make(struct made *m, struct made_source *s, unsigned shape, size_t len)
 	}
 }
 
-/* Whether zlib and libdeflate decode the len bytes at s to the data. */
+/* Returns whether zlib and libdeflate decode the len bytes at s to the data. */
 static inline bool
 made_inflates(const struct made *m, const uint8_t *s, size_t len)
 {

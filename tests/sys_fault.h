@@ -50,10 +50,10 @@ extern const char *const fault_names[FAULT_KINDS];
  */
 bool fault_plan(const char *plan);
 
-/* The number of calls since then. */
+/* Returns the number of calls since then. */
 unsigned long fault_count(enum fault_kind kind);
 
-/* The number of memory blocks allocated and not freed. */
+/* Returns the number of memory blocks allocated and not freed. */
 long fault_blocks(void);
 
 #endif

@@ -265,8 +265,8 @@ long_codes(void **state)
 }
 
 /*
- * The minimum cost of n weights, in descending order, with words of len to most
- * bits that fill that much of the 1 << most words.
+ * Returns the minimum cost of n weights, in descending order, with words of len
+ * to most bits that fill that much of the 1 << most words.
  */
 static uint64_t
 least_cost(const uint32_t *w, unsigned n, unsigned len, unsigned most,

@@ -57,7 +57,7 @@ entries(const char *path)
 	return n;
 }
 
-/* The contents of file, or NULL if it does not exist. */
+/* Returns the contents of file, or NULL if it does not exist. */
 static const char *
 text_of(const char *name)
 {

@@ -35,7 +35,7 @@ members(void **state)
 	assert_int_equal(flatjson_next(&j), 0);
 }
 
-/* The end of a text, or -EINVAL anywhere; never a byte beyond it. */
+/* Returns the end of a text, or -EINVAL anywhere; never a byte beyond it. */
 static int
 end_of(const char *text, size_t len)
 {

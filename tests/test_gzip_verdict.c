@@ -309,7 +309,7 @@ make_file(struct file *f, const struct block *k, enum place place)
 	end_file(f, place);
 }
 
-/* 0 or -errno; the length of the output in *made, its bytes in out. */
+/* Returns 0 or -errno; the length of the output in *made, its bytes in out. */
 static int
 by_pzc(const struct file *f, unsigned threads, uint8_t *out, size_t *made)
 {

@@ -324,7 +324,9 @@ a_good_one(void **state)
 	}
 }
 
-/* The number of rows with an error; checks that all files have a row. */
+/*
+ * Returns the number of rows with an error; checks that all files have a row.
+ */
 static size_t
 errors_of(unsigned threads, size_t *damaged)
 {

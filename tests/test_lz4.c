@@ -72,7 +72,7 @@ block_checksums(void **state)
 	free(rough.p);
 }
 
-/* The blocks, decoded one by one as the kernel does. */
+/* Returns the blocks, decoded one by one as the kernel does. */
 static struct bytes
 legacy_unpack(struct bytes z, size_t room)
 {

@@ -41,7 +41,7 @@ make(uint8_t *p, size_t len, unsigned values, uint64_t seed)
 	}
 }
 
-/* The size of the block, which has been decoded to the same bytes. */
+/* Returns the size of the block, which has been decoded to the same bytes. */
 static size_t
 round_trip(const uint8_t *in, size_t len)
 {

@@ -204,7 +204,9 @@ decode(const uint8_t *in, size_t len, size_t in_piece, size_t out_piece)
 	return rc < 0 ? rc : io.out - got;
 }
 
-/* The output of a command with packed as its input: the length, or -1. */
+/*
+ * Returns the output of a command with packed as its input: the length, or -1.
+ */
 static ssize_t
 judge(const char *command, const uint8_t *in, size_t len)
 {

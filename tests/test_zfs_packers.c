@@ -155,7 +155,7 @@ names(void **state)
 	assert_int_equal(name.level, -7);
 }
 
-/* The space of one record, by the rules. */
+/* Returns the space of one record, by the rules. */
 static struct zfs_space
 record(const struct zfs_pool *pool, const char *algorithm, const uint8_t *data,
     uint32_t len)

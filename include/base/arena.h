@@ -2,7 +2,7 @@
  * arena.h - many small allocations that are freed together
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * For one thread at a time.  A zeroed struct is an empty arena.
+ * An arena belongs to one thread at a time.  A zeroed struct is an empty arena.
  */
 #ifndef COLDPRESS_ARENA_H
 #define COLDPRESS_ARENA_H
@@ -17,8 +17,8 @@ struct arena {
 };
 
 /*
- * size bytes, aligned for pointers and 64-bit integers, valid until
- * arena_free(); NULL if out of memory.
+ * Allocates size bytes, aligned for pointers and 64-bit integers and valid
+ * until arena_free().  Returns NULL if out of memory.
  */
 void *arena_take(struct arena *a, size_t size);
 

@@ -10,25 +10,29 @@
 #include <stdint.h>
 
 /*
- * A decimal integer in lo..hi, nothing before or after it.
+ * Parses a decimal integer in lo..hi with nothing before or after it.  Returns
  * 0, -EINVAL (not a number) or -ERANGE.
  */
 int args_int(const char *s, int64_t lo, int64_t hi, int64_t *value);
 
 /*
- * A size in bytes: a decimal number with an optional suffix K, M, G, T (also
- * KiB, k ...; powers of 1024).  0, -EINVAL or -ERANGE (does not fit 63 bits).
+ * Parses a size in bytes: a decimal number with an optional suffix K, M, G, T
+ * (also KiB, k, ...; powers of 1024).  Returns 0, -EINVAL or -ERANGE (does not
+ * fit 63 bits).
  */
 int args_size(const char *s, uint64_t *bytes);
 
-/* A decimal fraction, finite and in lo..hi.  0, -EINVAL or -ERANGE. */
+/*
+ * Parses a decimal fraction, which must be finite and in lo..hi.  Returns 0,
+ * -EINVAL or -ERANGE.
+ */
 int args_real(const char *s, double lo, double hi, double *value);
 
 /*
- * Inserts the blank-separated words of text between argv[0] and argv[1]. The
+ * Inserts the blank-separated words of text between argv[0] and argv[1].  The
  * result, *out with *argc words and a NULL, is one block that the caller frees
  * with sys_free(); it holds copies of the words of text and pointers to those
- * of argv.  0 or -ENOMEM.
+ * of argv.  Returns 0 or -ENOMEM.
  */
 int args_splice(const char *text, int *argc, char *const *argv, char ***out);
 

@@ -13,30 +13,30 @@
 
 /*
  * Reads up to len bytes, from the current position or from offset; fewer only
- * at the end.  The number read, or -errno.
+ * at the end.  Returns the number read, or -errno.
  */
 ssize_t fdio_read(int fd, void *buf, size_t len);
 ssize_t fdio_pread(int fd, void *buf, size_t len, off_t offset);
 
 /*
- * Reads to the end: *text, of *len bytes followed by a NUL, is the caller's, to
- * be freed with sys_free().  0, -EFBIG (more than max bytes), -ENOMEM or
+ * Reads to the end.  *text has *len bytes followed by a NUL; the caller frees
+ * it with sys_free().  Returns 0, -EFBIG (more than max bytes), -ENOMEM or
  * -errno; there is then no text.
  */
 int fdio_read_all(int fd, size_t max, char **text, size_t *len);
 
-/* All len bytes, or -errno (0 when they were written). */
+/* Writes all len bytes.  Returns 0 or -errno. */
 int fdio_write(int fd, const void *buf, size_t len);
 
 /*
  * Syncs written data to disk.  Descriptors that cannot be synced, such as pipes
- * and terminals, are ignored.  0 or -errno.
+ * and terminals, are ignored.  Returns 0 or -errno.
  */
 int fdio_sync(int fd);
 
 /*
- * Opens those of descriptors 0 to 2 that are closed.  Otherwise the next file
- * opened would get such a number, and be read or written by mistake. The
+ * Opens any of descriptors 0 to 2 that are closed.  Otherwise the next file
+ * opened would get such a number and be read or written by mistake.  The
  * replacements allow no I/O either.  To be called at the start of main().
  */
 void fdio_hold_standard(void);
@@ -46,8 +46,8 @@ void fdio_hold_standard(void);
  * nanoseconds from one file to the other, in that order.  Attributes that grant
  * rights to a program or describe the content are not copied: set-id and sticky
  * bits, capabilities, hashes and signatures of IMA and EVM.  An attribute that
- * the target does not support is skipped.  0 or the first -errno; the later
- * ones are still tried.
+ * the target does not support is skipped.  Returns 0 or the first -errno; the
+ * remaining ones are still copied.
  */
 int fdio_copy_meta(int from, int to);
 

@@ -2,7 +2,7 @@
  * flatjson.h - the members of a JSON object without nested objects (RFC 8259)
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Enough to read the lines that --stats writes.  Nothing is copied or
+ * This is enough to read the lines that --stats writes.  Nothing is copied or
  * allocated; names are compared as written, without decoding escapes.
  * Thread-safe unless the struct is shared.
  */
@@ -24,14 +24,14 @@ struct flatjson {
 };
 
 /*
- * Begins with text of len bytes, which must remain valid.  0 or -EINVAL: not an
- * object.
+ * Starts parsing len bytes of text, which must remain valid.  Returns 0 or
+ * -EINVAL: not an object.
  */
 int flatjson_open(struct flatjson *j, const char *text, size_t len);
 
 /*
- * The next member: 1, or 0 after the last one, or -EINVAL: not a flat object,
- * or followed by something other than blanks.
+ * Advances to the next member.  Returns 1; 0 after the last one; or -EINVAL:
+ * not a flat object, or followed by something other than blanks.
  */
 int flatjson_next(struct flatjson *j);
 

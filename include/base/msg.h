@@ -2,8 +2,8 @@
  * msg.h - messages on standard error, and the exit status of a tool
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Only main programs use this; libraries return -errno and print nothing.  A
- * struct msg belongs to the main thread.
+ * Only tools' main files use this; libraries return -errno and print nothing.
+ * A struct msg belongs to the main thread.
  */
 #ifndef COLDPRESS_MSG_H
 #define COLDPRESS_MSG_H
@@ -15,8 +15,8 @@ enum { MSG_OK = 0, MSG_ERROR = 1, MSG_WARNING = 2 };
 struct msg {
 	const char *prog;	/* the name at the start of each line */
 	bool quiet;		/* -q: do not print warnings */
-	bool silent;		/* nor errors */
-	int verbose;		/* number of -v */
+	bool silent;		/* also do not print errors */
+	int verbose;		/* how often -v was given */
 	int status;		/* the exit status so far */
 };
 

@@ -2,7 +2,7 @@
  * options.h - what the tools' command lines have in common
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Only main programs use this, after getopt_long(3): the value examined is
+ * Only tools' main files use this, after getopt_long(3): the value examined is
  * optarg.  Each call returns -1 to continue, or the exit status if the tool
  * should exit; errors are reported through m.  Not thread-safe, since
  * getopt_long(3) is not.
@@ -16,9 +16,8 @@
 #include <stdint.h>
 
 /*
- * getopt_long(3) plus, after its message about an invalid option, the name in
- * longs that was probably meant, if one is close, and "Try 'TOOL --help'"; it
- * then returns '?'.
+ * Calls getopt_long(3).  After an invalid option it also suggests the closest
+ * name in longs, if there is one, prints "Try 'TOOL --help'", and returns '?'.
  */
 int options_next(const struct msg *m, int argc, char **argv,
     const char *shorts, const struct option *longs);
@@ -28,20 +27,25 @@ int options_next(const struct msg *m, int argc, char **argv,
  */
 int options_help(struct msg *m, const char *usage, const char *help);
 
-/* Reports a usage error: prints usage on standard error.  MSG_ERROR. */
+/* Reports a usage error: prints usage on standard error.  Returns MSG_ERROR. */
 int options_usage(const char *usage);
 
-/* "WHAT 'VALUE' is not RANGE".  MSG_ERROR. */
+/* Reports "WHAT 'VALUE' is not RANGE".  Returns MSG_ERROR. */
 int options_bad(struct msg *m, const char *what, const char *range);
 
-/* The value as a number in lo..hi.  -1 or MSG_ERROR. */
+/* Parses the value as a number in lo..hi.  Returns -1 or MSG_ERROR. */
 int options_int(struct msg *m, const char *what, int64_t lo, int64_t hi,
     int64_t *value);
 
-/* A number of bytes, parsed by args_size().  -1 or MSG_ERROR. */
+/*
+ * Parses the value with args_size(), as a number of bytes.  Returns -1 or
+ * MSG_ERROR.
+ */
 int options_size(struct msg *m, const char *what, uint64_t *bytes);
 
-/* A number of threads, 1..most.  -1 or MSG_ERROR. */
+/*
+ * Parses the value as a number of threads, 1..most.  Returns -1 or MSG_ERROR.
+ */
 int options_threads(struct msg *m, unsigned most, unsigned *threads);
 
 #endif

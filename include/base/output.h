@@ -2,11 +2,10 @@
  * output.h - an output file that appears complete or not at all
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * This is the only way in which a tool creates a file.  Data is written to an
- * unnamed file (O_TMPFILE) in the target's directory, which gets its name when
- * it is complete: even SIGKILL leaves nothing under that name.  On a file
- * system without O_TMPFILE a temporary name is used, which output_abort()
- * removes.
+ * Tools create files only through this module.  Data is written to an unnamed
+ * file (O_TMPFILE) in the target's directory, which gets its name when it is
+ * complete: even SIGKILL leaves nothing under that name.  On a file system
+ * without O_TMPFILE a temporary name is used, which output_abort() removes.
  *
  * The directory is opened once, and all names are looked up in it.
  *
@@ -28,7 +27,7 @@ struct output {
 	bool direct;		/* written in place: no name is created */
 	bool synced;		/* the data has been synced */
 	bool dir_sync;		/* dirfd is syncable */
-	struct stat there;	/* what the name refers to; mode 0: none */
+	struct stat there;	/* what the name refers to; mode 0: nothing */
 };
 
 /*
@@ -36,7 +35,7 @@ struct output {
  * without it -EEXIST is returned, here or at commit.  A FIFO, a character or
  * block device, a link to one of these, and a link to what is open as
  * descriptor 0, 1 or 2 (/dev/stdout) are never replaced: with replace they are
- * written in place.  0 or -errno; on failure there is nothing to abort.
+ * written in place.  Returns 0 or -errno; on failure there is nothing to abort.
  */
 int output_create(struct output *o, const char *path, bool replace);
 
@@ -48,20 +47,23 @@ int output_create(struct output *o, const char *path, bool replace);
 int output_create_at(struct output *o, int dirfd, const char *name,
     bool replace);
 
-/* Whether the target was the file, or the block device, described by st. */
+/*
+ * Returns whether the target was the file, or the block device, described by
+ * st.
+ */
 bool output_is(const struct output *o, const struct stat *st);
 
 /*
  * Syncs the data, but not the name, to disk, the first step of output_commit().
- * 0 or -errno; in both cases the output remains open.
+ * Returns 0 or -errno; in both cases the output remains open.
  */
 int output_sync(struct output *o);
 
 /*
  * Gives the file its name and closes it.  With sync, data and directory are on
- * disk on return.  0 or -errno: the file is then gone, as after output_abort().
- * The exception is an existing file that has been replaced before syncing the
- * directory failed: then the new file remains, complete.
+ * disk on return.  Returns 0 or -errno: the file is then gone, as after
+ * output_abort().  The exception is an existing file that has been replaced
+ * before syncing the directory failed: then the new file remains, complete.
  */
 int output_commit(struct output *o, bool sync);
 

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Both calls run fn(arg, i) for i from 0 on, each in its own thread, and return
- * when all have ended.  The caller is thread 0.  fn divides the work itself.
- * Thread-safe.
+ * when all threads have finished.  The caller is thread 0.  fn itself divides
+ * the work.  Thread-safe.
  */
 #ifndef COLDPRESS_PARALLEL_H
 #define COLDPRESS_PARALLEL_H
@@ -15,7 +15,7 @@ typedef void parallel_fn(void *arg, unsigned i);
 
 /*
  * Runs up to that many threads; fewer if they cannot be started, but at least
- * the caller.  Returns how many ran; all i were below that.
+ * the caller's.  Returns the number of threads that ran; every i was below it.
  */
 unsigned parallel_run(unsigned threads, parallel_fn *fn, void *arg);
 

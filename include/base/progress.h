@@ -2,9 +2,9 @@
  * progress.h - a progress line on a terminal during long work
  * SPDX-License-Identifier: BSD-2-Clause
  *
- *	 42.0 %  1.31 GiB  345 MiB/s  0:07 left
+ * 	 42.0 %  1.31 GiB  345 MiB/s  0:07 left
  *
- * Any thread counts, draws and erases, as often as it likes.  Progress has no
+ * Any thread may count, draw and erase, as often as it likes.  Progress has no
  * thread of its own.
  */
 #ifndef COLDPRESS_PROGRESS_H
@@ -33,7 +33,7 @@ struct progress {
  */
 void progress_start(struct progress *p, int fd, uint64_t total_B, bool quiet);
 
-/* Reports that many more bytes as done.  Thread-safe. */
+/* Counts that many more bytes as done.  Thread-safe. */
 void progress_add(struct progress *p, uint64_t bytes);
 
 /*
@@ -50,8 +50,8 @@ void progress_draw(struct progress *p);
 void progress_erase(struct progress *p);
 
 /*
- * The line as text, for done_B after elapsed_ns, cut to size - 1; returns its
- * length.  Thread-safe.
+ * Formats the line for done_B after elapsed_ns, truncated to size - 1.  Returns
+ * its length.  Thread-safe.
  */
 size_t progress_text(char *text, size_t size, uint64_t done_B,
     uint64_t total_B, uint64_t elapsed_ns);

@@ -22,8 +22,8 @@
  * Afterwards output_commit(), a library that loads a file lazily and opendir(3)
  * of /proc fail with -EACCES (but see sandbox_enter_naming()).
  *
- * *confined: whether the kernel has Landlock; without it the call succeeds, but
- * only the part about privileges applies.  0 or -errno.
+ * *confined tells whether the kernel has Landlock; without it the call
+ * succeeds, but only the part about privileges applies.  Returns 0 or -errno.
  */
 int sandbox_enter(bool *confined);
 

@@ -16,15 +16,15 @@
 void stats_sort(double *values, size_t n);
 
 /*
- * The p-quantile of sorted values, interpolated between neighbours as in
- * spreadsheets, R (type 7) and datamash(1).  NaN if n is 0.
+ * Returns the p-quantile of sorted values, interpolated between neighbours as
+ * in spreadsheets, R (type 7) and datamash(1).  NaN if n is 0.
  */
 double stats_quantile(const double *sorted, size_t n, double p);
 
 /*
- * The mean of the values that remain when floor(n x share) of them are cut off
- * at each end; share is below 0.5.  The number cut off at each end is stored in
- * *cut, unless cut is NULL.  NaN if n is 0.
+ * Returns the mean of the values that remain when floor(n x share) of them are
+ * cut off at each end; share is below 0.5.  The number cut off at each end is
+ * stored in *cut, unless cut is NULL.  NaN if n is 0.
  */
 double stats_trimmed(const double *sorted, size_t n, double share,
     size_t *cut);
@@ -36,21 +36,23 @@ struct stats_interval {
 };
 
 /*
- * The narrowest interval between two of the sorted values that contains the
- * median of their distribution, whatever that is, with a probability of at
+ * Finds the narrowest interval between two of the sorted values that contains
+ * the median of their distribution, whatever that is, with a probability of at
  * least conf.  It is the set of medians that a two-sided sign test does not
- * reject.  0, or -ERANGE: too few values (at 95 %, fewer than 6).
+ * reject.  Returns 0, or -ERANGE: too few values (at 95 %, fewer than 6).
  */
 int stats_median_interval(const double *sorted, size_t n, double conf,
     struct stats_interval *out);
 
 /*
- * Two-sided p of the sign test for `less` values below and `more` above: the
- * probability that chance makes the split at least as uneven.
+ * Returns the two-sided p-value of the sign test for `less` values below and
+ * `more` above: the probability that chance makes the split at least as uneven.
  */
 double stats_sign_p(size_t less, size_t more);
 
-/* The largest n of stats_signed_rank(), whose time grows with its cube. */
+/*
+ * The largest n of stats_signed_rank(), whose running time grows with n cubed.
+ */
 enum { STATS_RANK_MAX = 500 };
 
 struct stats_centre {
@@ -61,28 +63,29 @@ struct stats_centre {
 };
 
 /*
- * The centre of n differences, in any order, by Wilcoxon's signed ranks: the
- * median of the averages of all pairs (Hodges and Lehmann 1963), the set of
- * centres that the exact two-sided test does not reject at conf, and the
+ * Estimates the centre of n differences, in any order, by Wilcoxon's signed
+ * ranks: the median of the averages of all pairs (Hodges and Lehmann 1963), the
+ * set of centres that the exact two-sided test does not reject at conf, and the
  * test's p.  The distribution is assumed to be symmetric, as it is where the
  * two sides of a pair differ only by a shift; the interval is then narrower
- * than that of stats_median_interval().  A difference of 0 counts against
- * both signs.  0, or -ERANGE (n is 0 or above STATS_RANK_MAX), -EDOM (a value
- * is not finite) or -ENOMEM; value and p are then NaN, and bounded is false.
+ * than that of stats_median_interval().  A difference of 0 counts against both
+ * signs.  Returns 0, or -ERANGE (n is 0 or above STATS_RANK_MAX), -EDOM (a
+ * value is not finite) or -ENOMEM; value and p are then NaN, and bounded is
+ * false.
  */
 int stats_signed_rank(const double *values, size_t n, double conf,
     struct stats_centre *out);
 
 /*
- * Holm's adjustment of m p-values: rejecting those at or below a level keeps
- * the family-wise error rate at or below that level.  Works in place, in any
- * order.
+ * Applies Holm's adjustment to m p-values: rejecting those at or below a level
+ * keeps the family-wise error rate at or below that level.  Works in place, in
+ * any order.
  */
 void stats_holm(double *p, size_t m);
 
 /*
- * A random number generator: splitmix64 (Steele, Lea and Flood 2014). *state
- * may start with any value, which determines the sequence.
+ * Returns the next random number of splitmix64 (Steele, Lea and Flood 2014).
+ * *state may start with any value; it determines the sequence.
  */
 uint64_t stats_random(uint64_t *state);
 

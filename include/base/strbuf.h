@@ -18,7 +18,10 @@ struct strbuf {
 	bool failed;
 };
 
-/* Room for n more bytes after len, n may be 0; or NULL: out of memory. */
+/*
+ * Returns room for n more bytes after len (n may be 0), or NULL if out of
+ * memory.
+ */
 char *strbuf_room(struct strbuf *b, size_t n);
 
 void strbuf_add(struct strbuf *b, const void *data, size_t n);

@@ -20,20 +20,21 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Memory, or NULL.  The caller owns it and frees it with sys_free(). */
+/* Returns memory, which the caller frees with sys_free(), or NULL. */
 void *sys_malloc(size_t size);
 void *sys_calloc(size_t count, size_t size);
 void *sys_realloc(void *ptr, size_t size);
 void sys_free(void *ptr);
 
 /*
- * One system call each: returns the number of bytes or the descriptor if there
- * is one, otherwise 0, or -errno.  The caller closes descriptors.
+ * Each makes one system call, and returns the number of bytes or the descriptor
+ * if there is one, otherwise 0; or -errno.  The caller closes descriptors.
  */
 int sys_openat(int dirfd, const char *path, int flags, mode_t mode);
 /*
- * openat2(2): path stays below dirfd and contains no link.  -ENOSYS before
- * Linux 5.6, and -EPERM in containers that block new system calls.
+ * Calls openat2(2): path must stay below dirfd and contain no link.  Returns
+ * -ENOSYS before Linux 5.6, and -EPERM in containers that block new system
+ * calls.
  */
 int sys_open_beneath(int dirfd, const char *path, int flags);
 ssize_t sys_read(int fd, void *buf, size_t len);
@@ -62,8 +63,8 @@ int sys_renameat(int olddir, const char *old, int newdir, const char *name);
 int sys_unlinkat(int dirfd, const char *path, int flags);
 
 /*
- * The attributes of an inode, those of an open file if path is NULL.  The times
- * are those of access and of modification.
+ * These set the attributes of an inode: that of an open file if path is NULL.
+ * The times are those of access and modification.
  */
 int sys_chown(int fd, const char *path, uid_t uid, gid_t gid, int flags);
 int sys_chmod(int fd, const char *path, mode_t mode, int flags);
@@ -78,10 +79,13 @@ ssize_t sys_lgetxattr(const char *path, const char *name, void *value,
     size_t len);
 ssize_t sys_llistxattr(const char *path, char *names, size_t len);
 
-/* A joinable thread; 0 or -errno. */
+/* Starts a joinable thread.  Returns 0 or -errno. */
 int sys_thread(pthread_t *thread, void *(*start)(void *), void *arg);
 
-/* CLOCK_MONOTONIC in nanoseconds; not affected by steps of the wall clock. */
+/*
+ * Returns CLOCK_MONOTONIC in nanoseconds, which steps of the wall clock do not
+ * affect.
+ */
 uint64_t sys_now_ns(void);
 
 #endif

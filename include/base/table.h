@@ -23,7 +23,7 @@ struct table;
 /*
  * Writes rows to descriptor fd, which remains the caller's.  columns: count
  * names, with units (wall_s, in_B), that must outlive the table.  Nothing is
- * written yet.  0, or -ENOMEM.
+ * written yet.  Returns 0, or -ENOMEM.
  */
 int table_to_fd(struct table **t, int fd, enum table_format format,
     const char *const *columns, size_t count);
@@ -31,20 +31,21 @@ int table_to_fd(struct table **t, int fd, enum table_format format,
 /*
  * Appends rows to the file path, which is created if necessary.  A CSV file
  * that has rows must have the identical header, otherwise -EEXIST.  A last line
- * without a newline (its writer was killed) is cut off first.  0 or -errno.
+ * without a newline (its writer was killed) is cut off first.  Returns 0 or
+ * -errno.
  */
 int table_append(struct table **t, const char *path, enum table_format format,
     const char *const *columns, size_t count);
 
-/* Writes a comment line, "# key: value", immediately.  0 or -errno. */
+/* Writes a comment line, "# key: value", immediately.  Returns 0 or -errno. */
 int table_comment(struct table *t, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*
- * The next value of the current row.  A failure is kept until table_end().
- * table_text copies; NULL is a missing value.  table_known writes a number, or
- * a missing value if it is negative.  table_real writes the given number of
- * decimals; a non-finite value is missing.
+ * These add the next value of the current row.  A failure is kept until
+ * table_end().  table_text copies; NULL is a missing value.  table_known writes
+ * a number, or a missing value if it is negative.  table_real writes the given
+ * number of decimals; a non-finite value is missing.
  */
 void table_text(struct table *t, const char *value);
 void table_int(struct table *t, int64_t value);
@@ -55,14 +56,14 @@ void table_none(struct table *t);
 
 /*
  * Ends the row, writing it with one write(2), after the header if that has not
- * been written. 0, -EINVAL (the number of values differs from that of columns)
- * or -errno.
+ * been written.  Returns 0, -EINVAL (the number of values differs from that of
+ * columns) or -errno.
  */
 int table_end(struct table *t);
 
 /*
  * From now on rows are kept, to be written with one write(2) by
- * table_release(), after which they are written one by one again.  0 or
+ * table_release(), after which they are written one by one again.  Returns 0 or
  * -errno.
  */
 void table_hold(struct table *t);
@@ -74,30 +75,33 @@ int table_close(struct table *t);
 struct table_reader;
 
 /*
- * Reads CSV from path, or from standard input for "-".  0, -ENODATA (no header
- * line) or -errno.
+ * Starts reading CSV from path, or from standard input for "-".  Returns 0,
+ * -ENODATA (no header line) or -errno.
  */
 int table_open(struct table_reader **r, const char *path);
 
 /*
- * The next row: 1, 0 at the end, or -EINVAL (a row of another length, an
- * unclosed quote, a line of over 1 MiB) or -errno.  A repeated header line is
- * skipped, so that files can be concatenated with cat(1).
+ * Reads the next row.  Returns 1; 0 at the end; or -EINVAL (a row of another
+ * length, an unclosed quote, a line of over 1 MiB) or -errno.  A repeated
+ * header line is skipped, so that files can be concatenated with cat(1).
  */
 int table_next(struct table_reader *r);
 
-/* The number of the line on which the current row began, from 1. */
+/* Returns the number of the line on which the current row began, from 1. */
 uint64_t table_line(const struct table_reader *r);
 
-/* The number of columns, known after table_open(). */
+/* Returns the number of columns, known after table_open(). */
 int table_columns(const struct table_reader *r);
 
-/* The index of a column by its name, or -ENOENT; known after table_open(). */
+/*
+ * Returns the index of a column by its name, or -ENOENT; known after
+ * table_open().
+ */
 int table_column(const struct table_reader *r, const char *name);
 
 /*
- * A value of the current row, "" if missing.  It belongs to the reader and is
- * valid until the next call of table_next().
+ * Returns a value of the current row, "" if it is missing.  It belongs to the
+ * reader and is valid until the next call of table_next().
  */
 const char *table_value(const struct table_reader *r, int column);
 

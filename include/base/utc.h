@@ -12,16 +12,16 @@
 
 enum { UTC_B = 32 };
 
-/* Nanoseconds since 1970 by the system clock, which may be set back. */
+/* Returns nanoseconds since 1970 by the system clock, which may be set back. */
 int64_t utc_now_ns(void);
 
 /*
- * The time ns since 1970, not before it, as "2026-11-20T22:08:04.123Z" (ISO
- * 8601).
+ * Formats a time, ns nanoseconds since 1970 and not negative, as
+ * "2026-11-20T22:08:04.123Z" (ISO 8601).
  */
 void utc_text(char text[UTC_B], int64_t ns);
 
-/* The same as "20261120T220804Z", for names. */
+/* Formats it as "20261120T220804Z", for names. */
 void utc_name(char text[UTC_B], int64_t ns);
 
 #endif

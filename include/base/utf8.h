@@ -13,10 +13,13 @@
 
 enum { UTF8_SAFE = 8 };		/* maximum length of a character's safe form */
 
-/* The length of the well-formed character at s, or 0. */
+/* Returns the length of the well-formed character at s, or 0. */
 size_t utf8_length(const char *s);
 
-/* Whether a terminal treats the well-formed character at s as a control. */
+/*
+ * Returns whether a terminal treats the well-formed character at s as a
+ * control.
+ */
 bool utf8_is_control(const char *s);
 
 /*

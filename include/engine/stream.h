@@ -2,8 +2,8 @@
  * stream.h - a decoder with piecewise input and output
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The serial way to decode a format, a fallback for the parallel ones.  A
- * context belongs to one thread at a time.
+ * This is the serial way to decode a format, a fallback for the parallel ones.
+ * A context belongs to one thread at a time.
  */
 #ifndef COLDPRESS_STREAM_H
 #define COLDPRESS_STREAM_H
@@ -26,7 +26,7 @@ struct stream_ops {
 	/*
 	 * Creates a context at the beginning of a stream.  memlimit: the
 	 * maximum number of bytes to allocate, as far as the input determines
-	 * that. 0 or -ENOMEM.
+	 * that.  Returns 0 or -ENOMEM.
 	 */
 	int (*open)(void **ctx, uint64_t memlimit);
 

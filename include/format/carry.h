@@ -16,15 +16,18 @@ struct carry {
 	struct buf rest;
 };
 
-/* Begins a piece with the carried data.  0 or -ENOMEM. */
+/* Begins a piece with the carried data.  Returns 0 or -ENOMEM. */
 int carry_begin(struct carry *c, struct slot *s);
 
-/* Reads once more, up to len bytes: the number, 0 at the end, or -errno. */
+/*
+ * Reads once more, up to len bytes.  Returns the number, 0 at the end, or
+ * -errno.
+ */
 ssize_t carry_more(struct input *in, struct slot *s, size_t len);
 
 /*
  * Ends the piece at len; the next begins at the byte from, which is len or
- * earlier (if the two share a byte).  0 or -ENOMEM.
+ * earlier (if the two share a byte).  Returns 0 or -ENOMEM.
  */
 int carry_cut(struct carry *c, struct slot *s, size_t len, size_t from);
 

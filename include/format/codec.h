@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A format is a row of the table and a folder of src/format: its coders, its
- * listing (pzc -l) and its ranges (pzseek).  A coder is one direction of it:
- * its memory needs, and the three stages of pipeline.h.
+ * listing (pzc -l) and its ranges (pzseek).  A coder is one direction of a
+ * format: its memory needs, and the three stages of pipeline.h.
  *
  * Compressing: fill cuts the input, work compresses one block, join frames it.
  * Decompressing: fill guesses where the next independently decodable unit
@@ -56,7 +56,7 @@ struct codec_options {
 				 * or NULL */
 };
 
-/* What a direction needs: its memory is slots * slot_B + threads * worker_B. */
+/* The memory plan of a coder: slots * slot_B + threads * worker_B bytes. */
 struct plan {
 	size_t block;		/* input bytes per piece, when compressing;
 				 * otherwise the decoder's own */
@@ -64,7 +64,7 @@ struct plan {
 	uint64_t slot_B, worker_B, fixed_B;
 };
 
-/* What decoding found besides data.  The caller zeroes it. */
+/* What decoding found besides data; to be zeroed by the caller. */
 struct codec_notes {
 	bool trailing_garbage;	/* ignored, or copied (copy_rest) */
 	/* gzip: the data after it, zeros and garbage, and its first bytes */
@@ -83,7 +83,7 @@ struct codec_notes {
 				   -EBADMSG; or NULL */
 };
 
-/* What a stream's header says about the file that it was made from. */
+/* What a stream's header records about the original file. */
 struct codec_stored {
 	char name[256];		/* the last component; "" if none */
 	uint32_t mtime;		/* seconds since 1970, or 0 */
@@ -91,8 +91,8 @@ struct codec_stored {
 };
 
 /*
- * What a compressed file reveals without being decompressed.  The caller zeroes
- * it.
+ * What a compressed file reveals without being decompressed.  To be zeroed by
+ * the caller.
  */
 struct codec_listing {
 	const char *check;	/* the kind of check; NULL: the codec's */
@@ -106,8 +106,8 @@ struct codec_listing {
 
 struct coder {
 	/*
-	 * Pure.  0, -ENOTSUP (options that the format does not support; *why is
-	 * a sentence) or -EINVAL.
+	 * A pure function.  Returns 0, -ENOTSUP (options that the format does
+	 * not support; *why is a sentence) or -EINVAL.
 	 *
 	 * A decoder plans for the largest units that its format has.  If one
 	 * thread and one slot for those exceed o->memory, it may plan for the
@@ -117,7 +117,7 @@ struct coder {
 	int (*plan)(const struct codec_options *o, struct plan *p,
 	    const char **why);
 
-	/* Creates a job.  o and notes must outlive it.  0 or -errno. */
+	/* Creates a job.  o and notes must outlive it.  Returns 0 or -errno. */
 	int (*open)(void **job, const struct codec_options *o,
 	    const struct plan *p, struct codec_notes *notes);
 	void (*close)(void *job);	/* job may be NULL */
@@ -155,11 +155,12 @@ struct codec {
 	void (*stored)(const uint8_t *p, size_t len, struct codec_stored *to);
 	/*
 	 * Inspects the file fd of len bytes with pread(2), in bounded memory,
-	 * trusting what it finds.  NULL if files do not record a size.  0,
-	 * -EBADMSG, -ENODATA (truncated), -ENOTSUP or -errno.
+	 * trusting what it finds.  Returns NULL if the format's files do not
+	 * record a size.  Returns 0, -EBADMSG, -ENODATA (truncated), -ENOTSUP
+	 * or -errno.
 	 */
 	int (*list)(int fd, uint64_t len, struct codec_listing *l);
-	/* How a range is read; NULL: from the beginning. */
+	/* How to read a range; NULL: from the beginning. */
 	const struct codec_seek *seek;
 	const char *check;		/* name of the check; NULL: varies */
 	const char *(*versions)(void);	/* of its library, for -V */
@@ -175,18 +176,18 @@ enum {
 /* The table, ending with NULL.  Thread-safe, as are all functions below. */
 extern const struct codec *const codecs[];
 
-/* The codec of that name or short name, or NULL. */
+/* Returns the codec of that name or short name, or NULL. */
 const struct codec *codec_by_name(const char *name);
 
 /*
- * The codec for a stream that begins like this, or NULL.  Formats without a
- * magic number of their own (lzma) are tried last.
+ * Returns the codec for a stream that begins like this, or NULL.  Formats
+ * without a magic number of their own (lzma) are tried last.
  */
 const struct codec *codec_by_magic(const uint8_t *p, size_t len);
 
 /*
- * The codec for the suffix of a file's name, or NULL.  *suffix is the suffix's
- * row.
+ * Returns the codec for the suffix of a file's name, or NULL.  *suffix is the
+ * suffix's row.
  */
 const struct codec *codec_by_suffix(const char *name,
     const struct codec_suffix **suffix);

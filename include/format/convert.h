@@ -31,24 +31,25 @@ struct convert_result {
 };
 
 /*
- * The bytes that the coder needs with c->options.threads.  0, or an error of
- * coder.plan().
+ * Computes the bytes that the coder needs with c->options.threads.  Returns 0,
+ * or an error of coder.plan().
  */
 int convert_plan(const struct convert *c, struct plan *p, uint64_t *bytes,
     const char **why);
 
 /*
- * Reads in to its end and writes to out_fd (-1: writes nothing).  Under a
- * memory limit it uses as many threads, and then as many slots, as fit; if one
- * of each does not fit, -EFBIG and a sentence that states the amount needed. 0
- * or -errno; r is always filled in.  Thread-safe.
+ * Reads in to its end and writes to out_fd (-1: nowhere).  Under a memory limit
+ * it uses as many threads, and then as many slots, as fit; if one of each does
+ * not fit, it returns -EFBIG and a sentence that states the amount needed.
+ * Returns 0 or -errno; r is always filled in.  Thread-safe.
  */
 int convert_run(const struct convert *c, struct input *in, int out_fd,
     struct convert_result *r);
 
 /*
- * The meaning of -errno from the above for the user who supplied the input: the
- * end of a sentence, static or from strerror().  The caller explains -EFBIG.
+ * Returns the meaning of -errno from the above for the user who supplied the
+ * input: the end of a sentence, static or from strerror().  The caller explains
+ * -EFBIG.
  */
 const char *convert_reason(int rc);
 

@@ -20,7 +20,7 @@ struct cutter {
 /*
  * Reads the next block into s->in.  s->last is set for the block in which the
  * input ends; it may be empty, and only it may be short (unless rsyncable or
- * the input has a flush time).  0 or -errno.
+ * the input has a flush time).  Returns 0 or -errno.
  */
 int cutter_fill(struct cutter *c, struct input *in, struct slot *s);
 void cutter_close(struct cutter *c);

@@ -27,7 +27,10 @@ list_add(struct codec_listing *l, uint64_t size)
 		l->size += size;
 }
 
-/* Counts one more frame with this check: the same as before, or "mixed". */
+/*
+ * Counts one more frame with this check; the check becomes "mixed" if they
+ * differ.
+ */
 static inline void
 list_frame(struct codec_listing *l, const char *check)
 {

@@ -22,14 +22,17 @@ struct look {
 	uint8_t buf[LOOK_MAX];
 };
 
-/* fd remains the caller's.  NULL: out of memory.  look_close() accepts NULL. */
+/*
+ * fd remains the caller's.  Returns NULL if out of memory, which look_close()
+ * accepts.
+ */
 struct look *look_open(int fd, uint64_t len);
 void look_close(struct look *l);
 
 /*
- * The want bytes (at most LOOK_MAX) at offset, in *p, which belongs to the
- * look, until the next call.  Fewer only at the end of the file.  Their number,
- * or -errno.
+ * Reads the want bytes (at most LOOK_MAX) at offset; fewer only at the end of
+ * the file.  *p belongs to the look and is valid until the next call.  Returns
+ * the number of bytes, or -errno.
  */
 ssize_t look_at(struct look *l, uint64_t offset, size_t want,
     const uint8_t **p);

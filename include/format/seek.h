@@ -25,7 +25,7 @@ struct look;
 
 /*
  * Where decoding can begin.  Units with the same frame depend on its header;
- * the frame itself begins at the unit whose `at` equals it.
+ * the frame itself begins at the unit whose `at` equals `frame`.
  */
 struct seek_unit {
 	uint64_t plain;		/* bytes of data before it */
@@ -78,13 +78,13 @@ struct seek_stream {
 
 struct codec_seek {
 	/*
-	 * Fills m using seek_add(), including the end.  0, -ENODATA (the file
-	 * has no such information) or -errno.
+	 * Fills m using seek_add(), including the end.  Returns 0, -ENODATA
+	 * (the file has no such information) or -errno.
 	 */
 	int (*map)(struct seek_map *m);
 	/*
-	 * Part of a frame: from..to, where to may be the unit after it.  NULL
-	 * if units are frames.  0 or -errno.
+	 * Adds part of a frame: from..to, where to may be the unit after it.
+	 * Returns NULL if units are frames.  Returns 0 or -errno.
 	 */
 	int (*part)(const struct seek_map *m, const struct seek_unit *from,
 	    const struct seek_unit *to, struct seek_stream *s);
@@ -102,28 +102,30 @@ struct seek_range {
 };
 
 /*
- * OFFSET:LENGTH, OFFSET:, :LENGTH, -N:, -N:LENGTH, with the units of
- * args_size().  0, -EINVAL or -ERANGE.
+ * Parses OFFSET:LENGTH, OFFSET:, :LENGTH, -N: or -N:LENGTH, with the units of
+ * args_size().  Returns 0, -EINVAL or -ERANGE.
  */
 int seek_parse(const char *s, struct seek_range *r);
 
 /*
- * The offset in the data up to which the range needs a map; UINT64_MAX: the
- * end.  Thread-safe, as is seek_parse().
+ * Returns the offset in the data up to which the range needs a map; UINT64_MAX
+ * means the end.  Thread-safe, as is seek_parse().
  */
 uint64_t seek_range_end(const struct seek_range *r);
 
 /*
- * The map of the file fd of len bytes, which may stop after the data that is
- * needed.  A file without information about units, or with wrong information,
- * has an empty map (count is 0).  0, or -errno and nothing to close.
+ * Makes the map of the file fd of len bytes, which may stop after the data that
+ * is needed.  A file without information about units, or with wrong
+ * information, has an empty map (count is 0).  Returns 0, or -errno and nothing
+ * to close.
  */
 int seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
     uint64_t len, uint64_t need);
 
 /*
- * The same from a side index.  0; -ESTALE: it was made for another file, or
- * another state of this one; -EBADMSG: not an index, or damaged; -errno.
+ * Makes it from a side index.  Returns 0; -ESTALE: it was made for another
+ * file, or another state of this one; -EBADMSG: not an index, or damaged;
+ * -errno.
  */
 int seek_map_index(struct seek_map *m, const struct codec *codec, int fd,
     uint64_t len, int index_fd);
@@ -131,7 +133,7 @@ int seek_map_index(struct seek_map *m, const struct codec *codec, int fd,
 /* Frees the map; m->read_B remains valid.  The descriptors are the caller's. */
 void seek_map_close(struct seek_map *m);
 
-/* What one range cost. */
+/* The cost of one range. */
 struct seek_result {
 	uint64_t read_B;	/* of the compressed file, not counting the
 				 * map's */
@@ -147,18 +149,19 @@ struct seek_result {
 };
 
 /*
- * Writes the range, as far as it is within the data, to out_fd. c: threads,
- * memory and limits of the decoder.  verify: decompress to the end if the only
- * check is there.  0 or -errno; -EBADMSG if the data contradicts the map.
+ * Writes the range, as far as it is within the data, to out_fd.  c: threads,
+ * memory and limits of the decoder.  verify: decompress to the end if only that
+ * allows a check.  Returns 0 or -errno; -EBADMSG if the data contradicts the
+ * map.
  */
 int seek_read(const struct seek_map *m, const struct convert *c,
     const struct seek_range *r, bool verify, int out_fd,
     struct seek_result *result);
 
 /*
- * Reads the gzip file fd of len bytes to its end and writes its side index to
- * out_fd, which is then read back: a point every spacing bytes or more. 0 or
- * -errno; -ENOTSUP: not gzip.
+ * Reads the gzip file fd of len bytes to its end and writes its side index,
+ * with a point every spacing bytes or more, to out_fd, from which it is then
+ * read back.  Returns 0 or -errno; -ENOTSUP: not gzip.
  */
 int seek_index_make(int fd, uint64_t len, uint64_t spacing, int out_fd);
 

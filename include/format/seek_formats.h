@@ -11,7 +11,7 @@
 extern const struct codec_seek gzip_seek, zstd_seek, lz4_seek, xz_seek,
     index_seek;
 
-/* Whether a unit begins inside a frame, not at its start. */
+/* Returns whether a unit begins inside a frame, not at its start. */
 static inline bool
 seek_within(const struct seek_unit *u)
 {
@@ -22,31 +22,35 @@ seek_within(const struct seek_unit *u)
  * Adds a unit after the others, starting with the beginning of the file.  Units
  * closer together than m->spacing are omitted, and the spacing doubles before
  * their number exceeds SEEK_UNITS_MAX.  The last call adds the end of the data.
- * 0, -EBADMSG (not after the previous one, or past the end of the file) or
- * -ENOMEM.
+ * Returns 0, -EBADMSG (not after the previous one, or past the end of the file)
+ * or -ENOMEM.
  */
 int seek_add(struct seek_map *m, struct seek_unit u);
 int seek_end(struct seek_map *m, uint64_t plain, uint64_t at);
 
-/* The same inside a frame, after all that is needed. */
+/* Adds the end inside a frame, after all that is needed. */
 int seek_end_within(struct seek_map *m, struct seek_unit u);
 
 /*
- * Adds pieces to a stream, which copies their bytes.  0, -ENOMEM, or -EBADMSG
- * if a part lies outside the file.
+ * Adds pieces to a stream, which copies their bytes.  Returns 0, -ENOMEM, or
+ * -EBADMSG if a part lies outside the file.
  */
 int seek_bytes(struct seek_stream *s, const void *p, size_t len);
 int seek_extent(struct seek_stream *s, uint64_t at, uint64_t len);
 
 /*
  * Builds a stream from the units from..to: whole frames unchanged, partial ones
- * with the format's part().  0 or -errno; to be freed even on failure.
+ * with the format's part().  Returns 0 or -errno; the stream must be freed even
+ * on failure.
  */
 int seek_stream_make(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s);
 void seek_stream_free(struct seek_stream *s);
 
-/* Its bytes, as a source for input_open_from(); arg is a struct seek_stream. */
+/*
+ * Reads the stream's bytes, as a source for input_open_from(); arg is a struct
+ * seek_stream.
+ */
 ssize_t seek_stream_read(void *arg, void *buf, size_t len);
 
 #endif

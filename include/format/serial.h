@@ -2,8 +2,8 @@
  * serial.h - decoding with a stream decoder, in the joiner
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The complete decoder for a format that cannot be decoded in parallel, and the
- * fallback for the others.
+ * This is the complete decoder for a format that cannot be decoded in parallel,
+ * and the fallback for the others.
  */
 #ifndef COLDPRESS_SERIAL_H
 #define COLDPRESS_SERIAL_H
@@ -18,19 +18,19 @@ struct serial {
 	uint64_t streams;	/* streams that have ended */
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int serial_open(struct serial *d, const struct stream_ops *ops,
     uint64_t memlimit);
 void serial_close(struct serial *d);
 
 /*
  * Decodes len bytes, which may contain the ends and beginnings of streams. eof:
- * nothing follows.  0 or -errno, as stream_ops.run.
+ * nothing follows.  Returns 0 or -errno, as stream_ops.run.
  */
 int serial_feed(struct serial *d, const uint8_t *p, size_t len, bool eof,
     struct sink *out);
 
-/* The next piece of any input, of SERIAL_PIECE bytes. */
+/* Fills a slot with the next SERIAL_PIECE bytes of any input. */
 enum { SERIAL_PIECE = 256 << 10 };
 int serial_fill(void *job, struct input *in, struct slot *s);
 

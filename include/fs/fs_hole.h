@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 
 /*
- * Whether all len bytes, at least one, of the file open at fd are a hole, and
- * still within the file; false if that is unknown. st: the file when it was
- * found.  Moves the descriptor's offset.
+ * Returns whether all len bytes, at least one, of the file open at fd are a
+ * hole, and still within the file; false if that is unknown.  st describes the
+ * file as it was found.  Moves the descriptor's offset.
  */
 bool fs_is_hole(int fd, const struct stat *st, uint64_t offset, uint64_t len);
 

@@ -60,13 +60,18 @@ struct fs_job {
 	unsigned threads;
 	bool by_size;		/* also rows for size classes */
 	/*
-	 * Called one at a time: an item cannot be read, or changed meanwhile.
+	 * Reports an item that cannot be read or has changed; one call at a
+	 * time.
 	 */
 	void (*trouble)(void *arg, size_t item, int err);
-	/* Called one at a time, now and then: that many bytes more are done. */
+	/*
+	 * Reports now and then that many more bytes as done; one call at a
+	 * time.
+	 */
 	void (*tick)(void *arg, uint64_t bytes);
 	/*
-	 * Called from the caller's thread.  0 or -ENOMEM, which ends the run.
+	 * Called in the caller's thread.  Returns 0, or -ENOMEM, which ends the
+	 * run.
 	 */
 	int (*row)(void *arg, const struct fs_row *row);
 	void *arg;
@@ -81,8 +86,9 @@ struct fs_model {
 	unsigned options;		/* enum fs_option */
 	/*
 	 * Reads all files once, tries all algorithms and passes on their rows,
-	 * in order and independent of the number of threads.  0 or -errno; a
-	 * file that cannot be read is reported and does not end the run.
+	 * in order and independent of the number of threads.  Returns 0 or
+	 * -errno; a file that cannot be read is reported and does not end the
+	 * run.
 	 */
 	int (*run)(const struct fs_job *job);
 };
@@ -90,11 +96,12 @@ struct fs_model {
 extern const struct fs_model fs_model_zfs, fs_model_zfs_fuse, fs_model_btrfs,
     fs_model_squashfs, fs_model_sqpack;
 
-/* Looks up a model by name, or NULL. */
+/* Looks up a model by name.  Returns NULL if there is none. */
 const struct fs_model *fs_model_by_name(const char *name);
 
 /*
- * For models that count each file separately: files by the log2 of their size.
+ * File counts by the log2 of their size, for models that count each file
+ * separately.
  */
 enum { FS_CLASSES = 63 };
 
@@ -104,13 +111,13 @@ struct fs_classes {
 
 unsigned fs_class_of(uint64_t size);
 
-/* Counts the regular files, hard links once. */
+/* Counts the regular files, and hard links once. */
 void fs_classes_count(struct fs_classes *c, const struct fs_list *l);
 
 /*
  * Passes on the rows: for each algorithm one for each class that has files, if
  * requested, and one for all files.  data adds the space that the files of a
- * class take to row, meta the space that belongs to no file.  0 or what
+ * class take to row, meta the space that belongs to no file.  Returns 0 or what
  * job->row returned.
  */
 int fs_classes_rows(const struct fs_classes *c, const struct fs_job *job,
@@ -120,7 +127,8 @@ int fs_classes_rows(const struct fs_classes *c, const struct fs_job *job,
     void *arg);
 
 /*
- * Whether the item has data to read: it is not a hard link to an earlier one.
+ * Returns whether the item has data to read: it is not a hard link to an
+ * earlier one.
  */
 bool fs_item_has_data(const struct fs_item *it);
 

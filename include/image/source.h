@@ -37,9 +37,7 @@ image_stored_B(image_word w)
 	return w & ~(IMAGE_RAW | IMAGE_BAD);
 }
 
-/*
- * A memory budget: what others have left, and how much of it the image uses.
- */
+/* A memory budget: what is left, and how much of it the image has taken. */
 struct image_memory {
 	uint64_t *left, taken;
 };
@@ -55,7 +53,7 @@ struct image_dir {
 
 /* Anything other than a directory. */
 struct image_file {
-	/* Set by the source. */
+	/* The following are set by the source. */
 	const uint8_t *name;		/* not NUL-terminated */
 	uint64_t ref;			/* the source's handle of its inode */
 	uint64_t size;			/* bytes of data; 0 unless a file */
@@ -71,7 +69,7 @@ struct image_file {
 	uint8_t type;			/* enum walk_type */
 	uint8_t flaw;			/* of image_source.flaw(), or 0 */
 	bool unreadable;		/* its data is not read */
-	/* Set by the walk. */
+	/* The following are set by the walk. */
 	bool skip;			/* not requested */
 	bool is_duplicate;		/* has the same data as an earlier
 					 * file */
@@ -95,7 +93,7 @@ struct image {
 	size_t file_count, file_cap;
 };
 
-/* Damage outside of files: its position in the image, and a clause. */
+/* Reports damage outside files: its position in the image, and a clause. */
 typedef int image_report_fn(void *arg, uint64_t at, const char *reason);
 
 struct image_source {
@@ -107,8 +105,9 @@ struct image_source {
 	 * block_B, fragment_count and own.  Files are added by
 	 * image_add_file(), directories by image_add_dir(), parents first,
 	 * beginning with the root.  Damaged files are added with a flaw;
-	 * damaged tables are reported.  Returns 0, the result of report, or as
-	 * walk_source.walk(), including *why.  Must be closed in any case.
+	 * damaged tables are reported.  Returns 0, the result of report, or
+	 * what walk_source.walk() returns, including *why.  The image must be
+	 * closed in any case.
 	 */
 	int (*open)(struct image *m, unsigned threads, image_report_fn *report,
 	    void *arg, const char **why);
@@ -117,24 +116,25 @@ struct image_source {
 	/* Describes a flaw of a file: a clause, statically allocated. */
 	const char *(*flaw)(unsigned flaw);
 
-	/* The position of an inode in the image, for reports. */
+	/* Returns the position of an inode in the image, for reports. */
 	uint64_t (*where)(const struct image *m, uint64_t ref);
 
 	/*
-	 * How block k of f is stored.  *at is where the previous block ended,
-	 * initially f->start; it is changed if blocks are not contiguous.
-	 * Thread-safe.
+	 * Returns how block k of f is stored.  *at is where the previous block
+	 * ended, initially f->start; it is changed if blocks are not
+	 * contiguous.  Thread-safe.
 	 */
 	image_word (*block)(const struct image *m, const struct image_file *f,
 	    uint32_t k, uint64_t *at);
 
-	/* How a fragment block is stored; sets *at.  Thread-safe. */
+	/* Returns how a fragment block is stored; sets *at.  Thread-safe. */
 	image_word (*fragment)(const struct image *m, uint32_t index,
 	    uint64_t *at);
 
 	/*
-	 * A block decoder for one thread.  0, -ENOTSUP or -ENOMEM; decoding
-	 * returns the bytes produced, at most cap, or -EBADMSG or -ENOMEM.
+	 * Opens a block decoder for one thread.  Returns 0, -ENOTSUP or
+	 * -ENOMEM; decoding returns the bytes produced, at most cap, or
+	 * -EBADMSG or -ENOMEM.
 	 */
 	int (*decoder_open)(const struct image *m, void **decoder);
 	void (*decoder_close)(void *decoder);		/* may be NULL */
@@ -143,27 +143,27 @@ struct image_source {
 };
 
 /*
- * Account for memory: image_take() before it is allocated, which returns 0 or
- * -EDQUOT, and image_give() after it was freed.
+ * These account for memory.  image_take() is called before it is allocated, and
+ * returns 0 or -EDQUOT; image_give() is called after it was freed.
  */
 int image_take(struct image_memory *m, uint64_t bytes);
 
 void image_give(struct image_memory *m, uint64_t bytes);
 
-/* Whether an error means that memory or the budget is exhausted. */
+/* Returns whether an error means that memory or the budget is exhausted. */
 static inline bool
 image_no_memory(int rc)
 {
 	return rc == -ENOMEM || rc == -EDQUOT;
 }
 
-/* 0, -EFBIG, -EDQUOT or -ENOMEM. */
+/* Returns 0, -EFBIG, -EDQUOT or -ENOMEM. */
 int image_add_dir(struct image *m, const struct image_dir *d);
 int image_add_file(struct image *m, const struct image_file *f);
 
 /*
- * Opens the image at offset in fd, which the caller keeps.  Returns as
- * image_source.open(); the image must be closed in any case.
+ * Opens the image at offset in fd, which the caller keeps.  Returns what
+ * image_source.open() does; the image must be closed in any case.
  */
 int image_open(struct image *m, const struct image_source *source, int fd,
     uint64_t offset, struct image_memory *memory, unsigned threads,
@@ -171,8 +171,8 @@ int image_open(struct image *m, const struct image_source *source, int fd,
 void image_close(struct image *m);
 
 /*
- * Reads exactly len bytes at pos: 0, -ENODATA (the image is too short) or
- * -errno.
+ * Reads exactly len bytes at pos.  Returns 0, -ENODATA (the image is too short)
+ * or -errno.
  */
 int image_read(const struct image *m, uint64_t pos, void *buf, size_t len);
 
@@ -191,11 +191,11 @@ int64_t image_unpack(const struct image *m, void *decoder,
     struct image_packed *packed, uint64_t at, image_word word, size_t want,
     uint8_t *out, const char **why);
 
-/* As walk_source.walk(), for images in the format of source. */
+/* Implements walk_source.walk() for images in the format of source. */
 int image_walk(const struct image_source *source, int fd, uint64_t offset,
     const struct walk_options *o, struct walk_result *r, const char **why);
 
-/* The unpacked size of data block k of f, and that of its tail. */
+/* Returns the unpacked size of data block k of f, and that of its tail. */
 static inline size_t
 image_block_len(const struct image *m, const struct image_file *f, uint32_t k)
 {

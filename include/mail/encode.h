@@ -23,20 +23,23 @@ enum { ENCODE_RAW = 57, ENCODE_LINE = 77 };	/* bytes per line of base64 */
 /* Encodes ENCODE_RAW bytes as ENCODE_LINE bytes, including the newline. */
 void encode_line(char out[ENCODE_LINE], const uint8_t raw[ENCODE_RAW]);
 
-/* len bytes of base64 lines, encoding random bytes. */
+/* Appends len bytes of base64 lines that encode random bytes. */
 void encode_noise(struct strbuf *b, struct prng *p, size_t len);
 
-/* n random characters of base64 in one line. */
+/* Appends n random base64 characters in one line. */
 void encode_token(struct strbuf *b, struct prng *p, unsigned n);
 
-/* Encodes text, which is Latin-1, or ASCII only if that is the encoding. */
+/* Encodes text, which is Latin-1; only ASCII if that is the encoding. */
 void encode_text(struct strbuf *b, const char *text, size_t len,
     enum encoding to);
 
-/* The headers Content-Type and Content-Transfer-Encoding of text/subtype. */
+/*
+ * Appends the Content-Type and Content-Transfer-Encoding headers of
+ * text/subtype.
+ */
 void encode_header(struct strbuf *b, const char *subtype, enum encoding e);
 
-/* A phrase of a header field, as an encoded word if necessary. */
+/* Appends a phrase of a header field, as an encoded word if necessary. */
 void encode_phrase(struct strbuf *b, const char *phrase, enum encoding e);
 
 #endif

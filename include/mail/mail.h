@@ -70,22 +70,22 @@ struct mail_maker {
 };
 
 /*
- * Begins the week of that number.  Mails are generated one after the other by
- * mail_next(), into m->out: the mail is then m->mails[m->count - 1]. 0 or
- * -ENOMEM.
+ * Starts the week with that number.  Mails are generated one after the other by
+ * mail_next(), into m->out: the mail is then m->mails[m->count - 1].  Returns 0
+ * or -ENOMEM.
  */
 void mail_week(struct mail_maker *m, uint64_t week);
 int mail_next(struct mail_maker *m);
 void mail_free(struct mail_maker *m);
 
-/* The beginning of a week, in seconds since 1970, and its set. */
+/* These return the start of a week, in seconds since 1970, and its set. */
 int64_t mail_week_date(uint64_t week);
 uint32_t mail_week_set(uint64_t week);
 
 /* src/mail/head.c: the whole header except the fields about the content. */
 void mail_head(struct mail_maker *m, const struct mail *a);
 
-/* "Mon, 6 Jan 2014 10:11:12 +0000" */
+/* Appends a date such as "Mon, 6 Jan 2014 10:11:12 +0000". */
 void mail_date(struct strbuf *b, int64_t date);
 
 /*
@@ -102,8 +102,8 @@ void mail_attach(struct mail_maker *m, const struct mail *a, unsigned i,
     size_t len);
 
 /*
- * The position of i in parts of 2^32: the points (x, y) of all i fill a square
- * evenly, at any stage.
+ * These return the position of i in parts of 2^32: at any stage, the points (x,
+ * y) of all i so far fill a square evenly.
  */
 uint32_t mail_even_x(uint64_t i, uint64_t seed);
 uint32_t mail_even_y(uint64_t i, uint64_t seed);

@@ -2,7 +2,7 @@
  * measure.h - measuring mail: sizes, attachments and compressibility
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A struct measure belongs to one thread; it must be zeroed at first, except
+ * A struct measure belongs to one thread; it must be zeroed initially, except
  * for `every'.
  */
 #ifndef COLDPRESS_MEASURE_H
@@ -22,8 +22,8 @@ struct measure {
 	uint64_t bytes;
 	uint64_t with_parts;		/* mails with attachments */
 	/*
-	 * Of mails without and with attachments: the size before and after zlib
-	 * -6.
+	 * The sizes before and after zlib -6, of mails without and with
+	 * attachments.
 	 */
 	uint64_t plain_B[2], packed_B[2];
 	struct strbuf packed;
@@ -31,14 +31,14 @@ struct measure {
 
 /*
  * Adds one mail, or a file: an mbox if it begins with "From ", otherwise a
- * mail. 0, -ENOMEM, or -EFBIG: a mail is over 4 GiB.
+ * mail.  Returns 0, -ENOMEM, or -EFBIG: a mail is over 4 GiB.
  */
 int measure_mail(struct measure *m, const char *mail, size_t len);
 int measure_file(struct measure *m, const char *data, size_t len);
 
 /*
- * The size before divided by the size after, over both kinds; 0 if nothing was
- * compressed.
+ * Returns the size before divided by the size after, over both kinds; 0 if
+ * nothing was compressed.
  */
 double measure_ratio(const struct measure *m);
 double measure_ratio_of(const struct measure *m, int with_parts);

@@ -21,7 +21,10 @@ struct prng {
 /* Probabilities are in parts of this. */
 enum { PRNG_ONE = 1 << 16 };
 
-/* The finalizer of SplitMix64: every input bit affects every output bit. */
+/*
+ * Applies the finalizer of SplitMix64: every input bit affects every output
+ * bit.
+ */
 uint64_t prng_mix(uint64_t x);
 
 /* Starts a different sequence for each pair of seed and stream. */
@@ -41,21 +44,21 @@ prng_next(struct prng *p)
 	return (x << 7 | x >> 57) * 9;
 }
 
-/* A number in 0..n-1; n is at least 1. */
+/* Returns a number in 0..n-1; n is at least 1. */
 static inline uint32_t
 prng_below(struct prng *p, uint32_t n)
 {
 	return (uint32_t)((prng_next(p) >> 32) * n >> 32);
 }
 
-/* A number in lo..hi. */
+/* Returns a number in lo..hi. */
 static inline uint32_t
 prng_range(struct prng *p, uint32_t lo, uint32_t hi)
 {
 	return lo + prng_below(p, hi - lo + 1);
 }
 
-/* True with probability part of PRNG_ONE. */
+/* Returns true with a probability of part / PRNG_ONE. */
 static inline bool
 prng_chance(struct prng *p, uint32_t part)
 {

@@ -2,8 +2,7 @@
  * sizes.h - the distribution of mail sizes: a table of quantiles
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Integers only, linear between the nodes.
- * Thread-safe.
+ * The quantiles are integers, and linear between the nodes.  Thread-safe.
  */
 #ifndef COLDPRESS_SIZES_H
 #define COLDPRESS_SIZES_H
@@ -25,17 +24,18 @@ struct sizes {
 	uint32_t at_B[SIZES];		/* ascending */
 };
 
-/* The position of node i, in parts of 2^16. */
+/* Returns the position of node i, in parts of 2^16. */
 uint32_t sizes_node(unsigned i);
 
-/* The size at quantile u, in parts of 2^32. */
+/* Returns the size at quantile u, in parts of 2^32. */
 uint32_t sizes_at(const struct sizes *s, uint32_t u);
 
 uint64_t sizes_mean(const struct sizes *s);
 
 /*
  * Scales sizes below the median along with it; above it, scales the excess over
- * the median so that the mean is met.  0, or -ERANGE: no distribution has both.
+ * the median to obtain the mean.  Returns 0, or -ERANGE if no distribution has
+ * both.
  */
 int sizes_fit(struct sizes *s, uint64_t mean_B, uint64_t median_B);
 

@@ -45,25 +45,27 @@ struct store_writer {
 };
 
 /*
- * Creates the directory, or uses an empty one, and sets up SHA-256.  0,
+ * Creates the directory, or uses an empty one, and sets up SHA-256.  Returns 0,
  * -ENOTEMPTY or -errno; call store_close() even on failure.
  */
 int store_open(struct store *s, const char *root, enum store_form form);
 void store_close(struct store *s);
 
-/* 0 or -ENOMEM; call store_writer_free() even on failure. */
+/* Returns 0 or -ENOMEM; call store_writer_free() even on failure. */
 int store_writer_make(struct store_writer *w, const struct store *s);
 void store_writer_free(struct store_writer *w);
 
 /*
- * Writes the mail generated last, or ends its week.  0 or -errno: unless it is
- * -ENOMEM, w->path is then the path of the failure, NUL-terminated.
+ * Writes the mail generated last, or ends its week.  Returns 0 or -errno:
+ * unless it is -ENOMEM, w->path is then the path of the failure,
+ * NUL-terminated.
  */
 int store_mail(struct store_writer *w, const struct mail_maker *m);
 int store_week(struct store_writer *w, const struct mail_maker *m);
 
 /*
- * The hash of everything that count writers have written.  0, -ENOMEM or -EIO.
+ * Computes the hash of everything that count writers have written.  Returns 0,
+ * -ENOMEM or -EIO.
  */
 int store_hash(const struct store *s, const struct store_writer *w,
     unsigned count, uint8_t hash[DIGEST_MAX]);

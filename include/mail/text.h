@@ -2,11 +2,11 @@
  * text.h - generating the text of mails
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sentences of invented words in paragraphs of lines, in Latin-1.  People
- * repeat themselves within a mail: with probability `repeat' the next two to
- * five words (more, if that exceeds one half) are copied from earlier text.
- * This is what makes a mail compress like real mail; word frequencies alone do
- * not.
+ * The text consists of sentences of invented words, in paragraphs of lines, in
+ * Latin-1.  People repeat themselves within a mail: with probability `repeat'
+ * the next two to five words (more, if that exceeds one half) are copied from
+ * earlier text.  This is what makes a mail compress like real mail; word
+ * frequencies alone do not.
  *
  * A struct text belongs to one thread.
  */

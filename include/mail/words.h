@@ -22,7 +22,7 @@ struct words {
 	struct word at[WORDS];		/* most frequent first */
 };
 
-/* accents: some vowels get accents. */
+/* Invents the words; with accents, some vowels get accents. */
 void words_make(struct words *w, struct prng *p, bool accents);
 
 /*
@@ -32,7 +32,10 @@ void words_make(struct words *w, struct prng *p, bool accents);
  */
 uint32_t words_draw(struct prng *p);
 
-/* An invented name of some syllables, capitalised; at most WORD_B - 1 bytes. */
+/*
+ * Invents a name of that many syllables, capitalised, of at most WORD_B - 1
+ * bytes.
+ */
 void words_name(struct prng *p, unsigned syllables, char name[WORD_B]);
 
 #endif

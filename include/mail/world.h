@@ -2,9 +2,10 @@
  * world.h - the people who write, and the lists they write to
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Everything that does not change from mail to mail.  Hosts are below the
- * reserved domain "example" (RFC 2606), addresses come from the blocks reserved
- * for documentation (RFC 5737): nothing here belongs to anybody.
+ * A world is everything that does not change from mail to mail.  Hosts are
+ * below the reserved domain "example" (RFC 2606), addresses come from the
+ * blocks reserved for documentation (RFC 5737): nothing here belongs to
+ * anybody.
  *
  * A struct world does not change after creation; any thread may read it.
  */
@@ -48,7 +49,10 @@ struct world {
 	uint32_t sets;
 };
 
-/* The world of a seed.  0 or -ENOMEM; call world_free() even on failure. */
+/*
+ * Creates the world of a seed.  Returns 0 or -ENOMEM; call world_free() even on
+ * failure.
+ */
 int world_make(struct world *w, uint64_t seed, uint32_t sets);
 void world_free(struct world *w);
 

@@ -7,7 +7,7 @@
 #ifndef COLDPRESS_CACHES_H
 #define COLDPRESS_CACHES_H
 
-/* Whether this process may drop them: 0 or -errno. */
+/* Returns 0 if this process may drop them, otherwise -errno. */
 int caches_may_drop(void);
 
 /*
@@ -17,13 +17,13 @@ int caches_may_drop(void);
  * of dirty data has not fallen for CACHES_PATIENCE_S seconds, the result is
  * -ETIMEDOUT and the child is left behind.  0, or -errno of what failed.
  *
- * For one thread at a time, in a process that does not wait for arbitrary
- * children.
+ * To be called by one thread at a time, in a process that does not wait for
+ * arbitrary children.
  */
 enum { CACHES_PATIENCE_S = 20 };
 int caches_drop(void);
 
-/* The meaning of -errno from the above, as the end of a sentence. */
+/* Returns the meaning of -errno from the above, as the end of a sentence. */
 const char *caches_reason(int rc);
 
 #endif

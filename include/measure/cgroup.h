@@ -24,37 +24,40 @@ struct cgroup {
 };
 
 /*
- * The directory of this process's own group, or -ENOENT if there is no version
- * 2 hierarchy, or -errno.  The caller closes it.
+ * Returns the directory of this process's own group, or -ENOENT if there is no
+ * version 2 hierarchy, or -errno.  The caller closes it.
  */
 int cgroup_own(void);
 
 /*
- * Makes the group name below ours.  0 or -errno: -ENOENT, -EACCES, -EROFS ...
- * if none can be created; nothing then needs to be removed.
+ * Creates the group name below ours.  Returns 0 or -errno (-ENOENT, -EACCES,
+ * -EROFS, ... if groups cannot be created); nothing then needs to be removed.
  */
 int cgroup_create(struct cgroup *g, const char *name);
 
-/* Processor time used in the group since it was made, in us; or -errno. */
+/*
+ * Returns the processor time used in the group since it was created, in us, or
+ * -errno.
+ */
 int64_t cgroup_cpu_us(const struct cgroup *g);
 
 /* Starts counting memory here; does nothing if memory cannot be counted. */
 void cgroup_mark(struct cgroup *g);
 
-/* The peak growth of memory since then, or -ENOENT if unknown. */
+/* Returns the peak growth of memory since then, or -ENOENT if unknown. */
 int64_t cgroup_peak_B(const struct cgroup *g);
 
 /*
- * Kills every process in the group.  0 or -errno.  Linux 6.12 and later also
- * kill processes created in the group afterwards with CLONE_INTO_CGROUP, so
- * call cgroup_renew() before the next one.
+ * Kills every process in the group.  Returns 0 or -errno.  Linux 6.12 and later
+ * also kill processes created in the group afterwards with CLONE_INTO_CGROUP,
+ * so call cgroup_renew() before the next one.
  */
 int cgroup_kill(struct cgroup *g);
 
 /*
  * Replaces a group in which processes were killed, and which must be empty, by
- * a new one whose counters are 0.  Otherwise does nothing.  0 or -errno, in
- * which case the group no longer exists.
+ * a new one whose counters are 0.  Otherwise does nothing.  Returns 0 or
+ * -errno, in which case the group no longer exists.
  */
 int cgroup_renew(struct cgroup *g);
 

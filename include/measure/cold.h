@@ -34,7 +34,7 @@ enum cold_method {
 	COLD_AUTO,		/* fadvise, as far as it works */
 	COLD_FADVISE,		/* file by file, and images behind mounts;
 				   names and inodes stay in memory */
-	COLD_DROP,		/* drop_caches: everything; root only */
+	COLD_DROP,		/* drop all caches of the system; root only */
 	COLD_NONE,		/* leave them; count when they are read */
 	COLD_LOOK,		/* leave them; count when they are added */
 };
@@ -59,19 +59,20 @@ struct cold_report {
 	struct cold_count before;	/* when each was opened for reading */
 	struct cold_count after;	/* after each was read */
 	struct cold_count images;	/* behind mounts, before the walk */
-	int64_t device_B;		/* read from devices by any process
-					 * during the walk; -1: unknown */
-	uint64_t own_B;			/* the part of it for this process */
+	int64_t device_B;		/* bytes read from devices by any
+					 * process during the walk; -1:
+					 * unknown */
+	uint64_t own_B;			/* the part read by this process */
 	bool squashfs;			/* a file system is squashfs */
 };
 
 struct cold;
 
-/* 0, or -ENOMEM and nothing to close. */
+/* Returns 0, or -ENOMEM and nothing to close. */
 int cold_open(struct cold **c, enum cold_method method);
 void cold_close(struct cold *c);		/* may be NULL */
 
-/* Looks up auto, fadvise, drop or none.  0 or -EINVAL. */
+/* Looks up auto, fadvise, drop or none.  Returns 0 or -EINVAL. */
 int cold_method_by_name(const char *name, enum cold_method *method);
 
 /*
@@ -82,9 +83,9 @@ int cold_method_by_name(const char *name, enum cold_method *method);
 void cold_add(struct cold *c, int fd, const struct stat *st);
 
 /*
- * To be called after all files were added: evicts images behind mounts, or
- * drops all caches.  From here on device traffic is counted.  0; -EPERM or
- * -EACCES: only root may drop; or another -errno of that.
+ * To be called after all files have been added: evicts images behind mounts, or
+ * drops all caches.  Device traffic is counted from then on.  Returns 0; -EPERM
+ * or -EACCES: only root may drop caches; or another -errno.
  */
 int cold_apply(struct cold *c);
 
@@ -97,42 +98,45 @@ enum cold_reader {
 /*
  * To be called before and after a file is read, by the same reader and with the
  * same *mine.  asked_B: how much of the file was requested, each byte counted
- * once; UINT64_MAX: all of it.
+ * once; UINT64_MAX means all of it.
  */
 void cold_before(struct cold *c, int fd, const struct stat *st,
     enum cold_reader reader, uint64_t *mine);
 void cold_after(struct cold *c, int fd, const struct stat *st,
     enum cold_reader reader, uint64_t *mine, uint64_t asked_B);
 
-/* The verdict on everything read since cold_apply(); fills in all of r. */
+/* Judges everything read since cold_apply(), and fills in all of r. */
 void cold_end(struct cold *c, struct cold_report *r);
 
 /*
- * How many pages a file of that size has, and how many are in memory. 0, -EPERM
- * (not visible to us), or -errno.  Thread-safe; needs no struct cold.
+ * Counts the pages of a file of that size, and those in memory.  Returns 0,
+ * -EPERM (not visible to us), or -errno.  Thread-safe; needs no struct cold.
  */
 int cold_resident(int fd, const struct stat *st, uint64_t *pages,
     uint64_t *resident);
 
-/* A part of a file, in bytes.  0, or a -errno that ends the search. */
+/*
+ * Receives a part of a file, in bytes.  Returns 0, or a -errno that ends the
+ * search.
+ */
 typedef int cold_range_fn(void *arg, uint64_t offset, uint64_t len);
 
 /*
  * Calls range() for every part of a file of that size that is in memory, in
  * order; parts begin on page boundaries and are not adjacent.  The file must be
- * open for reading, and its pages visible to us.  0 or -errno. Thread-safe;
- * needs no struct cold.
+ * open for reading, and its pages visible to us.  Returns 0 or -errno.
+ * Thread-safe; needs no struct cold.
  */
 int cold_ranges(int fd, uint64_t size, cold_range_fn *range, void *arg);
 
 /*
- * Evicts the page containing the byte at offset at, and returns whether it is
- * known not to have been in memory.  Thread-safe.
+ * cold_page_absent() returns whether the page containing the byte at offset at
+ * is known not to be in memory; cold_drop_page() evicts it.  Thread-safe.
  */
 bool cold_page_absent(int fd, uint64_t at);
 void cold_drop_page(int fd, uint64_t at);
 
-/* yes, no or unknown; static. */
+/* Returns "yes", "no" or "unknown", static strings. */
 const char *cold_word(enum cold_state state);
 
 #endif

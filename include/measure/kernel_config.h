@@ -11,14 +11,16 @@
 #include <stddef.h>
 
 /*
- * The options that are set and whose names begin with prefix (CONFIG_SQUASHFS),
- * without the prefix, as in "SQUASHFS=y DECOMP_SINGLE=y"; cut to size - 1.  0,
- * or -ENOENT: no configuration can be read.  Thread-safe.
+ * Writes the options that are set and whose names begin with prefix
+ * (CONFIG_SQUASHFS), without the prefix, as in "SQUASHFS=y DECOMP_SINGLE=y",
+ * truncated to size - 1.  Returns 0, or -ENOENT if no configuration can be
+ * read.  Thread-safe.
  */
 int kernel_config(const char *prefix, char *text, size_t size);
 
 /*
- * The same for a configuration in a file, optionally gzip-compressed; -errno.
+ * The same for a configuration file, which may be gzip-compressed.  Returns 0
+ * or -errno.
  */
 int kernel_config_file(const char *path, const char *prefix, char *text,
     size_t size);

@@ -19,12 +19,15 @@
 
 enum { LEFTOVER_ID_B = 64 };
 
-/* The identity of this process.  0 or -errno (no /proc). */
+/*
+ * Writes the identity of this process.  Returns 0, or -errno if there is no
+ * /proc.
+ */
 int leftover_id(char id[LEFTOVER_ID_B]);
 
 /*
- * Whether id is an identity in this namespace whose process no longer exists.
- * False for anything that is not a valid identity.
+ * Returns whether id is an identity in this namespace whose process no longer
+ * exists.  Anything that is not a valid identity yields false.
  */
 bool leftover_dead(const char *id);
 

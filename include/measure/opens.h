@@ -4,7 +4,7 @@
  *
  * Uses fanotify(7), which reports every open(2) and execve(2) in a file system,
  * through whatever mount or namespace.  It gives the PID of the opening process
- * in the reader's namespace, or 0 for processes outside it: so a reader that is
+ * in the reader's namespace, or 0 for processes outside it.  A reader that is
  * the first process of a PID namespace sees the rest of that namespace as PIDs
  * above 1, dead or alive, and nobody else.
  *
@@ -25,26 +25,25 @@ struct opens_file {
 struct opens;
 
 /*
- * Starts listening to the file system of root, an open directory.  0, -EPERM
- * (only root in the initial user namespace may), -ENOSYS or another -errno.
+ * Starts listening to the file system of root, an open directory.  Returns 0,
+ * -EPERM (only root in the initial user namespace may), -ENOSYS or another
+ * -errno.
  */
 int opens_start(struct opens **o, int root);
 
 /*
- * Stops, after everything that has happened so far has been reported.  0,
- * -EOVERFLOW (the kernel lost events), -ENOMEM or -errno of a read.
+ * Stops, after everything that has happened so far has been reported.  Returns
+ * 0, -EOVERFLOW (the kernel lost events), -ENOMEM or -errno of a read.
  */
 int opens_stop(struct opens *o);
 
 /*
- * The regular files that a process with a PID above 1 has opened, each once.
- * For use after opens_stop(); they belong to o.
+ * Returns the regular files that a process with a PID above 1 has opened, each
+ * once.  For use after opens_stop(); they belong to o.
  */
 const struct opens_file *opens_files(const struct opens *o, size_t *count);
 
-/*
- * The index of this file in opens_files(), or -ENOENT.
- */
+/* Returns the index of this file in opens_files(), or -ENOENT. */
 ssize_t opens_find(const struct opens *o, struct opens_file f);
 
 void opens_free(struct opens *o);

@@ -27,7 +27,7 @@ struct pressure_now {
 	double load1;
 };
 
-/* Opens the files that exist; the values of missing ones remain unknown. */
+/* Opens the files that exist; values from missing files remain unknown. */
 void pressure_open(struct pressure *p);
 
 /* Sets now->stall_us. */

@@ -76,7 +76,7 @@ enum {
 /*
  * Blocks signals, so that SIGINT, SIGTERM, SIGHUP and SIGQUIT can stop a run,
  * opens descriptors 0 to 2 if they are closed, and makes the program the parent
- * of its orphaned descendants.  0 or -errno.
+ * of its orphaned descendants.  Returns 0 or -errno.
  */
 int proc_open(struct proc *p);
 
@@ -84,17 +84,20 @@ int proc_open(struct proc *p);
 void proc_close(struct proc *p);
 
 /*
- * Ends this process by the signal that has stopped a run: at once, or in
- * proc_close() when that comes later.
+ * Terminates this process with the signal that stopped a run: at once, or in
+ * proc_close() if that is called later.
  */
 void proc_raise(int sig);
 
-/* Whether one of the signals that stop a run has come since the last one. */
+/*
+ * Returns whether one of the signals that stop a run has arrived since the last
+ * run.
+ */
 bool proc_pending(const struct proc *p);
 
 /*
- * Whether a child can be created in p->group and survive; some kernels kill it.
- * If not, p->group becomes NULL.
+ * Returns whether a child can be created in p->group and survive; some kernels
+ * kill it.  If not, p->group becomes NULL.
  */
 bool proc_try_group(struct proc *p);
 
@@ -104,20 +107,20 @@ bool proc_try_group(struct proc *p);
  * timeout, or a signal that stops the run, everything is killed.  The status of
  * a stage is in stages[i].status.
  *
- * 0, -ETIMEDOUT (killed processes do not exit), or -errno: r->failed is the
- * stage that could not be executed, or -1 for any other failure.  If the kernel
- * refuses p->group, it is NULL from then on.
+ * Returns 0, -ETIMEDOUT (killed processes do not exit), or -errno: r->failed is
+ * the stage that could not be executed, or -1 for any other failure.  If the
+ * kernel refuses p->group, it is NULL from then on.
  */
 int proc_run(struct proc *p, struct proc_run *r);
 
 /*
- * Ends the run that another thread is in: everything is killed, as after the
- * time-out.  Once for each run; one that comes too late ends the next run.
- * Thread-safe.
+ * Ends the run of another thread: everything is killed, as after the timeout.
+ * To be called at most once for each run; a call that comes too late ends the
+ * next run.  Thread-safe.
  */
 void proc_end(const struct proc *p);
 
-/* Adds b to a: sums, and the larger maxrss_KiB. */
+/* Adds b to a: sums all fields except maxrss_KiB, whose maximum is kept. */
 void proc_usage_add(struct proc_usage *a, const struct proc_usage *b);
 
 /* The exit status as a shell shows it: 128 plus the number of a signal. */
@@ -126,15 +129,16 @@ int proc_status(int status);
 /*
  * Searches for the executable file name in path, a list of directories as in
  * $PATH.  A name with a slash is copied.  The caller frees *found with
- * sys_free().  0, -ENOENT, -EACCES or -ENOMEM.
+ * sys_free().  Returns 0, -ENOENT, -EACCES or -ENOMEM.
  */
 int proc_find(const char *name, const char *path, char **found);
 
 /*
- * A child that shares our memory and runs start(arg) on the PROC_STACK_B bytes
- * below top, a multiple of 16, while we wait until it has executed or exited.
- * With group >= 0, the descriptor of a cgroup, the child is created in that
- * group.  Its PID or -errno; -ENOSYS if a child cannot be created in a group.
+ * Creates a child that shares our memory and runs start(arg) on the
+ * PROC_STACK_B bytes below top, a multiple of 16; we wait until it has executed
+ * or exited.  With group >= 0, the descriptor of a cgroup, the child is created
+ * in that group.  Returns its PID or -errno; -ENOSYS if a child cannot be
+ * created in a group.
  */
 pid_t proc_clone(int (*start)(void *), void *top, void *arg, int group);
 

@@ -25,20 +25,21 @@ struct provenance {
 };
 
 /*
- * A unique name for a series of rows: the date, the process and a random
- * number.  Thread-safe.
+ * Makes a unique name for a series of rows from the date, the process and a
+ * random number.  Thread-safe.
  */
 void provenance_series(char id[PROVENANCE_SERIES_B]);
 
 /*
- * Writes the contents of p and a description of the machine.  0 or -errno of
- * the writes.  To be called by the thread that t belongs to, as is the next.
+ * Writes the contents of p and a description of the machine.  Returns 0 or
+ * -errno of the writes.  This and the next call are for the thread that t
+ * belongs to.
  */
 int provenance_write(struct table *t, const struct provenance *p);
 
 /*
- * Writes path and its size, if path is a regular file; otherwise nothing.  0 or
- * -errno of the write.
+ * Writes path and its size, if path is a regular file; otherwise nothing.
+ * Returns 0 or -errno of the write.
  */
 int provenance_input(struct table *t, const char *path);
 

@@ -34,10 +34,10 @@ struct adapt_state {
 };
 
 /*
- * A look at the workers: during wall_ns, the given number of threads waited for
+ * Looks at the workers: during wall_ns, the given number of threads waited for
  * idle_ns in total.  Returns the level to use from now on.  After a reversal of
  * direction, looks are skipped, more of them each time, so that the level
- * settles.  Pure.
+ * settles.  A pure function.
  */
 int adapt_look(struct adapt_state *a, uint64_t wall_ns, uint64_t idle_ns,
     unsigned threads);
@@ -51,7 +51,7 @@ struct adapt {
 };
 
 /*
- * Begins at level, in min..max.  To be called by one thread, before any other
+ * Starts at level, in min..max.  To be called by one thread, before any other
  * call.
  */
 void adapt_start(struct adapt *a, int level, int min, int max);
@@ -63,7 +63,8 @@ int adapt_take(struct adapt *a);
 void adapt_watch(void *arg, const struct pipeline_watch *w);
 
 /*
- * "1x20 5x3": how many blocks each level had, written to text; cut to size - 1.
+ * Writes how many blocks each level had, such as "1x20 5x3", truncated to size
+ * - 1.
  */
 void adapt_text(const struct adapt *a, char *text, size_t size);
 

@@ -2,9 +2,9 @@
  * input.h - the input stream of a job
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A descriptor with a look-ahead buffer, a byte count, a clock for the time
- * spent waiting, and a way to end a wait from another thread.  One thread
- * reads; any thread may call input_cancel().
+ * An input is a descriptor with a look-ahead buffer, a byte count, a clock for
+ * the time spent waiting, and a way to end a wait from another thread.  One
+ * thread reads; any thread may call input_cancel().
  */
 #ifndef COLDPRESS_INPUT_H
 #define COLDPRESS_INPUT_H
@@ -35,12 +35,13 @@ struct input {
 	uint8_t ahead[INPUT_PEEK];
 };
 
-/* fd remains the caller's.  0 or -errno. */
+/* fd remains the caller's.  Returns 0 or -errno. */
 int input_open(struct input *in, int fd);
 
 /*
- * An input that is read by calling source, which never has to wait: like
- * read(2), but with -errno.  arg must outlive it.  0 or -errno.
+ * Opens an input that is read by calling source, which never has to wait;
+ * source works like read(2), but returns -errno.  arg must outlive it.  Returns
+ * 0 or -errno.
  */
 int input_open_from(struct input *in,
     ssize_t (*source)(void *arg, void *buf, size_t len), void *arg);
@@ -49,27 +50,27 @@ int input_open_from(struct input *in,
 void input_close(struct input *in);
 
 /*
- * The next n bytes (at most INPUT_PEEK) without taking them.  Fewer only at the
- * end, or after flush_ms as in input_read().  *p belongs to the input. The
- * number, or -errno.
+ * Peeks at the next n bytes (at most INPUT_PEEK) without taking them.  Fewer
+ * only at the end, or after flush_ms as in input_read().  *p belongs to the
+ * input.  Returns the number, or -errno.
  */
 ssize_t input_peek(struct input *in, size_t n, const uint8_t **p);
 
 /*
  * Puts n bytes in front of the next data to be read, replacing as many that
- * were taken.  Together with what is peeked and not taken they are at most
- * INPUT_PEEK.
+ * were taken.  Together with the bytes peeked but not taken, there may be at
+ * most INPUT_PEEK.
  */
 void input_unread(struct input *in, const void *p, size_t n);
 
 /*
  * Takes len bytes; fewer only at the end (in->eof), or when flush_ms have
- * passed since the first of them without more arriving.  The number, -ECANCELED
- * after input_cancel(), or -errno.
+ * passed since the first of them without more arriving.  Returns the number,
+ * -ECANCELED after input_cancel(), or -errno.
  */
 ssize_t input_read(struct input *in, void *buf, size_t len);
 
-/* Ends every current and future wait in input_read().  Thread-safe. */
+/* Cancels every current and future wait in input_read().  Thread-safe. */
 void input_cancel(struct input *in);
 
 #endif

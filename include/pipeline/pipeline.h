@@ -2,11 +2,11 @@
  * pipeline.h - read, work on all cores, join in order, write
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The common core of every tool that turns one stream into another.  A job is
- * cut into pieces; each piece travels in a slot:
+ * This is the common core of every tool that turns one stream into another.  A
+ * job is cut into pieces; each piece travels in a slot:
  *
- *	fill (one thread)  ->  work (p threads)  ->  join (the caller's
- *	thread, in order)  ->  write (one thread, in order)
+ * 	fill (one thread)  ->  work (p threads)  ->  join (the caller's
+ * 	thread, in order)  ->  write (one thread, in order)
  *
  * The pipeline knows nothing of formats, and the formats know nothing of
  * threads.  The number of slots is fixed, which bounds memory: reading waits
@@ -27,7 +27,7 @@
 struct sink;
 
 struct pipeline_ops {
-	/* Reads the next piece from in into s.  0 or -errno. */
+	/* Reads the next piece from in into s.  Returns 0 or -errno. */
 	int (*fill)(void *job, struct input *in, struct slot *s);
 
 	/* Creates the state of one worker thread; NULL if work needs none. */
@@ -35,49 +35,49 @@ struct pipeline_ops {
 	void (*worker_close)(void *ctx);
 
 	/*
-	 * From s->in to s->out; NULL if everything is done in join.  0 or
-	 * -errno, which ends the run when its turn comes.
+	 * From s->in to s->out; NULL if everything is done in join.  Returns 0
+	 * or -errno, which ends the run when its turn comes.
 	 */
 	int (*work)(void *job, void *ctx, struct slot *s);
 
 	/*
 	 * Called for each piece in order; s->last is set in the last call.
-	 * Passes its bytes to out with the calls below.  0 or -errno.
+	 * Passes its bytes to out with the calls below.  Returns 0 or -errno.
 	 */
 	int (*join)(void *job, struct slot *s, struct sink *out);
 };
 
 /*
- * The sink belongs to the joiner: only join may call these.
+ * The sink belongs to the joiner: only join may call the following functions.
  *
- * Writes bytes to out, copying them.  0 or -errno.
+ * Writes bytes to out, copying them.  Returns 0 or -errno.
  */
 int sink_write(struct sink *out, const void *data, size_t len);
 
 /*
- * Room in a buffer of the sink, at least one byte (*room says how many), or
- * NULL (and *err set).  sink_advance() says how much of it now holds output.
+ * Returns room in a buffer of the sink (*room bytes, at least one), or NULL,
+ * with *err set.  sink_advance() tells how much of it now holds output.
  */
 uint8_t *sink_space(struct sink *out, size_t *room, int *err);
 void sink_advance(struct sink *out, size_t n);
 
 /*
- * A checksum over the data passed to sink_advance(), from one call to the
- * other: it begins with start, which fn updates.  As far as the writing thread
- * is ahead, it computes the checksum while the next bytes are produced; the end
- * call waits for it.  No sink_slot() may occur in between.
+ * These compute a checksum of the data passed to sink_advance() between the two
+ * calls; it starts at start and is updated by fn.  The writing thread computes
+ * it, if it can keep up, while the next bytes are produced; the end call waits
+ * for it.  sink_slot() must not be called in between.
  */
 typedef uint32_t sink_check_fn(uint32_t check, const void *data, size_t len);
 void sink_check_begin(struct sink *out, sink_check_fn *fn, uint32_t start);
 uint32_t sink_check_end(struct sink *out);
 
 /*
- * Writes s->out as a whole, without copying; join must not touch s again.  0 or
- * -errno.
+ * Writes s->out as a whole, without copying; join must not touch s again.
+ * Returns 0 or -errno.
  */
 int sink_slot(struct sink *out, struct slot *s);
 
-/* Bytes written to out so far. */
+/* Returns the bytes written to out so far. */
 uint64_t sink_bytes(const struct sink *out);
 
 enum pipeline_side { PIPELINE_IN, PIPELINE_OUT };
@@ -85,9 +85,9 @@ enum pipeline_side { PIPELINE_IN, PIPELINE_OUT };
 struct pipeline_stats {
 	uint64_t in_bytes, out_bytes;
 	/*
-	 * Time blocked: the reader in read(2), the writer in write(2), the
-	 * reader waiting for a free slot, and the workers (summed) waiting for
-	 * a piece.
+	 * Blocked times: of the reader in read(2), of the writer in write(2),
+	 * of the reader waiting for a free slot, and of the workers (summed)
+	 * waiting for a piece.
 	 */
 	uint64_t stall_in_ns, stall_out_ns, stall_work_ns, idle_ns;
 	enum pipeline_side failed;	/* the end that an error concerns */
@@ -119,18 +119,18 @@ struct pipeline_params {
 };
 
 /*
- * Runs a job to its end.  A job whose first piece is its last is run without
- * threads.  All threads have ended when it returns.  0, or the first -errno in
- * the order of the pieces.  The results are added to stats.  Thread-safe: jobs
- * share nothing.
+ * Runs a job to completion.  A job whose first piece is its last is run without
+ * threads.  All threads have finished when it returns.  Returns 0, or the first
+ * -errno in the order of the pieces.  The results are added to stats.
+ * Thread-safe: jobs share nothing.
  */
 int pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
     const struct pipeline_params *params, struct pipeline_stats *stats);
 
 /*
- * One slot for each worker, one to read into, one to write from, and some for
- * pieces that are done but wait for a slow one: p + (p + 3) / 2.  More would
- * speed nothing up and would take memory that no longer fits in a cache.
+ * Returns p + (p + 3) / 2: one slot for each worker, one to read into, one to
+ * write from, and some for finished pieces that wait for a slow one.  More
+ * would not be faster, and their memory would no longer fit in a cache.
  */
 static inline unsigned
 pipeline_slots(unsigned threads)

@@ -20,7 +20,7 @@ struct buf {
 };
 
 /*
- * Makes room for cap bytes; the content is kept.  0 or -ENOMEM (nothing
+ * Makes room for cap bytes, keeping the content.  Returns 0 or -ENOMEM (nothing
  * changed).
  */
 int buf_reserve(struct buf *b, size_t cap);

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* A file, link, device, ...; or a directory. */
+/* A directory, or a file, link, device and so on. */
 struct fs_item {
 	const char *path;		/* relative to its root; "" for the root
 					 * itself */
@@ -37,13 +37,13 @@ struct fs_list {
 
 /*
  * Adds the directory of that name, open at fd; the list takes ownership of fd.
- * Names that cannot be examined become items with an error.  0, -ENOMEM or
- * -errno of the directory itself.  Not thread-safe; uses the given number of
+ * Names that cannot be examined become items with an error.  Returns 0, -ENOMEM
+ * or -errno of the directory itself.  Not thread-safe; uses the given number of
  * threads.
  */
 int fs_list_add(struct fs_list *l, int fd, unsigned threads);
 
-/* To be called last: finds the hard links.  0 or -ENOMEM. */
+/* Finds the hard links; to be called last.  Returns 0 or -ENOMEM. */
 int fs_list_end(struct fs_list *l);
 
 void fs_list_free(struct fs_list *l);

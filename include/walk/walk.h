@@ -68,9 +68,9 @@ struct walk_file {
 
 /*
  * A part of an image that cannot be read: its offset in the image; the file it
- * belongs to, or NULL (a table); and why, a sentence without its capital and
- * full stop.  Reported once for each bad block and each affected file; the
- * file's row also has an error.
+ * belongs to, or NULL (a table); and why, a sentence without capital and full
+ * stop.  Reported once for each bad block and each affected file; the file's
+ * row also has an error.
  */
 struct walk_damage {
 	uint64_t offset;
@@ -87,16 +87,16 @@ struct walk_options {
 					 * 1 */
 	const struct digest_algo *digest;
 	/*
-	 * NULL, or the only files to read: count paths as in walk_file, in
-	 * bytewise (strcmp) order without repetition.  One that does not exist
-	 * has a row with -ENOENT; a directory -EISDIR.
+	 * NULL, or the only files to read: only_count paths as in walk_file, in
+	 * bytewise (strcmp) order without repetition.  A path that does not
+	 * exist gets a row with -ENOENT, a directory one with -EISDIR.
 	 */
 	const char *const *only;
 	size_t only_count;
 	/*
-	 * NULL, or what to read of them, for walk_dir() only and without a
-	 * digest: of only[i] the ranges from range_ends[i - 1] (0) up to
-	 * range_ends[i].  Data past the end of a file is not read.
+	 * NULL, or the parts of them to read, for walk_dir() only and without a
+	 * digest: those of only[i] are the ranges from range_ends[i - 1] (0) up
+	 * to range_ends[i].  Data past the end of a file is not read.
 	 */
 	const struct walk_range *ranges;
 	const size_t *range_ends;
@@ -104,8 +104,8 @@ struct walk_options {
 	/*
 	 * NULL, or the number of bytes of memory that an image's tables and
 	 * names may use: the walk subtracts what it holds, adds it back at its
-	 * end, and ends with -EDQUOT if it needs more.  Callbacks may also take
-	 * from it.  A directory's names are not counted.
+	 * end, and fails with -EDQUOT if it needs more.  Callbacks may also
+	 * take from it.  A directory's names are not counted.
 	 */
 	uint64_t *memory_left;
 
@@ -116,17 +116,17 @@ struct walk_options {
 	 * Each may be NULL.  plan: called once, by the calling thread, when the
 	 * amount of work is known; bytes are those to be hashed or read, each
 	 * duplicate once.  (For a directory this requires examining every file
-	 * first, which is skipped if this is NULL.)  progress: that many of
-	 * them more are done; called from any thread and, unlike the others,
-	 * from several at a time.
+	 * first, which is skipped if this is NULL.)  progress: that many more
+	 * of them are done; called from any thread and, unlike the others, from
+	 * several at a time.
 	 */
 	void (*plan)(void *arg, uint64_t files, uint64_t bytes);
 	void (*progress)(void *arg, uint64_t bytes);
 	/*
-	 * For walk_dir() only, may be NULL: called for each opened file, before
-	 * its first byte is read and, by the same thread with the same *mine,
-	 * after its last; asked_B is how much of it is read, UINT64_MAX: all.
-	 * Called from several threads at a time.
+	 * For walk_dir() only; may be NULL.  Called for each opened file,
+	 * before its first byte is read and, by the same thread with the same
+	 * *mine, after its last.  asked_B is how much of it is read;
+	 * UINT64_MAX means all of it.  Called from several threads at a time.
 	 */
 	void (*look)(void *arg, int fd, const struct stat *st, bool after,
 	    uint64_t asked_B, uint64_t *mine);
@@ -152,8 +152,9 @@ struct walk_result {
  * Symbolic links are not followed.  Nothing is opened outside dirfd, which
  * remains the caller's and must be open for reading.  r is always filled in.
  *
- * 0: errors of individual files are in their rows and in r->errors; -ECANCELED,
- * or -errno of what ended the walk (-ENOMEM, a callback's).  Thread-safe.
+ * Returns 0 (errors of individual files are in their rows and in r->errors),
+ * -ECANCELED, or the -errno that ended the walk (-ENOMEM, or a callback's).
+ * Thread-safe.
  */
 int walk_dir(int dirfd, const char *name, const struct walk_options *o,
     struct walk_result *r);
@@ -163,21 +164,22 @@ struct walk_source {
 	const char *name;		/* of the format */
 
 	/*
-	 * Whether an image begins at offset, judging by its magic.  Or -errno.
+	 * Returns whether an image begins at offset, judging by its magic, or
+	 * -errno.
 	 */
 	int (*probe)(int fd, uint64_t offset);
 
 	/*
-	 * Where the image begins in a program that mounts itself, such as an
-	 * AppImage.  1 and *offset, 0 (there is none), or -errno.
+	 * Finds the image in a program that mounts itself, such as an AppImage.
+	 * Returns 1 and *offset, 0 (there is none), or -errno.
 	 */
 	int (*find)(int fd, uint64_t *offset);
 
 	/*
-	 * As walk_dir(), for the image at offset of fd, which is read only with
-	 * pread(2).  -EBADMSG: it is too damaged to walk; *why is then a
-	 * sentence, as it may be for -ENOTSUP, -EFBIG and -ENOMEM, and is
-	 * static.
+	 * Like walk_dir(), for the image at offset of fd, which is read only
+	 * with pread(2).  Returns -EBADMSG if it is too damaged to walk; *why
+	 * is then a static sentence, as it may be for -ENOTSUP, -EFBIG and
+	 * -ENOMEM.
 	 */
 	int (*walk)(int fd, uint64_t offset, const struct walk_options *o,
 	    struct walk_result *r, const char **why);

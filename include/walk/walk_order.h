@@ -30,23 +30,24 @@ struct walk_order;
 
 /*
  * Parses len bytes of text followed by a NUL.  The order takes ownership of the
- * text, even on failure.  0; -EINVAL: line *line (from 1) has another form than
- * the list; -EFBIG: too many lines; -ENOMEM.
+ * text, even on failure.  Returns 0; -EINVAL: line *line (from 1) has another
+ * form than the list; -EFBIG: too many lines; -ENOMEM.
  */
 int walk_order_read(struct walk_order **o, char *text, size_t len, bool nul,
     size_t *line);
 void walk_order_free(struct walk_order *o);	/* o may be NULL */
 
 /*
- * The rank of a file, given its path from the root of the image without a
- * leading slash.  Files with the same rank are in no particular order.  Records
- * that the path was looked up, so for one thread at a time.
+ * Returns the rank of a file, given its path from the root of the image without
+ * a leading slash.  Files with the same rank are in no particular order.
+ * Records that the path was looked up, so only one thread at a time may call
+ * it.
  */
 uint32_t walk_order_rank(struct walk_order *o, const char *path);
 
 /*
- * The number of listed paths; how many of them were looked up; and a path that
- * was not, or NULL.
+ * Returns the number of listed paths, and stores how many of them were looked
+ * up and a path that was not, or NULL.
  */
 size_t walk_order_count(const struct walk_order *o);
 size_t walk_order_found(const struct walk_order *o);

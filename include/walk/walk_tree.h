@@ -37,9 +37,9 @@ struct tree_path {
 };
 
 /*
- * Everything below the directory root, read by the given number of threads, in
- * no particular order.  0, -ECANCELED or -ENOMEM; t must be freed even on
- * failure.
+ * Collects everything below the directory root with the given number of
+ * threads, in no particular order.  Returns 0, -ECANCELED or -ENOMEM; t must be
+ * freed even on failure.
  */
 int tree_scan(struct tree *t, int root, unsigned threads,
     const atomic_bool *cancel);
@@ -49,14 +49,14 @@ int tree_list(struct tree *t, const char *const *paths, size_t count);
 
 void tree_free(struct tree *t);
 
-/* The path of e relative to the root, in p->s.  0 or -ENOMEM. */
+/* Writes the path of e relative to the root to p->s.  Returns 0 or -ENOMEM. */
 int tree_path(const struct tree *t, const struct tree_entry *e,
     struct tree_path *p);
 
 /*
- * Opens path below root, of any length and without following symbolic links,
- * without updating the access time if that is permitted.  The descriptor, or
- * -errno.
+ * Opens path, which may have any length, below root, without following symbolic
+ * links and, if permitted, without updating the access time.  Returns the
+ * descriptor, or -errno.
  */
 int tree_open(int root, const char *path, int flags);
 

@@ -33,8 +33,8 @@ struct group {
 };
 
 /*
- * The contents of the file root/path as a string, or NULL.  The caller frees
- * it.
+ * Returns the contents of the file root/path as a string, or NULL.  The caller
+ * frees it.
  */
 static char *
 read_text(const char *root, const char *path)
@@ -71,7 +71,7 @@ read_text(const char *root, const char *path)
 	return text;
 }
 
-/* Whether word occurs in the comma-separated list. */
+/* Returns whether word occurs in the comma-separated list. */
 static bool
 listed(const char *list, const char *word)
 {
@@ -141,9 +141,9 @@ group_quota(const char *root, const char *dir, bool v2)
 }
 
 /*
- * The rest of path below top, the part of the hierarchy that is mounted.  A
- * path outside of it, such as one with "..", cannot be followed; the mount
- * itself is then used, which is what container runtimes mount there.
+ * Returns the rest of path below top, the part of the hierarchy that is
+ * mounted.  A path outside of it, such as one with "..", cannot be followed;
+ * the mount itself is then used, which is what container runtimes mount there.
  */
 static const char *
 below(const char *path, const char *top)

@@ -20,8 +20,8 @@ least(size_t a, size_t b)
 }
 
 /*
- * The number of letters to insert, delete, replace or transpose to get from a
- * to b; more than TYPOS_MAX if a name is too long to be a typo.
+ * Returns the number of letters to insert, delete, replace or transpose to get
+ * from a to b; more than TYPOS_MAX if a name is too long to be a typo.
  */
 static size_t
 typos(const char *a, size_t a_len, const char *b, size_t b_len)
@@ -45,7 +45,7 @@ typos(const char *a, size_t a_len, const char *b, size_t b_len)
 	return d[a_len][b_len];
 }
 
-/* The name in longs closest to what was typed; NULL: none is close. */
+/* Returns the name in longs closest to what was typed; NULL: none is close. */
 static const char *
 meant(const char *typed, const struct option *longs)
 {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether s is what quote_bytes() writes for a byte of no character. */
+/* Returns whether s is what quote_bytes() writes for a byte of no character. */
 static bool
 is_escape(const unsigned char *s)
 {
@@ -19,7 +19,7 @@ is_escape(const unsigned char *s)
 	    strchr("0123456789abcdef", s[3] == '\0' ? 'x' : s[3]) != NULL;
 }
 
-/* The length of the prefix of s that is ASCII and needs no escape. */
+/* Returns the length of the prefix of s that is ASCII and needs no escape. */
 static size_t
 plain_len(const unsigned char *s, char quote)
 {

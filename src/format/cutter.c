@@ -22,7 +22,7 @@ gear(uint64_t byte)
 	return z ^ z >> 31;
 }
 
-/* The length of the block that begins at p, at most n bytes. */
+/* Returns the length of the block that begins at p, at most n bytes. */
 static size_t
 content_cut(const uint8_t *p, size_t n, size_t block)
 {

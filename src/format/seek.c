@@ -54,7 +54,7 @@ seek_range_end(const struct seek_range *r)
 
 /* Reading */
 
-/* The last unit that begins at or before an offset. */
+/* Returns the last unit that begins at or before an offset. */
 static size_t
 find_unit(const struct seek_map *m, uint64_t plain)
 {

@@ -63,7 +63,7 @@ seek_extent(struct seek_stream *s, uint64_t at, uint64_t len)
 	return 0;
 }
 
-/* The rest of the current piece. */
+/* Reads the rest of the current piece. */
 ssize_t
 seek_stream_read(void *arg, void *buf, size_t len)
 {

@@ -21,7 +21,7 @@ is_skippable(const uint8_t *p, size_t len)
 	return len >= HEADER && (load_le32(p) & ~15U) == MAGIC;
 }
 
-/* Whether the first len bytes hold a frame that is not skippable. */
+/* Returns whether the first len bytes hold a frame that is not skippable. */
 static bool
 shows_end(const uint8_t *p, size_t len)
 {

@@ -35,7 +35,7 @@ struct reader {
 	bool bad;			/* already reported */
 };
 
-/* The size of the part there. */
+/* Returns the size of the part there. */
 static size_t
 part_of(const struct fs_run *r, size_t item, uint64_t offset)
 {

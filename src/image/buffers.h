@@ -34,8 +34,8 @@ struct image_buffers {
 };
 
 /*
- * How many threads can have buffers within the available memory: most, or
- * fewer.
+ * Returns how many threads can have buffers within the available memory: most,
+ * or fewer.
  */
 unsigned image_buffers_threads(const struct image *m, unsigned most);
 
@@ -58,7 +58,7 @@ struct image_buffer *image_buffers_wait(struct image_buffers *b, unsigned me);
 /* Wakes waiting threads when a thread leaves. */
 void image_buffers_wake(struct image_buffers *b);
 
-/* Whether buffers should be returned. */
+/* Returns whether buffers should be returned. */
 bool image_buffers_few(struct image_buffers *b);
 
 /* Adds that many users; removes one user. */

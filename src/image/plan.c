@@ -70,7 +70,7 @@ same_blocks(const struct image *m, const struct image_file *a,
 	return true;
 }
 
-/* Whether the blocks and the tail are the same. */
+/* Returns whether the blocks and the tail are the same. */
 static bool
 same_data(const struct image *m, const struct image_file *a,
     const struct image_file *b)

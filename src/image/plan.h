@@ -36,7 +36,7 @@ struct image_plan {
 
 /*
  * Finds duplicates among the files that are not skipped, and orders the work.
- * 0, -EDQUOT or -ENOMEM; must be freed even on failure.
+ * Returns 0, -EDQUOT or -ENOMEM; must be freed even on failure.
  */
 int image_plan_make(struct image_plan *p, struct image *m);
 void image_plan_free(struct image_plan *p);

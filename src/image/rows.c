@@ -230,7 +230,9 @@ image_rows_rest(struct image_rows *w)
 
 /* Files with data */
 
-/* The bytewise first path of the file and its duplicates, in w->other. */
+/*
+ * Returns the bytewise first path of the file and its duplicates, in w->other.
+ */
 static const char *
 first_path(struct image_rows *w, uint32_t file)
 {

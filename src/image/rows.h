@@ -33,7 +33,7 @@ struct image_row_batch {
 	struct image_outcome out[IMAGE_BATCH];
 };
 
-/* 0 or -ENOMEM; must be closed even on failure. */
+/* Returns 0 or -ENOMEM; must be closed even on failure. */
 int image_rows_open(struct image_rows *w, struct image *m,
     const struct walk_options *o, struct image_ending *e,
     struct walk_result *r);
@@ -45,7 +45,7 @@ void image_rows_table(struct image_rows *w, uint64_t at, const char *reason);
 /*
  * Marks what options->only leaves out, with rows for missing names, and reports
  * rows of everything without data to read.  Only while there is a single
- * thread.  0, -ENOMEM or -EIO of the digest.
+ * thread.  Returns 0, -ENOMEM or -EIO of the digest.
  */
 int image_rows_select(struct image_rows *w);
 int image_rows_rest(struct image_rows *w);

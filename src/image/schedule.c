@@ -58,7 +58,7 @@ jobs_of(const struct image_scheduler *s, size_t bytes)
 	return bytes / s->ahead.image->block_B;
 }
 
-/* How many jobs of an extent are read ahead before it begins. */
+/* Returns how many jobs of an extent are read ahead before it begins. */
 static size_t
 beginning(const struct image_scheduler *s, const struct image_extent *e)
 {
@@ -80,7 +80,7 @@ fill(struct image_scheduler *s, struct image_queue *q)
 	s->advised_jobs -= begun;
 }
 
-/* The queue of the thread whose turn it is, refilled; or NULL. */
+/* Returns the queue of the thread whose turn it is, refilled; or NULL. */
 static struct image_queue *
 own_queue(struct image_scheduler *s, unsigned me)
 {
@@ -96,7 +96,7 @@ own_queue(struct image_scheduler *s, unsigned me)
 	return NULL;
 }
 
-/* The queue with the most work left; or NULL. */
+/* Returns the queue with the most work left; or NULL. */
 static struct image_queue *
 longest_queue(struct image_scheduler *s)
 {

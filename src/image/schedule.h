@@ -33,8 +33,8 @@ struct image_scheduler {
 };
 
 /*
- * each: the number of files that a thread best hashes together.  0 or -ENOMEM;
- * must be closed even on failure.
+ * each: the number of files that a thread best hashes together.  Returns 0 or
+ * -ENOMEM; must be closed even on failure.
  */
 int image_scheduler_open(struct image_scheduler *s, const struct image *m,
     const struct image_plan *p, unsigned threads, unsigned each);

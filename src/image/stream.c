@@ -46,7 +46,7 @@ is_hole(const struct image_streams *w, const struct image_file *f, uint32_t k)
 	    w->image->source->block(w->image, f, k, &at) == 0;
 }
 
-/* The link to the next block in order that is waiting; or NULL. */
+/* Returns the link to the next block in order that is waiting; or NULL. */
 static struct image_buffer **
 find_next(struct image_stream *s)
 {
@@ -103,7 +103,7 @@ new_stream(struct image_streams *w)
 	return s;
 }
 
-/* The stream of a file; NULL: there is none, and the walk ends. */
+/* Returns the stream of a file; NULL: there is none, and the walk ends. */
 static struct image_stream *
 begin(struct image_streams *w, unsigned me, uint32_t file, int64_t first_ns)
 {

@@ -61,7 +61,7 @@ struct image_streams {
 	struct image_ready *ready;	/* of each thread */
 };
 
-/* 0 or -ENOMEM; must be closed even on failure. */
+/* Returns 0 or -ENOMEM; must be closed even on failure. */
 int image_streams_open(struct image_streams *s, struct image *m,
     struct image_buffers *b, struct image_ending *e,
     const struct walk_options *o);

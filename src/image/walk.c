@@ -41,7 +41,10 @@ struct worker {
 	struct image_packed packed;
 };
 
-/* The block of a job, as image_unpack(); NULL, or what is wrong with it. */
+/*
+ * Returns the block of a job, as image_unpack(); NULL, or what is wrong with
+ * it.
+ */
 static const char *
 read_block(struct worker *k, const struct image_job *j, size_t want,
     struct image_buffer *b)

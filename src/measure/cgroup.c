@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The path after "0::" in /proc/self/cgroup.  0 or -errno. */
+/* The path after "0::" in /proc/self/cgroup.  Returns 0 or -errno. */
 static int
 own_path(char *path, size_t size)
 {
@@ -59,7 +59,7 @@ nth_word(const char *line, int nth, char *word, size_t size)
 /*
  * Where the hierarchy is mounted: words 3 and 4 of a line of
  * /proc/self/mountinfo are the root within it and the mount point, and its type
- * follows a single dash.  0 or -errno.
+ * follows a single dash.  Returns 0 or -errno.
  */
 static int
 mount_point(char *root, char *point, size_t size)
@@ -145,7 +145,9 @@ cgroup_create(struct cgroup *g, const char *name)
 	return rc;
 }
 
-/* The decimal number at the beginning of a file, after prefix; or -errno. */
+/*
+ * Reads the decimal number at the beginning of a file, after prefix; or -errno.
+ */
 static int64_t
 number(int fd, const char *prefix)
 {

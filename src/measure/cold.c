@@ -241,7 +241,9 @@ cold_before(struct cold *c, int fd, const struct stat *st,
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* The minimum that a device must deliver for that many bytes of a file. */
+/*
+ * Returns the minimum that a device must deliver for that many bytes of a file.
+ */
 static uint64_t
 stored_B(const struct stat *st, uint64_t asked_B)
 {

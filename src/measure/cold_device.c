@@ -202,7 +202,7 @@ find_image(struct device *d, int dir)
 		sys_close(dir);
 }
 
-/* Whether any loop device on this machine has a file. */
+/* Returns whether any loop device on this machine has a file. */
 static bool
 any_loop(void)
 {

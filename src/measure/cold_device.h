@@ -32,7 +32,7 @@ struct device {
 	uint64_t read_B;		/* at device_mark() */
 };
 
-/* The device below a file, or the device itself for a block device. */
+/* Returns the device below a file, or the device itself for a block device. */
 static inline dev_t
 device_of(const struct stat *st)
 {
@@ -52,12 +52,12 @@ void device_mark(struct device *d);
 /* Bytes read since then; -1: unknown. */
 int64_t device_read_B(const struct device *d);
 
-/* Whether the file's data is in its inode, where no page holds it. */
+/* Returns whether the file's data is in its inode, where no page holds it. */
 bool cold_is_inline(int fd);
 
 /*
- * How many of the bytes that a file occupies must come from a device: fewer if
- * they are allocated but unwritten, or compressed.
+ * Returns how many of the bytes that a file occupies must come from a device:
+ * fewer if they are allocated but unwritten, or compressed.
  */
 uint64_t cold_least_B(int fd, uint64_t stored_B);
 

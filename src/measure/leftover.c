@@ -129,7 +129,7 @@ find_id(int fd, char id[LEFTOVER_ID_B])
 	return false;
 }
 
-/* Whether process pid had a dead identity, and was killed. */
+/* Returns whether process pid had a dead identity, and was killed. */
 static bool
 kill_marked(const char *pid)
 {
@@ -180,7 +180,7 @@ leftover_kill(void)
 	return killed;
 }
 
-/* The identity in a name "TOOL.IDENTITY", or NULL. */
+/* Returns the identity in a name "TOOL.IDENTITY", or NULL. */
 static const char *
 identity(const char *name, const char *tool)
 {

@@ -47,7 +47,7 @@ slot_of(const struct opens *o, struct opens_file f)
 	return i;
 }
 
-/* Doubles the slots.  0 or -ENOMEM. */
+/* Doubles the slots.  Returns 0 or -ENOMEM. */
 static int
 more_slots(struct opens *o)
 {
@@ -100,7 +100,7 @@ take_event(struct opens *o, const struct fanotify_event_metadata *e)
 	return rc;
 }
 
-/* Drains the queue.  0 or the first -errno. */
+/* Drains the queue.  Returns 0 or the first -errno. */
 static int
 take_events(struct opens *o)
 {

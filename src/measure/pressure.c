@@ -30,7 +30,7 @@ pressure_open(struct pressure *p)
 	p->tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
 }
 
-/* The beginning of a file as a string; "" if it cannot be read. */
+/* Returns the beginning of a file as a string; "" if it cannot be read. */
 static const char *
 text_of(int fd, char *buf, size_t size)
 {
@@ -50,7 +50,7 @@ stall(int fd)
 	return s == NULL ? -1 : strtoll(s + 6, NULL, 10);
 }
 
-/* The eighth number after "cpu", in ticks. */
+/* Returns the eighth number after "cpu", in ticks. */
 static int64_t
 steal(int fd)
 {

@@ -145,7 +145,8 @@ proc_pending(const struct proc *p)
 }
 
 /*
- * The PID of a dead child, 0 if there are only live ones, -1 if there are none.
+ * Returns the PID of a dead child, 0 if there are only live ones, -1 if there
+ * are none.
  */
 static pid_t
 dead_child(void)
@@ -253,7 +254,7 @@ wait_signal(const struct proc *p, uint64_t until, uint64_t *now)
 	}
 }
 
-/* Waits for the stages.  0 or -ETIMEDOUT. */
+/* Waits for the stages.  Returns 0 or -ETIMEDOUT. */
 static int
 wait_stages(struct proc *p, struct proc_run *r)
 {
@@ -285,7 +286,7 @@ wait_stages(struct proc *p, struct proc_run *r)
 
 /*
  * Kills what the stages left behind, and counts it.  Orphans that are already
- * dead are not counted.  0 or -ETIMEDOUT.
+ * dead are not counted.  Returns 0 or -ETIMEDOUT.
  */
 static int
 end_rest(struct proc *p, struct proc_run *r)

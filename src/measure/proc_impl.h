@@ -8,8 +8,8 @@
 #include "measure/proc.h"
 
 /*
- * Starts all stages, closing our ends of their pipes, which are then -1.  0 or
- * -errno: r->failed is the stage concerned.
+ * Starts all stages, closing our ends of their pipes, which are then -1.
+ * Returns 0 or -errno: r->failed is the stage concerned.
  */
 int proc_start_stages(struct proc *p, struct proc_run *r, int (*pipes)[2]);
 

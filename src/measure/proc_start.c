@@ -71,7 +71,7 @@ send_io(int sock)
 	sendmsg(sock, &m.h, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* The descriptor sent by the last child, or -1. */
+/* Returns the descriptor sent by the last child, or -1. */
 static int
 receive_io(int sock)
 {
@@ -137,7 +137,7 @@ proc_try_group(struct proc *p)
 
 /*
  * Starts a stage, which sends its counters through the socket pair socks, if
- * there is one. 0 or -errno.
+ * there is one.  Returns 0 or -errno.
  */
 static int
 spawn(struct proc *p, struct proc_stage *st, const int fds[3],

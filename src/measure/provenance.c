@@ -151,8 +151,8 @@ write_machine(struct table *t)
 }
 
 /*
- * The words, quoted for the shell.  The caller frees the result; NULL: out of
- * memory.
+ * Returns the words, quoted for the shell.  The caller frees the result; NULL:
+ * out of memory.
  */
 static char *
 quote(int argc, char *const *argv)

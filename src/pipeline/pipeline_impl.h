@@ -48,7 +48,7 @@ void pipeline_work(struct pipeline *pl, void *ctx, struct slot *s);
 
 /*
  * Starts up to that many workers.  Fewer are enough to continue, as long as one
- * runs: pl->workers.  0 or -errno.
+ * runs: pl->workers.  Returns 0 or -errno.
  */
 int pipeline_start(struct pipeline *pl, struct pipeline_worker *w,
     unsigned threads);

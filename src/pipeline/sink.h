@@ -12,7 +12,8 @@
 /*
  * fd -1 drops everything.  most_slots: how many slots can be queued at once.
  * Without sink_start() the caller writes everything.  failed(owner) is called
- * once, by the writing thread, after the first failed write. 0 or -errno.
+ * once, by the writing thread, after the first failed write.  Returns 0 or
+ * -errno.
  */
 int sink_open(struct sink **out, int fd, unsigned most_slots,
     void (*failed)(void *), void *owner);
@@ -20,17 +21,20 @@ int sink_open(struct sink **out, int fd, unsigned most_slots,
 /* Restricts writing to this part of the output. */
 void sink_window(struct sink *out, const struct pipeline_window *window);
 
-/* Whether the run may stop because the window is complete; for the joiner. */
+/*
+ * Returns whether the run may stop because the window is complete; for the
+ * joiner.
+ */
 bool sink_enough(const struct sink *out);
 
 int sink_start(struct sink *out);
 
-/* Queues the current chunk for writing now.  0 or the first -errno. */
+/* Queues the current chunk for writing now.  Returns 0 or the first -errno. */
 int sink_flush(struct sink *out);
 
 /*
- * Writes the rest, ends the thread and frees everything.  0 or the first
- * -errno.
+ * Writes the rest, ends the thread and frees everything.  Returns 0 or the
+ * first -errno.
  */
 int sink_close(struct sink *out, bool failed, struct pipeline_stats *stats);
 
@@ -38,8 +42,9 @@ int sink_close(struct sink *out, bool failed, struct pipeline_stats *stats);
 int sink_error(struct sink *out);
 
 /*
- * Whether sink_slot() has been called since the last call of this function; for
- * the joiner. (The slot itself cannot tell: it may already be in use again.)
+ * Returns whether sink_slot() has been called since the last call of this
+ * function; for the joiner.  (The slot itself cannot tell: it may already be in
+ * use again.)
  */
 bool sink_took_slot(struct sink *out);
 

@@ -231,7 +231,7 @@ close_reader(struct reader *rd)
 	sys_free(rd->path.s);
 }
 
-/* The number of threads that wait for a disk or hash. */
+/* Returns the number of threads that wait for a disk or hash. */
 static unsigned
 reader_count(const struct walk_options *o)
 {

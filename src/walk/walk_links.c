@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The slot of a file in the table, or the one to put it in. */
+/* Returns the slot of a file in the table, or the one to put it in. */
 static size_t
 slot_of(const struct walk_links *l, dev_t dev, ino_t ino)
 {

@@ -72,7 +72,7 @@ is_heading(const char *line)
 	return strncmp(line, "order\tpath\t", 11) == 0;
 }
 
-/* The start of the priority at the end of a line, or NULL. */
+/* Returns the start of the priority at the end of a line, or NULL. */
 static char *
 priority_of(char *line, int64_t *priority)
 {

@@ -129,8 +129,8 @@ skip_hole(struct walk_reader *rd, off_t from, off_t to)
 }
 
 /*
- * The offset of the next data from at on; st_size at the end.  A file system
- * that cannot tell reports everything as data.
+ * Returns the offset of the next data from at on; st_size at the end.  A file
+ * system that cannot tell reports everything as data.
  */
 static off_t
 next_data(const struct walk_job *j, off_t at)

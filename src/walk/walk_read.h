@@ -33,7 +33,7 @@ struct walk_reader {
 	uint64_t read_B, stored_B;	/* as in walk_result, of this thread */
 };
 
-/* 0 or -ENOMEM; must be closed in either case. */
+/* Returns 0 or -ENOMEM; must be closed in either case. */
 int walk_reader_open(struct walk_reader *rd, const struct walk_options *o,
     struct walk_places *places);
 void walk_reader_close(struct walk_reader *rd);
@@ -49,12 +49,12 @@ struct walk_job {
 };
 
 /*
- * Reads the open regular file, or only calls look.  Fills in its row.  0,
- * -EAGAIN (it changed meanwhile), -ECANCELED, or -errno of a read.
+ * Reads the open regular file, or only calls look.  Fills in its row.  Returns
+ * 0, -EAGAIN (it changed meanwhile), -ECANCELED, or -errno of a read.
  */
 int walk_read(struct walk_reader *rd, struct walk_job *j);
 
-/* Whether the caller of the walk wants it to end. */
+/* Returns whether the caller of the walk wants it to end. */
 bool walk_canceled(const struct walk_options *o);
 
 #endif

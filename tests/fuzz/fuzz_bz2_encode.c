@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 enum { ROOM = 128 << 10 };
 
-/* The input of one block; its length in *n. */
+/* Returns the input of one block; its length in *n. */
 static uint8_t *
 encode(struct bz2_encoder *e, const uint8_t *in, size_t len, size_t *n)
 {

@@ -20,7 +20,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The length of the first frame; 0: it does not end; -1: there is none. */
+/*
+ * Returns the length of the first frame; 0: it does not end; -1: there is none.
+ */
 static int64_t
 scan(const uint8_t *data, size_t size, size_t piece)
 {

@@ -9,17 +9,17 @@
  * reference implementation, bzip2 1.0.8 (Seward); exactly what that accepts is
  * accepted here.
  *
- * Pure functions: no I/O, no threads.  A context belongs to one thread at a
- * time; functions without one are thread-safe.
+ * The functions are pure: no I/O, no threads.  A context belongs to one thread
+ * at a time; functions without one are thread-safe.
  *
  * Compression, as a pipeline does it:
- *	reader	bz2_rle_start, bz2_rle_fill until full, bz2_rle_end
- *	worker	bz2_encode_block
- *	writer	bz2_join_header, bz2_join_block in order, bz2_join_trailer
+ * 	reader	bz2_rle_start, bz2_rle_fill until full, bz2_rle_end
+ * 	worker	bz2_encode_block
+ * 	writer	bz2_join_header, bz2_join_block in order, bz2_join_trailer
  * Decompression:
- *	reader	bz2_scan_next gives candidates for the beginnings of blocks
- *	worker	bz2_decode_block, bz2_decode_read until 0
- *	writer	a block counts where the one before it ended; bz2_read_trailer
+ * 	reader	bz2_scan_next gives candidates for the beginnings of blocks
+ * 	worker	bz2_decode_block, bz2_decode_read until 0
+ * 	writer	a block counts where the one before it ended; bz2_read_trailer
  */
 #ifndef COLDPRESS_BZ2_BLOCK_H
 #define COLDPRESS_BZ2_BLOCK_H
@@ -43,7 +43,10 @@ enum {
 	BZ2_BLOCK_OUT_MAX = BZ2_LEVEL_MAX * BZ2_BLOCK_UNIT / 5 * 255
 };
 
-/* The check value of a stream, computed from those of its blocks in order. */
+/*
+ * Returns the check value of a stream, computed from those of its blocks in
+ * order.
+ */
 static inline uint32_t
 bz2_crc_combine(uint32_t stream, uint32_t block)
 {
@@ -63,16 +66,16 @@ struct bz2_rle {
 	unsigned run;		/* equal bytes at the end, up to 255 */
 };
 
-/* The maximum size of a block of this level. */
+/* Returns the maximum size of a block of this level. */
 size_t bz2_rle_cap(int level);
 void bz2_rle_start(struct bz2_rle *r, int level, uint8_t *block);
 /*
  * Adds input, and returns how many bytes of it were consumed: fewer than len if
- * the block is full.  bz2_rle_full() tells immediately.
+ * the block is full.  bz2_rle_full() tells whether it is.
  */
 size_t bz2_rle_fill(struct bz2_rle *r, const uint8_t *in, size_t len);
 bool bz2_rle_full(const struct bz2_rle *r);
-/* Completes the block, and returns its length; 0: there was no input. */
+/* Completes the block and returns its length; 0 if there was no input. */
 size_t bz2_rle_end(struct bz2_rle *r);
 
 /*
@@ -85,22 +88,22 @@ uint64_t bz2_encoder_memory(int level);
 struct bz2_encoder *bz2_encoder_new(int level);
 void bz2_encoder_free(struct bz2_encoder *e);	/* e may be NULL */
 
-/* Upper bound of the space needed by bz2_encode_block(). */
+/* Returns an upper bound of the space needed by bz2_encode_block(). */
 size_t bz2_encode_bound(int level);
 
 /*
  * Encodes a block made by RLE1, of 1..bz2_rle_cap(level) bytes: its bits start
  * at the first bit of out and are padded with zeros to a byte.  *crc: the check
- * value.  The number of bits, or -EINVAL: a length out of range, cap below the
- * bound, or a block that ends where a count is required.
+ * value.  Returns the number of bits, or -EINVAL: a length out of range, cap
+ * below the bound, or a block that ends where a count is required.
  */
 int64_t bz2_encode_block(struct bz2_encoder *e, const uint8_t *block,
     size_t len, uint8_t *out, size_t cap, uint32_t *crc);
 
 /*
- * The writer of a stream: joins blocks at any bit.  dst must have room for
- * nbits / 8 + 9 bytes; the completed bytes are returned, and up to 7 bits are
- * kept.  A header begins a stream, a trailer ends it.
+ * Writes a stream by joining blocks at any bit.  dst must have room for nbits /
+ * 8 + 9 bytes; the completed bytes are returned, and up to 7 bits are kept.  A
+ * header begins a stream, a trailer ends it.
  */
 struct bz2_join {
 	uint8_t rest;		/* remaining bits, at the top */
@@ -114,8 +117,8 @@ size_t bz2_join_block(struct bz2_join *j, const uint8_t *src, uint64_t nbits,
 size_t bz2_join_trailer(struct bz2_join *j, uint8_t *dst);
 
 /*
- * What begins at a bit: BZ2_AT_BLOCK, BZ2_AT_END, 0: neither, or -ENODATA: the
- * input ends too early to tell.
+ * Determines what begins at a bit.  Returns BZ2_AT_BLOCK, BZ2_AT_END, 0
+ * (neither), or -ENODATA: the input ends too early to tell.
  */
 enum { BZ2_AT_BLOCK = 1, BZ2_AT_END = 2 };
 
@@ -123,15 +126,15 @@ int bz2_magic_at(const uint8_t *in, size_t len, uint64_t bit);
 
 /*
  * Parses the trailer at *bit, which is advanced to the next whole byte after
- * it. 0, -ENODATA, or -EBADMSG: not a trailer.
+ * it.  Returns 0, -ENODATA, or -EBADMSG: not a trailer.
  */
 int bz2_read_trailer(const uint8_t *in, size_t len, uint64_t *bit,
     uint32_t *crc);
 
 /*
- * Searches for a magic number at any bit from bit on: BZ2_AT_BLOCK or
- * BZ2_AT_END and *found, or 0: none lies completely in in.  A block's data may
- * contain one by chance, or by design.
+ * Searches for a magic number at any bit from bit on.  Returns BZ2_AT_BLOCK or
+ * BZ2_AT_END and its position in *found, or 0: none lies completely in in.  A
+ * block's data may contain one by chance, or by design.
  */
 struct bz2_scan {
 	uint64_t pairs[1024];	/* pairs of bytes that occur inside a magic
@@ -155,16 +158,16 @@ void bz2_decoder_free(struct bz2_decoder *d);	/* d may be NULL */
 /*
  * Decodes the block that begins with its magic at *bit, and moves *bit past it;
  * level: that of its stream, at most the decoder's.  *crc: the check value
- * stored in the block.  0, -ENODATA: the input ends inside the block, -EBADMSG:
- * not a block, or corrupt, -EINVAL: the level.
+ * stored in the block.  Returns 0, -ENODATA: the input ends inside the block,
+ * -EBADMSG: not a block, or corrupt, -EINVAL: the level.
  */
 int bz2_decode_block(struct bz2_decoder *d, int level, const uint8_t *in,
     size_t len, uint64_t *bit, uint32_t *crc);
 
 /*
- * The bytes of the block decoded last, in pieces of up to cap (1 or more)
- * bytes.  0: end of the block, and the check value is correct; -EBADMSG: it is
- * wrong, or the runs are.
+ * Reads the bytes of the block decoded last, in pieces of up to cap (1 or more)
+ * bytes.  Returns their number; 0: end of the block, with a correct check
+ * value; -EBADMSG: the check value or the runs are wrong.
  */
 ssize_t bz2_decode_read(struct bz2_decoder *d, uint8_t *out, size_t cap);
 

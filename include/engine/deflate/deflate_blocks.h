@@ -19,7 +19,7 @@
 enum {
 	DEFLATE_PIECES = 192,	/* maximum considered together */
 	DEFLATE_SYMS = LITLEN_SYMS + DIST_SYMS,
-	/* May be overwritten after the output; not part of it. */
+	/* These bytes after the output may be overwritten. */
 	DEFLATE_BLOCKS_SLACK = 8
 };
 
@@ -62,7 +62,7 @@ struct deflate_blocks {
 	struct deflate_piece pieces[DEFLATE_PIECES + 1];
 };
 
-/* The maximum output of add and end together for len bytes of input. */
+/* Returns the maximum output of add and end together for len bytes of input. */
 static inline size_t
 deflate_blocks_bound(size_t len)
 {
@@ -70,7 +70,7 @@ deflate_blocks_bound(size_t len)
 }
 
 /*
- * Begins writing at out, which has room for that many bytes; the last
+ * Starts writing at out, which has room for that many bytes; the last
  * DEFLATE_BLOCKS_SLACK of them are not available to the output.
  */
 void deflate_blocks_begin(struct deflate_blocks *b, uint8_t *out,
@@ -79,16 +79,17 @@ void deflate_blocks_begin(struct deflate_blocks *b, uint8_t *out,
 /*
  * Adds one or several blocks for n sequences, whose bytes begin at in.  The
  * compression improves with n, because a block never continues in the next
- * call.  0, or -ENOBUFS: too little room, after which b must begin again.
+ * call.  Returns 0, or -ENOBUFS: too little room, after which b must begin
+ * again.
  */
 int deflate_blocks_add(struct deflate_blocks *b, const uint8_t *in,
     const struct deflate_seq *seqs, size_t n);
 
 /*
- * Ends the stream, if final: the last block is marked, or an empty one written,
- * and the last byte filled with zeros.  If not, it ends with an empty stored
- * block, and so at a byte boundary: the sync point 00 00 FF FF.  Returns the
- * bytes written since begin, or -ENOBUFS.
+ * If final, ends the stream: marks the last block, or writes an empty one, and
+ * fills the last byte with zeros.  Otherwise it writes an empty stored block,
+ * which ends at a byte boundary: the sync point 00 00 FF FF.  Returns the bytes
+ * written since begin, or -ENOBUFS.
  */
 ssize_t deflate_blocks_end(struct deflate_blocks *b, bool final);
 
@@ -97,12 +98,12 @@ ssize_t deflate_blocks_end(struct deflate_blocks *b, bool final);
  *
  * deflate_split: fills b->pieces from *at on, merges them into blocks and
  * returns how many remain; *at is then advanced past them, to where the next
- * piece begins.  0: there were no more tokens.
+ * piece begins.  Returns 0 if there were no more tokens.
  */
 unsigned deflate_split(struct deflate_blocks *b, struct deflate_cursor *at,
     const struct deflate_seq *end);
 
-/* How a block is written with codes: the cheaper of the fixed and its own. */
+/* The cheaper way to write a block with codes: the fixed ones or its own. */
 struct deflate_plan {
 	uint64_t bits;			/* of the whole block */
 	bool fixed;
@@ -124,7 +125,7 @@ void deflate_emit(struct deflate_writer *out,
     const struct deflate_plan *plan,
     const struct deflate_cursor *from, const struct deflate_cursor *to);
 
-/* 2 * log2(distance - 1), roughly: the symbol of a distance. */
+/* Returns the symbol of a distance: roughly 2 * log2(distance - 1). */
 static inline unsigned
 deflate_distance_sym(unsigned distance)
 {
@@ -143,7 +144,7 @@ deflate_put(struct deflate_writer *w, uint64_t v, unsigned n)
 	w->held += n;
 }
 
-/* Eight bytes of room must be there; up to DEFLATE_HELD bits remain. */
+/* Needs eight bytes of room; up to DEFLATE_HELD bits remain. */
 static inline void
 deflate_flush(struct deflate_writer *w)
 {

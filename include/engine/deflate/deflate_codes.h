@@ -57,8 +57,8 @@ enum {
 };
 
 /*
- * An entry: bits 0-5 the number of bits to drop, 6-19 the position of the next
- * table in bytes, 20-31 the mask for the index into it.
+ * Bits 0-5 of an entry are the number of bits to drop, 6-19 the position of the
+ * next table in bytes, 20-31 the mask for the index into it.
  */
 #define ENTRY_DROP(e) ((e) & 63)
 #define ENTRY_PLACE(e) ((e) & 0xfffc0)
@@ -79,7 +79,9 @@ _Static_assert(1 << (CODE_MAX - LIT_BITS) >= ALIGN &&
 /* The order in which the code lengths of the precode are stored. */
 extern const uint8_t codes_pre_order[PRE_SYMS];
 
-/* The number of extra bits of length symbol 257 + n, or of a distance. */
+/*
+ * Returns the number of extra bits of length symbol 257 + n, or of a distance.
+ */
 static inline unsigned
 codes_length_extra(unsigned n)
 {
@@ -107,23 +109,24 @@ stopped(uint32_t state)
 /*
  * Fills tab, of ENTRIES entries, with a dynamic block's codes from their
  * lengths, first those of the nlit literals and lengths, then those of the
- * ndist distances; or with the fixed codes.  0 or -EBADMSG: not a usable code.
+ * ndist distances; or with the fixed codes.  Returns 0 or -EBADMSG: not a
+ * usable code.
  */
 int codes_dynamic(uint32_t *tab, const uint8_t *lens, unsigned nlit,
     unsigned ndist);
 void codes_fixed(uint32_t *tab);
 
-/* The lengths of the fixed codes, LITLEN_SYMS and DIST_SYMS. */
+/* Fills lens with the lengths of the fixed codes, LITLEN_SYMS and DIST_SYMS. */
 void codes_fixed_lens(uint8_t *lens);
 
 /*
  * Fills tab with the precode, overwriting other codes.  The table is at
  * PRE_TABLE and has PRE_MAX bits; its entries have the number of bits in the
- * lowest eight bits and the symbol above.  0 or -EBADMSG.
+ * lowest eight bits and the symbol above.  Returns 0 or -EBADMSG.
  */
 int codes_pre(uint32_t *tab, const uint8_t lens[PRE_SYMS]);
 
-/* The codewords from their lengths; the first bit is the lowest. */
+/* Computes the codewords from their lengths; the first bit is the lowest. */
 void codes_words(uint16_t *words, const uint8_t *lens, unsigned n);
 
 /*

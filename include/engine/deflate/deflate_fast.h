@@ -24,13 +24,14 @@ struct deflate_fast {
 	uint16_t by_short[1 << DEFLATE_FAST_BITS];
 };
 
-/* Begins with the len bytes at in, without any history. */
+/* Starts on the len bytes at in, without any history. */
 void deflate_fast_begin(struct deflate_fast *f, const uint8_t *in,
     size_t len);
 
 /*
  * Fills seqs, which has room for at least two, with the next sequences from
- * f->pos on, which is advanced; returns how many.  0: end of the input.
+ * f->pos on, which is advanced; Returns their number; 0 at the end of the
+ * input.
  */
 size_t deflate_fast_find(struct deflate_fast *f, struct deflate_seq *seqs,
     size_t room);

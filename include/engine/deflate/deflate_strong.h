@@ -17,20 +17,23 @@ enum { DEFLATE_STRONG_MIN = 3, DEFLATE_STRONG_MAX = 9 };
 
 struct deflate_strong;
 
-/* One per thread; level: DEFLATE_STRONG_MIN to _MAX.  0 or -ENOMEM. */
+/*
+ * Opens an encoder, one per thread; level: DEFLATE_STRONG_MIN to _MAX.  Returns
+ * 0 or -ENOMEM.
+ */
 int deflate_strong_open(struct deflate_strong **s, int level);
 void deflate_strong_close(struct deflate_strong *s);
 
-/* The bytes that open allocates. */
+/* Returns how many bytes open allocates. */
 size_t deflate_strong_memory(void);
 
-/* The maximum size of len bytes when compressed. */
+/* Returns the maximum compressed size of len bytes. */
 size_t deflate_strong_bound(size_t len);
 
 /*
  * Deflates a block of less than 4 GiB independently.  With last, it ends with
  * the final deflate block; without, with a sync point: an empty stored block
- * that ends on a byte boundary.  The length, or -ENOBUFS.
+ * that ends on a byte boundary.  Returns the length, or -ENOBUFS.
  */
 ssize_t deflate_strong_run(struct deflate_strong *s, const uint8_t *in,
     size_t len, bool last, uint8_t *out, size_t cap);

@@ -26,13 +26,14 @@ struct deflate_last {
 enum { DEFLATE_SYNC_MAX = 5 };
 
 /*
- * Walks the raw deflate stream that begins at in and fills *last.  Bit n is
- * bit n % 8, from the least significant one, of byte n / 8.  Bytes after the
- * end of the stream are not looked at.
+ * Walks the raw deflate stream that begins at in and fills *last.  Bit n is bit
+ * n % 8, from the least significant one, of byte n / 8.  Bytes after the end of
+ * the stream are ignored.
  *
  * Checks everything that zlib's inflate checks, except for distances that reach
  * back before the beginning of the output: a stream with such distances is
- * walked as well.  0, or -EBADMSG: not a complete stream; *last is untouched.
+ * walked as well.  Returns 0, or -EBADMSG: not a complete stream; *last is then
+ * unchanged.
  */
 int deflate_walk(const uint8_t *in, size_t len, struct deflate_last *last);
 
@@ -40,9 +41,9 @@ int deflate_walk(const uint8_t *in, size_t len, struct deflate_last *last);
  * Turns the complete raw deflate stream in the len bytes at buf, which has room
  * for cap bytes, into one that can be continued: clears the final bit of its
  * last block and appends an empty stored block, which ends at a byte boundary
- * with 00 00 FF FF.  The new length, at most len + DEFLATE_SYNC_MAX; or
- * -EBADMSG: not one complete stream and nothing after it; -ENOBUFS: cap is too
- * small.  On failure buf is untouched.
+ * with 00 00 FF FF.  Returns the new length, at most len + DEFLATE_SYNC_MAX; or
+ * -EBADMSG: not exactly one complete stream; -ENOBUFS: cap is too small.  On
+ * failure buf is unchanged.
  */
 ssize_t deflate_make_nonfinal(uint8_t *buf, size_t len, size_t cap);
 

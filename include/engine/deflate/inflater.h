@@ -17,7 +17,7 @@ enum { INFLATER_WINDOW = 32 << 10 };
 
 struct inflater;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int inflater_open(struct inflater **f);
 void inflater_close(struct inflater *f);	/* may be NULL */
 
@@ -26,22 +26,22 @@ void inflater_start(struct inflater *f);
 
 /*
  * Adds output that was produced elsewhere, from blocks that followed those run
- * here; the next run begins with the block after them.  Only at a boundary or
- * the beginning.
+ * here; the next run begins with the block after them.  To be called only at a
+ * boundary or the beginning.
  */
 void inflater_saw(struct inflater *f, const uint8_t *out, size_t len);
 
 /*
- * As stream_ops.run.  After STREAM_END, the first inflater_unused() bytes of
- * unused had been read ahead and belong to what follows, before io->in; the
- * next call is inflater_start().
+ * Implements stream_ops.run.  After STREAM_END, the first inflater_unused()
+ * bytes of unused had been read ahead and belong to what follows, before
+ * io->in; the next call is inflater_start().
  */
 int inflater_run(struct inflater *f, struct stream_io *io);
 size_t inflater_unused(const struct inflater *f, uint8_t unused[8]);
 
 /*
- * Whether all input has been decoded and written out, up to a byte boundary
- * between two blocks.
+ * Returns whether all input has been decoded and written out, up to a byte
+ * boundary between two blocks.
  */
 bool inflater_at_boundary(const struct inflater *f);
 
@@ -57,8 +57,8 @@ struct inflated {
 /*
  * Decodes a piece that is completely in memory and needs no history, from a
  * block's header either to the end of the final block, or to the last byte of
- * in, where a block must end.  0; -EBADMSG: not such a piece, or larger than
- * cap bytes when decoded.  The spare bytes after out are overwritten.  The
+ * in, where a block must end.  Returns 0; -EBADMSG: not such a piece, or larger
+ * than cap bytes when decoded.  The spare bytes after out are overwritten.  The
  * state of f is lost: the next call is inflater_start() or this one.
  */
 int inflater_piece(struct inflater *f, const uint8_t *in, size_t len,

@@ -23,9 +23,9 @@ struct digest_algo;
 struct digest;
 
 /*
- * "sha256", "md5", or "none", whose digests are empty and cost nothing.  0,
- * -EINVAL (no such name), -ENOTSUP (not in this OpenSSL, as MD5 under FIPS) or
- * -ENOMEM.
+ * Looks up "sha256", "md5", or "none", whose digests are empty and cost
+ * nothing.  Returns 0, -EINVAL (no such name), -ENOTSUP (not in this OpenSSL,
+ * as MD5 under FIPS) or -ENOMEM.
  */
 int digest_algo_open(struct digest_algo **a, const char *name);
 void digest_algo_close(struct digest_algo *a);	/* after its digests; may be
@@ -36,32 +36,33 @@ const char *digest_name(const struct digest_algo *a);
 unsigned digest_len(const struct digest_algo *a);
 
 /*
- * How many digests of a a thread should compute at a time: 2 if two take little
- * more time than one, otherwise 1.
+ * Returns how many digests of a a thread should compute at a time: 2 if two
+ * take little more time than one, otherwise 1.
  */
 unsigned digest_lanes(const struct digest_algo *a);
 
 /*
- * The version of OpenSSL, as "openssl 3.0.19", cut to size - 1.  Thread-safe.
+ * Writes the version of OpenSSL, such as "openssl 3.0.19", truncated to size -
+ * 1.  Thread-safe.
  */
 void digest_version(char *text, size_t size);
 
 /*
- * What computes SHA-256 here, for example "SHA instructions, two files at a
- * time".  Static; thread-safe.
+ * Returns what computes SHA-256 here, for example "SHA instructions, two files
+ * at a time", as a static string.  Thread-safe.
  */
 const char *digest_sha256_by(void);
 
 /*
- * A digest with algorithm a, for one file after another, by one thread at a
- * time.  Threads may share a.  0 or -ENOMEM.
+ * Creates a digest with algorithm a, for one file after another, in one thread
+ * at a time.  Threads may share a.  Returns 0 or -ENOMEM.
  */
 int digest_new(struct digest **d, const struct digest_algo *a);
 void digest_free(struct digest *d);		/* may be NULL */
 
 /*
- * Starts the digest of what is added until the end; an abandoned file needs no
- * end.  0 or -EIO: OpenSSL failed.
+ * Starts a digest of everything added until digest_end(), which an abandoned
+ * file does not need.  Returns 0 or -EIO: OpenSSL failed.
  */
 int digest_start(struct digest *d);
 int digest_add(struct digest *d, const void *data, size_t len);
@@ -79,7 +80,7 @@ struct digest_piece {
 };
 int digest_add_some(struct digest_piece *p, size_t count, bool all);
 
-/* Start, add and end.  0 or -EIO. */
+/* Starts, adds and ends.  Returns 0 or -EIO. */
 int digest_once(struct digest *d, const void *data, size_t len,
     uint8_t out[DIGEST_MAX]);
 

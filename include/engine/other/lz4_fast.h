@@ -12,15 +12,14 @@
 
 enum { LZ4_FAST_BITS = 14 };
 
-/*
- * What is remembered of a block: the last position of each hash of six bytes.
- */
+/* The state for a block: the last position of each hash of six bytes. */
 struct lz4_fast {
 	uint16_t places[1 << LZ4_FAST_BITS];
 };
 
 /*
- * out has room for LZ4_compressBound(len) bytes; returns how many were written.
+ * Compresses len bytes to out, which has room for LZ4_compressBound(len) bytes.
+ * Returns the number of bytes written.
  */
 size_t lz4_fast_block(struct lz4_fast *f, const uint8_t *in, size_t len,
     uint8_t *out);

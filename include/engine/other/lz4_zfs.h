@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The format is that of any LZ4 block, but ZFS has kept a compressor from 2013,
- * which finds different matches than today's library in blocks of 64 KiB and
+ * whose matches differ from those of today's library in blocks of 64 KiB and
  * more.
  */
 #ifndef COLDPRESS_LZ4_ZFS_H
@@ -15,9 +15,9 @@
 enum { LZ4_ZFS_TABLE = 1 << 13 };
 
 /*
- * Compresses len bytes at in, at least one, to out: the size, at most cap, or
- * 0: it does not fit.  table is scratch space of LZ4_ZFS_TABLE entries.
- * Thread-safe.
+ * Compresses len bytes at in, at least one, to out.  Returns the size, at most
+ * cap, or 0 if it does not fit.  table is scratch space of LZ4_ZFS_TABLE
+ * entries.  Thread-safe.
  */
 size_t lz4_zfs_compress(const uint8_t *in, size_t len, uint8_t *out,
     size_t cap, uint32_t *table);

@@ -17,16 +17,17 @@
 enum { LZJB_TABLE = 1024 };
 
 /*
- * Compresses len bytes at in exactly as ZFS does.  The size, at most cap, or 0:
- * it does not fit (including a margin of 17 bytes, as in ZFS). table is scratch
- * space of LZJB_TABLE entries.  Thread-safe.
+ * Compresses len bytes at in exactly as ZFS does.  Returns the size, at most
+ * cap, or 0 if it does not fit (with a margin of 17 bytes, as in ZFS). table is
+ * scratch space of LZJB_TABLE entries.  Thread-safe.
  */
 size_t lzjb_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap,
     uint16_t *table);
 
 /*
- * Decompresses all len bytes of untrusted data at in.  0 if they yield exactly
- * size bytes (the rest of in may be padding), or -EBADMSG. Thread-safe.
+ * Decompresses all len bytes of untrusted data at in.  Returns 0 if they yield
+ * exactly size bytes (the rest of in may be padding), or -EBADMSG.
+ * Thread-safe.
  */
 int lzjb_decompress(const uint8_t *in, size_t len, uint8_t *out, size_t size);
 

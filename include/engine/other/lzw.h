@@ -2,23 +2,24 @@
  * lzw.h - the .Z format of compress(1)
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source of the format: there is no written standard; compress 4.0 of 1985,
- * ncompress 4.2.4.6 and gzip 1.12 agree, and are the judges in the tests.
+ * There is no written standard for the format; compress 4.0 (1985), ncompress
+ * 4.2.4.6 and gzip 1.12 agree on it, and the tests compare with them.
  *
- *	1f 9d		magic
- *	flags		bits 0-4: the widest code, 9 to 16; bit 7: block mode
- *			(code 256 is CLEAR); bits 5-6: reserved
- *	codes		least significant bit first, 9 bits wide at first
+ * 	1f 9d		magic
+ * 	flags		bits 0-4: the widest code, 9 to 16; bit 7: block mode
+ * 			(code 256 is CLEAR); bits 5-6: reserved
+ * 	codes		least significant bit first, 9 bits wide at first
  *
  * Codes become one bit wider as soon as the table is too large for their width.
  * Codes are written in groups of eight, so a group has as many bytes as a code
  * has bits.  The first code of a new width, and the code after a CLEAR, begin a
- * new group: the rest of the previous group is padding.  With a widest code of
- * 9 the width still grows to 10 when the table is full: so did compress 4.0.
+ * new group: the rest of the previous group is padding.  If the widest code has
+ * 9 bits, the width still grows to 10 when the table is full, as in compress
+ * 4.0.
  *
  * There is no end marker: a stream ends where its file does, leftover bits
- * shorter than a code are ignored, and a truncated file cannot be told from a
- * complete one, except in its first three bytes.
+ * shorter than a code are ignored, and a truncated file cannot be distinguished
+ * from a complete one, except within its first three bytes.
  */
 #ifndef COLDPRESS_LZW_H
 #define COLDPRESS_LZW_H

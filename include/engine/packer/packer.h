@@ -19,13 +19,14 @@ struct packer_kind {
 					 * levels */
 	int level_default;		/* used if the name has no level */
 	/*
-	 * Creates its state for blocks of up to most bytes; NULL: out of
+	 * Creates its state for blocks of up to most bytes; NULL if out of
 	 * memory.
 	 */
 	void *(*open)(int level, size_t most);
 	void (*close)(void *state);
 	/*
-	 * The compressed size of len bytes, written to out; 0: more than cap.
+	 * Compresses len bytes to out.  Returns the size, or 0 if it exceeds
+	 * cap.
 	 */
 	size_t (*pack)(void *state, const uint8_t *in, size_t len,
 	    uint8_t *out, size_t cap);
@@ -53,24 +54,27 @@ struct packer_name {
 };
 
 /*
- * Looks up a name such as lz4 or gzip-6 in a table.  0 or -EINVAL.
+ * Looks up a name such as lz4 or gzip-6 in a table.  Returns 0 or -EINVAL.
  * Thread-safe.
  */
 int packer_by_name(const struct packer_kind *kinds, const char *text,
     struct packer_name *name);
 
-/* 0 or -ENOMEM.  *p is NULL if the kind is. */
+/* Returns 0 or -ENOMEM.  *p is NULL if the kind is. */
 int packer_open(struct packer **p, const struct packer_name *name,
     size_t most);
 void packer_close(struct packer *p);
 
-/* The compressed size of len bytes, at least one: 1..cap, or 0: not smaller. */
+/*
+ * Compresses len bytes, at least one.  Returns the size, 1..cap, or 0 if it is
+ * not smaller.
+ */
 size_t packer_pack(struct packer *p, const uint8_t *in, size_t len,
     size_t cap);
 
 /*
- * The compressed bytes, valid until the next call; not available for btrfs's
- * lzo, which is only measured.
+ * Returns the compressed bytes, valid until the next call; not available for
+ * btrfs's lzo, which is only measured.
  */
 const uint8_t *packer_out(const struct packer *p);
 

@@ -10,13 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A zlib stream; one deflater serves all blocks. */
+/* Produces zlib streams; one deflater serves all blocks. */
 void *packer_zlib_open(int level, size_t most);
 void packer_zlib_close(void *state);
 size_t packer_zlib_pack(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
-/* A frame that records its size; the level is passed with each block. */
+/*
+ * Produces frames that record their size; the level is passed with each block.
+ */
 struct packer_zstd {
 	struct ZSTD_CCtx_s *c;
 	int level;
@@ -28,12 +30,12 @@ size_t packer_zstd_pack(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
 #ifdef COLDPRESS_LZO
-/* lzo1x_1 of each 4 KiB, with the length headers of btrfs. */
+/* Compresses each 4 KiB with lzo1x_1, with the length headers of btrfs. */
 void *packer_lzo_open(int level, size_t most);
 size_t packer_lzo_pack(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
-/* lzo1x_999 of the whole block. */
+/* Compresses the whole block with lzo1x_999. */
 void *packer_lzo999_open(int level, size_t most);
 size_t packer_lzo999_pack(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);

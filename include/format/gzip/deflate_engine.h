@@ -12,34 +12,34 @@
 
 struct deflate_engine;
 
-/* One per thread.  0 or -ENOMEM. */
+/* Opens an engine, one per thread.  Returns 0 or -ENOMEM. */
 int deflate_engine_open(struct deflate_engine **e,
     const struct codec_options *o);
 
 /*
- * The same for one level, but of an encoder that makes the same bytes in every
- * run, which ISA-L does not.
+ * The same for one level, but with an encoder that produces the same bytes in
+ * every run, which ISA-L does not.
  */
 int deflate_engine_open_steady(struct deflate_engine **e, int level);
 void deflate_engine_close(struct deflate_engine *e);
 
-/* The maximum size of len bytes when compressed. */
+/* Returns the maximum compressed size of len bytes. */
 size_t deflate_engine_bound(size_t len);
 
-/* The bytes that an engine allocates. */
+/* Returns how many bytes an engine allocates. */
 uint64_t deflate_engine_memory(const struct codec_options *o);
 
 /*
  * Deflates a block independently.  With last, it ends with the final deflate
  * block; without, it ends with a sync point: an empty stored block, after which
- * the stream is at a byte boundary.  The length, or -errno.
+ * the stream is at a byte boundary.  Returns the length, or -errno.
  */
 ssize_t deflate_engine_run(struct deflate_engine *e, const uint8_t *in,
     size_t len, bool last, uint8_t *out, size_t cap);
 
 /*
- * "libdeflate 1.14, ISA-L 2.30.0, zlib 1.2.13": which library does what, for
- * -V.
+ * Returns the libraries' versions for -V, such as "libdeflate 1.14, ISA-L
+ * 2.30.0, zlib 1.2.13".
  */
 const char *deflate_engine_versions(void);
 

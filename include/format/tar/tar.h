@@ -77,14 +77,14 @@ struct tar_entry {
 
 struct tar_source {
 	/*
-	 * Reads up to len bytes into buf: returns how many, 0 at the end, or
-	 * -errno.  It may return fewer than requested.
+	 * Reads up to len bytes into buf.  Returns how many (there may be fewer
+	 * than requested), 0 at the end, or -errno.
 	 */
 	ssize_t (*read)(void *arg, void *buf, size_t len);
 	/*
 	 * NULL, or called with every byte of the archive once, in order, before
-	 * the entry that it belongs to is returned.  0, or a -errno that the
-	 * reader then returns.
+	 * the entry to which it belongs is returned.  Returns 0, or a -errno
+	 * that the reader then returns.
 	 */
 	int (*raw)(void *arg, const void *data, size_t len);
 	void *arg;
@@ -93,45 +93,47 @@ struct tar_source {
 struct tar;
 
 /*
- * Creates a reader at the beginning of source, which is copied.  0 or -ENOMEM.
+ * Creates a reader at the beginning of source, which is copied.  Returns 0 or
+ * -ENOMEM.
  */
 int tar_open(struct tar **t, const struct tar_source *source);
 void tar_close(struct tar *t);		/* t may be NULL */
 
 /*
- * The next entry, skipping the rest of the previous one.  1; 0 at the end of
- * the archive (a block of zeros, or the end of input between entries); or
- * -EBADMSG (not a tar archive, or damaged), -ENODATA (truncated), -EFBIG (a cap
- * is exceeded), -ENOMEM, or -errno of the source.  Volume labels and continued
- * members of GNU tar are skipped.  After an error, only tar_close() may be
- * called.
+ * Reads the next entry, skipping the rest of the previous one.  Returns 1; 0 at
+ * the end of the archive (a block of zeros, or the end of input between
+ * entries); or -EBADMSG (not a tar archive, or damaged), -ENODATA (truncated),
+ * -EFBIG (a cap is exceeded), -ENOMEM, or -errno of the source.  Volume labels
+ * and continued members of GNU tar are skipped.  After an error, only
+ * tar_close() may be called.
  */
 int tar_next(struct tar *t, struct tar_entry *e);
 
 /*
- * Up to len of the bytes stored for the entry, without holes: how many, 0 when
- * all have been read, or -errno as above.
+ * Reads up to len of the bytes stored for the entry, without holes.  Returns
+ * how many, 0 when all have been read, or -errno as above.
  */
 ssize_t tar_read(struct tar *t, void *buf, size_t len);
 
 /*
- * After the end: reads the source to its end, for its raw bytes.  0 or -errno.
+ * Reads the source to its end, for its raw bytes; to be called after the last
+ * entry.  Returns 0 or -errno.
  */
 int tar_drain(struct tar *t);
 
-/* Bytes of the archive read so far. */
+/* Returns the bytes of the archive read so far. */
 uint64_t tar_offset(const struct tar *t);
 
 /*
- * Why the last call failed: a sentence without capital and full stop, or NULL
- * if -errno says it all.  Static.
+ * Returns why the last call failed, as a static sentence without capital and
+ * full stop, or NULL if -errno says it all.
  */
 const char *tar_why(const struct tar *t);
 
 /*
  * Makes path relative and normalized, in place: no leading "/", no "."
- * component, no "//", no trailing "/"; the root becomes "".  0, or -EINVAL if a
- * component is "..".  Thread-safe.
+ * component, no "//", no trailing "/"; the root becomes "".  Returns 0, or
+ * -EINVAL if a component is "..".  Thread-safe.
  */
 int tar_clean_path(char *path);
 

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * An archive compressed in any format of the codec table is decompressed by
- * that format's coder, in threads of its own.  A struct tar_archive belongs to
- * one thread at a time, and must not be moved while it is open.
+ * that format's coder, in its own threads.  A struct tar_archive belongs to one
+ * thread at a time, and must not be moved while it is open.
  */
 #ifndef COLDPRESS_TAR_ARCHIVE_H
 #define COLDPRESS_TAR_ARCHIVE_H
@@ -40,7 +40,7 @@ struct tar_archive_options {
 
 /*
  * Opens the archive that fd is positioned at; fd remains the caller's.  The
- * archive must be closed even after failure.  0 or -errno.
+ * archive must be closed even after failure.  Returns 0 or -errno.
  */
 int tar_archive_open(struct tar_archive *a, int fd,
     const struct tar_archive_options *o);
@@ -48,13 +48,13 @@ void tar_archive_close(struct tar_archive *a);
 
 /*
  * After tar_next() has returned 0: reads the rest of the input, so that damage
- * there is not missed.  0 or -errno.
+ * there is not missed.  Returns 0 or -errno.
  */
 int tar_archive_end(struct tar_archive *a);
 
 /*
- * Why a call on the archive returned rc: a sentence without capital and full
- * stop, valid until tar_archive_close().
+ * Returns why a call on the archive returned rc, as a sentence without capital
+ * and full stop, valid until tar_archive_close().
  */
 const char *tar_archive_why(const struct tar_archive *a, int rc);
 

@@ -29,27 +29,30 @@ struct oci_blob {
 struct oci_document;
 
 /*
- * Parses len bytes of text followed by a NUL.  0, -EBADMSG with a clause in
- * why, or -ENOMEM.
+ * Parses len bytes of text followed by a NUL.  Returns 0, -EBADMSG with a
+ * clause in why, or -ENOMEM.
  */
 int oci_parse(struct oci_document **d, const char *text, size_t len,
     char why[OCI_WHY]);
 void oci_free(struct oci_document *d);		/* d may be NULL */
 
-/* Whether the document is an index, which refers to manifests, not layers. */
+/*
+ * Returns whether the document is an index, which refers to manifests, not
+ * layers.
+ */
 bool oci_is_index(const struct oci_document *d);
 
 /*
  * Finds the manifest or index with this tag; NULL: the only one.  If there are
- * several, the one for machine, as in uname(2), is chosen.  0, or with a clause
- * in why -ENOENT (none or more than one) or -EBADMSG.
+ * several, the one for machine, as in uname(2), is chosen.  Returns 0, or with
+ * a clause in why -ENOENT (none or more than one) or -EBADMSG.
  */
 int oci_choose(const struct oci_document *d, const char *tag,
     const char *machine, struct oci_blob *b, char why[OCI_WHY]);
 
 /*
  * Lists the layers of a manifest, lowest first; *layers must be freed with
- * sys_free().  0, -EBADMSG with a clause in why, or -ENOMEM.
+ * sys_free().  Returns 0, -EBADMSG with a clause in why, or -ENOMEM.
  */
 int oci_layers(const struct oci_document *d, struct oci_blob **layers,
     size_t *count, char why[OCI_WHY]);

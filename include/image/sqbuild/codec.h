@@ -27,10 +27,10 @@ struct sqb_method {
 	bool filters;			/* sets of sqb_filters; 0: none */
 };
 
-/* Looks up a method by name, or NULL.  Thread-safe. */
+/* Looks up a method by name.  Returns NULL if there is none.  Thread-safe. */
 const struct sqb_method *sqb_method_by_name(const char *name);
 
-/* The names supported by this build, separated by blanks. */
+/* Returns the names supported by this build, separated by blanks. */
 const char *sqb_method_names(void);
 
 /*
@@ -43,7 +43,7 @@ size_t sqb_settings(const struct sqb_method *m, int level, uint32_t block,
 
 /*
  * Finds the first method and level for which an image has these compressor
- * options.  0, or -ENOTSUP if there is none.  Thread-safe.
+ * options.  Returns 0, or -ENOTSUP if there is none.  Thread-safe.
  */
 int sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
     uint32_t block, const struct sqb_method **m, int *level);
@@ -52,8 +52,8 @@ struct sqb_codec;
 
 /*
  * Opens a codec for blocks of up to `block` bytes.  With exact it produces the
- * bytes of mksquashfs; for gzip it then uses zlib, with levels up to 9.  0 or
- * -ENOMEM.
+ * bytes of mksquashfs; for gzip it then uses zlib, with levels up to 9.
+ * Returns 0 or -ENOMEM.
  */
 int sqb_codec_open(struct sqb_codec **c, const struct sqb_method *m,
     int level, uint32_t block, bool exact);
@@ -61,7 +61,7 @@ void sqb_codec_close(struct sqb_codec *c);	/* c may be NULL */
 
 /*
  * Compresses len bytes into out.  Returns the size, which is less than len and
- * at most cap, or 0 if that is impossible.
+ * at most cap, or 0 if it does not fit.
  */
 size_t sqb_codec_pack(struct sqb_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);

@@ -21,14 +21,14 @@ struct content {
 int content_open(struct content *c, const struct sqb_data_options *o);
 void content_close(struct content *c);
 
-/* Hash a file: begin, add its blocks in order, end. */
+/* These hash a file: begin, add its blocks in order, end. */
 void content_begin(struct content *c);
 void content_add(struct content *c, const uint8_t *block, size_t len);
 XXH128_hash_t content_end(const struct content *c);
 
 /*
- * The size under which files with equal content are compared: that of the file
- * or, in exact mode, of all its blocks.
+ * Returns the size under which files with equal content are compared: that of
+ * the file or, in exact mode, of all its blocks.
  */
 uint64_t content_size(const struct sqb_data_options *o, uint64_t size);
 

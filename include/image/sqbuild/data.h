@@ -34,19 +34,19 @@ struct sqb_file {
 /* The source of files.  One thread calls it; errors are -errno. */
 struct sqb_source {
 	/*
-	 * Returns the next file in *f: 1; 0 at the end; or -errno.  2, without
-	 * a file: the files that follow share no fragment block with those
-	 * before.
+	 * Stores the next file in *f.  Returns 1; 0 at the end; 2, without a
+	 * file, if the files that follow must not share a fragment block with
+	 * those before; or -errno.
 	 */
 	int (*next)(void *arg, struct sqb_file *f);
 	/*
 	 * Reads the current file's next len bytes, with holes as zeros; a short
-	 * file is an error.  0 or -errno.  -ECANCELED: leave the file out,
-	 * although some of its blocks may already be in the image, and continue
-	 * with the next one.
+	 * file is an error.  Returns 0 or -errno.  -ECANCELED: leave the file
+	 * out, although some of its blocks may already be in the image, and
+	 * continue with the next one.
 	 */
 	int (*read)(void *arg, void *buf, size_t len);
-	/* Returns to the file's first byte; NULL if that is impossible. */
+	/* Seeks to the file's first byte; NULL if the source cannot seek. */
 	int (*rewind)(void *arg);
 	void *arg;
 };
@@ -83,8 +83,8 @@ struct sqb_data {
 
 /*
  * Reads all files of source and writes their units to fd at its current offset,
- * `at` bytes into the image.  d must be zeroed before, and freed in any case.
- * 0, -ENOMEM, or -errno from the source or from writing.
+ * `at` bytes into the image.  d must be zeroed beforehand, and freed in any
+ * case.  Returns 0, -ENOMEM, or -errno from the source or from writing.
  */
 int sqb_data_write(struct sqb_data *d, const struct sqb_source *source,
     const struct sqb_data_options *o, int fd, uint64_t at,
@@ -101,7 +101,7 @@ struct sqb_waiting {
 
 /*
  * Appends the waiting data to fd, which is at d->end, and numbers it as if it
- * had come last.  0, -ENOMEM or -errno.
+ * had come last.  Returns 0, -ENOMEM or -errno.
  */
 int sqb_data_append(struct sqb_data *d, const struct sqb_waiting *w, int fd);
 

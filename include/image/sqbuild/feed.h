@@ -37,19 +37,19 @@ struct feed_unit {
 };
 
 /*
- * The size of every buffer for units: room for a block and for a codec's output
- * for one.
+ * Returns the size of every buffer for units: room for a block and for a
+ * codec's output for one.
  */
 size_t feed_room(const struct sqb_data_options *o);
 
-/* f must be closed even on failure.  0 or -ENOMEM. */
+/* f must be closed even on failure.  Returns 0 or -ENOMEM. */
 int feed_open(struct feed *f, const struct sqb_source *source,
     const struct sqb_data_options *o, struct sqb_data *d);
 void feed_close(struct feed *f);
 
 /*
- * Produces the next unit: 1, 0 at the end, or -errno.  May exchange u's buffer
- * for another.
+ * Produces the next unit.  Returns 1, 0 at the end, or -errno.  May exchange
+ * u's buffer for another.
  */
 int feed_next(struct feed *f, struct feed_unit *u);
 

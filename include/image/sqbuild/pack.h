@@ -10,8 +10,8 @@
 struct pack;
 
 /*
- * Opens a compressor with the options *o, which must outlast it.  For one
- * thread at a time.  0 or -ENOMEM.
+ * Opens a compressor, for one thread at a time, with the options *o, which must
+ * outlast it.  Returns 0 or -ENOMEM.
  */
 int pack_open(struct pack **k, const struct sqb_data_options *o);
 void pack_close(struct pack *k);	/* k may be NULL */
@@ -19,15 +19,16 @@ void pack_close(struct pack *k);	/* k may be NULL */
 /*
  * Compresses len bytes of a block, at least one, to out, which has room for
  * cap.  Returns the compressed size, or 0 if the block should be stored
- * uncompressed: it does not shrink, or a quick attempt predicts that it hardly
- * would.
+ * uncompressed because it does not shrink, or because a quick attempt predicts
+ * that it hardly would.
  */
 size_t pack_block(struct pack *k, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
 /*
  * Compresses the unit in s->in to s->out, which may be swapped, and sets the
- * size word in its notes.  A fragment block is never a hole.  0 or -ENOMEM.
+ * size word in its notes.  A fragment block is never a hole.  Returns 0 or
+ * -ENOMEM.
  */
 int pack_unit(struct pack *k, struct slot *s);
 

@@ -28,9 +28,9 @@ struct sqb_repack {
 };
 
 /*
- * Unpacks and recompresses all blocks in o->threads threads, and writes them to
- * fd at its current offset, `at` bytes into the new image.  Sets d->end and d's
- * counts.  0, -EBADMSG with r->why set, or -errno.
+ * Recompresses all blocks in o->threads threads, and writes them to fd at its
+ * current offset, `at` bytes into the new image.  Sets d->end and d's counts.
+ * Returns 0, -EBADMSG with r->why set, or -errno.
  */
 int sqb_repack(struct sqb_repack *r, struct sqb_data *d,
     const struct sqb_data_options *o, int fd, uint64_t at,

@@ -26,8 +26,9 @@ int sqb_xattrs_open(struct sqb_xattrs **x);	/* 0 or -ENOMEM */
 void sqb_xattrs_close(struct sqb_xattrs *x);	/* x may be NULL */
 
 /*
- * Adds a set of attributes: begin, add each, end.  *index is for
- * sqw_attr.xattr.  0, -ENOTSUP (the format has no such namespace) or -ENOMEM.
+ * These add a set of attributes: begin, add each, end.  *index is for
+ * sqw_attr.xattr.  Returns 0, -ENOTSUP (the format has no such namespace) or
+ * -ENOMEM.
  */
 int sqb_xattrs_begin(struct sqb_xattrs *x);
 int sqb_xattrs_add(struct sqb_xattrs *x, const char *name,
@@ -58,8 +59,8 @@ int64_t sqb_image_begin(int fd, const struct sqb_image_options *o);
 
 /*
  * Fills in the data of the nodes of t, which must be complete, and writes
- * everything that follows the data.  0; -EFBIG: more than SQUASHFS_IDS_MAX
- * owners; -ENOMEM; or -errno from writing.
+ * everything that follows the data.  Returns 0; -EFBIG: more than
+ * SQUASHFS_IDS_MAX owners; -ENOMEM; or -errno from writing.
  */
 int sqb_image_end(int fd, const struct sqb_image_options *o,
     struct sqw_tree *t, const struct sqb_data *d,

@@ -37,8 +37,9 @@ struct sqr_facts {
 };
 
 /*
- * Whether fd is an image, or a program followed by one (an AppImage): 1 and its
- * offset in *offset, 0, or -errno of reading.
+ * Finds the image in fd: the whole file, or what follows a program (an
+ * AppImage).  Returns 1, with its offset in *offset; 0 if there is none; or
+ * -errno of reading.
  */
 int sqr_find(int fd, uint64_t *offset);
 
@@ -51,21 +52,21 @@ typedef void sqr_tell_fn(void *arg, uint64_t at, const char *why);
 /*
  * Reads tables and names of the image at byte `offset` of fd, which remains
  * open and the caller's, with the given number of threads, using at most
- * `memory` bytes for tables and names.  0; -EBADMSG or -ENOTSUP, with a clause
- * in *why; -EDQUOT: it needs more memory; -ENOMEM or -errno of reading.
+ * `memory` bytes for tables and names.  Returns 0; -EBADMSG or -ENOTSUP, with a
+ * clause in *why; -EDQUOT: it needs more memory; -ENOMEM or -errno of reading.
  */
 int sqr_open(struct sqr_image **m, int fd, uint64_t offset, unsigned threads,
     uint64_t memory, sqr_tell_fn *tell, void *arg, const char **why);
 void sqr_close(struct sqr_image *m);	/* m may be NULL */
 
-/* The bytes of `memory` that tables and names have left. */
+/* Returns the bytes of `memory` that tables and names have left. */
 uint64_t sqr_memory_left(const struct sqr_image *m);
 
 const struct sqr_facts *sqr_facts(const struct sqr_image *m);
 
 /*
- * Names are numbered from 0, the root: depth first, each directory in byte
- * order.
+ * Returns the number of names.  They are numbered from 0, the root, depth
+ * first, each directory in byte order.
  */
 size_t sqr_count(const struct sqr_image *m);
 
@@ -98,45 +99,48 @@ struct sqr_entry {
 
 void sqr_get(const struct sqr_image *m, size_t number, struct sqr_entry *e);
 
-/* The number of the first name after everything below a directory. */
+/* Returns the number of the first name after everything below a directory. */
 size_t sqr_end(const struct sqr_image *m, size_t number);
 
 /*
  * Writes the path from the root, without a leading slash, to *path of *cap
  * bytes, which grows as needed and is the caller's, to be freed with
- * sys_free().  0 or -ENOMEM.
+ * sys_free().  Returns 0 or -ENOMEM.
  */
 int sqr_path(const struct sqr_image *m, size_t number, char **path,
     size_t *cap);
 
 /*
- * Passes on the attributes of a set, with full names.  0, -EBADMSG (the table
- * is damaged), -ENOMEM, or what fn returned if not 0.
+ * Passes on the attributes of a set, with full names.  Returns 0, -EBADMSG (the
+ * table is damaged), -ENOMEM, or what fn returned if not 0.
  */
 typedef int sqr_xattr_fn(void *arg, const char *name, const void *value,
     size_t len);
 int sqr_xattrs(const struct sqr_image *m, uint32_t index, sqr_xattr_fn *fn,
     void *arg);
 
-/* The unpacked size of block k of a file; of its tail; the stored size. */
+/*
+ * These return the unpacked size of block k of a file, that of its tail, and a
+ * stored size.
+ */
 uint32_t sqr_block_len(const struct sqr_image *m, const struct sqr_entry *e,
     uint32_t k);
 uint32_t sqr_tail_len(const struct sqr_image *m, const struct sqr_entry *e);
 uint64_t sqr_stored(const struct sqr_entry *e);
 uint32_t sqr_word(const struct sqr_entry *e, uint32_t k);
 
-/* The stored size of the block with that size word; 0: a hole. */
+/* Returns the stored size of the block with that size word; 0: a hole. */
 static inline uint32_t
 sqr_word_len(uint32_t word)
 {
 	return word & (SQUASHFS_BLOCK_RAW - 1);
 }
 
-/* The location of a fragment block; number is below facts->fragments. */
+/* Locates a fragment block; number is below facts->fragments. */
 void sqr_fragment(const struct sqr_image *m, uint32_t number, uint64_t *at,
     uint32_t *word);
 
-/* Unpacks blocks; for one thread. */
+/* Unpacks blocks, in one thread. */
 struct sqr_decoder;
 
 int sqr_decoder_open(struct sqr_decoder **d, const struct sqr_image *m);
@@ -144,8 +148,9 @@ void sqr_decoder_close(struct sqr_decoder *d);	/* d may be NULL */
 
 /*
  * Unpacks the block at byte `at` of the image to out, which has room for want
- * bytes, the exact size expected; want 0: room for a full block, any size.
- * Returns the size, or -errno, with the reason in *why.
+ * bytes, the exact size expected; if want is 0, there is room for a full block,
+ * and any size is accepted.  Returns the size, or -errno with the reason in
+ * *why.
  */
 int64_t sqr_unpack(struct sqr_decoder *d, uint64_t at, uint32_t word,
     size_t want, uint8_t *out, const char **why);

@@ -27,13 +27,13 @@ struct sqw_layout {
 	const struct sqw_tree *tree;
 	uint32_t block;			/* size of a data block */
 	/*
-	 * For each unit: its size word (0: a hole), its offset in the image,
-	 * and the index of its fragment block.
+	 * These return, for each unit, its size word (0: a hole), its offset in
+	 * the image, and the index of its fragment block.
 	 */
 	uint32_t (*size_of)(const void *arg, uint32_t unit);
 	uint64_t (*start_of)(const void *arg, uint32_t unit);
 	uint32_t (*fragment_of)(const void *arg, uint32_t unit);
-	/* The index of a user or group id in the id table. */
+	/* Returns the index of a user or group id in the id table. */
 	uint16_t (*id_of)(const void *arg, uint32_t id);
 	const void *arg;
 	struct sqw_table inodes, listings;	/* with ops set */
@@ -48,12 +48,15 @@ struct sqw_layout {
 
 /*
  * Writes all inodes and listings, and ends both tables.  The layout must be
- * closed in any case.  0, -ENOMEM or -errno from the tables.
+ * closed in any case.  Returns 0, -ENOMEM or -errno from the tables.
  */
 int sqw_layout_make(struct sqw_layout *l);
 void sqw_layout_close(struct sqw_layout *l);
 
-/* The reference of a node's inode: its block and its offset in the block. */
+/*
+ * Returns the reference of a node's inode: its block and its offset in the
+ * block.
+ */
 uint64_t sqw_layout_ref(const struct sqw_layout *l, size_t node);
 
 #endif

@@ -13,17 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Operations on a table's blocks. arg is passed to each of them. */
+/* Operations on a table's blocks.  Each receives arg. */
 struct sqw_table_ops {
 	/*
 	 * Compresses len bytes into out.  Returns the size, or 0 if it is not
-	 * smaller.  NULL: blocks are stored uncompressed.
+	 * smaller.  If NULL, blocks are stored uncompressed.
 	 */
 	size_t (*pack)(void *arg, const uint8_t *in, size_t len, uint8_t *out,
 	    size_t cap);
 	/*
-	 * Writes a block with its header after the previous one.  NULL: the
-	 * block is only counted.  0 or -errno.
+	 * Writes a block with its header after the previous one.  If NULL, the
+	 * block is only counted.  Returns 0 or -errno.
 	 */
 	int (*write)(void *arg, const uint8_t *block, size_t len);
 	void *arg;
@@ -45,7 +45,7 @@ struct sqw_place {
 	uint16_t offset;
 };
 
-/* The position of the next byte. */
+/* Returns the position of the next byte. */
 struct sqw_place sqw_place(const struct sqw_table *t);
 
 void sqw_put(struct sqw_table *t, const void *data, size_t len);
@@ -53,7 +53,7 @@ void sqw_put16(struct sqw_table *t, uint64_t v);
 void sqw_put32(struct sqw_table *t, uint64_t v);
 void sqw_put64(struct sqw_table *t, uint64_t v);
 
-/* Ends the last block.  0, or the first error of write(). */
+/* Ends the last block.  Returns 0, or the first error of write(). */
 int sqw_table_end(struct sqw_table *t);
 
 #endif

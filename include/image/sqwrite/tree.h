@@ -70,7 +70,9 @@ sqw_time(int64_t t)
 	return t < 0 ? 0 : t > UINT32_MAX ? UINT32_MAX : (uint32_t)t;
 }
 
-/* Creates a tree with an empty root: mode 0755, user 0.  0 or -ENOMEM. */
+/*
+ * Creates a tree with an empty root: mode 0755, user 0.  Returns 0 or -ENOMEM.
+ */
 int sqw_tree_open(struct sqw_tree *t);
 void sqw_tree_close(struct sqw_tree *t);
 
@@ -81,19 +83,19 @@ void sqw_tree_close(struct sqw_tree *t);
  * are created with mode 0755.  *id identifies the node until the tree is
  * closed.
  *
- * 0; -ENOTDIR: a component is not a directory; -ENAMETOOLONG: one has more than
- * SQUASHFS_NAME_MAX bytes; -EFBIG: too many nodes; -ENOMEM.
+ * Returns 0; -ENOTDIR: a component is not a directory; -ENAMETOOLONG: one has
+ * more than SQUASHFS_NAME_MAX bytes; -EFBIG: too many nodes; -ENOMEM.
  */
 int sqw_tree_add(struct sqw_tree *t, const char *path,
     const struct sqw_attr *attr, uint32_t *id);
 
-/* The id of the node at path, or SQW_NOWHERE. */
+/* Returns the id of the node at path, or SQW_NOWHERE. */
 uint32_t sqw_tree_find(const struct sqw_tree *t, const char *path);
 
 /*
  * Writes the path of a node, given by its index (its id until the tree is
  * complete), to *text, which holds *room bytes and is grown by sys_realloc().
- * 0 or -ENOMEM.
+ * Returns 0 or -ENOMEM.
  */
 int sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
     size_t *room);
@@ -101,23 +103,23 @@ int sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
 /* Removes a node and everything below it; the root only loses its contents. */
 void sqw_tree_remove(struct sqw_tree *t, uint32_t id);
 
-/* Makes id another name of first's inode. */
+/* Makes id another name for first's inode. */
 void sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first);
 
 /*
  * Completes the tree: sorts the nodes, makes the first name of each inode its
  * owner (with the attributes and the id of the node linked to), and numbers the
- * inodes.  Nothing can be added afterwards.  0 or -ENOMEM.
+ * inodes.  Nothing can be added afterwards.  Returns 0 or -ENOMEM.
  */
 int sqw_tree_finish(struct sqw_tree *t);
 
 /*
  * Removes, from a complete tree, the inodes whose attr.mode was set to 0, with
- * all their names; none may be a directory.  0 or -ENOMEM.
+ * all their names; none may be a directory.  Returns 0 or -ENOMEM.
  */
 int sqw_tree_prune(struct sqw_tree *t);
 
-/* Whether the node is the one whose data is stored. */
+/* Returns whether the node is the one whose data is stored. */
 static inline bool
 sqw_has_data(const struct sqw_tree *t, size_t node)
 {

@@ -65,8 +65,8 @@ guess(struct bz2_codes *k, const uint32_t *freq)
 }
 
 /*
- * The cheapest table for a group, counting its codes and the selector, which
- * takes as many bits as its position in the move-to-front list.
+ * Returns the cheapest table for a group, counting its codes and the selector,
+ * which takes as many bits as its position in the move-to-front list.
  */
 static unsigned
 choose(const uint64_t *cost, const uint16_t *symbols, size_t n, int tables,

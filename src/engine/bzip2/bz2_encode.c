@@ -103,9 +103,9 @@ add_run(struct mtf *m, size_t run)
 }
 
 /*
- * The byte's position, 1 or more; moves it to the front.  Beyond the word,
- * incrementing all smaller positions takes a few vector instructions and no
- * search.
+ * Returns the byte's position, 1 or more; moves it to the front.  Beyond the
+ * word, incrementing all smaller positions takes a few vector instructions and
+ * no search.
  */
 static inline unsigned
 move_to_front(struct mtf *m, uint8_t byte)

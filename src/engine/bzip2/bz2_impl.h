@@ -24,8 +24,8 @@ enum {
 };
 
 /*
- * The first of four equal bytes within p[0..len), or len.  Most data has few of
- * them, and the three users of RLE1 skip the rest at once.
+ * Returns the first of four equal bytes within p[0..len), or len.  Most data
+ * has few of them, and the three users of RLE1 skip the rest at once.
  */
 size_t bz2_find_run(const uint8_t *p, size_t len);
 
@@ -57,9 +57,9 @@ uint32_t bz2_crc_update(const struct bz2_crc *t, uint32_t crc,
 void bz2_derandomise(uint8_t *p, size_t len);
 
 /*
- * The inverse of the rotation sort: from the last column l[0..n), in place, to
- * the text whose rotation is row origin.  counts: the frequency of each byte.
- * Scratch has bz2_unsort_bytes(n) bytes.
+ * Returns the inverse of the rotation sort: from the last column l[0..n), in
+ * place, to the text whose rotation is row origin.  counts: the frequency of
+ * each byte.  Scratch has bz2_unsort_bytes(n) bytes.
  */
 size_t bz2_unsort_bytes(size_t n);
 void bz2_unsort(uint8_t *l, size_t n, size_t origin,
@@ -83,8 +83,8 @@ void bz2_codes_make(struct bz2_codes *k, const uint16_t *symbols,
     size_t count, const uint32_t *freq);
 
 /*
- * The last column of the sorted rotations of text[0..n), and the row of the
- * text itself.  n: 1 or more.  text has room for BZ2_SORT_PAD more bytes;
+ * Returns the last column of the sorted rotations of text[0..n), and the row of
+ * the text itself.  n: 1 or more.  text has room for BZ2_SORT_PAD more bytes;
  * scratch has bz2_sort_bytes(n) bytes, aligned for any type.
  */
 size_t bz2_sort_bytes(size_t n);

@@ -101,7 +101,7 @@ sort_by_bytes(struct bz2_sorter *s)
 	}
 }
 
-/* The byte after p, wrapping around at the end. */
+/* Returns the byte after p, wrapping around at the end. */
 static inline size_t
 next_byte(const struct bz2_sorter *s, size_t p)
 {
@@ -167,7 +167,7 @@ sort_long(const struct bz2_sorter *s, uint64_t *a, size_t n)
 	}
 }
 
-/* The end of the words a[i..] that are equal so far. */
+/* Returns the end of the words a[i..] that are equal so far. */
 static inline size_t
 group_end(const struct bz2_sorter *s, size_t i)
 {
@@ -190,7 +190,9 @@ leaps(const struct bz2_sorter *s)
 	return s->rows + s->n / 2 + 1;
 }
 
-/* Whether the bytes from p on, wrapping around, show that p is a seed. */
+/*
+ * Returns whether the bytes from p on, wrapping around, show that p is a seed.
+ */
 static bool
 shows_seed(const struct bz2_sorter *s, size_t p, size_t bytes)
 {

@@ -44,7 +44,9 @@ bz2_sort_bytes(size_t n)
 	    (n + 4) * sizeof(uint32_t);
 }
 
-/* Whether the last rotation ascends; the bytes must not all be equal. */
+/*
+ * Returns whether the last rotation ascends; the bytes must not all be equal.
+ */
 static bool
 last_ascends(const uint8_t *text, size_t n)
 {
@@ -169,8 +171,8 @@ induce_up(const struct bz2_sorter *s, const struct census *count,
 }
 
 /*
- * The row of rotation 0: among those with its first byte, the one with position
- * n.
+ * Returns the row of rotation 0: among those with its first byte, the one with
+ * position n.
  */
 static size_t
 find_origin(const struct bz2_sorter *s, const struct census *count,

@@ -31,7 +31,7 @@ const uint8_t codes_pre_order[PRE_SYMS] = {
 	16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15
 };
 
-/* The entry of a symbol, without the bits of its code. */
+/* Returns the entry of a symbol, without the bits of its code. */
 static uint32_t
 litlen_entry(unsigned sym)
 {
@@ -74,8 +74,8 @@ sort_symbols(const uint8_t *lens, unsigned n, uint16_t *count, uint16_t *sorted)
 }
 
 /*
- * 0, or -EBADMSG: an oversubscribed or incomplete code.  An empty code or a
- * single code of one bit is accepted if the caller allows it.
+ * Returns 0, or -EBADMSG: an oversubscribed or incomplete code.  An empty code
+ * or a single code of one bit is accepted if the caller allows it.
  */
 static int
 check_counts(const uint16_t *count, bool one)
@@ -110,8 +110,8 @@ codes_words(uint16_t *words, const uint8_t *lens, unsigned n)
 }
 
 /*
- * The number of bits that distinguish the codes sharing the prefix of the next
- * one, or more, so that every table is full.
+ * Returns the number of bits that distinguish the codes sharing the prefix of
+ * the next one, or more, so that every table is full.
  */
 static unsigned
 sub_bits(const uint16_t *count, unsigned used, unsigned len, unsigned root)

@@ -40,7 +40,7 @@ add_item(struct pre *pre, unsigned sym, unsigned extra)
 	pre->freq[sym]++;
 }
 
-/* How much of a run one item covers; the rest is not one or two. */
+/* Returns how much of a run one item covers; the rest is not one or two. */
 static unsigned
 part_of(unsigned run, unsigned most)
 {
@@ -81,7 +81,7 @@ make_items(struct pre *pre, const uint8_t *lens, unsigned n,
 	}
 }
 
-/* The bits that the items take with a code of their own. */
+/* Returns the bits that the items take with a code of their own. */
 static unsigned
 make_pre(struct pre *pre)
 {

@@ -47,7 +47,7 @@ insert_short(struct deflate_fast *f, size_t pos)
 	f->by_short[hash_short(load_le64(f->in + pos))] = (uint16_t)pos;
 }
 
-/* The last position before pos with those low 16 bits, or pos: none. */
+/* Returns the last position before pos with those low 16 bits, or pos: none. */
 static inline size_t
 candidate(size_t pos, uint16_t low)
 {
@@ -56,14 +56,17 @@ candidate(size_t pos, uint16_t low)
 	return back <= WINDOW && back <= pos ? pos - back : pos;
 }
 
-/* The bits in which the eight bytes differ; the lowest bit if they do not. */
+/*
+ * Returns the bits in which the eight bytes differ; the lowest bit if they do
+ * not.
+ */
 static inline uint64_t
 differing(const uint8_t *in, uint64_t word, size_t at, size_t pos)
 {
 	return at == pos ? 1 : load_le64(in + at) ^ word;
 }
 
-/* How many of `most` bytes are equal; the first word is. */
+/* Returns how many of `most` bytes are equal; the first word is. */
 static inline size_t
 extend(const uint8_t *a, const uint8_t *b, size_t most)
 {

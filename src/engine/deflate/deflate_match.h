@@ -48,14 +48,14 @@ match_hash(uint32_t bytes)
 	return bytes * 0x9e3779b1U >> (32 - MATCH_HASH_BITS);
 }
 
-/* The hash of the first three bytes. */
+/* Returns the hash of the first three bytes. */
 static inline uint32_t
 match_hash3(uint32_t bytes)
 {
 	return (bytes << 8) * 0x9e3779b1U >> (32 - MATCH_HASH3_BITS);
 }
 
-/* How many of `most` bytes at a and b are equal; the first n are. */
+/* Returns how many of `most` bytes at a and b are equal; the first n are. */
 static inline uint32_t
 match_extend(const uint8_t *a, const uint8_t *b, uint32_t n, uint32_t most)
 {
@@ -83,7 +83,7 @@ match_insert(struct deflate_match *m, const uint8_t *in, uint32_t pos)
 	m->head3[match_hash3(bytes)] = (uint16_t)pos;
 }
 
-/* The nearest match of three bytes at pos within `far`, or 0. */
+/* Returns the nearest match of three bytes at pos within `far`, or 0. */
 static inline uint32_t
 match_three(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
     uint32_t far)
@@ -110,7 +110,9 @@ match_chain(const struct deflate_match *m, const uint8_t *p, uint32_t off)
 	return (struct match_chain){ off, bytes, m->head[match_hash(bytes)] };
 }
 
-/* The chain to follow for a match at pos of more than `length` bytes. */
+/*
+ * Returns the chain to follow for a match at pos of more than `length` bytes.
+ */
 static inline struct match_chain
 match_choose(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
     uint32_t length)
@@ -132,8 +134,8 @@ match_choose(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
 }
 
 /*
- * Whether n bytes at distance d are better: each byte is worth a 16 times
- * larger distance.
+ * Returns whether n bytes at distance d are better: each byte is worth a 16
+ * times larger distance.
  */
 static inline bool
 match_better(const struct match *best, uint32_t n, uint32_t d)

@@ -37,8 +37,8 @@ void deflate_parse_begin(struct deflate_parse *p,
     const struct deflate_effort *effort, const uint8_t *in, uint32_t len);
 
 /*
- * The next sequences, at most `room` of them, at least one; 0 at the end of the
- * input.
+ * Finds the next sequences, at most `room` of them, at least one; 0 at the end
+ * of the input.
  */
 size_t deflate_parse_run(struct deflate_parse *p, struct deflate_seq *seqs,
     size_t room);

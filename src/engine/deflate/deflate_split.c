@@ -160,7 +160,7 @@ code_cost(const uint32_t *a, const uint32_t *b, unsigned n)
 	return (uint32_t)(sum + FRACTION * (3 * change + 2 * same + 5 * gaps));
 }
 
-/* The cost of a block with both pieces, or with a if b is empty. */
+/* Returns the cost of a block with both pieces, or with a if b is empty. */
 static uint32_t
 pair_cost(const struct deflate_piece *a, const struct deflate_piece *b)
 {

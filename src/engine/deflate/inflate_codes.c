@@ -42,7 +42,10 @@ sort_symbols(struct code *c, const uint8_t *bits, unsigned count)
 	return left;
 }
 
-/* The entry of an n-bit code: symbols define their meaning and extra bits. */
+/*
+ * Returns the entry of an n-bit code: symbols define their meaning and extra
+ * bits.
+ */
 static uint32_t
 with_bits(uint32_t symbol, unsigned n)
 {
@@ -63,8 +66,8 @@ fill_incomplete(struct code *c, const uint32_t *symbols)
 }
 
 /*
- * The second table for codes of n bits or more that begin with code: as large
- * as the remaining symbols fill it; used of them have this length.
+ * Returns the second table for codes of n bits or more that begin with code: as
+ * large as the remaining symbols fill it; used of them have this length.
  */
 static unsigned
 second_bits(const struct code *c, unsigned n, unsigned used)

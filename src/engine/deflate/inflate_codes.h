@@ -72,8 +72,8 @@ bool inflate_precode(uint32_t table[INFLATE_PRECODE_SIZE],
 void inflate_fixed_codes(struct inflate_codes *c);
 
 /*
- * The amount that an entry adds to its base, from the bits where its code
- * begins.
+ * Returns the amount that an entry adds to its base, from the bits where its
+ * code begins.
  */
 static inline uint32_t
 inflate_value(uint32_t entry, uint64_t bits)
@@ -83,7 +83,10 @@ inflate_value(uint32_t entry, uint64_t bits)
 	return (entry >> 16) + (uint32_t)(all >> (entry >> 8 & 0xf));
 }
 
-/* The entry in the second table for bits, the bits after the first index. */
+/*
+ * Returns the entry in the second table for bits, the bits after the first
+ * index.
+ */
 static inline uint32_t
 inflate_subtable(const uint32_t *table, uint32_t entry, uint64_t bits)
 {

@@ -37,7 +37,7 @@ enum inflate_why {
 typedef enum inflate_why inflate_fast_fn(struct inflate_place *p,
     const struct inflate_codes *c);
 
-/* The best version for this processor. */
+/* Returns the best version for this processor. */
 inflate_fast_fn *inflate_fast_choose(void);
 
 /*

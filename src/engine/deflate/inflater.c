@@ -193,7 +193,10 @@ take_bits(struct inflate_place *p)
 	}
 }
 
-/* The entry selected by the bits after the first used ones; adds to used. */
+/*
+ * Returns the entry selected by the bits after the first used ones; adds to
+ * used.
+ */
 static uint32_t
 look_up(const struct inflate_place *p, const uint32_t *table,
     unsigned index_bits, unsigned *used)

@@ -182,7 +182,7 @@ add_two(struct digest_piece *a, struct digest_piece *b)
 	b->len = y.len;
 }
 
-/* The next piece that is not empty, or NULL. */
+/* Returns the next piece that is not empty, or NULL. */
 static struct digest_piece *
 next_piece(struct digest_piece **p, const struct digest_piece *end)
 {

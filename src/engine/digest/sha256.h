@@ -25,7 +25,10 @@ struct sha256 {
 	uint8_t part[SHA256_BLOCK];		/* the last, incomplete block */
 };
 
-/* Whether this processor has the instructions; otherwise nothing here works. */
+/*
+ * Returns whether this processor has the instructions; otherwise nothing here
+ * works.
+ */
 bool sha256_usable(void);
 
 /* Begins a digest; the next two add to it, and write it to out. */

@@ -47,7 +47,7 @@ place(struct lz4_fast *f, uint64_t bytes)
 	    UINT64_C(227718039650203) >> (64 - LZ4_FAST_BITS)];
 }
 
-/* Whether the bytes at m->at match where their hash last occurred. */
+/* Returns whether the bytes at m->at match where their hash last occurred. */
 static inline bool
 look(struct match *m, uint16_t *last, const uint8_t *in, uint64_t bytes)
 {
@@ -111,7 +111,7 @@ differing(const uint8_t *a, const uint8_t *b)
 #endif
 }
 
-/* How many bytes are equal, before end. */
+/* Returns how many bytes are equal, before end. */
 static inline size_t
 match_length(const struct match *m, const uint8_t *end)
 {
@@ -131,7 +131,10 @@ match_length(const struct match *m, const uint8_t *end)
 	return (size_t)(p - m->at);
 }
 
-/* How many bytes before the match are also equal: up to eight, and most. */
+/*
+ * Returns how many bytes before the match are also equal: up to eight, and
+ * most.
+ */
 static inline size_t
 match_before(const struct match *m, const uint8_t *in, size_t most)
 {

@@ -55,7 +55,10 @@ swap(const struct coder *c, size_t pos, uint32_t hash)
 	return last;
 }
 
-/* The number of bytes for the part of a length that a token cannot hold. */
+/*
+ * Returns the number of bytes for the part of a length that a token cannot
+ * hold.
+ */
 static size_t
 length_bytes(size_t len)
 {

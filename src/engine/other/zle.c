@@ -20,7 +20,8 @@ zeros_at(const uint8_t *p, size_t len)
 }
 
 /*
- * The number of bytes up to the next pair of zeros: a single zero is a literal.
+ * Returns the number of bytes up to the next pair of zeros: a single zero is a
+ * literal.
  */
 static size_t
 literals_at(const uint8_t *p, size_t len)

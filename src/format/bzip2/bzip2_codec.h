@@ -25,7 +25,9 @@ struct bzip2_reader {
 	int guess;		/* level */
 };
 
-/* Reads the next piece into s, presumed to be one block.  0 or -errno. */
+/*
+ * Reads the next piece into s, presumed to be one block.  Returns 0 or -errno.
+ */
 int bzip2_scan(struct bzip2_reader *r, struct input *in, struct slot *s);
 
 extern const struct coder bzip2_decoder;

@@ -70,7 +70,7 @@ struct inflate_job {
 extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,
     zip_decoder;
 
-/* Reads the next piece into s, with its presumed kind.  0 or -errno. */
+/* Reads the next piece into s, with its presumed kind.  Returns 0 or -errno. */
 int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
 
 /*
@@ -80,7 +80,7 @@ int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
 struct gzip_header;
 size_t deflate_slot_bytes(const struct gzip_header *h);
 
-/* The maximum output of a worker for a piece of this kind, in bytes. */
+/* Returns the maximum output of a worker for a piece of this kind, in bytes. */
 size_t inflate_most(const struct inflate_job *j, int kind);
 
 /* As in pipeline_ops; job is a struct inflate_job. */

@@ -34,9 +34,9 @@ fill_plain(struct input *in, struct slot *s)
 }
 
 /*
- * The end of the first sync point at or after from, or 0.  The bytes after it
- * may show that it is not one; but if they have not been read, it may be the
- * last data of a live pipe for now.
+ * Returns the end of the first sync point at or after from, or 0.  The bytes
+ * after it may show that it is not one; but if they have not been read, it may
+ * be the last data of a live pipe for now.
  */
 static size_t
 find_sync(const uint8_t *p, size_t len, size_t from)
@@ -54,7 +54,9 @@ find_sync(const uint8_t *p, size_t len, size_t from)
 	return 0;
 }
 
-/* The maximum input to search before the piece is given up as a unit. */
+/*
+ * Returns the maximum input to search before the piece is given up as a unit.
+ */
 static size_t
 most_input(const struct deflate_reader *r)
 {
@@ -92,7 +94,10 @@ fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 	return 0;
 }
 
-/* Whether a member may end here: at the end of the input, or before another. */
+/*
+ * Returns whether a member may end here: at the end of the input, or before
+ * another.
+ */
 static bool
 ends_at(const struct input *in, const struct slot *s, size_t at)
 {
@@ -113,8 +118,8 @@ read_up_to(struct input *in, struct slot *s, size_t from, size_t len)
 }
 
 /*
- * The length of the member at from according to its header, with all of it read
- * into s; 0 if there is none, or -errno.
+ * Takes the length of the member at from according to its header, with all of
+ * it read into s; 0 if there is none, or -errno.
  */
 static ssize_t
 take_member(const struct deflate_reader *r, struct input *in, struct slot *s,

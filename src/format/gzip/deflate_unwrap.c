@@ -78,7 +78,8 @@ enum {
 };
 
 /*
- * The size of a stored entry, from the ZIP64 field if 32 bits are not enough.
+ * Returns the size of a stored entry, from the ZIP64 field if 32 bits are not
+ * enough.
  */
 static uint64_t
 zip_stored_len(const uint8_t *p, size_t len)

@@ -78,8 +78,8 @@ struct gzip_header {
 
 /*
  * Parses the header at p, and the mark after it if it lies completely within
- * the len bytes.  1, 0 (more than len bytes are needed to find the end of the
- * header), or -EBADMSG.
+ * the len bytes.  Returns 1, 0 (more than len bytes are needed to find the end
+ * of the header), or -EBADMSG.
  */
 int gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len);
 
@@ -93,7 +93,10 @@ bool gzip_is_plausible(const uint8_t *p);
 /* Checks for a header completely: the three bytes and what follows them. */
 bool gzip_is_header(const uint8_t *p);
 
-/* The whole length of a member whose field has that of the deflate stream. */
+/*
+ * Returns the whole length of a member whose field has that of the deflate
+ * stream.
+ */
 uint64_t gzip_member_whole(const struct gzip_header *h);
 
 /* The contents of a header by pzc. */
@@ -103,7 +106,7 @@ struct gzip_fields {
 	const char *name, *comment;
 };
 
-/* The length that gzip_header_write() needs. */
+/* Returns the length that gzip_header_write() needs. */
 size_t gzip_header_size(const struct gzip_fields *f);
 
 /* Writes a header to p and returns its length. */
@@ -122,14 +125,15 @@ struct look;
 
 /*
  * Makes block_min and block_max of a GZIP_EQUAL member equal, by decompressing
- * its first block; at is the offset of the member's header.  0; -EBADMSG: the
- * block contradicts the mark; -ENODATA or -errno.
+ * its first block; at is the offset of the member's header.  Returns 0;
+ * -EBADMSG: the block contradicts the mark; -ENODATA or -errno.
  */
 int gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at);
 
 /*
  * Sets h->member to the whole length of the member, or to 0 if it ends at
- * neither of the positions that its field can mean; at as above.  0 or -errno.
+ * neither of the positions that its field can mean; at as above.  Returns 0 or
+ * -errno.
  */
 int gzip_member_length(struct gzip_header *h, struct look *look, uint64_t at);
 

@@ -263,7 +263,10 @@ feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
 	return 0;
 }
 
-/* Whether the state matches what the piece's unit was assumed to begin with. */
+/*
+ * Returns whether the state matches what the piece's unit was assumed to begin
+ * with.
+ */
 static bool
 accepts(const struct inflate_job *j, const struct slot *s)
 {

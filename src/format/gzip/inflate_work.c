@@ -61,7 +61,9 @@ work_sync(struct inflate_job *j, struct inflater *f, struct slot *s)
 	return 0;
 }
 
-/* The member at p: its length if it is complete and valid, otherwise 0. */
+/*
+ * Parses the member at p: its length if it is complete and valid, otherwise 0.
+ */
 static size_t
 work_member(struct inflater *f, const uint8_t *p, size_t len, size_t cap,
     struct slot *s)

@@ -95,14 +95,16 @@ member_of_length(struct lister *g, uint32_t member)
 	return 0;
 }
 
-/* Whether a member begins here, as opposed to padding or ignored data. */
+/*
+ * Returns whether a member begins here, as opposed to padding or ignored data.
+ */
 static bool
 is_member(const uint8_t *p, size_t len)
 {
 	return len >= 2 && p[0] == 0x1f && p[1] == 0x8b;
 }
 
-/* The member at p: its length, and the position of its trailer. */
+/* Parses the member at p: its length, and the position of its trailer. */
 static ssize_t
 walk_member(const uint8_t *p, size_t len, const uint8_t **trailer)
 {
@@ -175,8 +177,8 @@ struct marked {
 };
 
 /*
- * The only size in the range for that many blocks that is isize modulo 2^32; 0
- * if there is none, or more than one.  chance: sync points that may be
+ * Returns the only size in the range for that many blocks that is isize modulo
+ * 2^32; 0 if there is none, or more than one.  chance: sync points that may be
  * spurious.
  */
 static uint64_t

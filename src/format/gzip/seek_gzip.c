@@ -24,7 +24,7 @@
 
 enum { SYNC_LEN = 4, MAGIC_LEN = 3, DEFLATE_RATIO = 1032 };
 
-/* The header at an offset: 1, 0 (there is none) or -errno. */
+/* Reads the header at an offset: 1, 0 (there is none) or -errno. */
 static int
 header_at(struct look *look, uint64_t at, struct gzip_header *h)
 {

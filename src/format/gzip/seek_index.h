@@ -67,10 +67,10 @@ struct index_binding {
 	uint64_t hash;
 };
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int index_bind(struct index_binding *b, int fd, uint64_t len);
 
-/* Whether the two describe one file in the same state. */
+/* Returns whether the two describe one file in the same state. */
 bool index_bound(const struct index_binding *a,
     const struct index_binding *b);
 

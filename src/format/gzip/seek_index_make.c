@@ -193,7 +193,7 @@ check_trailer(struct maker *k)
 	    load_le32(p + 4) == (uint32_t)k->member_len ? 0 : -EBADMSG;
 }
 
-/* The header here: 1, 0 (the end, or ignored data), or -errno. */
+/* Reads the header here: 1, 0 (the end, or ignored data), or -errno. */
 static int
 read_header(struct maker *k)
 {

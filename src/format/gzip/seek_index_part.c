@@ -87,7 +87,7 @@ byte_at(const struct seek_map *m, uint64_t at, uint8_t *byte)
 	return n < 0 ? (int)n : n == 0 ? -ENODATA : 0;
 }
 
-/* The data before a point: its length, or -errno. */
+/* Reads the data before a point: its length, or -errno. */
 static ssize_t
 read_window(const struct seek_map *m, const struct index_point *p,
     uint8_t *window)

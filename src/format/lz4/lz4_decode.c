@@ -39,7 +39,7 @@ struct job {
 	struct buf slide;	/* len: position of the next block */
 };
 
-/* Verifies a block if it has a checksum.  0 or -EBADMSG. */
+/* Verifies a block if it has a checksum.  Returns 0 or -EBADMSG. */
 static int
 next_block(struct lz4_block *b, const struct slot *s, size_t *pos)
 {

@@ -50,8 +50,8 @@ struct lz4_header {
 };
 
 /*
- * Parses a header of len bytes, including the magic number.  0, -EBADMSG, or
- * -ENOTSUP for a frame that needs a dictionary or a later version.
+ * Parses a header of len bytes, including the magic number.  Returns 0,
+ * -EBADMSG, or -ENOTSUP for a frame that needs a dictionary or a later version.
  */
 int lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len);
 
@@ -62,8 +62,8 @@ int lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len);
 int lz4_first_flags(const uint8_t *p, size_t len);
 
 /*
- * The bytes that a slot takes for pieces with these flags, of several blocks up
- * to piece_max.
+ * Returns the bytes that a slot takes for pieces with these flags, of several
+ * blocks up to piece_max.
  */
 uint64_t lz4_slot_bytes(int flags, size_t piece_max);
 
@@ -79,7 +79,7 @@ struct lz4_reader {
 	size_t linked_max;	/* size of a block that refers to others */
 };
 
-/* Reads the next piece into s.  0 or -errno. */
+/* Reads the next piece into s.  Returns 0 or -errno. */
 int lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s);
 
 /*

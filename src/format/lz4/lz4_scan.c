@@ -23,7 +23,7 @@ enum {
 	SKIP_STEP = 64 << 10
 };
 
-/* The length of a header with these flags. */
+/* Returns the length of a header with these flags. */
 static size_t
 header_len(uint8_t flags)
 {
@@ -199,7 +199,7 @@ skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Whether the frame fits the planned memory. */
+/* Returns whether the frame fits the planned memory. */
 static bool
 fits(const struct lz4_reader *r)
 {

@@ -73,7 +73,7 @@ struct frame {
 	bool none;		/* the file ends */
 };
 
-/* The frame at an offset, after skippable ones.  0 or -errno. */
+/* The frame at an offset, after skippable ones.  Returns 0 or -errno. */
 static int
 frame_at(struct look *look, uint64_t at, struct frame *f)
 {

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * The decoded size of a compressed block of len bytes, or -EBADMSG.  Whether
- * its matches are within the preceding data is not checked.  Pure.
+ * Computes the decoded size of a compressed block of len bytes, or -EBADMSG.
+ * Whether its matches are within the preceding data is not checked.  Pure.
  */
 int64_t lz4_block_plain(const uint8_t *p, size_t len);
 

@@ -209,9 +209,9 @@ type_of(char flag, const char *path)
 }
 
 /*
- * Whether data follows the header.  Old archives give the size of a hard link's
- * target, or of a directory, and store nothing; only pax archives may store a
- * link's data.
+ * Returns whether data follows the header.  Old archives give the size of a
+ * hard link's target, or of a directory, and store nothing; only pax archives
+ * may store a link's data.
  */
 static bool
 has_data(const struct tar *t, const struct tar_entry *e)

@@ -66,22 +66,28 @@ int tar_header_next(struct tar *t);
  */
 int tar_block(struct tar *t);
 
-/* Room for len bytes and a NUL; their contents are undefined.  0, -ENOMEM. */
+/*
+ * Room for len bytes and a NUL; their contents are undefined.  Returns 0,
+ * -ENOMEM.
+ */
 int tar_text_reserve(struct tar_text *text, size_t len);
 int tar_text_set(struct tar_text *text, const char *s, size_t len);
 
 /*
  * A number in a header's field: octal between blanks, or base-256 with the
- * first bit set.  0 or -EBADMSG.
+ * first bit set.  Returns 0 or -EBADMSG.
  */
 int tar_number(const uint8_t *field, size_t len, int64_t *value);
 
-/* Whether the header's checksum is right (summed as either kind of char). */
+/*
+ * Returns whether the header's checksum is right (summed as either kind of
+ * char).
+ */
 bool tar_checksum_ok(const uint8_t *block);
 
 /*
  * Parses the records of p->text into p, later ones overriding earlier ones.
- * The text may have grown since the last call.  0 or -errno.
+ * The text may have grown since the last call.  Returns 0 or -errno.
  */
 int tar_pax_parse(struct tar *t, struct tar_pax *p);
 
@@ -89,21 +95,26 @@ int tar_pax_parse(struct tar *t, struct tar_pax *p);
 void tar_pax_reset(struct tar_pax *p);
 void tar_pax_free(struct tar_pax *p);
 
-/* Parses s, all of it decimal digits.  0 or -EBADMSG. */
+/* Parses s, all of it decimal digits.  Returns 0 or -EBADMSG. */
 int tar_decimal(const char *s, uint64_t *value);
 
-/* Adds an extent to the entry's.  0, -EFBIG, -EBADMSG or -ENOMEM. */
+/* Adds an extent to the entry's.  Returns 0, -EFBIG, -EBADMSG or -ENOMEM. */
 int tar_extent_add(struct tar *t, uint64_t offset, uint64_t length);
 
-/* Reads the map in the old GNU header and the blocks after it.  0 or -errno. */
+/*
+ * Reads the map in the old GNU header and the blocks after it.  Returns 0 or
+ * -errno.
+ */
 int tar_sparse_old(struct tar *t, uint64_t *realsize);
 
-/* Reads the map that GNU.sparse 1.0 puts before the data.  0 or -errno. */
+/*
+ * Reads the map that GNU.sparse 1.0 puts before the data.  Returns 0 or -errno.
+ */
 int tar_sparse_map(struct tar *t);
 
 /*
  * Checks that the extents ascend, lie within size and hold stored bytes.
- * Removes empty ones.  0 or -EBADMSG.
+ * Removes empty ones.  Returns 0 or -EBADMSG.
  */
 int tar_sparse_check(struct tar *t, uint64_t size, uint64_t stored);
 

@@ -191,7 +191,7 @@ set(struct tar *t, struct tar_pax *p, const struct record *r)
 	return 0;
 }
 
-/* The record at text, of at most left bytes: its length, or 0. */
+/* Returns the record at text, of at most left bytes: its length, or 0. */
 static size_t
 split(char *text, size_t left, bool again, struct record *r)
 {

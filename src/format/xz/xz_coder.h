@@ -18,7 +18,7 @@ struct xz_job {
 	bool ended;
 };
 
-/* Creates a job without a coder.  0 or -ENOMEM. */
+/* Creates a job without a coder.  Returns 0 or -ENOMEM. */
 int xz_job_new(struct xz_job **j, struct codec_notes *notes);
 
 /* Frees the result of xz_job_new(), which may be NULL. */
@@ -35,8 +35,8 @@ int xz_join(void *job, struct slot *s, struct sink *out);
 #define XZ_OPS { .fill = serial_fill, .join = xz_join }
 
 /*
- * The memory needed for decoding, including our own, if liblzma has refused it
- * because of its limit; 0: unknown.
+ * Returns the memory needed for decoding, including our own, if liblzma has
+ * refused it because of its limit; 0: unknown.
  */
 uint64_t xz_refused_need(const struct xz_job *j);
 

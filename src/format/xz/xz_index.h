@@ -13,8 +13,8 @@
 int xz_error(lzma_ret r);
 
 /*
- * The index of all streams of a file, to be freed with lzma_index_end().  0,
- * -EBADMSG, -ENODATA, -EFBIG (it needs over 128 MiB) or -errno.
+ * The index of all streams of a file, to be freed with lzma_index_end().
+ * Returns 0, -EBADMSG, -ENODATA, -EFBIG (it needs over 128 MiB) or -errno.
  */
 int xz_read_index(struct look *look, lzma_index **index);
 

@@ -108,8 +108,8 @@ struct walk {
 };
 
 /*
- * The size of the data in blocks of the current frame, from w->at on, or
- * -errno.
+ * Returns the size of the data in blocks of the current frame, from w->at on,
+ * or -errno.
  */
 static int64_t
 count_blocks(const struct walk *w, uint64_t at, uint64_t end)

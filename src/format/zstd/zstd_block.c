@@ -30,7 +30,7 @@ zstd_block_head(const uint8_t *p)
 	return h;
 }
 
-/* The length of the literals section, or 0: incomplete. */
+/* Returns the length of the literals section, or 0: incomplete. */
 static size_t
 literals_len(struct zstd_tables *t, const uint8_t *p, size_t len)
 {
@@ -126,8 +126,8 @@ zstd_sections(struct zstd_tables *t, const uint8_t *p, size_t len,
 }
 
 /*
- * Reads the n bits below the position, n at most 32, which is moved.  0 or
- * -EBADMSG.
+ * Reads the n bits below the position, n at most 32, which is moved.  Returns 0
+ * or -EBADMSG.
  */
 static int
 take_bits(struct zstd_reader *r, unsigned n, uint32_t *v)

@@ -61,8 +61,8 @@ zstd_mode(unsigned modes, enum zstd_code code)
 
 /*
  * Finds the sections of the block of len bytes at p; t is updated to its state
- * after the block. 0, or -EBADMSG: corrupt, or a table is used that no block
- * since t was zeroed has set.
+ * after the block.  Returns 0, or -EBADMSG: corrupt, or a table is used that no
+ * block since t was zeroed has set.
  */
 int zstd_sections(struct zstd_tables *t, const uint8_t *p, size_t len,
     struct zstd_sections *s);
@@ -72,7 +72,7 @@ struct zstd_sequence {
 	uint32_t extra[ZSTD_CODES];	/* the bits that follow each */
 };
 
-/* The value that selects an offset: 1 to 3 repeat an earlier one. */
+/* Returns the value that selects an offset: 1 to 3 repeat an earlier one. */
 static inline uint32_t
 zstd_offset_value(const struct zstd_sequence *q)
 {
@@ -89,11 +89,11 @@ struct zstd_reader {
 	unsigned state[ZSTD_CODES];	/* of the next one */
 };
 
-/* s is of the block at p.  0 or -EBADMSG. */
+/* s is of the block at p.  Returns 0 or -EBADMSG. */
 int zstd_reader_open(struct zstd_reader *r, const struct zstd_tables *t,
     const uint8_t *p, size_t len, const struct zstd_sections *s);
 
-/* Reads the next sequence; r->left must not be 0.  0 or -EBADMSG. */
+/* Reads the next sequence; r->left must not be 0.  Returns 0 or -EBADMSG. */
 int zstd_reader_next(struct zstd_reader *r, struct zstd_sequence *q);
 
 #endif

@@ -29,7 +29,7 @@ struct zstd_level {
 /* Of the levels 1 to 22. */
 const struct zstd_level *zstd_level(int level);
 
-/* 0, or -ENOMEM. */
+/* Returns 0, or -ENOMEM. */
 int zstd_set(ZSTD_CCtx *c, ZSTD_cParameter parameter, int value);
 
 #endif

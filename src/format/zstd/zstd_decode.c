@@ -124,8 +124,8 @@ work_frames(ZSTD_DCtx *d, struct slot *s)
 }
 
 /*
- * The position after the empty raw blocks at a position; another block comes
- * before the end.
+ * Returns the position after the empty raw blocks at a position; another block
+ * comes before the end.
  */
 static size_t
 skip_marks(const struct slot *s, size_t at, size_t end)

@@ -38,7 +38,7 @@ struct zstd_cutter {
 	atomic_bool distrust;
 };
 
-/* Reads the next piece into s.  0 or -errno. */
+/* Reads the next piece into s.  Returns 0 or -errno. */
 int zstd_cut(struct zstd_cutter *c, struct input *in, struct slot *s);
 
 /* Accepted input bytes, and the size of their output. */
@@ -68,7 +68,10 @@ struct zstd_joiner {
 
 extern const struct stream_ops zstd_stream;
 
-/* Job pieces have their ok if s->out is known to be right.  0 or -errno. */
+/*
+ * Job pieces have their ok if s->out is known to be right.  Returns 0 or
+ * -errno.
+ */
 int zstd_join(struct zstd_joiner *j, struct slot *s, struct sink *out);
 
 #endif

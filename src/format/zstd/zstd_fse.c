@@ -78,8 +78,8 @@ take_count(struct bits *b, unsigned left)
 }
 
 /*
- * The number of symbols with count 0 that follow one: in groups of two bits,
- * where 3 continues.
+ * Returns the number of symbols with count 0 that follow one: in groups of two
+ * bits, where 3 continues.
  */
 static unsigned
 take_zeros(struct bits *b)

@@ -35,11 +35,11 @@ struct zstd_fse {
 ssize_t zstd_fse_read(struct zstd_fse *t, enum zstd_code code,
     const uint8_t *p, size_t len);
 
-/* A table with one symbol; the predefined table.  0 or -EBADMSG. */
+/* A table with one symbol; the predefined table.  Returns 0 or -EBADMSG. */
 int zstd_fse_single(struct zstd_fse *t, enum zstd_code code, uint8_t symbol);
 void zstd_fse_predefined(struct zstd_fse *t, enum zstd_code code);
 
-/* The extra bits that follow the code of a symbol in a table. */
+/* Returns the extra bits that follow the code of a symbol in a table. */
 unsigned zstd_extra_bits(enum zstd_code code, uint8_t symbol);
 
 /*

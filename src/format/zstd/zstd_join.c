@@ -51,7 +51,7 @@ forget(struct zstd_kept *k)
 	k->made = 0;
 }
 
-/* Whether the input of an accepted job can also be kept. */
+/* Returns whether the input of an accepted job can also be kept. */
 static bool
 has_room(const struct zstd_joiner *j, const struct slot *s)
 {

@@ -25,8 +25,8 @@ zstd_offsets_known(const struct zstd_offsets *o)
 }
 
 /*
- * The offset that a value selects in a sequence with or without literals, which
- * becomes the most recent one; 0 if unknown.
+ * Returns the offset that a value selects in a sequence with or without
+ * literals, which becomes the most recent one; 0 if unknown.
  */
 static inline uint32_t
 zstd_offsets_use(struct zstd_offsets *o, uint32_t value, bool literals)

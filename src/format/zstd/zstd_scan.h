@@ -33,7 +33,7 @@ struct zstd_header {
 	bool skippable;
 };
 
-/* 1, 0 (len bytes are too few), or -EBADMSG.  Pure. */
+/* Returns 1, 0 (len bytes are too few), or -EBADMSG.  Pure. */
 int zstd_header_parse(struct zstd_header *h, const uint8_t *p, size_t len);
 
 struct zstd_scan {

@@ -49,7 +49,7 @@ same(const struct settle *s)
 	return memcmp(&s->were, &s->are, sizeof(s->were)) == 0;
 }
 
-/* The offset value that a sequence must get. */
+/* Returns the offset value that a sequence must get. */
 static uint32_t
 settled_value(struct settle *s, const struct zstd_sequence *q)
 {

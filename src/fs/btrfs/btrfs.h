@@ -35,9 +35,9 @@ struct btrfs_chunk {
 };
 
 /*
- * Whether a sample of the piece looks compressible: repeating patterns, few
- * different bytes, or a low entropy.  The len bytes are followed by zeros up to
- * a whole sector.
+ * Returns whether a sample of the piece looks compressible: repeating patterns,
+ * few different bytes, or a low entropy.  The len bytes are followed by zeros
+ * up to a whole sector.
  */
 bool btrfs_looks_good(const uint8_t *piece, uint32_t len);
 
@@ -81,7 +81,7 @@ void btrfs_add_in_leaf(struct btrfs_trees *t, uint64_t bytes);
 void btrfs_add_extents(struct btrfs_trees *t, uint64_t count,
     uint64_t physical_B);
 
-/* The size of all nodes if each is stored that many times. */
+/* Returns the size of all nodes if each is stored that many times. */
 uint64_t btrfs_trees_B(const struct btrfs_trees *t, unsigned copies);
 
 #endif

@@ -38,7 +38,10 @@ by_count(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* How many of the most common bytes make up nine tenths; counts descend. */
+/*
+ * Returns how many of the most common bytes make up nine tenths; counts
+ * descend.
+ */
 static unsigned
 core(const uint32_t counts[256], uint32_t n)
 {

@@ -26,8 +26,8 @@ struct sqfs_tree {
 
 /*
  * Built from all items without an error; several roots become directories below
- * one. 0, -ENOENT (no items) or -errno of sqw_tree_add(); t must be freed in
- * any case.
+ * one.  Returns 0, -ENOENT (no items) or -errno of sqw_tree_add(); t must be
+ * freed in any case.
  */
 int sqfs_tree_make(struct sqfs_tree *t, const struct fs_list *l);
 void sqfs_tree_free(struct sqfs_tree *t);
@@ -49,7 +49,7 @@ struct sqfs_units {
 
 /*
  * Reads all data, finds duplicates, and compresses the blocks.  Fills in the
- * nodes' data.  0 or -errno.
+ * nodes' data.  Returns 0 or -errno.
  */
 int sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
     const struct fs_job *job);
@@ -66,7 +66,7 @@ extern const struct packer_kind sqfs_packers_sqpack[];
 
 /*
  * An image with the algorithm of that index; in_order: its data as sqpack
- * writes them, each unit when it is full.  0 or -ENOMEM.  Thread-safe.
+ * writes them, each unit when it is full.  Returns 0 or -ENOMEM.  Thread-safe.
  */
 int sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
     const struct fs_job *job, unsigned algorithm, bool in_order,

@@ -80,7 +80,9 @@ place_units(struct image *m, uint64_t at)
 	return at - first;
 }
 
-/* The size of the current table and the list of its blocks; resets it. */
+/*
+ * Returns the size of the current table and the list of its blocks; resets it.
+ */
 static uint64_t
 end_other(struct image *m)
 {
@@ -126,7 +128,7 @@ ids_size(struct image *m)
 	return end_other(m);
 }
 
-/* The compressor options, if mksquashfs writes them. */
+/* Returns the compressor options, if mksquashfs writes them. */
 static uint64_t
 options_size(const struct packer_name *a)
 {

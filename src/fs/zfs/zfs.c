@@ -50,7 +50,7 @@ is(const struct packer_name *name, const char *kind)
 	return strcmp(name->kind->name, kind) == 0;
 }
 
-/* The size of the header before the compressed bytes of a record. */
+/* Returns the size of the header before the compressed bytes of a record. */
 static uint32_t
 head_of(const struct packer_name *name)
 {
@@ -59,8 +59,8 @@ head_of(const struct packer_name *name)
 }
 
 /*
- * The maximum compressed size of a record: an eighth less.  In pools of version
- * 23 it is rounded down to whole sectors.
+ * Returns the maximum compressed size of a record: an eighth less.  In pools of
+ * version 23 it is rounded down to whole sectors.
  */
 static uint32_t
 most_of(const struct zfs_pool *pool, uint32_t record)
@@ -71,7 +71,8 @@ most_of(const struct zfs_pool *pool, uint32_t record)
 }
 
 /*
- * Whether zstd gives up on a record that neither lz4 nor zstd-1 makes smaller.
+ * Returns whether zstd gives up on a record that neither lz4 nor zstd-1 makes
+ * smaller.
  */
 static bool
 aborts(const struct zfs_pool *pool, const struct packer_name *name,

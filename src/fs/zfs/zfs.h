@@ -35,7 +35,7 @@ struct zfs_space {
 
 void zfs_add(struct zfs_space *to, const struct zfs_space *from);
 
-/* The record size of a file of size bytes. */
+/* Returns the record size of a file of size bytes. */
 uint32_t zfs_record_size(const struct zfs_pool *pool, uint64_t size);
 
 /*
@@ -57,7 +57,7 @@ void zfs_zeros(const struct zfs_pool *pool, const struct packer_name *name,
 /* The metadata of a dataset, object by object, in the order of creation. */
 struct zfs_meta;
 
-/* 0 or -ENOMEM.  To be used by one thread only. */
+/* Returns 0 or -ENOMEM.  To be used by one thread only. */
 int zfs_meta_open(struct zfs_meta **m, const struct zfs_pool *pool);
 void zfs_meta_close(struct zfs_meta *m);
 

@@ -53,7 +53,7 @@ put_times(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 	}
 }
 
-/* The NFSv4 permissions for three bits of a mode. */
+/* Returns the NFSv4 permissions for three bits of a mode. */
 static uint32_t
 rights_of(mode_t rwx)
 {
@@ -85,7 +85,7 @@ put_acl(uint8_t *p, mode_t mode)
 	}
 }
 
-/* The number of the object's parent; a directory counts from now on. */
+/* Returns the number of the object's parent; a directory counts from now on. */
 static uint64_t
 parent_of(struct zfs_dnodes *d, const struct zfs_object *o)
 {

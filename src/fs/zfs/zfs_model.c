@@ -148,7 +148,10 @@ tick(void *arg, uint64_t bytes)
 	job->tick(job->arg, bytes);
 }
 
-/* The number of directories above a path, including the root; for "", none. */
+/*
+ * Returns the number of directories above a path, including the root; for "",
+ * none.
+ */
 static unsigned
 depth_of(const char *path)
 {

@@ -38,7 +38,7 @@ text_of(yajl_val of, const char *name)
 	return v == NULL ? NULL : YAJL_GET_STRING(v);
 }
 
-/* Whether nesting is too deep for the library's recursive free. */
+/* Returns whether nesting is too deep for the library's recursive free. */
 static bool
 is_deep(const char *text, size_t len)
 {
@@ -125,7 +125,7 @@ take_blob(yajl_val v, struct oci_blob *b, char why[OCI_WHY])
 	return 0;
 }
 
-/* The architecture's name in OCI images. */
+/* Returns the architecture's name in OCI images. */
 static const char *
 architecture_of(const char *machine)
 {

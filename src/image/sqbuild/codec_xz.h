@@ -10,7 +10,9 @@
 
 struct codec_xz;
 
-/* filters: the bits in the image's compressor options.  0 or -ENOMEM. */
+/*
+ * filters: the bits in the image's compressor options.  Returns 0 or -ENOMEM.
+ */
 int codec_xz_open(struct codec_xz **z, uint32_t filters, uint32_t block);
 void codec_xz_close(struct codec_xz *z);	/* z may be NULL */
 

@@ -293,7 +293,10 @@ add_small(struct feed *f, struct feed_unit *u)
 	return rc != 0 ? rc : full;
 }
 
-/* Whether files of at most one block are compared as blocks, even zeros. */
+/*
+ * Returns whether files of at most one block are compared as blocks, even
+ * zeros.
+ */
 static bool
 is_always_block(const struct sqb_data_options *o)
 {

@@ -25,7 +25,7 @@ struct pack {
 	ZSTD_CCtx *probe;		/* NULL: an attempt does not pay */
 };
 
-/* Whether the level is slow compared with a quick attempt. */
+/* Returns whether the level is slow compared with a quick attempt. */
 static bool
 is_slow(const struct sqb_data_options *o)
 {
@@ -69,7 +69,7 @@ pack_close(struct pack *k)
 	sys_free(k);
 }
 
-/* Whether compression is hardly worthwhile; overwrites out. */
+/* Returns whether compression is hardly worthwhile; overwrites out. */
 static bool
 is_dense(const struct pack *k, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)

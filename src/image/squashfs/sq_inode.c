@@ -61,7 +61,8 @@ sq_flaw_text(unsigned flaw)
 }
 
 /*
- * The number of blocks of a file of that size besides its tail; -1: impossible.
+ * Returns the number of blocks of a file of that size besides its tail; -1:
+ * impossible.
  */
 static int64_t
 block_count(const struct sq_inode *n, uint32_t block)
@@ -95,7 +96,10 @@ get_file(const struct sq_meta *m, uint32_t block_size, uint64_t block,
 	return 0;
 }
 
-/* The position of the index of the extended attributes, or -1: it has none. */
+/*
+ * Returns the position of the index of the extended attributes, or -1: it has
+ * none.
+ */
 static int
 xattr_at(unsigned type)
 {

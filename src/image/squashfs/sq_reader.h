@@ -34,7 +34,7 @@ struct sqr_image {
 int sq_table_read(struct sq_meta *m, const struct sq_super *s,
     struct sq_codec *c, uint64_t start, uint64_t index);
 
-/* The directory or the file with a number. */
+/* Returns the directory or the file with a number. */
 static inline const struct image_dir *
 sq_dir_of(const struct sqr_image *m, uint32_t id)
 {
@@ -51,7 +51,10 @@ sq_file_of(const struct sqr_image *m, uint32_t id)
 int sq_names_make(struct sqr_image *m);
 void sq_names_free(struct sqr_image *m);
 
-/* Reads the tables of attributes.  0, or -errno, with the reason reported. */
+/*
+ * Reads the tables of attributes.  Returns 0, or -errno, with the reason
+ * reported.
+ */
 int sq_xattrs_read(struct sqr_image *m, struct sq_codec *c);
 
 #endif

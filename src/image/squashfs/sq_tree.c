@@ -39,7 +39,10 @@ good_name(const uint8_t *s, size_t len)
 	return !(s[0] == '.' && (len == 1 || (len == 2 && s[1] == '.')));
 }
 
-/* Whether everything that a file's inode says about its data is possible. */
+/*
+ * Returns whether everything that a file's inode says about its data is
+ * possible.
+ */
 static unsigned
 check_data(const struct reading *t, const struct image_file *f)
 {
@@ -68,7 +71,7 @@ check_data(const struct reading *t, const struct image_file *f)
 	return f->flaw;
 }
 
-/* The slot in links for the file with that inode. */
+/* Returns the slot in links for the file with that inode. */
 static size_t
 find_link(const struct reading *t, uint64_t ref)
 {

@@ -22,7 +22,7 @@ extern const struct image_source squashfs_source;
 /* A decompressor of blocks, for one thread. */
 struct sq_codec;
 
-/* 0, -ENOTSUP (not in this build) or -ENOMEM. */
+/* Returns 0, -ENOTSUP (not in this build) or -ENOMEM. */
 int sq_codec_open(struct sq_codec **c, int compressor);
 void sq_codec_close(struct sq_codec *c);	/* may be NULL */
 
@@ -51,7 +51,9 @@ struct sq_super {
 	struct image_memory *memory;	/* as in struct image */
 };
 
-/* 0, -EBADMSG, -ENOTSUP or -errno of read; *why is a sentence or NULL. */
+/*
+ * Returns 0, -EBADMSG, -ENOTSUP or -errno of read; *why is a sentence or NULL.
+ */
 int sq_super_read(struct sq_super *s, int fd, uint64_t offset,
     const char **why);
 
@@ -93,8 +95,9 @@ struct sq_meta {
 
 /*
  * Reads the table between start and end, or as much of it as exists, and finds
- * its blocks, at most most; it ends where they do.  0, -ENODATA (none of it
- * exists), -EFBIG, -EDQUOT, -ENOMEM or -errno.  Must be freed even on failure.
+ * its blocks, at most most; it ends where they do.  Returns 0, -ENODATA (none
+ * of it exists), -EFBIG, -EDQUOT, -ENOMEM or -errno.  Must be freed even on
+ * failure.
  */
 int sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
     uint64_t end, size_t most);
@@ -103,8 +106,8 @@ int sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
 void sq_meta_unpack(struct sq_meta *m, size_t i, struct sq_codec *c);
 
 /*
- * The need bytes at offset in the block that begins at byte block of the table;
- * NULL if they are incomplete.
+ * Returns the need bytes at offset in the block that begins at byte block of
+ * the table; NULL if they are incomplete.
  */
 const uint8_t *sq_meta_get(const struct sq_meta *m, uint64_t block,
     unsigned offset, size_t need);
@@ -167,7 +170,7 @@ struct sq_attr {
 	uint32_t target_len;
 };
 
-/* For a reference accepted by sq_inode_get().  0 or -EBADMSG. */
+/* For a reference accepted by sq_inode_get().  Returns 0 or -EBADMSG. */
 int sq_attr_get(const struct sq_meta *inodes, uint64_t ref,
     struct sq_attr *a);
 
@@ -185,7 +188,9 @@ struct sq_image {
 int sq_tables_read(struct sq_image *q, struct sq_codec *c, unsigned threads,
     const char **why);
 
-/* Reads all names and inodes.  0, -EBADMSG, -EFBIG, -EDQUOT or -ENOMEM. */
+/*
+ * Reads all names and inodes.  Returns 0, -EBADMSG, -EFBIG, -EDQUOT or -ENOMEM.
+ */
 int sq_tree_read(struct sq_image *q, struct image *m, const char **why);
 
 #endif

@@ -12,8 +12,8 @@
 enum { NUMBER_FAR = 32767 };
 
 /*
- * Whether another entry would be too far from the position that the index
- * points to.
+ * Returns whether another entry would be too far from the position that the
+ * index points to.
  */
 static bool
 is_far(const struct sqw_listing *s, uint64_t size, const char *name)
@@ -22,7 +22,7 @@ is_far(const struct sqw_listing *s, uint64_t size, const char *name)
 	    SQUASHFS_META_B;
 }
 
-/* The number of entries from child on that can share one header. */
+/* Returns the number of entries from child on that can share one header. */
 static uint32_t
 run_length(const struct sqw_layout *l, const struct sqw_listing *s,
     size_t child, size_t end)

@@ -45,7 +45,7 @@ is_named(const struct sqw_node *n, uint32_t parent, const char *name,
 	    n->name[len] == '\0';
 }
 
-/* The slot of the node, or the empty one where it belongs. */
+/* Returns the slot of the node, or the empty one where it belongs. */
 static uint32_t *
 slot_of(const struct sqw_tree *t, uint32_t parent, const char *name,
     size_t len)
@@ -236,8 +236,8 @@ set_attr(struct sqw_tree *t, uint32_t id, const struct sqw_attr *attr)
 }
 
 /*
- * Whether a node with this mode replaces the one at path instead of merging
- * with it.
+ * Returns whether a node with this mode replaces the one at path instead of
+ * merging with it.
  */
 static bool
 replaces(const struct sqw_tree *t, const char *path, uint16_t mode)

@@ -112,7 +112,8 @@ struct coldwalk {
 int coldwalk_parse(struct coldwalk *c, int argc, char **argv);
 
 /*
- * Reads the list of --files-from, sorted and without duplicates.  0 or -errno.
+ * Reads the list of --files-from, sorted and without duplicates.  Returns 0 or
+ * -errno.
  */
 int coldwalk_read_list(struct coldwalk *c);
 
@@ -125,24 +126,28 @@ bool coldwalk_parse_range(char *line, char **path, struct walk_range *r);
 
 /*
  * The names of c->only, a range each, sorted, each name once and its ranges
- * beside.  0 or -ENOMEM.
+ * beside.  Returns 0 or -ENOMEM.
  */
 int coldwalk_sort_ranges(struct coldwalk *c);
 
 /*
- * Opens everything to be walked, and reports what cannot be opened: c->roots. 0
- * or -ENOMEM.
+ * Opens everything to be walked, and reports what cannot be opened: c->roots.
+ * Returns 0 or -ENOMEM.
  */
 int coldwalk_open_roots(struct coldwalk *c);
 
-/* Creates the file of -o, if given.  0, or -errno after reporting the error. */
+/*
+ * Creates the file of -o, if given.  Returns 0, or -errno after reporting the
+ * error.
+ */
 int coldwalk_open_output(struct coldwalk *c);
 
-/* The options that all walks of this invocation share. */
+/* Returns the options that all walks of this invocation share. */
 struct walk_options coldwalk_walk_options(struct coldwalk *c);
 
 /*
- * Examines all roots and evicts them.  0, or -errno after reporting the error.
+ * Examines all roots and evicts them.  Returns 0, or -errno after reporting the
+ * error.
  */
 int coldwalk_make_cold(struct coldwalk *c);
 
@@ -158,7 +163,7 @@ int coldwalk_keep_damage(void *arg, const struct walk_damage *d);
 
 void coldwalk_sort(struct coldwalk *c);
 
-/* Sorts by path, with the given number of threads.  0 or -ENOMEM. */
+/* Sorts by path, with the given number of threads.  Returns 0 or -ENOMEM. */
 int coldwalk_sort_rows(struct row **rows, size_t count, unsigned threads);
 
 /* Reports what went wrong with files and images. */
@@ -168,7 +173,8 @@ struct table;
 
 /*
  * Begins a table of these columns on fd, as --csv or --json, with the
- * provenance of the rows.  0 or -errno; *t must be closed even on failure.
+ * provenance of the rows.  Returns 0 or -errno; *t must be closed even on
+ * failure.
  */
 int coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
     const char *const *columns, size_t count);
@@ -179,7 +185,7 @@ int coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
  */
 void coldwalk_ask_kernel(struct coldwalk *c);
 
-/* 0 or -errno of the writes. */
+/* Returns 0 or -errno of the writes. */
 int coldwalk_write_manifest(const struct coldwalk *c, int fd);
 int coldwalk_write_rows(const struct coldwalk *c, int fd);
 

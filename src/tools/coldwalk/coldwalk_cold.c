@@ -139,7 +139,10 @@ write_words(const struct coldwalk *c)
 	return fflush(stdout) == EOF ? -errno : 0;
 }
 
-/* Examines one root: a directory's files, or the file itself.  0 or -errno. */
+/*
+ * Examines one root: a directory's files, or the file itself.  Returns 0 or
+ * -errno.
+ */
 static int
 look_at(struct coldwalk *c, const struct root *root)
 {

@@ -16,8 +16,8 @@
 enum { LIST_MAX = 1 << 30 };	/* maximum size */
 
 /*
- * The name in the form of walk.h, relative to the root of the tree, in place at
- * s; or NULL: it leads out of the tree, or is the root.
+ * Returns the name in the form of walk.h, relative to the root of the tree, in
+ * place at s; or NULL: it leads out of the tree, or is the root.
  */
 static char *
 tidy(char *s)

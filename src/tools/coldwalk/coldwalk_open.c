@@ -58,7 +58,7 @@ probe_sources(struct root *root, uint64_t offset)
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether a file with that name should be an image. */
+/* Returns whether a file with that name should be an image. */
 static bool
 named_as_image(const char *path)
 {

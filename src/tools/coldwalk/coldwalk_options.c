@@ -111,7 +111,7 @@ set_hash(struct coldwalk *c)
 	return -1;
 }
 
-/* -1, or the exit status. */
+/* Returns -1, or the exit status. */
 static int
 take(struct coldwalk *c, int opt)
 {

@@ -32,10 +32,13 @@ struct fsratio {
 	size_t row_count, row_cap;
 };
 
-/* -1, or the exit status.  Sets up f->msg and f->o. */
+/* Returns -1, or the exit status.  Sets up f->msg and f->o. */
 int fsratio_parse(struct fsratio *f, int argc, char **argv);
 
-/* Writes the rows to standard output in the requested form.  0 or -errno. */
+/*
+ * Writes the rows to standard output in the requested form.  Returns 0 or
+ * -errno.
+ */
 int fsratio_write(struct fsratio *f);
 
 #endif

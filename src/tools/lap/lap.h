@@ -122,7 +122,7 @@ struct lap {
 /* lap_options.c: -1, or the exit status if the program should exit. */
 int lap_parse(struct lap *l, int argc, char **argv);
 
-/* Whether the number of rounds depends on the results. */
+/* Returns whether the number of rounds depends on the results. */
 bool lap_is_adaptive(const struct lap_options *o);
 
 /* lap_params.c: NAME=A,B,... and NAME=MIN:MAX[:STEP]; as lap_parse(). */
@@ -130,17 +130,22 @@ int lap_param_list(struct lap *l, const char *text);
 int lap_param_range(struct lap *l, const char *text);
 void lap_params_free(struct lap *l);
 
-/* The number of combinations of values; 1 if there are no parameters. */
+/*
+ * Returns the number of combinations of values; 1 if there are no parameters.
+ */
 uint64_t lap_variants(const struct lap *l);
 
 /*
- * The text with each "{name}" replaced; and all keys.  Both are in the arena;
- * NULL: out of memory.
+ * Returns the text with each "{name}" replaced; and all keys.  Both are in the
+ * arena; NULL: out of memory.
  */
 char *lap_fill(struct lap *l, uint64_t variant, const char *text);
 char *lap_variant_keys(struct lap *l, uint64_t variant);
 
-/* Whether s is a valid value, and how much of s is a valid name, in keys. */
+/*
+ * Returns whether s is a valid value, and how much of s is a valid name, in
+ * keys.
+ */
 bool lap_is_value(const char *s);
 size_t lap_name_length(const char *s);
 
@@ -210,7 +215,7 @@ void lap_collect(const struct lap *l, uint32_t cell, struct lap_sums *s);
 size_t lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref,
     double *out);
 
-/* The first command with the same parameter values. */
+/* Returns the first command with the same parameter values. */
 uint32_t lap_reference(const struct lap *l, uint32_t cell);
 
 /* What disturbed the run, as in its row: "steal cpu". */

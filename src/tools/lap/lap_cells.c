@@ -23,7 +23,7 @@ no_memory(struct lap *l)
 	return LAP_FAILED;
 }
 
-/* The words joined by blanks, in the arena.  NULL: out of memory. */
+/* Returns the words joined by blanks, in the arena.  NULL: out of memory. */
 static char *
 join(struct lap *l, char *const *words, int n)
 {
@@ -42,8 +42,8 @@ join(struct lap *l, char *const *words, int n)
 }
 
 /*
- * Whether a word is a command line rather than a program: it contains blanks
- * or shell characters.
+ * Returns whether a word is a command line rather than a program: it contains
+ * blanks or shell characters.
  */
 static bool
 is_line(const char *word, int found)
@@ -52,7 +52,7 @@ is_line(const char *word, int found)
 	    (found == -ENOENT || access(word, F_OK) != 0);
 }
 
-/* The words of a line that needs no shell.  NULL: out of memory. */
+/* Returns the words of a line that needs no shell.  NULL: out of memory. */
 static char **
 split(struct lap *l, char *line)
 {

@@ -33,7 +33,7 @@ is_look(const struct lap *l, int *looks)
 	return now;
 }
 
-/* Whether a difference has been found, or is too small to matter. */
+/* Returns whether a difference has been found, or is too small to matter. */
 static bool
 is_resolved(const struct lap *l, const struct stats_interval *i)
 {

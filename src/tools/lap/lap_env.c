@@ -21,7 +21,7 @@ enum { SLOT_LABEL, SLOT_RUN, SLOT_ID, SLOT_STAGE, SLOT_STATS, SLOTS };
 
 enum { LINE_MAX_B = 4096 };
 
-/* Whether a variable is one of those that lap sets. */
+/* Returns whether a variable is one of those that lap sets. */
 static bool
 is_ours(const char *s)
 {

@@ -54,7 +54,9 @@ cell_from_line(struct lap *l, char *line, unsigned number)
 	return lap_cells_add(l, line, words, n);
 }
 
-/* Reads the whole file, of *length bytes, into the arena.  0 or -errno. */
+/*
+ * Reads the whole file, of *length bytes, into the arena.  Returns 0 or -errno.
+ */
 static int
 read_file(struct lap *l, int fd, char **out, size_t *length)
 {

@@ -117,7 +117,7 @@ bad(struct lap *l, const char *what)
 	return MSG_ERROR;
 }
 
-/* Whether a key and a value can be part of a list of them. */
+/* Returns whether a key and a value can be part of a list of them. */
 static bool
 is_pair(const char *s)
 {

@@ -36,8 +36,8 @@ lap_name_length(const char *s)
 }
 
 /*
- * The parameter with the name before the "=" of text.  NULL after reporting an
- * error.
+ * Returns the parameter with the name before the "=" of text.  Returns NULL
+ * after reporting an error.
  */
 static struct lap_param *
 add_param(struct lap *l, const char *text, const char **rest)
@@ -176,7 +176,7 @@ lap_variants(const struct lap *l)
 	return n;
 }
 
-/* The value of a parameter in a variant. */
+/* Returns the value of a parameter in a variant. */
 static const char *
 value_of(const struct lap *l, size_t param, uint64_t variant)
 {
@@ -185,7 +185,7 @@ value_of(const struct lap *l, size_t param, uint64_t variant)
 	return l->params[param].values[variant % l->params[param].count];
 }
 
-/* The parameter whose "{name}" begins at s, or param_count. */
+/* Returns the parameter whose "{name}" begins at s, or param_count. */
 static size_t
 placeholder(const struct lap *l, const char *s)
 {

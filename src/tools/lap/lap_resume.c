@@ -29,7 +29,10 @@ hash(uint64_t h, const char *s)
 	return h;
 }
 
-/* The label and keys of a command as one number, and its words as another. */
+/*
+ * Returns the label and keys of a command as one number, and its words as
+ * another.
+ */
 static uint64_t
 name_hash(const struct lap_cell *c)
 {
@@ -55,7 +58,9 @@ lap_resume_note(struct lap *l)
 	return rc;
 }
 
-/* Whether a line records other words for one of this call's commands. */
+/*
+ * Returns whether a line records other words for one of this call's commands.
+ */
 static bool
 contradicts(const struct lap_cell *c, const char *line)
 {

@@ -78,9 +78,10 @@ put_io(struct table *t, const struct proc_usage *u)
 }
 
 /*
- * The peak memory of lap itself, which a child shares until it executes.
- * getrusage(2) cannot provide it, because its value includes the parent's.
- * Reading it is slow, but it can only have grown if there were page faults.
+ * Returns the peak memory of lap itself, which a child shares until it
+ * executes.  getrusage(2) cannot provide it, because its value includes the
+ * parent's.  Reading it is slow, but it can only have grown if there were page
+ * faults.
  */
 static int64_t
 own_peak_KiB(struct lap *l)
@@ -123,7 +124,7 @@ put_usage(struct lap *l, const struct proc_usage *u, uint64_t wall_ns)
 	put_io(t, u);
 }
 
-/* The growth of a counter; -1 if unknown. */
+/* Returns the growth of a counter; -1 if unknown. */
 static int64_t
 growth(int64_t before, int64_t after)
 {
@@ -221,7 +222,7 @@ write_stage(struct lap *l, const struct lap_run *r, int stage)
 	return table_end(t);
 }
 
-/* The report of the only stage that made one, or NULL. */
+/* Returns the report of the only stage that made one, or NULL. */
 static const double *
 only_report(const struct lap_run *r)
 {

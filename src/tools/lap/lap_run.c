@@ -152,8 +152,8 @@ drop_caches(struct lap *l)
 }
 
 /*
- * Whether fd is the file of lap's own standard output or error: truncating it
- * would delete what others have written there.
+ * Returns whether fd is the file of lap's own standard output or error:
+ * truncating it would delete what others have written there.
  */
 static bool
 is_own(int fd)

@@ -88,7 +88,7 @@ set_test(struct cmp *c)
 	return -1;
 }
 
-/* -1, or the exit status. */
+/* Returns -1, or the exit status. */
 static int
 take(struct cmp *c, int opt)
 {

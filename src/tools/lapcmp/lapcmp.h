@@ -93,31 +93,38 @@ struct cmp {
 extern const char CMP_FASTER[], CMP_SLOWER[], CMP_NOT_RESOLVED[];
 
 /*
- * lapcmp_rows.c: adds the rows of a file.  0, or -errno after reporting the
- * error.
+ * lapcmp_rows.c: adds the rows of a file.  Returns 0, or -errno after reporting
+ * the error.
  */
 int cmp_read(struct cmp *c, const char *path);
 void cmp_rows_free(struct cmp_rows *rows);
 
-/* lapcmp_compare.c: sorts the rows and fills in c->result.  0 or -errno. */
+/*
+ * lapcmp_compare.c: sorts the rows and fills in c->result.  Returns 0 or
+ * -errno.
+ */
 int cmp_compare(struct cmp *c);
 
-/* The rows of a group and a label are rows->row[*first .. return value - 1]. */
+/*
+ * Returns the rows of a group and a label are rows->row[*first .. return value
+ * - 1].
+ */
 size_t cmp_find(const struct cmp_rows *rows, uint32_t group, uint32_t label,
     size_t *first);
 
 /*
- * lapcmp_judge.c: computes the tests and verdicts of all results.  0 or -errno.
+ * lapcmp_judge.c: computes the tests and verdicts of all results.  Returns 0 or
+ * -errno.
  */
 int cmp_judge(struct cmp *c);
 
-/* Whether a row is compared. */
+/* Returns whether a row is compared. */
 bool cmp_counts(const struct cmp *c, const struct cmp_row *r);
 
 /* A run slower than this is an outlier. */
 double cmp_limit(const struct cmp_result *r);
 
-/* The test that decides. */
+/* Returns the test that decides. */
 const struct cmp_test *cmp_deciding(const struct cmp *c,
     const struct cmp_result *r);
 

@@ -150,7 +150,7 @@ adjust(struct cmp *c, enum cmp_kind kind)
 	return 0;
 }
 
-/* How many comparisons precede this one in Holm's order. */
+/* Returns how many comparisons precede this one in Holm's order. */
 static size_t
 rank_of(const struct cmp *c, const struct cmp_result *of)
 {

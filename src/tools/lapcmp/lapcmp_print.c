@@ -50,7 +50,7 @@ print_interval(const struct cmp_test *t)
 		printf("  %-17s", t->ratio > 0 ? "-" : "");
 }
 
-/* The largest difference that may have gone undetected, in percent. */
+/* Returns the largest difference that may have gone undetected, in percent. */
 static double
 unseen_pct(const struct cmp_test *t)
 {
@@ -124,7 +124,10 @@ print_head(const struct cmp *c, const struct cmp_result *r, int width)
 	    c->o.holm ? "joint interval" : "95 % interval", "signed ranks");
 }
 
-/* The median of a cause over the runs of a label, to tell what is unusual. */
+/*
+ * Returns the median of a cause over the runs of a label, to tell what is
+ * unusual.
+ */
 static double
 usual(const struct cmp *c, const struct cmp_row *of, enum cmp_cause cause)
 {

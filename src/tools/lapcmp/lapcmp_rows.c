@@ -51,7 +51,7 @@ real(const struct input *in, enum column c)
 	return args_real(text(in, c), -1e300, 1e300, &v) == 0 ? v : NAN;
 }
 
-/* Looks up or adds a text of len bytes.  0 or -ENOMEM. */
+/* Looks up or adds a text of len bytes.  Returns 0 or -ENOMEM. */
 static int
 intern(struct cmp_names *n, const char *s, size_t len, uint32_t *number)
 {
@@ -78,7 +78,7 @@ intern(struct cmp_names *n, const char *s, size_t len, uint32_t *number)
 	return 0;
 }
 
-/* Whether the name in a pair "key=val" is in the list "a,b". */
+/* Returns whether the name in a pair "key=val" is in the list "a,b". */
 static bool
 in_list(const char *pair, const char *list)
 {
@@ -159,7 +159,7 @@ read_causes(const struct input *in, struct cmp_row *row)
 	row->cause[CMP_READ] = real(in, READ);
 }
 
-/* Adds the current row.  0, -EINVAL (no run or time) or -ENOMEM. */
+/* Adds the current row.  Returns 0, -EINVAL (no run or time) or -ENOMEM. */
 static int
 add_row(struct cmp *c, const struct input *in)
 {

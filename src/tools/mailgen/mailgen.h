@@ -41,7 +41,7 @@ struct mailgen {
 	char *err_path;			/* the path concerned, or NULL */
 };
 
-/* -1, or the exit status.  Sets up g->msg and g->o. */
+/* Returns -1, or the exit status.  Sets up g->msg and g->o. */
 int mailgen_parse(struct mailgen *g, int argc, char **argv);
 
 /* Writes the corpus; reports errors. */
@@ -59,7 +59,7 @@ void mailgen_like_text(struct strbuf *b, const struct mail_like *like);
 int mailgen_like_load(struct mail_like *like, const char *path,
     unsigned *line);
 
-/* Writes a line of statistics, as JSON.  0 or -errno. */
+/* Writes a line of statistics, as JSON.  Returns 0 or -errno. */
 int mailgen_stats(struct mailgen *g);
 
 #endif

@@ -106,8 +106,8 @@ void pzc_operand(struct pzc *p, const char *path);
 void pzc_walk(struct pzc *p, const char *path);
 
 /*
- * Opens the directory that contains path, then the file itself.  0 or -1, after
- * reporting the error.  To be closed in either case.
+ * Opens the directory that contains path, then the file itself.  Returns 0 or
+ * -1, after reporting the error.  To be closed in either case.
  */
 int pzc_source_locate(struct pzc *p, struct source *s, const char *path);
 int pzc_source_open(struct pzc *p, struct source *s);
@@ -118,7 +118,7 @@ void pzc_source_run(struct pzc *p, struct source *s);
 void pzc_file(struct pzc *p, struct source *s);
 
 /*
- * The name of the output: that of -o, or path with the suffix of to
+ * Returns the name of the output: that of -o, or path with the suffix of to
  * (compressing), or without its own (to is NULL); stored, if not "", is the
  * name to restore.  The caller frees it with sys_free(); NULL after an error
  * has been reported.
@@ -126,7 +126,7 @@ void pzc_file(struct pzc *p, struct source *s);
 char *pzc_target_name(struct pzc *p, const char *path,
     const struct codec *to, const char *stored);
 
-/* Whether path has a suffix to remove; if not, this is reported. */
+/* Returns whether path has a suffix to remove; if not, this is reported. */
 bool pzc_has_suffix(struct pzc *p, const char *path);
 /* path without its suffix, if it has one, for sys_free(); or NULL. */
 char *pzc_plain_name(const struct pzc *p, const char *path);
@@ -137,7 +137,10 @@ bool pzc_is_packed(const struct pzc *p, const char *path);	/* without a
 void pzc_list(struct pzc *p, const struct source *s);
 void pzc_list_end(struct pzc *p);
 
-/* The message for an error of a stream; why, if not NULL, takes precedence. */
+/*
+ * Returns the message for an error of a stream; why, if not NULL, takes
+ * precedence.
+ */
 const char *pzc_sentence(int rc, const char *why);
 
 /* Reports that for path. */

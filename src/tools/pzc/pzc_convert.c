@@ -38,7 +38,7 @@ copies_rest(const struct file *f)
 	    f->p->mode == PZC_DECOMPRESS && f->target == NULL;
 }
 
-/* Whether there is a time to store, if the format can. */
+/* Returns whether there is a time to store, if the format can. */
 static bool
 has_time(const struct file *f)
 {
@@ -188,7 +188,9 @@ finish(struct file *f)
 	return rc;
 }
 
-/* The bytes around the deflate stream in a gzip file with one member. */
+/*
+ * Returns the bytes around the deflate stream in a gzip file with one member.
+ */
 static uint64_t
 around(const struct file *f)
 {

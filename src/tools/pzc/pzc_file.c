@@ -24,9 +24,9 @@ goes_to_stdout(const struct file *f)
 }
 
 /*
- * Whether the program being imitated supports the format.  Other formats are
- * copied where that program would copy them: a text may look like zlib's
- * format.
+ * Returns whether the program being imitated supports the format.  Other
+ * formats are copied where that program would copy them: a text may look like
+ * zlib's format.
  */
 static bool
 is_of_style(const struct pzc *p, const struct codec *codec)

@@ -29,7 +29,7 @@ struct file {
 void pzc_confine(struct pzc *p, const struct source *s,
     const struct output *out);
 
-/* Converts the open file.  0 or -errno, after reporting the error. */
+/* Converts the open file.  Returns 0 or -errno, after reporting the error. */
 int pzc_convert(struct file *f);
 
 /* Converts it into a file with its final name. */

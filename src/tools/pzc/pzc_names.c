@@ -29,7 +29,7 @@ worth_a_word(const struct pzc *p)
 	return !p->recursive || p->msg.verbose > 0 || p->style->says_all;
 }
 
-/* Whether path ends with suffix and has something before it. */
+/* Returns whether path ends with suffix and has something before it. */
 static bool
 ends_with(const struct pzc *p, const char *path, const char *suffix)
 {
@@ -41,8 +41,8 @@ ends_with(const struct pzc *p, const char *path, const char *suffix)
 }
 
 /*
- * The suffix of path, and its replacement in *plain; or NULL.  An -S that is
- * the end of a longer suffix is tried after it.
+ * Returns the suffix of path, and its replacement in *plain; or NULL.  An -S
+ * that is the end of a longer suffix is tried after it.
  */
 static const char *
 suffix_of(const struct pzc *p, const char *path, const char **plain)
@@ -67,8 +67,8 @@ suffix_of(const struct pzc *p, const char *path, const char **plain)
 }
 
 /*
- * The suffix that shows that path is already compressed in this format, or
- * NULL.
+ * Returns the suffix that shows that path is already compressed in this format,
+ * or NULL.
  */
 static const char *
 packed_suffix(const struct pzc *p, const char *path, const struct codec *to)
@@ -108,7 +108,7 @@ is_file_name(const char *s)
 	return *s != '\0' && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
 }
 
-/* The name in the header, in the directory of the compressed file. */
+/* Returns the name in the header, in the directory of the compressed file. */
 static char *
 restored_name(const char *path, const char *name)
 {

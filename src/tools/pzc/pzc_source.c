@@ -19,7 +19,8 @@
 enum { SUFFIX_MAX = 8 };	/* of those tried, including a NUL */
 
 /*
- * Whether an option allows a link, a special file, or a file with other links.
+ * Returns whether an option allows a link, a special file, or a file with other
+ * links.
  */
 static bool
 input_stays(const struct pzc *p)
@@ -27,7 +28,7 @@ input_stays(const struct pzc *p)
 	return p->to_stdout || p->mode >= PZC_TEST;
 }
 
-/* Whether the open file may be replaced by its output. */
+/* Returns whether the open file may be replaced by its output. */
 static bool
 fit_to_replace(struct pzc *p, const struct source *s)
 {
@@ -174,7 +175,8 @@ look_up(const struct pzc *p, struct source *s)
 }
 
 /*
- * Opens the directory that contains path, up to the last slash.  0 or -errno.
+ * Opens the directory that contains path, up to the last slash.  Returns 0 or
+ * -errno.
  */
 static int
 open_directory(struct source *s, const char *path, size_t len)

@@ -30,7 +30,7 @@ to_restore(const struct file *f)
 	return stored;
 }
 
-/* The target's name in the directory of the input. */
+/* Returns the target's name in the directory of the input. */
 static const char *
 base_of(const char *path)
 {
@@ -108,7 +108,9 @@ same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Whether the name still refers to the file that was read, unchanged. */
+/*
+ * Returns whether the name still refers to the file that was read, unchanged.
+ */
 static bool
 unchanged(const struct source *s)
 {
@@ -123,7 +125,7 @@ unchanged(const struct source *s)
 	    same_time(&open_now.st_ctim, &s->st.st_ctim);
 }
 
-/* Whether the input is removed once its output exists. */
+/* Returns whether the input is removed once its output exists. */
 static bool
 is_replaced(const struct file *f)
 {

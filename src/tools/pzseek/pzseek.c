@@ -100,7 +100,9 @@ open_index(struct pzseek *p)
 	return 0;
 }
 
-/* How far into the data the ranges extend; a listing needs everything. */
+/*
+ * Returns how far into the data the ranges extend; a listing needs everything.
+ */
 static uint64_t
 needed(const struct pzseek *p)
 {

@@ -50,15 +50,18 @@ struct as_texts {
 	size_t count, cap;
 };
 
-/* Appends a copy of len bytes of text.  0, or -ENOMEM after reporting it. */
+/*
+ * Appends a copy of len bytes of text.  Returns 0, or -ENOMEM after reporting
+ * it.
+ */
 int as_texts_add(struct sqpack *p, struct as_texts *t, const char *text,
     size_t len);
 void as_texts_free(struct as_texts *t);
 
 /*
  * Passes each line of a file to fn, which returns 0 or -errno.  Leading blanks
- * are removed; empty lines and lines that begin with # are skipped.  0, or
- * -errno after reporting the error.
+ * are removed; empty lines and lines that begin with # are skipped.  Returns 0,
+ * or -errno after reporting the error.
  */
 int as_lines(struct sqpack *p, const char *path,
     int (*fn)(struct sqpack *p, char *line));

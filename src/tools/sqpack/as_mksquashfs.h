@@ -34,17 +34,17 @@ int as_mksquashfs_check(struct sqpack *p);
 bool as_take_user(struct sqpack *p, const char *text, uint32_t *id);
 bool as_take_group(struct sqpack *p, const char *text, uint32_t *id);
 
-/* Resolves the sources.  0, or -errno after reporting the error. */
+/* Resolves the sources.  Returns 0, or -errno after reporting the error. */
 int as_sources(struct sqpack *p);
 void as_sources_free(struct sqpack *p);
 
-/* Resolves the exclusions; the sources must be known.  0 or -errno. */
+/* Resolves the exclusions; the sources must be known.  Returns 0 or -errno. */
 int as_excludes(struct sqpack *p);
 bool as_left_out(const struct sqpack *p, const char *path,
     const struct stat *st);
 
 /*
- * Applies the pseudo file definitions to the tree.  0, or -errno after
+ * Applies the pseudo file definitions to the tree.  Returns 0, or -errno after
  * reporting the error.
  */
 int as_pseudo(struct sqpack *p);

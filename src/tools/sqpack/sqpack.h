@@ -68,7 +68,8 @@ struct sqpack_options {
 	bool (*left_out)(const struct sqpack *p, const char *path,
 	    const struct stat *st);
 	/*
-	 * Called when the tree is complete.  0, or -errno after reporting it.
+	 * Called when the tree is complete.  Returns 0, or -errno after
+	 * reporting it.
 	 */
 	int (*complete)(struct sqpack *p);
 	/* Called after an image has been built. */
@@ -142,17 +143,17 @@ int sqpack_fail(struct sqpack *p, const char *what, int rc);
 extern const struct sqpack_source sqpack_dir, sqpack_tar, sqpack_repack,
     sqpack_rebuild, sqpack_oci;
 
-/* Whether source is an OCI image layout, or layout:TAG. */
+/* Returns whether source is an OCI image layout, or layout:TAG. */
 bool sqpack_is_oci(const char *source);
 
 /*
  * Builds an image in an unnamed file and passes it to a check, which must use
- * explicit offsets.  0, or -errno after reporting the error.
+ * explicit offsets.  Returns 0, or -errno after reporting the error.
  */
 int sqpack_build_nowhere(struct sqpack *p, const struct sqpack_source *kind,
     int (*judge)(struct sqpack *p, int fd));
 
-/* Whether the options exclude a path of the image. */
+/* Returns whether the options exclude a path of the image. */
 bool sqpack_excluded(const struct sqpack *p, const char *path);
 
 /* Sets owner and times as requested by the options. */

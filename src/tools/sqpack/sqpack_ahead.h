@@ -31,14 +31,14 @@ struct ahead_options {
 	/*
 	 * Writes the path of file i to *text, of *room bytes, which is grown by
 	 * sys_realloc(), and sets its size.  Called from several threads, each
-	 * with its own text.  0 or -ENOMEM.
+	 * with its own text.  Returns 0 or -ENOMEM.
 	 */
 	int (*path)(void *arg, size_t i, char **text, size_t *room,
 	    uint64_t *size);
 	void *arg;
 };
 
-/* 0, -ENOMEM or -errno if not even one thread can be started. */
+/* Returns 0, -ENOMEM or -errno if not even one thread can be started. */
 int ahead_open(struct ahead **a, const struct ahead_options *o);
 void ahead_close(struct ahead *a);	/* a may be NULL */
 

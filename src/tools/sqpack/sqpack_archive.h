@@ -30,7 +30,7 @@ struct archive {
 /*
  * Begins to read fd, which the archive then owns and which may be the -errno of
  * opening it.  Decompresses it if necessary.  The archive must be closed in any
- * case.  0, or -errno after reporting the error.
+ * case.  Returns 0, or -errno after reporting the error.
  */
 int archive_open(struct archive *a, struct sqpack *p, const char *name,
     int fd);
@@ -43,8 +43,8 @@ void archive_close(struct archive *a);
 int archive_take(struct archive *a, uint32_t *id);
 
 /*
- * Adds the entry's extended attributes; *index is for sqw_attr.xattr.  0 or
- * -errno.
+ * Adds the entry's extended attributes; *index is for sqw_attr.xattr.  Returns
+ * 0 or -errno.
  */
 int archive_take_xattrs(struct archive *a, uint32_t *index);
 
@@ -54,7 +54,7 @@ int archive_read(void *arg, void *buf, size_t len);
 
 /*
  * After the last entry: reads the rest of the input, to be sure it is intact.
- * 0, or -errno after reporting the error.
+ * Returns 0, or -errno after reporting the error.
  */
 int archive_end(struct archive *a);
 

@@ -24,7 +24,9 @@ by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The key under which files of equal content are compared; see data.h. */
+/*
+ * Returns the key under which files of equal content are compared; see data.h.
+ */
 static uint64_t
 key_of(const struct dir *d, uint64_t size)
 {
@@ -166,7 +168,7 @@ dir_next(void *arg, struct sqb_file *f)
 	return 1;
 }
 
-/* Whether the current large file is unchanged since it was opened. */
+/* Returns whether the current large file is unchanged since it was opened. */
 static bool
 is_unchanged(const struct dir *d)
 {

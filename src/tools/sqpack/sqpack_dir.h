@@ -38,25 +38,25 @@ int dir_trouble(struct dir *d, const char *path, int rc);
 /* A file's change time in nanoseconds; wraps for dates out of range. */
 uint64_t dir_changed_ns(const struct stat *st);
 
-/* Adds the listed names to the tree, with hard links.  0 or -errno. */
+/* Adds the listed names to the tree, with hard links.  Returns 0 or -errno. */
 int dir_fill_tree(struct dir *d, const struct fs_list *list);
 
 /*
  * Adds the extended attributes of a path below the directory `at` to the image.
- * *index identifies the set.  0 or -errno.
+ * *index identifies the set.  Returns 0 or -errno.
  */
 int dir_add_xattrs(struct dir *d, int at, const char *path, uint32_t *index);
 
 /*
  * Finds the items of the list that may have attributes: an array, which must be
- * freed in any case.  0 or -ENOMEM.
+ * freed in any case.  Returns 0 or -ENOMEM.
  */
 int dir_find_xattrs(const struct dir *d, const struct fs_list *list,
     bool **has);
 
 /*
- * With several sources: lists their directories.  0, or -errno after reporting
- * the error.
+ * With several sources: lists their directories.  Returns 0, or -errno after
+ * reporting the error.
  */
 int dir_list_inputs(struct dir *d, struct fs_list *list);
 

@@ -79,7 +79,7 @@ add_item(struct dir *d, int at, const struct fs_item *it, const char *path,
 	return rc;
 }
 
-/* Whether an item or one of its parent directories is excluded. */
+/* Returns whether an item or one of its parent directories is excluded. */
 static bool
 is_out(struct dir *d, const struct fs_item *it, const char *image_path)
 {
@@ -168,7 +168,7 @@ image_path(char path[PATH_MAX], const char *name, const struct fs_item *it)
 	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-/* The name of the source that is directory number `root`. */
+/* Returns the name of the source that is directory number `root`. */
 static const char *
 name_of(const struct dir *d, unsigned root)
 {

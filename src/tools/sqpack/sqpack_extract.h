@@ -74,7 +74,7 @@ void place_finish(struct place *p, int fd, size_t number,
 /* Removes a file that is incomplete. */
 void place_drop(struct place *p, size_t number, const struct sqr_entry *e);
 
-/* The path of a name; valid until the next call with p. */
+/* Returns the path of a name; valid until the next call with p. */
 const char *place_path(struct place *p, size_t number);
 
 /* Opens directory `dir`, unless it is the current one: p->fd, or -errno. */
@@ -90,7 +90,7 @@ void extract_stop(struct extract *x, int rc);
 void extract_damage(struct place *p, size_t number, uint64_t at,
     const char *why);
 
-/* Whether its inode is extracted under this name. */
+/* Returns whether its inode is extracted under this name. */
 static inline bool
 extract_is_first(const struct extract *x, size_t number,
     const struct sqr_entry *e)
@@ -98,12 +98,12 @@ extract_is_first(const struct extract *x, size_t number,
 	return x->as[e->first] == number;
 }
 
-/* Writes all data, in the given number of threads.  0 or -errno. */
+/* Writes all data, in the given number of threads.  Returns 0 or -errno. */
 int extract_data(struct extract *x, unsigned threads);
 
 /*
- * Whether one thread writes all data of the file, and so creates and finishes
- * it.
+ * Returns whether one thread writes all data of the file, and so creates and
+ * finishes it.
  */
 bool extract_at_once(const struct extract *x, const struct sqr_entry *e);
 

@@ -189,7 +189,10 @@ sqpack_print_facts(const struct sqpack_image *i)
 	putchar('\n');
 }
 
-/* Whether the kernel options, such as "SQUASHFS=y ZSTD=y", include this one. */
+/*
+ * Returns whether the kernel options, such as "SQUASHFS=y ZSTD=y", include this
+ * one.
+ */
 static bool
 has_option(const char *text, const char *name)
 {

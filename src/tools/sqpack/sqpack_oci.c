@@ -98,7 +98,10 @@ find_layers(struct oci *o)
 
 /* Data */
 
-/* The inode of an entry in the finished tree, or NULL if it was removed. */
+/*
+ * Returns the inode of an entry in the finished tree, or NULL if it was
+ * removed.
+ */
 static struct sqw_node *
 node_of(const struct oci *o, uint32_t id)
 {

@@ -47,15 +47,15 @@ int oci_verify_blob(struct oci *o, int fd, const struct oci_blob *b);
 enum { OCI_NAME_MORE = 64 };
 
 /*
- * Open the archive of the current layer, and close it after its end.  0, or
- * -errno after reporting the error.
+ * Open the archive of the current layer, and close it after its end.  Returns
+ * 0, or -errno after reporting the error.
  */
 int oci_open_layer(struct oci *o);
 int oci_close_layer(struct oci *o);
 
 /*
  * Merges all layers into the tree, without what is hidden, and completes it.
- * 0, or -errno after reporting the error.
+ * Returns 0, or -errno after reporting the error.
  */
 int oci_merge(struct oci *o);
 

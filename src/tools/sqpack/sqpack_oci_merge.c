@@ -18,7 +18,7 @@
 #define WHITEOUT ".wh."
 #define OPAQUE ".wh..wh..opq"
 
-/* Whether the current layer has the node or something below it. */
+/* Returns whether the current layer has the node or something below it. */
 static bool
 is_ours(const struct oci *o, uint32_t id)
 {
@@ -113,7 +113,7 @@ hide_all(struct oci *o, const char *path, size_t len)
 	return 0;
 }
 
-/* Whether an entry is a whiteout, which is not added to the tree. */
+/* Returns whether an entry is a whiteout, which is not added to the tree. */
 static bool
 is_whiteout(void *arg, const char *path)
 {

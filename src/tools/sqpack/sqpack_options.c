@@ -101,7 +101,7 @@ take_method(struct sqpack *p)
 	return MSG_ERROR;
 }
 
-/* The index of the filter named by the first n bytes of name, or -1. */
+/* Returns the index of the filter named by the first n bytes of name, or -1. */
 static int
 filter_of(const char *name, size_t n)
 {

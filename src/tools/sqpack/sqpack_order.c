@@ -82,7 +82,7 @@ rank_nodes(struct sqpack *p, uint32_t *ranks)
 	return rc;
 }
 
-/* The number of files with a lower rank. */
+/* Returns the number of files with a lower rank. */
 static size_t
 count_below(const struct ranked *r, size_t count, uint32_t rank)
 {

@@ -32,15 +32,15 @@ enum sqpack_want {
 
 /*
  * Opens the image p->o.source and selects the names that match p->o.globs, or
- * all if there are none.  It must be closed in any case.  0, or -errno after
- * reporting the error.
+ * all if there are none.  It must be closed in any case.  Returns 0, or -errno
+ * after reporting the error.
  */
 int sqpack_image_open(struct sqpack_image *i, struct sqpack *p);
 void sqpack_image_close(struct sqpack_image *i);
 
 /*
- * The path of a name, valid until the next call.  NULL after reporting a lack
- * of memory.
+ * Returns the path of a name, valid until the next call.  Returns NULL after
+ * reporting a lack of memory.
  */
 const char *sqpack_image_path(struct sqpack_image *i, size_t number);
 
@@ -73,8 +73,9 @@ void sqpack_print_facts(const struct sqpack_image *i);
 
 /*
  * Whether a kernel can mount the image, according to its configuration file,
- * its version or, if kernel is NULL, the running kernel.  1, 0, -1 if unknown,
- * or the -errno of reading the file.  Sets why to a clause with the reason.
+ * its version or, if kernel is NULL, the running kernel.  Returns 1, 0, -1 if
+ * unknown, or the -errno of reading the file.  Sets why to a clause with the
+ * reason.
  */
 int sqpack_can_mount(const struct sqpack_image *i, const char *kernel,
     char *why, size_t size);

@@ -140,7 +140,7 @@ list_pieces(struct rebuild *b)
 	return 0;
 }
 
-/* Whether a piece has the same data as the previous one. */
+/* Returns whether a piece has the same data as the previous one. */
 static bool
 is_shared(const struct rebuild *b, size_t i)
 {

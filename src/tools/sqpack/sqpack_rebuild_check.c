@@ -63,7 +63,7 @@ compare(struct check *c)
 	return rc != 0 ? rc : compare_from(c, 0);
 }
 
-/* The first name whose blocks or fragment block contain the byte. */
+/* Returns the first name whose blocks or fragment block contain the byte. */
 static size_t
 name_at(const struct sqr_image *m, uint64_t at)
 {

@@ -36,30 +36,30 @@ int repack_no_memory(struct repack *r);
 
 /*
  * Opens p->o.source and copies its tree, with everything in its inodes except
- * data.  It must be closed in any case.  0, or -errno after reporting the
- * error.
+ * data.  It must be closed in any case.  Returns 0, or -errno after reporting
+ * the error.
  */
 int repack_open_tree(struct repack *r, struct sqpack *p);
 void repack_close_tree(struct repack *r);
 
-/* Adds all sets in order.  0, or -errno after reporting the error. */
+/* Adds all sets in order.  Returns 0, or -errno after reporting the error. */
 int repack_take_xattrs(struct repack *r);
 
-/* The new index of a set; SQUASHFS_NONE remains SQUASHFS_NONE. */
+/* Returns the new index of a set; SQUASHFS_NONE remains SQUASHFS_NONE. */
 uint32_t repack_set(const struct repack *r, uint32_t old);
 
 /*
- * Counts blocks and units.  0, or -EBADMSG after reporting that their lists
- * exceed the memory limit.
+ * Counts blocks and units.  Returns 0, or -EBADMSG after reporting that their
+ * lists exceed the memory limit.
  */
 int repack_count(struct repack *r);
 
-/* Fills in r->old.  0, or -errno after reporting the error. */
+/* Fills in r->old.  Returns 0, or -errno after reporting the error. */
 int repack_list(struct repack *r);
 
 /*
- * Records the positions of the new blocks in p->data.  0, or -errno after
- * reporting the error.
+ * Records the positions of the new blocks in p->data.  Returns 0, or -errno
+ * after reporting the error.
  */
 int repack_give(struct repack *r);
 

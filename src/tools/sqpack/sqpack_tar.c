@@ -69,7 +69,10 @@ read_stored(struct archive *a, uint8_t *buf, size_t len)
 	return 0;
 }
 
-/* The length, up to len, of the next run that is all hole or all stored. */
+/*
+ * Returns the length, up to len, of the next run that is all hole or all
+ * stored.
+ */
 static size_t
 hole(const struct archive *a, size_t len, bool *is_hole)
 {

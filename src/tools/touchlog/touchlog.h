@@ -67,8 +67,8 @@ int touchlog_run(struct touchlog *t, char **argv, int out, int *status);
 
 /*
  * Mounts a copy of the root over it, in this mount namespace; only the pages
- * requested from the copy are read into memory.  0, or -1 after reporting the
- * reason.
+ * requested from the copy are read into memory.  Returns 0, or -1 after
+ * reporting the reason.
  */
 int touchlog_mount_exact(struct touchlog *t);
 
@@ -76,16 +76,19 @@ int touchlog_mount_exact(struct touchlog *t);
 typedef int touchlog_file_fn(struct touchlog *t, const char *path,
     const struct stat *st, void *arg);
 
-/* Calls the function for each of them, in any order.  0 or -errno. */
+/* Calls the function for each of them, in any order.  Returns 0 or -errno. */
 int touchlog_each_file(struct touchlog *t, touchlog_file_fn *file, void *arg);
 
-/* Evicts the root's files from memory.  0 or -errno. */
+/* Evicts the root's files from memory.  Returns 0 or -errno. */
 int touchlog_make_cold(struct touchlog *t);
 
-/* Finds the names of the files that were opened: t->files.  0 or -ENOMEM. */
+/*
+ * Finds the names of the files that were opened: t->files.  Returns 0 or
+ * -ENOMEM.
+ */
 int touchlog_find_names(struct touchlog *t);
 
-/* Writes the list to descriptor fd.  0 or -errno, or TOUCHLOG_TOLD. */
+/* Writes the list to descriptor fd.  Returns 0 or -errno, or TOUCHLOG_TOLD. */
 int touchlog_write(struct touchlog *t, int fd);
 
 #endif

@@ -101,7 +101,8 @@ write_list(struct touchlog *t)
 }
 
 /*
- * Opens the root, and evicts its files if their pages matter.  0 or MSG_ERROR.
+ * Opens the root, and evicts its files if their pages matter.  Returns 0 or
+ * MSG_ERROR.
  */
 static int
 open_root(struct touchlog *t)

@@ -77,7 +77,8 @@ struct winwait {
 int winwait_parse(struct winwait *w, int argc, char **argv);
 
 /*
- * Starts the watch, before the command.  0, or -1 after reporting the reason.
+ * Starts the watch, before the command.  Returns 0, or -1 after reporting the
+ * reason.
  */
 int winwait_watch_start(struct winwait *w);
 
@@ -86,7 +87,8 @@ void winwait_watch_stop(struct winwait *w);
 
 /*
  * Connects to the X server, and requests the events of its root window; they
- * are being sent when this returns.  0, or -1 after reporting the reason.
+ * are being sent when this returns.  Returns 0, or -1 after reporting the
+ * reason.
  */
 int winwait_x_open(struct winwait *w);
 void winwait_x_close(struct winwait_x *x);	/* may be NULL */
@@ -98,18 +100,18 @@ int winwait_x_fd(const struct winwait_x *x);
 void winwait_x_events(struct winwait *w, uint64_t now);
 
 /*
- * Opens the statistics of requests to o.images.  0, or -1 after reporting the
- * error.
+ * Opens the statistics of requests to o.images.  Returns 0, or -1 after
+ * reporting the error.
  */
 int winwait_quiet_open(struct winwait *w);
 
 /* Requests and bytes so far; any change means a request. */
 uint64_t winwait_quiet_count(const struct winwait *w);
 
-/* Writes the row.  0 or -errno. */
+/* Writes the row.  Returns 0 or -errno. */
 int winwait_write(struct winwait *w, const struct proc_run *r);
 
-/* The name of the result of the run: seen, exit, error, timeout. */
+/* Returns the name of the result of the run: seen, exit, error, timeout. */
 const char *winwait_result(const struct winwait *w, const struct proc_run *r);
 
 #endif

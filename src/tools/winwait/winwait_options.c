@@ -117,7 +117,7 @@ add_image(struct winwait *w)
 	return WINWAIT_FAILED;
 }
 
-/* -1, or the exit status. */
+/* Returns -1, or the exit status. */
 static int
 take(struct winwait *w, int opt)
 {

@@ -82,7 +82,7 @@ look_at_images(struct watch *t, uint64_t now)
 	t->w->seen.quiet_ns = now;
 }
 
-/* Whether there is nothing more to wait for. */
+/* Returns whether there is nothing more to wait for. */
 static bool
 complete(const struct watch *t, uint64_t now)
 {
@@ -96,7 +96,7 @@ complete(const struct watch *t, uint64_t now)
 	    (double)(now - w->seen.quiet_ns) >= w->o.quiet_s * 1e9;
 }
 
-/* Whether to wake up even without an event. */
+/* Returns whether to wake up even without an event. */
 static bool
 looks(const struct watch *t)
 {

@@ -74,7 +74,7 @@ property(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name)
 	    XCB_GET_PROPERTY_TYPE_ANY, 0, LIST_MAX), NULL);
 }
 
-/* The first of a property's 32-bit values, or 0. */
+/* Returns the first of a property's 32-bit values, or 0. */
 static uint32_t
 first_value(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name)
 {
