@@ -144,17 +144,16 @@ image_make() {
 	mkdir -p "$study/images"
 	rm -f "$make_file.new"
 	case $3 in
-	*.sqpack*)
+	*.sqpack | *.sorted)
+		make_order=
+		[ "$3" = "${3%.sorted}" ] || {
+			touch_make "$1"
+			make_order=$(touch_list "$1" "$2")
+		}
 		# shellcheck disable=SC2086
 		sqpack --all-root --no-fragments --no-xattrs $4 \
+		    ${make_order:+--order "$make_order"} \
 		    -o "$make_file.new" "$make_dir" >>"$study/log" 2>&1
-		;;
-	*.sorted)
-		touch_make "$1"
-		# shellcheck disable=SC2086
-		mksquashfs "$make_dir" "$make_file.new" -noappend \
-		    -no-fragments -all-root -no-xattrs -no-progress $4 \
-		    -sort "$study/touched/$1.sort" >>"$study/log" 2>&1
 		;;
 	*)
 		# shellcheck disable=SC2086
@@ -166,22 +165,32 @@ image_make() {
 	mv "$make_file.new" "$make_file"
 }
 
+# touch_list NAME PART: the path of the list of what it needs of a part; the
+# paths in it are in the same place, in .paths
+touch_list() { echo "$study/touched/$1.$2.tsv"; }
+
 # touch_make NAME: lists the files and pages that it needs until its window
-# appears, exactly if erofs is available; and their order, for mksquashfs
+# appears, exactly if erofs is available; of the whole tree, and of each part
 touch_make() {
-	touch_list=$study/touched/$1.tsv
-	[ ! -e "$touch_list" ] || return 0
+	touch_whole=$study/touched/$1.tsv
+	[ ! -e "$touch_whole" ] || return 0
 	need touchlog
 	mkdir -p "$study/touched"
 	touch_exact=--pages
 	! have mkfs.erofs || ! grep -q erofs /proc/filesystems ||
 	    touch_exact=--exact
 	TMPDIR=$study touchlog -q -f $touch_exact --root "$(app_whole "$1")" \
-	    -o "$touch_list" -- sh "$here/snap-startup-launch.sh" "$study" \
+	    -o "$touch_whole.new" -- sh "$here/snap-startup-launch.sh" "$study" \
 	    "$(app_file "$1")" "$(app_whole "$1")" 2>>"$study/log" ||
 	    die "$1 under touchlog: $(tail -n 1 "$study/log")"
-	cut -f 2 "$touch_list" | awk '!seen[$0]++ {
-		gsub(/[ \t\\"#]/, "\\\\&")
-		print $0, (32768 - ++n)
-	}' >"$study/touched/$1.sort"
+	for touch_part in $(app_parts "$1"); do
+		touch_dir=$(app_dir "$1" "$touch_part")
+		touch_new=$(touch_list "$1" "$touch_part")
+		cut -f 2 "$touch_whole.new" | uniq | while IFS= read -r path; do
+			[ ! -f "$touch_dir/$path" ] || printf '%s\n' "$path"
+		done >"${touch_new%.tsv}.paths"
+		awk -F '\t' 'FNR == NR { part[$0]; next } $2 in part' \
+		    "${touch_new%.tsv}.paths" "$touch_whole.new" >"$touch_new"
+	done
+	mv "$touch_whole.new" "$touch_whole"
 }

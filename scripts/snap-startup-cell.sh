@@ -42,7 +42,12 @@ parts_mount() {
 parts_resident() {
 	for part in $cell_parts; do
 		coldwalk --resident --csv -q --cold "$1" "$(part_path "$part")"
-	done 2>/dev/null | csv 'csv_row() { n += get("resident_pages") }
+	done 2>/dev/null | resident_bytes
+}
+
+# resident_bytes: the sum of rows of coldwalk --resident
+resident_bytes() {
+	csv 'csv_row() { n += get("resident_pages") }
 	    END { printf "%.0f", n * page }' page="$(getconf PAGESIZE)"
 }
 
@@ -118,7 +123,10 @@ cell_command() {
 	shift
 	command_asked=$(parts_asked)
 	cell_lap "$cell_new.command" -l "$command_label" -- "$@"
-	cell_rows "$cell_new.command" "keys=image_B=$cell_bytes;before_B=$cell_before$(asked_keys "$command_asked")"
+	command_keys="image_B=$cell_bytes;before_B=$cell_before$(asked_keys \
+	    "$command_asked")"
+	[ -z "$warm_how" ] || command_keys="$command_keys;held_B=$(warm_held)"
+	cell_rows "$cell_new.command" "keys=$command_keys"
 }
 
 # Launches: a cold one; a warm one; and another cold one, which is what the
@@ -163,48 +171,77 @@ cell_walk() {
 	    -o /dev/null -f "$@"
 }
 
-# Pre-warming: reading parts of the image, then a launch.
+# Pre-warming reads something of the mounted images, or the image files; then
+# there is a launch.
 cells_prewarm() {
 	touch_make "$cell_app"
 	for warm_how in touched all file; do
 		parts_cold
-		case $warm_how in
-		touched)
-			# The list covers all parts; each has some of its files.
-			# shellcheck disable=SC2016,SC2046
-			cell_command "$1.touched" sh -c 'list=$1; shift
-			for part; do
-				coldwalk -q --cold none --files-from "$list" \
-				    --ranges --csv "$part" >/dev/null 2>&1 || :
-			done' sh "$study/touched/$cell_app.tsv" \
-			    $(parts_where)
-			;;
-		all)
-			# shellcheck disable=SC2046
-			cell_command "$1.all" coldwalk -q --cold none \
-			    --hash none --summary $(parts_where)
-			;;
-		file)
-			# shellcheck disable=SC2046
-			cell_command "$1.file" cat $(for part in $cell_parts; do
-				part_path "$part"
-			done)
-			;;
-		esac
+		"warm_$warm_how" "$1.$warm_how"
 		cell_launch "$1.after-$warm_how"
 	done
 	parts_unmount
 }
 
-parts_where() {
+# warm_touched LABEL: the pages that a launch needs
+warm_touched() {
 	for part in $cell_parts; do
-		echo "$study/mount/$part"
+		set -- "$@" "$(touch_list "$cell_app" "$part")" \
+		    "$study/mount/$part"
 	done
+	warm_label=$1
+	shift
+	# shellcheck disable=SC2016
+	cell_command "$warm_label" sh -c 'while [ $# -gt 0 ]; do
+		coldwalk -q --cold none --files-from "$1" --ranges --summary \
+		    "$2" || exit
+		shift 2
+	done' sh "$@"
+}
+
+# warm_all LABEL: all files
+warm_all() {
+	for part in $cell_parts; do
+		set -- "$@" "$study/mount/$part"
+	done
+	warm_label=$1
+	shift
+	cell_command "$warm_label" coldwalk -q --cold none --hash none \
+	    --summary "$@"
+}
+
+# warm_file LABEL: the images themselves
+warm_file() {
+	for part in $cell_parts; do
+		set -- "$@" "$(part_path "$part")"
+	done
+	warm_label=$1
+	shift
+	cell_command "$warm_label" cat "$@"
+}
+
+# warm_held: the bytes in memory after pre-warming: pages of files, for which
+# no other files are opened, and pages of the images
+warm_held() {
+	{
+		for part in $cell_parts; do
+			case $warm_how in
+			touched)
+				warm_list=$(touch_list "$cell_app" "$part")
+				coldwalk --resident --csv -q --files-from \
+				    "${warm_list%.tsv}.paths" \
+				    "$study/mount/$part"
+				;;
+			all) coldwalk --resident --csv -q "$study/mount/$part" ;;
+			esac
+			coldwalk --resident --csv -q "$(part_path "$part")"
+		done
+	} 2>/dev/null | resident_bytes
 }
 
 # cell ID KIND APP IMAGE OPTIONS: one run of one row
 cell() {
-	cell_app=$3 cell_image=$4 cell_parts=$(app_parts "$3")
+	cell_app=$3 cell_image=$4 cell_parts=$(app_parts "$3") warm_how=
 	[ "$4" = try ] || for part in $cell_parts; do
 		image_make "$3" "$part" "$4" "${5-}"
 	done

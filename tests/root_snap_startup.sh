@@ -6,7 +6,7 @@
 . "${SRC:?}/tests/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'
-for tool in lap lapcmp coldwalk winwait mksquashfs; do
+for tool in lap lapcmp coldwalk winwait touchlog sqpack mksquashfs; do
 	have $tool || skip_all "no $tool"
 done
 unshare --pid --fork --mount true 2>/dev/null || skip_all 'no namespaces'
@@ -14,6 +14,7 @@ snap=$SRC/scripts/snap-startup
 
 mkdir tree
 seq 200000 >tree/numbers
+seq 800000 >tree/unread
 cp "$snap" 'tree/a b'
 # shellcheck disable=SC2016
 cat >mine.app <<EOF
@@ -52,9 +53,10 @@ shows 'and what a launch costs' 'cold-warm'
 is 'a row each' "$(col rows.csv label | tr ' ' '\n' | sort | tr '\n' ' ')" \
     'mine.gzip.dropped mine.gzip.first mine.gzip.second mine.gzip.walk.app.coldwalk mine.gzip.walk.app.mount mine.try.dropped mine.try.first mine.try.second '
 is 'all of them good' "$(col rows.csv exit | tr ' ' '\n' | sort -u)" 0
+rows=rows.csv
 # key LABEL NAME: from its row
 key() {
-	grep -v '^#' rows.csv | grep ",$1," | grep -o "[;,]$2=[0-9]*" |
+	grep -v '^#' $rows | grep ",$1," | grep -o "[;,]$2=[0-9]*" |
 	    sed 's/.*=//'
 }
 is 'the image was cold' "$(key mine.gzip.first before_B)" 0
@@ -63,6 +65,23 @@ t 'once' 0 test "$(key mine.gzip.second loop_B)" -lt 100000
 t 'and once more when dropped' 0 test "$(key mine.gzip.dropped loop_B)" \
     -gt 100000
 is 'nothing is left' "$(gone)" ''
+
+# Pre-warming, and an image in the order of a launch.
+t 'a study of these' 0 "$snap" -q -n 1 --from mine.app -o warm.csv \
+    --rows 'mine.zstd15 mine.zstd15.prewarm mine.zstd15.sorted'
+rows=warm.csv
+warm=mine.zstd15.prewarm
+t 'what a launch needs was read' 0 test "$(key $warm.touched loop_B)" -gt 50000
+t 'and no more' 0 test "$(key $warm.all loop_B)" -gt \
+    $((2 * $(key $warm.touched loop_B)))
+t 'the launch then asks for next to nothing' 0 test \
+    "$(key $warm.after-touched loop_B)" -lt \
+    $(($(key mine.zstd15.first loop_B) / 100))
+t 'what is held in memory is known' 0 test "$(key $warm.touched held_B)" \
+    -gt 1000000
+t 'the order of a launch' 0 test "$(key mine.zstd15.sorted.first loop_B)" \
+    -gt 50000
+is 'nothing is left of it' "$(gone)" ''
 
 # A program that never is ready, so that the script is in a launch when it ends.
 cp mine.app slow.app
@@ -78,12 +97,22 @@ for signal in INT TERM KILL; do
 	t "$signal: the program runs" 0 test -n "$(left)"
 	kill -$signal $pid
 	wait $pid 2>/dev/null
-	if [ $signal = KILL ]; then
-		# The cell goes on by design, and is then ended by its time-out.
-		pkill_of=$(pgrep -x -f 'sleep 295.5')
-		# shellcheck disable=SC2086
-		[ -z "$pkill_of" ] || kill -9 $pkill_of
-	fi
+	# After KILL the cell goes on by design; its programs are ended here.
+	until flock -n $signal.csv.d/lock.cell true; do
+		pgrep -x -f 'sleep 295.5' | xargs -r kill -9
+		sleep 0.1
+	done
 	is "$signal: nothing is left" "$(gone)" ''
+done
+
+# Everything of it is killed at once, at several moments.
+for moment in 0.2 0.5 1 1.5 2 3; do
+	setsid "$snap" -q -n 1 --quick --from slow.app --apps slow --timeout 20 \
+	    -o all.csv --rows slow.gzip >/dev/null 2>&1 &
+	pid=$!
+	sleep $moment
+	kill -KILL -$pid 2>/dev/null
+	wait $pid 2>/dev/null
+	is "all killed after $moment s: nothing is left" "$(gone)" ''
 done
 done_testing
