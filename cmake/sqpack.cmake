@@ -2,8 +2,6 @@
 # sqpack: squashfs images built, tables by libsquashfs; read as by coldwalk
 option(COLDPRESS_SQPACK "Build sqpack (needs libsquashfs)" ON)
 
-option(COLDPRESS_OCI "Build images from OCI layouts (needs yajl)" ON)
-
 if(COLDPRESS_SQPACK)
     pkg_check_modules(SQUASHFS IMPORTED_TARGET libsquashfs1)
 endif()
@@ -15,12 +13,7 @@ if(COLDPRESS_SQPACK AND COLDWALK_BUILT AND SQUASHFS_FOUND)
     coldpress_tool(sqpack)
     target_link_libraries(sqpack PRIVATE PkgConfig::SQUASHFS
         ${COLDWALK_LIBRARIES})
-    if(COLDPRESS_OCI)
-        pkg_check_modules(YAJL IMPORTED_TARGET yajl)
-    endif()
-    if(COLDPRESS_OCI AND YAJL_FOUND)
-        coldpress_folders(image/oci)
-        target_include_directories(coldpress PRIVATE ${YAJL_INCLUDE_DIRS})
+    if(OCI_BUILT)
         target_compile_definitions(sqpack PRIVATE COLDPRESS_OCI)
         target_link_libraries(sqpack PRIVATE PkgConfig::YAJL)
     else()

@@ -11,4 +11,4 @@ _coldpress()
 	    -- "$word" | sort -u)
 }
 complete -o default -F _coldpress pzc unpzc pzcat pzseek lap lapcmp coldwalk \
-    sqpack touchlog winwait fsratio mailgen
+    sqpack touchlog winwait fsratio mailgen layerpack

@@ -38,7 +38,8 @@ if have bash; then
 	[ ! -x "$BIN/pzc" ] || is 'an option is completed' \
 	    "$(options pzc --verif)" --verify
 	for tool in "$BIN"/pzseek "$BIN"/lap "$BIN"/lapcmp "$BIN"/coldwalk \
-	    "$BIN"/sqpack "$BIN"/touchlog "$BIN"/fsratio "$BIN"/mailgen; do
+	    "$BIN"/sqpack "$BIN"/touchlog "$BIN"/fsratio "$BIN"/mailgen \
+	    "$BIN"/layerpack; do
 		[ -x "$tool" ] || continue
 		tool=${tool##*/}
 		is "so for $tool" "$(options "$tool" --hel)" --help

@@ -14,7 +14,7 @@ typo() {
 	    sed -n "s/.*Try '\(.*\)'\.$/\1/p")" "$2 --help"
 }
 
-for tool in lap lapcmp coldwalk fsratio mailgen pzseek sqpack; do
+for tool in lap lapcmp coldwalk fsratio mailgen pzseek sqpack layerpack; do
 	have $tool || continue
 	status=1
 	[ $tool != lap ] || status=125

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "format/carry.h"
 #include "../src/format/gzip/deflate_decode.h"
-#include "../src/format/gzip/gzip.h"
+#include "format/gzip/gzip.h"
 
 #include "base/bytes.h"
 #include "base/sys.h"

@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Readers of these files rely on it to find their units
- * (src/format/gzip/gzip.h), so it is checked here byte by byte, and zlib checks
- * the rest.
+ * (include/format/gzip/gzip.h), so it is checked here byte by byte, and zlib
+ * checks the rest.
  */
-#include "../src/format/gzip/gzip.h"
+#include "format/gzip/gzip.h"
 #include "base/bytes.h"
 #include "format/convert.h"
 #include "base/sys.h"

@@ -7,7 +7,7 @@
  * reads: with check and size as a lenient decoder would have them, and with
  * correct member lengths.  zlib is the reference.
  */
-#include "../src/format/gzip/gzip.h"
+#include "format/gzip/gzip.h"
 #include "base/bytes.h"
 #include "format/convert.h"
 

@@ -4,8 +4,10 @@
  */
 #include "base/utc.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 struct date {
@@ -70,4 +72,90 @@ utc_name(char text[UTC_B], int64_t ns)
 	snprintf(text, UTC_B, "%04d%02d%02dT%02d%02d%02dZ", d.year % 10000,
 	    d.month % 100, d.day % 100, d.hour % 100, d.minute % 100,
 	    d.second % 100);
+}
+
+/* Days from 1970-01-01 to a date of the Gregorian calendar. */
+static int64_t
+days_to(const struct date *d)
+{
+	static const int before[] = { 0, 31, 59, 90, 120, 151, 181, 212, 243,
+		273, 304, 334 };
+	int64_t y = d->year - 1;
+
+	return y * 365 + y / 4 - y / 100 + y / 400 - 719162 +
+	    before[d->month - 1] + (d->month > 2 && is_leap(d->year)) +
+	    d->day - 1;
+}
+
+/* A number of exactly n digits: the text after it, or NULL. */
+static const char *
+digits(const char *s, int n, int *value)
+{
+	if (s == NULL)
+		return NULL;
+	for (*value = 0; n > 0; n--, s++) {
+		if (*s < '0' || *s > '9')
+			return NULL;
+		*value = *value * 10 + (*s - '0');
+	}
+	return s;
+}
+
+static const char *
+mark(const char *s, const char *set)
+{
+	return s == NULL || *s == '\0' || strchr(set, *s) == NULL ? NULL :
+	    s + 1;
+}
+
+/* The fraction of a second, if there is one. */
+static const char *
+fraction(const char *s, uint32_t *ns)
+{
+	uint32_t unit = 100000000;
+
+	*ns = 0;
+	if (s == NULL || *s != '.')
+		return s;
+	for (s++; *s >= '0' && *s <= '9'; s++, unit /= 10)
+		*ns += unit * (uint32_t)(*s - '0');
+	return s;
+}
+
+/* The zone: "Z" or a signed difference to it, in seconds. */
+static const char *
+zone(const char *s, int *offset)
+{
+	int hours = 0, minutes = 0, sign;
+
+	*offset = 0;
+	if (s == NULL || *s == 'Z' || *s == 'z')
+		return mark(s, "Zz");
+	sign = *s == '-' ? -1 : 1;
+	s = digits(mark(s, "+-"), 2, &hours);
+	s = digits(mark(s, ":"), 2, &minutes);
+	*offset = sign * (hours * 60 + minutes) * 60;
+	return s;
+}
+
+int
+utc_parse(const char *s, int64_t *seconds, uint32_t *ns)
+{
+	struct date d;
+	int offset;
+
+	s = digits(s, 4, &d.year);
+	s = digits(mark(s, "-"), 2, &d.month);
+	s = digits(mark(s, "-"), 2, &d.day);
+	s = digits(mark(s, "Tt "), 2, &d.hour);
+	s = digits(mark(s, ":"), 2, &d.minute);
+	s = digits(mark(s, ":"), 2, &d.second);
+	s = zone(fraction(s, ns), &offset);
+	if (s == NULL || *s != '\0' || d.year < 1 || d.month < 1 ||
+	    d.month > 12 || d.day < 1 || d.day > 31 || d.hour > 24 ||
+	    d.minute > 59 || d.second > 60)
+		return -EINVAL;
+	*seconds = days_to(&d) * 86400 + d.hour * 3600 + d.minute * 60 +
+	    d.second - offset;
+	return 0;
 }

@@ -8,7 +8,7 @@
  * original.  One thread, two, and two in little memory must agree on whether
  * the stream is valid and on its content, and for gzip with zlib.
  */
-#include "../../src/format/gzip/gzip.h"
+#include "format/gzip/gzip.h"
 #include "base/bytes.h"
 #include "format/codec.h"
 #include "format/convert.h"

@@ -4,7 +4,7 @@
  *
  * With fewer bytes, the parser may only ask for more, or say the same.
  */
-#include "../../src/format/gzip/gzip.h"
+#include "format/gzip/gzip.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "deflate_decode.h"
-#include "gzip.h"
+#include "format/gzip/gzip.h"
 
 #include "base/sys.h"
 #include "format/formats.h"

@@ -7,7 +7,7 @@
 #include "deflate_unwrap.h"
 
 #include "base/bytes.h"
-#include "gzip.h"
+#include "format/gzip/gzip.h"
 
 #include <errno.h>
 #include <string.h>

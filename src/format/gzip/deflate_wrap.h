@@ -9,7 +9,7 @@
 #include "format/gzip/deflate_engine.h"
 #include "format/codec.h"
 #include "format/cutter.h"
-#include "gzip.h"
+#include "format/gzip/gzip.h"
 
 struct deflate_job;
 

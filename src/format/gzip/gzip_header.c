@@ -2,7 +2,7 @@
  * gzip_header.c - the headers of gzip members
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "gzip.h"
+#include "format/gzip/gzip.h"
 
 #include "base/bytes.h"
 

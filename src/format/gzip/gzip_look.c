@@ -2,7 +2,7 @@
  * gzip_look.c - inspecting a gzip file to learn about its units
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "gzip.h"
+#include "format/gzip/gzip.h"
 
 #include "base/sys.h"
 #include "engine/deflate/inflater.h"

@@ -4,7 +4,7 @@
  *
  * Source: RFC 1951, 3.2.3 to 3.2.6; the layout is in gzip.h.
  */
-#include "gzip.h"
+#include "format/gzip/gzip.h"
 
 #include <string.h>
 

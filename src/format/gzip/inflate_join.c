@@ -13,7 +13,7 @@
 #include "deflate_decode.h"
 
 #include "base/bytes.h"
-#include "gzip.h"
+#include "format/gzip/gzip.h"
 
 #include <errno.h>
 #include <string.h>

@@ -25,7 +25,7 @@
 #include "engine/deflate/deflate_walk.h"
 #include "format/list.h"
 #include "format/look.h"
-#include "gzip.h"
+#include "format/gzip/gzip.h"
 
 #include <errno.h>
 #include <string.h>

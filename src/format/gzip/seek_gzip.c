@@ -17,7 +17,7 @@
 
 #include "base/bytes.h"
 #include "deflate_decode.h"
-#include "gzip.h"
+#include "format/gzip/gzip.h"
 
 #include <errno.h>
 #include <string.h>

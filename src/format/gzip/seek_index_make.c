@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/fdio.h"
 #include "base/sys.h"
-#include "gzip.h"
+#include "format/gzip/gzip.h"
 #include "seek_index.h"
 
 #include <errno.h>

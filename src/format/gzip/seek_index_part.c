@@ -14,7 +14,7 @@
 #include "base/fdio.h"
 #include "base/sys.h"
 #include "format/seek_formats.h"
-#include "gzip.h"
+#include "format/gzip/gzip.h"
 
 #include <errno.h>
 #include <libdeflate.h>

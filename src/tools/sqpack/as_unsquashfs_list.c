@@ -62,9 +62,9 @@ print_time(const struct as_unsquashfs *u, uint32_t seconds)
 static void
 print_long(const struct as_unsquashfs *u, const struct sqr_entry *e)
 {
-	char mode[SQPACK_MODE_B], user[ID_B], group[ID_B];
+	char mode[LISTING_MODE_B], user[ID_B], group[ID_B];
 
-	sqpack_mode_text(mode, e->mode);
+	listing_mode(mode, e->mode);
 	user_text(user, u, e->uid);
 	group_text(group, u, e->gid);
 	printf("%s %s/%s ", mode, user, group);

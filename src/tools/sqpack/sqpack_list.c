@@ -13,39 +13,6 @@
 
 enum { WIDTH = 24 };			/* of owner, blanks and size together */
 
-static char
-letter_of(uint16_t mode)
-{
-	switch (mode & S_IFMT) {
-	case S_IFREG: return '-';
-	case S_IFDIR: return 'd';
-	case S_IFLNK: return 'l';
-	case S_IFBLK: return 'b';
-	case S_IFCHR: return 'c';
-	case S_IFIFO: return 'p';
-	case S_IFSOCK: return 's';
-	default: return '?';
-	}
-}
-
-void
-sqpack_mode_text(char text[SQPACK_MODE_B], uint16_t mode)
-{
-	static const char bits[] = "rwxrwxrwx", special[] = "sst";
-
-	text[0] = letter_of(mode);
-	for (int i = 0; i < 9; i++)
-		text[1 + i] = (mode & 0400 >> i) != 0 ? bits[i] : '-';
-	for (int i = 0; i < 3; i++) {
-		char *c = &text[3 + 3 * i];
-
-		if ((mode & 04000 >> i) != 0)
-			*c = *c == 'x' ? special[i] :
-			    (char)(special[i] - 'a' + 'A');
-	}
-	text[10] = '\0';
-}
-
 static void
 size_text(char text[32], const struct sqr_entry *e)
 {
@@ -75,12 +42,12 @@ stored_text(char text[32], const struct sqr_image *m,
 static void
 print_long(const struct sqpack_image *i, const struct sqr_entry *e)
 {
-	char mode[SQPACK_MODE_B] = "??????????", owner[32] = "?/?", size[32], stored[32];
+	char mode[LISTING_MODE_B] = "??????????", owner[32] = "?/?", size[32], stored[32];
 	char time[UTC_B];
 	int pad;
 
 	if (e->mode != 0)
-		sqpack_mode_text(mode, e->mode);
+		listing_mode(mode, e->mode);
 	if (e->has_owner)
 		snprintf(owner, sizeof(owner), "%u/%u", e->uid, e->gid);
 	size_text(size, e);
@@ -100,13 +67,13 @@ print_name(struct sqpack_image *i, size_t number, const char *path)
 	sqr_get(i->m, number, &e);
 	if (i->p->msg.verbose > 0)
 		print_long(i, &e);
-	sqpack_print(stdout, *path == '\0' ? "." : path,
+	listing_print(stdout, *path == '\0' ? "." : path,
 	    *path == '\0' ? 1 : strlen(path));
 	if (S_ISDIR(e.mode) && *path != '\0')
 		putchar('/');
 	if (i->p->msg.verbose > 0 && S_ISLNK(e.mode)) {
 		fputs(" -> ", stdout);
-		sqpack_print(stdout, e.target, (size_t)e.size);
+		listing_print(stdout, e.target, (size_t)e.size);
 	}
 	putchar('\n');
 	if (e.why != NULL)

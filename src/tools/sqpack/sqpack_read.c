@@ -141,29 +141,3 @@ sqpack_image_padding(const struct sqpack_image *i, char *padding, size_t size)
 	return (int)fdio_pread(i->fd, padding, size,
 	    (off_t)(i->offset + sqr_facts(i->m)->used_B));
 }
-
-/* Copies piece by piece, because utf8_safe() requires a terminated string. */
-void
-sqpack_print(FILE *f, const char *text, size_t len)
-{
-	char copy[512], out[UTF8_SAFE];
-
-	while (len > 0) {
-		size_t n = len < sizeof(copy) - 1 ? len : sizeof(copy) - 1;
-		const char *at = copy;
-
-		/* do not split a character */
-		while (n < len && n > sizeof(copy) - 5 &&
-		    ((uint8_t)text[n] & 0xc0) == 0x80)
-			n--;
-		memcpy(copy, text, n);
-		copy[n] = '\0';
-		while (*at != '\0') {
-			if (*at == '\\')
-				fputc('\\', f);
-			fwrite(out, 1, utf8_safe(&at, out), f);
-		}
-		text += n;
-		len -= n;
-	}
-}

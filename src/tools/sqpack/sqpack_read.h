@@ -7,7 +7,7 @@
 
 #include "sqpack.h"
 
-#include "base/utf8.h"
+#include "base/listing.h"
 #include "image/squashfs/reader.h"
 
 #include <stdio.h>
@@ -51,22 +51,12 @@ const char *sqpack_image_path(struct sqpack_image *i, size_t number);
 int sqpack_image_padding(const struct sqpack_image *i, char *padding,
     size_t size);
 
-/* As in ls(1). */
-enum { SQPACK_MODE_B = 11 };
-void sqpack_mode_text(char text[SQPACK_MODE_B], uint16_t mode);
-
 /* Names of compressor options, by bit or number. */
 enum { SQPACK_STRATEGIES = 5, SQPACK_LZOS = 5 };
 extern const char *const sqpack_strategies[SQPACK_STRATEGIES];
 extern const char *const sqpack_lzos[SQPACK_LZOS];
 
 const char *sqpack_compressor_name(const struct sqpack_image *i);
-
-/*
- * Prints len bytes for a terminal or a list, with control characters as \ooo
- * and \ as \\.
- */
-void sqpack_print(FILE *f, const char *text, size_t len);
 
 /* Prints the description that precedes a long listing. */
 void sqpack_print_facts(const struct sqpack_image *i);

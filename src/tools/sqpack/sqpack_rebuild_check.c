@@ -116,7 +116,7 @@ print_difference(struct check *c)
 		    "the one that was built");
 	} else if (path != NULL) {
 		fputs("in the data of ", stdout);
-		sqpack_print(stdout, path, strlen(path));
+		listing_print(stdout, path, strlen(path));
 		putchar('\n');
 	} else {
 		puts(table_at(c));

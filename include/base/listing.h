@@ -1,0 +1,21 @@
+/*
+ * listing.h - what listings of archives and images have in common
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_LISTING_H
+#define COLDPRESS_LISTING_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+/* Type and permissions as in ls(1).  Thread-safe. */
+enum { LISTING_MODE_B = 11 };
+void listing_mode(char text[LISTING_MODE_B], mode_t mode);
+
+/*
+ * Prints len bytes for a terminal or a list, with control characters as \ooo
+ * and \ as \\.
+ */
+void listing_print(FILE *f, const char *text, size_t len);
+
+#endif

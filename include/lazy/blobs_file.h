@@ -1,0 +1,22 @@
+/*
+ * blobs_file.h - layers in local files
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_BLOBS_FILE_H
+#define COLDPRESS_BLOBS_FILE_H
+
+#include "lazy/layer.h"
+
+struct blobs_file;
+
+/*
+ * The layer in the regular file path; the object "ztoc" is the file side, or
+ * path with ".ztoc" added if that is NULL.  If path is a directory, there is no
+ * layer, and objects are files below it.  blobs_file_blobs(), thread-safe, is
+ * valid until the close.  0 or -errno; -EINVAL: path is neither.
+ */
+int blobs_file_open(struct blobs_file **b, const char *path, const char *side);
+void blobs_file_close(struct blobs_file *b);	/* may be NULL */
+const struct layer_blobs *blobs_file_blobs(const struct blobs_file *b);
+
+#endif

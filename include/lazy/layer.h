@@ -1,0 +1,176 @@
+/*
+ * layer.h - a layer that can be read lazily, in any format
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A layer is a tar archive, compressed in independent units, and an index: the
+ * entries of the archive, and for each file the units that hold its data.  A
+ * reader loads the index, and then fetches only the units that it needs.  Every
+ * format (estargz, zstd:chunked, ztoc, the CVMFS repository) is read through
+ * this interface; where the bytes come from is the business of struct
+ * layer_blobs: local files, or ranges of objects of a server.
+ *
+ * Nothing that is fetched is trusted: a unit is decoded only if it has the
+ * digest that the index states, and an index with a known digest must have it.
+ * Numbers are checked as 64-bit integers before they are used.
+ *
+ * After layer_open() a struct layer does not change; several threads may use
+ * it, each with a decoder of its own.
+ */
+#ifndef COLDPRESS_LAYER_H
+#define COLDPRESS_LAYER_H
+
+#include "format/tar/tar.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	LAYER_WHY = 256,		/* bytes of a reason */
+	LAYER_DIGEST = 32,		/* bytes of a SHA-256 */
+	LAYER_RANGES_MAX = 4,		/* of one unit */
+	/* Caps on what an index may make a reader allocate */
+	LAYER_INDEX_MAX = 256 << 20,	/* bytes of an index, uncompressed */
+	LAYER_ENTRIES_MAX = 1 << 22,
+	LAYER_UNIT_MAX = 64 << 20	/* bytes of a unit, uncompressed */
+};
+
+/* Where bytes come from. */
+
+/* A part of an object. */
+struct layer_range {
+	const char *object;		/* NULL: the layer itself */
+	uint64_t offset, length;
+	void *buf;			/* room for length bytes, the caller's */
+};
+
+struct layer_blobs {
+	/*
+	 * Reads all ranges completely, in any order.  0, -ENODATA (a range
+	 * ends after the object), -ENOENT (no such object) or -errno.
+	 * Thread-safe.
+	 */
+	int (*read)(void *arg, const struct layer_range *r, size_t count);
+	/* The size of an object: 0 or -errno.  Thread-safe. */
+	int (*size)(void *arg, const char *object, uint64_t *size);
+	void *arg;
+};
+
+/* What the index says. */
+
+/* Bytes of a file that are consecutive in a unit. */
+struct layer_run {
+	uint64_t offset, length;	/* in the file */
+	uint64_t inner;			/* offset in the decoded unit */
+	uint32_t unit;
+};
+
+struct layer_unit {
+	uint64_t content;		/* bytes when decoded */
+	uint64_t stored;		/* bytes to fetch, over all ranges */
+};
+
+struct layer_entry {
+	enum tar_type type;
+	const char *path;		/* as in the archive, after
+					 * tar_clean_path(); "": the root */
+	const char *link;		/* target of a link, or "" */
+	const char *uname, *gname;	/* or "" */
+	uint32_t mode;			/* the 12 permission bits */
+	uint32_t major, minor;
+	uint64_t uid, gid;
+	int64_t mtime;
+	uint32_t mtime_ns;
+	uint64_t size;
+	/* ascending and not overlapping; what they leave out is zero */
+	const struct layer_run *runs;
+	size_t run_count;
+	const struct tar_xattr *xattrs;
+	size_t xattr_count;
+};
+
+enum layer_kind {
+	LAYER_ESTARGZ, LAYER_ZSTD_CHUNKED, LAYER_ZTOC, LAYER_CAS
+};
+
+/* What is known about a layer before it is opened; all may be 0. */
+struct layer_expect {
+	const char *kind;		/* name of a format; NULL: recognized */
+	/* SHA-256 of the index as the format defines it, or NULL */
+	const uint8_t *index_digest;
+	/* The index as zstd:chunked's annotation states it; length 0: in the
+	 * footer. */
+	uint64_t index_offset, index_length, index_content;
+};
+
+struct layer;
+
+/*
+ * Loads the index of a layer.  0; -EINVAL: the layer is in none of the formats;
+ * -EBADMSG: it is damaged, or has another digest than expected; -EFBIG: a cap
+ * is exceeded; -ENOMEM; or -errno of blobs.  On failure why holds a clause.
+ * blobs must outlive the layer.
+ */
+int layer_open(struct layer **l, const struct layer_blobs *blobs,
+    const struct layer_expect *expect, char why[LAYER_WHY]);
+void layer_close(struct layer *l);		/* may be NULL */
+
+enum layer_kind layer_kind(const struct layer *l);
+
+/* The name that -F takes, for example "estargz". */
+const char *layer_kind_name(enum layer_kind kind);
+
+/* In the order of the archive, without those that serve the format only. */
+const struct layer_entry *layer_entries(const struct layer *l, size_t *count);
+const struct layer_unit *layer_units(const struct layer *l, size_t *count);
+
+/* Bytes fetched to load the index. */
+uint64_t layer_index_bytes(const struct layer *l);
+
+/* Units */
+
+/*
+ * What must be fetched to decode a unit: fills in up to LAYER_RANGES_MAX ranges
+ * but not their buf, and returns how many.
+ */
+size_t layer_ranges(const struct layer *l, uint32_t unit,
+    struct layer_range r[LAYER_RANGES_MAX]);
+
+struct layer_decoder;
+
+/* A decoder for one thread at a time.  0 or -ENOMEM. */
+int layer_decoder_open(struct layer_decoder **d, const struct layer *l);
+void layer_decoder_close(struct layer_decoder *d);	/* may be NULL */
+
+/*
+ * Verifies and decodes a unit, whose ranges r, as returned by layer_ranges(),
+ * have been fetched, into its content.  0; or -EBADMSG with a clause in *why,
+ * static: content is then not to be used.
+ */
+int layer_decode(struct layer_decoder *d, uint32_t unit,
+    const struct layer_range *r, void *content, const char **why);
+
+/* The trace */
+
+/*
+ * Where the layer stores once more, as one stream, what a start was seen to
+ * touch (layerpack --order): false if it does not.
+ */
+bool layer_trace(const struct layer *l, struct layer_range *r);
+
+/*
+ * Verifies and decodes a fetched trace, calling take for every piece of a file,
+ * in the order of the list.  0, the first other result of take, or -EBADMSG,
+ * -ENOMEM.
+ */
+int layer_trace_decode(const struct layer *l, const struct layer_range *r,
+    int (*take)(void *arg, size_t entry, uint64_t offset, const void *data,
+    size_t length), void *arg);
+
+/*
+ * The part at the beginning of the layer, up to a landmark, that its maker
+ * wanted to be fetched before a start: false if there is none.
+ */
+bool layer_prefetch(const struct layer *l, struct layer_range *r);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * format.h - what a format of layers provides, and what they share
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A new format is one file that defines a struct layer_format, and one row in
+ * layer.c.
+ */
+#ifndef COLDPRESS_LAZY_FORMAT_H
+#define COLDPRESS_LAZY_FORMAT_H
+
+#include "lazy/layer.h"
+
+#include "index.h"
+
+enum { LAYER_TAIL = 64 };	/* bytes of the longest footer */
+
+struct layer {
+	const struct layer_format *format;
+	const struct layer_blobs *blobs;
+	/* size of the layer itself, and its last bytes; 0: there is none */
+	uint64_t size;
+	size_t tail_len;
+	uint8_t tail[LAYER_TAIL];
+	struct lazy_index index;
+	uint64_t index_bytes;
+	void *state;			/* the format's */
+};
+
+struct layer_decoder {
+	const struct layer *l;
+	void *state;			/* the format's */
+};
+
+/*
+ * All that a format does.  Functions that return an int return 0 or -errno, as
+ * the functions of layer.h that call them do.
+ */
+struct layer_format {
+	enum layer_kind kind;
+
+	/*
+	 * Whether the layer is in this format, by l->tail or by the presence of
+	 * an object.
+	 */
+	bool (*probe)(const struct layer *l);
+	/*
+	 * Fills in l->index, l->index_bytes and l->state.  After failure, too,
+	 * close is called.
+	 */
+	int (*open)(struct layer *l, const struct layer_expect *e,
+	    char why[LAYER_WHY]);
+	void (*close)(struct layer *l);		/* l->state may be NULL */
+
+	size_t (*ranges)(const struct layer *l, uint32_t unit,
+	    struct layer_range r[LAYER_RANGES_MAX]);
+	int (*decoder_open)(struct layer_decoder *d);
+	void (*decoder_close)(struct layer_decoder *d);	/* d->state may be
+							 * NULL */
+	int (*decode)(struct layer_decoder *d, uint32_t unit,
+	    const struct layer_range *r, void *content, const char **why);
+
+	/* NULL: the format has neither a trace nor a prefetched part. */
+	bool (*trace)(const struct layer *l, struct layer_range *r);
+	int (*trace_decode)(const struct layer *l, const struct layer_range *r,
+	    int (*take)(void *arg, size_t entry, uint64_t offset,
+	    const void *data, size_t length), void *arg);
+	bool (*prefetch)(const struct layer *l, struct layer_range *r);
+};
+
+extern const struct layer_format format_estargz, format_zstd_chunked;
+
+/*
+ * Reads one range of an object and counts it as a part of the index.  0 or
+ * -errno of the blobs, with a clause in why.
+ */
+int layer_fetch(struct layer *l, const struct layer_range *r,
+    char why[LAYER_WHY]);
+
+/* Writes a clause and returns rc, for a line that ends a function. */
+int layer_refuse(char why[LAYER_WHY], int rc, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,233 @@
+/*
+ * layer.c - a layer that can be read lazily, in any format
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "format.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* In the order in which they are tried. */
+static const struct layer_format *const formats[] = {
+	&format_estargz, &format_zstd_chunked,
+};
+
+enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+int
+layer_refuse(char why[LAYER_WHY], int rc, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, LAYER_WHY, fmt, ap);
+	va_end(ap);
+	return rc;
+}
+
+int
+layer_fetch(struct layer *l, const struct layer_range *r, char why[LAYER_WHY])
+{
+	int rc = l->blobs->read(l->blobs->arg, r, 1);
+
+	l->index_bytes += r->length;
+	if (rc == -ENODATA)
+		return layer_refuse(why, rc, "it ends within its index");
+	if (rc != 0)
+		return layer_refuse(why, rc, "its index cannot be read: %s",
+		    strerror(-rc));
+	return 0;
+}
+
+/* Opening */
+
+static const struct layer_format *
+recognize(const struct layer *l, const char *kind)
+{
+	for (size_t i = 0; i < FORMATS; i++)
+		if (kind != NULL ?
+		    strcmp(layer_kind_name(formats[i]->kind), kind) == 0 :
+		    formats[i]->probe(l))
+			return formats[i];
+	return NULL;
+}
+
+/* Some formats have objects beside the layer, or none but those. */
+static int
+read_tail(struct layer *l, char why[LAYER_WHY])
+{
+	struct layer_range r = { .buf = l->tail };
+	int rc = l->blobs->size(l->blobs->arg, NULL, &l->size);
+
+	if (rc == -ENOENT) {
+		l->size = 0;
+		return 0;
+	}
+	if (rc != 0)
+		return layer_refuse(why, rc, "%s", strerror(-rc));
+	l->tail_len = l->size < LAYER_TAIL ? (size_t)l->size : LAYER_TAIL;
+	r.offset = l->size - l->tail_len;
+	r.length = l->tail_len;
+	return l->tail_len == 0 ? 0 : layer_fetch(l, &r, why);
+}
+
+static int
+open_format(struct layer *l, const struct layer_expect *e,
+    char why[LAYER_WHY])
+{
+	int rc = read_tail(l, why);
+
+	if (rc != 0)
+		return rc;
+	l->format = recognize(l, e->kind);
+	if (l->format == NULL)
+		return layer_refuse(why, -EINVAL, "it is not in %s%.64s",
+		    e->kind != NULL ? "the format " : "a format that can be "
+		    "read lazily", e->kind != NULL ? e->kind : "");
+	rc = l->format->open(l, e, why);
+	if (rc == -ENOMEM)
+		layer_refuse(why, rc, "%s", strerror(-rc));
+	if (rc == 0)
+		index_finish(&l->index);
+	return rc;
+}
+
+int
+layer_open(struct layer **out, const struct layer_blobs *blobs,
+    const struct layer_expect *expect, char why[LAYER_WHY])
+{
+	static const struct layer_expect nothing;
+	struct layer *l = sys_calloc(1, sizeof(*l));
+	int rc;
+
+	if (l == NULL)
+		return layer_refuse(why, -ENOMEM, "%s", strerror(ENOMEM));
+	l->blobs = blobs;
+	rc = open_format(l, expect == NULL ? &nothing : expect, why);
+	if (rc != 0) {
+		layer_close(l);
+		return rc;
+	}
+	*out = l;
+	return 0;
+}
+
+void
+layer_close(struct layer *l)
+{
+	if (l == NULL)
+		return;
+	if (l->format != NULL)
+		l->format->close(l);
+	index_free(&l->index);
+	sys_free(l);
+}
+
+/* What the index says */
+
+enum layer_kind
+layer_kind(const struct layer *l)
+{
+	return l->format->kind;
+}
+
+const char *
+layer_kind_name(enum layer_kind kind)
+{
+	static const char *const names[] = {
+		[LAYER_ESTARGZ] = "estargz",
+		[LAYER_ZSTD_CHUNKED] = "zstd-chunked", [LAYER_ZTOC] = "ztoc",
+		[LAYER_CAS] = "cas"
+	};
+
+	return names[kind];
+}
+
+const struct layer_entry *
+layer_entries(const struct layer *l, size_t *count)
+{
+	*count = l->index.entry_count;
+	return l->index.entries;
+}
+
+const struct layer_unit *
+layer_units(const struct layer *l, size_t *count)
+{
+	*count = l->index.unit_count;
+	return l->index.units;
+}
+
+uint64_t
+layer_index_bytes(const struct layer *l)
+{
+	return l->index_bytes;
+}
+
+/* Units */
+
+size_t
+layer_ranges(const struct layer *l, uint32_t unit,
+    struct layer_range r[LAYER_RANGES_MAX])
+{
+	return l->format->ranges(l, unit, r);
+}
+
+int
+layer_decoder_open(struct layer_decoder **out, const struct layer *l)
+{
+	struct layer_decoder *d = sys_calloc(1, sizeof(*d));
+	int rc;
+
+	if (d == NULL)
+		return -ENOMEM;
+	d->l = l;
+	rc = l->format->decoder_open(d);
+	if (rc != 0) {
+		layer_decoder_close(d);
+		return rc;
+	}
+	*out = d;
+	return 0;
+}
+
+void
+layer_decoder_close(struct layer_decoder *d)
+{
+	if (d == NULL)
+		return;
+	d->l->format->decoder_close(d);
+	sys_free(d);
+}
+
+int
+layer_decode(struct layer_decoder *d, uint32_t unit,
+    const struct layer_range *r, void *content, const char **why)
+{
+	return d->l->format->decode(d, unit, r, content, why);
+}
+
+/* What a start needs */
+
+bool
+layer_trace(const struct layer *l, struct layer_range *r)
+{
+	return l->format->trace != NULL && l->format->trace(l, r);
+}
+
+int
+layer_trace_decode(const struct layer *l, const struct layer_range *r,
+    int (*take)(void *arg, size_t entry, uint64_t offset, const void *data,
+    size_t length), void *arg)
+{
+	return l->format->trace_decode(l, r, take, arg);
+}
+
+bool
+layer_prefetch(const struct layer *l, struct layer_range *r)
+{
+	return l->format->prefetch != NULL && l->format->prefetch(l, r);
+}

@@ -1,0 +1,116 @@
+/*
+ * toc.h - the table of contents of estargz and zstd:chunked
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Sources: "eStargz: Standard-Compatible Extension to Container Layers for Lazy
+ * Pulling" (docs/estargz.md of containerd/stargz-snapshotter), "TOC"; the types
+ * JTOC and TOCEntry of its package estargz; the types TOC and FileMetadata of
+ * pkg/chunked/internal/minimal of containers/storage, which adds chunks of
+ * zeros.  Both formats have the same JSON document:
+ *
+ *	{ "version": 1, "entries": [ { "name": ..., "type": ..., ... }, ... ] }
+ *
+ * The data of a file is cut into chunks, the first described by the entry of
+ * the file, the others by entries of type "chunk" that follow it.  A chunk
+ * begins innerOffset bytes into what the member, or frame, at offset
+ * decompresses to.  Members of the document that are not known are ignored.
+ */
+#ifndef COLDPRESS_LAZY_TOC_H
+#define COLDPRESS_LAZY_TOC_H
+
+#include "engine/digest/digest.h"
+#include "format.h"
+
+/* A unit is a member or frame; the digests are those of its chunks. */
+struct toc_unit {
+	uint64_t offset;		/* in the layer */
+	size_t first_chunk;
+};
+
+struct toc_chunk {
+	uint64_t inner, length;		/* in the unit */
+	uint8_t digest[LAYER_DIGEST];
+};
+
+struct toc {
+	struct toc_unit *units;		/* as many as in the index */
+	struct toc_chunk *chunks;	/* in the order of units */
+	size_t chunk_count;
+	uint64_t prefetch;		/* offset of the landmark, or 0 */
+	/* private */
+	size_t unit_cap, chunk_cap;
+};
+
+struct toc_reader;
+
+/*
+ * A reader that adds what the document says to t, zeroed, and x; both remain
+ * the caller's.  0 or -ENOMEM.
+ */
+int toc_reader_open(struct toc_reader **r, struct toc *t,
+    struct lazy_index *x);
+void toc_reader_close(struct toc_reader *r);	/* may be NULL */
+
+/*
+ * The next len bytes of the document; 0, or -EBADMSG, -EFBIG, -ENOMEM with a
+ * clause in why, after which it may only be closed.
+ */
+int toc_reader_add(struct toc_reader *r, const void *data, size_t len,
+    char why[LAYER_WHY]);
+
+/*
+ * After the whole document: determines where units end, the last one at end.  0
+ * or -errno as above.
+ */
+int toc_reader_end(struct toc_reader *r, uint64_t end, char why[LAYER_WHY]);
+
+/* The last part of toc_reader_end(), for src/lazy/toc_read.c. */
+int toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
+    char why[LAYER_WHY]);
+
+/*
+ * Whether the content of a unit has the digests of its chunks, by d, a digest
+ * of the calling thread.  0 or -EBADMSG.
+ */
+int toc_verify(const struct layer *l, uint32_t unit, struct digest *d,
+    const uint8_t *content);
+
+/*
+ * The compressed document, fetched in pieces.  Zeroed but for l, at and left it
+ * is ready to be read; toc_input_close() frees what it has.
+ */
+struct toc_input {
+	struct layer *l;
+	uint64_t at, left;		/* bytes of the layer, to be fetched */
+	struct digest *digest;		/* NULL, or of what has been fetched */
+	uint8_t *piece;
+};
+
+/*
+ * The next piece, valid until the next call: its length, 0 at the end, or
+ * -errno with a clause in why.
+ */
+ssize_t toc_input_next(struct toc_input *in, const uint8_t **data,
+    char why[LAYER_WHY]);
+void toc_input_close(struct toc_input *in);
+
+/*
+ * Reads the document into l->index and l->state: read returns up to len bytes
+ * of it, decompressed, 0 at its end, or -errno with a clause in why.  Units end
+ * at end.  The document's SHA-256 is stored in digest.  0, or -errno with a
+ * clause in why.
+ */
+struct toc_source {
+	ssize_t (*read)(void *arg, void *buf, size_t len, char why[LAYER_WHY]);
+	void *arg;
+};
+int toc_load(struct layer *l, const struct toc_source *source, uint64_t end,
+    uint8_t digest[LAYER_DIGEST], char why[LAYER_WHY]);
+
+/* The functions of struct layer_format, for an l->state that is a struct toc */
+size_t toc_ranges(const struct layer *l, uint32_t unit,
+    struct layer_range r[LAYER_RANGES_MAX]);
+bool toc_prefetch(const struct layer *l, struct layer_range *r);
+void toc_close(struct layer *l);
+
+#endif

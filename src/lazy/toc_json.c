@@ -1,0 +1,465 @@
+/*
+ * toc_json.c - parsing the JSON of a table of contents
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The document is parsed as it arrives, by yajl, whose stack is on the heap; of
+ * the document only one entry is in memory at a time.  What is not known is
+ * skipped, whatever it holds.
+ */
+#include "toc_json.h"
+
+#include "base/array.h"
+#include "base/strbuf.h"
+#include "base/sys.h"
+#include "format.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+#include <yajl/yajl_parse.h>
+
+enum {
+	DEPTH_MAX = 64,
+	PIECE = 64 << 10,
+	ENTRY_MAX = TAR_EXTENSION_MAX,	/* bytes of text of one entry */
+	NOTHING = -1
+};
+
+/* Where the parser is; entries are objects in an array in an object. */
+enum place { OUTSIDE, DOCUMENT, ENTRIES, ENTRY, XATTRS };
+
+static const char *const texts[TOC_TEXTS] = {
+	[TOC_NAME] = "name", [TOC_TYPE] = "type", [TOC_MODTIME] = "modtime",
+	[TOC_LINK] = "linkName", [TOC_UNAME] = "userName",
+	[TOC_GNAME] = "groupName", [TOC_DIGEST] = "digest",
+	[TOC_CHUNK_DIGEST] = "chunkDigest", [TOC_CHUNK_TYPE] = "chunkType"
+};
+
+static const char *const numbers[TOC_NUMBERS] = {
+	[TOC_SIZE] = "size", [TOC_MODE] = "mode", [TOC_UID] = "uid",
+	[TOC_GID] = "gid", [TOC_OFFSET] = "offset",
+	[TOC_INNER] = "innerOffset", [TOC_MAJOR] = "devMajor",
+	[TOC_MINOR] = "devMinor", [TOC_CHUNK_OFFSET] = "chunkOffset",
+	[TOC_CHUNK_SIZE] = "chunkSize"
+};
+
+struct xattr_at {
+	size_t name, value, length;	/* offsets in words */
+};
+
+struct toc_json {
+	yajl_handle yajl;
+	int (*take)(void *arg, const struct toc_item *item,
+	    char why[LAYER_WHY]);
+	void *arg;
+	enum place place;
+	unsigned skipped;		/* depth within what is skipped */
+	bool seen;			/* the array of entries */
+	size_t silent;			/* bytes since the last event */
+	/* the member whose value comes next */
+	bool list, attributes;
+	int text, number;
+	/* the entry */
+	struct strbuf words;		/* all its text; the first is "" */
+	size_t at[TOC_TEXTS];
+	int64_t value[TOC_NUMBERS];
+	struct xattr_at *xattrs;
+	size_t xattr_count, xattr_cap;
+	struct tar_xattr *list_of;	/* what take gets */
+	size_t list_cap;
+	int rc;
+	char *why;
+};
+
+static int
+fail(struct toc_json *j, int rc, const char *clause)
+{
+	j->rc = layer_refuse(j->why, rc, "%s", clause);
+	return 0;
+}
+
+/* Copies text, which must not contain a NUL, unless it is binary. */
+static size_t
+keep(struct toc_json *j, const unsigned char *s, size_t len)
+{
+	size_t at = j->words.len;
+
+	strbuf_add(&j->words, s, len);
+	strbuf_char(&j->words, '\0');
+	if (j->words.failed)
+		fail(j, -ENOMEM, strerror(ENOMEM));
+	else if (memchr(s, '\0', len) != NULL)
+		fail(j, -EBADMSG, "its index has text with a NUL in it");
+	else if (j->words.len > ENTRY_MAX)
+		fail(j, -EFBIG, "its index has an entry of over 8 MiB");
+	return at;
+}
+
+/* An entry */
+
+static void
+begin_entry(struct toc_json *j)
+{
+	strbuf_clear(&j->words);
+	strbuf_char(&j->words, '\0');
+	memset(j->at, 0, sizeof(j->at));
+	memset(j->value, 0, sizeof(j->value));
+	j->xattr_count = 0;
+}
+
+/* An array for the attributes, as they are presented. */
+static int
+present_xattrs(struct toc_json *j)
+{
+	void *list = j->list_of;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < j->xattr_count; i++) {
+		const struct xattr_at *x = &j->xattrs[i];
+
+		rc = array_grow(&list, i, &j->list_cap, sizeof(*j->list_of));
+		j->list_of = list;
+		if (rc == 0)
+			j->list_of[i] = (struct tar_xattr){
+				.name = j->words.data + x->name,
+				.value = j->words.data + x->value,
+				.length = x->length };
+	}
+	return rc;
+}
+
+static int
+end_entry(struct toc_json *j)
+{
+	struct toc_item item;
+	int rc = j->words.failed ? -ENOMEM : present_xattrs(j);
+
+	if (rc != 0)
+		return fail(j, rc, strerror(-rc));
+	for (int i = 0; i < TOC_TEXTS; i++)
+		item.text[i] = j->words.data + j->at[i];
+	memcpy(item.number, j->value, sizeof(item.number));
+	item.xattrs = j->list_of;
+	item.xattr_count = j->xattr_count;
+	j->rc = j->take(j->arg, &item, j->why);
+	return j->rc == 0;
+}
+
+/* Base64 decoded over itself; its padding does not count. */
+static int
+take_xattr(struct toc_json *j, const unsigned char *s, size_t len)
+{
+	struct xattr_at *x = &j->xattrs[j->xattr_count];
+	int n;
+
+	x->value = keep(j, s, len);
+	if (j->rc != 0)
+		return 0;
+	n = EVP_DecodeBlock((unsigned char *)j->words.data + x->value,
+	    (const unsigned char *)j->words.data + x->value, (int)len);
+	if (n < 0)
+		return fail(j, -EBADMSG, "its index has an extended attribute "
+		    "that is not in base64");
+	for (size_t i = len; n > 0 && i > 0 && s[i - 1] == '='; i--)
+		n--;
+	x->length = (size_t)n;
+	j->xattr_count++;
+	return 1;
+}
+
+/* Events: 1 to continue, 0 to stop */
+
+static struct toc_json *
+event(void *arg)
+{
+	struct toc_json *j = arg;
+
+	j->silent = 0;
+	return j;
+}
+
+static int
+on_text(void *arg, const unsigned char *s, size_t len)
+{
+	struct toc_json *j = event(arg);
+
+	if (j->skipped > 0)
+		return 1;
+	if (j->place == XATTRS)
+		return take_xattr(j, s, len);
+	if (j->place == ENTRY && j->number != NOTHING)
+		return fail(j, -EBADMSG, "its index has text where a number "
+		    "is expected");
+	if (j->place == ENTRY && j->text != NOTHING)
+		j->at[j->text] = keep(j, s, len);
+	return j->rc == 0;
+}
+
+static int
+on_integer(void *arg, long long value)
+{
+	struct toc_json *j = event(arg);
+
+	if (j->skipped > 0 || j->place != ENTRY)
+		return 1;
+	if (j->text != NOTHING || (j->number != NOTHING && value < 0))
+		return fail(j, -EBADMSG, j->text != NOTHING ? "its index has "
+		    "a number where text is expected" : "its index has a "
+		    "negative number");
+	if (j->number != NOTHING)
+		j->value[j->number] = value;
+	return 1;
+}
+
+/* A number with a fraction, or a truth value. */
+static int
+on_other(struct toc_json *j)
+{
+	if (j->skipped > 0 || j->place != ENTRY ||
+	    (j->text == NOTHING && j->number == NOTHING))
+		return 1;
+	return fail(j, -EBADMSG, "its index has a value of another kind than "
+	    "the format has");
+}
+
+static int
+on_double(void *arg, double value)
+{
+	(void)value;
+	return on_other(event(arg));
+}
+
+static int
+on_boolean(void *arg, int value)
+{
+	(void)value;
+	return on_other(event(arg));
+}
+
+static int
+on_null(void *arg)
+{
+	event(arg);
+	return 1;
+}
+
+static bool
+is_word(const char *word, const unsigned char *s, size_t len)
+{
+	return strlen(word) == len && memcmp(word, s, len) == 0;
+}
+
+static int
+find(const char *const *words, int count, const unsigned char *s, size_t len)
+{
+	for (int i = 0; i < count; i++)
+		if (is_word(words[i], s, len))
+			return i;
+	return NOTHING;
+}
+
+static int
+begin_xattr(struct toc_json *j, const unsigned char *s, size_t len)
+{
+	void *xattrs = j->xattrs;
+	int rc = array_grow(&xattrs, j->xattr_count, &j->xattr_cap,
+	    sizeof(*j->xattrs));
+
+	j->xattrs = xattrs;
+	if (rc != 0)
+		return fail(j, rc, strerror(-rc));
+	j->xattrs[j->xattr_count].name = keep(j, s, len);
+	return j->rc == 0;
+}
+
+static int
+on_key(void *arg, const unsigned char *s, size_t len)
+{
+	struct toc_json *j = event(arg);
+
+	j->list = j->attributes = false;
+	j->text = j->number = NOTHING;
+	if (j->skipped > 0)
+		return 1;
+	if (j->place == XATTRS)
+		return begin_xattr(j, s, len);
+	if (j->place == DOCUMENT) {
+		j->list = is_word("entries", s, len);
+	} else if (j->place == ENTRY) {
+		j->attributes = is_word("xattrs", s, len);
+		j->text = find(texts, TOC_TEXTS, s, len);
+		j->number = find(numbers, TOC_NUMBERS, s, len);
+	}
+	return 1;
+}
+
+/* Enters an object or array that the format has, or skips it. */
+static int
+enter(struct toc_json *j, bool known, enum place place)
+{
+	if (j->skipped == 0 && known) {
+		j->place = place;
+		return 1;
+	}
+	if (j->skipped == 0 && (j->place == OUTSIDE || j->place == XATTRS ||
+	    (j->place == ENTRY && (j->text != NOTHING ||
+	    j->number != NOTHING))))
+		return fail(j, -EBADMSG, "its index is not a table of "
+		    "contents");
+	if (++j->skipped > DEPTH_MAX)
+		return fail(j, -EBADMSG, "its index is nested too deeply");
+	return 1;
+}
+
+static int
+leave(struct toc_json *j, enum place to)
+{
+	if (j->skipped > 0) {
+		j->skipped--;
+		return 1;
+	}
+	if (j->place == ENTRY && end_entry(j) == 0)
+		return 0;
+	j->place = to;
+	return 1;
+}
+
+static int
+on_map(void *arg)
+{
+	struct toc_json *j = event(arg);
+
+	if (j->skipped == 0 && j->place == ENTRIES)
+		begin_entry(j);
+	switch (j->place) {
+	case OUTSIDE:
+		return enter(j, true, DOCUMENT);
+	case ENTRIES:
+		return enter(j, true, ENTRY);
+	case ENTRY:
+		return enter(j, j->attributes, XATTRS);
+	default:
+		return enter(j, false, OUTSIDE);
+	}
+}
+
+static int
+on_map_end(void *arg)
+{
+	struct toc_json *j = event(arg);
+
+	return leave(j, (enum place)(j->place == DOCUMENT ? OUTSIDE :
+	    j->place == XATTRS ? ENTRY : ENTRIES));
+}
+
+static int
+on_array(void *arg)
+{
+	struct toc_json *j = event(arg);
+
+	if (j->place == DOCUMENT && j->skipped == 0 && j->list)
+		j->seen = true;
+	return enter(j, j->place == DOCUMENT && j->list, ENTRIES);
+}
+
+static int
+on_array_end(void *arg)
+{
+	return leave(event(arg), DOCUMENT);
+}
+
+/* The parser */
+
+int
+toc_json_open(struct toc_json **out, int (*take)(void *arg,
+    const struct toc_item *item, char why[LAYER_WHY]), void *arg)
+{
+	static const yajl_callbacks events = { .yajl_null = on_null,
+		.yajl_boolean = on_boolean, .yajl_integer = on_integer,
+		.yajl_double = on_double, .yajl_string = on_text,
+		.yajl_start_map = on_map, .yajl_map_key = on_key,
+		.yajl_end_map = on_map_end, .yajl_start_array = on_array,
+		.yajl_end_array = on_array_end };
+	struct toc_json *j = sys_calloc(1, sizeof(*j));
+
+	if (j == NULL)
+		return -ENOMEM;
+	j->take = take;
+	j->arg = arg;
+	j->text = j->number = NOTHING;
+	j->yajl = yajl_alloc(&events, NULL, j);
+	if (j->yajl == NULL) {
+		toc_json_close(j);
+		return -ENOMEM;
+	}
+	*out = j;
+	return 0;
+}
+
+void
+toc_json_close(struct toc_json *j)
+{
+	if (j == NULL)
+		return;
+	if (j->yajl != NULL)
+		yajl_free(j->yajl);
+	strbuf_free(&j->words);
+	sys_free(j->xattrs);
+	sys_free(j->list_of);
+	sys_free(j);
+}
+
+/* The reason of an event that stopped the parser, or of the parser. */
+static int
+settle(struct toc_json *j, yajl_status status)
+{
+	unsigned char *text;
+
+	if (j->rc != 0 || status == yajl_status_ok)
+		return j->rc;
+	text = yajl_get_error(j->yajl, 0, NULL, 0);
+	if (text != NULL)
+		text[strcspn((char *)text, "\n")] = '\0';
+	layer_refuse(j->why, -EBADMSG, "its index is not JSON: %.150s",
+	    text == NULL ? "" : (const char *)text);
+	if (text != NULL)
+		yajl_free_error(j->yajl, text);
+	return -EBADMSG;
+}
+
+int
+toc_json_add(struct toc_json *j, const void *data, size_t len,
+    char why[LAYER_WHY])
+{
+	const unsigned char *p = data;
+
+	j->why = why;
+	while (len > 0) {
+		size_t n = len < PIECE ? len : PIECE;
+		int rc;
+
+		j->silent += n;
+		rc = settle(j, yajl_parse(j->yajl, p, n));
+		if (rc != 0)
+			return rc;
+		if (j->silent > 2 * ENTRY_MAX)
+			return layer_refuse(why, -EFBIG, "its index has text "
+			    "of over 16 MiB");
+		p += n;
+		len -= n;
+	}
+	return 0;
+}
+
+int
+toc_json_end(struct toc_json *j, char why[LAYER_WHY])
+{
+	int rc;
+
+	j->why = why;
+	rc = settle(j, yajl_complete_parse(j->yajl));
+	if (rc == 0 && !j->seen)
+		return layer_refuse(why, -EBADMSG, "its index has no entries");
+	return rc;
+}

@@ -1,0 +1,279 @@
+/*
+ * toc_read.c - building an index from the entries of a table of contents
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "toc.h"
+
+#include "base/array.h"
+#include "base/hex.h"
+#include "base/sys.h"
+#include "base/utc.h"
+#include "toc_json.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct toc_reader {
+	struct toc_json *json;
+	struct toc *t;
+	struct lazy_index *x;
+	bool file;			/* chunks may follow the last entry */
+	bool landmark;			/* the last entry is one */
+};
+
+static const struct {
+	const char *name;
+	enum tar_type type;
+} types[] = {
+	{ "reg", TAR_FILE }, { "dir", TAR_DIR }, { "symlink", TAR_SYMLINK },
+	{ "hardlink", TAR_HARDLINK }, { "char", TAR_CHAR },
+	{ "block", TAR_BLOCK_DEVICE }, { "fifo", TAR_FIFO },
+};
+
+enum { TYPES = sizeof(types) / sizeof(types[0]) };
+
+/* Units and chunks */
+
+static int
+add_unit(struct toc_reader *r, uint64_t offset, char why[LAYER_WHY])
+{
+	static const struct layer_unit empty;
+	struct toc *t = r->t;
+	void *units = t->units;
+	int rc = array_grow(&units, r->x->unit_count, &t->unit_cap,
+	    sizeof(*t->units));
+
+	t->units = units;
+	if (rc != 0)
+		return rc;
+	t->units[r->x->unit_count] = (struct toc_unit){ .offset = offset,
+	    .first_chunk = t->chunk_count };
+	return index_unit(r->x, &empty, why);
+}
+
+/* The last unit decodes to at least this many bytes. */
+static int
+widen_unit(struct toc_reader *r, uint64_t content, char why[LAYER_WHY])
+{
+	struct layer_unit *u = &r->x->units[r->x->unit_count - 1];
+
+	if (content > LAYER_UNIT_MAX)
+		return layer_refuse(why, -EFBIG, "a unit of it is larger than "
+		    "64 MiB");
+	if (content > u->content)
+		u->content = content;
+	return 0;
+}
+
+/* The digest of a chunk, which may be that of the whole file. */
+static int
+read_digest(const struct toc_item *item, uint64_t size, uint64_t length,
+    uint8_t digest[LAYER_DIGEST], char why[LAYER_WHY])
+{
+	const char *text = item->text[TOC_CHUNK_DIGEST];
+
+	if (*text == '\0' && length == size)
+		text = item->text[TOC_DIGEST];
+	if (*text == '\0')
+		return layer_refuse(why, -EBADMSG, "its index has no digest "
+		    "for the data of %.120s", item->text[TOC_NAME]);
+	if (hex_read_sha256(digest, text) != 0)
+		return layer_refuse(why, -EBADMSG, "expected a digest by "
+		    "sha256 in its index, found %.80s", text);
+	return 0;
+}
+
+static int
+add_chunk(struct toc_reader *r, const struct toc_item *item,
+    const struct layer_run *run, char why[LAYER_WHY])
+{
+	struct toc *t = r->t;
+	void *chunks = t->chunks;
+	struct toc_chunk *c;
+	int rc = array_grow(&chunks, t->chunk_count, &t->chunk_cap,
+	    sizeof(*t->chunks));
+
+	t->chunks = chunks;
+	if (rc != 0)
+		return rc;
+	c = &t->chunks[t->chunk_count];
+	c->inner = run->inner;
+	c->length = run->length;
+	rc = read_digest(item, r->x->entries[r->x->entry_count - 1].size,
+	    run->length, c->digest, why);
+	if (rc == 0)
+		rc = index_run(r->x, run, why);
+	if (rc == 0)
+		t->chunk_count++;
+	return rc;
+}
+
+/* Data of the last entry, a file. */
+static int
+take_data(struct toc_reader *r, const struct toc_item *item,
+    char why[LAYER_WHY])
+{
+	const struct layer_entry *e = &r->x->entries[r->x->entry_count - 1];
+	uint64_t offset = (uint64_t)item->number[TOC_OFFSET];
+	uint64_t at = (uint64_t)item->number[TOC_CHUNK_OFFSET];
+	struct layer_run run = { .offset = at,
+		.inner = (uint64_t)item->number[TOC_INNER],
+		.length = (uint64_t)item->number[TOC_CHUNK_SIZE] };
+	size_t n = r->x->unit_count;
+	int rc = 0;
+
+	/* it is missing in the last chunk */
+	if (run.length == 0 && at < e->size)
+		run.length = e->size - at;
+	if (run.length == 0 || strcmp(item->text[TOC_CHUNK_TYPE],
+	    "zeros") == 0)
+		return 0;
+	if (n == 0 || r->t->units[n - 1].offset != offset) {
+		rc = add_unit(r, offset, why);
+		n++;
+	}
+	/* neither is negative as an int64_t: the sum does not wrap */
+	if (rc == 0)
+		rc = widen_unit(r, run.inner + run.length, why);
+	run.unit = (uint32_t)(n - 1);
+	return rc != 0 ? rc : add_chunk(r, item, &run, why);
+}
+
+/* Entries */
+
+static int
+find_type(const struct toc_item *item, enum tar_type *type,
+    char why[LAYER_WHY])
+{
+	for (size_t i = 0; i < TYPES; i++)
+		if (strcmp(types[i].name, item->text[TOC_TYPE]) == 0) {
+			*type = types[i].type;
+			return 0;
+		}
+	return layer_refuse(why, -EBADMSG, "its index has an entry of the "
+	    "unknown type %.40s", item->text[TOC_TYPE]);
+}
+
+static int
+read_time(const struct toc_item *item, struct layer_entry *e,
+    char why[LAYER_WHY])
+{
+	const char *text = item->text[TOC_MODTIME];
+
+	if (*text == '\0' || utc_parse(text, &e->mtime, &e->mtime_ns) == 0)
+		return 0;
+	return layer_refuse(why, -EBADMSG, "expected a date in its index, "
+	    "found %.60s", text);
+}
+
+static int
+take_entry(struct toc_reader *r, const struct toc_item *item,
+    char why[LAYER_WHY])
+{
+	const int64_t *n = item->number;
+	struct layer_entry e = {
+		.path = item->text[TOC_NAME], .link = item->text[TOC_LINK],
+		.uname = item->text[TOC_UNAME], .gname = item->text[TOC_GNAME],
+		.mode = (uint32_t)n[TOC_MODE] & 07777,
+		.uid = (uint64_t)n[TOC_UID], .gid = (uint64_t)n[TOC_GID],
+		.major = (uint32_t)n[TOC_MAJOR],
+		.minor = (uint32_t)n[TOC_MINOR],
+		.xattrs = item->xattrs, .xattr_count = item->xattr_count
+	};
+	int rc = find_type(item, &e.type, why);
+
+	if (rc == 0)
+		rc = read_time(item, &e, why);
+	if (rc != 0)
+		return rc;
+	if (e.type == TAR_FILE)
+		e.size = (uint64_t)n[TOC_SIZE];
+	r->file = e.type == TAR_FILE;
+	rc = index_entry(r->x, &e, why);
+	return rc == 0 && r->file ? take_data(r, item, why) : rc;
+}
+
+/* Entries that serve the format only; the first one ends what is prefetched. */
+static bool
+is_landmark(struct toc_reader *r, const struct toc_item *item)
+{
+	const char *name = item->text[TOC_NAME];
+
+	if (strncmp(name, "./", 2) == 0)
+		name += 2;
+	if (strcmp(name, ".prefetch.landmark") == 0) {
+		r->t->prefetch = (uint64_t)item->number[TOC_OFFSET];
+		return true;
+	}
+	return strcmp(name, ".no.prefetch.landmark") == 0;
+}
+
+static int
+take_chunk(struct toc_reader *r, const struct toc_item *item,
+    char why[LAYER_WHY])
+{
+	if (r->landmark)
+		return 0;
+	if (!r->file || r->x->entry_count == 0)
+		return layer_refuse(why, -EBADMSG, "its index has a chunk of "
+		    "%.120s that does not follow its file",
+		    item->text[TOC_NAME]);
+	return take_data(r, item, why);
+}
+
+static int
+take(void *arg, const struct toc_item *item, char why[LAYER_WHY])
+{
+	struct toc_reader *r = arg;
+	int rc;
+
+	if (strcmp(item->text[TOC_TYPE], "chunk") == 0) {
+		rc = take_chunk(r, item, why);
+	} else {
+		r->landmark = is_landmark(r, item);
+		rc = r->landmark ? 0 : take_entry(r, item, why);
+	}
+	return rc == -ENOMEM ? layer_refuse(why, rc, "%s", strerror(ENOMEM)) :
+	    rc;
+}
+
+int
+toc_reader_open(struct toc_reader **out, struct toc *t, struct lazy_index *x)
+{
+	struct toc_reader *r = sys_calloc(1, sizeof(*r));
+
+	if (r == NULL)
+		return -ENOMEM;
+	r->t = t;
+	r->x = x;
+	if (toc_json_open(&r->json, take, r) != 0) {
+		sys_free(r);
+		return -ENOMEM;
+	}
+	*out = r;
+	return 0;
+}
+
+void
+toc_reader_close(struct toc_reader *r)
+{
+	if (r == NULL)
+		return;
+	toc_json_close(r->json);
+	sys_free(r);
+}
+
+int
+toc_reader_add(struct toc_reader *r, const void *data, size_t len,
+    char why[LAYER_WHY])
+{
+	return toc_json_add(r->json, data, len, why);
+}
+
+int
+toc_reader_end(struct toc_reader *r, uint64_t end, char why[LAYER_WHY])
+{
+	int rc = toc_json_end(r->json, why);
+
+	return rc != 0 ? rc : toc_place_units(r->t, r->x, end, why);
+}

@@ -1,0 +1,53 @@
+/*
+ * layerpack.c - make, list and extract layers that can be read lazily
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "layerpack.h"
+
+#include "base/fdio.h"
+
+#include <errno.h>
+#include <string.h>
+
+int
+layerpack_open(struct layerpack *p, struct layerpack_source *s)
+{
+	struct layer_expect e = { .kind = p->o.kind,
+		.index_digest = p->o.has_digest ? p->o.digest : NULL };
+	char why[LAYER_WHY] = "";
+	int rc;
+
+	*s = (struct layerpack_source){ .blobs = NULL };
+	rc = blobs_file_open(&s->blobs, p->o.source, p->o.side);
+	if (rc != 0) {
+		msg_error(&p->msg, "%s: %s", p->o.source, rc == -EINVAL ?
+		    "not a regular file or a directory" : strerror(-rc));
+		return rc;
+	}
+	rc = layer_open(&s->l, blobs_file_blobs(s->blobs), &e, why);
+	if (rc != 0)
+		msg_error(&p->msg, "%s: %s", p->o.source, why);
+	return rc;
+}
+
+void
+layerpack_close(struct layerpack_source *s)
+{
+	layer_close(s->l);
+	blobs_file_close(s->blobs);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct layerpack p = { .o = { .source = NULL } };
+	int status;
+
+	fdio_hold_standard();
+	msg_init(&p.msg, argv[0]);
+	status = layerpack_parse(&p, argc, argv);
+	if (status >= 0)
+		return status;
+	layerpack_list(&p);
+	return msg_finish(&p.msg);
+}

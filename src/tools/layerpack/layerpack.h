@@ -1,0 +1,56 @@
+/*
+ * layerpack.h - declarations shared by the parts of layerpack
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_LAYERPACK_H
+#define COLDPRESS_LAYERPACK_H
+
+#include "base/msg.h"
+#include "base/table.h"
+#include "lazy/blobs_file.h"
+#include "lazy/layer.h"
+
+#include <stdbool.h>
+
+enum layerpack_mode { LAYERPACK_NONE, LAYERPACK_LIST };
+
+struct layerpack_options {
+	enum layerpack_mode mode;
+	const char *kind;		/* -F, or NULL */
+	const char *side;		/* --ztoc, or NULL */
+	bool rows;
+	enum table_format format;	/* of rows */
+	bool has_digest;
+	uint8_t digest[LAYER_DIGEST];	/* expected of the index */
+	const char *source;
+};
+
+struct layerpack {
+	struct msg msg;
+	struct layerpack_options o;
+};
+
+/* Parses the command line.  -1 to continue, or the exit status. */
+int layerpack_parse(struct layerpack *p, int argc, char **argv);
+
+extern const char layerpack_usage[];
+int layerpack_help(struct layerpack *p);
+int layerpack_version(struct layerpack *p);
+
+/* An open layer of local files. */
+struct layerpack_source {
+	struct blobs_file *blobs;
+	struct layer *l;
+};
+
+/*
+ * Opens p->o.source.  0, or -errno after reporting the error; it must be closed
+ * in any case.
+ */
+int layerpack_open(struct layerpack *p, struct layerpack_source *s);
+void layerpack_close(struct layerpack_source *s);
+
+/* One function for each mode: 0, or -errno after reporting the error. */
+int layerpack_list(struct layerpack *p);
+
+#endif
