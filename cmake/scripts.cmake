@@ -19,7 +19,9 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/image-export-sizes.sh
     scripts/snap-startup-apps.sh scripts/snap-startup-launch.sh
     scripts/snap-startup-cell.sh scripts/snap-startup-report.sh
-    scripts/snap-startup-findings.sh
+    scripts/snap-startup-findings.sh scripts/snap-startup-tables.sh
+    scripts/snap-startup-plot.sh scripts/plot.sh
+    scripts/snap-startup-machines.sh
     scripts/mailfs-source.sh scripts/mailfs-findings.sh
     scripts/mailfs-fs.sh scripts/mailfs-sizes.sh scripts/mailfs-cell.sh
     scripts/mailfs-copy.sh scripts/mailfs-report.sh

@@ -3,14 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# Charts are stored beside the rows, each with its data: TSV of seconds, size in
-# percent, name, and the interval of the seconds.
-
-# quoted TEXT: in single quotes for gnuplot, which does not interpret them
-quoted() { printf "'%s'" "$(printf '%s\n' "$1" | sed "s/'/''/g")"; }
-
-# keep FILE NAME: copies a chart from the study's folder to beside the rows
-keep() { mv -f -T "$1" "${rows_csv%.csv}-$2"; }
+# The data are TSV of seconds, size in percent, name, and the interval of the
+# seconds.
+# shellcheck source=scripts/plot.sh
+. "$here/plot.sh"
 
 # chart_points PATTERN FILE: sorted by time
 chart_points() {
@@ -89,7 +85,7 @@ plot_threads() {
 	    >"$study/levels-sqpack"
 	chart_front "$study/levels" >"$study/levels-front"
 	{
-		chart_begin "$study/chart.svg" "Export by $1 threads" 1160
+		chart_begin "$study/plot.svg" "Export by $1 threads" 1160
 		[ ! -s "$study/levels" ] || printf 'set multiplot layout 1,2\n'
 		chart_panel "$chart_title" "$study/chart.tsv" \
 		    "$study/front" "$study/sqpack.tsv"
@@ -97,17 +93,10 @@ plot_threads() {
 		    "$study/levels" "$study/levels-front" \
 		    "$study/levels-sqpack"
 	} >"$study/plot"
-	chart_draw "p$1.svg"
-	keep "$study/chart.tsv" "p$1.tsv"
+	plot_draw "p$1"
+	plot_keep "$study/chart.tsv" "p$1.tsv"
 	[ ! -s "$study/sqpack.tsv" ] ||
-	    keep "$study/sqpack.tsv" "p$1-sqpack.tsv"
-}
-
-# chart_draw NAME: the chart of $study/plot
-chart_draw() {
-	gnuplot "$study/plot" || return 0
-	keep "$study/chart.svg" "$1"
-	[ "$verbosity" = 0 ] || say "${rows_csv%.csv}-$1"
+	    plot_keep "$study/sqpack.tsv" "p$1-sqpack.tsv"
 }
 
 # plot_duplicates N: levels 1 to 4 with and without duplicate removal
@@ -116,7 +105,7 @@ plot_duplicates() {
 	chart_points "^zstd[1-4][.]p$1\$" "$study/removed.tsv"
 	[ -s "$study/kept.tsv" ] || return 0
 	{
-		chart_begin "$study/chart.svg" "Duplicates, $1 threads" 760
+		chart_begin "$study/plot.svg" "Duplicates, $1 threads" 760
 		# Four levels are within a few seconds.
 		printf 'unset logscale x\nset xtics autofreq\n'
 		printf 'set xlabel "export, seconds"\n'
@@ -129,16 +118,13 @@ plot_duplicates() {
 		    "$(quoted "$study/kept.tsv")"
 		printf '"" using 1:2:3 with labels offset 0.6,0.7 notitle\n'
 	} >"$study/plot"
-	chart_draw duplicates.svg
-	keep "$study/kept.tsv" duplicates-kept.tsv
-	keep "$study/removed.tsv" duplicates-removed.tsv
+	plot_draw duplicates
+	plot_keep "$study/kept.tsv" duplicates-kept.tsv
+	plot_keep "$study/removed.tsv" duplicates-removed.tsv
 }
 
 plot_all() {
-	have gnuplot || {
-		echo 'Charts: not drawn (no gnuplot).'
-		return 0
-	}
+	plot_possible || return 0
 	for plot_n in $threads; do
 		plot_threads "$plot_n"
 	done

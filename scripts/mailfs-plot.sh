@@ -2,11 +2,8 @@
 # mailfs-plot.sh - charts of the mail study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
-#
-# Charts are stored beside the rows, each with its data.
-
-# quoted TEXT: in single quotes for gnuplot, which does not interpret them
-quoted() { printf "'%s'" "$(printf '%s\n' "$1" | sed "s/'/''/g")"; }
+# shellcheck source=scripts/plot.sh
+. "$here/plot.sh"
 
 # plot_begin TITLE
 plot_begin() {
@@ -20,11 +17,8 @@ plot_begin() {
 
 # plot_end NAME: the chart of $study/plot and its data, beside the rows
 plot_end() {
-	if gnuplot "$study/plot"; then
-		mv -f -T "$study/plot.svg" "${rows_csv%.csv}-$1.svg"
-		[ "$verbosity" = 0 ] || say "${rows_csv%.csv}-$1.svg"
-	fi
-	mv -f -T "$study/plot.tsv" "${rows_csv%.csv}-$1.tsv"
+	plot_draw "$1"
+	plot_keep "$study/plot.tsv" "$1.tsv"
 }
 
 # plot_writers WRITERS: colour and name
@@ -124,10 +118,7 @@ plot_ratio() {
 }
 
 plot_all() {
-	have gnuplot || {
-		echo 'Charts: not drawn (no gnuplot).'
-		return 0
-	}
+	plot_possible || return 0
 	report_cpus=$(cpus_measured)
 	for plot_variant in $report_variants; do
 		plot_efficiency "$plot_variant"

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# snap-startup-report.sh - tables and findings of the launches; sourced
+# snap-startup-report.sh - the report of the launches; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2034,SC2154
 #
@@ -39,6 +39,10 @@ published_report() {
 	apps=$(cut -d : -f 2 "$published_rows" | sort -u |
 	    sed 's/^gnome-//' | tr '\n' ' ')
 	printf 'The rows of %s, as the study published them.\n' "$published_rows"
+	awk -F : '$5 < 200 || $6 < 200 { n++ } END {
+		if (n)
+			print "Of " NR " rows " n " have a launch of less than 200 ms: the window seen was\nprobably another one.  They are included."
+	}' "$published_rows"
 	# shellcheck source=scripts/findings.sh
 	. "$here/findings.sh"
 	report_all
@@ -81,11 +85,13 @@ report_summaries() {
 	rows_keys >"$study/key-medians"
 }
 
-# rows_keys: labels, and medians of loop_n, loop_B, disk_B and quiet_ms
+# rows_keys: labels, medians of keys, and of loop_B the spread in percent
 rows_keys() {
-	# shellcheck disable=SC2016
 	awk "$(cat "$here/csv.awk" "$here/stats.awk")"'
-	BEGIN { OFS = "\t"; names = split("loop_n loop_B disk_B quiet_ms", name, " ") }
+	BEGIN {
+		OFS = "\t"
+		names = split("loop_n loop_B disk_B quiet_ms held_B", name, " ")
+	}
 	csv_row() && !failed() {
 		labels[get("label")]
 		for (i = 1; i <= names; i++)
@@ -93,110 +99,23 @@ rows_keys() {
 				x[get("label"), i, ++n[get("label"), i]] = key(name[i]) + 0
 	}
 	END {
-		print "label", "loop_n", "loop_B", "disk_B", "quiet_ms"
+		print "label", "loop_n", "loop_B", "disk_B", "quiet_ms", "held_B",
+		    "spread"
 		for (l in labels) {
 			line = l
+			spread = ""
 			for (i = 1; i <= names; i++) {
 				split("", a)
 				for (k = 1; k <= n[l, i]; k++)
 					a[k] = x[l, i, k]
-				line = line OFS (n[l, i] ? median(a, n[l, i]) : "")
+				middle = n[l, i] ? median(a, n[l, i]) : ""
+				line = line OFS middle
+				if (name[i] == "loop_B" && n[l, i] > 1 && middle > 0)
+					spread = 100 * (a[n[l, i]] - a[1]) / middle
 			}
-			print line
+			print line, spread
 		}
 	}' "$study/proven.csv"
-}
-
-# print_launches APP: the study's columns for each image, medians in ms
-print_launches() {
-	printf '\n%s: medians, ms\n' "$1"
-	printf '%-18s %9s %6s | %2s %8s %8s %8s | %8s %8s\n' image 'size MB' \
-	    ratio n first second dropped 'walk' coldwalk
-	tsv '
-	csv_row() && index(get("label"), app ".") == 1 {
-		label = substr(get("label"), length(app) + 2)
-		match(label, /[.](first|second|dropped|walk[.]app[.](mount|coldwalk))$/)
-		if (RSTART == 0)
-			next
-		image = substr(label, 1, RSTART - 1)
-		what = substr(label, RSTART + 1)
-		if (!(image in seen)) {
-			seen[image]
-			images[++count] = image
-		}
-		n[image, what] = get("n")
-		ms[image, what] = get("wall_s")
-		if (what == "first" || size[image] == "")
-			size[image] = get("image_B")
-	}
-	function real(what) {
-		return ms[image, what] == "" ? "-" : \
-		    int(1000 * ms[image, what] + 0.5)
-	}
-	END {
-		for (i = 1; i <= count; i++) {
-			image = images[i]
-			printf "%-18s %9.1f %6s | %2s %8s %8s %8s | %8s %8s\n",
-			    image, size[image] / 1e6,
-			    size["try"] && size[image] ? \
-			    sprintf("%.2f", size["try"] / size[image]) : "-",
-			    n[image, "first"], real("first"), real("second"),
-			    real("dropped"), real("walk.app.mount"),
-			    real("walk.app.coldwalk")
-		}
-	}' app="$1" "$study/summary"
-}
-
-# print_cost: what a cold launch costs over a warm one, and what it reads
-print_cost() {
-	printf '\n%-28s %2s %9s %9s %9s %9s %9s %9s\n' 'cold launches' n \
-	    'CPU(s)' 'warm(s)' 'cold-warm' requests 'MiB asked' 'MiB read'
-	tsv '
-	FNR == 1 { file++ }
-	!csv_row() { next }
-	file == 1 {
-		loop_n[get("label")] = get("loop_n")
-		loop_B[get("label")] = get("loop_B")
-		disk_B[get("label")] = get("disk_B")
-		next
-	}
-	{ cpu[get("label")] = get("cpu_s") }
-	get("label") ~ /[.]first$/ { labels[++n] = get("label"); runs[n] = get("n") }
-	function mib(b) { return b == "" ? "-" : sprintf("%.1f", b / 1048576) }
-	END {
-		for (i = 1; i <= n; i++) {
-			l = w = labels[i]
-			sub(/first$/, "second", w)
-			if (cpu[l] == "")
-				continue
-			printf "%-28s %2d %9.3f %9s %9s %9s %9s %9s\n", substr(l, 1,
-			    length(l) - 6), runs[i], cpu[l],
-			    cpu[w] == "" ? "-" : sprintf("%.3f", cpu[w]),
-			    cpu[w] == "" ? "-" : sprintf("%.3f", cpu[l] - cpu[w]),
-			    loop_n[l] == "" ? "-" : sprintf("%.0f", loop_n[l]),
-			    mib(loop_B[l]), mib(disk_B[l])
-		}
-	}' "$study/key-medians" "$study/summary"
-}
-
-# print_touched: what the programs need up to their windows, largest first
-print_touched() {
-	for touched_app in $apps; do
-		touched_list=$study/touched/$touched_app.tsv
-		[ -s "$touched_list" ] || continue
-		awk -F '\t' '{ n[$2] += $4; all += $4 }
-		END {
-			files = 0
-			for (f in n)
-				files++
-			printf "%.0f\t%d files up to the window\n", all, files
-			for (f in n)
-				printf "%.0f\t%s\n", n[f], f
-		}' "$touched_list" | sort -t "$tab" -k 1,1rn | head -n 11 |
-		    awk -F '\t' -v app="$touched_app" '
-		    NR == 1 { printf "\n%s needs, in MiB:\n", app }
-		    { printf "%9.1f  %s\n", $1 / 1048576, $2 }'
-	done
 }
 
 print_disturbed() {
@@ -205,8 +124,13 @@ print_disturbed() {
 	sed 's/^/  /' "$study/disturbed"
 }
 
+# report_all: the report of $rows_csv
 report_all() {
+	# shellcheck source=scripts/snap-startup-tables.sh
+	. "$here/snap-startup-tables.sh"
 	rm -f "$study/disturbed"
+	report_kernel=$(sed -n 's/^# kernel_squashfs: *//p' "$rows_csv" |
+	    sed 's/ *$//; q')
 	print_source
 	report_summaries
 	for report_app in $apps; do
@@ -217,10 +141,19 @@ report_all() {
 	print_failed
 	[ -n "$published_rows" ] || {
 		print_cost
+		print_prewarm
 		print_touched
+		print_shares
 	}
 	print_disturbed
 	# shellcheck source=scripts/snap-startup-findings.sh
 	. "$here/snap-startup-findings.sh"
 	print_findings
+	[ -n "$published_rows" ] || {
+		echo
+		# shellcheck source=scripts/snap-startup-plot.sh
+		. "$here/snap-startup-plot.sh"
+		plot_all
+	}
+	print_best
 }

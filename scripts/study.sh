@@ -15,6 +15,7 @@
 # and its defaults, defines hooks, and calls study_main "$@".  Of the hooks
 # table, cell and report are needed; doc/study.md has an example.
 #   usage           prints the usage; usage_common has the shared options
+#   operands WORD...  takes the operands; by default those of study_places
 #   check           ends the script if an option is wrong
 #   prepare         decides, once, what the plan keeps
 #   ready           each time that cells are planned
@@ -47,6 +48,7 @@ usage() {
 	    "$(echo "$study_places" | tr '[:lower:]' '[:upper:]')"
 	usage_common
 }
+operands() { study_operands "$@"; }
 check() { :; }
 prepare() {
 	[ -n "$dir" ] || misused 'DIR is missing'
@@ -264,7 +266,7 @@ study_main() {
 	study_parse "$@"
 	case $step in
 	cell | call) ;;
-	*) eval "study_operands $study_words" ;;
+	*) eval "operands $study_words" ;;
 	esac
 	rows_csv=$(absolute "$rows_csv")
 	study=$rows_csv.d

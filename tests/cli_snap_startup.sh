@@ -34,6 +34,29 @@ shows 'one about sizes' 'here 3.75: holds here$' report
 shows 'one that does not' 'does not hold here' report
 shows 'one without rows' 'not measured' report
 is 'and nothing else is said' "$(cat .t.err)" ''
+shows 'the best image for a slow link' '^chromium 1 xz xz ' report
+shows 'and for a fast one' '^chromium 1000 zstd15 zstd15 zstd15 zstd15$' report
+
+# Another machine, where everything takes twice as long, except walks of xz.
+awk -F : -v OFS=: '{
+	$5 *= 2; $6 *= 2
+	if ($3 != "xz")
+		$NF *= 2
+	print
+}' published >slower
+t 'two machines' 0 "$snap" report published slower
+squeeze >report
+shows 'side by side' '^chromium.xz 6006 12011 | 2.99 2.99$' report
+shows 'walks too' '^chromium.xz 9006 9006 | 3.00 1.50$' report
+shows 'are similar where they are' \
+    'chromium.xz.first/chromium.try.first: .*: similar$' report
+shows 'and different where not' \
+    'chromium.xz.walk.app.mount/chromium.gzip.*: different$' report
+t 'a machine that is not there' 1 "$snap" report published nowhere
+shows 'is named' 'nowhere: there are no rows' .t.err
+t 'something else' 1 "$snap" report published "$snap"
+shows 'is told apart' 'neither rows of a study, nor published ones' .t.err
+
 sed 's/^1:chromium:xz:.*/1:chromium:xz:1:2:3/' published >short
 t 'rows of another length' 1 "$snap" --from-published short
 shows 'are told' 'not ITER:SNAP:MODE' .t.err

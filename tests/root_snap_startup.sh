@@ -49,7 +49,16 @@ gone() {
 t 'the study' 0 "$snap" -q -n 1 --quick --from mine.app -o rows.csv \
     --rows 'mine.try mine.gzip mine.gzip.walk'
 shows 'has its table' '^gzip .* | *1 .*'
-shows 'and what a launch costs' 'cold-warm'
+shows 'and what a launch costs' '^mine.gzip  *1 '
+if have gnuplot; then
+	is 'and charts' "$(grep -l '</svg>' rows-mine-launches.svg \
+	    rows-mine-walks.svg rows-ratios.svg rows-cpu.svg rows-files.svg |
+	    wc -l)" 5
+else
+	shows 'and says what is lost' '^Charts: not drawn'
+fi
+t 'it is set beside another' 0 "$snap" report rows.csv rows.csv.d
+shows 'in columns' '^mine.gzip  *[0-9]*  *[0-9]* |'
 is 'a row each' "$(col rows.csv label | tr ' ' '\n' | sort | tr '\n' ' ')" \
     'mine.gzip.dropped mine.gzip.first mine.gzip.second mine.gzip.walk.app.coldwalk mine.gzip.walk.app.mount mine.try.dropped mine.try.first mine.try.second '
 is 'all of them good' "$(col rows.csv exit | tr ' ' '\n' | sort -u)" 0

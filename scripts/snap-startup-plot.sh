@@ -1,0 +1,254 @@
+# shellcheck shell=sh
+# snap-startup-plot.sh - charts of launches, walks, sizes and files; sourced
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2016,SC2154
+# shellcheck source=scripts/plot.sh
+. "$here/plot.sh"
+
+# plot_begin TITLE WIDTH YLABEL
+plot_begin() {
+	printf 'set terminal svg size %s,480 font "sans-serif,12" background "white"\n' "$2"
+	printf 'set output %s\nset datafile separator tab\n' \
+	    "$(quoted "$study/plot.svg")"
+	printf 'set datafile missing "-"\n'
+	printf 'set grid ytics back lt 1 lc rgb "#dddddd"\nset yrange [0:*]\n'
+	printf 'set xtics rotate by -35\nset ylabel "%s"\n' "$3"
+	printf 'set title "%s"\n' "$(printf '%s (%s processors, %s)' "$1" \
+	    "${report_cpus:-some}" "${report_kernel:-unknown kernel}" |
+	    tr '_' ' ' | tr -cd '[:alnum:] (),.-')"
+}
+
+# plot_colour N: of the Nth series
+plot_colour() {
+	case $1 in
+	1) echo '#1f5fa8' ;;
+	2) echo '#b5532a' ;;
+	3) echo '#5a8a3a' ;;
+	*) echo '#7a5a9a' ;;
+	esac
+}
+
+# box_data APP SUFFIX...: every undisturbed run of the rows APP.IMAGE.SUFFIX, as
+# blocks of lines in $study/plot.1, .2 and so on, a file per suffix: place, ms,
+# image, suffix; the places of the blocks in plot.1.at and so on; on standard
+# output the number and the name of each image
+box_data() {
+	box_app=$1
+	shift
+	rm -f "$study"/plot.[1-9]*
+	csv '
+	FNR == 1 {
+		suffixes = split(words, suffix, " ")
+		count = split("try none lz4 lzo gzip zstd15 xz", image, " ")
+		for (i = 1; i <= count; i++)
+			place[image[i]] = i
+	}
+	csv_row() && !failed() && index(get("label"), app ".") == 1 {
+		rest = substr(get("label"), length(app) + 2)
+		for (s = 1; s <= suffixes; s++) {
+			name = substr(rest, 1, length(rest) - length(suffix[s]) - 1)
+			if (rest != name "." suffix[s])
+				continue
+			if (!(name in place)) {
+				image[++count] = name
+				place[name] = count
+			}
+			ms[name, s, ++n[name, s]] = 1000 * get("wall_s")
+			used[name]
+		}
+	}
+	END {
+		for (i = 1; i <= count; i++) {
+			if (!(image[i] in used))
+				continue
+			print ++pos, image[i]
+			for (s = 1; s <= suffixes; s++)
+				block(image[i], s)
+		}
+	}
+	# a run is drawn beside its neighbours, so that each is visible
+	function block(name, s,  k, file, middle) {
+		if (!n[name, s])
+			return
+		file = prefix "." s
+		middle = pos + (s - (suffixes + 1) / 2) * 0.8 / suffixes
+		print middle >(file ".at")
+		for (k = 1; k <= n[name, s]; k++)
+			printf "%.3f\t%.1f\t%s\t%s\n", middle + \
+			    (k % 5 - 2) * 0.02, ms[name, s, k], name,
+			    suffix[s] >file
+		printf "\n\n" >file
+	}' app="$box_app" words="$*" prefix="$study/plot" "$study/proven.csv"
+}
+
+# plot_box FILE TITLE COLOUR: the boxes and the runs of one suffix; gnuplot draws
+# no box for fewer than 5
+plot_box() {
+	box_file=$(quoted "$1")
+	printf 'for [i=1:%d] %s index i-1 using (real(word("%s", i))):2 with boxplot lc rgb "%s" notitle, ' \
+	    "$(wc -l <"$1.at")" "$box_file" "$(tr '\n' ' ' <"$1.at")" "$3"
+	printf '%s using 1:2 with points pt 7 ps 0.5 lc rgb "%s" title "%s"' \
+	    "$box_file" "$3" "$2"
+}
+
+# plot_boxes NAME APP TITLE SUFFIX...: a box and all runs for each image
+plot_boxes() {
+	boxes_name=$1 boxes_app=$2 boxes_title=$3
+	shift 3
+	box_data "$boxes_app" "$@" >"$study/plot.images"
+	boxes_n=$(wc -l <"$study/plot.images")
+	[ "$boxes_n" -gt 0 ] || return 0
+	{
+		plot_begin "$boxes_title" $((200 + boxes_n * 22 * $# + 200)) ms
+		printf 'set style boxplot nooutliers\nset style fill solid 0.2\n'
+		printf 'set boxwidth %s\nset key above\nset xrange [0.4:%s.6]\n' \
+		    "$(calc 'printf "%.2f", 0.7 / n' n=$#)" "$boxes_n"
+		printf 'set xtics (%s)\nplot ' "$(awk '{
+			printf "%s\"%s\" %d", (NR > 1 ? ", " : ""), $2, $1
+		}' "$study/plot.images")"
+		boxes_s=0 boxes_comma=
+		for boxes_suffix; do
+			boxes_s=$((boxes_s + 1))
+			[ -e "$study/plot.$boxes_s" ] || continue
+			printf %s "$boxes_comma"
+			plot_box "$study/plot.$boxes_s" "$boxes_suffix" \
+			    "$(plot_colour $boxes_s)"
+			boxes_comma=', '
+		done
+		echo
+	} >"$study/plot"
+	plot_draw "$boxes_app-$boxes_name"
+	cat "$study"/plot.[1-9] >"$study/plot.tsv"
+	plot_keep "$study/plot.tsv" "$boxes_app-$boxes_name.tsv"
+}
+
+# bar_data PROGRAM: a line per image, a column per application, of what the
+# function value(APP, IMAGE) of the awk program makes of the medians
+bar_data() {
+	both "$1"'
+	get("label") ~ /[.]first$/ {
+		label = get("label")
+		sub(/[.]first$/, "", label)
+		image = substr(label, index(label, ".") + 1)
+		bytes[label] = get("image_B")
+		if (!(image in seen)) {
+			seen[image]
+			images[++count] = image
+		}
+	}
+	END {
+		n = split(apps, app, " ")
+		m = split("try none lz4 lzo gzip zstd15 xz", image_of, " ")
+		line = "image"
+		for (a = 1; a <= n; a++)
+			line = line OFS app[a]
+		print line
+		for (i = 1; i <= m; i++)
+			print_image(image_of[i])
+	}
+	function print_image(image,  a, line, any, v) {
+		line = image
+		for (a = 1; a <= n; a++) {
+			v = value(app[a], image)
+			any = any || v != ""
+			line = line OFS (v == "" ? "-" : v)
+		}
+		if (any)
+			print line
+	}' apps="$apps"
+}
+
+# plot_bars NAME TITLE YLABEL PROGRAM: see bar_data
+plot_bars() {
+	bar_data "$4" >"$study/plot.tsv"
+	[ "$(wc -l <"$study/plot.tsv")" -gt 1 ] || return 0
+	{
+		plot_begin "$2" 760 "$3"
+		printf 'set style data histograms\nset style histogram clustered\n'
+		printf 'set style fill solid 0.7\nset key above\nplot '
+		bars_n=0
+		for bars_app in $apps; do
+			bars_n=$((bars_n + 1))
+			printf '%s%s skip 1 using %d:xtic(1) lc rgb "%s" title "%s"' \
+			    "$([ $bars_n = 1 ] || echo ', ')" \
+			    "$(quoted "$study/plot.tsv")" $((bars_n + 1)) \
+			    "$(plot_colour $bars_n)" "$bars_app"
+		done
+		echo
+	} >"$study/plot"
+	plot_draw "$1"
+	plot_keep "$study/plot.tsv" "$1.tsv"
+}
+
+# plot_files: what share of the bytes the largest files have
+plot_files() {
+	rm -f "$study/plot.tsv"
+	for files_app in $apps; do
+		files_of "$files_app" | awk -v OFS='\t' -v app="$files_app" '
+		{ size[NR] = $1; all += $1 }
+		END {
+			for (i = 1; i <= NR; i++) {
+				sum += size[i]
+				# about forty points for a factor of ten
+				if (i > 100 && i < next_at && i < NR)
+					continue
+				next_at = i * 1.06
+				print app, i, size[i], 100 * sum / all
+			}
+			if (NR)
+				printf "\n\n"
+		}' >>"$study/plot.tsv"
+	done
+	[ -s "$study/plot.tsv" ] || return 0
+	{
+		plot_begin 'Bytes in the largest files' 760 '% of all bytes'
+		printf 'set logscale x\nset xtics rotate by 0\nset key bottom right\n'
+		printf 'set xlabel "the largest n files (log)"\n'
+		for files_n in 10 100; do
+			printf 'set arrow from %d, graph 0 to %d, graph 1 nohead lc rgb "#999999"\n' \
+			    $files_n $files_n
+		done
+		printf 'plot '
+		files_i=0
+		for files_app in $(cut -f 1 "$study/plot.tsv" | uniq | grep .); do
+			files_i=$((files_i + 1))
+			printf '%s%s index %d using 2:4 with lines lw 2 lc rgb "%s" title "%s: 10 have %s %%, 100 have %s %%"' \
+			    "$([ $files_i = 1 ] || echo ', ')" \
+			    "$(quoted "$study/plot.tsv")" $((files_i - 1)) \
+			    "$(plot_colour $files_i)" "$files_app" \
+			    "$(share "$files_app" 10)" "$(share "$files_app" 100)"
+		done
+		echo
+	} >"$study/plot"
+	plot_draw files
+	plot_keep "$study/plot.tsv" files.tsv
+}
+
+plot_all() {
+	plot_possible || return 0
+	report_cpus=$(cpus_measured)
+	for plot_app in $apps; do
+		plot_boxes launches "$plot_app" "$plot_app: launches" first \
+		    second dropped
+		plot_boxes walks "$plot_app" "$plot_app: cold walks" \
+		    walk.app.mount walk.app.coldwalk
+		plot_boxes walks-both "$plot_app" \
+		    "$plot_app and its content: cold walks" walk.both.mount \
+		    walk.both.coldwalk
+	done
+	plot_bars ratios 'Size of the tree, divided by that of the image' ratio '
+	function value(app, image,  a, b) {
+		a = bytes[app ".try"]
+		b = bytes[app "." image]
+		return a > 0 && b > 0 ? a / b : ""
+	}'
+	plot_bars cpu 'CPU time of a cold launch, less that of a warm one' \
+	    seconds '
+	function value(app, image,  a, b) {
+		a = cpu[app "." image ".first"]
+		b = cpu[app "." image ".second"]
+		return a > 0 && b > 0 ? a - b : ""
+	}'
+	plot_files
+	rm -f "$study"/plot.*
+}

@@ -1,0 +1,243 @@
+# shellcheck shell=sh
+# snap-startup-tables.sh - tables of launches, walks and files; sourced
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2016,SC2154
+#
+# From $study/summary and $study/key-medians, which have a line per label.
+
+# print_title TEXT: a title, with what the figures depend on the most
+print_title() {
+	printf '\n%s\n' "$1"
+	[ -z "$report_kernel" ] || printf '(squashfs: %s)\n' "$report_kernel"
+}
+
+# print_launches APP: the study's columns for each image, medians in ms
+print_launches() {
+	print_title "$1: medians, ms"
+	printf '%-18s %9s %6s | %2s %8s %8s %8s | %8s %8s\n' image 'size MB' \
+	    ratio n first second dropped 'walk' coldwalk
+	tsv '
+	csv_row() && index(get("label"), app ".") == 1 {
+		label = substr(get("label"), length(app) + 2)
+		match(label, /[.](first|second|dropped|walk[.]app[.](mount|coldwalk))$/)
+		if (RSTART == 0)
+			next
+		image = substr(label, 1, RSTART - 1)
+		what = substr(label, RSTART + 1)
+		if (!(image in seen)) {
+			seen[image]
+			images[++count] = image
+		}
+		n[image, what] = get("n")
+		ms[image, what] = get("wall_s")
+		if (what == "first" || size[image] == "")
+			size[image] = get("image_B")
+	}
+	function real(what) {
+		return ms[image, what] == "" ? "-" : \
+		    int(1000 * ms[image, what] + 0.5)
+	}
+	END {
+		for (i = 1; i <= count; i++) {
+			image = images[i]
+			printf "%-18s %9.1f %6s | %2s %8s %8s %8s | %8s %8s\n",
+			    image, size[image] / 1e6,
+			    size["try"] && size[image] ? \
+			    sprintf("%.2f", size["try"] / size[image]) : "-",
+			    n[image, "first"], real("first"), real("second"),
+			    real("dropped"), real("walk.app.mount"),
+			    real("walk.app.coldwalk")
+		}
+	}' app="$1" "$study/summary"
+}
+
+# both PROGRAM [NAME=VALUE...]: tsv with the medians of the keys of each label
+# in of[label, key], and then the rows of the summary
+both() {
+	both_program=$1
+	shift
+	tsv '
+	function mib(b) { return b == "" ? "-" : sprintf("%.1f", b / 1048576) }
+	function real(format, v) { return v == "" ? "-" : sprintf(format, v) }
+	function less(a, b) {
+		return a == "" || b == "" ? "-" : sprintf("%.3f", a - b)
+	}
+	function share(a, b) {
+		return a == "" || !(b > 0) ? "-" : sprintf("%.3f", a / b)
+	}
+	FNR == 1 { file++ }
+	!csv_row() { next }
+	file == 1 {
+		for (name in at)
+			of[get("label"), name] = get(name)
+		next
+	}
+	{ cpu[get("label")] = get("cpu_s") }
+	'"$both_program" "$@" "$study/key-medians" "$study/summary"
+}
+
+# print_cost: what a cold launch costs over a warm one, and what it reads.  The
+# spread is the range of the undisturbed launches, in percent of the median.
+print_cost() {
+	print_title 'What a cold launch costs'
+	printf '%-24s %2s %7s %7s %7s %8s %8s %6s %8s %7s\n' '' n \
+	    'CPU(s)' 'warm(s)' 'less(s)' requests 'MiB' 'spread' 'MiB read' \
+	    'quiet'
+	both '
+	get("label") ~ /[.]first$/ { labels[++n] = get("label"); runs[n] = get("n") }
+	END {
+		for (i = 1; i <= n; i++) {
+			l = w = labels[i]
+			sub(/first$/, "second", w)
+			if (cpu[l] == "")
+				continue
+			printf "%-24s %2d %7.3f %7s %7s %8s %8s %6s %8s %7s\n",
+			    substr(l, 1, length(l) - 6), runs[i], cpu[l],
+			    real("%.3f", cpu[w]), less(cpu[l], cpu[w]),
+			    real("%.0f", of[l, "loop_n"]), mib(of[l, "loop_B"]),
+			    real("%.1f %%", of[l, "spread"]),
+			    mib(of[l, "disk_B"]), real("%.0f", of[l, "quiet_ms"])
+		}
+	}'
+}
+
+# print_prewarm: what reading something before a launch costs, and what it spares
+# the launch
+print_prewarm() {
+	grep -q '[.]prewarm[.]' "$study/summary" || return 0
+	print_title 'Pre-warming, and the launch after it'
+	printf '%-28s %2s %7s %7s %7s %8s | %9s %9s\n' '' n seconds 'CPU(s)' \
+	    'MiB' 'MiB held' '% of cold' 'of warm'
+	both '
+	match(get("label"), /[.]prewarm[.](touched|all|file)$/) {
+		labels[++n] = get("label")
+		runs[n] = get("n")
+		wall[n] = get("wall_s")
+		image[n] = substr(get("label"), 1, RSTART - 1)
+	}
+	END {
+		for (i = 1; i <= n; i++) {
+			l = after = labels[i]
+			sub(/[.]prewarm[.]/, "&after-", after)
+			first = of[image[i] ".first", "loop_B"]
+			left = of[after, "loop_B"]
+			if (left != "" && first > 0)
+				left = 100 * left / first
+			else
+				left = ""
+			printf "%-28s %2d %7.2f %7.2f %7s %8s | %9s %9s\n", l,
+			    runs[i], wall[i], cpu[l], mib(of[l, "loop_B"]),
+			    mib(of[l, "held_B"]), real("%.2f", left),
+			    share(cpu[after], cpu[image[i] ".second"])
+		}
+	}'
+	echo 'MiB: asked of the image; then, of the launch: its bytes in % of those of a
+cold launch, its CPU time divided by that of a warm one.'
+}
+
+# print_best: the image that costs a client the least, for its link, its
+# processors and the number of cold launches before the next download
+print_best() {
+	print_title 'The best image for a client'
+	both '
+	match(get("label"), /[.]first$/) && get("image_B") > 0 {
+		label = substr(get("label"), 1, RSTART - 1)
+		dot = index(label, ".")
+		app = substr(label, 1, dot - 1)
+		if (label ~ /[.]try$/)
+			next
+		if (!(app in count))
+			apps[++all] = app
+		images[app, ++count[app]] = label
+		bytes[label] = get("image_B")
+		wall[label] = get("wall_s")
+	}
+	# the seconds of a launch that its image costs
+	function launch(label, cores) {
+		if (cpu[label ".first"] + 0 > 0)
+			return (cpu[label ".first"] - cpu[label ".second"]) / cores
+		return wall[label]
+	}
+	function best(app, link, cores, launches,  i, l, cost, least, found) {
+		for (i = 1; i <= count[app]; i++) {
+			l = images[app, i]
+			cost = bytes[l] * 8 / link / 1e6 + \
+			    launches * launch(l, cores)
+			if (found == "" || cost < least) {
+				least = cost
+				found = substr(l, length(app) + 2)
+			}
+		}
+		return found
+	}
+	END {
+		printf "%-14s %8s  %-16s %-16s %-16s %s\n", "", "Mbit/s",
+		    "1 core: 1 launch", "10", "100", "4 cores: 10"
+		for (a = 1; a <= all; a++)
+			for (link = 1; link <= 1000; link *= 10)
+				printf "%-14s %8d  %-16s %-16s %-16s %s\n",
+				    apps[a], link, best(apps[a], link, 1, 1),
+				    best(apps[a], link, 1, 10),
+				    best(apps[a], link, 1, 100),
+				    best(apps[a], link, 4, 10)
+	}'
+	echo 'The least of: the download, and for each cold launch the CPU time by which it
+exceeds a warm one, divided by the cores (without CPU times, its wall time).'
+}
+
+# files_of APP: sizes of its files, largest first, each inode once
+files_of() {
+	files_dir=$(app_whole "$1" 2>/dev/null) || return 0
+	[ ! -d "$files_dir" ] || find "$files_dir" -xdev -type f \
+	    -printf '%D:%i\t%s\n' | sort -u | cut -f 2 | sort -rn
+}
+
+# share APP N: the percentage of its bytes that is in the N largest files
+share() {
+	files_of "$1" | awk -v n="$2" '{ all += $1; if (NR <= n) most += $1 }
+	    END { if (all) printf "%.0f", 100 * most / all }'
+}
+
+# print_shares: how much of each program is in few files
+print_shares() {
+	print_title 'Files'
+	printf '%-14s %8s %9s %12s %12s\n' '' files MB 'largest 10' \
+	    'largest 100'
+	for shares_app in $apps; do
+		files_of "$shares_app" | awk -v app="$shares_app" '
+		{
+			all += $1
+			if (NR <= 10)
+				ten += $1
+			if (NR <= 100)
+				hundred += $1
+		}
+		END {
+			if (all)
+				printf "%-14s %8d %9.1f %10.0f %% %10.0f %%\n",
+				    app, NR, all / 1e6, 100 * ten / all,
+				    100 * hundred / all
+		}'
+	done
+}
+
+# print_touched: what the programs need up to their windows, largest first
+print_touched() {
+	for touched_app in $apps; do
+		touched_list=$study/touched/$touched_app.tsv
+		[ -s "$touched_list" ] || continue
+		awk -F '\t' '{ n[$2] += $4; all += $4 }
+		END {
+			files = 0
+			for (f in n)
+				files++
+			printf "%.0f\t%d files\n", all, files
+			for (f in n)
+				printf "%.0f\t%s\n", n[f], f
+		}' "$touched_list" | sort -t "$tab" -k 1,1rn | head -n 11 |
+		    awk -F '\t' -v app="$touched_app" '
+		    NR == 1 { printf "\n%s needs before its window, in MiB:\n", app }
+		    { printf "%9.1f  %s\n", $1 / 1048576, $2 }'
+	done
+}
+
