@@ -89,6 +89,11 @@ head -c 100000 a.tar | gzip | head -c 20000 >cut.tar.gz
 t 'a compressed archive that is cut short' 1 sqpack -o cut.image cut.tar.gz
 t 'and no image' 1 test -e cut.image
 
+mkfifo pipe.out; cat pipe.out >/dev/null &
+t 'no image to a pipe' 1 sqpack -f -o pipe.out tree
+shows 'it is said what is needed' 'needs a file or a block device' .t.err
+t 'nor to standard output' 1 sqpack -o - tree
+
 # Owners, times, exclusions
 t 'all of the root' 0 sqpack -f --all-root --mtime 7 -F lz4 -o image tree
 unsquashfs -lln image | awk '/^[-dlp]/ { print $2 }' | sort -u >owners

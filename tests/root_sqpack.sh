@@ -39,8 +39,8 @@ facts() {
 facts tree >want
 sqpack -F gzip -o image tree
 mount -o loop,ro image mnt 2>/dev/null || skip_all 'no squashfs mount'
-trap 'umount mnt 2>/dev/null' EXIT
 umount mnt
+trap 'umount mnt 2>/dev/null' EXIT
 
 for o in '-F gzip' '-F zstd -L 1' '-F lz4 -b 4K' '-F lz4hc' '-F xz -b 1M' \
     '-F lzo' '-F none' '-F gzip --no-fragments --no-duplicates'; do
@@ -67,4 +67,54 @@ for o in '-F gzip' '-F zstd -L 1' '-F lz4 -b 4K' '-F lz4hc' '-F xz -b 1M' \
 	umount mnt
 	same "$o: made again, mounted" got want
 done
+
+# A sparse file of 100 GiB: the kernel finds the data where it was
+# piece FILE KIB: 64 KiB of it
+piece() { dd if="$1" bs=1K skip="$2" count=64 status=none; }
+mkdir sparse
+if truncate -s 100G sparse/huge 2>/dev/null; then
+	for at in 0 50000000 104857598; do
+		seq $at $((at + 200)) | dd of=sparse/huge bs=1K seek=$at \
+		    conv=notrunc status=none
+	done
+	t '100 GiB' 0 sqpack -f -L1 -F gzip -o image sparse
+	mount -o loop,ro image mnt
+	is '100 GiB, mounted: the size' "$(stat -c %s mnt/huge)" \
+	    "$(stat -c %s sparse/huge)"
+	for at in 0 49999980 50000000 77777777 104857580; do
+		is "100 GiB, mounted: at $at KiB" \
+		    "$(piece mnt/huge $at | cksum)" \
+		    "$(piece sparse/huge $at | cksum)"
+	done
+	umount mnt
+else
+	skip 'this file system has no files of 100 GiB'
+fi
+
+# A block device: written in place, and never while it is mounted
+truncate -s 20M disk
+if loop=$(losetup -f --show disk 2>/dev/null); then
+	trap 'umount mnt 2>/dev/null; losetup -d "$loop" 2>/dev/null' EXIT
+	t 'a device without -f' 1 sqpack -o "$loop" tree
+	t 'a device' 0 sqpack -f -F gzip -o "$loop" tree
+	mount -r "$loop" mnt
+	facts mnt >got
+	same 'a device: mounted' got want
+	t 'a mounted device' 1 sqpack -f -F gzip -o "$loop" sparse
+	shows 'it is said' 'busy' .t.err
+	umount mnt
+	ln -s "$(command -v sqpack)" mksquashfs
+	t 'as mksquashfs' 0 ./mksquashfs tree "$loop" -noappend -no-progress
+	mount -r "$loop" mnt
+	facts mnt >got
+	same 'as mksquashfs: mounted' got want
+	umount mnt
+	head -c 25000000 /dev/urandom >tree/a/noise
+	t 'a device that is too small' 1 sqpack -f -o "$loop" tree
+	t 'has no image then' 1 sqpack -l "$loop"
+	losetup -d "$loop"
+	trap - EXIT
+else
+	skip 'no loop device'
+fi
 done_testing

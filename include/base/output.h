@@ -35,7 +35,8 @@ struct output {
  * without it -EEXIST is returned, here or at commit.  A FIFO, a character or
  * block device, a link to one of these, and a link to what is open as
  * descriptor 0, 1 or 2 (/dev/stdout) are never replaced: with replace they are
- * written in place.  Returns 0 or -errno; on failure there is nothing to abort.
+ * written in place, unless it is a block device in use (mounted, for example):
+ * -EBUSY.  Returns 0 or -errno; on failure there is nothing to abort.
  */
 int output_create(struct output *o, const char *path, bool replace);
 

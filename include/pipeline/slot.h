@@ -90,6 +90,7 @@ struct bunzip2_notes {
 /* Making a squashfs image. */
 struct squashfs_notes {
 	size_t number;		/* fill: of the unit, or of the old block */
+	uint32_t count;		/* fill: 1; for a hole, its blocks */
 	bool is_fragment;	/* fill: a fragment block, not a file's */
 	uint32_t word;		/* work: bytes of out as the image records
 				   them, with SQUASHFS_BLOCK_RAW; 0: a hole */

@@ -128,14 +128,15 @@ open_standard(const struct output *o)
 
 /*
  * This open neither truncates nor creates: if a regular file has replaced the
- * device, it is left alone.
+ * device, it is left alone.  A block device that is mounted is -EBUSY.
  */
 static int
 open_in_place(struct output *o, bool link)
 {
 	struct stat st;
 	int fd = sys_openat(o->dirfd, o->name, O_WRONLY | O_NOCTTY |
-	    O_CLOEXEC | (link ? 0 : O_NOFOLLOW), 0);
+	    O_CLOEXEC | (S_ISBLK(o->there.st_mode) ? O_EXCL : 0) |
+	    (link ? 0 : O_NOFOLLOW), 0);
 	int rc = fd < 0 ? fd : fstat(fd, &st) == -1 ? -errno :
 	    is_special(st.st_mode) ? 0 : -EEXIST;
 

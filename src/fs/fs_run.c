@@ -8,9 +8,9 @@
 #include "fs/fs_run.h"
 
 #include "base/fdio.h"
+#include "base/hole.h"
 #include "base/parallel.h"
 #include "base/sys.h"
-#include "fs/fs_hole.h"
 #include "fs/fs_model.h"
 #include "walk/walk_tree.h"
 
@@ -129,8 +129,8 @@ do_part(struct reader *rd, size_t item, uint64_t offset)
 	bool hole;
 
 	open_item(rd, item);
-	hole = rd->fd >= 0 && fs_is_hole(rd->fd, &r->list->items[item].st,
-	    offset, len);
+	hole = rd->fd >= 0 && hole_at(rd->fd, &r->list->items[item].st,
+	    offset) >= len;
 	if (hole && r->hole != NULL) {
 		r->hole(r->arg, rd->worker, item, offset, len);
 		return;

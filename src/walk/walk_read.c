@@ -4,12 +4,12 @@
  */
 #include "walk_read.h"
 
+#include "base/hole.h"
 #include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PIECE_B = 256 << 10 };
 
@@ -128,21 +128,11 @@ skip_hole(struct walk_reader *rd, off_t from, off_t to)
 	return rc;
 }
 
-/*
- * Returns the offset of the next data from at on; st_size at the end.  A file
- * system that cannot tell reports everything as data.
- */
+/* Returns the offset of the next data from at on; st_size at the end. */
 static off_t
 next_data(const struct walk_job *j, off_t at)
 {
-	off_t data;
-
-	if ((uint64_t)j->st.st_blocks * 512 >= (uint64_t)j->st.st_size)
-		return at;
-	data = lseek(j->fd, at, SEEK_DATA);
-	if (data == -1)
-		return errno == ENXIO ? j->st.st_size : at;
-	return data > j->st.st_size ? j->st.st_size : data;
+	return at + (off_t)hole_at(j->fd, &j->st, (uint64_t)at);
 }
 
 /* Reads up to size bytes, at most one piece. */

@@ -21,9 +21,13 @@ struct content {
 int content_open(struct content *c, const struct sqb_data_options *o);
 void content_close(struct content *c);
 
-/* These hash a file: begin, add its blocks in order, end. */
+/*
+ * These hash a file: begin, add its blocks in order, end.  A hole has the same
+ * hash as `count` blocks of zeros, of which the first has len bytes.
+ */
 void content_begin(struct content *c);
 void content_add(struct content *c, const uint8_t *block, size_t len);
+void content_add_hole(struct content *c, size_t len, uint32_t count);
 XXH128_hash_t content_end(const struct content *c);
 
 /*

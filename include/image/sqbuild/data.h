@@ -46,10 +46,26 @@ struct sqb_source {
 	 * continue with the next one.
 	 */
 	int (*read)(void *arg, void *buf, size_t len);
+	/*
+	 * Skips a hole at the current offset, in whole blocks or to the end of
+	 * the file; see sqb_hole_blocks().  Returns how many bytes, 0 if there
+	 * is none, or -errno as read() does.  NULL: holes are not known.
+	 */
+	int64_t (*skip)(void *arg);
 	/* Seeks to the file's first byte; NULL if the source cannot seek. */
 	int (*rewind)(void *arg);
 	void *arg;
 };
+
+/*
+ * How much of a hole consists of whole blocks, of which the last may be short:
+ * `left` bytes of the file are left.
+ */
+static inline uint64_t
+sqb_hole_blocks(uint64_t hole, uint64_t left, uint32_t block)
+{
+	return hole >= left ? left : hole - hole % block;
+}
 
 struct sqb_data_options {
 	const struct sqb_method *method;
@@ -62,6 +78,8 @@ struct sqb_data_options {
 	bool no_probe;			/* also compress data that hardly
 					 * shrinks */
 	bool exact;			/* the bytes of mksquashfs 4.5.1 */
+	uint64_t memory;		/* limit on the lists of blocks, in
+					 * bytes; 0: none */
 	int tmpdir;			/* for data that cannot be re-read */
 };
 
@@ -84,7 +102,8 @@ struct sqb_data {
 /*
  * Reads all files of source and writes their units to fd at its current offset,
  * `at` bytes into the image.  d must be zeroed beforehand, and freed in any
- * case.  Returns 0, -ENOMEM, or -errno from the source or from writing.
+ * case.  Returns 0, -ENOMEM, -EOVERFLOW (more blocks than an image or o->memory
+ * can hold), or -errno from the source or from writing.
  */
 int sqb_data_write(struct sqb_data *d, const struct sqb_source *source,
     const struct sqb_data_options *o, int fd, uint64_t at,

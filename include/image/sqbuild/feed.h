@@ -8,6 +8,8 @@
 #include "image/sqbuild/content.h"
 #include "image/sqbuild/twins.h"
 
+#include <sys/stat.h>
+
 struct feed {
 	const struct sqb_source *source;
 	const struct sqb_data_options *o;
@@ -22,17 +24,19 @@ struct feed {
 	int spool;			/* its data, if the source cannot be
 					 * read again; or -1 */
 	uint64_t spool_at;
+	struct stat spool_st;
 	/* the fragment block being filled */
 	uint8_t *fragment;
 	uint32_t filled, fragment_unit;
 	bool ended;
 };
 
-/* One block or fragment block. */
+/* One block or fragment block, or the blocks of a hole. */
 struct feed_unit {
 	uint8_t *data;			/* of feed_room() bytes */
-	uint32_t len;
-	uint32_t number;
+	uint32_t len;			/* 0: a hole */
+	uint32_t number;		/* of the first block */
+	uint32_t count;			/* 1; for a hole, its blocks */
 	bool is_fragment;
 };
 

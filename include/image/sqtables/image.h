@@ -38,6 +38,7 @@ int sqb_xattrs_end(struct sqb_xattrs *x, uint32_t *index);
 struct sqb_image_options {
 	const struct sqb_data_options *data;
 	uint32_t mtime;			/* of the image */
+	uint64_t offset;		/* bytes of fd before the image */
 	/* do not compress these tables; raw inodes imply raw ids */
 	bool raw_inodes, raw_xattrs, raw_ids;
 	bool no_export;			/* omit the export table for NFS */
@@ -52,8 +53,9 @@ struct sqb_image_space {
 };
 
 /*
- * Writes the beginning of an image to fd, which must be at offset 0 and also
- * open for reading.  Returns the number of bytes before the data, or -errno.
+ * Writes the beginning of an image to fd, at o->offset.  Until sqb_image_end()
+ * no reader takes it for an image.  Returns the number of bytes before the data,
+ * or -errno.
  */
 int64_t sqb_image_begin(int fd, const struct sqb_image_options *o);
 

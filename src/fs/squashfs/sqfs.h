@@ -44,7 +44,6 @@ struct sqfs_units {
 	uint32_t *sizes;		/* of each unit with each algorithm */
 	uint32_t *order;		/* in which they were full */
 	size_t count;
-	uint64_t bytes;			/* in them, zeros included */
 };
 
 /*

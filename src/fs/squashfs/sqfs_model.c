@@ -77,7 +77,7 @@ give_rows(const struct measurer *m)
 		uint64_t used = s->data_B + s->tables_B;
 
 		row.algorithm = job->algorithms[i].text;
-		row.logical_B = m->units.bytes;
+		row.logical_B = m->units.data.in_B;
 		row.physical_B = s->data_B;
 		row.metadata_B = s->tables_B;
 		row.whole_B = used + record_size(m, &job->algorithms[i]);

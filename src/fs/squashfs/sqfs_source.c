@@ -7,8 +7,8 @@
 #include "sqfs_source.h"
 
 #include "base/fdio.h"
+#include "base/hole.h"
 #include "base/sys.h"
-#include "fs/fs_hole.h"
 #include "walk/walk_tree.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ read_file(void *arg, void *buf, size_t len)
 	uint8_t *data = buf;
 	ssize_t n = 0;
 
-	if (s->fd >= 0 && !fs_is_hole(s->fd, &s->item->st, s->offset, len)) {
+	if (s->fd >= 0) {
 		n = fdio_pread(s->fd, data, len, (off_t)s->offset);
 		if (n < 0)
 			tell(s, (int)n);
@@ -90,6 +90,20 @@ read_file(void *arg, void *buf, size_t len)
 	s->offset += len;
 	tick(s);
 	return 0;
+}
+
+static int64_t
+skip_hole(void *arg)
+{
+	struct sqfs_source *s = arg;
+	const struct stat *st = &s->item->st;
+	uint64_t n = s->fd < 0 ? 0 : sqb_hole_blocks(hole_at(s->fd, st,
+	    s->offset), (uint64_t)st->st_size - s->offset,
+	    s->job->params->block);
+
+	s->offset += n;
+	tick(s);
+	return (int64_t)n;
 }
 
 static int
@@ -118,5 +132,5 @@ struct sqb_source
 sqfs_source_files(struct sqfs_source *s)
 {
 	return (struct sqb_source){ .next = next_file, .read = read_file,
-		.rewind = rewind_file, .arg = s };
+		.skip = skip_hole, .rewind = rewind_file, .arg = s };
 }

@@ -37,17 +37,12 @@ struct worker {
 	uint32_t sizes[FS_ALGORITHMS];	/* of the unit */
 };
 
-static bool
-is_zero(const uint8_t *p, uint32_t len)
-{
-	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
-}
-
 static void
 pack(struct worker *w)
 {
 	const struct feed_unit *u = &w->unit;
-	bool hole = !u->is_fragment && is_zero(u->data, u->len);
+	bool hole = u->len == 0 || (!u->is_fragment &&
+	    content_is_zero(u->data, u->len));
 
 	for (unsigned i = 0; i < w->all->job->count; i++) {
 		size_t n = hole || w->packers[i] == NULL ? 0 :
@@ -59,7 +54,7 @@ pack(struct worker *w)
 	}
 }
 
-/* Under the lock: the next unit, which has a place in order. */
+/* Under the lock: the next unit, whose blocks have a place in order. */
 static int
 take(struct worker *w)
 {
@@ -67,17 +62,18 @@ take(struct worker *w)
 	struct sqfs_units *made = all->made;
 	void *order = made->order;
 	int rc = all->err != 0 ? all->err : feed_next(&all->feed, &w->unit);
+	uint32_t i = 0;
 
 	if (rc <= 0)
 		return rc;
-	rc = array_grow(&order, made->count, &all->order_room,
-	    sizeof(*made->order));
-	made->order = order;
-	if (rc != 0)
-		return rc;
-	made->order[made->count++] = w->unit.number;
-	made->bytes += w->unit.len;
-	return 1;
+	for (rc = 0; rc == 0 && i < w->unit.count; i++) {
+		rc = array_grow(&order, made->count, &all->order_room,
+		    sizeof(*made->order));
+		made->order = order;
+		if (rc == 0)
+			made->order[made->count++] = w->unit.number + i;
+	}
+	return rc != 0 ? rc : 1;
 }
 
 /* Under the lock: keeps the sizes of the unit. */
@@ -86,9 +82,10 @@ keep(struct worker *w)
 {
 	struct units *all = w->all;
 	size_t count = all->job->count, room = all->room;
+	size_t end = (size_t)w->unit.number + w->unit.count;
 	uint32_t *p = all->made->sizes;
 
-	while (room <= w->unit.number)
+	while (room < end)
 		room = room == 0 ? 1024 : 2 * room;
 	if (room != all->room) {
 		p = sys_realloc(p, (room * count + 1) * sizeof(*p));
@@ -97,7 +94,8 @@ keep(struct worker *w)
 		all->made->sizes = p;
 		all->room = room;
 	}
-	memcpy(p + w->unit.number * count, w->sizes, count * sizeof(*p));
+	for (size_t i = w->unit.number; i < end; i++)
+		memcpy(p + i * count, w->sizes, count * sizeof(*p));
 	return 0;
 }
 

@@ -29,27 +29,39 @@ content_begin(struct content *c)
 	c->begun = false;
 }
 
+static void
+add(struct content *c, XXH128_hash_t block)
+{
+	c->begun = true;
+	XXH3_128bits_update(c->state, &block, sizeof(block));
+}
+
 /*
- * In exact mode, hashes the hashes of blocks; a block of zeros counts the same
- * at any length.  But mksquashfs compares a file only with those whose first
- * block has the same stored length modulo 1024, and a block of zeros has its
- * unpacked length there.
+ * Hashes the hashes of blocks, so that a hole need not be read; a block of zeros
+ * counts the same at any length.  But in exact mode, mksquashfs compares a file
+ * only with those whose first block has the same stored length modulo 1024, and
+ * a block of zeros has its unpacked length there.
  */
 void
-content_add(struct content *c, const uint8_t *block, size_t len)
+content_add_hole(struct content *c, size_t len, uint32_t count)
 {
 	XXH128_hash_t hash = { 0, 0 };
 
-	if (!c->o->exact) {
-		XXH3_128bits_update(c->state, block, len);
-		return;
-	}
-	if (!content_is_zero(block, len))
-		hash = XXH3_128bits(block, len);
-	else if (!c->begun)
+	if (!c->begun && c->o->exact)
 		hash.low64 = len & LENGTH_BITS;
-	c->begun = true;
-	XXH3_128bits_update(c->state, &hash, sizeof(hash));
+	for (; count > 0; count--) {
+		add(c, hash);
+		hash.low64 = 0;
+	}
+}
+
+void
+content_add(struct content *c, const uint8_t *block, size_t len)
+{
+	if (content_is_zero(block, len))
+		content_add_hole(c, len, 1);
+	else
+		add(c, XXH3_128bits(block, len));
 }
 
 XXH128_hash_t

@@ -41,6 +41,7 @@ fill(void *arg, struct input *in, struct slot *s)
 	}
 	s->in.len = u.len;
 	s->note.squashfs.number = u.number;
+	s->note.squashfs.count = u.count;
 	s->note.squashfs.is_fragment = u.is_fragment;
 	in->bytes = j->d->in_B;
 	return 0;
@@ -70,17 +71,17 @@ work(void *arg, void *ctx, struct slot *s)
 	return s->last ? 0 : pack_unit(ctx, s);
 }
 
-/* Makes room for the sizes and starts of all units up to this one. */
+/* Makes room for the sizes and starts of all units before this one. */
 static int
-reserve(struct sqb_data *d, size_t unit)
+reserve(struct sqb_data *d, size_t end)
 {
 	size_t cap = d->cap == 0 ? 1024 : d->cap;
 	uint32_t *sizes;
 	uint64_t *starts;
 
-	if (unit < d->cap)
+	if (end <= d->cap)
 		return 0;
-	while (cap <= unit)
+	while (cap < end)
 		cap *= 2;
 	sizes = sys_realloc(d->sizes, cap * sizeof(*sizes));
 	if (sizes == NULL)
@@ -104,13 +105,15 @@ join(void *arg, struct slot *s, struct sink *out)
 
 	if (s->last)
 		return 0;
-	rc = reserve(d, note->number);
+	rc = reserve(d, note->number + note->count);
 	if (rc != 0)
 		return rc;
-	d->sizes[note->number] = note->word;
-	d->starts[note->number] = d->end;
+	for (size_t i = 0; i < note->count; i++) {
+		d->sizes[note->number + i] = note->word;
+		d->starts[note->number + i] = d->end;
+	}
 	d->end += s->out.len;
-	d->blocks++;
+	d->blocks += note->count;
 	if ((note->word & SQUASHFS_BLOCK_RAW) != 0) {
 		d->raw_B += s->out.len;
 		d->raw_blocks++;

@@ -13,6 +13,7 @@
 #include "image/sqbuild/feed.h"
 
 #include "base/fdio.h"
+#include "base/hole.h"
 #include "base/sys.h"
 #include "format/gzip/deflate_engine.h"
 #include "image/squashfs/format.h"
@@ -20,6 +21,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
+
+/* What struct sqb_data takes for each unit. */
+enum { UNIT_B = 2 * sizeof(uint32_t) + sizeof(uint64_t) };
 
 int
 feed_open(struct feed *f, const struct sqb_source *source,
@@ -58,24 +63,39 @@ feed_close(struct feed *f)
 	content_close(&f->content);
 }
 
+/* The number of units that the image and the memory limit leave room for. */
+static size_t
+units_left(const struct feed *f)
+{
+	size_t most = UINT32_MAX - 1;
+
+	if (f->o->memory > 0 && f->o->memory / UNIT_B < most)
+		most = (size_t)(f->o->memory / UNIT_B);
+	return most > f->d->units ? most - f->d->units : 0;
+}
+
+/* Numbers the blocks of a hole, a block or a fragment block. */
 static int
-new_unit(struct feed *f, uint32_t fragment, uint32_t *unit)
+new_units(struct feed *f, uint32_t fragment, uint32_t count, uint32_t *unit)
 {
 	struct sqb_data *d = f->d;
-	size_t cap = d->fragment_cap == 0 ? 1024 : 2 * d->fragment_cap;
+	size_t cap = d->fragment_cap == 0 ? 1024 : d->fragment_cap;
 	uint32_t *p;
 
-	if (d->units >= UINT32_MAX - 1)
-		return -EFBIG;
-	if (d->units == d->fragment_cap) {
+	if (count > units_left(f))
+		return -EOVERFLOW;
+	while (cap < d->units + count)
+		cap *= 2;
+	if (cap > d->fragment_cap) {
 		p = sys_realloc(d->fragment, cap * sizeof(*p));
 		if (p == NULL)
 			return -ENOMEM;
 		d->fragment = p;
 		d->fragment_cap = cap;
 	}
-	d->fragment[d->units] = fragment;
-	*unit = (uint32_t)d->units++;
+	*unit = (uint32_t)d->units;
+	for (; count > 0; count--)
+		d->fragment[d->units++] = fragment;
 	return 0;
 }
 
@@ -141,6 +161,35 @@ read_open(struct feed *f, uint8_t *data, size_t len)
 	return n < 0 ? (int)n : (size_t)n < len ? -EIO : 0;
 }
 
+/* Skips a hole of the current file, as the source does. */
+static int64_t
+skip_open(struct feed *f)
+{
+	uint64_t n;
+
+	if (f->spool < 0)
+		return f->source->skip == NULL ? 0 :
+		    f->source->skip(f->source->arg);
+	n = sqb_hole_blocks(hole_at(f->spool, &f->spool_st, f->spool_at),
+	    f->left, f->o->block);
+	f->spool_at += n;
+	return (int64_t)n;
+}
+
+static uint32_t
+blocks_of(const struct feed *f, uint64_t bytes)
+{
+	return (uint32_t)((bytes - 1) / f->o->block + 1);
+}
+
+/* Hashes a hole, which begins with a block. */
+static void
+hash_hole(struct feed *f, uint64_t bytes)
+{
+	content_add_hole(&f->content, bytes < f->o->block ? (size_t)bytes :
+	    f->o->block, blocks_of(f, bytes));
+}
+
 static int
 open_spool(struct feed *f)
 {
@@ -150,6 +199,38 @@ open_spool(struct feed *f)
 	return f->spool < 0 ? f->spool : 0;
 }
 
+/* Hashes the next block or hole, and keeps it unless keep is -1. */
+static int64_t
+hash_piece(struct feed *f, uint8_t *room, uint64_t left, int keep)
+{
+	int64_t n = skip_open(f), at;
+	int rc;
+
+	if (n < 0)
+		return n;
+	if (n > 0) {
+		hash_hole(f, (uint64_t)n);
+		at = keep < 0 ? 0 : sys_lseek(keep, (off_t)n, SEEK_CUR);
+		return at < 0 ? at : n;
+	}
+	n = left < f->o->block ? (int64_t)left : f->o->block;
+	rc = f->source->read(f->source->arg, room, (size_t)n);
+	if (rc == 0)
+		content_add(&f->content, room, (size_t)n);
+	if (rc == 0 && keep >= 0)
+		rc = fdio_write(keep, room, (size_t)n);
+	return rc != 0 ? rc : n;
+}
+
+/* The file may end in a hole. */
+static int
+end_spool(struct feed *f, int keep)
+{
+	int rc = sys_ftruncate(keep, (off_t)f->file.size);
+
+	return rc != 0 ? rc : sys_fstat(keep, &f->spool_st);
+}
+
 /*
  * Reads the whole file to hash it.  A file that cannot be read again is kept in
  * the spool.
@@ -157,6 +238,7 @@ open_spool(struct feed *f)
 static int
 hash_ahead(struct feed *f, uint8_t *room, XXH128_hash_t *hash)
 {
+	int64_t n = 0;
 	int keep = -1, rc = 0;
 
 	if (f->source->rewind == NULL) {
@@ -165,16 +247,13 @@ hash_ahead(struct feed *f, uint8_t *room, XXH128_hash_t *hash)
 		f->spool = -1;	/* until it is complete */
 	}
 	content_begin(&f->content);
-	for (uint64_t left = f->file.size; rc == 0 && left > 0;) {
-		size_t n = left < f->o->block ? (size_t)left : f->o->block;
-
-		rc = f->source->read(f->source->arg, room, n);
-		if (rc == 0)
-			content_add(&f->content, room, n);
-		if (rc == 0 && keep >= 0)
-			rc = fdio_write(keep, room, n);
-		left -= n;
+	for (uint64_t left = f->file.size; rc == 0 && left > 0;
+	    left -= (uint64_t)n) {
+		n = hash_piece(f, room, left, keep);
+		rc = n < 0 ? (int)n : 0;
 	}
+	if (rc == 0 && keep >= 0)
+		rc = end_spool(f, keep);
 	f->spool = keep;
 	*hash = content_end(&f->content);
 	return rc;
@@ -192,6 +271,8 @@ begin_large(struct feed *f, uint8_t *room)
 
 	if (seen < 0)
 		return seen;
+	if ((size - 1) / f->o->block >= units_left(f))
+		return -EOVERFLOW;
 	f->hashing = !f->file.alone && !f->o->no_duplicates;
 	if (seen) {
 		rc = hash_ahead(f, room, &hash);
@@ -204,10 +285,8 @@ begin_large(struct feed *f, uint8_t *room)
 		if (rc != 0)
 			return rc;
 	}
-	if ((size - 1) / f->o->block >= UINT32_MAX - f->d->units)
-		return -EFBIG;
 	*d = (struct sqw_data){ .unit = (uint32_t)f->d->units,
-		.blocks = (uint32_t)((size - 1) / f->o->block + 1),
+		.blocks = blocks_of(f, size),
 		.dense = f->file.dense };
 	content_begin(&f->content);
 	f->left = size;
@@ -223,24 +302,52 @@ end_large(struct feed *f)
 	return f->hashing ? remember(f, content_end(&f->content)) : 0;
 }
 
+/* Counts the bytes that u covers. */
 static int
-next_block(struct feed *f, struct feed_unit *u)
+advance(struct feed *f, uint64_t bytes)
 {
 	int rc;
 
-	u->len = f->left < f->o->block ? (uint32_t)f->left : f->o->block;
+	f->d->in_B += bytes;
+	f->left -= bytes;
+	rc = f->left == 0 ? end_large(f) : 0;
+	return rc != 0 ? rc : 1;
+}
+
+static int
+next_hole(struct feed *f, struct feed_unit *u, uint64_t bytes)
+{
+	int rc;
+
+	u->len = 0;
+	u->count = blocks_of(f, bytes);
+	rc = new_units(f, SQUASHFS_NONE, u->count, &u->number);
+	if (rc != 0)
+		return rc;
+	if (f->hashing)
+		hash_hole(f, bytes);
+	return advance(f, bytes);
+}
+
+static int
+next_block(struct feed *f, struct feed_unit *u)
+{
+	int64_t hole = skip_open(f);
+	int rc;
+
 	u->is_fragment = false;
+	if (hole != 0)
+		return hole < 0 ? (int)hole : next_hole(f, u, (uint64_t)hole);
+	u->len = f->left < f->o->block ? (uint32_t)f->left : f->o->block;
+	u->count = 1;
 	rc = read_open(f, u->data, u->len);
 	if (rc == 0)
-		rc = new_unit(f, SQUASHFS_NONE, &u->number);
+		rc = new_units(f, SQUASHFS_NONE, 1, &u->number);
 	if (rc != 0)
 		return rc;
 	if (f->hashing)
 		content_add(&f->content, u->data, u->len);
-	f->d->in_B += u->len;
-	f->left -= u->len;
-	rc = f->left == 0 ? end_large(f) : 0;
-	return rc != 0 ? rc : 1;
+	return advance(f, u->len);
 }
 
 /* Small files */
@@ -251,7 +358,8 @@ give_fragment(struct feed *f, struct feed_unit *u)
 	uint8_t *full = f->fragment;
 
 	f->fragment = u->data;
-	*u = (struct feed_unit){ full, f->filled, f->fragment_unit, true };
+	*u = (struct feed_unit){ .data = full, .len = f->filled, .count = 1,
+		.number = f->fragment_unit, .is_fragment = true };
 	f->filled = 0;
 }
 
@@ -262,8 +370,9 @@ give_block(struct feed *f, struct feed_unit *u)
 	int rc;
 
 	u->len = (uint32_t)f->file.size;
+	u->count = 1;
 	u->is_fragment = false;
-	rc = new_unit(f, SQUASHFS_NONE, &u->number);
+	rc = new_units(f, SQUASHFS_NONE, 1, &u->number);
 	f->d->of[f->file.id] = (struct sqw_data){ .unit = u->number,
 		.blocks = 1, .dense = f->file.dense };
 	return rc != 0 ? rc : 1;
@@ -286,7 +395,7 @@ add_small(struct feed *f, struct feed_unit *u)
 	else
 		memcpy(f->fragment + f->filled, u->data, len);
 	if (f->filled == 0)
-		rc = new_unit(f, f->d->fragments++, &f->fragment_unit);
+		rc = new_units(f, f->d->fragments++, 1, &f->fragment_unit);
 	f->d->of[f->file.id] = (struct sqw_data){ .unit = f->fragment_unit,
 		.tail_at = f->filled, .tail = true };
 	f->filled += len;

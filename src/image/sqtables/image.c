@@ -29,8 +29,11 @@ sqb_image_begin(int fd, const struct sqb_image_options *o)
 	size_t n = sqb_settings(o->data->method, o->data->level,
 	    o->data->block, at + SQUASHFS_META_HEADER_B);
 	size_t len = SQUASHFS_SUPER_B;
+	off_t start = sys_lseek(fd, (off_t)o->offset, SEEK_SET);
 	int rc;
 
+	if (start < 0)
+		return start;
 	if (n > 0) {
 		store_le16(at, (uint16_t)(n | SQUASHFS_META_RAW));
 		len += SQUASHFS_META_HEADER_B + n;
@@ -312,11 +315,11 @@ pad(struct ending *e)
 	return rc;
 }
 
-/* Seeks back to write the super block at the start. */
+/* Seeks back to write the super block at the beginning. */
 static int
 write_super(struct ending *e)
 {
-	off_t at = sys_lseek(e->file.fd, 0, SEEK_SET);
+	off_t at = sys_lseek(e->file.fd, (off_t)e->o->offset, SEEK_SET);
 
 	if (at < 0)
 		return (int)at;

@@ -53,7 +53,7 @@ struct sqpack_options {
 	bool plain_names;		/* globs are names, not patterns */
 	bool missing_is_fine;		/* a glob may match nothing */
 	bool user_xattrs;		/* extract only the user namespace */
-	bool has_block, has_uid, has_gid, has_mtime, has_epoch, has_image_mtime;
+	bool has_offset, has_block, has_uid, has_gid, has_mtime, has_epoch, has_image_mtime;
 	bool raw_ids;
 	bool no_links;			/* each hard link becomes a file */
 	uint32_t uid, gid, mtime, image_mtime;
@@ -78,6 +78,7 @@ struct sqpack_options {
 	int (*status_of)(const struct sqpack *p, int rc);
 	const char **excludes;
 	size_t exclude_count, exclude_cap;
+	uint64_t offset;		/* of the image in its file */
 	uint64_t memory;		/* limit on metadata held, in bytes */
 };
 
@@ -147,6 +148,12 @@ extern const struct sqpack_source sqpack_dir, sqpack_tar, sqpack_repack,
 bool sqpack_is_oci(const char *source);
 
 /*
+ * Builds the image p->o.output from p->o.source.  0, or -errno after reporting
+ * the error.
+ */
+int sqpack_build(struct sqpack *p);
+
+/*
  * Builds an image in an unnamed file and passes it to a check, which must use
  * explicit offsets.  Returns 0, or -errno after reporting the error.
  */
@@ -181,6 +188,9 @@ int sqpack_cat(struct sqpack *p);
 int sqpack_rebuild_check(struct sqpack *p);
 int sqpack_cat_all(struct sqpack *p, char *const *names, size_t count);
 int sqpack_mount(struct sqpack *p);	/* -errno: Linux cannot mount it */
+
+/* Frees everything that parsing the options and the task have allocated. */
+void sqpack_free(struct sqpack *p);
 
 /*
  * Writes the statistics, as a line of JSON, to p->o.stats ("-": standard

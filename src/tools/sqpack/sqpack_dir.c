@@ -9,6 +9,7 @@
 #include "sqpack_order.h"
 
 #include "base/fdio.h"
+#include "base/hole.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -180,6 +181,28 @@ is_unchanged(const struct dir *d)
 	    st.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
 }
 
+/* Moves on in the current large file, and checks it at its end. */
+static int
+advance(struct dir *d, uint64_t len)
+{
+	d->offset += len;
+	return d->offset == (uint64_t)d->file->st.st_size &&
+	    !is_unchanged(d) ? -EAGAIN : 0;
+}
+
+static int64_t
+dir_skip(void *arg)
+{
+	struct dir *d = arg;
+	const struct stat *st = &d->file->st;
+	uint64_t n = d->file->data != NULL ? 0 : sqb_hole_blocks(
+	    hole_at(d->file->fd, st, d->offset),
+	    (uint64_t)st->st_size - d->offset, d->p->o.data.block);
+	int rc = n == 0 ? 0 : advance(d, n);
+
+	return rc != 0 ? file_trouble(d, rc) : (int64_t)n;
+}
+
 static int
 dir_read(void *arg, void *buf, size_t len)
 {
@@ -193,11 +216,7 @@ dir_read(void *arg, void *buf, size_t len)
 		return 0;
 	}
 	n = fdio_pread(d->file->fd, buf, len, (off_t)d->offset);
-	rc = n < 0 ? (int)n : (size_t)n < len ? -EAGAIN : 0;
-	d->offset += len;
-	if (rc == 0 && d->offset == (uint64_t)d->file->st.st_size &&
-	    !is_unchanged(d))
-		rc = -EAGAIN;
+	rc = n < 0 ? (int)n : (size_t)n < len ? -EAGAIN : advance(d, len);
 	return rc != 0 ? file_trouble(d, rc) : 0;
 }
 
@@ -280,7 +299,8 @@ dir_open(struct sqpack *p, void **state, struct sqb_source *files)
 		d->p = p;
 		d->root = -1;
 		*files = (struct sqb_source){ .next = dir_next,
-			.read = dir_read, .rewind = dir_rewind, .arg = d };
+			.read = dir_read, .skip = dir_skip,
+			.rewind = dir_rewind, .arg = d };
 		rc = list_dir(d);
 	}
 	if (rc != 0 && p->msg.status == MSG_OK)

@@ -174,6 +174,14 @@ oci_read(void *arg, void *buf, size_t len)
 	return archive_read(&o->archive, buf, len);
 }
 
+static int64_t
+oci_skip(void *arg)
+{
+	struct oci *o = arg;
+
+	return archive_skip(&o->archive);
+}
+
 /* Computes size and time from the finished tree, ignoring hidden entries. */
 static void
 sum_up(struct oci *o)
@@ -278,7 +286,7 @@ oci_open(struct sqpack *p, void **state, struct sqb_source *files)
 		return -ENOMEM;
 	}
 	*files = (struct sqb_source){ .next = oci_next, .read = oci_read,
-		.arg = o };
+		.skip = oci_skip, .arg = o };
 	return open_layout(o);
 }
 

@@ -362,6 +362,11 @@ check(struct sqpack *p, int64_t level, int argc, char **argv)
 		msg_error(&p->msg, "the image is missing (-o)");
 		return options_usage(sqpack_usage);
 	}
+	if (p->o.output != NULL && strcmp(p->o.output, "-") == 0) {
+		msg_error(&p->msg, "an image is not written from front to "
+		    "back: -o needs a file or a block device");
+		return MSG_ERROR;
+	}
 	if (p->o.output == NULL)
 		p->o.output = "image";
 	p->o.data.threads = cpus_choose(p->o.data.threads, THREADS_MAX);

@@ -30,7 +30,9 @@ open_image(struct sqpack_image *i)
 	int rc;
 
 	i->fd = sys_openat(AT_FDCWD, p->o.source, O_RDONLY | O_CLOEXEC, 0);
-	rc = i->fd < 0 ? i->fd : sqr_find(i->fd, &i->offset);
+	i->offset = p->o.offset;
+	rc = i->fd < 0 ? i->fd : p->o.has_offset ? 1 :
+	    sqr_find(i->fd, &i->offset);
 	if (rc == 0) {
 		why = "no squashfs image begins here";
 		rc = -EBADMSG;

@@ -239,6 +239,17 @@ rebuild_read(void *arg, void *buf, size_t len)
 	return 0;
 }
 
+static int64_t
+rebuild_skip(void *arg)
+{
+	struct rebuild *b = arg;
+	uint64_t n = 0;
+
+	for (; b->k < b->e.blocks && sqr_word(&b->e, b->k) == 0; b->k++)
+		n += sqr_block_len(b->r.i.m, &b->e, b->k);
+	return (int64_t)n;
+}
+
 static int
 rebuild_rewind(void *arg)
 {
@@ -285,7 +296,8 @@ rebuild_open(struct sqpack *p, void **state, struct sqb_source *files)
 		return -ENOMEM;
 	}
 	*files = (struct sqb_source){ .next = rebuild_next,
-		.read = rebuild_read, .rewind = rebuild_rewind, .arg = b };
+		.read = rebuild_read, .skip = rebuild_skip,
+		.rewind = rebuild_rewind, .arg = b };
 	rc = repack_open_tree(&b->r, p);
 	if (rc == 0)
 		rc = take_settings(b);

@@ -13,14 +13,13 @@
 
 #include "base/array.h"
 #include "base/fdio.h"
+#include "base/hole.h"
 #include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-enum { PIECE = 1 << 17 };
 
 struct held {
 	uint32_t rank, id;
@@ -31,6 +30,7 @@ struct spool {
 	struct sqpack *p;
 	const struct sqb_source *from;
 	int fd;
+	struct stat st;			/* once it is complete */
 	uint64_t end;
 	uint8_t *piece;
 	struct held *held;
@@ -47,11 +47,33 @@ open_unlinked(const struct sqpack *p)
 	    O_CLOEXEC, 0600);
 }
 
+/* Copies some of the current file, of which `left` bytes are left. */
+static int64_t
+hold_piece(struct spool *s, uint64_t left)
+{
+	int64_t n = s->from->skip == NULL ? 0 : s->from->skip(s->from->arg);
+	off_t at;
+	int rc;
+
+	if (n > 0) {
+		at = sys_lseek(s->fd, (off_t)n, SEEK_CUR);
+		return at < 0 ? at : n;
+	}
+	if (n < 0)
+		return n;
+	n = left < s->p->o.data.block ? (int64_t)left : s->p->o.data.block;
+	rc = s->from->read(s->from->arg, s->piece, (size_t)n);
+	if (rc == 0)
+		rc = fdio_write(s->fd, s->piece, (size_t)n);
+	return rc != 0 ? rc : n;
+}
+
 /* Copies the current file to the spool. */
 static int
 hold(struct spool *s, const struct sqb_file *f, uint32_t rank)
 {
 	void *items = s->held;
+	int64_t n = 0;
 	int rc = array_grow(&items, s->count, &s->cap, sizeof(*s->held));
 
 	s->held = items;
@@ -59,13 +81,10 @@ hold(struct spool *s, const struct sqb_file *f, uint32_t rank)
 		return rc;
 	s->held[s->count++] = (struct held){ .rank = rank, .id = f->id,
 		.size = f->size, .at = s->end };
-	for (uint64_t left = f->size; rc == 0 && left > 0;) {
-		size_t n = left < PIECE ? (size_t)left : PIECE;
-
-		rc = s->from->read(s->from->arg, s->piece, n);
-		if (rc == 0)
-			rc = fdio_write(s->fd, s->piece, n);
-		left -= n;
+	for (uint64_t left = f->size; rc == 0 && left > 0;
+	    left -= (uint64_t)n) {
+		n = hold_piece(s, left);
+		rc = n < 0 ? (int)n : 0;
 	}
 	s->end += f->size;
 	return rc;
@@ -102,6 +121,14 @@ pass_read(void *arg, void *buf, size_t len)
 	return s->from->read(s->from->arg, buf, len);
 }
 
+static int64_t
+pass_skip(void *arg)
+{
+	struct spool *s = arg;
+
+	return s->from->skip(s->from->arg);
+}
+
 static int
 held_next(void *arg, struct sqb_file *f)
 {
@@ -124,6 +151,18 @@ held_read(void *arg, void *buf, size_t len)
 
 	s->at += len;
 	return n < 0 ? (int)n : (size_t)n < len ? -EIO : 0;
+}
+
+static int64_t
+held_skip(void *arg)
+{
+	struct spool *s = arg;
+	const struct held *h = &s->held[s->next - 1];
+	uint64_t n = sqb_hole_blocks(hole_at(s->fd, &s->st, s->at),
+	    h->at + h->size - s->at, s->p->o.data.block);
+
+	s->at += n;
+	return (int64_t)n;
 }
 
 static int
@@ -150,11 +189,20 @@ static int
 write_held(struct spool *s, size_t stop, int fd, uint64_t at)
 {
 	struct sqb_source source = { .next = held_next, .read = held_read,
-		.rewind = held_rewind, .arg = s };
+		.skip = held_skip, .rewind = held_rewind, .arg = s };
 
 	s->stop = stop;
 	return s->next == stop ? 0 : sqb_data_write(&s->p->data, &source,
 	    &s->p->o.data, fd, at, &s->p->progress);
+}
+
+/* The last file may end in a hole. */
+static int
+end_held(struct spool *s)
+{
+	int rc = sys_ftruncate(s->fd, (off_t)s->end);
+
+	return rc != 0 ? rc : sys_fstat(s->fd, &s->st);
 }
 
 /* Processes all files; rest is an unlinked file for those not listed. */
@@ -162,13 +210,15 @@ static int
 write_all(struct spool *s, int rest, int fd, uint64_t at)
 {
 	struct sqb_source source = { .next = pass_next, .read = pass_read,
-		.arg = s };
+		.skip = s->from->skip == NULL ? NULL : pass_skip, .arg = s };
 	struct sqb_data *d = &s->p->data;
 	struct sqb_waiting w = { .fd = rest };
 	size_t first = 0;
 	int rc = sqb_data_write(d, &source, &s->p->o.data, rest, 0,
 	    &s->p->progress);
 
+	if (rc == 0)
+		rc = end_held(s);
 	if (rc != 0)
 		return rc;
 	w.units = d->units;
@@ -190,7 +240,7 @@ sqpack_order_stream(struct sqpack *p, const struct sqb_source *files, int fd,
     uint64_t at)
 {
 	struct spool s = { .p = p, .from = files, .fd = open_unlinked(p),
-		.piece = sys_malloc(PIECE) };
+		.piece = sys_malloc(p->o.data.block) };
 	int rest = open_unlinked(p);
 	int rc = s.fd < 0 ? s.fd : rest < 0 ? rest : s.piece == NULL ?
 	    -ENOMEM : write_all(&s, rest, fd, at);

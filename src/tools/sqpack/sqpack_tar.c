@@ -89,6 +89,21 @@ hole(const struct archive *a, size_t len, bool *is_hole)
 	return until - a->at < len ? (size_t)(until - a->at) : len;
 }
 
+int64_t
+archive_skip(void *arg)
+{
+	struct archive *a = arg;
+	uint64_t left = a->entry.size - a->at;
+	bool is_hole;
+	size_t n = hole(a, left < SIZE_MAX ? (size_t)left : SIZE_MAX,
+	    &is_hole);
+	uint64_t whole = !is_hole ? 0 :
+	    sqb_hole_blocks(n, left, a->p->o.data.block);
+
+	a->at += whole;
+	return (int64_t)whole;
+}
+
 int
 archive_read(void *arg, void *buf, size_t len)
 {
@@ -153,7 +168,7 @@ archive_open_file(struct sqpack *p, void **state, struct sqb_source *files)
 		return -ENOMEM;
 	}
 	*files = (struct sqb_source){ .next = archive_next,
-		.read = archive_read, .arg = a };
+		.read = archive_read, .skip = archive_skip, .arg = a };
 	fd = strcmp(p->o.source, "-") == 0 ? STDIN_FILENO :
 	    sys_openat(AT_FDCWD, p->o.source, O_RDONLY | O_CLOEXEC, 0);
 	return archive_open(a, p, p->o.source, fd);
