@@ -10,9 +10,14 @@ x_start() {
 	x_dir=$(cd "$1" && pwd)
 	rm -f "$x_dir/x.fifo"
 	mkfifo "$x_dir/x.fifo"
+	# The server's socket is in /tmp/.X11-unix, and in the abstract namespace,
+	# which needs no directory.
+	x_listen='-nolisten tcp'
+	[ -w /tmp ] || x_listen="$x_listen -nolisten unix"
 	# shellcheck disable=SC2086
 	setpriv --pdeathsig TERM Xvfb ${x_options-} -displayfd 3 -noreset \
-	    -screen 0 1280x1024x24 -nolisten tcp 3>"$x_dir/x.fifo" >"$x_dir/x.log" 2>&1 &
+	    -screen 0 1280x1024x24 $x_listen 3>"$x_dir/x.fifo" \
+	    >"$x_dir/x.log" 2>&1 &
 	x_server=$!
 	# If the server dies, read gets the end of the file.
 	x_display=

@@ -72,7 +72,7 @@ t 'no X server' 125 env DISPLAY=:nowhere winwait -- true
 shows 'is told' 'no X server' .t.err
 
 mkdir x
-x_start x none || skip_all "no X server: $(cat x/x.log)"
+x_start x none || skip_all "no X server: $(tail -n 1 x/x.log)"
 trap x_stop EXIT
 trap 'exit 1' HUP INT TERM
 
@@ -84,6 +84,13 @@ windows() {
 	t "$1: after it was mapped, and that after it was created" 0 awk \
 	    -v c="$(value created_ms)" -v m="$(value mapped_ms)" \
 	    -v s="$(value seen_ms)" 'BEGIN { exit !(100 <= c && c <= m && m <= s) }'
+	# shellcheck disable=SC2016
+	t "$1: a window that winwait was too slow for" 0 winwait --csv -- sh -c \
+	    'kill -STOP "$PPID"; "$1" -f "$2" & until [ -e "$2" ]; do sleep .01
+	    done; kill -CONT "$PPID"; wait' sh "$client" "${1%% *}"
+	t "$1: was mapped too" 0 awk -v c="$(value created_ms)" \
+	    -v m="$(value mapped_ms)" -v s="$(value seen_ms)" \
+	    'BEGIN { exit !(0 < c && c <= m && m <= s) }'
 	# shellcheck disable=SC2016
 	t "$1: none before" 0 winwait --csv --class '^mine[.]' -- sh -c \
 	    '"$1" -c other & exec "$1" -c mine -w 100' sh "$client"
