@@ -53,9 +53,12 @@ read_file(const struct file *f)
 	assert_int_equal(at, f->st.st_size);
 }
 
-/* A walk of one file; optionally read before it is examined. */
+/* What happens to the file between the start of a walk and its being read. */
+typedef void meanwhile_fn(const struct file *);
+
+/* A walk of one file. */
 static struct cold_report
-walk(enum cold_method method, const char *name, bool touched)
+walk(enum cold_method method, const char *name, meanwhile_fn *meanwhile)
 {
 	struct file f = open_file(name);
 	struct cold_report r;
@@ -65,8 +68,8 @@ walk(enum cold_method method, const char *name, bool touched)
 	assert_int_equal(cold_open(&c, method), 0);
 	cold_add(c, f.fd, &f.st);
 	assert_int_equal(cold_apply(c), 0);
-	if (touched)
-		read_file(&f);
+	if (meanwhile != NULL)
+		meanwhile(&f);
 	cold_before(c, f.fd, &f.st, COLD_THREAD, &mine);
 	read_file(&f);
 	cold_after(c, f.fd, &f.st, COLD_THREAD, &mine, UINT64_MAX);
@@ -89,22 +92,29 @@ left(const char *name)
 }
 
 static int
-setup(void **state)
+make_file(const char *name)
 {
 	const long page = sysconf(_SC_PAGESIZE);
+	FILE *f = fopen(name, "w");
+
+	if (f == NULL)
+		return -1;
+	for (long i = 0; i < PAGES * page; i++)
+		putc((int)(i >> 3), f);
+	return fclose(f);
+}
+
+static int
+setup(void **state)
+{
 	const char *preload;
 	struct statfs fs;
-	FILE *f;
 
 	(void)state;
 	if (mkdtemp(dir) == NULL || chdir(dir) == -1 || chmod(".", 0755) == -1)
 		return 1;
-	f = fopen("file", "w");
-	if (f == NULL)
-		return 1;
-	for (long i = 0; i < PAGES * page; i++)
-		putc((int)(i >> 3), f);
-	if (fclose(f) == EOF || statfs(".", &fs) == -1)
+	if (make_file("file") != 0 || make_file("other") != 0 ||
+	    statfs(".", &fs) == -1)
 		return 1;
 	/* valgrind reads the beginning of every file that is mapped */
 	preload = getenv("LD_PRELOAD");
@@ -119,7 +129,8 @@ static int
 teardown(void **state)
 {
 	(void)state;
-	return unlink("file") == -1 || chdir("..") == -1 || rmdir(dir) == -1;
+	return unlink("file") == -1 || unlink("other") == -1 ||
+	    chdir("..") == -1 || rmdir(dir) == -1;
 }
 
 static void
@@ -142,7 +153,7 @@ names(void **state)
 static void
 left_as_it_is(void **state)
 {
-	struct cold_report r = walk(COLD_NONE, "file", true);
+	struct cold_report r = walk(COLD_NONE, "file", read_file);
 
 	(void)state;
 	assert_int_equal(r.state, COLD_NO);
@@ -181,8 +192,8 @@ taken_out(void **state)
 	(void)state;
 	if (!real)
 		skip();
-	assert_int_equal(walk(COLD_NONE, "file", true).after.resident, PAGES);
-	r = walk(COLD_FADVISE, "file", false);
+	assert_int_equal(walk(COLD_NONE, "file", read_file).after.resident, PAGES);
+	r = walk(COLD_FADVISE, "file", NULL);
 	assert_int_equal(r.found.resident, PAGES);
 	assert_int_equal(r.before.resident, 0);
 	assert_int_equal(r.after.resident, PAGES);
@@ -194,7 +205,7 @@ taken_out(void **state)
 static void
 read_by_another(void **state)
 {
-	struct cold_report r = walk(COLD_FADVISE, "file", true);
+	struct cold_report r = walk(COLD_FADVISE, "file", read_file);
 
 	(void)state;
 	assert_int_equal(r.before.resident, PAGES);
@@ -231,7 +242,7 @@ in_memory(void **state)
 	}
 	assert_int_equal(ftruncate(fd, 65536), 0);
 	assert_int_equal(close(fd), 0);
-	assert_int_equal(walk(COLD_FADVISE, name, false).state, COLD_NO);
+	assert_int_equal(walk(COLD_FADVISE, name, NULL).state, COLD_NO);
 	unlink(name);
 }
 
@@ -241,33 +252,58 @@ in_memory(void **state)
  * bytes from a device.
  */
 static int
-as_another(bool touched)
+as_another(enum cold_method method, meanwhile_fn *meanwhile)
 {
 	struct cold_report r;
 
 	if (setgid(65534) == -1 || setuid(65534) == -1)
 		return 2;
-	r = walk(COLD_FADVISE, "file", touched);
+	r = walk(method, "file", meanwhile);
 	if (r.before.unseen != 1 || r.before.resident != 0)
 		return 3;
 	if (r.state == COLD_YES)
-		return touched ? 4 : r.own_B == 0 ? 5 : 0;
+		return meanwhile == read_file ? 4 : r.own_B == 0 ? 5 : 0;
 	return r.state == COLD_UNKNOWN && r.why[0] != '\0' ? 0 : 6;
+}
+
+/* Another process has the device deliver as many bytes, of another file. */
+static void
+others_read(const struct file *f)
+{
+	pid_t pid = fork();
+
+	(void)f;
+	assert_int_not_equal(pid, -1);
+	if (pid == 0) {
+		struct file other = open_file("other");
+
+		fsync(other.fd);
+		posix_fadvise(other.fd, 0, 0, POSIX_FADV_DONTNEED);
+		read_file(&other);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 static void
 of_another_owner(void **state)
 {
+	static const struct {
+		enum cold_method method;
+		meanwhile_fn *meanwhile;
+	} ways[] = { { COLD_FADVISE, NULL }, { COLD_FADVISE, read_file },
+		{ COLD_NONE, others_read } };
+
 	(void)state;
 	if (geteuid() != 0)
 		skip();
-	for (int touched = 0; touched < 2; touched++) {
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		pid_t pid = fork();
 		int status;
 
 		assert_int_not_equal(pid, -1);
 		if (pid == 0)
-			_exit(as_another(touched));
+			_exit(as_another(ways[i].method, ways[i].meanwhile));
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_true(WIFEXITED(status));
 		assert_int_equal(WEXITSTATUS(status), 0);

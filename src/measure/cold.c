@@ -50,6 +50,7 @@ cold_open(struct cold **out, enum cold_method method)
 	if (c == NULL)
 		return -ENOMEM;
 	c->method = method;
+	c->accounted = faccessat(AT_FDCWD, "/proc/self/io", F_OK, 0) == 0;
 	pthread_mutex_init(&c->lock, NULL);
 	*out = c;
 	return 0;

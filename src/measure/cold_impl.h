@@ -12,6 +12,7 @@
 
 struct cold {
 	enum cold_method method;
+	bool accounted;			/* the kernel counts per process */
 	pthread_mutex_t lock;		/* protects everything below */
 	struct device *devices;
 	size_t count, cap;

@@ -70,9 +70,12 @@ judge_squashfs(const struct device *d, struct cold_report *r)
 static void
 judge_traffic(const struct cold *c, struct cold_report *r)
 {
-	/* kernels that do not count per process count per device */
-	bool all = r->own_B == 0 && r->device_B > 0 &&
-	    (uint64_t)r->device_B >= c->needed_B;
+	/*
+	 * Devices count for all processes: this supports what the pages say
+	 * where the kernel does not count per process, but proves nothing.
+	 */
+	bool all = !c->accounted && r->before.unseen == 0 &&
+	    r->device_B > 0 && (uint64_t)r->device_B >= c->needed_B;
 
 	if (c->proven_B < c->needed_B && !all) {
 		r->state = COLD_UNKNOWN;
