@@ -248,6 +248,35 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 	rm -f q.gz
 fi
 
+# A FIFO that is exchanged for a link, before each open of pzc in turn: also
+# between being found a FIFO and being opened.
+if have pzc-fault && [ -r /proc/self/status ]; then
+	k=1 caught=0
+	while :; do
+		rm -f fifo was
+		mkfifo fifo
+		cp text precious
+		exec 9<>fifo
+		COLDPRESS_FAULT=openat:$k:STOP pzc-fault -f -o fifo text \
+		    2>err 9>&- &
+		stopped $! || break
+		mv fifo was
+		ln -s precious fifo
+		kill -CONT $!
+		wait $! || caught=$((caught + 1))
+		cmp -s precious text || break
+		k=$((k + 1))
+		exec 9>&-
+	done
+	wait
+	exec 9>&-
+	same 'a FIFO exchanged for a link: its target is left' precious text
+	is '... : one open in place is refused' $caught 1
+	rm -f fifo was precious
+else
+	skip 'nothing makes pzc wait'
+fi
+
 # A single operand is confined when all is open, and what cannot be is said.
 # NoNewPrivs comes with it, also from a kernel without Landlock.
 if have pzc-fault && [ -r /proc/self/status ]; then
