@@ -233,7 +233,16 @@ judge(struct winwait *w, xcb_window_t id)
 	return matches || !w->has_match ? RESULT_SEEN : RESULT_NONE;
 }
 
-/* A window of the command has appeared, at the time now. */
+static uint64_t
+earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * A window of the command has appeared, at the time now.  If its events were
+ * read late, now may be a time stamp of the server's, and earlier.
+ */
 static void
 appear(struct winwait *w, const struct window *v, uint64_t now)
 {
@@ -244,8 +253,8 @@ appear(struct winwait *w, const struct window *v, uint64_t now)
 		return;
 	}
 	w->seen.result = result;
-	w->seen.created_ns = v->created_ns;
-	w->seen.mapped_ns = v->mapped_ns;
+	w->seen.created_ns = earlier(v->created_ns, now);
+	w->seen.mapped_ns = earlier(v->mapped_ns, now);
 	w->seen.seen_ns = now;
 }
 
