@@ -168,6 +168,7 @@ bin/gzip -9 <a | bin/zcat >back
 same 'gzip and zcat as filters' back text
 t 'the name is in messages' 0 sh -c \
     '! bin/gunzip nothing.gz 2>err && grep -q ^gunzip: err'
+t 'and in the usage' 0 sh -c 'bin/unpzc -h | grep -q "^usage: unpzc "'
 rm -rf bin z a back
 
 # Names of odd bytes.

@@ -9,13 +9,14 @@
 #include <stdio.h>
 
 static const char usage[] =
-"usage: pzc [-0..-22] [-cdefhHikKlLmMnNqrRtTUvVYz] [-A alias] [-b KiB]\n"
+" [-0..-22] [-cdefhHikKlLmMnNqrRtTUvVYz] [-A alias] [-b KiB]\n"
 "           [-C comment] [-F format] [-o file] [-p threads] [-S suffix]\n"
 "           [--long option ...] [file ...]\n";
 
 static const char help[] =
 "\n"
-"Compresses files, or standard input, on all cores.\n"
+"Compresses files, or standard input, on all cores.  unpzc is pzc -d, and\n"
+"pzcat is pzc -dc.\n"
 "\n"
 "  -F, --format F      gzip (default), zlib, zip, zstd, lz4, xz, lzma, bzip2;\n"
 "                      gz, zst and bz2 for short\n"
@@ -58,6 +59,7 @@ static const char help[] =
 int
 pzc_help(struct pzc *p)
 {
+	printf("usage: %s", p->msg.prog);
 	return options_help(&p->msg, usage, help);
 }
 
