@@ -137,6 +137,8 @@ mkfifo gate gate2
 (exec cat big - >gate <>gate2) 2>/dev/null &
 t 'a writer that waits does not hold a run that failed' 1 timeout 300 \
     sh -c 'pzc -p2 <gate >/dev/full'
+kill $!
+wait $! 2>/dev/null
 
 # Closed descriptors.
 cp text x
