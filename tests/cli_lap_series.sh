@@ -94,7 +94,7 @@ is 'but added to' "$(tr '\n' ' ' <log)" 'before run run '
 # Summary
 
 t 'a summary' 0 lap -n 6 -o s.csv -l a -l b -- sleep 0.1 -- sh -c 'sleep 999 &'
-shows 'compares' '^lap: b takes [0-9.]* of the time of a (.*, 96.9 %)$' .t.err
+shows 'compares' '^lap: b takes [0-9.]* times as long as a (.*, 96.9 %)$' .t.err
 shows 'tells what was left' '^lap: b: n 6.*, 6 left processes behind$' .t.err
 t 'a table' 0 lap -n 6 --markdown -l a -l b -- sleep 0.1 -- true
 shows 'has the ratio' '^| b | 6 | 0 |.*| [0-9]*\.[0-9]* | [0-9.]* |$'

@@ -50,8 +50,8 @@ is 'then the other is faster' "$(cell verdict a wall_s)" faster
 t 'no such reference' 1 lapcmp -r nope rows.csv
 t 'standard input' 0 sh -c 'lapcmp <rows.csv'
 t 'text' 0 lapcmp rows.csv
-shows 'says uncorrected' '6 comparisons, each at 5 % by itself$'
-shows 'says too few' '^d .*not resolved (no interval below 6 pairs)$'
+shows 'says uncorrected' '6 comparisons, each at 5 % on its own$'
+shows 'says too few' '^d .*not resolved (no interval with fewer than 6 pairs)$'
 shows 'says how much may be unseen' '^c .*not resolved (+-10.0 %)$'
 t 'Holm' 0 lapcmp --holm rows.csv
 shows 'says Holm' '6 comparisons, family-wise error 5 % (Holm)$'
@@ -85,7 +85,7 @@ awk -F, -v OFS=, 'NR > 1 && $3 == "b" { $8 += 0.001 * $5 } 1' holm.csv >six.csv
 t 'only six pairs' 0 sh -c "awk -F, 'NR == 1 || \$5 <= 6' six.csv |
     lapcmp --holm"
 shows 'no verdict without an interval' \
-    '^b .*not resolved (no interval below 7 pairs)$'
+    '^b .*not resolved (no interval with fewer than 7 pairs)$'
 
 # Signed ranks detect what signs do not: 9 of 12 pairs, and the larger ones.
 {
@@ -194,7 +194,7 @@ t 'no rows' 1 lapcmp header.csv
 	echo 's1,1,a,,x,all,cold,1,1,1,0,'
 } >bad.csv
 t 'a row without a number' 1 lapcmp bad.csv
-shows 'tells its line' 'bad.csv:5: not a row' .t.err
+shows 'tells its line' 'bad.csv:5: not a valid row' .t.err
 t 'no such stage' 1 lapcmp -s 7 rows.csv
 t 'standard output that is closed' 1 sh -c 'lapcmp rows.csv >&-'
 t 'the same, rows' 1 sh -c 'lapcmp --json rows.csv >&-'

@@ -170,7 +170,7 @@ is 'is that image' "$(sqpack -l two | grep -c third)" 0
 t 'another' 0 sqpack -f -F lz4 -o two layout:both
 is 'is the other' "$(sqpack -l two | grep -c third)" 1
 t 'a tag that is not there' 1 sqpack -f -o two layout:none
-shows 'is named' 'no image of the tag none: small, both$' .t.err
+shows 'is named' 'no image with the tag none: small, both$' .t.err
 case $(uname -m) in
 x86_64) ours=amd64 ;;
 aarch64) ours=arm64 ;;
@@ -194,7 +194,7 @@ hex=$(echo "$layers" | sed 's/.*sha256:\([0-9a-f]*\).*/\1/')
 cp "layout/blobs/sha256/$hex" kept
 printf x >>"layout/blobs/sha256/$hex"
 t 'a layer that is another' 1 sqpack -o two layout
-shows 'is not believed' "$hex: its bytes are not those" .t.err
+shows 'is not believed' "$hex: its content does not match" .t.err
 rm "layout/blobs/sha256/$hex"
 t 'a layer that is missing' 1 sqpack -o two layout
 shows 'is named' 'layout: layer 1 of 1: No such file' .t.err

@@ -108,7 +108,7 @@ t 'a name with a tab' 0 plain --order touches
 t 'is found' 0 begins d/large6 d/large1
 printf '1\td/large6\t0\t3\nd/large5\n' >touches
 t 'a line that is no range' 1 plain --order touches
-shows 'is named' 'touches: line 2 is not' .t.err
+shows 'is named' 'touches: line 2 is neither' .t.err
 cat >priorities <<'EOF'
 d/large4 30
 d/large6 -5
@@ -161,7 +161,7 @@ same 'for one thread, too' tar1.image tar.image
 # Invalid lists
 printf 'no/such\nfile\n' >bad
 t 'a list of nothing that is there' 1 sqpack -o bad.image --order bad tree
-shows 'is refused' 'bad: none of its paths is that of a file' .t.err
+shows 'is refused' 'bad: no path names a file' .t.err
 t 'of an archive, too' 1 sqpack -o bad.image --order bad tree.tar
 t 'no list' 1 sqpack -o bad.image --order not-there tree
 shows 'is named' 'not-there: No such file' .t.err
@@ -172,5 +172,5 @@ t 'no image comes of these' 1 test -e bad.image
 : >bad
 t 'an empty list' 0 sqpack -f -F zstd -L 1 --order bad -o image tree
 t 'what is not found is told of' 0 sqpack -f -v --dry-run --order list tree
-shows 'by its number' 'of its . paths are not those of files' .t.err
+shows 'by its number' 'of . paths do not name a file' .t.err
 done_testing

@@ -70,12 +70,12 @@ is 'nor is there anything else' \
 sqpack -f -F gzip -L 12 --no-pad -o image tree
 t 'an image without padding' 1 check image
 t 'is given its level again' 0 check -L 12 image
-shows 'and that is said' 'L 12 (as given) .*; the image has no place'
+shows 'and that is said' 'L 12 (as given) .*; the image cannot record'
 sqpack -f -F gzip -L 12 -o image tree
 used=$(le image 40 8)
 poke image $((used + 7)) 1 120
 t 'what stands there in another way' 1 check image
-shows 'is not guessed' 'the settings in its padding are not known' .t.err
+shows 'is not guessed' 'does not support the settings in its padding' .t.err
 
 # Data that does not come from the tree
 sqpack -f -F gzip -o image tree
@@ -85,7 +85,7 @@ t 'another time alone is a time' 0 check spoilt
 cp image spoilt
 printf x >>spoilt
 t 'a byte behind it' 1 check spoilt
-shows 'is a difference' "^different: byte $(stat -c %s image), where the one"
+shows 'is a difference' "^different: byte $(stat -c %s image), where the rebuilt"
 cp image spoilt
 poke spoilt $((used = $(le image 40 8) + 1)) 1 1
 t 'a byte in the padding' 1 check spoilt
@@ -121,7 +121,7 @@ if have mksquashfs; then
 	mksquashfs tree theirs -noappend -no-progress -comp lzo \
 	    -Xalgorithm lzo1x_1 >/dev/null 2>&1
 	t 'options that sqpack does not have' 1 check theirs
-	shows 'are named' 'sqpack makes none with such options' .t.err
+	shows 'are named' 'sqpack does not support its compressor options' .t.err
 	mksquashfs tree theirs -noappend -no-progress -comp gzip \
 	    >/dev/null 2>&1
 	t "an image of another encoder" 1 check theirs

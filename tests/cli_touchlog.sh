@@ -5,7 +5,7 @@
 . "${SRC:?}/tests/lib.sh"
 
 t 'help' 0 touchlog --help
-shows 'has the formats' 'tsv.*order, path, offset_B, length_B'
+shows 'has the formats' 'tsv.*number, path, offset_B, length_B'
 t 'version' 0 touchlog -V
 t 'no command' 1 touchlog
 shows 'is answered by the usage' '^usage: touchlog' .t.err
@@ -30,6 +30,6 @@ fi
 rm -f ran
 chmod 777 .
 t 'not root' 1 as_user touchlog -- touch ran
-shows 'is told' 'only root may see' .t.err
+shows 'is told' 'only root can see' .t.err
 t 'and nothing is run' 1 test -e ran
 done_testing

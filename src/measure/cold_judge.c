@@ -28,11 +28,11 @@ judge_devices(const struct cold *c, struct cold_report *r)
 	if (kinds[DEVICE_MEMORY])
 		say(r, COLD_NO, "the file system or its device is memory");
 	else if (kinds[DEVICE_OWN_CACHE] || c->lost)
-		say(r, COLD_UNKNOWN, "a file system has a cache of its own, "
-		    "which cannot be seen");
+		say(r, COLD_UNKNOWN, "a file system has its own cache, "
+		    "which cannot be inspected");
 	else if (kinds[DEVICE_REMOTE])
 		say(r, COLD_UNKNOWN, "the cache of a server, or of a daemon "
-		    "in user space, cannot be seen");
+		    "in user space, cannot be inspected");
 	else if (kinds[DEVICE_HIDDEN])
 		say(r, COLD_UNKNOWN, "the device below the file system is not "
 		    "in /sys");
@@ -56,12 +56,12 @@ judge_squashfs(const struct device *d, struct cold_report *r)
 		return;
 	r->state = COLD_UNKNOWN;
 	if (d->data_B < 0)
-		say(r, COLD_UNKNOWN, "squashfs has a cache of its own, and "
+		say(r, COLD_UNKNOWN, "squashfs has its own cache, and "
 		    "the size of its image cannot be read");
 	else
-		snprintf(r->why, sizeof(r->why), "squashfs has a cache of its "
-		    "own, and of its image's %" PRId64 " bytes the device "
-		    "gave %" PRIu64, d->data_B, d->came_B);
+		snprintf(r->why, sizeof(r->why), "squashfs has its own cache, "
+		    "and of its image's %" PRId64 " bytes the device "
+		    "delivered %" PRIu64, d->data_B, d->came_B);
 }
 
 /*
@@ -79,7 +79,7 @@ judge_traffic(const struct cold *c, struct cold_report *r)
 
 	if (c->proven_B < c->needed_B && !all) {
 		r->state = COLD_UNKNOWN;
-		snprintf(r->why, sizeof(r->why), "devices gave %" PRIu64
+		snprintf(r->why, sizeof(r->why), "devices delivered %" PRIu64
 		    " of the %" PRIu64 " bytes that were read",
 		    c->proven_B, c->needed_B);
 	} else if (c->inline_files > 0) {
@@ -88,7 +88,7 @@ judge_traffic(const struct cold *c, struct cold_report *r)
 		    " files lies in their inodes, which may have been in "
 		    "memory", c->inline_files);
 	} else if (r->before.unseen > 0 && c->needed_B > 0) {
-		say(r, COLD_YES, "by the bytes that devices had to give");
+		say(r, COLD_YES, "by the bytes that devices had to deliver");
 	} else if (r->before.unseen > 0) {
 		say(r, COLD_UNKNOWN, "only their owners can see how much of "
 		    "the files is in memory");

@@ -2,11 +2,11 @@
  * coldwalk.c - read every file of a tree or an image, cold and in parallel
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The parts: coldwalk_options.c reads the command line and coldwalk_list.c a
- * list of names, coldwalk_open.c opens files, coldwalk_cold.c evicts them and
- * examines the caches, coldwalk_rows.c keeps and writes the rows of walk.h,
- * coldwalk_summary.c summarizes.  The sequence is here: open everything, evict,
- * enter the sandbox, walk, write.
+ * The parts are: coldwalk_options.c reads the command line and coldwalk_list.c
+ * a list of names, coldwalk_open.c opens files, coldwalk_cold.c evicts them and
+ * examines the caches, coldwalk_rows.c stores and writes the rows of walk.h,
+ * coldwalk_summary.c summarizes.  This file defines the sequence: open
+ * everything, evict, enter the sandbox, walk, write.
  */
 #include "coldwalk.h"
 
@@ -22,7 +22,7 @@
 
 /*
  * From here on only the files to be read can be opened.  A manifest gets its
- * name at the end, so there is no sandbox then.
+ * name at the end, so with one there is no sandbox.
  */
 static int
 shut(struct coldwalk *c)
@@ -65,7 +65,7 @@ look(void *arg, int fd, const struct stat *st, bool after, uint64_t asked_B,
 		cold_before(c->cold, fd, st, COLD_THREAD, mine);
 }
 
-/* One thread draws, and no other waits for it. */
+/* One thread draws; the others do not wait for it. */
 static void
 show_progress(void *arg, uint64_t bytes)
 {

@@ -107,7 +107,8 @@ struct coldwalk {
 };
 
 /*
- * Parses the command line: -1, or the exit status if the program should exit.
+ * Parses the command line.  Returns -1, or the exit status if the program
+ * should exit.
  */
 int coldwalk_parse(struct coldwalk *c, int argc, char **argv);
 
@@ -119,19 +120,19 @@ int coldwalk_read_list(struct coldwalk *c);
 
 /*
  * Parses one line of a list with ranges (order, path, offset_B, length_B,
- * separated by tabs), modifying its text: the path and the range; false:
- * invalid.
+ * separated by tabs), modifying its text, into the path and the range.  Returns
+ * false if it is invalid.
  */
 bool coldwalk_parse_range(char *line, char **path, struct walk_range *r);
 
 /*
- * The names of c->only, a range each, sorted, each name once and its ranges
- * beside.  Returns 0 or -ENOMEM.
+ * Sorts the names of c->only, which have one range each, and merges equal names
+ * with all their ranges.  Returns 0 or -ENOMEM.
  */
 int coldwalk_sort_ranges(struct coldwalk *c);
 
 /*
- * Opens everything to be walked, and reports what cannot be opened: c->roots.
+ * Opens everything to be walked (c->roots), and reports what cannot be opened.
  * Returns 0 or -ENOMEM.
  */
 int coldwalk_open_roots(struct coldwalk *c);
@@ -152,7 +153,7 @@ struct walk_options coldwalk_walk_options(struct coldwalk *c);
 int coldwalk_make_cold(struct coldwalk *c);
 
 /*
- * Instead of a walk: evicts the roots if --cold was given, and reports how much
+ * Replaces a walk: evicts the roots if --cold was given, and reports how much
  * of them is in memory.
  */
 void coldwalk_look(struct coldwalk *c);
@@ -172,7 +173,7 @@ void coldwalk_complain(struct coldwalk *c);
 struct table;
 
 /*
- * Begins a table of these columns on fd, as --csv or --json, with the
+ * Starts a table of these columns on fd, as --csv or --json, with the
  * provenance of the rows.  Returns 0 or -errno; *t must be closed even on
  * failure.
  */
@@ -189,7 +190,7 @@ void coldwalk_ask_kernel(struct coldwalk *c);
 int coldwalk_write_manifest(const struct coldwalk *c, int fd);
 int coldwalk_write_rows(const struct coldwalk *c, int fd);
 
-/* As text or, with --csv or --json, as a row. */
+/* Writes the summary as text or, with --csv or --json, as a row. */
 int coldwalk_write_summary(const struct coldwalk *c, int fd);
 
 void coldwalk_free_rows(struct coldwalk *c);

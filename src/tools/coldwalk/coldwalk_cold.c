@@ -34,7 +34,7 @@ add_cold(void *arg, int fd, const struct stat *st, bool after,
 	cold_add(c->cold, fd, st);
 }
 
-/* Every file is opened once, before the walk: this warms names and inodes. */
+/* Every file is opened once before the walk, which warms names and inodes. */
 static int
 look_at_all(struct coldwalk *c, const struct root *root, walk_row_fn *row,
     struct walk_result *r)

@@ -17,7 +17,7 @@ enum { LIST_MAX = 1 << 30 };	/* maximum size */
 
 /*
  * Returns the name in the form of walk.h, relative to the root of the tree, in
- * place at s; or NULL: it leads out of the tree, or is the root.
+ * place at s; or NULL if it leads out of the tree or is the root.
  */
 static char *
 tidy(char *s)
@@ -55,8 +55,9 @@ add_line(struct coldwalk *c, char *s)
 	char *name;
 
 	if (c->o.ranges && !coldwalk_parse_range(s, &s, &r)) {
-		msg_error(&c->msg, "%s: '%s' is not order, path, offset and "
-		    "length with tabs between", c->o.files_from, s);
+		msg_error(&c->msg, "%s: expected a number, path, offset and "
+		    "length, separated by tabs; found '%s'",
+		    c->o.files_from, s);
 		return;
 	}
 	name = tidy(s);

@@ -16,7 +16,7 @@ static const struct walk_source *const sources[] = {
 	NULL
 };
 
-/* 1: an image, of type root->image; 0; or -errno. */
+/* Returns 1 for an image, of type root->image; 0; or -errno. */
 static int
 ask_sources(struct root *root, bool within)
 {
@@ -32,9 +32,9 @@ ask_sources(struct root *root, bool within)
 }
 
 /*
- * Determines the image format of root, and where the image begins.  Looking
- * must not warm a cold file: what is read is evicted again, if its first page
- * was not in memory.
+ * Determines the image format of root, and where the image begins.  Probing
+ * must not warm a cold file: whatever is read is evicted again if its first
+ * page was not in memory.
  */
 static int
 probe_sources(struct root *root, uint64_t offset)
@@ -103,8 +103,8 @@ find_image(struct coldwalk *c, struct root *root)
 }
 
 /*
- * A single tree or image has names relative to it, the same wherever it is;
- * several are distinguished by their own names.
+ * Names in a single tree or image are relative to it, and so independent of its
+ * location; several are distinguished by their own names.
  */
 static void
 set_prefix(struct coldwalk *c, struct root *root, bool file)

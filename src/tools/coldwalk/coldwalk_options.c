@@ -57,15 +57,15 @@ static const char help[] =
 "parallel, and writes their checksums as sha256sum does.\n"
 "\n"
 "  -p, --threads N     number of hashing threads (default: usable CPUs)\n"
-"  --hash KIND         sha256 (default), md5, or none: only read\n"
+"  --hash KIND         sha256 (default), md5, or none (only read)\n"
 "  --cold HOW          how to evict files first: auto (default), fadvise,\n"
 "                      drop (all caches, as root), none\n"
 "  --files-from LIST   only these files; - is standard input\n"
-"  --ranges            LIST has parts of files, as touchlog writes it: read\n"
-"                      these, without a digest\n"
-"  -0, --null          names in LIST end with NUL, not with newline\n"
+"  --ranges            LIST contains parts of files, as written by touchlog;\n"
+"                      read only these, without a digest\n"
+"  -0, --null          names in LIST end with NUL, not newline\n"
 "  --csv, --json       a row for each file instead of the checksum lines\n"
-"  --summary           one summary, or one row with --csv or --json\n"
+"  --summary           print a summary, or one row with --csv or --json\n"
 "  -o, --output FILE   write the checksum lines to FILE\n"
 "  -f, --force         replace FILE\n"
 "  --offset BYTES      offset of the image in its file\n"
@@ -74,7 +74,7 @@ static const char help[] =
 "                      (default: 1G)\n"
 "  --prefix TEXT       put TEXT in front of every name\n"
 "  --resident          read nothing; report how much of the files is in\n"
-"                      memory, after --cold if given\n"
+"                      memory (after --cold, if given)\n"
 "  -q, -v              be quiet, or verbose\n"
 "  -h, -V              this help; versions\n";
 
@@ -162,7 +162,7 @@ check(struct coldwalk *c)
 		return MSG_ERROR;
 	}
 	if (o->plain && o->offset != 0) {
-		msg_error(&c->msg, "--offset has no meaning with --plain");
+		msg_error(&c->msg, "--offset cannot be combined with --plain");
 		return MSG_ERROR;
 	}
 	if (o->ranges && (o->files_from == NULL || o->resident)) {

@@ -93,7 +93,7 @@ int
 coldwalk_keep_row(void *arg, const struct walk_file *f)
 {
 	struct coldwalk *c = arg;
-	/* plus the memory for sorting */
+	/* including the memory for sorting */
 	struct row *r = take(c, sizeof(*r) + f->digest_len +
 	    full_size(c->root, f->path) + 2 * sizeof(*c->rows));
 	bool more = c->o.csv || c->o.json;

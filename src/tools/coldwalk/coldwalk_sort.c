@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Rows arrive nearly sorted: an image is packed in the order of its names, and
- * each thread reports in that order.  So this is a merge sort that skips a
- * merge if the halves are already in order.
+ * each thread reports in that order.  So this is a merge sort that skips merges
+ * of halves that are already in order.
  */
 #include "coldwalk.h"
 
@@ -24,7 +24,7 @@ struct task {
 	unsigned threads;
 };
 
-/* Each half is sorted by one of two threads, or both by one. */
+/* The halves are sorted by one thread each, or both by one. */
 struct halves {
 	struct task half[2];
 	atomic_uint next;

@@ -146,8 +146,8 @@ write_text(const struct coldwalk *c, int fd)
 	dprintf(fd, "files:             %" PRIu64 ", %" PRIu64 " of them read "
 	    "with another; %" PRIu64 " links, %" PRIu64 " others\n", w->files,
 	    w->duplicates, w->links, w->others);
-	dprintf(fd, "errors:            %" PRIu64 " files, %" PRIu64 " places"
-	    " in images\n", w->errors, w->damaged);
+	dprintf(fd, "errors:            %" PRIu64 " files, %" PRIu64 " damaged "
+	    "parts of images\n", w->errors, w->damaged);
 	dprintf(fd, "bytes:             %" PRIu64 ", %" PRIu64 " read, stored "
 	    "in %" PRIu64 "\n", w->bytes, w->read_B, w->stored_B);
 	dprintf(fd, "from devices:      %" PRIu64 " bytes by this process",

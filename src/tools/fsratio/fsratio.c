@@ -25,7 +25,7 @@ list_dir(struct fsratio *f, const char *name)
 	return rc;
 }
 
-/* All directories or none: a partial result would be wrong. */
+/* Lists all directories, or fails: a partial result would be wrong. */
 static int
 list_all(struct fsratio *f)
 {

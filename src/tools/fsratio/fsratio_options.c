@@ -50,7 +50,7 @@ static const char usage[] =
 static const char help[] =
 "\n"
 "Predicts how much space directories would take on a compressing filesystem,\n"
-"with all kinds of compression in one pass, without that filesystem.\n"
+"trying all kinds of compression in one pass, without that filesystem.\n"
 "\n"
 "  -a, --algorithms LIST  off, and of zfs: lzjb, zle, lz4, gzip-1..9,\n"
 "                         zstd-1..19, zstd-fast-N; of btrfs: zlib-1..9, lzo,\n"
@@ -64,7 +64,7 @@ static const char help[] =
 "  --by-size              also rows for each class of file sizes; not for\n"
 "                         squashfs\n"
 "  --csv, --json          write rows instead of the table\n"
-"  --force                btrfs: as mounted with compress-force\n"
+"  --force                btrfs: assume mount option compress-force\n"
 "  --fs KIND              zfs (default): pools of OpenZFS; zfs-fuse: of\n"
 "                         version 23; btrfs; squashfs: an image by\n"
 "                         mksquashfs; sqpack: by sqpack\n"
@@ -96,7 +96,7 @@ take_algorithm(struct fsratio *f, const char *text)
 		return MSG_ERROR;
 	}
 	if (packer_by_name(f->o.fs->kinds, text, name) != 0) {
-		msg_error(&f->msg, "'%s' is no compression of %s", text,
+		msg_error(&f->msg, "'%s' is not an algorithm of %s", text,
 		    f->o.fs->name);
 		return MSG_ERROR;
 	}
@@ -114,7 +114,7 @@ take_algorithms(struct fsratio *f, const char *list)
 		char text[32];
 
 		if (n >= sizeof(text)) {
-			msg_error(&f->msg, "'%s' is no compression of %s",
+			msg_error(&f->msg, "'%s' is not an algorithm of %s",
 			    list, f->o.fs->name);
 			return MSG_ERROR;
 		}
@@ -146,7 +146,7 @@ take_all(struct fsratio *f)
 	return status;
 }
 
-/* A power of two in that range, which range describes. */
+/* Sets a power of two between lo and hi, which the text `range` describes. */
 static int
 set_power(struct fsratio *f, const char *what, uint64_t least, uint64_t most,
     const char *range, uint32_t *value)

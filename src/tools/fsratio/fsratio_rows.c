@@ -20,7 +20,7 @@
 
 enum { COLUMNS = 13 };
 
-/* In hundredths, as ZFS prints it: truncated, not rounded. */
+/* Returns the ratio in hundredths, truncated, not rounded, as ZFS prints it. */
 static uint64_t
 compressratio(const struct fs_row *r)
 {

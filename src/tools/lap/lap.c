@@ -6,7 +6,8 @@
  * using proc.h, lap_rows.c writes the result.  This file runs the rounds.
  *
  * lap keeps its own memory small, because a command's peak cannot be measured
- * below it: rows are written as they come, and nothing grows with their number.
+ * below it: rows are written as they arise, and nothing grows with their
+ * number.
  */
 #include "lap.h"
 
@@ -66,8 +67,8 @@ end_progress(const struct progress *p)
 }
 
 /*
- * A round: each command once, in an order that depends only on the seed and the
- * round, so that a resumed series continues with the same orders.
+ * Runs each command once, in an order that depends only on the seed and the
+ * round: a resumed series continues with the same orders.
  */
 static int
 run_round(struct lap *l, int64_t round, struct progress *p)
@@ -90,7 +91,7 @@ run_round(struct lap *l, int64_t round, struct progress *p)
 	return rc;
 }
 
-/* Runs not yet in the file. */
+/* Returns the number of runs that are not yet in the file. */
 static int64_t
 count_due(const struct lap *l)
 {
@@ -103,7 +104,8 @@ count_due(const struct lap *l)
 }
 
 /*
- * All rounds; those before the first are the warmup.  Returns as lap_run_one().
+ * Runs all rounds; those before the first are the warmup.  Returns what
+ * lap_run_one() does.
  */
 static int
 run_all(struct lap *l)
@@ -131,7 +133,7 @@ run_all(struct lap *l)
 	return rc;
 }
 
-/* 0 or an exit status. */
+/* Returns 0 or an exit status. */
 static int
 open_all(struct lap *l, int argc, char **argv)
 {
@@ -196,12 +198,12 @@ main(int argc, char *argv[])
 	if (rc == 0 && (!l.msg.quiet || l.o.markdown))
 		rc = lap_summary(&l);
 	if (rc == 0 && l.table == NULL && !l.o.markdown)
-		msg_note(&l.msg, "the rows were not kept; -o FILE keeps them");
+		msg_note(&l.msg, "the rows were not saved; -o FILE saves them");
 	if (rc < 0 && l.o.out != NULL && !l.o.json)
-		msg_note(&l.msg, "stopped; the same call with -r does the rest "
-		    "of the runs");
+		msg_note(&l.msg, "stopped; the same command with -r runs the "
+		    "rest");
 	close_all(&l);
-	/* If stopped by a signal, die of the same signal. */
+	/* If stopped by a signal, terminate by the same signal. */
 	if (rc < 0)
 		proc_raise(-rc);
 	if (rc == 0)

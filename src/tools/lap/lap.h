@@ -29,7 +29,8 @@ struct lap_options {
 	int64_t runs, warmup, seed;	/* runs: at most, if adaptive */
 	int64_t least;			/* runs before an adaptive end */
 	double timeout_s;
-	double for_s, within;		/* end by time, by precision; 0: no */
+	double for_s, within;		/* end by time, by precision; 0: no
+					 * such limit */
 	bool counted, bounded;		/* -n; -m or -M */
 	bool cold, resume, json, markdown, plain, seeded, show, fail_fast;
 	const char *out, *cells, *net, *sep, *to;
@@ -119,7 +120,7 @@ struct lap {
 	double (*reports)[LAP_REPORTS];
 };
 
-/* lap_options.c: -1, or the exit status if the program should exit. */
+/* lap_options.c: returns -1, or the exit status if the program should exit. */
 int lap_parse(struct lap *l, int argc, char **argv);
 
 /* Returns whether the number of rounds depends on the results. */
@@ -136,15 +137,15 @@ void lap_params_free(struct lap *l);
 uint64_t lap_variants(const struct lap *l);
 
 /*
- * Returns the text with each "{name}" replaced; and all keys.  Both are in the
- * arena; NULL: out of memory.
+ * These return the text with each "{name}" replaced, and all keys, in the
+ * arena; NULL if out of memory.
  */
 char *lap_fill(struct lap *l, uint64_t variant, const char *text);
 char *lap_variant_keys(struct lap *l, uint64_t variant);
 
 /*
- * Returns whether s is a valid value, and how much of s is a valid name, in
- * keys.
+ * These return whether s is a valid value in keys, and how much of s is a valid
+ * name.
  */
 bool lap_is_value(const char *s);
 size_t lap_name_length(const char *s);
@@ -168,33 +169,34 @@ void lap_reports_read(struct lap *l, struct lap_run *r);
 void lap_env_close(struct lap *l);
 
 /*
- * lap_resume.c: which runs of the same commands are already in the file; and
- * the comments that record this.  0 or an exit status; 0 or -errno.
+ * lap_resume.c: finds which runs of the same commands are already in the file,
+ * and writes the comments that record them.  The first returns 0 or an exit
+ * status, the second 0 or -errno.
  */
 int lap_resume(struct lap *l);
 int lap_resume_note(struct lap *l);
 bool lap_done(const struct lap_cell *c, int64_t run);
 
 /*
- * lap_run.c: does one run, a warmup if run is 0.  0, an exit status that ends
- * lap, or -N: signal N stops it.
+ * lap_run.c: does one run, a warmup if run is 0.  Returns 0, an exit status
+ * with which lap should exit, or -N if signal N stopped it.
  */
 int lap_run_open(struct lap *l);
 int lap_run_one(struct lap *l, struct lap_cell *c, int64_t run,
     int64_t round, int64_t pos);
 void lap_run_close(struct lap *l);
 
-/* lap_rows.c: 0 or an exit status. */
+/* lap_rows.c: return 0 or an exit status. */
 int lap_rows_open(struct lap *l, int argc, char **argv);
 int lap_rows_write(struct lap *l, const struct lap_run *r);
 int lap_rows_close(struct lap *l);
 
-/* The status of the last stage that failed, as from wait4(2), or 0. */
+/* Returns the status of the last stage that failed, as from wait4(2), or 0. */
 int lap_run_status(const struct lap_run *r);
 
 /*
  * lap_samples.c: the values of each run that the summary and an adaptive end
- * need.
+ * require.
  */
 enum lap_value { LAP_WALL, LAP_CPU, LAP_RSS, LAP_VALUES };
 
@@ -218,11 +220,11 @@ size_t lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref,
 /* Returns the first command with the same parameter values. */
 uint32_t lap_reference(const struct lap *l, uint32_t cell);
 
-/* What disturbed the run, as in its row: "steal cpu". */
+/* Writes what disturbed the run, as in its row: "steal cpu". */
 void lap_flags(const struct lap *l, const struct lap_run *r, char *text);
 enum { LAP_FLAGS_B = 40 };
 
-/* lap_end.c: whether an adaptive series has enough rounds. */
+/* lap_end.c: returns whether an adaptive series has enough rounds. */
 bool lap_enough(struct lap *l, uint64_t start_ns);
 
 /* lap_summary.c */

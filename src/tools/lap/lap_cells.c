@@ -23,7 +23,9 @@ no_memory(struct lap *l)
 	return LAP_FAILED;
 }
 
-/* Returns the words joined by blanks, in the arena.  NULL: out of memory. */
+/*
+ * Returns the words joined by blanks, in the arena, or NULL if out of memory.
+ */
 static char *
 join(struct lap *l, char *const *words, int n)
 {
@@ -42,8 +44,8 @@ join(struct lap *l, char *const *words, int n)
 }
 
 /*
- * Returns whether a word is a command line rather than a program: it contains
- * blanks or shell characters.
+ * Returns whether a word is a command line rather than a program, because it
+ * contains blanks or shell characters.
  */
 static bool
 is_line(const char *word, int found)
@@ -52,7 +54,7 @@ is_line(const char *word, int found)
 	    (found == -ENOENT || access(word, F_OK) != 0);
 }
 
-/* Returns the words of a line that needs no shell.  NULL: out of memory. */
+/* Returns the words of a line that needs no shell, or NULL if out of memory. */
 static char **
 split(struct lap *l, char *line)
 {
@@ -74,8 +76,8 @@ split(struct lap *l, char *line)
 }
 
 /*
- * A command line given as one word, as people type it: 'sleep 1', 'gzip f |
- * cat'.
+ * Splits a command line given as one word, as people type it: 'sleep 1', 'gzip
+ * f | cat'.
  */
 static char **
 words_of_line(struct lap *l, char *line)
@@ -96,8 +98,8 @@ words_of_line(struct lap *l, char *line)
 }
 
 /*
- * A stage's argv and its executable.  The executable is looked up once, here,
- * so that a missing program is reported before anything runs.
+ * Adds a stage: its argv and its executable.  The executable is looked up once,
+ * here, so that a missing program is reported before anything runs.
  */
 static int
 add_stage(struct lap *l, struct lap_cell *c, char **argv)
@@ -132,7 +134,7 @@ add_stage(struct lap *l, struct lap_cell *c, char **argv)
 	return 0;
 }
 
-/* A new command with room for stages.  NULL: out of memory. */
+/* Adds a command with room for stages.  Returns NULL if out of memory. */
 static struct lap_cell *
 add_cell(struct lap *l, const char *label, const char *keys, int stages)
 {
@@ -167,7 +169,7 @@ add_stages(struct lap *l, struct lap_cell *c, char **words, int n)
 		if (i < n && strcmp(words[i], "|") != 0)
 			continue;
 		if (i == first) {
-			msg_error(&l->msg, "%s: an empty stage", c->label);
+			msg_error(&l->msg, "%s: a stage is empty", c->label);
 			return LAP_FAILED;
 		}
 		words[i] = NULL;
@@ -177,7 +179,7 @@ add_stages(struct lap *l, struct lap_cell *c, char **words, int n)
 	return rc;
 }
 
-/* One variant of a command. */
+/* Adds one variant of a command. */
 static int
 add_variant(struct lap *l, uint64_t variant, const char *label, char **words,
     int n)
@@ -223,7 +225,7 @@ lap_cells_add(struct lap *l, const char *label, char **words, int n)
 	return rc;
 }
 
-/* Adds a command: without a label of its own, its label is its words. */
+/* Adds a command; without its own label, its words are its label. */
 static int
 cell_from_words(struct lap *l, char **words, int n)
 {
@@ -231,7 +233,7 @@ cell_from_words(struct lap *l, char **words, int n)
 	const char *label;
 
 	if (o->label_count > 0 && l->command_count == o->label_count) {
-		msg_error(&l->msg, "there are more commands than -l");
+		msg_error(&l->msg, "there are more commands than -l options");
 		return LAP_FAILED;
 	}
 	label = o->label_count > 0 ? o->labels[l->command_count] :
@@ -250,14 +252,14 @@ cells_from_words(struct lap *l)
 		if (i < o->argc && strcmp(o->argv[i], o->sep) != 0)
 			continue;
 		if (i == first) {
-			msg_error(&l->msg, "an empty command");
+			msg_error(&l->msg, "a command is empty");
 			return LAP_FAILED;
 		}
 		rc = cell_from_words(l, o->argv + first, i - first);
 		first = i + 1;
 	}
 	if (rc == 0 && o->label_count > l->command_count) {
-		msg_error(&l->msg, "there are more -l than commands");
+		msg_error(&l->msg, "there are more -l options than commands");
 		rc = LAP_FAILED;
 	}
 	return rc;
@@ -283,7 +285,7 @@ check_labels(struct lap *l)
 	return 0;
 }
 
-/* Assigns -p to commands: one for all, or one for each. */
+/* Assigns -p to the commands: the same for all, or one for each. */
 static int
 set_prepare(struct lap *l)
 {

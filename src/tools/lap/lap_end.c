@@ -19,7 +19,10 @@ look_after(int64_t rounds)
 	return rounds + (rounds + 1) / 2;
 }
 
-/* How many examinations there may be, and whether this round is one of them. */
+/*
+ * Returns whether this round is examined; *looks is the maximum number of
+ * examinations.
+ */
 static bool
 is_look(const struct lap *l, int *looks)
 {

@@ -53,7 +53,7 @@ make_dir(struct lap *l)
 	return l->dirfd < 0 ? l->dirfd : 0;
 }
 
-/* The list of stage s, or of -p for 0. */
+/* Makes the list of stage s, or that of -p for 0. */
 static int
 make_list(struct lap *l, int s)
 {

@@ -78,7 +78,9 @@ read_file(struct lap *l, int fd, char **out, size_t *length)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Terminates the line at its newline, or CR and newline; returns the next. */
+/*
+ * Terminates the line at its newline, or CR and newline; returns the next line.
+ */
 static char *
 cut_line(char *line)
 {

@@ -68,37 +68,37 @@ static const char help[] =
 "each run.  Commands are separated by --, stages of a pipeline by '|':\n"
 "  lap -n 20 -o t.csv -- tar -c d '|' gzip -- tar -c d '|' pzc\n"
 "\n"
-"  -c, --cold           drop the caches before each run (as root)\n"
-"  --cold=LABEL         only before those of LABEL; may be repeated\n"
-"  -f, --file FILE      commands from FILE, or - for standard input: lines of\n"
-"                       label, tab, shell command [tab, the next stage ...]\n"
+"  -c, --cold           drop caches before each run (root only)\n"
+"  --cold=LABEL         only before runs of LABEL; may be repeated\n"
+"  -f, --file FILE      read commands from FILE (-: standard input):\n"
+"                       lines of label, tab, command [tab, next stage ...]\n"
 "  --fail-fast          stop at the first run that fails\n"
-"  --for S              rounds for S seconds, not a fixed number of them\n"
-"  --json               rows as JSON lines, not CSV\n"
-"  -k, --key KEY=VALUE  recorded with each row; may be repeated\n"
-"  -L, --list NAME=A,B  each command for each value, which replaces {NAME}\n"
-"  -l, --label LABEL    of the next command; default: the command itself\n"
-"  -M, --max-runs N     at most, with --for or --resolve; default 1000\n"
-"  -m, --min-runs N     at least, with --for or --resolve; default 10\n"
-"  --markdown           a table of the medians on standard output\n"
-"  -n, --runs N         runs of each command; default 10\n"
+"  --for S              run for S seconds instead of a fixed number of rounds\n"
+"  --json               write rows as JSON lines, not CSV\n"
+"  -k, --key KEY=VALUE  record this in each row; may be repeated\n"
+"  -L, --list NAME=A,B  run commands with each value in place of {NAME}\n"
+"  -l, --label LABEL    label of the next command; default: its words\n"
+"  -M, --max-runs N     most rounds with --for or --resolve; default 1000\n"
+"  -m, --min-runs N     fewest rounds with --for or --resolve; default 10\n"
+"  --markdown           print a table of medians on standard output\n"
+"  -n, --runs N         number of runs of each command; default 10\n"
 "  --net IFACE          record the bytes received and sent on this interface\n"
 "  -o, --output FILE    append the rows to FILE; - is standard output\n"
 "  -P, --range NAME=MIN:MAX[:STEP]\n"
-"                       as -L, for a range of numbers\n"
-"  -p, --prepare CMD    shell command before each run, not timed; once for\n"
-"                       all, or once for each command\n"
-"  --plain              times only, no I/O counters and no pressure\n"
-"  -q, --quiet          no summary and no progress\n"
+"                       the same for a range of numbers\n"
+"  -p, --prepare CMD    run a shell command before each run, untimed; give\n"
+"                       it once, or once for each command\n"
+"  --plain              record only times, no I/O counters or pressure\n"
+"  -q, --quiet          print neither summary nor progress\n"
 "  -r, --resume         do only the runs that -o FILE does not have yet\n"
-"  --resolve[=PERCENT]  rounds until each difference from the first command\n"
-"                       is seen, or known to be below PERCENT (1)\n"
-"  -S, --seed N         of the random order\n"
-"  --sep STR            separates commands, in place of --\n"
-"  --show-output        standard output of the commands to that of lap\n"
+"  --resolve[=PERCENT]  run until each difference from the first command\n"
+"                       is detected or known to be below PERCENT (1)\n"
+"  -S, --seed N         seed of the random order\n"
+"  --sep STR            separator of commands, instead of --\n"
+"  --show-output        pass on the standard output of the commands\n"
 "  --stdout FILE        where the last stage writes; default: /dev/null\n"
 "  -t, --timeout S      kill a run after S seconds\n"
-"  -w, --warmup N       warm-up rounds, which leave no row; default 0\n"
+"  -w, --warmup N       number of warm-up rounds, not recorded; default 0\n"
 "  -h, -V               this help; version\n";
 
 /* These return -1 to continue, or the exit status. */
@@ -151,7 +151,7 @@ set_timeout(struct lap *l)
 	    bad(l, "time-out");
 }
 
-/* --resolve[=PERCENT] and --for SECONDS */
+/* Parses the values of --resolve[=PERCENT] and --for SECONDS. */
 static int
 set_end(struct lap *l, double *value, const char *what, double scale)
 {
@@ -236,7 +236,7 @@ lap_is_adaptive(const struct lap_options *o)
 	return o->for_s > 0 || o->within > 0 || o->bounded;
 }
 
-/* Three seconds, as in hyperfine, if only -m or -M is given. */
+/* If only -m or -M is given, the limit is three seconds, as in hyperfine. */
 static void
 set_defaults(struct lap_options *o)
 {
@@ -275,7 +275,8 @@ check(struct lap *l)
 	else if (o->least > o->runs)
 		wrong = "-m is more than -M";
 	else if (o->resume && o->within > 0)
-		wrong = "-r excludes --resolve: it judges the runs of one call";
+		wrong = "-r excludes --resolve, which judges only the runs of "
+		    "one invocation";
 	else if (o->show && o->to != NULL)
 		wrong = "--show-output excludes --stdout";
 	else if (o->show && !o->markdown && (o->out == NULL ?

@@ -103,7 +103,7 @@ lap_param_list(struct lap *l, const char *text)
 	return MSG_ERROR;
 }
 
-/* The decimals of a number as written: "0.25" has 2. */
+/* Returns the number of decimals of a number as written: "0.25" has 2. */
 static int
 decimals(const char *s)
 {

@@ -16,10 +16,10 @@
 
 enum { COL_LABEL, COL_KEYS, COL_RUN, COL_STAGE, COL_SERIES, COL_SEED, COLS };
 
-/* Begins the comment that records the command of a label. */
+/* Introduces the comment that records the command of a label. */
 static const char NOTE[] = "command";
 
-/* 64-bit FNV-1a over several texts. */
+/* Continues a 64-bit FNV-1a hash over several texts. */
 static uint64_t
 hash(uint64_t h, const char *s)
 {
@@ -59,7 +59,8 @@ lap_resume_note(struct lap *l)
 }
 
 /*
- * Returns whether a line records other words for one of this call's commands.
+ * Returns whether a line records other words for one of this invocation's
+ * commands.
  */
 static bool
 contradicts(const struct lap_cell *c, const char *line)
@@ -72,7 +73,10 @@ contradicts(const struct lap_cell *c, const char *line)
 	    text != text_hash(c);
 }
 
-/* Refuses to add runs of one command to those of another.  0 or LAP_FAILED. */
+/*
+ * Refuses to add runs of one command to those of another.  Returns 0 or
+ * LAP_FAILED.
+ */
 static int
 check_notes(struct lap *l)
 {
@@ -87,7 +91,7 @@ check_notes(struct lap *l)
 		for (size_t i = 0; *line == '#' && i < l->cell_count; i++)
 			if (contradicts(&l->cells[i], line)) {
 				msg_error(&l->msg, "%s: the label '%s' has runs"
-				    " of another command; give this one another"
+				    " of another command; use another"
 				    " -l or -o", l->o.out, l->cells[i].label);
 				rc = LAP_FAILED;
 				break;
@@ -99,7 +103,7 @@ check_notes(struct lap *l)
 
 /*
  * Marks the run of the current row as done.  Returns whether it was a run of
- * one of this call's commands.
+ * one of this invocation's commands.
  */
 static bool
 mark(struct lap *l, const struct table_reader *r, const int col[COLS])

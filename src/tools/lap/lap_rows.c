@@ -155,7 +155,7 @@ put_machine(struct lap *l, const struct lap_run *r)
 	table_known(t, r->to_B);
 }
 
-/* report: LAP_REPORTS values, or NULL if there are none. */
+/* Writes a report: LAP_REPORTS values, or NULL if there are none. */
 static void
 put_report(struct table *t, const double *report)
 {
@@ -267,7 +267,7 @@ lap_rows_write(struct lap *l, const struct lap_run *r)
 	if (l->table == NULL)
 		return 0;
 	/*
-	 * All rows or none: a single stage's row would be duplicated on
+	 * Write all rows or none: a single stage's row would be duplicated on
 	 * resuming.
 	 */
 	table_hold(l->table);
@@ -278,7 +278,10 @@ lap_rows_write(struct lap *l, const struct lap_run *r)
 	return rc == 0 ? table_release(l->table) : rc;
 }
 
-/* The regular files named in the commands are usually their input. */
+/*
+ * Records the regular files named in the commands, which are usually their
+ * input.
+ */
 static int
 write_inputs(struct lap *l)
 {
@@ -306,12 +309,12 @@ write_comments(struct lap *l, int argc, char **argv)
 
 	if (rc == 0)
 		rc = table_comment(t, "cgroup", "%s", l->o.plain ? "not used" :
-		    l->proc.group != NULL ? l->group.name : "none to be had");
+		    l->proc.group != NULL ? l->group.name : "not available");
 	if (rc == 0)
 		rc = table_comment(t, "cache", "%s", l->o.cold ?
 		    "dropped before each run" : l->o.cold_count > 0 ?
 		    "dropped before some runs: see the column cache" :
-		    "as the runs before left it");
+		    "as left by the previous run");
 	if (rc == 0)
 		rc = table_comment(t, "seed", "%" PRId64, l->o.seed);
 	if (rc == 0)
@@ -320,8 +323,8 @@ write_comments(struct lap *l, int argc, char **argv)
 }
 
 /*
- * Two laps appending to one file would each do all the runs.  The lock is on a
- * separate descriptor and is released with it.
+ * Two instances of lap appending to one file would each do all the runs.  The
+ * lock is on a separate descriptor and is released with it.
  */
 static int
 lock(struct lap *l, const char *path)

@@ -85,7 +85,7 @@ lap_run_open(struct lap *l)
 			return fail(l, l->o.net, l->net.rx < 0 ? l->net.rx :
 			    l->net.tx);
 	}
-	/* Opened again for each run, so that each has its own offset. */
+	/* It is opened again for each run, so each has its own offset. */
 	if (fstat(STDIN_FILENO, &st) == 0 &&
 	    (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
 		l->in_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
@@ -167,7 +167,7 @@ is_own(int fd)
 	return false;
 }
 
-/* Opens and truncates the file of --stdout.  A descriptor or -errno. */
+/* Opens and truncates the file of --stdout.  Returns a descriptor or -errno. */
 static int
 open_output(const char *path)
 {
@@ -186,7 +186,7 @@ open_output(const char *path)
 	return rc;
 }
 
-/* Opens standard input and output of the run.  0 or LAP_FAILED. */
+/* Opens the standard input and output of the run.  Returns 0 or LAP_FAILED. */
 static int
 open_ends(struct lap *l, struct proc_run *r)
 {
@@ -288,7 +288,7 @@ look_after(struct lap *l, struct lap_run *r)
 	}
 }
 
-/* The exit status for a run that could not be started. */
+/* Returns the exit status for a run that could not be started. */
 static int
 cannot_run(struct lap *l, const struct lap_run *r, int rc)
 {
@@ -311,8 +311,8 @@ lap_run_status(const struct lap_run *r)
 static int
 gave_up(struct lap *l, const struct lap_run *r, int status)
 {
-	msg_error(&l->msg, "%s: run %" PRId64 " ended with status %d; stopped "
-	    "as --fail-fast asks", r->cell->label, r->run, status);
+	msg_error(&l->msg, "%s: run %" PRId64 " exited with status %d; stopped "
+	    "by --fail-fast", r->cell->label, r->run, status);
 	return status;
 }
 

@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A command compared with the first one with the same parameters. */
+/*
+ * The comparison of a command with the first one that has the same parameters.
+ */
 struct ratio {
 	size_t pairs;			/* 0: it is the first itself */
 	double median;
@@ -19,7 +21,7 @@ struct ratio {
 	struct stats_interval interval;
 };
 
-/* A label in a table, where a bar would end its cell. */
+/* Prints a label in a table, where a bar would end its cell. */
 static void
 print_label(const char *s)
 {
@@ -102,13 +104,13 @@ say_ratio(struct lap *l, const struct lap_cell *c, const struct lap_cell *ref,
 	const char *blank = l->param_count > 0 ? " " : "";
 
 	if (r->bounded)
-		msg_note(&l->msg, "%s%s%s takes %.3f of the time of %s "
+		msg_note(&l->msg, "%s%s%s takes %.3f times as long as %s "
 		    "(%.3f..%.3f, %.1f %%)", c->label, blank, keys, r->median,
 		    ref->label, r->interval.lo, r->interval.hi,
 		    100 * r->interval.conf);
 	else if (r->pairs > 0)
-		msg_note(&l->msg, "%s%s%s takes %.3f of the time of %s (no "
-		    "interval below 6 pairs)", c->label, blank, keys,
+		msg_note(&l->msg, "%s%s%s takes %.3f times as long as %s (no "
+		    "interval with fewer than 6 pairs)", c->label, blank, keys,
 		    r->median, ref->label);
 }
 

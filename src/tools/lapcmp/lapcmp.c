@@ -43,16 +43,16 @@ static const char help[] =
 "Compares runs in the rows of lap: the median ratio of pairs and its exact\n"
 "95 % interval.  Without a file, or for -, it reads standard input.\n"
 "\n"
-"  --across             pair runs of different calls of lap\n"
-"  --all                all metrics, not wall clock and processor time only\n"
-"  --csv, --json        rows, not a table\n"
+"  --across             pair runs of different invocations of lap\n"
+"  --all                also compare failed runs\n"
+"  --csv, --json        write rows instead of a table\n"
 "  --holm               intervals for all comparisons together (Holm)\n"
-"  -k, --keys KEY,...   compare only runs that are alike in these keys\n"
-"  -r, --reference LABEL  what all others are compared to; default: the first\n"
-"  -s, --stage N        a stage of the pipelines; default all\n"
+"  -k, --keys KEY,...   group runs by these keys only\n"
+"  -r, --reference LABEL  compare with this label; default: the first\n"
+"  -s, --stage N        compare this stage of pipelines; default: all\n"
 "  --test sign|ranks    the test that decides: signs (any noise), the default,\n"
 "                       or signed ranks (symmetric noise; sees more)\n"
-"  --trim[=PERCENT]     also the mean without the outer PERCENT (10)\n"
+"  --trim[=PERCENT]     also print the mean without the outer PERCENT (10)\n"
 "  -h, -V               this help; version\n";
 
 static int
@@ -148,7 +148,7 @@ main(int argc, char *argv[])
 		return rc;
 	rc = read_all(&c, argc, argv);
 	if (rc == 0 && c.rows.count == 0)
-		msg_error(&c.msg, "no rows of stage '%s'", c.o.stage);
+		msg_error(&c.msg, "no rows for stage '%s'", c.o.stage);
 	else if (rc == 0) {
 		rc = cmp_compare(&c);
 		if (rc == 0 && c.rows.again > 0)

@@ -15,7 +15,9 @@
 /* What is compared. */
 enum cmp_metric { CMP_WALL, CMP_CPU, CMP_METRICS };
 
-/* How pairs are judged: by signs only, or by signed ranks of logarithms. */
+/*
+ * The test that judges pairs: by signs only, or by signed ranks of logarithms.
+ */
 enum cmp_kind { CMP_SIGN, CMP_RANK, CMP_KINDS };
 
 /* Possible reasons why a run was slow; the first four as shares of its time. */
@@ -106,8 +108,7 @@ void cmp_rows_free(struct cmp_rows *rows);
 int cmp_compare(struct cmp *c);
 
 /*
- * Returns the rows of a group and a label are rows->row[*first .. return value
- * - 1].
+ * Finds the rows of a group and a label: rows->row[*first .. return value - 1].
  */
 size_t cmp_find(const struct cmp_rows *rows, uint32_t group, uint32_t label,
     size_t *first);
@@ -121,7 +122,7 @@ int cmp_judge(struct cmp *c);
 /* Returns whether a row is compared. */
 bool cmp_counts(const struct cmp *c, const struct cmp_row *r);
 
-/* A run slower than this is an outlier. */
+/* Returns the limit beyond which a slower run is an outlier. */
 double cmp_limit(const struct cmp_result *r);
 
 /* Returns the test that decides. */
@@ -129,11 +130,12 @@ const struct cmp_test *cmp_deciding(const struct cmp *c,
     const struct cmp_result *r);
 
 /*
- * The minimum number of pairs for an interval of this level with the sign test.
+ * Returns the minimum number of pairs for an interval of this level with the
+ * sign test.
  */
 int cmp_least_pairs(double conf);
 
-/* lapcmp_print.c: 0 or -errno. */
+/* lapcmp_print.c: return 0 or -errno. */
 int cmp_print_text(struct cmp *c);
 int cmp_print_rows(struct cmp *c);
 

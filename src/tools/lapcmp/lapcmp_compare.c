@@ -32,7 +32,8 @@ by_series(const struct cmp_row *x, const struct cmp_row *y)
 }
 
 /*
- * A round has several runs of one label if parameters are not part of the keys.
+ * Cells matter too: a round has several runs of one label if parameters are not
+ * part of the keys.
  */
 static int
 by_run(const struct cmp_row *x, const struct cmp_row *y)
@@ -164,7 +165,7 @@ is_same_run(const struct cmp_row *x, const struct cmp_row *y)
 	    by_run(x, y) == 0;
 }
 
-/* A run that occurs twice, in two files for example, counts once. */
+/* Drops repetitions of a run, which may occur in two files, for example. */
 static void
 drop_again(struct cmp_rows *rows)
 {

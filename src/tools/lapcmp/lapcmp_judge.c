@@ -33,8 +33,8 @@ pair_order(const struct cmp *c, const struct cmp_row *x,
 }
 
 /*
- * A time of 0 is below the clock's resolution: two of them are equal, and any
- * other is infinitely longer.  Leaving out such pairs would favour the side
+ * A time of 0 is below the clock's resolution: two such times are equal, and
+ * any other is infinitely longer.  Leaving out such pairs would favour the side
  * that has no such times.
  */
 static double
@@ -74,8 +74,8 @@ pair(const struct cmp *c, const struct cmp_result *r)
 }
 
 /*
- * The sign test.  A ratio of 1 counts against both verdicts, as it does in
- * the interval.
+ * Applies the sign test.  A ratio of 1 counts against both verdicts, as it does
+ * in the interval.
  */
 static void
 test_signs(struct cmp_test *t, const double *sorted, size_t n, double conf)
@@ -92,7 +92,7 @@ test_signs(struct cmp_test *t, const double *sorted, size_t n, double conf)
 	t->bounded = stats_median_interval(sorted, n, conf, &t->interval) == 0;
 }
 
-/* Signed ranks of logarithms; the ratios in v are replaced by these. */
+/* Applies the signed-rank test to logarithms, which replace the ratios in v. */
 static void
 test_ranks(struct cmp_test *t, double *v, size_t n, double conf)
 {
@@ -129,7 +129,7 @@ cmp_least_pairs(double conf)
 	return (int)ceil(1 - log2((1 - conf) * (1 + 1e-9)));
 }
 
-/* Holm's p for all comparisons, of both metrics and in all groups. */
+/* Computes Holm's p for all comparisons, of both metrics and in all groups. */
 static int
 adjust(struct cmp *c, enum cmp_kind kind)
 {
@@ -166,8 +166,8 @@ rank_of(const struct cmp *c, const struct cmp_result *of)
 }
 
 /*
- * The level at which Holm's method decides each comparison: that of its rank
- * or, from the first unresolved comparison on, the level of that one.
+ * Sets the level at which Holm's method decides each comparison: that of its
+ * rank or, from the first unresolved comparison on, the level of that one.
  */
 static void
 set_levels(struct cmp *c)

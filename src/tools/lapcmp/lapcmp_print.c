@@ -17,7 +17,7 @@ static const char *const titles[CMP_METRICS] = { "wall_s", "user+sys_s" };
 
 enum { OUTLIERS_MAX = 10, LABEL_MAX_W = 48 };
 
-/* Four significant digits, for times from microseconds to days. */
+/* Prints four significant digits, for times from microseconds to days. */
 static void
 print_time(double v)
 {
@@ -70,7 +70,7 @@ print_reason(const struct cmp *c, const struct cmp_result *r)
 	else if (c->o.test == CMP_RANK && r->pairs > STATS_RANK_MAX)
 		printf(" (above %d pairs)", STATS_RANK_MAX);
 	else
-		printf(" (no interval below %d pairs)",
+		printf(" (no interval with fewer than %d pairs)",
 		    cmp_least_pairs(r->conf));
 }
 
@@ -125,7 +125,7 @@ print_head(const struct cmp *c, const struct cmp_result *r, int width)
 }
 
 /*
- * Returns the median of a cause over the runs of a label, to tell what is
+ * Returns the median of a cause over the runs of a label, to recognize what is
  * unusual.
  */
 static double
@@ -164,7 +164,7 @@ print_causes(const struct cmp *c, const struct cmp_row *row)
 			printf("%s %s %.0f", any ? "," : ";", names[i], v);
 		any = true;
 	}
-	puts(any ? "" : "; no cause seen");
+	puts(any ? "" : "; cause unknown");
 }
 
 static void
@@ -234,13 +234,13 @@ print_foot(const struct cmp *c)
 	printf("; exact intervals, verdicts by the %s; %zu comparison%s, %s\n",
 	    c->o.test == CMP_SIGN ? "sign test" : "signed ranks", m,
 	    m > 1 ? "s" : "", c->o.holm ? "family-wise error 5 % (Holm)" :
-	    "each at 5 % by itself");
+	    "each at 5 % on its own");
 	if (unpaired > 1 && c->o.keys == NULL)
-		printf("%zu comparisons have no pairs: rows pair within groups "
-		    "of equal keys, which -k chooses\n", unpaired);
+		printf("%zu comparisons have no pairs: rows are paired "
+		    "within groups of equal keys, which -k chooses\n", unpaired);
 	if (c->o.across)
-		puts("pairs are of different series: a drift of the machine "
-		    "is in the ratios");
+		puts("pairs are from different series, so the ratios include "
+		    "any drift of the machine");
 }
 
 int

@@ -42,7 +42,7 @@ text(const struct input *in, enum column c)
 	return in->col[c] < 0 ? "" : table_value(in->r, in->col[c]);
 }
 
-/* NaN if missing. */
+/* Returns the value, or NaN if it is missing. */
 static double
 real(const struct input *in, enum column c)
 {
@@ -95,7 +95,7 @@ in_list(const char *pair, const char *list)
 	}
 }
 
-/* "cache=cold;key=val;..." with the requested keys. */
+/* Makes the group's name from the requested keys: "cache=cold;key=val;...". */
 static int
 group_of(struct cmp *c, const struct input *in, uint32_t *number)
 {
@@ -123,9 +123,7 @@ group_of(struct cmp *c, const struct input *in, uint32_t *number)
 	return rc;
 }
 
-/*
- * Records the lowest index that a label has had among the commands of a call.
- */
+/* Records the lowest index of a label among the commands of an invocation. */
 static int
 note_cell(struct cmp_rows *rows, const struct cmp_row *row)
 {
@@ -222,7 +220,7 @@ cmp_read(struct cmp *c, const char *path)
 			break;
 	}
 	if (rc == -EINVAL)
-		msg_error(&c->msg, "%s:%" PRIu64 ": not a row of runs", name,
+		msg_error(&c->msg, "%s:%" PRIu64 ": not a valid row", name,
 		    table_line(in.r));
 	else if (rc < 0)
 		msg_error(&c->msg, "%s: %s", name, strerror(-rc));

@@ -36,7 +36,7 @@ take_part(const char *text, uint32_t *part)
 	return rc;
 }
 
-/* "size NODE BYTES": the nodes in order. */
+/* Parses "size NODE BYTES"; the nodes must be in order. */
 static int
 take_node(struct mail_like *like, char *text, unsigned *next)
 {

@@ -63,8 +63,8 @@ static const char help[] =
 "  -p, --processes N    number of threads (default: usable CPUs); does not\n"
 "                       affect the output\n"
 "  --profile DIRECTORY  measure that mail and write a profile of it for\n"
-"                       --from-profile: sizes and ratios, nothing of the\n"
-"                       text\n"
+"                       --from-profile: sizes and ratios, but none of\n"
+"                       the text\n"
 "  -q                   show no progress\n"
 "  -s, --seed N         seed of the corpus; default 1\n"
 "  --stats[=FILE]       write statistics as JSON (default: standard error)\n"
@@ -164,7 +164,8 @@ take(struct mailgen *g, int opt)
 }
 
 /*
- * Without -n the directory must exist: a mistyped name must not create 80 MB.
+ * Without -n the directory must exist, so a mistyped name does not create 80
+ * MB.
  */
 static int
 check_root(struct mailgen *g)
@@ -174,7 +175,7 @@ check_root(struct mailgen *g)
 	if (o->count != 0 || o->profile != NULL) {
 		return -1;
 	} else if (access(o->root, F_OK) != 0) {
-		msg_error(&g->msg, "%s: %s; with -n it is created", o->root,
+		msg_error(&g->msg, "%s: %s (-n creates it)", o->root,
 		    strerror(errno));
 		return MSG_ERROR;
 	}

@@ -24,7 +24,7 @@
 
 /*
  * A trial generates this many mails, or until this many have attachments, but
- * no more bytes.
+ * never more than this many bytes.
  */
 enum { SAMPLE = 20000, TRIES = 9, FIT_MAILS = 2048, FIT_PARTS = 512,
     FIT_B = 64 << 20 };
@@ -161,8 +161,8 @@ fit_one(struct trial *t, double want)
 }
 
 /*
- * Enough mails to include some with attachments, which are large and may be
- * rare.
+ * Returns enough mails to include some with attachments, which are large and
+ * may be rare.
  */
 static uint64_t
 fit_mails(const struct measure *m)

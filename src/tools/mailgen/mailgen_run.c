@@ -2,8 +2,8 @@
  * mailgen_run.c - generating all weeks of a corpus with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A thread takes the next week; its output does not depend on the other
- * threads.  Each keeps the hashes of its files, which are sorted at the end.
+ * Each thread takes the next week; its output does not depend on the other
+ * threads.  It keeps the hashes of its files, which are sorted at the end.
  */
 #include "mailgen.h"
 
@@ -22,7 +22,10 @@ struct worker {
 	struct mail_maker maker;
 };
 
-/* w: the caller's writer, whose path failed; NULL: no path is involved. */
+/*
+ * Records an error.  w is the caller's writer, whose path failed, or NULL if no
+ * path is involved.
+ */
 static void
 fail(struct mailgen *g, int err, const struct store_writer *w)
 {
@@ -35,7 +38,7 @@ fail(struct mailgen *g, int err, const struct store_writer *w)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* Takes the next week; false if there is none, or after an error. */
+/* Takes the next week.  Returns false if there is none, or after an error. */
 static bool
 take(struct mailgen *g, uint64_t *week)
 {
@@ -81,7 +84,7 @@ work(void *arg, unsigned i)
 		fail(k->g, rc, k->writer);
 }
 
-/* At least one thread; 0 or -errno. */
+/* Starts at least one thread.  Returns 0 or -errno. */
 static int
 work_all(struct mailgen *g, struct worker *k, unsigned threads)
 {

@@ -19,7 +19,7 @@ struct pzc_totals {
 	uint64_t around_B;		/* of the last file: see pzc_run */
 };
 
-/* If several are given, the later one in this list wins. */
+/* If several are given, the one later in this list wins. */
 enum pzc_mode { PZC_COMPRESS, PZC_DECOMPRESS, PZC_TEST, PZC_LIST };
 
 enum { PZC_THREADS_MAX = 4096, PZC_LEVEL_MAX = 22, PZC_VARIABLES = 3 };
@@ -61,7 +61,10 @@ struct pzc {
  */
 int pzc_parse(struct pzc *p, int argc, char **argv);
 
-/* Handles an option, with getopt_long(3)'s optarg.  Returns as pzc_parse(). */
+/*
+ * Handles an option, with getopt_long(3)'s optarg.  Returns what pzc_parse()
+ * does.
+ */
 int pzc_take_option(struct pzc *p, int opt);
 
 /* Prints the output of -h, -L and -V; returns the exit status. */
@@ -70,8 +73,8 @@ int pzc_license(struct pzc *p);
 int pzc_version(struct pzc *p);
 
 /*
- * Checks that the options are compatible, and completes them.  Returns as
- * pzc_parse().
+ * Checks that the options are compatible, and completes them.  Returns what
+ * pzc_parse() does.
  */
 int pzc_check(struct pzc *p);
 
@@ -102,12 +105,12 @@ struct source {
  */
 void pzc_operand(struct pzc *p, const char *path);
 
-/* -r: processes an operand, and everything below it. */
+/* For -r: processes an operand, and everything below it. */
 void pzc_walk(struct pzc *p, const char *path);
 
 /*
  * Opens the directory that contains path, then the file itself.  Returns 0 or
- * -1, after reporting the error.  To be closed in either case.
+ * -1, after reporting the error.  The source must be closed in either case.
  */
 int pzc_source_locate(struct pzc *p, struct source *s, const char *path);
 int pzc_source_open(struct pzc *p, struct source *s);
@@ -120,20 +123,23 @@ void pzc_file(struct pzc *p, struct source *s);
 /*
  * Returns the name of the output: that of -o, or path with the suffix of to
  * (compressing), or without its own (to is NULL); stored, if not "", is the
- * name to restore.  The caller frees it with sys_free(); NULL after an error
- * has been reported.
+ * name to restore.  The caller frees it with sys_free(); Returns NULL after
+ * reporting an error.
  */
 char *pzc_target_name(struct pzc *p, const char *path,
     const struct codec *to, const char *stored);
 
 /* Returns whether path has a suffix to remove; if not, this is reported. */
 bool pzc_has_suffix(struct pzc *p, const char *path);
-/* path without its suffix, if it has one, for sys_free(); or NULL. */
+/*
+ * Returns path without its suffix, to be freed with sys_free(), or NULL if it
+ * has none.
+ */
 char *pzc_plain_name(const struct pzc *p, const char *path);
 bool pzc_is_packed(const struct pzc *p, const char *path);	/* without a
 								 * message */
 
-/* -l: prints a line about one file; at the end one with the totals. */
+/* For -l: prints a line for each file, and finally one with the totals. */
 void pzc_list(struct pzc *p, const struct source *s);
 void pzc_list_end(struct pzc *p);
 
@@ -148,8 +154,8 @@ void pzc_say_failure(struct pzc *p, const char *path, int rc,
     const char *why);
 
 /*
- * Judges the data found after a gzip stream: 0, or -ENODATA if it is an error,
- * which has been reported.
+ * Judges the data found after a gzip stream.  Returns 0, or -ENODATA after
+ * reporting an error.
  */
 int pzc_judge_rest(struct pzc *p, const char *path,
     const struct codec_notes *n);
@@ -170,7 +176,7 @@ struct pzc_run {
 
 void pzc_report(struct pzc *p, const struct pzc_run *run);
 
-/* The output of pzc's own -v. */
+/* Prints the output of pzc's own -v. */
 void pzc_tell(struct pzc *p, const struct pzc_run *run);
 
 #endif

@@ -70,7 +70,7 @@ find_asked(const struct pzc *p, bool asked[OPTIONS])
 	asked[ZOPFLI] = p->zopfli;
 }
 
-/* "-i is for gzip, not for zstd" */
+/* Reports, for example, "-i is for gzip, not for zstd". */
 static int
 refuse_option(struct pzc *p, int i)
 {
@@ -103,7 +103,7 @@ check_options(struct pzc *p)
 	return -1;
 }
 
-/* What the codec says about the combination of options. */
+/* Asks the codec about the combination of options. */
 static int
 check_plan(struct pzc *p)
 {
@@ -120,7 +120,7 @@ check_plan(struct pzc *p)
 	return MSG_ERROR;
 }
 
-/* The range of levels; the plan is made for the highest. */
+/* Checks the range of levels; the plan is made for the highest. */
 static int
 check_adapt(struct pzc *p)
 {
@@ -146,7 +146,7 @@ check_adapt(struct pzc *p)
 	return -1;
 }
 
-/* The level must exist in the format. */
+/* Checks that the format has the level. */
 static int
 check_codec(struct pzc *p)
 {

@@ -144,7 +144,10 @@ say_write_failure(struct file *f, int rc)
 		p->msg.status = -rc;
 }
 
-/* The first bytes of what gzip itself would read as another stream. */
+/*
+ * Returns whether the data begins like what gzip itself would read as another
+ * stream.
+ */
 static bool
 begins_stream(const struct codec_notes *n)
 {
@@ -189,7 +192,8 @@ finish(struct file *f)
 }
 
 /*
- * Returns the bytes around the deflate stream in a gzip file with one member.
+ * Returns the number of bytes around the deflate stream in a gzip file with one
+ * member.
  */
 static uint64_t
 around(const struct file *f)

@@ -26,7 +26,7 @@ goes_to_stdout(const struct file *f)
 /*
  * Returns whether the program being imitated supports the format.  Other
  * formats are copied where that program would copy them: a text may look like
- * zlib's format.
+ * zlib data.
  */
 static bool
 is_of_style(const struct pzc *p, const struct codec *codec)
@@ -40,7 +40,9 @@ is_of_style(const struct pzc *p, const struct codec *codec)
 	return *name != NULL;
 }
 
-/* Parses the header, if it is needed: a pipe may have to be waited for. */
+/*
+ * Parses the header only if needed, because a pipe may have to be waited for.
+ */
 static void
 read_stored(struct file *f)
 {
@@ -57,8 +59,8 @@ read_stored(struct file *f)
 }
 
 /*
- * The format: when decompressing, the beginning of the stream takes precedence
- * over the option, which may come from the environment.
+ * Chooses the format.  When decompressing, the beginning of the stream takes
+ * precedence over the option, which may come from the environment.
  */
 static int
 choose_codec(struct file *f)

@@ -23,8 +23,9 @@ struct file {
 };
 
 /*
- * To be called when everything is open: with a single operand, nothing else can
- * be opened from then on.  out, if not NULL and open, can still get its name.
+ * Confines the process once everything is open: with a single operand, nothing
+ * else can be opened from then on.  out, if not NULL and open, can still get
+ * its name.
  */
 void pzc_confine(struct pzc *p, const struct source *s,
     const struct output *out);

@@ -129,7 +129,7 @@ gzip_help(struct pzc *p)
 	return options_help(&p->msg, "", help_text);
 }
 
-/* Scripts parse the last word, or the second, of the first line. */
+/* Scripts parse the last or second word of the first line. */
 static int
 gzip_version(struct pzc *p)
 {
@@ -181,7 +181,7 @@ gzip_done(struct pzc *p, const struct pzc_run *run)
 
 /* -l */
 
-/* The time is that of the file or, with -N, the stored one. */
+/* Prints the time of the file or, with -N, the stored one. */
 static void
 put_date(const struct pzc *p, const struct pzc_entry *e)
 {
@@ -208,7 +208,7 @@ method_of(const struct codec *codec)
 	    strcmp(codec->name, "compress") == 0 ? "compr" : codec->name;
 }
 
-/* The name of the output, whose last component -N replaces. */
+/* Prints the name of the output, whose last component -N replaces. */
 static void
 put_output_name(const struct pzc *p, const struct pzc_entry *e)
 {

@@ -39,7 +39,7 @@ static const char help[] =
 "  -R, --rsyncable     choose block boundaries by content\n"
 "  -H, -U              Huffman coding or run lengths only (gzip, zlib, zip)\n"
 "  --adapt[=MIN:MAX]   adjust the level to the pipe's speed (gzip, zstd, lz4)\n"
-"  -e, --extreme       xz, lzma: search longer for less output\n"
+"  -e, --extreme       xz, lzma: search longer for smaller output\n"
 "  --long[=LOG]        zstd: a window of 2^LOG bytes (27)\n"
 "  --seekable          zstd: write frames and a seek table\n"
 "  --no-content-size   zstd: do not store the size of a file\n"

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The format, and what the header contains besides the size. */
+/* Determines the format, and what the header contains besides the size. */
 static int
 read_head(struct pzc *p, struct pzc_entry *e)
 {
@@ -41,7 +41,7 @@ read_head(struct pzc *p, struct pzc_entry *e)
 	return 0;
 }
 
-/* -lt: sizes found by decompressing. */
+/* For -lt: finds sizes by decompressing. */
 static int
 test(struct pzc *p, struct pzc_entry *e)
 {
@@ -141,7 +141,7 @@ pzc_list(struct pzc *p, const struct source *s)
 	struct pzc_entry e = { .src = s };
 	int rc = input_open(&e.in, s->fd);
 
-	/* the time zone is a file, too */
+	/* time zones are also read from a file */
 	tzset();
 	pzc_confine(p, s, NULL);
 	if (rc != 0)

@@ -19,8 +19,8 @@ struct pzc_entry {
 };
 
 /*
- * Prints a line of pzc's table, of JSON (0 or -errno), and the last line of the
- * table.
+ * These print a line of pzc's table, a line of JSON (returning 0 or -errno),
+ * and the last line of the table.
  */
 void pzc_list_line(struct pzc *p, const struct pzc_entry *e);
 int pzc_list_json(const struct pzc *p, const struct pzc_entry *e);

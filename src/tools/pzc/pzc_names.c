@@ -41,8 +41,8 @@ ends_with(const struct pzc *p, const char *path, const char *suffix)
 }
 
 /*
- * Returns the suffix of path, and its replacement in *plain; or NULL.  An -S
- * that is the end of a longer suffix is tried after it.
+ * Returns the suffix of path, and its replacement in *plain; or NULL.  If the
+ * suffix of -S is the end of a longer suffix, that is tried first.
  */
 static const char *
 suffix_of(const struct pzc *p, const char *path, const char **plain)
@@ -86,7 +86,7 @@ packed_suffix(const struct pzc *p, const char *path, const struct codec *to)
 	    has : NULL;
 }
 
-/* NULL without a message: out of memory. */
+/* Returns NULL, without a message, if out of memory. */
 static char *
 packed_name(struct pzc *p, const char *path, const struct codec *to,
     bool *said)
@@ -108,7 +108,10 @@ is_file_name(const char *s)
 	return *s != '\0' && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
 }
 
-/* Returns the name in the header, in the directory of the compressed file. */
+/*
+ * Returns the name from the header, placed in the directory of the compressed
+ * file.
+ */
 static char *
 restored_name(const char *path, const char *name)
 {

@@ -29,7 +29,7 @@ set_format(struct pzc *p, const char *name)
 	return MSG_ERROR;
 }
 
-/* MIN:MAX, or the format's range. */
+/* Sets the range MIN:MAX, or the format's. */
 static int
 set_adapt(struct pzc *p)
 {
@@ -43,7 +43,7 @@ set_adapt(struct pzc *p)
 	if (optarg != NULL && (colon == NULL ||
 	    args_int(low, 0, PZC_LEVEL_MAX, &min) != 0 ||
 	    args_int(colon + 1, min, PZC_LEVEL_MAX, &max) != 0)) {
-		msg_error(&p->msg, "'%s' is not a range of levels (MIN:MAX)",
+		msg_error(&p->msg, "'%s' is not a level range (MIN:MAX)",
 		    optarg);
 		return MSG_ERROR;
 	}
@@ -66,8 +66,8 @@ set_window(struct pzc *p)
 }
 
 /*
- * Each of these handles an option: -1 to continue, or the exit status after
- * reporting an error.
+ * Each of these handles an option and returns -1 to continue, or the exit
+ * status after reporting an error.
  */
 
 static int

@@ -41,7 +41,7 @@ take_digit(struct pzc *p, int digit, bool more)
 	return MSG_ERROR;
 }
 
-/* The meaning of the letter in this style. */
+/* Returns the meaning of the letter in this style. */
 static int
 meaning(const struct pzc_style *style, int opt)
 {
@@ -66,9 +66,9 @@ take_option(struct pzc *p, int opt, int argc, char **argv, int word)
 }
 
 /*
- * -1: all parsed.  Operands are gathered at the front of argv.  getopt would do
- * that too, but then optind does not tell which word an option is in. allowed:
- * letters, or NULL for all.
+ * Returns -1 if everything was parsed.  Operands are gathered at the front of
+ * argv.  getopt would do that too, but then optind does not tell which word an
+ * option is in. allowed: letters, or NULL for all.
  */
 static int
 take_all(struct pzc *p, int argc, char **argv, const char *allowed)
@@ -129,7 +129,9 @@ take_variable(struct pzc *p, const char *name, char **argv, char ***words)
 	return -1;
 }
 
-/* Parsed before the command line, which thus overrides it. */
+/*
+ * The environment is parsed before the command line, which thus overrides it.
+ */
 static int
 take_environment(struct pzc *p, char **argv)
 {

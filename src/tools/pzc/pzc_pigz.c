@@ -153,7 +153,7 @@ pigz_help(struct pzc *p)
 	return msg_finish(&p->msg);
 }
 
-/* One line: scripts read all of it as one value. */
+/* Prints one line, because scripts read the whole output as one value. */
 static int
 pigz_version(struct pzc *p)
 {
@@ -180,7 +180,7 @@ pigz_done(struct pzc *p, const struct pzc_run *run)
 
 enum { NAME_MAX_PLAIN = 48, NAME_MAX_VERBOSE = 16 };
 
-/* The name in the header or that of the output, cut to a width. */
+/* Prints the name in the header, or that of the output, cut to a width. */
 static void
 put_tag(const struct pzc *p, const struct pzc_entry *e)
 {
@@ -199,8 +199,8 @@ put_tag(const struct pzc *p, const struct pzc_entry *e)
 }
 
 /*
- * The stored time: with the time of day if it is in this year, otherwise with
- * the year.
+ * Prints the stored time: with the time of day if it is in this year, otherwise
+ * with the year.
  */
 static void
 put_stamp(const struct pzc_entry *e)

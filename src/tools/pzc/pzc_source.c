@@ -2,8 +2,8 @@
  * pzc_source.c - opening an operand, and deciding whether to process it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Its directory is opened once, and everything else is relative to that
- * descriptor: replacing a part of the path meanwhile has no effect.
+ * The operand's directory is opened once, and everything else is relative to
+ * that descriptor: replacing part of the path in the meantime has no effect.
  */
 #include "pzc_style.h"
 

@@ -25,7 +25,7 @@ seconds(uint64_t ns)
 	return (double)ns / 1e9;
 }
 
-/* Uncompressed size divided by compressed size. */
+/* Returns the uncompressed size divided by the compressed size. */
 static double
 ratio_of(const struct pzc_run *r)
 {

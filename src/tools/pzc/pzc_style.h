@@ -33,7 +33,7 @@ struct pzc_letter {
 	int letter, means;
 };
 
-/* Bytes before and after the stream in a gzip file. */
+/* The numbers of bytes before and after the stream in a gzip file. */
 enum { GZIP_FIXED = 10, GZIP_TRAILER = 8 };
 
 /* What may be wrong with a file; see pzc_say(). */
@@ -141,7 +141,7 @@ extern const struct pzc_style pzc_style_pzc, pzc_style_gzip, pzc_style_pigz;
 
 /*
  * Reports an event about path in the program's style, and sets the status; word
- * may be NULL.  Returns whether anything was reported: if not, it is no
+ * may be NULL.  Returns whether anything was reported: if not, the event is no
  * obstacle.
  */
 bool pzc_say(struct pzc *p, enum pzc_event on, const char *path,

@@ -2,7 +2,7 @@
  * pzc_target.c - creating the output file, and removing the input
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The input is removed last: when the output is complete, on disk, has its
+ * The input is removed last: when the output is complete, on disk and under its
  * name, and the input is still the file that was read.
  */
 #include "pzc_file.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What to restore from the header. */
+/* Returns what to restore from the header. */
 static struct codec_stored
 to_restore(const struct file *f)
 {
@@ -61,7 +61,7 @@ may_overwrite(struct file *f)
 	return first == 'y' || first == 'Y';
 }
 
-/* Why the open file must not be written to, or NULL. */
+/* Returns why the open file must not be written to, or NULL. */
 static const char *
 unfit(const struct file *f)
 {
@@ -153,8 +153,8 @@ remove_input(struct file *f)
 
 /*
  * Output made from standard input is a new file like any other: a pipe's mode
- * and owner mean nothing.  Output made from a device, or a named FIFO, is no
- * more accessible than that.
+ * and owner mean nothing.  Output made from a device or a named FIFO is no more
+ * accessible than its source.
  */
 static int
 set_meta(struct file *f)
@@ -165,7 +165,7 @@ set_meta(struct file *f)
 
 	if (!s->is_stdin && S_ISREG(s->st.st_mode)) {
 		rc = fdio_copy_meta(s->fd, f->out.fd);
-		/* the access time is that from before it was read here */
+		/* the access time from before the input was read here */
 		futimens(f->out.fd, (struct timespec[2]){ s->st.st_atim,
 		    s->st.st_mtim });
 		return rc;
@@ -191,8 +191,8 @@ keep_meta(struct file *f, const struct codec_stored *stored)
 }
 
 /*
- * Syncing may take long, so it precedes the last check of the input; if that
- * has changed, no output is made.
+ * Syncing may take a long time, so it precedes the last check of the input; if
+ * that has changed, no output is made.
  */
 static void
 finish_target(struct file *f)

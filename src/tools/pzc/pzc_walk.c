@@ -46,7 +46,7 @@ fail(struct walk *w, int rc)
 	msg_error(&w->p->msg, "%s: %s", w->path, strerror(-rc));
 }
 
-/* The first len bytes of the path stay. */
+/* Appends to the first len bytes of the path. */
 static int
 set_path(struct walk *w, size_t len, const char *name)
 {
@@ -89,7 +89,10 @@ by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* All names are read first, so files created by the walk are not met. */
+/*
+ * All names are read first, so the walk does not encounter files that it
+ * creates.
+ */
 static int
 read_names(struct level *l)
 {
@@ -170,7 +173,8 @@ enter(struct walk *w, int dirfd, const char *name)
 }
 
 /*
- * Reopens the parent directory; if it is a different one, the walk ends here.
+ * Reopens the parent directory; if that is now a different one, the walk ends
+ * here.
  */
 static int
 reopen(struct level *above, const struct level *from)

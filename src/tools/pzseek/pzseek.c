@@ -71,7 +71,7 @@ open_file(struct pzseek *p)
 	return 0;
 }
 
-/* The index's name: the one given, or the file's plus .pzi. */
+/* Determines the index's name: the one given, or the file's plus .pzi. */
 static int
 name_index(struct pzseek *p)
 {
@@ -119,8 +119,8 @@ needed(const struct pzseek *p)
 }
 
 /*
- * The map from the index, if there is one.  An invalid one is skipped unless it
- * was requested.
+ * Opens the map from the index, if there is one.  An invalid index is skipped
+ * unless it was requested.
  */
 static int
 open_map(struct pzseek *p, struct seek_map *m)
@@ -262,7 +262,10 @@ create(struct pzseek *p, const char *path)
 	return fail(p, path, "is the input; not overwritten");
 }
 
-/* Everything is open now; later only the output gets its name. */
+/*
+ * Confines the process: everything is open, and later only the output gets its
+ * name.
+ */
 static void
 confine(struct pzseek *p)
 {
@@ -321,7 +324,7 @@ seek(struct pzseek *p)
 		close_output(p, rc);
 }
 
-/* The index is no more accessible than the file. */
+/* The index is created no more accessible than the file. */
 static void
 make_index(struct pzseek *p)
 {

@@ -29,7 +29,7 @@ struct pzseek {
 	char *index_name;		/* given, or derived */
 };
 
-/* Parses the command line.  -1 to continue, or the exit status. */
+/* Parses the command line.  Returns -1 to continue, or the exit status. */
 int pzseek_parse(struct pzseek *p, int argc, char **argv);
 
 #endif

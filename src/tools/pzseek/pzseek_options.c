@@ -30,7 +30,7 @@ static const char help[] =
 "  -o, --output FILE   write to FILE\n"
 "  -p, --processes N   number of threads (default: usable CPUs)\n"
 "  --memory SIZE       use fewer threads rather than more memory\n"
-"  --verify            decompress on to the next checksum\n"
+"  --verify            decompress up to the next checksum\n"
 "  --from-start        use no table or index; decompress from the start\n"
 "  --make-index        make a side index for a gzip file\n"
 "  --spacing SIZE      distance between points of the index (4M)\n"
@@ -83,7 +83,7 @@ set_spacing(struct pzseek *p)
 	return -1;
 }
 
-/* -1 to continue, or the status. */
+/* Returns -1 to continue, or the exit status. */
 static int
 take_option(struct pzseek *p, int opt)
 {

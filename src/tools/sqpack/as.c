@@ -36,7 +36,7 @@ as_next(struct msg *m, struct as_words *w, const struct as_option *options)
 		return AS_WRONG;
 	}
 	if (o->has_value && w->at == w->argc) {
-		msg_error(m, "%s is without its value", w->word);
+		msg_error(m, "%s requires a value", w->word);
 		return AS_WRONG;
 	}
 	if (o->has_value)
@@ -50,15 +50,15 @@ as_number(struct msg *m, const struct as_words *w, int64_t lo, int64_t hi,
 {
 	if (args_int(w->value, lo, hi, n) == 0)
 		return true;
-	msg_error(m, "%s is followed by '%s', not by a number in %lld..%lld",
-	    w->word, w->value, (long long)lo, (long long)hi);
+	msg_error(m, "%s: expected a number in %lld..%lld, found '%s'",
+	    w->word, (long long)lo, (long long)hi, w->value);
 	return false;
 }
 
 int
 as_lacks(struct msg *m, const char *word, const char *whose)
 {
-	msg_error(m, "%s is an option of %s that sqpack does not have", word,
+	msg_error(m, "sqpack does not support the option %s of %s", word,
 	    whose);
 	return MSG_ERROR;
 }

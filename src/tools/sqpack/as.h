@@ -66,7 +66,7 @@ void as_texts_free(struct as_texts *t);
 int as_lines(struct sqpack *p, const char *path,
     int (*fn)(struct sqpack *p, char *line));
 
-/* Parse the command lines of these programs, as sqpack_parse() does. */
+/* These parse the command lines of these programs, as sqpack_parse() does. */
 int as_mksquashfs_parse(struct sqpack *p, int argc, char **argv);
 int as_unsquashfs_parse(struct sqpack *p, int argc, char **argv);
 

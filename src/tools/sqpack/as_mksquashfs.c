@@ -121,11 +121,11 @@ static const char help[] =
 "  -all-root, -force-uid U, -force-gid G\n"
 "  -root-mode M, -root-uid U, -root-gid G, -root-time T\n"
 "  -mkfs-time T, -all-time T           seconds since 1970\n"
-"  -p DEFINITION, -pf FILE             names that are added\n"
-"  -e LIST, -ef FILE, -wildcards       names that are left out\n"
-"  -sort FILE                          which data comes first\n"
+"  -p DEFINITION, -pf FILE             names to add\n"
+"  -e LIST, -ef FILE, -wildcards       names to leave out\n"
+"  -sort FILE                          order of the data\n"
 "  -keep-as-directory, -no-hardlinks, -one-file-system\n"
-"  -tar                                an archive on standard input\n"
+"  -tar                                read an archive from standard input\n"
 "  -processors N, -no-progress, -quiet, -info, -version, -help\n";
 
 static int
@@ -137,7 +137,7 @@ show_version(struct sqpack *p)
 	return msg_finish(&p->msg);
 }
 
-/* Handles options without a value; false: id is not one of them. */
+/* Handles options without a value.  Returns false if id is not one of them. */
 static bool
 take_flag(struct sqpack *p, int id)
 {
@@ -197,8 +197,8 @@ take_block(struct sqpack *p, const struct as_words *w)
 
 	if (args_size(w->value, &n) != 0 || n < SQUASHFS_BLOCK_MIN ||
 	    n > SQUASHFS_BLOCK_MAX || (n & (n - 1)) != 0) {
-		msg_error(&p->msg, "-b is followed by '%s', not by a power of "
-		    "two from 4K to 1M", w->value);
+		msg_error(&p->msg, "-b: expected a power of two from 4K to 1M, "
+		    "found '%s'", w->value);
 		return MSG_ERROR;
 	}
 	p->o.data.block = (uint32_t)n;
@@ -213,8 +213,8 @@ take_mode(struct sqpack *p, const struct as_words *w)
 	unsigned long mode = strtoul(w->value, &end, 8);
 
 	if (*w->value == '\0' || *end != '\0' || mode > 07777) {
-		msg_error(&p->msg, "-root-mode is followed by '%s', not by an "
-		    "octal number up to 7777", w->value);
+		msg_error(&p->msg, "-root-mode: expected an octal number up to "
+		    "7777, found '%s'", w->value);
 		return MSG_ERROR;
 	}
 	a->root_mode = (uint32_t)mode;
@@ -266,7 +266,7 @@ static int
 take_excludes(struct sqpack *p, struct as_words *w)
 {
 	if (w->at == w->argc) {
-		msg_error(&p->msg, "-e is without names");
+		msg_error(&p->msg, "-e requires names");
 		return MSG_ERROR;
 	}
 	while (w->at < w->argc)
@@ -275,13 +275,13 @@ take_excludes(struct sqpack *p, struct as_words *w)
 	return -1;
 }
 
-/* For compressor options of which only one value is supported. */
+/* Handles compressor options of which only one value is supported. */
 static int
 take_only(struct sqpack *p, const struct as_words *w, const char *value)
 {
 	if (strcmp(w->value, value) == 0)
 		return -1;
-	msg_error(&p->msg, "%s is %s here, and nothing else", w->word, value);
+	msg_error(&p->msg, "%s: only %s is supported", w->word, value);
 	return MSG_ERROR;
 }
 
@@ -388,7 +388,7 @@ as_mksquashfs_parse(struct sqpack *p, int argc, char **argv)
 	while (status < 0 && (id = as_next(&p->msg, &w, options)) != AS_END)
 		status = take(p, &w, id);
 	if (status < 0 && w.at < argc) {
-		msg_error(&p->msg, "'%s' is no option", argv[w.at]);
+		msg_error(&p->msg, "'%s' is not an option", argv[w.at]);
 		return options_usage(usage);
 	}
 	if (status < 0 && a->source_count == 0) {

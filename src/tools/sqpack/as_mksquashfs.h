@@ -28,8 +28,8 @@ struct as_mksquashfs {
 int as_mksquashfs_check(struct sqpack *p);
 
 /*
- * Parses a number or the name of a user or group.  Returns false after
- * reporting an error.
+ * Parses the number or name of a user or group.  Returns false after reporting
+ * an error.
  */
 bool as_take_user(struct sqpack *p, const char *text, uint32_t *id);
 bool as_take_group(struct sqpack *p, const char *text, uint32_t *id);
@@ -49,7 +49,7 @@ bool as_left_out(const struct sqpack *p, const char *path,
  */
 int as_pseudo(struct sqpack *p);
 
-/* Print what mksquashfs prints before and after building the image. */
+/* These print what mksquashfs prints before and after building the image. */
 void as_announce(const struct sqpack *p);
 void as_report(const struct sqpack *p);
 

@@ -31,10 +31,11 @@ set_level(struct sqpack *p, const char *comp)
 	if (level == 0 || (level >= m->level_min && level <= m->level_max))
 		return true;
 	if (m->level_min == m->level_max)
-		msg_error(&p->msg, "%s has no -Xcompression-level", comp);
+		msg_error(&p->msg, "-Xcompression-level does not apply to %s",
+		    comp);
 	else
-		msg_error(&p->msg, "-Xcompression-level of %s is %d to %d",
-		    comp, m->level_min, m->level_max);
+		msg_error(&p->msg, "-Xcompression-level for %s must be in "
+		    "%d..%d", comp, m->level_min, m->level_max);
 	return false;
 }
 
@@ -52,8 +53,8 @@ set_method(struct sqpack *p)
 	m = strcmp(comp, "none") == 0 || strcmp(comp, "lz4hc") == 0 ? NULL :
 	    sqb_method_by_name(a->hc ? "lz4hc" : comp);
 	if (m == NULL) {
-		msg_error(&p->msg, "Compressor \"%s\" is not supported: there "
-		    "are gzip, lz4, lzo, xz and zstd", comp);
+		msg_error(&p->msg, "Compressor \"%s\" is not supported; "
+		    "expected gzip, lz4, lzo, xz or zstd", comp);
 		return MSG_ERROR;
 	}
 	p->o.data.method = m;
@@ -61,8 +62,8 @@ set_method(struct sqpack *p)
 		return MSG_ERROR;
 	if (a->dictionary != NULL && (m->compressor != SQUASHFS_XZ ||
 	    !is_default_dictionary(p, a->dictionary))) {
-		msg_error(&p->msg, "-Xdict-size is for xz, and the block size "
-		    "or 100%% here");
+		msg_error(&p->msg, "-Xdict-size is for xz, and only the block "
+		    "size or 100%% is supported");
 		return MSG_ERROR;
 	}
 	/* where speed is secondary, match mksquashfs byte for byte */
@@ -91,7 +92,7 @@ set_times(struct sqpack *p)
 	return -1;
 }
 
-/* Attributes for a root directory that is not one of the sources. */
+/* Sets the attributes for a root directory that is not one of the sources. */
 static void
 make_root(struct as_mksquashfs *a)
 {
@@ -113,8 +114,8 @@ set_sources(struct sqpack *p)
 	if (a->tar && (a->source_count != 1 ||
 	    strcmp(a->sources[0], "-") != 0 || a->pseudo.count > 0 ||
 	    a->excludes.count > 0)) {
-		msg_error(&p->msg, "with -tar the source is -, and neither -p "
-		    "nor -e is possible");
+		msg_error(&p->msg, "-tar requires the source -, and excludes "
+		    "-p and -e");
 		return MSG_ERROR;
 	}
 	if (as_sources(p) != 0 || as_excludes(p) != 0)
@@ -136,7 +137,7 @@ as_mksquashfs_check(struct sqpack *p)
 	struct stat st;
 
 	if (a->append && stat(p->o.output, &st) == 0) {
-		msg_error(&p->msg, "%s is there already, and sqpack does not "
+		msg_error(&p->msg, "%s exists, and sqpack does not "
 		    "append to images: -noappend replaces it", p->o.output);
 		return MSG_ERROR;
 	}

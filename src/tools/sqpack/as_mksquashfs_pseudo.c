@@ -134,10 +134,10 @@ take_attr(struct sqpack *p, struct definition *d, size_t at)
 	unsigned long mode;
 
 	if (d->count < at + 3)
-		return bad(p, d, "it lacks mode, user and group");
+		return bad(p, d, "mode, user and group are missing");
 	mode = strtoul(d->words[at], &end, 8);
 	if (*end != '\0' || mode > MODE_MAX)
-		return bad(p, d, "its mode is not octal, up to 7777");
+		return bad(p, d, "the mode is not an octal number up to 7777");
 	d->attr = (struct sqw_attr){ .mode = (uint16_t)mode,
 		.xattr = SQUASHFS_NONE };
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
@@ -159,25 +159,25 @@ take_rest(struct sqpack *p, struct definition *d, size_t at)
 		if (d->count != at + 2 ||
 		    args_int(d->words[at], 0, MAJOR_MAX, &major) != 0 ||
 		    args_int(d->words[at + 1], 0, MINOR_MAX, &minor) != 0)
-			return bad(p, d, "a device has two numbers");
+			return bad(p, d, "a device needs two numbers");
 		d->attr.rdev = sqpack_device((uint32_t)major,
 		    (uint32_t)minor);
 		return 0;
 	case 's':
 		if (d->count != at + 1)
-			return bad(p, d, "a link has a target");
+			return bad(p, d, "a link needs a target");
 		d->attr.target = d->words[at];
 		d->attr.size = strlen(d->words[at]);
 		return 0;
 	case 'i':
 		if (d->count != at + 1 || (strcmp(d->words[at], "f") != 0 &&
 		    strcmp(d->words[at], "s") != 0))
-			return bad(p, d, "i is followed by f or s");
+			return bad(p, d, "i must be followed by f or s");
 		if (*d->words[at] == 's')
 			d->attr.mode ^= S_IFIFO ^ S_IFSOCK;
 		return 0;
 	default:
-		return d->count == at ? 0 : bad(p, d, "it has words too many");
+		return d->count == at ? 0 : bad(p, d, "it has too many words");
 	}
 }
 
@@ -192,10 +192,10 @@ take(struct sqpack *p, struct definition *d)
 	d->mtime = time(NULL);
 	if (*type == '\0' || type[1] != '\0' ||
 	    strchr("dmbcsi", d->type) == NULL)
-		return bad(p, d, "its type is none of d, m, b, c, s and i");
+		return bad(p, d, "the type is not d, m, b, c, s or i");
 	if (timed && (d->count < 3 ||
 	    args_int(d->words[2], 0, UINT32_MAX, &d->mtime) != 0))
-		return bad(p, d, "its time is not in seconds since 1970");
+		return bad(p, d, "the time is not in seconds since 1970");
 	rc = take_attr(p, d, 2 + timed);
 	return rc != 0 ? rc : take_rest(p, d, 5 + timed);
 }
@@ -242,13 +242,13 @@ apply(struct sqpack *p, struct definition *d)
 	int rc;
 
 	if (*path == '\0' && d->type != 'm')
-		return bad(p, d, "the root is there already");
+		return bad(p, d, "the root already exists");
 	if (d->type == 'm' && id != SQW_NOWHERE)
 		return modify(p, d, id, timed);
 	if (d->type == 'm' || id != SQW_NOWHERE) {
 		msg_warn(&p->msg, "pseudo definition '%s' is ignored: %s is %s",
-		    d->text, path, d->type == 'm' ? "not there" :
-		    "there already");
+		    d->text, path, d->type == 'm' ? "missing" :
+		    "already there");
 		return 0;
 	}
 	if (!has_parent(p, path))

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The real path of path's directory, followed by path's last component. */
+/* Resolves path's directory, and appends path's last component. */
 static int
 real_path(const char *path, bool follow, char real[PATH_MAX])
 {
@@ -56,7 +56,10 @@ is_taken(const struct sqpack_options *o, const char *name)
 	return false;
 }
 
-/* The name of a source in the root: its last component, numbered if taken. */
+/*
+ * Derives the name of a source in the root: its last component, numbered if
+ * taken.
+ */
 static int
 name_input(const struct sqpack_options *o, struct sqpack_input *in)
 {
@@ -185,8 +188,8 @@ add_plain(struct sqpack *p, const char *name)
 		if (real_path(name, false, real) == 0)
 			rc = add_real(p, real);
 		else
-			msg_warn(&p->msg, "%s is not there, so it is not left "
-			    "out", name);
+			msg_warn(&p->msg, "%s does not exist, so it cannot be "
+			    "excluded", name);
 		return rc;
 	}
 	for (size_t i = 0; rc == 0 && i < a->source_count; i++)

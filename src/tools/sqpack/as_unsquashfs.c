@@ -71,18 +71,18 @@ static const char usage[] =
 static const char help[] =
 "This is sqpack in place of unsquashfs 4.5.1.\n"
 "\n"
-"  -d[est] DIR            where to (squashfs-root)\n"
+"  -d[est] DIR            extract to DIR (squashfs-root)\n"
 "  -f[orce]               replace files\n"
 "  -n[o-progress], -q[uiet], -i[nfo], -li[nfo]\n"
 "  -p[rocessors] N        threads\n"
 "  -u[ser-xattrs], -x[attrs], -no[-xattrs]\n"
-"  -l[s], -ll[s], -lln[umeric], -lc, -llc    list, in several forms\n"
-"  -s[tat]                what the image is\n"
-"  -mkfs-time             its time, in seconds since 1970\n"
-"  -cat                   files to standard output\n"
-"  -ef, -e FILE           names to extract, one a line\n"
-"  -no-wild[cards]        they are no patterns\n"
-"  -no-exit[-code]        0 also if not everything was extracted\n"
+"  -l[s], -ll[s], -lln[umeric], -lc, -llc    list, in various formats\n"
+"  -s[tat]                describe the image\n"
+"  -mkfs-time             print its time, in seconds since 1970\n"
+"  -cat                   write files to standard output\n"
+"  -ef, -e FILE           names to extract, one per line\n"
+"  -no-wild[cards]        names are not patterns\n"
+"  -no-exit[-code]        exit with 0 even if names were left out\n"
 "  -UTC                   times in UTC\n"
 "  -v[ersion], -h[elp]\n";
 
@@ -95,7 +95,7 @@ show_version(struct sqpack *p)
 	return msg_finish(&p->msg);
 }
 
-/* A name to extract or list. */
+/* Adds a name to extract or list. */
 static int
 add_name(struct sqpack *p, char *name)
 {
@@ -192,7 +192,7 @@ take_names(struct sqpack *p, struct as_words *w)
 		if (add_name(p, w->argv[w->at++]) != 0)
 			return MSG_ERROR;
 	if (p->o.task == as_unsquashfs_cat && u->names.count == 0) {
-		msg_error(&p->msg, "-cat is without names");
+		msg_error(&p->msg, "-cat requires names");
 		return options_usage(usage);
 	}
 	p->o.globs = u->names.items;
@@ -209,7 +209,10 @@ release(struct sqpack *p)
 	sys_free(u);
 }
 
-/* The exit status: 2 if anything was left out, 1 for an unreadable image. */
+/*
+ * Returns the exit status: 2 if anything was left out, 1 for an unreadable
+ * image.
+ */
 static int
 status_of(const struct sqpack *p, int rc)
 {

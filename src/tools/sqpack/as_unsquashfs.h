@@ -14,7 +14,7 @@ struct as_unsquashfs {
 	bool info, is_long, concise, numeric, utc, quiet, no_exit_code;
 };
 
-/* Tasks: 0, or -errno after reporting the error. */
+/* The tasks return 0, or -errno after reporting the error. */
 int as_unsquashfs_cat(struct sqpack *p);
 int as_unsquashfs_extract(struct sqpack *p);
 int as_unsquashfs_list(struct sqpack *p);

@@ -61,7 +61,7 @@ struct sqpack_options {
 	/* under another name: its own state, and how to free it */
 	void *as;
 	void (*release)(struct sqpack *p);
-	/* If there are several sources: all of them; source is the first. */
+	/* All of the sources if there are several; source is the first. */
 	struct sqpack_input *inputs;
 	size_t input_count;
 	/* Additional exclusions by path in the image; NULL: none. */
@@ -74,7 +74,9 @@ struct sqpack_options {
 	int (*complete)(struct sqpack *p);
 	/* Called after an image has been built. */
 	void (*done)(const struct sqpack *p);
-	/* The exit status; rc is the result of the task or the build. */
+	/*
+	 * Returns the exit status; rc is the result of the task or the build.
+	 */
 	int (*status_of)(const struct sqpack *p, int rc);
 	const char **excludes;
 	size_t exclude_count, exclude_cap;
@@ -100,7 +102,7 @@ struct sqpack {
 	uint64_t wall_ns;
 };
 
-/* sqpack_help.c: the exit status of -h and -V. */
+/* sqpack_help.c: returns the exit status of -h and -V. */
 extern const char sqpack_usage[];
 int sqpack_help(struct sqpack *p);
 int sqpack_version(struct sqpack *p);
@@ -115,9 +117,9 @@ int sqpack_parse(struct sqpack *p, int argc, char **argv);
 int sqpack_take_epoch(struct sqpack *p);
 
 /*
- * --like: the first sets the options and returns -1 or the exit status; the
- * second checks, once all options are known, that they are compatible: 0, or
- * -errno after reporting the error.
+ * For --like.  The first sets the options, and returns -1 or the exit status;
+ * the second checks, once all options are known, that they are compatible, and
+ * returns 0, or -errno after reporting the error.
  */
 int sqpack_be_like(struct sqpack *p, const char *whom);
 int sqpack_check_like(struct sqpack *p);
@@ -131,7 +133,9 @@ struct sqpack_source {
 	 * Opens p->o.source and fills in files; p->tree may then be complete.
 	 */
 	int (*open)(struct sqpack *p, void **state, struct sqb_source *files);
-	/* Writes the data to fd, at byte `at`; NULL: it is read from files. */
+	/*
+	 * Writes the data to fd, at byte `at`; if NULL, it is read from files.
+	 */
 	int (*write)(void *state, int fd, uint64_t at);
 	/* Called after the last file: completes the tree if open did not. */
 	int (*finish)(void *state);
@@ -163,10 +167,12 @@ int sqpack_build_nowhere(struct sqpack *p, const struct sqpack_source *kind,
 /* Returns whether the options exclude a path of the image. */
 bool sqpack_excluded(const struct sqpack *p, const char *path);
 
-/* Sets owner and times as requested by the options. */
+/* Sets the owner and times requested by the options. */
 void sqpack_adjust(struct sqpack *p, struct sqw_attr *attr, int64_t mtime);
 
-/* Device numbers as in the image: 20 bits of minor around 12 of major. */
+/*
+ * Encodes device numbers as in the image: 20 bits of minor around 12 of major.
+ */
 uint32_t sqpack_device(uint32_t major, uint32_t minor);
 
 static inline unsigned
@@ -181,7 +187,7 @@ sqpack_minor(uint32_t rdev)
 	return (rdev & 0xff) | (rdev >> 12 & 0xfff00);
 }
 
-/* Tasks: 0 or -errno, after reporting the error. */
+/* The tasks return 0, or -errno after reporting the error. */
 int sqpack_list(struct sqpack *p);
 int sqpack_extract(struct sqpack *p);
 int sqpack_cat(struct sqpack *p);

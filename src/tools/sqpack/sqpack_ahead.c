@@ -87,7 +87,9 @@ drop(struct ahead_file *f)
 	*f = (struct ahead_file){ .fd = -1 };
 }
 
-/* Called with the lock held: whether file i must wait for the consumer. */
+/*
+ * Returns whether file i must wait for the consumer; called with the lock held.
+ */
 static bool
 too_far(const struct ahead *a, size_t i)
 {

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Opening and reading a small file is mostly waiting, for the disk or for the
- * kernel.  Several threads do it for the next files; the thread that cuts the
+ * kernel.  Several threads do this for the next files; the thread that cuts the
  * image's blocks takes them in order.  Large files are only opened.
  */
 #ifndef COLDPRESS_SQPACK_AHEAD_H

@@ -13,8 +13,8 @@ struct archive {
 	struct sqpack *p;
 	const char *name;		/* for messages */
 	/*
-	 * For a layer: whether a path is a whiteout, not an entry of its own.
-	 * If this is set, attributes are read later.
+	 * For a layer: returns whether a path is a whiteout, not an entry of
+	 * its own.  If this is set, attributes are read later.
 	 */
 	bool (*filter)(void *arg, const char *path);
 	void *filter_arg;
@@ -28,7 +28,7 @@ struct archive {
 };
 
 /*
- * Begins to read fd, which the archive then owns and which may be the -errno of
+ * Starts reading fd, which the archive then owns and which may be the -errno of
  * opening it.  Decompresses it if necessary.  The archive must be closed in any
  * case.  Returns 0, or -errno after reporting the error.
  */
@@ -37,8 +37,9 @@ int archive_open(struct archive *a, struct sqpack *p, const char *name,
 void archive_close(struct archive *a);
 
 /*
- * Adds the current entry to the tree: *id is its node, or SQW_NOWHERE.  1 if it
- * has data to store, 0 if not, or -errno after reporting the error.
+ * Adds the current entry to the tree.  *id is its node, or SQW_NOWHERE.
+ * Returns 1 if it has data to store, 0 if not, or -errno after reporting the
+ * error.
  */
 int archive_take(struct archive *a, uint32_t *id);
 

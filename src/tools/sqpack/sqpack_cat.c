@@ -127,7 +127,7 @@ cat(struct cat *c)
 
 	rc = find(c);
 	if (rc == 0 && !S_ISREG(c->e.mode)) {
-		why = c->e.mode == 0 ? c->e.why : "it is no regular file";
+		why = c->e.mode == 0 ? c->e.why : "not a regular file";
 		rc = -EINVAL;
 	} else if (rc == 0 && c->e.lost) {
 		why = c->e.why;

@@ -68,7 +68,7 @@ is_alone(const struct dir *d, uint64_t size)
 	    (p + 1 == d->sizes + d->size_count || p[1] != size));
 }
 
-/* With several sources: the absolute path of a file. */
+/* Makes the absolute path of a file, for several sources. */
 static int
 make_real(const struct dir *d, char **text, size_t *room)
 {
@@ -119,7 +119,7 @@ file_trouble(struct dir *d, int rc)
 	return -ECANCELED;
 }
 
-/* Opens the next file, which must be the one that was listed. */
+/* Opens the next file, which must still be the one that was listed. */
 static int
 take_file(struct dir *d)
 {

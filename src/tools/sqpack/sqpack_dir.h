@@ -10,7 +10,7 @@
 #include "sqpack_ahead.h"
 #include "walk/fs_list.h"
 
-/* Sizes tell which files can have duplicates. */
+/* Sizes show which files can have duplicates. */
 struct dir {
 	struct sqpack *p;
 	int root;
@@ -35,7 +35,7 @@ struct dir {
  */
 int dir_trouble(struct dir *d, const char *path, int rc);
 
-/* A file's change time in nanoseconds; wraps for dates out of range. */
+/* Returns a file's change time in nanoseconds; wraps for dates out of range. */
 uint64_t dir_changed_ns(const struct stat *st);
 
 /* Adds the listed names to the tree, with hard links.  Returns 0 or -errno. */
@@ -55,12 +55,12 @@ int dir_find_xattrs(const struct dir *d, const struct fs_list *list,
     bool **has);
 
 /*
- * With several sources: lists their directories.  Returns 0, or -errno after
+ * Lists the directories of several sources.  Returns 0, or -errno after
  * reporting the error.
  */
 int dir_list_inputs(struct dir *d, struct fs_list *list);
 
-/* With several sources: the one that a path begins with. */
+/* Returns which of several sources a path begins with. */
 const struct sqpack_input *dir_input(const struct dir *d, const char *path);
 
 #endif

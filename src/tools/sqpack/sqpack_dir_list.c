@@ -146,7 +146,7 @@ take_item(struct fill *f, int at, const struct fs_item *it, const char *path,
 	if (rc != 0) {
 		int left = dir_trouble(f->d, path, rc);
 
-		/* its contents would get a made-up parent directory */
+		/* its contents would get an invented parent directory */
 		return it->err == 0 && S_ISDIR(it->st.st_mode) &&
 		    rc != -ENOENT ? rc : left;
 	}
@@ -158,7 +158,9 @@ take_item(struct fill *f, int at, const struct fs_item *it, const char *path,
 	return 0;
 }
 
-/* The path in the image of an item below the directory called name there. */
+/*
+ * Makes the path in the image of an item below the directory called name there.
+ */
 static int
 image_path(char path[PATH_MAX], const char *name, const struct fs_item *it)
 {

@@ -2,8 +2,8 @@
  * sqpack_dir_xattrs.c - extended attributes of files in a directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Few files have any, and finding out takes about as long as listing the names:
- * so all threads check for them.  Those that exist are read in order, because
+ * Few files have attributes, and checking takes about as long as listing the
+ * names, so all threads do it.  Existing attributes are read in order, because
  * the order determines the bytes of the image.
  */
 #include "sqpack_dir.h"
@@ -42,8 +42,8 @@ add_xattr(struct dir *d, const char *path, const char *name)
 		return n == -ENODATA ? 0 : (int)n;
 	rc = sqb_xattrs_add(d->p->xattrs, name, value, (size_t)n);
 	if (rc == -ENOTSUP) {
-		msg_warn(&d->p->msg, "%s: attribute %s is left out: squashfs "
-		    "has user, trusted and security", path, name);
+		msg_warn(&d->p->msg, "%s: attribute %s omitted: squashfs "
+		    "supports only user, trusted and security", path, name);
 		rc = 0;
 	}
 	return rc;

@@ -120,8 +120,8 @@ make_other(struct place *p, size_t n, const struct sqr_entry *e)
 	if (device && !p->x->owner) {
 		pthread_mutex_lock(&p->x->lock);
 		if (p->x->devices++ == 0)
-			msg_warn(&s->msg, "%s/%s: device nodes are left out: "
-			    "only root makes them", s->o.directory,
+			msg_warn(&s->msg, "%s/%s: device nodes are omitted: "
+			    "only root can create them", s->o.directory,
 			    place_path(p, n));
 		pthread_mutex_unlock(&p->x->lock);
 		return;
@@ -220,7 +220,7 @@ drop_broken(struct extract *x)
 	place_close(&p);
 }
 
-/* Backwards, so that a directory comes after its contents. */
+/* Goes backwards, so that a directory comes after its contents. */
 static void
 end_dirs(struct extract *x)
 {
@@ -263,10 +263,10 @@ extract(struct extract *x)
 	make_links(x);
 	end_dirs(x);
 	if (x->devices > 1)
-		msg_warn(&x->i.p->msg, "%llu device nodes were left out",
+		msg_warn(&x->i.p->msg, "%llu device nodes were omitted",
 		    (unsigned long long)x->devices);
 	if (x->attributes > 1)
-		msg_warn(&x->i.p->msg, "%llu attributes were left out",
+		msg_warn(&x->i.p->msg, "%llu attributes were omitted",
 		    (unsigned long long)x->attributes);
 	return 0;
 }

@@ -51,9 +51,9 @@ void place_open(struct place *p, struct extract *x);
 void place_close(struct place *p);
 
 /*
- * Create name `number` in its directory, without following links: a directory;
- * a file, whose descriptor is returned for writing; a file created before,
- * likewise; any other type.  0, a descriptor, or -errno.
+ * These create name `number` in its directory, without following links: a
+ * directory; a file, whose descriptor is returned for writing; a file created
+ * before, likewise; any other type.  Return 0, a descriptor, or -errno.
  */
 int place_dir(struct place *p, size_t number, const struct sqr_entry *e);
 int place_file(struct place *p, size_t number, const struct sqr_entry *e);
@@ -77,10 +77,13 @@ void place_drop(struct place *p, size_t number, const struct sqr_entry *e);
 /* Returns the path of a name; valid until the next call with p. */
 const char *place_path(struct place *p, size_t number);
 
-/* Opens directory `dir`, unless it is the current one: p->fd, or -errno. */
+/*
+ * Opens directory `dir`, unless it is the current one.  Returns p->fd, or
+ * -errno.
+ */
 int place_enter(struct place *p, size_t dir);
 
-/* Reports an error for a name; what goes between it and -errno's text. */
+/* Reports an error for a name; `what` goes between it and -errno's text. */
 void extract_fail(struct place *p, size_t number, const char *what, int rc);
 
 /* Stops extraction for an error that concerns no single name. */

@@ -26,7 +26,7 @@ struct worker {
 	bool draws;			/* draws the progress */
 };
 
-/* A file written in several units already exists. */
+/* Creates the files that are written in several units. */
 static void
 make_files(struct extract_plan *p)
 {
@@ -70,8 +70,8 @@ write_at(int fd, const uint8_t *data, size_t len, uint64_t at)
 }
 
 /*
- * Opens the file for writing; creates it if this is its only unit.  -1: skip
- * it.
+ * Opens the file for writing; creates it if this is its only unit.  Returns -1
+ * if it is to be skipped.
  */
 static int
 open_file(struct worker *w, uint32_t n, const struct sqr_entry *e)
@@ -140,8 +140,8 @@ damage(struct worker *w, const struct extract_file *f, uint32_t k,
 	uint64_t block = sqr_facts(m)->block;
 	char text[256];
 
-	snprintf(text, sizeof(text), "%s; the file has zeros from byte %llu "
-	    "on for it", why, (unsigned long long)(k * block));
+	snprintf(text, sizeof(text), "%s; replaced by zeros from byte %llu "
+	    "of the file on", why, (unsigned long long)(k * block));
 	for (uint32_t i = 0; i < f->twins; i++)
 		extract_damage(&w->place, f[i].number, at, text);
 }

@@ -110,7 +110,7 @@ add_unit(struct extract_plan *p, struct extract_unit u)
 	return rc;
 }
 
-/* A file of holes only also gets a run if that is to create it. */
+/* A file of holes also gets a run if nothing else would create it. */
 static int
 add_runs(struct extract_plan *p, uint32_t index, const struct sqr_entry *e)
 {

@@ -36,7 +36,7 @@ const char *const sqpack_strategies[SQPACK_STRATEGIES] = { "default",
 const char *const sqpack_lzos[SQPACK_LZOS] = { "lzo1x_1", "lzo1x_1_11",
 	"lzo1x_1_12", "lzo1x_1_15", "lzo1x_999" };
 
-/* Cannot fail: an image with an unknown compressor is not opened. */
+/* This cannot fail: an image with an unknown compressor is not opened. */
 static const struct compressor *
 compressor_of(const struct sqpack_image *i)
 {
@@ -147,7 +147,10 @@ print_flags(const struct sqr_facts *f)
 	putchar('\n');
 }
 
-/* Settings without a field in the format: see image/sqbuild/record.h. */
+/*
+ * Prints the settings for which the format has no field; see
+ * image/sqbuild/record.h.
+ */
 static void
 print_record(const struct sqpack_image *i)
 {
@@ -223,7 +226,9 @@ by_config(const struct compressor *c, const char *text, char *why,
 	return 1;
 }
 
-/* Parses a version, "6.1" or "6.1.0-18-amd64"; false: it is a file name. */
+/*
+ * Parses a version, "6.1" or "6.1.0-18-amd64".  Returns false for a file name.
+ */
 static bool
 take_version(const char *text, unsigned *major, unsigned *minor)
 {
@@ -239,7 +244,7 @@ by_version(const struct compressor *c, unsigned major, unsigned minor,
     char *why, size_t size)
 {
 	if (major < c->major || (major == c->major && minor < c->minor)) {
-		snprintf(why, size, "%s came with Linux %u.%u", c->name,
+		snprintf(why, size, "%s was added in Linux %u.%u", c->name,
 		    c->major, c->minor);
 		return 0;
 	}
@@ -262,7 +267,7 @@ sqpack_can_mount(const struct sqpack_image *i, const char *kernel, char *why,
 		return 0;
 	}
 	if (c->option == NULL) {
-		snprintf(why, size, "no Linux reads %s", c->name);
+		snprintf(why, size, "Linux does not support %s", c->name);
 		return 0;
 	}
 	if (kernel != NULL && access(kernel, F_OK) == -1 &&

@@ -38,14 +38,14 @@ sqpack_check_like(struct sqpack *p)
 	if (!o->data.exact)
 		return 0;
 	if (stat(o->source, &st) == 0 && !S_ISDIR(st.st_mode)) {
-		msg_error(&p->msg, "--like takes a directory, and %s is none",
+		msg_error(&p->msg, "--like requires a directory; %s is not one",
 		    o->source);
 		return -ENOTDIR;
 	}
 	if (o->data.method->compressor == SQUASHFS_GZIP &&
 	    o->data.level > ZLIB_LEVEL_MAX) {
-		msg_error(&p->msg, "level %d of gzip is not one of "
-		    "mksquashfs, which ends at %d", o->data.level,
+		msg_error(&p->msg, "gzip level %d is not supported by "
+		    "mksquashfs, whose highest is %d", o->data.level,
 		    ZLIB_LEVEL_MAX);
 		return -EINVAL;
 	}

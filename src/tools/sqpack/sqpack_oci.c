@@ -51,7 +51,7 @@ read_document(struct oci *o, const struct oci_blob *b,
 	return rc;
 }
 
-/* An index leads to a manifest or to another index. */
+/* Follows an index to a manifest or to another index. */
 static int
 follow(struct oci *o, struct oci_document **d)
 {
@@ -114,7 +114,7 @@ node_of(const struct oci *o, uint32_t id)
 	return n->id == id ? n : NULL;
 }
 
-/* Reads the next entry: 1, NO_DATA, 0 at the end, or -errno. */
+/* Reads the next entry.  Returns 1, NO_DATA, 0 at the end, or -errno. */
 static int
 next_entry(struct oci *o, struct sqb_file *f)
 {
@@ -127,7 +127,7 @@ next_entry(struct oci *o, struct sqb_file *f)
 	if (rc == 0)
 		return 0;
 	if (o->next == o->entries)
-		return oci_refuse(o, o->name, "it changed while it was read");
+		return oci_refuse(o, o->name, "it changed while being read");
 	f->id = o->ids[o->next++];
 	n = node_of(o, f->id);
 	if (n == NULL)
@@ -138,7 +138,7 @@ next_entry(struct oci *o, struct sqb_file *f)
 	if (a->entry.type != TAR_FILE || a->entry.size == 0)
 		return NO_DATA;
 	if (a->entry.size != n->attr.size)
-		return oci_refuse(o, o->name, "it changed while it was read");
+		return oci_refuse(o, o->name, "it changed while being read");
 	archive_give(a, f);
 	return 1;
 }
@@ -216,7 +216,9 @@ is_layout(const char *path)
 	return fd >= 0;
 }
 
-/* Splits layout:TAG: returns the path and sets *tag, NULL if there is none. */
+/*
+ * Splits layout:TAG.  Returns the path and sets *tag, to NULL if there is none.
+ */
 static char *
 split(const char *source, const char **tag)
 {

@@ -37,8 +37,8 @@ int oci_refuse(struct oci *o, const char *what, const char *why);
 
 /*
  * The first opens a blob and returns its descriptor or -errno.  The second
- * compares the contents of an open one with its digest: 0, or -errno after
- * reporting the error.
+ * compares the contents of an open one with its digest, and returns 0, or
+ * -errno after reporting the error.
  */
 int oci_open_blob(struct oci *o, const struct oci_blob *b);
 int oci_verify_blob(struct oci *o, int fd, const struct oci_blob *b);
@@ -47,8 +47,8 @@ int oci_verify_blob(struct oci *o, int fd, const struct oci_blob *b);
 enum { OCI_NAME_MORE = 64 };
 
 /*
- * Open the archive of the current layer, and close it after its end.  Returns
- * 0, or -errno after reporting the error.
+ * These open the archive of the current layer, and close it after its end.
+ * Returns 0, or -errno after reporting the error.
  */
 int oci_open_layer(struct oci *o);
 int oci_close_layer(struct oci *o);

@@ -73,7 +73,7 @@ oci_verify_blob(struct oci *o, int fd, const struct oci_blob *b)
 	if (rc != 0)
 		return oci_refuse(o, b->hex, strerror(-rc));
 	if (size != b->size || strcmp(hex, b->hex) != 0)
-		return oci_refuse(o, b->hex, "its bytes are not those of that "
+		return oci_refuse(o, b->hex, "its content does not match that "
 		    "digest");
 	return 0;
 }

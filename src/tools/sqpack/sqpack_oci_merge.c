@@ -26,7 +26,7 @@ is_ours(const struct oci *o, uint32_t id)
 	    o->marks[id] == o->layer + 1);
 }
 
-/* Records that the current layer has the node, and so its parents. */
+/* Records that the current layer has the node and its parents. */
 static int
 mark(struct oci *o, uint32_t id)
 {
@@ -81,7 +81,7 @@ hide(struct oci *o, const char *path)
 		hide_below(o, id);
 }
 
-/* Hides name in the directory that the first len bytes of path give. */
+/* Hides name in the directory given by the first len bytes of path. */
 static int
 hide_named(struct oci *o, const char *path, size_t len, const char *name)
 {

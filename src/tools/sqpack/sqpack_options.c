@@ -96,7 +96,7 @@ take_method(struct sqpack *p)
 	p->o.data.method = sqb_method_by_name(optarg);
 	if (p->o.data.method != NULL)
 		return -1;
-	msg_error(&p->msg, "method '%s' is none of: %s", optarg,
+	msg_error(&p->msg, "unknown method '%s', expected one of: %s", optarg,
 	    sqb_method_names());
 	return MSG_ERROR;
 }
@@ -177,8 +177,8 @@ set_task(struct sqpack *p, int (*task)(struct sqpack *p))
 
 	/* --can-mount is no conflict: a long listing reports it, too */
 	if (o->task != NULL && o->task != task && o->task != sqpack_mount) {
-		msg_error(&p->msg, "one of -l, -x, --cat and --rebuild-check "
-		    "at a time");
+		msg_error(&p->msg, "only one of -l, -x, --cat and "
+		    "--rebuild-check can be given");
 		return options_usage(sqpack_usage);
 	}
 	o->task = task;
@@ -286,7 +286,7 @@ set_level(struct sqpack *p, int64_t level)
 	const struct sqb_method *m = p->o.data.method;
 
 	if (level != 0 && p->o.best) {
-		msg_error(&p->msg, "one of -L and --best");
+		msg_error(&p->msg, "-L and --best cannot be combined");
 		return options_usage(sqpack_usage);
 	}
 	p->o.data.level = p->o.best ? best_level(m) :
@@ -313,8 +313,8 @@ sqpack_take_epoch(struct sqpack *p)
 	if (text == NULL || *text == '\0')
 		return -1;
 	if (args_int(text, 0, UINT32_MAX, &n) != 0) {
-		msg_error(&p->msg, "SOURCE_DATE_EPOCH is '%s', not seconds "
-		    "since 1970", text);
+		msg_error(&p->msg, "SOURCE_DATE_EPOCH: expected seconds "
+		    "since 1970, found '%s'", text);
 		return MSG_ERROR;
 	}
 	p->o.has_epoch = true;
@@ -331,11 +331,11 @@ check_reading(struct sqpack *p, int64_t level, int argc, char **argv)
 	if (words == 0 || (words > 1 && p->o.task != sqpack_list &&
 	    p->o.task != sqpack_extract)) {
 		msg_error(&p->msg, words == 0 ? "the image is missing" :
-		    "one image, not %d", words);
+		    "expected one image, found %d", words);
 		return options_usage(sqpack_usage);
 	}
 	if (p->o.output != NULL) {
-		msg_error(&p->msg, "-o is for an image that is built");
+		msg_error(&p->msg, "-o applies only when an image is built");
 		return options_usage(sqpack_usage);
 	}
 	p->o.data.level = (int)level;
@@ -354,7 +354,8 @@ check(struct sqpack *p, int64_t level, int argc, char **argv)
 	if (argc - optind != 1) {
 		msg_error(&p->msg, argc == optind ?
 		    "a directory or an archive is missing" :
-		    "one directory or archive, not %d", argc - optind);
+		    "expected one directory or archive, found %d",
+		    argc - optind);
 		return options_usage(sqpack_usage);
 	}
 	p->o.source = argv[optind];

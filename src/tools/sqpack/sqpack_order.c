@@ -30,8 +30,9 @@ sqpack_order_open(struct sqpack *p)
 		rc = walk_order_read(&p->order, text, len, p->o.null_ends,
 		    &line);
 	if (rc == -EINVAL)
-		msg_error(&p->msg, "%s: line %zu is not a path, nor a number, "
-		    "a path, an offset and a length between tabs", name, line);
+		msg_error(&p->msg, "%s: line %zu is neither a path nor a "
+		    "number, a path, an offset and a length separated by tabs",
+		    name, line);
 	else if (rc != 0)
 		msg_error(&p->msg, "%s: %s", name, strerror(-rc));
 	return rc;
@@ -124,13 +125,13 @@ sqpack_order_check(struct sqpack *p)
 	const char *missing = walk_order_missing(p->order);
 
 	if (missing != NULL && found == 0) {
-		msg_error(&p->msg, "%s: none of its paths is that of a file "
-		    "in the image, as for example %s", p->o.order, missing);
+		msg_error(&p->msg, "%s: no path names a file "
+		    "in the image, for example %s", p->o.order, missing);
 		return -ENOENT;
 	}
 	if (missing != NULL && p->msg.verbose > 0)
-		msg_note(&p->msg, "%s: %zu of its %zu paths are not those of "
-		    "files in the image, as for example %s", p->o.order,
+		msg_note(&p->msg, "%s: %zu of %zu paths do not name a file "
+		    "in the image, for example %s", p->o.order,
 		    all - found, all, missing);
 	return 0;
 }

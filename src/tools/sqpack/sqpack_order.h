@@ -2,7 +2,7 @@
  * sqpack_order.h - --order, which puts the listed files first
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * All return 0 or -errno.
+ * All functions return 0 or -errno.
  */
 #ifndef COLDPRESS_SQPACK_ORDER_H
 #define COLDPRESS_SQPACK_ORDER_H
@@ -20,8 +20,8 @@ int sqpack_order_rank(struct sqpack *p, size_t node, uint32_t *rank);
 /*
  * Sorts count nodes of the finished tree, given in tree order, by the list; a
  * hard link by the first of its names in it.  Sets *rest to the index of the
- * first unlisted node and *last to that of the first one that the list puts
- * after these.
+ * first unlisted node, and *last to that of the first node that the list puts
+ * after the unlisted ones.
  */
 int sqpack_order_sort(struct sqpack *p, uint32_t *files, size_t count,
     size_t *rest, size_t *last);
@@ -33,8 +33,8 @@ int sqpack_order_sort(struct sqpack *p, uint32_t *files, size_t count,
 int sqpack_order_check(struct sqpack *p);
 
 /*
- * As sqb_data_write(), for a source that cannot be rewound: files that arrive
- * too early wait in unlinked files.
+ * Does the work of sqb_data_write() for a source that cannot be rewound: files
+ * that arrive too early wait in unlinked files.
  */
 int sqpack_order_stream(struct sqpack *p, const struct sqb_source *files,
     int fd, uint64_t at);

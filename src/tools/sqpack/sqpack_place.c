@@ -2,11 +2,11 @@
  * sqpack_place.c - creating names in the file system, below one directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A name is one component, without a slash and neither "." nor "..": the reader
- * accepts no other.  Its directory is opened from the root of the extraction
- * without following symbolic links, and the name itself is never followed.  So
- * nothing is created outside, whatever the image contains and whoever changes
- * the directories meanwhile.
+ * A name is one component that has no slash and is neither "." nor "..": the
+ * reader accepts no others.  Its directory is opened from the root of the
+ * extraction without following symbolic links, and the name itself is never
+ * followed.  So nothing is created outside, whatever the image contains and
+ * whoever changes the directories in the meantime.
  */
 #include "sqpack_extract.h"
 
@@ -35,7 +35,10 @@ place_close(struct place *p)
 	sys_free(p->path);
 }
 
-/* Errors of the medium, after which further writes are pointless. */
+/*
+ * Returns whether it is an error of the medium, after which further writes are
+ * pointless.
+ */
 static bool
 is_fatal(int rc)
 {
@@ -65,7 +68,7 @@ extract_fail(struct place *p, size_t number, const char *what, int rc)
 	pthread_mutex_lock(&p->x->lock);
 	progress_erase(&s->progress);
 	msg_error(&s->msg, "%s/%s: %s%s", s->o.directory, place_path(p, number),
-	    what, rc == -EEXIST ? "it is there already (-f replaces it)" :
+	    what, rc == -EEXIST ? "already exists (-f replaces it)" :
 	    rc == -ESTALE ? "it was replaced meanwhile" : strerror(-rc));
 	pthread_mutex_unlock(&p->x->lock);
 }
@@ -231,7 +234,7 @@ miss_attribute(struct place *p, size_t number, const char *name, int rc)
 	pthread_mutex_lock(&p->x->lock);
 	if (p->x->attributes++ == 0) {
 		progress_erase(&s->progress);
-		msg_warn(&s->msg, "%s/%s: attribute %s is left out: %s",
+		msg_warn(&s->msg, "%s/%s: attribute %s omitted: %s",
 		    s->o.directory, place_path(p, number), name, strerror(-rc));
 	}
 	pthread_mutex_unlock(&p->x->lock);
@@ -272,14 +275,17 @@ set_attributes(struct place *p, int fd, size_t number,
 		    "its extended attributes cannot be read");
 }
 
-/* Set-id bits are only set if the owner can be set, too. */
+/* Set-id bits are set only if the owner can also be set. */
 static mode_t
 mode_for(const struct place *p, const struct sqr_entry *e)
 {
 	return e->mode & (p->x->owner && e->has_owner ? 07777 : 01777);
 }
 
-/* Acts on an open file or, if fd is -1, on the name in its directory. */
+/*
+ * Sets the attributes of an open file or, if fd is -1, of the name in its
+ * directory.
+ */
 static void
 finish(struct place *p, int fd, size_t number, const struct sqr_entry *e)
 {

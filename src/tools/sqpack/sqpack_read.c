@@ -34,7 +34,7 @@ open_image(struct sqpack_image *i)
 	rc = i->fd < 0 ? i->fd : p->o.has_offset ? 1 :
 	    sqr_find(i->fd, &i->offset);
 	if (rc == 0) {
-		why = "no squashfs image begins here";
+		why = "not a squashfs image";
 		rc = -EBADMSG;
 	}
 	if (rc > 0)

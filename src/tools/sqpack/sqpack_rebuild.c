@@ -2,7 +2,7 @@
  * sqpack_rebuild.c - the tree and files of an image as a source to rebuild it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Files come in the order in which the image stores their data; small ones are
+ * Files are in the order in which the image stores their data; small ones are
  * ordered by their position in the fragment blocks.  Cutting them by the rules
  * of image/sqbuild gives the same blocks if the image was made by these rules.
  * Data shared in the image is read once and shared again.
@@ -68,14 +68,14 @@ take_settings(struct rebuild *b)
 	take_flags(o, f);
 	if (sqb_settings_read(f->compressor, f->settings, f->settings_B,
 	    f->block, &d->method, &d->level) != 0)
-		return repack_refuse(&b->r, "", "sqpack makes none with such "
-		    "options of the compressor");
+		return repack_refuse(&b->r, "", "sqpack does not support its "
+		    "compressor options");
 	n = sqpack_image_padding(&b->r.i, padding, sizeof(padding));
 	if (n < 0)
 		return repack_refuse(&b->r, "", strerror(-n));
 	if (sqb_record_read(padding, (size_t)n, d) < 0)
-		return repack_refuse(&b->r, "", "the settings in its padding "
-		    "are not known to this version");
+		return repack_refuse(&b->r, "", "this version does not support "
+		    "the settings in its padding");
 	o->no_pad = n == 0 && f->used_B % SQUASHFS_PAD_B != 0;
 	if (given != 0 && (d->method->filters || given < d->method->level_min ||
 	    given > d->method->level_max))
@@ -217,12 +217,12 @@ read_tail(struct rebuild *b, uint8_t *buf, size_t len)
 	return 0;
 }
 
-/* The builder reads block by block. */
+/* Reads the next block, because the builder reads block by block. */
 static int
 rebuild_read(void *arg, void *buf, size_t len)
 {
 	struct rebuild *b = arg;
-	const char *why = "a block has another length";
+	const char *why = "a block has an unexpected length";
 	uint32_t word;
 
 	if (b->k == b->e.blocks)

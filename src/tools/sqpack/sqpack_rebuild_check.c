@@ -25,7 +25,8 @@ struct check {
 };
 
 /*
- * Compares from an offset on: 1 if they differ, at c->at; 0 if not; or -errno.
+ * Compares from an offset on.  Returns 1 if they differ, at c->at; 0 if not; or
+ * -errno.
  */
 static int
 compare_from(struct check *c, uint64_t from)
@@ -54,7 +55,7 @@ compare_from(struct check *c, uint64_t from)
 	}
 }
 
-/* The super block comes last: any other difference changes it, too. */
+/* The super block comes last, because any other difference also changes it. */
 static int
 compare(struct check *c)
 {
@@ -98,10 +99,10 @@ table_at(struct check *c)
 	if (c->at >= load_le64(s + SQUASHFS_S_USED))
 		return "in the padding";
 	if (c->at >= load_le64(s + SQUASHFS_S_DIR_TABLE))
-		return "in the listings, or a table behind them";
+		return "in the listings or a table after them";
 	if (c->at >= load_le64(s + SQUASHFS_S_INODE_TABLE))
 		return "in the inodes";
-	return "in front of the data, or where no file has any";
+	return "before the data, or between files";
 }
 
 static void
@@ -113,7 +114,7 @@ print_difference(struct check *c)
 	printf("different: byte %llu, ", (unsigned long long)c->at);
 	if (c->old_ends || c->made_ends) {
 		printf("where %s ends\n", c->old_ends ? "the image" :
-		    "the one that was built");
+		    "the rebuilt one");
 	} else if (path != NULL) {
 		fputs("in the data of ", stdout);
 		listing_print(stdout, path, strlen(path));
@@ -135,7 +136,7 @@ print_filters(int filters)
 		}
 }
 
-/* Prints settings that are not, or not only, in fields of the image. */
+/* Prints settings that are not, or not only, stored in fields of the image. */
 static void
 print_settings(const struct sqpack *p, bool level_given)
 {
@@ -149,7 +150,7 @@ print_settings(const struct sqpack *p, bool level_given)
 		printf(" -L %d%s", o->level, level_given ? " (as given)" : "");
 	printf(" -b %u%s", o->block, o->no_probe ? " --no-probe" : "");
 	printf("%s\n", sqb_record_make(o, text) > 0 && p->o.no_pad ?
-	    "; the image has no place for all of that" : "");
+	    "; the image cannot record all of these" : "");
 }
 
 static int

@@ -53,7 +53,7 @@ add_name(struct repack *r, size_t n, const struct sqr_entry *e)
 		return repack_refuse(r, path, "its owner cannot be read");
 	if (S_ISLNK(e->mode)) {
 		if (memchr(e->target, '\0', (size_t)e->size) != NULL)
-			return repack_refuse(r, path, "its target holds a NUL");
+			return repack_refuse(r, path, "its target has a NUL");
 		target = sys_malloc((size_t)e->size + 1);
 		if (target == NULL)
 			return repack_no_memory(r);
@@ -68,7 +68,7 @@ add_name(struct repack *r, size_t n, const struct sqr_entry *e)
 	return rc != 0 ? repack_refuse(r, path, strerror(-rc)) : 0;
 }
 
-/* Rejects duplicate names, which would be merged into one. */
+/* Rejects duplicate names, which would be merged. */
 static int
 check_twice(struct repack *r, const struct sqr_entry *e,
     const struct sqr_entry *last)
@@ -77,7 +77,8 @@ check_twice(struct repack *r, const struct sqr_entry *e,
 	    last->parent != e->parent ||
 	    memcmp(last->name, e->name, e->name_len) != 0)
 		return 0;
-	return repack_refuse(r, "", "a directory has two entries of one name");
+	return repack_refuse(r, "", "a directory has two entries with the "
+	    "same name");
 }
 
 static int
@@ -137,8 +138,8 @@ take_facts(struct repack *r)
 	char why[128];
 
 	if (o->has_block && o->data.block != f->block) {
-		snprintf(why, sizeof(why), "its block size is %u, and stays "
-		    "that", f->block);
+		snprintf(why, sizeof(why), "its block size is %u and cannot "
+		    "be changed", f->block);
 		return repack_refuse(r, "", why);
 	}
 	if (o->exclude_count > 0 || o->data.no_fragments ||

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Memory of a unit: its size, start and fragment block. */
+/* The memory for a unit: its size, start and fragment block. */
 enum { UNIT_B = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint32_t) };
 
 static bool
@@ -39,7 +39,7 @@ repack_count(struct repack *r)
 	if (r->count <= left / sizeof(*r->old) && r->units <=
 	    (left - r->count * sizeof(*r->old)) / UNIT_B)
 		return 0;
-	return repack_refuse(r, "", "its lists of blocks take more memory "
+	return repack_refuse(r, "", "its block lists take more memory "
 	    "than --memory allows");
 }
 
@@ -111,8 +111,8 @@ order_blocks(struct repack *r)
 		if (last != NULL && last->at == b->at) {
 			if (last->word != b->word || last->want != b->want ||
 			    last->is_fragment != b->is_fragment)
-				return repack_refuse(r, "", "a block is two "
-				    "different ones");
+				return repack_refuse(r, "", "two different "
+				    "blocks start at the same place");
 			continue;
 		}
 		if (last != NULL && b->at - last->at <
@@ -132,7 +132,9 @@ find_block(const struct repack *r, uint64_t at)
 	return bsearch(&key, r->old, r->count, sizeof(*r->old), by_place);
 }
 
-/* For a file of holes: the new position of the block that came next. */
+/*
+ * Returns, for a file of holes, the new position of the block that came next.
+ */
 static uint64_t
 start_behind(const struct repack *r, uint64_t at)
 {

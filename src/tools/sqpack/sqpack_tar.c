@@ -23,8 +23,8 @@ at_end(struct archive *a)
 	if (tar_offset(a->tar) > 0)
 		return 0;
 	progress_erase(&a->p->progress);
-	msg_error(&a->p->msg, "%s: the archive is empty: not even an end is "
-	    "in it", a->name);
+	msg_error(&a->p->msg, "%s: the archive is empty: it does not even "
+	    "contain an end", a->name);
 	return -ENODATA;
 }
 
@@ -70,8 +70,8 @@ read_stored(struct archive *a, uint8_t *buf, size_t len)
 }
 
 /*
- * Returns the length, up to len, of the next run that is all hole or all
- * stored.
+ * Returns the length, up to len, of the next run that is entirely a hole or
+ * entirely stored.
  */
 static size_t
 hole(const struct archive *a, size_t len, bool *is_hole)

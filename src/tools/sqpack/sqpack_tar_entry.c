@@ -34,8 +34,8 @@ archive_take_xattrs(struct archive *a, uint32_t *index)
 		rc = sqb_xattrs_add(a->p->xattrs, x->name, x->value,
 		    x->length);
 		if (rc == -ENOTSUP) {
-			msg_warn(&a->p->msg, "%s: attribute %s is left out: "
-			    "squashfs has only user, trusted and security",
+			msg_warn(&a->p->msg, "%s: attribute %s omitted: "
+			    "squashfs supports only user, trusted and security",
 			    e->path, x->name);
 			rc = 0;
 		}
@@ -43,7 +43,10 @@ archive_take_xattrs(struct archive *a, uint32_t *index)
 	return rc != 0 ? rc : sqb_xattrs_end(a->p->xattrs, index);
 }
 
-/* The normalized path of the entry or of its link target; must be freed. */
+/*
+ * Makes the normalized path of the entry or of its link target, which must be
+ * freed.
+ */
 static int
 clean(const char *text, char **path)
 {
@@ -55,8 +58,8 @@ clean(const char *text, char **path)
 }
 
 /*
- * Finds the node that a hard link refers to.  1: the entry is a link to itself,
- * as in an archive that was given the same file twice.
+ * Finds the node that a hard link refers to.  Returns 1 if the entry is a link
+ * to itself, as in an archive that was given the same file twice.
  */
 static int
 find_linked(struct archive *a, const char *path, uint32_t *first)

@@ -53,7 +53,7 @@ wait_inside(struct touchlog *t, pid_t pid)
 	return stopped != 0 ? -stopped : proc_status(status);
 }
 
-/* Returns as wait_inside(); MSG_ERROR if it could not be started. */
+/* Returns what wait_inside() does, or MSG_ERROR if it could not be started. */
 static int
 run_inside(struct touchlog *t)
 {
@@ -61,8 +61,8 @@ run_inside(struct touchlog *t)
 
 	if (unshare(CLONE_NEWPID) == -1) {
 		if (errno == EPERM)
-			msg_error(&t->msg, "only root may see what is opened "
-			    "by others (fanotify)");
+			msg_error(&t->msg, "only root can see what other "
+			    "processes open (fanotify)");
 		else
 			msg_error(&t->msg, "PID namespace: %s",
 			    strerror(errno));
@@ -92,7 +92,10 @@ main(int argc, char *argv[])
 		return status;
 	}
 	status = run_inside(&t);
-	/* This process received it too: proc_close() would let it through. */
+	/*
+	 * This process has received the signal too: proc_close() would deliver
+	 * it.
+	 */
 	if (status < 0)
 		proc_raise(-status);
 	proc_close(&t.proc);

@@ -48,20 +48,21 @@ struct touchlog {
 };
 
 /*
- * Parses the command line: -1, or the exit status if the program should exit.
+ * Parses the command line.  Returns -1, or the exit status if the program
+ * should exit.
  */
 int touchlog_parse(struct touchlog *t, int argc, char **argv);
 
 /*
- * What the first process of the PID namespace does.  Returns the exit status:
+ * The work of the first process of the PID namespace.  Returns the exit status:
  * the command's, or MSG_ERROR, 126 or 127 after reporting an error.
  */
 int touchlog_inside(struct touchlog *t);
 
 /*
  * Runs a program by its name or path, with its standard output to out (-1:
- * discarded).  0 and its status as a shell shows it, or -errno if it could not
- * be executed.
+ * discarded).  Returns 0 and its status as a shell shows it, or -errno if it
+ * could not be executed.
  */
 int touchlog_run(struct touchlog *t, char **argv, int out, int *status);
 
@@ -72,11 +73,16 @@ int touchlog_run(struct touchlog *t, char **argv, int out, int *status);
  */
 int touchlog_mount_exact(struct touchlog *t);
 
-/* A regular file below the root.  0, or a -errno that ends the search. */
+/*
+ * Called for a regular file below the root.  Returns 0, or a -errno that ends
+ * the search.
+ */
 typedef int touchlog_file_fn(struct touchlog *t, const char *path,
     const struct stat *st, void *arg);
 
-/* Calls the function for each of them, in any order.  Returns 0 or -errno. */
+/*
+ * Calls the function for each regular file, in any order.  Returns 0 or -errno.
+ */
 int touchlog_each_file(struct touchlog *t, touchlog_file_fn *file, void *arg);
 
 /* Evicts the root's files from memory.  Returns 0 or -errno. */

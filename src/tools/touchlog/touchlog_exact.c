@@ -52,7 +52,7 @@ make_image(struct touchlog *t)
 	sys_close(fd);
 	if (rc != 0)
 		return fail(t, tool, rc);
-	msg_error(&t->msg, "--exact: mkfs.erofs ended with status %d", status);
+	msg_error(&t->msg, "--exact: mkfs.erofs exited with status %d", status);
 	return -1;
 }
 

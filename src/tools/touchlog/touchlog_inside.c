@@ -54,7 +54,9 @@ touchlog_run(struct touchlog *t, char **argv, int out, int *status)
 	return rc;
 }
 
-/* Runs the command.  Returns its status, or that of the failure to run it. */
+/*
+ * Runs the command.  Returns its status, or the status for a failure to run it.
+ */
 static int
 watch(struct touchlog *t)
 {
@@ -70,8 +72,8 @@ watch(struct touchlog *t)
 		return rc == -ENOENT ? NOT_FOUND : CANNOT_RUN;
 	}
 	if (stopped == -EOVERFLOW)
-		msg_error(&t->msg, "the kernel has lost some of what was "
-		    "opened");
+		msg_error(&t->msg, "the kernel lost some events, so the list "
+		    "is incomplete");
 	else if (stopped != 0)
 		return fail(t, "fanotify", stopped);
 	return status;
@@ -121,8 +123,8 @@ open_root(struct touchlog *t)
 }
 
 /*
- * Checks the output file now: otherwise one that already exists would be
- * noticed only after the command has run.
+ * Checks the output file in advance: otherwise an existing one would be noticed
+ * only after the command has run.
  */
 static int
 check_output(struct touchlog *t)

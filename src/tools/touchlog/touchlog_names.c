@@ -87,8 +87,8 @@ touchlog_make_cold(struct touchlog *t)
 	if (rc == 0)
 		rc = touchlog_each_file(t, count_warm, &warm);
 	if (rc == 0 && warm > 0)
-		msg_warn(&t->msg, "%ju pages are in use by others and could "
-		    "not be taken out of memory: they will be listed",
+		msg_warn(&t->msg, "%ju pages are used by other processes and "
+		    "cannot be evicted from memory; they will be listed",
 		    (uintmax_t)warm);
 	return rc;
 }

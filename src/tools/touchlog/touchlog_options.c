@@ -31,20 +31,20 @@ static const char usage[] =
 
 static const char help[] =
 "\n"
-"Runs the command and tells which files it opens, in the order of the first\n"
-"time.  Only root can.\n"
+"Runs the command and lists the files that it opens, in order of first use.\n"
+"Requires root.\n"
 "\n"
-"  -0, --null          lines end with NUL, not with newline\n"
-"  --exact             run on a copy of DIR that shows single pages; makes\n"
+"  -0, --null          end lines with NUL, not newline\n"
+"  --exact             run on a copy of DIR that shows single pages; implies\n"
 "                      --pages\n"
-"  --format FORMAT     tsv (default): order, path, offset_B, length_B;\n"
+"  --format FORMAT     tsv (default): number, path, offset_B, length_B;\n"
 "                      sort: for mksquashfs -sort; list: paths\n"
-"  -o, --output FILE   the list to FILE; else standard output, and the\n"
-"                      command's standard output goes to standard error\n"
+"  -o, --output FILE   write the list to FILE, not standard output, to which\n"
+"                      the command's output then goes\n"
 "  -f, --force         replace FILE\n"
-"  --pages             the parts of each file that came into memory\n"
-"  -q, --quiet         do not say how exact that is\n"
-"  --root DIR          the tree that is meant (default: /)\n"
+"  --pages             list the parts of each file that were read into memory\n"
+"  -q, --quiet         do not report how exact the list is\n"
+"  --root DIR          the tree whose files are listed (default: /)\n"
 "  -h, -V              this help; version\n";
 
 static int
@@ -98,14 +98,14 @@ check(struct touchlog *t)
 	if (o->command[0] == NULL)
 		return options_usage(usage);
 	if (o->pages && o->format != TOUCHLOG_TSV)
-		wrong = "--pages is for --format tsv: other lists have whole "
-		    "files";
+		wrong = "--pages requires --format tsv: other formats list "
+		    "whole files";
 	else if (o->exact && strcmp(o->root, "/") == 0)
-		wrong = "--exact needs --root with a folder: / cannot be "
+		wrong = "--exact requires --root with a directory: / cannot be "
 		    "replaced";
 	else if (o->null_lines && o->format == TOUCHLOG_SORT)
-		wrong = "mksquashfs reads no list with NUL: -0 is not for "
-		    "--format sort";
+		wrong = "-0 cannot be combined with --format sort: mksquashfs "
+		    "reads no NUL";
 	if (wrong == NULL)
 		return -1;
 	msg_error(&t->msg, "%s", wrong);

@@ -36,7 +36,7 @@ write_range(void *arg, uint64_t offset, uint64_t len)
 	return 0;
 }
 
-/* A file of which nothing was needed gets a line with length 0. */
+/* Writes the parts of a file; if none was needed, a line with length 0. */
 static int
 write_pages(struct touchlog *t, struct list *l, uint64_t size)
 {
@@ -74,8 +74,8 @@ write_file(struct touchlog *t, struct list *l, const struct touchlog_file *f)
 	l->path = f->path;
 	if (!t->o.null_lines && strchr(f->path, '\n') != NULL) {
 		msg_error(&t->msg, "%s: a newline in the name%s", f->path,
-		    t->o.format == TOUCHLOG_SORT ? "; mksquashfs reads no "
-		    "such line" : " (-0 ends lines with NUL)");
+		    t->o.format == TOUCHLOG_SORT ? "; mksquashfs cannot "
+		    "read it" : " (-0 ends lines with NUL)");
 		return TOUCHLOG_TOLD;
 	}
 	if (t->o.pages)
@@ -93,8 +93,8 @@ static void
 say_exactness(struct touchlog *t)
 {
 	if (!t->msg.quiet)
-		msg_note(&t->msg, "what was read ahead, and the rest of each "
-		    "block, is listed as well; --exact lists single pages");
+		msg_note(&t->msg, "data read ahead and the rest of each block " 
+		    "are also listed; --exact lists single pages");
 }
 
 int

@@ -114,7 +114,7 @@ main(int argc, char *argv[])
 	if (!over)
 		status = start(&w);
 	close_all(&w);
-	/* If stopped by a signal, die of the same signal. */
+	/* If stopped by a signal, terminate by the same signal. */
 	if (status < 0)
 		proc_raise(-status);
 	proc_close(&w.proc);

@@ -72,7 +72,8 @@ struct winwait {
 };
 
 /*
- * Parses the command line: -1, or the exit status if the program should exit.
+ * Parses the command line.  Returns -1, or the exit status if the program
+ * should exit.
  */
 int winwait_parse(struct winwait *w, int argc, char **argv);
 
@@ -86,17 +87,16 @@ int winwait_watch_start(struct winwait *w);
 void winwait_watch_stop(struct winwait *w);
 
 /*
- * Connects to the X server, and requests the events of its root window; they
- * are being sent when this returns.  Returns 0, or -1 after reporting the
- * reason.
+ * Connects to the X server and selects the events of its root window, which are
+ * in effect on return.  Returns 0, or -1 after reporting the reason.
  */
 int winwait_x_open(struct winwait *w);
 void winwait_x_close(struct winwait_x *x);	/* may be NULL */
 
-/* Readable when there are events. */
+/* Returns a descriptor that is readable when there are events. */
 int winwait_x_fd(const struct winwait_x *x);
 
-/* Processes all pending events, received at the time now: w->seen. */
+/* Processes all pending events, received at the time now, into w->seen. */
 void winwait_x_events(struct winwait *w, uint64_t now);
 
 /*
@@ -105,7 +105,7 @@ void winwait_x_events(struct winwait *w, uint64_t now);
  */
 int winwait_quiet_open(struct winwait *w);
 
-/* Requests and bytes so far; any change means a request. */
+/* Returns a count of requests and bytes so far; any change means a request. */
 uint64_t winwait_quiet_count(const struct winwait *w);
 
 /* Writes the row.  Returns 0 or -errno. */

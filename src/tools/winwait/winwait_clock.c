@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * On a busy machine an event may be read long after it happened.  Property
- * changes bear a time stamp: milliseconds, truncated to 32 bits, on a clock of
- * the server's own.
+ * changes carry a time stamp: milliseconds on the server's own clock, truncated
+ * to 32 bits.
  */
 #include "winwait_clock.h"
 
@@ -15,14 +15,20 @@
 
 enum { TRIES = 8, MS = 1000000 };
 
-/* The latest time that a time stamp may mean, except that it is truncated. */
+/*
+ * Returns the latest time that a time stamp may mean, apart from its
+ * truncation.
+ */
 static uint64_t
 latest(const struct winwait_clock *k, uint32_t ms)
 {
 	return k->ns + (uint64_t)((int64_t)(int32_t)(ms - k->ms) * MS);
 }
 
-/* The time stamp of a change made now to a property of the window, or -1. */
+/*
+ * Changes a property of the window.  Returns the time stamp of the change, or
+ * -1.
+ */
 static int64_t
 stamp(xcb_connection_t *c, xcb_window_t window)
 {
@@ -42,7 +48,7 @@ stamp(xcb_connection_t *c, xcb_window_t window)
 
 /*
  * A stamp is older than its arrival; of several, the one that arrived soonest
- * is the closest bound.
+ * gives the tightest bound.
  */
 int
 winwait_clock_set(struct winwait_clock *k, xcb_connection_t *c,

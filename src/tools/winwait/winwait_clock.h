@@ -14,15 +14,15 @@ struct winwait_clock {
 };
 
 /*
- * Compares the server's clock with ours.  Events that are pending are lost, so
- * this comes before any are requested.  0, or -1 if the connection is lost.
+ * Compares the server's clock with ours.  Pending events are lost, so call this
+ * before requesting any.  Returns 0, or -1 if the connection is lost.
  */
 int winwait_clock_set(struct winwait_clock *k, xcb_connection_t *c,
     xcb_window_t root);
 
 /*
- * When an event happened, as of sys_now_ns(): it bears the time stamp ms and was
- * read at the time now.  At most a millisecond too late, plus the error of the
+ * Returns when an event with the time stamp ms, read at the time now, happened,
+ * by sys_now_ns(): at most a millisecond too late, plus the error of the
  * comparison.
  */
 uint64_t winwait_clock_ns(const struct winwait_clock *k, uint32_t ms,

@@ -38,21 +38,21 @@ static const char usage[] =
 
 static const char help[] =
 "\n"
-"Starts the command, waits for its first window, ends it with everything that\n"
-"it has started, and tells when the window was there.\n"
+"Starts the command, waits for its first window, kills everything that it has\n"
+"started, and reports when the window appeared.\n"
 "\n"
 "  --criterion WHAT  window (default), or line: a line on standard output\n"
-"  --class REGEX     of the window, as instance.class; else any window\n"
-"  --match REGEX     of the line; else any line\n"
-"  --error REGEX     a window with such a title is an error\n"
+"  --class REGEX     class of the window, instance.class (default: any)\n"
+"  --match REGEX     the line to wait for (default: any)\n"
+"  --error REGEX     title of a window that means failure\n"
 "                    (default: [Ee]rror|[Ff]ail|ERROR|FAIL)\n"
 "  --image PATH      then wait until the device of this mount has had no\n"
 "                    request for --quiet-for seconds; may be repeated\n"
-"  --quiet-for S     default 0.5\n"
-"  --linger S        end the command no sooner than S seconds later\n"
-"  -t, --timeout S   default 60\n"
-"  --csv, --json     a row in place of the line of text\n"
-"  -o, --output FILE append the row to FILE, as CSV without --json\n"
+"  --quiet-for S     time without requests (default: 0.5)\n"
+"  --linger S        keep the command running for S seconds afterwards\n"
+"  -t, --timeout S   give up after S seconds (default: 60)\n"
+"  --csv, --json     write a row instead of a line of text\n"
+"  -o, --output FILE append the row to FILE, as CSV unless --json\n"
 "  -h, -V            this help; versions\n";
 
 static int
@@ -156,7 +156,7 @@ winwait_parse(struct winwait *w, int argc, char **argv)
 		status = take(w, ch);
 	w->o.command = argv + optind;
 	if (status < 0 && w->o.csv && w->o.json) {
-		msg_error(&w->msg, "--csv and --json exclude each other");
+		msg_error(&w->msg, "--csv and --json cannot be combined");
 		status = WINWAIT_FAILED;
 	}
 	if (status < 0 && optind == argc) {

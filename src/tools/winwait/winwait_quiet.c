@@ -2,7 +2,7 @@
  * winwait_quiet.c - requests to the devices of mounted images
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * /sys/dev/block/MAJOR:MINOR/stat, described in the kernel's
+ * The source is /sys/dev/block/MAJOR:MINOR/stat, described in the kernel's
  * Documentation/block/stat.rst: field 1 is the number of completed reads, and
  * field 3 the number of sectors read.
  */
@@ -41,7 +41,7 @@ winwait_quiet_open(struct winwait *w)
 		if (w->images[i] >= 0)
 			continue;
 		msg_error(&w->msg, "%s: %s", w->o.images[i],
-		    w->images[i] == -ENOENT ? "not there, or not on a block "
+		    w->images[i] == -ENOENT ? "not found, or not on a block "
 		    "device" : strerror(-w->images[i]));
 		return -1;
 	}

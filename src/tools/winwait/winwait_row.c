@@ -20,7 +20,7 @@ static const char *const columns[] = {
 	"left", "exit", "signal"
 };
 
-/* What all processes of the command used in total. */
+/* Returns what all processes of the command used in total. */
 static struct proc_usage
 used(const struct proc_run *r)
 {
@@ -30,7 +30,7 @@ used(const struct proc_run *r)
 	return sum;
 }
 
-/* From the start to a known time, in ms. */
+/* Returns the time from the start to a known time, in ms. */
 static double
 since(const struct proc_run *r, uint64_t ns)
 {
@@ -114,7 +114,7 @@ say(const struct winwait *w, const struct proc_run *r)
 	else if (s->result != RESULT_SEEN && r->timed_out)
 		printf("timeout: no %s within %g s\n", what, w->o.timeout_s);
 	else if (s->result != RESULT_SEEN)
-		printf("exit: no %s, and the command ended with status %d\n",
+		printf("exit: no %s before the command exited with status %d\n",
 		    what, proc_status(r->stages[0].status));
 	else
 		printf("%.1f ms  %s\n", since(r, s->seen_ns), w->o.line ?

@@ -106,7 +106,10 @@ looks(const struct watch *t)
 	    w->seen.result != RESULT_NONE);
 }
 
-/* On a busy machine events are to be read at once; this may not be permitted. */
+/*
+ * Raises the thread's priority, if permitted, so that events are read at once
+ * even on a busy machine.
+ */
 static void
 hurry(void)
 {

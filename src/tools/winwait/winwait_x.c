@@ -66,7 +66,7 @@ ask_atoms(struct winwait_x *x)
 	return 0;
 }
 
-/* A property of any type, to be freed with free(); or NULL. */
+/* Returns a property of any type, to be freed with free(), or NULL. */
 static xcb_get_property_reply_t *
 property(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name)
 {
@@ -87,7 +87,10 @@ first_value(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name)
 	return value;
 }
 
-/* The text of a property; two strings separated by NUL are joined by a dot. */
+/*
+ * Copies the text of a property; two strings separated by NUL are joined by a
+ * dot.
+ */
 static void
 text_of(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name,
     char text[TEXT_B])
@@ -148,7 +151,7 @@ winwait_x_open(struct winwait *w)
 	    x->root) != 0 || listen_to(x, x->root,
 	    XCB_EVENT_MASK_SUBSTRUCTURE_NOTIFY |
 	    XCB_EVENT_MASK_PROPERTY_CHANGE) != 0) {
-		msg_error(&w->msg, "the X server gives no events of its root "
+		msg_error(&w->msg, "the X server sends no events for its root "
 		    "window");
 		return -1;
 	}
@@ -209,7 +212,7 @@ drop(struct winwait_x *x, xcb_window_t id)
 		*v = x->windows[--x->count];
 }
 
-/* Classifies a window: RESULT_NONE if it is to be ignored. */
+/* Classifies a window; RESULT_NONE means that it is to be ignored. */
 static enum winwait_result
 judge(struct winwait *w, xcb_window_t id)
 {
@@ -328,8 +331,8 @@ take(struct winwait *w, const xcb_generic_event_t *e, uint64_t now)
 }
 
 /*
- * Sending a request may also read events, which then no longer make the socket
- * readable.
+ * Sending a request may also read events into the queue; these do not make the
+ * socket readable.
  */
 static xcb_generic_event_t *
 next_event(const struct winwait_x *x)
