@@ -50,7 +50,7 @@ if have pzseek; then
 fi
 if have mailgen; then
 	t 'a directory that is not there' 1 mailgen typo
-	shows 'is not made' 'No such file or directory; with -n' .t.err
+	shows 'is not made' 'No such file or directory (-n creates it)' .t.err
 	t 'really not' 1 test -e typo
 	t 'with -n it is' 0 mailgen -n 3 typo
 fi

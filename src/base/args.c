@@ -76,7 +76,7 @@ args_real(const char *s, double lo, double hi, double *value)
 int
 args_splice(const char *text, int *argc, char *const *argv, char ***out)
 {
-	/* n characters hold at most n / 2 + 1 words */
+	/* n characters contain at most n / 2 + 1 words */
 	size_t len = strlen(text), most = len / 2 + 1, n = 0;
 	size_t slots = (size_t)*argc + most + 1;
 	char **v = sys_malloc(slots * sizeof(*v) + len + 1);

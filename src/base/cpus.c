@@ -2,10 +2,10 @@
  * cpus.c - how many CPUs this process may use
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The path of a process within a hierarchy is in /proc/self/cgroup; where that
- * hierarchy is mounted, and which part of it, in /proc/self/mountinfo.  A quota
- * on any group from there up to the mount applies to the process.  Anything
- * that cannot be read counts as no limit.
+ * The path of a process within a hierarchy is in /proc/self/cgroup;
+ * /proc/self/mountinfo tells where that hierarchy is mounted, and which part of
+ * it.  A quota on any group from there up to the mount applies to the process.
+ * Anything that cannot be read counts as no limit.
  */
 #include "base/cpus.h"
 
@@ -95,7 +95,10 @@ tighter(unsigned a, unsigned b)
 	return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-/* A quota of that many microseconds in each period; negative: none. */
+/*
+ * Converts a quota, in microseconds of each period, to whole CPUs; a negative
+ * quota means none.
+ */
 static unsigned
 whole_cpus(long long quota, long long period)
 {
@@ -107,7 +110,7 @@ whole_cpus(long long quota, long long period)
 	return n > MOST_CPUS ? MOST_CPUS : (unsigned)n;
 }
 
-/* The number in the file dir/name, or -1. */
+/* Returns the number in the file dir/name, or -1. */
 static long long
 read_number(const char *root, const char *dir, const char *name)
 {
@@ -131,7 +134,7 @@ group_quota(const char *root, const char *dir, bool v2)
 	if (!v2)
 		return whole_cpus(read_number(root, dir, "cpu.cfs_quota_us"),
 		    read_number(root, dir, "cpu.cfs_period_us"));
-	/* "max 100000" is not a quota, and not a number either */
+	/* "max 100000" is not a quota; it does not parse as a number */
 	if (snprintf(path, sizeof(path), "%s/cpu.max", dir) < PATH_MAX)
 		text = read_text(root, path);
 	if (text != NULL && sscanf(text, "%lld %lld", &quota, &period) != 2)
@@ -156,7 +159,7 @@ below(const char *path, const char *top)
 	return strcmp(path + len, "/") == 0 ? "" : path + len;
 }
 
-/* From the group up to the mount point of its hierarchy. */
+/* Checks the quotas from the group up to the mount point of its hierarchy. */
 static unsigned
 walk_up(const char *root, const char *mount, const char *path, bool v2)
 {
@@ -201,9 +204,9 @@ unescape(char *s)
 }
 
 /*
- * One line of mountinfo: three numbers, the part of the file system that is
- * mounted, the mount point, options, optional fields, "-", type, source, and
- * the options of the file system.  The line is modified.
+ * Handles one line of mountinfo: three numbers, the part of the file system
+ * that is mounted, the mount point, options, optional fields, "-", type,
+ * source, and the options of the file system.  The line is modified.
  */
 static unsigned
 mount_quota(const char *root, char *line, const struct group *g)
@@ -246,7 +249,9 @@ hierarchy_quota(const char *root, const struct group *g)
 	return least;
 }
 
-/* "number:controllers:path"; the second hierarchy has no controllers. */
+/*
+ * Parses "number:controllers:path"; the version 2 hierarchy has no controllers.
+ */
 static bool
 parse_group(char *line, struct group *g)
 {
@@ -279,7 +284,10 @@ cpus_quota(const char *root)
 	return least;
 }
 
-/* A kernel with more CPUs than fit the mask rejects it: try a larger one. */
+/*
+ * A kernel with more CPUs than the mask has room for rejects it, so larger
+ * masks are tried.
+ */
 static unsigned
 affinity(void)
 {

@@ -15,7 +15,10 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* Whether a call that returned -errno must be repeated, after waiting. */
+/*
+ * Returns whether a call that returned -errno must be repeated, after waiting
+ * if necessary.
+ */
 static int
 again(int fd, short events, ssize_t n)
 {
@@ -51,7 +54,7 @@ fdio_read_all(int fd, size_t max, char **text, size_t *len)
 	ssize_t n = 0;
 
 	do {
-		cap *= 2;	/* one byte is kept for the end */
+		cap *= 2;	/* one byte is reserved for the NUL */
 		more = sys_realloc(all, cap);
 		if (more == NULL)
 			break;
@@ -122,7 +125,10 @@ fdio_hold_standard(void)
 			    fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/* An attribute's name list or value, in allocated memory; its length. */
+/*
+ * Reads an attribute's value, or the list of names, into allocated memory.
+ * Returns its length.
+ */
 static ssize_t
 get_xattr(int fd, const char *name, char **value)
 {
@@ -157,7 +163,8 @@ copy_one_xattr(int from, int to, const char *name)
 }
 
 /*
- * Attributes that describe the bytes of one file, or grant rights to a program.
+ * Attributes that describe the content of one file, or grant rights to a
+ * program, are not copied.
  */
 static bool
 is_copied(const char *name)
@@ -189,8 +196,8 @@ copy_xattrs(int from, int to)
 }
 
 /*
- * A chown that only root may do is not a failure: the owner is then the user
- * who runs the tool, and the group is set separately.
+ * If only root may chown, that is not a failure: the owner is then the user who
+ * runs the tool, and the group is set separately.
  */
 static int
 copy_owner(int to, const struct stat *st, mode_t *mode)

@@ -20,7 +20,9 @@ msg_init(struct msg *m, const char *prog)
 	    prog != NULL ? prog : "coldpress" };
 }
 
-/* One line per write, so that lines of several processes do not mix. */
+/*
+ * Each line is written with one call, so lines of several processes do not mix.
+ */
 static void __attribute__((format(printf, 2, 0)))
 say(const struct msg *m, const char *fmt, va_list ap, const char *end)
 {
@@ -86,7 +88,7 @@ int
 msg_finish(struct msg *m)
 {
 	/*
-	 * A full disk is only noticed when the buffer is flushed or the
+	 * A full disk is noticed only when the buffer is flushed or the
 	 * descriptor closed.  A descriptor that was never open is not an error
 	 * for a tool that wrote nothing to it.
 	 */

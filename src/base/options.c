@@ -45,7 +45,9 @@ typos(const char *a, size_t a_len, const char *b, size_t b_len)
 	return d[a_len][b_len];
 }
 
-/* Returns the name in longs closest to what was typed; NULL: none is close. */
+/*
+ * Returns the name in longs closest to what was typed; NULL if none is close.
+ */
 static const char *
 meant(const char *typed, const struct option *longs)
 {
@@ -57,7 +59,7 @@ meant(const char *typed, const struct option *longs)
 		    strlen(longs->name));
 
 		/*
-		 * changing half of a short name makes another word, not a typo
+		 * replacing half of a short name makes another word, not a typo
 		 */
 		if (n < fewest && 2 * n < len) {
 			fewest = n;

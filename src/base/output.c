@@ -64,7 +64,7 @@ split(struct output *o, const char *path)
 	return rc != 0 ? rc : keep_name(o, base);
 }
 
-/* There is no temporary name, or no longer one. */
+/* Forgets the temporary name, which does not exist or no longer exists. */
 static void
 drop_temp(struct output *o)
 {
@@ -72,7 +72,10 @@ drop_temp(struct output *o)
 	o->temp[0] = '\0';
 }
 
-/* The next temporary name: short, because the final one may have 255 bytes. */
+/*
+ * Makes the next temporary name: short, because the final one may have 255
+ * bytes.
+ */
 static void
 next_temp(struct output *o)
 {
@@ -145,7 +148,10 @@ open_in_place(struct output *o, bool link)
 	return rc != 0 ? rc : fd;
 }
 
-/* What exists there: a descriptor to write in place, or -ENOENT. */
+/*
+ * Examines what exists there.  Returns a descriptor to write in place, or
+ * -ENOENT.
+ */
 static int
 look(struct output *o, bool in_place)
 {
@@ -188,7 +194,7 @@ open_target(struct output *o, bool in_place)
 	return fd;
 }
 
-/* rc: whether the directory is open. */
+/* Creates the output; rc tells whether the directory is open. */
 static int
 create(struct output *o, int rc, bool in_place)
 {
@@ -245,7 +251,7 @@ link_as(const struct output *o, const char *name)
 	return rc;
 }
 
-/* An unnamed file that will replace another gets a temporary name first. */
+/* Gives a temporary name to an unnamed file that will replace another. */
 static int
 link_temp(struct output *o)
 {
@@ -279,8 +285,9 @@ move_temp(struct output *o)
 }
 
 /*
- * The name is given after the last call that can still report a failed write:
- * fsync if requested, otherwise close if the file has a name to outlive it.
+ * Gives the file its name after the last call that can still report a failed
+ * write: fsync if requested, otherwise close, if the file has a temporary name
+ * by which it survives that.
  */
 static int
 give_name(struct output *o)

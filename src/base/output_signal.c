@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A handler has no argument, so this is the library's only global state.  It
- * may run in any thread while another ends the output.  Then the name is
+ * may run in any thread while another finishes the output.  Then the name is
  * already gone or, if the descriptor has been reused, no such name exists
  * there: it contains the process ID and the time.
  */
@@ -16,7 +16,7 @@
 
 static _Atomic(const struct output *) armed;
 
-/* When it is raised again, its default action is restored. */
+/* Raising the signal again takes its restored default action. */
 static void
 remove_temp(int sig)
 {

@@ -8,13 +8,13 @@
 #include "base/output.h"
 
 /*
- * From now on a signal removes o->temp in o->dirfd, if there is such a name;
- * before it is made, so that no moment is left out.  One output of a process
- * at a time: of a second one nothing is removed.
+ * From now on a signal removes o->temp in o->dirfd, if that name exists.  To be
+ * called before the name is created, so that no moment is missed.  A process
+ * can arm one output at a time; nothing is removed for a second one.
  */
 void output_arm(const struct output *o);
 
-/* No more; before o->dirfd is closed. */
+/* Ends this; to be called before o->dirfd is closed. */
 void output_disarm(const struct output *o);
 
 #endif

@@ -2,7 +2,7 @@
  * parallel.c - running one function in several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Threads wait at a gate until it is known whether enough of them started.
+ * Threads wait at a gate until it is known whether enough of them have started.
  */
 #include "base/parallel.h"
 
@@ -51,7 +51,10 @@ move_gate(struct gang *g, bool open)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* Starts that many besides the caller; 0, or why only *started exist. */
+/*
+ * Starts that many besides the caller's.  Returns 0, or the reason why only
+ * *started exist.
+ */
 static int
 start(struct gang *g, struct member *m, unsigned count, unsigned *started)
 {
@@ -66,7 +69,7 @@ start(struct gang *g, struct member *m, unsigned count, unsigned *started)
 	return rc;
 }
 
-/* all: run all of them or none */
+/* Runs the gang; with all, only if every thread can be started. */
 static int
 run_gang(unsigned threads, parallel_fn *fn, void *arg, bool all,
     unsigned *ran)

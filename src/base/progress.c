@@ -34,7 +34,7 @@ progress_add(struct progress *p, uint64_t bytes)
 	atomic_fetch_add_explicit(&p->done_B, bytes, memory_order_relaxed);
 }
 
-/* Three digits and a unit, so that the columns do not move. */
+/* Writes three digits and a unit, so the columns do not move. */
 static void
 put_size(char *text, size_t size, double bytes)
 {
@@ -92,7 +92,7 @@ progress_text(char *text, size_t size, uint64_t done_B, uint64_t total_B,
 
 /*
  * Overwrites the previous line, pads it with blanks and returns the cursor,
- * which every terminal can do.
+ * using only what every terminal supports.
  */
 static void
 overwrite(struct progress *p, const char *text, size_t len)
@@ -107,7 +107,10 @@ overwrite(struct progress *p, const char *text, size_t len)
 	p->width = len;
 }
 
-/* Not wider than the terminal, if known: a wrapped line cannot be erased. */
+/*
+ * Returns the terminal's width, if known, as the limit: a wrapped line cannot
+ * be erased.
+ */
 static size_t
 line_size(int fd)
 {
@@ -119,7 +122,7 @@ line_size(int fd)
 	return w.ws_col;
 }
 
-/* In the background the terminal belongs to the foreground job. */
+/* Returns whether the terminal belongs to another, foreground job. */
 static bool
 in_background(int fd)
 {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns whether s is what quote_bytes() writes for a byte of no character. */
+/* Returns whether s is what quote_bytes() writes for an invalid byte. */
 static bool
 is_escape(const unsigned char *s)
 {

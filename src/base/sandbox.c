@@ -24,7 +24,9 @@ struct ruleset {
 
 enum { QUERY_VERSION = 1 };
 
-/* Everything that a kernel with this ABI can forbid, and nothing else. */
+/*
+ * Returns everything that a kernel with this ABI can forbid, and nothing else.
+ */
 static struct ruleset
 all_rights(long abi)
 {
@@ -76,7 +78,7 @@ allow(int ruleset, int dir, uint64_t rights)
 }
 
 #ifdef KEEPS_PROC
-/* The leak check at exit reads /proc/self; nothing else does. */
+/* Allows reading /proc/self, which only the leak check at exit does. */
 static int
 keep_proc(int ruleset)
 {
@@ -117,9 +119,9 @@ restrict_self(long abi, const int *dirs, size_t count, uint64_t access)
 }
 
 /*
- * The kernel's Landlock ABI: 0 if there is none, because it is not built in,
- * disabled at boot, or blocked by a container's filter that returns EPERM for
- * every unknown call; or -errno.
+ * Returns the kernel's Landlock ABI: 0 if there is none, because it is not
+ * built in, disabled at boot, or blocked by a container's filter that returns
+ * EPERM for every unknown call; or -errno.
  */
 static long
 query_abi(void)
@@ -134,8 +136,8 @@ query_abi(void)
 }
 
 /*
- * Beneath all dirs there is this access, elsewhere none.  A kernel that cannot
- * grant all of it confines nothing.
+ * Grants this access beneath all dirs, and none elsewhere.  A kernel that
+ * cannot grant all of it confines nothing.
  */
 static int
 enter(const int *dirs, size_t count, uint64_t access, bool *confined)

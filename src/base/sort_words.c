@@ -2,8 +2,8 @@
  * sort_words.c - sorting distinct words
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Quicksort whose comparisons do not branch: a misprediction costs more than
- * the two stores.  Heapsort takes over if pivots turn out badly.
+ * This is a quicksort whose comparisons do not branch: a misprediction costs
+ * more than the two stores.  Heapsort takes over if pivots turn out badly.
  */
 #include "base/sort_words.h"
 
@@ -73,7 +73,7 @@ median(uint64_t a, uint64_t b, uint64_t c)
 	return c < lo ? lo : c > hi ? hi : c;
 }
 
-/* Since words are distinct, it is never the smallest. */
+/* Returns a pivot which, because words are distinct, is never the smallest. */
 static uint64_t
 pivot(const uint64_t *a, size_t n)
 {
@@ -86,7 +86,7 @@ pivot(const uint64_t *a, size_t n)
 	    median(a[n - 1 - 2 * e], a[n - 1 - e], a[n - 1]));
 }
 
-/* Moves those below the pivot to the front; returns how many. */
+/* Moves the words below the pivot to the front, and returns their number. */
 static size_t
 partition(uint64_t *a, size_t n, uint64_t mid, uint64_t *spare)
 {

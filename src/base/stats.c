@@ -57,8 +57,8 @@ stats_trimmed(const double *sorted, size_t n, double share, size_t *cut)
 }
 
 /*
- * P(X = k) for n fair coins, computed from the previous one: exact up to
- * rounding.  The first, 2^-n, is kept as a logarithm because it may underflow.
+ * P(X = k) for n fair coins, computed from P(X = k - 1): exact up to rounding.
+ * The first, 2^-n, is kept as a logarithm because it may underflow.
  */
 struct coins {
 	double n, k, log_p;

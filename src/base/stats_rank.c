@@ -41,7 +41,10 @@ fill_averages(double *a, const double *v, size_t n)
 			*a++ = 0.5 * (v[i] + v[k]);
 }
 
-/* Two-sided p of the centre 0; averages of 0 count against a difference. */
+/*
+ * Returns the two-sided p-value of the centre 0; averages of 0 count against a
+ * difference.
+ */
 static double
 p_of_zero(const double *a, size_t m, const double *p)
 {
@@ -61,7 +64,7 @@ p_of_zero(const double *a, size_t m, const double *p)
 }
 
 /*
- * As stats_median_interval(), but from the m sorted averages and the
+ * Works like stats_median_interval(), but on the m sorted averages and the
  * distribution p.
  */
 static void

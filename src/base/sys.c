@@ -23,7 +23,8 @@ enum {
 /*
  * The C library maps large allocations and returns an address 16 bytes into a
  * page.  Copying to such addresses takes twice as long on CPUs whose string
- * moves have a slow case, including AMD's Zen; so would reading a cached file.
+ * moves have a slow case, including AMD's Zen; and so would reading a cached
+ * file.
  */
 void *
 sys_malloc(size_t size)

@@ -33,7 +33,7 @@ struct table {
 	int err;			/* the first failure of the row */
 };
 
-/* The text before a value: a comma and, in JSON, its name. */
+/* Writes the text before a value: a comma and, in JSON, its name. */
 static void
 next_value(struct table *t)
 {
@@ -193,7 +193,7 @@ table_comment(struct table *t, const char *key, const char *fmt, ...)
 	for (char *s = text; *s != '\0'; s++)
 		if (*s == '\n' || *s == '\r')
 			*s = ' ';
-	/* like a row, which is not begun yet, or is ended */
+	/* in the row's buffer: no row has been begun */
 	strbuf_str(&t->row, "# ");
 	quote_bytes(&t->row, key, '\0');
 	strbuf_str(&t->row, ": ");
@@ -245,7 +245,8 @@ cut_partial(int fd)
 }
 
 /*
- * 1 if path has the header of these columns, 0 if it has no header, or -EEXIST.
+ * Returns 1 if path has the header of these columns, 0 if it has no header, or
+ * -EEXIST.
  */
 static int
 check_header(const char *path, const char *const *columns, size_t count)

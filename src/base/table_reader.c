@@ -70,7 +70,7 @@ first_char(struct table_reader *t)
 	return c;
 }
 
-/* One row.  Returns 1, 0 at the end, or -errno. */
+/* Reads one row.  Returns 1, 0 at the end, or -errno. */
 static int
 read_row(struct table_reader *t, struct row *r)
 {

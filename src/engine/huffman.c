@@ -12,8 +12,8 @@
 _Static_assert(HUFFMAN_SYMBOLS <= 1 << 16, "a symbol has 16 bits of a word");
 
 /*
- * The depths of a Huffman tree over weights in ascending order, in place:
- * merged weights become parents, and these become depths (Moffat and
+ * Computes the depths of a Huffman tree over weights in ascending order, in
+ * place: merged weights become parents, and these become depths (Moffat and
  * Katajainen 1995).
  */
 static void
@@ -51,10 +51,10 @@ tree_depths(uint32_t *w, int n)
 }
 
 /*
- * Package-merge (Larmore and Hirschberg 1990): in each round the weights are
- * merged with the pairs of the previous round.  Only which of the two an item
- * was is recorded; going back from the 2n - 2 lightest of the last round, each
- * weight among them makes its symbol's code one bit longer, and each pair
+ * Uses package-merge (Larmore and Hirschberg 1990): in each round the weights
+ * are merged with the pairs of the previous round.  Only which of the two an
+ * item was is recorded; going back from the 2n - 2 lightest of the last round,
+ * each weight among them makes its symbol's code one bit longer, and each pair
  * selects two items of the previous round.
  */
 static void

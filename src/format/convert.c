@@ -92,7 +92,7 @@ convert_plan(const struct convert *c, struct plan *p, uint64_t *bytes,
 	return rc;
 }
 
-/* One thread: as many slots as fit beside the fixed part. */
+/* With one thread, plans as many slots as fit beside the fixed part. */
 static int
 fewer_slots(const struct convert *c, struct plan *p, struct convert_result *r)
 {
@@ -123,7 +123,7 @@ plan_within(struct convert *c, struct plan *p, struct convert_result *r)
 	}
 }
 
-/* Makes the plan, looking at the data to be decoded. */
+/* Makes the plan, after peeking at the data to be decoded. */
 static int
 make_plan(struct convert *c, struct input *in, struct plan *p,
     struct convert_result *r)
@@ -143,7 +143,7 @@ make_plan(struct convert *c, struct input *in, struct plan *p,
 	return rc;
 }
 
-/* "65 MiB", rounded up; "12 KiB" below that. */
+/* Writes "65 MiB", rounded up, or "12 KiB" for smaller sizes. */
 static int
 put_size(char *buf, size_t size, uint64_t bytes, uint64_t round)
 {
@@ -154,7 +154,7 @@ put_size(char *buf, size_t size, uint64_t bytes, uint64_t round)
 	    unit == 10 ? "KiB" : "MiB");
 }
 
-/* Says what is needed, what is allowed, and by which option. */
+/* Describes what is needed, what is allowed, and by which option. */
 static void
 name_need(const struct convert *c, struct convert_result *r)
 {

@@ -3,15 +3,18 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Boundaries are chosen by a gear hash: each byte shifts the hash by one and
- * adds a number of its own, so that the top bits depend on the last 64 bytes.
- * From half the maximum size on, a block ends where the top bits are zero,
- * which is a quarter of that size later on average; one block in eight reaches
- * the maximum size, and the next is again cut by content.
+ * adds its own number, so the top bits depend on the last 64 bytes.  From half
+ * the maximum size on, a block ends where the top bits are zero, which happens
+ * on average a quarter of that size later; one block in eight reaches the
+ * maximum size, and the next is again cut by content.
  */
 #include "format/cutter.h"
 
 
-/* A fixed random-looking number for each byte value (splitmix64's mixer). */
+/*
+ * Returns a fixed random-looking number for each byte value (splitmix64's
+ * mixer).
+ */
 static uint64_t
 gear(uint64_t byte)
 {

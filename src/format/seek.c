@@ -2,8 +2,9 @@
  * seek.c - reading a range of a compressed file without decoding all before it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Runs a decoder over the stream (seek_stream.c) built from some of a map's
- * units (seek_map.c), or over the whole file if there are none.
+ * Reading a range means running a decoder over the stream (seek_stream.c) built
+ * from some of a map's units (seek_map.c), or over the whole file if there are
+ * none.
  */
 #include "format/seek_formats.h"
 
@@ -72,7 +73,7 @@ find_unit(const struct seek_map *m, uint64_t plain)
 }
 
 /*
- * One run of the decoder.  It ends when the window is complete, if too much
+ * Runs the decoder once.  The run ends when the window is complete, if too much
  * would have to be decompressed just for a check.
  */
 static int
@@ -113,7 +114,7 @@ whole_file(const struct seek_map *m, struct seek_stream *s)
 	return seek_extent(s, 0, m->len);
 }
 
-/* The amount of data, if everything must be decompressed to find it. */
+/* Counts the data if everything must be decompressed to know its size. */
 static int
 count_plain(const struct seek_map *m, const struct convert *c,
     uint64_t *size, struct seek_result *result)
@@ -133,7 +134,7 @@ count_plain(const struct seek_map *m, const struct convert *c,
 	return rc;
 }
 
-/* Without units: from the beginning. */
+/* Reads from the beginning, without units. */
 static int
 read_from_start(const struct seek_map *m, const struct convert *c,
     uint64_t from, uint64_t len, bool verify, int out_fd,

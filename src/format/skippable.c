@@ -38,8 +38,8 @@ shows_end(const uint8_t *p, size_t len)
 }
 
 /*
- * Reads a frame; returns the bytes of its content missing from the input, or
- * -errno.
+ * Reads a frame.  Returns how many bytes of its content are missing from the
+ * input, or -errno.
  */
 static int64_t
 drop(struct input *in, uint8_t *head)

@@ -17,7 +17,7 @@ enum {
 	LEAST = 3
 };
 
-/* ALL_B is in addition to everything counted. */
+/* Returns the number of threads; ALL_B is in addition to everything counted. */
 unsigned
 image_buffers_threads(const struct image *m, unsigned most)
 {
@@ -70,7 +70,7 @@ image_buffers_close(struct image_buffers *b)
 	pthread_mutex_destroy(&b->lock);
 }
 
-/* Called with the lock held; returns me's own buffer, or another's. */
+/* Returns me's own buffer, or another thread's; called with the lock held. */
 static struct image_buffer *
 take(struct image_buffers *b, unsigned me)
 {

@@ -40,8 +40,8 @@ struct image_buffers {
 unsigned image_buffers_threads(const struct image *m, unsigned most);
 
 /*
- * Allocates as many as fit the memory; 0 or -ENOMEM; must be closed in any
- * case.
+ * Allocates as many as fit the memory.  Returns 0 or -ENOMEM; must be closed in
+ * any case.
  */
 int image_buffers_open(struct image_buffers *b, size_t block_B,
     unsigned threads, struct image_ending *e);
@@ -49,19 +49,19 @@ void image_buffers_close(struct image_buffers *b);
 
 /* All calls below are thread-safe. */
 
-/* A buffer for thread me, with one user; NULL if none is left. */
+/* Returns a buffer for thread me, with one user; NULL if none is left. */
 struct image_buffer *image_buffers_take(struct image_buffers *b, unsigned me);
 
-/* Waits for a buffer; NULL once the walk has ended. */
+/* Waits for a buffer.  Returns NULL once the walk has ended. */
 struct image_buffer *image_buffers_wait(struct image_buffers *b, unsigned me);
 
 /* Wakes waiting threads when a thread leaves. */
 void image_buffers_wake(struct image_buffers *b);
 
-/* Returns whether buffers should be returned. */
+/* Returns whether buffers are short and should be returned. */
 bool image_buffers_few(struct image_buffers *b);
 
-/* Adds that many users; removes one user. */
+/* These add that many users, and remove one. */
 void image_buffer_use(struct image_buffer *b, unsigned times);
 void image_buffer_done(struct image_buffers *all, struct image_buffer *b);
 

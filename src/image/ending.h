@@ -15,7 +15,10 @@ struct image_ending {
 	const atomic_bool *cancel;	/* the caller's, or NULL */
 };
 
-/* The first error is kept.  Thread-safe, as is the other. */
+/*
+ * Ends the walk; the first error is kept.  Thread-safe, as is the next
+ * function.
+ */
 static inline void
 image_end(struct image_ending *e, int err)
 {

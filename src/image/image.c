@@ -33,7 +33,7 @@ image_give(struct image_memory *m, uint64_t bytes)
 	m->taken -= bytes;
 }
 
-/* Makes room for one more item; the memory counted is the capacity. */
+/* Makes room for one more item; the capacity counts as memory. */
 static int
 grow(struct image *m, void **items, size_t count, size_t *cap, size_t size)
 {
@@ -43,7 +43,7 @@ grow(struct image *m, void **items, size_t count, size_t *cap, size_t size)
 	/* they are referred to by 32-bit indices */
 	if (count >= UINT32_MAX)
 		return -EFBIG;
-	/* it doubles, except the first time */
+	/* the array doubles, except for the first time */
 	rc = count < before ? 0 : image_take(m->memory, (before + 8) * size);
 	return rc != 0 ? rc : array_grow(items, count, cap, size);
 }

@@ -7,7 +7,10 @@
 
 #include <pthread.h>
 
-/* Spinning is cheaper than sleeping, if the C library supports it. */
+/*
+ * Initializes a lock that spins if the C library supports it, which is cheaper
+ * than sleeping.
+ */
 static inline void
 image_lock_init(pthread_mutex_t *lock)
 {

@@ -82,7 +82,7 @@ same_data(const struct image *m, const struct image_file *a,
 	return same_blocks(m, a, b);
 }
 
-/* f, which is file k, is a duplicate of first. */
+/* Records that f, which is file k, is a duplicate of first. */
 static void
 add_duplicate(struct image_file *first, struct image_file *f, uint32_t k)
 {
@@ -178,7 +178,7 @@ reserve(struct image_plan *p, const struct image *m, size_t tails,
 	    -ENOMEM : 0;
 }
 
-/* Counts files by their fragment. */
+/* Sorts files by their fragment. */
 static int
 sort_tails(struct image_plan *p, const struct image *m)
 {

@@ -21,7 +21,8 @@ struct part {
 };
 
 /*
- * The kernel reads only the first maximum-size disk request of a longer range.
+ * Requests a part in steps: of a longer range, the kernel reads only the first
+ * maximum-size disk request.
  */
 static void
 ask(const struct image *m, const struct part *p)
@@ -33,7 +34,7 @@ ask(const struct image *m, const struct part *p)
 		    POSIX_FADV_WILLNEED);
 }
 
-/* Extends p, or requests it and begins another. */
+/* Extends p, or requests it and starts another. */
 static void
 add_jobs(const struct image_readahead *a, struct part *p, size_t from,
     size_t to)

@@ -54,7 +54,7 @@ call_damage(struct image_rows *w, uint64_t at, const char *path,
 		image_end(w->ending, rc);
 }
 
-/* Fills in how it is stored. */
+/* Fills in how the file is stored. */
 static void
 count_blocks(const struct image *m, const struct image_file *f,
     struct walk_file *row)
@@ -72,7 +72,7 @@ count_blocks(const struct image *m, const struct image_file *f,
 	row->fragment = f->fragment == IMAGE_NONE ? -1 : (int64_t)f->fragment;
 }
 
-/* Called with the lock held.  Reports a file of which only err is known. */
+/* Reports a file of which only err is known; called with the lock held. */
 static void
 report_bare(struct image_rows *w, const char *path, enum walk_type type,
     int err)
@@ -154,7 +154,7 @@ report_dir(struct image_rows *w, size_t i)
 		report_bare(w, path, WALK_DIR, -EBADMSG);
 }
 
-/* An empty file, a link, a device, or a damaged one. */
+/* Reports an empty file, a link, a device, or a damaged file. */
 static void
 report_other(struct image_rows *w, const struct image_file *f, const char *path,
     const uint8_t *empty)
@@ -281,7 +281,7 @@ report_duplicates(struct image_rows *w, const struct image_outcome *o)
 		report_one(w, i, row, first);
 }
 
-/* Called with the lock held, which is released. */
+/* Reports the batch; called with the lock held, which it releases. */
 static void
 report_all(struct image_rows *w, struct image_row_batch *t)
 {

@@ -26,7 +26,7 @@ struct image_rows {
  */
 enum { IMAGE_BATCH_SOME = 32, IMAGE_BATCH = 256 };
 
-/* The outcomes of one thread, until there are enough of them. */
+/* The results of one thread, until there are enough of them. */
 struct image_row_batch {
 	struct image_rows *rows;
 	size_t count;
@@ -39,7 +39,7 @@ int image_rows_open(struct image_rows *w, struct image *m,
     struct walk_result *r);
 void image_rows_close(struct image_rows *w);
 
-/* Reports damage outside of files.  Only while there is a single thread. */
+/* Reports damage outside files; only while there is a single thread. */
 void image_rows_table(struct image_rows *w, uint64_t at, const char *reason);
 
 /*
@@ -53,7 +53,8 @@ int image_rows_rest(struct image_rows *w);
 /* All calls below are thread-safe; each batch belongs to one thread. */
 
 /*
- * Reports rows of all files with this data, now or later; of all that are left.
+ * These report the rows of all files with this data, now or later, and all rows
+ * that are left.
  */
 void image_rows_add(struct image_row_batch *t, const struct image_outcome *o);
 void image_rows_flush(struct image_row_batch *t);

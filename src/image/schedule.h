@@ -33,16 +33,17 @@ struct image_scheduler {
 };
 
 /*
- * each: the number of files that a thread best hashes together.  Returns 0 or
- * -ENOMEM; must be closed even on failure.
+ * Opens the scheduler; each is the number of files that a thread best hashes
+ * together.  Returns 0 or -ENOMEM; must be closed even on failure.
  */
 int image_scheduler_open(struct image_scheduler *s, const struct image *m,
     const struct image_plan *p, unsigned threads, unsigned each);
 void image_scheduler_close(struct image_scheduler *s);
 
 /*
- * A job for thread me, which has a buffer for it; NULL: no more. alone: no
- * other file is in any queue, now or later.  Thread-safe.
+ * Returns a job for thread me, which has a buffer for it, or NULL if there are
+ * no more.  alone means that no other file is in any queue, now or later.
+ * Thread-safe.
  */
 const struct image_job *image_scheduler_take(struct image_scheduler *s,
     unsigned me, bool *alone);

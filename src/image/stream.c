@@ -9,8 +9,8 @@
  *
  * Hashing two streams takes little more time than one.  So a single stream is
  * left in the list until there is another, or buffers run short, or no other
- * file is left; and the excess of the longer of two pieces is put back, too.
- * Each list belongs to the thread that brought the stream's first piece.
+ * file is left; the excess of the longer of two pieces is also put back.  Each
+ * list belongs to the thread that brought the stream's first piece.
  */
 #include "stream.h"
 
@@ -36,7 +36,7 @@ file_of(struct image_streams *w, const struct image_stream *s)
 	return &w->image->file[s->file];
 }
 
-/* Blocks that the image does not store: they are zeros. */
+/* Returns whether the image does not store the next blocks: they are zeros. */
 static bool
 is_hole(const struct image_streams *w, const struct image_file *f, uint32_t k)
 {
@@ -81,7 +81,10 @@ offer(struct image_streams *w, struct image_stream *s)
 	w->ready[s->owner].len++;
 }
 
-/* Reuses a stream or allocates one, with its digest; NULL: out of memory. */
+/*
+ * Reuses a stream or allocates one, with its digest.  Returns NULL if out of
+ * memory.
+ */
 static struct image_stream *
 new_stream(struct image_streams *w)
 {
@@ -103,7 +106,7 @@ new_stream(struct image_streams *w)
 	return s;
 }
 
-/* Returns the stream of a file; NULL: there is none, and the walk ends. */
+/* Returns the stream of a file, or NULL if there is none, and the walk ends. */
 static struct image_stream *
 begin(struct image_streams *w, unsigned me, uint32_t file, int64_t first_ns)
 {

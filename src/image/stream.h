@@ -70,7 +70,8 @@ void image_streams_close(struct image_streams *s);
 /*
  * All calls below are thread-safe.  Thread me hands b, with one use for each,
  * to the files that it belongs to: block k of one file; or the tails in a
- * fragment block.  image_streams_give_holes(): the whole file is holes.
+ * fragment block.  image_streams_give_holes() does this for a file that
+ * consists of holes.
  */
 void image_streams_give(struct image_streams *s, unsigned me, uint32_t file,
     uint32_t k, struct image_buffer *b, int64_t first_ns);
@@ -82,7 +83,7 @@ void image_streams_give_holes(struct image_streams *s, unsigned me,
 
 /*
  * Hashes some of the pieces of me's files, if there are as many as are best
- * hashed together; or, with all, anybody's.  Returns whether it did.
+ * hashed together; or, with all, those of any thread.  Returns whether it did.
  */
 bool image_streams_hash(struct image_streams *s, unsigned me, bool all,
     image_finished_fn *finished, void *arg);

@@ -10,8 +10,8 @@
 enum { IMAGE_PATH_MAX = 64 << 10 };
 
 /*
- * A path from the root, at the end of buf, which has IMAGE_PATH_MAX bytes;
- * NULL: too long.  The directory must not be the root.
+ * Returns a path from the root, at the end of buf, which has IMAGE_PATH_MAX
+ * bytes; NULL if it is too long.  The directory must not be the root.
  */
 const char *image_file_path(const struct image *m, uint32_t file, char *buf);
 const char *image_dir_path(const struct image *m, size_t dir, char *buf);

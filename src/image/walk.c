@@ -42,8 +42,8 @@ struct worker {
 };
 
 /*
- * Returns the block of a job, as image_unpack(); NULL, or what is wrong with
- * it.
+ * Reads the block of a job with image_unpack().  Returns NULL, or what is wrong
+ * with it.
  */
 static const char *
 read_block(struct worker *k, const struct image_job *j, size_t want,
@@ -165,7 +165,7 @@ hash_some(struct worker *k, bool all)
 	    &k->w->streams, k->me, all, finished, k->batch);
 }
 
-/* If none is left, hashing frees one. */
+/* Takes a buffer; if none is left, hashing frees one. */
 static struct image_buffer *
 take_buffer(struct worker *k)
 {
@@ -178,7 +178,9 @@ take_buffer(struct worker *k)
 	return b;
 }
 
-/* False: there are no more, or the walk has ended. */
+/*
+ * Works on one job.  Returns false if there are no more, or the walk has ended.
+ */
 static bool
 work_once(struct worker *k)
 {

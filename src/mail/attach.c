@@ -29,7 +29,7 @@ add_header(struct mail_maker *m, struct prng *p, const char *type,
 	    suffix, base64 ? "base64" : "7bit");
 }
 
-/* Pictures, archives and the like. */
+/* Adds the content of pictures, archives and the like. */
 static void
 add_noise(struct mail_maker *m, struct prng *p, size_t end)
 {
@@ -42,7 +42,7 @@ add_noise(struct mail_maker *m, struct prng *p, size_t end)
 	encode_noise(&m->out, p, m->out.len < end ? end - m->out.len : 0);
 }
 
-/* A document of an office program: much of it is repetitive. */
+/* Adds a document of an office program, much of which is repetitive. */
 static void
 add_document(struct mail_maker *m, struct prng *p, size_t end)
 {
@@ -64,7 +64,7 @@ add_document(struct mail_maker *m, struct prng *p, size_t end)
 	}
 }
 
-/* A program's log: a few messages with varying numbers. */
+/* Adds a program's log: a few messages with varying numbers. */
 static void
 add_log(struct mail_maker *m, struct text *t, size_t end)
 {
@@ -112,7 +112,7 @@ add_table(struct mail_maker *m, struct text *t, size_t end)
 	}
 }
 
-/* Each i has one kind, and their shares are approached quickly. */
+/* Each i has one kind; the shares of the kinds are approached quickly. */
 void
 mail_attach(struct mail_maker *m, const struct mail *a, unsigned i, size_t len)
 {

@@ -63,7 +63,7 @@ is_utf8(enum encoding e)
 	return e == ENCODE_UTF8 || e == ENCODE_UTF8_QP;
 }
 
-/* One character of Latin-1 as stored before quoting. */
+/* Converts one Latin-1 character to its bytes before quoting. */
 static unsigned
 in_charset(uint8_t c, enum encoding e, uint8_t out[2])
 {

@@ -5,7 +5,7 @@
  * Sources: RFC 5322 (format), RFC 5321 (Received), RFC 6376 (DKIM), RFC 8601
  * (Authentication-Results), RFC 8617 (ARC), RFC 2369 and 2919 (lists).  The
  * signatures are random data in the right form.  Small mails take a short
- * route: the trace headers must leave room for a text.
+ * route, because the trace headers must leave room for a text.
  */
 #include "mail/mail.h"
 
@@ -45,7 +45,7 @@ add_received(struct mail_maker *m, const char *by, const char *from,
 	strbuf_char(&m->out, '\n');
 }
 
-/* Base64 in folded lines. */
+/* Adds base64 in folded lines. */
 static void
 add_signature(struct mail_maker *m)
 {
@@ -94,7 +94,7 @@ add_arc(struct mail_maker *m, const struct mail *a)
 	add_results(m, "ARC-Authentication-Results: i=1;", a);
 }
 
-/* The trace headers added by the hosts on the way, the last one first. */
+/* Adds the trace headers of the hosts on the way, the last one first. */
 static void
 add_traces(struct mail_maker *m, const struct mail *a)
 {
@@ -120,7 +120,7 @@ add_traces(struct mail_maker *m, const struct mail *a)
 		    a->date + 1);
 }
 
-/* In-Reply-To, and References from the first mail of the thread. */
+/* Adds In-Reply-To, and References from the first mail of the thread. */
 static void
 add_references(struct mail_maker *m, const struct mail *a)
 {

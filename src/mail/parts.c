@@ -28,7 +28,7 @@ add_plain(struct mail_maker *m, struct mail *a, size_t len)
 	    a->encoding);
 }
 
-/* The same text again, with tags. */
+/* Adds the same text again, with tags. */
 static void
 add_page(struct mail_maker *m, const struct mail *a)
 {
@@ -69,7 +69,7 @@ left_of(const struct mail_maker *m, const struct mail *a)
 	    a->target_B - m->out.len - CLOSING : 0;
 }
 
-/* Text and page; the caller has checked that both fit. */
+/* Adds text and page; the caller has checked that both fit. */
 static void
 add_alternative(struct mail_maker *m, struct mail *a, const char *boundary,
     size_t len)
@@ -102,7 +102,7 @@ add_attachments(struct mail_maker *m, const struct mail *a,
 	}
 }
 
-/* As much of it as fits; the attachment takes the rest. */
+/* Adds as much of the text as fits; the attachment takes the rest. */
 static void
 add_rich(struct mail_maker *m, struct mail *a)
 {

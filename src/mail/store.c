@@ -77,7 +77,7 @@ store_writer_free(struct store_writer *w)
 		strbuf_free(&w->mbox[i]);
 }
 
-/* w->path is that directory or its parent; it may already exist. */
+/* Creates a directory, w->path or its parent, which may already exist. */
 static int
 make_dir(struct store_writer *w)
 {
@@ -88,7 +88,7 @@ make_dir(struct store_writer *w)
 	return mkdir(w->path.data, 0777) == -1 && errno != EEXIST ? -errno : 0;
 }
 
-/* The root, the list and the first day of the week. */
+/* Sets the path to the root, the list and the first day of the week. */
 static void
 set_path(struct store_writer *w, const struct mail_maker *m, unsigned folder)
 {
@@ -180,7 +180,7 @@ write_file(struct store_writer *w, const void *data, size_t len, int64_t date)
 	return rc != 0 ? rc : keep_line(w, data, len);
 }
 
-/* Named as by dovecot(1): time, number, host, size and flags. */
+/* Names the file as dovecot(1) does: time, number, host, size and flags. */
 static void
 name_in_maildir(struct store_writer *w, const struct mail_maker *m,
     const struct mail *a)
@@ -197,7 +197,10 @@ name_in_maildir(struct store_writer *w, const struct mail_maker *m,
 		strbuf_fmt(&w->path, ":2,%s", flags[r % 6]);
 }
 
-/* Preceded by a "From " line, with ">" before lines that look like one. */
+/*
+ * Adds a mail preceded by a "From " line, with ">" before lines that look like
+ * one.
+ */
 static void
 add_to_mbox(struct strbuf *b, const struct mail_maker *m, const struct mail *a)
 {

@@ -10,7 +10,8 @@
 enum { WIDTH = 66, DEPTH_MOST = 3 };
 
 /*
- * Words of a repeated phrase, and how much more repetition makes it one longer.
+ * The number of words in a repeated phrase, and how much more repetition makes
+ * it one word longer.
  */
 enum { PHRASE = 5, LONGER = PRNG_ONE / 64 };
 
@@ -135,7 +136,7 @@ text_line(struct text *t, struct strbuf *b, unsigned count)
 	}
 }
 
-/* How often a line has already been quoted. */
+/* Returns how often a line has already been quoted. */
 static unsigned
 depth_of(const char *line, size_t len)
 {

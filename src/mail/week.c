@@ -58,7 +58,7 @@ mail_week(struct mail_maker *m, uint64_t week)
 /*
  * Decides whether the mail has attachments, and its size.  Mails with
  * attachments are spread evenly among the others, and the sizes of each kind
- * evenly over their part of the table: the statistics of a small corpus are
+ * evenly over their part of the table, so the statistics of a small corpus are
  * close to those of a large one.
  */
 static void
@@ -80,7 +80,7 @@ draw_size(const struct mail_maker *m, struct mail *a)
 	    (uint32_t)(from + (u * part >> 16)));
 }
 
-/* A recent mail in the same folder, or in another one; or MAIL_NONE. */
+/* Returns a recent mail in the same folder, or in another one, or MAIL_NONE. */
 static uint16_t
 recent(struct mail_maker *m, unsigned folder, bool same)
 {
@@ -137,7 +137,7 @@ draw_stuff(struct mail_maker *m, struct mail *a)
 		}
 }
 
-/* A reply, or the first mail of a thread. */
+/* Decides between a reply and the first mail of a thread. */
 static void
 draw_thread(struct mail_maker *m, struct mail *a)
 {
@@ -156,7 +156,7 @@ draw_thread(struct mail_maker *m, struct mail *a)
 	memcpy(a->subject, m->mails[a->parent].subject, sizeof(a->subject));
 }
 
-/* A copy of an earlier mail, through another list. */
+/* Makes a copy of an earlier mail, through another list. */
 static void
 draw_twin(struct mail_maker *m, struct mail *a)
 {

@@ -33,9 +33,9 @@ caches_may_drop(void)
 }
 
 /*
- * In the child: returns 0 or an errno, as far as it fits an exit status.  If
- * the child hangs, nobody must be left waiting for the other end of one of our
- * descriptors.
+ * Runs in the child.  Returns 0 or an errno, as far as it fits an exit status.
+ * If the child hangs, nobody must be left waiting at the other end of one of
+ * our descriptors.
  */
 static int
 drop(void)
@@ -53,7 +53,7 @@ drop(void)
 	return -rc & 0x7f;
 }
 
-/* KiB that are dirty or under writeback; 0: unknown. */
+/* Returns how many KiB are dirty or under writeback; 0 if unknown. */
 static uint64_t
 unwritten(void)
 {
@@ -84,7 +84,7 @@ sleep_ms(unsigned ms)
 	nanosleep(&t, NULL);
 }
 
-/* Waits for the end of the child, or -ETIMEDOUT. */
+/* Waits for the child to exit.  Returns -ETIMEDOUT if it does not. */
 static int
 wait_for(pid_t child)
 {

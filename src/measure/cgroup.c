@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The path after "0::" in /proc/self/cgroup.  Returns 0 or -errno. */
+/* Reads the path after "0::" in /proc/self/cgroup.  Returns 0 or -errno. */
 static int
 own_path(char *path, size_t size)
 {
@@ -38,7 +38,7 @@ own_path(char *path, size_t size)
 	return rc;
 }
 
-/* The nth word, from 0, of a line; false if it is too long for word. */
+/* Copies the nth word, from 0, of a line.  Returns false if it is too long. */
 static bool
 nth_word(const char *line, int nth, char *word, size_t size)
 {
@@ -57,7 +57,7 @@ nth_word(const char *line, int nth, char *word, size_t size)
 }
 
 /*
- * Where the hierarchy is mounted: words 3 and 4 of a line of
+ * Finds where the hierarchy is mounted: words 3 and 4 of a line of
  * /proc/self/mountinfo are the root within it and the mount point, and its type
  * follows a single dash.  Returns 0 or -errno.
  */
@@ -137,7 +137,7 @@ cgroup_create(struct cgroup *g, const char *name)
 		g->now = open_in(g, "memory.current", O_RDONLY);
 		g->peak = open_in(g, "memory.peak", O_RDWR);
 	}
-	/* Without these the group is of no use. */
+	/* Without these files the group is useless. */
 	if (rc == 0 && (g->cpu < 0 || g->kill < 0))
 		rc = -ENOENT;
 	if (rc != 0)
@@ -178,7 +178,8 @@ cgroup_mark(struct cgroup *g)
 		return;
 	now = number(g->now, "");
 	/*
-	 * If the kernel cannot reset the peak, it says nothing about one run.
+	 * If the kernel cannot reset the peak, it reveals nothing about a
+	 * single run.
 	 */
 	if (now < 0 || sys_write(g->peak, "0\n", 2) != 2) {
 		sys_close(g->peak);

@@ -110,8 +110,8 @@ grow_devices(struct cold *c)
 }
 
 /*
- * The file system of fd and, if it is on an image, that of the image, and so
- * on.
+ * Adds the file system of fd and, if it is on an image, that of the image, and
+ * so on.
  */
 static void
 add_device(struct cold *c, int fd, dev_t dev)
@@ -165,7 +165,7 @@ cold_add(struct cold *c, int fd, const struct stat *st)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* The loop device's own cache; only root can open it. */
+/* Drops the loop device's own cache; only root can open the device. */
 static void
 take_out_device(const struct device *d)
 {
@@ -198,7 +198,7 @@ take_out_image(struct cold *c, const struct device *d)
 	count_file(&c->images, rc, pages, resident);
 }
 
-/* Bytes read from devices for this process, or this thread. */
+/* Returns the bytes read from devices for this process, or this thread. */
 static uint64_t
 own_B(enum cold_reader reader)
 {
@@ -243,7 +243,8 @@ cold_before(struct cold *c, int fd, const struct stat *st,
 }
 
 /*
- * Returns the minimum that a device must deliver for that many bytes of a file.
+ * Returns the minimum that a device must deliver for that many requested bytes
+ * of a file.
  */
 static uint64_t
 stored_B(const struct stat *st, uint64_t asked_B)

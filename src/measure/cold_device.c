@@ -68,7 +68,10 @@ kind_of(uint32_t magic)
 	}
 }
 
-/* Reads the file DIR/name as a line of text; false: it does not exist. */
+/*
+ * Reads the file DIR/name as a line of text.  Returns false if it does not
+ * exist.
+ */
 static bool
 read_line(int dir, const char *name, char *text, size_t size)
 {
@@ -91,8 +94,8 @@ open_sys(int dir, const char *path)
 }
 
 /*
- * The file behind the device with the sysfs directory dir, if it is a loop
- * device.
+ * Finds the file behind the device with the sysfs directory dir, if it is a
+ * loop device.
  */
 static bool
 find_file(int dir, char path[PATH_MAX])
@@ -101,7 +104,10 @@ find_file(int dir, char path[PATH_MAX])
 	    read_line(dir, "../loop/backing_file", path, PATH_MAX);
 }
 
-/* Opens the next of the devices that dir consists of; or -errno. */
+/*
+ * Opens the first of the devices that dir consists of.  Returns -errno on
+ * failure.
+ */
 static int
 first_slave(int dir)
 {
@@ -122,8 +128,8 @@ first_slave(int dir)
 }
 
 /*
- * Opens the image.  Its name dates from when the loop device was set up: the
- * file now there must at least have the right size.
+ * Opens the image.  Its name dates from when the loop device was set up, so the
+ * file now found there must at least have the right size.
  */
 static int
 open_image(int dir, const char *path, uint64_t *at)
@@ -227,9 +233,9 @@ any_loop(void)
 }
 
 /*
- * Squashfs caches some blocks of small files in memory of its own, which
- * nothing reveals or drops.  So everything in it must come from the device: the
- * data before the inode table.
+ * Returns the length of the data before the inode table.  Squashfs caches some
+ * blocks of small files in its own memory, which nothing reveals or drops; so
+ * all of this data must come from the device.
  */
 static int64_t
 squashfs_data_B(const struct device *d)
@@ -317,7 +323,10 @@ device_close(struct device *d)
 		sys_close(d->stat);
 }
 
-/* The number of sectors read is the third number in the line. */
+/*
+ * Returns the bytes read, from the third number in the line, which counts
+ * sectors.
+ */
 static int64_t
 total_B(const struct device *d)
 {

@@ -41,7 +41,7 @@ device_of(const struct stat *st)
 
 /*
  * Collects what is known of the file system that contains fd, or of the block
- * device fd; dev: its device_of().
+ * device fd; dev is its device_of().
  */
 void device_open(struct device *d, int fd, dev_t dev);
 void device_close(struct device *d);
@@ -49,7 +49,7 @@ void device_close(struct device *d);
 /* Starts counting here. */
 void device_mark(struct device *d);
 
-/* Bytes read since then; -1: unknown. */
+/* Returns the bytes read since then, or -1 if unknown. */
 int64_t device_read_B(const struct device *d);
 
 /* Returns whether the file's data is in its inode, where no page holds it. */

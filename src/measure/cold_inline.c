@@ -14,7 +14,10 @@
 
 enum { EXTENTS = 64 };
 
-/* The first extents of a file; how many, or -1: the file system cannot tell. */
+/*
+ * Asks for the first extents of a file.  Returns their number, or -1 if the
+ * file system cannot tell.
+ */
 static int
 ask(int fd, uint64_t from, struct fiemap *m)
 {

@@ -14,7 +14,7 @@ say(struct cold_report *r, enum cold_state state, const char *why)
 	snprintf(r->why, sizeof(r->why), "%s", why);
 }
 
-/* From worst to best, so that the first condition that applies decides. */
+/* Conditions go from worst to best, so the first that applies decides. */
 static void
 judge_devices(const struct cold *c, struct cold_report *r)
 {
@@ -47,7 +47,7 @@ judge_devices(const struct cold *c, struct cold_report *r)
 		    "image behind a loop device is in memory");
 }
 
-/* Squashfs: everything in the image must have come from its device. */
+/* Judges a squashfs: everything in the image must have come from its device. */
 static void
 judge_squashfs(const struct device *d, struct cold_report *r)
 {
@@ -65,7 +65,8 @@ judge_squashfs(const struct device *d, struct cold_report *r)
 }
 
 /*
- * No page was seen in memory; did everything that was read come from a device?
+ * No page was seen in memory; judges whether everything that was read came from
+ * a device.
  */
 static void
 judge_traffic(const struct cold *c, struct cold_report *r)

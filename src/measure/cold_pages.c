@@ -48,7 +48,7 @@ by_cachestat(int fd, struct range r, uint64_t *resident)
 	return 0;
 }
 
-/* From one page up to, but not including, another. */
+/* Counts from one page up to, but not including, another. */
 static int
 by_mincore(int fd, uint64_t from, uint64_t to, uint64_t page_B,
     uint64_t *resident)
@@ -75,7 +75,10 @@ by_mincore(int fd, uint64_t from, uint64_t to, uint64_t page_B,
 	return 0;
 }
 
-/* The kernel's own rule: mincore tells the truth to owner, root and writers. */
+/*
+ * Applies the kernel's own rule: mincore tells the truth to owner, root and
+ * writers.
+ */
 static bool
 may_know(int fd, const struct stat *st)
 {
@@ -93,7 +96,7 @@ cold_resident(int fd, const struct stat *st, uint64_t *pages,
     uint64_t *resident)
 {
 	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE);
-	/* stat(2) reports no size for a block device */
+	/* stat(2) does not report the size of a block device */
 	off_t size = S_ISBLK(st->st_mode) ? lseek(fd, 0, SEEK_END) :
 	    st->st_size;
 	int rc;

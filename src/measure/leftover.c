@@ -23,8 +23,8 @@
 static const char VARIABLE[] = "LAP_ID=";
 
 /*
- * Field 22 of /proc/PID/stat; the name before it may contain anything except
- * ')'.
+ * Reads field 22 of /proc/PID/stat; the name before it may contain anything, so
+ * the last ')' ends it.
  */
 static int
 start_ticks(intmax_t pid, uintmax_t *ticks)
@@ -102,8 +102,8 @@ leftover_dead(const char *id)
 }
 
 /*
- * The value of VARIABLE in an environment, a sequence of strings, which is read
- * piece by piece because it may be large.
+ * Finds the value of VARIABLE in an environment, a sequence of strings, which
+ * is read piece by piece because it may be large.
  */
 static bool
 find_id(int fd, char id[LEFTOVER_ID_B])
@@ -137,7 +137,10 @@ kill_marked(const char *pid)
 	bool killed = false;
 	int fd, handle;
 
-	/* Open the handle first: it cannot refer to another process later. */
+	/*
+	 * Open the handle first, because it cannot come to refer to another
+	 * process.
+	 */
 	handle = (int)syscall(SYS_pidfd_open, (pid_t)atoi(pid), 0);
 	if (handle < 0)
 		return false;
@@ -159,8 +162,8 @@ leftover_kill(void)
 	int killed = 0, now;
 
 	/*
-	 * What the killed processes started meanwhile is found in the next
-	 * pass.
+	 * Processes that the killed ones started meanwhile are found in the
+	 * next pass.
 	 */
 	for (int pass = 0; pass < 8; pass++) {
 		DIR *d = opendir("/proc");
@@ -174,7 +177,7 @@ leftover_kill(void)
 			closedir(d);
 		if (now == 0)
 			break;
-		/* do not count a process twice that was already dying */
+		/* do not count a dying process twice */
 		killed += pass == 0 ? now : 0;
 	}
 	return killed;

@@ -15,7 +15,7 @@
 
 enum { TRIES = 64 };			/* other processes take devices too */
 
-/* Opens a device that was free.  A descriptor or -errno. */
+/* Opens a free device.  Returns a descriptor or -errno. */
 static int
 open_free(int control, char name[LOOP_NAME_B])
 {

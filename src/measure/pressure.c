@@ -40,7 +40,7 @@ text_of(int fd, char *buf, size_t size)
 	return buf;
 }
 
-/* Line "some avg10=0.00 avg60=0.00 avg300=0.00 total=123", in us. */
+/* Parses the line "some avg10=0.00 avg60=0.00 avg300=0.00 total=123", in us. */
 static int64_t
 stall(int fd)
 {

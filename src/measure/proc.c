@@ -32,8 +32,8 @@ static const uint64_t GRACE_NS = 10000000000;	/* to disappear after being
 						 * killed */
 
 /*
- * Opens /dev/null above the standard descriptors, opening any of those that are
- * closed: a pipe must not become one of them.  Standard output is then
+ * Opens /dev/null above the standard descriptors, after opening any of these
+ * that are closed: a pipe must not become one of them.  Standard output is then
  * read-only, so that writing to it fails as before.
  */
 static int
@@ -78,12 +78,12 @@ proc_open(struct proc *p)
 		sys_close(fd);
 		return -ENOMEM;
 	}
-	/* If our parent ignored it, children would be reaped without us */
+	/* If our parent ignored SIGCHLD, children would be reaped without us */
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&p->wait);
 	sigaddset(&p->wait, SIGCHLD);
 	sigaddset(&p->wait, SIGRTMIN);	/* of proc_end() */
-	/* What our parent wanted ignored, as nohup(1) does, stays ignored. */
+	/* Signals that our parent ignored, as nohup(1) does, stay ignored. */
 	for (size_t i = 0; i < sizeof(stop) / sizeof(stop[0]); i++)
 		if (sigaction(stop[i], NULL, &old) == 0 &&
 		    old.sa_handler != SIG_IGN)
@@ -96,7 +96,7 @@ proc_open(struct proc *p)
 	return 0;
 }
 
-/* proc_end() may come when the run has just ended by itself. */
+/* proc_end() may be called just after the run has ended by itself. */
 static void
 forget_ends(void)
 {
@@ -161,9 +161,9 @@ dead_child(void)
 }
 
 /*
- * Kills our children; theirs become ours when they are dead.  The list is a
- * line of PIDs in the proc directory of our only thread, each followed by a
- * blank.  If it does not fit the buffer, the next call finds the rest.
+ * Kills our children, whose own children then become ours.  The list is a line
+ * of PIDs in the proc directory of our only thread, each followed by a blank.
+ * If it does not fit the buffer, the next call finds the rest.
  */
 static void
 kill_children(void)

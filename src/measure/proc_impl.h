@@ -13,7 +13,7 @@
  */
 int proc_start_stages(struct proc *p, struct proc_run *r, int (*pipes)[2]);
 
-/* Opens the file for proc_reap() to read, or -errno. */
+/* Opens the file that proc_reap() reads.  Returns a descriptor or -errno. */
 int proc_open_io(pid_t pid);
 
 /*

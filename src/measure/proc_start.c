@@ -33,8 +33,8 @@ struct message {
 };
 
 /*
- * On this stack, in memory that it shares, a child must not run anything
- * inserted by a sanitizer.
+ * On this stack, in shared memory, a child must not run code inserted by a
+ * sanitizer.
  */
 #define IN_CHILD __attribute__((no_sanitize("address")))
 
@@ -98,7 +98,9 @@ child_main(void *arg)
 	for (int i = 0; i < 3; i++)
 		if (s->fds[i] != i && dup2(s->fds[i], i) == -1)
 			goto fail;
-	/* It must not outlive us, even in the moment before this call. */
+	/*
+	 * The child must not outlive us, even if we die just before this call.
+	 */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != s->proc->self)
 		_exit(127);

@@ -29,7 +29,7 @@ provenance_series(char id[PROVENANCE_SERIES_B])
 	char date[UTC_B];
 	uint16_t lot = 0;
 
-	/* Otherwise the process ID must be enough. */
+	/* Failing that, the process ID must suffice. */
 	if (getrandom(&lot, sizeof(lot), GRND_NONBLOCK) != sizeof(lot))
 		lot = 0;
 	utc_name(date, utc_now_ns());
@@ -37,7 +37,7 @@ provenance_series(char id[PROVENANCE_SERIES_B])
 	    lot);
 }
 
-/* The first line of a small file; false if it does not exist. */
+/* Reads the first line of a small file.  Returns false if it does not exist. */
 static bool
 first_line(int dirfd, const char *path, char *text, size_t size)
 {
@@ -53,7 +53,10 @@ first_line(int dirfd, const char *path, char *text, size_t size)
 	return *text != '\0';
 }
 
-/* The text after the colon in the first line of /proc/cpuinfo with this key. */
+/*
+ * Finds the text after the colon in the first line of /proc/cpuinfo with one of
+ * these keys.
+ */
 static bool
 cpu_model(char *text, size_t size)
 {
@@ -92,7 +95,7 @@ write_cores(struct table *t)
 	    CPU_COUNT(&set));
 }
 
-/* The kernel's mitigations for this processor's vulnerabilities, counted. */
+/* Counts the kernel's mitigations for this processor's vulnerabilities. */
 static int
 write_mitigations(struct table *t)
 {
@@ -151,8 +154,8 @@ write_machine(struct table *t)
 }
 
 /*
- * Returns the words, quoted for the shell.  The caller frees the result; NULL:
- * out of memory.
+ * Returns the words, quoted for the shell.  The caller frees the result; NULL
+ * if out of memory.
  */
 static char *
 quote(int argc, char *const *argv)

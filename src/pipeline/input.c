@@ -64,7 +64,7 @@ input_cancel(struct input *in)
 {
 	uint64_t one = 1;
 
-	/* It can fail only if the count is already far from 0. */
+	/* This can fail only if the count is already far from 0. */
 	(void)!write(in->cancel, &one, sizeof(one));
 }
 
@@ -86,7 +86,7 @@ wait_for(struct input *in, int timeout_ms)
 	return p[1].revents != 0 ? -ECANCELED : 0;
 }
 
-/* One read(2); begun: whether a block has already been started. */
+/* Calls read(2) once; begun tells whether a block has already been started. */
 static ssize_t
 read_some(struct input *in, void *buf, size_t len, bool begun)
 {

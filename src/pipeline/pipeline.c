@@ -2,10 +2,10 @@
  * pipeline.c - read, work on all cores, join in order, write
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A ring of slots.  Piece number k travels in slot k modulo the size of the
- * ring, and each slot's state says which stage owns it:
+ * The pipeline is a ring of slots.  Piece number k travels in slot k modulo the
+ * size of the ring, and each slot's state says which stage owns it:
  *
- *	FREE -> (reader) FILLED -> (a worker) DONE -> (joiner) OUT -> FREE
+ * 	FREE -> (reader) FILLED -> (a worker) DONE -> (joiner) OUT -> FREE
  *
  * Pieces are taken by workers in order, and joined and written in order.  So
  * the oldest piece in the ring can always proceed, and nothing can deadlock:
@@ -54,7 +54,7 @@ pipeline_release(struct slot *s)
 	pthread_mutex_unlock(&pl->lock);
 }
 
-/* Called with the lock held: waits for c, and adds the time to *ns. */
+/* Waits for c, and adds the time to *ns; called with the lock held. */
 static void
 wait_timed(struct pipeline *pl, pthread_cond_t *c, uint64_t *ns)
 {
@@ -64,7 +64,7 @@ wait_timed(struct pipeline *pl, pthread_cond_t *c, uint64_t *ns)
 	*ns += sys_now_ns() - t0;
 }
 
-/* The time waited so far counts too. */
+/* Reports to the watch, including the time waited so far. */
 static void
 tell_watch(struct pipeline *pl)
 {
@@ -140,7 +140,9 @@ show(struct pipeline *pl, const struct slot *s)
 	progress_draw(pl->progress);
 }
 
-/* Called from the sink's thread: the joiner may be waiting for a piece. */
+/*
+ * Called by the sink's thread, because the joiner may be waiting for a piece.
+ */
 static void
 sink_failed(void *arg)
 {
@@ -179,7 +181,10 @@ take_done(struct pipeline *pl, struct slot *s)
 	return rc;
 }
 
-/* The caller's part: joins every piece in order, up to the last or an error. */
+/*
+ * Joins every piece in order, up to the last or an error, in the caller's
+ * thread.
+ */
 static int
 joiner(struct pipeline *pl)
 {
@@ -307,7 +312,7 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 	rc = run(&pl, params);
 	if (sink_enough(pl.sink))
 		rc = 0;
-	/* everything decoded from a truncated stream is written */
+	/* write everything that was decoded from a truncated stream */
 	out = sink_close(pl.sink, rc != 0 && rc != -ENODATA, stats);
 	if (out != 0) {
 		rc = out;

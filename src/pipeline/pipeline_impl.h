@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-/* The owner of a slot: see pipeline.c. */
+/* The owner of a slot; see pipeline.c. */
 enum { SLOT_FREE, SLOT_FILLED, SLOT_DONE, SLOT_OUT };
 
 struct pipeline {
@@ -41,14 +41,14 @@ struct pipeline_worker {
 	pthread_t thread;
 };
 
-/* The work of a worker, also for a pipeline without threads. */
+/* These do the work of a worker, also in a pipeline without threads. */
 int pipeline_worker_open(struct pipeline *pl, void **ctx);
 void pipeline_worker_close(struct pipeline *pl, void *ctx);
 void pipeline_work(struct pipeline *pl, void *ctx, struct slot *s);
 
 /*
- * Starts up to that many workers.  Fewer are enough to continue, as long as one
- * runs: pl->workers.  Returns 0 or -errno.
+ * Starts up to that many workers.  Fewer, but at least one, are enough;
+ * pl->workers is their number.  Returns 0 or -errno.
  */
 int pipeline_start(struct pipeline *pl, struct pipeline_worker *w,
     unsigned threads);

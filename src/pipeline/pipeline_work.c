@@ -6,7 +6,7 @@
 
 #include "base/sys.h"
 
-/* Called with the lock held by a worker that has nothing to do. */
+/* Waits for work; called with the lock held. */
 static void
 wait_idle(struct pipeline *pl)
 {

@@ -2,13 +2,13 @@
  * sink.c - the output end of a pipeline
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A queue of pieces to write: slots of the pipeline, and chunks of the sink for
- * data that is not a slot's whole output.  The joiner fills one chunk while the
- * thread writes another.  The queue can hold every slot and every chunk, so
- * putting never waits; only taking a free chunk does.
+ * The sink is a queue of pieces to write: slots of the pipeline, and chunks of
+ * the sink for data that is not a slot's whole output.  The joiner fills one
+ * chunk while the thread writes another.  The queue has room for every slot and
+ * every chunk, so adding never waits; only taking a free chunk does.
  *
  * The thread also computes the checksum of queued chunks: the count of
- * unchecked items says who owns its value.
+ * unchecked items tells who owns its value.
  */
 #include "sink.h"
 
@@ -103,7 +103,7 @@ put_out(struct sink *k, const struct item *it)
 	return rc;
 }
 
-/* Writes the oldest item; after an error items are only released. */
+/* Writes the oldest item; after an error, only releases it. */
 static void
 write_one(struct sink *k)
 {

@@ -10,10 +10,10 @@
 #include "pipeline/pipeline.h"
 
 /*
- * fd -1 drops everything.  most_slots: how many slots can be queued at once.
- * Without sink_start() the caller writes everything.  failed(owner) is called
- * once, by the writing thread, after the first failed write.  Returns 0 or
- * -errno.
+ * Opens a sink; one with fd -1 drops everything.  most_slots is the maximum
+ * number of slots queued at once.  Without sink_start() the caller writes
+ * everything.  failed(owner) is called once, by the writing thread, after the
+ * first failed write.  Returns 0 or -errno.
  */
 int sink_open(struct sink **out, int fd, unsigned most_slots,
     void (*failed)(void *), void *owner);
@@ -38,13 +38,13 @@ int sink_flush(struct sink *out);
  */
 int sink_close(struct sink *out, bool failed, struct pipeline_stats *stats);
 
-/* The -errno of a failed write so far.  Thread-safe. */
+/* Returns the -errno of a failed write so far, or 0.  Thread-safe. */
 int sink_error(struct sink *out);
 
 /*
  * Returns whether sink_slot() has been called since the last call of this
- * function; for the joiner.  (The slot itself cannot tell: it may already be in
- * use again.)
+ * function; for the joiner.  (The slot itself cannot show that: it may already
+ * be in use again.)
  */
 bool sink_took_slot(struct sink *out);
 

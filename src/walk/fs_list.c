@@ -31,7 +31,7 @@ copy_path(struct tree_path *p)
 	return s == NULL ? NULL : memcpy(s, p->s, n);
 }
 
-/* The path of a directory, which is not an entry of the tree. */
+/* Makes the path of a directory, which is not an entry of the tree. */
 static int
 dir_path(const struct tree *t, size_t dir, struct tree_path *p)
 {
@@ -63,7 +63,10 @@ add_item(struct fs_list *l, struct fs_list_text *x, struct tree_path *p,
 	return 0;
 }
 
-/* FNV-1a with mixed bits, so that the last bytes of a name count too. */
+/*
+ * Computes FNV-1a and mixes the bits, so that the last bytes of a name also
+ * matter.
+ */
 static uint64_t
 hash_of(const char *s)
 {
@@ -85,7 +88,7 @@ by_hash(const void *a, const void *b)
 }
 
 /*
- * The names in each directory: items first..first + dirs are the directories
+ * Groups the names by directory: items first..first + dirs are the directories
  * in the tree's order.
  */
 static int

@@ -2,7 +2,7 @@
  * walk_dir.c - reading every file of a directory with many threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Reading a cold file is mostly waiting: for its inode, for its blocks.  So
+ * Reading a cold file is mostly waiting, for its inode and for its blocks.  So
  * there are more readers than may hash at a time; each opens a file, reads it
  * and, holding one of options->threads places, hashes the data.  Files are read
  * in inode order, which on ext4 and similar file systems is roughly that of the
@@ -87,7 +87,7 @@ type_of(mode_t mode)
 	    S_ISLNK(mode) ? WALK_LINK : WALK_OTHER;
 }
 
-/* Adds a name; as walk_links_join(). */
+/* Adds a name, as walk_links_join() does. */
 static int
 join_link(struct walk *w, const struct stat *st, size_t entry, size_t *index)
 {
@@ -99,7 +99,7 @@ join_link(struct walk *w, const struct stat *st, size_t entry, size_t *index)
 	return rc;
 }
 
-/* Reads the open file.  Returns what ends the walk. */
+/* Reads the open file.  Returns 0 or what ends the walk. */
 static int
 take_file(struct reader *rd, struct walk_job *j, size_t entry)
 {
@@ -142,7 +142,9 @@ open_entry(struct reader *rd, struct walk_job *j)
 		j->file.type = type_of(j->st.st_mode);
 }
 
-/* What to read of only[i], whose entry has that index for its inode. */
+/*
+ * Determines what to read of only[i], whose entry has that index as its inode.
+ */
 static void
 set_ranges(const struct walk_options *o, size_t i, struct walk_job *j)
 {
@@ -152,7 +154,7 @@ set_ranges(const struct walk_options *o, size_t i, struct walk_job *j)
 	j->range_count = o->range_ends[i] - from;
 }
 
-/* One entry.  Returns what ends the walk. */
+/* Processes one entry.  Returns 0 or what ends the walk. */
 static int
 take_entry(struct reader *rd, size_t i)
 {
@@ -241,7 +243,7 @@ reader_count(const struct walk_options *o)
 	return n < o->threads ? o->threads : n;
 }
 
-/* Fewer threads than wanted are enough. */
+/* Runs the readers; fewer threads than wanted are enough. */
 static int
 run_readers(struct walk *w)
 {
@@ -280,7 +282,8 @@ tell_link(void *arg, const struct walk_file *f)
 }
 
 /*
- * The amount of data to read; a file that cannot be examined counts as nothing.
+ * Announces the amount of data to read; a file that cannot be examined counts
+ * as nothing.
  */
 static int
 plan(struct walk *w)

@@ -28,7 +28,7 @@ slot_of(const struct walk_links *l, dev_t dev, ino_t ino)
 	return i;
 }
 
-/* The table is never more than half full. */
+/* Grows the table, which is never more than half full. */
 static int
 grow_table(struct walk_links *l)
 {

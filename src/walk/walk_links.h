@@ -17,7 +17,7 @@ struct walk_link {
 	size_t count, cap;
 };
 
-/* All zeros: empty. */
+/* The files met so far; a zeroed struct is empty. */
 struct walk_links {
 	struct walk_link *all;
 	size_t count, cap;
@@ -26,16 +26,16 @@ struct walk_links {
 };
 
 /*
- * Adds a name of the file st, the entry with that index.  1: its first, and the
- * caller must read it; 0: another thread has it; or -ENOMEM.  *index is the
- * file's index in all.
+ * Adds a name of the file st, the entry with that index.  Returns 1 if it is
+ * the first and the caller must read the file, 0 if another thread does, or
+ * -ENOMEM.  *index is the file's index in all.
  */
 int walk_links_join(struct walk_links *l, const struct stat *st, size_t entry,
     size_t *index);
 
 /*
  * Calls tell once for each name: the file with this path, and the bytewise
- * first name as duplicate_of for the others.  0, what tell returned, or
+ * first name as duplicate_of for the others.  Returns 0, what tell returned, or
  * -ENOMEM.
  */
 int walk_links_tell(struct walk_links *l, const struct tree *t,

@@ -25,8 +25,8 @@ cut_name(const char **path, char name[NAME_MAX + 1])
 }
 
 /*
- * Directory by directory, following no link: for Linux before 5.6, containers
- * that block new system calls, and valgrind.
+ * Opens path directory by directory, following no link: for Linux before 5.6,
+ * containers that block new system calls, and valgrind.
  */
 static int
 open_by_steps(int root, const char *path, int flags)
@@ -60,7 +60,7 @@ open_beneath(int dir, const char *path, int flags)
 	    open_by_steps(dir, path, flags) : fd;
 }
 
-/* Preserves the access time, if we may. */
+/* Opens a part of a path, preserving the access time if permitted. */
 static int
 open_part(int dir, const char *path, int flags)
 {

@@ -47,8 +47,9 @@ take_number(const char *s, const char *end, int64_t *n)
 }
 
 /*
- * Finds the path in a line of touchlog: its length in *len, and its number; or
- * NULL.  The last tabs are the separators, because a path may contain tabs.
+ * Finds the path in a line of touchlog, with its length in *len, and the
+ * number.  Returns NULL if there is none.  The last tabs are the separators,
+ * because a path may contain tabs.
  */
 static char *
 touch_of(char *line, size_t *len, int64_t *number)
@@ -137,7 +138,7 @@ add_priority(struct walk_order *o, char *line, size_t number)
 	return add(o, line, -key, number);
 }
 
-/* Lines end with NUL; comments are not recognized. */
+/* Returns whether a line is a comment; there are none if lines end with NUL. */
 static bool
 is_comment(const struct walk_order *o, const char *line)
 {

@@ -135,7 +135,7 @@ next_data(const struct walk_job *j, off_t at)
 	return at + (off_t)hole_at(j->fd, &j->st, (uint64_t)at);
 }
 
-/* Reads up to size bytes, at most one piece. */
+/* Reads up to size bytes, but at most one piece. */
 static int
 read_at(struct walk_reader *rd, struct walk_job *j, size_t size, off_t *at,
     bool *end)
@@ -181,7 +181,7 @@ read_all(struct walk_reader *rd, struct walk_job *j)
 	return rc;
 }
 
-/* The part of a range that the file has. */
+/* Returns the part of a range that lies within the file. */
 static struct walk_range
 clip(const struct walk_job *j, const struct walk_range *r)
 {
@@ -248,7 +248,7 @@ digest_file(struct walk_reader *rd, struct walk_job *j)
 	return rc;
 }
 
-/* How much of the file is to be read; ranges do not overlap. */
+/* Returns how much of the file is to be read; ranges do not overlap. */
 static uint64_t
 asked_B(const struct walk_job *j)
 {

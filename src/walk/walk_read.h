@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* How many may hash at a time. */
+/* A limit on the number of threads that hash at a time. */
 struct walk_places {
 	pthread_mutex_t lock;
 	pthread_cond_t free;

@@ -131,7 +131,7 @@ make_path(const struct tree *t, size_t dir, const char *name,
 	return 0;
 }
 
-/* "." for the root itself. */
+/* Makes the path of a directory; "." for the root itself. */
 static int
 dir_path(const struct tree *t, size_t dir, struct tree_path *p)
 {
@@ -184,7 +184,7 @@ add_all(struct scan *s, size_t dir, int fd, char *buf, ssize_t len)
 	return rc;
 }
 
-/* A directory that cannot be read becomes an entry with an error. */
+/* Makes a directory that cannot be read an entry with an error. */
 static int
 fail_dir(struct scan *s, size_t dir, int err)
 {

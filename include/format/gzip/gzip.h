@@ -11,14 +11,14 @@
  * deflate block.  If there is more than one block, the deflate stream begins
  * with a mark of empty deflate blocks, which add no data:
  *
- *	1 to 3	stored	how the sizes vary: enum gzip_sizes
- *	n	fixed	n >= 1; every block is at most 64 KiB << n
- *	1	stored
+ * 	1 to 3	stored	how the sizes vary: enum gzip_sizes
+ * 	n	fixed	n >= 1; every block is at most 64 KiB << n
+ * 	1	stored
  *
- * A stored one takes 3 bits, the rest of the byte, and 00 00 ff ff; a fixed one
- * 10 bits.  The mark ends on a byte boundary.  In a file with equal blocks it
- * is 14 bytes for blocks of 512 KiB, 15 for 1 MiB, and 16 for 1408 KiB.  zlib
- * never emits a fixed block after a stored one without data.
+ * A stored block takes 3 bits, the rest of the byte, and 00 00 ff ff; a fixed
+ * one takes 10 bits.  The mark ends on a byte boundary.  In a file with equal
+ * blocks it is 14 bytes for blocks of 512 KiB, 15 for 1 MiB, and 16 for 1408
+ * KiB.  zlib never emits a fixed block after a stored one without data.
  *
  * Instead of this mark, earlier builds wrote an extra field with a subfield
  * "PZ" of six bytes, which is still read:
@@ -28,11 +28,11 @@
  * 	2	4	uncompressed bytes in each block but the last, LE
  *
  * With --independent every block is a member, with a subfield "MZ" of four
- * bytes: the member's whole length, LE, as mgzip wrote it before 0.2.5, where
- * the same subfield has the length of the deflate stream alone; which of the
- * two it is can be seen where the member should end.  pgzip's "IG" is the whole
- * length.  BGZF files have a subfield "BC" of two bytes: the member's length
- * minus 1 (SAM/BAM specification, section 4.1).
+ * bytes: the member's whole length, LE, as in mgzip before 0.2.5.  In later
+ * versions the same subfield has the length of the deflate stream alone; the
+ * data where the member should end shows which of the two it is.  pgzip's "IG"
+ * is the whole length.  BGZF files have a subfield "BC" of two bytes: the
+ * member's length minus 1 (SAM/BAM specification, section 4.1).
  */
 #ifndef COLDPRESS_GZIP_H
 #define COLDPRESS_GZIP_H
@@ -54,8 +54,8 @@ enum {
 };
 
 /*
- * The sizes of all blocks but the last; the number of stored blocks in the
- * mark.
+ * How the sizes of all blocks but the last vary; the number of stored blocks in
+ * the mark.
  */
 enum gzip_sizes {
 	GZIP_UNMARKED,
@@ -84,8 +84,8 @@ struct gzip_header {
 int gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len);
 
 /*
- * Guesses from GZIP_GUESS bytes: whether 00 00 ff ff is a sync point, and
- * whether 1f 8b 08 is more likely a header than chance.
+ * These guess from GZIP_GUESS bytes whether 00 00 ff ff is a sync point, and
+ * whether 1f 8b 08 is more likely a header than coincidence.
  */
 bool gzip_is_sync(const uint8_t *p);
 bool gzip_is_plausible(const uint8_t *p);

@@ -110,7 +110,7 @@ bz2_join_trailer(struct bz2_join *j, uint8_t *dst)
 	return n;
 }
 
-/* count bits, up to 57, starting at a bit; all of them must exist. */
+/* Returns count bits, up to 57, starting at a bit; all of them must exist. */
 static uint64_t
 bits_at(const uint8_t *in, size_t len, uint64_t bit, unsigned count)
 {
@@ -166,7 +166,7 @@ bz2_read_trailer(const uint8_t *in, size_t len, uint64_t *bit, uint32_t *crc)
 }
 
 /*
- * The pairs of neighbours among the first five bytes that a magic fills
+ * Adds the pairs of neighbours among the first five bytes that a magic fills
  * completely, for every number of its bits, 0..7, in the byte before them.
  */
 static void
@@ -189,7 +189,7 @@ bz2_scan_init(struct bz2_scan *s)
 	add_pairs(s, BZ2_MAGIC_END);
 }
 
-/* The first magic that begins at one of the bits from..to, if any. */
+/* Finds the first magic that begins at one of the bits from..to, if any. */
 static int
 first_magic(const uint8_t *in, size_t len, uint64_t from, uint64_t to,
     uint64_t *found)

@@ -2,9 +2,10 @@
  * bz2_codes.c - choosing the codes of a block
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Two to six tables of code lengths, one of which is chosen for every fifty
- * symbols.  They start as guesses, each good for a range of symbols; then
- * groups choose tables and tables are fitted to the choices, a few times over.
+ * A block has two to six tables of code lengths, one of which is chosen for
+ * every fifty symbols.  They start as guesses, each good for a range of
+ * symbols; then groups choose tables and tables are fitted to the choices, a
+ * few times over.
  */
 #include "bz2_impl.h"
 #include "engine/huffman.h"
@@ -20,7 +21,9 @@ _Static_assert(BZ2_GROUP * BZ2_CODE_MAX <= COST_MASK, "a sum must fit");
 _Static_assert((int)BZ2_CODE_MADE <= (int)HUFFMAN_BITS, "a code can be made");
 _Static_assert(BZ2_TABLES_MAX * COST_BITS <= 64, "all sums must fit");
 
-/* A symbol that a table never uses still gets a code. */
+/*
+ * Makes the code lengths; a symbol that the table never uses still gets a code.
+ */
 static void
 make_lengths(uint8_t *lengths, const uint32_t *freq, int symbols)
 {
@@ -103,7 +106,10 @@ count_group(uint32_t *freq, const uint16_t *symbols, size_t n, uint32_t by)
 		freq[symbols[i]] += by;
 }
 
-/* At first no group has a table; later, few change theirs. */
+/*
+ * Chooses a table for each group.  At first no group has one; later, few change
+ * theirs.
+ */
 static void
 choose_all(struct bz2_codes *k, const uint16_t *symbols, size_t count,
     bool first)

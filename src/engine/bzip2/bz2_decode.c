@@ -31,7 +31,7 @@ bits_start(struct bz2_in *b, const uint8_t *in, size_t len, uint64_t bit)
 	bz2_skip(b, bit & 7);
 }
 
-/* The bytes in use, in order; returns how many. */
+/* Reads the bytes in use, in order.  Returns their number. */
 static int
 read_map(struct bz2_in *b, uint8_t map[256])
 {
@@ -51,7 +51,10 @@ read_map(struct bz2_in *b, uint8_t map[256])
 	return n;
 }
 
-/* A code longer than BZ2_FAST_BITS: symbol << BZ2_LEN_BITS | length, or 0. */
+/*
+ * Looks up a code longer than BZ2_FAST_BITS.  Returns symbol << BZ2_LEN_BITS |
+ * length, or 0.
+ */
 static unsigned
 long_code(const struct bz2_table *t, uint64_t acc)
 {
@@ -174,7 +177,9 @@ add_group(struct bz2_decoder *d, struct mtf *m, const uint16_t *symbols,
 	return 0;
 }
 
-/* Decodes the last column of the sorted rotations, and its length. */
+/*
+ * Decodes the last column of the sorted rotations, and determines its length.
+ */
 static int
 read_column(struct bz2_decoder *d, struct bz2_in *b, struct mtf *m,
     int selectors, unsigned end)

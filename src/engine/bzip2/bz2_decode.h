@@ -6,7 +6,7 @@
  * using a missing pattern is an error; it may be oversubscribed, and codes out
  * of reach never occur; excess selectors are skipped; a run counts when it
  * ends.  The input is read as if followed by zeros, and an error in bits that
- * do not exist is a lack of input.
+ * do not exist counts as a lack of input.
  */
 #ifndef COLDPRESS_BZ2_DECODE_H
 #define COLDPRESS_BZ2_DECODE_H
@@ -105,7 +105,7 @@ bz2_overrun(const struct bz2_in *b)
 
 /*
  * Reads the selectors, and the tables for an alphabet of that many symbols.
- * The number of selectors, or -EBADMSG.
+ * Returns the number of selectors, or -EBADMSG.
  */
 int bz2_read_codes(struct bz2_decoder *d, struct bz2_in *b, int symbols);
 

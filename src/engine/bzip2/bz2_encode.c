@@ -78,9 +78,7 @@ repeat(uint8_t byte)
 	return byte * UINT64_C(0x0101010101010101);
 }
 
-/*
- * Marks the bytes that are zero at the top of each; only the first is reliable.
- */
+/* Marks each zero byte in its top bit; only the first mark is reliable. */
 static inline uint64_t
 zero_bytes(uint64_t v)
 {
@@ -94,7 +92,7 @@ add_symbol(struct mtf *m, unsigned symbol)
 	m->freq[symbol]++;
 }
 
-/* A run of the first byte: the digits of run + 1 after the leading one. */
+/* Adds a run of the first byte: the digits of run + 1 after the leading one. */
 static inline void
 add_run(struct mtf *m, size_t run)
 {
@@ -144,7 +142,7 @@ mtf_start(struct mtf *m, const bool used[256], uint16_t *out)
 	m->out = out;
 }
 
-/* The symbols of the last column, without the end symbol. */
+/* Writes the symbols of the last column, without the end symbol. */
 static void
 mtf_column(struct mtf *m, const uint8_t *p, size_t n)
 {
@@ -217,7 +215,7 @@ put_lengths(struct bit_writer *w, const uint8_t *lengths, int symbols)
 	}
 }
 
-/* code << LEN_BITS | length of each symbol. */
+/* Computes code << LEN_BITS | length of each symbol. */
 static void
 assign_codes(uint32_t *codes, const uint8_t *lengths, int symbols)
 {
@@ -265,8 +263,8 @@ put_symbols(struct bit_writer *w, const struct bz2_codes *k,
 }
 
 /*
- * The check value of the data that a block represents; false: a count is
- * missing.
+ * Computes the check value of the data that a block represents.  Returns false
+ * if a count is missing.
  */
 static bool
 block_crc(const struct bz2_crc *t, const uint8_t *p, size_t n, uint32_t *crc)

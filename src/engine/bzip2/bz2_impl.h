@@ -38,7 +38,10 @@ struct bz2_unrle {
 };
 
 void bz2_unrle_start(struct bz2_unrle *u, const uint8_t *block, size_t len);
-/* Returns up to cap bytes; 0 at the end; -EBADMSG: a count is missing there. */
+/*
+ * Outputs up to cap bytes.  Returns their number; 0 at the end; -EBADMSG: a
+ * count is missing there.
+ */
 ssize_t bz2_unrle_read(struct bz2_unrle *u, uint8_t *out, size_t cap);
 
 /*
@@ -57,9 +60,9 @@ uint32_t bz2_crc_update(const struct bz2_crc *t, uint32_t crc,
 void bz2_derandomise(uint8_t *p, size_t len);
 
 /*
- * Returns the inverse of the rotation sort: from the last column l[0..n), in
- * place, to the text whose rotation is row origin.  counts: the frequency of
- * each byte.  Scratch has bz2_unsort_bytes(n) bytes.
+ * Inverts the rotation sort: from the last column l[0..n), in place, to the
+ * text whose rotation is row origin.  counts: the frequency of each byte.
+ * Scratch has bz2_unsort_bytes(n) bytes.
  */
 size_t bz2_unsort_bytes(size_t n);
 void bz2_unsort(uint8_t *l, size_t n, size_t origin,
@@ -83,9 +86,9 @@ void bz2_codes_make(struct bz2_codes *k, const uint16_t *symbols,
     size_t count, const uint32_t *freq);
 
 /*
- * Returns the last column of the sorted rotations of text[0..n), and the row of
- * the text itself.  n: 1 or more.  text has room for BZ2_SORT_PAD more bytes;
- * scratch has bz2_sort_bytes(n) bytes, aligned for any type.
+ * Computes the last column of the sorted rotations of text[0..n), and returns
+ * the row of the text itself.  n: 1 or more.  text has room for BZ2_SORT_PAD
+ * more bytes; scratch has bz2_sort_bytes(n) bytes, aligned for any type.
  */
 size_t bz2_sort_bytes(size_t n);
 size_t bz2_sort(uint8_t *text, size_t n, uint8_t *last, void *scratch);

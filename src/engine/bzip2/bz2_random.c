@@ -49,7 +49,8 @@ static const uint16_t distances[512] = {
 };
 
 /*
- * Each distance counts from the previous one; its last byte but one is flipped.
+ * Each distance counts from the previous one; the last byte but one of it is
+ * flipped.
  */
 void
 bz2_derandomise(uint8_t *p, size_t len)

@@ -2,9 +2,9 @@
  * bz2_rle.c - RLE1, the run-length code before the sort
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Four equal bytes are followed by a count, 0..251, of further ones.  It was
- * Seward's protection against slow sorts, and leaves data without runs
- * unchanged.
+ * Four equal bytes are followed by a count, 0..251, of further ones.  It
+ * protected Seward's implementation from slow sorts, and leaves data without
+ * runs unchanged.
  */
 #include "bz2_impl.h"
 
@@ -69,7 +69,7 @@ bz2_rle_start(struct bz2_rle *r, int level, uint8_t *block)
 }
 
 /*
- * The block is full when a new run would not fit, except inside a run whose
+ * Returns whether the block is full: a new run would not fit, and no run's
  * count is still to be written.
  */
 bool
@@ -78,7 +78,7 @@ bz2_rle_full(const struct bz2_rle *r)
 	return r->run < BZ2_RUN_PLAIN && r->len >= r->limit - BZ2_RUN_PLAIN;
 }
 
-/* Equal bytes at the end of p[0..len), up to three. */
+/* Returns the number of equal bytes at the end of p[0..len), up to three. */
 static unsigned
 tail_run(const uint8_t *p, size_t len)
 {

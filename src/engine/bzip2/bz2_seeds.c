@@ -2,16 +2,18 @@
  * bz2_seeds.c - sorting the seeds of the rotation sort
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * First by bytes: two by counting, then five at a time, in words that hold them
- * above the position, until groups differ or DEPTH bytes are equal.
+ * Seeds are first sorted by bytes: two by counting, then five at a time, in
+ * words that hold them above the position, until groups differ or DEPTH bytes
+ * are equal.
  *
- * Then by ranks, as in Larsson and Sadakane (1999), but from seed to seed: the
- * members of a group agree in a number of bytes, so their seeds within those
- * are at the same distances, as far as the bytes reveal them.  Hence the last
- * of these seeds, the leap, is at the same distance for all members, and
- * members compare like the ranks of their leaps.  A round compares two leaps,
- * and makes each leap three times as long; when a round splits no group, the
- * rotations in a group are equal.  The number of rounds is logarithmic.
+ * Then they are sorted by ranks, as in Larsson and Sadakane (1999), but from
+ * seed to seed: the members of a group agree in a number of bytes, so their
+ * seeds within those are at the same distances, as far as the bytes reveal
+ * them.  Hence the last of these seeds, the leap, is at the same distance for
+ * all members, and members compare like the ranks of their leaps.  A round
+ * compares two leaps, and makes each leap three times as long; when a round
+ * splits no group, the rotations in a group are equal.  The number of rounds is
+ * logarithmic.
  */
 #include "base/sort_words.h"
 #include "bz2_impl.h"
@@ -209,7 +211,8 @@ shows_seed(const struct bz2_sorter *s, size_t p, size_t bytes)
 #define UNSEEN UINT32_C(0x80000000)	/* in a leap: not within DEPTH */
 
 /*
- * For each seed, the last one visible within DEPTH bytes, or at least the next.
+ * Finds, for each seed, the last one visible within DEPTH bytes, or at least
+ * the next.
  */
 static void
 find_leaps(const struct bz2_sorter *s)
@@ -315,8 +318,7 @@ lengthen_leaps(const struct bz2_sorter *s)
 
 /*
  * Sorts all groups; returns whether any was split and any is left.  Consecutive
- * seeds in groups of their own are merged into one run, which later rounds
- * skip.
+ * seeds in their own groups are merged into one run, which later rounds skip.
  */
 static bool
 sort_groups(const struct bz2_sorter *s)

@@ -66,7 +66,7 @@ find_seeds(struct bz2_sorter *s, struct census *count)
 	unsigned up = last_ascends(text, s->n), end_up = up, next = text[0];
 
 	memset(count, 0, sizeof(*count));
-	/* position 0 is n, the last: it comes first, if it is a seed */
+	/* position 0 is n, the last; if it is a seed, it comes first */
 	if (text[s->n - 1] > text[0]) {
 		size_t i = 1;
 
@@ -99,7 +99,7 @@ entry_before(const uint8_t *text, size_t n, uint32_t entry)
 	return p | (uint32_t)text[p - 1] << BYTE_SHIFT;
 }
 
-/* Upwards: all that descend, starting from the seeds. */
+/* Goes upwards and places all that descend, starting from the seeds. */
 static void
 induce_down(const struct bz2_sorter *s, const struct census *count,
     const uint32_t seeds_of[256], uint32_t *rows)
@@ -130,7 +130,10 @@ induce_down(const struct bz2_sorter *s, const struct census *count,
 	}
 }
 
-/* Downwards: all that ascend, and with them the whole last column. */
+/*
+ * Goes downwards and places all that ascend, and with them the whole last
+ * column.
+ */
 static void
 induce_up(const struct bz2_sorter *s, const struct census *count,
     const uint32_t *down, uint32_t *rows, uint8_t *last)

@@ -122,7 +122,8 @@ new_chunk(struct unsort *u, struct lane *a)
 }
 
 /*
- * Starts the lane's next piece with its first byte; if none is left, at row n.
+ * Starts the lane's next piece with its first byte; if none is left, the lane
+ * moves to row n.
  */
 static void
 next_piece(struct unsort *u, struct lane *a)
@@ -150,7 +151,7 @@ next_piece(struct unsort *u, struct lane *a)
 
 /*
  * Advances all lanes, by at most limit steps and until one of them meets the
- * beginning of a piece; returns how many steps.
+ * beginning of a piece; returns the number of steps.
  */
 static size_t
 follow(struct unsort *u, size_t limit)

@@ -74,8 +74,8 @@ sort_symbols(const uint8_t *lens, unsigned n, uint16_t *count, uint16_t *sorted)
 }
 
 /*
- * Returns 0, or -EBADMSG: an oversubscribed or incomplete code.  An empty code
- * or a single code of one bit is accepted if the caller allows it.
+ * Checks for an oversubscribed or incomplete code.  Returns 0 or -EBADMSG.  An
+ * empty code or a single code of one bit is accepted if the caller allows it.
  */
 static int
 check_counts(const uint16_t *count, bool one)
@@ -159,7 +159,7 @@ fill_subs(uint32_t *tab, const struct code *c, const uint16_t *count,
 /*
  * Builds the tables of a code.  The one for n bits consists of two copies of
  * the one for n - 1 bits plus the codes of n bits, so it has every code of up
- * to n bits; empty entries begin a longer code and say "drop nothing, the same
+ * to n bits; empty entries begin a longer code and mean "drop nothing, the same
  * code again", except in the largest table, where they lead to the rest of the
  * code.
  */

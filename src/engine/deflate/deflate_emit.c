@@ -9,13 +9,13 @@
 
 enum {
 	LIT_MOST = 14,		/* bits of a literal's or length's code */
-	REPEAT = 16,		/* the length before, 3 to 6 times more */
+	REPEAT = 16,		/* the previous length, 3 to 6 times more */
 	ZEROS = 17,		/* 3 to 10 of them */
 	MANY_ZEROS = 18,	/* 11 to 138 */
 	UNUSED_COST = 7		/* cost of a code that may have to be added */
 };
 
-/* Between two flushes; a word that is full could not be shifted out. */
+/* Limits between two flushes; a full word could not be shifted out. */
 _Static_assert(DEFLATE_HELD + 4 * LIT_MOST < 64, "four literals");
 _Static_assert(DEFLATE_HELD + LIT_MOST + LENGTH_EXTRA + CODE_MAX +
     DISTANCE_EXTRA < 64, "a match");
@@ -81,7 +81,7 @@ make_items(struct pre *pre, const uint8_t *lens, unsigned n,
 	}
 }
 
-/* Returns the bits that the items take with a code of their own. */
+/* Returns the bits that the items take with their own code. */
 static unsigned
 make_pre(struct pre *pre)
 {
@@ -187,7 +187,7 @@ deflate_plan_make(struct deflate_plan *plan, struct deflate_piece *p,
 	}
 }
 
-/* The words of a block; the number of bits is above the bits. */
+/* The words of a block; each has its number of bits above its bits. */
 struct words {
 	uint32_t lit[256];	/* << 24 */
 	uint32_t length[259];
@@ -329,7 +329,7 @@ deflate_emit(struct deflate_writer *out, const struct deflate_plan *plan,
 		left = s->literals - skip;
 		in = put_literals(&w, &words, in, left);
 		skip = 0;
-		/* The bytes of a match, at least three, can also be read. */
+		/* The bytes of the match, at least three, are also readable. */
 		if (s->length != 0) {
 			put_few(&w, &words, in, left % 4);
 			put_match(&w, &words, s);

@@ -47,7 +47,10 @@ insert_short(struct deflate_fast *f, size_t pos)
 	f->by_short[hash_short(load_le64(f->in + pos))] = (uint16_t)pos;
 }
 
-/* Returns the last position before pos with those low 16 bits, or pos: none. */
+/*
+ * Returns the last position before pos with those low 16 bits, or pos if there
+ * is none.
+ */
 static inline size_t
 candidate(size_t pos, uint16_t low)
 {
@@ -57,8 +60,8 @@ candidate(size_t pos, uint16_t low)
 }
 
 /*
- * Returns the bits in which the eight bytes differ; the lowest bit if they do
- * not.
+ * Returns the bits in which the eight bytes differ; the lowest bit if they are
+ * equal.
  */
 static inline uint64_t
 differing(const uint8_t *in, uint64_t word, size_t at, size_t pos)
@@ -66,7 +69,7 @@ differing(const uint8_t *in, uint64_t word, size_t at, size_t pos)
 	return at == pos ? 1 : load_le64(in + at) ^ word;
 }
 
-/* Returns how many of `most` bytes are equal; the first word is. */
+/* Returns how many of `most` bytes are equal; the first word is known to be. */
 static inline size_t
 extend(const uint8_t *a, const uint8_t *b, size_t most)
 {
@@ -93,7 +96,7 @@ struct match {
 	size_t pos, at, length;
 };
 
-/* A longer match at the next position ends the word there. */
+/* Prefers a longer match at the next position, which ends the word there. */
 static inline void
 look_ahead(struct deflate_fast *f, struct match *m)
 {
@@ -111,7 +114,7 @@ look_ahead(struct deflate_fast *f, struct match *m)
 }
 
 /*
- * The longer of the matches with two words one of which is equal; or the first
+ * Chooses the longer of two matches, one of whose words is equal; or the first
  * whose word is equal, which usually is the longer.
  */
 static inline void
@@ -132,7 +135,7 @@ longer(const struct deflate_fast *f, struct match *m, uint64_t differ_a,
 	}
 }
 
-/* The match at m->pos; false: there is none. */
+/* Finds the match at m->pos.  Returns false if there is none. */
 static inline bool
 match_here(struct deflate_fast *f, struct match *m)
 {
@@ -173,7 +176,7 @@ extend_back(const uint8_t *in, struct match *m, size_t from)
 	}
 }
 
-/* Enters positions within a match, some of which are enough. */
+/* Enters some positions within a match, which is enough. */
 static inline void
 insert_match(struct deflate_fast *f, size_t pos, size_t next)
 {

@@ -22,7 +22,7 @@
 
 #include "base/bytes.h"
 
-/* One table entry further; *bits are the next ones in the stream. */
+/* Advances by one table entry; *bits are the next ones in the stream. */
 static inline uint32_t
 step(const uint32_t *tab, uint32_t state, uint64_t *bits)
 {
@@ -35,7 +35,7 @@ step(const uint32_t *tab, uint32_t state, uint64_t *bits)
 }
 
 /*
- * One load gives 57 bits, which is the maximum for three entries: those of a
+ * One load provides 57 bits, the maximum for three entries: those of a
  * distance, a length and a distance, with the extra bits of both.
  */
 enum { STEP3_BITS = 57 };
@@ -73,7 +73,7 @@ run_to(const uint32_t *tab, const uint8_t *in, struct place *l, uint64_t stop)
 
 enum {
 	LANES = 4,
-	RING = 16,		/* segments between the first and the last */
+	RING = 16,		/* maximum number of segments in flight */
 	SEGMENT_MIN = 4096,	/* bits; libdeflate's blocks have some 40000 */
 	SEGMENT_MAX = 128 << 10,
 	GROWTH = 4,
@@ -133,7 +133,7 @@ lane_assign(struct lanes *s, struct lane *l)
 	lane_until(l, l->before ? begin : begin + s->segment, s->limit);
 }
 
-/* A lane is near its stop, or its walk has ended. */
+/* Handles a lane that is near its stop, or whose walk has ended. */
 static void
 lane_event(struct lanes *s, struct lane *l)
 {
@@ -152,7 +152,10 @@ lane_event(struct lanes *s, struct lane *l)
 
 enum { GO_ON, RESTART, DONE };
 
-/* The lane that walks the first unfinished segment is at the right position. */
+/*
+ * Returns the position of the lane that walks the first unfinished segment,
+ * which is right.
+ */
 static void
 front_place(const struct lanes *s, struct place *here)
 {
@@ -187,7 +190,7 @@ advance(struct lanes *s, struct place *here)
 	}
 }
 
-/* Copies, so that the compiler keeps them in registers. */
+/* Works on copies, so that the compiler keeps them in registers. */
 static void
 run_lanes(struct lanes *s)
 {

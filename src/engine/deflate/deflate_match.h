@@ -55,7 +55,10 @@ match_hash3(uint32_t bytes)
 	return (bytes << 8) * 0x9e3779b1U >> (32 - MATCH_HASH3_BITS);
 }
 
-/* Returns how many of `most` bytes at a and b are equal; the first n are. */
+/*
+ * Returns how many of `most` bytes at a and b are equal; the first n are known
+ * to be.
+ */
 static inline uint32_t
 match_extend(const uint8_t *a, const uint8_t *b, uint32_t n, uint32_t most)
 {
@@ -134,8 +137,8 @@ match_choose(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
 }
 
 /*
- * Returns whether n bytes at distance d are better: each byte is worth a 16
- * times larger distance.
+ * Returns whether n bytes at distance d are better: one more byte outweighs a
+ * 16 times larger distance.
  */
 static inline bool
 match_better(const struct match *best, uint32_t n, uint32_t d)

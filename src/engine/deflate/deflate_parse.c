@@ -2,7 +2,7 @@
  * deflate_parse.c - from bytes to the sequences of a deflate stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Lazy: a match is deferred if a better one begins a byte later.
+ * Parsing is lazy: a match is deferred if a better one begins a byte later.
  */
 #include "deflate_parse.h"
 
@@ -31,7 +31,10 @@ most_at(const struct deflate_parse *p, uint32_t pos)
 	return p->len - pos < MATCH_MOST ? p->len - pos : MATCH_MOST;
 }
 
-/* Finds a match at *pos, or a little before it but after `start`; or none. */
+/*
+ * Finds a match at *pos, or a little before it but after `start`, if there is
+ * one.
+ */
 static inline bool
 find(struct deflate_parse *p, uint32_t start, uint32_t *pos, struct match *best)
 {

@@ -5,7 +5,7 @@
  * The tokens are cut into pieces of equal number, each with its histogram.
  * Then neighbours are joined, always the two that gain most: a header is saved,
  * and a little is lost because one code has to serve both.  The size of a block
- * is not computed for that but estimated, from the entropy of its symbols and
+ * is not computed for this but estimated, from the entropy of its symbols and
  * from how often the resulting lengths change.  Finally, the remaining
  * boundaries are moved by a fraction of a piece.
  */
@@ -77,7 +77,10 @@ count_whole(struct deflate_piece *p, struct deflate_cursor *at,
 	return left;
 }
 
-/* Fills a piece with at most that many tokens; false: no more tokens. */
+/*
+ * Fills a piece with at most that many tokens.  Returns false if there are none
+ * left.
+ */
 static bool
 fill_piece(struct deflate_piece *p, struct deflate_cursor *at,
     const struct deflate_seq *end, uint32_t tokens, const uint8_t *length_sym)
@@ -112,8 +115,8 @@ fill_piece(struct deflate_piece *p, struct deflate_cursor *at,
 }
 
 /*
- * log2(n) within 0.001 for n > 0, without a table, so that a compiler can
- * vectorise it: the exponent and a polynomial of the mantissa.
+ * Computes log2(n) within 0.001 for n > 0, from the exponent and a polynomial
+ * of the mantissa: without a table, so that a compiler can vectorise it.
  */
 static inline float
 log2_of(int32_t n)
@@ -129,7 +132,10 @@ log2_of(int32_t n)
 	    (0.442695f - x * (0.247335f - x * 0.08329f));
 }
 
-/* For the symbols of one code: the bits of its data, and of its lengths. */
+/*
+ * Returns the cost of the symbols of one code: the bits of its data and of its
+ * lengths.
+ */
 static uint32_t
 code_cost(const uint32_t *a, const uint32_t *b, unsigned n)
 {

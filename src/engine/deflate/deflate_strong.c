@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-/* They are written as soon as there are that many, which bounds the memory. */
+/* Sequences are written as soon as there are that many, which bounds memory. */
 enum { SEQUENCES = 32768 };
 
 struct deflate_strong {
@@ -20,7 +20,7 @@ struct deflate_strong {
 	struct deflate_seq seqs[SEQUENCES];
 };
 
-/* For the levels 3 to 9. */
+/* The effort for the levels 3 to 9. */
 static const struct deflate_effort efforts[] = {
 	{ 3, 2, 258, 32, 8 },
 	{ 4, 2, 258, 32, 16 },

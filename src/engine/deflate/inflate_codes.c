@@ -52,7 +52,7 @@ with_bits(uint32_t symbol, unsigned n)
 	return symbol + n + (n << 8);
 }
 
-/* No symbol, or one with one bit: the rest of the table is invalid. */
+/* Fills a table for no symbol, or one with one bit: the rest is invalid. */
 static void
 fill_incomplete(struct code *c, const uint32_t *symbols)
 {
@@ -67,7 +67,7 @@ fill_incomplete(struct code *c, const uint32_t *symbols)
 
 /*
  * Returns the second table for codes of n bits or more that begin with code: as
- * large as the remaining symbols fill it; used of them have this length.
+ * large as the remaining symbols fill it; `used` of them have this length.
  */
 static unsigned
 second_bits(const struct code *c, unsigned n, unsigned used)

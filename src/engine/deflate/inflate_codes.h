@@ -41,7 +41,7 @@ enum {
 					 * after one */
 	INFLATE_DISTANCE_EXTRA = 13,
 
-	/* The most entries of all tables of a complete code. */
+	/* The maximum number of entries in all tables of a complete code. */
 	INFLATE_LENGTH_SIZE = 2342,	/* 288 symbols, 15 bits, 11 first */
 	INFLATE_DISTANCE_SIZE = 402,	/* 32 symbols, 15 bits, 8 first */
 	INFLATE_PRECODE_SIZE = 128,	/* 19 symbols, 7 bits */
@@ -58,8 +58,8 @@ struct inflate_codes {
 
 /*
  * Builds the tables from the number of bits of each symbol's code, 0 for none.
- * Returns whether they form a code: complete or, unless it is the precode, at
- * most one symbol with one bit, as in zlib.
+ * Returns whether they form a valid code: a complete one or, except for the
+ * precode, at most one symbol with one bit, as in zlib.
  */
 bool inflate_length_codes(struct inflate_codes *c, const uint8_t *bits,
     unsigned count);
@@ -68,7 +68,7 @@ bool inflate_distance_codes(struct inflate_codes *c, const uint8_t *bits,
 bool inflate_precode(uint32_t table[INFLATE_PRECODE_SIZE],
     const uint8_t bits[INFLATE_PRECODES]);
 
-/* The codes of blocks without a header (3.2.6). */
+/* Builds the codes of blocks without a header (3.2.6). */
 void inflate_fixed_codes(struct inflate_codes *c);
 
 /*

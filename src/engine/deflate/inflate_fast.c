@@ -2,9 +2,9 @@
  * inflate_fast.c - decoding the symbols of a deflate block, while there is room
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: RFC 1951, 3.2.3.  Bits are taken in eight bytes at a time, more than
- * are counted: the ones that are not will be taken in once more, and are the
- * same.  What a round takes before the next refill is asserted below.
+ * Source: RFC 1951, 3.2.3.  Eight bytes of bits are loaded at a time, more than
+ * are counted: the uncounted ones will be loaded again, and are the same.  What
+ * a round takes before the next refill is asserted below.
  */
 #include "inflate_fast.h"
 
@@ -143,14 +143,14 @@ put_bits(struct inflate_place *p, uint64_t bits, unsigned count)
 	p->bits = bits & ((UINT64_C(1) << p->count) - 1);
 }
 
-/* Why an entry that is not a symbol ends the loop. */
+/* Returns why an entry that is not a symbol ends the loop. */
 EACH enum inflate_why
 why_ended(uint32_t e)
 {
 	return e & INFLATE_END ? INFLATE_BLOCK_END : INFLATE_BAD;
 }
 
-/* The entry of a distance whose code is longer than the first index. */
+/* Returns the entry of a distance whose code is longer than the first index. */
 EACH uint32_t
 second_distance(const uint32_t *distance, uint32_t e, uint64_t *bits,
     unsigned *count)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many bytes there must be in front, so that no step need ask. */
+/* The number of bytes that must lie ahead, so that no step has to check. */
 enum { INFLATE_FAST_IN = 32, INFLATE_FAST_OUT = 258 + 64 };
 
 /* The position of the decoder. */

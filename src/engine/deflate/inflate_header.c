@@ -13,7 +13,7 @@ enum {
 	REPEAT = 16, ZEROS = 17, MORE_ZEROS = 18,
 };
 
-/* A position, and whether it has tried to read beyond the end. */
+/* A position, and whether reading beyond the end was attempted. */
 struct reader {
 	struct inflate_place p;
 	bool short_of;

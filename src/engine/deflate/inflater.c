@@ -5,8 +5,8 @@
  * Nearly everything is done by inflate_fast.c, within one piece of input and of
  * output space; this file handles their edges, and what lies between symbols.
  * A length and its distance have at most 48 bits together and are taken as a
- * unit, so that nothing is ever half decoded: missing input is waited for in
- * the bits or, for a block's header, in held.
+ * unit, so nothing is ever half decoded: incomplete input waits in the bits or,
+ * for a block's header, in held.
  */
 #include "engine/deflate/inflater.h"
 
@@ -104,7 +104,7 @@ begin_block(struct inflater *f, const struct inflate_header *h)
 	return AGAIN;
 }
 
-/* The rest of a header that begins in held. */
+/* Reads the rest of a header that begins in held. */
 static int
 go_on_header(struct inflater *f)
 {
@@ -230,7 +230,7 @@ copy_some(struct inflater *f)
 	}
 }
 
-/* A match whose length is in e, within the first used bits. */
+/* Takes a match whose length is in e, within the first used bits. */
 static int
 take_match(struct inflater *f, uint32_t e, unsigned used)
 {
@@ -254,7 +254,8 @@ take_match(struct inflater *f, uint32_t e, unsigned used)
 }
 
 /*
- * Decodes one literal, match or end; STREAM_MORE if it needs more bits or room.
+ * Decodes one literal, match or end.  Returns STREAM_MORE if it needs more bits
+ * or room.
  */
 static int
 take_symbol(struct inflater *f)

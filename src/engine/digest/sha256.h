@@ -31,7 +31,7 @@ struct sha256 {
  */
 bool sha256_usable(void);
 
-/* Begins a digest; the next two add to it, and write it to out. */
+/* These start a digest, add to it, and write it to out. */
 void sha256_start(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *data, size_t len);
 void sha256_end(struct sha256 *s, uint8_t out[SHA256_B]);
@@ -48,7 +48,7 @@ struct sha256_piece {
 void sha256_add_two(struct sha256_piece *p, struct sha256_piece *q);
 
 /*
- * src/engine/digest/sha256_ni.c: adds count blocks at p to h; or those at p and
+ * src/engine/digest/sha256_ni.c: add count blocks at p to h, or those at p and
  * q to two digests.
  */
 void sha256_blocks(uint32_t h[8], const uint8_t *p, size_t count);

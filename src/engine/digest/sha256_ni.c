@@ -97,7 +97,7 @@ load_words(const uint8_t *p)
 	return m;
 }
 
-/* Rounds 4 i to 4 i + 3, and then the words needed 16 rounds later. */
+/* Does rounds 4 i to 4 i + 3, and computes the words needed 16 rounds later. */
 NI_INLINE void
 four_rounds(struct state *s, struct words *m, int i)
 {

@@ -2,7 +2,7 @@
  * packer_lzo.c - LZO, as btrfs and squashfs use it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * In a separate file because liblzo2 is under the GPL.
+ * This is a separate file because liblzo2 is under the GPL.
  */
 #include "engine/packer/packer_kinds.h"
 
@@ -42,8 +42,8 @@ packer_lzo_open(int level, size_t most)
 }
 
 /*
- * The total length, then for each page its length and compressed data.  A
- * length never crosses a page boundary: zeros fill the rest.
+ * Writes the total length, then for each page its length and compressed data.
+ * A length never crosses a page boundary: zeros fill the rest.
  */
 size_t
 packer_lzo_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
@@ -67,7 +67,7 @@ packer_lzo_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
 	return made;
 }
 
-/* What most bytes become at worst. */
+/* Returns the maximum compressed size of `most` bytes. */
 static size_t
 most_made(size_t most)
 {
@@ -81,7 +81,7 @@ packer_lzo999_open(int level, size_t most)
 	    most);
 }
 
-/* What mksquashfs stores went through lzo1x_optimize(), too. */
+/* mksquashfs also passes its output through lzo1x_optimize(). */
 
 size_t
 packer_lzo999_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,

@@ -6,7 +6,7 @@
  * differ.  Positions are stored modulo 65,536, the maximum distance of a match,
  * so the first-level cache holds four times as many entries, and no position is
  * too far away.  Six bytes are hashed, not five, which avoids matches that
- * hardly pay.  The time saved by both is spent on matching more densely: steps
+ * hardly pay.  The time saved by both is spent on denser matching: steps
  * lengthen later.
  */
 #include "engine/other/lz4_fast.h"
@@ -59,7 +59,7 @@ look(struct match *m, uint16_t *last, const uint8_t *in, uint64_t bytes)
 	    m->distance != 0;
 }
 
-/* The next match from m->at on that begins before the limit. */
+/* Finds the next match from m->at on that begins before the limit. */
 static inline bool
 search(struct lz4_fast *f, struct match *m, const uint8_t *in,
     const uint8_t *limit)
@@ -85,9 +85,9 @@ search(struct lz4_fast *f, struct match *m, const uint8_t *in,
 }
 
 /*
- * In which of GLANCE bytes a and b differ, from the lowest bit on.  Comparing
- * all of them takes less than a branch on each word, because the length of a
- * match is unpredictable.
+ * Returns a mask of the GLANCE bytes in which a and b differ, from the lowest
+ * bit on.  Comparing all of them takes less than a branch on each word, because
+ * the length of a match is unpredictable.
  */
 static inline uint32_t
 differing(const uint8_t *a, const uint8_t *b)
@@ -157,7 +157,7 @@ put_length(uint8_t *p, size_t n)
 	return p;
 }
 
-/* A token and n literals; COPIED bytes may be written after it. */
+/* Writes a token and n literals; COPIED bytes may be written after it. */
 static inline uint8_t *
 put_literals(uint8_t *token, const uint8_t *from, size_t n)
 {

@@ -2,8 +2,8 @@
  * lz4_zfs.c - LZ4 as ZFS compresses it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Greedy: only the last position with the same hash of four bytes is examined,
- * and steps grow as long as nothing is found.
+ * Matching is greedy: only the last position with the same hash of four bytes
+ * is examined, and steps grow as long as nothing is found.
  */
 #include "engine/other/lz4_zfs.h"
 
@@ -65,7 +65,7 @@ length_bytes(size_t len)
 	return len < TOKEN_MOST ? 0 : (len - TOKEN_MOST) / 255 + 1;
 }
 
-/* Writes these bytes: 255 after 255. */
+/* Writes these bytes: a series of 255 and the rest. */
 static void
 put_length(struct coder *c, size_t rest)
 {
@@ -75,8 +75,8 @@ put_length(struct coder *c, size_t rest)
 }
 
 /*
- * Writes a token and the literals up to pos; false: no room, given how much
- * must follow.
+ * Writes a token and the literals up to pos.  Returns false if there is no
+ * room, given how much must follow.
  */
 static bool
 put_literals(struct coder *c, size_t pos, size_t follow)
@@ -99,7 +99,10 @@ put_literals(struct coder *c, size_t pos, size_t follow)
 	return true;
 }
 
-/* The next match from pos on, *pos and *from; false: none up to the end. */
+/*
+ * Finds the next match from pos on, *pos and *from.  Returns false if there is
+ * none up to the end.
+ */
 static bool
 find(struct coder *c, size_t *pos, size_t *from)
 {
@@ -123,8 +126,8 @@ find(struct coder *c, size_t *pos, size_t *from)
 }
 
 /*
- * Writes the match there, for the token at out[token]; returns its end, or 0:
- * no room.
+ * Writes the match there, for the token at out[token]; returns its end, or 0 if
+ * there is no room.
  */
 static size_t
 put_match(struct coder *c, size_t pos, size_t from, size_t token)
@@ -149,8 +152,8 @@ put_match(struct coder *c, size_t pos, size_t from, size_t token)
 }
 
 /*
- * Writes a match and those right after it; returns where to continue, or 0: no
- * room.
+ * Writes a match and those right after it; returns where to continue, or 0 if
+ * there is no room.
  */
 static size_t
 put_matches(struct coder *c, size_t pos, size_t from)

@@ -3,9 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A string is represented by its last byte and the code of its prefix.  Its
- * length is known too, so that it can be written backwards directly to its
- * place in the output, or to a buffer of our own if the output has too little
- * room left.
+ * length is also known, so it can be written backwards directly to its place in
+ * the output, or to our own buffer if the output has too little room left.
  */
 #include "engine/other/lzw.h"
 
@@ -105,7 +104,7 @@ parse_header(struct lzw *z)
 	return 0;
 }
 
-/* 1 when the header is complete, 0 when it lacks input, or -errno. */
+/* Returns 1 when the header is complete, 0 when it lacks input, or -errno. */
 static int
 read_header(struct lzw *z, struct stream_io *io)
 {
@@ -150,7 +149,7 @@ take(struct lzw *z, unsigned n)
 	return v;
 }
 
-/* False: there is not enough input. */
+/* Takes the next code.  Returns false if there is not enough input. */
 static bool
 next_code(struct lzw *z, struct stream_io *io, uint32_t *code)
 {

@@ -98,7 +98,7 @@ packer_zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
 
 /* Names */
 
-/* Returns the level after the kind's name; or -EINVAL. */
+/* Returns the level that follows the kind's name, or -EINVAL. */
 static int
 take_level(const struct packer_kind *k, const char *text, int *level)
 {

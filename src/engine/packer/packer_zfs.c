@@ -68,8 +68,8 @@ zstd_open(int level, size_t most)
 }
 
 /*
- * The parameters of a dfast level for that many bytes, because by itself the
- * library would count the prefix too; the prefix resembles no data.
+ * Sets the parameters of a dfast level for that many bytes, because the library
+ * itself would also count the prefix, which resembles no data.
  */
 static void
 use_prefix(ZSTD_CCtx *c, const ZSTD_compressionParameters *p)
@@ -87,7 +87,7 @@ use_prefix(ZSTD_CCtx *c, const ZSTD_compressionParameters *p)
 	ZSTD_CCtx_refPrefix(c, prefix, sizeof(prefix));
 }
 
-/* Restores those of the level. */
+/* Restores the parameters of the level. */
 static void
 use_level(ZSTD_CCtx *c)
 {

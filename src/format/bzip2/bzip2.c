@@ -2,10 +2,10 @@
  * bzip2.c - bzip2: the codec and the compressor
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A single stream.  The reader does the initial run-length coding, because the
- * size of its output determines when a block is full; a worker encodes the
- * block (bz2_block.h); the joiner shifts its bits to where the previous block
- * ended.
+ * The output is a single stream.  The reader does the initial run-length
+ * coding, because the size of its output determines when a block is full; a
+ * worker encodes the block (bz2_block.h); the joiner shifts its bits to where
+ * the previous block ended.
  */
 #include "bzip2_codec.h"
 
@@ -45,7 +45,7 @@ plan(const struct codec_options *o, struct plan *p, const char **why)
 	return 0;
 }
 
-/* Run-length coding may add a byte to four: the cut still fits. */
+/* Run-length coding may add a byte to every four; the cut still fits. */
 static int
 open_job(void **job, const struct codec_options *o, const struct plan *p,
     struct codec_notes *notes)
@@ -75,7 +75,7 @@ close_job(void *job)
 	sys_free(j);
 }
 
-/* Adds the input read so far; true when the block is complete. */
+/* Adds the input read so far.  Returns true when the block is complete. */
 static bool
 add_raw(struct job *j, struct bz2_rle *r)
 {

@@ -5,9 +5,9 @@
  * A piece extends from one magic number, of a block or of a stream's end, to
  * the next.  A magic number may occur in a block by chance, so it is a guess: a
  * worker's result counts only if the joiner knows the stream to be at the
- * piece's first bit, and the block ends at its last.  Everything else,
- * including the streams' headers and trailers, the joiner collects as bits and
- * decodes in order.
+ * piece's first bit, and the block ends at its last.  The joiner collects
+ * everything else, including the streams' headers and trailers, as bits, and
+ * decodes it in order.
  */
 #include "bzip2_codec.h"
 
@@ -122,8 +122,8 @@ let_go(struct job *j)
 }
 
 /*
- * Each decodes what is at j->at, and advances it: 1, 0 (more input is needed),
- * or -errno.
+ * Each decodes what is at j->at, and advances it.  Returns 1, 0 (more input is
+ * needed), or -errno.
  */
 
 static int
@@ -232,7 +232,7 @@ take(struct job *j, bool last, struct sink *out)
 	return rc == BZ2_AT_END ? take_trailer(j) : take_block(j, last, out);
 }
 
-/* The serial path: decodes as much of the held data as possible. */
+/* Decodes as much of the held data as possible, serially. */
 static int
 feed(struct job *j, const struct slot *s, struct sink *out)
 {
@@ -249,7 +249,7 @@ feed(struct job *j, const struct slot *s, struct sink *out)
 	}
 	if (rc == 0 && j->state == REST)
 		j->held.len = 0;
-	/* only bits of a byte that the next piece also has */
+	/* the next piece repeats the byte with these bits */
 	if (j->held_at + 8 * (uint64_t)j->held.len <= j->at + 7 &&
 	    j->at == s->note.bunzip2.end)
 		j->held.len = 0;
@@ -321,8 +321,8 @@ open_job(void **job, const struct codec_options *o, const struct plan *p,
 }
 
 /*
- * The joiner has its own decoder, and holds a block that no worker could decode
- * and the piece after it.
+ * Plans the memory.  The joiner has its own decoder, and holds a block that no
+ * worker could decode and the piece after it.
  */
 static int
 plan(const struct codec_options *o, struct plan *p, const char **why)

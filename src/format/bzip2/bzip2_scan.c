@@ -19,7 +19,10 @@ cut(struct bzip2_reader *r, struct slot *s, uint64_t base, uint64_t end)
 	return rc;
 }
 
-/* The level in a header after the trailer at bit, or at the beginning. */
+/*
+ * Guesses the level from a header after the trailer at bit, or at the
+ * beginning.
+ */
 static void
 guess_level(struct bzip2_reader *r, const struct slot *s, uint64_t bit)
 {
@@ -30,8 +33,8 @@ guess_level(struct bzip2_reader *r, const struct slot *s, uint64_t bit)
 }
 
 /*
- * Searches from *from on: 1 and the position, 0 at the end of the input, or
- * -errno.
+ * Searches from *from on.  Returns 1 and the position, 0 at the end of the
+ * input, or -errno.
  */
 static int
 find_end(struct bzip2_reader *r, struct input *in, struct slot *s,

@@ -16,7 +16,7 @@ struct deflate_check {
 	uint32_t (*combine)(uint32_t a, uint32_t b, off_t len);
 };
 
-/* For gzip and zip; for zlib. */
+/* The checks of gzip and zip, and of zlib. */
 extern const struct deflate_check check_crc32, check_adler32;
 
 #endif

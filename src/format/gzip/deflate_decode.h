@@ -74,8 +74,8 @@ extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,
 int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
 
 /*
- * The memory of a slot for units according to the stream's header h, under a
- * memory limit.
+ * Returns the memory of a slot for units according to the stream's header h,
+ * under a memory limit.
  */
 struct gzip_header;
 size_t deflate_slot_bytes(const struct gzip_header *h);
@@ -83,7 +83,7 @@ size_t deflate_slot_bytes(const struct gzip_header *h);
 /* Returns the maximum output of a worker for a piece of this kind, in bytes. */
 size_t inflate_most(const struct inflate_job *j, int kind);
 
-/* As in pipeline_ops; job is a struct inflate_job. */
+/* The functions of pipeline_ops; job is a struct inflate_job. */
 int inflate_worker_open(void *job, void **ctx);
 void inflate_worker_close(void *ctx);
 int inflate_work(void *job, void *ctx, struct slot *s);

@@ -69,7 +69,7 @@ deflate_fill(void *job, struct input *in, struct slot *s)
 	return cutter_fill(&j->cut, in, s);
 }
 
-/* What a worker keeps: an engine, and its level. */
+/* The state of a worker: an engine, and its level. */
 struct worker {
 	struct deflate_engine *engine;
 	int level;
@@ -141,7 +141,7 @@ deflate_work(void *job, void *ctx, struct slot *s)
 	return 0;
 }
 
-/* Writes header, blocks, trailer: the header waits for the first block. */
+/* Writes header, blocks and trailer; the header waits for the first block. */
 int
 deflate_join(void *job, struct slot *s, struct sink *out)
 {
@@ -271,7 +271,10 @@ const struct coder gzip_member_encoder = DEFLATE_ENCODER(gzip_open,
 
 /* zlib (RFC 1950) */
 
-/* CMF for a 32 KiB window; FLEVEL; FCHECK makes it a multiple of 31. */
+/*
+ * Writes CMF for a 32 KiB window, FLEVEL, and FCHECK, which makes it a multiple
+ * of 31.
+ */
 static int
 zlib_head(struct deflate_job *j, bool only_block, struct sink *out)
 {

@@ -2,10 +2,10 @@
  * deflate_engine.c - raw deflate of one block, by several libraries
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Chosen by measured CPU time and size (see the manual for the versions): ISA-L
- * is best at level 1, our own encoder at levels 2 to 9, and at level 1 without
- * ISA-L, libdeflate above.  zlib remains for its strategies, which the others
- * lack.
+ * Libraries are chosen by measured CPU time and size (see the manual for the
+ * versions): ISA-L is best at level 1, our own encoder at levels 2 to 9, and at
+ * level 1 without ISA-L, libdeflate above.  zlib remains for its strategies,
+ * which the others lack.
  */
 #include "format/gzip/deflate_engine.h"
 
@@ -92,7 +92,7 @@ deflate_engine_memory(const struct codec_options *o)
 	    (uint64_t)g->memory_KiB * 1024);
 }
 
-/* Stored blocks add at most 5 bytes to 65,535, a sync point 6. */
+/* Stored blocks add at most 5 bytes to each 65,535, and a sync point adds 6. */
 size_t
 deflate_engine_bound(size_t len)
 {
@@ -123,7 +123,8 @@ open_fast(struct deflate_engine *e)
 #ifdef COLDPRESS_ISAL
 /*
  * The size determines how many tokens a deflate block has.  The second smallest
- * gives the smallest output; the smallest takes three times as long.
+ * gives the smallest output; with the smallest, compression takes three times
+ * as long.
  */
 enum { LEVEL_BUF = ISAL_DEF_LVL2_SMALL };
 
@@ -180,8 +181,8 @@ deflate_engine_open(struct deflate_engine **out, const struct codec_options *o)
 }
 
 /*
- * Once in some thousand processes ISA-L 2.30 makes one block by a byte or two
- * longer or shorter than in the others.
+ * In one of several thousand processes, ISA-L 2.30 makes one block a byte or
+ * two longer or shorter than in the others.
  */
 int
 deflate_engine_open_steady(struct deflate_engine **out, int level)

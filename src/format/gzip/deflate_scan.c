@@ -2,10 +2,10 @@
  * deflate_scan.c - guessing where the next unit of a deflate stream begins
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Cuts the input into pieces that a worker may be able to decode independently:
- * up to a sync point (00 00 ff ff), or whole members whose length is in their
- * header.  All of it is a guess verified by join, so the output is correct even
- * if everything here is wrong.
+ * The reader cuts the input into pieces that a worker may be able to decode
+ * independently: up to a sync point (00 00 ff ff), or whole members whose
+ * length is in their header.  All of it is a guess verified by join, so the
+ * output is correct even if everything here is wrong.
  */
 #include "deflate_decode.h"
 
@@ -118,8 +118,8 @@ read_up_to(struct input *in, struct slot *s, size_t from, size_t len)
 }
 
 /*
- * Takes the length of the member at from according to its header, with all of
- * it read into s; 0 if there is none, or -errno.
+ * Returns the length of the member at `from` according to its header, after
+ * reading all of it into s; 0 if there is none, or -errno.
  */
 static ssize_t
 take_member(const struct deflate_reader *r, struct input *in, struct slot *s,
@@ -165,7 +165,7 @@ fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
 		out += made;
 		s->note.inflate.most = out;
 	}
-	/* the end, or something that is not such a member */
+	/* the end, or not such a member */
 	s->note.inflate.used = len;
 	if (len == s->in.len && in->eof) {
 		s->last = true;
@@ -187,7 +187,7 @@ deflate_slot_bytes(const struct gzip_header *h)
 	return h->block_max + h->block_max / 8 + 2 * READ_LEN + h->block_max;
 }
 
-/* Decides how to cut the stream, from its header, as far as a look shows it. */
+/* Decides how to cut the stream, from as much of its header as a peek shows. */
 static int
 begin(struct deflate_reader *r, struct input *in, struct slot *s)
 {

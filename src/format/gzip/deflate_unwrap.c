@@ -100,7 +100,7 @@ zip_stored_len(const uint8_t *p, size_t len)
 	return UINT32_MAX;
 }
 
-/* Why the first entry of an archive cannot be read, or NULL. */
+/* Returns why the first entry of an archive cannot be read, or NULL. */
 static const char *
 zip_why_not(const uint8_t *p)
 {
@@ -117,7 +117,7 @@ zip_why_not(const uint8_t *p)
 }
 
 /*
- * The first entry of an archive.  Its checksum is in its header, or in a
+ * Parses the first entry of an archive.  Its checksum is in its header, or in a
  * descriptor after it, as in all archives written to a pipe.  The end of
  * deflated data is found without its length; stored data needs it.
  */
@@ -148,7 +148,10 @@ zip_head(const uint8_t *p, size_t len, struct deflate_head *h)
 	return (ssize_t)n;
 }
 
-/* A data descriptor: signature, CRC, sizes (of which only 32 bits matter). */
+/*
+ * Verifies a data descriptor: signature, CRC, sizes (of which only 32 bits
+ * matter).
+ */
 static int
 zip_verify(const uint8_t *t, uint32_t check, uint64_t total)
 {

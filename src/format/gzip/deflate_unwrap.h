@@ -22,12 +22,12 @@ struct deflate_head {
 
 struct deflate_unwrap {
 	/*
-	 * The length of the header at p: 0 if len bytes are too few to tell, or
-	 * -EBADMSG or -ENOTSUP.  Fills in h, which must be zeroed.
+	 * Returns the length of the header at p: 0 if len bytes are too few to
+	 * tell, or -EBADMSG or -ENOTSUP.  Fills in h, which must be zeroed.
 	 */
 	ssize_t (*head)(const uint8_t *p, size_t len, struct deflate_head *h);
 
-	/* The trailer: its length, and 0 or -EBADMSG. */
+	/* The trailer's length; verify() returns 0 or -EBADMSG. */
 	size_t trailer;
 	int (*verify)(const uint8_t *trailer, uint32_t check, uint64_t total);
 

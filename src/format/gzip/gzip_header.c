@@ -98,7 +98,7 @@ gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len)
 }
 
 /*
- * The header of a stored block of 65535 bytes, after a zero, has the same four
+ * After a zero, the header of a stored block of 65535 bytes has the same four
  * bytes; a sync point there would be followed by a stored block.
  */
 bool

@@ -20,7 +20,10 @@ struct first {
 	uint8_t out[64 << 10];
 };
 
-/* Decompresses len more bytes: 1 if the block ends with them, 0 or -errno. */
+/*
+ * Decompresses len more bytes.  Returns 1 if the block ends with them, 0 or
+ * -errno.
+ */
 static int
 feed(struct first *f, const uint8_t *p, size_t len)
 {
@@ -39,7 +42,10 @@ feed(struct first *f, const uint8_t *p, size_t len)
 	return inflater_at_boundary(f->inflater);
 }
 
-/* From at on, up to the first real sync point: 1, or -errno. */
+/*
+ * Decompresses from at on, up to the first real sync point.  Returns 1 or
+ * -errno.
+ */
 static int
 run_first(struct first *f, struct look *look, uint64_t at)
 {
@@ -92,8 +98,8 @@ gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at)
 }
 
 /*
- * Whether a member may end at an offset: at the end of the file, or before
- * another.
+ * Returns whether a member may end at an offset: at the end of the file, or
+ * before another.
  */
 static int
 ends_at(struct look *look, uint64_t at)

@@ -25,7 +25,7 @@ struct writer {
 static void
 put_stored(struct writer *w)
 {
-	/* three zero bits may need a byte of their own */
+	/* three zero bits may need another byte */
 	for (unsigned end = w->count + 3; end > 0; end -= end < 8 ? end : 8) {
 		*w->p++ = (uint8_t)w->bits;
 		w->bits >>= 8;
@@ -68,7 +68,7 @@ gzip_mark_write(enum gzip_sizes sizes, size_t block, uint8_t *p)
 	return write_mark(sizes, n, p);
 }
 
-/* The range of sizes that a mark represents. */
+/* Sets the range of sizes that a mark represents. */
 static void
 set_sizes(struct gzip_header *h, enum gzip_sizes sizes, unsigned n)
 {

@@ -40,7 +40,7 @@ hold(struct inflate_job *j, const uint8_t *p, size_t len)
 	return rc;
 }
 
-/* After a header. */
+/* Starts the data after a header. */
 static void
 begin_body(struct inflate_job *j)
 {
@@ -53,7 +53,8 @@ begin_body(struct inflate_job *j)
 }
 
 /*
- * Each takes what it needs of the len bytes at p: returns how many, or -errno.
+ * Each takes what it needs of the len bytes at p, and returns how many, or
+ * -errno.
  */
 
 static ssize_t
@@ -111,7 +112,8 @@ note_trailing(struct inflate_job *j, const uint8_t *p, size_t len)
 }
 
 /*
- * After a member: another one, zeros to the end, or something other than gzip.
+ * Handles what follows a member: another one, zeros to the end, or something
+ * other than gzip.
  */
 static ssize_t
 take_between(struct inflate_job *j, const uint8_t *p, size_t len)
@@ -129,7 +131,7 @@ take_between(struct inflate_job *j, const uint8_t *p, size_t len)
 	return (ssize_t)n;
 }
 
-/* If it is to be copied, everything is, including zeros. */
+/* If junk is to be copied, everything is, including zeros. */
 static int
 put_junk(struct inflate_job *j, const uint8_t *p, size_t len,
     struct sink *out)
@@ -169,7 +171,10 @@ take(struct inflate_job *j, const uint8_t *p, size_t len)
 static int feed(struct inflate_job *j, const uint8_t *p, size_t len,
     struct sink *out);
 
-/* What the inflater had read beyond the end: at most a trailer's bytes. */
+/*
+ * Takes back what the inflater had read beyond the end: at most a trailer's
+ * bytes.
+ */
 static int
 take_unused(struct inflate_job *j, struct sink *out)
 {
@@ -178,7 +183,7 @@ take_unused(struct inflate_job *j, struct sink *out)
 	return feed(j, unused, inflater_unused(j->inflater, unused), out);
 }
 
-/* The checksum of the inflater's output, taken back from the sink. */
+/* Takes the checksum of the inflater's output from the sink. */
 static void
 end_check(struct inflate_job *j, struct sink *out)
 {
@@ -233,7 +238,7 @@ take_stored(struct inflate_job *j, struct stream_io *io, struct sink *out)
 	return sink_write(out, io->in - n, n);
 }
 
-/* The serial path: everything, byte by byte if necessary. */
+/* Processes everything serially, byte by byte if necessary. */
 static int
 feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
 {
@@ -310,13 +315,12 @@ accept(struct inflate_job *j, struct slot *s, struct sink *out)
 	return rc != 0 ? rc : feed(j, rest, len, out);
 }
 
-/* At the end of the input: is this a valid place to end? */
+/* Checks, at the end of the input, that this is a valid place to end. */
 static int
 at_end(struct inflate_job *j, struct sink *out)
 {
 	/*
-	 * a single byte, as of a header, or junk that arrived whole with a
-	 * header's
+	 * a single byte that might begin a header, or junk that began like one
 	 */
 	if (j->state == JUNK || (j->state == HEAD && j->copy_rest && j->any &&
 	    j->held.len == 1))
@@ -325,7 +329,7 @@ at_end(struct inflate_job *j, struct sink *out)
 	    j->state == REST ? 0 : -ENODATA;
 }
 
-/* Accounts for what the piece cost in vain, or earned. */
+/* Accounts for the cost of a wrong guess, or for decoded data. */
 static void
 account(struct inflate_job *j, const struct slot *s, bool accepted)
 {

@@ -62,7 +62,8 @@ work_sync(struct inflate_job *j, struct inflater *f, struct slot *s)
 }
 
 /*
- * Parses the member at p: its length if it is complete and valid, otherwise 0.
+ * Decodes the member at p.  Returns its length if it is complete and valid,
+ * otherwise 0.
  */
 static size_t
 work_member(struct inflater *f, const uint8_t *p, size_t len, size_t cap,
@@ -85,7 +86,7 @@ work_member(struct inflater *f, const uint8_t *p, size_t len, size_t cap,
 	return r.used + GZIP_TRAILER;
 }
 
-/* Members must fill the piece, and produce what their trailers say. */
+/* Decodes members, which must fill the piece and match their trailers. */
 static int
 work_members(const struct inflate_job *j, struct inflater *f, struct slot *s)
 {

@@ -14,8 +14,8 @@
  * Compressed data contains the four bytes of a sync point by chance once in 4
  * GiB.  Incompressible data may contain sync points and headers of its own; so
  * a header where no member can end, or a number inconsistent with the size,
- * means that the count is not trusted.  Then only the size at the end of the
- * file is known: a lower bound.
+ * means that the count is not trusted.  Then only a lower bound is known, the
+ * size at the end of the file.
  */
 #include "format/formats.h"
 
@@ -50,7 +50,10 @@ struct lister {
 	bool done;
 };
 
-/* The current member has size bytes, ends at end and has its CRC there. */
+/*
+ * Adds the current member, which has size bytes, ends at end and has its CRC
+ * there.
+ */
 static void
 add_member(struct lister *g, const uint8_t *trailer, uint64_t size,
     uint64_t end)
@@ -61,7 +64,7 @@ add_member(struct lister *g, const uint8_t *trailer, uint64_t size,
 	g->at = end;
 }
 
-/* The rest is not understood: its last four bytes may be a size. */
+/* Handles a rest that is not understood: its last four bytes may be a size. */
 static int
 give_up(struct lister *g)
 {
@@ -104,7 +107,9 @@ is_member(const uint8_t *p, size_t len)
 	return len >= 2 && p[0] == 0x1f && p[1] == 0x8b;
 }
 
-/* Parses the member at p: its length, and the position of its trailer. */
+/*
+ * Walks the member at p.  Returns its length, and the position of its trailer.
+ */
 static ssize_t
 walk_member(const uint8_t *p, size_t len, const uint8_t **trailer)
 {
@@ -177,9 +182,9 @@ struct marked {
 };
 
 /*
- * Returns the only size in the range for that many blocks that is isize modulo
- * 2^32; 0 if there is none, or more than one.  chance: sync points that may be
- * spurious.
+ * Returns the only size in the range for that many blocks that equals isize
+ * modulo 2^32; 0 if there is none, or more than one.  chance is the number of
+ * sync points that may be spurious.
  */
 static uint64_t
 size_of_blocks(const struct marked *m, uint32_t isize, uint64_t chance)
@@ -197,7 +202,7 @@ size_of_blocks(const struct marked *m, uint32_t isize, uint64_t chance)
 	return size <= hi && hi - size < (uint64_t)1 << 32 ? size : 0;
 }
 
-/* Counts those that begin in the len bytes at p. */
+/* Counts the sync points that begin in the len bytes at p. */
 static uint64_t
 count_syncs(const uint8_t *p, size_t len)
 {
@@ -216,7 +221,7 @@ enum found { NOTHING, MEMBER, DOUBT };
 
 /*
  * Examines len positions from p on, with GZIP_TRAILER bytes before them and
- * AHEAD after each.  *done: how many it is to the header of another member
+ * AHEAD after each.  *done is the distance to the header of another member
  * (*size is then the size of the previous one), or to a header that should not
  * be here.
  */
@@ -264,7 +269,8 @@ end_marked(struct lister *g, const struct marked *m, uint64_t start)
 }
 
 /*
- * From the member's body to its end, which is a header or the end of the file.
+ * Scans from the member's body to its end, which is a header or the end of the
+ * file.
  */
 static int
 scan_marked(struct lister *g, const struct gzip_header *h)
@@ -298,8 +304,8 @@ scan_marked(struct lister *g, const struct gzip_header *h)
 }
 
 /*
- * The data after the last member.  If its end was a guess, only zeros may
- * follow: anything else contradicts the guess.
+ * Examines the data after the last member.  If its end was a guess, only zeros
+ * may follow: anything else contradicts the guess.
  */
 static int
 end_of_members(struct lister *g, const uint8_t *p, size_t len)

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: PKWARE's APPNOTE.TXT 6.3.10, sections 4.3.12 to 4.3.16 and 4.5.3.
- * The directory at the end has what may be missing from the entry's own header.
+ * The directory at the end contains what the entry's own header may lack.
  */
 #include "format/list.h"
 
@@ -47,7 +47,7 @@ read_end64(struct look *look, uint64_t end, struct directory *d)
 	return 0;
 }
 
-/* The record at p that ends the file, before a comment. */
+/* Reads the record at p that ends the file, before a comment. */
 static int
 read_record(struct look *look, uint64_t at, const uint8_t *p,
     struct directory *d)
@@ -64,7 +64,10 @@ read_record(struct look *look, uint64_t at, const uint8_t *p,
 	return read_end64(look, at, d);
 }
 
-/* Only a comment may follow it, and zeros: bsdtar pads to a block. */
+/*
+ * Finds the end record; only a comment and zeros may follow it (bsdtar pads to
+ * a block).
+ */
 static int
 read_end(struct look *look, struct directory *d)
 {
@@ -146,7 +149,7 @@ zip_list(int fd, uint64_t len, struct codec_listing *l)
 	return rc;
 }
 
-/* zlib stores nothing but its checksum. */
+/* zlib stores only its checksum, and no size. */
 int
 zlib_list(int fd, uint64_t len, struct codec_listing *l)
 {

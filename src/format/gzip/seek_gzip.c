@@ -7,11 +7,11 @@
  *
  * In files by pzc every block but the last has the same size, that of the
  * first, so the k-th sync point is at k times that size in the data.  The
- * points are counted in the whole file.  Incompressible data may contain what
- * looks like one; but then their number does not match the size at the end of
- * the file (unless it is wrong by 4 GiB), or there is an unexpected header, and
- * the count is not trusted.  What is decoded must end at points and have the
- * size implied by their number, otherwise it is an error.
+ * points are counted in the whole file.  Incompressible data may contain
+ * something like a sync point; but then their number does not match the size at
+ * the end of the file (unless it is wrong by 4 GiB), or there is an unexpected
+ * header, and the count is not trusted.  What is decoded must end at points and
+ * have the size implied by their number, otherwise it is an error.
  */
 #include "format/seek_formats.h"
 
@@ -24,7 +24,7 @@
 
 enum { SYNC_LEN = 4, MAGIC_LEN = 3, DEFLATE_RATIO = 1032 };
 
-/* Reads the header at an offset: 1, 0 (there is none) or -errno. */
+/* Reads the header at an offset.  Returns 1, 0 (there is none) or -errno. */
 static int
 header_at(struct look *look, uint64_t at, struct gzip_header *h)
 {
@@ -81,8 +81,8 @@ struct scan {
 };
 
 /*
- * Counts those that begin in len positions at p, with GZIP_GUESS bytes after
- * each.
+ * Counts the sync points that begin in len positions at p, with GZIP_GUESS
+ * bytes after each.
  */
 static int
 scan_places(struct seek_map *m, struct scan *c, const uint8_t *p, size_t len,
@@ -107,8 +107,8 @@ scan_places(struct seek_map *m, struct scan *c, const uint8_t *p, size_t len,
 }
 
 /*
- * The size that is possible for that many blocks and matches the end of the
- * file, or an error.
+ * Determines the size that is possible for that many blocks and matches the end
+ * of the file, or fails.
  */
 static int
 end_scan(struct seek_map *m, const struct scan *c)
@@ -163,7 +163,7 @@ map(struct seek_map *m)
 	return rc == 0 ? map_blocks(m, &h) : rc;
 }
 
-/* Blocks as a separate member, whose CRC is unknown. */
+/* Makes blocks a separate member, whose CRC is unknown. */
 static int
 part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s)

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-/* Whether the index is for this file in its current state. */
+/* Checks that the index is for this file in its current state. */
 static int
 check_binding(const struct seek_map *m, const uint8_t *head)
 {
@@ -70,7 +70,7 @@ add_points(struct seek_map *m, const struct index *x, size_t count)
 	struct index_point end;
 	int rc = 0;
 
-	/* every one of them counts: points and units correspond one to one */
+	/* keep all of them: points and units correspond one to one */
 	m->spacing = 0;
 	for (size_t i = 0; rc == 0 && i + 1 < count; i++)
 		rc = add_point(m, x, i);

@@ -81,7 +81,7 @@ struct seek_map;
 struct seek_stream;
 struct seek_unit;
 
-/* As codec_seek.part. */
+/* Implements codec_seek.part. */
 int index_part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s);
 

@@ -2,8 +2,8 @@
  * seek_index_make.c - making the side index of a gzip file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One pass of zlib's inflate, the only one that can stop between two blocks and
- * tell at which bit.  All members are verified on the way.
+ * The index is made in one pass of zlib's inflate, the only one that can stop
+ * between two blocks and report the bit.  All members are verified on the way.
  */
 #include "format/seek_formats.h"
 
@@ -66,7 +66,7 @@ put_point(struct maker *k, const struct index_point *p)
 	return rc;
 }
 
-/* The data since the last point (or the member's beginning) ends here. */
+/* Ends the data since the last point (or the member's beginning). */
 static void
 end_stretch(struct maker *k)
 {
@@ -80,7 +80,7 @@ end_stretch(struct maker *k)
 	k->crc = 0;
 }
 
-/* The window of a point: compressed and appended to the others. */
+/* Compresses the window of a point, and appends it to the others. */
 static int
 put_window(struct maker *k, struct index_point *p)
 {
@@ -98,7 +98,7 @@ put_window(struct maker *k, struct index_point *p)
 	return (int)n;
 }
 
-/* Between two blocks, at a bit. */
+/* Adds a point between two blocks, at a bit. */
 static int
 point_within(struct maker *k, uint64_t bit)
 {
@@ -145,7 +145,7 @@ refill(struct maker *k)
 	return 0;
 }
 
-/* One step of inflate: 1 at the member's end, 0, or -errno. */
+/* Makes one step of inflate.  Returns 1 at the member's end, 0, or -errno. */
 static int
 step(struct maker *k)
 {
@@ -193,7 +193,9 @@ check_trailer(struct maker *k)
 	    load_le32(p + 4) == (uint32_t)k->member_len ? 0 : -EBADMSG;
 }
 
-/* Reads the header here: 1, 0 (the end, or ignored data), or -errno. */
+/*
+ * Reads the header here.  Returns 1, 0 (the end, or ignored data), or -errno.
+ */
 static int
 read_header(struct maker *k)
 {

@@ -37,7 +37,7 @@ put_bits(struct bits *b, uint32_t v, unsigned count)
 	}
 }
 
-/* An empty block with fixed codes takes ten bits. */
+/* Writes an empty block with fixed codes, which takes ten bits. */
 static void
 put_empty_fixed(struct bits *b, bool final)
 {
@@ -45,9 +45,10 @@ put_empty_fixed(struct bits *b, bool final)
 }
 
 /*
- * One with dynamic codes takes 95: one code each for literal 0 and the end, two
- * for distances; the code lengths are 1 (code 0) and runs of zeros (18, code
- * 1), and all 19 code lengths of the precode are written, of three bits each.
+ * Writes one with dynamic codes, which takes 95: one code each for literal 0
+ * and the end, two for distances; the code lengths are 1 (code 0) and runs of
+ * zeros (18, code 1), and all 19 code lengths of the precode are written, of
+ * three bits each.
  */
 static void
 put_empty_dynamic(struct bits *b)
@@ -87,7 +88,7 @@ byte_at(const struct seek_map *m, uint64_t at, uint8_t *byte)
 	return n < 0 ? (int)n : n == 0 ? -ENODATA : 0;
 }
 
-/* Reads the data before a point: its length, or -errno. */
+/* Reads the data before a point.  Returns its length, or -errno. */
 static ssize_t
 read_window(const struct seek_map *m, const struct index_point *p,
     uint8_t *window)
@@ -112,8 +113,8 @@ read_window(const struct seek_map *m, const struct index_point *p,
 }
 
 /*
- * The beginning of a member up to a point in it: the bytes up to the one
- * containing the point, and the bits of that one.  *crc: of the window.
+ * Builds the beginning of a member up to a point in it: the bytes up to the one
+ * containing the point, and the bits of that one.  *crc is that of the window.
  */
 static int
 put_start(const struct seek_map *m, const struct index_point *p,
@@ -151,7 +152,7 @@ put_start(const struct seek_map *m, const struct index_point *p,
 	return rc;
 }
 
-/* The bits before a point, and a final block. */
+/* Adds the bits before a point, and a final block. */
 static int
 put_end(const struct seek_map *m, const struct index_point *p,
     struct seek_stream *s)

@@ -31,7 +31,7 @@ name_len(const struct deflate_job *j)
 	return (uint16_t)(n < NAME_MAX_B ? n : NAME_MAX_B);
 }
 
-/* DOS date and time of mtime; none is 1980-01-01. */
+/* Converts mtime to DOS date and time; none becomes 1980-01-01. */
 static uint32_t
 dos_time(uint32_t mtime)
 {
@@ -47,8 +47,8 @@ dos_time(uint32_t mtime)
 }
 
 /*
- * The fields shared by local header and directory, from version needed to name
- * length.
+ * Writes the fields shared by local header and directory, from version needed
+ * to name length.
  */
 static void
 put_common(const struct deflate_job *j, uint8_t *p, bool big)

@@ -23,7 +23,7 @@ struct walk {
 	const uint8_t *p;	/* the bytes there */
 };
 
-/* Reads len bytes at the current position: 0, -ENODATA or -errno. */
+/* Reads len bytes at the current position.  Returns 0, -ENODATA or -errno. */
 static int
 need(struct walk *w, size_t len)
 {
@@ -32,7 +32,7 @@ need(struct walk *w, size_t len)
 	return n < 0 ? (int)n : (size_t)n < len ? -ENODATA : 0;
 }
 
-/* Legacy blocks: up to the end, or to something that is not a length. */
+/* Skips legacy blocks, up to the end or to something that is not a length. */
 static int
 old_frame(struct walk *w)
 {

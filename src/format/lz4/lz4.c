@@ -14,8 +14,8 @@
 #include <lz4.h>
 
 /*
- * Skippable frames are also zstd's: the data after them decides, if it can be
- * seen.
+ * Skippable frames are shared with zstd: the data after them decides, if it is
+ * visible.
  */
 static bool
 magic(const uint8_t *p, size_t len)

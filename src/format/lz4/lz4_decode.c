@@ -23,7 +23,7 @@ enum {
 	HISTORY = 64 << 10,
 	SLIDE = 1 << 20,	/* between two moves, if memory allows */
 	SINK = 3 << 19,		/* output buffers of the pipeline */
-	SMALL = 64 << 10	/* too small for a write of its own */
+	SMALL = 64 << 10	/* too small for a separate write */
 };
 
 struct job {
@@ -90,7 +90,7 @@ work(void *job, void *ctx, struct slot *s)
 
 	(void)job;
 	(void)ctx;
-	/* a byte more: there is nothing to decode an empty block to else */
+	/* one byte more, because an empty block also needs a place */
 	rc = note->flags & PIECE_LINKED ? 0 :
 	    buf_reserve(&s->out, note->most + 1);
 	while (rc == 0 && n >= 0 && pos < note->used) {
@@ -179,7 +179,7 @@ static int
 join(void *job, struct slot *s, struct sink *out)
 {
 	struct job *j = job;
-	/* a slot that is given to the sink may be in use again at once */
+	/* a slot passed to the sink may be in use again at once */
 	struct unlz4_notes note = s->note.unlz4;
 	int rc = note.skip > 0 ? begin(j, s) : 0;
 
@@ -209,8 +209,9 @@ close_job(void *job)
 }
 
 /*
- * For any stream: slots are largest with legacy blocks.  The reader and the
- * writer need one each in addition to the workers'; more would not be faster.
+ * Plans for any stream: slots are largest with legacy blocks.  The reader and
+ * the writer need one each in addition to the workers'; more would not be
+ * faster.
  */
 static void
 plan_any(unsigned threads, struct plan *p)
@@ -259,7 +260,8 @@ fill(void *job, struct input *in, struct slot *s)
 }
 
 /*
- * According to the head: for frames like the first, with pieces of one block.
+ * Plans according to the head: for frames like the first, with pieces of one
+ * block.
  */
 static void
 plan_first(const struct codec_options *o, struct plan *p)

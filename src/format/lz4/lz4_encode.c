@@ -2,10 +2,10 @@
  * lz4_encode.c - compressing to LZ4 frames
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One frame of independent blocks with a checksum of the content, as lz4(1)
- * writes it; block checksums are optional, because lz4js mistakes them for
- * data.  The content's checksum cannot be combined from parts: the reader
- * computes it.
+ * The output is one frame of independent blocks with a checksum of the content,
+ * as lz4(1) writes it; block checksums are optional, because lz4js mistakes
+ * them for data.  The content's checksum cannot be combined from parts: the
+ * reader computes it.
  *
  * The legacy frame, which the kernel reads, is a magic number and blocks of 8
  * MiB of input, each preceded by its compressed length.  It has no checksums,
@@ -147,7 +147,7 @@ fill(void *job, struct input *in, struct slot *s)
 	return 0;
 }
 
-/* Version 1; the flags; the code of the block size. */
+/* Writes the header: version 1, the flags, the code of the block size. */
 static size_t
 put_header(uint8_t *p, size_t block, bool block_check)
 {
@@ -160,7 +160,7 @@ put_header(uint8_t *p, size_t block, bool block_check)
 	return FRAME_HEADER;
 }
 
-/* Compresses in to p, which has room for it: returns the size. */
+/* Compresses in to p, which has room for it.  Returns the size. */
 static size_t
 compress(const struct job *j, void *state, const struct buf *in, uint8_t *p,
     size_t room)
@@ -174,7 +174,7 @@ compress(const struct job *j, void *state, const struct buf *in, uint8_t *p,
 	    level);
 }
 
-/* A block that does not shrink is stored. */
+/* Writes a block; one that does not shrink is stored. */
 static size_t
 put_block(const struct job *j, void *state, const struct buf *in, uint8_t *p,
     size_t room)

@@ -9,10 +9,10 @@
  * reader of a decoder parses the framing, and a piece is a run of whole blocks
  * of one frame, as stored in the file:
  *
- *	header of skip bytes, if the frame begins here
- *	blocks of used bytes: le32 length, data, le32 XXH32 if block_check
+ * 	header of skip bytes, if the frame begins here
+ * 	blocks of used bytes: le32 length, data, le32 XXH32 if block_check
  *
- * and struct unlz4_notes says how to decode them.
+ * and struct unlz4_notes describes how to decode them.
  */
 #ifndef COLDPRESS_LZ4_FRAME_H
 #define COLDPRESS_LZ4_FRAME_H
@@ -56,8 +56,8 @@ struct lz4_header {
 int lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len);
 
 /*
- * The flags of the first frame in the len bytes that a stream begins with; -1
- * where they do not tell.
+ * Returns the flags of the first frame in the len bytes at the start of a
+ * stream; -1 if these do not contain them.
  */
 int lz4_first_flags(const uint8_t *p, size_t len);
 
@@ -74,7 +74,7 @@ struct lz4_reader {
 	uint32_t word;		/* read ahead: a block's length or a magic */
 	int err;		/* found after good blocks */
 	size_t piece_max;	/* bytes in or out, if several blocks */
-	/* A frame that exceeds these is refused with -EFBIG. */
+	/* A frame that exceeds these limits is refused with -EFBIG. */
 	uint64_t slot_max;	/* bytes for a piece */
 	size_t linked_max;	/* size of a block that refers to others */
 };
@@ -83,8 +83,9 @@ struct lz4_reader {
 int lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s);
 
 /*
- * The block at p, which the reader has validated: its data, their length, and
- * whether they are stored.  Returns the bytes that it takes in the piece.
+ * Describes the block at p, which the reader has validated: its data, the
+ * length, and whether it is stored.  Returns the bytes that it takes in the
+ * piece.
  */
 struct lz4_block {
 	const uint8_t *data;

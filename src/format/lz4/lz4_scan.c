@@ -104,7 +104,7 @@ lz4_block_at(struct lz4_block *b, const uint8_t *p, int flags)
 	return 4 + b->len + (flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0);
 }
 
-/* As input_read(), without a timeout. */
+/* Works like input_read(), without a timeout. */
 static ssize_t
 read_all(struct input *in, uint8_t *to, size_t len)
 {
@@ -154,7 +154,8 @@ append(const struct lz4_reader *r, struct input *in, struct slot *s,
 }
 
 /*
- * Reads four bytes ahead; none (has_word is not set) at the end of the input.
+ * Reads four bytes ahead; at the end of the input there are none, and has_word
+ * is not set.
  */
 static int
 read_word(struct lz4_reader *r, struct input *in)
@@ -175,7 +176,7 @@ read_word(struct lz4_reader *r, struct input *in)
 
 /*
  * Skips the rest of a skippable frame, using s->in.  If the input ends inside
- * it, no content is lost, and lz4(1) accepts it.
+ * it, no content is lost; lz4(1) accepts that.
  */
 static int
 skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
@@ -234,7 +235,10 @@ read_header(struct lz4_reader *r, struct input *in, struct slot *s)
 	return rc;
 }
 
-/* Up to the length of a frame's first block; s->last if there is no frame. */
+/*
+ * Reads up to the length of a frame's first block; sets s->last if there is no
+ * frame.
+ */
 static int
 begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 {
@@ -264,8 +268,8 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 }
 
 /*
- * The end mark has been read, or the end of a legacy frame.  For a file, checks
- * whether the input ends too; a pipe might have to be waited for.
+ * Ends a frame, after its end mark or at the end of a legacy frame.  For a
+ * file, checks whether the input also ends; a pipe might have to be waited for.
  */
 static int
 end_frame(struct lz4_reader *r, struct input *in, struct slot *s)

@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Blocks do not record their decoded size, and a frame may contain short ones
- * anywhere.  But it can be computed from the sequences: they are parsed without
- * copying a byte, which takes a fraction of the decoding time, although all of
- * the file is read.  Blocks that refer to earlier ones do not begin a unit; a
- * frame of such blocks is a unit, if it records its size.  Source: LZ4 Block
- * Format Description.
+ * anywhere.  But the size can be computed from the sequences, which are parsed
+ * without copying a byte; this takes a fraction of the decoding time, although
+ * the whole file is read.  Blocks that refer to earlier ones do not begin a
+ * unit; a frame of such blocks is a unit, if it records its size.  Source: LZ4
+ * Block Format Description.
  */
 #include "format/seek_formats.h"
 
@@ -22,7 +22,10 @@
 
 enum { FLG_SIZE = 0x08, FLG_DICT = 0x01, MIN_MATCH = 4, LONG = 15 };
 
-/* Reads a length that continues in bytes of up to 255; false: past the end. */
+/*
+ * Reads a length that continues in bytes of up to 255.  Returns false past the
+ * end.
+ */
 static bool
 read_length(const uint8_t *p, size_t len, size_t *pos, uint64_t *n)
 {
@@ -73,7 +76,7 @@ struct frame {
 	bool none;		/* the file ends */
 };
 
-/* The frame at an offset, after skippable ones.  Returns 0 or -errno. */
+/* Reads the frame at an offset, after skippable ones.  Returns 0 or -errno. */
 static int
 frame_at(struct look *look, uint64_t at, struct frame *f)
 {
@@ -210,7 +213,10 @@ map(struct seek_map *m)
 	return rc;
 }
 
-/* Version 1, independent blocks, and only the checks that they have. */
+/*
+ * Writes a header: version 1, independent blocks, and only the checks that they
+ * have.
+ */
 static int
 put_header(struct seek_stream *s, const struct lz4_header *h)
 {

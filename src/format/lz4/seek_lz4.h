@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 /*
- * Computes the decoded size of a compressed block of len bytes, or -EBADMSG.
- * Whether its matches are within the preceding data is not checked.  Pure.
+ * Returns the decoded size of a compressed block of len bytes, or -EBADMSG.  It
+ * does not check whether matches are within the preceding data.  A pure
+ * function.
  */
 int64_t lz4_block_plain(const uint8_t *p, size_t len);
 

@@ -82,7 +82,10 @@ tar_why(const struct tar *t)
 	return t->why;
 }
 
-/* Reads some bytes, counts them and passes them on; 0 at the end of input. */
+/*
+ * Reads some bytes, counts them and passes them on.  Returns 0 at the end of
+ * input.
+ */
 static ssize_t
 take(struct tar *t, void *buf, size_t len)
 {
@@ -168,7 +171,7 @@ is_zero(const uint8_t *block)
 	return block[0] == 0 && memcmp(block, block + 1, TAR_BLOCK - 1) == 0;
 }
 
-/* Reads the next header into t->block: 1, 0 at the end, or -errno. */
+/* Reads the next header into t->block.  Returns 1, 0 at the end, or -errno. */
 int
 tar_header_next(struct tar *t)
 {

@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* The limit for a compressed archive, as pzc's default. */
+/* The window limit for a compressed archive, which is pzc's default. */
 #define WINDOW_MAX (UINT64_C(1) << 27)
 
 static void *

@@ -54,7 +54,7 @@ text_field(struct tar *t, unsigned at, unsigned len, struct tar_text *text)
 	return tar_text_set(text, s, strnlen(s, len));
 }
 
-/* The name in the header, with its prefix. */
+/* Makes the path from the name in the header, with its prefix. */
 static int
 plain_path(struct tar *t)
 {
@@ -310,8 +310,8 @@ read_name(struct tar *t, struct tar_text *text)
 }
 
 /*
- * Processes an extension: 1; 2 for one that is skipped; 0 if the header is an
- * entry's; or -errno.
+ * Processes an extension.  Returns 1; 2 for one that is skipped; 0 if the
+ * header is an entry's; or -errno.
  */
 static int
 extension(struct tar *t)

@@ -55,27 +55,27 @@ struct tar {
 int tar_fail(struct tar *t, int rc, const char *why);
 
 /*
- * Reads the next header into t->block, past the rest of the previous entry: 1,
- * 0 at the end of the archive, or -errno.
+ * Reads the next header into t->block, past the rest of the previous entry.
+ * Returns 1, 0 at the end of the archive, or -errno.
  */
 int tar_header_next(struct tar *t);
 
 /*
- * Reads exactly TAR_BLOCK bytes into t->block: 1, 0 at the end of input, or
- * -errno.
+ * Reads exactly TAR_BLOCK bytes into t->block.  Returns 1, 0 at the end of
+ * input, or -errno.
  */
 int tar_block(struct tar *t);
 
 /*
- * Room for len bytes and a NUL; their contents are undefined.  Returns 0,
- * -ENOMEM.
+ * Makes room for len bytes and a NUL; their contents are undefined.  Returns 0
+ * or -ENOMEM.
  */
 int tar_text_reserve(struct tar_text *text, size_t len);
 int tar_text_set(struct tar_text *text, const char *s, size_t len);
 
 /*
- * A number in a header's field: octal between blanks, or base-256 with the
- * first bit set.  Returns 0 or -EBADMSG.
+ * Parses a number in a header's field: octal between blanks, or base-256 with
+ * the first bit set.  Returns 0 or -EBADMSG.
  */
 int tar_number(const uint8_t *field, size_t len, int64_t *value);
 
@@ -95,7 +95,7 @@ int tar_pax_parse(struct tar *t, struct tar_pax *p);
 void tar_pax_reset(struct tar_pax *p);
 void tar_pax_free(struct tar_pax *p);
 
-/* Parses s, all of it decimal digits.  Returns 0 or -EBADMSG. */
+/* Parses s, which must consist of decimal digits.  Returns 0 or -EBADMSG. */
 int tar_decimal(const char *s, uint64_t *value);
 
 /* Adds an extent to the entry's.  Returns 0, -EFBIG, -EBADMSG or -ENOMEM. */

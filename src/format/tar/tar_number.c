@@ -9,7 +9,9 @@
 
 enum { CHECKSUM_AT = 148, CHECKSUM_B = 8 };
 
-/* Two's complement, most significant byte first; bit 7 is only a mark. */
+/*
+ * Parses two's complement, most significant byte first; bit 7 is only a mark.
+ */
 static int
 base_256(const uint8_t *field, size_t len, int64_t *value)
 {

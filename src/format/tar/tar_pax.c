@@ -2,9 +2,9 @@
  * tar_pax.c - extended headers of pax
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A record is "LENGTH KEY=VALUE\n", with LENGTH counting all of it.  The
- * newline is replaced by a NUL, so that values are strings in place; a NUL
- * there is therefore accepted as the end of a record that was parsed before.
+ * A record is "LENGTH KEY=VALUE\n", where LENGTH counts all of it.  The newline
+ * is replaced by a NUL, so values become strings in place; a NUL there is
+ * therefore accepted as the end of a record that was parsed before.
  */
 #include "tar_impl.h"
 
@@ -48,7 +48,7 @@ set_number(struct tar *t, const struct record *r, bool *has, uint64_t *value)
 	return 0;
 }
 
-/* Signed seconds with a fraction, rounded down to nanoseconds. */
+/* Parses signed seconds with a fraction, rounded down to nanoseconds. */
 static int
 set_time(struct tar *t, const struct record *r, struct tar_pax *p)
 {
@@ -91,7 +91,7 @@ set_xattr(struct tar_pax *p, const struct record *r)
 	return 0;
 }
 
-/* GNU.sparse 0.0 and 0.1: offsets and lengths alternate. */
+/* In GNU.sparse 0.0 and 0.1, offsets and lengths alternate. */
 static int
 add_half(struct tar *t, struct tar_pax *p, uint64_t value)
 {
@@ -191,7 +191,9 @@ set(struct tar *t, struct tar_pax *p, const struct record *r)
 	return 0;
 }
 
-/* Returns the record at text, of at most left bytes: its length, or 0. */
+/*
+ * Splits the record at text, of at most left bytes.  Returns its length, or 0.
+ */
 static size_t
 split(char *text, size_t left, bool again, struct record *r)
 {

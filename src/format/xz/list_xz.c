@@ -87,7 +87,9 @@ xz_list(int fd, uint64_t len, struct codec_listing *l)
 	return 0;
 }
 
-/* The size, which is in the header unless the stream ends with a marker. */
+/*
+ * Finds the size, which is in the header unless the stream ends with a marker.
+ */
 int
 lzma_list(int fd, uint64_t len, struct codec_listing *l)
 {

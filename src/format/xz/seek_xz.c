@@ -72,7 +72,7 @@ put_end(struct seek_stream *s, const lzma_index *index,
 	return rc;
 }
 
-/* The blocks from..to, and their index. */
+/* Adds the blocks from..to, and their index. */
 static int
 put_blocks(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s, lzma_index *index)

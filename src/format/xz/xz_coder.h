@@ -25,8 +25,8 @@ int xz_job_new(struct xz_job **j, struct codec_notes *notes);
 void xz_job_close(void *job);
 
 /*
- * Evaluates liblzma's result of opening j's coder: 0 and *job, or j is closed
- * and the call returns -errno.
+ * Evaluates liblzma's result of opening j's coder.  Returns 0 and *job, or
+ * closes j and returns -errno.
  */
 int xz_job_started(void **job, struct xz_job *j, lzma_ret r);
 
@@ -36,7 +36,7 @@ int xz_join(void *job, struct slot *s, struct sink *out);
 
 /*
  * Returns the memory needed for decoding, including our own, if liblzma has
- * refused it because of its limit; 0: unknown.
+ * refused it because of its limit; 0 if unknown.
  */
 uint64_t xz_refused_need(const struct xz_job *j);
 

@@ -27,8 +27,8 @@ header_need(const uint8_t *p, uint32_t size)
 }
 
 /*
- * liblzma's threaded decoder does not tell; but it stops after the block's
- * header, which has a checksum and can thus be found from its end.
+ * liblzma's threaded decoder does not report the need; but it stops after the
+ * block's header, which has a checksum and can thus be found from its end.
  */
 uint64_t
 xz_refused_need(const struct xz_job *j)
@@ -45,7 +45,7 @@ xz_refused_need(const struct xz_job *j)
 }
 
 /*
- * Room for the pieces and the pending output; what liblzma needs besides
+ * Plans room for the pieces and the pending output; what liblzma needs besides
  * depends on the stream, and is limited in open().
  */
 static int

@@ -2,8 +2,8 @@
  * xz_encode.c - compressing to xz and lzma
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Blocks are three times the dictionary size whatever the number of threads:
- * the output does not depend on it.
+ * Blocks have three times the dictionary size, so the output does not depend on
+ * the number of threads.
  */
 #include "xz_coder.h"
 
@@ -16,7 +16,10 @@ preset_of(const struct codec_options *o)
 	return (uint32_t)o->level | (o->extreme ? LZMA_PRESET_EXTREME : 0);
 }
 
-/* The check that o requests; false: the format has none of that name. */
+/*
+ * Finds the check that o requests.  Returns false if the format has none of
+ * that name.
+ */
 static bool
 find_check(const struct codec_options *o, lzma_check *check)
 {
@@ -40,7 +43,7 @@ find_check(const struct codec_options *o, lzma_check *check)
 	return false;
 }
 
-/* false: there is no such check. */
+/* Returns false if there is no such check. */
 static bool
 mt_options(lzma_mt *mt, const struct codec_options *o, lzma_options_lzma *lz,
     lzma_filter *filters)

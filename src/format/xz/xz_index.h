@@ -13,7 +13,7 @@
 int xz_error(lzma_ret r);
 
 /*
- * The index of all streams of a file, to be freed with lzma_index_end().
+ * Reads the index of all streams of a file, to be freed with lzma_index_end().
  * Returns 0, -EBADMSG, -ENODATA, -EFBIG (it needs over 128 MiB) or -errno.
  */
 int xz_read_index(struct look *look, lzma_index **index);

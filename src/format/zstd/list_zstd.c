@@ -2,7 +2,8 @@
  * list_zstd.c - the uncompressed size of a zstd file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Goes from one block header to the next: the data between is not read.
+ * Listing goes from one block header to the next, without reading the data in
+ * between.
  */
 #include "format/list.h"
 
@@ -27,7 +28,7 @@ add_frame(struct codec_listing *l, const struct zstd_header *h)
 		list_add(l, h->content);
 }
 
-/* The check is the last four bytes of the only frame. */
+/* Reads the check, the last four bytes of the only frame. */
 static int
 read_value(struct look *look, uint64_t end, struct codec_listing *l)
 {

@@ -2,10 +2,10 @@
  * seek_zstd.c - reading ranges of zstd files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Uses the seek table, if there is one whose sizes fill the file; otherwise
- * goes from frame to frame, if all record their size, and within frames by pzc
- * from job to job (zstd_job.h), using the marks.  Sources: the Zstandard
- * seekable format 0.1.0; RFC 8878.
+ * The seek table is used if its sizes fill the file.  Otherwise the map goes
+ * from frame to frame, if all record their size, and within frames by pzc from
+ * job to job (zstd_job.h), using the marks.  Sources: the Zstandard seekable
+ * format 0.1.0; RFC 8878.
  */
 #include "format/seek_formats.h"
 
@@ -35,7 +35,7 @@ struct seek_table {
 	size_t entry;		/* bytes */
 };
 
-/* Whether there is one at the end: 1, 0 or -errno. */
+/* Looks for a table at the end.  Returns 1, 0 or -errno. */
 static int
 find_table(struct look *look, struct seek_table *t)
 {
@@ -146,7 +146,7 @@ count_blocks(const struct walk *w, uint64_t at, uint64_t end)
 	return sum;
 }
 
-/* The job before w->at, which is after the first of the marks there. */
+/* Ends the job before w->at, which is after the first of the marks there. */
 static int
 end_job(struct walk *w)
 {
@@ -226,7 +226,7 @@ step(struct walk *w)
 		return (int)used;
 	if (n == 0 && !w->ended)
 		return -ENODATA;
-	/* its size is unknown: the position of what follows is, too */
+	/* its size is unknown, and so is the position of what follows */
 	if (!h->skippable && h->content == UINT64_MAX && w->z.begun &&
 	    !(w->z.marked && h->windowed && !h->dictionary))
 		return -ENODATA;
@@ -259,7 +259,7 @@ map_frames(struct seek_map *m)
 	    seek_end_within(m, m->units[m->count - 1]);
 }
 
-/* Jobs as a separate frame, whose checksum is unknown. */
+/* Makes jobs a separate frame, whose checksum is unknown. */
 static int
 part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s)

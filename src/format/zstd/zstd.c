@@ -35,7 +35,7 @@ zstd_error(size_t code)
 
 /*
  * The windows are those that libzstd 1.5 chooses if it does not know the size,
- * so that any reader of its files can read these.  A context's memory is from
+ * so any reader of its files can read these.  A context's memory is from
  * ZSTD_estimateCCtxSize(); it depends on the parser's parameters: 12 needs more
  * than 13.
  */
@@ -63,8 +63,8 @@ zstd_set(ZSTD_CCtx *c, ZSTD_cParameter parameter, int value)
 }
 
 /*
- * Skippable frames are also lz4's: they are ours unless something else is seen
- * to follow.
+ * Skippable frames are shared with lz4; they count as ours unless something
+ * else visibly follows.
  */
 static bool
 magic(const uint8_t *p, size_t len)

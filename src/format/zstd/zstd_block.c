@@ -30,7 +30,7 @@ zstd_block_head(const uint8_t *p)
 	return h;
 }
 
-/* Returns the length of the literals section, or 0: incomplete. */
+/* Returns the length of the literals section, or 0 if it is incomplete. */
 static size_t
 literals_len(struct zstd_tables *t, const uint8_t *p, size_t len)
 {
@@ -56,7 +56,10 @@ literals_len(struct zstd_tables *t, const uint8_t *p, size_t len)
 	    ((1U << size_bits[form]) - 1));
 }
 
-/* The number of sequences, from *at on, which is advanced: 0 or -EBADMSG. */
+/*
+ * Reads the number of sequences from *at on, which is advanced.  Returns 0 or
+ * -EBADMSG.
+ */
 static int
 take_count(const uint8_t *p, size_t len, size_t *at, uint32_t *count)
 {
@@ -126,8 +129,8 @@ zstd_sections(struct zstd_tables *t, const uint8_t *p, size_t len,
 }
 
 /*
- * Reads the n bits below the position, n at most 32, which is moved.  Returns 0
- * or -EBADMSG.
+ * Reads the n bits (at most 32) below the position, and moves it.  Returns 0 or
+ * -EBADMSG.
  */
 static int
 take_bits(struct zstd_reader *r, unsigned n, uint32_t *v)

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: RFC 8878, section 3.1.1.3.  Literals are not decoded and matches not
- * copied: this determines what a block refers to, not its content.  Nothing
- * here allocates; a struct belongs to one thread at a time.
+ * copied: this code determines what a block refers to, not its content.
+ * Nothing here allocates memory; a struct belongs to one thread at a time.
  */
 #ifndef COLDPRESS_ZSTD_BLOCK_H
 #define COLDPRESS_ZSTD_BLOCK_H
@@ -89,7 +89,7 @@ struct zstd_reader {
 	unsigned state[ZSTD_CODES];	/* of the next one */
 };
 
-/* s is of the block at p.  Returns 0 or -EBADMSG. */
+/* Opens a reader; s describes the block at p.  Returns 0 or -EBADMSG. */
 int zstd_reader_open(struct zstd_reader *r, const struct zstd_tables *t,
     const uint8_t *p, size_t len, const struct zstd_sections *s);
 

@@ -16,7 +16,7 @@
 extern const struct coder zstd_encoder, zstd_frames_encoder,
     zstd_long_encoder, zstd_decoder;
 
-/* The -errno for an error code of libzstd. */
+/* Returns the -errno for an error code of libzstd. */
 int zstd_error(size_t code);
 
 /* The parameters of a level. */
@@ -26,7 +26,7 @@ struct zstd_level {
 	uint16_t mib;		/* of a context, rounded up */
 };
 
-/* Of the levels 1 to 22. */
+/* Returns the parameters of a level, 1 to 22. */
 const struct zstd_level *zstd_level(int level);
 
 /* Returns 0, or -ENOMEM. */

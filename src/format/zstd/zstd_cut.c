@@ -2,9 +2,9 @@
  * zstd_cut.c - cutting a Zstandard stream into pieces
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Pieces of whole frames whose headers give their sizes; jobs of a frame that
- * has marks (zstd_job.h); and pieces of any length from frames that are
- * neither, or too large.
+ * Pieces consist of whole frames whose headers give their sizes, or of a job of
+ * a frame that has marks (zstd_job.h); other frames, and those that are too
+ * large, are cut anywhere.
  */
 #include "zstd_decode.h"
 
@@ -51,9 +51,9 @@ restart(struct zstd_cutter *c)
 }
 
 /*
- * To the end of a frame that may be cut anywhere, or as far as has been read;
- * with one thread any number of frames.  Data before pos has been scanned, up
- * to the frame's end if ended.
+ * Cuts at the end of a frame that may be cut anywhere, or as far as has been
+ * read; with one thread, after any number of frames.  Data before pos has been
+ * scanned, up to the frame's end if ended.
  */
 static int
 cut_plain(struct zstd_cutter *c, struct input *in, struct slot *s,
@@ -103,7 +103,7 @@ mark_job(const struct zstd_cutter *c, struct slot *s, size_t len, bool final)
 }
 
 /*
- * A job up to the mark after it, or to the end of the frame; data before pos
+ * Cuts a job at the mark after it, or at the end of the frame; data before pos
  * has been scanned.
  */
 static int
@@ -161,9 +161,7 @@ cut_before(struct zstd_cutter *c, struct slot *s)
 	    s->note.unzstd.used);
 }
 
-/*
- * Whole frames, until they are enough for a piece.
- */
+/* Collects whole frames, until they are enough for a piece. */
 static int
 cut_frames(struct zstd_cutter *c, struct input *in, struct slot *s)
 {

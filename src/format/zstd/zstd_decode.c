@@ -4,8 +4,8 @@
  *
  * The reader cuts pieces of whole frames whose headers give their sizes, and
  * jobs of frames by pzc.  Everything else, and anything too large, goes through
- * libzstd's stream decoder in the joiner.  With one thread everything does:
- * that needs the least memory.
+ * libzstd's stream decoder in the joiner.  With one thread everything does,
+ * which needs the least memory.
  */
 #include "zstd_codec.h"
 
@@ -125,7 +125,7 @@ work_frames(ZSTD_DCtx *d, struct slot *s)
 
 /*
  * Returns the position after the empty raw blocks at a position; another block
- * comes before the end.
+ * must come before the end.
  */
 static size_t
 skip_marks(const struct slot *s, size_t at, size_t end)
@@ -136,7 +136,7 @@ skip_marks(const struct slot *s, size_t at, size_t end)
 	return at;
 }
 
-/* Decodes a job as a separate frame, if it is independent: see zstd_job.h. */
+/* Decodes a job as a separate frame, if it is independent (see zstd_job.h). */
 static int
 decode_job(ZSTD_DCtx *d, struct slot *s, size_t most, const uint8_t *p,
     size_t len)
@@ -210,7 +210,7 @@ join(void *job, struct slot *s, struct sink *out)
 	return zstd_join(&j->joiner, s, out);
 }
 
-/* What is known of the first frame. */
+/* Returns what is known of the first frame. */
 static struct zstd_header
 first_frame(const struct codec_options *o)
 {
@@ -223,8 +223,8 @@ first_frame(const struct codec_options *o)
 }
 
 /*
- * For units of this size.  Besides the slots, the joiner keeps the input of two
- * units, and the reader what it has read beyond one.
+ * Plans for units of this size.  Besides the slots, the joiner keeps the input
+ * of two units, and the reader what it has read beyond one.
  */
 static void
 plan_units(const struct codec_options *o, struct plan *p, uint64_t unit,
@@ -283,7 +283,7 @@ close_job(void *job)
 	sys_free(j);
 }
 
-/* The largest window that a plan under a limit has room for. */
+/* Sets the largest window for which a plan under a limit has room. */
 static void
 limit(struct zstd_cutter *c, const struct codec_options *o,
     const struct plan *p)

@@ -69,7 +69,7 @@ struct zstd_joiner {
 extern const struct stream_ops zstd_stream;
 
 /*
- * Job pieces have their ok if s->out is known to be right.  Returns 0 or
+ * Job pieces have note.ok set if s->out is known to be right.  Returns 0 or
  * -errno.
  */
 int zstd_join(struct zstd_joiner *j, struct slot *s, struct sink *out);

@@ -2,10 +2,10 @@
  * zstd_encode.c - compressing Zstandard: one frame of jobs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Like the output of zstd -T: one frame, with a checksum and a window that
- * every reader accepts.  But no job refers to the previous one, so they can be
- * decompressed on all cores; zstd_job.h describes the layout.  An input of one
- * job becomes an ordinary frame without marks.
+ * Like that of zstd -T, the output is one frame, with a checksum and a window
+ * that every reader accepts.  But no job refers to the previous one, so they
+ * can be decompressed on all cores; zstd_job.h describes the layout.  An input
+ * of one job becomes an ordinary frame without marks.
  *
  * Jobs are long, because each begins with an empty window.  Up to level 8 the
  * first two are shorter, for inputs that are no longer than a few of them.
@@ -111,7 +111,7 @@ fill(void *job, struct input *in, struct slot *s)
 {
 	struct job *j = job;
 	size_t len = longest_job(j->options);
-	/* all at once: growing leaves holes behind */
+	/* all at once, because growing would leave holes in memory */
 	int rc = s->seq > 0 ? buf_reserve(&s->in, len) : 0;
 
 	if (rc != 0)
@@ -137,7 +137,10 @@ worker_close(void *ctx)
 	ZSTD_freeCCtx(ctx);
 }
 
-/* The whole input: a frame as libzstd makes it, not a job. */
+/*
+ * Returns whether this is the whole input, which becomes a frame as libzstd
+ * makes it, not a job.
+ */
 static bool
 is_alone(const struct slot *s)
 {
@@ -168,7 +171,7 @@ set_up(const struct job *j, ZSTD_CCtx *c, const struct slot *s)
 	    alone && (o->has_size || s->in.len == 0));
 }
 
-/* Stores the blocks, which is always possible. */
+/* Stores the blocks uncompressed, which is always possible. */
 static void
 store(struct slot *s, size_t most)
 {

@@ -2,9 +2,9 @@
  * zstd_frames.c - compressing Zstandard: frames of known size
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames with a fixed amount of input, each compressed independently, with its
- * size and checksum.  A skippable frame with a seek table may follow.  Source:
- * the Zstandard seekable format 0.1.0.
+ * Frames have a fixed amount of input; each is compressed independently, and
+ * has its size and checksum.  A skippable frame with a seek table may follow.
+ * Source: the Zstandard seekable format 0.1.0.
  */
 #include "zstd_codec.h"
 
@@ -32,7 +32,8 @@ struct job {
 };
 
 /*
- * log2 of the frame size: at the higher levels, four of libzstd's windows.
+ * Returns log2 of the frame size: at the higher levels, four of libzstd's
+ * windows.
  */
 static int
 frame_log(int level)
@@ -42,9 +43,9 @@ frame_log(int level)
 }
 
 /*
- * log2 of the window: that of the frame.  A frame is completely in memory as
- * input and output anyway, so the longer window costs nothing; it saves 0.2 to
- * 1.6 % at level 3, 5 % at 9 to 15, and 3 % at 19.
+ * Returns log2 of the window, which is that of the frame.  A frame is
+ * completely in memory as input and output anyway, so the longer window costs
+ * nothing; it saves 0.2 to 1.6 % at level 3, 5 % at 9 to 15, and 3 % at 19.
  */
 static int
 window_log(int level)

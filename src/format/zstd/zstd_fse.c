@@ -10,7 +10,10 @@
 
 enum { SYMBOLS = 53 };
 
-/* The kinds of codes: symbols, the largest table, the predefined counts. */
+/*
+ * The kinds of codes: the number of symbols, the largest table, the predefined
+ * counts.
+ */
 static const struct kind {
 	unsigned symbols, log_max, log;
 	int8_t counts[SYMBOLS];		/* -1: less than one */
@@ -57,10 +60,7 @@ peek(const struct bits *b, unsigned n)
 	return v >> b->pos % 8 & ((1U << n) - 1);
 }
 
-/*
- * Reads a count plus one, 0..left+1, of which the small values take one bit
- * less.
- */
+/* Reads a count plus one, 0..left+1; small values take one bit less. */
 static unsigned
 take_count(struct bits *b, unsigned left)
 {
@@ -78,7 +78,7 @@ take_count(struct bits *b, unsigned left)
 }
 
 /*
- * Returns the number of symbols with count 0 that follow one: in groups of two
+ * Returns the number of further symbols with count 0, coded in groups of two
  * bits, where 3 continues.
  */
 static unsigned

@@ -8,7 +8,7 @@
 #include "zstd_offsets.h"
 #include "zstd_scan.h"
 
-/* The job sizes, in MiB, that are encoded by two marks and more. */
+/* The job sizes, in MiB, that two or more marks encode. */
 static const uint16_t told[] = { 4, 8, 16, 24, 32, 48, 128, 256, 512 };
 
 enum { TOLD = sizeof(told) / sizeof(told[0]), TOLD_MARKS = 2 };
@@ -37,7 +37,7 @@ zstd_job_head(uint8_t head[ZSTD_JOB_HEAD], uint8_t window)
 	head[5] = window;
 }
 
-/* Returns the complete blocks of p, one after the other: NULL at the end. */
+/* Returns the complete blocks of p, one after the other; NULL at the end. */
 static const uint8_t *
 next_block(const uint8_t *p, const uint8_t *end, struct zstd_block_head *h)
 {

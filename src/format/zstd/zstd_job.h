@@ -61,7 +61,7 @@ unsigned zstd_job_marks(uint64_t len);
 /* Returns the size that this many marks encode, or 0 if none. */
 uint64_t zstd_job_len(unsigned marks);
 
-/* A header for blocks with that window (a byte as in a frame header). */
+/* Makes a header for blocks with that window (a byte as in a frame header). */
 void zstd_job_head(uint8_t head[ZSTD_JOB_HEAD], uint8_t window);
 
 /*
@@ -77,8 +77,9 @@ uint8_t *zstd_last_block(uint8_t *p, size_t len);
  * Makes the blocks that libzstd produced, from byte `from` of b on,
  * independent: a sequence that repeats one of the offsets 1, 4, 8 with which
  * every frame begins gets an explicit offset.  b->cap should be about 256 KiB
- * more than b->len; a block is smaller than most bytes.  Returns 0; -ENOMEM;
- * -ENOBUFS or -EBADMSG: it is impossible, and the contents of b are useless.
+ * more than b->len; a block is smaller than most bytes.  Returns 0; -ENOMEM; or
+ * -ENOBUFS or -EBADMSG if that is impossible, and the contents of b are
+ * useless.
  */
 int zstd_job_settle(struct buf *b, size_t from, size_t most);
 

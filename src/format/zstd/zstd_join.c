@@ -8,11 +8,11 @@
  * A frame of jobs may turn out not to be one: a piece that begins with marks
  * may refer to data before it, be too long for a worker, or truncated.  Then
  * the stream decoder has to continue from there, and needs the state that it
- * would have had.  It gets that by decoding again the input of earlier jobs,
- * starting from one that is known to be independent and was followed by at
- * least a window's length of output: nothing later can refer to anything older.
- * So the input of one window is kept, and its output is dropped the second
- * time.  The checksum of such a frame is computed here.
+ * would have had.  It reaches that state by decoding the input of earlier jobs
+ * again, starting from one that is known to be independent and was followed by
+ * at least a window's length of output: nothing later can refer to anything
+ * older.  So the input of one window is kept, and its output is dropped the
+ * second time.  The checksum of such a frame is computed here.
  */
 #include "zstd_decode.h"
 
@@ -104,7 +104,10 @@ begin_frame(struct zstd_joiner *j, const struct slot *s)
 	return 0;
 }
 
-/* check: the four bytes after the frame's last block, if it has a checksum. */
+/*
+ * Ends a frame; check is the four bytes after its last block, if it has a
+ * checksum.
+ */
 static int
 end_frame(struct zstd_joiner *j, const uint8_t *check)
 {
@@ -199,7 +202,7 @@ feed(struct zstd_joiner *j, const uint8_t *p, size_t len, bool last,
 	return rc == 0 && last ? -ENODATA : rc;
 }
 
-/* The stream decoder takes over, in the state that it would have. */
+/* Lets the stream decoder take over, in the state that it would have. */
 static int
 resume(struct zstd_joiner *j, struct sink *out)
 {

@@ -33,7 +33,7 @@ struct zstd_header {
 	bool skippable;
 };
 
-/* Returns 1, 0 (len bytes are too few), or -EBADMSG.  Pure. */
+/* Returns 1, 0 (len bytes are too few), or -EBADMSG.  A pure function. */
 int zstd_header_parse(struct zstd_header *h, const uint8_t *p, size_t len);
 
 struct zstd_scan {
@@ -53,11 +53,11 @@ struct zstd_scan {
 };
 
 /*
- * Scans len bytes, at most to the end of the current frame: returns the number
- * that belong to it; *ended says whether it ends there.  With z->jobs it also
+ * Scans len bytes, at most to the end of the current frame.  Returns the number
+ * that belong to it; *ended tells whether it ends there.  With z->jobs it also
  * stops, setting z->at_job, after the first empty raw block that follows others
- * in a frame that begins with such; zstd_scan_job() continues.  -EBADMSG: no
- * frame begins here.
+ * in a frame that begins with such; zstd_scan_job() continues.  Returns
+ * -EBADMSG if no frame begins here.
  */
 int64_t zstd_scan(struct zstd_scan *z, const uint8_t *p, size_t len,
     bool *ended);

@@ -32,7 +32,7 @@ struct settle {
 	bool replaced;		/* the last table of offsets is ours */
 };
 
-/* A block, and what it will become. */
+/* A block, and its new form. */
 struct change {
 	const uint8_t *p;
 	size_t len;
@@ -67,7 +67,7 @@ settled_value(struct settle *s, const struct zstd_sequence *q)
 	return value;
 }
 
-/* Up to where nothing changes any more, or all of them. */
+/* Takes sequences up to where nothing changes any more, or all of them. */
 static int
 take_sequences(struct settle *s, struct change *c, bool all, bool *changed)
 {
@@ -142,8 +142,8 @@ put_sequence(struct writer *w, const struct zstd_fse *const fse[ZSTD_CODES],
 }
 
 /*
- * Writes the bits of a block's sequences: -ENOENT if a table has no code for
- * one.
+ * Writes the bits of a block's sequences.  Returns -ENOENT if a table has no
+ * code for one.
  */
 static int
 put_stream(const struct settle *s, const struct change *c, struct writer *w)
@@ -216,8 +216,8 @@ put_block(struct settle *s, const struct change *c, bool last)
 }
 
 /*
- * From now on blocks are written below those that are read: the rest of them is
- * moved to the end of the buffer.
+ * Makes room to write blocks below those still to be read, which are moved to
+ * the end of the buffer.
  */
 static void
 make_gap(struct settle *s)
@@ -248,7 +248,7 @@ rewrite(struct settle *s, struct change *c, bool last)
 	return rc;
 }
 
-/* A block with sequences: whether it changes, and how. */
+/* Determines whether, and how, a block with sequences changes. */
 static int
 settle_sequences(struct settle *s, size_t len, bool last, bool *changed)
 {

@@ -45,7 +45,9 @@ btrfs_plain(bool first, uint32_t len, struct btrfs_chunk *c)
 		add_extent(c, len, len);
 }
 
-/* Tries one piece; false: it and those after it stay uncompressed. */
+/*
+ * Tries one piece.  Returns false if it and those after it stay uncompressed.
+ */
 static bool
 pack_piece(struct packer *p, const uint8_t *data, bool first, uint32_t len,
     struct btrfs_chunk *c)

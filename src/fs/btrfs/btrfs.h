@@ -2,11 +2,11 @@
  * btrfs.h - the space that files take on btrfs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Rules: Documentation/ch-compression.rst of btrfs-progs, the on-disk format as
- * the btrfs wiki describes it, and the output of compsize for files on Linux
- * 6.18.  A file is written in chunks of 512 KiB, and a chunk is compressed in
- * pieces of 128 KiB; from the first piece that fails, the rest of its chunk
- * stays uncompressed.
+ * The rules are from Documentation/ch-compression.rst of btrfs-progs, the
+ * on-disk format as the btrfs wiki describes it, and the output of compsize for
+ * files on Linux 6.18.  A file is written in chunks of 512 KiB, and a chunk is
+ * compressed in pieces of 128 KiB; from the first piece that fails, the rest of
+ * its chunk stays uncompressed.
  */
 #ifndef COLDPRESS_BTRFS_H
 #define COLDPRESS_BTRFS_H
@@ -41,12 +41,15 @@ struct btrfs_chunk {
  */
 bool btrfs_looks_good(const uint8_t *piece, uint32_t len);
 
-/* A chunk of len bytes, the first of its file or not, stored uncompressed. */
+/*
+ * Measures a chunk of len bytes, the first of its file or not, stored
+ * uncompressed.
+ */
 void btrfs_plain(bool first, uint32_t len, struct btrfs_chunk *c);
 
 /*
- * A chunk at offset of its file of size bytes, compressed by p as far as that
- * pays; good says for each piece whether to try.
+ * Measures a chunk at offset of its file of size bytes, compressed by p as far
+ * as that pays; good tells for each piece whether to try.
  */
 void btrfs_pack(struct packer *p, const uint8_t *data, uint64_t offset,
     uint64_t size, const bool good[BTRFS_PIECES], struct btrfs_chunk *c);
@@ -70,11 +73,11 @@ void btrfs_add_xattr(struct btrfs_trees *t, uint64_t name_len,
 
 /*
  * Adds the extended attributes of the file or directory at path below root;
- * none, if they cannot be read.
+ * none if they cannot be read.
  */
 void btrfs_add_xattrs(struct btrfs_trees *t, int root, const char *path);
 
-/* Adds inline data: of a small file, or a link's target. */
+/* Adds inline data: a small file's, or a link's target. */
 void btrfs_add_in_leaf(struct btrfs_trees *t, uint64_t bytes);
 
 /* Adds extents, of that many bytes on disk in total. */

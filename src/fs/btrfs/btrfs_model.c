@@ -2,9 +2,9 @@
  * btrfs_model.c - the size of a list of files on btrfs, with each algorithm
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Chunks of a file come in any order, but whether one is compressed may depend
- * on earlier ones.  So each chunk is recorded, and they are added up in order
- * at the end.
+ * A file's chunks arrive in any order, but whether one is compressed may depend
+ * on earlier ones.  So each is recorded, and they are added up in order at the
+ * end.
  */
 #include "base/sys.h"
 #include "btrfs.h"
@@ -33,8 +33,8 @@ struct btrfs_job {
 struct worker {
 	struct packer *packers[FS_ALGORITHMS];
 	/*
-	 * A whole chunk of zeros that is not a file's first, once one has
-	 * occurred.
+	 * The result for a whole chunk of zeros that is not a file's first,
+	 * once one has occurred.
 	 */
 	struct btrfs_chunk zeros[FS_ALGORITHMS];
 	bool knows_zeros;
@@ -75,7 +75,7 @@ is_zero(const uint8_t *p, uint32_t len)
 	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
 }
 
-/* What to try for a chunk. */
+/* Determines what to try for a chunk. */
 static void
 look(const struct btrfs_job *b, const uint8_t *data, uint32_t len,
     bool good[BTRFS_PIECES])
@@ -175,7 +175,9 @@ make_room(struct btrfs_job *b)
 	return b->chunks == NULL ? -ENOMEM : 0;
 }
 
-/* Adds one file: its chunks in order, up to the first that failed. */
+/*
+ * Adds one file: its chunks in order, compressed up to the first that failed.
+ */
 static void
 add_file(struct btrfs_job *b, size_t item, unsigned algorithm)
 {
@@ -206,7 +208,7 @@ add_file(struct btrfs_job *b, size_t item, unsigned algorithm)
 	}
 }
 
-/* The space that an item takes regardless of compression. */
+/* Adds the space that an item takes regardless of compression. */
 static void
 add_item(struct btrfs_trees *t, const struct fs_list *l,
     const struct fs_item *it)

@@ -2,7 +2,7 @@
  * btrfs_sample.c - deciding whether btrfs tries to compress a piece
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Without compress-force, it first samples 16 bytes of every 256.
+ * Without compress-force, btrfs first samples 16 bytes of every 256.
  */
 #include "btrfs.h"
 
@@ -55,7 +55,7 @@ core(const uint32_t counts[256], uint32_t n)
 	return i;
 }
 
-/* Four times the base-2 logarithm, truncated. */
+/* Returns four times the base-2 logarithm, truncated. */
 static uint32_t
 log2_quarters(uint64_t n)
 {
@@ -63,7 +63,7 @@ log2_quarters(uint64_t n)
 	return 63 - (uint32_t)__builtin_clzll(n);
 }
 
-/* As a percentage of eight bits per byte. */
+/* Returns the entropy as a percentage of eight bits per byte. */
 static uint32_t
 entropy(const uint32_t counts[256], uint32_t n)
 {

@@ -33,7 +33,9 @@ btrfs_add_inode(struct btrfs_trees *t, uint64_t name_len)
 	    2 * (ITEM + NAME + name_len);
 }
 
-/* Assumes that all names of a file are in one directory and share an item. */
+/*
+ * This assumes that all names of a file are in one directory and share an item.
+ */
 void
 btrfs_add_link(struct btrfs_trees *t, uint64_t name_len)
 {
@@ -60,7 +62,10 @@ btrfs_add_extents(struct btrfs_trees *t, uint64_t count, uint64_t physical_B)
 	t->sums_B += physical_B / BTRFS_SECTOR * SUM;
 }
 
-/* Leaves with that many bytes, filled to full percent, and the nodes above. */
+/*
+ * Returns the number of leaves for that many bytes, filled to `full` percent,
+ * and of the nodes above them.
+ */
 static uint64_t
 nodes(uint64_t bytes, unsigned full)
 {

@@ -2,10 +2,10 @@
  * sqfs.h - the space that files take in a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: "Squashfs Binary Format" (squashfs-tools-ng,
- * doc/format.adoc), and what mksquashfs 4.5.1 and 4.6.1 -all-root make of
- * trees: names in order of their bytes, depth first.  What goes into which
- * block is decided by the feed of sqpack (image/sqbuild/feed.h).
+ * Source: "Squashfs Binary Format" (squashfs-tools-ng, doc/format.adoc), and
+ * what mksquashfs 4.5.1 and 4.6.1 -all-root make of trees: names in byte order,
+ * depth first.  sqpack's feed decides what goes into which block
+ * (image/sqbuild/feed.h).
  */
 #ifndef COLDPRESS_SQFS_H
 #define COLDPRESS_SQFS_H
@@ -25,9 +25,9 @@ struct sqfs_tree {
 };
 
 /*
- * Built from all items without an error; several roots become directories below
- * one.  Returns 0, -ENOENT (no items) or -errno of sqw_tree_add(); t must be
- * freed in any case.
+ * Builds the tree from all items without an error; several roots become
+ * directories below one.  Returns 0, -ENOENT (no items) or -errno of
+ * sqw_tree_add(); t must be freed in any case.
  */
 int sqfs_tree_make(struct sqfs_tree *t, const struct fs_list *l);
 void sqfs_tree_free(struct sqfs_tree *t);
@@ -42,7 +42,7 @@ sqfs_item(const struct sqfs_tree *t, size_t node)
 struct sqfs_units {
 	struct sqb_data data;		/* which file has which */
 	uint32_t *sizes;		/* of each unit with each algorithm */
-	uint32_t *order;		/* in which they were full */
+	uint32_t *order;		/* the order in which they filled up */
 	size_t count;
 };
 
@@ -64,8 +64,9 @@ struct sqfs_space {
 extern const struct packer_kind sqfs_packers_sqpack[];
 
 /*
- * An image with the algorithm of that index; in_order: its data as sqpack
- * writes them, each unit when it is full.  Returns 0 or -ENOMEM.  Thread-safe.
+ * Measures an image with the algorithm of that index.  in_order: data in
+ * sqpack's order, each unit as soon as it is full.  Returns 0 or -ENOMEM.
+ * Thread-safe.
  */
 int sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
     const struct fs_job *job, unsigned algorithm, bool in_order,

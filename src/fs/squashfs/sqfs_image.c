@@ -2,9 +2,9 @@
  * sqfs_image.c - the size of a complete squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Inodes and listings are made and compressed as in an image.  Where large
- * files' data begin is as in one of sqpack; in one of mksquashfs but for the
- * last digits.
+ * Inodes and listings are made and compressed as in an image.  The positions of
+ * large files' data are those of sqpack's image; in mksquashfs's image only
+ * their last digits differ.
  */
 #include "sqfs.h"
 
@@ -47,7 +47,7 @@ fragment_of(const void *arg, uint32_t unit)
 	return ((const struct image *)arg)->units->data.fragment[unit];
 }
 
-/* Everything belongs to root. */
+/* Returns the index of an id: everything belongs to root. */
 static uint16_t
 id_of(const void *arg, uint32_t id)
 {

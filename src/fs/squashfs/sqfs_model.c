@@ -47,7 +47,10 @@ measure_all(struct measurer *m)
 	return rc;
 }
 
-/* What sqpack notes behind an image, in the padding, for lack of a field. */
+/*
+ * Returns the size of what sqpack records in the padding, for lack of a field
+ * in the format.
+ */
 static size_t
 record_size(const struct measurer *m, const struct packer_name *a)
 {

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Data goes through everything that sqpack does with a block, including the
- * quick attempt that detects incompressible data; metadata, whose blocks have a
- * size of their own, does not.
+ * quick attempt that detects incompressible data; metadata, whose blocks have
+ * their own size, does not.
  */
 #include "sqfs.h"
 

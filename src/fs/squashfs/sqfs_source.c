@@ -61,7 +61,7 @@ next_file(void *arg, struct sqb_file *f)
 	return 1;
 }
 
-/* Bytes that are read twice are done once. */
+/* Counts bytes that are read twice only once. */
 static void
 tick(struct sqfs_source *s)
 {

@@ -15,15 +15,18 @@ struct sqfs_source {
 	const struct fs_item *item;	/* the current file */
 	int fd;
 	uint64_t offset, ticked;
-	bool told;			/* of trouble with it */
+	bool told;			/* an error of it has been reported */
 };
 
-/* To be closed. */
+/* Opens the source, which must be closed. */
 void sqfs_source_open(struct sqfs_source *s, const struct sqfs_tree *t,
     const struct fs_job *job);
 void sqfs_source_close(struct sqfs_source *s);
 
-/* What a feed asks for its files; one thread at a time calls. */
+/*
+ * Returns the interface from which a feed takes its files, in one thread at a
+ * time.
+ */
 struct sqb_source sqfs_source_files(struct sqfs_source *s);
 
 #endif

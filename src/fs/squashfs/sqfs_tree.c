@@ -25,7 +25,9 @@ struct maker {
 	char *path;
 };
 
-/* The target of a link; if it has disappeared, as many filler bytes. */
+/*
+ * Reads the target of a link; if it has disappeared, uses as many filler bytes.
+ */
 static void
 read_target(const struct maker *m, const struct fs_item *it, char *target)
 {
@@ -40,7 +42,9 @@ read_target(const struct maker *m, const struct fs_item *it, char *target)
 	target[n] = '\0';
 }
 
-/* The name of the directory itself is not known here. */
+/*
+ * Makes the path of an item; the name of the root directory itself is unknown.
+ */
 static int
 path_of(struct maker *m, const struct fs_item *it)
 {
@@ -58,7 +62,7 @@ path_of(struct maker *m, const struct fs_item *it)
 	return 0;
 }
 
-/* As in mksquashfs -all-root without xattrs. */
+/* Adds an item as mksquashfs -all-root does without xattrs. */
 static int
 add_item(struct maker *m, size_t i)
 {

@@ -2,10 +2,10 @@
  * sqfs_units.c - the space taken by an image's data blocks and fragments
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Files are cut into units by the feed of sqpack, which whichever thread holds
- * the lock calls; that thread lets go of the lock and compresses the unit with
- * all algorithms.  So the answer does not depend on how many there are, and
- * memory is two blocks a thread.
+ * Files are cut into units by sqpack's feed, which is called by the thread that
+ * holds the lock.  That thread then releases the lock and compresses the unit
+ * with all algorithms.  So the result does not depend on the number of threads,
+ * and each thread needs memory for two blocks.
  */
 #include "base/array.h"
 #include "base/parallel.h"
@@ -54,7 +54,10 @@ pack(struct worker *w)
 	}
 }
 
-/* Under the lock: the next unit, whose blocks have a place in order. */
+/*
+ * Takes the next unit, whose blocks get a place in order; called with the lock
+ * held.
+ */
 static int
 take(struct worker *w)
 {
@@ -76,7 +79,7 @@ take(struct worker *w)
 	return rc != 0 ? rc : 1;
 }
 
-/* Under the lock: keeps the sizes of the unit. */
+/* Stores the sizes of the unit; called with the lock held. */
 static int
 keep(struct worker *w)
 {
@@ -158,7 +161,7 @@ run(struct units *all)
 	return all->err != 0 ? all->err : rc;
 }
 
-/* Where each file's data are, to the nodes. */
+/* Tells the nodes where each file's data is. */
 static void
 give_data(const struct sqfs_units *u, struct sqw_tree *t)
 {

@@ -59,8 +59,8 @@ head_of(const struct packer_name *name)
 }
 
 /*
- * Returns the maximum compressed size of a record: an eighth less.  In pools of
- * version 23 it is rounded down to whole sectors.
+ * Returns the maximum compressed size of a record: an eighth less.  In version
+ * 23 pools it is rounded down to whole sectors.
  */
 static uint32_t
 most_of(const struct zfs_pool *pool, uint32_t record)
@@ -87,7 +87,7 @@ aborts(const struct zfs_pool *pool, const struct packer_name *name,
 	    packer_pack(probes[1], data, record, most - ZSTD_HEADER) == 0;
 }
 
-/* The compressed size, or 0: stored uncompressed. */
+/* Returns the compressed size, or 0 if it is stored uncompressed. */
 static uint32_t
 pack(const struct zfs_pool *pool, const struct packer_name *name,
     struct packer *p, struct packer *const probes[2], const uint8_t *data,

@@ -2,10 +2,10 @@
  * zfs.h - the space that files take in a ZFS dataset
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Rules: the on-disk format as published by Sun ("ZFS On-Disk Specification",
- * 2006), and how dsl_dataset_block_born() counts.  There are two kinds of
- * pools: version 23, as in zfs-fuse, and pools with feature flags, as created
- * by OpenZFS.
+ * The rules are the on-disk format as published by Sun ("ZFS On-Disk
+ * Specification", 2006), and the counting of dsl_dataset_block_born().  There
+ * are two kinds of pools: version 23, as in zfs-fuse, and pools with feature
+ * flags, as created by OpenZFS.
  */
 #ifndef COLDPRESS_ZFS_H
 #define COLDPRESS_ZFS_H
@@ -39,7 +39,7 @@ void zfs_add(struct zfs_space *to, const struct zfs_space *from);
 uint32_t zfs_record_size(const struct zfs_pool *pool, uint64_t size);
 
 /*
- * Adds one record: record bytes at data, the file's own followed by zeros,
+ * Adds one record: `record` bytes at data, the file's own followed by zeros,
  * compressed by p, an algorithm of that name.  probes are the packers lz4 and
  * zstd-1, which zstd's early abort tries first.  Thread-safe if the spaces and
  * packers belong to the calling thread.
@@ -62,23 +62,30 @@ int zfs_meta_open(struct zfs_meta **m, const struct zfs_pool *pool);
 void zfs_meta_close(struct zfs_meta *m);
 
 /*
- * In the next three, depth is the number of directories of the tree above the
- * object: the parent is the last directory before it with a smaller depth.
+ * In the next three functions, depth is the number of directories of the tree
+ * above the object, whose parent is the last directory before it with a smaller
+ * depth.
  */
 
-/* A file, with that many records that are not holes. */
+/* Adds a file, with that many records that are not holes. */
 void zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
     uint64_t size, uint64_t records);
 
-/* Anything else, in its dnode: a link of size bytes, others with size 0. */
+/*
+ * Adds anything else, stored in its dnode: a link of size bytes, others with
+ * size 0.
+ */
 void zfs_meta_other(struct zfs_meta *m, unsigned depth, mode_t mode,
     uint64_t size);
 
-/* A directory with these names in it. */
+/* Adds a directory with these names in it. */
 void zfs_meta_dir(struct zfs_meta *m, unsigned depth, mode_t mode,
     const char *const *names, size_t count);
 
-/* The total, once; logical equals physical, as ZFS counts. */
+/*
+ * Computes the total; to be called once.  Logical equals physical, as ZFS
+ * counts.
+ */
 void zfs_meta_end(struct zfs_meta *m, struct zfs_space *sum);
 
 #endif

@@ -19,7 +19,7 @@ zfs_blocks_init(struct zfs_blocks *b, const struct zfs_pool *pool)
 	b->copies = 1 << 20;
 }
 
-/* splitmix64, as published by Steele, Lea and Flood. */
+/* This is splitmix64, as published by Steele, Lea and Flood. */
 uint64_t
 zfs_noise(struct zfs_blocks *b)
 {
@@ -75,8 +75,9 @@ zfs_blocks_add(struct zfs_blocks *b, const uint8_t *data, size_t len,
 }
 
 /*
- * The layout of fletcher4 for a block of that size: the sum of its words, the
- * sum of these sums, and so on, each longer than the one before.
+ * Writes a checksum with the layout of fletcher4 for a block of that size: the
+ * sum of its words, the sum of these sums, and so on, each longer than the
+ * previous one.
  */
 static void
 put_checksum(struct zfs_blocks *blocks, uint8_t *p, uint64_t size)
@@ -122,7 +123,7 @@ zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 	put_checksum(b, p + 96, t->stored);
 }
 
-/* One level: the space of that many blocks of pointers. */
+/* Adds one level: the space of that many blocks of pointers. */
 static uint64_t
 add_level(struct zfs_blocks *b, uint64_t blocks, uint64_t room,
     const struct zfs_target *t)

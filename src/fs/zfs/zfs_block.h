@@ -44,10 +44,10 @@ struct zfs_target {
 /* b must be zeroed. */
 void zfs_blocks_init(struct zfs_blocks *b, const struct zfs_pool *pool);
 
-/* 64 incompressible bits, the same in every run. */
+/* Returns 64 incompressible bits, the same in every run. */
 uint64_t zfs_noise(struct zfs_blocks *b);
 
-/* log2 of a block of pointers. */
+/* Returns log2 of the size of a block of pointers. */
 unsigned zfs_indirect_shift(const struct zfs_pool *pool);
 
 /*
@@ -63,8 +63,8 @@ void zfs_put_pointer(struct zfs_blocks *b, uint8_t *p,
 
 /*
  * Adds blocks of pointers to that many of *t, and of pointers to these, for at
- * least the given number of levels, until a single one is left; *t then
- * describes that.  Uses b->block.
+ * least the given number of levels, until a single one is left, which *t then
+ * describes.  Uses b->block.
  */
 void zfs_add_indirect(struct zfs_blocks *b, uint64_t blocks,
     struct zfs_target *t, unsigned levels);

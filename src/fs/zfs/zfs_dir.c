@@ -121,7 +121,7 @@ fill_leaf(struct zfs_dnodes *d, const char *const *names, size_t count,
 	}
 }
 
-/* The block that maps hashes to leaves. */
+/* Fills the block that maps hashes to leaves. */
 static void
 fill_table(struct zfs_blocks *b, size_t leaves)
 {

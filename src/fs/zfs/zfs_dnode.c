@@ -31,9 +31,10 @@ zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks)
 }
 
 /*
- * Times of access and creation, modification, and change: about a millisecond
- * for each object, and longer for a large one.  Writing an object also modifies
- * its directory, so the directory's last modification is somewhat later.
+ * Writes the times of access, creation, modification and change: about a
+ * millisecond for each object, and longer for a large one.  Writing an object
+ * also modifies its directory, so the directory's last modification is somewhat
+ * later.
  */
 static void
 put_times(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
@@ -60,7 +61,10 @@ rights_of(mode_t rwx)
 	return (rwx & 4 ? 1U : 0) | (rwx & 2 ? 6U : 0) | (rwx & 1 ? 0x20U : 0);
 }
 
-/* The ACL of a mode: what owner, group and everyone are denied and allowed. */
+/*
+ * Writes the ACL of a mode: what owner, group and everyone are denied and
+ * allowed.
+ */
 static void
 put_acl(uint8_t *p, mode_t mode)
 {
@@ -97,7 +101,7 @@ parent_of(struct zfs_dnodes *d, const struct zfs_object *o)
 	return above != 0 ? above : ROOT;
 }
 
-/* The attributes that the POSIX layer stores for an object. */
+/* Writes the attributes that the POSIX layer stores for an object. */
 static void
 put_znode(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 {

@@ -44,7 +44,10 @@ void zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks);
 void zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
     const struct zfs_target *t);
 
-/* To be called last: writes the incomplete block, and the pointers to all. */
+/*
+ * Writes the incomplete block, and the pointers to all blocks; to be called
+ * last.
+ */
 void zfs_dnodes_end(struct zfs_dnodes *d);
 
 #endif

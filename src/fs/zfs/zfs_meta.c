@@ -58,9 +58,9 @@ zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
 }
 
 /*
- * The target of a symbolic link for which its dnode has no room: a block of
- * data in pools of version 23, a spill block of metadata in others.  A target
- * of up to 512 bytes cannot shrink; a longer one is assumed not to.
+ * Adds the target of a symbolic link for which its dnode has no room: a block
+ * of data in pools of version 23, a spill block of metadata in others.  A
+ * target of up to 512 bytes cannot shrink; a longer one is assumed not to.
  */
 static void
 add_target(struct zfs_meta *m, struct zfs_object *o, struct zfs_target *t)

@@ -96,7 +96,10 @@ sqb_settings(const struct sqb_method *m, int level, uint32_t block,
 	}
 }
 
-/* Compares with what each method would write, so that the two agree. */
+/*
+ * Compares the settings with what each method would write, so that the two
+ * agree.
+ */
 int
 sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
     uint32_t block, const struct sqb_method **out, int *level)
@@ -163,7 +166,7 @@ sqb_codec_close(struct sqb_codec *c)
 	sys_free(c);
 }
 
-/* RFC 1950: a two-byte header, and an Adler-32 at the end. */
+/* Compresses to RFC 1950: a two-byte header, and an Adler-32 at the end. */
 static size_t
 pack_deflate(struct sqb_codec *c, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)

@@ -11,12 +11,13 @@
 struct codec_xz;
 
 /*
- * filters: the bits in the image's compressor options.  Returns 0 or -ENOMEM.
+ * Opens a codec; filters are the bits in the image's compressor options.
+ * Returns 0 or -ENOMEM.
  */
 int codec_xz_open(struct codec_xz **z, uint32_t filters, uint32_t block);
 void codec_xz_close(struct codec_xz *z);	/* z may be NULL */
 
-/* As sqb_codec_pack(). */
+/* Compresses like sqb_codec_pack(). */
 size_t codec_xz_pack(struct codec_xz *z, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 

@@ -2,7 +2,7 @@
  * data.c - the data of a squashfs image: blocks and fragment blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Runs a pipeline whose reader is the feed.
+ * The data is written by a pipeline whose reader is the feed.
  */
 #include "image/sqbuild/data.h"
 

@@ -259,7 +259,7 @@ hash_ahead(struct feed *f, uint8_t *room, XXH128_hash_t *hash)
 	return rc;
 }
 
-/* Begins a large file, unless an earlier one has the same content. */
+/* Starts a large file, unless an earlier one has the same content. */
 static int
 begin_large(struct feed *f, uint8_t *room)
 {
@@ -363,7 +363,7 @@ give_fragment(struct feed *f, struct feed_unit *u)
 	f->filled = 0;
 }
 
-/* Stores the content in u as a block of its own. */
+/* Stores the content in u as a separate block. */
 static int
 give_block(struct feed *f, struct feed_unit *u)
 {
@@ -380,8 +380,8 @@ give_block(struct feed *f, struct feed_unit *u)
 
 /*
  * Adds the content in u to the fragment block.  If it does not fit, u becomes
- * the full fragment block and the content begins the next one: 1.  Otherwise 0
- * or -errno.
+ * the full fragment block, the content begins the next one, and 1 is returned.
+ * Otherwise returns 0 or -errno.
  */
 static int
 add_small(struct feed *f, struct feed_unit *u)
@@ -438,7 +438,7 @@ take_small(struct feed *f, struct feed_unit *u)
 	return f->o->no_fragments ? give_block(f, u) : add_small(f, u);
 }
 
-/* Begins the next file.  1: u is a unit; 0: continue; or -errno. */
+/* Starts the next file.  Returns 1 if u is a unit, 0 to continue, or -errno. */
 static int
 next_file(struct feed *f, struct feed_unit *u)
 {
@@ -461,7 +461,7 @@ next_file(struct feed *f, struct feed_unit *u)
 	    take_small(f, u) : begin_large(f, u->data);
 }
 
-/* Drops the data of a file that the source gave up. */
+/* Drops the data of a file that the source has given up. */
 static void
 leave_out(struct feed *f)
 {

@@ -13,7 +13,10 @@
 
 #define MARK "sqpack"
 
-/* In the format, levels of gzip end at 9. */
+/*
+ * Returns whether the level exceeds 9, the highest that the format has for
+ * gzip.
+ */
 static bool
 has_deep_level(const struct sqb_data_options *o)
 {

@@ -2,7 +2,7 @@
  * repack.c - recompressing the blocks of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A pipeline without a reader of its own: each worker reads the block that it
+ * The pipeline has no reader of its own: each worker reads the block that it
  * unpacks.
  */
 #include "image/sqbuild/repack.h"

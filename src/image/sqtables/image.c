@@ -82,7 +82,7 @@ fragment_of(const void *arg, uint32_t unit)
 
 /*
  * Consecutive inodes often share an owner, but the library searches its whole
- * table: so the last result is cached.
+ * table, so the last result is cached.
  */
 static uint16_t
 id_of(const void *arg, uint32_t id)
@@ -139,7 +139,7 @@ keep_listings(void *arg, const uint8_t *block, size_t len)
 	return 0;
 }
 
-/* Gives each file its data; a hard link has that of its inode. */
+/* Gives each file its data; a hard link gets that of its inode. */
 static void
 give_data(struct sqw_tree *t, const struct sqb_data *d)
 {

@@ -21,7 +21,7 @@ struct lib_file {
 
 void lib_file_init(struct lib_file *f, int fd, uint64_t end);
 
-/* One of our codecs; NULL: nothing is compressed. */
+/* One of our codecs; if NULL, nothing is compressed. */
 struct lib_codec {
 	sqfs_compressor_t base;
 	struct sqb_codec *codec;

@@ -62,7 +62,7 @@ complain(struct check *c, uint64_t at, const char *name, const char *what)
 	return -EBADMSG;
 }
 
-/* Linux unpacks such a block when it first needs it. */
+/* Reports a bad block, which Linux unpacks when it first needs it. */
 static int
 complain_block(struct check *c, uint64_t at, const char *name, uint64_t want)
 {
@@ -149,7 +149,9 @@ unpack_blocks(struct check *c, const struct table *t)
 	return rc;
 }
 
-/* *next: the position of this table's first block, if all of it is valid */
+/*
+ * sets *next to the position of this table's first block, if all of it is valid
+ */
 static int
 check_table(struct check *c, const struct table *t, uint64_t *next)
 {
@@ -189,7 +191,7 @@ check_values(struct check *c, uint64_t from, uint64_t to)
 	}
 }
 
-/* -ENOENT: there is none. */
+/* Returns -ENOENT if there is none. */
 static int
 check_xattrs(struct check *c, struct sq_super *s, uint64_t *next)
 {
@@ -256,7 +258,10 @@ check_tables(struct check *c, struct sq_super *s)
 		    "the tables that must follow it");
 }
 
-/* The options contain the version of LZ4's format, or xz's dictionary size. */
+/*
+ * Checks the options, which contain the version of LZ4's format or xz's
+ * dictionary size.
+ */
 static const char *
 bad_options(const struct sq_super *s, const uint8_t *p, size_t len)
 {

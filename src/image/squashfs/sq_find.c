@@ -4,8 +4,8 @@
  *
  * Source: the AppImage specification, type 2: an ELF file, with 'A', 'I' and 2
  * in the padding of its identification, and the image after it, where the
- * section headers end.  A stripped runtime has none there: then the whole
- * beginning is searched for the image.
+ * section headers end.  A stripped runtime has no section headers there; then
+ * the whole beginning is searched for the image.
  */
 #include "squashfs.h"
 
@@ -18,7 +18,7 @@ enum {
 	RUNTIME_MAX = 16 << 20,		/* bytes before an image */
 };
 
-/* A number of len bytes in the byte order given by the header. */
+/* Reads a number of len bytes in the byte order given by the header. */
 static uint64_t
 number(const uint8_t *elf, size_t at, size_t len)
 {
@@ -29,7 +29,7 @@ number(const uint8_t *elf, size_t at, size_t len)
 	return v;
 }
 
-/* Where the section headers end. */
+/* Returns where the section headers end. */
 static uint64_t
 elf_end(const uint8_t *elf)
 {
@@ -51,7 +51,7 @@ is_image(int fd, uint64_t offset)
 	    sq_super_read(&s, fd, offset, &why) == 0;
 }
 
-/* 1 and *offset, 0, or -errno */
+/* returns 1 and *offset, 0, or -errno */
 static int
 scan(int fd, uint64_t *offset)
 {

@@ -61,8 +61,8 @@ sq_flaw_text(unsigned flaw)
 }
 
 /*
- * Returns the number of blocks of a file of that size besides its tail; -1:
- * impossible.
+ * Returns the number of blocks of a file of that size besides its tail; -1 if
+ * that is impossible.
  */
 static int64_t
 block_count(const struct sq_inode *n, uint32_t block)
@@ -75,7 +75,8 @@ block_count(const struct sq_inode *n, uint32_t block)
 }
 
 /*
- * Called with size, start, fragment and tail_at set; fixed: bytes before sizes.
+ * Parses a file; size, start, fragment and tail_at must be set, and fixed is
+ * the number of bytes before sizes.
  */
 static int
 get_file(const struct sq_meta *m, uint32_t block_size, uint64_t block,
@@ -97,7 +98,7 @@ get_file(const struct sq_meta *m, uint32_t block_size, uint64_t block,
 }
 
 /*
- * Returns the position of the index of the extended attributes, or -1: it has
+ * Returns the position of the index of the extended attributes, or -1 if it has
  * none.
  */
 static int
@@ -119,7 +120,7 @@ xattr_at(unsigned type)
 	}
 }
 
-/* What Linux checks when it opens the inode at p. */
+/* Checks what Linux checks when it opens the inode at p. */
 static enum sq_flaw
 find_flaw(const struct sq_super *s, const uint8_t *p, const uint8_t *xattr)
 {
@@ -137,7 +138,7 @@ find_flaw(const struct sq_super *s, const uint8_t *p, const uint8_t *xattr)
 	return SQ_GOOD;
 }
 
-/* A link, followed by its target. */
+/* Parses a link, which is followed by its target. */
 static int
 get_link(const struct sq_meta *m, const struct sq_super *s, uint64_t block,
     unsigned offset, struct sq_inode *n)
@@ -204,7 +205,10 @@ sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
 	}
 }
 
-/* The position of the link count, or 0: not stored, it is one. */
+/*
+ * Returns the position of the link count, or 0 if it is not stored and thus
+ * one.
+ */
 static int
 links_at(unsigned type)
 {

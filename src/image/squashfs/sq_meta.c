@@ -36,7 +36,10 @@ find_blocks(const uint8_t *raw, size_t len, size_t most, uint32_t *at)
 	return count;
 }
 
-/* For each 8 KiB of raw, and its end: the first block not before it. */
+/*
+ * Records, for each 8 KiB of raw and for its end, the first block not before
+ * it.
+ */
 static void
 note_blocks(struct sq_meta *m)
 {
@@ -57,7 +60,7 @@ take(struct sq_meta *m, const struct sq_super *s, uint64_t bytes)
 	return rc;
 }
 
-/* Reads what exists of the table into raw; the length of it, or -errno. */
+/* Reads what exists of the table into raw.  Returns the length, or -errno. */
 static int64_t
 read_raw(struct sq_meta *m, const struct sq_super *s, uint64_t end)
 {

@@ -40,8 +40,8 @@ tell_table(void *arg, uint64_t at, const char *why)
 }
 
 /*
- * What sq_check() could read a moment ago, and found good or not, cannot be
- * read now.  No memory ends it all; else the rest of the image is still there.
+ * Handles an error in something that sq_check() could still read.  Lack of
+ * memory ends the call; otherwise the rest of the image is still there.
  */
 static int
 tell_trouble(struct tell *t, uint64_t at, int rc)
@@ -53,7 +53,9 @@ tell_trouble(struct tell *t, uint64_t at, int rc)
 	return 0;
 }
 
-/* The compressor's options: one metadata block, which is not compressed. */
+/*
+ * Reads the compressor's options: one metadata block, which is not compressed.
+ */
 static int
 read_settings(struct sqr_image *m, struct sq_codec *c)
 {
@@ -75,8 +77,8 @@ read_settings(struct sqr_image *m, struct sq_codec *c)
 }
 
 /*
- * Also read if sq_check() found damage: what can be read is better than no
- * owner at all.
+ * Reads the owners even if sq_check() found damage: whatever is readable is
+ * better than no owner at all.
  */
 static int
 read_owners(struct sqr_image *m, struct sq_codec *c)
@@ -115,7 +117,7 @@ note_facts(struct sqr_image *m)
 		.xattrs = s->xattrs != SQUASHFS_NO_TABLE };
 }
 
-/* The tables that a walk does not need. */
+/* Reads the tables that a walk does not need. */
 static int
 read_rest(struct sqr_image *m, struct tell *t)
 {
@@ -237,7 +239,7 @@ get_dir(const struct sqr_image *m, const struct image_dir *d,
 	e->parent = m->dir_at[d->parent];
 	e->mode = 0040755;
 	get_inode(m, d->ref, e);
-	/* it was entered as a directory, whatever its inode is */
+	/* it was entered as a directory, whatever its inode says */
 	if ((e->mode & 0170000) != 0040000)
 		e->mode = 0040755;
 	if (sq_inode_get(&m->q->inodes, &m->q->super, d->ref, &n) == 0)

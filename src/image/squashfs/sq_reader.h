@@ -47,7 +47,7 @@ sq_file_of(const struct sqr_image *m, uint32_t id)
 	return &m->image.file[id - m->image.dir_count + 1];
 }
 
-/* Sorts the names; 0, -EFBIG, -EDQUOT or -ENOMEM. */
+/* Sorts the names.  Returns 0, -EFBIG, -EDQUOT or -ENOMEM. */
 int sq_names_make(struct sqr_image *m);
 void sq_names_free(struct sqr_image *m);
 

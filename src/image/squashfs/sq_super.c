@@ -25,7 +25,7 @@ sq_read(const struct sq_super *s, uint64_t pos, void *buf, size_t len)
 	return (size_t)n == len ? 0 : -ENODATA;
 }
 
-/* For a table of pointers: the position of its first block. */
+/* Reads the position of the first block of a table of pointers. */
 static int
 first_block(const struct sq_super *s, uint64_t table, uint64_t *pos)
 {

@@ -84,7 +84,7 @@ find_link(const struct reading *t, uint64_t ref)
 	return i;
 }
 
-/* Makes room for one more; half of it stays free. */
+/* Makes room for one more link; half of the table stays free. */
 static int
 grow_links(struct reading *t)
 {
@@ -152,7 +152,7 @@ load_file(struct reading *t, struct image_file *f, const struct sq_inode *n)
 	return 0;
 }
 
-/* type: from the listing */
+/* enters a file; type is that in the listing */
 static int
 enter_file(struct reading *t, struct image_file f, unsigned type)
 {
@@ -189,7 +189,10 @@ is_dir(unsigned type)
 	return type == SQUASHFS_DIR || type == SQUASHFS_DIR + SQUASHFS_LONG;
 }
 
-/* Reads the entries of one header: 0, 1 (the listing is damaged) or -errno. */
+/*
+ * Reads the entries of one header.  Returns 0, 1 (the listing is damaged) or
+ * -errno.
+ */
 static int
 enter_some(struct reading *t, struct list *l, uint32_t count,
     uint64_t inodes)
@@ -244,7 +247,10 @@ enter_list(struct reading *t, struct list *l)
 	return 0;
 }
 
-/* Reads the entries of directory i; *damage: why some are missing, or NULL. */
+/*
+ * Reads the entries of directory i; sets *damage to why some are missing, or
+ * NULL.
+ */
 static int
 enter_dir(struct reading *t, uint32_t i, const char **damage,
     unsigned *flaw)

@@ -78,7 +78,7 @@ span(const struct sq_meta *m, uint64_t ref, size_t most)
 	return s;
 }
 
-/* Returns the next len bytes; NULL: they are incomplete. */
+/* Returns the next len bytes, or NULL if they are incomplete. */
 static const uint8_t *
 take(struct span *s, size_t len)
 {
@@ -91,7 +91,7 @@ take(struct span *s, size_t len)
 	return from;
 }
 
-/* A value: its length, and its bytes. */
+/* Takes a value: its length, and its bytes. */
 static const uint8_t *
 take_value(struct span *s, size_t *len)
 {
@@ -131,7 +131,7 @@ give_one(const struct sq_meta *m, struct span *s, sqr_xattr_fn *fn,
 	return fn(arg, name, value, len);
 }
 
-/* Returns the set with that index; NULL: there is none. */
+/* Returns the set with that index, or NULL if there is none. */
 static const uint8_t *
 find_set(const struct sqr_image *m, uint32_t index)
 {

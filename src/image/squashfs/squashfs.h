@@ -60,13 +60,13 @@ int sq_super_read(struct sq_super *s, int fd, uint64_t offset,
 /*
  * Checks, by the kernel's rules, everything that Linux reads to mount an image,
  * and reports each reason why it would refuse; the clause is valid until report
- * returns.  From then on, sq_inode_get() knows which tables are intact.  0,
- * what report returned, or -ENOMEM.
+ * returns.  From then on, sq_inode_get() knows which tables are intact.
+ * Returns 0, what report returned, or -ENOMEM.
  */
 int sq_check(struct sq_super *s, struct sq_codec *c, image_report_fn *report,
     void *arg);
 
-/* As walk_source.probe() and find(). */
+/* Implement walk_source.probe() and find(). */
 int sq_probe(int fd, uint64_t offset);
 int sq_find(int fd, uint64_t *offset);
 
@@ -113,7 +113,7 @@ const uint8_t *sq_meta_get(const struct sq_meta *m, uint64_t block,
     unsigned offset, size_t need);
 
 /*
- * Likewise; *have is the number of bytes available, counted at least up to
+ * The same; *have is the number of bytes available, counted at least up to
  * most.
  */
 const uint8_t *sq_meta_span(const struct sq_meta *m, uint64_t block,
@@ -141,7 +141,7 @@ enum sq_flaw {
 	SQ_NEEDLESS_FRAGMENT, SQ_BAD_MODE, SQ_BAD_TYPE
 };
 
-/* A clause: static. */
+/* Returns a static clause. */
 const char *sq_flaw_text(unsigned flaw);
 
 struct sq_inode {
@@ -156,7 +156,7 @@ struct sq_inode {
 	uint8_t flaw;			/* or SQ_GOOD; the file can be read */
 };
 
-/* Parses the inode with that reference; 0 or -EBADMSG. */
+/* Parses the inode with that reference.  Returns 0 or -EBADMSG. */
 int sq_inode_get(const struct sq_meta *inodes, const struct sq_super *s,
     uint64_t ref, struct sq_inode *inode);
 
@@ -170,7 +170,10 @@ struct sq_attr {
 	uint32_t target_len;
 };
 
-/* For a reference accepted by sq_inode_get().  Returns 0 or -EBADMSG. */
+/*
+ * Reads the attributes for a reference accepted by sq_inode_get().  Returns 0
+ * or -EBADMSG.
+ */
 int sq_attr_get(const struct sq_meta *inodes, uint64_t ref,
     struct sq_attr *a);
 

@@ -146,7 +146,10 @@ put_index(struct sqw_layout *l)
 	}
 }
 
-/* As in mksquashfs, this depends on the entries, not on having an index. */
+/*
+ * Returns whether the inode must be long; as in mksquashfs, this depends on the
+ * entries, not on having an index.
+ */
 static bool
 is_long_dir(const struct sqw_node *n, const struct sqw_listing *s)
 {

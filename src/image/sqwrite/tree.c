@@ -26,7 +26,7 @@ is_dir(const struct sqw_node *n)
 	return S_ISDIR(n->attr.mode);
 }
 
-/* FNV-1a hash of the name, seeded with the parent. */
+/* Returns the FNV-1a hash of the name, seeded with the parent. */
 static size_t
 hash_of(uint32_t parent, const char *name, size_t len)
 {
