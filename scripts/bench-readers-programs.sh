@@ -1,12 +1,12 @@
 # shellcheck shell=sh
 # bench-readers-programs.sh - the readers tried by bench-readers
 # SPDX-License-Identifier: BSD-2-Clause
-#
 # A reader's command finds the name of the input in $file and its format in
 # $format, and writes the decompressed data to standard output.  That is a tar
 # file, $input, whose member is $member.
 #
-# The sourcing script has lib.sh, and ends the process $server when it exits.
+# The sourcing script has sourced lib.sh, and kills the process $server when it
+# exits.
 : "${tab:?}"
 
 # reader_table: name, formats, command
@@ -250,7 +250,7 @@ anyuncompress($ARGV[1] => '-', MultiStream => 1, BinModeOut => 1)
 P
 }
 
-# A package whose data is the file; what dpkg-deb finds in it.
+# Builds a package whose data is the file, and extracts it with dpkg-deb.
 deb_program() {
 	cat >"$reader_dir/readers_deb" <<'S'
 #!/bin/sh

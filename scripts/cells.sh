@@ -48,7 +48,8 @@ cells_make() {
 	rm -f "$study/cells.asked"
 }
 
-# cells_keep: the requested cells, and those already run although not requested
+# cells_keep: keeps the requested cells, and those already run although not
+# requested
 cells_keep() {
 	[ -e "$study/cells.tsv" ] || {
 		cat "$study/cells.asked"
@@ -144,7 +145,7 @@ cell_lap() {
 	lap -n 1 -q -S "$seed" -o "$cell_lap_file" "$@" 2>>"$study/log" 8>&- ||
 	    case $? in
 	12[5-7] | 129 | 130 | 143)
-		# lap's own failure, or that of the command?
+		# Distinguish a failure of lap itself from one of the command.
 		awk '!/^#/ { n++ } END { exit n < 2 }' "$cell_lap_file" \
 		    2>/dev/null || die "lap: $(tail -n 1 "$study/log")"
 		;;
@@ -271,7 +272,7 @@ progress() {
 	read -r progress_now _ </proc/uptime
 	[ -t 2 ] || [ "$verbosity" = 2 ] ||
 	    [ $((${progress_now%.*} - progress_said)) -ge 20 ] || return 0
-	# The first line of the rarer kind waits for its time.
+	# The first of the less frequent lines is also delayed.
 	[ "$progress_said" != 0 ] || [ -t 2 ] || [ "$verbosity" = 2 ] || {
 		progress_said=${progress_now%.*}
 		return 0
@@ -340,8 +341,8 @@ resident() {
 	    END { if (all && !unseen) printf "%.1f", 100 * in_memory / all }' || :
 }
 
-# caches_drop: by lap, which does not block forever; the reason for a failure
-# goes to $study/log
+# caches_drop: drops the caches with lap, which does not block forever; the
+# reason for a failure goes to $study/log
 caches_drop() { lap -q -n 1 -c -- true >/dev/null 2>>"$study/log"; }
 
 # cell_input: loads the tree into the cache, or evicts it, and reports how much
@@ -350,7 +351,8 @@ cell_input() {
 	# Only these filesystems: another one may hang.
 	[ "$quick$cold" = yes ] || sync -f "$dir" "$study"
 	if [ "$cold" = yes ]; then
-		# Once for the files examined here; lap does it again.
+		# This drops them for the files examined here; lap does so
+		# again.
 		caches_drop || die 'the caches cannot be dropped'
 	else
 		find "$dir" -type f -exec cat {} + >/dev/null 2>&1 || :

@@ -31,7 +31,8 @@ some_tests='^(unit\.(progress|output|sandbox|cold|walk_dir)|'\
 'cli\.(install|lap|pzc_files|pzc_names|coldwalk))$'
 
 step_n=0
-# step TEXT COMMAND...: runs the command; if it fails, ends with the step's name
+# step TEXT COMMAND...: runs the command; if it fails, exits with the step's
+# name
 step() {
 	step_text=$1
 	shift
@@ -107,7 +108,7 @@ base_failed() {
 	cannot "$1 could make no $suite: $(tail -n 1 "$tmp/err")"
 }
 
-# base: $base is the cached one, or a new one
+# base: sets $base to the cached base, or to a new one
 base() {
 	cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
 	cache=${COLDPRESS_CACHE:-${cache:+$cache/coldpress}}
@@ -119,7 +120,7 @@ base() {
 	    mv "$base.$$" "$base"
 }
 
-# root NAME: $tmp/NAME is a freshly installed system with a clone
+# root NAME: makes $tmp/NAME a freshly installed system with a clone
 root() {
 	root=$tmp/$1
 	mkdir "$root"
@@ -181,7 +182,8 @@ inside() {
 
 # Steps
 
-# told SCRIPT: it names what is missing, does nothing, and exits with 1
+# told SCRIPT: checks that it names what is missing, does nothing, and exits
+# with 1
 told() {
 	told_status=0
 	inside stranger "$1" >"$tmp/out" 2>&1 || told_status=$?
@@ -212,7 +214,8 @@ with_sudo() {
 }
 
 
-# as_it_was: still mawk and dash, and nothing is left of the tests
+# as_it_was: checks that mawk and dash are still the defaults, and that nothing
+# is left of the tests
 as_it_was() {
 	readlink "$root/bin/sh" "$root/etc/alternatives/awk" >"$tmp/out"
 	find "$root/srv/tmp" -mindepth 1 >>"$tmp/out"

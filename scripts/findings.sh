@@ -20,12 +20,13 @@ print_source() {
 	sed -n '/^# series:/q; s/^# //p' "$rows_csv"
 }
 
-# rows_summary AWK-ARGUMENT...: see rows.awk
+# rows_summary AWK-ARGUMENT...: runs rows.awk
 rows_summary() {
 	awk -f "$here/csv.awk" -f "$here/stats.awk" -f "$here/rows.awk" "$@"
 }
 
-# summarize AWK-ARGUMENT...: from $rows_csv to $study/summary and $pairs_file
+# summarize AWK-ARGUMENT...: summarizes $rows_csv to $study/summary and
+# $pairs_file
 summarize() {
 	pairs=$pairs_file rows_summary "$@" "$rows_csv" >"$study/summary"
 }
@@ -75,7 +76,7 @@ pair_ratio() {
 	}' label="$2"
 }
 
-# ratio ROW REFERENCE: as measured here, if both were
+# ratio ROW REFERENCE: their ratio as measured here, if both were measured
 ratio() { pair_ratio "$pairs_file" "$1" "$2"; }
 
 # pair_chances ROW REFERENCE LIMIT: by the two-sided sign test, the probability
@@ -111,7 +112,7 @@ pair_chances() {
 	}'"$limits_awk" a="$1" b="$2" limit="$3" "$pairs_file"
 }
 
-# "1.1" is at most 1.1, "> 1" more than 1, "0.9 .. 1.1" between the two
+# "1.1" means at most 1.1, "> 1" more than 1, "0.9 .. 1.1" between the two
 limits_awk='
 function limits(text,  part) {
 	low = 0
@@ -224,7 +225,7 @@ took() {
 	}'
 }
 
-# few N: a caveat for so few runs
+# few N: prints a caveat if there are too few runs
 few() {
 	[ "$1" -ge 6 ] ||
 	    printf 'With fewer than 6 runs of each row nothing of this is decided. '

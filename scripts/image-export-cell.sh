@@ -9,7 +9,8 @@
 image() { printf '%s/%s.sqsh' "$store" "$series"; }
 unpacked() { printf '%s/%s.out' "$scratch" "$series"; }
 
-# room_for_image: also for a second copy of the tree, if it is to be unpacked
+# room_for_image: checks the space for an image, and for a second copy of the
+# tree if it is to be unpacked
 room_for_image() {
 	room_B=$((tree_B + tree_B / 16 + 16777216))
 	if [ "$reader" = unsquashfs ] || [ "$start_by" = create ]; then
@@ -74,7 +75,7 @@ export_command() {
 	fi
 }
 
-# cell_export ID THREADS PROGRAM OPTIONS: the export; writes its row to
+# cell_export ID THREADS PROGRAM OPTIONS: runs the export; writes its row to
 # $cell_new.export, and sets $export_machine to the processor time that the
 # whole machine spent during it
 cell_export() {

@@ -64,9 +64,9 @@ others_busy() {
 	    cpus="${report_cpus:-1}" "$study/proven.csv"
 }
 
-# The I/O limit: busy processors out of those available.  The study observed it
-# with 8 threads.  If other processes use a tenth of the processors, idle
-# processors do not prove it.
+# Tests the I/O limit by the share of processors that are busy.  The study
+# observed it with 8 threads.  If other processes use a tenth of the processors,
+# idle processors prove nothing.
 finding_utilisation() {
 	case " $threads " in
 	*' 8 '*) ;;

@@ -40,7 +40,7 @@ table() {
 		[ "$table_first" = "$table_last" ] ||
 		    zstd $table_level | with_threads "$table_last"
 	done
-	# The study only conjectures whether still more threads would help.
+	# The study only speculates whether even more threads would help.
 	zstd 1 | with_threads $((table_last * 2))
 }
 with_threads() {
@@ -50,7 +50,7 @@ with_threads() {
 	}'
 }
 
-# lacking ROW: tries the program with an empty tree
+# lacking ROW: tries the program on an empty tree
 lacking() {
 	mkdir -p "$study/try"
 	rm -f "$study/try.sqsh"

@@ -20,7 +20,7 @@ chart_points() {
 	}' | sort -g >"$2"
 }
 
-# chart_front FILE: the Pareto front, as steps
+# chart_front FILE: prints the Pareto front, as steps
 chart_front() {
 	awk -F '\t' -v OFS='\t' 'best == "" || $2 < best { best = $2; print }' \
 	    "$1"

@@ -160,7 +160,7 @@ rows_with() {
 	}
 }
 
-# or_empty TSV: always three fields
+# or_empty TSV: prints TSV, or three empty fields
 or_empty() { printf '%s' "${1:-$tab$tab}"; }
 
 levels_more() {

@@ -2,10 +2,9 @@
 # image-export-start.sh - a program started cold from an image; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
-#
-# The time is what a cluster's user waits for: the start is from a mount by the
-# kernel or by squashfuse, which enroot start uses, or from a tree that has to
-# be unpacked first, as by enroot create.
+# The time is what a user of a cluster waits for: the program starts from a
+# mount by the kernel or by squashfuse, which enroot start uses, or from a tree
+# that has to be unpacked first, as by enroot create.
 
 unmount() {
 	! mountpoint -q "$study/mount" || umount "$study/mount"
@@ -79,8 +78,9 @@ image_resident() {
 	}' page="$(getconf PAGESIZE)"
 }
 
-# mount_resident: the percentage in memory of a few of the mount's files.
-# Finding out reads their inodes, so not the whole sample is examined.
+# mount_resident: the percentage of a few of the mount's files that is in
+# memory.  Examining a file reads its inode, so not all of the sample is
+# examined.
 mount_resident() {
 	from=$dir/ to=$study/mount/ awk '
 	NR % 25 == 1 && index($0, ENVIRON["from"]) == 1 {
@@ -89,8 +89,8 @@ mount_resident() {
 	resident none <"$study/mounted"
 }
 
-# cell_start ID THREADS PROGRAM: a cold start.  A new mount has no pages and no
-# names in the cache, nor has a tree that is yet to be unpacked; the image's own
+# cell_start ID THREADS PROGRAM: a cold start.  Neither a new mount nor a tree
+# that is yet to be unpacked has pages or names in the cache; the image's own
 # pages are dropped by posix_fadvise.
 cell_start() {
 	case $start_by in

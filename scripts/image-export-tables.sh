@@ -62,8 +62,9 @@ print_memory() {
 	}'
 }
 
-# Which starts pay for which export, compared with the fastest export with as
-# many threads as there are processors or, failing that, the fewest measured.
+# After how many starts an export pays off, compared with the fastest export
+# with as many threads as there are processors or, failing that, the fewest
+# measured.
 breakeven_threads() {
 	best=${threads%% *}
 	for breakeven_n in $threads; do
@@ -114,7 +115,7 @@ print_sqpack() {
 	}'
 }
 
-# What a reader of the numbers has to know.
+# Caveats for readers of the numbers.
 print_caveats() {
 	echo
 	print_failed

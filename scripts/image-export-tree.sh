@@ -53,7 +53,7 @@ tree_pytorch() {
 	fi
 	set +f
 	say "downloading $# wheels for Python $python_version"
-	# pip keeps its downloads in TMPDIR until all of them are complete.
+	# pip keeps downloads in TMPDIR until all are complete.
 	rm -rf "$study/wheels"
 	mkdir -p "$study/wheels/tmp"
 	TMPDIR=$study/wheels/tmp "$pip" download -q --no-deps --only-binary=:all: --no-cache-dir \
@@ -77,8 +77,8 @@ tree_pytorch() {
 		start=$start'import torch; torch.zeros(4).sum()"'
 	fi
 	if [ $python_runs = yes ]; then
-		# An image contains the byte code; otherwise each start would
-		# compile again.  Some of the sources are for other Python
+		# An image contains byte code; otherwise each start would
+		# compile it again.  Some of the sources are for other Python
 		# versions.
 		"$python" -m compileall -q -j 0 "$study/tree.new" \
 		    >/dev/null 2>&1 || :
@@ -142,7 +142,7 @@ tree_generated() {
 	dir=$study/tree.new awk -v kib=3072 -f "$here/tree.awk"
 	find "$study/tree.new/src" -name '*[048]' \
 	    -exec cp -p {} "$study/tree.new/copy" \;
-	# Holes would be a kind of compression by the file system itself.
+	# A hole would be compression by the file system itself.
 	truncate -s 65536 "$study/tree.new/data/hole"
 	printf 'cat src/*[1357] | grep -c return\n' >"$study/tree.new/start"
 	start='exec sh ./start'

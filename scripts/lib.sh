@@ -53,8 +53,8 @@ number() {
 	[ "$1" -ge "$3" ] || die "$2 '$1' is less than $3"
 }
 
-# make_tmp: $tmp is a directory that is removed however the script ends, after
-# tidy(), which the script may redefine to undo what it did.
+# make_tmp: creates $tmp, a directory that is removed however the script ends,
+# after tidy(), which the script may redefine to undo what it did.
 tidy() { :; }
 leave() {
 	leave_status=$?
@@ -146,7 +146,7 @@ provenance() {
 # empty fields.)
 field() { printf '%s\n' "$2" | cut -f "$1"; }
 
-# wanted ID GLOBS: the row is selected; all are if there are no globs
+# wanted ID GLOBS: whether the row is selected; all are if there are no globs
 wanted() {
 	[ -n "$2" ] || return 0
 	set -f
@@ -177,8 +177,8 @@ tsv() {
 	csv "BEGIN { FS = OFS = \"\\t\" } $tsv_program" "$@"
 }
 
-# calc EXPRESSION NAME=VALUE...: what awk makes of it, nothing where a value
-# is not known
+# calc EXPRESSION NAME=VALUE...: evaluates it with awk; prints nothing if a
+# value is unknown
 calc() {
 	calc_expression=$1
 	shift

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
-# load_start: runs $load repeatedly in a session of its own
+# load_start: runs $load repeatedly in its own session
 load_start() {
 	load_pid=
 	[ -n "$load" ] || return 0

@@ -1,14 +1,14 @@
 #!/bin/sh
 # mailfs-copy.sh WRITERS FROM TO LIST - the copy that mailfs measures
 # SPDX-License-Identifier: BSD-2-Clause
-#
 # w1: one writer, in the order of the directories.  w2: two, ascending and
 # descending, each of which copies the whole tree, as published.  s2: two that
 # share it: the odd lines of one sorted list, ascending, and the even ones,
 # descending; LIST is a file for it.
 #
 # When two writers meet, cpio complains about files that the other has just
-# made; the study discarded these messages, and the copy is verified afterwards.
+# created; the study discarded these messages, and the copy is verified
+# afterwards.
 set -u
 cd "$2" || exit
 into() { cpio -pdu --quiet "$1"; }

@@ -93,7 +93,7 @@ finding_best() {
 		if (name == "gzip-5") {
 			found = 1
 			share = get(in_draws)
-			# At most as certain as the sign test with that many
+			# No more certain than the sign test with that many
 			# rounds.
 			least = 2 / 2 ^ get("n")
 		}
@@ -138,7 +138,7 @@ findings_levels() {
 	    "lzjb.$1" "gzip-5.$1" 1
 }
 
-# findings_writers: all algorithms of the study together
+# findings_writers: tests all algorithms of the study together
 findings_writers() {
 	writers_rows=$study/$measure.efficiency.csv
 	finding_pooled "$writers_rows" w2 w1 1
@@ -188,8 +188,8 @@ findings_measure() {
 	pooled_factor=1
 }
 
-# findings_cpu VARIANT: by processor time, which other load disturbs less, if
-# the filesystem is a process whose time is known
+# findings_cpu VARIANT: the same by processor time, which other load disturbs
+# less, if the filesystem is a process whose time is known
 findings_cpu() {
 	findings_measure cpu "$1" per_both both_s
 	[ "$(wc -l <"$study/cpu.efficiency.csv")" -gt 1 ] || return 0

@@ -19,7 +19,7 @@
 fs_img() { printf '%s/fs/img\n' "$study"; }
 fs_mnt() { printf '%s/fs/mnt\n' "$study"; }
 
-# module_zfs: the kernel has ZFS, and zpool and zfs are its own
+# module_zfs: whether the kernel has ZFS, and zpool and zfs belong to it
 module_zfs() {
 	[ -e /dev/zfs ] && have zpool && have zfs && ! have zfs-fuse &&
 	    zpool list >/dev/null 2>&1
@@ -83,7 +83,7 @@ fs_daemons() {
 		    printf '%s\n' "${daemons_pid#/proc/}"
 	done
 }
-# fs_daemon_is PID: it is running, and is one of these
+# fs_daemon_is PID: whether it is running, and is one of these
 fs_daemon_is() {
 	case $(tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline") in
 	*zfs-fuse\ -n\ -p\ "$study/fs/pid ") return 0 ;;
@@ -91,9 +91,9 @@ fs_daemon_is() {
 	return 1
 }
 
-# patiently COMMAND...: what is busy now is often free a second later, because
-# zfs-fuse learns of an umount late.  If every attempt failed, the last message
-# is in the log.
+# patiently COMMAND...: retries the command, because something busy is often
+# free a second later: zfs-fuse notices an umount late.  If every attempt
+# failed, the last message is in the log.
 patiently() {
 	for patiently_pause in 0 0.3 1 1 2 3 5 10; do
 		sleep "$patiently_pause"
@@ -103,27 +103,29 @@ patiently() {
 	return 1
 }
 
-# fs_mounted: also if the daemon behind the mount has died
+# fs_mounted: whether it is mounted, even if the daemon behind the mount has
+# died
 fs_mounted() {
 	mountpoint -q "$(fs_mnt)" 2>/dev/null ||
 	    cut -d ' ' -f 2 /proc/self/mounts | grep -q -x -F -e \
 	    "$(fs_mnt | sed 's/\\/\\134/g; s/ /\\040/g')"
 }
 
-# pool_listed: by name, because zpool may report success while a daemon is
-# ending
+# pool_listed: whether the pool is listed, by name, because zpool may report
+# success while a daemon is exiting
 pool_listed() {
 	[ "$(zpool list -H -o name "$pool" 2>/dev/null)" = "$pool" ]
 }
 pool_gone() { zpool destroy -f "$pool" || ! pool_listed; }
 
-# daemon_idle: it responds, and has no pool, not even an earlier one.  So it has
-# nothing to lose; asking it to end would take seconds.
+# daemon_idle: whether it responds and has no pool, not even an earlier one.  It
+# then has nothing to lose, and can be killed; asking it to exit would take
+# seconds.
 daemon_idle() {
 	daemon_pools=$(zpool list -H -o name 2>&1) && [ -z "$daemon_pools" ]
 }
 
-# fs_end: nothing is left, whether from this run or from one that crashed
+# fs_end: removes everything, whether from this run or from one that crashed
 fs_end() {
 	[ -e "$study/fs" ] || return 0
 	if fs_mounted; then
@@ -188,7 +190,7 @@ fuse_start() {
 	kill -0 "$fuse_pid" 2>/dev/null
 }
 
-# pool_make ASHIFT COMPRESSION: an empty pool with one dataset, mounted
+# pool_make ASHIFT COMPRESSION: creates an empty pool with one dataset, mounted
 pool_make() {
 	zpool create -f -o ashift="$1" -o cachefile=none -m none "$pool" \
 	    "$(fs_img)" &&
@@ -205,7 +207,7 @@ btrfs_option() {
 	esac
 }
 
-# fs_try VARIANT ALGORITHM: see fs_begin
+# fs_try VARIANT ALGORITHM: one attempt of fs_begin
 fs_try() {
 	mkdir -p "$(fs_mnt)" || return
 	truncate -s "$image_B" "$(fs_img)" || return
@@ -223,8 +225,9 @@ fs_try() {
 }
 used_B() { df -B1 --output=used "$(fs_mnt)" | tail -n 1 | tr -d ' '; }
 
-# fs_proven VARIANT: the mount point holds that filesystem, and it is empty.  If
-# nothing is mounted, a copy would silently go to the disk below.
+# fs_proven VARIANT: checks that the mount point has that filesystem, and that
+# it is empty.  If nothing were mounted, a copy would silently go to the disk
+# below.
 fs_proven() {
 	case $1/$(stat -f -c %T "$(fs_mnt)") in
 	zfs.*/zfs | zfs-fuse.*/fuse | zfs-fuse.*/fuseblk | btrfs/btrfs) ;;
@@ -238,7 +241,7 @@ fs_proven() {
 	[ -z "$(ls -A "$(fs_mnt)")" ]
 }
 
-# fs_begin VARIANT ALGORITHM: a new, empty filesystem at fs_mnt
+# fs_begin VARIANT ALGORITHM: creates an empty filesystem at fs_mnt
 fs_begin() {
 	fs_end || return
 	fs_try "$@" && return

@@ -49,7 +49,7 @@ function span(format, lo, hi) {
 	return lo == "" ? "" : sprintf(format " .. " format, lo, hi)
 }'
 
-# cells_of VARIANT: its cells, by writers and then in the study's order
+# cells_of VARIANT: prints its cells, by writers and then in the study's order
 cells_of() {
 	head -n 1 "$study/told.cell"
 	tsv '
@@ -238,7 +238,7 @@ print_order() {
 	}
 }
 
-# What a reader of the numbers must know.
+# Caveats for readers of the numbers.
 print_caveats() {
 	echo
 	awk -F '\t' '{ n[$1]++; why[$1] = $3 } END {

@@ -4,9 +4,9 @@
 # shellcheck disable=SC2154
 
 # fs_commit_command VARIANT: the command that makes the copied data durable.  On
-# zfs-fuse neither sync nor waiting does: sizes read after some seconds are
-# those of whichever transaction group was last on disk.  A snapshot waits for
-# it.
+# zfs-fuse neither sync nor waiting achieves that: sizes read after some seconds
+# are those of whichever transaction group reached the disk last.  A snapshot
+# waits for it.
 fs_commit_command() {
 	case $1 in
 	zfs*) printf 'zfs snapshot %s/mail@durable\n' "$pool" ;;
@@ -112,7 +112,7 @@ fs_takes() {
 	case $1 in
 	zfs*) zfs set compression="$2" "$pool/mail" >/dev/null 2>&1 ;;
 	btrfs)
-		# An unknown level is silently accepted as another.
+		# An unknown level is silently replaced by another.
 		takes_option=$(btrfs_option "$2")
 		mount -o "remount,$takes_option" "$(fs_mnt)" 2>/dev/null &&
 		    { [ "$2" = off ] ||

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 
-# source_make: $dir, filled with generated mail if there is none
+# source_make: sets $dir, and fills it with generated mail if there is none
 source_make() {
 	if [ -z "$dir" ]; then
 		[ "$quick" = yes ] || misused 'MAILDIR is missing'
@@ -25,7 +25,8 @@ source_make() {
 	mv "$dir.new" "$dir"
 }
 
-# source_place: $dir and $study are separate, unless the mail was generated
+# source_place: checks that $dir and $study are separate, unless the mail was
+# generated
 source_place() {
 	[ "$dir" = "$study/mail" ] || dir_place
 	[ -z "$(find "$dir" -name '*
@@ -45,7 +46,7 @@ source_hash() {
 	    xargs -0 sha256sum -- | sha256sum | cut -c 1-16)
 }
 
-# variants_find: $variants, the available ones of the requested kinds
+# variants_find: sets $variants to the available ones of the requested kinds
 variants_find() {
 	variants=
 	for find_kind in $kinds; do

@@ -51,7 +51,7 @@ function deviation(a, n,  i, mean, sum) {
 	return sqrt(sum / (n - 1))
 }
 
-# take CELL COLUMN: into a; returns how many
+# take CELL COLUMN: copies the values to a; returns how many
 function take(cell, column,  i, n) {
 	n = 0
 	for (i = 1; i <= copies[cell]; i++)
@@ -90,7 +90,7 @@ function of_ends(cell, variant,  i, n, r, end) {
 	return bounded(n)
 }
 
-# of_study ALGORITHM: one of the ten, or its substitute
+# of_study ALGORITHM: whether it is one of the ten, or its substitute
 function of_study(algorithm) {
 	return algorithm ~ /^(gzip|zlib)-[1-9]$/ || algorithm ~ /^(lzjb|lzo)$/
 }
@@ -149,7 +149,7 @@ function ranks(group,  c, d, place, mine) {
 	}
 }
 
-# front CELL GROUP: see above
+# front CELL GROUP: the value of front
 function front(cell, group,  d, other, p, s) {
 	p = s = 1
 	for (d = 1; d <= members[group]; d++) {
@@ -247,7 +247,8 @@ function print_group(group, variant,  c, n, sum, spread) {
 	    count >group_file
 }
 
-# print_spread: of two writers and of one, if both were measured
+# print_spread: the difference between two writers and one, if both were
+# measured
 function print_spread(variant,  d, one, two, n, b) {
 	one = variant SUBSEP "w1"
 	two = variant SUBSEP "w2"

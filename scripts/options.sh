@@ -45,7 +45,7 @@ study_set() {
 	study_asked="$study_asked $1"
 }
 
-# study_flag WORD: an option without a value; fails if it takes one
+# study_flag WORD: handles an option without a value; fails if it takes one
 study_flag() {
 	case $1 in
 	-h | --help)
@@ -70,7 +70,7 @@ study_flag() {
 # option_more NAME VALUE: the option takes a second word; a hook
 option_more() { return 1; }
 
-# study_parse WORD...: options, in any position; then $step and operands
+# study_parse WORD...: parses options, in any position, then $step and operands
 study_parse() {
 	parse_left=$#
 	while [ "$parse_left" -gt 0 ]; do

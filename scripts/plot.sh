@@ -9,7 +9,7 @@
 # quoted TEXT: in single quotes for gnuplot, which does not interpret them
 quoted() { printf "'%s'" "$(printf '%s\n' "$1" | sed "s/'/''/g")"; }
 
-# plot_possible: there is a gnuplot; otherwise says what is lost
+# plot_possible: whether there is a gnuplot; if not, reports what is omitted
 plot_possible() {
 	have gnuplot && return 0
 	echo 'Charts: not drawn (no gnuplot).'

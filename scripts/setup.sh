@@ -15,11 +15,11 @@ test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
     acl procps python3 openssl openssh-server openssh-client mbuffer parallel
     e2fsprogs mount bsdextrautils perl-base squashfs-tools squashfs-tools-ng
     squashfuse gnuplot-nox skopeo umoci cpio xvfb openbox wmctrl xdotool'
-# What the tests for root make filesystems with, and a kernel that they boot.
+# What root's tests need to make filesystems, and a kernel that they boot.
 root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils
     user-mode-linux mmdebstrap libgl1-mesa-dri'
 
-# packages_missing NAME...: those that are not installed
+# packages_missing NAME...: prints those that are not installed
 packages_missing() {
 	for package in "$@"; do
 		case $(dpkg-query -W -f '${db:Status-Status}' "$package" \
@@ -41,7 +41,8 @@ packages_rights() {
 	fi
 }
 
-# packages_install NAME...: as root or by sudo; else it names them and stops
+# packages_install NAME...: installs them as root or with sudo; otherwise names
+# them and exits
 packages_install() {
 	have dpkg-query || {
 		say 'not a Debian system: nothing is installed, go on with what is'
@@ -62,7 +63,7 @@ packages_install() {
 	} || die "apt-get could not install $missing"
 }
 
-# build DIRECTORY CMAKE-OPTION...: configured and built, quietly
+# build DIRECTORY CMAKE-OPTION...: configures and builds, quietly
 build() {
 	build_dir=$1
 	shift

@@ -136,7 +136,7 @@ app_split() {
 image_file() { echo "$study/images/$1.$2.$3.sqsh"; }
 
 # image_make NAME PART IMAGE OPTIONS: makes an image, completely or not at all,
-# by calling mksquashfs as the published study did, or sqpack to the same effect
+# with mksquashfs as in the published study, or with sqpack to the same effect
 image_make() {
 	make_file=$(image_file "$1" "$2" "$3")
 	[ ! -e "$make_file" ] || return 0
@@ -169,8 +169,9 @@ image_make() {
 # paths in it are in the same place, in .paths
 touch_list() { echo "$study/touched/$1.$2.tsv"; }
 
-# touch_make NAME: lists the files and pages that it needs until its window
-# appears, exactly if erofs is available; of the whole tree, and of each part
+# touch_make NAME: lists the files and pages of the whole tree, and of each
+# part, that it needs until its window appears; the list is exact if erofs is
+# available
 touch_make() {
 	touch_whole=$study/touched/$1.tsv
 	[ ! -e "$touch_whole" ] || return 0

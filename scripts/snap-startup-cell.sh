@@ -88,7 +88,7 @@ part_bytes() {
 	done | awk '{ n += $1 } END { printf "%.0f", n }'
 }
 
-# cell_launch LABEL: one launch from what is mounted, and its row
+# cell_launch LABEL: launches once from what is mounted, and writes the row
 cell_launch() {
 	launch_asked=$(parts_asked)
 	launch_watch=
@@ -117,7 +117,8 @@ cell_launch() {
 	cell_rows "$cell_new.launch" $launch_values "keys=$launch_keys"
 }
 
-# cell_command LABEL COMMAND...: a walk or a pre-warming, and its row
+# cell_command LABEL COMMAND...: runs a walk or a pre-warming, and writes its
+# row
 cell_command() {
 	command_label=$1
 	shift

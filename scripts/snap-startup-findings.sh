@@ -128,7 +128,8 @@ finding_by() {
 	pairs_file=$by_pairs finding_where=$by_where
 }
 
-# findings_order APP: files in the order of a launch read less from the device
+# findings_order APP: storing files in launch order means reading less from the
+# device
 findings_order() {
 	for f_image in none lz4 lzo gzip zstd15 xz; do
 		finding_by disk "files in the order of a launch: at least 15 % less is read ($1)" \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# snap-startup-launch.sh - one launch, in namespaces of its own
+# snap-startup-launch.sh - one launch, in its own namespaces
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # snap-startup-launch.sh FOLDER DESCRIPTION TREE [CONTENT] [: IMAGE...]:

@@ -31,7 +31,7 @@ machine_use() {
 	pairs_file=$tmp/$1/pairs.csv
 }
 
-# machine_words N SOURCE: what is known about the Nth
+# machine_words N SOURCE: describes the Nth machine
 machine_words() {
 	printf '%d: %s' "$1" "$2"
 	print_source | awk '/^(cpu|kernel|kernel_squashfs): / {
@@ -88,8 +88,8 @@ print_machines() {
 	}' what="$machine_what" "$@" | sort
 }
 
-# machine_similar N LABEL REFERENCE: whether the ratio of two rows of the Nth
-# machine is within 25 % of that of the first
+# machine_similar N LABEL REFERENCE: whether the ratio of two rows on the Nth
+# machine is within 25 % of that on the first
 machine_similar() {
 	similar_n=$1
 	machine_use 1
@@ -140,7 +140,7 @@ print_similar() {
 	done | grep -v 'gzip.walk.app.mount/.*gzip.walk.app.mount'
 }
 
-# machines_report SOURCE...: sets them side by side
+# machines_report SOURCE...: prints them side by side
 machines_report() {
 	# shellcheck source=scripts/findings.sh
 	. "$here/findings.sh"

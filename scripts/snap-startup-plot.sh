@@ -158,7 +158,7 @@ bar_data() {
 	}' apps="$apps"
 }
 
-# plot_bars NAME TITLE YLABEL PROGRAM: see bar_data
+# plot_bars NAME TITLE YLABEL PROGRAM: draws the bars of bar_data
 plot_bars() {
 	bar_data "$4" >"$study/plot.tsv"
 	[ "$(wc -l <"$study/plot.tsv")" -gt 1 ] || return 0
@@ -180,7 +180,7 @@ plot_bars() {
 	plot_keep "$study/plot.tsv" "$1.tsv"
 }
 
-# plot_files: what share of the bytes the largest files have
+# plot_files: draws the share of all bytes that is in the largest files
 plot_files() {
 	rm -f "$study/plot.tsv"
 	for files_app in $apps; do

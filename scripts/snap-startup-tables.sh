@@ -2,16 +2,16 @@
 # snap-startup-tables.sh - tables of launches, walks and files; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2154
-#
-# From $study/summary and $study/key-medians, which have a line per label.
+# The tables are made from $study/summary and $study/key-medians, which have a
+# line per label.
 
-# print_title TEXT: a title, with what the figures depend on the most
+# print_title TEXT: prints a title, with what affects the figures most
 print_title() {
 	printf '\n%s\n' "$1"
 	[ -z "$report_kernel" ] || printf '(squashfs: %s)\n' "$report_kernel"
 }
 
-# print_launches APP: the study's columns for each image, medians in ms
+# print_launches APP: prints the study's columns for each image, medians in ms
 print_launches() {
 	print_title "$1: medians, ms"
 	printf '%-18s %9s %6s | %2s %8s %8s %8s | %8s %8s\n' image 'size MB' \
@@ -76,8 +76,9 @@ both() {
 	'"$both_program" "$@" "$study/key-medians" "$study/summary"
 }
 
-# print_cost: what a cold launch costs over a warm one, and what it reads.  The
-# spread is the range of the undisturbed launches, in percent of the median.
+# print_cost: what a cold launch costs compared with a warm one, and what it
+# reads.  The spread is the range of the undisturbed launches, in percent of the
+# median.
 print_cost() {
 	print_title 'What a cold launch costs'
 	printf '%-24s %2s %7s %7s %7s %8s %8s %6s %8s %7s\n' '' n \
@@ -101,8 +102,7 @@ print_cost() {
 	}'
 }
 
-# print_prewarm: what reading something before a launch costs, and what it spares
-# the launch
+# print_prewarm: what pre-warming costs, and what it saves the launch
 print_prewarm() {
 	grep -q '[.]prewarm[.]' "$study/summary" || return 0
 	print_title 'Pre-warming, and the launch after it'
@@ -192,13 +192,13 @@ files_of() {
 	    -printf '%D:%i\t%s\n' | sort -u | cut -f 2 | sort -rn
 }
 
-# share APP N: the percentage of its bytes that is in the N largest files
+# share APP N: the percentage of its bytes in the N largest files
 share() {
 	files_of "$1" | awk -v n="$2" '{ all += $1; if (NR <= n) most += $1 }
 	    END { if (all) printf "%.0f", 100 * most / all }'
 }
 
-# print_shares: how much of each program is in few files
+# print_shares: how much of each program is in its largest files
 print_shares() {
 	print_title 'Files'
 	printf '%-14s %8s %9s %12s %12s\n' '' files MB 'largest 10' \
@@ -221,7 +221,8 @@ print_shares() {
 	done
 }
 
-# print_touched: what the programs need up to their windows, largest first
+# print_touched: what the programs need until their windows appear, largest
+# first
 print_touched() {
 	for touched_app in $apps; do
 		touched_list=$study/touched/$touched_app.tsv

@@ -118,9 +118,9 @@ plan_take() {
 	done
 }
 
-# study_own: the folder belongs to the caller, nobody else can write to it, and
-# none of its files is a link.  Otherwise root would execute what somebody else
-# put there.
+# study_own: checks that the folder belongs to the caller, nobody else can write
+# to it, and none of its files is a link.  Otherwise root would execute what
+# somebody else put there.
 study_own() {
 	[ ! -L "$study" ] || die "$study is a symbolic link"
 	[ -d "$study" ] || die "$study is not a directory"
@@ -137,14 +137,14 @@ study_own() {
 	done
 }
 
-# study_open: $study, which must exist
+# study_open: uses $study, which must exist
 study_open() {
 	[ -e "$study" ] || [ -L "$study" ] ||
 	    die "$study: nothing has been prepared"
 	study_own
 }
 
-# study_make: $study, created if it does not exist
+# study_make: uses $study, and creates it if it does not exist
 study_make() {
 	mkdir -p "$(dirname "$rows_csv")"
 	[ ! -d "$rows_csv" ] || die "$rows_csv is a directory"
@@ -157,8 +157,8 @@ study_make() {
 	    die "$rows_csv exists, but not its study: choose another -o, or remove it"
 }
 
-# study_lock: no other run is using this study, or can start to.  A cell has its
-# own lock, because it may outlive the script that started it.
+# study_lock: makes sure that no other run uses this study, now or later.  A
+# cell has its own lock, because it may outlive the script that started it.
 study_lock() {
 	need flock
 	exec 9>>"$study/lock"
@@ -231,8 +231,8 @@ study_rows() {
 	mv -f -T "$study/joined" "$1"
 }
 
-# study_report: for an unfinished study, what exists so far.  A report may be
-# made during a run, but not two at a time.
+# study_report: reports what exists so far, even for an unfinished study.  A
+# report may be made during a run, but only one at a time.
 study_report() {
 	[ -n "$study_locked" ] || study_open
 	plan_take
@@ -286,7 +286,7 @@ study_main() {
 	esac
 }
 
-# study_steps STEP: this one, or all in order
+# study_steps STEP: runs this step, or all in order
 study_steps() {
 	for step in prepare run report; do
 		[ -z "$1" ] || [ "$1" = "$step" ] || continue

@@ -8,7 +8,7 @@ rate() {
 	printf '%s\n' "$1"
 	rate_s=3
 	[ "$quick" = no ] || rate_s=1
-	# pv's last output before it is ended is the average so far.
+	# pv's last output before it is killed is the average so far.
 	rate_text=$(timeout $rate_s pv -f -a -i 0.3 </dev/zero 2>&1 >"$2" |
 	    tr '\r' '\n' | grep -o '\[[^]]*\]' | tail -n 1) || :
 	printf '%s\n' "${rate_text:- not measured}"

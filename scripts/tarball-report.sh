@@ -16,7 +16,7 @@ shown() {
 	esac
 }
 
-# is_shown: $id was requested, or was measured before
+# is_shown: whether $id was requested, or measured before
 is_shown() {
 	wanted "$id" "$rows" || grep -q "^$id$tab" "$study/summary"
 }
@@ -47,7 +47,7 @@ print_row() {
 		    "$(shown "$id" "$wrap" "$near" "$far")" "$print_missing"
 		return 0
 	fi
-	# B does not store what A did: the same bytes.
+	# B stores nothing; its bytes are those of A.
 	what=$(shown "$id" "$wrap" "$near" "$far") tsv '
 	!csv_row() { next }
 	{ size[get("label")] = get("size_B") }
@@ -224,7 +224,7 @@ report_all() {
 	print_findings
 }
 
-# smaller WHAT ROW WHOSE REFERENCE: a sentence about their sizes
+# smaller WHAT ROW WHOSE REFERENCE: prints a sentence about their sizes
 smaller() {
 	calc 'printf "%s %.3f of the size of %s. ", what, a / b, whose' \
 	    what="\"$1\"" whose="\"$3\"" a="$(column size_B "$2")" \

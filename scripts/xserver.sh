@@ -4,7 +4,7 @@
 
 # x_start DIRECTORY [MANAGER]: starts an X server, whose files are in DIRECTORY,
 # and a window manager: openbox, the one given, or "none"; sets DISPLAY.  1 if
-# either cannot be started.  Both end with the shell that started them, even if
+# either cannot be started.  Both exit with the shell that started them, even if
 # it is killed.  $x_options are further options of the server.
 x_start() {
 	x_dir=$(cd "$1" && pwd)
@@ -42,7 +42,7 @@ x_manage() {
 	read -r x_ready <"$x_dir/wm.fifo" && [ "$x_ready" = ready ]
 }
 
-# x_stop: ends the server and the window manager
+# x_stop: kills the server and the window manager
 x_stop() {
 	for x_pid in ${x_manager-} ${x_server-}; do
 		kill "$x_pid" 2>/dev/null || :

@@ -4,10 +4,10 @@
  *
  * usage: bench_squashfs image
  *
- * The minimum work: each block with data of files is read and unpacked once, in
- * disk order, and all bytes go into one SHA-256 of OpenSSL's.  No names, no
- * rows, no threads.  scripts/bench-coldwalk compares coldwalk's CPU time with
- * this.
+ * This is the minimum work: each block with file data is read and unpacked
+ * once, in disk order, and all bytes go into a single SHA-256 of OpenSSL.
+ * There are no names, rows or threads.  scripts/bench-coldwalk compares
+ * coldwalk's CPU time with this.
  */
 #include "../src/image/plan.h"
 #include "../src/image/squashfs/squashfs.h"

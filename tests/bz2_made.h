@@ -22,11 +22,11 @@ struct state {
 	uint64_t seed;
 };
 
-/* Of cmocka; *state is a struct state. */
+/* These are for cmocka; *state is a struct state. */
 int setup(void **state);
 int teardown(void **state);
 
-/* xorshift64*: the same numbers on every machine. */
+/* Returns the next number of xorshift64*, the same on every machine. */
 uint32_t number(struct state *s);
 
 /* Kinds of data. */
@@ -44,7 +44,10 @@ void make(struct state *s, int kind, size_t len);
  */
 size_t pack(struct state *s, int level, size_t len, size_t piece);
 
-/* Both decode a stream: into s->own and s->lib, which must agree. */
+/*
+ * Decodes a stream with both decoders, into s->own and s->lib, which must
+ * agree.
+ */
 void assert_same_verdict(struct state *s, const uint8_t *in, size_t len);
 
 #endif

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every call of coldwalk fails in turn: an error, or the correct lines.
+# Every call of coldwalk fails in turn; the result is an error or the correct
+# lines.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -128,7 +128,7 @@ is 'its blocks as they are stored' "$(value rows noise compressed_B)" 300000
 t 'or packed' 0 test "$(value rows large compressed_B)" -lt 600000
 t 'a hash' 0 grep -q "^$(value rows large hash)  large$" want
 t 'the time of the first read' 0 test -n "$(value rows large first_read_s)"
-# The file's tail is in a block of its own here, or in a fragment block.
+# The file's tail is in a separate block here, or in a fragment block.
 data=$(($(od -An -tu8 -j 64 -N 8 img) - 96))
 stored=$(coldwalk --csv --summary img | tail -n 1 | cut -d , -f 10)
 is 'all blocks are read once' "$stored" "$data"
@@ -202,8 +202,8 @@ t 'half of it' 1 told coldwalk half
 is 'a sentence' "$(cat err)" \
     "coldwalk: half: the file ends before the image's tables begin"
 
-# Hostile: the tail of a file so far outside its fragment block that 32 bits
-# overflow.
+# A hostile image: the tail of a file is so far outside its fragment block that
+# 32 bits overflow.
 rm -rf some && mkdir some
 head -c 700 tree/large >some/file
 rm -f img && mksquashfs some img -noI -noF -noD -always-use-fragments \
@@ -245,7 +245,7 @@ else
 	t 'no more than 64 MiB, with 8 threads' 0 test "$rss" -lt 65536
 fi
 
-# No more threads than are asked for, where each needs its own memory too.
+# No more threads start than requested, even where each needs its own memory.
 if have strace && strace -o /dev/null true 2>/dev/null; then
 	t '-p1024' 0 strace -f -qq -e trace=clone,clone3 -o threads \
 	    coldwalk -p1024 --summary img

@@ -147,7 +147,7 @@ else
 	skip 'there is no /sys'
 fi
 
-# Holes are zeros, and terabytes of them take no time.
+# Holes count as zeros, and terabytes of them take no time.
 mkdir sparse dense odd
 head -c 300000 /dev/urandom >sparse/a
 truncate -s 3M sparse/a

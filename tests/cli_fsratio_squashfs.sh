@@ -46,7 +46,7 @@ beside() {
 	        else print $1 " for " $2 }')" yes
 }
 
-# Everything with a rule of its own.
+# Everything for which there is a special rule.
 mkdir -p odd/a/z odd/a-b odd/many odd/empty
 seq 100000 >odd/large			# four blocks and an end
 cp odd/large odd/a-b/twin

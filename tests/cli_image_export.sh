@@ -179,7 +179,7 @@ t 'unpacking elsewhere' 0 study -n 1 --rows 'zstd1.p2' --scratch scratch \
     -o x.csv "$odd"
 is 'leaves what was there' "$(ls scratch)" coldpress.out
 
-# A plan planted by somebody else is not obeyed.
+# A plan planted by another user is not obeyed.
 mkdir planted.csv.d
 sed 's/^start	.*/start	touch obeyed/' o.csv.d/plan >planted.csv.d/plan \
     2>/dev/null || printf 'start\ttouch obeyed\n' >planted.csv.d/plan
@@ -353,8 +353,8 @@ verdict known 'and in memory' "$fails"
 verdict known 'some duplicates are removed' "$holds"
 verdict known 'reading back takes no more memory at level 9' "$holds"
 verdict known 'reading back takes no more memory at level 19' "$fails"
-# Missing measurements decide nothing; nor do idle processors while other
-# processes were busy.
+# Missing measurements decide nothing, and neither do idle processors while
+# other processes are busy.
 variant() { sh -c "$1" <known.csv >v.csv; rm -rf v.csv.d; cp -r known.csv.d v.csv.d; }
 t 'six runs of each level' 0 variant \
     "sed 'p;s/^\(s,zstd9.p2,[^,]*\),\([123]\),/\1,4\2,/' | awk '!seen[\$0]++'"

@@ -64,7 +64,7 @@ fi
 t 'demo --help' 0 unbuilt demo --help
 t 'check -h' 0 unbuilt check -h
 is 'nothing is built by these' "$(find clone -name 'build*')" ''
-# What is left behind when a reader goes away.
+# Nothing is left behind when a reader goes away.
 mkdir gone
 # shellcheck disable=SC2016
 t 'a reader that goes away' 0 sh -c 'TMPDIR=$PWD/gone sh "$SRC/scripts/tarball" \

@@ -251,7 +251,7 @@ t 'no groups are left' 1 sh -c "ls /sys/fs/cgroup /sys/fs/cgroup/unified \
     2>/dev/null | grep -q '^lap\\..*\\.$lap_pid\\.'"
 
 # A command's peak cannot be measured below that of lap, which is small if lap
-# is static; it must remain small after many runs, too.
+# is static; it must also remain small after many runs.
 lap -n 300 -o peak.csv -l x -l y -- sh -c 'exec >peak
     grep -c libc /proc/$PPID/maps; grep VmHWM /proc/$PPID/status' \
     -- true '|' true 2>/dev/null
@@ -261,7 +261,7 @@ if [ "$(head -n 1 peak)" = 0 ]; then
 fi
 
 # The system clock is not used for times: a clock that runs a thousand times too
-# fast (for lap too, unless lap is static) changes nothing.
+# fast (even for lap, unless it is static) changes nothing.
 if have faketime && faketime -f '+1d' lap -V >/dev/null 2>&1; then
 	t 'a fast clock' 0 env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f \
 	    '@2000-01-01 00:00:00 x1000' lap -q -n 1 -o clock.csv -l x -- \

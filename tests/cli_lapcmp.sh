@@ -1,5 +1,5 @@
 #!/bin/sh
-# lapcmp compares pairs, and says so when it cannot tell.
+# lapcmp compares pairs, and says so if a difference is not resolved.
 # SPDX-License-Identifier: BSD-2-Clause
 # Commands that lap runs expand their own variables.
 # shellcheck disable=SC2016

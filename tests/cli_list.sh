@@ -1,5 +1,6 @@
 #!/bin/sh
-# pzc -l: correct where it claims to be, and ? or + where it cannot know.
+# pzc -l is correct where it claims to be, and shows ? or + where it cannot
+# know.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -11,13 +12,13 @@ field() {
 	pzc -l --json "$@" | sed "s/.*\"$f_key\":\([^,}]*\).*/\1/"
 }
 
-# sized NAME FILE SIZE EXACT: the output of -l
+# sized NAME FILE SIZE EXACT: checks the output of -l
 sized() {
 	is "$1: size" "$(field uncompressed_B "$2")" "$3"
 	is "$1: exact" "$(field exact "$2")" "$4"
 }
 
-# tested NAME FILE SIZE: the output of -lt
+# tested NAME FILE SIZE: checks the output of -lt
 tested() {
 	is "$1: -lt" "$(field uncompressed_B -t "$2")/$(field tested -t \
 	    "$2")/$(field compressed_B -t "$2")" \
@@ -85,14 +86,15 @@ sized 'blocks that end with the input' two.gz $((9000000 + 2097152)) true
 head -c 5242880 noise | pzc -c >whole.gz
 sized 'an empty last block' whole.gz 5242880 true
 
-# honest NAME FILE SIZE: the size is correct, or not claimed to be exact
+# honest NAME FILE SIZE: checks that the size is correct, or not claimed to be
+# exact
 honest() {
 	is "$1" "$(field exact "$2")/$(field uncompressed_B "$2")" \
 	    "$(field exact "$2" | sed "s|true|true/$3|; s|false|false/$((
 	    $3 % (1 << 32)))|")"
 }
 
-# Stored data may resemble pzc's
+# Stored data may resemble a file by pzc
 cat own.gz own.gz | tee twice | pzc -0 -c >stored.gz
 is 'sync points in stored data' "$(field exact stored.gz)" false
 honest 'sync points in stored data: a bound' stored.gz \

@@ -23,8 +23,8 @@ t 'bad number' 1 told study -n x .
 t 'nothing prepared' 1 told study -o none.csv report
 t 'two directories' 2 told study a b
 
-# Known rows: label, seconds (odd and even rounds), ratio, rounds.  All rounds
-# are slowed equally, which pairs do not see.
+# Known rows: label, seconds (odd and even rounds), ratio, rounds.  All cells of
+# a round are slowed equally, which pairs cancel out.
 known() {
 	cat <<'EOF'
 off.first 8 8 1 6
@@ -252,7 +252,7 @@ case \$1\$3 in
 esac
 exec $real_stat "\$@"
 EOF
-# left: what exists and should not
+# left: prints what should not exist
 left() { find "$here" -path '*.csv.d/fs*' -o -name mounted; }
 mkdir -p mail/a
 for n in 1 2 3 4 5; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# mailgen: always the same bytes, with the requested sizes.
+# mailgen always generates the same bytes, with the requested sizes.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -165,7 +165,7 @@ echo 'sizes 3' >bad
 wrong 'bad: line 1 is invalid' mailgen --like bad x
 printf 'repeat 5\nsize 0 500\n' >bad
 wrong 'bad: line 2 is invalid' mailgen --like bad x
-# otherwise a thousand of that size would be generated repeatedly
+# otherwise a thousand mails of that size would be generated repeatedly
 mkdir large
 seq 1200000 >large/mail
 t 'a profile of large mail ends' 0 mailgen --profile large

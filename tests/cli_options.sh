@@ -1,10 +1,11 @@
 #!/bin/sh
-# The response of all tools to a mistyped command line.
+# All tools respond helpfully to a mistyped command line.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# typo STATUS TOOL TYPED MEANT: the suggestion; '': nothing is close
+# typo STATUS TOOL TYPED MEANT: checks the suggestion; '' means that nothing is
+# close
 typo() {
 	t "$2 $3" "$1" "$2" "$3"
 	is "$2 $3: nothing is written" "$(cat .t.out)" ''

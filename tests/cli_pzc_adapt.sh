@@ -1,12 +1,12 @@
 #!/bin/sh
-# pzc --adapt: any level at any time, and the output can be read back.
+# pzc --adapt may use any level at any time, and its output can be read back.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 seq 1 2000000 >plain
 
-# levels FILE: the number of blocks, and whether all levels are in 2..5
+# levels FILE: prints the number of blocks, and whether all levels are in 2..5
 levels() {
 	sed -n 's/.*"levels":"\([^"]*\)".*/\1/p' "$1" | tr ' ' '\n' |
 	    awk -F x '{ n += $2; bad += $1 < 2 || $1 > 5 }

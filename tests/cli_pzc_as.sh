@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# Under the names of gzip and pigz, if these are not installed for comparison.
+# pzc under the names of gzip and pigz, in case these are not installed for
+# comparison.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -113,7 +114,7 @@ for w in '80 x' 'x = 1' BZh9 '(x'; do
 	same "gzip -cdf of $w is cat" back plain
 done
 
-# A truncated file is written as far as it goes.
+# A truncated file is decompressed as far as it goes.
 head -c 1000 a.gz >cut.gz
 t 'a cut file' 1 to back gzip -dc cut.gz
 n=$(wc -c <back)

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Damaged streams, full disks, closed descriptors: a message and status 1, no
-# output, the input unchanged.
+# Damaged streams, full disks and closed descriptors lead to a message and
+# status 1, no output, and an unchanged input.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -8,7 +8,7 @@ seq 1 60 >text
 seq 1 30000 >long
 formats='gzip zlib zip zstd lz4 xz lzma bzip2'
 
-# refuse NAME FILE: every way to read it fails, and leaves it alone
+# refuse NAME FILE: checks that every way to read it fails, and leaves it alone
 refuse() {
 	cp "$2" r.in && cp r.in r.keep
 	r_rc=0
@@ -24,7 +24,7 @@ refuse() {
 	bad=1
 }
 
-# Every length of a small file.
+# A small file, truncated to every length.
 for f in $formats; do
 	pzc -F "$f" <text >whole
 	n=$(wc -c <whole) bad=0 i=0
@@ -51,9 +51,9 @@ for f in $formats; do
 	[ $bad = 1 ] || ok "$f: cut within its blocks"
 done
 
-# Every bit of a small file flipped, one at a time: an error, or the same output
-# (some bits mean nothing: a time, an operating system).  lzma has no check at
-# all: there only a crash is wrong.
+# Every bit of a small file is flipped, one at a time: the result is an error,
+# or the same output (some bits mean nothing: a time, an operating system).
+# lzma has no check at all, so only a crash is wrong there.
 cat >flip.py <<'P'
 import os, subprocess, sys
 f, tool = sys.argv[1:]
@@ -98,7 +98,7 @@ for m in '\037\213\010\000' '\170\234' 'PK\003\004\024\000\000\000\010\000' \
 	done
 done
 
-# No room.
+# A full disk.
 if [ -c /dev/full ]; then
 	printf abcd >four
 	pzc <four >four.gz
@@ -168,7 +168,7 @@ for f in $formats; do
 done
 t '--verify of what cannot be read back' 1 to out pzc --verify text -c
 
-# Windows above 128 MiB only on request.
+# Windows above 128 MiB are accepted only on request.
 if have zstd; then
 	# a window of 1 GiB, in a header built here: one raw block
 	{ printf '\050\265\057\375\000\240\001\000\000'; } >w30.zst

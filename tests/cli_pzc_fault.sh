@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # Every call of every kind fails in turn, in the build with the fault-injecting
-# system interface: never a crash, never status 0 with wrong output, never a
-# partial file.
+# system interface.  There is never a crash, never status 0 with wrong output,
+# and never a partial file.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 

@@ -59,7 +59,7 @@ else
 fi
 rm -f m m.gz
 
-# Anything other than a plain file remains as it is.
+# Anything other than a plain file is left alone.
 left() { is "$1: left" "$(test -e "$2.gz" && echo made)" ''; }
 cp text h && ln h h2
 t 'a hard link' 2 pzc h
@@ -89,7 +89,7 @@ ln -s nowhere l
 t 'a link to nowhere' 1 pzc -f l
 t 'a link to itself' 1 sh -c 'ln -sf l l; pzc -f l'
 rm -f l
-# Special files as inputs: their writer may come late, and they remain.
+# Special files as inputs: their writer may be late, and they are not removed.
 mkfifo p p.gz && chmod 640 p
 t 'a FIFO does not block' 2 timeout 300 pzc p
 t '-d: neither' 2 timeout 300 pzc -d p.gz
@@ -192,7 +192,7 @@ done
 rm same2 same3
 
 # An input that changes before it would be removed is kept, even with -f.  The
-# change happens while the output is being synced: pzc waits for it there.
+# change happens while the output is being synced, where pzc is stopped.
 stopped() {
 	until grep -q '^State:.T' "/proc/$1/status"; do
 		kill -0 "$1" || return 1
@@ -248,8 +248,8 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 	rm -f q.gz
 fi
 
-# A FIFO that is exchanged for a link, before each open of pzc in turn: also
-# between being found a FIFO and being opened.
+# A FIFO is exchanged for a link before each open of pzc in turn, including
+# between its examination and its opening.
 if have pzc-fault && [ -r /proc/self/status ]; then
 	k=1 caught=0
 	while :; do
@@ -277,8 +277,8 @@ else
 	skip 'nothing makes pzc wait'
 fi
 
-# A single operand is confined when all is open, and what cannot be is said.
-# NoNewPrivs comes with it, also from a kernel without Landlock.
+# With a single operand pzc is confined once everything is open, and reports why
+# if it cannot be.  NoNewPrivs is set too, even on a kernel without Landlock.
 if have pzc-fault && [ -r /proc/self/status ]; then
 	for o in -c -t -k '-o q.gz' -f; do
 		cp text q && pzc -b 32 -kf q
@@ -304,7 +304,7 @@ t '-v and --stats' 0 pzc -vk --stats=stats q
 shows '... : no sandbox is said' 'q: not confined: statistics' .t.err
 rm -f q q.gz stats
 
-# A directory that can be written and not read, and files in it.
+# A directory that is writable but not readable, with files in it.
 umask 022
 mkdir dark && cp text dark/f && chmod 300 dark
 dark() {
@@ -335,7 +335,7 @@ else
 fi
 rm -rf dark dark-pzc
 
-# Four at once on one file: one does it, and nothing is lost.
+# Four instances run at once on one file: one processes it, and nothing is lost.
 for f in '' -f; do
 	for i in 1 2 3 4 5; do
 		cp text q

@@ -1,12 +1,13 @@
 #!/bin/sh
-# A live pipe: what was sent arrives while the sender waits for an answer.
+# In a live pipe, what was sent arrives while the sender waits for an answer.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# live FORMAT: the sender sends three lines, each after the one before it has
-# come out at the far end.  A fifo for each answer: the sender could open one
-# for the second while the writer of the first still holds it, and read its end
+# live FORMAT: the sender sends three lines, each after the previous one has
+# come out at the far end.  There is a FIFO for each answer: with only one, the
+# sender could open it for the second answer while the writer of the first still
+# holds it, and read its end
 cat >live <<'EOF'
 format=$1
 rm -f first second

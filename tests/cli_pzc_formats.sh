@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# Every format both ways, judged by the reference tools.
+# Every format in both directions, judged by the reference tools.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
-# Inputs: empty, one byte, text, what does not compress, several blocks.
+# Inputs: empty, one byte, text, incompressible data, several blocks.
 : >empty
 printf a >one
 seq 1 60000 >text
@@ -94,7 +94,7 @@ for f in $formats; do
 	same "$f: the reference agrees" back want
 done
 
-# Levels: each that the format has can be read again.
+# Output at each level of the format can be read again.
 for f in $formats; do
 	case $f in
 	gzip | zlib | zip) levels='0 1 2 3 4 5 7 8 9 11 12' ;;
@@ -128,7 +128,7 @@ done
 { pzc -F xz <text; zeros 3; } >packed
 t 'xz: padding of 3 is refused' 1 to back pzc -d <packed
 
-# Skippable frames: before, between, after, and nothing else.
+# Skippable frames before, between and after others, and alone.
 frame() { printf '\120\052\115\030\005\000\000\000hello'; }
 for f in zstd lz4; do
 	case $formats in *$f*) ;; *) continue ;; esac

@@ -1,6 +1,6 @@
 #!/bin/sh
-# gzip output read by the kernel's rules: it skips ten bytes of header and a
-# name, and nothing else (tests/kernel_gunzip.c).
+# gzip output is read by the kernel's rules, which skip ten bytes of header and
+# a name, and nothing else (tests/kernel_gunzip.c).
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -10,7 +10,8 @@ gunzip=$BIN/tests/kernel_gunzip
 seq 400000 >text
 seq 10 >small
 
-# reads NAME OPTIONS...: pzc's output with these is read back
+# reads NAME OPTIONS...: checks that pzc's output with these options is read
+# back
 reads() {
 	r_name=$1
 	shift

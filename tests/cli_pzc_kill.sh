@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# INT, TERM, HUP and KILL at any moment: the final name has no file, or a
-# complete one; and the input is removed only after that.
+# After INT, TERM, HUP or KILL at any moment, the final name has no file or a
+# complete one, and the input is removed only after that.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -8,7 +8,7 @@ seq 1 400000 >text
 pzc -1 <text >text.gz
 pzc -F zstd <text >text.zst
 
-# check NAME: what exists now is in order
+# check NAME: checks that what exists now is in order
 check() {
 	if [ -e "$out" ] && ! pzc -dcf "$out" | cmp -s - text; then
 		not_ok "$1: partial $out"
@@ -23,7 +23,7 @@ check() {
 	rm -f "$in" "$out" .coldpress-*
 }
 
-# By time: delays from before the beginning to past the end.
+# Killed after a delay, from before the beginning to past the end.
 for dir in gz -d -f zst; do
 	case $dir in
 	gz) opts='-1p2' in=a out=a.gz keep=text ;;
@@ -96,8 +96,8 @@ else
 	skip 'there is no pzc-fault'
 fi
 
-# By call: in every call of each kind that changes a name or a file, in each
-# thread, one run per call, until a run is not killed any more.
+# Killed in every call of each kind that changes a name or a file, in each
+# thread, one run per call, until a run is no longer killed.
 if have strace && strace -o /dev/null true 2>/dev/null; then
 	head -c 300000 text >t && mv t text && pzc -b 128 <text >text.gz
 	for dir in gz -d -f; do

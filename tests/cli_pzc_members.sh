@@ -1,6 +1,6 @@
 #!/bin/sh
-# Members with a length in their header: of the whole member, of the deflate
-# stream alone (mgzip 0.2.5), and wrong ones.
+# Members with a length in their header: that of the whole member, that of the
+# deflate stream alone (mgzip 0.2.5), or a wrong one.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -34,7 +34,7 @@ write("most.gz", lambda i, m: 0xffffffff)
 write("third.gz", lambda i, m: len(m) if i != 2 else len(m) - 100)
 P
 
-# reads NAME: the data is correct, whatever the lengths say
+# reads NAME: checks that the data is correct, whatever the lengths say
 reads() {
 	for p in 1 2; do
 		t "$1, -p$p" 0 to back pzc -dp$p <"$1.gz"
@@ -44,7 +44,7 @@ reads() {
 	is "$1: -lt" "$(pzc -ltq "$1.gz" | awk '{ print $4 }')" "$size"
 }
 
-# ranges NAME: -l and pzseek, which trust lengths that lead to members
+# ranges NAME: checks -l and pzseek, which trust lengths that lead to members
 ranges() {
 	is "$1: -l" "$(pzc -lq "$1.gz" | awk '{ print $4 }')" "$size"
 	have pzseek || return 0

@@ -7,8 +7,8 @@
 have python3 || skip_all 'there is no python3'
 ! sanitized pzc || skip_all "a sanitizer's memory is not pzc's"
 
-# run.py MIB WANT COMMAND...: its output is the file WANT, and its peak resident
-# set at most MIB plus that of a minimal program
+# run.py MIB WANT COMMAND...: checks that its output equals the file WANT, and
+# that its peak resident set is at most MIB plus that of a minimal program
 cat >run.py <<'P'
 import os, sys
 mib, want, argv = int(sys.argv[1]), open(sys.argv[2], "rb"), sys.argv[3:]
@@ -37,7 +37,7 @@ within() {	# NAME MIB FILE WANT: with 1 and with 8 threads
 		grep '^# ' .t.out
 	done
 }
-refused() {	# NAME MIB FILE NEED: a pattern of what is said to be needed
+refused() {	# NAME MIB FILE NEED: NEED is a pattern for the amount stated
 	for r_p in 1 8; do
 		t "$1: not in $2 MiB, -p$r_p" 1 to out \
 		    pzc -dc -p$r_p --memory "$2M" "$3"

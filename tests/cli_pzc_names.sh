@@ -145,7 +145,7 @@ t '-dfN onto itself' 1 pzc -dfN in/h.gz
 t '-dfN onto itself: kept' 0 gzip -t in/h.gz
 rm -rf in
 
-# Program names.
+# Names of the program.
 mkdir bin
 for n in gzip gunzip zcat pigz unpigz unpzc pzcat pzc; do
 	ln -s "$(command -v pzc)" bin/$n
@@ -226,7 +226,7 @@ except OSError:
 sys.stdout.buffer.write(data)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 P
-# clean FILE: only printable characters, newlines and one e acute
+# clean FILE: whether it has only printable characters, newlines and one e acute
 clean() { ! tr -d '\r\n' <"$1" | sed 's/\xc3\xa9//g' | grep -q '[^ -~]'; }
 # shellcheck disable=SC1003
 safe='n\\033\[31m\\302\\23332m'

@@ -4,7 +4,7 @@
 . "${SRC:?}/tests/lib.sh"
 
 seq 1 40000 >text
-says() {	# NAME PATTERN COMMAND...: it fails with such a sentence
+says() {	# NAME PATTERN COMMAND...: it fails with a matching message
 	says_name=$1 says_what=$2
 	shift 2
 	# shellcheck disable=SC2016 # for the inner shell
@@ -12,7 +12,7 @@ says() {	# NAME PATTERN COMMAND...: it fails with such a sentence
 	    "$@" >out 2>err; [ $? = 1 ] && grep -q "$what" err' - \
 	    "$says_what" "$@"
 }
-# round OPTIONS...: their output can be read again
+# round OPTIONS...: checks that the output can be read again
 round() {
 	pzc "$@" <text >packed && pzc -d <packed | cmp -s - text
 	is "pzc $*" $? 0
@@ -65,7 +65,7 @@ cat text text >want
 same '-dc of several: the bytes' back want
 t 'the same through -' 0 sh -c 'pzc -dc t.gz - <t.gz | cmp - want'
 
-# -F does not override what a stream says about itself.
+# -F does not override the stream's own format.
 t '-d -F xz of gzip' 0 to back pzc -d -F xz <t.gz
 same '-d -F xz of gzip: the bytes' back text
 

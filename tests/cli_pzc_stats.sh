@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# --stats, PZC_STATS and -v: valid JSON, correct figures.
+# --stats, PZC_STATS and -v give valid JSON and correct figures.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -68,7 +68,7 @@ mkfifo out
     pzc --flush-ms 20 --stats=w | pzc -d --flush-ms 20 |
     { read -r _; echo go >out; cat >/dev/null; }
 is 'waiting for input is told' "$(look w '.4 < r["stall_in_s"]')" True
-# And here when the pipe is full.
+# Here it begins when the pipe is full.
 cat >slow.py <<'P'
 import array, fcntl, sys, termios, time
 F_GETPIPE_SZ, PAGE = 1032, 65536

@@ -9,7 +9,7 @@ have pzseek || skip_all 'pzseek is not built'
 # range FILE OFFSET LENGTH: the range of a plain file
 range() { tail -c "+$(($2 + 1))" "$1" | head -c "$3"; }
 
-# check NAME FILE PLAIN OPTION...: ranges in all kinds of positions
+# check NAME FILE PLAIN OPTION...: checks ranges in all kinds of positions
 check() {
 	c_name=$1 c_file=$2 c_plain=$3
 	shift 3
@@ -181,7 +181,7 @@ for f in zstd lz4 xz; do
 	t "$f: nothing is left" 1 test -e out
 done
 
-# Data that contains sync points and headers of its own
+# Data that itself contains sync points and headers
 cat f.gzip f.gzip f.gzip plain >nested
 pzc -c nested >nested.gz
 check 'gzip of gzip files' nested.gz nested
@@ -228,7 +228,7 @@ head -c 300000 f.gzip >cut.gz
 t 'cut short' 1 pzseek cut.gz 0:99999999
 is 'a listing' "$(pzseek -l f.zstd | tail -n 1 | cut -d , -f 3,4)" \
     "$(wc -c <f.zstd),$size"
-# Messages go to standard error, or nowhere: never into the output.
+# Messages go to standard error or nowhere, never into the output.
 rm -f out
 t 'descriptors 0 to 2 closed' 0 sh -c \
     'pzseek -v -o out f.gzip 100000:70000 <&- >&- 2>&-'

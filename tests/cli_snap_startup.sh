@@ -12,7 +12,7 @@ t 'an unknown option' 2 "$snap" --app chromium
 t 'a number that is none' 1 "$snap" --few x
 t 'a description that is not there' 1 "$snap" --from nowhere.app prepare
 
-# Rows as the study has published them, of two runs that follow each other.
+# Rows as published by the study, from two runs, one after the other.
 seq 10 | awk -v OFS=: '{
 	run = $1 > 5 ? $1 - 5 : $1
 	# the first run had seven fields, the second has nine

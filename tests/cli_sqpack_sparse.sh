@@ -7,10 +7,10 @@
 # hole FILE SIZE: a file that is one hole
 hole() { truncate -s "$2" "$1"; }
 
-# put FILE OFFSET TEXT: writes text there
+# put FILE OFFSET TEXT: writes TEXT at OFFSET
 put() { printf %s "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
 
-# sparse_tar FORMAT DIR: an archive of it, with the map of every file
+# sparse_tar FORMAT DIR: prints an archive of it, with the map of every file
 sparse_tar() {
 	tar --format="$1" --sparse --hole-detection=seek --sort=name \
 	    --mtime=@0 -cf - -C "$2" .
@@ -32,8 +32,8 @@ hole tree/zeros-odd 20000000001
 seq 100000 >tree/plain
 sparse_tar gnu tree >want
 
-# holds NAME DIR: it has the files of tree, with the same holes once zeros are
-# left out
+# holds NAME DIR: checks that it has the files of tree, with the same holes once
+# zeros are turned into holes
 holds() {
 	cp -a --sparse=always "$2" copy
 	sparse_tar gnu copy >got
@@ -65,7 +65,7 @@ t 'recompressed: -x' 0 sqpack -x out again
 holds 'recompressed' out
 ! have fsratio || t 'a prediction' 0 fsratio --fs squashfs --csv tree
 
-# Archives; files that come again are kept until their content is known
+# Archives; repeated files are kept until their content is known
 t 'a directory' 0 sqpack -f -L1 --mtime 0 -o image tree
 for format in gnu posix; do
 	sparse_tar $format tree >a.tar

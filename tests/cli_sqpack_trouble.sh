@@ -1,6 +1,7 @@
 #!/bin/sh
 # Files that change, shrink, vanish or fail while sqpack reads them, limits, and
-# signals at any moment: a message, and no image or one without these files.
+# signals at any moment lead to a message, and to no image or one without these
+# files.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -57,7 +58,7 @@ rest() {
 	)
 }
 
-# trouble NAME PLAN CHANGE SENTENCE GONE...: CHANGE happens where PLAN stops
+# trouble NAME PLAN CHANGE SENTENCE GONE...: applies CHANGE where PLAN stops
 # sqpack; an image made with -k lacks the names GONE
 trouble() {
 	r_what=$1 r_plan=$2 r_change=$3 r_sentence=$4

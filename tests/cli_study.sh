@@ -12,7 +12,7 @@ COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 here=$PWD
 
-# The page's script, beside those that it sources.
+# The script on that page, beside those that it sources.
 mkdir scripts
 for file in "$SRC"/scripts/*; do
 	ln -s "$file" scripts/
@@ -142,7 +142,7 @@ is 'every run once' "$(cells o.csv)" \
     'gzip1.1 gzip1.2 gzip6.1 gzip6.2 gzip9.1 gzip9.2 '
 is 'and no more' "$(wc -l <laps)" 2
 
-# A file without a row is not a run.
+# A file without a row does not count as a run.
 ran=o.csv.d/rows/002.gzip9.csv
 grep '^#' $ran >x
 for cut in x /dev/null; do

@@ -35,7 +35,7 @@ ln -s "$long/$long/$long/$long" tree/far
 find tree short -exec touch -h -d '2001-09-09 01:46:40 UTC' {} + 2>/dev/null
 touch -d '2033-05-18 03:33:20 UTC' tree/file short/file
 
-# crc FILE: its CRC-32, taken from the end of a gzip member
+# crc FILE: prints its CRC-32, taken from the end of a gzip member
 crc() {
 	gzip -c1 <"$1" | tail -c 8 | od -An -tx1 |
 	    awk '{ print $4 $3 $2 $1 }'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The command line of touchlog, and its messages for users other than root
+# The command line of touchlog, and its messages to users other than root
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Test files for decoders, good and bad, judged by the reference tools: what
-# they accept we decode to the same bytes, what they reject we reject.
+# Test files for decoders, good and bad, judged by the reference tools: we
+# decode what they accept to the same bytes, and reject what they reject.
 # COLDPRESS_VECTORS names the folder, with one folder per format.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"

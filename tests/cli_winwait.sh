@@ -133,7 +133,7 @@ winwait_all() {
 }
 t 'no mapping is missed' 0 winwait_all
 
-# The client and winwait agree roughly on when the window was listed;
+# The client and winwait roughly agree on when the window was listed;
 # scripts/bench-winwait measures how closely.
 t 'a window' 0 winwait --csv --linger 1 -- "$client" -f times
 # shellcheck disable=SC2016

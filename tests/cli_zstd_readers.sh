@@ -30,7 +30,8 @@ for f in large whole small empty; do
 	done
 done
 
-# One frame, a checksum, a window accepted by all, nothing after it.
+# There is one frame, with a checksum, a window accepted by all, and nothing
+# after it.
 python3 - large.zst large.stdin.zst <<'EOF' >facts
 import sys
 for name in sys.argv[1:]:
@@ -122,8 +123,8 @@ else
 	echo '# skipped: no dpkg-deb, or no ar'
 fi
 
-# --memory holds when decompressing: frames of 8 MiB, 24 of them, and a window
-# of 64 MiB.
+# --memory is respected when decompressing 24 frames of 8 MiB, and a window of
+# 64 MiB.
 head -c 8388608 large >f8
 pzc -F zstd --seekable -b 8192 -c f8 >f8.zst
 cat f8.zst f8.zst f8.zst f8.zst f8.zst f8.zst >six.zst

@@ -32,8 +32,8 @@ struct made {
 };
 
 /*
- * Bytes that control the choices: given ones or, if there are none, from a
- * generator.
+ * Bytes that control the choices; they are given or, if there are none,
+ * generated.
  */
 struct made_source {
 	const uint8_t *p;
@@ -102,7 +102,7 @@ made_seq(struct made *m, struct made_source *s, unsigned shape, size_t room)
 		m->data[m->len] = m->data[m->len - far];
 }
 
-/* len bytes, or fewer if there are too many sequences. */
+/* Makes len bytes, or fewer if there are too many sequences. */
 static inline void
 made_make(struct made *m, struct made_source *s, unsigned shape, size_t len)
 {

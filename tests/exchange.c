@@ -2,9 +2,9 @@
  * exchange.c - exchanges two names repeatedly
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * exchange A B COUNT: exchanges A and B COUNT times, with a pause of up to a
- * millisecond between.  An even COUNT leaves things as they were.  77: this
- * file system does not support it.
+ * exchange A B COUNT: exchanges A and B COUNT times, with pauses of up to a
+ * millisecond in between.  An even COUNT leaves things as they were.  Exits
+ * with 77 if this file system does not support it.
  */
 #include <errno.h>
 #include <fcntl.h>

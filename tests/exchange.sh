@@ -28,8 +28,8 @@ listing() {
 	(cd "$1" && stat -c '%n %u %g %a %s %Y' -- * && cat -- * | sha256sum)
 }
 
-# lost DIR: the files of which neither the plain nor the compressed version is
-# complete
+# lost DIR: prints the files of which neither the plain nor the compressed
+# version is complete
 lost() {
 	lost_i=1
 	while [ $lost_i -le $FILES ]; do
@@ -44,8 +44,8 @@ lost() {
 	done
 }
 
-# attack COUNT [AS...]: that many exchanges, made by the command AS, while pzc
-# compresses and decompresses the tree
+# attack COUNT [AS...]: makes that many exchanges, with the command AS, while
+# pzc compresses and decompresses the tree
 attack() {
 	attack_count=$1
 	shift

@@ -3,7 +3,7 @@
 # after lib.sh
 # SPDX-License-Identifier: BSD-2-Clause
 
-# calls KIND: how many the last run made
+# calls KIND: prints how many the last run made
 calls() { sed -n "s/^$1 //p" n; }
 
 # each NAME TARGET KIND:ERROR COMMAND...: every one of the calls fails; with

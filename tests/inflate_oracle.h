@@ -19,7 +19,7 @@ struct inflate_result {
 	size_t used;		/* bytes, if rc is STREAM_END */
 };
 
-/* Produces at most cap bytes of output: more is -ENODATA. */
+/* Produces at most cap bytes of output; more gives -ENODATA. */
 static struct inflate_result
 inflate_by_zlib(const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 {
@@ -38,7 +38,7 @@ inflate_by_zlib(const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 	return r;
 }
 
-/* Input in pieces of in_step bytes, with room for out_step. */
+/* Inflates input in pieces of in_step bytes, with room for out_step. */
 static struct inflate_result
 inflate_in_steps(struct inflater *f, const uint8_t *in, size_t len,
     size_t in_step, uint8_t *out, size_t cap, size_t out_step)

@@ -68,7 +68,7 @@ shows() {
 }
 
 # col FILE COLUMN [STAGE]: a column of the rows of lap, of whole runs by
-# default; '' is every stage; no value may hold a comma
+# default; '' is every stage; no value may contain a comma
 col() {
 	awk -F, -v name="$2" -v stage="${3-all}" '
 	/^#/ { next }
@@ -98,7 +98,7 @@ await() {
 	done
 }
 
-# gone PID: the process has ended, or is a zombie
+# gone PID: whether the process has ended, or is a zombie
 gone() {
 	case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) in
 	'' | Z* | X*) ;;
@@ -108,7 +108,8 @@ gone() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# sanitized TOOL: it is built with a sanitizer, which uses additional memory
+# sanitized TOOL: whether it is built with a sanitizer, which uses additional
+# memory
 sanitized() { grep -aEq '__[at]san_init' "$(command -v "$1")"; }
 
 skip() {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The map names every source file, with the file's own sentence, and no other;
-# links between the pages are valid.
+# The map names exactly the source files, each with its own sentence; links
+# between the pages are valid.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,11 +1,10 @@
 #!/bin/sh
 # The examples in the manuals run.
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# In a manual's EXAMPLES a line ".Dl $ COMMAND", or "$ COMMAND" in a literal
-# display, is a command.  A page's commands run in order, in a directory with
-# file, a text; dir, a small tree; and whatever the page's lines '.\" Fixture:
-# COMMAND' create.
+# In a manual's EXAMPLES section, a line ".Dl $ COMMAND", or "$ COMMAND" in a
+# literal display, is a command.  A page's commands run in order, in a directory
+# with file, a text; dir, a small tree; and whatever the page's lines '.\"
+# Fixture: COMMAND' create.
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 

@@ -6,7 +6,7 @@
 
 have shellcheck || skip_all 'no shellcheck'
 
-# is_script FILE: a script for sh
+# is_script FILE: whether it is a script for sh
 is_script() {
 	case $1 in
 	*.sh) return 0 ;;

@@ -7,7 +7,7 @@
 size=$((5 << 30))
 zeros() { head -c "$size" /dev/zero; }
 
-# listed NAME FILE EXACT: -l shows the size
+# listed NAME FILE EXACT: checks that -l shows the size
 listed() {
 	is "$1" "$(pzc -l --json "$2" |
 	    sed 's/.*"uncompressed_B":\([^,]*\),"exact":\([^,]*\).*/\1 \2/')" \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Building without some parts: everything else is built, and cmake says what is
-# missing.  Also the fuzzers' build.
+# Without some parts everything else is built, and cmake reports what is
+# missing.  The fuzzers are also built.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

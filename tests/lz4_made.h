@@ -24,7 +24,7 @@ struct bytes bytes_of(const void *p, size_t n);
 void append(struct bytes *b, const void *p, size_t n);
 void append_le32(struct bytes *b, uint32_t v);
 
-/* Words, with an occasional stretch of noise. */
+/* Makes words, with an occasional stretch of noise. */
 struct bytes sample(size_t n, uint32_t seed);
 
 struct bytes noise(size_t n);
@@ -45,13 +45,16 @@ int unpack(struct bytes in, unsigned threads, bool by_pipe, struct bytes *out);
 
 void assert_same(struct bytes a, struct bytes b);
 
-/* It gives want, with any number of threads, from a file or a pipe. */
+/*
+ * Checks that packed gives want, with any number of threads, from a file or a
+ * pipe.
+ */
 void assert_unpacks(struct bytes packed, struct bytes want);
 
-/* It ends with this error, with any number of threads. */
+/* Checks that packed gives this error, with any number of threads. */
 void assert_refused(struct bytes packed, int want);
 
-/* Compressed by liblz4, flushed every step bytes if step is not 0. */
+/* Compresses with liblz4, flushing every step bytes if step is not 0. */
 struct bytes library_pack(struct bytes in, const LZ4F_preferences_t *prefs,
     size_t step);
 struct bytes library_unpack(struct bytes in, size_t room,

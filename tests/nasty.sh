@@ -1,9 +1,10 @@
 # shellcheck shell=sh
-# nasty.sh - a tree made to be nasty; sourced by tests of images
+# nasty.sh - a tree of difficult files; sourced by tests of images
 # SPDX-License-Identifier: BSD-2-Clause
 
-# nasty_tree: one block, less, more, holes, zeros, nothing, twins of all kinds,
-# links, odd and long names, many names, devices' cousins; in ./tree
+# nasty_tree: fills ./tree with files of one block, less and more, holes, zeros,
+# empty files, duplicates of all kinds, links, odd and long names, many names,
+# and a FIFO
 nasty_tree() {
 	mkdir -p tree/a/b/c/d tree/many tree/bare tree/mode
 	seq 200000 >tree/a/large

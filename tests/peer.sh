@@ -35,7 +35,7 @@ peer_contents() {
 	done
 }
 
-# A checksum of the content: compressed data is decompressed first.
+# Prints a checksum of the content; compressed data is decompressed first.
 peer_content() {
 	cat >content
 	if theirs/real -dc <content >plain 2>/dev/null; then

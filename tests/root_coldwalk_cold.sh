@@ -20,7 +20,8 @@ trap leave EXIT
 trap 'exit 1' HUP INT TERM
 
 cold() { coldwalk --hash none "$@" | sed -n 's/^cold: *\([a-z]*\).*/\1/p'; }
-# not_yes NAME COMMAND...: coldwalk does not say yes, and says why
+# not_yes NAME COMMAND...: checks that coldwalk does not report yes, and gives a
+# reason
 not_yes() {
 	not_name=$1
 	shift

@@ -80,7 +80,8 @@ for d in /usr/share/doc/* /usr/share/perl/* /usr/lib/python3*/*; do
 	n=$(du -sk doc | cut -f 1)
 done
 
-# Names: of directories, of links, of files with a second one, with xattrs.
+# Many names: of directories, of links, of files with a second name, with
+# xattrs.
 mkdir -p names
 awk 'BEGIN { for (i = 0; i < 12000; i++) {
     d = sprintf("names/%02d", i / 300); if (i % 300 == 0) print "mkdir " d
@@ -93,8 +94,8 @@ have setfattr && find names -type f -name 'file*2' -exec \
     setfattr -n user.note -v 'what it is about, in forty characters' {} + ||
     skip 'no xattrs here'
 
-# compsize counts inline data once for each name, so it cannot be the judge of
-# these; and their order of insertion leaves leaves emptier than most.
+# compsize counts inline data once for each name, so it cannot judge these; and
+# their order of insertion fills leaves less than usual.
 b_want=$(real names compress-force=zstd:3)
 b_got=$(foretold names zstd-3 --force)
 is 'names: metadata within 20 %' "$(near "$b_got" "$b_want" 3 20)" yes

@@ -28,7 +28,7 @@ trap 'exit 130' INT TERM
 
 answers() { zpool list >/dev/null 2>&1 || gone "$daemon"; }
 
-# up ASHIFT: creates a pool of that kind, or exits
+# up ASHIFT: creates a pool with that sector size, or exits
 up() {
 	truncate -s 2G img
 	zfs-fuse -n -p "$PWD/pid" >/dev/null 2>&1 &
@@ -69,7 +69,7 @@ awk 'BEGIN { srand(7); n = 0 }
         left = 300 + exp(7 + 1.6 * (rand() + rand() - 1)) }
       print >f; left -= length($0) }' text
 
-# Links with targets that their dnodes have no room for.
+# Links whose targets do not fit their dnodes.
 mkdir tree/links
 awk 'BEGIN { for (i = 0; i < 500; i++) {
     t = sprintf("%04d", i); while (length(t) < 60 + i % 400) t = t "/elsewhere"

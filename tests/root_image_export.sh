@@ -66,7 +66,7 @@ t 'and left out' 0 grep -q '; 1 not proven so and left out\|Cold starts: not' ta
 
 rm fake/coldwalk
 
-# A kernel that does not know the compressor.
+# A kernel that does not support the compressor.
 cat >fake/mount <<EOF
 #!/bin/sh
 case \$* in

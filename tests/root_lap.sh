@@ -23,7 +23,7 @@ case $(df . | awk 'NR == 2 { print $1 }') in
 	;;
 esac
 
-# Another user has no control group, and must find his own leftovers.
+# Another user has no control group, and must find their own leftovers.
 chmod 755 .
 mkdir own
 cp -L "$(command -v lap)" own/lap

@@ -19,12 +19,12 @@ keys() {
 }
 # valid FILE: the number of valid copies
 valid() { grep -c 'valid=yes' "$1"; }
-# left: mounts, loop devices, daemons and files of ours
+# left: prints our mounts, loop devices, daemons and files
 left() {
 	grep -c "$PWD" /proc/mounts || :
 	losetup -a | grep -c "$PWD" || :
 	pgrep -f "zfs-fuse -n -p $PWD" || :
-	# of a daemon that is gone, not of another's that is there
+	# the mount of a daemon that is gone, not that of one still running
 	pgrep -x zfs-fuse >/dev/null || {
 		grep ' /zfs-kstat ' /proc/mounts || :
 		ls -d /zfs-kstat 2>/dev/null || :
@@ -60,8 +60,8 @@ in_second() {
 	[ -e "$1.csv.d/fs/img" ] &&
 	    [ -n "$(find "$1.csv.d/rows" -name '0*.csv' 2>/dev/null)" ]
 }
-# mounted: leftovers that disappear without another run: neither files nor the
-# folder that zfs-fuse has created
+# mounted: prints leftovers that must disappear without another run, so neither
+# files nor the folder created by zfs-fuse
 mounted() { left | grep -v -e '^\./' -e '^/zfs-kstat$'; }
 unmounted() { [ "$(mounted)" = "$none_mounted" ]; }
 answers() { zpool list >/dev/null 2>&1; }
@@ -71,7 +71,7 @@ answers() { zpool list >/dev/null 2>&1; }
 stopped() {
 	stopped_kind=$1 stopped_name=$2 stopped_rounds=$3
 	shift 3
-	# A background job of sh would ignore INT; one of a terminal does not.
+	# A background job of sh would ignore INT; a job on a terminal does not.
 	setsid env --default-signal=INT sh "$SRC/scripts/mailfs" --quick \
 	    --fs "$stopped_kind" -n "$stopped_rounds" \
 	    --rows '*.gzip-9.w1 *.zlib-9.w1' -o "$stopped_name.csv" \
@@ -105,7 +105,7 @@ by() {
 	esac
 }
 
-# stale: a pool of the plan's, mounted, as left by a crash
+# stale: creates a pool of the plan's, mounted, as left by a crash
 stale() {
 	mkdir -p c.csv.d/fs/mnt
 	truncate -s 1G c.csv.d/fs/img
@@ -117,7 +117,7 @@ stale() {
 	zfs create -o mountpoint="$PWD/c.csv.d/fs/mnt" "$pool/mail"
 }
 
-# undone: removes what a stopped test would leave
+# undone: removes what a stopped test would leave behind
 undone() {
 	pkill -KILL -f "zfs-fuse -n -p $PWD"
 	umount -q -l mounted ./*.csv.d/fs/mnt 2>/dev/null
@@ -168,7 +168,7 @@ else
 	stopped zfs-fuse one 1 by KILL
 	stopped zfs-fuse all 1 by KILL all
 
-	# Another daemon must not be ended.
+	# Another daemon must not be killed.
 	zfs-fuse -n -p "$PWD/pid" >/dev/null 2>&1 &
 	other=$!
 	await answers

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# root compresses a tree of another user, who exchanges a directory meanwhile.
+# root compresses another user's tree, while that user exchanges a directory.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 . "$SRC/tests/exchange.sh"

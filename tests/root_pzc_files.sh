@@ -9,7 +9,7 @@ seq 1 20000 >text
 chmod 755 .
 nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 tool=$(command -v pzc)
-# a folder of the user's own, and the tool where that user can reach it
+# a folder that the user owns, with the tool where that user can reach it
 mkdir own && cp -L "$tool" own/pzc && chmod 755 own/pzc && chown 65534:65534 own
 nobody own/pzc -V >/dev/null 2>&1 || skip_all 'another user cannot come here'
 
@@ -44,7 +44,7 @@ is 'a group that cannot be given: its bits are not' \
     "$(stat -c '%a' g.gz)" 600
 rm -f g g.gz
 
-# Unreadable, and in a folder that cannot be written.
+# Unreadable files, and files in a folder that is not writable.
 cp ../text u && chown 0:0 u && chmod 600 u
 t 'an unreadable input' 1 nobody ./pzc u
 is 'an unreadable input: why' "$(nobody ./pzc u 2>&1)" \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compressing here or there: the tarball study through an sshd of our own.
+# Compressing here or there: the tarball study through our own sshd.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -23,7 +23,7 @@ undo() {
 trap undo EXIT
 trap 'exit 1' HUP INT TERM
 
-# start PORT: sshd as a background job of ours
+# start PORT: starts sshd as our background job
 start() {
 	cat >config <<EOF
 Port $1

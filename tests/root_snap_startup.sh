@@ -1,5 +1,6 @@
 #!/bin/sh
-# The snap study with a program of our own: its rows, and what it leaves behind
+# The snap study with our own program: its rows, and that it leaves nothing
+# behind
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2119,SC2120
 # shellcheck source=tests/lib.sh
@@ -30,13 +31,13 @@ mkdir mnt
 mount -t squashfs -o loop,ro try.sqsh mnt 2>/dev/null || skip_all 'no squashfs'
 umount mnt
 
-# left: what is mounted or attached below this folder, and the program
+# left: prints what is mounted or attached below this folder, and the program
 left() {
 	grep -F "$PWD" /proc/*/mounts 2>/dev/null
 	losetup -a | grep -F "$PWD"
 	pgrep -x -f 'sleep 295.5'
 }
-# gone: no more of it, after a while at most
+# gone: waits until nothing of it is left
 gone() {
 	gone_tries=0
 	while [ -n "$(left)" ] && [ $gone_tries -lt 3000 ]; do
@@ -92,13 +93,14 @@ t 'the order of a launch' 0 test "$(key mine.zstd15.sorted.first loop_B)" \
     -gt 50000
 is 'nothing is left of it' "$(gone)" ''
 
-# A program that never is ready, so that the script is in a launch when it ends.
+# A program that never becomes ready, so the script is in a launch when it is
+# stopped.
 cp mine.app slow.app
 mkfifo started.fifo
 sed -i 's,^command=.*,command=echo >'"$PWD"'/started.fifo; exec sleep 295.5,' \
     slow.app
 for signal in INT TERM KILL; do
-	# a shell has what runs in the background ignore INT
+	# a shell makes background commands ignore INT
 	env --default-signal=INT "$snap" -q -n 1 --quick --from slow.app \
 	    --apps slow --timeout 20 -o $signal.csv --rows slow.gzip >/dev/null 2>&1 &
 	pid=$!
@@ -106,7 +108,7 @@ for signal in INT TERM KILL; do
 	t "$signal: the program runs" 0 test -n "$(left)"
 	kill -$signal $pid
 	wait $pid 2>/dev/null
-	# After KILL the cell goes on by design; its programs are ended here.
+	# After KILL the cell continues by design; its programs are killed here.
 	until flock -n $signal.csv.d/lock.cell true; do
 		pgrep -x -f 'sleep 295.5' | xargs -r kill -9
 		sleep 0.1
@@ -114,7 +116,7 @@ for signal in INT TERM KILL; do
 	is "$signal: nothing is left" "$(gone)" ''
 done
 
-# Everything of it is killed at once, at several moments.
+# All its processes are killed at once, at several moments.
 for moment in 0.2 0.5 1 1.5 2 3; do
 	setsid "$snap" -q -n 1 --quick --from slow.app --apps slow --timeout 20 \
 	    -o all.csv --rows slow.gzip >/dev/null 2>&1 &

@@ -118,7 +118,7 @@ if have coldwalk; then
 	shows 'and no more' "300000 *read\|, $((4 * page)) read"
 fi
 
-# mksquashfs's use of the order.
+# How mksquashfs uses the order.
 if have mksquashfs && have unsquashfs; then
 	touchlog --root tree --format sort -o order -- \
 	    cat tree/three 'tree/q"#\x' tree/one 'tree/a b' >/dev/null
@@ -135,8 +135,8 @@ else
 	skip 'no mksquashfs'
 fi
 
-# When killed, it leaves nothing behind.  Only an image of ours has a name in
-# this folder.
+# When killed, it leaves nothing behind.  Only our own image has a name in this
+# folder.
 exact=
 ! have mkfs.erofs || ! grep -q erofs /proc/filesystems || exact=--exact
 left() {

@@ -2,7 +2,7 @@
 # sqpack_numbers.sh - images with many names and large files; needs lib.sh
 # SPDX-License-Identifier: BSD-2-Clause
 
-# names_tar DIRECTORIES NAMES: an archive with NAMES empty files in each
+# names_tar DIRECTORIES NAMES: prints an archive with NAMES empty files in each
 # directory; every hundredth name has 255 bytes
 names_tar() {
 	python3 - "$@" <<'EOF'

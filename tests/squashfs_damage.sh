@@ -9,7 +9,7 @@
 # le FILE OFFSET BYTES: a little-endian number
 le() { od -An -tu"$3" -j "$2" -N "$3" "$1" | tr -d ' '; }
 
-# poke FILE OFFSET BYTES VALUE: writes one
+# poke FILE OFFSET BYTES VALUE: writes a little-endian number
 poke() {
 	poke_value=$4 poke_text='' poke_left=$3
 	while [ "$poke_left" -gt 0 ]; do
@@ -76,7 +76,7 @@ damage_each() {
 	fi
 	head -c $((whole_length - 1)) whole >spoilt
 	"$damage_do" 'a byte missing at the end'
-	# The link's inode is the one that ends with its target.
+	# A link's inode ends with its target.
 	damage_at=$(LC_ALL=C grep -abo 'small' whole | sed -n 1s/:.*//p)
 	one 'a target longer than a page' $((damage_at - 4)) 4 5000
 }

@@ -13,7 +13,7 @@ verdict() {
 	    index($0, text) == 1 { found = 1 }' "$1")" "$3"
 }
 
-# last_words TABLE PATTERN: the paragraph before the line of the rows
+# last_words TABLE PATTERN: prints the paragraph before the line about the rows
 last_words() {
 	sed '/^Rows: /d' "$1" | awk -v RS= '{ last = $0 } END { print last }' \
 	    >said
@@ -32,8 +32,8 @@ fake() {
 	chmod +x "fake/$1"
 }
 
-# Its rows have been made, but not kept yet: a lap of ours waits there.
-# Temporary files stay here, too.
+# Its rows have been made but not stored yet: a fake lap waits there.  Temporary
+# files stay here, too.
 killed() {
 	k_rows=$1.d/rows
 	shift

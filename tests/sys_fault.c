@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of sys_malloc() and the like, not yet freed. */
+/* Blocks from sys_malloc() and the like that have not been freed. */
 static atomic_long blocks;
 
 long
@@ -62,9 +62,9 @@ sys_free(void *ptr)
 }
 
 /*
- * The result of a call of that kind, as an expression: it fails as planned, or
- * is made.  Macros, because a failing call must not be made; part is how many
- * bytes it is to request.
+ * The result of a call of that kind, as an expression: the call fails as
+ * planned, or is made.  These are macros, because a failing call must not be
+ * made; part is how many bytes it is to request.
  */
 #define GIVE(kind, call) \
 	__extension__({ int give_e = fault(kind); \
@@ -82,7 +82,7 @@ sys_openat(int dirfd, const char *path, int flags, mode_t mode)
 	return (int)GIVE(FAULT_OPENAT, openat(dirfd, path, flags, mode));
 }
 
-/* Counted as openat. */
+/* This counts as openat. */
 int
 sys_open_beneath(int dirfd, const char *path, int flags)
 {
@@ -146,7 +146,9 @@ sys_close(int fd)
 {
 	int e = fault(FAULT_CLOSE);
 
-	/* a close that fails has closed nevertheless: close(2) */
+	/*
+	 * a close that fails has nevertheless closed the descriptor: close(2)
+	 */
 	if (close(fd) == -1)
 		return -errno;
 	return -e;

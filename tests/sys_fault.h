@@ -36,17 +36,20 @@ enum fault_kind {
 	FAULT_NOW, FAULT_KINDS,
 };
 
-/* The call is to be made, but for one byte. */
+/* The call is to be made, but for one byte only. */
 enum { FAULT_SHORT = -1 };
 
-/* Counts a call: 0 (make it), FAULT_SHORT, or the errno with which it fails. */
+/*
+ * Counts a call.  Returns 0 (make it), FAULT_SHORT, or the errno with which it
+ * fails.
+ */
 int fault(enum fault_kind kind);
 
 extern const char *const fault_names[FAULT_KINDS];
 
 /*
- * Sets another plan, from a test itself, and resets the counts.  False: it is
- * invalid.  Not while other threads run.
+ * Sets another plan, from a test itself, and resets the counts; not to be
+ * called while other threads run.  Returns false if it is invalid.
  */
 bool fault_plan(const char *plan);
 

@@ -131,7 +131,10 @@ write_counts(void)
 	fclose(f);
 }
 
-/* Opened immediately, because a tool may confine itself; above 0 to 2. */
+/*
+ * Opens the file immediately, because a tool may confine itself, and above
+ * descriptors 0 to 2.
+ */
 static void
 open_counts(const char *path)
 {
@@ -143,7 +146,7 @@ open_counts(const char *path)
 		atexit(write_counts);
 }
 
-/* Before main(): a run without any calls also has counts. */
+/* Runs before main(), so that a run without any calls also has counts. */
 static void __attribute__((constructor))
 start(void)
 {

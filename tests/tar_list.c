@@ -4,8 +4,8 @@
  *
  * One line per entry: type, mode, uid, gid, size, mtime, path, and details: the
  * target of a link, the numbers of a device, or the CRC-32 of the file with its
- * holes as zeros.  Extended attributes follow.  -r: writes every raw byte of
- * the archive to COPY.
+ * holes as zeros.  Extended attributes follow.  With -r, every raw byte of the
+ * archive is written to COPY.
  */
 #include "format/tar/tar.h"
 

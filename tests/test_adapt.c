@@ -12,7 +12,7 @@
 
 enum { WALL = 1000000, THREADS = 4 };
 
-/* count looks at workers that wait for that percentage of their time. */
+/* Makes count looks at workers that wait for that percentage of their time. */
 static int
 look(struct adapt_state *a, int idle, int count)
 {
@@ -95,7 +95,7 @@ counts_blocks(void **state)
 	assert_string_equal(text, "3x1");
 }
 
-/* One look at a time: every worker has had a piece, and time has passed. */
+/* A look is due when every worker has had a piece and time has passed. */
 static void
 watches(void **state)
 {

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 /*
- * Compressed by us, then by libbz2; decompressed by both; the same data each
- * time.
+ * Compresses with our coder, then with libbz2, and decompresses with both; the
+ * data must be the same.
  */
 static void
 assert_round_trip(struct state *s, int level, size_t len)
@@ -54,7 +54,7 @@ test_small(void **state)
 	}
 }
 
-/* Pieces of earlier data, of any length: deep repeats. */
+/* Pieces of earlier data, of any length, make deep repeats. */
 static void
 test_repeats(void **state)
 {

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-/* The block of a stream at every bit, and truncated at every byte. */
+/* A stream's block begins at every bit, and is truncated at every byte. */
 static void
 test_alignment(void **state)
 {
@@ -126,7 +126,7 @@ test_scan_stream(void **state)
 	assert_int_equal(found, next);
 }
 
-/* Bits of good streams flipped, one or a few: the same verdict. */
+/* With one or a few bits flipped, good streams get the same verdict. */
 static void
 test_damage(void **state)
 {
@@ -152,7 +152,7 @@ test_damage(void **state)
 }
 
 /*
- * A block that begins at each of its bytes: some then end with four equal ones,
+ * A block is cut at each of its bytes: some cuts end with four equal bytes,
  * where a count is missing.
  */
 static void

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* Without permission it says so, and no child is left to be waited for. */
+/* Without permission the call says so, and leaves no child to be waited for. */
 static void
 may_or_not(void **state)
 {

@@ -2,7 +2,7 @@
  * test_cold.c - what is called cold, and what is not
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * In the build directory, because /tmp is often in memory.
+ * The files are in the build directory, because /tmp is often in memory.
  */
 #include "measure/cold.h"
 
@@ -53,10 +53,13 @@ read_file(const struct file *f)
 	assert_int_equal(at, f->st.st_size);
 }
 
-/* What happens to the file between the start of a walk and its being read. */
+/*
+ * What happens to the file between the start of a walk and the reading of the
+ * file.
+ */
 typedef void meanwhile_fn(const struct file *);
 
-/* A walk of one file. */
+/* Walks one file. */
 static struct cold_report
 walk(enum cold_method method, const char *name, meanwhile_fn *meanwhile)
 {
@@ -266,7 +269,7 @@ as_another(enum cold_method method, meanwhile_fn *meanwhile)
 	return r.state == COLD_UNKNOWN && r.why[0] != '\0' ? 0 : 6;
 }
 
-/* Another process has the device deliver as many bytes, of another file. */
+/* Another process makes the device deliver as many bytes of another file. */
 static void
 others_read(const struct file *f)
 {

@@ -23,8 +23,8 @@ make(unsigned shape, size_t len, uint32_t seed)
 }
 
 /*
- * Passes the sequences in that many calls of add, after a sync point, if
- * requested.
+ * Passes the sequences in that many calls of add; if requested, after a sync
+ * point.
  */
 static ssize_t
 encode(uint8_t *out, size_t room, unsigned calls, bool sync)
@@ -101,7 +101,7 @@ round_trips(void **state)
 	}
 }
 
-/* A window has fewer pieces than this. */
+/* There are more tokens than the pieces of a window hold. */
 static void
 many_tokens(void **state)
 {
@@ -138,7 +138,7 @@ exact_bytes(void **state)
 	assert_int_equal(encode(out, sizeof(out), 1, false), 2);
 }
 
-/* Noise never takes more than stored blocks; a stretch of it is no worse. */
+/* Noise never takes more space than stored blocks; nor does a stretch of it. */
 static void
 never_grows(void **state)
 {
@@ -163,7 +163,10 @@ never_grows(void **state)
 	}
 }
 
-/* Where data changes, so do codes: two halves together are as good as apart. */
+/*
+ * Where data changes, so do codes: two halves compress as well together as
+ * apart.
+ */
 static void
 splits(void **state)
 {
@@ -186,7 +189,7 @@ splits(void **state)
 	}
 }
 
-/* With less room than needed nothing is written beyond it. */
+/* With too little room, nothing is written beyond it. */
 static void
 too_little_room(void **state)
 {
@@ -221,7 +224,9 @@ too_little_room(void **state)
 	}
 }
 
-/* Literals and lengths, the one as rare as the other is frequent. */
+/*
+ * Tests literals and lengths, some of them very rare and others very frequent.
+ */
 static void
 long_codes(void **state)
 {
@@ -349,7 +354,7 @@ widest_code(void **state)
 	assert_int_equal(lens[8], 0);
 }
 
-/* What the match finder reports about the data is true, for any room. */
+/* The match finder's output describes the data correctly, for any room. */
 static void
 finds(void **state)
 {

@@ -44,7 +44,7 @@ begin(struct file *f)
 	f->len += gzip_mark_write(GZIP_EQUAL, BLOCK, f->bytes + f->len);
 }
 
-/* Stored blocks of len bytes each, all of them `fill`, n of them. */
+/* Adds n stored blocks of len bytes each, all of them `fill`. */
 static void
 add_stored(struct file *f, size_t n, size_t len, int fill)
 {
@@ -59,7 +59,7 @@ add_stored(struct file *f, size_t n, size_t len, int fill)
 	}
 }
 
-/* The end of a sync point is the end of a piece. */
+/* Adds a sync point, whose end is the end of a piece. */
 static void
 add_sync(struct file *f)
 {
@@ -120,7 +120,7 @@ stored_behind_a_sync_point(void **state)
 	assert_int_equal(kinds[PIECE_SYNC], 2);
 }
 
-/* A block that seems to have no end is no reason to continue serially. */
+/* A block that seems endless is no reason to continue serially. */
 static void
 one_without_an_end(void **state)
 {

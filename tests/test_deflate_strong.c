@@ -24,7 +24,7 @@ rnd(uint32_t *seed)
 	return *seed;
 }
 
-/* Copies of earlier data, from anywhere up to `far` bytes back. */
+/* Fills with copies of earlier data, from anywhere up to `far` bytes back. */
 static void
 fill_copies(uint8_t *p, size_t n, uint32_t far, uint32_t longest, uint32_t seed)
 {
@@ -38,7 +38,7 @@ fill_copies(uint8_t *p, size_t n, uint32_t far, uint32_t longest, uint32_t seed)
 	}
 }
 
-/* Data that exercises corner cases of the match finder. */
+/* Makes data that exercises corner cases of the match finder. */
 static void
 fill(uint8_t *p, size_t n, unsigned kind)
 {
@@ -141,7 +141,7 @@ check_zlib(const uint8_t *z, size_t n, const uint8_t *in, size_t len)
 	free(back);
 }
 
-/* A piece that is not the last one, as required by our decoder. */
+/* Checks a piece that is not the last one, as required by our decoder. */
 static void
 check_piece(const uint8_t *z, size_t n, const uint8_t *in, size_t len)
 {
@@ -199,7 +199,7 @@ short_inputs(void **state)
 			round_trip(len % 7 + 3, kind, len);
 }
 
-/* One encoder gives what a new one gives, whatever it did before. */
+/* A used encoder gives the same output as a new one. */
 static void
 leaves_nothing(void **state)
 {
@@ -216,7 +216,7 @@ leaves_nothing(void **state)
 	for (unsigned kind = 0; kind < KINDS; kind++) {
 		fill(in, len, kind);
 		n = encode(6, in, len, true, &fresh);
-		/* what this leaves out differs, and would be found then */
+		/* whatever this leaves out differs, and would be noticed */
 		memcpy(part, in, 8000);
 		memset(part + 100, 'x', 51);
 		assert_true(deflate_strong_run(s, part, 8000, true, again,
@@ -253,7 +253,7 @@ too_little_room(void **state)
 	free(in);
 }
 
-/* What is certain to be there is found, at every level. */
+/* At every level, matches that certainly exist are found. */
 static void
 finds(void **state)
 {

@@ -27,7 +27,7 @@ rnd(uint32_t *seed)
 	return *seed;
 }
 
-/* Kinds of data that lead to different kinds of blocks and codes. */
+/* Makes data that leads to different kinds of blocks and codes. */
 static void
 fill(uint8_t *p, size_t n, unsigned kind)
 {
@@ -130,8 +130,8 @@ inflates_to(const uint8_t *in, size_t len, const uint8_t *data, size_t n)
 }
 
 /*
- * The stream agrees with zlib; opened, and closed by an empty stored block
- * that is final, it inflates to the same bytes.
+ * Checks that the walk agrees with zlib, and that the stream, opened and then
+ * closed by an empty final stored block, inflates to the same bytes.
  */
 static void
 check(const uint8_t *s, size_t len, const uint8_t *data, size_t n)
@@ -204,7 +204,7 @@ libdeflate_streams(void **state)
 	free(out);
 }
 
-/* Every length from 0 on ends at every bit of a byte. */
+/* Streams of every length from 0 on end at every bit of a byte. */
 static void
 every_alignment(void **state)
 {
@@ -248,7 +248,7 @@ stream_within(void **state)
 	assert_int_equal(last.end, m * 8);
 }
 
-/* Pieces by several compressors, one after the other, are one stream. */
+/* Pieces by several compressors, one after the other, form one stream. */
 static void
 stitched(void **state)
 {
@@ -281,7 +281,7 @@ stitched(void **state)
 	free(out);
 }
 
-/* A buffer of just this size, so that a sanitizer sees what is read. */
+/* Uses a buffer of exactly this size, so that a sanitizer detects overruns. */
 static void
 agrees(const uint8_t *s, size_t len)
 {
@@ -389,7 +389,7 @@ uneven_block(void **state)
 	free(s);
 }
 
-/* Headers that a mutation of good streams hardly ever meets. */
+/* Tests headers that mutations of good streams hardly ever reach. */
 static void
 random_streams(void **state)
 {
@@ -402,7 +402,7 @@ random_streams(void **state)
 
 		for (size_t k = 0; k < len; k++)
 			s[k] = (uint8_t)rnd(&seed);
-		/* Mostly a final block with dynamic or fixed codes. */
+		/* Mostly this is a final block with dynamic or fixed codes. */
 		if (len > 0 && i % 8 != 0)
 			s[0] = (uint8_t)((s[0] & ~7U) | (i % 3 == 0 ? 3 : 5));
 		agrees(s, len);
@@ -412,7 +412,7 @@ random_streams(void **state)
 static void
 nonfinal_refuses(void **state)
 {
-	/* A fixed block, empty, final: 10 bits. */
+	/* An empty final block with fixed codes takes 10 bits. */
 	uint8_t s[8] = { 3, 0 };
 
 	(void)state;
@@ -421,7 +421,7 @@ nonfinal_refuses(void **state)
 	assert_int_equal(deflate_make_nonfinal(s, 3, 8), -EBADMSG);
 	assert_int_equal(deflate_make_nonfinal(s, 1, 8), -EBADMSG);
 	assert_int_equal(deflate_make_nonfinal(s, 0, 8), -EBADMSG);
-	/* What a compressor may have left behind the end goes away. */
+	/* Whatever a compressor may have left after the end is cleared. */
 	s[1] = 0xfc;
 	assert_int_equal(deflate_make_nonfinal(s, 2, 6), 6);
 	assert_memory_equal(s, "\2\0\0\0\xff\xff", 6);

@@ -66,7 +66,7 @@ test_known(void **state)
 	}
 }
 
-/* After one given up in the middle, and byte by byte. */
+/* A context works after an abandoned digest, and byte by byte. */
 static void
 test_again(void **state)
 {
@@ -112,8 +112,8 @@ test_none(void **state)
 }
 
 /*
- * Pieces of many files together: what is left over is of one file at most,
- * and in the end all have the digests that they have one by one.
+ * With pieces of many files together, what is left over belongs to one file at
+ * most, and in the end all files have the same digests as one by one.
  */
 static void
 add_together(const char *name)

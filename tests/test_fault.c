@@ -98,7 +98,7 @@ keep_counts(void)
 
 /*
  * Calls run with every plan of one fault: each kind, each call of the kind that
- * a run without faults makes, each error.  first: a plan to apply before it.
+ * a run without faults makes, each error.  first is a plan to apply before it.
  */
 static void
 sweep(const char *first, void (*run)(const char *plan))
@@ -196,7 +196,7 @@ output_is_whole_or_nothing(void **state)
 	}
 }
 
-/* SIGKILL before each call: the name has the old content or the new. */
+/* After SIGKILL before any call, the name has the old content or the new. */
 static void
 output_survives_kill(void **state)
 {
@@ -239,7 +239,7 @@ output_survives_kill(void **state)
 static const char *const columns[] = { "name", "wall_s" };
 static enum table_format format;
 
-/* A caller that continues with the next row after a failure. */
+/* Acts as a caller that continues with the next row after a failure. */
 static int
 append(void)
 {
@@ -309,7 +309,7 @@ tables_have_whole_rows(void **state)
 	sweep("", check_table);
 }
 
-/* A new file: its header comes with the first row that can be written. */
+/* In a new file, the header comes with the first row that can be written. */
 static void
 a_failed_header_is_written_again(void **state)
 {

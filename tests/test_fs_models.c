@@ -14,7 +14,7 @@
 
 enum { K = 1024 };
 
-/* Noise with that many different bytes; 256: incompressible. */
+/* Makes noise with that many different bytes; with 256 it is incompressible. */
 static void
 noise(uint8_t *p, size_t len, unsigned bytes)
 {

@@ -30,7 +30,7 @@ struct data {
 	uint8_t in[LEN], packed[2 * LEN], out[LEN + 1];
 };
 
-/* Text-like and repeatable, with matches across the blocks. */
+/* Makes repeatable text-like data, with matches across the blocks. */
 static void
 make_input(uint8_t *p, size_t len)
 {
@@ -74,7 +74,9 @@ options(int level)
 	    .threads = 2, .window_max = 1 << 27 };
 }
 
-/* Ten bytes of header, and nothing that the kernel's gunzip does not skip. */
+/*
+ * The header has ten bytes, and nothing that the kernel's gunzip does not skip.
+ */
 static void
 stream_has_the_mark(void **state)
 {

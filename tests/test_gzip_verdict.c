@@ -59,7 +59,10 @@ put_stored(struct bits *b, const uint8_t *p, size_t len, bool final)
 	b->len += 8 * len;
 }
 
-/* The symbol by the canonical code with these lengths, whatever they are. */
+/*
+ * Writes the symbol in the canonical code with these lengths, whatever they
+ * are.
+ */
 static void
 put_symbol(struct bits *b, const uint8_t *lens, unsigned count, unsigned symbol)
 {
@@ -74,7 +77,9 @@ put_symbol(struct bits *b, const uint8_t *lens, unsigned count, unsigned symbol)
 		put(b, code >> n & 1, 1);
 }
 
-/* A symbol whose code length differs from that in a good block; 0: none. */
+/*
+ * A symbol whose code length differs from that in a good block; 0 means none.
+ */
 struct change {
 	unsigned symbol, bits;
 };
@@ -135,7 +140,7 @@ static const struct block blocks[] = {
 	{ .name = "too far back", .distance_symbol = 29 },
 };
 
-/* The lengths in a good block, and the changes. */
+/* Sets the lengths in a good block, and applies the changes. */
 static void
 code_lengths(const struct block *k, uint8_t *lit, uint8_t *dist, uint8_t *pre)
 {
@@ -206,7 +211,7 @@ fixed_lengths(uint8_t *lit, uint8_t *dist)
 	memset(dist, 5, DISTANCES);
 }
 
-/* Literals, a match, more literals, the end. */
+/* Writes literals, a match, more literals, and the end. */
 static void
 put_block(struct bits *b, const struct block *k, bool final)
 {
@@ -260,7 +265,10 @@ begin_file(struct file *f, enum place place)
 		f->len += gzip_mark_write(GZIP_ANY, UNIT, f->bytes + f->len);
 }
 
-/* Trailer and member length according to libdeflate, which accepts the most. */
+/*
+ * Writes the trailer and member length according to libdeflate, which is the
+ * most lenient.
+ */
 static void
 end_file(struct file *f, enum place place)
 {
@@ -345,7 +353,9 @@ by_zlib(const struct file *f, uint8_t *out, size_t *made)
 	return rc == Z_STREAM_END;
 }
 
-/* zlib's verdict; pzc's is the same with one thread and with two. */
+/*
+ * Returns zlib's verdict; pzc's must be the same with one thread and with two.
+ */
 static bool
 judge(const struct file *f, const char *name, enum place place)
 {
@@ -378,13 +388,13 @@ as_zlib_says(void **state)
 			else
 				bad++;
 		}
-	/* that the blocks are what their names say */
+	/* the blocks are what their names say */
 	assert_int_equal(good, 5 * PLACES + 2);
 	assert_int_equal(bad + good, PLACES * sizeof(blocks) /
 	    sizeof(blocks[0]));
 }
 
-/* The same blocks with a bit of the header flipped. */
+/* The same holds for these blocks with a bit of the header flipped. */
 static void
 turned_bits(void **state)
 {

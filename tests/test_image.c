@@ -151,8 +151,8 @@ append(const void *p, size_t len)
 }
 
 /*
- * A file whose block k is raw, a run or a hole, as given by what; its last
- * block has `last` bytes.
+ * Makes a file whose block k is raw, a run or a hole, as given by what; its
+ * last block has `last` bytes.
  */
 static void
 add_blocks(struct toy_file *t, const char *what, size_t last)
@@ -252,7 +252,7 @@ walk(struct walk_log *log, unsigned threads, struct walk_result *r,
 	return rc;
 }
 
-/* The file's bytes, according to the builder. */
+/* Computes the digest of the file's bytes, according to the builder. */
 static void
 expected(const struct toy_file *t, char hex[65])
 {

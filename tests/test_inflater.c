@@ -149,7 +149,7 @@ pieces(void **state)
 	free(t);
 }
 
-/* A stored block that continues beyond the piece. */
+/* Tests a stored block that continues beyond the piece. */
 static void
 stored_block_beyond(void **state)
 {
@@ -178,7 +178,7 @@ stored_block_beyond(void **state)
 	inflater_close(f);
 }
 
-/* Text with long and short repeats, near and far, and noise. */
+/* Makes text with long and short repeats, near and far, and noise. */
 static void
 mixed_text(uint8_t *p, size_t len)
 {
@@ -243,7 +243,10 @@ as_zlib_packs_it(void **state)
 	inflater_close(f);
 }
 
-/* A truncated stream, and one with a wrong bit, compared with zlib. */
+/*
+ * Compares the results for a truncated stream, and for one with a wrong bit,
+ * with zlib's.
+ */
 static void
 broken_as_zlib_says(void **state)
 {

@@ -154,9 +154,9 @@ legacy_refusals(void **state)
 }
 
 /*
- * No larger than liblz4's output.  At level 2 liblz4 has its fast compressor up
- * to 1.9.4, as pzc does, and a medium one since 1.10: that is at most 3 %
- * smaller, and the fast one is that of level 1.
+ * Our output is no larger than liblz4's.  At level 2, liblz4 up to 1.9.4 uses
+ * its fast compressor, like pzc, and 1.10 a medium one, whose output is at most
+ * 3 % smaller; the fast one is that of level 1.
  */
 static void
 sizes(void **state)
@@ -248,7 +248,7 @@ block_sizes(void **state)
 	assert_non_null(why);
 }
 
-/* Blocks of the output that also occur in a's. */
+/* Counts the bytes in blocks of b that also occur in a. */
 static size_t
 shared_bytes(struct bytes a, struct bytes b)
 {
@@ -318,7 +318,7 @@ library_frames(void **state)
 	free(rough.p);
 }
 
-/* History that extends over many blocks, and over pieces. */
+/* The history extends over many blocks, and over pieces. */
 static void
 small_blocks(void **state)
 {

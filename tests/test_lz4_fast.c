@@ -26,7 +26,7 @@ random_next(uint64_t *seed)
 	return (uint32_t)(*seed >> 33);
 }
 
-/* Bytes with that many values, often followed by an earlier stretch. */
+/* Makes bytes with that many values, often followed by an earlier stretch. */
 static void
 make(uint8_t *p, size_t len, unsigned values, uint64_t seed)
 {
@@ -93,8 +93,7 @@ long_blocks(void **state)
 }
 
 /*
- * Sixty-four bytes that recur at the maximum distance of a match, or just
- * beyond.
+ * Sixty-four bytes recur at the maximum distance of a match, or just beyond it.
  */
 static void
 farthest_match(void **state)

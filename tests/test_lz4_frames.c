@@ -158,7 +158,7 @@ bad_headers(void **state)
 	}
 }
 
-/* One block preceded by this length. */
+/* Makes a frame of one block, preceded by this length. */
 static struct bytes
 one_block(uint8_t flags, uint32_t word, const char *data, size_t n)
 {
@@ -282,7 +282,7 @@ garbage_behind(void **state)
 	free(old.p);
 }
 
-/* Frames of each kind containing in. */
+/* Makes a frame of each kind containing in. */
 static struct bytes
 frame_kind(struct bytes in, int kind)
 {
@@ -360,7 +360,9 @@ flipped_bits(void **state)
 	free(in.p);
 }
 
-/* Truncated and flipped with several pieces in flight. */
+/*
+ * Streams are truncated, or have a bit flipped, with several pieces in flight.
+ */
 static void
 large_and_wrong(void **state)
 {

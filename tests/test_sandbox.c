@@ -94,7 +94,7 @@ opens_nothing(void)
 	EXPECT(errno == EACCES);
 }
 
-/* What an output does in its directory, and nowhere else. */
+/* Does what an output does in its directory, and fails to do it elsewhere. */
 static void
 names_files(void)
 {
@@ -126,7 +126,9 @@ names_files(void)
 	EXPECT(open("old", O_RDONLY) == -1 && errno == EACCES);
 }
 
-/* What an extraction does in its directory, and nowhere else. */
+/*
+ * Does what an extraction does in its directory, and fails to do it elsewhere.
+ */
 static void
 makes_trees(void)
 {
@@ -223,7 +225,7 @@ connects_nowhere(void)
 	    syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 4);
 }
 
-/* From here on the kernel answers as if it had no Landlock. */
+/* Makes the kernel answer as if it had no Landlock. */
 static void
 hide_landlock(int error)
 {
@@ -248,7 +250,7 @@ goes_on_without(void)
 	static const int errors[] = { ENOSYS, EOPNOTSUPP, EPERM };
 	bool confined = true;
 
-	/* of several filters the last one's error is returned */
+	/* with several filters, the error of the last one is returned */
 	for (int i = 0; i < 3; i++) {
 		hide_landlock(errors[i]);
 		EXPECT(sandbox_enter(&confined) == 0 && !confined);
@@ -274,7 +276,7 @@ forbids_paths(void **state)
 	assert_int_equal(in_child(keeps_what_is_open), 0);
 	assert_int_equal(in_child(holds_for_threads), 0);
 	assert_int_equal(in_child(connects_nowhere), 0);
-	/* it was the children that were confined */
+	/* only the children were confined */
 	assert_int_equal(access("old", F_OK), 0);
 	assert_int_equal(close(open("old", O_RDONLY)), 0);
 }

@@ -64,7 +64,7 @@ ranges(void **state)
 	}
 }
 
-/* The assumptions of part() and make_stream(). */
+/* Checks what part() and make_stream() assume. */
 static void
 check_units(const struct seek_map *m)
 {
@@ -237,7 +237,7 @@ read_at(const struct made *g, const struct seek_map *m, uint64_t from,
 	return rc;
 }
 
-/* Some point falls on every bit of a byte; all data is what was compressed. */
+/* Points fall on every bit of a byte, and all data is what was compressed. */
 static void
 index_all_points(void **state)
 {
@@ -273,7 +273,7 @@ index_all_points(void **state)
 	free(got);
 }
 
-/* A wrong window with correct hashes: an error. */
+/* A wrong window with correct hashes is an error. */
 static void
 index_of_lies(void **state)
 {

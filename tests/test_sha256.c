@@ -23,7 +23,7 @@ enum { DATA_B = 1 << 16, ROUNDS = 3000 };
 
 static uint8_t data[DATA_B];
 
-/* The same numbers each time. */
+/* Returns random numbers, the same each time. */
 static uint32_t
 any(uint64_t *seed, uint32_t below)
 {
@@ -91,7 +91,7 @@ known_answers(void **state)
 	}
 }
 
-/* All possible tails. */
+/* Tests all possible tails. */
 static void
 every_length(void **state)
 {
@@ -128,7 +128,7 @@ any_pieces(void **state)
 	}
 }
 
-/* Two digests at once, each with a piece before and one after. */
+/* Computes two digests at once, each with a piece before and one after. */
 static void
 any_two(void **state)
 {
@@ -163,7 +163,7 @@ any_two(void **state)
 	}
 }
 
-/* The number of bits is correct when it does not fit 32. */
+/* The number of bits is correct even if it exceeds 32 bits. */
 static void
 long_one(void **state)
 {

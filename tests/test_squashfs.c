@@ -31,7 +31,7 @@ put(const char *path, const char *data, size_t len)
 	close(fd);
 }
 
-/* Files of all kinds of lengths, compressible and not. */
+/* Makes files of all kinds of lengths, compressible and not. */
 static void
 make_tree(void)
 {
@@ -116,7 +116,7 @@ options(unsigned threads, struct walk_log *log)
 	    .row = walk_log_row, .damage = walk_log_damage, .arg = log };
 }
 
-/* The same rows from the directory and from the image. */
+/* Checks that the directory and the image give the same rows. */
 static void
 same_as_tree(const char *image, uint64_t offset, unsigned threads,
     struct walk_log *tree)
@@ -195,7 +195,7 @@ every_compressor(void **state)
 	walk_log_free(&tree);
 }
 
-/* An image after other data, and other data after the image. */
+/* An image may have other data before it and after it. */
 static void
 at_an_offset(void **state)
 {
@@ -284,7 +284,7 @@ large_files(void **state)
 	assert_int_equal(shell("rm -rf tree && mv tree.small tree"), 0);
 }
 
-/* Fails at a row. */
+/* The state of a callback that fails at a row. */
 struct ending {
 	unsigned rows, last;
 };
@@ -298,7 +298,7 @@ end_at_row(void *arg, const struct walk_file *f)
 	return ++e->rows == e->last ? -EDOM : 0;
 }
 
-/* When a walk is ended, no thread is left waiting. */
+/* When a walk ends early, no thread is left waiting. */
 static void
 ended_early(void **state)
 {
@@ -326,7 +326,10 @@ ended_early(void **state)
 	close(fd);
 }
 
-/* A copy of the image in memory, with one byte changed or truncated there. */
+/*
+ * Makes a copy of the image in memory, with one byte changed, or truncated
+ * there.
+ */
 static int
 damaged(const uint8_t *p, size_t len, size_t at, uint8_t flip, bool cut)
 {
@@ -359,7 +362,7 @@ walk_damaged(int fd, size_t *told)
 	close(fd);
 }
 
-/* No change makes it crash or hang, and most changes are detected. */
+/* No change causes a crash or a hang, and most changes are detected. */
 static void
 flips_and_cuts(void **state)
 {

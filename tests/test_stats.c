@@ -17,7 +17,7 @@ near(double a, double b)
 	return fabs(a - b) < 1e-9;
 }
 
-/* Figures of R's quantile(), whose default is type 7. */
+/* Compares with R's quantile(), whose default is type 7. */
 static void
 quantiles(void **state)
 {
@@ -37,7 +37,7 @@ quantiles(void **state)
 	assert_true(isnan(stats_quantile(even, 0, 0.5)));
 }
 
-/* "10 % of 5 runs" is nothing, as in datamash's trimmean:0.1. */
+/* 10 % of 5 runs is none, as in datamash's trimmean:0.1. */
 static void
 trimmed(void **state)
 {
@@ -53,7 +53,7 @@ trimmed(void **state)
 	assert_true(isnan(stats_trimmed(v, 0, 0.1, &cut)));
 }
 
-/* Ranks as in any table of confidence intervals for the median. */
+/* The ranks are those in any table of confidence intervals for the median. */
 static void
 interval(void **state)
 {
@@ -101,7 +101,10 @@ sign_test(void **state)
 	assert_true(stats_sign_p(2000, 3000) < 1e-40);
 }
 
-/* The depression scores of Hollander and Wolfe (1973), as R's wilcox.test(). */
+/*
+ * Compares with R's wilcox.test() on the depression scores of Hollander and
+ * Wolfe (1973).
+ */
 static void
 signed_rank(void **state)
 {
@@ -155,7 +158,10 @@ holm(void **state)
 	stats_holm(zero, 0);
 }
 
-/* Published first outputs of the generator for the seed 1234567. */
+/*
+ * Compares with the published first outputs of the generator for the seed
+ * 1234567.
+ */
 static void
 generator(void **state)
 {
@@ -194,7 +200,7 @@ shuffle(void **state)
 	assert_int_equal(orders, 24);
 }
 
-/* In 0..1, without either end. */
+/* Returns a number in 0..1, excluding both ends. */
 static double
 uniform(uint64_t *s)
 {
@@ -210,9 +216,10 @@ normal(uint64_t *s)
 }
 
 /*
- * The noise of times: mostly small, sometimes six times larger; deviation sd.
- * With 4 % between the two of a pair the median ratio of 30 pairs errs by
- * 0.44 %, as it did in traces of user and system time on a busy machine.
+ * Returns the noise of times: mostly small, sometimes six times larger; its
+ * deviation is sd.  With 4 % between the two of a pair the median ratio of 30
+ * pairs errs by 0.44 %, as it did in traces of user and system time on a busy
+ * machine.
  */
 static double
 noise(uint64_t *s, double sd)
@@ -223,8 +230,9 @@ noise(uint64_t *s, double sd)
 }
 
 /*
- * Pairs of runs on a machine that drifts: both are slowed equally by a slowly
- * changing load with jumps, and each by its own noise.  n ratios, sorted.
+ * Simulates n pairs of runs on a machine that drifts: both are slowed equally
+ * by a slowly changing load with jumps, and each by its own noise.  Returns the
+ * sorted ratios in v.
  */
 static void
 pairs(uint64_t *s, double *v, size_t n, double ratio, double sd)
@@ -246,7 +254,9 @@ pairs(uint64_t *s, double *v, size_t n, double ratio, double sd)
 
 enum { DRAWS = 20000 };
 
-/* How often, in percent, the interval contains ratio, and excludes 1. */
+/*
+ * Computes how often, in percent, the interval contains ratio, and excludes 1.
+ */
 static void
 simulate(uint64_t seed, size_t n, double ratio, double sd, double *holds,
     double *resolved)

@@ -78,7 +78,7 @@ add_pax(char type, const char *records, size_t len)
 	sum(add(type, "pax", records, len));
 }
 
-/* One record, preceded by its length, which includes itself. */
+/* Writes one record, preceded by its length, which includes itself. */
 static size_t
 record(char *to, const char *key, const char *value, size_t len)
 {
@@ -92,7 +92,7 @@ record(char *to, const char *key, const char *value, size_t len)
 	return total;
 }
 
-/* Records of "key=value" texts, up to NULL. */
+/* Adds records of "key=value" texts, up to NULL. */
 static void
 add_records(char type, const char *const *texts)
 {
@@ -120,7 +120,7 @@ opened(void)
 	return t;
 }
 
-/* The first entry, or the failure. */
+/* Reads the first entry.  Returns the result. */
 static int
 first(struct tar_entry *e)
 {

@@ -123,7 +123,7 @@ teardown(void **state)
 	return system("rm -rf t") != 0 || chdir("/") == -1 || rmdir(dir) == -1;
 }
 
-/* One walk of t by one thread, with the options in o. */
+/* Walks t with one thread and the options in o. */
 static int
 walk(struct scene *s, struct walk_options o, struct walk_result *r)
 {
@@ -181,7 +181,7 @@ every_file(void **state)
 	walk_log_free(&s.log);
 }
 
-/* The file that grows or shrinks has an error, and no other has. */
+/* Only the file that grows or shrinks has an error. */
 static void
 one_changes(off_t size)
 {

@@ -22,7 +22,7 @@ struct data {
 	uint32_t lz4[LZ4_ZFS_TABLE];
 };
 
-/* Text, a run of zeros and noise: something for each of them. */
+/* Makes text, a run of zeros and noise: something for each packer. */
 static void
 fill(uint8_t *p, size_t len, unsigned kind)
 {
@@ -63,7 +63,7 @@ both_ways(void **state)
 		}
 }
 
-/* lz4 as in ZFS: any reader of lz4 reads it; and no cap is exceeded. */
+/* Any lz4 reader decodes the output of ZFS's lz4, and no cap is exceeded. */
 static void
 lz4_of_zfs(void **state)
 {
@@ -92,7 +92,7 @@ lz4_of_zfs(void **state)
 		}
 }
 
-/* Streams built by hand, from the descriptions of the formats. */
+/* Decodes streams built by hand from the descriptions of the formats. */
 static void
 by_hand(void **state)
 {
@@ -155,7 +155,7 @@ names(void **state)
 	assert_int_equal(name.level, -7);
 }
 
-/* Returns the space of one record, by the rules. */
+/* Returns the space that one record takes by the rules. */
 static struct zfs_space
 record(const struct zfs_pool *pool, const char *algorithm, const uint8_t *data,
     uint32_t len)

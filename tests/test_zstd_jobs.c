@@ -55,7 +55,7 @@ next_random(uint32_t *x)
 }
 
 /*
- * Data that begins with, and often repeats, matches at libzstd's initial
+ * Makes data that begins with, and often repeats, matches at libzstd's initial
  * offsets.
  */
 static struct buf
@@ -74,7 +74,7 @@ sample(int kind, size_t n, uint32_t seed)
 		char noise[4] = { (char)r, (char)(r >> 5), (char)(r >> 9),
 		    (char)(r >> 3) };
 
-		if (kind == 0)		/* zeros, now and then not */
+		if (kind == 0)		/* zeros, with occasional other bytes */
 			add(&b, r % 1000 == 0 ? "x" : "\0\0\0\0",
 			    r % 1000 == 0 ? 1 : 4);
 		else if (kind <= 8)	/* a period, and noise in it */
@@ -94,7 +94,7 @@ sample(int kind, size_t n, uint32_t seed)
 
 enum { KINDS = 12 };
 
-/* A frame of libzstd's: its header is ZSTD_JOB_HEAD bytes. */
+/* Makes a libzstd frame, whose header has ZSTD_JOB_HEAD bytes. */
 static struct buf
 library_pack(struct buf in, int level, int window_log, const void *prefix,
     size_t prefix_len)
@@ -126,7 +126,7 @@ read_buf(void *arg, void *to, size_t len)
 	return (ssize_t)n;
 }
 
-/* One run of the codec; its output, error or not. */
+/* Runs the codec once; keeps its output even after an error. */
 static int
 run(bool decompress, const struct codec_options *o, struct buf in,
     struct buf *out)
@@ -159,7 +159,7 @@ assert_same(struct buf a, struct buf b)
 	assert_true(a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-/* It gives want, with one thread and several. */
+/* Checks that packed gives want, with one thread and several. */
 static void
 assert_unpacks(struct buf packed, struct buf want)
 {
@@ -173,7 +173,9 @@ assert_unpacks(struct buf packed, struct buf want)
 	}
 }
 
-/* The verdict is the same for any number of threads, and so is the data. */
+/*
+ * Checks that the verdict and the data are the same for any number of threads.
+ */
 static void
 assert_one_verdict(struct buf packed)
 {
@@ -250,7 +252,7 @@ find_blocks(struct buf frame, size_t head, size_t *at, size_t most)
 }
 
 /*
- * A frame from its middle on: libzstd decodes some of it, and not always
+ * From the middle of a frame on, libzstd decodes some data, and not always
  * correctly.  Whatever is accepted as independent must be right.
  */
 static void
@@ -299,7 +301,7 @@ middle_of_others(void **state)
 
 static const uint8_t marks[4 * ZSTD_BLOCK_HEAD];
 
-/* Marks before any blocks of any frame change nothing. */
+/* Marks before any block of any frame change nothing. */
 static void
 marks_in_others(void **state)
 {
@@ -405,7 +407,7 @@ jobs_then_others(void **state)
 	}
 }
 
-/* The encoder's output: one frame, which libzstd reads, too. */
+/* The encoder's output is one frame, which libzstd also reads. */
 static void
 own_frames(void **state)
 {
@@ -430,7 +432,10 @@ own_frames(void **state)
 		}
 }
 
-/* Truncated anywhere, or with a wrong byte. */
+/*
+ * Frames truncated anywhere, or with a wrong byte, are rejected or give the
+ * same data.
+ */
 static void
 damaged_frames(void **state)
 {
@@ -479,7 +484,7 @@ windows(void **state)
 		}
 }
 
-/* Frames with a seek table, as --seekable writes them. */
+/* Tests frames with a seek table, as --seekable writes them. */
 static void
 frames(void **state)
 {

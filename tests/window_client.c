@@ -8,8 +8,8 @@
  * and maps it; -i first creates one that is never mapped.  To file it writes
  * the times of its MapNotify and of its appearance in _NET_CLIENT_LIST, in ns
  * of CLOCK_MONOTONIC, or with -r of CLOCK_REALTIME; then it waits to be killed.
- * To read them in time on a busy machine, it takes a real-time priority if it
- * may.
+ * To read them in time on a busy machine, it takes a real-time priority if
+ * permitted.
  */
 #include <inttypes.h>
 #include <sched.h>

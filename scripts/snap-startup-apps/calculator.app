@@ -1,4 +1,4 @@
-# A small program; its libraries are a content image of their own.
+# A small program whose libraries form a separate content image.
 packages=gnome-calculator dbus-x11 adwaita-icon-theme
 own=gnome-calculator
 command=GSK_RENDERER=cairo exec dbus-run-session gnome-calculator

@@ -1,4 +1,4 @@
-# What --quick takes: the libraries of this machine's Python, no window.
+# Used by --quick: the libraries of this machine's Python, without a window.
 generate=python
 host=yes
 criterion=line

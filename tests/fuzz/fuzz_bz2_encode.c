@@ -3,7 +3,7 @@
  * bound
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte: how often the output for the rest is repeated.
+ * The first byte tells how often the output for the rest is repeated.
  */
 #include "../bz2_judge.h"
 

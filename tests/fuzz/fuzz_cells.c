@@ -2,7 +2,7 @@
  * fuzz_cells.c - any bytes as the file of lap -f: every command is whole
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * No command runs.
+ * No command is run.
  */
 #include "../../src/tools/lap/lap.h"
 #include "base/sys.h"
@@ -15,7 +15,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A stage is sh -c TEXT; neither it nor the label goes beyond its field. */
+/*
+ * Checks that a stage is sh -c TEXT, and that neither it nor the label exceeds
+ * its field.
+ */
 static void
 must_be_whole(const struct lap_cell *c)
 {
@@ -34,7 +37,7 @@ must_be_whole(const struct lap_cell *c)
 	}
 }
 
-/* As many as there are significant lines. */
+/* Returns the number of significant lines. */
 static uint32_t
 lines(const uint8_t *data, size_t size)
 {

@@ -4,9 +4,10 @@
  *
  * The first byte selects: the rest is a stream as it is, or is compressed here,
  * damaged in one or two places, and possibly doubled; for gzip, check, size and
- * member length may then be corrected again.  Undamaged it must decode to the
- * original.  One thread, two, and two in little memory must agree on whether
- * the stream is valid and on its content, and for gzip with zlib.
+ * member length may then be corrected again.  Undamaged, it must decode to the
+ * original.  Decoding with one thread, with two, and with two in little memory
+ * must agree on whether the stream is valid and on its content, and for gzip
+ * with zlib.
  */
 #include "format/gzip/gzip.h"
 #include "base/bytes.h"
@@ -27,7 +28,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Bombs are abandoned there. */
+/* Bombs are abandoned at this size. */
 enum { MOST = 8 << 20, CONTROLS = 8, LITTLE = 6 << 20 };
 
 struct bytes {
@@ -96,7 +97,7 @@ decode(const struct codec *codec, unsigned threads, uint64_t memory,
 	return convert(codec, true, &o, data, size);
 }
 
-/* gzip members by zlib, until there are no more. */
+/* Decodes gzip members with zlib, until there are no more. */
 static struct bytes
 by_zlib(const uint8_t *data, size_t size)
 {

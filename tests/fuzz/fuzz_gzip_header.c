@@ -2,7 +2,7 @@
  * fuzz_gzip_header.c - headers of gzip members end where zlib says
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * With fewer bytes, the parser may only ask for more, or say the same.
+ * With fewer bytes, the parser may only ask for more, or give the same result.
  */
 #include "format/gzip/gzip.h"
 
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As gzip_header_parse(): the header's length, 0 or -1. */
+/* Like gzip_header_parse(), returns the header's length, 0 or -1. */
 static long
 theirs(const uint8_t *data, size_t size)
 {

@@ -11,7 +11,10 @@ enum { CAP = 1 << 18 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* We reject a header without a code immediately, zlib when it is used. */
+/*
+ * We reject a header without a code immediately; zlib does when the code is
+ * used.
+ */
 static bool
 bad_further_on(const uint8_t *in, size_t len, uint8_t *out)
 {
@@ -49,7 +52,7 @@ compare(const uint8_t *in, size_t len, size_t in_step, size_t out_step)
 	free(got);
 }
 
-/* As it is, and compressed by zlib with one bit flipped. */
+/* Tests the data as it is, and compressed by zlib with one bit flipped. */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

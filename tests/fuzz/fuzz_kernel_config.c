@@ -2,8 +2,8 @@
  * fuzz_kernel_config.c - any bytes as the kernel's configuration
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte: how much room there is for the text.  The linker replaces
- * sys_openat() by this file's.
+ * The first byte determines the room for the text.  The linker replaces
+ * sys_openat() with this file's.
  */
 #include "measure/kernel_config.h"
 #include "base/sys.h"

@@ -2,8 +2,8 @@
  * fuzz_rows.c - any bytes as rows of lap: read, compared and written
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte: options.  If its top bit is set, a valid header is put before
- * the rest, so that rows are reached immediately.
+ * The first byte selects options.  If its top bit is set, a valid header is put
+ * before the rest, so that rows are reached immediately.
  */
 #include "../../src/tools/lapcmp/lapcmp.h"
 #include "base/sys.h"
@@ -32,7 +32,10 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* Every value of every row, and no more of them than columns. */
+/*
+ * Reads every value of every row, and checks that there are no more than
+ * columns.
+ */
 static void
 read_all(const char *path)
 {

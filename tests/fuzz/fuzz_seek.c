@@ -35,7 +35,7 @@ file_of(const uint8_t *p, size_t len)
 	return fd;
 }
 
-/* The same one for every run. */
+/* Makes the valid gzip file, which is the same in every run. */
 static int
 good_gzip(uint64_t *len)
 {

@@ -5,8 +5,8 @@
  * The first byte selects the pieces.  The scan checks less than libzstd does;
  * but a frame that libzstd can also measure must have the same length here.
  *
- * And blocks reported as independent are: after other blocks, which leave
- * tables and offsets of their own, they give the same output as alone.  Settled
+ * Blocks reported as independent really are: after other blocks, which leave
+ * their own tables and offsets, they give the same output as alone.  Settled
  * blocks are independent, and give the same output as before.
  */
 #include "../../src/format/zstd/zstd_block.h"
@@ -53,8 +53,8 @@ scan(const uint8_t *data, size_t size, size_t piece)
 enum { WINDOW = 8 << 3, ROOM = 256 << 10, OUT = 4 << 20 };
 
 /*
- * Decodes blocks as a frame, after `before` if it is not NULL: a size or an
- * error.
+ * Decodes blocks as a frame, after `before` if it is not NULL.  Returns a size
+ * or an error.
  */
 static size_t
 unpack(const struct buf *before, const uint8_t *p, size_t len, uint8_t *out)
@@ -73,7 +73,7 @@ unpack(const struct buf *before, const uint8_t *p, size_t len, uint8_t *out)
 	return got;
 }
 
-/* Blocks that leave all kinds of state, none of which ends the frame. */
+/* Makes blocks that leave all kinds of state, none of which ends the frame. */
 static struct buf
 others(size_t *made)
 {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# seeds.sh DIR [VECTORS]: a folder of seeds for each fuzz target, in DIR.
+# seeds.sh DIR [VECTORS]: creates a folder of seeds for each fuzz target in DIR.
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Files of every format by the installed tools, $BIN/pzc first, and those in the
@@ -27,7 +27,7 @@ seed() {
 	{ printf "$3"; cat "$4"; } >"$dir/$1/$2"
 }
 
-# take FILE: for all suitable targets
+# take FILE: adds it for all suitable targets
 take() {
 	n=$(basename "$1")
 	seed decode "$n" '\001' "$1"
@@ -99,7 +99,7 @@ if have pzseek && pzseek --make-index --spacing 16K plain-other.gz 2>/dev/null; 
 	done
 fi
 
-# Uncompressed tables are reached by flipping a bit, others by luck.
+# A flipped bit reaches uncompressed tables, but compressed ones only by luck.
 truncate -s 200000 hole
 printf end >>hole
 for o in v7 ustar gnu oldgnu posix 'gnu -S' 'oldgnu -S' \

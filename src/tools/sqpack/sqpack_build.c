@@ -186,7 +186,8 @@ build_to(struct sqpack *p, const struct sqpack_source *kind, int fd, int dir)
 	if (rc != 0)
 		return sqpack_fail(p, p->o.source, rc);
 	if (p->o.order != NULL && kind == &sqpack_repack) {
-		msg_error(&p->msg, "%s: an image keeps its order: no --order",
+		msg_error(&p->msg, "%s: an image keeps its order, so --order is "
+		    "not possible",
 		    p->o.source);
 		return -EINVAL;
 	}
@@ -287,7 +288,7 @@ sqpack_build(struct sqpack *p)
 		return sqpack_build_nowhere(p, source_of(p), NULL);
 	rc = output_create(&out, p->o.output, p->o.force);
 	if (rc == -EEXIST) {
-		msg_error(&p->msg, "%s is there already (-f replaces it)",
+		msg_error(&p->msg, "%s exists (-f replaces it)",
 		    p->o.output);
 		return rc;
 	}
