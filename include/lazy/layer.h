@@ -124,6 +124,12 @@ const char *layer_kind_name(enum layer_kind kind);
 const struct layer_entry *layer_entries(const struct layer *l, size_t *count);
 const struct layer_unit *layer_units(const struct layer *l, size_t *count);
 
+/*
+ * The SHA-256 of the whole content of a file, by the number of its entry, where
+ * the index has one that the digests of units do not imply; otherwise NULL.
+ */
+const uint8_t *layer_file_digest(const struct layer *l, size_t entry);
+
 /* Bytes fetched to load the index. */
 uint64_t layer_index_bytes(const struct layer *l);
 

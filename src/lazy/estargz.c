@@ -285,5 +285,6 @@ const struct layer_format format_estargz = {
 	.decoder_open = decoder_open,
 	.decoder_close = decoder_close,
 	.decode = decode,
+	.file_digest = toc_file_digest,
 	.prefetch = toc_prefetch,
 };

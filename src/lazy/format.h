@@ -59,7 +59,8 @@ struct layer_format {
 	int (*decode)(struct layer_decoder *d, uint32_t unit,
 	    const struct layer_range *r, void *content, const char **why);
 
-	/* NULL: the format has neither a trace nor a prefetched part. */
+	/* NULL: the format does not have that. */
+	const uint8_t *(*file_digest)(const struct layer *l, size_t entry);
 	bool (*trace)(const struct layer *l, struct layer_range *r);
 	int (*trace_decode)(const struct layer *l, const struct layer_range *r,
 	    int (*take)(void *arg, size_t entry, uint64_t offset,

@@ -161,6 +161,13 @@ layer_units(const struct layer *l, size_t *count)
 	return l->index.units;
 }
 
+const uint8_t *
+layer_file_digest(const struct layer *l, size_t entry)
+{
+	return l->format->file_digest == NULL ? NULL :
+	    l->format->file_digest(l, entry);
+}
+
 uint64_t
 layer_index_bytes(const struct layer *l)
 {

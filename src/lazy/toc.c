@@ -102,6 +102,24 @@ toc_ranges(const struct layer *l, uint32_t unit,
 	return 1;
 }
 
+const uint8_t *
+toc_file_digest(const struct layer *l, size_t entry)
+{
+	const struct toc *t = l->state;
+	size_t low = 0, high = t->file_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->files[middle].entry < entry)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < t->file_count && t->files[low].entry == entry ?
+	    t->files[low].digest : NULL;
+}
+
 bool
 toc_prefetch(const struct layer *l, struct layer_range *r)
 {
@@ -139,5 +157,6 @@ toc_close(struct layer *l)
 		return;
 	sys_free(t->units);
 	sys_free(t->chunks);
+	sys_free(t->files);
 	sys_free(t);
 }

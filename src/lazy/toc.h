@@ -32,13 +32,20 @@ struct toc_chunk {
 	uint8_t digest[LAYER_DIGEST];
 };
 
+/* A file in several chunks, whose digests do not imply that of the file. */
+struct toc_file {
+	size_t entry;
+	uint8_t digest[LAYER_DIGEST];
+};
+
 struct toc {
 	struct toc_unit *units;		/* as many as in the index */
 	struct toc_chunk *chunks;	/* in the order of units */
-	size_t chunk_count;
+	struct toc_file *files;		/* by entry */
+	size_t chunk_count, file_count;
 	uint64_t prefetch;		/* offset of the landmark, or 0 */
 	/* private */
-	size_t unit_cap, chunk_cap;
+	size_t unit_cap, chunk_cap, file_cap;
 };
 
 struct toc_reader;
@@ -110,6 +117,7 @@ int toc_load(struct layer *l, const struct toc_source *source, uint64_t end,
 /* The functions of struct layer_format, for an l->state that is a struct toc */
 size_t toc_ranges(const struct layer *l, uint32_t unit,
     struct layer_range r[LAYER_RANGES_MAX]);
+const uint8_t *toc_file_digest(const struct layer *l, size_t entry);
 bool toc_prefetch(const struct layer *l, struct layer_range *r);
 void toc_close(struct layer *l);
 

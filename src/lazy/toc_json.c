@@ -79,13 +79,34 @@ fail(struct toc_json *j, int rc, const char *clause)
 	return 0;
 }
 
-/* Copies text, which must not contain a NUL, unless it is binary. */
+/*
+ * Copies text.  Bytes that are not UTF-8 are written as U+DC80 to U+DCFF, which
+ * the parser returns as three bytes.
+ */
+static void
+add_bytes(struct strbuf *b, const unsigned char *s, size_t len)
+{
+	const unsigned char *end = s + len, *at;
+
+	while ((at = memchr(s, 0xed, (size_t)(end - s))) != NULL) {
+		bool byte = end - at >= 3 && (at[1] & 0xfe) == 0xb2 &&
+		    (at[2] & 0xc0) == 0x80;
+
+		strbuf_add(b, s, (size_t)(at - s));
+		strbuf_char(b, (char)(!byte ? *at :
+		    0x80 | (at[1] & 1) << 6 | (at[2] & 0x3f)));
+		s = at + (byte ? 3 : 1);
+	}
+	strbuf_add(b, s, (size_t)(end - s));
+}
+
+/* Copies text, in which a NUL would be the end of a name. */
 static size_t
 keep(struct toc_json *j, const unsigned char *s, size_t len)
 {
 	size_t at = j->words.len;
 
-	strbuf_add(&j->words, s, len);
+	add_bytes(&j->words, s, len);
 	strbuf_char(&j->words, '\0');
 	if (j->words.failed)
 		fail(j, -ENOMEM, strerror(ENOMEM));
@@ -156,6 +177,7 @@ take_xattr(struct toc_json *j, const unsigned char *s, size_t len)
 	x->value = keep(j, s, len);
 	if (j->rc != 0)
 		return 0;
+	len = strlen(j->words.data + x->value);
 	n = EVP_DecodeBlock((unsigned char *)j->words.data + x->value,
 	    (const unsigned char *)j->words.data + x->value, (int)len);
 	if (n < 0)

@@ -65,22 +65,51 @@ widen_unit(struct toc_reader *r, uint64_t content, char why[LAYER_WHY])
 	return 0;
 }
 
+static int
+parse_digest(const char *text, uint8_t digest[LAYER_DIGEST],
+    char why[LAYER_WHY])
+{
+	return hex_read_sha256(digest, text) == 0 ? 0 : layer_refuse(why,
+	    -EBADMSG, "expected a digest by sha256 in its index, found %.80s",
+	    text);
+}
+
 /* The digest of a chunk, which may be that of the whole file. */
 static int
 read_digest(const struct toc_item *item, uint64_t size, uint64_t length,
     uint8_t digest[LAYER_DIGEST], char why[LAYER_WHY])
 {
-	const char *text = item->text[TOC_CHUNK_DIGEST];
+	const char *chunk = item->text[TOC_CHUNK_DIGEST];
+	const char *file = length == size ? item->text[TOC_DIGEST] : "";
 
-	if (*text == '\0' && length == size)
-		text = item->text[TOC_DIGEST];
-	if (*text == '\0')
+	if (*chunk == '\0' && *file == '\0')
 		return layer_refuse(why, -EBADMSG, "its index has no digest "
 		    "for the data of %.120s", item->text[TOC_NAME]);
-	if (hex_read_sha256(digest, text) != 0)
-		return layer_refuse(why, -EBADMSG, "expected a digest by "
-		    "sha256 in its index, found %.80s", text);
-	return 0;
+	if (*chunk != '\0' && *file != '\0' && strcmp(chunk, file) != 0)
+		return layer_refuse(why, -EBADMSG, "its index has two "
+		    "digests for the data of %.120s", item->text[TOC_NAME]);
+	return parse_digest(*chunk != '\0' ? chunk : file, digest, why);
+}
+
+/* The digest of a file in several chunks. */
+static int
+keep_file_digest(struct toc_reader *r, const struct toc_item *item,
+    char why[LAYER_WHY])
+{
+	struct toc *t = r->t;
+	void *files = t->files;
+	int rc = array_grow(&files, t->file_count, &t->file_cap,
+	    sizeof(*t->files));
+
+	t->files = files;
+	if (rc != 0)
+		return rc;
+	t->files[t->file_count].entry = r->x->entry_count - 1;
+	rc = parse_digest(item->text[TOC_DIGEST],
+	    t->files[t->file_count].digest, why);
+	if (rc == 0)
+		t->file_count++;
+	return rc;
 }
 
 static int
@@ -166,6 +195,16 @@ read_time(const struct toc_item *item, struct layer_entry *e,
 	    "found %.60s", text);
 }
 
+/* Whether a chunk is the whole last entry. */
+static bool
+is_one_chunk(const struct lazy_index *x)
+{
+	const struct layer_entry *e = &x->entries[x->entry_count - 1];
+
+	return e->run_count == 1 && x->runs[x->run_count - 1].length ==
+	    e->size;
+}
+
 static int
 take_entry(struct toc_reader *r, const struct toc_item *item,
     char why[LAYER_WHY])
@@ -190,7 +229,12 @@ take_entry(struct toc_reader *r, const struct toc_item *item,
 		e.size = (uint64_t)n[TOC_SIZE];
 	r->file = e.type == TAR_FILE;
 	rc = index_entry(r->x, &e, why);
-	return rc == 0 && r->file ? take_data(r, item, why) : rc;
+	if (rc == 0 && r->file)
+		rc = take_data(r, item, why);
+	if (rc == 0 && r->file && *item->text[TOC_DIGEST] != '\0' &&
+	    !is_one_chunk(r->x))
+		rc = keep_file_digest(r, item, why);
+	return rc;
 }
 
 /* Entries that serve the format only; the first one ends what is prefetched. */

@@ -263,5 +263,6 @@ const struct layer_format format_zstd_chunked = {
 	.decoder_open = decoder_open,
 	.decoder_close = decoder_close,
 	.decode = decode,
+	.file_digest = toc_file_digest,
 	.prefetch = toc_prefetch,
 };

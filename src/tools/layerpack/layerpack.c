@@ -37,6 +37,18 @@ layerpack_close(struct layerpack_source *s)
 	blobs_file_close(s->blobs);
 }
 
+/* A mode reports its own errors, which set the status. */
+static void
+run(struct layerpack *p)
+{
+	switch (p->o.mode) {
+	case LAYERPACK_LIST: layerpack_list(p); break;
+	case LAYERPACK_EXTRACT: layerpack_extract(p); break;
+	case LAYERPACK_VERIFY: layerpack_verify(p); break;
+	case LAYERPACK_NONE: break;
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -48,6 +60,6 @@ main(int argc, char **argv)
 	status = layerpack_parse(&p, argc, argv);
 	if (status >= 0)
 		return status;
-	layerpack_list(&p);
+	run(&p);
 	return msg_finish(&p.msg);
 }

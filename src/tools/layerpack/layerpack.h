@@ -12,7 +12,9 @@
 
 #include <stdbool.h>
 
-enum layerpack_mode { LAYERPACK_NONE, LAYERPACK_LIST };
+enum layerpack_mode {
+	LAYERPACK_NONE, LAYERPACK_LIST, LAYERPACK_EXTRACT, LAYERPACK_VERIFY
+};
 
 struct layerpack_options {
 	enum layerpack_mode mode;
@@ -23,6 +25,11 @@ struct layerpack_options {
 	bool has_digest;
 	uint8_t digest[LAYER_DIGEST];	/* expected of the index */
 	const char *source;
+	unsigned threads;
+	/* extraction */
+	const char *directory;
+	bool force, no_xattrs;
+	bool overlay;			/* whiteouts in overlayfs's form */
 };
 
 struct layerpack {
@@ -52,5 +59,7 @@ void layerpack_close(struct layerpack_source *s);
 
 /* One function for each mode: 0, or -errno after reporting the error. */
 int layerpack_list(struct layerpack *p);
+int layerpack_extract(struct layerpack *p);
+int layerpack_verify(struct layerpack *p);
 
 #endif

@@ -4,44 +4,66 @@
  */
 #include "layerpack.h"
 
+#include "base/cpus.h"
 #include "base/hex.h"
 #include "base/options.h"
 
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 #include <yajl/yajl_version.h>
 #include <zlib.h>
 #include <zstd.h>
 
+enum { THREADS_MAX = 1024 };
+
 const char layerpack_usage[] =
-"usage: layerpack -t [-qv] [--csv | --json] [-F format] [--ztoc file]\n"
-"                 [--index-digest sha256:hex] layer\n";
+"usage: layerpack -t [-qv] [--csv | --json] [layer options] layer\n"
+"       layerpack -x dir [-fqv] [-p threads] [--no-xattrs]\n"
+"                 [--whiteouts keep|overlay] [layer options] layer\n"
+"       layerpack --verify [-qv] [-p threads] [layer options] layer\n"
+"layer options: [-F format] [--index-digest digest] [--ztoc file]\n";
 
 static const char help[] =
 "\n"
-"Lists the entries of a container image's layer whose index allows files to be\n"
-"read without the rest of it.\n"
+"Lists, extracts and verifies layers of container images whose index allows\n"
+"files to be read without the rest of the layer.\n"
 "\n"
 "  -F, --format FORMAT    estargz or zstd-chunked; default: what it is in\n"
+"  -f, --force            replace files that are there\n"
+"  -p, --threads N        that decompress (default: the CPUs)\n"
 "  -t, --list             the entries; -v: as tar -tv\n"
+"  -x, --extract DIR      all entries to DIR\n"
+"      --verify           the digest of every unit, and that the archive has\n"
+"                         what the index has\n"
 "      --csv, --json      entries as rows\n"
 "      --index-digest D   refuse a layer whose index has another digest\n"
+"      --no-xattrs        leave extended attributes out\n"
+"      --whiteouts FORM   keep: as files .wh.NAME (default); overlay: as\n"
+"                         overlayfs has them\n"
 "      --ztoc FILE        the index of a layer without one (layer.ztoc)\n"
 "  -q, -v                 say less; say more\n"
 "  -h, -V                 this help; versions\n";
 
-enum long_only { CSV = 256, JSON, INDEX_DIGEST, ZTOC };
+enum long_only { CSV = 256, JSON, INDEX_DIGEST, NO_XATTRS, VERIFY, WHITEOUTS,
+	ZTOC };
 
 static const struct option long_options[] = {
 	{ "csv", no_argument, NULL, CSV },
+	{ "extract", required_argument, NULL, 'x' },
+	{ "force", no_argument, NULL, 'f' },
 	{ "format", required_argument, NULL, 'F' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "index-digest", required_argument, NULL, INDEX_DIGEST },
 	{ "json", no_argument, NULL, JSON },
 	{ "list", no_argument, NULL, 't' },
+	{ "no-xattrs", no_argument, NULL, NO_XATTRS },
 	{ "quiet", no_argument, NULL, 'q' },
+	{ "threads", required_argument, NULL, 'p' },
 	{ "verbose", no_argument, NULL, 'v' },
+	{ "verify", no_argument, NULL, VERIFY },
 	{ "version", no_argument, NULL, 'V' },
+	{ "whiteouts", required_argument, NULL, WHITEOUTS },
 	{ "ztoc", required_argument, NULL, ZTOC },
 	{ NULL, 0, NULL, 0 }
 };
@@ -79,20 +101,49 @@ set_digest(struct layerpack *p)
 	return -1;
 }
 
+static int
+set_whiteouts(struct layerpack *p)
+{
+	p->o.overlay = strcmp(optarg, "overlay") == 0;
+	if (!p->o.overlay && strcmp(optarg, "keep") != 0)
+		return options_bad(&p->msg, "form of whiteouts",
+		    "keep or overlay");
+	return -1;
+}
+
+/* -t, -x and --verify exclude each other. */
+static int
+set_mode(struct layerpack *p, enum layerpack_mode mode)
+{
+	if (p->o.mode != LAYERPACK_NONE && p->o.mode != mode)
+		return options_usage(layerpack_usage);
+	p->o.mode = mode;
+	if (mode == LAYERPACK_EXTRACT)
+		p->o.directory = optarg;
+	return -1;
+}
+
 /* -1 to continue, or the status. */
 static int
 take_option(struct layerpack *p, int opt)
 {
 	switch (opt) {
 	case 'F': p->o.kind = optarg; break;
+	case 'f': p->o.force = true; break;
 	case 'h': return layerpack_help(p);
+	case 'p':
+		return options_threads(&p->msg, THREADS_MAX, &p->o.threads);
 	case 'q': p->msg.quiet = true; break;
-	case 't': p->o.mode = LAYERPACK_LIST; break;
+	case 't': return set_mode(p, LAYERPACK_LIST);
 	case 'v': p->msg.verbose++; break;
 	case 'V': return layerpack_version(p);
+	case 'x': return set_mode(p, LAYERPACK_EXTRACT);
 	case CSV: return set_rows(p, TABLE_CSV);
 	case JSON: return set_rows(p, TABLE_JSON);
 	case INDEX_DIGEST: return set_digest(p);
+	case NO_XATTRS: p->o.no_xattrs = true; break;
+	case VERIFY: return set_mode(p, LAYERPACK_VERIFY);
+	case WHITEOUTS: return set_whiteouts(p);
 	case ZTOC: p->o.side = optarg; break;
 	default: return MSG_ERROR;
 	}
@@ -105,12 +156,13 @@ layerpack_parse(struct layerpack *p, int argc, char **argv)
 	int opt, status = -1;
 
 	while (status < 0 && (opt = options_next(&p->msg, argc, argv,
-	    "F:hqtvV", long_options)) != -1)
+	    "F:fhp:qtvVx:", long_options)) != -1)
 		status = take_option(p, opt);
 	if (status >= 0)
 		return status;
 	if (p->o.mode == LAYERPACK_NONE || argc - optind != 1)
 		return options_usage(layerpack_usage);
+	p->o.threads = cpus_choose(p->o.threads, THREADS_MAX);
 	p->o.source = argv[optind];
 	return -1;
 }

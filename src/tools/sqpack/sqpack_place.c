@@ -1,5 +1,5 @@
 /*
- * sqpack_place.c - creating names in the file system, below one directory
+ * sqpack_place.c - creating the names of an image below one directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A name is one component that has no slash and is neither "." nor "..": the
@@ -11,6 +11,7 @@
 #include "sqpack_extract.h"
 
 #include "base/sys.h"
+#include "walk/node.h"
 #include "walk/walk_tree.h"
 
 #include <errno.h>
@@ -132,56 +133,27 @@ stand(struct place *p, const struct sqr_entry *e)
 	return place_enter(p, e->parent);
 }
 
-/* Removes an existing name if that is allowed. */
-static int
-clear(struct place *p, int dir, int rc)
-{
-	if (rc != -EEXIST || !p->x->i.p->o.force)
-		return rc;
-	return sys_unlinkat(dir, p->name, 0);
-}
-
 int
 place_dir(struct place *p, size_t number, const struct sqr_entry *e)
 {
-	int dir = stand(p, e), rc, fd;
+	int dir = stand(p, e), rc;
 
 	if (dir < 0)
 		return dir;
-	rc = sys_mkdirat(dir, p->name, 0700);
-	atomic_store(&p->x->made[number], rc == 0 ? MADE : WAS_THERE);
-	if (rc != -EEXIST)
-		return rc;
-	fd = sys_openat(dir, p->name, O_PATH | O_DIRECTORY | O_NOFOLLOW |
-	    O_CLOEXEC, 0);
-	if (fd >= 0)
-		return sys_close(fd);
-	rc = clear(p, dir, rc);
-	if (rc == 0)
-		rc = sys_mkdirat(dir, p->name, 0700);
-	atomic_store(&p->x->made[number], rc == 0 ? MADE : NOT_MADE);
-	return rc;
+	rc = node_dir(dir, p->name, p->x->i.p->o.force);
+	atomic_store(&p->x->made[number], rc > 0 ? MADE : rc == 0 ?
+	    WAS_THERE : NOT_MADE);
+	return rc < 0 ? rc : 0;
 }
 
 int
 place_file(struct place *p, size_t number, const struct sqr_entry *e)
 {
-	enum { HOW = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
-	int dir = stand(p, e), fd, rc;
+	int dir = stand(p, e), fd;
 
 	if (dir < 0)
 		return dir;
-	fd = sys_openat(dir, p->name, HOW, 0600);
-	if (fd == -EEXIST) {
-		rc = clear(p, dir, fd);
-		fd = rc != 0 ? rc : sys_openat(dir, p->name, HOW, 0600);
-	}
-	rc = fd < 0 || e->size == 0 ? 0 : sys_ftruncate(fd, (off_t)e->size);
-	if (rc != 0) {
-		sys_close(fd);
-		sys_unlinkat(dir, p->name, 0);
-		return rc;
-	}
+	fd = node_file(dir, p->name, e->size, p->x->i.p->o.force);
 	if (fd >= 0)
 		atomic_store(&p->x->made[number], MADE);
 	return fd;
@@ -190,21 +162,10 @@ place_file(struct place *p, size_t number, const struct sqr_entry *e)
 int
 place_reopen(struct place *p, size_t number, const struct sqr_entry *e)
 {
-	int dir = stand(p, e), fd, rc;
-	struct stat st;
+	int dir = stand(p, e);
 
 	(void)number;
-	fd = dir < 0 ? dir : sys_openat(dir, p->name, O_WRONLY | O_NOFOLLOW |
-	    O_CLOEXEC | O_NONBLOCK, 0);
-	if (fd < 0)
-		return fd;
-	/* a file that we created has one link so far; any other is foreign */
-	rc = sys_fstat(fd, &st);
-	if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_nlink != 1))
-		rc = -ESTALE;
-	if (rc != 0)
-		sys_close(fd);
-	return rc != 0 ? rc : fd;
+	return dir < 0 ? dir : node_reopen(dir, p->name, false);
 }
 
 void
@@ -220,9 +181,11 @@ place_drop(struct place *p, size_t number, const struct sqr_entry *e)
 
 /* Attributes */
 
+/* What is being set, and on what. */
 struct setting {
 	struct place *p;
 	size_t number;
+	const struct sqr_entry *e;
 	int fd;				/* -1: use the name in its directory */
 };
 
@@ -244,42 +207,36 @@ static int
 set_attribute(void *arg, const char *name, const void *value, size_t len)
 {
 	struct setting *s = arg;
-	char path[SQUASHFS_NAME_MAX + 64];
 	int rc;
 
 	if (s->p->x->i.p->o.user_xattrs && strncmp(name, "user.", 5) != 0)
 		return 0;
-	if (s->fd >= 0) {
-		rc = sys_fsetxattr(s->fd, name, value, len);
-	} else {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", s->p->fd,
-		    s->p->name);
-		rc = sys_lsetxattr(path, name, value, len);
-	}
+	rc = node_xattr(s->fd, s->p->fd, s->p->name, name, value, len);
 	if (rc != 0)
 		miss_attribute(s->p, s->number, name, rc);
 	return 0;
 }
 
 static void
-set_attributes(struct place *p, int fd, size_t number,
-    const struct sqr_entry *e)
+set_attributes(void *arg)
 {
-	struct setting s = { p, number, fd };
+	struct setting *s = arg;
+	const struct sqr_entry *e = s->e;
 
-	if (e->xattr == SQUASHFS_NONE || p->x->i.p->o.no_xattrs ||
+	if (e->xattr == SQUASHFS_NONE || s->p->x->i.p->o.no_xattrs ||
 	    (e->why != NULL && e->lost))
 		return;
-	if (sqr_xattrs(p->x->i.m, e->xattr, set_attribute, &s) != 0)
-		extract_damage(p, number, 0,
+	if (sqr_xattrs(s->p->x->i.m, e->xattr, set_attribute, s) != 0)
+		extract_damage(s->p, s->number, 0,
 		    "its extended attributes cannot be read");
 }
 
-/* Set-id bits are set only if the owner can also be set. */
-static mode_t
-mode_for(const struct place *p, const struct sqr_entry *e)
+static void
+tell_failure(void *arg, const char *what, int rc)
 {
-	return e->mode & (p->x->owner && e->has_owner ? 07777 : 01777);
+	struct setting *s = arg;
+
+	extract_fail(s->p, s->number, what, rc);
 }
 
 /*
@@ -289,22 +246,14 @@ mode_for(const struct place *p, const struct sqr_entry *e)
 static void
 finish(struct place *p, int fd, size_t number, const struct sqr_entry *e)
 {
-	const struct timespec t = { .tv_sec = e->mtime }, times[2] = { t, t };
-	const char *name = fd < 0 ? p->name : NULL;
-	int at = fd < 0 ? p->fd : fd, rc = 0;
+	struct setting s = { p, number, e, fd };
+	const struct node_status status = {
+		.mode = e->mode, .owner = p->x->owner && e->has_owner,
+		.uid = e->uid, .gid = e->gid, .mtime = { .tv_sec = e->mtime },
+		.attributes = set_attributes, .fail = tell_failure, .arg = &s
+	};
 
-	if (p->x->owner && e->has_owner)
-		rc = sys_chown(at, name, e->uid, e->gid, AT_SYMLINK_NOFOLLOW);
-	if (rc != 0)
-		extract_fail(p, number, "its owner: ", rc);
-	set_attributes(p, fd, number, e);
-	rc = S_ISLNK(e->mode) ? 0 : sys_chmod(at, name, mode_for(p, e),
-	    AT_SYMLINK_NOFOLLOW);
-	if (rc != 0)
-		extract_fail(p, number, "its mode: ", rc);
-	rc = sys_utimens(at, name, times, AT_SYMLINK_NOFOLLOW);
-	if (rc != 0)
-		extract_fail(p, number, "its time: ", rc);
+	node_finish(fd < 0 ? p->fd : fd, fd < 0 ? p->name : NULL, &status);
 }
 
 void
@@ -325,7 +274,7 @@ make_symlink(struct place *p, const struct sqr_entry *e)
 		return -ENAMETOOLONG;
 	memcpy(target, e->target, (size_t)e->size);
 	target[e->size] = '\0';
-	return sys_symlinkat(target, p->fd, p->name);
+	return node_symlink(p->fd, p->name, target, p->x->i.p->o.force);
 }
 
 static int
@@ -335,8 +284,8 @@ make_other(struct place *p, const struct sqr_entry *e)
 
 	if (S_ISLNK(e->mode))
 		return make_symlink(p, e);
-	return sys_mknodat(p->fd, p->name, (e->mode & S_IFMT) | 0600,
-	    S_ISBLK(e->mode) || S_ISCHR(e->mode) ? device : 0);
+	return node_special(p->fd, p->name, e->mode, S_ISBLK(e->mode) ||
+	    S_ISCHR(e->mode) ? device : 0, p->x->i.p->o.force);
 }
 
 int
@@ -347,10 +296,6 @@ place_other(struct place *p, size_t number, const struct sqr_entry *e)
 	if (dir < 0)
 		return dir;
 	rc = make_other(p, e);
-	if (rc == -EEXIST) {
-		rc = clear(p, dir, rc);
-		rc = rc != 0 ? rc : make_other(p, e);
-	}
 	if (rc != 0)
 		return rc;
 	finish(p, -1, number, e);
@@ -372,12 +317,7 @@ place_link(struct place *p, struct place *of, size_t number,
 	from = stand(of, &f);
 	if (dir < 0 || from < 0)
 		return dir < 0 ? dir : from;
-	rc = sys_linkat(from, of->name, dir, p->name, 0);
-	if (rc == -EEXIST) {
-		rc = clear(p, dir, rc);
-		rc = rc != 0 ? rc : sys_linkat(from, of->name, dir, p->name,
-		    0);
-	}
+	rc = node_link(from, of->name, dir, p->name, p->x->i.p->o.force);
 	if (rc == 0)
 		atomic_store(&p->x->made[number], WHOLE);
 	return rc;

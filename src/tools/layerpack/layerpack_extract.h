@@ -1,0 +1,74 @@
+/*
+ * layerpack_extract.h - declarations shared by the parts of extraction
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_LAYERPACK_EXTRACT_H
+#define COLDPRESS_LAYERPACK_EXTRACT_H
+
+#include "layerpack_plan.h"
+#include "layerpack_units.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+/* What became of an entry. */
+enum made { NOT_MADE, MADE, BROKEN };
+
+struct extract {
+	struct layerpack *p;
+	struct layerpack_source s;
+	const struct layer_entry *entries;
+	size_t count;
+	struct plan plan;
+	struct unit_map map;
+	int root;			/* nothing is created outside it */
+	bool made_root;
+	bool owner;			/* whether owners can be set, as root */
+	_Atomic uint8_t *made;		/* enum made, of each entry */
+	atomic_uint next;		/* unit */
+	atomic_int err;			/* stops all threads */
+	pthread_mutex_t lock;		/* protects messages and counts: */
+	uint64_t devices;		/* skipped, because they require root */
+	uint64_t attributes;		/* that could not be set */
+};
+
+/* A thread's current directory, and the name in it. */
+struct spot {
+	struct extract *x;
+	int fd;				/* -1: none */
+	const char *path;		/* of an entry below it */
+	size_t dir_len;			/* of its part before the name */
+	char name[NAME_MAX + 1];
+};
+
+void spot_open(struct spot *s, struct extract *x);
+void spot_close(struct spot *s);
+
+/*
+ * Goes to the directory of a clean path, without following links, and sets
+ * s->name; with make, missing directories are created.  The descriptor, which
+ * is s->fd, or -errno.
+ */
+int spot_enter(struct spot *s, const char *path, bool make);
+
+/*
+ * Creates an entry that is no hard link, replacing what has its name if that is
+ * allowed.  0 or -errno.
+ */
+int spot_make(struct spot *s, size_t n, bool replace);
+
+/* Sets what is set last on the open file fd, or on s->name if it is -1. */
+void spot_finish(struct spot *s, int fd, size_t n);
+
+/* Reports an error for an entry; what goes between it and -errno's text. */
+void extract_fail(struct extract *x, size_t n, const char *what, int rc);
+
+/* Whether an entry is a whiteout that is extracted in overlayfs's form. */
+bool extract_is_whiteout(const struct extract *x, size_t n);
+
+/* Writes the data of all files, with several threads.  0 or -errno. */
+int extract_data(struct extract *x);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * layerpack_extract_data.c - extracting the data of files, unit by unit
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Each unit is fetched and decoded once, by any thread, and what it holds is
+ * written to the files that have it, which exist already.
+ */
+#include "layerpack_extract.h"
+
+#include "base/parallel.h"
+#include "base/sys.h"
+#include "walk/node.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int
+write_at(int fd, const uint8_t *data, uint64_t len, uint64_t offset)
+{
+	while (len > 0) {
+		ssize_t n = sys_pwrite(fd, data, (size_t)len, (off_t)offset);
+
+		if (n <= 0)
+			return n == 0 ? -EIO : (int)n;
+		data += n;
+		len -= (uint64_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+static int
+write_run(struct spot *s, const struct unit_run *u, const uint8_t *content)
+{
+	struct extract *x = s->x;
+	uint32_t at = x->plan.at[u->entry];
+	int dir = spot_enter(s, x->entries[at].path, false), fd, rc;
+
+	fd = dir < 0 ? dir : node_reopen(dir, s->name,
+	    x->plan.links[u->entry] != PLAN_NONE || at != u->entry);
+	if (fd < 0)
+		return fd;
+	rc = write_at(fd, content + u->run->inner, u->run->length,
+	    u->run->offset);
+	return rc != 0 ? (sys_close(fd), rc) : sys_close(fd);
+}
+
+/* Whether the data of an entry goes to a file. */
+static bool
+is_wanted(const struct extract *x, uint32_t n)
+{
+	return x->plan.at[n] != PLAN_NONE && atomic_load(&x->made[n]) == MADE;
+}
+
+static void
+break_file(struct extract *x, uint32_t n, const char *what, int rc)
+{
+	atomic_store(&x->made[n], BROKEN);
+	extract_fail(x, n, what, rc);
+}
+
+static void
+write_unit(struct spot *s, struct unit_reader *r, uint32_t unit)
+{
+	struct extract *x = s->x;
+	size_t end = x->map.first[unit + 1];
+	bool read = false;
+	int rc = 0;
+
+	for (size_t i = x->map.first[unit]; i < end; i++) {
+		const struct unit_run *u = &x->map.runs[i];
+
+		if (!is_wanted(x, u->entry))
+			continue;
+		if (!read)
+			rc = unit_read(r, unit);
+		read = true;
+		if (rc == 0) {
+			int failed = write_run(s, u, r->content);
+
+			if (failed != 0)
+				break_file(x, u->entry, "", failed);
+		} else {
+			break_file(x, u->entry, rc == -EBADMSG ? r->why : "",
+			    rc);
+		}
+	}
+}
+
+static void
+write_units(void *arg, unsigned thread)
+{
+	struct extract *x = arg;
+	struct unit_reader r;
+	struct spot s;
+	unsigned unit;
+	int rc = unit_reader_open(&r, &x->s), none = 0;
+
+	(void)thread;
+	spot_open(&s, x);
+	if (rc != 0)
+		atomic_compare_exchange_strong(&x->err, &none, rc);
+	while (atomic_load(&x->err) == 0 &&
+	    (unit = atomic_fetch_add(&x->next, 1)) < x->map.units)
+		write_unit(&s, &r, unit);
+	spot_close(&s);
+	unit_reader_close(&r);
+}
+
+int
+extract_data(struct extract *x)
+{
+	int rc = unit_map_open(&x->map, x->s.l);
+
+	if (rc == 0)
+		parallel_run(unit_threads(x->s.l, x->p->o.threads),
+		    write_units, x);
+	return rc != 0 ? rc : atomic_load(&x->err);
+}

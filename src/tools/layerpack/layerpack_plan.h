@@ -1,0 +1,44 @@
+/*
+ * layerpack_plan.h - which entry of a layer a name refers to in the end
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * An archive may have a path several times, the last of which counts, and hard
+ * links to files that are replaced afterwards.  Entries are added in order; at
+ * every time the plan knows under which name each file can be found.
+ */
+#ifndef COLDPRESS_LAYERPACK_PLAN_H
+#define COLDPRESS_LAYERPACK_PLAN_H
+
+#include "lazy/layer.h"
+
+enum { PLAN_NONE = UINT32_MAX };
+
+struct plan {
+	const struct layer_entry *entries;
+	size_t count;
+	/*
+	 * For an entry: the one under whose path it can be found, a hard link
+	 * perhaps; or PLAN_NONE, if it has been replaced.
+	 */
+	uint32_t *at;
+	/* For a hard link: the file; for others, the entry itself. */
+	uint32_t *file;
+	/* private */
+	uint32_t *links, *next;		/* the names of a file besides its own */
+	uint32_t *table;		/* of paths; mask + 1 entries */
+	size_t mask;
+	uint64_t seed;
+};
+
+/* 0 or -ENOMEM; to be closed in any case. */
+int plan_open(struct plan *p, const struct layer *l);
+void plan_close(struct plan *p);
+
+/*
+ * Adds entry n, the one after the last added.  1: an earlier entry had its path;
+ * 0: none had; -ENOENT (a hard link to what is not in the layer) or -ENOMEM: the
+ * entry has no place.
+ */
+int plan_add(struct plan *p, size_t n);
+
+#endif

@@ -1,0 +1,260 @@
+/*
+ * layerpack_spot.c - creating the entries of a layer below one directory
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The directory of an entry is opened from the root of the extraction without
+ * following symbolic links, and its name is never followed.  So nothing is
+ * created outside, whatever the layer contains and whoever changes the
+ * directories meanwhile.
+ */
+#include "layerpack_extract.h"
+
+#include "base/sys.h"
+#include "walk/node.h"
+#include "walk/walk_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#define WHITEOUT ".wh."
+#define OPAQUE ".wh..wh..opq"
+
+void
+spot_open(struct spot *s, struct extract *x)
+{
+	*s = (struct spot){ .x = x, .fd = -1 };
+}
+
+void
+spot_close(struct spot *s)
+{
+	if (s->fd >= 0)
+		sys_close(s->fd);
+	s->fd = -1;
+}
+
+/* The length of the part before the name, without its slash. */
+static size_t
+dir_len(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? 0 : (size_t)(slash - path);
+}
+
+/* Opens the directory that is the first len bytes of path. */
+static int
+open_dir(struct spot *s, const char *path, size_t len)
+{
+	char *copy;
+	int fd;
+
+	if (len == 0)
+		return sys_dup(s->x->root);
+	copy = sys_malloc(len + 1);
+	if (copy == NULL)
+		return -ENOMEM;
+	memcpy(copy, path, len);
+	copy[len] = '\0';
+	fd = tree_open(s->x->root, copy, O_DIRECTORY);
+	sys_free(copy);
+	return fd;
+}
+
+static int
+set_name(struct spot *s, const char *name)
+{
+	if (strlen(name) >= sizeof(s->name))
+		return -ENAMETOOLONG;
+	strcpy(s->name, name);
+	return 0;
+}
+
+/* Creates the missing directories of a path, from the top. */
+static int
+make_dirs(struct spot *s, const char *path, size_t len)
+{
+	int rc = 0;
+
+	for (size_t from = 0, n; rc >= 0 && from < len; from += n + 1) {
+		int fd = open_dir(s, path, from == 0 ? 0 : from - 1);
+
+		n = strcspn(path + from, "/");
+		rc = fd < 0 ? fd : n >= sizeof(s->name) ? -ENAMETOOLONG : 0;
+		if (rc == 0) {
+			memcpy(s->name, path + from, n);
+			s->name[n] = '\0';
+			rc = node_dir(fd, s->name, false);
+		}
+		if (rc == 1)
+			rc = sys_chmod(fd, s->name, 0755, 0);
+		if (fd >= 0)
+			sys_close(fd);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int
+spot_enter(struct spot *s, const char *path, bool make)
+{
+	size_t len = dir_len(path);
+	int rc;
+
+	if (s->fd < 0 || len != s->dir_len || memcmp(path, s->path, len) != 0) {
+		spot_close(s);
+		s->fd = open_dir(s, path, len);
+		if (s->fd == -ENOENT && make) {
+			rc = make_dirs(s, path, len);
+			s->fd = rc != 0 ? rc : open_dir(s, path, len);
+		}
+		s->path = path;
+		s->dir_len = len;
+	}
+	if (s->fd < 0)
+		return s->fd;
+	rc = set_name(s, path + (len == 0 ? 0 : len + 1));
+	return rc != 0 ? rc : s->fd;
+}
+
+/* Whiteouts, in the form of overlayfs */
+
+static const char *
+base_name(const char *path)
+{
+	size_t len = dir_len(path);
+
+	return path + (len == 0 ? 0 : len + 1);
+}
+
+bool
+extract_is_whiteout(const struct extract *x, size_t n)
+{
+	const struct layer_entry *e = &x->entries[n];
+
+	return x->p->o.overlay && e->type == TAR_FILE &&
+	    strncmp(base_name(e->path), WHITEOUT, strlen(WHITEOUT)) == 0;
+}
+
+/* An opaque directory has an attribute; what is gone is a device 0, 0. */
+static int
+make_whiteout(struct spot *s, bool replace)
+{
+	if (strcmp(s->name, OPAQUE) == 0)
+		return sys_fsetxattr(s->fd, "trusted.overlay.opaque", "y", 1);
+	memmove(s->name, s->name + strlen(WHITEOUT),
+	    strlen(s->name + strlen(WHITEOUT)) + 1);
+	if (*s->name == '\0' || strcmp(s->name, ".") == 0 ||
+	    strcmp(s->name, "..") == 0)
+		return -EINVAL;
+	return node_special(s->fd, s->name, S_IFCHR, makedev(0, 0), replace);
+}
+
+/* Entries */
+
+static int
+make_file(struct spot *s, const struct layer_entry *e, bool replace)
+{
+	int fd = node_file(s->fd, s->name, e->size, replace);
+
+	return fd < 0 ? fd : sys_close(fd);
+}
+
+static mode_t
+type_of(const struct layer_entry *e)
+{
+	switch (e->type) {
+	case TAR_CHAR: return S_IFCHR;
+	case TAR_BLOCK_DEVICE: return S_IFBLK;
+	case TAR_FIFO: return S_IFIFO;
+	case TAR_DIR: return S_IFDIR;
+	case TAR_SYMLINK: return S_IFLNK;
+	default: return S_IFREG;
+	}
+}
+
+int
+spot_make(struct spot *s, size_t n, bool replace)
+{
+	const struct layer_entry *e = &s->x->entries[n];
+	int rc;
+
+	if (extract_is_whiteout(s->x, n))
+		return make_whiteout(s, replace);
+	switch (e->type) {
+	case TAR_DIR:
+		rc = node_dir(s->fd, s->name, replace);
+		return rc < 0 ? rc : 0;
+	case TAR_FILE:
+		return make_file(s, e, replace);
+	case TAR_SYMLINK:
+		return node_symlink(s->fd, s->name, e->link, replace);
+	default:
+		return node_special(s->fd, s->name, type_of(e),
+		    e->type == TAR_FIFO ? 0 : makedev(e->major, e->minor),
+		    replace);
+	}
+}
+
+/* Attributes */
+
+struct setting {
+	struct spot *s;
+	size_t n;
+	int fd;				/* -1: use the name in its directory */
+};
+
+static void
+miss_attribute(struct setting *t, const char *name, int rc)
+{
+	struct extract *x = t->s->x;
+
+	pthread_mutex_lock(&x->lock);
+	if (x->attributes++ == 0)
+		msg_warn(&x->p->msg, "%s/%s: attribute %s is left out: %s",
+		    x->p->o.directory, x->entries[t->n].path, name,
+		    strerror(-rc));
+	pthread_mutex_unlock(&x->lock);
+}
+
+static void
+set_attributes(void *arg)
+{
+	struct setting *t = arg;
+	const struct layer_entry *e = &t->s->x->entries[t->n];
+
+	if (t->s->x->p->o.no_xattrs)
+		return;
+	for (size_t i = 0; i < e->xattr_count; i++) {
+		const struct tar_xattr *a = &e->xattrs[i];
+		int rc = node_xattr(t->fd, t->s->fd, t->s->name, a->name,
+		    a->value, a->length);
+
+		if (rc != 0)
+			miss_attribute(t, a->name, rc);
+	}
+}
+
+static void
+tell_failure(void *arg, const char *what, int rc)
+{
+	struct setting *t = arg;
+
+	extract_fail(t->s->x, t->n, what, rc);
+}
+
+void
+spot_finish(struct spot *s, int fd, size_t n)
+{
+	const struct layer_entry *e = &s->x->entries[n];
+	struct setting t = { s, n, fd };
+	const struct node_status status = {
+		.mode = type_of(e) | e->mode, .owner = s->x->owner,
+		.uid = (uid_t)e->uid, .gid = (gid_t)e->gid,
+		.mtime = { .tv_sec = e->mtime, .tv_nsec = (long)e->mtime_ns },
+		.attributes = set_attributes, .fail = tell_failure, .arg = &t
+	};
+
+	node_finish(fd < 0 ? s->fd : fd, fd < 0 ? s->name : NULL, &status);
+}

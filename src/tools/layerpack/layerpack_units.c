@@ -1,0 +1,156 @@
+/*
+ * layerpack_units.c - decoding the units of a layer with several threads
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "layerpack_units.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MEMORY = 40 << 20 };		/* of the buffers of all threads */
+
+/* The runs of units */
+
+static size_t
+count_runs(const struct layer *l, size_t *first)
+{
+	size_t count, all = 0;
+	const struct layer_entry *e = layer_entries(l, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		all += e[i].run_count;
+		for (size_t k = 0; k < e[i].run_count; k++)
+			first[e[i].runs[k].unit + 1]++;
+	}
+	return all;
+}
+
+/* Sorts by counting: first is advanced, and moved back by one at the end. */
+static void
+sort_runs(struct unit_map *m, const struct layer *l)
+{
+	size_t count;
+	const struct layer_entry *e = layer_entries(l, &count);
+
+	for (size_t u = 0; u < m->units; u++)
+		m->first[u + 1] += m->first[u];
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < e[i].run_count; k++) {
+			const struct layer_run *run = &e[i].runs[k];
+
+			m->runs[m->first[run->unit]++] = (struct unit_run){
+				.run = run, .entry = (uint32_t)i };
+		}
+	memmove(m->first + 1, m->first, m->units * sizeof(*m->first));
+	m->first[0] = 0;
+}
+
+int
+unit_map_open(struct unit_map *m, const struct layer *l)
+{
+	*m = (struct unit_map){ .units = 0 };
+	layer_units(l, &m->units);
+	m->first = sys_calloc(m->units + 2, sizeof(*m->first));
+	if (m->first == NULL)
+		return -ENOMEM;
+	m->runs = sys_malloc((count_runs(l, m->first) + 1) *
+	    sizeof(*m->runs));
+	if (m->runs == NULL)
+		return -ENOMEM;
+	sort_runs(m, l);
+	return 0;
+}
+
+void
+unit_map_close(struct unit_map *m)
+{
+	sys_free(m->runs);
+	sys_free(m->first);
+}
+
+/* Reading them */
+
+int
+unit_reader_open(struct unit_reader *r, const struct layerpack_source *s)
+{
+	*r = (struct unit_reader){ .l = s->l,
+		.blobs = blobs_file_blobs(s->blobs) };
+	return layer_decoder_open(&r->decoder, s->l);
+}
+
+void
+unit_reader_close(struct unit_reader *r)
+{
+	layer_decoder_close(r->decoder);
+	sys_free(r->stored);
+	sys_free(r->content);
+}
+
+static int
+make_room(uint8_t **buf, size_t *cap, size_t size)
+{
+	if (size <= *cap)
+		return 0;
+	sys_free(*buf);
+	*buf = sys_malloc(size);
+	*cap = *buf == NULL ? 0 : size;
+	return *buf == NULL ? -ENOMEM : 0;
+}
+
+static int
+fetch(struct unit_reader *r, uint32_t unit,
+    struct layer_range ranges[LAYER_RANGES_MAX])
+{
+	size_t count = layer_ranges(r->l, unit, ranges), size = 0;
+	int rc;
+
+	for (size_t i = 0; i < count; i++)
+		size += (size_t)ranges[i].length;
+	rc = make_room(&r->stored, &r->stored_cap, size + 1);
+	if (rc != 0)
+		return rc;
+	size = 0;
+	for (size_t i = 0; i < count; i++) {
+		ranges[i].buf = r->stored + size;
+		size += (size_t)ranges[i].length;
+	}
+	rc = r->blobs->read(r->blobs->arg, ranges, count);
+	if (rc == -ENODATA)
+		r->why = "the layer ends within it";
+	return rc == -ENODATA ? -EBADMSG : rc;
+}
+
+int
+unit_read(struct unit_reader *r, uint32_t unit)
+{
+	struct layer_range ranges[LAYER_RANGES_MAX];
+	size_t count;
+	const struct layer_unit *units = layer_units(r->l, &count);
+	int rc = make_room(&r->content, &r->content_cap,
+	    (size_t)units[unit].content + 1);
+
+	r->why = "";
+	if (rc == 0)
+		rc = fetch(r, unit, ranges);
+	if (rc == 0)
+		rc = layer_decode(r->decoder, unit, ranges, r->content,
+		    &r->why);
+	return rc;
+}
+
+unsigned
+unit_threads(const struct layer *l, unsigned threads)
+{
+	uint64_t most = 1;
+	size_t count;
+	const struct layer_unit *u = layer_units(l, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (u[i].content + u[i].stored > most)
+			most = u[i].content + u[i].stored;
+	if (most * threads <= MEMORY)
+		return threads;
+	return most >= MEMORY ? 1 : (unsigned)(MEMORY / most);
+}

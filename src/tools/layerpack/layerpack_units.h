@@ -1,0 +1,53 @@
+/*
+ * layerpack_units.h - decoding the units of a layer with several threads
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_LAYERPACK_UNITS_H
+#define COLDPRESS_LAYERPACK_UNITS_H
+
+#include "layerpack.h"
+
+/* A run, with the entry that it belongs to. */
+struct unit_run {
+	const struct layer_run *run;
+	uint32_t entry;
+};
+
+/* The runs of all entries, by unit. */
+struct unit_map {
+	struct unit_run *runs;
+	size_t *first;		/* of each unit, and the number of all runs */
+	size_t units;
+};
+
+/* 0 or -ENOMEM; to be closed in any case. */
+int unit_map_open(struct unit_map *m, const struct layer *l);
+void unit_map_close(struct unit_map *m);
+
+/* One thread's decoder and buffers. */
+struct unit_reader {
+	const struct layer *l;
+	const struct layer_blobs *blobs;
+	struct layer_decoder *decoder;
+	uint8_t *stored, *content;
+	size_t stored_cap, content_cap;
+	const char *why;	/* why the last read failed */
+};
+
+/* 0 or -ENOMEM; to be closed in any case. */
+int unit_reader_open(struct unit_reader *r, const struct layerpack_source *s);
+void unit_reader_close(struct unit_reader *r);
+
+/*
+ * Fetches and decodes a unit into r->content, valid until the next call.  0;
+ * -EBADMSG, with a clause in r->why; or -errno of reading.
+ */
+int unit_read(struct unit_reader *r, uint32_t unit);
+
+/*
+ * The number of threads, at most that many and at least 1, whose buffers take
+ * 40 MiB together.
+ */
+unsigned unit_threads(const struct layer *l, unsigned threads);
+
+#endif

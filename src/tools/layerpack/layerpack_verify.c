@@ -1,0 +1,89 @@
+/*
+ * layerpack_verify.c - verifying every unit of a layer, and its archive
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Each unit must have its digest.  The archive, decompressed from its beginning
+ * as tar(1) would, must have the entries and the data that the index and the
+ * units have: a reader of the archive and one of the index see the same files.
+ */
+#include "layerpack_verify.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+const uint8_t *
+verify_unit(struct verify *v, uint32_t unit)
+{
+	int rc;
+
+	if (v->state[unit] == UNIT_GOOD && v->unit == unit)
+		return v->reader.content;
+	if (v->state[unit] == UNIT_BAD)
+		return NULL;
+	rc = unit_read(&v->reader, unit);
+	v->unit = unit;
+	v->state[unit] = rc == 0 ? UNIT_GOOD : UNIT_BAD;
+	if (rc == 0)
+		return v->reader.content;
+	msg_error(&v->p->msg, "%s: unit %" PRIu32 ": %s", v->p->o.source, unit,
+	    rc == -EBADMSG ? v->reader.why : strerror(-rc));
+	return NULL;
+}
+
+/* Units that no entry of the archive has. */
+static void
+verify_rest(struct verify *v)
+{
+	for (size_t u = 0; u < v->units; u++)
+		if (v->state[u] == UNIT_UNREAD)
+			verify_unit(v, (uint32_t)u);
+}
+
+static int
+verify(struct verify *v)
+{
+	const struct layer_blobs *b = blobs_file_blobs(v->s.blobs);
+	uint64_t size;
+	int rc;
+
+	v->entries = layer_entries(v->s.l, &v->count);
+	layer_units(v->s.l, &v->units);
+	v->state = sys_calloc(v->units + 1, 1);
+	rc = v->state == NULL ? -ENOMEM : unit_reader_open(&v->reader, &v->s);
+	if (rc == 0)
+		rc = digest_algo_open(&v->sha256, "sha256");
+	if (rc == 0)
+		rc = digest_new(&v->digest, v->sha256);
+	if (rc == 0 && b->size(b->arg, NULL, &size) == 0)
+		rc = verify_archive(v);
+	if (rc == 0)
+		verify_rest(v);
+	return rc;
+}
+
+int
+layerpack_verify(struct layerpack *p)
+{
+	struct verify v = { .p = p };
+	int rc = layerpack_open(p, &v.s);
+
+	if (rc == 0) {
+		rc = verify(&v);
+		if (rc != 0)
+			msg_error(&p->msg, "%s: %s", p->o.source,
+			    strerror(-rc));
+	}
+	if (rc == 0 && p->msg.status == MSG_OK && p->msg.verbose > 0)
+		msg_note(&p->msg, "%s: %zu entries, %zu units and %" PRIu64
+		    " bytes of data are good", p->o.source, v.count, v.units,
+		    v.bytes);
+	digest_free(v.digest);
+	digest_algo_close(v.sha256);
+	unit_reader_close(&v.reader);
+	sys_free(v.state);
+	layerpack_close(&v.s);
+	return rc;
+}

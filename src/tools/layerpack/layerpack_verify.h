@@ -1,0 +1,48 @@
+/*
+ * layerpack_verify.h - declarations shared by the parts of verification
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_LAYERPACK_VERIFY_H
+#define COLDPRESS_LAYERPACK_VERIFY_H
+
+#include "layerpack_units.h"
+
+#include "engine/digest/digest.h"
+#include "format/tar/tar_archive.h"
+
+struct verify {
+	struct layerpack *p;
+	struct layerpack_source s;
+	const struct layer_entry *entries;
+	size_t count, units;
+	struct unit_reader reader;
+	uint32_t unit;			/* in the reader */
+	uint8_t *state;			/* enum unit_state, of each unit */
+	struct digest_algo *sha256;
+	struct digest *digest;
+	uint64_t bytes;			/* compared */
+	/* the file that is compared */
+	size_t n;			/* its entry */
+	size_t run;			/* the first that is not compared yet */
+	bool hashed, differs;
+};
+
+enum unit_state { UNIT_UNREAD, UNIT_GOOD, UNIT_BAD };
+
+/*
+ * Loads a unit, unless it is loaded, after reporting what is wrong with it.
+ * NULL: it is not good.
+ */
+const uint8_t *verify_unit(struct verify *v, uint32_t unit);
+
+/*
+ * Compares an entry of the archive with one of the index, without the data.
+ * NULL: they are equal; otherwise what differs.
+ */
+const char *verify_entry(const struct tar_entry *t,
+    const struct layer_entry *e);
+
+/* Reads the archive, and compares it with the index.  0 or -errno. */
+int verify_archive(struct verify *v);
+
+#endif

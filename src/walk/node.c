@@ -1,0 +1,150 @@
+/*
+ * node.c - creating names in a directory, without following links
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "walk/node.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+
+/* After rc: removes an existing name if that is allowed. */
+static int
+clear(int dir, const char *name, bool replace, int rc)
+{
+	if (rc != -EEXIST || !replace)
+		return rc;
+	return sys_unlinkat(dir, name, 0);
+}
+
+int
+node_dir(int dir, const char *name, bool replace)
+{
+	int rc = sys_mkdirat(dir, name, 0700), fd;
+
+	if (rc != -EEXIST)
+		return rc == 0 ? 1 : rc;
+	fd = sys_openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC, 0);
+	if (fd >= 0)
+		return sys_close(fd);
+	rc = clear(dir, name, replace, rc);
+	if (rc == 0)
+		rc = sys_mkdirat(dir, name, 0700);
+	return rc == 0 ? 1 : rc;
+}
+
+int
+node_file(int dir, const char *name, uint64_t size, bool replace)
+{
+	enum { HOW = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
+	int fd = sys_openat(dir, name, HOW, 0600), rc;
+
+	if (fd == -EEXIST) {
+		rc = clear(dir, name, replace, fd);
+		fd = rc != 0 ? rc : sys_openat(dir, name, HOW, 0600);
+	}
+	rc = fd < 0 || size == 0 ? 0 : sys_ftruncate(fd, (off_t)size);
+	if (rc != 0) {
+		sys_close(fd);
+		sys_unlinkat(dir, name, 0);
+		return rc;
+	}
+	return fd;
+}
+
+int
+node_reopen(int dir, const char *name, bool linked)
+{
+	struct stat st;
+	int fd = sys_openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC |
+	    O_NONBLOCK, 0), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = sys_fstat(fd, &st);
+	if (rc == 0 && (!S_ISREG(st.st_mode) ||
+	    (st.st_nlink != 1 && !linked)))
+		rc = -ESTALE;
+	if (rc != 0)
+		sys_close(fd);
+	return rc != 0 ? rc : fd;
+}
+
+int
+node_symlink(int dir, const char *name, const char *target, bool replace)
+{
+	int rc = sys_symlinkat(target, dir, name);
+
+	if (rc == -EEXIST) {
+		rc = clear(dir, name, replace, rc);
+		rc = rc != 0 ? rc : sys_symlinkat(target, dir, name);
+	}
+	return rc;
+}
+
+int
+node_special(int dir, const char *name, mode_t type, dev_t device,
+    bool replace)
+{
+	mode_t mode = (type & S_IFMT) | 0600;
+	int rc = sys_mknodat(dir, name, mode, device);
+
+	if (rc == -EEXIST) {
+		rc = clear(dir, name, replace, rc);
+		rc = rc != 0 ? rc : sys_mknodat(dir, name, mode, device);
+	}
+	return rc;
+}
+
+int
+node_link(int from, const char *old, int dir, const char *name, bool replace)
+{
+	int rc = sys_linkat(from, old, dir, name, 0);
+
+	if (rc == -EEXIST) {
+		rc = clear(dir, name, replace, rc);
+		rc = rc != 0 ? rc : sys_linkat(from, old, dir, name, 0);
+	}
+	return rc;
+}
+
+static void
+check(const struct node_status *s, const char *what, int rc)
+{
+	if (rc != 0)
+		s->fail(s->arg, what, rc);
+}
+
+void
+node_finish(int at, const char *name, const struct node_status *s)
+{
+	const struct timespec times[2] = { s->mtime, s->mtime };
+	mode_t mode = s->mode & (s->owner ? 07777 : 01777);
+
+	if (s->owner)
+		check(s, "its owner: ", sys_chown(at, name, s->uid, s->gid,
+		    AT_SYMLINK_NOFOLLOW));
+	if (s->attributes != NULL)
+		s->attributes(s->arg);
+	if (!S_ISLNK(s->mode))
+		check(s, "its mode: ", sys_chmod(at, name, mode,
+		    AT_SYMLINK_NOFOLLOW));
+	check(s, "its time: ", sys_utimens(at, name, times,
+	    AT_SYMLINK_NOFOLLOW));
+}
+
+int
+node_xattr(int fd, int dir, const char *name, const char *attribute,
+    const void *value, size_t len)
+{
+	char path[NAME_MAX + 64];
+
+	if (fd >= 0)
+		return sys_fsetxattr(fd, attribute, value, len);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dir, name);
+	return sys_lsetxattr(path, attribute, value, len);
+}
