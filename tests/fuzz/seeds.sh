@@ -167,6 +167,25 @@ printf '{"manifests":[{"digest":"sha256:%s","size":3,"annotations":{"%s":"latest
 seed oci index '' index.json
 printf '{"layers":[{"digest":"sha256:%s","size":3}]}' "$hex" >manifest.json
 seed oci manifest '' manifest.json
+# A table of contents, and a member of five bytes before it.
+{
+	printf '{"version":1,"entries":[{"name":"d/","type":"dir","mode":493,'
+	printf '"modtime":"2001-09-09T01:46:40Z","userName":"u","uid":7},'
+	printf '{"name":"a","type":"reg","size":9,"chunkSize":4,"offset":0,'
+	printf '"chunkDigest":"sha256:%s","digest":"sha256:%s",' "$hex" "$hex"
+	printf '"xattrs":{"user.a":"AP8B"}},{"name":"a","type":"chunk",'
+	printf '"chunkOffset":4,"innerOffset":1,"chunkDigest":"sha256:%s"},' \
+	    "$hex"
+	printf '{"name":"l","type":"symlink","linkName":"a\\udcff"},'
+	printf '{"name":"h","type":"hardlink","linkName":"a"},'
+	printf '{"name":"c","type":"char","devMajor":1,"devMinor":3}]}'
+} >toc.json
+seed toc table '\037' toc.json
+printf 12345 | gzip -n >member
+{ tr '\000' '\001' <member; printf '\000'; cat toc.json; } >layer
+for kind in 0 1 2 3; do
+	seed layer "made$kind" "\\00$kind" layer
+done
 { echo 'attachments 20000'; echo 'repeat 65536'; echo 'noise 9000'; } >like
 seed mail_like profile '\000' like
 i=0

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: BSD-2-Clause
+if(LAYERPACK_BUILT)
+    unit_test(layer)
+    target_link_libraries(test_layer PRIVATE ${LAYERPACK_LIBRARIES})
+endif()
