@@ -154,7 +154,7 @@ truncate -s 3M sparse/a
 cat sparse/a >dense/a
 # A table of inodes compresses better if its times are equal.
 touch -d @1000000000 sparse/a dense/a sparse dense
-for fs in zfs:lz4 zfs-fuse:lzjb btrfs:zlib-1 squashfs:gzip-1; do
+for fs in zfs:lz4 zfs-fuse:lzjb btrfs:zlib-1 sqpack:gzip-1; do
 	a=${fs#*:} fs=${fs%:*}
 	for d in sparse dense; do
 		to $d.csv fsratio --csv --fs "$fs" -a "off,$a" $d

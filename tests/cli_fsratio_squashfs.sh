@@ -92,6 +92,19 @@ for tree in odd real; do
 	fi
 done
 
+# Blocks of zeros are no holes in a file that has space for them on the disk.
+mkdir zeros
+for i in $(seq 500); do
+	{ head -c 12288 /dev/zero; echo "$i"; } >"zeros/$i"
+done
+sync zeros/*
+rm -f img
+mksquashfs zeros img -b 4096 -all-root -no-progress -noappend >log 2>&1
+to out.csv fsratio -q --csv --fs squashfs --block 4096 -a gzip zeros
+is 'dense files of zeros: tables to the byte' \
+    "$(($(column physical_B out.csv) + $(column metadata_B out.csv)))" \
+    "$(at img 40 8)"
+
 rm -f img
 mksquashfs odd/a odd/many img -all-root -no-progress -noappend >log 2>&1
 to out.csv fsratio -q --csv --fs squashfs -a gzip odd/a odd/many

@@ -47,11 +47,11 @@ struct sqfs_units {
 };
 
 /*
- * Reads all data, finds duplicates, and compresses the blocks.  Fills in the
- * nodes' data.  Returns 0 or -errno.
+ * Reads all data, finds duplicates, and compresses the blocks, as sqpack or as
+ * mksquashfs does.  Fills in the nodes' data.  Returns 0 or -errno.
  */
 int sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
-    const struct fs_job *job);
+    const struct fs_job *job, bool as_sqpack);
 void sqfs_units_free(struct sqfs_units *u);
 
 struct sqfs_space {

@@ -103,7 +103,8 @@ run(const struct fs_job *job, bool as_sqpack)
 	m->as_sqpack = as_sqpack;
 	rc = sqfs_tree_make(&m->tree, job->list);
 	if (rc == 0)
-		rc = sqfs_units_make(&m->units, &m->tree, job);
+		rc = sqfs_units_make(&m->units, &m->tree, job,
+		    as_sqpack);
 	if (rc == 0)
 		rc = measure_all(m);
 	if (rc == 0)

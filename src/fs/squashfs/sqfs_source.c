@@ -44,6 +44,16 @@ open_file(struct sqfs_source *s, size_t node)
 		tell(s, s->fd);
 }
 
+/* mksquashfs counts holes only in files that are sparse on disk. */
+static bool
+is_dense(const struct sqfs_source *s)
+{
+	const struct stat *st = &s->item->st;
+
+	return !s->as_sqpack &&
+	    (uint64_t)st->st_blocks * 512 >= (uint64_t)st->st_size;
+}
+
 static int
 next_file(void *arg, struct sqb_file *f)
 {
@@ -56,7 +66,8 @@ next_file(void *arg, struct sqb_file *f)
 		return 0;
 	open_file(s, s->next);
 	*f = (struct sqb_file){ .id = t->nodes[s->next].id,
-		.size = (uint64_t)s->item->st.st_size };
+		.size = (uint64_t)s->item->st.st_size,
+		.dense = is_dense(s) };
 	s->next++;
 	return 1;
 }
@@ -117,9 +128,10 @@ rewind_file(void *arg)
 
 void
 sqfs_source_open(struct sqfs_source *s, const struct sqfs_tree *t,
-    const struct fs_job *job)
+    const struct fs_job *job, bool as_sqpack)
 {
-	*s = (struct sqfs_source){ .job = job, .tree = t, .fd = -1 };
+	*s = (struct sqfs_source){ .job = job, .tree = t, .fd = -1,
+		.as_sqpack = as_sqpack };
 }
 
 void

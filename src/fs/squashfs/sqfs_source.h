@@ -11,6 +11,7 @@
 struct sqfs_source {
 	const struct fs_job *job;
 	const struct sqfs_tree *tree;
+	bool as_sqpack;
 	size_t next;			/* node */
 	const struct fs_item *item;	/* the current file */
 	int fd;
@@ -20,7 +21,7 @@ struct sqfs_source {
 
 /* Opens the source, which must be closed. */
 void sqfs_source_open(struct sqfs_source *s, const struct sqfs_tree *t,
-    const struct fs_job *job);
+    const struct fs_job *job, bool as_sqpack);
 void sqfs_source_close(struct sqfs_source *s);
 
 /*

@@ -172,7 +172,7 @@ give_data(const struct sqfs_units *u, struct sqw_tree *t)
 
 int
 sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
-    const struct fs_job *job)
+    const struct fs_job *job, bool as_sqpack)
 {
 	struct units all = { .job = job, .made = u,
 		.options = { .block = job->params->block,
@@ -180,7 +180,7 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 	int rc;
 
 	*u = (struct sqfs_units){ .count = 0 };
-	sqfs_source_open(&all.source, t, job);
+	sqfs_source_open(&all.source, t, job, as_sqpack);
 	all.files = sqfs_source_files(&all.source);
 	rc = feed_open(&all.feed, &all.files, &all.options, &u->data);
 	if (rc == 0) {
