@@ -230,6 +230,10 @@ echo id >rootfs/etc/hostname
 t 'as enroot exports' 0 mksquashfs "$PWD/rootfs" "$PWD/box.sqsh" -all-root \
     -no-progress -processors 2 -comp lzo -noD -exit-on-error \
     -e "$PWD/rootfs/dev/null"
+t 'as enroot imports' 0 mksquashfs rootfs in.sqsh -mkfs-time 5 -all-time 5 \
+    -all-root -no-progress -processors 2 -comp lzo -noD -exit-on-error
+t 'as enroot bundles' 0 unsquashfs -no-progress -processors 2 -user-xattrs \
+    -f -d bundle in.sqsh
 t 'as enroot asks' 0 unsquashfs -s "$PWD/box.sqsh"
 is 'what it takes from the answer' \
     "$(awk '/^Compression/ { print "--" $2 }' .t.out)" --lzo
