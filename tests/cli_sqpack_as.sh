@@ -65,6 +65,12 @@ as 'excludes of a file' one image "$@" -ef list
 as 'wildcards' one image "$@" -wildcards -e 'd*/de*'
 as 'wildcards anywhere' one image "$@" -wildcards -e '... b'
 as 'wildcards that exclude the rest' one image "$@" -wildcards -e '!(a|dir)'
+as 'regular expressions' one image "$@" -regex -e '^d.*r$/^de'
+as 'regular expressions that match a part' one image "$@" -regex -e 'i' a
+as 'regular expressions anywhere' one image "$@" -regex -e '... ^(b|large)$'
+mkdir code
+cp "$(command -v sqpack)" code/program
+as 'filters' code image "$@" -Xbcj x86,arm
 cat >pseudo <<'END'
 # device nodes of a small system
 new d 755 0 0
@@ -97,6 +103,13 @@ as 'an order of data' one image -no-progress -comp lz4 -sort order
 as 'xz, its dictionary' one image -no-progress -comp xz -Xdict-size 100%
 as 'resources' one image "$@" -processors 3 -mem 256M -read-queue 4 \
     -write-queue 4 -fragment-queue 4 -no-recovery
+rm -f image
+"$mk" one image "$@" -offset 5K >/dev/null && mv image theirs.img
+t 'an offset' 0 mksquashfs one image "$@" -offset 5K
+same 'an offset: the same bytes' image theirs.img
+t 'an offset: unsquashfs' 0 unsquashfs -q -n -o 5K -d offset image
+t 'an offset: its tree' 0 diff -r -x fifo offset one
+t 'another offset' 1 unsquashfs -offset 4096 -l image
 unset SOURCE_DATE_EPOCH
 as 'times' one image "$@" -all-time 5 -mkfs-time 7
 as 'links counted apart' one image "$@" -fstime 7 -no-hardlinks \
@@ -140,8 +153,10 @@ refused() {
 	t "$1: there is no image" 1 test -e no.img
 }
 refused no-such-option -no-such-option
-refused regex -regex
-refused Xbcj -Xbcj x86
+refused 'Unmatched' -regex -e 'a(b'
+refused Xbcj -Xbcj mips
+refused 'is for xz' -Xbcj x86 -comp gzip
+refused offset -offset 5x
 refused always-use -always-use-fragments
 refused comp -comp
 refused lzma -comp lzma
@@ -202,6 +217,11 @@ t 'again, not over it' 2 unsquashfs -q -n theirs.img one/a
 t 'but for -no-exit-code' 0 unsquashfs -no-exit-code -n theirs.img one/a
 t 'over it by -f' 0 unsquashfs -f -n theirs.img one/a
 echo one/dir/b >names
+for names in '^one$/^dir$' 'o/[ab]' '... b' 't/d/^c$'; do
+	"$un" -lls -regex theirs.img "$names" >theirs.txt
+	t "-regex $names" 0 unsquashfs -lls -regex theirs.img "$names"
+	same "-regex $names lists the same" .t.out theirs.txt
+done
 t 'names of a file' 0 unsquashfs -n -d named -ef names theirs.img
 same 'are extracted' named/one/dir/b one/dir/b
 t 'names that are no patterns' 0 unsquashfs -n -d plain -no-wildcards \

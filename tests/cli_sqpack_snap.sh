@@ -31,7 +31,7 @@ t 'snap pack with mksquashfs' 0 snap pack --filename=theirs.snap tree
 PATH=$PWD/bin:$PATH
 printf '#!/bin/sh\nexit 1\n' >bin/mksquashfs
 chmod 755 bin/mksquashfs
-t 'it is the one in PATH' 1 snap pack --filename=no.snap tree
+t 'it is the one in PATH' 20 snap pack --filename=no.snap tree
 ln -sf "$(command -v sqpack)" bin/mksquashfs
 ln -s "$(command -v sqpack)" bin/unsquashfs
 t 'snap pack with sqpack' 0 snap pack --filename=ours.snap tree

@@ -56,6 +56,19 @@ as_number(struct msg *m, const struct as_words *w, int64_t lo, int64_t hi,
 }
 
 int
+as_offset(struct sqpack *p, const struct as_words *w)
+{
+	if (args_size(w->value, &p->o.offset) != 0 ||
+	    p->o.offset > INT64_MAX) {
+		msg_error(&p->msg, "%s is followed by '%s', not by a number "
+		    "of bytes", w->word, w->value);
+		return MSG_ERROR;
+	}
+	p->o.has_offset = true;
+	return -1;
+}
+
+int
 as_lacks(struct msg *m, const char *word, const char *whose)
 {
 	msg_error(m, "sqpack does not support the option %s of %s", word,

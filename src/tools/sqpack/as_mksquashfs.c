@@ -18,17 +18,17 @@
 
 enum { LEVEL_MAX = 22 };
 
-enum { ALGORITHM, ALL_ROOT, ALL_TIME, AS_DIRECTORY, BLOCK, COMP, DICTIONARY,
+enum { ALGORITHM, ALL_ROOT, ALL_TIME, AS_DIRECTORY, BCJ, BLOCK, COMP, DICTIONARY,
     EXCLUDE, EXCLUDE_FILE, EXPORTS, FORCE_GID, FORCE_UID, HC, HELP, IGNORED,
     IGNORED_VALUE, INFO, LACKS, LEVEL, MKFS_TIME, NO_APPEND, NO_DUPLICATES,
     NO_EXPORTS, NO_FRAGMENTS, NO_LINKS, NO_PAD, NO_PROGRESS, NO_XATTRS,
-    ONE_FILE_SYSTEM, PROCESSORS, PROGRESS, PSEUDO, PSEUDO_FILE, QUIET, RAW_DATA,
-    RAW_FRAGMENTS, RAW_IDS, RAW_INODES, RAW_XATTRS, ROOT_GID, ROOT_MODE,
+    OFFSET, ONE_FILE_SYSTEM, PROCESSORS, PROGRESS, PSEUDO, PSEUDO_FILE, QUIET,
+    RAW_DATA, RAW_FRAGMENTS, RAW_IDS, RAW_INODES, RAW_XATTRS, REGEX, ROOT_GID, ROOT_MODE,
     ROOT_TIME, ROOT_UID, SORT, TAR, VERSION, WILDCARDS, WINDOW, XATTRS };
 
 static const struct as_option options[] = {
 	{ "-Xalgorithm", NULL, true, ALGORITHM },
-	{ "-Xbcj", NULL, false, LACKS },
+	{ "-Xbcj", NULL, true, BCJ },
 	{ "-Xcompression-level", NULL, true, LEVEL },
 	{ "-Xdict-size", NULL, true, DICTIONARY },
 	{ "-Xhc", NULL, false, HC },
@@ -79,7 +79,7 @@ static const struct as_option options[] = {
 	{ "-noappend", NULL, false, NO_APPEND },
 	{ "-nopad", NULL, false, NO_PAD },
 	{ "-not-reproducible", "-reproducible", false, IGNORED },
-	{ "-offset", "-o", false, LACKS },
+	{ "-offset", "-o", true, OFFSET },
 	{ "-one-file-system", NULL, false, ONE_FILE_SYSTEM },
 	{ "-p", NULL, true, PSEUDO },
 	{ "-pf", NULL, true, PSEUDO_FILE },
@@ -89,7 +89,7 @@ static const struct as_option options[] = {
 	{ "-read-queue", NULL, true, IGNORED_VALUE },
 	{ "-recover", NULL, false, LACKS },
 	{ "-recovery-path", NULL, true, IGNORED_VALUE },
-	{ "-regex", NULL, false, LACKS },
+	{ "-regex", NULL, false, REGEX },
 	{ "-root-becomes", NULL, false, LACKS },
 	{ "-root-gid", NULL, true, ROOT_GID },
 	{ "-root-mode", NULL, true, ROOT_MODE },
@@ -114,15 +114,15 @@ static const char usage[] =
 static const char help[] =
 "This is sqpack in place of mksquashfs 4.5.1.\n"
 "\n"
-"  -comp gzip|lz4|lzo|xz|zstd, -b BLOCK, -noappend, -nopad\n"
-"  -Xcompression-level N (gzip, lzo, zstd), -Xhc (lz4)\n"
+"  -comp gzip|lz4|lzo|xz|zstd, -b BLOCK, -noappend, -nopad, -offset BYTES\n"
+"  -Xcompression-level N (gzip, lzo, zstd), -Xhc (lz4), -Xbcj LIST (xz)\n"
 "  -no-fragments, -no-duplicates, -no-exports, -no-xattrs, -xattrs\n"
 "  -noI, -noId, -noD, -noF, -noX       do not compress these\n"
 "  -all-root, -force-uid U, -force-gid G\n"
 "  -root-mode M, -root-uid U, -root-gid G, -root-time T\n"
 "  -mkfs-time T, -all-time T           seconds since 1970\n"
 "  -p DEFINITION, -pf FILE             names to add\n"
-"  -e LIST, -ef FILE, -wildcards       names to leave out\n"
+"  -e LIST, -ef FILE, -wildcards, -regex    names to leave out\n"
 "  -sort FILE                          order of the data\n"
 "  -keep-as-directory, -no-hardlinks, -one-file-system\n"
 "  -tar                                read an archive from standard input\n"
@@ -169,6 +169,7 @@ take_flag(struct sqpack *p, int id)
 	case RAW_IDS: o->raw_ids = true; break;
 	case RAW_INODES: o->raw_inodes = true; break;
 	case RAW_XATTRS: o->raw_xattrs = true; break;
+	case REGEX: a->regex = true; break;
 	case TAR: a->tar = o->no_export = true; break;
 	case WILDCARDS: a->wildcards = true; break;
 	case XATTRS: o->no_xattrs = false; break;
@@ -203,6 +204,16 @@ take_block(struct sqpack *p, const struct as_words *w)
 	}
 	p->o.data.block = (uint32_t)n;
 	return -1;
+}
+
+static int
+take_filters(struct sqpack *p, const struct as_words *w)
+{
+	if (sqpack_take_filters(w->value, &p->o.filters))
+		return -1;
+	msg_error(&p->msg, "-Xbcj is followed by '%s', not by some of x86, "
+	    "arm, armthumb, powerpc, sparc and ia64", w->value);
+	return MSG_ERROR;
 }
 
 static int
@@ -294,6 +305,7 @@ take_value(struct sqpack *p, const struct as_words *w, int id)
 	switch (id) {
 	case ALGORITHM: return take_only(p, w, "lzo1x_999");
 	case ALL_TIME: return take_u32(p, w, &o->mtime, &o->has_mtime);
+	case BCJ: return take_filters(p, w);
 	case BLOCK: return take_block(p, w);
 	case COMP: a->comp = w->value; return -1;
 	case DICTIONARY: a->dictionary = w->value; return -1;
@@ -305,6 +317,7 @@ take_value(struct sqpack *p, const struct as_words *w, int id)
 	    -1 : MSG_ERROR;
 	case MKFS_TIME: return take_u32(p, w, &o->image_mtime,
 	    &a->has_mkfs_time);
+	case OFFSET: return as_offset(p, w);
 	case PROCESSORS: return take_threads(p, w);
 	case PSEUDO: return as_texts_add(p, &a->pseudo, w->value,
 	    strlen(w->value)) == 0 ? -1 : MSG_ERROR;

@@ -66,6 +66,12 @@ set_method(struct sqpack *p)
 		    "size or 100%% is supported");
 		return MSG_ERROR;
 	}
+	if (p->o.filters != 0 && m->compressor != SQUASHFS_XZ) {
+		msg_error(&p->msg, "-Xbcj is for xz, not for %s", comp);
+		return MSG_ERROR;
+	}
+	if (p->o.filters != 0)
+		p->o.data.level = p->o.filters;
 	/* where speed is secondary, match mksquashfs byte for byte */
 	p->o.data.exact = m->compressor == SQUASHFS_XZ ||
 	    m->compressor == SQUASHFS_LZO;

@@ -7,6 +7,7 @@
  * if that name is taken.
  */
 #include "as_mksquashfs.h"
+#include "sqpack_regex.h"
 
 #include "base/sys.h"
 
@@ -105,6 +106,10 @@ as_sources_free(struct sqpack *p)
 	const struct as_mksquashfs *a = p->o.as;
 	struct sqpack_input *in = p->o.inputs;
 
+	for (size_t i = 0; a->patterns != NULL && i < a->excludes.count; i++)
+		sqpack_regex_close(a->patterns[i]);
+	sys_free(a->patterns);
+
 	for (size_t i = 0; in != NULL && i < a->source_count; i++) {
 		sys_free(in[i].path);
 		sys_free(in[i].real);
@@ -200,6 +205,41 @@ add_plain(struct sqpack *p, const char *name)
 	return rc;
 }
 
+/* Patterns match from the root or, after "... ", in any directory. */
+static const char *
+pattern_of(const char *exclude, bool *anywhere)
+{
+	*anywhere = strncmp(exclude, "... ", 4) == 0;
+	exclude += *anywhere ? 4 : 0;
+	return exclude + strspn(exclude, "/");
+}
+
+static int
+compile_all(struct sqpack *p)
+{
+	struct as_mksquashfs *a = p->o.as;
+	char why[SQPACK_REGEX_WHY] = "";
+	int rc = 0;
+
+	a->patterns = sys_calloc(a->excludes.count + 1,
+	    sizeof(struct sqpack_regex *));
+	if (a->patterns == NULL)
+		rc = -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < a->excludes.count; i++) {
+		bool anywhere;
+		const char *pattern = pattern_of(a->excludes.items[i],
+		    &anywhere);
+
+		rc = sqpack_regex_open(&a->patterns[i], pattern, anywhere,
+		    why);
+		if (rc == -EINVAL)
+			msg_error(&p->msg, "-regex: '%s': %s", pattern, why);
+	}
+	if (rc == -ENOMEM)
+		msg_error(&p->msg, "%s", strerror(ENOMEM));
+	return rc;
+}
+
 int
 as_excludes(struct sqpack *p)
 {
@@ -209,9 +249,11 @@ as_excludes(struct sqpack *p)
 
 	if (a->tar)
 		return 0;
-	for (size_t i = 0; rc == 0 && !a->wildcards && i < a->excludes.count;
-	    i++)
+	for (size_t i = 0; rc == 0 && !a->wildcards && !a->regex &&
+	    i < a->excludes.count; i++)
 		rc = add_plain(p, a->excludes.items[i]);
+	if (rc == 0 && a->regex)
+		rc = compile_all(p);
 	/* an older image inside the source is not included in the new one */
 	if (rc == 0 && real_path(p->o.output, true, real) == 0)
 		rc = add_real(p, real);
@@ -233,22 +275,20 @@ slashes(const char *path)
 	return n;
 }
 
-/* Patterns match from the root or, after "... ", in any directory. */
 static bool
-matches(const char *pattern, const char *path)
+matches(const char *exclude, const char *path)
 {
 	enum { HOW = FNM_PATHNAME | FNM_PERIOD | FNM_EXTMATCH };
-	bool sticky = strncmp(pattern, "... ", 4) == 0;
+	bool anywhere;
+	const char *pattern = pattern_of(exclude, &anywhere);
 
-	pattern += sticky ? 4 : 0;
-	pattern += strspn(pattern, "/");
 	for (;;) {
 		/* !(...) would also match a slash */
 		if (slashes(pattern) == slashes(path) &&
 		    fnmatch(pattern, path, HOW) == 0)
 			return true;
 		path = strchr(path, '/');
-		if (!sticky || path == NULL)
+		if (!anywhere || path == NULL)
 			return false;
 		path++;
 	}
@@ -257,11 +297,12 @@ matches(const char *pattern, const char *path)
 static bool
 is_out(const struct as_mksquashfs *a, const char *path)
 {
-	if (!a->wildcards || a->tar)
+	if ((!a->wildcards && !a->regex) || a->tar)
 		return a->paths.count > 0 && bsearch(&path, a->paths.items,
 		    a->paths.count, sizeof(char *), by_text) != NULL;
 	for (size_t i = 0; i < a->excludes.count; i++)
-		if (matches(a->excludes.items[i], path))
+		if (a->regex ? sqpack_regex_match(a->patterns[i], path) :
+		    matches(a->excludes.items[i], path))
 			return true;
 	return a->paths.count > 0 && bsearch(&path, a->paths.items,
 	    a->paths.count, sizeof(char *), by_text) != NULL;
@@ -276,7 +317,7 @@ as_left_out(const struct sqpack *p, const char *path, const struct stat *st)
 
 	if (a->one_file_system && st->st_dev != a->device)
 		return true;
-	if ((!a->wildcards && a->paths.count == 0) ||
+	if ((!a->wildcards && !a->regex && a->paths.count == 0) ||
 	    snprintf(copy, sizeof(copy), "%s", path) >= PATH_MAX)
 		return false;
 	for (;;) {

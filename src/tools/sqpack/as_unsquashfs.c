@@ -18,8 +18,8 @@ enum { PARTLY = 2 };
 
 enum { FORCE, CAT, DEST, EXTRACT_FILE, HELP, IGNORED, IGNORED_VALUE, INFO,
     LACKS, LINFO, LIST, LIST_CONCISE, LONG_CONCISE, LONG_LIST, LONG_NUMERIC,
-    NO_EXIT_CODE, NO_PROGRESS, NO_WILDCARDS, NO_XATTRS, PROCESSORS, QUIET,
-    STAT, TIME, USER_XATTRS, UTC, VERSION, XATTRS };
+    NO_EXIT_CODE, NO_PROGRESS, NO_WILDCARDS, NO_XATTRS, OFFSET, PROCESSORS,
+    QUIET, REGEX, STAT, TIME, USER_XATTRS, UTC, VERSION, XATTRS };
 
 static const struct as_option options[] = {
 	{ "-UTC", NULL, false, UTC },
@@ -52,11 +52,11 @@ static const struct as_option options[] = {
 	{ "-no-progress", "-n", false, NO_PROGRESS },
 	{ "-no-wildcards", "-no-wild", false, NO_WILDCARDS },
 	{ "-no-xattrs", "-no", false, NO_XATTRS },
-	{ "-offset", "-o", false, LACKS },
+	{ "-offset", "-o", true, OFFSET },
 	{ "-processors", "-p", true, PROCESSORS },
 	{ "-pseudo-file", "-pf", false, LACKS },
 	{ "-quiet", "-q", false, QUIET },
-	{ "-regex", "-r", false, LACKS },
+	{ "-regex", "-r", false, REGEX },
 	{ "-stat", "-s", false, STAT },
 	{ "-strict-errors", "-st", false, LACKS },
 	{ "-user-xattrs", "-u", false, USER_XATTRS },
@@ -82,6 +82,8 @@ static const char help[] =
 "  -cat                   write files to standard output\n"
 "  -ef, -e FILE           names to extract, one per line\n"
 "  -no-wild[cards]        names are not patterns\n"
+"  -r[egex]               names are regular expressions\n"
+"  -o[ffset] BYTES        offset of the image in the file\n"
 "  -no-exit[-code]        exit with 0 even if names were left out\n"
 "  -UTC                   times in UTC\n"
 "  -v[ersion], -h[elp]\n";
@@ -169,7 +171,9 @@ take(struct sqpack *p, const struct as_words *w, int id)
 	case NO_PROGRESS: p->msg.quiet = true; break;
 	case NO_WILDCARDS: o->plain_names = true; break;
 	case NO_XATTRS: o->no_xattrs = true; break;
+	case OFFSET: return as_offset(p, w);
 	case PROCESSORS: return take_threads(p, w);
+	case REGEX: o->regex = true; break;
 	case USER_XATTRS: o->user_xattrs = true; break;
 	case VERSION: return show_version(p);
 	case XATTRS: o->no_xattrs = o->user_xattrs = false; break;

@@ -51,6 +51,7 @@ struct sqpack_options {
 	bool raw_inodes, raw_xattrs;
 	bool keep_going;
 	bool plain_names;		/* globs are names, not patterns */
+	bool regex;			/* they are regular expressions */
 	bool missing_is_fine;		/* a glob may match nothing */
 	bool user_xattrs;		/* extract only the user namespace */
 	bool has_offset, has_block, has_uid, has_gid, has_mtime, has_epoch, has_image_mtime;
@@ -115,6 +116,12 @@ int sqpack_parse(struct sqpack *p, int argc, char **argv);
  * status.
  */
 int sqpack_take_epoch(struct sqpack *p);
+
+/*
+ * Parses a list of filters for xz, separated by commas, and adds their bits.
+ * Returns false if a name is unknown.
+ */
+bool sqpack_take_filters(const char *list, int *filters);
 
 /*
  * For --like.  The first sets the options, and returns -1 or the exit status;

@@ -112,20 +112,27 @@ filter_of(const char *name, size_t n)
 	return -1;
 }
 
-static int
-take_bcj(struct sqpack *p)
+bool
+sqpack_take_filters(const char *list, int *filters)
 {
-	for (const char *s = optarg; *s != '\0';) {
+	for (const char *s = list; *s != '\0';) {
 		size_t n = strcspn(s, ",");
 		int filter = filter_of(s, n);
 
 		if (filter < 0)
-			return options_bad(&p->msg, "--bcj", "x86, powerpc, "
-			    "ia64, arm, armthumb or sparc");
-		p->o.filters |= 1 << filter;
+			return false;
+		*filters |= 1 << filter;
 		s += n + (s[n] == ',');
 	}
-	return -1;
+	return true;
+}
+
+static int
+take_bcj(struct sqpack *p)
+{
+	return sqpack_take_filters(optarg, &p->o.filters) ? -1 :
+	    options_bad(&p->msg, "--bcj", "x86, powerpc, ia64, arm, armthumb "
+	    "or sparc");
 }
 
 static int

@@ -4,6 +4,8 @@
  */
 #include "sqpack_read.h"
 
+#include "sqpack_regex.h"
+
 #include "base/fdio.h"
 #include "base/sys.h"
 
@@ -73,19 +75,27 @@ want(struct sqpack_image *i, size_t number)
 	}
 }
 
+static bool
+matches(const struct sqpack_image *i, const struct sqpack_regex *regex,
+    const char *glob, const char *path)
+{
+	return regex != NULL ? sqpack_regex_match(regex, path) :
+	    i->p->o.plain_names ? strcmp(glob, path) == 0 :
+	    fnmatch(glob, path, FNM_PATHNAME) == 0;
+}
+
 static int
-choose_glob(struct sqpack_image *i, const char *glob)
+choose_matches(struct sqpack_image *i, const struct sqpack_regex *regex,
+    const char *glob)
 {
 	size_t count = sqr_count(i->m), found = 0;
 
-	glob += strspn(glob, "/");
 	for (size_t n = 1; n < count;) {
 		const char *path = sqpack_image_path(i, n);
 
 		if (path == NULL)
 			return -ENOMEM;
-		if (i->p->o.plain_names ? strcmp(glob, path) == 0 :
-		    fnmatch(glob, path, FNM_PATHNAME) == 0) {
+		if (matches(i, regex, glob, path)) {
 			want(i, n);
 			found++;
 			n = sqr_end(i->m, n);
@@ -97,6 +107,26 @@ choose_glob(struct sqpack_image *i, const char *glob)
 		msg_error(&i->p->msg, "%s: no name matches %s",
 		    i->p->o.source, glob);
 	return 0;
+}
+
+static int
+choose_glob(struct sqpack_image *i, const char *glob)
+{
+	struct sqpack_regex *regex = NULL;
+	char why[SQPACK_REGEX_WHY] = "";
+	int rc;
+
+	glob += strspn(glob, "/");
+	if (!i->p->o.regex)
+		return choose_matches(i, NULL, glob);
+	rc = sqpack_regex_open(&regex, glob, false, why);
+	if (rc == 0)
+		rc = choose_matches(i, regex, glob);
+	else
+		msg_error(&i->p->msg, "'%s': %s", glob, rc == -EINVAL ? why :
+		    strerror(-rc));
+	sqpack_regex_close(regex);
+	return rc;
 }
 
 static int

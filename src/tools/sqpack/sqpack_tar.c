@@ -77,13 +77,14 @@ static size_t
 hole(const struct archive *a, size_t len, bool *is_hole)
 {
 	const struct tar_entry *e = &a->entry;
-	const struct tar_extent *x = &e->extents[a->extent];
+	const struct tar_extent *x;
 	uint64_t until;
 
-	*is_hole = e->extents != NULL && (a->extent == e->extent_count ||
-	    a->at < x->offset);
+	*is_hole = false;
 	if (e->extents == NULL)
 		return len;
+	x = &e->extents[a->extent];
+	*is_hole = a->extent == e->extent_count || a->at < x->offset;
 	until = a->extent == e->extent_count ? e->size : *is_hole ?
 	    x->offset : x->offset + x->length;
 	return until - a->at < len ? (size_t)(until - a->at) : len;

@@ -1,0 +1,31 @@
+/*
+ * sqpack_regex.h - paths as regular expressions, one for each component
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * As with -regex of mksquashfs and unsquashfs: a pattern is split at slashes,
+ * and each part is an extended regular expression that need not match all of a
+ * name.
+ */
+#ifndef COLDPRESS_SQPACK_REGEX_H
+#define COLDPRESS_SQPACK_REGEX_H
+
+#include <stdbool.h>
+
+/* Room for a reason, and for a name with its NUL. */
+enum { SQPACK_REGEX_WHY = 128, SQPACK_REGEX_NAME = 257 };
+
+struct sqpack_regex;
+
+/*
+ * Compiles a pattern without a leading slash; with anywhere it matches the last
+ * components of a path.  It must be closed even on failure.  Returns 0, -ENOMEM,
+ * or -EINVAL with the reason in why.
+ */
+int sqpack_regex_open(struct sqpack_regex **r, const char *pattern,
+    bool anywhere, char why[SQPACK_REGEX_WHY]);
+void sqpack_regex_close(struct sqpack_regex *r);	/* r may be NULL */
+
+/* Whether a path of names of up to 256 bytes matches.  Thread-safe. */
+bool sqpack_regex_match(const struct sqpack_regex *r, const char *path);
+
+#endif
