@@ -109,6 +109,7 @@ for o in v7 ustar gnu oldgnu posix 'gnu -S' 'oldgnu -S' \
 	tar -cf archive --format=$o hole 2>/dev/null || :
 	head -c 60000 archive >part
 	seed tar "hole$(echo "$o" | tr -d ' ')" '' part
+	seed sqpack_tar "hole$(echo "$o" | tr -d ' ')" '\000' part
 done
 if have mksquashfs; then
 	mkdir -p tree/sub/deep
@@ -123,6 +124,10 @@ if have mksquashfs; then
 	while [ $i -lt 300 ]; do
 		: >"tree/sub/deep/$i"
 		i=$((i + 1))
+	done
+	tar -cf archive --format=posix -S -C tree .
+	for o in 000 001 006 012 023 144; do
+		seed sqpack_tar "tree$o" "\\$o" archive
 	done
 	for o in '-comp gzip' '-comp gzip -noI -noD -noF -noX' \
 	    '-comp gzip -noI -noX -b 4096' '-comp xz -noI' '-comp zstd -noI' \
@@ -161,6 +166,20 @@ seed order priorities '\000' priorities
 printf 'sqpack level=12 no-probe\n' >record
 seed sqpack_record gzip '\001\000' record
 seed sqpack_record zstd '\006\004\003\000\000\000' record
+# words NAME FIRST WORD...: a command line, each word followed by a NUL
+words() {
+	words_name=$1 words_first=$2
+	shift 2
+	printf '%s\0' "$@" >line
+	seed sqpack_words "$words_name" "$words_first" line
+}
+words mk '\000' tree image -noappend -comp xz -Xdict-size 100% -b 1M -e a sub/b
+words mk-names '\000' tree image -p 'x c 600 0 root 5 1' -p 'l s 777 0 0 a b' \
+    -p '/sub M 5 700 1 2' -root-mode 711 -wildcards -e '... *.o'
+words un '\001' -d out -p 2 -ll image 'sub/*'
+words un-cat '\001' -no-wildcards -cat image a sub/few
+words own '\002' -F gzip -L 12 -b 64K --raw data,xattrs --exclude '*.o' -o i tree
+words own-list '\002' -lv --can-mount=4.9 image
 hex=$(printf %064d 0)
 printf '{"manifests":[{"digest":"sha256:%s","size":3,"annotations":{"%s":"latest"},"platform":{"architecture":"amd64"}}]}' \
     "$hex" org.opencontainers.image.ref.name >index.json

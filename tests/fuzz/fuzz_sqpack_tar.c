@@ -1,0 +1,122 @@
+/*
+ * fuzz_sqpack_tar.c - any bytes as an archive of which an image is built: the
+ * image is whole, and its data can be read
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The first byte selects the settings.
+ */
+#include "sqpack_read.h"
+
+#include "base/sys.h"
+#include "tar_repair.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Blocks unpacked; memory for lists of blocks, tables and names. */
+enum { BLOCKS = 64, MEMORY = 16 << 20 };
+
+static void
+tell(void *arg, uint64_t at, const char *why)
+{
+	(void)arg;
+	(void)at;
+	(void)why;
+	abort();
+}
+
+/* Unpacks the first blocks of a file, which must have its size. */
+static void
+read_blocks(const struct sqr_image *m, const struct sqr_entry *e,
+    unsigned *blocks, uint8_t *out)
+{
+	struct sqr_decoder *d;
+	const char *why;
+	uint64_t at = e->start;
+
+	if (sqr_decoder_open(&d, m) != 0)
+		abort();
+	for (uint32_t k = 0; k < e->blocks && *blocks < BLOCKS; k++) {
+		uint32_t word = sqr_word(e, k);
+
+		if (word != 0 && (*blocks)++ < BLOCKS && sqr_unpack(d, at,
+		    word, sqr_block_len(m, e, k), out, &why) < 0)
+			abort();
+		at += sqr_word_len(word);
+	}
+	sqr_decoder_close(d);
+}
+
+/* The image has all nodes of the tree, with nothing wrong. */
+static int
+judge(struct sqpack *p, int fd)
+{
+	struct sqr_image *m;
+	const char *why;
+	unsigned blocks = 0;
+	uint8_t *out = malloc(p->o.data.block);
+
+	if (out == NULL || sqr_open(&m, fd, 0, 1, UINT64_C(1) << 30, tell,
+	    NULL, &why) != 0 || sqr_count(m) != p->tree.count)
+		abort();
+	for (size_t n = 0; n < sqr_count(m); n++) {
+		struct sqr_entry e;
+
+		sqr_get(m, n, &e);
+		if (e.why != NULL || e.lost)
+			abort();
+		if (e.sizes != NULL)
+			read_blocks(m, &e, &blocks, out);
+	}
+	sqr_close(m);
+	free(out);
+	return 0;
+}
+
+static void
+choose(struct sqpack_options *o, uint8_t bits)
+{
+	static const char *const methods[] = { "zstd", "gzip", "lz4", "none" };
+
+	o->data.method = sqb_method_by_name(methods[bits & 3]);
+	o->data.level = o->data.method->level_min;
+	o->data.block = bits & 4 ? 4096 : 131072;
+	o->data.no_fragments = bits & 8;
+	o->data.no_duplicates = bits & 16;
+	o->no_xattrs = bits & 32;
+	o->no_pad = bits & 64;
+	o->data.threads = 1;
+	o->memory = MEMORY;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct sqpack p = { .msg.silent = true };
+	char name[32];
+	uint8_t *copy;
+	int fd = memfd_create("archive", MFD_CLOEXEC);
+
+	if (size == 0) {
+		close(fd);
+		return 0;
+	}
+	choose(&p.o, data[0]);
+	copy = tar_repair(data + 1, size - 1);
+	if (fd == -1 || write(fd, copy, size - 1) != (ssize_t)(size - 1))
+		abort();
+	free(copy);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	p.o.source = name;
+	p.o.output = "image";
+	p.msg.quiet = true;
+	sqpack_build_nowhere(&p, &sqpack_tar, judge);
+	sqpack_free(&p);
+	close(fd);
+	return 0;
+}

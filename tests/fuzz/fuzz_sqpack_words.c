@@ -1,0 +1,95 @@
+/*
+ * fuzz_sqpack_words.c - any bytes as a command line of mksquashfs, unsquashfs
+ * or sqpack
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The first byte selects the program, then words end with NUL.  Nothing is
+ * built or read; pseudo files are added to a small tree.
+ */
+#include "as.h"
+
+#include "base/sys.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { WORDS = 64 };
+
+/* A directory with a few names, which options may mention. */
+int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	char dir[] = "/tmp/fuzz-words-XXXXXX";
+
+	(void)argc;
+	(void)argv;
+	if (mkdtemp(dir) == NULL || chdir(dir) == -1 ||
+	    mkdir("tree", 0755) == -1 || mkdir("tree/sub", 0755) == -1 ||
+	    symlink("sub", "tree/a") == -1 ||
+	    freopen("/dev/null", "w", stdout) == NULL)
+		abort();
+	return 0;
+}
+
+/* The tree to which definitions of pseudo files apply. */
+static void
+complete(struct sqpack *p)
+{
+	struct sqw_attr dir = { .mode = S_IFDIR | 0755 };
+	uint32_t id;
+
+	if (sqw_tree_open(&p->tree) != 0 ||
+	    sqw_tree_add(&p->tree, "sub", &dir, &id) != 0)
+		abort();
+	if (p->o.complete(p) == 0 && sqw_tree_finish(&p->tree) != 0)
+		abort();
+}
+
+static int
+parse(struct sqpack *p, uint8_t which, int argc, char **argv)
+{
+	optind = 0;
+	switch (which % 3) {
+	case 0: return as_mksquashfs_parse(p, argc, argv);
+	case 1: return as_unsquashfs_parse(p, argc, argv);
+	default: return sqpack_parse(p, argc, argv);
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct sqpack p = { .msg.silent = true };
+	char *text = malloc(size + 1), *argv[WORDS + 2];
+	char self[] = "sqpack";
+	int argc = 0, status;
+
+	/* no devices, which have no end */
+	if (text == NULL || size == 0 || memmem(data, size, "/dev", 4) != NULL ||
+	    memmem(data, size, "/proc", 5) != NULL) {
+		free(text);
+		return 0;
+	}
+	memcpy(text, data + 1, size - 1);
+	text[size - 1] = '\0';
+	argv[argc++] = self;
+	for (size_t at = 0; at + 1 < size && argc <= WORDS;
+	    at += strlen(text + at) + 1)
+		argv[argc++] = text + at;
+	argv[argc] = NULL;
+	status = parse(&p, data[0], argc, argv);
+	if (status < 0 && p.o.task == NULL && p.o.complete != NULL)
+		complete(&p);
+	if (status < -1 || status > MSG_WARNING)
+		abort();
+	sqpack_free(&p);
+	free(text);
+	return 0;
+}
