@@ -25,6 +25,27 @@ void inflater_close(struct inflater *f);	/* may be NULL */
 void inflater_start(struct inflater *f);
 
 /*
+ * Right after the start, if the stream does not begin at a byte: its first bits
+ * (at most 7) are the most significant ones of byte.
+ */
+void inflater_prime(struct inflater *f, unsigned bits, uint8_t byte);
+
+/*
+ * Makes the next run, and only that one, return INFLATER_BLOCK where a block
+ * other than the final one ends, once it has made at least `made` bytes.  The
+ * next run continues there.
+ */
+enum { INFLATER_BLOCK = 3 };
+void inflater_stop_after(struct inflater *f, size_t made);
+
+/*
+ * How many bits have been taken from the input without being decoded.  If the
+ * number is no multiple of 8, the first of them are the most significant ones
+ * of a byte.
+ */
+unsigned inflater_ahead(const struct inflater *f);
+
+/*
  * Adds output that was produced elsewhere, from blocks that followed those run
  * here; the next run begins with the block after them.  To be called only at a
  * boundary or the beginning.
@@ -32,9 +53,9 @@ void inflater_start(struct inflater *f);
 void inflater_saw(struct inflater *f, const uint8_t *out, size_t len);
 
 /*
- * Implements stream_ops.run.  After STREAM_END, the first inflater_unused()
- * bytes of unused had been read ahead and belong to what follows, before
- * io->in; the next call is inflater_start().
+ * Implements stream_ops.run, and may also return INFLATER_BLOCK.  After
+ * STREAM_END, the first inflater_unused() bytes of unused had been read ahead
+ * and belong to what follows, before io->in; the next call is inflater_start().
  */
 int inflater_run(struct inflater *f, struct stream_io *io);
 size_t inflater_unused(const struct inflater *f, uint8_t unused[8]);

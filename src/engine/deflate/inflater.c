@@ -21,8 +21,8 @@
 enum state { HEADER, STORED, SYMBOLS, ENDED };
 
 enum {
-	AGAIN = 2,		/* besides STREAM_MORE and STREAM_END:
-				 * continue */
+	AGAIN = 2,		/* besides STREAM_MORE, STREAM_END and
+				 * INFLATER_BLOCK: continue */
 	TAKEN = 56		/* bits, near an edge, while there is input */
 };
 
@@ -35,6 +35,7 @@ struct inflater {
 	bool final;			/* this is the last block */
 	struct inflate_place at;	/* its pointers are those of this run */
 	size_t stored;			/* bytes of the block still to come */
+	size_t stop_after;		/* bytes of this run; SIZE_MAX: never */
 	size_t copy_len, copy_back;	/* of a match that ran out of room */
 	inflate_fast_fn *fast;
 	struct inflate_codes codes;
@@ -53,6 +54,7 @@ inflater_open(struct inflater **out)
 	if (f == NULL)
 		return -ENOMEM;
 	f->fast = inflate_fast_choose();
+	f->stop_after = SIZE_MAX;
 	*out = f;
 	return 0;
 }
@@ -71,6 +73,26 @@ inflater_start(struct inflater *f)
 	f->copy_len = 0;
 	f->held_len = 0;
 	f->window_len = 0;
+	f->stop_after = SIZE_MAX;
+}
+
+void
+inflater_prime(struct inflater *f, unsigned bits, uint8_t byte)
+{
+	f->at.bits = bits == 0 ? 0 : byte >> (8 - bits);
+	f->at.count = bits;
+}
+
+void
+inflater_stop_after(struct inflater *f, size_t made)
+{
+	f->stop_after = made;
+}
+
+unsigned
+inflater_ahead(const struct inflater *f)
+{
+	return f->at.count;
 }
 
 void
@@ -152,7 +174,10 @@ static int
 end_block(struct inflater *f)
 {
 	f->state = f->final ? ENDED : HEADER;
-	return f->final ? STREAM_END : AGAIN;
+	if (f->final)
+		return STREAM_END;
+	return (size_t)(f->at.out - f->at.begin) >= f->stop_after ?
+	    INFLATER_BLOCK : AGAIN;
 }
 
 /* A stored block */
@@ -345,6 +370,7 @@ inflater_run(struct inflater *f, struct stream_io *io)
 	struct inflate_place *p = &f->at;
 	int rc = run(f, io);
 
+	f->stop_after = SIZE_MAX;
 	inflater_saw(f, p->begin, (size_t)(p->out - p->begin));
 	io->in = p->in;
 	io->in_len = (size_t)(p->in_end - p->in);

@@ -2,14 +2,15 @@
  * seek_index_make.c - making the side index of a gzip file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The index is made in one pass of zlib's inflate, the only one that can stop
- * between two blocks and report the bit.  All members are verified on the way.
+ * The index is made in one pass of the inflater, which can stop between two
+ * blocks and report the bit.  All members are verified on the way.
  */
 #include "format/seek_formats.h"
 
 #include "base/bytes.h"
 #include "base/fdio.h"
 #include "base/sys.h"
+#include "engine/deflate/inflater.h"
 #include "format/gzip/gzip.h"
 #include "seek_index.h"
 
@@ -20,7 +21,7 @@
 #include <xxhash.h>
 #include <zlib.h>
 
-enum { OUT = 256 << 10, AT_BLOCK = 128, AT_LAST = 64, BITS = 7 };
+enum { OUT = 256 << 10 };
 
 struct maker {
 	struct look *look;
@@ -34,7 +35,8 @@ struct maker {
 	uint32_t crc;			/* of the data after that */
 	uint64_t index_at;
 	struct buf points;
-	z_stream z;
+	struct stream_io io;
+	struct inflater *inflater;
 	struct libdeflate_compressor *packer;
 	size_t have;			/* in out: the latest data */
 	uint8_t out[INDEX_WINDOW + OUT];
@@ -134,44 +136,56 @@ refill(struct maker *k)
 	const uint8_t *p;
 	ssize_t n;
 
-	if (k->z.avail_in > 0)
+	if (k->io.in_len > 0)
 		return 0;
 	n = look_at(k->look, k->at, LOOK_MAX, &p);
-	if (n <= 0)
-		return n < 0 ? (int)n : -ENODATA;
-	k->z.next_in = (z_const Bytef *)(uintptr_t)p;
-	k->z.avail_in = (uInt)n;
+	if (n < 0)
+		return (int)n;
+	k->io.in = p;
+	k->io.in_len = (size_t)n;
+	k->io.eof = n == 0;
 	k->at += (uint64_t)n;
 	return 0;
 }
 
-/* Makes one step of inflate.  Returns 1 at the member's end, 0, or -errno. */
+/* The number of bytes until a point is due. */
+static uint64_t
+until_point(const struct maker *k)
+{
+	struct index_point p = k->member;
+	uint64_t since;
+
+	if (k->points.len > 0 && last_point(k).member == p.member)
+		p = last_point(k);
+	since = k->plain - p.plain;
+	return since >= k->spacing ? 1 : k->spacing - since;
+}
+
+/* Makes one step of inflation.  Returns 1 at the member's end, 0, or -errno. */
 static int
 step(struct maker *k)
 {
 	uint8_t *start = k->out + k->have;
 	size_t made;
-	int rc = refill(k), z;
+	int rc = refill(k), end;
 
 	if (rc != 0)
 		return rc;
-	k->z.next_out = start;
-	k->z.avail_out = (uInt)(sizeof(k->out) - k->have);
-	z = inflate(&k->z, Z_BLOCK);
-	if (z == Z_MEM_ERROR)
-		return -ENOMEM;
-	if (z != Z_OK && z != Z_STREAM_END && z != Z_BUF_ERROR)
-		return -EBADMSG;
-	made = (size_t)(k->z.next_out - start);
+	k->io.out = start;
+	k->io.out_len = sizeof(k->out) - k->have;
+	inflater_stop_after(k->inflater, until_point(k));
+	end = inflater_run(k->inflater, &k->io);
+	if (end < 0)
+		return end;
+	made = (size_t)(k->io.out - start);
 	k->crc = libdeflate_crc32(k->crc, start, made);
 	k->plain += made;
 	k->have += made;
-	if (z == Z_STREAM_END)
+	if (end == STREAM_END)
 		return 1;
-	if ((k->z.data_type & (AT_BLOCK | AT_LAST)) == AT_BLOCK &&
-	    k->plain > k->member.plain)
-		rc = point_within(k, (k->at - k->z.avail_in) * 8 -
-		    (unsigned)(k->z.data_type & BITS));
+	if (end == INFLATER_BLOCK)
+		rc = point_within(k, (k->at - k->io.in_len) * 8 -
+		    inflater_ahead(k->inflater));
 	keep_window(k);
 	return rc;
 }
@@ -182,8 +196,8 @@ check_trailer(struct maker *k)
 	const uint8_t *p;
 	ssize_t n;
 
-	k->at -= k->z.avail_in;
-	k->z.avail_in = 0;
+	k->at -= k->io.in_len + inflater_ahead(k->inflater) / 8;
+	k->io.in_len = 0;
 	end_stretch(k);
 	n = look_at(k->look, k->at, GZIP_TRAILER, &p);
 	if (n < GZIP_TRAILER)
@@ -220,12 +234,13 @@ static int
 read_member(struct maker *k)
 {
 	struct index_point last;
-	int rc = inflateReset(&k->z) == Z_OK ? 0 : -EINVAL;
+	int rc = 0;
 
-	if (rc == 0 && k->points.len > 0)
+	inflater_start(k->inflater);
+	if (k->points.len > 0)
 		last = last_point(k);
-	if (rc == 0 && (k->points.len == 0 || last.packed != 0 ||
-	    k->plain - last.plain >= k->spacing))
+	if (k->points.len == 0 || last.packed != 0 ||
+	    k->plain - last.plain >= k->spacing)
 		rc = put_point(k, &k->member);
 	while (rc == 0)
 		rc = step(k);
@@ -296,13 +311,11 @@ seek_index_make(int fd, uint64_t len, uint64_t spacing, int out_fd)
 	k->spacing = spacing;
 	k->look = look_open(fd, len);
 	k->packer = libdeflate_alloc_compressor(6);
-	if (k->look == NULL || k->packer == NULL ||
-	    inflateInit2(&k->z, -MAX_WBITS) != Z_OK) {
-		rc = -ENOMEM;
-	} else {
+	rc = k->look == NULL || k->packer == NULL ? -ENOMEM :
+	    inflater_open(&k->inflater);
+	if (rc == 0)
 		rc = make(k, fd, len);
-		inflateEnd(&k->z);
-	}
+	inflater_close(k->inflater);
 	libdeflate_free_compressor(k->packer);
 	look_close(k->look);
 	sys_free(k->points.data);

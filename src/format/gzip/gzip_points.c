@@ -1,0 +1,247 @@
+/*
+ * gzip_points.c - decompressing a gzip file, noting where that can be resumed
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The inflater takes up to eight bytes more than it decodes.  A point may lie
+ * before them, so the latest bytes of the input stay in the buffer, and are not
+ * passed to taken(), until no point can precede them.
+ */
+#include "format/gzip/gzip_points.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+#include "engine/deflate/inflater.h"
+#include "format/gzip/gzip.h"
+
+#include <errno.h>
+#include <libdeflate.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+enum {
+	IN = 128 << 10,
+	OUT = 256 << 10,
+	KEPT = 8		/* bytes of input that a point may precede */
+};
+
+struct gzip_points {
+	struct gzip_points_source source;
+	int (*step)(struct gzip_points *g);
+	struct inflater *inflater;
+	/* the file */
+	uint64_t base;			/* offset of in[0] */
+	size_t in_at, in_len;
+	size_t told;			/* bytes passed to taken() */
+	bool eof;
+	/* the data */
+	uint64_t out_total, last;	/* bytes; at the last point */
+	uint64_t member_out;		/* at the member's beginning */
+	uint32_t crc;			/* of the member's */
+	size_t out_at, out_len;		/* not yet returned: from at to len */
+	uint8_t in[IN];
+	uint8_t out[GZIP_WINDOW + OUT];
+};
+
+/* The file */
+
+static int
+tell(struct gzip_points *g, size_t to)
+{
+	int rc = to <= g->told ? 0 : g->source.taken(g->source.arg,
+	    g->in + g->told, to - g->told);
+
+	g->told = to > g->told ? to : g->told;
+	return rc;
+}
+
+/* Moves what is still needed to the front of the buffer, and adds to it. */
+static int
+refill(struct gzip_points *g)
+{
+	size_t keep = g->in_at < KEPT ? g->in_at : KEPT;
+	size_t drop = g->in_at - keep;
+	ssize_t n;
+	int rc = tell(g, drop);
+
+	if (rc != 0)
+		return rc;
+	memmove(g->in, g->in + drop, g->in_len - drop);
+	g->base += drop;
+	g->in_at -= drop;
+	g->in_len -= drop;
+	g->told -= drop;
+	n = g->eof ? 0 : g->source.read(g->source.arg, g->in + g->in_len,
+	    IN - g->in_len);
+	if (n < 0)
+		return (int)n;
+	g->eof = n == 0;
+	g->in_len += (size_t)n;
+	return 0;
+}
+
+/* Points */
+
+static int
+report_point(struct gzip_points *g)
+{
+	unsigned ahead = inflater_ahead(g->inflater);
+	uint64_t own = g->out_total - g->member_out;
+	size_t at = g->in_at - ahead / 8;
+	size_t window = own < GZIP_WINDOW ? (size_t)own : GZIP_WINDOW;
+	struct gzip_point p = { .in = g->base + at, .bits = ahead % 8,
+		.out = g->out_total, .window = g->out + g->out_len - window,
+		.window_len = window };
+	int rc = tell(g, at);
+
+	g->last = g->out_total;
+	return rc != 0 ? rc : g->source.point(g->source.arg, &p);
+}
+
+/* Members: each step returns 1, 0 at the end of the file, or -errno. */
+
+static int step_body(struct gzip_points *g);
+
+static int
+step_header(struct gzip_points *g)
+{
+	struct gzip_header h;
+	int rc = 0, found = 0;
+
+	while (rc == 0) {
+		found = gzip_header_parse(&h, g->in + g->in_at,
+		    g->in_len - g->in_at);
+		if (found != 0 || g->eof || g->in_len - g->in_at >= IN - KEPT)
+			break;
+		rc = refill(g);
+	}
+	if (rc != 0 || found < 0)
+		return rc != 0 ? rc : found;
+	if (found == 0 && g->in_at == g->in_len && g->base + g->in_at > 0)
+		return tell(g, g->in_len);
+	if (found == 0)
+		return g->eof ? -ENODATA : -EBADMSG;
+	g->in_at += h.len;
+	g->member_out = g->out_total;
+	g->crc = 0;
+	inflater_start(g->inflater);
+	g->step = step_body;
+	rc = g->base + g->in_at == h.len ? report_point(g) : 0;
+	return rc != 0 ? rc : 1;
+}
+
+static int
+step_trailer(struct gzip_points *g)
+{
+	uint32_t len = (uint32_t)(g->out_total - g->member_out);
+	const uint8_t *p;
+	int rc = 0;
+
+	while (rc == 0 && !g->eof && g->in_len - g->in_at < GZIP_TRAILER)
+		rc = refill(g);
+	if (rc != 0 || g->in_len - g->in_at < GZIP_TRAILER)
+		return rc != 0 ? rc : -ENODATA;
+	p = g->in + g->in_at;
+	g->in_at += GZIP_TRAILER;
+	g->step = step_header;
+	return load_le32(p) == g->crc && load_le32(p + 4) == len ? 1 :
+	    -EBADMSG;
+}
+
+/* Makes room after the window. */
+static void
+keep_window(struct gzip_points *g)
+{
+	if (g->out_len <= GZIP_WINDOW + OUT / 2)
+		return;
+	memmove(g->out, g->out + g->out_len - GZIP_WINDOW, GZIP_WINDOW);
+	g->out_at = g->out_len = GZIP_WINDOW;
+}
+
+static void
+add_data(struct gzip_points *g, size_t made)
+{
+	g->crc = libdeflate_crc32(g->crc, g->out + g->out_len, made);
+	g->out_len += made;
+	g->out_total += made;
+}
+
+static int
+end_body(struct gzip_points *g)
+{
+	g->in_at -= inflater_ahead(g->inflater) / 8;
+	g->step = step_trailer;
+	return 1;
+}
+
+static int
+step_body(struct gzip_points *g)
+{
+	struct stream_io io;
+	uint64_t since = g->out_total - g->last;
+	int rc = g->in_at == g->in_len && !g->eof ? refill(g) : 0;
+
+	if (rc != 0)
+		return rc;
+	keep_window(g);
+	io = (struct stream_io){ .in = g->in + g->in_at,
+		.in_len = g->in_len - g->in_at, .out = g->out + g->out_len,
+		.out_len = sizeof(g->out) - g->out_len, .eof = g->eof };
+	inflater_stop_after(g->inflater, since > g->source.spacing ? 0 :
+	    g->source.spacing - since + 1);
+	rc = inflater_run(g->inflater, &io);
+	g->in_at = g->in_len - io.in_len;
+	add_data(g, (size_t)(io.out - g->out) - g->out_len);
+	if (rc == STREAM_END)
+		return end_body(g);
+	if (rc == INFLATER_BLOCK)
+		rc = report_point(g);
+	return rc < 0 ? rc : 1;
+}
+
+int
+gzip_points_open(struct gzip_points **out,
+    const struct gzip_points_source *source)
+{
+	struct gzip_points *g = sys_malloc(sizeof(*g));
+	int rc;
+
+	*out = NULL;
+	if (g == NULL)
+		return -ENOMEM;
+	memset(g, 0, offsetof(struct gzip_points, in));
+	g->source = *source;
+	g->step = step_header;
+	rc = inflater_open(&g->inflater);
+	if (rc != 0)
+		gzip_points_close(g);
+	else
+		*out = g;
+	return rc;
+}
+
+void
+gzip_points_close(struct gzip_points *g)
+{
+	if (g == NULL)
+		return;
+	inflater_close(g->inflater);
+	sys_free(g);
+}
+
+ssize_t
+gzip_points_read(struct gzip_points *g, void *buf, size_t len)
+{
+	size_t n;
+	int rc = 1;
+
+	while (rc == 1 && g->out_at == g->out_len)
+		rc = g->step(g);
+	if (rc <= 0)
+		return rc;
+	n = g->out_len - g->out_at;
+	n = n < len ? n : len;
+	memcpy(buf, g->out + g->out_at, n);
+	g->out_at += n;
+	return (ssize_t)n;
+}
