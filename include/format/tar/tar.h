@@ -69,6 +69,12 @@ struct tar_entry {
 	const struct tar_xattr *xattrs;
 	size_t xattr_count;
 	/*
+	 * The pax records of this entry alone, all of them, with their whole
+	 * keys, in the order of the archive.
+	 */
+	const struct tar_xattr *records;
+	size_t record_count;
+	/*
 	 * Offsets in the archive: of its first header (extensions included),
 	 * and of its data.
 	 */

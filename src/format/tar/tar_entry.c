@@ -182,6 +182,8 @@ set_xattrs(struct tar *t, struct tar_entry *e)
 			rc = add_xattr(t, &pax[k]->xattrs[i]);
 	e->xattrs = t->xattrs;
 	e->xattr_count = t->xattr_count;
+	e->records = t->local.records;
+	e->record_count = t->local.record_count;
 	return rc;
 }
 

@@ -21,6 +21,8 @@ struct tar_pax {
 	size_t parsed;			/* bytes of it */
 	const char *path, *link, *uname, *gname;	/* NULL: absent */
 	const char *sparse_name;
+	struct tar_xattr *records;	/* all of them */
+	size_t record_count, record_cap;
 	struct tar_xattr *xattrs;
 	size_t xattr_count, xattr_cap;
 	struct tar_extent *extents;	/* GNU.sparse 0.0 and 0.1 */

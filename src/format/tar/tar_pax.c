@@ -76,19 +76,26 @@ set_time(struct tar *t, const struct record *r, struct tar_pax *p)
 	return 0;
 }
 
+/* Adds a record to an array of name and value. */
+static int
+keep(struct tar_xattr **array, size_t *count, size_t *cap, const char *name,
+    const struct record *r)
+{
+	void *items = *array;
+
+	if (array_grow(&items, *count, cap, sizeof(**array)) != 0)
+		return -ENOMEM;
+	*array = items;
+	(*array)[(*count)++] = (struct tar_xattr){ .name = name,
+		.value = r->value, .length = r->length };
+	return 0;
+}
+
 static int
 set_xattr(struct tar_pax *p, const struct record *r)
 {
-	void *items = p->xattrs;
-
-	if (array_grow(&items, p->xattr_count, &p->xattr_cap,
-	    sizeof(*p->xattrs)) != 0)
-		return -ENOMEM;
-	p->xattrs = items;
-	p->xattrs[p->xattr_count++] = (struct tar_xattr){
-		.name = r->key + strlen(xattr_prefix), .value = r->value,
-		.length = r->length };
-	return 0;
+	return keep(&p->xattrs, &p->xattr_count, &p->xattr_cap,
+	    r->key + strlen(xattr_prefix), r);
 }
 
 /* In GNU.sparse 0.0 and 0.1, offsets and lengths alternate. */
@@ -234,7 +241,10 @@ tar_pax_parse(struct tar *t, struct tar_pax *p)
 		if (n == 0)
 			return tar_fail(t, -EBADMSG,
 			    "an extended header is damaged");
-		rc = set(t, p, &r);
+		rc = keep(&p->records, &p->record_count, &p->record_cap,
+		    r.key, &r);
+		if (rc == 0)
+			rc = set(t, p, &r);
 		at += n;
 	}
 	p->parsed = at;
@@ -246,7 +256,8 @@ tar_pax_parse(struct tar *t, struct tar_pax *p)
 void
 tar_pax_reset(struct tar_pax *p)
 {
-	*p = (struct tar_pax){ .text = p->text, .xattrs = p->xattrs,
+	*p = (struct tar_pax){ .text = p->text, .records = p->records,
+		.record_cap = p->record_cap, .xattrs = p->xattrs,
 		.xattr_cap = p->xattr_cap, .extents = p->extents,
 		.extent_cap = p->extent_cap };
 }
@@ -255,6 +266,7 @@ void
 tar_pax_free(struct tar_pax *p)
 {
 	sys_free(p->text.data);
+	sys_free(p->records);
 	sys_free(p->xattrs);
 	sys_free(p->extents);
 }
