@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(LAYERPACK_BUILT)
+    unit_test(flatbuf)
     unit_test(layer)
     target_link_libraries(test_layer PRIVATE ${LAYERPACK_LIBRARIES})
 endif()

@@ -1,0 +1,121 @@
+/*
+ * flatbuf.h - reading and writing FlatBuffers
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: "FlatBuffer Internals" of the FlatBuffers documentation.
+ *
+ * A buffer contains tables, vectors and strings, which refer to each other by
+ * offsets.  A table begins with the distance to its vtable, which gives the
+ * position of each field (slot) in the table; a field that is absent has its
+ * default.  All integers are little-endian.
+ */
+#ifndef COLDPRESS_FLATBUF_H
+#define COLDPRESS_FLATBUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Reading.  Nothing in the buffer is trusted: every offset, length and vtable
+ * is checked where it is used, so these functions return 0 or -EBADMSG.  There
+ * is no recursion.  Thread-safe.
+ */
+struct flatbuf {
+	const uint8_t *data;
+	size_t len;
+};
+
+struct flatbuf_table {
+	const struct flatbuf *b;
+	const uint8_t *at, *vtable;
+	uint16_t len, vtable_len;	/* bytes */
+};
+
+/* Bytes, 0 of them if the field is absent; a string is followed by a NUL. */
+struct flatbuf_bytes {
+	const uint8_t *data;
+	uint32_t len;
+};
+
+/* References to tables or strings; none if the field is absent. */
+struct flatbuf_refs {
+	const struct flatbuf *b;
+	const uint8_t *items;
+	uint32_t count;
+};
+
+int flatbuf_root(const struct flatbuf *b, struct flatbuf_table *root);
+
+/* The value of a field, *value being left alone if it is absent. */
+int flatbuf_u8(const struct flatbuf_table *t, unsigned slot, uint8_t *value);
+int flatbuf_u32(const struct flatbuf_table *t, unsigned slot,
+    uint32_t *value);
+int flatbuf_u64(const struct flatbuf_table *t, unsigned slot,
+    uint64_t *value);
+
+int flatbuf_string(const struct flatbuf_table *t, unsigned slot,
+    struct flatbuf_bytes *s);
+
+/* A vector of items of `size` bytes; v->len is that of all of them. */
+int flatbuf_vector(const struct flatbuf_table *t, unsigned slot, size_t size,
+    struct flatbuf_bytes *v);
+int flatbuf_refs(const struct flatbuf_table *t, unsigned slot,
+    struct flatbuf_refs *r);
+
+/* -EBADMSG also if the field is absent. */
+int flatbuf_table(const struct flatbuf_table *t, unsigned slot,
+    struct flatbuf_table *child);
+
+/* Item i < r->count. */
+int flatbuf_ref_table(const struct flatbuf_refs *r, uint32_t i,
+    struct flatbuf_table *t);
+int flatbuf_ref_string(const struct flatbuf_refs *r, uint32_t i,
+    struct flatbuf_bytes *s);
+
+/*
+ * Writing.  A buffer is built back to front, since an offset points forward:
+ * what a table refers to is written before it.  The bytes are those that the
+ * FlatBuffers library for Go makes from the same sequence of calls.  What does
+ * not fit into a buffer in memory waits in an unnamed file.
+ *
+ * Positions are distances from the end.  The first failure is kept and
+ * returned by flatbuf_finish(): -ENOMEM, -EFBIG (2 GiB), or -errno of the file.
+ * A writer belongs to one thread at a time.
+ */
+struct flatbuf_writer;
+
+/* tmpdir must outlive the writer.  0 or -ENOMEM. */
+int flatbuf_writer_open(struct flatbuf_writer **w, const char *tmpdir);
+void flatbuf_writer_close(struct flatbuf_writer *w);	/* may be NULL */
+
+uint32_t flatbuf_put_string(struct flatbuf_writer *w, const void *s,
+    size_t len);
+uint32_t flatbuf_put_bytes(struct flatbuf_writer *w, const void *data,
+    size_t len);
+uint32_t flatbuf_put_refs(struct flatbuf_writer *w, const uint32_t *at,
+    size_t count);
+
+/* A vector of len bytes in pieces, the last piece first. */
+void flatbuf_bytes_begin(struct flatbuf_writer *w, uint64_t len);
+void flatbuf_bytes_piece(struct flatbuf_writer *w, const void *data,
+    size_t len);
+uint32_t flatbuf_bytes_end(struct flatbuf_writer *w, uint64_t len);
+
+/* A table: between begin and end only fields may be written. */
+enum { FLATBUF_SLOTS = 16 };
+void flatbuf_table_begin(struct flatbuf_writer *w);
+void flatbuf_put_u8(struct flatbuf_writer *w, unsigned slot, uint8_t value,
+    uint8_t absent);
+void flatbuf_put_u32(struct flatbuf_writer *w, unsigned slot, uint32_t value);
+void flatbuf_put_u64(struct flatbuf_writer *w, unsigned slot, uint64_t value);
+void flatbuf_put_ref(struct flatbuf_writer *w, unsigned slot, uint32_t at);
+uint32_t flatbuf_table_end(struct flatbuf_writer *w);
+
+/*
+ * Ends the buffer and passes it to put, front to back.  0, the first failure,
+ * or the first other result of put.
+ */
+int flatbuf_finish(struct flatbuf_writer *w, uint32_t root,
+    int (*put)(void *arg, const void *data, size_t len), void *arg);
+
+#endif
