@@ -68,7 +68,8 @@ struct layer_format {
 	bool (*prefetch)(const struct layer *l, struct layer_range *r);
 };
 
-extern const struct layer_format format_estargz, format_zstd_chunked;
+extern const struct layer_format format_estargz, format_zstd_chunked,
+    format_ztoc;
 
 /*
  * Reads one range of an object and counts it as a part of the index.  0 or

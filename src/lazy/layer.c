@@ -13,7 +13,7 @@
 
 /* In the order in which they are tried. */
 static const struct layer_format *const formats[] = {
-	&format_estargz, &format_zstd_chunked,
+	&format_estargz, &format_zstd_chunked, &format_ztoc,
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };

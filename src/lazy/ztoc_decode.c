@@ -1,0 +1,113 @@
+/*
+ * ztoc_decode.c - decoding a span of a layer with a ztoc
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "ztoc_state.h"
+
+#include "base/sys.h"
+#include "engine/deflate/inflater.h"
+#include "engine/digest/digest.h"
+#include "format/gzip/gzip_points.h"
+#include "ztoc.h"
+
+#include <errno.h>
+#include <string.h>
+#include <zstd.h>
+
+struct decoder {
+	struct digest_algo *sha256;
+	struct digest *digest;
+	struct inflater *inflater;
+	ZSTD_DCtx *unpacker;
+	uint8_t window[ZTOC_WINDOW];
+};
+
+int
+ztoc_decoder_open(struct layer_decoder *d)
+{
+	struct decoder *x = sys_calloc(1, sizeof(*x));
+	int rc;
+
+	d->state = x;
+	if (x == NULL)
+		return -ENOMEM;
+	rc = digest_algo_open(&x->sha256, "sha256");
+	if (rc == 0)
+		rc = digest_new(&x->digest, x->sha256);
+	if (rc == 0)
+		rc = inflater_open(&x->inflater);
+	if (rc == 0)
+		x->unpacker = ZSTD_createDCtx();
+	return rc != 0 || x->unpacker != NULL ? rc : -ENOMEM;
+}
+
+void
+ztoc_decoder_close(struct layer_decoder *d)
+{
+	struct decoder *x = d->state;
+
+	if (x == NULL)
+		return;
+	digest_free(x->digest);
+	digest_algo_close(x->sha256);
+	inflater_close(x->inflater);
+	ZSTD_freeDCtx(x->unpacker);
+	sys_free(x);
+}
+
+static bool
+has_digest(struct decoder *x, const struct layer_range *r,
+    const uint8_t expected[LAYER_DIGEST])
+{
+	uint8_t found[DIGEST_MAX];
+
+	return digest_once(x->digest, r->buf, r->length, found) == 0 &&
+	    memcmp(found, expected, LAYER_DIGEST) == 0;
+}
+
+/* The window of a span: in memory, or fetched and packed. */
+static int
+load_window(struct decoder *x, const struct ztoc *z,
+    const struct ztoc_span *s, const struct layer_range *r,
+    struct gzip_point *p)
+{
+	size_t n;
+
+	if (!z->packed || s->window_len == 0) {
+		p->window = s->window;
+		p->window_len = s->window_len;
+		return 0;
+	}
+	if (!has_digest(x, r, s->window_digest))
+		return -EBADMSG;
+	n = ZSTD_decompressDCtx(x->unpacker, x->window, sizeof(x->window),
+	    r->buf, r->length);
+	p->window = x->window;
+	p->window_len = n;
+	return ZSTD_isError(n) ? -EBADMSG : 0;
+}
+
+int
+ztoc_decode(struct layer_decoder *d, uint32_t unit,
+    const struct layer_range *r, void *content, const char **why)
+{
+	struct decoder *x = d->state;
+	const struct ztoc *z = d->l->state;
+	const struct ztoc_span *s = &z->spans[unit];
+	size_t size = d->l->index.units[unit].content;
+	struct gzip_point p = { .bits = s->bits };
+
+	*why = "a span does not have the digest that its ztoc states";
+	if (!has_digest(x, r, s->digest))
+		return -EBADMSG;
+	if (z->plain) {
+		memcpy(content, r->buf, size);
+		return 0;
+	}
+	*why = "the window of a span does not have the digest that its "
+	    "ztoc states";
+	if (load_window(x, z, s, r + 1, &p) != 0)
+		return -EBADMSG;
+	*why = "a span does not decompress as its ztoc states";
+	return gzip_resume(x->inflater, &p, r->buf, r->length, content, size);
+}
