@@ -32,7 +32,8 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
 install(DIRECTORY scripts/snap-startup-apps
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(FILES LICENSE NEWS README.md TYPE DOC)
-file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md)
+file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md
+    ${PROJECT_SOURCE_DIR}/doc/*.svg)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/doc)
 # bash finds a command's completions by its name.
 foreach(name IN LISTS tools PZC_NAMES)

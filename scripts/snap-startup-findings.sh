@@ -153,15 +153,15 @@ findings_warm() {
 }
 
 findings_ours() {
-	printf '\nWhat can be saved (by CPU time, bytes asked of the image, or bytes read from\nthe device; wall clock where it says wall):\n'
 	pairs_by wall 'v = get("wall_s")'
 	pairs_by cpu 'v = get("user_s") + get("sys_s")'
 	pairs_by bytes 'v = key("loop_B")'
 	pairs_by disk 'v = key("disk_B")'
-	for f_app in $apps; do
+	ours=$(for f_app in $apps; do
 		findings_order "$f_app"
 		findings_warm "$f_app"
-	done
+	done)
+	[ -z "$ours" ] || printf '\nWhat can be saved (by CPU time, bytes asked of the image, or bytes read from\nthe device; wall clock where it says wall):\n%s\n' "$ours"
 }
 
 print_findings() {

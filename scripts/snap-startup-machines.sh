@@ -53,6 +53,10 @@ print_machines() {
 	done
 	machine_what=$1
 	shift
+	seq "$machine_n" | awk '{
+		ms = ms sprintf(" %9s", $1)
+		try = try sprintf(" %6s", $1)
+	} END { printf "%-26s%s |%s\n", "", ms, try }'
 	tsv '
 	FNR == 1 { file++ }
 	!csv_row() { next }
