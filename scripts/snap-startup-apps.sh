@@ -169,29 +169,49 @@ image_make() {
 # paths in it are in the same place, in .paths
 touch_list() { echo "$study/touched/$1.$2.tsv"; }
 
-# touch_make NAME: lists the files and pages of the whole tree, and of each
-# part, that it needs until its window appears; the list is exact if erofs is
-# available
+# touch_trace NAME LIST [: IMAGE]: lists the files and pages that a launch
+# needs, exactly if erofs is available
+touch_trace() {
+	touch_app=$1 touch_to=$2
+	shift 2
+	TMPDIR=$study touchlog -q -f $touch_exact \
+	    --root "$(app_whole "$touch_app")" -o "$touch_to" -- \
+	    sh "$here/snap-startup-launch.sh" "$study" \
+	    "$(app_file "$touch_app")" "$(app_whole "$touch_app")" "$@" \
+	    2>>"$study/log" ||
+	    die "$touch_app under touchlog: $(tail -n 1 "$study/log")"
+}
+
+# touch_make NAME: lists what it needs until its window appears, for the report;
+# and what it needs until it is quiet, if that can be seen, for each part
 touch_make() {
 	touch_whole=$study/touched/$1.tsv
 	[ ! -e "$touch_whole" ] || return 0
 	need touchlog
 	mkdir -p "$study/touched"
-	touch_exact=--pages
-	! have mkfs.erofs || ! grep -q erofs /proc/filesystems ||
-	    touch_exact=--exact
-	TMPDIR=$study touchlog -q -f $touch_exact --root "$(app_whole "$1")" \
-	    -o "$touch_whole.new" -- sh "$here/snap-startup-launch.sh" "$study" \
-	    "$(app_file "$1")" "$(app_whole "$1")" 2>>"$study/log" ||
-	    die "$1 under touchlog: $(tail -n 1 "$study/log")"
+	touch_all=$study/touched/$1.quiet.tsv
+	if have mkfs.erofs && grep -q erofs /proc/filesystems; then
+		touch_exact=--exact
+		touch_trace "$1" "$touch_whole.new"
+		# the tree is then on a device of its own
+		touch_trace "$1" "$touch_all" : "$(app_whole "$1")"
+	else
+		touch_exact=--pages
+		touch_trace "$1" "$touch_whole.new"
+		cp "$touch_whole.new" "$touch_all"
+	fi
 	for touch_part in $(app_parts "$1"); do
-		touch_dir=$(app_dir "$1" "$touch_part")
-		touch_new=$(touch_list "$1" "$touch_part")
-		cut -f 2 "$touch_whole.new" | uniq | while IFS= read -r path; do
-			[ ! -f "$touch_dir/$path" ] || printf '%s\n' "$path"
-		done >"${touch_new%.tsv}.paths"
-		awk -F '\t' 'FNR == NR { part[$0]; next } $2 in part' \
-		    "${touch_new%.tsv}.paths" "$touch_whole.new" >"$touch_new"
+		touch_split "$1" "$touch_part"
 	done
 	mv "$touch_whole.new" "$touch_whole"
+}
+
+# touch_split NAME PART: the lists of a part, from $touch_all
+touch_split() {
+	split_dir=$(app_dir "$1" "$2") split_list=$(touch_list "$1" "$2")
+	cut -f 2 "$touch_all" | uniq | while IFS= read -r split_path; do
+		[ ! -f "$split_dir/$split_path" ] || printf '%s\n' "$split_path"
+	done >"${split_list%.tsv}.paths"
+	awk -F '\t' 'FNR == NR { part[$0]; next } $2 in part' \
+	    "${split_list%.tsv}.paths" "$touch_all" >"$split_list"
 }
