@@ -142,17 +142,18 @@ t 'statistics' 0 sqpack -f --stats=stats -F lz4 -o image tree
 is 'the size of the image' "$(sed 's/.*"image_B":\([0-9]*\).*/\1/' stats)" \
     "$(stat -c %s image)"
 for column in units raw_units duplicates fragments data_s read_busy_s \
-    read_stalled_s compress_busy_s compress_stalled_s write_busy_s \
+    read_stalled_s hash_busy_s compress_busy_s compress_stalled_s write_busy_s \
     write_stalled_s utilisation_pct maxrss_KiB; do
 	t "statistics: $column" 0 grep -Eq "\"$column\":[0-9]+" stats
 done
+shows 'statistics: versions' '"versions":"sqpack .*,zstd [0-9]' stats
 # shellcheck disable=SC2016
 t 'stages are busy or stalled for as long as data take' 0 awk -F '[,:]' '{
 	for (i = 1; i < NF; i++) {
 		gsub(/"/, "", $i)
 		at[$i] = $(i + 1)
 	}
-	off = at["read_busy_s"] + at["read_stalled_s"] - at["data_s"]
+	off = at["read_busy_s"] + at["read_stalled_s"] + at["hash_busy_s"] - at["data_s"]
 	off2 = at["write_busy_s"] + at["write_stalled_s"] - at["data_s"]
 	exit off * off > 1e-5 || off2 * off2 > 1e-5 || !(at["data_s"] > 0)
 }' stats

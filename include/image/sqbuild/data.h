@@ -96,6 +96,7 @@ struct sqb_data {
 	uint64_t end;			/* end of the last unit */
 	uint64_t in_B, raw_B, blocks, duplicates, duplicate_B;
 	struct pipeline_stats stats;
+	uint64_t hash_ns;		/* time that the reader spent hashing */
 	uint64_t raw_blocks;		/* blocks stored uncompressed */
 };
 

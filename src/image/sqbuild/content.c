@@ -4,6 +4,8 @@
  */
 #include "image/sqbuild/content.h"
 
+#include "base/sys.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -42,8 +44,8 @@ add(struct content *c, XXH128_hash_t block)
  * only with those whose first block has the same stored length modulo 1024, and
  * a block of zeros has its unpacked length there.
  */
-void
-content_add_hole(struct content *c, size_t len, uint32_t count)
+static void
+add_zeros(struct content *c, size_t len, uint32_t count)
 {
 	XXH128_hash_t hash = { 0, 0 };
 
@@ -56,12 +58,24 @@ content_add_hole(struct content *c, size_t len, uint32_t count)
 }
 
 void
+content_add_hole(struct content *c, size_t len, uint32_t count)
+{
+	uint64_t t0 = sys_now_ns();
+
+	add_zeros(c, len, count);
+	c->busy_ns += sys_now_ns() - t0;
+}
+
+void
 content_add(struct content *c, const uint8_t *block, size_t len)
 {
+	uint64_t t0 = sys_now_ns();
+
 	if (content_is_zero(block, len))
-		content_add_hole(c, len, 1);
+		add_zeros(c, len, 1);
 	else
 		add(c, XXH3_128bits(block, len));
+	c->busy_ns += sys_now_ns() - t0;
 }
 
 XXH128_hash_t

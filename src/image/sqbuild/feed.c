@@ -57,6 +57,7 @@ close_spool(struct feed *f)
 void
 feed_close(struct feed *f)
 {
+	f->d->hash_ns += f->content.busy_ns;
 	close_spool(f);
 	twins_close(&f->twins);
 	sys_free(f->fragment);

@@ -108,6 +108,10 @@ extern const char sqpack_usage[];
 int sqpack_help(struct sqpack *p);
 int sqpack_version(struct sqpack *p);
 
+/* Writes the versions of sqpack and its libraries, a line each. */
+enum { SQPACK_VERSIONS_B = 512 };
+void sqpack_versions(char text[SQPACK_VERSIONS_B]);
+
 /* Parses the options.  Returns -1, or the exit status. */
 int sqpack_parse(struct sqpack *p, int argc, char **argv);
 

@@ -82,12 +82,22 @@ sqpack_help(struct sqpack *p)
 	return options_help(&p->msg, sqpack_usage, help);
 }
 
-int
-sqpack_version(struct sqpack *p)
+void
+sqpack_versions(char text[SQPACK_VERSIONS_B])
 {
-	printf("sqpack (coldpress) %s\n%s\nlz4 %s\nzstd %s\nxz %s\n",
+	snprintf(text, SQPACK_VERSIONS_B,
+	    "sqpack (coldpress) %s\n%s\nlz4 %s\nzstd %s\nxz %s",
 	    COLDPRESS_VERSION, deflate_engine_versions(),
 	    LZ4_versionString(), ZSTD_versionString(),
 	    lzma_version_string());
+}
+
+int
+sqpack_version(struct sqpack *p)
+{
+	char text[SQPACK_VERSIONS_B];
+
+	sqpack_versions(text);
+	printf("%s\n", text);
 	return msg_finish(&p->msg);
 }

@@ -14,11 +14,11 @@
 
 static const char *const columns[] = { "method", "level", "block_B",
     "threads", "files_B", "read_B", "duplicates", "duplicate_B", "units",
-    "raw_units", "fragments", "raw_B", "data_B", "inodes_B", "listings_B", "tables_B",
-    "used_B", "image_B", "size_pct", "wall_s", "user_s", "sys_s",
-    "data_s", "read_busy_s", "read_stalled_s", "compress_busy_s",
+    "raw_units", "fragments", "raw_B", "data_B", "inodes_B", "listings_B",
+    "tables_B", "used_B", "image_B", "size_pct", "wall_s", "user_s", "sys_s",
+    "data_s", "read_busy_s", "read_stalled_s", "hash_busy_s", "compress_busy_s",
     "compress_stalled_s", "write_busy_s", "write_stalled_s",
-    "utilisation_pct", "maxrss_KiB" };
+    "utilisation_pct", "maxrss_KiB", "versions" };
 
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 
@@ -67,7 +67,7 @@ put_stage(struct table *t, double all_s, double stalled_s)
 }
 
 /*
- * The reader reads and hashes, and stalls for a free slot; threads compress,
+ * The reader reads, hashes, and stalls for a free slot; threads compress,
  * and stall for data; the writer is busy in write(2), and stalls for blocks.
  */
 static void
@@ -76,6 +76,7 @@ put_times(struct table *t, const struct sqpack *p)
 	const struct pipeline_stats *s = &p->data.stats;
 	double wall = (double)p->wall_ns / 1e9;
 	double data = (double)p->data_ns / 1e9;
+	double hash = (double)p->data.hash_ns / 1e9;
 	double idle = (double)s->idle_ns / 1e9;
 	double writes = (double)s->stall_out_ns / 1e9;
 	struct rusage u;
@@ -85,11 +86,24 @@ put_times(struct table *t, const struct sqpack *p)
 	table_real(t, seconds(u.ru_utime), 3);
 	table_real(t, seconds(u.ru_stime), 3);
 	table_real(t, data, 3);
-	put_stage(t, data, (double)s->stall_work_ns / 1e9);
+	put_stage(t, data - hash, (double)s->stall_work_ns / 1e9);
+	table_real(t, hash, 3);
 	put_stage(t, data * p->o.data.threads, idle);
 	put_stage(t, data, data > writes ? data - writes : 0);
 	table_real(t, 100.0 * (data - idle / p->o.data.threads) / wall, 1);
 	table_int(t, u.ru_maxrss);
+}
+
+/* The libraries on which the bytes depend. */
+static void
+put_versions(struct table *t)
+{
+	char text[SQPACK_VERSIONS_B];
+
+	sqpack_versions(text);
+	for (char *s = text; (s = strchr(s, '\n')) != NULL; s++)
+		*s = ',';
+	table_text(t, text);
 }
 
 int
@@ -105,6 +119,7 @@ sqpack_write_stats(struct sqpack *p)
 	if (rc == 0) {
 		put_sizes(t, p);
 		put_times(t, p);
+		put_versions(t);
 		rc = table_end(t);
 		e = table_close(t);
 		rc = rc != 0 ? rc : e;
