@@ -19,11 +19,10 @@ shell_test(root image_export root)
 shell_test(root mailfs root)
 shell_test(root snap_startup root)
 # there can be only one zfs-fuse
-set_tests_properties(root.mailfs PROPERTIES TIMEOUT 1800
-    RESOURCE_LOCK zfs-fuse)
+set_tests_properties(root.mailfs PROPERTIES RESOURCE_LOCK zfs-fuse)
 shell_test(san address san)
 shell_test(san thread san)
 shell_test(long valgrind long)
 shell_test(long options long)
 set_tests_properties(san.address san.thread long.valgrind long.options
-    PROPERTIES TIMEOUT 7200 RUN_SERIAL ON)
+    PROPERTIES TIMEOUT 14400 RUN_SERIAL ON)
