@@ -66,6 +66,13 @@ done
 is 'an archive in another order' $? 0
 holds 'an archive in another order' order.image
 
+# A directory without names
+mkdir nothing
+t 'an empty directory' 0 sqpack -f -F gzip -o image nothing
+t 'an empty directory: listed' 0 sqpack -l image
+t 'an empty directory: extracted' 0 sqpack -x got.nothing image
+t 'an empty directory: unsquashfs' 0 unsquashfs -q -n -d got.too image
+
 # Existing files are not touched, and failures leave nothing behind
 echo precious >there
 t 'an image is not replaced' 1 sqpack -o there tree

@@ -68,6 +68,13 @@ for o in '-F gzip' '-F zstd -L 1' '-F lz4 -b 4K' '-F lz4hc' '-F xz -b 1M' \
 	same "$o: made again, mounted" got want
 done
 
+# No names at all
+mkdir nothing
+sqpack -f -F gzip -o image nothing
+t 'an empty directory: mounted' 0 mount -o loop,ro image mnt
+t 'an empty directory: it can be mounted' 0 sqpack -l image
+umount mnt
+
 # A sparse file of 100 GiB: the kernel finds the data where it was
 # piece FILE KIB: 64 KiB of it
 piece() { dd if="$1" bs=1K skip="$2" count=64 status=none; }
