@@ -197,7 +197,7 @@ func main() {
 G
 	GOCACHE=$reader_dir/go-cache GOFLAGS=-mod=mod GO111MODULE=off \
 	    go build -o "$reader_dir/reader-go" "$reader_dir/reader.go" \
-	    2>/dev/null || say 'go: it builds nothing here'
+	    2>/dev/null || say 'go: it cannot build anything here'
 }
 
 java_program() {
@@ -225,7 +225,7 @@ public class Reader {
 }
 J
 	javac -d "$reader_dir" "$reader_dir/Reader.java" 2>/dev/null ||
-	    say 'javac: it compiles nothing here'
+	    say 'javac: it cannot compile anything here'
 }
 
 perl_programs() {

@@ -37,7 +37,7 @@ cells_make() {
 			printf '%s\n' "$make_row"
 		fi
 	done >"$study/table"
-	[ -s "$study/table" ] || die 'no row is left to be measured'
+	[ -s "$study/table" ] || die 'no row is left to measure'
 	make_n=1
 	while [ "$make_n" -le "$runs" ]; do
 		round_cells "$make_n"
@@ -132,7 +132,7 @@ study_cell() {
 	IFS=$cell_ifs
 	cell "$@" >"$cell_new"
 	awk '!/^#/ { n++ } END { exit n < 2 }' "$cell_new" ||
-	    die "$cell_csv: the run has left no row"
+	    die "$cell_csv: the run wrote no row"
 	mv "$cell_new" "$cell_csv"
 	rm -f "$cell_new".*
 }
@@ -207,7 +207,7 @@ cells_run() {
 		;;
 	*) die "no engine '$engine': local, parallel or slurm" ;;
 	esac
-	[ -z "$(cells_left)" ] || die 'not every cell was run'
+	[ -z "$(cells_left)" ] || die 'some cells were not run'
 }
 
 cells_array() {

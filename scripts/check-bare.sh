@@ -190,7 +190,7 @@ told() {
 	cat "$tmp/out"
 	for word in apt-get cmake gcc zlib1g-dev pigz; do
 		grep -q "missing, .* $word " "$tmp/out" || {
-			say "$1 does not say that $word is missing"
+			say "$1 does not report that $word is missing"
 			return 1
 		}
 	done
@@ -230,7 +230,7 @@ have git || cannot 'git is not installed'
 commit=$(git -C "$top" rev-parse HEAD 2>/dev/null) ||
     cannot "$top is not a git repository"
 [ -z "$(git -C "$top" status --porcelain)" ] ||
-    say 'what is not committed is not tested'
+    say 'uncommitted changes are not tested'
 TMPDIR=${TMPDIR:-/var/tmp}
 make_tmp
 chmod 755 "$tmp"

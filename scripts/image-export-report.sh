@@ -114,7 +114,7 @@ print_table() {
 		if (!(id in runs))
 			return "not measured"
 		return here[id] != "" ? here[id] : \
-		    sprintf("failed in all of %d runs", runs[id])
+		    sprintf("failed in all %d runs", runs[id])
 	}
 	{
 		printf "%-11s %7d | %4.1f %8s %6.1f | %s\n", $1, $2, $3,

@@ -39,7 +39,7 @@ verify() {
 # cell_measure ID VARIANT ALGORITHM WRITERS: writes rows of the copy and of the
 # commit to $cell_new.copy and .commit, and the keys of both to $measure_keys
 cell_measure() {
-	fs_begin "$2" "$3" || die "$2 with $3 cannot be made; see $study/log"
+	fs_begin "$2" "$3" || die "$2 with $3 cannot be created; see $study/log"
 	measure_keys="corpus=$corpus;files_n=$files;apparent_B=$apparent_B"
 	measure_keys="$measure_keys;fstype=$(stat -f -c %T "$(fs_mnt)")"
 	measure_keys="$measure_keys;load=$([ -z "$load" ] && echo idle || echo live)"
@@ -61,7 +61,7 @@ cell_measure() {
 	measure_keys="$measure_keys;machine_s=$(since "$measure_machine" "$(machine_s)")"
 	[ -z "$measure_daemon" ] ||
 	    measure_keys="$measure_keys;daemon_s=$(since "$measure_daemon" "$(fs_daemon_s "$2")")"
-	fs_anew "$2" || die "$1: cannot be mounted again; see $study/log"
+	fs_anew "$2" || die "$1: cannot be remounted; see $study/log"
 	measure_keys="$measure_keys;$(fs_sizes "$2")"
 	measure_why=${measure_why:-$(verify)}
 	if [ -n "$measure_why" ]; then

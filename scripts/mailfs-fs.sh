@@ -58,7 +58,7 @@ fuse_stop() {
 	stop_pid=$(grep -l -s -x zfs-fuse /proc/[0-9]*/comm | head -n 1)
 	stop_pid=${stop_pid#/proc/}
 	stop_pid=${stop_pid%/comm}
-	echo "stop it by 'systemctl stop zfs-fuse', or end its process ($stop_pid)"
+	echo "stop it by 'systemctl stop zfs-fuse', or kill process $stop_pid"
 }
 
 # kstat_end: zfs-fuse mounts a file system on /zfs-kstat, and leaves it behind
@@ -245,7 +245,7 @@ fs_proven() {
 fs_begin() {
 	fs_end || return
 	fs_try "$@" && return
-	say "$1 with $2: again"
+	say "$1 with $2: trying again"
 	fs_end || return
 	fs_try "$@"
 }

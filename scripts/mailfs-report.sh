@@ -274,7 +274,7 @@ as it fits.'
 		echo 'zfs-fuse is a process: its times are not those of a kernel, its sizes are.'
 		;;
 	esac
-	echo 'W: w1 one writer; w2 two, each of which copies everything (as the study had it);
+	echo 'W: w1 one writer; w2 two, each of which copies everything (like the study);
 s2 two that share the work.'
 }
 

@@ -31,7 +31,7 @@ source_place() {
 	[ "$dir" = "$study/mail" ] || dir_place
 	[ -z "$(find "$dir" -name '*
 *' -print | head -n 1)" ] ||
-	    die "$dir: a name with a newline, which cpio cannot be given"
+	    die "$dir: a name has a newline, which cpio cannot handle"
 }
 
 # source_sizes DIRECTORY: the number of files, and their total size

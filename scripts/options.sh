@@ -39,7 +39,7 @@ study_option() {
 study_set() {
 	case $2 in
 	*"$tab"* | *'
-'*) die "a tab or a newline in $1 is more than this script can do" ;;
+'*) die "$1 has a tab or a newline, which is not supported" ;;
 	esac
 	eval "$1=\$2"
 	study_asked="$study_asked $1"

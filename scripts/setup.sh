@@ -45,7 +45,7 @@ packages_rights() {
 # them and exits
 packages_install() {
 	have dpkg-query || {
-		say 'not a Debian system: nothing is installed, go on with what is'
+		say 'not a Debian system: nothing is installed automatically'
 		return 0
 	}
 	missing=$(packages_missing "$@")

@@ -55,7 +55,7 @@ app_whole() {
 # app_check NAME: dies unless its description is valid
 app_check() {
 	app_path=$(app_file "$1")
-	[ -r "$app_path" ] || die "$app_path: there is no such description"
+	[ -r "$app_path" ] || die "$app_path: no such description"
 	check_bad=$(grep -Env '^(#|$|(packages|own|tree|appimage|generate|host|command|class|criterion|match)=.)' \
 	    "$app_path" | head -n 1)
 	[ -z "$check_bad" ] || die "$app_path: line ${check_bad%%:*} is not KEY=VALUE of a known key"

@@ -16,7 +16,7 @@ machine_rows() {
 		    rows_from=${1%/}/part.csv
 	fi
 	[ -f "$rows_from" ] && [ -r "$rows_from" ] ||
-	    die "$1: there are no rows; make its own report first"
+	    die "$1: no rows; run its own report first"
 	if grep -q '^series,' "$rows_from"; then
 		cat "$rows_from"
 	else

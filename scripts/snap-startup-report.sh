@@ -38,7 +38,7 @@ published_report() {
 	    die "$published_rows: not ITER:SNAP:MODE:SIZE:START:START2[:START3:START4]:WALK in every line"
 	apps=$(cut -d : -f 2 "$published_rows" | sort -u |
 	    sed 's/^gnome-//' | tr '\n' ' ')
-	printf 'The rows of %s, as the study published them.\n' "$published_rows"
+	printf 'The rows of %s, as published by the study.\n' "$published_rows"
 	awk -F : '$5 < 200 || $6 < 200 { n++ } END {
 		if (n)
 			print "Of " NR " rows " n " have a launch of less than 200 ms: the window seen was\nprobably another one.  They are included."

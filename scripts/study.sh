@@ -109,9 +109,9 @@ plan_take() {
 		eval "take_was=\$$take_key take_now=\$asked_$take_key"
 		[ "$take_was" != "$take_now" ] || continue
 		plan_may_change "$take_key" ||
-		    die "$study was begun with another $take_key ('$take_was', not '$take_now'): choose another -o, or remove it"
+		    die "$study was started with a different $take_key ('$take_was', not '$take_now'): choose another -o, or remove it"
 		[ "$step" = prepare ] ||
-		    die "$study was prepared with another $take_key ('$take_was', not '$take_now'): prepare it again"
+		    die "$study was prepared with a different $take_key ('$take_was', not '$take_now'): prepare it again"
 		[ "$take_key" != runs ] || [ "$take_now" -gt "$take_was" ] ||
 		    continue
 		eval "$take_key=\$take_now"
@@ -130,7 +130,7 @@ study_own() {
 	own_bad=$(find "$study" -maxdepth 1 ! -name 'tree*' -perm /022 |
 	    head -n 1)
 	[ -z "$own_bad" ] ||
-	    die "$own_bad can be written by others: if you trust what it holds, chmod go-w it"
+	    die "$own_bad can be written by others: if you trust its contents, run chmod go-w on it"
 	for own_file in plan lock cells.tsv start; do
 		[ ! -e "$study/$own_file" ] || [ -O "$study/$own_file" ] ||
 		    die "$study/$own_file belongs to another user"
@@ -154,7 +154,7 @@ study_make() {
 	    [ -z "$(ls -A "$study")" ] ||
 	    die "$study is not the folder of a study: choose another -o"
 	[ -e "$study/plan" ] || [ ! -e "$rows_csv" ] ||
-	    die "$rows_csv exists, but not its study: choose another -o, or remove it"
+	    die "$rows_csv exists, but its study does not: choose another -o, or remove it"
 }
 
 # study_lock: makes sure that no other run uses this study, now or later.  A
@@ -162,10 +162,10 @@ study_make() {
 study_lock() {
 	need flock
 	exec 9>>"$study/lock"
-	flock -n 9 || die "another run is at work in $study: wait for its end"
+	flock -n 9 || die "another run is using $study: wait until it ends"
 	exec 8>>"$study/lock.cell"
 	flock -n 8 || {
-		say 'waiting for the run that a killed script has left'
+		say 'waiting for the run left by a killed script'
 		flock 8
 	}
 	exec 8>&-
@@ -195,7 +195,7 @@ study_prepare() {
 	: >>"$study/log"
 	if [ -e "$study/plan" ]; then
 		plan_take
-		[ "$verbosity" = 0 ] || say "going on with $study"
+		[ "$verbosity" = 0 ] || say "continuing $study"
 	else
 		series=$(date -u +%Y%m%dT%H%M%SZ)-$$-$study_name
 		cold_check
@@ -253,7 +253,7 @@ study_report() {
 	[ -z "$report_words" ] ||
 	    printf '\n%s\n' "$(printf '%s\n' "$report_words" | wrap)"
 	[ "${report_left:-0}" = 0 ] ||
-	    printf '\nNot at its end: %d of %d runs have not been made yet.\n' \
+	    printf '\nUnfinished: %d of %d runs have not been made yet.\n' \
 	    "$report_left" "$(wc -l <"$study/cells.tsv")"
 	printf '\nRows: %s\n' "$rows_csv"
 }

@@ -58,7 +58,7 @@ print_row() {
 		if (id ~ /^B/)
 			out = size["A" substr(id, 2)]
 		if (s == "") {
-			printf "%-4s%-*s failed in all of %d runs\n", id,
+			printf "%-4s%-*s failed in all %d runs\n", id,
 			    width, what, runs
 			exit
 		}
@@ -93,7 +93,7 @@ print_table() {
 		print_row
 	done
 	[ ! -s "$study/unasked" ] ||
-	    printf '\n%s\n' "$(printf 'Not asked for here (--rows): %s.\n' \
+	    printf '\n%s\n' "$(printf 'Not selected (--rows): %s.\n' \
 	    "$(tr '\n' ' ' <"$study/unasked" | sed 's/ $//')" | wrap)"
 }
 
@@ -163,7 +163,7 @@ print_findings() {
 		finding 'pigz at the far end beats pigz here' R5 R4 1
 		finding 'pigz at the far end beats plain ssh' R5 R1 1
 	}
-	echo 'And beyond it:'
+	echo 'And beyond the study:'
 	finding 'pzc -p1 is no slower than gzip, to a file' A10 A2 1
 	finding 'pzc -p4 is faster than pigz -p4, to a file' A12 A6 1
 	finding 'pzc -p4 to a file is within 9 % of reading alone' A12 B1 1.09

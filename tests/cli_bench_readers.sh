@@ -35,7 +35,7 @@ is 'a row each' "$(grep -c '^gzip,gzip,' r/rows.csv)" 8
 t 'report alone' 0 bench -o r --formats 'gzip bzip2' report
 shows 'report alone: the table' '^| gzip 9.9 | 4 of 4 |  |$'
 t 'no rows' 1 bench -o nothing report
-t 'a size that is none' 1 bench -s many
+t 'an invalid size' 1 bench -s many
 t 'an unknown option' 2 bench --nonsense
 t '-h' 0 bench -h
 

@@ -17,7 +17,7 @@ done
 t 'prepare, run and report' 0 to table bench -n 2 -s 1 --files 20 \
     --jobs 'zstd-1-mixed extract-small threads-zstd-1' given
 for job in zstd-1-mixed extract-small; do
-	t "$job beside its peer" 0 grep -Eq "^\| $job \| (mk|un)squashfs \
+	t "$job and its peer" 0 grep -Eq "^\| $job \| (mk|un)squashfs \
 [0-9.]+ \| [0-9.]+ \(n < 6\) \| [0-9.]+ \(n < 6\) \| 2 \| [0-9.]+ \([0-9]+ MiB\) \|" \
 	    table
 done

@@ -30,11 +30,11 @@ for option in --threads --processes; do
 	t "$option" 0 to got coldwalk $option 3 tree
 	t 'the same lines' 0 cmp want got
 done
-t 'sha256sum -c takes them' 0 sh -c 'cd tree && sha256sum --quiet -c ../got'
+t 'sha256sum -c accepts them' 0 sh -c 'cd tree && sha256sum --quiet -c ../got'
 (cd tree && find . -type f -print0 | sed -z 's|^\./||' | LC_ALL=C sort -z |
     xargs -0 md5sum) >want.md5
 t 'MD5' 0 to got.md5 coldwalk --hash md5 tree
-t 'as md5sum has it' 0 cmp want.md5 got.md5
+t 'as md5sum prints it' 0 cmp want.md5 got.md5
 t 'two paths' 0 to got coldwalk tree/sub tree/empty tree/text
 t 'have their names in front' 0 grep -q '  tree/sub/deep/one$' got
 t '--prefix' 0 to got coldwalk --prefix at/ tree
@@ -43,7 +43,7 @@ t 'is in front' 0 grep -q '  at/sub/deep/one$' got
 t '-o' 0 to empty coldwalk -o sums tree
 t 'writes the lines' 0 cmp want sums
 t 'and nothing else' 0 test ! -s empty
-t 'an old manifest stays' 1 coldwalk -o sums tree/sub
+t 'an old manifest is kept' 1 coldwalk -o sums tree/sub
 t 'as it was' 0 cmp want sums
 t '-f replaces it' 0 coldwalk -f -o sums tree/sub
 
@@ -56,7 +56,7 @@ is 'both' "$(wc -l <got)" 2
 t 'NUL without -0' 1 to got sh -c 'coldwalk --files-from - tree <list0'
 is 'reads no half of a list' "$(wc -c <got)" 0
 printf 'text\nno such\n' >list
-t 'a name that is not there' 1 to got coldwalk --files-from list tree
+t 'a missing name' 1 to got coldwalk --files-from list tree
 is 'does not hide the other' "$(sed 's/.*  //' got)" text
 
 cat tree/text tree/noise >all
@@ -66,7 +66,7 @@ is 'says how much is in memory' \
 t 'as a row' 0 to rows coldwalk --resident --csv all
 is 'of the pages it has' "$(tail -n 1 rows | cut -d , -f 2-4)" \
     "1,0,$(((900000 + $(getconf PAGESIZE) - 1) / $(getconf PAGESIZE)))"
-t 'a name that is not there' 1 to rows coldwalk --resident --csv all none
+t 'a missing name' 1 to rows coldwalk --resident --csv all none
 is 'does not hide the other' "$(tail -n 1 rows | cut -d , -f 2)" 1
 t '--resident reads nothing' 1 coldwalk --resident -o sums2 tree
 t 'and sums up nothing' 1 coldwalk --resident --summary tree
@@ -106,7 +106,7 @@ done
 t 'an image at an offset' 0 to got coldwalk --offset 4096 behind
 t 'the same' 0 cmp want got
 t 'without the offset it is a file' 0 to got coldwalk behind
-is 'of one line' "$(wc -l <got)" 1
+is 'a list of one line' "$(wc -l <got)" 1
 t 'no image at an offset' 1 coldwalk --offset 100 image
 t 'no offset in a directory' 1 coldwalk --offset 100 tree
 printf 'sub/deep/one\n' >list
@@ -115,7 +115,7 @@ is 'that one' "$(sed 's/.*  //' got)" sub/deep/one
 t 'rows of an image' 0 to rows coldwalk --csv image
 # two files with the same bytes: one is a duplicate of the other
 # shellcheck disable=SC2016
-t 'tell of duplicates' 0 awk -F , '{ of[$2] = $8 }
+t 'duplicates are reported' 0 awk -F , '{ of[$2] = $8 }
     END { exit !(of["text"] == "sub/twin" && of["sub/twin"] == "" ||
         of["sub/twin"] == "text" && of["text"] == "") }' rows
 

@@ -15,7 +15,7 @@ t 'the whole image' 0 to want coldwalk whole
 
 told_of() {
 	t "$1" 1 to got told coldwalk spoilt
-	t "$1: a sentence" 0 grep -q '^coldwalk: spoilt: ' err
+	t "$1: a message" 0 grep -q '^coldwalk: spoilt: ' err
 	case $1 in
 	*version* | *logarithm* | *root* | *target* | *fragment*) ;;
 	*) same "$1: what can be read is read" got want ;;
@@ -32,8 +32,8 @@ same 'the place where the file ends' err want.err
 # Names.
 for suffix in squashfs sqfs sfs snap AppImage; do
 	seq 9 >no.$suffix
-	t ".$suffix that is none" 1 to got told coldwalk no.$suffix
-	t 'a sentence' 0 grep -q 'named like an image' err
+	t ".$suffix without an image" 1 to got told coldwalk no.$suffix
+	t 'a message' 0 grep -q 'named like an image' err
 	is 'and no line' "$(cat got)" ''
 done
 t '--plain' 0 to got coldwalk --plain no.snap
@@ -42,7 +42,7 @@ t '--plain of an image' 0 to got coldwalk --plain whole
 is 'too' "$(cat got)" "$(sha256sum whole)"
 : >empty.sqfs
 t 'an empty one' 1 told coldwalk empty.sqfs
-t 'beside a good one' 1 to got told coldwalk empty.sqfs whole
+t 'next to a good one' 1 to got told coldwalk empty.sqfs whole
 is 'which is read' "$(grep -c . got)" "$(grep -c . want)"
 
 # An AppImage: a 64-bit program whose section headers end at 4096, then one
@@ -74,7 +74,7 @@ while [ $i -lt 2000 ]; do
 done
 mksquashfs many names -noappend -no-progress >/dev/null 2>&1
 t 'names for which there is no memory' 1 to got told coldwalk --memory 100K names
-t 'a sentence says what to do' 0 grep -q -e '--memory allows more' err
+t 'a message says what to do' 0 grep -q -e '--memory allows more' err
 t 'more memory' 0 to got coldwalk --memory 4M names
 is 'all of them' "$(grep -c . got)" 2000
 t 'no memory' 1 coldwalk --memory none names
@@ -85,7 +85,7 @@ t 'a list with names from the root and outside' 1 to got told \
     coldwalk --files-from list whole
 is 'those within are read' "$(sed 's/.*  //' got | tr '\n' ' ')" \
     'large sub/small '
-t 'the other is told of' 0 grep -q "'../whole' is not a path inside" err
+t 'the other is reported' 0 grep -q "'../whole' is not a path inside" err
 mkdir odd
 : >"$(printf 'odd/a\377b')"
 : >"$(printf 'odd/\303\251')"

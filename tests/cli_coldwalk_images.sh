@@ -118,7 +118,7 @@ row() {
 is 'a file of blocks' "$(row sub/twin)" 'file 1288895 10  large  '
 is 'the first of its twins has no other' "$(row large)" 'file 1288895 10    '
 is 'a hole has no blocks' "$(row hole)" 'file 3000000 0    '
-is 'of these one is there' "$(row holes)" 'file 700000 1    '
+is 'one of these exists' "$(row holes)" 'file 700000 1    '
 is 'a hard link' "$(row sub/deep/hard)" 'file 300000 3  noise  '
 is 'a small file' "$(row many/17 | sed 's/ [0-9]* *$/ N/')" 'file 42 0 N'
 t 'is in a fragment block' 0 test "$(value rows many/17 fragment)" -ge 0
@@ -138,7 +138,7 @@ for what in tree img; do
 	t "a list, $what" 1 to got told coldwalk --files-from list "$what"
 	is "two are read, $what" "$(sed 's/.*  //' got | tr '\n' ' ')" \
 	    'many/17 sub/deep/hard '
-	is "the others are told of, $what" "$(sed 's/coldwalk: //' err)" \
+	is "the others are reported, $what" "$(sed 's/coldwalk: //' err)" \
 	    'fifo: not a regular file
 many: Is a directory
 none: No such file or directory
@@ -190,16 +190,16 @@ for file in small1 small2 small3; do
 done >>want.bad
 for p in 1 2; do
 	t "a damaged image, $p threads" 1 to got told coldwalk -p$p spoilt
-	same "each bad block is told, in their order, $p threads" err want.bad
+	same "bad blocks are reported in order, $p threads" err want.bad
 done
 t 'rows of it' 1 to rows coldwalk --csv spoilt
 is 'say so' "$(value rows two error)" 'damaged'
 is 'and have no hash' "$(value rows two hash)" ''
-t 'a manifest of what is left' 1 coldwalk -o left spoilt
+t 'a manifest of the rest' 1 coldwalk -o left spoilt
 same 'is written' left got
 head -c $((inodes / 2)) bad >half
 t 'half of it' 1 told coldwalk half
-is 'a sentence' "$(cat err)" \
+is 'a message' "$(cat err)" \
     "coldwalk: half: the file ends before the image's tables begin"
 
 # A hostile image: the tail of a file is so far outside its fragment block that
@@ -228,7 +228,7 @@ cp bad hostile
 printf '\377\377\377\377\377\377\377\177' |
     dd of=hostile bs=1 seek=72 conv=notrunc 2>/dev/null
 t 'tables outside' 1 told coldwalk hostile
-t 'a sentence of it' 0 grep -q 'out of place' err
+t 'with a message' 0 grep -q 'out of place' err
 
 # Memory is bounded: blocks of 1 MiB, many more than fit.
 if sanitized coldwalk; then

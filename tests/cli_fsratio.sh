@@ -93,7 +93,7 @@ mkdir hard
     head -c 1048576 >hard/noise
 to soft.csv fsratio --csv --fs btrfs -a zlib-3,off hard
 to forced.csv fsratio --csv --fs btrfs --force -a zlib-3 hard
-is 'btrfs: force compresses the second chunk, too' \
+is 'btrfs: force also compresses the second chunk' \
     "$(($(row zlib-3 physical_B forced.csv) < 131072 + 3 * 131072 + 300000)) \
 $(($(row zlib-3 physical_B soft.csv) >= $(row zlib-3 physical_B forced.csv)))" \
     '1 1'
@@ -140,7 +140,7 @@ if [ -r /sys/class/net/lo/statistics/rx_bytes ]; then
 	for fs in zfs btrfs squashfs; do
 		t "$fs: a file that became shorter" 1 fsratio --fs $fs -a off \
 		    /sys/class/net/lo/statistics
-		is "$fs: is told once" "$(grep -c \
+		is "$fs: is reported once" "$(grep -c \
 		    'rx_bytes: became shorter while it was read' .t.err)" 1
 	done
 else
@@ -177,8 +177,8 @@ rm -rf sparse
 # Names are bytes; files that disappear or grow are handled.
 printf x >"odd/$(printf 'a\377\nb')"
 for fs in zfs btrfs squashfs; do
-	t "$fs: a name that is no text" 0 fsratio --fs $fs -a off odd
-	is "$fs: and nothing said" "$(wc -c <.t.err)" 0
+	t "$fs: a name that is not text" 0 fsratio --fs $fs -a off odd
+	is "$fs: without a message" "$(wc -c <.t.err)" 0
 done
 i=0
 while [ $i -lt 200 ]; do
@@ -199,7 +199,7 @@ for fs in zfs btrfs squashfs; do
 	done
 	status=0
 	wait $child || status=$?
-	is "$fs: files that change have rows, and a sentence if it is seen" \
+	is "$fs: files that change have rows, and a message if noticed" \
 	    "$(wc -l <out) $status" "3 $([ -s err ] && echo 1 || echo 0)"
 	i=0
 	while [ $i -lt 200 ]; do
@@ -209,9 +209,9 @@ for fs in zfs btrfs squashfs; do
 done
 
 t 'no such directory' 1 fsratio tree/nowhere
-t 'a file is none' 1 fsratio tree/numbers
+t 'a file is not one' 1 fsratio tree/numbers
 t 'an unknown algorithm' 1 fsratio -a brotli tree
-t 'one that zfs-fuse has not' 1 fsratio --fs zfs-fuse -a lz4 tree
+t 'an algorithm that zfs-fuse lacks' 1 fsratio --fs zfs-fuse -a lz4 tree
 t 'an unknown filesystem' 1 fsratio --fs ext5 tree
 t 'a record of odd size' 1 fsratio --recordsize 3000 tree
 t 'a sector of odd size' 1 fsratio --ashift 8 tree
@@ -221,8 +221,8 @@ t 'records of squashfs' 1 fsratio --fs squashfs --recordsize 4K tree
 t 'sizes of squashfs' 1 fsratio --fs squashfs --by-size tree
 t 'blocks of zfs' 1 fsratio --block 4K tree
 t 'force of zfs' 1 fsratio --force tree
-t 'one that btrfs has not' 1 fsratio --fs btrfs -a lz4 tree
-t 'one that squashfs has not' 1 fsratio --fs squashfs -a zlib-3 tree
+t 'an algorithm that btrfs lacks' 1 fsratio --fs btrfs -a lz4 tree
+t 'an algorithm that squashfs lacks' 1 fsratio --fs squashfs -a zlib-3 tree
 t 'rows of two kinds' 1 fsratio --csv --json tree
 t 'nothing to look at' 1 fsratio
 t 'help' 0 fsratio -h

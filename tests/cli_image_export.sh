@@ -37,12 +37,12 @@ is 'every cell has its rows' "$(runs r.csv)" \
     'lz4.p2x2 lz4.p4x2 lz4.p8x2 none.nodup.p2x2 none.p2x2 zstd1.nodup.p2x2 zstd1.p2x2 zstd2.p2x2 '
 t "the study's own table" 0 grep -q \
     '^lz4hc  *4 |  3.9 16m59.8s   60.4 | not measured$' table
-t 'beside ours' 0 grep -E -q \
+t 'next to ours' 0 grep -E -q \
     '^zstd1 +2 \|  2.0  1m20.6s   55.4 \|  2 +[0-9]+\.[0-9]{2} +[0-9]+\.[0-9]{3} +[0-9]+\.[0-9]{2}$' table
 t 'two runs decide nothing' 0 grep -q 'not decided: fewer than 6 pairs' table
 t 'duplicates were found' 0 test "$(fact r.csv zstd1.p2 dup_n)" -gt 50
-is 'and kept when asked' "$(fact r.csv zstd1.nodup.p2 dup_n)" ''
-t 'which takes room' 0 test "$(fact r.csv zstd1.nodup.p2 image_B)" \
+is 'and kept on request' "$(fact r.csv zstd1.nodup.p2 dup_n)" ''
+t 'which takes space' 0 test "$(fact r.csv zstd1.nodup.p2 image_B)" \
     -gt "$(fact r.csv zstd1.p2 image_B)"
 is 'threads do not change the image' "$(fact r.csv lz4.p2 image_B)" \
     "$(fact r.csv lz4.p8 image_B)"
@@ -51,7 +51,7 @@ t 'reading back took memory' 0 test "$(value r.csv lz4.p2.read maxrss_KiB)" \
 is 'who read' "$(fact r.csv lz4.p2.read reader)" unsquashfs
 is 'no image is left' "$(find r.csv.d -name '*.sqsh' -o -name '*.out')" ''
 t 'lapcmp reads the rows' 0 lapcmp r.csv
-t 'sqpack is in no row that was not asked for' 1 grep -Eq '[.]sqpack|by sqpack' table
+t 'sqpack is only in requested rows' 1 grep -Eq '[.]sqpack|by sqpack' table
 if have gnuplot; then
 	for chart in p2 duplicates; do
 		t "chart: $chart" 0 grep -q '</svg>' "r-$chart.svg"
@@ -77,14 +77,14 @@ for other in '--threads 3' --cold '-S 7' '--from debian' --subset \
 	esac
 	# shellcheck disable=SC2086
 	t "going on with another $other" 1 told study -o r.csv $other
-	t 'is refused' 0 grep -q 'was begun with another' err
+	t 'is refused' 0 grep -q 'was started with a different' err
 done
 
 killed k.csv sh "$SRC/scripts/image-export" --quick --reader unsquashfs -n 8 \
     --rows 'none.p2 zstd1.p2' -o k.csv
-t 'after KILL it goes on' 0 study -n 8 -o k.csv
+t 'it continues after KILL' 0 study -n 8 -o k.csv
 is 'every run once' "$(runs k.csv)" 'none.p2x8 zstd1.p2x8 '
-is 'no image is left then too' \
+is 'no image is left then, either' \
     "$(find k.csv.d -name '*.sqsh' -o -name '*.out' -o -name '.0*')" ''
 
 # Programs that fail.
@@ -105,7 +105,7 @@ is 'failed cells are kept' "$(runs f.csv)" \
 is 'as failed' "$(value f.csv zstd2.p2 exit)" 1
 is 'or killed' "$(value f.csv zstd3.p2 signal)" 9
 is 'nothing was read back' "$(value f.csv zstd2.p2.read exit)" ''
-t 'and the report tells' 0 grep -q \
+t 'and the report says so' 0 grep -q \
     '^zstd2.p2: 2 of 2 runs failed and are left out$' table
 t 'what is not known is missing' 0 grep -q \
     '^lz4  *2 |.*| missing: no such compressor$' table
@@ -115,9 +115,9 @@ fake df <<'EOF'
 printf 'Avail\n1000000\n'
 EOF
 t 'no room: refused' 1 told faked -n 1 -o full.csv prepare
-t 'with a sentence' 0 grep -q 'takes up to .* bytes, 1000000 are free' err
+t 'with a message' 0 grep -q 'takes up to .* bytes, 1000000 are free' err
 t 'no room for a cell' 1 faked -n 9 --rows none.p2 -o k.csv
-is 'which is no run' "$(find k.csv.d/rows -name '0*.csv' | wc -l)" 16
+is 'which is not a run' "$(find k.csv.d/rows -name '0*.csv' | wc -l)" 16
 rm fake/df
 
 # Sources of the content.
@@ -130,7 +130,7 @@ exit 1
 EOF
 t 'pytorch that cannot be had' 77 told faked --from pytorch --subset -o s.csv
 t 'the reason' 0 grep -q 'cannot be downloaded' err
-is 'it would have been downloaded beside the rows' "$(cat pip)" \
+is 'it would have been downloaded next to the rows' "$(cat pip)" \
     "$PWD/s.csv.d/wheels/tmp"
 t 'debian that cannot be had' 77 faked --from debian -o s.csv
 t 'no such source' 1 faked --from moon -o s.csv
@@ -143,8 +143,8 @@ if have skopeo && have umoci && umoci init --layout layout 2>/dev/null; then
 	same 'is unpacked' o.csv.d/tree/tree/a tree/a
 	t 'oci that cannot be reached' 77 told study --from oci oci:nowhere:x \
 	    -o u.csv
-	t 'a sentence' 0 grep -q ': oci:nowhere:x cannot be reached$' err
-	t 'a registry that is not there' 77 study \
+	t 'a message' 0 grep -q ': oci:nowhere:x cannot be reached$' err
+	t 'a missing registry' 77 study \
 	    --from oci 127.0.0.1:1/some/image:1 -o u.csv
 	fake skopeo <<'EOF'
 for arg; do
@@ -158,7 +158,7 @@ EOF
 	    oci:layout:f docker://127.0.0.1/g; do
 		t "oci $image" 77 faked --from oci $image -o u.csv
 	done
-	is 'is asked for as what it is' "$(cat asked)" "$(printf '%s ' \
+	is 'is requested by its type' "$(cat asked)" "$(printf '%s ' \
 	    --src-tls-verify=false docker://127.0.0.1:5/a:1 \
 	    --src-tls-verify=false docker://localhost/a docker://hub.org:5/a/b \
 	    docker://c/d:2 docker://e oci:layout:f --src-tls-verify=false \
@@ -177,15 +177,15 @@ is 'have rows' "$(runs "$odd.csv")" 'zstd1.p2x1 zstd2.p2x1 '
 mkdir scratch scratch/coldpress.out
 t 'unpacking elsewhere' 0 study -n 1 --rows 'zstd1.p2' --scratch scratch \
     -o x.csv "$odd"
-is 'leaves what was there' "$(ls scratch)" coldpress.out
+is 'leaves what existed' "$(ls scratch)" coldpress.out
 
 # A plan planted by another user is not obeyed.
 mkdir planted.csv.d
 sed 's/^start	.*/start	touch obeyed/' o.csv.d/plan >planted.csv.d/plan \
     2>/dev/null || printf 'start\ttouch obeyed\n' >planted.csv.d/plan
 chmod o+w planted.csv.d
-t 'a folder that is open to all' 1 told study -o planted.csv run
-t 'is told of' 0 grep -q 'can be written by others' err
+t 'a folder that everybody can write to' 1 told study -o planted.csv run
+t 'is reported' 0 grep -q 'can be written by others' err
 t 'and its plan not obeyed' 1 test -e obeyed
 
 mkdir own
@@ -205,7 +205,7 @@ mksquashfs "$ENROOT_DATA_PATH/$4" "$3" -all-root -no-progress \
 EOF
 t 'enroot or what is like it' 0 faked --enroot -n 1 --rows zstd1.p2 -o e.csv own
 t 'it made an image' 0 test "$(fact e.csv zstd1.p2 image_B)" -gt 4000
-is 'and what it said is read' "$(fact e.csv zstd1.p2 dup_n)" 1
+is 'and its output is read' "$(fact e.csv zstd1.p2 dup_n)" 1
 t 'another tree' 1 faked --enroot -o e.csv tree
 t 'rows inside the tree' 1 study -n 1 -o own/x.csv own
 t 'no tree' 1 study -o n.csv none
@@ -221,7 +221,7 @@ if have sqpack; then
 	    --rows 'none.sqpack.p2 zstd1.p2 zstd1.sqpack.p2' --start create
 	is 'have rows' "$(runs q.csv)" \
 	    'none.sqpack.p2x1 zstd1.p2x1 zstd1.sqpack.p2x1 '
-	t 'beside each other' 0 grep -E -q \
+	t 'side by side' 0 grep -E -q \
 	    '^  by sqpack +\| +\|  1 +[0-9.]+ +[0-9.]+ ' table
 	t 'of the same content' 0 sh -c "grep -v '^#' q.csv | grep -c image_B"
 	t 'how busy it was' 0 test -n "$(fact q.csv zstd1.sqpack.p2 busy_pct)"
@@ -383,7 +383,7 @@ t 'are not the eight of the study' 0 to v study -o v.csv report
 verdict v 'An I/O limit' 'not measured'
 t 'one cold tree' 0 variant 'sed "0,/resident_pct=100.0/s//resident_pct=50.0/"'
 t 'is not called warm' 0 to v study -o v.csv report
-t 'but told' 0 grep -q \
+t 'but reported' 0 grep -q \
     '^1 of [0-9]* exports began with less than 99 % of it in memory' v
 t 'levels that are pooled' 0 variant \
     "sed -n 'p;s/^s,zstd1\(.nodup\)*.p2,/s,zstd3\1.p2,/p' | grep -v ',[3-6],all'"
@@ -394,9 +394,9 @@ t 'the family of verdicts' 0 grep -q \
 is 'prose is within 80 columns' "$(sed -n '/^22 findings/,/^$/p' known |
     awk 'length > 80')" ''
 
-t 'the failed run is told' 0 grep -q \
+t 'the failed run is reported' 0 grep -q \
     '^zstd1.p2: 1 of 7 runs failed and are left out$' known
-t 'the warm start too' 0 grep -q '; 1 not proven so and left out' known
+t 'also the warm start' 0 grep -q '; 1 not proven so and left out' known
 t 'oversubscription' 0 grep -q '^8 threads on 2 processors are oversub' known
 # none.p2 is the fastest; with the rounds' slowness (1.1 .. 1.6, median 1.35)
 # zstd 1 takes 13.5 s more and saves 2.7 s per start.
@@ -412,5 +412,5 @@ for file in /usr/bin/* /bin/* /usr/sbin/*; do
 done
 t 'without gnuplot' 0 to known2 env PATH="$BIN:$PWD/bin" sh \
     "$SRC/scripts/image-export" -o known.csv report
-t 'a sentence' 0 grep -q '^Charts: not drawn (no gnuplot)' known2
+t 'a message' 0 grep -q '^Charts: not drawn (no gnuplot)' known2
 done_testing

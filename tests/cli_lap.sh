@@ -37,7 +37,7 @@ t 'the same seed, the same order' 0 lap -q -n 9 -S 5 -o s1.csv -l x -l y -l z \
     -- true -- true -- true
 t 'again' 0 lap -q -n 9 -S 5 -o s2.csv -l x -l y -l z -- true -- true -- true
 is 'orders are equal' "$(col s1.csv label)" "$(col s2.csv label)"
-is 'the seed is told' "$(col s1.csv seed | tr ' ' '\n' | sort -u)" 5
+is 'the seed is reported' "$(col s1.csv seed | tr ' ' '\n' | sort -u)" 5
 t 'another seed' 0 lap -q -n 9 -S 6 -o s3.csv -l x -l y -l z \
     -- true -- true -- true
 t 'another order' 1 [ "$(col s1.csv label)" = "$(col s3.csv label)" ]
@@ -51,7 +51,7 @@ is 'its output' "$(cat out)" 0ne
 is 'four rows' "$(col p.csv stage '')" '1 2 3 all'
 is 'keys' "$(col p.csv keys)" 'a=1;b=2'
 is 'size of the output' "$(col p.csv stdout_B)" 4
-is 'the input file is told' "$(grep '^# input' p.csv)" '# input: in, 4 B'
+is 'the input file is reported' "$(grep '^# input' p.csv)" '# input: in, 4 B'
 if [ -n "$(col p.csv wchar_B 2)" ]; then
 	is 'bytes of a stage' "$(col p.csv wchar_B 2)" 4
 fi
@@ -73,7 +73,7 @@ is 'two commands' "$(col sep.csv cell | tr ' ' '\n' | sort | tr '\n' ' ')" \
 seq 1000 >numbers
 t 'input is read anew by each run' 0 lap -q -n 3 -o - -l x -- \
     sh -c 'test $(wc -l) = 1000' <numbers
-t 'from where it stood' 0 sh -c 'read -r _; read -r _; lap -q -n 2 -o - -l x \
+t 'from where it was' 0 sh -c 'read -r _; read -r _; lap -q -n 2 -o - -l x \
     -- sh -c "read x; test \$x = 3" && read -r x && test "$x" = 3' <numbers
 t 'a pipe is not read' 0 sh -c 'echo x | lap -q -n 1 -o - -l x -- \
     sh -c "! read x"'
@@ -186,7 +186,7 @@ is 'with runs of its own' "$(col r3.csv keys)" 'a=1 a=1 a=2 a=2'
 head -c -10 r.csv >r2.csv
 t 'the run in flight is done again' 0 lap -q -n 5 -r -o r2.csv -l x -l y \
     -- true -- true
-is 'all are there' "$(awk -F, '!/^#/ { print $4 $6 }' r2.csv | sort |
+is 'all exist' "$(awk -F, '!/^#/ { print $4 $6 }' r2.csv | sort |
     tr '\n' ' ')" 'labelrun x1 x2 x3 x4 x5 y1 y2 y3 y4 y5 '
 t 'resume needs a file' 125 lap -r -- true
 
@@ -208,10 +208,10 @@ is 'two each' "$(grep -v ',m,' l.csv >only; col only left)" '2 2 2'
 is 'the runs after it are well' "$(grep -v ',l,' l.csv >only; col only exit)" \
     '0 0 0'
 t 'and gone' 0 await gone "$(cat pid)"
-t 'a daemon of the preparation stays' 0 lap -q -n 1 -o - -l x -p '
+t 'a daemon started by -p keeps running' 0 lap -q -n 1 -o - -l x -p '
     sleep 1000 >/dev/null 2>&1 & echo $! >pid' -- true
 t 'also for the next lap' 0 lap -q -n 1 -o - -l x -- true
-t 'it is there' 0 kill "$(cat pid)"
+t 'it exists' 0 kill "$(cat pid)"
 t 'no files are left' 0 clean
 
 third='[ -e free ] || [ "$LAP_RUN" != 3 ] && exit
@@ -243,9 +243,9 @@ is 'SIGKILL: the runs before it are kept' "$(col stop.csv run)" '1 2'
 t 'SIGKILL: the command is gone' 0 await gone "$(cat pid)"
 # Any lap that is started kills the orphan, not only one in this series.
 : >free
-t 'the next lap takes it up' 0 lap -q -n 9 -r -o stop.csv -l x -- sh -c "$third"
+t 'the next lap kills it' 0 lap -q -n 9 -r -o stop.csv -l x -- sh -c "$third"
 is 'all runs' "$(col stop.csv run)" '1 2 3 4 5 6 7 8 9'
-t 'and ends the orphan' 0 await gone "$(cat pid2)"
+t 'and kills the orphan' 0 await gone "$(cat pid2)"
 t 'no files are left' 0 clean
 t 'no groups are left' 1 sh -c "ls /sys/fs/cgroup /sys/fs/cgroup/unified \
     2>/dev/null | grep -q '^lap\\..*\\.$lap_pid\\.'"

@@ -23,7 +23,7 @@ is 'are filled' "$(awk -F, '!/^#/ && $9 == "all" { print $4 }' l.csv | sort |
     tr '\n' ' ')" 'count 10 count 8 count 9 '
 is 'decimals as written' "$(lap -q -n 1 -o d.csv -P n=0.5:1.5:0.25 -- true \
     '{n}'; sorted d.csv label)" '0.50 0.75 1.00 1.25 1.50 true '
-is 'in -p, too' "$(lap -q -n 1 -o q.csv -L w=x -p 'echo {w} >prep' -- true \
+is 'also in -p' "$(lap -q -n 1 -o q.csv -L w=x -p 'echo {w} >prep' -- true \
     '{w}'; cat prep)" x
 t 'labels may be equal if values are not' 0 lap -q -n 6 -o v.csv -l a -l b \
     -L v=1,2 -- true '{v}' -- true '{v}{v}'
@@ -72,10 +72,10 @@ t 'a preparation for each' 0 lap -q -n 1 -o pp.csv -l a -l b -p 'echo 1 >pa' \
     -p '' -- cat pa -- true
 is 'its own' "$(cat pa)" 1
 t 'too few of them' 125 lap -l a -l b -l c -p x -p y -- true -- true -- true
-t 'a cold command that is not there' 125 lap --cold=z -l a -- true
+t 'a missing cold command' 125 lap --cold=z -l a -- true
 t 'the first failure ends all' 3 lap -q -n 9 --fail-fast -o ff.csv -l x -- \
     sh -c 'test "$LAP_RUN" != 2 || exit 3'
-is 'its row is there' "$(col ff.csv exit)" '0 3'
+is 'its row exists' "$(col ff.csv exit)" '0 3'
 t 'one word that is a line' 0 lap -q -n 1 -o line.csv 'printf   x' 2>err
 t 'one word for a shell' 0 lap -q -n 1 --stdout out -o line2.csv -l x -- \
     'echo a b | tr a-b c-d; true' '|' 'sed s/$/!/'
@@ -95,7 +95,7 @@ is 'but added to' "$(tr '\n' ' ' <log)" 'before run run '
 
 t 'a summary' 0 lap -n 6 -o s.csv -l a -l b -- sleep 0.1 -- sh -c 'sleep 999 &'
 shows 'compares' '^lap: b takes [0-9.]* times as long as a (.*, 96.9 %)$' .t.err
-shows 'tells what was left' '^lap: b: n 6.*, 6 left processes behind$' .t.err
+shows 'reports what was left' '^lap: b: n 6.*, 6 left processes behind$' .t.err
 t 'a table' 0 lap -n 6 --markdown -l a -l b -- sleep 0.1 -- true
 shows 'has the ratio' '^| b | 6 | 0 |.*| [0-9]*\.[0-9]* | [0-9.]* |$'
 

@@ -42,7 +42,7 @@ is 'not resolved' "$(cell verdict c wall_s)" 'not resolved'
 is 'half of the width' "$(cell half_pct c wall_s)" 9.545
 is 'too few' "$(cell verdict d wall_s) $(cell ratio_lo d wall_s)" \
     'not resolved '
-is 'their ratio is told' "$(cell ratio d wall_s)" 2.000000
+is 'their ratio is reported' "$(cell ratio d wall_s)" 2.000000
 is 'user and system time' "$(cell median_s b cpu_s)" 0.750000000
 is 'equal is not resolved' "$(cell verdict b cpu_s)" 'not resolved'
 t 'another reference' 0 lapcmp --csv -r b rows.csv
@@ -95,7 +95,7 @@ shows 'no verdict without an interval' \
 } >ranks.csv
 t 'by signs' 0 lapcmp --csv ranks.csv
 is 'not resolved' "$(cell verdict b wall_s)" 'not resolved'
-is 'the other interval is there' "$(cell rank_lo b wall_s | cut -c1-3)" 1.0
+is 'the other interval exists' "$(cell rank_lo b wall_s | cut -c1-3)" 1.0
 t 'by ranks' 0 lapcmp --csv --test ranks ranks.csv
 is 'slower' "$(cell verdict b wall_s)" slower
 t 'no such test' 1 lapcmp --test student ranks.csv
@@ -103,7 +103,7 @@ t 'no such test' 1 lapcmp --test student ranks.csv
 # A run counts once, however often it occurs.
 t 'rows given twice' 0 lapcmp --csv six.csv six.csv
 is 'count once' "$(cell pairs b wall_s) $(cell n a wall_s)" '8 8'
-t 'which is said' 0 sh -c 'lapcmp six.csv six.csv 2>&1 >/dev/null |
+t 'is reported' 0 sh -c 'lapcmp six.csv six.csv 2>&1 >/dev/null |
     grep "16 rows repeat a run"'
 
 # Times below the clock's resolution are equal; leaving them out would let the
@@ -127,7 +127,7 @@ is 'all pairs count' "$(cell pairs b cpu_s) $(cell verdict b cpu_s)" \
 } >series.csv
 t 'two series' 0 lapcmp series.csv
 shows 'have no pairs' '^b .*no pairs'
-t 'unless that is asked for' 0 lapcmp --across --csv series.csv
+t 'unless requested' 0 lapcmp --across --csv series.csv
 is 'then they are compared' "$(cell verdict b wall_s)" slower
 cp series.csv joined.csv
 {
@@ -160,7 +160,7 @@ is 'all rows together' "$(cell group b wall_s)$(cell verdict b wall_s)" slower
 t 'failed runs' 0 lapcmp --csv fail.csv
 is 'are counted and not compared' "$(cell n b wall_s) $(cell failed b \
     wall_s) $(cell max_s b wall_s)" '8 2 1.000000000'
-t 'unless that is asked for' 0 lapcmp --csv --all fail.csv
+t 'unless requested' 0 lapcmp --csv --all fail.csv
 is 'then they are' "$(cell n b wall_s) $(cell max_s b wall_s)" \
     '10 9.000000000'
 {
@@ -172,7 +172,7 @@ t 'an outlier' 0 lapcmp out.csv
 shows 'and its cause' '^outlier: a, run 3: 8.4. x the median; steal 50 %$'
 printf 'label,run,wall_s\na,1,1\na,2,2\na,3,3\na,4,4\na,5,100\n' >five.csv
 t 'trimmed mean' 0 lapcmp --csv --trim five.csv
-is 'ten percent of five is none' "$(cell trimmed_mean_s a wall_s) $(cell \
+is 'ten percent of five is zero' "$(cell trimmed_mean_s a wall_s) $(cell \
     trim_cut a wall_s)" '22.000000000 0'
 t 'twenty is one' 0 lapcmp --csv --trim=20 five.csv
 is 'at each end' "$(cell trimmed_mean_s a wall_s) $(cell trim_cut a \
@@ -194,7 +194,7 @@ t 'no rows' 1 lapcmp header.csv
 	echo 's1,1,a,,x,all,cold,1,1,1,0,'
 } >bad.csv
 t 'a row without a number' 1 lapcmp bad.csv
-shows 'tells its line' 'bad.csv:5: not a valid row' .t.err
+shows 'reports its line' 'bad.csv:5: not a valid row' .t.err
 t 'no such stage' 1 lapcmp -s 7 rows.csv
 t 'standard output that is closed' 1 sh -c 'lapcmp rows.csv >&-'
 t 'the same, rows' 1 sh -c 'lapcmp --json rows.csv >&-'

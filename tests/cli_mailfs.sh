@@ -108,7 +108,7 @@ line 'the ten means alone vary by 11.07 and 19.36 %, so runs of a cell by about 
 # mean of quotients is 2.7 / 10 times the mean of 1/1.1 .. 1/1.6.
 t "the study's table" 0 grep -q -F \
     ' 5 gzip-5            1 0.015003015     183.4         2.723 |  6 0.203292333    13.500         2.700 0.200000000' known
-t 'what is not there' 0 grep -q \
+t 'what is missing' 0 grep -q \
     '^ 1 gzip-1 .* | not measured$' known
 t 'trimming starts with ten' 0 grep -q 'which drops 1 of 10 values' known
 # Ten rounds, 1.1 to 2.0: the mean of the eight in the middle.
@@ -183,11 +183,11 @@ t 'is not divided' 0 grep -q \
 t 'the family of verdicts' 0 grep -q \
     ' findings were tested, each with its own 95 % interval; ' known
 
-t 'what is not valid is told' 0 grep -q \
+t 'whatever is invalid is reported' 0 grep -q \
     '^zfs-fuse.9.gzip-5.w1: 4 left out: ' known
 is 'why' "$(cut -f 2,3 known.csv.d/invalid | tr '\t\n' ' ;')" \
     '7 9_of_10_files;8 the copy failed;9 it could not be made durable;10 it could not be made durable;'
-t 'what is missing too' 0 grep -q '^btrfs: missing: there is none$' known
+t 'also what is missing' 0 grep -q '^btrfs: missing: there is none$' known
 t 'and unknown' 0 grep -q '^zfs-fuse.9: does not know lz4$' known
 if have gnuplot; then
 	for chart in efficiency ratio; do
@@ -203,7 +203,7 @@ t 'btrfs' 0 to b study -o b.csv report
 t 'without a daemon' 0 sh -c \
     'sed "s/;daemon_s=1.5//" known.csv >w.csv; cp -r known.csv.d w.csv.d'
 t 'there is no such time' 0 to w study -o w.csv report
-is 'nothing is made of it' "$(grep -c '^The same on' w)" 0
+is 'nothing is made from it' "$(grep -c '^The same on' w)" 0
 t 'has stand-ins' 0 grep -q '^The study, and btrfs: zlib-N stands for gz' b
 t 'in the table' 0 grep -q ' 5 gzip-5 .* |  6 0.203292333 ' b
 verdict b 'gzip-5 is the best of the ten, two writers' "$holds"
@@ -280,23 +280,23 @@ t 'one more round' 0 faked -n 3 -o r.csv prepare
 t 'is run' 0 faked -o r.csv run
 is 'alone' "$(grep -c valid=yes r.csv)" 15
 rm r.csv.d/rows/003.btrfs.off.w2.csv
-t 'a study that is not at its end' 0 to part faked -o r.csv report
+t 'an unfinished study' 0 to part faked -o r.csv report
 t 'has a report' 0 grep -q \
-    '^Not at its end: 1 of 15 runs have not been made yet.$' part
-is 'of what there is' "$(grep -c valid=yes r.csv.d/part.csv)" 14
+    '^Unfinished: 1 of 15 runs have not been made yet.$' part
+is 'from what exists' "$(grep -c valid=yes r.csv.d/part.csv)" 14
 is 'the rows stay' "$(grep -c valid=yes r.csv)" 15
-t 'it goes on' 0 faked -o r.csv run
+t 'it continues' 0 faked -o r.csv run
 t 'and nothing is left of that' 1 test -e r.csv.d/part.csv
 t 'another directory' 1 told faked -o r.csv fake
 t 'another directory for run' 1 told faked -o r.csv run /nonexist
 for other in '--mode both' '--writers 1' '--load true' '-S 9' --quick; do
 	# shellcheck disable=SC2086
 	t "another $other" 1 told faked -o r.csv $other
-	t 'is refused' 0 grep -q 'was begun with another' err
+	t 'is refused' 0 grep -q 'was started with a different' err
 done
 seq 3 >mail/a/6
 t 'other mail' 1 told faked -o r.csv run
-t 'with a sentence' 0 grep -q 'is not what it was' err
+t 'with a message' 0 grep -q 'has changed: choose' err
 rm mail/a/6
 (
 	# The lock is held as by another run.
@@ -304,10 +304,10 @@ rm mail/a/6
 	flock 9
 	told faked -o r.csv run
 )
-t 'two at a time' 0 grep -q 'another run is at work' err
+t 'two at a time' 0 grep -q 'another run is using' err
 
 echo ext2/ext3 >kind.txt
-t 'a mount that is none' 77 told faked -n 1 -o t.csv mail
+t 'not a mount point' 77 told faked -n 1 -o t.csv mail
 is 'nothing was copied' "$(find t.csv.d -path '*/rows/*')" ''
 is 'and nothing is left' "$(left)" ''
 echo btrfs >kind.txt
@@ -341,7 +341,7 @@ rm fake/cpio
 t 'a load' 0 told faked --writers 1 -n 1 --load "exec sleep 1000$$" \
     -o f.csv mail
 is 'is in the rows' "$(grep -c 'load=live;.*valid=yes' f.csv)" 3
-is 'and is ended' "$(pgrep -f "sleep 1000$$")" ''
+is 'and is killed' "$(pgrep -f "sleep 1000$$")" ''
 
 # Names; an incorrect copy is detected.
 odd='blanks [x] & more'
@@ -359,7 +359,7 @@ fake df <<'EOF'
 printf 'Avail\n1000000\n'
 EOF
 t 'no room' 1 told faked -o n.csv mail
-t 'is told' 0 grep -q 'takes up to .* bytes, 1000000 are free' err
+t 'is reported' 0 grep -q 'takes up to .* bytes, 1000000 are free' err
 rm fake/df
 mkdir 'mail/new
 line'

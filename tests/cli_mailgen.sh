@@ -25,8 +25,8 @@ to out mailgen -n 700 --stats=stats one
 is 'bytes that do not change' "$(cut -d ' ' -f 1 out)" \
     9dbe0ff2486fe184da3af6b6fb8a6ef18f1365852917afbbc147dc4ca64b0d38
 is 'the hash is that of the files' "$(hash one)" "$(cut -d ' ' -f 1 out)"
-is 'as many files as mails' "$(find one -type f | wc -l)" 700
-is 'in the figures, too' "$(stat_of mails stats)" 700
+is 'one file per mail' "$(find one -type f | wc -l)" 700
+is 'also in the figures' "$(stat_of mails stats)" 700
 is 'with the hash' "$(stat_of sha256 stats)" "$(cut -d ' ' -f 1 out)"
 is 'and the bytes' "$(stat_of bytes_B stats)" \
     "$(find one -type f -exec cat {} + | wc -c)"
@@ -78,11 +78,11 @@ is 'mboxes do not change' "$(cut -d ' ' -f 1 out)" ca078c56b8ed2211d81ca0f1738dc
 is 'their hash is that of the files' "$(hash box)" "$(cut -d ' ' -f 1 out)"
 is 'they hold the same mails' "$(stat_of bytes_B stats.mbox)" \
     "$(stat_of bytes_B stats)"
-is 'each behind its From line' "$(cat box/*/*.mbox | grep -a -c \
+is 'each after its From line' "$(cat box/*/*.mbox | grep -a -c \
     '^From [^ ]*@[^ ]* ')" 700
 to out mailgen -n 700 --maildir dir
 is 'maildirs do not change' "$(cut -d ' ' -f 1 out)" 8353b11331e48262b4f27150ae89f754ac20610ef8179a8ee229a32c2e609ecf
-is 'their hash, too' "$(hash dir)" "$(cut -d ' ' -f 1 out)"
+is 'also their hash' "$(hash dir)" "$(cut -d ' ' -f 1 out)"
 is 'with cur, new and tmp' "$(find dir -mindepth 3 -type d | sed 's,.*/,,' |
     sort -u | tr '\n' ' ')" 'cur new tmp '
 is 'what is new has no flags' "$(find dir -path '*/new/*' -name '*:2,*')" ''
@@ -185,7 +185,7 @@ if have mailgen-fault; then
 	    mailgen-fault -n 700 full
 	is 'it says that there is a part' \
 	    "$(grep -c 'full contains only part' .t.err)" 1
-	is 'and no file in it is cut off' "$(cd full &&
+	is 'and no file in it is truncated' "$(cd full &&
 	    find . -type f | while read -r f; do
 		cmp -s "$f" "../one/$f" || echo "$f"
 	    done)" ''
@@ -195,7 +195,7 @@ if have mailgen-fault; then
 	    mailgen-fault -n 700 -p 2 threads
 	t 'a third thread that cannot be had' 1 \
 	    env COLDPRESS_FAULT=thread:2:EAGAIN mailgen-fault -n 700 -p 3 two
-	is 'told of the corpus, not of a file in it' "$(head -n 1 .t.err)" \
+	is 'the corpus is reported, not a file in it' "$(head -n 1 .t.err)" \
 	    'mailgen-fault: two: Resource temporarily unavailable'
 else
 	skip 'no mailgen-fault'

@@ -9,7 +9,7 @@
 typo() {
 	t "$2 $3" "$1" "$2" "$3"
 	is "$2 $3: nothing is written" "$(cat .t.out)" ''
-	is "$2 $3: what was meant" "$(sed -n \
+	is "$2 $3: the suggestion" "$(sed -n \
 	    "s/^Did you mean '\(.*\)'?  Try '.*'\.$/\1/p" .t.err)" "$4"
 	is "$2 $3: where it stands" "$(tail -n 1 .t.err |
 	    sed -n "s/.*Try '\(.*\)'\.$/\1/p")" "$2 --help"
@@ -31,7 +31,7 @@ done
 
 if have lap; then
 	t 'a line for the shell' 0 lap -q -n 1 -o line.csv 'echo f | cat'
-	t 'a command that is not there' 127 lap nowhere
+	t 'a missing command' 127 lap nowhere
 	t 'lapcmp of a directory' 1 lapcmp .
 	shows 'says that it is one' ': Is a directory$' .t.err
 fi
@@ -39,18 +39,18 @@ if have pzseek; then
 	seq 1000 >text
 	pzc -k text
 	t 'no range' 1 pzseek text.gz
-	shows 'is said to be missing' 'a range is missing' .t.err
+	shows 'is reported as missing' 'a range is missing' .t.err
 	t 'past the end' 0 pzseek text.gz 1M:10
-	shows 'is told' '1M:10: begins past the end of the data$' .t.err
+	shows 'is reported' '1M:10: begins past the end of the data$' .t.err
 	t 'partly past the end' 0 pzseek text.gz 3890:10
 	shows 'is told too' '3890:10: the data ends after 3 bytes of it$' .t.err
 	t 'to the end' 0 pzseek text.gz 3890:
 	is 'is not past it' "$(cat .t.err)" ''
 	t 'quiet' 0 pzseek -q text.gz 1M:10
-	is 'says nothing' "$(cat .t.err)" ''
+	is 'is silent' "$(cat .t.err)" ''
 fi
 if have mailgen; then
-	t 'a directory that is not there' 1 mailgen typo
+	t 'a missing directory' 1 mailgen typo
 	shows 'is not made' 'No such file or directory (-n creates it)' .t.err
 	t 'really not' 1 test -e typo
 	t 'with -n it is' 0 mailgen -n 3 typo
@@ -59,11 +59,11 @@ if have fsratio; then
 	mkdir none
 	t 'a tree without files' 0 fsratio none
 	is 'has no table' "$(cat .t.out)" ''
-	shows 'but a sentence' 'there are no files below none$' .t.err
+	shows 'but a message' 'there are no files below none$' .t.err
 	mkdir small
 	echo x >small/a
 	echo y >small/b
-	t 'a tree that takes more than its bytes' 0 fsratio small
+	t 'a tree that takes more space than its bytes' 0 fsratio small
 	shows 'is called larger' ' 0\.[0-9]* larger$'
 fi
 done_testing

@@ -61,7 +61,7 @@ is 'a sum' "$(gzip -l a.gz a.gz | awk 'END { print $2, $4 }')" \
 is 'pigz: its head' "$(pigz -l a.gz | head -n 1)" \
     'compressed   original reduced  name'
 is 'pigz: the size' "$(pigz -l a.gz | awk 'NR == 2 { print $2 }')" "$size"
-is 'pigz: a pipe has one, too' "$(tail -c +1 a.gz | pigz -l |
+is 'pigz: also for a pipe' "$(tail -c +1 a.gz | pigz -l |
     awk 'NR == 2 { print $2 }')" "$size"
 cat a.gz a.gz >aa.gz
 is 'all members count' "$(gzip -l aa.gz | awk 'NR == 2 { print $2 }')" \

@@ -92,7 +92,7 @@ for m in '\037\213\010\000' '\170\234' 'PK\003\004\024\000\000\000\010\000' \
 	for i in 1 2 3; do
 		{ printf '%b' "$m"; head -c 5000 /dev/urandom; } >noise
 		# shellcheck disable=SC2016 # for the inner shell
-		t "noise behind $m" 0 sh -c \
+		t "noise after $m" 0 sh -c \
 		    'timeout 300 pzc -dp'$i' <noise >back 2>err
 		    [ $? = 1 ] && [ "$(wc -l <err)" = 1 ]'
 	done
@@ -166,7 +166,7 @@ t 'standard output read-only' 1 sh -c 'pzc <text 1<text'
 for f in $formats; do
 	t "--verify, $f" 0 pzc --verify -kF "$f" text
 done
-t '--verify of what cannot be read back' 1 to out pzc --verify text -c
+t '--verify of an output that cannot be read back' 1 to out pzc --verify text -c
 
 # Windows above 128 MiB are accepted only on request.
 if have zstd; then

@@ -23,7 +23,7 @@ done
 cp text m && touch -d '2002-03-04 05:06:07.5 UTC' m && chmod 640 m
 want=$(stat -c '%a %y' m)
 pzc -o n.xz m
-is '-o keeps them too' "$(stat -c '%a %y' n.xz)" "$want"
+is '-o also keeps them' "$(stat -c '%a %y' n.xz)" "$want"
 echo old >m.gz && chmod 777 m.gz
 pzc -kf m
 is '-f: the mode is the input'"'"'s' "$(stat -c '%a %y' m.gz)" "$want"
@@ -68,7 +68,7 @@ t 'a hard link with -k' 0 pzc -k h
 rm h.gz
 t 'a hard link with -c' 0 to out pzc -c h
 t 'a hard link with -f' 0 pzc -f h
-same 'a hard link with -f: the other stays' h2 text
+same 'a hard link with -f: the other is kept' h2 text
 rm -f h.gz h2
 for bits in 4755 2755 1644; do
 	cp text s && chmod $bits s
@@ -82,7 +82,7 @@ left 'a symbolic link' l
 t 'a symbolic link with -k' 2 pzc -k l
 t 'a symbolic link with -c' 0 sh -c 'pzc -c l | pzc -d | cmp - text'
 t 'a symbolic link with -f' 0 pzc -f l
-same 'a symbolic link with -f: its target stays' real text
+same 'a symbolic link with -f: its target is kept' real text
 t 'a symbolic link with -f: packed' 0 gzip -t l.gz
 rm -f l l.gz
 ln -s nowhere l
@@ -107,7 +107,7 @@ for o in -c -k -f '-f -o p.gz' '-o p.gz'; do
 	wait
 	[ "$o" = -c ] || mv p.gz out
 	t "$o reads a FIFO: the bytes" 0 sh -c 'pzc -dc <out | cmp - text'
-	is "$o: the FIFO stays" "$(stat -c %F p)" fifo
+	is "$o: the FIFO is kept" "$(stat -c %F p)" fifo
 done
 is 'the output is no more readable than the FIFO' "$(stat -c %a out)" 640
 (cat text >p) &
@@ -122,11 +122,11 @@ t 'a device' 2 pzc /dev/null
 t '-c of a device' 0 sh -c 'pzc -c /dev/null | pzc -d | cmp - /dev/null'
 t '-o of a device' 0 sh -c 'pzc -o n.gz /dev/null
     pzc -dc n.gz | cmp - /dev/null'
-is '-o of a device: it stays' "$(stat -c %F /dev/null)" \
+is '-o of a device: it is kept' "$(stat -c %F /dev/null)" \
     'character special file'
 
 # Special files as outputs are written in place, if -o names them.
-t '-o to a FIFO that is there, without -f' 2 pzc -o p text
+t '-o to an existing FIFO, without -f' 2 pzc -o p text
 cat p >out &
 t '-f -o to a FIFO' 0 timeout 60 pzc -f -o p text
 wait
@@ -142,18 +142,18 @@ t '--verify of a FIFO is refused' 1 timeout 60 pzc --verify -f -o p text
 wait
 ln -s /dev/null nl
 t '-f -o to a link to a device' 0 pzc -f -o nl text
-is '... : it stays' "$(stat -Lc %F nl)" 'character special file'
+is '... : it is kept' "$(stat -Lc %F nl)" 'character special file'
 is '/dev/stdout is standard output, a pipe' "$(pzc -f -o /dev/stdout text |
     pzc -dc | cmp - text && echo same)" same
 echo head >out
 pzc -nc text >n.gz
 t '/dev/stdout is standard output, a file' 0 sh -c \
     'pzc -nf -o /dev/stdout text >>out'
-t '... : written behind what was there' 0 sh -c \
+t '... : written after what was there' 0 sh -c \
     '(echo head; cat n.gz) | cmp - out'
 is '... : and it stays a link' "$(stat -c %F /dev/stdout)" 'symbolic link'
 cp text back
-t '/dev/stdin, of a file that is only read' 1 sh -c \
+t '/dev/stdin, for a file that is only read' 1 sh -c \
     'pzc -nf -o /dev/stdin text <back'
 same '... : the file is kept' back text
 is '... : and it stays a link' "$(stat -c %F /dev/stdin)" 'symbolic link'
@@ -174,7 +174,7 @@ same '... and the input' d text
 cp text o && cp text precious && ln -s precious o.gz
 t 'an output that is a link' 2 pzc o
 t 'an output that is a link, -f' 0 pzc -f o
-same 'what it led to stays' precious text
+same 'the target is kept' precious text
 is 'the link is a file now' "$(stat -c %F o.gz)" 'regular file'
 rm -rf o o.gz d d.gz
 
@@ -235,7 +235,7 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 	kill -CONT $!
 	wait $!
 	is 'a tree is moved: an error' $? 1
-	shows '... : that is said' 'moved while being read' err
+	shows '... : is reported' 'moved while being read' err
 	same '... : the rest is left' up/z text
 	is '... : the file is packed where it was' \
 	    "$(find elsewhere -type f | sed 's|.*/||')" f.gz
@@ -301,7 +301,7 @@ t '-lvt of one file, which is confined' 0 sh -c \
     'pzc -kf q && pzc -lvt q.gz | grep -q 20[0-9][0-9]-'
 rm -f q.gz
 t '-v and --stats' 0 pzc -vk --stats=stats q
-shows '... : no sandbox is said' 'q: not confined: statistics' .t.err
+shows '... : says that there is no sandbox' 'q: not confined: statistics' .t.err
 rm -f q q.gz stats
 
 # A directory that is writable but not readable, with files in it.

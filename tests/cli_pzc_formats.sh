@@ -173,7 +173,7 @@ long_frame >packed
 t 'a long skippable frame alone is empty' 0 to back pzc -d <packed
 same 'a long skippable frame alone, the bytes' back empty
 head -c 60007 packed >short
-t 'one that is cut short is an error' 1 pzc -t short
+t 'a truncated one is an error' 1 pzc -t short
 frame >packed
 t 'a skippable frame alone is empty' 0 to back pzc -d <packed
 same 'a skippable frame alone, the bytes' back empty

@@ -65,7 +65,7 @@ done <rows
 
 t 'no file is made where one is refused' 1 pzc -k -F xz -i text
 is 'no file is made: none' "$(echo text*)" text
-t '-d takes them all' 0 sh -c 'pzc <text | pzc -d -i -R --legacy \
+t '-d accepts them all' 0 sh -c 'pzc <text | pzc -d -i -R --legacy \
     --check=crc32 | cmp - text'
 t 'the last of -N and -n counts' 0 pzc -k -F zstd -N -n text
 t 'the last of -M and -m counts' 0 pzc -kf -F zstd -M -m text

@@ -79,8 +79,8 @@ if have pzc-fault; then
 			old) got="$got old" ;;
 			*) gzip -t s.gz && got="$got whole" ;;
 			esac
-			is "$plan: what is left" "$got" "$want"
-			is "$plan: ended by it" "$rc" $((128 + number))
+			is "$plan: leftovers" "$got" "$want"
+			is "$plan: ends the run" "$rc" $((128 + number))
 			same "$plan: the input" s short
 			rm -f s s.gz .coldpress-*
 		done
@@ -88,7 +88,7 @@ if have pzc-fault; then
 	# nohup(1), and a shell without job control: ignored signals stay
 	# ignored
 	cp short s
-	t 'a signal that is ignored' 0 sh -c 'trap "" HUP
+	t 'an ignored signal' 0 sh -c 'trap "" HUP
 	    COLDPRESS_FAULT=openat:3:EOPNOTSUPP,write:1:HUP pzc-fault -k s'
 	t '... : the output is whole' 0 gzip -t s.gz
 	rm -f s s.gz

@@ -96,7 +96,7 @@ is 'gzip finds the name' "$(gzip -lN stored.gz | awk 'NR == 2 { print $4 }')" \
 is 'gzip finds the time' "$(od -An -tu4 -j4 -N4 stored.gz | tr -d ' ')" \
     "$(date -d '2001-02-03 04:05:06 UTC' +%s)"
 rm orig
-t '-dN takes the stored name' 0 pzc -dkN stored.gz
+t '-dN uses the stored name' 0 pzc -dkN stored.gz
 same '-dN: the bytes' orig text
 is '-dN: the stored time' "$(stat -c %Y orig)" \
     "$(date -d '2001-02-03 04:05:06 UTC' +%s)"
@@ -128,7 +128,7 @@ mkdir in
 for n in ../up /abs/up x/../../up; do
 	stored_as "$n" >in/h.gz
 	t "-N of $n" 0 pzc -dkN in/h.gz
-	same "-N of $n stays in" in/up text
+	same "-N of $n stays inside" in/up text
 	rm -f in/*
 done
 for n in . .. x/ '' x/. x/..; do
@@ -265,7 +265,7 @@ t '-r again leaves them alone, silently' 0 sh -c \
     'pzc -r tree 2>err; ! grep -q suffix err'
 is '-r again: no .gz.gz' "$(find tree -name '*.gz.gz' | wc -l)" 0
 cp text tree/sub/plain
-t '-dr passes over what is not packed' 0 sh -c 'pzc -dr tree 2>err
+t '-dr skips what is not compressed' 0 sh -c 'pzc -dr tree 2>err
     ! grep -q plain err'
 is '-dr found all' "$(find tree -name '*.gz' | wc -l)" 0
 same '-dr: the bytes' tree/sub/deep/f text
@@ -277,7 +277,7 @@ t '-r: a slash at the end' 2 pzc -dvr tree/
 shows '... : is not doubled' '^pzc: tree/f\.gz: ' .t.err
 rm -f tree/link && cp text tree/real && ln -s real tree/link
 t '-r follows no link, -f or not' 2 pzc -rfk tree
-is '... : nothing is made of it' "$(ls tree/link*)" tree/link
+is '... : nothing is made from it' "$(ls tree/link*)" tree/link
 is '... : nor written' "$(pzc -rc tree 2>/dev/null | pzc -d | wc -c)" \
     "$(find tree -type f -exec cat {} + | wc -c)"
 find tree -name '*.gz' -exec rm {} +

@@ -42,9 +42,9 @@ same '-11 is level 11' a b
 pzc -1 -1 <text >a && pzc -1 <text >b
 same '-1 -1 is level 1' a b
 cp text f && pzc -kc f -11 >a && pzc -kc -11 f >b
-same '-11 behind a name is level 11' a b
+same '-11 after a name is level 11' a b
 pzc -c f -T >a && pzc -T -c f >b
-same '-T behind a name' a b
+same '-T after a name' a b
 pzc -cT -- f >b
 same '-cT' a b
 
@@ -135,16 +135,16 @@ t 'not without -f' 2 pzc k
 same 'not without -f: kept' k text
 t '-f replaces' 0 pzc -f k
 is '-f: the input went' "$(test -e k && echo there)" ''
-t '-dcf copies what is not packed' 0 to back pzc -dcf text
+t '-dcf copies what is not compressed' 0 to back pzc -dcf text
 same '-dcf: the bytes' back text
 pzc -df <text >back
-same '-df as a filter too' back text
+same '-df also as a filter' back text
 t '-dc does not' 1 pzc -dc text
 
 # Help and version.
 for o in -h --help -V --version -L --license; do
 	t "$o" 0 pzc $o
-	is "$o says something" "$(pzc $o | head -c 1 | wc -c)" 1
+	is "$o prints something" "$(pzc $o | head -c 1 | wc -c)" 1
 	t "$o to a full disk" 1 to /dev/full pzc $o
 done
 t '-V names the libraries' 0 sh -c 'pzc -V | grep -q "zstd  *[0-9]"'

@@ -67,7 +67,7 @@ mkfifo out
 { echo one; read -r _ <out; sleep 0.5; cat text; } |
     pzc --flush-ms 20 --stats=w | pzc -d --flush-ms 20 |
     { read -r _; echo go >out; cat >/dev/null; }
-is 'waiting for input is told' "$(look w '.4 < r["stall_in_s"]')" True
+is 'waiting for input is reported' "$(look w '.4 < r["stall_in_s"]')" True
 # Here it begins when the pipe is full.
 cat >slow.py <<'P'
 import array, fcntl, sys, termios, time
@@ -83,14 +83,14 @@ while sys.stdin.buffer.read(1 << 20):
 P
 cat text text text text text text text text text text >ten
 pzc -0 --stats=w <ten | python3 slow.py
-is 'waiting for output is told' "$(look w \
+is 'waiting for output is reported' "$(look w \
     '.4 < r["stall_out_s"] + r["stall_work_s"]')" True
 t '--stats in no directory' 1 pzc --stats=no/s -c text
 pzc -v -c text >/dev/null 2>err
-t '-v tells sizes and ratio' 0 grep -q "$n ->" err
+t '-v reports sizes and ratio' 0 grep -q "$n ->" err
 pzc -vt a.gz 2>err
 is '-vt' $? 0
-t '-vt tells sizes' 0 grep -q -- "-> $n" err
+t '-vt reports sizes' 0 grep -q -- "-> $n" err
 pzc -v <empty 2>err >/dev/null
 t '-v of nothing: no nan' 1 grep -qi 'nan\|inf' err
 

@@ -89,8 +89,8 @@ is 'a size of 63 bits' "$(pzc -lq huge.zip | awk '{ print $4 }')" \
     9223372036854775807
 is 'sums by -l that 64 bits do not hold' "$(pzc -l huge.zip huge.zip huge.zip |
     awk 'END { print $2 }')" 18446744073709551615+
-t 'a stored entry that is empty' 0 to back pzc -d <empty.zip
-same 'a stored entry that is empty: the bytes' back empty
+t 'an empty stored entry' 0 to back pzc -d <empty.zip
+same 'an empty stored entry: the bytes' back empty
 
 # refused NAME FILE SENTENCE
 refused() {

@@ -36,9 +36,9 @@ check() {
 	same "$c_name: to the end" .got .want
 	t "$c_name: all" 0 to .got pzseek "$@" "$c_file" 0:
 	same "$c_name: all is right" .got "$c_plain"
-	t "$c_name: behind the end" 0 to .got pzseek "$@" "$c_file" \
+	t "$c_name: past the end" 0 to .got pzseek "$@" "$c_file" \
 	    "$c_size:10" $((c_size + 5)): 5:0
-	is "$c_name: behind the end is nothing" "$(wc -c <.got)" 0
+	is "$c_name: past the end there is nothing" "$(wc -c <.got)" 0
 }
 
 # Text, then incompressible bytes, then text.
@@ -128,7 +128,7 @@ cat plain >>small
 t 'of small members' 0 pzseek --make-index --spacing 1M small.gz
 check 'gzip of small members by index' small.gz small
 printf 'rubbish' >>small.gz
-t 'rubbish behind' 0 pzseek -f --make-index --spacing 1M small.gz
+t 'garbage at the end' 0 pzseek -f --make-index --spacing 1M small.gz
 check 'gzip and rubbish by index' small.gz small
 t 'pzc -R with an index' 0 sh -c 'pzc -R -c plain >r.gz &&
     pzseek --make-index --spacing 256K r.gz'
@@ -139,8 +139,8 @@ pzseek --make-index --spacing 64K f.gz
 cp f.gz.pzi good
 touch -d '2001-01-01' f.gz
 t 'a stale index is refused' 1 pzseek --index f.gz.pzi f.gz 1:1
-is 'with a sentence' "$(grep -c 'for another version' .t.err)" 1
-t 'one not asked for is passed over' 0 to .got pzseek f.gz 1000000:1000
+is 'with a message' "$(grep -c 'for another version' .t.err)" 1
+t 'an unselected one is skipped' 0 to .got pzseek f.gz 1000000:1000
 range plain 1000000 1000 >.want
 same 'with the right bytes' .got .want
 pzseek -f --make-index --spacing 64K f.gz
@@ -169,7 +169,7 @@ done
 ok 'no damage of an index makes wrong bytes'
 t 'an index for gzip only' 1 pzseek --make-index f.zstd
 head -c 100000 f.gz >cut.gz
-t 'no index of a file that is cut short' 1 pzseek --make-index cut.gz
+t 'no index of a truncated file' 1 pzseek --make-index cut.gz
 t 'and none is left' 1 test -e cut.gz.pzi
 
 # Damage inside a unit is an error; damage elsewhere goes unnoticed
@@ -211,7 +211,7 @@ t 'no range' 1 pzseek f.gzip
 t 'no file' 1 pzseek
 t 'a directory' 1 pzseek . 0:1
 t 'not compressed' 1 pzseek plain 0:1
-t 'not there' 1 pzseek none 0:1
+t 'missing' 1 pzseek none 0:1
 t 'a pipe' 1 sh -c 'cat f.gzip | pzseek /dev/stdin 0:1'
 t 'a full disk' 1 sh -c 'pzseek f.gzip 0: >/dev/full'
 # shellcheck disable=SC2016

@@ -9,8 +9,8 @@ snap=$SRC/scripts/snap-startup
 t 'help' 0 "$snap" --help
 shows 'has the programs' 'chromium supertuxkart mrrescue calculator'
 t 'an unknown option' 2 "$snap" --app chromium
-t 'a number that is none' 1 "$snap" --few x
-t 'a description that is not there' 1 "$snap" --from nowhere.app prepare
+t 'an invalid number' 1 "$snap" --few x
+t 'a missing description' 1 "$snap" --from nowhere.app prepare
 
 # Rows as published by the study, from two runs, one after the other.
 seq 10 | awk -v OFS=: '{
@@ -31,9 +31,9 @@ shows 'zstd is of level 15' '^zstd15 200.0 3.00 | 10 2406 1306' report
 shows 'a finding that holds' \
     '^ chromium.xz.first/chromium.zstd15.first > 2: .* here 2.49.*: holds here$' report
 shows 'one about sizes' 'here 3.75: holds here$' report
-shows 'one that does not' 'does not hold here' report
+shows 'and one that does not' 'does not hold here' report
 shows 'one without rows' 'not measured' report
-is 'and nothing else is said' "$(cat .t.err)" ''
+is 'and no other message' "$(cat .t.err)" ''
 shows 'the best image for a slow link' '^chromium 1 xz xz ' report
 shows 'and for a fast one' '^chromium 1000 zstd15 zstd15 zstd15 zstd15$' report
 
@@ -47,19 +47,19 @@ awk -F : -v OFS=: '{
 t 'two machines' 0 "$snap" report published slower
 squeeze >report
 shows 'side by side' '^chromium.xz 6006 12011 | 2.99 2.99$' report
-shows 'walks too' '^chromium.xz 9006 9006 | 3.00 1.50$' report
+shows 'also walks' '^chromium.xz 9006 9006 | 3.00 1.50$' report
 shows 'are similar where they are' \
     'chromium.xz.first/chromium.try.first: .*: similar$' report
 shows 'and different where not' \
     'chromium.xz.walk.app.mount/chromium.gzip.*: different$' report
-t 'a machine that is not there' 1 "$snap" report published nowhere
+t 'a missing machine' 1 "$snap" report published nowhere
 shows 'is named' 'nowhere: there are no rows' .t.err
 t 'something else' 1 "$snap" report published "$snap"
-shows 'is told apart' 'neither rows of a study, nor published ones' .t.err
+shows 'is distinguished' 'neither rows of a study, nor published ones' .t.err
 
 sed 's/^1:chromium:xz:.*/1:chromium:xz:1:2:3/' published >short
 t 'rows of another length' 1 "$snap" --from-published short
-shows 'are told' 'not ITER:SNAP:MODE' .t.err
+shows 'are reported' 'not ITER:SNAP:MODE' .t.err
 t 'no such file' 1 "$snap" --from-published nowhere
 
 cat >bad.app <<'EOF'
@@ -71,6 +71,6 @@ if [ "$(id -u)" = 0 ]; then
 	shows 'is told with its line' 'bad.app: line 2 is not KEY=VALUE' .t.err
 else
 	t 'not root' 77 "$snap" --from bad.app -o bad.csv prepare
-	shows 'is told' 'only root' .t.err
+	shows 'is reported' 'only root' .t.err
 fi
 done_testing

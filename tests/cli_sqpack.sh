@@ -41,7 +41,7 @@ for o in '-F zstd -L 1' '-F gzip' '-F gzip -L 12' '-F lz4' '-F lz4hc' \
 	holds "sqpack $o" image
 	# shellcheck disable=SC2086
 	sqpack -f -p1 $o -o image.1 tree
-	same "sqpack $o: for one thread, too" image.1 image
+	same "sqpack $o: also with one thread" image.1 image
 done
 
 # An archive sorted by name gives the same image as the directory
@@ -76,29 +76,29 @@ t 'an empty directory: unsquashfs' 0 unsquashfs -q -n -d got.too image
 # Existing files are not touched, and failures leave nothing behind
 echo precious >there
 t 'an image is not replaced' 1 sqpack -o there tree
-is 'what was there still is' "$(cat there)" precious
+is 'existing files are kept' "$(cat there)" precious
 t 'but with -f' 0 sqpack -f -F lz4 -o there tree
 head -c 70000 a.tar >cut.tar
-t 'an archive that is cut short' 1 sqpack -o cut.image cut.tar
-shows 'it is said' 'the archive ends' .t.err
-t 'no image comes of it' 1 test -e cut.image
-t 'nothing is no archive' 1 sqpack -o cut.image - </dev/null
-t 'text is no archive' 1 sqpack -o cut.image tree/a/large
-shows 'that is said, too' 'not a tar archive' .t.err
-t 'nor does a directory that is not there' 1 sqpack -o cut.image nowhere
+t 'a truncated archive' 1 sqpack -o cut.image cut.tar
+shows 'is reported' 'the archive ends' .t.err
+t 'no image is made' 1 test -e cut.image
+t 'an empty file is not an archive' 1 sqpack -o cut.image - </dev/null
+t 'text is not an archive' 1 sqpack -o cut.image tree/a/large
+shows 'is also reported' 'not a tar archive' .t.err
+t 'nor does a missing directory' 1 sqpack -o cut.image nowhere
 if [ "$(id -u)" != 0 ]; then
 	chmod 0 tree/a/less
 	t 'a file that cannot be read' 1 sqpack -o cut.image tree
 	chmod 644 tree/a/less
 fi
-t 'no image comes of that' 1 test -e cut.image
+t 'no image is made' 1 test -e cut.image
 head -c 100000 a.tar | gzip | head -c 20000 >cut.tar.gz
-t 'a compressed archive that is cut short' 1 sqpack -o cut.image cut.tar.gz
+t 'a truncated compressed archive' 1 sqpack -o cut.image cut.tar.gz
 t 'and no image' 1 test -e cut.image
 
 mkfifo pipe.out; cat pipe.out >/dev/null &
 t 'no image to a pipe' 1 sqpack -f -o pipe.out tree
-shows 'it is said what is needed' 'needs a file or a block device' .t.err
+shows 'the amount needed is reported' 'needs a file or a block device' .t.err
 t 'nor to standard output' 1 sqpack -o - tree
 
 # Owners, times, exclusions
@@ -111,7 +111,7 @@ SOURCE_DATE_EPOCH=1000000000 sqpack -f -F lz4 -o epoch.1 tree
 touch tree/empty
 SOURCE_DATE_EPOCH=1000000000 sqpack -f -F lz4 -o epoch.2 tree
 same 'SOURCE_DATE_EPOCH' epoch.1 epoch.2
-t 'SOURCE_DATE_EPOCH that is no number' 1 \
+t 'an invalid SOURCE_DATE_EPOCH' 1 \
     env SOURCE_DATE_EPOCH=soon sqpack -f -o image tree
 sqpack -f -F lz4 --exclude many --exclude 'a/b/*' --exclude '*-too' \
     -o image tree
@@ -176,5 +176,5 @@ for o in '-F zip' '-F xz -L 3' '-F zstd -L 23' '-b 3000' '-b 2M' '--raw all' \
 done
 t 'no source' 1 sqpack -o image
 t 'no image' 1 sqpack tree
-t 'no image comes of these' 1 test -e cut.image
+t 'no image is made from these' 1 test -e cut.image
 done_testing

@@ -55,11 +55,11 @@ for old in '-comp gzip' '-comp xz -b 64K -no-exports -no-duplicates' \
 		# shellcheck disable=SC2086
 		t "$old: sqpack $new" 0 sqpack -f $new -o new old
 		rm -rf got
-		t 'unsquashfs takes it' 0 unsquashfs -q -n -d got new
+		t 'unsquashfs accepts it' 0 unsquashfs -q -n -d got new
 		facts got >facts.got
 		same 'the same tree' facts.got want
 		rm -rf got
-		t 'sqpack -x takes it' 0 sqpack -x got new
+		t 'sqpack -x accepts it' 0 sqpack -x got new
 		facts got >facts.got
 		same 'the same tree' facts.got want
 		for at in '12 4' '16 4' '4 4' '8 4'; do
@@ -70,7 +70,7 @@ for old in '-comp gzip' '-comp xz -b 64K -no-exports -no-duplicates' \
 	done
 	# shellcheck disable=SC2086
 	sqpack -f -p1 $new -o one old
-	same 'for one thread, too' one new
+	same 'also with one thread' one new
 	i=$((i + 1))
 done
 t 'images were made' 0 test $i -gt 2
@@ -84,7 +84,7 @@ for o in '--exclude a' --no-fragments --no-duplicates; do
 	# shellcheck disable=SC2086
 	t "$o is refused" 1 sqpack -f $o -o other old
 done
-t 'no image comes of these' 1 test -e other
+t 'no image is made from these' 1 test -e other
 sqpack -f --all-root --mtime 7 -o new old
 is 'owners and times can be set' "$(sqpack -lv new | sed '1,/^$/d' |
     grep -c ' 0/0 .* 1970-01-01 00:00 ')" "$(($(sqpack -l old | grep -c .) + 1))"
@@ -108,7 +108,7 @@ for m in holes:4M blocks:128K; do
 	    sqpack -l --memory "${m#*:}" "${m%:*}"
 	t 'but not its blocks' 1 \
 	    sqpack -o other --memory "${m#*:}" "${m%:*}"
-	shows 'is told' \
+	shows 'is reported' \
 	    "^sqpack: ${m%:*}: its block lists take more memory" .t.err
 	t 'there is no image' 1 test -e other
 	t 'nor is it built again' 1 \

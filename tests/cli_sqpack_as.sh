@@ -126,7 +126,7 @@ for line in 'Exportable' 'data, ' 'xattrs, ' 'duplicates are' \
 	    "$(grep "$line" theirs.txt)"
 done
 t '-quiet' 0 mksquashfs one ours.img -noappend -quiet
-is 'says nothing' "$(cat .t.out)" ''
+is 'is silent' "$(cat .t.out)" ''
 t '-info' 0 mksquashfs one ours.img -noappend -info
 shows 'names the files' '^file /dir/b, uncompressed size 2 bytes'
 t '-version' 0 mksquashfs -version
@@ -169,7 +169,7 @@ refused names -e
 refused Xhc -Xhc
 refused 77 -Xcompression-level 77 -comp zstd
 t 'no source' 1 mksquashfs no.img
-t 'a source that is not there' 1 mksquashfs nothing no.img
+t 'a missing source' 1 mksquashfs nothing no.img
 shows 'is named' nothing .t.err
 SOURCE_DATE_EPOCH=5
 export SOURCE_DATE_EPOCH
@@ -208,10 +208,10 @@ done
 
 t 'all of it' 0 unsquashfs -d out theirs.img
 shows 'files are counted' '^created [0-9]* files$'
-t 'is there' 0 diff -r --no-dereference -x fifo -x c out/one one
+t 'exists' 0 diff -r --no-dereference -x fifo -x c out/one one
 t 'to squashfs-root' 0 unsquashfs -q -n theirs.img one/a two/hard
-is 'nothing is said then' "$(cat .t.out)" ''
-same 'its file is there' squashfs-root/one/a one/a
+is 'no message then' "$(cat .t.out)" ''
+same 'its file exists' squashfs-root/one/a one/a
 is 'and no other' "$(find squashfs-root -type f | wc -l | tr -d ' ')" 2
 t 'again, not over it' 2 unsquashfs -q -n theirs.img one/a
 t 'but for -no-exit-code' 0 unsquashfs -no-exit-code -n theirs.img one/a
@@ -231,8 +231,8 @@ t 'no image' 1 unsquashfs -s names
 t 'no such file' 1 unsquashfs -s none.img
 t 'an unknown option' 1 unsquashfs -no-such theirs.img
 shows 'is named' 'no-such' .t.err
-t 'one that it lacks' 1 unsquashfs -max-depth 3 theirs.img
-shows 'is named, too' 'max-depth' .t.err
+t 'an unsupported one' 1 unsquashfs -max-depth 3 theirs.img
+shows 'is also named' 'max-depth' .t.err
 if setfattr -n user.one -v 1 one/a 2>/dev/null &&
     setfattr -n trusted.two -v 2 one/a 2>/dev/null; then
 	mksquashfs one x.img -noappend -quiet

@@ -190,9 +190,9 @@ alike lz4 holes -comp lz4
 
 t "an archive is refused" 1 sqpack --like mksquashfs -o no.img no.tar
 t "others have no such bytes" 1 sqpack --like tar -o no.img trees/one
-shows "and it says whose there are" mksquashfs .t.err
+shows "and it says which exist" mksquashfs .t.err
 t "levels that they lack are refused" 1 sqpack --like mksquashfs -F gzip \
     -L 12 -o no.img trees/one
-t "there is no image of it" 1 test -e no.img
+t "no image of it exists" 1 test -e no.img
 
 done_testing

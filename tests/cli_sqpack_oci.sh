@@ -95,7 +95,7 @@ layer 3 "$(if have zstd; then echo zstd; else echo gzip; fi)"
 manifest latest
 
 t 'a layout' 0 sqpack -p3 -F zstd -L 1 -o image layout
-t 'unsquashfs takes it' 0 unsquashfs -q -n -d got image
+t 'unsquashfs accepts it' 0 unsquashfs -q -n -d got image
 facts got >got.facts
 mkdir want
 tar -C want --xattrs -xf layout/blobs/sha256/"$(echo "$layers" |
@@ -116,8 +116,8 @@ facts want >want.facts
 same 'what the layers make' got.facts want.facts
 sqpack -f -p1 -F zstd -L 1 -o one image >/dev/null
 sqpack -f -p1 -F zstd -L 1 -o one layout
-same 'for one thread, too' one image
-t 'it comes of its own tree' 0 sqpack --rebuild-check image
+same 'also with one thread' one image
+t 'it can be rebuilt from its own tree' 0 sqpack --rebuild-check image
 is 'nothing that is hidden is stored' \
     "$(sqpack --dry-run --stats -F none layout 2>&1 |
     sed 's/.*"files_B":\([0-9]*\).*/\1/')" \
@@ -126,7 +126,7 @@ is 'nothing that is hidden is stored' \
 printf 'keep/third\nkeep/large\n' >list
 t 'with a list' 0 sqpack -f -F zstd -L 1 --order list -o ordered layout
 rm -rf got
-t 'unsquashfs takes that' 0 unsquashfs -q -n -d got ordered
+t 'unsquashfs accepts that' 0 unsquashfs -q -n -d got ordered
 facts got >got.facts
 same 'it is the same tree' got.facts want.facts
 t 'the list is followed' 0 sqpack --rebuild-check ordered
@@ -169,7 +169,7 @@ t 'a tag' 0 sqpack -f -F lz4 -o two layout:small
 is 'is that image' "$(sqpack -l two | grep -c third)" 0
 t 'another' 0 sqpack -f -F lz4 -o two layout:both
 is 'is the other' "$(sqpack -l two | grep -c third)" 1
-t 'a tag that is not there' 1 sqpack -f -o two layout:none
+t 'a missing tag' 1 sqpack -f -o two layout:none
 shows 'is named' 'no image with the tag none: small, both$' .t.err
 case $(uname -m) in
 x86_64) ours=amd64 ;;
@@ -179,7 +179,7 @@ esac
 refs=''
 manifest a ',"platform":{"architecture":"pdp11","os":"linux"}'
 manifest a ",\"platform\":{\"architecture\":\"$ours\",\"os\":\"linux\"}"
-t 'of several machines this one' 0 sqpack -f -F lz4 -o two layout
+t 'one of several machines' 0 sqpack -f -F lz4 -o two layout
 cp layout/index.json index.json
 printf '{"schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.index.v1+json",%s}]}' \
     "$(blob index.json)" >layout/index.json
@@ -193,10 +193,10 @@ manifest latest
 hex=$(echo "$layers" | sed 's/.*sha256:\([0-9a-f]*\).*/\1/')
 cp "layout/blobs/sha256/$hex" kept
 printf x >>"layout/blobs/sha256/$hex"
-t 'a layer that is another' 1 sqpack -o two layout
+t 'a replaced layer' 1 sqpack -o two layout
 shows 'is not believed' "$hex: its content does not match" .t.err
 rm "layout/blobs/sha256/$hex"
-t 'a layer that is missing' 1 sqpack -o two layout
+t 'a missing layer' 1 sqpack -o two layout
 shows 'is named' 'layout: layer 1 of 1: No such file' .t.err
 cp kept "layout/blobs/sha256/$hex"
 t 'all is well again' 0 sqpack -o two layout
@@ -208,9 +208,9 @@ for bad in '' '{' '[]' '{"manifests":3}' '{"manifests":[]}' \
     "{\"manifests\":[{\"digest\":\"sha256:$hex\",\"size\":-1}]}"; do
 	printf '%s' "$bad" >layout/index.json
 	t "refused: $bad" 1 sqpack -o two layout
-	shows 'it is said' '^sqpack: layout: ' .t.err
+	shows 'is reported' '^sqpack: layout: ' .t.err
 done
 head -c 100000 /dev/zero | tr '\0' '[' >layout/index.json
 t 'refused: a hundred thousand brackets' 1 sqpack -o two layout
-t 'no image comes of these' 1 test -e two
+t 'no image is made from these' 1 test -e two
 done_testing

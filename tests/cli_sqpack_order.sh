@@ -101,13 +101,13 @@ same 'the same image' image by.path
 t 'ranges of pages, not sorted' 0 plain --order touches
 same 'the same image, again' image by.path
 tr '\n' '\0' <touches | grep -zv ^order >touches0
-t 'the same, ended by NULs' 0 plain -0 --order touches0
+t 'the same, terminated by NULs' 0 plain -0 --order touches0
 same 'the same image, once more' image by.path
 printf '1\tz/t\tb\t0\t3\n2\td/large6\t0\t3\n' >touches
 t 'a name with a tab' 0 plain --order touches
 t 'is found' 0 begins d/large6 d/large1
 printf '1\td/large6\t0\t3\nd/large5\n' >touches
-t 'a line that is no range' 1 plain --order touches
+t 'an invalid range' 1 plain --order touches
 shows 'is named' 'touches: line 2 is neither' .t.err
 cat >priorities <<'EOF'
 d/large4 30
@@ -156,21 +156,21 @@ facts tree >want
 t 'twins in an archive' 0 sqpack -f -F lz4 --order list -o tar.image tree.tar
 holds 'twins in an archive' tar.image
 sqpack -f -p1 -F lz4 --order list -o tar1.image tree.tar
-same 'for one thread, too' tar1.image tar.image
+same 'also with one thread' tar1.image tar.image
 
 # Invalid lists
 printf 'no/such\nfile\n' >bad
-t 'a list of nothing that is there' 1 sqpack -o bad.image --order bad tree
+t 'a list of missing files only' 1 sqpack -o bad.image --order bad tree
 shows 'is refused' 'bad: no path names a file' .t.err
-t 'of an archive, too' 1 sqpack -o bad.image --order bad tree.tar
+t 'also from an archive' 1 sqpack -o bad.image --order bad tree.tar
 t 'no list' 1 sqpack -o bad.image --order not-there tree
 shows 'is named' 'not-there: No such file' .t.err
 printf 'd/large4\0x\n' >bad
 t 'a NUL in a list of lines' 1 sqpack -o bad.image --order bad tree
 t 'an image keeps its order' 1 sqpack -o bad.image --order list tar.image
-t 'no image comes of these' 1 test -e bad.image
+t 'no image is made from these' 1 test -e bad.image
 : >bad
 t 'an empty list' 0 sqpack -f -F zstd -L 1 --order bad -o image tree
-t 'what is not found is told of' 0 sqpack -f -v --dry-run --order list tree
+t 'whatever is not found is reported' 0 sqpack -f -v --dry-run --order list tree
 shows 'by its number' 'of . paths do not name a file' .t.err
 done_testing

@@ -102,7 +102,7 @@ for c in config config.gz; do
 done
 : >config
 t 'no squashfs at all' 1 sqpack --can-mount=config image
-shows 'is said' '^no: CONFIG_SQUASHFS is not set$'
+shows 'is reported' '^no: CONFIG_SQUASHFS is not set$'
 t 'zstd, an old kernel' 1 sqpack --can-mount=4.9.0-19-amd64 other
 shows 'the version is named' '^no: zstd was added in Linux 4.14$'
 t 'zstd, a new kernel' 0 sqpack --can-mount=4.14 other
@@ -125,8 +125,8 @@ same 'its names' got all
 # Files that are not images.
 : >none
 t 'an empty file' 1 sqpack -l none
-shows 'a sentence' '^sqpack: none: not a squashfs image$' .t.err
-t 'a file that is not there' 1 sqpack -l nowhere
+shows 'a message' '^sqpack: none: not a squashfs image$' .t.err
+t 'a missing file' 1 sqpack -l nowhere
 t 'no image' 1 sqpack -l
 t '-l and -o' 1 sqpack -l -o x image
 
@@ -160,7 +160,7 @@ for o in '-F gzip' '-F zstd -L 1 -b 4K' '-F lz4 -b 1M' \
 	done
 done
 is 'holes stay holes' "$(($(du -k got/a/hole | cut -f1) < 100))" 1
-is 'within a file, too' "$(($(du -k got/a/sparse | cut -f1) < 3000))" 1
+is 'also within a file' "$(($(du -k got/a/sparse | cut -f1) < 3000))" 1
 cp image whole-image
 
 # Images by mksquashfs: the tails of larger files are in fragment blocks
@@ -240,11 +240,11 @@ t 'a damaged block' 1 sqpack -x got spoilt
 shows 'the file and the place' \
     '^sqpack: spoilt: 1: offset 96: the block cannot be decompressed; replaced by zer' \
     .t.err
-is 'one sentence' "$(grep -c . .t.err)" 1
+is 'one message' "$(grep -c . .t.err)" 1
 for f in 2 3 4 small1 small4; do
-	same "the others are there: $f" got/$f data/$f
+	same "the others exist: $f" got/$f data/$f
 done
-is 'the rest of it is there' "$(tail -c 500000 got/1 | cksum)" \
+is 'the rest of it exists' "$(tail -c 500000 got/1 | cksum)" \
     "$(tail -c 500000 data/1 | cksum)"
 is 'in its place' "$(head -c 131072 got/1 | tr -d '\0' | wc -c | tr -d ' ')" 0
 t '--cat of it' 1 to got.cat sqpack --cat 1 spoilt
@@ -260,7 +260,7 @@ for o in '-x got' '--cat 1' -l; do
 done
 t '-x without an image' 1 sqpack -x got
 t '-x and -l' 1 sqpack -x got -l image
-t '--cat and a name too many' 1 sqpack --cat 1 a image
+t '--cat with a name too many' 1 sqpack --cat 1 a image
 : >file
 t 'a directory that is a file' 1 sqpack -x file image
 
@@ -274,7 +274,7 @@ if damage_begin; then
 	find dir -type f -exec cksum {} + | sort >sums
 	told_of() {
 		t "-l: $1" 1 to got told sqpack -l spoilt
-		t "$1: a sentence" 0 grep -q '^sqpack: spoilt: ' err
+		t "$1: a message" 0 grep -q '^sqpack: spoilt: ' err
 		case $1 in
 		*version* | *logarithm* | *root*) ;;
 		*) same "$1: all names" got want ;;

@@ -44,12 +44,12 @@ for o in '-F zstd -L 3' '-F zstd -L 15' '-F gzip' '-F gzip -L 12' \
 	esac
 	# shellcheck disable=SC2086
 	sqpack -f $o -o image tree
-	t "$o: it comes of its tree" 0 check -p3 image
-	shows 'it is said' "^equal: $(stat -c %s image) bytes"
-	t 'for one thread, too' 0 check -q -p1 image
+	t "$o: it can be rebuilt from its tree" 0 check -p3 image
+	shows 'is reported' "^equal: $(stat -c %s image) bytes"
+	t 'also with one thread' 0 check -q -p1 image
 	is 'in one line' "$(cat .t.out)" "equal: $(stat -c %s image) bytes"
 	sqpack -f -F zstd -L 2 -o again image
-	t 'so does what is made of it' 0 check again
+	t 'and so can its copy' 0 check again
 done
 (cd tree && tar -cf - z d .) | sqpack -f -F zstd -L 1 -o image -
 t 'of an archive' 0 check image
@@ -70,11 +70,11 @@ is 'nor is there anything else' \
 sqpack -f -F gzip -L 12 --no-pad -o image tree
 t 'an image without padding' 1 check image
 t 'is given its level again' 0 check -L 12 image
-shows 'and that is said' 'L 12 (as given) .*; the image cannot record'
+shows 'is reported' 'L 12 (as given) .*; the image cannot record'
 sqpack -f -F gzip -L 12 -o image tree
 used=$(le image 40 8)
 poke image $((used + 7)) 1 120
-t 'what stands there in another way' 1 check image
+t 'something else in its place' 1 check image
 shows 'is not guessed' 'does not support the settings in its padding' .t.err
 
 # Data that does not come from the tree
@@ -84,7 +84,7 @@ poke spoilt 8 4 77
 t 'another time alone is a time' 0 check spoilt
 cp image spoilt
 printf x >>spoilt
-t 'a byte behind it' 1 check spoilt
+t 'a byte after it' 1 check spoilt
 shows 'is a difference' "^different: byte $(stat -c %s image), where the rebuilt"
 cp image spoilt
 poke spoilt $((used = $(le image 40 8) + 1)) 1 1
@@ -92,7 +92,7 @@ t 'a byte in the padding' 1 check spoilt
 shows 'is found' "^different: byte $used, in the padding"
 sqpack -f -F zstd -L 3 -o spoilt tree
 poke spoilt 98 4 4
-t 'a level that is not the one' 1 check spoilt
+t 'a different level' 1 check spoilt
 shows 'is seen in the data' '^different: byte [0-9]*, in the data of '
 # bytes of no file in a block with files: only a rebuild detects them
 mkdir one

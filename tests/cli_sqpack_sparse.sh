@@ -96,11 +96,11 @@ is 'are duplicates' \
 mkdir vast
 if hole vast/file 15T 2>/dev/null; then
 	t 'lists of blocks are bounded' 1 sqpack -o vast.image vast
-	shows 'it is said' 'memory than --memory allows' .t.err
+	shows 'is reported' 'memory than --memory allows' .t.err
 	sparse_tar posix vast >vast.tar
-	t 'of an archive, too' 1 sqpack -o vast.image vast.tar
-	shows 'that is said, too' 'memory than --memory allows' .t.err
-	t 'no image comes of it' 1 test -e vast.image
+	t 'also from an archive' 1 sqpack -o vast.image vast.tar
+	shows 'is also reported' 'memory than --memory allows' .t.err
+	t 'no image is made' 1 test -e vast.image
 	t 'a larger block' 0 sqpack -b 1M -L1 -o vast.image vast.tar
 else
 	skip 'this file system has no files of 15 TiB'

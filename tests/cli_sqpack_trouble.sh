@@ -72,7 +72,7 @@ trouble() {
 		eval "$r_change"
 		resume
 		is "$r_what: status $k" "$status" 1
-		shows "$r_what: a sentence $k" "$r_sentence" err
+		shows "$r_what: a message $k" "$r_sentence" err
 		[ -n "$k" ] || t "$r_what: no image" 1 test -e image
 	done
 	rm -rf out
@@ -114,13 +114,13 @@ for at in 100 200 300 400 500; do
 	rm -f image
 	t "an error at read $at" 1 env COLDPRESS_FAULT=pread:$at:EIO \
 	    sqpack-fault -o image -b 4K -F lz4 tree
-	shows 'is told' 'tree/.*: Input/output error' .t.err
+	shows 'is reported' 'tree/.*: Input/output error' .t.err
 	t 'no image' 1 test -e image
 	t "an error at read $at, -k" 1 env COLDPRESS_FAULT=pread:$at:EIO \
 	    sqpack-fault -k -o image -b 4K -F lz4 tree
 	gone=$(sed -n 's,^[^/]*tree/\(.*\): Input.*,\1,p' .t.err)
 	rm -rf out
-	t 'what is there is whole' 0 sqpack -x out image
+	t 'whatever exists is complete' 0 sqpack -x out image
 	is 'and as it was' "$(cd out && find . -type f |
 	    while read -r f; do cmp "$f" "../tree/$f"; done 2>&1)" ''
 	t 'what failed is not' 1 test -e "out/$gone"
@@ -132,20 +132,20 @@ done
 # A write error is reported even after an error of the source.
 t 'a full disk, -k' 1 env COLDPRESS_FAULT=readlinkat:1:EIO,write:5:ENOSPC \
     sqpack-fault -f -k -p2 -b 4K -F lz4 -o image.full tree
-shows 'is told' 'image.full: No space left' .t.err
+shows 'is reported' 'image.full: No space left' .t.err
 t 'no image of that' 1 test -e image.full
 
 # A file size limit.
 make_tree
-t 'a file that gets too long' 1 sh -c 'ulimit -f 100
+t 'a file that exceeds the limit' 1 sh -c 'ulimit -f 100
     sqpack -F none -o long tree'
-shows 'is told' 'long: File too large' .t.err
-t 'and is not there' 1 test -e long
+shows 'is reported' 'long: File too large' .t.err
+t 'and does not exist' 1 test -e long
 sqpack -f -F gzip -o image tree
 rm -rf out
-t '-x: files that get too long' 1 sh -c 'ulimit -f 100; sqpack -x out image'
-shows 'are told' 'out/large: File too large' .t.err
-t 'and are not there' 1 test -e out/large
+t '-x: files that exceed the limit' 1 sh -c 'ulimit -f 100; sqpack -x out image'
+shows 'are reported' 'out/large: File too large' .t.err
+t 'and do not exist' 1 test -e out/large
 t 'nor under another name' 1 test -e out/sub/hard
 same 'the others are' out/small tree/small
 same 'all of them' out/sub/little tree/sub/little
@@ -189,7 +189,7 @@ for plan in write:1 write:2 write:4 fsync:1 linkat:1 chmod:1; do
 		# without support for unnamed files
 		COLDPRESS_FAULT=openat:2:EOPNOTSUPP,$plan:$sig sqpack-fault \
 		    -p2 -b 4K -F lz4 -o image whole 2>/dev/null
-		is "SIG$sig at $plan: what is left" \
+		is "SIG$sig at $plan: leftovers" \
 		    "$(ls image .coldpress-* 2>/dev/null)" ''
 	done
 done

@@ -88,7 +88,7 @@ rm -f img && mksquashfs one img -no-progress -no-fragments >/dev/null 2>&1
 printf '\377\377\377\377\377\377' |
     dd of=img bs=1 seek=200 conv=notrunc 2>/dev/null
 t 'a bad block' 1 "$walk" img 2
-is 'is told, with the file' \
+is 'is reported, with the file' \
     "$("$walk" img 2 2>&1 >/dev/null | grep -c 'large: the block cannot be decompressed')" 1
 is 'and the other file is read' "$("$walk" img 2 2>/dev/null | sed 's/.* //')" z
 size=$(wc -c <img)

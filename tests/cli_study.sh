@@ -43,7 +43,7 @@ t 'provenance' 0 grep -q '^# gzip: gzip' r.csv
 t 'six rounds' 0 to table levels -n 6 -o s.csv --levels '6 9' tree
 t 'have an interval' 0 grep -E -q \
     'gzip9/gzip6 <= 2: study -, here [0-9.]+ \[[0-9.]+, [0-9.]+\]: ' table
-t 'and say how far it can be trusted' 0 grep -q '^1 finding was tested' table
+t 'and how far it can be trusted' 0 grep -q '^1 finding was tested' table
 last_words table '^gzip -9 took [0-9.]+ \([0-9.]+ to [0-9.]+\) of gzip -6'
 is 'nothing is wider than 80 columns' "$(awk 'length > 80' table)" ''
 
@@ -52,45 +52,45 @@ t 'usage' 0 levels -h
 t 'an unknown option' 2 told levels --nope
 t 'is named' 0 grep -q "unknown option '--nope'" err
 t 'with a hint' 0 grep -q "^Try '.* --help'" err
-t 'a value that is missing' 2 levels tree -o
+t 'a missing value' 2 levels tree -o
 t 'too many operands' 2 levels tree tree
 t 'a bad number' 1 levels -n x -o n.csv tree
 t 'no such directory' 1 levels -o n.csv none
 t 'options after the step, with =' 0 levels report -o r.csv '--levels=1 9'
 t 'nothing prepared' 1 told levels report -o none.csv
-t 'a sentence' 0 grep -q 'none.csv.d: nothing has been prepared' err
+t 'a message' 0 grep -q 'none.csv.d: nothing has been prepared' err
 
 # An existing study cannot be contradicted.
 for other in '-S 7' '--levels 3' --quick; do
 	# shellcheck disable=SC2086
 	t "another $other" 1 told levels $other -o r.csv
-	t 'is refused' 0 grep -q 'was begun with another' err
+	t 'is refused' 0 grep -q 'was started with a different' err
 done
 t 'another directory' 1 levels -o r.csv scripts
 t 'another directory for run' 1 levels -o r.csv run /nonexist
 t 'more runs are for prepare' 1 told levels -n 3 -o r.csv run
-t 'which it says' 0 grep -q 'prepare it again' err
+t 'which it reports' 0 grep -q 'prepare it again' err
 cp r.csv before.csv
 t 'again: nothing is run' 0 levels -n 2 -o r.csv tree
 t 'the same rows' 0 sh -c \
     'grep -v "^#" before.csv >x; grep -v "^#" r.csv | cmp - x'
 t 'one round more' 0 levels -n 3 -o r.csv prepare
-t 'a report of what there is' 0 to table levels -o r.csv report
+t 'a report of what exists' 0 to table levels -o r.csv report
 t 'says so' 0 grep -q \
-    '^Not at its end: 2 of 6 runs have not been made yet.$' table
+    '^Unfinished: 2 of 6 runs have not been made yet.$' table
 t 'other rows' 0 levels -o r.csv --rows gzip9 prepare
 t 'are run' 0 levels -o r.csv run
-is 'and those that were run stay' "$(cells r.csv)" \
+is 'and those that were run are kept' "$(cells r.csv)" \
     'gzip1.1 gzip1.2 gzip9.1 gzip9.2 gzip9.3 '
 t 'the rows of another script' 1 told sh "$SRC/scripts/tarball" -o r.csv report
-t 'are told apart' 0 grep -q 'is another study, levels' err
+t 'are distinguished' 0 grep -q 'is another study, levels' err
 echo mine >mine.csv
-t 'a file that is none of a study' 1 levels -o mine.csv tree
+t 'a file that belongs to no study' 1 levels -o mine.csv tree
 is 'is left alone' "$(cat mine.csv)" mine
 mkdir own.csv.d
 echo mine >own.csv.d/plans
-t 'a folder that is none of a study' 1 levels -o own.csv tree
-is 'is left alone, too' "$(ls own.csv.d)" plans
+t 'a folder that belongs to no study' 1 levels -o own.csv tree
+is 'is also left alone' "$(ls own.csv.d)" plans
 
 # Progress.
 t 'progress' 0 told levels -v -n 2 -o p.csv tree
@@ -111,7 +111,7 @@ t 'a tab' 1 told levels -n 1 -o x.csv "$(printf 'a\tb')"
 
 # A run that is killed, alone or with everything that it has started.
 killed k.csv sh scripts/levels --warm -n 5 -o k.csv tree
-t 'after KILL it goes on' 0 levels -n 5 -o k.csv tree
+t 'it continues after KILL' 0 levels -n 5 -o k.csv tree
 is 'every run once' "$(cells k.csv | wc -w)" 15
 mkdir waits
 cat >waits/lap <<EOF
@@ -129,7 +129,7 @@ COLDPRESS_BIN=$here/waits:$BIN sh scripts/levels --warm -n 2 -o o.csv tree \
 killed=$!
 await [ -e waiting ]
 t 'while it runs a second one' 1 told levels -n 2 -o o.csv tree
-t 'is told so' 0 grep -q 'another run is at work in .*o.csv.d' err
+t 'is reported' 0 grep -q 'another run is using .*o.csv.d' err
 kill -s KILL $killed
 wait $killed 2>/dev/null
 levels -n 2 -o o.csv tree >/dev/null 2>err &
@@ -137,7 +137,7 @@ second=$!
 t 'the cell that a killed script left is waited for' 0 \
     await grep -q 'waiting for the run' err
 : >go
-t 'and the study goes on' 0 wait $second
+t 'and the study continues' 0 wait $second
 is 'every run once' "$(cells o.csv)" \
     'gzip1.1 gzip1.2 gzip6.1 gzip6.2 gzip9.1 gzip9.2 '
 is 'and no more' "$(wc -l <laps)" 2
@@ -160,9 +160,9 @@ EOF
 rm $ran
 t 'a run that leaves none' 1 told env COLDPRESS_BIN="$here/waits:$BIN" \
     sh scripts/levels --warm -n 2 -o o.csv tree
-t 'is refused' 0 grep -q '002.gzip9.csv: the run has left no row' err
+t 'is refused' 0 grep -q '002.gzip9.csv: the run wrote no row' err
 t 'and nothing stands for it' 1 test -e $ran
-t 'the study goes on' 0 levels -n 2 -o o.csv tree
+t 'the study continues' 0 levels -n 2 -o o.csv tree
 
 # TERM takes effect immediately, not after the run.
 rm -f laps waiting go
@@ -181,7 +181,7 @@ wait $ended || status=$?
 is 'TERM ends the study' $status 143
 kill -s KILL "$(cat waiting)" 2>/dev/null
 is 'and the run' $? 1
-t 'it goes on' 0 levels -n 1 -o t.csv tree
+t 'it continues' 0 levels -n 1 -o t.csv tree
 
 # Ownership of the folder.
 chmod g+w o.csv.d

@@ -143,9 +143,9 @@ size=$(stat -c %s a.tar)
 for cut in 1 511 513 1100 1600 $((size / 2)) $((size / 3)); do
 	head -c $cut a.tar >cut.tar
 	t "cut after $cut bytes" 1 "$list" <cut.tar
-	shows "cut after $cut bytes: a sentence" 'archive' .t.err
+	shows "cut after $cut bytes: a message" 'archive' .t.err
 done
 t 'nothing is an empty archive' 0 "$list" </dev/null
-t 'text is no archive' 1 "$list" <tree/file
+t 'text is not an archive' 1 "$list" <tree/file
 shows 'text: not a tar archive' 'not a tar archive' .t.err
 done_testing

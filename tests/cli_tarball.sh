@@ -69,9 +69,9 @@ is 'three of each' "$(runs r.csv)" \
 
 killed k.csv sh "$SRC/scripts/tarball" --quick --warm -n 4 \
     --rows 'A[12] B[12]' -o k.csv tree out2
-t 'after KILL it goes on' 0 study -n 4 -o k.csv tree out2
+t 'it continues after KILL' 0 study -n 4 -o k.csv tree out2
 is 'every run once' "$(runs k.csv)" 'A1x4 A2x4 B1x4 B2x4 '
-t 'OUT is gone then too' 1 test -e out2
+t 'OUT is then also gone' 1 test -e out2
 
 # The engines: GNU parallel, and an array job of Slurm by a stand-in.
 if have parallel; then
@@ -97,7 +97,7 @@ EOF
 chmod +x slurm/sbatch
 t 'Slurm' 0 env PATH="$PWD/slurm:$PATH" sh "$SRC/scripts/tarball" --quick \
     --warm -n 2 --rows 'A[12]' --engine slurm -o s.csv tree out
-is 'ran each cell too' "$(runs s.csv)" 'A1x2 A2x2 '
+is 'also ran each cell' "$(runs s.csv)" 'A1x2 A2x2 '
 t 'no such engine' 1 study -n 1 --rows A1 --engine cloud -o e.csv tree out
 
 mkdir bin
@@ -109,17 +109,17 @@ for file in /usr/bin/* /bin/*; do
 done
 t 'without pbzip2' 0 to table4 env PATH="$BIN:$PWD/bin" sh \
     "$SRC/scripts/tarball" --quick --warm -n 1 --rows 'A[17] B1' -o m.csv tree out
-t 'its row is missing, and said to be' 0 \
+t 'its row is reported as missing' 0 \
     grep -q '^A7 .*missing: pbzip2' table4
 
 # A file named OUT that did not exist when the study began remains.
 t 'prepare' 0 study -n 1 --rows 'A1 B1' -o u.csv prepare tree mine
 echo mine >mine
 t 'a file that comes between' 1 told study -o u.csv run
-t 'is told of' 0 grep -q 'mine exists, and this study has not made it' err
-is 'and stays' "$(cat mine)" mine
+t 'is reported' 0 grep -q 'mine exists, and was not created by this study' err
+is 'and is kept' "$(cat mine)" mine
 rm mine
-t 'without it the study goes on' 0 study -o u.csv run
+t 'the study continues without it' 0 study -o u.csv run
 t 'and OUT is gone' 1 test -e mine
 
 odd='blanks [x] & more'
@@ -131,7 +131,7 @@ t 'their OUT is gone' 1 test -e "$odd.out"
 for other in '--remote here' '-S 7'; do
 	# shellcheck disable=SC2086
 	t "another $other" 1 told study -o u.csv $other
-	t 'is refused' 0 grep -q 'was begun with another' err
+	t 'is refused' 0 grep -q 'was started with a different' err
 done
 [ "$(id -u)" != 0 ] || t '--cold after --warm' 1 told sh \
     "$SRC/scripts/tarball" --quick --cold -o u.csv

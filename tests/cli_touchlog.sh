@@ -12,7 +12,7 @@ shows 'is answered by the usage' '^usage: touchlog' .t.err
 t 'an unknown format' 1 touchlog --format xml -- true
 shows 'is named' "format 'xml' is not tsv, sort or list" .t.err
 t 'an unknown option' 1 touchlog --pgaes -- true
-shows 'the one that was meant' "Did you mean '--pages'" .t.err
+shows 'the intended one' "Did you mean '--pages'" .t.err
 t 'pages of whole files' 1 touchlog --pages --format list -- true
 shows 'contradict each other' 'whole files' .t.err
 t 'an exact /' 1 touchlog --exact -- true
@@ -30,6 +30,6 @@ fi
 rm -f ran
 chmod 777 .
 t 'not root' 1 as_user touchlog -- touch ran
-shows 'is told' 'only root can see' .t.err
+shows 'is reported' 'only root can see' .t.err
 t 'and nothing is run' 1 test -e ran
 done_testing

@@ -21,21 +21,21 @@ t 'no command' 125 winwait
 shows 'is answered by the usage' '^usage: winwait' .t.err
 t 'a wrong criterion' 125 winwait --criterion port -- true
 shows 'is named' "criterion 'port' is not window or line" .t.err
-t 'a regular expression that is none' 125 winwait --class '(' -- true
-t 'a time that is none' 125 winwait -t never -- true
+t 'an invalid regular expression' 125 winwait --class '(' -- true
+t 'an invalid time' 125 winwait -t never -- true
 
 line() { winwait --criterion line "$@"; }
 t 'a line' 0 line --csv --match '^ready$' -- \
     sh -c 'echo not ready; sleep 0.2; echo ready; sleep 300'
 is 'is seen' "$(value result)" seen
 shows 'standard output is passed on' '^not ready$' .t.err
-t 'when it is there' 0 awk -v ms="$(value seen_ms)" 'BEGIN { exit ms < 200 }'
+t 'if it exists' 0 awk -v ms="$(value seen_ms)" 'BEGIN { exit ms < 200 }'
 t 'a line without an end' 1 line --csv -- printf ready
-is 'is none' "$(value result),$(value exit)" exit,0
+is 'is not one' "$(value result),$(value exit)" exit,0
 t 'an exit before' 1 line --csv -- sh -c 'exit 9'
 is 'has its status' "$(value result),$(value exit),$(value seen_ms)" exit,9,
 t 'a signal' 1 line --csv -- sh -c 'kill -TERM $$'
-is 'is told' "$(value exit),$(value signal)" ,15
+is 'is reported' "$(value exit),$(value signal)" ,15
 t 'a time-out' 124 line --csv -t 0.2 -- sleep 300
 is 'is a row' "$(value result),$(value seen_ms)" timeout,
 t 'not found' 127 winwait --criterion line -- ./nowhere
@@ -69,7 +69,7 @@ if [ $has_x = no ] || [ ! -x "$client" ] || ! have Xvfb || ! have openbox; then
 	exit
 fi
 t 'no X server' 125 env DISPLAY=:nowhere winwait -- true
-shows 'is told' 'no X server' .t.err
+shows 'is reported' 'no X server' .t.err
 
 mkdir x
 x_start x none || skip_all "no X server: $(tail -n 1 x/x.log)"
@@ -88,7 +88,7 @@ windows() {
 	t "$1: a window that winwait was too slow for" 0 winwait --csv -- sh -c \
 	    'kill -STOP "$PPID"; "$1" -f "$2" & until [ -e "$2" ]; do sleep .01
 	    done; kill -CONT "$PPID"; wait' sh "$client" "${1%% *}"
-	t "$1: was mapped too" 0 awk -v c="$(value created_ms)" \
+	t "$1: was also mapped" 0 awk -v c="$(value created_ms)" \
 	    -v m="$(value mapped_ms)" -v s="$(value seen_ms)" \
 	    'BEGIN { exit !(0 < c && c <= m && m <= s) }'
 	# shellcheck disable=SC2016
@@ -103,7 +103,7 @@ windows() {
 	t "$1: but not of the class" 0 winwait --class test -- "$client" \
 	    -t 'Error 404'
 	t "$1: a splash" 124 winwait -t 1 -- "$client" -k splash
-	t "$1: a window that stays away" 124 winwait -t 0.2 -- "$client" \
+	t "$1: a window that never appears" 124 winwait -t 0.2 -- "$client" \
 	    -w 300000
 	t "$1: an exit" 1 winwait -- false
 	"$client" -f old &

@@ -46,7 +46,7 @@ for name in sys.argv[1:]:
     stored = int.from_bytes(d[6:6 + size], "little") if size else None
     print(d[:4].hex(), flags >> 2 & 1, window, stored, len(d) - at)
 EOF
-is 'named: magic, checksum, window, size, bytes behind the blocks' \
+is 'named: magic, checksum, window, size, bytes after the blocks' \
     "$(head -n 1 facts)" '28b52ffd 1 2097152 42000000 4'
 is 'standard input: no size' "$(tail -n 1 facts)" \
     '28b52ffd 1 2097152 None 4'

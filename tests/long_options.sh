@@ -21,7 +21,7 @@ build() {
 none=
 for part in $parts; do
 	t "without $part" 0 build "-DCOLDPRESS_$part=OFF"
-	is "which is said" "$(grep -q '^-- left out: ' log && echo yes)" yes
+	is "is reported" "$(grep -q '^-- left out: ' log && echo yes)" yes
 	is 'pzc is there' "$(echo text | build/pzc -c | build/pzc -dc)" text
 	none="$none -DCOLDPRESS_$part=OFF"
 done

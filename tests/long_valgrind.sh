@@ -46,7 +46,7 @@ if have coldwalk; then
 		t 'of an image' 0 to got memcheck "$BIN/coldwalk" -p 2 image
 		same 'the same' got lines
 		head -c 3000 image >short
-		t 'of a piece' 1 to got memcheck "$BIN/coldwalk" short
+		t 'decoding a piece' 1 to got memcheck "$BIN/coldwalk" short
 	fi
 fi
 done_testing

@@ -56,10 +56,10 @@ t 'and cold is what a device had to give, or not known' 0 \
     sh -c "case $(as_other) in yes | unknown) ;; *) exit 1 ;; esac"
 coldwalk --hash none mnt >summary
 if zcat /proc/config.gz 2>/dev/null | grep -q CONFIG_SQUASHFS; then
-	is "the kernel's options are told" "$(grep -c \
+	is "the kernel's options are reported" "$(grep -c \
 	    '^kernel.s squashfs: .*FILE_.*DECOMP_' summary)" 1
 else
-	is "the kernel's options are asked for" "$(grep -c \
+	is "the kernel's options are requested" "$(grep -c \
 	    '^kernel.s squashfs: ' summary)" 1
 fi
 cat image.sqfs >/dev/null
@@ -82,7 +82,7 @@ t 'made cold: known by that, or not' 0 \
 t 'a mount of it' 0 \
     sh -c "case $(other_cold mnt) in unknown) ;; *) exit 1 ;; esac"
 other "$(command -v coldwalk)" --summary mnt >summary
-is 'a sentence says why' "$(grep -c '^cold: *unknown, [a-z ]*' summary)" 1
+is 'a message says why' "$(grep -c '^cold: *unknown, [a-z ]*' summary)" 1
 t 'drop is for root' 1 other "$(command -v coldwalk)" --cold drop tree
 umount mnt
 

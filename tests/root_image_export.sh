@@ -80,7 +80,7 @@ t 'an image that cannot be mounted' 0 to table env PATH="$PWD/fake:$PATH" \
     --rows none.p2
 is 'is read by none' "$(values m.csv read exit)" 32
 is 'and nothing started' "$(values m.csv start exit)" 32
-t 'which is told' 0 grep -q '^none.p2.start: 1 of 1 runs failed' table
+t 'is reported' 0 grep -q '^none.p2.start: 1 of 1 runs failed' table
 
 # A failing program gives a failed row.
 t 'a start that fails' 0 to table study -n 1 -o s.csv --rows none.p2 \
@@ -94,7 +94,7 @@ if have squashfuse && [ -e /dev/fuse ]; then
 	is 'of both programs' "$(values f.csv start exit | tr '\n' ' ')" \
 	    '0 0 '
 	is 'was cold' "$(values f.csv start cache | sort -u)" cold
-	t 'is told' 0 grep -q '^Cold start by squashfuse: ' table
+	t 'is reported' 0 grep -q '^Cold start by squashfuse: ' table
 else
 	skip 'no squashfuse'
 fi
@@ -111,5 +111,5 @@ wait $killed 2>/dev/null
 # Processes started by lap are killed by the next lap.
 lap -q -n 1 -o - -l x -- true >/dev/null 2>&1
 all_gone() { [ "$(left)" = "$before" ]; }
-t 'after KILL too' 0 await all_gone
+t 'also after KILL' 0 await all_gone
 done_testing

@@ -39,7 +39,7 @@ t 'a run' 0 nobody ./lap -q -n 1 -o rows.csv -l x -- cat lap
 t 'its bytes are known' 0 test "$(col rows.csv wchar_B '')" -gt 100000
 t 'forty quick ones' 0 nobody ./lap -q -n 40 -o quick.csv -l x -- \
     echo short '|' cat
-is 'their bytes, too' "$(col quick.csv wchar_B '' | tr ' ' '\n' | sort |
+is 'also their bytes' "$(col quick.csv wchar_B '' | tr ' ' '\n' | sort |
     uniq -c | tr -s ' \n' ' ')" ' 40 12 80 6 '
 # Late enough that it has started, at the machine's current speed.
 for limit in 0.3 1 3 10 30 100; do

@@ -51,7 +51,7 @@ filesystem() {
 	    -v l="$(keys "$1.csv" "$2.$3.w1" logical_B)" \
 	    -v r="$(keys "$1.csv" "$2.$3.w1" compressratio)" \
 	    'BEGIN { d = f * r / l; exit !(d > 0.9 && d < 1.1) }'
-	t 'the study is told' 0 grep -q "^The study, and $2" table
+	t 'the study is named' 0 grep -q "^The study, and $2" table
 	is 'nothing is left' "$(left)" "$none"
 }
 
@@ -159,7 +159,7 @@ else
 	is 'the ratio is about the same' \
 	    "$(keys wide.csv zfs-fuse.12.gzip-9.w1 compressratio | cut -c 1-3)" \
 	    "$(keys zfs-fuse.csv zfs-fuse.9.gzip-9.w1 compressratio | cut -c 1-3)"
-	t 'but the bytes are many more' 0 test \
+	t 'but many more bytes' 0 test \
 	    "$(keys wide.csv zfs-fuse.12.gzip-9.w1 all_B)" -gt \
 	    $(($(keys zfs-fuse.csv zfs-fuse.9.gzip-9.w1 all_B) * 13 / 10))
 	stopped zfs-fuse term 1 by TERM
@@ -172,9 +172,9 @@ else
 	zfs-fuse -n -p "$PWD/pid" >/dev/null 2>&1 &
 	other=$!
 	await answers
-	t 'beside another zfs-fuse' 77 told study --fs zfs-fuse -n 1 -o o.csv
+	t 'next to another zfs-fuse' 77 told study --fs zfs-fuse -n 1 -o o.csv
 	t 'how it is stopped' 0 grep -q "stop it by .* process ($other)" err
-	t 'which stays' 0 zpool list
+	t 'which is kept' 0 zpool list
 	kill $other
 	wait $other
 	umount -l /zfs-kstat 2>/dev/null

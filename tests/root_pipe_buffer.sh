@@ -27,7 +27,7 @@ is 'it ends well' $status 0
 for order in small-first big-first mixed; do
 	t "$order: reading alone" 0 grep -q "^$order *cat *none" table
 	for buffer in 64K 1M 16M 64M 512M; do
-		t "$order: gzip behind $buffer" 0 \
+		t "$order: gzip after $buffer" 0 \
 		    grep -q "^$order *gzip *$buffer *2 " table
 	done
 done

@@ -55,7 +55,7 @@ t 'a folder that cannot be written' 1 nobody ./pzc ro/f
 same 'its input is kept' ro/f ../text
 # sticky: the output can be created, the input cannot be removed
 mkdir sticky && chmod 1777 sticky && cp ../text sticky/f
-t 'an input that cannot be removed: told' 1 nobody ./pzc sticky/f
+t 'an input that cannot be removed: reported' 1 nobody ./pzc sticky/f
 t 'its output is whole' 0 gzip -t sticky/f.gz
 same 'it is kept' sticky/f ../text
 cd .. || exit 1
@@ -99,7 +99,7 @@ if [ -n "$loop" ] && mknod blk b "$(stat -c 0x%t "$loop")" \
 	done
 	is 'the node is as it was' "$(node blk)" "$want"
 	is 'the link is one' "$(stat -c %F blk-link)" 'symbolic link'
-	same 'the input of -o stays' img.gz keep.gz
+	same '-o keeps the input' img.gz keep.gz
 	t 'a block device that is too small' 1 sh -c \
 	    'head -c 2000000 /dev/urandom | pzc -f -o blk'
 	t 'a block device onto itself' 1 pzc -f -o "$loop" blk
@@ -107,10 +107,10 @@ if [ -n "$loop" ] && mknod blk b "$(stat -c 0x%t "$loop")" \
 	t 'onto itself: nothing is written' 0 cmp "$loop" img
 	t 'a block device as the input, -k' 0 pzc -k blk
 	t '... : the bytes' 0 sh -c 'pzc -dc blk.gz | cmp - img'
-	is '... : it stays' "$(node blk)" "$want"
+	is '... : it is kept' "$(node blk)" "$want"
 	rm -f blk.gz
 	t 'a block device as the input, -f' 0 pzc -f blk
-	is '... : it stays' "$(node blk)" "$want"
+	is '... : it is kept' "$(node blk)" "$want"
 	# under a derived name nothing is overwritten
 	cp text other && cp -a blk other.gz
 	t 'a device under the name of the output, -f' 2 pzc -f other
@@ -127,7 +127,7 @@ if mknod null c 1 3 2>/dev/null && : 2>/dev/null >null; then
 	ln -s null null-link
 	for o in null null-link; do
 		t "-f -o $o, a character device" 0 pzc -f -o $o text
-		is "-f -o $o: it stays" "$(node $o)" \
+		is "-f -o $o: it is kept" "$(node $o)" \
 		    "character special file 1:3 644 0"
 	done
 	is 'the link to it is one' "$(stat -c %F null-link)" 'symbolic link'

@@ -60,7 +60,7 @@ if have gnuplot; then
 else
 	shows 'and says what is lost' '^Charts: not drawn'
 fi
-t 'it is set beside another' 0 "$snap" report rows.csv rows.csv.d
+t 'it is compared with another' 0 "$snap" report rows.csv rows.csv.d
 shows 'in columns' '^mine.gzip  *[0-9]*  *[0-9]* |'
 is 'a row each' "$(col rows.csv label | tr ' ' '\n' | sort | tr '\n' ' ')" \
     'mine.gzip.dropped mine.gzip.first mine.gzip.second mine.gzip.walk.app.coldwalk mine.gzip.walk.app.mount mine.try.dropped mine.try.first mine.try.second '
@@ -72,7 +72,7 @@ key() {
 	    sed 's/.*=//'
 }
 is 'the image was cold' "$(key mine.gzip.first before_B)" 0
-t 'and asked for' 0 test "$(key mine.gzip.first loop_B)" -gt 100000
+t 'and on request' 0 test "$(key mine.gzip.first loop_B)" -gt 100000
 t 'once' 0 test "$(key mine.gzip.second loop_B)" -lt 100000
 t 'and once more when dropped' 0 test "$(key mine.gzip.dropped loop_B)" \
     -gt 100000

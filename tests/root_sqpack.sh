@@ -108,7 +108,7 @@ if loop=$(losetup -f --show disk 2>/dev/null); then
 	facts mnt >got
 	same 'a device: mounted' got want
 	t 'a mounted device' 1 sqpack -f -F gzip -o "$loop" sparse
-	shows 'it is said' 'busy' .t.err
+	shows 'is reported' 'busy' .t.err
 	umount mnt
 	ln -s "$(command -v sqpack)" mksquashfs
 	t 'as mksquashfs' 0 ./mksquashfs tree "$loop" -noappend -no-progress

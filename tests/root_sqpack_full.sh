@@ -22,7 +22,7 @@ chown 12:34 tree/sub/little
 
 sqpack -F lz4 -o image tree
 t 'an image into a full file system' 1 sqpack -F none -o small/image tree
-shows 'is told' 'small/image: No space left on device' .t.err
+shows 'is reported' 'small/image: No space left on device' .t.err
 is 'nothing is left of it' "$(ls -A small)" ''
 sqpack -F none -o raw tree
 (cd tree && tar -cf ../tree.tar .)
@@ -30,13 +30,13 @@ t 'from an archive' 1 sqpack -F none -o small/image tree.tar
 t 'from an image' 1 sqpack -F none -o small/image raw
 is 'nothing is left of them' "$(ls -A small)" ''
 t '-x into a full file system' 1 sqpack -x small/out image
-shows 'is told' 'No space left on device' .t.err
-is 'what is there is whole' "$(cd small/out && find . -type f -size +0 |
+shows 'is reported' 'No space left on device' .t.err
+is 'whatever exists is complete' "$(cd small/out && find . -type f -size +0 |
     while read -r f; do cmp "$f" "../../tree/$f"; done 2>&1)" ''
 rm -rf small/out
 t '--cat into a full file system' 1 sh -c 'sqpack --cat large image >small/a
     sqpack --cat sub/other image >>small/a'
-shows 'is told, too' 'standard output: No space left' .t.err
+shows 'is also reported' 'standard output: No space left' .t.err
 umount small
 
 # Make the directory and the tools accessible to another user.
@@ -49,7 +49,7 @@ if have setpriv; then
 	    --clear-groups free/sqpack -x free/out image
 	[ ! -e tree/device ] ||
 	    shows 'devices are left out' 'device nodes are omitted' .t.err
-	t 'there is none' 1 test -e free/out/device
+	t 'none exists' 1 test -e free/out/device
 	is 'no set-id bits' "$(stat -c %a free/out/set-id)" 755
 	is 'no owners' "$(stat -c %u:%g free/out/sub/little)" 65534:65534
 	same 'data' free/out/sub/little tree/sub/little
@@ -57,14 +57,14 @@ if have setpriv; then
 	chmod 755 tree
 	t 'a directory that cannot be read' 1 setpriv --reuid 65534 \
 	    --regid 65534 --clear-groups free/sqpack -o free/image tree
-	shows 'is told' 'tree/sub: Permission denied' .t.err
-	t 'and there is no image' 1 test -e free/image
+	shows 'is reported' 'tree/sub: Permission denied' .t.err
+	t 'and no image exists' 1 test -e free/image
 	chmod 755 tree/sub
 	chmod 0 tree/sub/little
 	t 'a file that cannot be read' 1 setpriv --reuid 65534 \
 	    --regid 65534 --clear-groups free/sqpack -o free/image tree
-	shows 'is told' 'tree/sub/little: Permission denied' .t.err
-	t 'and there is no image' 1 test -e free/image
+	shows 'is reported' 'tree/sub/little: Permission denied' .t.err
+	t 'and no image exists' 1 test -e free/image
 	t '-k' 1 setpriv --reuid 65534 --regid 65534 --clear-groups \
 	    free/sqpack -k -F lz4 -o free/image tree
 	is 'leaves it out' "$(sqpack -l sub free/image | tr '\n' ' ')" \

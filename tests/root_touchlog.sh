@@ -24,7 +24,7 @@ t 'files' 0 touchlog --root tree -o list -- \
 is 'in the order of the first time' "$(paths list)" 'two sub/four one '
 is 'with their sizes' "$(cut -f 3-4 list | sort -u)" '0	300000'
 t 'a name that is taken' 1 touchlog --root tree -o list -- touch ran
-shows 'is told' 'list exists' .t.err
+shows 'is reported' 'list exists' .t.err
 t 'and nothing is run' 1 test -e ran
 t 'but for -f' 0 touchlog --root tree -f -o list -- cat tree/three
 is 'which replaces it' "$(paths list)" 'three '
@@ -41,7 +41,7 @@ open("sub/four").close()'
 is 'are files all the same' "$(paths list)" 'one sub/four '
 t 'through a bind mount of a namespace of its own' 0 touchlog --root tree -f \
     -o list -- unshare -m sh -c 'mount --bind tree/sub /mnt && cat /mnt/four'
-is 'a file, too' "$(paths list)" 'sub/four '
+is 'also a file' "$(paths list)" 'sub/four '
 
 # Another process reads at the same time as the command.
 mkfifo go
@@ -59,7 +59,7 @@ wait
 t 'standard output is for the list' 0 touchlog --root tree -- \
     sh -c 'echo said; cat tree/one >/dev/null'
 is 'alone' "$(cut -f 2 .t.out)" one
-shows 'what is said goes to standard error' '^said$' .t.err
+shows 'messages go to standard error' '^said$' .t.err
 t 'the command'\''s status' 7 touchlog --root tree -o failed -- \
     sh -c 'cat tree/one; exit 7'
 is 'does not lose the list' "$(paths failed)" 'one '
@@ -98,14 +98,14 @@ printf '1\ttwo\t0\t0\n2\tone\t%d\t%d\n2\tone\t%d\t%d\n' $((5 * page)) "$page" \
 sync -f tree
 t 'pages' 0 touchlog --root tree --pages -f -o list -- python3 parts.py
 same 'are these' list want
-shows 'how exact that is is told' 'read ahead' .t.err
+shows 'the accuracy is reported' 'read ahead' .t.err
 if have mkfs.erofs && grep -q erofs /proc/filesystems; then
 	# here the file system would read ahead
 	sed -i /fadvise/d parts.py
 	t 'exact pages' 0 touchlog --root tree --exact -f -o list -- \
 	    python3 parts.py
 	same 'without what is read ahead' list want
-	is 'of which nothing is said' "$(cat .t.err)" ''
+	is 'without a message' "$(cat .t.err)" ''
 	t 'from within' 0 sh -c 'cd tree/sub &&
 	    touchlog --root .. --exact -- cat four'
 	is 'with paths from the root' "$(cut -f 2 .t.out | sort -u)" sub/four

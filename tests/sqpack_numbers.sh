@@ -65,7 +65,7 @@ sparse_holds() {
 	    sqpack -F zstd -L 1 --stats=stats -o image tree
 	is 'its size' "$(sqpack -lv image |
 	    awk '$NF == "sparse" { print $3 }')" "$2"
-	t 'it takes no place' 0 test "$(wc -c <image)" -lt \
+	t 'it takes no space' 0 test "$(wc -c <image)" -lt \
 	    $((100000 + $2 / 20000))
 	if ! sanitized sqpack; then
 		t 'nor memory' 0 memory_fits stats 0

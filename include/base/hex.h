@@ -14,13 +14,14 @@
 void hex_write(char *text, const uint8_t *data, size_t n);
 
 /*
- * Reads 2 * n digits, of either case, that nothing follows.  0 or -EINVAL.
+ * Reads 2 * n digits, of either case, with nothing after them.  Returns 0 or
+ * -EINVAL.
  */
 int hex_read(uint8_t *data, size_t n, const char *text);
 
 /*
- * Reads a SHA-256 as registries write it: "sha256:" and 64 digits.  0 or
- * -EINVAL.
+ * Reads a SHA-256 in the form used by registries: "sha256:" and 64 digits.
+ * Returns 0 or -EINVAL.
  */
 int hex_read_sha256(uint8_t digest[32], const char *text);
 

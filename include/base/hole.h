@@ -10,9 +10,9 @@
 
 /*
  * Returns the length in bytes of the hole at offset in the regular file open at
- * fd, up to its end; 0: there is data, or the file system cannot tell.  st is
- * the file when it was found; if it is shorter now, nothing is a hole.  Moves
- * the descriptor's offset.  Thread-safe unless the descriptor is shared.
+ * fd, up to its end; 0 if there is data, or if the file system cannot tell.  st
+ * describes the file as it was found; if it is shorter now, nothing is a hole.
+ * Moves the descriptor's offset.  Thread-safe unless the descriptor is shared.
  */
 uint64_t hole_at(int fd, const struct stat *st, uint64_t offset);
 

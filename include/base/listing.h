@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* Type and permissions as in ls(1).  Thread-safe. */
+/* Formats type and permissions as ls(1) does.  Thread-safe. */
 enum { LISTING_MODE_B = 11 };
 void listing_mode(char text[LISTING_MODE_B], mode_t mode);
 

@@ -26,7 +26,7 @@ void utc_name(char text[UTC_B], int64_t ns);
 
 /*
  * Reads a date as RFC 3339 writes it, with a zone and any fraction of a second,
- * of the years 1 to 9999, as a time since 1970.  0 or -EINVAL.
+ * of the years 1 to 9999, as a time since 1970.  Returns 0 or -EINVAL.
  */
 int utc_parse(const char *text, int64_t *seconds, uint32_t *ns);
 

@@ -149,15 +149,15 @@ struct codec {
 	const struct coder *(*encoder_for)(const struct codec_options *o);
 	const struct coder *decode;
 	/*
-	 * Parses the first len bytes of the stream; NULL if the format stores
-	 * nothing.
+	 * Parses the first len bytes of the stream.  The pointer is NULL if the
+	 * format stores nothing.
 	 */
 	void (*stored)(const uint8_t *p, size_t len, struct codec_stored *to);
 	/*
 	 * Inspects the file fd of len bytes with pread(2), in bounded memory,
-	 * trusting what it finds.  Returns NULL if the format's files do not
-	 * record a size.  Returns 0, -EBADMSG, -ENODATA (truncated), -ENOTSUP
-	 * or -errno.
+	 * trusting what it finds.  Returns 0, -EBADMSG, -ENODATA (truncated),
+	 * -ENOTSUP or -errno.  The pointer is NULL if the format's files do not
+	 * record a size.
 	 */
 	int (*list)(int fd, uint64_t len, struct codec_listing *l);
 	/* How to read a range; NULL: from the beginning. */

@@ -84,7 +84,7 @@ struct codec_seek {
 	int (*map)(struct seek_map *m);
 	/*
 	 * Adds part of a frame: from..to, where to may be the unit after it.
-	 * Returns NULL if units are frames.  Returns 0 or -errno.
+	 * Returns 0 or -errno.  The pointer is NULL if units are frames.
 	 */
 	int (*part)(const struct seek_map *m, const struct seek_unit *from,
 	    const struct seek_unit *to, struct seek_stream *s);

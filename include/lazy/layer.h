@@ -6,15 +6,15 @@
  * entries of the archive, and for each file the units that hold its data.  A
  * reader loads the index, and then fetches only the units that it needs.  Every
  * format (estargz, zstd:chunked, ztoc, the CVMFS repository) is read through
- * this interface; where the bytes come from is the business of struct
- * layer_blobs: local files, or ranges of objects of a server.
+ * this interface; struct layer_blobs determines where the bytes come from:
+ * local files, or ranges of objects on a server.
  *
  * Nothing that is fetched is trusted: a unit is decoded only if it has the
  * digest that the index states, and an index with a known digest must have it.
  * Numbers are checked as 64-bit integers before they are used.
  *
  * After layer_open() a struct layer does not change; several threads may use
- * it, each with a decoder of its own.
+ * it, each with its own decoder.
  */
 #ifndef COLDPRESS_LAYER_H
 #define COLDPRESS_LAYER_H
@@ -46,12 +46,14 @@ struct layer_range {
 
 struct layer_blobs {
 	/*
-	 * Reads all ranges completely, in any order.  0, -ENODATA (a range
-	 * ends after the object), -ENOENT (no such object) or -errno.
+	 * Reads all ranges completely, in any order.  Returns 0, -ENODATA (a
+	 * range ends after the object), -ENOENT (no such object) or -errno.
 	 * Thread-safe.
 	 */
 	int (*read)(void *arg, const struct layer_range *r, size_t count);
-	/* The size of an object: 0 or -errno.  Thread-safe. */
+	/*
+	 * Determines the size of an object.  Returns 0 or -errno.  Thread-safe.
+	 */
 	int (*size)(void *arg, const char *object, uint64_t *size);
 	void *arg;
 };
@@ -93,7 +95,7 @@ enum layer_kind {
 	LAYER_ESTARGZ, LAYER_ZSTD_CHUNKED, LAYER_ZTOC, LAYER_CAS
 };
 
-/* What is known about a layer before it is opened; all may be 0. */
+/* What is known about a layer before it is opened; everything may be 0. */
 struct layer_expect {
 	const char *kind;		/* name of a format; NULL: recognized */
 	/* SHA-256 of the index as the format defines it, or NULL */
@@ -106,10 +108,10 @@ struct layer_expect {
 struct layer;
 
 /*
- * Loads the index of a layer.  0; -EINVAL: the layer is in none of the formats;
- * -EBADMSG: it is damaged, or has another digest than expected; -EFBIG: a cap
- * is exceeded; -ENOMEM; or -errno of blobs.  On failure why holds a clause.
- * blobs must outlive the layer.
+ * Loads the index of a layer.  Returns 0; -EINVAL: the layer is in none of the
+ * formats; -EBADMSG: it is damaged, or has another digest than expected;
+ * -EFBIG: a cap is exceeded; -ENOMEM; or -errno of blobs.  On failure why holds
+ * a clause.  blobs must outlive the layer.
  */
 int layer_open(struct layer **l, const struct layer_blobs *blobs,
     const struct layer_expect *expect, char why[LAYER_WHY]);
@@ -117,41 +119,45 @@ void layer_close(struct layer *l);		/* may be NULL */
 
 enum layer_kind layer_kind(const struct layer *l);
 
-/* The name that -F takes, for example "estargz". */
+/* Returns the name for -F, for example "estargz". */
 const char *layer_kind_name(enum layer_kind kind);
 
-/* In the order of the archive, without those that serve the format only. */
+/*
+ * Returns the entries in archive order, without those that serve only the
+ * format.
+ */
 const struct layer_entry *layer_entries(const struct layer *l, size_t *count);
 const struct layer_unit *layer_units(const struct layer *l, size_t *count);
 
 /*
- * The SHA-256 of the whole content of a file, by the number of its entry, where
- * the index has one that the digests of units do not imply; otherwise NULL.
+ * Returns the SHA-256 of the whole content of a file, by the number of its
+ * entry, if the index has one that the digests of units do not imply; otherwise
+ * NULL.
  */
 const uint8_t *layer_file_digest(const struct layer *l, size_t entry);
 
-/* Bytes fetched to load the index. */
+/* Returns the number of bytes fetched to load the index. */
 uint64_t layer_index_bytes(const struct layer *l);
 
 /* Units */
 
 /*
- * What must be fetched to decode a unit: fills in up to LAYER_RANGES_MAX ranges
- * but not their buf, and returns how many.
+ * Determines what must be fetched to decode a unit: fills in up to
+ * LAYER_RANGES_MAX ranges, except for their buf, and returns their number.
  */
 size_t layer_ranges(const struct layer *l, uint32_t unit,
     struct layer_range r[LAYER_RANGES_MAX]);
 
 struct layer_decoder;
 
-/* A decoder for one thread at a time.  0 or -ENOMEM. */
+/* Opens a decoder, for one thread at a time.  Returns 0 or -ENOMEM. */
 int layer_decoder_open(struct layer_decoder **d, const struct layer *l);
 void layer_decoder_close(struct layer_decoder *d);	/* may be NULL */
 
 /*
  * Verifies and decodes a unit, whose ranges r, as returned by layer_ranges(),
- * have been fetched, into its content.  0; or -EBADMSG with a clause in *why,
- * static: content is then not to be used.
+ * have been fetched, into its content.  Returns 0; or -EBADMSG with a static
+ * clause in *why: content must then not be used.
  */
 int layer_decode(struct layer_decoder *d, uint32_t unit,
     const struct layer_range *r, void *content, const char **why);
@@ -159,23 +165,23 @@ int layer_decode(struct layer_decoder *d, uint32_t unit,
 /* The trace */
 
 /*
- * Where the layer stores once more, as one stream, what a start was seen to
- * touch (layerpack --order): false if it does not.
+ * Returns where the layer stores once more, as one stream, the data that a
+ * start touches (layerpack --order); false if it does not.
  */
 bool layer_trace(const struct layer *l, struct layer_range *r);
 
 /*
  * Verifies and decodes a fetched trace, calling take for every piece of a file,
- * in the order of the list.  0, the first other result of take, or -EBADMSG,
- * -ENOMEM.
+ * in the order of the list.  Returns 0, the first other result of take, or
+ * -EBADMSG, -ENOMEM.
  */
 int layer_trace_decode(const struct layer *l, const struct layer_range *r,
     int (*take)(void *arg, size_t entry, uint64_t offset, const void *data,
     size_t length), void *arg);
 
 /*
- * The part at the beginning of the layer, up to a landmark, that its maker
- * wanted to be fetched before a start: false if there is none.
+ * Returns the part at the beginning of the layer, up to a landmark, that should
+ * be fetched before a start; false if there is none.
  */
 bool layer_prefetch(const struct layer *l, struct layer_range *r);
 

@@ -35,8 +35,8 @@ struct pipeline_ops {
 	void (*worker_close)(void *ctx);
 
 	/*
-	 * From s->in to s->out; NULL if everything is done in join.  Returns 0
-	 * or -errno, which ends the run when its turn comes.
+	 * Processes s->in to s->out; NULL if everything is done in join.
+	 * Returns 0 or -errno, which ends the run when its turn comes.
 	 */
 	int (*work)(void *job, void *ctx, struct slot *s);
 

@@ -23,8 +23,8 @@ struct blobs_file {
 };
 
 /*
- * A descriptor of the object, which *own says to close after its use, or
- * -errno.
+ * Returns a descriptor of the object, or -errno; *own tells whether it is to be
+ * closed after use.
  */
 static int
 open_object(const struct blobs_file *b, const char *object, bool *own)
@@ -88,7 +88,7 @@ size_of(void *arg, const char *object, uint64_t *size)
 	return rc;
 }
 
-/* Sorts what was opened, a layer or a directory of objects. */
+/* Distinguishes whether a layer or a directory of objects was opened. */
 static int
 open_main(struct blobs_file *b, const char *path)
 {

@@ -60,7 +60,10 @@ read_offset(const uint8_t *p, uint64_t *offset)
 	return memcmp(p + OFFSET_DIGITS, "STARGZ", MARK) == 0;
 }
 
-/* The length of the footer and the offset in it, or 0. */
+/*
+ * Finds the footer.  Returns its length, with the offset that it contains, or
+ * 0.
+ */
 static size_t
 find_footer(const struct layer *l, uint64_t *offset)
 {
@@ -129,7 +132,7 @@ inflate_some(void *arg, void *buf, size_t len)
 	return (ssize_t)(len - u->z.avail_out);
 }
 
-/* Tells what the reader of the archive knows, if it was its failure. */
+/* Reports why the tar reader failed, if it did. */
 static int
 explain(struct unpack *u, int rc)
 {
@@ -251,7 +254,7 @@ decoder_close(struct layer_decoder *d)
 }
 
 /*
- * Decodes as much as the content needs; the member may go on after it, so that
+ * Decodes as much as the content needs; the member may continue after it, so
  * its CRC is not reached.  The digests of the chunks are stronger.
  */
 static int

@@ -32,20 +32,20 @@ struct layer_decoder {
 };
 
 /*
- * All that a format does.  Functions that return an int return 0 or -errno, as
- * the functions of layer.h that call them do.
+ * Everything that a format does.  Functions that return an int return 0 or
+ * -errno, as the functions of layer.h that call them do.
  */
 struct layer_format {
 	enum layer_kind kind;
 
 	/*
-	 * Whether the layer is in this format, by l->tail or by the presence of
-	 * an object.
+	 * Returns whether the layer is in this format, by l->tail or by the
+	 * presence of an object.
 	 */
 	bool (*probe)(const struct layer *l);
 	/*
-	 * Fills in l->index, l->index_bytes and l->state.  After failure, too,
-	 * close is called.
+	 * Fills in l->index, l->index_bytes and l->state.  close() is called
+	 * even after failure.
 	 */
 	int (*open)(struct layer *l, const struct layer_expect *e,
 	    char why[LAYER_WHY]);
@@ -59,7 +59,7 @@ struct layer_format {
 	int (*decode)(struct layer_decoder *d, uint32_t unit,
 	    const struct layer_range *r, void *content, const char **why);
 
-	/* NULL: the format does not have that. */
+	/* This and the next three are NULL if the format lacks the feature. */
 	const uint8_t *(*file_digest)(const struct layer *l, size_t entry);
 	bool (*trace)(const struct layer *l, struct layer_range *r);
 	int (*trace_decode)(const struct layer *l, const struct layer_range *r,
@@ -72,13 +72,13 @@ extern const struct layer_format format_estargz, format_zstd_chunked,
     format_ztoc;
 
 /*
- * Reads one range of an object and counts it as a part of the index.  0 or
- * -errno of the blobs, with a clause in why.
+ * Reads one range of an object and counts it as a part of the index.  Returns 0
+ * or -errno of the blobs, with a clause in why.
  */
 int layer_fetch(struct layer *l, const struct layer_range *r,
     char why[LAYER_WHY]);
 
-/* Writes a clause and returns rc, for a line that ends a function. */
+/* Writes a clause to why, and returns rc, for use in a return statement. */
 int layer_refuse(char why[LAYER_WHY], int rc, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -32,7 +32,10 @@ keep(struct lazy_index *x, const void *data, size_t len)
 	return copy;
 }
 
-/* Most names of owners repeat that of the entry before. */
+/*
+ * Copies an owner's name, unless it repeats that of the previous entry, as most
+ * do.
+ */
 static const char *
 keep_again(struct lazy_index *x, const char *s, const char *before)
 {
@@ -146,7 +149,10 @@ index_unit(struct lazy_index *x, const struct layer_unit *u,
 	return rc;
 }
 
-/* Whether the run lies in its file and its unit, after the one before. */
+/*
+ * Returns what is wrong with the run, or NULL: it must lie in its file and its
+ * unit, after the previous one.
+ */
 static const char *
 judge(const struct lazy_index *x, const struct layer_entry *e,
     const struct layer_run *r)
@@ -195,7 +201,7 @@ index_run(struct lazy_index *x, const struct layer_run *r,
 	return 0;
 }
 
-/* The array of runs no longer moves. */
+/* Sets the pointers to runs, whose array no longer moves. */
 void
 index_finish(struct lazy_index *x)
 {

@@ -4,10 +4,10 @@
  *
  * A format's reader adds units, and each entry followed by its runs, in the
  * order of the archive; index_finish() then makes the pointers of entries
- * valid.  What is added is checked: a run lies in its file and in its unit,
- * and follows the previous one.
+ * valid.  Additions are checked: a run must lie in its file and in its unit,
+ * and follow the previous one.
  *
- * A zeroed struct is an empty index.  For one thread at a time; after
+ * A zeroed struct is an empty index.  It belongs to one thread at a time; after
  * index_finish() it does not change.
  */
 #ifndef COLDPRESS_LAZY_INDEX_H
@@ -29,21 +29,22 @@ struct lazy_index {
 
 /*
  * Adds an entry without runs.  Its path is cleaned; its strings and attributes
- * are copied, so that they may be gone afterwards.  0, or with a clause in why
- * -EBADMSG (the path leaves the layer, or a size is negative as an off_t),
- * -EFBIG (LAYER_ENTRIES_MAX) or -ENOMEM.
+ * are copied.  Returns 0, or with a clause in why -EBADMSG (the path leaves the
+ * layer, or a size is negative as an off_t), -EFBIG (LAYER_ENTRIES_MAX) or
+ * -ENOMEM.
  */
 int index_entry(struct lazy_index *x, const struct layer_entry *e,
     char why[LAYER_WHY]);
 
 /*
- * Adds a unit, which index_run() may name from then on by its number, the
- * count before the call.  0, -EFBIG (LAYER_UNIT_MAX, or 2^32 units) or -ENOMEM.
+ * Adds a unit, which index_run() may name from then on by its number, the count
+ * before the call.  Returns 0, -EFBIG (LAYER_UNIT_MAX, or 2^32 units) or
+ * -ENOMEM.
  */
 int index_unit(struct lazy_index *x, const struct layer_unit *u,
     char why[LAYER_WHY]);
 
-/* Adds a run to the last entry, a file.  0, -EBADMSG or -ENOMEM. */
+/* Adds a run to the last entry, a file.  Returns 0, -EBADMSG or -ENOMEM. */
 int index_run(struct lazy_index *x, const struct layer_run *r,
     char why[LAYER_WHY]);
 

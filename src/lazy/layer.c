@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order in which they are tried. */
+/* The formats, in the order in which they are tried. */
 static const struct layer_format *const formats[] = {
 	&format_estargz, &format_zstd_chunked, &format_ztoc,
 };
@@ -56,7 +56,10 @@ recognize(const struct layer *l, const char *kind)
 	return NULL;
 }
 
-/* Some formats have objects beside the layer, or none but those. */
+/*
+ * Reads the last bytes of the layer; some formats have objects next to the
+ * layer, or only those.
+ */
 static int
 read_tail(struct layer *l, char why[LAYER_WHY])
 {

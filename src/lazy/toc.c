@@ -11,9 +11,9 @@
 #include <string.h>
 
 /*
- * What is fetched for a unit: at most what its content takes when it does not
- * compress, and the headers.  The members of some writers go on with headers
- * of the next files, which need not be fetched.
+ * Returns the maximum to fetch for a unit: the size of its content if it does
+ * not compress, and the headers.  The members of some writers continue with
+ * headers of the next files, which need not be fetched.
  */
 static uint64_t
 stored_most(uint64_t content)
@@ -29,7 +29,10 @@ compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The offsets of all units, ascending, and then the end; NULL: no memory. */
+/*
+ * Returns the offsets of all units, ascending, and then the end; NULL if out of
+ * memory.
+ */
 static uint64_t *
 sorted_offsets(const struct toc *t, size_t count, uint64_t end)
 {
@@ -48,7 +51,9 @@ sorted_offsets(const struct toc *t, size_t count, uint64_t end)
 	return all;
 }
 
-/* The first of the ascending offsets that is greater than one of them. */
+/*
+ * Returns the first of the ascending offsets that is greater than a given one.
+ */
 static uint64_t
 next_offset(const uint64_t *all, size_t count, uint64_t offset)
 {

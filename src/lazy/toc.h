@@ -8,12 +8,12 @@
  * pkg/chunked/internal/minimal of containers/storage, which adds chunks of
  * zeros.  Both formats have the same JSON document:
  *
- *	{ "version": 1, "entries": [ { "name": ..., "type": ..., ... }, ... ] }
+ * 	{ "version": 1, "entries": [ { "name": ..., "type": ..., ... }, ... ] }
  *
  * The data of a file is cut into chunks, the first described by the entry of
  * the file, the others by entries of type "chunk" that follow it.  A chunk
- * begins innerOffset bytes into what the member, or frame, at offset
- * decompresses to.  Members of the document that are not known are ignored.
+ * begins innerOffset bytes into the decompressed data of the member, or frame,
+ * at offset.  Unknown members of the document are ignored.
  */
 #ifndef COLDPRESS_LAZY_TOC_H
 #define COLDPRESS_LAZY_TOC_H
@@ -21,7 +21,7 @@
 #include "engine/digest/digest.h"
 #include "format.h"
 
-/* A unit is a member or frame; the digests are those of its chunks. */
+/* A unit is a member or frame, and has the digests of its chunks. */
 struct toc_unit {
 	uint64_t offset;		/* in the layer */
 	size_t first_chunk;
@@ -51,23 +51,23 @@ struct toc {
 struct toc_reader;
 
 /*
- * A reader that adds what the document says to t, zeroed, and x; both remain
- * the caller's.  0 or -ENOMEM.
+ * Opens a reader that adds the contents of the document to t, which must be
+ * zeroed, and x; both remain the caller's.  Returns 0 or -ENOMEM.
  */
 int toc_reader_open(struct toc_reader **r, struct toc *t,
     struct lazy_index *x);
 void toc_reader_close(struct toc_reader *r);	/* may be NULL */
 
 /*
- * The next len bytes of the document; 0, or -EBADMSG, -EFBIG, -ENOMEM with a
- * clause in why, after which it may only be closed.
+ * Reads the next len bytes of the document.  Returns 0, or -EBADMSG, -EFBIG,
+ * -ENOMEM with a clause in why, after which it may only be closed.
  */
 int toc_reader_add(struct toc_reader *r, const void *data, size_t len,
     char why[LAYER_WHY]);
 
 /*
- * After the whole document: determines where units end, the last one at end.  0
- * or -errno as above.
+ * Determines, after the whole document, where units end, the last one at end.
+ * Returns 0 or -errno as above.
  */
 int toc_reader_end(struct toc_reader *r, uint64_t end, char why[LAYER_WHY]);
 
@@ -76,15 +76,16 @@ int toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
     char why[LAYER_WHY]);
 
 /*
- * Whether the content of a unit has the digests of its chunks, by d, a digest
- * of the calling thread.  0 or -EBADMSG.
+ * Verifies that the content of a unit has the digests of its chunks, using d, a
+ * digest of the calling thread.  Returns 0 or -EBADMSG.
  */
 int toc_verify(const struct layer *l, uint32_t unit, struct digest *d,
     const uint8_t *content);
 
 /*
- * The compressed document, fetched in pieces.  Zeroed but for l, at and left it
- * is ready to be read; toc_input_close() frees what it has.
+ * The compressed document, fetched in pieces.  With l, at and left set, and
+ * everything else zeroed, it is ready to be read; toc_input_close() frees its
+ * memory.
  */
 struct toc_input {
 	struct layer *l;
@@ -94,8 +95,8 @@ struct toc_input {
 };
 
 /*
- * The next piece, valid until the next call: its length, 0 at the end, or
- * -errno with a clause in why.
+ * Fetches the next piece, valid until the next call.  Returns its length, 0 at
+ * the end, or -errno with a clause in why.
  */
 ssize_t toc_input_next(struct toc_input *in, const uint8_t **data,
     char why[LAYER_WHY]);

@@ -2,9 +2,9 @@
  * toc_json.c - parsing the JSON of a table of contents
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The document is parsed as it arrives, by yajl, whose stack is on the heap; of
- * the document only one entry is in memory at a time.  What is not known is
- * skipped, whatever it holds.
+ * yajl, whose stack is on the heap, parses the document as it arrives; only one
+ * entry of it is in memory at a time.  Unknown members are skipped, whatever
+ * they contain.
  */
 #include "toc_json.h"
 
@@ -129,7 +129,7 @@ begin_entry(struct toc_json *j)
 	j->xattr_count = 0;
 }
 
-/* An array for the attributes, as they are presented. */
+/* Makes the array of attributes that is passed on. */
 static int
 present_xattrs(struct toc_json *j)
 {
@@ -167,7 +167,7 @@ end_entry(struct toc_json *j)
 	return j->rc == 0;
 }
 
-/* Base64 decoded over itself; its padding does not count. */
+/* Decodes base64 in place; the padding does not count. */
 static int
 take_xattr(struct toc_json *j, const unsigned char *s, size_t len)
 {
@@ -234,7 +234,7 @@ on_integer(void *arg, long long value)
 	return 1;
 }
 
-/* A number with a fraction, or a truth value. */
+/* Handles a number with a fraction, or a boolean. */
 static int
 on_other(struct toc_json *j)
 {
@@ -432,7 +432,10 @@ toc_json_close(struct toc_json *j)
 	sys_free(j);
 }
 
-/* The reason of an event that stopped the parser, or of the parser. */
+/*
+ * Returns the error of the event that stopped the parser, or that of the
+ * parser.
+ */
 static int
 settle(struct toc_json *j, yajl_status status)
 {

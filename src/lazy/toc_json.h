@@ -28,21 +28,24 @@ struct toc_item {
 struct toc_json;
 
 /*
- * A parser that calls take, with pointers valid until it returns, for every
- * entry of the document.  0 or -ENOMEM.
+ * Opens a parser that calls take, with pointers valid until it returns, for
+ * every entry of the document.  Returns 0 or -ENOMEM.
  */
 int toc_json_open(struct toc_json **j, int (*take)(void *arg,
     const struct toc_item *item, char why[LAYER_WHY]), void *arg);
 void toc_json_close(struct toc_json *j);	/* may be NULL */
 
 /*
- * The next len bytes of the document.  0, -EBADMSG, -EFBIG, -ENOMEM with a
- * clause in why, or another result of take.
+ * Parses the next len bytes of the document.  Returns 0, -EBADMSG, -EFBIG,
+ * -ENOMEM with a clause in why, or another result of take.
  */
 int toc_json_add(struct toc_json *j, const void *data, size_t len,
     char why[LAYER_WHY]);
 
-/* After the last byte: whether the document is complete.  0 or as above. */
+/*
+ * Checks, after the last byte, that the document is complete.  Returns 0 or as
+ * above.
+ */
 int toc_json_end(struct toc_json *j, char why[LAYER_WHY]);
 
 #endif

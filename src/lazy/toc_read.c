@@ -51,7 +51,7 @@ add_unit(struct toc_reader *r, uint64_t offset, char why[LAYER_WHY])
 	return index_unit(r->x, &empty, why);
 }
 
-/* The last unit decodes to at least this many bytes. */
+/* Records that the last unit decodes to at least this many bytes. */
 static int
 widen_unit(struct toc_reader *r, uint64_t content, char why[LAYER_WHY])
 {
@@ -74,7 +74,7 @@ parse_digest(const char *text, uint8_t digest[LAYER_DIGEST],
 	    text);
 }
 
-/* The digest of a chunk, which may be that of the whole file. */
+/* Reads the digest of a chunk, which may be that of the whole file. */
 static int
 read_digest(const struct toc_item *item, uint64_t size, uint64_t length,
     uint8_t digest[LAYER_DIGEST], char why[LAYER_WHY])
@@ -137,7 +137,7 @@ add_chunk(struct toc_reader *r, const struct toc_item *item,
 	return rc;
 }
 
-/* Data of the last entry, a file. */
+/* Adds data of the last entry, a file. */
 static int
 take_data(struct toc_reader *r, const struct toc_item *item,
     char why[LAYER_WHY])
@@ -161,7 +161,7 @@ take_data(struct toc_reader *r, const struct toc_item *item,
 		rc = add_unit(r, offset, why);
 		n++;
 	}
-	/* neither is negative as an int64_t: the sum does not wrap */
+	/* neither is negative as an int64_t, so the sum does not wrap */
 	if (rc == 0)
 		rc = widen_unit(r, run.inner + run.length, why);
 	run.unit = (uint32_t)(n - 1);
@@ -237,7 +237,10 @@ take_entry(struct toc_reader *r, const struct toc_item *item,
 	return rc;
 }
 
-/* Entries that serve the format only; the first one ends what is prefetched. */
+/*
+ * Returns whether the entry serves only the format; the first such entry ends
+ * the prefetched part.
+ */
 static bool
 is_landmark(struct toc_reader *r, const struct toc_item *item)
 {

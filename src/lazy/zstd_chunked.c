@@ -38,7 +38,7 @@ struct place {
 
 /* The footer */
 
-/* The two writers spell it differently. */
+/* Returns whether it is the mark, which the two writers spell differently. */
 static bool
 is_mark(const uint8_t *p)
 {
@@ -56,7 +56,7 @@ is_footer(const uint8_t *p, size_t len, struct place *place)
 	return true;
 }
 
-/* The length of the footer, or 0. */
+/* Finds the footer.  Returns its length, or 0. */
 static size_t
 find_footer(const struct layer *l, struct place *place)
 {
@@ -117,7 +117,7 @@ read_text(void *arg, void *buf, size_t len, char why[LAYER_WHY])
 	return (ssize_t)out.pos;
 }
 
-/* What follows the document in its frame still counts for its digest. */
+/* Reads what follows the document in its frame, which is part of its digest. */
 static int
 read_rest(struct unpack *u, char why[LAYER_WHY])
 {

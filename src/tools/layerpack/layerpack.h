@@ -37,7 +37,7 @@ struct layerpack {
 	struct layerpack_options o;
 };
 
-/* Parses the command line.  -1 to continue, or the exit status. */
+/* Parses the command line.  Returns -1 to continue, or the exit status. */
 int layerpack_parse(struct layerpack *p, int argc, char **argv);
 
 extern const char layerpack_usage[];
@@ -51,13 +51,16 @@ struct layerpack_source {
 };
 
 /*
- * Opens p->o.source.  0, or -errno after reporting the error; it must be closed
- * in any case.
+ * Opens p->o.source.  Returns 0, or -errno after reporting the error; it must
+ * be closed in any case.
  */
 int layerpack_open(struct layerpack *p, struct layerpack_source *s);
 void layerpack_close(struct layerpack_source *s);
 
-/* One function for each mode: 0, or -errno after reporting the error. */
+/*
+ * One function for each mode; they return 0, or -errno after reporting the
+ * error.
+ */
 int layerpack_list(struct layerpack *p);
 int layerpack_extract(struct layerpack *p);
 int layerpack_verify(struct layerpack *p);

@@ -29,7 +29,7 @@ type_bits(enum tar_type type)
 	return bits[type];
 }
 
-/* As tar(1) does, a hard link is shown by an h. */
+/* Formats the mode; a hard link is shown by an h, as in tar(1). */
 static void
 mode_text(char text[LISTING_MODE_B], const struct layer_entry *e)
 {
@@ -58,7 +58,10 @@ time_text(char text[UTC_B], const struct layer_entry *e)
 	utc_text(text, s * 1000000000 + e->mtime_ns);
 }
 
-/* The bytes that have to be fetched for a file, with what shares its units. */
+/*
+ * Returns the bytes that have to be fetched for a file, including others in its
+ * units.
+ */
 static uint64_t
 stored(const struct layer *l, const struct layer_entry *e)
 {

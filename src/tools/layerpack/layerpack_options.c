@@ -123,7 +123,7 @@ set_mode(struct layerpack *p, enum layerpack_mode mode)
 	return -1;
 }
 
-/* -1 to continue, or the status. */
+/* Returns -1 to continue, or the exit status. */
 static int
 take_option(struct layerpack *p, int opt)
 {

@@ -163,8 +163,8 @@ extern const struct sqpack_source sqpack_dir, sqpack_tar, sqpack_repack,
 bool sqpack_is_oci(const char *source);
 
 /*
- * Builds the image p->o.output from p->o.source.  0, or -errno after reporting
- * the error.
+ * Builds the image p->o.output from p->o.source.  Returns 0, or -errno after
+ * reporting the error.
  */
 int sqpack_build(struct sqpack *p);
 
