@@ -8,7 +8,7 @@
 # shellcheck source=scripts/plot.sh
 . "$here/plot.sh"
 
-# chart_points PATTERN FILE: sorted by time
+# chart_points PATTERN FILE: writes the points to FILE, sorted by time
 chart_points() {
 	rows_of "$1" | tsv 'csv_row() {
 		name = get("method")

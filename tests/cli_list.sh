@@ -63,7 +63,7 @@ is 'check of lz4' "$(field check text.lz4)" '"XXH32"'
 is 'check of xz' "$(field check text.xz)" '"CRC-64"'
 is 'check of lzma' "$(field check text.lzma)" '"none"'
 
-# gzip: by pzc, larger than what is walked
+# gzip files by pzc, too large to be walked
 for option in '' -R '-b 64' '-b 1000' -0 -i; do
 	# shellcheck disable=SC2086
 	pzc $option -c noise >own.gz
@@ -111,7 +111,7 @@ done
 head -c 20000000 /dev/zero | pzc -0 -c >stored.gz
 sized 'headers of stored blocks' stored.gz 20000000 true
 
-# gzip: by other programs
+# gzip files by other programs
 if have gzip; then
 	gzip -c noise >foreign.gz
 	sized 'foreign gzip' foreign.gz 9000000 false

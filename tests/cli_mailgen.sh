@@ -41,7 +41,7 @@ to out mailgen -n 300 fewer
 mkdir both
 cp -R fewer/. both
 cp -R one/. both
-t 'fewer mails are the first of more' 0 diff -r one both
+t 'a smaller corpus is a prefix' 0 diff -r one both
 rm -r both
 to out mailgen -n 300 -s 2 other
 is 'another seed is another corpus' "$(cmp -s \

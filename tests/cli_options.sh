@@ -53,7 +53,7 @@ if have mailgen; then
 	t 'a missing directory' 1 mailgen typo
 	shows 'is not made' 'No such file or directory (-n creates it)' .t.err
 	t 'really not' 1 test -e typo
-	t 'with -n it is' 0 mailgen -n 3 typo
+	t 'with -n it is made' 0 mailgen -n 3 typo
 fi
 if have fsratio; then
 	mkdir none

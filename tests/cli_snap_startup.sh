@@ -53,7 +53,7 @@ shows 'are similar where they are' \
 shows 'and different where not' \
     'chromium.xz.walk.app.mount/chromium.gzip.*: different$' report
 t 'a missing machine' 1 "$snap" report published nowhere
-shows 'is named' 'nowhere: there are no rows' .t.err
+shows 'is named' 'nowhere: no rows' .t.err
 t 'something else' 1 "$snap" report published "$snap"
 shows 'is distinguished' 'neither rows of a study, nor published ones' .t.err
 

@@ -5,7 +5,7 @@
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# files: "src/FOLDER/NAME.c sentence", from the sources
+# files: prints "src/FOLDER/NAME.c sentence" from the sources
 files() {
 	(cd "$SRC" && find src -name '*.c' | LC_ALL=C sort |
 	    while IFS= read -r file; do
@@ -14,7 +14,7 @@ files() {
 	    done)
 }
 
-# mapped: the same, from the map
+# mapped: prints the same from the map
 # shellcheck disable=SC2016
 mapped() {
 	sed -n -e 's,^### \(src/.*\),\1,p' -e 's/^- `\([^`]*\)`: /- \1 /p' \
@@ -23,7 +23,7 @@ mapped() {
 	{ sub("^- ", ""); print folder "/" $0 }' | LC_ALL=C sort
 }
 
-# broken: links in a page to files that do not exist
+# broken: prints links to files that do not exist
 broken() {
 	for page in README.md doc/*.md; do
 		grep -o '](\([^)#:]*\))' "$page" | sed 's/^](//; s/)$//' |

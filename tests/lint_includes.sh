@@ -4,8 +4,8 @@
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# edges: for every #include of our own headers, the file, its folder, the header
-# and its folder, separated by tabs
+# edges: prints, for every #include of our own headers, the file, its folder,
+# the header and its folder, separated by tabs
 # shellcheck disable=SC2016
 edges() {
 	(cd "$SRC" && find src include -name '*.[ch]' | sort |

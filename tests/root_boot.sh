@@ -53,7 +53,7 @@ done
 for level in 1 3 9 19; do
 	boots "zstd -$level" -F zstd -$level
 done
-# jobs are at least 8 MiB: several of them
+# several jobs, of at least 8 MiB each
 seq 3000000 >root/payload
 (cd root && find . | cpio -oH newc --quiet) >initrd.cpio
 want=$(boot initrd.cpio)

@@ -284,7 +284,7 @@ check_table(const char *plan)
 	long blocks = fault_blocks();
 
 	unlink("file");
-	/* there is half a row by a killed writer to cut off */
+	/* half a row by a killed writer is to be cut off */
 	if (format == TABLE_CSV)
 		put_text("name,wall_s\n\"a,\"\"b");
 	assert_true(fault_plan(plan));

@@ -2,9 +2,9 @@
  * fuzz_mail_like.c - any bytes as a profile of mail, and as mail
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Depending on the first byte: a profile, from which some mails are generated
- * that must not be far larger than it says, and which is read back from its own
- * text; or a mailbox to measure.
+ * Depending on the first byte: the bytes are a profile, from which some mails
+ * are generated that must not be far larger than it says, and which is read
+ * back from its own text; or a mailbox to measure.
  */
 #include "mail/measure.h"
 #include "../../src/tools/mailgen/mailgen.h"

@@ -123,7 +123,7 @@ induce_down(const struct bz2_sorter *s, const struct census *count,
 			rows[to] = entry_before(text, n, rows[k]);
 			at[c] = to + (c >= first);
 		}
-		at[first] = sum;	/* not read from now on */
+		at[first] = sum;	/* not read any more */
 		for (; seed < last; seed++)
 			rows[at[*seed >> BYTE_SHIFT]++] =
 			    entry_before(text, n, *seed);

@@ -54,7 +54,7 @@ struct zstd_joiner {
 	struct zstd_cutter *cutter;
 	/* Of a frame of jobs: */
 	bool open;			/* begun but not ended */
-	bool resumed;			/* being decoded here from now on */
+	bool resumed;			/* decoded serially from now on */
 	bool body_ended;		/* only its checksum is missing */
 	struct zstd_header header;
 	XXH64_state_t *hash;
