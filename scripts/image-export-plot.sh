@@ -26,10 +26,11 @@ chart_front() {
 	    "$1"
 }
 
-# chart_begin FILE TITLE WIDTH
+# chart_begin TITLE WIDTH: sets $chart_title, too, for the first panel
 chart_begin() {
-	printf 'set terminal svg size %s,480 font "sans-serif,13" background "white"\n' "$3"
-	printf 'set output %s\nset datafile separator tab\n' "$(quoted "$1")"
+	chart_title=$(plot_text \
+	    "$1 (${report_cpus:-?} processors, ${from:-${dir##*/}})")
+	plot_head "$chart_title" "$2" 480
 	printf 'set xlabel "export, seconds (log)"\nset logscale x\n'
 	# A logarithmic axis spanning less than a decade would have a single
 	# label.
@@ -39,10 +40,7 @@ chart_begin() {
 		print 10 ^ k
 	}')"
 	printf 'set ylabel "size, %% of the content"\n'
-	printf 'set grid back lt 1 lc rgb "#dddddd"\nset key top right\n'
-	chart_title=$(printf '%s (%s processors, %s)' "$2" \
-	    "${report_cpus:-?}" "${from:-${dir##*/}}" |
-	    tr -cd '[:alnum:] (),._-')
+	printf 'set key top right\n'
 }
 
 # chart_ranges FILE...: of the points and their intervals, with a margin
@@ -85,7 +83,7 @@ plot_threads() {
 	    >"$study/levels-sqpack"
 	chart_front "$study/levels" >"$study/levels-front"
 	{
-		chart_begin "$study/plot.svg" "Export by $1 threads" 1160
+		chart_begin "Export by $1 threads" 1160
 		[ ! -s "$study/levels" ] || printf 'set multiplot layout 1,2\n'
 		chart_panel "$chart_title" "$study/chart.tsv" \
 		    "$study/front" "$study/sqpack.tsv"
@@ -105,7 +103,7 @@ plot_duplicates() {
 	chart_points "^zstd[1-4][.]p$1\$" "$study/removed.tsv"
 	[ -s "$study/kept.tsv" ] || return 0
 	{
-		chart_begin "$study/plot.svg" "Duplicates, $1 threads" 760
+		chart_begin "Duplicates, $1 threads" 760
 		# Four levels are within a few seconds.
 		printf 'unset logscale x\nset xtics autofreq\n'
 		printf 'set xlabel "export, seconds"\n'

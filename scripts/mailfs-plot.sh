@@ -7,12 +7,7 @@
 
 # plot_begin TITLE
 plot_begin() {
-	printf 'set terminal svg size 960,520 font "sans-serif,13" background "white"\n'
-	printf 'set output %s\nset datafile separator tab\n' \
-	    "$(quoted "$study/plot.svg")"
-	printf 'set grid back lt 1 lc rgb "#dddddd"\n'
-	printf 'set title "%s"\n' "$(printf '%s: %s files (%s processors)' "$1" \
-	    "$files" "${report_cpus:-?}" | tr -cd '[:alnum:] (),:._-')"
+	plot_head "$1: $files files (${report_cpus:-?} processors)" 960 520
 }
 
 # plot_end NAME: the chart of $study/plot and its data, beside the rows

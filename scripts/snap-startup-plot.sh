@@ -7,15 +7,10 @@
 
 # plot_begin TITLE WIDTH YLABEL
 plot_begin() {
-	printf 'set terminal svg size %s,480 font "sans-serif,12" background "white"\n' "$2"
-	printf 'set output %s\nset datafile separator tab\n' \
-	    "$(quoted "$study/plot.svg")"
-	printf 'set datafile missing "-"\n'
-	printf 'set grid ytics back lt 1 lc rgb "#dddddd"\nset yrange [0:*]\n'
+	plot_head "$1 (${report_cpus:-some} processors, ${report_kernel:-unknown kernel})" \
+	    "$2" 480
+	printf 'set datafile missing "-"\nset yrange [0:*]\n'
 	printf 'set xtics rotate by -35\nset ylabel "%s"\n' "$3"
-	printf 'set title "%s"\n' "$(printf '%s (%s processors, %s)' "$1" \
-	    "${report_cpus:-some}" "${report_kernel:-unknown kernel}" |
-	    tr '_' ' ' | tr -cd '[:alnum:] (),.-')"
 }
 
 # plot_colour N: of the Nth series
