@@ -141,7 +141,7 @@ print_similar() {
 				    "$similar_app.gzip.walk.app.mount"
 			done
 		done
-	done | grep -v 'gzip.walk.app.mount/.*gzip.walk.app.mount'
+	done | sed '/gzip[.]walk[.]app[.]mount.*gzip[.]walk/d'
 }
 
 # machines_report SOURCE...: prints them side by side

@@ -161,13 +161,15 @@ plot_bars() {
 		plot_begin "$2" 760 "$3"
 		printf 'set style data histograms\nset style histogram clustered\n'
 		printf 'set style fill solid 0.7\nset key above\nplot '
-		bars_n=0
+		bars_n=0 bars_comma=
 		for bars_app in $apps; do
 			bars_n=$((bars_n + 1))
+			cut -f $((bars_n + 1)) "$study/plot.tsv" |
+			    grep -q '^[0-9.]' || continue
 			printf '%s%s skip 1 using %d:xtic(1) lc rgb "%s" title "%s"' \
-			    "$([ $bars_n = 1 ] || echo ', ')" \
-			    "$(quoted "$study/plot.tsv")" $((bars_n + 1)) \
-			    "$(plot_colour $bars_n)" "$bars_app"
+			    "$bars_comma" "$(quoted "$study/plot.tsv")" \
+			    $((bars_n + 1)) "$(plot_colour $bars_n)" "$bars_app"
+			bars_comma=', '
 		done
 		echo
 	} >"$study/plot"

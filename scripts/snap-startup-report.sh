@@ -69,7 +69,7 @@ report_summaries() {
 	}
 	why == "" && key("loop_n") != "" && get("label") in least &&
 	    least[get("label")] > 100 &&
-	    key("loop_n") > 1.2 * least[get("label")] {
+	    key("loop_n") + 0 > 1.2 * least[get("label")] {
 		why = key("loop_n") " requests, the least is " \
 		    least[get("label")]
 	}
