@@ -57,4 +57,11 @@ int oci_choose(const struct oci_document *d, const char *tag,
 int oci_layers(const struct oci_document *d, struct oci_blob **layers,
     size_t *count, char why[OCI_WHY]);
 
+/*
+ * An annotation of a layer of a manifest; NULL: it has none of this name.  It
+ * belongs to the document.
+ */
+const char *oci_annotation(const struct oci_document *d, size_t layer,
+    const char *name);
+
 #endif

@@ -5,13 +5,11 @@
 #include "image/oci/oci.h"
 
 #include "base/sys.h"
+#include "image/oci/json.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <yajl/yajl_tree.h>
-
-enum { DEPTH_MAX = 64 };
 
 #define PREFIX "sha256:"
 #define TAG "org.opencontainers.image.ref.name"
@@ -20,67 +18,21 @@ struct oci_document {
 	yajl_val root;
 };
 
-/* Reading */
-
-static yajl_val
-member(yajl_val of, const char *name, yajl_type type)
-{
-	const char *path[] = { name, NULL };
-
-	return of == NULL ? NULL : yajl_tree_get(of, path, type);
-}
-
-static const char *
-text_of(yajl_val of, const char *name)
-{
-	yajl_val v = member(of, name, yajl_t_string);
-
-	return v == NULL ? NULL : YAJL_GET_STRING(v);
-}
-
-/* Returns whether nesting is too deep for the library's recursive free. */
-static bool
-is_deep(const char *text, size_t len)
-{
-	bool quoted = false;
-	int depth = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		char c = text[i];
-
-		if (quoted && c == '\\')
-			i++;
-		else if (c == '"')
-			quoted = !quoted;
-		else if (!quoted && (c == '[' || c == '{') &&
-		    ++depth > DEPTH_MAX)
-			return true;
-		else if (!quoted && (c == ']' || c == '}'))
-			depth--;
-	}
-	return false;
-}
-
 int
 oci_parse(struct oci_document **out, const char *text, size_t len,
     char why[OCI_WHY])
 {
 	struct oci_document *d = sys_calloc(1, sizeof(*d));
-	char error[OCI_WHY / 2] = "";
+	int rc;
 
 	if (d == NULL)
 		return -ENOMEM;
-	if (memchr(text, '\0', len) == NULL && !is_deep(text, len))
-		d->root = yajl_tree_parse(text, error, sizeof(error));
-	if (d->root == NULL || !YAJL_IS_OBJECT(d->root)) {
-		error[strcspn(error, "\n")] = '\0';
-		snprintf(why, OCI_WHY, "it is not a JSON object%s%s",
-		    *error == '\0' ? "" : ": ", error);
+	rc = json_parse(&d->root, text, len, why);
+	if (rc != 0)
 		oci_free(d);
-		return -EBADMSG;
-	}
-	*out = d;
-	return 0;
+	else
+		*out = d;
+	return rc;
 }
 
 void
@@ -95,7 +47,7 @@ oci_free(struct oci_document *d)
 bool
 oci_is_index(const struct oci_document *d)
 {
-	return member(d->root, "manifests", yajl_t_array) != NULL;
+	return json_member(d->root, "manifests", yajl_t_array) != NULL;
 }
 
 /* Descriptors */
@@ -103,8 +55,8 @@ oci_is_index(const struct oci_document *d)
 static int
 take_blob(yajl_val v, struct oci_blob *b, char why[OCI_WHY])
 {
-	const char *digest = text_of(v, "digest");
-	yajl_val size = member(v, "size", yajl_t_number);
+	const char *digest = json_text(v, "digest");
+	yajl_val size = json_member(v, "size", yajl_t_number);
 	size_t prefix = strlen(PREFIX);
 
 	if (digest == NULL || strncmp(digest, PREFIX, prefix) != 0 ||
@@ -142,7 +94,7 @@ architecture_of(const char *machine)
 static bool
 is_for(yajl_val v, const char *machine)
 {
-	const char *name = text_of(member(v, "platform", yajl_t_object),
+	const char *name = json_text(json_member(v, "platform", yajl_t_object),
 	    "architecture");
 
 	return name != NULL && strcmp(name, architecture_of(machine)) == 0;
@@ -151,7 +103,7 @@ is_for(yajl_val v, const char *machine)
 static const char *
 tag_of(yajl_val v)
 {
-	return text_of(member(v, "annotations", yajl_t_object), TAG);
+	return json_text(json_member(v, "annotations", yajl_t_object), TAG);
 }
 
 static bool
@@ -183,7 +135,7 @@ int
 oci_choose(const struct oci_document *d, const char *tag,
     const char *machine, struct oci_blob *b, char why[OCI_WHY])
 {
-	yajl_val all = member(d->root, "manifests", yajl_t_array);
+	yajl_val all = json_member(d->root, "manifests", yajl_t_array);
 	yajl_val any = NULL, ours = NULL;
 	size_t found = 0, fitting = 0;
 
@@ -213,7 +165,7 @@ int
 oci_layers(const struct oci_document *d, struct oci_blob **layers,
     size_t *count, char why[OCI_WHY])
 {
-	yajl_val all = member(d->root, "layers", yajl_t_array);
+	yajl_val all = json_member(d->root, "layers", yajl_t_array);
 	int rc = 0;
 
 	if (all == NULL || YAJL_GET_ARRAY(all)->len > OCI_LAYERS_MAX) {
@@ -234,4 +186,15 @@ oci_layers(const struct oci_document *d, struct oci_blob **layers,
 		*layers = NULL;
 	}
 	return rc;
+}
+
+const char *
+oci_annotation(const struct oci_document *d, size_t layer, const char *name)
+{
+	yajl_val all = json_member(d->root, "layers", yajl_t_array);
+
+	if (all == NULL || layer >= YAJL_GET_ARRAY(all)->len)
+		return NULL;
+	return json_text(json_member(YAJL_GET_ARRAY(all)->values[layer],
+	    "annotations", yajl_t_object), name);
 }

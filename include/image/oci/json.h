@@ -1,0 +1,28 @@
+/*
+ * json.h - small JSON documents as trees, by yajl
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: RFC 8259.  All thread-safe.
+ */
+#ifndef COLDPRESS_JSON_H
+#define COLDPRESS_JSON_H
+
+#include <stddef.h>
+#include <yajl/yajl_tree.h>
+
+enum { JSON_WHY = 256 };
+
+/*
+ * Parses len bytes of text followed by a NUL, an object; *root is to be freed
+ * with yajl_tree_free().  0, -EBADMSG with a clause in why, or -ENOMEM.
+ */
+int json_parse(yajl_val *root, const char *text, size_t len,
+    char why[JSON_WHY]);
+
+/* A member of an object, or NULL: of is NULL, or has no such member. */
+yajl_val json_member(yajl_val of, const char *name, yajl_type type);
+
+/* The same for a string. */
+const char *json_text(yajl_val of, const char *name);
+
+#endif
