@@ -48,4 +48,12 @@ int sandbox_enter_naming(int dir, bool *confined);
  */
 int sandbox_enter_making(int dir, bool *confined);
 
+/*
+ * The same, except that beneath count directories dirs files can also be read
+ * and executed, as the C library does to resolve names of hosts, and that
+ * sockets can be connected.  All descriptors remain the caller's.
+ */
+int sandbox_enter_fetching(int dir, const int *dirs, size_t count,
+    bool *confined);
+
 #endif

@@ -99,10 +99,16 @@ keep_proc(int ruleset)
 }
 #endif
 
+/* Directories, and what is allowed beneath them. */
+struct grant {
+	const int *dirs;
+	size_t count;
+	uint64_t access;
+};
+
 static int
-restrict_self(long abi, const int *dirs, size_t count, uint64_t access)
+restrict_self(struct ruleset rights, const struct grant *g, size_t count)
 {
-	struct ruleset rights = all_rights(abi);
 	int fd, rc;
 
 	fd = (int)syscall(SYS_landlock_create_ruleset, &rights,
@@ -110,8 +116,9 @@ restrict_self(long abi, const int *dirs, size_t count, uint64_t access)
 	if (fd == -1)
 		return -errno;
 	rc = keep_proc(fd);
-	for (size_t i = 0; i < count && rc == 0; i++)
-		rc = allow(fd, dirs[i], access);
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < g[i].count && rc == 0; k++)
+			rc = allow(fd, g[i].dirs[k], g[i].access & rights.fs);
 	if (rc == 0 && syscall(SYS_landlock_restrict_self, fd, 0) == -1)
 		rc = -errno;
 	sys_close(fd);
@@ -136,12 +143,14 @@ query_abi(void)
 }
 
 /*
- * Grants this access beneath all dirs, and none elsewhere.  A kernel that
- * cannot grant all of it confines nothing.
+ * Allows these grants, and connections if connecting.  A kernel that cannot
+ * grant all of it confines nothing.
  */
 static int
-enter(const int *dirs, size_t count, uint64_t access, bool *confined)
+enter_all(const struct grant *g, size_t count, bool connecting, bool *confined)
 {
+	struct ruleset rights;
+	bool refers = false;
 	long abi;
 	int rc;
 
@@ -149,12 +158,25 @@ enter(const int *dirs, size_t count, uint64_t access, bool *confined)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		return -errno;
 	abi = query_abi();
-	if (abi <= 0 || ((access & REFER) != 0 && abi < 2))
+	for (size_t i = 0; i < count; i++)
+		refers = refers || (g[i].access & REFER) != 0;
+	if (abi <= 0 || (refers && abi < 2))
 		return (int)abi < 0 ? (int)abi : 0;
-	access &= all_rights(abi).fs;
-	rc = restrict_self(abi, dirs, count, access);
+	rights = all_rights(abi);
+	if (connecting)
+		rights.net = rights.scoped = 0;
+	rc = restrict_self(rights, g, count);
 	*confined = rc == 0;
 	return rc;
+}
+
+static int
+enter(const int *dirs, size_t count, uint64_t access, bool *confined)
+{
+	const struct grant g = { .dirs = dirs, .count = count,
+		.access = access };
+
+	return enter_all(&g, 1, false, confined);
 }
 
 int
@@ -169,13 +191,29 @@ sandbox_enter_reading(const int *dirs, size_t count, bool *confined)
 	return enter(dirs, count, READING, confined);
 }
 
+/* Everything but executing. */
+static uint64_t
+making(void)
+{
+	return all_rights(LONG_MAX).fs & ~(uint64_t)(EXECUTE | IOCTL_DEVICE);
+}
+
 int
 sandbox_enter_making(int dir, bool *confined)
 {
-	const struct ruleset all = all_rights(LONG_MAX);
+	return enter(&dir, 1, making(), confined);
+}
 
-	return enter(&dir, 1, all.fs & ~(uint64_t)(EXECUTE | IOCTL_DEVICE),
-	    confined);
+int
+sandbox_enter_fetching(int dir, const int *dirs, size_t count, bool *confined)
+{
+	const struct grant g[] = {
+		{ .dirs = &dir, .count = 1, .access = making() },
+		/* libraries for names of hosts are loaded when needed */
+		{ .dirs = dirs, .count = count, .access = READING | EXECUTE },
+	};
+
+	return enter_all(g, 2, true, confined);
 }
 
 int
