@@ -1,0 +1,45 @@
+/*
+ * http_again.c - deciding whether a failed request is tried once more
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "http_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Whether the reply came from the host that was asked, not from another. */
+static bool
+is_own(const struct http_transfer *t, const char *url)
+{
+	char asked[HTTP_URL], from[HTTP_URL], replied[HTTP_URL];
+
+	http_transfer_url(t, from);
+	return http_origin(url, asked) && http_origin(from, replied) &&
+	    strcmp(asked, replied) == 0;
+}
+
+int
+http_again(struct http *h, const struct http_transfer *t, const char *url,
+    int rc, struct http_patience *p, enum http_phase phase,
+    char why[LAYER_WHY])
+{
+	size_t used = strnlen(why, LAYER_WHY);
+
+	if (rc == -EACCES && t->reply.status == 401 && !p->answered &&
+	    t->reply.challenge.scheme != HTTP_NO_SCHEME && is_own(t, url)) {
+		p->answered = true;
+		rc = http_auth_answer(h, url, &t->reply.challenge, why);
+	} else if (rc == -EAGAIN) {
+		rc = http_patience_pause(p, t->reply.retry_after);
+		if (rc != 0)
+			snprintf(why + used, LAYER_WHY - used,
+			    " (given up after %u s)", h->o.timeout_s);
+	}
+	if (rc != 0)
+		return rc;
+	pthread_mutex_lock(&h->lock);
+	h->counts[phase].retries++;
+	pthread_mutex_unlock(&h->lock);
+	return 0;
+}

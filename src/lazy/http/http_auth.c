@@ -1,0 +1,250 @@
+/*
+ * http_auth.c - credentials and tokens, each for the hosts they belong to
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "http_private.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+#include "image/oci/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_MAX = 1 << 20, TOKEN_MAX = 64 << 10 };
+
+int
+http_auth_load(struct http *h, const char *path, char why[LAYER_WHY])
+{
+	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), rc;
+	char unread[JSON_WHY];
+	yajl_val root;
+
+	rc = fd < 0 ? fd : fdio_read_all(fd, FILE_MAX, &h->auths.data,
+	    &h->auths.len);
+	if (fd >= 0)
+		sys_close(fd);
+	if (rc != 0) {
+		snprintf(why, LAYER_WHY, "%.160s: %s", path, strerror(-rc));
+		return rc;
+	}
+	rc = json_parse(&root, h->auths.data, h->auths.len, unread);
+	if (rc == 0)
+		yajl_tree_free(root);
+	else
+		snprintf(why, LAYER_WHY, "%.100s: %.100s", path, unread);
+	return rc;
+}
+
+static void
+grant_free(struct http_grant *g)
+{
+	sys_free(g->prefix);
+	sys_free(g->value);
+	sys_free(g);
+}
+
+void
+http_auth_free(struct http *h)
+{
+	struct http_grant *next;
+
+	for (struct http_grant *g = h->grants; g != NULL; g = next) {
+		next = g->next;
+		grant_free(g);
+	}
+	sys_free(h->auths.data);
+}
+
+static char *
+copy(const char *s)
+{
+	char *to = sys_malloc(strlen(s) + 1);
+
+	return to == NULL ? NULL : strcpy(to, s);
+}
+
+char *
+http_auth_find(struct http *h, const char *url)
+{
+	char prefix[HTTP_URL], *value = NULL;
+
+	if (!http_realm_of(url, prefix))
+		return NULL;
+	pthread_mutex_lock(&h->lock);
+	for (struct http_grant *g = h->grants; g != NULL; g = g->next)
+		if (strcmp(g->prefix, prefix) == 0) {
+			value = copy(g->value);
+			break;
+		}
+	pthread_mutex_unlock(&h->lock);
+	return value;
+}
+
+/* Keeps the value, which is ours, for URLs like this one. */
+static int
+keep(struct http *h, const char *url, char *value)
+{
+	char prefix[HTTP_URL];
+	struct http_grant *g, **at;
+
+	g = sys_calloc(1, sizeof(*g));
+	if (g != NULL && http_realm_of(url, prefix))
+		g->prefix = copy(prefix);
+	if (g == NULL || g->prefix == NULL) {
+		sys_free(value);
+		sys_free(g);
+		return -ENOMEM;
+	}
+	g->value = value;
+	pthread_mutex_lock(&h->lock);
+	for (at = &h->grants; *at != NULL; at = &(*at)->next)
+		if (strcmp((*at)->prefix, prefix) == 0) {
+			struct http_grant *old = *at;
+
+			*at = old->next;
+			grant_free(old);
+			break;
+		}
+	g->next = h->grants;
+	h->grants = g;
+	pthread_mutex_unlock(&h->lock);
+	return 0;
+}
+
+/* RFC 4648, section 4 */
+static char *
+to_base64(const char *text)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t len = strlen(text), n = 0;
+	char *out = sys_malloc((len + 2) / 3 * 4 + 1);
+
+	for (size_t i = 0; out != NULL && i < len; i += 3) {
+		unsigned v = (unsigned char)text[i] << 16;
+
+		v |= i + 1 < len ? (unsigned)(unsigned char)text[i + 1] << 8 :
+		    0;
+		v |= i + 2 < len ? (unsigned char)text[i + 2] : 0;
+		out[n++] = digits[v >> 18];
+		out[n++] = digits[v >> 12 & 63];
+		out[n++] = i + 1 < len ? digits[v >> 6 & 63] : '=';
+		out[n++] = i + 2 < len ? digits[v & 63] : '=';
+	}
+	if (out != NULL)
+		out[n] = '\0';
+	return out;
+}
+
+/* "Basic ..." for the host of the URL, or NULL: nothing is known. */
+static char *
+basic(struct http *h, const char *url)
+{
+	char origin[HTTP_URL], *base64 = NULL, *value = NULL;
+
+	if (h->credentials != NULL)
+		base64 = to_base64(h->credentials);
+	else if (h->auths.data != NULL && http_origin(url, origin) &&
+	    http_auth_lookup(h->auths.data, h->auths.len,
+	    strstr(origin, "://") + 3, &base64) != 0)
+		base64 = NULL;
+	if (base64 != NULL && asprintf(&value, "Basic %s", base64) == -1)
+		value = NULL;
+	sys_free(base64);
+	return value;
+}
+
+/* Tokens */
+
+static int
+token_url(const struct http_challenge *c, char url[HTTP_URL])
+{
+	char *service = curl_easy_escape(NULL, c->service, 0);
+	char *scope = curl_easy_escape(NULL, c->scope, 0);
+	int n = -1;
+
+	if (service != NULL && scope != NULL)
+		n = snprintf(url, HTTP_URL, "%s%cservice=%s%s%s", c->realm,
+		    strchr(c->realm, '?') == NULL ? '?' : '&', service,
+		    *scope == '\0' ? "" : "&scope=", scope);
+	curl_free(service);
+	curl_free(scope);
+	return n > 0 && n < HTTP_URL ? 0 : -EPROTO;
+}
+
+/* "Bearer ..." from the reply of the token server. */
+static int
+take_token(const struct http_document *d, char **value, char why[LAYER_WHY])
+{
+	const char *token;
+	yajl_val root;
+	int rc = json_parse(&root, d->body.data, d->body.len, why);
+
+	if (rc != 0)
+		return rc;
+	token = json_text(root, "token");
+	if (token == NULL)
+		token = json_text(root, "access_token");
+	if (token == NULL || strpbrk(token, "\r\n") != NULL) {
+		snprintf(why, LAYER_WHY, "the token server sent no token");
+		rc = -EACCES;
+	} else if (asprintf(value, "Bearer %s", token) == -1) {
+		rc = -ENOMEM;
+	}
+	yajl_tree_free(root);
+	return rc;
+}
+
+static int
+get_token(struct http *h, const char *url, const struct http_challenge *c,
+    char **value, char why[LAYER_WHY])
+{
+	struct http_document d = { .status = 0 };
+	char from[HTTP_URL], *login, *field = NULL;
+	int rc;
+
+	/* a password must not leave by a less secure way than it was for */
+	if (strncmp(url, "https:", 6) == 0 &&
+	    strncmp(c->realm, "https:", 6) != 0) {
+		snprintf(why, LAYER_WHY, "the token server %.100s is not one "
+		    "of https", c->realm);
+		return -EACCES;
+	}
+	rc = token_url(c, from);
+	login = basic(h, url);
+	if (rc == 0 && login != NULL &&
+	    asprintf(&field, "Authorization: %s", login) == -1)
+		rc = -ENOMEM;
+	if (rc == 0)
+		rc = http_get_as(h, from, field, TOKEN_MAX, &d, why);
+	if (rc == 0)
+		rc = take_token(&d, value, why);
+	http_document_free(&d);
+	free(field);
+	free(login);
+	return rc;
+}
+
+int
+http_auth_answer(struct http *h, const char *url,
+    const struct http_challenge *c, char why[LAYER_WHY])
+{
+	char *value = NULL;
+	int rc = 0;
+
+	if (c->scheme == HTTP_BASIC)
+		value = basic(h, url);
+	else
+		rc = get_token(h, url, c, &value, why);
+	if (rc != 0)
+		return rc;
+	if (value == NULL) {
+		snprintf(why, LAYER_WHY, "the server asks for credentials");
+		return -EACCES;
+	}
+	return keep(h, url, value);
+}

@@ -1,0 +1,183 @@
+/*
+ * http_get.c - small documents, and single requests
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "http_private.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Documents */
+
+struct getting {
+	struct http_document *d;
+	size_t max;
+};
+
+static int
+begin(void *arg, const struct http_reply *r)
+{
+	struct getting *g = arg;
+
+	strbuf_clear(&g->d->body);
+	strcpy(g->d->type, r->type);
+	strcpy(g->d->digest, r->digest);
+	return *r->encoding == '\0' ? 0 : -EPROTO;
+}
+
+static int
+take(void *arg, const void *data, size_t len)
+{
+	struct getting *g = arg;
+
+	if (len > g->max - g->d->body.len)
+		return -EFBIG;
+	strbuf_add(&g->d->body, data, len);
+	return g->d->body.failed ? -ENOMEM : 0;
+}
+
+/* One try. */
+static int
+get_once(struct http *h, const char *url, const char *field, struct getting *g,
+    struct http_transfer *t, char why[LAYER_WHY])
+{
+	int rc;
+
+	*t = (struct http_transfer){ .begin = begin, .body = take, .arg = g };
+	strbuf_clear(&g->d->body);
+	rc = http_transfer_open(t, h, url, NULL, field);
+	if (rc != 0) {
+		snprintf(why, LAYER_WHY, "%s", strerror(-rc));
+		return rc;
+	}
+	http_run(h, &t, 1);
+	http_transfer_count(h, t, HTTP_INDEX);
+	g->d->status = t->reply.status;
+	return http_judge(t, why);
+}
+
+static int
+get(struct http *h, const char *url, const char *field, bool answering,
+    size_t max, struct http_document *d, char why[LAYER_WHY])
+{
+	struct getting g = { .d = d, .max = max };
+	struct http_patience p;
+	struct http_transfer t;
+	int rc, end = 0;
+
+	*d = (struct http_document){ .status = 0 };
+	http_patience_start(&p, h->o.timeout_s);
+	p.answered = !answering;
+	do {
+		rc = get_once(h, url, field, &g, &t, why);
+		if (rc != 0 && t.easy != NULL)
+			end = http_again(h, &t, url, rc, &p, HTTP_INDEX, why);
+		http_transfer_close(&t);
+	} while (rc != 0 && end == 0);
+	/* parsers expect a NUL behind the text */
+	if (rc == 0 && strbuf_room(&d->body, 1) != NULL)
+		d->body.data[d->body.len] = '\0';
+	else if (rc == 0)
+		end = -ENOMEM;
+	return end;
+}
+
+int
+http_get(struct http *h, const char *url, const char *accept, size_t max,
+    struct http_document *d, char why[LAYER_WHY])
+{
+	char field[HTTP_FIELD];
+
+	snprintf(field, sizeof(field), "Accept: %s", accept == NULL ? "*/*" :
+	    accept);
+	return get(h, url, field, true, max, d, why);
+}
+
+int
+http_get_as(struct http *h, const char *url, const char *field, size_t max,
+    struct http_document *d, char why[LAYER_WHY])
+{
+	return get(h, url, field, false, max, d, why);
+}
+
+void
+http_document_free(struct http_document *d)
+{
+	strbuf_free(&d->body);
+}
+
+/* Single requests */
+
+struct asking {
+	struct http_answer *a;
+	size_t max;
+};
+
+static int
+begin_answer(void *arg, const struct http_reply *r)
+{
+	(void)arg;
+	(void)r;
+	return 0;
+}
+
+static int
+take_answer(void *arg, const void *data, size_t len)
+{
+	struct asking *g = arg;
+
+	(void)data;
+	g->a->length += len;
+	return g->a->length > g->max ? -ECANCELED : 0;
+}
+
+static void
+describe(const struct http_transfer *t, struct http_answer *a)
+{
+	static const char *const names[] = { [CURL_HTTP_VERSION_1_0] =
+		"HTTP/1.0", [CURL_HTTP_VERSION_1_1] = "HTTP/1.1",
+		[CURL_HTTP_VERSION_2_0] = "HTTP/2" };
+	long version = 0;
+
+	curl_easy_getinfo(t->easy, CURLINFO_HTTP_VERSION, &version);
+	if (version > 0 && version < (long)(sizeof(names) / sizeof(*names)))
+		strcpy(a->version, names[version]);
+	a->status = t->reply.status;
+	strcpy(a->type, t->reply.type);
+	strcpy(a->encoding, t->reply.encoding);
+	strcpy(a->caching, t->reply.caching);
+	strcpy(a->validator, t->reply.validator);
+	http_transfer_url(t, a->url);
+}
+
+int
+http_ask(struct http *h, const char *url, const char *ranges, size_t max,
+    struct http_answer *a, char why[LAYER_WHY])
+{
+	struct asking g = { .a = a, .max = max };
+	struct http_transfer t = { .begin = begin_answer, .body = take_answer,
+		.arg = &g }, *all = &t;
+	bool answered = false;
+	int rc;
+
+	do {
+		*a = (struct http_answer){ .status = 0 };
+		t = (struct http_transfer){ .begin = begin_answer,
+			.body = take_answer, .arg = &g };
+		rc = http_transfer_open(&t, h, url, ranges, NULL);
+		if (rc == 0) {
+			http_run(h, &all, 1);
+			http_transfer_count(h, &t, HTTP_INDEX);
+			describe(&t, a);
+			rc = http_judge(&t, why);
+		}
+		http_transfer_close(&t);
+		if (a->status != 401 || answered)
+			break;
+		answered = true;
+	} while (http_auth_answer(h, url, &t.reply.challenge, why) == 0);
+	return rc == -ECANCELED || a->status != 0 ? 0 : rc;
+}

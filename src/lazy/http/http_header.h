@@ -1,0 +1,60 @@
+/*
+ * http_header.h - parsing values of HTTP header fields
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Sources: RFC 9110, 10.2.3 (Retry-After), 11 (challenges), 14.4
+ * (Content-Range); RFC 2046, 5.1.1 (boundary); RFC 6750, 3 and the
+ * distribution project's "Token Authentication Specification" (Bearer).
+ *
+ * Values are not trusted: none may be longer than its buffer.  All functions
+ * are thread-safe.
+ */
+#ifndef COLDPRESS_HTTP_HEADER_H
+#define COLDPRESS_HTTP_HEADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	HTTP_BOUNDARY = 71,		/* with its NUL */
+	HTTP_PARAMETER = 512
+};
+
+#define HTTP_UNKNOWN UINT64_MAX
+
+/* Bytes offset to offset + length of an object of total bytes. */
+struct http_content_range {
+	uint64_t offset, length;
+	uint64_t total;			/* or HTTP_UNKNOWN */
+};
+
+enum http_scheme { HTTP_NO_SCHEME, HTTP_BASIC, HTTP_BEARER };
+
+struct http_challenge {
+	enum http_scheme scheme;
+	char realm[HTTP_PARAMETER];
+	char service[HTTP_PARAMETER];
+	char scope[HTTP_PARAMETER];
+};
+
+/*
+ * "bytes 0-99/200", one with a star
+ * for the total, or "bytes" and a star for the range, which gives length 0.  0
+ * or -EBADMSG.
+ */
+int http_content_range(const char *value, struct http_content_range *r);
+
+/* The parameter boundary of a media type.  0 or -EBADMSG. */
+int http_boundary(const char *value, char boundary[HTTP_BOUNDARY]);
+
+/*
+ * Of the challenges in one field, Bearer with a realm, else Basic.  0, or
+ * -EBADMSG: neither is there.
+ */
+int http_challenge(const char *value, struct http_challenge *c);
+
+/* Seconds to wait from now on, for a number of them or a date.  0 if unclear. */
+unsigned http_retry_after(const char *value);
+
+#endif

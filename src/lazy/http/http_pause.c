@@ -1,0 +1,57 @@
+/*
+ * http_pause.c - how long to wait before trying again, and when to give up
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "http_private.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <time.h>
+
+enum { FIRST_MS = 20, DOUBLINGS = 8 };
+
+static const uint64_t second = 1000000000, millisecond = 1000000;
+
+void
+http_patience_start(struct http_patience *p, unsigned timeout_s)
+{
+	p->limit_ns = timeout_s * second;
+	p->tries = 0;
+	p->deadline_ns = sys_now_ns() + p->limit_ns;
+}
+
+void
+http_patience_renew(struct http_patience *p)
+{
+	p->tries = 0;
+	p->deadline_ns = sys_now_ns() + p->limit_ns;
+}
+
+static void
+sleep_ns(uint64_t ns)
+{
+	struct timespec t = { .tv_sec = (time_t)(ns / second),
+		.tv_nsec = (long)(ns % second) };
+
+	while (nanosleep(&t, &t) == -1 && errno == EINTR)
+		;
+}
+
+int
+http_patience_pause(struct http_patience *p, unsigned retry_after)
+{
+	unsigned doublings = p->tries < DOUBLINGS ? p->tries : DOUBLINGS;
+	uint64_t now = sys_now_ns(), pause;
+
+	/* clients that failed together should not return together */
+	pause = (FIRST_MS << doublings) * millisecond;
+	pause = pause / 2 + now % (pause / 2);
+	if (retry_after > 0)
+		pause = retry_after * second;
+	p->tries++;
+	if (now + pause >= p->deadline_ns)
+		return -ETIMEDOUT;
+	sleep_ns(pause);
+	return 0;
+}

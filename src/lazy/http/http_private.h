@@ -1,0 +1,260 @@
+/*
+ * http_private.h - the parts of the HTTP client, among themselves
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * http_thread.c transfers what http_transfer.c set up; http_auth.c knows the
+ * credentials; http_read.c divides a read into requests (http_request.c), and
+ * http_again.c decides about another try; http_get.c gets small documents.
+ */
+#ifndef COLDPRESS_HTTP_PRIVATE_H
+#define COLDPRESS_HTTP_PRIVATE_H
+
+#include "http_header.h"
+#include "http_multipart.h"
+#include "http_spans.h"
+#include "lazy/http.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+enum {
+	HTTP_URL = 8192,		/* bytes of a URL, with its NUL */
+	HTTP_VALIDATOR = 128,
+	HTTP_REDIRECTS = 5,
+	HTTP_FIELD = 1024		/* a longer one is ignored */
+};
+
+/* The head of a reply. */
+struct http_reply {
+	long status;
+	bool has_range, has_length;
+	struct http_content_range range;
+	uint64_t length;		/* Content-Length */
+	char boundary[HTTP_BOUNDARY];	/* of multipart/byteranges, or "" */
+	char validator[HTTP_VALIDATOR];	/* a strong one, or "" */
+	char type[128], encoding[64], caching[128], digest[128];
+	unsigned retry_after;
+	struct http_challenge challenge;	/* scheme 0: none */
+};
+
+/*
+ * One request.  The I/O thread calls begin before the first byte of the body,
+ * and body for the bytes of it; a result other than 0 ends the transfer and
+ * becomes rc.
+ */
+struct http_transfer {
+	CURL *easy;
+	struct curl_slist *fields;
+	int (*begin)(void *arg, const struct http_reply *r);
+	int (*body)(void *arg, const void *data, size_t len);
+	void *arg;
+
+	struct http_reply reply;
+	bool begun;
+	uint64_t refusal;		/* bytes of an error's page */
+	int rc;
+	CURLcode code;
+
+	/* a transfer that gets hardly any bytes for stall_ns ends */
+	uint64_t stall_ns, since_ns;
+	curl_off_t since_B;
+	bool stalled;
+	char error[CURL_ERROR_SIZE];
+
+	bool done;			/* guarded by the lock of struct http */
+	struct http_transfer *next;
+};
+
+/* How a host answers requests for ranges. */
+enum http_ranges {
+	HTTP_MANY,			/* several at a time, as far as known */
+	HTTP_ONE,
+	HTTP_NONE			/* it sends the whole object */
+};
+
+struct http_host {
+	char *origin;
+	enum http_ranges ranges;
+	struct http_host *next;
+};
+
+struct http_object {
+	struct http *h;
+	char *url;
+	struct http_host *host;
+
+	/* guarded by the lock of h */
+	char target[HTTP_URL];		/* where it was redirected to, or "" */
+	char validator[HTTP_VALIDATOR];
+	bool has_size;
+	uint64_t size;
+	char why[LAYER_WHY];
+};
+
+/* The value of Authorization for URLs that begin with prefix. */
+struct http_grant {
+	char *prefix, *value;
+	struct http_grant *next;
+};
+
+struct http {
+	CURLM *multi;
+	pthread_t thread;
+	struct http_options o;
+	char *credentials, *ca_file;
+	struct strbuf auths;		/* the text of auth_file */
+
+	pthread_mutex_t lock;		/* of all that follows */
+	pthread_cond_t changed;		/* a transfer is done */
+	bool stop;
+	struct http_transfer *queue;
+	struct http_host *hosts;
+	struct http_grant *grants;
+	struct http_counts counts[HTTP_PHASES];
+};
+
+/* http_thread.c */
+
+int http_thread_start(struct http *h);
+void http_thread_stop(struct http *h);
+
+/* Runs the transfers, several at a time, and waits for all. */
+void http_run(struct http *h, struct http_transfer *const *t, size_t count);
+
+/* http_transfer.c */
+
+/*
+ * Prepares a GET of the URL, with the credentials that are known for it, a list
+ * of ranges or NULL, and a further header field or NULL.  It ends with a
+ * time-out if no or few bytes arrive for timeout_s.  0, -ENOMEM or -EINVAL.
+ */
+int http_transfer_open(struct http_transfer *t, struct http *h,
+    const char *url, const char *ranges, const char *field);
+void http_transfer_close(struct http_transfer *t);	/* may be zeroed */
+
+/* Adds what was transferred to the counts. */
+void http_transfer_count(struct http *h, const struct http_transfer *t,
+    enum http_phase phase);
+
+/* Where the reply came from, after redirects. */
+void http_transfer_url(const struct http_transfer *t, char url[HTTP_URL]);
+
+/*
+ * What the outcome means: 0; -EAGAIN: to be retried, see retry_after; or
+ * another -errno.  401 is -EACCES.  Writes a clause.
+ */
+int http_judge(const struct http_transfer *t, char why[LAYER_WHY]);
+
+/* http_auth.c */
+
+/* Reads and checks auth_file. */
+int http_auth_load(struct http *h, const char *path, char why[LAYER_WHY]);
+void http_auth_free(struct http *h);
+
+/*
+ * The value of Authorization for this URL, to be freed with sys_free(); NULL:
+ * none is known.
+ */
+char *http_auth_find(struct http *h, const char *url);
+
+/*
+ * Answers the challenge of a reply for this URL: gets a token, or finds
+ * credentials.  0, or -EACCES or another -errno with a clause in why.
+ */
+int http_auth_answer(struct http *h, const char *url,
+    const struct http_challenge *c, char why[LAYER_WHY]);
+
+/* http_auth_file.c */
+
+/*
+ * The base64 of "user:password" for a host, from the text of an auth file; to
+ * be freed with sys_free().  0, -ENOENT or -EBADMSG.
+ */
+int http_auth_lookup(const char *text, size_t len, const char *host,
+    char **base64);
+
+/* http_pause.c */
+
+/* Attempts, and the time that is left for them. */
+struct http_patience {
+	uint64_t limit_ns;		/* without progress */
+	uint64_t deadline_ns;
+	unsigned tries;
+	bool answered;			/* a challenge, since then */
+};
+
+void http_patience_start(struct http_patience *p, unsigned timeout_s);
+
+/* There was progress: the time begins again. */
+void http_patience_renew(struct http_patience *p);
+
+/*
+ * Sleeps before the next try, retry_after seconds if that is not 0.  0 or
+ * -ETIMEDOUT: that would be beyond the deadline.
+ */
+int http_patience_pause(struct http_patience *p, unsigned retry_after);
+
+/* http_request.c */
+
+/* One request of a read: for some of its spans. */
+struct http_request {
+	struct http_transfer t;
+	struct http_object *o;
+	struct http_spans *spans;
+	size_t first, count;
+	enum http_ranges how;
+	char url[HTTP_URL];
+	bool redirected;		/* the URL is the target */
+
+	/* the body */
+	struct multipart parts;
+	bool in_parts;
+	uint64_t at, left;		/* of the object */
+	uint64_t taken;
+};
+
+/*
+ * Prepares a request for the spans from first on, as many as it may have, which
+ * becomes count; those that are complete are left out.  0 or -errno.
+ */
+int http_request_open(struct http_request *q, struct http_object *o,
+    struct http_spans *spans, size_t first);
+void http_request_close(struct http_request *q);
+
+/* Whether all of its spans are complete. */
+bool http_request_complete(const struct http_request *q);
+
+/*
+ * After the transfer: 0 (complete), -EAGAIN (again, after a pause),
+ * -EREMCHG (again at once, as something was learnt about the host), or another
+ * -errno, with a clause in why.
+ */
+int http_request_judge(struct http_request *q, char why[LAYER_WHY]);
+
+/* http_again.c */
+
+/*
+ * After a transfer that did not succeed: whether to try once more, having
+ * waited or having got a token.  0, or the -errno that is final, with a clause
+ * in why, which holds that of http_judge().
+ */
+int http_again(struct http *h, const struct http_transfer *t, const char *url,
+    int rc, struct http_patience *p, enum http_phase phase,
+    char why[LAYER_WHY]);
+
+/* http_get.c */
+
+/* http_get(), with a header field in place of what is known, or NULL. */
+int http_get_as(struct http *h, const char *url, const char *field,
+    size_t max, struct http_document *d, char why[LAYER_WHY]);
+
+/* http_url.c */
+
+/* "scheme://host:port" of the URL.  False: it is not valid. */
+bool http_origin(const char *url, char origin[HTTP_URL]);
+
+/* The origin and "/v2/NAME" of a registry's URL, else the origin. */
+bool http_realm_of(const char *url, char prefix[HTTP_URL]);
+
+#endif

@@ -1,0 +1,340 @@
+/*
+ * http_transfer.c - one request and the head of its reply
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * libcurl follows redirects, and does not send our Authorization to another
+ * origin.  A redirect from https to http is refused.
+ */
+#include "http_private.h"
+
+#include "base/args.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+	SLOWEST = 100,			/* bytes per second */
+	TRIES = 3			/* in timeout_s, if nothing comes */
+};
+
+enum { REFUSAL_MAX = 64 << 10 };	/* bytes of an error's page */
+
+/* The head of the reply */
+
+static void
+keep(char *to, size_t size, const char *value)
+{
+	if (strlen(value) < size)
+		strcpy(to, value);
+}
+
+static void
+take_length(struct http_reply *r, const char *value)
+{
+	int64_t n;
+
+	r->has_length = args_int(value, 0, INT64_MAX, &n) == 0;
+	if (r->has_length)
+		r->length = (uint64_t)n;
+}
+
+static void
+take_type(struct http_reply *r, const char *value)
+{
+	static const char ranges[] = "multipart/byteranges";
+
+	keep(r->type, sizeof(r->type), value);
+	if (strncasecmp(value, ranges, sizeof(ranges) - 1) == 0 &&
+	    http_boundary(value, r->boundary) != 0)
+		*r->boundary = '\0';
+}
+
+static void
+take_challenge(struct http_reply *r, const char *value)
+{
+	struct http_challenge c;
+
+	if (http_challenge(value, &c) == 0 &&
+	    c.scheme > r->challenge.scheme)
+		r->challenge = c;
+}
+
+static void
+take_field(struct http_reply *r, const char *name, const char *value)
+{
+	if (strcasecmp(name, "Content-Range") == 0)
+		r->has_range = http_content_range(value, &r->range) == 0;
+	else if (strcasecmp(name, "Content-Length") == 0)
+		take_length(r, value);
+	else if (strcasecmp(name, "Content-Type") == 0)
+		take_type(r, value);
+	else if (strcasecmp(name, "ETag") == 0 && *value == '"')
+		keep(r->validator, sizeof(r->validator), value);
+	else if (strcasecmp(name, "Content-Encoding") == 0)
+		keep(r->encoding, sizeof(r->encoding), value);
+	else if (strcasecmp(name, "Cache-Control") == 0)
+		keep(r->caching, sizeof(r->caching), value);
+	else if (strcasecmp(name, "Docker-Content-Digest") == 0)
+		keep(r->digest, sizeof(r->digest), value);
+	else if (strcasecmp(name, "Retry-After") == 0)
+		r->retry_after = http_retry_after(value);
+	else if (strcasecmp(name, "WWW-Authenticate") == 0)
+		take_challenge(r, value);
+}
+
+/* A line of the head: libcurl gives each completely. */
+static size_t
+on_head(char *data, size_t one, size_t len, void *arg)
+{
+	struct http_transfer *t = arg;
+	char line[HTTP_FIELD], *value;
+	size_t n = one * len;
+
+	if (n >= sizeof(line))
+		return n;
+	memcpy(line, data, n);
+	while (n > 0 && strchr("\r\n \t", line[n - 1]) != NULL)
+		n--;
+	line[n] = '\0';
+	if (strncmp(line, "HTTP/", 5) == 0) {
+		/* the reply to a redirected request, or a final one */
+		t->reply = (struct http_reply){ .status = 0 };
+		value = strchr(line, ' ');
+		if (value != NULL)
+			t->reply.status = strtol(value, NULL, 10);
+	} else if ((value = strchr(line, ':')) != NULL) {
+		*value++ = '\0';
+		take_field(&t->reply, line, value + strspn(value, " \t"));
+	}
+	return one * len;
+}
+
+static size_t
+on_body(char *data, size_t one, size_t len, void *arg)
+{
+	struct http_transfer *t = arg;
+	size_t n = one * len;
+
+	if (t->reply.status != 200 && t->reply.status != 206) {
+		t->refusal += n;
+		return t->refusal > REFUSAL_MAX ? 0 : n;
+	}
+	if (!t->begun) {
+		t->begun = true;
+		t->rc = t->begin(t->arg, &t->reply);
+	}
+	if (t->rc == 0)
+		t->rc = t->body(t->arg, data, n);
+	return t->rc == 0 ? n : 0;
+}
+
+/* The request */
+
+static int
+add_line(struct http_transfer *t, const char *name, const char *value)
+{
+	struct curl_slist *more;
+	char *line;
+
+	if (asprintf(&line, "%s%s", name, value) == -1)
+		return -ENOMEM;
+	more = curl_slist_append(t->fields, line);
+	free(line);
+	if (more == NULL)
+		return -ENOMEM;
+	t->fields = more;
+	return 0;
+}
+
+static int
+add_fields(struct http_transfer *t, struct http *h, const char *url,
+    const char *field)
+{
+	char *grant = http_auth_find(h, url);
+	int rc = 0;
+
+	if (grant != NULL)
+		rc = add_line(t, "Authorization: ", grant);
+	if (rc == 0 && field != NULL)
+		rc = add_line(t, "", field);
+	sys_free(grant);
+	if (rc == 0)
+		curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->fields);
+	return rc;
+}
+
+/* libcurl's own low-speed limit averages over several seconds. */
+static int
+on_progress(void *arg, curl_off_t total, curl_off_t now, curl_off_t up_total,
+    curl_off_t up)
+{
+	struct http_transfer *t = arg;
+	uint64_t ns = sys_now_ns(), least;
+
+	(void)total;
+	(void)up_total;
+	(void)up;
+	if (t->since_ns == 0)
+		t->since_ns = ns;
+	if (ns - t->since_ns < t->stall_ns)
+		return 0;
+	least = SLOWEST * ((ns - t->since_ns) / 1000000) / 1000;
+	if ((uint64_t)(now - t->since_B) < least) {
+		t->stalled = true;
+		return 1;
+	}
+	t->since_ns = ns;
+	t->since_B = now;
+	return 0;
+}
+
+static void
+set_limits(struct http_transfer *t, const struct http *h)
+{
+	long ms = (long)h->o.timeout_s * 1000 / TRIES;
+
+	t->stall_ns = (uint64_t)ms * 1000000;
+	curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS, ms);
+	curl_easy_setopt(t->easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+	curl_easy_setopt(t->easy, CURLOPT_XFERINFODATA, t);
+	curl_easy_setopt(t->easy, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(t->easy, CURLOPT_FOLLOWLOCATION, 1L);
+	curl_easy_setopt(t->easy, CURLOPT_MAXREDIRS, (long)HTTP_REDIRECTS);
+	curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(t->easy, CURLOPT_HTTP_VERSION,
+	    (long)CURL_HTTP_VERSION_2TLS);
+	curl_easy_setopt(t->easy, CURLOPT_BUFFERSIZE, 128L << 10);
+}
+
+static bool
+is_secure(const char *url)
+{
+	return strncasecmp(url, "https:", 6) == 0;
+}
+
+int
+http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
+    const char *ranges, const char *field)
+{
+	t->easy = curl_easy_init();
+	if (t->easy == NULL)
+		return -ENOMEM;
+	if (curl_easy_setopt(t->easy, CURLOPT_URL, url) != CURLE_OK)
+		return -EINVAL;
+	set_limits(t, h);
+	curl_easy_setopt(t->easy, CURLOPT_REDIR_PROTOCOLS_STR,
+	    is_secure(url) ? "https" : "http,https");
+	curl_easy_setopt(t->easy, CURLOPT_USERAGENT, "coldpress/"
+	    COLDPRESS_VERSION);
+	if (h->ca_file != NULL)
+		curl_easy_setopt(t->easy, CURLOPT_CAINFO, h->ca_file);
+	if (ranges != NULL)
+		curl_easy_setopt(t->easy, CURLOPT_RANGE, ranges);
+	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
+	curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->error);
+	curl_easy_setopt(t->easy, CURLOPT_HEADERFUNCTION, on_head);
+	curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, t);
+	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
+	return add_fields(t, h, url, field);
+}
+
+void
+http_transfer_close(struct http_transfer *t)
+{
+	if (t->easy != NULL)
+		curl_easy_cleanup(t->easy);
+	curl_slist_free_all(t->fields);
+	t->easy = NULL;
+	t->fields = NULL;
+}
+
+void
+http_transfer_count(struct http *h, const struct http_transfer *t,
+    enum http_phase phase)
+{
+	curl_off_t body = 0;
+	long head = 0, redirects = 0;
+
+	curl_easy_getinfo(t->easy, CURLINFO_SIZE_DOWNLOAD_T, &body);
+	curl_easy_getinfo(t->easy, CURLINFO_HEADER_SIZE, &head);
+	curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_COUNT, &redirects);
+	pthread_mutex_lock(&h->lock);
+	h->counts[phase].requests += 1 + (uint64_t)redirects;
+	h->counts[phase].wire += (uint64_t)body + (uint64_t)head;
+	pthread_mutex_unlock(&h->lock);
+}
+
+void
+http_transfer_url(const struct http_transfer *t, char url[HTTP_URL])
+{
+	char *text = NULL;
+
+	*url = '\0';
+	curl_easy_getinfo(t->easy, CURLINFO_EFFECTIVE_URL, &text);
+	if (text != NULL && strlen(text) < HTTP_URL)
+		strcpy(url, text);
+}
+
+/* The outcome */
+
+static int
+of_status(long status)
+{
+	switch (status) {
+	case 200: case 206: return 0;
+	case 401: case 403: return -EACCES;
+	case 404: case 410: return -ENOENT;
+	case 416: return -ENODATA;
+	case 408: case 425: case 429: return -EAGAIN;
+	default: return status >= 500 ? -EAGAIN : -EPROTO;
+	}
+}
+
+static int
+of_code(CURLcode code)
+{
+	switch (code) {
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CACERT_BADFILE:
+	case CURLE_SSL_CERTPROBLEM:
+		return -EKEYREJECTED;
+	case CURLE_TOO_MANY_REDIRECTS:
+		return -ELOOP;
+	case CURLE_UNSUPPORTED_PROTOCOL:
+	case CURLE_URL_MALFORMAT:
+		return -EPROTO;
+	case CURLE_OUT_OF_MEMORY:
+		return -ENOMEM;
+	default:
+		return -EAGAIN;
+	}
+}
+
+int
+http_judge(const struct http_transfer *t, char why[LAYER_WHY])
+{
+	int rc;
+
+	if (t->rc != 0) {
+		snprintf(why, LAYER_WHY, "%s", strerror(-t->rc));
+		return t->rc;
+	}
+	if (t->code != CURLE_OK && t->reply.status < 400) {
+		snprintf(why, LAYER_WHY, "%.200s", t->stalled ?
+		    "the server sends nothing, or hardly anything" :
+		    *t->error != '\0' ? t->error :
+		    curl_easy_strerror(t->code));
+		return of_code(t->code);
+	}
+	rc = of_status(t->reply.status);
+	if (rc != 0)
+		snprintf(why, LAYER_WHY, "the server answered %ld",
+		    t->reply.status);
+	return rc;
+}
