@@ -1,0 +1,71 @@
+/*
+ * merge.h - the names of one or more layers, as a filesystem shows them
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: OCI image specification 1.1, "Image Layer Filesystem Changeset":
+ * whiteouts (".wh.NAME" removes NAME of lower layers, ".wh..wh..opq" all names
+ * of its directory), which apply before the other entries of their layer.
+ *
+ * Names are those of the layers, which must outlive the tree.  A node takes 48
+ * bytes.  After merge_build() a tree does not change: thread-safe.
+ */
+#ifndef COLDPRESS_LAZY_MERGE_H
+#define COLDPRESS_LAZY_MERGE_H
+
+#include "lazy/layer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MERGE_ROOT = 0, MERGE_NONE = -1 };
+
+/* Node 0 is the root. */
+struct merge_node {
+	const char *name;
+	const struct layer_entry *entry;	/* NULL: a directory that no
+						 * entry states */
+	uint32_t parent;
+	uint32_t inode;			/* the first node of a file with several
+					 * names, or this one */
+	uint32_t first, count;		/* of a directory: see merge_child() */
+	uint32_t links;			/* names of an inode; directories: as
+					 * Unix counts them */
+	uint16_t layer;			/* of the entry */
+	bool opaque;			/* MERGE_OVERLAY only */
+	bool whiteout;
+};
+
+enum merge_mode {
+	MERGE_MERGED,			/* whiteouts are applied */
+	MERGE_OVERLAY			/* one layer, whose whiteouts become
+					 * nodes for overlayfs: it takes a
+					 * character device 0/0, and a directory
+					 * with an attribute */
+};
+
+struct merge;
+
+/*
+ * Merges count layers, lowest first.  0, -ENOMEM, -EFBIG (more than
+ * LAYER_ENTRIES_MAX names, or UINT16_MAX layers) or -EBADMSG (a hard link to
+ * nothing, or to a directory; a name below a file that is no directory) with a
+ * clause in why.
+ */
+int merge_build(struct merge **t, struct layer *const *layers, size_t count,
+    enum merge_mode mode, char why[LAYER_WHY]);
+void merge_free(struct merge *t);			/* may be NULL */
+
+size_t merge_count(const struct merge *t);
+const struct merge_node *merge_node(const struct merge *t, uint32_t node);
+
+/* Child i of a directory, sorted by name in byte order. */
+uint32_t merge_child(const struct merge *t, uint32_t dir, uint32_t i);
+
+/* The node of this name in a directory, or MERGE_NONE. */
+int64_t merge_lookup(const struct merge *t, uint32_t dir, const char *name);
+
+/* What a node is; TAR_DIR without an entry. */
+enum tar_type merge_type(const struct merge_node *n);
+
+#endif

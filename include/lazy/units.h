@@ -1,0 +1,72 @@
+/*
+ * units.h - decoded units in memory: fetched once, verified, and bounded
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Many threads may want one unit: the first fetches it, the others wait.  What
+ * several units need is fetched together.  A unit whose bytes are wrong is
+ * fetched again, UNITS_TRIES times in all, after its source has been told to
+ * forget what it has stored.
+ *
+ * All functions but open and close are thread-safe.
+ */
+#ifndef COLDPRESS_LAZY_UNITS_H
+#define COLDPRESS_LAZY_UNITS_H
+
+#include "lazy/http.h"
+#include "lazy/layer.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { UNITS_MAX = 64, UNITS_TRIES = 3 };
+
+/* A layer, and where its bytes come from. */
+struct units_source {
+	const struct layer *layer;
+	int (*read)(void *arg, const struct layer_range *r, size_t count,
+	    enum http_phase phase);
+	/* These bytes were wrong. */
+	void (*forget)(void *arg, const struct layer_range *r);
+	void *arg;
+};
+
+struct units;
+struct unit;
+
+struct unit_id {
+	uint32_t layer;			/* which of the sources */
+	uint32_t unit;
+};
+
+/*
+ * sources: count of them, the caller's, which must outlive the units.  limit:
+ * bytes of units in memory that nobody uses.  0 or -ENOMEM.
+ */
+int units_open(struct units **u, const struct units_source *sources,
+    size_t count, uint64_t limit);
+void units_close(struct units *u);		/* may be NULL */
+
+/*
+ * Gets count units, UNITS_MAX at most, each to be released.  0, or -EIO (the
+ * bytes are wrong), -ENOMEM or -errno of the source: then there is nothing to
+ * release.
+ */
+int units_get(struct units *u, const struct unit_id *ids, size_t count,
+    enum http_phase phase, struct unit *got[]);
+void units_release(struct units *u, struct unit *unit);
+
+/* The decoded bytes. */
+const uint8_t *unit_data(const struct unit *unit);
+
+/* Whether the unit is in memory, or being fetched. */
+bool units_has(struct units *u, struct unit_id id);
+
+struct units_counts {
+	uint64_t decoded;		/* units */
+	uint64_t wrong;			/* units whose bytes were wrong */
+	uint64_t failed;		/* units that could not be had */
+};
+
+void units_counted(struct units *u, struct units_counts *c);
+
+#endif

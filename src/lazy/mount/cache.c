@@ -1,0 +1,290 @@
+/*
+ * cache.c - ranges of one object, kept on disk as they were fetched
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Records are found through a hash table of their numbers + 1.  A record that
+ * was given up keeps its place in the array.
+ */
+#include "lazy/cache.h"
+
+#include "cache_record.h"
+
+#include "base/array.h"
+#include "base/fdio.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+struct cache {
+	int fd;
+	bool writable;
+	uint64_t limit;
+
+	pthread_mutex_t lock;		/* of what follows */
+	struct cache_record *records;
+	size_t count, cap;
+	uint32_t *table;
+	size_t slots;			/* a power of two, or 0 */
+	uint64_t end;			/* of the file */
+	uint64_t used;			/* bytes of records that are there */
+	size_t oldest;			/* none before is there */
+};
+
+/* The table */
+
+static size_t
+slot_of(const struct cache *c, uint64_t object, uint64_t offset)
+{
+	uint64_t key[2] = { object, offset };
+
+	return (size_t)cache_hash(key, sizeof(key)) & (c->slots - 1);
+}
+
+/* The slot of a record, or the empty one where it would be. */
+static size_t
+find_slot(const struct cache *c, uint64_t object, uint64_t offset)
+{
+	size_t i = slot_of(c, object, offset);
+
+	while (c->table[i] != 0) {
+		const struct cache_record *r = &c->records[c->table[i] - 1];
+
+		if (r->object == object && r->offset == offset)
+			break;
+		i = (i + 1) & (c->slots - 1);
+	}
+	return i;
+}
+
+static int
+grow_table(struct cache *c)
+{
+	size_t slots = c->slots == 0 ? 256 : 2 * c->slots;
+	uint32_t *table;
+
+	if (c->count < c->slots / 2)
+		return 0;
+	table = sys_calloc(slots, sizeof(*table));
+	if (table == NULL)
+		return -ENOMEM;
+	sys_free(c->table);
+	c->table = table;
+	c->slots = slots;
+	for (size_t i = 0; i < c->count; i++)
+		c->table[find_slot(c, c->records[i].object,
+		    c->records[i].offset)] = (uint32_t)(i + 1);
+	return 0;
+}
+
+/* Adds a record that is in the file; a later one replaces an earlier one. */
+static int
+add_record(struct cache *c, const struct cache_record *r)
+{
+	void *records = c->records;
+	size_t slot;
+	int rc = grow_table(c);
+
+	if (rc == 0)
+		rc = array_grow(&records, c->count, &c->cap,
+		    sizeof(*c->records));
+	c->records = records;
+	if (rc != 0)
+		return rc;
+	slot = find_slot(c, r->object, r->offset);
+	if (c->table[slot] != 0)
+		c->records[c->table[slot] - 1].there = false;
+	c->records[c->count] = *r;
+	c->records[c->count++].there = true;
+	c->table[slot] = (uint32_t)c->count;
+	c->used += CACHE_HEADER + r->length;
+	c->end = r->at + r->length;
+	return 0;
+}
+
+/* The file */
+
+/* Reads the headers; cuts off what follows the last valid record. */
+static int
+load(struct cache *c)
+{
+	uint8_t header[CACHE_HEADER];
+	struct cache_record r;
+	struct stat st;
+	int rc = sys_fstat(c->fd, &st);
+
+	while (rc == 0 && fdio_pread(c->fd, header, sizeof(header),
+	    (off_t)c->end) == CACHE_HEADER && cache_record_parse(&r, header,
+	    c->end, (uint64_t)st.st_size) == 0)
+		rc = add_record(c, &r);
+	if (rc == 0 && c->writable && c->end < (uint64_t)st.st_size)
+		rc = sys_ftruncate(c->fd, (off_t)c->end);
+	return rc;
+}
+
+static int
+open_file(int dir, const char *key)
+{
+	char name[32];
+
+	if (key == NULL)
+		return sys_openat(dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC,
+		    0600);
+	snprintf(name, sizeof(name), "%016llx.ranges",
+	    (unsigned long long)cache_hash(key, strlen(key)));
+	return sys_openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC |
+	    O_NOFOLLOW, 0600);
+}
+
+int
+cache_open(struct cache **out, int dir, const char *key, uint64_t limit)
+{
+	struct cache *c = sys_calloc(1, sizeof(*c));
+	int rc;
+
+	if (c == NULL)
+		return -ENOMEM;
+	c->limit = limit;
+	pthread_mutex_init(&c->lock, NULL);
+	rc = c->fd = open_file(dir, key);
+	if (rc >= 0) {
+		c->writable = flock(c->fd, LOCK_EX | LOCK_NB) == 0;
+		rc = load(c);
+		/* the time of the last use, for cache_trim() */
+		if (rc == 0)
+			(void)sys_utimens(c->fd, NULL, NULL, 0);
+	}
+	if (rc != 0)
+		cache_close(c);
+	else
+		*out = c;
+	return rc;
+}
+
+void
+cache_close(struct cache *c)
+{
+	if (c == NULL)
+		return;
+	if (c->fd >= 0)
+		sys_close(c->fd);
+	pthread_mutex_destroy(&c->lock);
+	sys_free(c->records);
+	sys_free(c->table);
+	sys_free(c);
+}
+
+/* Ranges */
+
+static uint64_t
+name_hash(const char *object)
+{
+	return object == NULL ? 0 : cache_hash(object, strlen(object));
+}
+
+/* Finds a record that is there.  Called with the lock held. */
+static struct cache_record *
+find(struct cache *c, uint64_t object, uint64_t offset)
+{
+	size_t slot;
+
+	if (c->slots == 0)
+		return NULL;
+	slot = find_slot(c, object, offset);
+	if (c->table[slot] == 0 || !c->records[c->table[slot] - 1].there)
+		return NULL;
+	return &c->records[c->table[slot] - 1];
+}
+
+void
+cache_drop(struct cache *c, const char *object, uint64_t offset)
+{
+	struct cache_record *r;
+
+	pthread_mutex_lock(&c->lock);
+	r = find(c, name_hash(object), offset);
+	if (r != NULL)
+		r->there = false;
+	pthread_mutex_unlock(&c->lock);
+}
+
+int
+cache_read(struct cache *c, const char *object, uint64_t offset,
+    uint64_t length, void *buf)
+{
+	struct cache_record *found, r = { .there = false };
+	ssize_t n;
+
+	pthread_mutex_lock(&c->lock);
+	found = find(c, name_hash(object), offset);
+	if (found != NULL)
+		r = *found;
+	pthread_mutex_unlock(&c->lock);
+	if (!r.there || r.length != length)
+		return -ENOENT;
+	n = fdio_pread(c->fd, buf, length, (off_t)r.at);
+	if (n == (ssize_t)length && cache_hash(buf, length) == r.sum)
+		return 0;
+	cache_drop(c, object, offset);
+	return n < 0 ? (int)n : -ENOENT;
+}
+
+/* Gives back what was stored first until there is room. */
+static void
+make_room(struct cache *c, uint64_t length)
+{
+	while (c->oldest < c->count && c->used + length > c->limit) {
+		struct cache_record *r = &c->records[c->oldest++];
+
+		if (r->length > 0)
+			(void)fallocate(c->fd, FALLOC_FL_PUNCH_HOLE |
+			    FALLOC_FL_KEEP_SIZE, (off_t)r->at,
+			    (off_t)r->length);
+		c->used -= CACHE_HEADER + r->length;
+		r->there = false;
+	}
+}
+
+static int
+append(struct cache *c, const struct cache_record *r, const void *data)
+{
+	uint8_t header[CACHE_HEADER];
+	struct iovec v[2] = { { .iov_base = header,
+		.iov_len = sizeof(header) }, { .iov_len = r->length } };
+	ssize_t n;
+
+	memcpy(&v[1].iov_base, &data, sizeof(data));
+	cache_record_write(r, header);
+	n = pwritev(c->fd, v, 2, (off_t)c->end);
+	if (n == (ssize_t)(CACHE_HEADER + r->length))
+		return add_record(c, r);
+	/* what was begun will be overwritten, or cut off */
+	return n < 0 ? -errno : -ENOSPC;
+}
+
+int
+cache_write(struct cache *c, const char *object, uint64_t offset,
+    uint64_t length, const void *data)
+{
+	struct cache_record r = { .offset = offset, .length = length,
+		.object = name_hash(object), .sum = cache_hash(data, length) };
+	int rc = 0;
+
+	if (!c->writable || length > c->limit / 4)
+		return -ENOSPC;
+	pthread_mutex_lock(&c->lock);
+	if (find(c, r.object, offset) == NULL) {
+		make_room(c, CACHE_HEADER + length);
+		r.at = c->end + CACHE_HEADER;
+		rc = append(c, &r, data);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}

@@ -1,0 +1,333 @@
+/*
+ * merge.c - merging the names of layers
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "merge_private.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WHITEOUT ".wh."
+#define OPAQUE ".wh..wh..opq"
+
+struct merging {
+	struct merge *t;
+	enum merge_mode mode;
+	uint16_t layer;
+	uint32_t bottom;		/* nodes from here on are this layer's */
+	bool cleared;			/* the root, by this layer */
+	char *why;
+};
+
+static int
+refuse(struct merging *m, const char *path, const char *what)
+{
+	snprintf(m->why, LAYER_WHY, "layer %u: %.120s: %s", m->layer + 1U,
+	    path, what);
+	return -EBADMSG;
+}
+
+static const char *
+base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash + 1;
+}
+
+enum tar_type
+merge_type(const struct merge_node *n)
+{
+	return n->entry == NULL ? TAR_DIR : n->entry->type;
+}
+
+/* Finding */
+
+/* The node of a path of len bytes, or MERGE_NONE. */
+static int64_t
+walk(const struct merge *t, const char *path, size_t len)
+{
+	int64_t node = MERGE_ROOT;
+	const char *end = path + len;
+
+	while (path < end && node >= 0) {
+		const char *slash = memchr(path, '/', (size_t)(end - path));
+		size_t n = (size_t)((slash == NULL ? end : slash) - path);
+
+		node = merge_find(t, (uint32_t)node, path, n);
+		path += n + (slash != NULL);
+	}
+	return node;
+}
+
+/* Adds a directory without an entry, whose name is copied. */
+static int64_t
+add_implied(struct merging *m, uint32_t parent, const char *name, size_t n)
+{
+	char *copy = arena_take(&m->t->names, n + 1);
+
+	if (copy == NULL)
+		return -ENOMEM;
+	memcpy(copy, name, n);
+	copy[n] = '\0';
+	return merge_add(m->t, parent, copy);
+}
+
+/* The directory that a path is in, created where it is missing. */
+static int64_t
+make_parent(struct merging *m, const char *path)
+{
+	const char *end = base_of(path), *at = path;
+	int64_t node = MERGE_ROOT;
+
+	while (at < end) {
+		size_t n = strcspn(at, "/");
+		int64_t next = merge_find(m->t, (uint32_t)node, at, n);
+
+		/* a layer's directory replaces a file of a lower one */
+		if (next >= 0 && merge_type(&m->t->nodes[next]) != TAR_DIR) {
+			if ((uint32_t)next >= m->bottom)
+				return refuse(m, path, "it is below a name "
+				    "that is no directory");
+			merge_remove(m->t, (uint32_t)next);
+			next = MERGE_NONE;
+		}
+		if (next < 0)
+			next = add_implied(m, (uint32_t)node, at, n);
+		if (next < 0)
+			return next;
+		node = next;
+		at += n + 1;
+	}
+	return node;
+}
+
+/* Whiteouts */
+
+/* Removes what lower layers have in a directory. */
+static int
+clear(struct merging *m, uint32_t dir)
+{
+	/* a repeated whiteout must not cost more */
+	if (dir >= m->bottom || (dir == MERGE_ROOT && m->cleared))
+		return 0;
+	m->cleared = m->cleared || dir == MERGE_ROOT;
+	return merge_empty(m->t, dir);
+}
+
+static int
+apply_whiteout(struct merging *m, const struct layer_entry *e)
+{
+	const char *name = base_of(e->path);
+	size_t dir_len = name == e->path ? 0 : (size_t)(name - e->path) - 1;
+	int64_t dir = walk(m->t, e->path, dir_len), node;
+
+	if (dir < 0)
+		return 0;
+	if (strcmp(name, OPAQUE) == 0)
+		return clear(m, (uint32_t)dir);
+	name += strlen(WHITEOUT);
+	node = merge_find(m->t, (uint32_t)dir, name, strlen(name));
+	if (node > MERGE_ROOT)
+		merge_remove(m->t, (uint32_t)node);
+	return 0;
+}
+
+/* For overlayfs, a whiteout is a node as well. */
+static int
+add_whiteout(struct merging *m, const struct layer_entry *e)
+{
+	const char *name = base_of(e->path);
+	int64_t dir = make_parent(m, e->path), node;
+
+	if (dir < 0)
+		return (int)dir;
+	if (strcmp(name, OPAQUE) == 0) {
+		m->t->nodes[dir].opaque = true;
+		return 0;
+	}
+	node = merge_add(m->t, (uint32_t)dir, name + strlen(WHITEOUT));
+	if (node < 0)
+		return (int)node;
+	m->t->nodes[node].entry = e;
+	m->t->nodes[node].whiteout = true;
+	return 0;
+}
+
+static bool
+is_whiteout(const struct layer_entry *e)
+{
+	return strncmp(base_of(e->path), WHITEOUT, strlen(WHITEOUT)) == 0;
+}
+
+/* Entries */
+
+/* The node for an entry: a new one, unless a directory is there already. */
+static int64_t
+place(struct merging *m, const struct layer_entry *e)
+{
+	const char *name = base_of(e->path);
+	int64_t dir, node;
+	bool opaque = false;
+
+	if (*e->path == '\0')
+		return e->type == TAR_DIR ? MERGE_ROOT :
+		    refuse(m, "/", "the root is no directory");
+	dir = make_parent(m, e->path);
+	if (dir < 0)
+		return dir;
+	node = merge_find(m->t, (uint32_t)dir, name, strlen(name));
+	if (node >= 0) {
+		if (e->type == TAR_DIR &&
+		    merge_type(&m->t->nodes[node]) == TAR_DIR)
+			return node;
+		opaque = m->t->nodes[node].whiteout && e->type == TAR_DIR;
+		merge_remove(m->t, (uint32_t)node);
+	}
+	node = merge_add(m->t, (uint32_t)dir, name);
+	if (node >= 0)
+		m->t->nodes[node].opaque = opaque;
+	return node;
+}
+
+static int
+add_entry(struct merging *m, const struct layer_entry *e)
+{
+	int64_t node = place(m, e);
+
+	if (node < 0)
+		return (int)node;
+	m->t->nodes[node].entry = e;
+	m->t->nodes[node].layer = m->layer;
+	return 0;
+}
+
+static int
+add_link(struct merging *m, const struct layer_entry *e)
+{
+	int64_t to, node;
+	char *path = strdup(e->link);
+	int rc = path == NULL ? -ENOMEM : tar_clean_path(path);
+
+	to = rc == 0 ? walk(m->t, path, strlen(path)) : MERGE_NONE;
+	free(path);
+	if (rc == -ENOMEM)
+		return rc;
+	if (to < 0 || merge_type(&m->t->nodes[to]) == TAR_DIR)
+		return refuse(m, e->path, to < 0 ? "a hard link to a name "
+		    "that does not exist" : "a hard link to a directory");
+	/* a link to itself */
+	if (to == walk(m->t, e->path, strlen(e->path)))
+		return 0;
+	node = place(m, e);
+	if (node < 0)
+		return (int)node;
+	m->t->nodes[node].entry = m->t->nodes[to].entry;
+	m->t->nodes[node].layer = m->t->nodes[to].layer;
+	m->t->nodes[node].inode = m->t->nodes[to].inode;
+	return 0;
+}
+
+static int
+add_layer(struct merging *m, const struct layer *l)
+{
+	size_t count;
+	const struct layer_entry *e = layer_entries(l, &count);
+	int rc = 0;
+
+	m->bottom = (uint32_t)m->t->count;
+	m->cleared = false;
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		if (is_whiteout(&e[i]))
+			rc = m->mode == MERGE_OVERLAY ?
+			    add_whiteout(m, &e[i]) : apply_whiteout(m, &e[i]);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		if (!is_whiteout(&e[i]) && e[i].type != TAR_HARDLINK)
+			rc = add_entry(m, &e[i]);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		if (!is_whiteout(&e[i]) && e[i].type == TAR_HARDLINK)
+			rc = add_link(m, &e[i]);
+	return rc;
+}
+
+int
+merge_build(struct merge **out, struct layer *const *layers, size_t count,
+    enum merge_mode mode, char why[LAYER_WHY])
+{
+	struct merge *t = sys_calloc(1, sizeof(*t));
+	struct merging m = { .t = t, .mode = mode, .why = why };
+	int64_t root = t == NULL ? -ENOMEM : merge_add(t, MERGE_ROOT, "");
+	int rc = root < 0 ? (int)root : count > UINT16_MAX ? -EFBIG : 0;
+
+	*why = '\0';
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		m.layer = (uint16_t)i;
+		rc = add_layer(&m, layers[i]);
+	}
+	if (rc == 0)
+		rc = merge_settle(t);
+	if (rc != 0 && *why == '\0')
+		snprintf(why, LAYER_WHY, "%s", strerror(-rc));
+	if (rc != 0)
+		merge_free(t);
+	else
+		*out = t;
+	return rc;
+}
+
+void
+merge_free(struct merge *t)
+{
+	if (t == NULL)
+		return;
+	sys_free(t->nodes);
+	sys_free(t->children);
+	sys_free(t->table);
+	sys_free(t->gone);
+	arena_free(&t->names);
+	sys_free(t);
+}
+
+/* Reading */
+
+size_t
+merge_count(const struct merge *t)
+{
+	return t->count;
+}
+
+const struct merge_node *
+merge_node(const struct merge *t, uint32_t node)
+{
+	return &t->nodes[node];
+}
+
+uint32_t
+merge_child(const struct merge *t, uint32_t dir, uint32_t i)
+{
+	return t->children[t->nodes[dir].first + i];
+}
+
+int64_t
+merge_lookup(const struct merge *t, uint32_t dir, const char *name)
+{
+	uint32_t low = 0, high = t->nodes[dir].count;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		uint32_t node = merge_child(t, dir, mid);
+		int order = strcmp(t->nodes[node].name, name);
+
+		if (order == 0)
+			return node;
+		if (order < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return MERGE_NONE;
+}

@@ -1,0 +1,255 @@
+/*
+ * merge_table.c - finding names while layers are merged, and sorting them after
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A removed node stays in the table, marked as gone: a new node of the same
+ * name takes its slot.
+ */
+#include "merge_private.h"
+
+#include "base/array.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static bool
+is_named(const struct merge *t, uint32_t node, uint32_t parent,
+    const char *name, size_t len)
+{
+	const struct merge_node *n = &t->nodes[node];
+
+	return n->parent == parent && strncmp(n->name, name, len) == 0 &&
+	    n->name[len] == '\0';
+}
+
+/* The slot of the name, or the empty one where it would be. */
+static size_t
+find_slot(const struct merge *t, uint32_t parent, const char *name, size_t len)
+{
+	size_t i = (size_t)XXH3_64bits_withSeed(name, len, parent) &
+	    (t->slots - 1);
+
+	while (t->table[i] != 0 && !is_named(t, t->table[i] - 1, parent, name,
+	    len))
+		i = (i + 1) & (t->slots - 1);
+	return i;
+}
+
+int64_t
+merge_find(const struct merge *t, uint32_t parent, const char *name, size_t len)
+{
+	uint32_t found;
+
+	if (t->slots == 0)
+		return MERGE_NONE;
+	found = t->table[find_slot(t, parent, name, len)];
+	return found == 0 || t->gone[found - 1] ? MERGE_NONE :
+	    (int64_t)found - 1;
+}
+
+static int
+grow(struct merge *t)
+{
+	size_t slots = t->slots == 0 ? 1024 : 2 * t->slots;
+	uint32_t *table;
+
+	if (t->count < t->slots / 2)
+		return 0;
+	table = sys_calloc(slots, sizeof(*table));
+	if (table == NULL)
+		return -ENOMEM;
+	sys_free(t->table);
+	t->table = table;
+	t->slots = slots;
+	for (size_t i = 0; i < t->count; i++)
+		table[find_slot(t, t->nodes[i].parent, t->nodes[i].name,
+		    strlen(t->nodes[i].name))] = (uint32_t)i + 1;
+	return 0;
+}
+
+int64_t
+merge_add(struct merge *t, uint32_t parent, const char *name)
+{
+	void *nodes = t->nodes, *gone = t->gone;
+	int rc;
+
+	if (t->count >= LAYER_ENTRIES_MAX)
+		return -EFBIG;
+	rc = array_grow(&nodes, t->count, &t->cap, sizeof(*t->nodes));
+	t->nodes = nodes;
+	if (rc == 0)
+		rc = array_grow(&gone, t->count, &t->gone_cap,
+		    sizeof(*t->gone));
+	t->gone = gone;
+	if (rc == 0)
+		rc = grow(t);
+	if (rc != 0)
+		return rc;
+	t->nodes[t->count] = (struct merge_node){ .name = name,
+		.parent = parent, .inode = (uint32_t)t->count };
+	t->gone[t->count] = false;
+	t->table[find_slot(t, parent, name, strlen(name))] =
+	    (uint32_t)t->count + 1;
+	return (int64_t)t->count++;
+}
+
+void
+merge_remove(struct merge *t, uint32_t node)
+{
+	t->gone[node] = true;
+}
+
+int
+merge_empty(struct merge *t, uint32_t dir)
+{
+	struct merge_node old = t->nodes[dir];
+	int64_t node;
+
+	if (dir == MERGE_ROOT) {
+		for (size_t i = 1; i < t->count; i++)
+			if (t->nodes[i].parent == MERGE_ROOT)
+				t->gone[i] = true;
+		return 0;
+	}
+	t->gone[dir] = true;
+	node = merge_add(t, old.parent, old.name);
+	if (node < 0)
+		return (int)node;
+	t->nodes[node].entry = old.entry;
+	t->nodes[node].layer = old.layer;
+	return 0;
+}
+
+/* Settling */
+
+/* Parents precede their children, so one pass finds everything below. */
+static void
+spread_gone(struct merge *t)
+{
+	for (size_t i = 1; i < t->count; i++)
+		if (t->gone[t->nodes[i].parent])
+			t->gone[i] = true;
+}
+
+/* Closes the gaps.  The new number of each node, or NULL. */
+static uint32_t *
+renumber(struct merge *t)
+{
+	uint32_t *to = sys_calloc(t->count + 1, sizeof(*to));
+	size_t count = 0;
+
+	for (size_t i = 0; to != NULL && i < t->count; i++) {
+		to[i] = (uint32_t)count;
+		if (!t->gone[i])
+			t->nodes[count++] = t->nodes[i];
+	}
+	if (to != NULL)
+		t->count = count;
+	return to;
+}
+
+/*
+ * The inode of a file whose first name was removed becomes its next name: it
+ * is kept in inode + 1 of the node removed, 0 for none yet.
+ */
+static int
+adopt(struct merge *t)
+{
+	uint32_t *heir = sys_calloc(t->count + 1, sizeof(*heir));
+
+	if (heir == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->count; i++) {
+		uint32_t inode = t->nodes[i].inode;
+
+		if (t->gone[i] || !t->gone[inode])
+			continue;
+		if (heir[inode] == 0)
+			heir[inode] = (uint32_t)i + 1;
+		t->nodes[i].inode = heir[inode] - 1;
+	}
+	sys_free(heir);
+	return 0;
+}
+
+static int
+by_name(const void *a, const void *b, void *arg)
+{
+	const struct merge *t = arg;
+
+	return strcmp(t->nodes[*(const uint32_t *)a].name,
+	    t->nodes[*(const uint32_t *)b].name);
+}
+
+static void
+count_links(struct merge *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		struct merge_node *n = &t->nodes[i];
+
+		if (merge_type(n) != TAR_DIR) {
+			t->nodes[n->inode].links++;
+			continue;
+		}
+		n->links += 2;
+		if (i != MERGE_ROOT)
+			t->nodes[n->parent].links++;
+	}
+}
+
+/* Fills in the children of all directories: a counting sort by parent. */
+static int
+sort_children(struct merge *t)
+{
+	uint32_t at = 0;
+
+	t->children = sys_calloc(t->count + 1, sizeof(*t->children));
+	if (t->children == NULL)
+		return -ENOMEM;
+	for (size_t i = 1; i < t->count; i++)
+		t->nodes[t->nodes[i].parent].count++;
+	for (size_t i = 0; i < t->count; i++) {
+		t->nodes[i].first = at;
+		at += t->nodes[i].count;
+		t->nodes[i].count = 0;
+	}
+	for (size_t i = 1; i < t->count; i++) {
+		struct merge_node *dir = &t->nodes[t->nodes[i].parent];
+
+		t->children[dir->first + dir->count++] = (uint32_t)i;
+	}
+	for (size_t i = 0; i < t->count; i++)
+		qsort_r(t->children + t->nodes[i].first, t->nodes[i].count,
+		    sizeof(*t->children), by_name, t);
+	return 0;
+}
+
+int
+merge_settle(struct merge *t)
+{
+	uint32_t *to;
+	int rc;
+
+	spread_gone(t);
+	rc = adopt(t);
+	if (rc != 0)
+		return rc;
+	to = renumber(t);
+	if (to == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->count; i++) {
+		t->nodes[i].parent = to[t->nodes[i].parent];
+		t->nodes[i].inode = to[t->nodes[i].inode];
+	}
+	sys_free(to);
+	sys_free(t->table);
+	sys_free(t->gone);
+	t->table = NULL;
+	t->gone = NULL;
+	count_links(t);
+	return sort_children(t);
+}

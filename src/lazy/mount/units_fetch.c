@@ -1,0 +1,229 @@
+/*
+ * units_fetch.c - fetching and decoding units
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * All units of one layer are read with one call, and the decoders of a layer
+ * are kept, as many as were ever needed at a time.
+ */
+#include "units_fetch.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+struct decoders {
+	struct idle {
+		struct layer_decoder *decoder;
+		struct idle *next;
+	} *idle;
+};
+
+struct fetcher {
+	const struct units_source *sources;
+	size_t count;
+
+	pthread_mutex_t lock;		/* of what follows */
+	struct decoders *decoders;	/* of each source */
+	struct units_counts counts;
+};
+
+int
+fetcher_open(struct fetcher **out, const struct units_source *sources,
+    size_t count)
+{
+	struct fetcher *f = sys_calloc(1, sizeof(*f));
+
+	if (f != NULL)
+		f->decoders = sys_calloc(count + 1, sizeof(*f->decoders));
+	if (f == NULL || f->decoders == NULL) {
+		sys_free(f);
+		return -ENOMEM;
+	}
+	f->sources = sources;
+	f->count = count;
+	pthread_mutex_init(&f->lock, NULL);
+	*out = f;
+	return 0;
+}
+
+void
+fetcher_close(struct fetcher *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		for (struct idle *d = f->decoders[i].idle, *next; d != NULL;
+		    d = next) {
+			next = d->next;
+			layer_decoder_close(d->decoder);
+			sys_free(d);
+		}
+	pthread_mutex_destroy(&f->lock);
+	sys_free(f->decoders);
+	sys_free(f);
+}
+
+void
+fetcher_counted(struct fetcher *f, struct units_counts *c)
+{
+	pthread_mutex_lock(&f->lock);
+	*c = f->counts;
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* Decoders */
+
+static struct idle *
+take_decoder(struct fetcher *f, uint32_t layer)
+{
+	struct idle *d;
+
+	pthread_mutex_lock(&f->lock);
+	d = f->decoders[layer].idle;
+	if (d != NULL)
+		f->decoders[layer].idle = d->next;
+	pthread_mutex_unlock(&f->lock);
+	if (d != NULL)
+		return d;
+	d = sys_calloc(1, sizeof(*d));
+	if (d != NULL && layer_decoder_open(&d->decoder,
+	    f->sources[layer].layer) != 0) {
+		sys_free(d);
+		d = NULL;
+	}
+	return d;
+}
+
+static void
+give_decoder(struct fetcher *f, uint32_t layer, struct idle *d)
+{
+	pthread_mutex_lock(&f->lock);
+	d->next = f->decoders[layer].idle;
+	f->decoders[layer].idle = d;
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* Fetching */
+
+/* The ranges of one unit, and the room for what is fetched. */
+struct part {
+	struct unit *unit;
+	struct layer_range ranges[LAYER_RANGES_MAX];
+	size_t count;
+	uint8_t *stored;
+};
+
+static int
+prepare(const struct units_source *s, struct part *p)
+{
+	uint64_t bytes = 0, at = 0;
+
+	p->count = layer_ranges(s->layer, p->unit->id.unit, p->ranges);
+	for (size_t i = 0; i < p->count; i++)
+		bytes += p->ranges[i].length;
+	p->stored = sys_malloc(bytes + 1);
+	if (p->stored == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->count; i++) {
+		p->ranges[i].buf = p->stored + at;
+		at += p->ranges[i].length;
+	}
+	return 0;
+}
+
+static int
+decode(struct fetcher *f, struct part *p)
+{
+	uint32_t layer = p->unit->id.layer, unit = p->unit->id.unit;
+	struct idle *d = take_decoder(f, layer);
+	const char *why;
+	size_t count;
+	int rc = d == NULL ? -ENOMEM : 0;
+
+	p->unit->size = layer_units(f->sources[layer].layer,
+	    &count)[unit].content;
+	if (rc == 0 && p->unit->data == NULL) {
+		p->unit->data = sys_malloc(p->unit->size + 1);
+		rc = p->unit->data == NULL ? -ENOMEM : 0;
+	}
+	if (rc == 0)
+		rc = layer_decode(d->decoder, unit, p->ranges, p->unit->data,
+		    &why);
+	if (d != NULL)
+		give_decoder(f, layer, d);
+	pthread_mutex_lock(&f->lock);
+	f->counts.decoded += rc == 0;
+	f->counts.wrong += rc == -EBADMSG;
+	pthread_mutex_unlock(&f->lock);
+	return rc;
+}
+
+/* The bytes of this unit were wrong: once more, it alone. */
+static int
+repeat(struct fetcher *f, struct part *p, enum http_phase phase)
+{
+	const struct units_source *s = &f->sources[p->unit->id.layer];
+	int rc = -EBADMSG;
+
+	for (int i = 1; i < UNITS_TRIES && rc == -EBADMSG; i++) {
+		for (size_t k = 0; k < p->count; k++)
+			s->forget(s->arg, &p->ranges[k]);
+		rc = s->read(s->arg, p->ranges, p->count, phase);
+		if (rc == 0)
+			rc = decode(f, p);
+	}
+	/* -EBADMSG would not be expected of a file */
+	return rc == -EBADMSG ? -EIO : rc;
+}
+
+/* Reads all parts, which are of one layer, and decodes them. */
+static void
+fetch_parts(struct fetcher *f, struct part *p, size_t count,
+    enum http_phase phase)
+{
+	const struct units_source *s = &f->sources[p->unit->id.layer];
+	struct layer_range all[UNITS_MAX * LAYER_RANGES_MAX];
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		rc = prepare(s, &p[i]);
+		memcpy(all + n, p[i].ranges, p[i].count * sizeof(*all));
+		n += p[i].count;
+	}
+	if (rc == 0)
+		rc = s->read(s->arg, all, n, phase);
+	for (size_t i = 0; i < count; i++) {
+		int one = rc == 0 ? decode(f, &p[i]) : rc;
+
+		if (one == -EBADMSG)
+			one = repeat(f, &p[i], phase);
+		p[i].unit->rc = one;
+		sys_free(p[i].stored);
+	}
+}
+
+void
+fetcher_fetch(struct fetcher *f, struct unit *const *units, size_t count,
+    enum http_phase phase)
+{
+	struct part parts[UNITS_MAX];
+	size_t failed = 0;
+
+	memset(parts, 0, sizeof(parts));
+	for (size_t i = 0; i < count; ) {
+		size_t n = 0;
+
+		while (i < count && units[i]->id.layer ==
+		    units[i - n]->id.layer) {
+			parts[n++] = (struct part){ .unit = units[i] };
+			i++;
+		}
+		fetch_parts(f, parts, n, phase);
+	}
+	for (size_t i = 0; i < count; i++)
+		failed += units[i]->rc != 0;
+	pthread_mutex_lock(&f->lock);
+	f->counts.failed += failed;
+	pthread_mutex_unlock(&f->lock);
+}

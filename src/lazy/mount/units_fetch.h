@@ -1,0 +1,38 @@
+/*
+ * units_fetch.h - fetching and decoding units
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_UNITS_FETCH_H
+#define COLDPRESS_UNITS_FETCH_H
+
+#include "lazy/units.h"
+
+/* State and lists are guarded by the lock of struct units. */
+struct unit {
+	struct unit_id id;
+	enum { UNIT_FETCHING, UNIT_READY, UNIT_FAILED } state;
+	unsigned users;
+	struct unit *next, *older, *newer;
+
+	/* by its fetcher, while it is UNIT_FETCHING */
+	uint8_t *data;
+	uint64_t size;
+	int rc;
+};
+
+struct fetcher;
+
+int fetcher_open(struct fetcher **f, const struct units_source *sources,
+    size_t count);
+void fetcher_close(struct fetcher *f);
+
+/*
+ * Fetches and decodes count units, UNITS_MAX at most, setting data and size, or
+ * rc.  Thread-safe for different units.
+ */
+void fetcher_fetch(struct fetcher *f, struct unit *const *units, size_t count,
+    enum http_phase phase);
+
+void fetcher_counted(struct fetcher *f, struct units_counts *c);
+
+#endif
