@@ -11,4 +11,5 @@ _coldpress()
 	    -- "$word" | sort -u)
 }
 complete -o default -F _coldpress pzc unpzc pzcat pzseek lap lapcmp coldwalk \
-    sqpack touchlog winwait fsratio mailgen layerpack
+    sqpack touchlog winwait fsratio mailgen layerpack \
+    layermount

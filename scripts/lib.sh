@@ -36,7 +36,7 @@ need() {
 		have "$need_name" && continue
 		case $need_name in
 		pzc | pzseek | lap | lapcmp | coldwalk | fsratio | mailgen | \
-		    sqpack | touchlog | winwait | layerpack)
+		    sqpack | touchlog | winwait | layerpack | layermount)
 			[ -z "$top" ] || die "$need_name is not built: \
 scripts/demo does it, or cmake -B build && cmake --build build"
 			;;

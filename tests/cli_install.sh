@@ -39,7 +39,7 @@ if have bash; then
 	    "$(options pzc --verif)" --verify
 	for tool in "$BIN"/pzseek "$BIN"/lap "$BIN"/lapcmp "$BIN"/coldwalk \
 	    "$BIN"/sqpack "$BIN"/touchlog "$BIN"/fsratio "$BIN"/mailgen \
-	    "$BIN"/layerpack; do
+	    "$BIN"/layerpack "$BIN"/layermount; do
 		[ -x "$tool" ] || continue
 		tool=${tool##*/}
 		is "so for $tool" "$(options "$tool" --hel)" --help

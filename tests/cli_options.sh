@@ -15,7 +15,8 @@ typo() {
 	    sed -n "s/.*Try '\(.*\)'\.$/\1/p")" "$2 --help"
 }
 
-for tool in lap lapcmp coldwalk fsratio mailgen pzseek sqpack layerpack; do
+for tool in lap lapcmp coldwalk fsratio mailgen pzseek sqpack layerpack \
+    layermount; do
 	have $tool || continue
 	status=1
 	[ $tool != lap ] || status=125

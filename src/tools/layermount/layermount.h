@@ -1,0 +1,223 @@
+/*
+ * layermount.h - declarations shared by the parts of layermount
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The first process (layermount_parent.c) starts a second one, which opens the
+ * layers, mounts them and serves (layermount_serve.c), and unmounts if that is
+ * killed.  A source is one layer with its bytes (layermount_source.c), found
+ * from an operand (layermount_image.c).  Reads (layermount_read.c) are served
+ * from the trace (layermount_trace.c) or from units.
+ */
+#ifndef COLDPRESS_LAYERMOUNT_H
+#define COLDPRESS_LAYERMOUNT_H
+
+#include "base/msg.h"
+#include "image/oci/oci.h"
+#include "lazy/blobs_file.h"
+#include "lazy/cache.h"
+#include "lazy/http.h"
+#include "lazy/layer.h"
+#include "lazy/merge.h"
+#include "lazy/units.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum layermount_prefetch {
+	PREFETCH_AUTO, PREFETCH_NONE, PREFETCH_ALL
+};
+
+struct layermount_options {
+	const char *cache;		/* a directory, or NULL */
+	uint64_t cache_bytes;
+	const char *credentials, *auth_file, *ca_file;
+	unsigned timeout_s, connections;
+	enum layermount_prefetch prefetch;
+	uint64_t rate;			/* bytes per second in the background; 0:
+					 * as fast as it goes */
+	uint64_t readahead;
+	bool plain_http;		/* for docker:// */
+	bool allow_other;
+	bool foreground;
+	bool probe;
+	bool stats;
+	const char *stats_file;		/* NULL: standard error */
+	const char *kind, *side, *index_digest;
+	char **operands;
+	int operand_count;
+	const char *mountpoint;		/* NULL with probe */
+};
+
+/* One layer. */
+struct source {
+	struct layermount *m;
+	char *name;			/* URL or path */
+	struct http_object *object;	/* or NULL: a file */
+	struct blobs_file *file, *side;
+	struct cache *cache;		/* of object, or NULL */
+	struct layer *layer;
+	struct layer_blobs blobs;	/* of the layer */
+};
+
+struct trace;
+struct ahead;
+
+struct layermount {
+	struct msg msg;
+	struct layermount_options o;
+	int cache_dir;
+	char temp_dir[64];		/* in place of --cache, or "" */
+	char *mountpoint;		/* absolute */
+	struct http *http;		/* or NULL: only files */
+	struct source **sources;	/* lowest layer first */
+	size_t source_count, source_cap;
+	struct units_source *unit_sources;
+	struct layer **layers;
+	struct merge *tree;
+	struct units *units;
+	struct trace *trace;		/* or NULL */
+	struct ahead *ahead;
+	int readahead_fd;		/* the kernel's setting, or -1 */
+	int stats_fd;			/* or -1 */
+
+	/* counts */
+	_Atomic uint64_t reads, read_bytes, ahead_units;
+	_Atomic uint64_t first_files, trace_bytes, failures;
+	_Atomic uint8_t *seen;		/* for each node: it has been read */
+	_Atomic unsigned reading;	/* reads being served */
+	_Atomic uint64_t last_read_ns;
+	uint64_t start_ns;
+};
+
+/* layermount_options.c */
+
+/* Parses the command line.  -1 to continue, or the exit status. */
+int layermount_parse(struct layermount *m, int argc, char **argv);
+
+/* layermount_image.c */
+
+/*
+ * Adds the sources of an operand: a URL, an image of a registry, a layout, or a
+ * file.  0 or -errno, after a message.
+ */
+int image_open(struct layermount *m, const char *operand);
+
+/* The URL of an operand docker://HOST/NAME..., and the tag or digest. */
+struct image_name {
+	char base[1024];		/* scheme://host/v2/NAME */
+	char reference[256];
+};
+
+int image_parse(const struct layermount *m, const char *text,
+    struct image_name *n);
+
+/*
+ * Gets the manifest of an image for this machine.  0 or -errno, after a
+ * message; *d is to be freed with oci_free().
+ */
+int image_manifest(struct layermount *m, const struct image_name *n,
+    struct oci_document **d);
+
+/* layermount_source.c */
+
+/*
+ * Adds the layer at a URL or in a file, which has the index that its
+ * annotations in a manifest (NULL: none) state.  0 or -errno, after a message.
+ */
+int source_add(struct layermount *m, const char *name,
+    const struct oci_document *manifest, size_t which);
+void sources_close(struct layermount *m);
+
+/* The functions of struct units_source; arg: a struct source. */
+int source_read(void *arg, const struct layer_range *r, size_t count,
+    enum http_phase phase);
+void source_forget(void *arg, const struct layer_range *r);
+
+/* layermount_load.c */
+
+/*
+ * Opens the HTTP client, and all layers: tree, units, trace, threads.  0 or
+ * -errno, after a message; layers_close() in any case.
+ */
+int layers_open(struct layermount *m);
+void layers_close(struct layermount *m);
+
+/* layermount_serve.c */
+
+/*
+ * Mounts, confines itself, opens the layers, writes one byte to ready and
+ * serves until it is unmounted or a signal comes; it cannot unmount.  The exit
+ * status.
+ */
+int layermount_serve(struct layermount *m, int ready);
+
+/* layermount_parent.c */
+
+/* Runs layermount_serve() in a child, and unmounts.  The exit status. */
+int layermount_run(struct layermount *m);
+
+/* layermount_mounted.c */
+
+/* The device number of what is mounted there by us: false: nothing is. */
+bool mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor);
+
+/* Unmounts that, even if it is in use. */
+void unmount(const char *mountpoint);
+
+/* layermount_ops.c */
+
+struct fuse_lowlevel_ops;
+extern const struct fuse_lowlevel_ops *const layermount_ops;
+
+/* layermount_read.c */
+
+/*
+ * The bytes of a file from offset on, size of them at most, in buf.  How many,
+ * or -errno.
+ */
+ssize_t read_file(struct layermount *m, const struct merge_node *n,
+    uint64_t offset, size_t size, uint8_t *buf, enum http_phase phase);
+
+/*
+ * The bytes if they are all in one unit that is had, to be released: *data and
+ * *unit are set, and the number is returned.  0: they are not.  Or -errno.
+ */
+ssize_t read_in_place(struct layermount *m, const struct merge_node *n,
+    uint64_t offset, size_t size, const uint8_t **data, struct unit **unit);
+
+/* The first run of a file that ends after offset; the count if there is none. */
+size_t read_find_run(const struct layer_entry *e, uint64_t offset);
+
+/* layermount_ahead.c */
+
+/* Starts the threads that fetch ahead of reads.  0 or -errno. */
+int ahead_start(struct layermount *m);
+void ahead_stop(struct layermount *m);
+
+/* A file was read: if it is read sequentially, what follows is fetched. */
+void ahead_note(struct layermount *m, uint32_t inode, uint64_t offset,
+    size_t size);
+
+/* layermount_trace.c */
+
+/* Fetches the traces of all layers.  0, also without any, or -ENOMEM. */
+int trace_load(struct layermount *m);
+void trace_free(struct trace *t);		/* may be NULL */
+
+/* Bytes at offset that are all in the trace: true, and they are in buf. */
+bool trace_read(struct layermount *m, const struct merge_node *n,
+    uint64_t offset, size_t size, uint8_t *buf);
+
+/* layermount_stats.c */
+
+/* Writes the counts as one line of JSON. */
+void stats_write(struct layermount *m, const char *event);
+
+/* layermount_probe.c */
+
+/* Tells what the server of an operand can do.  The exit status. */
+int layermount_probe(struct layermount *m);
+
+#endif

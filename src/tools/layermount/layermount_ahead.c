@@ -1,0 +1,263 @@
+/*
+ * layermount_ahead.c - fetching before it is asked for
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A file that is read sequentially has its next units fetched by other threads,
+ * in parallel; the window grows with what was read, so that a few pages do not
+ * cost a large file.  The background thread fetches what the layers' makers
+ * marked, and with --prefetch all everything, while no read waits.
+ */
+#include "layermount.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	THREADS = 4,
+	QUEUE = 64,			/* units */
+	FILES = 64,			/* read at a time, as far as known */
+	WINDOW_MIN = 256 << 10, WINDOW_MAX = 8 << 20,
+	IDLE_MS = 50			/* without reads, for the background */
+};
+
+struct file {
+	uint32_t inode;
+	uint64_t next;			/* the offset that goes on */
+	uint64_t length;		/* read sequentially up to there */
+	uint64_t ahead;			/* requested up to there */
+};
+
+struct ahead {
+	pthread_t threads[THREADS], background;
+	bool has_background;
+
+	pthread_mutex_t lock;		/* of what follows */
+	pthread_cond_t changed;
+	bool stop;
+	struct unit_id queue[QUEUE];
+	size_t first, count;
+	struct file files[FILES];
+};
+
+/* The queue */
+
+static void *
+fetch_queued(void *arg)
+{
+	struct layermount *m = arg;
+	struct ahead *a = m->ahead;
+	struct unit_id id;
+	struct unit *got;
+
+	pthread_mutex_lock(&a->lock);
+	for (;;) {
+		while (a->count == 0 && !a->stop)
+			pthread_cond_wait(&a->changed, &a->lock);
+		if (a->stop)
+			break;
+		id = a->queue[a->first];
+		a->first = (a->first + 1) % QUEUE;
+		a->count--;
+		pthread_mutex_unlock(&a->lock);
+		if (units_get(m->units, &id, 1, HTTP_PREFETCH, &got) == 0) {
+			units_release(m->units, got);
+			atomic_fetch_add(&m->ahead_units, 1);
+		}
+		pthread_mutex_lock(&a->lock);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+/* Queues the units of a file between two offsets, as far as there is room. */
+static uint64_t
+enqueue(struct layermount *m, const struct merge_node *n, uint64_t from,
+    uint64_t to)
+{
+	const struct layer_entry *e = n->entry;
+	struct ahead *a = m->ahead;
+
+	for (size_t i = read_find_run(e, from); i < e->run_count &&
+	    e->runs[i].offset < to && a->count < QUEUE; i++) {
+		struct unit_id id = { .layer = n->layer,
+			.unit = e->runs[i].unit };
+
+		from = e->runs[i].offset + e->runs[i].length;
+		if (units_has(m->units, id))
+			continue;
+		a->queue[(a->first + a->count++) % QUEUE] = id;
+	}
+	pthread_cond_broadcast(&a->changed);
+	return from;
+}
+
+void
+ahead_note(struct layermount *m, uint32_t inode, uint64_t offset, size_t size)
+{
+	const struct merge_node *n = merge_node(m->tree, inode);
+	struct ahead *a = m->ahead;
+	struct file *f = &a->files[inode % FILES];
+	uint64_t window, from;
+
+	pthread_mutex_lock(&a->lock);
+	if (f->inode != inode || f->next != offset) {
+		*f = (struct file){ .inode = inode, .next = offset + size };
+		pthread_mutex_unlock(&a->lock);
+		return;
+	}
+	f->next = offset + size;
+	f->length += size;
+	window = f->length < WINDOW_MIN ? 0 : f->length > WINDOW_MAX ?
+	    WINDOW_MAX : f->length;
+	from = f->ahead > f->next ? f->ahead : f->next;
+	if (window > 0 && from < f->next + window && from < n->entry->size)
+		f->ahead = enqueue(m, n, from, f->next + window);
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* In the background */
+
+static bool
+is_stopped(struct ahead *a)
+{
+	bool stop;
+
+	pthread_mutex_lock(&a->lock);
+	stop = a->stop;
+	pthread_mutex_unlock(&a->lock);
+	return stop;
+}
+
+static void
+sleep_ms(unsigned ms)
+{
+	const struct timespec t = { .tv_sec = ms / 1000,
+		.tv_nsec = (long)(ms % 1000) * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+/* Waits until no read has come for a while; false: it is to stop. */
+static bool
+yield_to_reads(struct layermount *m)
+{
+	while (!is_stopped(m->ahead)) {
+		if (atomic_load(&m->reading) == 0 && sys_now_ns() -
+		    atomic_load(&m->last_read_ns) > IDLE_MS * UINT64_C(1000000))
+			return true;
+		sleep_ms(IDLE_MS / 5);
+	}
+	return false;
+}
+
+/* Waits until sent bytes are within --rate. */
+static void
+pace(struct layermount *m, uint64_t start_ns, uint64_t sent)
+{
+	while (m->o.rate > 0 && !is_stopped(m->ahead) && (double)sent >
+	    (double)m->o.rate * (double)(sys_now_ns() - start_ns) / 1e9)
+		sleep_ms(IDLE_MS / 5);
+}
+
+/* Whether a unit lies at the marked beginning of its layer. */
+static bool
+is_marked(const struct layer *l, uint32_t unit)
+{
+	struct layer_range part, r[LAYER_RANGES_MAX];
+	size_t count;
+
+	if (!layer_prefetch(l, &part))
+		return false;
+	count = layer_ranges(l, unit, r);
+	for (size_t i = 0; i < count; i++)
+		if (r[i].object != NULL ||
+		    r[i].offset + r[i].length > part.offset + part.length)
+			return false;
+	return true;
+}
+
+/* The units of all layers that are marked, or that are not. */
+static bool
+fetch_all(struct layermount *m, bool marked, uint64_t start_ns,
+    uint64_t *sent)
+{
+	for (uint32_t i = 0; i < m->source_count; i++) {
+		const struct layer *l = m->sources[i]->layer;
+		size_t count;
+		const struct layer_unit *u = layer_units(l, &count);
+
+		for (uint32_t k = 0; k < count; k++) {
+			struct unit_id id = { .layer = i, .unit = k };
+			struct unit *got;
+
+			if (is_marked(l, k) != marked)
+				continue;
+			if (!yield_to_reads(m))
+				return false;
+			if (units_get(m->units, &id, 1, HTTP_BACKGROUND,
+			    &got) == 0)
+				units_release(m->units, got);
+			*sent += u[k].stored;
+			pace(m, start_ns, *sent);
+		}
+	}
+	return true;
+}
+
+static void *
+fetch_in_background(void *arg)
+{
+	struct layermount *m = arg;
+	uint64_t start = sys_now_ns(), sent = 0;
+
+	if (fetch_all(m, true, start, &sent) && m->o.prefetch == PREFETCH_ALL)
+		(void)fetch_all(m, false, start, &sent);
+	return NULL;
+}
+
+int
+ahead_start(struct layermount *m)
+{
+	struct ahead *a = sys_calloc(1, sizeof(*a));
+	int rc = 0;
+
+	if (a == NULL)
+		return -ENOMEM;
+	m->ahead = a;
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->changed, NULL);
+	for (int i = 0; rc == 0 && i < THREADS; i++)
+		rc = sys_thread(&a->threads[i], fetch_queued, m);
+	/* what is marked came with the trace, where there is one */
+	if (rc == 0 && (m->o.prefetch == PREFETCH_ALL ||
+	    (m->o.prefetch == PREFETCH_AUTO && m->trace == NULL))) {
+		rc = sys_thread(&a->background, fetch_in_background, m);
+		a->has_background = rc == 0;
+	}
+	return rc;
+}
+
+void
+ahead_stop(struct layermount *m)
+{
+	struct ahead *a = m->ahead;
+
+	if (a == NULL)
+		return;
+	pthread_mutex_lock(&a->lock);
+	a->stop = true;
+	pthread_cond_broadcast(&a->changed);
+	pthread_mutex_unlock(&a->lock);
+	for (int i = 0; i < THREADS; i++)
+		if (a->threads[i] != 0)
+			pthread_join(a->threads[i], NULL);
+	if (a->has_background)
+		pthread_join(a->background, NULL);
+	pthread_cond_destroy(&a->changed);
+	pthread_mutex_destroy(&a->lock);
+	sys_free(a);
+	m->ahead = NULL;
+}

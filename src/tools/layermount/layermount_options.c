@@ -1,0 +1,202 @@
+/*
+ * layermount_options.c - the command line of layermount
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "layermount.h"
+
+#include "base/options.h"
+
+#include <curl/curl.h>
+#include <fuse_lowlevel.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	ALLOW_OTHER = 256, AUTHFILE, CACHE, CACHE_SIZE, CACERT, CONNECTIONS,
+	CREDS, INDEX_DIGEST, PLAIN_HTTP, PREFETCH, PROBE, RATE, READAHEAD,
+	STATS, TIMEOUT, ZTOC
+};
+
+enum { TIMEOUT_S = 60, TIMEOUT_MAX = 3600, CONNECTIONS_MAX = 64 };
+
+static const struct option longs[] = {
+	{ "allow-other", no_argument, NULL, ALLOW_OTHER },
+	{ "authfile", required_argument, NULL, AUTHFILE },
+	{ "cacert", required_argument, NULL, CACERT },
+	{ "cache", required_argument, NULL, CACHE },
+	{ "cache-size", required_argument, NULL, CACHE_SIZE },
+	{ "connections", required_argument, NULL, CONNECTIONS },
+	{ "creds", required_argument, NULL, CREDS },
+	{ "foreground", no_argument, NULL, 'f' },
+	{ "format", required_argument, NULL, 'F' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "index-digest", required_argument, NULL, INDEX_DIGEST },
+	{ "plain-http", no_argument, NULL, PLAIN_HTTP },
+	{ "prefetch", required_argument, NULL, PREFETCH },
+	{ "probe", no_argument, NULL, PROBE },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "rate", required_argument, NULL, RATE },
+	{ "readahead", required_argument, NULL, READAHEAD },
+	{ "stats", optional_argument, NULL, STATS },
+	{ "timeout", required_argument, NULL, TIMEOUT },
+	{ "version", no_argument, NULL, 'V' },
+	{ "ztoc", required_argument, NULL, ZTOC },
+	{ NULL, 0, NULL, 0 }
+};
+
+static const char usage[] =
+"usage: layermount [-fqV] [-F format] [--cache dir] [--cache-size size]\n"
+"                  [--prefetch auto|none|all] [--rate size] [--stats[=file]]\n"
+"                  [--timeout s] [--creds user:password] [...]\n"
+"                  layer ... directory\n"
+"       layermount --probe layer\n";
+
+static const char help[] =
+"\n"
+"Mounts layers of a container image, or all of an image's, reading from the\n"
+"server only what is used.  A layer is a URL of a blob, or a file; an image is\n"
+"docker://HOST/NAME:TAG or an OCI layout, DIRECTORY[:TAG].  The lowest layer\n"
+"comes first.\n"
+"\n"
+"  --allow-other        other users may use the mount\n"
+"  --authfile FILE      credentials as docker or podman store them\n"
+"  --cacert FILE        trust the certificates in FILE\n"
+"  --cache DIR          keep what was fetched there; without: until the end\n"
+"  --cache-size SIZE    limit of that, for each layer (default: 4G)\n"
+"  --connections N      to one server at a time (default: 6)\n"
+"  --creds USER:PASSWORD   for the server\n"
+"  -f, --foreground     stay in the foreground\n"
+"  -F, --format FORMAT  estargz, zstd-chunked ...; default: what it is in\n"
+"  --index-digest D     refuse a layer whose index has another digest\n"
+"  --plain-http         docker:// without TLS\n"
+"  --prefetch WHAT      auto (default): what the layer's maker recorded;\n"
+"                       none; all: everything, in the background\n"
+"  --probe              tell what the server can do, and mount nothing\n"
+"  -q, --quiet          no warnings\n"
+"  --rate SIZE          bytes per second in the background (default: no limit)\n"
+"  --readahead SIZE     of the kernel, once a start is over (default: 128K)\n"
+"  --stats[=FILE]       counts, as JSON, at the end and on SIGUSR1\n"
+"  --timeout S          give up a read after S seconds without progress\n"
+"                       (default: 60)\n"
+"  --ztoc FILE          the index of a layer without one\n"
+"  -h, -V               this help; versions\n";
+
+static int
+show_version(struct layermount *m)
+{
+	printf("layermount (coldpress) %s\nlibfuse %s\n%s\n",
+	    COLDPRESS_VERSION, fuse_pkgversion(), curl_version());
+	return msg_finish(&m->msg);
+}
+
+static int
+set_prefetch(struct layermount *m)
+{
+	static const char *const names[] = { [PREFETCH_AUTO] = "auto",
+		[PREFETCH_NONE] = "none", [PREFETCH_ALL] = "all" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(optarg, names[i]) == 0) {
+			m->o.prefetch = (enum layermount_prefetch)i;
+			return -1;
+		}
+	return options_bad(&m->msg, "prefetch", "auto, none or all");
+}
+
+static int
+set_number(struct layermount *m, const char *what, int most, unsigned *to)
+{
+	int64_t n;
+	int status = options_int(&m->msg, what, 1, most, &n);
+
+	if (status < 0)
+		*to = (unsigned)n;
+	return status;
+}
+
+static int
+take_long(struct layermount *m, int opt)
+{
+	struct layermount_options *o = &m->o;
+
+	switch (opt) {
+	case CACHE_SIZE:
+		return options_size(&m->msg, "cache size", &o->cache_bytes);
+	case CONNECTIONS:
+		return set_number(m, "number of connections", CONNECTIONS_MAX,
+		    &o->connections);
+	case PREFETCH: return set_prefetch(m);
+	case RATE: return options_size(&m->msg, "rate", &o->rate);
+	case READAHEAD:
+		return options_size(&m->msg, "readahead", &o->readahead);
+	case TIMEOUT:
+		return set_number(m, "timeout", TIMEOUT_MAX, &o->timeout_s);
+	case ALLOW_OTHER: o->allow_other = true; break;
+	case AUTHFILE: o->auth_file = optarg; break;
+	case CACERT: o->ca_file = optarg; break;
+	case CACHE: o->cache = optarg; break;
+	case CREDS: o->credentials = optarg; break;
+	case INDEX_DIGEST: o->index_digest = optarg; break;
+	case PLAIN_HTTP: o->plain_http = true; break;
+	case PROBE: o->probe = true; break;
+	case STATS:
+		o->stats = true;
+		o->stats_file = optarg;
+		break;
+	case ZTOC: o->side = optarg; break;
+	default: return MSG_ERROR;
+	}
+	return -1;
+}
+
+static int
+take(struct layermount *m, int opt)
+{
+	switch (opt) {
+	case 'f': m->o.foreground = true; break;
+	case 'F': m->o.kind = optarg; break;
+	case 'h': return options_help(&m->msg, usage, help);
+	case 'q': m->msg.quiet = true; break;
+	case 'V': return show_version(m);
+	default: return take_long(m, opt);
+	}
+	return -1;
+}
+
+static int
+check(struct layermount *m)
+{
+	struct layermount_options *o = &m->o;
+
+	if (o->operand_count < (o->probe ? 1 : 2))
+		return options_usage(usage);
+	if (!o->probe)
+		o->mountpoint = o->operands[--o->operand_count];
+	if ((o->index_digest != NULL || o->side != NULL) &&
+	    o->operand_count != 1) {
+		msg_error(&m->msg, "--index-digest and --ztoc are for one "
+		    "layer");
+		return MSG_ERROR;
+	}
+	return -1;
+}
+
+int
+layermount_parse(struct layermount *m, int argc, char **argv)
+{
+	int ch, status = -1;
+
+	m->o = (struct layermount_options){ .cache_bytes = UINT64_C(4) << 30,
+		.timeout_s = TIMEOUT_S, .connections = 6,
+		.readahead = 128 << 10,
+		.auth_file = getenv("REGISTRY_AUTH_FILE") };
+	while (status < 0 && (ch = options_next(&m->msg, argc, argv,
+	    "fF:hqV", longs)) != -1)
+		status = take(m, ch);
+	if (status >= 0)
+		return status;
+	m->o.operands = argv + optind;
+	m->o.operand_count = argc - optind;
+	return check(m);
+}

@@ -1,0 +1,205 @@
+/*
+ * layermount_parent.c - the process that waits for the server, and unmounts
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * It reads nothing from the network, is not confined, and outlives a server
+ * that is killed.  Signals are passed on.
+ */
+#include "layermount.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int
+fail(struct layermount *m, const char *what, int rc)
+{
+	msg_error(&m->msg, "%s: %s", what, strerror(-rc));
+	return MSG_ERROR;
+}
+
+static void
+signals(sigset_t *set)
+{
+	static const int all[] = { SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGCHLD };
+
+	sigemptyset(set);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		sigaddset(set, all[i]);
+}
+
+/* Passes signals on until the child ends: its status. */
+static int
+wait_for(struct layermount *m, pid_t child)
+{
+	sigset_t set;
+	int n, status = 0;
+
+	signals(&set);
+	for (;;) {
+		n = sigwaitinfo(&set, NULL);
+		if (n != SIGCHLD && n > 0)
+			kill(child, n);
+		if (waitpid(child, &status, WNOHANG) == child)
+			break;
+	}
+	unmount(m->mountpoint);
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	msg_error(&m->msg, "%s: the server was killed by signal %d; "
+	    "it is unmounted", m->mountpoint, WTERMSIG(status));
+	return MSG_ERROR;
+}
+
+/* Detaches from the terminal once the mount is ready. */
+static void
+hide(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; null >= 0 && fd <= 2; fd++)
+		dup2(null, fd);
+}
+
+static bool
+is_ready(int fd)
+{
+	char byte;
+
+	return sys_read(fd, &byte, 1) == 1;
+}
+
+/* The server, which tells the first process when it is ready. */
+static _Noreturn void
+serve(struct layermount *m, const sigset_t *old, int ready)
+{
+	sigprocmask(SIG_SETMASK, old, NULL);
+	_exit(layermount_serve(m, ready));
+}
+
+static int
+supervise(struct layermount *m, int tell)
+{
+	sigset_t set, old;
+	int ready[2], status, rc = sys_pipe(ready);
+	pid_t child;
+
+	if (rc != 0)
+		return fail(m, "pipe", rc);
+	signals(&set);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	child = fork();
+	if (child == -1)
+		return fail(m, "fork", -errno);
+	if (child == 0) {
+		sys_close(ready[0]);
+		if (tell >= 0)
+			sys_close(tell);
+		serve(m, &old, ready[1]);
+	}
+	sys_close(ready[1]);
+	if (is_ready(ready[0]) && tell >= 0) {
+		hide();
+		if (sys_write(tell, "", 1) < 0)
+			kill(child, SIGTERM);
+		sys_close(tell);
+	}
+	sys_close(ready[0]);
+	status = wait_for(m, child);
+	if (*m->temp_dir != '\0')
+		rmdir(m->temp_dir);
+	return status;
+}
+
+static int
+run_behind(struct layermount *m)
+{
+	int ready[2], rc = sys_pipe(ready), status;
+	pid_t pid;
+
+	if (rc != 0)
+		return fail(m, "pipe", rc);
+	pid = fork();
+	if (pid == -1)
+		return fail(m, "fork", -errno);
+	if (pid == 0) {
+		sys_close(ready[0]);
+		setsid();
+		_exit(supervise(m, ready[1]));
+	}
+	sys_close(ready[1]);
+	if (is_ready(ready[0]))
+		return MSG_OK;
+	waitpid(pid, &status, 0);
+	return MSG_ERROR;
+}
+
+/* Preparing */
+
+static int
+open_cache(struct layermount *m)
+{
+	const char *tmp = getenv("TMPDIR"), *dir = m->o.cache;
+	int rc;
+
+	if (dir == NULL) {
+		snprintf(m->temp_dir, sizeof(m->temp_dir),
+		    "%.40s/layermount.XXXXXX", tmp == NULL || *tmp == '\0' ?
+		    "/var/tmp" : tmp);
+		dir = mkdtemp(m->temp_dir);
+		if (dir == NULL) {
+			rc = -errno;
+			*m->temp_dir = '\0';
+			return fail(m, tmp == NULL ? "/var/tmp" : tmp, rc);
+		}
+	} else if (mkdir(dir, 0700) == -1 && errno != EEXIST) {
+		return fail(m, dir, -errno);
+	}
+	m->cache_dir = sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC, 0);
+	if (m->cache_dir < 0)
+		return fail(m, dir, m->cache_dir);
+	rc = cache_trim(m->cache_dir, m->o.cache_bytes);
+	return rc == 0 ? MSG_OK : fail(m, dir, rc);
+}
+
+static int
+open_stats(struct layermount *m)
+{
+	m->stats_fd = -1;
+	if (!m->o.stats)
+		return MSG_OK;
+	m->stats_fd = m->o.stats_file == NULL ? sys_dup(STDERR_FILENO) :
+	    sys_openat(AT_FDCWD, m->o.stats_file, O_WRONLY | O_CREAT |
+	    O_APPEND | O_CLOEXEC, 0666);
+	return m->stats_fd >= 0 ? MSG_OK : fail(m, m->o.stats_file == NULL ?
+	    "standard error" : m->o.stats_file, m->stats_fd);
+}
+
+int
+layermount_run(struct layermount *m)
+{
+	int status;
+
+	m->start_ns = sys_now_ns();
+	m->mountpoint = realpath(m->o.mountpoint, NULL);
+	if (m->mountpoint == NULL)
+		return fail(m, m->o.mountpoint, -errno);
+	status = open_stats(m);
+	if (status == MSG_OK)
+		status = open_cache(m);
+	if (status == MSG_OK)
+		status = m->o.foreground ? supervise(m, -1) : run_behind(m);
+	else if (*m->temp_dir != '\0')
+		rmdir(m->temp_dir);
+	free(m->mountpoint);
+	return status;
+}

@@ -1,0 +1,117 @@
+/*
+ * layermount_read.c - the bytes of a file, from the units that hold them
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "layermount.h"
+
+#include <errno.h>
+#include <string.h>
+
+size_t
+read_find_run(const struct layer_entry *e, uint64_t offset)
+{
+	size_t low = 0, high = e->run_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (e->runs[mid].offset + e->runs[mid].length <= offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The bytes of one run that belong in buf, which is for [offset, end). */
+static void
+copy_run(const struct layer_run *r, const uint8_t *data, uint64_t offset,
+    uint64_t end, uint8_t *buf)
+{
+	uint64_t from = r->offset > offset ? r->offset : offset;
+	uint64_t to = r->offset + r->length < end ? r->offset + r->length :
+	    end;
+
+	if (from < to)
+		memcpy(buf + (from - offset), data + r->inner +
+		    (from - r->offset), (size_t)(to - from));
+}
+
+/* Up to UNITS_MAX runs: how many were copied, or -errno. */
+static ssize_t
+copy_runs(struct layermount *m, const struct merge_node *n, size_t first,
+    uint64_t offset, uint64_t end, uint8_t *buf, enum http_phase phase)
+{
+	const struct layer_entry *e = n->entry;
+	struct unit_id ids[UNITS_MAX];
+	struct unit *got[UNITS_MAX];
+	size_t count = 0;
+	int rc;
+
+	while (count < UNITS_MAX && first + count < e->run_count &&
+	    e->runs[first + count].offset < end) {
+		ids[count] = (struct unit_id){ .layer = n->layer,
+			.unit = e->runs[first + count].unit };
+		count++;
+	}
+	if (count == 0)
+		return 0;
+	rc = units_get(m->units, ids, count, phase, got);
+	if (rc != 0)
+		return rc;
+	for (size_t i = 0; i < count; i++) {
+		copy_run(&e->runs[first + i], unit_data(got[i]), offset, end,
+		    buf);
+		units_release(m->units, got[i]);
+	}
+	return (ssize_t)count;
+}
+
+/* The end of what is read: the file's, or offset + size. */
+static uint64_t
+end_of(const struct layer_entry *e, uint64_t offset, size_t size)
+{
+	if (offset >= e->size)
+		return offset;
+	return size < e->size - offset ? offset + size : e->size;
+}
+
+ssize_t
+read_file(struct layermount *m, const struct merge_node *n, uint64_t offset,
+    size_t size, uint8_t *buf, enum http_phase phase)
+{
+	uint64_t end = end_of(n->entry, offset, size);
+	size_t run = read_find_run(n->entry, offset);
+	ssize_t copied;
+
+	memset(buf, 0, (size_t)(end - offset));
+	do {
+		copied = copy_runs(m, n, run, offset, end, buf, phase);
+		if (copied < 0)
+			return copied;
+		run += (size_t)copied;
+	} while (copied == UNITS_MAX);
+	return (ssize_t)(end - offset);
+}
+
+ssize_t
+read_in_place(struct layermount *m, const struct merge_node *n,
+    uint64_t offset, size_t size, const uint8_t **data, struct unit **unit)
+{
+	const struct layer_entry *e = n->entry;
+	uint64_t end = end_of(e, offset, size);
+	size_t run = read_find_run(e, offset);
+	const struct layer_run *r = run < e->run_count ? &e->runs[run] : NULL;
+	struct unit_id id;
+	int rc;
+
+	if (r == NULL || r->offset > offset || r->offset + r->length < end ||
+	    offset == end)
+		return 0;
+	id = (struct unit_id){ .layer = n->layer, .unit = r->unit };
+	rc = units_get(m->units, &id, 1, HTTP_READ, unit);
+	if (rc != 0)
+		return rc;
+	*data = unit_data(*unit) + r->inner + (offset - r->offset);
+	return (ssize_t)(end - offset);
+}

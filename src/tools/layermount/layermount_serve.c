@@ -1,0 +1,229 @@
+/*
+ * layermount_serve.c - the process that serves a mount
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * It mounts first, since Landlock forbids mounting, and then parses what comes
+ * from the network; until the layers are open, users of the mount wait.
+ *
+ * A start is to fetch few bytes, so the kernel's readahead is short for its
+ * first seconds, where it may be set.
+ */
+#include "layermount.h"
+
+#include "base/sandbox.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse_lowlevel.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { START_S = 30, START_READAHEAD_KIB = 4 };
+
+/* What the C library and libcurl read, beside the layers themselves. */
+static const char *const readable[] = { "/etc", "/usr", "/lib", "/lib64",
+	"/run", "/proc" };
+
+enum {
+	READABLE = sizeof(readable) / sizeof(*readable),
+	FILES = 3, OPERANDS_MAX = 256
+};
+
+/* The kernel's readahead */
+
+static void
+set_readahead(struct layermount *m, uint64_t kib)
+{
+	char text[24];
+	int n = snprintf(text, sizeof(text), "%llu\n",
+	    (unsigned long long)kib);
+
+	if (m->readahead_fd >= 0 && sys_pwrite(m->readahead_fd, text,
+	    (size_t)n, 0) < 0) {
+		sys_close(m->readahead_fd);
+		m->readahead_fd = -1;
+	}
+}
+
+static void
+open_readahead(struct layermount *m)
+{
+	unsigned major, minor;
+	char path[64];
+
+	m->readahead_fd = -1;
+	if (!mounted_by_us(m->mountpoint, &major, &minor))
+		return;
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb",
+	    major, minor);
+	m->readahead_fd = sys_openat(AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
+	/* users may not; then it is what was negotiated */
+	if (m->readahead_fd < 0)
+		m->readahead_fd = -1;
+}
+
+/* Confinement */
+
+/* Opens what is to be readable: the directory of a file, too. */
+static size_t
+add_path(const char *path, int *dirs, size_t count)
+{
+	int fd = sys_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC,
+	    0);
+	char *copy;
+
+	if (fd < 0 && strstr(path, "://") == NULL &&
+	    (copy = strdup(path)) != NULL) {
+		fd = sys_openat(AT_FDCWD, dirname(copy), O_PATH | O_DIRECTORY |
+		    O_CLOEXEC, 0);
+		free(copy);
+	}
+	if (fd >= 0)
+		dirs[count++] = fd;
+	return count;
+}
+
+static int
+confine(struct layermount *m)
+{
+	const char *const files[] = { m->o.auth_file, m->o.ca_file,
+		m->o.side };
+	int dirs[READABLE + FILES + OPERANDS_MAX], rc;
+	size_t count = 0;
+	bool confined;
+
+	for (size_t i = 0; i < READABLE; i++)
+		count = add_path(readable[i], dirs, count);
+	for (size_t i = 0; i < FILES; i++)
+		if (files[i] != NULL)
+			count = add_path(files[i], dirs, count);
+	for (int i = 0; i < m->o.operand_count && i < OPERANDS_MAX; i++)
+		count = add_path(m->o.operands[i], dirs, count);
+	rc = sandbox_enter_fetching(m->cache_dir, dirs, count, &confined);
+	for (size_t i = 0; i < count; i++)
+		sys_close(dirs[i]);
+	if (rc != 0)
+		msg_error(&m->msg, "Landlock: %s", strerror(-rc));
+	return rc;
+}
+
+/* Signals */
+
+static void *
+handle_signals(void *arg)
+{
+	struct layermount *m = arg;
+	struct timespec t = { .tv_sec = START_S };
+	sigset_t set;
+	int n;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	for (;;) {
+		n = t.tv_sec == 0 ? sigwaitinfo(&set, NULL) :
+		    sigtimedwait(&set, NULL, &t);
+		if (n == SIGUSR1)
+			stats_write(m, "signal");
+		else if (n == SIGUSR2)
+			return NULL;
+		else if (n == -1 && errno == EAGAIN)
+			set_readahead(m, m->o.readahead >> 10);
+		if (n == -1)
+			t.tv_sec = 0;
+	}
+}
+
+/* Serving */
+
+static int
+loop(struct layermount *m, struct fuse_session *se, int ready)
+{
+	struct fuse_loop_config *config = fuse_loop_cfg_create();
+	pthread_t thread;
+	int rc = config == NULL ? -ENOMEM : 0;
+
+	if (rc == 0)
+		rc = sys_thread(&thread, handle_signals, m);
+	if (rc != 0) {
+		msg_error(&m->msg, "%s", strerror(-rc));
+		fuse_loop_cfg_destroy(config);
+		return rc;
+	}
+	if (sys_write(ready, "", 1) != 1)
+		rc = -EPIPE;
+	sys_close(ready);
+	if (rc == 0)
+		rc = fuse_session_loop_mt(se, config);
+	pthread_kill(thread, SIGUSR2);
+	pthread_join(thread, NULL);
+	fuse_loop_cfg_destroy(config);
+	/* a signal ends the loop as it should end */
+	return rc > 0 ? 0 : rc;
+}
+
+static int
+serve_mounted(struct layermount *m, struct fuse_session *se, int ready)
+{
+	int rc;
+
+	open_readahead(m);
+	if (m->readahead_fd >= 0)
+		set_readahead(m, START_READAHEAD_KIB);
+	rc = confine(m);
+	if (rc == 0)
+		rc = layers_open(m);
+	if (rc == 0)
+		rc = loop(m, se, ready);
+	stats_write(m, "end");
+	layers_close(m);
+	if (m->readahead_fd >= 0)
+		sys_close(m->readahead_fd);
+	return rc;
+}
+
+static struct fuse_session *
+new_session(struct layermount *m)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	struct fuse_session *se = NULL;
+
+	if (fuse_opt_add_arg(&args, "layermount") == 0 &&
+	    fuse_opt_add_arg(&args, "-oro,default_permissions,"
+	    "fsname=layermount,subtype=layermount") == 0 &&
+	    (!m->o.allow_other || fuse_opt_add_arg(&args, "-oallow_other") ==
+	    0))
+		se = fuse_session_new(&args, layermount_ops,
+		    sizeof(*layermount_ops), m);
+	fuse_opt_free_args(&args);
+	return se;
+}
+
+int
+layermount_serve(struct layermount *m, int ready)
+{
+	struct fuse_session *se = new_session(m);
+	sigset_t set;
+	int rc = -EIO;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	if (se == NULL)
+		return MSG_ERROR;
+	if (fuse_set_signal_handlers(se) == 0) {
+		/* libfuse says why it cannot mount */
+		if (fuse_session_mount(se, m->mountpoint) == 0)
+			rc = serve_mounted(m, se, ready);
+		fuse_remove_signal_handlers(se);
+	}
+	fuse_session_destroy(se);
+	return rc == 0 ? MSG_OK : MSG_ERROR;
+}

@@ -1,0 +1,342 @@
+/*
+ * layermount_source.c - a layer, and where its bytes come from
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The index is read through the cache as well, so that a restart needs no
+ * server.  Blobs that are named by their digest never change; of other URLs,
+ * validator and size are asked for, and are part of the key of the cache.
+ */
+#include "layermount.h"
+
+#include "base/array.h"
+#include "base/hex.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ESTARGZ_DIGEST "containerd.io/snapshot/stargz/toc.digest"
+/* containers/storage writes the first name, the stargz project the second. */
+static const char *const chunked_digest[] = {
+	"io.github.containers.zstd-chunked.manifest-checksum",
+	"io.containers.zstd-chunked.manifest-checksum", NULL };
+static const char *const chunked_place[] = {
+	"io.github.containers.zstd-chunked.manifest-position",
+	"io.containers.zstd-chunked.manifest-position", NULL };
+
+static int
+refuse(struct layermount *m, const char *name, int rc, const char *why)
+{
+	msg_error(&m->msg, "%s: %s", name, why);
+	return rc;
+}
+
+/* Reading */
+
+/* An object beside the layer: a file of its own, or at the URL's side. */
+static int
+read_beside(struct source *s, const struct layer_range *r,
+    enum http_phase phase)
+{
+	struct layer_range own = *r;
+	struct http_object *o;
+	char url[8192];
+	int rc, n;
+
+	own.object = NULL;
+	if (s->side != NULL) {
+		const struct layer_blobs *b = blobs_file_blobs(s->side);
+
+		return b->read(b->arg, &own, 1);
+	}
+	n = snprintf(url, sizeof(url), strcmp(r->object, "ztoc") == 0 ?
+	    "%s.%s" : "%s/%s", s->name, r->object);
+	if (n < 0 || (size_t)n >= sizeof(url))
+		return -ENAMETOOLONG;
+	rc = http_object_open(&o, s->m->http, url);
+	if (rc == 0) {
+		rc = http_read(o, &own, 1, phase);
+		http_object_close(o);
+	}
+	return rc;
+}
+
+static int
+read_remote(struct source *s, const struct layer_range *r, size_t count,
+    enum http_phase phase)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		if (r[i].object != NULL)
+			rc = read_beside(s, &r[i], phase);
+	if (rc == 0 && (count > 1 || r[0].object == NULL))
+		rc = http_read(s->object, r, count, phase);
+	return rc;
+}
+
+/* What is not in the cache is fetched, together, and stored. */
+static int
+read_cached(struct source *s, const struct layer_range *r, size_t count,
+    enum http_phase phase)
+{
+	struct layer_range *missing = sys_calloc(count, sizeof(*missing));
+	size_t n = 0;
+	int rc;
+
+	if (missing == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (cache_read(s->cache, r[i].object, r[i].offset,
+		    r[i].length, r[i].buf) != 0)
+			missing[n++] = r[i];
+	rc = n == 0 ? 0 : read_remote(s, missing, n, phase);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		(void)cache_write(s->cache, missing[i].object,
+		    missing[i].offset, missing[i].length, missing[i].buf);
+	sys_free(missing);
+	return rc;
+}
+
+int
+source_read(void *arg, const struct layer_range *r, size_t count,
+    enum http_phase phase)
+{
+	struct source *s = arg;
+	const struct layer_blobs *b;
+
+	if (count == 0)
+		return 0;
+	if (s->object == NULL) {
+		b = blobs_file_blobs(s->file);
+		return b->read(b->arg, r, count);
+	}
+	return s->cache == NULL ? read_remote(s, r, count, phase) :
+	    read_cached(s, r, count, phase);
+}
+
+void
+source_forget(void *arg, const struct layer_range *r)
+{
+	struct source *s = arg;
+
+	if (s->cache != NULL)
+		cache_drop(s->cache, r->object, r->offset);
+}
+
+/* Loading the index */
+
+static int
+read_index(void *arg, const struct layer_range *r, size_t count)
+{
+	return source_read(arg, r, count, HTTP_INDEX);
+}
+
+/* The size is kept as a range of 8 bytes at an offset that no object has. */
+static int
+size_of(void *arg, const char *object, uint64_t *size)
+{
+	struct source *s = arg;
+	const struct layer_blobs *b;
+	int rc;
+
+	if (s->object == NULL || (object != NULL && s->side != NULL)) {
+		b = blobs_file_blobs(s->object == NULL ? s->file : s->side);
+		return b->size(b->arg, s->object == NULL ? object : NULL,
+		    size);
+	}
+	if (object != NULL)
+		return -ENOENT;
+	if (s->cache != NULL && cache_read(s->cache, NULL, UINT64_MAX,
+	    sizeof(*size), size) == 0)
+		return 0;
+	rc = http_size(s->object, size);
+	if (rc == 0 && s->cache != NULL)
+		(void)cache_write(s->cache, NULL, UINT64_MAX, sizeof(*size),
+		    size);
+	return rc;
+}
+
+/* Opening */
+
+/* What the cache knows the bytes by. */
+static int
+key_of(struct source *s, char key[8192])
+{
+	const char *digest = strstr(s->name, "/blobs/sha256:");
+	char validator[160];
+	uint64_t size;
+	int rc;
+
+	if (digest != NULL) {
+		snprintf(key, 8192, "%s", digest + 7);
+		return 0;
+	}
+	rc = http_size(s->object, &size);
+	http_validator(s->object, validator, sizeof(validator));
+	snprintf(key, 8192, "%.7900s %s %" PRIu64, s->name, validator, size);
+	return rc;
+}
+
+static int
+open_remote(struct source *s, char why[LAYER_WHY])
+{
+	char key[8192];
+	int rc = http_object_open(&s->object, s->m->http, s->name);
+
+	if (rc != 0) {
+		snprintf(why, LAYER_WHY, "%s", rc == -EINVAL ?
+		    "not a URL of http or https" : strerror(-rc));
+		return rc;
+	}
+	if (s->m->o.side != NULL)
+		rc = blobs_file_open(&s->side, s->m->o.side, NULL);
+	if (rc == 0)
+		rc = key_of(s, key);
+	if (rc != 0)
+		http_object_why(s->object, why);
+	else if ((rc = cache_open(&s->cache, s->m->cache_dir,
+	    s->m->o.cache == NULL ? NULL : key, s->m->o.cache_bytes)) != 0)
+		snprintf(why, LAYER_WHY, "its cache: %s", strerror(-rc));
+	return rc;
+}
+
+static int
+open_local(struct source *s, char why[LAYER_WHY])
+{
+	int rc = blobs_file_open(&s->file, s->name, s->m->o.side);
+
+	if (rc != 0)
+		snprintf(why, LAYER_WHY, "%s", rc == -EINVAL ?
+		    "not a regular file or a directory" : strerror(-rc));
+	return rc;
+}
+
+/* "offset:length:content:type" */
+static void
+take_place(struct layer_expect *e, const char *place)
+{
+	unsigned type;
+
+	if (sscanf(place, "%" SCNu64 ":%" SCNu64 ":%" SCNu64 ":%u",
+	    &e->index_offset, &e->index_length, &e->index_content,
+	    &type) != 4 || type != 1)
+		e->index_length = 0;
+}
+
+static const char *
+annotation(const struct oci_document *d, size_t which,
+    const char *const *names)
+{
+	const char *text = NULL;
+
+	for (; text == NULL && *names != NULL; names++)
+		text = oci_annotation(d, which, *names);
+	return text;
+}
+
+/* What the manifest, or the command line, says about the layer. */
+static int
+expect(struct layermount *m, const struct oci_document *manifest,
+    size_t which, struct layer_expect *e, uint8_t digest[LAYER_DIGEST])
+{
+	const char *text = m->o.index_digest, *place = NULL;
+
+	*e = (struct layer_expect){ .kind = m->o.kind };
+	if (manifest != NULL) {
+		text = oci_annotation(manifest, which, ESTARGZ_DIGEST);
+		place = annotation(manifest, which, chunked_place);
+		if (text == NULL)
+			text = annotation(manifest, which, chunked_digest);
+	}
+	if (place != NULL)
+		take_place(e, place);
+	if (text == NULL)
+		return 0;
+	e->index_digest = digest;
+	return hex_read_sha256(digest, text);
+}
+
+static int
+load(struct source *s, const struct oci_document *manifest, size_t which,
+    char why[LAYER_WHY])
+{
+	uint8_t digest[LAYER_DIGEST];
+	struct layer_expect e;
+	int rc = expect(s->m, manifest, which, &e, digest);
+
+	if (rc != 0) {
+		snprintf(why, LAYER_WHY, "the digest of its index is not "
+		    "sha256: and 64 digits");
+		return rc;
+	}
+	s->blobs = (struct layer_blobs){ .read = read_index, .size = size_of,
+		.arg = s };
+	rc = layer_open(&s->layer, &s->blobs, &e, why);
+	/* a damaged cache must not outlive the process that found it */
+	if (rc == -EBADMSG && s->object != NULL && s->cache != NULL) {
+		cache_close(s->cache);
+		s->cache = NULL;
+		rc = layer_open(&s->layer, &s->blobs, &e, why);
+	}
+	if (rc != 0 && s->object != NULL && rc != -EBADMSG && rc != -EINVAL)
+		http_object_why(s->object, why);
+	return rc;
+}
+
+static bool
+is_url(const char *name)
+{
+	return strncmp(name, "http://", 7) == 0 ||
+	    strncmp(name, "https://", 8) == 0;
+}
+
+int
+source_add(struct layermount *m, const char *name,
+    const struct oci_document *manifest, size_t which)
+{
+	char why[LAYER_WHY] = "";
+	void *all = m->sources;
+	struct source *s = sys_calloc(1, sizeof(*s));
+	int rc = array_grow(&all, m->source_count, &m->source_cap,
+	    sizeof(*m->sources));
+
+	m->sources = all;
+	if (rc != 0 || s == NULL) {
+		sys_free(s);
+		return refuse(m, name, -ENOMEM, strerror(ENOMEM));
+	}
+	m->sources[m->source_count++] = s;
+	s->m = m;
+	s->name = strdup(name);
+	if (s->name == NULL)
+		return refuse(m, name, -ENOMEM, strerror(ENOMEM));
+	rc = is_url(name) ? open_remote(s, why) : open_local(s, why);
+	if (rc == 0)
+		rc = load(s, manifest, which, why);
+	return rc == 0 ? 0 : refuse(m, name, rc, *why == '\0' ?
+	    strerror(-rc) : why);
+}
+
+void
+sources_close(struct layermount *m)
+{
+	for (size_t i = 0; i < m->source_count; i++) {
+		struct source *s = m->sources[i];
+
+		layer_close(s->layer);
+		cache_close(s->cache);
+		blobs_file_close(s->file);
+		blobs_file_close(s->side);
+		http_object_close(s->object);
+		free(s->name);
+		sys_free(s);
+	}
+	sys_free(m->sources);
+	m->sources = NULL;
+	m->source_count = 0;
+}

@@ -1,0 +1,90 @@
+/*
+ * layermount_stats.c - the counts, as a line of JSON
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "layermount.h"
+
+#include "base/sys.h"
+#include "base/table.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const char *const columns[] = {
+	"event", "elapsed_s", "layers", "files", "reads", "read_B",
+	"first_reads", "trace_B", "ahead_units", "failures",
+	"requests", "retries", "wire_B", "useful_B", "whole_bodies",
+	"index_requests", "index_wire_B", "read_requests", "read_wire_B",
+	"prefetch_requests", "prefetch_wire_B", "background_requests",
+	"background_wire_B", "units", "wrong_units", "failed_units",
+	"maxrss_KiB"
+};
+
+enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
+
+static void
+put_http(struct table *t, const struct http_counts c[HTTP_PHASES])
+{
+	struct http_counts sum = { .requests = 0 };
+
+	for (int i = 0; i < HTTP_PHASES; i++) {
+		sum.requests += c[i].requests;
+		sum.retries += c[i].retries;
+		sum.wire += c[i].wire;
+		sum.useful += c[i].useful;
+		sum.whole += c[i].whole;
+	}
+	table_int(t, (int64_t)sum.requests);
+	table_int(t, (int64_t)sum.retries);
+	table_int(t, (int64_t)sum.wire);
+	table_int(t, (int64_t)sum.useful);
+	table_int(t, (int64_t)sum.whole);
+	for (int i = 0; i < HTTP_PHASES; i++) {
+		table_int(t, (int64_t)c[i].requests);
+		table_int(t, (int64_t)c[i].wire);
+	}
+}
+
+static void
+put(struct layermount *m, struct table *t, const char *event)
+{
+	struct http_counts c[HTTP_PHASES] = { { .requests = 0 } };
+	struct units_counts u = { .decoded = 0 };
+	struct rusage r;
+
+	getrusage(RUSAGE_SELF, &r);
+	if (m->http != NULL)
+		http_counted(m->http, c);
+	if (m->units != NULL)
+		units_counted(m->units, &u);
+	table_text(t, event);
+	table_real(t, (double)(sys_now_ns() - m->start_ns) / 1e9, 3);
+	table_int(t, (int64_t)m->source_count);
+	table_int(t, m->tree == NULL ? 0 : (int64_t)merge_count(m->tree));
+	table_int(t, (int64_t)atomic_load(&m->reads));
+	table_int(t, (int64_t)atomic_load(&m->read_bytes));
+	table_int(t, (int64_t)atomic_load(&m->first_files));
+	table_int(t, (int64_t)atomic_load(&m->trace_bytes));
+	table_int(t, (int64_t)atomic_load(&m->ahead_units));
+	table_int(t, (int64_t)atomic_load(&m->failures));
+	put_http(t, c);
+	table_int(t, (int64_t)u.decoded);
+	table_int(t, (int64_t)u.wrong);
+	table_int(t, (int64_t)u.failed);
+	table_int(t, r.ru_maxrss);
+	(void)table_end(t);
+}
+
+void
+stats_write(struct layermount *m, const char *event)
+{
+	struct table *t;
+
+	if (m->stats_fd < 0 || table_to_fd(&t, m->stats_fd, TABLE_JSON,
+	    columns, COLUMNS) != 0)
+		return;
+	put(m, t, event);
+	(void)table_close(t);
+}

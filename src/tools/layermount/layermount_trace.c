@@ -1,0 +1,194 @@
+/*
+ * layermount_trace.c - what a start touches, fetched at once
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The pieces are decoded into a file without a name, so that they take disk
+ * space and not memory; sorted by file and offset they are found by bisection.
+ */
+#include "layermount.h"
+
+#include "base/array.h"
+#include "base/fdio.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRACE_MAX = 256 << 20 };		/* bytes of one, as it is stored */
+
+struct piece {
+	uint32_t layer, entry;
+	uint64_t offset, length;	/* in the file of the layer */
+	uint64_t at;			/* in ours */
+};
+
+struct trace {
+	int fd;
+	uint32_t layer;			/* while it is loaded */
+	struct piece *pieces;
+	size_t count, cap;
+	uint64_t end;
+};
+
+static int
+by_place(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->layer != y->layer)
+		return x->layer > y->layer ? 1 : -1;
+	if (x->entry != y->entry)
+		return x->entry > y->entry ? 1 : -1;
+	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static int
+take(void *arg, size_t entry, uint64_t offset, const void *data,
+    size_t length)
+{
+	struct trace *t = arg;
+	void *pieces = t->pieces;
+	ssize_t n;
+	int rc = array_grow(&pieces, t->count, &t->cap, sizeof(*t->pieces));
+
+	t->pieces = pieces;
+	if (rc != 0)
+		return rc;
+	n = sys_pwrite(t->fd, data, length, (off_t)t->end);
+	if (n != (ssize_t)length)
+		return n < 0 ? (int)n : -ENOSPC;
+	t->pieces[t->count++] = (struct piece){ .layer = t->layer,
+		.entry = (uint32_t)entry, .offset = offset, .length = length,
+		.at = t->end };
+	t->end += length;
+	return 0;
+}
+
+/* Without its trace, a layer is read as any other. */
+static int
+load_layer(struct layermount *m, struct trace *t)
+{
+	struct source *s = m->sources[t->layer];
+	size_t before = t->count;
+	struct layer_range r;
+	int rc;
+
+	if (!layer_trace(s->layer, &r) || r.length > TRACE_MAX)
+		return 0;
+	r.buf = sys_malloc(r.length + 1);
+	if (r.buf == NULL)
+		return -ENOMEM;
+	rc = source_read(s, &r, 1, HTTP_PREFETCH);
+	if (rc == 0)
+		rc = layer_trace_decode(s->layer, &r, take, t);
+	if (rc == -EBADMSG)
+		source_forget(s, &r);
+	sys_free(r.buf);
+	if (rc != 0) {
+		t->count = before;
+		msg_warn(&m->msg, "%s: its trace is not used: %s", s->name,
+		    strerror(-rc));
+	}
+	return 0;
+}
+
+static bool
+has_trace(const struct layermount *m)
+{
+	struct layer_range r;
+
+	for (size_t i = 0; i < m->source_count; i++)
+		if (layer_trace(m->sources[i]->layer, &r))
+			return true;
+	return false;
+}
+
+int
+trace_load(struct layermount *m)
+{
+	struct trace *t;
+	int rc = 0;
+
+	if (!has_trace(m))
+		return 0;
+	t = sys_calloc(1, sizeof(*t));
+	if (t == NULL)
+		return -ENOMEM;
+	t->fd = sys_openat(m->cache_dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC,
+	    0600);
+	if (t->fd < 0) {
+		rc = t->fd;
+		sys_free(t);
+		return rc;
+	}
+	for (t->layer = 0; rc == 0 && t->layer < m->source_count; t->layer++)
+		rc = load_layer(m, t);
+	if (rc != 0 || t->count == 0) {
+		trace_free(t);
+		return rc;
+	}
+	qsort(t->pieces, t->count, sizeof(*t->pieces), by_place);
+	m->trace = t;
+	return 0;
+}
+
+void
+trace_free(struct trace *t)
+{
+	if (t == NULL)
+		return;
+	sys_close(t->fd);
+	sys_free(t->pieces);
+	sys_free(t);
+}
+
+/* The first piece of the file that ends after offset, or one of another. */
+static size_t
+find(const struct trace *t, uint32_t layer, uint32_t entry, uint64_t offset)
+{
+	const struct piece key = { .layer = layer, .entry = entry,
+		.offset = offset };
+	size_t low = 0, high = t->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct piece *p = &t->pieces[mid];
+		bool same = p->layer == layer && p->entry == entry;
+
+		if (same ? p->offset + p->length <= offset :
+		    by_place(p, &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+bool
+trace_read(struct layermount *m, const struct merge_node *n, uint64_t offset,
+    size_t size, uint8_t *buf)
+{
+	const struct trace *t = m->trace;
+	size_t count, i;
+	uint32_t entry = (uint32_t)(n->entry - layer_entries(
+	    m->sources[n->layer]->layer, &count));
+	uint64_t at = offset, end = offset + size;
+
+	for (i = find(t, n->layer, entry, offset); at < end; i++) {
+		const struct piece *p = &t->pieces[i];
+		uint64_t len;
+
+		if (i == t->count || p->layer != n->layer ||
+		    p->entry != entry || p->offset > at)
+			return false;
+		len = p->offset + p->length - at;
+		len = len < end - at ? len : end - at;
+		if (fdio_pread(t->fd, buf + (at - offset), len, (off_t)(p->at +
+		    (at - p->offset))) != (ssize_t)len)
+			return false;
+		at += len;
+	}
+	return true;
+}

@@ -1,0 +1,164 @@
+#!/bin/sh
+# Layers are mounted over a server that may misbehave: the right bytes or EIO.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'not root'
+[ -c /dev/fuse ] || skip_all 'no /dev/fuse'
+have layerpack || skip_all 'no layerpack'
+
+# A tree with small and large files, links and modes
+mkdir -p tree/dir/sub tree/many served mnt
+head -c 3000000 /dev/urandom >tree/big
+seq 200000 >tree/dir/text
+ln tree/dir/text tree/hard
+ln -s dir/text tree/link
+chmod 4755 tree/big
+for i in $(seq 300); do echo "$i" >"tree/many/$i"; done
+: >tree/empty
+truncate -s 1M tree/sparse
+mkfifo tree/fifo
+tar --numeric-owner -cf layer.tar -C tree .
+layerpack -F estargz -c 64K -o served/blob layer.tar 2>/dev/null ||
+    skip_all 'layerpack writes no eStargz'
+
+# what TREE: names, attributes and content of everything
+what() {
+	(cd "$1" && find . ! -type d -printf '%p %y %m %U %G %s %n %l %T@\n' |
+	    sed 's/\.[0-9]*$//' | LC_ALL=C sort
+	find . -type d -printf '%p %m %n\n' | LC_ALL=C sort
+	find . -type f -exec sha256sum {} + | LC_ALL=C sort)
+}
+what tree >want
+
+mkfifo ctl
+"$BIN/tests/serve" served <ctl >server.out &
+exec 3>ctl
+await test -s server.out
+url=http://127.0.0.1:$(head -n 1 server.out)/blob
+answered() { [ "$(wc -l <server.out)" -gt "$mode_lines" ]; }
+# mode MODE EVERY: how the server answers from now on
+mode() {
+	mode_lines=$(wc -l <server.out)
+	echo "$1 $2" >&3
+	await answered
+}
+# start OPTION...: mounts
+start() { layermount --timeout 3 "$@" mnt; }
+mounted() { grep -q " $PWD/mnt fuse.layermount " /proc/mounts; }
+unmounted() { ! mounted; }
+# the pids of a mount's processes
+servers() { pgrep -f "^layermount .* mnt\$" || :; }
+no_servers() { [ -z "$(servers)" ]; }
+stop() {
+	umount mnt
+	await unmounted
+	await no_servers
+}
+trap 'umount -l mnt 2>/dev/null || :' EXIT
+# field NAME: of the last line of stats
+field() { tail -n 1 stats | sed "s/.*\"$1\":\([0-9]*\).*/\1/"; }
+
+t 'a file' 0 start --prefetch none served/blob
+what mnt >got
+same 'has what was packed' got want
+t 'nothing can be written' 1 touch mnt/x
+t 'a name that is not there' 1 cat mnt/none
+stop
+
+t 'a URL' 0 start --stats=stats --prefetch none --cache cache "$url"
+what mnt >got
+same 'has what was packed, too' got want
+stop
+t 'counts are written' 0 test "$(field requests)" -gt 1
+is 'no unit was wrong' "$(field wrong_units)" 0
+
+t 'the cache' 0 start --stats=stats --prefetch none --cache cache "$url"
+what mnt >got
+same 'has all of it' got want
+stop
+is 'so that one request is enough' "$(field requests)" 1
+
+t 'everything in the background' 0 start --stats=stats --prefetch all "$url"
+requests_done() {
+	pkill -USR1 -f "^layermount .* mnt\$"
+	[ "$(field background_wire_B)" -gt 2500000 ]
+}
+await requests_done
+mode 500 1
+what mnt >got
+same 'needs no server afterwards' got want
+mode good 1
+stop
+
+# Every third reply is bad: nothing is wrong, and nothing is missing.
+for m in dies ignores short long flips moves no-range 500 503 redirects \
+    one-range whole-for-many bad-parts garbage encodes token; do
+	mode good 1
+	t "$m: mounted" 0 start --stats=stats --prefetch none "$url"
+	mode "$m" 3
+	what mnt >got
+	same "$m: the right bytes" got want
+	stop
+done
+# Every reply is bad: EIO in time, and the mount recovers.
+for m in dies short flips moves 404 416 429 500 stalls silent loops garbage \
+    changes encodes; do
+	mode good 1
+	t "$m: mounted" 0 start --prefetch none "$url"
+	ls -R mnt >/dev/null
+	mode "$m" 1
+	from=$(date +%s)
+	if cat mnt/big >got.big 2>err; then
+		same "$m: the right bytes" got.big tree/big
+	else
+		t "$m: EIO" 0 grep -q 'Input/output error' err
+		t "$m: no wrong byte" 0 cmp -n "$(wc -c <got.big)" got.big \
+		    tree/big
+	fi
+	t "$m: in time" 0 test $(($(date +%s) - from)) -lt 100
+	mode good 1
+	t "$m: alive" 0 cmp mnt/dir/text tree/dir/text
+	stop
+done
+
+# Death
+mode good 1
+t 'a server of the mount' 0 start --cache cache2 "$url"
+cat mnt/dir/text >/dev/null
+kill -9 "$(servers | tail -n 1)"
+await unmounted
+ok 'that is killed is unmounted'
+t 'and started again' 0 start --cache cache2 --prefetch none "$url"
+what mnt >got
+same 'has what it had' got want
+kill "$(servers | head -n 1)"
+await unmounted
+ok 'a signal unmounts'
+
+t 'a layer that is none' 1 start layer.tar
+await unmounted
+ok 'leaves no mount'
+t 'a changed index' 1 start --index-digest \
+    "sha256:$(printf '%064d' 0)" "$url"
+await unmounted
+ok 'is refused'
+
+# Two layers
+mkdir -p up/dir up/many
+echo new >up/dir/new
+: >up/many/.wh.1
+: >up/.wh.sparse
+tar -cf up.tar -C up .
+layerpack -F estargz -o served/up up.tar
+t 'two layers' 0 start "$url" "${url%blob}up"
+is 'are merged' "$(cat mnt/dir/new; head -n 1 mnt/dir/text)" 'new
+1'
+t 'without what is whited out' 1 test -e mnt/sparse
+t 'nor this' 1 test -e mnt/many/1
+t 'but with others' 0 test -e mnt/many/2
+stop
+exec 3>&-
+wait
+done_testing
