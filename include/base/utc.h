@@ -8,6 +8,7 @@
 #ifndef COLDPRESS_UTC_H
 #define COLDPRESS_UTC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { UTC_B = 32 };
@@ -29,5 +30,12 @@ void utc_name(char text[UTC_B], int64_t ns);
  * of the years 1 to 9999, as a time since 1970.  Returns 0 or -EINVAL.
  */
 int utc_parse(const char *text, int64_t *seconds, uint32_t *ns);
+
+/*
+ * A time of a file, seconds since 1970 and ns after that (below 1e9), as
+ * "2026-11-20T22:08:04Z" or "2026-11-20T22:08:04.12Z" (RFC 3339).  False: the
+ * year is not in 1..9999.
+ */
+bool utc_rfc3339(char text[UTC_B], int64_t seconds, uint32_t ns);
 
 #endif

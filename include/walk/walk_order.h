@@ -45,6 +45,19 @@ void walk_order_free(struct walk_order *o);	/* o may be NULL */
  */
 uint32_t walk_order_rank(struct walk_order *o, const char *path);
 
+/* A part of a file; an offset of 0 and a length of UINT64_MAX: all of it. */
+struct walk_touch {
+	const char *path;		/* the order's */
+	uint64_t offset, length;
+};
+
+/*
+ * The parts of files that a list of paths or of touches names, i from 0 on, in
+ * the order of the list.  False: there are no more.
+ */
+bool walk_order_touch(const struct walk_order *o, size_t i,
+    struct walk_touch *t);
+
 /*
  * Returns the number of listed paths, and stores how many of them were looked
  * up and a path that was not, or NULL.

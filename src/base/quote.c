@@ -2,7 +2,7 @@
  * quote.c - text as CSV and JSON write it
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "quote.h"
+#include "base/quote.h"
 
 #include "base/utf8.h"
 

@@ -7,7 +7,7 @@
 #include "base/fdio.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
-#include "quote.h"
+#include "base/quote.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <time.h>
 
+#define YEAR_1 INT64_C(-62135596800)
+#define YEAR_10000 INT64_C(253402300800)
+
 struct date {
 	int year, month, day;
 	int hour, minute, second;
@@ -158,4 +161,45 @@ utc_parse(const char *s, int64_t *seconds, uint32_t *ns)
 	*seconds = days_to(&d) * 86400 + d.hour * 3600 + d.minute * 60 +
 	    d.second - offset;
 	return 0;
+}
+
+/* The date of a day counted from 1970-01-01, in the Gregorian calendar. */
+static void
+civil(int64_t days, int64_t *year, int *month, int *day)
+{
+	/* eras of 400 years, from 0000-03-01 on */
+	int64_t z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097;
+	int64_t doe = z - era * 146097;
+	int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	int doy = (int)(doe - (365 * yoe + yoe / 4 - yoe / 100));
+	int shifted = (5 * doy + 2) / 153;	/* months since March */
+
+	*day = doy - (153 * shifted + 2) / 5 + 1;
+	*month = shifted < 10 ? shifted + 3 : shifted - 9;
+	*year = yoe + era * 400 + (*month <= 2);
+}
+
+bool
+utc_rfc3339(char text[UTC_B], int64_t seconds, uint32_t ns)
+{
+	int64_t days = seconds / 86400, rest = seconds % 86400, year;
+	int month, day, n;
+
+	if (seconds < YEAR_1 || seconds >= YEAR_10000)
+		return false;
+	days -= rest < 0;
+	rest += rest < 0 ? 86400 : 0;
+	civil(days, &year, &month, &day);
+	n = snprintf(text, UTC_B, "%04u-%02u-%02uT%02u:%02u:%02u",
+	    (unsigned)year % 10000, (unsigned)month % 100,
+	    (unsigned)day % 100, (unsigned)(rest / 3600) % 100,
+	    (unsigned)(rest / 60 % 60), (unsigned)(rest % 60));
+	if (ns > 0) {
+		n += snprintf(text + n, (size_t)(UTC_B - n), ".%09u", ns);
+		while (text[n - 1] == '0')
+			n--;
+	}
+	text[n] = 'Z';
+	text[n + 1] = '\0';
+	return true;
 }

@@ -289,5 +289,7 @@ const struct layer_format format_estargz = {
 	.decoder_close = decoder_close,
 	.decode = decode,
 	.file_digest = toc_file_digest,
+	.trace = toc_trace,
+	.trace_decode = toc_trace_decode,
 	.prefetch = toc_prefetch,
 };

@@ -38,12 +38,19 @@ struct toc_file {
 	uint8_t digest[LAYER_DIGEST];
 };
 
+/* See pack_trace.h; length 0: there is none. */
+struct toc_trace {
+	uint64_t offset, length;	/* in the layer */
+	uint8_t digest[LAYER_DIGEST];
+};
+
 struct toc {
 	struct toc_unit *units;		/* as many as in the index */
 	struct toc_chunk *chunks;	/* in the order of units */
 	struct toc_file *files;		/* by entry */
 	size_t chunk_count, file_count;
 	uint64_t prefetch;		/* offset of the landmark, or 0 */
+	struct toc_trace trace;
 	/* private */
 	size_t unit_cap, chunk_cap, file_cap;
 };
@@ -120,6 +127,10 @@ size_t toc_ranges(const struct layer *l, uint32_t unit,
     struct layer_range r[LAYER_RANGES_MAX]);
 const uint8_t *toc_file_digest(const struct layer *l, size_t entry);
 bool toc_prefetch(const struct layer *l, struct layer_range *r);
+bool toc_trace(const struct layer *l, struct layer_range *r);
+int toc_trace_decode(const struct layer *l, const struct layer_range *r,
+    int (*take)(void *arg, size_t entry, uint64_t offset, const void *data,
+    size_t length), void *arg);
 void toc_close(struct layer *l);
 
 #endif

@@ -41,7 +41,7 @@ static const char *const numbers[TOC_NUMBERS] = {
 	[TOC_GID] = "gid", [TOC_OFFSET] = "offset",
 	[TOC_INNER] = "innerOffset", [TOC_MAJOR] = "devMajor",
 	[TOC_MINOR] = "devMinor", [TOC_CHUNK_OFFSET] = "chunkOffset",
-	[TOC_CHUNK_SIZE] = "chunkSize"
+	[TOC_CHUNK_SIZE] = "chunkSize", [TOC_LENGTH] = "length"
 };
 
 struct xattr_at {
@@ -58,9 +58,10 @@ struct toc_json {
 	bool seen;			/* the array of entries */
 	size_t silent;			/* bytes since the last event */
 	/* the member whose value comes next */
-	bool list, attributes;
+	bool list, attributes, trace;
 	int text, number;
-	/* the entry */
+	/* the entry, or the trace */
+	bool is_trace;
 	struct strbuf words;		/* all its text; the first is "" */
 	size_t at[TOC_TEXTS];
 	int64_t value[TOC_NUMBERS];
@@ -153,7 +154,7 @@ present_xattrs(struct toc_json *j)
 static int
 end_entry(struct toc_json *j)
 {
-	struct toc_item item;
+	struct toc_item item = { .is_trace = j->is_trace };
 	int rc = j->words.failed ? -ENOMEM : present_xattrs(j);
 
 	if (rc != 0)
@@ -300,7 +301,7 @@ on_key(void *arg, const unsigned char *s, size_t len)
 {
 	struct toc_json *j = event(arg);
 
-	j->list = j->attributes = false;
+	j->list = j->attributes = j->trace = false;
 	j->text = j->number = NOTHING;
 	if (j->skipped > 0)
 		return 1;
@@ -308,6 +309,7 @@ on_key(void *arg, const unsigned char *s, size_t len)
 		return begin_xattr(j, s, len);
 	if (j->place == DOCUMENT) {
 		j->list = is_word("entries", s, len);
+		j->trace = is_word("coldpressTrace", s, len);
 	} else if (j->place == ENTRY) {
 		j->attributes = is_word("xattrs", s, len);
 		j->text = find(texts, TOC_TEXTS, s, len);
@@ -352,11 +354,15 @@ on_map(void *arg)
 {
 	struct toc_json *j = event(arg);
 
-	if (j->skipped == 0 && j->place == ENTRIES)
+	if (j->skipped == 0 && (j->place == ENTRIES || j->trace)) {
 		begin_entry(j);
+		j->is_trace = j->trace;
+	}
 	switch (j->place) {
 	case OUTSIDE:
 		return enter(j, true, DOCUMENT);
+	case DOCUMENT:
+		return enter(j, j->trace, ENTRY);
 	case ENTRIES:
 		return enter(j, true, ENTRY);
 	case ENTRY:
@@ -372,7 +378,7 @@ on_map_end(void *arg)
 	struct toc_json *j = event(arg);
 
 	return leave(j, (enum place)(j->place == DOCUMENT ? OUTSIDE :
-	    j->place == XATTRS ? ENTRY : ENTRIES));
+	    j->place == XATTRS ? ENTRY : j->is_trace ? DOCUMENT : ENTRIES));
 }
 
 static int

@@ -14,7 +14,8 @@ enum toc_text {
 
 enum toc_number {
 	TOC_SIZE, TOC_MODE, TOC_UID, TOC_GID, TOC_OFFSET, TOC_INNER, TOC_MAJOR,
-	TOC_MINOR, TOC_CHUNK_OFFSET, TOC_CHUNK_SIZE, TOC_NUMBERS
+	TOC_MINOR, TOC_CHUNK_OFFSET, TOC_CHUNK_SIZE, TOC_LENGTH,
+	TOC_NUMBERS
 };
 
 /* A member that is missing is "" or 0. */
@@ -23,6 +24,7 @@ struct toc_item {
 	int64_t number[TOC_NUMBERS];	/* none is negative */
 	const struct tar_xattr *xattrs;
 	size_t xattr_count;
+	bool is_trace;			/* no entry, but where the trace is */
 };
 
 struct toc_json;

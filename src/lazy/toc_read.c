@@ -269,11 +269,27 @@ take_chunk(struct toc_reader *r, const struct toc_item *item,
 }
 
 static int
+take_trace(struct toc_reader *r, const struct toc_item *item,
+    char why[LAYER_WHY])
+{
+	struct toc_trace *t = &r->t->trace;
+
+	t->offset = (uint64_t)item->number[TOC_OFFSET];
+	t->length = (uint64_t)item->number[TOC_LENGTH];
+	if (hex_read_sha256(t->digest, item->text[TOC_DIGEST]) != 0)
+		return layer_refuse(why, -EBADMSG, "its index has a trace "
+		    "without a SHA-256");
+	return 0;
+}
+
+static int
 take(void *arg, const struct toc_item *item, char why[LAYER_WHY])
 {
 	struct toc_reader *r = arg;
 	int rc;
 
+	if (item->is_trace)
+		return take_trace(r, item, why);
 	if (strcmp(item->text[TOC_TYPE], "chunk") == 0) {
 		rc = take_chunk(r, item, why);
 	} else {

@@ -264,5 +264,7 @@ const struct layer_format format_zstd_chunked = {
 	.decoder_close = decoder_close,
 	.decode = decode,
 	.file_digest = toc_file_digest,
+	.trace = toc_trace,
+	.trace_decode = toc_trace_decode,
 	.prefetch = toc_prefetch,
 };

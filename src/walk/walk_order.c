@@ -24,12 +24,20 @@ struct item {
 	bool found;
 };
 
+struct touch {
+	struct walk_touch of;
+	int64_t key;			/* the smallest comes first */
+	size_t line;
+};
+
 struct walk_order {
 	char *text;
 	bool nul;			/* paths end with NUL, not newline */
 	enum form form;
 	struct item *items;		/* sorted by path, without duplicates */
 	size_t count, cap, found;
+	struct touch *touches;
+	size_t touch_count, touch_cap;
 };
 
 /* Lines */
@@ -47,23 +55,25 @@ take_number(const char *s, const char *end, int64_t *n)
 }
 
 /*
- * Finds the path in a line of touchlog, with its length in *len, and the
- * number.  Returns NULL if there is none.  The last tabs are the separators,
+ * Finds the path in a line of touchlog, with its length in *len and its numbers
+ * in *t.  Returns NULL if there is none.  The last tabs are the separators,
  * because a path may contain tabs.
  */
 static char *
-touch_of(char *line, size_t *len, int64_t *number)
+touch_of(char *line, size_t *len, struct touch *t)
 {
-	char *path = strchr(line, '\t'), *length = strrchr(line, '\t'), *at;
-	int64_t n;
+	char *path = strchr(line, '\t'), *end = strrchr(line, '\t'), *at;
+	int64_t offset, length;
 
-	if (path == NULL || !take_number(line, path, number) ||
-	    !take_number(length + 1, length + strlen(length), &n))
+	if (path == NULL || !take_number(line, path, &t->key) ||
+	    !take_number(end + 1, end + strlen(end), &length))
 		return NULL;
-	at = memrchr(path, '\t', (size_t)(length - path));
-	if (at == NULL || at <= path + 1 || !take_number(at + 1, length, &n))
+	at = memrchr(path, '\t', (size_t)(end - path));
+	if (at == NULL || at <= path + 1 || !take_number(at + 1, end, &offset))
 		return NULL;
 	*len = (size_t)(at - ++path);
+	t->of.offset = (uint64_t)offset;
+	t->of.length = (uint64_t)length;
 	return path;
 }
 
@@ -112,17 +122,44 @@ add(struct walk_order *o, char *path, int64_t key, size_t line)
 	return 0;
 }
 
+/* Adds a part of a file, whose path add() has cleaned. */
+static int
+add_part(struct walk_order *o, const struct touch *t)
+{
+	void *touches = o->touches;
+	int rc = array_grow(&touches, o->touch_count, &o->touch_cap,
+	    sizeof(*o->touches));
+
+	o->touches = touches;
+	if (rc == 0)
+		o->touches[o->touch_count++] = *t;
+	return rc;
+}
+
 static int
 add_touch(struct walk_order *o, char *line, size_t number)
 {
-	int64_t key;
+	struct touch t = { .line = number };
 	size_t len;
-	char *path = touch_of(line, &len, &key);
+	char *path = touch_of(line, &len, &t);
+	int rc;
 
 	if (path == NULL)
 		return is_heading(line) ? 0 : -EINVAL;
 	path[len] = '\0';
-	return add(o, path, key, number);
+	t.of.path = path;
+	rc = add(o, path, t.key, number);
+	return rc != 0 ? rc : add_part(o, &t);
+}
+
+static int
+add_path(struct walk_order *o, char *path, size_t number)
+{
+	int rc = add(o, path, (int64_t)number, number);
+
+	return rc != 0 ? rc : add_part(o, &(struct touch){ .of = { .path =
+	    path, .length = UINT64_MAX }, .key = (int64_t)number,
+	    .line = number });
 }
 
 static int
@@ -149,13 +186,14 @@ static enum form
 find_form(const struct walk_order *o, char *end)
 {
 	bool first = true;
+	struct touch t;
 	int64_t n;
 	size_t len;
 
 	for (char *s = o->text; s < end; s += strlen(s) + 1) {
 		if (is_comment(o, s))
 			continue;
-		if (first && (is_heading(s) || touch_of(s, &len, &n) != NULL))
+		if (first && (is_heading(s) || touch_of(s, &len, &t) != NULL))
 			return TOUCHES;
 		if (o->nul || priority_of(s, &n) == NULL)
 			return PATHS;
@@ -178,7 +216,7 @@ take_lines(struct walk_order *o, char *end, size_t *line)
 			continue;
 		rc = o->form == TOUCHES ? add_touch(o, s, *line) :
 		    o->form == PRIORITIES ? add_priority(o, s, *line) :
-		    add(o, s, (int64_t)*line, *line);
+		    add_path(o, s, *line);
 	}
 	return rc;
 }
@@ -189,6 +227,16 @@ static int
 by_key(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int
+by_touch(const void *a, const void *b)
+{
+	const struct touch *x = a, *y = b;
 
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
@@ -268,6 +316,9 @@ walk_order_read(struct walk_order **out, char *text, size_t len, bool nul,
 	}
 	if (o->count > 0)
 		rank_all(o);
+	if (o->touch_count > 0)
+		qsort(o->touches, o->touch_count, sizeof(*o->touches),
+		    by_touch);
 	*out = o;
 	return 0;
 }
@@ -279,6 +330,7 @@ walk_order_free(struct walk_order *o)
 		return;
 	sys_free(o->text);
 	sys_free(o->items);
+	sys_free(o->touches);
 	sys_free(o);
 }
 
@@ -320,6 +372,15 @@ walk_order_rank(struct walk_order *o, const char *path)
 	o->found += !it->found;
 	it->found = true;
 	return it->rank;
+}
+
+bool
+walk_order_touch(const struct walk_order *o, size_t i, struct walk_touch *t)
+{
+	if (i >= o->touch_count)
+		return false;
+	*t = o->touches[i].of;
+	return true;
 }
 
 size_t

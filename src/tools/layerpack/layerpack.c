@@ -5,6 +5,7 @@
 #include "layerpack.h"
 
 #include "base/fdio.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <string.h>
@@ -45,6 +46,7 @@ run(struct layerpack *p)
 	case LAYERPACK_LIST: layerpack_list(p); break;
 	case LAYERPACK_EXTRACT: layerpack_extract(p); break;
 	case LAYERPACK_VERIFY: layerpack_verify(p); break;
+	case LAYERPACK_MAKE: layerpack_make(p); break;
 	case LAYERPACK_NONE: break;
 	}
 }
@@ -52,10 +54,11 @@ run(struct layerpack *p)
 int
 main(int argc, char **argv)
 {
-	struct layerpack p = { .o = { .source = NULL } };
+	struct layerpack p = { .o = { .make = { .level = -1 } } };
 	int status;
 
 	fdio_hold_standard();
+	output_on_signals();
 	msg_init(&p.msg, argv[0]);
 	status = layerpack_parse(&p, argc, argv);
 	if (status >= 0)

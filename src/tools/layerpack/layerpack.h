@@ -9,11 +9,28 @@
 #include "base/table.h"
 #include "lazy/blobs_file.h"
 #include "lazy/layer.h"
+#include "lazy/pack.h"
 
 #include <stdbool.h>
 
 enum layerpack_mode {
-	LAYERPACK_NONE, LAYERPACK_LIST, LAYERPACK_EXTRACT, LAYERPACK_VERIFY
+	LAYERPACK_NONE, LAYERPACK_LIST, LAYERPACK_EXTRACT, LAYERPACK_VERIFY,
+	LAYERPACK_MAKE
+};
+
+/* Long options for making a layer, which have no letter. */
+enum layerpack_make_only {
+	LAYERPACK_MIN_CHUNK = 512, LAYERPACK_NO_TAR_SPLIT, LAYERPACK_NO_TRACE,
+	LAYERPACK_ORDER, LAYERPACK_STATS
+};
+
+struct layerpack_make_options {
+	enum layer_kind kind;
+	const char *output;
+	const char *order, *tmpdir, *stats;	/* or NULL */
+	int64_t level;			/* -1: the format's default */
+	uint64_t chunk, min_chunk;
+	bool null_ends, no_trace, no_tar_split;
 };
 
 struct layerpack_options {
@@ -30,6 +47,7 @@ struct layerpack_options {
 	const char *directory;
 	bool force, no_xattrs;
 	bool overlay;			/* whiteouts in overlayfs's form */
+	struct layerpack_make_options make;
 };
 
 struct layerpack {
@@ -64,5 +82,13 @@ void layerpack_close(struct layerpack_source *s);
 int layerpack_list(struct layerpack *p);
 int layerpack_extract(struct layerpack *p);
 int layerpack_verify(struct layerpack *p);
+int layerpack_make(struct layerpack *p);
+
+/*
+ * Takes an option for making a layer; then checks them together.  -1 to
+ * continue, or the status.
+ */
+int layerpack_make_option(struct layerpack *p, int opt);
+int layerpack_make_check(struct layerpack *p);
 
 #endif

@@ -18,7 +18,10 @@
 enum { THREADS_MAX = 1024 };
 
 const char layerpack_usage[] =
-"usage: layerpack -t [-qv] [--csv | --json] [layer options] layer\n"
+"usage: layerpack -F format -o layer [-0fqv] [-c size] [-L level] [-p threads]\n"
+"                 [-T dir] [--min-chunk size] [--order list] [--no-trace]\n"
+"                 [--no-tar-split] [--stats[=file]] archive\n"
+"       layerpack -t [-qv] [--csv | --json] [layer options] layer\n"
 "       layerpack -x dir [-fqv] [-p threads] [--no-xattrs]\n"
 "                 [--whiteouts keep|overlay] [layer options] layer\n"
 "       layerpack --verify [-qv] [-p threads] [layer options] layer\n"
@@ -26,12 +29,12 @@ const char layerpack_usage[] =
 
 static const char help[] =
 "\n"
-"Lists, extracts and verifies layers of container images whose index allows\n"
-"files to be read without the rest of the layer.\n"
+"Makes, lists, extracts and verifies layers of container images whose index\n"
+"allows files to be read without the rest of the layer.\n"
 "\n"
 "  -F, --format FORMAT    estargz or zstd-chunked; default: what it is in\n"
 "  -f, --force            replace files that are there\n"
-"  -p, --threads N        that decompress (default: the CPUs)\n"
+"  -p, --threads N        that run (default: the CPUs)\n"
 "  -t, --list             the entries; -v: as tar -tv\n"
 "  -x, --extract DIR      all entries to DIR\n"
 "      --verify           the digest of every unit, and that the archive has\n"
@@ -42,6 +45,19 @@ static const char help[] =
 "      --whiteouts FORM   keep: as files .wh.NAME (default); overlay: as\n"
 "                         overlayfs has them\n"
 "      --ztoc FILE        the index of a layer without one (layer.ztoc)\n"
+"\n"
+"Makes a layer from a tar archive, compressed or not (-: standard input):\n"
+"  -o, --output FILE      the layer; -F is then needed\n"
+"  -c, --chunk SIZE       bytes of a file in a unit (4M; zstd-chunked 1M)\n"
+"  -L, --level N          of the compressor (estargz 9; zstd-chunked 10)\n"
+"      --min-chunk SIZE   small files share a unit up to this size\n"
+"      --order LIST       files to put first, for example by touchlog\n"
+"  -0, --null             paths in LIST end with NUL\n"
+"      --no-trace         do not store once more what LIST names\n"
+"      --no-tar-split     zstd-chunked: leave the archive's headers out\n"
+"      --stats[=FILE]     what it took, as a line of JSON\n"
+"  -T, --tmpdir DIR       for what --order has to hold back\n"
+"\n"
 "  -q, -v                 say less; say more\n"
 "  -h, -V                 this help; versions\n";
 
@@ -49,6 +65,7 @@ enum long_only { CSV = 256, JSON, INDEX_DIGEST, NO_XATTRS, VERIFY, WHITEOUTS,
 	ZTOC };
 
 static const struct option long_options[] = {
+	{ "chunk", required_argument, NULL, 'c' },
 	{ "csv", no_argument, NULL, CSV },
 	{ "extract", required_argument, NULL, 'x' },
 	{ "force", no_argument, NULL, 'f' },
@@ -56,10 +73,19 @@ static const struct option long_options[] = {
 	{ "help", no_argument, NULL, 'h' },
 	{ "index-digest", required_argument, NULL, INDEX_DIGEST },
 	{ "json", no_argument, NULL, JSON },
+	{ "level", required_argument, NULL, 'L' },
 	{ "list", no_argument, NULL, 't' },
+	{ "min-chunk", required_argument, NULL, LAYERPACK_MIN_CHUNK },
+	{ "no-tar-split", no_argument, NULL, LAYERPACK_NO_TAR_SPLIT },
+	{ "no-trace", no_argument, NULL, LAYERPACK_NO_TRACE },
 	{ "no-xattrs", no_argument, NULL, NO_XATTRS },
+	{ "null", no_argument, NULL, '0' },
+	{ "order", required_argument, NULL, LAYERPACK_ORDER },
+	{ "output", required_argument, NULL, 'o' },
 	{ "quiet", no_argument, NULL, 'q' },
+	{ "stats", optional_argument, NULL, LAYERPACK_STATS },
 	{ "threads", required_argument, NULL, 'p' },
+	{ "tmpdir", required_argument, NULL, 'T' },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "verify", no_argument, NULL, VERIFY },
 	{ "version", no_argument, NULL, 'V' },
@@ -145,7 +171,8 @@ take_option(struct layerpack *p, int opt)
 	case VERIFY: return set_mode(p, LAYERPACK_VERIFY);
 	case WHITEOUTS: return set_whiteouts(p);
 	case ZTOC: p->o.side = optarg; break;
-	default: return MSG_ERROR;
+	case '?': return MSG_ERROR;
+	default: return layerpack_make_option(p, opt);
 	}
 	return -1;
 }
@@ -156,7 +183,7 @@ layerpack_parse(struct layerpack *p, int argc, char **argv)
 	int opt, status = -1;
 
 	while (status < 0 && (opt = options_next(&p->msg, argc, argv,
-	    "F:fhp:qtvVx:", long_options)) != -1)
+	    "0c:fF:hL:o:p:qtT:vVx:", long_options)) != -1)
 		status = take_option(p, opt);
 	if (status >= 0)
 		return status;
@@ -164,5 +191,5 @@ layerpack_parse(struct layerpack *p, int argc, char **argv)
 		return options_usage(layerpack_usage);
 	p->o.threads = cpus_choose(p->o.threads, THREADS_MAX);
 	p->o.source = argv[optind];
-	return -1;
+	return p->o.mode == LAYERPACK_MAKE ? layerpack_make_check(p) : -1;
 }

@@ -1,0 +1,94 @@
+/*
+ * pack.h - writing layers that can be read lazily
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The same archive and options give the same bytes whatever the number of
+ * threads, and whether the archive comes from a file or a pipe, compressed or
+ * not.  Sources of the formats: docs/estargz.md of containerd/stargz-snapshotter
+ * and its packages estargz and zstdchunked; docs/containers-storage-zstd-chunked.md
+ * of containers/storage and its package pkg/chunked.
+ */
+#ifndef COLDPRESS_LAZY_PACK_H
+#define COLDPRESS_LAZY_PACK_H
+
+#include "lazy/layer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress;
+struct walk_order;
+
+struct pack_options {
+	enum layer_kind kind;
+	unsigned threads;		/* at least 1 */
+	int level;			/* of the compressor; -1: its default */
+	uint64_t chunk;			/* bytes of a unit; 0: the format's
+					 * default */
+	/*
+	 * Small files share a unit until it has this many bytes; 0: each file
+	 * begins one.
+	 */
+	uint64_t min_chunk;
+	struct walk_order *order;	/* files to put first, or NULL */
+	bool trace;			/* store what order lists once more */
+	/*
+	 * zstd:chunked only: leave out the headers in the form of tar-split.
+	 * Without them containers/storage since 1.55 pulls the layer as a
+	 * whole.
+	 */
+	bool no_tar_split;
+	const char *tmpdir;		/* for what has to wait */
+	struct progress *progress;	/* of the archive; NULL: none */
+};
+
+struct pack_result {
+	uint8_t blob_digest[LAYER_DIGEST];	/* of what was written */
+	uint8_t content_digest[LAYER_DIGEST];	/* of the tar in it: diff_id */
+	uint8_t index_digest[LAYER_DIGEST];	/* see layer_expect */
+	uint64_t blob_size, content_size;
+	/* see layer_expect */
+	uint64_t index_offset, index_length, index_content;
+	/* of zstd:chunked; length 0: there is none */
+	uint64_t tar_split_offset, tar_split_length, tar_split_content;
+	uint64_t trace_offset, trace_length, trace_content;
+	uint64_t entries, units;
+	uint64_t files_B;		/* bytes of all files */
+};
+
+/* The range of levels, and the default, of a format's compressor. */
+struct pack_levels {
+	int least, most, usual;
+};
+struct pack_levels pack_levels(enum layer_kind kind);
+
+/* The bytes of a file that one unit holds at most. */
+uint64_t pack_chunk(const struct pack_options *o);
+
+/*
+ * Reads the archive, compressed or not, that in is positioned at, and writes
+ * the layer, or for LAYER_ZTOC the index, to out.  Both remain the caller's;
+ * the output is complete only if this succeeds.  0, or -errno with a clause in
+ * why: -EBADMSG, -ENODATA (the archive is damaged or truncated), -EINVAL (the
+ * format cannot represent it, or the options do not suit it), -EFBIG, -ENOMEM,
+ * or of a read or write.
+ */
+int pack_layer(const struct pack_options *o, int in, int out,
+    struct pack_result *r, char why[LAYER_WHY]);
+
+enum { PACK_ANNOTATIONS_MAX = 8, PACK_ANNOTATION_B = 128 };
+
+struct pack_annotation {
+	const char *name;		/* static */
+	char value[PACK_ANNOTATION_B];
+};
+
+/*
+ * What the manifest of an image should say about the layer so that others read
+ * it lazily: fills in up to PACK_ANNOTATIONS_MAX annotations and returns how
+ * many.
+ */
+size_t pack_annotations(enum layer_kind kind, const struct pack_result *r,
+    struct pack_annotation a[PACK_ANNOTATIONS_MAX]);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * pack_annotations.c - what a manifest says about a layer that was packed
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Sources: docs/estargz.md of containerd/stargz-snapshotter; pkg/zstdchunked of
+ * it and, before 1.44, containers/storage; pkg/chunked/internal/minimal of
+ * containers/storage, whose names differ by "github".
+ */
+#include "lazy/pack.h"
+
+#include "base/hex.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static char *
+add(struct pack_annotation *a, size_t *n, const char *name)
+{
+	a[*n].name = name;
+	return a[(*n)++].value;
+}
+
+static void
+add_digest(struct pack_annotation *a, size_t *n, const char *name,
+    const struct pack_result *r)
+{
+	char *value = add(a, n, name), hex[2 * LAYER_DIGEST + 1];
+
+	hex_write(hex, r->index_digest, LAYER_DIGEST);
+	snprintf(value, PACK_ANNOTATION_B, "sha256:%s", hex);
+}
+
+static size_t
+of_estargz(const struct pack_result *r, struct pack_annotation *a)
+{
+	size_t n = 0;
+
+	add_digest(a, &n, "containerd.io/snapshot/stargz/toc.digest", r);
+	snprintf(add(a, &n, "io.containers.estargz.uncompressed-size"),
+	    PACK_ANNOTATION_B, "%" PRIu64, r->content_size);
+	return n;
+}
+
+static void
+add_position(struct pack_annotation *a, size_t *n, const char *name,
+    const struct pack_result *r)
+{
+	/* type 1: a table of contents */
+	snprintf(add(a, n, name), PACK_ANNOTATION_B, "%" PRIu64 ":%" PRIu64
+	    ":%" PRIu64 ":1", r->index_offset, r->index_length,
+	    r->index_content);
+}
+
+static size_t
+of_zstd_chunked(const struct pack_result *r, struct pack_annotation *a)
+{
+	size_t n = 0;
+
+	add_digest(a, &n, "io.github.containers.zstd-chunked"
+	    ".manifest-checksum", r);
+	add_position(a, &n, "io.github.containers.zstd-chunked"
+	    ".manifest-position", r);
+	if (r->tar_split_length > 0)
+		snprintf(add(a, &n, "io.github.containers.zstd-chunked"
+		    ".tarsplit-position"), PACK_ANNOTATION_B, "%" PRIu64
+		    ":%" PRIu64 ":%" PRIu64, r->tar_split_offset,
+		    r->tar_split_length, r->tar_split_content);
+	add_digest(a, &n, "io.containers.zstd-chunked.manifest-checksum", r);
+	add_position(a, &n, "io.containers.zstd-chunked.manifest-position",
+	    r);
+	return n;
+}
+
+size_t
+pack_annotations(enum layer_kind kind, const struct pack_result *r,
+    struct pack_annotation a[PACK_ANNOTATIONS_MAX])
+{
+	return kind == LAYER_ESTARGZ ? of_estargz(r, a) :
+	    kind == LAYER_ZSTD_CHUNKED ? of_zstd_chunked(r, a) : 0;
+}

@@ -1,0 +1,485 @@
+/*
+ * pack_cut.c - cutting an archive into units and pieces of files
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The reader of the pipeline.  Everything that has to be hashed in sequence,
+ * the archive and files of several pieces, is hashed here, two at a time.
+ *
+ * Sparse files are stored with their holes, because the formats cannot
+ * represent holes; they get a new header.
+ */
+#include "pack_cut.h"
+
+#include "base/sys.h"
+#include "format/tar/tar_header.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	/* A batch ends with the unit in which it reaches this many bytes. */
+	BATCH = 1 << 20,
+	FIRST_ROOM = 64 << 10,
+	TRAILER_MAX = 1 << 20,		/* bytes after the archive's end */
+	HEADERS_MAX = 32 << 20		/* bytes between two files */
+};
+
+#define HOLES_MAX (UINT64_C(1) << 36)	/* bytes of a file */
+
+int
+pack_cut_open(struct pack_cut **out, struct pack *p)
+{
+	struct pack_cut *c = sys_calloc(1, sizeof(*c));
+	bool split = !p->format->in_archive && !p->o->no_tar_split;
+	int rc;
+
+	if (c == NULL)
+		return -ENOMEM;
+	c->p = p;
+	rc = digest_new(&c->file, p->sha256);
+	if (rc == 0)
+		rc = pack_names_open(&c->names);
+	if (rc == 0 && split)
+		rc = pack_split_open(&c->split, p->level);
+	if (rc != 0)
+		pack_cut_close(c);
+	else
+		*out = c;
+	return rc;
+}
+
+void
+pack_cut_close(struct pack_cut *c)
+{
+	if (c == NULL)
+		return;
+	digest_free(c->file);
+	pack_names_free(c->names);
+	pack_split_close(c->split);
+	strbuf_free(&c->head);
+	sys_free(c);
+}
+
+void
+pack_cut_begin(struct pack_cut *c, const struct pack_source *source)
+{
+	c->from = *source;
+}
+
+uint64_t
+pack_cut_read_B(const struct pack_cut *c)
+{
+	return c->raw;
+}
+
+int
+pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store)
+{
+	*store = c->split == NULL ? NULL : &c->split->store;
+	return c->split == NULL ? 0 : pack_split_end(c->split);
+}
+
+/* The stream */
+
+/* Room for n more bytes of the stream. */
+static int
+reserve(struct pack_cut *c, size_t n)
+{
+	struct buf *in = &c->s->in;
+
+	if (in->cap - in->len >= n)
+		return 0;
+	return buf_reserve(in, in->len + n + in->len / 2);
+}
+
+/* Adds bytes that are not data of a file; NULL: zeros. */
+static int
+append(struct pack_cut *c, const void *data, size_t n)
+{
+	struct buf *in = &c->s->in;
+	int rc = reserve(c, n);
+
+	if (rc != 0)
+		return rc;
+	if (data == NULL)
+		memset(in->data + in->len, 0, n);
+	else
+		memcpy(in->data + in->len, data, n);
+	if (c->split != NULL)
+		pack_split_bytes(c->split, in->data + in->len, n);
+	in->len += n;
+	return 0;
+}
+
+/* Takes the last n of such bytes away again. */
+static void
+retract(struct pack_cut *c, size_t n)
+{
+	c->s->in.len -= n;
+	if (c->split != NULL)
+		pack_split_cut(c->split, n);
+}
+
+static int
+refuse(struct pack_cut *c, const char *why)
+{
+	c->p->why = why;
+	return -EFBIG;
+}
+
+int
+pack_cut_raw(void *arg, const void *data, size_t len)
+{
+	struct pack_cut *c = arg;
+	size_t skip = len < c->drop ? len : (size_t)c->drop;
+
+	c->raw += len;
+	if (c->in_data)
+		return 0;
+	c->drop -= skip;
+	if (c->s->in.len - c->loose > HEADERS_MAX)
+		return refuse(c, "the headers between two files are longer "
+		    "than 32 MiB");
+	return append(c, (const char *)data + skip, len - skip);
+}
+
+/* Padding of the archive after what has been read. */
+static size_t
+padding(const struct pack_cut *c)
+{
+	return (size_t)(-c->raw % TAR_BLOCK);
+}
+
+/*
+ * Hashes the stream up to its current end, and in parallel, if a file of
+ * several pieces is being read, that file.
+ */
+static int
+hash(struct pack_cut *c)
+{
+	struct buf *in = &c->s->in;
+	struct digest_piece p[2] = {
+		{ c->p->content, in->data + c->hashed, in->len - c->hashed },
+		{ c->file, in->data + c->file_from, in->len - c->file_from },
+	};
+
+	c->hashed = in->len;
+	c->file_from = in->len;
+	return digest_add_some(p, c->several ? 2 : 1, true);
+}
+
+/* Pieces */
+
+/* Reads data of the file, and the holes in it. */
+static int
+read_data(struct pack_cut *c, uint8_t *to, size_t len)
+{
+	const struct tar_entry *e = &c->e;
+	uint64_t at = c->at;
+	ssize_t n = 0;
+
+	for (size_t left = len; left > 0; left -= (size_t)n) {
+		const struct tar_extent *x = c->extent < e->extent_count ?
+		    &e->extents[c->extent] : NULL;
+		uint64_t run = !c->sparse ? left : x == NULL ? e->size - at :
+		    at < x->offset ? x->offset - at : x->offset + x->length -
+		    at;
+		bool hole = c->sparse && (x == NULL || at < x->offset);
+
+		if (run == 0) {
+			c->extent++;
+			n = 0;
+			continue;
+		}
+		n = run < left ? (ssize_t)run : (ssize_t)left;
+		if (hole)
+			memset(to, 0, (size_t)n);
+		else
+			n = tar_read(c->from.tar, to, (size_t)n);
+		if (n <= 0)
+			return n < 0 ? (int)n : -ENODATA;
+		at += (uint64_t)n;
+		to += n;
+	}
+	return 0;
+}
+
+/* Whether n bytes of data may stand in the current unit. */
+static bool
+joins(const struct pack_cut *c, size_t n)
+{
+	const struct pack_batch *b = c->b;
+	size_t len = c->s->in.len - b->units[b->unit_count - 1].at;
+
+	return len == 0 || (c->in_use && !c->alone && len <
+	    c->p->o->min_chunk && len + n <= c->p->chunk);
+}
+
+/* Adds the item of a piece, the first with the entry's text. */
+static int
+add_item(struct pack_cut *c, size_t n)
+{
+	struct pack_batch *b = c->b;
+	struct pack_item *item = pack_batch_item(b);
+	int rc = 0;
+
+	if (item == NULL)
+		return -ENOMEM;
+	item->has_piece = true;
+	item->offset = c->at;
+	item->last = c->left == n;
+	if (c->at == 0) {
+		item->text = b->text.len;
+		item->text_len = c->head.len;
+		strbuf_add(&b->text, c->head.data, c->head.len);
+	}
+	if (item->last && c->several) {
+		rc = hash(c);
+		if (rc == 0)
+			rc = digest_end(c->file, item->digest);
+	}
+	return rc != 0 ? rc : b->text.failed ? -ENOMEM : 0;
+}
+
+/* The data of the file is complete. */
+static int
+end_data(struct pack_cut *c)
+{
+	int rc = 0;
+
+	c->in_data = c->several = c->alone = false;
+	c->loose = c->s->in.len;
+	if (c->split != NULL)
+		rc = pack_split_file(c->split, c->e.path, c->e.size);
+	if (!c->sparse)
+		return rc;
+	c->drop = padding(c);
+	return rc != 0 ? rc :
+	    append(c, NULL, (size_t)(-c->e.size % TAR_BLOCK));
+}
+
+static int
+take_piece(struct pack_cut *c)
+{
+	struct buf *in = &c->s->in;
+	size_t n = (size_t)(c->left < c->p->chunk ? c->left : c->p->chunk);
+	struct pack_piece piece = { .at = in->len, .len = n };
+	int rc = 0;
+
+	if (!joins(c, n)) {
+		c->full = in->len >= BATCH;
+		if (c->full)
+			return 0;
+		rc = pack_batch_unit(c->b, in->len);
+	}
+	c->in_data = c->in_use = true;
+	piece.unit = c->b->unit_count - 1;
+	if (rc == 0)
+		rc = reserve(c, n);
+	if (rc == 0)
+		rc = read_data(c, in->data + in->len, n);
+	if (rc != 0)
+		return rc;
+	if (c->split != NULL)
+		pack_split_data(c->split, in->data + in->len, n);
+	in->len += n;
+	if (c->e.type == TAR_FILE) {
+		rc = pack_batch_piece(c->b, &piece);
+		if (rc == 0)
+			rc = add_item(c, n);
+	}
+	c->at += n;
+	c->left -= n;
+	return rc == 0 && c->left == 0 ? end_data(c) : rc;
+}
+
+/* Entries */
+
+/* Whether the entry serves a format only, and is to be written anew. */
+static bool
+is_ours(const struct pack_cut *c)
+{
+	const char *name = c->e.path;
+
+	if (strncmp(name, "./", 2) == 0)
+		name += 2;
+	name += strspn(name, "/");
+	if (c->e.type != TAR_FILE)
+		return false;
+	if (strcmp(name, PACK_TOC_NAME) == 0)
+		return true;
+	return !c->from.arranged && (strcmp(name, PACK_LANDMARK) == 0 ||
+	    strcmp(name, PACK_NO_LANDMARK) == 0);
+}
+
+static int
+new_header(struct pack_cut *c, const struct tar_entry *e)
+{
+	struct strbuf header = { 0 };
+	int rc;
+
+	tar_header_file(&header, e);
+	rc = header.failed ? -ENOMEM : append(c, header.data, header.len);
+	strbuf_free(&header);
+	return rc;
+}
+
+/* A sparse file becomes an ordinary one. */
+static int
+fill_holes(struct pack_cut *c)
+{
+	if (c->e.size - c->e.stored > HOLES_MAX)
+		return refuse(c, "a sparse file has more than 64 GiB of holes, "
+		    "which the format cannot represent");
+	retract(c, (size_t)(c->raw - c->e.header_offset));
+	return new_header(c, &c->e);
+}
+
+/* Begins an entry whose header is in the stream. */
+static int
+begin_entry(struct pack_cut *c)
+{
+	struct tar_entry *e = &c->e;
+	struct pack_item *item;
+	int rc = 0;
+
+	strbuf_clear(&c->head);
+	pack_toc_entry(&c->head, e, c->names);
+	c->left = e->type == TAR_FILE ? e->size : e->stored;
+	c->at = c->extent = 0;
+	c->several = e->type == TAR_FILE && c->left > c->p->chunk;
+	if (c->several)
+		rc = digest_start(c->file);
+	if (rc == 0 && c->several)
+		rc = digest_add(c->p->content, c->s->in.data + c->hashed,
+		    c->s->in.len - c->hashed);
+	c->hashed = c->several ? c->s->in.len : c->hashed;
+	c->file_from = c->s->in.len;
+	if (rc == 0 && c->split != NULL)
+		rc = pack_split_header(c->split);
+	if (rc != 0 || c->head.failed)
+		return rc != 0 ? rc : -ENOMEM;
+	if (e->type == TAR_FILE && c->left > 0)
+		return 0;	/* its item comes with its first piece */
+	item = pack_batch_item(c->b);
+	if (item == NULL)
+		return -ENOMEM;
+	item->text = c->b->text.len;
+	item->text_len = c->head.len;
+	strbuf_add(&c->b->text, c->head.data, c->head.len);
+	return c->b->text.failed ? -ENOMEM : 0;
+}
+
+/* After the last entry, whose padding ends at keep. */
+static int
+end_archive(struct pack_cut *c, size_t keep)
+{
+	struct buf *in = &c->s->in;
+	size_t before;
+	int rc;
+
+	if (c->p->format->in_archive) {
+		if (in->len > keep)
+			retract(c, in->len - keep);
+		c->drop = UINT64_MAX;
+	}
+	before = in->len;
+	rc = c->from.end(c->from.arg);
+	c->ended = true;
+	if (rc == 0 && in->len - before > TRAILER_MAX)
+		rc = refuse(c, "more than 1 MiB follows the end of the "
+		    "archive");
+	return rc;
+}
+
+static int
+take_entry(struct pack_cut *c)
+{
+	size_t keep = c->s->in.len + (c->drop > 0 ? 0 : padding(c));
+	int rc;
+
+	c->full = c->s->in.len - c->loose >= BATCH;
+	if (c->full)
+		return 0;
+	rc = tar_next(c->from.tar, &c->e);
+	if (rc <= 0)
+		return rc < 0 ? rc : end_archive(c, keep);
+	c->sparse = c->e.type == TAR_FILE && (c->e.extents != NULL ||
+	    c->e.size != c->e.stored);
+	c->alone = c->from.arranged && strcmp(c->e.path, PACK_LANDMARK) == 0;
+	if (is_ours(c)) {
+		retract(c, (size_t)(c->raw - c->e.header_offset));
+		c->drop = c->e.stored + (-(c->raw + c->e.stored) % TAR_BLOCK);
+		return 0;
+	}
+	if (!c->alone) {
+		c->p->r->entries++;
+		c->p->r->files_B += c->e.type == TAR_FILE ? c->e.size : 0;
+	}
+	rc = c->sparse ? fill_holes(c) : 0;
+	return rc != 0 ? rc : begin_entry(c);
+}
+
+/* Writes the landmark that says that no files come first. */
+static int
+begin_archive(struct pack_cut *c)
+{
+	static const uint8_t content = 0x0f;
+	struct tar_entry landmark = { .type = TAR_FILE, .path =
+		PACK_NO_LANDMARK, .mode = 0644, .size = 1, .stored = 1,
+		.link = "", .uname = "", .gname = "" };
+	struct pack_piece piece = { .unit = 1, .len = 1 };
+	int rc;
+
+	c->started = true;
+	if (c->from.arranged || !c->p->format->in_archive)
+		return 0;
+	c->e = landmark;
+	rc = new_header(c, &landmark);
+	if (rc == 0)
+		rc = begin_entry(c);
+	piece.at = c->s->in.len;
+	if (rc == 0)
+		rc = pack_batch_unit(c->b, piece.at);
+	if (rc == 0)
+		rc = append(c, &content, 1);
+	if (rc == 0)
+		rc = pack_batch_piece(c->b, &piece);
+	if (rc == 0)
+		rc = add_item(c, 1);
+	c->left = 0;
+	return rc != 0 ? rc : append(c, NULL, TAR_BLOCK - 1);
+}
+
+/* Where each unit ends. */
+static void
+set_lengths(struct pack_batch *b, size_t end)
+{
+	for (size_t i = b->unit_count; i-- > 0; end = b->units[i].at)
+		b->units[i].len = end - b->units[i].at;
+}
+
+int
+pack_cut_fill(struct pack_cut *c, struct slot *s, struct pack_batch *b)
+{
+	int rc;
+
+	c->s = s;
+	c->b = b;
+	c->full = c->in_use = false;
+	c->loose = c->hashed = c->file_from = 0;
+	pack_batch_clear(b);
+	rc = buf_reserve(&s->in, FIRST_ROOM);
+	if (rc == 0)
+		rc = pack_batch_unit(b, 0);
+	if (rc == 0 && !c->started)
+		rc = begin_archive(c);
+	while (rc == 0 && !c->ended && !c->full)
+		rc = c->left > 0 ? take_piece(c) : take_entry(c);
+	if (rc == 0)
+		rc = hash(c);
+	set_lengths(b, s->in.len);
+	c->p->r->content_size += s->in.len;
+	s->last = c->ended;
+	return rc;
+}

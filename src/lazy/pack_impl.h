@@ -1,0 +1,236 @@
+/*
+ * pack_impl.h - declarations shared by the parts of pack.h
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A layer travels through a pipeline in batches of units:
+ *
+ *	pack_cut.c	reads the archive; cuts files into pieces and the stream
+ *			into units; hashes what is hashed in one sequence
+ *	pack_work.c	hashes the pieces and compresses the units
+ *	pack_join.c	learns the offsets, writes the table of contents
+ *
+ * A unit is the content of one gzip member or zstd frame: some pieces of files,
+ * and the headers that follow them in the archive.
+ */
+#ifndef COLDPRESS_LAZY_PACK_IMPL_H
+#define COLDPRESS_LAZY_PACK_IMPL_H
+
+#include "lazy/pack.h"
+
+#include "base/strbuf.h"
+#include "engine/digest/digest.h"
+#include "pipeline/pipeline.h"
+#include "pack_split.h"
+#include "pack_store.h"
+
+#include <sys/types.h>
+
+#define PACK_TOC_NAME "stargz.index.json"
+#define PACK_LANDMARK ".prefetch.landmark"
+#define PACK_NO_LANDMARK ".no.prefetch.landmark"
+
+struct pack;
+struct pack_cut;
+struct pack_order;
+
+/* Consecutive bytes of a file; what the index calls a chunk. */
+struct pack_piece {
+	size_t unit;			/* in the batch */
+	size_t at, len;			/* in slot.in */
+	uint8_t digest[LAYER_DIGEST];
+};
+
+struct pack_unit {
+	size_t at, len;			/* in slot.in */
+	size_t made;			/* in slot.out */
+};
+
+/* An entry of the table of contents, as far as the reader knows it. */
+struct pack_item {
+	size_t text, text_len;		/* in the batch; 0: a further piece */
+	bool has_piece;			/* the next of the batch, */
+	uint64_t offset;		/* which begins here in its file; */
+	bool last;			/* no other piece follows */
+	/* last, not the first: the digest of the whole file */
+	uint8_t digest[LAYER_DIGEST];
+};
+
+/* What belongs to a slot; emptied, but kept, when it is filled again. */
+struct pack_batch {
+	struct pack_unit *units;
+	struct pack_piece *pieces;
+	struct pack_item *items;
+	size_t unit_count, piece_count, item_count;
+	size_t unit_cap, piece_cap, item_cap;
+	struct strbuf text;		/* JSON */
+};
+
+/* The end of the output that is already written. */
+struct pack_out {
+	int fd;
+	uint64_t at;
+	struct digest *digest;
+	struct digest *also;		/* of a part of it; NULL: none */
+};
+
+/* The table of contents, as it grows. */
+struct pack_toc {
+	struct pack_store store;
+	struct strbuf line;		/* what is added next */
+	struct digest *digest;		/* of the text */
+	/* a file of which more pieces follow */
+	struct strbuf head, first, chunks;
+	uint64_t entries;
+};
+
+struct pack_format {
+	enum layer_kind kind;
+	struct pack_levels levels;
+	uint64_t chunk;			/* default size of a piece */
+	/*
+	 * Whether the table of contents, and a landmark even without an order,
+	 * are entries of the archive.
+	 */
+	bool in_archive;
+	int store_level;		/* of the table of contents; 0: the
+					 * level of the units */
+
+	/* An encoder for one thread: 0 or -ENOMEM. */
+	int (*encoder_open)(void **e, int level);
+	void (*encoder_close)(void *e);
+	/* The most that encode makes of len bytes. */
+	size_t (*bound)(size_t len);
+	/* Makes a member or a frame: its length, or -errno. */
+	ssize_t (*encode)(void *e, const uint8_t *in, size_t len,
+	    uint8_t *out, size_t cap);
+
+	/* Writes bytes, at most wrap_max, that decompressors skip. */
+	int (*wrap)(struct pack_out *out, const void *data, size_t len);
+	size_t wrap_max;
+	/*
+	 * Whether len bytes at p begin with such bytes: then returns the length
+	 * with wrapping, and sets *data and *n; otherwise 0.
+	 */
+	size_t (*unwrap)(const uint8_t *p, size_t len, const uint8_t **data,
+	    size_t *n);
+
+	/* Writes the table of contents and the footer.  0 or -errno. */
+	int (*finish)(struct pack *p);
+};
+
+extern const struct pack_format pack_estargz, pack_zstd_chunked;
+
+/* The format of a kind, or NULL. */
+const struct pack_format *pack_format_of(enum layer_kind kind);
+
+struct pack {
+	const struct pack_options *o;
+	const struct pack_format *format;
+	int level;
+	uint64_t chunk;
+	struct digest_algo *sha256;
+	struct pack_batch *batches;	/* one for each slot */
+	size_t slots;
+	struct pack_cut *cut;
+	struct pack_order *order;	/* NULL: that of the archive */
+	struct pack_toc toc;
+	struct pack_out out;
+	struct digest *content;		/* of the archive as it is written */
+	struct pack_result *r;
+	const char *why;		/* an error is no fault of the archive's
+					 * encoding; or NULL */
+};
+
+/* What pack_cut.c reads, and pack_order.c arranges. */
+struct pack_source {
+	struct tar *tar;
+	/* Reads to the end of the input.  0 or -errno. */
+	int (*end)(void *arg);
+	void *arg;
+	/* no landmark is to be written or expected but those in it */
+	bool arranged;
+};
+
+/* pack_cut.c */
+
+/*
+ * source->tar must have been opened with pack_cut_raw, and c as its argument;
+ * source is copied.
+ */
+int pack_cut_open(struct pack_cut **c, struct pack *p);
+void pack_cut_begin(struct pack_cut *c, const struct pack_source *source);
+void pack_cut_close(struct pack_cut *c);	/* may be NULL */
+int pack_cut_raw(void *c, const void *data, size_t len);
+int pack_cut_fill(struct pack_cut *c, struct slot *s, struct pack_batch *b);
+uint64_t pack_cut_read_B(const struct pack_cut *c);
+
+/*
+ * After the end: the headers in the form of tar-split, which remain c's, or
+ * NULL if they are left out.  0 or -ENOMEM.
+ */
+int pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store);
+
+/* pack_batch.c: 0 or -ENOMEM */
+void pack_batch_clear(struct pack_batch *b);
+void pack_batch_free(struct pack_batch *b);
+int pack_batch_unit(struct pack_batch *b, size_t at);
+int pack_batch_piece(struct pack_batch *b, const struct pack_piece *piece);
+struct pack_item *pack_batch_item(struct pack_batch *b);
+
+/* pack_work.c: the pipeline's workers */
+int pack_worker_open(void *job, void **ctx);
+void pack_worker_close(void *ctx);
+int pack_work(void *job, void *ctx, struct slot *s);
+
+/* pack_join.c */
+int pack_join(void *job, struct slot *s, struct sink *sink);
+
+/* pack_toc.c */
+
+/* The members of the JSON object of an entry, without the braces. */
+struct pack_names;
+void pack_toc_entry(struct strbuf *b, const struct tar_entry *e,
+    struct pack_names *names);
+int pack_names_open(struct pack_names **n);
+void pack_names_free(struct pack_names *n);
+
+int pack_toc_open(struct pack_toc *t, const struct pack *p);
+void pack_toc_close(struct pack_toc *t);
+
+/* Where a piece is in the layer. */
+struct pack_place {
+	uint64_t offset;		/* of its unit, */
+	uint64_t end;			/* and of the next; 0: do not say */
+	uint64_t inner;
+};
+
+/* Adds an item.  place: of its piece, if it has one.  0 or -errno. */
+int pack_toc_add(struct pack_toc *t, const char *text,
+    const struct pack_item *item, const struct pack_piece *piece,
+    const struct pack_place *place);
+
+/* Adds the members that follow the entries; ends the text.  0 or -errno. */
+int pack_toc_end(struct pack_toc *t, const struct pack_result *r,
+    const uint8_t *tar_split_digest, const uint8_t *trace_digest);
+
+/* pack.c */
+
+/* Runs a pipeline that writes to the end of the output.  0 or -errno. */
+int pack_run(struct pack *p, const struct pipeline_ops *ops, void *job);
+
+/*
+ * Ends the text of the table of contents, with the digest of the headers in the
+ * form of tar-split, or NULL.  0 or -errno.
+ */
+int pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest);
+
+/* pack_out.c */
+int pack_out_write(struct pack_out *out, const void *data, size_t len);
+
+/* Writes "sha256:" and the digest in hexadecimal, without quotes. */
+void pack_put_digest(struct strbuf *b, const uint8_t digest[LAYER_DIGEST]);
+
+/* Writes bytes as a JSON string in base64 (RFC 4648). */
+void pack_put_base64(struct strbuf *b, const void *data, size_t len);
+
+#endif

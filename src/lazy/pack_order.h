@@ -1,0 +1,46 @@
+/*
+ * pack_order.h - the entries of an archive in another order
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The archive is listed first.  Listed files come first, each after the
+ * directories above it and after the file that it is a hard link to; then a
+ * landmark; then everything else in its old order.  A path that the archive
+ * contains more than once stays where it is.
+ */
+#ifndef COLDPRESS_LAZY_PACK_ORDER_H
+#define COLDPRESS_LAZY_PACK_ORDER_H
+
+#include "pack_impl.h"
+
+/*
+ * Lists the archive in.  What cannot be rewound, or is compressed, is copied
+ * into an unlinked file in o->tmpdir.  0, or -errno with a clause in why.
+ */
+int pack_order_open(struct pack_order **order, const struct pack_options *o,
+    int in, char why[LAYER_WHY]);
+void pack_order_close(struct pack_order *order);	/* may be NULL */
+
+/* Reads the archive again, in order, passing its bytes to cut.  0 or -ENOMEM */
+int pack_order_begin(struct pack_order *order, struct pack_source *source,
+    struct pack_cut *cut);
+const char *pack_order_why(const struct pack_order *order, int rc);
+
+/* Data of a file that the list names, for the trace. */
+struct pack_touch {
+	uint32_t entry;			/* as counted by layer_entries() */
+	uint64_t offset, length;	/* in the file */
+	uint64_t at;			/* in the archive */
+};
+
+/*
+ * After pack_order_open(): the parts of files that the list names, each once,
+ * in its order.  They remain the order's.
+ */
+const struct pack_touch *pack_order_touches(const struct pack_order *order,
+    size_t *count);
+
+/* Reads len bytes of the archive.  0 or -errno. */
+int pack_order_read(const struct pack_order *order, uint64_t at, void *buf,
+    size_t len);
+
+#endif

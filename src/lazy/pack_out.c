@@ -1,0 +1,53 @@
+/*
+ * pack_out.c - the end of a layer: written, counted, hashed
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "pack_impl.h"
+
+#include "base/fdio.h"
+#include "base/hex.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+
+int
+pack_out_write(struct pack_out *out, const void *data, size_t len)
+{
+	int rc = digest_add(out->digest, data, len);
+
+	if (rc == 0 && out->also != NULL)
+		rc = digest_add(out->also, data, len);
+	out->at += len;
+	return rc != 0 ? rc : fdio_write(out->fd, data, len);
+}
+
+void
+pack_put_digest(struct strbuf *b, const uint8_t digest[LAYER_DIGEST])
+{
+	char text[2 * LAYER_DIGEST + 1];
+
+	hex_write(text, digest, LAYER_DIGEST);
+	strbuf_str(b, "sha256:");
+	strbuf_add(b, text, 2 * LAYER_DIGEST);
+}
+
+void
+pack_put_base64(struct strbuf *b, const void *data, size_t len)
+{
+	enum { STEP = 3 << 16 };	/* bytes encoded at a time */
+	const uint8_t *p = data;
+
+	strbuf_char(b, '"');
+	while (len > 0) {
+		size_t n = len < STEP ? len : STEP;
+		char *to = strbuf_room(b, (n + 2) / 3 * 4 + 1);
+
+		if (to == NULL)
+			return;
+		b->len += (size_t)EVP_EncodeBlock((unsigned char *)to, p,
+		    (int)n);
+		p += n;
+		len -= n;
+	}
+	strbuf_char(b, '"');
+}

@@ -1,0 +1,35 @@
+/*
+ * pack_trace.h - what a start touches, stored once more as one stream
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A format of our own.  A zstd frame (RFC 8878) whose content is
+ *
+ *	le32 count, then `count` records of 20 bytes:
+ *		le32 number of the entry (layer_entries()), le64 offset in the
+ *		file, le64 length
+ *	the data of the records, one after the other
+ *
+ * is cut into parts, each wrapped in what decompressors skip: in zstd:chunked a
+ * skippable frame, in estargz an empty member whose header has an extra field
+ * "CT".  The parts lie directly before the table of contents, or before what
+ * precedes it, and the table says where and what their SHA-256 is:
+ *
+ *	"coldpressTrace": { "offset": N, "length": N, "digest": "sha256:..." }
+ */
+#ifndef COLDPRESS_LAZY_PACK_TRACE_H
+#define COLDPRESS_LAZY_PACK_TRACE_H
+
+#include "pack_impl.h"
+
+enum { TRACE_RECORD = 20, TRACE_RECORDS_MAX = 1 << 22 };
+
+/* The logarithm of the largest window that a trace may need. */
+enum { TRACE_WINDOW_LOG = 22 };
+
+/*
+ * Writes the trace of p->order, if it has one, and fills in its place in p->r
+ * and its digest.  0 or -errno.
+ */
+int pack_trace_write(struct pack *p, uint8_t digest[LAYER_DIGEST]);
+
+#endif

@@ -1,0 +1,155 @@
+/*
+ * pack_zstd_chunked.c - zstd:chunked: frames, and an index that zstd skips
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Sources: RFC 8878, 3.1.2 (skippable frames); package zstdchunked of
+ * containerd/stargz-snapshotter, whose footer this is: containers/storage looks
+ * for the index where the annotations say; its packages pkg/chunked/compressor
+ * and pkg/chunked/internal/minimal for everything else.
+ */
+#include "pack_impl.h"
+
+#include "base/bytes.h"
+
+#include <errno.h>
+#include <string.h>
+#include <zstd.h>
+
+enum {
+	HEADER = 8, FOOTER = 40,
+	TYPE_CRFS = 1,
+	WRAP_MAX = 1 << 20,
+	/* Logarithms that bound the memory of an encoder to about 12 MiB */
+	WINDOW_LOG = 22, HASH_LOG = 20, CHAIN_LOG = 20
+};
+
+#define SKIPPABLE UINT32_C(0x184d2a50)
+
+static int
+encoder_open(void **e, int level)
+{
+	ZSTD_CCtx *c = ZSTD_createCCtx();
+
+	*e = c;
+	if (c == NULL)
+		return -ENOMEM;
+	ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setParameter(c, ZSTD_c_windowLog, WINDOW_LOG);
+	ZSTD_CCtx_setParameter(c, ZSTD_c_hashLog, HASH_LOG);
+	ZSTD_CCtx_setParameter(c, ZSTD_c_chainLog, CHAIN_LOG);
+	return 0;
+}
+
+static void
+encoder_close(void *e)
+{
+	ZSTD_freeCCtx(e);
+}
+
+static size_t
+bound(size_t len)
+{
+	return ZSTD_compressBound(len);
+}
+
+static ssize_t
+encode(void *e, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+{
+	size_t n = ZSTD_compress2(e, out, cap, in, len);
+
+	return ZSTD_isError(n) ? -ENOMEM : (ssize_t)n;
+}
+
+static int
+wrap(struct pack_out *out, const void *data, size_t len)
+{
+	uint8_t head[HEADER];
+	int rc;
+
+	store_le32(head, SKIPPABLE);
+	store_le32(head + 4, (uint32_t)len);
+	rc = pack_out_write(out, head, sizeof(head));
+	return rc != 0 ? rc : pack_out_write(out, data, len);
+}
+
+static size_t
+unwrap(const uint8_t *p, size_t len, const uint8_t **data, size_t *n)
+{
+	if (len < HEADER || load_le32(p) != SKIPPABLE)
+		return 0;
+	*n = load_le32(p + 4);
+	*data = p + HEADER;
+	return len - HEADER < *n ? 0 : HEADER + *n;
+}
+
+/* The end of the layer */
+
+static int
+digest_of(struct pack *p, const struct strbuf *b, uint8_t to[LAYER_DIGEST])
+{
+	uint8_t digest[DIGEST_MAX];
+	int rc = digest_once(p->toc.digest, b->data, b->len, digest);
+
+	memcpy(to, digest, LAYER_DIGEST);
+	return rc;
+}
+
+/* Writes a skippable frame: *offset and *length are those of its content. */
+static int
+write_store(struct pack *p, const struct pack_store *s, uint64_t *offset,
+    uint64_t *length, uint64_t *content)
+{
+	*offset = p->out.at + HEADER;
+	*length = s->frame.len;
+	*content = s->content;
+	if (s->frame.len > UINT32_MAX)
+		return -EFBIG;
+	return wrap(&p->out, s->frame.data, s->frame.len);
+}
+
+static int
+write_footer(struct pack *p)
+{
+	static const uint8_t magic[] = { 'G', 'n', 'U', 'l', 'I', 'n', 'U',
+		'x' };
+	const struct pack_result *r = p->r;
+	uint8_t footer[FOOTER];
+
+	store_le64(footer, r->index_offset);
+	store_le64(footer + 8, r->index_length);
+	store_le64(footer + 16, r->index_content);
+	store_le64(footer + 24, TYPE_CRFS);
+	memcpy(footer + 32, magic, sizeof(magic));
+	return wrap(&p->out, footer, sizeof(footer));
+}
+
+static int
+finish(struct pack *p)
+{
+	struct pack_result *r = p->r;
+	const struct pack_store *split = NULL;
+	uint8_t digest[LAYER_DIGEST];
+	int rc = pack_cut_tar_split(p->cut, &split);
+
+	if (rc == 0 && split != NULL)
+		rc = write_store(p, split, &r->tar_split_offset,
+		    &r->tar_split_length, &r->tar_split_content);
+	if (rc == 0 && split != NULL)
+		rc = digest_of(p, &split->frame, digest);
+	if (rc == 0)
+		rc = pack_toc_finish(p, split == NULL ? NULL : digest);
+	if (rc == 0)
+		rc = digest_of(p, &p->toc.store.frame, r->index_digest);
+	if (rc == 0)
+		rc = write_store(p, &p->toc.store, &r->index_offset,
+		    &r->index_length, &r->index_content);
+	return rc != 0 ? rc : write_footer(p);
+}
+
+const struct pack_format pack_zstd_chunked = {
+	.kind = LAYER_ZSTD_CHUNKED, .levels = { 1, 19, 10 }, .chunk = 1 << 20,
+	.encoder_open = encoder_open, .encoder_close = encoder_close,
+	.bound = bound, .encode = encode,
+	.wrap = wrap, .unwrap = unwrap, .wrap_max = WRAP_MAX,
+	.finish = finish,
+};

@@ -1,0 +1,170 @@
+/*
+ * layerpack_make.c - making a layer from an archive
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "layerpack_make.h"
+
+#include "base/fdio.h"
+#include "base/hex.h"
+#include "base/sys.h"
+#include "walk/walk_order.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LIST_MAX = 1 << 28 };		/* bytes */
+
+static int
+fail(struct layerpack *p, const char *what, int rc)
+{
+	msg_error(&p->msg, "%s: %s", what, strerror(-rc));
+	return rc;
+}
+
+/* Reads the list of --order. */
+static int
+open_order(struct layerpack_make *m)
+{
+	struct layerpack *p = m->p;
+	const char *name = m->o->order;
+	size_t len, line = 0;
+	char *text;
+	int fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
+	int rc = fd < 0 ? fd : fdio_read_all(fd, LIST_MAX, &text, &len);
+
+	if (fd >= 0)
+		sys_close(fd);
+	if (rc == 0)
+		rc = walk_order_read(&m->pack.order, text, len,
+		    m->o->null_ends, &line);
+	if (rc == -EINVAL)
+		msg_error(&p->msg, "%s: line %zu is not a path, nor a number, "
+		    "a path, an offset and a length between tabs", name, line);
+	else if (rc != 0)
+		fail(p, name, rc);
+	return rc;
+}
+
+/* A list of which nothing is in the archive is a mistake. */
+static int
+check_order(struct layerpack_make *m)
+{
+	const struct walk_order *order = m->pack.order;
+	const char *missing = walk_order_missing(order);
+
+	if (missing == NULL || walk_order_found(order) > 0)
+		return 0;
+	msg_error(&m->p->msg, "%s: none of its paths is that of a file in the "
+	    "archive, as for example %s", m->o->order, missing);
+	return -ENOENT;
+}
+
+static const char *
+tmpdir(const struct layerpack_make_options *o)
+{
+	const char *dir = getenv("TMPDIR");
+
+	if (o->tmpdir != NULL)
+		return o->tmpdir;
+	return dir == NULL || *dir == '\0' ? "/tmp" : dir;
+}
+
+static void
+set_options(struct layerpack_make *m)
+{
+	const struct layerpack_make_options *o = m->o;
+
+	m->pack = (struct pack_options){ .kind = o->kind,
+		.threads = m->p->o.threads,
+		.level = (int)o->level, .chunk = o->chunk,
+		.min_chunk = o->min_chunk, .trace = !o->no_trace,
+		.no_tar_split = o->no_tar_split, .tmpdir = tmpdir(o),
+		.progress = &m->progress };
+}
+
+/* What the manifest of the image needs, on standard output. */
+static void
+print_result(const struct layerpack_make *m)
+{
+	const struct pack_result *r = &m->result;
+	struct pack_annotation a[PACK_ANNOTATIONS_MAX];
+	size_t n = pack_annotations(m->pack.kind, r, a);
+	char hex[2 * LAYER_DIGEST + 1];
+
+	hex_write(hex, r->blob_digest, LAYER_DIGEST);
+	printf("digest sha256:%s\nsize %" PRIu64 "\n", hex, r->blob_size);
+	hex_write(hex, r->content_digest, LAYER_DIGEST);
+	printf("diff_id sha256:%s\n", hex);
+	for (size_t i = 0; i < n; i++)
+		printf("annotation %s=%s\n", a[i].name, a[i].value);
+}
+
+/* Packs the archive that in is positioned at into the open output. */
+static int
+pack(struct layerpack_make *m, int in, const char *name)
+{
+	uint64_t start = sys_now_ns();
+	struct stat st;
+	bool sized = sys_fstat(in, &st) == 0 && S_ISREG(st.st_mode);
+	char why[LAYER_WHY];
+	int rc;
+
+	progress_start(&m->progress, STDERR_FILENO, sized ?
+	    (uint64_t)st.st_size : 0, m->p->msg.quiet);
+	rc = pack_layer(&m->pack, in, m->out.fd, &m->result, why);
+	progress_erase(&m->progress);
+	m->wall_ns = sys_now_ns() - start;
+	if (rc != 0)
+		msg_error(&m->p->msg, "%s: %s", name, why);
+	else if (m->pack.order != NULL)
+		rc = check_order(m);
+	return rc;
+}
+
+static int
+make(struct layerpack_make *m, int in, const char *name)
+{
+	int rc = output_create(&m->out, m->o->output, m->p->o.force);
+
+	if (rc != 0)
+		return fail(m->p, m->o->output, rc);
+	rc = pack(m, in, name);
+	if (rc != 0) {
+		output_abort(&m->out);
+		return rc;
+	}
+	rc = output_commit(&m->out, false);
+	if (rc != 0)
+		return fail(m->p, m->o->output, rc);
+	print_result(m);
+	if (m->o->stats != NULL && (rc = layerpack_write_stats(m)) != 0)
+		return fail(m->p, m->o->stats, rc);
+	return 0;
+}
+
+int
+layerpack_make(struct layerpack *p)
+{
+	struct layerpack_make m = { .p = p, .o = &p->o.make };
+	bool from_stdin = strcmp(p->o.source, "-") == 0;
+	const char *name = from_stdin ? "standard input" : p->o.source;
+	int in = from_stdin ? STDIN_FILENO : sys_openat(AT_FDCWD,
+	    p->o.source, O_RDONLY | O_CLOEXEC, 0);
+	int rc;
+
+	if (in < 0)
+		return fail(p, name, in);
+	set_options(&m);
+	rc = m.o->order == NULL ? 0 : open_order(&m);
+	if (rc == 0)
+		rc = make(&m, in, name);
+	walk_order_free(m.pack.order);
+	if (!from_stdin)
+		sys_close(in);
+	return rc;
+}

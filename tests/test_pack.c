@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lazy/pack.h"
+
+#include "base/strbuf.h"
+#include "base/sys.h"
+#include "base/utc.h"
+#include "engine/crc64.h"
+#include "format/tar/tar_header.h"
+#include "lazy/layer.h"
+#include "walk/walk_order.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* The check value of this polynomial: Go's crc64.ISO of "123456789". */
+static void
+crc64_of_digits(void **state)
+{
+	struct crc64 *c = malloc(sizeof(*c));
+	uint64_t parts;
+
+	(void)state;
+	crc64_init(c);
+	assert_true(crc64_add(c, 0, "123456789", 9) ==
+	    UINT64_C(0xb90956c775a41001));
+	parts = crc64_add(c, 0, "1", 1);
+	assert_true(crc64_add(c, parts, "23456789", 8) ==
+	    UINT64_C(0xb90956c775a41001));
+	free(c);
+}
+
+/* A reader of bytes in memory. */
+struct bytes {
+	const char *data;
+	size_t len;
+};
+
+static ssize_t
+read_bytes(void *arg, void *buf, size_t len)
+{
+	struct bytes *b = arg;
+	size_t n = len < b->len ? len : b->len;
+
+	memcpy(buf, b->data, n);
+	b->data += n;
+	b->len -= n;
+	return (ssize_t)n;
+}
+
+/* What the writer of headers writes, the reader reads. */
+static void
+headers(void **state)
+{
+	char name[300];
+	const struct tar_xattr x = { "user.x", "a\0b\n", 4 };
+	const struct tar_entry entries[] = {
+		{ .path = "short", .link = "", .uname = "", .gname = "",
+		    .mode = 0644, .size = 0 },
+		{ .path = name, .link = "", .uname = "me", .gname = "us",
+		    .mode = 04755, .uid = 3000000, .gid = 7, .mtime = -3,
+		    .mtime_ns = 250000000, .size = 0, .xattrs = &x,
+		    .xattr_count = 1 },
+		{ .path = "big", .link = "", .uname = "", .gname = "",
+		    .size = UINT64_C(9) << 30, .mtime = -1, .mtime_ns = 5 },
+	};
+
+	(void)state;
+	memset(name, 'n', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
+		const struct tar_entry *e = &entries[i];
+		struct strbuf b = { 0 };
+		struct bytes from;
+		struct tar_source source = { .read = read_bytes,
+			.arg = &from };
+		struct tar_entry got;
+		struct tar *t;
+
+		tar_header_file(&b, e);
+		from = (struct bytes){ b.data, b.len };
+		assert_int_equal(b.len % TAR_BLOCK, 0);
+		assert_int_equal(tar_open(&t, &source), 0);
+		assert_int_equal(tar_next(t, &got), 1);
+		assert_string_equal(got.path, e->path);
+		assert_string_equal(got.uname, e->uname);
+		assert_string_equal(got.gname, e->gname);
+		assert_true(got.size == e->size && got.uid == e->uid);
+		assert_true(got.gid == e->gid && got.mode == e->mode);
+		assert_true(got.mtime == e->mtime);
+		assert_int_equal(got.mtime_ns, e->mtime_ns);
+		assert_int_equal(got.xattr_count, e->xattr_count);
+		if (e->xattr_count > 0)
+			assert_memory_equal(got.xattrs[0].value, x.value, 4);
+		tar_close(t);
+		strbuf_free(&b);
+	}
+}
+
+static void
+times(void **state)
+{
+	static const struct {
+		int64_t s;
+		uint32_t ns;
+		const char *text;
+	} rows[] = {
+		{ 0, 0, "1970-01-01T00:00:00Z" },
+		{ -1, 500000000, "1969-12-31T23:59:59.5Z" },
+		{ 951868799, 1, "2000-02-29T23:59:59.000000001Z" },
+		{ INT64_C(-62135596800), 0, "0001-01-01T00:00:00Z" },
+		{ INT64_C(253402300799), 0, "9999-12-31T23:59:59Z" },
+	};
+	char text[UTC_B];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		int64_t s;
+		uint32_t ns;
+
+		assert_true(utc_rfc3339(text, rows[i].s, rows[i].ns));
+		assert_string_equal(text, rows[i].text);
+		assert_int_equal(utc_parse(text, &s, &ns), 0);
+		assert_true(s == rows[i].s && ns == rows[i].ns);
+	}
+	assert_false(utc_rfc3339(text, INT64_C(253402300800), 0));
+	assert_false(utc_rfc3339(text, INT64_C(-62135596801), 0));
+}
+
+/* Layers */
+
+enum { FILES = 40, SIZE = 30000 };
+
+static int
+temporary(void)
+{
+	char name[] = "pack.XXXXXX";
+	int fd = mkstemp(name);
+
+	assert_true(fd >= 0);
+	unlink(name);
+	return fd;
+}
+
+/* The byte of a file at an offset. */
+static uint8_t
+byte_of(unsigned file, uint64_t at)
+{
+	return (uint8_t)(at * (file + 3) >> 5 ^ at);
+}
+
+static int
+make_archive(void)
+{
+	static const char zeros[2 * TAR_BLOCK];
+	int fd = temporary();
+
+	for (unsigned i = 0; i < FILES; i++) {
+		struct strbuf b = { 0 };
+		char name[16];
+		struct tar_entry e = { .path = name, .link = "", .uname = "",
+			.gname = "", .mode = 0644, .size = SIZE };
+
+		snprintf(name, sizeof(name), "file%u", i);
+		tar_header_file(&b, &e);
+		for (uint64_t at = 0; at < SIZE; at++)
+			strbuf_char(&b, (char)byte_of(i, at));
+		while (b.len % TAR_BLOCK != 0)
+			strbuf_char(&b, '\0');
+		assert_int_equal(write(fd, b.data, b.len), (ssize_t)b.len);
+		strbuf_free(&b);
+	}
+	assert_int_equal(write(fd, zeros, sizeof(zeros)), sizeof(zeros));
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static int
+read_ranges(void *arg, const struct layer_range *r, size_t count)
+{
+	const int *fd = arg;
+
+	for (size_t i = 0; i < count; i++)
+		if (pread(*fd, r[i].buf, r[i].length, (off_t)r[i].offset) !=
+		    (ssize_t)r[i].length)
+			return -ENODATA;
+	return 0;
+}
+
+static int
+size_of(void *arg, const char *object, uint64_t *size)
+{
+	const int *fd = arg;
+
+	assert_null(object);
+	*size = (uint64_t)lseek(*fd, 0, SEEK_END);
+	return 0;
+}
+
+struct seen {
+	const struct layer_entry *entries;
+	uint64_t bytes;
+	char paths[256];
+};
+
+static int
+see(void *arg, size_t entry, uint64_t offset, const void *data,
+    size_t length)
+{
+	struct seen *s = arg;
+	const char *path = s->entries[entry].path;
+	unsigned file = (unsigned)strtoul(path + 4, NULL, 10);
+	const uint8_t *p = data;
+
+	for (size_t i = 0; i < length; i++)
+		assert_int_equal(p[i], byte_of(file, offset + i));
+	s->bytes += length;
+	strcat(strcat(s->paths, path), " ");
+	return 0;
+}
+
+static struct walk_order *
+touches(void)
+{
+	static const char text[] = "1\tfile7\t0\t4096\n1\tfile7\t8192\t100\n"
+	    "3\tfile2\t29000\t999999\n2\tfile39\t0\t30000\n4\tno\t0\t1\n";
+	char *copy = sys_malloc(sizeof(text));
+	struct walk_order *o;
+	size_t line;
+
+	memcpy(copy, text, sizeof(text));
+	assert_int_equal(walk_order_read(&o, copy, sizeof(text) - 1, false,
+	    &line), 0);
+	return o;
+}
+
+/* The trace holds what the list names, in its order, and nothing else. */
+static void
+check_trace(enum layer_kind kind)
+{
+	struct pack_options o = { .kind = kind, .threads = 3, .level = -1,
+		.order = touches(), .trace = true, .tmpdir = "." };
+	int in = make_archive(), out = temporary();
+	struct layer_blobs blobs = { read_ranges, size_of, &out };
+	struct layer_expect e = { 0 };
+	struct pack_result r;
+	struct layer_range range;
+	struct seen s = { 0 };
+	struct layer *l;
+	char why[LAYER_WHY];
+	size_t count;
+
+	assert_int_equal(pack_layer(&o, in, out, &r, why), 0);
+	assert_int_equal(r.entries, FILES);
+	e.index_digest = r.index_digest;
+	assert_int_equal(layer_open(&l, &blobs, &e, why), 0);
+	s.entries = layer_entries(l, &count);
+	assert_int_equal(count, FILES);
+	assert_string_equal(s.entries[0].path, "file7");
+	assert_true(layer_trace(l, &range));
+	assert_true(range.offset == r.trace_offset);
+	range.buf = malloc(range.length);
+	assert_int_equal(read_ranges(&out, &range, 1), 0);
+	assert_int_equal(layer_trace_decode(l, &range, see, &s), 0);
+	assert_string_equal(s.paths, "file7 file7 file39 file2 ");
+	assert_int_equal(s.bytes, 4096 + 100 + 30000 + 1000);
+	for (uint64_t i = 0; i < range.length; i += range.length / 7 + 1) {
+		((uint8_t *)range.buf)[i] ^= 1;
+		assert_int_equal(layer_trace_decode(l, &range, see, &s),
+		    -EBADMSG);
+		((uint8_t *)range.buf)[i] ^= 1;
+	}
+	free(range.buf);
+	layer_close(l);
+	walk_order_free(o.order);
+	close(in);
+	close(out);
+}
+
+static void
+trace_estargz(void **state)
+{
+	(void)state;
+	check_trace(LAYER_ESTARGZ);
+}
+
+static void
+trace_zstd_chunked(void **state)
+{
+	(void)state;
+	check_trace(LAYER_ZSTD_CHUNKED);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(crc64_of_digits),
+		cmocka_unit_test(headers),
+		cmocka_unit_test(times),
+		cmocka_unit_test(trace_estargz),
+		cmocka_unit_test(trace_zstd_chunked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
