@@ -22,18 +22,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { WORDS = 64 };
 
-/* A directory with a few names, which options may mention. */
+/* The directory's names may be sources, which are not read. */
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	char dir[] = "/tmp/fuzz-words-XXXXXX";
-
 	(void)argc;
 	(void)argv;
-	if (mkdtemp(dir) == NULL || chdir(dir) == -1 ||
-	    mkdir("tree", 0755) == -1 || mkdir("tree/sub", 0755) == -1 ||
-	    symlink("sub", "tree/a") == -1 ||
-	    freopen("/dev/null", "w", stdout) == NULL)
+	if (chdir("/usr") == -1 || freopen("/dev/null", "w", stdout) == NULL)
 		abort();
 	return 0;
 }

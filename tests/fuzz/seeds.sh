@@ -173,9 +173,12 @@ words() {
 	printf '%s\0' "$@" >line
 	seed sqpack_words "$words_name" "$words_first" line
 }
-words mk '\000' tree image -noappend -comp xz -Xdict-size 100% -b 1M -e a sub/b
-words mk-names '\000' tree image -p 'x c 600 0 root 5 1' -p 'l s 777 0 0 a b' \
-    -p '/sub M 5 700 1 2' -root-mode 711 -wildcards -e '... *.o'
+words mk '\000' bin image -noappend -comp xz -Xdict-size 100% -b 1M \
+    -Xbcj x86,arm -offset 5K -e a lib/b
+words mk-names '\000' lib bin image -p 'x c 600 0 root 5 1' \
+    -p 'l s 777 0 0 a b' -p '/sub M 5 700 1 2' -root-mode 711 -wildcards \
+    -e '... *.o'
+words mk-regex '\000' lib image -regex -e '^a$/b.*' '... (c|d)[e-f]'
 words un '\001' -d out -p 2 -ll image 'sub/*'
 words un-cat '\001' -no-wildcards -cat image a sub/few
 words own '\002' -F gzip -L 12 -b 64K --raw data,xattrs --exclude '*.o' -o i tree
