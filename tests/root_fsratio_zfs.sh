@@ -39,20 +39,22 @@ up() {
 	    skip_all 'zfs-fuse makes no pool here'
 }
 
-# real ALGORITHM: ratio and bytes of a copy of the tree
+# real TREE ALGORITHM: ratio and bytes of a copy of the tree
 real() {
-	zfs create -o compression="$1" -o atime=off -o mountpoint="$PWD/m-$1" \
-	    "$pool/$1" || return
-	[ "$(stat -f -c %T "m-$1")" = fuseblk ] || return
-	(cd tree && find . -print | cpio -pdu --quiet "../m-$1")
-	zfs snapshot "$pool/$1@done"
-	zfs get -Hp -o value compressratio,referenced "$pool/$1" | tr '\n' ' '
-	zfs umount "$pool/$1" >/dev/null 2>&1
+	copy=$1-$2
+	zfs create -o compression="$2" -o atime=off \
+	    -o mountpoint="$PWD/m-$copy" "$pool/$copy" || return
+	[ "$(stat -f -c %T "m-$copy")" = fuseblk ] || return
+	(cd "$1" && find . -print | cpio -pdu --quiet "../m-$copy")
+	zfs snapshot "$pool/$copy@done"
+	zfs get -Hp -o value compressratio,referenced "$pool/$copy" |
+	    tr '\n' ' '
+	zfs umount "$pool/$copy" >/dev/null 2>&1
 }
 
-# foretold ASHIFT ALGORITHM: fsratio's prediction
+# foretold ASHIFT TREE ALGORITHM: fsratio's prediction
 foretold() {
-	fsratio --csv --fs zfs-fuse --ashift "$1" -a "$2" tree | awk -F , '
+	fsratio --csv --fs zfs-fuse --ashift "$1" -a "$3" "$2" | awk -F , '
 	    /^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; n = 1; next }
 	    { print $at["compressratio"] "x", $at["allocated_B"] }'
 }
@@ -75,11 +77,14 @@ awk 'BEGIN { for (i = 0; i < 500; i++) {
     t = sprintf("%04d", i); while (length(t) < 60 + i % 400) t = t "/elsewhere"
     print "ln -s " t " tree/links/" i } }' | sh
 
+mkdir flat
+(cd flat && seq -f 'name-%05g' 12000 | xargs touch)
+
 for ashift in 9 12; do
 	up $ashift
 	for algorithm in off lzjb zle gzip-1 gzip-6 gzip-9; do
-		want=$(real "$algorithm")
-		got=$(foretold $ashift "$algorithm")
+		want=$(real tree "$algorithm")
+		got=$(foretold $ashift tree "$algorithm")
 		# the last digit of a pool's own ratio depends on times and
 		# checksums
 		is "ashift $ashift, $algorithm: compressratio" \
@@ -91,6 +96,11 @@ for ashift in 9 12; do
 		        if (d * d < 0.003 ^ 2) print "yes"
 		        else print $2 " for " $4 }')" yes
 	done
+	# how its leaves are split depends on the hashes of the names
+	is "ashift $ashift: a directory of 12,000 names within 1 %" \
+	    "$(echo "$(foretold $ashift flat off) $(real flat off)" |
+	    awk '{ d = ($2 - $4) / $4; if (d * d < 0.01 ^ 2) print "yes"
+	        else print $2 " for " $4 }')" yes
 	down
 	rm -f img
 done

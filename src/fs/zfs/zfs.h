@@ -78,8 +78,8 @@ void zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
 void zfs_meta_other(struct zfs_meta *m, unsigned depth, mode_t mode,
     uint64_t size);
 
-/* Adds a directory with these names in it. */
-void zfs_meta_dir(struct zfs_meta *m, unsigned depth, mode_t mode,
+/* Adds a directory with these names in it.  0 or -ENOMEM. */
+int zfs_meta_dir(struct zfs_meta *m, unsigned depth, mode_t mode,
     const char *const *names, size_t count);
 
 /*

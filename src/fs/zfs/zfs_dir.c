@@ -5,7 +5,12 @@
 #include "zfs_dir.h"
 
 #include "base/bytes.h"
+#include "base/sys.h"
 
+#include <errno.h>
+#include <lzma.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -17,7 +22,21 @@ enum {
 	FAT_CHUNK_DATA = 21,
 	FAT_LEAF_HEAD = 48 + 2 * 512,
 	FAT_CHUNKS = (FAT_BLOCK - FAT_LEAF_HEAD) / FAT_CHUNK,
-	FAT_TABLE = 1024		/* leaf pointers in the first block */
+	FAT_TABLE = 1024,		/* leaf pointers in the first block */
+	FAT_PREFIX_MOST = 28		/* bits of a hash */
+};
+
+struct fat_name {
+	const char *name;
+	uint64_t hash;
+};
+
+struct fat_dir {
+	struct zfs_dnodes *d;
+	size_t count;			/* of names */
+	size_t leaves;			/* added so far */
+	struct zfs_target leaf;
+	struct zfs_object object;
 };
 
 static void
@@ -56,17 +75,14 @@ leaf_chunk(uint8_t *leaf, size_t i)
 	return leaf + FAT_LEAF_HEAD + i * FAT_CHUNK;
 }
 
-/*
- * Adds one name, of that many objects, to a leaf from chunk `at` on; returns
- * the next free one.  A hash has 28 bits, beginning with those of the leaf.
- */
+/* Adds a name to a leaf from chunk `at` on; returns the next free one. */
 static size_t
-leaf_name(struct zfs_dnodes *d, uint8_t *leaf, size_t at, const char *name,
-    size_t count, unsigned prefix)
+leaf_name(uint8_t *leaf, size_t at, const struct fat_name *of,
+    uint64_t object, unsigned prefix)
 {
+	const char *name = of->name;
 	size_t len = strlen(name) + 1;
-	uint64_t hash = zfs_noise(d->blocks) >> 36 << 36 >> prefix >> 36 << 36;
-	uint64_t object = d->objects + 1 + zfs_noise(d->blocks) % count;
+	uint64_t hash = of->hash >> 36 << 36;
 	uint8_t *p = leaf_chunk(leaf, at);
 
 	store_le16(leaf + 48 + 2 * (hash << prefix >> 55), (uint16_t)at);
@@ -97,28 +113,76 @@ leaf_name(struct zfs_dnodes *d, uint8_t *leaf, size_t at, const char *name,
 	return at + 1;
 }
 
-/* Adds one of that many leaves, all of which are filled alike. */
-static void
-fill_leaf(struct zfs_dnodes *d, const char *const *names, size_t count,
-    size_t leaves)
+static int
+by_name(const void *a, const void *b)
 {
-	unsigned prefix = 0;
+	const struct fat_name *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+/*
+ * Writes a leaf of n names, those that do not fit omitted.  They are stored in
+ * the order in which they were created, which is taken to be that of the names;
+ * so the numbers of their objects ascend.
+ */
+static void
+fill_leaf(struct fat_dir *f, struct fat_name *names, size_t n,
+    unsigned prefix)
+{
+	struct zfs_blocks *b = f->d->blocks;
+	uint8_t *leaf = b->block;
 	size_t at = 0;
 
-	while (prefix < 16 && (size_t)1 << prefix < leaves)
-		prefix++;
-	memset(d->blocks->block, 0, FAT_BLOCK);
-	memset(d->blocks->block + 48, 0xff, 2 * 512);
-	store_le64(d->blocks->block, (uint64_t)1 << 63);
-	for (size_t i = 0; i < count && at + chunks_of(names[i]) <=
-	    FAT_CHUNKS; i += leaves)
-		at = leaf_name(d, d->blocks->block, at, names[i], count,
-		    prefix);
-	for (; at < FAT_CHUNKS; at++) {
-		leaf_chunk(d->blocks->block, at)[0] = 253;
-		store_le16(leaf_chunk(d->blocks->block, at) + 22,
-		    (uint16_t)(at + 1));
+	memset(leaf, 0, FAT_BLOCK);
+	memset(leaf + 48, 0xff, 2 * 512);
+	store_le64(leaf, (uint64_t)1 << 63);
+	qsort(names, n, sizeof(*names), by_name);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t object = f->d->objects + 1 +
+		    (i * f->count + zfs_noise(b) % f->count) / n;
+
+		if (at + chunks_of(names[i].name) <= FAT_CHUNKS)
+			at = leaf_name(leaf, at, &names[i], object, prefix);
 	}
+	for (; at < FAT_CHUNKS; at++) {
+		leaf_chunk(leaf, at)[0] = 253;
+		store_le16(leaf_chunk(leaf, at) + 22, (uint16_t)(at + 1));
+	}
+}
+
+static bool
+fits_leaf(const struct fat_name *names, size_t n)
+{
+	size_t chunks = 0;
+
+	for (size_t i = 0; i < n && chunks <= FAT_CHUNKS; i++)
+		chunks += chunks_of(names[i].name);
+	return chunks <= FAT_CHUNKS;
+}
+
+/*
+ * Adds the leaves of n names, sorted, whose hashes have `prefix` bits in
+ * common: a leaf that overflows is split by the next bit.
+ */
+static void
+add_leaves(struct fat_dir *f, struct fat_name *names, size_t n,
+    unsigned prefix)
+{
+	struct zfs_blocks *b = f->d->blocks;
+	size_t half = 0;
+
+	if (prefix < FAT_PREFIX_MOST && !fits_leaf(names, n)) {
+		while (half < n && (names[half].hash << prefix >> 63) == 0)
+			half++;
+		add_leaves(f, names, half, prefix + 1);
+		add_leaves(f, names + half, n - half, prefix + 1);
+		return;
+	}
+	fill_leaf(f, names, n, prefix);
+	f->leaf.stored = zfs_blocks_add(b, b->block, FAT_BLOCK, 1);
+	f->object.used += ZFS_COPIES * f->leaf.stored;
+	f->leaves++;
 }
 
 /* Fills the block that maps hashes to leaves. */
@@ -131,30 +195,47 @@ fill_table(struct zfs_blocks *b, size_t leaves)
 		    1 + i * leaves / FAT_TABLE);
 }
 
-static void
+static int
+by_hash(const void *a, const void *b)
+{
+	const struct fat_name *x = a, *y = b;
+
+	return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+/*
+ * ZFS hashes a name by a CRC that begins with a random number.  This only
+ * inverts bits, the same ones in all names of one length, so that the leaves
+ * fill alike whatever the number.
+ */
+static int
 fat_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,
     const char *const *names, size_t count)
 {
 	struct zfs_blocks *b = d->blocks;
-	size_t chunks = 0, leaves = 1;
-	struct zfs_target t = { FAT_BLOCK, 0, true, 1, ZFS_TYPE_DIR };
-	struct zfs_object o = { depth, mode, count + 2, FAT_BLOCK, 0, 0 };
+	struct fat_dir f = { .d = d, .count = count,
+		.leaf = { FAT_BLOCK, 0, true, 1, ZFS_TYPE_DIR },
+		.object = { depth, mode, count + 2, FAT_BLOCK, 0, 0 } };
+	struct fat_name *hashed = sys_malloc(count * sizeof(*hashed));
 
+	if (hashed == NULL)
+		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		chunks += chunks_of(names[i]);
-	while (chunks / leaves > FAT_CHUNKS)
-		leaves *= 2;
-	fill_leaf(d, names, count, leaves);
-	t.stored = zfs_blocks_add(b, b->block, FAT_BLOCK, leaves);
-	o.used = ZFS_COPIES * t.stored * leaves;
-	o.blocks = leaves + 1;
-	fill_table(b, leaves);
+		hashed[i] = (struct fat_name){ names[i],
+			lzma_crc64((const uint8_t *)names[i],
+			strlen(names[i]), 0) };
+	qsort(hashed, count, sizeof(*hashed), by_hash);
+	add_leaves(&f, hashed, count, 0);
+	sys_free(hashed);
+	f.object.blocks = f.leaves + 1;
+	fill_table(b, f.leaves);
 	zfs_blocks_add(b, b->block, FAT_BLOCK, 1);
-	zfs_add_indirect(b, leaves + 1, &t, 1);
-	zfs_dnode_add(d, &o, &t);
+	zfs_add_indirect(b, f.leaves + 1, &f.leaf, 1);
+	zfs_dnode_add(d, &f.object, &f.leaf);
+	return 0;
 }
 
-void
+int
 zfs_dir_add(struct zfs_dnodes *d, unsigned depth, mode_t mode,
     const char *const *names, size_t count)
 {
@@ -169,5 +250,6 @@ zfs_dir_add(struct zfs_dnodes *d, unsigned depth, mode_t mode,
 	    (count + 1) * MICRO_ENTRY <= MICRO_MOST)
 		micro_dir(d, depth, mode, names, count);
 	else
-		fat_dir(d, depth, mode, names, count);
+		return fat_dir(d, depth, mode, names, count);
+	return 0;
 }

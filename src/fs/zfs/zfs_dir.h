@@ -11,8 +11,10 @@
 
 #include "zfs_dnode.h"
 
-/* Adds a directory with these names, its dnode and its blocks. */
-void zfs_dir_add(struct zfs_dnodes *d, unsigned depth, mode_t mode,
+/*
+ * Adds a directory with these names, its dnode and its blocks.  0 or -ENOMEM.
+ */
+int zfs_dir_add(struct zfs_dnodes *d, unsigned depth, mode_t mode,
     const char *const *names, size_t count);
 
 #endif

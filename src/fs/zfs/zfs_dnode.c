@@ -39,11 +39,12 @@ zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks)
 static void
 put_times(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 {
-	bool dir = S_ISDIR(o->mode);
+	bool dir = S_ISDIR(o->mode), empty = dir && o->size == 2;
 	uint64_t made = d->now_ns += zfs_noise(d->blocks) % MADE_NS;
-	uint64_t written = made + zfs_noise(d->blocks) % WRITTEN_NS +
+	uint64_t written = empty ? made : made +
+	    zfs_noise(d->blocks) % WRITTEN_NS +
 	    o->size * (dir ? OBJECT_NS : BYTE_NS);
-	uint64_t changed = dir ? written :
+	uint64_t changed = dir && !empty ? written :
 	    written + zfs_noise(d->blocks) % CHANGED_NS;
 	const uint64_t times[] = { made, written, changed, made };
 

@@ -93,11 +93,11 @@ zfs_meta_other(struct zfs_meta *m, unsigned depth, mode_t mode,
 	zfs_dnode_add(&m->dnodes, &o, &t);
 }
 
-void
+int
 zfs_meta_dir(struct zfs_meta *m, unsigned depth, mode_t mode,
     const char *const *names, size_t count)
 {
-	zfs_dir_add(&m->dnodes, depth, mode, names, count);
+	return zfs_dir_add(&m->dnodes, depth, mode, names, count);
 }
 
 void

@@ -163,7 +163,7 @@ depth_of(const char *path)
 }
 
 /* zeros: they are also stored */
-static void
+static int
 add_object(const struct zfs_job *z, struct zfs_meta *m, size_t item,
     bool zeros)
 {
@@ -174,12 +174,13 @@ add_object(const struct zfs_job *z, struct zfs_meta *m, size_t item,
 	uint32_t record = zfs_record_size(&z->pool, size);
 
 	if (S_ISDIR(mode))
-		zfs_meta_dir(m, depth, mode, it->names, it->name_count);
-	else if (S_ISREG(mode))
+		return zfs_meta_dir(m, depth, mode, it->names, it->name_count);
+	if (S_ISREG(mode))
 		zfs_meta_file(m, depth, mode, size, zeros ? size / record +
 		    (size % record != 0) : atomic_load(&z->filled[item]));
 	else
 		zfs_meta_other(m, depth, mode, S_ISLNK(mode) ? size : 0);
+	return 0;
 }
 
 static int
@@ -191,12 +192,12 @@ add_meta(struct zfs_job *z, bool packed)
 
 	if (rc != 0)
 		return rc;
-	for (size_t i = 0; i < l->count; i++)
+	for (size_t i = 0; rc == 0 && i < l->count; i++)
 		if (l->items[i].err == 0 && !l->items[i].again)
-			add_object(z, m, i, !packed);
+			rc = add_object(z, m, i, !packed);
 	zfs_meta_end(m, &z->meta[packed]);
 	zfs_meta_close(m);
-	return 0;
+	return rc;
 }
 
 static void
