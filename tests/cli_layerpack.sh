@@ -1,0 +1,180 @@
+#!/bin/sh
+# layerpack lists, extracts and verifies layers; it believes none of them.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/nasty.sh
+. "$SRC/tests/nasty.sh"
+
+have sha256sum || skip_all 'no sha256sum'
+
+# facts DIR: names, attributes and contents; times in whole seconds
+facts() {
+	(cd "$1" && find . -mindepth 1 -printf '%y %m %U %G %n %s %T@ %P %l\n' |
+	    awk '$1 == "d" { $5 = $6 = "" } { sub(/[.].*/, "", $7); print }' |
+	    sort
+	find . -type f -exec sha256sum {} + | sort
+	! have getfattr || getfattr -Rhd -m user - . 2>/dev/null)
+}
+
+# pack FORMAT ARCHIVE OPTION...: makes the layer l
+pack() {
+	pack_as=$1
+	shift
+	layerpack -q -f -F "$pack_as" -o l "$@" >said
+}
+
+nasty_tree
+setfattr -n user.a -v lower tree/a/large 2>/dev/null
+setfattr -n user.empty tree/a/b 2>/dev/null
+printf middle | dd of=tree/a/hole bs=1 seek=1500000 conv=notrunc 2>/dev/null
+find tree -exec touch -h -d '2001-09-09 01:46:40 UTC' {} + 2>/dev/null
+touch -d '1960-01-01 UTC' tree/a/random
+mkdir tar-x
+tar --format=posix --xattrs --sort=name -Scf t.tar -C tree .
+tar --xattrs -xpf t.tar -C tar-x 2>/dev/null
+facts tar-x >want
+
+for format in estargz zstd-chunked; do
+	for more in '' '-c 4K' '--min-chunk 64K' '-c 10000 --min-chunk 9000'; do
+		name="$format${more:+ $more}"
+		# shellcheck disable=SC2086
+		pack $format $more t.tar
+		t "$name: good" 0 layerpack --verify -v l
+		shows "$name: said" ' entries, .* units and .* data are good' \
+		    .t.err
+		t "$name: extracted" 0 layerpack -x x l
+		is "$name: in silence" "$(cat .t.out .t.err)" ''
+		facts x >got
+		same "$name: as tar does" got want
+		rm -rf x
+	done
+	t "$format: by one thread" 0 layerpack -p 1 -x x l
+	facts x >got
+	same "$format: the same" got want
+	t "$format: over it" 1 layerpack -x x l
+	shows "$format: refused" 'x/0-hard: it is there already (-f' .t.err
+	t "$format: replacing" 0 layerpack -f -x x l
+	facts x >got
+	same "$format: the same again" got want
+	rm -rf x
+	tar -tf t.tar | sed 's,^\./,,; s,/$,,; s,^$,.,' | sort >names
+	layerpack -t l | sed 's,/$,,' | sort >listed
+	t "$format: all names" 0 test "$(wc -l <listed)" -eq "$(wc -l <names)"
+	digest=$(sed -n 's/^annotation .*\(sha256:.*\)/\1/p' said | head -n 1)
+	t "$format: the digest of the index" 0 \
+	    layerpack -t --index-digest "$digest" l
+	t "$format: another" 1 layerpack -t \
+	    --index-digest "sha256:$(printf %064d 0)" l
+	shows 'refused' 'l: its index has another digest' .t.err
+done
+layerpack -tv l >list
+shows 'a long list' '^-rwsr-xr-x .* 131072 2001-09-09 01:46 a/exact$' list
+shows 'a hard link' '^h.* link to ' list
+t 'rows' 0 layerpack -t --csv l
+shows 'a file' '^a/large,file,0644,' .t.out
+is 'as many as names' "$(wc -l <.t.out)" "$(($(wc -l <listed) + 1))"
+t 'rows of JSON' 0 layerpack -t --json l
+shows 'a link' '{"path":"a/soft","type":"symlink",.*"link":"nowhere"' .t.out
+
+# A path that comes again, links to what is replaced, whiteouts
+mkdir d1 d2
+echo first >d1/f
+ln d1/f d1/g
+echo second >d2/f
+ln -s /etc d2/s
+mkdir d2/w
+: >d2/w/.wh.gone
+: >d2/w/.wh..wh..opq
+tar -cf a.tar -C d1 f g
+tar -rf a.tar -C d2 f s w
+tar -xf a.tar -C d1
+for format in estargz zstd-chunked; do
+	pack $format a.tar
+	t "$format: a path twice" 0 layerpack -x x l
+	t "$format: as tar does" 0 diff -r --no-dereference x d1
+	is "$format: no longer a link" "$(stat -c %h x/f x/g | tr '\n' ' ')" \
+	    '1 1 '
+	rm -rf x
+done
+if [ "$(id -u)" = 0 ]; then
+	if layerpack -x x --whiteouts overlay l 2>.t.err; then
+		is 'a whiteout' "$(stat -c '%F %t %T' x/w/gone)" \
+		    'character special file 0 0'
+		! have getfattr || is 'an opaque directory' \
+		    "$(getfattr --absolute-names --only-values -n \
+		    trusted.overlay.opaque x/w 2>/dev/null)" y
+	else
+		skip 'whiteouts of overlayfs: not permitted here'
+	fi
+	rm -rf x
+fi
+
+# Names that lead elsewhere
+mkdir out evil evil/dir
+echo outside >out/file
+echo new >evil/dir/file
+ln -s "$PWD/out" evil/link
+tar -cf e.tar -C evil link
+tar -rf e.tar -C evil --transform 's,^dir,link,' dir/file
+pack estargz e.tar
+t 'a file below a link' 1 layerpack -x x l
+is 'is not written through it' "$(cat out/file)" outside
+rm -rf x
+mkdir x
+ln -s "$PWD/out" x/link
+tar -cf e.tar -C evil --transform 's,^dir,link,' dir/file
+pack estargz e.tar
+t 'a link that is there' 1 layerpack -f -x x l
+is 'is not followed' "$(cat out/file)" outside
+rm -rf x
+tar -cPf e.tar --transform 's,^evil/dir,../out,' evil/dir/file
+made_and_listed() { pack estargz e.tar && layerpack -t l; }
+t 'a path that leads out' 1 made_and_listed
+
+# Damage: every change is found, and only its file is lost
+pack estargz -c 64K t.tar
+size=$(stat -c %s l)
+cp l whole
+i=1
+while [ $i -le 20 ]; do
+	cp whole l
+	# \125 differs from the byte or, rarely, does not
+	at=$((size * i / 23))
+	byte=$(od -An -tu1 -j $at -N 1 whole)
+	printf '%b' "\\0$(printf %o $((byte ^ 85)))" |
+	    dd of=l bs=1 seek=$at conv=notrunc 2>/dev/null
+	layerpack --verify l >.t.out 2>.t.err && echo "$at" >>missed
+	layerpack -x x l >.t.out 2>.t.err || :
+	[ ! -d x ] || (cd x && find . -type f -exec sha256sum {} +) | sort |
+	    grep -v -x -F -f want >>wrong
+	rm -rf x
+	i=$((i + 1))
+done
+t 'every change is found' 1 test -s missed
+t 'no wrong byte is extracted' 1 test -s wrong
+cp whole l
+truncate -s $((size - 1)) l
+t 'a layer cut short' 1 layerpack -t l
+shows 'is in no format' 'not in a format that can be read lazily' .t.err
+t 'an archive' 1 layerpack --verify t.tar
+t 'nothing' 1 layerpack -t /dev/null
+t 'no file' 1 layerpack -t nowhere
+shows 'is named' 'nowhere: No such file' .t.err
+
+# An archive that differs from its index
+pack estargz t.tar
+printf 'unlike' | gzip -n >member
+{ cat member; cat l; } >shifted
+t 'an index for another place' 1 layerpack --verify shifted
+
+# Bounded memory, if nothing needs more by itself
+if ! sanitized layerpack; then
+	head -c 30000000 /dev/urandom >big
+	tar -cf b.tar big
+	pack zstd-chunked b.tar
+	t 'an address space of 200 MiB' 0 sh -c \
+	    'ulimit -v 204800; layerpack -p 2 --verify l && layerpack -p 2 -x x l'
+	same 'is enough' x/big big
+fi
+done_testing
