@@ -132,7 +132,7 @@ tar -cPf e.tar --transform 's,^evil/dir,../out,' evil/dir/file
 made_and_listed() { pack estargz e.tar && layerpack -t l; }
 t 'a path that leads out' 1 made_and_listed
 
-# Damage: every change is found, and only its file is lost
+# Damage: every change that matters is found, and only its file is lost
 pack estargz -c 64K t.tar
 size=$(stat -c %s l)
 cp l whole
@@ -144,8 +144,12 @@ while [ $i -le 20 ]; do
 	byte=$(od -An -tu1 -j $at -N 1 whole)
 	printf '%b' "\\0$(printf %o $((byte ^ 85)))" |
 	    dd of=l bs=1 seek=$at conv=notrunc 2>/dev/null
-	layerpack --verify l >.t.out 2>.t.err && echo "$at" >>missed
+	good=no
+	layerpack --verify l >.t.out 2>.t.err && good=yes
 	layerpack -x x l >.t.out 2>.t.err || :
+	# a byte of a member's header may not matter
+	[ $good = no ] || facts x 2>/dev/null | cmp -s - want ||
+	    echo "$at" >>missed
 	[ ! -d x ] || (cd x && find . -type f -exec sha256sum {} +) | sort |
 	    grep -v -x -F -f want >>wrong
 	rm -rf x

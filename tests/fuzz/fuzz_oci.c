@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/sys.h"
-#include "image/oci/oci.h"
+#include "image/oci/oci_edit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,51 @@ check(const struct oci_blob *b)
 {
 	if (strlen(b->hex) != OCI_HEX || strchr(b->hex, '/') != NULL)
 		abort();
+}
+
+/* Changes whatever can be changed; the result is still a document. */
+static void
+edit(struct oci_document *d, const char *list)
+{
+	static const struct oci_blob blob = { .size = 7, .hex =
+	    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" };
+	struct oci_descriptor x;
+	char why[OCI_WHY] = "";
+
+	for (size_t n = list == NULL ? 1 : oci_count(d, list); n-- > 0;) {
+		if (oci_get(d, list, n, &x, why) != 0)
+			continue;
+		check(&x.blob);
+		if (oci_set(d, list, n, &blob, "text/x") != 0 ||
+		    oci_annotate(d, list, n, "a", "b\n\"") != 0 ||
+		    oci_annotate(d, list, n, "a", NULL) != 0 ||
+		    oci_annotate(d, list, n, "c", "") != 0 ||
+		    oci_get(d, list, n, &x, why) != 0 || x.blob.size != 7 ||
+		    strcmp(x.media_type, "text/x") != 0)
+			abort();
+		if (list != NULL && n % 3 == 1)
+			oci_remove(d, list, n);
+	}
+}
+
+static void
+edit_all(struct oci_document *d)
+{
+	struct oci_document *again;
+	char why[OCI_WHY], *text;
+	size_t len, layers;
+
+	edit(d, NULL);
+	edit(d, OCI_LAYERS);
+	edit(d, OCI_MANIFESTS);
+	oci_set_diff_id(d, 0, "00");
+	layers = oci_count(d, OCI_LAYERS);
+	if (oci_write(d, &text, &len) != 0 ||
+	    oci_parse(&again, text, len, why) != 0 ||
+	    oci_count(again, OCI_LAYERS) != layers)
+		abort();
+	oci_free(again);
+	sys_free(text);
 }
 
 int
@@ -40,6 +85,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		if (oci_is_index(d) && memchr(data, '[', size) == NULL)
 			abort();
+		edit_all(d);
 		oci_free(d);
 	}
 	free(text);

@@ -5,18 +5,13 @@
 #include "image/oci/oci.h"
 
 #include "base/sys.h"
-#include "image/oci/json.h"
+#include "oci_json.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PREFIX "sha256:"
-#define TAG "org.opencontainers.image.ref.name"
-
-struct oci_document {
-	yajl_val root;
-};
 
 int
 oci_parse(struct oci_document **out, const char *text, size_t len,
@@ -52,8 +47,8 @@ oci_is_index(const struct oci_document *d)
 
 /* Descriptors */
 
-static int
-take_blob(yajl_val v, struct oci_blob *b, char why[OCI_WHY])
+int
+oci_take_blob(yajl_val v, struct oci_blob *b, char why[OCI_WHY])
 {
 	const char *digest = json_text(v, "digest");
 	yajl_val size = json_member(v, "size", yajl_t_number);
@@ -103,7 +98,8 @@ is_for(yajl_val v, const char *machine)
 static const char *
 tag_of(yajl_val v)
 {
-	return json_text(json_member(v, "annotations", yajl_t_object), TAG);
+	return json_text(json_member(v, "annotations", yajl_t_object),
+	    OCI_TAG);
 }
 
 static bool
@@ -156,7 +152,7 @@ oci_choose(const struct oci_document *d, const char *tag,
 		}
 	}
 	if (found == 1 || fitting == 1)
-		return take_blob(found == 1 ? any : ours, b, why);
+		return oci_take_blob(found == 1 ? any : ours, b, why);
 	tell_choice(all, found, tag, why);
 	return -ENOENT;
 }
@@ -179,7 +175,7 @@ oci_layers(const struct oci_document *d, struct oci_blob **layers,
 	if (*layers == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < *count; i++)
-		rc = take_blob(YAJL_GET_ARRAY(all)->values[i],
+		rc = oci_take_blob(YAJL_GET_ARRAY(all)->values[i],
 		    &(*layers)[i], why);
 	if (rc != 0) {
 		sys_free(*layers);

@@ -47,6 +47,11 @@ run(struct layerpack *p)
 	case LAYERPACK_EXTRACT: layerpack_extract(p); break;
 	case LAYERPACK_VERIFY: layerpack_verify(p); break;
 	case LAYERPACK_MAKE: layerpack_make(p); break;
+#ifdef COLDPRESS_OCI
+	case LAYERPACK_IMAGE: layerpack_image(p); break;
+#else
+	case LAYERPACK_IMAGE: break;
+#endif
 	case LAYERPACK_NONE: break;
 	}
 }

@@ -15,7 +15,7 @@
 
 enum layerpack_mode {
 	LAYERPACK_NONE, LAYERPACK_LIST, LAYERPACK_EXTRACT, LAYERPACK_VERIFY,
-	LAYERPACK_MAKE
+	LAYERPACK_MAKE, LAYERPACK_IMAGE
 };
 
 /* Long options for making a layer, which have no letter. */
@@ -42,6 +42,8 @@ struct layerpack_options {
 	bool has_digest;
 	uint8_t digest[LAYER_DIGEST];	/* expected of the index */
 	const char *source;
+	const char *image;		/* the layout to write */
+	const char *platform;		/* os/architecture, or NULL */
 	unsigned threads;
 	/* extraction */
 	const char *directory;
@@ -83,6 +85,13 @@ int layerpack_list(struct layerpack *p);
 int layerpack_extract(struct layerpack *p);
 int layerpack_verify(struct layerpack *p);
 int layerpack_make(struct layerpack *p);
+int layerpack_image(struct layerpack *p);
+
+/*
+ * The options that choose a mode exclude each other.  -1 to continue, or the
+ * status.
+ */
+int layerpack_set_mode(struct layerpack *p, enum layerpack_mode mode);
 
 /*
  * Takes an option for making a layer; then checks them together.  -1 to

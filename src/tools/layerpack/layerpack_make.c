@@ -28,10 +28,9 @@ fail(struct layerpack *p, const char *what, int rc)
 
 /* Reads the list of --order. */
 static int
-open_order(struct layerpack_make *m)
+open_order(struct layerpack *p, struct walk_order **order)
 {
-	struct layerpack *p = m->p;
-	const char *name = m->o->order;
+	const char *name = p->o.make.order;
 	size_t len, line = 0;
 	char *text;
 	int fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
@@ -40,8 +39,8 @@ open_order(struct layerpack_make *m)
 	if (fd >= 0)
 		sys_close(fd);
 	if (rc == 0)
-		rc = walk_order_read(&m->pack.order, text, len,
-		    m->o->null_ends, &line);
+		rc = walk_order_read(order, text, len, p->o.make.null_ends,
+		    &line);
 	if (rc == -EINVAL)
 		msg_error(&p->msg, "%s: line %zu is not a path, nor a number, "
 		    "a path, an offset and a length between tabs", name, line);
@@ -50,17 +49,15 @@ open_order(struct layerpack_make *m)
 	return rc;
 }
 
-/* A list of which nothing is in the archive is a mistake. */
-static int
-check_order(struct layerpack_make *m)
+int
+layerpack_check_order(struct layerpack *p, const struct walk_order *order)
 {
-	const struct walk_order *order = m->pack.order;
-	const char *missing = walk_order_missing(order);
+	const char *missing = order == NULL ? NULL : walk_order_missing(order);
 
 	if (missing == NULL || walk_order_found(order) > 0)
 		return 0;
-	msg_error(&m->p->msg, "%s: none of its paths is that of a file in the "
-	    "archive, as for example %s", m->o->order, missing);
+	msg_error(&p->msg, "%s: none of its paths is that of a file in the "
+	    "archive, as for example %s", p->o.make.order, missing);
 	return -ENOENT;
 }
 
@@ -74,17 +71,17 @@ tmpdir(const struct layerpack_make_options *o)
 	return dir == NULL || *dir == '\0' ? "/tmp" : dir;
 }
 
-static void
-set_options(struct layerpack_make *m)
+int
+layerpack_make_prepare(struct layerpack *p, struct pack_options *pack)
 {
-	const struct layerpack_make_options *o = m->o;
+	const struct layerpack_make_options *o = &p->o.make;
 
-	m->pack = (struct pack_options){ .kind = o->kind,
-		.threads = m->p->o.threads,
-		.level = (int)o->level, .chunk = o->chunk,
-		.min_chunk = o->min_chunk, .trace = !o->no_trace,
-		.no_tar_split = o->no_tar_split, .tmpdir = tmpdir(o),
-		.progress = &m->progress };
+	*pack = (struct pack_options){ .kind = o->kind,
+		.threads = p->o.threads, .level = (int)o->level,
+		.chunk = o->chunk, .min_chunk = o->min_chunk,
+		.trace = !o->no_trace, .no_tar_split = o->no_tar_split,
+		.tmpdir = tmpdir(o) };
+	return o->order == NULL ? 0 : open_order(p, &pack->order);
 }
 
 /* What the manifest of the image needs, on standard output. */
@@ -121,8 +118,8 @@ pack(struct layerpack_make *m, int in, const char *name)
 	m->wall_ns = sys_now_ns() - start;
 	if (rc != 0)
 		msg_error(&m->p->msg, "%s: %s", name, why);
-	else if (m->pack.order != NULL)
-		rc = check_order(m);
+	else
+		rc = layerpack_check_order(m->p, m->pack.order);
 	return rc;
 }
 
@@ -159,8 +156,8 @@ layerpack_make(struct layerpack *p)
 
 	if (in < 0)
 		return fail(p, name, in);
-	set_options(&m);
-	rc = m.o->order == NULL ? 0 : open_order(&m);
+	rc = layerpack_make_prepare(p, &m.pack);
+	m.pack.progress = &m.progress;
 	if (rc == 0)
 		rc = make(&m, in, name);
 	walk_order_free(m.pack.order);

@@ -21,6 +21,18 @@ struct layerpack_make {
 	uint64_t wall_ns;
 };
 
+/*
+ * Sets the options, and reads the list of --order, which must be freed with
+ * walk_order_free() in any case.  0, or -errno after reporting the error.
+ */
+int layerpack_make_prepare(struct layerpack *p, struct pack_options *pack);
+
+/*
+ * A list of which nothing was found is a mistake.  order may be NULL.  0, or
+ * -ENOENT after reporting it.
+ */
+int layerpack_check_order(struct layerpack *p, const struct walk_order *order);
+
 /* Prints the layer's row, to o->stats or standard error.  0 or -errno. */
 int layerpack_write_stats(const struct layerpack_make *m);
 

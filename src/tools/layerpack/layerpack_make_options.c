@@ -21,7 +21,9 @@ layerpack_make_option(struct layerpack *p, int opt)
 	case '0': o->null_ends = true; break;
 	case 'c': return options_size(&p->msg, "chunk size", &o->chunk);
 	case 'L': return options_int(&p->msg, "level", 0, 22, &o->level);
-	case 'o': p->o.mode = LAYERPACK_MAKE; o->output = optarg; break;
+	case 'o':
+		o->output = optarg;
+		return layerpack_set_mode(p, LAYERPACK_MAKE);
 	case 'T': o->tmpdir = optarg; break;
 	case LAYERPACK_MIN_CHUNK:
 		return options_size(&p->msg, "size", &o->min_chunk);
@@ -47,8 +49,8 @@ set_kind(struct layerpack *p)
 			p->o.make.kind = kinds[i];
 			return -1;
 		}
-	msg_error(&p->msg, "-o needs -F estargz or zstd-chunked%s%s",
-	    name == NULL ? "" : ", not ", name == NULL ? "" : name);
+	msg_error(&p->msg, "%s needs -F estargz or zstd-chunked%s%s",
+	    p->o.mode == LAYERPACK_IMAGE ? "--image" : "-o", name == NULL ? "" : ", not ", name == NULL ? "" : name);
 	return MSG_ERROR;
 }
 

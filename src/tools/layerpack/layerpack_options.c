@@ -21,6 +21,10 @@ const char layerpack_usage[] =
 "usage: layerpack -F format -o layer [-0fqv] [-c size] [-L level] [-p threads]\n"
 "                 [-T dir] [--min-chunk size] [--order list] [--no-trace]\n"
 "                 [--no-tar-split] [--stats[=file]] archive\n"
+#ifdef COLDPRESS_OCI
+"       layerpack --image -F format [--platform os/arch] [options of -o]\n"
+"                 layout[:tag] new-layout\n"
+#endif
 "       layerpack -t [-qv] [--csv | --json] [layer options] layer\n"
 "       layerpack -x dir [-fqv] [-p threads] [--no-xattrs]\n"
 "                 [--whiteouts keep|overlay] [layer options] layer\n"
@@ -57,12 +61,19 @@ static const char help[] =
 "      --no-tar-split     zstd-chunked: leave the archive's headers out\n"
 "      --stats[=FILE]     what it took, as a line of JSON\n"
 "  -T, --tmpdir DIR       for what --order has to hold back\n"
+#ifdef COLDPRESS_OCI
+"      --image            convert all layers of an OCI image layout, and write\n"
+"                         another\n"
+"      --platform OS/ARCH[/VARIANT]  only the images for it; default: all\n"
+#endif
 "\n"
 "  -q, -v                 say less; say more\n"
 "  -h, -V                 this help; versions\n";
 
-enum long_only { CSV = 256, JSON, INDEX_DIGEST, NO_XATTRS, VERIFY, WHITEOUTS,
-	ZTOC };
+enum long_only {
+	CSV = 256, IMAGE, INDEX_DIGEST, JSON, NO_XATTRS, PLATFORM, VERIFY,
+	WHITEOUTS, ZTOC
+};
 
 static const struct option long_options[] = {
 	{ "chunk", required_argument, NULL, 'c' },
@@ -71,6 +82,10 @@ static const struct option long_options[] = {
 	{ "force", no_argument, NULL, 'f' },
 	{ "format", required_argument, NULL, 'F' },
 	{ "help", no_argument, NULL, 'h' },
+#ifdef COLDPRESS_OCI
+	{ "image", no_argument, NULL, IMAGE },
+	{ "platform", required_argument, NULL, PLATFORM },
+#endif
 	{ "index-digest", required_argument, NULL, INDEX_DIGEST },
 	{ "json", no_argument, NULL, JSON },
 	{ "level", required_argument, NULL, 'L' },
@@ -137,9 +152,8 @@ set_whiteouts(struct layerpack *p)
 	return -1;
 }
 
-/* -t, -x and --verify exclude each other. */
-static int
-set_mode(struct layerpack *p, enum layerpack_mode mode)
+int
+layerpack_set_mode(struct layerpack *p, enum layerpack_mode mode)
 {
 	if (p->o.mode != LAYERPACK_NONE && p->o.mode != mode)
 		return options_usage(layerpack_usage);
@@ -160,15 +174,17 @@ take_option(struct layerpack *p, int opt)
 	case 'p':
 		return options_threads(&p->msg, THREADS_MAX, &p->o.threads);
 	case 'q': p->msg.quiet = true; break;
-	case 't': return set_mode(p, LAYERPACK_LIST);
+	case 't': return layerpack_set_mode(p, LAYERPACK_LIST);
 	case 'v': p->msg.verbose++; break;
 	case 'V': return layerpack_version(p);
-	case 'x': return set_mode(p, LAYERPACK_EXTRACT);
+	case 'x': return layerpack_set_mode(p, LAYERPACK_EXTRACT);
 	case CSV: return set_rows(p, TABLE_CSV);
-	case JSON: return set_rows(p, TABLE_JSON);
+	case IMAGE: return layerpack_set_mode(p, LAYERPACK_IMAGE);
 	case INDEX_DIGEST: return set_digest(p);
+	case JSON: return set_rows(p, TABLE_JSON);
 	case NO_XATTRS: p->o.no_xattrs = true; break;
-	case VERIFY: return set_mode(p, LAYERPACK_VERIFY);
+	case PLATFORM: p->o.platform = optarg; break;
+	case VERIFY: return layerpack_set_mode(p, LAYERPACK_VERIFY);
 	case WHITEOUTS: return set_whiteouts(p);
 	case ZTOC: p->o.side = optarg; break;
 	case '?': return MSG_ERROR;
@@ -181,15 +197,19 @@ int
 layerpack_parse(struct layerpack *p, int argc, char **argv)
 {
 	int opt, status = -1;
+	bool image;
 
 	while (status < 0 && (opt = options_next(&p->msg, argc, argv,
 	    "0c:fF:hL:o:p:qtT:vVx:", long_options)) != -1)
 		status = take_option(p, opt);
 	if (status >= 0)
 		return status;
-	if (p->o.mode == LAYERPACK_NONE || argc - optind != 1)
+	image = p->o.mode == LAYERPACK_IMAGE;
+	if (p->o.mode == LAYERPACK_NONE || argc - optind != 1 + image)
 		return options_usage(layerpack_usage);
 	p->o.threads = cpus_choose(p->o.threads, THREADS_MAX);
 	p->o.source = argv[optind];
-	return p->o.mode == LAYERPACK_MAKE ? layerpack_make_check(p) : -1;
+	p->o.image = argv[optind + image];
+	return image || p->o.mode == LAYERPACK_MAKE ?
+	    layerpack_make_check(p) : -1;
 }

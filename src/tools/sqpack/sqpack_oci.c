@@ -8,7 +8,6 @@
  */
 #include "sqpack_oci.h"
 
-#include "base/fdio.h"
 #include "base/sys.h"
 #include "image/squashfs/format.h"
 
@@ -16,7 +15,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -28,27 +26,11 @@ static int
 read_document(struct oci *o, const struct oci_blob *b,
     struct oci_document **d)
 {
-	const char *name = b == NULL ? "index.json" : b->hex;
-	char *text = NULL, why[OCI_WHY] = "";
-	size_t len = 0;
-	int fd = b != NULL ? oci_open_blob(o, b) :
-	    sys_openat(o->dir, name, O_RDONLY | O_CLOEXEC, 0);
-	int rc = fd < 0 ? fd : fdio_read_all(fd, OCI_DOCUMENT_MAX, &text, &len);
+	char why[OCI_WHY] = "";
+	int rc = oci_document_open(o->dir, b, d, why);
 
-	if (rc != 0)
-		rc = oci_refuse(o, name, strerror(-rc));
-	else if (b != NULL)
-		rc = oci_verify_blob(o, fd, b);
-	if (fd >= 0)
-		sys_close(fd);
-	if (rc == 0) {
-		rc = oci_parse(d, text, len, why);
-		if (rc != 0)
-			oci_refuse(o, name, rc == -ENOMEM ? strerror(ENOMEM) :
-			    why);
-	}
-	sys_free(text);
-	return rc;
+	return rc == 0 ? 0 : oci_refuse(o, b == NULL ? "index.json" : b->hex,
+	    why);
 }
 
 /* Follows an index to a manifest or to another index. */
@@ -201,50 +183,12 @@ sum_up(struct oci *o)
 
 /* Opening */
 
-static bool
-is_layout(const char *path)
-{
-	int dir = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY |
-	    O_CLOEXEC, 0);
-	int fd = dir < 0 ? dir : sys_openat(dir, "oci-layout", O_RDONLY |
-	    O_CLOEXEC, 0);
-
-	if (fd >= 0)
-		sys_close(fd);
-	if (dir >= 0)
-		sys_close(dir);
-	return fd >= 0;
-}
-
-/*
- * Splits layout:TAG.  Returns the path and sets *tag, to NULL if there is none.
- */
-static char *
-split(const char *source, const char **tag)
-{
-	const char *colon = strrchr(source, ':');
-	size_t len = strlen(source);
-	char *path;
-
-	*tag = NULL;
-	if (!is_layout(source) && colon != NULL) {
-		len = (size_t)(colon - source);
-		*tag = colon + 1;
-	}
-	path = sys_malloc(len + 1);
-	if (path != NULL) {
-		memcpy(path, source, len);
-		path[len] = '\0';
-	}
-	return path;
-}
-
 bool
 sqpack_is_oci(const char *source)
 {
 	const char *tag;
-	char *path = split(source, &tag);
-	bool found = path != NULL && is_layout(path);
+	char *path = oci_split(source, &tag);
+	bool found = path != NULL && oci_is_layout(path);
 
 	sys_free(path);
 	return found;
@@ -279,7 +223,7 @@ oci_open(struct sqpack *p, void **state, struct sqb_source *files)
 	if (o != NULL) {
 		o->p = p;
 		o->dir = -1;
-		o->path = split(p->o.source, &o->tag);
+		o->path = oci_split(p->o.source, &o->tag);
 		o->name = o->path == NULL ? NULL :
 		    sys_malloc(strlen(o->path) + OCI_NAME_MORE);
 	}

@@ -7,7 +7,7 @@
 
 #include "sqpack_archive.h"
 
-#include "image/oci/oci.h"
+#include "image/oci/oci_layout.h"
 
 struct oci {
 	struct sqpack *p;
@@ -34,14 +34,6 @@ struct oci {
 
 /* Reports what is wrong with a part of the layout.  Returns -EBADMSG. */
 int oci_refuse(struct oci *o, const char *what, const char *why);
-
-/*
- * The first opens a blob and returns its descriptor or -errno.  The second
- * compares the contents of an open one with its digest, and returns 0, or
- * -errno after reporting the error.
- */
-int oci_open_blob(struct oci *o, const struct oci_blob *b);
-int oci_verify_blob(struct oci *o, int fd, const struct oci_blob *b);
 
 /* Room for "layer N of M" after the layout's path in oci.name. */
 enum { OCI_NAME_MORE = 64 };

@@ -1,0 +1,53 @@
+/*
+ * oci_new.h - writing an OCI image layout, which appears complete or not at all
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Everything is written below a directory with a temporary name beside the one
+ * that the layout will have.  A struct oci_new belongs to one thread at a time,
+ * and must not be moved while it is open.
+ */
+#ifndef COLDPRESS_OCI_NEW_H
+#define COLDPRESS_OCI_NEW_H
+
+#include "base/output.h"
+#include "image/oci/oci.h"
+
+struct oci_new {
+	int parent, dir, blobs;		/* descriptors, or -1 */
+	char *name;			/* in parent */
+	char temp[64];			/* likewise, or "" */
+};
+
+/*
+ * Begins the layout path, which must not exist.  0, -EEXIST or -errno; it must
+ * be aborted or committed in any case.
+ */
+int oci_new_open(struct oci_new *n, const char *path);
+
+/*
+ * Begins a blob, to be written to o->fd, and ends it with its digest and size.
+ * 0 or -errno; only if the end fails is there nothing to abort.
+ */
+int oci_new_begin(struct oci_new *n, struct output *o);
+int oci_new_end(struct oci_new *n, struct output *o, const struct oci_blob *b);
+
+/* Writes len bytes as a blob, whose name and size are stored in b. */
+int oci_new_text(struct oci_new *n, const char *text, size_t len,
+    struct oci_blob *b);
+
+/*
+ * Copies a blob from the open directory of another layout.  0, -EBADMSG (its
+ * content does not match its digest) or -errno.
+ */
+int oci_new_copy(struct oci_new *n, int layout, const struct oci_blob *b);
+
+/*
+ * Writes index.json, syncs everything, and gives the layout its name.  0 or
+ * -errno, after which it must still be aborted.
+ */
+int oci_new_commit(struct oci_new *n, const char *index, size_t len);
+
+/* Removes what was not committed, and closes the descriptors. */
+void oci_new_abort(struct oci_new *n);
+
+#endif

@@ -1,0 +1,147 @@
+/*
+ * oci_layout.c - the files of an OCI image layout
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "image/oci/oci_layout.h"
+
+#include "base/fdio.h"
+#include "base/hex.h"
+#include "base/sys.h"
+#include "engine/digest/digest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PIECE = 1 << 20 };
+
+bool
+oci_is_layout(const char *path)
+{
+	int dir = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC, 0);
+	int fd = dir < 0 ? dir : sys_openat(dir, "oci-layout", O_RDONLY |
+	    O_CLOEXEC, 0);
+
+	if (fd >= 0)
+		sys_close(fd);
+	if (dir >= 0)
+		sys_close(dir);
+	return fd >= 0;
+}
+
+char *
+oci_split(const char *source, const char **tag)
+{
+	const char *colon = strrchr(source, ':');
+	size_t len = strlen(source);
+	char *path;
+
+	*tag = NULL;
+	if (!oci_is_layout(source) && colon != NULL) {
+		len = (size_t)(colon - source);
+		*tag = colon + 1;
+	}
+	path = sys_malloc(len + 1);
+	if (path != NULL) {
+		memcpy(path, source, len);
+		path[len] = '\0';
+	}
+	return path;
+}
+
+void
+oci_blob_name(const struct oci_blob *b, char name[OCI_BLOB_NAME])
+{
+	snprintf(name, OCI_BLOB_NAME, "blobs/sha256/%s", b->hex);
+}
+
+int
+oci_blob_open(int dir, const struct oci_blob *b)
+{
+	char name[OCI_BLOB_NAME];
+
+	oci_blob_name(b, name);
+	return sys_openat(dir, name, O_RDONLY | O_CLOEXEC, 0);
+}
+
+static int
+hash(int fd, struct digest *d, uint8_t *piece, uint8_t sum[DIGEST_MAX],
+    uint64_t *size)
+{
+	ssize_t n = 0;
+	int rc = digest_start(d);
+
+	for (*size = 0; rc == 0; *size += (uint64_t)n) {
+		n = fdio_pread(fd, piece, PIECE, (off_t)*size);
+		if (n <= 0)
+			break;
+		rc = digest_add(d, piece, (size_t)n);
+	}
+	if (rc == 0)
+		rc = n < 0 ? (int)n : digest_end(d, sum);
+	return rc;
+}
+
+int
+oci_blob_verify(int fd, const struct oci_blob *b)
+{
+	struct digest_algo *algo = NULL;
+	struct digest *d = NULL;
+	uint8_t *piece = sys_malloc(PIECE), sum[DIGEST_MAX];
+	char hex[OCI_HEX + 1] = "";
+	uint64_t size = 0;
+	int rc = piece == NULL ? -ENOMEM : digest_algo_open(&algo, "sha256");
+
+	if (rc == 0)
+		rc = digest_new(&d, algo);
+	if (rc == 0)
+		rc = hash(fd, d, piece, sum, &size);
+	digest_free(d);
+	digest_algo_close(algo);
+	sys_free(piece);
+	if (rc != 0)
+		return rc;
+	hex_write(hex, sum, OCI_HEX / 2);
+	return size == b->size && strcmp(hex, b->hex) == 0 ? 0 : -EBADMSG;
+}
+
+/* Reads a document; a blob must have its digest. */
+static int
+read_text(int dir, const struct oci_blob *b, char **text, size_t *len)
+{
+	int fd = b != NULL ? oci_blob_open(dir, b) :
+	    sys_openat(dir, "index.json", O_RDONLY | O_CLOEXEC, 0), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = fdio_read_all(fd, OCI_DOCUMENT_MAX, text, len);
+	if (rc == 0 && b != NULL) {
+		rc = oci_blob_verify(fd, b);
+		if (rc != 0)
+			sys_free(*text);
+	}
+	sys_close(fd);
+	return rc;
+}
+
+int
+oci_document_open(int dir, const struct oci_blob *b, struct oci_document **d,
+    char why[OCI_WHY])
+{
+	char *text;
+	size_t len;
+	int rc = read_text(dir, b, &text, &len);
+
+	if (rc != 0) {
+		snprintf(why, OCI_WHY, "%s", rc == -EBADMSG ? OCI_NOT_ITS :
+		    strerror(-rc));
+		return rc;
+	}
+	rc = oci_parse(d, text, len, why);
+	if (rc == -ENOMEM)
+		snprintf(why, OCI_WHY, "%s", strerror(ENOMEM));
+	sys_free(text);
+	return rc;
+}

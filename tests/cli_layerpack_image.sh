@@ -1,0 +1,219 @@
+#!/bin/sh
+# layerpack --image converts the layers of OCI layouts, and registries take it.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/oci.sh
+. "$SRC/tests/oci.sh"
+
+layerpack -h | grep -q -e --image || skip_all 'built without OCI'
+have sha256sum || skip_all 'no sha256sum'
+
+# values FILE NAME: the values of a member, one per line
+values() {
+	grep -o "\"$2\":\"[^\"]*\"" "$1" | sed 's/^[^:]*:"//; s/"$//'
+}
+
+# digests FILE: the digests in a document
+digests() {
+	grep -o 'sha256:[0-9a-f]\{64\}' "$1" | sed 's/^sha256://'
+}
+
+# is_whole LAYOUT: every blob has its digest, and every reference a blob
+is_whole() {
+	(cd "$1/blobs/sha256" && for f in *; do
+		printf '%s  %s\n' "$f" "$f"
+	done | sha256sum -c --quiet) || return 1
+	find "$1" -name '.*' | grep . && return 1
+	digests "$1/index.json" | while read -r hex; do
+		[ -e "$1/blobs/sha256/$hex" ] || return 1
+	done
+}
+
+# manifest_of LAYOUT [N]: the file of manifest N of its index
+manifest_of() {
+	printf '%s/blobs/sha256/%s' "$1" \
+	    "$(digests "$1/index.json" | sed -n "${2:-1}p")"
+}
+
+# layers_of LAYOUT [N]: the layers' digests, lowest first
+layers_of() {
+	sed 's/.*"layers":\[//' "$(manifest_of "$@")" |
+	    grep -o '"digest":"sha256:[0-9a-f]*"' | sed 's/.*sha256://; s/"//'
+}
+
+# archive LAYOUT DIGEST: the archive in a layer
+archive() {
+	case $(head -c 2 "$1/blobs/sha256/$2" | od -An -tx1) in
+	' 1f 8b') gzip -dc "$1/blobs/sha256/$2" ;;
+	' 28 b5') zstd -qdc "$1/blobs/sha256/$2" ;;
+	*) cat "$1/blobs/sha256/$2" ;;
+	esac
+}
+
+# tree_of LAYOUT: the names and contents of two layers, as tar has them
+tree_of() {
+	for hex in $(layers_of "$1" | head -n 2); do
+		mkdir t
+		archive "$1" "$hex" | tar -xf - -C t --exclude='*.landmark' \
+		    --exclude=stargz.index.json
+		(cd t && find . -printf '%P %y %m %l\n' | sort &&
+		    find . -type f -exec sha256sum {} + | sort)
+		rm -rf t
+	done
+}
+
+# diff_ids LAYOUT: whether the config has the digests of the archives
+diff_ids() {
+	config=$1/blobs/sha256/$(sed 's/"layers".*//' "$(manifest_of "$1")" |
+	    grep -o 'sha256:[0-9a-f]\{64\}' | sed 's/sha256://')
+	for hex in $(layers_of "$1" | head -n 2); do
+		archive "$1" "$hex" | sha256sum | cut -d' ' -f1
+	done >want
+	sed 's/.*"diff_ids"//' "$config" | grep -o 'sha256:[0-9a-f]\{64\}' |
+	    sed 's/sha256://' >got
+	cmp want got
+}
+
+mkdir -p 1/etc 2/usr
+seq 100000 >1/etc/large
+seq 10 >1/etc/small
+ln 1/etc/small 1/etc/hard
+: >2/.wh.etc
+ln -s nowhere 2/usr/soft
+seq 3000 >2/usr/file
+find 1 2 -exec touch -h -d '2001-09-09 01:46:40 UTC' {} +
+layer 1 gzip
+layer 2 tar
+layers="$layers,{\"mediaType\":\"application/vnd.in-toto+json\",$(blob 1/etc/small)}"
+manifest one
+tree_of layout >tree
+
+for format in estargz zstd-chunked; do
+	out=out-$format
+	t "$format" 0 layerpack --image -F $format layout $out
+	t "$format: all is there" 0 is_whole $out
+	t "$format: the digests of the archives" 0 diff_ids $out
+	for hex in $(layers_of $out | head -n 2); do
+		t "$format: a layer is good" 0 \
+		    layerpack --verify -F $format "$out/blobs/sha256/$hex"
+	done
+	is "$format: other layers stay" "$(layers_of $out | sed -n 3p)" \
+	    "$(layers_of layout | sed -n 3p)"
+	is "$format: the tag stays" "$(values $out/index.json \
+	    org.opencontainers.image.ref.name)" one
+	t "$format: and again" 1 layerpack --image -F $format layout $out
+	shows "is refused" 'File exists' .t.err
+	t "$format: by one thread" 0 layerpack -p 1 --image -F $format layout \
+	    again
+	t "$format: is the same" 0 diff -r $out again
+	rm -rf again
+done
+shows 'estargz: media types' \
+    '"mediaType":"application/vnd.oci.image.layer.v1.tar+gzip"' \
+    "$(manifest_of out-estargz)"
+shows 'the digest of the index' \
+    '"containerd.io/snapshot/stargz/toc.digest":"sha256:' \
+    "$(manifest_of out-estargz)"
+toc=$(values "$(manifest_of out-estargz)" \
+    containerd.io/snapshot/stargz/toc.digest | head -n 1)
+first=out-estargz/blobs/sha256/$(layers_of out-estargz | head -n 1)
+t 'which the layer has' 0 layerpack -t --index-digest "$toc" "$first"
+shows 'zstd:chunked: media types' \
+    '"mediaType":"application/vnd.oci.image.layer.v1.tar+zstd"' \
+    "$(manifest_of out-zstd-chunked)"
+shows 'where the index is' \
+    '"io.github.containers.zstd-chunked.manifest-position":"[0-9:]*:1"' \
+    "$(manifest_of out-zstd-chunked)"
+
+# From one format to the other
+t 'estargz to zstd:chunked' 0 layerpack --image -F zstd-chunked out-estargz \
+    both
+is 'annotations of the old format are gone' \
+    "$(grep -c stargz/toc.digest "$(manifest_of both)")" 0
+tree_of both >got
+grep -v -e landmark got >both.tree
+same 'the trees stay' both.tree tree
+
+# Several images, several platforms
+layers='' diffs=''
+layer 2 gzip
+manifest two ',"platform":{"os":"linux","architecture":"arm64"}'
+t 'two images' 0 layerpack --image -F estargz layout two
+t 'all is there' 0 is_whole two
+is 'in the same order' "$(values two/index.json \
+    org.opencontainers.image.ref.name | tr '\n' ' ')" 'one two '
+t 'one tag' 0 layerpack --image -F estargz layout:two tagged
+is 'is alone' "$(values tagged/index.json \
+    org.opencontainers.image.ref.name)" two
+t 'another platform' 1 layerpack --image -F estargz --platform linux/s390x \
+    layout:two none
+shows 'is not there' 'it has no image for that platform' .t.err
+t 'a tag that is not there' 1 layerpack --image -F estargz layout:x none
+shows 'says so' 'it has no image of that tag' .t.err
+
+# What cannot be converted leaves nothing
+hex=$(layers_of layout 2)
+cp "layout/blobs/sha256/$hex" kept
+printf x >>"layout/blobs/sha256/$hex"
+t 'a damaged blob' 1 layerpack --image -F estargz layout none
+shows 'is named' "$hex: its content does not match" .t.err
+cp kept "layout/blobs/sha256/$hex"
+sed 's/vnd.oci.image.layer.v1.tar+gzip/vnd.docker.image.rootfs.diff.tar.gzip/' \
+    "$(manifest_of layout 2)" >docker.json
+printf '{"schemaVersion":2,"manifests":[{%s}]}' "$(blob docker.json)" \
+    >layout/index.json
+t 'zstd in a manifest of Docker'\''s' 1 layerpack --image -F zstd-chunked \
+    layout none
+shows 'is refused' 'cannot have zstd' .t.err
+t 'gzip is not' 0 layerpack --image -F estargz layout docker
+for text in '' '{' '{"manifests":[{}]}' '{"manifests":[]}' \
+    "{\"manifests\":[{\"digest\":\"sha256:$hex\",\"size\":1}]}"; do
+	printf %s "$text" >layout/index.json
+	t "refused: $text" 1 layerpack --image -F estargz layout none
+	shows 'and named' '^layerpack: layout: [a-z0-9]' .t.err
+done
+t 'no layout' 1 layerpack --image -F estargz tree none
+t 'nowhere to write' 1 layerpack --image -F estargz out-estargz no/where
+is 'nothing is left' "$(find . -name none -o -name '.layout*')" ''
+
+# A registry
+if ! have skopeo || ! have docker-registry; then
+	skip 'pushing: there is no skopeo or no docker-registry'
+	done_testing
+fi
+cat >registry.yml <<EOF
+version: 0.1
+storage: { filesystem: { rootdirectory: $PWD/registry } }
+http: { addr: "127.0.0.1:0" }
+EOF
+docker-registry serve registry.yml >registry.log 2>&1 &
+pid=$!
+trap 'kill $pid 2>/dev/null' EXIT
+# the port, once it listens
+port() {
+	for link in "/proc/$pid/fd"/*; do
+		inode=$(readlink "$link" | sed -n 's/^socket:\[\(.*\)\]$/\1/p')
+		[ -z "$inode" ] || awk -v inode="$inode" '
+		$4 == "0A" && $10 == inode { sub(/.*:/, "", $2); print $2 }' \
+		    /proc/net/tcp
+	done | head -n 1
+}
+listens() { [ -n "$(port)" ]; }
+if ! (await listens); then
+	cat registry.log
+	skip 'pushing: the registry does not start'
+	done_testing
+fi
+to=docker://127.0.0.1:$(printf %d "0x$(port)")/test
+for format in estargz zstd-chunked; do
+	t "$format: pushed" 0 skopeo --insecure-policy copy --dest-tls-verify=false \
+	    "oci:out-$format:one" "$to:$format"
+	t "$format: and pulled" 0 skopeo --insecure-policy copy \
+	    --src-tls-verify=false "$to:$format" "oci:back-$format:one"
+	is "$format: the layers stay as they are" \
+	    "$(layers_of "back-$format")" "$(layers_of "out-$format")"
+done
+kill $pid
+trap - EXIT
+done_testing
