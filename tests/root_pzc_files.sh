@@ -123,15 +123,21 @@ else
 	skip 'there is no loop device'
 fi
 rm -f img img.gz keep.gz disk blk blk-link blk.gz other other.gz
-if mknod null c 1 3 2>/dev/null && : 2>/dev/null >null; then
+if mknod -m 622 null c 1 3 2>/dev/null && : 2>/dev/null >null; then
 	ln -s null null-link
+	touch -d '2002-03-04 05:06:07 UTC' null
 	for o in null null-link; do
 		t "-f -o $o, a character device" 0 pzc -f -o $o text
-		is "-f -o $o: it is kept" "$(node $o)" \
-		    "character special file 1:3 644 0"
+		t "-f -o $o, of standard input" 0 sh -c "pzc -f -o $o <text"
+		[ ! -x "$BIN/pzseek" ] ||
+		    t "pzseek -f -o $o" 0 sh -c \
+			"pzc -kf text && pzseek -f -o $o text.gz 9:99"
+		is "-f -o $o: it keeps its mode and times" \
+		    "$(node $o) $(stat -Lc %Y $o)" \
+		    "character special file 1:3 622 0 1015218367"
 	done
 	is 'the link to it is one' "$(stat -c %F null-link)" 'symbolic link'
-	rm -f null null-link
+	rm -f null null-link text.gz
 else
 	skip 'no devices can be made here'
 fi
