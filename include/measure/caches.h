@@ -13,14 +13,15 @@ int caches_may_drop(void);
 /*
  * Writes dirty pages to their devices, then drops the page cache, dentries and
  * inodes of all file systems.  An unresponsive file system would block the
- * caller for ever, so a child does the work: if it does not end, and the amount
- * of dirty data has not fallen for CACHES_PATIENCE_S seconds, the result is
- * -ETIMEDOUT and the child is left behind.  0, or -errno of what failed.
+ * caller for ever, so a child does the work: if it does not end, and nothing has
+ * been written for CACHES_PATIENCE_S seconds, or CACHES_LIMIT_S have passed, the
+ * result is -ETIMEDOUT and the child is left behind.  0, or -errno of what
+ * failed.
  *
  * To be called by one thread at a time, in a process that does not wait for
  * arbitrary children.
  */
-enum { CACHES_PATIENCE_S = 20 };
+enum { CACHES_PATIENCE_S = 20, CACHES_LIMIT_S = 600 };
 int caches_drop(void);
 
 /* Returns the meaning of -errno from the above, as the end of a sentence. */

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #define DROP "/proc/sys/vm/drop_caches"
+#define SECOND_NS UINT64_C(1000000000)
 
 enum { LOOK_MS = 2, LOOK_MAX_MS = 100, DESCRIPTORS = 1024 };
 
@@ -53,27 +55,41 @@ drop(void)
 	return -rc & 0x7f;
 }
 
-/* Returns how many KiB are dirty or under writeback; 0 if unknown. */
+/* Returns the number after a word in a file of /proc; 0 if there is none. */
 static uint64_t
-unwritten(void)
+value(const char *path, const char *word)
 {
-	static const char *const names[] = { "Dirty:", "Writeback:" };
-	char text[4096];
-	uint64_t sum = 0;
-	int fd = sys_openat(AT_FDCWD, "/proc/meminfo", O_RDONLY | O_CLOEXEC,
-	    0);
+	char text[8192];
+	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	ssize_t n = fd < 0 ? fd : fdio_read(fd, text, sizeof(text) - 1);
+	const char *p;
 
 	if (fd >= 0)
 		sys_close(fd);
 	text[n < 0 ? 0 : n] = '\0';
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *p = strstr(text, names[i]);
+	p = strstr(text, word);
+	return p == NULL ? 0 : strtoull(p + strlen(word), NULL, 10);
+}
 
-		if (p != NULL)
-			sum += strtoull(p + strlen(names[i]), NULL, 10);
-	}
-	return sum;
+/* How far the kernel has got with writing dirty pages. */
+struct writing {
+	uint64_t least_KiB;	/* that were left at any time */
+	uint64_t pages;		/* written since boot */
+};
+
+/* Whether it has got further. */
+static bool
+advances(struct writing *w)
+{
+	uint64_t left = value("/proc/meminfo", "\nDirty:") +
+	    value("/proc/meminfo", "\nWriteback:");
+	uint64_t pages = value("/proc/vmstat", "\nnr_written ");
+	bool further = left < w->least_KiB || pages != w->pages;
+
+	if (left < w->least_KiB)
+		w->least_KiB = left;
+	w->pages = pages;
+	return further;
 }
 
 static void
@@ -88,21 +104,19 @@ sleep_ms(unsigned ms)
 static int
 wait_for(pid_t child)
 {
-	uint64_t least = UINT64_MAX, since = sys_now_ns(), now;
+	struct writing writing = { .least_KiB = UINT64_MAX };
+	uint64_t start = sys_now_ns(), since = start, now;
 	unsigned pause = LOOK_MS;
 	int status;
 	pid_t got;
 
 	while ((got = waitpid(child, &status, WNOHANG)) == 0 ||
 	    (got == -1 && errno == EINTR)) {
-		uint64_t left = unwritten();
-
 		now = sys_now_ns();
-		if (left < least) {
-			least = left;
+		if (advances(&writing))
 			since = now;
-		}
-		if (now - since > CACHES_PATIENCE_S * UINT64_C(1000000000))
+		if (now - since > CACHES_PATIENCE_S * SECOND_NS ||
+		    now - start > CACHES_LIMIT_S * SECOND_NS)
 			return -ETIMEDOUT;
 		sleep_ms(pause);
 		pause = 2 * pause < LOOK_MAX_MS ? 2 * pause : LOOK_MAX_MS;
