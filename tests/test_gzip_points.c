@@ -20,7 +20,7 @@ struct file {
 	size_t plain_len, packed_len, read_at, step, taken_len;
 	struct gzip_point points[POINTS];
 	uint8_t windows[POINTS][GZIP_WINDOW];
-	size_t count;
+	size_t count, sparse_count, zeros;
 };
 
 static struct file *
@@ -92,15 +92,36 @@ point(void *arg, const struct gzip_point *p)
 	return 0;
 }
 
+/* The sparse window replaces the whole one. */
+static int
+sparse(void *arg, const uint8_t *window, size_t len)
+{
+	struct file *f = arg;
+	uint8_t *whole = f->windows[f->count - 1];
+
+	assert_int_equal(f->sparse_count + 1, f->count);
+	f->sparse_count++;
+	assert_int_equal(len, f->points[f->count - 1].window_len);
+	for (size_t i = 0; i < len; i++) {
+		assert_true(window[i] == whole[i] || window[i] == 0);
+		f->zeros += window[i] == 0;
+	}
+	memcpy(whole, window, len);
+	return 0;
+}
+
 /* Reads everything: the result of the last call, and the length in *made. */
 static ssize_t
 read_file(struct file *f, uint64_t spacing, size_t *made)
 {
-	struct gzip_points_source s = { give, taken, point, f, spacing };
+	struct gzip_points_source s = { .read = give, .taken = taken,
+		.point = point, .sparse = sparse, .arg = f,
+		.spacing = spacing };
 	struct gzip_points *g;
 	ssize_t n;
 
 	f->read_at = f->taken_len = f->count = *made = 0;
+	f->sparse_count = f->zeros = 0;
 	assert_int_equal(gzip_points_open(&g, &s), 0);
 	while ((n = gzip_points_read(g, f->again + *made,
 	    PLAIN + 1 - *made)) > 0)
@@ -150,6 +171,8 @@ check(struct file *f, size_t least)
 		assert_int_equal(f->taken_len, f->packed_len);
 		assert_memory_equal(f->taken, f->packed, f->packed_len);
 		assert_true(f->count >= least);
+		assert_int_equal(f->sparse_count, f->count);
+		assert_true(f->zeros > f->count * 1000);
 		assert_int_equal(f->points[0].out, 0);
 		for (size_t k = 1; k < f->count; k++)
 			assert_true(f->points[k].out - f->points[k - 1].out >

@@ -39,6 +39,13 @@ enum { INFLATER_BLOCK = 3 };
 void inflater_stop_after(struct inflater *f, size_t made);
 
 /*
+ * Makes runs set to 1, from now on until used_end is NULL again, the flag
+ * used_end[-n] of every byte that they copy from the data before them, n being
+ * its distance from the beginning of the run, at most INFLATER_WINDOW.
+ */
+void inflater_mark(struct inflater *f, uint8_t *used_end);
+
+/*
  * How many bits have been taken from the input without being decoded.  If the
  * number is no multiple of 8, the first of them are the most significant ones
  * of a byte.

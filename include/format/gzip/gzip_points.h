@@ -45,6 +45,12 @@ struct gzip_points_source {
 	 * last.  The window is valid during the call.  0 or -errno.
 	 */
 	int (*point)(void *arg, const struct gzip_point *p);
+	/*
+	 * NULL, or called once for each point, before the next one or at the
+	 * end: its window, in which all bytes are zero that the data up to the
+	 * next point does not refer to.  0 or -errno.
+	 */
+	int (*sparse)(void *arg, const uint8_t *window, size_t len);
 	void *arg;
 	uint64_t spacing;
 };

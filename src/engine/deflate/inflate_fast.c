@@ -120,6 +120,8 @@ inflate_copy_window(struct inflate_place *p, size_t distance, size_t len)
 	size_t n = back < len ? back : len;
 
 	memcpy(p->out, p->window_end - back, n);
+	if (p->used_end != NULL)
+		memset(p->used_end - back, 1, n);
 	p->out += n;
 	while (n++ < len) {
 		*p->out = *(p->out - distance);

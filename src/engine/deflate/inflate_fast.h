@@ -24,6 +24,8 @@ struct inflate_place {
 	const uint8_t *begin;		/* start of the output before out */
 	const uint8_t *window_end;	/* output before begin, up to here, */
 	size_t window_len;		/* and its length */
+	uint8_t *used_end;		/* NULL, or the end of flags that are
+					 * set for what is copied from it */
 };
 
 enum inflate_why {

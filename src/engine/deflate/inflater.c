@@ -89,6 +89,12 @@ inflater_stop_after(struct inflater *f, size_t made)
 	f->stop_after = made;
 }
 
+void
+inflater_mark(struct inflater *f, uint8_t *used_end)
+{
+	f->at.used_end = used_end;
+}
+
 unsigned
 inflater_ahead(const struct inflater *f)
 {

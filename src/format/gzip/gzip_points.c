@@ -25,8 +25,19 @@ enum {
 	KEPT = 8		/* bytes of input that a point may precede */
 };
 
+/* The window of the last point, until it is known which bytes are needed. */
+struct sparse {
+	bool open;
+	uint64_t out;			/* of the point */
+	size_t len;
+	uint8_t window[GZIP_WINDOW];
+	/* flags of the window, and of as many bytes after it */
+	uint8_t used[2 * GZIP_WINDOW];
+};
+
 struct gzip_points {
 	struct gzip_points_source source;
+	struct sparse *sparse;		/* NULL: not wanted */
 	int (*step)(struct gzip_points *g);
 	struct inflater *inflater;
 	/* the file */
@@ -80,6 +91,50 @@ refill(struct gzip_points *g)
 	return 0;
 }
 
+/* Windows */
+
+static void
+begin_sparse(struct gzip_points *g, const struct gzip_point *p)
+{
+	struct sparse *s = g->sparse;
+
+	s->open = true;
+	s->out = p->out;
+	s->len = p->window_len;
+	memcpy(s->window, p->window, p->window_len);
+	memset(s->used, 0, sizeof(s->used));
+}
+
+static int
+end_sparse(struct gzip_points *g)
+{
+	struct sparse *s = g->sparse;
+
+	if (s == NULL || !s->open)
+		return 0;
+	s->open = false;
+	inflater_mark(g->inflater, NULL);
+	for (size_t i = 0; i < s->len; i++)
+		if (!s->used[GZIP_WINDOW - s->len + i])
+			s->window[i] = 0;
+	return g->source.sparse(g->source.arg, s->window, s->len);
+}
+
+/* Before a run: only 32 KiB of data can refer to the window. */
+static int
+mark(struct gzip_points *g)
+{
+	struct sparse *s = g->sparse;
+	uint64_t since = s == NULL ? 0 : g->out_total - s->out;
+
+	if (s == NULL || !s->open)
+		return 0;
+	if (since >= GZIP_WINDOW)
+		return end_sparse(g);
+	inflater_mark(g->inflater, s->used + GZIP_WINDOW + since);
+	return 0;
+}
+
 /* Points */
 
 static int
@@ -95,7 +150,13 @@ report_point(struct gzip_points *g)
 	int rc = tell(g, at);
 
 	g->last = g->out_total;
-	return rc != 0 ? rc : g->source.point(g->source.arg, &p);
+	if (rc == 0)
+		rc = end_sparse(g);
+	if (rc == 0)
+		rc = g->source.point(g->source.arg, &p);
+	if (rc == 0 && g->sparse != NULL)
+		begin_sparse(g, &p);
+	return rc;
 }
 
 /* Members: each step returns 1, 0 at the end of the file, or -errno. */
@@ -117,8 +178,10 @@ step_header(struct gzip_points *g)
 	}
 	if (rc != 0 || found < 0)
 		return rc != 0 ? rc : found;
-	if (found == 0 && g->in_at == g->in_len && g->base + g->in_at > 0)
-		return tell(g, g->in_len);
+	if (found == 0 && g->in_at == g->in_len && g->base + g->in_at > 0) {
+		rc = tell(g, g->in_len);
+		return rc != 0 ? rc : end_sparse(g);
+	}
 	if (found == 0)
 		return g->eof ? -ENODATA : -EBADMSG;
 	g->in_at += h.len;
@@ -181,6 +244,8 @@ step_body(struct gzip_points *g)
 	uint64_t since = g->out_total - g->last;
 	int rc = g->in_at == g->in_len && !g->eof ? refill(g) : 0;
 
+	if (rc == 0)
+		rc = mark(g);
 	if (rc != 0)
 		return rc;
 	keep_window(g);
@@ -213,6 +278,10 @@ gzip_points_open(struct gzip_points **out,
 	g->source = *source;
 	g->step = step_header;
 	rc = inflater_open(&g->inflater);
+	if (rc == 0 && source->sparse != NULL) {
+		g->sparse = sys_calloc(1, sizeof(*g->sparse));
+		rc = g->sparse == NULL ? -ENOMEM : 0;
+	}
 	if (rc != 0)
 		gzip_points_close(g);
 	else
@@ -226,6 +295,7 @@ gzip_points_close(struct gzip_points *g)
 	if (g == NULL)
 		return;
 	inflater_close(g->inflater);
+	sys_free(g->sparse);
 	sys_free(g);
 }
 
