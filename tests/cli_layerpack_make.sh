@@ -32,14 +32,6 @@ unpacked() {
 	    --exclude=stargz.index.json 2>/dev/null
 }
 
-# tree_of DIR: names, attributes and contents
-tree_of() {
-	(cd "$1" && find . ! -type p ! -type d -printf \
-	    '%P %y %m %s %U %G %T@ %l %n\n' | sort &&
-	    find . -type d -printf '%P %m\n' | sort &&
-	    find . -type f -exec sha256sum {} + | sort)
-}
-
 nasty_tree
 mkdir tree/etc
 truncate -s 700000 tree/comb

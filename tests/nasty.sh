@@ -37,3 +37,11 @@ nasty_tree() {
 	touch -d '2001-09-09 01:46:40 UTC' tree/a/large tree/mode
 	touch -d '1960-01-01 UTC' tree/a/b/tail
 }
+
+# tree_of DIR: names, attributes and contents
+tree_of() {
+	(cd "$1" && find . ! -type p ! -type d -printf \
+	    '%P %y %m %s %U %G %T@ %l %n\n' | sort &&
+	    find . -type d -printf '%P %m\n' | sort &&
+	    find . -type f -exec sha256sum {} + | sort)
+}

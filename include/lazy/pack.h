@@ -19,6 +19,13 @@
 struct progress;
 struct walk_order;
 
+/* What a ztoc has for each span of a gzip layer. */
+enum pack_windows {
+	PACK_WINDOWS_RAW,		/* 32 KiB of data, as SOCI's */
+	PACK_WINDOWS_PACKED		/* the same compressed, outside the
+					 * index */
+};
+
 struct pack_options {
 	enum layer_kind kind;
 	unsigned threads;		/* at least 1 */
@@ -38,6 +45,7 @@ struct pack_options {
 	 * whole.
 	 */
 	bool no_tar_split;
+	enum pack_windows windows;	/* ztoc only */
 	const char *tmpdir;		/* for what has to wait */
 	struct progress *progress;	/* of the archive; NULL: none */
 };

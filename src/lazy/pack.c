@@ -8,6 +8,7 @@
 #include "format/tar/tar_archive.h"
 #include "pack_order.h"
 #include "pack_trace.h"
+#include "ztoc_pack.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,9 +25,11 @@ pack_format_of(enum layer_kind kind)
 struct pack_levels
 pack_levels(enum layer_kind kind)
 {
+	static const struct pack_levels ztoc = { 1, 19, ZTOC_LEVEL };
 	const struct pack_format *f = pack_format_of(kind);
 
-	return f == NULL ? (struct pack_levels){ 0 } : f->levels;
+	return kind == LAYER_ZTOC ? ztoc :
+	    f == NULL ? (struct pack_levels){ 0 } : f->levels;
 }
 
 uint64_t
@@ -34,7 +37,12 @@ pack_chunk(const struct pack_options *o)
 {
 	const struct pack_format *f = pack_format_of(o->kind);
 
-	return o->chunk != 0 || f == NULL ? o->chunk : f->chunk;
+	if (o->chunk != 0)
+		return o->chunk;
+	if (o->kind == LAYER_ZTOC)
+		return o->windows == PACK_WINDOWS_PACKED ? ZTOC_SPAN_PACKED :
+		    ZTOC_SPAN;
+	return f == NULL ? 0 : f->chunk;
 }
 
 /* The pipeline's own input is empty: fill reads from elsewhere. */
@@ -210,6 +218,8 @@ pack_layer(const struct pack_options *o, int in, int out,
 
 	*why = '\0';
 	*r = (struct pack_result){ 0 };
+	if (o->kind == LAYER_ZTOC)
+		return ztoc_pack(o, in, out, r, why);
 	if (p.format == NULL) {
 		snprintf(why, LAYER_WHY, "this format cannot be written");
 		return -EINVAL;

@@ -125,9 +125,12 @@ parse(struct layer *l, struct ztoc *z, char why[LAYER_WHY])
 {
 	struct flatbuf b = { z->data, z->len };
 	struct flatbuf_table root, toc, compression;
+	struct flatbuf_bytes version;
 	uint64_t stored = 0;
 	int rc = flatbuf_root(&b, &root);
 
+	if (rc == 0)
+		rc = flatbuf_string(&root, ZTOC_VERSION, &version);
 	if (rc == 0)
 		rc = flatbuf_u64(&root, ZTOC_STORED, &stored);
 	if (rc == 0)
@@ -138,6 +141,10 @@ parse(struct layer *l, struct ztoc *z, char why[LAYER_WHY])
 		rc = flatbuf_table(&root, ZTOC_TOC, &toc);
 	if (rc != 0)
 		return layer_refuse(why, rc, "its ztoc is damaged");
+	if (version.len != strlen(ZTOC_THE_VERSION) ||
+	    memcmp(version.data, ZTOC_THE_VERSION, version.len) != 0)
+		return layer_refuse(why, -EBADMSG, "its ztoc does not have "
+		    "version " ZTOC_THE_VERSION);
 	if (stored != l->size)
 		return layer_refuse(why, -EBADMSG, "its ztoc is that of a "
 		    "layer of %llu bytes; this one has %llu",

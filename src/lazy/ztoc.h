@@ -45,8 +45,9 @@
  *
  * Points have for each span its two offsets, the bits, the length of its frame
  * (u32) and the SHA-256 of that (32 bytes); the frames follow each other.  What
- * a window lacks to 32 KiB is before it and is not needed.  A reader thus
- * fetches the index, which is small, and with each span its window.
+ * a window lacks to 32 KiB is before it and is not needed; bytes that the span
+ * does not refer to are zero.  A reader thus fetches the index, which is small,
+ * and with each span its window.
  */
 #ifndef COLDPRESS_LAZY_ZTOC_H
 #define COLDPRESS_LAZY_ZTOC_H
@@ -86,6 +87,7 @@ enum {
 	ZTOC_SPAN_PACKED = 256 << 10		/* the same, packed windows */
 };
 #define ZTOC_MAGIC UINT64_C(0x314e4957434f545a)	/* "ZTOCWIN1" */
+#define ZTOC_THE_VERSION "0.9"
 #define ZTOC_TYPES { "reg", "hardlink", "symlink", "char", "block", "dir", \
 	"fifo" }				/* by enum tar_type */
 #define ZTOC_XATTR "SCHILY.xattr."

@@ -39,6 +39,9 @@ struct ztoc {
 struct layer_range ztoc_span_range(const struct layer *l,
     const struct ztoc *z, size_t i);
 
+/* Says that something in the index is wrong: -EBADMSG. */
+int ztoc_damaged(char why[LAYER_WHY], const char *what);
+
 /* Fetches the index into z.  0 or -errno, with a clause in why. */
 int ztoc_fetch(struct layer *l, struct ztoc *z,
     const struct layer_expect *e, char why[LAYER_WHY]);

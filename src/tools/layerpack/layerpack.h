@@ -20,8 +20,9 @@ enum layerpack_mode {
 
 /* Long options for making a layer, which have no letter. */
 enum layerpack_make_only {
-	LAYERPACK_MIN_CHUNK = 512, LAYERPACK_NO_TAR_SPLIT, LAYERPACK_NO_TRACE,
-	LAYERPACK_ORDER, LAYERPACK_STATS
+	LAYERPACK_MIN_CHUNK = 512, LAYERPACK_MIN_LAYER,
+	LAYERPACK_NO_TAR_SPLIT, LAYERPACK_NO_TRACE, LAYERPACK_ORDER,
+	LAYERPACK_STATS, LAYERPACK_WINDOWS
 };
 
 struct layerpack_make_options {
@@ -29,7 +30,8 @@ struct layerpack_make_options {
 	const char *output;
 	const char *order, *tmpdir, *stats;	/* or NULL */
 	int64_t level;			/* -1: the format's default */
-	uint64_t chunk, min_chunk;
+	uint64_t chunk, min_chunk, min_layer;
+	const char *windows;		/* raw, packed, or NULL */
 	bool null_ends, no_trace, no_tar_split;
 };
 

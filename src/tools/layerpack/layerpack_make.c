@@ -81,6 +81,8 @@ layerpack_make_prepare(struct layerpack *p, struct pack_options *pack)
 		.chunk = o->chunk, .min_chunk = o->min_chunk,
 		.trace = !o->no_trace, .no_tar_split = o->no_tar_split,
 		.tmpdir = tmpdir(o) };
+	if (o->windows != NULL && strcmp(o->windows, "packed") == 0)
+		pack->windows = PACK_WINDOWS_PACKED;
 	return o->order == NULL ? 0 : open_order(p, &pack->order);
 }
 
@@ -96,7 +98,12 @@ print_result(const struct layerpack_make *m)
 	hex_write(hex, r->blob_digest, LAYER_DIGEST);
 	printf("digest sha256:%s\nsize %" PRIu64 "\n", hex, r->blob_size);
 	hex_write(hex, r->content_digest, LAYER_DIGEST);
-	printf("diff_id sha256:%s\n", hex);
+	if (m->pack.kind != LAYER_ZTOC) {
+		printf("diff_id sha256:%s\n", hex);
+	} else {
+		hex_write(hex, r->index_digest, LAYER_DIGEST);
+		printf("index_digest sha256:%s\n", hex);
+	}
 	for (size_t i = 0; i < n; i++)
 		printf("annotation %s=%s\n", a[i].name, a[i].value);
 }
@@ -144,6 +151,20 @@ make(struct layerpack_make *m, int in, const char *name)
 	return 0;
 }
 
+/* Whether the layer is below --min-layer, which only a file's size says. */
+static bool
+is_small(const struct layerpack_make *m, int in, const char *name)
+{
+	struct stat st;
+
+	if (m->o->min_layer == 0 || sys_fstat(in, &st) != 0 ||
+	    !S_ISREG(st.st_mode) || (uint64_t)st.st_size >= m->o->min_layer)
+		return false;
+	msg_note(&m->p->msg, "%s: %jd bytes are less than --min-layer: no "
+	    "ztoc is made", name, (intmax_t)st.st_size);
+	return true;
+}
+
 int
 layerpack_make(struct layerpack *p)
 {
@@ -158,7 +179,7 @@ layerpack_make(struct layerpack *p)
 		return fail(p, name, in);
 	rc = layerpack_make_prepare(p, &m.pack);
 	m.pack.progress = &m.progress;
-	if (rc == 0)
+	if (rc == 0 && !is_small(&m, in, name))
 		rc = make(&m, in, name);
 	walk_order_free(m.pack.order);
 	if (!from_stdin)

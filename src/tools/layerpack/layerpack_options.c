@@ -20,7 +20,8 @@ enum { THREADS_MAX = 1024 };
 const char layerpack_usage[] =
 "usage: layerpack -F format -o layer [-0fqv] [-c size] [-L level] [-p threads]\n"
 "                 [-T dir] [--min-chunk size] [--order list] [--no-trace]\n"
-"                 [--no-tar-split] [--stats[=file]] archive\n"
+"                 [--no-tar-split] [--windows raw|packed] [--min-layer size]\n"
+"                 [--stats[=file]] archive\n"
 #ifdef COLDPRESS_OCI
 "       layerpack --image -F format [--platform os/arch] [options of -o]\n"
 "                 layout[:tag] new-layout\n"
@@ -36,7 +37,8 @@ static const char help[] =
 "Makes, lists, extracts and verifies layers of container images whose index\n"
 "allows files to be read without the rest of the layer.\n"
 "\n"
-"  -F, --format FORMAT    estargz or zstd-chunked; default: what it is in\n"
+"  -F, --format FORMAT    estargz, zstd-chunked or ztoc; default: what\n"
+"                         it is in\n"
 "  -f, --force            replace files that are there\n"
 "  -p, --threads N        that run (default: the CPUs)\n"
 "  -t, --list             the entries; -v: as tar -tv\n"
@@ -52,13 +54,17 @@ static const char help[] =
 "\n"
 "Makes a layer from a tar archive, compressed or not (-: standard input):\n"
 "  -o, --output FILE      the layer; -F is then needed\n"
-"  -c, --chunk SIZE       bytes of a file in a unit (4M; zstd-chunked 1M)\n"
+"  -c, --chunk SIZE       bytes of a file in a unit (4M; zstd-chunked 1M; ztoc\n"
+"                         with packed windows 256K)\n"
 "  -L, --level N          of the compressor (estargz 9; zstd-chunked 10)\n"
 "      --min-chunk SIZE   small files share a unit up to this size\n"
 "      --order LIST       files to put first, for example by touchlog\n"
 "  -0, --null             paths in LIST end with NUL\n"
 "      --no-trace         do not store once more what LIST names\n"
 "      --no-tar-split     zstd-chunked: leave the archive's headers out\n"
+"      --windows KIND     ztoc: raw, as SOCI has them (default); packed:\n"
+"                         compressed, and fetched when needed\n"
+"      --min-layer SIZE   ztoc: none, and no error, for a smaller layer\n"
 "      --stats[=FILE]     what it took, as a line of JSON\n"
 "  -T, --tmpdir DIR       for what --order has to hold back\n"
 #ifdef COLDPRESS_OCI
@@ -91,6 +97,7 @@ static const struct option long_options[] = {
 	{ "level", required_argument, NULL, 'L' },
 	{ "list", no_argument, NULL, 't' },
 	{ "min-chunk", required_argument, NULL, LAYERPACK_MIN_CHUNK },
+	{ "min-layer", required_argument, NULL, LAYERPACK_MIN_LAYER },
 	{ "no-tar-split", no_argument, NULL, LAYERPACK_NO_TAR_SPLIT },
 	{ "no-trace", no_argument, NULL, LAYERPACK_NO_TRACE },
 	{ "no-xattrs", no_argument, NULL, NO_XATTRS },
@@ -105,6 +112,7 @@ static const struct option long_options[] = {
 	{ "verify", no_argument, NULL, VERIFY },
 	{ "version", no_argument, NULL, 'V' },
 	{ "whiteouts", required_argument, NULL, WHITEOUTS },
+	{ "windows", required_argument, NULL, LAYERPACK_WINDOWS },
 	{ "ztoc", required_argument, NULL, ZTOC },
 	{ NULL, 0, NULL, 0 }
 };

@@ -43,8 +43,10 @@ put_options(struct table *t, const struct pack_options *o)
 }
 
 static void
-put_result(struct table *t, const struct pack_result *r)
+put_result(struct table *t, const struct layerpack_make *m)
 {
+	const struct pack_result *r = &m->result;
+
 	table_int(t, (int64_t)r->entries);
 	table_int(t, (int64_t)r->units);
 	table_int(t, (int64_t)r->files_B);
@@ -60,7 +62,11 @@ put_result(struct table *t, const struct pack_result *r)
 	table_int(t, (int64_t)r->trace_length);
 	table_int(t, (int64_t)r->trace_content);
 	put_digest(t, r->blob_digest);
-	put_digest(t, r->content_digest);
+	/* of a ztoc's layer it is not computed */
+	if (m->pack.kind == LAYER_ZTOC)
+		table_none(t);
+	else
+		put_digest(t, r->content_digest);
 	put_digest(t, r->index_digest);
 }
 
@@ -98,7 +104,7 @@ layerpack_write_stats(const struct layerpack_make *m)
 	if (rc != 0)
 		return rc;
 	put_options(t, &m->pack);
-	put_result(t, &m->result);
+	put_result(t, m);
 	put_times(t, m);
 	rc = table_end(t);
 	e = table_close(t);

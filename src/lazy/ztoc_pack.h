@@ -1,0 +1,112 @@
+/*
+ * ztoc_pack.h - declarations shared by the parts that write a ztoc
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_LAZY_ZTOC_PACK_H
+#define COLDPRESS_LAZY_ZTOC_PACK_H
+
+#include "flatbuf.h"
+#include "lazy/pack.h"
+#include "ztoc.h"
+
+#include <stdbool.h>
+
+enum { ZTOC_LEVEL = 9 };		/* of the windows and the index */
+
+/* As pack_layer(), for LAYER_ZTOC. */
+int ztoc_pack(const struct pack_options *o, int in, int out,
+    struct pack_result *r, char why[LAYER_WHY]);
+
+/* The entries */
+
+struct ztoc_entries;
+
+int ztoc_entries_open(struct ztoc_entries **x, const char *tmpdir);
+void ztoc_entries_close(struct ztoc_entries *x);	/* may be NULL */
+
+/*
+ * Adds an entry.  0; -EINVAL, with a clause in why, for what the index cannot
+ * represent; or -errno.
+ */
+int ztoc_entries_add(struct ztoc_entries *x, const struct tar_entry *e,
+    bool packed, char why[LAYER_WHY]);
+uint64_t ztoc_entries_count(const struct ztoc_entries *x);
+
+/* Writes the Toc and everything in it; *at is its position.  0 or -errno. */
+int ztoc_entries_write(struct ztoc_entries *x, struct flatbuf_writer *w,
+    uint32_t *at);
+
+/* The spans */
+
+struct ztoc_spans;
+struct ztoc_output;
+
+struct ztoc_spans_options {
+	uint64_t span;
+	bool plain;			/* the layer is not compressed */
+	bool packed;
+	int level;			/* of the windows' compression */
+	const char *tmpdir;
+	struct ztoc_output *out;	/* takes packed windows at once */
+};
+
+int ztoc_spans_open(struct ztoc_spans **s,
+    const struct ztoc_spans_options *o);
+void ztoc_spans_close(struct ztoc_spans *s);		/* may be NULL */
+
+/* The next bytes of the layer, and a point; see format/gzip/gzip_points.h. */
+struct gzip_point;
+int ztoc_spans_taken(void *spans, const uint8_t *data, size_t len);
+int ztoc_spans_point(void *spans, const struct gzip_point *p);
+int ztoc_spans_window(void *spans, const uint8_t *window, size_t len);
+
+/* After the end of the layer: 0 or -errno. */
+int ztoc_spans_end(struct ztoc_spans *s);
+uint64_t ztoc_spans_count(const struct ztoc_spans *s);
+uint64_t ztoc_spans_stored(const struct ztoc_spans *s);	/* bytes of the layer */
+
+/* Writes the Compression; *at is its position.  0 or -errno. */
+int ztoc_spans_write(struct ztoc_spans *s, struct flatbuf_writer *w,
+    uint32_t *at);
+
+/* The file, hashed */
+
+struct digest;
+struct ztoc_output {
+	int fd;
+	uint64_t len;
+	struct digest *digest;		/* of all of it */
+};
+
+/* As flatbuf_finish() wants it: 0 or -errno. */
+int ztoc_output_put(void *output, const void *data, size_t len);
+
+/* All of it */
+
+enum { ZTOC_HEAD = 4 };		/* bytes that tell how a layer is compressed */
+
+/* A layer whose ztoc is made. */
+struct ztoc_job {
+	const struct pack_options *o;
+	struct pack_result *r;
+	char *why;
+	bool plain, packed;
+	int in;
+	uint8_t head[ZTOC_HEAD];		/* the first bytes, read ahead */
+	size_t head_at, head_len;
+	struct digest_algo *sha256;
+	struct ztoc_output out;
+	struct ztoc_entries *entries;
+	struct ztoc_spans *spans;
+	struct gzip_points *points;
+	struct tar *tar;
+	uint64_t archive;		/* its bytes, as SOCI counts them */
+};
+
+/* The level of what is compressed. */
+int ztoc_level(const struct ztoc_job *j);
+
+/* Writes the ztoc.  0, or -errno, possibly with a clause in j->why. */
+int ztoc_write(struct ztoc_job *j);
+
+#endif
