@@ -208,6 +208,27 @@ printf 12345 | gzip -n >member
 for kind in 0 1 2 3; do
 	seed layer "made$kind" "\\00$kind" layer
 done
+# A layer after its length, and its ztoc.
+if have layerpack; then
+	{ seq 2000; cat toc.json; } >text
+	ln text link
+	tar --format=pax -cf layer.tar text link toc.json
+	gzip -nk layer.tar
+	gzip -n <layer >>layer.tar.gz
+	for name in raw packed plain; do
+		of=layer.tar.gz
+		[ $name != plain ] || of=layer.tar
+		kind=$name
+		[ $name != plain ] || kind=raw
+		layerpack -q -f -F ztoc -c 4K --windows $kind -o ztoc $of
+		len=$(wc -c <$of)
+		cat $of ztoc >both
+		# shellcheck disable=SC2046
+		seed ztoc $name "$(printf '\\%03o\\%03o\\%03o\\000' \
+		    $((len % 256)) $((len / 256 % 256)) $((len / 65536)))" both
+		seed flatbuf $name '' ztoc
+	done
+fi
 { echo 'attachments 20000'; echo 'repeat 65536'; echo 'noise 9000'; } >like
 seed mail_like profile '\000' like
 i=0
