@@ -3,7 +3,7 @@
 # demo and check stay in the repository.
 install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
-    scripts/bench-sqpack scripts/bench-winwait
+    scripts/bench-layers scripts/bench-sqpack scripts/bench-winwait
     scripts/bench-readers scripts/snap-startup
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
