@@ -36,12 +36,12 @@ nasty_tree
 mkdir tree/etc
 truncate -s 700000 tree/comb
 for i in 1 3 5 7; do
-	printf $i | dd of=tree/comb bs=65536 seek=$i conv=notrunc 2>/dev/null
+	printf %s "$i" | dd of=tree/comb bs=65536 seek=$i conv=notrunc 2>/dev/null
 done
 seq 900000 >tree/etc/start
 echo start >tree/etc/second
 for i in $(seq 300); do
-	echo "file $i" >tree/etc/$i
+	echo "file $i" >tree/etc/"$i"
 done
 (cd tree && tar --sort=name -cf ../t.tar . &&
     tar --sort=name --format=pax -Scf ../sparse.tar .)
@@ -60,9 +60,9 @@ for format in estargz zstd-chunked; do
 	is "$format: the digest" "$(said digest)" \
 	    "sha256:$(sha256sum out | cut -d ' ' -f 1)"
 	is "$format: the size" "$(said size)" "$(stat -c %s out)"
-	content out >content
+	content out >plain
 	is "$format: the digest of the archive" "$(said diff_id)" \
-	    "sha256:$(sha256sum content | cut -d ' ' -f 1)"
+	    "sha256:$(sha256sum plain | cut -d ' ' -f 1)"
 	unpacked out got
 	tree_of got >got.tree
 	same "$format: any tar extracts the tree" got.tree t.tree
@@ -72,6 +72,7 @@ for format in estargz zstd-chunked; do
 	done
 	pack $format - <t.tar.gz
 	same "$format: compressed, from standard input" out first.$format
+	# shellcheck disable=SC2002
 	cat t.tar | pack $format -
 	same "$format: from a pipe" out first.$format
 	pack $format t.tar.zst
@@ -94,8 +95,8 @@ for format in estargz zstd-chunked; do
 	is "$format: and take less space" \
 	    "$(($(stat -c %s out) < $(stat -c %s first.$format)))" 1
 done
-content first.zstd-chunked >content
-same "zstd-chunked keeps the archive as it is" content t.tar
+content first.zstd-chunked >plain
+same "zstd-chunked keeps the archive as it is" plain t.tar
 pack estargz first.estargz
 same "a layer made from a layer is the same" out first.estargz
 layerpack -t first.estargz >list
@@ -119,14 +120,15 @@ for format in estargz zstd-chunked; do
 	same "$format: the tree stays the same" got.tree t.tree
 	pack $format --order order -p 7 - <t.tar.gz
 	same "$format: what cannot be rewound is spooled" out ordered
+	# shellcheck disable=SC2002
 	cat t.tar | pack $format --order order -T . -
 	same "$format: a pipe" out ordered
 	t "$format: a list of touchlog" 0 \
 	    pack $format --stats=stats --order touched t.tar
 	shows "$format: a trace" '"trace_raw_B":13378,' stats
-	content out >content
+	content out >plain
 	is "$format: which decompressors skip" "$(said diff_id)" \
-	    "sha256:$(sha256sum content | cut -d ' ' -f 1)"
+	    "sha256:$(sha256sum plain | cut -d ' ' -f 1)"
 	layerpack -t out >list
 	pack $format --no-trace --order touched t.tar
 	layerpack -t out >list.want
