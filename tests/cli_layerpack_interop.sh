@@ -7,7 +7,7 @@
 
 have go || skip_all 'there is no go'
 mkdir go
-cp "$SRC"/tests/interop/* go
+cp "$SRC"/tests/interop/*.* go
 GOFLAGS=-mod=mod peer=$PWD/estargz
 export GOFLAGS
 (cd go && timeout 300 go build -o "$peer" .) >go.log 2>&1 || {
