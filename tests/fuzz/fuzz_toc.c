@@ -7,6 +7,7 @@
 #include "../../src/lazy/toc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 
 #include "lazy/layer.h"
 
-enum { PLAN_NONE = UINT32_MAX };
+#define PLAN_NONE UINT32_MAX
 
 struct plan {
 	const struct layer_entry *entries;
