@@ -125,9 +125,11 @@ print_prewarm() {
 				left = 100 * left / first
 			else
 				left = ""
+			sub(/[.]prewarm[.]/, ": ", l)
 			printf "%-28s %2d %7.2f %7.2f %7s %8s | %9s %9s\n", l,
-			    runs[i], wall[i], cpu[l], mib(of[l, "loop_B"]),
-			    mib(of[l, "held_B"]), real("%.2f", left),
+			    runs[i], wall[i], cpu[labels[i]],
+			    mib(of[labels[i], "loop_B"]),
+			    mib(of[labels[i], "held_B"]), real("%.2f", left),
 			    share(cpu[after], cpu[image[i] ".second"])
 		}
 	}'
