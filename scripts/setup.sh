@@ -15,10 +15,11 @@ test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
     libbz2-dev clang libclang-rt-dev shellcheck mandoc valgrind strace attr
     acl procps python3 openssl openssh-server openssh-client mbuffer parallel
     e2fsprogs mount bsdextrautils perl-base squashfs-tools squashfs-tools-ng
-    squashfuse gnuplot-nox skopeo umoci cpio xvfb openbox wmctrl xdotool'
+    squashfuse gnuplot-nox skopeo umoci cpio fuse3
+    xvfb openbox wmctrl xdotool'
 # What root's tests need to make filesystems, and a kernel that they boot.
 root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils
-    user-mode-linux mmdebstrap libgl1-mesa-dri'
+    user-mode-linux mmdebstrap libgl1-mesa-dri nginx-light docker-registry'
 
 # packages_missing NAME...: prints those that are not installed
 packages_missing() {

@@ -20,7 +20,7 @@ for i in $(seq 300); do echo "$i" >"tree/many/$i"; done
 truncate -s 1M tree/sparse
 mkfifo tree/fifo
 tar --numeric-owner -cf layer.tar -C tree .
-layerpack -F estargz -c 64K -o served/blob layer.tar 2>/dev/null ||
+layerpack -F estargz -c 64K -o served/blob layer.tar >made 2>&1 ||
     skip_all 'layerpack writes no eStargz'
 
 # what TREE: names, attributes and content of everything
@@ -151,7 +151,7 @@ echo new >up/dir/new
 : >up/many/.wh.1
 : >up/.wh.sparse
 tar -cf up.tar -C up .
-layerpack -F estargz -o served/up up.tar
+layerpack -F estargz -o served/up up.tar >made
 t 'two layers' 0 start "$url" "${url%blob}up"
 is 'are merged' "$(cat mnt/dir/new; head -n 1 mnt/dir/text)" 'new
 1'
