@@ -82,6 +82,8 @@ struct layermount {
 	int readahead_fd;		/* the kernel's setting, or -1 */
 	int stats_fd;			/* or -1 */
 
+	_Atomic bool raised;		/* it has its final value */
+
 	/* counts */
 	_Atomic uint64_t reads, read_bytes, ahead_units;
 	_Atomic uint64_t first_files, trace_bytes, failures;
@@ -199,6 +201,15 @@ void ahead_stop(struct layermount *m);
 /* A file was read: if it is read sequentially, what follows is fetched. */
 void ahead_note(struct layermount *m, uint32_t inode, uint64_t offset,
     size_t size);
+
+/* layermount_readahead.c */
+
+/* After the mount, before the process is confined. */
+void readahead_open(struct layermount *m);
+void readahead_close(struct layermount *m);
+
+/* The start is over. */
+void readahead_raise(struct layermount *m);
 
 /* layermount_trace.c */
 

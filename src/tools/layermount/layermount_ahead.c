@@ -20,6 +20,7 @@ enum {
 	QUEUE = 64,			/* units */
 	FILES = 64,			/* read at a time, as far as known */
 	WINDOW_MIN = 256 << 10, WINDOW_MAX = 8 << 20,
+	SEQUENTIAL = 1 << 20,		/* bytes that end a start */
 	IDLE_MS = 50			/* without reads, for the background */
 };
 
@@ -110,6 +111,8 @@ ahead_note(struct layermount *m, uint32_t inode, uint64_t offset, size_t size)
 	}
 	f->next = offset + size;
 	f->length += size;
+	if (f->length >= SEQUENTIAL)
+		readahead_raise(m);
 	window = f->length < WINDOW_MIN ? 0 : f->length > WINDOW_MAX ?
 	    WINDOW_MAX : f->length;
 	from = f->ahead > f->next ? f->ahead : f->next;

@@ -4,9 +4,6 @@
  *
  * It mounts first, since Landlock forbids mounting, and then parses what comes
  * from the network; until the layers are open, users of the mount wait.
- *
- * A start is to fetch few bytes, so the kernel's readahead is short for its
- * first seconds, where it may be set.
  */
 #include "layermount.h"
 
@@ -24,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { START_S = 30, START_READAHEAD_KIB = 4 };
+enum { START_S = 30 };
 
 /* What the C library and libcurl read, beside the layers themselves. */
 static const char *const readable[] = { "/etc", "/usr", "/lib", "/lib64",
@@ -34,39 +31,6 @@ enum {
 	READABLE = sizeof(readable) / sizeof(*readable),
 	FILES = 3, OPERANDS_MAX = 256
 };
-
-/* The kernel's readahead */
-
-static void
-set_readahead(struct layermount *m, uint64_t kib)
-{
-	char text[24];
-	int n = snprintf(text, sizeof(text), "%llu\n",
-	    (unsigned long long)kib);
-
-	if (m->readahead_fd >= 0 && sys_pwrite(m->readahead_fd, text,
-	    (size_t)n, 0) < 0) {
-		sys_close(m->readahead_fd);
-		m->readahead_fd = -1;
-	}
-}
-
-static void
-open_readahead(struct layermount *m)
-{
-	unsigned major, minor;
-	char path[64];
-
-	m->readahead_fd = -1;
-	if (!mounted_by_us(m->mountpoint, &major, &minor))
-		return;
-	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb",
-	    major, minor);
-	m->readahead_fd = sys_openat(AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
-	/* users may not; then it is what was negotiated */
-	if (m->readahead_fd < 0)
-		m->readahead_fd = -1;
-}
 
 /* Confinement */
 
@@ -134,7 +98,7 @@ handle_signals(void *arg)
 		else if (n == SIGUSR2)
 			return NULL;
 		else if (n == -1 && errno == EAGAIN)
-			set_readahead(m, m->o.readahead >> 10);
+			readahead_raise(m);
 		if (n == -1)
 			t.tv_sec = 0;
 	}
@@ -168,23 +132,31 @@ loop(struct layermount *m, struct fuse_session *se, int ready)
 	return rc > 0 ? 0 : rc;
 }
 
+static bool
+has_server(const struct layermount *m)
+{
+	for (size_t i = 0; i < m->source_count; i++)
+		if (m->sources[i]->object != NULL)
+			return true;
+	return false;
+}
+
 static int
 serve_mounted(struct layermount *m, struct fuse_session *se, int ready)
 {
 	int rc;
 
-	open_readahead(m);
-	if (m->readahead_fd >= 0)
-		set_readahead(m, START_READAHEAD_KIB);
+	readahead_open(m);
 	rc = confine(m);
 	if (rc == 0)
 		rc = layers_open(m);
+	if (rc == 0 && !has_server(m))
+		readahead_raise(m);
 	if (rc == 0)
 		rc = loop(m, se, ready);
 	stats_write(m, "end");
 	layers_close(m);
-	if (m->readahead_fd >= 0)
-		sys_close(m->readahead_fd);
+	readahead_close(m);
 	return rc;
 }
 

@@ -1,0 +1,62 @@
+/*
+ * layermount_readahead.c - the kernel's readahead, short during a start
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A start touches single pages of many files, and each page read ahead may cost
+ * a unit.  So readahead begins with START_KIB, where it may be set, until a
+ * file is read sequentially or some time has passed.
+ */
+#include "layermount.h"
+
+#include "base/sys.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+enum { START_KIB = 4 };
+
+static void
+set(struct layermount *m, uint64_t kib)
+{
+	char text[24];
+	int n = snprintf(text, sizeof(text), "%llu\n",
+	    (unsigned long long)kib);
+
+	(void)sys_pwrite(m->readahead_fd, text, (size_t)n, 0);
+}
+
+void
+readahead_open(struct layermount *m)
+{
+	unsigned major, minor;
+	char path[64];
+	int fd;
+
+	atomic_store(&m->raised, true);
+	if (!mounted_by_us(m->mountpoint, &major, &minor))
+		return;
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb",
+	    major, minor);
+	/* users may not; then it is what was negotiated */
+	fd = sys_openat(AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	m->readahead_fd = fd;
+	set(m, START_KIB);
+	atomic_store(&m->raised, false);
+}
+
+void
+readahead_raise(struct layermount *m)
+{
+	if (!atomic_exchange(&m->raised, true))
+		set(m, m->o.readahead >> 10);
+}
+
+void
+readahead_close(struct layermount *m)
+{
+	if (m->readahead_fd >= 0)
+		sys_close(m->readahead_fd);
+	m->readahead_fd = -1;
+}
