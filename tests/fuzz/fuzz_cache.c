@@ -53,7 +53,7 @@ mend(uint8_t *data, size_t size)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *copy = malloc(size + 1), *buf = malloc(size + 1);
+	uint8_t *copy = malloc(size + 1), *buf = malloc(size + 3);
 	struct cache *c;
 
 	if (copy == NULL || buf == NULL)
