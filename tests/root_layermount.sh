@@ -45,11 +45,11 @@ mode() {
 	await answered
 }
 # start OPTION...: mounts
-start() { layermount --timeout 3 "$@" mnt; }
+start() { layermount --timeout 3 "$@" "$PWD/mnt"; }
 mounted() { grep -q " $PWD/mnt fuse.layermount " /proc/mounts; }
 unmounted() { ! mounted; }
 # the pids of a mount's processes
-servers() { pgrep -f "^layermount .* mnt\$" || :; }
+servers() { pgrep -f "^layermount .* $PWD/mnt\$" || :; }
 no_servers() { [ -z "$(servers)" ]; }
 stop() {
 	umount mnt
@@ -82,7 +82,7 @@ is 'so that one request is enough' "$(field requests)" 1
 
 t 'everything in the background' 0 start --stats=stats --prefetch all "$url"
 requests_done() {
-	pkill -USR1 -f "^layermount .* mnt\$"
+	pkill -USR1 -f "^layermount .* $PWD/mnt\$"
 	[ "$(field background_wire_B)" -gt 2500000 ]
 }
 await requests_done
