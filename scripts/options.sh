@@ -15,7 +15,7 @@ usage_common() {
 EOF
 }
 
-# misused TEXT: reports a wrong command line
+# misused TEXT: reports a usage error and exits
 misused() {
 	say "$*"
 	printf "Try '%s --help'.\n" "$0" >&2

@@ -104,7 +104,7 @@ findings_sizes() {
 }
 
 # pairs_by NAME PROGRAM: pairs whose wall_s is the value v that the awk program
-# computes from a row, none if it is empty
+# computes from a row; rows with an empty v make no pair
 pairs_by() {
 	csv '
 	!csv_row() { print; next }

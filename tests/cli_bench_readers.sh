@@ -28,10 +28,10 @@ export PATH
 t 'runs' 0 bench -o r -s '2000 30000' --formats 'gzip bzip2' \
     --readers 'gzip bzip2'
 shows 'a good reader' '^| gzip 9.9 | 4 of 4 |  |$'
-shows 'one that truncates' '^| bzip2 8.8 |  | 0 of 4 |$'
+shows 'a reader that truncates' '^| bzip2 8.8 |  | 0 of 4 |$'
 shows 'its row' \
     '^| bzip2 | bzip2 | 30000 bytes, pipe | 2000 of 40960 bytes without an error |$'
-is 'a row each' "$(grep -c '^gzip,gzip,' r/rows.csv)" 8
+is 'one row each' "$(grep -c '^gzip,gzip,' r/rows.csv)" 8
 t 'report alone' 0 bench -o r --formats 'gzip bzip2' report
 shows 'report alone: the table' '^| gzip 9.9 | 4 of 4 |  |$'
 t 'no rows' 1 bench -o nothing report

@@ -21,12 +21,12 @@ for job in zstd-1-mixed extract-small; do
 [0-9.]+ \| [0-9.]+ \(n < 6\) \| [0-9.]+ \(n < 6\) \| 2 \| [0-9.]+ \([0-9]+ MiB\) \|" \
 	    table
 done
-t 'threads beside one' 0 grep -q '^| threads-zstd-1 | sqpack -p1 | ' table
+t 'several threads and one' 0 grep -q '^| threads-zstd-1 | sqpack -p1 | ' table
 t 'the size is that of mksquashfs' 0 \
     grep -q '^| zstd-1-mixed |.*| 1\.00' table
 t 'no job wants textures' 1 test -e study/textures
-is 'nothing that was made is left' "$(find . -name 'coldpress.*')" ''
-t 'more runs go on' 0 bench -n 3 --jobs extract-small run
+is 'no output is left' "$(find . -name 'coldpress.*')" ''
+t 'more runs are added' 0 bench -n 3 --jobs extract-small run
 is 'each command was run three times' "$(grep -c '^[^#].*extract-small' \
     study/rows/extract-small.csv)" 6
 t 'a job for which an option may be missing' 0 bench -n 1 -s 1 \

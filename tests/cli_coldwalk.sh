@@ -44,7 +44,7 @@ t '-o' 0 to empty coldwalk -o sums tree
 t 'writes the lines' 0 cmp want sums
 t 'and nothing else' 0 test ! -s empty
 t 'an old manifest is kept' 1 coldwalk -o sums tree/sub
-t 'as it was' 0 cmp want sums
+t 'unchanged' 0 cmp want sums
 t '-f replaces it' 0 coldwalk -f -o sums tree/sub
 
 printf 'text\nsub/deep/one\n' >list
@@ -54,7 +54,7 @@ printf 'text\0new\nline\0' >list0
 t '--files-from -, -0' 0 to got sh -c 'coldwalk -0 --files-from - tree <list0'
 is 'both' "$(wc -l <got)" 2
 t 'NUL without -0' 1 to got sh -c 'coldwalk --files-from - tree <list0'
-is 'reads no half of a list' "$(wc -c <got)" 0
+is 'does not read half of a list' "$(wc -c <got)" 0
 printf 'text\nno such\n' >list
 t 'a missing name' 1 to got coldwalk --files-from list tree
 is 'does not hide the other' "$(sed 's/.*  //' got)" text
@@ -69,25 +69,25 @@ is 'of the pages it has' "$(tail -n 1 rows | cut -d , -f 2-4)" \
 t 'a missing name' 1 to rows coldwalk --resident --csv all none
 is 'does not hide the other' "$(tail -n 1 rows | cut -d , -f 2)" 1
 t '--resident reads nothing' 1 coldwalk --resident -o sums2 tree
-t 'and sums up nothing' 1 coldwalk --resident --summary tree
+t 'and prints no summary' 1 coldwalk --resident --summary tree
 
 t '--csv' 0 to rows coldwalk --csv tree
 is 'a header, once' "$(grep -c '^series,path,type,size_B' rows)" 1
 t '--json' 0 to rows coldwalk --json tree
-is 'an object a file' "$(grep -c '^{"series":.*,"type":"file",.*}$' rows)" \
+is 'one object per file' "$(grep -c '^{"series":.*,"type":"file",.*}$' rows)" \
     "$(wc -l <want)"
 is 'with its hash' "$(sed -n \
     's/.*"path":"text","type":"file","size_B":400000,.*"hash":"\([0-9a-f]*\)".*/\1/p' \
     rows)" "$(sha256sum <tree/text | cut -d ' ' -f 1)"
 t '--summary' 0 to rows coldwalk --summary --hash none tree
-t 'says whether it was cold' 0 grep -Eq '^cold: +(yes|no|unknown)' rows
+t 'reports whether it was cold' 0 grep -Eq '^cold: +(yes|no|unknown)' rows
 t '--summary --csv' 0 to rows coldwalk --summary --csv tree
 is 'one row' "$(grep -vc '^#' rows)" 2
 
 t 'no such path' 1 coldwalk nowhere
 t 'no path' 1 coldwalk
 t 'no such hash' 1 coldwalk --hash crc tree
-t 'no such way' 1 coldwalk --cold ice tree
+t 'no such method' 1 coldwalk --cold ice tree
 t 'a full disk' 1 to /dev/full coldwalk tree
 t '-h' 0 coldwalk -h
 t '-V' 0 coldwalk -V

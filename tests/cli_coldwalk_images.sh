@@ -124,8 +124,8 @@ is 'a small file' "$(row many/17 | sed 's/ [0-9]* *$/ N/')" 'file 42 0 N'
 t 'is in a fragment block' 0 test "$(value rows many/17 fragment)" -ge 0
 is 'a link' "$(row soft)" 'link 0 0    '
 is 'a pipe' "$(row fifo)" 'other 0 0    '
-is 'its blocks as they are stored' "$(value rows noise compressed_B)" 300000
-t 'or packed' 0 test "$(value rows large compressed_B)" -lt 600000
+is 'its blocks, stored' "$(value rows noise compressed_B)" 300000
+t 'or compressed' 0 test "$(value rows large compressed_B)" -lt 600000
 t 'a hash' 0 grep -q "^$(value rows large hash)  large$" want
 t 'the time of the first read' 0 test -n "$(value rows large first_read_s)"
 # The file's tail is in a separate block here, or in a fragment block.
@@ -217,9 +217,9 @@ for bytes in '\360\377\377\377' '\377\377\377\377' '\001\000\000\000' \
 	# shellcheck disable=SC2059
 	printf "$bytes" | dd of=hostile bs=1 seek=$((inodes + 2 + 16 + 8)) \
 	    conv=notrunc 2>/dev/null
-	t "a place outside, $bytes" 1 to got told coldwalk hostile
+	t "an offset outside, $bytes" 1 to got told coldwalk hostile
 	is "no line, $bytes" "$(cat got)" ''
-	t "a sentence, $bytes" 0 grep -q '^coldwalk: hostile: offset .*file: ' err
+	t "is reported, $bytes" 0 grep -q '^coldwalk: hostile: offset .*file: ' err
 done
 
 # A table that claims to be larger than the image, and a directory that contains

@@ -25,13 +25,13 @@ truncate -s 1M tree/a/b/sparse
 
 to out.csv fsratio --csv --fs zfs-fuse --ashift 9 -a off,lzjb,gzip-6 tree
 is 'hard links are one file, and no links' "$(row off files out.csv)" 5
-is 'bytes as they are seen' "$(row off apparent_B out.csv)" \
+is 'apparent sizes' "$(row off apparent_B out.csv)" \
     $((588895 + 1 + 3000 + 1048576))
 logical=$((5 * 131072 + 512 + 3072 + 8 * 131072))
 meta=$(row off metadata_B out.csv)
 is 'records, and their metadata without its copies' \
     "$(($(row off logical_B out.csv) - meta / 2))" "$logical"
-is 'zeros are holes where there is compression' \
+is 'zeros become holes with compression' \
     "$(($(row lzjb logical_B out.csv) - $(row lzjb metadata_B out.csv) / 2))" \
     $((5 * 131072 + 512))
 is 'and nothing points to them' "$(($(row lzjb metadata_B out.csv) < meta))" 1
@@ -47,13 +47,13 @@ done
 same 'the same with one thread' out.rows again.rows
 
 to twelve.csv fsratio --csv --fs zfs-fuse --ashift 12 -a gzip-6 tree
-is 'larger sectors: the ratio is as before' \
+is 'larger sectors: the same ratio' \
     "$(row gzip-6 compressratio twelve.csv)" "$(row gzip-6 compressratio out.csv)"
 is 'and hides the padding' "$(($(row gzip-6 padding_B twelve.csv) > \
     $(row gzip-6 padding_B out.csv)))" 1
 
 to sizes.csv fsratio --csv --by-size -a lz4 tree
-is 'files by size are all files' "$(awk -F , '!/^#/ && $4 != "" &&
+is 'the size classes hold all files' "$(awk -F , '!/^#/ && $4 != "" &&
     $5 != "files" { n += $5 } END { print n }' sizes.csv)" \
     "$(row lz4 files sizes.csv)"
 to table fsratio tree
@@ -74,7 +74,7 @@ is 'btrfs: whole sectors, and leaves' "$(row off physical_B b.csv)" \
 # eight pieces of zeros take a sector each; 3000 zeros are stored in a leaf
 is 'btrfs: pieces of 128 KiB' "$(($(row zlib-3 physical_B b.csv) > 9 * 4096 &&
     $(row zlib-3 physical_B b.csv) < 400000))" 1
-is 'btrfs: what is uncompressed does not change with how' \
+is 'btrfs: the uncompressed size does not depend on the algorithm' \
     "$(row zlib-3 logical_B b.csv)" "$(row zstd-3 logical_B b.csv)"
 to again.csv fsratio --csv --fs btrfs -p 1 -a off,zlib-3,zstd-3 tree
 for f in b again; do
@@ -82,7 +82,7 @@ for f in b again; do
 done
 same 'btrfs: the same with one thread' b.rows again.rows
 to sizes.csv fsratio --csv --fs btrfs --by-size -a zstd-1 tree
-is 'btrfs: bytes by size are all bytes' "$(awk -F , '!/^#/ && $4 != "" &&
+is 'btrfs: the size classes hold all bytes' "$(awk -F , '!/^#/ && $4 != "" &&
     $5 != "files" { n += $8 } END { print n }' sizes.csv)" \
     "$(row zstd-1 physical_B sizes.csv)"
 
@@ -119,9 +119,9 @@ is 'squashfs: of data, tables and padding' "$(row gzip image_B s.csv)" \
 cp tree/numbers tree/twin
 cp tree/a/one tree/another
 to twins.csv fsratio --csv --fs squashfs -a off tree
-is 'squashfs: the same twice is stored once' \
+is 'squashfs: duplicates are stored once' \
     "$(row off physical_B twins.csv)" "$(row off physical_B s.csv)"
-is 'squashfs: but counted' "$(row off files twins.csv)" 7
+is 'squashfs: but both are counted' "$(row off files twins.csv)" 7
 rm tree/twin tree/another
 to table fsratio --fs squashfs tree
 is 'squashfs: a table for people' \
@@ -160,12 +160,12 @@ for fs in zfs:lz4 zfs-fuse:lzjb btrfs:zlib-1 sqpack:gzip-1; do
 		to $d.csv fsratio --csv --fs "$fs" -a "off,$a" $d
 		grep -v '^#' $d.csv | cut -d , -f 2- >$d.rows
 	done
-	same "$fs: a hole is as zeros" sparse.rows dense.rows
+	same "$fs: a hole counts as zeros" sparse.rows dense.rows
 done
 rm -rf dense
 if truncate -s 1T sparse/a 2>/dev/null; then
 	to huge.csv fsratio --csv --ashift 9 -a off,lz4 sparse
-	is 'a terabyte of holes: stored as it is' \
+	is 'a terabyte of holes: stored as such' \
 	    "$(($(row off logical_B huge.csv) - $(row off metadata_B huge.csv) /
 	    2))" 1099511627776
 	is 'or not at all' "$(($(row lz4 allocated_B huge.csv) < 1000000))" 1
@@ -209,13 +209,13 @@ for fs in zfs btrfs squashfs; do
 done
 
 t 'no such directory' 1 fsratio tree/nowhere
-t 'a file is not one' 1 fsratio tree/numbers
+t 'a file is not a directory' 1 fsratio tree/numbers
 t 'an unknown algorithm' 1 fsratio -a brotli tree
 t 'an algorithm that zfs-fuse lacks' 1 fsratio --fs zfs-fuse -a lz4 tree
 t 'an unknown filesystem' 1 fsratio --fs ext5 tree
-t 'a record of odd size' 1 fsratio --recordsize 3000 tree
-t 'a sector of odd size' 1 fsratio --ashift 8 tree
-t 'a block of odd size' 1 fsratio --fs squashfs --block 2K tree
+t 'an invalid record size' 1 fsratio --recordsize 3000 tree
+t 'an invalid sector size' 1 fsratio --ashift 8 tree
+t 'an invalid block size' 1 fsratio --fs squashfs --block 2K tree
 t 'sectors of btrfs' 1 fsratio --fs btrfs --ashift 9 tree
 t 'records of squashfs' 1 fsratio --fs squashfs --recordsize 4K tree
 t 'sizes of squashfs' 1 fsratio --fs squashfs --by-size tree
@@ -223,20 +223,20 @@ t 'blocks of zfs' 1 fsratio --block 4K tree
 t 'force of zfs' 1 fsratio --force tree
 t 'an algorithm that btrfs lacks' 1 fsratio --fs btrfs -a lz4 tree
 t 'an algorithm that squashfs lacks' 1 fsratio --fs squashfs -a zlib-3 tree
-t 'rows of two kinds' 1 fsratio --csv --json tree
+t 'rows of two formats' 1 fsratio --csv --json tree
 t 'nothing to look at' 1 fsratio
 t 'help' 0 fsratio -h
 t 'versions' 0 fsratio -V
 if [ -e /dev/full ]; then
 	t 'a full disk' 1 sh -c 'fsratio -a lz4 tree >/dev/full'
-	is 'is said to be that, once' "$(cat .t.err)" \
+	is 'is reported once' "$(cat .t.err)" \
 	    'fsratio: standard output: No space left on device'
 fi
 if [ "$(id -u)" != 0 ]; then
 	chmod 000 tree/numbers
-	t 'a file that may not be read' 1 fsratio -a lz4 tree
+	t 'an unreadable file' 1 fsratio -a lz4 tree
 	chmod 600 tree/numbers
 else
-	skip 'root may read all'
+	skip 'root may read everything'
 fi
 done_testing

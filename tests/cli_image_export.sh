@@ -98,7 +98,7 @@ case "\$1 \$*" in
 esac
 exec $real "\$@"
 EOF
-t 'exports that fail' 0 to table faked -n 2 -o f.csv \
+t 'failing exports' 0 to table faked -n 2 -o f.csv \
     --rows 'none.p2 lz4.p2 zstd[123].p2'
 is 'failed cells are kept' "$(runs f.csv)" \
     'none.p2x2 zstd1.p2x2 zstd2.p2x2 zstd3.p2x2 '
@@ -107,16 +107,16 @@ is 'or killed' "$(value f.csv zstd3.p2 signal)" 9
 is 'nothing was read back' "$(value f.csv zstd2.p2.read exit)" ''
 t 'and the report says so' 0 grep -q \
     '^zstd2.p2: 2 of 2 runs failed and are left out$' table
-t 'what is not known is missing' 0 grep -q \
+t 'unknown values are missing' 0 grep -q \
     '^lz4  *2 |.*| missing: no such compressor$' table
 rm fake/mksquashfs
 
 fake df <<'EOF'
 printf 'Avail\n1000000\n'
 EOF
-t 'no room: refused' 1 told faked -n 1 -o full.csv prepare
+t 'too little space: refused' 1 told faked -n 1 -o full.csv prepare
 t 'with a message' 0 grep -q 'takes up to .* bytes, 1000000 are free' err
-t 'no room for a cell' 1 faked -n 9 --rows none.p2 -o k.csv
+t 'too little space for a cell' 1 faked -n 9 --rows none.p2 -o k.csv
 is 'which is not a run' "$(find k.csv.d/rows -name '0*.csv' | wc -l)" 16
 rm fake/df
 
@@ -128,11 +128,11 @@ EOF
 fake mmdebstrap <<'EOF'
 exit 1
 EOF
-t 'pytorch that cannot be had' 77 told faked --from pytorch --subset -o s.csv
+t 'pytorch cannot be downloaded' 77 told faked --from pytorch --subset -o s.csv
 t 'the reason' 0 grep -q 'cannot be downloaded' err
 is 'it would have been downloaded next to the rows' "$(cat pip)" \
     "$PWD/s.csv.d/wheels/tmp"
-t 'debian that cannot be had' 77 faked --from debian -o s.csv
+t 'debian cannot be downloaded' 77 faked --from debian -o s.csv
 t 'no such source' 1 faked --from moon -o s.csv
 if have skopeo && have umoci && umoci init --layout layout 2>/dev/null; then
 	mkdir tree
@@ -141,7 +141,7 @@ if have skopeo && have umoci && umoci init --layout layout 2>/dev/null; then
 	umoci insert --image layout:one --rootless tree /tree 2>/dev/null
 	t 'oci' 0 study --from oci oci:layout:one -n 1 --rows zstd1.p2 -o o.csv
 	same 'is unpacked' o.csv.d/tree/tree/a tree/a
-	t 'oci that cannot be reached' 77 told study --from oci oci:nowhere:x \
+	t 'an unreachable registry' 77 told study --from oci oci:nowhere:x \
 	    -o u.csv
 	t 'a message' 0 grep -q ': oci:nowhere:x cannot be reached$' err
 	t 'a missing registry' 77 study \
@@ -186,7 +186,7 @@ sed 's/^start	.*/start	touch obeyed/' o.csv.d/plan >planted.csv.d/plan \
 chmod o+w planted.csv.d
 t 'a folder that everybody can write to' 1 told study -o planted.csv run
 t 'is reported' 0 grep -q 'can be written by others' err
-t 'and its plan not obeyed' 1 test -e obeyed
+t 'and its plan is not followed' 1 test -e obeyed
 
 mkdir own
 seq 20000 >own/a
@@ -203,16 +203,16 @@ fake enroot <<'EOF'
 mksquashfs "$ENROOT_DATA_PATH/$4" "$3" -all-root -no-progress \
     -processors $ENROOT_MAX_PROCESSORS $ENROOT_SQUASH_OPTIONS >&2
 EOF
-t 'enroot or what is like it' 0 faked --enroot -n 1 --rows zstd1.p2 -o e.csv own
-t 'it made an image' 0 test "$(fact e.csv zstd1.p2 image_B)" -gt 4000
+t 'enroot, or a stand-in' 0 faked --enroot -n 1 --rows zstd1.p2 -o e.csv own
+t 'makes an image' 0 test "$(fact e.csv zstd1.p2 image_B)" -gt 4000
 is 'and its output is read' "$(fact e.csv zstd1.p2 dup_n)" 1
 t 'another tree' 1 faked --enroot -o e.csv tree
 t 'rows inside the tree' 1 study -n 1 -o own/x.csv own
 t 'no tree' 1 study -o n.csv none
 t 'no such reader' 1 study --reader eyes -o n.csv own
-t 'bad number' 1 study -n x -o n.csv own
-t 'bad option' 2 study --nope
-t 'a start that there is not' 1 study --start car -o n.csv own
+t 'an invalid number' 1 study -n x -o n.csv own
+t 'an invalid option' 2 study --nope
+t 'an unknown start' 1 study --start car -o n.csv own
 
 # sqpack's exports beside those of mksquashfs
 if have sqpack; then
@@ -224,7 +224,7 @@ if have sqpack; then
 	t 'side by side' 0 grep -E -q \
 	    '^  by sqpack +\| +\|  1 +[0-9.]+ +[0-9.]+ ' table
 	t 'of the same content' 0 sh -c "grep -v '^#' q.csv | grep -c image_B"
-	t 'how busy it was' 0 test -n "$(fact q.csv zstd1.sqpack.p2 busy_pct)"
+	t 'the load' 0 test -n "$(fact q.csv zstd1.sqpack.p2 busy_pct)"
 	t 'is a table' 0 grep -E -q '^zstd1.sqpack +2 +[0-9.]+ +[0-9.]+' table
 	is 'the images were there' "$(sed -n 's/^# store: \([^,]*\),.*/\1/p' \
 	    q.csv | head -n 1)" "$PWD/store"
@@ -343,7 +343,7 @@ verdict known 'level 2 is a bit smaller than 1' "$holds"
 verdict known 'level 4 saves about 4 %' "$holds"
 verdict known 'level 9 saves about 5 %' "$holds"
 verdict known 'from 9 to 13 little is gained' "$holds"
-t 'by so many points' 0 grep -q \
+t 'by this many points' 0 grep -q \
     '9 to 13: 0.16 points, 0.3 % of the image; 13 to 14: 1.44 points, 2.9 %' known
 verdict known 'level 14 saves 6 points on level 1' "$holds"
 verdict known 'and 11 on lz4hc' "$fails"
@@ -371,9 +371,9 @@ t 'a level that is never worth its time' 0 variant \
 t 'leaves no knee' 0 study -o v.csv report
 t 'other work' 0 variant \
     "awk -F , -v OFS=, '\$2 == \"zstd1.p8\" { \$3 = \$3 \";machine_s=\" \$7 * 2 } { print }'"
-t 'is seen' 0 to v study -o v.csv report
+t 'is noticed' 0 to v study -o v.csv report
 verdict v 'An I/O limit' 'other work had 50 % of the processors'
-t 'no other work' 0 variant \
+t 'without other work' 0 variant \
     "awk -F , -v OFS=, '\$2 == \"zstd1.p8\" { \$3 = \$3 \";machine_s=\" \$8 } { print }'"
 t 'is fine' 0 to v study -o v.csv report
 verdict v 'An I/O limit' "$holds"
@@ -385,9 +385,9 @@ t 'one cold tree' 0 variant 'sed "0,/resident_pct=100.0/s//resident_pct=50.0/"'
 t 'is not called warm' 0 to v study -o v.csv report
 t 'but reported' 0 grep -q \
     '^1 of [0-9]* exports began with less than 99 % of it in memory' v
-t 'levels that are pooled' 0 variant \
+t 'pooled levels' 0 variant \
     "sed -n 'p;s/^s,zstd1\(.nodup\)*.p2,/s,zstd3\1.p2,/p' | grep -v ',[3-6],all'"
-t 'are no more rounds' 0 to v study -o v.csv report
+t 'do not count as rounds' 0 to v study -o v.csv report
 verdict v 'removing duplicates is free in time' 'fewer than 6 pairs'
 t 'the family of verdicts' 0 grep -q \
     '^22 findings were tested, each with its own 95 % interval; ' known
@@ -402,7 +402,7 @@ t 'oversubscription' 0 grep -q '^8 threads on 2 processors are oversub' known
 # zstd 1 takes 13.5 s more and saves 2.7 s per start.
 t 'break-even' 0 grep -E -q \
     '^zstd1.p2 +6 +2\.700 .* 13\.500 +2\.200 \.\. 3\.200 +5\.0 ' known
-t 'what never pays' 0 grep -E -q '^zstd2.p2 .* never$' known
+t 'levels that never pay' 0 grep -E -q '^zstd2.p2 .* never$' known
 mkdir bin
 for file in /usr/bin/* /bin/* /usr/sbin/*; do
 	case $file in

@@ -42,7 +42,7 @@ if have bash; then
 	    "$BIN"/layerpack "$BIN"/layermount; do
 		[ -x "$tool" ] || continue
 		tool=${tool##*/}
-		is "so for $tool" "$(options "$tool" --hel)" --help
+		is "also for $tool" "$(options "$tool" --hel)" --help
 		t 'also its own' 0 test "$(options "$tool" -- | wc -w)" -gt 4
 		t 'a file is left to bash' 1 test -n "$(options "$tool" hel)"
 	done
@@ -63,7 +63,7 @@ if ! (PATH=/usr/bin:/bin && have lap); then
 fi
 t 'demo --help' 0 unbuilt demo --help
 t 'check -h' 0 unbuilt check -h
-is 'nothing is built by these' "$(find clone -name 'build*')" ''
+is 'these build nothing' "$(find clone -name 'build*')" ''
 # Nothing is left behind when a reader goes away.
 mkdir gone
 # shellcheck disable=SC2016
@@ -74,9 +74,9 @@ if [ -x "$BIN/pzc" ]; then
 	seq 1000 >a
 	t 'pzc' 0 to a.gz root/usr/bin/pzc -c a
 	t 'unpzc' 0 to b root/usr/bin/unpzc -c a.gz
-	same 'unpzc gives it back' a b
+	same 'unpzc restores it' a b
 	t 'pzcat' 0 to c root/usr/bin/pzcat a.gz
-	same 'pzcat gives it back' a c
+	same 'pzcat restores it' a c
 fi
 echo mine >root/usr/libexec/coldpress/mine
 t 'uninstall' 0 env DESTDIR="$PWD/root" cmake --build "$BIN" \

@@ -71,7 +71,7 @@ is 'two commands' "$(col sep.csv cell | tr ' ' '\n' | sort | tr '\n' ' ')" \
 # Input, output, environment
 
 seq 1000 >numbers
-t 'input is read anew by each run' 0 lap -q -n 3 -o - -l x -- \
+t 'each run reads the input from the start' 0 lap -q -n 3 -o - -l x -- \
     sh -c 'test $(wc -l) = 1000' <numbers
 t 'from where it was' 0 sh -c 'read -r _; read -r _; lap -q -n 2 -o - -l x \
     -- sh -c "read x; test \$x = 3" && read -r x && test "$x" = 3' <numbers
@@ -82,7 +82,7 @@ t 'output is emptied for each run' 0 lap -q -n 3 -o o.csv -l x --stdout out2 \
 is 'one line' "$(cat out2)" hello
 is 'the environment' "$(lap -q -n 1 -l 'a b' --stdout env -o e.csv -- true \
     '|' sh -c 'echo "$LAP_LABEL $LAP_RUN $LAP_STAGE"'; cat env)" 'a b 1 2'
-t 'input that pzc reports' 0 lap -q -n 2 -o z.csv -l z -- sh -c '
+t 'what pzc reports' 0 lap -q -n 2 -o z.csv -l z -- sh -c '
     test ! -e "$PZC_STATS" && echo "{\"in_B\":7}" >"$PZC_STATS" &&
     echo "{\"in_B\":12345678901,\"f\":\"x\",\"stall_in_s\":0.25}" \
     >>"$PZC_STATS"' '|' cat
@@ -90,14 +90,14 @@ is 'is in the row' "$(col z.csv in_B 1) $(col z.csv stall_in_s 1)" \
     '12345678901 12345678901 0.250000 0.250000'
 is 'and in that of the run' "$(col z.csv in_B)$(col z.csv out_B 1)" \
     '12345678901 12345678901 '
-t 'rubbish there does no harm' 0 lap -q -n 1 -o z2.csv -l z -- sh -c '
+t 'garbage there does no harm' 0 lap -q -n 1 -o z2.csv -l z -- sh -c '
     head -c 100000 /dev/zero >"$PZC_STATS"'
 is 'and gives nothing' "$(col z2.csv in_B)" ''
 t 'preparation' 0 lap -q -n 2 -w 1 -o w.csv -l w -p 'echo "$LAP_RUN" >>prep' \
     -- sh -c 'test "$(tail -n 1 prep)" = "$LAP_RUN"'
 is 'before each run' "$(tr '\n' ' ' <prep)" '0 1 2 '
 is 'warmups leave no row' "$(col w.csv run) $(col w.csv cache)" '1 2 warm warm'
-t 'preparation that fails stops all' 125 lap -q -n 2 -o - -l x -p 'exit 3' -- \
+t 'a failing preparation stops it' 125 lap -q -n 2 -o - -l x -p 'exit 3' -- \
     true
 
 # Other outputs
@@ -112,7 +112,7 @@ shows 'a bar is escaped' '^| a\\|b | 2 | 0 |'
 is 'no summary with it' "$(cat .t.err)" ''
 t 'plain' 0 lap -q -n 1 --plain -o plain.csv -l x -- true
 is 'has no pressure' "$(col plain.csv psi_cpu_us)$(col plain.csv rchar_B)" ''
-t 'standard output that is closed' 125 sh -c 'lap -q -n 1 -l x -- true >&-'
+t 'standard output closed' 125 sh -c 'lap -q -n 1 -l x -- true >&-'
 t 'a table to it' 125 sh -c 'lap -n 1 --markdown -l x -- true >&-'
 t 'it matters only if it is used' 0 sh -c 'lap -q -n 1 -o n.csv -l x -- \
     sh -c "cat && echo x" <&- >&- 2>&-'
@@ -142,10 +142,10 @@ t 'cells on standard input' 0 sh -c 'lap -q -n 1 -o - -f - <cells'
 t 'help' 0 lap -h
 t 'version' 0 lap -V
 t 'no command' 125 lap -n 3
-t 'a wrong option' 125 lap --nope -- true
-t 'a wrong number' 125 lap -n 0 -- true
-t 'a wrong key' 125 lap -k 'a;b=1' -- true
-t 'labels that are equal' 125 lap -- true -- true
+t 'an invalid option' 125 lap --nope -- true
+t 'an invalid number' 125 lap -n 0 -- true
+t 'an invalid key' 125 lap -k 'a;b=1' -- true
+t 'equal labels' 125 lap -- true -- true
 t 'too many labels' 125 lap -l a -l b -- true
 t 'too few labels' 125 lap -l a -- true -- false
 t 'an empty stage' 125 lap -l a -- true '|'
@@ -169,7 +169,7 @@ is 'the file is as it was' "$(tr '\n' ' ' <other.csv)" 'a,b 1,2 '
 # Resuming
 
 t 'three of five' 0 lap -q -n 3 -o r.csv -l x -l y -- true -- true
-t 'go on to five' 0 lap -q -n 5 -r -o r.csv -l x -l y -- true -- true
+t 'are continued to five' 0 lap -q -n 5 -r -o r.csv -l x -l y -- true -- true
 is 'all runs, each once' "$(awk -F, '!/^#/ { print $4 $6 }' r.csv | sort |
     tr '\n' ' ')" 'labelrun x1 x2 x3 x4 x5 y1 y2 y3 y4 y5 '
 is 'one series, one seed' "$(awk -F, '!/^#/ { print $1 $2 }' r.csv |
@@ -184,7 +184,7 @@ t 'is another command' 0 lap -q -n 2 -r -o r3.csv -k a=2 -l x -- true
 is 'with runs of its own' "$(col r3.csv keys)" 'a=1 a=1 a=2 a=2'
 # as after a crash: a truncated last line
 head -c -10 r.csv >r2.csv
-t 'the run in flight is done again' 0 lap -q -n 5 -r -o r2.csv -l x -l y \
+t 'the interrupted run is repeated' 0 lap -q -n 5 -r -o r2.csv -l x -l y \
     -- true -- true
 is 'all exist' "$(awk -F, '!/^#/ { print $4 $6 }' r2.csv | sort |
     tr '\n' ' ')" 'labelrun x1 x2 x3 x4 x5 y1 y2 y3 y4 y5 '
@@ -204,8 +204,8 @@ t 'a child is gone' 0 await gone "$(cat pid)"
 t 'an orphan is gone' 0 await gone "$(cat pid2)"
 t 'what is left is counted' 0 lap -q -n 3 -o l.csv -l l -l m -- sh -c '
     sleep 1000 & echo $! >pid; sleep 1000 &' -- sh -c 'sleep 0.01; true'
-is 'two each' "$(grep -v ',m,' l.csv >only; col only left)" '2 2 2'
-is 'the runs after it are well' "$(grep -v ',l,' l.csv >only; col only exit)" \
+is 'two runs each' "$(grep -v ',m,' l.csv >only; col only left)" '2 2 2'
+is 'the following runs succeed' "$(grep -v ',l,' l.csv >only; col only exit)" \
     '0 0 0'
 t 'and gone' 0 await gone "$(cat pid)"
 t 'a daemon started by -p keeps running' 0 lap -q -n 1 -o - -l x -p '
@@ -269,7 +269,7 @@ if have faketime && faketime -f '+1d' lap -V >/dev/null 2>&1; then
 	t 'a fast clock' 0 env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f \
 	    '@2000-01-01 00:00:00 x1000' lap -q -n 1 -o clock.csv -l x -- \
 	    sh -c 'exec 2>/dev/null; cat /dev/null'
-	t 'is not believed' 0 awk -v s="$(col clock.csv wall_s)" \
+	t 'is not trusted' 0 awk -v s="$(col clock.csv wall_s)" \
 	    'BEGIN { exit !(s < 30) }'
 fi
 done_testing

@@ -25,7 +25,7 @@ is 'decimals as written' "$(lap -q -n 1 -o d.csv -P n=0.5:1.5:0.25 -- true \
     '{n}'; sorted d.csv label)" '0.50 0.75 1.00 1.25 1.50 true '
 is 'also in -p' "$(lap -q -n 1 -o q.csv -L w=x -p 'echo {w} >prep' -- true \
     '{w}'; cat prep)" x
-t 'labels may be equal if values are not' 0 lap -q -n 6 -o v.csv -l a -l b \
+t 'labels may be equal if the values differ' 0 lap -q -n 6 -o v.csv -l a -l b \
     -L v=1,2 -- true '{v}' -- true '{v}{v}'
 t 'lapcmp compares within values' 0 to cmp.csv lapcmp --csv v.csv
 is 'two groups' "$(awk -F, '$3 == "wall_s" && $4 == "b" { print $1, $17 }' \
@@ -46,16 +46,16 @@ for wrong in n=1 n=2:1 n=1:2:0 n=1:2:3:4 n=a:b n=1:1e9; do
 	t "a wrong range: $wrong" 125 lap -q -P "$wrong" -- true
 done
 t 'a name given twice' 125 lap -q -L w=1 -P w=1:2 -- true
-t 'labels that stay equal' 125 lap -q -l a -l a -L w=1,2 -- true -- false
+t 'labels that remain equal' 125 lap -q -l a -l a -L w=1,2 -- true -- false
 
 # Ends of a series
 
-t 'for a time, and no fewer than' 0 lap -q --for 0.01 -m 4 -M 4 -o t.csv -l x \
+t 'for a time, with a minimum' 0 lap -q --for 0.01 -m 4 -M 4 -o t.csv -l x \
     -- true
 is 'four' "$(col t.csv run)" '1 2 3 4'
 t 'ends by time' 0 lap -q --for 0.2 -m 1 -M 1000000 -o t2.csv -l x -- sleep 0.1
 t 'after a few' 0 [ "$(col t2.csv run | wc -w)" -lt 5 ]
-t 'what differs is resolved' 0 lap -q --resolve -M 500 -o r.csv -l slow \
+t 'a difference is resolved' 0 lap -q --resolve -M 500 -o r.csv -l slow \
     -l fast -- sleep 0.05 -- true
 case $(col r.csv run | tr ' ' '\n' | sort -n | tail -n 1) in
 10 | 15 | 23 | 35 | 53 | 80 | 120 | 180 | 270 | 405) ok 'at one of the looks' ;;
@@ -63,7 +63,7 @@ case $(col r.csv run | tr ' ' '\n' | sort -n | tail -n 1) in
 esac
 t 'one command is resolved' 0 lap -q --resolve -o r1.csv -l x -- true
 t 'a minimum above the maximum' 125 lap -m 9 -M 3 -- true
-t 'a count with it' 125 lap -n 9 --for 3 -- true
+t 'together with a count' 125 lap -n 9 --for 3 -- true
 t 'resumed' 125 lap -r -o r.csv --resolve -- true
 
 # Individual commands
@@ -73,23 +73,23 @@ t 'a preparation for each' 0 lap -q -n 1 -o pp.csv -l a -l b -p 'echo 1 >pa' \
 is 'its own' "$(cat pa)" 1
 t 'too few of them' 125 lap -l a -l b -l c -p x -p y -- true -- true -- true
 t 'a missing cold command' 125 lap --cold=z -l a -- true
-t 'the first failure ends all' 3 lap -q -n 9 --fail-fast -o ff.csv -l x -- \
+t 'the first failure ends the run' 3 lap -q -n 9 --fail-fast -o ff.csv -l x -- \
     sh -c 'test "$LAP_RUN" != 2 || exit 3'
 is 'its row exists' "$(col ff.csv exit)" '0 3'
-t 'one word that is a line' 0 lap -q -n 1 -o line.csv 'printf   x' 2>err
-t 'one word for a shell' 0 lap -q -n 1 --stdout out -o line2.csv -l x -- \
+t 'one word as a command line' 0 lap -q -n 1 -o line.csv 'printf   x' 2>err
+t 'one word with shell syntax' 0 lap -q -n 1 --stdout out -o line2.csv -l x -- \
     'echo a b | tr a-b c-d; true' '|' 'sed s/$/!/'
-is 'is run by one' "$(cat out)" 'c d!'
-t 'a program of this name goes before' 0 sh -c 'printf "#!/bin/sh\n" >"a b" &&
+is 'is run by a shell' "$(cat out)" 'c d!'
+t 'a program of this name is preferred' 0 sh -c 'printf "#!/bin/sh\n" >"a b" &&
     chmod +x "a b" && lap -q -n 1 -o ab.csv "./a b"'
 printf 'one\ttrue\r\ntwo\tfalse || true\r\n' >crlf
 t 'commands of another system' 0 lap -q -n 1 -o crlf.csv -f crlf
 t 'output is shown' 0 lap -q -n 2 -o show.csv --show-output -l x -- echo hello
 is 'twice' "$(tr '\n' ' ' <.t.out)" 'hello hello '
-t 'not among rows' 125 lap -q -n 1 --show-output -- true
+t 'not among the rows' 125 lap -q -n 1 --show-output -- true
 t 'a log as standard output is not emptied' 0 sh -c 'echo before >log
     lap -q -n 2 -o log.csv --stdout /dev/stdout -l x -- echo run >>log'
-is 'but added to' "$(tr '\n' ' ' <log)" 'before run run '
+is 'but appended to' "$(tr '\n' ' ' <log)" 'before run run '
 
 # Summary
 

@@ -52,7 +52,7 @@ t 'standard input' 0 sh -c 'lapcmp <rows.csv'
 t 'text' 0 lapcmp rows.csv
 shows 'says uncorrected' '6 comparisons, each at 5 % on its own$'
 shows 'says too few' '^d .*not resolved (no interval with fewer than 6 pairs)$'
-shows 'says how much may be unseen' '^c .*not resolved (+-10.0 %)$'
+shows 'reports what may be unseen' '^c .*not resolved (+-10.0 %)$'
 t 'Holm' 0 lapcmp --holm rows.csv
 shows 'says Holm' '6 comparisons, family-wise error 5 % (Holm)$'
 t 'JSON' 0 lapcmp --json rows.csv
@@ -102,7 +102,7 @@ t 'no such test' 1 lapcmp --test student ranks.csv
 
 # A run counts once, however often it occurs.
 t 'rows given twice' 0 lapcmp --csv six.csv six.csv
-is 'count once' "$(cell pairs b wall_s) $(cell n a wall_s)" '8 8'
+is 'are counted once' "$(cell pairs b wall_s) $(cell n a wall_s)" '8 8'
 t 'is reported' 0 sh -c 'lapcmp six.csv six.csv 2>&1 >/dev/null |
     grep "16 rows repeat a run"'
 
@@ -178,7 +178,7 @@ t 'twenty is one' 0 lapcmp --csv --trim=20 five.csv
 is 'at each end' "$(cell trimmed_mean_s a wall_s) $(cell trim_cut a \
     wall_s)" '3.000000000 1'
 t 'text with it' 0 lapcmp --trim=20 five.csv
-t 'a wrong trim' 1 lapcmp --trim=50 five.csv
+t 'an invalid trim' 1 lapcmp --trim=50 five.csv
 
 # Invalid inputs.
 t 'no file' 1 lapcmp nope.csv
@@ -196,13 +196,13 @@ t 'no rows' 1 lapcmp header.csv
 t 'a row without a number' 1 lapcmp bad.csv
 shows 'reports its line' 'bad.csv:5: not a valid row' .t.err
 t 'no such stage' 1 lapcmp -s 7 rows.csv
-t 'standard output that is closed' 1 sh -c 'lapcmp rows.csv >&-'
+t 'standard output closed' 1 sh -c 'lapcmp rows.csv >&-'
 t 'the same, rows' 1 sh -c 'lapcmp --json rows.csv >&-'
 t 'a full disk' 1 to /dev/full lapcmp rows.csv
 t 'the same, rows' 1 to /dev/full lapcmp --csv rows.csv
 t 'help' 0 lapcmp -h
 t 'version' 0 lapcmp -V
-t 'a wrong option' 1 lapcmp --nope
+t 'an invalid option' 1 lapcmp --nope
 
 # With lap.
 if have lap; then

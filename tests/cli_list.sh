@@ -152,7 +152,7 @@ if have zstd; then
 	is 'zstd without a check' "$(field check file.zst)" '"none"'
 	cat text.zstd piped.zst >two.zst
 	sized 'known and unknown' two.zst null null
-	is 'known and unknown: frames' "$(field frames two.zst)" \
+	is 'known and unknown sizes: frames' "$(field frames two.zst)" \
 	    $(($(field frames text.zstd) + 1))
 fi
 if have lz4; then
@@ -178,7 +178,7 @@ fi
 
 # Text output
 pzc -l text.gzip small.gzip >out
-is 'lines, head and sum' "$(wc -l <out | tr -d ' ')" 4
+is 'lines, header and sum' "$(wc -l <out | tr -d ' ')" 4
 is 'the sum' "$(awk 'NR == 4 { print $2 }' out)" $((size + little))
 pzc -lq text.gzip small.gzip >out
 is 'quiet' "$(wc -l <out | tr -d ' ')" 2
@@ -186,10 +186,10 @@ pzc -l text.gzip text.bzip2 >out
 is 'a sum with something unknown' "$(awk 'END { print $2 }' out)" "$size+"
 pzc -l noise.gz >out 2>&1 || :
 [ -e foreign.gz ] && gzip -c noise >foreign.gz && pzc -l foreign.gz >out
-is 'the mark of a lower bound' "$(awk 'END { print $4 }' out)" 9000000+
+is 'a lower bound is marked' "$(awk 'END { print $4 }' out)" 9000000+
 pzc -lN text.gzip | tail -1 >out
 is 'stored name' "$(awk '{ print $NF }' out)" text
-t 'more with -v' 0 pzc -lv text.gzip small.zstd text.xz
+t 'more columns with -v' 0 pzc -lv text.gzip small.zstd text.xz
 name=$(printf 'new\nline.gz')
 cp small.gzip "$name"
 is 'a newline in a name' "$(pzc -lq "$name" | awk '{ print $NF }')" \
@@ -226,7 +226,7 @@ head -c 1000 text.gzip >bad
 bytes 1000 >>bad
 t 'corrupt data, tested' 1 pzc -lt bad
 { head -c 200000 own.gz; head -c 100 /dev/zero; tail -c +200101 own.gz; } >bad
-t 'corrupt data believed' 0 pzc -l bad
+t 'corrupt data, untested' 0 pzc -l bad
 t 'corrupt data tested' 1 pzc -lt bad
 
 # Nothing is changed or created

@@ -14,12 +14,12 @@ export COLDPRESS_BIN
 study() { sh "$SRC/scripts/mailfs" "$@"; }
 
 t 'usage' 0 study -h
-t 'bad option' 2 told study --nope
+t 'an invalid option' 2 told study --nope
 t 'no such filesystem' 1 told study --fs fat .
 t 'no such mode' 1 told study --mode twice .
 t 'three writers' 1 told study --writers 3 .
 t 'no such sector' 1 told study --ashift 8 .
-t 'bad number' 1 told study -n x .
+t 'an invalid number' 1 told study -n x .
 t 'nothing prepared' 1 told study -o none.csv report
 t 'two directories' 2 told study a b
 
@@ -169,12 +169,12 @@ for text in 'gzip-5 is the best of the ten, one writer' \
 	t "not decided: $text" 0 sh -c \
 	    "grep -F -A 1 '  $text' five | grep -q ': fewer than 6'"
 done
-t 'nor what is lost' 0 grep -q \
+t 'nor is the loss' 0 grep -q \
     'study 63 %, here not decided: fewer than 6 rounds$' five
 is 'no share of draws is printed' "$(awk '/^gzip-9 +w1 +5 +0.21/ { print NF }' five)" 10
 t 'nor an interval' 1 grep -q '[0-9] \.\. [0-9].*[0-9]$' five
 # A loss that may not exist is not broken down.
-t 'a loss that is not certain' 0 sh -c \
+t 'an uncertain loss' 0 sh -c \
     "awk -F , -v OFS=, '\$2 ~ /w2\$/ && \$4 % 2 { \$9 /= 9 } { print }' known.csv >loss.csv
     cp -r known.csv.d loss.csv.d"
 t 'has a report' 0 to loss study -o loss.csv report
@@ -358,12 +358,12 @@ rm fake/cpio
 fake df <<'EOF'
 printf 'Avail\n1000000\n'
 EOF
-t 'no room' 1 told faked -o n.csv mail
+t 'too little space' 1 told faked -o n.csv mail
 t 'is reported' 0 grep -q 'takes up to .* bytes, 1000000 are free' err
 rm fake/df
 mkdir 'mail/new
 line'
-t 'a name that cpio cannot be given' 1 told faked -o n.csv mail
+t 'a name that cpio cannot take' 1 told faked -o n.csv mail
 rmdir mail/new*
 t 'no mail' 1 told faked -o n.csv kind.txt
 t 'rows inside the mail' 1 told faked -o mail/r.csv mail
@@ -397,7 +397,7 @@ mkdir -p r.csv.d/fs/mnt
 : >mounted
 : >r.csv.d/fs/img
 t 'after a crash' 0 faked -n 3 -o r.csv
-is 'it is cleared' "$(left)" ''
-t 'quick, with text that it makes itself' 0 told faked --quick -o q.csv
+is 'leftovers are removed' "$(left)" ''
+t 'a quick run, with generated text' 0 told faked --quick -o q.csv
 t 'it is small' 0 test "$(find q.csv.d/mail -type f | wc -l)" -gt 200
 done_testing

@@ -22,7 +22,7 @@ near() {
 }
 
 to out mailgen -n 700 --stats=stats one
-is 'bytes that do not change' "$(cut -d ' ' -f 1 out)" \
+is 'the bytes do not change' "$(cut -d ' ' -f 1 out)" \
     9dbe0ff2486fe184da3af6b6fb8a6ef18f1365852917afbbc147dc4ca64b0d38
 is 'the hash is that of the files' "$(hash one)" "$(cut -d ' ' -f 1 out)"
 is 'one file per mail' "$(find one -type f | wc -l)" 700
@@ -32,7 +32,7 @@ is 'and the bytes' "$(stat_of bytes_B stats)" \
     "$(find one -type f -exec cat {} + | wc -c)"
 
 to out mailgen -n 700 -p 1 alone
-t 'the same by one thread' 0 diff -r one alone
+t 'the same with one thread' 0 diff -r one alone
 mkdir empty
 to out mailgen -n 700 -p 7 empty
 t 'and by seven, in an empty directory' 0 diff -r one empty
@@ -57,7 +57,7 @@ ordered() {
 }
 t 'dates in the order of names' 0 ordered "$(echo one/01-*/2014-01-06)"
 f=$(echo one/02-*/2014-01-13/001)
-is 'a time is the one at which it came' "$(stat -c %Y "$f")" \
+is "a file's time is the delivery time" "$(stat -c %Y "$f")" \
     "$(date -d "$(sed -n '/^\tby mail.home/{n;s/^\t//p;q}' "$f" | grep . ||
 	sed -n 's/^Date: //p' "$f")" +%s | awk -v t="$(stat -c %Y "$f")" '{
 	d = $1 - t; print ((d >= 0 && d < 60) ? t : $1) }')"
@@ -68,9 +68,9 @@ for what in '^Received: from' '^DKIM-Signature:' '^ARC-Seal:' '^> ' '^-- $' \
     '^Content-Transfer-Encoding: base64' '^In-Reply-To:' '^References:'; do
 	t "there is $what" 0 grep -q -a -r -e "$what" one
 done
-is 'some came by two lists' "$(grep -a -h -r -i '^Message-ID:' one | sort |
+is 'some came through two' "$(grep -a -h -r -i '^Message-ID:' one | sort |
     uniq -d | grep -c . | awk '{ print ($1 > 0) }')" 1
-is 'most did not' "$(grep -a -h -r -i '^Message-ID:' one | sort -u | wc -l |
+is 'most through one' "$(grep -a -h -r -i '^Message-ID:' one | sort -u | wc -l |
     awk '{ print ($1 > 650) }')" 1
 
 to out mailgen -n 700 --mbox --stats=stats.mbox box
@@ -85,8 +85,8 @@ is 'maildirs do not change' "$(cut -d ' ' -f 1 out)" 8353b11331e48262b4f27150ae8
 is 'also their hash' "$(hash dir)" "$(cut -d ' ' -f 1 out)"
 is 'with cur, new and tmp' "$(find dir -mindepth 3 -type d | sed 's,.*/,,' |
     sort -u | tr '\n' ' ')" 'cur new tmp '
-is 'what is new has no flags' "$(find dir -path '*/new/*' -name '*:2,*')" ''
-is 'what is not has' "$(find dir -path '*/cur/*' ! -name '*:2,*')" ''
+is 'new mail has no flags' "$(find dir -path '*/new/*' -name '*:2,*')" ''
+is 'other mail has flags' "$(find dir -path '*/cur/*' ! -name '*:2,*')" ''
 find one -type f -exec sha256sum {} + | cut -d ' ' -f 1 | sort >a
 find dir -type f -exec sha256sum {} + | cut -d ' ' -f 1 | sort >b
 same 'the same mails' a b
@@ -104,7 +104,7 @@ if have fsratio; then
 	is 'fsratio reads it' "$(grep -c '^[^#].*gzip-6' rows)" 1
 fi
 t 'a profile' 0 sh -c 'mailgen --profile big >profile'
-is 'of numbers alone' "$(grep -v '^#' profile |
+is 'has only numbers' "$(grep -v '^#' profile |
     grep -v -c -E '^(attachments|repeat|noise|size [0-9]+) [0-9]+$')" 0
 near 'its share with attachments' "$(sed -n 's/^attachments //p' profile)" \
     16384 2
@@ -134,7 +134,7 @@ near 'and a median' "$(stat_of median_B stats.sized)" 900 5
 to out mailgen -n 500 --attachments 0 plain
 is 'no attachments' "$(grep -a -r -l '^Content-Disposition' plain | wc -l)" 0
 to out mailgen -n 500 --attachments 1 rich
-is 'all with attachments' "$(find rich -type f | wc -l)" \
+is 'attachments everywhere' "$(find rich -type f | wc -l)" \
     "$(grep -a -r -l '^Content-Disposition' rich | wc -l)"
 t 'one mail' 0 mailgen -n 1 single
 rm -r sized plain rich
@@ -177,13 +177,13 @@ t 'help' 0 mailgen -h
 t 'version' 0 mailgen -V
 
 if [ -e /dev/full ]; then
-	t 'a hash that cannot be printed' 1 \
+	t 'the hash cannot be printed' 1 \
 	    sh -c 'mailgen -n 2 printed >/dev/full'
 fi
 if have mailgen-fault; then
 	wrong 'No space left' env COLDPRESS_FAULT=write:400:ENOSPC \
 	    mailgen-fault -n 700 full
-	is 'it says that there is a part' \
+	is 'the partial corpus is reported' \
 	    "$(grep -c 'full contains only part' .t.err)" 1
 	is 'and no file in it is truncated' "$(cd full &&
 	    find . -type f | while read -r f; do
@@ -191,9 +191,9 @@ if have mailgen-fault; then
 	    done)" ''
 	wrong 'not enough memory' env COLDPRESS_FAULT=malloc:9:ENOMEM \
 	    mailgen-fault -n 700 memory
-	t 'a second thread that cannot be had' 1 env COLDPRESS_FAULT=thread:1:EAGAIN \
+	t 'thread 2 cannot be created' 1 env COLDPRESS_FAULT=thread:1:EAGAIN \
 	    mailgen-fault -n 700 -p 2 threads
-	t 'a third thread that cannot be had' 1 \
+	t 'thread 3 cannot be created' 1 \
 	    env COLDPRESS_FAULT=thread:2:EAGAIN mailgen-fault -n 700 -p 3 two
 	is 'the corpus is reported, not a file in it' "$(head -n 1 .t.err)" \
 	    'mailgen-fault: two: Resource temporarily unavailable'

@@ -11,7 +11,7 @@ typo() {
 	is "$2 $3: nothing is written" "$(cat .t.out)" ''
 	is "$2 $3: the suggestion" "$(sed -n \
 	    "s/^Did you mean '\(.*\)'?  Try '.*'\.$/\1/p" .t.err)" "$4"
-	is "$2 $3: where it stands" "$(tail -n 1 .t.err |
+	is "$2 $3: its position" "$(tail -n 1 .t.err |
 	    sed -n "s/.*Try '\(.*\)'\.$/\1/p")" "$2 --help"
 }
 
@@ -44,7 +44,7 @@ if have pzseek; then
 	t 'past the end' 0 pzseek text.gz 1M:10
 	shows 'is reported' '1M:10: begins past the end of the data$' .t.err
 	t 'partly past the end' 0 pzseek text.gz 3890:10
-	shows 'is told too' '3890:10: the data ends after 3 bytes of it$' .t.err
+	shows 'is reported' '3890:10: the data ends after 3 bytes of it$' .t.err
 	t 'to the end' 0 pzseek text.gz 3890:
 	is 'is not past it' "$(cat .t.err)" ''
 	t 'quiet' 0 pzseek -q text.gz 1M:10
@@ -52,9 +52,9 @@ if have pzseek; then
 fi
 if have mailgen; then
 	t 'a missing directory' 1 mailgen typo
-	shows 'is not made' 'No such file or directory (-n creates it)' .t.err
+	shows 'is missing' 'No such file or directory (-n creates it)' .t.err
 	t 'really not' 1 test -e typo
-	t 'with -n it is made' 0 mailgen -n 3 typo
+	t '-n creates it' 0 mailgen -n 3 typo
 fi
 if have fsratio; then
 	mkdir none
@@ -65,6 +65,6 @@ if have fsratio; then
 	echo x >small/a
 	echo y >small/b
 	t 'a tree that takes more space than its bytes' 0 fsratio small
-	shows 'is called larger' ' 0\.[0-9]* larger$'
+	shows 'is reported as larger' ' 0\.[0-9]* larger$'
 fi
 done_testing

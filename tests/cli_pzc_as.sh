@@ -36,7 +36,7 @@ for s in -gz _z .zz .tgz; do
 	t "unpigz a finds a$s" 0 to back unpigz -c a
 	mv a$s a.gz
 done
-is 'what is missed' "$(said gzip -t nothing)" \
+is 'missing names' "$(said gzip -t nothing)" \
     'gzip: nothing.gz: No such file or directory'
 t 'gunzip a' 0 gunzip a
 same 'gunzip a: the bytes' a b
@@ -44,7 +44,7 @@ mv a A.GZ && gzip <b >A.GZ
 t 'A.GZ has a suffix' 0 gunzip A.GZ
 same 'A.GZ becomes A' A b
 cp b p.Z
-t 'p.Z is not packed again' 0 gzip p.Z
+t 'p.Z is not compressed again' 0 gzip p.Z
 t 'nor is p.tgz by gzip' 0 sh -c 'cp b p.tgz; gzip p.tgz; test -e p.tgz'
 t 'it is by pigz' 0 sh -c 'pigz p.tgz; test -e p.tgz.gz'
 
@@ -53,12 +53,12 @@ cp b a && gzip -k a
 zforce=$(gzip -lv a.gz | sed 1d | grep -c '^defl')
 is 'zforce sees gzip' "$zforce" 1
 is 'column 2 is the size' "$(gzip -l a.gz | awk 'NR == 2 { print $2 }')" "$size"
-is 'its head' "$(gzip -l a.gz | head -n 1)" \
+is 'its header' "$(gzip -l a.gz | head -n 1)" \
     '         compressed        uncompressed  ratio uncompressed_name'
 is 'the name' "$(gzip -l a.gz | awk 'NR == 2 { print $4 }')" a
 is 'a sum' "$(gzip -l a.gz a.gz | awk 'END { print $2, $4 }')" \
     "$((2 * size)) (totals)"
-is 'pigz: its head' "$(pigz -l a.gz | head -n 1)" \
+is 'pigz: its header' "$(pigz -l a.gz | head -n 1)" \
     'compressed   original reduced  name'
 is 'pigz: the size' "$(pigz -l a.gz | awk 'NR == 2 { print $2 }')" "$size"
 is 'pigz: also for a pipe' "$(tail -c +1 a.gz | pigz -l |
@@ -104,9 +104,9 @@ for c in 1 037 '037\0236xx' '037\0036xx'; do
 	(gzip <a; printf '%b' "\\0$c") >rest.gz
 	(cat a; printf '%b' "\\0$c") >want
 	printf '%s\n' "$c" | tr -d '\\0' >word
-	t "gzip: 0$(cat word) behind" 1 gzip -t rest.gz
-	t "gzip -cdf: 0$(cat word) behind" 0 to back gzip -cdf rest.gz
-	same "gzip -cdf: 0$(cat word) behind: the bytes" back want
+	t "gzip: 0$(cat word) at the end" 1 gzip -t rest.gz
+	t "gzip -cdf: 0$(cat word) at the end" 0 to back gzip -cdf rest.gz
+	same "gzip -cdf: 0$(cat word) at the end: the bytes" back want
 done
 for w in '80 x' 'x = 1' BZh9 '(x'; do
 	echo "$w" >plain
@@ -116,9 +116,9 @@ done
 
 # A truncated file is decompressed as far as it goes.
 head -c 1000 a.gz >cut.gz
-t 'a cut file' 1 to back gzip -dc cut.gz
+t 'a truncated file' 1 to back gzip -dc cut.gz
 n=$(wc -c <back)
-is 'what is before the cut' "$((n > 1000)) $(head -c "$n" a | cksum)" \
+is 'the data before the cut' "$((n > 1000)) $(head -c "$n" a | cksum)" \
     "1 $(cksum <back)"
 
 # Exit statuses
@@ -132,7 +132,7 @@ ln b b2
 t 'gzip: hard links' 2 gzip -k b
 t 'pigz: hard links' 0 pigz -k b
 mkdir d && cp a d/a && gzip <a >d/b.gz
-t 'gzip -tr passes over plain files' 0 gzip -tr d
+t 'gzip -tr skips plain files' 0 gzip -tr d
 t 'pigz -tr does not' 1 pigz -tr d
 t 'gzip: suffix, a word' 2 gunzip d/a
 t 'gzip: no format' 1 gzip -t a

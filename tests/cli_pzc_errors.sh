@@ -135,7 +135,7 @@ for o in -c -dc; do
 done
 mkfifo gate gate2
 (exec cat big - >gate <>gate2) 2>/dev/null &
-t 'a writer that waits does not hold a run that failed' 1 timeout 300 \
+t 'a waiting writer does not delay a failed run' 1 timeout 300 \
     sh -c 'pzc -p2 <gate >/dev/full'
 kill $!
 wait $! 2>/dev/null

@@ -26,7 +26,7 @@ pzc -o n.xz m
 is '-o also keeps them' "$(stat -c '%a %y' n.xz)" "$want"
 echo old >m.gz && chmod 777 m.gz
 pzc -kf m
-is '-f: the mode is the input'"'"'s' "$(stat -c '%a %y' m.gz)" "$want"
+is '-f: the mode is that of the input'"'"'s' "$(stat -c '%a %y' m.gz)" "$want"
 rm -f m m.gz n.xz
 for d in 1901-01-01 1969-12-31 2200-01-01; do
 	cp text m && touch -d "$d UTC" m
@@ -83,7 +83,7 @@ t 'a symbolic link with -k' 2 pzc -k l
 t 'a symbolic link with -c' 0 sh -c 'pzc -c l | pzc -d | cmp - text'
 t 'a symbolic link with -f' 0 pzc -f l
 same 'a symbolic link with -f: its target is kept' real text
-t 'a symbolic link with -f: packed' 0 gzip -t l.gz
+t 'a symbolic link with -f: compressed' 0 gzip -t l.gz
 rm -f l l.gz
 ln -s nowhere l
 t 'a link to nowhere' 1 pzc -f l
@@ -92,7 +92,7 @@ rm -f l
 # Special files as inputs: their writer may be late, and they are not removed.
 mkfifo p p.gz && chmod 640 p
 t 'a FIFO does not block' 2 timeout 300 pzc p
-t '-d: neither' 2 timeout 300 pzc -d p.gz
+t '-d: nor does it with -d' 2 timeout 300 pzc -d p.gz
 t 'a FIFO in a tree is left, with any option' 2 sh -c 'mkdir r
     mkfifo r/p && timeout 300 pzc -rfk r'
 rm -rf r p.gz
@@ -218,7 +218,7 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 		done
 	done
 else
-	skip 'nothing makes pzc wait'
+	skip 'pzc cannot be made to wait'
 fi
 
 # Beyond the directories held open, -r goes up by "..", and only if that is
@@ -237,7 +237,7 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 	is 'a tree is moved: an error' $? 1
 	shows '... : is reported' 'moved while being read' err
 	same '... : the rest is left' up/z text
-	is '... : the file is packed where it was' \
+	is '... : the file is compressed in place' \
 	    "$(find elsewhere -type f | sed 's|.*/||')" f.gz
 	rm -rf up elsewhere
 	# a directory that cannot be synced, as on some network file systems
@@ -274,7 +274,7 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 	is '... : one open in place is refused' $caught 1
 	rm -f fifo was precious
 else
-	skip 'nothing makes pzc wait'
+	skip 'pzc cannot be made to wait'
 fi
 
 # With a single operand pzc is confined once everything is open, and reports why
@@ -288,7 +288,7 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 		# shellcheck disable=SC2086
 		COLDPRESS_FAULT=thread:1:STOP pzc-fault -p2 -b 32 $o $i >out &
 		t "$o of one file: meanwhile" 0 stopped $!
-		t "$o of one file: is confined" 0 grep -q '^NoNewPrivs:.1' \
+		t "$o of one file: confined" 0 grep -q '^NoNewPrivs:.1' \
 		    "/proc/$!/status"
 		kill -CONT $!
 		wait $!
@@ -331,7 +331,7 @@ if dark "$dark_tool" -V >/dev/null 2>&1; then
 	same '... : the bytes' dark/f text
 	is '... : nothing else' "$(ls -A dark)" f
 else
-	skip 'another user cannot come here'
+	skip 'another user cannot enter this directory'
 fi
 rm -rf dark dark-pzc
 

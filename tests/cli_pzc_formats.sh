@@ -60,14 +60,14 @@ for f in gzip zlib zip zstd lz4 xz lzma bzip2; do
 	if have "$(tool_of $f)"; then
 		formats="$formats $f"
 	else
-		skip "$f: there is no $(tool_of $f)"
+		skip "$f: $(tool_of $f) is missing"
 	fi
 done
 
 for f in $formats; do
 	for i in $inputs; do
 		pzc -F "$f" -p2 <"$i" >packed
-		is "$f: packs $i" $? 0
+		is "$f: compresses $i" $? 0
 		unpack "$f" <packed >back
 		same "$f: the reference reads $i" back "$i"
 		pzc -d -p2 <packed >back

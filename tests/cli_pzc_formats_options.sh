@@ -63,8 +63,8 @@ while IFS='|' read -r option has; do
 	done
 done <rows
 
-t 'no file is made where one is refused' 1 pzc -k -F xz -i text
-is 'no file is made: none' "$(echo text*)" text
+t 'nothing is created when an option is refused' 1 pzc -k -F xz -i text
+is 'nothing is created: no file' "$(echo text*)" text
 t '-d accepts them all' 0 sh -c 'pzc <text | pzc -d -i -R --legacy \
     --check=crc32 | cmp - text'
 t 'the last of -N and -n counts' 0 pzc -k -F zstd -N -n text
@@ -74,14 +74,14 @@ t 'the last of -M and -m counts' 0 pzc -kf -F zstd -M -m text
 for o in '--check=md5' '-C md5' '--check='; do
 	# shellcheck disable=SC2086
 	t "xz $o: refused" 1 pzc -c -F xz $o text
-	shows "xz $o: why" 'none, crc32, crc64' .t.err
+	shows "xz $o: the reason" 'none, crc32, crc64' .t.err
 done
 t 'lz4 --legacy -b: refused' 1 pzc -c -F lz4 --legacy -b 64 text
-shows 'lz4 --legacy -b: why' '8 MiB' .t.err
+shows 'lz4 --legacy -b: the reason' '8 MiB' .t.err
 t 'lz4 --legacy --block-checksum: refused' 1 \
     pzc -c -F lz4 --legacy --block-checksum text
 t 'lz4 -b 8192: refused' 1 pzc -c -F lz4 -b 8192 text
-shows 'lz4 -b 8192: why' '4 MiB' .t.err
+shows 'lz4 -b 8192: the reason' '4 MiB' .t.err
 
 # The checks of xz, as shown by pzc -l and by xz.
 for c in none:[Nn]one crc32:CRC-*32 crc64:CRC-*64 sha256:SHA-256; do
@@ -103,7 +103,7 @@ shows '-C of gzip: stored' crc32
 
 # lz4: the frame of lz4(1), block checksums on request, the legacy frame.
 flags() { head -c 5 | tail -c 1 | od -An -tx1 | tr -d ' '; }
-is 'lz4: content checksum, no more' "$(pzc -F lz4 <text | flags)" 64
+is 'lz4: only a content checksum' "$(pzc -F lz4 <text | flags)" 64
 is 'lz4 --block-checksum' \
     "$(pzc -F lz4 --block-checksum <text | flags)" 74
 is 'lz4 --legacy: the magic number' "$(pzc -F lz4 --legacy <text |

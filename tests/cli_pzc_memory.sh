@@ -64,14 +64,14 @@ if have xz; then
 	# a small block, followed by one that needs more
 	{ pzc -F xz -0 -c noise; cat large.xz; } >mixed.xz
 	refused 'xz, the second stream' 32 mixed.xz 6[5-9]
-	t 'xz: what came before it' 1 sh -c \
+	t 'xz: the data before it' 1 sh -c \
 	    'pzc -dc --memory 32M mixed.xz | cmp - noise 2>&1'
 fi
 # 4 GiB less one byte, and a size that fits
 printf '\135\377\377\377\377\377\377\377\377\377\377\377\377\000\000' >4g.lzma
 refused 'lzma, a dictionary of 4 GiB' 100 4g.lzma 4[01][0-9][0-9]
 t 'lzma, a dictionary of 4 GiB, no limit' 1 pzc -t 4g.lzma
-shows 'lzma, 4 GiB: why' 'more than any --long' .t.err
+shows 'lzma, 4 GiB: the reason' 'more than any --long' .t.err
 
 # lz4: the legacy frame's blocks are the largest
 for f in noise text; do
@@ -125,7 +125,7 @@ if have compress; then
 	compress -c text >text.Z
 	within '.Z' 8 text.Z text
 fi
-t 'next to nothing' 1 pzc -dc --memory 100K b.bz2
-shows 'next to nothing: why' 'to decompress, --memory allows 100 KiB' .t.err
+t 'a tiny limit' 1 pzc -dc --memory 100K b.bz2
+shows 'a tiny limit: the reason' 'to decompress, --memory allows 100 KiB' .t.err
 
 done_testing

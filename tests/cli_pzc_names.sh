@@ -45,8 +45,8 @@ for p in gz:1f8b zst:28b5 xz:fd37 bz2:425a lz4:0422 lzma:5d00 zip:504b; do
 	there "-o keeps the input" text
 	rm -f c.*
 done
-t '-F has the last word over -o' 0 pzc -F xz -o c.gz text
-t '... and so xz reads it' 0 xz -t --format=xz --stdout -d c.gz
+t '-F overrides the suffix of -o' 0 pzc -F xz -o c.gz text
+t '... and xz reads it' 0 xz -t --format=xz --stdout -d c.gz
 t '-o FILE that exists' 2 pzc -o c.gz text
 t '-o with two inputs' 1 pzc -o d text text
 t '-o - is standard output' 0 to d pzc -o - text
@@ -82,8 +82,8 @@ t '.gz is compressed' 0 pzc -k .gz
 there '.gz: as .gz.gz' .gz.gz
 mv .gz.gz q.gz && rm .gz
 pzc <text >.gz
-t '.gz has nothing to take away' 2 pzc -d .gz
-t './.gz neither' 2 pzc -d ./.gz
+t '-d .gz: no name remains' 2 pzc -d .gz
+t '-d ./.gz: no name remains' 2 pzc -d ./.gz
 there '.gz stays' .gz
 rm -f .gz q.gz
 
@@ -193,8 +193,8 @@ t 'a name of 255 bytes has no room for a suffix' 1 pzc "$longer"
 there 'it is kept' "$longer"
 t 'with -c it has' 0 to back.gz pzc -c "$longer"
 rm -f "$longer"
-t 'a name of 255 bytes is put out whole by -dN' 0 pzc -dN back.gz
-same 'and is the bytes' "$longer" text
+t '-dN writes a whole name of 255 bytes' 0 pzc -dN back.gz
+same 'with the same bytes' "$longer" text
 rm -f "$longer"
 # shellcheck disable=SC2016 # for the inner shell
 t 'control characters do not reach the terminal' 0 sh -c \
@@ -247,7 +247,7 @@ if have python3 && python3 header.py; then
 		t '... : yes' 0 to out python3 prompt.py y pzc -dkN esc.gz
 		is '... : overwritten' "$(cat n*32m*)" text
 	else
-		skip 'there is no terminal to be had'
+		skip 'no terminal can be opened'
 	fi
 	rm -f esc.gz n*32m*
 else
@@ -259,9 +259,9 @@ mkdir -p tree/sub/deep
 for d in tree tree/sub tree/sub/deep; do cp text $d/f; done
 cp text tree/other.xyz
 ln -s /etc tree/link
-t '-r goes into directories' 0 sh -c 'pzc -r tree || [ $? = 2 ]'
+t '-r descends into directories' 0 sh -c 'pzc -r tree || [ $? = 2 ]'
 is '-r found all' "$(find tree -name '*.gz' | wc -l)" 4
-t '-r again leaves them alone, silently' 0 sh -c \
+t '-r again skips them silently' 0 sh -c \
     'pzc -r tree 2>err; ! grep -q suffix err'
 is '-r again: no .gz.gz' "$(find tree -name '*.gz.gz' | wc -l)" 0
 cp text tree/sub/plain
@@ -270,7 +270,7 @@ t '-dr skips what is not compressed' 0 sh -c 'pzc -dr tree 2>err
 is '-dr found all' "$(find tree -name '*.gz' | wc -l)" 0
 same '-dr: the bytes' tree/sub/deep/f text
 t 'a directory without -r' 2 pzc tree
-t '-r of nothing' 1 pzc -r nothing
+t '-r of a missing name' 1 pzc -r nothing
 t '-r of a file' 0 pzc -r tree/f
 t '-r of a link to a directory' 2 pzc -r tree/link
 t '-r: a slash at the end' 2 pzc -dvr tree/
@@ -302,7 +302,7 @@ then
 	    sed 's|.*/||')" bottom
 	rm -rf deep
 else
-	skip 'there is no python3, or no such depth'
+	skip 'there is no python3, or the depth is too great'
 fi
 t '-r with -o' 1 pzc -r -o x tree
 is '-rc' "$(pzc -rc tree/sub | pzc -d | wc -c)" \

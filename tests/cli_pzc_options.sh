@@ -162,9 +162,9 @@ same 'PZC="-F zstd"' a b
 PZC='-F zstd' pzc -d <t.gz >back
 same 'PZC="-F zstd" reads gzip' back text
 PZC='-1' pzc -9 <text >a && pzc -9 <text >b
-same 'the command line counts more' a b
+same 'the command line takes precedence' a b
 PIGZ='-1' PZC='-9' pzc <text >a
-same 'PZC counts more than PIGZ' a b
+same 'PZC takes precedence over PIGZ' a b
 says 'PZC=file' 'only options' env PZC=text pzc
 says 'PIGZ=-- file' 'only options' env PIGZ='-- text' pzc
 t 'PZC=blanks' 0 env PZC='   ' pzc -c text
@@ -180,10 +180,10 @@ is '--memory: fewer threads' \
 	print ($1 < 8 && $1 >= 1) ? "fewer" : $1 }')" fewer
 # zstd's contexts at 12 need more than at 13: two would not fit.
 pzc -F zstd -12 -p2 --stats=z.json --memory 180M <text >/dev/null
-is '--memory: what zstd -12 takes' \
+is '--memory: what zstd -12 needs' \
     "$(sed -n 's/.*"threads":\([0-9]*\).*/\1/p' z.json)" 1
 says '--memory below one thread' 'memory' pzc -F xz -9 --memory 8M large
-is '--memory: nothing made' "$(test -e large.xz && echo made)" ''
+is '--memory: nothing is created' "$(test -e large.xz && echo made)" ''
 
 # Compressed data is neither written to nor read from a terminal, except with
 # -f.
@@ -191,7 +191,7 @@ if have script; then
 	pty() { script -qec "$1" /dev/null </dev/null >tty.out 2>&1; }
 	pty 'pzc <text'
 	is 'not to a terminal' $? 1
-	t 'not to a terminal: why' 0 grep -q 'terminal' tty.out
+	t 'not to a terminal: the reason' 0 grep -q 'terminal' tty.out
 	pty 'pzc -c text'
 	is '-c: not to a terminal' $? 1
 	pty 'pzc -f <text >/dev/null'
@@ -206,11 +206,11 @@ if have script; then
 	script -qec 'pzc tt' /dev/null <<-A >tty.out 2>&1
 	n
 	A
-	is 'asked, no: a warning' $? 2
-	is 'asked, no: left' "$(wc -c <tt.gz)" 0
+	is 'answered no: a warning' $? 2
+	is 'answered no: kept' "$(wc -c <tt.gz)" 0
 	(sleep 1; echo y) | script -qec 'pzc tt' /dev/null >tty.out 2>&1
-	is 'asked, yes' $? 0
-	t 'asked, yes: done' 0 gzip -t tt.gz
+	is 'answered yes' $? 0
+	t 'answered yes: replaced' 0 gzip -t tt.gz
 else
 	skip 'there is no script(1)'
 fi

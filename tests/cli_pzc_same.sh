@@ -63,7 +63,7 @@ for f in gzip zstd; do
 	pzc -F $f -b 256 -R <large >a
 	pzc -F $f -b 256 -R <changed >b
 	pzc -F $f -b 256 <large >c
-	is "$f: --rsyncable comes together again" "$(python3 -c '
+	is "$f: --rsyncable resynchronises" "$(python3 -c '
 a, b = (open(f, "rb").read() for f in "ab")
 m = len(b) // 2
 print(b[m:m + 4096] in a)')" True

@@ -25,7 +25,7 @@ look() { python3 look.py "$@"; }
 pzc --stats=s -p2 -c text >a.gz
 is 'bytes in and out' "$(look s 'r["in_B"]' 'r["out_B"]')" \
     "$n $(wc -c <a.gz)"
-is 'what it was' "$(look s 'r["name"]' 'r["format"]' 'r["level"]' \
+is 'the operation' "$(look s 'r["name"]' 'r["format"]' 'r["level"]' \
     'r["decompress"]')" 'text gzip 6 False'
 is 'the ratio' "$(look s 'abs(r["ratio"] - r["in_B"] / r["out_B"]) < .01')" \
     True
@@ -41,7 +41,7 @@ is 'both' "$(look e 'len(rows)') $(look s 'len(rows)')" '2 3'
 pzc --stats <text 2>err >/dev/null
 is 'to standard error' "$(look err 'len(rows)')" 1
 PZC_STATS='' pzc <text >/dev/null
-is 'PZC_STATS of nothing is nothing' $? 0
+is 'an empty PZC_STATS means none' $? 0
 for f in gzip zlib zip zstd lz4 xz lzma bzip2; do
 	: >empty
 	pzc -F $f --stats=s <empty >packed
@@ -92,6 +92,6 @@ pzc -vt a.gz 2>err
 is '-vt' $? 0
 t '-vt reports sizes' 0 grep -q -- "-> $n" err
 pzc -v <empty 2>err >/dev/null
-t '-v of nothing: no nan' 1 grep -qi 'nan\|inf' err
+t '-v of empty input: no nan' 1 grep -qi 'nan\|inf' err
 
 done_testing

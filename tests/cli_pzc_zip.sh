@@ -87,7 +87,7 @@ for z in py-*.zip by-*.zip; do
 done
 is 'a size of 63 bits' "$(pzc -lq huge.zip | awk '{ print $4 }')" \
     9223372036854775807
-is 'sums by -l that 64 bits do not hold' "$(pzc -l huge.zip huge.zip huge.zip |
+is '-l: sums beyond 64 bits' "$(pzc -l huge.zip huge.zip huge.zip |
     awk 'END { print $2 }')" 18446744073709551615+
 t 'an empty stored entry' 0 to back pzc -d <empty.zip
 same 'an empty stored entry: the bytes' back empty

@@ -28,10 +28,10 @@ check() {
 	t "$c_name: the end" 0 to .got pzseek "$@" "$c_file" -1000000:
 	same "$c_name: the end is right" .got .want
 	head -c 70000 .want >.want2
-	t "$c_name: some of the end" 0 to .got pzseek "$@" "$c_file" \
+	t "$c_name: part of the end" 0 to .got pzseek "$@" "$c_file" \
 	    -1000000:70000
-	same "$c_name: some of the end is right" .got .want2
-	t "$c_name: from a place on" 0 to .got pzseek "$@" "$c_file" \
+	same "$c_name: part of the end is right" .got .want2
+	t "$c_name: from an offset on" 0 to .got pzseek "$@" "$c_file" \
 	    $((c_size - 1000000)):
 	same "$c_name: to the end" .got .want
 	t "$c_name: all" 0 to .got pzseek "$@" "$c_file" 0:
@@ -102,12 +102,12 @@ fi
 
 # A side index
 gzip -c plain >f.gz
-t 'an index is made' 0 pzseek --make-index --spacing 64K f.gz
+t 'an index is created' 0 pzseek --make-index --spacing 64K f.gz
 t 'it has the name' 0 test -s f.gz.pzi
 check 'gzip by index' f.gz plain
 is 'it is used' "$(pzseek -l --json f.gz | grep -c '"index":"used"')" 1
 t 'it is not overwritten' 1 pzseek --make-index f.gz
-t 'but with -f' 0 pzseek --make-index -f f.gz
+t 'unless -f is given' 0 pzseek --make-index -f f.gz
 check 'gzip by wide index' f.gz plain
 check 'gzip without index' f.gz plain --no-index
 for o in -1 -6 -9; do
@@ -167,7 +167,7 @@ while [ "$at" -lt "$bytes" ]; do
 	at=$((at + 4 + bytes / 60))
 done
 ok 'no damage of an index makes wrong bytes'
-t 'an index for gzip only' 1 pzseek --make-index f.zstd
+t 'an index of gzip only' 1 pzseek --make-index f.zstd
 head -c 100000 f.gz >cut.gz
 t 'no index of a truncated file' 1 pzseek --make-index cut.gz
 t 'and none is left' 1 test -e cut.gz.pzi
@@ -203,9 +203,9 @@ same 'of 1024' .got .want
 t '-o' 0 pzseek -o out f.gzip 0:2K
 same 'is written' out .want
 t 'no overwriting' 1 pzseek -o out f.gzip 0:2K
-t 'but with -f' 0 pzseek -f -o out f.gzip 0:2K
+t 'unless -f is given' 0 pzseek -f -o out f.gzip 0:2K
 for r in '' : x:1 1:x 1 5:-3 --1: -: 99999999999999999999:1; do
-	t "'$r' is no range" 1 pzseek f.gzip "$r"
+	t "'$r' is not a range" 1 pzseek f.gzip "$r"
 done
 t 'no range' 1 pzseek f.gzip
 t 'no file' 1 pzseek
@@ -225,7 +225,7 @@ for f in empty.gz empty.xz; do
 	is "$f is empty" "$(wc -c <.got)" 0
 done
 head -c 300000 f.gzip >cut.gz
-t 'cut short' 1 pzseek cut.gz 0:99999999
+t 'truncated' 1 pzseek cut.gz 0:99999999
 is 'a listing' "$(pzseek -l f.zstd | tail -n 1 | cut -d , -f 3,4)" \
     "$(wc -c <f.zstd),$size"
 # Messages go to standard error or nowhere, never into the output.

@@ -7,7 +7,7 @@ have lapcmp || skip_all 'no lapcmp'
 
 snap=$SRC/scripts/snap-startup
 t 'help' 0 "$snap" --help
-shows 'has the programs' 'chromium supertuxkart mrrescue calculator'
+shows 'lists the programs' 'chromium supertuxkart mrrescue calculator'
 t 'an unknown option' 2 "$snap" --app chromium
 t 'an invalid number' 1 "$snap" --few x
 t 'a missing description' 1 "$snap" --from nowhere.app prepare
@@ -25,9 +25,9 @@ seq 10 | awk -v OFS=: '{
 t 'published rows' 0 "$snap" --from-published published
 squeeze() { tr -s ' ' <.t.out; }
 squeeze >report
-shows 'have their medians' '^try 600.0 1.00 | 10 2006 1006 - | 3000 -$' report
-shows 'and ratios to try' '^xz 160.0 3.75 | 10 6006 1506 - | 9006 -$' report
-shows 'zstd is of level 15' '^zstd15 200.0 3.00 | 10 2406 1306' report
+shows 'with their medians' '^try 600.0 1.00 | 10 2006 1006 - | 3000 -$' report
+shows 'with ratios' '^xz 160.0 3.75 | 10 6006 1506 - | 9006 -$' report
+shows 'zstd has level 15' '^zstd15 200.0 3.00 | 10 2406 1306' report
 shows 'a finding that holds' \
     '^ chromium.xz.first/chromium.zstd15.first > 2: .* here 2.49.*: holds here$' report
 shows 'one about sizes' 'here 3.75: holds here$' report
@@ -47,8 +47,8 @@ awk -F : -v OFS=: '{
 t 'two machines' 0 "$snap" report published slower
 squeeze >report
 shows 'side by side' '^chromium.xz 6006 12011 | 2.99 2.99$' report
-shows 'also walks' '^chromium.xz 9006 9006 | 3.00 1.50$' report
-shows 'are similar where they are' \
+shows 'and walks' '^chromium.xz 9006 9006 | 3.00 1.50$' report
+shows 'are similar where they should be' \
     'chromium.xz.first/chromium.try.first: .*: similar$' report
 shows 'and different where not' \
     'chromium.xz.walk.app.mount/chromium.gzip.*: different$' report
@@ -80,7 +80,7 @@ colour=red
 EOF
 if [ "$(id -u)" = 0 ]; then
 	t 'an unknown key' 1 "$snap" --from bad.app -o bad.csv prepare
-	shows 'is told with its line' 'bad.app: line 2 is not KEY=VALUE' .t.err
+	shows 'is reported' 'bad.app: line 2 is not KEY=VALUE' .t.err
 else
 	t 'not root' 77 "$snap" --from bad.app -o bad.csv prepare
 	shows 'is reported' 'only root' .t.err

@@ -77,7 +77,7 @@ t 'an empty directory: unsquashfs' 0 unsquashfs -q -n -d got.too image
 echo precious >there
 t 'an image is not replaced' 1 sqpack -o there tree
 is 'existing files are kept' "$(cat there)" precious
-t 'but with -f' 0 sqpack -f -F lz4 -o there tree
+t 'unless -f is given' 0 sqpack -f -F lz4 -o there tree
 head -c 70000 a.tar >cut.tar
 t 'a truncated archive' 1 sqpack -o cut.image cut.tar
 shows 'is reported' 'the archive ends' .t.err
@@ -97,12 +97,12 @@ t 'a truncated compressed archive' 1 sqpack -o cut.image cut.tar.gz
 t 'and no image' 1 test -e cut.image
 
 mkfifo pipe.out; cat pipe.out >/dev/null &
-t 'no image to a pipe' 1 sqpack -f -o pipe.out tree
+t 'an image cannot go to a pipe' 1 sqpack -f -o pipe.out tree
 shows 'the amount needed is reported' 'needs a file or a block device' .t.err
 t 'nor to standard output' 1 sqpack -o - tree
 
 # Owners, times, exclusions
-t 'all of the root' 0 sqpack -f --all-root --mtime 7 -F lz4 -o image tree
+t "everything is root's" 0 sqpack -f --all-root --mtime 7 -F lz4 -o image tree
 unsquashfs -lln image | awk '/^[-dlp]/ { print $2 }' | sort -u >owners
 is 'all owners' "$(cat owners)" 0/0
 TZ=UTC unsquashfs -lln image >long
@@ -155,7 +155,7 @@ for column in units raw_units duplicates fragments data_s read_busy_s \
 done
 shows 'statistics: versions' '"versions":"sqpack .*,zstd [0-9]' stats
 # shellcheck disable=SC2016
-t 'stages are busy or stalled for as long as data take' 0 awk -F '[,:]' '{
+t 'stages are busy or stalled while data is compressed' 0 awk -F '[,:]' '{
 	for (i = 1; i < NF; i++) {
 		gsub(/"/, "", $i)
 		at[$i] = $(i + 1)
@@ -164,7 +164,7 @@ t 'stages are busy or stalled for as long as data take' 0 awk -F '[,:]' '{
 	off2 = at["write_busy_s"] + at["write_stalled_s"] - at["data_s"]
 	exit off * off > 1e-5 || off2 * off2 > 1e-5 || !(at["data_s"] > 0)
 }' stats
-t 'without an image' 0 sqpack --dry-run --stats=dry -F lz4 tree
+t 'without writing an image' 0 sqpack --dry-run --stats=dry -F lz4 tree
 is 'the same size' "$(sed 's/.*"image_B":\([0-9]*\).*/\1/' dry)" \
     "$(stat -c %s image)"
 

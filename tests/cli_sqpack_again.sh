@@ -73,13 +73,13 @@ for old in '-comp gzip' '-comp xz -b 64K -no-exports -no-duplicates' \
 	same 'also with one thread' one new
 	i=$((i + 1))
 done
-t 'images were made' 0 test $i -gt 2
+t 'images were written' 0 test $i -gt 2
 sqpack -f -F none -o old.none old
 sqpack -f -F none -o new.none new
 same 'the order of the data is that of the old image' old.none new.none
 t 'its block size' 0 sqpack -f -b 4K -o new old
 t 'another block size' 1 sqpack -f -b 128K -o other old
-shows 'is refused by its name' 'its block size is 4096 and cannot be changed' .t.err
+shows 'is named' 'its block size is 4096 and cannot be changed' .t.err
 for o in '--exclude a' --no-fragments --no-duplicates; do
 	# shellcheck disable=SC2086
 	t "$o is refused" 1 sqpack -f $o -o other old
@@ -111,16 +111,16 @@ for m in holes:4M blocks:128K; do
 	shows 'is reported' \
 	    "^sqpack: ${m%:*}: its block lists take more memory" .t.err
 	t 'there is no image' 1 test -e other
-	t 'nor is it built again' 1 \
+	t 'nor is it rebuilt' 1 \
 	    sqpack --rebuild-check --memory "${m#*:}" "${m%:*}"
 	shows 'by its blocks' 'more memory than --memory allows' .t.err
-	t 'with more memory it is' 0 \
+	t 'more memory helps' 0 \
 	    sqpack -f -F lz4 -o again --memory 24M "${m%:*}"
 	same 'and the same' again "${m%:*}"
 done
 for m in 1K 8K 16K 64K; do
 	t "tables and names in $m" 1 sqpack -l --memory $m blocks
-	is 'are told, and nothing else' "$(cat .t.err)" "sqpack: blocks: its \
+	is 'are reported, no more' "$(cat .t.err)" "sqpack: blocks: its \
 tables and names take more memory than --memory allows"
 done
 

@@ -117,7 +117,7 @@ as 'links counted apart' one image "$@" -fstime 7 -no-hardlinks \
 
 # Output
 "$mk" one theirs.img -noappend -no-progress >theirs.txt
-t 'without more words' 0 mksquashfs one ours.img -noappend
+t 'without further words' 0 mksquashfs one ours.img -noappend
 cp .t.out ours.txt
 for line in 'Exportable' 'data, ' 'xattrs, ' 'duplicates are' \
     'duplicate files' 'of inodes' 'of files' 'of fragments' 'symbolic' \
@@ -142,7 +142,7 @@ is 'an image does not hold itself' \
 
 # Rejected options
 t 'no appending' 1 mksquashfs one ours.img
-shows 'and it says what helps' '-noappend replaces it' .t.err
+shows 'and the message suggests a way' '-noappend replaces it' .t.err
 # refused WORD OPTION...: fails with a message that contains WORD
 refused() {
 	word=$1
@@ -202,7 +202,7 @@ for c in 'gzip -Xcompression-level 4' 'lz4 -Xhc' 'zstd' 'xz -b 4096' \
 	# shellcheck disable=SC2086
 	"$mk" one c.img -noappend -no-progress -quiet -comp $c >/dev/null
 	"$un" -s c.img >theirs.txt
-	t "what an image of $c is" 0 unsquashfs -s c.img
+	t "the superblock of $c" 0 unsquashfs -s c.img
 	same "$c, in the same words" .t.out theirs.txt
 done
 
@@ -213,9 +213,9 @@ t 'to squashfs-root' 0 unsquashfs -q -n theirs.img one/a two/hard
 is 'no message then' "$(cat .t.out)" ''
 same 'its file exists' squashfs-root/one/a one/a
 is 'and no other' "$(find squashfs-root -type f | wc -l | tr -d ' ')" 2
-t 'again, not over it' 2 unsquashfs -q -n theirs.img one/a
-t 'but for -no-exit-code' 0 unsquashfs -no-exit-code -n theirs.img one/a
-t 'over it by -f' 0 unsquashfs -f -n theirs.img one/a
+t 'a second time: files are not replaced' 2 unsquashfs -q -n theirs.img one/a
+t 'except with -no-exit-code' 0 unsquashfs -no-exit-code -n theirs.img one/a
+t '-f replaces them' 0 unsquashfs -f -n theirs.img one/a
 echo one/dir/b >names
 for names in '^one$/^dir$' 'o/[ab]' '... b' 't/d/^c$'; do
 	"$un" -lls -regex theirs.img "$names" >theirs.txt
@@ -224,7 +224,7 @@ for names in '^one$/^dir$' 'o/[ab]' '... b' 't/d/^c$'; do
 done
 t 'names of a file' 0 unsquashfs -n -d named -ef names theirs.img
 same 'are extracted' named/one/dir/b one/dir/b
-t 'names that are no patterns' 0 unsquashfs -n -d plain -no-wildcards \
+t 'names that are not patterns' 0 unsquashfs -n -d plain -no-wildcards \
     theirs.img 'one/?'
 t 'match nothing' 1 test -e plain/one
 t 'no image' 1 unsquashfs -s names
@@ -255,18 +255,18 @@ t 'as enroot imports' 0 mksquashfs rootfs in.sqsh -mkfs-time 5 -all-time 5 \
 t 'as enroot bundles' 0 unsquashfs -no-progress -processors 2 -user-xattrs \
     -f -d bundle in.sqsh
 t 'as enroot asks' 0 unsquashfs -s "$PWD/box.sqsh"
-is 'what it takes from the answer' \
+is 'the part of the answer that enroot uses' \
     "$(awk '/^Compression/ { print "--" $2 }' .t.out)" --lzo
 t 'as enroot creates' 0 unsquashfs -no-progress -processors 2 -user-xattrs \
     -d "$PWD/box" "$PWD/box.sqsh"
-t 'the container is that without the device' 0 sh -c \
+t 'the container lacks only the device' 0 sh -c \
     'test -e box/etc/hostname && test -d box/dev && ! test -e box/dev/null'
 t 'as a snap is packed' 0 mksquashfs rootfs s.snap -noappend -comp xz \
     -no-fragments -no-progress -all-root -no-xattrs
 t 'as snapd unpacks' 0 unsquashfs -n -f -d snap s.snap etc
 t 'as snapd lists' 0 unsquashfs -no-progress -dest . -ll s.snap etc
-shows 'its way' '^-rw-.* root/root .* \./etc/hostname$'
-t 'as live images are made' 0 mksquashfs rootfs filesystem.squashfs \
+shows 'in its own way' '^-rw-.* root/root .* \./etc/hostname$'
+t 'as a live image is made' 0 mksquashfs rootfs filesystem.squashfs \
     -noappend -wildcards -e 'dev/*' -no-progress -b 1024k -comp xz
 
 done_testing

@@ -53,7 +53,7 @@ t 'it is 1.3 % smaller' 0 test $(($(size image) * 1000)) -le \
 if have mksquashfs; then
 	mksquashfs tree theirs -comp gzip -noappend -nopad -no-progress \
 	    >/dev/null 2>&1
-	t 'also than that of mksquashfs' 0 \
+	t 'and smaller than that of mksquashfs' 0 \
 	    test $(($(size image) * 1000)) -le $(($(size theirs) * 987))
 else
 	skip 'mksquashfs is not installed'

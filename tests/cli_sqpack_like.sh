@@ -189,7 +189,7 @@ alike zstd tails -comp zstd
 alike lz4 holes -comp lz4
 
 t "an archive is refused" 1 sqpack --like mksquashfs -o no.img no.tar
-t "others have no such bytes" 1 sqpack --like tar -o no.img trees/one
+t "the others do not support that" 1 sqpack --like tar -o no.img trees/one
 shows "and it says which exist" mksquashfs .t.err
 t "levels that they lack are refused" 1 sqpack --like mksquashfs -F gzip \
     -L 12 -o no.img trees/one

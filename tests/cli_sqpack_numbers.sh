@@ -9,8 +9,8 @@
 have python3 || skip_all 'no python3 to make an archive of many names'
 names_hold 1 300000
 sparse_holds 5G $(((5 << 30) + 4))
-t 'what is in it' 0 sqpack -x out image
+t 'its contents' 0 sqpack -x out image
 is 'its end' "$(tail -c 4 out/sparse)" end
 is 'its length' "$(stat -c %s out/sparse)" $(((5 << 30) + 4))
-t 'it is sparse still' 0 test "$(stat -c %b out/sparse)" -lt 10000
+t 'it is still sparse' 0 test "$(stat -c %b out/sparse)" -lt 10000
 done_testing

@@ -80,12 +80,12 @@ cp -a --remove-destination 2/first want
 touch -r 3/keep want/keep
 touch -r 2/opaque want/opaque
 facts want >want.facts
-same 'what the layers make' got.facts want.facts
+same 'the merged layers' got.facts want.facts
 sqpack -f -p1 -F zstd -L 1 -o one image >/dev/null
 sqpack -f -p1 -F zstd -L 1 -o one layout
 same 'also with one thread' one image
 t 'it can be rebuilt from its own tree' 0 sqpack --rebuild-check image
-is 'nothing that is hidden is stored' \
+is 'no hidden file is stored' \
     "$(sqpack --dry-run --stats -F none layout 2>&1 |
     sed 's/.*"files_B":\([0-9]*\).*/\1/')" \
     "$(find got -type f -size +0 ! -samefile got/keep/hard -printf '%s\n' |
@@ -130,8 +130,8 @@ layer 1 gzip
 manifest small
 layer 3 gzip
 manifest both
-t 'of several images' 1 sqpack -o two layout
-shows 'a tag has to choose' 'several images; a tag.*: small, both$' .t.err
+t 'several images' 1 sqpack -o two layout
+shows 'require a tag' 'several images; a tag.*: small, both$' .t.err
 t 'a tag' 0 sqpack -f -F lz4 -o two layout:small
 is 'is that image' "$(sqpack -l two | grep -c third)" 0
 t 'another' 0 sqpack -f -F lz4 -o two layout:both
@@ -161,12 +161,12 @@ hex=$(echo "$layers" | sed 's/.*sha256:\([0-9a-f]*\).*/\1/')
 cp "layout/blobs/sha256/$hex" kept
 printf x >>"layout/blobs/sha256/$hex"
 t 'a replaced layer' 1 sqpack -o two layout
-shows 'is not believed' "$hex: its content does not match" .t.err
+shows 'is not trusted' "$hex: its content does not match" .t.err
 rm "layout/blobs/sha256/$hex"
 t 'a missing layer' 1 sqpack -o two layout
 shows 'is named' 'layout: layer 1 of 1: No such file' .t.err
 cp kept "layout/blobs/sha256/$hex"
-t 'all is well again' 0 sqpack -o two layout
+t 'the original layer works again' 0 sqpack -o two layout
 rm two
 for bad in '' '{' '[]' '{"manifests":3}' '{"manifests":[]}' \
     '{"manifests":[{"digest":"sha256:../../x","size":1}]}' \

@@ -73,7 +73,7 @@ t 'its small files share a block, in order, before the others' 0 \
 holds 'a list' image
 # the fragment block of the listed files contains no other files
 at=$(grep -obaF 'mark d/e/small6 ends' image | cut -d: -f1)
-is 'the block ends with what is listed' \
+is 'the block ends with the listed files' \
     "$(tail -c +$((at + 1)) image | head -c 60 | tr -d '\0' | sed -n 2p)" \
     "$(head -c 10 'tree/z/a name 7' | head -n 1)$(seq 3500 -1 3498 | head -n 1)"
 cp image by.path
@@ -84,11 +84,11 @@ done
 same 'the same for one and two threads' image.1 image.2
 same 'the same for two and four threads' image.2 image.4
 sqpack -f -F zstd -L 1 -o none.image tree
-t 'another image than without a list' 1 cmp -s image.1 none.image
+t 'the image differs from one without a list' 1 cmp -s image.1 none.image
 
 # The same list in the other forms
 grep -v '^#' list | tr '\n' '\0' >list0
-t 'paths that end in NULs' 0 plain -0 --order list0
+t 'NUL-terminated paths' 0 plain -0 --order list0
 same 'the same image' image by.path
 {
 	printf 'order\tpath\toffset_B\tlength_B\n'

@@ -70,7 +70,7 @@ is 'a star stays within a directory' \
     'a/hole a/large empty '
 t 'a glob without a match' 1 sqpack -l nothing a image
 shows 'it is named' 'no name matches nothing' .t.err
-is 'what matched is listed' "$(grep -c . .t.out)" "$(grep -c '^a/' all)"
+is 'matching names are listed' "$(grep -c . .t.out)" "$(grep -c '^a/' all)"
 
 # The header.
 value() { sqpack -lv "$2" | sed -n "s/^$1: //p"; }
@@ -186,7 +186,7 @@ is "a directory above has its mode" "$(stat -c %a%Y got/a)" \
 t 'again' 1 sqpack -x got a/b 'e*' image
 shows 'files are not replaced' 'a/b/small: already exists' .t.err
 echo other >got/empty
-t 'but with -f' 0 sqpack -fx got a/b 'e*' image
+t 'unless -f is given' 0 sqpack -fx got a/b 'e*' image
 is 'the file is new' "$(stat -c %s got/empty)" 0
 t 'a glob without a match' 1 sqpack -x got nothing image
 
@@ -196,11 +196,11 @@ rm -rf got
 mkdir got
 ln -s ../outside got/a
 ln -s ../outside/made got/empty
-t 'links stand where names go' 1 sqpack -x got image
-is 'nothing is made outside' "$(ls outside)" ''
+t 'links in place of directories' 1 sqpack -x got image
+is 'nothing is created outside' "$(ls outside)" ''
 t 'links are replaced' 0 sqpack -fx got image
 is 'and not followed' "$(ls outside)" ''
-t 'by what is in the image' 0 test -d got/a/b -a ! -L got/a
+t 'but replaced from the image' 0 test -d got/a/b -a ! -L got/a
 mkdir links links/ab
 seq 9 >links/ab/in
 ln -s ../outside links/aa
@@ -212,8 +212,8 @@ is 'it is not followed' "$(ls outside)" ''
 poke twice "$(LC_ALL=C grep -abo 'in' twice | sed -n '$s/:.*//p')" 2 \
     $((0x2e2e))
 rm -rf got
-t 'a name that is ..' 1 sqpack -x got twice
-is 'is not made' "$(ls outside)" ''
+t 'a name of ..' 1 sqpack -x got twice
+is 'is not created' "$(ls outside)" ''
 
 # --cat
 sqpack -f -F gzip -o image tree
@@ -223,7 +223,7 @@ for f in a/large a/hole a/sparse a/b/small empty; do
 done
 for f in a nowhere a/b/link a/; do
 	t "--cat $f" 1 sqpack --cat $f image
-	is 'gives nothing' "$(cat .t.out)" ''
+	is 'prints nothing' "$(cat .t.out)" ''
 done
 
 # Damaged data: everything else is extracted
@@ -256,7 +256,7 @@ head -c "$at" spoilt >short
 t 'an image that ends in its data' 1 sqpack -x got short
 for o in '-x got' '--cat 1' -l; do
 	# shellcheck disable=SC2086
-	t "$o: a file of nothing" 1 sqpack $o none
+	t "$o: an empty file" 1 sqpack $o none
 done
 t '-x without an image' 1 sqpack -x got
 t '-x and -l' 1 sqpack -x got -l image

@@ -56,7 +56,7 @@ t 'of an archive' 0 check image
 (cd tree && tar -cf - z d .) | sqpack -f -F zstd -L 1 --order list -o image -
 t 'of an archive by a list' 0 check image
 { cat .t.out image; } >program	# not in front of an image, as a program is
-t 'of no image' 1 check program
+t 'of a file that is not an image' 1 check program
 
 # Settings for which the format has no field
 sqpack -f -F gzip -L 12 --no-probe -o image tree
@@ -64,12 +64,12 @@ t 'listed in full' 0 sqpack -lv image
 shows 'what stands in the padding is shown' '^more settings: level=12 no-probe$'
 sqpack -f -F gzip -o image tree
 sqpack -lv image >list.out
-is 'nothing stands there without need' "$(grep -c '^more settings' list.out)" 0
-is 'nor is there anything else' \
+is 'nothing else is stored there' "$(grep -c '^more settings' list.out)" 0
+is 'and nothing anywhere else' \
     "$(tail -c +$(($(le image 40 8) + 1)) image | tr -d '\0' | wc -c)" 0
 sqpack -f -F gzip -L 12 --no-pad -o image tree
 t 'an image without padding' 1 check image
-t 'is given its level again' 0 check -L 12 image
+t 'needs its level to be given' 0 check -L 12 image
 shows 'is reported' 'L 12 (as given) .*; the image cannot record'
 sqpack -f -F gzip -L 12 -o image tree
 used=$(le image 40 8)
@@ -93,7 +93,7 @@ shows 'is found' "^different: byte $used, in the padding"
 sqpack -f -F zstd -L 3 -o spoilt tree
 poke spoilt 98 4 4
 t 'a different level' 1 check spoilt
-shows 'is seen in the data' '^different: byte [0-9]*, in the data of '
+shows 'shows in the data' '^different: byte [0-9]*, in the data of '
 # bytes of no file in a block with files: only a rebuild detects them
 mkdir one
 seq 2000 >one/a
@@ -107,7 +107,7 @@ inode=$(grep -obaP "$(printf '\\x%02x\\x%02x' $((size & 255)) \
 poke spoilt "$inode" 4 $((size - 5))
 is 'the file is the shorter one' "$(sqpack --cat a spoilt | wc -c)" \
     $((size - 5))
-t 'bytes that no file has' 1 check spoilt
+t 'bytes that belong to no file' 1 check spoilt
 shows 'are found' "^different: byte "
 t 'they are in the data' 0 test "$at" -lt "$(le spoilt 64 8)"
 head -c 5000 image >short
@@ -120,11 +120,11 @@ shows 'is named' 'offset 96: ' .t.err
 if have mksquashfs; then
 	mksquashfs tree theirs -noappend -no-progress -comp lzo \
 	    -Xalgorithm lzo1x_1 >/dev/null 2>&1
-	t 'options that sqpack does not have' 1 check theirs
+	t 'options that sqpack lacks' 1 check theirs
 	shows 'are named' 'sqpack does not support its compressor options' .t.err
 	mksquashfs tree theirs -noappend -no-progress -comp gzip \
 	    >/dev/null 2>&1
-	t "an image of another encoder" 1 check theirs
+	t "an image by another encoder" 1 check theirs
 	shows 'differs' '^different: byte '
 else
 	skip 'mksquashfs is not installed'

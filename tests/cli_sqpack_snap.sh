@@ -31,7 +31,7 @@ t 'snap pack with mksquashfs' 0 snap pack --filename=theirs.snap tree
 PATH=$PWD/bin:$PATH
 printf '#!/bin/sh\nexit 1\n' >bin/mksquashfs
 chmod 755 bin/mksquashfs
-t 'it is the one in PATH' 20 snap pack --filename=no.snap tree
+t 'runs the one in PATH' 20 snap pack --filename=no.snap tree
 ln -sf "$(command -v sqpack)" bin/mksquashfs
 ln -s "$(command -v sqpack)" bin/unsquashfs
 t 'snap pack with sqpack' 0 snap pack --filename=ours.snap tree
@@ -40,7 +40,7 @@ case $theirs in
 *) skip 'mksquashfs is not 4.5.1' ;;
 esac
 sqpack -q -x out ours.snap
-t 'with the same tree' 0 diff -r --no-dereference tree out
+t 'gives the same tree' 0 diff -r --no-dereference tree out
 t 'snap info reads it' 0 snap info ./ours.snap
 shows 'and its name' '^name: *coldpress-test'
 done_testing

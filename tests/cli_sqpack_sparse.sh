@@ -95,7 +95,7 @@ is 'are duplicates' \
 # More blocks than fit in memory
 mkdir vast
 if hole vast/file 15T 2>/dev/null; then
-	t 'lists of blocks are bounded' 1 sqpack -o vast.image vast
+	t 'block lists are bounded' 1 sqpack -o vast.image vast
 	shows 'is reported' 'memory than --memory allows' .t.err
 	sparse_tar posix vast >vast.tar
 	t 'also from an archive' 1 sqpack -o vast.image vast.tar
@@ -103,7 +103,7 @@ if hole vast/file 15T 2>/dev/null; then
 	t 'no image is made' 1 test -e vast.image
 	t 'a larger block' 0 sqpack -b 1M -L1 -o vast.image vast.tar
 else
-	skip 'this file system has no files of 15 TiB'
+	skip 'this file system does not support files of 15 TiB'
 fi
 t 'a limit' 1 sqpack --memory 8M -o limit.image a.tar
 shows 'the limit is named' 'memory than --memory allows' .t.err

@@ -80,7 +80,7 @@ trouble() {
 	make_tree
 	rest tree "$@" >want
 	rest out >got
-	same "$r_what: all but this is in it" got want
+	same "$r_what: all other files are in it" got want
 }
 
 listed=readlinkat:1:STOP
@@ -121,10 +121,10 @@ for at in 100 200 300 400 500; do
 	gone=$(sed -n 's,^[^/]*tree/\(.*\): Input.*,\1,p' .t.err)
 	rm -rf out
 	t 'whatever exists is complete' 0 sqpack -x out image
-	is 'and as it was' "$(cd out && find . -type f |
+	is 'and unchanged' "$(cd out && find . -type f |
 	    while read -r f; do cmp "$f" "../tree/$f"; done 2>&1)" ''
-	t 'what failed is not' 1 test -e "out/$gone"
-	is 'nor is its other name' \
+	t 'the failed file does not exist' 1 test -e "out/$gone"
+	is 'nor does its other name' \
 	    "$(find tree -type f | wc -l)" \
 	    "$(($(find out -type f | wc -l) + $(stat -c %h "tree/$gone")))"
 done
@@ -133,7 +133,7 @@ done
 t 'a full disk, -k' 1 env COLDPRESS_FAULT=readlinkat:1:EIO,write:5:ENOSPC \
     sqpack-fault -f -k -p2 -b 4K -F lz4 -o image.full tree
 shows 'is reported' 'image.full: No space left' .t.err
-t 'no image of that' 1 test -e image.full
+t 'no image is made' 1 test -e image.full
 
 # A file size limit.
 make_tree
@@ -147,7 +147,7 @@ t '-x: files that exceed the limit' 1 sh -c 'ulimit -f 100; sqpack -x out image'
 shows 'are reported' 'out/large: File too large' .t.err
 t 'and do not exist' 1 test -e out/large
 t 'nor under another name' 1 test -e out/sub/hard
-same 'the others are' out/small tree/small
+same 'the others exist' out/small tree/small
 same 'all of them' out/sub/little tree/sub/little
 t '--cat' 1 sh -c 'ulimit -f 100; sqpack --cat large image >bytes'
 
@@ -162,7 +162,7 @@ for f in '' -f; do
 	# shellcheck disable=SC2086
 	t "-x $f over other files" "$([ -n "$f" ] && echo 0 || echo 1)" \
 	    sqpack -x out $f image
-	is 'they are as they were' "$(cat precious)" precious
+	is 'they are unchanged' "$(cat precious)" precious
 	[ -z "$f" ] || for name in large small other; do
 		same "and replaced: $name" out/$name tree/$name
 	done

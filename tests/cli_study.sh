@@ -36,7 +36,7 @@ t 'the example runs' 0 to table levels -n 2 -o r.csv --levels '1 9' tree
 t 'and has a table' 0 grep -E -q '^gzip9 +2 +[0-9.]+ +[0-9.]+ +[0-9]+$' table
 is 'every run has its rows' "$(cells r.csv)" \
     'gzip1.1 gzip1.2 gzip9.1 gzip9.2 '
-t 'what was not measured decides nothing' 0 grep -q \
+t 'unmeasured values decide nothing' 0 grep -q \
     'gzip9/gzip6 <= 2: study -, here -: not measured' table
 t 'few runs decide nothing' 0 grep -q '^With fewer than 6 runs' table
 t 'provenance' 0 grep -q '^# gzip: gzip' r.csv
@@ -74,7 +74,7 @@ cp r.csv before.csv
 t 'again: nothing is run' 0 levels -n 2 -o r.csv tree
 t 'the same rows' 0 sh -c \
     'grep -v "^#" before.csv >x; grep -v "^#" r.csv | cmp - x'
-t 'one round more' 0 levels -n 3 -o r.csv prepare
+t 'one more round' 0 levels -n 3 -o r.csv prepare
 t 'a report of what exists' 0 to table levels -o r.csv report
 t 'says so' 0 grep -q \
     '^Unfinished: 2 of 6 runs have not been made yet.$' table
@@ -94,9 +94,9 @@ is 'is also left alone' "$(ls own.csv.d)" plans
 
 # Progress.
 t 'progress' 0 told levels -v -n 2 -o p.csv tree
-t 'counts, with the time left' 0 grep -E -q \
+t 'progress, with the time left' 0 grep -E -q \
     '^levels: 4 of 6, 50 %, [0-9]+:[0-9]{2} left: 002[.]gzip' err
-t 'none with -q' 0 told levels -q -n 2 -o q.csv tree
+t 'no progress with -q' 0 told levels -q -n 2 -o q.csv tree
 is 'nothing at all' "$(cat err)" ''
 
 # Names.
@@ -134,7 +134,7 @@ kill -s KILL $killed
 wait $killed 2>/dev/null
 levels -n 2 -o o.csv tree >/dev/null 2>err &
 second=$!
-t 'the cell that a killed script left is waited for' 0 \
+t "it waits for a killed script's cell" 0 \
     await grep -q 'waiting for the run' err
 : >go
 t 'and the study continues' 0 wait $second
@@ -158,10 +158,10 @@ while [ $# -gt 0 ]; do
 done
 EOF
 rm $ran
-t 'a run that leaves none' 1 told env COLDPRESS_BIN="$here/waits:$BIN" \
+t 'a run without a row' 1 told env COLDPRESS_BIN="$here/waits:$BIN" \
     sh scripts/levels --warm -n 2 -o o.csv tree
 t 'is refused' 0 grep -q '002.gzip9.csv: the run wrote no row' err
-t 'and nothing stands for it' 1 test -e $ran
+t 'and no row replaces it' 1 test -e $ran
 t 'the study continues' 0 levels -n 2 -o o.csv tree
 
 # TERM takes effect immediately, not after the run.
@@ -186,10 +186,10 @@ t 'it continues' 0 levels -n 1 -o t.csv tree
 # Ownership of the folder.
 chmod g+w o.csv.d
 t 'a folder that others can write to' 1 told levels -o o.csv report
-t 'is not believed' 0 grep -q 'can be written by others' err
+t 'is not trusted' 0 grep -q 'can be written by others' err
 chmod g-w o.csv.d
 chmod o+w o.csv.d/plan
-t 'nor is such a plan' 1 levels -o o.csv report
+t 'nor is its plan' 1 levels -o o.csv report
 chmod o-w o.csv.d/plan
 for file in plan lock cells.tsv; do
 	mv o.csv.d/$file kept
@@ -218,5 +218,5 @@ if [ "$(id -u)" = 0 ]; then
 	t "nor is another's plan" 1 levels -o o.csv report
 	chown 0 o.csv.d/plan
 fi
-t 'that was all' 0 levels -o o.csv report
+t 'nothing else happened' 0 levels -o o.csv report
 done_testing

@@ -128,7 +128,7 @@ t 'base-256 numbers' 0 "$list" <a.tar
 shows 'a large uid, a time before 1970' '^f [0-7]* 3000000000 .* -86400 '
 tar -cf a.tar --label=volume --format=gnu tree/block
 t 'a volume label' 0 "$list" <a.tar
-is 'is no entry' "$(wc -l <.t.out)" 1
+is 'is not an entry' "$(wc -l <.t.out)" 1
 if have bsdtar; then
 	bsdtar -cf a.tar --format pax tree
 	t 'pax of bsdtar' 0 "$list" <a.tar
@@ -145,7 +145,7 @@ for cut in 1 511 513 1100 1600 $((size / 2)) $((size / 3)); do
 	t "cut after $cut bytes" 1 "$list" <cut.tar
 	shows "cut after $cut bytes: a message" 'archive' .t.err
 done
-t 'nothing is an empty archive' 0 "$list" </dev/null
+t 'empty input is an empty archive' 0 "$list" </dev/null
 t 'text is not an archive' 1 "$list" <tree/file
 shows 'text: not a tar archive' 'not a tar archive' .t.err
 done_testing

@@ -115,7 +115,7 @@ t 'its row is reported as missing' 0 \
 # A file named OUT that did not exist when the study began remains.
 t 'prepare' 0 study -n 1 --rows 'A1 B1' -o u.csv prepare tree mine
 echo mine >mine
-t 'a file that comes between' 1 told study -o u.csv run
+t 'a file that appears meanwhile' 1 told study -o u.csv run
 t 'is reported' 0 grep -q 'mine exists, and was not created by this study' err
 is 'and is kept' "$(cat mine)" mine
 rm mine
@@ -143,6 +143,6 @@ if [ -d /dev/shm ] && [ -w /dev/shm ] &&
     [ "$(stat -c %d /dev/shm)" != "$(stat -c %d .)" ]; then
 	t 'OUT on another filesystem' 1 study -o n.csv tree /dev/shm/out.$$
 fi
-t 'bad number' 1 study -n x -o n.csv tree out
-t 'bad option' 2 study --nope
+t 'an invalid number' 1 study -n x -o n.csv tree out
+t 'an invalid option' 2 study --nope
 done_testing

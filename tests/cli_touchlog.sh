@@ -8,15 +8,15 @@ t 'help' 0 touchlog --help
 shows 'has the formats' 'tsv.*number, path, offset_B, length_B'
 t 'version' 0 touchlog -V
 t 'no command' 1 touchlog
-shows 'is answered by the usage' '^usage: touchlog' .t.err
+shows 'prints the usage' '^usage: touchlog' .t.err
 t 'an unknown format' 1 touchlog --format xml -- true
 shows 'is named' "format 'xml' is not tsv, sort or list" .t.err
 t 'an unknown option' 1 touchlog --pgaes -- true
 shows 'the intended one' "Did you mean '--pages'" .t.err
 t 'pages of whole files' 1 touchlog --pages --format list -- true
 shows 'contradict each other' 'whole files' .t.err
-t 'an exact /' 1 touchlog --exact -- true
-shows 'cannot be' 'cannot be replaced' .t.err
+t 'exact pages of /' 1 touchlog --exact -- true
+shows 'is refused' 'cannot be replaced' .t.err
 t '-0 for mksquashfs' 1 touchlog -0 --format sort -- true
 
 if [ "$(id -u)" = 0 ]; then

@@ -18,8 +18,8 @@ t 'version' 0 winwait -V
 has_x=no
 ! grep -q '^libxcb' .t.out || has_x=yes
 t 'no command' 125 winwait
-shows 'is answered by the usage' '^usage: winwait' .t.err
-t 'a wrong criterion' 125 winwait --criterion port -- true
+shows 'prints the usage' '^usage: winwait' .t.err
+t 'an invalid criterion' 125 winwait --criterion port -- true
 shows 'is named' "criterion 'port' is not window or line" .t.err
 t 'an invalid regular expression' 125 winwait --class '(' -- true
 t 'an invalid time' 125 winwait -t never -- true
@@ -27,12 +27,12 @@ t 'an invalid time' 125 winwait -t never -- true
 line() { winwait --criterion line "$@"; }
 t 'a line' 0 line --csv --match '^ready$' -- \
     sh -c 'echo not ready; sleep 0.2; echo ready; sleep 300'
-is 'is seen' "$(value result)" seen
+is 'is noticed' "$(value result)" seen
 shows 'standard output is passed on' '^not ready$' .t.err
 t 'if it exists' 0 awk -v ms="$(value seen_ms)" 'BEGIN { exit ms < 200 }'
-t 'a line without an end' 1 line --csv -- printf ready
-is 'is not one' "$(value result),$(value exit)" exit,0
-t 'an exit before' 1 line --csv -- sh -c 'exit 9'
+t 'a line without a newline' 1 line --csv -- printf ready
+is 'does not count' "$(value result),$(value exit)" exit,0
+t 'an earlier exit' 1 line --csv -- sh -c 'exit 9'
 is 'has its status' "$(value result),$(value exit),$(value seen_ms)" exit,9,
 t 'a signal' 1 line --csv -- sh -c 'kill -TERM $$'
 is 'is reported' "$(value exit),$(value signal)" ,15
@@ -43,8 +43,8 @@ t 'not executable' 126 winwait --criterion line -- /etc/passwd
 t 'a line of a megabyte' 0 line --match '^end' -- \
     sh -c 'head -c 1000000 /dev/zero | tr "\0" x; echo; echo end; sleep 300'
 t 'rows' 0 line -o rows.csv -- sh -c 'echo; sleep 300'
-t 'of several calls' 0 line -o rows.csv -- sh -c 'echo; sleep 300'
-is 'stand in one file' "$(grep -c -v '^#' rows.csv)" 3
+t 'rows of several calls' 0 line -o rows.csv -- sh -c 'echo; sleep 300'
+is 'share one file' "$(grep -c -v '^#' rows.csv)" 3
 t 'as JSON' 0 line --json -- sh -c 'echo; sleep 300'
 shows 'too' '"result":"seen"'
 t 'an image that is not on a device' 125 line --image /proc -- echo
@@ -81,11 +81,11 @@ windows() {
 	t "$1: a window" 0 winwait --csv -- "$client" -i -w 100
 	is "$1: is seen" "$(value result),$(value class),$(value title)" \
 	    'seen,test.test,a test'
-	t "$1: after it was mapped, and that after it was created" 0 awk \
+	t "$1: created, mapped and seen in this order" 0 awk \
 	    -v c="$(value created_ms)" -v m="$(value mapped_ms)" \
 	    -v s="$(value seen_ms)" 'BEGIN { exit !(100 <= c && c <= m && m <= s) }'
 	# shellcheck disable=SC2016
-	t "$1: a window that winwait was too slow for" 0 winwait --csv -- sh -c \
+	t "$1: a window too short-lived for winwait" 0 winwait --csv -- sh -c \
 	    'kill -STOP "$PPID"; "$1" -f "$2" & until [ -e "$2" ]; do sleep .01
 	    done; kill -CONT "$PPID"; wait' sh "$client" "${1%% *}"
 	t "$1: was also mapped" 0 awk -v c="$(value created_ms)" \
@@ -94,12 +94,12 @@ windows() {
 	# shellcheck disable=SC2016
 	t "$1: none before" 0 winwait --csv --class '^mine[.]' -- sh -c \
 	    '"$1" -c other & exec "$1" -c mine -w 100' sh "$client"
-	is "$1: one of another class is passed over" "$(value class)" mine.mine
+	is "$1: another class is ignored" "$(value class)" mine.mine
 	t "$1: a window without a class" 1 winwait --csv -- "$client" -c ''
 	is "$1: is an error" "$(value result),$(value seen_ms)" error,
 	t "$1: a dialog" 1 winwait --csv -- "$client" -k dialog
-	is "$1: is one" "$(value result),$(value title)" 'error,a test'
-	t "$1: so is a title" 1 winwait -- "$client" -t 'An Error has occurred'
+	is "$1: counts" "$(value result),$(value title)" 'error,a test'
+	t "$1: a title" 1 winwait -- "$client" -t 'An Error has occurred'
 	t "$1: but not of the class" 0 winwait --class test -- "$client" \
 	    -t 'Error 404'
 	t "$1: a splash" 124 winwait -t 1 -- "$client" -k splash
@@ -137,11 +137,11 @@ t 'no mapping is missed' 0 winwait_all
 # scripts/bench-winwait measures how closely.
 t 'a window' 0 winwait --csv --linger 1 -- "$client" -f times
 # shellcheck disable=SC2016
-t 'at the time that the client has' 0 awk -v start="$(value start_s)" \
+t "at the client's time" 0 awk -v start="$(value start_s)" \
     -v ms="$(value seen_ms)" '{ d = start + ms / 1000 - $2 / 1e9
 	exit d < -60 || d > 60 }' times
 
 # shellcheck disable=SC2016
-t 'a server that goes away' 125 winwait -- sh -c 'kill "$1"; sleep 300' sh \
+t 'the server goes away' 125 winwait -- sh -c 'kill "$1"; sleep 300' sh \
     "$x_server"
 done_testing

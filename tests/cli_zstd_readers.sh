@@ -146,7 +146,7 @@ for p in 1 2 8; do
 	    pzc -dp$p --memory 100M <w64.zst
 	t "-dp$p: a window of 64 MiB is not within 50" 1 \
 	    pzc -tp$p --memory 50M w64.zst
-	t "-dp$p: it says what is needed" 0 sh -c \
+	t "-dp$p: the need is reported" 0 sh -c \
 	    "pzc -tp$p --memory 50M w64.zst 2>&1 | grep -q 'needs .* MiB'"
 done
 

@@ -68,6 +68,6 @@ attack() {
 	listing etc >etc.got
 	same 'outside nothing is planted, changed or lost' etc.got etc.want
 	is 'inside nothing is lost' "$(lost tree/d | tr '\n' ' ')" ''
-	is 'inside nothing is left over' "$(find tree -name '.c*')" ''
-	t 'and it can be packed' 0 pzc -r tree/d
+	is 'inside no leftovers' "$(find tree -name '.c*')" ''
+	t 'and it can be compressed' 0 pzc -r tree/d
 }

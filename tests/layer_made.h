@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A layer here is a payload, in members or frames, a table of contents given as
- * JSON, and a footer, by zlib and libzstd alone.
+ * JSON, and a footer; only zlib and libzstd are used.
  */
 #ifndef COLDPRESS_TESTS_LAYER_MADE_H
 #define COLDPRESS_TESTS_LAYER_MADE_H
@@ -27,7 +27,7 @@ struct made {
 	size_t index, index_len;	/* where the compressed table is */
 };
 
-/* Adds a gzip member, and returns where it begins. */
+/* Adds a gzip member, and returns its offset. */
 static inline size_t
 made_member(struct made *m, const void *data, size_t len)
 {
@@ -46,7 +46,7 @@ made_member(struct made *m, const void *data, size_t len)
 	return at;
 }
 
-/* Adds a zstd frame, and returns where it begins. */
+/* Adds a zstd frame, and returns its offset. */
 static inline size_t
 made_frame(struct made *m, const void *data, size_t len)
 {
@@ -183,7 +183,9 @@ made_blobs(struct made *m)
 		.arg = m };
 }
 
-/* Decodes a unit: its content, to be freed, or NULL with the reason. */
+/*
+ * Decodes a unit.  Returns its content, to be freed, or NULL with the reason.
+ */
 static inline uint8_t *
 made_decode(const struct layer *l, struct made *m, uint32_t unit,
     const char **why)

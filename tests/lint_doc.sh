@@ -36,11 +36,11 @@ broken() {
 
 files | LC_ALL=C sort >want
 mapped >got
-t 'there are sources to be named' 0 test "$(wc -l <want)" -gt 200
-is 'doc/architecture.md has what is not in src' \
+t 'there are source files' 0 test "$(wc -l <want)" -gt 200
+is 'doc/architecture.md names missing files' \
     "$(LC_ALL=C comm -13 want got)" ''
-is 'doc/architecture.md lacks what is in src' \
+is 'doc/architecture.md lacks files of src' \
     "$(LC_ALL=C comm -23 want got)" ''
 cd "$SRC" || exit 1
-is 'links that lead nowhere' "$(broken)" ''
+is 'no dead links' "$(broken)" ''
 done_testing

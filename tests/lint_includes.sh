@@ -70,5 +70,5 @@ lonely() {
 edges >of_headers
 t 'there are includes to look at' 0 test "$(wc -l <of_headers)" -gt 300
 is 'no include goes upward' "$(upward)" ''
-is 'no header of include/ is one folder'\''s own' "$(lonely)" ''
+is 'headers include by path'\''s own' "$(lonely)" ''
 done_testing

@@ -22,12 +22,12 @@ none=
 for part in $parts; do
 	t "without $part" 0 build "-DCOLDPRESS_$part=OFF"
 	is "is reported" "$(grep -q '^-- left out: ' log && echo yes)" yes
-	is 'pzc is there' "$(echo text | build/pzc -c | build/pzc -dc)" text
+	is 'pzc is built' "$(echo text | build/pzc -c | build/pzc -dc)" text
 	none="$none -DCOLDPRESS_$part=OFF"
 done
 # shellcheck disable=SC2086
-t 'without any' 0 build $none
-is 'pzc alone' "$(ls build/pzc build/pzseek build/lap build/coldwalk \
+t 'without any part' 0 build $none
+is 'only pzc' "$(ls build/pzc build/pzseek build/lap build/coldwalk \
     build/fsratio build/mailgen 2>/dev/null)" build/pzc
 if have clang; then
 	t 'for the fuzzers' 0 build -DCMAKE_C_COMPILER=clang \

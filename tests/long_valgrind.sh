@@ -28,7 +28,7 @@ if have pzc; then
 	for format in gzip zlib zstd lz4 xz lzma bzip2; do
 		t "pzc -F $format" 0 to a.packed \
 		    memcheck "$BIN/pzc" -F $format -p 2 -c a
-		t "unpack $format" 0 to b memcheck "$BIN/pzc" -dc a.packed
+		t "decompress $format" 0 to b memcheck "$BIN/pzc" -dc a.packed
 		same "$format: the same" a b
 		head -c 3000 a.packed >short
 		t "truncated $format" 1 to b memcheck "$BIN/pzc" -dc short

@@ -34,14 +34,14 @@ is 'by drop' "$(cold --cold drop mnt)" yes
 cat mnt/numbers >/dev/null
 is 'read before, and left so' "$(cold --cold none mnt)" no
 pct() { coldwalk --resident --csv "$@" | tail -n 1 | cut -d , -f 6; }
-is 'all of it is seen' "$(pct mnt/numbers)" 100.00
-is 'and taken out' "$(pct --cold fadvise mnt/numbers)" 0.00
+is 'all of it is in memory' "$(pct mnt/numbers)" 100.00
+is 'and evicted' "$(pct --cold fadvise mnt/numbers)" 0.00
 cat mnt/numbers >/dev/null
 is 'or dropped' "$(pct --cold drop mnt/numbers)" 0.00
 other() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 chmod 711 .
 pages=$(getconf PAGESIZE)
-is 'what hides its pages is not counted' \
+is 'files with unknown pages are not counted' \
     "$(other "$(command -v coldwalk)" --resident --csv mnt/numbers |
     tail -n 1 | cut -d , -f 4-)" "$((($(stat -c %s mnt/numbers) + pages - 1) / pages)),,,1"
 as_other() {
@@ -50,9 +50,9 @@ as_other() {
 }
 chmod 755 . tree
 cat tree/numbers >/dev/null
-is 'to another user warm is not known' "$(as_other --cold none)" unknown
+is 'another user cannot tell warm' "$(as_other --cold none)" unknown
 sync tree/numbers
-t 'and cold is what a device had to give, or not known' 0 \
+t 'and cold is proved by device reads, or unknown' 0 \
     sh -c "case $(as_other) in yes | unknown) ;; *) exit 1 ;; esac"
 coldwalk --hash none mnt >summary
 if zcat /proc/config.gz 2>/dev/null | grep -q CONFIG_SQUASHFS; then
@@ -77,7 +77,7 @@ other_cold() {
 chmod 711 .
 is "another's image in the cache" "$(other_cold --cold none image.sqfs)" \
     unknown
-t 'made cold: known by that, or not' 0 \
+t 'made cold: verified, or unknown' 0 \
     sh -c "case $(other_cold image.sqfs) in yes | unknown) ;; *) exit 1 ;; esac"
 t 'a mount of it' 0 \
     sh -c "case $(other_cold mnt) in unknown) ;; *) exit 1 ;; esac"
@@ -106,7 +106,7 @@ for how in '-comp gzip' '-comp lz4 -b 4096' '-comp lzo' '-comp xz -b 1M' \
 		continue
 	}
 	if coldwalk img 2>&1 | grep -q 'this build'; then
-		skip "coldwalk has not $how"
+		skip "coldwalk lacks $how"
 		continue
 	fi
 	coldwalk img >got

@@ -37,9 +37,9 @@ is 'was cold' "$(values r.csv start cache | tr '\n' ' ')" \
 facts() { values r.csv start keys | tr ';' '\n' | sed -n "s/^$1=//p"; }
 is 'by the pages of the image' "$(facts image_pct | sort -u)" 0.0
 is 'and of the mount' "$(facts mount_pct | sort -u)" 0.0
-t 'and asked the device' 0 test "$(facts loop_B | sort -n | head -n 1)" -gt 50000
+t 'and read the device' 0 test "$(facts loop_B | sort -n | head -n 1)" -gt 50000
 is 'reading back is by cat' "$(values r.csv read exit | tr '\n' ' ')" '0 0 0 0 '
-t 'of everything' 0 test "$(values r.csv zstd1.p2.read rchar_B | head -n 1)" \
+t 'of every image' 0 test "$(values r.csv zstd1.p2.read rchar_B | head -n 1)" \
     -gt 3000000
 t 'the table of starts' 0 grep -E -q '^zstd1.p2 +2 +[0-9]' table
 is 'no mount, no loop device is left' "$(left)" "$before"
@@ -58,11 +58,11 @@ exec $(command -v coldwalk) "\$@"
 EOF
 chmod +x fake/coldwalk
 ln -s "$BIN/lap" "$BIN/lapcmp" fake
-t 'an image that stays in the cache' 0 to table env COLDPRESS_BIN="$PWD/fake" \
+t 'an image that remains cached' 0 to table env COLDPRESS_BIN="$PWD/fake" \
     sh "$SRC/scripts/image-export" --quick --reader cat -n 1 -o w.csv \
     --rows none.p2
 is 'is not called cold' "$(values w.csv start cache)" unknown
-t 'and left out' 0 grep -q '; 1 not proven so and left out\|Cold starts: not' table
+t 'is left out' 0 grep -q '; 1 not proven so and left out\|Cold starts: not' table
 
 rm fake/coldwalk
 
@@ -78,8 +78,8 @@ chmod +x fake/mount
 t 'an image that cannot be mounted' 0 to table env PATH="$PWD/fake:$PATH" \
     sh "$SRC/scripts/image-export" --quick --reader cat -n 1 -o m.csv \
     --rows none.p2
-is 'is read by none' "$(values m.csv read exit)" 32
-is 'and nothing started' "$(values m.csv start exit)" 32
+is 'no reader reads it' "$(values m.csv read exit)" 32
+is 'and nothing is started' "$(values m.csv start exit)" 32
 t 'is reported' 0 grep -q '^none.p2.start: 1 of 1 runs failed' table
 
 # A failing program gives a failed row.

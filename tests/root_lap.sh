@@ -34,12 +34,12 @@ nobody() {
 	    env TMPDIR="$PWD" "$@"
 }
 nobody ./lap -V >/dev/null 2>&1 || skip_all 'another user cannot come here'
-t 'another user cannot drop caches' 125 nobody ./lap -c -n 1 -- true
+t 'another user cannot drop the caches' 125 nobody ./lap -c -n 1 -- true
 t 'a run' 0 nobody ./lap -q -n 1 -o rows.csv -l x -- cat lap
 t 'its bytes are known' 0 test "$(col rows.csv wchar_B '')" -gt 100000
-t 'forty quick ones' 0 nobody ./lap -q -n 40 -o quick.csv -l x -- \
+t 'forty quick runs' 0 nobody ./lap -q -n 40 -o quick.csv -l x -- \
     echo short '|' cat
-is 'also their bytes' "$(col quick.csv wchar_B '' | tr ' ' '\n' | sort |
+is 'with known bytes' "$(col quick.csv wchar_B '' | tr ' ' '\n' | sort |
     uniq -c | tr -s ' \n' ' ')" ' 40 12 80 6 '
 # Late enough that it has started, at the machine's current speed.
 for limit in 0.3 1 3 10 30 100; do
@@ -57,6 +57,6 @@ kill -KILL "$lap_pid"
 wait || :
 t 'SIGKILL leaves an orphan' 0 kill -0 "$(cat pid)"
 t 'the next lap' 0 nobody ./lap -q -n 1 -o - -l x -- true
-t 'ends it' 0 await gone "$(cat pid)"
+t 'kills it' 0 await gone "$(cat pid)"
 is 'no folder is left' "$(find . -name 'lap.*')" ''
 done_testing

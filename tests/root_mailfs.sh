@@ -37,16 +37,16 @@ left() {
 filesystem() {
 	t "$1" 0 to table study --fs "$1" --mode both,split -n 1 -o "$1.csv" \
 	    --rows "*.off.* *.$3.* *.$4.*"
-	is 'every copy is right' "$(valid "$1.csv")" 11
-	t 'the stronger is smaller' 0 test \
+	is 'every copy is correct' "$(valid "$1.csv")" 11
+	t 'the stronger compressor is smaller' 0 test \
 	    "$(keys "$1.csv" "$2.$3.w1" all_B)" \
 	    -lt "$(keys "$1.csv" "$2.$4.w1" all_B)"
-	t 'the weaker smaller than none' 0 test \
+	t 'the weaker is smaller than off' 0 test \
 	    "$(keys "$1.csv" "$2.$4.w1" all_B)" \
 	    -lt "$(keys "$1.csv" "$2.off.w1" all_B)"
-	is 'off is 1' "$(keys "$1.csv" "$2.off.w1" compressratio |
+	is 'off has ratio 1' "$(keys "$1.csv" "$2.off.w1" compressratio |
 	    awk '{ print $1 + 0 }')" 1
-	t 'files take what the ratio says' 0 awk -v \
+	t 'files occupy what the ratio says' 0 awk -v \
 	    f="$(keys "$1.csv" "$2.$3.w1" files_B)" \
 	    -v l="$(keys "$1.csv" "$2.$3.w1" logical_B)" \
 	    -v r="$(keys "$1.csv" "$2.$3.w1" compressratio)" \
@@ -88,7 +88,7 @@ stopped() {
 	    is 'nor is anything else left' "$(left)" "$none"
 	t 'some cells are done' 0 test -n \
 	    "$(find "$stopped_name.csv.d/rows" -name '0*.csv')"
-	t 'it goes on' 0 study --fs "$stopped_kind" -n 1 -o "$stopped_name.csv"
+	t 'resumed' 0 study --fs "$stopped_kind" -n 1 -o "$stopped_name.csv"
 	is 'to the end' "$(find "$stopped_name.csv.d/rows" -name '0*.csv' |
 	    wc -l)" $((stopped_rounds * 3))
 	is 'nothing is left' "$(left)" "$none"
@@ -135,7 +135,7 @@ then
 	umount mounted
 	tried=1
 	filesystem btrfs btrfs zlib-9 lzo
-	is 'btrfs it was' "$(keys btrfs.csv btrfs.lzo.w1 fstype)" 'btrfs '
+	is 'it was on btrfs' "$(keys btrfs.csv btrfs.lzo.w1 fstype)" 'btrfs '
 	stopped btrfs term 2 by TERM
 	stopped btrfs int 2 by INT all
 	stopped btrfs kill 2 by KILL all
@@ -154,7 +154,7 @@ else
 	filesystem zfs-fuse zfs-fuse.9 gzip-9 lzjb
 	is 'the type is fuse'\''s' \
 	    "$(keys zfs-fuse.csv zfs-fuse.9.lzjb.w1 fstype)" 'fuseblk '
-	t 'at 4096 bytes a sector' 0 study --fs zfs-fuse --ashift 12 \
+	t 'with 4096-byte sectors' 0 study --fs zfs-fuse --ashift 12 \
 	    --writers 1 -n 1 -o wide.csv --rows '*.gzip-9.*'
 	is 'the ratio is about the same' \
 	    "$(keys wide.csv zfs-fuse.12.gzip-9.w1 compressratio | cut -c 1-3)" \
@@ -173,7 +173,7 @@ else
 	other=$!
 	await answers
 	t 'next to another zfs-fuse' 77 told study --fs zfs-fuse -n 1 -o o.csv
-	t 'how it is stopped' 0 grep -q "stop it by .* process ($other)" err
+	t 'says how to stop it' 0 grep -q "stop it by .* process ($other)" err
 	t 'which is kept' 0 zpool list
 	kill $other
 	wait $other
@@ -188,7 +188,7 @@ else
 		[ $dead = no ] || pkill -KILL -f "zfs-fuse -n -p $PWD"
 		is "stale, and mounted (dead: $dead)" \
 		    "$(grep -c "$PWD/c.csv.d" /proc/mounts)" 1
-		t 'is cleared' 0 study -o c.csv run
+		t 'is cleaned up' 0 study -o c.csv run
 		is 'and measured' "$(valid c.csv)" 3
 		is 'nothing is left of it' "$(left)" "$none"
 		rm -r c.csv.d/rows

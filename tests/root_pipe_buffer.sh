@@ -31,7 +31,7 @@ for order in small-first big-first mixed; do
 		    grep -q "^$order *gzip *$buffer *2 " table
 	done
 done
-is 'nothing is left behind' "$(ours)" "$before"
+is 'nothing is left' "$(ours)" "$before"
 
 # A blank and a bracket in the name; and KILL, after which the next run removes
 # the leftovers.
@@ -43,9 +43,9 @@ some() { [ "$(ours)" != "$before" ]; }
 await some
 kill -s KILL -- -$killed
 wait $killed 2>/dev/null
-t 'something was left' 0 some
+t 'there are leftovers' 0 some
 t 'the next run' 0 to table sh "$SRC/scripts/pipe-buffer" --quick -o "$odd.csv"
 t 'measures' 0 grep -q '^mixed *gzip *64K *1 ' table
-is 'and clears it' "$(ours)" "$before"
-t 'reads that are warm' 1 sh "$SRC/scripts/pipe-buffer" --warm -o w.csv
+is 'and removes it' "$(ours)" "$before"
+t 'warm reads' 1 sh "$SRC/scripts/pipe-buffer" --warm -o w.csv
 done_testing

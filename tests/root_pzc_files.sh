@@ -30,7 +30,7 @@ for mode in 640 604 664 4755 2755; do
 	chmod o+r r
 	nobody ./pzc -k r 2>/dev/null
 	if [ -e r.gz ]; then
-		is "mode $mode: the user's own" "$(stat -c '%u' r.gz)" 65534
+		is "mode $mode: owned by the user" "$(stat -c '%u' r.gz)" 65534
 		is "mode $mode: no set-id bits" \
 		    "$(($(stat -c '0%a' r.gz) & 07000))" 0
 	else
@@ -40,14 +40,14 @@ for mode in 640 604 664 4755 2755; do
 done
 cp ../text g && chown 65534:0 g && chmod 640 g
 nobody ./pzc -k g
-is 'a group that cannot be given: its bits are not' \
+is 'a group that cannot be set loses its bits' \
     "$(stat -c '%a' g.gz)" 600
 rm -f g g.gz
 
 # Unreadable files, and files in a folder that is not writable.
 cp ../text u && chown 0:0 u && chmod 600 u
 t 'an unreadable input' 1 nobody ./pzc u
-is 'an unreadable input: why' "$(nobody ./pzc u 2>&1)" \
+is 'an unreadable input: the reason' "$(nobody ./pzc u 2>&1)" \
     'pzc: u: Permission denied'
 rm -f u
 mkdir ro && cp ../text ro/f && chmod 755 ro
@@ -94,11 +94,11 @@ if [ -n "$loop" ] && mknod blk b "$(stat -c 0x%t "$loop")" \
 		head -c 1048576 /dev/zero >"$loop"
 		t "-d -f -o $b" 0 pzc -d -f -o "$b" img.gz
 		t "-d -f -o $b: the bytes" 0 cmp "$loop" img
-		is "-d -f -o $b: it stays" "$(node "$b" | cut -d ' ' -f 1-3)" \
+		is "-d -f -o $b: kept" "$(node "$b" | cut -d ' ' -f 1-3)" \
 		    "$(node "$loop" | cut -d ' ' -f 1-3)"
 	done
 	is 'the node is as it was' "$(node blk)" "$want"
-	is 'the link is one' "$(stat -c %F blk-link)" 'symbolic link'
+	is 'the link is still a link' "$(stat -c %F blk-link)" 'symbolic link'
 	same '-o keeps the input' img.gz keep.gz
 	t 'a block device that is too small' 1 sh -c \
 	    'head -c 2000000 /dev/urandom | pzc -f -o blk'
@@ -115,7 +115,7 @@ if [ -n "$loop" ] && mknod blk b "$(stat -c 0x%t "$loop")" \
 	cp text other && cp -a blk other.gz
 	t 'a device under the name of the output, -f' 2 pzc -f other
 	same '... : the input is kept' other text
-	t '... : nor is it written' 0 cmp "$loop" img
+	t '... : and the device is not written' 0 cmp "$loop" img
 	losetup -d "$loop"
 	trap - EXIT
 else
@@ -136,7 +136,7 @@ if mknod -m 622 null c 1 3 2>/dev/null && : 2>/dev/null >null; then
 		    "$(node $o) $(stat -Lc %Y $o)" \
 		    "character special file 1:3 622 0 1015218367"
 	done
-	is 'the link to it is one' "$(stat -c %F null-link)" 'symbolic link'
+	is 'its link is still a link' "$(stat -c %F null-link)" 'symbolic link'
 	rm -f null null-link text.gz
 else
 	skip 'no devices can be made here'
@@ -152,7 +152,7 @@ while kill -0 $! 2>/dev/null; do
 		[ ! -e "$f" ] || seen="$seen$(stat -c %a "$f" 2>/dev/null) "
 	done
 done
-is 'a secret stays one while it is packed' \
+is 'a private file stays private meanwhile' \
     "$(printf '%s' "$seen" | tr ' ' '\n' | sort -u | tr -d '\n')" \
     "${seen:+600}"
 umask 022
@@ -166,22 +166,22 @@ if mount -t tmpfs -o size=256k tmpfs full 2>/dev/null; then
 	cp full/n keep
 	for o in '' -f -p1 '-F zstd' '-F xz' '-F lz4' '-F bzip2'; do
 		# shellcheck disable=SC2086
-		t "no room, $o" 1 pzc $o full/n
-		same "no room, $o: kept" full/n keep
-		is "no room, $o: nothing made" "$(find full -type f | wc -l)" 1
+		t "no space, $o" 1 pzc $o full/n
+		same "no space, $o: kept" full/n keep
+		is "no space, $o: nothing new" "$(find full -type f | wc -l)" 1
 	done
 	rm full/n
 	head -c 1000000 /dev/zero >z
 	for o in gzip zstd xz lz4 bzip2 lzma; do
 		pzc -F $o -c z >full/z.p && cp full/z.p keep
 		for p in 1 4; do
-			t "no room for $o, -dp$p" 1 pzc -dp$p -S .p full/z.p
-			same "no room for $o, -dp$p: kept" full/z.p keep
-			is "no room for $o, -dp$p: nothing made" \
+			t "no space for $o, -dp$p" 1 pzc -dp$p -S .p full/z.p
+			same "no space for $o, -dp$p: kept" full/z.p keep
+			is "no space for $o, -dp$p: nothing is created" \
 			    "$(find full -type f | wc -l)" 1
 		done
 	done
-	t 'no room on standard output' 1 to full/z pzc -dc full/z.p
+	t 'no space on standard output' 1 to full/z pzc -dc full/z.p
 	rm -f full/*
 	# no inode for another file
 	mount -o remount,nr_inodes=3 full 2>/dev/null && {

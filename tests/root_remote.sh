@@ -60,13 +60,13 @@ for _ in 1 2 3 4 5; do
 	sshd=
 	port=$((port + 17))
 done
-t 'sshd is there' 0 try $port
+t 'sshd answers' 0 try $port
 COLDPRESS_SSH="ssh -F none -p $port -i $PWD/user -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=$PWD/known -o LogLevel=ERROR"
 export COLDPRESS_SSH
 
 mkdir tree
 seq 200000 >tree/a
-t 'here or there' 0 to table sh "$SRC/scripts/tarball" --quick --warm -n 1 \
+t 'local or remote' 0 to table sh "$SRC/scripts/tarball" --quick --warm -n 1 \
     --remote 127.0.0.1 --rows 'R*' -o r.csv tree out
 for id in R1 R2 R3 R4 R5 R6 R7 R8 R9; do
 	t "row $id" 0 grep -E -q "^$id +tar .* [0-9]+\.[0-9]%\$" table
@@ -79,6 +79,6 @@ size() {
 }
 t 'R1 stored everything' 0 test "$(size R1)" -gt 1000000
 t 'R3 stored less' 0 test "$(size R3)" -lt 700000
-is 'gzip here and there' "$(size R2)" "$(size R3)"
-is 'pzc here and there' "$(size R6)" "$(size R7)"
+is 'gzip, local and remote' "$(size R2)" "$(size R3)"
+is 'pzc, local and remote' "$(size R6)" "$(size R7)"
 done_testing

@@ -62,7 +62,7 @@ else
 fi
 t 'it is compared with another' 0 "$snap" report rows.csv rows.csv.d
 shows 'in columns' '^mine.gzip  *[0-9]*  *[0-9]* |'
-is 'a row each' "$(col rows.csv label | tr ' ' '\n' | sort | tr '\n' ' ')" \
+is 'one row each' "$(col rows.csv label | tr ' ' '\n' | sort | tr '\n' ' ')" \
     'mine.gzip.dropped mine.gzip.first mine.gzip.second mine.gzip.walk.app.coldwalk mine.gzip.walk.app.mount mine.try.dropped mine.try.first mine.try.second '
 is 'all of them good' "$(col rows.csv exit | tr ' ' '\n' | sort -u)" 0
 rows=rows.csv
@@ -83,13 +83,13 @@ t 'a study of these' 0 "$snap" -q -n 1 --from mine.app -o warm.csv \
     --rows 'mine.zstd15 mine.zstd15.prewarm mine.zstd15.sorted'
 rows=warm.csv
 warm=mine.zstd15.prewarm
-t 'what a launch needs was read' 0 test "$(key $warm.touched loop_B)" -gt 50000
+t 'a launch is preloaded' 0 test "$(key $warm.touched loop_B)" -gt 50000
 t 'and no more' 0 test "$(key $warm.all loop_B)" -gt \
     $((2 * $(key $warm.touched loop_B)))
-t 'the launch then asks for next to nothing' 0 test \
+t 'the launch then reads next to nothing' 0 test \
     "$(key $warm.after-touched loop_B)" -lt \
     $(($(key mine.zstd15.first loop_B) / 100))
-t 'what is held in memory is known' 0 test "$(key $warm.touched held_B)" \
+t 'the memory held is reported' 0 test "$(key $warm.touched held_B)" \
     -gt 1000000
 t 'the order of a launch' 0 test "$(key mine.zstd15.sorted.first loop_B)" \
     -gt 50000

@@ -95,7 +95,7 @@ if truncate -s 100G sparse/huge 2>/dev/null; then
 	done
 	umount mnt
 else
-	skip 'this file system has no files of 100 GiB'
+	skip 'this file system does not support files of 100 GiB'
 fi
 
 # A block device: written in place, and never while it is mounted
@@ -118,7 +118,7 @@ if loop=$(losetup -f --show disk 2>/dev/null); then
 	umount mnt
 	head -c 25000000 /dev/urandom >tree/a/noise
 	t 'a device that is too small' 1 sqpack -f -o "$loop" tree
-	t 'has no image then' 1 sqpack -l "$loop"
+	t 'then has no image' 1 sqpack -l "$loop"
 	losetup -d "$loop"
 	trap - EXIT
 else

@@ -23,10 +23,10 @@ t 'files' 0 touchlog --root tree -o list -- \
     sh -c 'cat tree/zwei tree/sub/four; cat tree/one tree/two' 
 is 'in the order of the first time' "$(paths list)" 'two sub/four one '
 is 'with their sizes' "$(cut -f 3-4 list | sort -u)" '0	300000'
-t 'a name that is taken' 1 touchlog --root tree -o list -- touch ran
+t 'an existing name' 1 touchlog --root tree -o list -- touch ran
 shows 'is reported' 'list exists' .t.err
 t 'and nothing is run' 1 test -e ran
-t 'but for -f' 0 touchlog --root tree -f -o list -- cat tree/three
+t 'except with -f' 0 touchlog --root tree -f -o list -- cat tree/three
 is 'which replaces it' "$(paths list)" 'three '
 t 'by descriptors, in a chroot, from a child' 0 touchlog --root tree -f \
     -o list -- python3 -c '
@@ -38,8 +38,8 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 open("sub/four").close()'
-is 'are files all the same' "$(paths list)" 'one sub/four '
-t 'through a bind mount of a namespace of its own' 0 touchlog --root tree -f \
+is 'are still files' "$(paths list)" 'one sub/four '
+t 'through a bind mount in its own namespace' 0 touchlog --root tree -f \
     -o list -- unshare -m sh -c 'mount --bind tree/sub /mnt && cat /mnt/four'
 is 'also a file' "$(paths list)" 'sub/four '
 
@@ -50,7 +50,7 @@ mkfifo go
 	cat tree/three
 } <go >/dev/null &
 # shellcheck disable=SC2016
-t 'somebody else' 0 touchlog --root tree -f -o list -- \
+t 'another process' 0 touchlog --root tree -f -o list -- \
     sh -c 'echo >go; while kill -0 "$1" 2>/dev/null; do sleep 0.01; done
         cat tree/one' sh $!
 is 'is not listed' "$(paths list)" 'one '
@@ -104,7 +104,7 @@ if have mkfs.erofs && grep -q erofs /proc/filesystems; then
 	sed -i /fadvise/d parts.py
 	t 'exact pages' 0 touchlog --root tree --exact -f -o list -- \
 	    python3 parts.py
-	same 'without what is read ahead' list want
+	same 'without read-ahead' list want
 	is 'without a message' "$(cat .t.err)" ''
 	t 'from within' 0 sh -c 'cd tree/sub &&
 	    touchlog --root .. --exact -- cat four'
@@ -149,7 +149,7 @@ mkfifo go
 touchlog --root tree $exact -- \
     sh -c 'mount -t tmpfs none /mnt; echo >go; exec sleep 299.5' &
 read -r _ <go
-t 'while it runs there is something' 0 test -n "$(left)"
+t 'there are marks while it runs' 0 test -n "$(left)"
 kill -9 $!
 wait $! 2>/dev/null
 i=0
@@ -157,5 +157,5 @@ while [ -n "$(left)" ] && [ $i -lt 3000 ]; do
 	sleep 0.1
 	i=$((i + 1))
 done
-is 'after SIGKILL nothing' "$(left)" ''
+is 'none after SIGKILL' "$(left)" ''
 done_testing

@@ -45,9 +45,9 @@ names_hold() {
 	t "directories: $1, names in each: $2" 0 \
 	    sqpack -F zstd -L 1 --stats=stats -o image names.tar
 	if sanitized sqpack; then
-		skip 'memory: a sanitizer has its own'
+		skip 'memory: a sanitizer uses more'
 	else
-		t 'memory: 64 MiB and 300 bytes a name' 0 \
+		t 'memory: 64 MiB and 300 bytes per name' 0 \
 		    memory_fits stats $(($1 * $2))
 	fi
 	is 'all names are listed' "$(sqpack -l image | grep -c '/n')" \

@@ -18,7 +18,7 @@ last_words() {
 	sed '/^Rows: /d' "$1" | awk -v RS= '{ last = $0 } END { print last }' \
 	    >said
 	# shellcheck disable=SC2016
-	t 'the last paragraph is in words' 0 sh -c \
+	t 'the last paragraph is prose' 0 sh -c \
 	    'tr "\n" " " <said | grep -E -q -e "$1"' sh "$2"
 	is 'within 80 columns' "$(awk 'length > 80' said)" ''
 }

@@ -39,7 +39,7 @@ new_result(void)
 
 /*
  * A table with a byte in slot 0, a string in 1, a number in 3, and a field in 2
- * that has its default; laid out by hand after "FlatBuffer Internals".
+ * with its default value; laid out by hand, following "FlatBuffer Internals".
  */
 static const uint8_t small[] = {
 	20, 0, 0, 0,		/* the root table is at 20 */
@@ -56,7 +56,7 @@ static const uint8_t small[] = {
 enum { AT_VTABLE = 8, AT_SLOTS = 12, AT_TABLE = 20, AT_REF = 28,
 	AT_STRING = 40 };
 
-/* Reads all of it: 0 or -EBADMSG. */
+/* Reads all of it.  Returns 0 or -EBADMSG. */
 static int
 read_small(const uint8_t *data, size_t len, uint8_t *byte,
     struct flatbuf_bytes *text, uint64_t *number)
@@ -123,13 +123,14 @@ reading(void **state)
 	assert_int_equal(flatbuf_table(&t, 2, &t), -EBADMSG);
 }
 
-/* One byte is changed: what is then wrong is found where it is read. */
+/* Changes one byte: the error is found when that part is read. */
 static void
 damage(void **state)
 {
 	static const struct { size_t at; uint8_t value; } bad[] = {
-		{ 0, 3 },			/* root: into its offset */
-		{ 0, 45 }, { 3, 0x80 },		/* behind the end */
+		{ 0, 3 },			/* root: inside its own
+						 * offset */
+		{ 0, 45 }, { 3, 0x80 },		/* past the end */
 		{ AT_TABLE, 21 }, { AT_TABLE + 3, 0x80 },	/* vtable */
 		{ AT_VTABLE, 3 }, { AT_VTABLE, 13 }, { AT_VTABLE, 200 },
 		{ AT_VTABLE + 2, 3 }, { AT_VTABLE + 2, 200 },
@@ -154,7 +155,7 @@ damage(void **state)
 		    &number), -EBADMSG);
 }
 
-/* More than fits into memory, and tables that share a vtable. */
+/* More data than memory, and tables that share a vtable. */
 static void
 large(void **state)
 {
@@ -189,7 +190,7 @@ large(void **state)
 	assert_int_equal(flatbuf_finish(w, flatbuf_table_end(w), put, r), 0);
 	flatbuf_writer_close(w);
 	b.len = r->len;
-	/* 8 bytes a table, 4 a reference, and little else */
+	/* 8 bytes per table, 4 per reference, and little else */
 	assert_in_range(r->len, PIECES * PIECE + 12 * TABLES,
 	    PIECES * PIECE + 12 * TABLES + 100);
 	assert_int_equal(flatbuf_root(&b, &root), 0);

@@ -39,7 +39,7 @@ new_file(void)
 	return f;
 }
 
-/* Adds a member with the next len bytes. */
+/* Adds a member that holds the next len bytes. */
 static void
 add_member(struct file *f, size_t len, int level)
 {
@@ -130,7 +130,7 @@ read_file(struct file *f, uint64_t spacing, size_t *made)
 	return n;
 }
 
-/* Every stretch between two points is decompressed on its own. */
+/* Decompresses every stretch between two points on its own. */
 static void
 resume_all(struct file *f)
 {
@@ -192,7 +192,7 @@ every_point_resumes(void **state)
 	free(f);
 }
 
-/* Also from one member into the next ones, empty ones among them. */
+/* Also across members, including empty ones. */
 static void
 members(void **state)
 {

@@ -188,7 +188,7 @@ test_formats(void **state)
 	}
 }
 
-/* A unit is refused, or reads as before. */
+/* Checks that a unit is refused, or reads as before. */
 static void
 check_unit(const struct layer *l, struct made *m, uint32_t unit)
 {
@@ -203,7 +203,7 @@ check_unit(const struct layer *l, struct made *m, uint32_t unit)
 	free(content);
 }
 
-/* Every byte of a layer, changed: it is refused, or it reads as before. */
+/* Changes every byte of a layer: it is refused, or reads as before. */
 static void
 test_changes(void **state)
 {
@@ -235,7 +235,7 @@ test_changes(void **state)
 	}
 }
 
-/* Cut off anywhere, it is refused. */
+/* Truncated anywhere, a layer is refused. */
 static void
 test_cuts(void **state)
 {
@@ -333,7 +333,7 @@ test_deep(void **state)
 	strbuf_free(&m.b);
 }
 
-/* Offsets in any order, and a file whose chunks lie on each other. */
+/* Offsets in any order, and a file whose chunks overlap. */
 static void
 test_order(void **state)
 {

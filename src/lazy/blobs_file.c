@@ -23,8 +23,8 @@ struct blobs_file {
 };
 
 /*
- * Returns a descriptor of the object, or -errno; *own tells whether it is to be
- * closed after use.
+ * Returns a descriptor of the object, or -errno; *own says whether the caller
+ * must close it.
  */
 static int
 open_object(const struct blobs_file *b, const char *object, bool *own)

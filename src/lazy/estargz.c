@@ -5,10 +5,10 @@
  * Source: docs/estargz.md of containerd/stargz-snapshotter, "Footer"; for the
  * older footer "legacyFooterSize" in its package estargz.
  *
- *	members		of the entries' headers and data
- *	a member	a tar entry "stargz.index.json", and the archive's end
- *	51 bytes	an empty member: its extra field has the offset of the
- *			member before it, as 16 hexadecimal digits
+ * 	members		of the entries' headers and data
+ * 	a member	a tar entry "stargz.index.json", and the archive's end
+ * 	51 bytes	an empty member: its extra field has the offset of the
+ * 			member before it, as 16 hexadecimal digits
  *
  * The old footer has those digits without the ID and length of a subfield, in
  * 47 bytes.
@@ -208,8 +208,8 @@ open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 
 	if (footer == 0)
 		return layer_refuse(why, -EINVAL, is_external(l) ? "its index "
-		    "is an image of its own, which is not supported" :
-		    "it has no footer of eStargz");
+		    "is a separate image, which is not supported" :
+		    "it has no eStargz footer");
 	if (offset >= l->size - footer)
 		return layer_refuse(why, -EBADMSG, "its footer says that its "
 		    "index is beyond its end");
@@ -275,7 +275,7 @@ decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
 	inflater_start(x->inflater);
 	if (inflater_run(x->inflater, &io) < 0 || io.out_len > 0)
 		return -EBADMSG;
-	*why = "the data of a unit does not have the digest of its index";
+	*why = "a unit's data does not match the digest in the index";
 	return toc_verify(d->l, unit, x->digest, content);
 }
 

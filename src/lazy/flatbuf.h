@@ -17,7 +17,7 @@
 
 /*
  * Reading.  Nothing in the buffer is trusted: every offset, length and vtable
- * is checked where it is used, so these functions return 0 or -EBADMSG.  There
+ * is checked when it is used, so these functions return 0 or -EBADMSG.  There
  * is no recursion.  Thread-safe.
  */
 struct flatbuf {
@@ -46,7 +46,7 @@ struct flatbuf_refs {
 
 int flatbuf_root(const struct flatbuf *b, struct flatbuf_table *root);
 
-/* The value of a field, *value being left alone if it is absent. */
+/* Reads a field; if it is absent, *value does not change. */
 int flatbuf_u8(const struct flatbuf_table *t, unsigned slot, uint8_t *value);
 int flatbuf_u32(const struct flatbuf_table *t, unsigned slot,
     uint32_t *value);
@@ -56,27 +56,27 @@ int flatbuf_u64(const struct flatbuf_table *t, unsigned slot,
 int flatbuf_string(const struct flatbuf_table *t, unsigned slot,
     struct flatbuf_bytes *s);
 
-/* A vector of items of `size` bytes; v->len is that of all of them. */
+/* Reads a vector of items of `size` bytes; v->len is their total length. */
 int flatbuf_vector(const struct flatbuf_table *t, unsigned slot, size_t size,
     struct flatbuf_bytes *v);
 int flatbuf_refs(const struct flatbuf_table *t, unsigned slot,
     struct flatbuf_refs *r);
 
-/* -EBADMSG also if the field is absent. */
+/* Also returns -EBADMSG if the field is absent. */
 int flatbuf_table(const struct flatbuf_table *t, unsigned slot,
     struct flatbuf_table *child);
 
-/* Item i < r->count. */
+/* Reads item i < r->count. */
 int flatbuf_ref_table(const struct flatbuf_refs *r, uint32_t i,
     struct flatbuf_table *t);
 int flatbuf_ref_string(const struct flatbuf_refs *r, uint32_t i,
     struct flatbuf_bytes *s);
 
 /*
- * Writing.  A buffer is built back to front, since an offset points forward:
- * what a table refers to is written before it.  The bytes are those that the
- * FlatBuffers library for Go makes from the same sequence of calls.  What does
- * not fit into a buffer in memory waits in an unnamed file.
+ * Writing.  A buffer is built back to front, since offsets point forward: the
+ * objects that a table refers to are written before it.  The bytes are those
+ * that the FlatBuffers library for Go produces from the same sequence of calls.
+ * Data that does not fit into a buffer in memory waits in an unnamed file.
  *
  * Positions are distances from the end.  The first failure is kept and
  * returned by flatbuf_finish(): -ENOMEM, -EFBIG (2 GiB), or -errno of the file.
@@ -84,7 +84,7 @@ int flatbuf_ref_string(const struct flatbuf_refs *r, uint32_t i,
  */
 struct flatbuf_writer;
 
-/* tmpdir must outlive the writer.  0 or -ENOMEM. */
+/* tmpdir must outlive the writer.  Returns 0 or -ENOMEM. */
 int flatbuf_writer_open(struct flatbuf_writer **w, const char *tmpdir);
 void flatbuf_writer_close(struct flatbuf_writer *w);	/* may be NULL */
 
@@ -95,13 +95,13 @@ uint32_t flatbuf_put_bytes(struct flatbuf_writer *w, const void *data,
 uint32_t flatbuf_put_refs(struct flatbuf_writer *w, const uint32_t *at,
     size_t count);
 
-/* A vector of len bytes in pieces, the last piece first. */
+/* Writes a vector of len bytes in pieces, the last piece first. */
 void flatbuf_bytes_begin(struct flatbuf_writer *w, uint64_t len);
 void flatbuf_bytes_piece(struct flatbuf_writer *w, const void *data,
     size_t len);
 uint32_t flatbuf_bytes_end(struct flatbuf_writer *w, uint64_t len);
 
-/* A table: between begin and end only fields may be written. */
+/* Writes a table: between begin and end only fields may be written. */
 enum { FLATBUF_SLOTS = 16 };
 void flatbuf_table_begin(struct flatbuf_writer *w);
 void flatbuf_put_u8(struct flatbuf_writer *w, unsigned slot, uint8_t value,
@@ -112,8 +112,8 @@ void flatbuf_put_ref(struct flatbuf_writer *w, unsigned slot, uint32_t at);
 uint32_t flatbuf_table_end(struct flatbuf_writer *w);
 
 /*
- * Ends the buffer and passes it to put, front to back.  0, the first failure,
- * or the first other result of put.
+ * Ends the buffer and passes it to put, front to back.  Returns 0, the first
+ * failure, or put's first other result.
  */
 int flatbuf_finish(struct flatbuf_writer *w, uint32_t root,
     int (*put)(void *arg, const void *data, size_t len), void *arg);

@@ -1,5 +1,5 @@
 /*
- * flatbuf_read.c - reading a FlatBuffer that nobody vouches for
+ * flatbuf_read.c - reading an untrusted FlatBuffer
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "flatbuf.h"
@@ -11,7 +11,7 @@
 enum { HEAD = 4 };		/* bytes of a length, of a vtable's head, of an
 				 * offset */
 
-/* Follows the offset at p, to a place with at least HEAD bytes. */
+/* Follows the offset at p, to a position with at least HEAD bytes. */
 static const uint8_t *
 follow(const struct flatbuf *b, const uint8_t *p)
 {
@@ -55,8 +55,8 @@ flatbuf_root(const struct flatbuf *b, struct flatbuf_table *root)
 }
 
 /*
- * The field in a slot, of `size` bytes: 1 with *p, 0 if it is absent, or
- * -EBADMSG.
+ * Finds the field in a slot, of `size` bytes.  Returns 1 with *p, 0 if it is
+ * absent, or -EBADMSG.
  */
 static int
 field(const struct flatbuf_table *t, unsigned slot, size_t size,
@@ -110,8 +110,8 @@ flatbuf_u64(const struct flatbuf_table *t, unsigned slot, uint64_t *value)
 }
 
 /*
- * The vector that the offset at p leads to: items of `size` bytes, with `after`
- * further bytes behind them.
+ * Finds the vector that the offset at p leads to: items of `size` bytes,
+ * followed by `after` further bytes.
  */
 static int
 vector_at(const struct flatbuf *b, const uint8_t *p, size_t size,

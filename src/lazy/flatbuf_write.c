@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The latest bytes are in a piece of memory, which is filled from its end; a
- * full piece goes to the file.  Whatever is in the file is final: a table's
+ * full piece goes to the file.  The file's contents are final: a table's
  * distance to its vtable is known before the table's beginning is written.
  */
 #include "flatbuf.h"
@@ -108,7 +108,7 @@ place(struct flatbuf_writer *w, const void *data, size_t len)
 	}
 }
 
-/* Pads so that after `more` bytes, something of that size will be aligned. */
+/* Pads so that an item of that size will be aligned after `more` bytes. */
 static void
 prepare(struct flatbuf_writer *w, unsigned size, uint64_t more)
 {
@@ -239,7 +239,7 @@ flatbuf_put_ref(struct flatbuf_writer *w, unsigned slot, uint32_t at)
 	w->field[slot] = (uint32_t)w->size;
 }
 
-/* The vtable of the table that begins at this position. */
+/* Makes the vtable of the table that begins at this position. */
 static struct vtable
 make_vtable(const struct flatbuf_writer *w, uint32_t table)
 {

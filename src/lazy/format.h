@@ -1,5 +1,5 @@
 /*
- * format.h - what a format of layers provides, and what they share
+ * format.h - what a layer format provides, and what the formats share
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A new format is one file that defines a struct layer_format, and one row in
@@ -32,8 +32,8 @@ struct layer_decoder {
 };
 
 /*
- * Everything that a format does.  Functions that return an int return 0 or
- * -errno, as the functions of layer.h that call them do.
+ * All operations of a format.  Functions that return an int return 0 or -errno,
+ * as the functions of layer.h that call them do.
  */
 struct layer_format {
 	enum layer_kind kind;
@@ -72,8 +72,8 @@ extern const struct layer_format format_estargz, format_zstd_chunked,
     format_ztoc;
 
 /*
- * Reads one range of an object and counts it as a part of the index.  Returns 0
- * or -errno of the blobs, with a clause in why.
+ * Reads one range of an object and counts it as part of the index.  Returns 0
+ * or the blobs' -errno, with a clause in why.
  */
 int layer_fetch(struct layer *l, const struct layer_range *r,
     char why[LAYER_WHY]);

@@ -162,7 +162,7 @@ judge(const struct lazy_index *x, const struct layer_entry *e,
 	uint64_t content;
 
 	if (e->type != TAR_FILE)
-		return "an entry that is no file has data";
+		return "an entry that is not a file has data";
 	if (last != NULL && r->offset < last->offset + last->length)
 		return "the data of a file overlaps or is not in order";
 	if (r->length == 0 || r->offset > e->size ||

@@ -36,7 +36,7 @@ layer_fetch(struct layer *l, const struct layer_range *r, char why[LAYER_WHY])
 
 	l->index_bytes += r->length;
 	if (rc == -ENODATA)
-		return layer_refuse(why, rc, "it ends within its index");
+		return layer_refuse(why, rc, "it ends inside its index");
 	if (rc != 0)
 		return layer_refuse(why, rc, "its index cannot be read: %s",
 		    strerror(-rc));

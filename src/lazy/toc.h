@@ -112,8 +112,8 @@ void toc_input_close(struct toc_input *in);
 /*
  * Reads the document into l->index and l->state: read returns up to len bytes
  * of it, decompressed, 0 at its end, or -errno with a clause in why.  Units end
- * at end.  The document's SHA-256 is stored in digest.  0, or -errno with a
- * clause in why.
+ * at end.  The document's SHA-256 is stored in digest.  Returns 0, or -errno
+ * with a clause in why.
  */
 struct toc_source {
 	ssize_t (*read)(void *arg, void *buf, size_t len, char why[LAYER_WHY]);

@@ -26,7 +26,7 @@ enum {
 	NOTHING = -1
 };
 
-/* Where the parser is; entries are objects in an array in an object. */
+/* The parser's position; entries are objects in an array in an object. */
 enum place { OUTSIDE, DOCUMENT, ENTRIES, ENTRY, XATTRS };
 
 static const char *const texts[TOC_TEXTS] = {

@@ -117,7 +117,7 @@ read_text(void *arg, void *buf, size_t len, char why[LAYER_WHY])
 	return (ssize_t)out.pos;
 }
 
-/* Reads what follows the document in its frame, which is part of its digest. */
+/* Reads the rest of the document's frame, which its digest covers. */
 static int
 read_rest(struct unpack *u, char why[LAYER_WHY])
 {
@@ -145,7 +145,7 @@ read_table(struct unpack *u, const uint8_t *expected, char why[LAYER_WHY])
 		rc = digest_end(u->in.digest, stored);
 	if (rc != 0 || expected == NULL)
 		return rc;
-	/* the stargz library's annotation has that of the document */
+	/* the stargz library's annotation has the document's digest */
 	if (memcmp(stored, expected, LAYER_DIGEST) != 0 &&
 	    memcmp(text, expected, LAYER_DIGEST) != 0)
 		return layer_refuse(why, -EBADMSG, "its index has another "
@@ -185,8 +185,8 @@ open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 		e->index_content };
 
 	if (p.length == 0 && find_footer(l, &p) == 0)
-		return layer_refuse(why, -EINVAL, "it has no footer of "
-		    "zstd:chunked");
+		return layer_refuse(why, -EINVAL, "it has no "
+		    "zstd:chunked footer");
 	if (p.length == 0 || p.offset > l->size ||
 	    p.length > l->size - p.offset)
 		return layer_refuse(why, -EBADMSG, "its footer says that its "

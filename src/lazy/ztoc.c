@@ -1,5 +1,5 @@
 /*
- * ztoc.c - an ordinary layer with a ztoc, opened
+ * ztoc.c - opening an ordinary layer with a ztoc
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "ztoc_state.h"

@@ -13,40 +13,40 @@
  *
  * The index is a FlatBuffer.  Slots of its tables:
  *
- *	Ztoc		0 version "0.9"  1 build tool  2 bytes of the layer
- *			3 bytes of the archive  4 Toc  5 Compression
- *	Toc		0 [Entry]
- *	Compression	0 algorithm (u8: 1 gzip, which is the default, 2 none)
- *			1 spans - 1 (u32)  2 ["sha256:" digest of each span]
- *			3 checkpoints (bytes)  4 points (bytes)
- *	Entry		0 name  1 type  2 offset of its data in the archive
- *			3 bytes of data  4 link  5 mode  6 uid (u32)
- *			7 gid (u32)  8 uname  9 gname  10 mtime (RFC 3339)
- *			11 major  12 minor  13 [Pax]
- *			14 bytes of the file, if it has holes
- *			15 its extents (bytes: pairs of u64)
- *	Pax		0 key  1 value
+ * 	Ztoc		0 version "0.9"  1 build tool  2 bytes of the layer
+ * 			3 bytes of the archive  4 Toc  5 Compression
+ * 	Toc		0 [Entry]
+ * 	Compression	0 algorithm (u8: 1 gzip, which is the default, 2 none)
+ * 			1 spans - 1 (u32)  2 ["sha256:" digest of each span]
+ * 			3 checkpoints (bytes)  4 points (bytes)
+ * 	Entry		0 name  1 type  2 offset of its data in the archive
+ * 			3 bytes of data  4 link  5 mode  6 uid (u32)
+ * 			7 gid (u32)  8 uname  9 gname  10 mtime (RFC 3339)
+ * 			11 major  12 minor  13 [Pax]
+ * 			14 bytes of the file, if it has holes
+ * 			15 its extents (bytes: pairs of u64)
+ * 	Pax		0 key  1 value
  *
  * Numbers are 64-bit unless stated.  Checkpoints are the number of spans (u32),
  * the span size (u64), and for each span 32,785 bytes: its offset in the layer
  * of the first whole byte (u64), its offset in the archive (u64), the number of
  * bits before that byte (u8), and the 32 KiB of the archive before it, preceded
- * by zeros.  Where a layer is not compressed, the checkpoints are a FlatBuffer
- * of their own: 0 version (u32: 2), 1 span size, 2 bytes of the layer.
+ * by zeros.  If a layer is not compressed, the checkpoints are a separate
+ * FlatBuffer: 0 version (u32: 2), 1 span size, 2 bytes of the layer.
  *
  * That is the side file of SOCI.  With packed windows, our own variant, Entry
  * 14 and 15 and Compression 4 exist, there are no checkpoints, and the file is:
  *
- *	windows		for each span a zstd frame, or nothing
- *	index		a zstd frame with the FlatBuffer
- *	footer		a skippable frame: magic 0x184d2a50, length 32, offset
- *			of the index, its bytes, those of the FlatBuffer, and
- *			"ZTOCWIN1"
+ * 	windows		for each span a zstd frame, or nothing
+ * 	index		a zstd frame with the FlatBuffer
+ * 	footer		a skippable frame: magic 0x184d2a50, length 32, offset
+ * 			of the index, its bytes, those of the FlatBuffer, and
+ * 			"ZTOCWIN1"
  *
  * Points have for each span its two offsets, the bits, the length of its frame
- * (u32) and the SHA-256 of that (32 bytes); the frames follow each other.  What
- * a window lacks to 32 KiB is before it and is not needed; bytes that the span
- * does not refer to are zero.  A reader thus fetches the index, which is small,
+ * (u32) and the frame's SHA-256 (32 bytes); the frames are contiguous.  If a
+ * window is shorter than 32 KiB, the part before it is not needed; bytes that the
+ * span does not refer to are zero.  A reader thus fetches the index, which is small,
  * and with each span its window.
  */
 #ifndef COLDPRESS_LAZY_ZTOC_H

@@ -65,7 +65,7 @@ has_digest(struct decoder *x, const struct layer_range *r,
 	    memcmp(found, expected, LAYER_DIGEST) == 0;
 }
 
-/* The window of a span: in memory, or fetched and packed. */
+/* Loads the window of a span, which is in memory, or fetched and compressed. */
 static int
 load_window(struct decoder *x, const struct ztoc *z,
     const struct ztoc_span *s, const struct layer_range *r,

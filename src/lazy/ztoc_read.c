@@ -45,7 +45,7 @@ load_point(struct ztoc_span *s, const uint8_t *p)
 }
 
 /*
- * An early version of SOCI leaves out the first checkpoint, as that of a header
+ * An early version of SOCI omits the first checkpoint, which follows a header
  * of ten bytes.
  */
 static int
@@ -99,7 +99,7 @@ read_points(struct ztoc *z, const struct flatbuf_table *compression)
 	return at <= z->windows ? 0 : -EBADMSG;
 }
 
-/* Spans of equal length, in a buffer of their own. */
+/* Reads spans of equal length, in a separate buffer. */
 static int
 read_plain(struct ztoc *z, const struct flatbuf_table *compression)
 {
@@ -120,7 +120,7 @@ read_plain(struct ztoc *z, const struct flatbuf_table *compression)
 	return 0;
 }
 
-/* Points follow each other within the layer; sizes are bounded. */
+/* Points ascend within the layer; sizes are bounded. */
 static int
 add_units(struct layer *l, const struct ztoc *z, char why[LAYER_WHY])
 {

@@ -11,7 +11,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* After rc: removes an existing name if that is allowed. */
+/* Given the result rc of an attempt, removes an existing name if allowed. */
 static int
 clear(int dir, const char *name, bool replace, int rc)
 {

@@ -2,8 +2,9 @@
  * fuzz_layer.c - any bytes as a layer: it opens or not, and units decode or not
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte chooses: the rest is a layer as it is; or a payload, and after
- * the first NUL its table of contents, to which a footer is added.
+ * The first byte chooses whether the rest is a complete layer, or a payload
+ * that is followed, after the first NUL, by its table of contents; a footer is
+ * then added.
  */
 #include "../layer_made.h"
 

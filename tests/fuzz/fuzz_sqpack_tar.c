@@ -1,6 +1,6 @@
 /*
- * fuzz_sqpack_tar.c - any bytes as an archive of which an image is built: the
- * image is whole, and its data can be read
+ * fuzz_sqpack_tar.c - any bytes as an archive to build an image from: the image
+ * is whole, and its data can be read
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte selects the settings.
@@ -52,7 +52,7 @@ read_blocks(const struct sqr_image *m, const struct sqr_entry *e,
 	sqr_decoder_close(d);
 }
 
-/* The image has all nodes of the tree, with nothing wrong. */
+/* Checks that the image has all nodes of the tree, without errors. */
 static int
 judge(struct sqpack *p, int fd)
 {

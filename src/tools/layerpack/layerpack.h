@@ -79,10 +79,7 @@ struct layerpack_source {
 int layerpack_open(struct layerpack *p, struct layerpack_source *s);
 void layerpack_close(struct layerpack_source *s);
 
-/*
- * One function for each mode; they return 0, or -errno after reporting the
- * error.
- */
+/* One function per mode; they return 0, or -errno after reporting the error. */
 int layerpack_list(struct layerpack *p);
 int layerpack_extract(struct layerpack *p);
 int layerpack_verify(struct layerpack *p);

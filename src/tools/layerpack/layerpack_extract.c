@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * First the names are created, in the order of the archive; then the data is
- * written, in any order; at last attributes are set, those of directories after
- * those of what they contain.
+ * written, in any order; finally attributes are set, those of directories after
+ * those of their contents.
  */
 #include "layerpack_extract.h"
 
@@ -38,8 +38,8 @@ extract_fail(struct extract *x, size_t n, const char *what, int rc)
 	pthread_mutex_lock(&x->lock);
 	msg_error(&x->p->msg, "%s/%s: %s%s", x->p->o.directory,
 	    x->entries[n].path, what, rc == -EBADMSG ? "" :
-	    rc == -EEXIST ? "it is there already (-f replaces it)" :
-	    rc == -ESTALE ? "it was replaced meanwhile" : strerror(-rc));
+	    rc == -EEXIST ? "it already exists (-f replaces it)" :
+	    rc == -ESTALE ? "it has been replaced meanwhile" : strerror(-rc));
 	pthread_mutex_unlock(&x->lock);
 }
 
@@ -51,7 +51,7 @@ ended(const struct extract *x)
 
 /* Names */
 
-/* A hard link to a file that exists already, under whatever name. */
+/* Makes a hard link to a file that already exists, under whatever name. */
 static int
 make_link(struct spot *s, struct spot *of, size_t n, bool replace)
 {
@@ -74,12 +74,12 @@ leave_device(struct extract *x, size_t n)
 	if (x->owner || (type != TAR_CHAR && type != TAR_BLOCK_DEVICE))
 		return false;
 	if (x->devices++ == 0)
-		msg_warn(&x->p->msg, "%s/%s: device nodes are left out: only "
-		    "root makes them", x->p->o.directory, x->entries[n].path);
+		msg_warn(&x->p->msg, "%s/%s: device nodes are skipped: only "
+		    "root can create them", x->p->o.directory, x->entries[n].path);
 	return true;
 }
 
-/* Creates an entry, or fails; again: an earlier one had its path. */
+/* Creates an entry, or fails; `again` if an earlier entry had its path. */
 static int
 make_entry(struct spot *s, struct spot *of, size_t n, bool again)
 {
@@ -135,7 +135,7 @@ make_names(struct extract *x)
 
 /* Attributes */
 
-/* A file that is incomplete loses all its names. */
+/* Removes all names of an incomplete file. */
 static void
 drop(struct spot *s, size_t n)
 {
@@ -169,7 +169,7 @@ finish_file(struct spot *s, size_t n)
 		extract_fail(x, n, "", rc);
 }
 
-/* A directory, except the one given unless it is new. */
+/* Finishes a directory; the one given only if it is new. */
 static void
 finish_dir(struct spot *s, size_t n)
 {
@@ -260,10 +260,10 @@ extract(struct extract *x)
 		rc = extract_data(x);
 	finish_all(x);
 	if (x->devices > 1)
-		msg_warn(&x->p->msg, "%llu device nodes were left out",
+		msg_warn(&x->p->msg, "%llu device nodes were skipped",
 		    (unsigned long long)x->devices);
 	if (x->attributes > 1)
-		msg_warn(&x->p->msg, "%llu attributes were left out",
+		msg_warn(&x->p->msg, "%llu attributes were skipped",
 		    (unsigned long long)x->attributes);
 	return rc;
 }

@@ -34,7 +34,7 @@ struct extract {
 	uint64_t attributes;		/* that could not be set */
 };
 
-/* A thread's current directory, and the name in it. */
+/* A thread's current directory, and a name in it. */
 struct spot {
 	struct extract *x;
 	int fd;				/* -1: none */
@@ -48,27 +48,30 @@ void spot_close(struct spot *s);
 
 /*
  * Goes to the directory of a clean path, without following links, and sets
- * s->name; with make, missing directories are created.  The descriptor, which
- * is s->fd, or -errno.
+ * s->name; with make, missing directories are created.  Returns the descriptor,
+ * which is also s->fd, or -errno.
  */
 int spot_enter(struct spot *s, const char *path, bool make);
 
 /*
- * Creates an entry that is no hard link, replacing what has its name if that is
- * allowed.  0 or -errno.
+ * Creates an entry other than a hard link, replacing an existing file if that
+ * is allowed.  Returns 0 or -errno.
  */
 int spot_make(struct spot *s, size_t n, bool replace);
 
-/* Sets what is set last on the open file fd, or on s->name if it is -1. */
+/* Sets the final attributes of the open file fd, or of s->name if fd is -1. */
 void spot_finish(struct spot *s, int fd, size_t n);
 
-/* Reports an error for an entry; what goes between it and -errno's text. */
+/*
+ * Reports an error for an entry; `what` goes between its path and the error
+ * text.
+ */
 void extract_fail(struct extract *x, size_t n, const char *what, int rc);
 
 /* Whether an entry is a whiteout that is extracted in overlayfs's form. */
 bool extract_is_whiteout(const struct extract *x, size_t n);
 
-/* Writes the data of all files, with several threads.  0 or -errno. */
+/* Writes the data of all files, with several threads.  Returns 0 or -errno. */
 int extract_data(struct extract *x);
 
 #endif

@@ -2,8 +2,8 @@
  * layerpack_extract_data.c - extracting the data of files, unit by unit
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each unit is fetched and decoded once, by any thread, and what it holds is
- * written to the files that have it, which exist already.
+ * Each unit is fetched and decoded once, by any thread, and its content is
+ * written to the files that share it, which already exist.
  */
 #include "layerpack_extract.h"
 

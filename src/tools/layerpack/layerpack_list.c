@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WIDTH = 24 };			/* of owner, blanks and size together */
+enum { WIDTH = 24 };			/* columns of owner, blanks and size
+					 * together */
 
 static mode_t
 type_bits(enum tar_type type)
@@ -29,7 +30,7 @@ type_bits(enum tar_type type)
 	return bits[type];
 }
 
-/* Formats the mode; a hard link is shown by an h, as in tar(1). */
+/* Formats the mode; an h marks a hard link, as in tar(1). */
 static void
 mode_text(char text[LISTING_MODE_B], const struct layer_entry *e)
 {
@@ -51,7 +52,9 @@ size_text(char text[32], const struct layer_entry *e)
 static void
 time_text(char text[UTC_B], const struct layer_entry *e)
 {
-	/* listings begin in 1970, and end where nanoseconds do */
+	/*
+	 * times are limited to 1970 and later, and to the range of nanoseconds
+	 */
 	int64_t s = e->mtime < 0 ? 0 : e->mtime > INT64_MAX / 1000000000 - 1 ?
 	    INT64_MAX / 1000000000 - 1 : e->mtime;
 

@@ -1,5 +1,5 @@
 /*
- * layerpack_plan.c - which entry of a layer a name refers to in the end
+ * layerpack_plan.c - which entry of a layer a name finally refers to
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_plan.h"
@@ -42,7 +42,8 @@ plan_open(struct plan *p, const struct layer *l)
 	while (size < 2 * p->count)
 		size *= 2;
 	p->mask = size - 1;
-	p->seed = sys_now_ns();		/* no archive knows which paths clash */
+	p->seed = sys_now_ns();		/* an archive cannot be made with
+					 * paths that clash */
 	p->at = fill(p->count);
 	p->file = fill(p->count);
 	p->links = fill(p->count);
@@ -63,8 +64,8 @@ plan_close(struct plan *p)
 }
 
 /*
- * A name is taken away from the file it refers to, which may be found under the
- * next of its links that still exists.
+ * Takes a name away from the file it refers to, which may still be found under
+ * another of its links.
  */
 static void
 displace(struct plan *p, uint32_t name)
@@ -88,7 +89,7 @@ displace(struct plan *p, uint32_t name)
 	}
 }
 
-/* The file of a hard link, by its path. */
+/* Finds the file of a hard link, by path. */
 static int
 find_file(const struct plan *p, const char *link, uint32_t *file)
 {
@@ -118,7 +119,7 @@ plan_add(struct plan *p, size_t n)
 
 	if (rc != 0)
 		return rc;
-	/* a link to itself, or to what it already is */
+	/* a link to itself, or to the file that it already names */
 	if (e->type == TAR_HARDLINK && again && p->file[*slot] == file)
 		return 0;
 	if (again)

@@ -1,10 +1,10 @@
 /*
- * layerpack_plan.h - which entry of a layer a name refers to in the end
+ * layerpack_plan.h - which entry of a layer a name finally refers to
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * An archive may have a path several times, the last of which counts, and hard
  * links to files that are replaced afterwards.  Entries are added in order; at
- * every time the plan knows under which name each file can be found.
+ * any time the plan knows under which name each file can be found.
  */
 #ifndef COLDPRESS_LAYERPACK_PLAN_H
 #define COLDPRESS_LAYERPACK_PLAN_H
@@ -30,14 +30,14 @@ struct plan {
 	uint64_t seed;
 };
 
-/* 0 or -ENOMEM; to be closed in any case. */
+/* Returns 0 or -ENOMEM; must be closed in any case. */
 int plan_open(struct plan *p, const struct layer *l);
 void plan_close(struct plan *p);
 
 /*
- * Adds entry n, the one after the last added.  1: an earlier entry had its path;
- * 0: none had; -ENOENT (a hard link to what is not in the layer) or -ENOMEM: the
- * entry has no place.
+ * Adds entry n, the one after the last added.  Returns 1 if an earlier entry
+ * had its path, 0 if none had; or, if the entry has no place, -ENOENT (a hard
+ * link to a file that is not in the layer) or -ENOMEM.
  */
 int plan_add(struct plan *p, size_t n);
 

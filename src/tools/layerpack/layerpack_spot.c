@@ -35,7 +35,7 @@ spot_close(struct spot *s)
 	s->fd = -1;
 }
 
-/* The length of the part before the name, without its slash. */
+/* Returns the length of the part before the name, without its slash. */
 static size_t
 dir_len(const char *path)
 {
@@ -44,7 +44,7 @@ dir_len(const char *path)
 	return slash == NULL ? 0 : (size_t)(slash - path);
 }
 
-/* Opens the directory that is the first len bytes of path. */
+/* Opens the directory named by the first len bytes of path. */
 static int
 open_dir(struct spot *s, const char *path, size_t len)
 {
@@ -137,7 +137,7 @@ extract_is_whiteout(const struct extract *x, size_t n)
 	    strncmp(base_name(e->path), WHITEOUT, strlen(WHITEOUT)) == 0;
 }
 
-/* An opaque directory has an attribute; what is gone is a device 0, 0. */
+/* An opaque directory has an attribute; a removed file is a device 0, 0. */
 static int
 make_whiteout(struct spot *s, bool replace)
 {
@@ -212,7 +212,7 @@ miss_attribute(struct setting *t, const char *name, int rc)
 
 	pthread_mutex_lock(&x->lock);
 	if (x->attributes++ == 0)
-		msg_warn(&x->p->msg, "%s/%s: attribute %s is left out: %s",
+		msg_warn(&x->p->msg, "%s/%s: attribute %s is skipped: %s",
 		    x->p->o.directory, x->entries[t->n].path, name,
 		    strerror(-rc));
 	pthread_mutex_unlock(&x->lock);

@@ -27,7 +27,7 @@ count_runs(const struct layer *l, size_t *first)
 	return all;
 }
 
-/* Sorts by counting: first is advanced, and moved back by one at the end. */
+/* A counting sort: first is advanced, and moved back by one at the end. */
 static void
 sort_runs(struct unit_map *m, const struct layer *l)
 {
@@ -118,7 +118,7 @@ fetch(struct unit_reader *r, uint32_t unit,
 	}
 	rc = r->blobs->read(r->blobs->arg, ranges, count);
 	if (rc == -ENODATA)
-		r->why = "the layer ends within it";
+		r->why = "the layer ends inside it";
 	return rc == -ENODATA ? -EBADMSG : rc;
 }
 

@@ -7,7 +7,7 @@
 
 #include "layerpack.h"
 
-/* A run, with the entry that it belongs to. */
+/* A run, and the entry it belongs to. */
 struct unit_run {
 	const struct layer_run *run;
 	uint32_t entry;
@@ -20,7 +20,7 @@ struct unit_map {
 	size_t units;
 };
 
-/* 0 or -ENOMEM; to be closed in any case. */
+/* Returns 0 or -ENOMEM; must be closed in any case. */
 int unit_map_open(struct unit_map *m, const struct layer *l);
 void unit_map_close(struct unit_map *m);
 
@@ -34,19 +34,19 @@ struct unit_reader {
 	const char *why;	/* why the last read failed */
 };
 
-/* 0 or -ENOMEM; to be closed in any case. */
+/* Returns 0 or -ENOMEM; must be closed in any case. */
 int unit_reader_open(struct unit_reader *r, const struct layerpack_source *s);
 void unit_reader_close(struct unit_reader *r);
 
 /*
- * Fetches and decodes a unit into r->content, valid until the next call.  0;
- * -EBADMSG, with a clause in r->why; or -errno of reading.
+ * Fetches and decodes a unit into r->content, valid until the next call.
+ * Returns 0, -EBADMSG with a clause in r->why, or the -errno of reading.
  */
 int unit_read(struct unit_reader *r, uint32_t unit);
 
 /*
- * The number of threads, at most that many and at least 1, whose buffers take
- * 40 MiB together.
+ * Returns the number of threads, at most `threads` and at least 1, whose
+ * buffers together take 40 MiB.
  */
 unsigned unit_threads(const struct layer *l, unsigned threads);
 

@@ -33,7 +33,7 @@ verify_unit(struct verify *v, uint32_t unit)
 	return NULL;
 }
 
-/* Units that no entry of the archive has. */
+/* Verifies units that no entry of the archive uses. */
 static void
 verify_rest(struct verify *v)
 {

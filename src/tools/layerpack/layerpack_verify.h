@@ -21,28 +21,28 @@ struct verify {
 	struct digest_algo *sha256;
 	struct digest *digest;
 	uint64_t bytes;			/* compared */
-	/* the file that is compared */
+	/* the file being compared */
 	size_t n;			/* its entry */
-	size_t run;			/* the first that is not compared yet */
+	size_t run;			/* the first not yet compared */
 	bool hashed, differs;
 };
 
 enum unit_state { UNIT_UNREAD, UNIT_GOOD, UNIT_BAD };
 
 /*
- * Loads a unit, unless it is loaded, after reporting what is wrong with it.
- * NULL: it is not good.
+ * Returns the content of a unit, loading it if necessary; NULL, after reporting
+ * why, if it is not good.
  */
 const uint8_t *verify_unit(struct verify *v, uint32_t unit);
 
 /*
  * Compares an entry of the archive with one of the index, without the data.
- * NULL: they are equal; otherwise what differs.
+ * Returns NULL if they are equal, otherwise what differs.
  */
 const char *verify_entry(const struct tar_entry *t,
     const struct layer_entry *e);
 
-/* Reads the archive, and compares it with the index.  0 or -errno. */
+/* Reads the archive, and compares it with the index.  Returns 0 or -errno. */
 int verify_archive(struct verify *v);
 
 #endif

@@ -16,7 +16,7 @@ static const uint8_t zeros[PIECE];
 
 /* Data */
 
-/* What part of [from, to) a run has, as positions in the file. */
+/* Finds the part of [from, to) that a run has, as positions in the file. */
 static bool
 overlap(const struct layer_run *run, uint64_t from, uint64_t to,
     uint64_t *begin, uint64_t *end)
@@ -41,7 +41,7 @@ is_zero(const uint8_t *data, uint64_t len)
 }
 
 /*
- * Compares data, NULL for zeros, with what the units have for [at, at + len).
+ * Compares data (NULL: zeros) with that of the units for [at, at + len).
  * Pieces come in the order of the file.
  */
 static bool
@@ -59,7 +59,7 @@ is_same(struct verify *v, uint64_t at, const uint8_t *data, uint64_t len)
 			break;
 		content = verify_unit(v, run->unit);
 		if (content == NULL)
-			return true;	/* that is reported already */
+			return true;	/* already reported */
 		content += run->inner + (begin - run->offset);
 		if (data != NULL ? !is_zero(data + (from - at), begin - from) ||
 		    memcmp(data + (begin - at), content,
@@ -99,7 +99,7 @@ take_piece(struct verify *v, uint64_t at, const uint8_t *data, uint64_t len)
 	return hash(v, data, len);
 }
 
-/* The data stored for [at, at + len). */
+/* Compares the data stored for [at, at + len). */
 static int
 take_stored(struct verify *v, struct tar *t, uint64_t at, uint64_t len)
 {
@@ -159,14 +159,16 @@ compare_file(struct verify *v, struct tar *t, const struct tar_entry *e)
 		msg_error(&v->p->msg, "%s: %s: the archive has other data than "
 		    "the index", v->p->o.source, path);
 	else if (expected != NULL && memcmp(sum, expected, LAYER_DIGEST) != 0)
-		msg_error(&v->p->msg, "%s: %s: it does not have its digest",
+		msg_error(&v->p->msg, "%s: %s: the digest does not match",
 		    v->p->o.source, path);
 	return 0;
 }
 
 /* Entries */
 
-/* Those that serve the format only are in the archive but not in the index. */
+/*
+ * Entries that only serve the format are in the archive but not in the index.
+ */
 static bool
 is_internal(const char *path)
 {

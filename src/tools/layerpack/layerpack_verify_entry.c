@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Indexes have whole seconds, rounded or cut off, or nanoseconds. */
+/* Indexes have whole seconds, rounded or truncated, or nanoseconds. */
 static bool
 same_time(const struct tar_entry *t, const struct layer_entry *e)
 {
@@ -16,7 +16,7 @@ same_time(const struct tar_entry *t, const struct layer_entry *e)
 	    (t->mtime_ns > 0 && t->mtime == e->mtime - 1);
 }
 
-/* As they are in the archive, but for slashes at the end. */
+/* Compares them as they are in the archive, except for trailing slashes. */
 static bool
 same_link(const char *a, const char *b)
 {
@@ -51,7 +51,7 @@ same_xattrs(const struct tar_entry *t, const struct layer_entry *e)
 	return true;
 }
 
-/* Where an index has no name of an owner, the number counts. */
+/* If an index has no name for an owner, the number counts. */
 static bool
 same_name(const char *in_archive, const char *in_index)
 {

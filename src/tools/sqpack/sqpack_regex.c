@@ -13,7 +13,7 @@
 struct sqpack_regex {
 	bool anywhere;
 	size_t count;
-	regex_t parts[];		/* one for each component */
+	regex_t parts[];		/* one per component */
 };
 
 static size_t
@@ -28,7 +28,7 @@ components(const char *path)
 	return n;
 }
 
-/* Compiles each component of text, which it cuts at the slashes. */
+/* Splits text at its slashes, and compiles each component. */
 static int
 compile(struct sqpack_regex *r, char *text, char why[SQPACK_REGEX_WHY])
 {
@@ -78,7 +78,7 @@ sqpack_regex_close(struct sqpack_regex *r)
 	sys_free(r);
 }
 
-/* Whether the path, which has as many components, matches. */
+/* Whether a path with as many components matches. */
 static bool
 matches(const struct sqpack_regex *r, const char *path)
 {
