@@ -4,16 +4,16 @@
  *
  * Sources: RFC 9110 and 9111; the OCI distribution specification 1.1.
  *
- * One thread transfers, by libcurl; any thread may read, and waits until its
- * bytes are there.  Ranges near each other are requested as one, several ranges
- * in one request, and several requests in parallel.  A server that does not answer
- * several ranges gets one at a time from then on; of one that ignores ranges,
- * the body is read as far as it is needed.
+ * One thread transfers, using libcurl; any thread may read, and waits until its
+ * bytes have arrived.  Neighbouring ranges are merged, one request has several
+ * ranges, and several requests run in parallel.  A server that does not support
+ * several ranges is then sent one at a time; if it ignores ranges, its reply is
+ * read as far as needed.
  *
- * What fails for a reason that may pass (time-outs, 408, 429, 5xx, broken
- * connections, short or unexpected bodies) is retried, after a pause that
- * doubles or that the server asks for, and only for the bytes still missing.  A
- * read ends with -errno at the latest when no progress was made for timeout_s.
+ * Transient failures (time-outs, 408, 429, 5xx, broken connections, short or
+ * unexpected bodies) are retried, after a pause that doubles or that the server
+ * requests, and only for the bytes still missing.  A read fails with -errno if
+ * no progress is made for timeout_s.
  *
  * The bytes are not verified here, except that an object must remain the same:
  * one whose validator (ETag) changes gives -ESTALE.
@@ -28,18 +28,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Why something is read. */
+/* The purpose of a read. */
 enum http_phase {
 	HTTP_INDEX, HTTP_READ, HTTP_PREFETCH, HTTP_BACKGROUND, HTTP_PHASES
 };
 
-/* What was transferred; the bytes are those of headers and bodies. */
+/* Counts of transfers; bytes include headers and bodies. */
 struct http_counts {
-	uint64_t requests;		/* redirected ones count again */
+	uint64_t requests;		/* redirected ones count twice */
 	uint64_t retries;
 	uint64_t wire;			/* bytes received */
-	uint64_t useful;		/* of them, bytes that were wanted */
-	uint64_t whole;			/* bodies of servers that ignored the
+	uint64_t useful;		/* those that were wanted */
+	uint64_t whole;			/* from servers that ignored the
 					 * ranges */
 };
 
@@ -58,40 +58,39 @@ struct http_object;
 
 /*
  * Starts the thread; the options are copied, and the files they name are read.
- * 0, -ENOMEM, or -errno with a clause in why.
+ * Returns 0, -ENOMEM, or -errno with a clause in why.
  */
 int http_open(struct http **h, const struct http_options *o,
     char why[LAYER_WHY]);
 
-/*
- * To be called when no object is open and no call is running.  h may be NULL.
- */
+/* No object may be open and no call running.  h may be NULL. */
 void http_close(struct http *h);
 
 /*
- * An object, which is not requested yet.  0, -ENOMEM or -EINVAL: the URL is not
- * one of http or https.
+ * Opens an object without requesting it.  Returns 0, -ENOMEM, or -EINVAL if the
+ * URL is neither http nor https.
  */
 int http_object_open(struct http_object **o, struct http *h, const char *url);
 void http_object_close(struct http_object *o);	/* may be NULL */
 
-/* The URL, and what happened when the last call failed, for messages. */
+/* Returns the URL, and the reason why the last call failed, for messages. */
 const char *http_object_url(const struct http_object *o);
 void http_object_why(struct http_object *o, char why[LAYER_WHY]);
 
 /*
- * Reads all ranges; their `object` is ignored.  0, -ENODATA (a range ends after
- * the object), -ENOENT, -EACCES, -ESTALE, -ETIMEDOUT, -EPROTO (not what a
- * server should answer) or another -errno.  Thread-safe.
+ * Reads all ranges; their `object` is ignored.  Returns 0, -ENODATA (a range
+ * ends after the object), -ENOENT, -EACCES, -ESTALE, -ETIMEDOUT, -EPROTO (an
+ * improper reply) or another -errno.  Thread-safe.
  */
 int http_read(struct http_object *o, const struct layer_range *ranges,
     size_t count, enum http_phase phase);
 
-/* The size of the object: 0 or as above.  Thread-safe. */
+/* Determines the object's size.  Returns 0 or -errno as above.  Thread-safe. */
 int http_size(struct http_object *o, uint64_t *size);
 
 /*
- * The validator (ETag) of the object, or "", after http_size() or http_read().
+ * Returns the object's validator (ETag), or "", after http_size() or
+ * http_read().
  */
 void http_validator(struct http_object *o, char *text, size_t size);
 
@@ -105,30 +104,30 @@ struct http_document {
 };
 
 /*
- * Gets a document of at most max bytes; accept: media types, or NULL.  0,
- * -EFBIG or as http_read(), with a clause in why; the document is to be freed
- * in either case.  Thread-safe.
+ * Gets a document of at most max bytes; accept lists media types, or is NULL.
+ * Returns 0, -EFBIG or as http_read(), with a clause in why; the document must
+ * always be freed.  Thread-safe.
  */
 int http_get(struct http *h, const char *url, const char *accept, size_t max,
     struct http_document *d, char why[LAYER_WHY]);
 void http_document_free(struct http_document *d);
 
-/* The counts so far.  Thread-safe. */
+/* Returns the counts so far.  Thread-safe. */
 void http_counted(struct http *h, struct http_counts c[HTTP_PHASES]);
 
-/* What a server answered to one request, for --probe. */
+/* A server's reply to one request, for --probe. */
 struct http_answer {
 	long status;
 	char version[12];		/* for example "HTTP/1.1" */
 	char type[128], encoding[64], caching[128], validator[128];
 	char url[8192];			/* after redirects */
-	uint64_t length;		/* bytes of the body that were read */
+	uint64_t length;		/* bytes of the body read */
 };
 
 /*
  * Requests ranges, as in the header field ("0-0,9-9"; NULL: all), reading at
- * most max bytes of the body and retrying nothing.  0: there was an answer, or
- * -errno with a clause in why.
+ * most max bytes of the body, without retries.  Returns 0 if there was a reply,
+ * or -errno with a clause in why.
  */
 int http_ask(struct http *h, const char *url, const char *ranges, size_t max,
     struct http_answer *a, char why[LAYER_WHY]);

@@ -23,14 +23,14 @@ enum { MERGE_ROOT = 0, MERGE_NONE = -1 };
 /* Node 0 is the root. */
 struct merge_node {
 	const char *name;
-	const struct layer_entry *entry;	/* NULL: a directory that no
-						 * entry states */
+	const struct layer_entry *entry;	/* NULL: a directory without
+						 * an entry */
 	uint32_t parent;
 	uint32_t inode;			/* the first node of a file with several
 					 * names, or this one */
 	uint32_t first, count;		/* of a directory: see merge_child() */
-	uint32_t links;			/* names of an inode; directories: as
-					 * Unix counts them */
+	uint32_t links;			/* names of an inode; of directories
+					 * as in Unix */
 	uint16_t layer;			/* of the entry */
 	bool opaque;			/* MERGE_OVERLAY only */
 	bool whiteout;
@@ -39,18 +39,18 @@ struct merge_node {
 enum merge_mode {
 	MERGE_MERGED,			/* whiteouts are applied */
 	MERGE_OVERLAY			/* one layer, whose whiteouts become
-					 * nodes for overlayfs: it takes a
-					 * character device 0/0, and a directory
-					 * with an attribute */
+					 * nodes for overlayfs: a character
+					 * device 0/0, or a directory with an
+					 * attribute */
 };
 
 struct merge;
 
 /*
- * Merges count layers, lowest first.  0, -ENOMEM, -EFBIG (more than
- * LAYER_ENTRIES_MAX names, or UINT16_MAX layers) or -EBADMSG (a hard link to
- * nothing, or to a directory; a name below a file that is no directory) with a
- * clause in why.
+ * Merges count layers, lowest first.  Returns 0, -ENOMEM, -EFBIG (more than
+ * LAYER_ENTRIES_MAX names, or UINT16_MAX layers) or -EBADMSG (a hard link to a
+ * missing file or a directory; a name below a file that is not a directory)
+ * with a clause in why.
  */
 int merge_build(struct merge **t, struct layer *const *layers, size_t count,
     enum merge_mode mode, char why[LAYER_WHY]);
@@ -59,13 +59,13 @@ void merge_free(struct merge *t);			/* may be NULL */
 size_t merge_count(const struct merge *t);
 const struct merge_node *merge_node(const struct merge *t, uint32_t node);
 
-/* Child i of a directory, sorted by name in byte order. */
+/* Returns child i of a directory, sorted by name in byte order. */
 uint32_t merge_child(const struct merge *t, uint32_t dir, uint32_t i);
 
-/* The node of this name in a directory, or MERGE_NONE. */
+/* Returns the node of this name in a directory, or MERGE_NONE. */
 int64_t merge_lookup(const struct merge *t, uint32_t dir, const char *name);
 
-/* What a node is; TAR_DIR without an entry. */
+/* Returns a node's type; TAR_DIR without an entry. */
 enum tar_type merge_type(const struct merge_node *n);
 
 #endif

@@ -2,10 +2,10 @@
  * units.h - decoded units in memory: fetched once, verified, and bounded
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Many threads may want one unit: the first fetches it, the others wait.  What
- * several units need is fetched together.  A unit whose bytes are wrong is
- * fetched again, UNITS_TRIES times in all, after its source has been told to
- * forget what it has stored.
+ * Many threads may want one unit: the first fetches it, the others wait.  The
+ * ranges of several units are fetched together.  A unit whose bytes are wrong
+ * is fetched again, UNITS_TRIES times in all, after its source has discarded
+ * what it had stored.
  *
  * All functions but open and close are thread-safe.
  */
@@ -20,12 +20,12 @@
 
 enum { UNITS_MAX = 64, UNITS_TRIES = 3 };
 
-/* A layer, and where its bytes come from. */
+/* A layer, and the source of its bytes. */
 struct units_source {
 	const struct layer *layer;
 	int (*read)(void *arg, const struct layer_range *r, size_t count,
 	    enum http_phase phase);
-	/* These bytes were wrong. */
+	/* Reports that these bytes were wrong. */
 	void (*forget)(void *arg, const struct layer_range *r);
 	void *arg;
 };
@@ -39,32 +39,32 @@ struct unit_id {
 };
 
 /*
- * sources: count of them, the caller's, which must outlive the units.  limit:
- * bytes of units in memory that nobody uses.  0 or -ENOMEM.
+ * The count sources are the caller's and must outlive the units.  limit is in
+ * bytes of unused units in memory.  Returns 0 or -ENOMEM.
  */
 int units_open(struct units **u, const struct units_source *sources,
     size_t count, uint64_t limit);
 void units_close(struct units *u);		/* may be NULL */
 
 /*
- * Gets count units, UNITS_MAX at most, each to be released.  0, or -EIO (the
- * bytes are wrong), -ENOMEM or -errno of the source: then there is nothing to
- * release.
+ * Gets count units, UNITS_MAX at most, each of which must be released.  Returns
+ * 0; or -EIO (the bytes are wrong), -ENOMEM or the source's -errno, without
+ * anything to release.
  */
 int units_get(struct units *u, const struct unit_id *ids, size_t count,
     enum http_phase phase, struct unit *got[]);
 void units_release(struct units *u, struct unit *unit);
 
-/* The decoded bytes. */
+/* Returns the decoded bytes. */
 const uint8_t *unit_data(const struct unit *unit);
 
-/* Whether the unit is in memory, or being fetched. */
+/* Returns whether the unit is in memory, or being fetched. */
 bool units_has(struct units *u, struct unit_id id);
 
 struct units_counts {
 	uint64_t decoded;		/* units */
 	uint64_t wrong;			/* units whose bytes were wrong */
-	uint64_t failed;		/* units that could not be had */
+	uint64_t failed;		/* units that could not be fetched */
 };
 
 void units_counted(struct units *u, struct units_counts *c);

@@ -185,8 +185,8 @@ open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 		e->index_content };
 
 	if (p.length == 0 && find_footer(l, &p) == 0)
-		return layer_refuse(why, -EINVAL, "it has no "
-		    "zstd:chunked footer");
+		return layer_refuse(why, -EINVAL,
+		    "it has no zstd:chunked footer");
 	if (p.length == 0 || p.offset > l->size ||
 	    p.length > l->size - p.offset)
 		return layer_refuse(why, -EBADMSG, "its footer says that its "

@@ -13,16 +13,18 @@
 enum { JSON_WHY = 256 };
 
 /*
- * Parses len bytes of text followed by a NUL, an object; *root is to be freed
- * with yajl_tree_free().  0, -EBADMSG with a clause in why, or -ENOMEM.
+ * Parses an object, len bytes of text followed by a NUL; *root must be freed
+ * with yajl_tree_free().  Returns 0, -EBADMSG with a clause in why, or -ENOMEM.
  */
 int json_parse(yajl_val *root, const char *text, size_t len,
     char why[JSON_WHY]);
 
-/* A member of an object, or NULL: of is NULL, or has no such member. */
+/*
+ * Returns a member of an object, or NULL if `of` is NULL or has no such member.
+ */
 yajl_val json_member(yajl_val of, const char *name, yajl_type type);
 
-/* The same for a string. */
+/* The same for a string member. */
 const char *json_text(yajl_val of, const char *name);
 
 #endif

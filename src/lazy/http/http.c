@@ -80,7 +80,9 @@ http_close(struct http *h)
 
 /* Objects */
 
-/* The host of this origin, which is added if it is new; NULL: no memory. */
+/*
+ * Returns the host of this origin, added if it is new; NULL if out of memory.
+ */
 static struct http_host *
 find_host(struct http *h, const char *origin)
 {

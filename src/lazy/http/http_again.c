@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether the reply came from the host that was asked, not from another. */
+/* Returns whether the reply came from the host that was asked. */
 static bool
 is_own(const struct http_transfer *t, const char *url)
 {

@@ -1,5 +1,5 @@
 /*
- * http_auth.c - credentials and tokens, each for the hosts they belong to
+ * http_auth.c - credentials and tokens, each sent only to its hosts
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_private.h"
@@ -84,7 +84,7 @@ http_auth_find(struct http *h, const char *url)
 	return value;
 }
 
-/* Keeps the value, which is ours, for URLs like this one. */
+/* Stores the value, which becomes ours, for URLs like this one. */
 static int
 keep(struct http *h, const char *url, char *value)
 {
@@ -140,7 +140,7 @@ to_base64(const char *text)
 	return out;
 }
 
-/* "Basic ..." for the host of the URL, or NULL: nothing is known. */
+/* Returns "Basic ..." for the URL's host, or NULL if nothing is known. */
 static char *
 basic(struct http *h, const char *url)
 {
@@ -176,7 +176,7 @@ token_url(const struct http_challenge *c, char url[HTTP_URL])
 	return n > 0 && n < HTTP_URL ? 0 : -EPROTO;
 }
 
-/* "Bearer ..." from the reply of the token server. */
+/* Returns "Bearer ..." from the token server's reply. */
 static int
 take_token(const struct http_document *d, char **value, char why[LAYER_WHY])
 {
@@ -207,7 +207,7 @@ get_token(struct http *h, const char *url, const struct http_challenge *c,
 	char from[HTTP_URL], *login, *field = NULL;
 	int rc;
 
-	/* a password must not leave by a less secure way than it was for */
+	/* a password must not be sent over a less secure connection */
 	if (strncmp(url, "https:", 6) == 0 &&
 	    strncmp(c->realm, "https:", 6) != 0) {
 		snprintf(why, LAYER_WHY, "the token server %.100s is not one "

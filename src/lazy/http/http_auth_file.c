@@ -2,7 +2,7 @@
  * http_auth_file.c - credentials in a file of Docker or containers/image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: containers-auth.json(5).  Helpers that are programs are not run.
+ * Source: containers-auth.json(5).  Helper programs are not run.
  */
 #include "http_private.h"
 
@@ -12,7 +12,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* "host:port", the origin without its scheme, and without a default port. */
+/*
+ * Writes "host:port", the origin without its scheme and without a default port.
+ */
 static bool
 is_host(const char *key, const char *host)
 {

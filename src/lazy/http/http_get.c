@@ -39,7 +39,7 @@ take(void *arg, const void *data, size_t len)
 	return g->d->body.failed ? -ENOMEM : 0;
 }
 
-/* One try. */
+/* Makes one attempt. */
 static int
 get_once(struct http *h, const char *url, const char *field, struct getting *g,
     struct http_transfer *t, char why[LAYER_WHY])
@@ -77,7 +77,7 @@ get(struct http *h, const char *url, const char *field, bool answering,
 			end = http_again(h, &t, url, rc, &p, HTTP_INDEX, why);
 		http_transfer_close(&t);
 	} while (rc != 0 && end == 0);
-	/* parsers expect a NUL behind the text */
+	/* parsers expect a NUL after the text */
 	if (rc == 0 && strbuf_room(&d->body, 1) != NULL)
 		d->body.data[d->body.len] = '\0';
 	else if (rc == 0)

@@ -26,7 +26,7 @@ skip_blanks(const char *s)
 	return s;
 }
 
-/* Decimal digits at *s, less than 2^63. */
+/* Parses decimal digits at *s, less than 2^63. */
 static int
 take_number(const char **s, uint64_t *n)
 {
@@ -49,7 +49,7 @@ take_char(const char **s, char c)
 	return 0;
 }
 
-/* "first-last" or a star. */
+/* Parses "first-last" or a star. */
 static int
 take_interval(const char **s, struct http_content_range *r)
 {
@@ -91,7 +91,7 @@ http_content_range(const char *value, struct http_content_range *r)
 	return r->offset + r->length <= r->total ? 0 : -EBADMSG;
 }
 
-/* A token or a quoted string, up to size - 1 bytes, at *s. */
+/* Parses a token or a quoted string at *s, up to size - 1 bytes. */
 static int
 take_value(const char **s, char *out, size_t size)
 {
@@ -113,7 +113,7 @@ take_value(const char **s, char *out, size_t size)
 	return quoted ? take_char(s, '"') : 0;
 }
 
-/* The length of the token at s. */
+/* Returns the length of the token at s. */
 static size_t
 token(const char *s)
 {
@@ -159,7 +159,7 @@ parameter(struct http_challenge *c, const char *name, size_t n)
 	return is_word(name, n, "scope") ? c->scope : NULL;
 }
 
-/* The parameters that follow a scheme, up to the next scheme. */
+/* Parses the parameters that follow a scheme, up to the next scheme. */
 static int
 take_parameters(const char **at, struct http_challenge *c)
 {

@@ -39,22 +39,21 @@ struct http_challenge {
 };
 
 /*
- * "bytes 0-99/200", one with a star
- * for the total, or "bytes" and a star for the range, which gives length 0.  0
- * or -EBADMSG.
+ * Parses "bytes 0-99/200", with a star for an unknown total, or "bytes" with a
+ * star for the range, which gives length 0.  Returns 0 or -EBADMSG.
  */
 int http_content_range(const char *value, struct http_content_range *r);
 
-/* The parameter boundary of a media type.  0 or -EBADMSG. */
+/* Finds the parameter "boundary" of a media type.  Returns 0 or -EBADMSG. */
 int http_boundary(const char *value, char boundary[HTTP_BOUNDARY]);
 
 /*
- * Of the challenges in one field, Bearer with a realm, else Basic.  0, or
- * -EBADMSG: neither is there.
+ * Chooses from the challenges in one field: Bearer with a realm, otherwise
+ * Basic.  Returns 0, or -EBADMSG if there is neither.
  */
 int http_challenge(const char *value, struct http_challenge *c);
 
-/* Seconds to wait from now on, for a number of them or a date.  0 if unclear. */
+/* Returns the seconds to wait, given as a number or a date; 0 if unclear. */
 unsigned http_retry_after(const char *value);
 
 #endif

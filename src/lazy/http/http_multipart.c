@@ -42,7 +42,9 @@ field(struct multipart *m)
 	return http_content_range(m->line + sizeof(name) - 1, &m->range);
 }
 
-/* A line outside of parts: the delimiter, the last one, or others. */
+/*
+ * Handles a line outside parts: the delimiter, the last delimiter, or others.
+ */
 static int
 between(struct multipart *m)
 {
@@ -50,7 +52,7 @@ between(struct multipart *m)
 	const char *rest = m->line + n;
 
 	if (strncmp(m->line, m->delimiter, n) != 0)
-		/* what precedes the first part is to be ignored */
+		/* text before the first part is ignored */
 		return m->state == MULTIPART_PREAMBLE || m->length == 0 ? 0 :
 		    -EBADMSG;
 	if (strncmp(rest, "--", 2) == 0) {
@@ -65,7 +67,7 @@ between(struct multipart *m)
 	return 0;
 }
 
-/* Handles the line, which has ended. */
+/* Handles a complete line. */
 static int
 end_line(struct multipart *m)
 {
@@ -82,7 +84,10 @@ end_line(struct multipart *m)
 	return rc;
 }
 
-/* Adds up to and including a newline.  How many bytes were used, or -errno. */
+/*
+ * Adds bytes up to and including a newline.  Returns how many were used, or
+ * -errno.
+ */
 static ssize_t
 add_line(struct multipart *m, const char *data, size_t len)
 {

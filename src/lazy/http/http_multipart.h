@@ -34,15 +34,15 @@ struct multipart {
 	size_t length;			/* of the line so far */
 	unsigned fields;		/* lines of this part's head */
 	bool has_range;
-	struct http_content_range range;	/* what is left of the part */
+	struct http_content_range range;	/* bytes left in the part */
 };
 
 void multipart_start(struct multipart *m, const char *boundary,
     multipart_take *take, void *arg);
 
 /*
- * Parses the next bytes of the body.  0, -EBADMSG (not such a body) or the
- * result of take.
+ * Parses the next bytes of the body.  Returns 0, -EBADMSG (not such a body) or
+ * take's result.
  */
 int multipart_feed(struct multipart *m, const void *data, size_t len);
 

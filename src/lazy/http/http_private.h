@@ -1,10 +1,11 @@
 /*
- * http_private.h - the parts of the HTTP client, among themselves
+ * http_private.h - declarations shared by the parts of the HTTP client
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * http_thread.c transfers what http_transfer.c set up; http_auth.c knows the
- * credentials; http_read.c divides a read into requests (http_request.c), and
- * http_again.c decides about another try; http_get.c gets small documents.
+ * http_thread.c runs the transfers that http_transfer.c sets up; http_auth.c
+ * knows the credentials; http_read.c divides a read into requests
+ * (http_request.c), and http_again.c decides about another try; http_get.c gets
+ * small documents.
  */
 #ifndef COLDPRESS_HTTP_PRIVATE_H
 #define COLDPRESS_HTTP_PRIVATE_H
@@ -39,9 +40,8 @@ struct http_reply {
 };
 
 /*
- * One request.  The I/O thread calls begin before the first byte of the body,
- * and body for the bytes of it; a result other than 0 ends the transfer and
- * becomes rc.
+ * One request.  The I/O thread calls begin before the body's first byte, and
+ * body for its bytes; a result other than 0 ends the transfer and becomes rc.
  */
 struct http_transfer {
 	CURL *easy;
@@ -56,7 +56,7 @@ struct http_transfer {
 	int rc;
 	CURLcode code;
 
-	/* a transfer that gets hardly any bytes for stall_ns ends */
+	/* a transfer with hardly any bytes in stall_ns ends */
 	uint64_t stall_ns, since_ns;
 	curl_off_t since_B;
 	bool stalled;
@@ -66,7 +66,7 @@ struct http_transfer {
 	struct http_transfer *next;
 };
 
-/* How a host answers requests for ranges. */
+/* A host's support for ranges. */
 enum http_ranges {
 	HTTP_MANY,			/* several at a time, as far as known */
 	HTTP_ONE,
@@ -85,7 +85,7 @@ struct http_object {
 	struct http_host *host;
 
 	/* guarded by the lock of h */
-	char target[HTTP_URL];		/* where it was redirected to, or "" */
+	char target[HTTP_URL];		/* the redirection's target, or "" */
 	char validator[HTTP_VALIDATOR];
 	bool has_size;
 	uint64_t size;
@@ -106,7 +106,7 @@ struct http {
 	struct strbuf auths;		/* the text of auth_file */
 
 	pthread_mutex_t lock;		/* of all that follows */
-	pthread_cond_t changed;		/* a transfer is done */
+	pthread_cond_t changed;		/* a transfer has ended */
 	bool stop;
 	struct http_transfer *queue;
 	struct http_host *hosts;
@@ -119,30 +119,30 @@ struct http {
 int http_thread_start(struct http *h);
 void http_thread_stop(struct http *h);
 
-/* Runs the transfers, several at a time, and waits for all. */
+/* Runs the transfers, several at a time, and waits for all of them. */
 void http_run(struct http *h, struct http_transfer *const *t, size_t count);
 
 /* http_transfer.c */
 
 /*
  * Prepares a GET of the URL, with the credentials that are known for it, a list
- * of ranges or NULL, and a further header field or NULL.  It ends with a
- * time-out if no or few bytes arrive for timeout_s.  0, -ENOMEM or -EINVAL.
+ * of ranges or NULL, and a further header field or NULL.  It times out if few
+ * or no bytes arrive for timeout_s.  Returns 0, -ENOMEM or -EINVAL.
  */
 int http_transfer_open(struct http_transfer *t, struct http *h,
     const char *url, const char *ranges, const char *field);
 void http_transfer_close(struct http_transfer *t);	/* may be zeroed */
 
-/* Adds what was transferred to the counts. */
+/* Adds the transfer to the counts. */
 void http_transfer_count(struct http *h, const struct http_transfer *t,
     enum http_phase phase);
 
-/* Where the reply came from, after redirects. */
+/* Returns the URL of the reply, after redirects. */
 void http_transfer_url(const struct http_transfer *t, char url[HTTP_URL]);
 
 /*
- * What the outcome means: 0; -EAGAIN: to be retried, see retry_after; or
- * another -errno.  401 is -EACCES.  Writes a clause.
+ * Judges the outcome, and writes a clause.  Returns 0; -EAGAIN to retry, see
+ * retry_after; or another -errno.  401 is -EACCES.
  */
 int http_judge(const struct http_transfer *t, char why[LAYER_WHY]);
 
@@ -153,14 +153,14 @@ int http_auth_load(struct http *h, const char *path, char why[LAYER_WHY]);
 void http_auth_free(struct http *h);
 
 /*
- * The value of Authorization for this URL, to be freed with sys_free(); NULL:
- * none is known.
+ * Returns the value of Authorization for this URL, to be freed with sys_free();
+ * NULL if none is known.
  */
 char *http_auth_find(struct http *h, const char *url);
 
 /*
  * Answers the challenge of a reply for this URL: gets a token, or finds
- * credentials.  0, or -EACCES or another -errno with a clause in why.
+ * credentials.  Returns 0, or -EACCES or another -errno with a clause in why.
  */
 int http_auth_answer(struct http *h, const char *url,
     const struct http_challenge *c, char why[LAYER_WHY]);
@@ -168,15 +168,15 @@ int http_auth_answer(struct http *h, const char *url,
 /* http_auth_file.c */
 
 /*
- * The base64 of "user:password" for a host, from the text of an auth file; to
- * be freed with sys_free().  0, -ENOENT or -EBADMSG.
+ * Finds the base64 of "user:password" for a host in the text of an auth file;
+ * it must be freed with sys_free().  Returns 0, -ENOENT or -EBADMSG.
  */
 int http_auth_lookup(const char *text, size_t len, const char *host,
     char **base64);
 
 /* http_pause.c */
 
-/* Attempts, and the time that is left for them. */
+/* Attempts, and the time left for them. */
 struct http_patience {
 	uint64_t limit_ns;		/* without progress */
 	uint64_t deadline_ns;
@@ -186,18 +186,18 @@ struct http_patience {
 
 void http_patience_start(struct http_patience *p, unsigned timeout_s);
 
-/* There was progress: the time begins again. */
+/* Records progress: the time starts again. */
 void http_patience_renew(struct http_patience *p);
 
 /*
- * Sleeps before the next try, retry_after seconds if that is not 0.  0 or
- * -ETIMEDOUT: that would be beyond the deadline.
+ * Sleeps before the next attempt, for retry_after seconds unless it is 0.
+ * Returns 0, or -ETIMEDOUT if that would exceed the deadline.
  */
 int http_patience_pause(struct http_patience *p, unsigned retry_after);
 
 /* http_request.c */
 
-/* One request of a read: for some of its spans. */
+/* One request of a read, for some of its spans. */
 struct http_request {
 	struct http_transfer t;
 	struct http_object *o;
@@ -215,29 +215,29 @@ struct http_request {
 };
 
 /*
- * Prepares a request for the spans from first on, as many as it may have, which
- * becomes count; those that are complete are left out.  0 or -errno.
+ * Prepares a request for the spans from first on, and sets count to their
+ * number; complete ones are skipped.  Returns 0 or -errno.
  */
 int http_request_open(struct http_request *q, struct http_object *o,
     struct http_spans *spans, size_t first);
 void http_request_close(struct http_request *q);
 
-/* Whether all of its spans are complete. */
+/* Returns whether all its spans are complete. */
 bool http_request_complete(const struct http_request *q);
 
 /*
- * After the transfer: 0 (complete), -EAGAIN (again, after a pause),
- * -EREMCHG (again at once, as something was learnt about the host), or another
- * -errno, with a clause in why.
+ * After the transfer, returns 0 (complete), -EAGAIN (retry after a pause),
+ * -EREMCHG (retry at once, because the host turned out to behave differently),
+ * or another -errno, with a clause in why.
  */
 int http_request_judge(struct http_request *q, char why[LAYER_WHY]);
 
 /* http_again.c */
 
 /*
- * After a transfer that did not succeed: whether to try once more, having
- * waited or having got a token.  0, or the -errno that is final, with a clause
- * in why, which holds that of http_judge().
+ * After a failed transfer, waits or gets a token for another attempt.  Returns
+ * 0 to retry, or the final -errno with a clause in why, which holds that of
+ * http_judge() before.
  */
 int http_again(struct http *h, const struct http_transfer *t, const char *url,
     int rc, struct http_patience *p, enum http_phase phase,
@@ -245,16 +245,18 @@ int http_again(struct http *h, const struct http_transfer *t, const char *url,
 
 /* http_get.c */
 
-/* http_get(), with a header field in place of what is known, or NULL. */
+/* http_get() with a header field, or NULL, instead of known credentials. */
 int http_get_as(struct http *h, const char *url, const char *field,
     size_t max, struct http_document *d, char why[LAYER_WHY]);
 
 /* http_url.c */
 
-/* "scheme://host:port" of the URL.  False: it is not valid. */
+/* Writes the URL's "scheme://host:port".  Returns false if it is invalid. */
 bool http_origin(const char *url, char origin[HTTP_URL]);
 
-/* The origin and "/v2/NAME" of a registry's URL, else the origin. */
+/*
+ * Writes the origin and "/v2/NAME" of a registry's URL, otherwise the origin.
+ */
 bool http_realm_of(const char *url, char prefix[HTTP_URL]);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * http_read.c - reading ranges of an object, by as many requests as it takes
+ * http_read.c - reading ranges of an object, with as many requests as necessary
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_private.h"
@@ -17,7 +17,7 @@ enum {
 	GAP_ONE = 16 << 10,
 	SPAN_MAX = 4 << 20,
 	AT_ONCE = 16,			/* requests of one read */
-	PROGRESS = 64 << 10		/* bytes that renew patience */
+	PROGRESS = 64 << 10		/* bytes that count as progress */
 };
 
 struct reading {
@@ -29,7 +29,7 @@ struct reading {
 	char why[LAYER_WHY];
 };
 
-/* Prepares the next requests: how many, or -errno. */
+/* Prepares the next requests.  Returns their number, or -errno. */
 static int
 prepare(struct reading *r)
 {
@@ -52,8 +52,8 @@ prepare(struct reading *r)
 }
 
 /*
- * What is to be done after a request: 0, or the -errno that ends the read. Of
- * several failures of a round, one pause is enough.
+ * Acts on a request's outcome.  Returns 0, or the -errno that ends the read.
+ * Several failures in a round cause one pause.
  */
 static int
 follow_up(struct reading *r, struct http_request *q, bool *paused)
@@ -67,7 +67,7 @@ follow_up(struct reading *r, struct http_request *q, bool *paused)
 	    r->why);
 }
 
-/* One round: what is missing is requested once. */
+/* One round: requests the missing bytes once. */
 static int
 round_of(struct reading *r)
 {
@@ -100,7 +100,7 @@ read_spans(struct reading *r)
 {
 	int rc = 0;
 
-	/* what is learnt about the host at once: at most twice */
+	/* a host's behaviour changes at most twice */
 	http_patience_start(&r->patience, r->o->h->o.timeout_s);
 	r->requests = sys_calloc(AT_ONCE, sizeof(*r->requests));
 	if (r->requests == NULL)
@@ -122,7 +122,7 @@ gap_of(struct http_object *o)
 	return many ? GAP_MANY : GAP_ONE;
 }
 
-/* Whether a range ends after the object, as far as its size is known. */
+/* Returns whether a range ends after the object, if its size is known. */
 static bool
 is_beyond(struct http_object *o, const struct http_spans *s)
 {

@@ -1,10 +1,10 @@
 /*
- * http_request.c - one request for ranges, and what its reply brings
+ * http_request.c - one request for ranges, and its reply
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Only bytes at an offset that the reply states count, and only if they are the
- * next of a span: a reply with another range than the one requested brings
- * nothing, and the request is repeated.
+ * Bytes count only at the offset that the reply states, and only if they are
+ * the next of a span: a reply with a different range contributes nothing, and
+ * the request is repeated.
  */
 #include "http_private.h"
 
@@ -46,7 +46,7 @@ take_part(void *arg, uint64_t offset, const void *data, size_t len)
 
 /* The head of the reply */
 
-/* The object must be the one of earlier replies. */
+/* Checks that the object is that of earlier replies. */
 static int
 check_same(struct http_object *o, const struct http_reply *r, uint64_t total)
 {
@@ -118,14 +118,14 @@ take(void *arg, const void *data, size_t len)
 	take_part(q, q->at, data, n);
 	q->at += n;
 	q->left -= n;
-	/* the rest of a body that was not asked for */
+	/* the rest of the body was not requested */
 	return q->left == 0 || (q->t.reply.status == 200 &&
 	    http_request_complete(q)) ? -ECANCELED : 0;
 }
 
 /* The request */
 
-/* How many spans, from first on, one request may ask for. */
+/* Returns how many spans, from first on, fit into one request. */
 static size_t
 count_spans(const struct http_spans *s, size_t first, enum http_ranges how)
 {
@@ -148,7 +148,7 @@ count_spans(const struct http_spans *s, size_t first, enum http_ranges how)
 	return n;
 }
 
-/* The value of Range, or NULL. */
+/* Returns the value of Range, or NULL. */
 static char *
 ranges_of(const struct http_request *q)
 {
@@ -225,7 +225,7 @@ learn_target(struct http_request *q, bool use)
 	pthread_mutex_unlock(&q->o->h->lock);
 }
 
-/* A refusal that another kind of request may avoid. */
+/* Returns whether another kind of request may avoid the refusal. */
 static bool
 may_avoid(struct http_request *q, int rc)
 {
@@ -267,9 +267,9 @@ http_request_judge(struct http_request *q, char why[LAYER_WHY])
 	if (rc != 0 && may_avoid(q, rc))
 		return -EREMCHG;
 	if (rc == 0 || rc == -ECANCELED || rc == -EPROTO || rc == -EBADMSG) {
-		/* what a proxy or a bad connection may have done */
+		/* possibly due to a proxy or a bad connection */
 		if (rc == 0 || rc == -ECANCELED)
-			snprintf(why, LAYER_WHY, "the server sent other bytes "
+			snprintf(why, LAYER_WHY, "the server sent different bytes "
 			    "than requested");
 		return q->t.reply.status >= 400 ? rc : -EAGAIN;
 	}

@@ -1,5 +1,5 @@
 /*
- * http_spans.c - which bytes to request, and where they belong
+ * http_spans.c - planning which bytes to request, and placing them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_spans.h"
@@ -24,7 +24,7 @@ end_of(const struct layer_range *r)
 	return r->offset + r->length;
 }
 
-/* Extends the last span, or begins one. */
+/* Extends the last span, or adds one. */
 static void
 add(struct http_spans *s, const struct layer_range *r, uint64_t gap,
     uint64_t longest)
@@ -33,7 +33,7 @@ add(struct http_spans *s, const struct layer_range *r, uint64_t gap,
 	    &s->spans[s->count - 1];
 	uint64_t end = last == NULL ? 0 : last->offset + last->length;
 
-	/* what overlaps must not be requested twice */
+	/* overlaps must not be requested twice */
 	if (last != NULL && (r->offset < end || (r->offset - end < gap &&
 	    end_of(r) - last->offset <= longest))) {
 		if (end_of(r) > end)
@@ -88,7 +88,7 @@ http_spans_free(struct http_spans *s)
 	*s = (struct http_spans){ .count = 0 };
 }
 
-/* Copies the part of these bytes that the range wants. */
+/* Copies the part of these bytes that is in the range. */
 static void
 copy(const struct layer_range *r, uint64_t offset, const char *data,
     uint64_t len)
@@ -101,7 +101,7 @@ copy(const struct layer_range *r, uint64_t offset, const char *data,
 		    data + (from - offset), (size_t)(end - from));
 }
 
-/* The bytes [offset, offset + len), all of one span. */
+/* Copies the bytes [offset, offset + len), all of one span. */
 static void
 scatter(struct http_spans *s, uint64_t offset, const char *data, uint64_t len)
 {
@@ -110,7 +110,7 @@ scatter(struct http_spans *s, uint64_t offset, const char *data, uint64_t len)
 		copy(s->sorted[i], offset, data, len);
 }
 
-/* The first span that ends after offset. */
+/* Returns the first span that ends after offset. */
 static size_t
 find(const struct http_spans *s, uint64_t offset)
 {

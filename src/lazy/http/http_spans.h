@@ -1,11 +1,10 @@
 /*
- * http_spans.h - which bytes to request, and where they belong
+ * http_spans.h - planning which bytes to request, and placing them
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The ranges that a caller wants are sorted, and those with a small gap between
- * them become one span: bytes fetched in vain cost less than another request.
- * A span remembers how much of it has arrived, so that a retry need not begin
- * anew.
+ * them become one span: unneeded bytes cost less than another request.  A span
+ * records how much of it has arrived, so a retry continues there.
  */
 #ifndef COLDPRESS_HTTP_SPANS_H
 #define COLDPRESS_HTTP_SPANS_H
@@ -18,7 +17,7 @@
 
 struct http_span {
 	uint64_t offset, length;
-	uint64_t got;			/* bytes, from the start, that came */
+	uint64_t got;			/* bytes received, from the start */
 };
 
 struct http_spans {
@@ -32,20 +31,20 @@ struct http_spans {
 /*
  * Plans count ranges, which remain the caller's; those less than gap bytes
  * apart become one span, unless it would exceed longest.  Empty ranges are
- * left out.  0, -EINVAL (a range ends beyond 2^63) or -ENOMEM.
+ * skipped.  Returns 0, -EINVAL (a range ends beyond 2^63) or -ENOMEM.
  */
 int http_spans_plan(struct http_spans *s, const struct layer_range *ranges,
     size_t count, uint64_t gap, uint64_t longest);
 void http_spans_free(struct http_spans *s);	/* may be zeroed */
 
 /*
- * Bytes of the object have arrived at offset.  Stores those that were wanted
- * and are the next of their span; how many bytes of spans that were.
+ * Takes bytes of the object that arrived at offset.  Stores those that are
+ * wanted and the next of their span, and returns their number.
  */
 uint64_t http_spans_take(struct http_spans *s, uint64_t offset,
     const void *data, size_t len);
 
-/* Bytes that have not arrived yet. */
+/* Returns the number of bytes yet to arrive. */
 uint64_t http_spans_left(const struct http_spans *s);
 
 #endif

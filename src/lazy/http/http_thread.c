@@ -1,9 +1,9 @@
 /*
- * http_thread.c - the thread that transfers, and how others use it
+ * http_thread.c - the thread that transfers, and its queue
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * All handles of libcurl in use belong to the thread, so that connections are
- * shared and kept.  Others append to a queue, wake it and wait.
+ * All libcurl handles in use belong to the thread, so that connections are
+ * shared and kept alive.  Other threads append to a queue, wake it and wait.
  */
 #include "http_private.h"
 
@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-/* Stalled transfers are looked for that often. */
+/* The interval between checks for stalled transfers. */
 enum { POLL_MS = 200, IDLE_MS = 60000 };
 
 static void
@@ -24,7 +24,7 @@ finish(struct http *h, struct http_transfer *t, CURLcode code)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* Begins what is queued.  Whether the thread is to go on. */
+/* Starts the queued transfers.  Returns whether the thread continues. */
 static bool
 begin_queued(struct http *h)
 {
@@ -117,7 +117,7 @@ void
 http_run(struct http *h, struct http_transfer *const *t, size_t count)
 {
 	pthread_mutex_lock(&h->lock);
-	/* the queue is a stack: what comes first is to begin first */
+	/* the queue is a stack: the first transfer must start first */
 	for (size_t i = count; i-- > 0; ) {
 		t[i]->next = h->queue;
 		h->queue = t[i];

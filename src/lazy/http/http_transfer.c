@@ -1,5 +1,5 @@
 /*
- * http_transfer.c - one request and the head of its reply
+ * http_transfer.c - one request and its reply's header
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * libcurl follows redirects, and does not send our Authorization to another
@@ -86,7 +86,7 @@ take_field(struct http_reply *r, const char *name, const char *value)
 		take_challenge(r, value);
 }
 
-/* A line of the head: libcurl gives each completely. */
+/* Handles a header line; libcurl delivers complete ones. */
 static size_t
 on_head(char *data, size_t one, size_t len, void *arg)
 {
@@ -101,7 +101,7 @@ on_head(char *data, size_t one, size_t len, void *arg)
 		n--;
 	line[n] = '\0';
 	if (strncmp(line, "HTTP/", 5) == 0) {
-		/* the reply to a redirected request, or a final one */
+		/* starts a redirected or final reply */
 		t->reply = (struct http_reply){ .status = 0 };
 		value = strchr(line, ' ');
 		if (value != NULL)

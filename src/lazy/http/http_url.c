@@ -1,5 +1,5 @@
 /*
- * http_url.c - the parts of URLs that decide about credentials
+ * http_url.c - the parts of URLs that determine credentials
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_private.h"

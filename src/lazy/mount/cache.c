@@ -2,8 +2,8 @@
  * cache.c - ranges of one object, kept on disk as they were fetched
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Records are found through a hash table of their numbers + 1.  A record that
- * was given up keeps its place in the array.
+ * Records are found through a hash table of their numbers + 1.  A freed record
+ * keeps its place in the array.
  */
 #include "lazy/cache.h"
 
@@ -34,8 +34,8 @@ struct cache {
 	uint32_t *table;
 	size_t slots;			/* a power of two, or 0 */
 	uint64_t end;			/* of the file */
-	uint64_t used;			/* bytes of records that are there */
-	size_t oldest;			/* none before is there */
+	uint64_t used;			/* bytes of existing records */
+	size_t oldest;			/* none before exists */
 };
 
 /* The table */
@@ -48,7 +48,7 @@ slot_of(const struct cache *c, uint64_t object, uint64_t offset)
 	return (size_t)cache_hash(key, sizeof(key)) & (c->slots - 1);
 }
 
-/* The slot of a record, or the empty one where it would be. */
+/* Returns the slot of a record, or the empty one for it. */
 static size_t
 find_slot(const struct cache *c, uint64_t object, uint64_t offset)
 {
@@ -84,7 +84,7 @@ grow_table(struct cache *c)
 	return 0;
 }
 
-/* Adds a record that is in the file; a later one replaces an earlier one. */
+/* Adds a record of the file; a later one replaces an earlier one. */
 static int
 add_record(struct cache *c, const struct cache_record *r)
 {
@@ -111,7 +111,7 @@ add_record(struct cache *c, const struct cache_record *r)
 
 /* The file */
 
-/* Reads the headers; cuts off what follows the last valid record. */
+/* Reads the headers, and truncates the file after the last valid record. */
 static int
 load(struct cache *c)
 {
@@ -189,7 +189,7 @@ name_hash(const char *object)
 	return object == NULL ? 0 : cache_hash(object, strlen(object));
 }
 
-/* Finds a record that is there.  Called with the lock held. */
+/* Finds an existing record.  Called with the lock held. */
 static struct cache_record *
 find(struct cache *c, uint64_t object, uint64_t offset)
 {
@@ -236,7 +236,7 @@ cache_read(struct cache *c, const char *object, uint64_t offset,
 	return n < 0 ? (int)n : -ENOENT;
 }
 
-/* Gives back what was stored first until there is room. */
+/* Frees the oldest ranges until there is space. */
 static void
 make_room(struct cache *c, uint64_t length)
 {
@@ -265,7 +265,7 @@ append(struct cache *c, const struct cache_record *r, const void *data)
 	n = pwritev(c->fd, v, 2, (off_t)c->end);
 	if (n == (ssize_t)(CACHE_HEADER + r->length))
 		return add_record(c, r);
-	/* what was begun will be overwritten, or cut off */
+	/* the partial record will be overwritten, or truncated */
 	return n < 0 ? -errno : -ENOSPC;
 }
 

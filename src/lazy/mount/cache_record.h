@@ -15,15 +15,15 @@ struct cache_record {
 	uint64_t object;		/* hash of its name */
 	uint64_t sum;			/* of the bytes */
 	uint64_t at;			/* of the bytes in the file */
-	bool there;			/* not given up; not in the header */
+	bool there;			/* not freed; not in the header */
 };
 
 void cache_record_write(const struct cache_record *r,
     uint8_t out[CACHE_HEADER]);
 
 /*
- * Parses a header at a position of a file of size bytes.  0 or -EBADMSG: there
- * is none, or the file is too short for its bytes.
+ * Parses a header at a position of a file of size bytes.  Returns 0, or
+ * -EBADMSG if there is none, or the file is too short for its bytes.
  */
 int cache_record_parse(struct cache_record *r, const uint8_t in[CACHE_HEADER],
     uint64_t position, uint64_t size);

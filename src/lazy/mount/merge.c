@@ -47,7 +47,7 @@ merge_type(const struct merge_node *n)
 
 /* Finding */
 
-/* The node of a path of len bytes, or MERGE_NONE. */
+/* Returns the node of a path of len bytes, or MERGE_NONE. */
 static int64_t
 walk(const struct merge *t, const char *path, size_t len)
 {
@@ -64,7 +64,7 @@ walk(const struct merge *t, const char *path, size_t len)
 	return node;
 }
 
-/* Adds a directory without an entry, whose name is copied. */
+/* Adds a directory without an entry, copying its name. */
 static int64_t
 add_implied(struct merging *m, uint32_t parent, const char *name, size_t n)
 {
@@ -77,7 +77,7 @@ add_implied(struct merging *m, uint32_t parent, const char *name, size_t n)
 	return merge_add(m->t, parent, copy);
 }
 
-/* The directory that a path is in, created where it is missing. */
+/* Returns a path's directory, creating what is missing. */
 static int64_t
 make_parent(struct merging *m, const char *path)
 {
@@ -92,7 +92,7 @@ make_parent(struct merging *m, const char *path)
 		if (next >= 0 && merge_type(&m->t->nodes[next]) != TAR_DIR) {
 			if ((uint32_t)next >= m->bottom)
 				return refuse(m, path, "it is below a name "
-				    "that is no directory");
+				    "that is not a directory");
 			merge_remove(m->t, (uint32_t)next);
 			next = MERGE_NONE;
 		}
@@ -108,7 +108,7 @@ make_parent(struct merging *m, const char *path)
 
 /* Whiteouts */
 
-/* Removes what lower layers have in a directory. */
+/* Removes the names of lower layers from a directory. */
 static int
 clear(struct merging *m, uint32_t dir)
 {
@@ -166,7 +166,9 @@ is_whiteout(const struct layer_entry *e)
 
 /* Entries */
 
-/* The node for an entry: a new one, unless a directory is there already. */
+/*
+ * Returns the node for an entry: a new one, unless it is an existing directory.
+ */
 static int64_t
 place(struct merging *m, const struct layer_entry *e)
 {
@@ -176,7 +178,7 @@ place(struct merging *m, const struct layer_entry *e)
 
 	if (*e->path == '\0')
 		return e->type == TAR_DIR ? MERGE_ROOT :
-		    refuse(m, "/", "the root is no directory");
+		    refuse(m, "/", "the root is not a directory");
 	dir = make_parent(m, e->path);
 	if (dir < 0)
 		return dir;

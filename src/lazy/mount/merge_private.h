@@ -1,5 +1,5 @@
 /*
- * merge_private.h - a tree while it is built
+ * merge_private.h - a tree under construction
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_MERGE_PRIVATE_H
@@ -19,30 +19,32 @@ struct merge {
 	/* while it is built: the node of (parent, name), numbers + 1 */
 	uint32_t *table;
 	size_t slots;
-	bool *gone;			/* removed by a higher layer: then
-					 * what is below it is so, too */
+	bool *gone;			/* removed by a higher layer, with
+					 * everything below it */
 	size_t gone_cap;
 };
 
 /* merge_table.c */
 
-/* A name in a directory: the node, or MERGE_NONE. */
+/* Finds a name in a directory.  Returns the node, or MERGE_NONE. */
 int64_t merge_find(const struct merge *t, uint32_t parent, const char *name,
     size_t len);
 
-/* Adds a node, whose name must remain valid.  Its number, or -errno. */
+/* Adds a node, whose name must remain valid.  Returns its number, or -errno. */
 int64_t merge_add(struct merge *t, uint32_t parent, const char *name);
 
-/* Removes a node with what is below it. */
+/* Removes a node and everything below it. */
 void merge_remove(struct merge *t, uint32_t node);
 
 /*
- * Removes what is below a directory, which gets another number unless it is the
- * root.  0 or -errno.
+ * Removes everything below a directory, which gets another number unless it is
+ * the root.  Returns 0 or -errno.
  */
 int merge_empty(struct merge *t, uint32_t dir);
 
-/* Numbers the nodes that are left, and sorts the children.  0 or -ENOMEM. */
+/*
+ * Numbers the remaining nodes, and sorts the children.  Returns 0 or -ENOMEM.
+ */
 int merge_settle(struct merge *t);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * merge_table.c - finding names while layers are merged, and sorting them after
+ * merge_table.c - finding names while layers are merged, then sorting them
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A removed node stays in the table, marked as gone: a new node of the same
@@ -26,7 +26,7 @@ is_named(const struct merge *t, uint32_t node, uint32_t parent,
 	    n->name[len] == '\0';
 }
 
-/* The slot of the name, or the empty one where it would be. */
+/* Returns the slot of the name, or the empty one for it. */
 static size_t
 find_slot(const struct merge *t, uint32_t parent, const char *name, size_t len)
 {
@@ -126,7 +126,7 @@ merge_empty(struct merge *t, uint32_t dir)
 
 /* Settling */
 
-/* Parents precede their children, so one pass finds everything below. */
+/* Parents precede their children, so one pass finds all descendants. */
 static void
 spread_gone(struct merge *t)
 {
@@ -135,7 +135,7 @@ spread_gone(struct merge *t)
 			t->gone[i] = true;
 }
 
-/* Closes the gaps.  The new number of each node, or NULL. */
+/* Closes the gaps.  Returns the new number of each node, or NULL. */
 static uint32_t *
 renumber(struct merge *t)
 {

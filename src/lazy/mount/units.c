@@ -2,10 +2,10 @@
  * units.c - decoded units in memory: fetched once, verified, and bounded
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A unit is in the hash table from the moment somebody wants it.  While it is
- * fetched, its users hold references, so it stays; one that failed leaves the
- * table when the last user has seen that.  Units without users are in a list,
- * the least recently used first, and leave it when there are too many bytes.
+ * A unit is in the hash table as soon as a thread wants it.  While it is
+ * fetched, its users hold references, so it stays; a failed one leaves the
+ * table when its last user has noticed.  Unused units are in a list, the least
+ * recently used first, and are freed when they take too many bytes.
  */
 #include "lazy/units.h"
 
@@ -84,7 +84,10 @@ discard(struct units *u, struct unit *n)
 	sys_free(n);
 }
 
-/* A reference to the unit, which is new if *mine; NULL: no memory. */
+/*
+ * Returns a reference to the unit, which is new if *mine; NULL if out of
+ * memory.
+ */
 static struct unit *
 hold(struct units *u, struct unit_id id, bool *mine)
 {
@@ -133,7 +136,7 @@ wait_for(struct units *u, struct unit *n)
 	return n->state == UNIT_READY ? 0 : n->rc;
 }
 
-/* The units that are not there, nor being fetched. */
+/* Finds the units that are neither present nor being fetched. */
 static int
 claim(struct units *u, const struct unit_id *ids, size_t count,
     struct unit *got[], struct unit *mine[], size_t *mine_count)

@@ -2,8 +2,8 @@
  * units_fetch.c - fetching and decoding units
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * All units of one layer are read with one call, and the decoders of a layer
- * are kept, as many as were ever needed at a time.
+ * All units of one layer are read with one call, and a layer's decoders are
+ * kept for reuse.
  */
 #include "units_fetch.h"
 
@@ -105,7 +105,7 @@ give_decoder(struct fetcher *f, uint32_t layer, struct idle *d)
 
 /* Fetching */
 
-/* The ranges of one unit, and the room for what is fetched. */
+/* The ranges of one unit, and the buffers for their bytes. */
 struct part {
 	struct unit *unit;
 	struct layer_range ranges[LAYER_RANGES_MAX];
@@ -158,7 +158,7 @@ decode(struct fetcher *f, struct part *p)
 	return rc;
 }
 
-/* The bytes of this unit were wrong: once more, it alone. */
+/* Fetches a unit whose bytes were wrong once more, alone. */
 static int
 repeat(struct fetcher *f, struct part *p, enum http_phase phase)
 {
@@ -172,11 +172,11 @@ repeat(struct fetcher *f, struct part *p, enum http_phase phase)
 		if (rc == 0)
 			rc = decode(f, p);
 	}
-	/* -EBADMSG would not be expected of a file */
+	/* readers of a file do not expect -EBADMSG */
 	return rc == -EBADMSG ? -EIO : rc;
 }
 
-/* Reads all parts, which are of one layer, and decodes them. */
+/* Reads all parts, which belong to one layer, and decodes them. */
 static void
 fetch_parts(struct fetcher *f, struct part *p, size_t count,
     enum http_phase phase)

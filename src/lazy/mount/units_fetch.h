@@ -27,8 +27,8 @@ int fetcher_open(struct fetcher **f, const struct units_source *sources,
 void fetcher_close(struct fetcher *f);
 
 /*
- * Fetches and decodes count units, UNITS_MAX at most, setting data and size, or
- * rc.  Thread-safe for different units.
+ * Fetches and decodes count units, at most UNITS_MAX, and sets data and size,
+ * or rc.  Thread-safe for different units.
  */
 void fetcher_fetch(struct fetcher *f, struct unit *const *units, size_t count,
     enum http_phase phase);

@@ -3,10 +3,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first process (layermount_parent.c) starts a second one, which opens the
- * layers, mounts them and serves (layermount_serve.c), and unmounts if that is
- * killed.  A source is one layer with its bytes (layermount_source.c), found
- * from an operand (layermount_image.c).  Reads (layermount_read.c) are served
- * from the trace (layermount_trace.c) or from units.
+ * layers, mounts them and serves them (layermount_serve.c); the first unmounts
+ * if the second is killed.  A source is one layer and the access to its bytes
+ * (layermount_source.c), derived from an operand (layermount_image.c).  Reads
+ * (layermount_read.c) are served from the trace (layermount_trace.c) or from
+ * units.
  */
 #ifndef COLDPRESS_LAYERMOUNT_H
 #define COLDPRESS_LAYERMOUNT_H
@@ -35,8 +36,8 @@ struct layermount_options {
 	const char *credentials, *auth_file, *ca_file;
 	unsigned timeout_s, connections;
 	enum layermount_prefetch prefetch;
-	uint64_t rate;			/* bytes per second in the background; 0:
-					 * as fast as it goes */
+	uint64_t rate;			/* bytes per second in the
+					 * background; 0: unlimited */
 	uint64_t readahead;
 	bool plain_http;		/* for docker:// */
 	bool allow_other;
@@ -87,7 +88,8 @@ struct layermount {
 	/* counts */
 	_Atomic uint64_t reads, read_bytes, ahead_units;
 	_Atomic uint64_t first_files, trace_bytes, failures;
-	_Atomic uint8_t *seen;		/* for each node: it has been read */
+	_Atomic uint8_t *seen;		/* for each node: whether it has been
+					 * read */
 	_Atomic unsigned reading;	/* reads being served */
 	_Atomic uint64_t last_read_ns;
 	uint64_t start_ns;
@@ -95,18 +97,18 @@ struct layermount {
 
 /* layermount_options.c */
 
-/* Parses the command line.  -1 to continue, or the exit status. */
+/* Parses the command line.  Returns -1 to continue, or the exit status. */
 int layermount_parse(struct layermount *m, int argc, char **argv);
 
 /* layermount_image.c */
 
 /*
- * Adds the sources of an operand: a URL, an image of a registry, a layout, or a
- * file.  0 or -errno, after a message.
+ * Adds the sources of an operand: a URL, an image in a registry, a layout, or a
+ * file.  Returns 0, or -errno after reporting the error.
  */
 int image_open(struct layermount *m, const char *operand);
 
-/* The URL of an operand docker://HOST/NAME..., and the tag or digest. */
+/* Converts an operand docker://HOST/NAME... to a URL, and a tag or digest. */
 struct image_name {
 	char base[1024];		/* scheme://host/v2/NAME */
 	char reference[256];
@@ -116,8 +118,8 @@ int image_parse(const struct layermount *m, const char *text,
     struct image_name *n);
 
 /*
- * Gets the manifest of an image for this machine.  0 or -errno, after a
- * message; *d is to be freed with oci_free().
+ * Gets the manifest of an image for this machine.  Returns 0, or -errno after
+ * reporting the error; *d must be freed with oci_free().
  */
 int image_manifest(struct layermount *m, const struct image_name *n,
     struct oci_document **d);
@@ -125,8 +127,9 @@ int image_manifest(struct layermount *m, const struct image_name *n,
 /* layermount_source.c */
 
 /*
- * Adds the layer at a URL or in a file, which has the index that its
- * annotations in a manifest (NULL: none) state.  0 or -errno, after a message.
+ * Adds the layer at a URL or in a file, with the index stated by its
+ * annotations in a manifest (NULL: none).  Returns 0, or -errno after reporting
+ * the error.
  */
 int source_add(struct layermount *m, const char *name,
     const struct oci_document *manifest, size_t which);
@@ -140,8 +143,8 @@ void source_forget(void *arg, const struct layer_range *r);
 /* layermount_load.c */
 
 /*
- * Opens the HTTP client, and all layers: tree, units, trace, threads.  0 or
- * -errno, after a message; layers_close() in any case.
+ * Opens the HTTP client and all layers: tree, units, trace, threads.  Returns
+ * 0, or -errno after reporting the error; layers_close() must always be called.
  */
 int layers_open(struct layermount *m);
 void layers_close(struct layermount *m);
@@ -149,23 +152,27 @@ void layers_close(struct layermount *m);
 /* layermount_serve.c */
 
 /*
- * Mounts, confines itself, opens the layers, writes one byte to ready and
- * serves until it is unmounted or a signal comes; it cannot unmount.  The exit
- * status.
+ * Mounts, confines itself, opens the layers, writes one byte to ready, and
+ * serves until it is unmounted or receives a signal; it cannot unmount.
+ * Returns the exit status.
  */
 int layermount_serve(struct layermount *m, int ready);
 
 /* layermount_parent.c */
 
-/* Runs layermount_serve() in a child, and unmounts.  The exit status. */
+/*
+ * Runs layermount_serve() in a child, and unmounts.  Returns the exit status.
+ */
 int layermount_run(struct layermount *m);
 
 /* layermount_mounted.c */
 
-/* The device number of what is mounted there by us: false: nothing is. */
+/*
+ * Finds the device number of our mount there.  Returns false if there is none.
+ */
 bool mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor);
 
-/* Unmounts that, even if it is in use. */
+/* Unmounts it, even if it is in use. */
 void unmount(const char *mountpoint);
 
 /* layermount_ops.c */
@@ -176,29 +183,35 @@ extern const struct fuse_lowlevel_ops *const layermount_ops;
 /* layermount_read.c */
 
 /*
- * The bytes of a file from offset on, size of them at most, in buf.  How many,
- * or -errno.
+ * Reads up to size bytes of a file at offset into buf.  Returns how many, or
+ * -errno.
  */
 ssize_t read_file(struct layermount *m, const struct merge_node *n,
     uint64_t offset, size_t size, uint8_t *buf, enum http_phase phase);
 
 /*
- * The bytes if they are all in one unit that is had, to be released: *data and
- * *unit are set, and the number is returned.  0: they are not.  Or -errno.
+ * If all bytes are in one available unit, which must be released, sets *data
+ * and *unit and returns their number; otherwise returns 0 or -errno.
  */
 ssize_t read_in_place(struct layermount *m, const struct merge_node *n,
     uint64_t offset, size_t size, const uint8_t **data, struct unit **unit);
 
-/* The first run of a file that ends after offset; the count if there is none. */
+/*
+ * Returns the first run of a file that ends after offset, or the count if there
+ * is none.
+ */
 size_t read_find_run(const struct layer_entry *e, uint64_t offset);
 
 /* layermount_ahead.c */
 
-/* Starts the threads that fetch ahead of reads.  0 or -errno. */
+/* Starts the threads that fetch ahead of reads.  Returns 0 or -errno. */
 int ahead_start(struct layermount *m);
 void ahead_stop(struct layermount *m);
 
-/* A file was read: if it is read sequentially, what follows is fetched. */
+/*
+ * Reports a read of a file; if it is sequential, the following units are
+ * fetched.
+ */
 void ahead_note(struct layermount *m, uint32_t inode, uint64_t offset,
     size_t size);
 
@@ -213,11 +226,11 @@ void readahead_raise(struct layermount *m);
 
 /* layermount_trace.c */
 
-/* Fetches the traces of all layers.  0, also without any, or -ENOMEM. */
+/* Fetches the traces of all layers, if any.  Returns 0 or -ENOMEM. */
 int trace_load(struct layermount *m);
 void trace_free(struct trace *t);		/* may be NULL */
 
-/* Bytes at offset that are all in the trace: true, and they are in buf. */
+/* Copies bytes at offset to buf and returns true, if all are in the trace. */
 bool trace_read(struct layermount *m, const struct merge_node *n,
     uint64_t offset, size_t size, uint8_t *buf);
 
@@ -228,7 +241,7 @@ void stats_write(struct layermount *m, const char *event);
 
 /* layermount_probe.c */
 
-/* Tells what the server of an operand can do.  The exit status. */
+/* Prints what an operand's server can do.  Returns the exit status. */
 int layermount_probe(struct layermount *m);
 
 #endif

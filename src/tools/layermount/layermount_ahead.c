@@ -1,11 +1,12 @@
 /*
- * layermount_ahead.c - fetching before it is asked for
+ * layermount_ahead.c - fetching ahead of reads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A file that is read sequentially has its next units fetched by other threads,
- * in parallel; the window grows with what was read, so that a few pages do not
- * cost a large file.  The background thread fetches what the layers' makers
- * marked, and with --prefetch all everything, while no read waits.
+ * While a file is read sequentially, other threads fetch its next units in
+ * parallel; the window grows with the bytes read, so that reading a few pages
+ * does not fetch a large file.  While no read waits, the background thread
+ * fetches the files that the layers' makers marked, or everything with
+ * --prefetch all.
  */
 #include "layermount.h"
 
@@ -26,7 +27,7 @@ enum {
 
 struct file {
 	uint32_t inode;
-	uint64_t next;			/* the offset that goes on */
+	uint64_t next;			/* the offset that continues it */
 	uint64_t length;		/* read sequentially up to there */
 	uint64_t ahead;			/* requested up to there */
 };
@@ -73,7 +74,7 @@ fetch_queued(void *arg)
 	return NULL;
 }
 
-/* Queues the units of a file between two offsets, as far as there is room. */
+/* Queues the units of a file between two offsets, while there is space. */
 static uint64_t
 enqueue(struct layermount *m, const struct merge_node *n, uint64_t from,
     uint64_t to)
@@ -143,7 +144,7 @@ sleep_ms(unsigned ms)
 	nanosleep(&t, NULL);
 }
 
-/* Waits until no read has come for a while; false: it is to stop. */
+/* Waits until there has been no read for a while.  Returns false to stop. */
 static bool
 yield_to_reads(struct layermount *m)
 {
@@ -165,7 +166,7 @@ pace(struct layermount *m, uint64_t start_ns, uint64_t sent)
 		sleep_ms(IDLE_MS / 5);
 }
 
-/* Whether a unit lies at the marked beginning of its layer. */
+/* Returns whether a unit lies in the marked beginning of its layer. */
 static bool
 is_marked(const struct layer *l, uint32_t unit)
 {
@@ -182,7 +183,7 @@ is_marked(const struct layer *l, uint32_t unit)
 	return true;
 }
 
-/* The units of all layers that are marked, or that are not. */
+/* Fetches the marked units of all layers, or the others. */
 static bool
 fetch_all(struct layermount *m, bool marked, uint64_t start_ns,
     uint64_t *sent)
@@ -234,7 +235,7 @@ ahead_start(struct layermount *m)
 	pthread_cond_init(&a->changed, NULL);
 	for (int i = 0; rc == 0 && i < THREADS; i++)
 		rc = sys_thread(&a->threads[i], fetch_queued, m);
-	/* what is marked came with the trace, where there is one */
+	/* a trace, if there is one, contains the marked files */
 	if (rc == 0 && (m->o.prefetch == PREFETCH_ALL ||
 	    (m->o.prefetch == PREFETCH_AUTO && m->trace == NULL))) {
 		rc = sys_thread(&a->background, fetch_in_background, m);

@@ -70,7 +70,7 @@ image_parse(const struct layermount *m, const char *text,
 
 /* Documents */
 
-/* Whether the bytes have the digest by which they were requested. */
+/* Returns whether the bytes have the digest by which they were requested. */
 static int
 verify(const char *text, size_t len, const char *reference)
 {
@@ -109,7 +109,7 @@ get_document(struct layermount *m, const struct image_name *n,
 		rc = verify(d.body.data, d.body.len, n->reference);
 		if (rc != 0)
 			snprintf(why, sizeof(why), "%s", rc == -EBADMSG ?
-			    "it has another digest" : strerror(-rc));
+			    "its digest does not match" : strerror(-rc));
 	}
 	if (rc == 0)
 		rc = oci_parse(out, d.body.data, d.body.len, why);
@@ -117,7 +117,7 @@ get_document(struct layermount *m, const struct image_name *n,
 	return rc == 0 ? 0 : refuse(m, url, rc, why);
 }
 
-/* Of an index, the manifest for this machine. */
+/* Chooses the manifest for this machine from an index. */
 static int
 choose(struct layermount *m, const char *name, struct oci_document *index,
     const char *tag, struct oci_blob *b)
@@ -249,7 +249,10 @@ open_layout(struct layermount *m, int dir, const char *layout,
 	return rc;
 }
 
-/* DIRECTORY or DIRECTORY:TAG with an index.json: 1, or 0: another operand. */
+/*
+ * Returns 1 for DIRECTORY or DIRECTORY:TAG with an index.json, 0 for other
+ * operands.
+ */
 static int
 try_layout(struct layermount *m, const char *operand, int *rc)
 {

@@ -1,5 +1,5 @@
 /*
- * layermount_load.c - opening all layers, and what reads them
+ * layermount_load.c - opening all layers and their readers
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layermount.h"
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Bytes of decoded units that nobody uses at the moment. */
+/* Bytes of decoded units that are currently unused. */
 enum { IDLE_UNITS_MAX = 16 << 20 };
 
 static int

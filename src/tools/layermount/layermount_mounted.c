@@ -1,5 +1,5 @@
 /*
- * layermount_mounted.c - what is mounted, and unmounting it
+ * layermount_mounted.c - finding our mount, and unmounting it
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: proc_pid_mountinfo(5).
@@ -58,7 +58,7 @@ mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor)
 	return ours;
 }
 
-/* Users who are not root have a program for it. */
+/* Users other than root need a program for it. */
 static void
 unmount_as_user(const char *mountpoint)
 {

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Inode n of the kernel is inode n - 1 of the tree.  Nothing changes, so the
- * kernel may keep names, attributes and pages; files and directories need not
- * be opened, which it learns from ENOSYS once.
+ * kernel may cache names, attributes and pages; files and directories need not
+ * be opened, which a single ENOSYS tells it.
  */
 #include "layermount.h"
 
@@ -35,7 +35,7 @@ inode_of(fuse_ino_t ino)
 	return (uint32_t)(ino - FUSE_ROOT_ID);
 }
 
-/* The node of an inode, or NULL after a reply. */
+/* Returns the node of an inode, or NULL after a reply. */
 static const struct merge_node *
 node_of(fuse_req_t req, fuse_ino_t ino)
 {
@@ -107,7 +107,7 @@ op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (node_of(req, parent) == NULL)
 		return;
 	node = merge_lookup(m->tree, inode_of(parent), name);
-	/* that a name is not there is kept as well: ino 0 */
+	/* missing names are cached as well: ino 0 */
 	if (node >= 0)
 		entry_of(m, (uint32_t)node, &p);
 	fuse_reply_entry(req, &p);
@@ -160,7 +160,7 @@ op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_err(req, ENOSYS);
 }
 
-/* An item of a listing: 0 is ".", 1 "..", then the children. */
+/* Adds an item of a listing: 0 is ".", 1 "..", then the children. */
 static size_t
 add_item(fuse_req_t req, char *buf, size_t room, uint32_t dir, uint32_t i,
     bool plus)
@@ -177,7 +177,7 @@ add_item(fuse_req_t req, char *buf, size_t room, uint32_t dir, uint32_t i,
 	if (!plus)
 		return fuse_add_direntry(req, buf, room, name, &p.attr,
 		    (off_t)i + 1);
-	/* no reference is taken of these */
+	/* these take no reference */
 	if (i < 2)
 		p.ino = 0;
 	return fuse_add_direntry_plus(req, buf, room, name, &p, (off_t)i + 1);
@@ -298,7 +298,7 @@ count_read(struct layermount *m, uint32_t inode, ssize_t n)
 		atomic_fetch_add(&m->first_files, 1);
 }
 
-/* What is not in one unit: from the trace, or copied together. */
+/* Reads data that is not in one unit: from the trace, or assembled. */
 static ssize_t
 read_copied(struct layermount *m, fuse_req_t req, const struct merge_node *n,
     uint64_t offset, size_t size)
@@ -375,7 +375,7 @@ op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	count_read(m, inode_of(ino), got);
 	if (got > 0)
 		ahead_note(m, inode_of(ino), (uint64_t)offset, (size_t)got);
-	/* what the server cannot give is an I/O error to programs */
+	/* programs see failures of the server as I/O errors */
 	if (got < 0)
 		fuse_reply_err(req, got == -ENOMEM ? ENOMEM : EIO);
 	atomic_store(&m->last_read_ns, sys_now_ns());

@@ -36,7 +36,7 @@ signals(sigset_t *set)
 		sigaddset(set, all[i]);
 }
 
-/* Passes signals on until the child ends: its status. */
+/* Passes signals on until the child exits.  Returns its status. */
 static int
 wait_for(struct layermount *m, pid_t child)
 {
@@ -77,7 +77,7 @@ is_ready(int fd)
 	return sys_read(fd, &byte, 1) == 1;
 }
 
-/* The server, which tells the first process when it is ready. */
+/* Runs the server, which notifies the first process when it is ready. */
 static _Noreturn void
 serve(struct layermount *m, const sigset_t *old, int ready)
 {

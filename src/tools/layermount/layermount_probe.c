@@ -2,7 +2,7 @@
  * layermount_probe.c - what a server can do for lazy reading
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One line for each ability, name and value separated by a tab.
+ * Each capability is a line with a name and a value, separated by a tab.
  */
 #include "layermount.h"
 
@@ -64,7 +64,10 @@ probe_ranges(struct layermount *m, const char *url)
 	return rc;
 }
 
-/* The referrers of a blob's digest: an empty list is an answer, too. */
+/*
+ * Queries the referrers of a blob's digest; an empty list also counts as
+ * support.
+ */
 static int
 probe_referrers(struct layermount *m, const char *url)
 {
@@ -85,7 +88,7 @@ probe_referrers(struct layermount *m, const char *url)
 	return rc;
 }
 
-/* The URL of the first layer of an image, or the operand. */
+/* Returns the URL of an image's first layer, or the operand. */
 static int
 find_url(struct layermount *m, char url[8192])
 {

@@ -1,5 +1,5 @@
 /*
- * layermount_read.c - the bytes of a file, from the units that hold them
+ * layermount_read.c - reading a file's bytes from its units
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layermount.h"
@@ -23,7 +23,9 @@ read_find_run(const struct layer_entry *e, uint64_t offset)
 	return low;
 }
 
-/* The bytes of one run that belong in buf, which is for [offset, end). */
+/*
+ * Copies the bytes of one run that belong in buf, which is for [offset, end).
+ */
 static void
 copy_run(const struct layer_run *r, const uint8_t *data, uint64_t offset,
     uint64_t end, uint8_t *buf)
@@ -37,7 +39,7 @@ copy_run(const struct layer_run *r, const uint8_t *data, uint64_t offset,
 		    (from - r->offset), (size_t)(to - from));
 }
 
-/* Up to UNITS_MAX runs: how many were copied, or -errno. */
+/* Copies up to UNITS_MAX runs.  Returns how many bytes, or -errno. */
 static ssize_t
 copy_runs(struct layermount *m, const struct merge_node *n, size_t first,
     uint64_t offset, uint64_t end, uint8_t *buf, enum http_phase phase)
@@ -67,7 +69,7 @@ copy_runs(struct layermount *m, const struct merge_node *n, size_t first,
 	return (ssize_t)count;
 }
 
-/* The end of what is read: the file's, or offset + size. */
+/* Returns the end of the read: the file's, or offset + size. */
 static uint64_t
 end_of(const struct layer_entry *e, uint64_t offset, size_t size)
 {

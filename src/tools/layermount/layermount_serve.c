@@ -2,7 +2,7 @@
  * layermount_serve.c - the process that serves a mount
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * It mounts first, since Landlock forbids mounting, and then parses what comes
+ * It mounts first, since Landlock forbids mounting, and only then parses data
  * from the network; until the layers are open, users of the mount wait.
  */
 #include "layermount.h"
@@ -23,7 +23,7 @@
 
 enum { START_S = 30 };
 
-/* What the C library and libcurl read, beside the layers themselves. */
+/* Files that the C library and libcurl read, besides the layers. */
 static const char *const readable[] = { "/etc", "/usr", "/lib", "/lib64",
 	"/run", "/proc" };
 
@@ -34,7 +34,7 @@ enum {
 
 /* Confinement */
 
-/* Opens what is to be readable: the directory of a file, too. */
+/* Opens the paths that must be readable, and the directories of files. */
 static size_t
 add_path(const char *path, int *dirs, size_t count)
 {
@@ -128,7 +128,7 @@ loop(struct layermount *m, struct fuse_session *se, int ready)
 	pthread_kill(thread, SIGUSR2);
 	pthread_join(thread, NULL);
 	fuse_loop_cfg_destroy(config);
-	/* a signal ends the loop as it should end */
+	/* a signal is the regular end of the loop */
 	return rc > 0 ? 0 : rc;
 }
 
@@ -191,7 +191,7 @@ layermount_serve(struct layermount *m, int ready)
 	if (se == NULL)
 		return MSG_ERROR;
 	if (fuse_set_signal_handlers(se) == 0) {
-		/* libfuse says why it cannot mount */
+		/* libfuse reports why it cannot mount */
 		if (fuse_session_mount(se, m->mountpoint) == 0)
 			rc = serve_mounted(m, se, ready);
 		fuse_remove_signal_handlers(se);

@@ -1,10 +1,10 @@
 /*
- * layermount_source.c - a layer, and where its bytes come from
+ * layermount_source.c - a layer, and the source of its bytes
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The index is read through the cache as well, so that a restart needs no
- * server.  Blobs that are named by their digest never change; of other URLs,
- * validator and size are asked for, and are part of the key of the cache.
+ * server.  Blobs named by their digest never change; for other URLs, validator
+ * and size are requested and become part of the cache's key.
  */
 #include "layermount.h"
 
@@ -37,7 +37,7 @@ refuse(struct layermount *m, const char *name, int rc, const char *why)
 
 /* Reading */
 
-/* An object beside the layer: a file of its own, or at the URL's side. */
+/* An object beside the layer: a separate file, or a URL next to its own. */
 static int
 read_beside(struct source *s, const struct layer_range *r,
     enum http_phase phase)
@@ -79,7 +79,7 @@ read_remote(struct source *s, const struct layer_range *r, size_t count,
 	return rc;
 }
 
-/* What is not in the cache is fetched, together, and stored. */
+/* Fetches all ranges that are not in the cache at once, and stores them. */
 static int
 read_cached(struct source *s, const struct layer_range *r, size_t count,
     enum http_phase phase)
@@ -136,7 +136,7 @@ read_index(void *arg, const struct layer_range *r, size_t count)
 	return source_read(arg, r, count, HTTP_INDEX);
 }
 
-/* The size is kept as a range of 8 bytes at an offset that no object has. */
+/* The size is stored as a range of 8 bytes at an impossible offset. */
 static int
 size_of(void *arg, const char *object, uint64_t *size)
 {
@@ -163,7 +163,7 @@ size_of(void *arg, const char *object, uint64_t *size)
 
 /* Opening */
 
-/* What the cache knows the bytes by. */
+/* The key of the bytes in the cache. */
 static int
 key_of(struct source *s, char key[8192])
 {
@@ -239,7 +239,7 @@ annotation(const struct oci_document *d, size_t which,
 	return text;
 }
 
-/* What the manifest, or the command line, says about the layer. */
+/* Collects what the manifest or the command line says about the layer. */
 static int
 expect(struct layermount *m, const struct oci_document *manifest,
     size_t which, struct layer_expect *e, uint8_t digest[LAYER_DIGEST])

@@ -1,9 +1,10 @@
 /*
- * layermount_trace.c - what a start touches, fetched at once
+ * layermount_trace.c - the data that a start touches, fetched at once
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The pieces are decoded into a file without a name, so that they take disk
- * space and not memory; sorted by file and offset they are found by bisection.
+ * The pieces are decoded into an unnamed file, so that they take disk space
+ * instead of memory; they are sorted by file and offset, and found by
+ * bisection.
  */
 #include "layermount.h"
 
@@ -66,7 +67,7 @@ take(void *arg, size_t entry, uint64_t offset, const void *data,
 	return 0;
 }
 
-/* Without its trace, a layer is read as any other. */
+/* Without its trace, a layer is read like any other. */
 static int
 load_layer(struct layermount *m, struct trace *t)
 {
@@ -144,7 +145,10 @@ trace_free(struct trace *t)
 	sys_free(t);
 }
 
-/* The first piece of the file that ends after offset, or one of another. */
+/*
+ * Returns the first piece of the file that ends after offset, or one of another
+ * file.
+ */
 static size_t
 find(const struct trace *t, uint32_t layer, uint32_t entry, uint64_t offset)
 {
