@@ -128,7 +128,7 @@ COLDPRESS_BIN=$here/waits:$BIN sh scripts/levels --warm -n 2 -o o.csv tree \
     >/dev/null 2>&1 &
 killed=$!
 await [ -e waiting ]
-t 'while it runs a second one' 1 told levels -n 2 -o o.csv tree
+t 'a second one meanwhile' 1 told levels -n 2 -o o.csv tree
 t 'is reported' 0 grep -q 'another run is using .*o.csv.d' err
 kill -s KILL $killed
 wait $killed 2>/dev/null
