@@ -1,5 +1,5 @@
 /*
- * ztoc_read.c - the spans of a layer that a ztoc has, checked
+ * ztoc_read.c - reading and checking the spans of a ztoc
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "ztoc_state.h"

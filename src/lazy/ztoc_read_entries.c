@@ -1,5 +1,5 @@
 /*
- * ztoc_read_entries.c - the entries of an archive that a ztoc has, checked
+ * ztoc_read_entries.c - reading and checking the entries of a ztoc
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "ztoc_state.h"
