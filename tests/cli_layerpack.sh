@@ -53,7 +53,7 @@ for format in estargz zstd-chunked; do
 	facts x >got
 	same "$format: the same" got want
 	t "$format: over it" 1 layerpack -x x l
-	shows "$format: refused" 'x/0-hard: it is there already (-f' .t.err
+	shows "$format: refused" 'x/0-hard: it already exists (-f' .t.err
 	t "$format: replacing" 0 layerpack -f -x x l
 	facts x >got
 	same "$format: the same again" got want

@@ -125,7 +125,7 @@ test_names(void **state)
 	/* the last of one name stays */
 	check(MERGE_MERGED, "a:0 ", "d:a f:a/b f:a", NULL);
 	check(MERGE_MERGED, "error: layer 1: a/b: it is below a name that is "
-	    "no directory", "f:a f:a/b", NULL);
+	    "not a directory", "f:a f:a/b", NULL);
 }
 
 static void
