@@ -10,7 +10,8 @@ have unsquashfs || skip_all 'unsquashfs is not installed'
 
 nasty_tree
 
-# facts DIR: everything an image preserves of a tree; times before 1970 are 0
+# facts DIR: everything about a tree that an image preserves; times before 1970
+# become 0
 facts() {
 	(cd "$1" && find . -printf '%y %m %U %G %n %s %T@ %P %l\n' |
 	    awk '$1 == "d" { $5 = $6 = "" }

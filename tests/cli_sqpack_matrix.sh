@@ -1,5 +1,5 @@
 #!/bin/sh
-# Files around the size of a block come back from every image, by every reader.
+# Files of about one block read back intact from every image, by every reader.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -81,8 +81,8 @@ else
 	skip 'gensquashfs is not installed'
 fi
 
-# damage: a block of random, which is stored uncompressed, goes unnoticed; one
-# of large is compressed
+# Damage in 'random', which is stored uncompressed, goes unnoticed, so a
+# compressed block of 'large' is damaged.
 rm -rf one && mkdir one && cp tree/a/large one/ && cp tree/a/b/tail one/z
 rm -f img && mksquashfs one img -no-progress -no-fragments >/dev/null 2>&1
 printf '\377\377\377\377\377\377' |

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Files around the size of a block come back from every image that is mounted.
+# Files of about one block read back intact from every image that is mounted.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

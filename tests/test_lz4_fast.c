@@ -41,7 +41,10 @@ make(uint8_t *p, size_t len, unsigned values, uint64_t seed)
 	}
 }
 
-/* Returns the size of the block, which has been decoded to the same bytes. */
+/*
+ * Compresses in, checks that it is decoded to the same bytes, and returns the
+ * compressed size.
+ */
 static size_t
 round_trip(const uint8_t *in, size_t len)
 {

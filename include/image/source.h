@@ -107,7 +107,7 @@ struct image_source {
 	 * beginning with the root.  Damaged files are added with a flaw;
 	 * damaged tables are reported.  Returns 0, the result of report, or
 	 * what walk_source.walk() returns, including *why.  The image must be
-	 * closed in any case.
+	 * closed even after an error.
 	 */
 	int (*open)(struct image *m, unsigned threads, image_report_fn *report,
 	    void *arg, const char **why);
@@ -163,7 +163,7 @@ int image_add_file(struct image *m, const struct image_file *f);
 
 /*
  * Opens the image at offset in fd, which the caller keeps.  Returns what
- * image_source.open() does; the image must be closed in any case.
+ * image_source.open() does; the image must be closed even after an error.
  */
 int image_open(struct image *m, const struct image_source *source, int fd,
     uint64_t offset, struct image_memory *memory, unsigned threads,

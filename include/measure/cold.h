@@ -32,7 +32,7 @@
 
 enum cold_method {
 	COLD_AUTO,		/* fadvise, as far as it works */
-	COLD_FADVISE,		/* file by file, and images behind mounts;
+	COLD_FADVISE,		/* file by file, and images backing mounts;
 				   names and inodes stay in memory */
 	COLD_DROP,		/* drop all caches of the system; root only */
 	COLD_NONE,		/* leave them; count when they are read */
@@ -58,7 +58,7 @@ struct cold_report {
 	struct cold_count found;	/* before anything was done */
 	struct cold_count before;	/* when each was opened for reading */
 	struct cold_count after;	/* after each was read */
-	struct cold_count images;	/* behind mounts, before the walk */
+	struct cold_count images;	/* backing mounts, before the walk */
 	int64_t device_B;		/* bytes read from devices by any
 					 * process during the walk; -1:
 					 * unknown */
@@ -83,9 +83,9 @@ int cold_method_by_name(const char *name, enum cold_method *method);
 void cold_add(struct cold *c, int fd, const struct stat *st);
 
 /*
- * To be called after all files have been added: evicts images behind mounts, or
- * drops all caches.  Device traffic is counted from then on.  Returns 0; -EPERM
- * or -EACCES: only root may drop caches; or another -errno.
+ * To be called after all files have been added: evicts images backing mounts,
+ * or drops all caches.  Device traffic is counted from then on.  Returns 0;
+ * -EPERM or -EACCES: only root may drop caches; or another -errno.
  */
 int cold_apply(struct cold *c);
 

@@ -3,9 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A handler has no argument, so this is the library's only global state.  It
- * may run in any thread while another finishes the output.  Then the name is
- * already gone or, if the descriptor has been reused, no such name exists
- * there: it contains the process ID and the time.
+ * may run in any thread while another finishes the output.  In that
+ * case the name is already gone; or, if the descriptor has been reused, it does
+ * not exist in that directory, because names include the process ID and the
+ * time.
  */
 #include "output_signal.h"
 

@@ -299,8 +299,8 @@ image_rows_flush(struct image_row_batch *t)
 }
 
 /*
- * Reports some at a time, if no other thread is reporting; or if the batch is
- * full.
+ * Adds an outcome to the batch.  A full batch is always reported; a partial one
+ * only now and then, and if no other thread is reporting.
  */
 void
 image_rows_add(struct image_row_batch *t, const struct image_outcome *o)

@@ -34,7 +34,7 @@ struct pack_reader {
 	ZSTD_inBuffer in;
 };
 
-/* The reader must be closed in any case.  0 or -ENOMEM. */
+/* The reader must be closed even after an error.  0 or -ENOMEM. */
 int pack_reader_open(struct pack_reader *r, const struct pack_store *s);
 void pack_reader_close(struct pack_reader *r);
 

@@ -70,7 +70,7 @@ parse_digest(const char *text, uint8_t digest[LAYER_DIGEST],
     char why[LAYER_WHY])
 {
 	return hex_read_sha256(digest, text) == 0 ? 0 : layer_refuse(why,
-	    -EBADMSG, "expected a digest by sha256 in its index, found %.80s",
+	    -EBADMSG, "expected a SHA-256 digest in its index, found %.80s",
 	    text);
 }
 

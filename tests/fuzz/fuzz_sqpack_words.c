@@ -33,7 +33,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* The tree to which definitions of pseudo files apply. */
+/* Completes a tree for the definitions of pseudo files to apply to. */
 static void
 complete(struct sqpack *p)
 {

@@ -20,7 +20,7 @@ struct oci_new {
 
 /*
  * Begins the layout path, which must not exist.  0, -EEXIST or -errno; it must
- * be aborted or committed in any case.
+ * be aborted or committed even after an error.
  */
 int oci_new_open(struct oci_new *n, const char *path);
 

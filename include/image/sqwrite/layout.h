@@ -48,7 +48,7 @@ struct sqw_layout {
 
 /*
  * Writes all inodes and listings, and ends both tables.  The layout must be
- * closed in any case.  Returns 0, -ENOMEM or -errno from the tables.
+ * closed even after an error.  Returns 0, -ENOMEM or -errno from the tables.
  */
 int sqw_layout_make(struct sqw_layout *l);
 void sqw_layout_close(struct sqw_layout *l);

@@ -187,7 +187,7 @@ deflate_plan_make(struct deflate_plan *plan, struct deflate_piece *p,
 	}
 }
 
-/* The words of a block; each has its number of bits above its bits. */
+/* The codewords of a block, each stored with its length above its bits. */
 struct words {
 	uint32_t lit[256];	/* << 24 */
 	uint32_t length[259];

@@ -124,8 +124,8 @@ work_frames(ZSTD_DCtx *d, struct slot *s)
 }
 
 /*
- * Returns the position after the empty raw blocks at a position; another block
- * must come before the end.
+ * Skips the empty raw blocks at a position and returns where they end; another
+ * block must follow before the end.
  */
 static size_t
 skip_marks(const struct slot *s, size_t at, size_t end)

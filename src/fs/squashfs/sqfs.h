@@ -27,7 +27,7 @@ struct sqfs_tree {
 /*
  * Builds the tree from all items without an error; several roots become
  * directories below one.  Returns 0, -ENOENT (no items) or -errno of
- * sqw_tree_add(); t must be freed in any case.
+ * sqw_tree_add(); t must be freed even after an error.
  */
 int sqfs_tree_make(struct sqfs_tree *t, const struct fs_list *l);
 void sqfs_tree_free(struct sqfs_tree *t);

@@ -5,7 +5,7 @@
  * Metadata is also compressed, so its size depends on its contents.  Therefore
  * metadata blocks are built here as ZFS would fill them: fields in their places
  * with realistic values, and random bytes where ZFS has checksums and
- * nanoseconds.  Nothing is fitted to any pool.
+ * nanoseconds.  No value is fitted to a particular pool.
  */
 #include "zfs.h"
 

@@ -57,7 +57,7 @@ oci_take_blob(yajl_val v, struct oci_blob *b, char why[OCI_WHY])
 	if (digest == NULL || strncmp(digest, PREFIX, prefix) != 0 ||
 	    strlen(digest) != prefix + OCI_HEX ||
 	    strspn(digest + prefix, "0123456789abcdef") != OCI_HEX) {
-		snprintf(why, OCI_WHY, "expected a digest by sha256, found "
+		snprintf(why, OCI_WHY, "expected a SHA-256 digest, found "
 		    "%.80s", digest == NULL ? "none" : digest);
 		return -EBADMSG;
 	}

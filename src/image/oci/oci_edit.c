@@ -142,7 +142,7 @@ widen(yajl_val of)
 	return 0;
 }
 
-/* Replaces or adds a member.  value is consumed in any case. */
+/* Replaces or adds a member.  Always consumes value, even on failure. */
 static int
 put(yajl_val of, const char *name, yajl_val value)
 {

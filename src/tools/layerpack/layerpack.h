@@ -74,7 +74,7 @@ struct layerpack_source {
 
 /*
  * Opens p->o.source.  Returns 0, or -errno after reporting the error; it must
- * be closed in any case.
+ * be closed even after an error.
  */
 int layerpack_open(struct layerpack *p, struct layerpack_source *s);
 void layerpack_close(struct layerpack_source *s);

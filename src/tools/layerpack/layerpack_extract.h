@@ -1,5 +1,5 @@
 /*
- * layerpack_extract.h - declarations shared by the parts of extraction
+ * layerpack_extract.h - declarations shared by the extraction code
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAYERPACK_EXTRACT_H

@@ -23,7 +23,8 @@ struct layerpack_make {
 
 /*
  * Sets the options, and reads the list of --order, which must be freed with
- * walk_order_free() in any case.  0, or -errno after reporting the error.
+ * walk_order_free() even after an error.  0, or -errno after reporting the
+ * error.
  */
 int layerpack_make_prepare(struct layerpack *p, struct pack_options *pack);
 

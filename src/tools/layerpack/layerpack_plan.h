@@ -30,7 +30,7 @@ struct plan {
 	uint64_t seed;
 };
 
-/* Returns 0 or -ENOMEM; must be closed in any case. */
+/* Returns 0 or -ENOMEM; must be closed even after an error. */
 int plan_open(struct plan *p, const struct layer *l);
 void plan_close(struct plan *p);
 

@@ -20,7 +20,7 @@ struct unit_map {
 	size_t units;
 };
 
-/* Returns 0 or -ENOMEM; must be closed in any case. */
+/* Returns 0 or -ENOMEM; must be closed even after an error. */
 int unit_map_open(struct unit_map *m, const struct layer *l);
 void unit_map_close(struct unit_map *m);
 
@@ -34,7 +34,7 @@ struct unit_reader {
 	const char *why;	/* why the last read failed */
 };
 
-/* Returns 0 or -ENOMEM; must be closed in any case. */
+/* Returns 0 or -ENOMEM; must be closed even after an error. */
 int unit_reader_open(struct unit_reader *r, const struct layerpack_source *s);
 void unit_reader_close(struct unit_reader *r);
 

@@ -1,5 +1,5 @@
 /*
- * layerpack_verify.h - declarations shared by the parts of verification
+ * layerpack_verify.h - declarations shared by the verification code
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAYERPACK_VERIFY_H

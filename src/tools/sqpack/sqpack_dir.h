@@ -49,7 +49,7 @@ int dir_add_xattrs(struct dir *d, int at, const char *path, uint32_t *index);
 
 /*
  * Finds the items of the list that may have attributes: an array, which must be
- * freed in any case.  Returns 0 or -ENOMEM.
+ * freed even after an error.  Returns 0 or -ENOMEM.
  */
 int dir_find_xattrs(const struct dir *d, const struct fs_list *list,
     bool **has);

@@ -1,5 +1,5 @@
 /*
- * sqpack_extract.h - declarations shared by the parts of extraction
+ * sqpack_extract.h - declarations shared by the extraction code
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Directories are created first.  Files and their data follow, written by

@@ -42,7 +42,7 @@ uint32_t extract_run_blocks(const struct extract *x);
 
 /*
  * Plans the extraction of the selected names of x's image.  *p must be zeroed
- * except for x, and freed in any case.  Returns 0 or -ENOMEM.
+ * except for x, and freed even after an error.  Returns 0 or -ENOMEM.
  */
 int extract_plan_make(struct extract_plan *p);
 void extract_plan_free(struct extract_plan *p);

@@ -32,8 +32,8 @@ enum sqpack_want {
 
 /*
  * Opens the image p->o.source and selects the names that match p->o.globs, or
- * all if there are none.  It must be closed in any case.  Returns 0, or -errno
- * after reporting the error.
+ * all if there are none.  It must be closed even after an error.  Returns 0, or
+ * -errno after reporting the error.
  */
 int sqpack_image_open(struct sqpack_image *i, struct sqpack *p);
 void sqpack_image_close(struct sqpack_image *i);

@@ -1,5 +1,5 @@
 /*
- * sqpack_repack.h - declarations shared by the parts of repacking
+ * sqpack_repack.h - declarations shared by the repacking code
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQPACK_REPACK_H
@@ -36,8 +36,8 @@ int repack_no_memory(struct repack *r);
 
 /*
  * Opens p->o.source and copies its tree, with everything in its inodes except
- * data.  It must be closed in any case.  Returns 0, or -errno after reporting
- * the error.
+ * data.  It must be closed even after an error.  Returns 0, or -errno after
+ * reporting the error.
  */
 int repack_open_tree(struct repack *r, struct sqpack *p);
 void repack_close_tree(struct repack *r);
