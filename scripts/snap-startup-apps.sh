@@ -174,7 +174,7 @@ touch_list() { echo "$study/touched/$1.$2.tsv"; }
 touch_trace() {
 	touch_app=$1 touch_to=$2
 	shift 2
-	TMPDIR=$study touchlog -q -f $touch_exact \
+	TMPDIR=$study touchlog -q -f "$touch_exact" \
 	    --root "$(app_whole "$touch_app")" -o "$touch_to" -- \
 	    sh "$here/snap-startup-launch.sh" "$study" \
 	    "$(app_file "$touch_app")" "$(app_whole "$touch_app")" "$@" \

@@ -105,6 +105,7 @@ findings_sizes() {
 
 # pairs_by NAME PROGRAM: pairs whose wall_s is the value v that the awk program
 # computes from a row; rows with an empty v make no pair
+# shellcheck disable=SC2016
 pairs_by() {
 	csv '
 	!csv_row() { print; next }

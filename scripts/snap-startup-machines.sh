@@ -15,8 +15,9 @@ machine_rows() {
 		[ "$rows_from" != "${1%/}" ] && [ -r "$rows_from" ] ||
 		    rows_from=${1%/}/part.csv
 	fi
-	[ -f "$rows_from" ] && [ -r "$rows_from" ] ||
-	    die "$1: no rows; run its own report first"
+	if [ ! -f "$rows_from" ] || [ ! -r "$rows_from" ]; then
+		die "$1: no rows; run its own report first"
+	fi
 	if grep -q '^series,' "$rows_from"; then
 		cat "$rows_from"
 	else

@@ -181,6 +181,7 @@ is 'nothing is left' "$(find . -name none -o -name '.layout*')" ''
 if ! have skopeo || ! have docker-registry; then
 	skip 'pushing: there is no skopeo or no docker-registry'
 	done_testing
+	exit
 fi
 cat >registry.yml <<EOF
 version: 0.1
@@ -204,6 +205,7 @@ if ! (await listens); then
 	cat registry.log
 	skip 'pushing: the registry does not start'
 	done_testing
+	exit
 fi
 to=docker://127.0.0.1:$(printf %d "0x$(port)")/test
 for format in estargz zstd-chunked; do

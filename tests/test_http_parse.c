@@ -143,8 +143,8 @@ test_multipart_bad(void **state)
 	static const char *const bad[] = {
 		"--b\r\nContent-Type: x\r\n\r\nabc",
 		"--b\r\nContent-Range: bytes */9\r\n\r\nabc",
-		"--b\r\nContent-Range: bytes 1-1/9\r\nContent-Range: bytes "
-		    "2-2/9\r\n\r\na",
+		("--b\r\nContent-Range: bytes 1-1/9\r\nContent-Range: bytes "
+		    "2-2/9\r\n\r\na"),
 		"--b\r\nContent-Range: bytes 1-1/9\r\n\r\nabc\r\n--b--",
 		"--b\r\nContent-Range: nonsense\r\n\r\na",
 	};

@@ -304,7 +304,7 @@ test_refused(void **state)
 	refuses("{\"name\":\"a\",\"type\":\"dir\",\"xattrs\":{\"x\":\"%\"}}",
 	    -EBADMSG, "base64");
 	refuses(FILE_A "}", -EBADMSG, "no digest");
-	refuses(FILE_A ",\"chunkDigest\":\"md5:00\"}", -EBADMSG, "by sha256");
+	refuses(FILE_A ",\"chunkDigest\":\"md5:00\"}", -EBADMSG, "SHA-256");
 	refuses("{\"name\":\"a\",\"type\":\"chunk\",\"chunkSize\":1}",
 	    -EBADMSG, "does not follow");
 	refuses("{\"name\":\"a\",\"type\":\"reg\",\"size\":99999999}",

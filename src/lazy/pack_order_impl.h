@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "walk/walk_order.h"
 
-enum { ORDER_NONE = UINT32_MAX };
+#define ORDER_NONE UINT32_MAX
 
 struct order_entry {
 	const char *path, *link;	/* cleaned; link: of a hard link */

@@ -11,7 +11,10 @@
 
 enum { DEPTH_MAX = 64 };
 
-/* Returns whether nesting is too deep for the library's recursive free. */
+/*
+ * Returns whether nesting is too deep for the library's recursive free.  A
+ * comment, which JSON does not have but the library skips, could hide that.
+ */
 static bool
 is_deep(const char *text, size_t len)
 {
@@ -25,6 +28,8 @@ is_deep(const char *text, size_t len)
 			i++;
 		else if (c == '"')
 			quoted = !quoted;
+		else if (!quoted && c == '/')
+			return true;
 		else if (!quoted && (c == '[' || c == '{') &&
 		    ++depth > DEPTH_MAX)
 			return true;

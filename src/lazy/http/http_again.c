@@ -8,9 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns whether the reply came from the host that was asked. */
-static bool
-is_own(const struct http_transfer *t, const char *url)
+bool
+http_is_own(const struct http_transfer *t, const char *url)
 {
 	char asked[HTTP_URL], from[HTTP_URL], replied[HTTP_URL];
 
@@ -27,7 +26,7 @@ http_again(struct http *h, const struct http_transfer *t, const char *url,
 	size_t used = strnlen(why, LAYER_WHY);
 
 	if (rc == -EACCES && t->reply.status == 401 && !p->answered &&
-	    t->reply.challenge.scheme != HTTP_NO_SCHEME && is_own(t, url)) {
+	    t->reply.challenge.scheme != HTTP_NO_SCHEME && http_is_own(t, url)) {
 		p->answered = true;
 		rc = http_auth_answer(h, url, &t->reply.challenge, why);
 	} else if (rc == -EAGAIN) {

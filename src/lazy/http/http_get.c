@@ -160,7 +160,7 @@ http_ask(struct http *h, const char *url, const char *ranges, size_t max,
 	struct asking g = { .a = a, .max = max };
 	struct http_transfer t = { .begin = begin_answer, .body = take_answer,
 		.arg = &g }, *all = &t;
-	bool answered = false;
+	bool answered = false, own;
 	int rc;
 
 	do {
@@ -174,8 +174,9 @@ http_ask(struct http *h, const char *url, const char *ranges, size_t max,
 			describe(&t, a);
 			rc = http_judge(&t, why);
 		}
+		own = a->status == 401 && http_is_own(&t, url);
 		http_transfer_close(&t);
-		if (a->status != 401 || answered)
+		if (!own || answered)
 			break;
 		answered = true;
 	} while (http_auth_answer(h, url, &t.reply.challenge, why) == 0);

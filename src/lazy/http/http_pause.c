@@ -18,6 +18,7 @@ http_patience_start(struct http_patience *p, unsigned timeout_s)
 {
 	p->limit_ns = timeout_s * second;
 	p->tries = 0;
+	p->answered = false;
 	p->deadline_ns = sys_now_ns() + p->limit_ns;
 }
 
@@ -25,6 +26,7 @@ void
 http_patience_renew(struct http_patience *p)
 {
 	p->tries = 0;
+	p->answered = false;
 	p->deadline_ns = sys_now_ns() + p->limit_ns;
 }
 

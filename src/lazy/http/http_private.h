@@ -234,6 +234,9 @@ int http_request_judge(struct http_request *q, char why[LAYER_WHY]);
 
 /* http_again.c */
 
+/* Returns whether the reply came from the host that was asked. */
+bool http_is_own(const struct http_transfer *t, const char *url);
+
 /*
  * After a failed transfer, waits or gets a token for another attempt.  Returns
  * 0 to retry, or the final -errno with a clause in why, which holds that of

@@ -51,20 +51,30 @@ prepare(struct reading *r)
 	return rc;
 }
 
+/* What was done in a round, once for all of its requests. */
+struct done {
+	bool paused, answered;
+};
+
 /*
  * Acts on a request's outcome.  Returns 0, or the -errno that ends the read.
- * Several failures in a round cause one pause.
+ * Several failures in a round cause one pause, and several challenges one
+ * answer.
  */
 static int
-follow_up(struct reading *r, struct http_request *q, bool *paused)
+follow_up(struct reading *r, struct http_request *q, struct done *done)
 {
 	int rc = http_request_judge(q, r->why);
+	bool answered = r->patience.answered;
 
-	if (rc == 0 || rc == -EREMCHG || (rc == -EAGAIN && *paused))
+	if (rc == 0 || rc == -EREMCHG || (rc == -EAGAIN && done->paused) ||
+	    (q->t.reply.status == 401 && done->answered))
 		return 0;
-	*paused = true;
-	return http_again(r->o->h, &q->t, q->url, rc, &r->patience, r->phase,
+	rc = http_again(r->o->h, &q->t, q->url, rc, &r->patience, r->phase,
 	    r->why);
+	done->answered |= r->patience.answered && !answered;
+	done->paused = true;
+	return rc;
 }
 
 /* One round: requests the missing bytes once. */
@@ -73,7 +83,7 @@ round_of(struct reading *r)
 {
 	struct http_transfer *all[AT_ONCE];
 	int n = prepare(r), rc = 0;
-	bool paused = false;
+	struct done done = { .paused = false };
 	uint64_t taken = 0;
 
 	if (n < 0)
@@ -89,7 +99,7 @@ round_of(struct reading *r)
 		http_patience_renew(&r->patience);
 	for (int i = 0; i < n; i++) {
 		if (rc == 0)
-			rc = follow_up(r, &r->requests[i], &paused);
+			rc = follow_up(r, &r->requests[i], &done);
 		http_request_close(&r->requests[i]);
 	}
 	return rc;

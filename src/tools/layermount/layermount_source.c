@@ -69,13 +69,18 @@ static int
 read_remote(struct source *s, const struct layer_range *r, size_t count,
     enum http_phase phase)
 {
-	int rc = 0;
+	struct layer_range *own = sys_malloc(count * sizeof(*own));
+	size_t n = 0;
+	int rc = own == NULL ? -ENOMEM : 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		if (r[i].object != NULL)
 			rc = read_beside(s, &r[i], phase);
-	if (rc == 0 && (count > 1 || r[0].object == NULL))
-		rc = http_read(s->object, r, count, phase);
+		else
+			own[n++] = r[i];
+	if (rc == 0 && n > 0)
+		rc = http_read(s->object, own, n, phase);
+	sys_free(own);
 	return rc;
 }
 
@@ -163,17 +168,20 @@ size_of(void *arg, const char *object, uint64_t *size)
 
 /* Opening */
 
-/* The key of the bytes in the cache. */
+/*
+ * The key of the bytes in the cache.  It contains the server's name, because
+ * another one may have other bytes for the same digest, which cannot be checked
+ * until all of them are there.
+ */
 static int
 key_of(struct source *s, char key[8192])
 {
-	const char *digest = strstr(s->name, "/blobs/sha256:");
 	char validator[160];
 	uint64_t size;
 	int rc;
 
-	if (digest != NULL) {
-		snprintf(key, 8192, "%s", digest + 7);
+	if (strstr(s->name, "/blobs/sha256:") != NULL) {
+		snprintf(key, 8192, "%.8000s", s->name);
 		return 0;
 	}
 	rc = http_size(s->object, &size);

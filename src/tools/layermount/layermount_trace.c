@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The pieces are decoded into an unnamed file, so that they take disk space
- * instead of memory; they are sorted by file and offset, and found by
- * bisection.
+ * instead of memory; they are sorted by file and offset, do not overlap, and
+ * are found by bisection.
  */
 #include "layermount.h"
 
@@ -106,6 +106,29 @@ has_trace(const struct layermount *m)
 	return false;
 }
 
+/* Cuts off, or drops, what an earlier piece of the file has, too. */
+static void
+separate(struct trace *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct piece p = t->pieces[i], *last = &t->pieces[n - (n > 0)];
+		uint64_t twice = n == 0 || last->layer != p.layer ||
+		    last->entry != p.entry ||
+		    last->offset + last->length <= p.offset ? 0 :
+		    last->offset + last->length - p.offset;
+
+		if (twice >= p.length)
+			continue;
+		p.offset += twice;
+		p.at += twice;
+		p.length -= twice;
+		t->pieces[n++] = p;
+	}
+	t->count = n;
+}
+
 int
 trace_load(struct layermount *m)
 {
@@ -131,6 +154,7 @@ trace_load(struct layermount *m)
 		return rc;
 	}
 	qsort(t->pieces, t->count, sizeof(*t->pieces), by_place);
+	separate(t);
 	m->trace = t;
 	return 0;
 }
