@@ -162,7 +162,7 @@ toc_fill(void *job, struct input *in, struct slot *s)
 		rc = pack_reader_next(&j->reader, s->in.data + s->in.len,
 		    TOC_BLOCK, &n);
 	s->in.len += n;
-	if (n < TOC_BLOCK)
+	if (rc == 0 && n < TOC_BLOCK)
 		toc_end(j, s);
 	return rc != 0 ? rc : digest_add(j->p->content, s->in.data,
 	    s->in.len);

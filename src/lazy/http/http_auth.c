@@ -208,8 +208,8 @@ get_token(struct http *h, const char *url, const struct http_challenge *c,
 	int rc;
 
 	/* a password must not be sent over a less secure connection */
-	if (strncmp(url, "https:", 6) == 0 &&
-	    strncmp(c->realm, "https:", 6) != 0) {
+	if (strncasecmp(url, "https:", 6) == 0 &&
+	    strncasecmp(c->realm, "https:", 6) != 0) {
 		snprintf(why, LAYER_WHY, "the token server %.100s is not one "
 		    "of https", c->realm);
 		return -EACCES;

@@ -73,8 +73,9 @@ get(struct http *h, const char *url, const char *field, bool answering,
 	p.answered = !answering;
 	do {
 		rc = get_once(h, url, field, &g, &t, why);
-		if (rc != 0 && t.easy != NULL)
-			end = http_again(h, &t, url, rc, &p, HTTP_INDEX, why);
+		if (rc != 0)
+			end = t.easy == NULL ? rc :
+			    http_again(h, &t, url, rc, &p, HTTP_INDEX, why);
 		http_transfer_close(&t);
 	} while (rc != 0 && end == 0);
 	/* parsers expect a NUL after the text */
