@@ -223,34 +223,20 @@ open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 
 /* Units: members, or the beginnings of members */
 
-struct decoder {
-	struct digest_algo *sha256;
-	struct digest *digest;
-	struct inflater *inflater;
-};
-
 static int
 decoder_open(struct layer_decoder *d)
 {
-	struct decoder *x = d->state = sys_calloc(1, sizeof(*x));
-	int rc = x == NULL ? -ENOMEM : digest_algo_open(&x->sha256, "sha256");
+	struct inflater *inflater = NULL;
+	int rc = inflater_open(&inflater);
 
-	if (rc == 0)
-		rc = digest_new(&x->digest, x->sha256);
-	return rc != 0 ? rc : inflater_open(&x->inflater);
+	d->state = inflater;
+	return rc;
 }
 
 static void
 decoder_close(struct layer_decoder *d)
 {
-	struct decoder *x = d->state;
-
-	if (x == NULL)
-		return;
-	inflater_close(x->inflater);
-	digest_free(x->digest);
-	digest_algo_close(x->sha256);
-	sys_free(x);
+	inflater_close(d->state);
 }
 
 /*
@@ -261,7 +247,7 @@ static int
 decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
     void *content, const char **why)
 {
-	struct decoder *x = d->state;
+	struct inflater *inflater = d->state;
 	struct gzip_header h;
 	struct stream_io io = { .eof = true, .out = content,
 		.out_len = (size_t)d->l->index.units[unit].content };
@@ -272,11 +258,11 @@ decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
 		return -EBADMSG;
 	io.in = (const uint8_t *)r->buf + h.len;
 	io.in_len = len - h.len;
-	inflater_start(x->inflater);
-	if (inflater_run(x->inflater, &io) < 0 || io.out_len > 0)
+	inflater_start(inflater);
+	if (inflater_run(inflater, &io) < 0 || io.out_len > 0)
 		return -EBADMSG;
 	*why = "a unit's data does not match the digest in the index";
-	return toc_verify(d->l, unit, x->digest, content);
+	return toc_verify(d->l, unit, d->digest, content);
 }
 
 const struct layer_format format_estargz = {

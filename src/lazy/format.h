@@ -10,6 +10,7 @@
 
 #include "lazy/layer.h"
 
+#include "engine/digest/digest.h"
 #include "index.h"
 
 enum { LAYER_TAIL = 64 };	/* bytes of the longest footer */
@@ -28,6 +29,8 @@ struct layer {
 
 struct layer_decoder {
 	const struct layer *l;
+	struct digest_algo *sha256;
+	struct digest *digest;		/* SHA-256 */
 	void *state;			/* the format's */
 };
 

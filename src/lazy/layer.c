@@ -195,7 +195,11 @@ layer_decoder_open(struct layer_decoder **out, const struct layer *l)
 	if (d == NULL)
 		return -ENOMEM;
 	d->l = l;
-	rc = l->format->decoder_open(d);
+	rc = digest_algo_open(&d->sha256, "sha256");
+	if (rc == 0)
+		rc = digest_new(&d->digest, d->sha256);
+	if (rc == 0)
+		rc = l->format->decoder_open(d);
 	if (rc != 0) {
 		layer_decoder_close(d);
 		return rc;
@@ -210,6 +214,8 @@ layer_decoder_close(struct layer_decoder *d)
 	if (d == NULL)
 		return;
 	d->l->format->decoder_close(d);
+	digest_free(d->digest);
+	digest_algo_close(d->sha256);
 	sys_free(d);
 }
 

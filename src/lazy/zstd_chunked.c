@@ -199,36 +199,17 @@ open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 
 /* Units: frames */
 
-struct decoder {
-	struct digest_algo *sha256;
-	struct digest *digest;
-	ZSTD_DCtx *zstd;
-};
-
 static int
 decoder_open(struct layer_decoder *d)
 {
-	struct decoder *x = d->state = sys_calloc(1, sizeof(*x));
-	int rc = x == NULL ? -ENOMEM : digest_algo_open(&x->sha256, "sha256");
-
-	if (rc == 0)
-		rc = digest_new(&x->digest, x->sha256);
-	if (rc == 0)
-		x->zstd = ZSTD_createDCtx();
-	return rc == 0 && x->zstd == NULL ? -ENOMEM : rc;
+	d->state = ZSTD_createDCtx();
+	return d->state == NULL ? -ENOMEM : 0;
 }
 
 static void
 decoder_close(struct layer_decoder *d)
 {
-	struct decoder *x = d->state;
-
-	if (x == NULL)
-		return;
-	ZSTD_freeDCtx(x->zstd);
-	digest_free(x->digest);
-	digest_algo_close(x->sha256);
-	sys_free(x);
+	ZSTD_freeDCtx(d->state);
 }
 
 /* Decodes as much as the content needs, from one frame or several. */
@@ -236,22 +217,21 @@ static int
 decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
     void *content, const char **why)
 {
-	struct decoder *x = d->state;
 	ZSTD_outBuffer out = { .dst = content,
 		.size = (size_t)d->l->index.units[unit].content };
 	ZSTD_inBuffer in = { .src = r->buf, .size = (size_t)r->length };
 
 	*why = "the data of a unit does not decompress";
-	ZSTD_DCtx_reset(x->zstd, ZSTD_reset_session_only);
+	ZSTD_DCtx_reset(d->state, ZSTD_reset_session_only);
 	while (out.pos < out.size) {
 		size_t before = out.pos + in.pos;
 
-		if (ZSTD_isError(ZSTD_decompressStream(x->zstd, &out, &in)) ||
+		if (ZSTD_isError(ZSTD_decompressStream(d->state, &out, &in)) ||
 		    out.pos + in.pos == before)
 			return -EBADMSG;
 	}
 	*why = "the data of a unit does not have the digest of its index";
-	return toc_verify(d->l, unit, x->digest, content);
+	return toc_verify(d->l, unit, d->digest, content);
 }
 
 const struct layer_format format_zstd_chunked = {

@@ -33,17 +33,11 @@ check_digest(const uint8_t *data, size_t len, const uint8_t *expected,
     char why[LAYER_WHY])
 {
 	uint8_t found[DIGEST_MAX];
-	struct digest_algo *a;
-	struct digest *d = NULL;
-	int rc = expected == NULL ? 0 : digest_algo_open(&a, "sha256");
+	int rc;
 
-	if (rc != 0 || expected == NULL)
-		return rc;
-	rc = digest_new(&d, a);
-	if (rc == 0)
-		rc = digest_once(d, data, len, found);
-	digest_free(d);
-	digest_algo_close(a);
+	if (expected == NULL)
+		return 0;
+	rc = digest_sha256(data, len, found);
 	if (rc == 0 && memcmp(found, expected, LAYER_DIGEST) != 0)
 		return layer_refuse(why, -EBADMSG, "its ztoc does not have "
 		    "the expected digest");

@@ -6,7 +6,6 @@
 
 #include "base/sys.h"
 #include "engine/deflate/inflater.h"
-#include "engine/digest/digest.h"
 #include "format/gzip/gzip_points.h"
 #include "ztoc.h"
 
@@ -15,8 +14,6 @@
 #include <zstd.h>
 
 struct decoder {
-	struct digest_algo *sha256;
-	struct digest *digest;
 	struct inflater *inflater;
 	ZSTD_DCtx *unpacker;
 	uint8_t window[ZTOC_WINDOW];
@@ -31,11 +28,7 @@ ztoc_decoder_open(struct layer_decoder *d)
 	d->state = x;
 	if (x == NULL)
 		return -ENOMEM;
-	rc = digest_algo_open(&x->sha256, "sha256");
-	if (rc == 0)
-		rc = digest_new(&x->digest, x->sha256);
-	if (rc == 0)
-		rc = inflater_open(&x->inflater);
+	rc = inflater_open(&x->inflater);
 	if (rc == 0)
 		x->unpacker = ZSTD_createDCtx();
 	return rc != 0 || x->unpacker != NULL ? rc : -ENOMEM;
@@ -48,29 +41,28 @@ ztoc_decoder_close(struct layer_decoder *d)
 
 	if (x == NULL)
 		return;
-	digest_free(x->digest);
-	digest_algo_close(x->sha256);
 	inflater_close(x->inflater);
 	ZSTD_freeDCtx(x->unpacker);
 	sys_free(x);
 }
 
 static bool
-has_digest(struct decoder *x, const struct layer_range *r,
+has_digest(struct layer_decoder *d, const struct layer_range *r,
     const uint8_t expected[LAYER_DIGEST])
 {
 	uint8_t found[DIGEST_MAX];
 
-	return digest_once(x->digest, r->buf, r->length, found) == 0 &&
+	return digest_once(d->digest, r->buf, r->length, found) == 0 &&
 	    memcmp(found, expected, LAYER_DIGEST) == 0;
 }
 
 /* Loads the window of a span, which is in memory, or fetched and compressed. */
 static int
-load_window(struct decoder *x, const struct ztoc *z,
-    const struct ztoc_span *s, const struct layer_range *r,
-    struct gzip_point *p)
+load_window(struct layer_decoder *d, const struct ztoc_span *s,
+    const struct layer_range *r, struct gzip_point *p)
 {
+	const struct ztoc *z = d->l->state;
+	struct decoder *x = d->state;
 	size_t n;
 
 	if (!z->packed || s->window_len == 0) {
@@ -78,7 +70,7 @@ load_window(struct decoder *x, const struct ztoc *z,
 		p->window_len = s->window_len;
 		return 0;
 	}
-	if (!has_digest(x, r, s->window_digest))
+	if (!has_digest(d, r, s->window_digest))
 		return -EBADMSG;
 	n = ZSTD_decompressDCtx(x->unpacker, x->window, sizeof(x->window),
 	    r->buf, r->length);
@@ -98,7 +90,7 @@ ztoc_decode(struct layer_decoder *d, uint32_t unit,
 	struct gzip_point p = { .bits = s->bits };
 
 	*why = "a span does not have the digest that its ztoc states";
-	if (!has_digest(x, r, s->digest))
+	if (!has_digest(d, r, s->digest))
 		return -EBADMSG;
 	if (z->plain) {
 		memcpy(content, r->buf, size);
@@ -106,7 +98,7 @@ ztoc_decode(struct layer_decoder *d, uint32_t unit,
 	}
 	*why = "the window of a span does not have the digest that its "
 	    "ztoc states";
-	if (load_window(x, z, s, r + 1, &p) != 0)
+	if (load_window(d, s, r + 1, &p) != 0)
 		return -EBADMSG;
 	*why = "a span does not decompress as its ztoc states";
 	return gzip_resume(x->inflater, &p, r->buf, r->length, content, size);

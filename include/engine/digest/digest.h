@@ -84,4 +84,10 @@ int digest_add_some(struct digest_piece *p, size_t count, bool all);
 int digest_once(struct digest *d, const void *data, size_t len,
     uint8_t out[DIGEST_MAX]);
 
+/*
+ * The SHA-256 of one buffer, for which a digest is made.  Returns 0, -ENOMEM or
+ * -EIO.  Thread-safe.
+ */
+int digest_sha256(const void *data, size_t len, uint8_t out[DIGEST_MAX]);
+
 #endif

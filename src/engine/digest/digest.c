@@ -253,3 +253,19 @@ digest_once(struct digest *d, const void *data, size_t len,
 		rc = digest_add(d, data, len);
 	return rc != 0 ? rc : digest_end(d, out);
 }
+
+int
+digest_sha256(const void *data, size_t len, uint8_t out[DIGEST_MAX])
+{
+	struct digest_algo *sha256 = NULL;
+	struct digest *d = NULL;
+	int rc = digest_algo_open(&sha256, "sha256");
+
+	if (rc == 0)
+		rc = digest_new(&d, sha256);
+	if (rc == 0)
+		rc = digest_once(d, data, len, out);
+	digest_free(d);
+	digest_algo_close(sha256);
+	return rc;
+}

@@ -140,17 +140,9 @@ int
 oci_new_text(struct oci_new *n, const char *text, size_t len,
     struct oci_blob *b)
 {
-	struct digest_algo *sha256 = NULL;
-	struct digest *d = NULL;
 	uint8_t sum[DIGEST_MAX];
-	int rc = digest_algo_open(&sha256, "sha256");
+	int rc = digest_sha256(text, len, sum);
 
-	if (rc == 0)
-		rc = digest_new(&d, sha256);
-	if (rc == 0)
-		rc = digest_once(d, text, len, sum);
-	digest_free(d);
-	digest_algo_close(sha256);
 	if (rc != 0)
 		return rc;
 	hex_write(b->hex, sum, OCI_HEX / 2);

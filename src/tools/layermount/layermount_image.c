@@ -75,21 +75,13 @@ static int
 verify(const char *text, size_t len, const char *reference)
 {
 	uint8_t want[DIGEST_MAX], sum[DIGEST_MAX];
-	struct digest_algo *algo = NULL;
-	struct digest *d = NULL;
 	int rc;
 
 	if (strchr(reference, ':') == NULL)
 		return 0;
 	if (hex_read_sha256(want, reference) != 0)
 		return -EINVAL;
-	rc = digest_algo_open(&algo, "sha256");
-	if (rc == 0)
-		rc = digest_new(&d, algo);
-	if (rc == 0)
-		rc = digest_once(d, text, len, sum);
-	digest_free(d);
-	digest_algo_close(algo);
+	rc = digest_sha256(text, len, sum);
 	return rc != 0 ? rc : memcmp(sum, want, sizeof(want)) == 0 ? 0 :
 	    -EBADMSG;
 }
