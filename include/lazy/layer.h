@@ -32,7 +32,9 @@ enum {
 	/* Caps on what an index may make a reader allocate */
 	LAYER_INDEX_MAX = 256 << 20,	/* bytes of an index, uncompressed */
 	LAYER_ENTRIES_MAX = 1 << 22,
-	LAYER_UNIT_MAX = 64 << 20	/* bytes of a unit, uncompressed */
+	LAYER_UNIT_MAX = 64 << 20,	/* bytes of a unit, uncompressed */
+	LAYER_TRACE_MAX = 256 << 20,	/* bytes of a trace as it is stored */
+	LAYER_TRACE_CONTENT_MAX = 1 << 30	/* and decoded */
 };
 
 /* Where bytes come from. */
@@ -172,8 +174,9 @@ bool layer_trace(const struct layer *l, struct layer_range *r);
 
 /*
  * Verifies and decodes a fetched trace, calling take for every piece of a file,
- * in the order of the list.  Returns 0, the first other result of take, or
- * -EBADMSG, -ENOMEM.
+ * in the order of the list.  That a piece has the bytes of the units is for the
+ * caller to find out.  Returns 0, the first other result of take, or -EBADMSG,
+ * -EFBIG (a cap is exceeded), -ENOMEM.
  */
 int layer_trace_decode(const struct layer *l, const struct layer_range *r,
     int (*take)(void *arg, size_t entry, uint64_t offset, const void *data,

@@ -207,13 +207,16 @@ add_touch(struct pack_order *o, const struct pack_touch *t)
 	return rc;
 }
 
+/* Adds the parts that the list names until a trace can take no more. */
 int
 order_touches(struct pack_order *o, const struct walk_order *list)
 {
+	uint64_t room = LAYER_TRACE_CONTENT_MAX;
 	struct walk_touch w;
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && walk_order_touch(list, i, &w); i++) {
+	for (size_t i = 0; rc == 0 && room > 0 &&
+	    walk_order_touch(list, i, &w); i++) {
 		uint32_t k = order_find(o, w.path, strlen(w.path));
 		const struct order_entry *e;
 
@@ -226,6 +229,9 @@ order_touches(struct pack_order *o, const struct walk_order *list)
 			continue;
 		if (w.length > e->size - w.offset)
 			w.length = e->size - w.offset;
+		if (w.length > room)
+			w.length = room;
+		room -= w.length;
 		rc = add_touch(o, &(struct pack_touch){ .entry = e->place,
 			.offset = w.offset, .length = w.length,
 			.at = e->data + w.offset });

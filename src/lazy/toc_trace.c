@@ -85,6 +85,7 @@ static int
 read_records(struct trace *t, uint32_t *count)
 {
 	uint8_t raw[TRACE_RECORD];
+	uint64_t content = 0;
 	int rc = decode(t, raw, 4);
 
 	*count = load_le32(raw);
@@ -99,6 +100,10 @@ read_records(struct trace *t, uint32_t *count)
 			load_le64(raw + 4), load_le64(raw + 12) };
 		if (rc == 0 && !exists(t, &t->records[i]))
 			rc = -EBADMSG;
+		/* no length is negative as an int64_t */
+		content += t->records[i].length;
+		if (rc == 0 && content > LAYER_TRACE_CONTENT_MAX)
+			rc = -EFBIG;
 	}
 	return rc;
 }
@@ -145,7 +150,7 @@ toc_trace_decode(const struct layer *l, const struct layer_range *r,
 {
 	struct trace t = { .l = l, .format = pack_format_of(layer_kind(l)),
 		.at = r->buf, .left = (size_t)r->length };
-	int rc = verify(l, r);
+	int rc = r->length > LAYER_TRACE_MAX ? -EFBIG : verify(l, r);
 
 	if (rc != 0)
 		return rc;

@@ -208,6 +208,20 @@ printf 12345 | gzip -n >member
 for kind in 0 1 2 3; do
 	seed layer "made$kind" "\\00$kind" layer
 done
+# A trace of two pieces, as its content and as a skippable frame.
+{
+	printf '\002\000\000\000\001\000\000\000\005\000\000\000\000\000\000'
+	printf '\000\003\000\000\000\000\000\000\000\002\000\000\000\000\000\000'
+	printf '\000\000\000\000\000\002\000\000\000\000\000\000\000abcde'
+} >trace
+seed trace zstd '\000' trace
+seed trace gzip '\001' trace
+if have zstd; then
+	zstd -qf trace
+	{ printf 'P*M\030'; printf "\\$(printf %o "$(wc -c <trace.zst)")\\0\\0\\0"
+	  cat trace.zst; } >stored
+	seed trace stored '\002' stored
+fi
 # A layer after its length, and its ztoc.
 if have layerpack; then
 	{ seq 2000; cat toc.json; } >text

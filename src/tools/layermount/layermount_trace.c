@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRACE_MAX = 256 << 20 };		/* bytes of one, as it is stored */
-
 struct piece {
 	uint32_t layer, entry;
 	uint64_t offset, length;	/* in the file of the layer */
@@ -76,7 +74,7 @@ load_layer(struct layermount *m, struct trace *t)
 	struct layer_range r;
 	int rc;
 
-	if (!layer_trace(s->layer, &r) || r.length > TRACE_MAX)
+	if (!layer_trace(s->layer, &r) || r.length > LAYER_TRACE_MAX)
 		return 0;
 	r.buf = sys_malloc(r.length + 1);
 	if (r.buf == NULL)

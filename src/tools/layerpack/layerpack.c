@@ -8,6 +8,7 @@
 #include "base/output.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 int
@@ -29,6 +30,16 @@ layerpack_open(struct layerpack *p, struct layerpack_source *s)
 	if (rc != 0)
 		msg_error(&p->msg, "%s: %s", p->o.source, why);
 	return rc;
+}
+
+const char *
+layerpack_tmpdir(const struct layerpack *p)
+{
+	const char *dir = getenv("TMPDIR");
+
+	if (p->o.make.tmpdir != NULL)
+		return p->o.make.tmpdir;
+	return dir == NULL || *dir == '\0' ? "/tmp" : dir;
 }
 
 void

@@ -79,6 +79,9 @@ struct layerpack_source {
 int layerpack_open(struct layerpack *p, struct layerpack_source *s);
 void layerpack_close(struct layerpack_source *s);
 
+/* The directory for unnamed files: -T, $TMPDIR or /tmp. */
+const char *layerpack_tmpdir(const struct layerpack *p);
+
 /* One function per mode; they return 0, or -errno after reporting the error. */
 int layerpack_list(struct layerpack *p);
 int layerpack_extract(struct layerpack *p);

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -61,14 +60,14 @@ layerpack_check_order(struct layerpack *p, const struct walk_order *order)
 	return -ENOENT;
 }
 
-static const char *
-tmpdir(const struct layerpack_make_options *o)
+void
+layerpack_check_trace(struct layerpack *p, const char *name,
+    const struct pack_result *r)
 {
-	const char *dir = getenv("TMPDIR");
-
-	if (o->tmpdir != NULL)
-		return o->tmpdir;
-	return dir == NULL || *dir == '\0' ? "/tmp" : dir;
+	if (r->trace_length > LAYER_TRACE_MAX)
+		msg_warn(&p->msg, "%s: its trace of %" PRIu64 " bytes is "
+		    "larger than the 256 MiB that a reader accepts", name,
+		    r->trace_length);
 }
 
 int
@@ -80,7 +79,7 @@ layerpack_make_prepare(struct layerpack *p, struct pack_options *pack)
 		.threads = p->o.threads, .level = (int)o->level,
 		.chunk = o->chunk, .min_chunk = o->min_chunk,
 		.trace = !o->no_trace, .no_tar_split = o->no_tar_split,
-		.tmpdir = tmpdir(o) };
+		.tmpdir = layerpack_tmpdir(p) };
 	if (o->windows != NULL && strcmp(o->windows, "packed") == 0)
 		pack->windows = PACK_WINDOWS_PACKED;
 	return o->order == NULL ? 0 : open_order(p, &pack->order);
@@ -127,6 +126,8 @@ pack(struct layerpack_make *m, int in, const char *name)
 		msg_error(&m->p->msg, "%s: %s", name, why);
 	else
 		rc = layerpack_check_order(m->p, m->pack.order);
+	if (rc == 0)
+		layerpack_check_trace(m->p, m->o->output, &m->result);
 	return rc;
 }
 

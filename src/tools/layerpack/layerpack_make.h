@@ -34,6 +34,10 @@ int layerpack_make_prepare(struct layerpack *p, struct pack_options *pack);
  */
 int layerpack_check_order(struct layerpack *p, const struct walk_order *order);
 
+/* Warns of a trace that no reader would use. */
+void layerpack_check_trace(struct layerpack *p, const char *name,
+    const struct pack_result *r);
+
 /* Prints the layer's row, to o->stats or standard error.  0 or -errno. */
 int layerpack_write_stats(const struct layerpack_make *m);
 

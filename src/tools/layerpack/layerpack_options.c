@@ -66,7 +66,7 @@ static const char help[] =
 "                         compressed, and fetched when needed\n"
 "      --min-layer SIZE   ztoc: make none for a smaller layer, without error\n"
 "      --stats[=FILE]     statistics, as a line of JSON\n"
-"  -T, --tmpdir DIR       for files that --order holds back\n"
+"  -T, --tmpdir DIR       for files that --order holds back, and --verify\n"
 #ifdef COLDPRESS_OCI
 "      --image            convert all layers of an OCI image layout, and write\n"
 "                         another\n"

@@ -5,6 +5,7 @@
  * Each unit must have its digest.  The archive, decompressed from its beginning
  * as tar(1) would, must have the entries and the data that the index and the
  * units have: a reader of the archive and one of the index see the same files.
+ * So must the trace, which some readers use instead of the units.
  */
 #include "layerpack_verify.h"
 
@@ -61,7 +62,7 @@ verify(struct verify *v)
 		rc = verify_archive(v);
 	if (rc == 0)
 		verify_rest(v);
-	return rc;
+	return rc != 0 ? rc : verify_trace(v);
 }
 
 int

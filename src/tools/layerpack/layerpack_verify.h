@@ -35,6 +35,18 @@ enum unit_state { UNIT_UNREAD, UNIT_GOOD, UNIT_BAD };
  */
 const uint8_t *verify_unit(struct verify *v, uint32_t unit);
 
+enum { VERIFY_ZEROS = 64 << 10 };
+extern const uint8_t verify_zeros[VERIFY_ZEROS];
+
+/*
+ * Compares len bytes at `at` in a file, data (NULL: zeros), with those of its
+ * units.  *first is the first run of the entry that does not end before them,
+ * and is advanced, for pieces in the order of the file.  A unit that is not
+ * good was reported, and counts as equal.
+ */
+bool verify_data(struct verify *v, const struct layer_entry *e, size_t *first,
+    uint64_t at, const uint8_t *data, uint64_t len);
+
 /*
  * Compares an entry of the archive with one of the index, without the data.
  * Returns NULL if they are equal, otherwise what differs.
@@ -44,5 +56,11 @@ const char *verify_entry(const struct tar_entry *t,
 
 /* Reads the archive, and compares it with the index.  Returns 0 or -errno. */
 int verify_archive(struct verify *v);
+
+/*
+ * Compares the trace, if the layer has one, with the units.  Returns 0, after
+ * reporting what differs, or -errno.
+ */
+int verify_trace(struct verify *v);
 
 #endif

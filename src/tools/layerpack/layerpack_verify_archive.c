@@ -10,68 +10,9 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { PIECE = 64 << 10 };
-
-static const uint8_t zeros[PIECE];
+enum { PIECE = VERIFY_ZEROS };
 
 /* Data */
-
-/* Finds the part of [from, to) that a run has, as positions in the file. */
-static bool
-overlap(const struct layer_run *run, uint64_t from, uint64_t to,
-    uint64_t *begin, uint64_t *end)
-{
-	*begin = run->offset > from ? run->offset : from;
-	*end = run->offset + run->length < to ? run->offset + run->length : to;
-	return *begin < *end;
-}
-
-static bool
-is_zero(const uint8_t *data, uint64_t len)
-{
-	while (len > 0) {
-		size_t n = len < PIECE ? (size_t)len : PIECE;
-
-		if (memcmp(data, zeros, n) != 0)
-			return false;
-		data += n;
-		len -= n;
-	}
-	return true;
-}
-
-/*
- * Compares data (NULL: zeros) with that of the units for [at, at + len).
- * Pieces come in the order of the file.
- */
-static bool
-is_same(struct verify *v, uint64_t at, const uint8_t *data, uint64_t len)
-{
-	const struct layer_entry *e = &v->entries[v->n];
-	uint64_t from = at, to = at + len;
-
-	for (; v->run < e->run_count; v->run++) {
-		const struct layer_run *run = &e->runs[v->run];
-		const uint8_t *content;
-		uint64_t begin, end;
-
-		if (!overlap(run, from, to, &begin, &end))
-			break;
-		content = verify_unit(v, run->unit);
-		if (content == NULL)
-			return true;	/* already reported */
-		content += run->inner + (begin - run->offset);
-		if (data != NULL ? !is_zero(data + (from - at), begin - from) ||
-		    memcmp(data + (begin - at), content,
-		    (size_t)(end - begin)) != 0 :
-		    !is_zero(content, end - begin))
-			return false;
-		from = end;
-		if (end < run->offset + run->length)
-			break;
-	}
-	return data == NULL || is_zero(data + (from - at), to - from);
-}
 
 static int
 hash(struct verify *v, const uint8_t *data, uint64_t len)
@@ -83,7 +24,8 @@ hash(struct verify *v, const uint8_t *data, uint64_t len)
 	while (rc == 0 && len > 0) {
 		size_t n = len < PIECE ? (size_t)len : PIECE;
 
-		rc = digest_add(v->digest, data == NULL ? zeros : data, n);
+		rc = digest_add(v->digest, data == NULL ? verify_zeros : data,
+		    n);
 		data = data == NULL ? NULL : data + n;
 		len -= n;
 	}
@@ -95,7 +37,8 @@ take_piece(struct verify *v, uint64_t at, const uint8_t *data, uint64_t len)
 {
 	v->bytes += data == NULL ? 0 : len;
 	if (!v->differs)
-		v->differs = len > 0 && !is_same(v, at, data, len);
+		v->differs = len > 0 && !verify_data(v, &v->entries[v->n],
+		    &v->run, at, data, len);
 	return hash(v, data, len);
 }
 

@@ -1,0 +1,177 @@
+/*
+ * layerpack_verify_trace.c - comparing the trace of a layer with its files
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The pieces of a trace are in the order of a start, in which one unit after
+ * the other would be decoded many times.  They wait in an unnamed file, and are
+ * compared in the order of the archive.
+ */
+#include "layerpack_verify.h"
+
+#include "base/array.h"
+#include "base/fdio.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct piece {
+	uint32_t entry;
+	uint32_t length;
+	uint64_t offset;		/* in the file of the layer */
+	uint64_t at;			/* in ours */
+};
+
+struct trace {
+	int fd;
+	struct piece *pieces;
+	size_t count, cap, longest;
+	uint64_t end;
+	uint8_t *buf;
+};
+
+static int
+take(void *arg, size_t entry, uint64_t offset, const void *data,
+    size_t length)
+{
+	struct trace *t = arg;
+	void *pieces = t->pieces;
+	int rc = array_grow(&pieces, t->count, &t->cap, sizeof(*t->pieces));
+
+	t->pieces = pieces;
+	if (rc == 0)
+		rc = fdio_write(t->fd, data, length);
+	if (rc != 0)
+		return rc;
+	t->pieces[t->count++] = (struct piece){ .entry = (uint32_t)entry,
+		.length = (uint32_t)length, .offset = offset, .at = t->end };
+	t->end += length;
+	if (length > t->longest)
+		t->longest = length;
+	return 0;
+}
+
+/* Reports a trace that readers would not use. */
+static int
+refuse(struct verify *v, int rc)
+{
+	if (rc != -EBADMSG && rc != -EFBIG)
+		return rc;
+	msg_error(&v->p->msg, "%s: its trace is %s", v->p->o.source,
+	    rc == -EFBIG ? "larger than readers accept" :
+	    "damaged, or does not fit the index");
+	return 0;
+}
+
+/* Decodes the trace into the file. */
+static int
+load(struct verify *v, struct trace *t, struct layer_range *r)
+{
+	const struct layer_blobs *b = blobs_file_blobs(v->s.blobs);
+	int rc;
+
+	if (r->length > LAYER_TRACE_MAX)
+		return -EFBIG;
+	r->buf = sys_malloc((size_t)r->length + 1);
+	if (r->buf == NULL)
+		return -ENOMEM;
+	rc = b->read(b->arg, r, 1);
+	if (rc == 0)
+		rc = layer_trace_decode(v->s.l, r, take, t);
+	sys_free(r->buf);
+	return rc;
+}
+
+/* Comparing */
+
+static int
+by_place(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->entry != y->entry)
+		return x->entry > y->entry ? 1 : -1;
+	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Finds the first run that does not end before offset. */
+static size_t
+find_run(const struct layer_entry *e, uint64_t offset)
+{
+	size_t low = 0, high = e->run_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (e->runs[mid].offset + e->runs[mid].length <= offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Compares piece i; of a file, the first difference is reported. */
+static int
+compare(struct verify *v, struct trace *t, size_t i, uint32_t *reported)
+{
+	const struct piece *p = &t->pieces[i];
+	const struct layer_entry *e = &v->entries[p->entry];
+	size_t run = find_run(e, p->offset);
+	ssize_t n = fdio_pread(t->fd, t->buf, p->length, (off_t)p->at);
+
+	if (n != (ssize_t)p->length)
+		return n < 0 ? (int)n : -EIO;
+	if (verify_data(v, e, &run, p->offset, t->buf, p->length) ||
+	    *reported == p->entry)
+		return 0;
+	*reported = p->entry;
+	msg_error(&v->p->msg, "%s: %s: the trace has other data than the "
+	    "file, in the %" PRIu32 " bytes at offset %" PRIu64,
+	    v->p->o.source, e->path, p->length, p->offset);
+	return 0;
+}
+
+static int
+compare_all(struct verify *v, struct trace *t)
+{
+	uint32_t reported = UINT32_MAX;
+	int rc = 0;
+
+	if (t->count == 0)
+		return 0;
+	qsort(t->pieces, t->count, sizeof(*t->pieces), by_place);
+	t->buf = sys_malloc(t->longest);
+	if (t->buf == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < t->count; i++)
+		rc = compare(v, t, i, &reported);
+	sys_free(t->buf);
+	return rc;
+}
+
+int
+verify_trace(struct verify *v)
+{
+	struct trace t = { .fd = -1 };
+	struct layer_range r;
+	int rc;
+
+	if (!layer_trace(v->s.l, &r))
+		return 0;
+	t.fd = sys_openat(AT_FDCWD, layerpack_tmpdir(v->p), O_TMPFILE |
+	    O_RDWR | O_CLOEXEC, 0600);
+	if (t.fd < 0) {
+		msg_error(&v->p->msg, "%s: %s", layerpack_tmpdir(v->p),
+		    strerror(-t.fd));
+		return 0;
+	}
+	rc = load(v, &t, &r);
+	rc = rc != 0 ? refuse(v, rc) : compare_all(v, &t);
+	sys_free(t.pieces);
+	sys_close(t.fd);
+	return rc;
+}

@@ -1,0 +1,142 @@
+#!/bin/sh
+# layerpack --verify compares the trace of a layer with its files.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+have zstd || skip_all 'no zstd'
+have gzip || skip_all 'no gzip'
+
+# le BYTES NUMBER: the number as that many little-endian bytes
+le() {
+	le_left=$1 le_value=$2
+	while [ "$le_left" -gt 0 ]; do
+		printf '%b' "\\0$(printf %o $((le_value % 256)))"
+		le_value=$((le_value / 256)) le_left=$((le_left - 1))
+	done
+}
+
+# part FILE OFFSET LENGTH
+part() { tail -c +$(($2 + 1)) "$1" | head -c "$3"; }
+
+# stat_of NAME COLUMN: of the layer NAME
+stat_of() { sed -n "s/.*\"$2\":\"*\([^,\"}]*\).*/\1/p" "$1.stats"; }
+
+# pack NAME FORMAT OPTION...: makes a layer of the archive NAME.tar
+pack() {
+	pack_name=$1 pack_as=$2
+	shift 2
+	rm -f "$pack_name.stats"
+	layerpack -q -f -F "$pack_as" --order list --stats="$pack_name.stats" \
+	    -o "$pack_name" "$@" "$pack_name.tar" >said
+}
+
+# table NAME: the index of a layer, as JSON
+table() {
+	at=$(stat_of "$1" index_offset_B)
+	case $(stat_of "$1" format) in
+	estargz)
+		tail -c +$((at + 1)) "$1" | gzip -dc 2>/dev/null |
+		    tar -xOf - stargz.index.json ;;
+	*)
+		part "$1" "$at" "$(stat_of "$1" index_B)" | zstd -qdc ;;
+	esac
+}
+
+# finish FORMAT FILE: adds the table table.json and the footer
+finish() {
+	at=$(wc -c <"$2")
+	case $1 in
+	estargz)
+		cp table.json stargz.index.json
+		tar --format=ustar -cf - stargz.index.json | gzip -n >>"$2"
+		printf '\037\213\010\4\0\0\0\0\0\377\032\0SG\026\0%016xSTARGZ' \
+		    "$at" >>"$2"
+		printf '\1\0\0\377\377\0\0\0\0\0\0\0\0' >>"$2" ;;
+	*)
+		zstd -qf table.json -o table.zst
+		{
+			printf '\120\052\115\030'
+			le 4 "$(wc -c <table.zst)"
+			cat table.zst
+			printf '\120\052\115\030'
+			le 4 64
+			le 8 $((at + 8))
+			le 8 "$(wc -c <table.zst)"
+			le 8 "$(wc -c <table.json)"
+			le 8 1
+			le 8 0; le 8 0; le 8 0
+			printf GNUlInUx
+		} >>"$2" ;;
+	esac
+}
+
+# graft FORMAT TRACE: the layer `honest`, but with this trace, and an index with
+# its digest, is left in `grafted`
+graft() {
+	head -c "$(stat_of honest trace_offset_B)" honest >grafted
+	cat "$2" >>grafted
+	table honest | sed "s/\(\"coldpressTrace\":{\"offset\":[0-9]*\)[^}]*/\1,\
+\"length\":$(wc -c <"$2"),\
+\"digest\":\"sha256:$(sha256sum "$2" | cut -d ' ' -f 1)\"/" >table.json
+	finish "$1" grafted
+}
+
+# trace_of NAME: what lies in the layer's trace
+trace_of() {
+	part "$1" "$(stat_of "$1" trace_offset_B)" "$(stat_of "$1" trace_B)"
+}
+
+mkdir honest.d liar.d
+seq 30000 >honest.d/first
+seq 100 >honest.d/second
+truncate -s 300000 honest.d/third
+printf end | dd of=honest.d/third bs=1 seek=200000 conv=notrunc 2>/dev/null
+cp -p honest.d/* liar.d
+sed 's/^29999$/29998/' honest.d/first >liar.d/first
+touch -r honest.d/first liar.d/first
+for name in honest liar; do
+	tar -Scf $name.tar --sort=name --mtime=@0 -C $name.d .
+done
+printf '%s\t%s\t%d\t%d\n' 1 second 0 292 2 first 100000 68894 3 first 0 50000 \
+    4 first 40000 20000 >list
+
+for format in estargz zstd-chunked; do
+	more=''
+	[ $format = estargz ] || more=--no-tar-split
+	for options in '' '-c 4K' '--min-chunk 64K'; do
+		name="$format${options:+ $options}"
+		# shellcheck disable=SC2086
+		{
+			pack honest $format $more $options
+			pack liar $format $more $options
+		}
+		t "$name: a trace like its files" 0 layerpack --verify -v honest
+		trace_of honest >trace
+		graft $format trace
+		t "$name: grafted once more" 0 layerpack --verify grafted
+		trace_of liar >trace
+		graft $format trace
+		t "$name: the index has its digest" 0 layerpack -t grafted
+		t "$name: a trace unlike its files" 1 \
+		    layerpack --verify grafted
+		shows "$name: is named" 'grafted: first: the trace has other' \
+		    .t.err
+		is "$name: once" "$(wc -l <.t.err)" 1
+		rm -rf x
+		t "$name: the files are as they were" 0 \
+		    layerpack -x x grafted
+		t "$name: all of them" 0 diff -r x honest.d
+	done
+	trace_of honest | tail -c +2 >trace
+	graft $format trace
+	t "$format: what is no trace" 1 layerpack --verify grafted
+	shows "$format: is refused" 'grafted: its trace is damaged' .t.err
+	at=$(($(stat_of honest trace_offset_B) + 30))
+	{ head -c $at honest; printf x; tail -c +$((at + 2)) honest; } >bent
+	t "$format: another digest" 1 layerpack --verify bent
+	shows "$format: is refused, too" 'bent: its trace is damaged' .t.err
+	t "$format: nowhere to compare" 1 layerpack --verify -T nowhere honest
+	shows "$format: says so" 'nowhere: No such file' .t.err
+done
+done_testing

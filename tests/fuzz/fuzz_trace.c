@@ -1,0 +1,118 @@
+/*
+ * fuzz_trace.c - any bytes as a trace: its pieces lie in files of the index
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The first byte chooses the format, and whether the rest is what is stored, or
+ * the content, which is then compressed and wrapped.
+ */
+#include "../../src/lazy/toc.h"
+
+#include "base/bytes.h"
+#include "base/strbuf.h"
+
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { PART = 60000, SIZE = 100000 };
+
+static void
+check(bool right)
+{
+	if (!right)
+		abort();
+}
+
+static void
+wrap(struct strbuf *b, bool gzip, const void *data, size_t len)
+{
+	uint8_t head[16] = { 0x1f, 0x8b, 8, 4 };
+
+	if (gzip) {
+		store_le16(head + 10, (uint16_t)(len + 4));
+		memcpy(head + 12, "CT", 2);
+		store_le16(head + 14, (uint16_t)len);
+		strbuf_add(b, head, sizeof(head));
+	} else {
+		store_le32(head, 0x184d2a50);
+		store_le32(head + 4, (uint32_t)len);
+		strbuf_add(b, head, 8);
+	}
+	strbuf_add(b, data, len);
+	if (gzip)
+		strbuf_add(b, "\3\0\0\0\0\0\0\0\0\0", 10);
+}
+
+/* The content as one frame, in wrapped parts. */
+static void
+compose(struct strbuf *b, bool gzip, const uint8_t *data, size_t size)
+{
+	size_t room = ZSTD_compressBound(size);
+	uint8_t *frame = malloc(room);
+	size_t n;
+
+	check(frame != NULL);
+	n = ZSTD_compress(frame, room, data, size, 1);
+	check(!ZSTD_isError(n));
+	for (size_t at = 0; at < n; at += PART)
+		wrap(b, gzip, frame + at, n - at < PART ? n - at : PART);
+	free(frame);
+}
+
+/* Two files and a directory; the number of what is taken is added up. */
+static int
+take(void *arg, size_t entry, uint64_t offset, const void *data,
+    size_t length)
+{
+	uint64_t *all = arg;
+	volatile uint8_t sum = 0;
+
+	check(entry == 1 || entry == 2);
+	check(length > 0 && offset < SIZE && length <= SIZE - offset);
+	for (size_t i = 0; i < length; i++)
+		sum ^= ((const uint8_t *)data)[i];
+	*all += length;
+	check(*all <= LAYER_TRACE_CONTENT_MAX);
+	return 0;
+}
+
+static void
+decode(struct layer *l, struct strbuf *b)
+{
+	struct toc *t = l->state;
+	struct layer_range r = { .length = b->len, .buf = b->data };
+	uint64_t all = 0;
+
+	EVP_Digest(b->data, b->len, t->trace.digest, NULL, EVP_sha256(), NULL);
+	t->trace.length = b->len;
+	toc_trace_decode(l, &r, take, &all);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct layer_entry entries[3] = { { .type = TAR_DIR },
+		{ .type = TAR_FILE, .size = SIZE },
+		{ .type = TAR_FILE, .size = SIZE } };
+	struct toc t = { .units = NULL };
+	struct layer l = { .state = &t, .size = 1 << 20,
+		.index = { .entries = entries, .entry_count = 3 } };
+	struct strbuf b = { .len = 0 };
+	bool gzip;
+
+	if (size < 1)
+		return 0;
+	gzip = (data[0] & 1) != 0;
+	l.format = gzip ? &format_estargz : &format_zstd_chunked;
+	if ((data[0] & 2) != 0)
+		strbuf_add(&b, data + 1, size - 1);
+	else
+		compose(&b, gzip, data + 1, size - 1);
+	check(!b.failed);
+	decode(&l, &b);
+	strbuf_free(&b);
+	return 0;
+}
