@@ -270,6 +270,13 @@ sys_lgetxattr(const char *path, const char *name, void *value, size_t len)
 }
 
 ssize_t
+sys_listxattrat(int dir, const char *path, char *names, size_t len)
+{
+	(void)dir, (void)path, (void)names, (void)len;
+	return -ENOSYS;
+}
+
+ssize_t
 sys_llistxattr(const char *path, char *names, size_t len)
 {
 	return GIVE(FAULT_GETXATTR, llistxattr(path, names, len));

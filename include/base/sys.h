@@ -79,6 +79,9 @@ ssize_t sys_lgetxattr(const char *path, const char *name, void *value,
     size_t len);
 ssize_t sys_llistxattr(const char *path, char *names, size_t len);
 
+/* As sys_llistxattr(), of a path below dir; -ENOSYS before Linux 6.13. */
+ssize_t sys_listxattrat(int dir, const char *path, char *names, size_t len);
+
 /* Starts a joinable thread.  Returns 0 or -errno. */
 int sys_thread(pthread_t *thread, void *(*start)(void *), void *arg);
 

@@ -19,14 +19,16 @@ struct fs_item {
 	int err;			/* -errno: could not be examined */
 	struct stat st;
 	/*
-	 * The names in a directory, in hash order, because a program that
-	 * copies a tree usually gets names in such an order.
+	 * If the list is with_names: the names in a directory, in hash order,
+	 * because a program that copies a tree usually gets names in such an
+	 * order.
 	 */
 	const char *const *names;
 	size_t name_count;
 };
 
 struct fs_list {
+	bool with_names;		/* set before the first fs_list_add() */
 	struct fs_item *items;		/* the items of each root, sorted
 					 * bytewise by path */
 	size_t count;

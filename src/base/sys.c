@@ -15,6 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Linux 6.13; of the same number on all architectures except Alpha */
+#ifndef SYS_listxattrat
+#define SYS_listxattrat 465
+#endif
+
 enum {
 	LARGE = 64 << 10,
 	LINE = 64		/* size of a cache line */
@@ -266,6 +271,15 @@ ssize_t
 sys_lgetxattr(const char *path, const char *name, void *value, size_t len)
 {
 	ssize_t n = lgetxattr(path, name, value, len);
+
+	return n == -1 ? -errno : n;
+}
+
+ssize_t
+sys_listxattrat(int dir, const char *path, char *names, size_t len)
+{
+	ssize_t n = syscall(SYS_listxattrat, dir, path, AT_SYMLINK_NOFOLLOW,
+	    names, len);
 
 	return n == -1 ? -errno : n;
 }

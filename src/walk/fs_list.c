@@ -4,32 +4,27 @@
  */
 #include "walk/fs_list.h"
 
+#include "base/arena.h"
+#include "base/parallel.h"
 #include "base/sys.h"
 #include "walk/walk_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { CHUNK = 256 };	/* items that a thread examines at a time */
 
 /* A tree; the paths and names of items point into it. */
 struct fs_list_text {
 	struct fs_list_text *next;
 	struct tree tree;
-	char **paths;			/* of all its items */
-	size_t path_count;
+	struct arena paths;
 	const char **names;		/* those of each directory are
 					 * contiguous */
 };
-
-static char *
-copy_path(struct tree_path *p)
-{
-	size_t n = strlen(p->s) + 1;
-	char *s = sys_malloc(n);
-
-	return s == NULL ? NULL : memcpy(s, p->s, n);
-}
 
 /* Makes the path of a directory, which is not an entry of the tree. */
 static int
@@ -47,20 +42,54 @@ static int
 add_item(struct fs_list *l, struct fs_list_text *x, struct tree_path *p,
     unsigned root, int err)
 {
-	struct fs_item *it = &l->items[l->count];
-	char *path = copy_path(p);
-	int rc;
+	size_t n = strlen(p->s) + 1;
+	char *path = arena_take(&x->paths, n);
 
 	if (path == NULL)
 		return -ENOMEM;
-	x->paths[x->path_count++] = path;
-	*it = (struct fs_item){ .path = path, .root = root, .err = err };
-	rc = sys_fstatat(l->roots[root], *path == '\0' ? "." : path, &it->st,
-	    AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+	memcpy(path, p->s, n);
+	l->items[l->count++] = (struct fs_item){ .path = path, .root = root,
+		.err = err };
+	return 0;
+}
+
+/* Threads take chunks of the items. */
+struct examination {
+	struct fs_list *list;
+	atomic_size_t next;
+};
+
+static void
+examine_one(const struct fs_list *l, struct fs_item *it)
+{
+	int rc = sys_fstatat(l->roots[it->root], *it->path == '\0' ? "." :
+	    it->path, &it->st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+
 	if (rc != 0)
 		it->err = rc;
-	l->count++;
-	return 0;
+}
+
+static void
+examine(void *arg, unsigned thread)
+{
+	struct examination *e = arg;
+	size_t i;
+
+	(void)thread;
+	while ((i = atomic_fetch_add(&e->next, CHUNK)) < e->list->count)
+		for (size_t end = i + CHUNK; i < end && i < e->list->count; i++)
+			examine_one(e->list, &e->list->items[i]);
+}
+
+static void
+examine_from(struct fs_list *l, size_t first, unsigned threads)
+{
+	struct examination e = { .list = l };
+	size_t chunks = (l->count - first + CHUNK - 1) / CHUNK;
+
+	atomic_init(&e.next, first);
+	parallel_run(chunks < threads ? (unsigned)chunks : threads, examine,
+	    &e);
 }
 
 /*
@@ -138,7 +167,8 @@ by_path(const void *a, const void *b)
 }
 
 static int
-add_tree(struct fs_list *l, struct fs_list_text *x, unsigned root)
+add_tree(struct fs_list *l, struct fs_list_text *x, unsigned root,
+    unsigned threads)
 {
 	struct tree *t = &x->tree;
 	size_t first = l->count, more = t->count + t->dir_count;
@@ -147,17 +177,15 @@ add_tree(struct fs_list *l, struct fs_list_text *x, unsigned root)
 	struct tree_path p = { NULL, 0 };
 	int rc = 0;
 
-	x->paths = sys_calloc(more, sizeof(*x->paths));
-	if (items != NULL)
-		l->items = items;
-	if (items == NULL || x->paths == NULL)
+	if (items == NULL)
 		return -ENOMEM;
+	l->items = items;
 	for (size_t i = 0; rc == 0 && i < t->dir_count; i++) {
 		rc = dir_path(t, i, &p);
 		if (rc == 0)
 			rc = add_item(l, x, &p, root, 0);
 	}
-	if (rc == 0)
+	if (rc == 0 && l->with_names)
 		rc = group_names(l, x, first);
 	for (size_t i = 0; rc == 0 && i < t->count; i++) {
 		rc = tree_path(t, &t->entries[i], &p);
@@ -165,10 +193,11 @@ add_tree(struct fs_list *l, struct fs_list_text *x, unsigned root)
 			rc = add_item(l, x, &p, root, t->entries[i].err);
 	}
 	sys_free(p.s);
-	if (rc == 0)
-		qsort(l->items + first, l->count - first, sizeof(*l->items),
-		    by_path);
-	return rc;
+	if (rc != 0)
+		return rc;
+	examine_from(l, first, threads);
+	qsort(l->items + first, l->count - first, sizeof(*l->items), by_path);
+	return 0;
 }
 
 int
@@ -190,7 +219,7 @@ fs_list_add(struct fs_list *l, int fd, unsigned threads)
 	x->next = l->text;
 	l->text = x;
 	rc = tree_scan(&x->tree, fd, threads, NULL);
-	return rc != 0 ? rc : add_tree(l, x, l->root_count - 1);
+	return rc != 0 ? rc : add_tree(l, x, l->root_count - 1, threads);
 }
 
 /* Puts hard links next to each other, in the order of the items. */
@@ -238,9 +267,7 @@ fs_list_free(struct fs_list *l)
 		struct fs_list_text *x = l->text;
 
 		l->text = x->next;
-		for (size_t i = 0; i < x->path_count; i++)
-			sys_free(x->paths[i]);
-		sys_free(x->paths);
+		arena_free(&x->paths);
 		sys_free(x->names);
 		tree_free(&x->tree);
 		sys_free(x);

@@ -31,6 +31,7 @@ list_all(struct fsratio *f)
 {
 	int rc = 0;
 
+	f->list.with_names = true;
 	for (int i = 0; rc == 0 && i < f->o.dir_count; i++)
 		rc = list_dir(f, f->o.dirs[i]);
 	if (rc != 0)

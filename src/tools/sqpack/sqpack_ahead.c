@@ -5,6 +5,9 @@
  * File number k uses slot k modulo WINDOW.  Threads claim files in order, and
  * wait while the slot is in use, or while BUDGET bytes are read ahead and the
  * file is not the very next one, so that the consumer always makes progress.
+ *
+ * Waking a thread costs more than reading a small file.  Therefore the consumer
+ * wakes waiting threads once in BATCH files, and whenever it waits itself.
  */
 #include "sqpack_ahead.h"
 
@@ -16,7 +19,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { WINDOW = 512, READERS_MAX = 64 };
+enum { WINDOW = 512, BATCH = 64, READERS_MAX = 64 };
 
 #define BUDGET (UINT64_C(16) << 20)
 
@@ -122,7 +125,8 @@ reader(void *arg)
 		a->bytes += file.data != NULL ? size : 0;
 		a->slots[i % WINDOW].file = file;
 		a->slots[i % WINDOW].done = true;
-		pthread_cond_broadcast(&a->ready);
+		if (i == a->taken)
+			pthread_cond_signal(&a->ready);
 	}
 	pthread_mutex_unlock(&a->lock);
 	sys_free(path);
@@ -185,10 +189,11 @@ ahead_take(struct ahead *a)
 		a->slots[(a->taken - 1) % WINDOW].done = false;
 	}
 	i = a->taken;
+	if (i % BATCH == 0 || !a->slots[i % WINDOW].done)
+		pthread_cond_broadcast(&a->room);
 	while (!a->slots[i % WINDOW].done)
 		pthread_cond_wait(&a->ready, &a->lock);
 	a->taken++;
-	pthread_cond_broadcast(&a->room);
 	f = &a->slots[i % WINDOW].file;
 	pthread_mutex_unlock(&a->lock);
 	return f;
