@@ -213,7 +213,7 @@ pack_layer(const struct pack_options *o, int in, int out,
     struct pack_result *r, char why[LAYER_WHY])
 {
 	struct pack p = { .o = o, .format = pack_format_of(o->kind),
-		.out = { .fd = out }, .r = r };
+		.out = { .fd = out }, .r = r, .why_text = why };
 	int rc;
 
 	*why = '\0';

@@ -404,6 +404,11 @@ take_entry(struct pack_cut *c)
 	rc = tar_next(c->from.tar, &c->e);
 	if (rc <= 0)
 		return rc < 0 ? rc : end_archive(c, keep);
+	rc = pack_check_path(&c->e, c->p->why_text);
+	if (rc != 0) {
+		c->p->why = c->p->why_text;
+		return rc;
+	}
 	c->sparse = c->e.type == TAR_FILE && (c->e.extents != NULL ||
 	    c->e.size != c->e.stored);
 	c->alone = c->from.arranged && strcmp(c->e.path, PACK_LANDMARK) == 0;

@@ -139,6 +139,7 @@ struct pack {
 	struct pack_result *r;
 	const char *why;		/* an error is no fault of the archive's
 					 * encoding; or NULL */
+	char *why_text;			/* LAYER_WHY bytes, for such a clause */
 };
 
 /* What pack_cut.c reads, and pack_order.c arranges. */
@@ -169,6 +170,12 @@ uint64_t pack_cut_read_B(const struct pack_cut *c);
  * NULL if they are left out.  0 or -ENOMEM.
  */
 int pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store);
+
+/*
+ * pack_path.c: 0, or -EINVAL with a clause in why if a path, or the target of a
+ * hard link, has "..".
+ */
+int pack_check_path(const struct tar_entry *e, char why[LAYER_WHY]);
 
 /* pack_batch.c: 0 or -ENOMEM */
 void pack_batch_clear(struct pack_batch *b);

@@ -13,6 +13,7 @@
 #include "base/sys.h"
 #include "base/utc.h"
 #include "format.h"
+#include "pack_impl.h"
 #include "spool.h"
 
 #include <errno.h>
@@ -205,8 +206,10 @@ ztoc_entries_add(struct ztoc_entries *x, const struct tar_entry *e,
 		.gid = (uint32_t)e->gid, .type = e->type,
 		.extents = sparse ? (uint32_t)e->extent_count : 0 };
 	char mtime[UTC_B];
-	int rc = check(e, packed, why);
+	int rc = pack_check_path(e, why);
 
+	if (rc == 0)
+		rc = check(e, packed, why);
 	if (rc != 0)
 		return rc;
 	strbuf_clear(&x->b);

@@ -127,8 +127,8 @@ make_names(struct extract *x)
 
 	spot_open(&s, x);
 	spot_open(&of, x);
-	for (size_t n = 0; n < x->count && !ended(x); n++)
-		make_name(&s, &of, n);
+	for (; x->reached < x->count && !ended(x); x->reached++)
+		make_name(&s, &of, x->reached);
 	spot_close(&s);
 	spot_close(&of);
 }
@@ -231,6 +231,34 @@ finish_all(struct extract *x)
 
 /* All of it */
 
+/* Whether entry n is not there, although no later one has its path. */
+static bool
+is_missing(const struct extract *x, size_t n)
+{
+	return n >= x->reached || (x->plan.at[n] != PLAN_NONE &&
+	    atomic_load(&x->made[n]) != MADE);
+}
+
+/* After an error that ended the extraction. */
+static void
+tell_missing(struct extract *x)
+{
+	size_t count = 0, first = 0;
+
+	for (size_t n = 0; n < x->count; n++) {
+		if (!is_missing(x, n))
+			continue;
+		first = count++ == 0 ? n : first;
+		if (x->p->msg.verbose > 0)
+			msg_note(&x->p->msg, "%s/%s: not extracted",
+			    x->p->o.directory, x->entries[n].path);
+	}
+	if (count > 0)
+		msg_error(&x->p->msg, "%s: %zu of %zu entries are missing, "
+		    "the first %s", x->p->o.directory, count, x->count,
+		    x->entries[first].path);
+}
+
 static int
 open_root(struct extract *x)
 {
@@ -256,9 +284,10 @@ extract(struct extract *x)
 	if (rc != 0 || x->made == NULL)
 		return -ENOMEM;
 	make_names(x);
-	if (!ended(x))
-		rc = extract_data(x);
+	rc = extract_data(x);
 	finish_all(x);
+	if (rc != 0)
+		tell_missing(x);
 	if (x->devices > 1)
 		msg_warn(&x->p->msg, "%llu device nodes were skipped",
 		    (unsigned long long)x->devices);

@@ -21,6 +21,7 @@ struct extract {
 	struct layerpack_source s;
 	const struct layer_entry *entries;
 	size_t count;
+	size_t reached;			/* the first whose name was not tried */
 	struct plan plan;
 	struct unit_map map;
 	int root;			/* nothing is created outside it */
@@ -71,7 +72,10 @@ void extract_fail(struct extract *x, size_t n, const char *what, int rc);
 /* Whether an entry is a whiteout that is extracted in overlayfs's form. */
 bool extract_is_whiteout(const struct extract *x, size_t n);
 
-/* Writes the data of all files, with several threads.  Returns 0 or -errno. */
+/*
+ * Writes the data of all files, with several threads.  Files that are not
+ * complete are BROKEN afterwards.  Returns 0, or the -errno that ended it.
+ */
 int extract_data(struct extract *x);
 
 #endif

@@ -107,13 +107,39 @@ write_units(void *arg, unsigned thread)
 	unit_reader_close(&r);
 }
 
+/* After an error that stopped all threads: files that lack data of a unit. */
+static void
+break_rest(struct extract *x)
+{
+	for (size_t unit = atomic_load(&x->next); unit < x->map.units; unit++)
+		for (size_t i = x->map.first[unit]; i < x->map.first[unit + 1];
+		    i++)
+			if (is_wanted(x, x->map.runs[i].entry))
+				atomic_store(&x->made[x->map.runs[i].entry],
+				    BROKEN);
+}
+
+/* Without any data, only files that have none are complete. */
+static void
+break_all(struct extract *x)
+{
+	for (size_t n = 0; n < x->count; n++)
+		if (x->entries[n].run_count > 0 && is_wanted(x, (uint32_t)n))
+			atomic_store(&x->made[n], BROKEN);
+}
+
 int
 extract_data(struct extract *x)
 {
-	int rc = unit_map_open(&x->map, x->s.l);
+	int rc = atomic_load(&x->err);
 
 	if (rc == 0)
-		parallel_run(unit_threads(x->s.l, x->p->o.threads),
-		    write_units, x);
-	return rc != 0 ? rc : atomic_load(&x->err);
+		rc = unit_map_open(&x->map, x->s.l);
+	if (rc != 0) {
+		break_all(x);
+		return rc;
+	}
+	parallel_run(unit_threads(x->s.l, x->p->o.threads), write_units, x);
+	break_rest(x);
+	return atomic_load(&x->err);
 }

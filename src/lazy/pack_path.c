@@ -1,0 +1,40 @@
+/*
+ * pack_path.c - refusing paths that lead out of the layer
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Readers disagree about "..": the stargz project's drops it, containers/storage
+ * refuses the archive, ours refuses the index.  All of them take an absolute
+ * path as one below the root of the layer.
+ */
+#include "pack_impl.h"
+
+#include "format.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool
+has_parent(const char *path)
+{
+	while (*path != '\0') {
+		size_t len = strcspn(path, "/");
+
+		if (len == 2 && memcmp(path, "..", 2) == 0)
+			return true;
+		path += len + (path[len] == '/');
+	}
+	return false;
+}
+
+int
+pack_check_path(const struct tar_entry *e, char why[LAYER_WHY])
+{
+	if (has_parent(e->path))
+		return layer_refuse(why, -EINVAL, "the path %.160s has .. in "
+		    "it, which may lead out of the layer", e->path);
+	if (e->type == TAR_HARDLINK && has_parent(e->link))
+		return layer_refuse(why, -EINVAL, "%.90s is a hard link to "
+		    "%.90s, whose .. may lead out of the layer", e->path,
+		    e->link);
+	return 0;
+}
