@@ -235,8 +235,12 @@ finish_all(struct extract *x)
 static bool
 is_missing(const struct extract *x, size_t n)
 {
-	return n >= x->reached || (x->plan.at[n] != PLAN_NONE &&
-	    atomic_load(&x->made[n]) != MADE);
+	if (n >= x->reached)
+		return true;
+	if (x->plan.at[n] == PLAN_NONE)
+		return false;
+	return atomic_load(&x->made[n]) != MADE ||
+	    atomic_load(&x->made[x->plan.file[n]]) != MADE;
 }
 
 /* After an error that ended the extraction. */

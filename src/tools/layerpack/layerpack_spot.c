@@ -157,8 +157,11 @@ static int
 make_file(struct spot *s, const struct layer_entry *e, bool replace)
 {
 	int fd = node_file(s->fd, s->name, e->size, replace);
+	int rc = fd < 0 ? fd : sys_close(fd);
 
-	return fd < 0 ? fd : sys_close(fd);
+	if (fd >= 0 && rc != 0)
+		sys_unlinkat(s->fd, s->name, 0);
+	return rc;
 }
 
 static mode_t
