@@ -218,6 +218,7 @@ seed trace zstd '\000' trace
 seed trace gzip '\001' trace
 if have zstd; then
 	zstd -qf trace
+	# shellcheck disable=SC2059
 	{ printf 'P*M\030'; printf "\\$(printf %o "$(wc -c <trace.zst)")\\0\\0\\0"
 	  cat trace.zst; } >stored
 	seed trace stored '\002' stored
