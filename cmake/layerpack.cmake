@@ -1,19 +1,40 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # layerpack: layers that can be read lazily, made, listed and extracted
 option(COLDPRESS_LAYERPACK "Build layerpack (needs OpenSSL and yajl)" ON)
+option(COLDPRESS_SQLITE
+    "Make and read repositories in the format of CVMFS (needs sqlite3)" ON)
+
+if(COLDPRESS_SQLITE)
+    pkg_check_modules(SQLITE IMPORTED_TARGET sqlite3>=3.36)
+endif()
 
 if(COLDPRESS_LAYERPACK AND COLDWALK_BUILT AND YAJL_FOUND)
     coldpress_folders(lazy)
     # What reads layers is linked with these.
     set(LAYERPACK_LIBRARIES ${COLDWALK_LIBRARIES} PkgConfig::YAJL)
+    if(COLDPRESS_SQLITE AND SQLITE_FOUND)
+        target_compile_definitions(coldpress PUBLIC COLDPRESS_SQLITE)
+        list(APPEND LAYERPACK_LIBRARIES PkgConfig::SQLITE)
+    else()
+        get_target_property(sources coldpress SOURCES)
+        list(FILTER sources EXCLUDE REGEX lazy/cas)
+        set_target_properties(coldpress PROPERTIES SOURCES "${sources}")
+        list(APPEND lost "repositories in the format of CVMFS: there is no \
+sqlite3 (libsqlite3-dev), or COLDPRESS_SQLITE is OFF")
+    endif()
     set(LAYERPACK_BUILT ON)
     coldpress_tool(layerpack)
     target_link_libraries(layerpack PRIVATE ${LAYERPACK_LIBRARIES})
+    if(NOT SQLITE_FOUND OR NOT COLDPRESS_SQLITE)
+        get_target_property(sources layerpack SOURCES)
+        list(FILTER sources EXCLUDE REGEX layerpack_cas)
+        set_target_properties(layerpack PROPERTIES SOURCES "${sources}")
+    endif()
     if(OCI_BUILT)
         target_compile_definitions(layerpack PRIVATE COLDPRESS_OCI)
     else()
         get_target_property(sources layerpack SOURCES)
-        list(FILTER sources EXCLUDE REGEX layerpack_image)
+        list(FILTER sources EXCLUDE REGEX "layerpack_(cas_)?image")
         set_target_properties(layerpack PROPERTIES SOURCES "${sources}")
         list(APPEND lost "layerpack --image: COLDPRESS_OCI is OFF")
     endif()

@@ -6,7 +6,7 @@
 build_packages='cmake make gcc libc6-dev pkg-config zlib1g-dev
     libdeflate-dev libisal-dev libzstd-dev liblz4-dev liblzma-dev libxxhash-dev
     libssl-dev liblzo2-dev libsquashfs-dev libyajl-dev libxcb1-dev
-    libcurl4-openssl-dev libfuse3-dev'
+    libcurl4-openssl-dev libfuse3-dev libsqlite3-dev'
 # What the tarball study measures, and measures with.
 peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux
     util-linux-extra'
@@ -15,7 +15,7 @@ test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
     libbz2-dev clang libclang-rt-dev shellcheck mandoc valgrind strace attr
     acl procps python3 openssl openssh-server openssh-client mbuffer parallel
     e2fsprogs mount bsdextrautils perl-base squashfs-tools squashfs-tools-ng
-    squashfuse gnuplot-nox skopeo umoci cpio fuse3
+    squashfuse gnuplot-nox skopeo umoci cpio fuse3 sqlite3
     xvfb openbox wmctrl xdotool'
 # What root's tests need to make filesystems, and a kernel that they boot.
 root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils

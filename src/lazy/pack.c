@@ -6,6 +6,7 @@
 
 #include "base/sys.h"
 #include "format/tar/tar_archive.h"
+#include "lazy/cas.h"
 #include "pack_order.h"
 #include "pack_trace.h"
 #include "ztoc_pack.h"
@@ -26,9 +27,10 @@ struct pack_levels
 pack_levels(enum layer_kind kind)
 {
 	static const struct pack_levels ztoc = { 1, 19, ZTOC_LEVEL };
+	static const struct pack_levels cas = { 0, CAS_LEVEL_MAX, CAS_LEVEL };
 	const struct pack_format *f = pack_format_of(kind);
 
-	return kind == LAYER_ZTOC ? ztoc :
+	return kind == LAYER_ZTOC ? ztoc : kind == LAYER_CAS ? cas :
 	    f == NULL ? (struct pack_levels){ 0 } : f->levels;
 }
 

@@ -170,40 +170,6 @@ hash(struct pack_cut *c)
 
 /* Pieces */
 
-/* Reads data of the file, and the holes in it. */
-static int
-read_data(struct pack_cut *c, uint8_t *to, size_t len)
-{
-	const struct tar_entry *e = &c->e;
-	uint64_t at = c->at;
-	ssize_t n = 0;
-
-	for (size_t left = len; left > 0; left -= (size_t)n) {
-		const struct tar_extent *x = c->extent < e->extent_count ?
-		    &e->extents[c->extent] : NULL;
-		uint64_t run = !c->sparse ? left : x == NULL ? e->size - at :
-		    at < x->offset ? x->offset - at : x->offset + x->length -
-		    at;
-		bool hole = c->sparse && (x == NULL || at < x->offset);
-
-		if (run == 0) {
-			c->extent++;
-			n = 0;
-			continue;
-		}
-		n = run < left ? (ssize_t)run : (ssize_t)left;
-		if (hole)
-			memset(to, 0, (size_t)n);
-		else
-			n = tar_read(c->from.tar, to, (size_t)n);
-		if (n <= 0)
-			return n < 0 ? (int)n : -ENODATA;
-		at += (uint64_t)n;
-		to += n;
-	}
-	return 0;
-}
-
 /* Whether n bytes of data may stand in the current unit. */
 static bool
 joins(const struct pack_cut *c, size_t n)
@@ -277,7 +243,7 @@ take_piece(struct pack_cut *c)
 	if (rc == 0)
 		rc = reserve(c, n);
 	if (rc == 0)
-		rc = read_data(c, in->data + in->len, n);
+		rc = tar_content_read(&c->content, in->data + in->len, n);
 	if (rc != 0)
 		return rc;
 	if (c->split != NULL)
@@ -346,7 +312,8 @@ begin_entry(struct pack_cut *c)
 	strbuf_clear(&c->head);
 	pack_toc_entry(&c->head, e, c->names);
 	c->left = e->type == TAR_FILE ? e->size : e->stored;
-	c->at = c->extent = 0;
+	c->at = 0;
+	c->content = (struct tar_content){ .tar = c->from.tar, .e = e };
 	c->several = e->type == TAR_FILE && c->left > c->p->chunk;
 	if (c->several)
 		rc = digest_start(c->file);

@@ -5,6 +5,7 @@
 #ifndef COLDPRESS_LAZY_PACK_CUT_H
 #define COLDPRESS_LAZY_PACK_CUT_H
 
+#include "format/tar/tar_content.h"
 #include "pack_impl.h"
 
 struct pack_cut {
@@ -27,7 +28,7 @@ struct pack_cut {
 	struct strbuf head;		/* its JSON */
 	bool in_data, sparse;
 	bool alone;			/* no other piece is in its unit */
-	size_t extent;			/* the next one */
+	struct tar_content content;
 	uint64_t at, left;		/* in the file, with holes */
 	bool several;			/* it has more than one piece: */
 	struct digest *file;

@@ -2,7 +2,7 @@
  * digest.h - checksums of files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sources: FIPS 180-4 (SHA-256), RFC 1321 (MD5).  OpenSSL computes them; it
+ * Sources: FIPS 180-4 (SHA-256, SHA-1), RFC 1321 (MD5).  OpenSSL computes them; it
  * looks an algorithm up by name and keeps state for each digest, both of which
  * cost more than hashing a small file.  So the lookup is done once, and the
  * state is reused from file to file.
@@ -23,8 +23,8 @@ struct digest_algo;
 struct digest;
 
 /*
- * Looks up "sha256", "md5", or "none", whose digests are empty and cost
- * nothing.  Returns 0, -EINVAL (no such name), -ENOTSUP (not in this OpenSSL,
+ * Looks up "sha256", "sha1", "md5", or "none", whose digests are empty and
+ * cost nothing.  Returns 0, -EINVAL (no such name), -ENOTSUP (not in this OpenSSL,
  * as MD5 under FIPS) or -ENOMEM.
  */
 int digest_algo_open(struct digest_algo **a, const char *name);

@@ -2,20 +2,19 @@
  * oci_new.h - writing an OCI image layout, which appears complete or not at all
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Everything is written below a directory with a temporary name beside the one
- * that the layout will have.  A struct oci_new belongs to one thread at a time,
- * and must not be moved while it is open.
+ * A struct oci_new belongs to one thread at a time, and must not be moved while
+ * it is open.
  */
 #ifndef COLDPRESS_OCI_NEW_H
 #define COLDPRESS_OCI_NEW_H
 
 #include "base/output.h"
+#include "base/output_tree.h"
 #include "image/oci/oci.h"
 
 struct oci_new {
-	int parent, dir, blobs;		/* descriptors, or -1 */
-	char *name;			/* in parent */
-	char temp[64];			/* likewise, or "" */
+	struct output_tree tree;
+	int blobs;			/* a descriptor, or -1 */
 };
 
 /*

@@ -33,6 +33,7 @@ static const struct {
 	const char *name, *openssl;
 } names[] = {
 	{ "sha256", "SHA256" },
+	{ "sha1", "SHA1" },
 	{ "md5", "MD5" },
 	{ "none", NULL },
 };

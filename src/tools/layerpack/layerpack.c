@@ -53,6 +53,17 @@ layerpack_close(struct layerpack_source *s)
 static void
 run(struct layerpack *p)
 {
+	bool makes = p->o.mode == LAYERPACK_MAKE ||
+	    p->o.mode == LAYERPACK_IMAGE;
+
+#ifdef COLDPRESS_SQLITE
+	if (makes && p->o.make.kind == LAYER_CAS) {
+		layerpack_cas(p);
+		return;
+	}
+#else
+	(void)makes;
+#endif
 	switch (p->o.mode) {
 	case LAYERPACK_LIST: layerpack_list(p); break;
 	case LAYERPACK_EXTRACT: layerpack_extract(p); break;

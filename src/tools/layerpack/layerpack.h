@@ -20,7 +20,8 @@ enum layerpack_mode {
 
 /* Long options for making a layer, which have no letter. */
 enum layerpack_make_only {
-	LAYERPACK_MIN_CHUNK = 512, LAYERPACK_MIN_LAYER,
+	LAYERPACK_CATALOG = 512, LAYERPACK_MIN_CHUNK, LAYERPACK_MIN_LAYER,
+	LAYERPACK_NAME,
 	LAYERPACK_NO_TAR_SPLIT, LAYERPACK_NO_TRACE, LAYERPACK_ORDER,
 	LAYERPACK_STATS, LAYERPACK_WINDOWS
 };
@@ -32,6 +33,8 @@ struct layerpack_make_options {
 	int64_t level;			/* -1: the format's default */
 	uint64_t chunk, min_chunk, min_layer;
 	const char *windows;		/* raw, packed, or NULL */
+	const char *name;		/* of a repository, or NULL */
+	uint64_t catalog;		/* names in one, or 0 */
 	bool null_ends, no_trace, no_tar_split;
 };
 
@@ -43,7 +46,10 @@ struct layerpack_options {
 	enum table_format format;	/* of rows */
 	bool has_digest;
 	uint8_t digest[LAYER_DIGEST];	/* expected of the index */
+	const char *key;		/* --key, or NULL */
 	const char *source;
+	char **operands;		/* source, and what follows it */
+	int operand_count;
 	const char *image;		/* the layout to write */
 	const char *platform;		/* os/architecture, or NULL */
 	unsigned threads;
@@ -87,6 +93,7 @@ int layerpack_list(struct layerpack *p);
 int layerpack_extract(struct layerpack *p);
 int layerpack_verify(struct layerpack *p);
 int layerpack_make(struct layerpack *p);
+int layerpack_cas(struct layerpack *p);
 int layerpack_image(struct layerpack *p);
 
 /*

@@ -268,7 +268,7 @@ int
 layerpack_image(struct layerpack *p)
 {
 	struct image m = { .p = p, .dir = -1,
-		.new = { .parent = -1, .dir = -1, .blobs = -1 } };
+		.new = { .tree = OUTPUT_TREE_NONE, .blobs = -1 } };
 	int rc = layerpack_make_prepare(p, &m.pack);
 
 	m.pack.progress = &m.progress;

@@ -5,6 +5,7 @@
 #include "layerpack.h"
 
 #include "base/options.h"
+#include "lazy/cas.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -23,6 +24,18 @@ set_windows(struct layerpack *p)
 	return -1;
 }
 
+static int
+set_catalog(struct layerpack *p)
+{
+	int64_t n;
+	int status = options_int(&p->msg, "number of names", CAS_CATALOG_MIN,
+	    LAYER_ENTRIES_MAX, &n);
+
+	if (status < 0)
+		p->o.make.catalog = (uint64_t)n;
+	return status;
+}
+
 int
 layerpack_make_option(struct layerpack *p, int opt)
 {
@@ -36,6 +49,8 @@ layerpack_make_option(struct layerpack *p, int opt)
 		o->output = optarg;
 		return layerpack_set_mode(p, LAYERPACK_MAKE);
 	case 'T': o->tmpdir = optarg; break;
+	case LAYERPACK_CATALOG: return set_catalog(p);
+	case LAYERPACK_NAME: o->name = optarg; break;
 	case LAYERPACK_MIN_CHUNK:
 		return options_size(&p->msg, "size", &o->min_chunk);
 	case LAYERPACK_MIN_LAYER:
@@ -50,46 +65,73 @@ layerpack_make_option(struct layerpack *p, int opt)
 	return -1;
 }
 
+/* Whether the mode makes layers of a format; ztocs need no image. */
+static bool
+makes(const struct layerpack *p, enum layer_kind kind)
+{
+#ifndef COLDPRESS_SQLITE
+	if (kind == LAYER_CAS)
+		return false;
+#endif
+	return kind != LAYER_ZTOC || p->o.mode != LAYERPACK_IMAGE;
+}
+
 static int
 set_kind(struct layerpack *p)
 {
 	static const enum layer_kind kinds[] = { LAYER_ESTARGZ,
-		LAYER_ZSTD_CHUNKED, LAYER_ZTOC };
+		LAYER_ZSTD_CHUNKED, LAYER_ZTOC, LAYER_CAS };
 	const char *name = p->o.kind;
-	/* an image of layers with ztocs is not made */
 	bool image = p->o.mode == LAYERPACK_IMAGE;
-	size_t count = image ? 2 : 3;
 
-	for (size_t i = 0; name != NULL && i < count; i++)
-		if (strcmp(name, layer_kind_name(kinds[i])) == 0) {
+	for (size_t i = 0; name != NULL && i < sizeof(kinds) /
+	    sizeof(kinds[0]); i++)
+		if (makes(p, kinds[i]) &&
+		    strcmp(name, layer_kind_name(kinds[i])) == 0) {
 			p->o.make.kind = kinds[i];
 			return -1;
 		}
-	msg_error(&p->msg, "%s%s%s", image ?
-	    "--image needs -F estargz or zstd-chunked" :
-	    "-o needs -F estargz, zstd-chunked or ztoc",
+	msg_error(&p->msg, "%s -F estargz, zstd-chunked%s%s%s%s", image ?
+	    "--image needs" : "-o needs", image ? "" : ", ztoc",
+	    makes(p, LAYER_CAS) ? ", cas" : "",
 	    name == NULL ? "" : ", not ", name == NULL ? "" : name);
 	return MSG_ERROR;
 }
+
+/* Formats that an option is for. */
+enum { TAR = 1, ZTOC = 2, CAS = 4 };
 
 /* An option that is not for this format is a mistake. */
 static int
 check_format(struct layerpack *p)
 {
 	const struct layerpack_make_options *o = &p->o.make;
-	bool ztoc = o->kind == LAYER_ZTOC;
-	const char *alien = ztoc ?
-	    o->order != NULL ? "--order" :
-	    o->min_chunk != 0 ? "--min-chunk" :
-	    o->no_trace ? "--no-trace" :
-	    o->no_tar_split ? "--no-tar-split" : NULL :
-	    o->windows != NULL ? "--windows" :
-	    o->min_layer != 0 ? "--min-layer" : NULL;
+	const struct {
+		bool given;
+		int formats;
+		const char *name;
+	} all[] = {
+		{ o->order != NULL, TAR, "--order" },
+		{ o->min_chunk != 0, TAR, "--min-chunk" },
+		{ o->no_trace, TAR, "--no-trace" },
+		{ o->no_tar_split, TAR, "--no-tar-split" },
+		{ o->windows != NULL, ZTOC, "--windows" },
+		{ o->min_layer != 0, ZTOC, "--min-layer" },
+		{ o->stats != NULL, TAR | ZTOC, "--stats" },
+		{ o->name != NULL, CAS, "--name" },
+		{ o->catalog != 0, CAS, "--catalog" },
+		{ p->o.key != NULL, CAS, "--key" },
+	};
+	int format = o->kind == LAYER_ZTOC ? ZTOC : o->kind == LAYER_CAS ?
+	    CAS : TAR;
 
-	if (alien == NULL)
-		return -1;
-	msg_error(&p->msg, "%s is not for %s", alien, p->o.kind);
-	return MSG_ERROR;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].given && (all[i].formats & format) == 0) {
+			msg_error(&p->msg, "%s is not for %s", all[i].name,
+			    p->o.kind);
+			return MSG_ERROR;
+		}
+	return -1;
 }
 
 int

@@ -22,6 +22,10 @@ const char layerpack_usage[] =
 "                 [-T dir] [--min-chunk size] [--order list] [--no-trace]\n"
 "                 [--no-tar-split] [--windows raw|packed] [--min-layer size]\n"
 "                 [--stats[=file]] archive\n"
+#ifdef COLDPRESS_SQLITE
+"       layerpack -F cas -o repository [-qv] [-c size] [-L level] [-p threads]\n"
+"                 [--catalog names] [--key file] [--name name] archive ...\n"
+#endif
 #ifdef COLDPRESS_OCI
 "       layerpack --image -F format [--platform os/arch] [options of -o]\n"
 "                 layout[:tag] new-layout\n"
@@ -66,6 +70,12 @@ static const char help[] =
 "                         compressed, and fetched when needed\n"
 "      --min-layer SIZE   ztoc: make none for a smaller layer, without error\n"
 "      --stats[=FILE]     statistics, as a line of JSON\n"
+#ifdef COLDPRESS_SQLITE
+"      --catalog NAMES    cas: names in a catalog, before directories get their\n"
+"                         own (10000)\n"
+"      --key FILE         cas: the private key to sign with; default: a new one\n"
+"      --name NAME        cas: name of the repository (that of its directory)\n"
+#endif
 "  -T, --tmpdir DIR       for files that --order holds back, and --verify\n"
 #ifdef COLDPRESS_OCI
 "      --image            convert all layers of an OCI image layout, and write\n"
@@ -77,11 +87,16 @@ static const char help[] =
 "  -h, -V                 this help; versions\n";
 
 enum long_only {
-	CSV = 256, IMAGE, INDEX_DIGEST, JSON, NO_XATTRS, PLATFORM, VERIFY,
-	WHITEOUTS, ZTOC
+	CSV = 256, IMAGE, INDEX_DIGEST, JSON, KEY, NO_XATTRS, PLATFORM,
+	VERIFY, WHITEOUTS, ZTOC
 };
 
 static const struct option long_options[] = {
+#ifdef COLDPRESS_SQLITE
+	{ "catalog", required_argument, NULL, LAYERPACK_CATALOG },
+	{ "key", required_argument, NULL, KEY },
+	{ "name", required_argument, NULL, LAYERPACK_NAME },
+#endif
 	{ "chunk", required_argument, NULL, 'c' },
 	{ "csv", no_argument, NULL, CSV },
 	{ "extract", required_argument, NULL, 'x' },
@@ -190,6 +205,7 @@ take_option(struct layerpack *p, int opt)
 	case IMAGE: return layerpack_set_mode(p, LAYERPACK_IMAGE);
 	case INDEX_DIGEST: return set_digest(p);
 	case JSON: return set_rows(p, TABLE_JSON);
+	case KEY: p->o.key = optarg; break;
 	case NO_XATTRS: p->o.no_xattrs = true; break;
 	case PLATFORM: p->o.platform = optarg; break;
 	case VERIFY: return layerpack_set_mode(p, LAYERPACK_VERIFY);
@@ -199,6 +215,18 @@ take_option(struct layerpack *p, int opt)
 	default: return layerpack_make_option(p, opt);
 	}
 	return -1;
+}
+
+/* Only a repository is made of several archives. */
+static bool
+has_operands(const struct layerpack *p)
+{
+	bool several = p->o.mode == LAYERPACK_MAKE && p->o.kind != NULL &&
+	    strcmp(p->o.kind, "cas") == 0;
+
+	if (p->o.mode == LAYERPACK_IMAGE)
+		return p->o.operand_count == 2;
+	return several ? p->o.operand_count >= 1 : p->o.operand_count == 1;
 }
 
 int
@@ -213,7 +241,9 @@ layerpack_parse(struct layerpack *p, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	image = p->o.mode == LAYERPACK_IMAGE;
-	if (p->o.mode == LAYERPACK_NONE || argc - optind != 1 + image)
+	p->o.operands = argv + optind;
+	p->o.operand_count = argc - optind;
+	if (p->o.mode == LAYERPACK_NONE || !has_operands(p))
 		return options_usage(layerpack_usage);
 	p->o.threads = cpus_choose(p->o.threads, THREADS_MAX);
 	p->o.source = argv[optind];

@@ -1,0 +1,83 @@
+/*
+ * cas.h - writing a repository in the format of CVMFS
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Sources: cvmfs/catalog_sql.cc, manifest.cc, directory_entry.h, xattr.h and
+ * crypto/signature.cc of github.com/cvmfs/cvmfs (schema 2.5, revision 7); see
+ * doc/layers.md.
+ *
+ * The layers of an image are added lowest first, and merged.  The repository
+ * appears complete or not at all.  The same layers, options and key give the
+ * same bytes whatever the number of threads.
+ */
+#ifndef COLDPRESS_LAZY_CAS_H
+#define COLDPRESS_LAZY_CAS_H
+
+#include "lazy/layer.h"
+
+#include <stdint.h>
+
+struct progress;
+
+enum {
+	CAS_HASH = 20,			/* bytes of a SHA-1, an object's name */
+	CAS_LEVEL = 6,
+	CAS_LEVEL_MAX = 12,
+	CAS_CHUNK = 4 << 20,
+	CAS_CATALOG = 10000,
+	CAS_CATALOG_MIN = 10
+};
+
+struct cas_options {
+	unsigned threads;		/* at least 1 */
+	int level;			/* of compression, 0..CAS_LEVEL_MAX */
+	uint64_t chunk;			/* bytes; larger files are cut */
+	uint64_t catalog;		/* names: directories of more get nested
+					 * catalogs, CAS_CATALOG_MIN at least */
+	/* Name of the repository: letters, digits, ".", "-" and "_". */
+	const char *name;
+	/*
+	 * A private key for RSA in PEM, followed by a NUL; NULL: a new one,
+	 * which is discarded.
+	 */
+	const char *key;
+	struct progress *progress;	/* of the archives; NULL: none */
+};
+
+struct cas_result {
+	uint8_t catalog[CAS_HASH];	/* of the root */
+	uint8_t certificate[CAS_HASH];
+	uint8_t key[LAYER_DIGEST];	/* SHA-256 of the public key in DER */
+	uint64_t entries, catalogs;
+	uint64_t files_B;		/* of all names' files */
+	uint64_t chunks;		/* of the files that are cut */
+	uint64_t objects, objects_B;	/* distinct ones */
+};
+
+struct cas;
+
+/*
+ * Begins the repository in the directory path, which must not exist; o and what
+ * it points to must outlive it.  Returns 0, or -errno with a clause in why.
+ */
+int cas_open(struct cas **c, const struct cas_options *o, const char *path,
+    char why[LAYER_WHY]);
+
+/*
+ * Adds the archive, compressed or not, that in is positioned at.  Returns 0; or
+ * -errno with a clause in why: -EBADMSG, -ENODATA (it is damaged or truncated),
+ * -EINVAL (the format cannot represent it), -EFBIG, -ENOMEM, or of a read or
+ * write.
+ */
+int cas_add(struct cas *c, int in, char why[LAYER_WHY]);
+
+/*
+ * Writes catalogs and manifest, and gives the directory its name.  Returns 0,
+ * or -errno as above.
+ */
+int cas_finish(struct cas *c, struct cas_result *r, char why[LAYER_WHY]);
+
+/* Removes what was not finished.  c may be NULL. */
+void cas_close(struct cas *c);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * cas_catalog.h - writing a catalog of a CVMFS repository
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A catalog is an SQLite database; it is built in memory.  One belongs to one
+ * thread at a time.
+ */
+#ifndef COLDPRESS_LAZY_CAS_CATALOG_H
+#define COLDPRESS_LAZY_CAS_CATALOG_H
+
+#include "cas_format.h"
+#include "engine/digest/digest.h"
+
+/* The statistics that a catalog has of itself, and of those below it. */
+enum cas_count {
+	CAS_REGULAR, CAS_SYMLINKS, CAS_SPECIALS, CAS_DIRS, CAS_NESTED,
+	CAS_CHUNKED_FILES, CAS_CHUNKS, CAS_FILE_SIZE, CAS_CHUNKED_SIZE,
+	CAS_XATTRS, CAS_EXTERNALS, CAS_EXTERNAL_SIZE, CAS_COUNTS
+};
+
+struct cas_counts {
+	uint64_t self[CAS_COUNTS], subtree[CAS_COUNTS];
+};
+
+struct cas_catalog;
+
+/*
+ * Begins the catalog of a directory, "" or with a leading "/".  Returns 0,
+ * -ENOMEM or -EIO.
+ */
+int cas_catalog_open(struct cas_catalog **k, const char *directory,
+    const struct digest_algo *md5);
+void cas_catalog_close(struct cas_catalog *k);	/* may be NULL */
+
+struct cas_dirent {
+	const char *path;		/* as that of the catalog */
+	size_t len;
+	const char *name;		/* "" for the root of all */
+	const struct layer_entry *e;	/* not a hard link */
+	unsigned flags;			/* CAS_MOUNTPOINT, CAS_ROOT or 0 */
+	uint32_t group, links;		/* names of the file in its directory,
+					 * or of a directory as in Unix;
+					 * group: 0 or a number */
+	/* Objects by the units of e; if it is empty, the object of that. */
+	const struct cas_object *objects;
+};
+
+/*
+ * Adds a row.  Returns 0, -ENOMEM, -EIO, -EFBIG (the catalog is larger than 1
+ * GiB) or -EINVAL (it has extended attributes that the format cannot
+ * represent).
+ */
+int cas_catalog_add(struct cas_catalog *k, const struct cas_dirent *d);
+
+/*
+ * Refers to the catalog of a directory below, with the statistics there.
+ * Returns 0 or -errno as above.
+ */
+int cas_catalog_nest(struct cas_catalog *k, const char *path,
+    const struct cas_nested *n, const struct cas_counts *counts);
+
+/*
+ * Ends the catalog: *data, which remains the catalog's, is the database.
+ * Returns 0 or -errno as above.
+ */
+int cas_catalog_end(struct cas_catalog *k, int64_t modified,
+    const void **data, size_t *len, struct cas_counts *counts);
+
+/*
+ * Packs extended attributes as CVMFS does; must be freed with sys_free().  *len
+ * is 0 if there are none.  Returns 0, -EINVAL or -ENOMEM.
+ */
+int cas_pack_xattrs(const struct layer_entry *e, uint8_t **data, size_t *len);
+
+#endif

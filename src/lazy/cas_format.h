@@ -1,0 +1,67 @@
+/*
+ * cas_format.h - facts about the format of CVMFS
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: github.com/cvmfs/cvmfs, cvmfs/catalog_sql.h, crypto/hash.h,
+ * manifest.cc, xattr.h.
+ */
+#ifndef COLDPRESS_LAZY_CAS_FORMAT_H
+#define COLDPRESS_LAZY_CAS_FORMAT_H
+
+#include "lazy/cas.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CAS_MANIFEST ".cvmfspublished"
+#define CAS_MARKER ".cvmfscatalog"	/* a nested catalog begins here; */
+#define CAS_AUTO ".cvmfsautocatalog"	/* nobody asked for it */
+
+#define CAS_SCHEMA "2.5"
+#define CAS_SCHEMA_REVISION 7
+
+enum {
+	CAS_MD5 = 16,			/* bytes, of a path */
+	CAS_PATH = 64,			/* of an object, with NUL */
+	CAS_XATTR_MAX = 255,		/* bytes of a name, or of a value, and
+					 * attributes of a file */
+	CAS_TTL = 240,			/* seconds */
+
+	/* flags of a row of a catalog */
+	CAS_DIR = 1,
+	CAS_MOUNTPOINT = 2,		/* of a nested catalog, in its parent */
+	CAS_FILE = 4,			/* everything but directories */
+	CAS_LINK = 8,
+	CAS_SPECIAL = 16,
+	CAS_ROOT = 32,			/* of a nested catalog, in itself */
+	CAS_CHUNKED = 64,
+	CAS_EXTERNAL = 128,
+	CAS_HASH_SHIFT = 8,		/* 3 bits: 0 is SHA-1 */
+	CAS_CODING_SHIFT = 11,		/* 3 bits: */
+	CAS_ZLIB = 0, CAS_PLAIN = 1,
+	CAS_BIND = 0x4000,
+	CAS_HIDDEN = 0x8000,
+
+	/* suffixes of objects' names; content has none */
+	CAS_CATALOG_OBJECT = 'C', CAS_CHUNK_OBJECT = 'P',
+	CAS_CERTIFICATE_OBJECT = 'X'
+};
+
+struct cas_object {
+	uint8_t hash[CAS_HASH];		/* SHA-1 of the compressed bytes */
+	char suffix;			/* or '\0' */
+	uint64_t stored;		/* compressed bytes */
+};
+
+/* What a catalog says of a nested one. */
+struct cas_nested {
+	uint8_t hash[CAS_HASH];
+	uint64_t size;			/* bytes, uncompressed */
+};
+
+/* Writes the path of an object: "data/", 2 digits, "/", 38 and the suffix. */
+void cas_object_path(char path[CAS_PATH], const uint8_t hash[CAS_HASH],
+    char suffix);
+
+#endif

@@ -1,0 +1,160 @@
+/*
+ * cas_object.c - the objects of a CVMFS repository: compressed, named, written
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: RFC 1950 (zlib).  Objects are written under their final names, since
+ * the repository itself has none until it is complete.
+ */
+#include "cas_impl.h"
+
+#include "base/bytes.h"
+#include "base/fdio.h"
+#include "base/hex.h"
+#include "base/sys.h"
+#include "format/gzip/deflate_engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libdeflate.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	ZLIB_HEADER = 2, ZLIB_TRAILER = 4,
+	BLOCK = 4 << 20			/* compressed at a time */
+};
+
+struct cas_writer {
+	const struct cas *c;
+	struct deflate_engine *engine;
+	struct digest *digest;
+	struct buf out;
+};
+
+void
+cas_object_path(char path[CAS_PATH], const uint8_t hash[CAS_HASH], char suffix)
+{
+	char hex[2 * CAS_HASH + 1];
+
+	hex_write(hex, hash, CAS_HASH);
+	snprintf(path, CAS_PATH, "data/%.2s/%s%c", hex, hex + 2, suffix);
+}
+
+int
+cas_writer_open(struct cas_writer **out, const struct cas *c)
+{
+	struct cas_writer *w = sys_calloc(1, sizeof(*w));
+	int rc;
+
+	if (w == NULL)
+		return -ENOMEM;
+	w->c = c;
+	rc = deflate_engine_open_steady(&w->engine, c->o->level);
+	if (rc == 0)
+		rc = digest_new(&w->digest, c->sha1);
+	if (rc != 0)
+		cas_writer_close(w);
+	else
+		*out = w;
+	return rc;
+}
+
+void
+cas_writer_close(struct cas_writer *w)
+{
+	if (w == NULL)
+		return;
+	if (w->engine != NULL)
+		deflate_engine_close(w->engine);
+	digest_free(w->digest);
+	sys_free(w->out.data);
+	sys_free(w);
+}
+
+/* Appends a deflated block to the output. */
+static int
+deflate_block(struct cas_writer *w, const uint8_t *data, size_t len, bool last)
+{
+	struct buf *out = &w->out;
+	size_t bound = deflate_engine_bound(len);
+	int rc = buf_reserve(out, out->len + bound + ZLIB_TRAILER);
+	ssize_t n;
+
+	if (rc != 0)
+		return rc;
+	n = deflate_engine_run(w->engine, data, len, last,
+	    out->data + out->len, bound);
+	if (n < 0)
+		return (int)n;
+	out->len += (size_t)n;
+	return 0;
+}
+
+static int
+compress(struct cas_writer *w, const uint8_t *data, size_t len)
+{
+	/* a window of 32 KiB; the default level */
+	static const uint8_t header[ZLIB_HEADER] = { 0x78, 0x9c };
+	uint32_t adler = libdeflate_adler32(1, data, len);
+	int rc = buf_reserve(&w->out, ZLIB_HEADER);
+	bool last = false;
+
+	if (rc != 0)
+		return rc;
+	memcpy(w->out.data, header, ZLIB_HEADER);
+	w->out.len = ZLIB_HEADER;
+	while (rc == 0 && !last) {
+		size_t n = len < BLOCK ? len : BLOCK;
+
+		last = n == len;
+		rc = deflate_block(w, data, n, last);
+		data += n;
+		len -= n;
+	}
+	if (rc != 0)
+		return rc;
+	store_be32(w->out.data + w->out.len, adler);
+	w->out.len += ZLIB_TRAILER;
+	return 0;
+}
+
+/* Writes the file, unless it exists. */
+static int
+create(const struct cas *c, const struct cas_object *object, const void *data)
+{
+	char path[CAS_PATH];
+	int fd, rc;
+
+	cas_object_path(path, object->hash, object->suffix);
+	fd = sys_openat(c->tree.dir, path, O_WRONLY | O_CREAT | O_EXCL |
+	    O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return fd == -EEXIST ? 0 : fd;
+	rc = fdio_write(fd, data, object->stored);
+	return rc != 0 ? (sys_close(fd), rc) : sys_close(fd);
+}
+
+int
+cas_write(struct cas_writer *w, const void *data, size_t len,
+    struct cas_object *object)
+{
+	uint8_t sum[DIGEST_MAX];
+	int rc = compress(w, data, len);
+
+	if (rc == 0)
+		rc = digest_once(w->digest, w->out.data, w->out.len, sum);
+	if (rc != 0)
+		return rc;
+	memcpy(object->hash, sum, CAS_HASH);
+	object->stored = w->out.len;
+	return create(w->c, object, w->out.data);
+}
+
+int
+cas_remove(const struct cas *c, const struct cas_object *object)
+{
+	char path[CAS_PATH];
+
+	cas_object_path(path, object->hash, object->suffix);
+	return sys_unlinkat(c->tree.dir, path, 0);
+}

@@ -1,0 +1,380 @@
+/*
+ * cas_tree.c - dividing a merged tree among nested catalogs
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A directory with too many names below it gives its subdirectories catalogs of
+ * their own, the largest first, as CVMFS's balancer does (cvmfs/
+ * catalog_balancer_impl.h), which also marks them with two empty files.  So does
+ * a directory in which the archive has such a mark.
+ *
+ * In a tree, parents precede their children; catalogs are written in the
+ * opposite order, since each refers to those below it by their hashes.
+ */
+#include "cas_impl.h"
+
+#include "base/array.h"
+#include "base/sys.h"
+#include "cas_catalog.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A catalog that has been written. */
+struct made {
+	struct cas_nested nested;
+	struct cas_counts counts;
+};
+
+struct trees {
+	struct cas *c;
+	const struct merge *t;
+	bool *root;			/* of each node: it has a catalog */
+	uint32_t *weight;		/* of each node: names below it, in its
+					 * catalog, and itself */
+	struct made **made;		/* of each root */
+	uint32_t *same, *group;		/* of each inode: names in the current
+					 * directory, and their group */
+	uint32_t groups;		/* in the current catalog */
+	uint32_t *queue;		/* directories to be listed */
+};
+
+/* Dividing */
+
+struct child {
+	uint32_t node, weight;
+};
+
+static int
+heaviest_first(const void *a, const void *b)
+{
+	const struct child *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? 1 : -1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* The marks of a nested catalog are two more names. */
+static void
+make_root(struct trees *s, uint32_t node)
+{
+	s->root[node] = true;
+	s->weight[node] = 1;
+}
+
+static int
+divide(struct trees *s, uint32_t dir)
+{
+	const struct merge_node *n = merge_node(s->t, dir);
+	uint64_t most = s->c->o->catalog, least = most / 10;
+	struct child *children;
+	size_t count = 0;
+
+	if (s->weight[dir] <= most)
+		return 0;
+	children = sys_calloc(n->count + 1, sizeof(*children));
+	if (children == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n->count; i++) {
+		uint32_t node = merge_child(s->t, dir, i);
+
+		if (merge_type(merge_node(s->t, node)) == TAR_DIR &&
+		    !s->root[node] && s->weight[node] > least)
+			children[count++] = (struct child){ node,
+				s->weight[node] };
+	}
+	qsort(children, count, sizeof(*children), heaviest_first);
+	for (size_t i = 0; i < count && s->weight[dir] > most; i++) {
+		s->weight[dir] -= children[i].weight - 1;
+		make_root(s, children[i].node);
+	}
+	sys_free(children);
+	return 0;
+}
+
+static int
+divide_all(struct trees *s)
+{
+	int rc = 0;
+
+	for (size_t i = merge_count(s->t); rc == 0 && i-- > 0;) {
+		uint32_t dir = (uint32_t)i;
+		const struct merge_node *n = merge_node(s->t, dir);
+
+		s->weight[i]++;
+		if (merge_type(n) == TAR_DIR)
+			rc = divide(s, dir);
+		if (i == MERGE_ROOT || (merge_type(n) == TAR_DIR &&
+		    merge_lookup(s->t, dir, CAS_MARKER) != MERGE_NONE))
+			make_root(s, dir);
+		if (i != MERGE_ROOT)
+			s->weight[n->parent] += s->weight[i];
+	}
+	return rc;
+}
+
+/* Paths */
+
+/* Writes the path of a node, "" or with a leading "/". */
+static int
+path_of(const struct trees *s, uint32_t node, struct strbuf *path)
+{
+	size_t len = 0, at;
+
+	for (uint32_t i = node; i != MERGE_ROOT;
+	    i = merge_node(s->t, i)->parent)
+		len += strlen(merge_node(s->t, i)->name) + 1;
+	strbuf_clear(path);
+	if (strbuf_room(path, len + 1) == NULL)
+		return -ENOMEM;
+	path->len = at = len;
+	path->data[len] = '\0';
+	for (uint32_t i = node; i != MERGE_ROOT;
+	    i = merge_node(s->t, i)->parent) {
+		const char *name = merge_node(s->t, i)->name;
+
+		at -= strlen(name) + 1;
+		path->data[at] = '/';
+		memcpy(path->data + at + 1, name, strlen(name));
+	}
+	return 0;
+}
+
+/* Puts a name after the first len bytes of a path, which are a directory's. */
+static int
+set_name(struct strbuf *path, size_t len, const char *name)
+{
+	path->len = len;
+	strbuf_char(path, '/');
+	strbuf_add(path, name, strlen(name) + 1);
+	if (path->failed)
+		return -ENOMEM;
+	path->len--;
+	return 0;
+}
+
+/* Rows */
+
+/* Directories that no layer has an entry for. */
+static const struct layer_entry implied = { .type = TAR_DIR, .path = "",
+	.link = "", .uname = "", .gname = "", .mode = 0755 };
+
+static int
+refuse(struct trees *s, const char *path, int rc)
+{
+	if (rc == -EINVAL)
+		return layer_refuse(s->c->why, rc, "%.120s: the format has "
+		    "at most %d extended attributes, of %d bytes each", path,
+		    CAS_XATTR_MAX, CAS_XATTR_MAX);
+	if (rc == -EFBIG)
+		return layer_refuse(s->c->why, rc, "%.120s: a catalog would "
+		    "be larger than 1 GiB", path);
+	return rc;
+}
+
+/* Adds the row of a node; path is its path. */
+static int
+add_node(struct trees *s, struct cas_catalog *k, uint32_t node,
+    const struct strbuf *path, unsigned flags)
+{
+	const struct merge_node *n = merge_node(s->t, node);
+	const struct layer_entry *e = n->entry == NULL ? &implied : n->entry;
+	struct cas_dirent d = { .path = path->data, .len = path->len,
+		.name = n->name, .e = e, .flags = flags, .links = n->links,
+		.objects = &s->c->empty };
+
+	if (e->type != TAR_DIR) {
+		d.links = s->same[n->inode];
+		if (d.links > 1 && s->group[n->inode] == 0)
+			s->group[n->inode] = ++s->groups;
+		d.group = s->group[n->inode];
+	}
+	if (e->run_count > 0)
+		d.objects = s->c->layers[n->layer]->objects;
+	return refuse(s, path->data, cas_catalog_add(k, &d));
+}
+
+/* Adds the row of a mark, unless the directory has it. */
+static int
+add_mark(struct trees *s, struct cas_catalog *k, uint32_t dir,
+    struct strbuf *path, const char *name)
+{
+	const struct merge_node *n = merge_node(s->t, dir);
+	const struct layer_entry *of = n->entry == NULL ? &implied : n->entry;
+	const struct layer_entry e = { .type = TAR_FILE, .path = "",
+		.link = "", .uname = "", .gname = "", .mode = 0600,
+		.uid = of->uid, .gid = of->gid, .mtime = of->mtime };
+	size_t len = path->len;
+	struct cas_dirent d = { .name = name, .e = &e, .links = 1,
+		.objects = &s->c->empty };
+	int rc;
+
+	if (merge_lookup(s->t, dir, name) != MERGE_NONE)
+		return 0;
+	rc = set_name(path, len, name);
+	d.path = path->data;
+	d.len = path->len;
+	if (rc == 0)
+		rc = cas_catalog_add(k, &d);
+	path->len = len;
+	return rc;
+}
+
+/* Refers to the catalog of a directory, which then is not listed here. */
+static int
+add_nested(struct trees *s, struct cas_catalog *k, uint32_t node,
+    const struct strbuf *path)
+{
+	struct made *made = s->made[node];
+	int rc = cas_catalog_nest(k, path->data, &made->nested, &made->counts);
+
+	sys_free(made);
+	s->made[node] = NULL;
+	return rc;
+}
+
+/* Counts the names of each file in a directory, or forgets the counts. */
+static void
+count_names(struct trees *s, uint32_t dir, bool forget)
+{
+	const struct merge_node *n = merge_node(s->t, dir);
+
+	for (uint32_t i = 0; i < n->count; i++) {
+		uint32_t inode = merge_node(s->t, merge_child(s->t, dir,
+		    i))->inode;
+
+		s->same[inode] = forget ? 0 : s->same[inode] + 1;
+		s->group[inode] = 0;
+	}
+}
+
+/* Adds the rows of a directory's names; its subdirectories are queued. */
+static int
+list(struct trees *s, struct cas_catalog *k, uint32_t dir,
+    struct strbuf *path, size_t *queued)
+{
+	const struct merge_node *n = merge_node(s->t, dir);
+	int rc = path_of(s, dir, path);
+	size_t len = path->len;
+
+	count_names(s, dir, false);
+	for (uint32_t i = 0; rc == 0 && i < n->count; i++) {
+		uint32_t node = merge_child(s->t, dir, i);
+		bool root = s->root[node];
+
+		rc = set_name(path, len, merge_node(s->t, node)->name);
+		if (rc == 0)
+			rc = add_node(s, k, node, path,
+			    root ? CAS_MOUNTPOINT : 0);
+		if (rc == 0 && root)
+			rc = add_nested(s, k, node, path);
+		else if (merge_type(merge_node(s->t, node)) == TAR_DIR)
+			s->queue[(*queued)++] = node;
+	}
+	count_names(s, dir, true);
+	return rc;
+}
+
+/* Catalogs */
+
+static int
+fill(struct trees *s, struct cas_catalog *k, uint32_t root,
+    struct strbuf *path)
+{
+	size_t queued = 0;
+	int rc = add_node(s, k, root, path, root == MERGE_ROOT ? 0 : CAS_ROOT);
+
+	if (rc == 0 && root != MERGE_ROOT)
+		rc = add_mark(s, k, root, path, CAS_MARKER);
+	/* the archive's own mark is not automatic */
+	if (rc == 0 && root != MERGE_ROOT &&
+	    merge_lookup(s->t, root, CAS_MARKER) == MERGE_NONE)
+		rc = add_mark(s, k, root, path, CAS_AUTO);
+	s->queue[queued++] = root;
+	for (size_t i = 0; rc == 0 && i < queued; i++)
+		rc = list(s, k, s->queue[i], path, &queued);
+	return rc;
+}
+
+/* Writes the catalog of a directory. */
+static int
+make(struct trees *s, uint32_t root)
+{
+	struct cas_object object = { .suffix = CAS_CATALOG_OBJECT };
+	struct made *made = sys_calloc(1, sizeof(*made));
+	struct cas_catalog *k = NULL;
+	struct strbuf path = { 0 };
+	const void *data = NULL;
+	size_t len = 0;
+	int rc = made == NULL ? -ENOMEM : path_of(s, root, &path);
+
+	s->made[root] = made;
+	s->groups = 0;
+	if (rc == 0)
+		rc = cas_catalog_open(&k, path.data, s->c->md5);
+	if (rc == 0)
+		rc = fill(s, k, root, &path);
+	if (rc == 0)
+		rc = cas_catalog_end(k, s->c->newest, &data, &len,
+		    &made->counts);
+	if (rc == 0)
+		rc = cas_write(s->c->writer, data, len, &object);
+	if (rc == 0) {
+		memcpy(made->nested.hash, object.hash, CAS_HASH);
+		made->nested.size = len;
+		s->c->r->catalogs++;
+		s->c->r->objects++;
+		s->c->r->objects_B += object.stored;
+	}
+	cas_catalog_close(k);
+	strbuf_free(&path);
+	return rc;
+}
+
+static int
+start(struct trees *s)
+{
+	size_t n = merge_count(s->t) + 1;
+
+	s->root = sys_calloc(n, sizeof(*s->root));
+	s->weight = sys_calloc(n, sizeof(*s->weight));
+	s->made = sys_calloc(n, sizeof(struct made *));
+	s->same = sys_calloc(n, sizeof(*s->same));
+	s->group = sys_calloc(n, sizeof(*s->group));
+	s->queue = sys_calloc(n, sizeof(*s->queue));
+	return s->root == NULL || s->weight == NULL || s->made == NULL ||
+	    s->same == NULL || s->group == NULL || s->queue == NULL ? -ENOMEM :
+	    0;
+}
+
+static void
+end(struct trees *s)
+{
+	for (size_t i = 0; s->made != NULL && i < merge_count(s->t); i++)
+		sys_free(s->made[i]);
+	sys_free(s->root);
+	sys_free(s->weight);
+	sys_free(s->made);
+	sys_free(s->same);
+	sys_free(s->group);
+	sys_free(s->queue);
+}
+
+int
+cas_write_catalogs(struct cas *c, const struct merge *tree,
+    struct cas_nested *root)
+{
+	struct trees s = { .c = c, .t = tree };
+	int rc = start(&s);
+
+	if (rc == 0)
+		rc = divide_all(&s);
+	for (size_t i = merge_count(tree); rc == 0 && i-- > 0;)
+		if (s.root[i])
+			rc = make(&s, (uint32_t)i);
+	if (rc == 0)
+		*root = s.made[MERGE_ROOT]->nested;
+	end(&s);
+	return rc;
+}

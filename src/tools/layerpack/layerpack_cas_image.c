@@ -1,0 +1,108 @@
+/*
+ * layerpack_cas_image.c - the layers of an image, merged into a repository
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "layerpack_cas.h"
+
+#include "base/sys.h"
+#include "image/oci/oci_layout.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+enum { DEPTH_MAX = 2 };			/* of indices */
+
+/* An open layout. */
+struct layout {
+	struct layerpack_cas *m;
+	int dir;
+	const char *tag;		/* or NULL */
+};
+
+static int
+refuse(const struct layout *l, const char *what, int rc, const char *why)
+{
+	msg_error(&l->m->p->msg, "%s: %s: %s", l->m->p->o.source, what, why);
+	return rc;
+}
+
+/* Opens the manifest of the image for this machine. */
+static int
+open_manifest(const struct layout *l, struct oci_document **d)
+{
+	char why[OCI_WHY] = "";
+	struct oci_blob b = { .hex = "index.json" };
+	struct utsname u;
+	int rc = uname(&u) == 0 ? oci_document_open(l->dir, NULL, d, why) :
+	    -errno;
+
+	for (int depth = 0; rc == 0 && oci_is_index(*d); depth++) {
+		rc = depth == DEPTH_MAX ? -EBADMSG : oci_choose(*d,
+		    depth == 0 ? l->tag : NULL, u.machine, &b, why);
+		oci_free(*d);
+		*d = NULL;
+		if (rc == 0)
+			rc = oci_document_open(l->dir, &b, d, why);
+	}
+	return rc == 0 ? 0 : refuse(l, b.hex, rc, *why != '\0' ? why :
+	    strerror(-rc));
+}
+
+static int
+add_layer(const struct layout *l, const struct oci_blob *b)
+{
+	int fd = oci_blob_open(l->dir, b), rc;
+
+	if (fd < 0)
+		return refuse(l, b->hex, fd, strerror(-fd));
+	rc = oci_blob_verify(fd, b);
+	rc = rc != 0 ? refuse(l, b->hex, rc, rc == -EBADMSG ? OCI_NOT_ITS :
+	    strerror(-rc)) : layerpack_cas_add(l->m, fd, b->hex);
+	sys_close(fd);
+	return rc;
+}
+
+static int
+add_layers(const struct layout *l)
+{
+	struct oci_document *d = NULL;
+	struct oci_blob *layers = NULL;
+	char why[OCI_WHY];
+	size_t count = 0;
+	int rc = open_manifest(l, &d);
+
+	if (rc == 0) {
+		rc = oci_layers(d, &layers, &count, why);
+		if (rc != 0)
+			refuse(l, "its manifest", rc, why);
+	}
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = add_layer(l, &layers[i]);
+	sys_free(layers);
+	oci_free(d);
+	return rc;
+}
+
+int
+layerpack_cas_image(struct layerpack_cas *m, const char *layout)
+{
+	struct layout l = { .m = m };
+	char *path = oci_split(layout, &l.tag);
+	int rc;
+
+	if (path == NULL)
+		return refuse(&l, "it", -ENOMEM, strerror(ENOMEM));
+	l.dir = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+	    0);
+	if (l.dir < 0) {
+		msg_error(&m->p->msg, "%s: %s", path, strerror(-l.dir));
+		rc = l.dir;
+	} else {
+		rc = add_layers(&l);
+		sys_close(l.dir);
+	}
+	sys_free(path);
+	return rc;
+}

@@ -1,0 +1,248 @@
+#!/bin/sh
+# layerpack makes repositories in the format of CVMFS; SQLite, sha1sum and
+# openssl confirm what is in them.  No client of CVMFS itself is tried.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/nasty.sh
+. "$SRC/tests/nasty.sh"
+# shellcheck source=tests/cas.sh
+. "$SRC/tests/cas.sh"
+
+layerpack -h | grep -q -e '-F cas' || skip_all 'layerpack without SQLite'
+have sqlite3 || skip_all 'no sqlite3'
+have openssl || skip_all 'no openssl'
+
+# make REPOSITORY OPTION... ARCHIVE...: with a key of the test's own
+make() {
+	make_to=$1
+	shift
+	layerpack -q -F cas --key key.pem --name test.example.org -o "$make_to" \
+	    "$@" >said
+}
+
+# said KEY: a value of the last description
+said() { sed -n "s/^$1 //p" said; }
+
+# bytes REPOSITORY: everything in it
+bytes() { (cd "$1" && find . -type f | LC_ALL=C sort | xargs sha256sum); }
+
+# query CATALOG SQL
+query() { sqlite3 "$1" "$2"; }
+
+openssl genrsa -out key.pem 2048 2>/dev/null
+nasty_tree
+(cd tree && tar --sort=name --format=gnu -cf ../t.tar . &&
+    tar --sort=name --format=gnu -Scf ../sparse.tar .)
+
+t 'a repository' 0 make repo -c 64K --catalog 200 t.tar
+is 'every object is named by its SHA-1' "$(misnamed repo)" ''
+is 'the number of objects' "$(said objects)" \
+    "$(find repo/data -type f | wc -l)"
+is 'and their bytes' "$(said objects_B)" \
+    "$(find repo/data -type f -exec cat {} + | wc -c)"
+
+# the manifest
+is 'the manifest names the root catalog' "$(published repo C)" \
+    "$(said root_catalog)"
+is 'its name' "$(published repo N)" test.example.org
+is 'the MD5 of the root' "$(published repo R)" \
+    d41d8cd98f00b204e9800998ecf8427e
+inflated "$(object repo "$(said certificate)X")" >cert.pem
+openssl x509 -in cert.pem -noout -pubkey >pub.pem
+openssl pkey -pubin -in pub.pem -outform DER -out pub.der
+is 'the key in the certificate' "$(said key)" \
+    "sha256:$(sha256sum pub.der | cut -d ' ' -f 1)"
+LC_ALL=C sed '/^--$/,$d' repo/.cvmfspublished >lines
+printf %s "$(sha1sum lines | cut -d ' ' -f 1)" >digits
+is 'the digest of the lines' "$(LC_ALL=C sed -n '/^--$/{n;p;q}' \
+    repo/.cvmfspublished)" "$(cat digits)"
+tail -c 256 repo/.cvmfspublished >signature
+t 'openssl verifies the signature' 0 openssl dgst -sha1 -verify pub.pem \
+    -signature signature digits
+t 'and the certificate' 0 openssl verify -CAfile cert.pem cert.pem
+
+# the catalogs
+rm -f catalogs.list
+catalogs repo "$(published repo C)" ''
+is 'nested catalogs' "$(wc -l <catalogs.list)" "$(said catalogs)"
+t 'there are several' 0 test "$(said catalogs)" -gt 1
+while IFS='|' read -r db path; do
+	is "$path: integrity" "$(query "$db" 'PRAGMA integrity_check')" ok
+	is "$path: its size" "$(stat -c %s "$db")" "$(
+		while IFS='|' read -r other _; do
+			query "$other" "SELECT size FROM nested_catalogs
+			    WHERE sha1 = '${db%.db}'"
+		done <catalogs.list
+		[ -n "$path" ] || published repo B)"
+	is "$path: counts" "$(query "$db" "SELECT
+	    (SELECT sum(flags & 1) FROM catalog) = max(CASE counter WHEN
+	    'self_dir' THEN value END) AND (SELECT count(*) FROM chunks) =
+	    max(CASE counter WHEN 'self_chunks' THEN value END) FROM
+	    statistics")" 1
+	if [ -n "$path" ]; then
+		is "$path: prefix" "$(query "$db" "SELECT value FROM properties
+		    WHERE key = 'root_prefix'")" "$path"
+	fi
+done <catalogs.list
+root=$(published repo C).db
+is 'the sum of all counts' "$(query "$root" "SELECT sum(value) FROM statistics
+    WHERE counter IN ('self_regular', 'subtree_regular')")" "$(
+	while IFS='|' read -r db _; do
+		query "$db" 'SELECT count(*) FROM catalog
+		    WHERE mode >> 12 = 8'
+	done <catalogs.list | awk '{ n += $1 } END { print n }')"
+is 'the MD5 of a path' "$(query "$root" "SELECT md5path_1, md5path_2 FROM
+    catalog WHERE name = 'empty'")" "$(printf /empty | openssl md5 -binary |
+    od -An -td8 | awk '{ print $1 "|" $2 }')"
+
+# the tree: as find sees what tar extracts
+mkdir want
+tar -xpf t.tar -C want
+listing >all
+sed 's/|[^|]*$//' all >got.list
+(cd want && find . -printf '/%P|%#m|%y|%s|%U|%G|%T@|%l\n') | awk -F'|' '
+BEGIN { t["f"] = 32768; t["d"] = 16384; t["l"] = 40960; t["p"] = 4096 }
+{
+	mode = 0
+	for (i = 1; i <= length($2); i++)
+		mode = mode * 8 + substr($2, i, 1)
+	sub("\\..*", "", $7)
+	if ($1 == "/")
+		$1 = ""
+	printf "%s|%x|%d|%d|%d|%d|%s\n", $1, mode + t[$3],
+	    $3 == "f" || $3 == "l" ? $4 : 0, $5, $6, $7, $8
+}' | LC_ALL=C sort >want.list
+same 'the entries' got.list want.list
+grep '^[^|]*|8' all | awk -F'|' '$8 != "" { print $8 }' | sort -u >hashes
+t 'files that are not cut' 0 test "$(wc -l <hashes)" -gt 3
+while read -r hash; do
+	want=$(grep "|$hash\$" all | head -n 1 | sed 's/|.*//')
+	inflated "$(object repo "$hash")" | cmp -s - "want$want" || echo "$want"
+done <hashes >differ
+is 'the contents' "$(cat differ)" ''
+while IFS='|' read -r db _; do
+	query "$db" "SELECT lower(hex(chunks.hash)) || 'P' FROM chunks
+	    JOIN catalog USING (md5path_1, md5path_2) WHERE name = 'large'
+	    ORDER BY offset"
+done <catalogs.list >chunks
+while read -r hash; do
+	inflated "$(object repo "$hash")"
+done <chunks >joined
+same 'the chunks of a file' joined want/a/large
+
+# hard links are groups within a directory
+(mkdir hl && cd hl && mkdir d && echo x >d/one && ln d/one d/two &&
+    ln d/one three && tar --sort=name -cf ../hl.tar .)
+t 'hard links' 0 make hl.repo hl.tar
+rm -f catalogs.list
+catalogs hl.repo "$(published hl.repo C)" ''
+is 'two names in a directory' "$(query "$(published hl.repo C).db" "SELECT
+    name, hardlinks >> 32, hardlinks & 9 FROM catalog WHERE mode >> 12 = 8
+    ORDER BY name")" 'one|1|0
+three|0|1
+two|1|0'
+
+# the same bytes
+for n in 1 2 7; do
+	rm -rf again
+	make again -c 64K --catalog 200 -p $n t.tar
+	bytes again >"bytes.$n"
+done
+bytes repo >bytes.repo
+for n in 1 2 7; do
+	same "-p $n" "bytes.$n" bytes.repo
+done
+rm -rf again
+gzip -1 <t.tar | make again -c 64K --catalog 200 -
+bytes again >bytes.again
+same 'compressed, from a pipe' bytes.again bytes.repo
+rm -rf again
+make again -c 64K --catalog 200 sparse.tar
+is 'holes' "$(published again C)" "$(published repo C)"
+
+# layers: whiteouts, files replaced by directories, and what they leave behind
+mkdir -p low/gone low/opaque/sub low/kept high/opaque high/replaced
+echo gone >low/gone/file
+echo opaque >low/opaque/sub/file
+echo kept >low/kept/file
+echo replaced >low/replaced
+: >high/.wh.gone
+: >high/opaque/.wh..wh..opq
+echo new >high/opaque/new
+echo in >high/replaced/in
+for i in low high; do
+	(cd $i && tar --sort=name -cf ../$i.tar .)
+done
+t 'two layers' 0 make two low.tar high.tar
+rm -f catalogs.list
+catalogs two "$(published two C)" ''
+is 'are merged' "$(listing | sed 's/|.*//' | LC_ALL=C sort | tr '\n' ' ')" \
+    ' /kept /kept/file /opaque /opaque/new /replaced /replaced/in '
+is 'no object is left over' "$(find two/data -type f | wc -l)" \
+    "$(said objects)"
+is 'four files'\'' objects, a catalog, a certificate, the empty one' \
+    "$(said objects)" 6
+
+# the same from an image
+if layerpack -h | grep -q -e --image; then
+	rm -rf layout
+	(
+		# shellcheck source=tests/oci.sh
+		. "$SRC/tests/oci.sh"
+		layers='' diffs='' refs=''
+		layer low gzip
+		layer high tar
+		manifest one
+	)
+	t 'an image' 0 layerpack -q --image -F cas --key key.pem layout:one \
+	    image
+	rm -f catalogs.list
+	catalogs image "$(published image C)" ''
+	is 'its layers are merged' "$(listing | sed 's/|.*//' | LC_ALL=C sort |
+	    tr '\n' ' ')" \
+	    ' /kept /kept/file /opaque /opaque/new /replaced /replaced/in '
+	t 'a tag that is not there' 1 layerpack -q --image -F cas layout:two \
+	    none
+else
+	skip 'layerpack without OCI'
+fi
+
+# an archive's own marks
+mkdir -p marked/sub/deep
+: >marked/sub/.cvmfscatalog
+echo x >marked/sub/deep/file
+(cd marked && tar --sort=name -cf ../marked.tar .)
+t 'a mark in the archive' 0 make marked.repo marked.tar
+is 'begins a catalog' "$(said catalogs)" 2
+
+# whole or not at all
+head -c 1000000 t.tar >short.tar
+t 'a truncated archive' 1 make short -c 64K short.tar
+shows 'is a sentence' 'truncated\|ends' .t.err
+t 'an existing repository' 1 make repo t.tar
+shows 'is not replaced' 'File exists' .t.err
+t 'a name with a slash' 1 layerpack -F cas --name a/b -o new t.tar
+openssl genpkey -algorithm ed25519 -out other.pem 2>/dev/null
+t 'another kind of key' 1 layerpack -F cas --key other.pem -o new t.tar
+shows 'says so' 'not for RSA' .t.err
+t 'no key at all' 1 layerpack -F cas --key t.tar -o new t.tar
+t 'an option of other formats' 1 make new --order key.pem t.tar
+python3 - 300 <<'END' 2>/dev/null || skip 'no python3'
+import sys, tarfile
+t = tarfile.open('xattr.tar', 'w', format=tarfile.PAX_FORMAT)
+i = tarfile.TarInfo('file')
+i.pax_headers = {'SCHILY.xattr.user.long': 'x' * int(sys.argv[1])}
+t.addfile(i)
+t.close()
+END
+if [ -e xattr.tar ]; then
+	t 'an attribute of 300 bytes' 1 make new xattr.tar
+	shows 'names the file' 'file: the format has' .t.err
+fi
+is 'nothing is left over' "$(ls -d .new-* short new 2>/dev/null)" ''
+
+# a key of its own
+t 'without a key' 0 layerpack -q -F cas -o own hl.tar
+t 'the directory names the repository' 0 test "$(published own N)" = own
+done_testing
