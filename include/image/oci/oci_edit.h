@@ -17,6 +17,7 @@
 struct oci_descriptor {
 	struct oci_blob blob;
 	const char *media_type;
+	const char *artifact_type;
 	const char *os, *architecture, *variant;	/* of its platform */
 	const char *tag;
 };
@@ -24,6 +25,8 @@ struct oci_descriptor {
 /* The lists of descriptors: of a manifest, and of an index. */
 #define OCI_LAYERS "layers"
 #define OCI_MANIFESTS "manifests"
+/* Instead of a list: the document itself, to set its text or annotations. */
+#define OCI_SELF ""
 
 /* How many descriptors a list has; 0 if the document has no such list. */
 size_t oci_count(const struct oci_document *d, const char *list);
@@ -45,6 +48,25 @@ int oci_set(struct oci_document *d, const char *list, size_t n,
 /* Sets or, with value NULL, removes an annotation of it.  0 or -ENOMEM. */
 int oci_annotate(struct oci_document *d, const char *list, size_t n,
     const char *name, const char *value);
+
+/* Sets another member of it.  0 or -ENOMEM. */
+int oci_set_text(struct oci_document *d, const char *list, size_t n,
+    const char *name, const char *text);
+
+/* Sets its platform to that of x.  0 or -ENOMEM. */
+int oci_set_platform(struct oci_document *d, const char *list, size_t n,
+    const struct oci_descriptor *x);
+
+/* Fills in the platform of x as an image's config states it. */
+void oci_config_platform(const struct oci_document *config,
+    struct oci_descriptor *x);
+
+/*
+ * Adds a descriptor at the end of a list.  0, -EBADMSG (the document has no
+ * such list) or -ENOMEM.
+ */
+int oci_add(struct oci_document *d, const char *list, const struct oci_blob *b,
+    const char *media_type);
 
 /* Removes a descriptor from its list. */
 void oci_remove(struct oci_document *d, const char *list, size_t n);

@@ -2,8 +2,7 @@
  * oci_edit.c - changing the documents of an OCI image, and writing them
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The parser's tree is changed in place.  Its nodes belong to the C library's
- * malloc(), with which yajl_tree_free() frees them.
+ * The parser's tree is changed in place.
  */
 #include "image/oci/oci_edit.h"
 
@@ -11,9 +10,7 @@
 #include "oci_json.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <yajl/yajl_gen.h>
 
@@ -28,6 +25,8 @@ descriptor(const struct oci_document *d, const char *list, size_t n)
 
 	if (list == NULL)
 		return json_member(d->root, "config", yajl_t_object);
+	if (strcmp(list, OCI_SELF) == 0)
+		return d->root;
 	all = json_member(d->root, list, yajl_t_array);
 	return all == NULL || n >= YAJL_GET_ARRAY(all)->len ? NULL :
 	    YAJL_GET_ARRAY(all)->values[n];
@@ -49,140 +48,41 @@ text_or_empty(yajl_val v, const char *name)
 	return text == NULL ? "" : text;
 }
 
+static void
+take_platform(yajl_val of, struct oci_descriptor *x)
+{
+	x->os = text_or_empty(of, "os");
+	x->architecture = text_or_empty(of, "architecture");
+	x->variant = text_or_empty(of, "variant");
+}
+
+void
+oci_config_platform(const struct oci_document *config,
+    struct oci_descriptor *x)
+{
+	take_platform(config->root, x);
+}
+
 int
 oci_get(const struct oci_document *d, const char *list, size_t n,
     struct oci_descriptor *x, char why[OCI_WHY])
 {
-	yajl_val v = descriptor(d, list, n), platform;
+	yajl_val v = descriptor(d, list, n);
 
 	if (v == NULL || !YAJL_IS_OBJECT(v)) {
 		snprintf(why, OCI_WHY, "a descriptor is missing in %s",
 		    list == NULL ? "config" : list);
 		return list == NULL ? -ENOENT : -EBADMSG;
 	}
-	platform = json_member(v, "platform", yajl_t_object);
 	x->media_type = text_or_empty(v, "mediaType");
-	x->os = text_or_empty(platform, "os");
-	x->architecture = text_or_empty(platform, "architecture");
-	x->variant = text_or_empty(platform, "variant");
+	x->artifact_type = text_or_empty(v, "artifactType");
+	take_platform(json_member(v, "platform", yajl_t_object), x);
 	x->tag = text_or_empty(json_member(v, "annotations", yajl_t_object),
 	    OCI_TAG);
 	return oci_take_blob(v, &x->blob, why);
 }
 
-/* Changing a tree */
-
-static yajl_val
-new_value(yajl_type type)
-{
-	yajl_val v = calloc(1, sizeof(*v));
-
-	if (v != NULL)
-		v->type = type;
-	return v;
-}
-
-static yajl_val
-new_text(const char *text)
-{
-	yajl_val v = new_value(yajl_t_string);
-
-	if (v != NULL && (v->u.string = strdup(text)) == NULL) {
-		free(v);
-		return NULL;
-	}
-	return v;
-}
-
-static yajl_val
-new_number(uint64_t number)
-{
-	yajl_val v = new_value(yajl_t_number);
-	char text[24];
-
-	if (v == NULL)
-		return NULL;
-	snprintf(text, sizeof(text), "%" PRIu64, number);
-	v->u.number.r = strdup(text);
-	if (v->u.number.r == NULL) {
-		free(v);
-		return NULL;
-	}
-	v->u.number.i = (long long)number;
-	v->u.number.flags = YAJL_NUMBER_INT_VALID;
-	return v;
-}
-
-/* The index of a member, or the number of members. */
-static size_t
-find(yajl_val of, const char *name)
-{
-	size_t i = 0;
-
-	while (i < of->u.object.len && strcmp(of->u.object.keys[i], name) != 0)
-		i++;
-	return i;
-}
-
-/* Adds room for one member at the end. */
-static int
-widen(yajl_val of)
-{
-	size_t n = of->u.object.len + 1;
-	const char **keys = realloc(of->u.object.keys, n * sizeof(*keys));
-	yajl_val *values;
-
-	if (keys == NULL)
-		return -ENOMEM;
-	of->u.object.keys = keys;
-	values = realloc(of->u.object.values, n * sizeof(*values));
-	if (values == NULL)
-		return -ENOMEM;
-	of->u.object.values = values;
-	return 0;
-}
-
-/* Replaces or adds a member.  Always consumes value, even on failure. */
-static int
-put(yajl_val of, const char *name, yajl_val value)
-{
-	size_t i = find(of, name);
-	char *key;
-
-	if (value == NULL)
-		return -ENOMEM;
-	if (i < of->u.object.len) {
-		yajl_tree_free(of->u.object.values[i]);
-		of->u.object.values[i] = value;
-		return 0;
-	}
-	key = strdup(name);
-	if (key == NULL || widen(of) != 0) {
-		free(key);
-		yajl_tree_free(value);
-		return -ENOMEM;
-	}
-	of->u.object.keys[i] = key;
-	of->u.object.values[i] = value;
-	of->u.object.len++;
-	return 0;
-}
-
-static void
-drop(yajl_val of, const char *name)
-{
-	size_t i = find(of, name), rest;
-
-	if (i == of->u.object.len)
-		return;
-	free((void *)(uintptr_t)of->u.object.keys[i]);
-	yajl_tree_free(of->u.object.values[i]);
-	rest = --of->u.object.len - i;
-	memmove(of->u.object.keys + i, of->u.object.keys + i + 1,
-	    rest * sizeof(*of->u.object.keys));
-	memmove(of->u.object.values + i, of->u.object.values + i + 1,
-	    rest * sizeof(*of->u.object.values));
-}
+/* Changing them */
 
 int
 oci_set(struct oci_document *d, const char *list, size_t n,
@@ -193,11 +93,11 @@ oci_set(struct oci_document *d, const char *list, size_t n,
 	int rc;
 
 	snprintf(text, sizeof(text), PREFIX "%s", b->hex);
-	rc = put(v, "digest", new_text(text));
+	rc = json_put(v, "digest", json_new_text(text));
 	if (rc == 0)
-		rc = put(v, "size", new_number(b->size));
+		rc = json_put(v, "size", json_new_number(b->size));
 	if (rc == 0 && media_type != NULL)
-		rc = put(v, "mediaType", new_text(media_type));
+		rc = json_put(v, "mediaType", json_new_text(media_type));
 	return rc;
 }
 
@@ -211,15 +111,56 @@ oci_annotate(struct oci_document *d, const char *list, size_t n,
 
 	if (value == NULL) {
 		if (all != NULL)
-			drop(all, name);
+			json_drop(all, name);
 		if (all != NULL && all->u.object.len == 0)
-			drop(v, "annotations");
+			json_drop(v, "annotations");
 		return 0;
 	}
 	if (all == NULL)
-		rc = put(v, "annotations", new_value(yajl_t_object));
+		rc = json_put(v, "annotations", json_new_value(yajl_t_object));
 	all = json_member(v, "annotations", yajl_t_object);
-	return rc != 0 ? rc : put(all, name, new_text(value));
+	return rc != 0 ? rc : json_put(all, name, json_new_text(value));
+}
+
+int
+oci_set_text(struct oci_document *d, const char *list, size_t n,
+    const char *name, const char *text)
+{
+	return json_put(descriptor(d, list, n), name, json_new_text(text));
+}
+
+int
+oci_set_platform(struct oci_document *d, const char *list, size_t n,
+    const struct oci_descriptor *x)
+{
+	yajl_val of = json_new_value(yajl_t_object);
+	int rc = of == NULL ? -ENOMEM :
+	    json_put(of, "architecture", json_new_text(x->architecture));
+
+	if (rc == 0)
+		rc = json_put(of, "os", json_new_text(x->os));
+	if (rc == 0 && *x->variant != '\0')
+		rc = json_put(of, "variant", json_new_text(x->variant));
+	if (rc != 0) {
+		yajl_tree_free(of);
+		return rc;
+	}
+	return json_put(descriptor(d, list, n), "platform", of);
+}
+
+int
+oci_add(struct oci_document *d, const char *list, const struct oci_blob *b,
+    const char *media_type)
+{
+	yajl_val all = json_member(d->root, list, yajl_t_array);
+	int rc = all == NULL ? -EBADMSG :
+	    json_append(all, json_new_value(yajl_t_object));
+	size_t n = rc != 0 ? 0 : YAJL_GET_ARRAY(all)->len - 1;
+
+	/* members in the order of other writers, which compare text */
+	if (rc == 0)
+		rc = oci_set_text(d, list, n, "mediaType", media_type);
+	return rc != 0 ? rc : oci_set(d, list, n, b, NULL);
 }
 
 void
@@ -245,7 +186,7 @@ oci_set_diff_id(struct oci_document *config, size_t n,
 	if (all == NULL || n >= YAJL_GET_ARRAY(all)->len)
 		return -EBADMSG;
 	snprintf(text, sizeof(text), PREFIX "%s", hex);
-	v = new_text(text);
+	v = json_new_text(text);
 	if (v == NULL)
 		return -ENOMEM;
 	yajl_tree_free(all->u.array.values[n]);

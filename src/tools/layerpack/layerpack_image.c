@@ -32,8 +32,8 @@ image_refuse(struct image *m, const char *what, int rc, const char *why)
 	return rc;
 }
 
-static int
-read_document(struct image *m, const struct oci_blob *b,
+int
+image_read_document(struct image *m, const struct oci_blob *b,
     struct oci_document **d)
 {
 	char why[OCI_WHY] = "";
@@ -43,26 +43,44 @@ read_document(struct image *m, const struct oci_blob *b,
 	    b->hex, rc, why);
 }
 
-static int
-write_document(struct image *m, const struct oci_document *d,
+int
+image_write_text(struct image *m, const char *text, size_t len,
+    struct oci_blob *b)
+{
+	int rc = oci_new_text(&m->new, text, len, b);
+
+	return rc == 0 ? 0 : image_refuse(m, m->p->o.image, rc,
+	    strerror(-rc));
+}
+
+int
+image_write_document(struct image *m, const struct oci_document *d,
     struct oci_blob *b)
 {
 	char *text;
 	size_t len;
 	int rc = oci_write(d, &text, &len);
 
-	if (rc == 0) {
-		rc = oci_new_text(&m->new, text, len, b);
-		sys_free(text);
-	}
-	return rc == 0 ? 0 : image_refuse(m, m->p->o.image, rc,
-	    strerror(-rc));
+	if (rc != 0)
+		return image_refuse(m, m->p->o.image, rc, strerror(-rc));
+	rc = image_write_text(m, text, len, b);
+	sys_free(text);
+	return rc;
+}
+
+int
+image_copy(struct image *m, const struct oci_blob *b)
+{
+	int rc = oci_new_copy(&m->new, m->dir, b);
+
+	return rc == 0 ? 0 : image_refuse(m, b->hex, rc, rc == -EBADMSG ?
+	    OCI_NOT_ITS : strerror(-rc));
 }
 
 /* Manifests */
 
-static bool
-is_config(const char *media_type)
+bool
+image_is_config(const char *media_type)
 {
 	return strcmp(media_type, OCI_CONFIG) == 0 ||
 	    strcmp(media_type, DOCKER_CONFIG) == 0;
@@ -86,12 +104,12 @@ convert_with_config(struct image *m, struct oci_document *d,
 {
 	struct oci_document *config = NULL;
 	struct oci_blob made;
-	int rc = read_document(m, b, &config);
+	int rc = image_read_document(m, b, &config);
 
 	if (rc == 0)
 		rc = convert_layers(m, d, config);
 	if (rc == 0)
-		rc = write_document(m, config, &made);
+		rc = image_write_document(m, config, &made);
 	if (rc == 0)
 		rc = oci_set(d, NULL, 0, &made, NULL);
 	oci_free(config);
@@ -107,13 +125,12 @@ convert_manifest(struct image *m, struct oci_document *d)
 
 	if (rc == -EBADMSG)
 		return image_refuse(m, "a manifest", rc, why);
-	if (rc == 0 && is_config(x.media_type))
+	if (rc == 0 && image_is_config(x.media_type))
 		return convert_with_config(m, d, &x.blob);
 	if (rc == 0)
-		rc = oci_new_copy(&m->new, m->dir, &x.blob);
+		rc = image_copy(m, &x.blob);
 	if (rc != 0 && rc != -ENOENT)
-		return image_refuse(m, x.blob.hex, rc, rc == -EBADMSG ?
-		    OCI_NOT_ITS : strerror(-rc));
+		return rc;
 	return convert_layers(m, d, NULL);
 }
 
@@ -131,13 +148,19 @@ convert_entry(struct image *m, struct oci_document *d, size_t n, int depth)
 
 	if (rc != 0)
 		return image_refuse(m, "an index", rc, why);
-	rc = read_document(m, &x.blob, &child);
-	if (rc == 0 && oci_is_index(child))
-		rc = convert_index(m, child, depth + 1);
-	else if (rc == 0)
-		rc = convert_manifest(m, child);
+	rc = image_read_document(m, &x.blob, &child);
+	if (rc == 0 && !oci_is_index(child) && m->pack.kind == LAYER_ZTOC) {
+		rc = image_add_soci(m, d, n, child, &x, depth > 0);
+		oci_free(child);
+		return rc;
+	}
 	if (rc == 0)
-		rc = write_document(m, child, &made);
+		rc = image_forget_soci(m, d, n, child);
+	if (rc == 0)
+		rc = oci_is_index(child) ? convert_index(m, child, depth + 1) :
+		    convert_manifest(m, child);
+	if (rc == 0)
+		rc = image_write_document(m, child, &made);
 	if (rc == 0)
 		rc = oci_set(d, OCI_MANIFESTS, n, &made, NULL);
 	oci_free(child);
@@ -189,7 +212,8 @@ choose(struct image *m, struct oci_document *d, int depth)
 		if (rc != 0)
 			return image_refuse(m, "an index", rc, why);
 		tagged = tagged || has_tag(m, &x, depth);
-		if (!has_tag(m, &x, depth) || !has_platform(m, &x))
+		if (!has_tag(m, &x, depth) || !has_platform(m, &x) ||
+		    strcmp(x.artifact_type, SOCI_TYPE) == 0)
 			oci_remove(d, OCI_MANIFESTS, n);
 	}
 	if (oci_count(d, OCI_MANIFESTS) > 0)
@@ -203,13 +227,16 @@ choose(struct image *m, struct oci_document *d, int depth)
 static int
 convert_index(struct image *m, struct oci_document *d, int depth)
 {
+	size_t count;
 	int rc;
 
 	if (depth == NESTED_MAX)
 		return image_refuse(m, "an index", -EBADMSG, "indices are "
 		    "nested too deeply");
 	rc = choose(m, d, depth);
-	for (size_t n = 0; rc == 0 && n < oci_count(d, OCI_MANIFESTS); n++)
+	/* indices of SOCI are added at the end */
+	count = oci_count(d, OCI_MANIFESTS);
+	for (size_t n = 0; rc == 0 && n < count; n++)
 		rc = convert_entry(m, d, n, depth);
 	return rc;
 }
@@ -222,12 +249,16 @@ convert(struct image *m)
 	struct oci_document *index = NULL;
 	char *text = NULL;
 	size_t len;
-	int rc = read_document(m, NULL, &index);
+	int rc = image_read_document(m, NULL, &index);
 
 	if (rc == 0)
 		rc = convert_index(m, index, 0);
 	if (rc == 0)
 		rc = layerpack_check_order(m->p, m->pack.order);
+	if (rc == 0 && m->pack.kind == LAYER_ZTOC && m->soci_count == 0)
+		rc = image_refuse(m, m->p->o.source, -ENOENT, "no layer is a "
+		    "tar archive, compressed by gzip or not at all, of "
+		    "--min-layer");
 	if (rc == 0) {
 		rc = oci_write(index, &text, &len);
 		if (rc == 0)
@@ -277,8 +308,10 @@ layerpack_image(struct layerpack *p)
 	if (rc == 0)
 		rc = convert(&m);
 	if (rc == 0 && p->msg.verbose > 0)
-		msg_note(&p->msg, "%s: %zu layers, %" PRIu64 " bytes, now %"
-		    PRIu64, p->o.image, m.layer_count, m.from_B, m.to_B);
+		msg_note(&p->msg, "%s: %zu layers, %" PRIu64 " bytes, %s %"
+		    PRIu64, p->o.image, m.layer_count, m.from_B,
+		    m.pack.kind == LAYER_ZTOC ? "with ztocs of" : "now",
+		    m.to_B);
 	oci_new_abort(&m.new);
 	if (m.dir >= 0)
 		sys_close(m.dir);

@@ -30,7 +30,12 @@ struct image {
 	struct image_layer *layers;
 	size_t layer_count, layer_cap;
 	uint64_t from_B, to_B;		/* of all layers */
+	size_t soci_count;		/* indices of SOCI */
 };
+
+/* SOCI's index of an image, and where a manifest names its own. */
+#define SOCI_TYPE "application/vnd.amazon.soci.index.v2+json"
+#define SOCI_DIGEST "com.amazon.soci.index-digest"
 
 /* Reports what is wrong with a part of the layout, and returns rc. */
 int image_refuse(struct image *m, const char *what, int rc, const char *why);
@@ -42,5 +47,45 @@ int image_refuse(struct image *m, const char *what, int rc, const char *why);
  */
 int image_convert_layer(struct image *m, struct oci_document *manifest,
     size_t n, struct oci_document *config);
+
+/*
+ * Keeps a layer as it is.  *ztoc is its ztoc, which remains the image's, or NULL
+ * if it has none.  0, or -errno after reporting the error.
+ */
+int image_index_layer(struct image *m, const struct oci_descriptor *x,
+    const struct oci_blob **ztoc);
+
+/*
+ * Keeps the image of a manifest, and adds SOCI's index to the index that has it
+ * as descriptor n, which says x.  If that is the layout's own, the two get an
+ * index.  0, or -errno after reporting the error.
+ */
+int image_add_soci(struct image *m, struct oci_document *index, size_t n,
+    struct oci_document *manifest, const struct oci_descriptor *x,
+    bool in_index);
+
+/*
+ * Removes what descriptor n of an index, and the document it is of, say about
+ * an index of SOCI that does not stay.  0, or -errno after reporting the error.
+ */
+int image_forget_soci(struct image *m, struct oci_document *index, size_t n,
+    struct oci_document *child);
+
+/* Whether this is the media type of an image's config. */
+bool image_is_config(const char *media_type);
+
+/*
+ * Documents of the old layout and of the new one; b NULL: index.json.  0, or
+ * -errno after reporting the error.
+ */
+int image_read_document(struct image *m, const struct oci_blob *b,
+    struct oci_document **d);
+int image_write_document(struct image *m, const struct oci_document *d,
+    struct oci_blob *b);
+int image_write_text(struct image *m, const char *text, size_t len,
+    struct oci_blob *b);
+
+/* Copies a blob.  0, or -errno after reporting the error. */
+int image_copy(struct image *m, const struct oci_blob *b);
 
 #endif

@@ -59,7 +59,13 @@ pack(struct image *m, int in, struct output *o, const struct oci_blob *from,
 	    m->p->msg.quiet);
 	rc = pack_layer(&m->pack, in, o->fd, r, why);
 	progress_erase(&m->progress);
-	return rc == 0 ? 0 : image_refuse(m, from->hex, rc, why);
+	if (rc == 0 || (rc == -EINVAL && m->pack.kind == LAYER_ZTOC)) {
+		if (rc != 0)
+			msg_warn(&m->p->msg, "%s: no ztoc is made: %s",
+			    from->hex, why);
+		return rc;
+	}
+	return image_refuse(m, from->hex, rc, why);
 }
 
 static void
@@ -74,10 +80,12 @@ take_result(struct image *m, struct image_layer *l,
 	m->from_B += l->from.size;
 	m->to_B += l->to.size;
 	if (m->p->msg.verbose > 0)
-		msg_note(&m->p->msg, "%s: %llu bytes, now %llu in %llu units",
+		msg_note(&m->p->msg, "%s: %llu bytes, %s %llu in %llu %s",
 		    l->from.hex, (unsigned long long)l->from.size,
+		    m->pack.kind == LAYER_ZTOC ? "with a ztoc of" : "now",
 		    (unsigned long long)l->to.size,
-		    (unsigned long long)r->units);
+		    (unsigned long long)r->units,
+		    m->pack.kind == LAYER_ZTOC ? "spans" : "units");
 }
 
 /* Packs the blob that is open as in. */
@@ -158,8 +166,8 @@ new_type(const struct image *m, const char *type, bool *refused)
 	*refused = false;
 	for (size_t i = 0; i < TYPES; i++)
 		if (strcmp(types[i].from, type) == 0) {
-			const char *to = m->pack.kind == LAYER_ESTARGZ ?
-			    types[i].gzip : types[i].zstd;
+			const char *to = m->pack.kind == LAYER_ZSTD_CHUNKED ?
+			    types[i].zstd : types[i].gzip;
 
 			*refused = to == NULL;
 			return to;
@@ -185,15 +193,39 @@ image_convert_layer(struct image *m, struct oci_document *manifest, size_t n,
 		return image_refuse(m, x.blob.hex, -EINVAL, "a manifest of "
 		    "Docker's cannot have zstd; skopeo copy --format oci "
 		    "converts it");
-	if (type == NULL) {
-		rc = oci_new_copy(&m->new, m->dir, &x.blob);
-		return rc == 0 ? 0 : image_refuse(m, x.blob.hex, rc,
-		    rc == -EBADMSG ? OCI_NOT_ITS : strerror(-rc));
-	}
+	if (type == NULL)
+		return image_copy(m, &x.blob);
 	l = find_layer(m, &x.blob, &rc);
 	if (l == NULL)
 		return rc;
 	rc = refer(manifest, n, config, l, type);
 	return rc == 0 ? 0 : image_refuse(m, x.blob.hex, rc, rc == -EBADMSG ?
 	    "the config has no diff_id for it" : strerror(-rc));
+}
+
+/* Whether SOCI's index can have a layer of this type. */
+static bool
+is_indexable(const struct image *m, const struct oci_descriptor *x)
+{
+	bool refused;
+
+	return x->blob.size >= m->p->o.make.min_layer &&
+	    new_type(m, x->media_type, &refused) != NULL &&
+	    strcmp(x->media_type, OCI_LAYER "+zstd") != 0;
+}
+
+int
+image_index_layer(struct image *m, const struct oci_descriptor *x,
+    const struct oci_blob **ztoc)
+{
+	const struct image_layer *l;
+	int rc = image_copy(m, &x->blob);
+
+	*ztoc = NULL;
+	if (rc != 0 || !is_indexable(m, x))
+		return rc;
+	l = find_layer(m, &x->blob, &rc);
+	if (l != NULL)
+		*ztoc = &l->to;
+	return rc == -EINVAL ? 0 : rc;
 }

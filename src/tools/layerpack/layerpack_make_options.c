@@ -65,15 +65,17 @@ layerpack_make_option(struct layerpack *p, int opt)
 	return -1;
 }
 
-/* Whether the mode makes layers of a format; ztocs need no image. */
+/* Whether layers of a format can be made. */
 static bool
-makes(const struct layerpack *p, enum layer_kind kind)
+makes(enum layer_kind kind)
 {
-#ifndef COLDPRESS_SQLITE
-	if (kind == LAYER_CAS)
-		return false;
+#ifdef COLDPRESS_SQLITE
+	const bool cas = true;
+#else
+	const bool cas = false;
 #endif
-	return kind != LAYER_ZTOC || p->o.mode != LAYERPACK_IMAGE;
+
+	return kind != LAYER_CAS || cas;
 }
 
 static int
@@ -82,18 +84,17 @@ set_kind(struct layerpack *p)
 	static const enum layer_kind kinds[] = { LAYER_ESTARGZ,
 		LAYER_ZSTD_CHUNKED, LAYER_ZTOC, LAYER_CAS };
 	const char *name = p->o.kind;
-	bool image = p->o.mode == LAYERPACK_IMAGE;
 
 	for (size_t i = 0; name != NULL && i < sizeof(kinds) /
 	    sizeof(kinds[0]); i++)
-		if (makes(p, kinds[i]) &&
+		if (makes(kinds[i]) &&
 		    strcmp(name, layer_kind_name(kinds[i])) == 0) {
 			p->o.make.kind = kinds[i];
 			return -1;
 		}
-	msg_error(&p->msg, "%s -F estargz, zstd-chunked%s%s%s%s", image ?
-	    "--image needs" : "-o needs", image ? "" : ", ztoc",
-	    makes(p, LAYER_CAS) ? ", cas" : "",
+	msg_error(&p->msg, "%s needs -F estargz, zstd-chunked, ztoc%s%s%s",
+	    p->o.mode == LAYERPACK_IMAGE ? "--image" : "-o",
+	    makes(LAYER_CAS) ? ", cas" : "",
 	    name == NULL ? "" : ", not ", name == NULL ? "" : name);
 	return MSG_ERROR;
 }
@@ -131,6 +132,12 @@ check_format(struct layerpack *p)
 			    p->o.kind);
 			return MSG_ERROR;
 		}
+	if (p->o.mode == LAYERPACK_IMAGE && o->windows != NULL &&
+	    strcmp(o->windows, "packed") == 0) {
+		msg_error(&p->msg, "--image cannot have packed windows, which "
+		    "SOCI does not read");
+		return MSG_ERROR;
+	}
 	return -1;
 }
 

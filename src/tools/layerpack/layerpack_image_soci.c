@@ -1,0 +1,276 @@
+/*
+ * layerpack_image_soci.c - the SOCI index of an image whose layers stay
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: the package soci of awslabs/soci-snapshotter 0.11.1, "Convert" and
+ * "MarshalIndex"; the documents are described in doc/layers.md.
+ */
+#include "layerpack_image.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define OCI_TYPE "application/vnd.oci.image."
+#define EMPTY "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+#define SOCI "com.amazon.soci."
+
+/* The index of SOCI, a manifest whose layers are ztocs; its config is "{}". */
+static const char soci_index[] = "{\"schemaVersion\":2,"
+    "\"mediaType\":\"" OCI_TYPE "manifest.v1+json\","
+    "\"config\":{\"mediaType\":\"" SOCI_TYPE "\","
+    "\"digest\":\"sha256:" EMPTY "\",\"size\":2},\"layers\":[],"
+    "\"annotations\":{\"" SOCI "build-tool-identifier\":"
+    "\"coldpress " COLDPRESS_VERSION "\"}}";
+
+static const char oci_index[] = "{\"schemaVersion\":2,"
+    "\"mediaType\":\"" OCI_TYPE "index.v1+json\",\"manifests\":[]}";
+
+static int
+new_document(struct image *m, const char *text, struct oci_document **d)
+{
+	char why[OCI_WHY];
+	int rc = oci_parse(d, text, strlen(text), why);
+
+	return rc == 0 ? 0 : image_refuse(m, m->p->o.image, rc,
+	    strerror(-rc));
+}
+
+/* Reports an error of editing a document. */
+static int
+edited(struct image *m, int rc)
+{
+	return rc == 0 ? 0 : image_refuse(m, m->p->o.image, rc,
+	    strerror(-rc));
+}
+
+int
+image_forget_soci(struct image *m, struct oci_document *index, size_t n,
+    struct oci_document *child)
+{
+	int rc = oci_annotate(index, OCI_MANIFESTS, n, SOCI_DIGEST, NULL);
+
+	if (rc == 0)
+		rc = oci_annotate(child, OCI_SELF, 0, SOCI_DIGEST, NULL);
+	return edited(m, rc);
+}
+
+/* Adds the ztoc of a layer to the index of SOCI. */
+static int
+add_ztoc(struct image *m, struct oci_document *soci,
+    const struct oci_descriptor *layer, const struct oci_blob *ztoc)
+{
+	char digest[8 + OCI_HEX];
+	size_t n = oci_count(soci, OCI_LAYERS);
+	int rc = oci_add(soci, OCI_LAYERS, ztoc, "application/octet-stream");
+
+	snprintf(digest, sizeof(digest), "sha256:%s", layer->blob.hex);
+	if (rc == 0)
+		rc = oci_annotate(soci, OCI_LAYERS, n,
+		    SOCI "image-layer-digest", digest);
+	if (rc == 0)
+		rc = oci_annotate(soci, OCI_LAYERS, n,
+		    SOCI "image-layer-mediaType", layer->media_type);
+	return edited(m, rc);
+}
+
+static int
+convert_layers(struct image *m, struct oci_document *manifest,
+    struct oci_document *soci)
+{
+	for (size_t n = 0; n < oci_count(manifest, OCI_LAYERS); n++) {
+		const struct oci_blob *ztoc = NULL;
+		struct oci_descriptor x;
+		char why[OCI_WHY];
+		int rc = oci_get(manifest, OCI_LAYERS, n, &x, why);
+
+		if (rc != 0)
+			return image_refuse(m, "a manifest", rc, why);
+		rc = image_index_layer(m, &x, &ztoc);
+		if (rc == 0 && ztoc != NULL)
+			rc = add_ztoc(m, soci, &x, ztoc);
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* Writes the index of SOCI, and makes the manifest refer to it. */
+static int
+write_soci(struct image *m, const struct oci_document *soci,
+    struct oci_document *manifest, struct oci_blob *made)
+{
+	char digest[8 + OCI_HEX];
+	struct oci_blob empty;
+	int rc = image_write_text(m, "{}", 2, &empty);
+
+	if (rc == 0)
+		rc = image_write_document(m, soci, made);
+	if (rc != 0)
+		return rc;
+	m->soci_count++;
+	snprintf(digest, sizeof(digest), "sha256:%s", made->hex);
+	/* registries dislike Docker's types beside those of OCI */
+	rc = oci_set_text(manifest, OCI_SELF, 0, "mediaType",
+	    OCI_TYPE "manifest.v1+json");
+	if (rc == 0)
+		rc = oci_set_text(manifest, NULL, 0, "mediaType",
+		    OCI_TYPE "config.v1+json");
+	if (rc == 0)
+		rc = oci_annotate(manifest, OCI_SELF, 0, SOCI_DIGEST, digest);
+	return edited(m, rc);
+}
+
+/*
+ * Adds a descriptor of the index of SOCI, after those of images; x has the
+ * platform.
+ */
+static int
+list_soci(struct image *m, struct oci_document *index,
+    const struct oci_blob *soci, const struct oci_blob *manifest,
+    const struct oci_descriptor *x)
+{
+	size_t n = oci_count(index, OCI_MANIFESTS);
+	char digest[8 + OCI_HEX];
+	int rc = oci_add(index, OCI_MANIFESTS, soci,
+	    OCI_TYPE "manifest.v1+json");
+
+	snprintf(digest, sizeof(digest), "sha256:%s", manifest->hex);
+	if (rc == 0)
+		rc = oci_annotate(index, OCI_MANIFESTS, n,
+		    SOCI "image-manifest-digest", digest);
+	if (rc == 0)
+		rc = oci_set_platform(index, OCI_MANIFESTS, n, x);
+	if (rc == 0)
+		rc = oci_set_text(index, OCI_MANIFESTS, n, "artifactType",
+		    SOCI_TYPE);
+	return edited(m, rc);
+}
+
+/* Makes descriptor n one of the manifest with its index of SOCI. */
+static int
+list_image(struct image *m, struct oci_document *index, size_t n,
+    const struct oci_blob *manifest, const struct oci_blob *soci,
+    const struct oci_descriptor *platform)
+{
+	char digest[8 + OCI_HEX];
+	int rc = oci_set(index, OCI_MANIFESTS, n, manifest,
+	    OCI_TYPE "manifest.v1+json");
+
+	snprintf(digest, sizeof(digest), "sha256:%s", soci->hex);
+	if (rc == 0)
+		rc = oci_annotate(index, OCI_MANIFESTS, n, SOCI_DIGEST,
+		    digest);
+	if (rc == 0 && platform != NULL)
+		rc = oci_set_platform(index, OCI_MANIFESTS, n, platform);
+	return edited(m, rc);
+}
+
+/*
+ * Copies the config.  *platform is the one that it states if it is an image's;
+ * what that consists of belongs to the document *config.
+ */
+static int
+keep_config(struct image *m, const struct oci_document *manifest,
+    struct oci_document **config, struct oci_descriptor *platform)
+{
+	struct oci_descriptor x;
+	char why[OCI_WHY];
+	int rc = oci_get(manifest, NULL, 0, &x, why);
+
+	if (rc != 0)
+		return rc == -ENOENT ? 0 : image_refuse(m, "a manifest", rc,
+		    why);
+	if (image_is_config(x.media_type))
+		rc = image_read_document(m, &x.blob, config);
+	if (rc == 0)
+		rc = image_copy(m, &x.blob);
+	if (rc == 0 && *config != NULL)
+		oci_config_platform(*config, platform);
+	return rc;
+}
+
+/* A manifest without ztocs stays; otherwise both get their descriptors. */
+static int
+write_both(struct image *m, struct oci_document *index, size_t n,
+    struct oci_document *manifest, const struct oci_document *soci,
+    const struct oci_descriptor *x, const struct oci_descriptor *platform)
+{
+	bool has_platform = *x->architecture != '\0';
+	struct oci_blob made, about;
+	int rc;
+
+	if (oci_count(soci, OCI_LAYERS) == 0) {
+		rc = image_forget_soci(m, index, n, manifest);
+		if (rc == 0)
+			rc = image_write_document(m, manifest, &made);
+		return rc != 0 ? rc : edited(m, oci_set(index, OCI_MANIFESTS,
+		    n, &made, NULL));
+	}
+	rc = write_soci(m, soci, manifest, &about);
+	if (rc == 0)
+		rc = image_write_document(m, manifest, &made);
+	if (rc == 0)
+		rc = list_soci(m, index, &about, &made, has_platform ? x :
+		    platform);
+	return rc != 0 ? rc : list_image(m, index, n, &made, &about,
+	    has_platform ? NULL : platform);
+}
+
+/*
+ * Indexes the image of a manifest, which is descriptor n of an index; x is what
+ * that says.
+ */
+static int
+convert(struct image *m, struct oci_document *index, size_t n,
+    struct oci_document *manifest, const struct oci_descriptor *x)
+{
+	struct oci_document *soci = NULL, *config = NULL;
+	struct oci_descriptor platform = { .os = "", .architecture = "",
+		.variant = "" };
+	int rc = new_document(m, soci_index, &soci);
+
+	if (rc == 0)
+		rc = convert_layers(m, manifest, soci);
+	if (rc == 0)
+		rc = keep_config(m, manifest, &config, &platform);
+	if (rc == 0)
+		rc = write_both(m, index, n, manifest, soci, x, &platform);
+	oci_free(config);
+	oci_free(soci);
+	return rc;
+}
+
+/* An image that is in no index gets one, which takes its place. */
+static int
+convert_alone(struct image *m, struct oci_document *layout, size_t n,
+    struct oci_document *manifest, const struct oci_descriptor *x)
+{
+	struct oci_document *index = NULL;
+	struct oci_blob made;
+	int rc = new_document(m, oci_index, &index);
+
+	if (rc == 0)
+		rc = edited(m, oci_add(index, OCI_MANIFESTS, &x->blob,
+		    x->media_type));
+	if (rc == 0)
+		rc = convert(m, index, 0, manifest, x);
+	if (rc == 0)
+		rc = image_write_document(m, index, &made);
+	if (rc == 0)
+		rc = edited(m, oci_set(layout, OCI_MANIFESTS, n, &made,
+		    OCI_TYPE "index.v1+json"));
+	oci_free(index);
+	return rc;
+}
+
+int
+image_add_soci(struct image *m, struct oci_document *index, size_t n,
+    struct oci_document *manifest, const struct oci_descriptor *x,
+    bool in_index)
+{
+	return in_index ? convert(m, index, n, manifest, x) :
+	    convert_alone(m, index, n, manifest, x);
+}
