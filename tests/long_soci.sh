@@ -5,6 +5,8 @@
 . "${SRC:?}/tests/lib.sh"
 # shellcheck source=tests/nasty.sh
 . "$SRC/tests/nasty.sh"
+# shellcheck source=tests/oci.sh
+. "$SRC/tests/oci.sh"
 
 # tool: who made a ztoc, as it says itself
 tool="coldpress $(layerpack -V | sed -n 's/.*(coldpress) //p')"
@@ -43,5 +45,27 @@ for i in gnu pax; do
 		    "$(comm -23 once.sums read.sorted)" ''
 	done
 done
+
+# An image: its SOCI index is found and read as the snapshotter does
+if layerpack -h | grep -q -e --image && have sha256sum; then
+	mkdir -p 1/etc 2/usr
+	seq 200000 >1/etc/large
+	seq 3000 >2/usr/file
+	layer 1 gzip
+	layer 2 tar
+	manifest one
+	layer 1 zstd
+	manifest two
+	t 'an image' 0 layerpack -q --image -F ztoc -c 100000 layout out
+	t 'they read its index' 0 ./soci index out
+	is 'of both images' "$(grep -c ^image .t.out)" 2
+	is 'and all layers but that of zstd' "$(grep -c ^layer .t.out)" 4
+	for f in $(grep -l soci.build-tool out/blobs/sha256/*); do
+		sed -i 's/index.v2/index.v3/' "$f"
+	done
+	t 'one that was changed' 1 ./soci index out
+else
+	skip 'an image: built without OCI'
+fi
 
 done_testing
