@@ -19,7 +19,8 @@ test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
     xvfb openbox wmctrl xdotool'
 # What root's tests need to make filesystems, and a kernel that they boot.
 root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils
-    user-mode-linux mmdebstrap libgl1-mesa-dri nginx-light docker-registry'
+    user-mode-linux mmdebstrap libgl1-mesa-dri nginx-light docker-registry
+    podman iproute2'
 
 # packages_missing NAME...: prints those that are not installed
 packages_missing() {

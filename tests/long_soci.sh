@@ -60,7 +60,7 @@ if layerpack -h | grep -q -e --image && have sha256sum; then
 	t 'they read its index' 0 ./soci index out
 	is 'of both images' "$(grep -c ^image .t.out)" 2
 	is 'and all layers but that of zstd' "$(grep -c ^layer .t.out)" 4
-	for f in $(grep -l soci.build-tool out/blobs/sha256/*); do
+	grep -l soci.build-tool out/blobs/sha256/* | while read -r f; do
 		sed -i 's/index.v2/index.v3/' "$f"
 	done
 	t 'one that was changed' 1 ./soci index out
