@@ -67,6 +67,17 @@ t 'nothing can be written' 1 touch mnt/x
 t 'a name that is not there' 1 cat mnt/none
 stop
 
+long=$PWD/a-directory-whose-name-is-longer-than-forty-bytes
+mkdir "$long"
+# long_tmp OPTION...: mounts, with the temporary file in a directory like that
+long_tmp() (
+	TMPDIR=$long
+	export TMPDIR
+	start "$@"
+)
+t 'a long TMPDIR' 0 long_tmp "$url"
+stop
+
 t 'a URL' 0 start --stats=stats --prefetch none --cache cache "$url"
 what mnt >got
 same 'has what was packed, too' got want

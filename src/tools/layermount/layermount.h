@@ -69,7 +69,7 @@ struct layermount {
 	struct msg msg;
 	struct layermount_options o;
 	int cache_dir;
-	char temp_dir[64];		/* in place of --cache, or "" */
+	char temp_dir[4096];		/* in place of --cache, or "" */
 	char *mountpoint;		/* absolute */
 	struct http *http;		/* or NULL: only files */
 	struct source **sources;	/* lowest layer first */

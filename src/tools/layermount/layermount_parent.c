@@ -150,15 +150,17 @@ open_cache(struct layermount *m)
 	const char *tmp = getenv("TMPDIR"), *dir = m->o.cache;
 	int rc;
 
+	if (tmp == NULL || *tmp == '\0')
+		tmp = "/var/tmp";
 	if (dir == NULL) {
+		/* A name that does not fit loses its X's, which is an error. */
 		snprintf(m->temp_dir, sizeof(m->temp_dir),
-		    "%.40s/layermount.XXXXXX", tmp == NULL || *tmp == '\0' ?
-		    "/var/tmp" : tmp);
+		    "%s/layermount.XXXXXX", tmp);
 		dir = mkdtemp(m->temp_dir);
 		if (dir == NULL) {
 			rc = -errno;
 			*m->temp_dir = '\0';
-			return fail(m, tmp == NULL ? "/var/tmp" : tmp, rc);
+			return fail(m, tmp, rc);
 		}
 	} else if (mkdir(dir, 0700) == -1 && errno != EEXIST) {
 		return fail(m, dir, -errno);
