@@ -4,7 +4,7 @@
 install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
     scripts/bench-layers scripts/bench-sqpack scripts/bench-winwait
-    scripts/bench-readers scripts/snap-startup
+    scripts/bench-readers scripts/snap-startup scripts/lazy-pull
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/options.sh scripts/xserver.sh
@@ -22,6 +22,12 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/snap-startup-findings.sh scripts/snap-startup-tables.sh
     scripts/snap-startup-plot.sh scripts/plot.sh
     scripts/snap-startup-machines.sh
+    scripts/lazy-pull-systems.sh scripts/lazy-pull-images.sh
+    scripts/lazy-pull-net.sh scripts/lazy-pull-cell.sh
+    scripts/lazy-pull-start.sh scripts/lazy-pull-pullers.sh
+    scripts/lazy-pull-root.sh scripts/lazy-pull-report.sh
+    scripts/lazy-pull-tables.sh scripts/lazy-pull-findings.sh
+    scripts/lazy-pull-plot.sh
     scripts/mailfs-source.sh scripts/mailfs-findings.sh
     scripts/mailfs-fs.sh scripts/mailfs-sizes.sh scripts/mailfs-cell.sh
     scripts/mailfs-copy.sh scripts/mailfs-report.sh

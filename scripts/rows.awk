@@ -7,11 +7,11 @@
 # sys), size_B (bytes stored by the last stage) and the stalls; read_B, the
 # median of the bytes that tar read from disk, given_B, the minimum it was
 # given, and resident_pct, the largest share that was in the cache before; rx_B,
-# tx_B. Then, if selected by -v columns=NAMES and -v keys=NAMES, medians of
-# lap's columns, and the last value of the keys.  Only successful runs count;
-# status 1 from tar, which means that a file changed, is a success, unless -v
-# strict=1.  With pairs=FILE in the environment the rows of whole runs are
-# written there for lapcmp, with such a 1 replaced by 0.  -v wall=COLUMN uses
+# tx_B. Then, if selected by -v columns=, -v keys= and -v numbers=NAMES, medians of
+# lap's columns, the last values of keys, and medians of keys.  Only successful
+# runs count; status 1 from tar, which means that a file changed, is a success,
+# unless -v strict=1.  With pairs=FILE in the environment the rows of whole runs
+# are written there for lapcmp, with such a 1 replaced by 0.  -v wall=COLUMN uses
 # another column instead of wall_s, in FILE too.
 
 # of LABEL COLUMN: the median of the column in the good runs, empty if none
@@ -75,6 +75,8 @@ function print_label(label,  i, line) {
 		line = line OFS of(label, column[i])
 	for (i = 1; i <= asked; i++)
 		line = line OFS fact[label, key_name[i]]
+	for (i = 1; i <= counted; i++)
+		line = line OFS of(label, "key " number[i])
 	print line
 }
 
@@ -87,6 +89,8 @@ function print_head(  i, line) {
 		line = line OFS column[i]
 	for (i = 1; i <= asked; i++)
 		line = line OFS key_name[i]
+	for (i = 1; i <= counted; i++)
+		line = line OFS number[i]
 	print line
 }
 
@@ -100,6 +104,7 @@ BEGIN {
 	    median_of, " ")
 	more = split(columns, column, " ")
 	asked = split(keys, key_name, " ")
+	counted = split(numbers, number, " ")
 }
 !csv_row() {
 	if (pairs != "" && $0 == csv_head && !written++)
@@ -138,6 +143,8 @@ BEGIN {
 	for (c = 1; c <= asked; c++)
 		if (!bad[label, i] && key(key_name[c]) != "")
 			fact[label, key_name[c]] = key(key_name[c])
+	for (c = 1; c <= counted; c++)
+		value[label, i, "key " number[c]] = key(number[c])
 	if (key("resident_pct") != "")
 		value[label, i, "resident_pct"] = key("resident_pct")
 }

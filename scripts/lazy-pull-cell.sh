@@ -1,0 +1,102 @@
+# shellcheck shell=sh
+# lazy-pull-cell.sh - one start, or several at once, and its row; sourced
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2034,SC2154
+#
+# Everything that clients store is below $study/clients, a mount of its own.
+
+# clients_make: an empty place for the clients
+clients_make() {
+	clients_remove
+	mkdir "$study/clients"
+	mount --bind "$study/clients" "$study/clients"
+	mount --make-private "$study/clients"
+}
+
+# clients_remove: nothing of another file system is removed
+clients_remove() {
+	! mountpoint -q "$study/clients" || umount -R -l "$study/clients"
+	rm -rf --one-file-system "$study/clients"
+}
+
+# client_keys: what the clients noted, as keys and wall_s: the largest times, and
+# the sums of all other values
+client_keys() {
+	cat "$study"/clients/*/stamps 2>/dev/null | awk -F '\t' '
+	{
+		at[NR] = $2
+		what[NR] = $1
+		if ($1 == "begin") {
+			client++
+			from[client] = $2
+			rx[client, $1] = $3
+		}
+		time[client, $1] = $2
+		rx[client, $1] = $3
+	}
+	function worst(a, b,  i, d, max) {
+		for (i = 1; i <= client; i++) {
+			d = time[i, b] - time[i, a]
+			if (d > max)
+				max = d
+		}
+		return max
+	}
+	END {
+		for (i = 1; i <= client; i++)
+			if (!((i, "end") in time))
+				exit
+		printf "wall_s=%.6f keys=pull_s=%.4f;create_s=%.4f;run_s=%.4f;first_s=%.4f",
+		    worst("begin", "end"), worst("begin", "pulled"),
+		    worst("pulled", "created"), worst("created", "end"),
+		    worst("begin", "first")
+		if (client == 1)
+			printf ";pull_B=%.0f;run_B=%.0f",
+			    rx[1, "pulled"] - rx[1, "begin"],
+			    rx[1, "end"] - rx[1, "pulled"]
+	}'
+	cat "$study"/clients/*/stats 2>/dev/null | tr -s ',{}' '\n' | awk -F : '
+	{ gsub(/[" ]/, "", $1) }
+	$1 == "index_wire_B" { index_B += $2 }
+	$1 == "requests" { requests += $2 }
+	$1 == "maxrss_KiB" && $2 + 0 > rss { rss = $2 + 0 }
+	END { if (NR) printf ";index_B=%.0f;rss_KiB=%.0f", index_B, rss }'
+}
+
+# pattern_begin ID: notes, until pattern_end, what the link has carried
+pattern_begin() {
+	mkdir -p "$study/patterns"
+	rm -f "$study/patterns/$1"
+	while read -r pattern_at _ </proc/uptime &&
+	    read -r pattern_rx </sys/class/net/client/statistics/rx_bytes; do
+		printf '%s\t%s\n' "$pattern_at" "$pattern_rx"
+		sleep 0.05
+	done >"$study/patterns/$1" 8>&- &
+	pattern_pid=$!
+}
+pattern_end() {
+	kill "$pattern_pid"
+	wait "$pattern_pid" 2>/dev/null || :
+}
+
+# cell ID IMAGE WORKLOAD SYSTEM LINK CLIENTS
+cell() {
+	net_make "$5"
+	registry_start "$net_in" "$net_address"
+	clients_make
+	LAZY_PULLER=$(system_get "$4" 2) LAZY_PLACE=$study/clients
+	LAZY_REFERENCE=$net_address:5000/$2:$4 LAZY_CLIENTS=$6
+	export LAZY_PULLER LAZY_PLACE LAZY_REFERENCE LAZY_CLIENTS
+	cell_files=$(find "$study/clients" -mindepth 1 | wc -l)
+	cell_cpu=$(namespace_cpu "$net_server")
+	pattern_begin "$1"
+	cell_lap "$cell_new.lap" -l "$1" -t "$timeout" --net client -- \
+	    sh "$here/lazy-pull-start.sh" "$(workload_command "$2" "$3")"
+	pattern_end
+	# shellcheck disable=SC2046
+	cell_rows "$cell_new.lap" $(client_keys) \
+	    "keys=files_before=$cell_files;requests=$(server_requests);server_cpu_s=$(
+	    since "$cell_cpu" "$(namespace_cpu "$net_server")")"
+	clients_remove
+	kill "$net_server" "$registry_pid"
+}

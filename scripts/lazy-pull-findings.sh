@@ -1,0 +1,178 @@
+# shellcheck shell=sh
+# lazy-pull-findings.sh - testing the findings of the study; sourced
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2034,SC2154
+#
+# The study measured the programs stargz, soci and cvmfs.  Where one of them was
+# not run, our client of its format takes its place in the ratio, which decides
+# nothing about the program.
+
+# ours SYSTEM: our system for the same format
+ours() {
+	case $1 in
+	stargz) echo estargz ;;
+	soci) echo ztoc ;;
+	cvmfs) echo cas ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# row IMAGE.WORKLOAD SYSTEM LINK[.MORE][:WHAT]: the label of its row if measured,
+# otherwise of ours
+row() {
+	row_label=$1.$2.$3
+	if [ -n "$(column n "${row_label%:*}")" ]; then
+		echo "$row_label"
+	else
+		echo "$1.$(ours "$2").$3"
+	fi
+}
+
+# tested TEXT IMAGE.WORKLOAD SYSTEM[=SYSTEM] LINK LIMIT [WHAT]: a finding about
+# these programs, the first relative to the second, or to overlayfs
+tested() {
+	tested_of=${3%%=*} tested_to=overlayfs
+	[ "$tested_of" = "$3" ] || tested_to=${3#*=}
+	tested_row=$(row "$2" "$tested_of" "$4${6:+:$6}")
+	tested_reference=$(row "$2" "$tested_to" "$4${6:+:$6}")
+	case $tested_row/$tested_reference in
+	*."$tested_of".*/*."$tested_to".*)
+		finding "$1" "$tested_row" "$tested_reference" "$5"
+		;;
+	*)
+		tested_ratio=$(ratio "$tested_row" "$tested_reference" |
+		    awk '{ printf "%.3f", $1 }')
+		exact "$1" \
+		    "${tested_ratio:+not tested: our client of the format}" \
+		    "$tested_row/$tested_reference: here ${tested_ratio:--}"
+		;;
+	esac
+}
+
+# claim TEXT TRUE CELL SYSTEM LINK DETAIL: a finding about bytes of this program
+claim() {
+	case $2/$(row "$3" "$4" "$5") in
+	/* | */*."$4".*) exact "$1" "$2" "$6" ;;
+	*) exact "$1" 'not tested: our client of the format' "$6" ;;
+	esac
+}
+
+# wire LABEL: the median of the bytes received
+wire() { column rx_B "$1"; }
+
+# findings_cited: what the study cites from elsewhere
+findings_cited() {
+	for f_cell in $f_cells; do
+		f_row=${f_cell%.*}.overlayfs.${f_cell##*.}
+		finding "a pull takes 76 % of a start (10 points; $f_cell)" \
+		    "$f_row:pull" "$f_row" '0.66 .. 0.86'
+	done
+	for f_cell in $(echo "$f_cells" | sed 's/[.][^.]*$//' | sort -u); do
+		f_image=${f_cell%.*}
+		f_needed=$(noted touched "$f_image" "${f_cell#*.} " |
+		    cut -d ' ' -f 2)
+		f_all=$(noted files "$f_image")
+		exact "6.4 % of the data is needed, at most ($f_cell)" \
+		    "$(calc 'print (a <= 0.064 * b)' a="$f_needed" b="$f_all")" \
+		    "here $(calc 'printf "%.1f", 100 * a / b' a="$f_needed" \
+		    b="$f_all") % of the files"
+	done
+}
+
+findings_python() {
+	for f_system in stargz soci cvmfs; do
+		tested "Python starts drastically faster (half the time; $f_system)" \
+		    py.hello $f_system "$1" 0.5
+		f_bytes=$(wire "$(row py.hello $f_system "$1")")
+		claim "only a few megabytes (10) are loaded ($f_system)" \
+		    "$(calc 'print (a <= 1e7)' a="$f_bytes")" \
+		    py.hello $f_system "$1" "here ${f_bytes:--} bytes"
+	done
+	tested 'SOCI loads more than stargz' py.hello soci=stargz "$1" '> 1' wire
+	f_index=$(column index_B "$(row py.hello cvmfs "$1")")
+	f_bytes=$(wire "$(row py.hello cvmfs "$1")")
+	claim 'the catalogue of CVMFS is a small overhead (a tenth)' \
+	    "$(calc 'print (a <= 0.1 * b)' a="$f_index" b="$f_bytes")" \
+	    py.hello cvmfs "$1" "here ${f_index:--} of ${f_bytes:--} bytes"
+}
+
+findings_root() {
+	tested 'SOCI and stargz load about as much for ROOT (25 %)' \
+	    root.import soci=stargz "$1" '0.8 .. 1.25' wire
+	tested 'CVMFS and stargz load about as much for ROOT (25 %)' \
+	    root.import cvmfs=stargz "$1" '0.8 .. 1.25' wire
+	f_bytes=$(wire "$(row root.import stargz "$1")")
+	claim 'import ROOT loads much (100 MB)' \
+	    "$(calc 'print (a >= 1e8)' a="$f_bytes")" root.import stargz \
+	    "$1" "here ${f_bytes:--} bytes"
+	tested 'CVMFS is faster than SOCI with ROOT' root.import cvmfs=soci \
+	    "$1" 1
+	tested 'CVMFS is faster than stargz with ROOT' root.import \
+	    cvmfs=stargz "$1" 1
+	f_row=$(row root.fillrandom stargz "$1")
+	finding 'a lazy pull is negligible in a complex workload (a tenth)' \
+	    "$f_row:pull" "$f_row" 0.1
+}
+
+# findings_saved: the largest share of the data that is saved, in any cell
+findings_saved() {
+	f_saved=$(tsv 'csv_row() && get("rx_B") > 0 {
+		split(get("label"), part, ".")
+		cell = part[1] "." part[2] "." part[4] "." part[5]
+		if (part[3] == "overlayfs")
+			whole[cell] = get("rx_B")
+		else if (!(cell in least) || get("rx_B") < least[cell])
+			least[cell] = get("rx_B")
+	}
+	END {
+		for (cell in whole)
+			if (cell in least && 1 - least[cell] / whole[cell] > most)
+				most = 1 - least[cell] / whole[cell]
+		if (most)
+			printf "%.1f", 100 * most
+	}' "$study/summary")
+	exact 'over 65 % of the data is saved in some cases' \
+	    "$(calc 'print (a > 65)' a="$f_saved")" \
+	    "here up to ${f_saved:--} %"
+}
+
+# findings_ours LINK OVERLAYFS STARGZ: what our formats are meant to reach, as
+# limits relative to these two
+findings_ours() {
+	for f_system in estargz-trace zstd-trace; do
+		f_row=root.import.$f_system.$1:first
+		finding "import ROOT prints in $2 of the time of overlayfs ($f_system)" \
+		    "$f_row" "root.import.overlayfs.$1:first" "$2"
+		finding "and in $3 of that of stargz" "$f_row" \
+		    "root.import.stargz.$1:first" "$3"
+		finding "a trace halves the data of a start of Python ($f_system)" \
+		    "py.hello.$f_system.$1:wire" "py.hello.estargz.$1:wire" 0.5
+	done
+}
+
+# has IMAGE LINK: whether there are rows of the image over this link
+has() { grep -q "^$1[.][^.]*[.][^.]*[.]$2[.$tab]" "$study/summary"; }
+
+print_findings() {
+	findings_begin
+	printf '\nWhat the study found (ratios of pairs of runs, 95 %% intervals; bytes, where\nthey are not compared in pairs, are medians):\n'
+	f_cells=$(tsv 'csv_row() {
+		n = split(get("label"), part, ".")
+		if (n == 4 && part[3] == "overlayfs" && get("n") > 0)
+			print part[1] "." part[2] "." part[4]
+	}' "$study/summary" | sort)
+	findings_cited
+	for f_link in $(labels_of 4); do
+		! has py "$f_link" || findings_python "$f_link"
+		! has root "$f_link" || findings_root "$f_link"
+	done
+	findings_saved
+	f_ours=$(for f_link in $(labels_of 4); do
+		case $f_link in
+		1000) findings_ours 1000 0.6 0.5 ;;
+		100) findings_ours 100 0.35 0.35 ;;
+		esac
+	done)
+	[ -z "$f_ours" ] || printf '\nWhat can be saved:\n%s\n' "$f_ours"
+	findings_end
+}

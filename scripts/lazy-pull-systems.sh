@@ -1,0 +1,35 @@
+# shellcheck shell=sh
+# lazy-pull-systems.sh - the ways in which an image is pulled; sourced
+# SPDX-License-Identifier: BSD-2-Clause
+
+# systems_table: name, who pulls (pull_NAME of lazy-pull-start.sh), layerpack's
+# options for its images, programs that it needs.  At the end of the options
+# --order takes what the main workload of the image touches.
+systems_table() {
+	sed "s/|/$(printf '\t')/g" <<'EOF'
+overlayfs|whole||tar setfattr
+estargz|layermount|-F estargz|
+estargz64|layermount|-F estargz -c 64K|
+estargz-trace|layermount|-F estargz -c 64K --order|
+zstd|layermount|-F zstd-chunked|
+zstd64|layermount|-F zstd-chunked -c 64K|
+zstd-trace|layermount|-F zstd-chunked -c 64K --order|
+EOF
+}
+
+systems_names() { systems_table | cut -f 1 | tr '\n' ' ' | sed 's/ $//'; }
+
+# system_get SYSTEM N: a field of its line
+system_get() {
+	systems_table | awk -F '\t' -v s="$1" -v n="$2" '$1 == s { print $n }'
+}
+
+# system_lacks SYSTEM: what it needs and this machine does not have
+system_lacks() {
+	for lacks_tool in $(system_get "$1" 4); do
+		have "$lacks_tool" || {
+			echo "there is no $lacks_tool"
+			return 0
+		}
+	done
+}

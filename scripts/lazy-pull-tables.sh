@@ -1,0 +1,97 @@
+# shellcheck shell=sh
+# lazy-pull-tables.sh - tables of starts, of conversions, and a choice; sourced
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2016,SC2154
+
+# print_starts IMAGE LINK: medians of all starts through this link
+print_starts() {
+	tsv '
+	function real(format, name, unit) {
+		return get(name) == "" ? "-" : sprintf(format, get(name) / unit)
+	}
+	csv_row() && index(get("label"), image ".") == 1 {
+		n = split(get("label"), part, ".")
+		if (part[4] != link || get("n") + 0 == 0)
+			next
+		name = part[2] "." part[3] (n > 4 ? "." part[5] : "")
+		if (!lines++) {
+			printf "\n%s, %s: medians\n", image, link == "open" ? \
+			    "a link that is not shaped" : link " Mbit/s"
+			printf "%-24s %2s %6s %6s %6s %7s %15s %8s %6s %5s %6s %5s %6s\n",
+			    "", "n", "pull", "create", "run", "total",
+			    "95 % interval", "MB", "index", "requ.", "CPU s",
+			    "MiB", "server"
+		}
+		printf "%-24s %2d %6s %6s %6s %7s %15s %8s %6s %5s %6s %5s %6s\n",
+		    name, get("n"), real("%.2f", "pull_s", 1),
+		    real("%.2f", "create_s", 1), real("%.2f", "run_s", 1),
+		    real("%.2f", "wall_s", 1), get("wall_lo") == "" ? "" : \
+		    sprintf("%.2f .. %.2f", get("wall_lo"), get("wall_hi")),
+		    real("%.2f", "rx_B", 1e6), real("%.2f", "index_B", 1e6),
+		    real("%d", "requests", 1),
+		    sprintf("%.2f", get("cpu_s") + get("daemon_cpu_s")),
+		    real("%.0f", get("rss_KiB") == "" ? "maxrss_KiB" : \
+		    "rss_KiB", 1024), real("%.2f", "server_cpu_s", 1)
+	}' image="$1" link="$2" "$study/summary" >"$study/starts"
+	head -n 3 "$study/starts"
+	sed 1,3d "$study/starts" | sort -s -k 1,1
+	rm "$study/starts"
+}
+
+# print_touched IMAGE: the limit: what the workloads need of the image
+print_touched() {
+	noted touched "$1" | awk -v image="$1" '
+	NR == 1 { printf "\n%s: what the workloads need of it, by the page\n", image }
+	{ printf "%-24s %8.2f MB in %d files\n", $1, $2 / 1e6, $3 }'
+}
+
+# print_published IMAGE: how long the image was not available after its build
+print_published() {
+	noted published "$1" | awk -v image="$1" '
+	NR == 1 {
+		printf "\n%s: from build to available (one run: conversion and push)\n", image
+		printf "%-24s %8s %8s %10s\n", "", "seconds", "CPU s", "MB"
+	}
+	{ printf "%-24s %8.1f %8.1f %10.2f\n", $1, $2, $3, $4 / 1e6 }'
+}
+
+# print_choice: which system for which link and workload: the fastest, those
+# that take at most a tenth longer, and the one that transfers least
+print_choice() {
+	tsv '
+	csv_row() && get("n") > 0 && get("rx_B") != "" {
+		n = split(get("label"), part, ".")
+		cell = part[1] "." part[2] "." part[4] (n > 4 ? "." part[5] : "")
+		if (!(cell in count))
+			cells[++all] = cell
+		i = ++count[cell]
+		name[cell, i] = part[3]
+		wall[cell, i] = get("wall_s")
+		bytes[cell, i] = get("rx_B")
+	}
+	END {
+		for (c = 1; c <= all; c++)
+			choose(cells[c])
+	}
+	function choose(cell,  i, fast, least, near) {
+		fast = least = 1
+		for (i = 2; i <= count[cell]; i++) {
+			if (wall[cell, i] < wall[cell, fast])
+				fast = i
+			if (bytes[cell, i] < bytes[cell, least])
+				least = i
+		}
+		for (i = 1; i <= count[cell]; i++)
+			if (i != fast && wall[cell, i] <= 1.1 * wall[cell, fast])
+				near = near " " name[cell, i]
+		printf "%-22s %-14s %6.2f  %-14s %7.2f %s\n", cell,
+		    name[cell, fast], wall[cell, fast], name[cell, least],
+		    bytes[cell, least] / 1e6, near
+	}' "$study/summary" | sort | awk '
+	NR == 1 {
+		printf "\nThe best system for a workload and a link\n"
+		printf "%-22s %-14s %6s  %-14s %7s %s\n", "", "fastest", "s",
+		    "least data", "MB", " as fast (10 %)"
+	}
+	{ print }'
+}

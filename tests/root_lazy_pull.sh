@@ -1,0 +1,136 @@
+#!/bin/sh
+# The lazy pull study with our own image: its rows, and that it leaves nothing
+# behind
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/oci.sh
+. "$SRC/tests/oci.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'not root'
+[ -c /dev/fuse ] || skip_all 'no /dev/fuse'
+for tool in lap lapcmp layerpack layermount touchlog docker-registry skopeo \
+    umoci ip tc setfattr; do
+	have $tool || skip_all "no $tool"
+done
+unshare --net --mount --pid --fork true 2>/dev/null || skip_all 'no namespaces'
+lazy=$SRC/scripts/lazy-pull
+
+# What a study starts has this in its environment; a container has its command.
+LAZY_TEST=$PWD
+export LAZY_TEST
+sleeping='sleep 295.25'
+# left: prints processes and mounts of a study
+left() {
+	for left_dir in /proc/[0-9]*; do
+		[ "${left_dir#/proc/}" != $$ ] || continue
+		! grep -q -s -F "LAZY_TEST=$PWD" "$left_dir/environ" ||
+		    cat "$left_dir/cmdline" 2>/dev/null | tr '\0' ' ' |
+		    grep -E 'lazy[-]pull|layer[m]ount|docker-[r]egistry|un[s]hare|in[f]inity'
+	done
+	pgrep -x -f "$sleeping"
+	grep -F "$PWD" /proc/[0-9]*/mounts 2>/dev/null
+}
+none_left() { [ -z "$(left)" ]; }
+# nothing: waits until nothing is left, and prints what is
+nothing() {
+	await none_left
+	left
+}
+
+# An image of two layers, the second of which removes a file of the first and
+# hides a directory.
+mkdir -p one/bin one/data two/data two/tmp one/hidden two/hidden
+for program in sh cat sleep; do
+	path=$(command -v $program)
+	cp -L "$path" one/bin/
+	ldd "$path" | grep -o '/[^ )]*' | while read -r library; do
+		mkdir -p "one${library%/*}"
+		cp -L "$library" "one$library"
+	done
+done
+seq 200000 >one/data/numbers
+head -c 8000000 /dev/urandom >one/data/unread
+echo first >one/data/gone
+echo first >one/hidden/file
+: >two/data/.wh.gone
+: >two/hidden/.wh..wh..opq
+layers='' diffs='' refs=''
+layer one gzip
+layer two gzip
+manifest image
+command="[ ! -e /data/gone ] && [ ! -e /hidden/file ] && cat /data/numbers"
+
+t 'the study' 0 "$lazy" -q -n 1 --image "$PWD/layout:image" \
+    --command "$command" --links 'open 50' -o rows.csv \
+    --systems 'overlayfs estargz estargz-trace zstd64'
+shows 'has its table' '^run.estargz-trace  *1 '
+shows 'and what the image needs' '^run  *[0-9.]* MB in'
+is 'all runs are good' "$(col rows.csv exit | tr ' ' '\n' | sort | uniq -c |
+    tr -s ' ')" ' 8 0'
+# key LABEL NAME: from its row
+key() {
+	grep -v '^#' rows.csv | grep ",own.run.$1," |
+	    sed -n "s/.*[;,]$2=\\([0-9.]*\\).*/\\1/p"
+}
+# received LABEL
+received() {
+	awk -F, -v label="own.run.$1" '/^#/ { next }
+	!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
+	$at["label"] == label { print $at["rx_B"] }' rows.csv
+}
+size=$(cat layout/blobs/sha256/* | wc -c)
+t 'the whole image was pulled' 0 test "$(received overlayfs.open)" -gt "$size"
+for system in estargz estargz-trace zstd64; do
+	t "$system: far less" 0 test "$(received $system.open)" -lt $((size / 2))
+	t "$system: but something" 0 test "$(received $system.open)" -gt 100000
+	t "$system: requests" 0 test "$(key $system.open requests)" -gt 2
+	is "$system: nothing was there before" \
+	    "$(key $system.open files_before)" 0
+done
+t 'a trace is fetched by the pull' 0 test \
+    "$(key estargz-trace.open pull_B)" -gt "$(key estargz-trace.open run_B)"
+# 8 MB at 50 Mbit/s take 1.3 s
+is 'the link is shaped' "$(key overlayfs.50 pull_s |
+    awk '{ print ($1 >= 8e6 * 8 / 50e6) }')" 1
+is 'nothing is left' "$(nothing)" ''
+if have gnuplot; then
+	is 'charts' "$(grep -l '</svg>' rows-own-open-data.svg \
+	    rows-own-open-time.svg rows-own.run.50-pattern.svg | wc -l)" 3
+fi
+t 'a command that fails' 1 "$lazy" -q -n 1 --image "$PWD/layout:image" \
+    --command 'cat /data/gone' --links open -o failed.csv --systems zstd64
+shows 'is reported' "run: .*gone: No such file" .t.err
+
+# A container that goes on until it is killed, unlike when the image was made.
+t 'a study to be stopped' 0 "$lazy" -q -n 1 --image "$PWD/layout:image" \
+    --command 'echo ready' --links open --systems estargz-trace \
+    -o stop.csv prepare
+sed -i "s/^user_command	.*/&; exec $sleeping/" stop.csv.d/plan
+asleep() { pgrep -x -f "$sleeping" >/dev/null; }
+for signal in INT TERM KILL; do
+	# a shell makes background commands ignore INT
+	env --default-signal=INT "$lazy" -q -o stop.csv run >/dev/null 2>&1 &
+	pid=$!
+	t "$signal: the container runs" 0 await asleep
+	kill -$signal $pid
+	wait $pid 2>/dev/null
+	# After KILL the cell continues by design; its container is killed here.
+	until flock -n stop.csv.d/lock.cell true; do
+		pgrep -x -f "$sleeping" | xargs -r kill -9
+		sleep 0.1
+	done
+	is "$signal: nothing is left" "$(nothing)" ''
+	rm -rf stop.csv.d/rows
+done
+
+# All its processes are killed at once, at several moments.
+for moment in 0.1 0.3 0.6 1 2; do
+	setsid "$lazy" -q -o stop.csv run >/dev/null 2>&1 &
+	pid=$!
+	sleep $moment
+	kill -KILL -$pid 2>/dev/null
+	wait $pid 2>/dev/null
+	is "all killed after $moment s: nothing is left" "$(nothing)" ''
+done
+done_testing
