@@ -2,9 +2,8 @@
  * walk_order.c - a list of the files whose data comes first
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "walk/walk_order.h"
+#include "order_line.h"
 
-#include "base/args.h"
 #include "base/array.h"
 #include "base/sys.h"
 #include "format/tar/tar.h"
@@ -12,8 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { PRIORITY_MIN = -32768, PRIORITY_MAX = 32767 };
 
 enum form { PATHS, TOUCHES, PRIORITIES };
 
@@ -24,87 +21,17 @@ struct item {
 	bool found;
 };
 
-struct touch {
-	struct walk_touch of;
-	int64_t key;			/* the smallest comes first */
-	size_t line;
-};
-
 struct walk_order {
 	char *text;
 	bool nul;			/* paths end with NUL, not newline */
 	enum form form;
 	struct item *items;		/* sorted by path, without duplicates */
 	size_t count, cap, found;
-	struct touch *touches;
+	struct order_touch *touches;
 	size_t touch_count, touch_cap;
 };
 
 /* Lines */
-
-/* Parses the number between s and end, with nothing else there. */
-static bool
-take_number(const char *s, const char *end, int64_t *n)
-{
-	const char *first = s;
-
-	for (*n = 0; s < end && *s >= '0' && *s <= '9' &&
-	    *n < INT64_MAX / 10 - 1; s++)
-		*n = 10 * *n + (*s - '0');
-	return s == end && s > first;
-}
-
-/*
- * Finds the path in a line of touchlog, with its length in *len and its numbers
- * in *t.  Returns NULL if there is none.  The last tabs are the separators,
- * because a path may contain tabs.
- */
-static char *
-touch_of(char *line, size_t *len, struct touch *t)
-{
-	char *path = strchr(line, '\t'), *end = strrchr(line, '\t'), *at;
-	int64_t offset, length;
-
-	if (path == NULL || !take_number(line, path, &t->key) ||
-	    !take_number(end + 1, end + strlen(end), &length))
-		return NULL;
-	at = memrchr(path, '\t', (size_t)(end - path));
-	if (at == NULL || at <= path + 1 || !take_number(at + 1, end, &offset))
-		return NULL;
-	*len = (size_t)(at - ++path);
-	t->of.offset = (uint64_t)offset;
-	t->of.length = (uint64_t)length;
-	return path;
-}
-
-static bool
-is_heading(const char *line)
-{
-	return strncmp(line, "order\tpath\t", 11) == 0;
-}
-
-/* Returns the start of the priority at the end of a line, or NULL. */
-static char *
-priority_of(char *line, int64_t *priority)
-{
-	char *word = line + strlen(line);
-
-	while (word > line && word[-1] != ' ' && word[-1] != '\t')
-		word--;
-	return word > line && args_int(word, PRIORITY_MIN, PRIORITY_MAX,
-	    priority) == 0 ? word : NULL;
-}
-
-/* Replaces each \c by c. */
-static void
-unescape(char *s)
-{
-	char *to = s;
-
-	for (; *s != '\0'; *to++ = *s++)
-		s += s[0] == '\\' && s[1] != '\0';
-	*to = '\0';
-}
 
 static int
 add(struct walk_order *o, char *path, int64_t key, size_t line)
@@ -124,7 +51,7 @@ add(struct walk_order *o, char *path, int64_t key, size_t line)
 
 /* Adds a part of a file, whose path add() has cleaned. */
 static int
-add_part(struct walk_order *o, const struct touch *t)
+add_part(struct walk_order *o, const struct order_touch *t)
 {
 	void *touches = o->touches;
 	int rc = array_grow(&touches, o->touch_count, &o->touch_cap,
@@ -139,13 +66,13 @@ add_part(struct walk_order *o, const struct touch *t)
 static int
 add_touch(struct walk_order *o, char *line, size_t number)
 {
-	struct touch t = { .line = number };
+	struct order_touch t = { .line = number };
 	size_t len;
-	char *path = touch_of(line, &len, &t);
+	char *path = order_touch(line, &len, &t);
 	int rc;
 
 	if (path == NULL)
-		return is_heading(line) ? 0 : -EINVAL;
+		return order_is_heading(line) ? 0 : -EINVAL;
 	path[len] = '\0';
 	t.of.path = path;
 	rc = add(o, path, t.key, number);
@@ -157,7 +84,7 @@ add_path(struct walk_order *o, char *path, size_t number)
 {
 	int rc = add(o, path, (int64_t)number, number);
 
-	return rc != 0 ? rc : add_part(o, &(struct touch){ .of = { .path =
+	return rc != 0 ? rc : add_part(o, &(struct order_touch){ .of = { .path =
 	    path, .length = UINT64_MAX }, .key = (int64_t)number,
 	    .line = number });
 }
@@ -166,12 +93,12 @@ static int
 add_priority(struct walk_order *o, char *line, size_t number)
 {
 	int64_t key = 0;
-	char *end = priority_of(line, &key);
+	char *end = order_priority(line, &key);
 
 	while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
 		end--;
 	*end = '\0';
-	unescape(line);
+	order_unescape(line);
 	return add(o, line, -key, number);
 }
 
@@ -186,16 +113,16 @@ static enum form
 find_form(const struct walk_order *o, char *end)
 {
 	bool first = true;
-	struct touch t;
+	struct order_touch t;
 	int64_t n;
 	size_t len;
 
 	for (char *s = o->text; s < end; s += strlen(s) + 1) {
 		if (is_comment(o, s))
 			continue;
-		if (first && (is_heading(s) || touch_of(s, &len, &t) != NULL))
+		if (first && (order_is_heading(s) || order_touch(s, &len, &t) != NULL))
 			return TOUCHES;
-		if (o->nul || priority_of(s, &n) == NULL)
+		if (o->nul || order_priority(s, &n) == NULL)
 			return PATHS;
 		first = false;
 	}
@@ -236,7 +163,7 @@ by_key(const void *a, const void *b)
 static int
 by_touch(const void *a, const void *b)
 {
-	const struct touch *x = a, *y = b;
+	const struct order_touch *x = a, *y = b;
 
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;

@@ -6,7 +6,6 @@
  */
 #include "as_mksquashfs.h"
 
-#include "base/args.h"
 #include "base/options.h"
 #include "base/sys.h"
 #include "image/squashfs/format.h"
@@ -179,72 +178,6 @@ take_flag(struct sqpack *p, int id)
 }
 
 static int
-take_u32(struct sqpack *p, const struct as_words *w, uint32_t *value,
-    bool *has)
-{
-	int64_t n;
-
-	if (!as_number(&p->msg, w, 0, UINT32_MAX, &n))
-		return MSG_ERROR;
-	*value = (uint32_t)n;
-	*has = true;
-	return -1;
-}
-
-static int
-take_block(struct sqpack *p, const struct as_words *w)
-{
-	uint64_t n;
-
-	if (args_size(w->value, &n) != 0 || n < SQUASHFS_BLOCK_MIN ||
-	    n > SQUASHFS_BLOCK_MAX || (n & (n - 1)) != 0) {
-		msg_error(&p->msg, "-b: expected a power of two from 4K to 1M, "
-		    "found '%s'", w->value);
-		return MSG_ERROR;
-	}
-	p->o.data.block = (uint32_t)n;
-	return -1;
-}
-
-static int
-take_filters(struct sqpack *p, const struct as_words *w)
-{
-	if (sqpack_take_filters(w->value, &p->o.filters))
-		return -1;
-	msg_error(&p->msg, "-Xbcj is followed by '%s', not by some of x86, "
-	    "arm, armthumb, powerpc, sparc and ia64", w->value);
-	return MSG_ERROR;
-}
-
-static int
-take_mode(struct sqpack *p, const struct as_words *w)
-{
-	struct as_mksquashfs *a = p->o.as;
-	char *end;
-	unsigned long mode = strtoul(w->value, &end, 8);
-
-	if (*w->value == '\0' || *end != '\0' || mode > 07777) {
-		msg_error(&p->msg, "-root-mode: expected an octal number up to "
-		    "7777, found '%s'", w->value);
-		return MSG_ERROR;
-	}
-	a->root_mode = (uint32_t)mode;
-	a->has_root_mode = true;
-	return -1;
-}
-
-static int
-take_threads(struct sqpack *p, const struct as_words *w)
-{
-	int64_t n;
-
-	if (!as_number(&p->msg, w, 1, AS_THREADS_MAX, &n))
-		return MSG_ERROR;
-	p->o.data.threads = (unsigned)n;
-	return -1;
-}
-
-static int
 take_owner(struct sqpack *p, const struct as_words *w, int id)
 {
 	struct sqpack_options *o = &p->o;
@@ -304,9 +237,9 @@ take_value(struct sqpack *p, const struct as_words *w, int id)
 
 	switch (id) {
 	case ALGORITHM: return take_only(p, w, "lzo1x_999");
-	case ALL_TIME: return take_u32(p, w, &o->mtime, &o->has_mtime);
-	case BCJ: return take_filters(p, w);
-	case BLOCK: return take_block(p, w);
+	case ALL_TIME: return as_take_u32(p, w, &o->mtime, &o->has_mtime);
+	case BCJ: return as_take_filters(p, w);
+	case BLOCK: return as_take_block(p, w);
 	case COMP: a->comp = w->value; return -1;
 	case DICTIONARY: a->dictionary = w->value; return -1;
 	case EXCLUDE_FILE: return as_lines(p, w->value, take_exclude) == 0 ?
@@ -315,19 +248,19 @@ take_value(struct sqpack *p, const struct as_words *w, int id)
 	case FORCE_UID: return take_owner(p, w, id);
 	case LEVEL: return as_number(&p->msg, w, 1, LEVEL_MAX, &a->level) ?
 	    -1 : MSG_ERROR;
-	case MKFS_TIME: return take_u32(p, w, &o->image_mtime,
+	case MKFS_TIME: return as_take_u32(p, w, &o->image_mtime,
 	    &a->has_mkfs_time);
 	case OFFSET: return as_offset(p, w);
-	case PROCESSORS: return take_threads(p, w);
+	case PROCESSORS: return as_take_threads(p, w);
 	case PSEUDO: return as_texts_add(p, &a->pseudo, w->value,
 	    strlen(w->value)) == 0 ? -1 : MSG_ERROR;
 	case PSEUDO_FILE: return as_lines(p, w->value, take_pseudo) == 0 ?
 	    -1 : MSG_ERROR;
-	case ROOT_GID: return take_u32(p, w, &a->root_gid, &a->has_root_gid);
-	case ROOT_MODE: return take_mode(p, w);
-	case ROOT_TIME: return take_u32(p, w, &a->root_time,
+	case ROOT_GID: return as_take_u32(p, w, &a->root_gid, &a->has_root_gid);
+	case ROOT_MODE: return as_take_mode(p, w);
+	case ROOT_TIME: return as_take_u32(p, w, &a->root_time,
 	    &a->has_root_time);
-	case ROOT_UID: return take_u32(p, w, &a->root_uid, &a->has_root_uid);
+	case ROOT_UID: return as_take_u32(p, w, &a->root_uid, &a->has_root_uid);
 	case SORT: o->order = w->value; return -1;
 	case WINDOW: return take_only(p, w, "15");
 	default: return -1;		/* accepted and ignored */

@@ -4,7 +4,10 @@
  */
 #include "sqpack.h"
 
+#include "base/args.h"
+
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool
@@ -51,4 +54,22 @@ uint32_t
 sqpack_device(uint32_t major, uint32_t minor)
 {
 	return major << 8 | (minor & 0xff) | (minor & ~UINT32_C(0xff)) << 12;
+}
+
+int
+sqpack_take_epoch(struct sqpack *p)
+{
+	const char *text = getenv("SOURCE_DATE_EPOCH");
+	int64_t n;
+
+	if (text == NULL || *text == '\0')
+		return -1;
+	if (args_int(text, 0, UINT32_MAX, &n) != 0) {
+		msg_error(&p->msg, "SOURCE_DATE_EPOCH: expected seconds "
+		    "since 1970, found '%s'", text);
+		return MSG_ERROR;
+	}
+	p->o.has_epoch = true;
+	p->o.epoch = (uint32_t)n;
+	return -1;
 }

@@ -311,24 +311,6 @@ set_level(struct sqpack *p, int64_t level)
 	return MSG_ERROR;
 }
 
-int
-sqpack_take_epoch(struct sqpack *p)
-{
-	const char *text = getenv("SOURCE_DATE_EPOCH");
-	int64_t n;
-
-	if (text == NULL || *text == '\0')
-		return -1;
-	if (args_int(text, 0, UINT32_MAX, &n) != 0) {
-		msg_error(&p->msg, "SOURCE_DATE_EPOCH: expected seconds "
-		    "since 1970, found '%s'", text);
-		return MSG_ERROR;
-	}
-	p->o.has_epoch = true;
-	p->o.epoch = (uint32_t)n;
-	return -1;
-}
-
 /* Takes the operands for reading: globs, if any, then the image. */
 static int
 check_reading(struct sqpack *p, int64_t level, int argc, char **argv)
