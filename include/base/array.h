@@ -10,7 +10,7 @@
 /*
  * Makes room for one more item of `size` bytes after the first count; *cap is
  * the capacity in items.  *items, initially NULL, may move; the caller owns it
- * and frees it with sys_free().  Returns 0 or -ENOMEM, which leaves everything
+ * and frees it with sys_free().  Returns 0, or -ENOMEM with everything
  * unchanged.  Thread-safe for arrays that are not shared.
  */
 int array_grow(void **items, size_t count, size_t *cap, size_t size);

@@ -11,20 +11,20 @@
 
 /*
  * Returns the number of CPUs in the calling thread's affinity mask, limited by
- * the quotas of its control groups.  At least 1.
+ * its control groups' quotas; at least 1.
  */
 unsigned cpus_usable(void);
 
 /*
- * Returns how many threads to run: asked or, if that is 0, one for each CPU; at
- * most most.
+ * Returns how many threads to run: asked or, if that is 0, one per CPU, but
+ * never more than most.
  */
 unsigned cpus_choose(unsigned asked, unsigned most);
 
 /*
  * Returns the number of CPUs allowed by the tightest quota in this process's
- * control groups and their ancestors, rounded up; 0 if there is no quota, or
- * none can be read.  root is prepended to every path that is read ("" for the
+ * control groups and their ancestors, rounded up; 0 if there is no quota or it
+ * cannot be read.  root is prepended to every path that is read ("" for the
  * running system), so that a test can simulate a system.
  */
 unsigned cpus_quota(const char *root);

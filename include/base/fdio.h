@@ -12,16 +12,16 @@
 #include <sys/types.h>
 
 /*
- * Reads up to len bytes, from the current position or from offset; fewer only
- * at the end.  Returns the number read, or -errno.
+ * Reads len bytes, from the current position or from offset; fewer only at the
+ * end.  Returns the number read, or -errno.
  */
 ssize_t fdio_read(int fd, void *buf, size_t len);
 ssize_t fdio_pread(int fd, void *buf, size_t len, off_t offset);
 
 /*
  * Reads to the end.  *text has *len bytes followed by a NUL; the caller frees
- * it with sys_free().  Returns 0, -EFBIG (more than max bytes), -ENOMEM or
- * -errno; there is then no text.
+ * it with sys_free().  Returns 0, or -EFBIG (more than max bytes), -ENOMEM or
+ * -errno without a text.
  */
 int fdio_read_all(int fd, size_t max, char **text, size_t *len);
 
@@ -35,19 +35,19 @@ int fdio_write(int fd, const void *buf, size_t len);
 int fdio_sync(int fd);
 
 /*
- * Opens any of descriptors 0 to 2 that are closed.  Otherwise the next file
- * opened would get such a number and be read or written by mistake.  The
- * replacements allow no I/O either.  To be called at the start of main().
+ * Opens whichever of descriptors 0 to 2 are closed.  Otherwise the next file
+ * opened would get one of these numbers and be read or written by mistake.  I/O
+ * on the replacements fails too.  To be called at the start of main().
  */
 void fdio_hold_standard(void);
 
 /*
- * Copies owner, permissions, extended attributes with ACLs, and times in
- * nanoseconds from one file to the other, in that order.  Attributes that grant
+ * Copies owner, permissions, extended attributes including ACLs, and times in
+ * nanoseconds from one file to another, in that order.  Attributes that grant
  * rights to a program or describe the content are not copied: set-id and sticky
- * bits, capabilities, hashes and signatures of IMA and EVM.  An attribute that
- * the target does not support is skipped.  Returns 0 or the first -errno; the
- * remaining ones are still copied.
+ * bits, capabilities, and IMA and EVM hashes and signatures.  An attribute that
+ * the target does not support is skipped.  Returns 0 or the first -errno;
+ * everything else is still copied.
  */
 int fdio_copy_meta(int from, int to);
 

@@ -24,14 +24,14 @@ struct flatjson {
 };
 
 /*
- * Starts parsing len bytes of text, which must remain valid.  Returns 0 or
- * -EINVAL: not an object.
+ * Starts parsing len bytes of text, which must remain valid.  Returns 0, or
+ * -EINVAL if it is not an object.
  */
 int flatjson_open(struct flatjson *j, const char *text, size_t len);
 
 /*
- * Advances to the next member.  Returns 1; 0 after the last one; or -EINVAL:
- * not a flat object, or followed by something other than blanks.
+ * Advances to the next member.  Returns 1; 0 after the last one; or -EINVAL if
+ * the object is not flat, or is followed by something other than blanks.
  */
 int flatjson_next(struct flatjson *j);
 

@@ -9,10 +9,11 @@
 #include <sys/stat.h>
 
 /*
- * Returns the length in bytes of the hole at offset in the regular file open at
- * fd, up to its end; 0 if there is data, or if the file system cannot tell.  st
- * describes the file as it was found; if it is shorter now, nothing is a hole.
- * Moves the descriptor's offset.  Thread-safe unless the descriptor is shared.
+ * Returns how many bytes of hole follow offset in the regular file open at fd;
+ * 0 if there is data, or if the file system cannot tell.  st is the file's
+ * original status; if the file has become shorter since then, nothing counts as
+ * a hole.  Moves the descriptor's offset.  Thread-safe unless the descriptor is
+ * shared.
  */
 uint64_t hole_at(int fd, const struct stat *st, uint64_t offset);
 

@@ -17,7 +17,7 @@ struct msg {
 	bool quiet;		/* -q: do not print warnings */
 	bool silent;		/* also do not print errors */
 	int verbose;		/* how often -v was given */
-	int status;		/* the exit status so far */
+	int status;		/* exit status so far */
 };
 
 /* prog: argv[0]; only its last component is used, and it must outlive m. */
@@ -37,7 +37,7 @@ void msg_warn(struct msg *m, const char *fmt, ...)
 void msg_note(struct msg *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Asks a question, given without a blank at its end, even with quiet. */
+/* Asks a question, given without a trailing blank, even with quiet. */
 void msg_ask(struct msg *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 /*
- * Calls getopt_long(3).  After an invalid option it also suggests the closest
- * name in longs, if there is one, prints "Try 'TOOL --help'", and returns '?'.
+ * Calls getopt_long(3).  After an invalid option, also suggests the closest
+ * name in longs, if any, prints "Try 'TOOL --help'", and returns '?'.
  */
 int options_next(const struct msg *m, int argc, char **argv,
     const char *shorts, const struct option *longs);

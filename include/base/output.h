@@ -7,7 +7,7 @@
  * complete: even SIGKILL leaves nothing under that name.  On a file system
  * without O_TMPFILE a temporary name is used, which output_abort() removes.
  *
- * The directory is opened once, and all names are looked up in it.
+ * The directory is opened only once, and all names are looked up in it.
  *
  * A struct output belongs to one thread at a time, and must not be moved
  * while it is open.
@@ -27,23 +27,23 @@ struct output {
 	bool direct;		/* written in place: no name is created */
 	bool synced;		/* the data has been synced */
 	bool dir_sync;		/* dirfd is syncable */
-	struct stat there;	/* what the name refers to; mode 0: nothing */
+	struct stat there;	/* the existing file; mode 0: none */
 };
 
 /*
  * Prepares path.  With replace an existing file or link is replaced at commit;
  * without it -EEXIST is returned, here or at commit.  A FIFO, a character or
- * block device, a link to one of these, and a link to what is open as
- * descriptor 0, 1 or 2 (/dev/stdout) are never replaced: with replace they are
- * written in place, unless it is a block device in use (mounted, for example):
- * -EBUSY.  Returns 0 or -errno; on failure there is nothing to abort.
+ * block device, a link to one of these, or a link to what is open as descriptor
+ * 0, 1 or 2 (/dev/stdout) is never replaced: with replace it is written in
+ * place, except that a block device in use (mounted, for example) gives -EBUSY.
+ * Returns 0 or -errno; on failure there is nothing to abort.
  */
 int output_create(struct output *o, const char *path, bool replace);
 
 /*
- * The same for a name, of one component, in the open directory dirfd (or
- * AT_FDCWD), which remains the caller's.  Unlike output_create(), it does not
- * write to files that it would not replace either: -EEXIST.
+ * The same for a single-component name in the open directory dirfd (or
+ * AT_FDCWD), which remains the caller's.  Unlike output_create(), it returns
+ * -EEXIST for a file that would have to be written in place.
  */
 int output_create_at(struct output *o, int dirfd, const char *name,
     bool replace);
@@ -55,16 +55,16 @@ int output_create_at(struct output *o, int dirfd, const char *name,
 bool output_is(const struct output *o, const struct stat *st);
 
 /*
- * Syncs the data, but not the name, to disk, the first step of output_commit().
+ * Syncs the data, but not the name, to disk: the first step of output_commit().
  * Returns 0 or -errno; in both cases the output remains open.
  */
 int output_sync(struct output *o);
 
 /*
  * Gives the file its name and closes it.  With sync, data and directory are on
- * disk on return.  Returns 0 or -errno: the file is then gone, as after
- * output_abort().  The exception is an existing file that has been replaced
- * before syncing the directory failed: then the new file remains, complete.
+ * disk on return.  Returns 0, or -errno with the file gone, as after
+ * output_abort().  The exception: if an existing file has been replaced before
+ * syncing the directory fails, the new file remains, complete.
  */
 int output_commit(struct output *o, bool sync);
 

@@ -20,9 +20,9 @@ struct progress {
 	_Atomic uint64_t done_B;
 	uint64_t total_B;	/* 0: unknown */
 	int64_t start_ns;	/* of sys_now_ns(); signed for differences */
-	bool shown;		/* there is a terminal, and it is wanted */
-	pthread_mutex_t lock;	/* protects the following */
-	int64_t drawn_ns;	/* time of the last line; start_ns: none yet */
+	bool shown;		/* on a terminal, and not quiet */
+	pthread_mutex_t lock;	/* protects what follows */
+	int64_t drawn_ns;	/* time of the last line, or start_ns */
 	int fd;			/* -1: draw nothing */
 	size_t width;		/* columns to erase */
 };
@@ -44,8 +44,8 @@ void progress_add(struct progress *p, uint64_t bytes);
 void progress_draw(struct progress *p);
 
 /*
- * Erases the line, before a message and at the end; does nothing if p is all
- * zeros because it has not been started.  Thread-safe.
+ * Erases the line, before a message and at the end.  Does nothing if p is all
+ * zeros, that is, not started.  Thread-safe.
  */
 void progress_erase(struct progress *p);
 

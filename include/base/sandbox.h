@@ -12,11 +12,11 @@
 #include <stddef.h>
 
 /*
- * Applies permanently to the calling thread, the threads it starts later and
+ * Permanently confines the calling thread, the threads it starts later and
  * their children: no path can be opened, created, renamed, removed or executed
- * and, if the kernel supports it, no TCP socket connected or bound and no
- * abstract socket outside reached.  Descriptors already open are not affected.
- * execve(2) grants no privileges.
+ * and, if the kernel supports it, no TCP socket can be connected or bound and
+ * no abstract socket outside can be reached.  Descriptors already open are not
+ * affected.  execve(2) grants no privileges.
  *
  * To be called when everything is open and before any thread is started.
  * Afterwards output_commit(), a library that loads a file lazily and opendir(3)
@@ -28,29 +28,29 @@
 int sandbox_enter(bool *confined);
 
 /*
- * The same, except that files beneath these count directories can be opened for
- * reading.  The directories are open descriptors and remain the caller's.
+ * The same, except that files beneath the count directories dirs can be opened
+ * for reading.  The directories are open descriptors and remain the caller's.
  */
 int sandbox_enter_reading(const int *dirs, size_t count, bool *confined);
 
 /*
  * The same, except that beneath the directory dir, a descriptor that remains
- * the caller's, files can be created by name, renamed and removed, which is
- * what output_commit() of an output there needs.  None can be opened.
+ * the caller's, files can be created by name, renamed and removed, as
+ * output_commit() requires for an output there.  None can be opened.
  */
 int sandbox_enter_naming(int dir, bool *confined);
 
 /*
  * The same, except that beneath the directory dir, a descriptor that remains
  * the caller's, everything can be read, created, linked, written and removed;
- * nothing can be executed.  A kernel before Linux 5.19, on which files could
- * then not be linked into other directories, confines nothing.
+ * nothing can be executed.  A kernel before Linux 5.19 confines nothing,
+ * because it would also forbid linking files into other directories.
  */
 int sandbox_enter_making(int dir, bool *confined);
 
 /*
- * The same, except that beneath count directories dirs files can also be read
- * and executed, as the C library does to resolve names of hosts, and that
+ * The same, except that files beneath the count directories dirs can also be
+ * read and executed, as the C library does to resolve host names, and that
  * sockets can be connected.  All descriptors remain the caller's.
  */
 int sandbox_enter_fetching(int dir, const int *dirs, size_t count,

@@ -17,21 +17,21 @@ void stats_sort(double *values, size_t n);
 
 /*
  * Returns the p-quantile of sorted values, interpolated between neighbours as
- * in spreadsheets, R (type 7) and datamash(1).  NaN if n is 0.
+ * in spreadsheets, R (type 7) and datamash(1); NaN if n is 0.
  */
 double stats_quantile(const double *sorted, size_t n, double p);
 
 /*
  * Returns the mean of the values that remain when floor(n x share) of them are
  * cut off at each end; share is below 0.5.  The number cut off at each end is
- * stored in *cut, unless cut is NULL.  NaN if n is 0.
+ * stored in *cut, unless cut is NULL.  Returns NaN if n is 0.
  */
 double stats_trimmed(const double *sorted, size_t n, double share,
     size_t *cut);
 
 struct stats_interval {
 	double lo, hi;
-	double conf;		/* minimum probability that it contains the
+	double conf;		/* minimum probability of containing the
 				 * median */
 };
 
@@ -39,34 +39,34 @@ struct stats_interval {
  * Finds the narrowest interval between two of the sorted values that contains
  * the median of their distribution, whatever that is, with a probability of at
  * least conf.  It is the set of medians that a two-sided sign test does not
- * reject.  Returns 0, or -ERANGE: too few values (at 95 %, fewer than 6).
+ * reject.  Returns 0, or -ERANGE if there are too few values (at 95 %, fewer
+ * than 6).
  */
 int stats_median_interval(const double *sorted, size_t n, double conf,
     struct stats_interval *out);
 
 /*
  * Returns the two-sided p-value of the sign test for `less` values below and
- * `more` above: the probability that chance makes the split at least as uneven.
+ * `more` above: the probability of a split at least this uneven arising by
+ * chance.
  */
 double stats_sign_p(size_t less, size_t more);
 
-/*
- * The largest n of stats_signed_rank(), whose running time grows with n cubed.
- */
+/* The largest n for stats_signed_rank(), whose running time is cubic in n. */
 enum { STATS_RANK_MAX = 500 };
 
 struct stats_centre {
 	double value;		/* the estimate */
-	double p;		/* two-sided, of the centre being 0 */
+	double p;		/* two-sided, for a centre of 0 */
 	bool bounded;		/* there is an interval */
 	struct stats_interval interval;
 };
 
 /*
  * Estimates the centre of n differences, in any order, by Wilcoxon's signed
- * ranks: the median of the averages of all pairs (Hodges and Lehmann 1963), the
- * set of centres that the exact two-sided test does not reject at conf, and the
- * test's p.  The distribution is assumed to be symmetric, as it is where the
+ * ranks: the median of all pairwise averages (Hodges and Lehmann 1963), the set
+ * of centres that the exact two-sided test does not reject at conf, and the
+ * test's p-value.  The distribution is assumed to be symmetric, as it is if the
  * two sides of a pair differ only by a shift; the interval is then narrower
  * than that of stats_median_interval().  A difference of 0 counts against both
  * signs.  Returns 0, or -ERANGE (n is 0 or above STATS_RANK_MAX), -EDOM (a

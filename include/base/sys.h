@@ -49,7 +49,7 @@ int sys_close(int fd);
 int sys_dup(int fd);			/* fcntl(2), F_DUPFD_CLOEXEC */
 int sys_pipe(int ends[2]);		/* pipe2(2), O_CLOEXEC */
 
-/* Names: reading, creating and changing them */
+/* Directory entries: reading, creating and changing them */
 ssize_t sys_getdents(int fd, void *buf, size_t len);	/* getdents64(2) */
 int sys_fstat(int fd, struct stat *st);
 int sys_fstatat(int dirfd, const char *path, struct stat *st, int flags);
@@ -63,8 +63,8 @@ int sys_renameat(int olddir, const char *old, int newdir, const char *name);
 int sys_unlinkat(int dirfd, const char *path, int flags);
 
 /*
- * These set the attributes of an inode: that of an open file if path is NULL.
- * The times are those of access and modification.
+ * These set an inode's attributes: those of the open file if path is NULL.  The
+ * times are those of last access and modification.
  */
 int sys_chown(int fd, const char *path, uid_t uid, gid_t gid, int flags);
 int sys_chmod(int fd, const char *path, mode_t mode, int flags);
@@ -79,7 +79,7 @@ ssize_t sys_lgetxattr(const char *path, const char *name, void *value,
     size_t len);
 ssize_t sys_llistxattr(const char *path, char *names, size_t len);
 
-/* As sys_llistxattr(), of a path below dir; -ENOSYS before Linux 6.13. */
+/* Like sys_llistxattr(), for a path below dir; -ENOSYS before Linux 6.13. */
 ssize_t sys_listxattrat(int dir, const char *path, char *names, size_t len);
 
 /* Starts a joinable thread.  Returns 0 or -errno. */

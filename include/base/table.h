@@ -21,18 +21,17 @@ enum table_format { TABLE_CSV, TABLE_JSON };
 struct table;
 
 /*
- * Writes rows to descriptor fd, which remains the caller's.  columns: count
- * names, with units (wall_s, in_B), that must outlive the table.  Nothing is
- * written yet.  Returns 0, or -ENOMEM.
+ * Writes rows to descriptor fd, which remains the caller's.  columns holds
+ * count names, with units (wall_s, in_B), that must outlive the table.  Nothing
+ * is written yet.  Returns 0 or -ENOMEM.
  */
 int table_to_fd(struct table **t, int fd, enum table_format format,
     const char *const *columns, size_t count);
 
 /*
- * Appends rows to the file path, which is created if necessary.  A CSV file
- * that has rows must have the identical header, otherwise -EEXIST.  A last line
- * without a newline (its writer was killed) is cut off first.  Returns 0 or
- * -errno.
+ * Appends rows to the file path, which is created if necessary.  An incomplete
+ * last line, whose writer was killed, is cut off first.  Returns 0, -EEXIST
+ * (the file has rows under a different CSV header) or -errno.
  */
 int table_append(struct table **t, const char *path, enum table_format format,
     const char *const *columns, size_t count);
@@ -42,10 +41,10 @@ int table_comment(struct table *t, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*
- * These add the next value of the current row.  A failure is kept until
- * table_end().  table_text copies; NULL is a missing value.  table_known writes
- * a number, or a missing value if it is negative.  table_real writes the given
- * number of decimals; a non-finite value is missing.
+ * These add the next value of the current row.  Errors are reported by
+ * table_end().  table_text copies value; NULL means missing.  table_known
+ * writes a number, or a missing value if it is negative.  table_real writes the
+ * given number of decimals; a non-finite value is missing.
  */
 void table_text(struct table *t, const char *value);
 void table_int(struct table *t, int64_t value);
@@ -56,20 +55,22 @@ void table_none(struct table *t);
 
 /*
  * Ends the row, writing it with one write(2), after the header if that has not
- * been written.  Returns 0, -EINVAL (the number of values differs from that of
- * columns) or -errno.
+ * been written.  Returns 0, -EINVAL (not one value for each column) or -errno.
  */
 int table_end(struct table *t);
 
 /*
- * From now on rows are kept, to be written with one write(2) by
- * table_release(), after which they are written one by one again.  Returns 0 or
+ * table_hold() buffers all further rows until table_release() writes them with
+ * one write(2); after that, rows are again written one by one.  Returns 0 or
  * -errno.
  */
 void table_hold(struct table *t);
 int table_release(struct table *t);
 
-/* Frees t.  The descriptor of table_append() is closed: 0 or -errno. */
+/*
+ * Frees t, and closes the descriptor opened by table_append().  Returns 0 or
+ * -errno.
+ */
 int table_close(struct table *t);
 
 struct table_reader;
@@ -81,9 +82,10 @@ struct table_reader;
 int table_open(struct table_reader **r, const char *path);
 
 /*
- * Reads the next row.  Returns 1; 0 at the end; or -EINVAL (a row of another
- * length, an unclosed quote, a line of over 1 MiB) or -errno.  A repeated
- * header line is skipped, so that files can be concatenated with cat(1).
+ * Reads the next row.  Returns 1; 0 at the end; or -EINVAL (a row with a
+ * different number of values, an unclosed quote, a line over 1 MiB) or -errno.
+ * A repeated header line is skipped, so that files can be concatenated with
+ * cat(1).
  */
 int table_next(struct table_reader *r);
 

@@ -13,7 +13,7 @@
 
 enum { UTC_B = 32 };
 
-/* Returns nanoseconds since 1970 by the system clock, which may be set back. */
+/* Returns the system clock in nanoseconds since 1970; it may be set back. */
 int64_t utc_now_ns(void);
 
 /*
@@ -26,15 +26,15 @@ void utc_text(char text[UTC_B], int64_t ns);
 void utc_name(char text[UTC_B], int64_t ns);
 
 /*
- * Reads a date as RFC 3339 writes it, with a zone and any fraction of a second,
- * of the years 1 to 9999, as a time since 1970.  Returns 0 or -EINVAL.
+ * Parses an RFC 3339 date of the years 1 to 9999, with a zone and any fraction
+ * of a second, as a time since 1970.  Returns 0 or -EINVAL.
  */
 int utc_parse(const char *text, int64_t *seconds, uint32_t *ns);
 
 /*
- * A time of a file, seconds since 1970 and ns after that (below 1e9), as
- * "2026-11-20T22:08:04Z" or "2026-11-20T22:08:04.12Z" (RFC 3339).  False: the
- * year is not in 1..9999.
+ * Formats a file's time, seconds since 1970 plus ns (below 1e9), as
+ * "2026-11-20T22:08:04Z" or "2026-11-20T22:08:04.12Z" (RFC 3339).  Returns
+ * false if the year is not in 1..9999.
  */
 bool utc_rfc3339(char text[UTC_B], int64_t seconds, uint32_t ns);
 

@@ -11,14 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Eight bytes at a time. */
+/* Tables for eight bytes at a time. */
 struct crc64 {
 	uint64_t tables[8][256];
 };
 
 void crc64_init(struct crc64 *c);
 
-/* The checksum so far, initially 0, with len more bytes.  Thread-safe. */
+/*
+ * Updates crc, initially 0, with len more bytes, and returns it.  Thread-safe.
+ */
 uint64_t crc64_add(const struct crc64 *c, uint64_t crc, const void *data,
     size_t len);
 

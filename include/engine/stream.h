@@ -17,26 +17,26 @@ struct stream_io {
 	size_t in_len;
 	uint8_t *out;
 	size_t out_len;
-	bool eof;		/* no input follows these in_len bytes */
+	bool eof;		/* no more input after these in_len bytes */
 };
 
 enum { STREAM_MORE = 0, STREAM_END = 1 };
 
 struct stream_ops {
 	/*
-	 * Creates a context at the beginning of a stream.  memlimit: the
-	 * maximum number of bytes to allocate, as far as the input determines
-	 * that.  Returns 0 or -ENOMEM.
+	 * Creates a context at the beginning of a stream.  memlimit caps the
+	 * bytes allocated, as far as their number depends on the input.
+	 * Returns 0 or -ENOMEM.
 	 */
 	int (*open)(void **ctx, uint64_t memlimit);
 
 	/*
-	 * Decodes until the input or the output space is used up: STREAM_MORE;
-	 * or until the stream (member, frame) ends: STREAM_END, with io->in
-	 * after its last byte and the context ready for another. -EBADMSG: the
-	 * data is corrupt; -ENODATA: eof, and the stream is truncated; -EFBIG:
-	 * memlimit is too low; -ENOTSUP: a variant of the format that is not
-	 * implemented; -ENOMEM.
+	 * Decodes, and returns STREAM_MORE when the input or the output space
+	 * is used up, or STREAM_END when the stream (member, frame) ends, with
+	 * io->in after its last byte and the context ready for another; or
+	 * -EBADMSG (the data is corrupt), -ENODATA (the stream is truncated at
+	 * eof), -EFBIG (memlimit is too low), -ENOTSUP (a variant of the format
+	 * that is not implemented) or -ENOMEM.
 	 */
 	int (*run)(void *ctx, struct stream_io *io);
 

@@ -2,8 +2,8 @@
  * carry.h - input that is read before it is known where to cut it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Used by the readers of all decoders.  A piece grows by reads until its end is
- * found; excess data begins the next piece.
+ * All decoders' readers use this.  A piece grows with each read until its end
+ * is found; excess data begins the next piece.
  */
 #ifndef COLDPRESS_CARRY_H
 #define COLDPRESS_CARRY_H
@@ -20,14 +20,13 @@ struct carry {
 int carry_begin(struct carry *c, struct slot *s);
 
 /*
- * Reads once more, up to len bytes.  Returns the number, 0 at the end, or
- * -errno.
+ * Reads up to len more bytes.  Returns their number, 0 at the end, or -errno.
  */
 ssize_t carry_more(struct input *in, struct slot *s, size_t len);
 
 /*
- * Ends the piece at len; the next begins at the byte from, which is len or
- * earlier (if the two share a byte).  Returns 0 or -ENOMEM.
+ * Ends the piece at len; the next one begins at the byte from, which is len, or
+ * earlier if the two share a byte.  Returns 0 or -ENOMEM.
  */
 int carry_cut(struct carry *c, struct slot *s, size_t len, size_t from);
 

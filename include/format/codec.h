@@ -9,7 +9,7 @@
  * Compressing: fill cuts the input, work compresses one block, join frames it.
  * Decompressing: fill guesses where the next independently decodable unit
  * begins, work decodes it, and join, which knows how far the stream has been
- * decoded for certain, accepts the result or decodes that piece itself, in
+ * decoded for certain, accepts the result, or decodes that piece itself, in
  * order.  A wrong guess only costs time.
  */
 #ifndef COLDPRESS_CODEC_H
@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the user requested.  Strings belong to the caller. */
+/* The user's options.  Strings belong to the caller. */
 struct codec_options {
 	int level;		/* within the codec's range */
 	size_t block;		/* bytes per block; 0: the codec chooses */
@@ -35,7 +35,7 @@ struct codec_options {
 	uint64_t size;
 	bool huffman, rle;	/* gzip, zlib: zlib's strategies */
 	bool extreme;		/* xz, lzma: -e */
-	bool copy_rest;		/* decoding gzip: copy the data after it */
+	bool copy_rest;		/* decoding gzip: copy trailing data */
 	int window_log;		/* zstd --long; 0: the level's */
 	uint64_t window_max;	/* decoding: the largest window accepted */
 	uint64_t memory;	/* maximum bytes to use; 0: unlimited */
@@ -75,8 +75,8 @@ struct codec_notes {
 	uint32_t check;
 	bool unchecked;		/* a check of unknown type */
 	/*
-	 * With -EFBIG: the total bytes that decoding needs, if memory or
-	 * window_max allows less.  0: unknown.
+	 * With -EFBIG: how many bytes decoding needs in total, if memory or
+	 * window_max allows less; 0: unknown.
 	 */
 	uint64_t need;
 	const char *why;	/* a sentence, if it ended in -ENOTSUP or
@@ -106,8 +106,9 @@ struct codec_listing {
 
 struct coder {
 	/*
-	 * A pure function.  Returns 0, -ENOTSUP (options that the format does
-	 * not support; *why is a sentence) or -EINVAL.
+	 * Computes the memory plan; a pure function.  Returns 0, -ENOTSUP
+	 * (options that the format does not support; *why is then a sentence)
+	 * or -EINVAL.
 	 *
 	 * A decoder plans for the largest units that its format has.  If one
 	 * thread and one slot for those exceed o->memory, it may plan for the
@@ -141,11 +142,14 @@ struct codec {
 	int level_min, level_max, level_default;
 	int adapt_max;		/* highest level of --adapt; 0: not supported */
 
-	/* Whether the first len bytes of a stream may be in this format. */
+	/*
+	 * Returns whether a stream that begins with these len bytes may be in
+	 * this format.
+	 */
 	bool (*magic)(const uint8_t *p, size_t len);
 
 	const struct coder *encode;	/* NULL: read only */
-	/* The coder that the options require, if that is not always encode. */
+	/* Returns the coder that the options require; NULL: always encode. */
 	const struct coder *(*encoder_for)(const struct codec_options *o);
 	const struct coder *decode;
 	/*

@@ -23,7 +23,7 @@ struct convert {
 struct convert_result {
 	struct pipeline_stats stats;
 	struct codec_notes notes;
-	unsigned threads;		/* number that worked */
+	unsigned threads;		/* number of worker threads */
 	uint64_t memory;		/* planned, in bytes */
 	const char *why;		/* a sentence, for -ENOTSUP, -EFBIG; may
 					 * point to text */
@@ -39,16 +39,16 @@ int convert_plan(const struct convert *c, struct plan *p, uint64_t *bytes,
 
 /*
  * Reads in to its end and writes to out_fd (-1: nowhere).  Under a memory limit
- * it uses as many threads, and then as many slots, as fit; if one of each does
- * not fit, it returns -EFBIG and a sentence that states the amount needed.
+ * it uses as many threads, and then as many slots, as fit; if not even one of
+ * each fits, it returns -EFBIG and a sentence that states the amount needed.
  * Returns 0 or -errno; r is always filled in.  Thread-safe.
  */
 int convert_run(const struct convert *c, struct input *in, int out_fd,
     struct convert_result *r);
 
 /*
- * Returns the meaning of -errno from the above for the user who supplied the
- * input: the end of a sentence, static or from strerror().  The caller explains
+ * Returns what -errno from the above means to the user who supplied the input,
+ * as the end of a sentence, static or from strerror().  The caller explains
  * -EFBIG.
  */
 const char *convert_reason(int rc);

@@ -2,9 +2,9 @@
  * cutter.h - cutting the input of a compressor into blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Blocks have a fixed size, or end at boundaries chosen by content (rsyncable):
- * then a change in the input moves only nearby boundaries, and rsync(1) finds
- * the rest of the output unchanged.
+ * Blocks have a fixed size, or end at boundaries chosen by content (rsyncable),
+ * in which case a change in the input moves only nearby boundaries, and
+ * rsync(1) finds the rest of the output unchanged.
  */
 #ifndef COLDPRESS_CUTTER_H
 #define COLDPRESS_CUTTER_H

@@ -2,7 +2,7 @@
  * list.h - what the formats' listings share
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The functions implement those of struct codec.
+ * The functions implement codec.list.
  */
 #ifndef COLDPRESS_LIST_H
 #define COLDPRESS_LIST_H
@@ -17,7 +17,7 @@ int lz4_list(int fd, uint64_t len, struct codec_listing *l);
 int xz_list(int fd, uint64_t len, struct codec_listing *l);
 int lzma_list(int fd, uint64_t len, struct codec_listing *l);
 
-/* Adds to the size; a sum that exceeds 63 bits is unknown. */
+/* Adds to the size, which becomes unknown if the sum exceeds 63 bits. */
 static inline void
 list_add(struct codec_listing *l, uint64_t size)
 {
@@ -28,8 +28,8 @@ list_add(struct codec_listing *l, uint64_t size)
 }
 
 /*
- * Counts one more frame with this check; the check becomes "mixed" if they
- * differ.
+ * Counts one more frame with this check; if checks differ, the listed one is
+ * "mixed".
  */
 static inline void
 list_frame(struct codec_listing *l, const char *check)

@@ -2,7 +2,7 @@
  * look.h - reading any part of a file through a buffer
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Used for listing a file's headers.
+ * Used to list a file's headers.
  */
 #ifndef COLDPRESS_LOOK_H
 #define COLDPRESS_LOOK_H
@@ -23,8 +23,8 @@ struct look {
 };
 
 /*
- * fd remains the caller's.  Returns NULL if out of memory, which look_close()
- * accepts.
+ * fd remains the caller's.  Returns NULL, which look_close() accepts, if out of
+ * memory.
  */
 struct look *look_open(int fd, uint64_t len);
 void look_close(struct look *l);

@@ -1,11 +1,11 @@
 /*
- * seek.h - reading a range of a compressed file without decoding all before it
+ * seek.h - reading a range of compressed data without decoding from the start
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A map lists where decoding can begin: units, each with its position in the
- * file and in the data.  The units that contain a range are assembled into a
- * stream of parts of the file and matching headers and trailers, which the
- * ordinary decoder reads, on all cores and in bounded memory, verifying
+ * A map lists the units at which decoding can begin, each with its position in
+ * the file and in the data.  The units that contain a range are assembled into
+ * a stream of file parts with matching headers and trailers.  The ordinary
+ * decoder reads that stream, on all cores and in bounded memory, and verifies
  * whatever the format allows.  A format therefore adds two functions: one that
  * fills the map, and one that adds the headers around some units.
  *
@@ -24,8 +24,8 @@
 struct look;
 
 /*
- * Where decoding can begin.  Units with the same frame depend on its header;
- * the frame itself begins at the unit whose `at` equals `frame`.
+ * A place where decoding can begin.  Units with the same frame depend on its
+ * header; the frame itself begins at the unit whose `at` equals `frame`.
  */
 struct seek_unit {
 	uint64_t plain;		/* bytes of data before it */
@@ -43,7 +43,7 @@ enum {
 struct seek_map {
 	int fd;			/* the caller's */
 	uint64_t len;		/* of the file */
-	uint64_t need;		/* later data is not needed */
+	uint64_t need;		/* data from here on is not needed */
 	const struct codec *codec;
 	const struct codec_seek *seek;
 	struct seek_unit *units;	/* the last marks the end of the data */
@@ -55,7 +55,7 @@ struct seek_map {
 	uint64_t read_B;	/* bytes read to fill the map, after
 				 * seek_map_close() */
 	struct look *look;
-	struct seek_unit held;	/* beginning of a frame, omitted so far */
+	struct seek_unit held;	/* a frame's beginning, not added yet */
 	void *own;		/* the format's */
 };
 
@@ -79,7 +79,7 @@ struct seek_stream {
 struct codec_seek {
 	/*
 	 * Fills m using seek_add(), including the end.  Returns 0, -ENODATA
-	 * (the file has no such information) or -errno.
+	 * (the file does not say where units are) or -errno.
 	 */
 	int (*map)(struct seek_map *m);
 	/*
@@ -93,8 +93,8 @@ struct codec_seek {
 
 /*
  * A range: len bytes of the data starting at byte `from` or, with from_end,
- * that many bytes before the end; len is UINT64_MAX for everything up to the
- * end.
+ * starting that many bytes before the end; a len of UINT64_MAX means everything
+ * up to the end.
  */
 struct seek_range {
 	uint64_t from, len;
@@ -108,24 +108,23 @@ struct seek_range {
 int seek_parse(const char *s, struct seek_range *r);
 
 /*
- * Returns the offset in the data up to which the range needs a map; UINT64_MAX
- * means the end.  Thread-safe, as is seek_parse().
+ * Returns how far into the data the range needs a map; UINT64_MAX means to the
+ * end.  Thread-safe, as is seek_parse().
  */
 uint64_t seek_range_end(const struct seek_range *r);
 
 /*
  * Makes the map of the file fd of len bytes, which may stop after the data that
- * is needed.  A file without information about units, or with wrong
- * information, has an empty map (count is 0).  Returns 0, or -errno and nothing
- * to close.
+ * is needed.  A file with no information about units, or wrong information, has
+ * an empty map (count is 0).  Returns 0, or -errno with nothing to close.
  */
 int seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
     uint64_t len, uint64_t need);
 
 /*
- * Makes it from a side index.  Returns 0; -ESTALE: it was made for another
- * file, or another state of this one; -EBADMSG: not an index, or damaged;
- * -errno.
+ * Makes it from a side index.  Returns 0, -ESTALE (the index was made for
+ * another file, or for an earlier state of this one), -EBADMSG (not an index,
+ * or damaged) or -errno.
  */
 int seek_map_index(struct seek_map *m, const struct codec *codec, int fd,
     uint64_t len, int index_fd);
@@ -149,10 +148,9 @@ struct seek_result {
 };
 
 /*
- * Writes the range, as far as it is within the data, to out_fd.  c: threads,
- * memory and limits of the decoder.  verify: decompress to the end if only that
- * allows a check.  Returns 0 or -errno; -EBADMSG if the data contradicts the
- * map.
+ * Writes the part of the range that exists to out_fd.  c holds the decoder's
+ * threads, memory and limits; verify: decompress to the end if only that allows
+ * a check.  Returns 0 or -errno; -EBADMSG if the data contradicts the map.
  */
 int seek_read(const struct seek_map *m, const struct convert *c,
     const struct seek_range *r, bool verify, int out_fd,

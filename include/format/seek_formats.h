@@ -28,7 +28,7 @@ seek_within(const struct seek_unit *u)
 int seek_add(struct seek_map *m, struct seek_unit u);
 int seek_end(struct seek_map *m, uint64_t plain, uint64_t at);
 
-/* Adds the end inside a frame, after all that is needed. */
+/* Adds an end inside a frame, after all data that is needed. */
 int seek_end_within(struct seek_map *m, struct seek_unit u);
 
 /*

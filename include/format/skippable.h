@@ -2,8 +2,8 @@
  * skippable.h - the skippable frames that zstd and lz4 share
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A skippable frame consists of one of 16 magic numbers, the length of the
- * content (le32), and the content.  Only the data after them distinguishes zstd
+ * A skippable frame consists of one of 16 magic numbers, the content's length
+ * (le32), and the content.  Only the data after such frames distinguishes zstd
  * from lz4.  Source: RFC 8878, section 3.1.2.
  */
 #ifndef COLDPRESS_SKIPPABLE_H
@@ -14,14 +14,14 @@
 /*
  * Reads the skippable frames at the beginning of the stream and leaves an empty
  * one in their place, so that codec_by_magic() sees what follows.  If the input
- * ends inside one, its header is kept, with the missing length.  Frames that
- * codec_by_magic() can skip itself remain.  Returns 0 or -errno.
+ * ends inside a frame, its header is kept, with the missing length.  Frames
+ * that codec_by_magic() itself can skip remain.  Returns 0 or -errno.
  */
 int skippable_shorten(struct input *in);
 
 /*
- * Returns the first offset in the file fd, from at on, after skippable frames;
- * the offset of the first one if there are too many.
+ * Returns the offset at which the skippable frames that begin at `at` in the
+ * file fd end, or `at` itself if there are too many.
  */
 uint64_t skippable_end(int fd, uint64_t at);
 

@@ -31,8 +31,7 @@ struct fs_params {
 	unsigned ashift;	/* ZFS: log2 of the sector size, 9..16 */
 	uint32_t recordsize;	/* ZFS: a power of two, 512..16M */
 	bool early_abort;	/* ZFS: zstd-3 and above probe a record */
-	bool force;		/* btrfs: no file is skipped because of its
-				 * sample */
+	bool force;		/* btrfs: skip no file because of its sample */
 	bool single;		/* btrfs: metadata is stored once, not twice */
 	uint32_t block;		/* squashfs: a power of two, 4K..1M */
 };
@@ -43,12 +42,13 @@ struct fs_row {
 	int64_t size_from_B;	/* of a size class; -1: all files */
 	uint64_t files;
 	uint64_t apparent_B;	/* their sizes */
-	uint64_t logical_B;	/* before compression, as the filesystem counts
-				 * it */
-	uint64_t physical_B;	/* after it */
+	uint64_t logical_B;	/* before compression, by the filesystem's
+				 * count */
+	uint64_t physical_B;	/* after compression */
 	uint64_t whole_B;	/* total space taken */
-	uint64_t metadata_B;	/* the part of it that is not data */
-	int64_t padding_B;	/* the part of it left unused by data */
+	uint64_t metadata_B;	/* the part of whole_B that is not data */
+	int64_t padding_B;	/* the part of whole_B that data leaves
+				 * unused */
 };
 
 /* A tree to examine; it and everything in it must outlast the call. */
@@ -58,15 +58,15 @@ struct fs_job {
 	const struct packer_name *algorithms;
 	unsigned count;		/* number of algorithms, up to FS_ALGORITHMS */
 	unsigned threads;
-	bool by_size;		/* also rows for size classes */
+	bool by_size;		/* also report rows for size classes */
 	/*
-	 * Reports an item that cannot be read or has changed; one call at a
-	 * time.
+	 * Reports an item that cannot be read or has changed; calls do not
+	 * overlap.
 	 */
 	void (*trouble)(void *arg, size_t item, int err);
 	/*
-	 * Reports now and then that many more bytes as done; one call at a
-	 * time.
+	 * Occasionally reports that many more bytes as done; calls do not
+	 * overlap.
 	 */
 	void (*tick)(void *arg, uint64_t bytes);
 	/*
@@ -86,9 +86,8 @@ struct fs_model {
 	unsigned options;		/* enum fs_option */
 	/*
 	 * Reads all files once, tries all algorithms and passes on their rows,
-	 * in order and independent of the number of threads.  Returns 0 or
-	 * -errno; a file that cannot be read is reported and does not end the
-	 * run.
+	 * in the same order for any number of threads.  Returns 0 or -errno; a
+	 * file that cannot be read is reported and does not end the run.
 	 */
 	int (*run)(const struct fs_job *job);
 };
@@ -115,9 +114,9 @@ unsigned fs_class_of(uint64_t size);
 void fs_classes_count(struct fs_classes *c, const struct fs_list *l);
 
 /*
- * Passes on the rows: for each algorithm one for each class that has files, if
- * requested, and one for all files.  data adds the space that the files of a
- * class take to row, meta the space that belongs to no file.  Returns 0 or what
+ * Passes on the rows: for each algorithm, if requested, one per class that has
+ * files, and one for all files.  data adds the space taken by the files of a
+ * class to row, meta the space that belongs to no file.  Returns 0 or what
  * job->row returned.
  */
 int fs_classes_rows(const struct fs_classes *c, const struct fs_job *job,
@@ -127,8 +126,8 @@ int fs_classes_rows(const struct fs_classes *c, const struct fs_job *job,
     void *arg);
 
 /*
- * Returns whether the item has data to read: it is not a hard link to an
- * earlier one.
+ * Returns whether the item has data to read, being no hard link to an earlier
+ * one.
  */
 bool fs_item_has_data(const struct fs_item *it);
 

@@ -11,11 +11,14 @@ struct fs_run {
 	const struct fs_list *list;
 	unsigned threads;
 	/*
-	 * The size of a part: all parts of a file have this size, except the
-	 * last.
+	 * The size of a part: every part of a file except the last has this
+	 * size.
 	 */
 	size_t unit;
-	/* Creates the state of one thread; 0 or -errno, which ends the run. */
+	/*
+	 * Creates the state of one thread.  Returns 0, or -errno, which ends
+	 * the run.
+	 */
 	int (*open)(void *arg, void **worker);
 	/* Called after all threads have finished, in any order. */
 	void (*close)(void *arg, void *worker);
@@ -27,18 +30,19 @@ struct fs_run {
 	void (*part)(void *arg, void *worker, size_t item, uint64_t offset,
 	    uint8_t *data, size_t len);
 	/*
-	 * The same for a part that is a hole; if NULL, it is passed as zeros.
+	 * The same for a part that is a hole; if NULL, such parts are passed as
+	 * zeros.
 	 */
 	void (*hole)(void *arg, void *worker, size_t item, uint64_t offset,
 	    size_t len);
 	/*
-	 * Reports a file that cannot be read or has changed; one call at a
-	 * time.
+	 * Reports a file that cannot be read or has changed; calls do not
+	 * overlap.
 	 */
 	void (*trouble)(void *arg, size_t item, int err);
 	/*
-	 * Reports now and then that many more bytes as done; one call at a
-	 * time.
+	 * Occasionally reports that many more bytes as done; calls do not
+	 * overlap.
 	 */
 	void (*tick)(void *arg, uint64_t bytes);
 	void *arg;

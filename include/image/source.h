@@ -10,9 +10,9 @@
  *
  * A file consists of blocks of block_B bytes, the last one possibly shorter, or
  * of a tail in a fragment block shared with other files, or of both.  A block
- * for which the image stores nothing is a hole.
+ * for which nothing is stored is a hole.
  *
- * Unless stated otherwise a call is for one thread at a time.
+ * Unless stated otherwise, calls are for one thread at a time.
  */
 #ifndef COLDPRESS_IMAGE_SOURCE_H
 #define COLDPRESS_IMAGE_SOURCE_H
@@ -37,7 +37,7 @@ image_stored_B(image_word w)
 	return w & ~(IMAGE_RAW | IMAGE_BAD);
 }
 
-/* A memory budget: what is left, and how much of it the image has taken. */
+/* A memory budget: how much is left, and how much the image has taken. */
 struct image_memory {
 	uint64_t *left, taken;
 };
@@ -57,9 +57,8 @@ struct image_file {
 	const uint8_t *name;		/* not NUL-terminated */
 	uint64_t ref;			/* the source's handle of its inode */
 	uint64_t size;			/* bytes of data; 0 unless a file */
-	uint64_t start;			/* where its first block is */
-	const uint8_t *map;		/* with which the source locates
-					 * blocks */
+	uint64_t start;			/* position of its first block */
+	const uint8_t *map;		/* by which the source locates blocks */
 	uint32_t dir;			/* index */
 	uint32_t blocks;
 	uint32_t fragment, tail_at;	/* index or IMAGE_NONE; byte in it */
@@ -81,7 +80,7 @@ struct image {
 	const struct image_source *source;
 	int fd;
 	uint64_t offset;		/* of the image in fd */
-	uint64_t length;		/* bytes; the part of it that fd has */
+	uint64_t length;		/* in bytes; as far as fd has it */
 	uint32_t block_B;
 	uint32_t fragment_count;
 	struct image_memory *memory;	/* budget for names and tables; NULL:
@@ -101,7 +100,7 @@ struct image_source {
 
 	/*
 	 * Adds all names of the image at m->offset in m->fd, which must be read
-	 * with pread(2) only, in the given number of threads; sets length,
+	 * with pread(2) only, using the given number of threads; sets length,
 	 * block_B, fragment_count and own.  Files are added by
 	 * image_add_file(), directories by image_add_dir(), parents first,
 	 * beginning with the root.  Damaged files are added with a flaw;
@@ -133,8 +132,8 @@ struct image_source {
 
 	/*
 	 * Opens a block decoder for one thread.  Returns 0, -ENOTSUP or
-	 * -ENOMEM; decoding returns the bytes produced, at most cap, or
-	 * -EBADMSG or -ENOMEM.
+	 * -ENOMEM; decoding returns the number of bytes produced, at most cap,
+	 * or -EBADMSG or -ENOMEM.
 	 */
 	int (*decoder_open)(const struct image *m, void **decoder);
 	void (*decoder_close)(void *decoder);		/* may be NULL */
@@ -143,8 +142,8 @@ struct image_source {
 };
 
 /*
- * These account for memory.  image_take() is called before it is allocated, and
- * returns 0 or -EDQUOT; image_give() is called after it was freed.
+ * These account for memory.  image_take() is called before an allocation and
+ * returns 0 or -EDQUOT; image_give() is called after the memory has been freed.
  */
 int image_take(struct image_memory *m, uint64_t bytes);
 
@@ -162,7 +161,7 @@ int image_add_dir(struct image *m, const struct image_dir *d);
 int image_add_file(struct image *m, const struct image_file *f);
 
 /*
- * Opens the image at offset in fd, which the caller keeps.  Returns what
+ * Opens the image at offset in fd, which remains the caller's.  Returns what
  * image_source.open() does; the image must be closed even after an error.
  */
 int image_open(struct image *m, const struct image_source *source, int fd,
@@ -176,7 +175,7 @@ void image_close(struct image *m);
  */
 int image_read(const struct image *m, uint64_t pos, void *buf, size_t len);
 
-/* Room for one stored block, for one thread. */
+/* A buffer for one stored block, for one thread. */
 struct image_packed {
 	uint8_t *data;
 	uint64_t read_B;		/* total bytes read */

@@ -10,11 +10,11 @@
 struct blobs_file;
 
 /*
- * Opens the layer in the regular file path; the object "ztoc" is the file side,
- * or path with ".ztoc" appended if that is NULL.  If path is a directory, there
- * is no layer, and objects are files below it.  The result of
+ * Opens the layer in the regular file path; the object "ztoc" is the file side
+ * or, if that is NULL, path with ".ztoc" appended.  If path is a directory,
+ * there is no layer, and objects are files below it.  The result of
  * blobs_file_blobs(), which is thread-safe, is valid until the close.  Returns
- * 0 or -errno; -EINVAL: path is neither.
+ * 0, -EINVAL (path is neither) or -errno.
  */
 int blobs_file_open(struct blobs_file **b, const char *path, const char *side);
 void blobs_file_close(struct blobs_file *b);	/* may be NULL */

@@ -1,16 +1,16 @@
 /*
- * cache.h - ranges of one object, kept on disk as they were fetched
+ * cache.h - ranges of one object, kept on disk as they arrive
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One file for each object, to which ranges are appended: a header with two
- * checksums, of itself and of the bytes, then the bytes, with one write.  There
- * is no second copy and no journal.  On opening, the headers are read, and the
- * file is truncated before the first that is invalid or whose bytes are
- * incomplete; a process may thus be killed at any time.  The bytes are compared
- * with their checksum whenever they are read, and a layer verifies them by its
- * digests as if they had just been fetched.
+ * Each object has one file, to which ranges are appended, each with one write:
+ * a header with checksums of itself and of the bytes, then the bytes.  There is
+ * no second copy and no journal.  On opening, the headers are read, and the
+ * file is truncated before the first one that is invalid or whose bytes are
+ * incomplete; a process may thus be killed at any time.  The bytes are checked
+ * against their checksum whenever they are read, and a layer verifies them by
+ * its digests as if they had just been fetched.
  *
- * The disk space of a file is limited: the oldest ranges are freed by punching
+ * A file's disk space is limited: the oldest ranges are freed by punching
  * holes.  Only one process writes to a file; others read what existed when they
  * opened it.
  *
@@ -29,16 +29,16 @@ enum { CACHE_HEADER = 48 };
 struct cache;
 
 /*
- * Opens the file for the object that key identifies, in the directory dir; if
- * key is NULL, an unnamed file.  limit is in bytes of disk space.  Returns 0 or
- * -errno.
+ * Opens, in the directory dir, the file for the object that key identifies or,
+ * if key is NULL, an unnamed file.  limit is in bytes of disk space.  Returns 0
+ * or -errno.
  */
 int cache_open(struct cache **c, int dir, const char *key, uint64_t limit);
 void cache_close(struct cache *c);		/* may be NULL */
 
 /*
- * Reads a stored range of the object of this name, or NULL.  Returns 0, -ENOENT
- * (missing or damaged), or -errno.  Thread-safe.
+ * Reads a stored range of the object of this name (NULL: the layer itself).
+ * Returns 0, -ENOENT (missing or damaged), or -errno.  Thread-safe.
  */
 int cache_read(struct cache *c, const char *object, uint64_t offset,
     uint64_t length, void *buf);

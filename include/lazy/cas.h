@@ -6,9 +6,9 @@
  * crypto/signature.cc of github.com/cvmfs/cvmfs (schema 2.5, revision 7); see
  * doc/layers.md.
  *
- * The layers of an image are added lowest first, and merged.  The repository
- * appears complete or not at all.  The same layers, options and key give the
- * same bytes whatever the number of threads.
+ * An image's layers are added lowest first, and merged.  The repository appears
+ * complete or not at all.  The same layers, options and key give the same bytes
+ * with any number of threads.
  */
 #ifndef COLDPRESS_LAZY_CAS_H
 #define COLDPRESS_LAZY_CAS_H
@@ -32,16 +32,17 @@ struct cas_options {
 	unsigned threads;		/* at least 1 */
 	int level;			/* of compression, 0..CAS_LEVEL_MAX */
 	uint64_t chunk;			/* bytes; larger files are cut */
-	uint64_t catalog;		/* names: directories of more get nested
-					 * catalogs, CAS_CATALOG_MIN at least */
+	uint64_t catalog;		/* names, at least CAS_CATALOG_MIN:
+					 * larger directories get nested
+					 * catalogs */
 	/* Name of the repository: letters, digits, ".", "-" and "_". */
 	const char *name;
 	/*
-	 * A private key for RSA in PEM, followed by a NUL; NULL: a new one,
-	 * which is discarded.
+	 * A private RSA key in PEM, followed by a NUL; NULL: a new one, which
+	 * is then discarded.
 	 */
 	const char *key;
-	struct progress *progress;	/* of the archives; NULL: none */
+	struct progress *progress;	/* over the archives; NULL: none */
 };
 
 struct cas_result {
@@ -49,9 +50,9 @@ struct cas_result {
 	uint8_t certificate[CAS_HASH];
 	uint8_t key[LAYER_DIGEST];	/* SHA-256 of the public key in DER */
 	uint64_t entries, catalogs;
-	uint64_t files_B;		/* of all names' files */
+	uint64_t files_B;		/* over all names of files */
 	uint64_t chunks;		/* of the files that are cut */
-	uint64_t objects, objects_B;	/* distinct ones */
+	uint64_t objects, objects_B;	/* distinct objects */
 };
 
 struct cas;
@@ -64,10 +65,10 @@ int cas_open(struct cas **c, const struct cas_options *o, const char *path,
     char why[LAYER_WHY]);
 
 /*
- * Adds the archive, compressed or not, that in is positioned at.  Returns 0; or
- * -errno with a clause in why: -EBADMSG, -ENODATA (it is damaged or truncated),
- * -EINVAL (the format cannot represent it), -EFBIG, -ENOMEM, or of a read or
- * write.
+ * Adds the archive, compressed or not, that in is positioned at.  Returns 0, or
+ * with a clause in why: -EBADMSG or -ENODATA (it is damaged or truncated),
+ * -EINVAL (the format cannot represent it), -EFBIG, -ENOMEM, or -errno of a
+ * read or write.
  */
 int cas_add(struct cas *c, int in, char why[LAYER_WHY]);
 
@@ -77,7 +78,7 @@ int cas_add(struct cas *c, int in, char why[LAYER_WHY]);
  */
 int cas_finish(struct cas *c, struct cas_result *r, char why[LAYER_WHY]);
 
-/* Removes what was not finished.  c may be NULL. */
+/* Removes whatever was not finished.  c may be NULL. */
 void cas_close(struct cas *c);
 
 #endif

@@ -1,22 +1,22 @@
 /*
- * http.h - objects of an HTTP server, read in ranges
+ * http.h - reading ranges of objects from an HTTP server
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: RFC 9110 and 9111; the OCI distribution specification 1.1.
  *
  * One thread transfers, using libcurl; any thread may read, and waits until its
- * bytes have arrived.  Neighbouring ranges are merged, one request has several
+ * bytes have arrived.  Neighbouring ranges are merged, a request names several
  * ranges, and several requests run in parallel.  A server that does not support
- * several ranges is then sent one at a time; if it ignores ranges, its reply is
- * read as far as needed.
+ * several ranges in a request is then sent one at a time; if it ignores ranges
+ * altogether, its reply is read as far as needed.
  *
  * Transient failures (time-outs, 408, 429, 5xx, broken connections, short or
  * unexpected bodies) are retried, after a pause that doubles or that the server
  * requests, and only for the bytes still missing.  A read fails with -errno if
  * no progress is made for timeout_s.
  *
- * The bytes are not verified here, except that an object must remain the same:
- * one whose validator (ETag) changes gives -ESTALE.
+ * The bytes are not verified here, except that an object must not change: if
+ * its validator (ETag) does, a read returns -ESTALE.
  */
 #ifndef COLDPRESS_LAZY_HTTP_H
 #define COLDPRESS_LAZY_HTTP_H
@@ -38,9 +38,9 @@ struct http_counts {
 	uint64_t requests;		/* redirected ones count twice */
 	uint64_t retries;
 	uint64_t wire;			/* bytes received */
-	uint64_t useful;		/* those that were wanted */
-	uint64_t whole;			/* from servers that ignored the
-					 * ranges */
+	uint64_t useful;		/* bytes that were wanted */
+	uint64_t whole;			/* bytes from servers that ignored
+					 * the ranges */
 };
 
 struct http_options {
@@ -73,14 +73,14 @@ void http_close(struct http *h);
 int http_object_open(struct http_object **o, struct http *h, const char *url);
 void http_object_close(struct http_object *o);	/* may be NULL */
 
-/* Returns the URL, and the reason why the last call failed, for messages. */
+/* For messages: the URL, and the reason why the last call failed. */
 const char *http_object_url(const struct http_object *o);
 void http_object_why(struct http_object *o, char why[LAYER_WHY]);
 
 /*
  * Reads all ranges; their `object` is ignored.  Returns 0, -ENODATA (a range
  * ends after the object), -ENOENT, -EACCES, -ESTALE, -ETIMEDOUT, -EPROTO (an
- * improper reply) or another -errno.  Thread-safe.
+ * invalid reply) or another -errno.  Thread-safe.
  */
 int http_read(struct http_object *o, const struct layer_range *ranges,
     size_t count, enum http_phase phase);
@@ -94,7 +94,7 @@ int http_size(struct http_object *o, uint64_t *size);
  */
 void http_validator(struct http_object *o, char *text, size_t size);
 
-/* A small document. */
+/* A small document and its headers. */
 struct http_document {
 	struct strbuf body;		/* the caller's, freed by
 					 * http_document_free() */
@@ -105,14 +105,14 @@ struct http_document {
 
 /*
  * Gets a document of at most max bytes; accept lists media types, or is NULL.
- * Returns 0, -EFBIG or as http_read(), with a clause in why; the document must
- * always be freed.  Thread-safe.
+ * Returns 0; or, with a clause in why, -EFBIG or an error of http_read().  The
+ * document must always be freed.  Thread-safe.
  */
 int http_get(struct http *h, const char *url, const char *accept, size_t max,
     struct http_document *d, char why[LAYER_WHY]);
 void http_document_free(struct http_document *d);
 
-/* Returns the counts so far.  Thread-safe. */
+/* Copies the counts so far.  Thread-safe. */
 void http_counted(struct http *h, struct http_counts c[HTTP_PHASES]);
 
 /* A server's reply to one request, for --probe. */
@@ -125,9 +125,9 @@ struct http_answer {
 };
 
 /*
- * Requests ranges, as in the header field ("0-0,9-9"; NULL: all), reading at
- * most max bytes of the body, without retries.  Returns 0 if there was a reply,
- * or -errno with a clause in why.
+ * Requests ranges, written as in the header field ("0-0,9-9"; NULL:
+ * everything), and reads at most max bytes of the body, without retries.
+ * Returns 0 if there was a reply, or -errno with a clause in why.
  */
 int http_ask(struct http *h, const char *url, const char *ranges, size_t max,
     struct http_answer *a, char why[LAYER_WHY]);

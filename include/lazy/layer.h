@@ -2,16 +2,16 @@
  * layer.h - a layer that can be read lazily, in any format
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A layer is a tar archive, compressed in independent units, and an index: the
- * entries of the archive, and for each file the units that hold its data.  A
- * reader loads the index, and then fetches only the units that it needs.  Every
- * format (estargz, zstd:chunked, ztoc, the CVMFS repository) is read through
- * this interface; struct layer_blobs determines where the bytes come from:
- * local files, or ranges of objects on a server.
+ * A layer is a tar archive, compressed in independent units, and an index,
+ * which lists the archive's entries and, for each file, the units that hold its
+ * data.  A reader loads the index, and then fetches only the units that it
+ * needs.  Every format (estargz, zstd:chunked, ztoc, the CVMFS repository) is
+ * read through this interface; struct layer_blobs determines where the bytes
+ * come from: local files, or ranges of objects on a server.
  *
  * Nothing that is fetched is trusted: a unit is decoded only if it has the
- * digest that the index states, and an index with a known digest must have it.
- * Numbers are checked as 64-bit integers before they are used.
+ * digest that the index states, and an index must have the expected digest if
+ * one is known.  Numbers are checked as 64-bit integers before they are used.
  *
  * After layer_open() a struct layer does not change; several threads may use
  * it, each with its own decoder.
@@ -29,15 +29,15 @@ enum {
 	LAYER_WHY = 256,		/* bytes of a reason */
 	LAYER_DIGEST = 32,		/* bytes of a SHA-256 */
 	LAYER_RANGES_MAX = 4,		/* of one unit */
-	/* Caps on what an index may make a reader allocate */
+	/* Limits on what an index may make a reader allocate */
 	LAYER_INDEX_MAX = 256 << 20,	/* bytes of an index, uncompressed */
 	LAYER_ENTRIES_MAX = 1 << 22,
 	LAYER_UNIT_MAX = 64 << 20,	/* bytes of a unit, uncompressed */
-	LAYER_TRACE_MAX = 256 << 20,	/* bytes of a trace as it is stored */
+	LAYER_TRACE_MAX = 256 << 20,	/* bytes of a trace, as stored */
 	LAYER_TRACE_CONTENT_MAX = 1 << 30	/* and decoded */
 };
 
-/* Where bytes come from. */
+/* The source of bytes */
 
 /* A part of an object. */
 struct layer_range {
@@ -60,7 +60,7 @@ struct layer_blobs {
 	void *arg;
 };
 
-/* What the index says. */
+/* The contents of an index */
 
 /* Bytes of a file that are consecutive in a unit. */
 struct layer_run {
@@ -86,7 +86,7 @@ struct layer_entry {
 	int64_t mtime;
 	uint32_t mtime_ns;
 	uint64_t size;
-	/* ascending and not overlapping; what they leave out is zero */
+	/* ascending and not overlapping; bytes that they leave out are zero */
 	const struct layer_run *runs;
 	size_t run_count;
 	const struct tar_xattr *xattrs;
@@ -110,10 +110,10 @@ struct layer_expect {
 struct layer;
 
 /*
- * Loads the index of a layer.  Returns 0; -EINVAL: the layer is in none of the
- * formats; -EBADMSG: it is damaged, or has another digest than expected;
- * -EFBIG: a cap is exceeded; -ENOMEM; or -errno of blobs.  On failure why holds
- * a clause.  blobs must outlive the layer.
+ * Loads the index of a layer.  Returns 0, -EINVAL (the layer is in none of the
+ * formats), -EBADMSG (it is damaged, or lacks the expected digest), -EFBIG (a
+ * limit is exceeded), -ENOMEM, or -errno of blobs.  On failure why holds a
+ * clause.  blobs must outlive the layer.
  */
 int layer_open(struct layer **l, const struct layer_blobs *blobs,
     const struct layer_expect *expect, char why[LAYER_WHY]);
@@ -132,9 +132,8 @@ const struct layer_entry *layer_entries(const struct layer *l, size_t *count);
 const struct layer_unit *layer_units(const struct layer *l, size_t *count);
 
 /*
- * Returns the SHA-256 of the whole content of a file, by the number of its
- * entry, if the index has one that the digests of units do not imply; otherwise
- * NULL.
+ * Returns the SHA-256 of a file's whole content, given its entry number, if the
+ * index has one that the units' digests do not imply; otherwise NULL.
  */
 const uint8_t *layer_file_digest(const struct layer *l, size_t entry);
 
@@ -157,9 +156,9 @@ int layer_decoder_open(struct layer_decoder **d, const struct layer *l);
 void layer_decoder_close(struct layer_decoder *d);	/* may be NULL */
 
 /*
- * Verifies and decodes a unit, whose ranges r, as returned by layer_ranges(),
- * have been fetched, into its content.  Returns 0; or -EBADMSG with a static
- * clause in *why: content must then not be used.
+ * Verifies a unit, whose ranges r, as returned by layer_ranges(), have been
+ * fetched, and decodes it into content.  Returns 0, or -EBADMSG with a static
+ * clause in *why; content must then not be used.
  */
 int layer_decode(struct layer_decoder *d, uint32_t unit,
     const struct layer_range *r, void *content, const char **why);
@@ -167,24 +166,24 @@ int layer_decode(struct layer_decoder *d, uint32_t unit,
 /* The trace */
 
 /*
- * Returns where the layer stores once more, as one stream, the data that a
- * start touches (layerpack --order); false if it does not.
+ * Finds the trace: a second copy, as one stream, of the data that a start
+ * touches (layerpack --order).  Returns false if the layer has none.
  */
 bool layer_trace(const struct layer *l, struct layer_range *r);
 
 /*
  * Verifies and decodes a fetched trace, calling take for every piece of a file,
- * in the order of the list.  That a piece has the bytes of the units is for the
- * caller to find out.  Returns 0, the first other result of take, or -EBADMSG,
- * -EFBIG (a cap is exceeded), -ENOMEM.
+ * in list order.  The caller must check that a piece has the same bytes as the
+ * units.  Returns 0, the first other result of take, -EBADMSG, -EFBIG (a limit
+ * is exceeded) or -ENOMEM.
  */
 int layer_trace_decode(const struct layer *l, const struct layer_range *r,
     int (*take)(void *arg, size_t entry, uint64_t offset, const void *data,
     size_t length), void *arg);
 
 /*
- * Returns the part at the beginning of the layer, up to a landmark, that should
- * be fetched before a start; false if there is none.
+ * Finds the part at the beginning of the layer, up to a landmark, that should
+ * be fetched before a start.  Returns false if there is none.
  */
 bool layer_prefetch(const struct layer *l, struct layer_range *r);
 

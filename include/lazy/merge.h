@@ -7,7 +7,8 @@
  * of its directory), which apply before the other entries of their layer.
  *
  * Names are those of the layers, which must outlive the tree.  A node takes 48
- * bytes.  After merge_build() a tree does not change: thread-safe.
+ * bytes.  After merge_build() a tree does not change, so all functions are
+ * thread-safe.
  */
 #ifndef COLDPRESS_LAZY_MERGE_H
 #define COLDPRESS_LAZY_MERGE_H
@@ -26,11 +27,11 @@ struct merge_node {
 	const struct layer_entry *entry;	/* NULL: a directory without
 						 * an entry */
 	uint32_t parent;
-	uint32_t inode;			/* the first node of a file with several
-					 * names, or this one */
-	uint32_t first, count;		/* of a directory: see merge_child() */
-	uint32_t links;			/* names of an inode; of directories
-					 * as in Unix */
+	uint32_t inode;			/* this node, or the first one of a
+					 * file with several names */
+	uint32_t first, count;		/* a directory's, see merge_child() */
+	uint32_t links;			/* link count; for directories as in
+					 * Unix */
 	uint16_t layer;			/* of the entry */
 	bool opaque;			/* MERGE_OVERLAY only */
 	bool whiteout;

@@ -2,11 +2,11 @@
  * pack.h - writing layers that can be read lazily
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The same archive and options give the same bytes whatever the number of
- * threads, and whether the archive comes from a file or a pipe, compressed or
- * not.  Sources of the formats: docs/estargz.md of containerd/stargz-snapshotter
- * and its packages estargz and zstdchunked; docs/containers-storage-zstd-chunked.md
- * of containers/storage and its package pkg/chunked.
+ * The same archive and options give the same bytes with any number of threads,
+ * from a file or a pipe, compressed or not.  Sources of the formats:
+ * docs/estargz.md of containerd/stargz-snapshotter and its packages estargz and
+ * zstdchunked; docs/containers-storage-zstd-chunked.md of containers/storage
+ * and its package pkg/chunked.
  */
 #ifndef COLDPRESS_LAZY_PACK_H
 #define COLDPRESS_LAZY_PACK_H
@@ -19,9 +19,9 @@
 struct progress;
 struct walk_order;
 
-/* What a ztoc has for each span of a gzip layer. */
+/* What a ztoc stores for each span of a gzip layer. */
 enum pack_windows {
-	PACK_WINDOWS_RAW,		/* 32 KiB of data, as SOCI's */
+	PACK_WINDOWS_RAW,		/* 32 KiB of data, as in SOCI */
 	PACK_WINDOWS_PACKED		/* the same compressed, outside the
 					 * index */
 };
@@ -34,20 +34,20 @@ struct pack_options {
 					 * default */
 	/*
 	 * Small files share a unit until it has this many bytes; 0: each file
-	 * begins one.
+	 * begins a new unit.
 	 */
 	uint64_t min_chunk;
 	struct walk_order *order;	/* files to put first, or NULL */
-	bool trace;			/* store what order lists once more */
+	bool trace;			/* also store a second copy of what
+					 * order lists */
 	/*
-	 * zstd:chunked only: leave out the headers in the form of tar-split.
-	 * Without them containers/storage since 1.55 pulls the layer as a
-	 * whole.
+	 * zstd:chunked only: leave out the tar-split copy of the headers,
+	 * without which containers/storage since 1.55 pulls the whole layer.
 	 */
 	bool no_tar_split;
 	enum pack_windows windows;	/* ztoc only */
-	const char *tmpdir;		/* for what has to wait */
-	struct progress *progress;	/* of the archive; NULL: none */
+	const char *tmpdir;		/* for data that has to wait */
+	struct progress *progress;	/* over the archive; NULL: none */
 };
 
 struct pack_result {
@@ -64,22 +64,22 @@ struct pack_result {
 	uint64_t files_B;		/* bytes of all files */
 };
 
-/* The range of levels, and the default, of a format's compressor. */
+/* The level range, and the default level, of a format's compressor. */
 struct pack_levels {
 	int least, most, usual;
 };
 struct pack_levels pack_levels(enum layer_kind kind);
 
-/* The bytes of a file that one unit holds at most. */
+/* Returns how many bytes of a file one unit holds at most. */
 uint64_t pack_chunk(const struct pack_options *o);
 
 /*
  * Reads the archive, compressed or not, that in is positioned at, and writes
  * the layer, or for LAYER_ZTOC the index, to out.  Both remain the caller's;
- * the output is complete only if this succeeds.  0, or -errno with a clause in
- * why: -EBADMSG, -ENODATA (the archive is damaged or truncated), -EINVAL (the
+ * the output is complete only if this succeeds.  Returns 0, or with a clause in
+ * why: -EBADMSG or -ENODATA (the archive is damaged or truncated), -EINVAL (the
  * format cannot represent it, or the options do not suit it), -EFBIG, -ENOMEM,
- * or of a read or write.
+ * or -errno of a read or write.
  */
 int pack_layer(const struct pack_options *o, int in, int out,
     struct pack_result *r, char why[LAYER_WHY]);
@@ -92,9 +92,8 @@ struct pack_annotation {
 };
 
 /*
- * What the manifest of an image should say about the layer so that others read
- * it lazily: fills in up to PACK_ANNOTATIONS_MAX annotations and returns how
- * many.
+ * Fills in up to PACK_ANNOTATIONS_MAX annotations that an image's manifest
+ * needs so that other programs read the layer lazily.  Returns how many.
  */
 size_t pack_annotations(enum layer_kind kind, const struct pack_result *r,
     struct pack_annotation a[PACK_ANNOTATIONS_MAX]);

@@ -1,13 +1,13 @@
 /*
- * units.h - decoded units in memory: fetched once, verified, and bounded
+ * units.h - decoded units in memory: fetched once, verified and bounded
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Many threads may want one unit: the first fetches it, the others wait.  The
- * ranges of several units are fetched together.  A unit whose bytes are wrong
- * is fetched again, UNITS_TRIES times in all, after its source has discarded
- * what it had stored.
+ * If several threads want one unit, the first fetches it and the others wait.
+ * The ranges of several units are fetched together.  A unit whose bytes are
+ * wrong is fetched again, UNITS_TRIES times in all, after its source has
+ * discarded what it had stored.
  *
- * All functions but open and close are thread-safe.
+ * All functions except open and close are thread-safe.
  */
 #ifndef COLDPRESS_LAZY_UNITS_H
 #define COLDPRESS_LAZY_UNITS_H
@@ -25,7 +25,7 @@ struct units_source {
 	const struct layer *layer;
 	int (*read)(void *arg, const struct layer_range *r, size_t count,
 	    enum http_phase phase);
-	/* Reports that these bytes were wrong. */
+	/* Tells the source that these bytes were wrong. */
 	void (*forget)(void *arg, const struct layer_range *r);
 	void *arg;
 };
@@ -34,13 +34,13 @@ struct units;
 struct unit;
 
 struct unit_id {
-	uint32_t layer;			/* which of the sources */
+	uint32_t layer;			/* index of the source */
 	uint32_t unit;
 };
 
 /*
- * The count sources are the caller's and must outlive the units.  limit is in
- * bytes of unused units in memory.  Returns 0 or -ENOMEM.
+ * The count sources remain the caller's and must outlive the units.  limit caps
+ * the bytes of unused units kept in memory.  Returns 0 or -ENOMEM.
  */
 int units_open(struct units **u, const struct units_source *sources,
     size_t count, uint64_t limit);

@@ -29,13 +29,12 @@ void encode_noise(struct strbuf *b, struct prng *p, size_t len);
 /* Appends n random base64 characters in one line. */
 void encode_token(struct strbuf *b, struct prng *p, unsigned n);
 
-/* Encodes text, which is Latin-1; only ASCII if that is the encoding. */
+/* Encodes text, which is Latin-1, or only ASCII if that is the encoding. */
 void encode_text(struct strbuf *b, const char *text, size_t len,
     enum encoding to);
 
 /*
- * Appends the Content-Type and Content-Transfer-Encoding headers of
- * text/subtype.
+ * Appends Content-Type and Content-Transfer-Encoding headers for text/subtype.
  */
 void encode_header(struct strbuf *b, const char *subtype, enum encoding e);
 

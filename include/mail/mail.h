@@ -2,11 +2,11 @@
  * mail.h - generating mails, a week at a time
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The unit of work is a week: MAIL_WEEK mails of one set of lists, in the order
- * of their dates, with the threads among them.  Mail number i of seed s is
- * generated from the random numbers of stream i of s, and from earlier mails of
- * its week; so any thread can generate any week, and a small corpus is a prefix
- * of a larger one.
+ * The unit of work is a week: MAIL_WEEK mails of one set of lists, in date
+ * order, with the threads among them.  Mail number i of seed s is generated
+ * from the random numbers of stream i of s, and from earlier mails of its week;
+ * so any thread can generate any week, and a small corpus is a prefix of a
+ * larger one.
  *
  * A struct mail_maker belongs to one thread.
  */
@@ -26,12 +26,12 @@ enum { MAIL_WEEK = 256, MAIL_WEEKS = 600, MAIL_NONE = MAIL_WEEK };
 /* The properties of a corpus.  Fractions are in parts of PRNG_ONE. */
 struct mail_like {
 	struct sizes sizes;
-	uint32_t attachments;		/* share of mails, the largest, with
-					 * attachments */
+	uint32_t attachments;		/* share of mails with attachments,
+					 * the largest ones */
 	uint32_t repeat;		/* share of text that repeats earlier
 					 * words */
-	uint32_t noise;			/* share of attachments that is
-					 * incompressible */
+	uint32_t noise;			/* share of incompressible
+					 * attachments */
 };
 
 extern const struct mail_like mail_like_default;
@@ -40,8 +40,8 @@ struct mail {
 	uint64_t number;
 	uint64_t nth;			/* index among those with attachments,
 					 * or without */
-	uint64_t stuff;			/* the mail whose attachments it has:
-					 * nth */
+	uint64_t stuff;			/* nth of the mail whose attachments
+					 * it has */
 	const struct list *list;
 	const struct person *author;
 	int64_t date, sent;		/* seconds since 1970 */
@@ -85,12 +85,12 @@ uint32_t mail_week_set(uint64_t week);
 /* src/mail/head.c: the whole header except the fields about the content. */
 void mail_head(struct mail_maker *m, const struct mail *a);
 
-/* Appends a date such as "Mon, 6 Jan 2014 10:11:12 +0000". */
+/* Appends a date in the form "Mon, 6 Jan 2014 10:11:12 +0000". */
 void mail_date(struct strbuf *b, int64_t date);
 
 /*
- * src/mail/body.c: the text of a, of about len bytes when encoded, in
- * m->bodies; with greeting, quotes and signature as far as there is room.
+ * src/mail/body.c: writes the text of a, about len bytes when encoded, to
+ * m->bodies, with greeting, quotes and signature as far as they fit.
  */
 void mail_body(struct mail_maker *m, struct mail *a, size_t len);
 
@@ -102,8 +102,8 @@ void mail_attach(struct mail_maker *m, const struct mail *a, unsigned i,
     size_t len);
 
 /*
- * These return the position of i in parts of 2^32: at any stage, the points (x,
- * y) of all i so far fill a square evenly.
+ * These return the coordinates of point i in parts of 2^32; at any stage, the
+ * points (x, y) so far fill a square evenly.
  */
 uint32_t mail_even_x(uint64_t i, uint64_t seed);
 uint32_t mail_even_y(uint64_t i, uint64_t seed);

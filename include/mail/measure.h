@@ -22,7 +22,7 @@ struct measure {
 	uint64_t bytes;
 	uint64_t with_parts;		/* mails with attachments */
 	/*
-	 * The sizes before and after zlib -6, of mails without and with
+	 * Total sizes before and after zlib -6, for mails without and with
 	 * attachments.
 	 */
 	uint64_t plain_B[2], packed_B[2];

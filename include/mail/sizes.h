@@ -17,7 +17,7 @@
 enum { SIZES_EVEN = 64, SIZES_TAIL = 10,
     SIZES = SIZES_EVEN + SIZES_TAIL + 1, SIZES_MEDIAN = SIZES_EVEN / 2 };
 
-/* The size of the smallest possible header, and of the largest mail. */
+/* The sizes of the smallest possible header and of the largest mail. */
 enum { SIZE_LEAST = 400, SIZE_MOST = 64 << 20 };
 
 struct sizes {
@@ -33,9 +33,9 @@ uint32_t sizes_at(const struct sizes *s, uint32_t u);
 uint64_t sizes_mean(const struct sizes *s);
 
 /*
- * Scales sizes below the median along with it; above it, scales the excess over
- * the median to obtain the mean.  Returns 0, or -ERANGE if no distribution has
- * both.
+ * Scales sizes up to the median along with it; above it, scales the excess over
+ * the median so as to obtain the mean.  Returns 0, or -ERANGE if no
+ * distribution has both.
  */
 int sizes_fit(struct sizes *s, uint64_t mean_B, uint64_t median_B);
 

@@ -6,8 +6,8 @@
  * maildir or an mbox.  The hash of a corpus is the SHA-256 of the lines that
  * sha256sum(1) would write for its files, sorted bytewise by path.
  *
- * A struct store_writer belongs to one
- * thread; all of them share a struct store, which does not change.
+ * A struct store_writer belongs to one thread; all writers share a struct
+ * store, which does not change.
  */
 #ifndef COLDPRESS_STORE_H
 #define COLDPRESS_STORE_H
@@ -56,9 +56,9 @@ int store_writer_make(struct store_writer *w, const struct store *s);
 void store_writer_free(struct store_writer *w);
 
 /*
- * Writes the mail generated last, or ends its week.  Returns 0 or -errno:
- * unless it is -ENOMEM, w->path is then the path of the failure,
- * NUL-terminated.
+ * Writes the mail generated last, or ends its week.  Returns 0 or -errno;
+ * w->path is then the path of the failure, NUL-terminated, unless it is
+ * -ENOMEM.
  */
 int store_mail(struct store_writer *w, const struct mail_maker *m);
 int store_week(struct store_writer *w, const struct mail_maker *m);

@@ -1,5 +1,5 @@
 /*
- * words.h - an invented language, its words sorted by frequency
+ * words.h - an invented language, with words sorted by frequency
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A struct words does not change after creation; any thread may read it.

@@ -23,7 +23,7 @@ enum { WORLD_PEOPLE = 400, WORLD_LANGUAGES = 2 };
 struct person {
 	char name[2 * WORD_B];
 	char address[4 * WORD_B];
-	char host[2 * WORD_B];		/* of the address */
+	char host[2 * WORD_B];		/* domain of the address */
 	char machine[3 * WORD_B];	/* the machine on which mail is
 					 * written */
 	char signature[256];		/* or "" */
@@ -37,7 +37,7 @@ struct list {
 	char host[2 * WORD_B];
 	char footer[512];
 	uint8_t language;
-	struct strbuf page;		/* HTML before the text */
+	struct strbuf page;		/* HTML before the text, */
 	struct strbuf end;			/* and after it */
 	struct strbuf logo;		/* base64 */
 };

@@ -13,10 +13,10 @@ int caches_may_drop(void);
 /*
  * Writes dirty pages to their devices, then drops the page cache, dentries and
  * inodes of all file systems.  An unresponsive file system would block the
- * caller for ever, so a child does the work: if it does not end, and nothing has
- * been written for CACHES_PATIENCE_S seconds, or CACHES_LIMIT_S have passed, the
- * result is -ETIMEDOUT and the child is left behind.  0, or -errno of what
- * failed.
+ * caller forever, so a child does the work: if it does not exit, and nothing
+ * has been written for CACHES_PATIENCE_S seconds, or CACHES_LIMIT_S have
+ * passed, the result is -ETIMEDOUT and the child is left behind.  Returns 0, or
+ * -errno of the call that failed.
  *
  * To be called by one thread at a time, in a process that does not wait for
  * arbitrary children.

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * No controller is needed: cpu.stat and cgroup.kill are in every group
- * (Documentation/admin-guide/cgroup-v2.rst of Linux).  The memory figures are
+ * (Documentation/admin-guide/cgroup-v2.rst of Linux).  Memory figures are
  * available if the parent delegates the memory controller and the kernel can
- * reset a peak (Linux 6.12).
+ * reset the peak (Linux 6.12).
  *
  * A struct cgroup belongs to one thread at a time.
  */
@@ -30,8 +30,8 @@ struct cgroup {
 int cgroup_own(void);
 
 /*
- * Creates the group name below ours.  Returns 0 or -errno (-ENOENT, -EACCES,
- * -EROFS, ... if groups cannot be created); nothing then needs to be removed.
+ * Creates the group name below ours.  Returns 0, or -errno with nothing to
+ * remove (-ENOENT, -EACCES, -EROFS, ... if groups cannot be created).
  */
 int cgroup_create(struct cgroup *g, const char *name);
 
@@ -41,7 +41,9 @@ int cgroup_create(struct cgroup *g, const char *name);
  */
 int64_t cgroup_cpu_us(const struct cgroup *g);
 
-/* Starts counting memory here; does nothing if memory cannot be counted. */
+/*
+ * Starts counting memory from here; does nothing if memory cannot be counted.
+ */
 void cgroup_mark(struct cgroup *g);
 
 /* Returns the peak growth of memory since then, or -ENOENT if unknown. */
@@ -68,8 +70,8 @@ int cgroup_renew(struct cgroup *g);
 void cgroup_remove(struct cgroup *g);
 
 /*
- * Kills the processes in the group name below the directory parent and removes
- * the group if possible.  Thread-safe.
+ * Kills the processes in the group `name` below the directory parent and
+ * removes the group if possible.  Thread-safe.
  */
 void cgroup_end(int parent, const char *name);
 

@@ -6,16 +6,16 @@
  * Documentation/admin-guide/sysctl/vm.rst (drop_caches), .../iostats.rst and
  * Documentation/block/stat.rst.
  *
- * A file is cold if none of its pages is in memory; nor, if its file system is
- * on an image behind a loop device, any page of that image, from which it could
- * simply be copied; and if the calling thread, or process, had to read from a
- * device at least as many bytes as the file occupies there.  Whatever cannot be
- * observed is never called cold: mincore reports every page as present to a
- * user who neither owns nor may write a file (then the bytes read are the only
- * proof), a file system with its own cache (ZFS) or a remote one reveals
- * nothing, data inside an inode (ext4, btrfs) has no page of its own, and
- * squashfs caches blocks of small files, so that its whole image has to be
- * read.
+ * A file is cold if none of its pages is in memory; if, with its file system on
+ * an image behind a loop device, no page of that image is in memory either,
+ * from which the file could simply be copied; and if the calling thread, or
+ * process, had to read from a device at least as many bytes as the file
+ * occupies there.  Whatever cannot be observed is never called cold: mincore(2)
+ * reports every page as present to a user who neither owns nor may write a file
+ * (the bytes read are then the only proof); a file system with its own cache
+ * (ZFS) or a remote one reveals nothing; data inside an inode (ext4, btrfs) has
+ * no page of its own; and squashfs caches blocks of small files, so its whole
+ * image has to be read.
  *
  * What the host of a virtual machine, a RAID controller or a disk caches cannot
  * be observed here.
@@ -31,7 +31,7 @@
 #include <sys/stat.h>
 
 enum cold_method {
-	COLD_AUTO,		/* fadvise, as far as it works */
+	COLD_AUTO,		/* fadvise, as far as that works */
 	COLD_FADVISE,		/* file by file, and images backing mounts;
 				   names and inodes stay in memory */
 	COLD_DROP,		/* drop all caches of the system; root only */
@@ -47,7 +47,7 @@ struct cold_count {
 	uint64_t files;
 	uint64_t pages;			/* of all files */
 	uint64_t resident;		/* pages in memory */
-	uint64_t unseen;		/* files that we may not query */
+	uint64_t unseen;		/* files we may not query */
 };
 
 struct cold_report {
@@ -58,7 +58,8 @@ struct cold_report {
 	struct cold_count found;	/* before anything was done */
 	struct cold_count before;	/* when each was opened for reading */
 	struct cold_count after;	/* after each was read */
-	struct cold_count images;	/* backing mounts, before the walk */
+	struct cold_count images;	/* images backing mounts, before the
+					 * walk */
 	int64_t device_B;		/* bytes read from devices by any
 					 * process during the walk; -1:
 					 * unknown */
@@ -97,7 +98,7 @@ enum cold_reader {
 
 /*
  * To be called before and after a file is read, by the same reader and with the
- * same *mine.  asked_B: how much of the file was requested, each byte counted
+ * same *mine.  asked_B is how much of the file was requested, each byte counted
  * once; UINT64_MAX means all of it.
  */
 void cold_before(struct cold *c, int fd, const struct stat *st,
@@ -116,15 +117,15 @@ int cold_resident(int fd, const struct stat *st, uint64_t *pages,
     uint64_t *resident);
 
 /*
- * Receives a part of a file, in bytes.  Returns 0, or a -errno that ends the
+ * Receives a range of a file, in bytes.  Returns 0, or a -errno that ends the
  * search.
  */
 typedef int cold_range_fn(void *arg, uint64_t offset, uint64_t len);
 
 /*
  * Calls range() for every part of a file of that size that is in memory, in
- * order; parts begin on page boundaries and are not adjacent.  The file must be
- * open for reading, and its pages visible to us.  Returns 0 or -errno.
+ * order; the parts begin on page boundaries and are not adjacent.  The file
+ * must be open for reading, and its pages visible to us.  Returns 0 or -errno.
  * Thread-safe; needs no struct cold.
  */
 int cold_ranges(int fd, uint64_t size, cold_range_fn *range, void *arg);

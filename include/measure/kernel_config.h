@@ -2,7 +2,7 @@
  * kernel_config.h - the configuration of the running kernel
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: the kernel's own configuration, in /proc/config.gz or, in most
+ * Source: the kernel's own configuration, in /proc/config.gz or, on most
  * distributions, /boot/config-RELEASE (also /lib/modules/RELEASE).
  */
 #ifndef COLDPRESS_KERNEL_CONFIG_H

@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A running program has an identity, "NAMESPACE.PID.START": the inode of its
- * PID namespace, its process number, and its start time in clock ticks.
- * Everything it creates is marked with that name: a directory and a control
- * group "TOOL.IDENTITY", and processes with "LAP_ID=IDENTITY" in their
- * environment.  If the process of an identity in this namespace no longer
- * exists, everything marked with it is removed.
+ * PID namespace, its PID, and its start time in clock ticks.  Everything it
+ * creates is marked with that name: a directory and a control group
+ * "TOOL.IDENTITY", and processes with "LAP_ID=IDENTITY" in their environment.
+ * If an identity belongs to this namespace and its process no longer exists,
+ * everything marked with it is removed.
  *
  * All functions are thread-safe.
  */
@@ -32,7 +32,7 @@ int leftover_id(char id[LEFTOVER_ID_B]);
 bool leftover_dead(const char *id);
 
 /*
- * Kills the processes with a dead identity that we may kill.  Returns their
+ * Kills the processes with a dead identity, as far as we may.  Returns their
  * number.
  */
 int leftover_kill(void);

@@ -14,8 +14,8 @@ enum { LOOP_NAME_B = 32 };
 
 /*
  * Attaches the file image to a free loop device, read-only, with readahead_B
- * bytes of read-ahead (0: none; rounded up to 512), which disappears when its
- * last user does.  Returns a descriptor of the device, which the caller closes,
+ * bytes of read-ahead (0: none; rounded up to 512).  The device disappears with
+ * its last user.  Returns a descriptor of the device, which the caller closes,
  * with its path in name; or -errno.  Thread-safe.
  */
 int loop_attach(int image, uint64_t readahead_B, char name[LOOP_NAME_B]);

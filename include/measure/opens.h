@@ -1,14 +1,14 @@
 /*
- * opens.h - the files that child processes open, in order of first opening
+ * opens.h - the files that child processes open, by order of first opening
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Uses fanotify(7), which reports every open(2) and execve(2) in a file system,
  * through whatever mount or namespace.  It gives the PID of the opening process
- * in the reader's namespace, or 0 for processes outside it.  A reader that is
- * the first process of a PID namespace sees the rest of that namespace as PIDs
- * above 1, dead or alive, and nobody else.
+ * in the reader's PID namespace, or 0 for processes outside it.  A reader that
+ * is the first process of its namespace therefore sees all others in it, dead
+ * or alive, as PIDs above 1, and no outsiders.
  *
- * A struct opens belongs to the calling thread; it has a thread of its own.
+ * A struct opens belongs to the calling thread, and runs a thread of its own.
  */
 #ifndef COLDPRESS_OPENS_H
 #define COLDPRESS_OPENS_H
@@ -32,7 +32,7 @@ struct opens;
 int opens_start(struct opens **o, int root);
 
 /*
- * Stops, after everything that has happened so far has been reported.  Returns
+ * Stops after everything that has happened so far has been reported.  Returns
  * 0, -EOVERFLOW (the kernel lost events), -ENOMEM or -errno of a read.
  */
 int opens_stop(struct opens *o);

@@ -2,10 +2,10 @@
  * pressure.h - other activity on the machine: stalls, steal, load
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * From /proc/pressure (Documentation/accounting/psi.rst of Linux), /proc/stat
- * and /proc/loadavg.  The files stay open; reading the stalls takes about 5
- * microseconds, the rest about 7 or, with many processors, more.  A struct
- * pressure belongs to one thread at a time.
+ * Sources: /proc/pressure (Linux's Documentation/accounting/psi.rst),
+ * /proc/stat and /proc/loadavg.  The files stay open; reading the stalls takes
+ * about 5 microseconds, the rest about 7 or, with many processors, more.  A
+ * struct pressure belongs to one thread at a time.
  */
 #ifndef COLDPRESS_PRESSURE_H
 #define COLDPRESS_PRESSURE_H

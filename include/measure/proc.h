@@ -15,12 +15,12 @@
 
 struct cgroup;
 
-/* What a process used, including the children that it waited for. */
+/* A process's resource usage, including that of children it waited for. */
 struct proc_usage {
 	uint64_t user_us, sys_us;
 	int64_t maxrss_KiB;		/* of the largest process */
 	int64_t minflt, majflt, nvcsw, nivcsw;
-	bool io;			/* the next five are valid */
+	bool io;			/* the next five fields are valid */
 	uint64_t rchar_B, wchar_B, read_B, write_B, cancelled_B;
 };
 
@@ -35,7 +35,7 @@ struct proc {
 };
 
 struct proc_stage {
-	char *path;			/* executed as is */
+	char *path;			/* executed without a search */
 	char **argv, **envp;
 
 	/* results */
@@ -48,15 +48,15 @@ struct proc_stage {
 };
 
 struct proc_run {
-	struct proc_stage *stages;	/* connected by pipes */
+	struct proc_stage *stages;	/* to be connected by pipes */
 	int count;			/* 1..PROC_STAGES_MAX */
 	int in, out;			/* of first and last stage; -1: null */
 	int err;			/* standard error; -1: our own */
 	uint64_t timeout_ns;		/* 0: none */
 	bool io;			/* read /proc/PID/io of each process;
 					 * only root can for orphans */
-	bool keep;			/* not in the group; what is left
-					 * running at the end is left alone */
+	bool keep;			/* not in the group; leave alone what
+					 * is still running at the end */
 
 	/* results */
 	int failed;			/* stage that could not be executed */
@@ -84,8 +84,8 @@ int proc_open(struct proc *p);
 void proc_close(struct proc *p);
 
 /*
- * Terminates this process with the signal that stopped a run: at once, or in
- * proc_close() if that is called later.
+ * Terminates this process with the signal that stopped a run: immediately, or
+ * in proc_close() if that is called later.
  */
 void proc_raise(int sig);
 
@@ -107,27 +107,27 @@ bool proc_try_group(struct proc *p);
  * timeout, or a signal that stops the run, everything is killed.  The status of
  * a stage is in stages[i].status.
  *
- * Returns 0, -ETIMEDOUT (killed processes do not exit), or -errno: r->failed is
- * the stage that could not be executed, or -1 for any other failure.  If the
- * kernel refuses p->group, it is NULL from then on.
+ * Returns 0, -ETIMEDOUT (killed processes do not exit), or -errno; r->failed is
+ * then the stage that could not be executed, or -1 for any other failure.  If
+ * the kernel refuses p->group, that becomes NULL.
  */
 int proc_run(struct proc *p, struct proc_run *r);
 
 /*
- * Ends the run of another thread: everything is killed, as after the timeout.
- * To be called at most once for each run; a call that comes too late ends the
- * next run.  Thread-safe.
+ * Ends another thread's run: everything is killed, as after the timeout.  To be
+ * called at most once for each run; a call that comes too late ends the next
+ * run instead.  Thread-safe.
  */
 void proc_end(const struct proc *p);
 
 /* Adds b to a: sums all fields except maxrss_KiB, whose maximum is kept. */
 void proc_usage_add(struct proc_usage *a, const struct proc_usage *b);
 
-/* The exit status as a shell shows it: 128 plus the number of a signal. */
+/* Returns the exit status as a shell reports it: 128 plus N for signal N. */
 int proc_status(int status);
 
 /*
- * Searches for the executable file name in path, a list of directories as in
+ * Searches for the executable file `name` in path, a list of directories as in
  * $PATH.  A name with a slash is copied.  The caller frees *found with
  * sys_free().  Returns 0, -ENOENT, -EACCES or -ENOMEM.
  */

@@ -2,9 +2,10 @@
  * provenance.h - the origin of rows, as comment lines before them
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * "# key: value" lines: series, tool and versions, date, host, kernel,
- * processor, cores, memory, clock, the command line, its input.  JSON has no
- * comments: nothing is written there, and rows are identified by their series.
+ * The lines have the form "# key: value": series, tool and versions, date,
+ * host, kernel, processor, cores, memory, clock, command line, input.  JSON has
+ * no comments, so nothing is written there, and rows are identified by their
+ * series.
  */
 #ifndef COLDPRESS_PROVENANCE_H
 #define COLDPRESS_PROVENANCE_H
@@ -32,8 +33,8 @@ void provenance_series(char id[PROVENANCE_SERIES_B]);
 
 /*
  * Writes the contents of p and a description of the machine.  Returns 0 or
- * -errno of the writes.  This and the next call are for the thread that t
- * belongs to.
+ * -errno of the writes.  This and the next call are for the thread to which t
+ * belongs.
  */
 int provenance_write(struct table *t, const struct provenance *p);
 

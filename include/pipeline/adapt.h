@@ -2,9 +2,9 @@
  * adapt.h - adjusting the level to the speed of the pipe
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Compression should neither hold up a pipe nor have time to spare. Workers
- * that wait, because little input arrives or little output is taken, have time
- * for a higher level; workers that never wait hold up the pipe.
+ * Compression should neither slow down a pipe nor leave processors idle.
+ * Workers that wait, because little input arrives or little output is taken,
+ * have time for a higher level; workers that never wait slow down the pipe.
  *
  * Workers read the level; one thread changes it.
  */
@@ -25,7 +25,7 @@ enum {
 				 * reversal */
 };
 
-/* The controller by itself. */
+/* The controller alone. */
 struct adapt_state {
 	int level, min, max;
 	int direction;		/* of the last change */
@@ -45,7 +45,7 @@ int adapt_look(struct adapt_state *a, uint64_t wall_ns, uint64_t idle_ns,
 struct adapt {
 	struct adapt_state state;
 	uint64_t looked_ns, looked_idle_ns;
-	unsigned pieces;		/* since the last look */
+	unsigned pieces;		/* completed since the last look */
 	atomic_int level;
 	atomic_ullong blocks[ADAPT_LEVELS];	/* compressed at each */
 };
@@ -56,15 +56,15 @@ struct adapt {
  */
 void adapt_start(struct adapt *a, int level, int min, int max);
 
-/* The level for the next block, which is counted.  Thread-safe. */
+/* Returns the level for the next block, and counts that block.  Thread-safe. */
 int adapt_take(struct adapt *a);
 
 /* For pipeline_params.watch; arg is a struct adapt. */
 void adapt_watch(void *arg, const struct pipeline_watch *w);
 
 /*
- * Writes how many blocks each level had, such as "1x20 5x3", truncated to size
- * - 1.
+ * Writes how many blocks each level had, as in "1x20 5x3", truncated to size -
+ * 1.
  */
 void adapt_text(const struct adapt *a, char *text, size_t size);
 

@@ -26,8 +26,7 @@ struct input {
 	uint64_t bytes;		/* taken by input_read() */
 	uint64_t wait_ns;	/* spent reading */
 	/*
-	 * Called instead of read(2), with the same contract but -errno; see
-	 * input_open_from().
+	 * Called instead of read(2), but returns -errno; see input_open_from().
 	 */
 	ssize_t (*source)(void *arg, void *buf, size_t len);
 	void *source_arg;
@@ -46,7 +45,7 @@ int input_open(struct input *in, int fd);
 int input_open_from(struct input *in,
     ssize_t (*source)(void *arg, void *buf, size_t len), void *arg);
 
-/* Frees what was opened, even if that failed; fd remains open. */
+/* Frees everything, even after a failed open; fd remains open. */
 void input_close(struct input *in);
 
 /*
@@ -57,16 +56,16 @@ void input_close(struct input *in);
 ssize_t input_peek(struct input *in, size_t n, const uint8_t **p);
 
 /*
- * Puts n bytes in front of the next data to be read, replacing as many that
+ * Puts n bytes in front of the next data to be read, in place of as many that
  * were taken.  Together with the bytes peeked but not taken, there may be at
  * most INPUT_PEEK.
  */
 void input_unread(struct input *in, const void *p, size_t n);
 
 /*
- * Takes len bytes; fewer only at the end (in->eof), or when flush_ms have
- * passed since the first of them without more arriving.  Returns the number,
- * -ECANCELED after input_cancel(), or -errno.
+ * Takes len bytes; fewer only at the end (in->eof), or when nothing more has
+ * arrived within flush_ms of the first of them.  Returns the number, -ECANCELED
+ * after input_cancel(), or -errno.
  */
 ssize_t input_read(struct input *in, void *buf, size_t len);
 

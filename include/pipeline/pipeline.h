@@ -41,8 +41,9 @@ struct pipeline_ops {
 	int (*work)(void *job, void *ctx, struct slot *s);
 
 	/*
-	 * Called for each piece in order; s->last is set in the last call.
-	 * Passes its bytes to out with the calls below.  Returns 0 or -errno.
+	 * Called for each piece in order, with s->last set in the last call.
+	 * Passes the piece's bytes to out with the calls below.  Returns 0 or
+	 * -errno.
 	 */
 	int (*join)(void *job, struct slot *s, struct sink *out);
 };
@@ -64,7 +65,7 @@ void sink_advance(struct sink *out, size_t n);
 /*
  * These compute a checksum of the data passed to sink_advance() between the two
  * calls; it starts at start and is updated by fn.  The writing thread computes
- * it, if it can keep up, while the next bytes are produced; the end call waits
+ * it while the next bytes are produced, if it can keep up; the end call waits
  * for it.  sink_slot() must not be called in between.
  */
 typedef uint32_t sink_check_fn(uint32_t check, const void *data, size_t len);
@@ -85,12 +86,13 @@ enum pipeline_side { PIPELINE_IN, PIPELINE_OUT };
 struct pipeline_stats {
 	uint64_t in_bytes, out_bytes;
 	/*
-	 * Blocked times: of the reader in read(2), of the writer in write(2),
-	 * of the reader waiting for a free slot, and of the workers (summed)
+	 * Times spent blocked: the reader in read(2), the writer in write(2),
+	 * the reader waiting for a free slot, and the workers (in total)
 	 * waiting for a piece.
 	 */
 	uint64_t stall_in_ns, stall_out_ns, stall_work_ns, idle_ns;
-	enum pipeline_side failed;	/* the end that an error concerns */
+	enum pipeline_side failed;	/* the end at which the error
+					 * occurred */
 };
 
 /* The part of the output to write; the rest is dropped. */

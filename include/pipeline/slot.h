@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A slot belongs to the stage that is processing it: first fill, then work,
- * then join.  It holds notes particular to each format, which tell the later
- * stages about the piece.  The comment on each field names the stage that sets
- * it and, for a number, what it counts; later stages only read it.
+ * then join.  Its notes, specific to each format, tell the later stages about
+ * the piece.  The comment on each field names the stage that sets it and, for a
+ * number, what it counts; later stages only read it.
  */
 #ifndef COLDPRESS_SLOT_H
 #define COLDPRESS_SLOT_H
@@ -38,7 +38,7 @@ struct inflate_notes {
 				   bytes of in that the unit occupies */
 	size_t most;		/* fill, members: bytes of out, according to
 				   the trailers */
-	bool ok;		/* work: out holds the unit's content */
+	bool ok;		/* work: out has the unit's content */
 	bool final;		/* work: a deflate stream ends within */
 	uint32_t check;		/* work, to a sync point: of out */
 };
@@ -84,10 +84,10 @@ struct bunzip2_notes {
 	uint64_t begin;		/* fill: the first bit of the piece, */
 	uint64_t end;		/* and the one after its last bit */
 	bool ok;		/* work: out holds the block's content */
-	uint32_t crc;		/* work: of that */
+	uint32_t crc;		/* work: of that content */
 };
 
-/* Making a squashfs image. */
+/* Building a squashfs image. */
 struct squashfs_notes {
 	size_t number;		/* fill: of the unit, or of the old block */
 	uint32_t count;		/* fill: 1; for a hole, its blocks */

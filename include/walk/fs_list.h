@@ -19,9 +19,9 @@ struct fs_item {
 	int err;			/* -errno: could not be examined */
 	struct stat st;
 	/*
-	 * If the list is with_names: the names in a directory, in hash order,
-	 * because a program that copies a tree usually gets names in such an
-	 * order.
+	 * If the list is with_names: a directory's names, in hash order,
+	 * because that is usually the order in which a program that copies a
+	 * tree gets them.
 	 */
 	const char *const *names;
 	size_t name_count;

@@ -4,8 +4,8 @@
  *
  * A source reads all data of all regular files with several threads, hashes it,
  * and reports each file in a row.  A directory (or a mount) is one source, an
- * unmounted squashfs image another.  The same tree gives the same paths, sizes
- * and digests with either.
+ * unmounted squashfs image another.  Both give the same paths, sizes and
+ * digests for the same tree.
  *
  * Rows and damage are reported in any order, from any thread, but one at a
  * time: the source holds a lock during the call.  A callback must not call into
@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 
 struct walk_range {
-	uint64_t offset, len;		/* bytes of a file */
+	uint64_t offset, len;		/* byte range of a file */
 };
 
 enum walk_type { WALK_FILE, WALK_DIR, WALK_LINK, WALK_OTHER };
@@ -51,11 +51,12 @@ struct walk_file {
 	 */
 	const char *duplicate_of;
 	uint8_t digest[DIGEST_MAX];
-	unsigned digest_len;		/* 0: no digest, because of an error,
-					 * not a file, or none requested */
+	unsigned digest_len;		/* 0: none, after an error, for a
+					 * non-file, or if none was requested */
 	/*
-	 * From the request for its first byte, including open, to having the
-	 * first piece in memory; -1: nothing was read for it, or unknown.
+	 * Time from the request for the first byte, including open, until the
+	 * first piece was in memory; -1: unknown, or nothing was read for this
+	 * file.
 	 */
 	int64_t first_read_ns;
 	/*
@@ -68,9 +69,8 @@ struct walk_file {
 
 /*
  * A part of an image that cannot be read: its offset in the image; the file it
- * belongs to, or NULL (a table); and why, a sentence without capital and full
- * stop.  Reported once for each bad block and each affected file; the file's
- * row also has an error.
+ * belongs to, or NULL (a table); and why, as a clause.  Reported once for each
+ * bad block and each affected file; the file's row also has an error.
  */
 struct walk_damage {
 	uint64_t offset;
@@ -78,7 +78,7 @@ struct walk_damage {
 	const char *reason;
 };
 
-/* 0, or a -errno that ends the walk and becomes its result. */
+/* Returns 0, or a -errno that ends the walk and becomes its result. */
 typedef int walk_row_fn(void *arg, const struct walk_file *file);
 typedef int walk_damage_fn(void *arg, const struct walk_damage *damage);
 
@@ -89,7 +89,7 @@ struct walk_options {
 	/*
 	 * NULL, or the only files to read: only_count paths as in walk_file, in
 	 * bytewise (strcmp) order without repetition.  A path that does not
-	 * exist gets a row with -ENOENT, a directory one with -EISDIR.
+	 * exist gets a row with -ENOENT; a directory gets one with -EISDIR.
 	 */
 	const char *const *only;
 	size_t only_count;
@@ -102,10 +102,10 @@ struct walk_options {
 	const size_t *range_ends;
 
 	/*
-	 * NULL, or the number of bytes of memory that an image's tables and
-	 * names may use: the walk subtracts what it holds, adds it back at its
-	 * end, and fails with -EDQUOT if it needs more.  Callbacks may also
-	 * take from it.  A directory's names are not counted.
+	 * NULL, or how many bytes of memory an image's tables and names may
+	 * use: the walk subtracts what it holds, adds it back when it ends, and
+	 * fails with -EDQUOT if it needs more.  Callbacks may also take from
+	 * it.  A directory's names are not counted.
 	 */
 	uint64_t *memory_left;
 
@@ -114,34 +114,37 @@ struct walk_options {
 	walk_damage_fn *damage;		/* may be NULL */
 	/*
 	 * Each may be NULL.  plan: called once, by the calling thread, when the
-	 * amount of work is known; bytes are those to be hashed or read, each
-	 * duplicate once.  (For a directory this requires examining every file
-	 * first, which is skipped if this is NULL.)  progress: that many more
-	 * of them are done; called from any thread and, unlike the others, from
-	 * several at a time.
+	 * amount of work is known; bytes are those to be hashed or read,
+	 * counting duplicates once.  (For a directory this requires examining
+	 * every file first, which is not done if plan is NULL.)  progress: that
+	 * many more bytes are done; called from any thread and, unlike the
+	 * others, from several at a time.
 	 */
 	void (*plan)(void *arg, uint64_t files, uint64_t bytes);
 	void (*progress)(void *arg, uint64_t bytes);
 	/*
 	 * For walk_dir() only; may be NULL.  Called for each opened file,
 	 * before its first byte is read and, by the same thread with the same
-	 * *mine, after its last.  asked_B is how much of it is read;
+	 * *mine, after its last.  asked_B is how much of the file is read;
 	 * UINT64_MAX means all of it.  Called from several threads at a time.
 	 */
 	void (*look)(void *arg, int fd, const struct stat *st, bool after,
 	    uint64_t asked_B, uint64_t *mine);
 	bool look_only;			/* do not read anything */
 	void *arg;			/* of all callbacks */
-	const atomic_bool *cancel;	/* NULL, or: end soon, -ECANCELED */
+	const atomic_bool *cancel;	/* if set, end soon with -ECANCELED;
+					 * or NULL */
 };
 
 struct walk_result {
 	uint64_t files, dirs, links, others;
 	uint64_t bytes;			/* sum of the files' sizes */
-	uint64_t read_B;		/* decompressed, each duplicate once */
+	uint64_t read_B;		/* decompressed, duplicates counted
+					 * once */
 	uint64_t stored_B;		/* read from the image or from the
 					 * files */
-	uint64_t duplicates;		/* files not read separately */
+	uint64_t duplicates;		/* files that were not read
+					 * themselves */
 	uint64_t errors;		/* rows with an error */
 	uint64_t damaged;		/* calls of damage() */
 };
@@ -164,8 +167,8 @@ struct walk_source {
 	const char *name;		/* of the format */
 
 	/*
-	 * Returns whether an image begins at offset, judging by its magic, or
-	 * -errno.
+	 * Returns whether an image begins at offset, judging by its magic
+	 * number; or -errno.
 	 */
 	int (*probe)(int fd, uint64_t offset);
 
@@ -176,8 +179,8 @@ struct walk_source {
 	int (*find)(int fd, uint64_t *offset);
 
 	/*
-	 * Like walk_dir(), for the image at offset of fd, which is read only
-	 * with pread(2).  Returns -EBADMSG if it is too damaged to walk; *why
+	 * Like walk_dir(), for the image at offset in fd, which is read with
+	 * pread(2) only.  Returns -EBADMSG if it is too damaged to walk; *why
 	 * is then a static sentence, as it may be for -ENOTSUP, -EFBIG and
 	 * -ENOMEM.
 	 */

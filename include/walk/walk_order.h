@@ -30,8 +30,8 @@ struct walk_order;
 
 /*
  * Parses len bytes of text followed by a NUL.  The order takes ownership of the
- * text, even on failure.  Returns 0; -EINVAL: line *line (from 1) has another
- * form than the list; -EFBIG: too many lines; -ENOMEM.
+ * text, even on failure.  Returns 0, -EINVAL (line *line, counted from 1, does
+ * not have the list's form), -EFBIG (too many lines) or -ENOMEM.
  */
 int walk_order_read(struct walk_order **o, char *text, size_t len, bool nul,
     size_t *line);
@@ -45,15 +45,15 @@ void walk_order_free(struct walk_order *o);	/* o may be NULL */
  */
 uint32_t walk_order_rank(struct walk_order *o, const char *path);
 
-/* A part of a file; an offset of 0 and a length of UINT64_MAX: all of it. */
+/* A part of a file; offset 0 with length UINT64_MAX means all of it. */
 struct walk_touch {
 	const char *path;		/* the order's */
 	uint64_t offset, length;
 };
 
 /*
- * The parts of files that a list of paths or of touches names, i from 0 on, in
- * the order of the list.  False: there are no more.
+ * Gets part i, from 0, of those that a list of paths or touches names, in list
+ * order.  Returns false if there are no more.
  */
 bool walk_order_touch(const struct walk_order *o, size_t i,
     struct walk_touch *t);

@@ -60,7 +60,7 @@ int tree_path(const struct tree *t, const struct tree_entry *e,
  */
 int tree_open(int root, const char *path, int flags);
 
-/* Sorts entries so that a disk is read in one direction. */
+/* Sorts the entries so that a disk is read in one direction. */
 void tree_sort(struct tree *t);
 
 #endif

@@ -44,8 +44,7 @@ enum {
 };
 
 /*
- * Returns the check value of a stream, computed from those of its blocks in
- * order.
+ * Returns a stream's check value, computed from those of its blocks in order.
  */
 static inline uint32_t
 bz2_crc_combine(uint32_t stream, uint32_t block)
@@ -54,7 +53,7 @@ bz2_crc_combine(uint32_t stream, uint32_t block)
 }
 
 /*
- * RLE1, with which a reader cuts its input: it replaces the copy into a slot
+ * RLE1, by which the reader cuts its input: it replaces the copy into a slot
  * and costs little more.  Where a block is cut depends only on the data and the
  * level, not on how the input arrives.
  */
@@ -63,7 +62,7 @@ struct bz2_rle {
 	size_t len;		/* bytes in it */
 	size_t limit;		/* maximum number of bytes */
 	size_t base;		/* after the last count byte */
-	unsigned run;		/* equal bytes at the end, up to 255 */
+	unsigned run;		/* length of the last run, up to 255 */
 };
 
 /* Returns the maximum size of a block of this level. */
@@ -79,8 +78,8 @@ bool bz2_rle_full(const struct bz2_rle *r);
 size_t bz2_rle_end(struct bz2_rle *r);
 
 /*
- * A block encoder.  It allocates bz2_encoder_memory(level) bytes once; NULL if
- * that fails.
+ * A block encoder.  bz2_encoder_new() makes its only allocation, of
+ * bz2_encoder_memory(level) bytes, and returns NULL if that fails.
  */
 struct bz2_encoder;
 
@@ -88,14 +87,15 @@ uint64_t bz2_encoder_memory(int level);
 struct bz2_encoder *bz2_encoder_new(int level);
 void bz2_encoder_free(struct bz2_encoder *e);	/* e may be NULL */
 
-/* Returns an upper bound of the space needed by bz2_encode_block(). */
+/* Returns an upper bound on the space needed by bz2_encode_block(). */
 size_t bz2_encode_bound(int level);
 
 /*
  * Encodes a block made by RLE1, of 1..bz2_rle_cap(level) bytes: its bits start
- * at the first bit of out and are padded with zeros to a byte.  *crc: the check
- * value.  Returns the number of bits, or -EINVAL: a length out of range, cap
- * below the bound, or a block that ends where a count is required.
+ * at the first bit of out and are padded with zeros to a byte.  *crc is set to
+ * the check value.  Returns the number of bits, or -EINVAL: the length is out
+ * of range, cap is below the bound, or the block ends where a count is
+ * required.
  */
 int64_t bz2_encode_block(struct bz2_encoder *e, const uint8_t *block,
     size_t len, uint8_t *out, size_t cap, uint32_t *crc);
@@ -118,7 +118,7 @@ size_t bz2_join_trailer(struct bz2_join *j, uint8_t *dst);
 
 /*
  * Determines what begins at a bit.  Returns BZ2_AT_BLOCK, BZ2_AT_END, 0
- * (neither), or -ENODATA: the input ends too early to tell.
+ * (neither), or -ENODATA if the input ends too early to tell.
  */
 enum { BZ2_AT_BLOCK = 1, BZ2_AT_END = 2 };
 
@@ -133,8 +133,8 @@ int bz2_read_trailer(const uint8_t *in, size_t len, uint64_t *bit,
 
 /*
  * Searches for a magic number at any bit from bit on.  Returns BZ2_AT_BLOCK or
- * BZ2_AT_END and its position in *found, or 0: none lies completely in in.  A
- * block's data may contain one by chance, or by design.
+ * BZ2_AT_END and its position in *found, or 0 if in contains no complete one.
+ * A block's data may contain one by chance, or by design.
  */
 struct bz2_scan {
 	uint64_t pairs[1024];	/* pairs of bytes that occur inside a magic
@@ -146,8 +146,9 @@ int bz2_scan_next(const struct bz2_scan *s, const uint8_t *in, size_t len,
     uint64_t bit, uint64_t *found);
 
 /*
- * A block decoder, for streams up to a level: it allocates
- * bz2_decoder_memory(level) bytes once; NULL if that fails.
+ * A block decoder, for streams up to a level.  bz2_decoder_new() makes its only
+ * allocation, of bz2_decoder_memory(level) bytes, and returns NULL if that
+ * fails.
  */
 struct bz2_decoder;
 
@@ -156,18 +157,18 @@ struct bz2_decoder *bz2_decoder_new(int level);
 void bz2_decoder_free(struct bz2_decoder *d);	/* d may be NULL */
 
 /*
- * Decodes the block that begins with its magic at *bit, and moves *bit past it;
- * level: that of its stream, at most the decoder's.  *crc: the check value
- * stored in the block.  Returns 0, -ENODATA: the input ends inside the block,
- * -EBADMSG: not a block, or corrupt, -EINVAL: the level.
+ * Decodes the block that begins with its magic at *bit, and moves *bit past it.
+ * level is its stream's, at most the decoder's; *crc is set to the check value
+ * stored in the block.  Returns 0, -ENODATA (the input ends inside the block),
+ * -EBADMSG (not a block, or corrupt) or -EINVAL (level).
  */
 int bz2_decode_block(struct bz2_decoder *d, int level, const uint8_t *in,
     size_t len, uint64_t *bit, uint32_t *crc);
 
 /*
  * Reads the bytes of the block decoded last, in pieces of up to cap (1 or more)
- * bytes.  Returns their number; 0: end of the block, with a correct check
- * value; -EBADMSG: the check value or the runs are wrong.
+ * bytes.  Returns their number; 0 at the end of a block with a correct check
+ * value; or -EBADMSG if the check value or the runs are wrong.
  */
 ssize_t bz2_decode_read(struct bz2_decoder *d, uint8_t *out, size_t cap);
 

@@ -19,7 +19,7 @@
 enum {
 	DEFLATE_PIECES = 192,	/* maximum considered together */
 	DEFLATE_SYMS = LITLEN_SYMS + DIST_SYMS,
-	/* These bytes after the output may be overwritten. */
+	/* this many bytes after the output may be overwritten */
 	DEFLATE_BLOCKS_SLACK = 8
 };
 
@@ -34,9 +34,9 @@ struct deflate_cursor {
 };
 
 struct deflate_piece {
-	struct deflate_cursor at;	/* where it begins */
-	struct deflate_cursor last;	/* the same for its last part */
-	uint64_t bytes;			/* of input */
+	struct deflate_cursor at;	/* its beginning */
+	struct deflate_cursor last;	/* beginning of its last part */
+	uint64_t bytes;			/* of the input */
 	uint64_t extra;			/* bits after codes */
 	uint32_t freq[DEFLATE_SYMS];	/* literals, lengths; distances */
 };
@@ -54,7 +54,7 @@ struct deflate_blocks {
 	struct deflate_writer w;
 	uint8_t *out, *end;
 	uint64_t header;	/* bit offset of the last block's header, or
-				 * ... */
+				 * UINT64_MAX */
 	const uint8_t *stored;	/* bytes waiting for a stored block */
 	size_t nstored;
 	uint8_t length_sym[259];
@@ -77,10 +77,9 @@ void deflate_blocks_begin(struct deflate_blocks *b, uint8_t *out,
     size_t room);
 
 /*
- * Adds one or several blocks for n sequences, whose bytes begin at in.  The
- * compression improves with n, because a block never continues in the next
- * call.  Returns 0, or -ENOBUFS: too little room, after which b must begin
- * again.
+ * Adds one or several blocks for n sequences, whose bytes begin at in.
+ * Compression improves with n, because no block continues into the next call.
+ * Returns 0, or -ENOBUFS if there is too little room; b must then begin again.
  */
 int deflate_blocks_add(struct deflate_blocks *b, const uint8_t *in,
     const struct deflate_seq *seqs, size_t n);
@@ -88,8 +87,8 @@ int deflate_blocks_add(struct deflate_blocks *b, const uint8_t *in,
 /*
  * If final, ends the stream: marks the last block, or writes an empty one, and
  * fills the last byte with zeros.  Otherwise it writes an empty stored block,
- * which ends at a byte boundary: the sync point 00 00 FF FF.  Returns the bytes
- * written since begin, or -ENOBUFS.
+ * which ends at a byte boundary: the sync point 00 00 FF FF.  Returns the
+ * number of bytes written since deflate_blocks_begin(), or -ENOBUFS.
  */
 ssize_t deflate_blocks_end(struct deflate_blocks *b, bool final);
 
@@ -108,7 +107,7 @@ struct deflate_plan {
 	uint64_t bits;			/* of the whole block */
 	bool fixed;
 	uint8_t lens[DEFLATE_SYMS];
-	/* the lengths as in the header: symbol, extra bits << 8 */
+	/* code lengths as in the header: symbol, extra bits << 8 */
 	unsigned nlit, ndist, npre, nitems;
 	uint16_t items[DEFLATE_SYMS];
 	uint8_t pre_lens[PRE_SYMS];

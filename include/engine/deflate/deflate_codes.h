@@ -18,7 +18,7 @@
 
 enum {
 	CODE_MAX = 15,		/* bits of the longest code */
-	PRE_MAX = 7,		/* the same for the code of the code lengths */
+	PRE_MAX = 7,		/* of the precode, for code lengths */
 	LENGTH_EXTRA = 5,	/* the maximum number of bits after the code of
 				 * a length, */
 	DISTANCE_EXTRA = 13,	/* and of a distance */
@@ -48,10 +48,7 @@ enum {
 	DIST_TRIE = LIT_SUBS +
 	    LITLEN_SYMS / 2 * (1 << (CODE_MAX - LIT_BITS)),
 	DIST_SUBS = DIST_TRIE + (2 << DIST_BITS),
-	/*
-	 * The table of the code lengths occupies the place used later by the
-	 * distances.
-	 */
+	/* The precode's table is overlaid by the distances' later. */
 	PRE_TABLE = DIST_TRIE + (1 << PRE_MAX),
 	ENTRIES = DIST_SUBS + DIST_SYMS / 2 * (1 << (CODE_MAX - DIST_BITS)),
 };
@@ -94,7 +91,7 @@ codes_distance_extra(unsigned n)
 	return n < 4 ? 0 : (n - 2) / 2;
 }
 
-/* A step of the walk; the state is the entry that led here. */
+/* A position of the walk; the state is the entry that led here. */
 struct place {
 	uint64_t pos;		/* bits */
 	uint32_t state;

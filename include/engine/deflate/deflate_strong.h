@@ -1,5 +1,5 @@
 /*
- * deflate_strong.h - our own deflate encoder (RFC 1951) for the levels 3 to 9
+ * deflate_strong.h - our own deflate encoder (RFC 1951) for levels 3 to 9
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The same input and level give the same bytes on
@@ -32,8 +32,8 @@ size_t deflate_strong_bound(size_t len);
 
 /*
  * Deflates a block of less than 4 GiB independently.  With last, it ends with
- * the final deflate block; without, with a sync point: an empty stored block
- * that ends on a byte boundary.  Returns the length, or -ENOBUFS.
+ * the final deflate block; without last, it ends with a sync point, an empty
+ * stored block that ends on a byte boundary.  Returns the length, or -ENOBUFS.
  */
 ssize_t deflate_strong_run(struct deflate_strong *s, const uint8_t *in,
     size_t len, bool last, uint8_t *out, size_t cap);

@@ -22,7 +22,7 @@ struct deflate_last {
 	uint64_t end;		/* bit offset just after the final block */
 };
 
-/* The maximum number of bytes that deflate_make_nonfinal() appends. */
+/* The most bytes that deflate_make_nonfinal() appends. */
 enum { DEFLATE_SYNC_MAX = 5 };
 
 /*
@@ -32,8 +32,8 @@ enum { DEFLATE_SYNC_MAX = 5 };
  *
  * Checks everything that zlib's inflate checks, except for distances that reach
  * back before the beginning of the output: a stream with such distances is
- * walked as well.  Returns 0, or -EBADMSG: not a complete stream; *last is then
- * unchanged.
+ * walked as well.  Returns 0, or -EBADMSG if it is not a complete stream; *last
+ * is then unchanged.
  */
 int deflate_walk(const uint8_t *in, size_t len, struct deflate_last *last);
 
@@ -42,8 +42,8 @@ int deflate_walk(const uint8_t *in, size_t len, struct deflate_last *last);
  * for cap bytes, into one that can be continued: clears the final bit of its
  * last block and appends an empty stored block, which ends at a byte boundary
  * with 00 00 FF FF.  Returns the new length, at most len + DEFLATE_SYNC_MAX; or
- * -EBADMSG: not exactly one complete stream; -ENOBUFS: cap is too small.  On
- * failure buf is unchanged.
+ * -EBADMSG if buf is not exactly one complete stream; or -ENOBUFS if cap is too
+ * small.  On failure buf is unchanged.
  */
 ssize_t deflate_make_nonfinal(uint8_t *buf, size_t len, size_t cap);
 

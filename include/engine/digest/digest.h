@@ -2,13 +2,14 @@
  * digest.h - checksums of files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sources: FIPS 180-4 (SHA-256, SHA-1), RFC 1321 (MD5).  OpenSSL computes them; it
- * looks an algorithm up by name and keeps state for each digest, both of which
- * cost more than hashing a small file.  So the lookup is done once, and the
- * state is reused from file to file.
+ * Sources: FIPS 180-4 (SHA-256, SHA-1), RFC 1321 (MD5).  They are computed by
+ * OpenSSL, in which looking up an algorithm by name and allocating a digest's
+ * state each cost more than hashing a small file.  So the lookup is done once,
+ * and the state is reused from file to file.
  *
- * SHA-256 on an x86 processor with SHA instructions is our own: two files at a
- * time take half the time of one after the other (sha256.h).
+ * On x86 processors with SHA instructions, SHA-256 is our own code, which
+ * hashes two files at a time in half the time it would take one after the other
+ * (sha256.h).
  */
 #ifndef COLDPRESS_DIGEST_H
 #define COLDPRESS_DIGEST_H
@@ -23,9 +24,9 @@ struct digest_algo;
 struct digest;
 
 /*
- * Looks up "sha256", "sha1", "md5", or "none", whose digests are empty and
- * cost nothing.  Returns 0, -EINVAL (no such name), -ENOTSUP (not in this OpenSSL,
- * as MD5 under FIPS) or -ENOMEM.
+ * Looks up "sha256", "sha1", "md5", or "none", whose digests are empty and cost
+ * nothing.  Returns 0, -EINVAL (no such name), -ENOTSUP (not in this OpenSSL,
+ * like MD5 under FIPS) or -ENOMEM.
  */
 int digest_algo_open(struct digest_algo **a, const char *name);
 void digest_algo_close(struct digest_algo *a);	/* after its digests; may be
@@ -69,9 +70,9 @@ int digest_add(struct digest *d, const void *data, size_t len);
 int digest_end(struct digest *d, uint8_t out[DIGEST_MAX]);
 
 /*
- * Adds pieces to count digests of one algorithm, no two of them the same, and
- * advances data and len.  Part of the last piece may be left over when no other
- * piece remains to hash beside it, unless all is set.  0 or -EIO.
+ * Adds pieces to count distinct digests of one algorithm, and advances data and
+ * len.  Unless all is set, part of the last piece may be left over when no
+ * other piece remains to hash alongside it.  Returns 0 or -EIO.
  */
 struct digest_piece {
 	struct digest *d;
@@ -80,13 +81,13 @@ struct digest_piece {
 };
 int digest_add_some(struct digest_piece *p, size_t count, bool all);
 
-/* Starts, adds and ends.  Returns 0 or -EIO. */
+/* Starts a digest, adds the data and ends it.  Returns 0 or -EIO. */
 int digest_once(struct digest *d, const void *data, size_t len,
     uint8_t out[DIGEST_MAX]);
 
 /*
- * The SHA-256 of one buffer, for which a digest is made.  Returns 0, -ENOMEM or
- * -EIO.  Thread-safe.
+ * Computes the SHA-256 of one buffer with a digest created for it.  Returns 0,
+ * -ENOMEM or -EIO.  Thread-safe.
  */
 int digest_sha256(const void *data, size_t len, uint8_t out[DIGEST_MAX]);
 

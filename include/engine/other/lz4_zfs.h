@@ -2,9 +2,8 @@
  * lz4_zfs.h - LZ4 as ZFS compresses it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The format is that of any LZ4 block, but ZFS has kept a compressor from 2013,
- * whose matches differ from those of today's library in blocks of 64 KiB and
- * more.
+ * The output is an ordinary LZ4 block, but ZFS has kept a compressor from 2013,
+ * which finds other matches than today's library in blocks of 64 KiB and more.
  */
 #ifndef COLDPRESS_LZ4_ZFS_H
 #define COLDPRESS_LZ4_ZFS_H

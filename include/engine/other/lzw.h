@@ -27,10 +27,10 @@
 #include "engine/stream.h"
 
 /*
- * Returns STREAM_END only with io->eof.  Rejects, with -ENOTSUP, reserved bits
- * and codes wider than 16 bits, and with -EBADMSG, flags other than 9 to 16,
- * another magic and codes that are not in the table.  It needs 449 KiB of
- * memory, whatever the input, and ignores memlimit.
+ * Returns STREAM_END only with io->eof.  Rejects reserved bits and codes wider
+ * than 16 bits with -ENOTSUP; a wrong magic, a width below 9 and codes that are
+ * not in the table with -EBADMSG.  Needs 449 KiB of memory, whatever the input,
+ * and ignores memlimit.
  */
 extern const struct stream_ops lzw_stream;
 

@@ -2,8 +2,8 @@
  * zle.h - ZLE, the zero run-length encoding of ZFS
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A byte below 64 is the number of literal bytes that follow, minus 1; from 64
- * on, it is 64 plus the number of zeros, minus 1.
+ * A byte below 64 is the number of literal bytes that follow, minus 1; any
+ * other byte is 63 plus the number of zeros.
  */
 #ifndef COLDPRESS_ZLE_H
 #define COLDPRESS_ZLE_H

@@ -15,9 +15,9 @@ struct packer;
 
 struct packer_kind {
 	const char *name;
-	int level_min, level_max;	/* equal: the compressor has no
+	int level_min, level_max;	/* equal if the compressor has no
 					 * levels */
-	int level_default;		/* used if the name has no level */
+	int level_default;		/* used if the name gives no level */
 	/*
 	 * Creates its state for blocks of up to most bytes; NULL if out of
 	 * memory.
@@ -36,15 +36,15 @@ struct packer_kind {
  * The compressors as filesystems run them; each table ends with a NULL name.  A
  * kind with levels below 0 is not part of "all".
  *
- * ZFS, without the header that it adds: lzjb, zle, lz4, gzip-1..9 (zlib
+ * As in ZFS, without the header that it adds: lzjb, zle, lz4, gzip-1..9 (zlib
  * streams), zstd-1..19 and zstd-fast-1..1000.
  */
 extern const struct packer_kind packers_zfs[], packers_zfs_fuse[];
 
-/* btrfs, with its framing: zlib-1..9, lzo, zstd-1..15. */
+/* As in btrfs, with its framing: zlib-1..9, lzo, zstd-1..15. */
 extern const struct packer_kind packers_btrfs[];
 
-/* mksquashfs: gzip-1..9, lz4, lz4hc, lzo-1..9, xz, zstd-1..22. */
+/* As in mksquashfs: gzip-1..9, lz4, lz4hc, lzo-1..9, xz, zstd-1..22. */
 extern const struct packer_kind packers_squashfs[];
 
 struct packer_name {
@@ -60,7 +60,7 @@ struct packer_name {
 int packer_by_name(const struct packer_kind *kinds, const char *text,
     struct packer_name *name);
 
-/* Returns 0 or -ENOMEM.  *p is NULL if the kind is. */
+/* Returns 0 or -ENOMEM.  For a NULL kind ("off"), *p is NULL. */
 int packer_open(struct packer **p, const struct packer_name *name,
     size_t most);
 void packer_close(struct packer *p);

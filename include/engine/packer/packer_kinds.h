@@ -17,7 +17,7 @@ size_t packer_zlib_pack(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
 /*
- * Produces frames that record their size; the level is passed with each block.
+ * Produces frames that record their size; the level is passed for each block.
  */
 struct packer_zstd {
 	struct ZSTD_CCtx_s *c;
@@ -30,7 +30,7 @@ size_t packer_zstd_pack(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
 #ifdef COLDPRESS_LZO
-/* Compresses each 4 KiB with lzo1x_1, with the length headers of btrfs. */
+/* Compresses each 4 KiB with lzo1x_1, adding btrfs's length headers. */
 void *packer_lzo_open(int level, size_t most);
 size_t packer_lzo_pack(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);

@@ -2,8 +2,8 @@
  * deflate_engine.h - raw deflate (RFC 1951) of one block, by several libraries
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Which library handles a level depends on the build only, never on the
- * machine: one build gives the same output everywhere.
+ * The build alone determines which library handles a level, never the machine:
+ * one build gives the same output everywhere.
  */
 #ifndef COLDPRESS_DEFLATE_ENGINE_H
 #define COLDPRESS_DEFLATE_ENGINE_H

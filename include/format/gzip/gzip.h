@@ -4,10 +4,10 @@
  *
  * Source: RFC 1952.
  *
- * Layout of a gzip file by pzc: one member, whose header is ten bytes and the
+ * A gzip file written by pzc is one member, whose header is ten bytes and the
  * name.  The uncompressed data is cut into blocks, deflated independently of
  * each other; every block but the last ends with a sync point (an empty stored
- * block that ends on a byte boundary, 00 00 ff ff), and the last with the final
+ * block that ends on a byte boundary, 00 00 ff ff), the last one with the final
  * deflate block.  If there is more than one block, the deflate stream begins
  * with a mark of empty deflate blocks, which add no data:
  *
@@ -15,10 +15,10 @@
  * 	n	fixed	n >= 1; every block is at most 64 KiB << n
  * 	1	stored
  *
- * A stored block takes 3 bits, the rest of the byte, and 00 00 ff ff; a fixed
- * one takes 10 bits.  The mark ends on a byte boundary.  In a file with equal
- * blocks it is 14 bytes for blocks of 512 KiB, 15 for 1 MiB, and 16 for 1408
- * KiB.  zlib never emits a fixed block after a stored one without data.
+ * A stored block takes 3 bits, padding to a byte boundary, and 00 00 ff ff; a
+ * fixed one takes 10 bits.  The mark ends on a byte boundary.  In a file with
+ * equal blocks it is 14 bytes for blocks of 512 KiB, 15 for 1 MiB, and 16 for
+ * 1408 KiB.  zlib never emits a fixed block after a stored one without data.
  *
  * Instead of this mark, earlier builds wrote an extra field with a subfield
  * "PZ" of six bytes, which is still read:
@@ -28,11 +28,11 @@
  * 	2	4	uncompressed bytes in each block but the last, LE
  *
  * With --independent every block is a member, with a subfield "MZ" of four
- * bytes: the member's whole length, LE, as in mgzip before 0.2.5.  In later
- * versions the same subfield has the length of the deflate stream alone; the
- * data where the member should end shows which of the two it is.  pgzip's "IG"
- * is the whole length.  BGZF files have a subfield "BC" of two bytes: the
- * member's length minus 1 (SAM/BAM specification, section 4.1).
+ * bytes: the member's whole length, LE, as in mgzip before 0.2.5.  Later mgzip
+ * versions store the length of the deflate stream alone in the same subfield;
+ * the data where the member should end shows which of the two it is.  pgzip's
+ * "IG" holds the whole length.  BGZF files have a subfield "BC" of two bytes,
+ * the member's length minus 1 (SAM/BAM specification, section 4.1).
  */
 #ifndef COLDPRESS_GZIP_H
 #define COLDPRESS_GZIP_H
@@ -54,8 +54,8 @@ enum {
 };
 
 /*
- * How the sizes of all blocks but the last vary; the number of stored blocks in
- * the mark.
+ * How the sizes of all blocks but the last vary; the value is the number of
+ * stored blocks in the mark.
  */
 enum gzip_sizes {
 	GZIP_UNMARKED,
@@ -69,7 +69,7 @@ struct gzip_header {
 	uint32_t mtime;
 	size_t mark;		/* bytes of the mark after the header, or 0 */
 	enum gzip_sizes sizes;
-	/* bytes in each block but the last, unless unmarked */
+	/* of each block but the last, unless unmarked */
 	uint32_t block_min, block_max;
 	uint32_t member;	/* length from an MZ or BC subfield, or 0;
 				 * possibly that of the deflate stream alone */
@@ -85,21 +85,21 @@ int gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len);
 
 /*
  * These guess from GZIP_GUESS bytes whether 00 00 ff ff is a sync point, and
- * whether 1f 8b 08 is more likely a header than coincidence.
+ * whether 1f 8b 08 is more likely to be a header than a coincidence.
  */
 bool gzip_is_sync(const uint8_t *p);
 bool gzip_is_plausible(const uint8_t *p);
 
-/* Checks for a header completely: the three bytes and what follows them. */
+/* Checks a header completely: the three bytes and what follows them. */
 bool gzip_is_header(const uint8_t *p);
 
 /*
- * Returns the whole length of a member whose field has that of the deflate
+ * Returns the whole length of a member whose field states that of the deflate
  * stream.
  */
 uint64_t gzip_member_whole(const struct gzip_header *h);
 
-/* The contents of a header by pzc. */
+/* The contents of a header that pzc writes. */
 struct gzip_fields {
 	uint32_t mtime, member;
 	bool fastest, slowest;
@@ -125,15 +125,14 @@ struct look;
 
 /*
  * Makes block_min and block_max of a GZIP_EQUAL member equal, by decompressing
- * its first block; at is the offset of the member's header.  Returns 0;
- * -EBADMSG: the block contradicts the mark; -ENODATA or -errno.
+ * its first block; at is the offset of the member's header.  Returns 0,
+ * -EBADMSG (the block contradicts the mark), -ENODATA or -errno.
  */
 int gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at);
 
 /*
- * Sets h->member to the whole length of the member, or to 0 if it ends at
- * neither of the positions that its field can mean; at as above.  Returns 0 or
- * -errno.
+ * Sets h->member to the member's whole length, or to 0 if it ends at neither of
+ * the positions that its field can mean; at as above.  Returns 0 or -errno.
  */
 int gzip_member_length(struct gzip_header *h, struct look *look, uint64_t at);
 

@@ -1,10 +1,10 @@
 /*
- * gzip_points.h - decompressing a gzip file, noting where that can be resumed
+ * gzip_points.h - decompressing a gzip file, noting points to resume from
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Decompression can be resumed at the end of any deflate block, from the bit
- * after it and the 32 KiB of data before it: that is a point.  A file is read
- * once, front to back; all its members are verified on the way.
+ * Decompression can be resumed at the end of any deflate block, given the bit
+ * after it and the 32 KiB of data before it: such a place is a point.  The file
+ * is read once, front to back, and all its members are verified on the way.
  *
  * A struct gzip_points belongs to one thread at a time.
  */
@@ -20,9 +20,9 @@ struct inflater;
 enum { GZIP_WINDOW = 32 << 10 };
 
 struct gzip_point {
-	uint64_t in;		/* offset in the file of the first whole byte
-				 * after it */
-	unsigned bits;		/* after it in the byte before that: the most
+	uint64_t in;		/* file offset of the first whole byte after
+				 * it */
+	unsigned bits;		/* after it in the byte before that, the most
 				 * significant ones; 0 to 7 */
 	uint64_t out;		/* bytes of data before it */
 	/* the data before it in its member, at most GZIP_WINDOW bytes */
@@ -34,21 +34,21 @@ struct gzip_points_source {
 	/* As in struct tar_source. */
 	ssize_t (*read)(void *arg, void *buf, size_t len);
 	/*
-	 * Called with every byte of the file once, in order: with those before
-	 * in before point() is called, with the others afterwards.  0 or a
-	 * -errno that the reader then returns.
+	 * Called with every byte of the file once, in order: the bytes before a
+	 * point's `in` before its call of point(), all others afterwards.
+	 * Returns 0, or a -errno that the reader then returns.
 	 */
 	int (*taken)(void *arg, const uint8_t *data, size_t len);
 	/*
-	 * Called for the beginning of the first member's data, and then for
-	 * the first point that is more than spacing bytes of data after the
-	 * last.  The window is valid during the call.  0 or -errno.
+	 * Called for the beginning of the first member's data, and then for the
+	 * first point that is more than spacing bytes of data after the last.
+	 * The window is valid during the call.  Returns 0 or -errno.
 	 */
 	int (*point)(void *arg, const struct gzip_point *p);
 	/*
 	 * NULL, or called once for each point, before the next one or at the
-	 * end: its window, in which all bytes are zero that the data up to the
-	 * next point does not refer to.  0 or -errno.
+	 * end, with the point's window, in which every byte that the data up to
+	 * the next point does not refer to is zero.  Returns 0 or -errno.
 	 */
 	int (*sparse)(void *arg, const uint8_t *window, size_t len);
 	void *arg;
@@ -57,23 +57,25 @@ struct gzip_points_source {
 
 struct gzip_points;
 
-/* Begins at the first byte of source, which is copied.  0 or -ENOMEM. */
+/*
+ * Begins at the first byte of source, which is copied.  Returns 0 or -ENOMEM.
+ */
 int gzip_points_open(struct gzip_points **g,
     const struct gzip_points_source *source);
 void gzip_points_close(struct gzip_points *g);	/* may be NULL */
 
 /*
- * Up to len bytes of data: how many, 0 at the end of the file, or -errno:
- * -EBADMSG (no gzip file, or damaged), -ENODATA (truncated).  What follows the
- * last member must be another member, or nothing.
+ * Reads up to len bytes of data.  Returns their number, 0 at the end of the
+ * file, or -errno: -EBADMSG (not a gzip file, or damaged), -ENODATA
+ * (truncated).  Nothing but members may follow a member.
  */
 ssize_t gzip_points_read(struct gzip_points *g, void *buf, size_t len);
 
 /*
- * Decompresses exactly size bytes of data from a point on, of which bits and
- * window are used; in has len bytes of the file, from p->in on, or from the byte
- * before it if p->bits is not 0.  Members may end in it; their checks are not
- * verified.  0 or -EBADMSG.
+ * Decompresses exactly size bytes of data from a point on, using the point's
+ * bits and window; in has len bytes of the file, from p->in on, or from the
+ * byte before it if p->bits is not 0.  Members may end within them; their
+ * checks are not verified.  Returns 0 or -EBADMSG.
  */
 int gzip_resume(struct inflater *f, const struct gzip_point *p,
     const uint8_t *in, size_t len, uint8_t *out, size_t size);

@@ -9,7 +9,7 @@
  * Reads v7, ustar, pax (local and global records) and GNU archives, with long
  * names, base-256 numbers, extended attributes, and sparse files in all four
  * encodings (old GNU, pax 0.0, 0.1 and 1.0).  The archive is read once, front
- * to back, in pieces of any length; an entry needs memory for its header only.
+ * to back, in pieces of any length; entries need memory for their headers only.
  *
  * Nothing in the archive is trusted: numbers are checked as 64-bit integers,
  * and what an entry may allocate is capped (TAR_EXTENSION_MAX,
@@ -47,7 +47,7 @@ struct tar_xattr {
 	size_t length;
 };
 
-/* Its pointers are valid until the next call of tar_next(). */
+/* An entry's pointers are valid until the next call of tar_next(). */
 struct tar_entry {
 	enum tar_type type;
 	const char *path;		/* never empty */
@@ -69,22 +69,22 @@ struct tar_entry {
 	const struct tar_xattr *xattrs;
 	size_t xattr_count;
 	/*
-	 * The pax records of this entry alone, all of them, with their whole
-	 * keys, in the order of the archive.
+	 * All pax records of this entry alone, with their whole keys, in
+	 * archive order.
 	 */
 	const struct tar_xattr *records;
 	size_t record_count;
 	/*
-	 * Offsets in the archive: of its first header (extensions included),
-	 * and of its data.
+	 * Archive offsets of its first header (extensions included) and of its
+	 * data.
 	 */
 	uint64_t header_offset, data_offset;
 };
 
 struct tar_source {
 	/*
-	 * Reads up to len bytes into buf.  Returns how many (there may be fewer
-	 * than requested), 0 at the end, or -errno.
+	 * Reads up to len bytes into buf; a short read does not mean the end.
+	 * Returns the number read, 0 at the end, or -errno.
 	 */
 	ssize_t (*read)(void *arg, void *buf, size_t len);
 	/*
@@ -131,8 +131,8 @@ int tar_drain(struct tar *t);
 uint64_t tar_offset(const struct tar *t);
 
 /*
- * Returns why the last call failed, as a static sentence without capital and
- * full stop, or NULL if -errno says it all.
+ * Returns why the last call failed, as a static clause, or NULL if -errno says
+ * it all.
  */
 const char *tar_why(const struct tar *t);
 

@@ -53,8 +53,8 @@ void tar_archive_close(struct tar_archive *a);
 int tar_archive_end(struct tar_archive *a);
 
 /*
- * Returns why a call on the archive returned rc, as a sentence without capital
- * and full stop, valid until tar_archive_close().
+ * Returns why a call on the archive returned rc, as a clause that is valid
+ * until tar_archive_close().
  */
 const char *tar_archive_why(const struct tar_archive *a, int rc);
 

@@ -9,17 +9,18 @@
 
 struct tar_content {
 	struct tar *tar;
-	const struct tar_entry *e;	/* the last of tar_next() */
+	const struct tar_entry *e;	/* the last one from tar_next() */
 	uint64_t at;			/* the next byte to read */
 	size_t extent;
 };
 
-/* Returns the bytes of the hole at the current position; 0: there is none. */
+/* Returns how many bytes of hole follow the current position, or 0. */
 uint64_t tar_content_hole(struct tar_content *c);
 
 /*
- * Reads the next len bytes of the file, which has as many; a hole is zeros.
- * Returns 0, -ENODATA (the archive is truncated) or -errno as tar_read().
+ * Reads the file's next len bytes, all of which must exist; holes read as
+ * zeros.  Returns 0, -ENODATA (the archive is truncated) or -errno as
+ * tar_read() does.
  */
 int tar_content_read(struct tar_content *c, void *buf, size_t len);
 

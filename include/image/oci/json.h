@@ -1,8 +1,8 @@
 /*
- * json.h - small JSON documents as trees, by yajl
+ * json.h - small JSON documents as trees, parsed by yajl
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: RFC 8259.  All thread-safe.
+ * Source: RFC 8259.  All functions are thread-safe.
  */
 #ifndef COLDPRESS_JSON_H
 #define COLDPRESS_JSON_H
@@ -20,7 +20,7 @@ int json_parse(yajl_val *root, const char *text, size_t len,
     char why[JSON_WHY]);
 
 /*
- * Returns a member of an object, or NULL if `of` is NULL or has no such member.
+ * Returns a member of an object, or NULL if `of` is NULL or does not have it.
  */
 yajl_val json_member(yajl_val of, const char *name, yajl_type type);
 

@@ -2,9 +2,9 @@
  * oci.h - the documents of an OCI image layout: indices and manifests
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: OCI image specification 1.1, "Image Layout", "Image Index" and
- * "Image Manifest"; Docker's manifest lists and manifests of version 2 have
- * the same members.  JSON is parsed by yajl.  All thread-safe.
+ * Source: OCI image specification 1.1, "Image Layout", "Image Index" and "Image
+ * Manifest"; Docker's manifest lists and manifests of version 2 have the same
+ * members.  JSON is parsed by yajl.  All functions are thread-safe.
  */
 #ifndef COLDPRESS_OCI_H
 #define COLDPRESS_OCI_H
@@ -43,9 +43,10 @@ void oci_free(struct oci_document *d);		/* d may be NULL */
 bool oci_is_index(const struct oci_document *d);
 
 /*
- * Finds the manifest or index with this tag; NULL: the only one.  If there are
- * several, the one for machine, as in uname(2), is chosen.  Returns 0, or with
- * a clause in why -ENOENT (none or more than one) or -EBADMSG.
+ * Finds the manifest or index with this tag, or the only one if tag is NULL.
+ * If there are several, the one for machine, named as in uname(2), is chosen.
+ * Returns 0; or, with a clause in why, -ENOENT (none, or more than one) or
+ * -EBADMSG.
  */
 int oci_choose(const struct oci_document *d, const char *tag,
     const char *machine, struct oci_blob *b, char why[OCI_WHY]);
@@ -58,8 +59,8 @@ int oci_layers(const struct oci_document *d, struct oci_blob **layers,
     size_t *count, char why[OCI_WHY]);
 
 /*
- * An annotation of a layer of a manifest; NULL: it has none of this name.  It
- * belongs to the document.
+ * Returns an annotation of a manifest's layer, or NULL if there is none of that
+ * name.  It belongs to the document.
  */
 const char *oci_annotation(const struct oci_document *d, size_t layer,
     const char *name);

@@ -2,7 +2,7 @@
  * oci_edit.h - changing the documents of an OCI image, and writing them
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What is not changed is written as it was read, in the same order, without
+ * Whatever is not changed is written as it was read, in the same order, without
  * white space.  A struct oci_document belongs to one thread at a time.
  */
 #ifndef COLDPRESS_OCI_EDIT_H
@@ -11,8 +11,8 @@
 #include "image/oci/oci.h"
 
 /*
- * A descriptor: its text is the document's, valid until that is changed; ""
- * where there is none.
+ * A descriptor.  Its strings belong to the document and are valid until that is
+ * changed; a missing one is "".
  */
 struct oci_descriptor {
 	struct oci_blob blob;
@@ -22,48 +22,56 @@ struct oci_descriptor {
 	const char *tag;
 };
 
-/* The lists of descriptors: of a manifest, and of an index. */
+/* The descriptor lists of a manifest and of an index. */
 #define OCI_LAYERS "layers"
 #define OCI_MANIFESTS "manifests"
-/* Instead of a list: the document itself, to set its text or annotations. */
+/*
+ * Given instead of a list, means the document itself: its text or annotations.
+ */
 #define OCI_SELF ""
 
-/* How many descriptors a list has; 0 if the document has no such list. */
+/*
+ * Returns how many descriptors a list has; 0 if the document has no such list.
+ */
 size_t oci_count(const struct oci_document *d, const char *list);
 
 /*
- * Descriptor n of a list, or with the list NULL the manifest's config.  0;
- * -EBADMSG with a clause in why; -ENOENT: a manifest without config.
+ * Gets descriptor n of a list or, if list is NULL, the manifest's config.
+ * Returns 0, -EBADMSG with a clause in why, or -ENOENT if the manifest has no
+ * config.
  */
 int oci_get(const struct oci_document *d, const char *list, size_t n,
     struct oci_descriptor *x, char why[OCI_WHY]);
 
 /*
  * Makes that descriptor, which oci_get() has found, refer to another blob, and
- * sets its media type unless that is NULL.  0 or -ENOMEM.
+ * sets its media type unless that is NULL.  Returns 0 or -ENOMEM.
  */
 int oci_set(struct oci_document *d, const char *list, size_t n,
     const struct oci_blob *b, const char *media_type);
 
-/* Sets or, with value NULL, removes an annotation of it.  0 or -ENOMEM. */
+/*
+ * Sets one of its annotations, or removes it if value is NULL.  Returns 0 or
+ * -ENOMEM.
+ */
 int oci_annotate(struct oci_document *d, const char *list, size_t n,
     const char *name, const char *value);
 
-/* Sets another member of it.  0 or -ENOMEM. */
+/* Sets another of its members.  Returns 0 or -ENOMEM. */
 int oci_set_text(struct oci_document *d, const char *list, size_t n,
     const char *name, const char *text);
 
-/* Sets its platform to that of x.  0 or -ENOMEM. */
+/* Sets its platform to that of x.  Returns 0 or -ENOMEM. */
 int oci_set_platform(struct oci_document *d, const char *list, size_t n,
     const struct oci_descriptor *x);
 
-/* Fills in the platform of x as an image's config states it. */
+/* Sets the platform of x to the one that an image's config states. */
 void oci_config_platform(const struct oci_document *config,
     struct oci_descriptor *x);
 
 /*
- * Adds a descriptor at the end of a list.  0, -EBADMSG (the document has no
- * such list) or -ENOMEM.
+ * Adds a descriptor at the end of a list.  Returns 0, -EBADMSG (the document
+ * has no such list) or -ENOMEM.
  */
 int oci_add(struct oci_document *d, const char *list, const struct oci_blob *b,
     const char *media_type);
@@ -72,15 +80,15 @@ int oci_add(struct oci_document *d, const char *list, const struct oci_blob *b,
 void oci_remove(struct oci_document *d, const char *list, size_t n);
 
 /*
- * Sets the SHA-256, in hexadecimal, of layer n's archive in a config.  0,
- * -EBADMSG (it has none) or -ENOMEM.
+ * Sets the SHA-256, in hexadecimal, of layer n's archive in a config.  Returns
+ * 0, -EBADMSG (the config has none) or -ENOMEM.
  */
 int oci_set_diff_id(struct oci_document *config, size_t n,
     const char hex[OCI_HEX + 1]);
 
 /*
- * The document as *len bytes of text, to be freed with sys_free().  0 or
- * -ENOMEM.
+ * Writes the document to *text as *len bytes, to be freed with sys_free().
+ * Returns 0 or -ENOMEM.
  */
 int oci_write(const struct oci_document *d, char **text, size_t *len);
 

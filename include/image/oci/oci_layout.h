@@ -10,35 +10,35 @@
 
 #include "image/oci/oci.h"
 
-/* The clause for a blob that oci_blob_verify() refuses. */
+/* The clause for a blob that oci_blob_verify() rejects. */
 #define OCI_NOT_ITS "its content does not match that digest"
 
 enum { OCI_BLOB_NAME = OCI_HEX + 16 };	/* "blobs/sha256/", the digest, NUL */
 
-/* Whether path is a layout. */
+/* Returns whether path is a layout. */
 bool oci_is_layout(const char *path);
 
 /*
- * Splits layout:TAG; *tag points into source, NULL if it has none.  The path,
- * to be freed with sys_free(), or NULL: out of memory.
+ * Splits layout:TAG; *tag points into source, or is NULL if there is no tag.
+ * Returns the path, to be freed with sys_free(), or NULL if out of memory.
  */
 char *oci_split(const char *source, const char **tag);
 
-/* The name of a blob in its layout. */
+/* Writes the name of a blob in its layout. */
 void oci_blob_name(const struct oci_blob *b, char name[OCI_BLOB_NAME]);
 
-/* Opens a blob in the open directory dir: a descriptor, or -errno. */
+/* Opens a blob in the open directory dir.  Returns a descriptor, or -errno. */
 int oci_blob_open(int dir, const struct oci_blob *b);
 
 /*
- * Compares the size and digest of what fd has, whose position does not matter
- * and does not change.  0, -EBADMSG, -ENOMEM or -errno of reading.
+ * Verifies the size and digest of the file fd, whose offset does not matter and
+ * does not change.  Returns 0, -EBADMSG, -ENOMEM or -errno of a read.
  */
 int oci_blob_verify(int fd, const struct oci_blob *b);
 
 /*
- * Reads, verifies and parses a blob, or index.json if b is NULL.  0, or -errno
- * with a clause in why.
+ * Reads, verifies and parses a blob, or index.json if b is NULL.  Returns 0, or
+ * -errno with a clause in why.
  */
 int oci_document_open(int dir, const struct oci_blob *b,
     struct oci_document **d, char why[OCI_WHY]);

@@ -18,14 +18,14 @@ struct oci_new {
 };
 
 /*
- * Begins the layout path, which must not exist.  0, -EEXIST or -errno; it must
- * be aborted or committed even after an error.
+ * Begins the layout path, which must not exist.  Returns 0, -EEXIST or -errno;
+ * it must be aborted or committed even after an error.
  */
 int oci_new_open(struct oci_new *n, const char *path);
 
 /*
- * Begins a blob, to be written to o->fd, and ends it with its digest and size.
- * 0 or -errno; only if the end fails is there nothing to abort.
+ * These begin a blob, to be written to o->fd, and end it, given its digest and
+ * size.  They return 0 or -errno; after a failed end, o needs no abort.
  */
 int oci_new_begin(struct oci_new *n, struct output *o);
 int oci_new_end(struct oci_new *n, struct output *o, const struct oci_blob *b);
@@ -35,18 +35,18 @@ int oci_new_text(struct oci_new *n, const char *text, size_t len,
     struct oci_blob *b);
 
 /*
- * Copies a blob from the open directory of another layout.  0, -EBADMSG (its
- * content does not match its digest) or -errno.
+ * Copies a blob from the open directory of another layout.  Returns 0, -EBADMSG
+ * (its content does not match its digest) or -errno.
  */
 int oci_new_copy(struct oci_new *n, int layout, const struct oci_blob *b);
 
 /*
- * Writes index.json, syncs everything, and gives the layout its name.  0 or
- * -errno, after which it must still be aborted.
+ * Writes index.json, syncs everything, and gives the layout its name.  Returns
+ * 0, or -errno, after which it must still be aborted.
  */
 int oci_new_commit(struct oci_new *n, const char *index, size_t len);
 
-/* Removes what was not committed, and closes the descriptors. */
+/* Removes whatever was not committed, and closes the descriptors. */
 void oci_new_abort(struct oci_new *n);
 
 #endif

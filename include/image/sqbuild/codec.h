@@ -21,7 +21,7 @@ extern const char *const sqb_filters[SQB_FILTERS];
 /* A choice of compressor and level. */
 struct sqb_method {
 	const char *name;		/* as given to -F */
-	int compressor;			/* enum squashfs_compressor; 0: none */
+	int compressor;			/* enum squashfs_compressor, 0: none */
 	int level_min, level_max;	/* equal: there are no levels */
 	int level_default;
 	bool filters;			/* sets of sqb_filters; 0: none */
@@ -51,9 +51,9 @@ int sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
 struct sqb_codec;
 
 /*
- * Opens a codec for blocks of up to `block` bytes.  With exact it produces the
- * bytes of mksquashfs; for gzip it then uses zlib, with levels up to 9.
- * Returns 0 or -ENOMEM.
+ * Opens a codec for blocks of up to `block` bytes.  With exact it produces
+ * mksquashfs's bytes; for gzip it then uses zlib, with levels up to 9.  Returns
+ * 0 or -ENOMEM.
  */
 int sqb_codec_open(struct sqb_codec **c, const struct sqb_method *m,
     int level, uint32_t block, bool exact);
@@ -61,7 +61,7 @@ void sqb_codec_close(struct sqb_codec *c);	/* c may be NULL */
 
 /*
  * Compresses len bytes into out.  Returns the size, which is less than len and
- * at most cap, or 0 if it does not fit.
+ * at most cap, or 0 if the result does not fit.
  */
 size_t sqb_codec_pack(struct sqb_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);

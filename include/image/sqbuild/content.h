@@ -23,8 +23,8 @@ int content_open(struct content *c, const struct sqb_data_options *o);
 void content_close(struct content *c);
 
 /*
- * These hash a file: begin, add its blocks in order, end.  A hole has the same
- * hash as `count` blocks of zeros, of which the first has len bytes.
+ * These hash a file: begin, add its blocks in order, end.  A hole hashes like
+ * `count` blocks of zeros, the first of which has len bytes.
  */
 void content_begin(struct content *c);
 void content_add(struct content *c, const uint8_t *block, size_t len);

@@ -7,11 +7,11 @@
  * of mksquashfs (a file smaller than a block becomes a fragment, the tail of a
  * larger one does not).  Files with identical content are stored once, blocks
  * of zeros not at all.  One thread reads, the others compress, and units are
- * written in order: the bytes do not depend on the number of threads.
+ * written in order, so the bytes do not depend on the number of threads.
  *
- * In exact mode, files are duplicates if their blocks are equal, and a block of
- * zeros equals one of any length: two files that end in zeros may share blocks
- * and differ in size.
+ * In exact mode, files are duplicates if their blocks are equal, and all blocks
+ * of zeros are equal, whatever their length: two files that end in zeros may
+ * share blocks although their sizes differ.
  */
 #ifndef COLDPRESS_SQBUILD_DATA_H
 #define COLDPRESS_SQBUILD_DATA_H
@@ -35,8 +35,8 @@ struct sqb_file {
 struct sqb_source {
 	/*
 	 * Stores the next file in *f.  Returns 1; 0 at the end; 2, without a
-	 * file, if the files that follow must not share a fragment block with
-	 * those before; or -errno.
+	 * file, if files from here on must not share a fragment block with
+	 * earlier ones; or -errno.
 	 */
 	int (*next)(void *arg, struct sqb_file *f);
 	/*
@@ -48,8 +48,9 @@ struct sqb_source {
 	int (*read)(void *arg, void *buf, size_t len);
 	/*
 	 * Skips a hole at the current offset, in whole blocks or to the end of
-	 * the file; see sqb_hole_blocks().  Returns how many bytes, 0 if there
-	 * is none, or -errno as read() does.  NULL: holes are not known.
+	 * the file; see sqb_hole_blocks().  Returns the number of bytes
+	 * skipped, 0 if there is no hole, or -errno as read() does.  NULL if
+	 * the source does not know its holes.
 	 */
 	int64_t (*skip)(void *arg);
 	/* Seeks to the file's first byte; NULL if the source cannot seek. */
@@ -58,8 +59,8 @@ struct sqb_source {
 };
 
 /*
- * How much of a hole consists of whole blocks, of which the last may be short:
- * `left` bytes of the file are left.
+ * Returns how much of a hole consists of whole blocks.  A block that ends the
+ * file, of which `left` bytes are left, counts as whole.
  */
 static inline uint64_t
 sqb_hole_blocks(uint64_t hole, uint64_t left, uint32_t block)
@@ -77,10 +78,11 @@ struct sqb_data_options {
 	bool raw_data, raw_fragments;	/* do not compress them */
 	bool no_probe;			/* also compress data that hardly
 					 * shrinks */
-	bool exact;			/* the bytes of mksquashfs 4.5.1 */
+	bool exact;			/* produce the bytes of mksquashfs
+					 * 4.5.1 */
 	uint64_t memory;		/* limit on the lists of blocks, in
 					 * bytes; 0: none */
-	int tmpdir;			/* for data that cannot be re-read */
+	int tmpdir;			/* for data that cannot be read again */
 };
 
 /* The result. */
@@ -102,26 +104,26 @@ struct sqb_data {
 
 /*
  * Reads all files of source and writes their units to fd at its current offset,
- * `at` bytes into the image.  d must be zeroed beforehand, and freed in any
- * case.  Returns 0, -ENOMEM, -EOVERFLOW (more blocks than an image or o->memory
- * can hold), or -errno from the source or from writing.
+ * `at` bytes into the image.  d must be zeroed beforehand, and freed even on
+ * failure.  Returns 0, -ENOMEM, -EOVERFLOW (more blocks than an image or
+ * o->memory can hold), or -errno from the source or from writing.
  */
 int sqb_data_write(struct sqb_data *d, const struct sqb_source *source,
     const struct sqb_data_options *o, int fd, uint64_t at,
     struct progress *progress);
 void sqb_data_free(struct sqb_data *d);
 
-/* Units and fragment blocks of d whose data waits in another file. */
+/* Units and fragment blocks of d whose data is still in another file. */
 struct sqb_waiting {
-	size_t units;			/* the first of each in d */
+	size_t units;			/* index of the first of each in d */
 	uint32_t fragments;
 	uint64_t length;		/* of the file */
 	int fd;
 };
 
 /*
- * Appends the waiting data to fd, which is at d->end, and numbers it as if it
- * had come last.  Returns 0, -ENOMEM or -errno.
+ * Appends that data to fd, which is positioned at d->end, and numbers it as if
+ * it had come last.  Returns 0, -ENOMEM or -errno.
  */
 int sqb_data_append(struct sqb_data *d, const struct sqb_waiting *w, int fd);
 

@@ -31,7 +31,7 @@ struct feed {
 	bool ended;
 };
 
-/* One block or fragment block, or the blocks of a hole. */
+/* A block, a fragment block, or the blocks of a hole. */
 struct feed_unit {
 	uint8_t *data;			/* of feed_room() bytes */
 	uint32_t len;			/* 0: a hole */
@@ -41,12 +41,12 @@ struct feed_unit {
 };
 
 /*
- * Returns the size of every buffer for units: room for a block and for a
- * codec's output for one.
+ * Returns the size of every unit buffer: it fits a block, and a codec's output
+ * for one.
  */
 size_t feed_room(const struct sqb_data_options *o);
 
-/* f must be closed even on failure.  Returns 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM; f must be closed even on failure. */
 int feed_open(struct feed *f, const struct sqb_source *source,
     const struct sqb_data_options *o, struct sqb_data *d);
 void feed_close(struct feed *f);

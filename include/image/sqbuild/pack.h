@@ -11,7 +11,7 @@ struct pack;
 
 /*
  * Opens a compressor, for one thread at a time, with the options *o, which must
- * outlast it.  Returns 0 or -ENOMEM.
+ * outlive it.  Returns 0 or -ENOMEM.
  */
 int pack_open(struct pack **k, const struct sqb_data_options *o);
 void pack_close(struct pack *k);	/* k may be NULL */
@@ -19,8 +19,8 @@ void pack_close(struct pack *k);	/* k may be NULL */
 /*
  * Compresses len bytes of a block, at least one, to out, which has room for
  * cap.  Returns the compressed size, or 0 if the block should be stored
- * uncompressed because it does not shrink, or because a quick attempt predicts
- * that it hardly would.
+ * uncompressed because it does not shrink, or hardly would according to a quick
+ * probe.
  */
 size_t pack_block(struct pack *k, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);

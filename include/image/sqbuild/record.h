@@ -22,8 +22,8 @@ size_t sqb_record_make(const struct sqb_data_options *o,
 
 /*
  * Parses the line at the beginning of len bytes of padding and sets what it
- * records; o->method must be set.  Returns 1; 0: there is none; -EINVAL: this
- * version does not write such a line.
+ * records; o->method must be set.  Returns 1, 0 if there is no line, or -EINVAL
+ * if this version does not write such a line.
  */
 int sqb_record_read(const void *padding, size_t len,
     struct sqb_data_options *o);

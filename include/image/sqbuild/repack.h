@@ -28,7 +28,7 @@ struct sqb_repack {
 };
 
 /*
- * Recompresses all blocks in o->threads threads, and writes them to fd at its
+ * Recompresses all blocks with o->threads threads, and writes them to fd at its
  * current offset, `at` bytes into the new image.  Sets d->end and d's counts.
  * Returns 0, -EBADMSG with r->why set, or -errno.
  */

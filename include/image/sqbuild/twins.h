@@ -2,7 +2,7 @@
  * twins.h - finding files with identical content
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Files are looked up by a key, which is a number of bytes, and a 128-bit hash.
+ * Files are looked up by a key, which is a size in bytes, and a 128-bit hash.
  * For one thread at a time.
  */
 #ifndef COLDPRESS_SQBUILD_TWINS_H
@@ -15,7 +15,8 @@
 
 struct twin {
 	XXH128_hash_t hash;
-	uint64_t key;			/* with the hash; 0: the slot is free */
+	uint64_t key;			/* combined with the hash; 0: the
+					 * slot is free */
 	/* of the first file with this content */
 	uint64_t size;
 	uint32_t id;

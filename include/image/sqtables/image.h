@@ -27,8 +27,8 @@ void sqb_xattrs_close(struct sqb_xattrs *x);	/* x may be NULL */
 
 /*
  * These add a set of attributes: begin, add each, end.  *index is for
- * sqw_attr.xattr.  Returns 0, -ENOTSUP (the format has no such namespace) or
- * -ENOMEM.
+ * sqw_attr.xattr.  They return 0, -ENOTSUP (the format has no such namespace)
+ * or -ENOMEM.
  */
 int sqb_xattrs_begin(struct sqb_xattrs *x);
 int sqb_xattrs_add(struct sqb_xattrs *x, const char *name,
@@ -53,9 +53,9 @@ struct sqb_image_space {
 };
 
 /*
- * Writes the beginning of an image to fd, at o->offset.  Until sqb_image_end()
- * no reader takes it for an image.  Returns the number of bytes before the data,
- * or -errno.
+ * Writes the beginning of an image to fd, at o->offset.  Until sqb_image_end(),
+ * no reader recognizes it as an image.  Returns the number of bytes before the
+ * data, or -errno.
  */
 int64_t sqb_image_begin(int fd, const struct sqb_image_options *o);
 

@@ -27,11 +27,12 @@ enum {
 	SQUASHFS_BLOCK_MAX = 1 << 20,
 	SQUASHFS_BLOCK_DEFAULT = 128 << 10,
 	SQUASHFS_BLOCK_RAW = 1 << 24,	/* in a size word: uncompressed */
-	SQUASHFS_PAD_B = 4096,		/* mksquashfs rounds images up to it */
+	SQUASHFS_PAD_B = 4096,		/* mksquashfs pads images to a
+					 * multiple */
 	SQUASHFS_NAME_MAX = 256,
 	SQUASHFS_IDS_MAX = 65536,
 
-	/* entries of the lookup tables */
+	/* sizes of entries in the lookup tables */
 	SQUASHFS_FRAGMENT_B = 16,
 	SQUASHFS_EXPORT_B = 8,
 	SQUASHFS_ID_B = 4,
@@ -45,7 +46,7 @@ enum {
 					 * and .. */
 };
 
-/* No fragment, no xattrs, no table; in 32 and in 64 bits. */
+/* No fragment, no xattrs, no table: in 32 and in 64 bits. */
 #define SQUASHFS_NONE UINT32_MAX
 #define SQUASHFS_NO_TABLE UINT64_MAX
 

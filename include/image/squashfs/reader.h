@@ -23,7 +23,7 @@ enum { SQR_SETTINGS_MAX = 64 };
 
 struct sqr_image;
 
-/* The contents of the super block, and the compressor options after it. */
+/* The contents of the super block, and of the compressor options after it. */
 struct sqr_facts {
 	int compressor;			/* enum squashfs_compressor */
 	uint32_t block;			/* bytes */
@@ -37,9 +37,9 @@ struct sqr_facts {
 };
 
 /*
- * Finds the image in fd: the whole file, or what follows a program (an
+ * Finds the image in fd, which is the whole file or follows a program (an
  * AppImage).  Returns 1, with its offset in *offset; 0 if there is none; or
- * -errno of reading.
+ * -errno of a read.
  */
 int sqr_find(int fd, uint64_t *offset);
 
@@ -51,15 +51,15 @@ typedef void sqr_tell_fn(void *arg, uint64_t at, const char *why);
 
 /*
  * Reads tables and names of the image at byte `offset` of fd, which remains
- * open and the caller's, with the given number of threads, using at most
- * `memory` bytes for tables and names.  Returns 0; -EBADMSG or -ENOTSUP, with a
- * clause in *why; -EDQUOT: it needs more memory; -ENOMEM or -errno of reading.
+ * open and the caller's, with the given number of threads and at most `memory`
+ * bytes for tables and names.  Returns 0; -EBADMSG or -ENOTSUP, with a clause
+ * in *why; -EDQUOT if it needs more memory; -ENOMEM; or -errno of a read.
  */
 int sqr_open(struct sqr_image **m, int fd, uint64_t offset, unsigned threads,
     uint64_t memory, sqr_tell_fn *tell, void *arg, const char **why);
 void sqr_close(struct sqr_image *m);	/* m may be NULL */
 
-/* Returns the bytes of `memory` that tables and names have left. */
+/* Returns how many bytes of `memory` the tables and names have left unused. */
 uint64_t sqr_memory_left(const struct sqr_image *m);
 
 const struct sqr_facts *sqr_facts(const struct sqr_image *m);
@@ -92,7 +92,7 @@ struct sqr_entry {
 	const uint8_t *sizes;		/* le32 size words of its blocks */
 	uint32_t blocks;
 	uint32_t fragment, tail_at;	/* SQUASHFS_NONE: no tail */
-	/* NULL, or a clause: what is wrong with the inode or the listing */
+	/* what is wrong with the inode or the listing, as a clause; or NULL */
 	const char *why;
 	bool lost;			/* its data cannot be read */
 };
@@ -103,16 +103,16 @@ void sqr_get(const struct sqr_image *m, size_t number, struct sqr_entry *e);
 size_t sqr_end(const struct sqr_image *m, size_t number);
 
 /*
- * Writes the path from the root, without a leading slash, to *path of *cap
- * bytes, which grows as needed and is the caller's, to be freed with
- * sys_free().  Returns 0 or -ENOMEM.
+ * Writes the path from the root, without a leading slash, to *path, a buffer of
+ * *cap bytes that grows as needed and that the caller frees with sys_free().
+ * Returns 0 or -ENOMEM.
  */
 int sqr_path(const struct sqr_image *m, size_t number, char **path,
     size_t *cap);
 
 /*
  * Passes on the attributes of a set, with full names.  Returns 0, -EBADMSG (the
- * table is damaged), -ENOMEM, or what fn returned if not 0.
+ * table is damaged), -ENOMEM, or any other result of fn.
  */
 typedef int sqr_xattr_fn(void *arg, const char *name, const void *value,
     size_t len);
@@ -129,7 +129,7 @@ uint32_t sqr_tail_len(const struct sqr_image *m, const struct sqr_entry *e);
 uint64_t sqr_stored(const struct sqr_entry *e);
 uint32_t sqr_word(const struct sqr_entry *e, uint32_t k);
 
-/* Returns the stored size of the block with that size word; 0: a hole. */
+/* Returns the stored size of the block with that size word; 0 for a hole. */
 static inline uint32_t
 sqr_word_len(uint32_t word)
 {

@@ -27,13 +27,13 @@ struct sqw_layout {
 	const struct sqw_tree *tree;
 	uint32_t block;			/* size of a data block */
 	/*
-	 * These return, for each unit, its size word (0: a hole), its offset in
-	 * the image, and the index of its fragment block.
+	 * For a unit, these return its size word (0: a hole), its offset in the
+	 * image, and the index of its fragment block.
 	 */
 	uint32_t (*size_of)(const void *arg, uint32_t unit);
 	uint64_t (*start_of)(const void *arg, uint32_t unit);
 	uint32_t (*fragment_of)(const void *arg, uint32_t unit);
-	/* Returns the index of a user or group id in the id table. */
+	/* Returns the index of a user or group ID in the ID table. */
 	uint16_t (*id_of)(const void *arg, uint32_t id);
 	const void *arg;
 	struct sqw_table inodes, listings;	/* with ops set */
@@ -47,8 +47,8 @@ struct sqw_layout {
 };
 
 /*
- * Writes all inodes and listings, and ends both tables.  The layout must be
- * closed even after an error.  Returns 0, -ENOMEM or -errno from the tables.
+ * Writes all inodes and listings, and ends both tables.  Returns 0, -ENOMEM or
+ * -errno from the tables; the layout must be closed even after an error.
  */
 int sqw_layout_make(struct sqw_layout *l);
 void sqw_layout_close(struct sqw_layout *l);

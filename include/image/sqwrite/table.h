@@ -2,7 +2,7 @@
  * table.h - a table of metadata blocks of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Data put into a table is cut into metadata blocks, which are compressed and
+ * Data added to a table is cut into metadata blocks, which are compressed and
  * passed on.  Integers are little-endian.  For one thread at a time.
  */
 #ifndef COLDPRESS_SQWRITE_TABLE_H
@@ -16,14 +16,14 @@
 /* Operations on a table's blocks.  Each receives arg. */
 struct sqw_table_ops {
 	/*
-	 * Compresses len bytes into out.  Returns the size, or 0 if it is not
+	 * Compresses len bytes into out.  Returns the size, or 0 if that is not
 	 * smaller.  If NULL, blocks are stored uncompressed.
 	 */
 	size_t (*pack)(void *arg, const uint8_t *in, size_t len, uint8_t *out,
 	    size_t cap);
 	/*
-	 * Writes a block with its header after the previous one.  If NULL, the
-	 * block is only counted.  Returns 0 or -errno.
+	 * Writes a block, header included, after the previous one.  If NULL,
+	 * blocks are only counted.  Returns 0 or -errno.
 	 */
 	int (*write)(void *arg, const uint8_t *block, size_t len);
 	void *arg;

@@ -33,7 +33,7 @@ struct sqw_attr {
 struct sqw_data {
 	uint32_t unit;			/* the first block or the fragment's */
 	uint32_t blocks;
-	uint32_t tail_at;		/* in the fragment block */
+	uint32_t tail_at;		/* offset in the fragment block */
 	bool tail;
 	bool dense;			/* its zeros do not count as holes */
 };
@@ -83,8 +83,8 @@ void sqw_tree_close(struct sqw_tree *t);
  * are created with mode 0755.  *id identifies the node until the tree is
  * closed.
  *
- * Returns 0; -ENOTDIR: a component is not a directory; -ENAMETOOLONG: one has
- * more than SQUASHFS_NAME_MAX bytes; -EFBIG: too many nodes; -ENOMEM.
+ * Returns 0, -ENOTDIR (a component is not a directory), -ENAMETOOLONG (one has
+ * more than SQUASHFS_NAME_MAX bytes), -EFBIG (too many nodes) or -ENOMEM.
  */
 int sqw_tree_add(struct sqw_tree *t, const char *path,
     const struct sqw_attr *attr, uint32_t *id);
@@ -107,8 +107,8 @@ void sqw_tree_remove(struct sqw_tree *t, uint32_t id);
 void sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first);
 
 /*
- * Completes the tree: sorts the nodes, makes the first name of each inode its
- * owner (with the attributes and the id of the node linked to), and numbers the
+ * Completes the tree: sorts the nodes, makes each inode's first name its owner
+ * (with the attributes and the id of the node linked to), and numbers the
  * inodes.  Nothing can be added afterwards.  Returns 0 or -ENOMEM.
  */
 int sqw_tree_finish(struct sqw_tree *t);
@@ -119,7 +119,7 @@ int sqw_tree_finish(struct sqw_tree *t);
  */
 int sqw_tree_prune(struct sqw_tree *t);
 
-/* Returns whether the node is the one whose data is stored. */
+/* Returns whether the node is the one whose data is in the image. */
 static inline bool
 sqw_has_data(const struct sqw_tree *t, size_t node)
 {
