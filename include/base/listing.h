@@ -1,5 +1,5 @@
 /*
- * listing.h - what listings of archives and images have in common
+ * listing.h - code shared by the listings of archives and images
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LISTING_H

@@ -1,5 +1,5 @@
 /*
- * quote.h - text as CSV and JSON write it
+ * quote.h - quoting text for CSV and JSON
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_QUOTE_H

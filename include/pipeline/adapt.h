@@ -1,5 +1,5 @@
 /*
- * adapt.h - adjusting the level to the speed of the pipe
+ * adapt.h - adjusting the level to the pipe's speed
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Compression should neither slow down a pipe nor leave processors idle.

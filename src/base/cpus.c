@@ -2,7 +2,7 @@
  * cpus.c - how many CPUs this process may use
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The path of a process within a hierarchy is in /proc/self/cgroup;
+ * A process's path within a hierarchy is in /proc/self/cgroup;
  * /proc/self/mountinfo tells where that hierarchy is mounted, and which part of
  * it.  A quota on any group from there up to the mount applies to the process.
  * Anything that cannot be read counts as no limit.
@@ -146,7 +146,8 @@ group_quota(const char *root, const char *dir, bool v2)
 /*
  * Returns the rest of path below top, the part of the hierarchy that is
  * mounted.  A path outside of it, such as one with "..", cannot be followed;
- * the mount itself is then used, which is what container runtimes mount there.
+ * the mount itself is then used, because container runtimes mount the
+ * container's own group there.
  */
 static const char *
 below(const char *path, const char *top)
@@ -181,8 +182,8 @@ walk_up(const char *root, const char *mount, const char *path, bool v2)
 }
 
 /*
- * In mountinfo a blank, and some other characters, are a backslash and three
- * digits.
+ * In mountinfo, blanks and some other characters are written as a backslash and
+ * three digits.
  */
 static void
 unescape(char *s)
@@ -285,8 +286,8 @@ cpus_quota(const char *root)
 }
 
 /*
- * A kernel with more CPUs than the mask has room for rejects it, so larger
- * masks are tried.
+ * A kernel with more CPUs than fit in the mask rejects it, so larger masks are
+ * tried.
  */
 static unsigned
 affinity(void)

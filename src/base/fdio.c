@@ -208,7 +208,7 @@ copy_owner(int to, const struct stat *st, mode_t *mode)
 		return -errno;
 	if (fchown(to, (uid_t)-1, st->st_gid) == 0)
 		return 0;
-	/* group permissions of another group must not apply to this one */
+	/* the old group's permissions must not apply to this one */
 	*mode &= ~(mode_t)S_IRWXG;
 	*mode |= (st->st_mode & S_IRWXO) << 3 & st->st_mode & S_IRWXG;
 	return errno == EPERM ? 0 : -errno;

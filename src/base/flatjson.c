@@ -41,7 +41,7 @@ take_string(struct flatjson *j, const char **s, size_t *len)
 	return true;
 }
 
-/* Takes a number, true, false or null. */
+/* Parses a number, true, false or null. */
 static bool
 take_word(struct flatjson *j)
 {

@@ -1,5 +1,5 @@
 /*
- * listing.c - what listings of archives and images have in common
+ * listing.c - code shared by the listings of archives and images
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/listing.h"

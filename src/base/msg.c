@@ -20,9 +20,7 @@ msg_init(struct msg *m, const char *prog)
 	    prog != NULL ? prog : "coldpress" };
 }
 
-/*
- * Each line is written with one call, so lines of several processes do not mix.
- */
+/* Writes each line with one call, so lines of several processes do not mix. */
 static void __attribute__((format(printf, 2, 0)))
 say(const struct msg *m, const char *fmt, va_list ap, const char *end)
 {
@@ -89,8 +87,8 @@ msg_finish(struct msg *m)
 {
 	/*
 	 * A full disk is noticed only when the buffer is flushed or the
-	 * descriptor closed.  A descriptor that was never open is not an error
-	 * for a tool that wrote nothing to it.
+	 * descriptor closed.  A tool that wrote nothing may have a descriptor
+	 * that was never open.
 	 */
 	if (fflush(stdout) != 0 || ferror(stdout) ||
 	    (fclose(stdout) != 0 && errno != EBADF))

@@ -21,7 +21,7 @@ least(size_t a, size_t b)
 
 /*
  * Returns the number of letters to insert, delete, replace or transpose to get
- * from a to b; more than TYPOS_MAX if a name is too long to be a typo.
+ * from a to b; more than TYPOS_MAX if a name is too long to be examined.
  */
 static size_t
 typos(const char *a, size_t a_len, const char *b, size_t b_len)
@@ -78,7 +78,7 @@ options_next(const struct msg *m, int argc, char **argv, const char *shorts,
 
 	if (opt != '?')
 		return opt;
-	/* optopt: the value of a known option, or an unknown letter */
+	/* optopt is the value of a known option, or an unknown letter */
 	word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
 	if (optopt == 0 && strncmp(word, "--", 2) == 0)
 		name = meant(word + 2, longs);

@@ -64,7 +64,7 @@ split(struct output *o, const char *path)
 	return rc != 0 ? rc : keep_name(o, base);
 }
 
-/* Forgets the temporary name, which does not exist or no longer exists. */
+/* Forgets the temporary name, which does not exist, or no longer does. */
 static void
 drop_temp(struct output *o)
 {
@@ -73,8 +73,8 @@ drop_temp(struct output *o)
 }
 
 /*
- * Makes the next temporary name: short, because the final one may have 255
- * bytes.
+ * Makes the next temporary name, which is short because the final one may have
+ * 255 bytes.
  */
 static void
 next_temp(struct output *o)
@@ -130,8 +130,8 @@ open_standard(const struct output *o)
 }
 
 /*
- * This open neither truncates nor creates: if a regular file has replaced the
- * device, it is left alone.  A block device that is mounted is -EBUSY.
+ * Opens the target without truncating or creating it, so a regular file that
+ * has replaced the device is left alone.  A mounted block device gives -EBUSY.
  */
 static int
 open_in_place(struct output *o, bool link)
@@ -237,7 +237,7 @@ output_is(const struct output *o, const struct stat *st)
 	return there->st_dev == st->st_dev && there->st_ino == st->st_ino;
 }
 
-/* Links the unnamed file as name.  Without /proc only root can. */
+/* Links the unnamed file as name, which without /proc only root can do. */
 static int
 link_as(const struct output *o, const char *name)
 {
@@ -268,7 +268,8 @@ link_temp(struct output *o)
 }
 
 /*
- * Renames the temporary name to the final one, over an old file or not at all.
+ * Renames the temporary name to the final one, replacing an old file only if
+ * allowed.
  */
 static int
 move_temp(struct output *o)
@@ -286,8 +287,8 @@ move_temp(struct output *o)
 
 /*
  * Gives the file its name after the last call that can still report a failed
- * write: fsync if requested, otherwise close, if the file has a temporary name
- * by which it survives that.
+ * write: fsync if requested; otherwise close, if a temporary name lets the file
+ * survive that.
  */
 static int
 give_name(struct output *o)
@@ -332,7 +333,7 @@ output_commit(struct output *o, bool sync)
 	bool named = false;
 	int rc = 0;
 
-	/* devices are written late, with nobody left to report errors to */
+	/* device writes happen late, when errors can no longer be reported */
 	sync |= o->direct && S_ISBLK(o->there.st_mode);
 	if (sync && !o->synced)
 		rc = output_sync(o);

@@ -17,7 +17,10 @@
 
 static _Atomic(const struct output *) armed;
 
-/* Raising the signal again takes its restored default action. */
+/*
+ * Removes the name, and raises the signal again with its default action
+ * restored.
+ */
 static void
 remove_temp(int sig)
 {

@@ -14,7 +14,7 @@
  */
 void output_arm(const struct output *o);
 
-/* Ends this; to be called before o->dirfd is closed. */
+/* Disarms the removal; to be called before o->dirfd is closed. */
 void output_disarm(const struct output *o);
 
 #endif

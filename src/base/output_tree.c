@@ -16,7 +16,7 @@
 
 enum {
 	TRIES = 100,
-	DEPTH_MAX = 8			/* of what we create */
+	DEPTH_MAX = 8			/* of the trees that we create */
 };
 
 /* Opens the directory of path, and keeps the name in it. */
@@ -93,7 +93,7 @@ output_tree_commit(struct output_tree *t)
 {
 	int rc = fdio_sync(t->dir);
 
-	/* fails if there is a directory of that name by now, unless empty */
+	/* fails if a directory has that name by now, unless it is empty */
 	if (rc == 0)
 		rc = sys_renameat(t->parent, t->temp, t->parent, t->name);
 	if (rc != 0)

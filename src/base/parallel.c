@@ -52,8 +52,8 @@ move_gate(struct gang *g, bool open)
 }
 
 /*
- * Starts that many besides the caller's.  Returns 0, or the reason why only
- * *started exist.
+ * Starts that many threads besides the caller's.  Returns 0, or the reason why
+ * only *started of them exist.
  */
 static int
 start(struct gang *g, struct member *m, unsigned count, unsigned *started)
@@ -69,7 +69,7 @@ start(struct gang *g, struct member *m, unsigned count, unsigned *started)
 	return rc;
 }
 
-/* Runs the gang; with all, only if every thread can be started. */
+/* Runs the gang; if all is set, only if every thread can be started. */
 static int
 run_gang(unsigned threads, parallel_fn *fn, void *arg, bool all,
     unsigned *ran)

@@ -74,7 +74,7 @@ progress_text(char *text, size_t size, uint64_t done_B, uint64_t total_B,
 
 	put_size(done, sizeof(done), (double)done_B);
 	put_size(per_s, sizeof(per_s), rate);
-	/* a growing file can exceed its total, which is then unknown */
+	/* a growing file can exceed its total, which then counts as unknown */
 	if (total_B == 0 || done_B > total_B) {
 		n = snprintf(text, size, "%10s  %10s/s", done, per_s);
 	} else {
@@ -108,8 +108,8 @@ overwrite(struct progress *p, const char *text, size_t len)
 }
 
 /*
- * Returns the terminal's width, if known, as the limit: a wrapped line cannot
- * be erased.
+ * Returns the maximum size of a line: the terminal's width, if known, because a
+ * wrapped line cannot be erased.
  */
 static size_t
 line_size(int fd)

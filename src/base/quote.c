@@ -1,5 +1,5 @@
 /*
- * quote.c - text as CSV and JSON write it
+ * quote.c - quoting text for CSV and JSON
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/quote.h"

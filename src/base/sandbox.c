@@ -17,7 +17,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* An older kernel accepts a prefix if the rest is zero. */
+/*
+ * An older kernel accepts a struct longer than its own if the excess is zero.
+ */
 struct ruleset {
 	uint64_t fs, net, scoped;
 };
@@ -58,7 +60,7 @@ enum {
 	 * REFER
 	 */
 	NAMING = REMOVE_FILE | MAKE_REG,
-	/* links from one directory to another: before ABI 2 there were none */
+	/* links across directories: impossible before ABI 2 */
 	REFER = 1 << 13,
 	EXECUTE = 1 << 0, IOCTL_DEVICE = 1 << 15,
 	PATH_BENEATH = 1
@@ -99,7 +101,7 @@ keep_proc(int ruleset)
 }
 #endif
 
-/* Directories, and what is allowed beneath them. */
+/* Directories, and the access granted beneath them. */
 struct grant {
 	const int *dirs;
 	size_t count;
@@ -126,9 +128,9 @@ restrict_self(struct ruleset rights, const struct grant *g, size_t count)
 }
 
 /*
- * Returns the kernel's Landlock ABI: 0 if there is none, because it is not
- * built in, disabled at boot, or blocked by a container's filter that returns
- * EPERM for every unknown call; or -errno.
+ * Returns the kernel's Landlock ABI; 0 if there is none, because Landlock is
+ * not built in, disabled at boot, or blocked by a container's filter that
+ * returns EPERM for every unknown call; or -errno.
  */
 static long
 query_abi(void)
@@ -143,8 +145,8 @@ query_abi(void)
 }
 
 /*
- * Allows these grants, and connections if connecting.  A kernel that cannot
- * grant all of it confines nothing.
+ * Allows these grants, and connections if connecting is set.  On a kernel that
+ * cannot allow all of that, confines nothing.
  */
 static int
 enter_all(const struct grant *g, size_t count, bool connecting, bool *confined)
@@ -191,7 +193,7 @@ sandbox_enter_reading(const int *dirs, size_t count, bool *confined)
 	return enter(dirs, count, READING, confined);
 }
 
-/* Everything but executing. */
+/* Returns all rights except execution. */
 static uint64_t
 making(void)
 {
@@ -209,7 +211,7 @@ sandbox_enter_fetching(int dir, const int *dirs, size_t count, bool *confined)
 {
 	const struct grant g[] = {
 		{ .dirs = &dir, .count = 1, .access = making() },
-		/* libraries for names of hosts are loaded when needed */
+		/* libraries that resolve host names are loaded on demand */
 		{ .dirs = dirs, .count = count, .access = READING | EXECUTE },
 	};
 

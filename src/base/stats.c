@@ -57,8 +57,8 @@ stats_trimmed(const double *sorted, size_t n, double share, size_t *cut)
 }
 
 /*
- * P(X = k) for n fair coins, computed from P(X = k - 1): exact up to rounding.
- * The first, 2^-n, is kept as a logarithm because it may underflow.
+ * P(X = k) for n fair coins, computed from P(X = k - 1), so exact up to
+ * rounding.  The first, 2^-n, is kept as a logarithm because it may underflow.
  */
 struct coins {
 	double n, k, log_p;
@@ -82,7 +82,7 @@ stats_median_interval(const double *sorted, size_t n, double conf,
 	double tail = 0, kept = 0;
 	size_t k = 0;
 
-	/* the largest k with P(X < k) at most half of the allowed error */
+	/* the largest k for which P(X < k) is at most half the allowed error */
 	for (; k < (n + 1) / 2; k++) {
 		tail += coins_next(&c);
 		if (2 * tail > (1 - conf) * (1 + 1e-12))

@@ -20,8 +20,8 @@ averages_of(size_t n)
 }
 
 /*
- * Writes P(W = w) to p for w up to half of the maximum.  W is the sum of the
- * ranks with a positive sign, and each sign is positive with probability 1/2.
+ * Writes P(W = w) to p for w up to half the maximum.  W is the sum of the
+ * positive ranks, where each rank is positive with probability 1/2.
  */
 static void
 distribution(double *p, size_t half, size_t n)
@@ -42,8 +42,8 @@ fill_averages(double *a, const double *v, size_t n)
 }
 
 /*
- * Returns the two-sided p-value of the centre 0; averages of 0 count against a
- * difference.
+ * Returns the two-sided p-value for a centre of 0; averages of 0 count against
+ * a difference.
  */
 static double
 p_of_zero(const double *a, size_t m, const double *p)
@@ -64,7 +64,7 @@ p_of_zero(const double *a, size_t m, const double *p)
 }
 
 /*
- * Works like stats_median_interval(), but on the m sorted averages and the
+ * Works like stats_median_interval(), but with the m sorted averages and the
  * distribution p.
  */
 static void

@@ -17,7 +17,7 @@ strbuf_room(struct strbuf *b, size_t n)
 	size_t cap = b->cap == 0 ? 4096 : b->cap;
 	char *p;
 
-	/* even if n is 0, so that no caller adds to a null pointer */
+	/* non-NULL even if n is 0, so that no caller adds to a null pointer */
 	if (b->data != NULL && b->cap - b->len >= n)
 		return b->data + b->len;
 	while (!b->failed && cap - b->len < n) {

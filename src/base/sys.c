@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Linux 6.13; of the same number on all architectures except Alpha */
+/* since Linux 6.13; same number on all architectures except Alpha */
 #ifndef SYS_listxattrat
 #define SYS_listxattrat 465
 #endif
@@ -27,8 +27,8 @@ enum {
 
 /*
  * The C library maps large allocations and returns an address 16 bytes into a
- * page.  Copying to such addresses takes twice as long on CPUs whose string
- * moves have a slow case, including AMD's Zen; and so would reading a cached
+ * page.  On CPUs whose string moves have a slow case, including AMD's Zen,
+ * copying to such an address takes twice as long, and so does reading a cached
  * file.
  */
 void *
@@ -68,7 +68,7 @@ sys_open_beneath(int dirfd, const char *path, int flags)
 	long fd;
 	int tries = 0;
 
-	/* a concurrent rename makes the kernel lose track */
+	/* the kernel may lose track because of a concurrent rename */
 	do
 		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
 	while (fd == -1 && errno == EAGAIN && ++tries < 100);

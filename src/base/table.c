@@ -30,7 +30,7 @@ struct table {
 	const char *const *columns;
 	size_t count, value;		/* columns; values of the row so far */
 	struct strbuf row;
-	int err;			/* the first failure of the row */
+	int err;			/* the row's first error */
 };
 
 /* Writes the text before a value: a comma and, in JSON, its name. */
@@ -193,7 +193,7 @@ table_comment(struct table *t, const char *key, const char *fmt, ...)
 	for (char *s = text; *s != '\0'; s++)
 		if (*s == '\n' || *s == '\r')
 			*s = ' ';
-	/* in the row's buffer: no row has been begun */
+	/* uses the row's buffer: no row has been begun */
 	strbuf_str(&t->row, "# ");
 	quote_bytes(&t->row, key, '\0');
 	strbuf_str(&t->row, ": ");
@@ -245,8 +245,8 @@ cut_partial(int fd)
 }
 
 /*
- * Returns 1 if path has the header of these columns, 0 if it has no header, or
- * -EEXIST.
+ * Returns 1 if path has a header with exactly these columns, 0 if it has no
+ * header, or -EEXIST.
  */
 static int
 check_header(const char *path, const char *const *columns, size_t count)

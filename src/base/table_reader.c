@@ -1,5 +1,5 @@
 /*
- * table_reader.c - the reader of table.h
+ * table_reader.c - reading CSV rows
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/table.h"

@@ -43,7 +43,7 @@ date_of(int64_t ns)
 	struct date d = { .year = 1970, .month = 1, .hour = rest / 3600,
 		.minute = rest / 60 % 60, .second = rest % 60 };
 
-	/* 63 bits of nanoseconds end in 2262: at most 292 iterations */
+	/* 63 bits of nanoseconds last until 2262: at most 292 iterations */
 	for (; days >= (n = is_leap(d.year) ? 366 : 365); d.year++)
 		days -= n;
 	for (; d.month < 12; d.month++) {
@@ -77,7 +77,7 @@ utc_name(char text[UTC_B], int64_t ns)
 	    d.second % 100);
 }
 
-/* Days from 1970-01-01 to a date of the Gregorian calendar. */
+/* Returns the number of days from 1970-01-01 to a Gregorian date. */
 static int64_t
 days_to(const struct date *d)
 {
@@ -90,7 +90,7 @@ days_to(const struct date *d)
 	    d->day - 1;
 }
 
-/* A number of exactly n digits: the text after it, or NULL. */
+/* Parses a number of exactly n digits.  Returns the text after it, or NULL. */
 static const char *
 digits(const char *s, int n, int *value)
 {
@@ -111,7 +111,7 @@ mark(const char *s, const char *set)
 	    s + 1;
 }
 
-/* The fraction of a second, if there is one. */
+/* Parses a fraction of a second, if there is one. */
 static const char *
 fraction(const char *s, uint32_t *ns)
 {
@@ -125,7 +125,9 @@ fraction(const char *s, uint32_t *ns)
 	return s;
 }
 
-/* The zone: "Z" or a signed difference to it, in seconds. */
+/*
+ * Parses the zone: "Z", or a signed offset from it, which is stored in seconds.
+ */
 static const char *
 zone(const char *s, int *offset)
 {
@@ -163,7 +165,7 @@ utc_parse(const char *s, int64_t *seconds, uint32_t *ns)
 	return 0;
 }
 
-/* The date of a day counted from 1970-01-01, in the Gregorian calendar. */
+/* Computes the Gregorian date of a day counted from 1970-01-01. */
 static void
 civil(int64_t days, int64_t *year, int *month, int *day)
 {

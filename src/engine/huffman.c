@@ -13,8 +13,8 @@ _Static_assert(HUFFMAN_SYMBOLS <= 1 << 16, "a symbol has 16 bits of a word");
 
 /*
  * Computes the depths of a Huffman tree over weights in ascending order, in
- * place: merged weights become parents, and these become depths (Moffat and
- * Katajainen 1995).
+ * place: merged weights become parent links, and these become depths (Moffat
+ * and Katajainen 1995).
  */
 static void
 tree_depths(uint32_t *w, int n)
@@ -39,7 +39,7 @@ tree_depths(uint32_t *w, int n)
 	w[n - 2] = 0;
 	for (int i = n - 3; i >= 0; i--)
 		w[i] = w[w[i]] + 1;
-	/* at each depth, every node that is not an inner node is a leaf */
+	/* at each depth, nodes that are not inner nodes are leaves */
 	for (root = n - 2; avail > 0; depth++) {
 		for (; root >= 0 && w[root] == (uint32_t)depth; root--)
 			used++;
@@ -52,10 +52,10 @@ tree_depths(uint32_t *w, int n)
 
 /*
  * Uses package-merge (Larmore and Hirschberg 1990): in each round the weights
- * are merged with the pairs of the previous round.  Only which of the two an
- * item was is recorded; going back from the 2n - 2 lightest of the last round,
- * each weight among them makes its symbol's code one bit longer, and each pair
- * selects two items of the previous round.
+ * are merged with the pairs of the previous round.  Only whether an item was a
+ * weight or a pair is recorded.  Going back from the 2n - 2 lightest items of
+ * the last round, each weight among them makes its symbol's code one bit
+ * longer, and each pair selects two items of the previous round.
  */
 static void
 limited_depths(uint32_t *depth, const uint32_t *w, unsigned n, unsigned most)

@@ -8,9 +8,7 @@
 
 #include <string.h>
 
-/*
- * The order is that in which magic numbers are tried: the least specific last.
- */
+/* In the order in which magic numbers are tried, the least specific last. */
 const struct codec *const codecs[] = {
 	&codec_gzip, &codec_zstd, &codec_lz4, &codec_xz, &codec_bzip2,
 	&codec_zip, &codec_compress, &codec_zlib, &codec_lzma, NULL

@@ -92,7 +92,7 @@ convert_plan(const struct convert *c, struct plan *p, uint64_t *bytes,
 	return rc;
 }
 
-/* With one thread, plans as many slots as fit beside the fixed part. */
+/* With one thread, plans as many slots as fit in addition to the fixed part. */
 static int
 fewer_slots(const struct convert *c, struct plan *p, struct convert_result *r)
 {
@@ -154,7 +154,7 @@ put_size(char *buf, size_t size, uint64_t bytes, uint64_t round)
 	    unit == 10 ? "KiB" : "MiB");
 }
 
-/* Describes what is needed, what is allowed, and by which option. */
+/* Describes how much is needed, how much is allowed, and by which option. */
 static void
 name_need(const struct convert *c, struct convert_result *r)
 {

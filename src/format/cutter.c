@@ -4,9 +4,9 @@
  *
  * Boundaries are chosen by a gear hash: each byte shifts the hash by one and
  * adds its own number, so the top bits depend on the last 64 bytes.  From half
- * the maximum size on, a block ends where the top bits are zero, which happens
- * on average a quarter of that size later; one block in eight reaches the
- * maximum size, and the next is again cut by content.
+ * the maximum size on, a block ends where the top bits are zero, on average
+ * after another quarter of that size.  One block in eight reaches the maximum
+ * size; the next one is again cut by content.
  */
 #include "format/cutter.h"
 

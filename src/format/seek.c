@@ -1,5 +1,5 @@
 /*
- * seek.c - reading a range of a compressed file without decoding all before it
+ * seek.c - reading a range of compressed data without decoding from the start
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Reading a range means running a decoder over the stream (seek_stream.c) built
@@ -73,7 +73,7 @@ find_unit(const struct seek_map *m, uint64_t plain)
 }
 
 /*
- * Runs the decoder once.  The run ends when the window is complete, if too much
+ * Runs the decoder once.  The run ends once the window is complete if too much
  * would have to be decompressed just for a check.
  */
 static int
@@ -114,7 +114,7 @@ whole_file(const struct seek_map *m, struct seek_stream *s)
 	return seek_extent(s, 0, m->len);
 }
 
-/* Counts the data if everything must be decompressed to know its size. */
+/* Counts the data, if its size is known only after decompressing everything. */
 static int
 count_plain(const struct seek_map *m, const struct convert *c,
     uint64_t *size, struct seek_result *result)

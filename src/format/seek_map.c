@@ -17,8 +17,8 @@ last_unit(const struct seek_map *m)
 }
 
 /*
- * A frame that contains units begins with one, and so does the frame after it;
- * so consecutive units belong to one frame, or are whole frames.
+ * A frame that contains units begins with one, as does the next frame, so
+ * consecutive units belong to one frame, or are whole frames.
  */
 static void
 put(struct seek_map *m, const struct seek_unit *u)
@@ -64,7 +64,7 @@ make_room(struct seek_map *m)
 	size_t cap = m->cap == 0 ? 256 : 2 * m->cap;
 	struct seek_unit *u;
 
-	/* put() takes up to two, and the end is one more */
+	/* put() adds up to two, and the end is one more */
 	while (m->count + 3 > SEEK_UNITS_MAX && m->spacing < INT64_MAX)
 		thin(m);
 	if (m->count + 3 <= m->cap)

@@ -42,7 +42,7 @@ serial_feed(struct serial *d, const uint8_t *p, size_t len, bool eof,
 		rc = d->ops->run(d->ctx, &io);
 		if (rc < 0)
 			return rc;
-		/* a decoder that makes no progress would loop for ever */
+		/* a decoder that makes no progress would loop forever */
 		if (rc == STREAM_MORE && io.in == before &&
 		    io.out_len == room && (eof || io.in_len > 0))
 			return eof ? -ENODATA : -EBADMSG;

@@ -1,5 +1,5 @@
 /*
- * adapt.c - adjusting the level to the speed of the pipe
+ * adapt.c - adjusting the level to the pipe's speed
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pipeline/adapt.h"
@@ -41,7 +41,7 @@ adapt_look(struct adapt_state *a, uint64_t wall_ns, uint64_t idle_ns,
 			a->hold = ADAPT_HOLD_MAX;
 		a->wait = a->hold;
 	} else {
-		/* several moves in one direction: the pipe has changed */
+		/* after several moves in one direction, the pipe has changed */
 		a->hold /= 2;
 	}
 	a->direction = move;

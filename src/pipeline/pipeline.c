@@ -7,15 +7,15 @@
  *
  * 	FREE -> (reader) FILLED -> (a worker) DONE -> (joiner) OUT -> FREE
  *
- * Pieces are taken by workers in order, and joined and written in order.  So
+ * Workers take pieces in order, and pieces are joined and written in order.  So
  * the oldest piece in the ring can always proceed, and nothing can deadlock:
  * the writer waits for nobody, the joiner for one worker or the writer, a
  * worker for the reader, and the reader for the oldest slot.
  *
- * One lock guards the states; a piece is hundreds of kilobytes, so it is taken
+ * One lock guards the states; pieces have hundreds of kilobytes, so it is taken
  * at most a few thousand times a second.  An error stays in its slot until the
- * joiner reaches it: which error is reported does not depend on timing.  Only a
- * failed write is noticed immediately.
+ * joiner reaches it, so which error is reported does not depend on timing.
+ * Only a failed write takes effect immediately.
  *
  * The workers are in pipeline_work.c.
  */
@@ -64,7 +64,7 @@ wait_timed(struct pipeline *pl, pthread_cond_t *c, uint64_t *ns)
 	*ns += sys_now_ns() - t0;
 }
 
-/* Reports to the watch, including the time waited so far. */
+/* Calls watch, including the time waited so far. */
 static void
 tell_watch(struct pipeline *pl)
 {
@@ -202,7 +202,7 @@ joiner(struct pipeline *pl)
 		show(pl, s);
 		rc = join_slot(pl, s);
 		tell_watch(pl);
-		/* nothing after a complete window is needed */
+		/* nothing is needed after a complete window */
 		if (sink_enough(pl->sink))
 			return -ECANCELED;
 	}
@@ -312,7 +312,7 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 	rc = run(&pl, params);
 	if (sink_enough(pl.sink))
 		rc = 0;
-	/* write everything that was decoded from a truncated stream */
+	/* write everything decoded from a truncated stream */
 	out = sink_close(pl.sink, rc != 0 && rc != -ENODATA, stats);
 	if (out != 0) {
 		rc = out;

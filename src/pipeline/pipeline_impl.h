@@ -41,14 +41,14 @@ struct pipeline_worker {
 	pthread_t thread;
 };
 
-/* These do the work of a worker, also in a pipeline without threads. */
+/* These do a worker's job, also in a pipeline without threads. */
 int pipeline_worker_open(struct pipeline *pl, void **ctx);
 void pipeline_worker_close(struct pipeline *pl, void *ctx);
 void pipeline_work(struct pipeline *pl, void *ctx, struct slot *s);
 
 /*
- * Starts up to that many workers.  Fewer, but at least one, are enough;
- * pl->workers is their number.  Returns 0 or -errno.
+ * Starts up to that many workers.  Fewer are enough, but at least one must
+ * start; pl->workers is set to their number.  Returns 0 or -errno.
  */
 int pipeline_start(struct pipeline *pl, struct pipeline_worker *w,
     unsigned threads);

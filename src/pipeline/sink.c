@@ -5,9 +5,9 @@
  * The sink is a queue of pieces to write: slots of the pipeline, and chunks of
  * the sink for data that is not a slot's whole output.  The joiner fills one
  * chunk while the thread writes another.  The queue has room for every slot and
- * every chunk, so adding never waits; only taking a free chunk does.
+ * every chunk, so adding to it never waits; only taking a free chunk does.
  *
- * The thread also computes the checksum of queued chunks: the count of
+ * The thread also computes the checksum of queued chunks; the number of
  * unchecked items tells who owns its value.
  */
 #include "sink.h"
@@ -57,7 +57,7 @@ struct sink {
 	sink_check_fn *check;		/* NULL when none is requested */
 	size_t check_from;		/* offset in the chunk */
 	uint64_t bytes;
-	uint64_t queued_B;		/* the part of them already queued */
+	uint64_t queued_B;		/* how many of the bytes were queued */
 	struct pipeline_window window;
 };
 

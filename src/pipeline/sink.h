@@ -43,12 +43,12 @@ int sink_error(struct sink *out);
 
 /*
  * Returns whether sink_slot() has been called since the last call of this
- * function; for the joiner.  (The slot itself cannot show that: it may already
- * be in use again.)
+ * function; for the joiner.  (The slot itself cannot tell: it may already have
+ * been reused.)
  */
 bool sink_took_slot(struct sink *out);
 
-/* Returns a slot to the reader.  In pipeline.c; thread-safe. */
+/* Returns a slot to the reader.  Implemented in pipeline.c; thread-safe. */
 void pipeline_release(struct slot *s);
 
 #endif

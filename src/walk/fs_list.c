@@ -22,7 +22,7 @@ struct fs_list_text {
 	struct fs_list_text *next;
 	struct tree tree;
 	struct arena paths;
-	const char **names;		/* those of each directory are
+	const char **names;		/* each directory's names are
 					 * contiguous */
 };
 
@@ -53,7 +53,7 @@ add_item(struct fs_list *l, struct fs_list_text *x, struct tree_path *p,
 	return 0;
 }
 
-/* Threads take chunks of the items. */
+/* Items, which threads take in chunks. */
 struct examination {
 	struct fs_list *list;
 	atomic_size_t next;
@@ -93,8 +93,7 @@ examine_from(struct fs_list *l, size_t first, unsigned threads)
 }
 
 /*
- * Computes FNV-1a and mixes the bits, so that the last bytes of a name also
- * matter.
+ * Computes FNV-1a and mixes its bits, so that a name's last bytes also matter.
  */
 static uint64_t
 hash_of(const char *s)

@@ -11,7 +11,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* Given the result rc of an attempt, removes an existing name if allowed. */
+/* Removes an existing name, if allowed, after an attempt that returned rc. */
 static int
 clear(int dir, const char *name, bool replace, int rc)
 {

@@ -2,13 +2,13 @@
  * walk_dir.c - reading every file of a directory with many threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Reading a cold file is mostly waiting, for its inode and for its blocks.  So
- * there are more readers than may hash at a time; each opens a file, reads it
- * and, holding one of options->threads places, hashes the data.  Files are read
- * in inode order, which on ext4 and similar file systems is roughly that of the
- * disk.
+ * Reading a cold file is mostly a matter of waiting for its inode and its
+ * blocks.  So there are more readers than may hash at a time; each opens a
+ * file, reads it and, while holding one of options->threads places, hashes the
+ * data.  Files are read in inode order, which on ext4 and similar file systems
+ * is roughly that of the disk.
  *
- * A file with several names is read by the first thread that meets it.  Its
+ * A file with several names is read by the first thread to encounter it.  Its
  * rows are held back until the end, when all of its names are known.
  */
 #include "walk/walk.h"
@@ -25,7 +25,8 @@
 #include <unistd.h>
 
 enum {
-	READERS = 8,			/* for each thread that may hash */
+	READERS = 8,			/* readers for each thread that may
+					 * hash */
 	READERS_MAX = 64,
 	NAMES_B = 512,
 };
@@ -35,8 +36,9 @@ struct walk {
 	struct walk_result *r;
 	struct tree tree;
 	int root;
-	const char *name;		/* of a root that is a file, or NULL */
-	atomic_size_t next;		/* entry */
+	const char *name;		/* name of a root that is a file, or
+					 * NULL */
+	atomic_size_t next;		/* the next entry */
 	struct walk_places places;
 
 	pthread_mutex_t lock;		/* protects everything below, and r */
@@ -49,7 +51,7 @@ struct reader {
 	struct walk *w;
 	struct walk_reader read;
 	struct tree_path path;
-	int err;			/* which ends the walk */
+	int err;			/* the error that ended the walk */
 };
 
 /* Rows */
@@ -99,7 +101,7 @@ join_link(struct walk *w, const struct stat *st, size_t entry, size_t *index)
 	return rc;
 }
 
-/* Reads the open file.  Returns 0 or what ends the walk. */
+/* Reads the open file.  Returns 0, or the -errno that ends the walk. */
 static int
 take_file(struct reader *rd, struct walk_job *j, size_t entry)
 {
@@ -143,7 +145,8 @@ open_entry(struct reader *rd, struct walk_job *j)
 }
 
 /*
- * Determines what to read of only[i], whose entry has that index as its inode.
+ * Determines what to read of only[i]; entries from a list have i as their inode
+ * number.
  */
 static void
 set_ranges(const struct walk_options *o, size_t i, struct walk_job *j)
@@ -154,7 +157,7 @@ set_ranges(const struct walk_options *o, size_t i, struct walk_job *j)
 	j->range_count = o->range_ends[i] - from;
 }
 
-/* Processes one entry.  Returns 0 or what ends the walk. */
+/* Processes one entry.  Returns 0, or the -errno that ends the walk. */
 static int
 take_entry(struct reader *rd, size_t i)
 {

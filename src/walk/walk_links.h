@@ -2,7 +2,7 @@
  * walk_links.h - files with several names, met in any order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Private to the walk of a directory, which takes a lock around each call.
+ * Private to the directory walk, which holds a lock during each call.
  */
 #ifndef COLDPRESS_WALK_LINKS_H
 #define COLDPRESS_WALK_LINKS_H
@@ -13,7 +13,7 @@ struct walk_link {
 	dev_t dev;
 	ino_t ino;
 	struct walk_file file;		/* without its path */
-	size_t *entries;		/* the names: entries of the tree */
+	size_t *entries;		/* its names, as entries of the tree */
 	size_t count, cap;
 };
 
@@ -26,17 +26,17 @@ struct walk_links {
 };
 
 /*
- * Adds a name of the file st, the entry with that index.  Returns 1 if it is
- * the first and the caller must read the file, 0 if another thread does, or
- * -ENOMEM.  *index is the file's index in all.
+ * Adds a name of the file described by st: the entry with that index.  Returns
+ * 1 if it is the first and the caller must read the file, 0 if another thread
+ * does, or -ENOMEM.  *index is the file's index in all.
  */
 int walk_links_join(struct walk_links *l, const struct stat *st, size_t entry,
     size_t *index);
 
 /*
- * Calls tell once for each name: the file with this path, and the bytewise
- * first name as duplicate_of for the others.  Returns 0, what tell returned, or
- * -ENOMEM.
+ * Calls tell once for each name, with that as the file's path and, except for
+ * the bytewise first name, that one as duplicate_of.  Returns 0, the result of
+ * tell, or -ENOMEM.
  */
 int walk_links_tell(struct walk_links *l, const struct tree *t,
     int (*tell)(void *arg, const struct walk_file *f), void *arg);

@@ -25,7 +25,7 @@ cut_name(const char **path, char name[NAME_MAX + 1])
 }
 
 /*
- * Opens path directory by directory, following no link: for Linux before 5.6,
+ * Opens path directory by directory, following no link; for Linux before 5.6,
  * containers that block new system calls, and valgrind.
  */
 static int

@@ -43,7 +43,7 @@ add(struct walk_order *o, char *path, int64_t key, size_t line)
 	o->items = items;
 	if (rc != 0)
 		return rc;
-	tar_clean_path(path);	/* a path with .. matches no file */
+	tar_clean_path(path);	/* a path with ".." matches no file */
 	o->items[o->count++] = (struct item){ .path = path, .key = key,
 		.line = (uint32_t)line };
 	return 0;
@@ -179,7 +179,7 @@ by_path(const void *a, const void *b)
 	return d != 0 ? d : x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Keeps the first position of each path. */
+/* Ranks the items; a path keeps its first position. */
 static void
 rank_all(struct walk_order *o)
 {

@@ -174,7 +174,7 @@ read_all(struct walk_reader *rd, struct walk_job *j)
 			continue;
 		}
 		rc = read_at(rd, j, PIECE_B, &at, &end);
-		/* saves one call per file; anything beyond is a change */
+		/* saves a call per file; growth is detected as a change */
 		end |= at == j->st.st_size;
 	}
 	j->file.size = (uint64_t)at;

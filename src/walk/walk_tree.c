@@ -36,7 +36,8 @@ struct scan {
 	const atomic_bool *cancel;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	size_t taken, busy;		/* directories begun; being read */
+	size_t taken, busy;		/* directories taken so far, and
+					 * still being read */
 	int err;
 };
 
@@ -184,7 +185,7 @@ add_all(struct scan *s, size_t dir, int fd, char *buf, ssize_t len)
 	return rc;
 }
 
-/* Makes a directory that cannot be read an entry with an error. */
+/* Adds an entry with an error for a directory that cannot be read. */
 static int
 fail_dir(struct scan *s, size_t dir, int err)
 {
@@ -263,7 +264,7 @@ scanner(void *arg, unsigned i)
 		if (rc != 0)
 			fail(s, rc);
 	}
-	/* the last one wakes those that wait for more */
+	/* the last thread wakes those waiting for more */
 	pthread_cond_broadcast(&s->more);
 	pthread_mutex_unlock(&s->lock);
 	sys_free(path.s);

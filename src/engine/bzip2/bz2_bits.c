@@ -110,7 +110,7 @@ bz2_join_trailer(struct bz2_join *j, uint8_t *dst)
 	return n;
 }
 
-/* Returns count bits, up to 57, starting at a bit; all of them must exist. */
+/* Returns count bits, up to 57, from bit `at` on; all of them must exist. */
 static uint64_t
 bits_at(const uint8_t *in, size_t len, uint64_t bit, unsigned count)
 {
@@ -166,8 +166,9 @@ bz2_read_trailer(const uint8_t *in, size_t len, uint64_t *bit, uint32_t *crc)
 }
 
 /*
- * Adds the pairs of neighbours among the first five bytes that a magic fills
- * completely, for every number of its bits, 0..7, in the byte before them.
+ * Adds all pairs of neighbouring bytes among the first five that a magic number
+ * fills completely, for each possible number of its bits, 0..7, in the byte
+ * before those.
  */
 static void
 add_pairs(struct bz2_scan *s, uint64_t magic)
@@ -189,7 +190,9 @@ bz2_scan_init(struct bz2_scan *s)
 	add_pairs(s, BZ2_MAGIC_END);
 }
 
-/* Finds the first magic that begins at one of the bits from..to, if any. */
+/*
+ * Finds the first magic number that begins at one of the bits from..to, if any.
+ */
 static int
 first_magic(const uint8_t *in, size_t len, uint64_t from, uint64_t to,
     uint64_t *found)
@@ -209,9 +212,9 @@ first_magic(const uint8_t *in, size_t len, uint64_t from, uint64_t to,
 }
 
 /*
- * A magic at any bit fills at least five whole bytes, and one of the first four
- * of them has an offset divisible by four, so it is enough to examine two bytes
- * at such offsets.
+ * Wherever a magic number begins, it fills at least five whole bytes, and one
+ * of the first four of them has an offset divisible by four, so it is enough to
+ * examine two bytes at such offsets.
  */
 int
 bz2_scan_next(const struct bz2_scan *s, const uint8_t *in, size_t len,

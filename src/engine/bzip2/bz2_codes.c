@@ -4,8 +4,8 @@
  *
  * A block has two to six tables of code lengths, one of which is chosen for
  * every fifty symbols.  They start as guesses, each good for a range of
- * symbols; then groups choose tables and tables are fitted to the choices, a
- * few times over.
+ * symbols; then, a few times over, groups choose tables and tables are fitted
+ * to those choices.
  */
 #include "bz2_impl.h"
 #include "engine/huffman.h"
@@ -14,7 +14,7 @@ enum {
 	ROUNDS = 7,
 	COST_BITS = 10,		/* of 50 codes; six sums share a word */
 	COST_MASK = (1 << COST_BITS) - 1,
-	FAR_COST = 15		/* of a symbol outside a guess's range */
+	FAR_COST = 15		/* for a symbol outside a guess's range */
 };
 
 _Static_assert(BZ2_GROUP * BZ2_CODE_MAX <= COST_MASK, "a sum must fit");
@@ -56,7 +56,7 @@ guess(struct bz2_codes *k, const uint32_t *freq)
 		}
 		/*
 		 * every other time, leave a last symbol that exceeds the share
-		 * to the next table
+		 * for the next table
 		 */
 		if (to > from + 1 && t > 0 && t < k->tables - 1 && t % 2 == 1)
 			sum -= freq[--to];
@@ -107,8 +107,8 @@ count_group(uint32_t *freq, const uint16_t *symbols, size_t n, uint32_t by)
 }
 
 /*
- * Chooses a table for each group.  At first no group has one; later, few change
- * theirs.
+ * Chooses a table for each group.  Initially no group has one; later, few
+ * change theirs.
  */
 static void
 choose_all(struct bz2_codes *k, const uint16_t *symbols, size_t count,

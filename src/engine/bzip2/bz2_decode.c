@@ -1,9 +1,9 @@
 /*
- * bz2_decode.c - decoding a block of bzip2
+ * bz2_decode.c - decoding a bzip2 block
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The decoded symbols are positions in a move-to-front list of bytes, and runs
- * of its first byte; they yield the last column of the sorted rotations, from
+ * of its first byte.  They yield the last column of the sorted rotations, from
  * which the block is reconstructed.
  */
 #include "bz2_decode.h"
@@ -71,8 +71,8 @@ long_code(const struct bz2_table *t, uint64_t acc)
 }
 
 /*
- * Decodes up to BZ2_GROUP symbols of one table, up to the end of the block;
- * returns how many, including the end symbol, or -EBADMSG.
+ * Decodes up to BZ2_GROUP symbols with one table, at most to the end of the
+ * block.  Returns how many, including the end symbol, or -EBADMSG.
  */
 static int
 read_group(struct bz2_in *b, const struct bz2_table *t, unsigned end,
@@ -136,7 +136,7 @@ mtf_move(struct mtf *m, unsigned at)
 	m->front = m->front << 8 | byte;
 }
 
-/* Writes the run before another symbol. */
+/* Writes the run that another symbol ends. */
 static inline int
 end_run(struct bz2_decoder *d, struct mtf *m)
 {

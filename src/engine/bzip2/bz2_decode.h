@@ -2,11 +2,11 @@
  * bz2_decode.h - declarations shared by the files of the bzip2 decoder
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Validity is judged as in bzip2 1.0.8: a code may be incomplete, and only
- * using a missing pattern is an error; it may be oversubscribed, and codes out
- * of reach never occur; excess selectors are skipped; a run counts when it
- * ends.  The input is read as if followed by zeros, and an error in bits that
- * do not exist counts as a lack of input.
+ * Validity is judged as in bzip2 1.0.8.  A code may be incomplete: only the use
+ * of a missing pattern is an error.  It may be oversubscribed: unreachable
+ * codes just never occur.  Excess selectors are skipped.  A run counts when it
+ * ends.  The input is read as if zeros followed it, and an error within those
+ * counts as a lack of input.
  */
 #ifndef COLDPRESS_BZ2_DECODE_H
 #define COLDPRESS_BZ2_DECODE_H
@@ -28,7 +28,8 @@ struct bz2_table {
 						 * invalid */
 	/* codes of each length, left-aligned to BZ2_CODE_MAX, are below this */
 	uint32_t end[BZ2_CODE_MAX + 1];
-	int32_t first[BZ2_CODE_MAX + 1]; /* plus a code: its index in order */
+	int32_t first[BZ2_CODE_MAX + 1]; /* plus a code: its index in sorted
+					  * order */
 	uint16_t order[BZ2_SYMBOLS_MAX];
 };
 
@@ -104,7 +105,7 @@ bz2_overrun(const struct bz2_in *b)
 }
 
 /*
- * Reads the selectors, and the tables for an alphabet of that many symbols.
+ * Reads the selectors, and the tables for an alphabet of `symbols` symbols.
  * Returns the number of selectors, or -EBADMSG.
  */
 int bz2_read_codes(struct bz2_decoder *d, struct bz2_in *b, int symbols);

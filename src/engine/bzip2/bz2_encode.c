@@ -1,5 +1,5 @@
 /*
- * bz2_encode.c - encoding a block of bzip2
+ * bz2_encode.c - encoding a bzip2 block
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "bz2_impl.h"
@@ -10,9 +10,10 @@
 #include <errno.h>
 
 enum {
-	FRONT = 8,		/* of the move-to-front list, in a register */
+	FRONT = 8,		/* part of the move-to-front list in a
+				 * register */
 	LEN_BITS = 5,		/* a code is written from code << 5 | length */
-	HELD = 7		/* bits that a flush leaves, at most */
+	HELD = 7		/* maximum bits left by a flush */
 };
 
 _Static_assert(HELD + 3 * BZ2_CODE_MADE <= 64, "three symbols");
@@ -29,7 +30,7 @@ struct bz2_encoder {
 	void *scratch;		/* for the sort, then the symbols */
 };
 
-/* Whole bytes are stored by a flush; before it, up to 64 bits may wait. */
+/* A flush stores whole bytes; up to 64 bits may be pending before it. */
 struct bit_writer {
 	uint8_t *p;
 	uint64_t acc;		/* at the bottom */
@@ -62,8 +63,8 @@ put_now(struct bit_writer *w, uint64_t bits, unsigned n)
 }
 
 /*
- * The list of bytes: the first eight in a word, starting at the bottom; for
- * each of the others, its position.
+ * The list of bytes: the first eight in a word, starting at the bottom, and the
+ * position of each of the others.
  */
 struct mtf {
 	uint64_t front;
@@ -78,7 +79,7 @@ repeat(uint8_t byte)
 	return byte * UINT64_C(0x0101010101010101);
 }
 
-/* Marks each zero byte in its top bit; only the first mark is reliable. */
+/* Marks each zero byte by its top bit; only the first mark is reliable. */
 static inline uint64_t
 zero_bytes(uint64_t v)
 {
@@ -92,7 +93,10 @@ add_symbol(struct mtf *m, unsigned symbol)
 	m->freq[symbol]++;
 }
 
-/* Adds a run of the first byte: the digits of run + 1 after the leading one. */
+/*
+ * Adds a run of the first byte as the binary digits of run + 1 after the
+ * leading one.
+ */
 static inline void
 add_run(struct mtf *m, size_t run)
 {
@@ -215,7 +219,7 @@ put_lengths(struct bit_writer *w, const uint8_t *lengths, int symbols)
 	}
 }
 
-/* Computes code << LEN_BITS | length of each symbol. */
+/* Computes code << LEN_BITS | length for each symbol. */
 static void
 assign_codes(uint32_t *codes, const uint8_t *lengths, int symbols)
 {
@@ -343,10 +347,7 @@ bz2_encode_bound(int level)
 {
 	size_t n = bz2_rle_cap(level);
 
-	/*
-	 * nine bits per symbol would be enough; the rest is for selectors and
-	 * lengths
-	 */
+	/* nine bits per symbol; the rest is for selectors and lengths */
 	return n + n / 8 + 32768;
 }
 

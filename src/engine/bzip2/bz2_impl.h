@@ -15,17 +15,19 @@ enum {
 	BZ2_TABLES_MIN = 2,
 	BZ2_TABLES_MAX = 6,
 	BZ2_SYMBOLS_MAX = 258,		/* two for runs, 255, end of block */
-	BZ2_SELECTORS_MAX = 18002,	/* what 900000 symbols can use */
-	BZ2_CODE_MAX = 20,		/* bits; what bzip2 decodes, */
-	BZ2_CODE_MADE = 17,		/* the maximum that it writes */
-	BZ2_REFILLED = 56,		/* bits of input at least, after a refill */
+	BZ2_SELECTORS_MAX = 18002,	/* enough for 900000 symbols */
+	BZ2_CODE_MAX = 20,		/* bits that bzip2 decodes, */
+	BZ2_CODE_MADE = 17,		/* and those that it writes at most */
+	BZ2_REFILLED = 56,		/* minimum bits of input after a
+					 * refill */
 	BZ2_RUN_PLAIN = 4,		/* equal bytes before a count */
 	BZ2_RUN_MAX = 255
 };
 
 /*
- * Returns the first of four equal bytes within p[0..len), or len.  Most data
- * has few of them, and the three users of RLE1 skip the rest at once.
+ * Returns the index of the first of four equal bytes within p[0..len), or len.
+ * Most data has few of these, and all three users of RLE1 skip everything
+ * before them in one step.
  */
 size_t bz2_find_run(const uint8_t *p, size_t len);
 
@@ -56,27 +58,27 @@ void bz2_crc_init(struct bz2_crc *t);
 uint32_t bz2_crc_update(const struct bz2_crc *t, uint32_t crc,
     const uint8_t *p, size_t len);
 
-/* Undoes the bit flips of a randomised block, as written by bzip2 0.9. */
+/* Undoes the bit flips in a randomised block, as written by bzip2 0.9. */
 void bz2_derandomise(uint8_t *p, size_t len);
 
 /*
- * Inverts the rotation sort: from the last column l[0..n), in place, to the
- * text whose rotation is row origin.  counts: the frequency of each byte.
- * Scratch has bz2_unsort_bytes(n) bytes.
+ * Inverts the rotation sort in place: from the last column l[0..n), computes
+ * the text whose rotation is row origin.  counts holds each byte's frequency,
+ * and scratch has bz2_unsort_bytes(n) bytes.
  */
 size_t bz2_unsort_bytes(size_t n);
 void bz2_unsort(uint8_t *l, size_t n, size_t origin,
     const uint32_t counts[256], void *scratch);
 
 /*
- * The codes of a block: symbols[0..count) in groups of BZ2_GROUP, each with its
- * best table.
+ * A block's codes: symbols[0..count) in groups of BZ2_GROUP, each with its best
+ * table.
  */
 struct bz2_codes {
 	int tables;			/* at least BZ2_TABLES_MIN */
 	int symbols;			/* of the alphabet */
 	size_t groups;
-	uint64_t bits;			/* taken by the symbols */
+	uint64_t bits;			/* for the symbols */
 	uint8_t lengths[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
 	uint32_t freq[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
 	uint8_t selectors[BZ2_SELECTORS_MAX + 1];
@@ -87,7 +89,7 @@ void bz2_codes_make(struct bz2_codes *k, const uint16_t *symbols,
 
 /*
  * Computes the last column of the sorted rotations of text[0..n), and returns
- * the row of the text itself.  n: 1 or more.  text has room for BZ2_SORT_PAD
+ * the row of the text itself.  n is 1 or more.  text has room for BZ2_SORT_PAD
  * more bytes; scratch has bz2_sort_bytes(n) bytes, aligned for any type.
  */
 size_t bz2_sort_bytes(size_t n);

@@ -1,5 +1,5 @@
 /*
- * bz2_read_codes.c - reading the codes of a block of bzip2
+ * bz2_read_codes.c - reading the codes of a bzip2 block
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "bz2_decode.h"
@@ -54,9 +54,9 @@ read_lengths(struct bz2_in *b, uint8_t *lengths, int symbols)
 }
 
 /*
- * Codes are assigned in order of length, then of symbol, each the successor of
- * the previous one.  An oversubscribed set of lengths leads to codes that begin
- * at or after 2^length: they are left out.
+ * Codes are assigned by length, then by symbol, each the successor of the
+ * previous one.  An oversubscribed set of lengths leads to codes of 2^length
+ * and more, which are left out.
  */
 static void
 make_table(struct bz2_table *t, const uint8_t *lengths, int symbols)

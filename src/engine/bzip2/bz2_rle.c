@@ -2,7 +2,7 @@
  * bz2_rle.c - RLE1, the run-length code before the sort
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Four equal bytes are followed by a count, 0..251, of further ones.  It
+ * Four equal bytes are followed by a count, 0..251, of further ones.  The code
  * protected Seward's implementation from slow sorts, and leaves data without
  * runs unchanged.
  */
@@ -69,8 +69,8 @@ bz2_rle_start(struct bz2_rle *r, int level, uint8_t *block)
 }
 
 /*
- * Returns whether the block is full: a new run would not fit, and no run's
- * count is still to be written.
+ * Returns whether the block is full: a new run would not fit, and no count is
+ * pending.
  */
 bool
 bz2_rle_full(const struct bz2_rle *r)
@@ -147,7 +147,10 @@ bz2_rle_fill(struct bz2_rle *r, const uint8_t *in, size_t len)
 			break;
 		i += add_plain(r, in + i, len - i);
 		if (i < len && !bz2_rle_full(r)) {
-			/* a run of four, or the last bytes before the limit */
+			/*
+			 * here: a run of four, or the last bytes before the
+			 * limit
+			 */
 			end_run(r);
 			r->block[r->len++] = in[i++];
 			r->run = 1;

@@ -7,13 +7,12 @@
  * are equal.
  *
  * Then they are sorted by ranks, as in Larsson and Sadakane (1999), but from
- * seed to seed: the members of a group agree in a number of bytes, so their
- * seeds within those are at the same distances, as far as the bytes reveal
- * them.  Hence the last of these seeds, the leap, is at the same distance for
- * all members, and members compare like the ranks of their leaps.  A round
- * compares two leaps, and makes each leap three times as long; when a round
- * splits no group, the rotations in a group are equal.  The number of rounds is
- * logarithmic.
+ * seed to seed.  The members of a group agree in a number of bytes, so the
+ * seeds that these bytes reveal are at the same distances in all of them.
+ * Hence the last such seed, the leap, is at the same distance for every member,
+ * and members compare like the ranks of their leaps.  A round compares two
+ * leaps, and makes each leap three times as long; when a round splits no group,
+ * the rotations in each group are equal.  The number of rounds is logarithmic.
  */
 #include "base/sort_words.h"
 #include "bz2_impl.h"
@@ -45,7 +44,7 @@ key_word(const uint8_t *text, uint32_t p, unsigned depth)
 }
 
 /*
- * Sorts words that are equal in depth bytes; recursion ends at DEPTH, after
+ * Sorts words whose first depth bytes are equal; recursion ends at DEPTH, after
  * four levels.
  */
 static void
@@ -73,7 +72,7 @@ sort_bytes(const struct bz2_sorter *s, uint64_t *a, size_t n, unsigned depth)
 }
 
 /*
- * Writes the seeds as words, in the order of their first two bytes, then more.
+ * Writes the seeds as words, sorted by their first two bytes and then by more.
  */
 static void
 sort_by_bytes(struct bz2_sorter *s)
@@ -111,8 +110,8 @@ next_byte(const struct bz2_sorter *s, size_t p)
 }
 
 /*
- * Compares from two seeds on, until their bytes reveal the next seed: at the
- * first rise after a fall.
+ * Compares the bytes from two seeds on, until they reveal the next seed, which
+ * is at the first rise after a fall.
  */
 static int
 compare(const struct bz2_sorter *s, size_t p, size_t q)
@@ -135,9 +134,9 @@ compare(const struct bz2_sorter *s, size_t p, size_t q)
 }
 
 /*
- * Sorts a group whose next seeds are not visible within DEPTH bytes.  The cost
- * of a comparison is bounded by the bytes up to the next seed of the element
- * that it places, so a merge costs at most n in total.
+ * Sorts a group whose next seeds are not visible within DEPTH bytes.  A
+ * comparison costs at most the number of bytes up to the next seed of the
+ * element that it places, so a merge costs at most n in total.
  */
 static void
 sort_long(const struct bz2_sorter *s, uint64_t *a, size_t n)
@@ -208,11 +207,11 @@ shows_seed(const struct bz2_sorter *s, size_t p, size_t bytes)
 	return false;
 }
 
-#define UNSEEN UINT32_C(0x80000000)	/* in a leap: not within DEPTH */
+#define UNSEEN UINT32_C(0x80000000)	/* flag of a leap: not within DEPTH */
 
 /*
- * Finds, for each seed, the last one visible within DEPTH bytes, or at least
- * the next.
+ * Finds, for each seed, the last seed visible within DEPTH bytes or, if there
+ * is none, the next one.
  */
 static void
 find_leaps(const struct bz2_sorter *s)
@@ -272,7 +271,8 @@ set_ranks(const struct bz2_sorter *s)
 
 /*
  * Sorts a group by the ranks of two leaps; returns the resulting number of
- * groups.  Its own ranks may be among them, and change when it is sorted.
+ * groups.  The group's own ranks may be among those, and change when it is
+ * sorted.
  */
 static size_t
 sort_group(const struct bz2_sorter *s, size_t start, size_t n)
@@ -318,7 +318,8 @@ lengthen_leaps(const struct bz2_sorter *s)
 
 /*
  * Sorts all groups; returns whether any was split and any is left.  Consecutive
- * seeds in their own groups are merged into one run, which later rounds skip.
+ * seeds that are alone in their groups are merged into one run, which later
+ * rounds skip.
  */
 static bool
 sort_groups(const struct bz2_sorter *s)

@@ -2,19 +2,19 @@
  * bz2_sort.c - sorting the rotations of a block
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A rotation descends when the one that begins at the next byte is less, and
- * ascends when it is greater.  At most a third of them, the seeds, ascend after
- * one that descends.  When the seeds are sorted, one upward pass yields all
+ * A rotation descends if the one that begins at the next byte is less, and
+ * ascends if that is greater.  At most a third of them, the seeds, ascend after
+ * one that descends.  Once the seeds are sorted, one upward pass places all
  * that descend and one downward pass all that ascend: each is written after the
- * others with its first byte when its successor is met (Itoh and Tanaka 1999;
- * Nong, Zhang and Chan 2009).  Rotations need no sentinel: the smallest one is
- * a seed.  Equal rotations of a periodic block come out in any order, which
- * gives the same last column.
+ * others with the same first byte when its successor is met (Itoh and Tanaka
+ * 1999; Nong, Zhang and Chan 2009).  Rotations need no sentinel: the smallest
+ * one is a seed.  Equal rotations of a periodic block come out in any order,
+ * which gives the same last column.
  *
  * An entry is a position with the preceding byte above it.  So the scan knows
  * where to write next without reading the text, and the last column consists of
- * the upper parts of the entries.  A rotation that must not be written yet goes
- * to a slot that nobody reads, because a branch would often be mispredicted.
+ * the entries' upper parts.  A rotation that must not be written yet goes to a
+ * slot that is never read, because a branch would often be mispredicted.
  */
 #include "bz2_impl.h"
 #include "bz2_sort.h"
@@ -66,7 +66,7 @@ find_seeds(struct bz2_sorter *s, struct census *count)
 	unsigned up = last_ascends(text, s->n), end_up = up, next = text[0];
 
 	memset(count, 0, sizeof(*count));
-	/* position 0 is n, the last; if it is a seed, it comes first */
+	/* position 0 is written as n, the largest; if a seed, it comes first */
 	if (text[s->n - 1] > text[0]) {
 		size_t i = 1;
 
@@ -99,7 +99,9 @@ entry_before(const uint8_t *text, size_t n, uint32_t entry)
 	return p | (uint32_t)text[p - 1] << BYTE_SHIFT;
 }
 
-/* Goes upwards and places all that descend, starting from the seeds. */
+/*
+ * Goes upwards and places all rotations that descend, starting from the seeds.
+ */
 static void
 induce_down(const struct bz2_sorter *s, const struct census *count,
     const uint32_t seeds_of[256], uint32_t *rows)
@@ -123,7 +125,7 @@ induce_down(const struct bz2_sorter *s, const struct census *count,
 			rows[to] = entry_before(text, n, rows[k]);
 			at[c] = to + (c >= first);
 		}
-		at[first] = sum;	/* not read any more */
+		at[first] = sum;	/* no longer read */
 		for (; seed < last; seed++)
 			rows[at[*seed >> BYTE_SHIFT]++] =
 			    entry_before(text, n, *seed);
@@ -131,8 +133,8 @@ induce_down(const struct bz2_sorter *s, const struct census *count,
 }
 
 /*
- * Goes downwards and places all that ascend, and with them the whole last
- * column.
+ * Goes downwards and places all rotations that ascend, and with them the whole
+ * last column.
  */
 static void
 induce_up(const struct bz2_sorter *s, const struct census *count,

@@ -2,9 +2,9 @@
  * bz2_sort.h - the two halves of the rotation sort
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Positions of rotations are 1..n, where n stands for 0, so that the byte
- * before one is always text[position - 1].  The text is followed by
- * BZ2_SORT_PAD bytes copied from its beginning.
+ * Positions of rotations are 1..n, where n stands for 0, so the preceding byte
+ * is always text[position - 1].  The text is followed by BZ2_SORT_PAD bytes
+ * copied from its beginning.
  */
 #ifndef COLDPRESS_BZ2_SORT_H
 #define COLDPRESS_BZ2_SORT_H
@@ -25,8 +25,8 @@ struct bz2_sorter {
 	uint32_t *order;	/* these positions, ascending; then sorted */
 	uint64_t *words;	/* n / 2 entries each */
 	uint64_t *spare;
-	uint32_t *rows;		/* n and a few more, or two tables by position /
-				 * 2 */
+	uint32_t *rows;		/* n and a few more, or two tables indexed by
+				 * position / 2 */
 	uint32_t pairs[65536];
 };
 

@@ -3,19 +3,21 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Row i of the sorted rotations, together with its first byte, gives the row of
- * the next rotation: a chain through all rows, in random order, where each step
- * waits for memory.  A single chain would be bound by that latency.  So the
- * chain is entered at many evenly spaced rows, and several pieces are followed
- * in turn, each until it meets the beginning of another; finally the pieces are
- * put together.  A row belongs to only one piece (the rows are a permutation,
- * whatever the input), which bounds the work for hostile blocks and for
- * periodic ones, whose chain closes early and is traversed repeatedly.
+ * the next rotation.  This forms a chain through all rows, in random order,
+ * each step of which waits for memory; following it alone would be bound by
+ * that latency.  So the chain is entered at many evenly spaced rows, and
+ * several pieces are followed in turn, each until it meets the beginning of
+ * another; finally the pieces are put together.  A row belongs to only one
+ * piece (the rows are a permutation, whatever the input), which bounds the work
+ * for hostile blocks and for periodic ones, whose chain closes early and is
+ * traversed repeatedly.
  */
 #include "bz2_impl.h"
 
 enum {
 	LANES = 8,
-	STARTS = 1024,		/* rows at which pieces begin, at most */
+	STARTS = 1024,		/* maximum number of rows at which pieces
+				 * begin */
 	PLAIN_LEN = 8192,	/* below this one chain is enough */
 	CHUNK = 512,		/* bytes of a piece stored together */
 	NONE = UINT16_MAX
@@ -42,8 +44,9 @@ struct lane {
 };
 
 struct unsort {
-	uint32_t *rows;		/* next row << 8 | byte; one more, a dead end */
-	uint8_t *bytes;		/* of the chunks */
+	uint32_t *rows;		/* next row << 8 | byte; the extra last one
+				 * is a dead end */
+	uint8_t *bytes;		/* the chunks' bytes */
 	struct chunk *chunks;
 	struct piece pieces[STARTS + 2];
 	size_t n, origin, stride;
@@ -150,8 +153,8 @@ next_piece(struct unsort *u, struct lane *a)
 }
 
 /*
- * Advances all lanes, by at most limit steps and until one of them meets the
- * beginning of a piece; returns the number of steps.
+ * Advances all lanes, by at most limit steps, until one of them meets the
+ * beginning of a piece.  Returns the number of steps.
  */
 static size_t
 follow(struct unsort *u, size_t limit)
@@ -186,7 +189,7 @@ follow(struct unsort *u, size_t limit)
 	return i;
 }
 
-/* Appends a chunk to a full one; idle lanes reuse theirs. */
+/* Appends a chunk after a full one; idle lanes reuse theirs. */
 static void
 make_room(struct unsort *u, struct lane *a)
 {

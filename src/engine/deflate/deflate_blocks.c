@@ -44,9 +44,7 @@ deflate_blocks_begin(struct deflate_blocks *b, uint8_t *out, size_t room)
 	b->length_sym[258] = 28;
 }
 
-/*
- * Writes a stored block's header and both lengths, if it fits with its bytes.
- */
+/* Writes a stored block's header and both lengths, if the whole block fits. */
 static int
 put_stored(struct deflate_blocks *b, unsigned n)
 {
@@ -63,7 +61,9 @@ put_stored(struct deflate_blocks *b, unsigned n)
 	return 0;
 }
 
-/* Adjacent stored blocks share full blocks. */
+/*
+ * Writes the bytes waiting: adjacent stored blocks are merged into full ones.
+ */
 static int
 write_stored(struct deflate_blocks *b)
 {
@@ -83,9 +83,9 @@ write_stored(struct deflate_blocks *b)
 }
 
 /*
- * A block among others is written with codes only if that saves the maximum
- * cost of one more stored block, so that the total never exceeds that of stored
- * blocks alone.
+ * A block is written with codes only if that saves at least the maximum cost of
+ * one more stored block, so the total never exceeds that of stored blocks
+ * alone.
  */
 static int
 add_block(struct deflate_blocks *b, struct deflate_piece *p, bool alone)

@@ -1,5 +1,5 @@
 /*
- * deflate_codes.c - tables of the lengths of codes (RFC 1951, 3.2)
+ * deflate_codes.c - tables of code lengths (RFC 1951, 3.2)
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/deflate/deflate_codes.h"
@@ -13,7 +13,7 @@ struct code {
 	uint32_t trie;		/* the position of its tables */
 	uint32_t subs;
 	unsigned bits;
-	bool one;		/* may consist of one code, or of none */
+	bool one;		/* may consist of a single code, or none */
 	uint32_t again;		/* the state in which this code is read */
 };
 
@@ -55,8 +55,8 @@ dist_entry(unsigned sym)
 }
 
 /*
- * Counts the codes of each length, and sorts the symbols by their codes, after
- * those without a code.
+ * Counts the codes of each length, and sorts the symbols by their codes, those
+ * without a code first.
  */
 static void
 sort_symbols(const uint8_t *lens, unsigned n, uint16_t *count, uint16_t *sorted)
@@ -110,8 +110,8 @@ codes_words(uint16_t *words, const uint8_t *lens, unsigned n)
 }
 
 /*
- * Returns the number of bits that distinguish the codes sharing the prefix of
- * the next one, or more, so that every table is full.
+ * Returns at least the number of bits that distinguish the codes sharing the
+ * next one's prefix, and enough for every table to be full.
  */
 static unsigned
 sub_bits(const uint16_t *count, unsigned used, unsigned len, unsigned root)
@@ -159,9 +159,9 @@ fill_subs(uint32_t *tab, const struct code *c, const uint16_t *count,
 /*
  * Builds the tables of a code.  The one for n bits consists of two copies of
  * the one for n - 1 bits plus the codes of n bits, so it has every code of up
- * to n bits; empty entries begin a longer code and mean "drop nothing, the same
- * code again", except in the largest table, where they lead to the rest of the
- * code.
+ * to n bits; entries left empty begin a longer code and mean "drop nothing,
+ * same code again", except in the largest table, where they lead to the rest of
+ * the code.
  */
 static int
 make_tables(uint32_t *tab, const struct code *c, const uint8_t *lens,
@@ -194,10 +194,10 @@ make_tables(uint32_t *tab, const struct code *c, const uint8_t *lens,
 }
 
 /*
- * Makes the entry of a literal also consume what follows it: dropping n bits
- * from the index and its leading one gives the table for the other bits and the
- * entry in it.  In that table anything too long drops nothing, so the sum is
- * correct without a check.
+ * Makes a literal's entry also consume what follows it.  Dropping n bits from
+ * the index with its leading one gives both the table for the other bits and
+ * the entry in it.  In that table anything too long drops nothing, so the sum
+ * is correct without a check.
  */
 static void
 merge_literals(uint32_t *t, unsigned shortest)

@@ -9,7 +9,7 @@
 
 enum {
 	LIT_MOST = 14,		/* bits of a literal's or length's code */
-	REPEAT = 16,		/* the previous length, 3 to 6 times more */
+	REPEAT = 16,		/* the previous length, 3 to 6 more times */
 	ZEROS = 17,		/* 3 to 10 of them */
 	MANY_ZEROS = 18,	/* 11 to 138 */
 	UNUSED_COST = 7		/* cost of a code that may have to be added */
@@ -40,7 +40,10 @@ add_item(struct pre *pre, unsigned sym, unsigned extra)
 	pre->freq[sym]++;
 }
 
-/* Returns how much of a run one item covers; the rest is not one or two. */
+/*
+ * Returns how much of a run one item covers, so that the rest is not one or
+ * two.
+ */
 static unsigned
 part_of(unsigned run, unsigned most)
 {
@@ -81,7 +84,7 @@ make_items(struct pre *pre, const uint8_t *lens, unsigned n,
 	}
 }
 
-/* Returns the bits that the items take with their own code. */
+/* Returns how many bits the items take with their own code. */
 static unsigned
 make_pre(struct pre *pre)
 {
@@ -95,7 +98,7 @@ make_pre(struct pre *pre)
 
 /*
  * Converts the lengths of both codes to items.  Which runs are worth an item
- * depends on the resulting code, so this is repeated with it.
+ * depends on the resulting code, so this is done again with that code.
  */
 static unsigned
 plan_header(struct deflate_plan *plan, bool fast)
@@ -139,7 +142,7 @@ plan_header(struct deflate_plan *plan, bool fast)
 }
 
 /*
- * A distance code has at least two words: the format allows one or none, but
+ * Gives a distance code at least two words: the format allows one or none, but
  * some decoders have rejected that.
  */
 static void
@@ -187,7 +190,7 @@ deflate_plan_make(struct deflate_plan *plan, struct deflate_piece *p,
 	}
 }
 
-/* The codewords of a block, each stored with its length above its bits. */
+/* A block's codewords, each with its length stored above its bits. */
 struct words {
 	uint32_t lit[256];	/* << 24 */
 	uint32_t length[259];
@@ -233,7 +236,8 @@ put_word(struct deflate_writer *w, uint32_t word)
 }
 
 /*
- * Writes all but up to three of n literals; returns the position of the next.
+ * Writes n literals except for the last n % 4; returns the position of the next
+ * one.
  */
 static inline const uint8_t *
 put_literals(struct deflate_writer *w, const struct words *words,
@@ -329,7 +333,7 @@ deflate_emit(struct deflate_writer *out, const struct deflate_plan *plan,
 		left = s->literals - skip;
 		in = put_literals(&w, &words, in, left);
 		skip = 0;
-		/* The bytes of the match, at least three, are also readable. */
+		/* The match's bytes, at least three, are also readable. */
 		if (s->length != 0) {
 			put_few(&w, &words, in, left % 4);
 			put_match(&w, &words, s);

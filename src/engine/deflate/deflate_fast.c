@@ -2,11 +2,11 @@
  * deflate_fast.c - finding matches with little work
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each position has two candidates: the last position with the same seven bytes
- * and the last with the same four, by their hashes.  The better one is taken,
- * unless it is short and the next position has a long one.  Positions are
- * stored modulo 65,536: a stale one may still give a match, because the bytes
- * are compared.
+ * Each position has two candidates: the last position with the same hash of
+ * seven bytes, and the last one with the same hash of four.  The better one is
+ * taken, unless it is short and the next position has a long one.  Positions
+ * are stored modulo 65,536: a stale one may still give a match, because the
+ * bytes are compared.
  */
 #include "engine/deflate/deflate_fast.h"
 
@@ -14,7 +14,7 @@
 
 enum {
 	MOST = 258,		/* maximum length of a match */
-	WORD = 8,		/* compared at a time */
+	WORD = 8,		/* bytes compared at a time */
 	WINDOW = 32768,
 	MARGIN = 2 * WORD,	/* bytes examined after a position */
 	PACE = 7		/* after 1 << PACE misses, every second byte is
@@ -114,8 +114,8 @@ look_ahead(struct deflate_fast *f, struct match *m)
 }
 
 /*
- * Chooses the longer of two matches, one of whose words is equal; or the first
- * whose word is equal, which usually is the longer.
+ * Chooses the longer of two matches, at least one of whose words is equal; or
+ * the first one whose word is equal, which is usually the longer.
  */
 static inline void
 longer(const struct deflate_fast *f, struct match *m, uint64_t differ_a,
@@ -176,7 +176,7 @@ extend_back(const uint8_t *in, struct match *m, size_t from)
 	}
 }
 
-/* Enters some positions within a match, which is enough. */
+/* Enters some positions within a match; these suffice. */
 static inline void
 insert_match(struct deflate_fast *f, size_t pos, size_t next)
 {

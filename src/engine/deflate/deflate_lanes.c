@@ -2,20 +2,20 @@
  * deflate_lanes.c - several walks through one block at a time
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each step depends on the previous one, so a processor can interleave several
- * walks.  The block is cut into segments, and each lane walks one from a
- * guessed position a little before it, because Huffman codes synchronise
- * quickly.  Guesses are verified: a segment counts only if the walk of the
- * previous one, which is known to be right, leaves it at the same bit and in
- * the same state in which the walk of this one entered, since from there on the
- * two are identical.  Otherwise everything restarts there, with longer
- * segments: literals of nearly equal lengths synchronise slowly.
+ * Each step depends on the previous one, but a processor can interleave several
+ * walks.  The block is cut into segments, and each lane walks one of them,
+ * starting from a guessed position a little before it, because Huffman codes
+ * synchronise quickly.  Guesses are verified: a segment counts only if the walk
+ * of the previous one, which is known to be right, ends at the same bit and in
+ * the same state at which the walk of this one entered it, since from there on
+ * the two are identical.  Otherwise everything restarts there, with longer
+ * segments, because literals of nearly equal lengths synchronise slowly.
  *
  * A walk leaves or enters a segment at the first position at or after its
  * boundary, so the last steps before a boundary are single ones.
  *
- * This pays where only the lengths are wanted, as for pzc -l: on gzip files
- * that other programs made, a single lane took 1.6 to 2.6 times as long, and
+ * This pays off where only lengths are wanted, as for pzc -l: on gzip files
+ * from other programs, a single lane took 1.6 to 2.6 times as long, and
  * inflating 2.1 to 2.5 times.
  */
 #include "engine/deflate/deflate_codes.h"
@@ -35,8 +35,8 @@ step(const uint32_t *tab, uint32_t state, uint64_t *bits)
 }
 
 /*
- * One load provides 57 bits, the maximum for three entries: those of a
- * distance, a length and a distance, with the extra bits of both.
+ * One load provides 57 bits, the maximum that three entries take: a distance, a
+ * length and a distance, with their extra bits.
  */
 enum { STEP3_BITS = 57 };
 _Static_assert(2 * (DIST_BITS + DISTANCE_EXTRA) + LIT_BITS + LENGTH_EXTRA <=
@@ -77,8 +77,7 @@ enum {
 	SEGMENT_MIN = 4096,	/* bits; libdeflate's blocks have some 40000 */
 	SEGMENT_MAX = 128 << 10,
 	GROWTH = 4,
-	RUN_UP = 8,		/* this fraction of a segment is walked before
-				 * it */
+	RUN_UP = 8,		/* the run-up is this fraction of a segment */
 };
 #define IDLE UINT64_MAX		/* the segment of an idle lane */
 #define UNKNOWN UINT32_MAX	/* the state of a position not reached yet */
@@ -165,7 +164,7 @@ front_place(const struct lanes *s, struct place *here)
 	}
 }
 
-/* Joins segments; *here is the last position known to be right. */
+/* Joins verified segments; *here is the last position known to be right. */
 static int
 advance(struct lanes *s, struct place *here)
 {
@@ -217,7 +216,7 @@ run_lanes(struct lanes *s)
 	s->lane[3].at = d;
 }
 
-/* Walks from *here until a guess was wrong or the block ends. */
+/* Walks from *here until a guess proves wrong or the block ends. */
 static int
 run_segments(struct lanes *s, struct place *here)
 {

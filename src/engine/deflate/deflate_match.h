@@ -3,14 +3,14 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Positions with the same hash of four bytes are chained.  A match longer than
- * the best so far shares every four bytes with it, not only the first four; so
- * the search follows the chain of those four bytes in it that occurred least
+ * the best so far contains every group of four bytes in that one, not only the
+ * first; so the search follows the chain of the group that occurred least
  * recently.  The chain is chosen again after every better match, and likewise
- * for a match that begins one byte later: a few steps find what takes many
- * steps in the chain of the first four bytes.
+ * for a match that begins one byte later.  A few steps thus find what would
+ * take many in the chain of the first four bytes.
  *
  * Positions are stored modulo 65,536.  A stale one may still give a match,
- * because the bytes are compared; and a chain ends where it does not lead
+ * because the bytes are compared; and a chain ends where it no longer leads
  * further back.
  */
 #ifndef COLDPRESS_DEFLATE_MATCH_H
@@ -100,7 +100,7 @@ match_three(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
 	return d;
 }
 
-/* A chain, of the bytes at that offset in the match. */
+/* A chain: of the bytes at offset off in the match. */
 struct match_chain {
 	uint32_t off, bytes, at;
 };
@@ -137,8 +137,8 @@ match_choose(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
 }
 
 /*
- * Returns whether n bytes at distance d are better: one more byte outweighs a
- * 16 times larger distance.
+ * Returns whether n bytes at distance d are better; one more byte outweighs a
+ * distance 16 times as large.
  */
 static inline bool
 match_better(const struct match *best, uint32_t n, uint32_t d)

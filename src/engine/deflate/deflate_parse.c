@@ -9,7 +9,7 @@
 enum {
 	FAR_THREE = 4096,	/* three literals are shorter beyond this
 				 * distance */
-	/* After that many literals in a row, some positions are skipped. */
+	/* after 1 << SKIP_LOG literals in a row, some positions are skipped */
 	SKIP_LOG = 7,
 	SKIP_MOST = 4
 };
@@ -32,8 +32,8 @@ most_at(const struct deflate_parse *p, uint32_t pos)
 }
 
 /*
- * Finds a match at *pos, or a little before it but after `start`, if there is
- * one.
+ * Finds a match, if there is one, at *pos or a little before it, but not before
+ * `start`.
  */
 static inline bool
 find(struct deflate_parse *p, uint32_t start, uint32_t *pos, struct match *best)
@@ -48,7 +48,7 @@ find(struct deflate_parse *p, uint32_t start, uint32_t *pos, struct match *best)
 	match_insert(&p->match, in, *pos);
 	if (best->distance == 0)
 		return false;
-	/* if positions have been skipped, it may have begun earlier */
+	/* it may begin earlier if positions have been skipped */
 	if ((*pos - start) >> SKIP_LOG != 0)
 		while (best->length < MATCH_MOST && *pos > start &&
 		    *pos > best->distance &&
@@ -65,7 +65,7 @@ log2_of(uint32_t v)
 	return 31 - (uint32_t)__builtin_clz(v);
 }
 
-/* Moves to the next position as long as the match there is better. */
+/* Moves to the next position for as long as there is a better match. */
 static inline void
 wait(struct deflate_parse *p, uint32_t *pos, struct match *best)
 {

@@ -2,8 +2,8 @@
  * deflate_parse.h - from bytes to the sequences of a deflate stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The front half of our own deflate encoder.  The output depends only on the
- * input, never on the machine.
+ * This is the front half of our own deflate encoder.  The output depends only
+ * on the input, never on the machine.
  */
 #ifndef COLDPRESS_DEFLATE_PARSE_H
 #define COLDPRESS_DEFLATE_PARSE_H
@@ -17,7 +17,7 @@
 struct deflate_effort {
 	uint16_t steps;		/* positions to examine for a match, ... */
 	uint16_t lazy_steps;	/* for a better one a byte later */
-	uint16_t good;		/* a quarter of these after a match of this
+	uint16_t good;		/* only a quarter after a match of this
 				 * length */
 	uint16_t nice;		/* do not search further after a match of this
 				 * length */
@@ -37,8 +37,8 @@ void deflate_parse_begin(struct deflate_parse *p,
     const struct deflate_effort *effort, const uint8_t *in, uint32_t len);
 
 /*
- * Finds the next sequences, at most `room` of them, at least one; 0 at the end
- * of the input.
+ * Finds the next sequences, at least one and at most `room`.  Returns their
+ * number, 0 at the end of the input.
  */
 size_t deflate_parse_run(struct deflate_parse *p, struct deflate_seq *seqs,
     size_t room);

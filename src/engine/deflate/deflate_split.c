@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The tokens are cut into pieces of equal number, each with its histogram.
- * Then neighbours are joined, always the two that gain most: a header is saved,
- * and a little is lost because one code has to serve both.  The size of a block
- * is not computed for this but estimated, from the entropy of its symbols and
+ * Then neighbours are joined, always the pair that gains most: a header is
+ * saved, and a little is lost because one code has to serve both.  For this,
+ * the size of a block is only estimated, from the entropy of its symbols and
  * from how often the resulting lengths change.  Finally, the remaining
  * boundaries are moved by a fraction of a piece.
  */
@@ -15,7 +15,7 @@ enum {
 	TOKENS = 1024,		/* per piece */
 	FAST_TOKENS = 4096,
 	STEP = 128,		/* tokens by which a boundary is moved */
-	FRACTION = 16,		/* costs are in this fraction of a bit */
+	FRACTION = 16,		/* costs are in units of 1 / FRACTION bit */
 	STORED = 42		/* bits of a stored block beyond its bytes */
 };
 
@@ -44,10 +44,10 @@ count_match(struct deflate_piece *p, const struct deflate_seq *s,
 }
 
 /*
- * Counts whole sequences with a match as long as they are certain to be in the
+ * Counts whole sequences with a match as long as they are certain to fit in the
  * piece; returns how many tokens are left.  The last three literals of each are
- * always read: the bytes of the match are readable too, and it takes less time
- * than a mispredicted branch.
+ * always read, because the match's bytes are readable too, and because that
+ * takes less time than a mispredicted branch.
  */
 static uint32_t
 count_whole(struct deflate_piece *p, struct deflate_cursor *at,
@@ -116,7 +116,7 @@ fill_piece(struct deflate_piece *p, struct deflate_cursor *at,
 
 /*
  * Computes log2(n) within 0.001 for n > 0, from the exponent and a polynomial
- * of the mantissa: without a table, so that a compiler can vectorise it.
+ * in the mantissa; without a table, a compiler can vectorise it.
  */
 static inline float
 log2_of(int32_t n)
@@ -132,10 +132,7 @@ log2_of(int32_t n)
 	    (0.442695f - x * (0.247335f - x * 0.08329f));
 }
 
-/*
- * Returns the cost of the symbols of one code: the bits of its data and of its
- * lengths.
- */
+/* Returns the cost of one code: the bits of its symbols and of its lengths. */
 static uint32_t
 code_cost(const uint32_t *a, const uint32_t *b, unsigned n)
 {
@@ -183,7 +180,7 @@ pair_cost(const struct deflate_piece *a, const struct deflate_piece *b)
 struct row {
 	unsigned n;
 	uint32_t cost[DEFLATE_PIECES];
-	int32_t gain[DEFLATE_PIECES];	/* of joining it with the next */
+	int32_t gain[DEFLATE_PIECES];	/* of joining each with the next */
 	unsigned next[DEFLATE_PIECES];
 	unsigned prev[DEFLATE_PIECES];
 };
@@ -274,10 +271,9 @@ move_tokens(struct deflate_piece *from, struct deflate_piece *to,
 }
 
 /*
- * Moves the boundary between two blocks to the best position from the beginning
- * of the last piece before it to the end of the first one after it; but not
- * into a piece that is also the last of the second block, because the next
- * boundary needs all of that.
+ * Moves the boundary between two blocks to the best position within the last
+ * piece before it and the first one after it; but not into a piece that is also
+ * the last of the second block, because the next boundary needs all of it.
  */
 static void
 move_border(struct deflate_piece p[2], const struct deflate_seq *end,

@@ -120,7 +120,7 @@ dynamic_tables(struct walk *w)
 }
 
 /*
- * Walks the codes of a block.  The last bytes are walked in a copy followed by
+ * Walks a block's codes.  The last bytes are walked in a copy padded with
  * zeros, so that every load can read eight bytes.
  */
 static int

@@ -52,7 +52,10 @@ with_bits(uint32_t symbol, unsigned n)
 	return symbol + n + (n << 8);
 }
 
-/* Fills a table for no symbol, or one with one bit: the rest is invalid. */
+/*
+ * Fills a table for no symbol, or for one symbol of one bit; all other entries
+ * are invalid.
+ */
 static void
 fill_incomplete(struct code *c, const uint32_t *symbols)
 {
@@ -66,8 +69,9 @@ fill_incomplete(struct code *c, const uint32_t *symbols)
 }
 
 /*
- * Returns the second table for codes of n bits or more that begin with code: as
- * large as the remaining symbols fill it; `used` of them have this length.
+ * Returns the number of index bits of the second table for codes of n bits or
+ * more that begin with code: as many as the remaining symbols fill, `used` of
+ * which have length n.
  */
 static unsigned
 second_bits(const struct code *c, unsigned n, unsigned used)
@@ -113,8 +117,8 @@ fill_second(struct code *c, const uint32_t *symbols, unsigned code,
 }
 
 /*
- * Each length fills a table of exactly its own index size, which is doubled for
- * the next one.
+ * Fills a table with each length's own index size in turn, doubling it for the
+ * next.
  */
 static void
 fill(struct code *c, const uint32_t *symbols)

@@ -2,9 +2,9 @@
  * inflate_fast.c - decoding the symbols of a deflate block, while there is room
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: RFC 1951, 3.2.3.  Eight bytes of bits are loaded at a time, more than
- * are counted: the uncounted ones will be loaded again, and are the same.  What
- * a round takes before the next refill is asserted below.
+ * Source: RFC 1951, 3.2.3.  Bits are loaded eight bytes at a time, more than
+ * are counted; the uncounted ones will be loaded again with the same values.
+ * How many a round takes before the next refill is asserted below.
  */
 #include "inflate_fast.h"
 
@@ -15,7 +15,7 @@
 enum {
 	LENGTH_MASK = (1 << INFLATE_LENGTH_BITS) - 1,
 	DISTANCE_MASK = (1 << INFLATE_DISTANCE_BITS) - 1,
-	REFILLED = 56,		/* bits at least, after a refill */
+	REFILLED = 56,		/* minimum bits after a refill */
 	COPIED = 40,		/* bytes that a copy may write past its end */
 	MATCH_MAX = 258
 };

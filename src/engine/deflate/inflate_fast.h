@@ -10,22 +10,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The number of bytes that must lie ahead, so that no step has to check. */
+/* How many bytes must be available, so that no step has to check. */
 enum { INFLATE_FAST_IN = 32, INFLATE_FAST_OUT = 258 + 64 };
 
 /* The position of the decoder. */
 struct inflate_place {
 	const uint8_t *in, *in_end;
 	uint8_t *out, *out_end;
-	uint64_t bits;			/* taken from in, the next one lowest;
-					 * bits above count are zero */
+	uint64_t bits;			/* taken from in, lowest first; bits
+					 * above count are zero */
 	unsigned count;			/* of bits; at most 63 */
 
 	const uint8_t *begin;		/* start of the output before out */
 	const uint8_t *window_end;	/* output before begin, up to here, */
 	size_t window_len;		/* and its length */
-	uint8_t *used_end;		/* NULL, or the end of flags that are
-					 * set for what is copied from it */
+	uint8_t *used_end;		/* NULL, or the end of flags, set for
+					 * each byte copied from it */
 };
 
 enum inflate_why {
@@ -43,8 +43,8 @@ typedef enum inflate_why inflate_fast_fn(struct inflate_place *p,
 inflate_fast_fn *inflate_fast_choose(void);
 
 /*
- * Copies len bytes from that distance back, some of which are in the window,
- * when there is room for them.
+ * Copies len bytes, some of them in the window, from that distance back; there
+ * must be room for them.
  */
 void inflate_copy_window(struct inflate_place *p, size_t distance,
     size_t len);

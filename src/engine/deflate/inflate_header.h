@@ -27,8 +27,8 @@ struct inflate_header {
 
 /*
  * Reads the header at p and builds its codes.  Takes only the bytes from p->in
- * that it needs.  Returns 0; -ENODATA: it extends past p->in_end, and p has not
- * moved; or -EBADMSG.
+ * that it needs.  Returns 0, -ENODATA (the header extends past p->in_end; p has
+ * not moved) or -EBADMSG.
  */
 int inflate_header(struct inflate_header *h, struct inflate_place *p,
     struct inflate_codes *c);

@@ -2,8 +2,8 @@
  * inflater.c - streaming raw inflate (RFC 1951)
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Nearly everything is done by inflate_fast.c, within one piece of input and of
- * output space; inflater_step.c handles their edges, and what lies between
+ * inflate_fast.c does nearly everything within one piece of input and of output
+ * space; inflater_step.c handles their edges, and whatever comes between
  * symbols.
  */
 #include "inflater_impl.h"
@@ -89,7 +89,7 @@ inflater_saw(struct inflater *f, const uint8_t *out, size_t len)
 		f->window_len = INFLATER_WINDOW;
 }
 
-/* Decodes as far as input and room go. */
+/* Decodes as far as input and output space go. */
 static int
 run(struct inflater *f, const struct stream_io *io)
 {

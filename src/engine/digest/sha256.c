@@ -98,7 +98,7 @@ sha256_end(struct sha256 *s, uint8_t out[SHA256_B])
 {
 	uint8_t pad[2 * SHA256_BLOCK] = { 0 };
 	size_t have = s->len % SHA256_BLOCK;
-	/* room is needed for a bit and the be64 bit count */
+	/* the padding needs room for a bit and the be64 bit count */
 	size_t n = have + 9 > SHA256_BLOCK ? 2 : 1;
 
 	memcpy(pad, s->part, have);

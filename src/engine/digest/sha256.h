@@ -1,9 +1,9 @@
 /*
- * sha256.h - SHA-256 of two inputs at a time, if the processor can
+ * sha256.h - SHA-256 of two inputs at a time, if the processor supports it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: FIPS 180-4.  The SHA instructions of x86 processors depend on each
- * other: one digest leaves every other slot of their unit empty, and two
+ * Source: FIPS 180-4.  The SHA instructions of one digest depend on each other
+ * and leave every other slot of their unit in an x86 processor empty, so two
  * digests take little more time than one.  Private to digest.c, which leaves
  * everything else (single digests on other processors, other algorithms) to
  * OpenSSL.
@@ -26,8 +26,8 @@ struct sha256 {
 };
 
 /*
- * Returns whether this processor has the instructions; otherwise nothing here
- * works.
+ * Returns whether this processor has the instructions, without which nothing
+ * here works.
  */
 bool sha256_usable(void);
 
@@ -37,8 +37,8 @@ void sha256_add(struct sha256 *s, const void *data, size_t len);
 void sha256_end(struct sha256 *s, uint8_t out[SHA256_B]);
 
 /*
- * Adds two pieces to two digests, advancing data and len, until one or both of
- * them are at their ends.
+ * Adds two pieces to two digests, advancing data and len, until at least one of
+ * the pieces ends.
  */
 struct sha256_piece {
 	struct sha256 *s;
@@ -48,8 +48,8 @@ struct sha256_piece {
 void sha256_add_two(struct sha256_piece *p, struct sha256_piece *q);
 
 /*
- * src/engine/digest/sha256_ni.c: add count blocks at p to h, or those at p and
- * q to two digests.
+ * src/engine/digest/sha256_ni.c: adds count blocks at p to h, or the blocks at
+ * p and q to two digests.
  */
 void sha256_blocks(uint32_t h[8], const uint8_t *p, size_t count);
 void sha256_blocks_of_two(uint32_t h[8], const uint8_t *p, uint32_t i[8],

@@ -7,7 +7,7 @@
  * H), the first in the highest position, and do two rounds each.
  *
  * SHA256RNDS2 has a latency of about four cycles, and one can begin every two.
- * The next one of the same digest waits for the result; another digest's need
+ * The same digest's next one has to wait for the result; another digest's does
  * not.
  */
 #include "sha256.h"

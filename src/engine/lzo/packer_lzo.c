@@ -19,7 +19,7 @@ enum {
 
 struct lzo {
 	int level;
-	size_t most;			/* bytes of a block */
+	size_t most;			/* maximum bytes of a block */
 	uint8_t page[PAGE_MOST];
 	lzo_align_t work[];
 };
@@ -81,7 +81,7 @@ packer_lzo999_open(int level, size_t most)
 	    most);
 }
 
-/* mksquashfs also passes its output through lzo1x_optimize(). */
+/* Like mksquashfs, also passes the output through lzo1x_optimize(). */
 
 size_t
 packer_lzo999_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,

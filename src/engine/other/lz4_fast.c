@@ -6,8 +6,8 @@
  * differ.  Positions are stored modulo 65,536, the maximum distance of a match,
  * so the first-level cache holds four times as many entries, and no position is
  * too far away.  Six bytes are hashed, not five, which avoids matches that
- * hardly pay.  The time saved by both is spent on denser matching: steps
- * lengthen later.
+ * hardly pay.  The time saved is spent on a denser search: steps lengthen
+ * later.
  */
 #include "engine/other/lz4_fast.h"
 
@@ -24,7 +24,8 @@ enum {
 	PATIENCE = 4,		/* log2 of the number of misses until steps
 				 * lengthen */
 	MATCH_MIN = 4,
-	TAIL = 5,		/* literals required by the format at the end */
+	TAIL = 5,		/* literals that the format requires at the
+				 * end */
 	GLANCE = 32,		/* bytes of a match compared at once */
 	MARGIN = GLANCE + TAIL,	/* at the end, where no match begins */
 	COPIED = 16,		/* literals at a time */
@@ -86,8 +87,8 @@ search(struct lz4_fast *f, struct match *m, const uint8_t *in,
 
 /*
  * Returns a mask of the GLANCE bytes in which a and b differ, from the lowest
- * bit on.  Comparing all of them takes less than a branch on each word, because
- * the length of a match is unpredictable.
+ * bit on.  Comparing all of them takes less time than a branch on each word,
+ * because the length of a match is unpredictable.
  */
 static inline uint32_t
 differing(const uint8_t *a, const uint8_t *b)

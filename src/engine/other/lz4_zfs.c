@@ -45,7 +45,10 @@ same_at(const struct coder *c, size_t a, size_t b)
 	return load_le32(c->in + a) == load_le32(c->in + b);
 }
 
-/* Returns the last position with the hash of pos, and replaces it by pos. */
+/*
+ * Returns the last position with the same hash as pos, and replaces it with
+ * pos.
+ */
 static size_t
 swap(const struct coder *c, size_t pos, uint32_t hash)
 {
@@ -56,8 +59,7 @@ swap(const struct coder *c, size_t pos, uint32_t hash)
 }
 
 /*
- * Returns the number of bytes for the part of a length that a token cannot
- * hold.
+ * Returns how many bytes the part of a length that a token cannot hold takes.
  */
 static size_t
 length_bytes(size_t len)
@@ -65,7 +67,7 @@ length_bytes(size_t len)
 	return len < TOKEN_MOST ? 0 : (len - TOKEN_MOST) / 255 + 1;
 }
 
-/* Writes these bytes: a series of 255 and the rest. */
+/* Writes these bytes: a series of 255s and the remainder. */
 static void
 put_length(struct coder *c, size_t rest)
 {
@@ -100,8 +102,8 @@ put_literals(struct coder *c, size_t pos, size_t follow)
 }
 
 /*
- * Finds the next match from pos on, *pos and *from.  Returns false if there is
- * none up to the end.
+ * Finds the next match from *pos on, and sets *pos and *from.  Returns false if
+ * there is none before the end.
  */
 static bool
 find(struct coder *c, size_t *pos, size_t *from)
@@ -126,8 +128,8 @@ find(struct coder *c, size_t *pos, size_t *from)
 }
 
 /*
- * Writes the match there, for the token at out[token]; returns its end, or 0 if
- * there is no room.
+ * Writes that match for the token at out[token]; returns the match's end, or 0
+ * if there is no room.
  */
 static size_t
 put_match(struct coder *c, size_t pos, size_t from, size_t token)

@@ -2,9 +2,9 @@
  * lzw.c - the .Z format of compress(1)
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A string is represented by its last byte and the code of its prefix.  Its
- * length is also known, so it can be written backwards directly to its place in
- * the output, or to our own buffer if the output has too little room left.
+ * A string is represented by its last byte and its prefix's code.  Its length
+ * is also known, so it can be written backwards directly to its place in the
+ * output, or to our own buffer if the output has too little room left.
  */
 #include "engine/other/lzw.h"
 
@@ -39,7 +39,7 @@ struct lzw {
 
 	uint64_t bits;			/* read ahead; the next is bit 0 */
 	unsigned bits_len;
-	unsigned skip;			/* bits of padding to come */
+	unsigned skip;			/* bits of padding to skip */
 	unsigned group;			/* codes read of this group of 8 */
 
 	size_t held_at, held_end;	/* data for which the output had no
@@ -121,7 +121,7 @@ read_header(struct lzw *z, struct stream_io *io)
 }
 
 /*
- * Loads at least 16 bits, or all that are left.  Called with fewer than that.
+ * Loads at least 16 bits, or all that are left; called when fewer are loaded.
  */
 static void
 refill(struct lzw *z, struct stream_io *io)
@@ -251,8 +251,7 @@ decode(struct lzw *z, uint32_t code, struct stream_io *io)
 		/*
 		 * The previous code is kept, as in the reference
 		 * implementations.  It defines 256 next, which no code can
-		 * refer to; and any code other than a byte is rejected until
-		 * then.
+		 * refer to; until then, any code other than a byte is rejected.
 		 */
 		z->free = CLEAR;
 		set_width(z, LEAST_WIDTH);

@@ -18,8 +18,8 @@
 enum { PAGE = 4096 };
 
 /*
- * zlib: the kernel passes one page at a time and flushes each, which makes
- * these streams longer than others.
+ * zlib: the kernel passes one page at a time and flushes each, so these streams
+ * are longer than others
  */
 
 static bool

@@ -16,10 +16,10 @@
 #include <zstd.h>
 
 /*
- * zstd: a frame without magic number, size and checksum.  ZFS has kept version
- * 1.4.5, so later features are disabled: row-based search, block splitting and,
- * where two tables are searched (dfast), the lookahead, which today's library
- * does not use after a prefix.
+ * zstd: a frame without a magic number, size and checksum.  ZFS has kept
+ * version 1.4.5, so later features are disabled: row-based search, block
+ * splitting and, where two tables are searched (dfast), the lookahead, which
+ * today's library does not use after a prefix.
  */
 struct zstd {
 	ZSTD_CCtx *c;
@@ -69,7 +69,7 @@ zstd_open(int level, size_t most)
 
 /*
  * Sets the parameters of a dfast level for that many bytes, because the library
- * itself would also count the prefix, which resembles no data.
+ * on its own would also count the prefix, which resembles no data.
  */
 static void
 use_prefix(ZSTD_CCtx *c, const ZSTD_compressionParameters *p)

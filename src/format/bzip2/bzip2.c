@@ -4,8 +4,8 @@
  *
  * The output is a single stream.  The reader does the initial run-length
  * coding, because the size of its output determines when a block is full; a
- * worker encodes the block (bz2_block.h); the joiner shifts its bits to where
- * the previous block ended.
+ * worker encodes the block (bz2_block.h); the joiner shifts its bits to the end
+ * of the previous block.
  */
 #include "bzip2_codec.h"
 
@@ -45,7 +45,7 @@ plan(const struct codec_options *o, struct plan *p, const char **why)
 	return 0;
 }
 
-/* Run-length coding may add a byte to every four; the cut still fits. */
+/* Run-length coding may add a byte to every four, and the cut still fits. */
 static int
 open_job(void **job, const struct codec_options *o, const struct plan *p,
     struct codec_notes *notes)

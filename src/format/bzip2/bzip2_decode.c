@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A piece extends from one magic number, of a block or of a stream's end, to
- * the next.  A magic number may occur in a block by chance, so it is a guess: a
- * worker's result counts only if the joiner knows the stream to be at the
+ * the next.  A magic number may occur in a block by chance, so this is a guess:
+ * a worker's result counts only if the joiner knows that the stream is at the
  * piece's first bit, and the block ends at its last.  The joiner collects
  * everything else, including the streams' headers and trailers, as bits, and
  * decodes it in order.
@@ -21,7 +21,7 @@ enum {
 	WORKER_OUT = 4 << 20,
 	WORKER_OUT_LEAST = 1 << 20,	/* when memory is limited */
 	PIECE = BZIP2_PIECE_MAX + 2 * BZIP2_READ,
-	SINK = 3 << 19			/* output buffers of the pipeline */
+	SINK = 3 << 19			/* the pipeline's output buffers */
 };
 
 enum state { HEADER, BLOCKS, REST };
@@ -36,7 +36,7 @@ struct job {
 	uint64_t at;		/* everything before it has been decoded */
 	struct buf held;	/* bytes from the one containing at */
 	uint64_t held_at;	/* position of the first bit of held */
-	size_t tried;		/* held.len when it was too short */
+	size_t tried;		/* value of held.len that was too short */
 	int level;
 	uint32_t crc;
 	unsigned streams;
@@ -122,8 +122,8 @@ let_go(struct job *j)
 }
 
 /*
- * Each decodes what is at j->at, and advances it.  Returns 1, 0 (more input is
- * needed), or -errno.
+ * Each of these decodes what is at j->at, and advances it.  Returns 1, 0 (more
+ * input is needed), or -errno.
  */
 
 static int
@@ -187,8 +187,9 @@ put_block(struct job *j, struct sink *out)
 }
 
 /*
- * An incomplete block is tried again when twice as much is available, so that
- * false magic numbers in it cannot make it expensive.
+ * Decodes a block.  An incomplete one is tried again only when twice as much
+ * input is available, so that false magic numbers in it cannot make it
+ * expensive.
  */
 static int
 take_block(struct job *j, bool last, struct sink *out)
@@ -232,7 +233,7 @@ take(struct job *j, bool last, struct sink *out)
 	return rc == BZ2_AT_END ? take_trailer(j) : take_block(j, last, out);
 }
 
-/* Decodes as much of the held data as possible, serially. */
+/* Decodes as much of the held data as possible. */
 static int
 feed(struct job *j, const struct slot *s, struct sink *out)
 {
@@ -321,8 +322,8 @@ open_job(void **job, const struct codec_options *o, const struct plan *p,
 }
 
 /*
- * Plans the memory.  The joiner has its own decoder, and holds a block that no
- * worker could decode and the piece after it.
+ * Plans the memory.  The joiner has its own decoder, and may hold a block that
+ * no worker could decode together with the piece after it.
  */
 static int
 plan(const struct codec_options *o, struct plan *p, const char **why)

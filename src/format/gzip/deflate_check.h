@@ -12,7 +12,7 @@
 struct deflate_check {
 	uint32_t start;			/* of no data */
 	sink_check_fn *add;
-	/* of two runs of bytes, the second len bytes long */
+	/* the check of two runs of bytes, the second len bytes long */
 	uint32_t (*combine)(uint32_t a, uint32_t b, off_t len);
 };
 

@@ -11,7 +11,7 @@
 #include <errno.h>
 
 enum {
-	SINK = 3 << 19,		/* output buffers of the pipeline */
+	SINK = 3 << 19,		/* the pipeline's output buffers */
 	HELD = 1 << 20		/* maximum size of a header */
 };
 
@@ -59,8 +59,8 @@ fill(void *job, struct input *in, struct slot *s)
 }
 
 /*
- * Under a memory limit, plans for units like the first; larger ones are decoded
- * serially, as all are if not even one of them fits.
+ * Under a memory limit, plans for units like the first one.  Larger ones are
+ * decoded serially, as are all of them if not even one fits.
  */
 static int
 plan(const struct codec_options *o, struct plan *p, const char **why)

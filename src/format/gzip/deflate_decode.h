@@ -16,7 +16,7 @@
 
 #include <stdatomic.h>
 
-/* What a piece is thought to be: inflate_notes.kind. */
+/* What a piece is presumed to be: inflate_notes.kind. */
 enum { PIECE_PLAIN, PIECE_SYNC, PIECE_MEMBERS };
 
 enum {
@@ -29,10 +29,10 @@ enum {
 };
 
 /*
- * Wrong guesses are limited by what was decoded: a worker's failed attempt adds
- * its maximum cost to the debt, and decoded data reduces it.  Above the limit
- * no attempts are made, so all attempts together cost at most the limit more
- * than decoding itself, whatever the input.
+ * Decoded data pays for wrong guesses: a worker's failed attempt adds its
+ * maximum cost to the debt, and decoded data reduces it.  Above the limit no
+ * attempts are made, so whatever the input, all attempts together cost at most
+ * the limit more than decoding itself.
  */
 enum { DEBT_MOST = 8 << 20 };
 
@@ -41,7 +41,7 @@ struct deflate_reader {
 	bool begun;
 	size_t block;		/* output of a unit according to the mark, or
 				 * 0 */
-	size_t block_max;	/* units marked as larger, and */
+	size_t block_max;	/* larger units according to the mark, and */
 	size_t member_max;	/* longer members, are decoded serially */
 	size_t since_sync;	/* input since the last sync point */
 	struct carry carry;
@@ -74,8 +74,8 @@ extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,
 int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
 
 /*
- * Returns the memory of a slot for units according to the stream's header h,
- * under a memory limit.
+ * Returns how many bytes a slot takes, under a memory limit, for units as
+ * described by the stream's header h.
  */
 struct gzip_header;
 size_t deflate_slot_bytes(const struct gzip_header *h);

@@ -2,7 +2,7 @@
  * deflate_encode.c - compressing to gzip, zlib and zip
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The three differ in what surrounds one deflate stream, and in its checksum:
+ * The three differ in what surrounds the deflate stream, and in its checksum:
  * struct wrap.  The stream's layout is described in gzip.h.
  */
 #include "deflate_wrap.h"
@@ -102,7 +102,7 @@ deflate_worker_close(void *ctx)
 	sys_free(w);
 }
 
-/* Deflates a block at the job's level, or the current one. */
+/* Deflates a block at the job's level or, with --adapt, the current one. */
 static ssize_t
 run_engine(struct deflate_job *j, struct worker *w, struct slot *s,
     bool last, uint8_t *out, size_t cap)
@@ -222,8 +222,8 @@ gzip_open(void **job, const struct codec_options *o, const struct plan *p,
 
 /*
  * Writes a block as a separate member, with its length in the header.  The
- * first has the name; the last, if empty because the input ends with a full
- * block, is omitted.
+ * first one has the name; the last one is omitted if it is empty because the
+ * input ends with a full block.
  */
 static int
 member_work(void *job, void *ctx, struct slot *s)

@@ -2,12 +2,12 @@
  * deflate_engine.c - raw deflate of one block, by several libraries
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Libraries are chosen by measured CPU time and size (see the manual for the
- * versions): ISA-L is best at level 1, our own encoder at levels 2 to 9, and at
- * level 1 without ISA-L, libdeflate above.  At level 3, libdeflate compresses
- * machine code: our encoder would take half as long again to make it 2 %
- * smaller, as level 4 does.  zlib remains for its strategies, which the others
- * lack.
+ * Libraries are chosen by measured CPU time and size (the manual states the
+ * versions).  ISA-L is best at level 1; our own encoder at levels 2 to 9, and
+ * at level 1 without ISA-L; libdeflate above.  At level 3, libdeflate
+ * compresses machine code: our encoder would take half as long again to make it
+ * 2 % smaller, as level 4 does.  zlib remains for its strategies, which the
+ * others lack.
  */
 #include "format/gzip/deflate_engine.h"
 
@@ -131,9 +131,9 @@ open_fast(struct deflate_engine *e)
 
 #ifdef COLDPRESS_ISAL
 /*
- * The size determines how many tokens a deflate block has.  The second smallest
- * gives the smallest output; with the smallest, compression takes three times
- * as long.
+ * The buffer size determines how many tokens a deflate block has.  The second
+ * smallest size gives the smallest output; with the smallest, compression takes
+ * three times as long.
  */
 enum { LEVEL_BUF = ISAL_DEF_LVL2_SMALL };
 
@@ -191,8 +191,8 @@ deflate_engine_open(struct deflate_engine **out, const struct codec_options *o)
 }
 
 /*
- * In one of several thousand processes, ISA-L 2.30 makes one block a byte or
- * two longer or shorter than in the others.
+ * Avoids ISA-L: in one of several thousand processes, version 2.30 makes one
+ * block a byte or two longer or shorter than in the others.
  */
 int
 deflate_engine_open_steady(struct deflate_engine **out, int level)
@@ -317,7 +317,7 @@ ssize_t
 deflate_engine_run(struct deflate_engine *e, const uint8_t *in, size_t len,
     bool last, uint8_t *out, size_t cap)
 {
-	/* the shortest possible stream, whatever the library would write */
+	/* always the shortest possible stream */
 	if (len == 0 && last) {
 		memcpy(out, "\3", 2);
 		return 2;

@@ -18,7 +18,7 @@
 enum {
 	SYNC_LEN = 4,
 	SYNC_LEAST = 16 << 10,	/* minimum size of an unmarked piece */
-	GIVE_UP = 1 << 20,	/* input without a sync point, and ... */
+	GIVE_UP = 1 << 20,	/* input without a sync point, or ... */
 	GIVE_UP_BLOCKS = 4	/* this many times the block size */
 };
 
@@ -35,8 +35,8 @@ fill_plain(struct input *in, struct slot *s)
 
 /*
  * Returns the end of the first sync point at or after from, or 0.  The bytes
- * after it may show that it is not one; but if they have not been read, it may
- * be the last data of a live pipe for now.
+ * after it may show that it is not one.  If they have not been read, it is
+ * accepted, since it may be a live pipe's last data for now.
  */
 static size_t
 find_sync(const uint8_t *p, size_t len, size_t from)
@@ -54,9 +54,7 @@ find_sync(const uint8_t *p, size_t len, size_t from)
 	return 0;
 }
 
-/*
- * Returns the maximum input to search before the piece is given up as a unit.
- */
+/* Returns how much input to search before giving up on the piece as a unit. */
 static size_t
 most_input(const struct deflate_reader *r)
 {
@@ -118,8 +116,8 @@ read_up_to(struct input *in, struct slot *s, size_t from, size_t len)
 }
 
 /*
- * Returns the length of the member at `from` according to its header, after
- * reading all of it into s; 0 if there is none, or -errno.
+ * Reads the whole member at `from` into s.  Returns its length according to its
+ * header, 0 if there is no member, or -errno.
  */
 static ssize_t
 take_member(const struct deflate_reader *r, struct input *in, struct slot *s,
@@ -187,7 +185,10 @@ deflate_slot_bytes(const struct gzip_header *h)
 	return h->block_max + h->block_max / 8 + 2 * READ_LEN + h->block_max;
 }
 
-/* Decides how to cut the stream, from as much of its header as a peek shows. */
+/*
+ * Decides how to cut the stream, based on as much of its header as a peek
+ * shows.
+ */
 static int
 begin(struct deflate_reader *r, struct input *in, struct slot *s)
 {

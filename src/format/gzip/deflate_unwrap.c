@@ -78,7 +78,7 @@ enum {
 };
 
 /*
- * Returns the size of a stored entry, from the ZIP64 field if 32 bits are not
+ * Returns a stored entry's size, from the ZIP64 field if 32 bits are not
  * enough.
  */
 static uint64_t
@@ -118,8 +118,8 @@ zip_why_not(const uint8_t *p)
 
 /*
  * Parses the first entry of an archive.  Its checksum is in its header, or in a
- * descriptor after it, as in all archives written to a pipe.  The end of
- * deflated data is found without its length; stored data needs it.
+ * descriptor after it, as in all archives written to a pipe.  Deflated data
+ * ends by itself; stored data needs its length in the header.
  */
 static ssize_t
 zip_head(const uint8_t *p, size_t len, struct deflate_head *h)

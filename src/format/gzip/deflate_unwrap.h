@@ -13,17 +13,17 @@
 /* What a header contains, besides its length. */
 struct deflate_head {
 	bool front;		/* the trailer is in the header */
-	uint8_t trailer[8];	/* if so */
-	bool stored;		/* not a deflate stream but this many bytes */
+	uint8_t trailer[8];	/* valid if front */
+	bool stored;		/* not deflated, but `left` bytes */
 	uint64_t left;
-	const char *why;	/* a sentence for -ENOTSUP, or for an -EBADMSG
-				 * found later; or NULL */
+	const char *why;	/* the reason for -ENOTSUP, or for a later
+				 * -EBADMSG, as a sentence; or NULL */
 };
 
 struct deflate_unwrap {
 	/*
-	 * Returns the length of the header at p: 0 if len bytes are too few to
-	 * tell, or -EBADMSG or -ENOTSUP.  Fills in h, which must be zeroed.
+	 * Returns the length of the header at p, 0 if len bytes are too few to
+	 * tell, -EBADMSG or -ENOTSUP.  Fills in h, which must be zeroed.
 	 */
 	ssize_t (*head)(const uint8_t *p, size_t len, struct deflate_head *h);
 
@@ -36,7 +36,10 @@ struct deflate_unwrap {
 	bool ignore_rest;	/* a directory follows */
 };
 
-/* gzip_part: like gzip, but the CRC is unknown; the size is known. */
+/*
+ * unwrap_gzip_part is like unwrap_gzip, but only the size is known, not the
+ * CRC.
+ */
 extern const struct deflate_unwrap unwrap_gzip, unwrap_gzip_part, unwrap_zlib,
     unwrap_zip;
 

@@ -98,8 +98,8 @@ gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len)
 }
 
 /*
- * After a zero, the header of a stored block of 65535 bytes has the same four
- * bytes; a sync point there would be followed by a stored block.
+ * After a zero byte, the header of a stored block of 65535 bytes contains the
+ * same four bytes; a sync point there would be followed by a stored block.
  */
 bool
 gzip_is_sync(const uint8_t *p)

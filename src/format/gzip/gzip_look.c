@@ -59,7 +59,7 @@ run_first(struct first *f, struct look *look, uint64_t at)
 		if (n < SYNC_LEN)
 			return n < 0 ? (int)n : -ENODATA;
 		sync = memmem(p, (size_t)n, "\0\0\xff\xff", SYNC_LEN);
-		/* the last bytes examined may be the beginning of one */
+		/* the last bytes examined may begin a sync point */
 		len = sync == NULL ? (size_t)n - SYNC_LEN + 1 :
 		    (size_t)(sync - p) + SYNC_LEN;
 		rc = feed(f, p, len);

@@ -1,5 +1,5 @@
 /*
- * gzip_mark.c - the empty deflate blocks that mark a gzip file by pzc
+ * gzip_mark.c - the empty deflate blocks that mark pzc's gzip files
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: RFC 1951, 3.2.3 to 3.2.6; the layout is in gzip.h.

@@ -1,10 +1,10 @@
 /*
- * gzip_points.c - decompressing a gzip file, noting where that can be resumed
+ * gzip_points.c - decompressing a gzip file, noting points to resume from
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The inflater takes up to eight bytes more than it decodes.  A point may lie
- * before them, so the latest bytes of the input stay in the buffer, and are not
- * passed to taken(), until no point can precede them.
+ * The inflater takes up to eight bytes more than it decodes.  A point may
+ * precede them, so the latest input bytes stay in the buffer, and are not
+ * passed to taken(), until no point can precede them any more.
  */
 #include "format/gzip/gzip_points.h"
 
@@ -25,19 +25,19 @@ enum {
 	KEPT = 8		/* bytes of input that a point may precede */
 };
 
-/* The window of the last point, until it is known which bytes are needed. */
+/* The last point's window, until it is known which of its bytes are needed. */
 struct sparse {
 	bool open;
 	uint64_t out;			/* of the point */
 	size_t len;
 	uint8_t window[GZIP_WINDOW];
-	/* flags of the window, and of as many bytes after it */
+	/* flags for the window, and for as many bytes after it */
 	uint8_t used[2 * GZIP_WINDOW];
 };
 
 struct gzip_points {
 	struct gzip_points_source source;
-	struct sparse *sparse;		/* NULL: not wanted */
+	struct sparse *sparse;		/* NULL if not wanted */
 	int (*step)(struct gzip_points *g);
 	struct inflater *inflater;
 	/* the file */
@@ -46,7 +46,8 @@ struct gzip_points {
 	size_t told;			/* bytes passed to taken() */
 	bool eof;
 	/* the data */
-	uint64_t out_total, last;	/* bytes; at the last point */
+	uint64_t out_total, last;	/* bytes so far; bytes at the last
+					 * point */
 	uint64_t member_out;		/* at the member's beginning */
 	uint32_t crc;			/* of the member's */
 	size_t out_at, out_len;		/* not yet returned: from at to len */
@@ -120,7 +121,7 @@ end_sparse(struct gzip_points *g)
 	return g->source.sparse(g->source.arg, s->window, s->len);
 }
 
-/* Before a run: only 32 KiB of data can refer to the window. */
+/* Called before a run: only the next 32 KiB of data can refer to the window. */
 static int
 mark(struct gzip_points *g)
 {

@@ -1,5 +1,5 @@
 /*
- * gzip_resume.c - decompressing a part of a gzip file, from a point on
+ * gzip_resume.c - decompressing part of a gzip file, starting at a point
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/gzip/gzip_points.h"
@@ -9,7 +9,9 @@
 
 #include <errno.h>
 
-/* After the end of a member: its trailer, and the header of the next. */
+/*
+ * Skips, after the end of a member, its trailer and the header of the next one.
+ */
 static int
 next_member(struct inflater *f, struct stream_io *io)
 {

@@ -5,10 +5,10 @@
  * The joiner knows the truth: it is a state machine that has consumed every
  * byte up to some point, and knows whether that point is in a header, within a
  * deflate block, between two blocks, in a trailer or between members.  Between
- * blocks, or before a member, if the next piece was decoded by a worker from
- * its first byte, it takes the worker's result; otherwise it decodes the piece
- * itself.  So a false sync point, a stream whose blocks depend on each other or
- * a wrong length costs the time of one attempt.
+ * blocks, or before a member, it takes the worker's result if the next piece
+ * was decoded from its first byte; otherwise it decodes the piece itself.  So a
+ * false sync point, a stream whose blocks depend on each other, or a wrong
+ * length costs the time of one attempt.
  */
 #include "deflate_decode.h"
 
@@ -53,8 +53,8 @@ begin_body(struct inflate_job *j)
 }
 
 /*
- * Each takes what it needs of the len bytes at p, and returns how many, or
- * -errno.
+ * Each of these takes what it needs of the len bytes at p, and returns how
+ * many, or -errno.
  */
 
 static ssize_t
@@ -131,7 +131,7 @@ take_between(struct inflate_job *j, const uint8_t *p, size_t len)
 	return (ssize_t)n;
 }
 
-/* If junk is to be copied, everything is, including zeros. */
+/* Notes junk, and copies all of it, zeros included, if requested. */
 static int
 put_junk(struct inflate_job *j, const uint8_t *p, size_t len,
     struct sink *out)

@@ -2,8 +2,9 @@
  * inflate_work.c - the workers' decoding of gzip, zlib and zip pieces
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A piece is decoded as what the reader assumed it to be.  If it is something
- * else, it is left to the joiner; only a lack of memory is an error.
+ * A piece is decoded as whatever the reader presumed it to be.  If it proves to
+ * be something else, it is left to the joiner; only a lack of memory is an
+ * error.
  */
 #include "deflate_decode.h"
 

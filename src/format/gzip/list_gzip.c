@@ -3,19 +3,19 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A member ends with its size modulo 2^32, and only the end of a member reveals
- * where the next begins.  It is found, in order of reliability:
+ * where the next begins.  That end is found, most reliably first:
  *
  * - by the length in the member's header (BGZF, mgzip, pzc -i);
- * - in a small member by walking over its Huffman codes;
- * - in a member by pzc by counting its sync points: the number of blocks,
- *   with the size of the first, gives the multiple of 2^32 in the size, and
+ * - in a small member, by walking over its Huffman codes;
+ * - in a member by pzc, by counting its sync points: the number of blocks,
+ *   with the size of the first, gives the multiple of 2^32 in the size and
  *   whether an apparent header of a further member is one.
  *
  * Compressed data contains the four bytes of a sync point by chance once in 4
  * GiB.  Incompressible data may contain sync points and headers of its own; so
- * a header where no member can end, or a number inconsistent with the size,
- * means that the count is not trusted.  Then only a lower bound is known, the
- * size at the end of the file.
+ * the count is not trusted if a header is found where no member can end, or if
+ * the number is inconsistent with the size.  In that case only a lower bound is
+ * known, the size at the end of the file.
  */
 #include "format/formats.h"
 
@@ -51,7 +51,7 @@ struct lister {
 };
 
 /*
- * Adds the current member, which has size bytes, ends at end and has its CRC
+ * Adds the current member, which has size bytes and ends at end, with its CRC
  * there.
  */
 static void
@@ -64,7 +64,10 @@ add_member(struct lister *g, const uint8_t *trailer, uint64_t size,
 	g->at = end;
 }
 
-/* Handles a rest that is not understood: its last four bytes may be a size. */
+/*
+ * Handles a remainder that is not understood: its last four bytes may be a
+ * size.
+ */
 static int
 give_up(struct lister *g)
 {
@@ -131,8 +134,8 @@ walk_member(const uint8_t *p, size_t len, const uint8_t **trailer)
 }
 
 /*
- * Walks all members within the next bytes.  In a file with more data, the first
- * member not among them ends the walking.
+ * Walks all members within the next bytes.  In a file with more data, walking
+ * stops at the first member that is not complete within them.
  */
 static int
 walk_members(struct lister *g, const uint8_t *p, size_t len)
@@ -221,9 +224,9 @@ enum found { NOTHING, MEMBER, DOUBT };
 
 /*
  * Examines len positions from p on, with GZIP_TRAILER bytes before them and
- * AHEAD after each.  *done is the distance to the header of another member
- * (*size is then the size of the previous one), or to a header that should not
- * be here.
+ * AHEAD after each.  *done is set to the distance to another member's header
+ * (*size is then the previous one's size), or to a header that should not be
+ * there.
  */
 static enum found
 scan_places(struct marked *m, const uint8_t *p, size_t len, size_t *done,

@@ -1,9 +1,9 @@
 /*
- * list_zip.c - the size of the first entry of a zip archive, and of zlib files
+ * list_zip.c - the size of a zip archive's first entry, and of zlib files
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: PKWARE's APPNOTE.TXT 6.3.10, sections 4.3.12 to 4.3.16 and 4.5.3.
- * The directory at the end contains what the entry's own header may lack.
+ * The directory at the end has what the entry's own header may lack.
  */
 #include "format/list.h"
 

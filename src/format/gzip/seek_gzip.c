@@ -5,13 +5,13 @@
  * Members whose length is in their header (BGZF, mgzip, pzc -i) are skipped one
  * by one; each ends with its size and CRC.
  *
- * In files by pzc every block but the last has the same size, that of the
- * first, so the k-th sync point is at k times that size in the data.  The
- * points are counted in the whole file.  Incompressible data may contain
- * something like a sync point; but then their number does not match the size at
- * the end of the file (unless it is wrong by 4 GiB), or there is an unexpected
- * header, and the count is not trusted.  What is decoded must end at points and
- * have the size implied by their number, otherwise it is an error.
+ * In files by pzc every block but the last has the same size as the first, so
+ * the k-th sync point is at k times that size in the data.  The points are
+ * counted in the whole file.  If incompressible data contains something like a
+ * sync point, their number does not match the size at the end of the file
+ * (unless it is off by 4 GiB), or there is an unexpected header, and the count
+ * is not trusted.  Decoded data must end at points and have the size implied by
+ * their number; anything else is an error.
  */
 #include "format/seek_formats.h"
 
@@ -107,8 +107,8 @@ scan_places(struct seek_map *m, struct scan *c, const uint8_t *p, size_t len,
 }
 
 /*
- * Determines the size that is possible for that many blocks and matches the end
- * of the file, or fails.
+ * Determines the size that matches both that many blocks and the end of the
+ * file, or fails.
  */
 static int
 end_scan(struct seek_map *m, const struct scan *c)

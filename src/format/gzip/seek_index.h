@@ -29,7 +29,7 @@
  * 			are in one member
  *
  * The last point marks the end of the data and of the last member.  A member
- * that contains a point begins with one, and there is one where it ends.
+ * that contains a point also has one at its beginning and at its end.
  */
 #ifndef COLDPRESS_SEEK_INDEX_H
 #define COLDPRESS_SEEK_INDEX_H
@@ -42,7 +42,7 @@ enum {
 	INDEX_HEAD = 72,
 	INDEX_POINT = 40,
 	INDEX_WINDOW = 32 << 10,
-	/* no reasonable encoder makes a window longer than this */
+	/* no sensible encoder makes a window longer than this */
 	INDEX_WINDOW_PACKED = INDEX_WINDOW + 256
 };
 
@@ -59,7 +59,7 @@ struct index {
 	uint8_t *points;
 };
 
-/* What ties an index to its file. */
+/* What binds an index to its file. */
 struct index_binding {
 	uint64_t len;
 	int64_t mtime;
@@ -70,7 +70,7 @@ struct index_binding {
 /* Returns 0 or -errno. */
 int index_bind(struct index_binding *b, int fd, uint64_t len);
 
-/* Returns whether the two describe one file in the same state. */
+/* Returns whether both describe the same file in the same state. */
 bool index_bound(const struct index_binding *a,
     const struct index_binding *b);
 

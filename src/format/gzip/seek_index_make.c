@@ -38,7 +38,7 @@ struct maker {
 	struct stream_io io;
 	struct inflater *inflater;
 	struct libdeflate_compressor *packer;
-	size_t have;			/* in out: the latest data */
+	size_t have;			/* bytes in out, the latest data */
 	uint8_t out[INDEX_WINDOW + OUT];
 	uint8_t packed[INDEX_WINDOW_PACKED];
 };
@@ -68,7 +68,10 @@ put_point(struct maker *k, const struct index_point *p)
 	return rc;
 }
 
-/* Ends the data since the last point (or the member's beginning). */
+/*
+ * Completes the stretch of data since the last point (or the member's
+ * beginning).
+ */
 static void
 end_stretch(struct maker *k)
 {
@@ -148,7 +151,7 @@ refill(struct maker *k)
 	return 0;
 }
 
-/* The number of bytes until a point is due. */
+/* Returns how many bytes remain until a point is due. */
 static uint64_t
 until_point(const struct maker *k)
 {
@@ -208,7 +211,8 @@ check_trailer(struct maker *k)
 }
 
 /*
- * Reads the header here.  Returns 1, 0 (the end, or ignored data), or -errno.
+ * Reads the header at the current position.  Returns 1, 0 (the end, or ignored
+ * data), or -errno.
  */
 static int
 read_header(struct maker *k)

@@ -1,12 +1,12 @@
 /*
- * seek_index_part.c - a gzip member from one point of an index to another
+ * seek_index_part.c - a gzip member from one index point to another
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * If the range begins at a point inside a member, a new member is built: a
- * header; a stored block with the 32 KiB of data before the point; then as many
- * bits of empty blocks as the point is past a byte boundary, so that the bytes
- * of the file can follow unchanged; at the other end an empty final block, and
- * a trailer with the CRC that the index has for this data.
+ * If the range begins at a point inside a member, a new member is built.  It
+ * begins with a header, a stored block with the 32 KiB of data before the
+ * point, and empty blocks of as many bits as the point is past a byte boundary,
+ * so that the file's bytes can follow unchanged.  It ends with an empty final
+ * block, and a trailer with the CRC that the index has for this data.
  */
 #include "seek_index.h"
 
@@ -45,10 +45,10 @@ put_empty_fixed(struct bits *b, bool final)
 }
 
 /*
- * Writes one with dynamic codes, which takes 95: one code each for literal 0
- * and the end, two for distances; the code lengths are 1 (code 0) and runs of
- * zeros (18, code 1), and all 19 code lengths of the precode are written, of
- * three bits each.
+ * Writes one with dynamic codes, which takes 95 bits: one code each for literal
+ * 0 and the end, and two for distances.  The code lengths are 1 (code 0) and
+ * runs of zeros (18, code 1), and the precode's 19 lengths are all written,
+ * with three bits each.
  */
 static void
 put_empty_dynamic(struct bits *b)
@@ -69,7 +69,7 @@ put_empty_dynamic(struct bits *b)
 	put_bits(b, 1, 1);
 }
 
-/* Writes empty blocks up to bit 0..7 of a byte. */
+/* Writes empty blocks up to bit `bit`, 0..7, of a byte. */
 static void
 put_padding(struct bits *b, unsigned bit)
 {
@@ -113,8 +113,9 @@ read_window(const struct seek_map *m, const struct index_point *p,
 }
 
 /*
- * Builds the beginning of a member up to a point in it: the bytes up to the one
- * containing the point, and the bits of that one.  *crc is that of the window.
+ * Builds the beginning of a member up to a point in it: the bytes before the
+ * one that contains the point, and the bits of that one.  *crc is set to the
+ * window's CRC.
  */
 static int
 put_start(const struct seek_map *m, const struct index_point *p,

@@ -2,10 +2,10 @@
  * zip_encode.c - writing a zip archive with one entry
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: PKWARE's APPNOTE.TXT 6.3.10.  The sizes are not known before the
- * data, so they are in a data descriptor after it.  Sizes beyond 32 bits need
- * no decision in advance: the descriptor then has 64-bit fields, and the
- * directory a ZIP64 record that says so.
+ * Source: PKWARE's APPNOTE.TXT 6.3.10.  The sizes are not known in advance, so
+ * they are in a data descriptor after the data.  Nor need it be known whether
+ * they exceed 32 bits: if they do, the descriptor has 64-bit fields, and a
+ * ZIP64 record in the directory says so.
  */
 #include "deflate_wrap.h"
 
@@ -31,7 +31,7 @@ name_len(const struct deflate_job *j)
 	return (uint16_t)(n < NAME_MAX_B ? n : NAME_MAX_B);
 }
 
-/* Converts mtime to DOS date and time; none becomes 1980-01-01. */
+/* Converts mtime to DOS date and time, 1980-01-01 if there is none. */
 static uint32_t
 dos_time(uint32_t mtime)
 {

@@ -2,7 +2,7 @@
  * list_lz4.c - the uncompressed size of an lz4 file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Only a frame's header may contain it; blocks are skipped to find further
+ * Only a frame's header may state it; blocks are skipped to find further
  * frames.
  */
 #include "format/list.h"

@@ -14,7 +14,7 @@
 #include <lz4.h>
 
 /*
- * Skippable frames are shared with zstd: the data after them decides, if it is
+ * Skippable frames are shared with zstd; the data after them decides, if it is
  * visible.
  */
 static bool

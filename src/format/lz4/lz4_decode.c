@@ -5,8 +5,8 @@
  * Workers verify the checksums of blocks, and decode independent ones.  Blocks
  * that refer to earlier data are decoded by the joiner, into a sliding buffer:
  * 64 KiB of history followed by room for a block; the history is moved to the
- * front when there is no room.  The joiner also handles what belongs to a frame
- * as a whole, its checksum and its size.
+ * front when there is no room left.  The joiner also handles what belongs to a
+ * frame as a whole, its checksum and its size.
  */
 #include "lz4_frame.h"
 
@@ -22,14 +22,15 @@
 enum {
 	HISTORY = 64 << 10,
 	SLIDE = 1 << 20,	/* between two moves, if memory allows */
-	SINK = 3 << 19,		/* output buffers of the pipeline */
+	SINK = 3 << 19,		/* the pipeline's output buffers */
 	SMALL = 64 << 10	/* too small for a separate write */
 };
 
 struct job {
 	struct lz4_reader reader;
 	struct codec_notes *notes;
-	uint64_t most;		/* maximum for any stream with one thread */
+	uint64_t most;		/* maximum memory for any stream with one
+				 * thread */
 
 	/* Private to the joiner. */
 	size_t slide_least;	/* between two moves */
@@ -90,7 +91,7 @@ work(void *job, void *ctx, struct slot *s)
 
 	(void)job;
 	(void)ctx;
-	/* one byte more, because an empty block also needs a place */
+	/* one byte more, because even an empty block needs space */
 	rc = note->flags & PIECE_LINKED ? 0 :
 	    buf_reserve(&s->out, note->most + 1);
 	while (rc == 0 && n >= 0 && pos < note->used) {
@@ -179,7 +180,7 @@ static int
 join(void *job, struct slot *s, struct sink *out)
 {
 	struct job *j = job;
-	/* a slot passed to the sink may be in use again at once */
+	/* a slot passed to the sink may be reused immediately */
 	struct unlz4_notes note = s->note.unlz4;
 	int rc = note.skip > 0 ? begin(j, s) : 0;
 
@@ -209,8 +210,8 @@ close_job(void *job)
 }
 
 /*
- * Plans for any stream: slots are largest with legacy blocks.  The reader and
- * the writer need one each in addition to the workers'; more would not be
+ * Plans for any stream; legacy blocks need the largest slots.  The reader and
+ * the writer need one slot each in addition to the workers'; more would not be
  * faster.
  */
 static void

@@ -42,7 +42,7 @@ struct job {
 	XXH32_state_t *check;	/* of the content; used by the reader */
 };
 
-/* Returns the smallest block size of the format that holds n bytes. */
+/* Returns the format's smallest block size that holds n bytes. */
 static size_t
 round_block(size_t n)
 {

@@ -40,7 +40,8 @@ enum {
 	PIECE_LEGACY = 0x80,
 	PIECE_MAX = 4 << 20,		/* maximum bytes in or out, if several
 					 * blocks */
-	PIECE_BESIDE = 64		/* lengths and checksums around them */
+	PIECE_BESIDE = 64		/* the lengths and checksums around
+					 * the blocks */
 };
 
 struct lz4_header {
@@ -56,14 +57,14 @@ struct lz4_header {
 int lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len);
 
 /*
- * Returns the flags of the first frame in the len bytes at the start of a
- * stream; -1 if these do not contain them.
+ * Returns the flags of a stream's first frame, given the stream's first len
+ * bytes; -1 if these do not contain them.
  */
 int lz4_first_flags(const uint8_t *p, size_t len);
 
 /*
- * Returns the bytes that a slot takes for pieces with these flags, of several
- * blocks up to piece_max.
+ * Returns how many bytes a slot takes for pieces with these flags, if pieces of
+ * several blocks have at most piece_max bytes.
  */
 uint64_t lz4_slot_bytes(int flags, size_t piece_max);
 
@@ -72,11 +73,12 @@ struct lz4_reader {
 	bool within;		/* there is one */
 	bool has_word;
 	uint32_t word;		/* read ahead: a block's length or a magic */
-	int err;		/* found after good blocks */
+	int err;		/* error found after good blocks */
 	size_t piece_max;	/* bytes in or out, if several blocks */
-	/* A frame that exceeds these limits is refused with -EFBIG. */
+	/* A frame that exceeds these limits is rejected with -EFBIG. */
 	uint64_t slot_max;	/* bytes for a piece */
-	size_t linked_max;	/* size of a block that refers to others */
+	size_t linked_max;	/* size of a block that refers to earlier
+				 * ones */
 };
 
 /* Reads the next piece into s.  Returns 0 or -errno. */

@@ -4,7 +4,7 @@
  *
  * A block is read together with the four bytes after it: the length of the next
  * one, or the end mark.  A legacy frame has no end mark; it ends with the
- * input, or where a length is too large to be valid and thus is the next
+ * input, or where a length is too large to be valid and is therefore the next
  * frame's magic number.
  */
 #include "lz4_frame.h"
@@ -19,7 +19,8 @@ enum {
 	FLG_DICT = 0x01, FLG_RESERVED = 0x02, FLG_CONTENT_CHECK = 0x04,
 	FLG_SIZE = 0x08, FLG_BLOCK_CHECK = 0x10, FLG_INDEPENDENT = 0x20,
 	BD_RESERVED = 0x8f,
-	LINKED_MAX = 1 << 20,	/* they are decoded while others are read */
+	LINKED_MAX = 1 << 20,	/* linked blocks are decoded while others are
+				 * read */
 	SKIP_STEP = 64 << 10
 };
 
@@ -121,8 +122,8 @@ read_all(struct input *in, uint8_t *to, size_t len)
 }
 
 /*
- * Makes room for len more bytes; many small blocks must not move the piece each
- * time.
+ * Makes room for len more bytes, without moving the piece for each of many
+ * small blocks.
  */
 static int
 make_room(const struct lz4_reader *r, struct slot *s, size_t len)
@@ -236,8 +237,8 @@ read_header(struct lz4_reader *r, struct input *in, struct slot *s)
 }
 
 /*
- * Reads up to the length of a frame's first block; sets s->last if there is no
- * frame.
+ * Reads up to the length of a frame's first block; sets s->last if there is
+ * none.
  */
 static int
 begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
@@ -269,7 +270,8 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 
 /*
  * Ends a frame, after its end mark or at the end of a legacy frame.  For a
- * file, checks whether the input also ends; a pipe might have to be waited for.
+ * file, checks whether the input also ends; with a pipe that might mean
+ * waiting.
  */
 static int
 end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
@@ -294,7 +296,7 @@ end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	return 0;
 }
 
-/* Reads the block whose length has been read, and the length after it. */
+/* Reads the block whose length is known already, and the length after it. */
 static int
 take_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
 {
@@ -348,7 +350,7 @@ take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 		n = stored ? r->word - FRAME_STORED : r->word;
 		if (!old && n > block)
 			return -EBADMSG;
-		/* no byte of a block yields more than 255 */
+		/* each byte of a block yields at most 255 */
 		most = stored ? n : (uint64_t)n * 255;
 		most = most < block ? most : block;
 		if (note->used > 0 && (note->most + most > limit ||

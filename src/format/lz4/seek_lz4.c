@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Blocks do not record their decoded size, and a frame may contain short ones
- * anywhere.  But the size can be computed from the sequences, which are parsed
+ * anywhere.  But the size can be computed from the sequences, by parsing them
  * without copying a byte; this takes a fraction of the decoding time, although
- * the whole file is read.  Blocks that refer to earlier ones do not begin a
- * unit; a frame of such blocks is a unit, if it records its size.  Source: LZ4
+ * the whole file is read.  A block that refers to earlier ones does not begin a
+ * unit; a frame of such blocks is a unit if it records its size.  Source: LZ4
  * Block Format Description.
  */
 #include "format/seek_formats.h"
@@ -23,7 +23,7 @@
 enum { FLG_SIZE = 0x08, FLG_DICT = 0x01, MIN_MATCH = 4, LONG = 15 };
 
 /*
- * Reads a length that continues in bytes of up to 255.  Returns false past the
+ * Reads a length that continues while bytes are 255.  Returns false past the
  * end.
  */
 static bool
@@ -72,8 +72,8 @@ lz4_block_plain(const uint8_t *p, size_t len)
 struct frame {
 	struct lz4_header h;
 	uint64_t at;		/* after skippable frames */
-	size_t len;		/* of its header */
-	bool none;		/* the file ends */
+	size_t len;		/* length of its header */
+	bool none;		/* no frame: the file ends */
 };
 
 /* Reads the frame at an offset, after skippable ones.  Returns 0 or -errno. */
@@ -214,8 +214,8 @@ map(struct seek_map *m)
 }
 
 /*
- * Writes a header: version 1, independent blocks, and only the checks that they
- * have.
+ * Writes a header: version 1, independent blocks, and only the checks that
+ * these have.
  */
 static int
 put_header(struct seek_stream *s, const struct lz4_header *h)

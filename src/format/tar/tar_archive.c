@@ -2,8 +2,8 @@
  * tar_archive.c - a tar archive in a file or pipe, compressed or not
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A compressed archive is decompressed into a pipe by the coder of its format,
- * which runs in a thread.
+ * A compressed archive is decompressed into a pipe by its format's coder, in a
+ * thread.
  */
 #include "format/tar/tar_archive.h"
 
@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* The window limit for a compressed archive, which is pzc's default. */
+/* The window limit for a compressed archive: pzc's default. */
 #define WINDOW_MAX (UINT64_C(1) << 27)
 
 static void *
@@ -104,7 +104,8 @@ tar_archive_close(struct tar_archive *a)
 {
 	if (a->pipe >= 0)
 		sys_close(a->pipe);
-	if (a->unpacking) {	/* its reader is gone: stop it */
+	if (a->unpacking) {	/* the pipe's reader is gone, so the thread
+				 * stops */
 		input_cancel(&a->in);
 		pthread_join(a->thread, NULL);
 	}

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Goes past the extents that end before the current position. */
+/* Skips the extents that end before the current position. */
 static const struct tar_extent *
 next_extent(struct tar_content *c)
 {

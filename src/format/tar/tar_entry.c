@@ -200,7 +200,7 @@ type_of(char flag, const char *path)
 	case '4':
 		return TAR_BLOCK_DEVICE;
 	case '5':
-	case 'D':	/* of GNU tar, with a listing as its data */
+	case 'D':	/* GNU tar's, with a listing as its data */
 		return TAR_DIR;
 	case '6':
 		return TAR_FIFO;
@@ -211,9 +211,9 @@ type_of(char flag, const char *path)
 }
 
 /*
- * Returns whether data follows the header.  Old archives give the size of a
- * hard link's target, or of a directory, and store nothing; only pax archives
- * may store a link's data.
+ * Returns whether data follows the header.  Old archives state the size of a
+ * hard link's target, or of a directory, without storing data; only pax
+ * archives may store a link's data.
  */
 static bool
 has_data(const struct tar *t, const struct tar_entry *e)
@@ -274,7 +274,7 @@ make_entry(struct tar *t, struct tar_entry *e)
 	return rc;
 }
 
-/* Reads the data of an extension, appending to text. */
+/* Reads an extension's data, appending it to text. */
 static int
 read_extension(struct tar *t, struct tar_text *text)
 {

@@ -17,7 +17,7 @@ struct ustar {
 
 _Static_assert(sizeof(struct ustar) == TAR_BLOCK, "a header is one block");
 
-/* In octal with leading zeros; 0 if it does not fit. */
+/* Writes value in octal with leading zeros, or 0 if it does not fit. */
 static void
 put_number(char *field, size_t size, uint64_t value)
 {
@@ -47,7 +47,7 @@ put_block(struct strbuf *b, struct ustar *h)
 	strbuf_add(b, h, sizeof(*h));
 }
 
-/* "LENGTH KEY=VALUE\n", where LENGTH counts itself. */
+/* Appends "LENGTH KEY=VALUE\n", where LENGTH includes its own digits. */
 static void
 put_record(struct strbuf *b, const char *prefix, const char *key,
     const void *value, size_t len)
@@ -83,7 +83,10 @@ put_number_record(struct strbuf *b, const char *key, uint64_t value,
 	put_record(b, "", key, text, strlen(text));
 }
 
-/* A negative time with a fraction is that many seconds later. */
+/*
+ * Converts a negative time, which is seconds rounded down plus nanoseconds, to
+ * a decimal.
+ */
 static void
 put_mtime_record(struct strbuf *b, const struct tar_entry *e)
 {

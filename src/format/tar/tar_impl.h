@@ -27,7 +27,7 @@ struct tar_pax {
 	size_t xattr_count, xattr_cap;
 	struct tar_extent *extents;	/* GNU.sparse 0.0 and 0.1 */
 	size_t extent_count, extent_cap;
-	bool half;		/* the last extent has no length yet */
+	bool half;		/* the last extent lacks its length */
 	bool has_uid, has_gid, has_size, has_mtime;
 	bool sparse;		/* there are GNU.sparse records */
 	uint64_t uid, gid, size, realsize;
@@ -53,7 +53,7 @@ struct tar {
 	size_t xattr_count, xattr_cap;
 };
 
-/* Records the reason for rc, and returns rc. */
+/* Records the reason for rc.  Returns rc. */
 int tar_fail(struct tar *t, int rc, const char *why);
 
 /*
@@ -82,8 +82,8 @@ int tar_text_set(struct tar_text *text, const char *s, size_t len);
 int tar_number(const uint8_t *field, size_t len, int64_t *value);
 
 /*
- * Returns whether the header's checksum is right (summed as either kind of
- * char).
+ * Returns whether the header's checksum is right, summed as signed or unsigned
+ * char.
  */
 bool tar_checksum_ok(const uint8_t *block);
 
@@ -115,7 +115,7 @@ int tar_sparse_old(struct tar *t, uint64_t *realsize);
 int tar_sparse_map(struct tar *t);
 
 /*
- * Checks that the extents ascend, lie within size and hold stored bytes.
+ * Checks that the extents ascend, are within size and hold `stored` bytes.
  * Removes empty ones.  Returns 0 or -EBADMSG.
  */
 int tar_sparse_check(struct tar *t, uint64_t size, uint64_t stored);

@@ -1,5 +1,5 @@
 /*
- * tar_number.c - numbers and checksums in headers of tar
+ * tar_number.c - numbers and checksums in tar headers
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "tar_impl.h"

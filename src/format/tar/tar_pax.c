@@ -1,10 +1,10 @@
 /*
- * tar_pax.c - extended headers of pax
+ * tar_pax.c - pax extended headers
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A record is "LENGTH KEY=VALUE\n", where LENGTH counts all of it.  The newline
- * is replaced by a NUL, so values become strings in place; a NUL there is
- * therefore accepted as the end of a record that was parsed before.
+ * is replaced with a NUL, so that values become strings in place; a NUL there
+ * is therefore accepted as the end of a record that was parsed before.
  */
 #include "tar_impl.h"
 
@@ -76,7 +76,7 @@ set_time(struct tar *t, const struct record *r, struct tar_pax *p)
 	return 0;
 }
 
-/* Adds a record to an array of name and value. */
+/* Adds a record to an array of names and values. */
 static int
 keep(struct tar_xattr **array, size_t *count, size_t *cap, const char *name,
     const struct record *r)

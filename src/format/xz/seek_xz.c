@@ -1,9 +1,9 @@
 /*
- * seek_xz.c - reading ranges of xz files, by their indexes
+ * seek_xz.c - reading ranges of xz files, using their indexes
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Some blocks of a stream become a separate stream: header, the blocks, and an
- * index and a footer for them, against which liblzma verifies what it decodes,
+ * Some blocks of a stream become a separate stream: a header, the blocks, and
+ * their own index and footer, against which liblzma verifies what it decodes,
  * in addition to each block's check.  Source: the .xz file format, 1.1.0.
  */
 #include "format/seek_formats.h"

@@ -21,7 +21,7 @@ struct xz_job {
 /* Creates a job without a coder.  Returns 0 or -ENOMEM. */
 int xz_job_new(struct xz_job **j, struct codec_notes *notes);
 
-/* Frees the result of xz_job_new(), which may be NULL. */
+/* Frees the job from xz_job_new(), which may be NULL. */
 void xz_job_close(void *job);
 
 /*
@@ -35,8 +35,8 @@ int xz_join(void *job, struct slot *s, struct sink *out);
 #define XZ_OPS { .fill = serial_fill, .join = xz_join }
 
 /*
- * Returns the memory needed for decoding, including our own, if liblzma has
- * refused it because of its limit; 0 if unknown.
+ * Returns how much memory decoding needs, including our own, after liblzma has
+ * stopped at its limit; 0 if unknown.
  */
 uint64_t xz_refused_need(const struct xz_job *j);
 

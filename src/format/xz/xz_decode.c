@@ -27,8 +27,9 @@ header_need(const uint8_t *p, uint32_t size)
 }
 
 /*
- * liblzma's threaded decoder does not report the need; but it stops after the
- * block's header, which has a checksum and can thus be found from its end.
+ * liblzma's threaded decoder does not report how much it needs; but it stops
+ * after the block's header, which has a checksum and can thus be found from its
+ * end.
  */
 uint64_t
 xz_refused_need(const struct xz_job *j)
@@ -45,8 +46,8 @@ xz_refused_need(const struct xz_job *j)
 }
 
 /*
- * Plans room for the pieces and the pending output; what liblzma needs besides
- * depends on the stream, and is limited in open().
+ * Plans room for the pieces and the pending output; what liblzma needs in
+ * addition depends on the stream, and is limited in open().
  */
 static int
 plan_decode(const struct codec_options *o, struct plan *p, const char **why)
@@ -77,9 +78,9 @@ new_decoder(struct xz_job **out, const struct codec_options *o,
 }
 
 /*
- * Uses threads as long as they need at most 128 MiB each, and fit a memory
- * limit together; beyond that, liblzma decodes with one thread, up to the limit
- * given by the largest accepted window or by the memory limit.
+ * Uses threads as long as each needs at most 128 MiB and all of them fit in the
+ * memory limit; otherwise, liblzma decodes with one thread, up to the limit set
+ * by the largest accepted window or by the memory limit.
  */
 static int
 unopen_xz(void **job, const struct codec_options *o, const struct plan *p,

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The seek table is used if its sizes fill the file.  Otherwise the map goes
- * from frame to frame, if all record their size, and within frames by pzc from
- * job to job (zstd_job.h), using the marks.  Sources: the Zstandard seekable
- * format 0.1.0; RFC 8878.
+ * from frame to frame, if all of them record their size, and within frames by
+ * pzc from job to job (zstd_job.h), using the marks.  Sources: the Zstandard
+ * seekable format 0.1.0; RFC 8878.
  */
 #include "format/seek_formats.h"
 
@@ -30,7 +30,7 @@ enum {
 };
 
 struct seek_table {
-	uint64_t at;		/* of its frame: where the others end */
+	uint64_t at;		/* of its frame, where the others end */
 	uint32_t frames;
 	size_t entry;		/* bytes */
 };
@@ -146,7 +146,9 @@ count_blocks(const struct walk *w, uint64_t at, uint64_t end)
 	return sum;
 }
 
-/* Ends the job before w->at, which is after the first of the marks there. */
+/*
+ * Ends the job before w->at, which is just past the first of the marks there.
+ */
 static int
 end_job(struct walk *w)
 {
@@ -164,7 +166,10 @@ end_job(struct walk *w)
 		w->at += ZSTD_BLOCK_HEAD;
 	}
 	len = marks < ZSTD_JOB_LEAD ? 0 : zstd_job_len(marks - ZSTD_JOB_LEAD);
-	/* whole jobs up to the end are not followed by another */
+	/*
+	 * the last of a series of whole jobs has no marks of a next one after
+	 * it
+	 */
 	if (len == 0 && p[0] == 1)
 		len = zstd_job_len(marks);
 	if (len == 0)
@@ -226,7 +231,7 @@ step(struct walk *w)
 		return (int)used;
 	if (n == 0 && !w->ended)
 		return -ENODATA;
-	/* its size is unknown, and so is the position of what follows */
+	/* its size is unknown, and so is the position of any later data */
 	if (!h->skippable && h->content == UINT64_MAX && w->z.begun &&
 	    !(w->z.marked && h->windowed && !h->dictionary))
 		return -ENODATA;

@@ -36,8 +36,8 @@ zstd_error(size_t code)
 /*
  * The windows are those that libzstd 1.5 chooses if it does not know the size,
  * so any reader of its files can read these.  A context's memory is from
- * ZSTD_estimateCCtxSize(); it depends on the parser's parameters: 12 needs more
- * than 13.
+ * ZSTD_estimateCCtxSize() and depends on the parser's parameters: level 12
+ * needs more than 13.
  */
 const struct zstd_level *
 zstd_level(int level)

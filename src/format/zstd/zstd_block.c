@@ -78,7 +78,7 @@ take_count(const uint8_t *p, size_t len, size_t *at, uint32_t *count)
 	*count = p[0] < 255 ? (p[0] - 128U) << 8 | p[1] :
 	    (p[1] | (uint32_t)p[2] << 8) + 0x7f00;
 	*at += p[0] < 255 ? 2 : 3;
-	/* no sequences are encoded differently */
+	/* a count of 0 is encoded differently */
 	return *count == 0 ? -EBADMSG : 0;
 }
 
@@ -170,7 +170,7 @@ zstd_reader_open(struct zstd_reader *r, const struct zstd_tables *t,
 	return rc;
 }
 
-/* The values of a sequence come in one order, the next states in another. */
+/* A sequence's values come in one order, the next states in another. */
 int
 zstd_reader_next(struct zstd_reader *r, struct zstd_sequence *q)
 {

@@ -43,11 +43,11 @@ struct zstd_sections {
 	uint32_t count;			/* of sequences */
 	size_t modes;			/* the byte of the tables' modes */
 	size_t table[ZSTD_CODES];	/* a table's description, */
-	size_t table_len[ZSTD_CODES];	/* 0 bytes if there is none */
+	size_t table_len[ZSTD_CODES];	/* of 0 bytes if there is none */
 	size_t stream;			/* the sequences' bits */
 };
 
-/* The modes of a block's tables: two bits each of the modes byte. */
+/* The modes of a block's tables, each of them two bits of the modes byte. */
 enum {
 	ZSTD_MODE_PREDEFINED, ZSTD_MODE_SINGLE, ZSTD_MODE_DESCRIBED,
 	ZSTD_MODE_REPEAT
@@ -61,8 +61,8 @@ zstd_mode(unsigned modes, enum zstd_code code)
 
 /*
  * Finds the sections of the block of len bytes at p; t is updated to its state
- * after the block.  Returns 0, or -EBADMSG: corrupt, or a table is used that no
- * block since t was zeroed has set.
+ * after the block.  Returns 0, or -EBADMSG if the block is corrupt, or uses a
+ * table that no block has set since t was zeroed.
  */
 int zstd_sections(struct zstd_tables *t, const uint8_t *p, size_t len,
     struct zstd_sections *s);
@@ -72,7 +72,7 @@ struct zstd_sequence {
 	uint32_t extra[ZSTD_CODES];	/* the bits that follow each */
 };
 
-/* Returns the value that selects an offset: 1 to 3 repeat an earlier one. */
+/* Returns the value that selects an offset; 1 to 3 repeat an earlier one. */
 static inline uint32_t
 zstd_offset_value(const struct zstd_sequence *q)
 {
@@ -83,8 +83,8 @@ zstd_offset_value(const struct zstd_sequence *q)
 struct zstd_reader {
 	const struct zstd_tables *tables;
 	const uint8_t *p;
-	size_t bit;			/* bits below it have not been read
-					 * yet */
+	size_t bit;			/* the bits below it have not been
+					 * read yet */
 	uint32_t left;			/* sequences */
 	unsigned state[ZSTD_CODES];	/* of the next one */
 };

@@ -10,8 +10,8 @@
 #include <zstd.h>
 
 /*
- * One frame of jobs; frames of known size, with a seek table or without; one
- * frame with a long window, by libzstd's own threads.
+ * These write one frame of jobs; frames of known size, with or without a seek
+ * table; and one frame with a long window, using libzstd's own threads.
  */
 extern const struct coder zstd_encoder, zstd_frames_encoder,
     zstd_long_encoder, zstd_decoder;
@@ -21,9 +21,9 @@ int zstd_error(size_t code);
 
 /* The parameters of a level. */
 struct zstd_level {
-	uint8_t window_log;	/* as libzstd's for an unknown size */
+	uint8_t window_log;	/* the same as libzstd's for an unknown size */
 	uint16_t job_mib;	/* of input in a job */
-	uint16_t mib;		/* of a context, rounded up */
+	uint16_t mib;		/* memory of a context, rounded up */
 };
 
 /* Returns the parameters of a level, 1 to 22. */

@@ -51,9 +51,9 @@ restart(struct zstd_cutter *c)
 }
 
 /*
- * Cuts at the end of a frame that may be cut anywhere, or as far as has been
- * read; with one thread, after any number of frames.  Data before pos has been
- * scanned, up to the frame's end if ended.
+ * Cuts at the end of a frame that may be cut anywhere, or after all that has
+ * been read; with one thread, after any number of frames.  Data before pos has
+ * been scanned; if ended is set, that is the frame's end.
  */
 static int
 cut_plain(struct zstd_cutter *c, struct input *in, struct slot *s,
@@ -161,7 +161,7 @@ cut_before(struct zstd_cutter *c, struct slot *s)
 	    s->note.unzstd.used);
 }
 
-/* Collects whole frames, until they are enough for a piece. */
+/* Collects whole frames until they make up a piece. */
 static int
 cut_frames(struct zstd_cutter *c, struct input *in, struct slot *s)
 {
@@ -199,7 +199,7 @@ cut_frames(struct zstd_cutter *c, struct input *in, struct slot *s)
 			break;
 		if (in->eof)
 			break;
-		/* complete frames do not wait for a live pipe */
+		/* do not let complete frames wait for a live pipe */
 		if (note->used > 0 && in->flush_ms >= 0)
 			return cut_before(c, s);
 		got = carry_more(in, s, READ_LEN);

@@ -20,7 +20,7 @@
 enum {
 	UNIT_MOST = 48 << 20,	/* maximum output of a unit in a worker, or
 				 * input */
-	UNIT_LEAST = 16 << 20,	/* to which a memory limit may lower it, */
+	UNIT_LEAST = 16 << 20,	/* which a memory limit may lower to this, */
 	UNIT_STEP = 16 << 20,	/* in steps of this size */
 	PIECE_LEAST = 1 << 20,
 	UNIT_SLACK = 3 << 20,	/* for many small frames, and headers */
@@ -105,7 +105,7 @@ worker_close(void *ctx)
 	ZSTD_freeDCtx(ctx);
 }
 
-/* libzstd decodes all the frames of a buffer, including skippable ones. */
+/* Decodes all frames of a piece in one call, including skippable ones. */
 static int
 work_frames(ZSTD_DCtx *d, struct slot *s)
 {
@@ -125,7 +125,7 @@ work_frames(ZSTD_DCtx *d, struct slot *s)
 
 /*
  * Skips the empty raw blocks at a position and returns where they end; another
- * block must follow before the end.
+ * block must follow before `end`.
  */
 static size_t
 skip_marks(const struct slot *s, size_t at, size_t end)
@@ -169,7 +169,7 @@ work_job(ZSTD_DCtx *d, struct slot *s, size_t most)
 	if (note->final && note->checksum)
 		end -= CHECKSUM_LEN;
 	at = skip_marks(s, note->skip, end);
-	/* nothing but the end of a frame of whole jobs */
+	/* nothing but the end of a frame that consists of whole jobs */
 	note->ok = note->final && end - at == ZSTD_BLOCK_HEAD &&
 	    memcmp(s->in.data + at, "\1\0", ZSTD_BLOCK_HEAD) == 0;
 	if (note->ok || at - note->skip < ZSTD_JOB_LEAD * ZSTD_BLOCK_HEAD)
@@ -223,8 +223,8 @@ first_frame(const struct codec_options *o)
 }
 
 /*
- * Plans for units of this size.  Besides the slots, the joiner keeps the input
- * of two units, and the reader what it has read beyond one.
+ * Plans for units of this size.  In addition to the slots, the joiner keeps the
+ * input of two units, and the reader what it has read beyond one.
  */
 static void
 plan_units(const struct codec_options *o, struct plan *p, uint64_t unit,
@@ -239,9 +239,9 @@ plan_units(const struct codec_options *o, struct plan *p, uint64_t unit,
 }
 
 /*
- * Each thread beyond the first costs the memory of a unit's input and output;
- * one thread costs none.  A limit first lowers the unit size: larger units are
- * decoded by one thread, in pieces.
+ * Each thread beyond the first costs the memory of a unit's input and output; a
+ * single thread costs none.  A limit first lowers the unit size; larger units
+ * are then decoded by one thread, in pieces.
  */
 static int
 plan(const struct codec_options *o, struct plan *p, const char **why)
@@ -283,7 +283,7 @@ close_job(void *job)
 	sys_free(j);
 }
 
-/* Sets the largest window for which a plan under a limit has room. */
+/* Sets the largest window that fits in a plan under a limit. */
 static void
 limit(struct zstd_cutter *c, const struct codec_options *o,
     const struct plan *p)

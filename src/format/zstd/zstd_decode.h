@@ -33,7 +33,7 @@ struct zstd_cutter {
 	bool plain;			/* inside a frame that may be cut
 					 * anywhere */
 	bool jobs;			/* inside a frame of jobs */
-	bool hopeless;			/* no frame where one is required */
+	bool hopeless;			/* a required frame is missing */
 	/* The joiner could not use a job, and takes the rest of its frame. */
 	atomic_bool distrust;
 };
@@ -41,7 +41,7 @@ struct zstd_cutter {
 /* Reads the next piece into s.  Returns 0 or -errno. */
 int zstd_cut(struct zstd_cutter *c, struct input *in, struct slot *s);
 
-/* Accepted input bytes, and the size of their output. */
+/* Input bytes that were accepted, and the size of their output. */
 struct zstd_kept {
 	struct buf in;
 	size_t skip;			/* header before the first block */
@@ -61,7 +61,7 @@ struct zstd_joiner {
 	uint64_t made;
 	uint64_t drop;			/* output that has already been
 					 * written */
-	struct zstd_kept kept[2];	/* the older one, the newer one */
+	struct zstd_kept kept[2];	/* the older job, the newer job */
 	uint8_t check[CHECKSUM_LEN];
 	size_t check_len;
 };

@@ -2,13 +2,13 @@
  * zstd_encode.c - compressing Zstandard: one frame of jobs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Like that of zstd -T, the output is one frame, with a checksum and a window
- * that every reader accepts.  But no job refers to the previous one, so they
- * can be decompressed on all cores; zstd_job.h describes the layout.  An input
- * of one job becomes an ordinary frame without marks.
+ * As with zstd -T, the output is one frame, with a checksum and a window that
+ * every reader accepts.  But no job refers to the previous one, so jobs can be
+ * decompressed on all cores; zstd_job.h describes the layout.  An input of one
+ * job becomes an ordinary frame without marks.
  *
  * Jobs are long, because each begins with an empty window.  Up to level 8 the
- * first two are shorter, for inputs that are no longer than a few of them.
+ * first two are shorter, for the sake of inputs no longer than a few of them.
  */
 #include "zstd_codec.h"
 
@@ -27,7 +27,7 @@
 enum {
 	SHORT_JOB = 8 << 20,	/* the first SHORT_JOBS */
 	SHORT_JOBS = 2,
-	MANY_JOB = 4 << 20,	/* if there should be many: -R, --adapt */
+	MANY_JOB = 4 << 20,	/* if there should be many jobs: -R, --adapt */
 	WINDOW_LEAST_LOG = 10,
 	ROOM = 256 << 10,	/* for what settling adds */
 	CHECKSUM = 4
@@ -37,7 +37,7 @@ struct job {
 	struct cutter cut;
 	const struct codec_options *options;
 	int window_log;
-	bool fixed;			/* jobs have one size */
+	bool fixed;			/* all jobs have one size */
 	XXH64_state_t *hash;
 	uint64_t total;
 };
@@ -58,7 +58,7 @@ plan(const struct codec_options *o, struct plan *p, const char **why)
 		return -ENOTSUP;
 	}
 	p->block = longest_job(o);
-	/* one for each worker, and one to read into or write from */
+	/* one slot for each worker, and one to read into or write from */
 	p->slots = p->block > MANY_JOB ? o->threads + 1 :
 	    pipeline_slots(o->threads);
 	p->slot_B = p->block + ZSTD_compressBound(p->block) + ROOM;
@@ -138,8 +138,8 @@ worker_close(void *ctx)
 }
 
 /*
- * Returns whether this is the whole input, which becomes a frame as libzstd
- * makes it, not a job.
+ * Returns whether this is the whole input, which becomes an ordinary libzstd
+ * frame, not a job.
  */
 static bool
 is_alone(const struct slot *s)
@@ -265,7 +265,7 @@ put_header(const struct job *j, struct sink *out)
 	return sink_write(out, head, len);
 }
 
-/* Writes the checksum, after a last block if there was none. */
+/* Writes the checksum, preceded by a last block if there was none. */
 static int
 put_end(const struct job *j, bool ended, struct sink *out)
 {

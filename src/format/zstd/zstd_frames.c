@@ -2,9 +2,9 @@
  * zstd_frames.c - compressing Zstandard: frames of known size
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames have a fixed amount of input; each is compressed independently, and
- * has its size and checksum.  A skippable frame with a seek table may follow.
- * Source: the Zstandard seekable format 0.1.0.
+ * Every frame has the same amount of input, is compressed independently, and
+ * states its size and checksum.  A skippable frame with a seek table may
+ * follow.  Source: the Zstandard seekable format 0.1.0.
  */
 #include "zstd_codec.h"
 
@@ -43,8 +43,8 @@ frame_log(int level)
 }
 
 /*
- * Returns log2 of the window, which is that of the frame.  A frame is
- * completely in memory as input and output anyway, so the longer window costs
+ * Returns log2 of the window size, which is the frame size.  A frame's input
+ * and output are completely in memory anyway, so the longer window costs
  * nothing; it saves 0.2 to 1.6 % at level 3, 5 % at 9 to 15, and 3 % at 19.
  */
 static int
@@ -84,8 +84,8 @@ plan(const struct codec_options *o, struct plan *p, const char **why)
 	    o->adapt != NULL ? FRAME_LEAST :
 	    (size_t)1 << frame_log(o->level);
 	/*
-	 * large frames: one for each worker, one to read into, one to write
-	 * from
+	 * with large frames: one slot for each worker, one to read into, one to
+	 * write from
 	 */
 	p->slots = p->block > FRAME_LEAST ? o->threads + 2 :
 	    pipeline_slots(o->threads);

@@ -11,8 +11,8 @@
 enum { SYMBOLS = 53 };
 
 /*
- * The kinds of codes: the number of symbols, the largest table, the predefined
- * counts.
+ * For each kind of code: the number of symbols, the largest table, the
+ * predefined counts.
  */
 static const struct kind {
 	unsigned symbols, log_max, log;
@@ -44,7 +44,7 @@ highest_bit(unsigned v)
 	return 31 - (unsigned)__builtin_clz(v);
 }
 
-/* A bit reader from the first byte on; zeros past the end. */
+/* A bit reader that starts at the first byte, and reads zeros past the end. */
 struct bits {
 	const uint8_t *p;
 	size_t len, pos;		/* pos in bits */
@@ -78,8 +78,8 @@ take_count(struct bits *b, unsigned left)
 }
 
 /*
- * Returns the number of further symbols with count 0, coded in groups of two
- * bits, where 3 continues.
+ * Returns the number of further symbols with count 0, which is coded in groups
+ * of two bits; a 3 continues it.
  */
 static unsigned
 take_zeros(struct bits *b)
@@ -94,7 +94,7 @@ take_zeros(struct bits *b)
 	return n;
 }
 
-/* Spreads the symbols over the states, and numbers the states of each. */
+/* Spreads the symbols over the states, and numbers each symbol's states. */
 static void
 build(struct zstd_fse *t, const int8_t *small, const int16_t *counts,
     unsigned symbols)

@@ -46,8 +46,8 @@ void zstd_fse_predefined(struct zstd_fse *t, enum zstd_code code);
 unsigned zstd_extra_bits(enum zstd_code code, uint8_t symbol);
 
 /*
- * Returns a state of the symbol that leads to the state next, or to any if next
- * is negative; -1 if there is none.
+ * Returns a state of the symbol that leads to the state next (to any, if next
+ * is negative), or -1 if there is none.
  */
 int zstd_fse_before(const struct zstd_fse *t, uint8_t symbol, int next);
 

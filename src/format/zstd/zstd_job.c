@@ -8,7 +8,7 @@
 #include "zstd_offsets.h"
 #include "zstd_scan.h"
 
-/* The job sizes, in MiB, that two or more marks encode. */
+/* The job sizes, in MiB, that are encoded by two or more marks. */
 static const uint16_t told[] = { 4, 8, 16, 24, 32, 48, 128, 256, 512 };
 
 enum { TOLD = sizeof(told) / sizeof(told[0]), TOLD_MARKS = 2 };
@@ -61,7 +61,7 @@ zstd_last_block(uint8_t *p, size_t len)
 	return NULL;
 }
 
-/* Reads the sequences of a block until all offsets are the job's own. */
+/* Reads a block's sequences until all offsets are the job's own. */
 static bool
 own_offsets(struct zstd_offsets *o, const struct zstd_tables *t,
     const uint8_t *p, size_t len, const struct zstd_sections *s)

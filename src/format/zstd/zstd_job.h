@@ -5,20 +5,20 @@
  * A frame by pzc is a series of jobs.  A job is a whole number of blocks that
  * refer to nothing before it, so each can be decoded independently:
  *
- *	header  00 00 00  00 00 00  blocks of job 0
- *	        00 00 00 ...  00 00 00  00 00 00  blocks of job 1
- *	        ...  blocks of the last job  checksum
+ * 	header  00 00 00  00 00 00  blocks of job 0
+ * 	        00 00 00 ...  00 00 00  00 00 00  blocks of job 1
+ * 	        ...  blocks of the last job  checksum
  *
  * Empty raw blocks (00 00 00) mark where a job begins; every decoder skips
  * them.  At least two precede each job, where a decoder that wants only this
  * job can put a header of six bytes; between two jobs there are at least three.
- * More of them, zstd_job_marks(), encode the size of the job before them.
- * Nothing relies on that: it is used to find a byte in a file, not to decode
- * one.
+ * Any more of them, zstd_job_marks(), encode the size of the preceding job.
+ * Decoding does not rely on that: it only helps to find a byte in a file.
  *
- * The marks are a guess, since any frame may contain such blocks.  This is why
- * a job that zstd_job_alone() accepts, and that libzstd then decodes as a
- * separate frame, has exactly the bytes that it has within its frame:
+ * The marks are a guess, since any frame may contain such blocks.  The
+ * following is why a job that zstd_job_alone() accepts, and that libzstd then
+ * decodes as a separate frame, has exactly the bytes that it has within its
+ * frame.
  *
  * Decoding a block depends on four things besides its own bytes: the last
  * Huffman table, the last three FSE tables, the last three offsets, and the
@@ -53,12 +53,12 @@ enum {
 };
 
 /*
- * Returns the number of marks after a job of len bytes, not counting those
- * before the next one.
+ * Returns the number of marks after a job of len bytes, not counting the next
+ * job's own.
  */
 unsigned zstd_job_marks(uint64_t len);
 
-/* Returns the size that this many marks encode, or 0 if none. */
+/* Returns the size that this many marks encode, or 0 if they encode none. */
 uint64_t zstd_job_len(unsigned marks);
 
 /* Makes a header for blocks with that window (a byte as in a frame header). */
@@ -70,16 +70,19 @@ void zstd_job_head(uint8_t head[ZSTD_JOB_HEAD], uint8_t window);
  */
 bool zstd_job_alone(const uint8_t *p, size_t len);
 
-/* Returns the header of the last block; NULL if there is none at the end. */
+/*
+ * Returns the header of the last block, or NULL if the data does not end with
+ * one.
+ */
 uint8_t *zstd_last_block(uint8_t *p, size_t len);
 
 /*
  * Makes the blocks that libzstd produced, from byte `from` of b on,
- * independent: a sequence that repeats one of the offsets 1, 4, 8 with which
- * every frame begins gets an explicit offset.  b->cap should be about 256 KiB
- * more than b->len; a block is smaller than most bytes.  Returns 0; -ENOMEM; or
- * -ENOBUFS or -EBADMSG if that is impossible, and the contents of b are
- * useless.
+ * independent: a sequence that repeats one of the offsets 1, 4 and 8, with
+ * which every frame begins, gets an explicit offset.  b->cap should be about
+ * 256 KiB more than b->len; a block is smaller than `most` bytes.  Returns 0;
+ * -ENOMEM; or -ENOBUFS or -EBADMSG if this is impossible, in which case the
+ * contents of b are useless.
  */
 int zstd_job_settle(struct buf *b, size_t from, size_t most);
 

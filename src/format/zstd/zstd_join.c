@@ -2,17 +2,17 @@
  * zstd_join.c - joining the pieces of a Zstandard stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Whole frames and jobs decoded by a worker are taken as they are; everything
- * else goes through libzstd's stream decoder, here and in order.
+ * Whole frames and jobs that a worker has decoded are used unchanged;
+ * everything else goes through libzstd's stream decoder, here and in order.
  *
  * A frame of jobs may turn out not to be one: a piece that begins with marks
- * may refer to data before it, be too long for a worker, or truncated.  Then
- * the stream decoder has to continue from there, and needs the state that it
- * would have had.  It reaches that state by decoding the input of earlier jobs
- * again, starting from one that is known to be independent and was followed by
- * at least a window's length of output: nothing later can refer to anything
- * older.  So the input of one window is kept, and its output is dropped the
- * second time.  The checksum of such a frame is computed here.
+ * may refer to data before it, be too long for a worker, or be truncated.  In
+ * that case the stream decoder has to continue from there, and needs the state
+ * that it would have had.  It reaches that state by decoding the input of
+ * earlier jobs again, starting from one that is known to be independent and was
+ * followed by at least a window's length of output: nothing later can refer to
+ * anything older.  So the input for one window is kept, and its output is
+ * dropped the second time.  The checksum of such a frame is computed here.
  */
 #include "zstd_decode.h"
 
@@ -135,7 +135,10 @@ accept(struct zstd_joiner *j, struct slot *s, struct sink *out)
 	return rc != 0 ? rc : sink_slot(out, s);
 }
 
-/* Writes output of the stream decoder, the first bytes of which may be old. */
+/*
+ * Writes output of the stream decoder, the first bytes of which may already
+ * have been written.
+ */
 static void
 take_output(struct zstd_joiner *j, uint8_t *p, size_t n, struct sink *out)
 {

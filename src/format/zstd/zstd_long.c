@@ -2,7 +2,8 @@
  * zstd_long.c - compressing Zstandard: one frame with a long window
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * This uses libzstd's own threads: cutting the input would cut the window.
+ * This uses libzstd's own threads, because cutting the input would cut the
+ * window.
  */
 #include "zstd_codec.h"
 

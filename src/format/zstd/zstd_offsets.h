@@ -13,7 +13,7 @@
 
 enum { ZSTD_OFFSETS = 3 };
 
-/* The most recent ones, 0 if unknown. */
+/* The most recent offsets, 0 if unknown. */
 struct zstd_offsets {
 	uint32_t last[ZSTD_OFFSETS];
 };
@@ -26,7 +26,7 @@ zstd_offsets_known(const struct zstd_offsets *o)
 
 /*
  * Returns the offset that a value selects in a sequence with or without
- * literals, which becomes the most recent one; 0 if unknown.
+ * literals, 0 if unknown.  It becomes the most recent one.
  */
 static inline uint32_t
 zstd_offsets_use(struct zstd_offsets *o, uint32_t value, bool literals)

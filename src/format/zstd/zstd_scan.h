@@ -29,7 +29,8 @@ struct zstd_header {
 	bool dictionary;	/* one is specified */
 	bool windowed;		/* the window has a byte of its own: */
 	uint8_t window_byte;
-	uint32_t skip;		/* a skippable frame: bytes after the header */
+	uint32_t skip;		/* in a skippable frame: bytes after the
+				 * header */
 	bool skippable;
 };
 
@@ -43,8 +44,8 @@ struct zstd_scan {
 	bool last;			/* the current block is the last */
 	bool jobs;			/* also stop at the ends of jobs */
 	bool marked;			/* the frame begins with an empty block */
-	bool at_job;			/* stopped after an empty block that
-					 * follows others */
+	bool at_job;			/* stopped after an empty block
+					 * following others */
 	bool begun, busy;		/* in a block; in one that is not
 					 * empty */
 	uint64_t most;			/* maximum output of what is skipped */
@@ -53,11 +54,11 @@ struct zstd_scan {
 };
 
 /*
- * Scans len bytes, at most to the end of the current frame.  Returns the number
- * that belong to it; *ended tells whether it ends there.  With z->jobs it also
- * stops, setting z->at_job, after the first empty raw block that follows others
- * in a frame that begins with such; zstd_scan_job() continues.  Returns
- * -EBADMSG if no frame begins here.
+ * Scans len bytes, at most to the end of the current frame.  Returns how many
+ * of them belong to it; *ended tells whether it ends there.  With z->jobs, in a
+ * frame that begins with an empty raw block, it also stops after the first one
+ * that follows other blocks, and sets z->at_job; zstd_scan_job() continues.
+ * Returns -EBADMSG if no frame begins here.
  */
 int64_t zstd_scan(struct zstd_scan *z, const uint8_t *p, size_t len,
     bool *ended);

@@ -1,17 +1,17 @@
 /*
- * zstd_settle.c - making blocks by libzstd independent
+ * zstd_settle.c - making libzstd's blocks independent
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * libzstd begins each frame with the offsets 1, 4 and 8, and repeats them where
- * they fit.  In a job, such a sequence gets an explicit offset, and so do those
- * after it, until the last three offsets are the same in both encodings, which
- * takes a few sequences.
+ * they fit.  In a job, such a sequence gets an explicit offset, and so do the
+ * following ones, until the last three offsets are the same in both encodings,
+ * which takes a few sequences.
  *
  * Sequences are written from the last one to the first, and read in the
  * opposite order.  So all bits of the unchanged ones can stay in place, and the
  * changed ones are rewritten after them.  If the block's table has no code for
- * an explicit value, the block gets the predefined table; and so do later
- * blocks that repeat its table.
+ * an explicit value, the block gets the predefined table, as do later blocks
+ * that repeat its table.
  */
 #include "zstd_job.h"
 
@@ -23,12 +23,13 @@
 
 struct settle {
 	struct buf *b;
-	size_t from, to;	/* in b: blocks to read, and how far it has been
-				 * written */
+	size_t from, to;	/* in b: next block to read, end of what has
+				 * been written */
 	size_t most;
 	struct zstd_tables tables;
 	struct zstd_fse predefined;	/* for offsets */
-	struct zstd_offsets were, are;	/* in libzstd's encoding, and in ours */
+	struct zstd_offsets were, are;	/* offsets in libzstd's encoding, and
+					 * in ours */
 	bool replaced;		/* the last table of offsets is ours */
 };
 
@@ -67,7 +68,7 @@ settled_value(struct settle *s, const struct zstd_sequence *q)
 	return value;
 }
 
-/* Takes sequences up to where nothing changes any more, or all of them. */
+/* Reads sequences until nothing changes any more, or all of them. */
 static int
 take_sequences(struct settle *s, struct change *c, bool all, bool *changed)
 {
@@ -183,7 +184,7 @@ put_bytes(struct writer *w, const uint8_t *p, size_t len)
 	w->len += len;
 }
 
-/* Writes the new block into the space below the data still to be read. */
+/* Writes the new block to the space below the data still to be read. */
 static int
 put_block(struct settle *s, const struct change *c, bool last)
 {
@@ -216,8 +217,8 @@ put_block(struct settle *s, const struct change *c, bool last)
 }
 
 /*
- * Makes room to write blocks below those still to be read, which are moved to
- * the end of the buffer.
+ * Makes room for the new blocks by moving those still to be read to the end of
+ * the buffer.
  */
 static void
 make_gap(struct settle *s)
