@@ -79,24 +79,31 @@ pattern_end() {
 	wait "$pattern_pid" 2>/dev/null || :
 }
 
-# cell ID IMAGE WORKLOAD SYSTEM LINK CLIENTS
+# cell ID IMAGE WORKLOAD SYSTEM LINK CLIENTS DELAY CACHE
 cell() {
 	net_make "$5"
+	cell_from=$net_address:5000 cell_helpers=
 	registry_start "$net_in" "$net_address"
+	[ "$7" = 0 ] || delay_start "$7"
+	[ "$8" = no ] || cache_start
 	clients_make
 	LAZY_PULLER=$(system_get "$4" 2) LAZY_PLACE=$study/clients
-	LAZY_REFERENCE=$net_address:5000/$2:$4 LAZY_CLIENTS=$6
+	LAZY_REFERENCE=$cell_from/$2:$4 LAZY_CLIENTS=$6
 	export LAZY_PULLER LAZY_PLACE LAZY_REFERENCE LAZY_CLIENTS
 	cell_files=$(find "$study/clients" -mindepth 1 | wc -l)
+	daemons=
+	[ "$LAZY_PULLER" != containerd ] || containerd_start "$4"
 	cell_cpu=$(namespace_cpu "$net_server")
 	pattern_begin "$1"
 	cell_lap "$cell_new.lap" -l "$1" -t "$timeout" --net client -- \
 	    sh "$here/lazy-pull-start.sh" "$(workload_command "$2" "$3")"
 	pattern_end
+	cell_daemons=$(daemon_keys)
 	# shellcheck disable=SC2046
 	cell_rows "$cell_new.lap" $(client_keys) \
 	    "keys=files_before=$cell_files;requests=$(server_requests);server_cpu_s=$(
-	    since "$cell_cpu" "$(namespace_cpu "$net_server")")"
+	    since "$cell_cpu" "$(namespace_cpu "$net_server")")$cell_daemons"
 	clients_remove
-	kill "$net_server" "$registry_pid"
+	# shellcheck disable=SC2086
+	kill "$net_server" "$registry_pid" $cell_helpers $daemons
 }

@@ -209,7 +209,7 @@ image_convert() {
 	fi
 	ip link set lo up
 	registry_start '' 127.0.0.1
-	skopeo --insecure-policy copy -q --dest-tls-verify=false \
+	skopeo --insecure-policy copy -q --all --dest-tls-verify=false \
 	    "oci:$study/push:plain" "docker://127.0.0.1:5000/$1:$2"
 }
 

@@ -61,13 +61,75 @@ EOF
 	$1 docker-registry serve "$study/registry.yml" \
 	    >>"$study/registry.log" 2>&1 8>&- &
 	registry_pid=$!
-	registry_i=0
-	until grep -q 'listening on' "$study/registry.log"; do
-		if ! kill -0 $registry_pid 2>/dev/null ||
-		    [ $registry_i -ge 3000 ]; then
-			die "the registry: $(tail -n 1 "$study/registry.log")"
+	helper_wait $registry_pid grep -q 'listening on' "$study/registry.log"
+}
+
+# delay_start MS: from here on, the registry is that far away
+delay_start() {
+	$net_in python3 "$here/lazy-pull-delay.py" "$net_address" 5001 5000 \
+	    "$1" >"$cell_new.delay" 8>&- &
+	cell_helpers="$cell_helpers $!"
+	helper_wait $! grep -q . "$cell_new.delay"
+	cell_from=$net_address:5001
+}
+
+# cache_start: from here on, clients fetch from an empty cache of their own
+# network, which fetches pieces of 256 KiB
+cache_start() {
+	rm -rf "$study/cache"
+	mkdir "$study/cache"
+	cat >"$study/cache/nginx.conf" <<EOF
+daemon off;
+user root;
+pid $study/cache/pid;
+error_log $study/cache/log;
+events {}
+http {
+	access_log off;
+	client_body_temp_path $study/cache/temp;
+	proxy_temp_path $study/cache/temp;
+	fastcgi_temp_path $study/cache/temp;
+	uwsgi_temp_path $study/cache/temp;
+	scgi_temp_path $study/cache/temp;
+	proxy_cache_path $study/cache/files keys_zone=pieces:8m;
+	server {
+		listen $net_client:5002;
+		location / {
+			proxy_set_header Host \$http_host;
+			proxy_pass http://$cell_from;
+			proxy_http_version 1.1;
+			proxy_set_header Connection "";
+		}
+		location ~ /blobs/ {
+			slice 256k;
+			proxy_cache pieces;
+			proxy_cache_key \$uri\$slice_range;
+			proxy_set_header Range \$slice_range;
+			proxy_cache_valid 200 206 1h;
+			proxy_cache_lock on;
+			proxy_http_version 1.1;
+			proxy_set_header Connection "";
+			proxy_pass http://$cell_from;
+		}
+	}
+}
+EOF
+	nginx -c "$study/cache/nginx.conf" 2>>"$study/log" 8>&- &
+	cell_helpers="$cell_helpers $!"
+	helper_wait $! test -s "$study/cache/pid"
+	cell_from=$net_client:5002
+}
+
+# helper_wait PID COMMAND...: until the command succeeds, for 30 s at most
+helper_wait() {
+	helper_pid=$1 helper_i=0
+	shift
+	until "$@"; do
+		if ! kill -0 "$helper_pid" 2>/dev/null ||
+		    [ $helper_i -ge 3000 ]; then
+			die "$*: not within 30 s: $(tail -n 1 "$study/log")"
 		fi
-		registry_i=$((registry_i + 1))
+		helper_i=$((helper_i + 1))
 		sleep 0.01
 	done
 }

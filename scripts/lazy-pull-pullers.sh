@@ -29,12 +29,12 @@ pull_whole() {
 	skopeo --insecure-policy copy -q --src-tls-verify=false \
 	    "docker://$LAZY_REFERENCE" "oci:$place/image:image"
 	whole_lower=
-	for whole_layer in $(whole_layers "$place/image"); do
+	whole_blobs=$place/image/blobs/sha256
+	for whole_layer in $(layers_of "$whole_blobs/$(grep -o \
+	    '"sha256:[0-9a-f]*' "$place/image/index.json" |
+	    sed 's/.*://; q')"); do
 		mkdir -p "$place/$whole_layer"
-		tar --numeric-owner --xattrs --xattrs-include='*' -xpf \
-		    "$place/image/blobs/sha256/$whole_layer" \
-		    -C "$place/$whole_layer"
-		whole_whiteouts "$place/$whole_layer"
+		unpack "$whole_blobs/$whole_layer" "$place/$whole_layer"
 		whole_lower=$place/$whole_layer${whole_lower:+:$whole_lower}
 	done
 }
@@ -42,12 +42,16 @@ create_whole() { overlay "$whole_lower"; }
 run_whole() { root_run "$place/root" "$1"; }
 remove_whole() { overlay_remove; }
 
-# whole_layers LAYOUT: the hexadecimal digests of its only image's layers
-whole_layers() {
-	layers_manifest=$(grep -o '"sha256:[0-9a-f]*' "$1/index.json" |
-	    sed 's/.*://; q')
-	sed 's/.*"layers"//' "$1/blobs/sha256/$layers_manifest" |
-	    grep -o '"digest": *"sha256:[0-9a-f]*' | sed 's/.*://'
+# layers_of MANIFEST: the hexadecimal digests of its layers
+layers_of() {
+	sed 's/.*"layers"//' "$1" | grep -o '"digest": *"sha256:[0-9a-f]*' |
+	    sed 's/.*://'
+}
+
+# unpack LAYER DIR
+unpack() {
+	tar --numeric-owner --xattrs --xattrs-include='*' -xpf "$1" -C "$2"
+	whole_whiteouts "$2"
 }
 
 # whole_whiteouts DIR: turns whiteouts into those of overlayfs
@@ -74,8 +78,95 @@ create_layermount() { overlay "$place/lower"; }
 run_layermount() { root_run "$place/root" "$1"; }
 remove_layermount() {
 	overlay_remove
-	umount "$place/lower"
-	while grep -q -s -F -e "$place/lower" /proc/[0-9]*/cmdline; do
+	layermount_end "$place/lower"
+}
+layermount_end() {
+	umount "$1"
+	while grep -q -s -F -e "$1" /proc/[0-9]*/cmdline; do
 		sleep 0.01
 	done
 }
+
+# An image with an index of SOCI: its layers are mounted one by one, each with
+# its ztoc.  A layer without one is unpacked.
+pull_ztoc() {
+	ztoc_url=http://${LAZY_REFERENCE%:*} ztoc_lower='' ztoc_mounts=''
+	ztoc_url=${ztoc_url%/*}/v2/${ztoc_url##*/}
+	ztoc_get "manifests/${LAZY_REFERENCE##*:}" "$place/index"
+	grep -o '"digest":"sha256:[0-9a-f]*' "$place/index" |
+	    sed 's/.*://' >"$place/manifests"
+	while read -r ztoc_manifest; do
+		ztoc_get "manifests/sha256:$ztoc_manifest" "$place/manifest"
+		if grep -q image-layer-digest "$place/manifest"; then
+			mv "$place/manifest" "$place/soci"
+		else
+			mv "$place/manifest" "$place/image"
+		fi
+	done <"$place/manifests"
+	for ztoc_layer in $(layers_of "$place/image"); do
+		ztoc_pull_layer "$ztoc_layer" "$(tr '{' '\n' <"$place/soci" |
+		    awk -v layer="sha256:$ztoc_layer" '
+		    match($0, /"digest":"sha256:[0-9a-f]*/) {
+			digest = substr($0, RSTART + 10, RLENGTH - 10)
+		    }
+		    index($0, "image-layer-digest\":\"" layer) { print digest }')"
+	done
+}
+
+# ztoc_pull_layer DIGEST [DIGEST-OF-ZTOC]
+ztoc_pull_layer() {
+	mkdir "$place/$1"
+	ztoc_lower=$place/$1${ztoc_lower:+:$ztoc_lower}
+	if [ -n "$2" ]; then
+		ztoc_get "blobs/$2" "$place/$1.ztoc"
+		printf '{"index_wire_B":%s}\n' "$(stat -c %s "$place/$1.ztoc")" \
+		    >>"$place/stats"
+		ztoc_mounts="$ztoc_mounts $place/$1"
+		TMPDIR=$place/tmp layermount --stats="$place/stats" \
+		    --ztoc "$place/$1.ztoc" "$ztoc_url/blobs/sha256:$1" \
+		    "$place/$1"
+	else
+		ztoc_get "blobs/sha256:$1" "$place/tmp/layer"
+		unpack "$place/tmp/layer" "$place/$1"
+		rm "$place/tmp/layer"
+	fi
+}
+
+# ztoc_get PATH FILE: from the registry
+ztoc_get() {
+	curl -fsS -o "$2" -H 'Accept: application/vnd.oci.image.index.v1+json' \
+	    -H 'Accept: application/vnd.oci.image.manifest.v1+json' \
+	    "$ztoc_url/$1"
+}
+create_ztoc() { overlay "$ztoc_lower"; }
+run_ztoc() { root_run "$place/root" "$1"; }
+remove_ztoc() {
+	overlay_remove
+	for ztoc_mount in $ztoc_mounts; do
+		layermount_end "$ztoc_mount"
+	done
+}
+
+# containerd, by its own client: $LAZY_SNAPSHOTTER is the name of the plugin
+pull_containerd() {
+	case $LAZY_SNAPSHOTTER in
+	stargz)
+		ctr-remote images rpull --plain-http "$LAZY_REFERENCE" >/dev/null
+		# stargz would pull the whole image without a word.
+		containerd_fuse=$(grep -c ' fuse[. ]' /proc/mounts) || {
+			echo 'stargz has mounted no layer' >&2
+			return 1
+		}
+		echo "fuse_mounts	$containerd_fuse" >"$place/facts"
+		;;
+	*) ctr images pull --plain-http --snapshotter "$LAZY_SNAPSHOTTER" \
+		"$LAZY_REFERENCE" >/dev/null ;;
+	esac
+}
+create_containerd() {
+	# the command is known to create as well
+	ctr containers create --snapshotter "$LAZY_SNAPSHOTTER" -- \
+	    "$LAZY_REFERENCE" lazy /bin/sh -c "$command"
+}
+run_containerd() { ctr tasks start lazy; }
+remove_containerd() { ctr containers delete lazy; }

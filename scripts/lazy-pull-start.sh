@@ -17,10 +17,10 @@ stamp() {
 	    "$(cat /sys/class/net/client/statistics/rx_bytes)" >>"$place/stamps"
 }
 
-# run COMMAND: the first line that the command prints is what a user waits for
+# run: the first line that the command prints is what a user waits for
 run() {
 	{
-		"run_$LAZY_PULLER" "$1"
+		"run_$LAZY_PULLER" "$command"
 		echo $? >"$place/status"
 	} 2>"$place/errors" | {
 		! read -r _ || stamp first
@@ -32,14 +32,14 @@ run() {
 
 # start PLACE COMMAND
 start() {
-	place=$1
+	place=$1 command=$2
 	mkdir "$place" "$place/tmp"
 	stamp begin
 	"pull_$LAZY_PULLER"
 	stamp pulled
 	"create_$LAZY_PULLER"
 	stamp created
-	run "$2"
+	run
 	stamp end
 	"remove_$LAZY_PULLER"
 	return "$run_status"

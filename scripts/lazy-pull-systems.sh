@@ -2,7 +2,8 @@
 # lazy-pull-systems.sh - the ways in which an image is pulled; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 
-# systems_table: name, who pulls (pull_NAME of lazy-pull-start.sh), layerpack's
+# The snapshotter that containerd uses is that of the system's name, or
+# overlayfs.  systems_table: name, who pulls (pull_NAME of lazy-pull-start.sh), layerpack's
 # options for its images, programs that it needs.  At the end of the options
 # --order takes what the main workload of the image touches.
 systems_table() {
@@ -14,6 +15,10 @@ estargz-trace|layermount|-F estargz -c 64K --order|
 zstd|layermount|-F zstd-chunked|
 zstd64|layermount|-F zstd-chunked -c 64K|
 zstd-trace|layermount|-F zstd-chunked -c 64K --order|
+ztoc|ztoc|-F ztoc|curl
+ztoc-10M|ztoc|-F ztoc --min-layer 10M|curl setfattr
+containerd|containerd||containerd ctr runc
+stargz|containerd|-F estargz|containerd ctr runc containerd-stargz-grpc ctr-remote
 EOF
 }
 

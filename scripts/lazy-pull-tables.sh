@@ -13,16 +13,18 @@ print_starts() {
 		n = split(get("label"), part, ".")
 		if (part[4] != link || get("n") + 0 == 0)
 			next
-		name = part[2] "." part[3] (n > 4 ? "." part[5] : "")
+		name = part[2] "." part[3]
+		for (i = 5; i <= n; i++)
+			name = name "." part[i]
 		if (!lines++) {
 			printf "\n%s, %s: medians\n", image, link == "open" ? \
 			    "a link that is not shaped" : link " Mbit/s"
-			printf "%-24s %2s %6s %6s %6s %7s %15s %8s %6s %5s %6s %5s %6s\n",
+			printf "%-26s %2s %6s %6s %6s %7s %15s %8s %6s %5s %6s %5s %6s\n",
 			    "", "n", "pull", "create", "run", "total",
 			    "95 % interval", "MB", "index", "requ.", "CPU s",
 			    "MiB", "server"
 		}
-		printf "%-24s %2d %6s %6s %6s %7s %15s %8s %6s %5s %6s %5s %6s\n",
+		printf "%-26s %2d %6s %6s %6s %7s %15s %8s %6s %5s %6s %5s %6s\n",
 		    name, get("n"), real("%.2f", "pull_s", 1),
 		    real("%.2f", "create_s", 1), real("%.2f", "run_s", 1),
 		    real("%.2f", "wall_s", 1), get("wall_lo") == "" ? "" : \
@@ -42,7 +44,7 @@ print_starts() {
 print_touched() {
 	noted touched "$1" | awk -v image="$1" '
 	NR == 1 { printf "\n%s: what the workloads need of it, by the page\n", image }
-	{ printf "%-24s %8.2f MB in %d files\n", $1, $2 / 1e6, $3 }'
+	{ printf "%-26s %8.2f MB in %d files\n", $1, $2 / 1e6, $3 }'
 }
 
 # print_published IMAGE: how long the image was not available after its build
@@ -50,9 +52,9 @@ print_published() {
 	noted published "$1" | awk -v image="$1" '
 	NR == 1 {
 		printf "\n%s: from build to available (one run: conversion and push)\n", image
-		printf "%-24s %8s %8s %10s\n", "", "seconds", "CPU s", "MB"
+		printf "%-26s %8s %8s %10s\n", "", "seconds", "CPU s", "MB"
 	}
-	{ printf "%-24s %8.1f %8.1f %10.2f\n", $1, $2, $3, $4 / 1e6 }'
+	{ printf "%-26s %8.1f %8.1f %10.2f\n", $1, $2, $3, $4 / 1e6 }'
 }
 
 # print_choice: which system for which link and workload: the fastest, those
@@ -61,7 +63,9 @@ print_choice() {
 	tsv '
 	csv_row() && get("n") > 0 && get("rx_B") != "" {
 		n = split(get("label"), part, ".")
-		cell = part[1] "." part[2] "." part[4] (n > 4 ? "." part[5] : "")
+		cell = part[1] "." part[2] "." part[4]
+		for (i = 5; i <= n; i++)
+			cell = cell "." part[i]
 		if (!(cell in count))
 			cells[++all] = cell
 		i = ++count[cell]
