@@ -6,16 +6,16 @@
 # They are started before a cell's run, with empty directories, and end with it.
 # Their sockets are where their clients look for them, in a /run of the cell's.
 
-# containerd_start SYSTEM: starts containerd, and the snapshotter of that name
+# containerd_start SYSTEM: starts containerd and the system's snapshotter
 containerd_start() {
 	mount -t tmpfs run /run
 	containerd_place=$study/clients/containerd
 	mkdir -p "$containerd_place"
 	LAZY_SNAPSHOTTER=overlayfs
 	case $1 in
-	stargz)
-		LAZY_SNAPSHOTTER=$1
-		"snapshotter_$1"
+	stargz*)
+		LAZY_SNAPSHOTTER=stargz
+		snapshotter_stargz
 		;;
 	esac
 	export LAZY_SNAPSHOTTER

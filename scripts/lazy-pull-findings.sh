@@ -119,7 +119,7 @@ findings_saved() {
 	f_saved=$(tsv 'csv_row() && get("rx_B") > 0 {
 		split(get("label"), part, ".")
 		cell = part[1] "." part[2] "." part[4] "." part[5]
-		if (part[3] == "overlayfs")
+		if (part[3] == "overlayfs" || part[3] == "containerd")
 			whole[cell] = get("rx_B")
 		else if (!(cell in least) || get("rx_B") < least[cell])
 			least[cell] = get("rx_B")

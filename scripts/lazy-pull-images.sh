@@ -151,6 +151,10 @@ image_own() {
 	rmdir "$1/tree"
 	mv "$1/bundle/rootfs" "$1/tree"
 	rm -r "$1/bundle"
+	for own_blob in "$1"/layout/blobs/sha256/*; do
+		! tar -tf "$own_blob" 2>/dev/null | grep -q '\(^\|/\)[.]wh[.]' ||
+		    : >"$1/whiteouts"
+	done
 }
 
 # image_touch DIR WORKLOAD COMMAND: lists what the workload touches, by the page

@@ -2,10 +2,10 @@
 # lazy-pull-systems.sh - the ways in which an image is pulled; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 
-# The snapshotter that containerd uses is that of the system's name, or
-# overlayfs.  systems_table: name, who pulls (pull_NAME of lazy-pull-start.sh), layerpack's
-# options for its images, programs that it needs.  At the end of the options
-# --order takes what the main workload of the image touches.
+# systems_table: name; who pulls, a name of lazy-pull-pullers.sh; layerpack's
+# options for the image, where --order at the end takes what the main workload
+# touches; programs that it needs.  containerd's snapshotter is overlayfs, unless
+# the system's name begins with that of another.
 systems_table() {
 	sed "s/|/$(printf '\t')/g" <<'EOF'
 overlayfs|whole||tar setfattr
@@ -19,6 +19,7 @@ ztoc|ztoc|-F ztoc|curl
 ztoc-10M|ztoc|-F ztoc --min-layer 10M|curl setfattr
 containerd|containerd||containerd ctr runc
 stargz|containerd|-F estargz|containerd ctr runc containerd-stargz-grpc ctr-remote
+stargz-order|containerd|-F estargz --order|containerd ctr runc containerd-stargz-grpc ctr-remote
 EOF
 }
 

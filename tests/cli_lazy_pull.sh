@@ -15,6 +15,8 @@ t 'an unknown system' 1 "$lazy" --systems 'overlayfs zfs'
 shows 'is named, too' "no system 'zfs'" .t.err
 t 'a link that is none' 1 "$lazy" --links '100 fast'
 t 'no clients' 1 "$lazy" --clients 0
+t 'a delay that is none' 1 "$lazy" --delay '0 x'
+t 'a cache that is none' 1 "$lazy" --cache squid
 t 'an image without a command' 2 "$lazy" --image layout
 t 'a command without an image' 2 "$lazy" --command true
 if [ "$(id -u)" != 0 ]; then

@@ -25,7 +25,7 @@ left() {
 	for left_dir in /proc/[0-9]*; do
 		[ "${left_dir#/proc/}" != $$ ] || continue
 		! grep -q -s -F "LAZY_TEST=$PWD" "$left_dir/environ" ||
-		    cat "$left_dir/cmdline" 2>/dev/null | tr '\0' ' ' |
+		    tr '\0' ' ' 2>/dev/null <"$left_dir/cmdline" |
 		    grep -E 'lazy[-]pull|layer[m]ount|docker-[r]egistry|un[s]hare|in[f]inity'
 	done
 	pgrep -x -f "$sleeping"
@@ -63,8 +63,9 @@ command="[ ! -e /data/gone ] && [ ! -e /hidden/file ] && cat /data/numbers"
 
 t 'the study' 0 "$lazy" -q -n 1 --image "$PWD/layout:image" \
     --command "$command" --links 'open 50' -o rows.csv \
-    --systems 'overlayfs estargz estargz-trace zstd64'
+    --systems 'overlayfs estargz estargz-trace zstd64 ztoc'
 shows 'has its table' '^run.estargz-trace  *1 '
+shows 'and what it lacks' 'ztoc.open: missing: the layers have whiteouts$'
 shows 'and what the image needs' '^run  *[0-9.]* MB in'
 is 'all runs are good' "$(col rows.csv exit | tr ' ' '\n' | sort | uniq -c |
     tr -s ' ')" ' 8 0'
@@ -98,6 +99,39 @@ if have gnuplot; then
 	is 'charts' "$(grep -l '</svg>' rows-own-open-data.svg \
 	    rows-own-open-time.svg rows-own.run.50-pattern.svg | wc -l)" 3
 fi
+# Two clients with a cache, a distant registry, and the other pullers
+others='ztoc'
+! have containerd || ! have runc || others='ztoc containerd'
+if have python3 && have nginx && have curl; then
+	rows='quick.read.*.open quick.read.*.x2 quick.read.*.x2.cache'
+	t 'more systems' 0 "$lazy" -q -n 1 --quick --systems \
+	    "estargz-trace $others" --clients '1 2' --cache 'no yes' \
+	    --delay '0 300' -o more.csv \
+	    --rows "$rows quick.read.estargz-trace.open.d300"
+	[ "$others" = ztoc ] || shows 'one containerd is one client' \
+	    'containerd.open.x2: missing: one containerd'
+	is 'all of their runs are good' \
+	    "$(col more.csv exit | tr ' ' '\n' | sort -u)" 0
+	# of LABEL COLUMN: from its row
+	of() {
+		awk -F, -v label="quick.read.$1" -v name="$2" '/^#/ { next }
+		!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
+		$at["label"] == label { print $at[name] }' more.csv
+	}
+	one=$(of ztoc.open rx_B)
+	t 'a ztoc fetches some of the layer' 0 test "$one" -gt 3000000
+	t 'two clients fetch it twice' 0 test "$(of ztoc.open.x2 rx_B)" -gt \
+	    $((one * 3 / 2))
+	t 'but with a cache, once' 0 test "$(of ztoc.open.x2.cache rx_B)" -lt \
+	    "$(of ztoc.open.x2 rx_B)"
+	# at least a connection, the manifest, the index and the trace
+	is 'a distant registry takes longer' \
+	    "$(of estargz-trace.open.d300 wall_s | awk '{ print ($1 > 1.2) }')" 1
+	is 'nothing is left of them' "$(nothing)" ''
+else
+	skip 'no python3, nginx or curl'
+fi
+
 t 'a command that fails' 1 "$lazy" -q -n 1 --image "$PWD/layout:image" \
     --command 'cat /data/gone' --links open -o failed.csv --systems zstd64
 shows 'is reported' "run: .*gone: No such file" .t.err
