@@ -43,8 +43,8 @@ EOF
 # reader_there NAME
 reader_there() { [ "$(reader_version "$1")" != missing ]; }
 
-# program COMMAND...: its name and the first version number it prints, or
-# missing
+# program COMMAND...: prints its name and the first version number that it
+# prints, or "missing"
 program() {
 	have "$1" || {
 		echo missing
@@ -197,7 +197,7 @@ func main() {
 G
 	GOCACHE=$reader_dir/go-cache GOFLAGS=-mod=mod GO111MODULE=off \
 	    go build -o "$reader_dir/reader-go" "$reader_dir/reader.go" \
-	    2>/dev/null || say 'go: it cannot build anything here'
+	    2>/dev/null || say 'go: cannot build anything here'
 }
 
 java_program() {
@@ -225,7 +225,7 @@ public class Reader {
 }
 J
 	javac -d "$reader_dir" "$reader_dir/Reader.java" 2>/dev/null ||
-	    say 'javac: it cannot compile anything here'
+	    say 'javac: cannot compile anything here'
 }
 
 perl_programs() {
@@ -295,8 +295,8 @@ programs() {
 	deb_program
 }
 
-# serve DIR: a server on the loopback interface for curl, on port $port; it
-# serves the file "served", with the encoding named in the path
+# serve DIR: starts a server for curl on the loopback interface, at port $port;
+# it serves the file "served", with the encoding named in the path
 serve() {
 	port=
 	export port

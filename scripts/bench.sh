@@ -6,28 +6,28 @@
 # The sourcing script sets $study, where everything is kept; $given, a directory
 # to use instead of this machine's own files, or nothing; $mib; and $many.
 
-# mixed DIR: $mib MiB of programs, libraries and their data
+# mixed DIR: makes $mib MiB of programs, libraries and their data
 mixed() {
 	find "${given:-/usr}" -xdev -type f -size +8k -print0 2>/dev/null |
 	    sort -z | tar --null -T - -cf - 2>/dev/null |
 	    head -c $((mib << 20)) | tar -xf - -C "$1" 2>/dev/null || :
 }
 
-# small DIR: $many files below 64 KiB
+# small DIR: makes $many files below 64 KiB
 small() {
 	find "${given:-/usr}" /etc /var/lib -xdev -type f -size -64k -print0 \
 	    2>/dev/null | head -z -n "$many" |
 	    tar --null -T - -cf - 2>/dev/null | tar -xf - -C "$1"
 }
 
-# key_stream: an endless, reproducible stream of incompressible bytes
+# key_stream: prints an endless, reproducible stream of incompressible bytes
 key_stream() {
 	openssl enc -aes-128-ctr -K 0 -iv 0 -in /dev/zero 2>/dev/null
 }
 
-# textures DIR: 1,000 files of 700,000 bytes, like those of a game.  Of every
-# ten, six are incompressible (like PNG, Ogg); three shrink by a sixtieth, since
-# some bytes are more frequent (like JPEG); one is a model in text.
+# textures DIR: makes 1,000 files of 700,000 bytes, like those of a game.  Of
+# every ten, six are incompressible (like PNG, Ogg); three shrink by a sixtieth,
+# since some bytes are more frequent (like JPEG); one is a model in text.
 textures() {
 	# shellcheck disable=SC2016
 	key_stream | head -c 700000000 | (cd "$1" && split -a 3 -d \
@@ -49,8 +49,8 @@ tree() {
 	mv "$study/$1.new" "$study/$1"
 }
 
-# compared REFERENCE KEYS ROWS: lapcmp's results for one job: label, metric,
-# median, ratio, interval, pairs
+# compared REFERENCE KEYS ROWS: prints lapcmp's results for one job: label,
+# metric, median, ratio, interval, pairs
 compared() {
 	lapcmp --csv -k "$2" -r "$1" "$3" 2>/dev/null |
 	    csv 'csv_row() {
@@ -60,7 +60,7 @@ compared() {
 	}' OFS="$tab"
 }
 
-# cell LABEL METRIC: "0.42 (0.41..0.43)", from $study/compared
+# cell LABEL METRIC: prints "0.42 (0.41..0.43)", from $study/compared
 cell() {
 	awk -F "$tab" -v l="$1" -v m="$2" '
 	    $1 == l && $2 == m && $5 == "" { printf "%.3f (n < 6)", $4 }

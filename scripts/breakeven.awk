@@ -1,13 +1,13 @@
 # breakeven.awk - how many cold starts pay for a longer export
 # SPDX-License-Identifier: BSD-2-Clause
 # awk -f csv.awk -f stats.awk -f breakeven.awk -v ref=ID -v ids='ID...' 'FS=\t'
-# SUMMARY FS=, PAIRS.csv: SUMMARY is of rows.awk, PAIRS.csv has lap's rows of ID
-# and ID.start.  Differences are between runs in the same round.  The range of
-# starts goes from the smallest extra export time divided by the largest saving
-# to the largest divided by the smallest; it is wider than a 95 % interval,
-# because both extremes rarely coincide.
+# SUMMARY FS=, PAIRS.csv: SUMMARY is from rows.awk, PAIRS.csv has lap's rows of
+# ID and ID.start.  Differences are between runs in the same round.  The range
+# of starts goes from the smallest extra export time divided by the largest
+# saving to the largest divided by the smallest; it is wider than a 95 %
+# interval, because both extremes rarely coincide.
 
-# differences A B: stores in d the differences of the runs that both have
+# differences A B: stores in d the differences between runs that both have
 function differences(a, b,  r, n) {
 	n = 0
 	for (r = 1; r <= last; r++)

@@ -8,14 +8,14 @@
 # rows.  That file is written under another name and renamed, so an interrupted
 # study can be resumed at any point.
 
-# cells_round ROUND SEED: the cells of one round, of the rows of the table on
+# cells_round ROUND SEED: prints one round's cells for the table rows on
 # standard input, in the round's own order: id, round, position, the row
 cells_round() {
 	shuffle $(($2 * 1000 + $1)) | awk -v OFS='\t' -v r="$1" '
 	    { print sprintf("%03d.%s", r, $1), r, NR, $0 }'
 }
 
-# round_cells ROUND: the rows measured in this round; a hook
+# round_cells ROUND: prints the rows measured in this round; a hook
 round_cells() {
 	while IFS= read -r round_row; do
 		[ "$1" -gt "$(rounds_of "${round_row%%"$tab"*}")" ] ||
@@ -48,8 +48,7 @@ cells_make() {
 	rm -f "$study/cells.asked"
 }
 
-# cells_keep: keeps the requested cells, and those already run although not
-# requested
+# cells_keep: keeps the requested cells, and all others that were already run
 cells_keep() {
 	[ -e "$study/cells.tsv" ] || {
 		cat "$study/cells.asked"
@@ -71,13 +70,14 @@ cells_keep() {
 	rm "$study/cells.kept"
 }
 
-# cell_line ID: the line of the cell
+# cell_line ID: prints the cell's line
 cell_line() {
 	awk -F '\t' -v id="$1" '$1 == id { print; found = 1; exit }
 	    END { exit !found }' "$study/cells.tsv" || die "no cell $1 in $study"
 }
 
-# cells_done: ids of the cells that have rows: a header followed by a line
+# cells_done: prints the ids of the cells that have rows: a header followed by a
+# line
 cells_done() {
 	[ -d "$study/rows" ] || return 0
 	find "$study/rows" -name '[!.]*.csv' -exec awk '
@@ -90,14 +90,14 @@ cells_done() {
 	}' {} +
 }
 
-# cells_left: ids of the cells that have no rows yet, in order
+# cells_left: prints the ids of the cells that have no rows yet, in order
 cells_left() {
 	cells_done | awk -F '\t' '
 	FILENAME == "" || FILENAME == "-" { done[$1] = 1; next }
 	!($1 in done) { print $1 }' - "$study/cells.tsv"
 }
 
-# cells_join: the rows of all cells, in order, under one header
+# cells_join: prints the rows of all cells, in order, under one header
 cells_join() {
 	while IFS=$tab read -r join_id _; do
 		[ ! -e "$study/rows/$join_id.csv" ] ||
@@ -108,8 +108,9 @@ cells_join() {
 	        $0 != head'
 }
 
-# study_cell ID: one run of one row, whose rows appear by rename.  It is not
-# repeated if a cell that outlived its script has already done it.
+# study_cell ID: makes one run of one row; the resulting file appears by rename.
+# The run is not repeated if a cell that outlived its script has already made
+# it.
 study_cell() {
 	study_open
 	plan_load
@@ -137,7 +138,8 @@ study_cell() {
 	rm -f "$cell_new".*
 }
 
-# cell_lap FILE LAP-ARGUMENT...: one run, with its rows in FILE, failed or not
+# cell_lap FILE LAP-ARGUMENT...: makes one run, and writes its rows to FILE even
+# if it failed
 cell_lap() {
 	cell_lap_file=$1
 	shift
@@ -152,9 +154,9 @@ cell_lap() {
 	esac
 }
 
-# cell_rows FILE [COLUMN=VALUE]...: the rows with their position in the study.
-# lap saw one run in one round; the cell knows which one it was.  A value for
-# keys is appended to the existing ones.
+# cell_rows FILE [COLUMN=VALUE]...: prints the rows with their position in the
+# study.  lap saw one run in one round; the cell knows which one it was.  A
+# value for keys is appended to the existing ones.
 cell_rows() {
 	cell_rows_file=$1
 	shift
@@ -219,8 +221,8 @@ cells_array() {
 	printf 'exec %s "$id"\n' "$(words_for_sh "$@")"
 }
 
-# cell_wait COMMAND...: in the background, because the shell handles a signal
-# only while it waits
+# cell_wait COMMAND...: runs it in the background, because the shell handles
+# signals only while it waits
 cell_wait() {
 	"$@" 9>&- </dev/null &
 	cells_pid=$!
@@ -246,7 +248,7 @@ cells_local() {
 }
 
 # cells_stop: kills the running cell and its children, except $study_spare,
-# without which what they use could not be unmounted
+# which is needed to unmount what they use
 cells_stop() {
 	[ -n "$cells_pid" ] || return 0
 	for stop_pid in $(children "$cells_pid") "$cells_pid"; do
@@ -264,8 +266,9 @@ children() {
 	done
 }
 
-# progress: the current cell, the total and the time left: one line on a
-# terminal; otherwise a line now and then, with -v one per cell; nothing with -q
+# progress: shows the current cell, the total and the time left: in a single
+# line on a terminal; otherwise in a new line now and then, with -v for every
+# cell; not with -q
 progress_said=0
 progress() {
 	[ "$verbosity" -gt 0 ] || return 0
@@ -290,7 +293,8 @@ progress_end() {
 	[ ! -t 2 ] || [ "$verbosity" = 0 ] || printf '\r\033[K' >&2
 }
 
-# time_left: estimated from the same rows so far, or else from all others
+# time_left: prints an estimate from earlier runs of the same rows, or else from
+# those of all rows
 time_left() {
 	awk -F '\t' -v from="$cells_i" '
 	FNR == 1 { file++ }
@@ -315,7 +319,7 @@ time_left() {
 	}' "$study/took" "$study/left"
 }
 
-# sample DIRECTORY N: about N of its non-empty files, evenly spread
+# sample DIRECTORY N: prints about N of its non-empty files, evenly spread
 sample() {
 	find "$1" -type f -size +0 ! -name '*
 *' -print 2>/dev/null | awk -v n="$2" '
@@ -327,9 +331,9 @@ sample() {
 	}'
 }
 
-# resident COLD: the percentage of the pages of the files on standard input that
-# are in memory after eviction by COLD (coldwalk --cold), if coldwalk is
-# available and permitted to know
+# resident COLD: prints the percentage of the pages of the files listed on
+# standard input that are in memory after eviction by COLD (coldwalk --cold), if
+# coldwalk is available and permitted to know
 resident() {
 	have coldwalk || return 0
 	tr '\n' '\0' |
@@ -351,8 +355,8 @@ cell_input() {
 	# Only these filesystems: another one may hang.
 	[ "$quick$cold" = yes ] || sync -f "$dir" "$study"
 	if [ "$cold" = yes ]; then
-		# This drops them for the files examined here; lap does so
-		# again.
+		# This drops the caches for the files examined here; lap drops
+		# them again.
 		caches_drop || die 'the caches cannot be dropped'
 	else
 		find "$dir" -type f -exec cat {} + >/dev/null 2>&1 || :
@@ -360,14 +364,14 @@ cell_input() {
 	resident none <"$study/sample"
 }
 
-# machine_s: processor time of the whole machine since it was started
+# machine_s: prints the processor time of the whole machine since it was started
 machine_s() {
 	awk -v tick="$(getconf CLK_TCK)" '/^cpu / {
 		printf "%.2f", ($2 + $3 + $4 + $7 + $8) / tick
 	}' /proc/stat
 }
 
-# since START NOW: the difference
+# since START NOW: prints the difference
 since() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", b - a }'; }
 
 # dir_place: checks that $dir is usable and that $study is not inside it

@@ -44,7 +44,8 @@ step() {
 }
 
 inside_pid=
-# Processes still running inside die with its first process, a moment later.
+# Processes still running in the system die with its first process, a moment
+# later.
 tidy() {
 	[ -z "$inside_pid" ] || {
 		kill -s KILL "$inside_pid"
@@ -60,7 +61,7 @@ tidy() {
 
 # Sources
 
-# sources: the sources of this machine, for $suite
+# sources: prints this machine's apt sources, for $suite
 sources() {
 	host=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 	# shellcheck disable=SC2016
@@ -81,7 +82,7 @@ sources() {
 
 # The base
 
-# base_make TAR: a minimal system, as a tar file
+# base_make TAR: makes a minimal system, as a tar file
 base_make() {
 	packages_install mmdebstrap
 	have mmdebstrap || have debootstrap ||
@@ -151,7 +152,7 @@ enter='set -e
 	mount --rbind /dev "$root/dev"
 	mount --rbind /sys "$root/sys"
 	mount -t proc proc "$root/proc"
-	# the caches belong to the surrounding machine
+	# the caches belong to the host
 	drop=$root/proc/sys/vm/drop_caches
 	mount --bind "$drop" "$drop"
 	mount -o remount,bind,ro "$drop"
@@ -183,7 +184,7 @@ inside() {
 # Steps
 
 # told SCRIPT: checks that it names what is missing, does nothing, and exits
-# with 1
+# with status 1
 told() {
 	told_status=0
 	inside stranger "$1" >"$tmp/out" 2>&1 || told_status=$?

@@ -3,18 +3,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# A finding is a ratio of pairs of runs, from the rows of $pairs_file, with
-# limits.  The study defines study_ratio ROW REFERENCE, the published ratio.
-# $finding_where precedes the names in the list of findings_end.
+# A finding is a paired ratio of runs, from the rows of $pairs_file, with
+# limits.  The study defines study_ratio ROW REFERENCE, which prints the
+# published ratio. $finding_where precedes the names in the list that
+# findings_end prints.
 pairs_file=$study/pairs.csv finding_where=
 study_ratio() { :; }
 
-# cpus_measured: the number of CPUs of the machine that $rows_csv comes from
+# cpus_measured: prints the number of CPUs of the machine that $rows_csv comes
+# from
 cpus_measured() {
 	sed -n 's/^# cpu: \([0-9]*\) x .*/\1/p' "$rows_csv" | head -n 1
 }
 
-# print_source: the contents of its first comment lines
+# print_source: prints the contents of its first comment lines
 print_source() {
 	# lap's own comment lines, one set per cell, begin with its series.
 	sed -n '/^# series:/q; s/^# //p' "$rows_csv"
@@ -31,7 +33,7 @@ summarize() {
 	pairs=$pairs_file rows_summary "$@" "$rows_csv" >"$study/summary"
 }
 
-# print_summary: one line per row
+# print_summary: prints one line per row
 print_summary() {
 	tsv '
 	function real(format, name) {
@@ -50,7 +52,7 @@ print_summary() {
 	}' "$study/summary"
 }
 
-# print_failed: the rows with runs that failed
+# print_failed: lists the rows that have failed runs
 print_failed() {
 	tsv 'csv_row() && get("failed") {
 		printf "%s: %d of %d runs failed and are left out\n",
@@ -58,14 +60,15 @@ print_failed() {
 	}' "$study/summary"
 }
 
-# column NAME LABEL: a value from the summary
+# column NAME LABEL: prints a value from the summary
 column() {
 	tsv 'csv_row() && get("label") == label { print get(name) }' \
 	    name="$1" label="$2" "$study/summary"
 }
 
-# pair_ratio ROWS LABEL REFERENCE: the median ratio of pairs of runs in wall
-# clock, and its exact 95 % interval, as TSV; empty if there are too few
+# pair_ratio ROWS LABEL REFERENCE: prints the median paired ratio of wall clock
+# time and its exact 95 % confidence interval, as TSV; empty if there are too
+# few pairs
 pair_ratio() {
 	lapcmp --csv -k cache -r "$3" "$1" 2>/dev/null |
 	    csv 'csv_row() && get("label") == label &&
@@ -76,12 +79,13 @@ pair_ratio() {
 	}' label="$2"
 }
 
-# ratio ROW REFERENCE: their ratio as measured here, if both were measured
+# ratio ROW REFERENCE: prints their ratio as measured here, if both were
+# measured
 ratio() { pair_ratio "$pairs_file" "$1" "$2"; }
 
-# pair_chances ROW REFERENCE LIMIT: by the two-sided sign test, the probability
-# of such pairs if the finding did not hold, and if it held.  No limit is 0 or
-# 1e300.
+# pair_chances ROW REFERENCE LIMIT: prints, by the two-sided sign test, the
+# probability of pairs like these if the finding did not hold, and if it held.
+# A missing limit is 0 or 1e300.
 pair_chances() {
 	# shellcheck disable=SC2016
 	awk "$(cat "$here/csv.awk" "$here/stats.awk")"'
@@ -170,8 +174,8 @@ finding() {
 	}'
 }
 
-# exact TEXT TRUE DETAIL: a finding about sizes, which have no noise; TRUE is 1,
-# 0, a verdict, or empty if something was not measured
+# exact TEXT TRUE DETAIL: prints a finding about sizes, which have no noise;
+# TRUE is 1, 0, a verdict, or empty if something was not measured
 exact() {
 	case $2 in
 	1) exact_verdict='holds here' ;;
@@ -184,8 +188,8 @@ exact() {
 # findings_begin: starts the findings of this report
 findings_begin() { : >"$study/verdicts"; }
 
-# findings_end: how many verdicts may be wrong, at 5 % each, and which of them
-# remain when the family-wise error is 5 % (Holm's method)
+# findings_end: prints how many verdicts may be wrong, at 5 % each, and which of
+# them remain when the family-wise error is held to 5 % (Holm's method)
 findings_end() {
 	[ -s "$study/verdicts" ] || return 0
 	printf '\n'
@@ -212,8 +216,8 @@ findings_end() {
 	}' | wrap
 }
 
-# took WHAT ROW WHOSE REFERENCE: a sentence about both times: took 'pzc -p4' A12
-# "pigz's time" A6
+# took WHAT ROW WHOSE REFERENCE: prints a sentence about both times: took 'pzc
+# -p4' A12 "pigz's time" A6
 took() {
 	took_ratio=$(ratio "$2" "$4")
 	[ -z "$took_ratio" ] || printf '%s\n' "$took_ratio" |
@@ -225,7 +229,7 @@ took() {
 	}'
 }
 
-# few N: prints a caveat if there are too few runs
+# few N: prints a caveat if N runs are too few
 few() {
 	[ "$1" -ge 6 ] ||
 	    printf 'With fewer than 6 runs of each row nothing of this is decided. '

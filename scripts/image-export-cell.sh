@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
-# image, unpacked: where the image is, and where it is unpacked to be read back
-# or started from; the names are unique to this study
+# image, unpacked: print the image's path, and where it is unpacked to be read
+# back or started from; the names are unique to this study
 image() { printf '%s/%s.sqsh' "$store" "$series"; }
 unpacked() { printf '%s/%s.out' "$scratch" "$series"; }
 
@@ -21,21 +21,21 @@ room_for_image() {
 	room "$store" $room_B 'the largest image'
 }
 
-# succeeded FILE: all its runs succeeded
+# succeeded FILE: whether all its runs succeeded
 succeeded() {
 	csv 'csv_row() { n++; bad += failed() } END { exit bad || !n }' "$1"
 }
 
-# said PATTERN: a number from the output of mksquashfs
+# said PATTERN: prints a number from mksquashfs's output
 said() { sed -n "s/$1/\\1/p" "$study/said" | head -n 1; }
 
-# told NAME: a number from sqpack's statistics
+# told NAME: prints a number from sqpack's statistics
 told() { sed -n "s/.*\"$1\":\\([0-9.]*\\).*/\\1/p" "$study/stats"; }
 
-# cell_facts PROGRAM: the size of the image and of its content, and the number
-# of duplicates; for sqpack, how busy its compressing threads were, and how long
-# the reader and the writer waited for them, but not the size of the content,
-# which only mksquashfs reports.
+# cell_facts PROGRAM: prints the sizes of the image and of its content, and the
+# number of duplicates; for sqpack, how busy its compressing threads were, and
+# how long the reader and the writer waited for them, but not the content's
+# size, which only mksquashfs reports
 cell_facts() {
 	printf 'image_B=%s;' "$(stat -c %s "$(image)")"
 	if [ "$1" = sqpack ]; then
@@ -51,7 +51,7 @@ cell_facts() {
 	    "$(said 'Number of duplicate files found \([0-9]*\).*')"
 }
 
-# export_command THREADS PROGRAM OPTIONS: the command, as words for sh
+# export_command THREADS PROGRAM OPTIONS: prints the command, as words for sh
 export_command() {
 	set -f
 	# shellcheck disable=SC2086
@@ -63,7 +63,7 @@ export_command() {
 		words_for_sh sqpack -q -p "$export_n" "$@" --all-root \
 		    --stats="$study/stats" -o "$(image)" "$dir"
 	elif [ "$enroot" = yes ]; then
-		# enroot sends the report of mksquashfs to standard error.
+		# enroot sends mksquashfs's report to standard error.
 		words_for_sh env "ENROOT_DATA_PATH=$(dirname "$dir")" \
 		    "ENROOT_MAX_PROCESSORS=$export_n" \
 		    "ENROOT_SQUASH_OPTIONS=$*" \
@@ -119,7 +119,7 @@ cell_read() {
 	rm -rf "$(unpacked)"
 }
 
-# cell ID THREADS PROGRAM OPTIONS: one run of one row
+# cell ID THREADS PROGRAM OPTIONS: makes one run of one row
 cell() {
 	cell_export "$@"
 	if ! succeeded "$cell_new.export" || [ ! -s "$(image)" ]; then

@@ -6,9 +6,9 @@
 # shellcheck source=scripts/image-export-sizes.sh
 . "$here/image-export-sizes.sh"
 
-# pooled NAME: the pairs with and without duplicate removal as pairs of two
-# labels, one per round: the geometric means of all levels and threads that have
-# both.  Those of one round are not independent of each other.
+# pooled NAME: prints the pairs with and without duplicate removal as pairs of
+# two labels, one per round: the geometric means over all levels and threads
+# that have both.  Pairs of the same round are not independent of each other.
 pooled() {
 	echo 'series,label,run,stage,cache,wall_s,exit,signal'
 	csv '
@@ -42,7 +42,7 @@ pooled() {
 	}' "$study/$1.csv"
 }
 
-# finding_pooled TEXT NAME: the loss does not exceed 5 %
+# finding_pooled TEXT NAME: tests that the loss does not exceed 5 %
 finding_pooled() {
 	pooled "$2" >"$study/pooled.csv"
 	pairs_file=$study/pooled.csv
@@ -50,8 +50,8 @@ finding_pooled() {
 	pairs_file=$study/pairs.csv
 }
 
-# others_busy ID: the share of the processors used by other processes, median of
-# the runs; empty if not measured
+# others_busy ID: prints the share of the processors that other processes used,
+# as the median of the runs; empty if not measured
 others_busy() {
 	# shellcheck disable=SC2016
 	awk "$(cat "$here/csv.awk" "$here/stats.awk")"'
@@ -101,7 +101,7 @@ finding_utilisation() {
 	    cpus="${report_cpus:-1}" "$study/utilisation"
 }
 
-# over THREADS: a caveat for a verdict that more processors might change
+# over THREADS: prints a caveat for a verdict that more processors might change
 over() { [ "$1" -le "${report_cpus:-$1}" ] || echo ' (oversubscribed)'; }
 
 print_findings() {
@@ -173,8 +173,8 @@ findings_level_1() {
 	esac
 }
 
-# finding_memory THREADS: reading back takes no more memory at a high level; not
-# measured if the kernel does the reading
+# finding_memory THREADS: tests that reading back takes no more memory at a high
+# level; not measured if the kernel does the reading
 finding_memory() {
 	[ "$reader" != cat ] || {
 		printf '  %s\n    %s\n' 'reading back takes no more memory at a high level' \

@@ -6,7 +6,7 @@
 # A row is METHOD[.nodup][.sqpack].pTHREADS: each export by mksquashfs is also
 # done by sqpack, which the findings of the study do not cover.
 
-# methods: name, options of mksquashfs, options of sqpack
+# methods: prints name, mksquashfs's options, sqpack's options
 methods() {
 	printf 'none\t-noI -noD -noF -noX\t-F none\n'
 	printf 'lz4\t-comp lz4\t-F lz4\n'
@@ -27,7 +27,7 @@ without_duplicates() {
 	    s/\$/ --no-duplicates/"
 }
 
-# table: every cell of a round, TSV: id, threads, program, options
+# table: prints every cell of a round, as TSV: id, threads, program, options
 table() {
 	for table_n in $threads; do
 		methods | with_threads "$table_n"
@@ -40,7 +40,7 @@ table() {
 		[ "$table_first" = "$table_last" ] ||
 		    zstd $table_level | with_threads "$table_last"
 	done
-	# The study only speculates whether even more threads would help.
+	# The study only speculates about whether more threads would help.
 	zstd 1 | with_threads $((table_last * 2))
 }
 with_threads() {

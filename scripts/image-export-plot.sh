@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# The data are TSV of seconds, size in percent, name, and the interval of the
-# seconds.
+# The data files are TSV: seconds, size in percent, name, and the interval of
+# the seconds.
 # shellcheck source=scripts/plot.sh
 . "$here/plot.sh"
 
@@ -26,7 +26,8 @@ chart_front() {
 	    "$1"
 }
 
-# chart_begin TITLE WIDTH: sets $chart_title, too, for the first panel
+# chart_begin TITLE WIDTH: begins a chart; also sets $chart_title, for the first
+# panel
 chart_begin() {
 	chart_title=$(plot_text \
 	    "$1 (${report_cpus:-?} processors, ${from:-${dir##*/}})")
@@ -43,7 +44,8 @@ chart_begin() {
 	printf 'set key top right\n'
 }
 
-# chart_ranges FILE...: of the points and their intervals, with a margin
+# chart_ranges FILE...: sets the axes' ranges to the points and their intervals,
+# with a margin
 chart_ranges() {
 	cat "$@" | awk -F '\t' '
 	NR == 1 { x0 = $4; x1 = $5; y0 = y1 = $2 }
@@ -71,8 +73,8 @@ chart_panel() {
 	printf '\n'
 }
 
-# plot_threads N: time against size with N threads; the differences between
-# levels are too small to be seen next to none, so they get their own panel
+# plot_threads N: plots time against size with N threads; next to "none" the
+# differences between levels are too small to see, so they get their own panel
 plot_threads() {
 	chart_points "^[^.]*[.]p$1\$" "$study/chart.tsv"
 	[ -s "$study/chart.tsv" ] || return 0
@@ -97,14 +99,14 @@ plot_threads() {
 	    plot_keep "$study/sqpack.tsv" "p$1-sqpack.tsv"
 }
 
-# plot_duplicates N: levels 1 to 4 with and without duplicate removal
+# plot_duplicates N: plots levels 1 to 4 with and without duplicate removal
 plot_duplicates() {
 	chart_points "^zstd[1-4][.]nodup[.]p$1\$" "$study/kept.tsv"
 	chart_points "^zstd[1-4][.]p$1\$" "$study/removed.tsv"
 	[ -s "$study/kept.tsv" ] || return 0
 	{
 		chart_begin "Duplicates, $1 threads" 760
-		# Four levels are within a few seconds.
+		# The four levels are within a few seconds of each other.
 		printf 'unset logscale x\nset xtics autofreq\n'
 		printf 'set xlabel "export, seconds"\n'
 		chart_ranges "$study/kept.tsv" "$study/removed.tsv"

@@ -24,21 +24,22 @@ zstd1	8	6.0	25.7	55.4
 EOF
 }
 
-# study_ratio ROW REFERENCE: the published ratio, if both were published
+# study_ratio ROW REFERENCE: prints the published ratio, if both were published
 study_ratio() {
 	published | awk -F '\t' -v a="$1" -v b="$2" '
 	{ s[$1 ".p" $2] = $4 }
 	END { if (s[a] != "" && s[b] != "") printf "%.3f", s[a] / s[b] }'
 }
 
-# Formats for the tables: a number or an interval, if there is one
+# awk functions that format a number or an interval for the tables, if there is
+# one
 print_awk='
 function real(format, x) { return x == "" ? "" : sprintf(format, x) }
 function span(lo, hi) {
 	return lo == "" ? "" : sprintf("%.3f .. %.3f", lo, hi)
 }'
 
-# content_B: the size of the images' content, as mksquashfs counts it
+# content_B: prints the size of the images' content, as mksquashfs counts it
 content_B() {
 	csv 'csv_row() && key("plain_B") != "" {
 		print key("plain_B")
@@ -75,7 +76,7 @@ report_summaries() {
 	report_cpus=$(cpus_measured)
 }
 
-# size ID: the exact size, as a percentage of the content
+# size ID: prints the exact size, as a percentage of the content
 size() {
 	tsv 'csv_row() && get("label") == label && get("image_B") != "" {
 		printf "%.3f", 100 * get("image_B") / get("plain_B")
@@ -127,9 +128,9 @@ print_table() {
 	    part=published -
 }
 
-# rows_of PATTERN: the lines of the summary whose labels match, by threads and
-# then by level; each preceded by threads, level (0 and less for others) and
-# method
+# rows_of PATTERN: prints the summary lines whose labels match, sorted by
+# threads and then by level; each preceded by threads, level (0 and less for
+# methods without levels) and method
 rows_of() {
 	printf 'threads\tlevel\tmethod\t'
 	head -n 1 "$study/summary"
@@ -146,8 +147,8 @@ rows_of() {
 	    sort -t "$tab" -k 1,1n -k 2,2n -k 3,3
 }
 
-# rows_with COLUMNS PATTERN FUNCTION: rows_of, each line followed by the output
-# of FUNCTION THREADS METHOD LABEL: COLUMNS, TSV
+# rows_with COLUMNS PATTERN FUNCTION: prints rows_of, each line followed by the
+# output of FUNCTION THREADS METHOD LABEL: COLUMNS, as TSV
 rows_with() {
 	rows_of "$2" | {
 		IFS= read -r with_line
@@ -168,7 +169,7 @@ levels_more() {
 	    "$(size "zstd1.p$1")"
 }
 
-# Every level, against level 1 with the same threads.
+# Compares every level with level 1 at the same number of threads.
 print_levels() {
 	printf '\n%-13s %7s %2s %9s %17s %8s %17s %7s %9s %8s\n' Level \
 	    Threads n 'Export(s)' interval /zstd1 interval 'Size%' \

@@ -18,9 +18,9 @@ findings_size() {
 	    "study 55.4 of 60.4 and 68.5 %, here ${size_1:--} of ${size_hc:--} and ${size_lz4:--} %"
 }
 
-# finding_sweet THREADS: among levels 1 to 9, level 2 saves the most size for
-# the time: it is the knee, the point farthest from the line from the first to
-# the last
+# finding_sweet THREADS: tests that among levels 1 to 9, level 2 saves the most
+# size for its time: it is the knee, the point farthest from the line between
+# the first and the last
 finding_sweet() {
 	exact_text="level 2 is the sweet spot ($1 threads, by medians: the knee of size against log time)"
 	sweet=$(rows_of "^zstd[1-9][.]p$1\$" | tsv '
@@ -59,7 +59,8 @@ finding_sweet() {
 	exact "$exact_text" "$sweet_is" "$sweet_detail"
 }
 
-# findings_levels THREADS: what the levels save, in points of the content
+# findings_levels THREADS: tests what the levels save, in percentage points of
+# the content
 findings_levels() {
 	level_1=$(size "zstd1.p$1") level_2=$(size "zstd2.p$1")
 	level_4=$(size "zstd4.p$1") level_9=$(size "zstd9.p$1")
@@ -97,15 +98,16 @@ findings_levels() {
 	    "the largest step is to level ${level_step:--}"
 }
 
-# saved FROM TO: the saving in points of the content's size, and as a percentage
-# of the larger image
+# saved FROM TO: sets the saving in percentage points of the content's size, and
+# as a percentage of the larger image
 saved() {
 	saved_text=$(calc 'printf "%.2f points, %.1f %% of the image", a - b,
 	    100 * (a - b) / a' a="$1" b="$2")
 	printf '%s' "${saved_text:-not measured}"
 }
 
-# finding_removed THREADS: the number of duplicates and what removing them saves
+# finding_removed THREADS: tests the number of duplicates and what removing them
+# saves
 finding_removed() {
 	removed=$(column dup_n "zstd1.p$1")
 	exact 'some duplicates are removed, with some effect' \

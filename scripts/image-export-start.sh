@@ -4,13 +4,13 @@
 # shellcheck disable=SC2034,SC2154
 # The time is what a user of a cluster waits for: the program starts from a
 # mount by the kernel or by squashfuse, which enroot start uses, or from a tree
-# that has to be unpacked first, as by enroot create.
+# that has to be unpacked first, as enroot create does.
 
 unmount() {
 	! mountpoint -q "$study/mount" || umount "$study/mount"
 }
 
-# mount_command HOW IMAGE: the command, as words for sh
+# mount_command HOW IMAGE: prints the command, as words for sh
 mount_command() {
 	case $1 in
 	kernel) words_for_sh mount -t squashfs -o loop,ro "$2" "$study/mount" ;;
@@ -24,7 +24,8 @@ mount_by() {
 	    9>&-
 }
 
-# cell_unmounted FILE ID HOW: a failed row for an image that cannot be mounted
+# cell_unmounted FILE ID HOW: writes a failed row for an image that cannot be
+# mounted
 cell_unmounted() {
 	eval "set -- \"\$1\" \"\$2\" $(mount_command "$3" "$(image)")"
 	unmounted_file=$1 unmounted_id=$2
@@ -32,7 +33,8 @@ cell_unmounted() {
 	cell_lap "$unmounted_file" -l "$unmounted_id" -- "$@"
 }
 
-# can_start: "yes", or the reason why no program can be started from an image
+# can_start: prints "yes", or the reason why no program can be started from an
+# image
 can_start() {
 	case $start_by in
 	create)
@@ -41,7 +43,7 @@ can_start() {
 		;;
 	squashfuse)
 		have squashfuse || {
-			echo 'there is no squashfuse'
+			echo 'squashfuse is not installed'
 			return 0
 		}
 		;;
@@ -62,14 +64,15 @@ can_start() {
 	fi
 }
 
-# loop_read: the bytes that squashfs has read from the image's loop device
+# loop_read: prints the bytes that squashfs has read from the image's loop
+# device
 loop_read() {
 	loop_name=$(losetup -n -O NAME -j "$(image)" | head -n 1)
 	[ -z "$loop_name" ] || awk '{ printf "%.0f", $3 * 512 }' \
 	    "/sys/block/${loop_name#/dev/}/stat" 2>/dev/null || :
 }
 
-# image_resident: the bytes of the image that are in memory, if known
+# image_resident: prints the bytes of the image that are in memory, if known
 image_resident() {
 	coldwalk --resident --csv -q "$(image)" 2>/dev/null |
 	    csv 'csv_row() && get("resident_pages") != "" {
@@ -78,8 +81,8 @@ image_resident() {
 	}' page="$(getconf PAGESIZE)"
 }
 
-# mount_resident: the percentage of a few of the mount's files that is in
-# memory.  Examining a file reads its inode, so not all of the sample is
+# mount_resident: prints how much, in percent, of a few of the mount's files is
+# in memory.  Examining a file reads its inode, so not all of the sample is
 # examined.
 mount_resident() {
 	from=$dir/ to=$study/mount/ awk '
@@ -89,9 +92,9 @@ mount_resident() {
 	resident none <"$study/mounted"
 }
 
-# cell_start ID THREADS PROGRAM: a cold start.  Neither a new mount nor a tree
-# that is yet to be unpacked has pages or names in the cache; the image's own
-# pages are dropped by posix_fadvise.
+# cell_start ID THREADS PROGRAM: makes a cold start.  Neither a new mount nor a
+# tree yet to be unpacked has pages or names in the cache; the image's own pages
+# are dropped by posix_fadvise.
 cell_start() {
 	case $start_by in
 	create) start_create "$@" ;;

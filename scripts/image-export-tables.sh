@@ -13,7 +13,8 @@ duplicates_more() {
 	        cut -f 1)"
 }
 
-# One line for each cell that has a counterpart without duplicate removal.
+# Prints one line for each cell that has a counterpart without duplicate
+# removal.
 print_duplicates() {
 	printf '\n%-10s %7s %8s %17s %9s %9s %9s %17s\n' 'Duplicates' \
 	    Threads 'Time' interval 'Size%' 'Size%' Removed Memory
@@ -38,7 +39,8 @@ memory_more() {
 	    "$(column wall_s "$3.read")" "$(column cpu_s "$3.read")"
 }
 
-# Peak memory of the largest process, and the time to read everything back.
+# Prints the largest process's peak memory, and the time to read everything
+# back.
 print_memory() {
 	print_reader=$(tsv 'csv_row() && get("reader") != "" {
 		print get("reader")
@@ -62,9 +64,9 @@ print_memory() {
 	}'
 }
 
-# After how many starts an export pays off, compared with the fastest export
-# with as many threads as there are processors or, failing that, the fewest
-# measured.
+# Prints after how many starts an export pays off, compared with the fastest
+# export with as many threads as there are processors or, failing that, with the
+# fewest threads measured.
 breakeven_threads() {
 	best=${threads%% *}
 	for breakeven_n in $threads; do
@@ -100,7 +102,8 @@ print_breakeven() {
 }
 
 
-# What sqpack reports about its own stages, in the last run of each row.
+# Prints what sqpack reports about its own stages, from the last run of each
+# row.
 print_sqpack() {
 	grep -q "[.]sqpack[.]p[0-9]*$tab" "$study/summary" || return 0
 	printf '\nsqpack, the last run: how busy the threads were that compress, and for how\nlong the reader and the writer waited for them.\n'
@@ -115,7 +118,7 @@ print_sqpack() {
 	}'
 }
 
-# Caveats for readers of the numbers.
+# Prints caveats about the numbers.
 print_caveats() {
 	echo
 	print_failed

@@ -22,11 +22,11 @@ tree_wheels_more='filelock==3.12.4 typing-extensions==4.8.0 sympy==1.12
     nvidia-nvjitlink-cu12==12.1.105 nvidia-nvtx-cu12==12.1.105'
 
 
-# python_find: $python and its version, for wheels and for the start
+# python_find: sets $python and its version, for wheels and for the start
 python_find() {
 	python=/usr/bin/python3
 	[ -x $python ] || python=$(command -v python3) ||
-	    cannot 'there is no python3'
+	    cannot 'python3 is not installed'
 	python_version=$("$python" -c \
 	    'import sys; print("%d.%d" % sys.version_info[:2])')
 	case $python_version in
@@ -35,9 +35,9 @@ python_find() {
 	esac
 }
 
-# tree_pytorch: the wheels, unpacked and compiled as an installer would
+# tree_pytorch: unpacks and compiles the wheels, as an installer would
 tree_pytorch() {
-	have pip || have pip3 || cannot 'there is no pip'
+	have pip || have pip3 || cannot 'pip is not installed'
 	pip=$(command -v pip3 || command -v pip)
 	python_find
 	if [ "$subset" = yes ]; then
@@ -87,25 +87,25 @@ tree_pytorch() {
 	fi
 }
 
-# tree_debian: a small system with Python
+# tree_debian: makes a small system with Python
 tree_debian() {
-	have mmdebstrap || cannot 'there is no mmdebstrap'
+	have mmdebstrap || cannot 'mmdebstrap is not installed'
 	[ "$(id -u)" = 0 ] || say 'not root: mmdebstrap must find another way'
 	room "$study" 2000000000 'a Debian'
 	mmdebstrap -q --variant=minbase \
 	    --include=python3,python3-numpy,perl,ca-certificates \
 	    bookworm "$study/tree.new" >&2 ||
-	    cannot 'mmdebstrap could not make a Debian'
+	    cannot 'mmdebstrap could not create a Debian system'
 	# Container images contain no devices, and only root could read files
 	# accessible to root alone.
 	find "$study/tree.new" \( -type b -o -type c \) -exec rm -f {} +
 	start='exec chroot . /usr/bin/python3 -c "import asyncio, http.client, json, numpy, sqlite3, ssl, xml.dom.minidom"'
 }
 
-# tree_oci IMAGE: the unpacked contents of the image
+# tree_oci IMAGE: unpacks the image
 tree_oci() {
-	have skopeo || cannot 'there is no skopeo'
-	have umoci || cannot 'there is no umoci'
+	have skopeo || cannot 'skopeo is not installed'
+	have umoci || cannot 'umoci is not installed'
 	oci_image=$1
 	room "$study" 2000000000 'an image'
 	rm -rf "$study/oci" "$study/bundle"
@@ -134,8 +134,8 @@ tree_oci() {
 	start='exec chroot . /bin/sh -c :'
 }
 
-# tree_generated: a small tree in which every fourth file is a duplicate; the
-# program started reads some of the rest
+# tree_generated: makes a small tree in which every fourth file is a duplicate;
+# the program started reads some of the other files
 tree_generated() {
 	mkdir -p "$study/tree.new/log" "$study/tree.new/sql" \
 	    "$study/tree.new/src" "$study/tree.new/data" "$study/tree.new/copy"

@@ -30,7 +30,7 @@ cannot() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# need NAME...: exits if one is missing, saying how to build our own
+# need NAME...: exits if a program is missing; for our own, says how to build it
 need() {
 	for need_name in "$@"; do
 		have "$need_name" && continue
@@ -73,7 +73,8 @@ make_tmp() {
 	trap 'exit 143' TERM
 }
 
-# absolute PATH: PATH as an absolute path; its last component need not exist
+# absolute PATH: prints PATH as an absolute path; its last component need not
+# exist
 absolute() {
 	case $1 in
 	/*) printf '%s\n' "$1" ;;
@@ -83,15 +84,15 @@ absolute() {
 
 device_of() { stat -c %d "$1"; }
 
-# room DIRECTORY BYTES WHAT: exits unless its filesystem has that much space
-# left
+# room DIRECTORY BYTES WHAT: exits unless DIRECTORY's filesystem has that much
+# free space
 room() {
 	room_free=$(df -B1 --output=avail "$1" | tail -n 1)
 	[ "$room_free" -ge "$2" ] ||
 	    die "$1: $3 takes up to $2 bytes, $room_free are free"
 }
 
-# words_for_sh WORD...: the words, quoted for sh
+# words_for_sh WORD...: prints the words, quoted for sh
 words_for_sh() {
 	for words_word in "$@"; do
 		printf %s "$words_word" | sed "s/'/'\\\\''/g; 1s/^/'/; \$s/\$/' /"
@@ -107,7 +108,7 @@ wrap() {
 
 cpus() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN; }
 
-# version_of TOOL: the first line that contains its version
+# version_of TOOL: prints the first line that contains its version
 version_of() {
 	case $1 in
 	pzc | lap | lapcmp | coldwalk | sqpack | touchlog | winwait | ssh)
@@ -124,7 +125,7 @@ version_of() {
 	"$@" </dev/null 2>&1 | sed -n '/[0-9]/{p;q;}'
 }
 
-# provenance TOOL...: comment lines about the origin of numbers
+# provenance TOOL...: prints comment lines about the origin of the numbers
 provenance() {
 	printf '# date: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
 	printf '# host: %s\n# kernel: %s\n' "$(uname -n)" "$(uname -srm)"
@@ -142,11 +143,11 @@ provenance() {
 	done
 }
 
-# field N LINE: its Nth field.  (A tab is white space to read, which would lose
-# empty fields.)
+# field N LINE: prints its Nth field.  (To the builtin read a tab is white
+# space, so it would lose empty fields.)
 field() { printf '%s\n' "$2" | cut -f "$1"; }
 
-# wanted ID GLOBS: whether the row is selected; all are if there are no globs
+# wanted ID GLOBS: whether the row is selected; without globs all rows are
 wanted() {
 	[ -n "$2" ] || return 0
 	set -f
@@ -163,14 +164,14 @@ wanted() {
 	return 1
 }
 
-# csv PROGRAM [NAME=VALUE...] [FILE]: awk, with csv.awk before the program
+# csv PROGRAM [NAME=VALUE...] [FILE]: runs awk, with csv.awk before the program
 csv() {
 	csv_program=$1
 	shift
 	awk "$(cat "$here/csv.awk") $csv_program" "$@"
 }
 
-# tsv PROGRAM [NAME=VALUE...] [FILE]: the same, of tables with a header
+# tsv PROGRAM [NAME=VALUE...] [FILE]: the same for TSV with a header
 tsv() {
 	tsv_program=$1
 	shift
@@ -192,7 +193,8 @@ calc() {
 	awk "BEGIN { $calc_assign $calc_expression }"
 }
 
-# shuffle SEED: the lines of standard input in an order determined by SEED
+# shuffle SEED: prints the lines of standard input in an order determined by
+# SEED
 shuffle() {
 	awk -v seed="$1" '
 	BEGIN { x = (seed * 7919 + 12345) % 2147483647; if (x < 1) x = 1 }
@@ -214,7 +216,8 @@ fi
 PATH=${COLDPRESS_BIN:+$COLDPRESS_BIN:}$PATH:/usr/sbin:/sbin
 export PATH
 
-# kernel_options: how the kernel reads squashfs, which affects every cold start
+# kernel_options: prints how the kernel reads squashfs, which affects every cold
+# start
 kernel_options() {
 	for kernel_config in /proc/config.gz "/boot/config-$(uname -r)"; do
 		[ -r "$kernel_config" ] || continue

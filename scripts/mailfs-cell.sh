@@ -22,7 +22,8 @@ load_stop() {
 	load_pid=
 }
 
-# verify: what is wrong with the copy, as one word; empty if it is correct
+# verify: prints what is wrong with the copy, as one word; nothing if it is
+# correct
 verify() {
 	verify_sizes=$(source_sizes "$(fs_mnt)")
 	if [ "${verify_sizes% *}" != "$files" ]; then
@@ -36,8 +37,9 @@ verify() {
 	fi
 }
 
-# cell_measure ID VARIANT ALGORITHM WRITERS: writes rows of the copy and of the
-# commit to $cell_new.copy and .commit, and the keys of both to $measure_keys
+# cell_measure ID VARIANT ALGORITHM WRITERS: writes the rows of the copy and of
+# the commit to $cell_new.copy and .commit, and puts the keys of both in
+# $measure_keys
 cell_measure() {
 	fs_begin "$2" "$3" || die "$2 with $3 cannot be created; see $study/log"
 	measure_keys="corpus=$corpus;files_n=$files;apparent_B=$apparent_B"
@@ -72,14 +74,14 @@ cell_measure() {
 	fi
 }
 
-# cell ID VARIANT ALGORITHM WRITERS: one copy into one new filesystem
+# cell ID VARIANT ALGORITHM WRITERS: makes one copy into one new filesystem
 cell() {
 	cell_measure "$@"
 	cell_rows "$cell_new.copy" "keys=$measure_keys"
 	cell_rows "$cell_new.commit"
 }
 
-# run_facts: other conditions that affect the numbers
+# run_facts: prints other conditions that affect the numbers
 run_facts() {
 	printf '# source: %s, %s files, %s bytes, %s\n' "${from:-$dir}" \
 	    "$files" "$apparent_B" "$corpus"

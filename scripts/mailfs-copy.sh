@@ -1,10 +1,10 @@
 #!/bin/sh
 # mailfs-copy.sh WRITERS FROM TO LIST - the copy that mailfs measures
 # SPDX-License-Identifier: BSD-2-Clause
-# w1: one writer, in the order of the directories.  w2: two, ascending and
-# descending, each of which copies the whole tree, as published.  s2: two that
-# share it: the odd lines of one sorted list, ascending, and the even ones,
-# descending; LIST is a file for it.
+# w1: one writer, in directory order.  w2: two writers, one ascending and one
+# descending, each of which copies the whole tree, as published.  s2: two
+# writers that share the tree: one takes the odd lines of one sorted list,
+# ascending, the other the even ones, descending; LIST is a file for that list.
 #
 # When two writers meet, cpio complains about files that the other has just
 # created; the study discarded these messages, and the copy is verified

@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2034,SC2154
 
-# Findings concern one filesystem at a time: rows for lapcmp whose time is the
-# efficiency, or the seconds, labelled as in the study.
+# Findings concern one filesystem at a time.  They are tested with rows for
+# lapcmp whose time is the efficiency, or the seconds, labelled as in the study.
 
-# finding_rows VARIANT COLUMN: of mailfs-rows.awk; labels gzip-5.w1
+# finding_rows VARIANT COLUMN: prints these rows from a column of
+# mailfs-rows.awk, labelled like gzip-5.w1
 finding_rows() {
 	echo 'series,label,run,stage,cache,wall_s,exit,signal'
 	tsv '
@@ -20,10 +21,10 @@ finding_rows() {
 	}' variant="$1" column="$2" "$study/runs"
 }
 
-# finding_pooled FILE A B FACTOR: the algorithms of the study that have both A
-# and B writers, as pairs of two labels, many and one, one pair per round: their
-# geometric means, with many multiplied by FACTOR.  Those of one round are not
-# independent of each other.
+# finding_pooled FILE A B FACTOR: prints the study's algorithms that have both A
+# and B writers as pairs of two labels, "many" and "one", one pair per round:
+# their geometric means, with "many" multiplied by FACTOR.  Pairs of the same
+# round are not independent of each other.
 finding_pooled() {
 	pairs_file=$study/pooled.csv
 	{
@@ -57,8 +58,8 @@ finding_pooled() {
 	} >"$pairs_file"
 }
 
-# study_ratio ROW REFERENCE: as published, its efficiency or its
-# seconds ($finding_of); many over one is the ratio of means
+# study_ratio ROW REFERENCE: prints the published ratio of efficiencies or of
+# seconds ($finding_of); "many" over "one" is the ratio of means
 study_ratio() {
 	published | awk -F '\t' -v a="$1" -v b="$2" -v of="$finding_of" \
 	    -v factor="${pooled_factor:-1}" '
@@ -76,8 +77,8 @@ study_ratio() {
 	}'
 }
 
-# finding_best VARIANT WRITERS MEDIAN SHARE: the columns of its cells; the share
-# of draws decides
+# finding_best VARIANT WRITERS MEDIAN SHARE: tests whether gzip-5 is best, given
+# the columns of the median and of the share of draws, which decides
 finding_best() {
 	cells_of "$1" | verdicts=$study/verdicts tsv '
 	csv_row() && get("writers") == writers && get("of_ten") &&
@@ -121,7 +122,8 @@ finding_best() {
 	}' writers="$2" median="$3" in_draws="$4" where="$finding_where"
 }
 
-# findings_levels WRITERS TEXT: relative to gzip-5; by $measure, clock or cpu
+# findings_levels WRITERS TEXT: tests levels relative to gzip-5, by $measure:
+# clock or cpu
 findings_levels() {
 	for n in 4 3 8; do
 		finding "gzip-$n comes close, $2 (within 10 %)" \
@@ -179,7 +181,8 @@ findings_writers() {
 	}'
 }
 
-# findings_measure MEASURE VARIANT EFFICIENCY SECONDS: from the two columns
+# findings_measure MEASURE VARIANT EFFICIENCY SECONDS: tests findings with the
+# two named columns
 findings_measure() {
 	measure=$1 finding_where=$2-$1
 	finding_rows "$2" "$3" >"$study/$1.efficiency.csv"
@@ -188,8 +191,8 @@ findings_measure() {
 	pooled_factor=1
 }
 
-# findings_cpu VARIANT: the same by processor time, which other load disturbs
-# less, if the filesystem is a process whose time is known
+# findings_cpu VARIANT: tests the same by processor time, which other load
+# disturbs less, if the filesystem is a process whose time is known
 findings_cpu() {
 	findings_measure cpu "$1" per_both both_s
 	[ "$(wc -l <"$study/cpu.efficiency.csv")" -gt 1 ] || return 0
@@ -211,7 +214,8 @@ EOF
 	findings_writers
 }
 
-# finding_variance VARIANT: an interval of the difference by resampling rounds
+# finding_variance VARIANT: tests the difference, with an interval from
+# resampled rounds
 finding_variance() {
 	printf '  with two writers the efficiency varies more (study: by 8.18 points)\n'
 	tsv '

@@ -10,8 +10,8 @@
 #
 # mailfs-sizes.sh queries their contents.
 #
-# zfs-fuse's pool is in no cache file: a pool that no longer exists would come
-# back as FAULTED with the next daemon and keep its name.
+# zfs-fuse's pool is in no cache file, because a pool that no longer exists
+# would come back as FAULTED with the next daemon, and keep its name.
 
 # shellcheck source=scripts/mailfs-sizes.sh
 . "$here/mailfs-sizes.sh"
@@ -25,7 +25,7 @@ module_zfs() {
 	    zpool list >/dev/null 2>&1
 }
 
-# fs_lacking KIND: why it cannot be used here; empty if it can
+# fs_lacking KIND: prints why it cannot be used here; nothing if it can
 fs_lacking() {
 	[ "$(id -u)" = 0 ] || {
 		echo 'only root can mount'
@@ -37,7 +37,7 @@ fs_lacking() {
 		if ! have zfs-fuse; then
 			echo 'zfs-fuse is not installed'
 		elif [ ! -e /dev/fuse ]; then
-			echo 'there is no /dev/fuse'
+			echo '/dev/fuse does not exist'
 		elif zpool list >/dev/null 2>&1; then
 			echo "another zfs-fuse is running, and there can be only one: $(fuse_stop)"
 		fi
@@ -53,7 +53,7 @@ fs_lacking() {
 	esac
 }
 
-# fuse_stop: how the running daemon can be stopped
+# fuse_stop: prints how the running daemon can be stopped
 fuse_stop() {
 	stop_pid=$(grep -l -s -x zfs-fuse /proc/[0-9]*/comm | head -n 1)
 	stop_pid=${stop_pid#/proc/}
@@ -61,8 +61,8 @@ fuse_stop() {
 	echo "stop it by 'systemctl stop zfs-fuse', or kill process $stop_pid"
 }
 
-# kstat_end: zfs-fuse mounts a file system on /zfs-kstat, and leaves it behind
-# when it ends
+# kstat_end: unmounts the file system that zfs-fuse mounts on /zfs-kstat, and
+# leaves behind when it exits
 kstat_end() {
 	[ -e "$study/fs/kstat" ] || return 0
 	! grep -q '^kstat /zfs-kstat ' /proc/self/mounts ||
@@ -72,9 +72,9 @@ kstat_end() {
 	rm -f "$study/fs/kstat"
 }
 
-# fs_daemons: process ids of the daemons that this study has started, in any
-# run.  One process examines all others: with many, a process for each took
-# longer than the copy.
+# fs_daemons: prints the process ids of the daemons that this study has started,
+# in any run.  A single process examines all others: with many processes,
+# starting one for each took longer than the copy.
 fs_daemons() {
 	grep -l -s -a -F -e "$study/fs/pid" /proc/[0-9]*/cmdline |
 	    while read -r daemons_file; do
@@ -83,7 +83,7 @@ fs_daemons() {
 		    printf '%s\n' "${daemons_pid#/proc/}"
 	done
 }
-# fs_daemon_is PID: whether it is running, and is one of these
+# fs_daemon_is PID: whether PID is running, and is one of these daemons
 fs_daemon_is() {
 	case $(tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline") in
 	*zfs-fuse\ -n\ -p\ "$study/fs/pid ") return 0 ;;
@@ -92,8 +92,8 @@ fs_daemon_is() {
 }
 
 # patiently COMMAND...: retries the command, because something busy is often
-# free a second later: zfs-fuse notices an umount late.  If every attempt
-# failed, the last message is in the log.
+# free a second later: zfs-fuse notices an unmount late.  If every attempt
+# fails, the last message goes to the log.
 patiently() {
 	for patiently_pause in 0 0.3 1 1 2 3 5 10; do
 		sleep "$patiently_pause"
@@ -103,7 +103,7 @@ patiently() {
 	return 1
 }
 
-# fs_mounted: whether it is mounted, even if the daemon behind the mount has
+# fs_mounted: whether the filesystem is mounted, even if the mount's daemon has
 # died
 fs_mounted() {
 	mountpoint -q "$(fs_mnt)" 2>/dev/null ||
@@ -118,9 +118,9 @@ pool_listed() {
 }
 pool_gone() { zpool destroy -f "$pool" || ! pool_listed; }
 
-# daemon_idle: whether it responds and has no pool, not even an earlier one.  It
-# then has nothing to lose, and can be killed; asking it to exit would take
-# seconds.
+# daemon_idle: whether the daemon responds and has no pool, not even an earlier
+# one.  It then has nothing to lose, and can be killed; asking it to exit would
+# take seconds.
 daemon_idle() {
 	daemon_pools=$(zpool list -H -o name 2>&1) && [ -z "$daemon_pools" ]
 }
@@ -186,7 +186,7 @@ fuse_start() {
 		    kill -0 "$fuse_pid" 2>/dev/null || return 1
 		sleep 0.1
 	done
-	# Another one, started meanwhile, may be responding.
+	# Another daemon, started in the meantime, may be responding.
 	kill -0 "$fuse_pid" 2>/dev/null
 }
 
@@ -198,7 +198,7 @@ pool_make() {
 	    "$pool/mail"
 }
 
-# btrfs_option ALGORITHM: the mount option for it
+# btrfs_option ALGORITHM: prints the mount option for it
 btrfs_option() {
 	case $1 in
 	off) echo compress=no ;;
@@ -207,7 +207,7 @@ btrfs_option() {
 	esac
 }
 
-# fs_try VARIANT ALGORITHM: one attempt of fs_begin
+# fs_try VARIANT ALGORITHM: makes one attempt of fs_begin
 fs_try() {
 	mkdir -p "$(fs_mnt)" || return
 	truncate -s "$image_B" "$(fs_img)" || return
@@ -226,8 +226,8 @@ fs_try() {
 used_B() { df -B1 --output=used "$(fs_mnt)" | tail -n 1 | tr -d ' '; }
 
 # fs_proven VARIANT: checks that the mount point has that filesystem, and that
-# it is empty.  If nothing were mounted, a copy would silently go to the disk
-# below.
+# it is empty.  If nothing were mounted, a copy would silently go to the
+# underlying disk.
 fs_proven() {
 	case $1/$(stat -f -c %T "$(fs_mnt)") in
 	zfs.*/zfs | zfs-fuse.*/fuse | zfs-fuse.*/fuseblk | btrfs/btrfs) ;;

@@ -10,13 +10,14 @@ plot_begin() {
 	plot_head "$1: $files files (${report_cpus:-?} processors)" 960 520
 }
 
-# plot_end NAME: the chart of $study/plot and its data, beside the rows
+# plot_end NAME: draws the chart of $study/plot, and stores it and its data next
+# to the rows
 plot_end() {
 	plot_draw "$1"
 	plot_keep "$study/plot.tsv" "$1.tsv"
 }
 
-# plot_writers WRITERS: colour and name
+# plot_writers WRITERS: prints colour and name
 plot_writers() {
 	case $1 in
 	w1) plot_colour='#1f5fa8' plot_name='one writer' ;;
@@ -25,8 +26,8 @@ plot_writers() {
 	esac
 }
 
-# plot_efficiency VARIANT: every run, and the medians, by algorithm: position,
-# efficiency, algorithm, writers; run or median
+# plot_efficiency VARIANT: plots every run, and the medians, by algorithm; the
+# data is position, efficiency, algorithm, writers, and "run" or "median"
 plot_efficiency() {
 	cells_of "$1" | tsv '
 	part == "cells" {
@@ -77,7 +78,7 @@ plot_efficiency() {
 	plot_end "$1-efficiency"
 }
 
-# plot_ratio VARIANT: ratio against seconds, with the Pareto front
+# plot_ratio VARIANT: plots the ratio against seconds, with the Pareto front
 plot_ratio() {
 	cells_of "$1" | tsv 'csv_row() {
 		name = get("algorithm")

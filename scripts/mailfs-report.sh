@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2034,SC2154
 #
-# $study/runs is the output of mailfs-rows.awk, $study/told.* that of
+# $study/runs is the output of mailfs-rows.awk; $study/told.* is that of
 # mailfs.awk.
 
 # The study's table: algorithm, writers, efficiency, seconds, ratio.
@@ -42,7 +42,7 @@ report_summaries() {
 	}' "$study/runs")
 }
 
-# Formats for the tables: a number, or an interval, if it exists
+# awk functions that format a number or an interval for the tables, if it exists
 print_awk='
 function real(format, x) { return x == "" ? "" : sprintf(format, x) }
 function span(format, lo, hi) {
@@ -66,7 +66,7 @@ cells_of() {
 	    sort -s -t "$tab" -k 1,1n -k 2,2n | cut -f 3-
 }
 
-# stand_in: the substitutes for the study's algorithms on btrfs
+# stand_in VARIANT: prints what stands in for the study's algorithms on btrfs
 stand_in() {
 	case $1 in
 	btrfs) echo 'zlib-N stands for gzip-N, lzo for lzjb' ;;
@@ -168,11 +168,11 @@ EOF
 	}'
 }
 
-# print_sizes VARIANT: the ratio compared with the space on disk.  The ratio of
-# ZFS counts metadata once and compressed, and is truncated to two digits; it
-# does not count partly filled sectors.  On disk metadata is stored twice: the
-# ratio's share is half of the least on any ZFS here, that with the smallest
-# sectors.
+# print_sizes VARIANT: prints the ratio compared with the space on disk.  ZFS's
+# ratio counts metadata once and compressed, and is truncated to two digits; it
+# does not count partly filled sectors.  On disk, metadata is stored twice: the
+# ratio's share of it is taken as half of the smallest amount on any ZFS here,
+# the one with the smallest sectors.
 print_sizes() {
 	printf '\n'
 	wrap <<EOF
@@ -210,7 +210,7 @@ EOF
 	}' part=all "$study/told.cell" part=variant -
 }
 
-# print_order VARIANT: whether the position in the block matters
+# print_order VARIANT: prints whether the position in the block matters
 print_order() {
 	tsv 'csv_row() && get("variant") == variant {
 		printf "%s: the last copy of a block took ", variant
@@ -238,7 +238,7 @@ print_order() {
 	}
 }
 
-# Caveats for readers of the numbers.
+# Prints caveats about the numbers.
 print_caveats() {
 	echo
 	awk -F '\t' '{ n[$1]++; why[$1] = $3 } END {
@@ -305,7 +305,7 @@ report_all() {
 	plot_all
 }
 
-# in_words: how the study's choice fares on the first of the filesystems
+# in_words: prints how the study's choice fares on the first of the filesystems
 in_words() {
 	words_variant=$(printf '%s\n' "$report_variants" | head -n 1)
 	cells_of "$words_variant" | tsv '

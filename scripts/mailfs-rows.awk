@@ -13,7 +13,7 @@
 
 function reject(why) { print label, round, why >invalid }
 
-# emit: the previous copy, whose commit took that many seconds
+# emit COMMIT BAD: prints the previous copy, whose commit took COMMIT seconds
 function emit(commit, is_bad,  n, part, variant, i) {
 	if (label == "")
 		return

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 
-# fs_commit_command VARIANT: the command that makes the copied data durable.  On
-# zfs-fuse neither sync nor waiting achieves that: sizes read after some seconds
-# are those of whichever transaction group reached the disk last.  A snapshot
-# waits for it.
+# fs_commit_command VARIANT: prints the command that makes the copied data
+# durable.  On zfs-fuse neither sync nor waiting achieves that: sizes read after
+# some seconds are those of whichever transaction group reached the disk last.
+# A snapshot waits for the current one.
 fs_commit_command() {
 	case $1 in
 	zfs*) printf 'zfs snapshot %s/mail@durable\n' "$pool" ;;
@@ -14,8 +14,8 @@ fs_commit_command() {
 	esac
 }
 
-# fs_daemon_s VARIANT: processor time of the daemon so far; none if the kernel
-# does the work
+# fs_daemon_s VARIANT: prints the daemon's processor time so far; nothing if the
+# kernel does the work
 fs_daemon_s() {
 	case $1 in
 	zfs-fuse.*)
@@ -27,8 +27,9 @@ fs_daemon_s() {
 	esac
 }
 
-# logical_of: the size of ZFS's records, from the sizes of files on standard
-# input: one record rounded up to 512 if it is enough, otherwise full ones
+# logical_of: prints the size of ZFS's records, from the file sizes on standard
+# input: one record, rounded up to 512 bytes, if it is enough, otherwise full
+# ones
 logical_of() {
 	awk '{
 		record = $1 <= 131072 ? 512 : 131072
@@ -47,9 +48,9 @@ fs_anew() {
 	esac
 }
 
-# fs_sizes VARIANT: keys: the ratio reported by the filesystem; the bytes before
-# compression, of files only; the space these take (ZFS also counts their dnodes
-# of 512 bytes), and the space that everything takes
+# fs_sizes VARIANT: prints as keys the ratio reported by the filesystem; the
+# bytes of files before compression; the space that these take (ZFS also counts
+# their dnodes of 512 bytes), and the space that everything takes
 fs_sizes() {
 	case $1 in
 	zfs*)
@@ -73,10 +74,10 @@ fs_sizes() {
 	    "${sizes_ratio%x}" "$sizes_logical" "$sizes_files" "$sizes_all"
 }
 
-# fs_algorithms VARIANT: the supported ones, one per line; the others go to
-# $study/lacking, with a reason
+# fs_algorithms VARIANT: prints the supported algorithms, one per line; the
+# others go to $study/lacking, with a reason
 fs_algorithms() {
-	fs_begin "$1" off || cannot "$1 cannot be made here; see $study/log"
+	fs_begin "$1" off || cannot "$1 cannot be created here; see $study/log"
 	algorithms_wanted 1 "$1" | while read -r algorithms_name; do
 		if fs_takes "$1" "$algorithms_name"; then
 			printf '%s\n' "$algorithms_name"

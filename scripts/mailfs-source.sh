@@ -31,22 +31,22 @@ source_place() {
 	[ "$dir" = "$study/mail" ] || dir_place
 	[ -z "$(find "$dir" -name '*
 *' -print | head -n 1)" ] ||
-	    die "$dir: a name has a newline, which cpio cannot handle"
+	    die "$dir: a name contains a newline, which cpio cannot handle"
 }
 
-# source_sizes DIRECTORY: the number of files, and their total size
+# source_sizes DIRECTORY: prints the number of files, and their total size
 source_sizes() {
 	find "$1" -type f -printf '%s\n' |
 	    awk '{ n++; b += $1 } END { printf "%d %.0f", n, b }'
 }
 
-# source_hash: of all names and contents
+# source_hash: prints a hash of all names and contents
 source_hash() {
 	(cd "$dir" && find . -type f -print0 | sort -z |
 	    xargs -0 sha256sum -- | sha256sum | cut -c 1-16)
 }
 
-# variants_find: sets $variants to the available ones of the requested kinds
+# variants_find: sets $variants to the available variants of the requested kinds
 variants_find() {
 	variants=
 	for find_kind in $kinds; do
@@ -70,5 +70,5 @@ variants_find() {
 			;;
 		esac
 	done
-	[ -n "$variants" ] || cannot 'no filesystem can be made here'
+	[ -n "$variants" ] || cannot 'no filesystem can be created here'
 }

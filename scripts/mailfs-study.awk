@@ -4,7 +4,7 @@
 # awk -f stats.awk -f mailfs-study.awk PUBLISHED: algorithm, writers,
 # efficiency, seconds, ratio.
 
-# order WRITERS QUOTIENT: the algorithms by efficiency, the best first
+# ordered WRITERS QUOTIENT: returns the algorithms by efficiency, the best first
 function ordered(writers, quotient,  i, j, n, name, e, x, s) {
 	for (i = 1; i <= algorithms; i++) {
 		name[++n] = algorithm[i]
@@ -21,7 +21,7 @@ function ordered(writers, quotient,  i, j, n, name, e, x, s) {
 	return s
 }
 
-# between WRITERS: CV of the ten printed efficiencies
+# between WRITERS: returns the CV of the ten printed efficiencies
 function between(writers,  i, mean, sum) {
 	for (i = 1; i <= algorithms; i++)
 		mean += eff[algorithm[i], writers] / algorithms
@@ -30,9 +30,9 @@ function between(writers,  i, mean, sum) {
 	return 100 * sqrt(sum / (algorithms - 1)) / mean
 }
 
-# within WRITERS TOTAL: CV of the five runs of a cell, from that of all fifty
-# and that of the ten means, if the trimmed mean of all is close to the plain
-# one
+# within WRITERS TOTAL: returns the CV of a cell's five runs, derived from those
+# of all fifty runs and of the ten means, if the trimmed mean of all is close to
+# the plain one
 function within(writers, total,  b) {
 	b = between(writers)
 	return sqrt((49 * total ^ 2 - 45 * b ^ 2) / 40)

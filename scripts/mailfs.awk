@@ -20,9 +20,9 @@
 #                slope of the logarithm of time by place, its error, rounds
 # Means are the study's: trimmed by 10 % as R does it, which below 10 values
 # drops none.  Draws (2000) are of whole rounds, so that what a round had in
-# common stays in common.  front has p where no other cell of the writers is
-# both faster and of higher printed ratio, d where none is sooner durable and
-# smaller on disk.
+# common stays in common.  front has p where no other cell with as many writers
+# is both faster and higher in printed ratio, d where none is both durable
+# sooner and smaller on disk.
 
 function random() {
 	state = state * 48271 % 2147483647
@@ -65,7 +65,7 @@ function middle(cell, column,  n) {
 	return n ? median(a, n) : ""
 }
 
-# bounded N: median and interval of a, as three fields
+# bounded N: returns the median of a and its interval, as three fields
 function bounded(n,  m) {
 	if (!n)
 		return "\t\t"
@@ -76,7 +76,8 @@ function bounded(n,  m) {
 
 function average(cell, column) { return trimmed(a, take(cell, column)) }
 
-# of_ends CELL: its times divided by the mean of those at the block's ends
+# of_ends CELL: returns its times divided by the mean of those at the block's
+# ends
 function of_ends(cell, variant,  i, n, r, end) {
 	n = 0
 	for (i = 1; i <= copies[cell]; i++) {
@@ -95,7 +96,7 @@ function of_study(algorithm) {
 	return algorithm ~ /^(gzip|zlib)-[1-9]$/ || algorithm ~ /^(lzjb|lzo)$/
 }
 
-# draw_rounds VARIANT: how often each of its rounds is in the draw
+# draw_rounds VARIANT: draws rounds, and stores how often each was drawn
 function draw_rounds(variant,  i) {
 	for (i = 1; i <= rounds[variant]; i++)
 		times[round_at[variant, i]] = 0
@@ -103,7 +104,7 @@ function draw_rounds(variant,  i) {
 		times[round_at[variant, 1 + int(random() * rounds[variant])]]++
 }
 
-# drawn CELL COLUMN: its median in the draw
+# drawn CELL COLUMN: returns its median in the draw
 function drawn(cell, column,  i, n, t, b) {
 	n = 0
 	for (i = 1; i <= copies[cell]; i++)
@@ -149,7 +150,7 @@ function ranks(group,  c, d, place, mine) {
 	}
 }
 
-# front CELL GROUP: the value of front
+# front CELL GROUP: returns the value of front
 function front(cell, group,  d, other, p, s) {
 	p = s = 1
 	for (d = 1; d <= members[group]; d++) {
@@ -188,7 +189,8 @@ function cv(group, is_draw,  c, cell, i, t, n, ten) {
 	return 100 * i / trimmed(a, n)
 }
 
-# share WINS CELL VARIANT: percentage of the draws, if there are enough rounds
+# share WINS CELL VARIANT: returns the percentage of the draws, if there are
+# enough rounds
 function share(wins, variant) {
 	return rounds[variant] < 6 ? "" : 100 * wins / draws
 }

@@ -35,7 +35,7 @@ study_option() {
 	misused "unknown option '$1'"
 }
 
-# study_set NAME VALUE: as given on the command line
+# study_set NAME VALUE: sets a variable to a value from the command line
 study_set() {
 	case $2 in
 	*"$tab"* | *'
@@ -119,7 +119,7 @@ study_parse() {
 	study_words=$(words_for_sh "$@")
 }
 
-# study_operands WORD...: none, or one for each of $study_places
+# study_operands WORD...: takes no operands, or one for each of $study_places
 study_operands() {
 	[ $# -gt 0 ] || return 0
 	for operand_name in $study_places; do

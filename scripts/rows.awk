@@ -14,7 +14,8 @@
 # are written there for lapcmp, with such a 1 replaced by 0.  -v wall=COLUMN uses
 # another column instead of wall_s, in FILE too.
 
-# of LABEL COLUMN: the median of the column in the good runs, empty if none
+# of LABEL COLUMN: returns the column's median over the successful runs, empty
+# if there are none
 function of(label, column,  i, n, a, v) {
 	n = 0
 	for (i = 1; i <= runs[label]; i++) {
@@ -36,7 +37,8 @@ function extreme(label, column, sign,  i, v, best) {
 	return best
 }
 
-# interval LABEL: of the median wall clock time, as two fields
+# interval LABEL: returns the interval of the median wall clock time, as two
+# fields
 function interval(label,  i, n, a) {
 	n = 0
 	for (i = 1; i <= runs[label]; i++)
@@ -53,7 +55,7 @@ function print_pair() {
 	print csv_line() >pairs
 }
 
-# keep NAMES: the columns with those names, from this row
+# keep NAMES: stores this row's values in the columns with those names
 function keep(names,  i, n, name) {
 	n = split(names, name, " ")
 	for (i = 1; i <= n; i++)

@@ -7,22 +7,22 @@ build_packages='cmake make gcc libc6-dev pkg-config zlib1g-dev
     libdeflate-dev libisal-dev libzstd-dev liblz4-dev liblzma-dev libxxhash-dev
     libssl-dev liblzo2-dev libsquashfs-dev libyajl-dev libxcb1-dev
     libcurl4-openssl-dev libfuse3-dev libsqlite3-dev'
-# What the tarball study measures, and measures with.
+# The programs that the tarball study measures, and those that it needs.
 peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux
     util-linux-extra'
-# The reference tools, and what lints, traces and checks.
+# The reference tools, and tools that lint, trace and check.
 test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
     libbz2-dev clang libclang-rt-dev shellcheck mandoc valgrind strace attr
     acl procps python3 openssl openssh-server openssh-client mbuffer parallel
     e2fsprogs mount bsdextrautils perl-base squashfs-tools squashfs-tools-ng
     squashfuse gnuplot-nox skopeo umoci cpio fuse3 sqlite3
     xvfb openbox wmctrl xdotool'
-# What root's tests need to make filesystems, and a kernel that they boot.
+# The tools with which root's tests make filesystems, and a kernel to boot.
 root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils
     user-mode-linux mmdebstrap libgl1-mesa-dri nginx-light docker-registry
     podman iproute2'
 
-# packages_missing NAME...: prints those that are not installed
+# packages_missing NAME...: prints the packages that are not installed
 packages_missing() {
 	for package in "$@"; do
 		case $(dpkg-query -W -f '${db:Status-Status}' "$package" \
@@ -33,7 +33,8 @@ packages_missing() {
 	done
 }
 
-# packages_rights: $as_root is how a command is run as root, if that can be
+# packages_rights: sets $as_root to the words that run a command as root, if
+# possible
 packages_rights() {
 	if [ "$(id -u)" = 0 ]; then
 		as_root='command env'

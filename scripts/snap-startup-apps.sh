@@ -3,12 +3,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# An application is described by a file NAME.app of lines KEY=VALUE;
+# An application is described by a file NAME.app with lines KEY=VALUE;
 # doc/snap-startup.md lists the keys.  Its tree is $trees/NAME.  With own=, the
 # files of the packages named there form the application, and all others form
 # its content image.
 
-# app_file NAME: its description; those of --from take precedence
+# app_file NAME: prints the path of its description; those of --from take
+# precedence
 app_file() {
 	for app_path in $from; do
 		[ "$(basename "$app_path" .app)" != "$1" ] || {
@@ -19,10 +20,10 @@ app_file() {
 	echo "$here/snap-startup-apps/$1.app"
 }
 
-# app_get NAME KEY: the value of the key, or nothing
+# app_get NAME KEY: prints the value of the key, or nothing
 app_get() { sed -n "s/^$2=//p" "$(app_file "$1")" | head -n 1; }
 
-# app_parts NAME: the parts that have an image each
+# app_parts NAME: prints the parts, each of which has its own image
 app_parts() {
 	if [ -n "$(app_get "$1" own)" ]; then
 		echo 'app content'
@@ -31,7 +32,7 @@ app_parts() {
 	fi
 }
 
-# app_dir NAME PART: the tree of a part
+# app_dir NAME PART: prints the path of a part's tree
 app_dir() {
 	app_dir_tree=$(app_get "$1" tree)
 	if [ -n "$app_dir_tree" ]; then
@@ -43,7 +44,7 @@ app_dir() {
 	fi
 }
 
-# app_whole NAME: the tree of all parts
+# app_whole NAME: prints the path of the tree of all parts
 app_whole() {
 	if [ -n "$(app_get "$1" tree)" ]; then
 		app_dir "$1" app
@@ -65,7 +66,8 @@ app_check() {
 	    die "$app_path: $check_tree is not a directory"
 }
 
-# tree_packages NAME: a minimal Debian with its packages and their dependencies
+# tree_packages NAME: makes a minimal Debian with its packages and their
+# dependencies
 tree_packages() {
 	need mmdebstrap
 	room "$trees" 4000000000 "the tree of $1"
@@ -75,10 +77,10 @@ tree_packages() {
 	    die "mmdebstrap: $(tail -n 1 "$study/log")"
 }
 
-# tree_generate NAME: the modules of the machine's Python, except large ones
+# tree_generate NAME: copies the machine's Python modules, except large ones
 # that are rarely used; the machine's own interpreter runs the launch
 tree_generate() {
-	have python3 || cannot 'there is no python3'
+	have python3 || cannot 'python3 is not installed'
 	generate_lib=$(python3 -c 'import os; print(os.path.dirname(os.__file__))')
 	mkdir -p "$trees/$1.new/usr/lib"
 	(cd "$(dirname "$generate_lib")" && tar -c --exclude 'config-*' \
@@ -87,7 +89,7 @@ tree_generate() {
 	    "$(basename "$generate_lib")") | tar -x -C "$trees/$1.new/usr/lib"
 }
 
-# app_tree NAME: makes its tree, completely or not at all
+# app_tree NAME: makes the application's tree, completely or not at all
 app_tree() {
 	[ ! -d "$(app_whole "$1")" ] || return 0
 	mkdir -p "$trees"
@@ -106,7 +108,7 @@ app_tree() {
 	mv "$trees/$1.new" "$trees/$1"
 }
 
-# app_split NAME: separates its own files from the others
+# app_split NAME: separates the application's own files from the others
 app_split() {
 	[ -n "$(app_get "$1" own)" ] && [ ! -d "$study/parts/$1" ] || return 0
 	split_new=$study/parts/$1.new
@@ -132,7 +134,7 @@ app_split() {
 	mv "$split_new" "$study/parts/$1"
 }
 
-# image_file NAME PART IMAGE: the path of the image
+# image_file NAME PART IMAGE: prints the image's path
 image_file() { echo "$study/images/$1.$2.$3.sqsh"; }
 
 # image_make NAME PART IMAGE OPTIONS: makes an image, completely or not at all,
@@ -165,8 +167,8 @@ image_make() {
 	mv "$make_file.new" "$make_file"
 }
 
-# touch_list NAME PART: the path of the list of what it needs of a part; the
-# paths in it are in the same place, in .paths
+# touch_list NAME PART: prints the path of the list of what a launch needs of a
+# part; the paths alone are in the same place, in .paths
 touch_list() { echo "$study/touched/$1.$2.tsv"; }
 
 # touch_trace NAME LIST [: IMAGE]: lists the files and pages that a launch
@@ -182,8 +184,9 @@ touch_trace() {
 	    die "$touch_app under touchlog: $(tail -n 1 "$study/log")"
 }
 
-# touch_make NAME: lists what it needs until its window appears, for the report;
-# and what it needs until it is quiet, if that can be seen, for each part
+# touch_make NAME: lists what a launch needs until its window appears, for the
+# report; and, for each part, what it needs until it is quiet, if that can be
+# determined
 touch_make() {
 	touch_whole=$study/touched/$1.tsv
 	[ ! -e "$touch_whole" ] || return 0
@@ -206,7 +209,7 @@ touch_make() {
 	mv "$touch_whole.new" "$touch_whole"
 }
 
-# touch_split NAME PART: the lists of a part, from $touch_all
+# touch_split NAME PART: makes a part's lists from $touch_all
 touch_split() {
 	split_dir=$(app_dir "$1" "$2") split_list=$(touch_list "$1" "$2")
 	cut -f 2 "$touch_all" | uniq | while IFS= read -r split_path; do

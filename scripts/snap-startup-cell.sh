@@ -14,7 +14,7 @@ parts_unmount() {
 	done
 }
 
-# part_path PART: the path of its image or tree
+# part_path PART: prints the path of its image or tree
 part_path() {
 	if [ "$cell_image" = try ]; then
 		app_dir "$cell_app" "$1"
@@ -37,15 +37,15 @@ parts_mount() {
 	done
 }
 
-# parts_resident HOW: the bytes of the parts that are in memory after they were
-# made cold by HOW
+# parts_resident HOW: prints the bytes of the parts that are in memory after
+# they were evicted by HOW
 parts_resident() {
 	for part in $cell_parts; do
 		coldwalk --resident --csv -q --cold "$1" "$(part_path "$part")"
 	done 2>/dev/null | resident_bytes
 }
 
-# resident_bytes: the sum of rows of coldwalk --resident
+# resident_bytes: prints the sum of the rows of coldwalk --resident
 resident_bytes() {
 	csv 'csv_row() { n += get("resident_pages") }
 	    END { printf "%.0f", n * page }' page="$(getconf PAGESIZE)"
@@ -60,7 +60,7 @@ parts_cold() {
 	parts_mount
 }
 
-# parts_asked: the number of requests to the devices of the mounted images, and
+# parts_asked: prints the number of requests to the mounted images' devices, and
 # their bytes; nothing for a tree, where they are unknown
 parts_asked() {
 	[ "$cell_image" != try ] || return 0
@@ -70,14 +70,15 @@ parts_asked() {
 	done | awk '{ n += $1; b += $3 * 512 } END { printf "%.0f\t%.0f", n, b }'
 }
 
-# asked_keys FROM: the requests since FROM, an output of parts_asked, as keys
+# asked_keys FROM: prints the requests since FROM, an output of parts_asked, as
+# keys
 asked_keys() {
 	printf '%s\t%s\n' "$1" "$(parts_asked)" | awk -F '\t' 'NF == 4 {
 		printf ";loop_n=%.0f;loop_B=%.0f", $3 - $1, $4 - $2
 	}'
 }
 
-# part_bytes: the size of the images, or of the files in the trees
+# part_bytes: prints the size of the images, or of the files in the trees
 part_bytes() {
 	for part in $cell_parts; do
 		if [ "$cell_image" = try ]; then
@@ -130,8 +131,8 @@ cell_command() {
 	cell_rows "$cell_new.command" "keys=$command_keys"
 }
 
-# Launches: a cold one; a warm one; and another cold one, which is what the
-# published script called the second launch.
+# Makes three launches: a cold one; a warm one; and another cold one, which is
+# what the published script called the second launch.
 cells_launch() {
 	parts_cold
 	cell_launch "$1.first"
@@ -142,8 +143,8 @@ cells_launch() {
 	parts_unmount
 }
 
-# Walks of each part and of both together: of the images by coldwalk, and of the
-# mounts as published.
+# Walks each part and both together: the images with coldwalk, and the mounts as
+# published.
 cells_walk() {
 	walk_parts=$cell_parts
 	for walk_of in app ${walk_parts#app}; do
@@ -184,7 +185,7 @@ cells_prewarm() {
 	parts_unmount
 }
 
-# warm_touched LABEL: the pages that a launch needs
+# warm_touched LABEL: reads the pages that a launch needs
 warm_touched() {
 	for part in $cell_parts; do
 		set -- "$@" "$(touch_list "$cell_app" "$part")" \
@@ -200,7 +201,7 @@ warm_touched() {
 	done' sh "$@"
 }
 
-# warm_all LABEL: all files
+# warm_all LABEL: reads all files
 warm_all() {
 	for part in $cell_parts; do
 		set -- "$@" "$study/mount/$part"
@@ -211,7 +212,7 @@ warm_all() {
 	    --summary "$@"
 }
 
-# warm_file LABEL: the images themselves
+# warm_file LABEL: reads the images themselves
 warm_file() {
 	for part in $cell_parts; do
 		set -- "$@" "$(part_path "$part")"
@@ -221,8 +222,8 @@ warm_file() {
 	cell_command "$warm_label" cat "$@"
 }
 
-# warm_held: the bytes in memory after pre-warming: pages of files, for which
-# no other files are opened, and pages of the images
+# warm_held: prints the bytes in memory after pre-warming: pages of files,
+# without opening any others, and pages of the images
 warm_held() {
 	{
 		for part in $cell_parts; do
@@ -240,7 +241,7 @@ warm_held() {
 	} 2>/dev/null | resident_bytes
 }
 
-# cell ID KIND APP IMAGE OPTIONS: one run of one row
+# cell ID KIND APP IMAGE OPTIONS: makes one run of one row
 cell() {
 	cell_app=$3 cell_image=$4 cell_parts=$(app_parts "$3") warm_how=
 	[ "$4" = try ] || for part in $cell_parts; do

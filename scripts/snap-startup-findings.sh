@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
-# study_ratio ROW REFERENCE: the ratio of medians of the published desktop rows
+# study_ratio ROW REFERENCE: prints the ratio of medians of the published
+# desktop rows
 study_ratio() {
 	awk -v a="$1" -v b="$2" '
 	{ ms[$1] = $2 }
@@ -32,10 +33,10 @@ calculator.xz.first 3526
 EOF
 }
 
-# bytes LABEL: the size of the image
+# bytes LABEL: prints the size of the image
 bytes() { column image_B "$1"; }
 
-# ratio_of APP IMAGE: the size of the tree divided by that of the image
+# ratio_of APP IMAGE: prints the size of the tree divided by that of the image
 ratio_of() {
 	calc 'printf "%.2f", a / b' a="$(bytes "$1.try.first")" \
 	    b="$(bytes "$1.$2.first")"
@@ -103,8 +104,8 @@ findings_sizes() {
 	    a="$f_ten" b="$f_hundred")" "here ${f_ten:--} and ${f_hundred:--} %"
 }
 
-# pairs_by NAME PROGRAM: pairs whose wall_s is the value v that the awk program
-# computes from a row; rows with an empty v make no pair
+# pairs_by NAME PROGRAM: writes pairs whose wall_s is the value v that the awk
+# program computes from a row; rows with an empty v make no pair
 # shellcheck disable=SC2016
 pairs_by() {
 	csv '
@@ -119,8 +120,8 @@ pairs_by() {
 	}' "$pairs_file" >"$study/pairs-$1.csv"
 }
 
-# finding_by NAME TEXT ROW REFERENCE LIMIT: a finding by those pairs, if there
-# are any
+# finding_by NAME TEXT ROW REFERENCE LIMIT: tests a finding with those pairs, if
+# there are any
 finding_by() {
 	[ -n "$(column n "$3")" ] && [ -n "$(column n "$4")" ] || return 0
 	by_pairs=$pairs_file by_where=$finding_where
@@ -129,8 +130,8 @@ finding_by() {
 	pairs_file=$by_pairs finding_where=$by_where
 }
 
-# findings_order APP: storing files in launch order means reading less from the
-# device
+# findings_order APP: tests that storing files in launch order means reading
+# less from the device
 findings_order() {
 	for f_image in none lz4 lzo gzip zstd15 xz; do
 		finding_by disk "files in the order of a launch: at least 15 % less is read ($1)" \
@@ -143,7 +144,7 @@ findings_order() {
 	done
 }
 
-# findings_warm APP: pre-warming costs little and suffices
+# findings_warm APP: tests that pre-warming costs little and suffices
 findings_warm() {
 	f_warm=$1.zstd15.prewarm
 	finding_by cpu "reading what a launch needs takes half the CPU time of reading all ($1)" \

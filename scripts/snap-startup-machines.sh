@@ -26,7 +26,7 @@ machine_rows() {
 	fi
 }
 
-# machine_use N: from here on, the summaries are those of the Nth machine
+# machine_use N: makes the summaries those of the Nth machine from here on
 machine_use() {
 	study=$tmp/$1 rows_csv=$tmp/$1/rows.csv
 	pairs_file=$tmp/$1/pairs.csv
@@ -42,8 +42,8 @@ machine_words() {
 	echo
 }
 
-# print_machines WHAT TITLE: medians of the rows that end in WHAT, and what they
-# are relative to the bind mount
+# print_machines WHAT TITLE: prints the medians of the rows that end in WHAT,
+# absolute and relative to the bind mount
 print_machines() {
 	print_title "$2: ms, and relative to try"
 	set -- "$1"
@@ -125,8 +125,7 @@ machine_similar() {
 	}'
 }
 
-# print_similar: tests whether the study is right that a laptop shows much the
-# same
+# print_similar: tests the study's claim that a laptop shows much the same
 print_similar() {
 	printf '\nAre the machines similar?  First launches relative to the bind mount, and walks\nrelative to gzip; similar: within 25 %%, by the 95 %% intervals of both.\n'
 	similar_i=1

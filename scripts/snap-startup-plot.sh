@@ -13,7 +13,7 @@ plot_begin() {
 	printf 'set xtics rotate by -35\nset ylabel "%s"\n' "$3"
 }
 
-# plot_colour N: of the Nth series
+# plot_colour N: prints the colour of the Nth series
 plot_colour() {
 	case $1 in
 	1) echo '#1f5fa8' ;;
@@ -23,10 +23,10 @@ plot_colour() {
 	esac
 }
 
-# box_data APP SUFFIX...: every undisturbed run of the rows APP.IMAGE.SUFFIX, as
-# blocks of lines in $study/plot.1, .2 and so on, a file per suffix: place, ms,
-# image, suffix; the places of the blocks in plot.1.at and so on; on standard
-# output the number and the name of each image
+# box_data APP SUFFIX...: writes every undisturbed run of the rows
+# APP.IMAGE.SUFFIX, as blocks of lines in $study/plot.1, .2 and so on, a file
+# per suffix: place, ms, image, suffix; the places of the blocks in plot.1.at
+# and so on; on standard output the number and the name of each image
 box_data() {
 	box_app=$1
 	shift
@@ -76,8 +76,8 @@ box_data() {
 	}' app="$box_app" words="$*" prefix="$study/plot" "$study/proven.csv"
 }
 
-# plot_box FILE TITLE COLOUR: the boxes and the runs of one suffix; gnuplot draws
-# no box for fewer than 5
+# plot_box FILE TITLE COLOUR: plots the boxes and the runs of one suffix;
+# gnuplot draws no box for fewer than 5
 plot_box() {
 	box_file=$(quoted "$1")
 	printf 'for [i=1:%d] %s index i-1 using (real(word("%s", i))):2 with boxplot lc rgb "%s" notitle, ' \
@@ -86,7 +86,7 @@ plot_box() {
 	    "$box_file" "$3" "$2"
 }
 
-# plot_boxes NAME APP TITLE SUFFIX...: a box and all runs for each image
+# plot_boxes NAME APP TITLE SUFFIX...: plots a box and all runs for each image
 plot_boxes() {
 	boxes_name=$1 boxes_app=$2 boxes_title=$3
 	shift 3
@@ -117,8 +117,8 @@ plot_boxes() {
 	plot_keep "$study/plot.tsv" "$boxes_app-$boxes_name.tsv"
 }
 
-# bar_data PROGRAM: a line per image, a column per application, of what the
-# function value(APP, IMAGE) of the awk program makes of the medians
+# bar_data PROGRAM: prints a line per image with a column per application, of
+# what the awk program's function value(APP, IMAGE) computes from the medians
 bar_data() {
 	both "$1"'
 	get("label") ~ /[.]first$/ {

@@ -7,8 +7,9 @@
 # APP.IMAGE.walk.PART.mount and .coldwalk for walks.  The rows of the published
 # study are converted to rows of lap and reported in the same way.
 
-# published_rows_of FILE: lines ITER:SNAP:MODE:SIZE:START:START2[:START3:START4]
-# :WALK, with times in ms, as rows of lap; the study used zstd at level 15
+# published_rows_of FILE: prints lines
+# ITER:SNAP:MODE:SIZE:START:START2[:START3:START4] :WALK, with times in ms, as
+# rows of lap; the study used zstd at level 15
 published_rows_of() {
 	echo 'series,label,keys,run,stage,cache,wall_s,user_s,sys_s,exit,signal'
 	awk -F : -v OFS=, '
@@ -29,7 +30,8 @@ published_rows_of() {
 	END { exit bad }' "$1"
 }
 
-# published_report: the report of $published_rows in place of those of a study
+# published_report: prints the report of $published_rows instead of a study's
+# own rows
 published_report() {
 	[ -r "$published_rows" ] || die "$published_rows cannot be read"
 	make_tmp
@@ -48,10 +50,11 @@ published_report() {
 	report_all
 }
 
-# report_summaries: summaries of all rows except those that were disturbed.  A
+# report_summaries: summarizes all rows except those that were disturbed.  A
 # cold launch was disturbed if any of its image was in memory before it, or if
-# it made over 1.2 times as many requests as the launch with the fewest under
-# its label: then something was dropped in the meantime and read twice.
+# it made more than 1.2 times as many requests as the launch with the fewest
+# under its label: in that case, something was dropped in the meantime and read
+# twice.
 report_summaries() {
 	disturbed=$study/disturbed csv '
 	FNR == 1 { file++ }
@@ -85,7 +88,7 @@ report_summaries() {
 	rows_keys >"$study/key-medians"
 }
 
-# rows_keys: labels, medians of keys, and of loop_B the spread in percent
+# rows_keys: prints labels, medians of keys, and the spread of loop_B in percent
 rows_keys() {
 	awk "$(cat "$here/csv.awk" "$here/stats.awk")"'
 	BEGIN {
@@ -124,7 +127,7 @@ print_disturbed() {
 	sed 's/^/  /' "$study/disturbed"
 }
 
-# report_all: the report of $rows_csv
+# report_all: prints the report of $rows_csv
 report_all() {
 	# shellcheck source=scripts/snap-startup-tables.sh
 	. "$here/snap-startup-tables.sh"

@@ -51,7 +51,7 @@ print_launches() {
 	}' app="$1" "$study/summary"
 }
 
-# both PROGRAM [NAME=VALUE...]: tsv with the medians of the keys of each label
+# both PROGRAM [NAME=VALUE...]: runs tsv with the medians of each label's keys
 # in of[label, key], and then the rows of the summary
 both() {
 	both_program=$1
@@ -76,9 +76,9 @@ both() {
 	'"$both_program" "$@" "$study/key-medians" "$study/summary"
 }
 
-# print_cost: what a cold launch costs compared with a warm one, and what it
-# reads.  The spread is the range of the undisturbed launches, in percent of the
-# median.
+# print_cost: prints what a cold launch costs compared with a warm one, and what
+# it reads.  The spread is the range of the undisturbed launches, as a
+# percentage of the median.
 print_cost() {
 	print_title 'What a cold launch costs'
 	printf '%-24s %2s %7s %7s %7s %8s %8s %6s %8s %7s\n' '' n \
@@ -102,7 +102,7 @@ print_cost() {
 	}'
 }
 
-# print_prewarm: what pre-warming costs, and what it saves the launch
+# print_prewarm: prints what pre-warming costs, and what it saves the launch
 print_prewarm() {
 	grep -q '[.]prewarm[.]' "$study/summary" || return 0
 	print_title 'Pre-warming, and the launch after it'
@@ -137,7 +137,7 @@ print_prewarm() {
 cold launch, its CPU time divided by that of a warm one.'
 }
 
-# print_best: the image that costs a client the least, for its link, its
+# print_best: prints the image that costs a client the least, for its link, its
 # processors and the number of cold launches before the next download
 print_best() {
 	print_title 'The best image for a client'
@@ -187,20 +187,20 @@ print_best() {
 exceeds a warm one, divided by the cores (without CPU times, its wall time).'
 }
 
-# files_of APP: sizes of its files, largest first, each inode once
+# files_of APP: prints the sizes of its files, largest first, each inode once
 files_of() {
 	files_dir=$(app_whole "$1" 2>/dev/null) || return 0
 	[ ! -d "$files_dir" ] || find "$files_dir" -xdev -type f \
 	    -printf '%D:%i\t%s\n' | sort -u | cut -f 2 | sort -rn
 }
 
-# share APP N: the percentage of its bytes in the N largest files
+# share APP N: prints the percentage of its bytes that is in the N largest files
 share() {
 	files_of "$1" | awk -v n="$2" '{ all += $1; if (NR <= n) most += $1 }
 	    END { if (all) printf "%.0f", 100 * most / all }'
 }
 
-# print_shares: how much of each program is in its largest files
+# print_shares: prints how much of each program is in its largest files
 print_shares() {
 	print_title 'Files'
 	printf '%-14s %8s %9s %12s %12s\n' '' files MB 'largest 10' \
@@ -223,8 +223,8 @@ print_shares() {
 	done
 }
 
-# print_touched: what the programs need until their windows appear, largest
-# first
+# print_touched: prints what the programs need until their windows appear,
+# largest first
 print_touched() {
 	for touched_app in $apps; do
 		touched_list=$study/touched/$touched_app.tsv

@@ -17,8 +17,9 @@ function median(a, n) {
 	return n % 2 ? a[(n + 1) / 2] : (a[n / 2] + a[n / 2 + 1]) / 2
 }
 
-# The k-th and the (n+1-k)-th of n values enclose the median with 95 %, for the
-# largest k such that a binomial (n, 1/2) is below k with at most 2.5 %.
+# The k-th and the (n+1-k)-th of n values enclose the median with probability
+# 95 %, for the largest k such that a binomial (n, 1/2) is below k with
+# probability 2.5 % at most.
 function rank(n,  p, sum, k) {
 	p = 1 / 2 ^ n
 	sum = 0
@@ -31,7 +32,8 @@ function rank(n,  p, sum, k) {
 	return k
 }
 
-# bounds A N: lo and hi of the median of a[1..n], sorted; empty below 6
+# bounds A N: sets lo and hi to the interval of the median of a[1..n], sorted;
+# empty if n is below 6
 function bounds(a, n,  k) {
 	lo = hi = ""
 	k = rank(n)
@@ -42,7 +44,7 @@ function bounds(a, n,  k) {
 	hi = a[n + 1 - k]
 }
 
-# tail N K: the probability of K or fewer heads in N tosses
+# tail N K: returns the probability of K or fewer heads in N tosses
 function tail(n, k,  p, sum, i) {
 	p = 1 / 2 ^ n
 	sum = 0

@@ -3,25 +3,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# A study sources this, then sets what it needs of
+# A study sources this file, then sets those of the following that it needs
 #   study_places    its operands, as variables: 'dir out'
 #   study_options   its own options: --remote=remote takes a value into $remote,
 #                   --subset:subset sets $subset to yes
 #   study_keys      other variables that the plan keeps
 #   study_tools     programs whose versions go into the rows
-#   study_may_change  those of the plan that a later prepare may change
+#   study_may_change  variables of the plan that a later prepare may change
 #   study_wrap      words before the command that runs a cell
-#   study_spare     name of a process that is not ended together with a cell
-# and its defaults, defines hooks, and calls study_main "$@".  Of the hooks
-# table, cell and report are needed; doc/study.md has an example.
+#   study_spare     name of a process that is not killed together with a cell
+# as well as its defaults, defines hooks, and calls study_main "$@".  The hooks
+# table, cell and report are required; doc/study.md has an example.
 #   usage           prints the usage; usage_common has the shared options
 #   operands WORD...  takes the operands; by default those of study_places
-#   check           ends the script if an option is wrong
+#   check           exits if an option is wrong
 #   prepare         decides, once, what the plan keeps
 #   ready           each time that cells are planned
 #   table           every row of a round, TSV: its id, then what cell gets
 #   lacking ROW     why this row cannot be measured; nothing if it can
-#   rounds_of ID    in how many rounds this row is measured
+#   rounds_of ID    prints the number of rounds in which this row is measured
 #   round_cells N   the cells of a round, as cells_round prints them
 #   begin, finish   before the first cell and after the last
 #   cell ID FIELD...  one run of one row of the table: its rows on stdout
@@ -98,7 +98,7 @@ plan_may_change() {
 }
 
 # plan_take: reads the plan, which the options given now must not contradict.
-# Some, such as more runs, may change in prepare.
+# In prepare some may change, such as the number of runs.
 plan_take() {
 	for take_key in $study_asked; do
 		eval "asked_$take_key=\$$take_key"
@@ -177,8 +177,8 @@ tidy() {
 	[ -z "$study_locked" ] || undo
 }
 
-# cold_check: if caches cannot be dropped, a study that was not requested to be
-# cold is warm
+# cold_check: makes the study warm if caches cannot be dropped, unless --cold
+# was given
 cold_check() {
 	[ "$cold" = yes ] && have lap || return 0
 	caches_drop && return 0
@@ -221,8 +221,8 @@ study_run() {
 	rm -f "$study"/part.csv "$study"/part-*
 }
 
-# study_rows FILE: the rows of all cells that were run.  They are joined in the
-# study's folder, where nobody else can have created a link.
+# study_rows FILE: writes the rows of all cells that were run.  They are joined
+# in the study's folder, where nobody else can have created a link.
 study_rows() {
 	{
 		rows
@@ -258,8 +258,9 @@ study_report() {
 	printf '\nRows: %s\n' "$rows_csv"
 }
 
-# study_main WORD...: the script's arguments.  Besides its steps there are two
-# for internal use: cell ID, and call FUNCTION ARGUMENT..., in a new process.
+# study_main WORD...: runs the script with these arguments.  Besides the three
+# steps there are two for internal use: cell ID, and call FUNCTION ARGUMENT...,
+# each in a new process.
 study_main() {
 	study_asked='' study_locked='' cells_pid=''
 	umask go-w
@@ -286,7 +287,7 @@ study_main() {
 	esac
 }
 
-# study_steps STEP: runs this step, or all in order
+# study_steps STEP: runs this step, or all steps in order
 study_steps() {
 	for step in prepare run report; do
 		[ -z "$1" ] || [ "$1" = "$step" ] || continue

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 
-# rate COMMAND FILE: the bytes per second that go from pv into FILE
+# rate COMMAND FILE: prints the bytes per second that go from pv into FILE
 rate() {
 	printf '%s\n' "$1"
 	rate_s=3

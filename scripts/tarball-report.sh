@@ -5,7 +5,7 @@
 #
 # $study/summary is the output of rows.awk.
 
-# shown ID TAR HERE THERE: the command as the study writes it
+# shown ID TAR HERE THERE: prints the command as the study writes it
 shown() {
 	printf 'tar %-3s %s' "$2" "$shown_dir"
 	[ -z "$3" ] || printf ' |%s' "$3"
@@ -21,8 +21,8 @@ is_shown() {
 	wanted "$id" "$rows" || grep -q "^$id$tab" "$study/summary"
 }
 
-# shown_width: $print_width for the commands; names that would make the table
-# too wide are abbreviated to DIR and OUT
+# shown_width: sets $print_width for the commands; names that would make the
+# table too wide are abbreviated to DIR and OUT
 shown_width() {
 	print_width=$(table | while IFS= read -r print_row; do
 		row_fields "$print_row"
@@ -39,7 +39,7 @@ shown_names() {
 	shown_width
 }
 
-# print_row: $id, which has a line in the study's own table
+# print_row: prints the row $id, which has a line in the study's own table
 print_row() {
 	print_missing=$(sed -n "s/^$id$tab//p" "$study/missing")
 	if [ -n "$print_missing" ]; then
@@ -72,7 +72,7 @@ print_row() {
 	}' id="$id" disk="$disk_B" width="$print_width" "$study/summary"
 }
 
-# The study's own table, from the medians.
+# Prints the study's own table, from the medians.
 print_table() {
 	shown_names
 	printf "    %-${print_width}s %8s %12s %12s %11s\n" Command 'Time(s)' \
@@ -97,8 +97,9 @@ print_table() {
 	    "$(tr '\n' ' ' <"$study/unasked" | sed 's/ $//')" | wrap)"
 }
 
-# The other results, one line per row: the interval of the median, its ratio to
-# reading alone, here and in the study, what pzc waited for, and disturbances.
+# Prints the other results, one line per row: the interval of the median, its
+# ratio to reading alone, here and in the study, what pzc waited for, and
+# disturbances.
 print_details() {
 	printf '\n%-4s %2s %8s %19s %7s %19s %6s %8s %20s\n' '' n \
 	    'Time(s)' '95 % interval' '/B1' '95 % interval' 'study' \
@@ -137,13 +138,13 @@ print_details() {
 	    grep '^outlier:' || :
 }
 
-# print_reference: B1 if it was measured, otherwise any row
+# print_reference: prints B1 if it was measured, otherwise any row
 print_reference() {
 	cut -f 1 "$study/summary" | grep -x B1 ||
 	    sed -n '2s/\t.*//p' "$study/summary"
 }
 
-# study_ratio ROW REFERENCE: as published, if both are
+# study_ratio ROW REFERENCE: prints the published ratio, if both were published
 study_ratio() {
 	table | awk -F '\t' -v a="$1" -v b="$2" '
 	{ s[$1] = $5 }
@@ -171,7 +172,7 @@ print_findings() {
 	findings_end
 }
 
-# The kernel is asked twice whether the runs were cold (or warm).
+# Two kernel statistics show whether the runs were cold (or warm).
 print_cache() {
 	echo
 	tsv '
@@ -224,7 +225,7 @@ report_all() {
 	print_findings
 }
 
-# smaller WHAT ROW WHOSE REFERENCE: prints a sentence about their sizes
+# smaller WHAT ROW WHOSE REFERENCE: prints a sentence comparing their sizes
 smaller() {
 	calc 'printf "%s %.3f of the size of %s. ", what, a / b, whose' \
 	    what="\"$1\"" whose="\"$3\"" a="$(column size_B "$2")" \

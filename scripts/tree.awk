@@ -4,7 +4,7 @@
 #
 # dir=DIR awk -v kib=KIB -f tree.awk: about KIB kibibytes in files under
 # DIR/{log,sql,src,data}, which must exist.  The bytes are the same everywhere:
-# the generator is Lehmer's, in doubles, and not that of awk.
+# the generator is Lehmer's, in doubles, not awk's own.
 
 function draw(n) {
 	state = state * 48271 % 2147483647
@@ -19,7 +19,7 @@ function word(  i, n, s) {
 	return s
 }
 
-# skewed: small numbers often, like words in any text
+# skewed: returns small numbers more often, as text repeats its common words
 function skewed(n) {
 	return int(n * (draw(1000) / 1000) ^ 3)
 }
@@ -67,7 +67,7 @@ function line(kind) {
 	return data_line()
 }
 
-# fill KIND NUMBER SIZE: one file of about SIZE bytes
+# fill KIND NUMBER SIZE: writes one file of about SIZE bytes
 function fill(kind, number, size,  path, s, n) {
 	path = sprintf("%s/%s/%04d", dir, kind, number)
 	for (n = 0; n < size; n += length(s) + 1) {
@@ -88,7 +88,7 @@ BEGIN {
 	for (i = 0; i < 600; i++)
 		vocabulary[i] = word()
 	split("src log src sql src data src log", kinds, " ")
-	# Most files are small, most bytes in a few that are not.
+	# Most files are small; most bytes are in a few large ones.
 	for (i = 0; total < kib * 1024; i++) {
 		kind = kinds[1 + i % 8]
 		size = 200 + 6000 * (draw(1000) / 1000) ^ 2

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 # x_start DIRECTORY [MANAGER]: starts an X server, whose files are in DIRECTORY,
-# and a window manager: openbox, the one given, or "none"; sets DISPLAY.  1 if
-# either cannot be started.  Both exit with the shell that started them, even if
-# it is killed.  $x_options are further options of the server.
+# and a window manager: openbox, the one given, or "none"; sets DISPLAY.
+# Returns 1 if either cannot be started.  Both exit with the shell that started
+# them, even if it is killed.  $x_options are further options for the server.
 x_start() {
 	x_dir=$(cd "$1" && pwd)
 	rm -f "$x_dir/x.fifo"
@@ -19,7 +19,7 @@ x_start() {
 	    -screen 0 1280x1024x24 $x_listen 3>"$x_dir/x.fifo" \
 	    >"$x_dir/x.log" 2>&1 &
 	x_server=$!
-	# If the server dies, read gets the end of the file.
+	# If the server dies, read sees end of file.
 	x_display=
 	read -r x_display <"$x_dir/x.fifo" || :
 	[ -n "$x_display" ] || return 1
