@@ -5,9 +5,9 @@
  * usage: bench_squashfs image
  *
  * This is the minimum work: each block with file data is read and unpacked
- * once, in disk order, and all bytes go into a single SHA-256 of OpenSSL.
- * There are no names, rows or threads.  scripts/bench-coldwalk compares
- * coldwalk's CPU time with this.
+ * once, in disk order, and all bytes go into a single SHA-256 computed by
+ * OpenSSL.  There are no names, rows or threads.  scripts/bench-coldwalk
+ * compares coldwalk's CPU time with this.
  */
 #include "../src/image/plan.h"
 #include "../src/image/squashfs/squashfs.h"

@@ -1,5 +1,5 @@
 /*
- * bz2_made.c - data and streams shared by the tests of bzip2
+ * bz2_made.c - data and streams shared by the bzip2 tests
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "bz2_made.h"
@@ -125,7 +125,7 @@ byte_of(struct state *s, int kind, size_t i, size_t len)
 		return i > 0 && number(s) % 100 != 0 ? d[i - 1] :
 		    (uint8_t)number(s);
 	case COUNTS:
-		/* runs of the byte that is the count of long runs */
+		/* runs of the byte that is also the count of long runs */
 		return number(s) % 2000 == 0 ? (uint8_t)number(s) : 251;
 	case PERIOD:
 		return i < 1000 ? (uint8_t)number(s) : d[i - 1000];

@@ -1,5 +1,5 @@
 /*
- * bz2_made.h - data and streams shared by the tests of bzip2
+ * bz2_made.h - data and streams shared by the bzip2 tests
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Any failure in here fails the test.

@@ -13,7 +13,7 @@
 
 enum { MADE_SEQS = 300000, MADE_BYTES = 4 << 20, MADE_WINDOW = 32768 };
 
-/* The kinds of tokens; all bits clear: any. */
+/* The kinds of tokens; 0 means any. */
 enum made_shape {
 	MADE_LITERALS = 1,	/* no matches */
 	MADE_MATCHES = 2,	/* no literals but the first */
@@ -31,10 +31,7 @@ struct made {
 	size_t len;
 };
 
-/*
- * Bytes that control the choices; they are given or, if there are none,
- * generated.
- */
+/* Bytes that control the choices, either given or generated. */
 struct made_source {
 	const uint8_t *p;
 	size_t n;

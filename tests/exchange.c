@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * exchange A B COUNT: exchanges A and B COUNT times, with pauses of up to a
- * millisecond in between.  An even COUNT leaves things as they were.  Exits
- * with 77 if this file system does not support it.
+ * millisecond in between.  An even COUNT restores the original state.  Exits
+ * with 77 if the file system does not support exchanges.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,9 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * gen_zstream RECORDSIZE FILE... >STREAM: each file becomes an object, with
- * uncompressed records.  Records of a stream are 312 bytes, little-endian: a
- * type, the length of what follows, and 304 type-specific bytes.  Checksums are
- * omitted: a program that recompresses a stream recomputes them.
+ * uncompressed records.  A stream's records are 312 bytes, little-endian: a
+ * type, the length of the data that follows, and 304 type-specific bytes.
+ * Checksums are omitted, because a program that recompresses a stream
+ * recomputes them.
  */
 #include "base/bytes.h"
 

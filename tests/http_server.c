@@ -2,7 +2,8 @@
  * http_server.c - an HTTP server on loopback that misbehaves on request
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One thread for each connection.  What it understands is what libcurl sends.
+ * Each connection has a thread.  The server understands just what libcurl
+ * sends.
  */
 #include "http_server.h"
 
@@ -73,7 +74,7 @@ struct request {
 	uint64_t size;
 };
 
-/* Sending: false when the connection is no longer there */
+/* Sending: false when the connection is gone */
 
 static bool
 put(struct request *q, const char *data, size_t len)
@@ -102,7 +103,7 @@ say(struct request *q, const char *fmt, ...)
 	return n > 0 && put(q, text, (size_t)n);
 }
 
-/* Waits until the client has gone, or the server ends. */
+/* Waits until the client has gone, or the server stops. */
 static bool
 wait_for_end(struct request *q)
 {
@@ -129,7 +130,7 @@ answer_status(struct request *q, const char *status, const char *fields)
 
 /* Bodies */
 
-/* The bytes of a body, or what the mode makes of them. */
+/* Sends the bytes of a body, or what the mode turns them into. */
 static bool
 put_body(struct request *q, uint64_t offset, uint64_t len)
 {
@@ -191,7 +192,7 @@ answer_one(struct request *q)
 	return say(q, "\r\n") && put_body(q, r.first, body);
 }
 
-/* The length is not stated: the connection ends with the body. */
+/* Sends no length: the connection ends with the body. */
 static bool
 answer_many(struct request *q)
 {
@@ -265,7 +266,7 @@ answer_token(struct request *q)
 static bool
 answer_basic(struct request *q)
 {
-	/* user:password */
+	/* base64 of user:password */
 	if (strcmp(q->authorization, "Basic dXNlcjpwYXNzd29yZA==") == 0)
 		return answer_ranges(q);
 	return answer_status(q, "401 Unauthorized",
@@ -372,7 +373,9 @@ parse(struct request *q, char *head)
 	}
 }
 
-/* The head of a request, with a NUL: false when there is none. */
+/*
+ * Reads the head of a request, and adds a NUL.  Returns false if there is none.
+ */
 static bool
 get_head(int fd, char *head)
 {
@@ -536,7 +539,7 @@ server_start(const char *dir)
 void
 server_stop(struct server *s)
 {
-	/* never read: it remains readable for everybody */
+	/* never read, so it remains readable for every thread */
 	if (write(s->stop[1], "x", 1) != 1)
 		abort();
 	pthread_join(s->thread, NULL);

@@ -12,17 +12,17 @@
 enum server_mode {
 	SERVER_GOOD,
 	SERVER_DIES,		/* closes in the middle of the body */
-	SERVER_IGNORES,		/* the ranges: 200 and everything */
-	SERVER_SHORT,		/* half of the range, and says so */
+	SERVER_IGNORES,		/* ignores ranges: 200 and everything */
+	SERVER_SHORT,		/* half the range, and says so */
 	SERVER_LONG,		/* more than the range, and does not say so */
-	SERVER_FLIPS,		/* a bit of the body */
+	SERVER_FLIPS,		/* flips a bit of the body */
 	SERVER_MOVES,		/* states and sends another range */
 	SERVER_NO_RANGE,	/* 206 without Content-Range */
 	SERVER_416, SERVER_429, SERVER_500, SERVER_503, SERVER_404,
-	SERVER_STALLS,		/* in the middle of the body */
+	SERVER_STALLS,		/* waits in the middle of the body */
 	SERVER_SILENT,		/* accepts, reads and says nothing */
 	SERVER_LOOPS,		/* redirects to the same URL */
-	SERVER_REDIRECTS,	/* to /moved, which is good */
+	SERVER_REDIRECTS,	/* redirects to /moved, which works */
 	SERVER_CHANGES,		/* another ETag each time */
 	SERVER_ONE_RANGE,	/* 400 for several ranges */
 	SERVER_WHOLE_FOR_MANY,	/* 200 for several ranges */
@@ -30,7 +30,7 @@ enum server_mode {
 	SERVER_GARBAGE,		/* not HTTP */
 	SERVER_ENCODES,		/* states a Content-Encoding */
 	SERVER_ENDLESS_HEAD,	/* fields without end */
-	SERVER_TOKEN,		/* wants a token of /token */
+	SERVER_TOKEN,		/* wants a token from /token */
 	SERVER_BASIC,		/* wants user:password */
 	SERVER_MODES
 };
@@ -39,15 +39,15 @@ extern const char *const server_mode_names[SERVER_MODES];
 
 struct server;
 
-/* Serves the files of a directory, on 127.0.0.1 and any port. */
+/* Serves a directory's files on 127.0.0.1, on any port. */
 struct server *server_start(const char *dir);
 void server_stop(struct server *s);
 unsigned server_port(const struct server *s);
 
-/* From now on, every every-th reply is as mode says. */
+/* From now on, one reply in `every` misbehaves as mode says. */
 void server_set(struct server *s, enum server_mode mode, unsigned every);
 
-/* Requests so far. */
+/* Returns the number of requests so far. */
 uint64_t server_requests(struct server *s);
 
 #endif

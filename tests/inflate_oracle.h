@@ -19,7 +19,7 @@ struct inflate_result {
 	size_t used;		/* bytes, if rc is STREAM_END */
 };
 
-/* Produces at most cap bytes of output; more gives -ENODATA. */
+/* Produces at most cap bytes of output; any more gives -ENODATA. */
 static struct inflate_result
 inflate_by_zlib(const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 {

@@ -1,11 +1,11 @@
 /*
- * kernel_gunzip.c - a reader of gzip by the rules of Linux's boot decompressor
+ * kernel_gunzip.c - reads gzip files by the rules of Linux's boot decompressor
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * kernel_gunzip <FILE.gz >FILE.  The kernel skips ten bytes of header, and a
- * name where the header's flags announce one; it ignores all other flags, so
- * any other field is taken for deflated data.  It reads one member, does not
- * compare CRC and size, and ignores what follows.
+ * name if the header's flags announce one; it ignores all other flags, so it
+ * takes any other field for deflated data.  It reads one member, verifies
+ * neither CRC nor size, and ignores what follows.
  */
 #include <err.h>
 #include <stdint.h>

@@ -24,7 +24,7 @@ enum made_footer { MADE_ESTARGZ, MADE_OLD, MADE_ZSTD, MADE_ZSTD_LONG };
 
 struct made {
 	struct strbuf b;
-	size_t index, index_len;	/* where the compressed table is */
+	size_t index, index_len;	/* offset of the compressed table */
 };
 
 /* Adds a gzip member, and returns its offset. */
@@ -71,7 +71,7 @@ made_skippable(struct made *m, const void *data, size_t len)
 		strbuf_add(&m->b, data, len);
 }
 
-/* The table as an archive of one entry, in a member. */
+/* Adds the table as an archive of one entry, in a member. */
 static inline void
 made_table(struct made *m, const char *json, size_t len)
 {

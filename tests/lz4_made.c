@@ -1,5 +1,5 @@
 /*
- * lz4_made.c - functions shared by the tests of LZ4
+ * lz4_made.c - functions shared by the LZ4 tests
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lz4_made.h"
@@ -176,7 +176,7 @@ run(const struct coder *c, const struct codec_options *o, struct bytes in,
 		assert_int_equal(pthread_create(&thread, NULL, write_pipe,
 		    &w), 0);
 		rc = run_fd(c, o, fds[0], out);
-		/* drain the rest after an error, so that the writer ends */
+		/* drain the rest after an error, so that the writer finishes */
 		while (read(fds[0], (char [4096]){ 0 }, 4096) > 0)
 			;
 		pthread_join(thread, NULL);

@@ -1,8 +1,9 @@
 /*
- * lz4_made.h - functions shared by the tests of LZ4: samples, and round trips
+ * lz4_made.h - functions shared by the LZ4 tests: samples, and round trips
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Any failure in here fails the test.  The caller owns the bytes and frees p.
+ * Any failure in here fails the test.  The caller owns the returned bytes and
+ * frees p.
  */
 #ifndef COLDPRESS_LZ4_MADE_H
 #define COLDPRESS_LZ4_MADE_H
@@ -29,12 +30,10 @@ struct bytes sample(size_t n, uint32_t seed);
 
 struct bytes noise(size_t n);
 
-/* Reads all of a file, from its beginning. */
+/* Reads a whole file, from its beginning. */
 struct bytes read_fd(int fd);
 
-/*
- * Runs a coder, from a pipe or a file; returns its output, even after an error.
- */
+/* Runs a coder on a pipe or a file; returns its output, even after an error. */
 int run(const struct coder *c, const struct codec_options *o, struct bytes in,
     bool by_pipe, struct bytes *out);
 

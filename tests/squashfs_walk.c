@@ -2,8 +2,8 @@
  * squashfs_walk.c - IMAGE [THREADS [HASH [OFFSET]]]: the walk alone
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Writes lines of sha256sum in no particular order, and damage to standard
- * error; exits with 1 if there is any.
+ * Writes lines as sha256sum does, in no particular order, and damage to
+ * standard error; exits with 1 if there is any damage.
  */
 #include "walk/walk.h"
 

@@ -62,9 +62,9 @@ sys_free(void *ptr)
 }
 
 /*
- * The result of a call of that kind, as an expression: the call fails as
- * planned, or is made.  These are macros, because a failing call must not be
- * made; part is how many bytes it is to request.
+ * An expression for the result of a call of that kind, which fails as planned,
+ * or is made.  These are macros, because a failing call must not be made; part
+ * is how many bytes the call should request.
  */
 #define GIVE(kind, call) \
 	__extension__({ int give_e = fault(kind); \
@@ -146,9 +146,7 @@ sys_close(int fd)
 {
 	int e = fault(FAULT_CLOSE);
 
-	/*
-	 * a close that fails has nevertheless closed the descriptor: close(2)
-	 */
+	/* even a failed close has closed the descriptor: see close(2) */
 	if (close(fd) == -1)
 		return -errno;
 	return -e;
@@ -290,7 +288,7 @@ sys_thread(pthread_t *thread, void *(*entry)(void *), void *arg)
 	return e != 0 ? -e : -pthread_create(thread, NULL, entry, arg);
 }
 
-/* The clock cannot fail; a signal may arrive when it is read. */
+/* The clock cannot fail, but a signal may arrive while it is read. */
 uint64_t
 sys_now_ns(void)
 {

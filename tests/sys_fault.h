@@ -36,12 +36,12 @@ enum fault_kind {
 	FAULT_NOW, FAULT_KINDS,
 };
 
-/* The call is to be made, but for one byte only. */
+/* The call should be made, but for one byte only. */
 enum { FAULT_SHORT = -1 };
 
 /*
  * Counts a call.  Returns 0 (make it), FAULT_SHORT, or the errno with which it
- * fails.
+ * should fail.
  */
 int fault(enum fault_kind kind);
 

@@ -1,5 +1,5 @@
 /*
- * sys_fault_plan.c - which calls fail, and how many there were
+ * sys_fault_plan.c - which calls fail, and how many were made
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Its state is static, because the calls have no argument to carry it.
@@ -132,8 +132,8 @@ write_counts(void)
 }
 
 /*
- * Opens the file immediately, because a tool may confine itself, and above
- * descriptors 0 to 2.
+ * Opens the file immediately, because a tool may confine itself later, and
+ * above descriptors 0 to 2.
  */
 static void
 open_counts(const char *path)
@@ -146,7 +146,7 @@ open_counts(const char *path)
 		atexit(write_counts);
 }
 
-/* Runs before main(), so that a run without any calls also has counts. */
+/* Runs before main(), so that even a run without any calls has counts. */
 static void __attribute__((constructor))
 start(void)
 {

@@ -1,11 +1,12 @@
 /*
- * tar_list.c - [-r COPY]: lists what the tar reader finds on standard input
+ * tar_list.c - [-r COPY]: lists the entries that the tar reader finds on
+ * standard input
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One line per entry: type, mode, uid, gid, size, mtime, path, and details: the
- * target of a link, the numbers of a device, or the CRC-32 of the file with its
- * holes as zeros.  Extended attributes follow.  With -r, every raw byte of the
- * archive is written to COPY.
+ * One line per entry: type, mode, uid, gid, size, mtime, path, and details: a
+ * link's target, a device's numbers, or a file's CRC-32 with its holes as
+ * zeros.  Extended attributes follow.  With -r, every raw byte of the archive
+ * is written to COPY.
  */
 #include "format/tar/tar.h"
 

@@ -12,7 +12,10 @@
 
 enum { WALL = 1000000, THREADS = 4 };
 
-/* Makes count looks at workers that wait for that percentage of their time. */
+/*
+ * Makes count looks at workers that spend that percentage of their time
+ * waiting.
+ */
 static int
 look(struct adapt_state *a, int idle, int count)
 {
@@ -56,7 +59,7 @@ stays_between(void **state)
 	assert_int_equal(look(&a, ADAPT_IDLE_UP - 1, 50), 5);
 }
 
-/* If one level is too low and the next too high, changes become rare. */
+/* If one level is too low and the next one too high, changes become rare. */
 static void
 settles(void **state)
 {
@@ -95,7 +98,9 @@ counts_blocks(void **state)
 	assert_string_equal(text, "3x1");
 }
 
-/* A look is due when every worker has had a piece and time has passed. */
+/*
+ * A look is due when every worker has had a piece and enough time has passed.
+ */
 static void
 watches(void **state)
 {

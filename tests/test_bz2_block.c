@@ -1,5 +1,5 @@
 /*
- * test_bz2_block.c - bzip2 by blocks, in both directions, compared with libbz2
+ * test_bz2_block.c - bzip2 block by block, both ways, compared with libbz2
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "bz2_made.h"
@@ -29,7 +29,7 @@ assert_round_trip(struct state *s, int level, size_t len)
 	    (char *)s->data, (unsigned)len, level, 0, 0), BZ_OK);
 	assert_same_verdict(s, s->packed, lib);
 	assert_true(s->own.good);
-	/* at most a hundredth and a few bytes larger */
+	/* at most 1 % and a few bytes larger */
 	if (n > lib + lib / 100 + 16)
 		fail_msg("%zu bytes, libbz2 %u, of %zu", n, lib, len);
 }
@@ -96,7 +96,7 @@ test_large(void **state)
 		assert_round_trip(s, 9, len);
 }
 
-/* Where a block is cut must not depend on the pieces of the input. */
+/* The pieces of the input must not affect where a block is cut. */
 static void
 test_pieces(void **state)
 {

@@ -1,9 +1,9 @@
 /*
- * test_bz2_stream.c - streams of bzip2: found, truncated, damaged, hostile
+ * test_bz2_stream.c - bzip2 streams: found, truncated, damaged, hostile
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * COLDPRESS_VECTORS: a folder with a folder bz2 of streams, good and bad, on
- * which we must agree with libbz2.
+ * COLDPRESS_VECTORS names a folder whose subfolder bz2 has streams, good and
+ * bad, on which we must agree with libbz2.
  */
 #include "bz2_made.h"
 
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-/* A stream's block begins at every bit, and is truncated at every byte. */
+/* Makes a stream's block begin at every bit, and truncates it at every byte. */
 static void
 test_alignment(void **state)
 {
@@ -95,7 +95,7 @@ test_scan(void **state)
 			    &found), m + 1);
 			assert_int_equal(bz2_scan_next(&scan, buf, 64, at + 1,
 			    &found), 0);
-			/* truncated by a byte, it is not one */
+			/* with a byte missing, it is no trailer */
 			assert_int_equal(bz2_scan_next(&scan, buf,
 			    (size_t)(at + 47) / 8, 0, &found), 0);
 		}
@@ -126,7 +126,9 @@ test_scan_stream(void **state)
 	assert_int_equal(found, next);
 }
 
-/* With one or a few bits flipped, good streams get the same verdict. */
+/*
+ * Good streams with one or a few bits flipped get the same verdict from both.
+ */
 static void
 test_damage(void **state)
 {
@@ -178,7 +180,7 @@ test_missing_count(void **state)
 		n += bz2_join_block(&j, s->bits, (uint64_t)bits, crc,
 		    s->packed + n);
 		n += bz2_join_trailer(&j, s->packed + n);
-		/* the origin, of 24 bits, is after magic, crc and one bit */
+		/* the 24-bit origin follows the magic, the CRC and one bit */
 		s->packed[4 + 10] &= 0x80;
 		s->packed[4 + 11] = 0;
 		s->packed[4 + 12] = (uint8_t)(i >> 1);
@@ -214,7 +216,7 @@ test_limits(void **state)
 	    s->bits, bz2_encode_bound(9), &crc) == -EINVAL);
 	assert_true(bz2_encode_block(s->enc[1], s->data, 1, s->bits,
 	    bz2_encode_bound(1) - 1, &crc) == -EINVAL);
-	/* a block that is too long for the level of its stream */
+	/* a block that is too long for its stream's level */
 	make(s, NOISE, 300000);
 	n = pack(s, 9, 300000, SIZE_MAX);
 	assert_int_equal(bz2_decode_block(s->dec, 2, s->packed, n, &bit, &crc),

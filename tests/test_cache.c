@@ -89,7 +89,7 @@ write_all(struct cache *c)
 	}
 }
 
-/* How many ranges are there, all with the right bytes. */
+/* Returns how many ranges are stored; all must have the right bytes. */
 static unsigned
 count(struct cache *c)
 {
@@ -127,7 +127,7 @@ test_keeps(void **state)
 	assert_int_equal(count(c), 0);
 	write_all(c);
 	assert_int_equal(count(c), RANGES);
-	/* another process may read, not write */
+	/* another process may read, but not write */
 	assert_int_equal(cache_open(&other, fd, "key", 1 << 30), 0);
 	assert_int_equal(count(other), RANGES);
 	assert_int_equal(cache_write(other, NULL, 1, 1, "x"), -ENOSPC);
@@ -146,7 +146,7 @@ test_keeps(void **state)
 	cache_close(c);
 }
 
-/* A file that is cut off anywhere has the ranges before, and takes more. */
+/* A file truncated anywhere keeps the ranges before that, and accepts more. */
 static void
 test_cut(void **state)
 {
@@ -174,7 +174,7 @@ test_cut(void **state)
 	cache_close(c);
 }
 
-/* A byte that changes costs one range, or those after a header. */
+/* A changed byte costs one range or, in a header, all from there on. */
 static void
 test_flipped(void **state)
 {
@@ -196,7 +196,7 @@ test_flipped(void **state)
 		assert_int_equal(pread(f, &byte, 1, at), 1);
 		wrong = byte ^ 4;
 		assert_int_equal(pwrite(f, &wrong, 1, at), 1);
-		/* read only: a file that is not ours is not cut off */
+		/* read-only: another writer's file is not truncated */
 		assert_int_equal(cache_open(&c, fd, "key", 1 << 30), 0);
 		n = count(c);
 		assert_true(n < RANGES);
@@ -234,7 +234,7 @@ test_limit(void **state)
 	}
 	assert_int_equal(cache_write(c, NULL, 1, (1 << 20) + 1, big),
 	    -ENOSPC);
-	/* the last ones are there, the first ones are not */
+	/* the last ranges are present, the first ones are not */
 	assert_int_equal(cache_read(c, NULL, 39 << 20, 1 << 20, big), 0);
 	assert_int_equal(big[77], 40);
 	assert_int_equal(cache_read(c, NULL, 0, 1 << 20, big), -ENOENT);
@@ -242,7 +242,7 @@ test_limit(void **state)
 	file_path(path);
 	assert_int_equal(stat(path, &st), 0);
 	assert_true(st.st_blocks * 512 < 6 << 20);
-	/* the holes are found out when they are read */
+	/* the holes are discovered when they are read */
 	assert_int_equal(cache_open(&c, fd, "key", 1 << 30), 0);
 	assert_int_equal(cache_read(c, NULL, 0, 1 << 20, big), -ENOENT);
 	assert_int_equal(cache_read(c, NULL, 39 << 20, 1 << 20, big), 0);
@@ -278,7 +278,7 @@ test_trim(void **state)
 	cache_close(c);
 }
 
-/* Writers that are killed leave nothing wrong. */
+/* Killed writers leave no wrong data. */
 static void
 test_killed(void **state)
 {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* Without permission the call says so, and leaves no child to be waited for. */
+/* Without permission, the call reports that and leaves no child to wait for. */
 static void
 may_or_not(void **state)
 {

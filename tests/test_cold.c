@@ -54,8 +54,7 @@ read_file(const struct file *f)
 }
 
 /*
- * What happens to the file between the start of a walk and the reading of the
- * file.
+ * What happens to the file between the start of a walk and the time it is read.
  */
 typedef void meanwhile_fn(const struct file *);
 
@@ -200,7 +199,7 @@ taken_out(void **state)
 	assert_int_equal(r.found.resident, PAGES);
 	assert_int_equal(r.before.resident, 0);
 	assert_int_equal(r.after.resident, PAGES);
-	/* or unknown, if the layers below the file system are hidden */
+	/* or "unknown", if the layers below the file system are hidden */
 	assert_int_not_equal(r.state, COLD_NO);
 	assert_string_equal(r.made, "fadvise");
 }
@@ -250,9 +249,9 @@ in_memory(void **state)
 }
 
 /*
- * A user who may only read the file is told that all pages are present, which
- * must not be believed: never "no" because of pages, and "yes" only because of
- * bytes from a device.
+ * To a user who may only read the file, the kernel reports all pages as
+ * present.  That must not be believed: pages must never lead to "no", and only
+ * bytes from a device may lead to "yes".
  */
 static int
 as_another(enum cold_method method, meanwhile_fn *meanwhile)
@@ -269,7 +268,7 @@ as_another(enum cold_method method, meanwhile_fn *meanwhile)
 	return r.state == COLD_UNKNOWN && r.why[0] != '\0' ? 0 : 6;
 }
 
-/* Another process makes the device deliver as many bytes of another file. */
+/* Another process reads as many bytes of another file from the device. */
 static void
 others_read(const struct file *f)
 {

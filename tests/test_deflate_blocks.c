@@ -23,8 +23,8 @@ make(unsigned shape, size_t len, uint32_t seed)
 }
 
 /*
- * Passes the sequences in that many calls of add; if requested, after a sync
- * point.
+ * Passes the sequences in that many calls of add, after a sync point if
+ * requested.
  */
 static ssize_t
 encode(uint8_t *out, size_t room, unsigned calls, bool sync)
@@ -101,7 +101,7 @@ round_trips(void **state)
 	}
 }
 
-/* There are more tokens than the pieces of a window hold. */
+/* Uses more tokens than the pieces of a window hold. */
 static void
 many_tokens(void **state)
 {
@@ -126,7 +126,7 @@ exact_bytes(void **state)
 	assert_memory_equal(out, "\3", 2);
 	assert_int_equal(encode(out, sizeof(out), 1, true), 5 + 2);
 	assert_memory_equal(out, "\0\0\0\xff\xff\3", 7);
-	/* one literal: a fixed block, as by any other compressor */
+	/* one literal gives a fixed block, as with any other compressor */
 	made.len = made.nseqs = 1;
 	made.seqs[0] = (struct deflate_seq){ 1, 0, 0 };
 	made.data[0] = 'a';
@@ -138,7 +138,9 @@ exact_bytes(void **state)
 	assert_int_equal(encode(out, sizeof(out), 1, false), 2);
 }
 
-/* Noise never takes more space than stored blocks; nor does a stretch of it. */
+/*
+ * Noise never takes more space than stored blocks, nor does a stretch of noise.
+ */
 static void
 never_grows(void **state)
 {
@@ -164,7 +166,7 @@ never_grows(void **state)
 }
 
 /*
- * Where data changes, so do codes: two halves compress as well together as
+ * Codes change where the data changes: two halves compress as well together as
  * apart.
  */
 static void
@@ -211,7 +213,10 @@ too_little_room(void **state)
 		    room += room + 600 < (size_t)need ? 97 : 1) {
 			ssize_t n;
 
-			/* exactly as much, so that a sanitizer detects more */
+			/*
+			 * allocated exactly, so that a sanitizer detects
+			 * overruns
+			 */
 			out = malloc(room + 1);
 			assert_non_null(out);
 			out[room] = 0x5a;
@@ -270,8 +275,8 @@ long_codes(void **state)
 }
 
 /*
- * Returns the minimum cost of n weights, in descending order, with words of len
- * to most bits that fill that much of the 1 << most words.
+ * Returns the minimum cost of n weights, in descending order, with codewords of
+ * len to most bits that use up `room` of the 1 << most codewords.
  */
 static uint64_t
 least_cost(const uint32_t *w, unsigned n, unsigned len, unsigned most,

@@ -16,7 +16,8 @@
 enum { BLOCK = 1536 << 10, STORED = 7680, ROOM = 8 << 20 };
 
 /*
- * A marked file, as far as it has been written, and how far it has been read.
+ * A marked file, as much of it as has been written, and how far it has been
+ * read.
  */
 struct file {
 	uint8_t bytes[ROOM];
@@ -44,7 +45,7 @@ begin(struct file *f)
 	f->len += gzip_mark_write(GZIP_EQUAL, BLOCK, f->bytes + f->len);
 }
 
-/* Adds n stored blocks of len bytes each, all of them `fill`. */
+/* Adds n stored blocks of len bytes each, all with the value `fill`. */
 static void
 add_stored(struct file *f, size_t n, size_t len, int fill)
 {
@@ -59,7 +60,7 @@ add_stored(struct file *f, size_t n, size_t len, int fill)
 	}
 }
 
-/* Adds a sync point, whose end is the end of a piece. */
+/* Adds a sync point, at whose end a piece ends. */
 static void
 add_sync(struct file *f)
 {
@@ -120,7 +121,7 @@ stored_behind_a_sync_point(void **state)
 	assert_int_equal(kinds[PIECE_SYNC], 2);
 }
 
-/* A block that seems endless is no reason to continue serially. */
+/* A seemingly endless block is no reason to continue serially. */
 static void
 one_without_an_end(void **state)
 {

@@ -24,7 +24,10 @@ rnd(uint32_t *seed)
 	return *seed;
 }
 
-/* Fills with copies of earlier data, from anywhere up to `far` bytes back. */
+/*
+ * Fills the buffer with copies of earlier data, from anywhere up to `far` bytes
+ * back.
+ */
 static void
 fill_copies(uint8_t *p, size_t n, uint32_t far, uint32_t longest, uint32_t seed)
 {
@@ -48,7 +51,7 @@ fill(uint8_t *p, size_t n, unsigned kind)
 	case 0:			/* one match after another, of full length */
 		memset(p, 'x', n);
 		return;
-	case 1:			/* nothing to find: positions are skipped */
+	case 1:			/* no matches: positions are skipped */
 		for (size_t i = 0; i < n; i++)
 			p[i] = (uint8_t)rnd(&seed);
 		return;
@@ -56,7 +59,7 @@ fill(uint8_t *p, size_t n, unsigned kind)
 		for (size_t i = 0; i < n; i++)
 			p[i] = "ab"[rnd(&seed) % 16 == 0];
 		return;
-	case 3:			/* something to find after noise */
+	case 3:			/* matches after noise */
 		for (size_t i = 0; i < n; i++)
 			p[i] = i % 9000 < 8000 ? (uint8_t)rnd(&seed) :
 			    p[i - 3000];
@@ -91,7 +94,7 @@ fill(uint8_t *p, size_t n, unsigned kind)
 	}
 }
 
-/* The buffers have the exact size, so that the sanitizer detects overruns. */
+/* The buffers are allocated exactly, so that the sanitizer detects overruns. */
 static ssize_t
 encode(int level, const uint8_t *in, size_t len, bool last, uint8_t **out)
 {
@@ -216,7 +219,7 @@ leaves_nothing(void **state)
 	for (unsigned kind = 0; kind < KINDS; kind++) {
 		fill(in, len, kind);
 		n = encode(6, in, len, true, &fresh);
-		/* whatever this leaves out differs, and would be noticed */
+		/* any leftovers of this would change the output */
 		memcpy(part, in, 8000);
 		memset(part + 100, 'x', 51);
 		assert_true(deflate_strong_run(s, part, 8000, true, again,

@@ -225,7 +225,7 @@ every_alignment(void **state)
 }
 
 /*
- * A stored block that holds a deflate stream, which ends where the outer one
+ * Tests a stored block that holds a deflate stream ending where the outer one
  * does: a search from the end would find the wrong header.
  */
 static void
@@ -248,7 +248,7 @@ stream_within(void **state)
 	assert_int_equal(last.end, m * 8);
 }
 
-/* Pieces by several compressors, one after the other, form one stream. */
+/* Pieces from several compressors, one after the other, form one stream. */
 static void
 stitched(void **state)
 {
@@ -281,7 +281,7 @@ stitched(void **state)
 	free(out);
 }
 
-/* Uses a buffer of exactly this size, so that a sanitizer detects overruns. */
+/* Uses an exactly allocated buffer, so that a sanitizer detects overruns. */
 static void
 agrees(const uint8_t *s, size_t len)
 {
@@ -340,7 +340,7 @@ damaged_streams(void **state)
 	}
 }
 
-/* Blocks long enough to be walked in several places at a time. */
+/* Tests blocks long enough to be walked in several places at a time. */
 static void
 damaged_long_streams(void **state)
 {
@@ -421,7 +421,7 @@ nonfinal_refuses(void **state)
 	assert_int_equal(deflate_make_nonfinal(s, 3, 8), -EBADMSG);
 	assert_int_equal(deflate_make_nonfinal(s, 1, 8), -EBADMSG);
 	assert_int_equal(deflate_make_nonfinal(s, 0, 8), -EBADMSG);
-	/* Whatever a compressor may have left after the end is cleared. */
+	/* Anything that a compressor may have left after the end is cleared. */
 	s[1] = 0xfc;
 	assert_int_equal(deflate_make_nonfinal(s, 2, 6), 6);
 	assert_memory_equal(s, "\2\0\0\0\xff\xff", 6);

@@ -2,7 +2,7 @@
  * test_digest.c - known answers, and contexts used again
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The answers are those of FIPS 180-4's and RFC 1321's own examples.
+ * The answers are those of the examples in FIPS 180-4 and RFC 1321.
  */
 #include "engine/digest/digest.h"
 
@@ -112,8 +112,9 @@ test_none(void **state)
 }
 
 /*
- * With pieces of many files together, what is left over belongs to one file at
- * most, and in the end all files have the same digests as one by one.
+ * When pieces of many files are added together, only one file's may be left
+ * over, and in the end all files have the same digests as when hashed one by
+ * one.
  */
 static void
 add_together(const char *name)
@@ -192,7 +193,7 @@ test_lanes(void **state)
 		assert_string_equal(digest_sha256_by(), "openssl");
 }
 
-/* "test_digest cost": nanoseconds for each small file, for the curious. */
+/* "test_digest cost" prints nanoseconds per small file, for the curious. */
 static void
 cost(size_t len)
 {

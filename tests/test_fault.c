@@ -43,7 +43,7 @@ teardown(void **state)
 	return chdir("/") == -1 || rmdir(dir) == -1;
 }
 
-/* The entries of a directory, without . and .. and the one being read. */
+/* Counts a directory's entries, except for ".", ".." and the one being read. */
 static int
 entries(const char *path)
 {
@@ -97,8 +97,9 @@ keep_counts(void)
 }
 
 /*
- * Calls run with every plan of one fault: each kind, each call of the kind that
- * a run without faults makes, each error.  first is a plan to apply before it.
+ * Calls run with every plan of a single fault: each kind, each call of that
+ * kind in a run without faults, each error.  first is a plan to apply in
+ * addition.
  */
 static void
 sweep(const char *first, void (*run)(const char *plan))
@@ -160,7 +161,7 @@ check_output(const char *plan)
 	assert_true(fault_plan(plan));
 	rc = save();
 	keep_counts();
-	/* a caller who asked for a sync learns that it failed */
+	/* a caller that requested a sync learns that it failed */
 	assert_true(rc != 0 || strstr(plan, "fsync") == NULL);
 	text = text_of("file");
 	if (rc == 0) {
@@ -191,7 +192,7 @@ output_is_whole_or_nothing(void **state)
 		replace = i & 1;
 		sync_it = i & 2;
 		sweep("", check_output);
-		/* as on a file system without unnamed files */
+		/* as on file systems without unnamed files */
 		sweep("openat:2:EOPNOTSUPP", check_output);
 	}
 }
@@ -284,7 +285,7 @@ check_table(const char *plan)
 	long blocks = fault_blocks();
 
 	unlink("file");
-	/* half a row by a killed writer is to be cut off */
+	/* half a row, left by a killed writer, must be cut off */
 	if (format == TABLE_CSV)
 		put_text("name,wall_s\n\"a,\"\"b");
 	assert_true(fault_plan(plan));
@@ -292,7 +293,7 @@ check_table(const char *plan)
 	keep_counts();
 	assert_int_equal(entries("/proc/self/fd"), fds);
 	assert_int_equal(fault_blocks(), blocks);
-	/* whatever happened, the next writer finds a table */
+	/* whatever happened, the next writer finds a valid table */
 	assert_true(fault_plan(""));
 	assert_int_equal(append(), 0);
 	if (format == TABLE_CSV)

@@ -44,11 +44,11 @@ new_result(void)
 static const uint8_t small[] = {
 	20, 0, 0, 0,		/* the root table is at 20 */
 	0, 0, 0, 0,
-	12, 0, 20, 0,		/* bytes of the vtable, of the table */
+	12, 0, 20, 0,		/* bytes of the vtable, and of the table */
 	7, 0, 8, 0, 0, 0, 12, 0,	/* slots 0 to 3 */
-	12, 0, 0, 0,		/* the vtable is 12 before */
+	12, 0, 0, 0,		/* the vtable is 12 bytes before this */
 	0, 0, 0, 9,
-	12, 0, 0, 0,		/* the string is 12 after this */
+	12, 0, 0, 0,		/* the string is 12 bytes after this */
 	8, 7, 6, 5, 4, 3, 2, 1,
 	3, 0, 0, 0, 'a', 'b', 'c', 0,
 };
@@ -56,7 +56,7 @@ static const uint8_t small[] = {
 enum { AT_VTABLE = 8, AT_SLOTS = 12, AT_TABLE = 20, AT_REF = 28,
 	AT_STRING = 40 };
 
-/* Reads all of it.  Returns 0 or -EBADMSG. */
+/* Reads the whole buffer.  Returns 0 or -EBADMSG. */
 static int
 read_small(const uint8_t *data, size_t len, uint8_t *byte,
     struct flatbuf_bytes *text, uint64_t *number)
@@ -123,7 +123,7 @@ reading(void **state)
 	assert_int_equal(flatbuf_table(&t, 2, &t), -EBADMSG);
 }
 
-/* Changes one byte: the error is found when that part is read. */
+/* Changes one byte; the error is found when that part is read. */
 static void
 damage(void **state)
 {
@@ -190,7 +190,7 @@ large(void **state)
 	assert_int_equal(flatbuf_finish(w, flatbuf_table_end(w), put, r), 0);
 	flatbuf_writer_close(w);
 	b.len = r->len;
-	/* 8 bytes per table, 4 per reference, and little else */
+	/* 8 bytes per table, 4 per reference, and little more */
 	assert_in_range(r->len, PIECES * PIECE + 12 * TABLES,
 	    PIECES * PIECE + 12 * TABLES + 100);
 	assert_int_equal(flatbuf_root(&b, &root), 0);

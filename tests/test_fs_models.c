@@ -14,7 +14,10 @@
 
 enum { K = 1024 };
 
-/* Makes noise with that many different bytes; with 256 it is incompressible. */
+/*
+ * Makes noise with that many different byte values; with 256 it is
+ * incompressible.
+ */
 static void
 noise(uint8_t *p, size_t len, unsigned bytes)
 {
@@ -140,8 +143,8 @@ small_files(void **state)
 	assert_int_equal(c.physical_B, 2000);
 
 	noise(p, 8 * K, 256);
-	c = pack("zlib-3", p, 0, 2048, 15);	/* stored in the leaf as it
-						 * is */
+	c = pack("zlib-3", p, 0, 2048, 15);	/* stored in the leaf
+						 * uncompressed */
 	assert_true(c.in_leaf);
 	assert_true(c.failed);
 	assert_int_equal(c.physical_B, 2048);
@@ -150,7 +153,7 @@ small_files(void **state)
 	assert_int_equal(c.physical_B, 4096);
 	assert_int_equal(c.filled_B, 2049);
 	assert_int_equal(c.extents, 1);
-	/* below three pages nothing keeps lzo from growing */
+	/* below three pages, nothing keeps lzo's output from growing */
 	if (packer_by_name(packers_btrfs, "lzo", &(struct packer_name){
 	    .level = 0 }) == 0) {
 		c = pack("lzo", p, 0, 1000, 15);
@@ -170,12 +173,12 @@ chunks(void **state)
 	assert_int_equal(c.physical_B, 4 * 4096);
 	assert_int_equal(c.extents, 4);
 	assert_false(c.failed);
-	/* the second piece is not tried, and nothing after it */
+	/* neither the second piece nor anything after it is tried */
 	c = pack("zstd-3", p, 0, BTRFS_CHUNK, 13);
 	assert_int_equal(c.physical_B, 4096 + 3 * BTRFS_PIECE);
 	assert_int_equal(c.extents, 2);
 	assert_false(c.failed);
-	/* the second is tried in vain */
+	/* the second piece is tried in vain */
 	noise(p + BTRFS_PIECE, BTRFS_PIECE, 256);
 	c = pack("zlib-9", p, 0, BTRFS_CHUNK, 15);
 	assert_int_equal(c.physical_B, 4096 + 3 * BTRFS_PIECE);

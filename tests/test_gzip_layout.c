@@ -23,7 +23,7 @@
 #include <zlib.h>
 #include <cmocka.h>
 
-/* of blocks of 64 KiB: three stored ones and a fixed one */
+/* of 64 KiB blocks: three stored blocks and a fixed one */
 enum { BLOCK = 64 << 10, LEN = 5 * BLOCK + 1234, HEADER = 10, MARK = 11 };
 
 struct data {
@@ -75,7 +75,8 @@ options(int level)
 }
 
 /*
- * The header has ten bytes, and nothing that the kernel's gunzip does not skip.
+ * The header has ten bytes, with nothing that the kernel's gunzip would not
+ * skip.
  */
 static void
 stream_has_the_mark(void **state)
@@ -108,7 +109,7 @@ stream_has_the_mark(void **state)
 	}
 }
 
-/* The marks for the block sizes of the levels, bit by bit, and parsed again. */
+/* Checks the marks for the levels' block sizes bit by bit, and parses them. */
 static void
 marks(void **state)
 {
@@ -186,9 +187,7 @@ inflate_block(const uint8_t *p, size_t len, uint8_t *out, size_t cap,
 	int rc = Z_OK;
 
 	assert_int_equal(inflateInit2(&z, -MAX_WBITS), Z_OK);
-	/*
-	 * the sync point is the first block boundary with a full block produced
-	 */
+	/* the sync point is the first boundary after a full block of output */
 	while (rc == Z_OK && !boundary) {
 		rc = inflate(&z, Z_BLOCK);
 		boundary = z.data_type == 128 && z.avail_in < len &&
@@ -280,8 +279,8 @@ same_bytes_for_any_threads(void **state)
 }
 
 /*
- * Stored blocks full of spurious sync points: the input is itself such a file,
- * and level 0 keeps its bytes as they are.
+ * Tests stored blocks full of spurious sync points: the input is itself such a
+ * file, and level 0 leaves its bytes unchanged.
  */
 static void
 false_sync_points(void **state)

@@ -110,7 +110,10 @@ sparse(void *arg, const uint8_t *window, size_t len)
 	return 0;
 }
 
-/* Reads everything: the result of the last call, and the length in *made. */
+/*
+ * Reads everything.  Returns the result of the last call, and the length in
+ * *made.
+ */
 static ssize_t
 read_file(struct file *f, uint64_t spacing, size_t *made)
 {
@@ -192,7 +195,7 @@ every_point_resumes(void **state)
 	free(f);
 }
 
-/* Also across members, including empty ones. */
+/* Tests points across members, including empty ones. */
 static void
 members(void **state)
 {

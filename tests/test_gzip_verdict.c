@@ -1,11 +1,11 @@
 /*
- * test_gzip_verdict.c - what zlib rejects is rejected, wherever it is
+ * test_gzip_verdict.c - whatever zlib rejects is rejected, wherever it is
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Deflate blocks that other decoders accept and zlib does not, written bit by
- * bit (RFC 1951, 3.2.7), in every position that a different part of the decoder
- * reads: with check and size as a lenient decoder would have them, and with
- * correct member lengths.  zlib is the reference.
+ * Deflate blocks that other decoders accept and zlib does not are written bit
+ * by bit (RFC 1951, 3.2.7), in every position that a different part of the
+ * decoder reads, with the check and size that a lenient decoder would compute,
+ * and with correct member lengths.  zlib is the reference.
  */
 #include "format/gzip/gzip.h"
 #include "base/bytes.h"
@@ -60,8 +60,8 @@ put_stored(struct bits *b, const uint8_t *p, size_t len, bool final)
 }
 
 /*
- * Writes the symbol in the canonical code with these lengths, whatever they
- * are.
+ * Writes the symbol in the canonical code with these lengths, even invalid
+ * ones.
  */
 static void
 put_symbol(struct bits *b, const uint8_t *lens, unsigned count, unsigned symbol)
@@ -89,7 +89,7 @@ struct block {
 	const char *name;
 	unsigned type;			/* 0: dynamic */
 	unsigned more_lengths, more_distances;	/* than 286 and 30 */
-	/* of the match: 0 for 257 and 3 */
+	/* of the match; 0 for 257 and 3 */
 	int length_symbol, distance_symbol;
 	unsigned raw_bits, raw;		/* instead of the distance */
 	struct change pre, literal, distance;
@@ -146,7 +146,7 @@ code_lengths(const struct block *k, uint8_t *lit, uint8_t *dist, uint8_t *pre)
 {
 	memset(lit, 0, LITERALS);
 	memset(dist, 0, DISTANCES);
-	/* 0 to 14 of four bits, 15 and 18 of five */
+	/* 0 to 14 have four bits, 15 and 18 five */
 	memset(pre, 4, 15);
 	memset(pre + 15, 0, CODES - 15);
 	pre[15] = pre[18] = 5;
@@ -160,7 +160,7 @@ code_lengths(const struct block *k, uint8_t *lit, uint8_t *dist, uint8_t *pre)
 	/* a change that adds a symbol replaces another */
 	if (k->literal.symbol > 285)
 		lit['d'] = 0;
-	/* 30 of 32 of five bits, and the first two of four */
+	/* 30 of 32 with five bits, and the first two with four */
 	memset(dist, 5, 30);
 	dist[0] = dist[1] = 4;
 	if (k->distance.symbol > 29)
@@ -244,7 +244,7 @@ put_block(struct bits *b, const struct block *k, bool final)
 	put_symbol(b, lit, LITERALS, END);
 }
 
-/* The position of the block. */
+/* The position of the bad block. */
 enum place { ALONE, UNIT_OF_OURS, FIRST_OF_OURS, BEHIND_A_MEGABYTE, MEMBER,
 	PLACES };
 
@@ -317,7 +317,9 @@ make_file(struct file *f, const struct block *k, enum place place)
 	end_file(f, place);
 }
 
-/* Returns 0 or -errno; the length of the output in *made, its bytes in out. */
+/*
+ * Returns 0 or -errno, the length of the output in *made, and its bytes in out.
+ */
 static int
 by_pzc(const struct file *f, unsigned threads, uint8_t *out, size_t *made)
 {
@@ -388,13 +390,13 @@ as_zlib_says(void **state)
 			else
 				bad++;
 		}
-	/* the blocks are what their names say */
+	/* the blocks have the properties that their names state */
 	assert_int_equal(good, 5 * PLACES + 2);
 	assert_int_equal(bad + good, PLACES * sizeof(blocks) /
 	    sizeof(blocks[0]));
 }
 
-/* The same holds for these blocks with a bit of the header flipped. */
+/* Tests the same with a bit of the header flipped. */
 static void
 turned_bits(void **state)
 {

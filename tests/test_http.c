@@ -87,8 +87,8 @@ client_close(struct client *c)
 enum { RANGES = 7 };
 
 /*
- * Seven ranges by which, near and far, some overlapping: the bytes must be
- * right, and nothing around them touched.
+ * Reads seven ranges determined by which, near and far, some overlapping: the
+ * bytes must be right, and nothing around them changed.
  */
 static int
 read_some(struct client *c, unsigned which, bool *right)
@@ -118,7 +118,7 @@ read_some(struct client *c, unsigned which, bool *right)
 	return rc;
 }
 
-/* Every other reply is bad: all reads succeed in the end. */
+/* Every other reply is bad; all reads succeed in the end. */
 static void
 recovers(enum server_mode mode, unsigned every, const char *credentials)
 {
@@ -163,7 +163,7 @@ read_failing(void *arg)
 		if (rc == r->want && right)
 			continue;
 		pthread_mutex_lock(&r->lock);
-		/* the first reply of all cannot be another than before */
+		/* the very first reply cannot differ from an earlier one */
 		if (r->want == -ESTALE && rc == 0 && right && !r->first)
 			r->first = true;
 		else
@@ -173,7 +173,7 @@ read_failing(void *arg)
 	}
 }
 
-/* Every reply is bad: each read, all at once, ends with this error. */
+/* Every reply is bad; each of several parallel reads ends with this error. */
 static void
 fails(enum server_mode mode, int want, const char *credentials)
 {
@@ -240,7 +240,7 @@ test_ends(void **state)
 	client_close(&c);
 }
 
-/* The ranges that cannot be answered are learnt once. */
+/* That a server cannot answer several ranges is learnt only once. */
 static void
 test_learns(void **state)
 {
@@ -307,7 +307,7 @@ test_fails(void **state)
 	}
 }
 
-/* A flipped bit is for the digests to find: nothing else may happen. */
+/* A flipped bit is left to the digests to detect; nothing else may happen. */
 static void
 test_flips(void **state)
 {

@@ -196,7 +196,7 @@ test_spans(void **state)
 	/* not the next bytes of the span */
 	assert_int_equal(http_spans_take(&s, 5, "56789", 5), 0);
 	assert_int_equal(http_spans_take(&s, 0, "01234567", 8), 8);
-	/* these overlap what came */
+	/* these overlap what has arrived */
 	assert_int_equal(http_spans_take(&s, 4, "456789..BCDEFG", 14), 9);
 	assert_int_equal(http_spans_take(&s, 99, "-wxyz-", 6), 4);
 	assert_int_equal(http_spans_left(&s), 0);

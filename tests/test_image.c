@@ -1,10 +1,11 @@
 /*
- * test_image.c - the walk of an image, with a format made up for this test
+ * test_image.c - walking an image in a format invented for this test
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * "toy": blocks of 4 KiB, each stored raw or as a byte and a repeat count; no
- * tables, because the source has all names.  So the scheduler, the buffers,
- * digests and rows are tested without any real format, intact and damaged.
+ * The format, "toy", has blocks of 4 KiB, each stored raw or as a byte and a
+ * repeat count, and no tables, because the source has all names.  So the
+ * scheduler, the buffers, digests and rows are tested without any real format,
+ * on intact and damaged images.
  */
 #include "image/source.h"
 #include "walk_log.h"
@@ -375,7 +376,9 @@ damaged_ones(void **state)
 	}
 }
 
-/* Truncated anywhere, the walk ends, and each file has its row. */
+/*
+ * With the image truncated anywhere, the walk ends, and each file has its row.
+ */
 static void
 cut_ones(void **state)
 {

@@ -244,8 +244,8 @@ as_zlib_packs_it(void **state)
 }
 
 /*
- * Compares the results for a truncated stream, and for one with a wrong bit,
- * with zlib's.
+ * Compares results with zlib's for truncated streams, and for streams with a
+ * wrong bit.
  */
 static void
 broken_as_zlib_says(void **state)
@@ -289,7 +289,10 @@ broken_as_zlib_says(void **state)
 	inflater_close(f);
 }
 
-/* Oversubscribed, incomplete and the few valid incomplete codes. */
+/*
+ * Tests oversubscribed codes, incomplete ones, and the few valid incomplete
+ * ones.
+ */
 static void
 sets_of_codes(void **state)
 {
@@ -316,7 +319,9 @@ sets_of_codes(void **state)
 	memset(bits, 0, sizeof(bits));
 	bits[0] = 1;
 	assert_false(inflate_precode(header, bits));
-	/* one of each length, and the last twice: all tables are used */
+	/*
+	 * one of each length, the last one twice, so that all tables are used
+	 */
 	for (unsigned i = 0; i < 16; i++)
 		bits[i] = i < 15 ? (uint8_t)(i + 1) : 15;
 	assert_true(inflate_length_codes(&c, bits, INFLATE_LENGTHS));

@@ -1,5 +1,5 @@
 /*
- * test_layer.c - layers made by hand: what is read, and what is refused
+ * test_layer.c - layers made by hand: which are read, and which are rejected
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layer_made.h"
@@ -37,7 +37,7 @@ open_made(struct layer **l, struct made *m, struct layer_blobs *b,
 	return layer_open(l, b, e, why);
 }
 
-/* An eStargz layer of this table, and payload before it. */
+/* Makes an eStargz layer from this table, with payload before it. */
 static int
 open_table(struct layer **l, struct made *m, struct layer_blobs *b,
     const char *json)
@@ -188,7 +188,7 @@ test_formats(void **state)
 	}
 }
 
-/* Checks that a unit is refused, or reads as before. */
+/* Checks that a unit is rejected, or reads as before. */
 static void
 check_unit(const struct layer *l, struct made *m, uint32_t unit)
 {
@@ -203,7 +203,7 @@ check_unit(const struct layer *l, struct made *m, uint32_t unit)
 	free(content);
 }
 
-/* Changes every byte of a layer: it is refused, or reads as before. */
+/* Changes every byte of a layer, which is then rejected, or reads as before. */
 static void
 test_changes(void **state)
 {
@@ -235,7 +235,7 @@ test_changes(void **state)
 	}
 }
 
-/* Truncated anywhere, a layer is refused. */
+/* A layer truncated anywhere is rejected. */
 static void
 test_cuts(void **state)
 {
@@ -333,7 +333,7 @@ test_deep(void **state)
 	strbuf_free(&m.b);
 }
 
-/* Offsets in any order, and a file whose chunks overlap. */
+/* Tests offsets in any order, and a file whose chunks overlap. */
 static void
 test_order(void **state)
 {

@@ -155,8 +155,8 @@ legacy_refusals(void **state)
 
 /*
  * Our output is no larger than liblz4's.  At level 2, liblz4 up to 1.9.4 uses
- * its fast compressor, like pzc, and 1.10 a medium one, whose output is at most
- * 3 % smaller; the fast one is that of level 1.
+ * its fast compressor, like pzc; 1.10 uses a medium one, whose output is at
+ * most 3 % smaller, so the fast one's size is taken from level 1.
  */
 static void
 sizes(void **state)
@@ -318,7 +318,7 @@ library_frames(void **state)
 	free(rough.p);
 }
 
-/* The history extends over many blocks, and over pieces. */
+/* The history extends over many blocks, and across pieces. */
 static void
 small_blocks(void **state)
 {

@@ -2,8 +2,8 @@
  * test_lz4_fast.c - blocks that liblz4 can decode, within their bounds
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Input and output are allocated exactly, so that AddressSanitizer detects
- * overruns.
+ * Input and output buffers are allocated exactly, so that AddressSanitizer
+ * detects overruns.
  */
 #include "engine/other/lz4_fast.h"
 
@@ -26,7 +26,10 @@ random_next(uint64_t *seed)
 	return (uint32_t)(*seed >> 33);
 }
 
-/* Makes bytes with that many values, often followed by an earlier stretch. */
+/*
+ * Makes bytes with that many different values, often followed by an earlier
+ * stretch.
+ */
 static void
 make(uint8_t *p, size_t len, unsigned values, uint64_t seed)
 {
@@ -42,7 +45,7 @@ make(uint8_t *p, size_t len, unsigned values, uint64_t seed)
 }
 
 /*
- * Compresses in, checks that it is decoded to the same bytes, and returns the
+ * Compresses in, checks that it decodes to the same bytes, and returns the
  * compressed size.
  */
 static size_t
@@ -96,7 +99,7 @@ long_blocks(void **state)
 }
 
 /*
- * Sixty-four bytes recur at the maximum distance of a match, or just beyond it.
+ * Makes 64 bytes recur at the maximum distance of a match, or just beyond it.
  */
 static void
 farthest_match(void **state)

@@ -1,5 +1,5 @@
 /*
- * test_lz4_frames.c - frames of LZ4 built by hand, and damaged ones
+ * test_lz4_frames.c - LZ4 frames built by hand, and damaged ones
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lz4_made.h"
@@ -220,7 +220,7 @@ bad_blocks(void **state)
 	free(b.p);
 	free(old.p);
 	free(rough.p);
-	/* empty blocks, many */
+	/* many empty blocks */
 	want.n = 5 * MIB / 4;
 	want.p = realloc(want.p, want.n);
 	assert_non_null(want.p);
@@ -322,7 +322,7 @@ cut_short(void **state)
 		append(&z, skip.p, skip.n);
 		for (i = 1; i <= skip.n; i++) {
 			z.n = n + i;
-			/* truncated in skipped data: as lz4(1) treats files */
+			/* truncated in skipped data: accepted, as by lz4(1) */
 			if (i < 8)
 				assert_refused(z, -ENODATA);
 			else
@@ -360,9 +360,7 @@ flipped_bits(void **state)
 	free(in.p);
 }
 
-/*
- * Streams are truncated, or have a bit flipped, with several pieces in flight.
- */
+/* Truncates streams, or flips a bit, with several pieces in flight. */
 static void
 large_and_wrong(void **state)
 {
@@ -387,7 +385,7 @@ large_and_wrong(void **state)
 			    -ENODATA);
 			assert_true(out.n < in.n);
 			assert_memory_equal(out.p, in.p, out.n);
-			/* nearly everything is decoded */
+			/* nearly everything has been decoded */
 			assert_true(out.n + 9 * MIB > in.n / 20 * i);
 			free(out.p);
 			z.n = n;

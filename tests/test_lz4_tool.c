@@ -1,5 +1,5 @@
 /*
- * test_lz4_tool.c - LZ4 compared with lz4(1), and files by other programs
+ * test_lz4_tool.c - LZ4 compared with lz4(1), and files from other programs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lz4_made.h"
@@ -99,7 +99,7 @@ we_read_the_tool(void **state)
 	free(in.p);
 }
 
-/* Files by other programs, judged by lz4(1). */
+/* Tests files from other programs, as judged by lz4(1). */
 static void
 vectors(void **state)
 {

@@ -19,7 +19,7 @@ enum { PLAIN = 200000, ROOM = 32 << 20 };
 static uint8_t plain[PLAIN], packed[3 * PLAIN], got[ROOM], want[ROOM];
 static char scratch[SCRATCH_B], path[SCRATCH_B + 8];
 
-/* The same numbers everywhere, unlike rand(3). */
+/* Returns the same numbers everywhere, unlike rand(3). */
 static uint32_t
 next(uint64_t *seed)
 {
@@ -27,7 +27,7 @@ next(uint64_t *seed)
 	return (uint32_t)(*seed >> 33);
 }
 
-/* Words of a small vocabulary, then noise, then one long run. */
+/* Makes words of a small vocabulary, then noise, then one long run. */
 static int
 setup(void **state)
 {
@@ -58,7 +58,7 @@ teardown(void **state)
 	return rmdir(scratch);
 }
 
-/* The writer of the fixtures: slow, and tracks the reader's state. */
+/* The writer of the fixtures, which is slow, and tracks the reader's state. */
 struct writer {
 	uint8_t *out;
 	size_t len;
@@ -113,7 +113,7 @@ forget(void)
 	w.free = w.block ? 257 : 256;
 }
 
-/* The code of string and byte, or 0, in which case it gets one now. */
+/* Returns the code of string and byte, or 0, in which case it gets one now. */
 static uint32_t
 find(uint32_t string, uint8_t byte)
 {
@@ -179,7 +179,7 @@ decode(const uint8_t *in, size_t len, size_t in_piece, size_t out_piece)
 		size_t room = (size_t)(got + ROOM - io.out);
 		size_t in_len = in_piece < len - at ? in_piece : len - at;
 		/*
-		 * a copy of exactly this size: reading beyond its end is
+		 * an exactly allocated copy, so that reading beyond its end is
 		 * detected
 		 */
 		uint8_t *copy = malloc(in_len == 0 ? 1 : in_len);
@@ -205,7 +205,7 @@ decode(const uint8_t *in, size_t len, size_t in_piece, size_t out_piece)
 }
 
 /*
- * Returns the output of a command with packed as its input: the length, or -1.
+ * Runs a command with packed as its input.  Returns the output's length, or -1.
  */
 static ssize_t
 judge(const char *command, const uint8_t *in, size_t len)
@@ -349,7 +349,7 @@ agrees_about_the_vectors(void **state)
 	assert_true(files > 0);
 }
 
-/* Wrong bytes anywhere after the header, and truncation anywhere. */
+/* Tests wrong bytes anywhere after the header, and truncation anywhere. */
 static void
 agrees_about_damage(void **state)
 {
@@ -395,7 +395,7 @@ refuses(void **state)
 		{ { 0x1f, 0x9d, 0x91 }, 3, -ENOTSUP },
 		{ { 0x1f, 0x9d, 0xb0 }, 3, -ENOTSUP },
 		{ { 0x1f, 0x9d, 0xd0 }, 3, -ENOTSUP },
-		/* first: CLEAR, and a code that does not exist */
+		/* first: CLEAR, then a code that does not exist */
 		{ { 0x1f, 0x9d, 0x90, 0x00, 0x01 }, 5, -EBADMSG },
 		{ { 0x1f, 0x9d, 0x10, 0x00, 0x01 }, 5, -EBADMSG },
 		/* 'a', then 258 where 257 comes next */

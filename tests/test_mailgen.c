@@ -14,7 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* The published generator from the state 1, 2, 3, 4. */
+/* The output of the published generator from the state 1, 2, 3, 4. */
 static void
 prng_is_the_published_one(void **state)
 {
@@ -171,7 +171,10 @@ text_is_in_lines(void **state)
 	free(w);
 }
 
-/* More repetition makes it smaller: the profile relies on this. */
+/*
+ * More repetition makes the compressed text smaller; the profile relies on
+ * this.
+ */
 static void
 repeats_compress(void **state)
 {
@@ -298,7 +301,7 @@ weeks_stand_alone(void **state)
 	free(w);
 }
 
-/* The week's texts may be empty, and are still accessed by offset. */
+/* The week's texts may be empty, but are still accessed by offset. */
 static void
 nothing_has_a_place(void **state)
 {

@@ -13,7 +13,7 @@
 
 enum { ENTRIES = 32 };
 
-/* Takes the place of the library's layers. */
+/* Replaces the library's layers. */
 struct layer {
 	struct layer_entry e[ENTRIES];
 	size_t count;
@@ -55,7 +55,7 @@ layer_of(const char *text)
 	return l;
 }
 
-/* The text of an entry's memory is that of the first path. */
+/* The text of all entries is one allocation, just before the first path. */
 static void
 layer_free(struct layer *l)
 {
@@ -120,9 +120,9 @@ test_names(void **state)
 	(void)state;
 	check(MERGE_MERGED, "a/:0 a/b:0 a/c:0 z:0 ", "d:a f:z f:a/c f:a/b",
 	    NULL);
-	/* directories that no entry states */
+	/* directories without an entry */
 	check(MERGE_MERGED, "a/:0 a/b/:0 a/b/c:0 ", "f:a/b/c", NULL);
-	/* the last of one name stays */
+	/* the last entry of a name wins */
 	check(MERGE_MERGED, "a:0 ", "d:a f:a/b f:a", NULL);
 	check(MERGE_MERGED, "error: layer 1: a/b: it is below a name that is "
 	    "not a directory", "f:a f:a/b", NULL);
@@ -146,7 +146,7 @@ test_whiteouts(void **state)
 	    NULL);
 	check(MERGE_MERGED, "b:0 ", "d:a f:a/b f:b", "f:.wh.a f:.wh.none",
 	    NULL);
-	/* those of a layer apply before its other entries */
+	/* a layer's whiteouts apply before its other entries */
 	check(MERGE_MERGED, "a/:1 a/d:1 ", "d:a f:a/b f:a/c",
 	    "d:a f:a/d f:a/.wh..wh..opq", NULL);
 	check(MERGE_MERGED, "a:1 ", "d:a f:a/b", "f:a f:.wh.a", NULL);
@@ -163,7 +163,7 @@ test_links(void **state)
 	check(MERGE_MERGED, "a:0+ b:0+ ", "f:a h:b=a", NULL);
 	check(MERGE_MERGED, "a:0+ b:0+ ", "h:b=/a f:a", NULL);
 	check(MERGE_MERGED, "a:0+ b:0+ ", "f:a", "h:b=./a", NULL);
-	/* the first name goes, the file remains */
+	/* the first name is removed, the file remains */
 	check(MERGE_MERGED, "b:0+ c:0+ ", "f:a h:b=a h:c=a", "f:.wh.a", NULL);
 	check(MERGE_MERGED, "a:0 ", "f:a h:a=a", NULL);
 	check(MERGE_MERGED, "error: layer 1: b: a hard link to a name that "

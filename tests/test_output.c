@@ -92,7 +92,7 @@ never_clobbers(void **state)
 
 	(void)state;
 	assert_int_equal(output_create(&o, "new", false), -EEXIST);
-	/* a file that appears in between is not clobbered either */
+	/* nor is a file clobbered that appears in between */
 	assert_int_equal(output_create(&o, "old", false), 0);
 	make("old", "first", false, 0);
 	assert_int_equal(output_commit(&o, false), -EEXIST);

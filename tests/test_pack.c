@@ -56,7 +56,7 @@ read_bytes(void *arg, void *buf, size_t len)
 	return (ssize_t)n;
 }
 
-/* What the writer of headers writes, the reader reads. */
+/* The reader reads what the header writer writes. */
 static void
 headers(void **state)
 {
@@ -242,7 +242,7 @@ touches(void)
 	return o;
 }
 
-/* The trace holds what the list names, in its order, and nothing else. */
+/* The trace holds what the list names, in list order, and nothing else. */
 static void
 check_trace(enum layer_kind kind)
 {

@@ -26,7 +26,10 @@ count(void *arg, unsigned i)
 	atomic_fetch_add(&all[i], 1);
 }
 
-/* The first n were called once, and no others; then resets the counts. */
+/*
+ * Checks that the first n were called once, and no others; then resets the
+ * counts.
+ */
 static void
 assert_called(unsigned n)
 {

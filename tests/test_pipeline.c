@@ -91,7 +91,7 @@ join(void *job, struct slot *s, struct sink *out)
 	atomic_fetch_sub(&j->in_flight, 1);
 	if (j->joined == j->fail_join)
 		return -ENODATA;
-	/* a piece whole, or copied, or both before and after it */
+	/* copies every third piece, passes on the others whole */
 	if (s->seq % 3 == 0)
 		return sink_write(out, s->out.data, 8);
 	return sink_slot(out, s);
@@ -141,7 +141,10 @@ keeps_order(void **state)
 	}
 }
 
-/* Whatever the timing, it is the first error in the order of the pieces. */
+/*
+ * Whatever the timing, the error reported is the first one in the order of the
+ * pieces.
+ */
 static void
 reports_the_first_error(void **state)
 {
@@ -200,7 +203,7 @@ an_error_ends_a_wait(void **state)
 	close(fd[1]);
 }
 
-/* Two pieces, then a byte of an input that then stalls. */
+/* Reads two pieces, then a byte of an input that then stalls. */
 static int
 fill_then_wait(void *job, struct input *in, struct slot *s)
 {
@@ -222,7 +225,7 @@ close_later(void *arg)
 	return NULL;
 }
 
-/* The error comes when all earlier data has long been joined. */
+/* The error occurs when all earlier data has long been joined. */
 static void
 a_late_failed_write_ends_a_wait(void **state)
 {
@@ -278,7 +281,7 @@ peeks_and_reads(void **state)
 	assert_int_equal(input_peek(&in, 5, &p), 5);
 	assert_memory_equal(p, "abcde", 5);
 	assert_int_equal(input_read(&in, got, 2), 2);
-	/* no more comes: returns what there is, without eof */
+	/* no more arrives: returns what there is, without eof */
 	assert_int_equal(input_read(&in, got + 2, 14), 6);
 	assert_false(in.eof);
 	close(fd[1]);

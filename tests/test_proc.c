@@ -34,7 +34,7 @@ burn(void)
 	return 0;
 }
 
-/* Two orphans use CPU time; we wait until they end, but nobody reaps them. */
+/* Two orphans use CPU time; we wait until they exit, but nobody reaps them. */
 static int
 burn_orphans(void)
 {
@@ -81,7 +81,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* Stages of the shell. */
+/* Stages that run the shell. */
 static void
 prepare(struct fixture *f, int count, const char *const *text)
 {
@@ -201,7 +201,7 @@ time_out(void **state)
 	uint64_t limit_ns = 100000000;
 	int status;
 
-	/* late enough that the shell ignores TERM by then */
+	/* late enough for the shell to ignore TERM by then */
 	do {
 		limit_ns *= 2;
 		prepare(f, 1, text);
@@ -217,7 +217,7 @@ time_out(void **state)
 	f->argv[0][2] = NULL;
 }
 
-/* A signal to us stops the run; this is reported, and we continue. */
+/* A signal to us stops the run; that is reported, and we continue. */
 static void
 stopped(void **state)
 {
@@ -239,7 +239,7 @@ left(void **state)
 	struct fixture *f = *state;
 
 	run_sh(f, "sleep 1000 & (sleep 1000 &) ; (sleep 1000 & sleep 1000) &");
-	/* the third may not have begun with its two */
+	/* the third process may not have started its two */
 	assert_in_range(f->run.left, 3, 4);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	run_sh(f, "true");
@@ -273,7 +273,9 @@ kept(void **state)
 	unlink("kept.pid");
 }
 
-/* Not less, and not counted twice: starting takes time too. */
+/*
+ * Processor time is not less, and not counted twice; starting takes time too.
+ */
 static void
 in_range_us(uint64_t us, uint64_t want)
 {
@@ -281,7 +283,7 @@ in_range_us(uint64_t us, uint64_t want)
 		fail_msg("%ju us, not %ju", (uintmax_t)us, (uintmax_t)want);
 }
 
-/* Processor time: of the command, of its orphans, and of all by the group. */
+/* Checks processor time: the command's, its orphans', and the group's total. */
 static void
 processor_time(void **state)
 {
@@ -342,7 +344,10 @@ finding(void **state)
 	assert_int_equal(proc_find("passwd", "/etc", &s), -EACCES);
 }
 
-/* The status of a process in which proc_end() comes when all is over. */
+/*
+ * Returns the status of a process in which proc_end() comes after the run is
+ * over.
+ */
 static int
 end_late(void)
 {

@@ -57,7 +57,7 @@ seen(void)
 	return text;
 }
 
-/* As if everything had happened that much earlier. */
+/* Acts as if everything had happened that much earlier. */
 static void
 wait_ns(struct progress *p, int64_t ns)
 {
@@ -111,7 +111,7 @@ is_drawn_when_it_is_time(void **state)
 	progress_draw(&p);
 	assert_string_equal(seen(), "");
 	/*
-	 * due because of the last line, not the start, unless this took a
+	 * due because of the last line, not of the start, unless this took a
 	 * second
 	 */
 	p.start_ns = (int64_t)sys_now_ns();
@@ -199,7 +199,9 @@ is_silent(void **state)
 	progress_draw(&p);
 }
 
-/* A session with this terminal; 0 when the line is drawn correctly. */
+/*
+ * Runs a session with this terminal.  Returns 0 if the line is drawn correctly.
+ */
 static int
 in_session(bool background)
 {
@@ -293,7 +295,7 @@ is_erased_by_any_thread(void **state)
 		pthread_join(t[i], NULL);
 	text = seen();
 	assert_non_null(strstr(text, "/s"));
-	/* blanks over the last line, between two returns */
+	/* blanks over the last line, between two carriage returns */
 	assert_string_equal(text + strlen(text) - 2, " \r");
 	assert_int_equal(p.width, 0);
 }

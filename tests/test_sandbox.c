@@ -207,7 +207,7 @@ takes_privileges(void)
 	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0);
 	EXPECT(sandbox_enter(&confined) == 0);
 	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
-	/* a second time does no harm */
+	/* entering a second time does no harm */
 	EXPECT(sandbox_enter(&confined) == 0);
 }
 

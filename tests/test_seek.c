@@ -76,14 +76,14 @@ check_units(const struct seek_map *m)
 		if (u->at != u->frame)
 			assert_true(v->frame == u->frame);
 		/*
-		 * after a unit inside: the next of the frame, or the next frame
+		 * after a unit inside: the frame's next one, or the next frame
 		 */
 		else if (v->at != v->frame)
 			assert_true(u->frame > v->frame);
 	}
 }
 
-/* Millions of units of all kinds stay within the bounds and rules. */
+/* Millions of units of all kinds obey the bounds and rules. */
 static void
 thinned(void **state)
 {
@@ -126,7 +126,10 @@ bounded(void **state)
 
 	(void)state;
 	m.held.at = UINT64_MAX;
-	/* inside a frame that has not begun; past the file; backwards */
+	/*
+	 * inside a frame that has not begun; past the end of the file;
+	 * backwards
+	 */
 	assert_int_equal(seek_add(&m, (struct seek_unit){ 0, 5, 0 }),
 	    -EBADMSG);
 	assert_int_equal(seek_add(&m, (struct seek_unit){ 0, 1001, 1001 }),
@@ -237,7 +240,10 @@ read_at(const struct made *g, const struct seek_map *m, uint64_t from,
 	return rc;
 }
 
-/* Points fall on every bit of a byte, and all data is what was compressed. */
+/*
+ * Points fall on every bit of a byte, and all data is the same as before
+ * compression.
+ */
 static void
 index_all_points(void **state)
 {
@@ -293,7 +299,7 @@ index_of_lies(void **state)
 	/* the others are not affected */
 	assert_int_equal(read_at(&g, &m, m.units[5].plain, 1000, got), 0);
 	seek_map_close(&m);
-	/* another state of the file */
+	/* a later state of the file */
 	assert_int_equal(pwrite(g.fd, &byte, 1, 20), 1);
 	assert_int_equal(seek_map_index(&m, codec_by_name("gzip"), g.fd,
 	    g.len, g.index), -ESTALE);

@@ -3,7 +3,7 @@
  * pairs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The known answers are those of NIST's examples for FIPS 180-4.
+ * The known answers are from NIST's examples for FIPS 180-4.
  */
 #include "../src/engine/digest/sha256.h"
 
@@ -128,7 +128,7 @@ any_pieces(void **state)
 	}
 }
 
-/* Computes two digests at once, each with a piece before and one after. */
+/* Computes two digests together, each with a piece before and one after. */
 static void
 any_two(void **state)
 {

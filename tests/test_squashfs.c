@@ -1,8 +1,8 @@
 /*
- * test_squashfs.c - an image reports its files as their tree does
+ * test_squashfs.c - an image reports its files just as their tree does
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The images are made by mksquashfs; without it this is skipped.
+ * The images are made by mksquashfs, without which this is skipped.
  */
 #include "base/bytes.h"
 #include "scratch.h"
@@ -31,7 +31,7 @@ put(const char *path, const char *data, size_t len)
 	close(fd);
 }
 
-/* Makes files of all kinds of lengths, compressible and not. */
+/* Makes files of many lengths, compressible and incompressible. */
 static void
 make_tree(void)
 {
@@ -284,7 +284,7 @@ large_files(void **state)
 	assert_int_equal(shell("rm -rf tree && mv tree.small tree"), 0);
 }
 
-/* The state of a callback that fails at a row. */
+/* The state of a callback that fails at a given row. */
 struct ending {
 	unsigned rows, last;
 };
@@ -298,7 +298,7 @@ end_at_row(void *arg, const struct walk_file *f)
 	return ++e->rows == e->last ? -EDOM : 0;
 }
 
-/* When a walk ends early, no thread is left waiting. */
+/* A walk that ends early leaves no thread waiting. */
 static void
 ended_early(void **state)
 {
@@ -327,8 +327,7 @@ ended_early(void **state)
 }
 
 /*
- * Makes a copy of the image in memory, with one byte changed, or truncated
- * there.
+ * Copies the image in memory, with one byte changed, or truncated at that byte.
  */
 static int
 damaged(const uint8_t *p, size_t len, size_t at, uint8_t flip, bool cut)
@@ -400,9 +399,9 @@ flips_and_cuts(void **state)
 }
 
 /*
- * An image built by hand, uncompressed: files of 4 KiB blocks, all of them
+ * An uncompressed image built by hand: files of 4 KiB blocks, all of them
  * holes, and a root with a name for each.  Their inodes are that many bytes
- * apart, which may be less than their size; 0: they are one.
+ * apart, which may be less than their size; 0 means that all names share one.
  */
 enum { HAND_INODES = 3 * 8192, HAND_FILE = 56, HAND_NAME = 6 };
 
@@ -503,7 +502,7 @@ walk_by_hand(int fd, struct walk_log *log, const char **why)
 	return rc;
 }
 
-/* Files cannot have more blocks in total than their inodes have words. */
+/* Files cannot have more blocks in total than their inodes have size words. */
 static void
 more_blocks_than_words(void **state)
 {
@@ -522,7 +521,7 @@ more_blocks_than_words(void **state)
 	assert_int_equal(walk_by_hand(hand_made(2, 0, 5000), &log, &why), 0);
 	assert_int_equal(log.count, 2);
 	walk_log_free(&log);
-	/* two that share them: impossible */
+	/* two inodes that share the words: impossible */
 	log = (struct walk_log){ 0 };
 	assert_int_equal(walk_by_hand(hand_made(2, HAND_FILE, 5000), &log,
 	    &why), -EBADMSG);

@@ -37,7 +37,7 @@ quantiles(void **state)
 	assert_true(isnan(stats_quantile(even, 0, 0.5)));
 }
 
-/* 10 % of 5 runs is none, as in datamash's trimmean:0.1. */
+/* 10 % of 5 runs rounds down to none, as in datamash's trimmean:0.1. */
 static void
 trimmed(void **state)
 {
@@ -122,7 +122,7 @@ signed_rank(void **state)
 	assert_true(r.bounded && near(r.interval.lo, 0.01));
 	assert_true(near(r.interval.hi, 0.786));
 	assert_true(near(r.interval.conf, 1 - 0.0390625));
-	/* five give no interval, six do */
+	/* five values give no interval, six do */
 	assert_int_equal(stats_signed_rank(up, 5, 0.95, &r), 0);
 	assert_false(r.bounded);
 	assert_true(near(r.p, 0.0625));
@@ -131,7 +131,7 @@ signed_rank(void **state)
 	/* P(W <= 8) of 10 is 25 of 1024 */
 	assert_int_equal(stats_signed_rank(up, 10, 0.95, &r), 0);
 	assert_true(near(r.interval.conf, 1 - 2 * 25.0 / 1024));
-	/* the interval contains 0 and so p is above its level */
+	/* the interval contains 0, so p is above its level */
 	assert_int_equal(stats_signed_rank(ties, 8, 0.95, &r), 0);
 	assert_true(r.interval.lo <= 0 && r.p > 0.05);
 	assert_int_equal(stats_signed_rank(v, 0, 0.95, &r), -ERANGE);
@@ -230,9 +230,9 @@ noise(uint64_t *s, double sd)
 }
 
 /*
- * Simulates n pairs of runs on a machine that drifts: both are slowed equally
- * by a slowly changing load with jumps, and each by its own noise.  Returns the
- * sorted ratios in v.
+ * Simulates n pairs of runs on a drifting machine: a slowly changing load with
+ * jumps slows both runs of a pair equally, and each has its own noise.  Returns
+ * the sorted ratios in v.
  */
 static void
 pairs(uint64_t *s, double *v, size_t n, double ratio, double sd)

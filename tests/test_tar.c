@@ -244,7 +244,7 @@ damaged_records(void **state)
 	begin();
 	add_pax('x', "10 path=x\n9", 11);
 	assert_int_equal(first(&e), -EBADMSG);
-	/* only an extension */
+	/* an extension alone */
 	begin();
 	add_pax('x', "11 path=xy\n", 11);
 	archive.len += 1024;
@@ -334,7 +334,7 @@ hard_links(void **state)
 	uint8_t *h;
 
 	(void)state;
-	/* old archives give the target's size and store nothing */
+	/* old archives state the target's size and store nothing */
 	begin();
 	h = add('1', "link", "", 0);
 	set_size(h, 5);

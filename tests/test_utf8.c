@@ -46,11 +46,13 @@ no_control_gets_through(void **state)
 	expect("", "");
 	expect("plain \\ text", "plain \\ text");
 	expect("a\033[31m\177\n", "a\\033[31m\\177\\012");
-	/* U+009B is CSI; its second byte alone is that in an 8-bit set */
+	/*
+	 * U+009B is CSI; so is its second byte alone in an 8-bit character set
+	 */
 	expect("a\xc2\x9b" "31m", "a\\302\\23331m");
 	expect("\xc2\x80\xc2\x9f\xc2\xa0", "\\302\\200\\302\\237\xc2\xa0");
 	expect("\x9b" "31m", "\\23331m");
-	/* an overlong form of a control is not one, and is shown as bytes */
+	/* an overlong control is not a control, and is shown as bytes */
 	expect("\xc1\x9b", "\xc1\\233");
 	/* characters whose bytes have the values of controls, and Latin-1 */
 	expect("\xc3\x9b \xe2\x82\xac \xf0\x9f\x98\x80",

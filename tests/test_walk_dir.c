@@ -53,7 +53,7 @@ progress(void *arg, uint64_t bytes)
 	struct scene *s = arg;
 
 	atomic_fetch_add(&s->progressed, bytes);
-	/* other files are of a byte, and may be read at the same time */
+	/* other files have one byte, and may be read at the same time */
 	if (s->victim != NULL && bytes > 1 &&
 	    !atomic_exchange(&s->done, true))
 		assert_int_equal(truncate(s->victim, s->size), 0);

@@ -96,7 +96,7 @@ lz4_of_zfs(void **state)
 static void
 by_hand(void **state)
 {
-	/* eight literals; then one and a match of 7, 4 back */
+	/* eight literals; then one more, and a match of 7 bytes, 4 back */
 	static const uint8_t jb[] = { 0, 'a', 'b', 'c', 'd', 'e', 'f', 'g',
 	    'h', 2, 'i', 4 << 2, 4 };
 	/* three literals, 130 zeros, a literal */
@@ -110,7 +110,7 @@ by_hand(void **state)
 	for (size_t i = 3; i < 133; i++)
 		assert_int_equal(d->out[i], 0);
 	assert_int_equal(d->out[133], 'w');
-	/* and back: the same bytes, and not into less room */
+	/* decoded again: the same bytes, but not into less room */
 	assert_int_equal(zle_compress(d->out, 134, d->packed, sizeof(le)),
 	    sizeof(le));
 	assert_memory_equal(d->packed, le, sizeof(le));
@@ -155,7 +155,7 @@ names(void **state)
 	assert_int_equal(name.level, -7);
 }
 
-/* Returns the space that one record takes by the rules. */
+/* Returns the space that one record takes according to the rules. */
 static struct zfs_space
 record(const struct zfs_pool *pool, const char *algorithm, const uint8_t *data,
     uint32_t len)

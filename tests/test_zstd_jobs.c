@@ -77,7 +77,8 @@ sample(int kind, size_t n, uint32_t seed)
 		if (kind == 0)		/* zeros, with occasional other bytes */
 			add(&b, r % 1000 == 0 ? "x" : "\0\0\0\0",
 			    r % 1000 == 0 ? 1 : 4);
-		else if (kind <= 8)	/* a period, and noise in it */
+		else if (kind <= 8)	/* a repeated period, with noise in
+					 * it */
 			add(&b, r % 200 == 0 ? noise : (char *)record,
 			    r % 200 == 0 ? 3 : (size_t)kind);
 		else if (kind == 9)	/* records */
@@ -200,7 +201,10 @@ assert_one_verdict(struct buf packed)
 	free(first.data);
 }
 
-/* Blocks become jobs: none needs earlier data, all give the same output. */
+/*
+ * Blocks become jobs: none of them needs earlier data, and all give the same
+ * output.
+ */
 static void
 settled_blocks(void **state)
 {
@@ -252,7 +256,7 @@ find_blocks(struct buf frame, size_t head, size_t *at, size_t most)
 }
 
 /*
- * From the middle of a frame on, libzstd decodes some data, and not always
+ * Starting in the middle of a frame, libzstd decodes some data, not always
  * correctly.  Whatever is accepted as independent must be right.
  */
 static void
@@ -301,7 +305,7 @@ middle_of_others(void **state)
 
 static const uint8_t marks[4 * ZSTD_BLOCK_HEAD];
 
-/* Marks before any block of any frame change nothing. */
+/* Marks in front of any block of any frame change nothing. */
 static void
 marks_in_others(void **state)
 {
@@ -383,7 +387,7 @@ jobs_then_others(void **state)
 			free(z.data);
 		}
 		add(&all, old.data, old.len);
-		/* the same once more, by matches at the window's length */
+		/* the same once more, through matches a window length back */
 		tail = library_pack(old, 3, 20, all.data, all.len);
 		assert_int_equal(zstd_job_settle(&tail, ZSTD_JOB_HEAD,
 		    ZSTD_BLOCK_MAX), 0);
@@ -433,8 +437,8 @@ own_frames(void **state)
 }
 
 /*
- * Frames truncated anywhere, or with a wrong byte, are rejected or give the
- * same data.
+ * Frames truncated anywhere, or with a wrong byte, are either rejected or give
+ * the same data.
  */
 static void
 damaged_frames(void **state)

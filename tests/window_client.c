@@ -2,14 +2,15 @@
  * window_client.c - a program with a window, for tests of winwait
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * window_client [-ir] [-c class] [-t title] [-k dialog|splash] [-w ms] [-f file]
+ * window_client [-ir] [-c class] [-t title] [-k dialog|splash] [-w ms] [-f
+ * file]
  *
  * Waits -w milliseconds, makes a window of that class (default: test; "": none)
- * and maps it; -i first creates one that is never mapped.  To file it writes
- * the times of its MapNotify and of its appearance in _NET_CLIENT_LIST, in ns
- * of CLOCK_MONOTONIC, or with -r of CLOCK_REALTIME; then it waits to be killed.
- * To read them in time on a busy machine, it takes a real-time priority if
- * permitted.
+ * and maps it; -i first creates one that is never mapped.  It writes the times
+ * of its MapNotify event and of its appearance in _NET_CLIENT_LIST to file, in
+ * ns of CLOCK_MONOTONIC or, with -r, of CLOCK_REALTIME; then it waits to be
+ * killed.  To read these times promptly on a busy machine, it takes a real-time
+ * priority if permitted.
  */
 #include <inttypes.h>
 #include <sched.h>

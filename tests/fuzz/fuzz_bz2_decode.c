@@ -1,5 +1,5 @@
 /*
- * fuzz_bz2_decode.c - our block decoder and libbz2 agree about a stream
+ * fuzz_bz2_decode.c - our block decoder and libbz2 agree on any stream
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "../bz2_judge.h"

@@ -3,7 +3,7 @@
  * bound
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte tells how often the output for the rest is repeated.
+ * The first byte tells how often the data that the rest unfolds to is repeated.
  */
 #include "../bz2_judge.h"
 
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 enum { ROOM = 128 << 10 };
 
-/* Returns the input of one block; its length in *n. */
+/* Returns the input of one block, and its length in *n. */
 static uint8_t *
 encode(struct bz2_encoder *e, const uint8_t *in, size_t len, size_t *n)
 {
@@ -54,7 +54,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		e = bz2_encoder_new(BZ2_LEVEL_MIN);
 	if (in == NULL || e == NULL)
 		abort();
-	/* 99,000 bytes, with a count after each four, may be too many */
+	/* 99,000 bytes may be too many, with a count after each four */
 	once = len == 0 ? 0 : unfold(data + 1, len - 1, in, 70000);
 	n = once;
 	while (once > 0 && n + once <= 70000 && n < once * (data[0] + 1U)) {

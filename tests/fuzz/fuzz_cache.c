@@ -2,8 +2,8 @@
  * fuzz_cache.c - any bytes as a cache file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The linker replaces sys_openat() by this file's.  Checksums of headers are
- * made right, so that more than the first is parsed.
+ * The linker replaces sys_openat() with this file's.  Header checksums are
+ * corrected, so that more than the first header is parsed.
  */
 #include "cache_record.h"
 
@@ -34,7 +34,7 @@ __wrap_sys_openat(int dirfd, const char *path, int flags, mode_t mode)
 	return fd;
 }
 
-/* Makes headers of what stands where headers would be. */
+/* Turns the bytes at each possible header position into a header. */
 static void
 mend(uint8_t *data, size_t size)
 {

@@ -1,5 +1,5 @@
 /*
- * fuzz_cells.c - any bytes as the file of lap -f: every command is whole
+ * fuzz_cells.c - any bytes as the file for lap -f: every command is complete
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * No command is run.
@@ -37,7 +37,7 @@ must_be_whole(const struct lap_cell *c)
 	}
 }
 
-/* Returns the number of significant lines. */
+/* Returns the number of lines that count. */
 static uint32_t
 lines(const uint8_t *data, size_t size)
 {

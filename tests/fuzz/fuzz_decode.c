@@ -2,12 +2,12 @@
  * fuzz_decode.c - every decoder, with one thread and with two, and -l
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte selects: the rest is a stream as it is, or is compressed here,
- * damaged in one or two places, and possibly doubled; for gzip, check, size and
- * member length may then be corrected again.  Undamaged, it must decode to the
- * original.  Decoding with one thread, with two, and with two in little memory
- * must agree on whether the stream is valid and on its content, and for gzip
- * with zlib.
+ * The first byte selects whether the rest is itself a stream, or is compressed
+ * here, damaged in one or two places, and possibly doubled; for gzip, check,
+ * size and member length may then be corrected again.  If undamaged, it must
+ * decode to the original.  Decoding with one thread, with two, and with two in
+ * little memory must agree on whether the stream is valid and on its content,
+ * and for gzip with zlib.
  */
 #include "format/gzip/gzip.h"
 #include "base/bytes.h"
@@ -28,7 +28,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Bombs are abandoned at this size. */
+/* Decompression bombs are abandoned at this size. */
 enum { MOST = 8 << 20, CONTROLS = 8, LITTLE = 6 << 20 };
 
 struct bytes {
@@ -142,7 +142,7 @@ list(const struct codec *codec, const uint8_t *data, size_t size)
 	close(fd);
 }
 
-/* Decodes anything; *good, if not NULL, is the expected verdict. */
+/* Decodes anything; good, if not NULL, points to the expected verdict. */
 static void
 try_stream(const uint8_t *data, size_t size, const struct bytes *good)
 {
@@ -182,12 +182,12 @@ writer(unsigned n)
 	return codec_by_name(names[n % 8]);
 }
 
-/* The position of an MZ subfield that comes first, and of its value. */
+/* The positions of an MZ subfield that comes first, and of its value. */
 enum { MZ_AT = 12, MZ_VALUE = 16 };
 
 /*
- * The members' trailers, and the lengths in their headers, according to
- * libdeflate, which accepts some that zlib does not.
+ * Corrects the members' trailers, and the lengths in their headers, as computed
+ * by libdeflate, which accepts some members that zlib does not.
  */
 static void
 repair(uint8_t *p, size_t len)
@@ -217,8 +217,8 @@ repair(uint8_t *p, size_t len)
 }
 
 /*
- * Controls: operation, format and options, then twice the position of damage,
- * out of 64 Ki, and the value.
+ * Controls: operation, format and options, then twice the position of the
+ * damage, out of 64 Ki, and its value.
  */
 static void
 try_broken(const uint8_t *c, const uint8_t *data, size_t size)
@@ -230,7 +230,7 @@ try_broken(const uint8_t *c, const uint8_t *data, size_t size)
 
 	o.block_check = codec->name[0] == 'l' && c[1] & 0x40;
 	o.legacy = codec->name[0] == 'l' && (c[1] & 0xc0) == 0x80;
-	/* small blocks, if supported: more of them */
+	/* small blocks where supported, so that there are more of them */
 	if (codec->name[0] == 'g' || codec->name[0] == 'z')
 		o.block = 1024;
 	plain.p = (uint8_t *)(uintptr_t)data;
@@ -259,7 +259,7 @@ try_broken(const uint8_t *c, const uint8_t *data, size_t size)
 	free(packed.p);
 }
 
-/* Unchanged; or, for gzip, with its checks corrected. */
+/* Tests the stream unchanged or, for gzip, with its checks corrected. */
 static void
 try_given(const uint8_t *data, size_t size, bool repaired)
 {
@@ -279,7 +279,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < CONTROLS)
 		return 0;
-	/* not earlier: libFuzzer's own handler, set by then, ends everything */
+	/*
+	 * not earlier: libFuzzer's own handler, set by then, would end
+	 * everything
+	 */
 	signal(SIGXFSZ, SIG_IGN);
 	if (data[0] & 1)
 		try_given(data + 1, size - 1, data[0] & 32);

@@ -2,7 +2,7 @@
  * fuzz_files_from.c - any bytes as a list of names: none leads outside
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte tells whether names end with NUL.
+ * The first byte tells whether names end with a NUL.
  */
 #include "../../src/tools/coldwalk/coldwalk.h"
 #include "base/sys.h"
@@ -16,8 +16,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * Checks that a name is neither empty nor absolute, and that each component is
- * a name.
+ * Checks that a name is neither empty nor absolute, and that no component is
+ * empty, "." or "..".
  */
 static void
 must_be_inside(const char *name)

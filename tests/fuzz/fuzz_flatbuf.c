@@ -1,5 +1,5 @@
 /*
- * fuzz_flatbuf.c - any bytes as a FlatBuffer: what is returned lies within it
+ * fuzz_flatbuf.c - any bytes as a FlatBuffer: everything returned is within it
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "../../src/lazy/flatbuf.h"

@@ -1,5 +1,5 @@
 /*
- * fuzz_gzip_header.c - headers of gzip members end where zlib says
+ * fuzz_gzip_header.c - gzip member headers end where zlib says
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * With fewer bytes, the parser may only ask for more, or give the same result.

@@ -12,7 +12,7 @@ enum { CAP = 1 << 18 };
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * We reject a header without a code immediately; zlib does when the code is
+ * We reject a header without a code immediately; zlib does so when the code is
  * used.
  */
 static bool
@@ -52,7 +52,9 @@ compare(const uint8_t *in, size_t len, size_t in_step, size_t out_step)
 	free(got);
 }
 
-/* Tests the data as it is, and compressed by zlib with one bit flipped. */
+/*
+ * Tests the data itself, and the data compressed by zlib with one bit flipped.
+ */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

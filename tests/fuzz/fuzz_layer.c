@@ -1,5 +1,5 @@
 /*
- * fuzz_layer.c - any bytes as a layer: it opens or not, and units decode or not
+ * fuzz_layer.c - any bytes as a layer: it and its units open, or fail
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte chooses whether the rest is a complete layer, or a payload

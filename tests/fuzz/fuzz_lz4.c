@@ -2,11 +2,11 @@
  * fuzz_lz4.c - the LZ4 decoder agrees with liblz4 on any bytes
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte selects: unchanged, or modified to be read further, with the
- * header's checksum corrected, and whether memory is limited.  The output
- * before an error must be a prefix of liblz4's; accepted input must give all of
- * it.  (liblz4 does not read legacy frames: for them only crashes are
- * detected.)
+ * The first byte selects whether the rest is unchanged, or has the header's
+ * checksum corrected so that more of it is read, and whether memory is limited.
+ * The output before an error must be a prefix of liblz4's; accepted input must
+ * give all of it.  (liblz4 does not read legacy frames, so for these only
+ * crashes are detected.)
  */
 #include "format/formats.h"
 
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MOST = 1 << 20, LEGACY = 0x184c2102, MEMORY = 4 << 20 };
 
-/* The decoder's verdict on size bytes; its output goes to out_fd. */
+/* Returns the decoder's verdict on size bytes; its output goes to out_fd. */
 static int
 ours(const uint8_t *data, size_t size, uint64_t memory, int out_fd)
 {
@@ -53,7 +53,8 @@ ours(const uint8_t *data, size_t size, uint64_t memory, int out_fd)
 }
 
 /*
- * The output of liblz4, at most MOST bytes; returns whether it found no error.
+ * Produces liblz4's output, at most MOST bytes.  Returns whether it found no
+ * error.
  */
 static int
 theirs(const uint8_t *data, size_t size, uint8_t *out, size_t *len)

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first two bytes select the pieces; the rest is a stream without its
- * magic.  One pass has all the input and large pieces of output, the other
- * small pieces of both; end, length and content must be equal.
+ * magic.  One pass gets all the input and large pieces of output, the other
+ * small pieces of both; result, length and content must be equal.
  */
 #include "engine/other/lzw.h"
 
@@ -30,7 +30,8 @@ hash(struct result *r, const uint8_t *p, size_t n)
 }
 
 /*
- * A bomb is abandoned after MOST bytes, as nothing more can be learnt from it.
+ * A decompression bomb is abandoned after MOST bytes, because it finds nothing
+ * more.
  */
 static struct result
 decode(const uint8_t *in, size_t len, size_t in_piece, size_t out_piece)

@@ -2,9 +2,9 @@
  * fuzz_mail_like.c - any bytes as a profile of mail, and as mail
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Depending on the first byte: the bytes are a profile, from which some mails
- * are generated that must not be far larger than it says, and which is read
- * back from its own text; or a mailbox to measure.
+ * Depending on the first byte, the rest is a mailbox to measure; or a profile,
+ * which is written and read back, and from which some mails are generated that
+ * must not be much larger than it states.
  */
 #include "mail/measure.h"
 #include "../../src/tools/mailgen/mailgen.h"
@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A mail's header and parts, and the last line of each. */
+/* Allowance for a mail's header and parts, and the last line of each. */
 enum { MAILS = 24, LARGE = 1 << 20, MORE = 16 << 10 };
 
 static int
@@ -69,7 +69,7 @@ try_like(const uint8_t *data, size_t size, uint8_t seed)
 	    memcmp(&like, &again, sizeof(like)) != 0)
 		abort();
 	strbuf_free(&b);
-	/* large ones take long and find nothing more */
+	/* large ones take a long time and find nothing more */
 	for (unsigned i = 0; i < SIZES; i++)
 		if (like.sizes.at_B[i] > LARGE)
 			like.sizes.at_B[i] = LARGE;

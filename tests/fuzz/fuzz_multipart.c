@@ -2,8 +2,8 @@
  * fuzz_multipart.c - any bytes as a body of several ranges
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The result does not depend on the pieces that the body comes in, the length
- * of which is the first byte.
+ * The result does not depend on the pieces in which the body arrives; the first
+ * byte is their length.
  */
 #include "http_multipart.h"
 

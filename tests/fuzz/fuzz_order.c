@@ -2,8 +2,8 @@
  * fuzz_order.c - any bytes as a list of files in order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte says whether NULs end paths.  A missing path is found when it
- * is looked up, and is then no longer missing.
+ * The first byte tells whether paths end with a NUL.  A path reported as not
+ * looked up is found when it is looked up, and is then no longer reported.
  */
 #include "base/sys.h"
 #include "walk/walk_order.h"

@@ -1,9 +1,9 @@
 /*
- * fuzz_rows.c - any bytes as rows of lap: read, compared and written
+ * fuzz_rows.c - any bytes as rows from lap: read, compared and written
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte selects options.  If its top bit is set, a valid header is put
- * before the rest, so that rows are reached immediately.
+ * in front of the rest, so that rows are reached immediately.
  */
 #include "../../src/tools/lapcmp/lapcmp.h"
 #include "base/sys.h"

@@ -1,12 +1,12 @@
 /*
- * fuzz_seek.c - ranges of any file are those of the whole, or an error
+ * fuzz_seek.c - ranges of any file equal those of the whole, or give an error
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte: the type of file (gzip, zstd, lz4, xz) or, if its top bit is
- * set, that the bytes are an index of a valid gzip file; the next two give the
- * start of a range.  A table may be wrong, and the data then differs; so this
- * looks for crashes, leaks and unbounded memory.  An index gets correct hashes:
- * with wrong ones it would never be used.
+ * The first byte gives the type of file (gzip, zstd, lz4, xz) or, if its top
+ * bit is set, means that the bytes are an index of a valid gzip file; the next
+ * two give the start of a range.  A table may be wrong, and the data then
+ * differs, so this looks for crashes, leaks and unbounded memory.  An index
+ * gets correct hashes, because with wrong ones it would never be used.
  */
 #include "../../src/format/gzip/seek_index.h"
 #include "base/bytes.h"
@@ -105,7 +105,7 @@ read_range(struct seek_map *m, uint64_t from)
 		    m->units[i].at < m->units[i - 1].at ||
 		    m->units[i].at > m->len)
 			abort();
-	/* a bomb takes long, and finds nothing more */
+	/* a decompression bomb takes a long time and finds nothing more */
 	if (m->count > 0 && m->units[m->count - 1].plain < 64 << 20)
 		seek_read(m, &c, &r, false, -1, &result);
 }

@@ -1,6 +1,6 @@
 /*
  * fuzz_sqpack_tar.c - any bytes as an archive to build an image from: the image
- * is whole, and its data can be read
+ * is complete, and its data can be read
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte selects the settings.
@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Blocks unpacked; memory for lists of blocks, tables and names. */
+/* Limits: blocks unpacked; memory for lists of blocks, tables and names. */
 enum { BLOCKS = 64, MEMORY = 16 << 20 };
 
 static void
@@ -30,7 +30,7 @@ tell(void *arg, uint64_t at, const char *why)
 	abort();
 }
 
-/* Unpacks the first blocks of a file, which must have its size. */
+/* Unpacks a file's first blocks, which must have the expected sizes. */
 static void
 read_blocks(const struct sqr_image *m, const struct sqr_entry *e,
     unsigned *blocks, uint8_t *out)

@@ -3,8 +3,8 @@
  * or sqpack
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte selects the program, then words end with NUL.  Nothing is
- * built or read; pseudo files are added to a small tree.
+ * The first byte selects the program; the rest is words that end with a NUL.
+ * Nothing is built or read; pseudo files are added to a small tree.
  */
 #include "as.h"
 
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { WORDS = 64 };
 
-/* The directory's names may be sources, which are not read. */
+/* The directory's names may be sources, but these are not read. */
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -33,7 +33,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* Completes a tree for the definitions of pseudo files to apply to. */
+/* Builds a tree for pseudo file definitions to apply to. */
 static void
 complete(struct sqpack *p)
 {
@@ -66,7 +66,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char self[] = "sqpack";
 	int argc = 0, status;
 
-	/* no devices: they have no end */
+	/* no devices, because they never end */
 	if (text == NULL || size == 0 || memmem(data, size, "/dev", 4) != NULL ||
 	    memmem(data, size, "/proc", 5) != NULL) {
 		free(text);

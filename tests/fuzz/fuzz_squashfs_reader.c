@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Blocks and values examined; memory for tables and names. */
+/* Limits: blocks and values examined; memory for tables and names. */
 enum { BLOCKS = 64, VALUES = 4096, MEMORY = 64 << 20 };
 
 struct look {

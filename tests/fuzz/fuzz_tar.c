@@ -1,5 +1,5 @@
 /*
- * fuzz_tar.c - any bytes as a tar archive: entries are inside it, and all is
+ * fuzz_tar.c - any bytes as a tar archive: entries inside it, all of it read
  * read
  * SPDX-License-Identifier: BSD-2-Clause
  */

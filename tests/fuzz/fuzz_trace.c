@@ -1,9 +1,9 @@
 /*
- * fuzz_trace.c - any bytes as a trace: its pieces lie in files of the index
+ * fuzz_trace.c - any bytes as a trace: its pieces belong to indexed files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte chooses the format, and whether the rest is what is stored, or
- * the content, which is then compressed and wrapped.
+ * The first byte selects the format, and whether the rest is the stored form,
+ * or the content, which is then compressed and wrapped.
  */
 #include "../../src/lazy/toc.h"
 
@@ -46,7 +46,7 @@ wrap(struct strbuf *b, bool gzip, const void *data, size_t len)
 		strbuf_add(b, "\3\0\0\0\0\0\0\0\0\0", 10);
 }
 
-/* The content as one frame, in wrapped parts. */
+/* Stores the content as one frame, in wrapped parts. */
 static void
 compose(struct strbuf *b, bool gzip, const uint8_t *data, size_t size)
 {
@@ -62,7 +62,7 @@ compose(struct strbuf *b, bool gzip, const uint8_t *data, size_t size)
 	free(frame);
 }
 
-/* Two files and a directory; the number of what is taken is added up. */
+/* Two files and a directory; the pieces taken are added up. */
 static int
 take(void *arg, size_t entry, uint64_t offset, const void *data,
     size_t length)

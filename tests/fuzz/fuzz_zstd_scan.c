@@ -2,12 +2,12 @@
  * fuzz_zstd_scan.c - frames end where libzstd says, in pieces of any size
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte selects the pieces.  The scan checks less than libzstd does;
+ * The first byte selects the pieces.  The scan checks less than libzstd does,
  * but a frame that libzstd can also measure must have the same length here.
  *
  * Blocks reported as independent really are: after other blocks, which leave
- * their own tables and offsets, they give the same output as alone.  Settled
- * blocks are independent, and give the same output as before.
+ * their own tables and offsets, they give the same output as on their own.
+ * Settled blocks are independent, and give the same output as before.
  */
 #include "../../src/format/zstd/zstd_block.h"
 #include "../../src/format/zstd/zstd_job.h"
@@ -21,7 +21,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * Returns the length of the first frame; 0: it does not end; -1: there is none.
+ * Returns the length of the first frame, 0 if it does not end, or -1 if there
+ * is none.
  */
 static int64_t
 scan(const uint8_t *data, size_t size, size_t piece)
@@ -73,7 +74,7 @@ unpack(const struct buf *before, const uint8_t *p, size_t len, uint8_t *out)
 	return got;
 }
 
-/* Makes blocks that leave all kinds of state, none of which ends the frame. */
+/* Makes blocks that leave all kinds of state; none of them ends the frame. */
 static struct buf
 others(size_t *made)
 {
@@ -162,7 +163,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	check_alone(data + 1, size - 1);
 	check_settled(data + 1, size - 1);
-	/* the data after the header of a frame */
+	/* the data after a frame's header */
 	if (size > 1 + ZSTD_JOB_HEAD) {
 		check_alone(data + 1 + ZSTD_JOB_HEAD, size - 1 -
 		    ZSTD_JOB_HEAD);

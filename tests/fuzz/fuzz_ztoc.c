@@ -1,10 +1,10 @@
 /*
- * fuzz_ztoc.c - any bytes as a layer and its ztoc: it opens or not, and spans
- * decode or not
+ * fuzz_ztoc.c - any bytes as a layer and its ztoc: it opens or fails, and spans
+ * decode or fail
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first four bytes are the length of the layer, which follows; the rest is
- * the ztoc.
+ * The first four bytes are the length of the layer, which follows them; the
+ * rest is the ztoc.
  */
 #include "lazy/layer.h"
 
@@ -64,7 +64,7 @@ decode(const struct layer *l, struct input *in, uint32_t unit, size_t content)
 		if ((r[i].buf = malloc(r[i].length + 1)) == NULL)
 			abort();
 	if (read_ranges(in, r, count) != 0)
-		abort();		/* a unit beyond what there is */
+		abort();		/* a unit past the last one */
 	if (layer_decode(d, unit, r, out, &why) != 0 && why == NULL)
 		abort();
 	for (size_t i = 0; i < count; i++)

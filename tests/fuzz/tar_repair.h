@@ -13,8 +13,8 @@
 #include <string.h>
 
 /*
- * A copy of the archive, to be freed, with checksums corrected wherever there
- * seems to be a header.
+ * Returns a copy of the archive, to be freed, with the checksum corrected
+ * wherever there seems to be a header.
  */
 static inline uint8_t *
 tar_repair(const uint8_t *data, size_t size)

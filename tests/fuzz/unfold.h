@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 /*
- * The data are instructions: a byte, or a copy of up to 511 bytes from far
- * back.  Returns how many bytes of in, which has that much room, they produce.
+ * The data consists of instructions: a byte, or a copy of up to 511 bytes from
+ * far back.  Returns how many bytes they produce in in, which has room for
+ * them.
  */
 static inline size_t
 unfold(const uint8_t *data, size_t len, uint8_t *in, size_t room)
