@@ -38,7 +38,7 @@ put_begin(void)
 
 	store_le64(r + 8, 0x2f5bacbac);
 	store_le64(r + 16, 1);		/* a stream of one snapshot */
-	store_le32(r + 32, 2);		/* of a ZFS filesystem */
+	store_le32(r + 32, 2);		/* type: a ZFS filesystem */
 	store_le64(r + 40, GUID);
 	strcpy((char *)r + 56, "pool/tree@now");
 	put(r, sizeof(r));

@@ -48,7 +48,7 @@ struct server {
 	unsigned port;
 	const char *dir;
 	pthread_t thread;
-	pthread_mutex_t lock;		/* of what follows */
+	pthread_mutex_t lock;		/* protects what follows */
 	pthread_cond_t ended;
 	enum server_mode mode;
 	unsigned every;
@@ -70,7 +70,7 @@ struct request {
 	bool has_range;
 	struct range ranges[RANGES];
 	size_t count;
-	const char *data;		/* the file */
+	const char *data;		/* contents of the file */
 	uint64_t size;
 };
 

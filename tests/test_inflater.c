@@ -16,7 +16,8 @@ enum { PART = 200000, ROOM = 4 * PART };
 /* Two parts of one raw stream, with a full flush between them. */
 struct two {
 	uint8_t plain[2 * PART], packed[ROOM];
-	size_t first, len;	/* of packed: the first part, both */
+	size_t first, len;	/* length of packed: the first part, both
+				 * parts */
 };
 
 static struct two *

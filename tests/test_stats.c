@@ -216,7 +216,7 @@ normal(uint64_t *s)
 }
 
 /*
- * Returns the noise of times: mostly small, sometimes six times larger; its
+ * Returns simulated timing noise: mostly small, sometimes six times larger; its
  * deviation is sd.  With 4 % between the two of a pair the median ratio of 30
  * pairs errs by 0.44 %, as it did in traces of user and system time on a busy
  * machine.

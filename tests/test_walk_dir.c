@@ -28,14 +28,14 @@ static char dir[SCRATCH_B];
 struct scene {
 	struct walk_log log;
 	const char *victim;		/* changed after its first piece */
-	off_t size;			/* its size after that */
+	off_t size;			/* its size after the change */
 	atomic_bool done;
 	atomic_bool cancel;
 	int refuse;			/* returned by row() */
 	uint64_t planned;		/* bytes */
 	atomic_ullong progressed;
 	atomic_uint looks[2];		/* before, after */
-	atomic_ullong asked_B;		/* of the last file */
+	atomic_ullong asked_B;		/* for the last file */
 };
 
 static int

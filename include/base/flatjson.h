@@ -16,7 +16,7 @@ struct flatjson {
 	const char *at, *end;
 	bool first;
 
-	/* the current member */
+	/* name and value of the current member */
 	const char *name;		/* not NUL-terminated */
 	size_t name_len;
 	bool is_number;

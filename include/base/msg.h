@@ -13,7 +13,7 @@
 enum { MSG_OK = 0, MSG_ERROR = 1, MSG_WARNING = 2 };
 
 struct msg {
-	const char *prog;	/* the name at the start of each line */
+	const char *prog;	/* name at the start of each line */
 	bool quiet;		/* -q: do not print warnings */
 	bool silent;		/* also do not print errors */
 	int verbose;		/* how often -v was given */

@@ -21,13 +21,13 @@
 struct output {
 	int fd;			/* open for writing */
 	int dirfd;
-	char *name;		/* the final name, within dirfd */
+	char *name;		/* final name, within dirfd */
 	char temp[64];		/* a temporary name, or "" */
 	bool replace;
 	bool direct;		/* written in place: no name is created */
-	bool synced;		/* the data has been synced */
+	bool synced;		/* data has been synced */
 	bool dir_sync;		/* dirfd is syncable */
-	struct stat there;	/* the existing file; mode 0: none */
+	struct stat there;	/* the existing file, with mode 0 if none */
 };
 
 /*

@@ -13,7 +13,7 @@
 
 struct output_tree {
 	int parent, dir;		/* descriptors, or -1 */
-	char *name;			/* the final name, in parent */
+	char *name;			/* final name, in parent */
 	char temp[64];			/* likewise, or "" */
 };
 

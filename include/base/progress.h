@@ -19,7 +19,8 @@
 struct progress {
 	_Atomic uint64_t done_B;
 	uint64_t total_B;	/* 0: unknown */
-	int64_t start_ns;	/* of sys_now_ns(); signed for differences */
+	int64_t start_ns;	/* from sys_now_ns(); signed so that
+				 * differences work */
 	bool shown;		/* on a terminal, and not quiet */
 	pthread_mutex_t lock;	/* protects what follows */
 	int64_t drawn_ns;	/* time of the last line, or start_ns */

@@ -56,7 +56,7 @@ double stats_sign_p(size_t less, size_t more);
 enum { STATS_RANK_MAX = 500 };
 
 struct stats_centre {
-	double value;		/* the estimate */
+	double value;		/* estimated centre */
 	double p;		/* two-sided, for a centre of 0 */
 	bool bounded;		/* there is an interval */
 	struct stats_interval interval;

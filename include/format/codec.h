@@ -45,8 +45,8 @@ struct codec_options {
 	 */
 	const uint8_t *head;
 	size_t head_len;
-	const char *name;	/* to store, or NULL */
-	const char *comment;	/* likewise */
+	const char *name;	/* name to store, or NULL */
+	const char *comment;	/* comment to store, or NULL */
 	const char *check;	/* xz: name of the check, or NULL */
 	bool block_check;	/* lz4: also a checksum of each block */
 	bool legacy;		/* lz4: the frame that lz4 -l writes */
@@ -85,7 +85,7 @@ struct codec_notes {
 
 /* What a stream's header records about the original file. */
 struct codec_stored {
-	char name[256];		/* the last component; "" if none */
+	char name[256];		/* last path component; "" if none */
 	uint32_t mtime;		/* seconds since 1970, or 0 */
 	size_t head_B;		/* gzip: length of the header */
 };
@@ -95,7 +95,7 @@ struct codec_stored {
  * the caller.
  */
 struct codec_listing {
-	const char *check;	/* the kind of check; NULL: the codec's */
+	const char *check;	/* kind of check; NULL: the codec's */
 	bool has_size;
 	bool exact;		/* otherwise size is a lower bound */
 	uint64_t size;		/* uncompressed bytes */
@@ -167,12 +167,12 @@ struct codec {
 	/* How to read a range; NULL: from the beginning. */
 	const struct codec_seek *seek;
 	const char *check;		/* name of the check; NULL: varies */
-	const char *(*versions)(void);	/* of its library, for -V */
+	const char *(*versions)(void);	/* library versions, for -V */
 };
 
 enum {
 	CODEC_MAGIC_MAX = 32,		/* bytes that magic() may examine */
-	CODEC_WINDOW_LOG_MAX = 30,	/* of codec_options.window_max */
+	CODEC_WINDOW_LOG_MAX = 30,	/* limit for codec_options.window_max */
 	CODEC_BEYOND_WINDOW = 32 << 20	/* memory accepted in addition to a
 					 * window */
 };

@@ -16,8 +16,9 @@ struct convert {
 	bool decompress;
 	struct codec_options options;
 	uint64_t memory;		/* maximum bytes to use; 0: unlimited */
-	struct pipeline_window window;	/* of the output */
-	struct progress *progress;	/* of the input; NULL: none */
+	struct pipeline_window window;	/* part of the output to write */
+	struct progress *progress;	/* progress over the input; NULL:
+					 * none */
 };
 
 struct convert_result {

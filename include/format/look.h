@@ -15,8 +15,8 @@ enum { LOOK_MAX = 128 << 10, LOOK_STEP = 4 << 10 };
 
 struct look {
 	int fd;
-	uint64_t len;		/* of the file */
-	uint64_t read_B;	/* so far */
+	uint64_t len;		/* file size */
+	uint64_t read_B;	/* bytes read so far */
 	uint64_t at;		/* offset of the data in buf */
 	size_t have;
 	uint8_t buf[LOOK_MAX];

@@ -41,29 +41,30 @@ enum {
 };
 
 struct seek_map {
-	int fd;			/* the caller's */
-	uint64_t len;		/* of the file */
+	int fd;			/* the caller's descriptor */
+	uint64_t len;		/* file size */
 	uint64_t need;		/* data from here on is not needed */
 	const struct codec *codec;
 	const struct codec_seek *seek;
-	struct seek_unit *units;	/* the last marks the end of the data */
+	struct seek_unit *units;	/* the last one marks the end of the
+					 * data */
 	size_t count, cap;
 	uint64_t spacing;
 	const char *how;	/* description of the units, for people */
 	bool checked;		/* each unit's data has its own check */
-	int index_fd;		/* the caller's, if a side index is used */
+	int index_fd;		/* the caller's descriptor, for a side index */
 	uint64_t read_B;	/* bytes read to fill the map, after
 				 * seek_map_close() */
 	struct look *look;
 	struct seek_unit held;	/* a frame's beginning, not added yet */
-	void *own;		/* the format's */
+	void *own;		/* the format's private state */
 };
 
 /* A stream assembled from pieces, and the read position in it. */
 struct seek_stream {
 	struct seek_piece {
 		uint64_t at, len;
-		bool memory;	/* from mem, not from the file */
+		bool memory;	/* read from mem, not from the file */
 	} *pieces;
 	size_t count, cap, piece;
 	struct buf mem;
@@ -134,8 +135,8 @@ void seek_map_close(struct seek_map *m);
 
 /* The cost of one range. */
 struct seek_result {
-	uint64_t read_B;	/* of the compressed file, not counting the
-				 * map's */
+	uint64_t read_B;	/* bytes read from the compressed file,
+				 * without the map's */
 	uint64_t made_B;	/* decompressed */
 	uint64_t wrote_B;
 	bool from_start;	/* no closer unit existed */

@@ -39,12 +39,12 @@ struct fs_params {
 /* One line of the result: an algorithm, for all files or some. */
 struct fs_row {
 	const char *algorithm;
-	int64_t size_from_B;	/* of a size class; -1: all files */
+	int64_t size_from_B;	/* start of a size class; -1: all files */
 	uint64_t files;
 	uint64_t apparent_B;	/* their sizes */
-	uint64_t logical_B;	/* before compression, by the filesystem's
-				 * count */
-	uint64_t physical_B;	/* after compression */
+	uint64_t logical_B;	/* size before compression, by the
+				 * filesystem's count */
+	uint64_t physical_B;	/* size after compression */
 	uint64_t whole_B;	/* total space taken */
 	uint64_t metadata_B;	/* the part of whole_B that is not data */
 	int64_t padding_B;	/* the part of whole_B that data leaves
@@ -78,7 +78,7 @@ struct fs_job {
 };
 
 struct fs_model {
-	const char *name;		/* of --fs */
+	const char *name;		/* name for --fs */
 	const char *whole;		/* name of fs_row.whole_B */
 	const char *some;		/* algorithms to try if none are
 					 * named */

@@ -43,7 +43,8 @@ struct image_memory {
 };
 
 struct image_dir {
-	const uint8_t *name;		/* the source's; not NUL-terminated */
+	const uint8_t *name;		/* owned by the source; not
+					 * NUL-terminated */
 	uint16_t name_len;
 	uint32_t parent;		/* index; the root, 0, is its own */
 	uint64_t ref;			/* the source's handle of its inode */
@@ -66,10 +67,10 @@ struct image_file {
 					 * or 0 */
 	uint16_t name_len;
 	uint8_t type;			/* enum walk_type */
-	uint8_t flaw;			/* of image_source.flaw(), or 0 */
-	bool unreadable;		/* its data is not read */
+	uint8_t flaw;			/* flaw for image_source.flaw(), or 0 */
+	bool unreadable;		/* the file's data is not read */
 	/* The following are set by the walk. */
-	bool skip;			/* not requested */
+	bool skip;			/* the file was not requested */
 	bool is_duplicate;		/* has the same data as an earlier
 					 * file */
 	uint32_t next_duplicate;	/* file with the same data, or 0 */
@@ -79,16 +80,16 @@ struct image_file {
 struct image {
 	const struct image_source *source;
 	int fd;
-	uint64_t offset;		/* of the image in fd */
-	uint64_t length;		/* in bytes; as far as fd has it */
+	uint64_t offset;		/* offset of the image in fd */
+	uint64_t length;		/* bytes of the image that fd has */
 	uint32_t block_B;
 	uint32_t fragment_count;
 	struct image_memory *memory;	/* budget for names and tables; NULL:
 					 * unlimited */
-	void *own;			/* the source's */
-	struct image_dir *dir;		/* the first is the root */
+	void *own;			/* the source's private state */
+	struct image_dir *dir;		/* directories, the root first */
 	size_t dir_count, dir_cap;
-	struct image_file *file;	/* the first is not a file */
+	struct image_file *file;	/* files; the first entry is unused */
 	size_t file_count, file_cap;
 };
 
@@ -96,7 +97,7 @@ struct image {
 typedef int image_report_fn(void *arg, uint64_t at, const char *reason);
 
 struct image_source {
-	const char *name;		/* of the format */
+	const char *name;		/* name of the format */
 
 	/*
 	 * Adds all names of the image at m->offset in m->fd, which must be read

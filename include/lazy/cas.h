@@ -30,7 +30,8 @@ enum {
 
 struct cas_options {
 	unsigned threads;		/* at least 1 */
-	int level;			/* of compression, 0..CAS_LEVEL_MAX */
+	int level;			/* compression level,
+					 * 0..CAS_LEVEL_MAX */
 	uint64_t chunk;			/* bytes; larger files are cut */
 	uint64_t catalog;		/* names, at least CAS_CATALOG_MIN:
 					 * larger directories get nested
@@ -46,12 +47,12 @@ struct cas_options {
 };
 
 struct cas_result {
-	uint8_t catalog[CAS_HASH];	/* of the root */
+	uint8_t catalog[CAS_HASH];	/* hash of the root catalog */
 	uint8_t certificate[CAS_HASH];
 	uint8_t key[LAYER_DIGEST];	/* SHA-256 of the public key in DER */
 	uint64_t entries, catalogs;
-	uint64_t files_B;		/* over all names of files */
-	uint64_t chunks;		/* of the files that are cut */
+	uint64_t files_B;		/* size over all names of files */
+	uint64_t chunks;		/* chunks of files that are cut */
 	uint64_t objects, objects_B;	/* distinct objects */
 };
 

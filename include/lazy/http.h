@@ -50,7 +50,7 @@ struct http_options {
 	const char *ca_file;		/* trusted certificates; NULL: the
 					 * system's */
 	unsigned timeout_s;
-	unsigned connections;		/* to one host at a time */
+	unsigned connections;		/* connections to one host at a time */
 };
 
 struct http;
@@ -96,7 +96,7 @@ void http_validator(struct http_object *o, char *text, size_t size);
 
 /* A small document and its headers. */
 struct http_document {
-	struct strbuf body;		/* the caller's, freed by
+	struct strbuf body;		/* the caller's buffer, freed by
 					 * http_document_free() */
 	char type[128];			/* Content-Type, or "" */
 	char digest[128];		/* Docker-Content-Digest, or "" */
@@ -118,9 +118,9 @@ void http_counted(struct http *h, struct http_counts c[HTTP_PHASES]);
 /* A server's reply to one request, for --probe. */
 struct http_answer {
 	long status;
-	char version[12];		/* for example "HTTP/1.1" */
+	char version[12];		/* version, for example "HTTP/1.1" */
 	char type[128], encoding[64], caching[128], validator[128];
-	char url[8192];			/* after redirects */
+	char url[8192];			/* final URL, after redirects */
 	uint64_t length;		/* bytes of the body read */
 };
 

@@ -28,13 +28,13 @@
 enum {
 	LAYER_WHY = 256,		/* bytes of a reason */
 	LAYER_DIGEST = 32,		/* bytes of a SHA-256 */
-	LAYER_RANGES_MAX = 4,		/* of one unit */
+	LAYER_RANGES_MAX = 4,		/* ranges of one unit */
 	/* Limits on what an index may make a reader allocate */
 	LAYER_INDEX_MAX = 256 << 20,	/* bytes of an index, uncompressed */
 	LAYER_ENTRIES_MAX = 1 << 22,
 	LAYER_UNIT_MAX = 64 << 20,	/* bytes of a unit, uncompressed */
 	LAYER_TRACE_MAX = 256 << 20,	/* bytes of a trace, as stored */
-	LAYER_TRACE_CONTENT_MAX = 1 << 30	/* and decoded */
+	LAYER_TRACE_CONTENT_MAX = 1 << 30	/* bytes of a trace, decoded */
 };
 
 /* The source of bytes */
@@ -64,7 +64,7 @@ struct layer_blobs {
 
 /* Bytes of a file that are consecutive in a unit. */
 struct layer_run {
-	uint64_t offset, length;	/* in the file */
+	uint64_t offset, length;	/* position in the file */
 	uint64_t inner;			/* offset in the decoded unit */
 	uint32_t unit;
 };
@@ -79,8 +79,8 @@ struct layer_entry {
 	const char *path;		/* as in the archive, after
 					 * tar_clean_path(); "": the root */
 	const char *link;		/* target of a link, or "" */
-	const char *uname, *gname;	/* or "" */
-	uint32_t mode;			/* the 12 permission bits */
+	const char *uname, *gname;	/* names, or "" */
+	uint32_t mode;			/* permissions, 12 bits */
 	uint32_t major, minor;
 	uint64_t uid, gid;
 	int64_t mtime;

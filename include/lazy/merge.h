@@ -32,7 +32,7 @@ struct merge_node {
 	uint32_t first, count;		/* a directory's, see merge_child() */
 	uint32_t links;			/* link count; for directories as in
 					 * Unix */
-	uint16_t layer;			/* of the entry */
+	uint16_t layer;			/* index of the entry's layer */
 	bool opaque;			/* MERGE_OVERLAY only */
 	bool whiteout;
 };

@@ -22,14 +22,15 @@ struct walk_order;
 /* What a ztoc stores for each span of a gzip layer. */
 enum pack_windows {
 	PACK_WINDOWS_RAW,		/* 32 KiB of data, as in SOCI */
-	PACK_WINDOWS_PACKED		/* the same compressed, outside the
-					 * index */
+	PACK_WINDOWS_PACKED		/* the same, but compressed and
+					 * outside the index */
 };
 
 struct pack_options {
 	enum layer_kind kind;
 	unsigned threads;		/* at least 1 */
-	int level;			/* of the compressor; -1: its default */
+	int level;			/* compression level; -1: the
+					 * format's default */
 	uint64_t chunk;			/* bytes of a unit; 0: the format's
 					 * default */
 	/*
@@ -46,18 +47,20 @@ struct pack_options {
 	 */
 	bool no_tar_split;
 	enum pack_windows windows;	/* ztoc only */
-	const char *tmpdir;		/* for data that has to wait */
+	const char *tmpdir;		/* directory for data that has to
+					 * wait */
 	struct progress *progress;	/* over the archive; NULL: none */
 };
 
 struct pack_result {
-	uint8_t blob_digest[LAYER_DIGEST];	/* of what was written */
-	uint8_t content_digest[LAYER_DIGEST];	/* of the tar in it: diff_id */
+	uint8_t blob_digest[LAYER_DIGEST];	/* digest of what was written */
+	uint8_t content_digest[LAYER_DIGEST];	/* digest of the tar in it:
+						 * diff_id */
 	uint8_t index_digest[LAYER_DIGEST];	/* see layer_expect */
 	uint64_t blob_size, content_size;
 	/* see layer_expect */
 	uint64_t index_offset, index_length, index_content;
-	/* of zstd:chunked; length 0: there is none */
+	/* zstd:chunked's tar-split data; length 0: none */
 	uint64_t tar_split_offset, tar_split_length, tar_split_content;
 	uint64_t trace_offset, trace_length, trace_content;
 	uint64_t entries, units;

@@ -46,12 +46,12 @@ struct mail {
 	const struct person *author;
 	int64_t date, sent;		/* seconds since 1970 */
 	uint32_t target_B;
-	uint16_t parent, twin;		/* in the week, or MAIL_NONE */
-	uint16_t depth;			/* of the thread */
+	uint16_t parent, twin;		/* indices in the week, or MAIL_NONE */
+	uint16_t depth;			/* depth within the thread */
 	uint8_t folder;			/* 0..WORLD_SET - 1 */
 	bool rich;			/* has attachments */
 	enum encoding encoding;
-	size_t body, body_len;		/* its text, in the bodies */
+	size_t body, body_len;		/* position of its text in the bodies */
 	char id[64];
 	char subject[80];		/* Latin-1, without Re: */
 };
@@ -60,7 +60,7 @@ struct mail_maker {
 	const struct world *world;
 	const struct mail_like *like;
 	uint64_t seed, week;
-	struct prng prng;		/* of the current mail */
+	struct prng prng;		/* generator for the current mail */
 	struct text text;
 	struct mail mails[MAIL_WEEK];
 	unsigned count;			/* mails of the week so far */

@@ -16,8 +16,8 @@
 struct measure {
 	uint64_t every;			/* one of this many mails is
 					 * compressed */
-	bool parts_only;		/* and none without attachments */
-	uint64_t *sizes;		/* of all mails */
+	bool parts_only;		/* compress none without attachments */
+	uint64_t *sizes;		/* sizes of all mails */
 	size_t count, cap;
 	uint64_t bytes;
 	uint64_t with_parts;		/* mails with attachments */

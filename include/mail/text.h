@@ -21,7 +21,7 @@ enum { TEXT_MEMORY = 4096 };		/* words */
 struct text {
 	const struct words *words;
 	struct prng *prng;
-	uint32_t repeat;		/* of PRNG_ONE */
+	uint32_t repeat;		/* probability, in parts of PRNG_ONE */
 	const char *break_line;		/* between lines, and */
 	const char *break_par;		/* between paragraphs */
 	unsigned column;

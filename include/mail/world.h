@@ -26,7 +26,7 @@ struct person {
 	char host[2 * WORD_B];		/* domain of the address */
 	char machine[3 * WORD_B];	/* the machine on which mail is
 					 * written */
-	char signature[256];		/* or "" */
+	char signature[256];		/* signature, or "" */
 	uint8_t ip[4];
 	uint8_t client;			/* kind of mail program */
 };
@@ -38,14 +38,14 @@ struct list {
 	char footer[512];
 	uint8_t language;
 	struct strbuf page;		/* HTML before the text, */
-	struct strbuf end;			/* and after it */
+	struct strbuf end;			/* HTML after the text */
 	struct strbuf logo;		/* base64 */
 };
 
 struct world {
 	struct words words[WORLD_LANGUAGES];
 	struct person people[WORLD_PEOPLE];
-	struct list *lists;		/* of each set, WORLD_SET */
+	struct list *lists;		/* WORLD_SET lists of each set */
 	uint32_t sets;
 };
 

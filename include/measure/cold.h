@@ -45,7 +45,7 @@ enum { COLD_WHY_B = 256 };
 
 struct cold_count {
 	uint64_t files;
-	uint64_t pages;			/* of all files */
+	uint64_t pages;			/* pages of all files */
 	uint64_t resident;		/* pages in memory */
 	uint64_t unseen;		/* files we may not query */
 };

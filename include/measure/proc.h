@@ -18,7 +18,7 @@ struct cgroup;
 /* A process's resource usage, including that of children it waited for. */
 struct proc_usage {
 	uint64_t user_us, sys_us;
-	int64_t maxrss_KiB;		/* of the largest process */
+	int64_t maxrss_KiB;		/* maximum of the largest process */
 	int64_t minflt, majflt, nvcsw, nivcsw;
 	bool io;			/* the next five fields are valid */
 	uint64_t rchar_B, wchar_B, read_B, write_B, cancelled_B;
@@ -31,7 +31,8 @@ struct proc {
 	pid_t self;
 	int null;			/* /dev/null */
 	char *stack;			/* PROC_STACK_B for children */
-	struct cgroup *group;		/* the caller's, for runs; or NULL */
+	struct cgroup *group;		/* the caller's group for runs, or
+					 * NULL */
 };
 
 struct proc_stage {
@@ -40,7 +41,7 @@ struct proc_stage {
 
 	/* results */
 	pid_t pid;			/* 0 once it has been reaped */
-	uint64_t start_ns, end_ns;	/* of sys_now_ns() */
+	uint64_t start_ns, end_ns;	/* times from sys_now_ns() */
 	int status;			/* as returned by wait4(2) */
 	struct proc_usage used;
 
@@ -50,7 +51,8 @@ struct proc_stage {
 struct proc_run {
 	struct proc_stage *stages;	/* to be connected by pipes */
 	int count;			/* 1..PROC_STAGES_MAX */
-	int in, out;			/* of first and last stage; -1: null */
+	int in, out;			/* input of the first stage, output
+					 * of the last; -1: null */
 	int err;			/* standard error; -1: our own */
 	uint64_t timeout_ns;		/* 0: none */
 	bool io;			/* read /proc/PID/io of each process;
@@ -62,7 +64,7 @@ struct proc_run {
 	int failed;			/* stage that could not be executed */
 	uint64_t start_ns, end_ns;	/* first start, end of the last stage */
 	bool timed_out;
-	bool ended;			/* by proc_end() */
+	bool ended;			/* ended by proc_end() */
 	int stopped;			/* the signal that stopped it, or 0 */
 	int left;			/* left at the end, and killed */
 	struct proc_usage orphans;	/* whose parents did not wait */

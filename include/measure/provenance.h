@@ -17,11 +17,11 @@ struct table;
 enum { PROVENANCE_SERIES_B = 40 };
 
 struct provenance {
-	const char *series;		/* of provenance_series() */
+	const char *series;		/* name from provenance_series() */
 	const char *tool;		/* name; the version is coldpress's */
 	const char *const *libs;	/* "zlib 1.2.13" ... */
 	size_t lib_count;
-	int argc;			/* the complete command line */
+	int argc;			/* complete command line */
 	char *const *argv;
 };
 

@@ -28,7 +28,7 @@ enum {
 /* The controller alone. */
 struct adapt_state {
 	int level, min, max;
-	int direction;		/* of the last change */
+	int direction;		/* direction of the last change */
 	unsigned hold;		/* looks to skip after the next reversal */
 	unsigned wait;		/* looks still to skip */
 };

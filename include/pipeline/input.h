@@ -22,7 +22,7 @@ struct input {
 	bool waits;		/* a pipe, socket or terminal: poll first */
 	bool ended;		/* read(2) has returned 0 */
 	bool eof;		/* ended, and all peeked data taken */
-	int flush_ms;		/* see input_read(); -1: never */
+	int flush_ms;		/* flush time, see input_read(); -1: never */
 	uint64_t bytes;		/* taken by input_read() */
 	uint64_t wait_ns;	/* spent reading */
 	/*
@@ -30,7 +30,7 @@ struct input {
 	 */
 	ssize_t (*source)(void *arg, void *buf, size_t len);
 	void *source_arg;
-	size_t peeked, taken;	/* of ahead */
+	size_t peeked, taken;	/* bytes of ahead */
 	uint8_t ahead[INPUT_PEEK];
 };
 

@@ -98,14 +98,14 @@ struct pipeline_stats {
 /* The part of the output to write; the rest is dropped. */
 struct pipeline_window {
 	uint64_t skip;		/* bytes before it */
-	uint64_t len;		/* its length; 0: everything */
+	uint64_t len;		/* length; 0: everything */
 	bool stop;		/* end the run when the part is complete */
 };
 
 /* The progress of a run. */
 struct pipeline_watch {
 	uint64_t now_ns;
-	uint64_t idle_ns;	/* of the workers, so far */
+	uint64_t idle_ns;	/* total idle time of the workers so far */
 	unsigned threads;	/* number of workers */
 };
 
@@ -117,7 +117,8 @@ struct pipeline_params {
 	/* Called by the caller's thread after each piece; may be NULL. */
 	void (*watch)(void *arg, const struct pipeline_watch *w);
 	void *watch_arg;
-	struct progress *progress;	/* of the input; NULL: none */
+	struct progress *progress;	/* progress over the input; NULL:
+					 * none */
 };
 
 /*

@@ -82,7 +82,7 @@ struct bzip2_notes {
 struct bunzip2_notes {
 	int level;		/* fill: of the stream, presumably */
 	uint64_t begin;		/* fill: the first bit of the piece, */
-	uint64_t end;		/* and the one after its last bit */
+	uint64_t end;		/* and the bit after its last one */
 	bool ok;		/* work: out holds the block's content */
 	uint32_t crc;		/* work: of that content */
 };
@@ -115,7 +115,7 @@ struct slot {
 
 	/* The pipeline's own. */
 	struct pipeline *owner;
-	uint64_t read_B;	/* of the input, up to this piece's end */
+	uint64_t read_B;	/* input bytes read up to this piece's end */
 	int state;
 };
 

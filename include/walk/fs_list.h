@@ -38,7 +38,7 @@ struct fs_list {
 };
 
 /*
- * Adds the directory of that name, open at fd; the list takes ownership of fd.
+ * Adds the directory called name, open at fd; the list takes ownership of fd.
  * Names that cannot be examined become items with an error.  Returns 0, -ENOMEM
  * or -errno of the directory itself.  Not thread-safe; uses the given number of
  * threads.

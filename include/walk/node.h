@@ -53,7 +53,7 @@ int node_link(int from, const char *old, int dir, const char *name,
 
 /* What is set after the data has been written. */
 struct node_status {
-	mode_t mode;			/* with its type */
+	mode_t mode;			/* mode, including the type */
 	bool owner;			/* also set the owner, as root can */
 	uid_t uid;
 	gid_t gid;

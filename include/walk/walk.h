@@ -131,7 +131,7 @@ struct walk_options {
 	void (*look)(void *arg, int fd, const struct stat *st, bool after,
 	    uint64_t asked_B, uint64_t *mine);
 	bool look_only;			/* do not read anything */
-	void *arg;			/* of all callbacks */
+	void *arg;			/* first argument of all callbacks */
 	const atomic_bool *cancel;	/* if set, end soon with -ECANCELED;
 					 * or NULL */
 };
@@ -164,7 +164,7 @@ int walk_dir(int dirfd, const char *name, const struct walk_options *o,
 
 /* An image of some format, in a file or on a block device. */
 struct walk_source {
-	const char *name;		/* of the format */
+	const char *name;		/* name of the format */
 
 	/*
 	 * Returns whether an image begins at offset, judging by its magic

@@ -47,7 +47,7 @@ uint32_t walk_order_rank(struct walk_order *o, const char *path);
 
 /* A part of a file; offset 0 with length UINT64_MAX means all of it. */
 struct walk_touch {
-	const char *path;		/* the order's */
+	const char *path;		/* path, owned by the order */
 	uint64_t offset, length;
 };
 

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 enum {
-	MOST_TEXT = 4 << 20,	/* of mountinfo: thousands of mounts */
+	MOST_TEXT = 4 << 20,	/* size of mountinfo with thousands of mounts */
 	MOST_CPUS = 1 << 20,
 };
 

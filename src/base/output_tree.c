@@ -16,7 +16,7 @@
 
 enum {
 	TRIES = 100,
-	DEPTH_MAX = 8			/* of the trees that we create */
+	DEPTH_MAX = 8			/* depth of the trees that we create */
 };
 
 /* Opens the directory of path, and keeps the name in it. */

@@ -26,7 +26,7 @@ enum { CHUNK = 512 << 10, CHUNKS = 3, PIPE_SIZE = 1 << 20 };
 struct item {
 	const uint8_t *data;
 	size_t len;
-	struct slot *slot;	/* to release, or NULL for a chunk */
+	struct slot *slot;	/* slot to release, or NULL for a chunk */
 	const uint8_t *check;	/* data to checksum, or NULL; not cut by
 				 * clip() */
 	size_t check_len;
@@ -39,12 +39,12 @@ struct sink {
 	pthread_mutex_t lock;
 	pthread_cond_t queued, written;
 	struct item *queue;
-	size_t size, head, count;	/* of the queue */
+	size_t size, head, count;	/* the queue's size, head and fill */
 	bool closing;
 	int err;
 	unsigned chunks_free;
 	unsigned unchecked;		/* items in the queue */
-	uint32_t check_value;		/* so far */
+	uint32_t check_value;		/* checksum so far */
 	uint64_t write_ns;
 	void (*failed)(void *);
 	void *owner;

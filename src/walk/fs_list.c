@@ -221,7 +221,7 @@ fs_list_add(struct fs_list *l, int fd, unsigned threads)
 	return rc != 0 ? rc : add_tree(l, x, l->root_count - 1, threads);
 }
 
-/* Puts hard links next to each other, in the order of the items. */
+/* Puts hard links next to each other, in item order. */
 static int
 by_inode(const void *a, const void *b)
 {

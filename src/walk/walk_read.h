@@ -29,7 +29,7 @@ struct walk_reader {
 	struct walk_places *places;
 	struct digest *digest;
 	uint8_t *buf;
-	uint64_t mine;			/* of o->look */
+	uint64_t mine;			/* for o->look */
 	uint64_t read_B, stored_B;	/* as in walk_result, of this thread */
 };
 

@@ -58,14 +58,14 @@ bz2_crc_combine(uint32_t stream, uint32_t block)
  * level, not on how the input arrives.
  */
 struct bz2_rle {
-	uint8_t *block;		/* the caller's, bz2_rle_cap() bytes */
+	uint8_t *block;		/* the caller's buffer of bz2_rle_cap() bytes */
 	size_t len;		/* bytes in it */
 	size_t limit;		/* maximum number of bytes */
-	size_t base;		/* after the last count byte */
+	size_t base;		/* position after the last count byte */
 	unsigned run;		/* length of the last run, up to 255 */
 };
 
-/* Returns the maximum size of a block of this level. */
+/* Returns the maximum block size for this level. */
 size_t bz2_rle_cap(int level);
 void bz2_rle_start(struct bz2_rle *r, int level, uint8_t *block);
 /*

@@ -34,9 +34,9 @@ struct deflate_cursor {
 };
 
 struct deflate_piece {
-	struct deflate_cursor at;	/* its beginning */
-	struct deflate_cursor last;	/* beginning of its last part */
-	uint64_t bytes;			/* of the input */
+	struct deflate_cursor at;	/* start of the piece */
+	struct deflate_cursor last;	/* start of its last part */
+	uint64_t bytes;			/* input bytes */
 	uint64_t extra;			/* bits after codes */
 	uint32_t freq[DEFLATE_SYMS];	/* literals, lengths; distances */
 };
@@ -45,12 +45,13 @@ enum { DEFLATE_HELD = 7 };
 
 struct deflate_writer {
 	uint8_t *next;
-	uint64_t bits;		/* not yet written; held is their number */
+	uint64_t bits;		/* bits not yet written, held of them */
 	unsigned held;
 };
 
 struct deflate_blocks {
-	bool fast;		/* for the caller: search less for boundaries */
+	bool fast;		/* set by the caller: search less for
+				 * boundaries */
 	struct deflate_writer w;
 	uint8_t *out, *end;
 	uint64_t header;	/* bit offset of the last block's header, or
@@ -104,7 +105,7 @@ unsigned deflate_split(struct deflate_blocks *b, struct deflate_cursor *at,
 
 /* The cheaper way to write a block with codes: the fixed ones or its own. */
 struct deflate_plan {
-	uint64_t bits;			/* of the whole block */
+	uint64_t bits;			/* size of the whole block */
 	bool fixed;
 	uint8_t lens[DEFLATE_SYMS];
 	/* code lengths as in the header: symbol, extra bits << 8 */

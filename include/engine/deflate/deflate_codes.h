@@ -17,10 +17,9 @@
 #include <stdint.h>
 
 enum {
-	CODE_MAX = 15,		/* bits of the longest code */
-	PRE_MAX = 7,		/* of the precode, for code lengths */
-	LENGTH_EXTRA = 5,	/* the maximum number of bits after the code of
-				 * a length, */
+	CODE_MAX = 15,		/* longest code, in bits */
+	PRE_MAX = 7,		/* longest code of the precode, in bits */
+	LENGTH_EXTRA = 5,	/* most bits after the code of a length, */
 	DISTANCE_EXTRA = 13,	/* and of a distance */
 	LITLEN_SYMS = 288,
 	DIST_SYMS = 32,

@@ -16,10 +16,10 @@
 enum { DEFLATE_FAST_BITS = 15 };
 
 struct deflate_fast {
-	bool more;		/* for the caller: do somewhat more work */
+	bool more;		/* set by the caller: do somewhat more work */
 	const uint8_t *in;
 	size_t len, pos;
-	/* the last position of each hash, modulo 65,536 */
+	/* last position with each hash, modulo 65,536 */
 	uint16_t by_long[1 << DEFLATE_FAST_BITS];
 	uint16_t by_short[1 << DEFLATE_FAST_BITS];
 };

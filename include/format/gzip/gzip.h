@@ -20,8 +20,8 @@
  * equal blocks it is 14 bytes for blocks of 512 KiB, 15 for 1 MiB, and 16 for
  * 1408 KiB.  zlib never emits a fixed block after a stored one without data.
  *
- * Instead of this mark, earlier builds wrote an extra field with a subfield
- * "PZ" of six bytes, which is still read:
+ * Instead of this mark, earlier builds wrote an extra field with a six-byte
+ * subfield "PZ", which is still read:
  *
  * 	0	1	version, 1
  * 	1	1	flags: 1 = blocks differ in size (next: the maximum)
@@ -65,11 +65,11 @@ enum gzip_sizes {
 };
 
 struct gzip_header {
-	size_t len;		/* of the whole header */
+	size_t len;		/* length of the whole header */
 	uint32_t mtime;
 	size_t mark;		/* bytes of the mark after the header, or 0 */
 	enum gzip_sizes sizes;
-	/* of each block but the last, unless unmarked */
+	/* sizes of all blocks but the last, unless unmarked */
 	uint32_t block_min, block_max;
 	uint32_t member;	/* length from an MZ or BC subfield, or 0;
 				 * possibly that of the deflate stream alone */
@@ -94,8 +94,8 @@ bool gzip_is_plausible(const uint8_t *p);
 bool gzip_is_header(const uint8_t *p);
 
 /*
- * Returns the whole length of a member whose field states that of the deflate
- * stream.
+ * Returns the whole length of a member whose field states the length of the
+ * deflate stream.
  */
 uint64_t gzip_member_whole(const struct gzip_header *h);
 

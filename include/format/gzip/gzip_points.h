@@ -22,10 +22,10 @@ enum { GZIP_WINDOW = 32 << 10 };
 struct gzip_point {
 	uint64_t in;		/* file offset of the first whole byte after
 				 * it */
-	unsigned bits;		/* after it in the byte before that, the most
-				 * significant ones; 0 to 7 */
+	unsigned bits;		/* bits after it, 0 to 7, in the byte before
+				 * that (the most significant ones) */
 	uint64_t out;		/* bytes of data before it */
-	/* the data before it in its member, at most GZIP_WINDOW bytes */
+	/* the data before it within its member, at most GZIP_WINDOW bytes */
 	const uint8_t *window;
 	size_t window_len;
 };

@@ -27,7 +27,7 @@
 enum {
 	TAR_BLOCK = 512,
 	TAR_EXTENSION_MAX = 8 << 20,	/* bytes of pax records, or a name */
-	TAR_EXTENTS_MAX = 1 << 20	/* of one sparse file */
+	TAR_EXTENTS_MAX = 1 << 20	/* data runs of one sparse file */
 };
 
 enum tar_type {
@@ -40,7 +40,9 @@ struct tar_extent {
 	uint64_t offset, length;
 };
 
-/* SCHILY.xattr and LIBARCHIVE.xattr; the value may contain any bytes. */
+/*
+ * A SCHILY.xattr or LIBARCHIVE.xattr record; the value may contain any bytes.
+ */
 struct tar_xattr {
 	const char *name;
 	const void *value;
@@ -52,12 +54,12 @@ struct tar_entry {
 	enum tar_type type;
 	const char *path;		/* never empty */
 	const char *link;		/* target of a hard or symbolic link */
-	const char *uname, *gname;	/* or "" */
-	uint32_t mode;			/* the 12 permission bits */
+	const char *uname, *gname;	/* names, or "" */
+	uint32_t mode;			/* permissions, 12 bits */
 	uint64_t uid, gid;
 	int64_t mtime;			/* seconds since 1970 */
 	uint32_t mtime_ns;
-	uint32_t major, minor;		/* of a device */
+	uint32_t major, minor;		/* device number */
 	uint64_t size;			/* bytes of the file, holes included */
 	uint64_t stored;		/* bytes that tar_read() will return */
 	/*

@@ -17,7 +17,8 @@
 #include <stdbool.h>
 
 struct tar_archive {
-	struct tar *tar;		/* for tar_next() and tar_read() */
+	struct tar *tar;		/* reader for tar_next() and
+					 * tar_read() */
 	/* private */
 	int pipe;			/* its read end, while unpacking */
 	int out;			/* its write end, the thread's */
@@ -32,7 +33,7 @@ struct tar_archive {
 };
 
 struct tar_archive_options {
-	unsigned threads;		/* for decompression */
+	unsigned threads;		/* threads for decompression */
 	/* As in struct tar_source; raw may be NULL. */
 	int (*raw)(void *arg, const void *data, size_t len);
 	void *raw_arg;

@@ -9,8 +9,9 @@
 
 struct tar_content {
 	struct tar *tar;
-	const struct tar_entry *e;	/* the last one from tar_next() */
-	uint64_t at;			/* the next byte to read */
+	const struct tar_entry *e;	/* the entry last returned by
+					 * tar_next() */
+	uint64_t at;			/* offset of the next byte to read */
 	size_t extent;
 };
 

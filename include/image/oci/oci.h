@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-	OCI_DOCUMENT_MAX = 1 << 20,	/* of one document */
+	OCI_DOCUMENT_MAX = 1 << 20,	/* maximum size of one document */
 	OCI_HEX = 64,			/* digits of a SHA-256 */
 	OCI_LAYERS_MAX = 1024,
 	OCI_WHY = 256

@@ -18,7 +18,7 @@ struct oci_descriptor {
 	struct oci_blob blob;
 	const char *media_type;
 	const char *artifact_type;
-	const char *os, *architecture, *variant;	/* of its platform */
+	const char *os, *architecture, *variant;	/* its platform */
 	const char *tag;
 };
 

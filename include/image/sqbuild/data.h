@@ -117,7 +117,7 @@ void sqb_data_free(struct sqb_data *d);
 struct sqb_waiting {
 	size_t units;			/* index of the first of each in d */
 	uint32_t fragments;
-	uint64_t length;		/* of the file */
+	uint64_t length;		/* length of that file */
 	int fd;
 };
 

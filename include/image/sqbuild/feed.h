@@ -33,9 +33,9 @@ struct feed {
 
 /* A block, a fragment block, or the blocks of a hole. */
 struct feed_unit {
-	uint8_t *data;			/* of feed_room() bytes */
+	uint8_t *data;			/* buffer of feed_room() bytes */
 	uint32_t len;			/* 0: a hole */
-	uint32_t number;		/* of the first block */
+	uint32_t number;		/* number of the first block */
 	uint32_t count;			/* 1; for a hole, its blocks */
 	bool is_fragment;
 };

@@ -17,7 +17,7 @@ struct twin {
 	XXH128_hash_t hash;
 	uint64_t key;			/* combined with the hash; 0: the
 					 * slot is free */
-	/* of the first file with this content */
+	/* size and id of the first file with this content */
 	uint64_t size;
 	uint32_t id;
 };

@@ -37,7 +37,7 @@ int sqb_xattrs_end(struct sqb_xattrs *x, uint32_t *index);
 
 struct sqb_image_options {
 	const struct sqb_data_options *data;
-	uint32_t mtime;			/* of the image */
+	uint32_t mtime;			/* modification time of the image */
 	uint64_t offset;		/* bytes of fd before the image */
 	/* do not compress these tables; raw inodes imply raw ids */
 	bool raw_inodes, raw_xattrs, raw_ids;

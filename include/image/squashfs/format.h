@@ -22,11 +22,11 @@ enum {
 	SQUASHFS_SUPER_B = 96,
 	SQUASHFS_META_B = 8192,		/* size of an unpacked metadata block */
 	SQUASHFS_META_HEADER_B = 2,
-	SQUASHFS_META_RAW = 1 << 15,	/* in the header: uncompressed */
+	SQUASHFS_META_RAW = 1 << 15,	/* flag in the header: uncompressed */
 	SQUASHFS_BLOCK_MIN = 4 << 10,
 	SQUASHFS_BLOCK_MAX = 1 << 20,
 	SQUASHFS_BLOCK_DEFAULT = 128 << 10,
-	SQUASHFS_BLOCK_RAW = 1 << 24,	/* in a size word: uncompressed */
+	SQUASHFS_BLOCK_RAW = 1 << 24,	/* flag in a size word: uncompressed */
 	SQUASHFS_PAD_B = 4096,		/* mksquashfs pads images to a
 					 * multiple */
 	SQUASHFS_NAME_MAX = 256,
@@ -36,7 +36,8 @@ enum {
 	SQUASHFS_FRAGMENT_B = 16,
 	SQUASHFS_EXPORT_B = 8,
 	SQUASHFS_ID_B = 4,
-	SQUASHFS_POINTER_B = 8,		/* to a metadata block of a table */
+	SQUASHFS_POINTER_B = 8,		/* pointer to a metadata block of a
+					 * table */
 
 	/* directory listings: a header followed by up to 256 entries */
 	SQUASHFS_LISTING_HEAD_B = 12,

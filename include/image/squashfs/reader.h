@@ -75,17 +75,17 @@ struct sqr_entry {
 					 * image */
 	size_t name_len;		/* 0: the root */
 	size_t parent;			/* number; the root is its own */
-	size_t first;			/* number of the first name of its
-					 * inode */
-	uint16_t mode;			/* as st_mode; 0: no inode */
+	size_t first;			/* number of its inode's first name */
+	uint16_t mode;			/* mode as in st_mode; 0: no inode */
 	bool has_owner;			/* uid and gid are known */
 	uint32_t uid, gid, mtime, links;
-	uint32_t rdev;			/* of a device, as stored in the
+	uint32_t rdev;			/* device number as stored in the
 					 * image */
-	uint32_t xattr;			/* or SQUASHFS_NONE */
-	uint64_t size;			/* of a file, listing or target */
-	const char *target;		/* of a link, size bytes; belongs to the
-					 * image */
+	uint32_t xattr;			/* index of its attributes, or
+					 * SQUASHFS_NONE */
+	uint64_t size;			/* size of a file, listing or target */
+	const char *target;		/* target of a link, size bytes;
+					 * belongs to the image */
 	/* the data of a file */
 	uint64_t start;			/* offset of its first block in the
 					 * image */

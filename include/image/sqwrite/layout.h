@@ -36,12 +36,12 @@ struct sqw_layout {
 	/* Returns the index of a user or group ID in the ID table. */
 	uint16_t (*id_of)(const void *arg, uint32_t id);
 	const void *arg;
-	struct sqw_table inodes, listings;	/* with ops set */
+	struct sqw_table inodes, listings;	/* the caller sets their ops */
 
 	/* output */
-	struct sqw_place *places;	/* of each node's inode */
+	struct sqw_place *places;	/* position of each node's inode */
 	uint16_t *types;		/* basic types, never the long ones */
-	struct sqw_index *indices;	/* of the current directory */
+	struct sqw_index *indices;	/* index of the current directory */
 	size_t index_count, index_cap;
 	int err;
 };

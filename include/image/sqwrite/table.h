@@ -32,7 +32,8 @@ struct sqw_table_ops {
 /* All zero initially, except for ops. */
 struct sqw_table {
 	struct sqw_table_ops ops;
-	uint64_t size;			/* in complete blocks, with headers */
+	uint64_t size;			/* size of the complete blocks, with
+					 * headers */
 	uint64_t blocks;
 	int err;			/* the first error of write() */
 	uint32_t filled;		/* bytes in the current block */

@@ -22,11 +22,12 @@ struct sqw_attr {
 	uint16_t mode;			/* type and permissions of st_mode */
 	uint32_t uid, gid;
 	uint32_t mtime;
-	uint32_t rdev;			/* of a device, as stored in the
+	uint32_t rdev;			/* device number as stored in the
 					 * image */
 	uint32_t xattr;			/* index, or SQUASHFS_NONE */
-	uint64_t size;			/* of a file, or of a link's target */
-	const char *target;		/* of a symbolic link; copied */
+	uint64_t size;			/* size of a file, or of a link's
+					 * target */
+	const char *target;		/* target of a symbolic link; copied */
 };
 
 /* Where a file's data is; files with identical content share it. */
@@ -45,12 +46,12 @@ struct sqw_node {
 	uint32_t parent;		/* index; the root is its own parent */
 	uint32_t end;			/* index after everything below it */
 	uint32_t owner;			/* index of its inode's first name */
-	uint32_t number, links;		/* of the inode */
+	uint32_t number, links;		/* inode number and link count */
 	struct sqw_data data;
 };
 
 struct sqw_tree {
-	struct sqw_node *nodes;		/* the root is first */
+	struct sqw_node *nodes;		/* nodes, the root first */
 	size_t count, cap;
 	uint32_t inodes;
 	uint32_t *at;			/* index by id, once complete */
@@ -63,7 +64,7 @@ struct sqw_tree {
 
 #define SQW_NOWHERE UINT32_MAX
 
-/* Converts a time to that of an inode, an unsigned 32-bit number. */
+/* Converts a time to an inode's, an unsigned 32-bit number. */
 static inline uint32_t
 sqw_time(int64_t t)
 {

@@ -12,9 +12,10 @@
 
 enum {
 	ROUNDS = 7,
-	COST_BITS = 10,		/* of 50 codes; six sums share a word */
+	COST_BITS = 10,		/* sum of 50 code lengths; six sums share a
+				 * word */
 	COST_MASK = (1 << COST_BITS) - 1,
-	FAR_COST = 15		/* for a symbol outside a guess's range */
+	FAR_COST = 15		/* cost of a symbol outside a guess's range */
 };
 
 _Static_assert(BZ2_GROUP * BZ2_CODE_MAX <= COST_MASK, "a sum must fit");

@@ -15,7 +15,8 @@
 
 enum {
 	BZ2_FAST_BITS = 10,	/* codes up to this length need one lookup */
-	BZ2_LEN_BITS = 5	/* of an entry; the symbol is above */
+	BZ2_LEN_BITS = 5	/* length bits of an entry; the symbol is
+				 * above */
 };
 
 _Static_assert(BZ2_CODE_MAX <= BZ2_REFILLED, "a symbol");

@@ -27,13 +27,14 @@ struct bz2_encoder {
 	uint8_t *text;		/* the block, and the padding that the sort
 				 * adds */
 	uint8_t *last;		/* the last column */
-	void *scratch;		/* for the sort, then the symbols */
+	void *scratch;		/* scratch space for the sort, then the
+				 * symbols */
 };
 
 /* A flush stores whole bytes; up to 64 bits may be pending before it. */
 struct bit_writer {
 	uint8_t *p;
-	uint64_t acc;		/* at the bottom */
+	uint64_t acc;		/* pending bits, at the bottom */
 	unsigned count;
 };
 
@@ -179,7 +180,7 @@ put_header(struct bit_writer *w, const bool used[256], uint32_t crc,
 		}
 	put_now(w, BZ2_MAGIC_BLOCK, BZ2_MAGIC_BITS);
 	put_now(w, crc, 32);
-	put_now(w, origin, 1 + 24);	/* the first bit: not randomised */
+	put_now(w, origin, 1 + 24);	/* a 0 bit: not randomised */
 	put_now(w, rows, 16);
 	for (int i = 0; i < 16; i++)
 		if (map[i] != 0)

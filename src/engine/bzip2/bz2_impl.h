@@ -75,10 +75,11 @@ void bz2_unsort(uint8_t *l, size_t n, size_t origin,
  * table.
  */
 struct bz2_codes {
-	int tables;			/* at least BZ2_TABLES_MIN */
-	int symbols;			/* of the alphabet */
+	int tables;			/* number of tables, at least
+					 * BZ2_TABLES_MIN */
+	int symbols;			/* size of the alphabet */
 	size_t groups;
-	uint64_t bits;			/* for the symbols */
+	uint64_t bits;			/* bits taken by the symbols */
 	uint8_t lengths[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
 	uint32_t freq[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
 	uint8_t selectors[BZ2_SELECTORS_MAX + 1];

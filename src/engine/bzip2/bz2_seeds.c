@@ -21,7 +21,8 @@
 enum {
 	PAIR_BYTES = 2,
 	WORD_BYTES = 5,
-	POSITION_BITS = 24,	/* of a word, with room for EQUAL */
+	POSITION_BITS = 24,	/* position bits of a word, with room for
+				 * EQUAL */
 	DEPTH = PAIR_BYTES + 4 * WORD_BYTES,
 	RANK_BITS = 20
 };

@@ -19,7 +19,7 @@
 #include "bz2_impl.h"
 #include "bz2_sort.h"
 
-enum { BYTE_SHIFT = 24 };	/* of the byte in an entry */
+enum { BYTE_SHIFT = 24 };	/* shift of the byte in an entry */
 
 #define POSITION_MASK ((UINT32_C(1) << BYTE_SHIFT) - 1)
 

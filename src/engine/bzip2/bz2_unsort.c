@@ -40,7 +40,7 @@ struct lane {
 	uint32_t row;
 	uint16_t piece;
 	uint16_t chunk;
-	uint8_t *out;		/* of its chunk */
+	uint8_t *out;		/* output position in its chunk */
 };
 
 struct unsort {

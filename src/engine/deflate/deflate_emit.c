@@ -10,8 +10,8 @@
 enum {
 	LIT_MOST = 14,		/* bits of a literal's or length's code */
 	REPEAT = 16,		/* the previous length, 3 to 6 more times */
-	ZEROS = 17,		/* 3 to 10 of them */
-	MANY_ZEROS = 18,	/* 11 to 138 */
+	ZEROS = 17,		/* 3 to 10 zeros */
+	MANY_ZEROS = 18,	/* 11 to 138 zeros */
 	UNUSED_COST = 7		/* cost of a code that may have to be added */
 };
 

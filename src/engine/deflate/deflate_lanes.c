@@ -87,13 +87,13 @@ struct lane {
 	int64_t soft;		/* run freely while pos is below it */
 	uint64_t stop;
 	uint64_t seg;
-	bool before;		/* the segment is not reached yet */
+	bool before;		/* has not reached the segment yet */
 };
 
 struct lanes {
 	const uint32_t *tab;
 	const uint8_t *in;
-	uint64_t begin;		/* of segment 0 */
+	uint64_t begin;		/* beginning of segment 0 */
 	uint64_t segment;	/* bits of each */
 	uint64_t limit;		/* a load must not begin at or after it */
 	uint64_t front;		/* everything up to the beginning of this

@@ -13,10 +13,11 @@ enum { LONGEST = 15 };
 /* A code being built. */
 struct code {
 	uint32_t *table;
-	unsigned index_bits;		/* of the first table */
+	unsigned index_bits;		/* index bits of the first table */
 	unsigned of_length[LONGEST + 1];	/* number of symbols */
 	unsigned longest;
-	uint16_t sorted[INFLATE_LENGTHS];	/* by length, then by number */
+	uint16_t sorted[INFLATE_LENGTHS];	/* symbols sorted by length,
+						 * then by number */
 };
 
 /* Counts and sorts.  Returns the unused code space, in units of 2^-15. */

@@ -27,7 +27,7 @@ enum {
 	INFLATE_BITS = 0x3f,
 	INFLATE_LITERAL = 1 << 12,
 	INFLATE_NO_CODE = 1 << 13,	/* no symbol has this code */
-	INFLATE_END = 1 << 14,		/* of the block */
+	INFLATE_END = 1 << 14,		/* end of the block */
 	INFLATE_SUBTABLE = 1 << 15,	/* second table, whose index bits are in
 					 * bits 8-11 */
 	INFLATE_SPECIAL = INFLATE_NO_CODE | INFLATE_END | INFLATE_SUBTABLE,
@@ -52,7 +52,8 @@ enum {
 };
 
 struct inflate_codes {
-	uint32_t length[INFLATE_LENGTH_SIZE];	/* of literals and lengths */
+	uint32_t length[INFLATE_LENGTH_SIZE];	/* table for literals and
+						 * lengths */
 	uint32_t distance[INFLATE_DISTANCE_SIZE];
 };
 

@@ -19,7 +19,7 @@ struct inflate_place {
 	uint8_t *out, *out_end;
 	uint64_t bits;			/* taken from in, lowest first; bits
 					 * above count are zero */
-	unsigned count;			/* of bits; at most 63 */
+	unsigned count;			/* number of valid bits, at most 63 */
 
 	const uint8_t *begin;		/* start of the output before out */
 	const uint8_t *window_end;	/* output before begin, up to here, */
@@ -29,8 +29,8 @@ struct inflate_place {
 };
 
 enum inflate_why {
-	INFLATE_NEAR_END,		/* of in or out; no symbol has been
-					 * begun */
+	INFLATE_NEAR_END,		/* near the end of in or out; no
+					 * symbol has been begun */
 	INFLATE_BLOCK_END,
 	INFLATE_BAD,			/* invalid code, or distance too far
 					 * back */

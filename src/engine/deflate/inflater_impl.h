@@ -19,17 +19,22 @@ struct inflater {
 	struct inflate_place at;	/* its pointers are those of this run */
 	size_t stored;			/* bytes of the block still to come */
 	size_t stop_after;		/* bytes of this run; SIZE_MAX: never */
-	size_t copy_len, copy_back;	/* of a match that ran out of room */
+	size_t copy_len, copy_back;	/* rest of a match that ran out of
+					 * room */
 	inflate_fast_fn *fast;
 	struct inflate_codes codes;
 	size_t held_len;
-	uint8_t held[INFLATE_HEADER_MAX];	/* of a header so far */
+	uint8_t held[INFLATE_HEADER_MAX];	/* the part of a header read
+						 * so far */
 	size_t window_len;
 	uint8_t window[INFLATER_WINDOW];	/* the last output, at the end
 						 * of the array */
 };
 
-/* A result besides STREAM_MORE, STREAM_END and INFLATER_BLOCK: continue. */
+/*
+ * A further result, besides STREAM_MORE, STREAM_END and INFLATER_BLOCK:
+ * continue.
+ */
 enum { INFLATER_AGAIN = 2 };
 
 /*

@@ -13,7 +13,8 @@
 
 enum {
 	PAGE = 4096,
-	LENGTH = 4,			/* of the whole, and before each page */
+	LENGTH = 4,			/* length fields: of the whole, and
+					 * before each page */
 	PAGE_MOST = PAGE + PAGE / 16 + 64 + 3
 };
 

@@ -27,10 +27,11 @@ enum {
 	TAIL = 5,		/* literals that the format requires at the
 				 * end */
 	GLANCE = 32,		/* bytes of a match compared at once */
-	MARGIN = GLANCE + TAIL,	/* at the end, where no match begins */
+	MARGIN = GLANCE + TAIL,	/* distance from the end within which no
+				 * match begins */
 	COPIED = 16,		/* literals at a time */
-	FIELD_MAX = 15		/* of a token; larger values continue in further
-				 * bytes */
+	FIELD_MAX = 15		/* maximum of a token's field; larger values
+				 * continue in further bytes */
 };
 
 _Static_assert(GLANCE == 32, "a bit for each byte that is compared");

@@ -19,7 +19,7 @@ enum {
 	START_LAST = 12,		/* nor begins this close to the end */
 	SMALL = (1 << 16) + START_LAST - 1,	/* smaller blocks use a finer
 						 * hash */
-	TRIES = 64,			/* until steps grow by one */
+	TRIES = 64,			/* misses until steps grow by one */
 	TOKEN_MOST = 15
 };
 
@@ -29,7 +29,7 @@ struct coder {
 	uint8_t *out;
 	size_t n, cap;
 	uint32_t *table;
-	unsigned shift;			/* of the hash */
+	unsigned shift;			/* shift of the hash */
 	size_t anchor;			/* literals begin there */
 };
 

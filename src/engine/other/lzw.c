@@ -40,7 +40,7 @@ struct lzw {
 	uint64_t bits;			/* read ahead; the next is bit 0 */
 	unsigned bits_len;
 	unsigned skip;			/* bits of padding to skip */
-	unsigned group;			/* codes read of this group of 8 */
+	unsigned group;			/* codes read in this group of 8 */
 
 	size_t held_at, held_end;	/* data for which the output had no
 					 * room */

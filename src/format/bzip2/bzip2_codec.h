@@ -14,7 +14,7 @@
 enum {
 	/* no compressed block is this long: 900,000 codes of 20 bits */
 	BZIP2_PIECE_MAX = 5 << 19,
-	BZIP2_READ = 128 << 10		/* at a time */
+	BZIP2_READ = 128 << 10		/* bytes read at a time */
 };
 
 struct bzip2_reader {

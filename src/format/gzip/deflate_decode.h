@@ -45,14 +45,14 @@ struct deflate_reader {
 	size_t member_max;	/* longer members, are decoded serially */
 	size_t since_sync;	/* input since the last sync point */
 	struct carry carry;
-	atomic_llong *debt;	/* of wrong guesses, in bytes */
+	atomic_llong *debt;	/* cost of wrong guesses, in bytes */
 };
 
 struct inflate_job {
 	struct deflate_reader reader;
 	const struct deflate_unwrap *wrap;
 	struct codec_notes *notes;
-	atomic_llong debt;		/* of wrong guesses, in bytes */
+	atomic_llong debt;		/* cost of wrong guesses, in bytes */
 
 	/* private to the joiner */
 	int state;
@@ -64,7 +64,7 @@ struct inflate_job {
 	bool checking;			/* the sink computes the check */
 	bool any;			/* a member has ended */
 	bool copy_rest;
-	struct deflate_head head;	/* of the current member */
+	struct deflate_head head;	/* header of the current member */
 };
 
 extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,
@@ -80,7 +80,9 @@ int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
 struct gzip_header;
 size_t deflate_slot_bytes(const struct gzip_header *h);
 
-/* Returns the maximum output of a worker for a piece of this kind, in bytes. */
+/*
+ * Returns the maximum output, in bytes, of a worker for a piece of this kind.
+ */
 size_t inflate_most(const struct inflate_job *j, int kind);
 
 /* The functions of pipeline_ops; job is a struct inflate_job. */

@@ -28,7 +28,7 @@ enum {
 /* The last point's window, until it is known which of its bytes are needed. */
 struct sparse {
 	bool open;
-	uint64_t out;			/* of the point */
+	uint64_t out;			/* its offset in the data */
 	size_t len;
 	uint8_t window[GZIP_WINDOW];
 	/* flags for the window, and for as many bytes after it */
@@ -48,9 +48,10 @@ struct gzip_points {
 	/* the data */
 	uint64_t out_total, last;	/* bytes so far; bytes at the last
 					 * point */
-	uint64_t member_out;		/* at the member's beginning */
-	uint32_t crc;			/* of the member's */
-	size_t out_at, out_len;		/* not yet returned: from at to len */
+	uint64_t member_out;		/* data before the member */
+	uint32_t crc;			/* CRC of the member's data */
+	size_t out_at, out_len;		/* data not yet returned: from at to
+					 * len */
 	uint8_t in[IN];
 	uint8_t out[GZIP_WINDOW + OUT];
 };

@@ -1,5 +1,5 @@
 /*
- * inflate_join.c - joining the pieces of gzip, zlib and zip
+ * inflate_join.c - joining the pieces of gzip, zlib and zip streams
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The joiner knows the truth: it is a state machine that has consumed every

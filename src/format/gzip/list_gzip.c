@@ -11,11 +11,11 @@
  *   with the size of the first, gives the multiple of 2^32 in the size and
  *   whether an apparent header of a further member is one.
  *
- * Compressed data contains the four bytes of a sync point by chance once in 4
- * GiB.  Incompressible data may contain sync points and headers of its own; so
- * the count is not trusted if a header is found where no member can end, or if
- * the number is inconsistent with the size.  In that case only a lower bound is
- * known, the size at the end of the file.
+ * Compressed data contains the four bytes of a sync point by chance about once
+ * per 4 GiB.  Incompressible data may contain sync points and headers of its
+ * own; so the count is not trusted if a header is found where no member can
+ * end, or if the number is inconsistent with the size.  In that case only a
+ * lower bound is known, the size at the end of the file.
  */
 #include "format/formats.h"
 
@@ -33,7 +33,7 @@
 enum {
 	DEFLATE_RATIO = 1032,	/* the maximum ratio of deflate */
 	WALK_MAX = 4000000,	/* UINT32_MAX / DEFLATE_RATIO is larger */
-	WALKS = 4,		/* walks of that size in a larger file */
+	WALKS = 4,		/* walks of that size in larger files */
 	LEAST_BODY = 2,
 	MAGIC_LEN = 3,
 	SYNC_LEN = 4,
@@ -181,7 +181,7 @@ walk(struct lister *g)
 
 struct marked {
 	uint64_t least, most;	/* bytes in each block but the last */
-	uint64_t blocks;	/* so far */
+	uint64_t blocks;	/* blocks so far */
 };
 
 /*

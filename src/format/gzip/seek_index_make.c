@@ -29,10 +29,11 @@ struct maker {
 	uint64_t spacing;
 	uint64_t at;			/* offset of the input in the file */
 	uint64_t plain;
-	struct index_point member;	/* the current one */
-	uint32_t member_crc;		/* of its data up to the last point */
-	uint64_t member_len;		/* the length of that data */
-	uint32_t crc;			/* of the data after that */
+	struct index_point member;	/* the current member */
+	uint32_t member_crc;		/* CRC of its data up to the last
+					 * point */
+	uint64_t member_len;		/* and length of that data */
+	uint32_t crc;			/* CRC of the data after that */
 	uint64_t index_at;
 	struct buf points;
 	struct stream_io io;

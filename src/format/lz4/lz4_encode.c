@@ -29,8 +29,8 @@
 #include <xxhash.h>
 
 enum {
-	HC_LEVEL = 3,		/* the first; lower levels use the fast
-				 * compressor */
+	HC_LEVEL = 3,		/* first high-compression level; lower ones
+				 * use the fast compressor */
 	AROUND = FRAME_HEADER + 4 + FRAME_CHECK + 4 + FRAME_CHECK
 };
 
@@ -39,7 +39,7 @@ struct job {
 	int level;
 	bool block_check;
 	struct adapt *adapt;
-	XXH32_state_t *check;	/* of the content; used by the reader */
+	XXH32_state_t *check;	/* checksum of the content, for the reader */
 };
 
 /* Returns the format's smallest block size that holds n bytes. */

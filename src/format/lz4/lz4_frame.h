@@ -30,7 +30,7 @@ enum {
 	FRAME_CHECK = 4			/* bytes of any XXH32 */
 };
 
-#define FRAME_STORED 0x80000000U	/* in a block's length */
+#define FRAME_STORED 0x80000000U	/* flag in a block's length: stored */
 
 /* unlz4_notes.flags: log2 of the block size, and flags */
 enum {
@@ -47,7 +47,7 @@ enum {
 struct lz4_header {
 	int flags;
 	bool content_check;
-	uint64_t size;		/* of the content, or 0: unknown */
+	uint64_t size;		/* size of the content, or 0: unknown */
 };
 
 /*
@@ -69,7 +69,7 @@ int lz4_first_flags(const uint8_t *p, size_t len);
 uint64_t lz4_slot_bytes(int flags, size_t piece_max);
 
 struct lz4_reader {
-	struct lz4_header h;	/* of the current frame */
+	struct lz4_header h;	/* header of the current frame */
 	bool within;		/* there is one */
 	bool has_word;
 	uint32_t word;		/* read ahead: a block's length or a magic */

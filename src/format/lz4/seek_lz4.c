@@ -71,7 +71,7 @@ lz4_block_plain(const uint8_t *p, size_t len)
 
 struct frame {
 	struct lz4_header h;
-	uint64_t at;		/* after skippable frames */
+	uint64_t at;		/* its offset, after skippable frames */
 	size_t len;		/* length of its header */
 	bool none;		/* no frame: the file ends */
 };
@@ -108,7 +108,7 @@ frame_at(struct look *look, uint64_t at, struct frame *f)
 
 struct walk {
 	struct seek_map *m;
-	uint8_t *buf;		/* for a block, and the word after it */
+	uint8_t *buf;		/* buffer for a block, and the word after it */
 	uint64_t at, plain;
 	uint64_t frame;		/* offset of its unit; at, between frames */
 };

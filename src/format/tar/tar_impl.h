@@ -18,10 +18,10 @@ struct tar_text {
 /* The contents of pax records; strings point into the text of the records. */
 struct tar_pax {
 	struct tar_text text;
-	size_t parsed;			/* bytes of it */
+	size_t parsed;			/* bytes parsed so far */
 	const char *path, *link, *uname, *gname;	/* NULL: absent */
 	const char *sparse_name;
-	struct tar_xattr *records;	/* all of them */
+	struct tar_xattr *records;	/* all records */
 	size_t record_count, record_cap;
 	struct tar_xattr *xattrs;
 	size_t xattr_count, xattr_cap;
@@ -39,13 +39,15 @@ struct tar_pax {
 struct tar {
 	struct tar_source source;
 	uint64_t offset;		/* bytes read so far */
-	uint64_t left;			/* of the entry's data */
-	uint64_t padding;		/* after it, and data not to be read */
+	uint64_t left;			/* bytes of the entry's data left */
+	uint64_t padding;		/* padding after it, and data not to
+					 * be read */
 	bool ended;
 	const char *why;
 	uint8_t block[TAR_BLOCK];
 	struct tar_pax global, local;
-	struct tar_text long_path, long_link;	/* of GNU tar; len 0: none */
+	struct tar_text long_path, long_link;	/* GNU tar's long names; len
+						 * 0: none */
 	struct tar_text path, link, uname, gname;
 	struct tar_extent *extents;
 	size_t extent_count, extent_cap;

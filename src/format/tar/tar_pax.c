@@ -18,8 +18,8 @@ static const char xattr_prefix[] = "SCHILY.xattr.";
 
 struct record {
 	const char *key, *value;
-	size_t length;			/* of the value, which may contain
-					 * NUL */
+	size_t length;			/* length of the value, which may
+					 * contain NUL */
 };
 
 static int

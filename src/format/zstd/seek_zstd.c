@@ -23,16 +23,16 @@
 
 enum {
 	HEAD = 8, FOOT = 9,
-	CHECKSUMS = 0x80, RESERVED = 0x7c,	/* of the descriptor */
+	CHECKSUMS = 0x80, RESERVED = 0x7c,	/* bits of the descriptor */
 	HEADERS = 512,
 	MARKS_MAX = 16,		/* after a job; pzc never writes more */
 	CHECKSUM_LEN = 4
 };
 
 struct seek_table {
-	uint64_t at;		/* of its frame, where the others end */
+	uint64_t at;		/* offset of its frame, where the others end */
 	uint32_t frames;
-	size_t entry;		/* bytes */
+	size_t entry;		/* bytes of an entry */
 };
 
 /* Looks for a table at the end.  Returns 1, 0 or -errno. */
@@ -103,7 +103,7 @@ struct walk {
 	struct seek_map *m;
 	struct zstd_scan z;
 	uint64_t at, plain;
-	struct seek_unit frame;		/* the beginning of the current one */
+	struct seek_unit frame;		/* beginning of the current frame */
 	bool ended;
 };
 

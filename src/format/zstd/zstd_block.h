@@ -40,11 +40,11 @@ struct zstd_tables {
 
 /* Positions in a compressed block, relative to the end of its header. */
 struct zstd_sections {
-	uint32_t count;			/* of sequences */
-	size_t modes;			/* the byte of the tables' modes */
+	uint32_t count;			/* number of sequences */
+	size_t modes;			/* offset of the modes byte */
 	size_t table[ZSTD_CODES];	/* a table's description, */
-	size_t table_len[ZSTD_CODES];	/* of 0 bytes if there is none */
-	size_t stream;			/* the sequences' bits */
+	size_t table_len[ZSTD_CODES];	/* its length, 0 if there is none */
+	size_t stream;			/* offset of the sequences' bits */
 };
 
 /* The modes of a block's tables, each of them two bits of the modes byte. */
@@ -69,7 +69,8 @@ int zstd_sections(struct zstd_tables *t, const uint8_t *p, size_t len,
 
 struct zstd_sequence {
 	uint8_t symbol[ZSTD_CODES];
-	uint32_t extra[ZSTD_CODES];	/* the bits that follow each */
+	uint32_t extra[ZSTD_CODES];	/* values of the bits that follow
+					 * each code */
 };
 
 /* Returns the value that selects an offset; 1 to 3 repeat an earlier one. */
@@ -85,8 +86,8 @@ struct zstd_reader {
 	const uint8_t *p;
 	size_t bit;			/* the bits below it have not been
 					 * read yet */
-	uint32_t left;			/* sequences */
-	unsigned state[ZSTD_CODES];	/* of the next one */
+	uint32_t left;			/* sequences left */
+	unsigned state[ZSTD_CODES];	/* states of the next one */
 };
 
 /* Opens a reader; s describes the block at p.  Returns 0 or -EBADMSG. */

@@ -22,7 +22,7 @@ int zstd_error(size_t code);
 /* The parameters of a level. */
 struct zstd_level {
 	uint8_t window_log;	/* the same as libzstd's for an unknown size */
-	uint16_t job_mib;	/* of input in a job */
+	uint16_t job_mib;	/* MiB of input in a job */
 	uint16_t mib;		/* memory of a context, rounded up */
 };
 

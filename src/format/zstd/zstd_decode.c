@@ -23,7 +23,8 @@ enum {
 	UNIT_LEAST = 16 << 20,	/* which a memory limit may lower to this, */
 	UNIT_STEP = 16 << 20,	/* in steps of this size */
 	PIECE_LEAST = 1 << 20,
-	UNIT_SLACK = 3 << 20,	/* for many small frames, and headers */
+	UNIT_SLACK = 3 << 20,	/* allowance for many small frames, and
+				 * headers */
 	WINDOW_LEAST = 8 << 20,
 	BASE = 4 << 20
 };

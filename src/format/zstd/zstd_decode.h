@@ -18,7 +18,7 @@
 /* What a piece is: unzstd_notes.kind. */
 enum { PIECE_PLAIN, PIECE_FRAMES, PIECE_JOB };
 
-enum { CHECKSUM_LEN = 4 };	/* after the last job of a frame */
+enum { CHECKSUM_LEN = 4 };	/* checksum after the last job of a frame */
 
 /* Private to the reader. */
 struct zstd_cutter {

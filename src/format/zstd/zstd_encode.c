@@ -25,11 +25,11 @@
 #include <xxhash.h>
 
 enum {
-	SHORT_JOB = 8 << 20,	/* the first SHORT_JOBS */
+	SHORT_JOB = 8 << 20,	/* size of the first SHORT_JOBS */
 	SHORT_JOBS = 2,
 	MANY_JOB = 4 << 20,	/* if there should be many jobs: -R, --adapt */
 	WINDOW_LEAST_LOG = 10,
-	ROOM = 256 << 10,	/* for what settling adds */
+	ROOM = 256 << 10,	/* room for what settling adds */
 	CHECKSUM = 4
 };
 

@@ -28,7 +28,7 @@ enum {
 struct job {
 	struct cutter cut;
 	const struct codec_options *options;
-	struct buf table;		/* of frames: two le32 each */
+	struct buf table;		/* entries of frames: two le32 each */
 };
 
 /*

@@ -17,12 +17,12 @@
 
 enum {
 	ZSTD_HEADER_MAX = 18,
-	ZSTD_HAS_CHECKSUM = 4,		/* in the byte after the magic */
+	ZSTD_HAS_CHECKSUM = 4,		/* flag in the byte after the magic */
 	ZSTD_SIZE_SHIFT = 6
 };
 
 struct zstd_header {
-	size_t len;		/* of the frame's header */
+	size_t len;		/* length of the frame's header */
 	uint64_t content;	/* size, or UINT64_MAX */
 	uint64_t window;
 	bool checksum;
@@ -38,16 +38,15 @@ struct zstd_header {
 int zstd_header_parse(struct zstd_header *h, const uint8_t *p, size_t len);
 
 struct zstd_scan {
-	struct zstd_header header;	/* of the current frame */
+	struct zstd_header header;	/* header of the current frame */
 	int state;
 	uint64_t skip;			/* bytes to skip */
-	bool last;			/* the current block is the last */
+	bool last;			/* the current block is the last one */
 	bool jobs;			/* also stop at the ends of jobs */
 	bool marked;			/* the frame begins with an empty block */
 	bool at_job;			/* stopped after an empty block
 					 * following others */
-	bool begun, busy;		/* in a block; in one that is not
-					 * empty */
+	bool begun, busy;		/* in a block; in a non-empty one */
 	uint64_t most;			/* maximum output of what is skipped */
 	uint8_t held[ZSTD_HEADER_MAX];	/* an incomplete header */
 	size_t held_len;

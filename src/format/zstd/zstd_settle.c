@@ -27,10 +27,10 @@ struct settle {
 				 * been written */
 	size_t most;
 	struct zstd_tables tables;
-	struct zstd_fse predefined;	/* for offsets */
+	struct zstd_fse predefined;	/* predefined table for offsets */
 	struct zstd_offsets were, are;	/* offsets in libzstd's encoding, and
 					 * in ours */
-	bool replaced;		/* the last table of offsets is ours */
+	bool replaced;		/* the last offset table is ours */
 };
 
 /* A block, and its new form. */
