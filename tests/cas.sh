@@ -1,17 +1,16 @@
 # shellcheck shell=sh
-# cas.sh - looking into a repository in the format of CVMFS with other programs;
-# sourced by tests
+# cas.sh - inspecting a CVMFS repository with other programs; sourced by tests
 # SPDX-License-Identifier: BSD-2-Clause
 
-# published REPOSITORY LETTER: a value of the manifest
+# published REPOSITORY LETTER: prints a value from the manifest
 published() {
 	LC_ALL=C sed -n -e '/^--$/q' -e "s/^$2//p" "$1/.cvmfspublished"
 }
 
-# object REPOSITORY HASH[SUFFIX]: the path of an object
+# object REPOSITORY HASH[SUFFIX]: prints an object's path
 object() { echo "$1/data/$(echo "$2" | sed 's,^..,&/,')"; }
 
-# inflated FILE: what is in an object; gzip complains of zlib's trailer
+# inflated FILE: prints an object's content; gzip complains about zlib's trailer
 inflated() {
 	{
 		printf '\037\213\10\0\0\0\0\0\0\377'
@@ -19,7 +18,7 @@ inflated() {
 	} | gzip -dc 2>/dev/null || :
 }
 
-# misnamed REPOSITORY: objects whose name is not their SHA-1
+# misnamed REPOSITORY: prints objects whose name is not their SHA-1
 misnamed() {
 	(cd "$1/data" && find . -type f | while IFS= read -r file; do
 		hash=$(echo "$file" | sed 's,^\./,,; s,/,,; s,[A-Z]$,,')
@@ -38,8 +37,8 @@ catalogs() {
 	done <"$2.nested"
 }
 
-# listing: path, type and permissions, size, owner, time, target and hash of all
-# entries of the catalogs, as SQLite sees them
+# listing: prints path, type and permissions, size, owner, time, target and hash
+# of all entries in the catalogs, as SQLite sees them
 listing() {
 	while IFS='|' read -r db path; do
 		sqlite3 "$db" "WITH RECURSIVE t(m1, m2, path, id) AS (

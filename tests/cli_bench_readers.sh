@@ -5,8 +5,8 @@
 
 bench() { sh "$SRC/scripts/bench-readers" "$@"; }
 
-# Readers created here: a correct one, one that stops early without an error, a
-# missing one.
+# Readers created here: a correct one, one that stops early without an error,
+# and a missing one.
 mkdir bin
 cat >bin/gzip <<'S'
 #!/bin/sh

@@ -22,9 +22,9 @@ for job in zstd-1-mixed extract-small; do
 	    table
 done
 t 'several threads and one' 0 grep -q '^| threads-zstd-1 | sqpack -p1 | ' table
-t 'the size is that of mksquashfs' 0 \
+t 'the size equals that of mksquashfs' 0 \
     grep -q '^| zstd-1-mixed |.*| 1\.00' table
-t 'no job wants textures' 1 test -e study/textures
+t 'no job needs textures' 1 test -e study/textures
 is 'no output is left' "$(find . -name 'coldpress.*')" ''
 t 'more runs are added' 0 bench -n 3 --jobs extract-small run
 is 'each command was run three times' "$(grep -c '^[^#].*extract-small' \

@@ -24,7 +24,7 @@ done
 
 for p in 1 2 7; do
 	t "a tree, -p$p" 0 to got coldwalk -p$p tree
-	t 'its lines are those of sha256sum, sorted' 0 cmp want got
+	t "its lines are sha256sum's, sorted" 0 cmp want got
 done
 for option in --threads --processes; do
 	t "$option" 0 to got coldwalk $option 3 tree
@@ -36,7 +36,7 @@ t 'sha256sum -c accepts them' 0 sh -c 'cd tree && sha256sum --quiet -c ../got'
 t 'MD5' 0 to got.md5 coldwalk --hash md5 tree
 t 'as md5sum prints it' 0 cmp want.md5 got.md5
 t 'two paths' 0 to got coldwalk tree/sub tree/empty tree/text
-t 'have their names in front' 0 grep -q '  tree/sub/deep/one$' got
+t 'the paths precede the names' 0 grep -q '  tree/sub/deep/one$' got
 t '--prefix' 0 to got coldwalk --prefix at/ tree
 t 'is in front' 0 grep -q '  at/sub/deep/one$' got
 
@@ -105,12 +105,12 @@ done
 (head -c 4096 /dev/zero && cat image) >behind
 t 'an image at an offset' 0 to got coldwalk --offset 4096 behind
 t 'the same' 0 cmp want got
-t 'without the offset it is a file' 0 to got coldwalk behind
+t 'without the offset it is a plain file' 0 to got coldwalk behind
 is 'a list of one line' "$(wc -l <got)" 1
 t 'no image at an offset' 1 coldwalk --offset 100 image
 t 'no offset in a directory' 1 coldwalk --offset 100 tree
 printf 'sub/deep/one\n' >list
-t 'some of an image' 0 to got coldwalk --files-from list image
+t 'part of an image' 0 to got coldwalk --files-from list image
 is 'that one' "$(sed 's/.*  //' got)" sub/deep/one
 t 'rows of an image' 0 to rows coldwalk --csv image
 # two files with the same bytes: one is a duplicate of the other

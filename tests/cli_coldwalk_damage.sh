@@ -1,5 +1,5 @@
 #!/bin/sh
-# Images that Linux would not mount are reported with exit status 1, and their
+# Images that Linux would not mount are reported with exit status 1, but their
 # files are read; a file named like an image must be an image.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
@@ -73,7 +73,7 @@ while [ $i -lt 2000 ]; do
 	i=$((i + 1))
 done
 mksquashfs many names -noappend -no-progress >/dev/null 2>&1
-t 'names for which there is no memory' 1 to got told coldwalk --memory 100K names
+t 'names that do not fit in memory' 1 to got told coldwalk --memory 100K names
 t 'a message says what to do' 0 grep -q -e '--memory allows more' err
 t 'more memory' 0 to got coldwalk --memory 4M names
 is 'all of them' "$(grep -c . got)" 2000

@@ -7,7 +7,7 @@
 # shellcheck source=tests/fault.sh
 . "$SRC/tests/fault.sh"
 
-have coldwalk-fault || skip_all 'there is no coldwalk-fault'
+have coldwalk-fault || skip_all 'coldwalk-fault is not built'
 
 mkdir -p tree/sub
 seq 1 100000 >tree/numbers

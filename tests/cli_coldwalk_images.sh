@@ -145,7 +145,7 @@ none: No such file or directory
 soft: is a symbolic link'
 done
 printf '../img\n' >list
-t 'a name that leads out' 1 to got coldwalk --files-from list tree
+t 'a name outside the tree' 1 to got coldwalk --files-from list tree
 printf 'new\nline\0' >list
 t 'NULs' 0 to got coldwalk -0 --files-from list img
 is 'the line is escaped' "$(sed 's/.*  //' got)" 'new\nline'
@@ -202,15 +202,15 @@ t 'half of it' 1 told coldwalk half
 is 'a message' "$(cat err)" \
     "coldwalk: half: the file ends before the image's tables begin"
 
-# A hostile image: the tail of a file is so far outside its fragment block that
-# 32 bits overflow.
+# A hostile image: a file's tail is so far outside its fragment block that
+# 32-bit arithmetic overflows.
 rm -rf some && mkdir some
 head -c 700 tree/large >some/file
 rm -f img && mksquashfs some img -noI -noF -noD -always-use-fragments \
     -no-progress >/dev/null 2>&1
 inodes=$(od -An -tu8 -j 64 -N 8 img | tr -d ' ')
-# The metadata block's header, the inode's common part, then the block's number
-# and the offset in it.
+# The metadata block's header and the inode's common part are followed by the
+# block's number and the offset in it.
 for bytes in '\360\377\377\377' '\377\377\377\377' '\001\000\000\000' \
     '\000\000\002\000'; do
 	cp img hostile
@@ -230,7 +230,7 @@ printf '\377\377\377\377\377\377\377\177' |
 t 'tables outside' 1 told coldwalk hostile
 t 'with a message' 0 grep -q 'out of place' err
 
-# Memory is bounded: blocks of 1 MiB, many more than fit.
+# Memory is bounded: there are many more blocks of 1 MiB than would fit.
 if sanitized coldwalk; then
 	skip "a sanitizer's memory is not coldwalk's"
 else
@@ -242,7 +242,7 @@ else
 	rss=$(coldwalk -p8 --csv --summary img | grep -v '^#' | awk -F , '
 	    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 	    { print $at["maxrss_KiB"] }')
-	t 'no more than 64 MiB, with 8 threads' 0 test "$rss" -lt 65536
+	t 'at most 64 MiB, with 8 threads' 0 test "$rss" -lt 65536
 fi
 
 # No more threads start than requested, even where each needs its own memory.
@@ -255,8 +255,8 @@ else
 	skip 'strace cannot be used here'
 fi
 
-# Progress, if there is a terminal, which coldwalk opens itself, since stdout
-# may be a file.
+# Progress is shown if there is a terminal, which coldwalk opens itself, since
+# stdout may be a file.
 if have script; then
 	rm -rf some && mkdir some
 	truncate -s 1500M some/hole

@@ -86,8 +86,8 @@ is 'btrfs: the size classes hold all bytes' "$(awk -F , '!/^#/ && $4 != "" &&
     $5 != "files" { n += $8 } END { print n }' sizes.csv)" \
     "$(row zstd-1 physical_B sizes.csv)"
 
-# A piece that looks or is incompressible affects those after it: the rest of
-# its chunk of 512 KiB or, without force, the rest of the file.
+# A piece that looks or is incompressible affects the pieces after it: the rest
+# of its 512 KiB chunk or, without force, the rest of the file.
 mkdir hard
 { seq 20000 | head -c 110000; head -c 280000 /dev/urandom; seq 300000; } |
     head -c 1048576 >hard/noise
@@ -135,7 +135,7 @@ for fs in btrfs squashfs; do
 	t "$fs: two directories" 0 fsratio --fs $fs none tree
 done
 
-# Files in /sys are shorter than the page that they claim to be.
+# Files in /sys are shorter than the one page that they claim to have.
 if [ -r /sys/class/net/lo/statistics/rx_bytes ]; then
 	for fs in zfs btrfs squashfs; do
 		t "$fs: a file that became shorter" 1 fsratio --fs $fs -a off \

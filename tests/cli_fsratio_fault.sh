@@ -5,7 +5,7 @@
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-have fsratio-fault || skip_all 'there is no fsratio-fault'
+have fsratio-fault || skip_all 'fsratio-fault is not built'
 
 mkdir -p tree/a
 seq 100000 >tree/large

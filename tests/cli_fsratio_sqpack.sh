@@ -1,5 +1,5 @@
 #!/bin/sh
-# fsratio predicts the size of images by sqpack to the byte.
+# fsratio predicts the size of sqpack's images to the byte.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -9,16 +9,17 @@
 have fsratio || skip_all 'no fsratio'
 have sqpack || skip_all 'no sqpack'
 
-# column NAME FILE: the field of that name in the only row
+# column NAME FILE: prints the field of that name in the only row
 column() {
 	awk -F , -v c="$1" '/^#/ { next } !n { for (i = 1; i <= NF; i++)
 	    at[$i] = i; n = 1; next } { print $at[c] }' "$2"
 }
 
-# number NAME FILE: the member of that name in a line of JSON
+# number NAME FILE: prints the member of that name from a line of JSON
 number() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" "$2"; }
 
-# foretold TREE BLOCK ALGORITHM OPTION...: the options are for sqpack
+# foretold TREE BLOCK ALGORITHM OPTION...: compares the prediction with the
+# image; the options are for sqpack
 foretold() {
 	f_tree=$1 f_block=$2 f_name=$3
 	shift 3
@@ -35,7 +36,7 @@ foretold() {
 }
 
 nasty_tree
-# Data that hardly shrinks is stored uncompressed; small files share fragments.
+# Data that barely shrinks is stored uncompressed; small files share fragments.
 mkdir plain
 awk 'BEGIN {
 	srand(1)

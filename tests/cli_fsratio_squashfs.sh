@@ -9,10 +9,11 @@ have mksquashfs || skip_all 'no mksquashfs'
 mksquashfs -version 2>/dev/null | grep -Eq 'version 4\.(5|6)\.1' ||
     skip_all 'mksquashfs is neither 4.5.1 nor 4.6.1'
 
-# at IMAGE OFFSET SIZE: a number in its super block
+# at IMAGE OFFSET SIZE: prints a number from its super block
 at() { od -An -tu"$3" -j "$2" -N "$3" "$1" | tr -d ' '; }
 
-# data IMAGE: the size of its data area, which ends where the inodes begin
+# data IMAGE: prints the size of its data area, which ends where the inodes
+# begin
 data() {
 	d_head=96
 	[ $(($(at "$1" 24 2) & 1024)) = 0 ] ||
@@ -46,7 +47,7 @@ beside() {
 	        else print $1 " for " $2 }')" yes
 }
 
-# Everything for which there is a special rule.
+# Every case that has a special rule.
 mkdir -p odd/a/z odd/a-b odd/many odd/empty
 seq 100000 >odd/large			# four blocks and an end
 cp odd/large odd/a-b/twin
@@ -92,7 +93,7 @@ for tree in odd real; do
 	fi
 done
 
-# Blocks of zeros are no holes in a file that has space for them on the disk.
+# Blocks of zeros are not holes if the file has disk space allocated for them.
 mkdir zeros
 for i in $(seq 500); do
 	{ head -c 12288 /dev/zero; echo "$i"; } >"zeros/$i"

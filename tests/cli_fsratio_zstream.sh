@@ -1,11 +1,11 @@
 #!/bin/sh
 # fsratio compared with OpenZFS's own compressors: zstream recompress, on a
-# stream of the same records.  ZSTREAM: the program, if it is not in PATH.  It
-# needs no ZFS: it is in Debian's zfsutils-linux 2.2 or later (backports,
-# contrib), which cannot be installed next to zfs-fuse; dpkg-deb -x DEB DIR of
-# that, libzfs, libzpool, libnvpair and libuutil is enough; then ZSTREAM is a
-# script with the one line LD_LIBRARY_PATH=DIR/lib/x86_64-linux-gnu exec
-# DIR/sbin/zstream "$@".
+# stream of the same records.  ZSTREAM names the program, if it is not in PATH.
+# It needs no ZFS.  Debian has it in zfsutils-linux 2.2 or later (backports,
+# contrib), which cannot be installed next to zfs-fuse; it is enough to unpack
+# that package, libzfs, libzpool, libnvpair and libuutil with dpkg-deb -x DEB
+# DIR.  In that case, ZSTREAM is a script with the single line
+# LD_LIBRARY_PATH=DIR/lib/x86_64-linux-gnu exec DIR/sbin/zstream "$@".
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -14,8 +14,8 @@ zstream=${ZSTREAM:-zstream}
 have fsratio || skip_all 'no fsratio'
 have "$zstream" || skip_all 'no zstream (zfsutils-linux of contrib, 2.2 or later)'
 
-# real ALGORITHM: the size of its records.  zstream keeps anything that shrank;
-# what ZFS would store uncompressed is counted as such.
+# real ALGORITHM: prints the size of its records.  zstream keeps anything that
+# shrank; what ZFS would store uncompressed is counted as uncompressed.
 real() {
 	case $1 in
 	zstd-*)	set -- -l "${1#zstd-}" zstd ;;
@@ -29,7 +29,7 @@ real() {
 	    END { print sum }'
 }
 
-# foretold ALGORITHM: the predicted size of the data alone
+# foretold ALGORITHM: prints the predicted size of the data alone
 foretold() {
 	fsratio -q --csv --by-size --ashift 9 -a "$1" tree | awk -F , '
 	    /^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; n = 1; next }

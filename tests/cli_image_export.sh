@@ -13,20 +13,20 @@ COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 # unsquashfs works for root and other users alike.
 study() { sh "$SRC/scripts/image-export" --quick --reader unsquashfs "$@"; }
-# runs FILE: the number of exports of each cell, as LABELxN ...
+# runs FILE: prints the number of exports of each cell, as LABELxN ...
 runs() {
 	grep -v '^#' "$1" | awk -F , '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 	$at["label"] ~ /[.]p[0-9]+$/ { n[$at["label"]]++ }
 	END { for (l in n) print l "x" n[l] }' | sort | tr '\n' ' '
 }
-# value FILE LABEL COLUMN: in the label's first row
+# value FILE LABEL COLUMN: prints a value from the label's first row
 value() {
 	grep -v '^#' "$1" | awk -F , -v label="$2" -v column="$3" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 	$at["label"] == label { print $at[column]; exit }'
 }
-# fact FILE LABEL KEY: from its keys
+# fact FILE LABEL KEY: prints a value from its keys
 fact() {
 	value "$1" "$2" keys | tr ';' '\n' | sed -n "s/^$3=//p"
 }
@@ -76,7 +76,7 @@ for other in '--threads 3' --cold '-S 7' '--from debian' --subset \
 	--cold) [ "$(id -u)" = 0 ] || continue ;;
 	esac
 	# shellcheck disable=SC2086
-	t "going on with another $other" 1 told study -o r.csv $other
+	t "continuing with another $other" 1 told study -o r.csv $other
 	t 'is refused' 0 grep -q 'was started with a different' err
 done
 
@@ -179,7 +179,7 @@ t 'unpacking elsewhere' 0 study -n 1 --rows 'zstd1.p2' --scratch scratch \
     -o x.csv "$odd"
 is 'leaves what existed' "$(ls scratch)" coldpress.out
 
-# A plan planted by another user is not obeyed.
+# A plan planted by another user is not followed.
 mkdir planted.csv.d
 sed 's/^start	.*/start	touch obeyed/' o.csv.d/plan >planted.csv.d/plan \
     2>/dev/null || printf 'start\ttouch obeyed\n' >planted.csv.d/plan
@@ -214,7 +214,7 @@ t 'an invalid number' 1 study -n x -o n.csv own
 t 'an invalid option' 2 study --nope
 t 'an unknown start' 1 study --start car -o n.csv own
 
-# sqpack's exports beside those of mksquashfs
+# sqpack's exports next to those of mksquashfs
 if have sqpack; then
 	mkdir store
 	t 'both programs' 0 to table study -n 1 -o q.csv --store store \
@@ -366,7 +366,7 @@ verdict v 'zstd 1 is by far the smallest' 'not measured'
 t 'one level' 0 variant "grep -v 's,zstd[2-9]'"
 t 'has a report' 0 to v study -o v.csv report
 verdict v 'level 2 is the sweet spot' 'not measured'
-t 'a level that is never worth its time' 0 variant \
+t 'a level that never pays off' 0 variant \
     "grep -v 's,zstd[3-8]' | sed 's/^s,zstd2.p2,\([^,]*\)530000/s,zstd2.p2,\1553999/; s/^s,zstd9.p2,\([^,]*\),\([123]\),.*/&/'"
 t 'leaves no knee' 0 study -o v.csv report
 t 'other work' 0 variant \

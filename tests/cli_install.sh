@@ -1,5 +1,5 @@
 #!/bin/sh
-# The installation is complete, and works in its place.
+# The installation is complete, and works where it is installed.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -28,7 +28,7 @@ for script in tarball image-export mailfs bench-pzc bench-coldwalk \
 	t "an installed $script runs" 0 \
 	    sh "root/usr/libexec/coldpress/$script" -h
 done
-# options TOOL WORD: bash's completions for it
+# options TOOL WORD: prints bash's completions for it
 options() {
 	bash -c '. "$1"; COMP_WORDS=("$2" "$3") COMP_CWORD=1
 	    _coldpress "$2" "$3" "$2"; echo "${COMPREPLY[@]}"' bash \
@@ -81,7 +81,7 @@ fi
 echo mine >root/usr/libexec/coldpress/mine
 t 'uninstall' 0 env DESTDIR="$PWD/root" cmake --build "$BIN" \
     --target uninstall
-is 'what was installed is gone, and nothing else' \
+is 'everything that was installed is gone, and nothing else' \
     "$(find root -type f -o -type l -o -name coldpress)" \
     "$(printf '%s\n' root/usr/libexec/coldpress \
     root/usr/libexec/coldpress/mine)"

@@ -114,7 +114,7 @@ t 'plain' 0 lap -q -n 1 --plain -o plain.csv -l x -- true
 is 'has no pressure' "$(col plain.csv psi_cpu_us)$(col plain.csv rchar_B)" ''
 t 'standard output closed' 125 sh -c 'lap -q -n 1 -l x -- true >&-'
 t 'a table to it' 125 sh -c 'lap -n 1 --markdown -l x -- true >&-'
-t 'it matters only if it is used' 0 sh -c 'lap -q -n 1 -o n.csv -l x -- \
+t 'this matters only if it is used' 0 sh -c 'lap -q -n 1 -o n.csv -l x -- \
     sh -c "cat && echo x" <&- >&- 2>&-'
 # The second run ends when the reader does.  The output is a FIFO, because a
 # shell that creates a pipe may still hold its read end.
@@ -250,9 +250,9 @@ t 'no files are left' 0 clean
 t 'no groups are left' 1 sh -c "ls /sys/fs/cgroup /sys/fs/cgroup/unified \
     2>/dev/null | grep -q '^lap\\..*\\.$lap_pid\\.'"
 
-# A command's peak cannot be measured below that of lap, which is small if lap
-# is static: its program, whose size depends on the C library, and little data;
-# it must also remain small after many runs.
+# A command's peak cannot be measured below that of lap.  That is small if lap
+# is static: its program, whose size depends on the C library, and little data.
+# It must also remain small after many runs.
 lap -n 300 -o peak.csv -l x -l y -- sh -c 'exec >peak
     grep -c libc /proc/$PPID/maps
     grep -E "^(VmHWM|RssAnon)" /proc/$PPID/status' -- true '|' true 2>/dev/null
@@ -264,7 +264,7 @@ if [ "$(head -n 1 peak)" = 0 ]; then
 fi
 
 # The system clock is not used for times: a clock that runs a thousand times too
-# fast (even for lap, unless it is static) changes nothing.
+# fast (even for lap, unless lap is static) changes nothing.
 if have faketime && faketime -f '+1d' lap -V >/dev/null 2>&1; then
 	t 'a fast clock' 0 env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f \
 	    '@2000-01-01 00:00:00 x1000' lap -q -n 1 -o clock.csv -l x -- \

@@ -7,7 +7,7 @@ set -eu
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"
 
-# sorted FILE COLUMN: its distinct values
+# sorted FILE COLUMN: prints its distinct values
 sorted() { col "$1" "$2" | tr ' ' '\n' | sort -u | tr '\n' ' '; }
 
 # Parameters

@@ -1,5 +1,5 @@
 #!/bin/sh
-# lapcmp compares pairs, and says so if a difference is not resolved.
+# lapcmp compares pairs, and reports if a difference is not resolved.
 # SPDX-License-Identifier: BSD-2-Clause
 # Commands that lap runs expand their own variables.
 # shellcheck disable=SC2016
@@ -7,7 +7,8 @@ set -eu
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"
 
-# rows SERIES LABEL CELL N EXPRESSION: wall clock as a function of the run i
+# rows SERIES LABEL CELL N EXPRESSION: prints rows whose wall clock is a
+# function of the run i
 rows() {
 	awk -v s="$1" -v l="$2" -v c="$3" -v n="$4" "BEGIN {
 		for (i = 1; i <= n; i++)
@@ -17,7 +18,8 @@ rows() {
 }
 head='series,cell,label,keys,run,stage,cache,wall_s,user_s,sys_s,exit,signal'
 
-# cell COLUMN LABEL METRIC: a value in the output of the last lapcmp --csv
+# cell COLUMN LABEL METRIC: prints a value from the output of the last lapcmp
+# --csv
 cell() {
 	awk -F, -v name="$1" -v label="$2" -v metric="$3" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -25,7 +27,7 @@ cell() {
 	    .t.out
 }
 
-# A drift by a factor of ten, in which pairs reveal a difference of 2 %.
+# Despite a drift by a factor of ten, pairs reveal a difference of 2 %.
 {
 	echo "$head"
 	rows s1 b 2 20 '1.02 * (1 + i / 2) * (1 + (i % 3 - 1) / 1000)'
@@ -106,8 +108,8 @@ is 'are counted once' "$(cell pairs b wall_s) $(cell n a wall_s)" '8 8'
 t 'is reported' 0 sh -c 'lapcmp six.csv six.csv 2>&1 >/dev/null |
     grep "16 rows repeat a run"'
 
-# Times below the clock's resolution are equal; leaving them out would let the
-# others decide.
+# Times below the clock's resolution are equal; if they were left out, the
+# others would decide.
 {
 	echo "$head"
 	rows s1 a 1 20 1 | awk -F, -v OFS=, '{ $9 = 0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The command line of layermount, and what it says about servers.
+# layermount's command line, and what it reports about servers.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -9,11 +9,11 @@ head -c 100000 /dev/zero >served/blob
 
 t 'no operand' 1 layermount
 t 'only a directory' 1 layermount mnt
-t 'a prefetch that is none' 1 layermount --prefetch some x mnt
-shows 'names the ones there are' "'some' is not auto, none or all" .t.err
+t 'an unknown prefetch mode' 1 layermount --prefetch some x mnt
+shows 'lists the known ones' "'some' is not auto, none or all" .t.err
 t 'no time' 1 layermount --timeout 0 x mnt
 t 'a digest for two layers' 1 layermount --index-digest sha256:0 a b mnt
-t 'a directory that is not there' 1 layermount x nowhere
+t 'a missing directory' 1 layermount x nowhere
 shows 'is named' 'nowhere: No such file' .t.err
 
 mkfifo ctl
@@ -22,7 +22,7 @@ exec 3>ctl
 await test -s server.out
 url=http://127.0.0.1:$(head -n 1 server.out)/blob
 answered() { [ "$(wc -l <server.out)" -gt "$mode_lines" ]; }
-# mode MODE EVERY: how the server answers from now on
+# mode MODE EVERY: sets how the server answers from now on
 mode() {
 	mode_lines=$(wc -l <server.out)
 	echo "$1 $2" >&3
@@ -37,8 +37,8 @@ shows 'one range' "$(line range yes)"
 shows 'no redirect' "$(line redirect none)"
 shows 'a validator' "$(line validator '"v0"')"
 mode ignores 1
-t 'one that ignores ranges' 0 probe "$url"
-shows 'it says so' "$(line range 'no (200)')"
+t 'a server that ignores ranges' 0 probe "$url"
+shows 'is reported' "$(line range 'no (200)')"
 mode one-range 1
 t 'one range only' 0 probe "$url"
 shows 'not two' "$(line ranges 'no (400)')"
@@ -56,7 +56,7 @@ printf '{"auths":{"127.0.0.1:%s":{"auth":"dXNlcjpwYXNzd29yZA=="}}}' "$port" \
 t 'and in a file' 0 probe --authfile auth.json "$url"
 shows 'is found' "$(line range yes)"
 echo 'not json' >bad.json
-t 'a file that is damaged' 1 probe --authfile bad.json "$url"
+t 'a damaged file' 1 probe --authfile bad.json "$url"
 shows 'is named' 'bad.json: it is not a JSON object' .t.err
 mode token 1
 t 'a token' 0 probe "$url"
@@ -68,7 +68,7 @@ t 'no server' 1 probe http://127.0.0.1:1/
 t 'no URL' 1 probe ftp://127.0.0.1/
 
 if have openssl; then
-	# a certificate that nobody trusts
+	# an untrusted certificate
 	openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert \
 	    -subj /CN=localhost -days 1 2>/dev/null
 	openssl s_server -accept 127.0.0.1:0 -cert cert -key key -WWW \

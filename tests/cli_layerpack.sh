@@ -1,5 +1,5 @@
 #!/bin/sh
-# layerpack lists, extracts and verifies layers; it believes none of them.
+# layerpack lists, extracts and verifies layers, and trusts none of them.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -8,7 +8,7 @@
 
 have sha256sum || skip_all 'no sha256sum'
 
-# facts DIR: names, attributes and contents; times in whole seconds
+# facts DIR: prints names, attributes and contents; times in whole seconds
 facts() {
 	(cd "$1" && find . -mindepth 1 -printf '%y %m %U %G %n %s %T@ %P %l\n' |
 	    awk '$1 == "d" { $5 = $6 = "" } { sub(/[.].*/, "", $7); print }' |
@@ -44,7 +44,7 @@ for format in estargz zstd-chunked; do
 		shows "$name: said" ' entries, .* units and .* data are good' \
 		    .t.err
 		t "$name: extracted" 0 layerpack -x x l
-		is "$name: in silence" "$(cat .t.out .t.err)" ''
+		is "$name: silently" "$(cat .t.out .t.err)" ''
 		facts x >got
 		same "$name: as tar does" got want
 		rm -rf x
@@ -52,9 +52,9 @@ for format in estargz zstd-chunked; do
 	t "$format: by one thread" 0 layerpack -p 1 -x x l
 	facts x >got
 	same "$format: the same" got want
-	t "$format: over it" 1 layerpack -x x l
+	t "$format: extracted again" 1 layerpack -x x l
 	shows "$format: refused" 'x/0-hard: it already exists (-f' .t.err
-	t "$format: replacing" 0 layerpack -f -x x l
+	t "$format: extracted again with -f" 0 layerpack -f -x x l
 	facts x >got
 	same "$format: the same again" got want
 	rm -rf x
@@ -77,7 +77,7 @@ is 'as many as names' "$(wc -l <.t.out)" "$(($(wc -l <listed) + 1))"
 t 'rows of JSON' 0 layerpack -t --json l
 shows 'a link' '{"path":"a/soft","type":"symlink",.*"link":"nowhere"' .t.out
 
-# A path that comes again, links to what is replaced, whiteouts
+# A path that occurs twice, links to what is replaced, whiteouts
 mkdir d1 d2
 echo first >d1/f
 ln d1/f d1/g
@@ -110,7 +110,7 @@ if [ "$(id -u)" = 0 ]; then
 	rm -rf x
 fi
 
-# Names that lead elsewhere
+# Names that lead outside the directory
 mkdir out evil evil/dir
 echo outside >out/file
 echo new >evil/dir/file
@@ -125,12 +125,12 @@ mkdir x
 ln -s "$PWD/out" x/link
 tar -cf e.tar -C evil --transform 's,^dir,link,' dir/file
 pack estargz e.tar
-t 'a link that is there' 1 layerpack -f -x x l
+t 'an existing link' 1 layerpack -f -x x l
 is 'is not followed' "$(cat out/file)" outside
 rm -rf x
 tar -cPf e.tar --transform 's,^evil/dir,../out,' evil/dir/file
 for format in estargz zstd-chunked ztoc; do
-	t "$format: a path that leads out" 1 pack $format e.tar
+	t "$format: a path that leads outside" 1 pack $format e.tar
 	shows "$format: is named" '../out/file has .. in it' .t.err
 done
 echo out/file >order
@@ -139,7 +139,7 @@ shows 'likewise' '../out/file has .. in it' .t.err
 ln evil/dir/file evil/dir/name
 tar -cPf e.tar --transform 's,^evil/dir/file,a/../../b,Rh' evil/dir/file \
     evil/dir/name
-t 'a hard link that leads out' 1 pack estargz e.tar
+t 'a hard link that leads outside' 1 pack estargz e.tar
 shows 'is named' 'is a hard link to .*, whose .. may lead' .t.err
 rm -f evil/dir/name
 tar -cPf e.tar "$PWD/evil/dir/file"
@@ -150,7 +150,7 @@ for format in estargz zstd-chunked; do
 	rm -rf x
 done
 
-# Damage: every change that matters is found, and only its file is lost
+# Damage: every change that matters is detected, and only its file is lost
 pack estargz -c 64K t.tar
 size=$(stat -c %s l)
 cp l whole
@@ -165,7 +165,7 @@ while [ $i -le 20 ]; do
 	good=no
 	layerpack --verify l >.t.out 2>.t.err && good=yes
 	layerpack -x x l >.t.out 2>.t.err || :
-	# a byte of a member's header may not matter
+	# a change to a byte of a member's header may not matter
 	[ $good = no ] || facts x 2>/dev/null | cmp -s - want ||
 	    echo "$at" >>missed
 	[ ! -d x ] || (cd x && find . -type f -exec sha256sum {} +) | sort |
@@ -173,11 +173,11 @@ while [ $i -le 20 ]; do
 	rm -rf x
 	i=$((i + 1))
 done
-t 'every change is found' 1 test -s missed
+t 'every change is detected' 1 test -s missed
 t 'no wrong byte is extracted' 1 test -s wrong
 cp whole l
 truncate -s $((size - 1)) l
-t 'a layer cut short' 1 layerpack -t l
+t 'a truncated layer' 1 layerpack -t l
 shows 'is in no format' 'not in a format that can be read lazily' .t.err
 t 'an archive' 1 layerpack --verify t.tar
 t 'nothing' 1 layerpack -t /dev/null
@@ -188,9 +188,9 @@ shows 'is named' 'nowhere: No such file' .t.err
 pack estargz t.tar
 printf 'unlike' | gzip -n >member
 { cat member; cat l; } >shifted
-t 'an index for another place' 1 layerpack --verify shifted
+t 'an index for another offset' 1 layerpack --verify shifted
 
-# Bounded memory, if nothing needs more by itself
+# Memory is bounded, unless the program itself needs more
 if ! sanitized layerpack; then
 	head -c 30000000 /dev/urandom >big
 	tar -cf b.tar big

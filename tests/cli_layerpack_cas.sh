@@ -1,6 +1,6 @@
 #!/bin/sh
-# layerpack makes repositories in the format of CVMFS; SQLite, sha1sum and
-# openssl confirm what is in them.  No client of CVMFS itself is tried.
+# layerpack makes repositories in the CVMFS format; SQLite, sha1sum and openssl
+# confirm their contents.  No CVMFS client is tried.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -13,7 +13,7 @@ layerpack -h | grep -q -e '-F cas' || skip_all 'layerpack without SQLite'
 have sqlite3 || skip_all 'no sqlite3'
 have openssl || skip_all 'no openssl'
 
-# make REPOSITORY OPTION... ARCHIVE...: with a key of the test's own
+# make REPOSITORY OPTION... ARCHIVE...: makes it with the test's own key
 make() {
 	make_to=$1
 	shift
@@ -21,13 +21,13 @@ make() {
 	    "$@" >said
 }
 
-# said KEY: a value of the last description
+# said KEY: prints a value from the last description
 said() { sed -n "s/^$1 //p" said; }
 
-# bytes REPOSITORY: everything in it
+# bytes REPOSITORY: prints everything in it
 bytes() { (cd "$1" && find . -type f | LC_ALL=C sort | xargs sha256sum); }
 
-# query CATALOG SQL
+# query CATALOG SQL: prints the result
 query() { sqlite3 "$1" "$2"; }
 
 openssl genrsa -out key.pem 2048 2>/dev/null
@@ -96,7 +96,7 @@ is 'the MD5 of a path' "$(query "$root" "SELECT md5path_1, md5path_2 FROM
     catalog WHERE name = 'empty'")" "$(printf /empty | openssl md5 -binary |
     od -An -td8 | awk '{ print $1 "|" $2 }')"
 
-# the tree: as find sees what tar extracts
+# the tree, as find lists what tar extracts
 mkdir want
 tar -xpf t.tar -C want
 listing >all
@@ -115,7 +115,7 @@ BEGIN { t["f"] = 32768; t["d"] = 16384; t["l"] = 40960; t["p"] = 4096 }
 }' | LC_ALL=C sort >want.list
 same 'the entries' got.list want.list
 grep '^[^|]*|8' all | awk -F'|' '$8 != "" { print $8 }' | sort -u >hashes
-t 'files that are not cut' 0 test "$(wc -l <hashes)" -gt 3
+t 'files that are not chunked' 0 test "$(wc -l <hashes)" -gt 3
 while read -r hash; do
 	want=$(grep "|$hash\$" all | head -n 1 | sed 's/|.*//')
 	inflated "$(object repo "$hash")" | cmp -s - "want$want" || echo "$want"
@@ -161,7 +161,7 @@ rm -rf again
 make again -c 64K --catalog 200 sparse.tar
 is 'holes' "$(published again C)" "$(published repo C)"
 
-# layers: whiteouts, files replaced by directories, and what they leave behind
+# layers: whiteouts, files replaced by directories, and objects left over
 mkdir -p low/gone low/opaque/sub low/kept high/opaque high/replaced
 echo gone >low/gone/file
 echo opaque >low/opaque/sub/file
@@ -202,13 +202,13 @@ if layerpack -h | grep -q -e --image; then
 	is 'its layers are merged' "$(listing | sed 's/|.*//' | LC_ALL=C sort |
 	    tr '\n' ' ')" \
 	    ' /kept /kept/file /opaque /opaque/new /replaced /replaced/in '
-	t 'a tag that is not there' 1 layerpack -q --image -F cas layout:two \
+	t 'a missing tag' 1 layerpack -q --image -F cas layout:two \
 	    none
 else
 	skip 'layerpack without OCI'
 fi
 
-# an archive's own marks
+# catalog marks in the archive itself
 mkdir -p marked/sub/deep
 : >marked/sub/.cvmfscatalog
 echo x >marked/sub/deep/file
@@ -216,10 +216,10 @@ echo x >marked/sub/deep/file
 t 'a mark in the archive' 0 make marked.repo marked.tar
 is 'begins a catalog' "$(said catalogs)" 2
 
-# whole or not at all
+# a repository is complete or absent
 head -c 1000000 t.tar >short.tar
 t 'a truncated archive' 1 make short -c 64K short.tar
-shows 'is a sentence' 'truncated\|ends' .t.err
+shows 'is reported' 'truncated\|ends' .t.err
 t 'an existing repository' 1 make repo t.tar
 shows 'is not replaced' 'File exists' .t.err
 t 'a name with a slash' 1 layerpack -F cas --name a/b -o new t.tar
@@ -227,7 +227,7 @@ openssl genpkey -algorithm ed25519 -out other.pem 2>/dev/null
 t 'another kind of key' 1 layerpack -F cas --key other.pem -o new t.tar
 shows 'says so' 'not for RSA' .t.err
 t 'no key at all' 1 layerpack -F cas --key t.tar -o new t.tar
-t 'an option of other formats' 1 make new --order key.pem t.tar
+t 'an option for other formats' 1 make new --order key.pem t.tar
 python3 - 300 <<'END' 2>/dev/null || skip 'no python3'
 import sys, tarfile
 t = tarfile.open('xattr.tar', 'w', format=tarfile.PAX_FORMAT)
@@ -242,7 +242,7 @@ if [ -e xattr.tar ]; then
 fi
 is 'nothing is left over' "$(ls -d .new-* short new 2>/dev/null)" ''
 
-# a key of its own
+# a newly generated key
 t 'without a key' 0 layerpack -q -F cas -o own hl.tar
 t 'the directory names the repository' 0 test "$(published own N)" = own
 done_testing

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Each system call of layerpack fails in turn.  The result is an error and no
+# Each of layerpack's system calls fails in turn.  The result is an error and no
 # layer under the final name, or the right layer, names or files; never a crash.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
@@ -7,7 +7,7 @@
 # shellcheck source=tests/fault.sh
 . "$SRC/tests/fault.sh"
 
-have layerpack-fault || skip_all 'there is no layerpack-fault'
+have layerpack-fault || skip_all 'layerpack-fault is not built'
 
 mkdir -p tree/sub
 seq 8000 >tree/numbers
@@ -97,7 +97,7 @@ every 'a tree' facts "malloc:ENOMEM openat:EMFILE openat:EACCES pread:EIO
     mknodat:EPERM linkat:EMLINK chown:EPERM chmod:EPERM utimens:EPERM
     thread:EAGAIN dup:EMFILE stat:EIO" sh extract layerpack-fault
 
-# A medium that is full from one write on
+# A disk that is full from some write on
 full=1
 bad=''
 while :; do
@@ -116,6 +116,6 @@ while :; do
 	    leaves || bad="$bad $full"
 	full=$((full + 1))
 done
-is 'a full medium: what is missing is named, the rest complete' "$bad" ''
-is 'it was full at some time' "$((full > 2))" 1
+is 'a full disk: missing entries are named, the rest is complete' "$bad" ''
+is 'the disk was full at some point' "$((full > 2))" 1
 done_testing

@@ -1,5 +1,6 @@
 #!/bin/sh
-# layerpack --image converts the layers of OCI layouts, and registries take it.
+# layerpack --image converts the layers of OCI layouts, and registries accept
+# them.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -9,12 +10,12 @@
 layerpack -h | grep -q -e --image || skip_all 'built without OCI'
 have sha256sum || skip_all 'no sha256sum'
 
-# values FILE NAME: the values of a member, one per line
+# values FILE NAME: prints the values of a member, one per line
 values() {
 	grep -o "\"$2\":\"[^\"]*\"" "$1" | sed 's/^[^:]*:"//; s/"$//'
 }
 
-# digests FILE: the digests in a document
+# digests FILE: prints the digests in a document
 digests() {
 	grep -o 'sha256:[0-9a-f]\{64\}' "$1" | sed 's/^sha256://'
 }
@@ -30,19 +31,19 @@ is_whole() {
 	done
 }
 
-# manifest_of LAYOUT [N]: the file of manifest N of its index
+# manifest_of LAYOUT [N]: prints the file of manifest N of its index
 manifest_of() {
 	printf '%s/blobs/sha256/%s' "$1" \
 	    "$(digests "$1/index.json" | sed -n "${2:-1}p")"
 }
 
-# layers_of LAYOUT [N]: the layers' digests, lowest first
+# layers_of LAYOUT [N]: prints the layers' digests, lowest first
 layers_of() {
 	sed 's/.*"layers":\[//' "$(manifest_of "$@")" |
 	    grep -o '"digest":"sha256:[0-9a-f]*"' | sed 's/.*sha256://; s/"//'
 }
 
-# archive LAYOUT DIGEST: the archive in a layer
+# archive LAYOUT DIGEST: prints the archive in a layer
 archive() {
 	case $(head -c 2 "$1/blobs/sha256/$2" | od -An -tx1) in
 	' 1f 8b') gzip -dc "$1/blobs/sha256/$2" ;;
@@ -51,7 +52,8 @@ archive() {
 	esac
 }
 
-# tree_of LAYOUT: the names and contents of two layers, as tar has them
+# tree_of LAYOUT: prints the names and contents of two layers, as tar extracts
+# them
 tree_of() {
 	for hex in $(layers_of "$1" | head -n 2); do
 		mkdir t
@@ -63,7 +65,7 @@ tree_of() {
 	done
 }
 
-# diff_ids LAYOUT: whether the config has the digests of the archives
+# diff_ids LAYOUT: whether the config has the archives' digests
 diff_ids() {
 	config=$1/blobs/sha256/$(sed 's/"layers".*//' "$(manifest_of "$1")" |
 	    grep -o 'sha256:[0-9a-f]\{64\}' | sed 's/sha256://')
@@ -92,15 +94,15 @@ tree_of layout >tree
 for format in estargz zstd-chunked; do
 	out=out-$format
 	t "$format" 0 layerpack --image -F $format layout $out
-	t "$format: all is there" 0 is_whole $out
-	t "$format: the digests of the archives" 0 diff_ids $out
+	t "$format: nothing is missing" 0 is_whole $out
+	t "$format: the archives' digests" 0 diff_ids $out
 	for hex in $(layers_of $out | head -n 2); do
 		t "$format: a layer is good" 0 \
 		    layerpack --verify -F $format "$out/blobs/sha256/$hex"
 	done
-	is "$format: other layers stay" "$(layers_of $out | sed -n 3p)" \
+	is "$format: other layers unchanged" "$(layers_of $out | sed -n 3p)" \
 	    "$(layers_of layout | sed -n 3p)"
-	is "$format: the tag stays" "$(values $out/index.json \
+	is "$format: the tag is kept" "$(values $out/index.json \
 	    org.opencontainers.image.ref.name)" one
 	t "$format: and again" 1 layerpack --image -F $format layout $out
 	shows "is refused" 'File exists' .t.err
@@ -126,89 +128,89 @@ shows 'where the index is' \
     '"io.github.containers.zstd-chunked.manifest-position":"[0-9:]*:1"' \
     "$(manifest_of out-zstd-chunked)"
 
-# SOCI: layers and configs stay, and an index of ztocs joins the image
+# SOCI: layers and configs do not change, and an index of ztocs is added
 soci_type=application/vnd.amazon.soci.index.v2+json
 t 'ztoc' 0 layerpack --image -F ztoc layout out-ztoc
-t 'ztoc: all is there' 0 is_whole out-ztoc
+t 'ztoc: nothing is missing' 0 is_whole out-ztoc
 index=$(manifest_of out-ztoc)
 shows 'ztoc: the image is in an index' \
     '"mediaType":"application/vnd.oci.image.index.v1+json"' "$index"
 image=out-ztoc/blobs/sha256/$(digests "$index" | sed -n 1p)
-# soci DOCUMENT: the file of the index of SOCI that it refers to
+# soci DOCUMENT: prints the file of the SOCI index that it refers to
 soci() {
 	grep -o '"com.amazon.soci.index-digest":"sha256:[0-9a-f]*' "$1" |
 	    sed 's,.*:,out-ztoc/blobs/sha256/,'
 }
 is 'ztoc: the index and the image name its ztocs' "$(soci "$index")" \
     "$(soci "$image")"
-shows 'ztoc: the index says what that is' "\"artifactType\":\"$soci_type\"" \
+shows "ztoc: the type of the SOCI index" "\"artifactType\":\"$soci_type\"" \
     "$index"
 shows 'ztoc: for which image' "\"com.amazon.soci.image-manifest-digest\":\"sha256:${image##*/}\"" \
     "$index"
 is 'ztoc: and its platform, twice' "$(grep -o \
     '"platform":{"architecture":"amd64","os":"linux"}' "$index" | wc -l)" 2
-shows 'ztoc: it is a manifest of OCI' "\"config\":{\"mediaType\":\"$soci_type\"" \
+shows 'ztoc: it is an OCI manifest' "\"config\":{\"mediaType\":\"$soci_type\"" \
     "$(soci "$image")"
 sed 's/.*"layers":\[//; s/"annotations":{"com.amazon.soci.index.*//' "$image" |
     digests /dev/stdin >got
-is 'ztoc: the layers stay' "$(cat got)" "$(layers_of layout)"
+is 'ztoc: the layers are unchanged' "$(cat got)" "$(layers_of layout)"
 is "the manifest has an annotation" "$(grep -c com.amazon.soci.index-digest "$image")" 1
 sed 's/},{/\n/g' "$(soci "$image")" | grep octet-stream | head -n 2 |
     sed 's/.*"digest":"sha256:\([0-9a-f]*\).*layer-digest":"sha256:\([0-9a-f]*\).*/\1 \2/' \
     >pairs
-is 'ztoc: one for each layer' "$(wc -l <pairs)" 2
+is 'ztoc: one per layer' "$(wc -l <pairs)" 2
 while read -r ztoc hex; do
-	t 'ztoc: it is that of its layer' 0 layerpack --verify \
+	t 'ztoc: it matches its layer' 0 layerpack --verify \
 	    --ztoc "out-ztoc/blobs/sha256/$ztoc" "layout/blobs/sha256/$hex"
 done <pairs
 t 'ztoc: again' 0 layerpack --image -F ztoc out-ztoc again
 t 'ztoc: is the same' 0 diff -r out-ztoc again
 rm -rf again
 t 'ztoc: to estargz' 0 layerpack --image -F estargz out-ztoc again
-is 'ztoc: nothing of SOCI stays' \
+is 'ztoc: nothing of SOCI remains' \
     "$(grep -rl 'amazon' again/index.json again/blobs | wc -l)" 0
 rm -rf again
 t 'ztoc: only large layers' 0 layerpack --image -F ztoc --min-layer 100K layout \
     again
-is 'ztoc: of which there is one' "$(cat again/blobs/sha256/* |
+is 'ztoc: there is only one' "$(cat again/blobs/sha256/* |
     grep -a -o '"com.amazon.soci.image-layer-digest"' | wc -l)" 1
 rm -rf again
 t 'ztoc: no layer is large' 1 layerpack --image -F ztoc --min-layer 1G layout \
     again
 shows 'ztoc: says so' 'no layer is a tar archive' .t.err
-t 'ztoc: windows of our own' 1 layerpack --image -F ztoc --windows packed \
+t 'ztoc: packed windows' 1 layerpack --image -F ztoc --windows packed \
     layout again
 shows 'ztoc: are refused' 'cannot have packed windows' .t.err
 
 # From one format to the other
 t 'estargz to zstd:chunked' 0 layerpack --image -F zstd-chunked out-estargz \
     both
-is 'annotations of the old format are gone' \
+is "the old format's annotations are gone" \
     "$(grep -c stargz/toc.digest "$(manifest_of both)")" 0
 tree_of both >got
 grep -v -e landmark got >both.tree
-same 'the trees stay' both.tree tree
+same 'the trees are the same' both.tree tree
 
 # Several images, several platforms
 layers='' diffs=''
 layer 2 gzip
 manifest two ',"platform":{"os":"linux","architecture":"arm64"}'
 t 'two images' 0 layerpack --image -F estargz layout two
-t 'all is there' 0 is_whole two
+t 'nothing is missing' 0 is_whole two
 is 'in the same order' "$(values two/index.json \
     org.opencontainers.image.ref.name | tr '\n' ' ')" 'one two '
 t 'ztocs of two images' 0 layerpack --image -F ztoc layout ztocs
-t 'all is there, too' 0 is_whole ztocs
+t 'nothing is missing here either' 0 is_whole ztocs
 t 'one tag' 0 layerpack --image -F estargz layout:two tagged
 is 'is alone' "$(values tagged/index.json \
     org.opencontainers.image.ref.name)" two
 t 'another platform' 1 layerpack --image -F estargz --platform linux/s390x \
     layout:two none
-shows 'is not there' 'it has no image for that platform' .t.err
-t 'a tag that is not there' 1 layerpack --image -F estargz layout:x none
+shows 'does not exist' 'it has no image for that platform' .t.err
+t 'a missing tag' 1 layerpack --image -F estargz layout:x none
 shows 'says so' 'it has no image of that tag' .t.err
 
-# What cannot be converted leaves nothing
+# A failed conversion leaves nothing behind
 hex=$(layers_of layout 2)
 cp "layout/blobs/sha256/$hex" kept
 printf x >>"layout/blobs/sha256/$hex"
@@ -219,10 +221,10 @@ sed 's/vnd.oci.image.layer.v1.tar+gzip/vnd.docker.image.rootfs.diff.tar.gzip/' \
     "$(manifest_of layout 2)" >docker.json
 printf '{"schemaVersion":2,"manifests":[{%s}]}' "$(blob docker.json)" \
     >layout/index.json
-t 'zstd in a manifest of Docker'\''s' 1 layerpack --image -F zstd-chunked \
+t 'zstd in a Docker manifest' 1 layerpack --image -F zstd-chunked \
     layout none
 shows 'is refused' 'cannot have zstd' .t.err
-t 'gzip is not' 0 layerpack --image -F estargz layout docker
+t 'gzip is accepted' 0 layerpack --image -F estargz layout docker
 for text in '' '{' '{"manifests":[{}]}' '{"manifests":[]}' \
     "{\"manifests\":[{\"digest\":\"sha256:$hex\",\"size\":1}]}"; do
 	printf %s "$text" >layout/index.json
@@ -235,7 +237,7 @@ is 'nothing is left' "$(find . -name none -o -name '.layout*')" ''
 
 # A registry
 if ! have skopeo || ! have docker-registry; then
-	skip 'pushing: there is no skopeo or no docker-registry'
+	skip 'pushing: skopeo or docker-registry is not installed'
 	done_testing
 	exit
 fi
@@ -269,11 +271,11 @@ for format in estargz zstd-chunked; do
 	    "oci:out-$format:one" "$to:$format"
 	t "$format: and pulled" 0 skopeo --insecure-policy copy \
 	    --src-tls-verify=false "$to:$format" "oci:back-$format:one"
-	is "$format: the layers stay as they are" \
+	is "$format: the layers are unchanged" \
 	    "$(layers_of "back-$format")" "$(layers_of "out-$format")"
 done
-# skopeo compresses layers that are not; the second image has none of those.
-# Its versions before 1.13 drop artifactType, so the index may change.
+# skopeo compresses uncompressed layers; the second image has none.  Versions
+# before 1.13 drop artifactType, so the index may change.
 t 'ztoc: pushed' 0 skopeo --insecure-policy copy --all \
     --dest-tls-verify=false oci:ztocs:two "$to:ztoc"
 t 'ztoc: and pulled' 0 skopeo --insecure-policy copy --all \
@@ -287,8 +289,8 @@ for hex in $(digests "$index") $(digests "back-ztoc/blobs/sha256/$image"); do
 	    cmp "ztocs/blobs/sha256/$hex" "back-ztoc/blobs/sha256/$hex" ||
 	    echo "$hex"
 done >changed
-is 'ztoc: and all it refers to' "$(cat changed)" ''
-shows 'ztoc: the index of SOCI says for which image' \
+is 'ztoc: and everything that it refers to' "$(cat changed)" ''
+shows 'ztoc: the SOCI index names the image' \
     "\"com.amazon.soci.image-manifest-digest\":\"sha256:$image\"" "$index"
 kill $pid
 trap - EXIT

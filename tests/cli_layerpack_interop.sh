@@ -1,11 +1,11 @@
 #!/bin/sh
-# The library of the stargz project reads our layers, and we read its layers.
+# The stargz project's library reads our layers, and we read its layers.
 # SPDX-License-Identifier: BSD-2-Clause
 # The program is built if go is there and has, or can fetch, the library.
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-have go || skip_all 'there is no go'
+have go || skip_all 'go is not installed'
 mkdir go
 cp "$SRC"/tests/interop/*.* go
 GOFLAGS=-mod=mod peer=$PWD/estargz
@@ -27,7 +27,7 @@ mkfifo tree/fifo
 tar -C tree --sort=name -cf t.tar .
 printf '%s\n' etc/file7 bin/large >order
 
-# files DIR: type, size and SHA-256 as the program lists them
+# files DIR: prints type, size and SHA-256 as the program lists them
 files() {
 	(cd "$1" && find . -mindepth 1 -printf '%y %P\n') | sort -k 2 |
 	    while read -r type path; do
@@ -44,7 +44,8 @@ files() {
 	done
 }
 
-# index_digest: what the program compares with, of the JSON in both formats
+# index_digest: prints the digest that the program compares: that of the JSON,
+# in both formats
 index_digest() {
 	case $1 in
 	gzip) sed -n 's/^annotation .*toc.digest=//p' said ;;

@@ -1,22 +1,23 @@
 #!/bin/sh
-# layerpack makes layers that other programs read, the same ones every time.
+# layerpack makes layers that other programs can read, with the same bytes every
+# time.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 # shellcheck source=tests/nasty.sh
 . "$SRC/tests/nasty.sh"
 
-# pack FORMAT OPTION... ARCHIVE: makes the layer out, its description in said
+# pack FORMAT OPTION... ARCHIVE: makes the layer out, and its description said
 pack() {
 	pack_as=$1
 	shift
 	layerpack -q -f -F "$pack_as" -o out "$@" >said
 }
 
-# said KEY: a value of the last description
+# said KEY: prints a value from the last description
 said() { sed -n "s/^$1 //p" said; }
 
-# content FILE: what any decompressor makes of a layer
+# content FILE: prints a layer as any decompressor decompresses it
 content() {
 	case $(head -c 2 "$1" | od -An -tx1) in
 	' 1f 8b') gzip -dc "$1" ;;
@@ -24,7 +25,7 @@ content() {
 	esac
 }
 
-# unpacked FILE DIR: the layer as tar extracts it
+# unpacked FILE DIR: extracts the layer with tar
 unpacked() {
 	rm -rf "$2"
 	mkdir "$2"
@@ -61,7 +62,7 @@ for format in estargz zstd-chunked; do
 	    "sha256:$(sha256sum out | cut -d ' ' -f 1)"
 	is "$format: the size" "$(said size)" "$(stat -c %s out)"
 	content out >plain
-	is "$format: the digest of the archive" "$(said diff_id)" \
+	is "$format: the archive's digest" "$(said diff_id)" \
 	    "sha256:$(sha256sum plain | cut -d ' ' -f 1)"
 	unpacked out got
 	tree_of got >got.tree
@@ -96,7 +97,7 @@ for format in estargz zstd-chunked; do
 	    "$(($(stat -c %s out) < $(stat -c %s first.$format)))" 1
 done
 content first.zstd-chunked >plain
-same "zstd-chunked keeps the archive as it is" plain t.tar
+same "zstd-chunked does not change the archive" plain t.tar
 pack estargz first.estargz
 same "a layer made from a layer is the same" out first.estargz
 layerpack -t first.estargz >list
@@ -119,11 +120,11 @@ for format in estargz zstd-chunked; do
 	tree_of got >got.tree
 	same "$format: the tree stays the same" got.tree t.tree
 	pack $format --order order -p 7 - <t.tar.gz
-	same "$format: what cannot be rewound is spooled" out ordered
+	same "$format: input that cannot be rewound is spooled" out ordered
 	# shellcheck disable=SC2002
 	cat t.tar | pack $format --order order -T . -
 	same "$format: a pipe" out ordered
-	t "$format: a list of touchlog" 0 \
+	t "$format: a list written by touchlog" 0 \
 	    pack $format --stats=stats --order touched t.tar
 	shows "$format: a trace" '"trace_raw_B":13378,' stats
 	content out >plain
@@ -149,13 +150,13 @@ t 'a truncated compressed archive' 1 layerpack -F estargz -o out short.tar.gz
 t 'no archive' 1 layerpack -F estargz -o out "$SRC/README.md"
 t 'no such archive' 1 layerpack -F estargz -o out nowhere
 t 'no format' 1 layerpack -o out t.tar
-t 'a format that is not made' 1 layerpack -F tar -o out t.tar
-t 'a level beyond' 1 layerpack -F estargz -L 13 -o out t.tar
+t 'a format that cannot be made' 1 layerpack -F tar -o out t.tar
+t 'a level that is too high' 1 layerpack -F estargz -L 13 -o out t.tar
 t 'a chunk that is too small' 1 layerpack -F estargz -c 100 -o out t.tar
 is 'nothing was written' "$([ -e out ] || echo none)" none
 : >out
 t 'an existing layer' 1 layerpack -F estargz -o out t.tar
-is 'stays' "$(stat -c %s out)" 0
+is 'is kept' "$(stat -c %s out)" 0
 t 'a full disk' 1 layerpack -q -f -F estargz -o /dev/full t.tar
 : >none
 t 'an empty archive' 0 pack estargz none

@@ -1,5 +1,5 @@
 #!/bin/sh
-# layerpack --verify compares the trace of a layer with its files.
+# layerpack --verify compares a layer's trace with its files.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -7,7 +7,7 @@
 have zstd || skip_all 'no zstd'
 have gzip || skip_all 'no gzip'
 
-# le BYTES NUMBER: the number as that many little-endian bytes
+# le BYTES NUMBER: prints the number as that many little-endian bytes
 le() {
 	le_left=$1 le_value=$2
 	while [ "$le_left" -gt 0 ]; do
@@ -19,7 +19,7 @@ le() {
 # part FILE OFFSET LENGTH
 part() { tail -c +$(($2 + 1)) "$1" | head -c "$3"; }
 
-# stat_of NAME COLUMN: of the layer NAME
+# stat_of NAME COLUMN: prints a value from the statistics of the layer NAME
 stat_of() { sed -n "s/.*\"$2\":\"*\([^,\"}]*\).*/\1/p" "$1.stats"; }
 
 # pack NAME FORMAT OPTION...: makes a layer of the archive NAME.tar
@@ -31,7 +31,7 @@ pack() {
 	    -o "$pack_name" "$@" "$pack_name.tar" >said
 }
 
-# table NAME: the index of a layer, as JSON
+# table NAME: prints a layer's index, as JSON
 table() {
 	at=$(stat_of "$1" index_offset_B)
 	case $(stat_of "$1" format) in
@@ -71,8 +71,8 @@ finish() {
 	esac
 }
 
-# graft FORMAT TRACE: the layer `honest`, but with this trace, and an index with
-# its digest, is left in `grafted`
+# graft FORMAT TRACE: makes `grafted`: the layer `honest`, but with this trace,
+# and an index with its digest
 graft() {
 	head -c "$(stat_of honest trace_offset_B)" honest >grafted
 	cat "$2" >>grafted
@@ -82,7 +82,7 @@ graft() {
 	finish "$1" grafted
 }
 
-# trace_of NAME: what lies in the layer's trace
+# trace_of NAME: prints the contents of the layer's trace
 trace_of() {
 	part "$1" "$(stat_of "$1" trace_offset_B)" "$(stat_of "$1" trace_B)"
 }
@@ -111,32 +111,32 @@ for format in estargz zstd-chunked; do
 			pack honest $format $more $options
 			pack liar $format $more $options
 		}
-		t "$name: a trace like its files" 0 layerpack --verify -v honest
+		t "$name: a matching trace" 0 layerpack --verify -v honest
 		trace_of honest >trace
 		graft $format trace
-		t "$name: grafted once more" 0 layerpack --verify grafted
+		t "$name: the same trace grafted" 0 layerpack --verify grafted
 		trace_of liar >trace
 		graft $format trace
 		t "$name: the index has its digest" 0 layerpack -t grafted
-		t "$name: a trace unlike its files" 1 \
+		t "$name: a differing trace" 1 \
 		    layerpack --verify grafted
 		shows "$name: is named" 'grafted: first: the trace has other' \
 		    .t.err
 		is "$name: once" "$(wc -l <.t.err)" 1
 		rm -rf x
-		t "$name: the files are as they were" 0 \
+		t "$name: the files are unchanged" 0 \
 		    layerpack -x x grafted
 		t "$name: all of them" 0 diff -r x honest.d
 	done
 	trace_of honest | tail -c +2 >trace
 	graft $format trace
-	t "$format: what is no trace" 1 layerpack --verify grafted
+	t "$format: an invalid trace" 1 layerpack --verify grafted
 	shows "$format: is refused" 'grafted: its trace is damaged' .t.err
 	at=$(($(stat_of honest trace_offset_B) + 30))
 	{ head -c $at honest; printf x; tail -c +$((at + 2)) honest; } >bent
-	t "$format: another digest" 1 layerpack --verify bent
+	t "$format: a wrong digest" 1 layerpack --verify bent
 	shows "$format: is refused, too" 'bent: its trace is damaged' .t.err
-	t "$format: nowhere to compare" 1 layerpack --verify -T nowhere honest
+	t "$format: no -T directory" 1 layerpack --verify -T nowhere honest
 	shows "$format: says so" 'nowhere: No such file' .t.err
 done
 done_testing

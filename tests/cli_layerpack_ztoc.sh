@@ -1,15 +1,16 @@
 #!/bin/sh
-# layerpack makes ztocs of layers as they are, and reads layers by them.
+# layerpack makes ztocs of unmodified layers, and reads layers through them.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 # shellcheck source=tests/nasty.sh
 . "$SRC/tests/nasty.sh"
 
-# index OPTION... LAYER: makes its ztoc, out, described in said
+# index OPTION... LAYER: makes its ztoc out, and the description said
 index() { layerpack -q -f -F ztoc -o out "$@" >said; }
 
-# trip NAME LAYER TREE OPTION...: a ztoc of the layer leads to the tree
+# trip NAME LAYER TREE OPTION...: checks that the tree can be read through a
+# ztoc of the layer
 trip() {
 	trip_name=$1 trip_layer=$2 trip_tree=$3
 	shift 3
@@ -67,7 +68,7 @@ trip 'sparse files' sparse.tar.gz sparse.tree --windows packed
 index --windows packed -c 16K many.gz
 t 'a packed ztoc is a zstd file' 0 zstd -qtf out
 
-# What a ztoc cannot be
+# Layers that cannot have a ztoc
 rm -f out
 t 'a sparse file' 1 index sparse.tar.gz
 shows 'says so' 'a sparse file cannot be' .t.err
@@ -81,12 +82,12 @@ cp gnu.tar.gz bad.gz
 flip bad.gz 60000
 t 'a damaged layer' 1 index bad.gz
 printf x | cat gnu.tar.gz - >more.gz
-t 'a layer and something else' 1 index more.gz
+t 'a layer followed by something else' 1 index more.gz
 t 'no layer' 1 index "$SRC/README.md"
 t 'an order' 1 index --order said gnu.tar.gz
 t 'a small layer' 0 index --min-layer 1G gnu.tar.gz
 is 'nothing was written' "$([ -e out ] || echo none)" none
-t 'a layer that is large enough' 0 index --min-layer 1000 gnu.tar.gz
+t 'a sufficiently large layer' 0 index --min-layer 1000 gnu.tar.gz
 
 # Damage
 for windows in raw packed; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The lazy pull study: its command line, and its report of known rows
+# The lazy pull study: its command line, and its report on known rows
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -13,7 +13,7 @@ t 'an unknown image' 1 "$lazy" --images 'py r'
 shows 'is named' "no image 'r'" .t.err
 t 'an unknown system' 1 "$lazy" --systems 'overlayfs zfs'
 shows 'is named, too' "no system 'zfs'" .t.err
-t 'a link that is none' 1 "$lazy" --links '100 fast'
+t 'an invalid link' 1 "$lazy" --links '100 fast'
 t 'no clients' 1 "$lazy" --clients 0
 t 'a delay that is none' 1 "$lazy" --delay '0 x'
 t 'a cache that is none' 1 "$lazy" --cache squid

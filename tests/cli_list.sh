@@ -1,11 +1,11 @@
 #!/bin/sh
-# pzc -l is correct where it claims to be, and shows ? or + where it cannot
-# know.
+# pzc -l is correct where it claims to be, and shows ? or + where it cannot be
+# sure.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# field KEY FILE...: from the JSON line
+# field KEY FILE...: prints a value from the JSON line
 field() {
 	f_key=$1
 	shift
@@ -25,13 +25,13 @@ tested() {
 	    "$3/true/$(wc -c <"$2" | tr -d ' ')"
 }
 
-# bytes N: incompressible ones, the same each time
+# bytes N: prints incompressible bytes, the same each time
 bytes() {
 	head -c "$1" /dev/zero | openssl enc -aes-128-ctr -nosalt \
 	    -K 00112233445566778899aabbccddeeff -iv 0 2>/dev/null
 }
 
-# Text that compresses to a few MB, and one that is small
+# Text that compresses to a few MB, and a small one
 seq 1000000 >text
 size=$(wc -c <text | tr -d ' ')
 seq 1000 >small
@@ -63,7 +63,7 @@ is 'check of lz4' "$(field check text.lz4)" '"XXH32"'
 is 'check of xz' "$(field check text.xz)" '"CRC-64"'
 is 'check of lzma' "$(field check text.lzma)" '"none"'
 
-# gzip files by pzc, too large to be walked
+# pzc's own gzip files, too large to be walked
 for option in '' -R '-b 64' '-b 1000' -0 -i; do
 	# shellcheck disable=SC2086
 	pzc $option -c noise >own.gz
@@ -94,7 +94,7 @@ honest() {
 	    $3 % (1 << 32)))|")"
 }
 
-# Stored data may resemble a file by pzc
+# Stored data may resemble one of pzc's files
 cat own.gz own.gz | tee twice | pzc -0 -c >stored.gz
 is 'sync points in stored data' "$(field exact stored.gz)" false
 honest 'sync points in stored data: a bound' stored.gz \

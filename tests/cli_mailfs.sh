@@ -1,6 +1,6 @@
 #!/bin/sh
-# The mail study: its results for known rows, the study's own figures, its
-# options, and copies that fail on fake filesystems.
+# The mail study: its results for known rows, the published study's own figures,
+# its options, and copies that fail on fake filesystems.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -89,7 +89,7 @@ last_words known '^On zfs-fuse\.9 with one writer, gzip-5 copied in 13\.50 s'
 mkdir other.csv.d
 grep -v '^pool' known.csv.d/plan >other.csv.d/plan
 cp known.csv other.csv
-t 'those of another script' 1 study -o other.csv report
+t 'rows of another script' 1 study -o other.csv report
 
 # What the published table reveals about itself (checked with R).
 line() { t "study: $1" 0 grep -q -F -- "$1" known; }
@@ -110,7 +110,7 @@ t "the study's table" 0 grep -q -F \
     ' 5 gzip-5            1 0.015003015     183.4         2.723 |  6 0.203292333    13.500         2.700 0.200000000' known
 t 'what is missing' 0 grep -q \
     '^ 1 gzip-1 .* | not measured$' known
-t 'trimming starts with ten' 0 grep -q 'which drops 1 of 10 values' known
+t 'trimming needs ten values' 0 grep -q 'which drops 1 of 10 values' known
 # Ten rounds, 1.1 to 2.0: the mean of the eight in the middle.
 t 'and is done' 0 grep -q -F \
     ' 7 gzip-7            1 0.012994211     214.6         2.747 | 10 0.163157442    17.050' known
@@ -141,7 +141,8 @@ verdict known 'and not half' "$holds"
 verdict known 'but they write everything twice' "$holds"
 verdict known 'two that share the work lose efficiency' "$holds"
 # A round has 1/3, 1/3, 1/3, 0.303, 0.25 (and in three of six 0.25 or 0.325):
-# geometric means whose median is 0.309.  Two that share have 2/3, 2/3, 1/2.
+# geometric means whose median is 0.309.  Two writers that share have 2/3, 2/3,
+# 1/2.
 t 'double work, by count' 0 grep -q \
     'double work is (in logarithms): study 63 %, here 59 % by count$' known
 t 'by sharing' 0 grep -q '^    by two that share the work: 57 %$' known
@@ -178,7 +179,7 @@ t 'an uncertain loss' 0 sh -c \
     "awk -F , -v OFS=, '\$2 ~ /w2\$/ && \$4 % 2 { \$9 /= 9 } { print }' known.csv >loss.csv
     cp -r known.csv.d loss.csv.d"
 t 'has a report' 0 to loss study -o loss.csv report
-t 'is not divided' 0 grep -q \
+t 'is not broken down' 0 grep -q \
     'here not decided: whether there is a loss is not$' loss
 t 'the family of verdicts' 0 grep -q \
     ' findings were tested, each with its own 95 % interval; ' known
@@ -252,7 +253,7 @@ case \$1\$3 in
 esac
 exec $real_stat "\$@"
 EOF
-# left: prints what should not exist
+# left: prints anything that should not exist
 left() { find "$here" -path '*.csv.d/fs*' -o -name mounted; }
 mkdir -p mail/a
 for n in 1 2 3 4 5; do
@@ -299,12 +300,12 @@ t 'other mail' 1 told faked -o r.csv run
 t 'with a message' 0 grep -q 'has changed: choose' err
 rm mail/a/6
 (
-	# The lock is held as by another run.
+	# The lock is held, as if by another run.
 	exec 9>r.csv.d/lock
 	flock 9
 	told faked -o r.csv run
 )
-t 'two at a time' 0 grep -q 'another run is using' err
+t 'two runs at the same time' 0 grep -q 'another run is using' err
 
 echo ext2/ext3 >kind.txt
 t 'not a mount point' 77 told faked -n 1 -o t.csv mail
@@ -331,7 +332,7 @@ lossy 'rm -f a/3' 'loses a file' l1 4_of_5_files
 lossy 'echo >>a/3' 'grows' l2 5461_of_5460_bytes
 lossy 'tr 0-9 1-90 <a/3 >b; cat b >a/3; rm b' 'changes' l3 contents_differ
 cpio_then 'exit 1'
-t 'a copy that fails' 0 to table faked --writers 1 -n 1 -o l4.csv mail
+t 'a failing copy' 0 to table faked --writers 1 -n 1 -o l4.csv mail
 t 'is kept' 0 grep -q '^btrfs.off.w1: 1 left out: the copy failed$' table
 rm fake/cpio
 cpio_then 'sleep 1'
@@ -343,7 +344,7 @@ t 'a load' 0 told faked --writers 1 -n 1 --load "exec sleep 1000$$" \
 is 'is in the rows' "$(grep -c 'load=live;.*valid=yes' f.csv)" 3
 is 'and is killed' "$(pgrep -f "sleep 1000$$")" ''
 
-# Names; an incorrect copy is detected.
+# Odd names; an incorrect copy is detected.
 odd='blanks [x] & more'
 cp -r mail "$odd"
 t 'odd names' 0 faked --writers 1 -n 1 -o "$odd.csv" "$odd"
@@ -369,7 +370,7 @@ t 'no mail' 1 told faked -o n.csv kind.txt
 t 'rows inside the mail' 1 told faked -o mail/r.csv mail
 rm -rf mail/r.csv.d
 
-# Ended in the middle of a copy.
+# Stopped in the middle of a copy.
 fake cpio <<EOF
 echo \$\$ >$here/copying
 exec sleep 1000

@@ -6,13 +6,13 @@
 
 have mailgen || skip_all 'no mailgen'
 
-# hash DIRECTORY: computed as described in the manual
+# hash DIRECTORY: prints the hash, computed as described in the manual
 hash() {
 	(cd "$1" && find . -type f | sed 's,^\./,,' | LC_ALL=C sort |
 	    tr '\n' '\0' | xargs -0 sha256sum) | sha256sum | cut -d ' ' -f 1
 }
 
-# stat NAME FILE: a figure from --stats
+# stat NAME FILE: prints a figure from --stats
 stat_of() { sed "s/.*\"$1\":\"*\\([0-9a-f.]*\\).*/\\1/" "$2"; }
 
 # near NAME VALUE WANT PERCENT
@@ -48,7 +48,7 @@ is 'another seed is another corpus' "$(cmp -s \
     fewer/01-*/2014-01-06/001 other/01-*/2014-01-06/001; echo $?)" 1
 rm -r fewer other
 
-# ordered DIRECTORY: in it, times follow names
+# ordered DIRECTORY: whether the times in it are in the order of names
 ordered() {
 	for f in "$1"/*; do
 		stat -c %Y "$f"
@@ -114,7 +114,7 @@ near 'its median' "$(stat_of median_B stats.like)" \
     "$(stat_of median_B stats.big)" 5
 rm -r big like big.tar
 # Few mails with large contents: the attachments must be recognized. measured
-# FILE: the ratio of what was read
+# FILE: prints the compression ratio of what was read
 measured() { sed -n '2s/.*ratio \([0-9.]*\) measured.*/\1/p' "$1"; }
 mailgen -q -n 3000 --mean 3000 --attachments 0.004 rare >out
 to profile mailgen --profile rare
@@ -139,7 +139,8 @@ is 'attachments everywhere' "$(find rich -type f | wc -l)" \
 t 'one mail' 0 mailgen -n 1 single
 rm -r sized plain rich
 
-# wrong WORDS COMMAND...: rejected, with a message that says so
+# wrong WORDS COMMAND...: checks that it is rejected, with a message that
+# contains WORDS
 wrong() {
 	w_words=$1
 	shift

@@ -1,11 +1,11 @@
 #!/bin/sh
-# All tools respond helpfully to a mistyped command line.
+# All tools respond to a mistyped command line with help.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# typo STATUS TOOL TYPED MEANT: checks the suggestion; '' means that nothing is
-# close
+# typo STATUS TOOL TYPED MEANT: checks the suggestion; '' means that no option
+# is similar
 typo() {
 	t "$2 $3" "$1" "$2" "$3"
 	is "$2 $3: nothing is written" "$(cat .t.out)" ''
@@ -64,7 +64,7 @@ if have fsratio; then
 	mkdir small
 	echo x >small/a
 	echo y >small/b
-	t 'a tree that takes more space than its bytes' 0 fsratio small
+	t 'a tree that takes more space than its files' 0 fsratio small
 	shows 'is reported as larger' ' 0\.[0-9]* larger$'
 fi
 done_testing

@@ -16,7 +16,7 @@ touch -d '2001-02-03 04:05:06 UTC' a
 cp a b
 size=$(wc -c <a | tr -d ' ')
 
-# Scripts parse words of the first line.
+# Scripts parse words from the first line.
 is 'gzip -V' "$(gzip -V | head -n 1)" 'gzip 1.12'
 is 'zcat -V' "$(zcat -V | head -n 1)" 'zcat (gzip) 1.12'
 is 'pigz -V: one line' "$(pigz -V | wc -l | tr -d ' ')" 1
@@ -46,7 +46,7 @@ same 'A.GZ becomes A' A b
 cp b p.Z
 t 'p.Z is not compressed again' 0 gzip p.Z
 t 'nor is p.tgz by gzip' 0 sh -c 'cp b p.tgz; gzip p.tgz; test -e p.tgz'
-t 'it is by pigz' 0 sh -c 'pigz p.tgz; test -e p.tgz.gz'
+t 'but it is by pigz' 0 sh -c 'pigz p.tgz; test -e p.tgz.gz'
 
 # Listings
 cp b a && gzip -k a
@@ -114,7 +114,7 @@ for w in '80 x' 'x = 1' BZh9 '(x'; do
 	same "gzip -cdf of $w is cat" back plain
 done
 
-# A truncated file is decompressed as far as it goes.
+# A truncated file is decompressed as far as possible.
 head -c 1000 a.gz >cut.gz
 t 'a truncated file' 1 to back gzip -dc cut.gz
 n=$(wc -c <back)

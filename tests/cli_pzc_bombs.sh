@@ -1,10 +1,11 @@
 # shellcheck shell=sh
-# A small stream that expands to a large one takes less than 64 MiB with one
-# thread, whatever the format; COLDPRESS_BOMB_MIB is its size (256).
+# Decompressing a small stream that expands to a large one takes less than 64
+# MiB with one thread, whatever the format; COLDPRESS_BOMB_MIB is the large size
+# (256).
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
-have python3 || skip_all 'there is no python3'
+have python3 || skip_all 'python3 is not installed'
 ! sanitized pzc || skip_all "a sanitizer's memory is not pzc's"
 mib=${COLDPRESS_BOMB_MIB:-256}
 
@@ -38,7 +39,7 @@ bomb() {	# NAME FILE [OPTION...]
 	t "$b_name" 0 python3 run.py "$mib" pzc -dcp1 "$@" "$b_file"
 	head -n 1 .t.out
 }
-# one stream, and many: a member of 32 MiB, repeated as needed
+# one stream, and many: a 32 MiB member, repeated as needed
 many() {
 	: >many
 	m_i=0

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Damaged streams, full disks and closed descriptors lead to a message and
-# status 1, no output, and an unchanged input.
+# Damaged streams, full disks and closed descriptors lead to a message, status
+# 1, no output, and an unchanged input.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -8,7 +8,8 @@ seq 1 60 >text
 seq 1 30000 >long
 formats='gzip zlib zip zstd lz4 xz lzma bzip2'
 
-# refuse NAME FILE: checks that every way to read it fails, and leaves it alone
+# refuse NAME FILE: checks that every way of reading it fails, and leaves it
+# alone
 refuse() {
 	cp "$2" r.in && cp r.in r.keep
 	r_rc=0
@@ -28,8 +29,8 @@ refuse() {
 for f in $formats; do
 	pzc -F "$f" <text >whole
 	n=$(wc -c <whole) bad=0 i=0
-	# a zip's directory is not read, nor the sizes before it, which add
-	# nothing to the check in front of them
+	# a zip's directory is not read, nor are the sizes before it, which add
+	# nothing to the preceding check
 	[ "$f" != zip ] || n=$(($(LC_ALL=C grep -abo \
 	    "$(printf 'PK\001\002')" whole | cut -d: -f1) - 8))
 	while [ $i -lt "$n" ]; do
@@ -173,7 +174,7 @@ if have zstd; then
 	# a window of 1 GiB, in a header built here: one raw block
 	{ printf '\050\265\057\375\000\240\001\000\000'; } >w30.zst
 	t 'zstd: a window of 1 GiB is refused' 1 pzc -dc w30.zst
-	t 'zstd: it says how' 0 sh -c 'pzc -dc w30.zst 2>&1 | grep -q -- --long'
+	t 'zstd: it names --long' 0 sh -c 'pzc -dc w30.zst 2>&1 | grep -q -- --long'
 	t 'zstd: with --long=30 it is read' 0 to back pzc -dc --long=30 w30.zst
 	t 'zstd: 128 MiB is read' 0 sh -c \
 	    "printf '\050\265\057\375\000\210\001\000\000' | pzc -d"

@@ -1,12 +1,12 @@
 # shellcheck shell=sh
 # Every call of every kind fails in turn, in the build with the fault-injecting
-# system interface.  There is never a crash, never status 0 with wrong output,
-# and never a partial file.
+# system interface.  This never causes a crash, status 0 with wrong output, or a
+# partial file.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
-have pzc-fault || skip_all 'there is no pzc-fault'
-have python3 || skip_all 'there is no python3'
+have pzc-fault || skip_all 'pzc-fault is not built'
+have python3 || skip_all 'python3 is not installed'
 
 cat >fault.py <<'P'
 import os, subprocess, sys
@@ -50,7 +50,7 @@ def temporary():
         if n.startswith(".c")]
 
 def fired(plan):
-    # how much is written at once depends on timing
+    # how much is written per call depends on timing
     kind, k, _ = plan.split(":")
     return made_calls()[kind] >= int(k.rstrip("+"))
 
@@ -112,7 +112,7 @@ for kind, errors in kinds.items():
     for e in errors:
         if counts[kind] and e != "EINTR":
             run(f"{kind}:1+:{e}")
-# If no unnamed file can be created, there is a temporary one.
+# If no unnamed file can be created, a temporary file is used.
 unnamed = "openat:3:EOPNOTSUPP,"
 run("now:999999999:PIPE", unnamed)
 for kind in "write", "fsync", "close", "linkat", "renameat", "unlinkat":

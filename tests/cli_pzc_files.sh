@@ -93,7 +93,7 @@ rm -f l
 mkfifo p p.gz && chmod 640 p
 t 'a FIFO does not block' 2 timeout 300 pzc p
 t '-d: nor does it with -d' 2 timeout 300 pzc -d p.gz
-t 'a FIFO in a tree is left, with any option' 2 sh -c 'mkdir r
+t 'a FIFO in a tree is left alone, with any option' 2 sh -c 'mkdir r
     mkfifo r/p && timeout 300 pzc -rfk r'
 rm -rf r p.gz
 for o in -c -k -f '-f -o p.gz' '-o p.gz'; do
@@ -153,7 +153,7 @@ t '... : written after what was there' 0 sh -c \
     '(echo head; cat n.gz) | cmp - out'
 is '... : and it stays a link' "$(stat -c %F /dev/stdout)" 'symbolic link'
 cp text back
-t '/dev/stdin, for a file that is only read' 1 sh -c \
+t '/dev/stdin, for a file opened read-only' 1 sh -c \
     'pzc -nf -o /dev/stdin text <back'
 same '... : the file is kept' back text
 is '... : and it stays a link' "$(stat -c %F /dev/stdin)" 'symbolic link'
@@ -178,7 +178,7 @@ same 'the target is kept' precious text
 is 'the link is a file now' "$(stat -c %F o.gz)" 'regular file'
 rm -rf o o.gz d d.gz
 
-# Outputs that are read while being written, or are the same as the input.
+# Outputs that are read while being written, or that are the input itself.
 cp text same
 t '-o onto the input' 2 pzc -o same same
 same '-o onto the input: kept' same text
@@ -191,8 +191,8 @@ for o in same same2 same3 ./same; do
 done
 rm same2 same3
 
-# An input that changes before it would be removed is kept, even with -f.  The
-# change happens while the output is being synced, where pzc is stopped.
+# An input that changes before it would be removed is kept, even with -f.  pzc
+# is stopped while it syncs the output, and the change happens then.
 stopped() {
 	until grep -q '^State:.T' "/proc/$1/status"; do
 		kill -0 "$1" || return 1
@@ -221,7 +221,7 @@ else
 	skip 'pzc cannot be made to wait'
 fi
 
-# Beyond the directories held open, -r goes up by "..", and only if that is
+# Beyond the directories held open, -r goes up through "..", and only if that is
 # where it came from.
 if have pzc-fault && [ -r /proc/self/status ]; then
 	d=up/d i=0
@@ -277,8 +277,8 @@ else
 	skip 'pzc cannot be made to wait'
 fi
 
-# With a single operand pzc is confined once everything is open, and reports why
-# if it cannot be.  NoNewPrivs is set too, even on a kernel without Landlock.
+# With a single operand, pzc confines itself once everything is open, or reports
+# why it cannot.  It also sets NoNewPrivs, even on a kernel without Landlock.
 if have pzc-fault && [ -r /proc/self/status ]; then
 	for o in -c -t -k '-o q.gz' -f; do
 		cp text q && pzc -b 32 -kf q
@@ -301,7 +301,7 @@ t '-lvt of one file, which is confined' 0 sh -c \
     'pzc -kf q && pzc -lvt q.gz | grep -q 20[0-9][0-9]-'
 rm -f q.gz
 t '-v and --stats' 0 pzc -vk --stats=stats q
-shows '... : says that there is no sandbox' 'q: not confined: statistics' .t.err
+shows '... : not confined' 'q: not confined: statistics' .t.err
 rm -f q q.gz stats
 
 # A directory that is writable but not readable, with files in it.
@@ -335,7 +335,8 @@ else
 fi
 rm -rf dark dark-pzc
 
-# Four instances run at once on one file: one processes it, and nothing is lost.
+# Four instances run on one file at the same time: one processes it, and nothing
+# is lost.
 for f in '' -f; do
 	for i in 1 2 3 4 5; do
 		cp text q
@@ -344,7 +345,7 @@ for f in '' -f; do
 			pzc $f q 2>/dev/null &
 		done
 		wait
-		t "four at once ($i): whole" 0 sh -c 'pzc -dc q.gz | cmp - text'
+		t "four copies of pzc ($i)" 0 sh -c 'pzc -dc q.gz | cmp - text'
 		is "four at once ($i): one file" "$(find . -name 'q*' -o -name '.c*' | wc -l)" 1
 		for _ in 1 2 3 4; do
 			# shellcheck disable=SC2086

@@ -4,10 +4,10 @@
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# live FORMAT: the sender sends three lines, each after the previous one has
-# come out at the far end.  There is a FIFO for each answer: with only one, the
-# sender could open it for the second answer while the writer of the first still
-# holds it, and read its end
+# live FORMAT: sends three lines, each after the previous one has come out at
+# the far end.  There is a FIFO for each answer: with only one, the sender could
+# open it for the second answer while the first answer's writer still holds it,
+# and read end of file
 cat >live <<'EOF'
 format=$1
 rm -f first second

@@ -11,7 +11,7 @@ head -c 300000 /dev/urandom >noise
 { seq 1 500000; cat noise; head -c 3000000 /dev/zero; } >mix
 inputs='empty one text mix'
 
-# unpack FORMAT: the reference tool, standard input to output
+# unpack FORMAT: runs the reference tool from standard input to output
 unpack() {
 	case $1 in
 	gzip) gzip -dc ;;
@@ -155,7 +155,7 @@ for f in zstd lz4; do
 		t "$f: long and short ones, $o" 0 sh -c \
 		    "cat packed | pzc -d $o | cmp - text"
 	done
-	t "$f: -l sees past it" 0 pzc -l packed
+	t "$f: -l skips it" 0 pzc -l packed
 	shows "$f: -l sees past it: the format" "^$f "
 	t "$f: -l of standard input" 0 sh -c 'pzc -l <packed'
 	shows "$f: -l of standard input: the size" \
@@ -164,7 +164,7 @@ for f in zstd lz4; do
 	shows "$f: -lt: both sizes" \
 	    "^$f .* $(wc -c <packed)  *$(wc -c <text) "
 	if have pzseek; then
-		t "$f: pzseek sees past it" 0 sh -c \
+		t "$f: pzseek skips it" 0 sh -c \
 		    'head -c 5000 text >want; pzseek packed :5000 |
 		    cmp - want'
 	fi
@@ -178,8 +178,8 @@ frame >packed
 t 'a skippable frame alone is empty' 0 to back pzc -d <packed
 same 'a skippable frame alone, the bytes' back empty
 
-# A gzip header with every field, written here byte for byte; the header's
-# check is the low half of the CRC that gzip itself computes.
+# A gzip header with every field, written byte by byte; the header's checksum is
+# the low half of the CRC that gzip itself computes.
 crc_of() { gzip -c <"$1" | tail -c 8 | head -c 2; }
 body() { gzip -nc <text | tail -c +11; }
 {
@@ -231,7 +231,7 @@ if have compress; then
 		done
 	done
 else
-	skip 'there is no compress'
+	skip 'compress is not installed'
 fi
 t '.Z is not written' 1 pzc -F compress <text
 
@@ -258,7 +258,8 @@ for e in gz zst xz bz2 lz4; do
 	[ $e = lz4 ] || t "tar alone reads $o" 0 to /dev/null tar -tf tree.tar.$e
 done
 
-# One gzip member by default: a one-shot reader sees all of it.
+# There is one gzip member by default, so a one-shot reader sees all of the
+# data.
 pzc <mix >mix.gz
 t 'gzip: one member' 0 python3 -c 'import zlib
 d = zlib.decompressobj(31)

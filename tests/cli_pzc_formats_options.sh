@@ -6,7 +6,7 @@
 seq 1 3000 >text
 formats='gzip zlib zip zstd lz4 xz lzma bzip2'
 
-# table: each option, and the formats that have it
+# table: prints each option, and the formats that have it
 table() {
 	cat <<-'E'
 	--adapt | gzip zlib zip zstd lz4
@@ -39,8 +39,8 @@ table() {
 	E
 }
 
-# taken: the output can be read; refused: status 1, no output, and a message
-# that names option and format
+# taken: checks that the output can be read; refused: checks for status 1, no
+# output, and a message that names option and format
 taken() {
 	# shellcheck disable=SC2086
 	pzc -F "$format" $option <text >packed 2>err &&
@@ -83,7 +83,7 @@ t 'lz4 --legacy --block-checksum: refused' 1 \
 t 'lz4 -b 8192: refused' 1 pzc -c -F lz4 -b 8192 text
 shows 'lz4 -b 8192: the reason' '4 MiB' .t.err
 
-# The checks of xz, as shown by pzc -l and by xz.
+# xz's checks, as shown by pzc -l and by xz.
 for c in none:[Nn]one crc32:CRC-*32 crc64:CRC-*64 sha256:SHA-256; do
 	pzc -F xz --check="${c%:*}" <text >check.xz
 	pzc -F xz -C "${c%:*}" <text >check2.xz
@@ -101,7 +101,7 @@ t 'xz: CRC-64 is the default' 0 sh -c 'pzc -l check.xz | grep -q CRC-64'
 t '-C of gzip is a comment' 0 pzc -c -C crc32 text
 shows '-C of gzip: stored' crc32
 
-# lz4: the frame of lz4(1), block checksums on request, the legacy frame.
+# lz4: lz4(1)'s frame, block checksums on request, the legacy frame.
 flags() { head -c 5 | tail -c 1 | od -An -tx1 | tr -d ' '; }
 is 'lz4: only a content checksum' "$(pzc -F lz4 <text | flags)" 64
 is 'lz4 --block-checksum' \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# gzip output is read by the kernel's rules, which skip ten bytes of header and
-# a name, and nothing else (tests/kernel_gunzip.c).
+# gzip output can be read under the kernel's rules, which skip ten bytes of
+# header and a name, and nothing else (tests/kernel_gunzip.c).
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -50,7 +50,7 @@ mv "${long%.gz}" text
 # The reader is as strict as the kernel: it rejects fields that the kernel does
 # not skip
 pzc -i -c text >members.gz
-t 'the members of -i are not read' 1 to back "$gunzip" <members.gz
+t 'members written with -i are not read' 1 to back "$gunzip" <members.gz
 pzc -C 'a comment' -c text >comment.gz
 t 'nor is a comment' 1 to back "$gunzip" <comment.gz
 

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# After INT, TERM, HUP or KILL at any moment, the final name has no file or a
-# complete one, and the input is removed only after that.
+# After INT, TERM, HUP or KILL at any moment, the output file is complete or
+# absent, and the input is removed only after it is complete.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -48,8 +48,8 @@ for dir in gz -d -f zst; do
 	[ $bad = 1 ] || ok "$dir: killed at 56 moments, nothing partial"
 done
 
-# If no unnamed file can be created, and with -f before it gets its name, there
-# is a temporary one, which a signal removes.
+# If no unnamed file can be created, and with -f before the output gets its
+# name, there is a temporary file, which a signal removes.
 if have pzc-fault; then
 	head -c 300000 text >short
 	for sig in HUP-1 INT-2 TERM-15 PIPE-13; do
@@ -93,11 +93,11 @@ if have pzc-fault; then
 	t '... : the output is whole' 0 gzip -t s.gz
 	rm -f s s.gz
 else
-	skip 'there is no pzc-fault'
+	skip 'pzc-fault is not built'
 fi
 
-# Killed in every call of each kind that changes a name or a file, in each
-# thread, one run per call, until a run is no longer killed.
+# Kills pzc in every call that changes a name or a file, in each thread, one run
+# per call, until a run is no longer killed.
 if have strace && strace -o /dev/null true 2>/dev/null; then
 	head -c 300000 text >t && mv t text && pzc -b 128 <text >text.gz
 	for dir in gz -d -f; do

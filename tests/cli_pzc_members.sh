@@ -5,7 +5,7 @@
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-have python3 || skip_all 'there is no python3'
+have python3 || skip_all 'python3 is not installed'
 seq 700000 >text
 size=$(wc -c <text | tr -d ' ')
 pzc -i -b 256 -c text >whole.gz

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
-have python3 || skip_all 'there is no python3'
+have python3 || skip_all 'python3 is not installed'
 ! sanitized pzc || skip_all "a sanitizer's memory is not pzc's"
 
 # run.py MIB WANT COMMAND...: checks that its output equals the file WANT, and
@@ -49,7 +49,7 @@ refused() {	# NAME MIB FILE NEED: NEED is a pattern for the amount stated
 head -c 24M /dev/urandom >noise
 seq 1 6000000 | head -c 24M >text
 
-# xz: one thread needs the dictionary; several threads only beyond that
+# xz: one thread needs the dictionary; more memory allows several threads
 if have xz; then
 	xz -T2 --lzma2=preset=0,dict=64MiB --block-size=8MiB -c text noise \
 	    >large.xz
@@ -61,7 +61,7 @@ if have xz; then
 	xz -T1 --lzma1=preset=0,dict=64MiB --format=lzma -c text >large.lzma
 	within 'lzma, a dictionary of 64 MiB' 72 large.lzma text
 	refused 'lzma, a dictionary of 64 MiB' 32 large.lzma 6[5-9]
-	# a small block, followed by one that needs more
+	# a small block, followed by one that needs more memory
 	{ pzc -F xz -0 -c noise; cat large.xz; } >mixed.xz
 	refused 'xz, the second stream' 32 mixed.xz 6[5-9]
 	t 'xz: the data before it' 1 sh -c \

@@ -119,7 +119,7 @@ pzc -n -N -c orig >N.gz
 same '-N after -n' N.gz stored.gz
 rm -f ./*.gz stored orig
 
-# A hostile name stays in the directory.  All files are gzip with FNAME.
+# A hostile name cannot leave the directory.  All files are gzip with FNAME.
 stored_as() {
 	printf '\037\213\010\010\000\000\000\000\000\003%b\000' "$1"
 	gzip -nc <text | tail -c +11
@@ -137,7 +137,7 @@ for n in . .. x/ '' x/. x/..; do
 	same "-N of '$n' is by the suffix" in/h text
 	rm -f in/*
 done
-# The stored name is that of the compressed file: neither may be lost.
+# The stored name is the compressed file's own: neither may be lost.
 stored_as h.gz >in/h.gz
 t '-dN onto itself' 2 pzc -dN in/h.gz
 t '-dN onto itself: kept' 0 gzip -t in/h.gz
@@ -145,7 +145,7 @@ t '-dfN onto itself' 1 pzc -dfN in/h.gz
 t '-dfN onto itself: kept' 0 gzip -t in/h.gz
 rm -rf in
 
-# Names of the program.
+# The program's names.
 mkdir bin
 for n in gzip gunzip zcat pigz unpigz unpzc pzcat pzc; do
 	ln -s "$(command -v pzc)" bin/$n
@@ -171,7 +171,7 @@ t 'the name is in messages' 0 sh -c \
 t 'and in the usage' 0 sh -c 'bin/unpzc -h | grep -q "^usage: unpzc "'
 rm -rf bin z a back
 
-# Names of odd bytes.
+# Names with odd bytes.
 newline=$(printf 'a\nb') latin=$(printf 'caf\351') bell=$(printf 'x\007y')
 long=$(printf %0252d 0)
 for n in "$newline" "$latin" "$bell" -dash --force 'a b' '*' "$long" \
@@ -191,7 +191,7 @@ longer=${long}abc
 cp text "$longer"
 t 'a name of 255 bytes has no room for a suffix' 1 pzc "$longer"
 there 'it is kept' "$longer"
-t 'with -c it has' 0 to back.gz pzc -c "$longer"
+t 'with -c it is accepted' 0 to back.gz pzc -c "$longer"
 rm -f "$longer"
 t '-dN writes a whole name of 255 bytes' 0 pzc -dN back.gz
 same 'with the same bytes' "$longer" text
@@ -200,8 +200,9 @@ rm -f "$longer"
 t 'control characters do not reach the terminal' 0 sh -c \
     '! pzc "$1" 2>err && ! grep -q "$1" err' - "$bell"
 
-# A header's name is untrusted: escape sequences and the C1 controls in UTF-8,
-# in a warning, in a listing and at a terminal prompt.
+# The name in a header is untrusted: it contains escape sequences and C1
+# controls in UTF-8, and is shown in a warning, in a listing and at a terminal
+# prompt.
 cat >header.py <<'P'
 import gzip, sys
 with open("esc.gz", "wb") as f:
@@ -226,7 +227,7 @@ except OSError:
 sys.stdout.buffer.write(data)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 P
-# clean FILE: whether it has only printable characters, newlines and one e acute
+# clean FILE: whether it has only printable characters, newlines and one e-acute
 clean() { ! tr -d '\r\n' <"$1" | sed 's/\xc3\xa9//g' | grep -q '[^ -~]'; }
 # shellcheck disable=SC1003
 safe='n\\033\[31m\\302\\23332m'
@@ -251,7 +252,7 @@ if have python3 && python3 header.py; then
 	fi
 	rm -f esc.gz n*32m*
 else
-	skip 'there is no python3'
+	skip 'python3 is not installed'
 fi
 
 # -r
@@ -273,7 +274,7 @@ t 'a directory without -r' 2 pzc tree
 t '-r of a missing name' 1 pzc -r nothing
 t '-r of a file' 0 pzc -r tree/f
 t '-r of a link to a directory' 2 pzc -r tree/link
-t '-r: a slash at the end' 2 pzc -dvr tree/
+t '-r: a trailing slash' 2 pzc -dvr tree/
 shows '... : is not doubled' '^pzc: tree/f\.gz: ' .t.err
 rm -f tree/link && cp text tree/real && ln -s real tree/link
 t '-r follows no link, -f or not' 2 pzc -rfk tree

@@ -115,7 +115,7 @@ says '-d of nothing' 'end of file' pzc -d </dev/null
 says '-t of text' 'format' pzc -t text
 says 'a directory as input' directory pzc </
 
-# Several inputs: the worst status is kept, and the others are processed.
+# Several inputs: the worst status counts, and all others are processed.
 cp text x && cp text y
 t 'an error, a warning and two that work' 1 pzc -k x nothing t.gz y
 t 'x was done' 0 gzip -t x.gz
@@ -149,7 +149,7 @@ for o in -h --help -V --version -L --license; do
 done
 t '-V names the libraries' 0 sh -c 'pzc -V | grep -q "zstd  *[0-9]"'
 
-# Environment: only options; the command line comes last.
+# The environment may contain only options; the command line comes last.
 export GZIP=-1
 pzc <text >a
 unset GZIP
@@ -170,7 +170,7 @@ says 'PIGZ=-- file' 'only options' env PIGZ='-- text' pzc
 t 'PZC=blanks' 0 env PZC='   ' pzc -c text
 says 'PZC=-Z' "Try 'pzc --help'" env PZC=-Z pzc
 
-# --memory lowers the number of threads and changes no byte.
+# --memory lowers the number of threads without changing the output.
 pzc -p8 <text >a && pzc -p8 --memory 24M <text >b
 same '--memory: the same bytes' a b
 cat text text text text text text text text >large
@@ -178,7 +178,7 @@ pzc -p8 --stats=s.json --memory 12M <large >/dev/null
 is '--memory: fewer threads' \
     "$(sed -n 's/.*"threads":\([0-9]*\).*/\1/p' s.json | awk '{
 	print ($1 < 8 && $1 >= 1) ? "fewer" : $1 }')" fewer
-# zstd's contexts at 12 need more than at 13: two would not fit.
+# zstd's contexts need more memory at 12 than at 13: two would not fit.
 pzc -F zstd -12 -p2 --stats=z.json --memory 180M <text >/dev/null
 is '--memory: what zstd -12 needs' \
     "$(sed -n 's/.*"threads":\([0-9]*\).*/\1/p' z.json)" 1
@@ -212,7 +212,7 @@ if have script; then
 	is 'answered yes' $? 0
 	t 'answered yes: replaced' 0 gzip -t tt.gz
 else
-	skip 'there is no script(1)'
+	skip 'script(1) is not installed'
 fi
 
 done_testing

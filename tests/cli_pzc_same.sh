@@ -55,8 +55,8 @@ for o in '-F gzip' '-F gzip -1' '-F gzip -9' '-F gzip -0' '-F gzip -i' \
 	same "$o: -d from a slow writer" back large
 done
 
-# --rsyncable: after a change near the beginning the outputs converge, so their
-# ends are the same.
+# --rsyncable: after a change near the beginning the outputs converge, so they
+# end alike.
 { cat large; seq 900000 1600000; cat large; } >longer && mv longer large
 { printf 'an insertion'; cat large; } >changed
 for f in gzip zstd; do
@@ -67,7 +67,7 @@ for f in gzip zstd; do
 a, b = (open(f, "rb").read() for f in "ab")
 m = len(b) // 2
 print(b[m:m + 4096] in a)')" True
-	# blocks are at most as large as without it, so it costs something
+	# blocks are at most as large as without it, so the output is larger
 	is "$f: --rsyncable costs under 20 %" "$(($(wc -c <a) * 100 <
 	    $(wc -c <c) * 120))" 1
 done

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
-have python3 || skip_all 'there is no python3'
+have python3 || skip_all 'python3 is not installed'
 seq 1 100000 >text
 n=$(wc -c <text)
 cat >look.py <<'P'
@@ -61,8 +61,8 @@ wait
 is 'eight at once: a line each' "$(look s 'len(rows)')" 8
 pzc --stats=s text text 2>/dev/null
 t 'JSON after an error' 0 look s
-# The half second begins when the data sent has come out: pzc is waiting by
-# then.
+# The half second begins when the data sent has come out: by then, pzc is
+# waiting.
 mkfifo out
 { echo one; read -r _ <out; sleep 0.5; cat text; } |
     pzc --flush-ms 20 --stats=w | pzc -d --flush-ms 20 |

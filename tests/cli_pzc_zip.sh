@@ -1,11 +1,11 @@
 #!/bin/sh
-# zip archives by other programs: written to files and to pipes, stored and
-# deflated, with the sizes before, after, and in ZIP64 fields.
+# Other programs' zip archives: written to files and to pipes, stored and
+# deflated, with the sizes before or after the data, or in ZIP64 fields.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-have python3 || skip_all 'there is no python3'
+have python3 || skip_all 'python3 is not installed'
 seq 100000 >text
 : >empty
 size=$(wc -c <text | tr -d ' ')
@@ -42,7 +42,7 @@ def write(name, b):
         0, 0, 0))
 
 n, crc = len(data), zlib.crc32(data)
-# as bsdtar and zip -0 write a stored entry to a pipe
+# a stored entry as bsdtar and zip -0 write it to a pipe
 write("known.zip", local(8, 0, 0, n, b"text") + data + descriptor(crc, n))
 write("wrong.zip", local(8, 0, 0, n, b"text") + data + descriptor(crc ^ 1, n))
 write("empty.zip", local(8, 0, 0, 0, b"text") + descriptor(0, 0))
@@ -50,7 +50,7 @@ write("directory.zip", local(0, 0, 0, 0, b"dir/") +
     local(0, 0, crc, n, b"dir/text") + data)
 write("encrypted.zip", local(9, 8, 0, 0, b"text") + bytes(100))
 write("bzip2.zip", local(0, 12, crc, 100, b"text") + bytes(100))
-# only a directory, for an entry of 2^63 - 1 bytes
+# only a central directory, for an entry of 2^63 - 1 bytes
 name, x = b"text", struct.pack("<2H2Q", 1, 16, 2 ** 63 - 1, 10)
 central = struct.pack("<4s6H3I5H2I", b"PK\1\2", 45, 45, 0, 8, 0, 33, 0,
     2 ** 32 - 1, 2 ** 32 - 1, len(name), len(x), 0, 0, 0, 0, 0) + name + x

@@ -1,15 +1,15 @@
 #!/bin/sh
-# pzseek writes the same bytes as dd on the plain file, for every format.
+# For every format, pzseek writes the same bytes as dd from the plain file.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 have pzseek || skip_all 'pzseek is not built'
 
-# range FILE OFFSET LENGTH: the range of a plain file
+# range FILE OFFSET LENGTH: prints the range of a plain file
 range() { tail -c "+$(($2 + 1))" "$1" | head -c "$3"; }
 
-# check NAME FILE PLAIN OPTION...: checks ranges in all kinds of positions
+# check NAME FILE PLAIN OPTION...: checks ranges at all kinds of positions
 check() {
 	c_name=$1 c_file=$2 c_plain=$3
 	shift 3
@@ -103,7 +103,7 @@ fi
 # A side index
 gzip -c plain >f.gz
 t 'an index is created' 0 pzseek --make-index --spacing 64K f.gz
-t 'it has the name' 0 test -s f.gz.pzi
+t 'it has the default name' 0 test -s f.gz.pzi
 check 'gzip by index' f.gz plain
 is 'it is used' "$(pzseek -l --json f.gz | grep -c '"index":"used"')" 1
 t 'it is not overwritten' 1 pzseek --make-index f.gz
@@ -140,7 +140,7 @@ cp f.gz.pzi good
 touch -d '2001-01-01' f.gz
 t 'a stale index is refused' 1 pzseek --index f.gz.pzi f.gz 1:1
 is 'with a message' "$(grep -c 'for another version' .t.err)" 1
-t 'an unselected one is skipped' 0 to .got pzseek f.gz 1000000:1000
+t 'without --index it is skipped' 0 to .got pzseek f.gz 1000000:1000
 range plain 1000000 1000 >.want
 same 'with the right bytes' .got .want
 pzseek -f --make-index --spacing 64K f.gz
@@ -167,7 +167,7 @@ while [ "$at" -lt "$bytes" ]; do
 	at=$((at + 4 + bytes / 60))
 done
 ok 'no damage of an index makes wrong bytes'
-t 'an index of gzip only' 1 pzseek --make-index f.zstd
+t 'only gzip can have an index' 1 pzseek --make-index f.zstd
 head -c 100000 f.gz >cut.gz
 t 'no index of a truncated file' 1 pzseek --make-index cut.gz
 t 'and none is left' 1 test -e cut.gz.pzi
@@ -181,7 +181,7 @@ for f in zstd lz4 xz; do
 	t "$f: nothing is left" 1 test -e out
 done
 
-# Data that itself contains sync points and headers
+# Data that contains sync points and headers
 cat f.gzip f.gzip f.gzip plain >nested
 pzc -c nested >nested.gz
 check 'gzip of gzip files' nested.gz nested

@@ -7,7 +7,7 @@
 # shellcheck source=tests/fault.sh
 . "$SRC/tests/fault.sh"
 
-have pzseek-fault || skip_all 'there is no pzseek-fault'
+have pzseek-fault || skip_all 'pzseek-fault is not built'
 
 seq 1 300000 >plain
 gzip -c plain >f.gz

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The snap study: its command line, and its report of published rows
+# The snap study: its command line, and its report on published rows
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -52,7 +52,7 @@ shows 'are similar where they should be' \
     'chromium.xz.first/chromium.try.first: .*: similar$' report
 shows 'and different where not' \
     'chromium.xz.walk.app.mount/chromium.gzip.*: different$' report
-# Rows of our own, of which one was disturbed: it made more requests.
+# Our own rows, one of which was disturbed: it made more requests.
 {
 	echo 'series,label,keys,run,stage,cache,wall_s,user_s,sys_s,exit,signal'
 	for run in 1 2 3 4 5 6 7; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Images by sqpack contain the tree, with every method and for every reader.
+# sqpack's images contain the tree, with every method and for every reader.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -10,8 +10,8 @@ have unsquashfs || skip_all 'unsquashfs is not installed'
 
 nasty_tree
 
-# facts DIR: everything about a tree that an image preserves; times before 1970
-# become 0
+# facts DIR: prints everything about a tree that an image preserves; times
+# before 1970 become 0
 facts() {
 	(cd "$1" && find . -printf '%y %m %U %G %n %s %T@ %P %l\n' |
 	    awk '$1 == "d" { $5 = $6 = "" }
@@ -20,7 +20,7 @@ facts() {
 }
 facts tree >want
 
-# holds NAME IMAGE: unsquashfs extracts the original tree from it
+# holds NAME IMAGE: checks that unsquashfs extracts the original tree from it
 holds() {
 	rm -rf got
 	t "$1: unsquashfs" 0 unsquashfs -q -n -d got "$2"

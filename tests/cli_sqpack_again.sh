@@ -95,7 +95,7 @@ t 'a damaged block' 1 sqpack -o other spoilt
 shows 'its place is named' '^sqpack: spoilt: offset 96: ' .t.err
 t 'there is no image' 1 test -e other
 
-# Long block lists, of holes and of data, need bounded memory.
+# Long block lists, of holes or of data, need bounded memory.
 rm -rf many
 mkdir many
 truncate -s 2G many/hole
@@ -106,7 +106,7 @@ sqpack -f -b 4K -F lz4 -o blocks many
 for m in holes:4M blocks:128K; do
 	t "the names of ${m%:*} in ${m#*:}" 0 \
 	    sqpack -l --memory "${m#*:}" "${m%:*}"
-	t 'but not its blocks' 1 \
+	t 'but not its block list' 1 \
 	    sqpack -o other --memory "${m#*:}" "${m%:*}"
 	shows 'is reported' \
 	    "^sqpack: ${m%:*}: its block lists take more memory" .t.err

@@ -1,12 +1,12 @@
 #!/bin/sh
-# sqpack under the names mksquashfs and unsquashfs: their options, their
-# listings, and the command lines that other programs use.
+# sqpack under the names mksquashfs and unsquashfs: options, listings, and the
+# command lines that other programs use.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-have mksquashfs || skip_all "there is no mksquashfs"
-have unsquashfs || skip_all "there is no unsquashfs"
+have mksquashfs || skip_all "mksquashfs is not installed"
+have unsquashfs || skip_all "unsquashfs is not installed"
 mk=$(command -v mksquashfs)
 un=$(command -v unsquashfs)
 mkdir bin
@@ -26,10 +26,10 @@ ln -s a one/link
 mkfifo one/fifo
 touch -h -d @1600000000 one one/* one/dir/* one/dir/deep/* two two/* two/dir/*
 
-# tree IMAGE: its contents, as listed by the original unsquashfs
+# tree IMAGE: prints its contents, as listed by the original unsquashfs
 tree() { "$un" -lln -UTC -d '' "$1"; }
 
-# as NAME ARGUMENTS...: both programs make an equivalent image
+# as NAME ARGUMENTS...: checks that both programs make equivalent images
 as() {
 	as_name=$1
 	shift
@@ -72,7 +72,7 @@ mkdir code
 cp "$(command -v sqpack)" code/program
 as 'filters' code image "$@" -Xbcj x86,arm
 cat >pseudo <<'END'
-# device nodes of a small system
+# a small system's device nodes
 new d 755 0 0
 new/console c 600 0 5 5 1
 new/loop b 660 0 6 7 0
@@ -117,7 +117,7 @@ as 'links counted apart' one image "$@" -fstime 7 -no-hardlinks \
 
 # Output
 "$mk" one theirs.img -noappend -no-progress >theirs.txt
-t 'without further words' 0 mksquashfs one ours.img -noappend
+t 'without further arguments' 0 mksquashfs one ours.img -noappend
 cp .t.out ours.txt
 for line in 'Exportable' 'data, ' 'xattrs, ' 'duplicates are' \
     'duplicate files' 'of inodes' 'of files' 'of fragments' 'symbolic' \
@@ -143,7 +143,7 @@ is 'an image does not hold itself' \
 # Rejected options
 t 'no appending' 1 mksquashfs one ours.img
 shows 'and the message suggests a way' '-noappend replaces it' .t.err
-# refused WORD OPTION...: fails with a message that contains WORD
+# refused WORD OPTION...: checks for a failure and a message that contains WORD
 refused() {
 	word=$1
 	shift
@@ -243,7 +243,7 @@ else
 	skip 'attributes: none here'
 fi
 
-# Typical command lines of other programs
+# Other programs' typical command lines
 mkdir rootfs rootfs/dev rootfs/etc
 echo id >rootfs/etc/hostname
 : >rootfs/dev/null
@@ -254,7 +254,7 @@ t 'as enroot imports' 0 mksquashfs rootfs in.sqsh -mkfs-time 5 -all-time 5 \
     -all-root -no-progress -processors 2 -comp lzo -noD -exit-on-error
 t 'as enroot bundles' 0 unsquashfs -no-progress -processors 2 -user-xattrs \
     -f -d bundle in.sqsh
-t 'as enroot asks' 0 unsquashfs -s "$PWD/box.sqsh"
+t 'as enroot queries' 0 unsquashfs -s "$PWD/box.sqsh"
 is 'the part of the answer that enroot uses' \
     "$(awk '/^Compression/ { print "--" $2 }' .t.out)" --lzo
 t 'as enroot creates' 0 unsquashfs -no-progress -processors 2 -user-xattrs \

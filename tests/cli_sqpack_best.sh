@@ -12,7 +12,8 @@ seq 30000 >tree/numbers
 
 size() { wc -c <"$1"; }
 
-# holds NAME IMAGE: unsquashfs and sqpack both extract the original tree
+# holds NAME IMAGE: checks that unsquashfs and sqpack both extract the original
+# tree
 holds() {
 	rm -rf got
 	t "$1: unsquashfs" 0 unsquashfs -q -n -d got "$2"
@@ -53,7 +54,7 @@ t 'it is 1.3 % smaller' 0 test $(($(size image) * 1000)) -le \
 if have mksquashfs; then
 	mksquashfs tree theirs -comp gzip -noappend -nopad -no-progress \
 	    >/dev/null 2>&1
-	t 'and smaller than that of mksquashfs' 0 \
+	t 'and smaller than from mksquashfs' 0 \
 	    test $(($(size image) * 1000)) -le $(($(size theirs) * 987))
 else
 	skip 'mksquashfs is not installed'

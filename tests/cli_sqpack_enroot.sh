@@ -1,5 +1,5 @@
 #!/bin/sh
-# enroot creates and exports containers with sqpack as mksquashfs and
+# enroot creates and exports containers with sqpack in place of mksquashfs and
 # unsquashfs.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh

@@ -1,13 +1,14 @@
 #!/bin/sh
-# Each system call of sqpack fails in turn.  The result is an error and no image
-# under the final name, or the right image, tree, bytes or names; never a crash.
+# Each of sqpack's system calls fails in turn.  The result is an error and no
+# image under the final name, or the right image, tree, bytes or names; never a
+# crash.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 # shellcheck source=tests/fault.sh
 . "$SRC/tests/fault.sh"
 
-have sqpack-fault || skip_all 'there is no sqpack-fault'
+have sqpack-fault || skip_all 'sqpack-fault is not built'
 
 mkdir -p tree/sub
 seq 30000 >tree/numbers
@@ -73,7 +74,7 @@ done
 
 # Reading an image.
 leaves() { :; }
-# A fault may make it unknown whether this kernel can mount the image.
+# Because of a fault, it may be unknown whether this kernel can mount the image.
 sqpack -lv old | grep -v '^mounted' >want.names
 every 'names' names "malloc:ENOMEM openat:EMFILE $reading stat:EIO lseek:EIO
     thread:EAGAIN" sh -c 'sqpack-fault -p2 -lv old >all || exit

@@ -4,10 +4,10 @@
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-have mksquashfs || skip_all "there is no mksquashfs"
+have mksquashfs || skip_all "mksquashfs is not installed"
 case $(mksquashfs -version) in
 *'version 4.5.1 '*) ;;
-*) skip_all "this mksquashfs is not 4.5.1, whose bytes these are" ;;
+*) skip_all "mksquashfs is not 4.5.1, to which sqpack's bytes correspond" ;;
 esac
 
 export SOURCE_DATE_EPOCH=1700000000
@@ -18,7 +18,7 @@ in_tree() {
 	cd "$top/trees/$1" || exit 1
 }
 
-# text BYTES: compressible text
+# text BYTES: prints compressible text
 text() {
 	awk -v n="$1" 'BEGIN {
 		for (i = 1; n > 0; i++) {
@@ -155,7 +155,7 @@ other_trees() {
 	fi
 }
 
-# alike NAME TREE OPTION...: both programs write the same bytes
+# alike NAME TREE OPTION...: checks that both programs write the same bytes
 alike() {
 	name=$1 tree=$2
 	shift 2
@@ -189,10 +189,10 @@ alike zstd tails -comp zstd
 alike lz4 holes -comp lz4
 
 t "an archive is refused" 1 sqpack --like mksquashfs -o no.img no.tar
-t "the others do not support that" 1 sqpack --like tar -o no.img trees/one
+t "other programs cannot be imitated" 1 sqpack --like tar -o no.img trees/one
 shows "and it says which exist" mksquashfs .t.err
-t "levels that they lack are refused" 1 sqpack --like mksquashfs -F gzip \
+t "unsupported levels are refused" 1 sqpack --like mksquashfs -F gzip \
     -L 12 -o no.img trees/one
-t "no image of it exists" 1 test -e no.img
+t "no image is left" 1 test -e no.img
 
 done_testing

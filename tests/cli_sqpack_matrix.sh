@@ -8,7 +8,7 @@
 
 have openssl || skip_all 'no openssl to make noise'
 
-# came NAME COMMAND...: it extracts the tree to out
+# came NAME COMMAND...: checks that the command extracts the tree to out
 came() {
 	came_name=$1
 	shift

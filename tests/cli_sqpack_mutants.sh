@@ -5,7 +5,7 @@
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-have python3 || skip_all 'there is no python3'
+have python3 || skip_all 'python3 is not installed'
 
 mkdir -p tree/sub/deep
 seq 3000 >tree/numbers
@@ -49,7 +49,7 @@ def mutant():
 def bound():
     if limit:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    # what a hole would be if it were written out
+    # the zeros of a hole, written out
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
 
 def outside():

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The image of an OCI layout contains the merged tree of its layers.
+# The image of an OCI layout contains its layers' merged tree.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -93,7 +93,7 @@ is 'no hidden file is stored' \
 printf 'keep/third\nkeep/large\n' >list
 t 'with a list' 0 sqpack -f -F zstd -L 1 --order list -o ordered layout
 rm -rf got
-t 'unsquashfs accepts that' 0 unsquashfs -q -n -d got ordered
+t 'unsquashfs accepts this one' 0 unsquashfs -q -n -d got ordered
 facts got >got.facts
 same 'it is the same tree' got.facts want.facts
 t 'the list is followed' 0 sqpack --rebuild-check ordered
@@ -112,7 +112,7 @@ if have umoci && [ "$(id -u)" = 0 ]; then
 	if have skopeo; then
 		t 'skopeo copies it' 0 skopeo copy -q --insecure-policy \
 		    oci:layout:latest oci:other:copy
-		t 'and what it writes is read' 0 sqpack -f -F zstd -L 1 \
+		t 'and its layout can be read' 0 sqpack -f -F zstd -L 1 \
 		    -o copied other:copy
 		same 'as the same image' copied image
 	else
@@ -146,7 +146,7 @@ esac
 refs=''
 manifest a ',"platform":{"architecture":"pdp11","os":"linux"}'
 manifest a ",\"platform\":{\"architecture\":\"$ours\",\"os\":\"linux\"}"
-t 'one of several machines' 0 sqpack -f -F lz4 -o two layout
+t 'one of several architectures' 0 sqpack -f -F lz4 -o two layout
 cp layout/index.json index.json
 printf '{"schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.index.v1+json",%s}]}' \
     "$(blob index.json)" >layout/index.json

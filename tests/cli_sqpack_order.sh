@@ -39,7 +39,8 @@ for m in d/e/small1 d/e/small6 z/small2 z/small5; do
 	echo "mark $m ends" >>"tree/$m"
 done
 facts tree >want
-# begins FILE...: an uncompressed image stores their data in this order
+# begins FILE...: checks that an uncompressed image stores their data in this
+# order
 begins() {
 	for m in "$@"; do
 		grep -obaF "mark $m ends" image | cut -d: -f1
@@ -48,7 +49,7 @@ begins() {
 }
 
 cat >list <<'EOF'
-# what a start reads
+# the files that a start reads
 /z/small5
 d/large4
 
@@ -126,7 +127,7 @@ if have mksquashfs; then
 	    -noD -noF -p 'x d 755 0 0' >/dev/null 2>&1
 	mv image ours
 	mv peer image
-	t 'as mksquashfs -sort has large files' 0 begins d/large2 d/large4 \
+	t 'large files as with mksquashfs -sort' 0 begins d/large2 d/large4 \
 	    d/large1 d/large6
 	mv ours image
 else
@@ -160,7 +161,7 @@ same 'also with one thread' tar1.image tar.image
 
 # Invalid lists
 printf 'no/such\nfile\n' >bad
-t 'a list of missing files only' 1 sqpack -o bad.image --order bad tree
+t 'a list of only missing files' 1 sqpack -o bad.image --order bad tree
 shows 'is refused' 'bad: no path names a file' .t.err
 t 'also from an archive' 1 sqpack -o bad.image --order bad tree.tar
 t 'no list' 1 sqpack -o bad.image --order not-there tree
@@ -171,6 +172,6 @@ t 'an image keeps its order' 1 sqpack -o bad.image --order list tar.image
 t 'no image is made from these' 1 test -e bad.image
 : >bad
 t 'an empty list' 0 sqpack -f -F zstd -L 1 --order bad -o image tree
-t 'whatever is not found is reported' 0 sqpack -f -v --dry-run --order list tree
+t 'missing paths are reported' 0 sqpack -f -v --dry-run --order list tree
 shows 'by its number' 'of . paths do not name a file' .t.err
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/sh
-# sqpack lists, extracts and writes the same contents of an image as unsquashfs.
-# It reads what it can of a damaged image, reports the damage and exits with 1.
-# Nothing is extracted outside the directory.
+# sqpack lists, extracts and writes the same image contents as unsquashfs.  It
+# reads what it can of a damaged image, reports the damage and exits with status
+# 1.  Nothing is extracted outside the directory.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -41,7 +41,8 @@ if [ "$(id -u)" = 0 ]; then
 fi
 sqpack -F gzip -o image tree
 
-# lines IMAGE: the long listing, blanks squeezed, without compressed sizes
+# lines IMAGE: prints the long listing, blanks squeezed, without compressed
+# sizes
 lines() {
 	sqpack -lv "$1" | sed '1,/^$/d' |
 	    awk '$1 !~ /^[bc]/ { $4 = "" } { $1 = $1; gsub(/ +/, " "); print }'
@@ -130,7 +131,7 @@ t 'a missing file' 1 sqpack -l nowhere
 t 'no image' 1 sqpack -l
 t '-l and -o' 1 sqpack -l -o x image
 
-# Extraction.  facts DIR: everything an image preserves of a tree
+# Extraction.  facts DIR: prints everything about a tree that an image preserves
 facts() {
 	(cd "$1" && find . -printf '%y %m %U %G %n %s %T@ %P %l\n' |
 	    awk '$1 == "d" { $5 = $6 = "" } { sub(/[.].*/, "", $7); print }' |
@@ -168,7 +169,7 @@ if have mksquashfs; then
 	mksquashfs tree other -noappend -no-progress -always-use-fragments \
 	    >/dev/null 2>&1
 	rm -rf got
-	t 'an image with the ends of files in fragments' 0 sqpack -x got other
+	t 'an image with file tails in fragments' 0 sqpack -x got other
 	facts got >facts.got
 	same 'its tree' facts.got facts.want
 	for f in a/large a/sparse a/b/small; do
@@ -207,7 +208,7 @@ ln -s ../outside links/aa
 sqpack -f -F none -o twice links
 poke twice "$(LC_ALL=C grep -abo 'ab' twice | sed -n '1s/:.*//p')" 2 24929
 rm -rf got
-t 'a link and a directory of one name' 1 sqpack -x got twice
+t 'a link and a directory of the same name' 1 sqpack -x got twice
 is 'it is not followed' "$(ls outside)" ''
 poke twice "$(LC_ALL=C grep -abo 'in' twice | sed -n '$s/:.*//p')" 2 \
     $((0x2e2e))
@@ -260,9 +261,9 @@ for o in '-x got' '--cat 1' -l; do
 done
 t '-x without an image' 1 sqpack -x got
 t '-x and -l' 1 sqpack -x got -l image
-t '--cat with a name too many' 1 sqpack --cat 1 a image
+t '--cat with one name too many' 1 sqpack --cat 1 a image
 : >file
-t 'a directory that is a file' 1 sqpack -x file image
+t 'a file in place of the directory' 1 sqpack -x file image
 
 rm -rf got
 

@@ -74,14 +74,14 @@ shows 'is reported' 'L 12 (as given) .*; the image cannot record'
 sqpack -f -F gzip -L 12 -o image tree
 used=$(le image 40 8)
 poke image $((used + 7)) 1 120
-t 'something else in its place' 1 check image
+t 'other text in its place' 1 check image
 shows 'is not guessed' 'does not support the settings in its padding' .t.err
 
 # Data that does not come from the tree
 sqpack -f -F gzip -o image tree
 cp image spoilt
 poke spoilt 8 4 77
-t 'another time alone is a time' 0 check spoilt
+t 'only another time is accepted' 0 check spoilt
 cp image spoilt
 printf x >>spoilt
 t 'a byte after it' 1 check spoilt
@@ -94,7 +94,8 @@ sqpack -f -F zstd -L 3 -o spoilt tree
 poke spoilt 98 4 4
 t 'a different level' 1 check spoilt
 shows 'shows in the data' '^different: byte [0-9]*, in the data of '
-# bytes of no file in a block with files: only a rebuild detects them
+# bytes that belong to no file, in a block with files: only a rebuild detects
+# them
 mkdir one
 seq 2000 >one/a
 sqpack -f -F none -o whole one

@@ -1,5 +1,5 @@
 #!/bin/sh
-# snap pack makes the same snap with sqpack as mksquashfs.
+# snap pack makes the same snap with sqpack in place of mksquashfs.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

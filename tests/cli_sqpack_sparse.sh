@@ -4,7 +4,7 @@
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# hole FILE SIZE: a file that is one hole
+# hole FILE SIZE: makes a file that is one hole
 hole() { truncate -s "$2" "$1"; }
 
 # put FILE OFFSET TEXT: writes TEXT at OFFSET
@@ -19,10 +19,10 @@ sparse_tar() {
 mkdir probe
 hole probe/file 1M
 [ "$(sparse_tar gnu probe | wc -c)" -lt 100000 ] ||
-    skip_all 'this file system does not tell where holes are'
+    skip_all 'this file system does not report where holes are'
 
 mkdir tree
-hole tree/huge 100G || skip_all 'this file system has no files of 100 GiB'
+hole tree/huge 100G || skip_all 'files of 100 GiB are not supported here'
 put tree/huge 0 begin
 put tree/huge 50000000001 middle
 put tree/huge 107374182397 end

@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-have sqpack-fault || skip_all 'there is no sqpack-fault'
+have sqpack-fault || skip_all 'sqpack-fault is not built'
 
 make_tree() {
 	rm -rf tree
@@ -22,7 +22,8 @@ make_tree() {
 	seq 200 >tree/sub/little
 }
 
-# stopped PLAN COMMAND...: runs it until the plan stops it, as process $pid
+# stopped PLAN COMMAND...: runs the command until the plan stops it, as process
+# $pid
 stopped() {
 	COLDPRESS_FAULT=$1
 	export COLDPRESS_FAULT
@@ -44,7 +45,7 @@ resume() {
 	wait "$pid" || status=$?
 }
 
-# rest DIR NAME...: all other files and links in DIR, with their contents
+# rest DIR NAME...: lists all other files and links in DIR, with their contents
 rest() {
 	(
 		cd "$1" || exit
@@ -59,7 +60,7 @@ rest() {
 }
 
 # trouble NAME PLAN CHANGE SENTENCE GONE...: applies CHANGE where PLAN stops
-# sqpack; an image made with -k lacks the names GONE
+# sqpack, and checks that an image made with -k lacks the names GONE
 trouble() {
 	r_what=$1 r_plan=$2 r_change=$3 r_sentence=$4
 	shift 4
@@ -129,7 +130,7 @@ for at in 100 200 300 400 500; do
 	    "$(($(find out -type f | wc -l) + $(stat -c %h "tree/$gone")))"
 done
 
-# A write error is reported even after an error of the source.
+# A write error is reported even after an error in the source.
 t 'a full disk, -k' 1 env COLDPRESS_FAULT=readlinkat:1:EIO,write:5:ENOSPC \
     sqpack-fault -f -k -p2 -b 4K -F lz4 -o image.full tree
 shows 'is reported' 'image.full: No space left' .t.err

@@ -8,7 +8,7 @@
 have mksquashfs || skip_all 'mksquashfs is not installed'
 walk=$BIN/tests/squashfs_walk
 
-# one block, less, more, holes, nothing, duplicates, links, odd names, many
+# one block, less, more, holes, empty files, duplicates, links, odd names, many
 # levels
 mkdir -p tree/a/b/c/d tree/many
 seq 200000 >tree/a/large
@@ -30,7 +30,7 @@ done
 (cd tree && find . -type f -exec sha256sum {} +) | sed 's|  \./|  |' |
     sort >want
 
-# good NAME IMAGE [OFFSET]: with one thread and with three
+# good NAME IMAGE [OFFSET]: checks the digests, with one thread and with three
 good() {
 	for p in 1 3; do
 		"$walk" "$2" $p sha256 "${3:-0}" >got.raw 2>err
@@ -98,7 +98,8 @@ head -c 50 img >half
 t 'half a superblock' 1 "$walk" half 2
 t 'no image' 1 "$walk" want 2
 
-# every eighth byte of a small image in turn: 0 or 1, and never a hang
+# every eighth byte of a small image is changed in turn: the status is 0 or 1,
+# and nothing hangs
 rm -rf one && mkdir -p one/d && seq 3000 >one/d/f && echo x >one/g
 rm -f img && mksquashfs one img -no-progress -comp gzip -nopad >/dev/null 2>&1
 size=$(wc -c <img) i=0 odd=0

@@ -12,7 +12,7 @@ COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 here=$PWD
 
-# The script on that page, beside those that it sources.
+# The script on that page, next to those that it sources.
 mkdir scripts
 for file in "$SRC"/scripts/*; do
 	ln -s "$file" scripts/
@@ -22,7 +22,7 @@ sed -n '/^```sh$/,/^```$/p' "$SRC/doc/study.md" | sed '1d;$d' >scripts/levels
 t 'the page has an example' 0 grep -q '^study_main' scripts/levels
 t 'of about 40 lines' 0 test "$(wc -l <scripts/levels)" -le 50
 levels() { sh scripts/levels --warm "$@"; }
-# cells FILE: labels of the rows of whole runs, with their rounds
+# cells FILE: prints the labels of whole runs' rows, with their rounds
 cells() {
 	awk -F , '/^#/ { next }
 	!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
@@ -36,14 +36,14 @@ t 'the example runs' 0 to table levels -n 2 -o r.csv --levels '1 9' tree
 t 'and has a table' 0 grep -E -q '^gzip9 +2 +[0-9.]+ +[0-9.]+ +[0-9]+$' table
 is 'every run has its rows' "$(cells r.csv)" \
     'gzip1.1 gzip1.2 gzip9.1 gzip9.2 '
-t 'unmeasured values decide nothing' 0 grep -q \
+t 'missing values decide nothing' 0 grep -q \
     'gzip9/gzip6 <= 2: study -, here -: not measured' table
 t 'few runs decide nothing' 0 grep -q '^With fewer than 6 runs' table
 t 'provenance' 0 grep -q '^# gzip: gzip' r.csv
 t 'six rounds' 0 to table levels -n 6 -o s.csv --levels '6 9' tree
 t 'have an interval' 0 grep -E -q \
     'gzip9/gzip6 <= 2: study -, here [0-9.]+ \[[0-9.]+, [0-9.]+\]: ' table
-t 'and how far it can be trusted' 0 grep -q '^1 finding was tested' table
+t 'and a caveat about chance' 0 grep -q '^1 finding was tested' table
 last_words table '^gzip -9 took [0-9.]+ \([0-9.]+ to [0-9.]+\) of gzip -6'
 is 'nothing is wider than 80 columns' "$(awk 'length > 80' table)" ''
 
@@ -68,7 +68,7 @@ for other in '-S 7' '--levels 3' --quick; do
 done
 t 'another directory' 1 levels -o r.csv scripts
 t 'another directory for run' 1 levels -o r.csv run /nonexist
-t 'more runs are for prepare' 1 told levels -n 3 -o r.csv run
+t 'more runs need prepare' 1 told levels -n 3 -o r.csv run
 t 'which it reports' 0 grep -q 'prepare it again' err
 cp r.csv before.csv
 t 'again: nothing is run' 0 levels -n 2 -o r.csv tree
@@ -109,7 +109,7 @@ is 'have rows' "$(cells "$odd.csv")" 'gzip1.1 gzip6.1 gzip9.1 '
 t 'and a report' 0 levels -o "$odd.csv" report
 t 'a tab' 1 told levels -n 1 -o x.csv "$(printf 'a\tb')"
 
-# A run that is killed, alone or with everything that it has started.
+# A run is killed, alone or with everything that it has started.
 killed k.csv sh scripts/levels --warm -n 5 -o k.csv tree
 t 'it continues after KILL' 0 levels -n 5 -o k.csv tree
 is 'every run once' "$(cells k.csv | wc -w)" 15
@@ -128,7 +128,7 @@ COLDPRESS_BIN=$here/waits:$BIN sh scripts/levels --warm -n 2 -o o.csv tree \
     >/dev/null 2>&1 &
 killed=$!
 await [ -e waiting ]
-t 'a second one meanwhile' 1 told levels -n 2 -o o.csv tree
+t 'a second run in the meantime' 1 told levels -n 2 -o o.csv tree
 t 'is reported' 0 grep -q 'another run is using .*o.csv.d' err
 kill -s KILL $killed
 wait $killed 2>/dev/null

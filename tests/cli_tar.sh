@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tar reader finds the same tree in archives by GNU tar and bsdtar.
+# The tar reader finds the same tree in archives from GNU tar and bsdtar.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -35,13 +35,13 @@ ln -s "$long/$long/$long/$long" tree/far
 find tree short -exec touch -h -d '2001-09-09 01:46:40 UTC' {} + 2>/dev/null
 touch -d '2033-05-18 03:33:20 UTC' tree/file short/file
 
-# crc FILE: prints its CRC-32, taken from the end of a gzip member
+# crc FILE: prints its CRC-32, taken from a gzip trailer
 crc() {
 	gzip -c1 <"$1" | tail -c 8 | od -An -tx1 |
 	    awk '{ print $4 $3 $2 $1 }'
 }
 
-# The files on disk, in the format of tar_list, in GNU tar's order of names
+# Prints the files on disk, in tar_list's format, in GNU tar's order of names
 truth() {
 	tar -cf - --sort=name "$1" | tar -tf - | while IFS= read -r path; do
 		path=${path%/}
@@ -63,8 +63,8 @@ truth() {
 	done
 }
 
-# plain: tar_list's lines in the format of truth; sizes of directories depend on
-# the filesystem, those of links are the length of their target
+# plain: prints tar_list's lines in the format of truth; directory sizes depend
+# on the filesystem, and link sizes are the length of the target
 plain() {
 	sed -e 's,/ *$,,' -e 's/ *$//' -e 's/^\(.\) 0*\([0-7]\)/\1 \2/' |
 	    awk '
@@ -110,7 +110,7 @@ for version in 0.0 0.1 1.0; do
 	holds "pax sparse $version" tree a.tar
 done
 
-# attr NAME ARCHIVE: the attribute and its value exist
+# attr NAME ARCHIVE: checks that the attribute exists with its value
 if have setfattr && setfattr -n user.color -v 'dark red' tree/file \
     2>/dev/null; then
 	tar -cf a.tar --format=posix --xattrs tree/file

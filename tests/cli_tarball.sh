@@ -12,7 +12,7 @@ COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 
 study() { sh "$SRC/scripts/tarball" --quick --warm "$@"; }
-# runs FILE: the number of whole runs of each label, as LABELxN ...
+# runs FILE: prints the number of whole runs of each label, as LABELxN ...
 runs() {
 	grep -v '^#' "$1" | awk -F , '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -22,7 +22,7 @@ runs() {
 	}
 	END { for (l in n) print l "x" n[l] }' | sort | tr '\n' ' '
 }
-# row TABLE ID: that row has the study's four numbers
+# row TABLE ID: checks that this row has the study's four numbers
 row() {
 	grep -E "^$2 +tar .* [0-9]+\.[0-9]{2} +[0-9]+\.[0-9] +[0-9]+\.[0-9] +[0-9]+\.[0-9]%\$" "$1"
 }
@@ -44,7 +44,7 @@ is 'every run has its rows' "$(runs r.csv)" \
     'A10x2 A1x2 A2x2 A3x2 A4x2 B1x2 B2x2 B3x2 B4x2 '
 t 'OUT is gone' 1 test -e out
 t 'lapcmp reads the rows' 0 lapcmp r.csv
-# given LABEL: the minimum that read calls returned to tar
+# given LABEL: prints the minimum that read calls returned to tar
 given() {
 	grep -v '^#' r.csv | awk -F , -v label="$1" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -73,7 +73,7 @@ t 'it continues after KILL' 0 study -n 4 -o k.csv tree out2
 is 'every run once' "$(runs k.csv)" 'A1x4 A2x4 B1x4 B2x4 '
 t 'OUT is then also gone' 1 test -e out2
 
-# The engines: GNU parallel, and an array job of Slurm by a stand-in.
+# The engines: GNU parallel, and a Slurm array job run by a stand-in.
 if have parallel; then
 	t 'GNU parallel' 0 study -n 2 --rows 'A[12]' --engine parallel \
 	    -o p.csv tree out
@@ -112,10 +112,10 @@ t 'without pbzip2' 0 to table4 env PATH="$BIN:$PWD/bin" sh \
 t 'its row is reported as missing' 0 \
     grep -q '^A7 .*missing: pbzip2' table4
 
-# A file named OUT that did not exist when the study began remains.
+# A file that appears as OUT after the study began is kept.
 t 'prepare' 0 study -n 1 --rows 'A1 B1' -o u.csv prepare tree mine
 echo mine >mine
-t 'a file that appears meanwhile' 1 told study -o u.csv run
+t 'a file that appears in the meantime' 1 told study -o u.csv run
 t 'is reported' 0 grep -q 'mine exists, and was not created by this study' err
 is 'and is kept' "$(cat mine)" mine
 rm mine

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The command line of touchlog, and its messages to users other than root
+# touchlog's command line, and its messages to users other than root
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -13,7 +13,7 @@ t 'an unknown format' 1 touchlog --format xml -- true
 shows 'is named' "format 'xml' is not tsv, sort or list" .t.err
 t 'an unknown option' 1 touchlog --pgaes -- true
 shows 'the intended one' "Did you mean '--pages'" .t.err
-t 'pages of whole files' 1 touchlog --pages --format list -- true
+t 'pages without offsets' 1 touchlog --pages --format list -- true
 shows 'contradict each other' 'whole files' .t.err
 t 'exact pages of /' 1 touchlog --exact -- true
 shows 'is refused' 'cannot be replaced' .t.err

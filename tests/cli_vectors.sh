@@ -1,13 +1,13 @@
 # shellcheck shell=sh
-# Test files for decoders, good and bad, judged by the reference tools: we
-# decode what they accept to the same bytes, and reject what they reject.
+# Good and bad test files for decoders, judged by the reference tools: we decode
+# what they accept to the same bytes, and reject what they reject.
 # COLDPRESS_VECTORS names the folder, with one folder per format.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
 vectors=${COLDPRESS_VECTORS:-$SRC/../shared/vectors}
-[ -d "$vectors" ] || skip_all 'there are no vectors'
-have python3 || skip_all 'there is no python3'
+[ -d "$vectors" ] || skip_all "there are no vectors in '$vectors'"
+have python3 || skip_all 'python3 is not installed'
 
 cat >judge.py <<'P'
 import os, subprocess, sys

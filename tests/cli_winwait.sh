@@ -1,12 +1,13 @@
 #!/bin/sh
-# winwait tells windows and lines from everything else; it leaves nothing behind
+# winwait distinguishes windows and lines from everything else, and leaves
+# nothing behind
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 # shellcheck source=scripts/xserver.sh
 . "$SRC/scripts/xserver.sh"
 
-# value COLUMN [FILE]: from the row written by the last command
+# value COLUMN [FILE]: prints a value from the row written by the last command
 value() {
 	grep -v '^#' "${2-.t.out}" | awk -F, -v name="$1" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -121,8 +122,8 @@ windows 'without a manager'
 t 'openbox starts' 0 x_manage openbox
 windows openbox
 
-# A window that is mapped at once may be mapped, inside the manager's frame,
-# before winwait can ask for its events.
+# A window that is mapped immediately may be mapped, inside the manager's frame,
+# before winwait can request its events.
 winwait_all() {
 	winwait_left=20
 	while [ $winwait_left -gt 0 ]; do

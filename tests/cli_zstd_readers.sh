@@ -30,8 +30,8 @@ for f in large whole small empty; do
 	done
 done
 
-# There is one frame, with a checksum, a window accepted by all, and nothing
-# after it.
+# There is one frame, with a checksum and a window that all readers accept, and
+# nothing after it.
 python3 - large.zst large.stdin.zst <<'EOF' >facts
 import sys
 for name in sys.argv[1:]:
@@ -146,7 +146,7 @@ for p in 1 2 8; do
 	    pzc -dp$p --memory 100M <w64.zst
 	t "-dp$p: a window of 64 MiB is not within 50" 1 \
 	    pzc -tp$p --memory 50M w64.zst
-	t "-dp$p: the need is reported" 0 sh -c \
+	t "-dp$p: the amount needed is reported" 0 sh -c \
 	    "pzc -tp$p --memory 50M w64.zst 2>&1 | grep -q 'needs .* MiB'"
 done
 

@@ -5,11 +5,11 @@
 
 FILES=400
 
-# content N: the contents of the N-th file of the tree
+# content N: prints the contents of the tree's N-th file
 content() { seq "$1" $(($1 + 200)); }
 
-# make_trees: a tree with a directory of files, next to it a link, and the
-# link's target, which has the same names
+# make_trees: makes a tree with a directory of files, a link next to it, and the
+# link's target, which contains the same names
 make_trees() {
 	mkdir -p tree/d etc
 	ln -s ../etc tree/l
@@ -23,7 +23,7 @@ make_trees() {
 	listing etc >etc.want
 }
 
-# listing DIR: names, owners, modes and bytes
+# listing DIR: prints names, owners, modes and bytes
 listing() {
 	(cd "$1" && stat -c '%n %u %g %a %s %Y' -- * && cat -- * | sha256sum)
 }
@@ -44,8 +44,8 @@ lost() {
 	done
 }
 
-# attack COUNT [AS...]: makes that many exchanges, with the command AS, while
-# pzc compresses and decompresses the tree
+# attack COUNT [AS...]: exchanges names COUNT times, run by the command AS,
+# while pzc compresses and decompresses the tree
 attack() {
 	attack_count=$1
 	shift
@@ -53,7 +53,7 @@ attack() {
 	[ $# = 0 ] || chown -R 65534:65534 tree
 	"$@" exchange tree/d tree/l 2 2>err || {
 		cat err
-		skip_all 'no two names can be exchanged here'
+		skip_all 'two names cannot be exchanged here'
 	}
 	"$@" exchange tree/d tree/l "$attack_count" &
 	attack_runs=0

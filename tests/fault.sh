@@ -3,12 +3,12 @@
 # after lib.sh
 # SPDX-License-Identifier: BSD-2-Clause
 
-# calls KIND: prints how many the last run made
+# calls KIND: prints how many calls of that kind the last run made
 calls() { sed -n "s/^$1 //p" n; }
 
-# each NAME TARGET KIND:ERROR COMMAND...: every one of the calls fails; with
-# status 0 TARGET equals want.TARGET, with 1 there is a message, and the test's
-# own "leaves TARGET" accepts what is left
+# each NAME TARGET KIND:ERROR COMMAND...: makes each of the calls fail in turn;
+# with status 0, TARGET must equal want.TARGET; with status 1, there must be a
+# message, and the test's own "leaves TARGET" must accept what is left
 each() {
 	e_name=$1 e_target=$2 e_kind=${3%:*} e_error=${3#*:}
 	shift 3

@@ -2,13 +2,13 @@
 # lib.sh - functions shared by the shell tests: TAP, one line per promise
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# t NAME STATUS COMMAND...   the command ends with STATUS
+# t NAME STATUS COMMAND...   the command exits with STATUS
 # is NAME A B                the two words are equal
 # same NAME A B              the two files are equal
 # shows NAME PATTERN [FILE]  the last command's output has such a line
 # await COMMAND...           waits until it succeeds, 300 s at most
-# skip REASON                one promise cannot be tried here
-# skip_all REASON            nothing here can run: exit 77
+# skip REASON                one promise cannot be tested here
+# skip_all REASON            nothing here can be tested: exit 77
 # The command's output is shown only when it failed.
 
 count=0
@@ -67,8 +67,8 @@ shows() {
 	fi
 }
 
-# col FILE COLUMN [STAGE]: a column of the rows of lap, of whole runs by
-# default; '' is every stage; no value may contain a comma
+# col FILE COLUMN [STAGE]: prints a column of lap's rows, by default those of
+# whole runs; '' means every stage; no value may contain a comma
 col() {
 	awk -F, -v name="$2" -v stage="${3-all}" '
 	/^#/ { next }
@@ -108,7 +108,7 @@ gone() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# sanitized TOOL: whether it is built with a sanitizer, which uses additional
+# sanitized TOOL: whether it was built with a sanitizer, which uses additional
 # memory
 sanitized() { grep -aEq '__[at]san_init' "$(command -v "$1")"; }
 

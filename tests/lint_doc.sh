@@ -1,5 +1,5 @@
 #!/bin/sh
-# The map names exactly the source files, each with its own sentence; links
+# The map lists exactly the source files, each with its own sentence; links
 # between the pages are valid.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
@@ -14,7 +14,7 @@ files() {
 	    done)
 }
 
-# mapped: prints the same from the map
+# mapped: prints the same lines from the map
 # shellcheck disable=SC2016
 mapped() {
 	sed -n -e 's,^### \(src/.*\),\1,p' -e 's/^- `\([^`]*\)`: /- \1 /p' \

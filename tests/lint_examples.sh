@@ -8,7 +8,7 @@
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# commands PAGE: its examples in sh syntax, one per line
+# commands PAGE: prints its examples in sh syntax, one per line
 commands() {
 	sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$1" |
 	    sed -n -e 's/^\.Dl \$ //p' -e 's/^\$ //p' |

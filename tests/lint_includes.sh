@@ -24,7 +24,8 @@ edges() {
 	}')
 }
 
-# rank: layers from the bottom; those on one line do not depend on each other
+# rank: lists the layers from the bottom; those on one line do not depend on
+# each other
 upward() {
 	awk -F '\t' '
 	BEGIN {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every manual is clean, and has the required sections.
+# Every manual passes mandoc's lint, and has the required sections.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -17,10 +17,11 @@ sections() {
 	done
 }
 
-# Nothing above style level: mandoc exits with 2 for a warning, 1 for style.
+# Only style messages are allowed: mandoc exits with 2 for a warning, 1 for
+# style.
 lint() { mandoc -T lint -W warning "$1"; }
 
-# synopsis PAGE: every letter that -h lists is in the manual
+# options_shown PAGE: checks that every letter that -h lists is in the manual
 options_shown() {
 	tool=$(basename "$1" | sed 's/\.[0-9]$//')
 	have "$tool" || return 0
@@ -29,7 +30,7 @@ options_shown() {
 	sed -n 's/^ *\(-[A-Za-z0-9]\)[ ,].*/\1/p' help | sort -u >letters
 	while read -r letter; do
 		grep -q -e "$letter" page || {
-			echo "$tool -h names $letter, the manual does not"
+			echo "$tool -h lists $letter, but the manual does not"
 			return 1
 		}
 	done <letters

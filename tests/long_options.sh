@@ -1,5 +1,5 @@
 #!/bin/sh
-# Without some parts everything else is built, and cmake reports what is
+# With some parts disabled, everything else is built, and cmake reports what is
 # missing.  The fuzzers are also built.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
@@ -7,7 +7,7 @@
 
 parts='ISAL LZO COLDWALK FSRATIO MAILGEN LAP PZSEEK'
 
-# build OPTION...: without the tests
+# build OPTION...: builds without the tests
 build() {
 	rm -rf build
 	if ! { cmake -S "$SRC" -B build -DCMAKE_BUILD_TYPE=None \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The unit tests, and a round trip in every format, under memcheck.
+# Runs the unit tests, and a round trip in every format, under memcheck.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -11,7 +11,7 @@ memcheck() {
 	    --errors-for-leak-kinds=definite,possible "$@"
 }
 
-# Tests of instructions that valgrind's processor lacks exit with 77.
+# Tests of instructions that valgrind's emulated processor lacks exit with 77.
 passes_or_skips() { memcheck "$1" || [ $? = 77 ]; }
 
 for unit in "${BIN:?}"/tests/test_*; do

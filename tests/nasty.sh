@@ -38,7 +38,7 @@ nasty_tree() {
 	touch -d '1960-01-01 UTC' tree/a/b/tail
 }
 
-# tree_of DIR: names, attributes and contents
+# tree_of DIR: prints names, attributes and contents
 tree_of() {
 	(cd "$1" && find . ! -type p ! -type d -printf \
 	    '%P %y %m %s %U %G %T@ %l %n\n' | sort &&

@@ -2,8 +2,9 @@
 # oci.sh - making an OCI image layout by hand; sourced by tests of images
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Layers are added one by one, and a manifest takes all that there are so far:
-# $layers and $diffs, to be emptied for the next image; $refs has the manifests.
+# Layers are added one by one, and a manifest includes all layers so far: those
+# in $layers and $diffs, which must be emptied for the next image; $refs lists
+# the manifests.
 
 # blob FILE: adds FILE to the layout; prints digest and size as JSON members
 blob() {

@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# peer.sh - runs a command line with a program and with pzc under its name
+# peer.sh - runs a command line with a program, and with pzc under its name
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# fixture DIR        made by the test: what each command line finds
+# fixture DIR        made by the test: the files that each command line finds
 # beside LINE        LINE, run by sh in a copy of DIR, once with the program
 #                    and once with pzc, ends with the same status, files and
 #                    output; messages are not compared
-# beside_said LINE   the messages are, too
+# beside_said LINE   the same, but messages are compared too
 
 # The program comes first in one PATH, pzc in another.
 peers() {	# NAME...
@@ -18,7 +18,8 @@ peers() {	# NAME...
 	peers_path=$PATH
 }
 
-# Names, types, modes, targets and times (of files) here; contents of the files
+# Prints names, types, modes, targets and times (of files) here; contents of the
+# files
 peer_tree() {
 	find . -name . -o -type f -printf '%P %y %m %Ts\n' \
 	    -o -printf '%P %y %m %l\n' | sort
@@ -26,7 +27,7 @@ peer_tree() {
 
 peer_sums() { find . -type f -exec cksum {} + | sort; }
 
-# The same for those files whose sums differ.
+# Prints the same for the files whose sums differ.
 peer_contents() {
 	comm -3 theirs.sums ours.sums | sed 's/.* //' | sort -u |
 	    while read -r peer_file; do

@@ -5,9 +5,9 @@
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-have linux.uml || skip_all 'there is no linux.uml (package user-mode-linux)'
-have cpio || skip_all 'there is no cpio'
-have timeout || skip_all 'there is no timeout'
+have linux.uml || skip_all 'no linux.uml (package user-mode-linux)'
+have cpio || skip_all 'cpio is not installed'
+have timeout || skip_all 'timeout is not installed'
 mkdir root
 "${CC:-cc}" -static -O2 -o root/init "$SRC/tests/boot_init.c" 2>err ||
     skip_all 'no static program can be built here'
@@ -16,7 +16,7 @@ seq 1000000 >root/payload
 (cd root && find . | cpio -oH newc --quiet) >initrd.cpio ||
     skip_all 'cpio failed'
 
-# boot FILE: the output of the first process of that initramfs
+# boot FILE: prints the output of the first process in that initramfs
 boot() {
 	timeout -k 10 120 linux.uml mem=256M "initrd=$PWD/$1" rdinit=/init \
 	    con0=null,fd:1 con=null panic=-1 </dev/null >log 2>&1

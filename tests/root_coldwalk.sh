@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# coldwalk: a mounted image gives the lines of its tree, and is cold or not.
+# coldwalk: a mounted image gives its tree's lines, and is reported as cold or
+# not.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -67,7 +68,7 @@ is 'an image in the cache' "$(cold --cold none image.sqfs)" no
 is 'an image made cold' "$(cold image.sqfs)" yes
 
 # For users who may not query an image, the bytes read from the device are the
-# proof.
+# only proof.
 cat image.sqfs >/dev/null
 chmod 644 image.sqfs
 other_cold() {
@@ -83,10 +84,10 @@ t 'a mount of it' 0 \
     sh -c "case $(other_cold mnt) in unknown) ;; *) exit 1 ;; esac"
 other "$(command -v coldwalk)" --summary mnt >summary
 is 'a message says why' "$(grep -c '^cold: *unknown, [a-z ]*' summary)" 1
-t 'drop is for root' 1 other "$(command -v coldwalk)" --cold drop tree
+t '--cold drop requires root' 1 other "$(command -v coldwalk)" --cold drop tree
 umount mnt
 
-# Files that only root can create, and what the kernel reads of them.
+# Files that only root can create, and how the kernel reads them.
 mkdir tree/d
 mknod tree/d/null c 1 3
 mknod tree/d/loop b 7 99

@@ -20,8 +20,8 @@ trap leave EXIT
 trap 'exit 1' HUP INT TERM
 
 cold() { coldwalk --hash none "$@" | sed -n 's/^cold: *\([a-z]*\).*/\1/p'; }
-# not_yes NAME COMMAND...: checks that coldwalk does not report yes, and gives a
-# reason
+# not_yes NAME COMMAND...: checks that coldwalk does not report "yes", and gives
+# a reason
 not_yes() {
 	not_name=$1
 	shift
@@ -31,7 +31,7 @@ not_yes() {
 walk() { coldwalk --hash none "$@"; }
 
 seq 100000 >plain
-[ "$(cold plain)" = yes ] || skip_all 'no disk here that can be made cold'
+[ "$(cold plain)" = yes ] || skip_all 'no disk here can be made cold'
 
 head -c 1000000 /dev/urandom >parts
 printf '1\tparts\t0\t4096\n1\tparts\t409600\t8192\n' >list
@@ -68,8 +68,8 @@ else
 	skip 'no squashfs mount'
 fi
 
-# file_system NAME OPTION...: created in a loop file and mounted, with a small
-# file and a large one
+# file_system NAME OPTION...: creates one in a loop file and mounts it, with a
+# small file and a large one
 file_system() {
 	rm -f disk
 	truncate -s 200M disk

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# coldwalk exits with 1 for every image that Linux does not mount, or of which
-# it cannot open or read a file.
+# coldwalk exits with status 1 for every image that Linux does not mount, or in
+# which it cannot open or read a file.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -17,7 +17,8 @@ mount -t squashfs -o loop,ro whole mnt 2>/dev/null ||
 umount mnt
 t 'the whole image' 0 to want coldwalk whole
 
-# linux: prints Linux's verdict on the image in spoilt: no mount, no read, good
+# linux: prints Linux's verdict on the image in spoilt: "no mount", "no read",
+# "good"
 linux() {
 	mount -t squashfs -o loop,ro spoilt mnt 2>/dev/null || {
 		echo 'no mount'
@@ -43,5 +44,5 @@ beside_linux() {
 	esac
 }
 damage_each beside_linux
-t 'Linux refuses thirteen of them at least' 0 test $refused -ge 13
+t 'Linux rejects at least thirteen of them' 0 test $refused -ge 13
 done_testing

@@ -13,7 +13,7 @@ mkdir mnt
 trap 'umount mnt 2>/dev/null' EXIT
 trap 'exit 130' INT TERM
 
-# real TREE OPTION: bytes on disk, bytes uncompressed, bytes of nodes
+# real TREE OPTION: prints bytes on disk, bytes uncompressed, bytes of nodes
 real() {
 	rm -f img
 	truncate -s 2G img
@@ -26,7 +26,7 @@ real() {
 	umount mnt
 }
 
-# foretold TREE ALGORITHM OPTION...: fsratio's prediction
+# foretold TREE ALGORITHM OPTION...: prints fsratio's prediction
 foretold() {
 	f_tree=$1 f_name=$2
 	shift 2
@@ -43,7 +43,8 @@ near() {
 	    else print $c " for " $(c + 3) }'
 }
 
-# beside TREE OPTION ALGORITHM [OPTION]: the options of mount and of fsratio
+# beside TREE OPTION ALGORITHM [OPTION]: compares the two; the options are for
+# mount and fsratio
 beside() {
 	b_tree=$1 b_mount=$2
 	shift 2
@@ -62,7 +63,7 @@ mkfs.btrfs -q img >log 2>&1
 mount -o loop img mnt 2>>log || skip_all 'no btrfs can be mounted here'
 umount mnt
 
-# Mail-sized pieces of this machine's files; and the files themselves.
+# Mail-sized pieces of this machine's files, and the files themselves.
 mkdir -p pieces doc
 cat /usr/share/doc/*/copyright /usr/share/common-licenses/* 2>/dev/null |
     head -c 12000000 >text
@@ -80,7 +81,7 @@ for d in /usr/share/doc/* /usr/share/perl/* /usr/lib/python3*/*; do
 	n=$(du -sk doc | cut -f 1)
 done
 
-# Many names: of directories, of links, of files with a second name, with
+# Many names: directories, symbolic links, files with two hard links, files with
 # xattrs.
 mkdir -p names
 awk 'BEGIN { for (i = 0; i < 12000; i++) {
@@ -94,8 +95,8 @@ have setfattr && find names -type f -name 'file*2' -exec \
     setfattr -n user.note -v 'what it is about, in forty characters' {} + ||
     skip 'no xattrs here'
 
-# compsize counts inline data once for each name, so it cannot judge these; and
-# their order of insertion fills leaves less than usual.
+# compsize counts inline data once per name, so it cannot judge these; and their
+# insertion order fills leaves less than usual.
 b_want=$(real names compress-force=zstd:3)
 b_got=$(foretold names zstd-3 --force)
 is 'names: metadata within 20 %' "$(near "$b_got" "$b_want" 3 20)" yes

@@ -1,5 +1,5 @@
 #!/bin/sh
-# fsratio compared with a pool: zfs-fuse prints the predicted ratio.
+# fsratio compared with a real pool: zfs-fuse prints the predicted ratio.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -10,7 +10,7 @@ have zfs-fuse || skip_all 'no zfs-fuse'
 have cpio || skip_all 'no cpio'
 [ -e /dev/fuse ] || skip_all 'no /dev/fuse'
 [ -e /var/run/zfs/zfs_socket ] && pgrep -x zfs-fuse >/dev/null &&
-    skip_all 'a zfs-fuse is running already'
+    skip_all 'a zfs-fuse is already running'
 
 daemon='' pool=cpt$$
 down() {
@@ -34,12 +34,12 @@ up() {
 	zfs-fuse -n -p "$PWD/pid" >/dev/null 2>&1 &
 	daemon=$!
 	await answers
-	! gone "$daemon" || skip_all 'another zfs-fuse was started meanwhile'
+	! gone "$daemon" || skip_all 'another zfs-fuse was started since'
 	zpool create -f -o ashift="$1" -m none "$pool" "$PWD/img" ||
 	    skip_all 'zfs-fuse makes no pool here'
 }
 
-# real TREE ALGORITHM: ratio and bytes of a copy of the tree
+# real TREE ALGORITHM: prints ratio and bytes of a copy of the tree
 real() {
 	copy=$1-$2
 	zfs create -o compression="$2" -o atime=off \
@@ -52,7 +52,7 @@ real() {
 	zfs umount "$pool/$copy" >/dev/null 2>&1
 }
 
-# foretold ASHIFT TREE ALGORITHM: fsratio's prediction
+# foretold ASHIFT TREE ALGORITHM: prints fsratio's prediction
 foretold() {
 	fsratio --csv --fs zfs-fuse --ashift "$1" -a "$3" "$2" | awk -F , '
 	    /^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; n = 1; next }
@@ -85,8 +85,8 @@ for ashift in 9 12; do
 	for algorithm in off lzjb zle gzip-1 gzip-6 gzip-9; do
 		want=$(real tree "$algorithm")
 		got=$(foretold $ashift tree "$algorithm")
-		# the last digit of a pool's own ratio depends on times and
-		# checksums
+		# the last digit of the ratio that a pool reports depends on
+		# times and checksums
 		is "ashift $ashift, $algorithm: compressratio" \
 		    "$(echo "$got $want" | awk '{ d = $1 * 100 - $3 * 100
 		        if (d * d < 1.1 ^ 2) print "yes"
@@ -96,7 +96,7 @@ for ashift in 9 12; do
 		        if (d * d < 0.003 ^ 2) print "yes"
 		        else print $2 " for " $4 }')" yes
 	done
-	# how its leaves are split depends on the hashes of the names
+	# how its leaves are split depends on the names' hashes
 	is "ashift $ashift: a directory of 12,000 names within 1 %" \
 	    "$(echo "$(foretold $ashift flat off) $(real flat off)" |
 	    awk '{ d = ($2 - $4) / $4; if (d * d < 0.01 ^ 2) print "yes"

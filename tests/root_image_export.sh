@@ -18,7 +18,8 @@ mount -t squashfs -o loop,ro try.sqsh mounted 2>/dev/null ||
 umount mounted
 
 study() { sh "$SRC/scripts/image-export" --quick --reader cat "$@"; }
-# values FILE LABELS COLUMN: of all rows whose labels end like this
+# values FILE LABELS COLUMN: prints the values in all rows whose labels end like
+# this
 values() {
 	grep -v '^#' "$1" | awk -F , -v label="$2" -v column="$3" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -44,7 +45,8 @@ t 'of every image' 0 test "$(values r.csv zstd1.p2.read rchar_B | head -n 1)" \
 t 'the table of starts' 0 grep -E -q '^zstd1.p2 +2 +[0-9]' table
 is 'no mount, no loop device is left' "$(left)" "$before"
 
-# A page that remains is noticed, and such a start is not called cold.
+# If a page remains in memory, this is noticed, and the start is not called
+# cold.
 mkdir fake
 cat >fake/coldwalk <<EOF
 #!/bin/sh
@@ -87,7 +89,7 @@ t 'a start that fails' 0 to table study -n 1 -o s.csv --rows none.p2 \
     --program 'exit 3'
 is 'is kept' "$(values s.csv start exit)" 3
 
-# By squashfuse, as enroot starts.
+# Started from squashfuse, as enroot start does.
 if have squashfuse && [ -e /dev/fuse ]; then
 	t 'a start by squashfuse' 0 to table study -n 1 -o f.csv \
 	    --rows 'zstd1.p2 zstd1.sqpack.p2' --start squashfuse

@@ -7,7 +7,7 @@ set -eu
 . "$SRC/tests/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'
-have setpriv || skip_all 'there is no setpriv'
+have setpriv || skip_all 'setpriv is not installed'
 
 # A cold run reads all of its input from the device.
 head -c 20000000 /dev/urandom >blob
@@ -23,7 +23,7 @@ case $(df . | awk 'NR == 2 { print $1 }') in
 	;;
 esac
 
-# Another user has no control group, and must find their own leftovers.
+# Another user has no control group, and must find leftovers in another way.
 chmod 755 .
 mkdir own
 cp -L "$(command -v lap)" own/lap
@@ -43,7 +43,7 @@ is 'with known bytes' "$(col quick.csv wchar_B '' | tr ' ' '\n' | sort |
     uniq -c | tr -s ' \n' ' ')" ' 40 12 80 6 '
 # Late enough that it has started, at the machine's current speed.
 for limit in 0.3 1 3 10 30 100; do
-	t 'a time-out ends the tree' 137 nobody ./lap -q -n 1 -t $limit -o - \
+	t 'a timeout kills the tree' 137 nobody ./lap -q -n 1 -t $limit -o - \
 	    -l x -- sh -c '(sleep 1000 & echo $! >pid); sleep 1001'
 	[ ! -s pid ] || break
 done

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Layers are mounted over a server that may misbehave: the right bytes or EIO.
+# Layers are mounted from a server that may misbehave: reads give the right
+# bytes or EIO.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -23,7 +24,7 @@ tar --numeric-owner -cf layer.tar -C tree .
 layerpack -F estargz -c 64K -o served/blob layer.tar >made 2>&1 ||
     skip_all 'layerpack writes no eStargz'
 
-# what TREE: names, attributes and content of everything
+# what TREE: prints names, attributes and content of everything
 what() {
 	(cd "$1" && find . ! -type d -printf '%p %y %m %U %G %s %n %l %T@\n' |
 	    sed 's/\.[0-9]*$//' | LC_ALL=C sort
@@ -38,13 +39,13 @@ exec 3>ctl
 await test -s server.out
 url=http://127.0.0.1:$(head -n 1 server.out)/blob
 answered() { [ "$(wc -l <server.out)" -gt "$mode_lines" ]; }
-# mode MODE EVERY: how the server answers from now on
+# mode MODE EVERY: sets how the server answers from now on
 mode() {
 	mode_lines=$(wc -l <server.out)
 	echo "$1 $2" >&3
 	await answered
 }
-# start OPTION...: mounts
+# start OPTION...: mounts the layers
 start() { layermount --timeout 3 "$@" "$PWD/mnt"; }
 mounted() { grep -q " $PWD/mnt fuse.layermount " /proc/mounts; }
 unmounted() { ! mounted; }
@@ -57,19 +58,20 @@ stop() {
 	await no_servers
 }
 trap 'umount -l mnt 2>/dev/null || :' EXIT
-# field NAME: of the last line of stats
+# field NAME: prints a field from the last line of stats
 field() { tail -n 1 stats | sed "s/.*\"$1\":\([0-9]*\).*/\1/"; }
 
 t 'a file' 0 start --prefetch none served/blob
 what mnt >got
 same 'has what was packed' got want
 t 'nothing can be written' 1 touch mnt/x
-t 'a name that is not there' 1 cat mnt/none
+t 'a missing name' 1 cat mnt/none
 stop
 
 long=$PWD/a-directory-whose-name-is-longer-than-forty-bytes
 mkdir "$long"
-# long_tmp OPTION...: mounts, with the temporary file in a directory like that
+# long_tmp OPTION...: mounts, with the temporary file in a directory with a long
+# name
 long_tmp() (
 	TMPDIR=$long
 	export TMPDIR
@@ -82,8 +84,8 @@ t 'a URL' 0 start --stats=stats --prefetch none --cache cache "$url"
 what mnt >got
 same 'has what was packed, too' got want
 stop
-t 'counts are written' 0 test "$(field requests)" -gt 1
-is 'no unit was wrong' "$(field wrong_units)" 0
+t 'counters are written' 0 test "$(field requests)" -gt 1
+is 'no unit had a wrong digest' "$(field wrong_units)" 0
 
 t 'the cache' 0 start --stats=stats --prefetch none --cache cache "$url"
 what mnt >got
@@ -103,7 +105,7 @@ same 'needs no server afterwards' got want
 mode good 1
 stop
 
-# Every third reply is bad: nothing is wrong, and nothing is missing.
+# Every third reply is bad: no byte is wrong, and none is missing.
 for m in dies ignores short long flips moves no-range 500 503 redirects \
     one-range whole-for-many bad-parts garbage encodes token; do
 	mode good 1
@@ -113,7 +115,7 @@ for m in dies ignores short long flips moves no-range 500 503 redirects \
 	same "$m: the right bytes" got want
 	stop
 done
-# Every reply is bad: EIO in time, and the mount recovers.
+# Every reply is bad: reads fail with EIO in time, and the mount recovers.
 for m in dies short flips moves 404 416 429 500 stalls silent loops garbage \
     changes encodes; do
 	mode good 1
@@ -134,7 +136,7 @@ for m in dies short flips moves 404 416 429 500 stalls silent loops garbage \
 	stop
 done
 
-# Death
+# Killed processes
 mode good 1
 t 'a server of the mount' 0 start --cache cache2 "$url"
 cat mnt/dir/text >/dev/null
@@ -143,12 +145,12 @@ await unmounted
 ok 'that is killed is unmounted'
 t 'and started again' 0 start --cache cache2 --prefetch none "$url"
 what mnt >got
-same 'has what it had' got want
+same 'has the same contents' got want
 kill "$(servers | head -n 1)"
 await unmounted
 ok 'a signal unmounts'
 
-t 'a layer that is none' 1 start layer.tar
+t 'a file that is not a layer' 1 start layer.tar
 await unmounted
 ok 'leaves no mount'
 t 'a changed index' 1 start --index-digest \
@@ -166,9 +168,9 @@ layerpack -F estargz -o served/up up.tar >made
 t 'two layers' 0 start "$url" "${url%blob}up"
 is 'are merged' "$(cat mnt/dir/new; head -n 1 mnt/dir/text)" 'new
 1'
-t 'without what is whited out' 1 test -e mnt/sparse
-t 'nor this' 1 test -e mnt/many/1
-t 'but with others' 0 test -e mnt/many/2
+t 'a removed file is gone' 1 test -e mnt/sparse
+t 'and so is another one' 1 test -e mnt/many/1
+t 'other files remain' 0 test -e mnt/many/2
 stop
 exec 3>&-
 wait

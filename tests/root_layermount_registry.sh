@@ -16,7 +16,7 @@ head -c 500000 /dev/urandom >tree/random
 tar --numeric-owner -cf layer.tar -C tree .
 layerpack -F estargz -c 64K -o www/blob layer.tar >made
 digest() { printf 'sha256:%s' "$(sha256sum <"$1" | cut -d ' ' -f 1)"; }
-# annotation NAME: as layerpack printed it
+# annotation NAME: prints it as layerpack did
 annotation() { sed -n "s|^annotation \\($1\\)=\\(.*\\)|\"\\1\":\"\\2\"|p" made; }
 
 # An image layout with that layer
@@ -78,13 +78,13 @@ t 'it is mounted' 0 layermount --stats=stats --prefetch none \
     "docker://$host/a/image:t" mnt
 is 'a file' "$(tail -n 1 mnt/dir/text)" 300000
 stop
-t 'not all of it was fetched' 0 test \
+t 'only part of it was fetched' 0 test \
     "$(sed 's/.*"wire_B":\([0-9]*\).*/\1/' stats)" -lt \
     "$(wc -c <www/blob)"
 t 'again' 0 layermount "docker://$host/a/image:t" mnt
 t 'all files' 0 same_tree
 stop
-t 'a tag that is not there' 1 layermount "docker://$host/a/image:u" mnt
+t 'a missing tag' 1 layermount "docker://$host/a/image:u" mnt
 shows 'is named' 'manifests/u: the server answered 404' .t.err
 t 'the registry is probed' 0 layermount --probe "docker://$host/a/image:t"
 shows 'it answers several ranges' "$(printf 'ranges\tyes')"
@@ -109,6 +109,6 @@ if nginx -c "$PWD/nginx.conf" 2>/dev/null; then
 	t 'has the files, too' 0 same_tree
 	stop
 else
-	skip "nginx could not listen at port $port"
+	skip "nginx could not listen on port $port"
 fi
 done_testing

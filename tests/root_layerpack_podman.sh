@@ -1,6 +1,6 @@
 #!/bin/sh
-# podman pulls our zstd:chunked layers from a registry, and of a second image
-# only what it lacks.
+# podman pulls our zstd:chunked layers from a registry, and from a second image
+# only the data that it lacks.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -12,14 +12,14 @@ for tool in podman docker-registry skopeo unshare ip sha256sum; do
 	have $tool || skip_all "no $tool"
 done
 layerpack -h | grep -q -e --image || skip_all 'built without OCI'
-# Alone on a network, the bytes on it are those of the registry and podman.
+# In a network namespace, all traffic is between the registry and podman.
 if [ -z "${INSIDE-}" ]; then
 	unshare -nm true 2>/dev/null || skip_all 'no namespaces'
 	INSIDE=1 exec unshare -nm --propagation private sh "$0"
 fi
 ip link set lo up || skip_all 'no loopback interface'
 
-# Two images that have most of their bytes in common
+# Two images that share most of their bytes
 mkdir one
 for i in $(seq 40); do
 	head -c 200000 /dev/urandom >one/shared"$i"
@@ -76,7 +76,7 @@ for image in one two; do
 done
 
 wire() { sed -n 's/^ *lo: *\([0-9]*\) .*/\1/p' /proc/net/dev; }
-# pull IMAGE: pulls it, and writes how many bytes crossed the wire
+# pull IMAGE: pulls it, and prints how many bytes crossed the wire
 pull() {
 	before=$(wire)
 	podman --log-level debug pull -q --tls-verify=false \
@@ -108,6 +108,6 @@ done
 one_bytes=$(cat one.bytes) two_bytes=$(cat two.bytes)
 echo "# bytes on the wire: $one_bytes and $two_bytes"
 t 'all of the first' 0 test "$one_bytes" -gt 8300000
-t 'of the second what is new' 0 test "$two_bytes" -gt 500000
+t 'the new part of the second' 0 test "$two_bytes" -gt 500000
 t 'and little else' 0 test "$two_bytes" -lt 700000
 done_testing

@@ -16,7 +16,8 @@ done
 unshare --net --mount --pid --fork true 2>/dev/null || skip_all 'no namespaces'
 lazy=$SRC/scripts/lazy-pull
 
-# What a study starts has this in its environment; a container has its command.
+# Processes that a study starts have this in their environment; a container has
+# its command.
 LAZY_TEST=$PWD
 export LAZY_TEST
 sleeping='sleep 295.25'
@@ -32,7 +33,7 @@ left() {
 	grep -F "$PWD" /proc/[0-9]*/mounts 2>/dev/null
 }
 none_left() { [ -z "$(left)" ]; }
-# nothing: waits until nothing is left, and prints what is
+# nothing: waits until nothing is left, and prints anything that is
 nothing() {
 	await none_left
 	left
@@ -69,7 +70,7 @@ shows 'and what it lacks' 'ztoc.open: missing: the layers have whiteouts$'
 shows 'and what the image needs' '^run  *[0-9.]* MB in'
 is 'all runs are good' "$(col rows.csv exit | tr ' ' '\n' | sort | uniq -c |
     tr -s ' ')" ' 8 0'
-# key LABEL NAME: from its row
+# key LABEL NAME: prints a value from its row
 key() {
 	grep -v '^#' rows.csv | grep ",own.run.$1," |
 	    sed -n "s/.*[;,]$2=\\([0-9.]*\\).*/\\1/p"
@@ -136,7 +137,7 @@ t 'a command that fails' 1 "$lazy" -q -n 1 --image "$PWD/layout:image" \
     --command 'cat /data/gone' --links open -o failed.csv --systems zstd64
 shows 'is reported' "run: .*gone: No such file" .t.err
 
-# A container that goes on until it is killed, unlike when the image was made.
+# A container that runs until it is killed, except when the image is made.
 t 'a study to be stopped' 0 "$lazy" -q -n 1 --image "$PWD/layout:image" \
     --command 'echo ready' --links open --systems estargz-trace \
     -o stop.csv prepare
@@ -158,7 +159,7 @@ for signal in INT TERM KILL; do
 	rm -rf stop.csv.d/rows
 done
 
-# All its processes are killed at once, at several moments.
+# All its processes are killed at the same time, at several moments.
 for moment in 0.1 0.3 0.6 1 2; do
 	setsid "$lazy" -q -o stop.csv run >/dev/null 2>&1 &
 	pid=$!

@@ -12,19 +12,19 @@ PATH=$PATH:/usr/sbin:/sbin
 COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 study() { sh "$SRC/scripts/mailfs" --quick "$@"; }
-# keys FILE LABEL NAME: from the cell's keys, in all rounds
+# keys FILE LABEL NAME: prints a value from the cell's keys, in all rounds
 keys() {
 	grep "^[^,]*,[^,]*,[^,]*,$2," "$1" | tr ',;' '\n' |
 	    sed -n "s/^$3=//p" | tr '\n' ' '
 }
-# valid FILE: the number of valid copies
+# valid FILE: prints the number of valid copies
 valid() { grep -c 'valid=yes' "$1"; }
 # left: prints our mounts, loop devices, daemons and files
 left() {
 	grep -c "$PWD" /proc/mounts || :
 	losetup -a | grep -c "$PWD" || :
 	pgrep -f "zfs-fuse -n -p $PWD" || :
-	# the mount of a daemon that is gone, not that of one still running
+	# the mount of a dead daemon, not that of a running one
 	pgrep -x zfs-fuse >/dev/null || {
 		grep ' /zfs-kstat ' /proc/mounts || :
 		ls -d /zfs-kstat 2>/dev/null || :
@@ -32,8 +32,8 @@ left() {
 	find . -path './*.csv.d/fs*'
 }
 
-# filesystem KIND VARIANT STRONG WEAK: one round of the study on it, with a
-# compression that saves more and one that saves less
+# filesystem KIND VARIANT STRONG WEAK: runs one round of the study on it, with a
+# stronger and a weaker compression
 filesystem() {
 	t "$1" 0 to table study --fs "$1" --mode both,split -n 1 -o "$1.csv" \
 	    --rows "*.off.* *.$3.* *.$4.*"
@@ -55,23 +55,23 @@ filesystem() {
 	is 'nothing is left' "$(left)" "$none"
 }
 
-# in_second NAME: the study NAME has one row, and a filesystem
+# in_second NAME: whether the study NAME has one row, and a filesystem
 in_second() {
 	[ -e "$1.csv.d/fs/img" ] &&
 	    [ -n "$(find "$1.csv.d/rows" -name '0*.csv' 2>/dev/null)" ]
 }
-# mounted: prints leftovers that must disappear without another run, so neither
-# files nor the folder created by zfs-fuse
+# mounted: prints leftovers that must disappear without another run, which
+# excludes files and the folder created by zfs-fuse
 mounted() { left | grep -v -e '^\./' -e '^/zfs-kstat$'; }
 unmounted() { [ "$(mounted)" = "$none_mounted" ]; }
 answers() { zpool list >/dev/null 2>&1; }
 
-# stopped KIND NAME ROUNDS COMMAND...: the study, stopped in this way in its
-# second cell
+# stopped KIND NAME ROUNDS COMMAND...: runs the study, stopped by the command in
+# its second cell
 stopped() {
 	stopped_kind=$1 stopped_name=$2 stopped_rounds=$3
 	shift 3
-	# A background job of sh would ignore INT; a job on a terminal does not.
+	# A background job of sh would ignore INT; a terminal's job does not.
 	setsid env --default-signal=INT sh "$SRC/scripts/mailfs" --quick \
 	    --fs "$stopped_kind" -n "$stopped_rounds" \
 	    --rows '*.gzip-9.w1 *.zlib-9.w1' -o "$stopped_name.csv" \
@@ -105,7 +105,7 @@ by() {
 	esac
 }
 
-# stale: creates a pool of the plan's, mounted, as left by a crash
+# stale: creates a mounted pool of the plan's name, as left by a crash
 stale() {
 	mkdir -p c.csv.d/fs/mnt
 	truncate -s 1G c.csv.d/fs/img
@@ -179,8 +179,8 @@ else
 	wait $other
 	umount -l /zfs-kstat 2>/dev/null
 	rmdir /zfs-kstat 2>/dev/null
-	# A pool and a mount left by a crash, without a namespace around them;
-	# the second time the daemon is dead.
+	# A pool and a mount left by a crash, outside any namespace; the second
+	# time, the daemon is dead.
 	t 'prepare' 0 study --fs zfs-fuse -n 1 --writers 1 --rows '*.lzjb.*' \
 	    -o c.csv prepare
 	for dead in no yes; do
@@ -194,5 +194,5 @@ else
 		rm -r c.csv.d/rows
 	done
 fi
-[ $tried = 1 ] || skip_all 'neither btrfs nor zfs-fuse can be had'
+[ $tried = 1 ] || skip_all 'neither btrfs nor zfs-fuse is available'
 done_testing

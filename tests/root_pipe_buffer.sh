@@ -1,6 +1,6 @@
 #!/bin/sh
-# The pipe-buffer experiment on a small scale: its table, and nothing left
-# behind.
+# The pipe-buffer experiment on a small scale: its table, and that it leaves
+# nothing behind.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -33,7 +33,7 @@ for order in small-first big-first mixed; do
 done
 is 'nothing is left' "$(ours)" "$before"
 
-# A blank and a bracket in the name; and KILL, after which the next run removes
+# A blank and a bracket in the name, and KILL, after which the next run removes
 # the leftovers.
 odd='a [b]'
 setsid sh "$SRC/scripts/pipe-buffer" --quick -n 1 -i 50 -o "$odd.csv" \

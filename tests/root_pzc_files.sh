@@ -4,7 +4,7 @@
 . "${SRC:?}/tests/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'
-have setpriv || skip_all 'there is no setpriv'
+have setpriv || skip_all 'setpriv is not installed'
 seq 1 20000 >text
 chmod 755 .
 nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
@@ -23,7 +23,7 @@ is 'and back' "$(stat -c '%u %g %a' o)" '1234 5678 640'
 rm o
 
 # Another user compresses root's readable file: the output belongs to that user,
-# and is accessible to no one else.
+# and nobody else can access it.
 cd own || exit 1
 for mode in 640 604 664 4755 2755; do
 	cp ../text r && chown 0:0 r && chmod $mode r
@@ -111,7 +111,7 @@ if [ -n "$loop" ] && mknod blk b "$(stat -c 0x%t "$loop")" \
 	rm -f blk.gz
 	t 'a block device as the input, -f' 0 pzc -f blk
 	is '... : it is kept' "$(node blk)" "$want"
-	# under a derived name nothing is overwritten
+	# a device under a derived name is not overwritten
 	cp text other && cp -a blk other.gz
 	t 'a device under the name of the output, -f' 2 pzc -f other
 	same '... : the input is kept' other text

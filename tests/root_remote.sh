@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compressing here or there: the tarball study through our own sshd.
+# Compressing locally or remotely: the tarball study through our own sshd.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -23,7 +23,7 @@ undo() {
 trap undo EXIT
 trap 'exit 1' HUP INT TERM
 
-# start PORT: starts sshd as our background job
+# start PORT: starts sshd as a background job
 start() {
 	cat >config <<EOF
 Port $1
@@ -71,7 +71,7 @@ t 'local or remote' 0 to table sh "$SRC/scripts/tarball" --quick --warm -n 1 \
 for id in R1 R2 R3 R4 R5 R6 R7 R8 R9; do
 	t "row $id" 0 grep -E -q "^$id +tar .* [0-9]+\.[0-9]%\$" table
 done
-# The far end stored everything, compressed there or here.
+# The far end stored everything, whether compressed there or here.
 size() {
 	grep -v '^#' r.csv | awk -F , -v label="$1" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }

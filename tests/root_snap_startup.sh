@@ -31,13 +31,14 @@ mkdir mnt
 mount -t squashfs -o loop,ro try.sqsh mnt 2>/dev/null || skip_all 'no squashfs'
 umount mnt
 
-# left: prints what is mounted or attached below this folder, and the program
+# left: prints what is mounted or attached below this folder, and the running
+# program
 left() {
 	grep -F "$PWD" /proc/*/mounts 2>/dev/null
 	losetup -a | grep -F "$PWD"
 	pgrep -x -f 'sleep 295.5'
 }
-# gone: waits until nothing of it is left
+# gone: waits until nothing is left of the study
 gone() {
 	gone_tries=0
 	while [ -n "$(left)" ] && [ $gone_tries -lt 3000 ]; do
@@ -66,7 +67,7 @@ is 'one row each' "$(col rows.csv label | tr ' ' '\n' | sort | tr '\n' ' ')" \
     'mine.gzip.dropped mine.gzip.first mine.gzip.second mine.gzip.walk.app.coldwalk mine.gzip.walk.app.mount mine.try.dropped mine.try.first mine.try.second '
 is 'all of them good' "$(col rows.csv exit | tr ' ' '\n' | sort -u)" 0
 rows=rows.csv
-# key LABEL NAME: from its row
+# key LABEL NAME: prints a value from its row
 key() {
 	grep -v '^#' $rows | grep ",$1," | grep -o "[;,]$2=[0-9]*" |
 	    sed 's/.*=//'
@@ -78,7 +79,7 @@ t 'and once more when dropped' 0 test "$(key mine.gzip.dropped loop_B)" \
     -gt 100000
 is 'nothing is left' "$(gone)" ''
 
-# Pre-warming, and an image in the order of a launch.
+# Pre-warming, and an image in launch order.
 t 'a study of these' 0 "$snap" -q -n 1 --from mine.app -o warm.csv \
     --rows 'mine.zstd15 mine.zstd15.prewarm mine.zstd15.sorted'
 rows=warm.csv
@@ -118,7 +119,7 @@ for signal in INT TERM KILL; do
 	is "$signal: nothing is left" "$(gone)" ''
 done
 
-# All its processes are killed at once, at several moments.
+# All its processes are killed at the same time, at several moments.
 for moment in 0.2 0.5 1 1.5 2 3; do
 	setsid "$snap" -q -n 1 --quick --from slow.app --apps slow --timeout 20 \
 	    -o all.csv --rows slow.gzip >/dev/null 2>&1 &

@@ -1,6 +1,7 @@
 # shellcheck shell=sh
-# A mounted image by sqpack has the attributes of the original tree, and so has
-# the output of sqpack -x: as root also owners, devices and extended attributes.
+# A mounted sqpack image has the original tree's attributes, and so does the
+# output of sqpack -x: as root, this includes owners, devices and extended
+# attributes.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -75,7 +76,7 @@ t 'an empty directory: mounted' 0 mount -o loop,ro image mnt
 t 'an empty directory: it can be mounted' 0 sqpack -l image
 umount mnt
 
-# A sparse file of 100 GiB: the kernel finds the data where it was
+# A sparse file of 100 GiB: the kernel finds the data where it was.
 # piece FILE KIB: 64 KiB of it
 piece() { dd if="$1" bs=1K skip="$2" count=64 status=none; }
 mkdir sparse
@@ -118,7 +119,7 @@ if loop=$(losetup -f --show disk 2>/dev/null); then
 	umount mnt
 	head -c 25000000 /dev/urandom >tree/a/noise
 	t 'a device that is too small' 1 sqpack -f -o "$loop" tree
-	t 'then has no image' 1 sqpack -l "$loop"
+	t 'has no image afterwards' 1 sqpack -l "$loop"
 	losetup -d "$loop"
 	trap - EXIT
 else

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# A full file system leaves no image and no half-written file, and causes a
-# message.  A user other than root extracts no devices, set-id bits or owners.
+# A full file system causes a message, and no image or half-written file is
+# left.  A user other than root extracts no devices, set-id bits or owners.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -70,6 +70,6 @@ if have setpriv; then
 	is 'leaves it out' "$(sqpack -l sub free/image | tr '\n' ' ')" \
 	    'sub/ sub/hard sub/other '
 else
-	skip 'there is no setpriv'
+	skip 'setpriv is not installed'
 fi
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Files that are opened are listed, in order, however they are reached, and
-# nothing else; pages exactly; nothing is left behind.
+# Exactly the opened files are listed, in order, however they are reached; pages
+# are exact; nothing is left behind.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -13,10 +13,10 @@ for name in one two three sub/four 'a b' 'q"#\x'; do
 done
 ln tree/two tree/zwei
 touchlog --root tree -- true >/dev/null 2>err || {
-	grep -q fanotify err && skip_all 'fanotify is not to be had here'
+	grep -q fanotify err && skip_all 'fanotify is not available here'
 }
 
-# paths FILE: the second column
+# paths FILE: prints the second column
 paths() { cut -f 2 "$1" | tr '\n' ' '; }
 
 t 'files' 0 touchlog --root tree -o list -- \
@@ -82,7 +82,7 @@ shows 'needs -0' '-0 ends lines' .t.err
 rm 'tree/new
 line'
 
-# Parts of files: pages 5, and 20 to 22.
+# Parts of files: page 5, and pages 20 to 22.
 cat >parts.py <<'EOF'
 import mmap, os
 os.close(os.open("tree/two", os.O_RDONLY))
@@ -100,7 +100,7 @@ t 'pages' 0 touchlog --root tree --pages -f -o list -- python3 parts.py
 same 'are these' list want
 shows 'the accuracy is reported' 'read ahead' .t.err
 if have mkfs.erofs && grep -q erofs /proc/filesystems; then
-	# here the file system would read ahead
+	# for these the file system would read ahead
 	sed -i /fadvise/d parts.py
 	t 'exact pages' 0 touchlog --root tree --exact -f -o list -- \
 	    python3 parts.py

@@ -5,12 +5,13 @@
 set -eu
 PATH=${BIN:?}:$PATH
 LC_ALL=C
-# the scripts look for the tools in a build/ of their own first
+# the scripts first look for the tools in their own build/
 COLDPRESS_BIN=$BIN
 export PATH LC_ALL COLDPRESS_BIN
 unset GZIP PIGZ PZC PZC_STATS 2>/dev/null || :
 work=$(mktemp -d "${TMPDIR:-/tmp}/coldpress.XXXXXX")
-# clean: processes left behind by a killed command may write for another moment
+# clean: removes the directory; processes left behind by a killed command may
+# write for another moment
 clean() {
 	cd /
 	clean_tries=0
@@ -33,7 +34,8 @@ mkdir -m 700 "$work/in" "$work/tmp"
 TMPDIR=$work/tmp
 export TMPDIR
 cd "$work/in"
-# A shell cannot undo that signals are ignored, as under nohup and Python.
+# A shell cannot restore signals that it inherited as ignored, as under nohup
+# and Python.
 set -- sh "${SRC:?}/tests/$1"
 ! env --default-signal true 2>/dev/null || set -- env --default-signal "$@"
 "$@"

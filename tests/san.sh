@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # san.sh - builds with a sanitizer and runs the quick tests; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# $sanitize names the sanitizer.  Tests of other compilers, manuals and
+# $sanitize names the sanitizer.  The tests of other compilers, manuals and
 # installation are not repeated.
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# sqpack_matrix.sh - images of files around the size of a block, with every
-# method and many block sizes
+# sqpack_matrix.sh - images of files around block size, with every method and
+# many block sizes
 # SPDX-License-Identifier: BSD-2-Clause
 
 # sizes_tree BLOCK: makes tree, with files around that size and many tiny ones

@@ -32,13 +32,15 @@ out.write(bytes(1024))
 EOF
 }
 
-# memory_fits STATS NAMES: peak memory is at most 64 MiB and 300 bytes a name
+# memory_fits STATS NAMES: whether peak memory is at most 64 MiB and 300 bytes
+# per name
 memory_fits() {
 	[ "$(sed 's/.*"maxrss_KiB":\([0-9]*\).*/\1/' "$1")" -le \
 	    $((65536 + $2 * 300 / 1024)) ]
 }
 
-# names_hold DIRECTORIES NAMES: an image holds all names, in bounded memory
+# names_hold DIRECTORIES NAMES: checks that an image holds all names, in bounded
+# memory
 names_hold() {
 	rm -f image stats
 	names_tar "$1" "$2" >names.tar
@@ -55,7 +57,8 @@ names_hold() {
 	rm names.tar
 }
 
-# sparse_holds SIZE BYTES: an image holds a sparse file with data at its end
+# sparse_holds SIZE BYTES: checks that an image holds a sparse file with data at
+# its end
 sparse_holds() {
 	rm -rf tree image stats
 	mkdir tree

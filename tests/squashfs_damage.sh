@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# squashfs_damage.sh - images damaged where reading files does not need it
+# squashfs_damage.sh - images damaged in places that reading files does not need
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# damage_begin       makes the good image, all of it stored as it is
+# damage_begin       makes the good image, all of it uncompressed
 # damage_each F      calls F NAME for each damage, with the image in spoilt
-# Places in the super block are those of src/image/squashfs/sq_super.c.
+# The offsets in the super block are those in src/image/squashfs/sq_super.c.
 
-# le FILE OFFSET BYTES: a little-endian number
+# le FILE OFFSET BYTES: prints a little-endian number
 le() { od -An -tu"$3" -j "$2" -N "$3" "$1" | tr -d ' '; }
 
 # poke FILE OFFSET BYTES VALUE: writes a little-endian number
@@ -33,7 +33,7 @@ damage_begin() {
 	whole_fragments=$(le whole 80 8) whole_length=$(le whole 40 8)
 }
 
-# one NAME OFFSET BYTES VALUE: the image with that number in it
+# one NAME OFFSET BYTES VALUE: makes the image with that number in it
 one() {
 	cp whole spoilt
 	poke spoilt "$2" "$3" "$4"

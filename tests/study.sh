@@ -2,9 +2,9 @@
 # study.sh - functions shared by the tests of the studies, in addition to lib.sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# verdict TABLE TEXT WANT    what the report says under the finding
-# fake NAME                  a program of that name, from standard input
-# last_words TABLE PATTERN   what the report says last
+# verdict TABLE TEXT WANT    the report has this verdict under the finding
+# fake NAME                  makes a program of that name, from standard input
+# last_words TABLE PATTERN   the report ends with such words
 # killed CSV COMMAND...      kills a study in its second cell
 
 verdict() {
@@ -32,8 +32,8 @@ fake() {
 	chmod +x "fake/$1"
 }
 
-# Its rows have been made but not stored yet: a fake lap waits there.  Temporary
-# files stay here, too.
+# The cell's rows have been made but not stored yet: a fake lap waits at that
+# point.  Temporary files also stay here.
 killed() {
 	k_rows=$1.d/rows
 	shift
@@ -55,5 +55,5 @@ killed() {
 	wait $k_pid 2>/dev/null
 	k_cells=$(find "$k_rows" -name '0*.csv' | wc -l)
 	t 'some cells are done' 0 test "$k_cells" -gt 0
-	t 'and not all' 0 test "$k_cells" -lt 16
+	t 'but not all' 0 test "$k_cells" -lt 16
 }
