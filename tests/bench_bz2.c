@@ -4,7 +4,7 @@
  *
  * bench_bz2 FILE [ROUNDS]: compresses FILE block by block at level 9 with each,
  * decompresses libbz2's output with each, alternately, and prints CPU seconds.
- * This is not a test: people judge the timings.
+ * This is not a test; the timings are for people to judge.
  */
 #include "engine/bzip2/bz2_block.h"
 

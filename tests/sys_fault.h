@@ -48,8 +48,8 @@ int fault(enum fault_kind kind);
 extern const char *const fault_names[FAULT_KINDS];
 
 /*
- * Sets another plan, from a test itself, and resets the counts; not to be
- * called while other threads run.  Returns false if it is invalid.
+ * Sets another plan from within a test, and resets the counts; not to be called
+ * while other threads run.  Returns false if it is invalid.
  */
 bool fault_plan(const char *plan);
 

@@ -179,7 +179,7 @@ bad_blocks(void **state)
 
 	(void)state;
 	memset(zeros.p, 0, zeros.n);
-	/* literals, and a match at distance 1 of them */
+	/* literals, and a match at distance 1 */
 	b = one_block(0x60, 11, "\x14" "a\1\0\x50" "bcdef", 11);
 	b.n -= 5;
 	append_le32(&b, 0);

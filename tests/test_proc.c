@@ -273,9 +273,7 @@ kept(void **state)
 	unlink("kept.pid");
 }
 
-/*
- * Processor time is not less, and not counted twice; starting takes time too.
- */
+/* Processor time is neither lost nor counted twice; starting takes time too. */
 static void
 in_range_us(uint64_t us, uint64_t want)
 {

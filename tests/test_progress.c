@@ -39,7 +39,7 @@ teardown(void **state)
 	return close(terminal) == -1 || close(user) == -1;
 }
 
-/* What has been shown to the user since the last call. */
+/* Returns what has been shown to the user since the last call. */
 static const char *
 seen(void)
 {

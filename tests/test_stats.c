@@ -128,7 +128,7 @@ signed_rank(void **state)
 	assert_true(near(r.p, 0.0625));
 	assert_int_equal(stats_signed_rank(up, 6, 0.95, &r), 0);
 	assert_true(r.bounded && near(r.interval.lo, 1));
-	/* P(W <= 8) of 10 is 25 of 1024 */
+	/* P(W <= 8) for n = 10 is 25 / 1024 */
 	assert_int_equal(stats_signed_rank(up, 10, 0.95, &r), 0);
 	assert_true(near(r.interval.conf, 1 - 2 * 25.0 / 1024));
 	/* the interval contains 0, so p is above its level */
@@ -217,8 +217,8 @@ normal(uint64_t *s)
 
 /*
  * Returns simulated timing noise: mostly small, sometimes six times larger; its
- * deviation is sd.  With 4 % between the two of a pair the median ratio of 30
- * pairs errs by 0.44 %, as it did in traces of user and system time on a busy
+ * deviation is sd.  With 4 % between the runs of a pair, the median ratio of 30
+ * pairs is off by 0.44 %, as in traces of user and system time on a busy
  * machine.
  */
 static double

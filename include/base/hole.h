@@ -1,5 +1,5 @@
 /*
- * hole.h - holes of sparse files, which do not have to be read
+ * hole.h - finding the holes in sparse files, so as not to read them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_HOLE_H

@@ -34,15 +34,15 @@ int sandbox_enter(bool *confined);
 int sandbox_enter_reading(const int *dirs, size_t count, bool *confined);
 
 /*
- * The same, except that beneath the directory dir, a descriptor that remains
- * the caller's, files can be created by name, renamed and removed, as
+ * The same, except that beneath dir, an open directory that remains the
+ * caller's, files can be created by name, renamed and removed, as
  * output_commit() requires for an output there.  None can be opened.
  */
 int sandbox_enter_naming(int dir, bool *confined);
 
 /*
- * The same, except that beneath the directory dir, a descriptor that remains
- * the caller's, everything can be read, created, linked, written and removed;
+ * The same, except that beneath dir, an open directory that remains the
+ * caller's, everything can be read, created, linked, written and removed;
  * nothing can be executed.  A kernel before Linux 5.19 confines nothing,
  * because it would also forbid linking files into other directories.
  */

@@ -115,9 +115,9 @@ int seek_parse(const char *s, struct seek_range *r);
 uint64_t seek_range_end(const struct seek_range *r);
 
 /*
- * Makes the map of the file fd of len bytes, which may stop after the data that
- * is needed.  A file with no information about units, or wrong information, has
- * an empty map (count is 0).  Returns 0, or -errno with nothing to close.
+ * Makes a map of the file fd of len bytes; it may stop after the data that is
+ * needed.  A file with no information about units, or wrong information, has an
+ * empty map (count is 0).  Returns 0, or -errno with nothing to close.
  */
 int seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
     uint64_t len, uint64_t need);
@@ -160,7 +160,7 @@ int seek_read(const struct seek_map *m, const struct convert *c,
 /*
  * Reads the gzip file fd of len bytes to its end and writes its side index,
  * with a point every spacing bytes or more, to out_fd, from which it is then
- * read back.  Returns 0 or -errno; -ENOTSUP: not gzip.
+ * read back.  Returns 0, -ENOTSUP (not gzip) or -errno.
  */
 int seek_index_make(int fd, uint64_t len, uint64_t spacing, int out_fd);
 

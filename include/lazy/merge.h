@@ -60,7 +60,7 @@ void merge_free(struct merge *t);			/* may be NULL */
 size_t merge_count(const struct merge *t);
 const struct merge_node *merge_node(const struct merge *t, uint32_t node);
 
-/* Returns child i of a directory, sorted by name in byte order. */
+/* Returns child i of a directory, in byte order of names. */
 uint32_t merge_child(const struct merge *t, uint32_t dir, uint32_t i);
 
 /* Returns the node of this name in a directory, or MERGE_NONE. */

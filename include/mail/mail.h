@@ -97,7 +97,9 @@ void mail_body(struct mail_maker *m, struct mail *a, size_t len);
 /* src/mail/parts.c: MIME headers and parts up to a's size. */
 void mail_parts(struct mail_maker *m, struct mail *a);
 
-/* src/mail/attach.c: header and content of an attachment, len bytes. */
+/*
+ * src/mail/attach.c: appends an attachment: header, and content of len bytes.
+ */
 void mail_attach(struct mail_maker *m, const struct mail *a, unsigned i,
     size_t len);
 

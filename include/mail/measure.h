@@ -31,7 +31,7 @@ struct measure {
 
 /*
  * Adds one mail, or a file: an mbox if it begins with "From ", otherwise a
- * mail.  Returns 0, -ENOMEM, or -EFBIG: a mail is over 4 GiB.
+ * mail.  Returns 0, -ENOMEM, or -EFBIG (a mail of over 4 GiB).
  */
 int measure_mail(struct measure *m, const char *mail, size_t len);
 int measure_file(struct measure *m, const char *data, size_t len);

@@ -31,7 +31,7 @@ struct person {
 	uint8_t client;			/* kind of mail program */
 };
 
-/* A mailing list; or, with a page and a logo, the mail of a company. */
+/* A mailing list or, with a page and a logo, a company's mail. */
 struct list {
 	char name[2 * WORD_B];
 	char host[2 * WORD_B];

@@ -85,8 +85,8 @@ void cold_add(struct cold *c, int fd, const struct stat *st);
 
 /*
  * To be called after all files have been added: evicts images backing mounts,
- * or drops all caches.  Device traffic is counted from then on.  Returns 0;
- * -EPERM or -EACCES: only root may drop caches; or another -errno.
+ * or drops all caches.  Device traffic is counted from then on.  Returns 0,
+ * -EPERM or -EACCES (only root may drop caches), or another -errno.
  */
 int cold_apply(struct cold *c);
 

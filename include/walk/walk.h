@@ -1,5 +1,5 @@
 /*
- * walk.h - reading every file of a tree once, whatever contains the tree
+ * walk.h - reading every file of a tree once, from a directory or an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A source reads all data of all regular files with several threads, hashes it,

@@ -1,5 +1,5 @@
 /*
- * hole.c - holes of sparse files, which do not have to be read
+ * hole.c - finding the holes in sparse files, so as not to read them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/hole.h"

@@ -286,7 +286,7 @@ tell_link(void *arg, const struct walk_file *f)
 
 /*
  * Announces the amount of data to read; a file that cannot be examined counts
- * as nothing.
+ * as empty.
  */
 static int
 plan(struct walk *w)

@@ -1,5 +1,5 @@
 /*
- * walk_links.c - files with several names, met in any order
+ * walk_links.c - files with several names, encountered in any order
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "walk_links.h"
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Returns the slot of a file in the table, or the one to put it in. */
+/* Returns a file's slot in the table, or the one to put it in. */
 static size_t
 slot_of(const struct walk_links *l, dev_t dev, ino_t ino)
 {

@@ -1,5 +1,5 @@
 /*
- * walk_links.h - files with several names, met in any order
+ * walk_links.h - files with several names, encountered in any order
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Private to the directory walk, which holds a lock during each call.
@@ -17,7 +17,7 @@ struct walk_link {
 	size_t count, cap;
 };
 
-/* The files met so far; a zeroed struct is empty. */
+/* The files encountered so far; a zeroed struct is empty. */
 struct walk_links {
 	struct walk_link *all;
 	size_t count, cap;

@@ -93,7 +93,7 @@ size_t bz2_encode_bound(int level);
 /*
  * Encodes a block made by RLE1, of 1..bz2_rle_cap(level) bytes: its bits start
  * at the first bit of out and are padded with zeros to a byte.  *crc is set to
- * the check value.  Returns the number of bits, or -EINVAL: the length is out
+ * the check value.  Returns the number of bits, or -EINVAL if the length is out
  * of range, cap is below the bound, or the block ends where a count is
  * required.
  */
@@ -126,7 +126,7 @@ int bz2_magic_at(const uint8_t *in, size_t len, uint64_t bit);
 
 /*
  * Parses the trailer at *bit, which is advanced to the next whole byte after
- * it.  Returns 0, -ENODATA, or -EBADMSG: not a trailer.
+ * it.  Returns 0, -ENODATA, or -EBADMSG (not a trailer).
  */
 int bz2_read_trailer(const uint8_t *in, size_t len, uint64_t *bit,
     uint32_t *crc);

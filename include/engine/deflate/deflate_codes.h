@@ -105,8 +105,8 @@ stopped(uint32_t state)
 /*
  * Fills tab, of ENTRIES entries, with a dynamic block's codes from their
  * lengths, first those of the nlit literals and lengths, then those of the
- * ndist distances; or with the fixed codes.  Returns 0 or -EBADMSG: not a
- * usable code.
+ * ndist distances; or with the fixed codes.  Returns 0, or -EBADMSG if a code
+ * is unusable.
  */
 int codes_dynamic(uint32_t *tab, const uint8_t *lens, unsigned nlit,
     unsigned ndist);

@@ -1,5 +1,5 @@
 /*
- * deflate_walk.h - finding the end of a deflate stream, to continue it
+ * deflate_walk.h - finding the end of a deflate stream, so as to continue it
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Compressors that take a whole buffer mark their last block as final, so that

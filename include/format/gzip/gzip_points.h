@@ -47,8 +47,8 @@ struct gzip_points_source {
 	int (*point)(void *arg, const struct gzip_point *p);
 	/*
 	 * NULL, or called once for each point, before the next one or at the
-	 * end, with the point's window, in which every byte that the data up to
-	 * the next point does not refer to is zero.  Returns 0 or -errno.
+	 * end, with the point's window, in which all bytes that the data up to
+	 * the next point does not need are zero.  Returns 0 or -errno.
 	 */
 	int (*sparse)(void *arg, const uint8_t *window, size_t len);
 	void *arg;

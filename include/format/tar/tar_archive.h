@@ -48,7 +48,7 @@ int tar_archive_open(struct tar_archive *a, int fd,
 void tar_archive_close(struct tar_archive *a);
 
 /*
- * After tar_next() has returned 0: reads the rest of the input, so that damage
+ * Reads the rest of the input, after tar_next() has returned 0, so that damage
  * there is not missed.  Returns 0 or -errno.
  */
 int tar_archive_end(struct tar_archive *a);

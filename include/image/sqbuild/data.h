@@ -41,9 +41,9 @@ struct sqb_source {
 	int (*next)(void *arg, struct sqb_file *f);
 	/*
 	 * Reads the current file's next len bytes, with holes as zeros; a short
-	 * file is an error.  Returns 0 or -errno.  -ECANCELED: leave the file
-	 * out, although some of its blocks may already be in the image, and
-	 * continue with the next one.
+	 * file is an error.  Returns 0 or -errno; -ECANCELED means to leave the
+	 * file out, although some of its blocks may already be in the image,
+	 * and continue with the next one.
 	 */
 	int (*read)(void *arg, void *buf, size_t len);
 	/*

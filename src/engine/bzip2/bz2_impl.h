@@ -41,8 +41,8 @@ struct bz2_unrle {
 
 void bz2_unrle_start(struct bz2_unrle *u, const uint8_t *block, size_t len);
 /*
- * Outputs up to cap bytes.  Returns their number; 0 at the end; -EBADMSG: a
- * count is missing there.
+ * Outputs up to cap bytes.  Returns their number, 0 at the end, or -EBADMSG if
+ * a count is missing there.
  */
 ssize_t bz2_unrle_read(struct bz2_unrle *u, uint8_t *out, size_t cap);
 

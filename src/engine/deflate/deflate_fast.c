@@ -114,8 +114,8 @@ look_ahead(struct deflate_fast *f, struct match *m)
 }
 
 /*
- * Chooses the longer of two matches, at least one of whose words is equal; or
- * the first one whose word is equal, which is usually the longer.
+ * Chooses the longer of two matches, at least one of which covers a whole word;
+ * in fast mode, the first one that does, which is usually the longer.
  */
 static inline void
 longer(const struct deflate_fast *f, struct match *m, uint64_t differ_a,

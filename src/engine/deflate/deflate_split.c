@@ -2,7 +2,7 @@
  * deflate_split.c - choosing where to begin a new deflate block
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The tokens are cut into pieces of equal number, each with its histogram.
+ * The tokens are cut into pieces of equal token count, each with its histogram.
  * Then neighbours are joined, always the pair that gains most: a header is
  * saved, and a little is lost because one code has to serve both.  For this,
  * the size of a block is only estimated, from the entropy of its symbols and

@@ -2,11 +2,11 @@
  * sha256.h - SHA-256 of two inputs at a time, if the processor supports it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: FIPS 180-4.  The SHA instructions of one digest depend on each other
- * and leave every other slot of their unit in an x86 processor empty, so two
- * digests take little more time than one.  Private to digest.c, which leaves
- * everything else (single digests on other processors, other algorithms) to
- * OpenSSL.
+ * Source: FIPS 180-4.  On x86 processors, one digest's SHA instructions depend
+ * on each other and leave every other slot of their execution unit empty, so
+ * two digests take little more time than one.  Private to digest.c, which
+ * leaves everything else (single digests on other processors, other algorithms)
+ * to OpenSSL.
  *
  * Calls are thread-safe, as long as each digest is used by one thread.
  */

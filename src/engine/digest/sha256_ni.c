@@ -7,8 +7,8 @@
  * H), the first in the highest position, and do two rounds each.
  *
  * SHA256RNDS2 has a latency of about four cycles, and one can begin every two.
- * The same digest's next one has to wait for the result; another digest's does
- * not.
+ * The next one for the same digest has to wait for the result; one for another
+ * digest does not.
  */
 #include "sha256.h"
 

@@ -58,9 +58,7 @@ swap(const struct coder *c, size_t pos, uint32_t hash)
 	return last;
 }
 
-/*
- * Returns how many bytes the part of a length that a token cannot hold takes.
- */
+/* Returns how many extra bytes a length takes beyond its field in the token. */
 static size_t
 length_bytes(size_t len)
 {

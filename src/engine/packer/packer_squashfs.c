@@ -50,7 +50,9 @@ lz4hc_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* xz: a stream of one block, with a CRC-32 and a dictionary of a block */
+/*
+ * xz: a stream of one block, with a CRC-32 and a dictionary as large as a block
+ */
 
 struct xz {
 	lzma_options_lzma options;

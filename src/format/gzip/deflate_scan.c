@@ -4,8 +4,8 @@
  *
  * The reader cuts the input into pieces that a worker may be able to decode
  * independently: up to a sync point (00 00 ff ff), or whole members whose
- * length is in their header.  All of it is a guess verified by join, so the
- * output is correct even if everything here is wrong.
+ * length is in their header.  Everything here is a guess that join verifies, so
+ * the output is correct even if all of it is wrong.
  */
 #include "deflate_decode.h"
 

@@ -86,7 +86,7 @@ int lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s);
 
 /*
  * Describes the block at p, which the reader has validated: its data, the
- * length, and whether it is stored.  Returns the bytes that it takes in the
+ * length, and whether it is stored.  Returns how many bytes it takes in the
  * piece.
  */
 struct lz4_block {

@@ -4,7 +4,7 @@
  *
  * liblzma's own threads compress and decompress the blocks of an xz file; a
  * pipeline around them would only use more memory.  So everything is done in
- * join, between the reading and the writing thread.
+ * join, between the reading and writing threads.
  *
  * Source: the .xz file format, 1.1.0.
  */

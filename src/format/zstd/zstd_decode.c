@@ -20,7 +20,7 @@
 enum {
 	UNIT_MOST = 48 << 20,	/* maximum output of a unit in a worker, or
 				 * input */
-	UNIT_LEAST = 16 << 20,	/* which a memory limit may lower to this, */
+	UNIT_LEAST = 16 << 20,	/* lower bound for it under a memory limit, */
 	UNIT_STEP = 16 << 20,	/* in steps of this size */
 	PIECE_LEAST = 1 << 20,
 	UNIT_SLACK = 3 << 20,	/* allowance for many small frames, and

@@ -17,7 +17,9 @@ enum zstd_code { ZSTD_LL, ZSTD_OF, ZSTD_ML, ZSTD_CODES };
 
 enum { ZSTD_FSE_STATES = 512 };
 
-/* A state: its symbol, and the next state, base plus the value of some bits. */
+/*
+ * A state: its symbol; the next state is base plus the value of the next bits.
+ */
 struct zstd_state {
 	uint8_t symbol, bits;
 	uint16_t base;
