@@ -1,5 +1,5 @@
 /*
- * cutter.c - cutting the input of a compressor into blocks
+ * cutter.c - cutting a compressor's input into blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Boundaries are chosen by a gear hash: each byte shifts the hash by one and

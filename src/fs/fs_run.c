@@ -1,5 +1,5 @@
 /*
- * fs_run.c - reading all data of a list once, with several threads
+ * fs_run.c - reading the listed files' data once, with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A thread takes the next part of the next file; it opens the file again for

@@ -1,5 +1,5 @@
 /*
- * image.c - the names of an image, and their memory
+ * image.c - an image's names, and their memory
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/source.h"

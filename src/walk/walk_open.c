@@ -1,5 +1,5 @@
 /*
- * walk_open.c - opening files beneath a directory, and never elsewhere
+ * walk_open.c - opening files below a directory, and nowhere else
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/sys.h"

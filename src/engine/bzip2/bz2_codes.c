@@ -1,5 +1,5 @@
 /*
- * bz2_codes.c - choosing the codes of a block
+ * bz2_codes.c - choosing a block's codes
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A block has two to six tables of code lengths, one of which is chosen for

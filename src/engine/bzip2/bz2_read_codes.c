@@ -1,5 +1,5 @@
 /*
- * bz2_read_codes.c - reading the codes of a bzip2 block
+ * bz2_read_codes.c - reading a bzip2 block's codes
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "bz2_decode.h"

@@ -1,5 +1,5 @@
 /*
- * bz2_sort.c - sorting the rotations of a block
+ * bz2_sort.c - sorting a block's rotations
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A rotation descends if the one that begins at the next byte is less, and

@@ -1,5 +1,5 @@
 /*
- * deflate_parse.c - from bytes to the sequences of a deflate stream
+ * deflate_parse.c - parsing bytes into the sequences of a deflate stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Parsing is lazy: a match is deferred if a better one begins a byte later.

@@ -1,5 +1,5 @@
 /*
- * inflate_codes.c - decoding tables for the prefix codes of deflate
+ * inflate_codes.c - decoding tables for deflate's prefix codes
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "inflate_codes.h"

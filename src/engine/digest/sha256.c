@@ -1,5 +1,5 @@
 /*
- * sha256.c - SHA-256 of one digest, or two at a time
+ * sha256.c - computing SHA-256 digests, one or two at a time
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sha256.h"

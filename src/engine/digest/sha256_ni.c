@@ -1,5 +1,5 @@
 /*
- * sha256_ni.c - SHA-256 with the SHA instructions of x86
+ * sha256_ni.c - SHA-256 with x86's SHA instructions
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: FIPS 180-4, section 6.2; Intel, "Intel SHA Extensions".  The

@@ -1,5 +1,5 @@
 /*
- * lzjb.c - LZJB, the original compression algorithm of ZFS
+ * lzjb.c - LZJB, ZFS's original compression algorithm
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/other/lzjb.h"

@@ -1,5 +1,5 @@
 /*
- * zle.c - ZLE, the zero run-length encoding of ZFS
+ * zle.c - ZLE, ZFS's zero run-length encoding
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/other/zle.h"

@@ -1,5 +1,5 @@
 /*
- * inflate_work.c - the workers' decoding of gzip, zlib and zip pieces
+ * inflate_work.c - decoding gzip, zlib and zip pieces in the workers
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A piece is decoded as whatever the reader presumed it to be.  If it proves to

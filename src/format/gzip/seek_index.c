@@ -1,5 +1,5 @@
 /*
- * seek_index.c - reading ranges of gzip files by a side index
+ * seek_index.c - reading ranges of gzip files through a side index
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * This file reads and checks an index; seek_index_part.c builds a stream from

@@ -1,5 +1,5 @@
 /*
- * tar_content.c - the content of a file in a tar archive, holes included
+ * tar_content.c - a file's content in a tar archive, including holes
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/tar/tar_content.h"

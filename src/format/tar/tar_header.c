@@ -1,5 +1,5 @@
 /*
- * tar_header.c - writing the header of a file in a tar archive
+ * tar_header.c - writing a file's header in a tar archive
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/tar/tar_header.h"

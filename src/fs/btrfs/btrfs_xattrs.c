@@ -1,5 +1,5 @@
 /*
- * btrfs_xattrs.c - the extended attributes of a file, as btrfs would store them
+ * btrfs_xattrs.c - a file's extended attributes, as btrfs would store them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/sys.h"

@@ -1,5 +1,5 @@
 /*
- * sqfs_source.c - the files of a list, as what an image is made of
+ * sqfs_source.c - the listed files as the source of an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Unreadable data is reported and counts as zeros.

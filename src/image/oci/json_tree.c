@@ -1,5 +1,5 @@
 /*
- * json_tree.c - changing the tree of a JSON document
+ * json_tree.c - modifying a JSON document's tree
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Nodes belong to the C library's malloc(), with which yajl_tree_free() frees

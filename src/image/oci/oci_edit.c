@@ -1,5 +1,5 @@
 /*
- * oci_edit.c - changing the documents of an OCI image, and writing them
+ * oci_edit.c - modifying and writing the documents of an OCI image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The parser's tree is changed in place.

@@ -1,5 +1,5 @@
 /*
- * content.c - hashing the content of files to find duplicates
+ * content.c - hashing file contents to find duplicates
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqbuild/content.h"

@@ -1,5 +1,5 @@
 /*
- * feed.c - cutting files into the units of an image, in order
+ * feed.c - cutting files into an image's units, in order
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * One thread does this, because the contents of a fragment block depend on all

@@ -1,5 +1,5 @@
 /*
- * feed_large.c - files of more than a block, cut into blocks and holes
+ * feed_large.c - cutting files larger than a block into blocks and holes
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A large file is hashed while it is read.  Only if an earlier file has the

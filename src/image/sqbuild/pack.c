@@ -1,5 +1,5 @@
 /*
- * pack.c - compressing the units of an image in one thread
+ * pack.c - compressing an image's units in one thread
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqbuild/pack.h"

@@ -1,5 +1,5 @@
 /*
- * repack.c - recompressing the blocks of a squashfs image
+ * repack.c - recompressing a squashfs image's blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The pipeline has no reader of its own: each worker reads the block that it

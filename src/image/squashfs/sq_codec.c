@@ -1,5 +1,5 @@
 /*
- * sq_codec.c - the compressors of squashfs, one block at a time
+ * sq_codec.c - squashfs's compressors, one block at a time
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "squashfs.h"

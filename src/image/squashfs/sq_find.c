@@ -1,5 +1,5 @@
 /*
- * sq_find.c - the image within a program that mounts itself
+ * sq_find.c - finding the image in a program that mounts itself
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: the AppImage specification, type 2: an ELF file, with 'A', 'I' and 2

@@ -1,5 +1,5 @@
 /*
- * sq_names.c - the names of an image, sorted
+ * sq_names.c - an image's names, sorted
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Names are grouped by their directory, each group is sorted, and then the tree

@@ -1,5 +1,5 @@
 /*
- * sq_tree.c - reading the names of an image
+ * sq_tree.c - reading an image's names
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A listing consists of headers of three le32 (entries less one, inode block,

@@ -1,5 +1,5 @@
 /*
- * sq_xattr.c - the extended attributes of an image
+ * sq_xattr.c - an image's extended attributes
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * 	values		le16 type, name length; name; le32 value length; value

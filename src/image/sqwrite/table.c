@@ -1,5 +1,5 @@
 /*
- * table.c - a table of metadata blocks of a squashfs image
+ * table.c - a table of metadata blocks in a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqwrite/table.h"

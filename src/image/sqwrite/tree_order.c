@@ -1,5 +1,5 @@
 /*
- * tree_order.c - sorting the nodes of a tree into the order of an image
+ * tree_order.c - sorting a tree's nodes into image order
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqwrite/tree.h"

@@ -1,5 +1,5 @@
 /*
- * coldwalk_open.c - opening what is to be walked and written
+ * coldwalk_open.c - opening the inputs and the output of a walk
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "coldwalk.h"

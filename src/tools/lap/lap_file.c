@@ -1,5 +1,5 @@
 /*
- * lap_file.c - reading commands from the file of -f
+ * lap_file.c - reading commands from the file given with -f
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"

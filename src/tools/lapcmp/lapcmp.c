@@ -1,5 +1,5 @@
 /*
- * lapcmp.c - compare runs: the ratio of pairs, with an exact interval
+ * lapcmp.c - compare runs by paired ratios, with an exact interval
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lapcmp.h"

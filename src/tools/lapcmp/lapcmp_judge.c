@@ -1,5 +1,5 @@
 /*
- * lapcmp_judge.c - ratios of pairs, their intervals and the verdicts
+ * lapcmp_judge.c - paired ratios, their intervals and the verdicts
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Two runs form a pair if they have the same series and run number: they were

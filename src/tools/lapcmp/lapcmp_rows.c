@@ -1,5 +1,5 @@
 /*
- * lapcmp_rows.c - reading the rows of lap
+ * lapcmp_rows.c - reading lap's rows
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lapcmp.h"

@@ -1,5 +1,5 @@
 /*
- * pzc_check.c - checking that the options of pzc are compatible
+ * pzc_check.c - checking that pzc's options are compatible
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_style.h"

@@ -1,5 +1,5 @@
 /*
- * as_mksquashfs_check.c - validating and applying the options of mksquashfs
+ * as_mksquashfs_check.c - validating and applying mksquashfs's options
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "as_mksquashfs.h"

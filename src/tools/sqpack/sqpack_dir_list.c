@@ -1,5 +1,5 @@
 /*
- * sqpack_dir_list.c - the contents of a directory as the tree of an image
+ * sqpack_dir_list.c - a directory's contents as an image's tree
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_dir.h"

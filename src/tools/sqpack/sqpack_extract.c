@@ -1,5 +1,5 @@
 /*
- * sqpack_extract.c - extracting the tree of an image into a directory
+ * sqpack_extract.c - extracting an image's tree into a directory
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_extract.h"

@@ -1,5 +1,5 @@
 /*
- * sqpack_extract_data.c - extracting the data of files with several threads
+ * sqpack_extract_data.c - extracting file data with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The units of work are runs of a file's blocks, and fragment blocks, in image

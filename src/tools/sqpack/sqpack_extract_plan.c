@@ -1,5 +1,5 @@
 /*
- * sqpack_extract_plan.c - dividing the data of files into units, in image order
+ * sqpack_extract_plan.c - dividing file data into units, in image order
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_extract_plan.h"

@@ -1,5 +1,5 @@
 /*
- * sqpack_oci.c - the layers of an OCI image as the source of an image
+ * sqpack_oci.c - an OCI image's layers as the source of an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI image specification 1.1, "Image Layout".  Layers are read twice:

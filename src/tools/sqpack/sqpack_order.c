@@ -1,5 +1,5 @@
 /*
- * sqpack_order.c - ordering the files of an image by a list
+ * sqpack_order.c - ordering an image's files by a list
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_order.h"

@@ -1,5 +1,5 @@
 /*
- * sqpack_place.c - creating the names of an image below one directory
+ * sqpack_place.c - creating an image's names below one directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A name is one component that has no slash and is neither "." nor "..": the

@@ -1,5 +1,5 @@
 /*
- * sqpack_repack_blocks.c - mapping the blocks of an old image to a new one
+ * sqpack_repack_blocks.c - mapping an old image's blocks to a new one
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_repack.h"

@@ -1,5 +1,5 @@
 /*
- * sqpack_repack_xattrs.c - copying the extended attributes of an image in order
+ * sqpack_repack_xattrs.c - copying an image's extended attributes in order
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_repack.h"

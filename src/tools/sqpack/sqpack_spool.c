@@ -1,5 +1,5 @@
 /*
- * sqpack_spool.c - holding back files of a stream until their turn
+ * sqpack_spool.c - holding back a stream's files until their turn
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Listed files are kept as they are, the others are compressed and kept.  At

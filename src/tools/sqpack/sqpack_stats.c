@@ -1,5 +1,5 @@
 /*
- * sqpack_stats.c - the statistics of an image, in one row
+ * sqpack_stats.c - an image's statistics, in one row
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack.h"

@@ -1,5 +1,5 @@
 /*
- * touchlog_names.c - the files of the root, and the names of those opened
+ * touchlog_names.c - the root's files, and the names of the opened ones
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * fanotify reports inodes, whatever path led to them: through a chroot, a bind

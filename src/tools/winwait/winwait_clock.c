@@ -1,5 +1,5 @@
 /*
- * winwait_clock.c - translating time stamps of the X server
+ * winwait_clock.c - translating the X server's timestamps
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * On a busy machine an event may be read long after it happened.  Property

@@ -1,5 +1,5 @@
 /*
- * winwait_quiet.c - requests to the devices of mounted images
+ * winwait_quiet.c - requests to mounted images' devices
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The source is /sys/dev/block/MAJOR:MINOR/stat, described in the kernel's

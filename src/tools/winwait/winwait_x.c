@@ -1,5 +1,5 @@
 /*
- * winwait_x.c - new windows of an X server
+ * winwait_x.c - an X server's new windows
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A window manager lists the windows that it manages in _NET_CLIENT_LIST
