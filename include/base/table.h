@@ -1,5 +1,5 @@
 /*
- * table.h - rows: the writer and reader of CSV and JSON lines
+ * table.h - writing rows as CSV or JSON lines, and reading CSV
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * CSV is RFC 4180 with newline line ends and one header line; JSON lines hold

@@ -45,7 +45,7 @@ struct http_counts {
 
 struct http_options {
 	const char *credentials;	/* "user:password", or NULL */
-	const char *auth_file;		/* a file of Docker or containers/image
+	const char *auth_file;		/* Docker or containers/image file
 					 * with "auths", or NULL */
 	const char *ca_file;		/* trusted certificates; NULL: the
 					 * system's */

@@ -70,9 +70,9 @@ struct mail_maker {
 };
 
 /*
- * Starts the week with that number.  Mails are generated one after the other by
- * mail_next(), into m->out: the mail is then m->mails[m->count - 1].  Returns 0
- * or -ENOMEM.
+ * Starts the week with that number.  mail_next() generates mails one after the
+ * other into m->out; the latest is m->mails[m->count - 1].  Returns 0 or
+ * -ENOMEM.
  */
 void mail_week(struct mail_maker *m, uint64_t week);
 int mail_next(struct mail_maker *m);

@@ -6,16 +6,15 @@
  * Documentation/admin-guide/sysctl/vm.rst (drop_caches), .../iostats.rst and
  * Documentation/block/stat.rst.
  *
- * A file is cold if none of its pages is in memory; if, with its file system on
- * an image behind a loop device, no page of that image is in memory either,
- * from which the file could simply be copied; and if the calling thread, or
- * process, had to read from a device at least as many bytes as the file
- * occupies there.  Whatever cannot be observed is never called cold: mincore(2)
- * reports every page as present to a user who neither owns nor may write a file
- * (the bytes read are then the only proof); a file system with its own cache
- * (ZFS) or a remote one reveals nothing; data inside an inode (ext4, btrfs) has
- * no page of its own; and squashfs caches blocks of small files, so its whole
- * image has to be read.
+ * A file is cold if none of its pages is in memory; nor any page of the image
+ * behind a loop device that may hold its file system, since it could simply be
+ * copied from there; and if the calling thread, or process, had to read from a
+ * device at least as many bytes as the file occupies there.  Whatever cannot be
+ * observed is never called cold: mincore(2) reports every page as present to a
+ * user who neither owns nor may write a file (the bytes read are then the only
+ * proof); a file system with its own cache (ZFS) or a remote one reveals
+ * nothing; data inside an inode (ext4, btrfs) has no page of its own; and
+ * squashfs caches blocks of small files, so its whole image has to be read.
  *
  * What the host of a virtual machine, a RAID controller or a disk caches cannot
  * be observed here.

@@ -24,7 +24,7 @@
 int node_dir(int dir, const char *name, bool replace);
 
 /*
- * Creates a regular file of mode 0600 with size zero bytes.  Returns a
+ * Creates a regular file of mode 0600 and `size` bytes, all zero.  Returns a
  * descriptor for writing, or -errno.
  */
 int node_file(int dir, const char *name, uint64_t size, bool replace);

@@ -34,7 +34,8 @@ enum walk_type { WALK_FILE, WALK_DIR, WALK_LINK, WALK_OTHER };
 struct walk_file {
 	/*
 	 * Relative to the root of the walk: no leading "/" or "./", no "//", no
-	 * component "." or "..", never empty; any other bytes, and a NUL.
+	 * component "." or "..", never empty; any other bytes, terminated by a
+	 * NUL.
 	 */
 	const char *path;
 	enum walk_type type;

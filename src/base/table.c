@@ -1,5 +1,5 @@
 /*
- * table.c - rows: writing CSV and JSON lines
+ * table.c - writing rows as CSV and JSON lines
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/table.h"

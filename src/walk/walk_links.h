@@ -34,8 +34,8 @@ int walk_links_join(struct walk_links *l, const struct stat *st, size_t entry,
     size_t *index);
 
 /*
- * Calls tell once for each name, with that as the file's path and, except for
- * the bytewise first name, that one as duplicate_of.  Returns 0, the result of
+ * Calls tell once for each name, which becomes the file's path; all but the
+ * bytewise first name get that one as duplicate_of.  Returns 0, the result of
  * tell, or -ENOMEM.
  */
 int walk_links_tell(struct walk_links *l, const struct tree *t,

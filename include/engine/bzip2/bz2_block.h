@@ -2,12 +2,12 @@
  * bz2_block.h - encoding and decoding bzip2 one block at a time
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A .bz2 stream is "BZh" and a level 1..9, then blocks, then a trailer, all as
- * bits with the most significant first; blocks begin at any bit, are
+ * A .bz2 stream is "BZh" and a level 1..9, then blocks, then a trailer, all
+ * written as bits, most significant first; blocks begin at any bit, are
  * independent of each other, and hold at most level x 100000 bytes after an
  * initial run-length code (RLE1).  The only specification of the format is its
- * reference implementation, bzip2 1.0.8 (Seward); exactly what that accepts is
- * accepted here.
+ * reference implementation, bzip2 1.0.8 (Seward); this code accepts exactly
+ * what that accepts.
  *
  * The functions are pure: no I/O, no threads.  A context belongs to one thread
  * at a time; functions without one are thread-safe.

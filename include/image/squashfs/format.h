@@ -43,8 +43,8 @@ enum {
 	SQUASHFS_LISTING_HEAD_B = 12,
 	SQUASHFS_LISTING_RUN = 256,
 	SQUASHFS_ENTRY_B = 8,		/* without the name */
-	SQUASHFS_LISTING_EXTRA = 3	/* added to a listing's length, for .
-					 * and .. */
+	SQUASHFS_LISTING_EXTRA = 3	/* added to a listing's length, for
+					 * "." and ".." */
 };
 
 /* No fragment, no xattrs, no table: in 32 and in 64 bits. */

@@ -1,5 +1,5 @@
 /*
- * table.h - a table of metadata blocks of a squashfs image
+ * table.h - a table of metadata blocks in a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Data added to a table is cut into metadata blocks, which are compressed and

@@ -49,8 +49,8 @@ static const uint16_t distances[512] = {
 };
 
 /*
- * Each distance counts from the previous one; a bit is flipped in the byte
- * before its last.
+ * Each distance starts where the previous one ended; a bit of its second-last
+ * byte is flipped.
  */
 void
 bz2_derandomise(uint8_t *p, size_t len)

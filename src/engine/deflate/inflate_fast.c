@@ -65,7 +65,7 @@ copy_40(uint8_t *to, const uint8_t *from)
 	copy_8(to + 32, from + 32);
 }
 
-/* Copies byte by byte, as from may be less than eight bytes before to. */
+/* Copies byte by byte, because from may be less than eight bytes before to. */
 EACH void
 repeat_8(uint8_t *to, const uint8_t *from)
 {

@@ -16,7 +16,8 @@ enum inflater_state { INFLATER_HEADER, INFLATER_STORED, INFLATER_SYMBOLS,
 struct inflater {
 	enum inflater_state state;
 	bool final;			/* this is the last block */
-	struct inflate_place at;	/* its pointers are those of this run */
+	struct inflate_place at;	/* its pointers are valid for this
+					 * run only */
 	size_t stored;			/* bytes of the block still to come */
 	size_t stop_after;		/* bytes of this run; SIZE_MAX: never */
 	size_t copy_len, copy_back;	/* rest of a match that ran out of

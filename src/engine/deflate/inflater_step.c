@@ -47,7 +47,7 @@ go_on_header(struct inflater *f)
 	    .count = p->count };
 	rc = inflate_header(&h, &held, &f->codes);
 	if (rc == -ENODATA) {
-		/* held has the maximum: it would not end like this */
+		/* held is full: a valid header would have ended by now */
 		f->held_len += n;
 		p->in += n;
 		return n == room ? -EBADMSG : STREAM_MORE;

@@ -84,7 +84,9 @@ put_literals(struct coder *c, size_t pos, size_t follow)
 	size_t len = pos - c->anchor;
 	size_t more = follow != 0 ? len >> 8 : (len + 255 - TOKEN_MOST) / 255;
 
-	/* the first is how ZFS counts, which is too little for megabytes */
+	/*
+	 * ZFS counts as in the first condition, which is too few for megabytes
+	 */
 	if (c->n + 1 + len + follow + more > c->cap ||
 	    c->n + 1 + len + follow + length_bytes(len) > c->cap)
 		return false;

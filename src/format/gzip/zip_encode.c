@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: PKWARE's APPNOTE.TXT 6.3.10.  The sizes are not known in advance, so
- * they are in a data descriptor after the data.  Nor need it be known whether
- * they exceed 32 bits: if they do, the descriptor has 64-bit fields, and a
+ * they are in a data descriptor after the data.  Whether they exceed 32 bits
+ * need not be known either: if they do, the descriptor has 64-bit fields, and a
  * ZIP64 record in the directory says so.
  */
 #include "deflate_wrap.h"

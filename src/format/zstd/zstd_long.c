@@ -95,7 +95,7 @@ open_job(void **job, const struct codec_options *o, const struct plan *p,
 }
 
 /*
- * The library must see the start of the input before its end, otherwise it
+ * The library must see the start of the input before its end; otherwise it
  * compresses a short one differently.
  */
 static int
