@@ -44,7 +44,8 @@ if have pzseek; then
 	t 'past the end' 0 pzseek text.gz 1M:10
 	shows 'is reported' '1M:10: begins past the end of the data$' .t.err
 	t 'partly past the end' 0 pzseek text.gz 3890:10
-	shows 'is reported' '3890:10: the data ends after 3 bytes of it$' .t.err
+	shows 'is reported' \
+	    '3890:10: the data ends after 3 bytes of the range$' .t.err
 	t 'to the end' 0 pzseek text.gz 3890:
 	is 'is not past it' "$(cat .t.err)" ''
 	t 'quiet' 0 pzseek -q text.gz 1M:10

@@ -109,7 +109,7 @@ for m in holes:4M blocks:128K; do
 	t 'but not its block list' 1 \
 	    sqpack -o other --memory "${m#*:}" "${m%:*}"
 	shows 'is reported' \
-	    "^sqpack: ${m%:*}: its block lists take more memory" .t.err
+	    "^sqpack: ${m%:*}: its block lists need more memory" .t.err
 	t 'there is no image' 1 test -e other
 	t 'nor is it rebuilt' 1 \
 	    sqpack --rebuild-check --memory "${m#*:}" "${m%:*}"
@@ -121,7 +121,7 @@ done
 for m in 1K 8K 16K 64K; do
 	t "tables and names in $m" 1 sqpack -l --memory $m blocks
 	is 'are reported, no more' "$(cat .t.err)" "sqpack: blocks: its \
-tables and names take more memory than --memory allows"
+tables and names need more memory than --memory allows"
 done
 
 if damage_begin; then

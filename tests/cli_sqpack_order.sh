@@ -109,7 +109,7 @@ t 'a name with a tab' 0 plain --order touches
 t 'is found' 0 begins d/large6 d/large1
 printf '1\td/large6\t0\t3\nd/large5\n' >touches
 t 'an invalid range' 1 plain --order touches
-shows 'is named' 'touches: line 2 is neither' .t.err
+shows 'is named' 'touches: line 2: expected a path' .t.err
 cat >priorities <<'EOF'
 d/large4 30
 d/large6 -5
@@ -162,7 +162,7 @@ same 'also with one thread' tar1.image tar.image
 # Invalid lists
 printf 'no/such\nfile\n' >bad
 t 'a list of only missing files' 1 sqpack -o bad.image --order bad tree
-shows 'is refused' 'bad: no path names a file' .t.err
+shows 'is refused' 'bad: none of the paths names a file' .t.err
 t 'also from an archive' 1 sqpack -o bad.image --order bad tree.tar
 t 'no list' 1 sqpack -o bad.image --order not-there tree
 shows 'is named' 'not-there: No such file' .t.err

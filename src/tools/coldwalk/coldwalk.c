@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 /*
- * From here on only the files to be read can be opened.  A manifest gets its
- * name at the end, so with one there is no sandbox.
+ * From here on, only the files to be read can be opened.  With a manifest there
+ * is no sandbox, because it gets its name at the end.
  */
 static int
 shut(struct coldwalk *c)
@@ -39,7 +39,7 @@ shut(struct coldwalk *c)
 	for (int i = 0; i < c->root_count; i++)
 		if (S_ISDIR(c->roots[i].st.st_mode))
 			dirs[n++] = c->roots[i].fd;
-	/* describes the devices of file systems met on the way */
+	/* describes the devices of filesystems found on the way */
 	sys = sys_openat(AT_FDCWD, "/sys", O_PATH | O_DIRECTORY | O_CLOEXEC,
 	    0);
 	if (sys >= 0)
@@ -211,10 +211,7 @@ tell(struct coldwalk *c)
 	    (c->o.cold_asked || c->msg.verbose > 0))
 		msg_note(&c->msg, "cold: %s, %s", cold_word(r->state), r->why);
 	rc = write_reports(c);
-	/*
-	 * files may be missing from a manifest, with an error; but it is never
-	 * truncated
-	 */
+	/* a manifest may lack files, with an error, but is never truncated */
 	if (c->has_out && rc == 0 && !c->broken) {
 		rc = output_commit(&c->out, false);
 		if (rc != 0)

@@ -21,7 +21,7 @@ struct coldwalk_options {
 	unsigned threads;
 	const char *hash;
 	enum cold_method cold;
-	bool cold_asked;		/* failure matters then */
+	bool cold_asked;		/* failure is then an error */
 	const char *files_from;		/* NULL: all */
 	bool null_lines;		/* its names end with NUL */
 	bool ranges;			/* it lists parts of files */
@@ -57,7 +57,7 @@ struct row_more {
 	int64_t compressed_B, blocks, fragment, first_read_ns;
 };
 
-/* The digest follows the row, then the path. */
+/* The row is followed by its digest and its path. */
 struct row {
 	char *path;			/* with the prefix */
 	struct row_more *more;		/* or NULL */
@@ -153,8 +153,8 @@ struct walk_options coldwalk_walk_options(struct coldwalk *c);
 int coldwalk_make_cold(struct coldwalk *c);
 
 /*
- * Replaces a walk: evicts the roots if --cold was given, and reports how much
- * of them is in memory.
+ * Does the work of --resident instead of a walk: evicts the roots if --cold was
+ * given, and reports how much of them is in memory.
  */
 void coldwalk_look(struct coldwalk *c);
 
@@ -186,7 +186,7 @@ int coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
  */
 void coldwalk_ask_kernel(struct coldwalk *c);
 
-/* Returns 0 or -errno of the writes. */
+/* Return 0, or -errno if a write failed. */
 int coldwalk_write_manifest(const struct coldwalk *c, int fd);
 int coldwalk_write_rows(const struct coldwalk *c, int fd);
 

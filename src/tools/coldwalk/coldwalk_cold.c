@@ -34,7 +34,7 @@ add_cold(void *arg, int fd, const struct stat *st, bool after,
 	cold_add(c->cold, fd, st);
 }
 
-/* Every file is opened once before the walk, which warms names and inodes. */
+/* Opens every file once before the walk, which warms names and inodes. */
 static int
 look_at_all(struct coldwalk *c, const struct root *root, walk_row_fn *row,
     struct walk_result *r)
@@ -53,8 +53,7 @@ coldwalk_make_cold(struct coldwalk *c)
 	/* if everything is dropped, only a summary needs the prior state */
 	bool each = c->o.cold != COLD_NONE &&
 	    (c->o.cold != COLD_DROP || c->o.summary);
-	struct walk_result unread;	/* errors will be reported when it is
-					 * read */
+	struct walk_result unread;	/* the walk will report errors */
 	int rc = cold_open(&c->cold, c->o.cold);
 
 	for (int i = 0; i < c->root_count && rc == 0; i++) {
@@ -76,7 +75,7 @@ coldwalk_make_cold(struct coldwalk *c)
 	return rc;
 }
 
-/* Examination only */
+/* --resident */
 
 static const char *const columns[] = {
 	"series", "files", "errors", "pages", "resident_pages",
@@ -98,7 +97,7 @@ put_row(const struct coldwalk *c, struct table *t)
 	table_int(t, (int64_t)n->files);
 	table_int(t, (int64_t)c->total.errors);
 	table_int(t, (int64_t)n->pages);
-	/* a count is useless if some files hide their pages */
+	/* a count would mislead if some files hide their pages */
 	if (n->unseen > 0) {
 		table_none(t);
 		table_none(t);
@@ -130,7 +129,7 @@ write_words(const struct coldwalk *c)
 
 	if (n->unseen > 0)
 		printf("unknown, of %" PRIu64 " pages in %" PRIu64 " files; %"
-		    PRIu64 " of these reveal it only to their owner\n",
+		    PRIu64 " of these reveal theirs only to their owner\n",
 		    n->pages, n->files, n->unseen);
 	else
 		printf("%" PRIu64 " of %" PRIu64 " pages in %" PRIu64

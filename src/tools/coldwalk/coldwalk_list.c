@@ -16,8 +16,9 @@
 enum { LIST_MAX = 1 << 30 };	/* maximum size */
 
 /*
- * Returns the name in the form of walk.h, relative to the root of the tree, in
- * place at s; or NULL if it leads out of the tree or is the root.
+ * Converts the name at s, in place, to the form of walk.h, relative to the
+ * tree's root, and returns it.  Returns NULL if it leads out of the tree or is
+ * the root.
  */
 static char *
 tidy(char *s)

@@ -16,7 +16,7 @@ static const struct walk_source *const sources[] = {
 	NULL
 };
 
-/* Returns 1 for an image, of type root->image; 0; or -errno. */
+/* Returns 1 for an image, after setting root->image; otherwise 0 or -errno. */
 static int
 ask_sources(struct root *root, bool within)
 {
@@ -104,7 +104,7 @@ find_image(struct coldwalk *c, struct root *root)
 
 /*
  * Names in a single tree or image are relative to it, and so independent of its
- * location; several are distinguished by their own names.
+ * location.  With several, each name is prefixed with its root's.
  */
 static void
 set_prefix(struct coldwalk *c, struct root *root, bool file)
@@ -138,12 +138,12 @@ open_root(struct coldwalk *c, const char *path, struct root *root)
 		goto close_root;
 	}
 	if (!S_ISDIR(root->st.st_mode) && c->o.ranges) {
-		msg_error(&c->msg, "%s: --ranges is for directories", path);
+		msg_error(&c->msg, "%s: --ranges requires directories", path);
 		goto close_root;
 	}
 	if (S_ISDIR(root->st.st_mode) && c->o.offset != 0) {
-		msg_error(&c->msg, "%s: --offset is for images, not for "
-		    "directories", path);
+		msg_error(&c->msg, "%s: --offset cannot be used with a "
+		    "directory; it is for images", path);
 		goto close_root;
 	}
 	if (!S_ISDIR(root->st.st_mode) && !c->o.resident &&

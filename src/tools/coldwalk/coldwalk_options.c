@@ -53,12 +53,12 @@ static const char usage[] =
 
 static const char help[] =
 "\n"
-"Reads every file of directories, mounts and squashfs images, cold and in\n"
+"Reads every file in directories, mounts and squashfs images, cold and in\n"
 "parallel, and writes their checksums as sha256sum does.\n"
 "\n"
 "  -p, --threads N     number of hashing threads (default: usable CPUs)\n"
 "  --hash KIND         sha256 (default), md5, or none (only read)\n"
-"  --cold HOW          how to evict files first: auto (default), fadvise,\n"
+"  --cold HOW          evict files first: auto (default), fadvise,\n"
 "                      drop (all caches, as root), none\n"
 "  --files-from LIST   only these files; - is standard input\n"
 "  --ranges            LIST contains parts of files, as written by touchlog;\n"
@@ -166,8 +166,8 @@ check(struct coldwalk *c)
 		return MSG_ERROR;
 	}
 	if (o->ranges && (o->files_from == NULL || o->resident)) {
-		msg_error(&c->msg, "--ranges says what --files-from lists, "
-		    "to be read");
+		msg_error(&c->msg, "--ranges requires --files-from, and cannot "
+		    "be combined with --resident");
 		return MSG_ERROR;
 	}
 	if (o->resident || o->ranges)
@@ -178,7 +178,7 @@ check(struct coldwalk *c)
 		    "combined with --hash none");
 		return MSG_ERROR;
 	}
-	/* without digests there are no lines either */
+	/* without digests there are no checksum lines to write */
 	if (none && !o->csv && !o->json)
 		o->summary = true;
 	o->threads = cpus_choose(o->threads, THREADS_MAX);

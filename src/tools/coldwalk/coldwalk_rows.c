@@ -27,7 +27,7 @@ static const char *const columns[] = {
 
 /* Storing */
 
-/* Writes the path with its root's prefix to to. */
+/* Writes the path, with its root's prefix, into to. */
 static void
 full_path(const struct root *root, const char *path, char *to)
 {
@@ -45,7 +45,7 @@ full_size(const struct root *root, const char *path)
 	return strlen(root->prefix) + root->slash + strlen(path) + 1;
 }
 
-/* Rows of an image may use as much memory as the image has left. */
+/* Rows of an image may use what remains of its memory limit. */
 static void *
 take(struct coldwalk *c, size_t size)
 {
@@ -110,7 +110,7 @@ coldwalk_keep_row(void *arg, const struct walk_file *f)
 		if (r->more == NULL)
 			goto no_memory;
 	}
-	/* what was requested by name is reported if it is not read */
+	/* report a file that was requested by name but not read */
 	if (c->only != NULL && f->type != WALK_FILE && f->err == 0) {
 		r->err = f->type == WALK_LINK ? -ELOOP : -ENOTSUP;
 		c->total.errors++;
@@ -264,7 +264,7 @@ hex(const struct row *r, char text[2 * DIGEST_MAX + 1])
 	return (size_t)2 * r->digest_len;
 }
 
-/* Its first n bytes need no escaping. */
+/* Writes a name whose first n bytes need no escaping. */
 static void
 put_name(struct lines *l, const char *s, size_t n)
 {

@@ -24,7 +24,7 @@ struct task {
 	unsigned threads;
 };
 
-/* The halves are sorted by one thread each, or both by one. */
+/* Each half has its own thread, or one thread sorts both. */
 struct halves {
 	struct task half[2];
 	atomic_uint next;

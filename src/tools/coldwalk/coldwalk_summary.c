@@ -28,7 +28,7 @@ static const char *const columns[] = {
 static void
 put_pages(struct table *t, const struct cold_count *n)
 {
-	/* a count is useless if some files hide their pages */
+	/* a count would mislead if some files hide their pages */
 	if (n->files == 0) {
 		table_none(t);
 		table_none(t);
@@ -129,8 +129,8 @@ say_pages(int fd, const char *name, const struct cold_count *n)
 		return;
 	if (n->unseen > 0)
 		dprintf(fd, "%-18s unknown, of %" PRIu64 " pages; %" PRIu64
-		    " files reveal it only to their owner\n", name, n->pages,
-		    n->unseen);
+		    " files reveal theirs only to their owner\n", name,
+		    n->pages, n->unseen);
 	else
 		dprintf(fd, "%-18s %" PRIu64 " of %" PRIu64 " pages\n", name,
 		    n->resident, n->pages);
@@ -166,8 +166,8 @@ write_text(const struct coldwalk *c, int fd)
 	say_pages(fd, "found in memory:", &r->found);
 	say_pages(fd, "before reading:", &r->before);
 	say_pages(fd, "after reading:", &r->after);
-	say_pages(fd, "images below:", &r->images);
-	n = dprintf(fd, "memory:            %ld KiB at most\n", maxrss_KiB());
+	say_pages(fd, "underlying images:", &r->images);
+	n = dprintf(fd, "peak memory:       %ld KiB\n", maxrss_KiB());
 	if (r->squashfs)
 		n = dprintf(fd, "kernel's squashfs: %s\n", c->kernel);
 	return n < 0 ? -EIO : 0;

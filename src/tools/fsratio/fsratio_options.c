@@ -50,24 +50,24 @@ static const char usage[] =
 static const char help[] =
 "\n"
 "Predicts how much space directories would take on a compressing filesystem,\n"
-"trying all kinds of compression in one pass, without that filesystem.\n"
+"trying every algorithm in one pass, without needing that filesystem.\n"
 "\n"
-"  -a, --algorithms LIST  off, and of zfs: lzjb, zle, lz4, gzip-1..9,\n"
-"                         zstd-1..19, zstd-fast-N; of btrfs: zlib-1..9, lzo,\n"
-"                         zstd-1..15; of squashfs: gzip-1..9, lz4, lz4hc,\n"
-"                         lzo-1..9, xz, zstd-1..22; of sqpack: the same,\n"
-"                         gzip-1..12; or all; default: some\n"
+"  -a, --algorithms LIST  all; off; zfs: lzjb, zle, lz4, gzip-1..9,\n"
+"                         zstd-1..19, zstd-fast-N; btrfs: zlib-1..9, lzo,\n"
+"                         zstd-1..15; squashfs: gzip-1..9, lz4, lz4hc,\n"
+"                         lzo-1..9, xz, zstd-1..22; sqpack: the same, but\n"
+"                         gzip-1..12; default: a selection\n"
 "  --ashift BITS          zfs: log2 of a sector: 9 (512 bytes) to 16;\n"
 "                         default 12\n"
 "  --block BYTES          squashfs: a power of two from 4K to 1M; default\n"
 "                         128K\n"
-"  --by-size              also rows for each class of file sizes; not for\n"
+"  --by-size              add rows for each file size class; not for\n"
 "                         squashfs\n"
 "  --csv, --json          write rows instead of the table\n"
 "  --force                btrfs: assume mount option compress-force\n"
-"  --fs KIND              zfs (default): pools of OpenZFS; zfs-fuse: of\n"
-"                         version 23; btrfs; squashfs: an image by\n"
-"                         mksquashfs; sqpack: by sqpack\n"
+"  --fs KIND              zfs (default): OpenZFS; zfs-fuse: pool version\n"
+"                         23; btrfs; squashfs: an image made by\n"
+"                         mksquashfs; sqpack: one made by sqpack\n"
 "  --metadata dup|single  btrfs: how metadata is stored, as with mkfs.btrfs -m;\n"
 "                         default dup\n"
 "  --no-early-abort       zfs: zstd-3 and above try every record\n"
@@ -238,7 +238,7 @@ take(struct fsratio *f, int opt, struct given *g)
 	return -1;
 }
 
-/* Options that the filesystem does not have are an error, not ignored. */
+/* An option that the filesystem lacks is an error. */
 static int
 check_options(struct fsratio *f, unsigned options)
 {

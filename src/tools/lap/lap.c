@@ -6,7 +6,7 @@
  * using proc.h, lap_rows.c writes the result.  This file runs the rounds.
  *
  * lap keeps its own memory small, because a command's peak cannot be measured
- * below it: rows are written as they arise, and nothing grows with their
+ * below it: rows are written as they are produced, and nothing grows with their
  * number.
  */
 #include "lap.h"
@@ -165,8 +165,8 @@ close_all(struct lap *l)
 	if (l->samples >= 0)
 		sys_close(l->samples);
 	/*
-	 * The closed pipe has been reported as an error; the signal comes too
-	 * late to matter.
+	 * The closed pipe has already been reported as an error; the signal
+	 * would only repeat it.
 	 */
 	signal(SIGPIPE, SIG_IGN);
 	proc_close(&l->proc);

@@ -30,7 +30,7 @@ struct lap_options {
 	int64_t least;			/* runs before an adaptive end */
 	double timeout_s;
 	double for_s, within;		/* end by time, by precision; 0: no
-					 * such limit */
+					 * limit */
 	bool counted, bounded;		/* -n; -m or -M */
 	bool cold, resume, json, markdown, plain, seeded, show, fail_fast;
 	const char *out, *cells, *net, *sep, *to;
@@ -76,7 +76,7 @@ struct lap_run {
 	struct proc_run proc;
 };
 
-/* The counter files of a network interface. */
+/* A network interface's counter files. */
 struct lap_net {
 	int rx, tx;
 	int64_t rx_B, tx_B;		/* before the run */
@@ -108,7 +108,7 @@ struct lap {
 	int64_t in_at;
 	struct table *table;		/* NULL: no rows are written */
 	int64_t own_peak_KiB;
-	long own_faults;		/* when that was read */
+	long own_faults;		/* page faults at that reading */
 	int samples;			/* a memory file; see lap_samples.c */
 	int lock;			/* keeps other laps off -o's file */
 
@@ -137,8 +137,8 @@ void lap_params_free(struct lap *l);
 uint64_t lap_variants(const struct lap *l);
 
 /*
- * These return the text with each "{name}" replaced, and all keys, in the
- * arena; NULL if out of memory.
+ * These return, in the arena, the text with each "{name}" replaced, and all
+ * keys; NULL if out of memory.
  */
 char *lap_fill(struct lap *l, uint64_t variant, const char *text);
 char *lap_variant_keys(struct lap *l, uint64_t variant);
@@ -152,14 +152,14 @@ size_t lap_name_length(const char *s);
 
 /*
  * lap_cells.c: reads the commands.  The second function adds all variants of
- * one command of n words, which has room for a NULL after them.  0 or an exit
- * status.
+ * one command of n words, with room for a NULL after them.  Both return 0 or an
+ * exit status.
  */
 int lap_cells_read(struct lap *l);
 int lap_cells_add(struct lap *l, const char *label, char **words, int n);
 void lap_cells_free(struct lap *l);
 
-/* lap_file.c: reads the commands of -f.  0 or an exit status. */
+/* lap_file.c: reads the commands of -f.  Returns 0 or an exit status. */
 int lap_cells_from_file(struct lap *l);
 
 /* lap_env.c: the environment of the commands, and what they report. */
@@ -210,9 +210,9 @@ void lap_sample(struct lap *l, const struct lap_run *r);
 void lap_collect(const struct lap *l, uint32_t cell, struct lap_sums *s);
 
 /*
- * Writes the sorted ratios of wall clock times, those of cell divided by those
- * of ref, run by run, to out, which has room for l->rounds + 1 values and for
- * as many again as scratch space.
+ * Writes the ratios of cell's wall clock times to ref's, run by run, to out,
+ * and sorts them.  out has room for 2 * (l->rounds + 1) values, half of it
+ * scratch space.
  */
 size_t lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref,
     double *out);
@@ -220,7 +220,7 @@ size_t lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref,
 /* Returns the first command with the same parameter values. */
 uint32_t lap_reference(const struct lap *l, uint32_t cell);
 
-/* Writes what disturbed the run, as in its row: "steal cpu". */
+/* Writes the flags of a disturbed run as its row shows them: "steal cpu". */
 void lap_flags(const struct lap *l, const struct lap_run *r, char *text);
 enum { LAP_FLAGS_B = 40 };
 

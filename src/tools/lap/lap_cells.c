@@ -44,8 +44,8 @@ join(struct lap *l, char *const *words, int n)
 }
 
 /*
- * Returns whether a word is a command line rather than a program, because it
- * contains blanks or shell characters.
+ * Returns whether a word contains blanks or shell characters, which make it a
+ * command line rather than a program.
  */
 static bool
 is_line(const char *word, int found)
@@ -279,7 +279,7 @@ check_labels(struct lap *l)
 		for (size_t k = 0; k < i; k++)
 			if (is_same(&l->cells[i], &l->cells[k])) {
 				msg_error(&l->msg, "two commands have the label"
-				    " '%s': give -l", l->cells[i].label);
+				    " '%s'; set -l for one", l->cells[i].label);
 				return LAP_FAILED;
 			}
 	return 0;
@@ -292,8 +292,9 @@ set_prepare(struct lap *l)
 	const struct lap_options *o = &l->o;
 
 	if (o->prepare_count > 1 && o->prepare_count != l->command_count) {
-		msg_error(&l->msg, "expected one -p, or %d for as many "
-		    "commands; found %d", l->command_count, o->prepare_count);
+		msg_error(&l->msg, "expected one -p, or one for each of "
+		    "%d commands; found %d", l->command_count,
+		    o->prepare_count);
 		return LAP_FAILED;
 	}
 	for (size_t i = 0; i < l->cell_count && o->prepare_count > 0; i++) {

@@ -4,7 +4,7 @@
  *
  * Examining the ratios after each round and stopping when they look good would
  * find differences that do not exist.  So they are examined only after rounds
- * in geometric progression, each time with a share of the 5 percent.
+ * in geometric progression, each time spending a share of the 5 percent error.
  */
 #include "lap.h"
 

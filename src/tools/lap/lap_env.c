@@ -21,7 +21,7 @@ enum { SLOT_LABEL, SLOT_RUN, SLOT_ID, SLOT_STAGE, SLOT_STATS, SLOTS };
 
 enum { LINE_MAX_B = 4096 };
 
-/* Returns whether a variable is one of those that lap sets. */
+/* Returns whether a variable is one that lap sets. */
 static bool
 is_ours(const char *s)
 {
@@ -53,7 +53,7 @@ make_dir(struct lap *l)
 	return l->dirfd < 0 ? l->dirfd : 0;
 }
 
-/* Makes the list of stage s, or that of -p for 0. */
+/* Makes the environment of stage s; stage 0 is -p. */
 static int
 make_list(struct lap *l, int s)
 {

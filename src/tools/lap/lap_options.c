@@ -90,14 +90,14 @@ static const char help[] =
 "                       it once, or once for each command\n"
 "  --plain              record only times, no I/O counters or pressure\n"
 "  -q, --quiet          print neither summary nor progress\n"
-"  -r, --resume         do only the runs that -o FILE does not have yet\n"
+"  -r, --resume         do only the runs that are not yet in -o FILE\n"
 "  --resolve[=PERCENT]  run until each difference from the first command\n"
 "                       is detected or known to be below PERCENT (1)\n"
 "  -S, --seed N         seed of the random order\n"
 "  --sep STR            separator of commands, instead of --\n"
 "  --show-output        pass on the standard output of the commands\n"
 "  --stdout FILE        where the last stage writes; default: /dev/null\n"
-"  -t, --timeout S      kill a run after S seconds\n"
+"  -t, --timeout S      kill a run that takes more than S seconds\n"
 "  -w, --warmup N       number of warm-up rounds, not recorded; default 0\n"
 "  -h, -V               this help; version\n";
 
@@ -253,7 +253,7 @@ set_defaults(struct lap_options *o)
 		o->least = o->runs < 10 ? o->runs : 10;
 }
 
-/* Checks the combination of options. */
+/* Checks that the options are compatible. */
 static int
 check(struct lap *l)
 {
@@ -261,7 +261,7 @@ check(struct lap *l)
 	const char *wrong = NULL;
 
 	if (o->argc == 0 && o->cells == NULL)
-		wrong = "a command is missing";
+		wrong = "no command: expected -- COMMAND or -f FILE";
 	else if (o->argc > 0 && o->cells != NULL)
 		wrong = "-f cannot be combined with commands";
 	else if (o->cells != NULL && o->label_count > 0)
@@ -269,16 +269,16 @@ check(struct lap *l)
 	else if (o->resume && (o->out == NULL || strcmp(o->out, "-") == 0))
 		wrong = "-r requires -o with a file";
 	else if (o->resume && o->json)
-		wrong = "-r excludes --json: it reads CSV";
+		wrong = "-r cannot be combined with --json: it reads CSV";
 	else if (o->counted && lap_is_adaptive(o))
-		wrong = "-n excludes -m, -M, --for and --resolve";
+		wrong = "-n cannot be combined with -m, -M, --for or --resolve";
 	else if (o->least > o->runs)
-		wrong = "-m is more than -M";
+		wrong = "the minimum of -m is above the maximum of -M";
 	else if (o->resume && o->within > 0)
-		wrong = "-r excludes --resolve, which judges only the runs of "
-		    "one invocation";
+		wrong = "-r cannot be combined with --resolve, which judges "
+		    "only the runs of one invocation";
 	else if (o->show && o->to != NULL)
-		wrong = "--show-output excludes --stdout";
+		wrong = "--show-output cannot be combined with --stdout";
 	else if (o->show && !o->markdown && (o->out == NULL ?
 	    !isatty(STDOUT_FILENO) : strcmp(o->out, "-") == 0))
 		wrong = "--show-output and rows cannot both go to standard "

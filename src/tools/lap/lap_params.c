@@ -36,8 +36,8 @@ lap_name_length(const char *s)
 }
 
 /*
- * Returns the parameter with the name before the "=" of text.  Returns NULL
- * after reporting an error.
+ * Adds a parameter with the name before the "=" in text, and returns it.
+ * Returns NULL after reporting an error.
  */
 static struct lap_param *
 add_param(struct lap *l, const char *text, const char **rest)
@@ -103,7 +103,7 @@ lap_param_list(struct lap *l, const char *text)
 	return MSG_ERROR;
 }
 
-/* Returns the number of decimals of a number as written: "0.25" has 2. */
+/* Returns how many decimals a number is written with: 2 for "0.25". */
 static int
 decimals(const char *s)
 {

@@ -29,10 +29,7 @@ hash(uint64_t h, const char *s)
 	return h;
 }
 
-/*
- * Returns the label and keys of a command as one number, and its words as
- * another.
- */
+/* These hash the label and keys of a command, and its words. */
 static uint64_t
 name_hash(const struct lap_cell *c)
 {

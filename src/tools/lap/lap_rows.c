@@ -368,7 +368,7 @@ lap_rows_open(struct lap *l, int argc, char **argv)
 	if (rc == 0)
 		return 0;
 	msg_error(&l->msg, "%s: %s", out, rc == -EEXIST ?
-	    "it has other columns" : rc == -EBUSY ?
+	    "its columns are not those of this lap" : rc == -EBUSY ?
 	    "another lap is writing to it" : strerror(-rc));
 	return LAP_FAILED;
 }

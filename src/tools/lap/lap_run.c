@@ -85,7 +85,7 @@ lap_run_open(struct lap *l)
 			return fail(l, l->o.net, l->net.rx < 0 ? l->net.rx :
 			    l->net.tx);
 	}
-	/* It is opened again for each run, so each has its own offset. */
+	/* Reopen it for each run, so that each has its own offset. */
 	if (fstat(STDIN_FILENO, &st) == 0 &&
 	    (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
 		l->in_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
@@ -231,7 +231,9 @@ look_before(struct lap *l, struct lap_run *r)
 
 	if (now - l->stalls_ns > FRESH_NS)
 		pressure_read_stalls(&l->pressure, &l->last);
-	/* Steal is counted in ticks: a reading younger than one is exact. */
+	/*
+	 * Steal is counted in ticks: a reading less than a tick old is exact.
+	 */
 	if (now - l->steal_ns > (uint64_t)l->pressure.tick_ns) {
 		pressure_read_steal(&l->pressure, &l->last);
 		l->steal_ns = now;

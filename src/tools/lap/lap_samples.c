@@ -46,7 +46,7 @@ lap_sample(struct lap *l, const struct lap_run *r)
 	}
 }
 
-/* Reads the next sample from *at on.  Returns false if there is none. */
+/* Reads the sample at *at and advances it.  Returns false at the end. */
 static bool
 next(const struct lap *l, struct sample *s, off_t *at)
 {

@@ -40,8 +40,8 @@ static const char usage[] =
 
 static const char help[] =
 "\n"
-"Compares runs in the rows of lap: the median ratio of pairs and its exact\n"
-"95 % interval.  Without a file, or for -, it reads standard input.\n"
+"Compares runs recorded by lap: the median ratio of pairs and its exact 95 %\n"
+"confidence interval.  Reads standard input for -, or without a file.\n"
 "\n"
 "  --across             pair runs of different invocations of lap\n"
 "  --all                also compare failed runs\n"
@@ -50,8 +50,8 @@ static const char help[] =
 "  -k, --keys KEY,...   group runs by these keys only\n"
 "  -r, --reference LABEL  compare with this label; default: the first\n"
 "  -s, --stage N        compare this stage of pipelines; default: all\n"
-"  --test sign|ranks    the test that decides: signs (any noise), the default,\n"
-"                       or signed ranks (symmetric noise; sees more)\n"
+"  --test sign|ranks    the test that decides: sign test (any noise; default)\n"
+"                       or signed ranks (symmetric noise; more powerful)\n"
 "  --trim[=PERCENT]     also print the mean without the outer PERCENT (10)\n"
 "  -h, -V               this help; version\n";
 

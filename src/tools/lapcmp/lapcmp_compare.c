@@ -32,8 +32,8 @@ by_series(const struct cmp_row *x, const struct cmp_row *y)
 }
 
 /*
- * Cells matter too: a round has several runs of one label if parameters are not
- * part of the keys.
+ * Cells matter too: a round has several runs of one label if the keys leave out
+ * parameters.
  */
 static int
 by_run(const struct cmp_row *x, const struct cmp_row *y)

@@ -125,7 +125,7 @@ print_head(const struct cmp *c, const struct cmp_result *r, int width)
 }
 
 /*
- * Returns the median of a cause over the runs of a label, to recognize what is
+ * Returns a cause's median over the runs of a label, to show which values are
  * unusual.
  */
 static double

@@ -208,7 +208,7 @@ cmp_read(struct cmp *c, const char *path)
 	for (int i = 0; i < COLUMNS; i++) {
 		in.col[i] = table_column(in.r, names[i]);
 		if (in.col[i] < 0 && i < NEEDED) {
-			msg_error(&c->msg, "%s: there is no column %s", name,
+			msg_error(&c->msg, "%s: the column %s is missing", name,
 			    names[i]);
 			table_reader_free(in.r);
 			return -EINVAL;

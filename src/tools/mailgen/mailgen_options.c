@@ -62,7 +62,7 @@ static const char help[] =
 "                       directory; the study's store had 273273\n"
 "  -p, --processes N    number of threads (default: usable CPUs); does not\n"
 "                       affect the output\n"
-"  --profile DIRECTORY  measure that mail and write a profile of it for\n"
+"  --profile DIRECTORY  measure the mail there and write a profile for\n"
 "                       --from-profile: sizes and ratios, but none of\n"
 "                       the text\n"
 "  -q                   show no progress\n"
@@ -96,7 +96,7 @@ take_share(struct mailgen *g)
 
 	if (args_real(optarg, 0, 1, &share) != 0)
 		return options_bad(&g->msg, "share of attachments", "in 0..1");
-	/* exact: rounding to 2^-16 of a number that strtod(3) rounds */
+	/* exact on every machine: strtod(3) rounds correctly */
 	g->o.like.attachments = (uint32_t)(share * PRNG_ONE + 0.5);
 	return -1;
 }

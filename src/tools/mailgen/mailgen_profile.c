@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 /*
- * A trial generates this many mails, or until this many have attachments, but
- * never more than this many bytes.
+ * A trial generates FIT_MAILS mails, or as many as it takes for FIT_PARTS to
+ * have attachments, but never more than FIT_B bytes.
  */
 enum { SAMPLE = 20000, TRIES = 9, FIT_MAILS = 2048, FIT_PARTS = 512,
     FIT_B = 64 << 20 };
@@ -92,11 +92,11 @@ measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 struct trial {
 	const struct world *world;
 	struct mail_like *like;
-	uint32_t *number;		/* of like */
+	uint32_t *number;		/* in like */
 	uint32_t most;
 	bool more;			/* a larger value makes the ratio
 					 * larger */
-	bool text;			/* only text, or everything */
+	bool text;			/* measure text only */
 	uint64_t mails, text_packed_B;
 };
 

@@ -50,8 +50,8 @@ struct pzc {
 	char **files;
 	int file_count;
 	struct pzc_totals totals;
-	bool ended;			/* nothing more is to be done */
-	char **words[PZC_VARIABLES];	/* of the environment variables */
+	bool ended;			/* process no more files */
+	char **words[PZC_VARIABLES];	/* from environment variables */
 };
 
 /*
@@ -82,8 +82,8 @@ int pzc_check(struct pzc *p);
 void pzc_release(struct pzc *p);
 
 /*
- * A file to read.  All operations on it and next to it are relative to dirfd:
- * the path is used for messages, and to derive names.
+ * A file to read.  All operations on it and its neighbours are relative to
+ * dirfd; path serves only for messages and for deriving names.
  */
 struct source {
 	const char *path;
@@ -116,20 +116,20 @@ int pzc_source_locate(struct pzc *p, struct source *s, const char *path);
 int pzc_source_open(struct pzc *p, struct source *s);
 void pzc_source_close(struct source *s);
 
-/* Lists or converts it, depending on p->mode. */
+/* Lists or converts the file, depending on p->mode. */
 void pzc_source_run(struct pzc *p, struct source *s);
 void pzc_file(struct pzc *p, struct source *s);
 
 /*
- * Returns the name of the output: that of -o, or path with the suffix of to
- * (compressing), or without its own (to is NULL); stored, if not "", is the
- * name to restore.  The caller frees it with sys_free(); Returns NULL after
- * reporting an error.
+ * Returns the output's name: the argument of -o, or path with the suffix of the
+ * codec to or, if that is NULL, without its own suffix.  stored, if not "", is
+ * the name to restore.  The caller frees the result with sys_free().  Returns
+ * NULL after reporting an error.
  */
 char *pzc_target_name(struct pzc *p, const char *path,
     const struct codec *to, const char *stored);
 
-/* Returns whether path has a suffix to remove; if not, this is reported. */
+/* Returns whether path has a suffix to remove; reports an error if not. */
 bool pzc_has_suffix(struct pzc *p, const char *path);
 /*
  * Returns path without its suffix, to be freed with sys_free(), or NULL if it
@@ -144,18 +144,17 @@ void pzc_list(struct pzc *p, const struct source *s);
 void pzc_list_end(struct pzc *p);
 
 /*
- * Returns the message for an error of a stream; why, if not NULL, takes
- * precedence.
+ * Returns the message for a stream error; why, if not NULL, takes precedence.
  */
 const char *pzc_sentence(int rc, const char *why);
 
-/* Reports that for path. */
+/* Reports that message for path. */
 void pzc_say_failure(struct pzc *p, const char *path, int rc,
     const char *why);
 
 /*
- * Judges the data found after a gzip stream.  Returns 0, or -ENODATA after
- * reporting an error.
+ * Decides whether the data found after a gzip stream is an error.  Returns 0,
+ * or -ENODATA after reporting one.
  */
 int pzc_judge_rest(struct pzc *p, const char *path,
     const struct codec_notes *n);
@@ -163,9 +162,9 @@ int pzc_judge_rest(struct pzc *p, const char *path,
 /* The result of one conversion, for -v, --stats and PZC_STATS. */
 struct pzc_run {
 	const char *name;
-	const char *target;		/* of the output */
+	const char *target;		/* the output's name */
 	bool is_stdin;
-	uint64_t around_B;		/* header and trailer, of gzip */
+	uint64_t around_B;		/* gzip's header and trailer */
 	const struct codec *codec;
 	const struct convert_result *result;
 	bool decompress;

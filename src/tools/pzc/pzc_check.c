@@ -8,14 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Options that not every format has; the indices of options[]. */
+/* Options that only some formats support; they index options[]. */
 enum {
 	ADAPT, ALIAS, BLOCK, BLOCK_CHECK, CHECK, COMMENT, EXTREME, FLUSH,
 	HUFFMAN, INDEPENDENT, LEGACY, LONG_WINDOW, NAME, RLE, RSYNCABLE,
 	SEEKABLE, TIME, ULTRA, ZOPFLI, OPTIONS
 };
 
-/* The formats that support it when compressing. */
+/* The formats that support each option when compressing. */
 static const struct {
 	const char *option;
 	const char *formats[8];		/* terminated by NULL */
@@ -120,7 +120,7 @@ check_plan(struct pzc *p)
 	return MSG_ERROR;
 }
 
-/* Checks the range of levels; the plan is made for the highest. */
+/* Checks the level range; resources are planned for the highest level. */
 static int
 check_adapt(struct pzc *p)
 {
@@ -146,7 +146,7 @@ check_adapt(struct pzc *p)
 	return -1;
 }
 
-/* Checks that the format has the level. */
+/* Chooses the format, and checks that it has the level. */
 static int
 check_codec(struct pzc *p)
 {
@@ -162,12 +162,13 @@ check_codec(struct pzc *p)
 		c = codec_by_name("gzip");
 	p->codec = c;
 	if (c->encode == NULL) {
-		msg_error(&p->msg, "%s is read only", c->name);
+		msg_error(&p->msg, "%s can only be decompressed", c->name);
 		return MSG_ERROR;
 	}
 	if (p->level >= 0 && p->style->levels != 0 &&
 	    !(p->style->levels >> p->level & 1)) {
-		msg_error(&p->msg, "there is no level %d", p->level);
+		msg_error(&p->msg, "%s has no level %d", c->name,
+		    p->level);
 		return MSG_ERROR;
 	}
 	if (p->level < 0)

@@ -1,5 +1,5 @@
 /*
- * pzc_convert.c - one run of a codec: measured, reported and verified
+ * pzc_convert.c - running a codec; measuring, reporting and verifying it
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_file.h"
@@ -38,7 +38,9 @@ copies_rest(const struct file *f)
 	    f->p->mode == PZC_DECOMPRESS && f->target == NULL;
 }
 
-/* Returns whether there is a time to store, if the format can. */
+/*
+ * Returns whether there is a time to store, if the format has a field for it.
+ */
 static bool
 has_time(const struct file *f)
 {
@@ -144,10 +146,7 @@ say_write_failure(struct file *f, int rc)
 		p->msg.status = -rc;
 }
 
-/*
- * Returns whether the data begins like what gzip itself would read as another
- * stream.
- */
+/* Returns whether the data begins like a stream that gzip itself would read. */
 static bool
 begins_stream(const struct codec_notes *n)
 {
@@ -192,7 +191,7 @@ finish(struct file *f)
 }
 
 /*
- * Returns the number of bytes around the deflate stream in a gzip file with one
+ * Returns how many bytes surround the deflate stream in a gzip file with one
  * member.
  */
 static uint64_t

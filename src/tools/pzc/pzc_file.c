@@ -25,7 +25,7 @@ goes_to_stdout(const struct file *f)
 
 /*
  * Returns whether the program being imitated supports the format.  Other
- * formats are copied where that program would copy them: a text may look like
+ * formats are copied where that program would copy them: text may look like
  * zlib data.
  */
 static bool
@@ -40,9 +40,7 @@ is_of_style(const struct pzc *p, const struct codec *codec)
 	return *name != NULL;
 }
 
-/*
- * Parses the header only if needed, because a pipe may have to be waited for.
- */
+/* Parses the header only if needed: reading it may block on a pipe. */
 static void
 read_stored(struct file *f)
 {
@@ -74,7 +72,7 @@ choose_codec(struct file *f)
 	f->codec = p->codec;
 	if (!f->decompress)
 		return 0;
-	/* data that is copied must stay complete */
+	/* copied data must stay complete */
 	n = copies && p->style->formats != NULL ? 0 :
 	    skippable_shorten(&f->in);
 	if (n == 0)

@@ -24,8 +24,8 @@ struct file {
 
 /*
  * Confines the process once everything is open: with a single operand, nothing
- * else can be opened from then on.  out, if not NULL and open, can still get
- * its name.
+ * else can be opened from then on.  out, if not NULL and open, can still be
+ * given its name.
  */
 void pzc_confine(struct pzc *p, const struct source *s,
     const struct output *out);
@@ -33,7 +33,7 @@ void pzc_confine(struct pzc *p, const struct source *s,
 /* Converts the open file.  Returns 0 or -errno, after reporting the error. */
 int pzc_convert(struct file *f);
 
-/* Converts it into a file with its final name. */
+/* Converts the open file into one with its final name. */
 void pzc_to_target(struct file *f);
 
 #endif

@@ -97,8 +97,8 @@ static const struct option long_options[] = {
 };
 
 static const char help_text[] =
-"Replaces each FILE by a compressed one with the suffix .gz, or compresses\n"
-"standard input to standard output.  This is pzc under the name of gzip.\n"
+"Replaces each FILE with a compressed one, FILE.gz, or compresses\n"
+"standard input to standard output.  This is pzc, called gzip.\n"
 "\n"
 "  -c, --stdout        write to standard output, keep the input\n"
 "  -d, --decompress    decompress\n"
@@ -106,7 +106,7 @@ static const char help_text[] =
 "  -h, --help          show this help\n"
 "  -k, --keep          keep the input\n"
 "  -l, --list          list sizes\n"
-"  -L, --license       show the name of the licence\n"
+"  -L, --license       show the licence\n"
 "  -n, --no-name       do not store or restore name and time\n"
 "  -N, --name          store or restore name and time\n"
 "  -p, --processes=N   use N threads\n"

@@ -25,7 +25,7 @@ static const char help[] =
 "                      --fast[=N], --best\n"
 "  -d, --decompress    decompress (any of the formats, and .Z)\n"
 "  -t, --test          decompress, and write nothing\n"
-"  -l, --list          list sizes and ratio, exact with -t; --json\n"
+"  -l, --list          list sizes and ratio (-t: exact; --json: as JSON)\n"
 "  -c, --stdout        write to standard output, keep the input\n"
 "  -o, --output FILE   write to FILE\n"
 "  -k, --keep          keep the input\n"
@@ -54,7 +54,7 @@ static const char help[] =
 "  --verify            decompress the output and check it\n"
 "  --stats[=FILE]      write a line of JSON for each file\n"
 "  -q, -v              be quiet, or verbose\n"
-"  -h, -L, -V          this help; the licence; versions\n";
+"  -h, -L, -V          show this help, the licence, or versions\n";
 
 int
 pzc_help(struct pzc *p)

@@ -17,7 +17,7 @@ static const char *const columns[] = {
 	"exact", "ratio", "check_value", "mtime", "tested"
 };
 
-/* Numbers as words */
+/* Formatting numbers */
 
 struct word {
 	char s[32];

@@ -84,7 +84,7 @@ look_into(struct pzc *p, struct pzc_entry *e)
 		    (uint64_t)e->src->st.st_size, &e->l);
 	if (p->verify || p->style->list_tests ||
 	    (!file && p->style->list_reads_pipes)) {
-		/* what cannot be listed may still be decompressed */
+		/* a file that cannot be listed may still be decompressed */
 		if (rc != 0)
 			memset(&e->l, 0, sizeof(e->l));
 		return test(p, e);
@@ -141,7 +141,7 @@ pzc_list(struct pzc *p, const struct source *s)
 	struct pzc_entry e = { .src = s };
 	int rc = input_open(&e.in, s->fd);
 
-	/* time zones are also read from a file */
+	/* the time zone file must be read before confinement */
 	tzset();
 	pzc_confine(p, s, NULL);
 	if (rc != 0)

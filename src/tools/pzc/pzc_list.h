@@ -27,8 +27,8 @@ int pzc_list_json(const struct pzc *p, const struct pzc_entry *e);
 void pzc_list_sum(const struct pzc *p);
 
 /*
- * Prints the rest of a line.  A name may contain anything, and one from a
- * header is untrusted: control characters are written as \ooo.
+ * Prints a name and ends the line.  A name may contain anything, and one from a
+ * header is untrusted, so control characters are written as \ooo.
  */
 void pzc_put_name(const char *name);
 

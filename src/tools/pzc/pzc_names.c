@@ -41,8 +41,8 @@ ends_with(const struct pzc *p, const char *path, const char *suffix)
 }
 
 /*
- * Returns the suffix of path, and its replacement in *plain; or NULL.  If the
- * suffix of -S is the end of a longer suffix, that is tried first.
+ * Returns the suffix of path, and its replacement in *plain; or NULL.  If a
+ * longer suffix ends with that of -S, the longer one is tried first.
  */
 static const char *
 suffix_of(const struct pzc *p, const char *path, const char **plain)

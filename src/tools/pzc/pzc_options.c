@@ -24,12 +24,12 @@ set_format(struct pzc *p, const char *name)
 	for (size_t i = 0; codecs[i] != NULL && n < sizeof(known); i++)
 		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s",
 		    i == 0 ? "" : ", ", codecs[i]->name);
-	msg_error(&p->msg, "unknown format '%s', expected one of %s (-F is not "
+	msg_error(&p->msg, "unknown format '%s'; expected one of %s (-F is not "
 	    "pigz's --first)", name, known);
 	return MSG_ERROR;
 }
 
-/* Sets the range MIN:MAX, or the format's. */
+/* Sets the level range: MIN:MAX, or the format's. */
 static int
 set_adapt(struct pzc *p)
 {

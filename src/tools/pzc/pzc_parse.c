@@ -66,9 +66,9 @@ take_option(struct pzc *p, int opt, int argc, char **argv, int word)
 }
 
 /*
- * Returns -1 if everything was parsed.  Operands are gathered at the front of
- * argv.  getopt would do that too, but then optind does not tell which word an
- * option is in. allowed: letters, or NULL for all.
+ * Returns -1 if everything was parsed.  Operands are moved to the front of argv
+ * here: getopt would do that too, but optind would then not show which word an
+ * option is in.  allowed lists the permitted letters; NULL permits all.
  */
 static int
 take_all(struct pzc *p, int argc, char **argv, const char *allowed)

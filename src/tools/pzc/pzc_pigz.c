@@ -111,7 +111,7 @@ static const struct option long_options[] = {
 static const char help_text[] =
 "Usage: pigz [options] [files ...]\n"
 "  Compresses files in place, adding .gz, or standard input to standard\n"
-"  output.  This is pzc under the name of pigz.\n"
+"  output.  This is pzc, called pigz.\n"
 "\n"
 "  -0 to -9, -11        level\n"
 "  --fast, --best       levels 1 and 9\n"
@@ -128,7 +128,7 @@ static const char help_text[] =
 "  -k, --keep           keep the input\n"
 "  -K, --zip            write a zip archive of one entry\n"
 "  -l, --list           list sizes\n"
-"  -L, --license        show the name of the licence\n"
+"  -L, --license        show the licence\n"
 "  -m, --no-time (-T)   do not store or restore the time\n"
 "  -M, --time           store or restore the time\n"
 "  --memory size        use fewer threads rather than more memory\n"
@@ -180,7 +180,7 @@ pigz_done(struct pzc *p, const struct pzc_run *run)
 
 enum { NAME_MAX_PLAIN = 48, NAME_MAX_VERBOSE = 16 };
 
-/* Prints the name in the header, or that of the output, cut to a width. */
+/* Prints the stored name, or else the output's, truncated to a width. */
 static void
 put_tag(const struct pzc *p, const struct pzc_entry *e)
 {
@@ -218,7 +218,7 @@ put_stamp(const struct pzc_entry *e)
 
 struct pigz_method {
 	const char *codec, *head;
-	unsigned around;	/* bytes of a header and trailer */
+	unsigned around;	/* bytes in header and trailer */
 };
 
 static const struct pigz_method *

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SUFFIX_MAX = 8 };	/* of those tried, including a NUL */
+enum { SUFFIX_MAX = 8 };	/* of a suffix tried, with its NUL */
 
 /*
  * Returns whether an option allows a link, a special file, or a file with other
@@ -152,7 +152,7 @@ is_missing(const struct source *s)
 
 /*
  * A compressed file may be named without its suffix.  If no such file exists,
- * the error is about the name given.
+ * the error names the operand as given.
  */
 static void
 look_up(const struct pzc *p, struct source *s)

@@ -116,7 +116,7 @@ pzc_tell(struct pzc *p, const struct pzc_run *r)
 		char levels[512];
 
 		adapt_text(r->adapt, levels, sizeof(levels));
-		msg_note(&p->msg, "%s: levels, and blocks at each: %s",
+		msg_note(&p->msg, "%s: blocks at each level: %s",
 		    r->name, levels);
 	}
 }

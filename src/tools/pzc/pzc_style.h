@@ -4,7 +4,7 @@
  *
  * Under the names of gzip 1.12 and pigz 2.6 pzc behaves as these programs:
  * their options, suffixes, layouts, messages and exit statuses.  All
- * differences are in one struct pzc_style for each; the code examines that,
+ * differences are in one struct pzc_style per program; the code examines it,
  * never the name.
  */
 #ifndef COLDPRESS_PZC_STYLE_H
@@ -21,7 +21,7 @@ enum pzc_option {
 	OPT_LEVEL = 256, OPT_FAST, OPT_BEST, OPT_MEMORY, OPT_STATS, OPT_JSON,
 	OPT_VERIFY, OPT_SEEKABLE, OPT_NO_SIZE, OPT_LONG, OPT_FLUSH_MS,
 	OPT_ADAPT, OPT_ULTRA, OPT_BLOCK_CHECKSUM, OPT_CHECK, OPT_LEGACY,
-	OPT_T,		/* -T that may be meant for threads */
+	OPT_T,		/* -T, which may mean threads */
 	OPT_NO_CHECK, OPT_ASCII, OPT_BITS, OPT_PRESUME_TTY, OPT_SILENT,
 	OPT_NONE	/* accepted and ignored */
 };
@@ -63,9 +63,9 @@ enum pzc_event {
 };
 
 /*
- * The message: the path goes between the first two texts, and a word before the
- * last, if that is not NULL.  A newline at the very beginning comes before the
- * program's name.
+ * A message is the first text, the path and the second text; unless the third
+ * is NULL, a word and the third text follow.  A newline at the very beginning
+ * comes before the program's name.
  */
 struct pzc_saying {
 	enum {
@@ -81,7 +81,7 @@ struct pzc_style {
 	const struct pzc_saying *sayings;	/* PZC_EVENTS of them */
 
 	/* Options */
-	/* Variables with options, in order; ends with NULL. */
+	/* Environment variables with options, in order; ends with NULL. */
 	const char *const *environment;
 	const char *in_environment;	/* letters allowed there; NULL: all */
 	const char *short_options;	/* in the form of getopt_long(3) */
@@ -96,22 +96,23 @@ struct pzc_style {
 	/* Names */
 	const struct codec_suffix *suffixes;	/* NULL: the formats' */
 	bool suffix_any_case;
-	size_t suffix_max;	/* bytes of -S; 0: any */
+	size_t suffix_max;	/* of -S's argument; 0: any */
 	bool own_suffix_only;	/* .tgz is compressed again, .gz is not */
-	bool suffix_needed;	/* by -dN as well */
+	bool suffix_needed;	/* by -dN too */
 	bool says_all;		/* with -r, also reports files without a
 				 * suffix */
 	bool test_skips_plain;	/* -r with -t and -l skips files without a
 				 * suffix */
-	/* Tried for a file that does not exist; ends with NULL, or NULL. */
+	/*
+	 * Suffixes tried for a missing file: NULL, or a list that ends with it.
+	 */
 	const char *const *look_up;
 	bool look_up_all;	/* also after another suffix */
 
-	/* -k, -f and -o lift the restrictions of -r */
-	bool lenient;		/* -k, -f and -o lift what stops -r */
-	bool test_needs_file;	/* no links, without -c or -f */
+	bool lenient;		/* -k, -f and -o lift -r's restrictions */
+	bool test_needs_file;	/* -t and -l follow links only with -c or -f */
 	bool force_allows_set_id;
-	bool stdin_time;	/* the time of a regular file is stored */
+	bool stdin_time;	/* stores a regular file's time */
 	/* Formats decoded with -cdf, ending with NULL; others are copied. */
 	const char *const *formats;
 	bool copy_rest;		/* with -cdf: copies what follows a stream */
@@ -125,7 +126,8 @@ struct pzc_style {
 	void (*done)(struct pzc *p, const struct pzc_run *run);
 
 	/*
-	 * -l: prints a line, with the header before the first; the last line.
+	 * -l: print a line, preceded by the header if it is the first; print
+	 * the last line.
 	 */
 	void (*list)(struct pzc *p, const struct pzc_entry *e);
 	void (*list_sum)(const struct pzc *p);

@@ -39,7 +39,7 @@ base_of(const char *path)
 	return slash == NULL ? path : slash + 1;
 }
 
-/* On a terminal the user is asked, as by gzip. */
+/* On a terminal, asks the user, as gzip does. */
 static bool
 may_overwrite(struct file *f)
 {
@@ -139,7 +139,7 @@ remove_input(struct file *f)
 	const struct source *s = f->src;
 	int rc;
 
-	/* with -f a link was followed: the link is removed, as by gzip */
+	/* -f follows links: the link itself is removed, as by gzip */
 	if (!unchanged(s)) {
 		msg_error(&f->p->msg, "%s changed after it was read -- kept in "
 		    "addition to %s", s->path, f->target);
@@ -191,8 +191,8 @@ keep_meta(struct file *f, const struct codec_stored *stored)
 }
 
 /*
- * Syncing may take a long time, so it precedes the last check of the input; if
- * that has changed, no output is made.
+ * Syncing may take a long time, so it precedes the last check of the input.  If
+ * the input has changed, no output is made.
  */
 static void
 finish_target(struct file *f)

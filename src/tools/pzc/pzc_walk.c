@@ -6,7 +6,7 @@
  * nobody who can write to the tree can redirect the walk.  There is no
  * recursion, so depth costs no stack; only the last HELD directories of the
  * path are open, and an earlier one is reopened as "..", if that is still the
- * same.
+ * same directory.
  */
 #include "pzc_style.h"
 

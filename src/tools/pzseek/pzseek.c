@@ -2,7 +2,7 @@
  * pzseek.c - extracting ranges of bytes from a compressed file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The formats' part is in src/format/, described by seek.h.
+ * The part that depends on the format is in src/format/; see seek.h.
  */
 #include "pzseek.h"
 
@@ -222,7 +222,7 @@ tell_end(struct pzseek *p, const char *range, const struct seek_range *r,
 		    p->path, range);
 	else if (r->len != UINT64_MAX)
 		msg_note(&p->msg, "%s %s: the data ends after %" PRIu64
-		    " bytes of it", p->path, range, result->wrote_B);
+		    " bytes of the range", p->path, range, result->wrote_B);
 }
 
 static int
@@ -263,8 +263,8 @@ create(struct pzseek *p, const char *path)
 }
 
 /*
- * Confines the process: everything is open, and later only the output gets its
- * name.
+ * Confines the process: everything is open, and only the output has yet to be
+ * given its name.
  */
 static void
 confine(struct pzseek *p)
@@ -324,7 +324,7 @@ seek(struct pzseek *p)
 		close_output(p, rc);
 }
 
-/* The index is created no more accessible than the file. */
+/* The index's permissions are never wider than the file's. */
 static void
 make_index(struct pzseek *p)
 {

@@ -36,10 +36,10 @@ static const char help[] =
 "  --spacing SIZE      distance between points of the index (4M)\n"
 "  --index FILE        use this index instead of file.pzi\n"
 "  --no-index          do not look for an index\n"
-"  -l, --list          list sizes, and how ranges are located; --json\n"
+"  -l, --list          list sizes, and how ranges are located (--json)\n"
 "  -f, --force         overwrite\n"
 "  -q, -v              be quiet, or verbose\n"
-"  -h, -V              this help; the version\n";
+"  -h, -V              this help; version\n";
 
 enum long_only {
 	INDEX = 256, NO_INDEX, MAKE_INDEX, SPACE, FROM_START, VERIFY, MEMORY,

@@ -1,5 +1,5 @@
 /*
- * as.c - parsing the options of programs that sqpack stands in for
+ * as.c - parsing the options of the programs that sqpack can replace
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "as.h"
@@ -60,8 +60,8 @@ as_offset(struct sqpack *p, const struct as_words *w)
 {
 	if (args_size(w->value, &p->o.offset) != 0 ||
 	    p->o.offset > INT64_MAX) {
-		msg_error(&p->msg, "%s is followed by '%s', not by a number "
-		    "of bytes", w->word, w->value);
+		msg_error(&p->msg, "%s: expected a number of bytes, found "
+		    "'%s'", w->word, w->value);
 		return MSG_ERROR;
 	}
 	p->o.has_offset = true;

@@ -58,16 +58,16 @@ struct as_texts {
 
 /*
  * Appends a copy of len bytes of text.  Returns 0, or -ENOMEM after reporting
- * it.
+ * the error.
  */
 int as_texts_add(struct sqpack *p, struct as_texts *t, const char *text,
     size_t len);
 void as_texts_free(struct as_texts *t);
 
 /*
- * Passes each line of a file to fn, which returns 0 or -errno.  Leading blanks
- * are removed; empty lines and lines that begin with # are skipped.  Returns 0,
- * or -errno after reporting the error.
+ * Passes each line of a file to fn, which returns 0 or -errno.  Removes leading
+ * blanks; skips empty lines and lines that begin with #.  Returns 0, or -errno
+ * after reporting the error.
  */
 int as_lines(struct sqpack *p, const char *path,
     int (*fn)(struct sqpack *p, char *line));

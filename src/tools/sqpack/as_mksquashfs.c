@@ -210,7 +210,7 @@ static int
 take_excludes(struct sqpack *p, struct as_words *w)
 {
 	if (w->at == w->argc) {
-		msg_error(&p->msg, "-e requires names");
+		msg_error(&p->msg, "-e requires names to exclude");
 		return MSG_ERROR;
 	}
 	while (w->at < w->argc)
@@ -219,7 +219,7 @@ take_excludes(struct sqpack *p, struct as_words *w)
 	return -1;
 }
 
-/* Handles compressor options of which only one value is supported. */
+/* Handles compressor options for which only one value is supported. */
 static int
 take_only(struct sqpack *p, const struct as_words *w, const char *value)
 {
@@ -339,8 +339,8 @@ as_mksquashfs_parse(struct sqpack *p, int argc, char **argv)
 	}
 	if (status < 0 && a->source_count == 0) {
 		msg_error(&p->msg, p->o.output == NULL ?
-		    "source and image are missing" :
-		    "the source or the image is missing");
+		    "expected a source and an image" :
+		    "expected a source and an image, found one word");
 		return options_usage(usage);
 	}
 	return status >= 0 ? status : as_mksquashfs_check(p);

@@ -9,7 +9,7 @@
 
 /* p->o.as */
 struct as_mksquashfs {
-	char **sources;			/* words of the command line */
+	char **sources;			/* words from the command line */
 	size_t source_count;
 	struct as_texts excludes;	/* as given on the command line */
 	struct as_texts paths;		/* excluded in the image, sorted */

@@ -31,7 +31,7 @@ set_level(struct sqpack *p, const char *comp)
 	if (level == 0 || (level >= m->level_min && level <= m->level_max))
 		return true;
 	if (m->level_min == m->level_max)
-		msg_error(&p->msg, "-Xcompression-level does not apply to %s",
+		msg_error(&p->msg, "-Xcompression-level cannot be used with %s",
 		    comp);
 	else
 		msg_error(&p->msg, "-Xcompression-level for %s must be in "
@@ -47,7 +47,8 @@ set_method(struct sqpack *p)
 	const struct sqb_method *m;
 
 	if (a->hc && strcmp(comp, "lz4") != 0) {
-		msg_error(&p->msg, "-Xhc is for lz4, not for %s", comp);
+		msg_error(&p->msg, "-Xhc is for lz4; it cannot be used with %s",
+		    comp);
 		return MSG_ERROR;
 	}
 	m = strcmp(comp, "none") == 0 || strcmp(comp, "lz4hc") == 0 ? NULL :
@@ -67,7 +68,8 @@ set_method(struct sqpack *p)
 		return MSG_ERROR;
 	}
 	if (p->o.filters != 0 && m->compressor != SQUASHFS_XZ) {
-		msg_error(&p->msg, "-Xbcj is for xz, not for %s", comp);
+		msg_error(&p->msg, "-Xbcj is for xz; it cannot be used with %s",
+		    comp);
 		return MSG_ERROR;
 	}
 	if (p->o.filters != 0)
@@ -120,8 +122,8 @@ set_sources(struct sqpack *p)
 	if (a->tar && (a->source_count != 1 ||
 	    strcmp(a->sources[0], "-") != 0 || a->pseudo.count > 0 ||
 	    a->excludes.count > 0)) {
-		msg_error(&p->msg, "-tar requires the source -, and excludes "
-		    "-p and -e");
+		msg_error(&p->msg, "-tar requires the source -, and cannot be "
+		    "combined with -p or -e");
 		return MSG_ERROR;
 	}
 	if (as_sources(p) != 0 || as_excludes(p) != 0)

@@ -42,7 +42,7 @@ as_take_user(struct sqpack *p, const char *text, uint32_t *id)
 	}
 	pw = getpwnam(text);
 	if (pw == NULL) {
-		msg_error(&p->msg, "there is no user %s", text);
+		msg_error(&p->msg, "user '%s' does not exist", text);
 		return false;
 	}
 	*id = pw->pw_uid;
@@ -61,7 +61,7 @@ as_take_group(struct sqpack *p, const char *text, uint32_t *id)
 	}
 	gr = getgrnam(text);
 	if (gr == NULL) {
-		msg_error(&p->msg, "there is no group %s", text);
+		msg_error(&p->msg, "group '%s' does not exist", text);
 		return false;
 	}
 	*id = gr->gr_gid;
@@ -134,7 +134,7 @@ take_attr(struct sqpack *p, struct definition *d, size_t at)
 	unsigned long mode;
 
 	if (d->count < at + 3)
-		return bad(p, d, "mode, user and group are missing");
+		return bad(p, d, "expected a mode, a user and a group");
 	mode = strtoul(d->words[at], &end, 8);
 	if (*end != '\0' || mode > MODE_MAX)
 		return bad(p, d, "the mode is not an octal number up to 7777");
@@ -177,7 +177,7 @@ take_rest(struct sqpack *p, struct definition *d, size_t at)
 			d->attr.mode ^= S_IFIFO ^ S_IFSOCK;
 		return 0;
 	default:
-		return d->count == at ? 0 : bad(p, d, "it has too many words");
+		return d->count == at ? 0 : bad(p, d, "too many words");
 	}
 }
 
@@ -252,7 +252,7 @@ apply(struct sqpack *p, struct definition *d)
 		return 0;
 	}
 	if (!has_parent(p, path))
-		return bad(p, d, "its directory is not in the image");
+		return bad(p, d, "its parent directory is not in the image");
 	sqpack_adjust(p, &d->attr, d->mtime);
 	rc = sqw_tree_add(&p->tree, path, &d->attr, &id);
 	return rc != 0 ? bad(p, d, strerror(-rc)) : 0;

@@ -42,8 +42,8 @@ as_take_filters(struct sqpack *p, const struct as_words *w)
 {
 	if (sqpack_take_filters(w->value, &p->o.filters))
 		return -1;
-	msg_error(&p->msg, "-Xbcj is followed by '%s', not by some of x86, "
-	    "arm, armthumb, powerpc, sparc and ia64", w->value);
+	msg_error(&p->msg, "-Xbcj: expected a list of x86, arm, armthumb, "
+	    "powerpc, sparc and ia64, found '%s'", w->value);
 	return MSG_ERROR;
 }
 

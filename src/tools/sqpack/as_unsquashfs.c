@@ -188,7 +188,7 @@ take_names(struct sqpack *p, struct as_words *w)
 	struct as_unsquashfs *u = p->o.as;
 
 	if (w->at == w->argc) {
-		msg_error(&p->msg, "the image is missing");
+		msg_error(&p->msg, "expected an image");
 		return options_usage(usage);
 	}
 	p->o.source = w->argv[w->at++];
@@ -214,7 +214,7 @@ release(struct sqpack *p)
 }
 
 /*
- * Returns the exit status: 2 if anything was left out, 1 for an unreadable
+ * Returns the exit status: 2 if anything was omitted, 1 for an unreadable
  * image.
  */
 static int

@@ -62,10 +62,10 @@ struct sqpack_options {
 	/* under another name: its own state, and how to free it */
 	void *as;
 	void (*release)(struct sqpack *p);
-	/* All of the sources if there are several; source is the first. */
+	/* All sources if there are several; source is the first. */
 	struct sqpack_input *inputs;
 	size_t input_count;
-	/* Additional exclusions by path in the image; NULL: none. */
+	/* Excludes more paths of the image; NULL: none. */
 	bool (*left_out)(const struct sqpack *p, const char *path,
 	    const struct stat *st);
 	/*
@@ -108,7 +108,7 @@ extern const char sqpack_usage[];
 int sqpack_help(struct sqpack *p);
 int sqpack_version(struct sqpack *p);
 
-/* Writes the versions of sqpack and its libraries, a line each. */
+/* Writes the versions of sqpack and its libraries, one per line. */
 enum { SQPACK_VERSIONS_B = 512 };
 void sqpack_versions(char text[SQPACK_VERSIONS_B]);
 

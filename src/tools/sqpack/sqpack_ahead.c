@@ -6,8 +6,8 @@
  * wait while the slot is in use, or while BUDGET bytes are read ahead and the
  * file is not the very next one, so that the consumer always makes progress.
  *
- * Waking a thread costs more than reading a small file.  Therefore the consumer
- * wakes waiting threads once in BATCH files, and whenever it waits itself.
+ * Waking a thread costs more than reading a small file.  The consumer therefore
+ * wakes waiting threads once every BATCH files, and whenever it waits itself.
  */
 #include "sqpack_ahead.h"
 

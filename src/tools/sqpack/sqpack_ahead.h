@@ -2,7 +2,7 @@
  * sqpack_ahead.h - opening and reading files ahead of their turn
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Opening and reading a small file is mostly waiting, for the disk or for the
+ * Opening and reading a small file mostly means waiting for the disk or the
  * kernel.  Several threads do this for the next files; the thread that cuts the
  * image's blocks takes them in order.  Large files are only opened.
  */
@@ -29,8 +29,8 @@ struct ahead_options {
 	unsigned threads;		/* readers; fewer may start */
 	uint64_t small;			/* files below this size are read */
 	/*
-	 * Writes the path of file i to *text, of *room bytes, which is grown by
-	 * sys_realloc(), and sets its size.  Called from several threads, each
+	 * Writes the path of file i to *text, a buffer of *room bytes grown by
+	 * sys_realloc(), and sets *size.  Called from several threads, each
 	 * with its own text.  Returns 0 or -ENOMEM.
 	 */
 	int (*path)(void *arg, size_t i, char **text, size_t *room,
@@ -42,7 +42,7 @@ struct ahead_options {
 int ahead_open(struct ahead **a, const struct ahead_options *o);
 void ahead_close(struct ahead *a);	/* a may be NULL */
 
-/* Returns the next file: called once for each, in order. */
+/* Returns the next file, in order; call it once for each. */
 const struct ahead_file *ahead_take(struct ahead *a);
 
 #endif

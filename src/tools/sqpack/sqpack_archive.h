@@ -24,13 +24,13 @@ struct archive {
 	/* the current file */
 	struct tar_entry entry;
 	size_t extent;			/* the next extent */
-	uint64_t at;			/* offset in the file, with holes */
+	uint64_t at;			/* offset in the file, holes included */
 };
 
 /*
  * Starts reading fd, which the archive then owns and which may be the -errno of
- * opening it.  Decompresses it if necessary.  The archive must be closed in any
- * case.  Returns 0, or -errno after reporting the error.
+ * a failed open.  Decompresses it if necessary.  The archive must be closed in
+ * any case.  Returns 0, or -errno after reporting the error.
  */
 int archive_open(struct archive *a, struct sqpack *p, const char *name,
     int fd);
@@ -58,8 +58,8 @@ int archive_read(void *arg, void *buf, size_t len);
 int64_t archive_skip(void *arg);
 
 /*
- * After the last entry: reads the rest of the input, to be sure it is intact.
- * Returns 0, or -errno after reporting the error.
+ * After the last entry: reads the rest of the input to verify that it is
+ * intact.  Returns 0, or -errno after reporting the error.
  */
 int archive_end(struct archive *a);
 

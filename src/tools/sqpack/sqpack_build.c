@@ -120,8 +120,8 @@ write_data(struct sqpack *p, const struct sqb_source *files, int fd,
 	    &p->o.data, fd, at, &p->progress);
 
 	if (rc == -EOVERFLOW && !w.failed) {
-		msg_error(&p->msg, "%s: the lists of its blocks take more "
-		    "memory than --memory allows", p->o.source);
+		msg_error(&p->msg, "%s: its block lists need more memory "
+		    "than --memory allows", p->o.source);
 		return rc;
 	}
 	return w.failed ? rc : sqpack_fail(p, p->o.output, rc);
@@ -186,8 +186,8 @@ build_to(struct sqpack *p, const struct sqpack_source *kind, int fd, int dir)
 	if (rc != 0)
 		return sqpack_fail(p, p->o.source, rc);
 	if (p->o.order != NULL && kind == &sqpack_repack) {
-		msg_error(&p->msg, "%s: an image keeps its order, so --order is "
-		    "not possible",
+		msg_error(&p->msg, "%s: --order cannot be used with an image, "
+		    "which keeps its order",
 		    p->o.source);
 		return -EINVAL;
 	}
@@ -243,8 +243,8 @@ new_mode(void)
 }
 
 /*
- * Writes the image to a block device.  Unlinked files are not for its directory,
- * /dev.
+ * Writes the image to a block device.  Unlinked files do not go to its
+ * directory, /dev.
  */
 static int
 build_on_device(struct sqpack *p, const struct output *out)
@@ -267,8 +267,8 @@ build_in(struct sqpack *p, struct output *out)
 	if (out->direct && S_ISBLK(out->there.st_mode))
 		return build_on_device(p, out);
 	if (out->direct) {
-		msg_error(&p->msg, "%s: an image is not written from front to "
-		    "back: -o needs a file or a block device", p->o.output);
+		msg_error(&p->msg, "%s: an image is not written sequentially: "
+		    "-o needs a file or a block device", p->o.output);
 		return -ESPIPE;
 	}
 	rc = build_to(p, source_of(p), out->fd, out->dirfd);

@@ -25,9 +25,7 @@ by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/*
- * Returns the key under which files of equal content are compared; see data.h.
- */
+/* Returns the key by which possible duplicates are found; see data.h. */
 static uint64_t
 key_of(const struct dir *d, uint64_t size)
 {
@@ -229,7 +227,10 @@ dir_rewind(void *arg)
 	return 0;
 }
 
-/* Readers mostly wait, so there are twice as many as compressing threads. */
+/*
+ * Readers mostly wait, so there are twice as many of them as compressing
+ * threads.
+ */
 static int
 start_ahead(struct dir *d)
 {

@@ -22,7 +22,7 @@ struct dir {
 	size_t group, ends[2];		/* for --order: first, rest */
 	struct ahead *ahead;
 	/* the current file */
-	size_t next;			/* some file was omitted on reading */
+	size_t next;			/* index in files, plus 1 */
 	bool left_out;			/* some file was omitted while
 					 * reading */
 	const struct ahead_file *file;
@@ -30,7 +30,7 @@ struct dir {
 };
 
 /*
- * Reports an error at a path of the directory.  Returns 0 if the path may be
+ * Reports an error for a path of the directory.  Returns 0 if the path may be
  * left out, otherwise rc.
  */
 int dir_trouble(struct dir *d, const char *path, int rc);

@@ -16,7 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Names of inodes with several links, for joining. */
+/* Names of inodes with several links, to be joined. */
 struct linked {
 	dev_t dev;
 	ino_t ino;

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Few files have attributes, and checking takes about as long as listing the
- * names, so all threads do it.  Existing attributes are read in order, because
- * the order determines the bytes of the image.
+ * names, so all threads do it.  The attributes found are then read in order,
+ * because the order determines the bytes of the image.
  */
 #include "sqpack_dir.h"
 
@@ -32,7 +32,7 @@ proc_path(int at, const char *path, char proc[PROC_PATH_MAX])
 
 /*
  * Lists the names of a path's attributes.  The system call takes a third of the
- * time of the path through /proc.
+ * time of going through /proc.
  */
 static ssize_t
 list_xattrs(int at, const char *path, char *names, size_t len)
@@ -41,7 +41,7 @@ list_xattrs(int at, const char *path, char *names, size_t len)
 	ssize_t n = sys_listxattrat(at, *path == '\0' ? "." : path, names, len);
 	int rc;
 
-	/* a filter of system calls may answer EPERM */
+	/* a system call filter may return EPERM */
 	if (n != -ENOSYS && n != -EPERM)
 		return n;
 	rc = proc_path(at, path, proc);
@@ -108,7 +108,7 @@ search(void *arg, unsigned thread)
 			ssize_t n = list_xattrs(s->list->roots[it->root],
 			    it->path, NULL, 0);
 
-			/* the error recurs, and is reported, in its turn */
+			/* the error will recur and be reported in turn */
 			s->has[i] = n != 0 && n != -ENOTSUP;
 		}
 }
@@ -122,7 +122,7 @@ dir_find_xattrs(const struct dir *d, const struct fs_list *list, bool **has)
 	*has = s.has;
 	if (s.has == NULL)
 		return -ENOMEM;
-	/* items of a short list are checked only in their turn */
+	/* in a short list, items are checked only in turn */
 	if (list->count < CHUNK)
 		memset(s.has, true, list->count);
 	else

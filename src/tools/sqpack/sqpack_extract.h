@@ -71,7 +71,7 @@ int place_link(struct place *p, struct place *of, size_t number,
 void place_finish(struct place *p, int fd, size_t number,
     const struct sqr_entry *e);
 
-/* Removes a file that is incomplete. */
+/* Removes an incomplete file. */
 void place_drop(struct place *p, size_t number, const struct sqr_entry *e);
 
 /* Returns the path of a name; valid until the next call with p. */
@@ -86,7 +86,7 @@ int place_enter(struct place *p, size_t dir);
 /* Reports an error for a name; `what` goes between it and -errno's text. */
 void extract_fail(struct place *p, size_t number, const char *what, int rc);
 
-/* Stops extraction for an error that concerns no single name. */
+/* Stops the extraction after an error that concerns no single name. */
 void extract_stop(struct extract *x, int rc);
 
 /* Reports damage at byte `at` of the image. */

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The units of work are runs of a file's blocks, and fragment blocks, in image
- * order.  A thread takes the next unit, unpacks it once and writes it to every
- * file that contains it.  Each write has its own offset in the file, so threads
- * never wait for each other.
+ * order.  A thread claims the next unit, decompresses it once and writes it to
+ * every file that contains it.  Each write has its own offset in the file, so
+ * threads never wait for each other.
  */
 #include "sqpack_extract_plan.h"
 

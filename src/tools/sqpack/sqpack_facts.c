@@ -36,7 +36,7 @@ const char *const sqpack_strategies[SQPACK_STRATEGIES] = { "default",
 const char *const sqpack_lzos[SQPACK_LZOS] = { "lzo1x_1", "lzo1x_1_11",
 	"lzo1x_1_12", "lzo1x_1_15", "lzo1x_999" };
 
-/* This cannot fail: an image with an unknown compressor is not opened. */
+/* This cannot fail: an image with an unknown compressor cannot be opened. */
 static const struct compressor *
 compressor_of(const struct sqpack_image *i)
 {

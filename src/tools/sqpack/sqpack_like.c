@@ -45,7 +45,7 @@ sqpack_check_like(struct sqpack *p)
 	if (o->data.method->compressor == SQUASHFS_GZIP &&
 	    o->data.level > ZLIB_LEVEL_MAX) {
 		msg_error(&p->msg, "gzip level %d is not supported by "
-		    "mksquashfs, whose highest is %d", o->data.level,
+		    "mksquashfs, whose maximum is %d", o->data.level,
 		    ZLIB_LEVEL_MAX);
 		return -EINVAL;
 	}

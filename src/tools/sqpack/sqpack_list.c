@@ -24,8 +24,8 @@ size_text(char text[32], const struct sqr_entry *e)
 }
 
 /*
- * Formats the size of the blocks that only this file uses; a + means that the
- * rest is in a fragment block.
+ * Formats the size of the blocks that only this file uses; a "+" means that its
+ * tail is in a fragment block.
  */
 static void
 stored_text(char text[32], const struct sqr_image *m,

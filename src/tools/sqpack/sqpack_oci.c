@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI image specification 1.1, "Image Layout".  Layers are read twice:
- * first for the names, some of which upper layers hide, then for the data and
- * attributes of the remaining ones.
+ * first for the names, some of which are hidden by upper layers, then for the
+ * data and attributes of those that remain.
  */
 #include "sqpack_oci.h"
 

@@ -46,7 +46,7 @@ int oci_open_layer(struct oci *o);
 int oci_close_layer(struct oci *o);
 
 /*
- * Merges all layers into the tree, without what is hidden, and completes it.
+ * Merges all layers into the tree, leaving out hidden names, and completes it.
  * Returns 0, or -errno after reporting the error.
  */
 int oci_merge(struct oci *o);

@@ -18,7 +18,7 @@
 #define WHITEOUT ".wh."
 #define OPAQUE ".wh..wh..opq"
 
-/* Returns whether the current layer has the node or something below it. */
+/* Returns whether the current layer has the node or anything below it. */
 static bool
 is_ours(const struct oci *o, uint32_t id)
 {
@@ -174,7 +174,7 @@ take_layer(struct oci *o)
 	return rc;
 }
 
-/* Ignores entries that a later one for the same node replaces. */
+/* Drops entries replaced by a later one for the same node. */
 static int
 drop_older(struct oci *o)
 {

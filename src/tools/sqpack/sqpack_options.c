@@ -182,10 +182,10 @@ set_task(struct sqpack *p, int (*task)(struct sqpack *p))
 {
 	struct sqpack_options *o = &p->o;
 
-	/* --can-mount is no conflict: a long listing reports it, too */
+	/* --can-mount does not conflict: a long listing reports that too */
 	if (o->task != NULL && o->task != task && o->task != sqpack_mount) {
-		msg_error(&p->msg, "only one of -l, -x, --cat and "
-		    "--rebuild-check can be given");
+		msg_error(&p->msg, "-l, -x, --cat and --rebuild-check cannot "
+		    "be combined");
 		return options_usage(sqpack_usage);
 	}
 	o->task = task;
@@ -279,7 +279,7 @@ static int
 set_filters(struct sqpack *p)
 {
 	if (!p->o.data.method->filters) {
-		msg_error(&p->msg, "--bcj is for xz, not for %s",
+		msg_error(&p->msg, "--bcj is for xz; it cannot be used with %s",
 		    p->o.data.method->name);
 		return MSG_ERROR;
 	}
@@ -311,7 +311,7 @@ set_level(struct sqpack *p, int64_t level)
 	return MSG_ERROR;
 }
 
-/* Takes the operands for reading: globs, if any, then the image. */
+/* Parses the operands of a reading task: globs, if any, then the image. */
 static int
 check_reading(struct sqpack *p, int64_t level, int argc, char **argv)
 {
@@ -319,12 +319,12 @@ check_reading(struct sqpack *p, int64_t level, int argc, char **argv)
 
 	if (words == 0 || (words > 1 && p->o.task != sqpack_list &&
 	    p->o.task != sqpack_extract)) {
-		msg_error(&p->msg, words == 0 ? "the image is missing" :
+		msg_error(&p->msg, words == 0 ? "expected an image" :
 		    "expected one image, found %d", words);
 		return options_usage(sqpack_usage);
 	}
 	if (p->o.output != NULL) {
-		msg_error(&p->msg, "-o applies only when an image is built");
+		msg_error(&p->msg, "-o can be used only to build an image");
 		return options_usage(sqpack_usage);
 	}
 	p->o.data.level = (int)level;
@@ -342,19 +342,19 @@ check(struct sqpack *p, int64_t level, int argc, char **argv)
 		return check_reading(p, level, argc, argv);
 	if (argc - optind != 1) {
 		msg_error(&p->msg, argc == optind ?
-		    "a directory or an archive is missing" :
+		    "expected a directory or an archive" :
 		    "expected one directory or archive, found %d",
 		    argc - optind);
 		return options_usage(sqpack_usage);
 	}
 	p->o.source = argv[optind];
 	if (p->o.output == NULL && !p->o.dry_run) {
-		msg_error(&p->msg, "the image is missing (-o)");
+		msg_error(&p->msg, "no output image: -o IMAGE names it");
 		return options_usage(sqpack_usage);
 	}
 	if (p->o.output != NULL && strcmp(p->o.output, "-") == 0) {
-		msg_error(&p->msg, "an image is not written from front to "
-		    "back: -o needs a file or a block device");
+		msg_error(&p->msg, "an image is not written sequentially: "
+		    "-o needs a file or a block device");
 		return MSG_ERROR;
 	}
 	if (p->o.output == NULL)

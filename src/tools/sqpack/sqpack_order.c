@@ -30,7 +30,7 @@ sqpack_order_open(struct sqpack *p)
 		rc = walk_order_read(&p->order, text, len, p->o.null_ends,
 		    &line);
 	if (rc == -EINVAL)
-		msg_error(&p->msg, "%s: line %zu is neither a path nor a "
+		msg_error(&p->msg, "%s: line %zu: expected a path, or a "
 		    "number, a path, an offset and a length separated by tabs",
 		    name, line);
 	else if (rc != 0)
@@ -63,7 +63,7 @@ by_rank(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Ranks each inode by the first of its names in the list. */
+/* Ranks each inode by whichever of its names comes first in the list. */
 static int
 rank_nodes(struct sqpack *p, uint32_t *ranks)
 {
@@ -125,7 +125,7 @@ sqpack_order_check(struct sqpack *p)
 	const char *missing = walk_order_missing(p->order);
 
 	if (missing != NULL && found == 0) {
-		msg_error(&p->msg, "%s: no path names a file "
+		msg_error(&p->msg, "%s: none of the paths names a file "
 		    "in the image, for example %s", p->o.order, missing);
 		return -ENOENT;
 	}

@@ -18,10 +18,10 @@ int sqpack_order_open(struct sqpack *p);
 int sqpack_order_rank(struct sqpack *p, size_t node, uint32_t *rank);
 
 /*
- * Sorts count nodes of the finished tree, given in tree order, by the list; a
- * hard link by the first of its names in it.  Sets *rest to the index of the
- * first unlisted node, and *last to that of the first node that the list puts
- * after the unlisted ones.
+ * Sorts count nodes of the finished tree, given in tree order, by the list.  A
+ * hard link is sorted by whichever of its names comes first in the list.  Sets
+ * *rest to the index of the first unlisted node, and *last to that of the first
+ * node that the list puts after the unlisted ones.
  */
 int sqpack_order_sort(struct sqpack *p, uint32_t *files, size_t count,
     size_t *rest, size_t *last);

@@ -6,7 +6,7 @@
  * reader accepts no others.  Its directory is opened from the root of the
  * extraction without following symbolic links, and the name itself is never
  * followed.  So nothing is created outside, whatever the image contains and
- * whoever changes the directories in the meantime.
+ * even if someone changes the directories meanwhile.
  */
 #include "sqpack_extract.h"
 
@@ -37,7 +37,7 @@ place_close(struct place *p)
 }
 
 /*
- * Returns whether it is an error of the medium, after which further writes are
+ * Returns whether the error would affect every further write, which is then
  * pointless.
  */
 static bool

@@ -43,7 +43,7 @@ open_image(struct sqpack_image *i)
 		rc = sqr_open(&i->m, i->fd, i->offset, p->o.data.threads,
 		    p->o.memory, tell, i, &why);
 	if (rc == -EDQUOT)
-		why = "its tables and names take more memory than --memory "
+		why = "its tables and names need more memory than --memory "
 		    "allows";
 	if (rc != 0)
 		msg_error(&p->msg, "%s: %s", p->o.source,
@@ -60,7 +60,7 @@ sqpack_image_path(struct sqpack_image *i, size_t number)
 	return NULL;
 }
 
-/* Selects a name, everything below it and the directories above. */
+/* Selects a name, everything below it and its parent directories. */
 static void
 want(struct sqpack_image *i, size_t number)
 {

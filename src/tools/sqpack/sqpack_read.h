@@ -32,8 +32,8 @@ enum sqpack_want {
 
 /*
  * Opens the image p->o.source and selects the names that match p->o.globs, or
- * all if there are none.  It must be closed even after an error.  Returns 0, or
- * -errno after reporting the error.
+ * all names if there are no globs.  The image must be closed even after an
+ * error.  Returns 0, or -errno after reporting the error.
  */
 int sqpack_image_open(struct sqpack_image *i, struct sqpack *p);
 void sqpack_image_close(struct sqpack_image *i);
@@ -45,8 +45,8 @@ void sqpack_image_close(struct sqpack_image *i);
 const char *sqpack_image_path(struct sqpack_image *i, size_t number);
 
 /*
- * Reads the first bytes after those that the image counts as used.  Returns
- * their number, at most size, or -errno.
+ * Reads up to size bytes that follow those the image counts as used.  Returns
+ * their number, or -errno.
  */
 int sqpack_image_padding(const struct sqpack_image *i, char *padding,
     size_t size);

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Files are in the order in which the image stores their data; small ones are
- * ordered by their position in the fragment blocks.  Cutting them by the rules
- * of image/sqbuild gives the same blocks if the image was made by these rules.
- * Data shared in the image is read once and shared again.
+ * ordered by their position in the fragment blocks.  Splitting them by the
+ * rules of image/sqbuild gives the same blocks if the image was made by these
+ * rules.  Data shared in the image is read once and shared again.
  */
 #include "sqpack_repack.h"
 
@@ -83,7 +83,7 @@ take_settings(struct rebuild *b)
 		    "that level");
 	if (given != 0)
 		d->level = given;
-	/* a writer without attributes would set the flag */
+	/* without xattrs, the writer would set the flag */
 	if (!f->xattrs && (f->flags & SQUASHFS_NO_XATTRS) == 0) {
 		sqb_xattrs_close(b->r.p->xattrs);
 		b->r.p->xattrs = NULL;

@@ -25,8 +25,8 @@ struct check {
 };
 
 /*
- * Compares from an offset on.  Returns 1 if they differ, at c->at; 0 if not; or
- * -errno.
+ * Compares the images from an offset on.  Returns 1, with c->at set, if they
+ * differ; 0 if not; or -errno.
  */
 static int
 compare_from(struct check *c, uint64_t from)
@@ -136,7 +136,7 @@ print_filters(int filters)
 		}
 }
 
-/* Prints settings that are not, or not only, stored in fields of the image. */
+/* Prints all settings, including those that no field of the image stores. */
 static void
 print_settings(const struct sqpack *p, bool level_given)
 {

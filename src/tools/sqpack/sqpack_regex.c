@@ -78,7 +78,7 @@ sqpack_regex_close(struct sqpack_regex *r)
 	sys_free(r);
 }
 
-/* Whether a path with as many components matches. */
+/* Returns whether a path with the same number of components matches. */
 static bool
 matches(const struct sqpack_regex *r, const char *path)
 {

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * As with -regex of mksquashfs and unsquashfs: a pattern is split at slashes,
- * and each part is an extended regular expression that need not match all of a
+ * and each part is an extended regular expression that need not match a whole
  * name.
  */
 #ifndef COLDPRESS_SQPACK_REGEX_H
@@ -25,7 +25,9 @@ int sqpack_regex_open(struct sqpack_regex **r, const char *pattern,
     bool anywhere, char why[SQPACK_REGEX_WHY]);
 void sqpack_regex_close(struct sqpack_regex *r);	/* r may be NULL */
 
-/* Whether a path of names of up to 256 bytes matches.  Thread-safe. */
+/*
+ * Returns whether a path matches; its names have up to 256 bytes.  Thread-safe.
+ */
 bool sqpack_regex_match(const struct sqpack_regex *r, const char *path);
 
 #endif

@@ -145,7 +145,8 @@ take_facts(struct repack *r)
 	if (o->exclude_count > 0 || o->data.no_fragments ||
 	    o->data.no_duplicates)
 		return repack_refuse(r, "", "an image keeps its tree and "
-		    "blocks: no --exclude, --no-fragments or --no-duplicates");
+		    "blocks: --exclude, --no-fragments and --no-duplicates "
+		    "cannot be used");
 	o->data.block = f->block;
 	o->data.no_fragments = (f->flags & SQUASHFS_NO_FRAGMENTS) != 0;
 	o->data.no_duplicates = (f->flags & SQUASHFS_DEDUPLICATED) == 0;

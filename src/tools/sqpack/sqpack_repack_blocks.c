@@ -39,7 +39,7 @@ repack_count(struct repack *r)
 	if (r->count <= left / sizeof(*r->old) && r->units <=
 	    (left - r->count * sizeof(*r->old)) / UNIT_B)
 		return 0;
-	return repack_refuse(r, "", "its block lists take more memory "
+	return repack_refuse(r, "", "its block lists need more memory "
 	    "than --memory allows");
 }
 
@@ -132,9 +132,7 @@ find_block(const struct repack *r, uint64_t at)
 	return bsearch(&key, r->old, r->count, sizeof(*r->old), by_place);
 }
 
-/*
- * Returns, for a file of holes, the new position of the block that came next.
- */
+/* Returns, for a file of holes, the new position of the next block. */
 static uint64_t
 start_behind(const struct repack *r, uint64_t at)
 {

@@ -2,11 +2,11 @@
  * sqpack_spool.c - holding back a stream's files until their turn
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Listed files are kept as they are, the others are compressed and kept.  At
- * the end the listed files are compressed, in list order, directly into the
- * image, and the others are appended.  Most files of a stream are not listed,
- * so little data is read and written twice uncompressed.  The image is the same
- * as that of a directory, except that a listed duplicate of an unlisted file is
+ * Listed files are spooled uncompressed, the others compressed.  At the end the
+ * listed files are compressed, in list order, directly into the image, and the
+ * others are appended.  Most files of a stream are not listed, so little data
+ * is read and written twice uncompressed.  The image is the same as one built
+ * from a directory, except that a listed duplicate of an unlisted file is
  * stored again.
  */
 #include "sqpack_order.h"
@@ -47,7 +47,7 @@ open_unlinked(const struct sqpack *p)
 	    O_CLOEXEC, 0600);
 }
 
-/* Copies some of the current file, of which `left` bytes are left. */
+/* Copies part of the current file, of which `left` bytes remain. */
 static int64_t
 hold_piece(struct spool *s, uint64_t left)
 {

@@ -67,7 +67,7 @@ put_stage(struct table *t, double all_s, double stalled_s)
 }
 
 /*
- * The reader reads, hashes, and stalls for a free slot; threads compress,
+ * The reader reads and hashes, and stalls for a free slot; threads compress,
  * and stall for data; the writer is busy in write(2), and stalls for blocks.
  */
 static void
@@ -94,7 +94,7 @@ put_times(struct table *t, const struct sqpack *p)
 	table_int(t, u.ru_maxrss);
 }
 
-/* The libraries on which the bytes depend. */
+/* Writes the versions of the libraries that determine the bytes. */
 static void
 put_versions(struct table *t)
 {

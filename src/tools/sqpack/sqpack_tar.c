@@ -24,7 +24,7 @@ at_end(struct archive *a)
 		return 0;
 	progress_erase(&a->p->progress);
 	msg_error(&a->p->msg, "%s: the archive is empty: it does not even "
-	    "contain an end", a->name);
+	    "contain an end-of-archive block", a->name);
 	return -ENODATA;
 }
 

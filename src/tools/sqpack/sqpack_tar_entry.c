@@ -59,7 +59,7 @@ clean(const char *text, char **path)
 
 /*
  * Finds the node that a hard link refers to.  Returns 1 if the entry is a link
- * to itself, as in an archive that was given the same file twice.
+ * to itself, as when the same file was archived twice.
  */
 static int
 find_linked(struct archive *a, const char *path, uint32_t *first)
@@ -71,8 +71,8 @@ find_linked(struct archive *a, const char *path, uint32_t *first)
 	if (rc == 0 && (*first == SQW_NOWHERE ||
 	    S_ISDIR(a->p->tree.nodes[*first].attr.mode))) {
 		progress_erase(&a->p->progress);
-		msg_error(&a->p->msg, "%s: %s is a link to %s, which is not "
-		    "in the archive before it", a->name,
+		msg_error(&a->p->msg, "%s: %s is a link to %s, which does not "
+		    "precede it in the archive", a->name,
 		    a->entry.path, a->entry.link);
 		rc = -EBADMSG;
 	}

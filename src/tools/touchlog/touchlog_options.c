@@ -35,7 +35,7 @@ static const char help[] =
 "Requires root.\n"
 "\n"
 "  -0, --null          end lines with NUL, not newline\n"
-"  --exact             run on a copy of DIR that shows single pages; implies\n"
+"  --exact             run on a copy of DIR, read page by page; implies\n"
 "                      --pages\n"
 "  --format FORMAT     tsv (default): number, path, offset_B, length_B;\n"
 "                      sort: for mksquashfs -sort; list: paths\n"

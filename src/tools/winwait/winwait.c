@@ -53,7 +53,7 @@ run(struct winwait *w, char *path)
 	if (r.stopped != 0)
 		return -r.stopped;
 	if (w->seen.result == RESULT_LOST)
-		msg_error(&w->msg, "the X server has closed the connection");
+		msg_error(&w->msg, "the X server closed the connection");
 	rc = winwait_write(w, &r);
 	if (rc != 0)
 		return fail(w, w->o.output != NULL ? w->o.output :

@@ -16,8 +16,7 @@
 enum { TRIES = 8, MS = 1000000 };
 
 /*
- * Returns the latest time that a time stamp may mean, apart from its
- * truncation.
+ * Returns the latest time that a time stamp can mean, ignoring its truncation.
  */
 static uint64_t
 latest(const struct winwait_clock *k, uint32_t ms)

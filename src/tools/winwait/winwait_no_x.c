@@ -7,7 +7,8 @@
 int
 winwait_x_open(struct winwait *w)
 {
-	msg_error(&w->msg, "built without libxcb: only --criterion line");
+	msg_error(&w->msg, "built without libxcb: only --criterion line "
+	    "is available");
 	return -1;
 }
 

@@ -243,8 +243,8 @@ earlier(uint64_t a, uint64_t b)
 }
 
 /*
- * A window of the command has appeared, at the time now.  If its events were
- * read late, now may be a time stamp of the server's, and earlier.
+ * Handles a window of the command that appeared at the time now, which may be
+ * the server's earlier time stamp if events were read late.
  */
 static void
 appear(struct winwait *w, const struct window *v, uint64_t now)
@@ -354,7 +354,7 @@ winwait_x_events(struct winwait *w, uint64_t now)
 	    (e = next_event(w->x)) != NULL) {
 		take(w, e, now);
 		free(e);
-		/* Others may have come while this one was examined. */
+		/* Other events may have arrived while this one was examined. */
 		now = sys_now_ns();
 	}
 	if (w->seen.result == RESULT_NONE &&
