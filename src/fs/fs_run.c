@@ -21,7 +21,7 @@
 struct run {
 	const struct fs_run *r;
 	pthread_mutex_t lock;
-	size_t item;			/* the next part is of this one */
+	size_t item;			/* the item of the next part */
 	uint64_t offset;
 	int err;
 };
@@ -35,7 +35,7 @@ struct reader {
 	bool bad;			/* already reported */
 };
 
-/* Returns the size of the part there. */
+/* Returns the size of the part at offset. */
 static size_t
 part_of(const struct fs_run *r, size_t item, uint64_t offset)
 {
@@ -105,7 +105,7 @@ open_item(struct reader *rd, size_t item)
 		tell(rd, rd->fd);
 }
 
-/* Fills data from there on; unreadable bytes become zeros. */
+/* Fills data with the part at offset; unreadable bytes become zeros. */
 static void
 read_part(struct reader *rd, uint64_t offset, size_t len)
 {

@@ -17,7 +17,7 @@ enum {
 	LEAST = 3
 };
 
-/* Returns the number of threads; ALL_B is in addition to everything counted. */
+/* ALL_B is in addition to all memory counted so far. */
 unsigned
 image_buffers_threads(const struct image *m, unsigned most)
 {

@@ -40,8 +40,8 @@ struct image_buffers {
 unsigned image_buffers_threads(const struct image *m, unsigned most);
 
 /*
- * Allocates as many as fit the memory.  Returns 0 or -ENOMEM; must be closed in
- * any case.
+ * Allocates as many buffers as the memory limit allows.  Returns 0 or -ENOMEM;
+ * must be closed in any case.
  */
 int image_buffers_open(struct image_buffers *b, size_t block_B,
     unsigned threads, struct image_ending *e);
@@ -58,7 +58,7 @@ struct image_buffer *image_buffers_wait(struct image_buffers *b, unsigned me);
 /* Wakes waiting threads when a thread leaves. */
 void image_buffers_wake(struct image_buffers *b);
 
-/* Returns whether buffers are short and should be returned. */
+/* Returns whether buffers are scarce and should be returned. */
 bool image_buffers_few(struct image_buffers *b);
 
 /* These add that many users, and remove one. */

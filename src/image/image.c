@@ -33,7 +33,9 @@ image_give(struct image_memory *m, uint64_t bytes)
 	m->taken -= bytes;
 }
 
-/* Makes room for one more item; the capacity counts as memory. */
+/*
+ * Makes room for one more item; the capacity counts towards the memory limit.
+ */
 static int
 grow(struct image *m, void **items, size_t count, size_t *cap, size_t size)
 {

@@ -91,7 +91,10 @@ add_duplicate(struct image_file *first, struct image_file *f, uint32_t k)
 	first->next_duplicate = k;
 }
 
-/* Processes one of size parts of a hash table of files by their data. */
+/*
+ * Looks up file k in a hash table of files by their data, with size slots; adds
+ * it if it is no duplicate.
+ */
 static void
 look_up(struct image *m, uint32_t *table, size_t size, uint32_t k)
 {

@@ -21,8 +21,8 @@ struct image_rows {
 };
 
 /*
- * Rows are reported at the first size if no other thread is reporting, at the
- * second even on failure.
+ * A batch of the first size is reported if no other thread is reporting; one of
+ * the second size is always reported.
  */
 enum { IMAGE_BATCH_SOME = 32, IMAGE_BATCH = 256 };
 
@@ -43,9 +43,9 @@ void image_rows_close(struct image_rows *w);
 void image_rows_table(struct image_rows *w, uint64_t at, const char *reason);
 
 /*
- * Marks what options->only leaves out, with rows for missing names, and reports
- * rows of everything without data to read.  Only while there is a single
- * thread.  Returns 0, -ENOMEM or -EIO of the digest.
+ * The first marks what options->only leaves out, and reports missing names; the
+ * second reports everything that has no data to read.  Only while there is a
+ * single thread.  They return 0, -ENOMEM or -EIO (from the digest).
  */
 int image_rows_select(struct image_rows *w);
 int image_rows_rest(struct image_rows *w);
@@ -53,8 +53,8 @@ int image_rows_rest(struct image_rows *w);
 /* All calls below are thread-safe; each batch belongs to one thread. */
 
 /*
- * These report the rows of all files with this data, now or later, and all rows
- * that are left.
+ * These report the rows of all files with this data, now or later, and all
+ * remaining rows.
  */
 void image_rows_add(struct image_row_batch *t, const struct image_outcome *o);
 void image_rows_flush(struct image_row_batch *t);

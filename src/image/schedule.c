@@ -17,8 +17,8 @@
 #include <errno.h>
 
 /*
- * The read-ahead, in terms of unpacked data.  Short steps begin sooner; for
- * files long enough for long ones, these suit a disk that has to seek.
+ * The read-ahead, in bytes of unpacked data.  Short steps begin sooner; long
+ * ones, in files that are long enough, suit a disk that has to seek.
  */
 enum {
 	AHEAD_B = 8 << 20,
@@ -123,8 +123,8 @@ is_alone(struct image_scheduler *s)
 }
 
 /*
- * Reads ahead the beginnings of extents, so that there is always AHEAD_B of
- * them.
+ * Reads ahead the beginnings of extents, so that AHEAD_B bytes are always read
+ * ahead.
  */
 static void
 plan_extents(struct image_scheduler *s, struct ahead *a)

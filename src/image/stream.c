@@ -3,12 +3,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A thread that unpacks a block hands its pieces to their streams.  A stream
- * whose next piece has arrived is put in a list of ready ones; the thread that
- * takes it from there hashes that piece and puts it back if the next has
- * arrived.  So a large file keeps one thread hashing and all others unpacking.
+ * whose next piece has arrived is put on a list of ready streams.  The thread
+ * that takes it from there hashes that piece, and puts the stream back if the
+ * next piece has arrived.  So a large file keeps one thread hashing and all
+ * others unpacking.
  *
  * Hashing two streams takes little more time than one.  So a single stream is
- * left in the list until there is another, or buffers run short, or no other
+ * left on the list until there is another, or buffers run short, or no other
  * file is left; the excess of the longer of two pieces is also put back.  Each
  * list belongs to the thread that brought the stream's first piece.
  */
@@ -46,7 +47,7 @@ is_hole(const struct image_streams *w, const struct image_file *f, uint32_t k)
 	    w->image->source->block(w->image, f, k, &at) == 0;
 }
 
-/* Returns the link to the next block in order that is waiting; or NULL. */
+/* Returns the link to the next block in order if it is waiting, or NULL. */
 static struct image_buffer **
 find_next(struct image_stream *s)
 {
@@ -221,7 +222,7 @@ pop(struct image_ready *q)
 	return s;
 }
 
-/* Takes from a list as long as that is worthwhile. */
+/* Takes streams from a list as long as that is worthwhile. */
 static void
 take_from(struct image_streams *w, struct hand *h, struct image_ready *q)
 {
@@ -311,7 +312,9 @@ finish(struct image_streams *w, struct hand *h, image_finished_fn *finished,
 	}
 }
 
-/* Puts the stream back in the list or, if it has ended, with the spare ones. */
+/*
+ * Puts each stream back on the list or, if it has ended, with the spare ones.
+ */
 static void
 put_back(struct image_streams *w, struct hand *h)
 {

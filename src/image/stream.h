@@ -38,7 +38,7 @@ struct image_ready {
 	unsigned len;
 };
 
-/* The result of a file's data. */
+/* The result of reading a file's data. */
 struct image_outcome {
 	uint32_t file;
 	int err;

@@ -2,8 +2,8 @@
  * attach.c - generating attachments
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An attachment has its own stream of random numbers, so that one that is sent
- * again begins with the same bytes, however long it is.
+ * An attachment has its own stream of random numbers, so that a resent one
+ * begins with the same bytes, whatever its length.
  */
 #include "mail/mail.h"
 
@@ -13,7 +13,7 @@
 
 enum { PAGE = 64 };			/* lines that a document repeats */
 
-/* The distance between attachments of one mail: as far as another mail's. */
+/* Attachments of one mail are as far apart as those of different mails. */
 enum { STRIDE = 7919 };
 
 static void
@@ -112,7 +112,10 @@ add_table(struct mail_maker *m, struct text *t, size_t end)
 	}
 }
 
-/* Each i has one kind; the shares of the kinds are approached quickly. */
+/*
+ * The kinds are drawn from an even sequence, so that their shares converge
+ * quickly.
+ */
 void
 mail_attach(struct mail_maker *m, const struct mail *a, unsigned i, size_t len)
 {

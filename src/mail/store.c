@@ -154,7 +154,7 @@ keep_line(struct store_writer *w, const void *data, size_t len)
 	    w->lines[w->line_count++].digest);
 }
 
-/* Writes a complete file at w->path, with that date. */
+/* Writes a complete file at w->path, with the given date. */
 static int
 write_file(struct store_writer *w, const void *data, size_t len, int64_t date)
 {

@@ -35,9 +35,9 @@ caches_may_drop(void)
 }
 
 /*
- * Runs in the child.  Returns 0 or an errno, as far as it fits an exit status.
- * If the child hangs, nobody must be left waiting at the other end of one of
- * our descriptors.
+ * Runs in the child.  Returns 0 or an errno, truncated to fit an exit status.
+ * Closes all descriptors first: if the child hangs, nobody must be left waiting
+ * at the other end of one.
  */
 static int
 drop(void)
@@ -55,7 +55,7 @@ drop(void)
 	return -rc & 0x7f;
 }
 
-/* Returns the number after a word in a file of /proc; 0 if there is none. */
+/* Returns the number after a word in a /proc file, or 0 if there is none. */
 static uint64_t
 value(const char *path, const char *word)
 {
@@ -71,13 +71,13 @@ value(const char *path, const char *word)
 	return p == NULL ? 0 : strtoull(p + strlen(word), NULL, 10);
 }
 
-/* How far the kernel has got with writing dirty pages. */
+/* The kernel's progress in writing dirty pages. */
 struct writing {
-	uint64_t least_KiB;	/* that were left at any time */
+	uint64_t least_KiB;	/* the fewest ever left */
 	uint64_t pages;		/* written since boot */
 };
 
-/* Whether it has got further. */
+/* Returns whether the kernel has made progress. */
 static bool
 advances(struct writing *w)
 {

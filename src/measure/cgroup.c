@@ -146,7 +146,8 @@ cgroup_create(struct cgroup *g, const char *name)
 }
 
 /*
- * Reads the decimal number at the beginning of a file, after prefix; or -errno.
+ * Returns the decimal number after prefix at the beginning of a file, or
+ * -errno.
  */
 static int64_t
 number(int fd, const char *prefix)

@@ -243,8 +243,7 @@ cold_before(struct cold *c, int fd, const struct stat *st,
 }
 
 /*
- * Returns the minimum that a device must deliver for that many requested bytes
- * of a file.
+ * Returns the minimum that a device must deliver for asked_B bytes of a file.
  */
 static uint64_t
 stored_B(const struct stat *st, uint64_t asked_B)

@@ -65,15 +65,15 @@ judge_squashfs(const struct device *d, struct cold_report *r)
 }
 
 /*
- * No page was seen in memory; judges whether everything that was read came from
- * a device.
+ * Judges, if no page was seen in memory, whether everything that was read came
+ * from a device.
  */
 static void
 judge_traffic(const struct cold *c, struct cold_report *r)
 {
 	/*
-	 * Devices count for all processes: this supports what the pages say
-	 * where the kernel does not count per process, but proves nothing.
+	 * Devices count for all processes.  Where the kernel does not count per
+	 * process, this supports what the pages say, but proves nothing.
 	 */
 	bool all = !c->accounted && r->before.unseen == 0 &&
 	    r->device_B > 0 && (uint64_t)r->device_B >= c->needed_B;

@@ -2,9 +2,10 @@
  * cold_pages.c - how much of a file is in memory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cachestat(2), since Linux 6.5, is a single call and refuses callers without
- * permission; but an overlay answers it for itself and not for the file below,
- * so there, and on older kernels, the file is mapped and mincore(2) is used.
+ * cachestat(2), since Linux 6.5, is a single call and rejects callers without
+ * permission.  On an overlay, however, it describes the overlay and not the
+ * file below; so there, and on older kernels, the file is mapped and mincore(2)
+ * is used.
  */
 #include "measure/cold.h"
 
@@ -109,8 +110,8 @@ cold_resident(int fd, const struct stat *st, uint64_t *pages,
 	if (rc != 0) {
 		rc = by_mincore(fd, 0, *pages, page_B, resident);
 		/*
-		 * absent pages are really absent; only present ones may be a
-		 * lie
+		 * a page reported as absent is absent; one reported as present
+		 * may not be in memory
 		 */
 		if (rc == 0 && *resident == *pages && !may_know(fd, st))
 			rc = -EPERM;
@@ -138,7 +139,7 @@ cold_drop_page(int fd, uint64_t at)
 {
 	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE);
 
-	/* a partial page would be left alone */
+	/* a partial page would not be evicted */
 	posix_fadvise(fd, (off_t)(at / page_B * page_B), (off_t)page_B,
 	    POSIX_FADV_DONTNEED);
 }

@@ -13,7 +13,7 @@
 #include <sys/utsname.h>
 #include <zlib.h>
 
-/* zlib reads uncompressed data as it is. */
+/* zlib passes uncompressed data through. */
 static gzFile
 open_config(void)
 {
@@ -57,7 +57,7 @@ read_config(gzFile f, const char *prefix, char *text, size_t size)
 		line[strcspn(line, "\n")] = '\0';
 		if (strncmp(line, prefix, n) != 0)
 			continue;
-		/* an option with exactly that name keeps it */
+		/* the option that the prefix itself names keeps its name */
 		word = *word == '_' ? word + 1 : strchr(line, '_') + 1;
 		len += (size_t)snprintf(text + len, size - len, "%s%s",
 		    len > 0 ? " " : "", word);

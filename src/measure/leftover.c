@@ -129,7 +129,7 @@ find_id(int fd, char id[LEFTOVER_ID_B])
 	return false;
 }
 
-/* Returns whether process pid had a dead identity, and was killed. */
+/* Kills process pid if its identity is dead.  Returns whether it did. */
 static bool
 kill_marked(const char *pid)
 {

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The clock is read just before the first child is created and just after
- * SIGCHLD arrives; everything else is asked of the kernel before or after that.
- * No signal has a handler: all are blocked and taken by sigtimedwait(2), so a
- * child that still shares our memory cannot run one.
+ * SIGCHLD arrives; the kernel is asked for everything else before or after
+ * that.  No signal has a handler: all are blocked and taken by sigtimedwait(2),
+ * so a child that still shares our memory cannot run one.
  *
  * A dead child is first examined with WNOWAIT, because /proc/PID/io exists only
  * until it is reaped.  Orphans become our children (PR_SET_CHILD_SUBREAPER), so
@@ -198,7 +198,10 @@ kill_all(const struct proc *p, const struct proc_run *r)
 	kill_children();
 }
 
-/* Reaps all dead children as of the time now; stages still live. */
+/*
+ * Reaps all dead children, recording now as their end.  Returns how many of the
+ * live stages remain.
+ */
 static int
 reap_dead(struct proc_run *r, uint64_t now, int live, int *orphans)
 {
@@ -227,7 +230,7 @@ reap_dead(struct proc_run *r, uint64_t now, int live, int *orphans)
 	return live;
 }
 
-/* Returns a signal, or 0 when now >= until, and its time. */
+/* Waits for a signal.  Returns it, or 0 when now >= until, and its time. */
 static int
 wait_signal(const struct proc *p, uint64_t until, uint64_t *now)
 {

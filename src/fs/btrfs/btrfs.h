@@ -49,7 +49,7 @@ void btrfs_plain(bool first, uint32_t len, struct btrfs_chunk *c);
 
 /*
  * Measures a chunk at offset of its file of size bytes, compressed by p as far
- * as that pays; good tells for each piece whether to try.
+ * as that pays; good says for each piece whether to try.
  */
 void btrfs_pack(struct packer *p, const uint8_t *data, uint64_t offset,
     uint64_t size, const bool good[BTRFS_PIECES], struct btrfs_chunk *c);
@@ -80,11 +80,11 @@ void btrfs_add_xattrs(struct btrfs_trees *t, int root, const char *path);
 /* Adds inline data: a small file's, or a link's target. */
 void btrfs_add_in_leaf(struct btrfs_trees *t, uint64_t bytes);
 
-/* Adds extents, of that many bytes on disk in total. */
+/* Adds extents that occupy physical_B bytes on disk in total. */
 void btrfs_add_extents(struct btrfs_trees *t, uint64_t count,
     uint64_t physical_B);
 
-/* Returns the size of all nodes if each is stored that many times. */
+/* Returns the size of all nodes, each stored `copies` times. */
 uint64_t btrfs_trees_B(const struct btrfs_trees *t, unsigned copies);
 
 #endif

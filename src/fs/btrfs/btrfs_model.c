@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A file's chunks arrive in any order, but whether one is compressed may depend
- * on earlier ones.  So each is recorded, and they are added up in order at the
- * end.
+ * on earlier ones.  So the result for each chunk is recorded, and the results
+ * are added up in order at the end.
  */
 #include "base/sys.h"
 #include "btrfs.h"
@@ -252,7 +252,7 @@ row_data(void *arg, unsigned class, unsigned algorithm, struct fs_row *row)
 
 	row->logical_B += s->logical_B;
 	row->physical_B += s->physical_B;
-	/* inline data is counted with these */
+	/* inline data is counted with the trees */
 	row->whole_B += s->physical_B - s->in_leaf_B;
 	row->padding_B += (int64_t)(s->physical_B - s->filled_B);
 }

@@ -39,8 +39,8 @@ by_count(const void *a, const void *b)
 }
 
 /*
- * Returns how many of the most common bytes make up nine tenths; counts
- * descend.
+ * Returns how many of the most common bytes make up nine tenths.  counts are in
+ * descending order.
  */
 static unsigned
 core(const uint32_t counts[256], uint32_t n)

@@ -1,5 +1,5 @@
 /*
- * btrfs_trees.c - the space that files take on btrfs: the nodes of its trees
+ * btrfs_trees.c - the space that the nodes of its trees take on btrfs
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Items are counted exactly.  How full the leaves are depends on the order of
@@ -63,8 +63,8 @@ btrfs_add_extents(struct btrfs_trees *t, uint64_t count, uint64_t physical_B)
 }
 
 /*
- * Returns the number of leaves for that many bytes, filled to `full` percent,
- * and of the nodes above them.
+ * Returns how many nodes hold that many bytes: leaves, filled to `full`
+ * percent, and the nodes above them.
  */
 static uint64_t
 nodes(uint64_t bytes, unsigned full)

@@ -40,7 +40,7 @@ sqfs_item(const struct sqfs_tree *t, size_t node)
 
 /* All blocks: those of large files, and fragment blocks. */
 struct sqfs_units {
-	struct sqb_data data;		/* which file has which */
+	struct sqb_data data;		/* which units each file has */
 	uint32_t *sizes;		/* of each unit with each algorithm */
 	uint32_t *order;		/* the order in which they filled up */
 	size_t count;
@@ -64,8 +64,8 @@ struct sqfs_space {
 extern const struct packer_kind sqfs_packers_sqpack[];
 
 /*
- * Measures an image with the algorithm of that index.  in_order: data in
- * sqpack's order, each unit as soon as it is full.  Returns 0 or -ENOMEM.
+ * Measures an image with the algorithm at that index.  If in_order is set, data
+ * is in sqpack's order: each unit as soon as it is full.  Returns 0 or -ENOMEM.
  * Thread-safe.
  */
 int sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,

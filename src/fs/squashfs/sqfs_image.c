@@ -81,7 +81,8 @@ place_units(struct image *m, uint64_t at)
 }
 
 /*
- * Returns the size of the current table and the list of its blocks; resets it.
+ * Returns the size of the current table and of its block list, and resets the
+ * table.
  */
 static uint64_t
 end_other(struct image *m)

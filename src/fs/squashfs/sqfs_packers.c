@@ -58,7 +58,7 @@ pack_state(void *state, const uint8_t *in, size_t len, uint8_t *out,
 {
 	struct state *s = state;
 
-	(void)out;	/* it is only measured */
+	(void)out;	/* only the size counts */
 	return pack_block(s->pack, in, len, s->out,
 	    s->o.block == SQUASHFS_META_B ? cap : s->room);
 }

@@ -1,5 +1,5 @@
 /*
- * sqfs_source.h - the files of a list, as what an image is made of
+ * sqfs_source.h - the listed files as the source of an image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQFS_SOURCE_H

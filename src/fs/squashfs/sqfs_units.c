@@ -20,7 +20,7 @@
 struct units {
 	const struct fs_job *job;
 	struct sqfs_units *made;
-	pthread_mutex_t lock;		/* of all that follows */
+	pthread_mutex_t lock;		/* protects everything below */
 	struct sqfs_source source;
 	struct sqb_source files;
 	struct sqb_data_options options;
@@ -55,7 +55,7 @@ pack(struct worker *w)
 }
 
 /*
- * Takes the next unit, whose blocks get a place in order; called with the lock
+ * Takes the next unit and appends its blocks to order; called with the lock
  * held.
  */
 static int
@@ -161,7 +161,7 @@ run(struct units *all)
 	return all->err != 0 ? all->err : rc;
 }
 
-/* Tells the nodes where each file's data is. */
+/* Records in the nodes where each file's data is. */
 static void
 give_data(const struct sqfs_units *u, struct sqw_tree *t)
 {

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The rules are the on-disk format as published by Sun ("ZFS On-Disk
- * Specification", 2006), and the counting of dsl_dataset_block_born().  There
+ * Specification", 2006), and the accounting of dsl_dataset_block_born().  There
  * are two kinds of pools: version 23, as in zfs-fuse, and pools with feature
  * flags, as created by OpenZFS.
  */
@@ -78,13 +78,13 @@ void zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
 void zfs_meta_other(struct zfs_meta *m, unsigned depth, mode_t mode,
     uint64_t size);
 
-/* Adds a directory with these names in it.  0 or -ENOMEM. */
+/* Adds a directory that contains these names.  Returns 0 or -ENOMEM. */
 int zfs_meta_dir(struct zfs_meta *m, unsigned depth, mode_t mode,
     const char *const *names, size_t count);
 
 /*
- * Computes the total; to be called once.  Logical equals physical, as ZFS
- * counts.
+ * Computes the total; call it once.  Logical equals physical, as ZFS counts
+ * them.
  */
 void zfs_meta_end(struct zfs_meta *m, struct zfs_space *sum);
 

@@ -109,7 +109,7 @@ zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 	store_le64(p + 8, b->offset);
 	b->offset += sectors;
 	if (t->meta) {
-		/* second copies are far away, one after the other */
+		/* second copies are far away, one after another */
 		store_le64(p + 16, sectors);
 		store_le64(p + 24, b->copies);
 		b->copies += sectors;

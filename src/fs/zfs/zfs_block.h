@@ -51,8 +51,8 @@ uint64_t zfs_noise(struct zfs_blocks *b);
 unsigned zfs_indirect_shift(const struct zfs_pool *pool);
 
 /*
- * Counts that many blocks like the one of len bytes, up to ZFS_META_MOST, which
- * may be b->block.  Returns the space of one.
+ * Counts `many` blocks like the one of len bytes, at most ZFS_META_MOST, which
+ * may be b->block.  Returns the space that one takes.
  */
 uint64_t zfs_blocks_add(struct zfs_blocks *b, const uint8_t *data, size_t len,
     uint64_t many);
@@ -62,9 +62,10 @@ void zfs_put_pointer(struct zfs_blocks *b, uint8_t *p,
     const struct zfs_target *t);
 
 /*
- * Adds blocks of pointers to that many of *t, and of pointers to these, for at
- * least the given number of levels, until a single one is left, which *t then
- * describes.  Uses b->block.
+ * Adds the blocks that hold the pointers to `blocks` blocks like *t, then those
+ * that hold the pointers to these, and so on, for at least the given number of
+ * levels, until a single block remains, which *t then describes.  Uses
+ * b->block.
  */
 void zfs_add_indirect(struct zfs_blocks *b, uint64_t blocks,
     struct zfs_target *t, unsigned levels);

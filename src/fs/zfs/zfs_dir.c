@@ -122,9 +122,9 @@ by_name(const void *a, const void *b)
 }
 
 /*
- * Writes a leaf of n names, those that do not fit omitted.  They are stored in
- * the order in which they were created, which is taken to be that of the names;
- * so the numbers of their objects ascend.
+ * Writes a leaf of n names, omitting those that do not fit.  They are stored in
+ * order of creation, which is assumed to be alphabetical, so their object
+ * numbers ascend.
  */
 static void
 fill_leaf(struct fat_dir *f, struct fat_name *names, size_t n,

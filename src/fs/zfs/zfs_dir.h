@@ -12,7 +12,8 @@
 #include "zfs_dnode.h"
 
 /*
- * Adds a directory with these names, its dnode and its blocks.  0 or -ENOMEM.
+ * Adds a directory with these names, its dnode and its blocks.  Returns 0 or
+ * -ENOMEM.
  */
 int zfs_dir_add(struct zfs_dnodes *d, unsigned depth, mode_t mode,
     const char *const *names, size_t count);

@@ -90,7 +90,7 @@ put_acl(uint8_t *p, mode_t mode)
 	}
 }
 
-/* Returns the number of the object's parent; a directory counts from now on. */
+/* Returns the number of the object's parent; remembers a directory. */
 static uint64_t
 parent_of(struct zfs_dnodes *d, const struct zfs_object *o)
 {

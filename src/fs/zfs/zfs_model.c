@@ -162,7 +162,7 @@ depth_of(const char *path)
 	return n;
 }
 
-/* zeros: they are also stored */
+/* With zeros, records of zeros are stored too. */
 static int
 add_object(const struct zfs_job *z, struct zfs_meta *m, size_t item,
     bool zeros)

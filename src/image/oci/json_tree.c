@@ -2,8 +2,8 @@
  * json_tree.c - modifying a JSON document's tree
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Nodes belong to the C library's malloc(), with which yajl_tree_free() frees
- * them.
+ * Nodes are allocated with malloc(), because yajl_tree_free() frees them with
+ * free().
  */
 #include "oci_json.h"
 
@@ -54,7 +54,7 @@ json_new_number(uint64_t number)
 	return v;
 }
 
-/* The index of a member, or the number of members. */
+/* Returns the index of a member, or the number of members if it is missing. */
 static size_t
 find(yajl_val of, const char *name)
 {

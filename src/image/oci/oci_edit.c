@@ -230,7 +230,7 @@ generate_array(yajl_gen g, yajl_val v)
 	    yajl_gen_array_close(g);
 }
 
-/* Recursion is limited: json_parse() refuses documents that are too deep. */
+/* Recursion is bounded: json_parse() rejects documents that are too deep. */
 static yajl_gen_status
 generate(yajl_gen g, yajl_val v)
 {

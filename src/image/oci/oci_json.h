@@ -15,17 +15,21 @@ struct oci_document {
 	yajl_val root;
 };
 
-/* Reads the digest and size of a descriptor.  0, or -EBADMSG with a clause. */
+/*
+ * Reads the digest and size of a descriptor.  Returns 0, or -EBADMSG with a
+ * clause in why.
+ */
 int oci_take_blob(yajl_val v, struct oci_blob *b, char why[OCI_WHY]);
 
-/* json_tree.c: new values, NULL: out of memory. */
+/* json_tree.c: these return new values, or NULL if out of memory. */
 yajl_val json_new_value(yajl_type type);
 yajl_val json_new_text(const char *text);
 yajl_val json_new_number(uint64_t number);
 
 /*
- * Replaces or adds a member of an object, or adds an element to an array.  0 or
- * -ENOMEM; value (NULL: out of memory) is consumed, even on failure.
+ * Replace or add a member of an object, or append an element to an array.
+ * Return 0 or -ENOMEM, also if value is NULL (out of memory).  value is
+ * consumed even on failure.
  */
 int json_put(yajl_val of, const char *name, yajl_val value);
 int json_append(yajl_val to, yajl_val value);

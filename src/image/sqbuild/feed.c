@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What struct sqb_data takes for each unit. */
+/* The memory that struct sqb_data needs for each unit. */
 enum { UNIT_B = 2 * sizeof(uint32_t) + sizeof(uint64_t) };
 
 int

@@ -192,7 +192,7 @@ write_fragments(struct ending *e)
 	int rc = table == NULL ? SQFS_ERROR_ALLOC : 0;
 	uint64_t start = e->file.end;
 
-	/* an empty unit only stands for a file's fragment block */
+	/* an empty unit only represents a file's fragment block */
 	for (size_t i = 0; rc == 0 && i < e->d->units; i++)
 		if (e->d->fragment[i] != SQUASHFS_NONE && e->d->sizes[i] != 0)
 			rc = sqfs_frag_table_append(table, e->d->starts[i],

@@ -150,7 +150,8 @@ unpack_blocks(struct check *c, const struct table *t)
 }
 
 /*
- * sets *next to the position of this table's first block, if all of it is valid
+ * Sets *next to the position of this table's first block, if the whole table is
+ * valid.
  */
 static int
 check_table(struct check *c, const struct table *t, uint64_t *next)

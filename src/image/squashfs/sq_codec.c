@@ -57,7 +57,7 @@ unpack_lz4(struct sq_codec *c, const uint8_t *in, size_t len, uint8_t *out,
 	return made < 0 ? -EBADMSG : made;
 }
 
-/* A new decoder in the old stream takes over its memory. */
+/* Starting a new decoder in the old stream reuses its memory. */
 static int64_t
 run_lzma(struct sq_codec *c, lzma_ret begun, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap)

@@ -51,7 +51,7 @@ is_image(int fd, uint64_t offset)
 	    sq_super_read(&s, fd, offset, &why) == 0;
 }
 
-/* returns 1 and *offset, 0, or -errno */
+/* Returns 1 with *offset set, 0 if there is no image, or -errno. */
 static int
 scan(int fd, uint64_t *offset)
 {

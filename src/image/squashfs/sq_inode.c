@@ -61,8 +61,8 @@ sq_flaw_text(unsigned flaw)
 }
 
 /*
- * Returns the number of blocks of a file of that size besides its tail; -1 if
- * that is impossible.
+ * Returns the number of blocks of a file, without its tail; -1 if that is
+ * impossible.
  */
 static int64_t
 block_count(const struct sq_inode *n, uint32_t block)
@@ -98,8 +98,8 @@ get_file(const struct sq_meta *m, uint32_t block_size, uint64_t block,
 }
 
 /*
- * Returns the position of the index of the extended attributes, or -1 if it has
- * none.
+ * Returns the position of the index of the extended attributes, or -1 if the
+ * type has none.
  */
 static int
 xattr_at(unsigned type)
@@ -206,8 +206,7 @@ sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
 }
 
 /*
- * Returns the position of the link count, or 0 if it is not stored and thus
- * one.
+ * Returns the position of the link count, or 0 if it is not stored and thus 1.
  */
 static int
 links_at(unsigned type)

@@ -37,7 +37,7 @@ find_blocks(const uint8_t *raw, size_t len, size_t most, uint32_t *at)
 }
 
 /*
- * Records, for each 8 KiB of raw and for its end, the first block not before
+ * Records, for each 8 KiB of raw and for its end, the first block at or after
  * it.
  */
 static void
@@ -60,7 +60,9 @@ take(struct sq_meta *m, const struct sq_super *s, uint64_t bytes)
 	return rc;
 }
 
-/* Reads what exists of the table into raw.  Returns the length, or -errno. */
+/*
+ * Reads into raw whatever exists of the table.  Returns the length, or -errno.
+ */
 static int64_t
 read_raw(struct sq_meta *m, const struct sq_super *s, uint64_t end)
 {

@@ -100,7 +100,7 @@ walk(struct sqr_image *m, struct groups *g)
 	}
 }
 
-/* Finds the first name of each inode that is not a directory's. */
+/* Finds the first name of each inode that is not a directory. */
 static int
 find_first(struct sqr_image *m)
 {

@@ -52,8 +52,8 @@ int sq_names_make(struct sqr_image *m);
 void sq_names_free(struct sqr_image *m);
 
 /*
- * Reads the tables of attributes.  Returns 0, or -errno, with the reason
- * reported.
+ * Reads the tables of attributes.  Returns 0, or -errno after reporting the
+ * reason.
  */
 int sq_xattrs_read(struct sqr_image *m, struct sq_codec *c);
 

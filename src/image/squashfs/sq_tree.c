@@ -40,8 +40,8 @@ good_name(const uint8_t *s, size_t len)
 }
 
 /*
- * Returns whether everything that a file's inode says about its data is
- * possible.
+ * Returns the flaw in what a file's inode says about its data; SQ_GOOD if there
+ * is none.
  */
 static unsigned
 check_data(const struct reading *t, const struct image_file *f)
@@ -152,7 +152,7 @@ load_file(struct reading *t, struct image_file *f, const struct sq_inode *n)
 	return 0;
 }
 
-/* enters a file; type is that in the listing */
+/* Enters a file; type is the one in the listing. */
 static int
 enter_file(struct reading *t, struct image_file f, unsigned type)
 {

@@ -71,8 +71,8 @@ int sq_probe(int fd, uint64_t offset);
 int sq_find(int fd, uint64_t *offset);
 
 /*
- * Reads exactly len bytes at pos, or -ENODATA (past the end of the image) or
- * -errno.
+ * Reads exactly len bytes at pos.  Returns 0, -ENODATA (past the end of the
+ * image) or -errno.
  */
 int sq_read(const struct sq_super *s, uint64_t pos, void *buf, size_t len);
 
@@ -95,9 +95,9 @@ struct sq_meta {
 
 /*
  * Reads the table between start and end, or as much of it as exists, and finds
- * its blocks, at most most; it ends where they do.  Returns 0, -ENODATA (none
- * of it exists), -EFBIG, -EDQUOT, -ENOMEM or -errno.  Must be freed even on
- * failure.
+ * its blocks, at most `most`; the table ends where they do.  Returns 0,
+ * -ENODATA (none of it exists), -EFBIG, -EDQUOT, -ENOMEM or -errno.  Must be
+ * freed even on failure.
  */
 int sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
     uint64_t end, size_t most);
@@ -106,15 +106,15 @@ int sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
 void sq_meta_unpack(struct sq_meta *m, size_t i, struct sq_codec *c);
 
 /*
- * Returns the need bytes at offset in the block that begins at byte block of
- * the table; NULL if they are incomplete.
+ * Returns the `need` bytes at offset in the block that begins at byte `block`
+ * of the table; NULL if they are incomplete.
  */
 const uint8_t *sq_meta_get(const struct sq_meta *m, uint64_t block,
     unsigned offset, size_t need);
 
 /*
  * The same; *have is the number of bytes available, counted at least up to
- * most.
+ * `most`.
  */
 const uint8_t *sq_meta_span(const struct sq_meta *m, uint64_t block,
     unsigned offset, size_t most, size_t *have);
