@@ -12,7 +12,7 @@
  * be enough to avoid deadlock; one more per thread lets all of them work.
  */
 enum {
-	ALL_B = 16 << 20,		/* of all buffers together, roughly */
+	ALL_B = 16 << 20,		/* all buffers together, roughly */
 	MOST = 64,
 	LEAST = 3
 };

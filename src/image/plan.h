@@ -11,13 +11,13 @@
 struct image_job {
 	uint64_t at;			/* in the image */
 	image_word word;
-	uint32_t index;			/* of the file, or of the fragment */
-	uint32_t block;			/* of the file, or one of these */
+	uint32_t index;			/* file or fragment */
+	uint32_t block;			/* in the file, or IMAGE_JOB_... */
 };
 #define IMAGE_JOB_FRAGMENT UINT32_MAX
 #define IMAGE_JOB_HOLES (UINT32_MAX - 1)	/* a file without blocks */
 
-/* All blocks of a file, or a fragment block. */
+/* All of a file's blocks, or a fragment block. */
 struct image_extent {
 	uint64_t order;
 	size_t first, count;		/* number of jobs */

@@ -107,7 +107,7 @@ new_stream(struct image_streams *w)
 	return s;
 }
 
-/* Returns the stream of a file, or NULL if there is none, and the walk ends. */
+/* Returns the stream of a file, or NULL, which ends the walk. */
 static struct image_stream *
 begin(struct image_streams *w, unsigned me, uint32_t file, int64_t first_ns)
 {

@@ -58,7 +58,7 @@ struct image_streams {
 	pthread_mutex_t lock;		/* protects everything below */
 	struct image_stream *all;
 	struct image_stream *spare;	/* streams whose files have ended */
-	struct image_ready *ready;	/* of each thread */
+	struct image_ready *ready;	/* one per thread */
 };
 
 /* Returns 0 or -ENOMEM; must be closed even on failure. */

@@ -16,7 +16,7 @@ enum device_kind {
 				 * ZFS's */
 	DEVICE_REMOTE,		/* a server or daemon also has a cache */
 	DEVICE_LAYERS,		/* file systems unknown to us */
-	DEVICE_HIDDEN,		/* there is no /sys in which to look it up */
+	DEVICE_HIDDEN,		/* no /sys in which to look it up */
 };
 
 struct device {

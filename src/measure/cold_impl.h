@@ -21,7 +21,7 @@ struct cold {
 	uint64_t needed_B;		/* bytes that devices had to deliver */
 	uint64_t proven_B;		/* bytes proven to come from one */
 	uint64_t inline_files;		/* whose data is in the inode */
-	uint64_t own_B;			/* of this process, at the mark */
+	uint64_t own_B;			/* this process's, at the mark */
 };
 
 /* Fills in state and why of a report whose counts are complete. */

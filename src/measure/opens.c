@@ -27,7 +27,7 @@ struct opens {
 	int events, stop;
 	pthread_t thread;
 	bool running;
-	int err;			/* of the thread */
+	int err;			/* the thread's */
 	struct opens_file *files;
 	size_t count, cap;
 	/* index into files plus 1, by hash; at most half are used */

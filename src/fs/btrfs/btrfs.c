@@ -46,7 +46,8 @@ btrfs_plain(bool first, uint32_t len, struct btrfs_chunk *c)
 }
 
 /*
- * Tries one piece.  Returns false if it and those after it stay uncompressed.
+ * Tries one piece.  Returns false if this piece and all later ones stay
+ * uncompressed.
  */
 static bool
 pack_piece(struct packer *p, const uint8_t *data, bool first, uint32_t len,

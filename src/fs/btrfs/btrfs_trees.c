@@ -10,7 +10,7 @@
 
 enum {
 	NODE = 16384,
-	ROOM = NODE - 101,		/* after the header of a node */
+	ROOM = NODE - 101,		/* in a node, after its header */
 	ITEM = 25,			/* size of its header in a leaf */
 	POINTER = 33,			/* size of a node's pointer in its
 					 * parent */

@@ -41,7 +41,7 @@ sqfs_item(const struct sqfs_tree *t, size_t node)
 /* All blocks: those of large files, and fragment blocks. */
 struct sqfs_units {
 	struct sqb_data data;		/* which units each file has */
-	uint32_t *sizes;		/* of each unit with each algorithm */
+	uint32_t *sizes;		/* each unit with each algorithm */
 	uint32_t *order;		/* the order in which they filled up */
 	size_t count;
 };

@@ -16,7 +16,7 @@ struct sqfs_source {
 	const struct fs_item *item;	/* the current file */
 	int fd;
 	uint64_t offset, ticked;
-	bool told;			/* an error of it has been reported */
+	bool told;			/* its error has been reported */
 };
 
 /* Opens the source, which must be closed. */

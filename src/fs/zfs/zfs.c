@@ -132,7 +132,7 @@ zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
 	if (name->kind != NULL)
 		physical = pack(pool, name, p, probes, data, record);
 	if (physical != 0 && pool->features && physical <= EMBEDDED_MOST) {
-		/* embedded in its pointer: its bytes count, but no sector */
+		/* embedded in its pointer: it counts bytes, but no sector */
 		sum->physical_B += physical;
 		return;
 	}

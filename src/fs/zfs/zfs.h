@@ -50,7 +50,7 @@ void zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
 
 bool zfs_is_zero(const uint8_t *data, uint32_t len);
 
-/* Adds that many records of zeros. */
+/* Adds `count` records of zeros. */
 void zfs_zeros(const struct zfs_pool *pool, const struct packer_name *name,
     uint32_t record, uint64_t count, struct zfs_space *sum);
 

@@ -123,7 +123,7 @@ zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 	put_checksum(b, p + 96, t->stored);
 }
 
-/* Adds one level: the space of that many blocks of pointers. */
+/* Adds one level: the blocks that hold `blocks` pointers. */
 static uint64_t
 add_level(struct zfs_blocks *b, uint64_t blocks, uint64_t room,
     const struct zfs_target *t)

@@ -13,7 +13,7 @@
 
 enum {
 	ZFS_POINTER = 128,		/* size of a pointer */
-	ZFS_COPIES = 2,			/* of all metadata */
+	ZFS_COPIES = 2,			/* copies of all metadata */
 	ZFS_TXG = 11,			/* transaction group of all writes */
 	ZFS_TYPE_DNODE = 10, ZFS_TYPE_FILE = 19, ZFS_TYPE_DIR = 20,
 	ZFS_INDIRECT_OLD = 14,		/* log2 of a block of pointers */
@@ -24,7 +24,7 @@ enum {
 struct zfs_blocks {
 	const struct zfs_pool *pool;
 	struct zfs_space sum;
-	uint64_t seed;			/* of the random filler */
+	uint64_t seed;			/* for the random filler */
 	uint64_t offset, copies;	/* in the pool, sectors */
 	uint8_t block[ZFS_META_MOST];	/* scratch space for building one
 					 * block */

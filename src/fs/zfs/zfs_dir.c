@@ -33,7 +33,7 @@ struct fat_name {
 
 struct fat_dir {
 	struct zfs_dnodes *d;
-	size_t count;			/* of names */
+	size_t count;			/* number of names */
 	size_t leaves;			/* added so far */
 	struct zfs_target leaf;
 	struct zfs_object object;

@@ -13,7 +13,7 @@ enum {
 	BONUS = 64 + ZFS_POINTER,	/* its area in a dnode */
 	BONUS_LEN = 264,
 	BONUS_ZNODE = 17,
-	LEVELS = 6,			/* of pointers above the dnodes */
+	LEVELS = 6,			/* levels of pointers above dnodes */
 	MADE_NS = 1000000,		/* maximum time to create an object, */
 	WRITTEN_NS = 400000,		/* then to write it, */
 	CHANGED_NS = 100000,		/* and to set its permissions */

@@ -38,7 +38,7 @@ struct check {
 	struct sq_codec *codec;
 	image_report_fn *report;
 	void *arg;
-	int err;			/* of report, or out of memory: ends the
+	int err;			/* from report, or -ENOMEM: ends the
 					 * check */
 };
 

@@ -18,7 +18,7 @@
 struct groups {
 	uint32_t *at;
 	size_t *from;
-	size_t *next;			/* of each, during the walk */
+	size_t *next;			/* one per group, during the walk */
 };
 
 static const uint8_t *

@@ -33,7 +33,7 @@ int64_t sq_codec_unpack(struct sq_codec *c, const uint8_t *in, size_t len,
 /* The image's own numbers; positions are from its start. */
 struct sq_super {
 	int fd;
-	uint64_t offset;		/* of the image in fd */
+	uint64_t offset;		/* where the image begins in fd */
 	uint64_t length;		/* bytes used, not all necessarily in
 					 * fd */
 	uint64_t there;			/* the part of them that fd has */
@@ -90,7 +90,7 @@ struct sq_meta {
 	size_t count;
 	uint8_t *data;
 	uint16_t *len;			/* unpacked bytes; 0: damaged */
-	uint64_t taken;			/* of s->memory */
+	uint64_t taken;			/* taken from s->memory */
 };
 
 /*
@@ -184,7 +184,7 @@ struct sq_image {
 	struct sq_fragment *fragments;
 	uint32_t *links;		/* files with blocks, by their inode */
 	size_t link_count, link_cap;
-	uint64_t blocks;		/* of all of these */
+	uint64_t blocks;		/* blocks of all these files */
 };
 
 /* Reads and unpacks the tables of an image whose super block has been read. */

@@ -2,8 +2,8 @@
  * coldwalk.c - read every file of a tree or an image, cold and in parallel
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The parts are: coldwalk_options.c reads the command line and coldwalk_list.c
- * a list of names, coldwalk_open.c opens files, coldwalk_cold.c evicts them and
+ * The parts: coldwalk_options.c reads the command line and coldwalk_list.c a
+ * list of names, coldwalk_open.c opens files, coldwalk_cold.c evicts them and
  * examines the caches, coldwalk_rows.c stores and writes the rows of walk.h,
  * coldwalk_summary.c summarizes.  This file defines the sequence: open
  * everything, evict, enter the sandbox, walk, write.

@@ -27,7 +27,7 @@ struct coldwalk_options {
 	bool ranges;			/* it lists parts of files */
 	bool csv, json, summary, force;
 	bool resident;			/* only examine what is in memory */
-	const char *output;		/* of the manifest; NULL */
+	const char *output;		/* manifest, or NULL */
 	const char *prefix;		/* NULL: depends on the paths */
 	uint64_t offset;
 	bool plain;			/* do not look for images */
@@ -42,12 +42,12 @@ struct coldwalk_options {
 /* A tree to walk. */
 struct root {
 	const char *path;
-	const char *prefix;		/* of its paths; may be "" */
+	const char *prefix;		/* put before its paths; may be "" */
 	bool slash;			/* between prefix and path */
 	int fd;
 	struct stat st;
 	const struct walk_source *image;	/* NULL: walk_dir() */
-	uint64_t offset;			/* of the image */
+	uint64_t offset;			/* where the image begins */
 };
 
 /* Additional values for --csv and --json. */
@@ -87,9 +87,9 @@ struct coldwalk {
 	size_t only_count;
 	struct walk_range *ranges;	/* of them; or NULL */
 	size_t *range_ends;
-	uint64_t memory_left;		/* of an image's memory */
+	uint64_t memory_left;		/* of the limit for images */
 
-	struct arena memory;		/* of the rows */
+	struct arena memory;		/* holds the rows */
 	struct row **rows;
 	size_t row_count, row_cap;
 	struct damage *damages;

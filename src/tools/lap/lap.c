@@ -24,7 +24,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The estimate of the time left, shown only on a terminal. */
+/* The progress line with the time left, shown only on a terminal. */
 struct progress {
 	bool shown, wanted;
 	bool open;			/* the number of runs is unknown */

@@ -34,7 +34,7 @@ struct lap_options {
 	bool counted, bounded;		/* -n; -m or -M */
 	bool cold, resume, json, markdown, plain, seeded, show, fail_fast;
 	const char *out, *cells, *net, *sep, *to;
-	char **labels, **prepares, **colds;	/* of argc slots each */
+	char **labels, **prepares, **colds;	/* argc slots each */
 	int label_count, prepare_count, cold_count;
 	char *keys;			/* "key=val;key=val" */
 	int argc;			/* the words of the commands */
@@ -93,7 +93,7 @@ struct lap {
 	int command_count;		/* each may have several cells */
 	uint32_t *order;
 	int64_t rounds;			/* number completed */
-	int status;			/* of the first failed run */
+	int status;			/* the first failed run's */
 
 	char id[LEFTOVER_ID_B], series[PROVENANCE_SERIES_B];
 	struct proc proc;
@@ -102,7 +102,7 @@ struct lap {
 	struct pressure pressure;
 	struct pressure_now last;	/* the last reading, at these times */
 	uint64_t stalls_ns, steal_ns;
-	int64_t last_cpu_us;		/* of the group */
+	int64_t last_cpu_us;		/* the group's */
 	struct lap_net net;
 	int in;				/* standard input of the runs */
 	int64_t in_at;
@@ -112,7 +112,7 @@ struct lap {
 	int samples;			/* a memory file; see lap_samples.c */
 	int lock;			/* keeps other laps off -o's file */
 
-	char dir[4096];			/* for the files of PZC_STATS, or "" */
+	char dir[4096];			/* for PZC_STATS files, or "" */
 	int dirfd;
 	char ***envs;			/* [0] for -p, [i] for stage i */
 	int env_count, env_base;	/* lists; number of shared strings */
@@ -126,7 +126,10 @@ int lap_parse(struct lap *l, int argc, char **argv);
 /* Returns whether the number of rounds depends on the results. */
 bool lap_is_adaptive(const struct lap_options *o);
 
-/* lap_params.c: NAME=A,B,... and NAME=MIN:MAX[:STEP]; as lap_parse(). */
+/*
+ * lap_params.c: parse NAME=A,B,... and NAME=MIN:MAX[:STEP]; return what
+ * lap_parse() does.
+ */
 int lap_param_list(struct lap *l, const char *text);
 int lap_param_range(struct lap *l, const char *text);
 void lap_params_free(struct lap *l);

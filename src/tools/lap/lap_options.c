@@ -117,7 +117,7 @@ bad(struct lap *l, const char *what)
 	return MSG_ERROR;
 }
 
-/* Returns whether a key and a value can be part of a list of them. */
+/* Returns whether s is KEY=VALUE and fits in a list of keys. */
 static bool
 is_pair(const char *s)
 {

@@ -112,7 +112,7 @@ decimals(const char *s)
 	return point == NULL ? 0 : (int)strlen(point + 1);
 }
 
-/* Parses MIN:MAX[:STEP] as three numbers, and the decimals to print. */
+/* Parses MIN:MAX[:STEP] into three numbers and the number of decimals. */
 static bool
 parse_range(const char *text, double v[3], int *digits)
 {

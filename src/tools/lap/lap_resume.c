@@ -56,7 +56,7 @@ lap_resume_note(struct lap *l)
 }
 
 /*
- * Returns whether a line records other words for one of this invocation's
+ * Returns whether a line records different words for one of this invocation's
  * commands.
  */
 static bool

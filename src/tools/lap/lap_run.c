@@ -1,5 +1,5 @@
 /*
- * lap_run.c - one run: the steps before and after it
+ * lap_run.c - the steps before and after a run
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Nothing here is part of the measured time: see proc.c for that.

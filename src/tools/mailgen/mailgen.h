@@ -31,7 +31,7 @@ struct mailgen {
 	struct world world;
 	struct store store;
 	struct store_writer *writers;	/* one per thread */
-	uint32_t *sizes;		/* of each mail */
+	uint32_t *sizes;		/* one per mail */
 	uint8_t hash[DIGEST_MAX];
 	uint64_t start_ns, files;
 

@@ -2,9 +2,9 @@
  * pzc.c - compress and decompress streams and files on all cores
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The parts are: pzc_style.c, pzc_gzip.c and pzc_pigz.c define the behaviour
- * for each program name; pzc_parse.c and pzc_options.c read the command line,
- * and pzc_check.c checks it; pzc_source.c opens an operand, and pzc_walk.c
+ * The parts: pzc_style.c, pzc_gzip.c and pzc_pigz.c define the behaviour for
+ * each program name; pzc_parse.c and pzc_options.c read the command line, and
+ * pzc_check.c checks it; pzc_source.c opens an operand, and pzc_walk.c
  * everything below one; pzc_file.c decides what to do with it, pzc_convert.c
  * converts it, pzc_target.c creates the output file; pzc_list.c lists a file,
  * pzc_stats.c reports.

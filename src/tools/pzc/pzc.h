@@ -12,11 +12,11 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* The totals below a listing. */
+/* The totals at the end of a listing. */
 struct pzc_totals {
 	uint64_t files, packed, size;
 	bool packed_less, size_less;	/* lower bounds only */
-	uint64_t around_B;		/* of the last file: see pzc_run */
+	uint64_t around_B;		/* last file only: see pzc_run */
 };
 
 /* If several are given, the one later in this list wins. */
@@ -87,10 +87,10 @@ void pzc_release(struct pzc *p);
  */
 struct source {
 	const char *path;
-	int dirfd;			/* of the directory, or AT_FDCWD */
+	int dirfd;			/* its directory, or AT_FDCWD */
 	const char *base;		/* its name there */
 	int fd;
-	struct stat st;			/* of fd, when it was opened */
+	struct stat st;			/* fstat() of fd on opening */
 	bool is_stdin;
 	bool in_tree;			/* found by -r; dirfd belongs to the
 					 * walk */

@@ -15,7 +15,7 @@ struct file {
 	struct input in;
 	const struct codec *codec;	/* NULL: to be copied */
 	bool decompress;
-	struct codec_stored stored;	/* of the file being decompressed */
+	struct codec_stored stored;	/* in the header being decompressed */
 	char *target;			/* the output's name, or NULL */
 	struct output out;
 	int out_fd;

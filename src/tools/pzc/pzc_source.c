@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SUFFIX_MAX = 8 };	/* of a suffix tried, with its NUL */
+enum { SUFFIX_MAX = 8 };	/* longest suffix tried, with NUL */
 
 /*
  * Returns whether an option allows a link, a special file, or a file with other

@@ -33,7 +33,7 @@ struct pzc_letter {
 	int letter, means;
 };
 
-/* The numbers of bytes before and after the stream in a gzip file. */
+/* How many bytes precede and follow the stream in a gzip file. */
 enum { GZIP_FIXED = 10, GZIP_TRAILER = 8 };
 
 /* What may be wrong with a file; see pzc_say(). */
@@ -96,9 +96,9 @@ struct pzc_style {
 	/* Names */
 	const struct codec_suffix *suffixes;	/* NULL: the formats' */
 	bool suffix_any_case;
-	size_t suffix_max;	/* of -S's argument; 0: any */
+	size_t suffix_max;	/* longest -S; 0: any */
 	bool own_suffix_only;	/* .tgz is compressed again, .gz is not */
-	bool suffix_needed;	/* by -dN too */
+	bool suffix_needed;	/* -dN needs one too */
 	bool says_all;		/* with -r, also reports files without a
 				 * suffix */
 	bool test_skips_plain;	/* -r with -t and -l skips files without a
@@ -107,7 +107,7 @@ struct pzc_style {
 	 * Suffixes tried for a missing file: NULL, or a list that ends with it.
 	 */
 	const char *const *look_up;
-	bool look_up_all;	/* also after another suffix */
+	bool look_up_all;	/* even if path has another suffix */
 
 	bool lenient;		/* -k, -f and -o lift -r's restrictions */
 	bool test_needs_file;	/* -t and -l follow links only with -c or -f */

@@ -29,7 +29,7 @@ struct level {
 	ino_t ino;
 	char **names;
 	size_t count, cap, next;
-	size_t path_len;		/* of the walk's path, slash included */
+	size_t path_len;		/* of the path, slash included */
 };
 
 struct walk {

@@ -17,7 +17,7 @@ struct as_mksquashfs {
 	const char *comp;		/* NULL: gzip */
 	int64_t level;			/* 0: the compressor's default */
 	const char *dictionary;
-	struct sqpack_regex **patterns;	/* of excludes, for -regex */
+	struct sqpack_regex **patterns;	/* excludes compiled for -regex */
 	bool hc, wildcards, regex, as_directory, append, quiet, info, tar;
 	bool one_file_system, has_mkfs_time, from_environment;
 	bool has_root_mode, has_root_uid, has_root_gid, has_root_time;

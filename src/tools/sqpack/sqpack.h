@@ -81,7 +81,7 @@ struct sqpack_options {
 	int (*status_of)(const struct sqpack *p, int rc);
 	const char **excludes;
 	size_t exclude_count, exclude_cap;
-	uint64_t offset;		/* of the image in its file */
+	uint64_t offset;		/* where the image begins */
 	uint64_t memory;		/* limit on metadata held, in bytes */
 };
 
@@ -96,7 +96,7 @@ struct sqpack {
 	char *order_path;		/* scratch */
 	size_t order_room;
 	struct progress progress;
-	uint64_t total_B;		/* in all files; 0: unknown */
+	uint64_t total_B;		/* all files; 0: unknown */
 	uint32_t newest;		/* latest time of any inode */
 	uint64_t data_ns;		/* time spent on reading, compressing
 					 * and writing data */

@@ -232,7 +232,7 @@ sqpack_build_nowhere(struct sqpack *p, const struct sqpack_source *kind,
 	return rc;
 }
 
-/* The permissions of a new file. */
+/* Returns the permissions of a new file. */
 static mode_t
 new_mode(void)
 {

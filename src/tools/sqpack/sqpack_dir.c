@@ -2,7 +2,7 @@
  * sqpack_dir.c - a directory as the source of an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The names are listed first.  A file that changes between that and its last
+ * The names are listed first.  A file that changes between then and its last
  * byte is an error: the image would contain something that never existed.
  */
 #include "sqpack_dir.h"
@@ -179,7 +179,7 @@ is_unchanged(const struct dir *d)
 	    st.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
 }
 
-/* Moves on in the current large file, and checks it at its end. */
+/* Advances in the current large file, and checks it at its end. */
 static int
 advance(struct dir *d, uint64_t len)
 {

@@ -14,7 +14,7 @@
 struct dir {
 	struct sqpack *p;
 	int root;
-	uint64_t *sizes;		/* of files with blocks, ascending */
+	uint64_t *sizes;		/* files with blocks, ascending */
 	size_t size_count;
 	uint64_t *changed_ns;		/* by node id, at the time of listing */
 	uint32_t *files;		/* nodes with data, in order */

@@ -51,9 +51,10 @@ void place_open(struct place *p, struct extract *x);
 void place_close(struct place *p);
 
 /*
- * These create name `number` in its directory, without following links: a
- * directory; a file, whose descriptor is returned for writing; a file created
- * before, likewise; any other type.  Return 0, a descriptor, or -errno.
+ * These create name `number` in its directory, without following links.  The
+ * first creates a directory; the second a file, for which it returns a
+ * descriptor to write to; the third reopens a file created before; the last
+ * creates any other type.  Return 0, a descriptor, or -errno.
  */
 int place_dir(struct place *p, size_t number, const struct sqr_entry *e);
 int place_file(struct place *p, size_t number, const struct sqr_entry *e);

@@ -20,9 +20,9 @@ struct extract_file {
 
 struct extract_unit {
 	uint64_t at;			/* offset in the image */
-	uint32_t index;			/* of the file or fragment block */
+	uint32_t index;			/* the file or fragment block */
 	uint32_t block;			/* the first block */
-	uint32_t count;			/* of blocks, or EXTRACT_FRAGMENT */
+	uint32_t count;			/* blocks, or EXTRACT_FRAGMENT */
 };
 
 struct extract_plan {

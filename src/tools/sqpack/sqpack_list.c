@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { WIDTH = 24 };			/* of owner, blanks and size together */
+enum { WIDTH = 24 };			/* owner, blanks and size together */
 
 static void
 size_text(char text[32], const struct sqr_entry *e)

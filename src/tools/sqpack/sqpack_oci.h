@@ -11,7 +11,7 @@
 
 struct oci {
 	struct sqpack *p;
-	char *path;			/* of the layout */
+	char *path;			/* the layout's */
 	const char *tag;		/* NULL: none was given */
 	int dir;
 	struct oci_blob *layers;	/* lowest first */
@@ -22,7 +22,7 @@ struct oci {
 	bool open;
 	struct archive archive;
 	uint32_t first_id;		/* larger ids belong to this layer */
-	/* of all layers */
+	/* all layers */
 	uint32_t *ids;			/* node of each entry */
 	size_t entries, cap;
 	uint32_t *marks;		/* by id: its last layer, from 1 */

@@ -70,7 +70,8 @@ extract_fail(struct place *p, size_t number, const char *what, int rc)
 	progress_erase(&s->progress);
 	msg_error(&s->msg, "%s/%s: %s%s", s->o.directory, place_path(p, number),
 	    what, rc == -EEXIST ? "already exists (-f replaces it)" :
-	    rc == -ESTALE ? "it was replaced meanwhile" : strerror(-rc));
+	    rc == -ESTALE ? "it was replaced during extraction" :
+	    strerror(-rc));
 	pthread_mutex_unlock(&p->x->lock);
 }
 

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 
 struct piece {
-	uint64_t at;			/* of its blocks or fragment block */
+	uint64_t at;			/* its blocks or fragment block */
 	uint64_t stored;		/* size of its blocks; 0: only holes */
 	uint32_t number, tail_at;
 	bool small;			/* all of it is in a fragment block */

@@ -105,7 +105,7 @@ check(struct touchlog *t)
 		    "replaced";
 	else if (o->null_lines && o->format == TOUCHLOG_SORT)
 		wrong = "-0 cannot be combined with --format sort: mksquashfs "
-		    "reads no NUL";
+		    "does not accept NUL";
 	if (wrong == NULL)
 		return -1;
 	msg_error(&t->msg, "%s", wrong);

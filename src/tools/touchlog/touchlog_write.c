@@ -20,7 +20,7 @@ enum { PRIORITY_MAX = 32767, PRIORITY_MIN = -32768 };
 struct list {
 	FILE *f;
 	int end;
-	uint64_t order;			/* of the current file, from 1 */
+	uint64_t order;			/* number of the current file, from 1 */
 	const char *path;
 	bool any;			/* a line of it has been written */
 };

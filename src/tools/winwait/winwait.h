@@ -48,7 +48,7 @@ enum winwait_result {
 /* Times as of sys_now_ns(); 0 if missing. */
 struct winwait_seen {
 	enum winwait_result result;
-	uint64_t created_ns, mapped_ns;	/* of a window */
+	uint64_t created_ns, mapped_ns;	/* for a window */
 	uint64_t seen_ns;		/* listed, or the line */
 	uint64_t quiet_ns;		/* the last request to the images */
 	char class[TEXT_B], title[TEXT_B];
@@ -78,8 +78,8 @@ struct winwait {
 int winwait_parse(struct winwait *w, int argc, char **argv);
 
 /*
- * Starts the watch, before the command.  Returns 0, or -1 after reporting the
- * reason.
+ * Starts the watch; call it before starting the command.  Returns 0, or -1
+ * after reporting the reason.
  */
 int winwait_watch_start(struct winwait *w);
 

@@ -26,7 +26,7 @@ enum atom { CLIENT_LIST, WM_NAME, WM_TYPE, TYPE_DIALOG, TYPE_SPLASH, WM_CHECK,
 
 struct window {
 	xcb_window_t id;
-	xcb_window_t frame;		/* of the window manager; 0 */
+	xcb_window_t frame;		/* the window manager's, or 0 */
 	uint64_t created_ns, mapped_ns;
 };
 
