@@ -106,7 +106,7 @@ says 'an unknown option' "Try 'pzc --help'" pzc --nonsense
 says 'a mistyped option' level pzc --levle=3
 pzc -F xz --no-check <text >a && pzc -F xz --check=none <text >b
 same '--no-check is --check=none' a b
-says '--no-check of zstd' 'is for xz' pzc -F zst --no-check
+says '--no-check of zstd' 'only with xz' pzc -F zst --no-check
 says 'an unknown letter' "Try 'pzc --help'" pzc -Z
 says 'a value that is missing' "Try 'pzc --help'" pzc -p
 says 'no such file' 'No such file' pzc nothing

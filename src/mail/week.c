@@ -56,10 +56,10 @@ mail_week(struct mail_maker *m, uint64_t week)
 }
 
 /*
- * Decides whether the mail has attachments, and its size.  Mails with
- * attachments are spread evenly among the others, and the sizes of each kind
- * evenly over their part of the table, so the statistics of a small corpus are
- * close to those of a large one.
+ * Decides on the mail's attachments and size.  Mails with attachments are
+ * spread evenly among the others, and the sizes of each kind evenly over their
+ * part of the table, so the statistics of a small corpus are close to those of
+ * a large one.
  */
 static void
 draw_size(const struct mail_maker *m, struct mail *a)

@@ -105,8 +105,7 @@ find_file(int dir, char path[PATH_MAX])
 }
 
 /*
- * Opens the first of the devices that dir consists of.  Returns -errno on
- * failure.
+ * Opens the first component of the device at dir.  Returns -errno on failure.
  */
 static int
 first_slave(int dir)

@@ -21,7 +21,7 @@ enum {
 	STEP_PAGES = 1 << 16,
 	NR_CACHESTAT = 451,		/* on every architecture */
 	OVERLAY = 0x794c7630,
-	NOBODY = 65534,			/* an owner without a number in this
+	NOBODY = 65534,			/* an owner without an ID in this
 					 * namespace */
 };
 

@@ -149,8 +149,7 @@ tick(void *arg, uint64_t bytes)
 }
 
 /*
- * Returns the number of directories above a path, including the root; for "",
- * none.
+ * Returns the number of directories above a path, including the root; 0 for "".
  */
 static unsigned
 depth_of(const char *path)

@@ -6,8 +6,9 @@
  *
  * Nothing in the image is trusted: each number is checked against the image's
  * length, the unpacked tables' length or a cap, in 64 bits.  Tables that
- * reading does not need (ids, xattrs, exports) are checked, because Linux
- * mounts no image in which one of them is damaged; their contents are not used.
+ * reading does not need (ids, xattrs, exports) are checked, because Linux does
+ * not mount an image in which any of them is damaged; their contents are not
+ * used.
  */
 #ifndef COLDPRESS_IMAGE_SQUASHFS_H
 #define COLDPRESS_IMAGE_SQUASHFS_H

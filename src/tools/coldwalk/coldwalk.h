@@ -43,7 +43,7 @@ struct coldwalk_options {
 struct root {
 	const char *path;
 	const char *prefix;		/* put before its paths; may be "" */
-	bool slash;			/* between prefix and path */
+	bool slash;			/* goes between prefix and path */
 	int fd;
 	struct stat st;
 	const struct walk_source *image;	/* NULL: walk_dir() */
@@ -138,8 +138,8 @@ int coldwalk_sort_ranges(struct coldwalk *c);
 int coldwalk_open_roots(struct coldwalk *c);
 
 /*
- * Creates the file of -o, if given.  Returns 0, or -errno after reporting the
- * error.
+ * Creates the output file, if -o was given.  Returns 0, or -errno after
+ * reporting the error.
  */
 int coldwalk_open_output(struct coldwalk *c);
 

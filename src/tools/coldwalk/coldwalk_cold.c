@@ -69,7 +69,7 @@ coldwalk_make_cold(struct coldwalk *c)
 	}
 	rc = cold_apply(c->cold);
 	if (rc != 0)
-		msg_error(&c->msg, "the caches cannot be dropped: %s%s",
+		msg_error(&c->msg, "cannot drop caches: %s%s",
 		    caches_reason(rc), rc == -EACCES || rc == -EPERM ?
 		    " (requires root)" : "");
 	return rc;

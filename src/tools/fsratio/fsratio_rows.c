@@ -125,7 +125,7 @@ print_table(struct fsratio *f)
 	    "physical", len, f->o.fs->whole, "padding", "ratio", "real");
 	for (size_t i = 0; i < f->row_count; i++)
 		print_row(f, &f->rows[i]);
-	/* errors of standard output are reported at the end */
+	/* errors on standard output are reported at the end */
 	return 0;
 }
 

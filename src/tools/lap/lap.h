@@ -27,7 +27,7 @@ enum { LAP_CELLS_MAX = 10000 };
 
 struct lap_options {
 	int64_t runs, warmup, seed;	/* runs: at most, if adaptive */
-	int64_t least;			/* runs before an adaptive end */
+	int64_t least;			/* fewest runs before stopping early */
 	double timeout_s;
 	double for_s, within;		/* end by time, by precision; 0: no
 					 * limit */

@@ -70,7 +70,7 @@ find_asked(const struct pzc *p, bool asked[OPTIONS])
 	asked[ZOPFLI] = p->zopfli;
 }
 
-/* Reports, for example, "-i is for gzip, not for zstd". */
+/* Reports, for example, "-i cannot be used with zstd, only with gzip". */
 static int
 refuse_option(struct pzc *p, int i)
 {
@@ -80,8 +80,8 @@ refuse_option(struct pzc *p, int i)
 	for (const char *const *f = options[i].formats; *f != NULL; f++)
 		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s",
 		    at == 0 ? "" : f[1] == NULL ? " and " : ", ", *f);
-	msg_error(&p->msg, "%s %s for %s, not for %s", options[i].option,
-	    i == ZOPFLI ? "are" : "is", list, p->codec->name);
+	msg_error(&p->msg, "%s cannot be used with %s, only with %s",
+	    options[i].option, p->codec->name, list);
 	return MSG_ERROR;
 }
 

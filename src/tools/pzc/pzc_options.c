@@ -190,8 +190,7 @@ pzc_take_option(struct pzc *p, int opt)
 		p->msg.verbose = 0;
 		break;
 	case OPT_PRESUME_TTY: p->presume_tty = true; break;
-	case OPT_ULTRA: p->ultra = true; break;	/* these levels need no
-						 * permission */
+	case OPT_ULTRA: p->ultra = true; break;	/* not required here */
 	case OPT_JSON: p->json = true; break;
 	case OPT_NO_SIZE: p->store_size = false; break;
 	case OPT_SEEKABLE: o->seekable = true; break;

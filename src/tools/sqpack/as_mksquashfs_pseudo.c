@@ -137,7 +137,7 @@ take_attr(struct sqpack *p, struct definition *d, size_t at)
 		return bad(p, d, "expected a mode, a user and a group");
 	mode = strtoul(d->words[at], &end, 8);
 	if (*end != '\0' || mode > MODE_MAX)
-		return bad(p, d, "the mode is not an octal number up to 7777");
+		return bad(p, d, "expected an octal mode up to 7777");
 	d->attr = (struct sqw_attr){ .mode = (uint16_t)mode,
 		.xattr = SQUASHFS_NONE };
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
@@ -192,10 +192,10 @@ take(struct sqpack *p, struct definition *d)
 	d->mtime = time(NULL);
 	if (*type == '\0' || type[1] != '\0' ||
 	    strchr("dmbcsi", d->type) == NULL)
-		return bad(p, d, "the type is not d, m, b, c, s or i");
+		return bad(p, d, "expected type d, m, b, c, s or i");
 	if (timed && (d->count < 3 ||
 	    args_int(d->words[2], 0, UINT32_MAX, &d->mtime) != 0))
-		return bad(p, d, "the time is not in seconds since 1970");
+		return bad(p, d, "expected a time in seconds since 1970");
 	rc = take_attr(p, d, 2 + timed);
 	return rc != 0 ? rc : take_rest(p, d, 5 + timed);
 }

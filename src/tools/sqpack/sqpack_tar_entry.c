@@ -123,7 +123,7 @@ archive_take(struct archive *a, uint32_t *id)
 
 	if (rc == -EINVAL) {
 		progress_erase(&a->p->progress);
-		msg_error(&a->p->msg, "%s: the name %s has a component ..",
+		msg_error(&a->p->msg, "%s: the name %s contains '..'",
 		    a->name, a->entry.path);
 	} else if (rc != 0) {
 		archive_fail(a, rc);

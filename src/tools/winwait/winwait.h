@@ -27,7 +27,7 @@ enum {
 enum { IMAGES_MAX = 8, TEXT_B = 256 };
 
 struct winwait_options {
-	bool line;			/* the criterion; otherwise a window */
+	bool line;			/* wait for a line, not a window */
 	bool csv, json;
 	const char *output;		/* rows are appended to it; NULL */
 	double timeout_s, quiet_s, linger_s;
@@ -49,7 +49,7 @@ enum winwait_result {
 struct winwait_seen {
 	enum winwait_result result;
 	uint64_t created_ns, mapped_ns;	/* for a window */
-	uint64_t seen_ns;		/* listed, or the line */
+	uint64_t seen_ns;		/* window listed, or line read */
 	uint64_t quiet_ns;		/* the last request to the images */
 	char class[TEXT_B], title[TEXT_B];
 };
@@ -111,7 +111,7 @@ uint64_t winwait_quiet_count(const struct winwait *w);
 /* Writes the row.  Returns 0 or -errno. */
 int winwait_write(struct winwait *w, const struct proc_run *r);
 
-/* Returns the name of the result of the run: seen, exit, error, timeout. */
+/* Returns the name of the run's result: seen, exit, error, timeout. */
 const char *winwait_result(const struct winwait *w, const struct proc_run *r);
 
 #endif
