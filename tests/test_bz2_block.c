@@ -54,7 +54,7 @@ test_small(void **state)
 	}
 }
 
-/* Pieces of earlier data, of any length, make deep repeats. */
+/* Makes deep repeats from pieces of earlier data, of any length. */
 static void
 test_repeats(void **state)
 {
@@ -119,7 +119,7 @@ test_pieces(void **state)
 	free(whole);
 }
 
-/* Every length of a run, at every distance from the end of a block. */
+/* Tests every length of a run, at every distance from the end of a block. */
 static void
 test_run_lengths(void **state)
 {

@@ -332,7 +332,9 @@ best_codes(void **state)
 	}
 }
 
-/* All symbols, the rarest of them very rare: the widest limited code. */
+/*
+ * Tests all symbols, the rarest of them very rare, for the widest limited code.
+ */
 static void
 widest_code(void **state)
 {

@@ -85,7 +85,7 @@ fill(uint8_t *p, size_t n, unsigned kind)
 			p[i] = (uint8_t)("\1\2\3\2\5\7\4\6"[i % 3 +
 			    i / 3 % 5] + (i / 3 % 251 == 0));
 		return;
-	case 9:			/* a better match at each next byte */
+	case 9:			/* a better match at each following byte */
 		for (size_t i = 0; i < n; i++)
 			p[i] = (uint8_t)(i % 300 * (i / 300 % 7 + 1) / 3);
 		return;

@@ -371,7 +371,9 @@ damaged_long_streams(void **state)
 	free(s);
 }
 
-/* The first part of a block takes many more steps than the parts after it. */
+/*
+ * Makes the first part of a block take many more steps than the parts after it.
+ */
 static void
 uneven_block(void **state)
 {
@@ -402,7 +404,7 @@ random_streams(void **state)
 
 		for (size_t k = 0; k < len; k++)
 			s[k] = (uint8_t)rnd(&seed);
-		/* Mostly this is a final block with dynamic or fixed codes. */
+		/* This is mostly a final block with dynamic or fixed codes. */
 		if (len > 0 && i % 8 != 0)
 			s[0] = (uint8_t)((s[0] & ~7U) | (i % 3 == 0 ? 3 : 5));
 		agrees(s, len);

@@ -42,7 +42,7 @@ new_result(void)
  * with its default value; laid out by hand, following "FlatBuffer Internals".
  */
 static const uint8_t small[] = {
-	20, 0, 0, 0,		/* the root table is at 20 */
+	20, 0, 0, 0,		/* the root table is at byte 20 */
 	0, 0, 0, 0,
 	12, 0, 20, 0,		/* bytes of the vtable, and of the table */
 	7, 0, 8, 0, 0, 0, 12, 0,	/* slots 0 to 3 */

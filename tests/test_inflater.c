@@ -213,7 +213,9 @@ pack(const uint8_t *p, size_t len, int level, int strategy, uint8_t *out,
 	return z.total_out;
 }
 
-/* Every kind of block, in steps of every size, with bytes after the end. */
+/*
+ * Tests every kind of block, in steps of every size, with bytes after the end.
+ */
 static void
 as_zlib_packs_it(void **state)
 {

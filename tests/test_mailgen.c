@@ -28,7 +28,7 @@ prng_is_the_published_one(void **state)
 		assert_true(prng_next(&p) == want[i]);
 }
 
-/* As computed by a program in another language. */
+/* These were computed by a program in another language. */
 static void
 prng_starts_the_same_for_ever(void **state)
 {

@@ -27,8 +27,8 @@ layer_entries(const struct layer *l, size_t *count)
 }
 
 /*
- * Entries, blank-separated: "d:" a directory, "f:" a file, "h:NAME=TARGET" a
- * hard link.
+ * Entries, separated by blanks: "d:" is a directory, "f:" a file,
+ * "h:NAME=TARGET" a hard link.
  */
 static struct layer *
 layer_of(const char *text)

@@ -92,7 +92,7 @@ never_clobbers(void **state)
 
 	(void)state;
 	assert_int_equal(output_create(&o, "new", false), -EEXIST);
-	/* nor is a file clobbered that appears in between */
+	/* a file that appears in between must not be clobbered either */
 	assert_int_equal(output_create(&o, "old", false), 0);
 	make("old", "first", false, 0);
 	assert_int_equal(output_commit(&o, false), -EEXIST);

@@ -150,7 +150,7 @@ temporary(void)
 	return fd;
 }
 
-/* The byte of a file at an offset. */
+/* Returns the byte of a file at an offset. */
 static uint8_t
 byte_of(unsigned file, uint64_t at)
 {

@@ -242,8 +242,8 @@ only_some(void **state)
 }
 
 /*
- * Files that are longer than all buffers together, with tails and without, so
- * that threads run out of buffers and take from each other's queues.
+ * Tests files longer than all buffers together, with and without tails, so that
+ * threads run out of buffers and take from each other's queues.
  */
 static void
 large_files(void **state)
@@ -468,7 +468,7 @@ hand_made(unsigned files, size_t apart, uint32_t blocks)
 	store_le32(inodes + root + 20, (uint32_t)listed + 3);
 	dirs = 96 + hand_meta(image + 96, inodes, sizeof(inodes));
 	end = dirs + hand_meta(image + dirs, list, listed);
-	/* one owner, and the index of that table */
+	/* one owner, and the index of its table */
 	store_le16(image + end, 0x8000 | 4);
 	store_le64(image + end + 6, end);
 	end += 6;
@@ -530,7 +530,8 @@ more_blocks_than_words(void **state)
 }
 
 /*
- * A fragment count that no inode table can have, in a file of matching length.
+ * Tests a fragment count that no inode table can have, in a file of matching
+ * length.
  */
 static void
 more_fragments_than_files(void **state)

@@ -159,8 +159,7 @@ holm(void **state)
 }
 
 /*
- * Compares with the published first outputs of the generator for the seed
- * 1234567.
+ * Compares with the generator's published first outputs for the seed 1234567.
  */
 static void
 generator(void **state)

@@ -350,8 +350,8 @@ pack_jobs(struct buf in, int level, size_t block)
 }
 
 /*
- * Independent jobs, and then one that is not: it refers to all of the window
- * before it.  Whatever was written before, what follows is correct.
+ * Tests independent jobs followed by one that is not: it refers to the whole
+ * window before it.  Whatever was written before, what follows is correct.
  */
 static void
 jobs_then_others(void **state)
@@ -437,8 +437,8 @@ own_frames(void **state)
 }
 
 /*
- * Frames truncated anywhere, or with a wrong byte, are either rejected or give
- * the same data.
+ * Frames truncated anywhere, or with a wrong byte, are rejected or give the
+ * same data.
  */
 static void
 damaged_frames(void **state)

@@ -4,9 +4,9 @@
  *
  * The first byte selects whether the rest is unchanged, or has the header's
  * checksum corrected so that more of it is read, and whether memory is limited.
- * The output before an error must be a prefix of liblz4's; accepted input must
- * give all of it.  (liblz4 does not read legacy frames, so for these only
- * crashes are detected.)
+ * The output before an error must be a prefix of liblz4's; input that is
+ * accepted must give all of it.  (liblz4 does not read legacy frames, so for
+ * these only crashes are detected.)
  */
 #include "format/formats.h"
 

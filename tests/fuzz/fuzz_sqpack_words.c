@@ -66,7 +66,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char self[] = "sqpack";
 	int argc = 0, status;
 
-	/* no devices, because they never end */
+	/* no devices, because reading them never ends */
 	if (text == NULL || size == 0 || memmem(data, size, "/dev", 4) != NULL ||
 	    memmem(data, size, "/proc", 5) != NULL) {
 		free(text);
