@@ -15,7 +15,7 @@ enum { MSG_OK = 0, MSG_ERROR = 1, MSG_WARNING = 2 };
 struct msg {
 	const char *prog;	/* name at the start of each line */
 	bool quiet;		/* -q: do not print warnings */
-	bool silent;		/* also do not print errors */
+	bool silent;		/* do not print errors either */
 	int verbose;		/* how often -v was given */
 	int status;		/* exit status so far */
 };

@@ -67,7 +67,10 @@ struct plan {
 /* What decoding found besides data; to be zeroed by the caller. */
 struct codec_notes {
 	bool trailing_garbage;	/* ignored, or copied (copy_rest) */
-	/* gzip: the data after it, zeros and garbage, and its first bytes */
+	/*
+	 * gzip: bytes of trailing data (zeros and garbage), and the first of
+	 * them
+	 */
 	uint64_t trailing_B;
 	uint8_t trailing[2];
 	bool has_check;		/* zlib, gzip: check is that of the last

@@ -103,8 +103,8 @@ struct seek_range {
 };
 
 /*
- * Parses OFFSET:LENGTH, OFFSET:, :LENGTH, -N: or -N:LENGTH, with the units of
- * args_size().  Returns 0, -EINVAL or -ERANGE.
+ * Parses OFFSET:LENGTH, OFFSET:, :LENGTH, -N: or -N:LENGTH, with the suffixes
+ * of args_size().  Returns 0, -EINVAL or -ERANGE.
  */
 int seek_parse(const char *s, struct seek_range *r);
 

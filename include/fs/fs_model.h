@@ -126,8 +126,8 @@ int fs_classes_rows(const struct fs_classes *c, const struct fs_job *job,
     void *arg);
 
 /*
- * Returns whether the item has data to read, being no hard link to an earlier
- * one.
+ * Returns whether the item has data to read, that is, is not a hard link to an
+ * earlier one.
  */
 bool fs_item_has_data(const struct fs_item *it);
 

@@ -2,10 +2,10 @@
  * cgroup.h - a version 2 control group of our own, for counting and killing
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * No controller is needed: cpu.stat and cgroup.kill are in every group
- * (Documentation/admin-guide/cgroup-v2.rst of Linux).  Memory figures are
- * available if the parent delegates the memory controller and the kernel can
- * reset the peak (Linux 6.12).
+ * No controller is needed: cpu.stat and cgroup.kill are in every group (Linux's
+ * Documentation/admin-guide/cgroup-v2.rst).  Memory figures are available if
+ * the parent delegates the memory controller and the kernel can reset the peak
+ * (Linux 6.12).
  *
  * A struct cgroup belongs to one thread at a time.
  */

@@ -82,7 +82,8 @@ struct sqb_data_options {
 					 * 4.5.1 */
 	uint64_t memory;		/* limit on the lists of blocks, in
 					 * bytes; 0: none */
-	int tmpdir;			/* for data that cannot be read again */
+	int tmpdir;			/* directory for data that cannot be
+					 * read again */
 };
 
 /* The result. */

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { TAKEN = 56 };	/* bits, near an edge, while there is input */
+enum { TAKEN = 56 };	/* bits loaded near an edge, while there is input */
 
 _Static_assert(INFLATE_CODE_MAX + INFLATE_LENGTH_EXTRA + INFLATE_CODE_MAX +
     INFLATE_DISTANCE_EXTRA <= TAKEN, "a length and its distance");

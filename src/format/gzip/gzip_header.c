@@ -40,7 +40,7 @@ parse_extra(struct gzip_header *h, const uint8_t *p, size_t len)
 	}
 }
 
-/* Returns the length of a string including its NUL, within len bytes, or 0. */
+/* Returns the length, with its NUL, of a string within len bytes, or 0. */
 static size_t
 string_at(const uint8_t *p, size_t len)
 {

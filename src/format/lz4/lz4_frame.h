@@ -5,9 +5,9 @@
  * Source: LZ4 Frame Format Description 1.6.4; where it leaves a choice to the
  * decoder, this follows lz4(1) 1.9.4.
  *
- * Nothing has to be guessed: every block is preceded by its length.  So the
- * reader of a decoder parses the framing, and a piece is a run of whole blocks
- * of one frame, as stored in the file:
+ * Nothing has to be guessed: every block is preceded by its length.  So a
+ * decoder's reader parses the framing, and a piece is a run of whole blocks of
+ * one frame, as stored in the file:
  *
  * 	header of skip bytes, if the frame begins here
  * 	blocks of used bytes: le32 length, data, le32 XXH32 if block_check

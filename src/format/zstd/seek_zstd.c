@@ -25,7 +25,8 @@ enum {
 	HEAD = 8, FOOT = 9,
 	CHECKSUMS = 0x80, RESERVED = 0x7c,	/* bits of the descriptor */
 	HEADERS = 512,
-	MARKS_MAX = 16,		/* after a job; pzc never writes more */
+	MARKS_MAX = 16,		/* most marks after a job; pzc never writes
+				 * more */
 	CHECKSUM_LEN = 4
 };
 
