@@ -28,7 +28,7 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/lazy-pull-root.sh scripts/lazy-pull-report.sh
     scripts/lazy-pull-tables.sh scripts/lazy-pull-findings.sh
     scripts/lazy-pull-plot.sh scripts/lazy-pull-containerd.sh
-    scripts/lazy-pull-delay.py
+    scripts/lazy-pull-delay.py scripts/lazy-pull-publish.sh
     scripts/mailfs-source.sh scripts/mailfs-findings.sh
     scripts/mailfs-fs.sh scripts/mailfs-sizes.sh scripts/mailfs-cell.sh
     scripts/mailfs-copy.sh scripts/mailfs-report.sh

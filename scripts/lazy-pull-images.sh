@@ -10,7 +10,8 @@
 # ROOT's packages are published as alpha versions; numpy is what they require.
 root_wheels='root==0.1a12 numpy==2.2.6'
 
-# workloads IMAGE: names and commands; the last one is the main workload
+# workloads IMAGE: names and commands; the last one is the main workload.  The
+# module ROOT loads its libraries when it is first used.
 workloads() {
 	case $1 in
 	own)
@@ -30,7 +31,7 @@ EOF
 	[ "$1" = root ] || return 0
 	cat <<'EOF'
 fillrandom	exec python3 -c 'import ROOT; f = ROOT.TF1("f", "x * gaus(0) + [3] * abs(sin(x) / x)", 0, 10); f.SetParameters(10, 4, 1, 20); h = ROOT.TH1F("h", "", 200, 0, 10); h.FillRandom("f", 10000); print(h.GetEntries())'
-import	exec python3 -c 'import ROOT; print("ready")'
+import	exec python3 -c 'import ROOT; print(ROOT.gROOT.GetVersion())'
 EOF
 }
 
@@ -169,72 +170,4 @@ image_touch() {
 	    -o "$1/$2.touched" -- sh -c '. "$1" && root_mount "$2" &&
 	    root_run "$2" "$3"' sh "$here/lazy-pull-root.sh" "$1/tree" "$3" \
 	    >>"$study/log" 2>&1 || die "$2: $(tail -n 1 "$study/log")"
-}
-
-# image_publish IMAGE SYSTEM: converts the image for the system, and pushes it
-# to the registry; keeps how long that took
-image_publish() {
-	publish_note=$study/images/$1/$2.published
-	[ ! -e "$publish_note" ] || return 0
-	[ "$verbosity" = 0 ] || say "making the image $1 for $2"
-	cell_lap "$study/publish.csv" -l "$2" -- unshare --net --pid --fork \
-	    --kill-child --mount-proc sh "$here/$study_name" -o "$rows_csv" \
-	    call image_convert "$1" "$2"
-	csv 'csv_row() && !failed() {
-		printf "%.3f\t%.3f\n", get("wall_s"),
-		    get("user_s") + get("sys_s")
-	}' "$study/publish.csv" >"$publish_note.new"
-	[ -s "$publish_note.new" ] ||
-	    die "$1 for $2: $(tail -n 1 "$study/log")"
-	stat -c %s "$study"/push/blobs/sha256/* | awk '{ n += $1 }
-	    END { print n }' >>"$publish_note.new"
-	mv "$publish_note.new" "$publish_note"
-	rm -rf "$study/push" "$study/publish.csv"
-}
-
-# image_convert IMAGE SYSTEM: in its own network namespace; leaves the layout in
-# $study/push
-image_convert() {
-	convert_from=$study/images/$1/layout
-	convert_options=$(system_get "$2" 3)
-	case $convert_options in
-	*--order)
-		convert_options="$convert_options $study/images/$1/$(
-		    workloads "$1" | tail -n 1 | cut -f 1).touched"
-		;;
-	esac
-	rm -rf "$study/push"
-	if [ -z "$convert_options" ]; then
-		cp -r "$convert_from" "$study/push"
-	else
-		# shellcheck disable=SC2086
-		layerpack -q --image $convert_options "$convert_from:plain" \
-		    "$study/push"
-	fi
-	ip link set lo up
-	registry_start '' 127.0.0.1
-	skopeo --insecure-policy copy -q --all --dest-tls-verify=false \
-	    "oci:$study/push:plain" "docker://127.0.0.1:5000/$1:$2"
-}
-
-# image_facts IMAGE: comment lines
-image_facts() {
-	printf '# files: %s %s\n' "$1" "$(find "$study/images/$1/tree" -type f \
-	    -printf '%D:%i\t%s\n' | sort -u | awk '{ n += $2 }
-	    END { printf "%.0f", n }')"
-	for facts_name in $(workloads "$1" | cut -f 1); do
-		printf '# touched: %s %s %s\n' "$1" "$facts_name" \
-		    "$(awk -F '\t' '{ n += $4; file[$2] }
-		    END {
-			for (f in file)
-				files++
-			printf "%.0f %d", n, files
-		    }' "$study/images/$1/$facts_name.touched")"
-	done
-	for facts_note in "$study/images/$1/"*.published; do
-		facts_system=${facts_note##*/}
-		printf '# published: %s %s %s\n' "$1" \
-		    "${facts_system%.published}" \
-		    "$(tr '\t\n' '  ' <"$facts_note")"
-	done
 }

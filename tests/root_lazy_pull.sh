@@ -109,8 +109,8 @@ if have python3 && have nginx && have curl; then
 	    "estargz-trace $others" --clients '1 2' --cache 'no yes' \
 	    --delay '0 300' -o more.csv \
 	    --rows "$rows quick.read.estargz-trace.open.d300"
-	[ "$others" = ztoc ] || shows 'one containerd is one client' \
-	    'containerd.open.x2: missing: one containerd'
+	[ "$others" = ztoc ] || shows 'one daemon is one client' \
+	    'containerd.open.x2: missing: one daemon'
 	is 'all of their runs are good' \
 	    "$(col more.csv exit | tr ' ' '\n' | sort -u)" 0
 	# of LABEL COLUMN: from its row
