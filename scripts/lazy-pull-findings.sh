@@ -114,6 +114,15 @@ findings_root() {
 	    "$f_row:pull" "$f_row" 0.1
 }
 
+# findings_remote: what a distant registry costs, with and without a cache
+findings_remote() {
+	for f_row in $(cut -f 1 "$study/summary" |
+	    grep -E '[.]d[0-9]+([.]cache)?$'); do
+		finding "a distant registry takes longer ($f_row)" "$f_row" \
+		    "${f_row%%.d[0-9]*}" '> 1'
+	done
+}
+
 # findings_saved: the largest share of the data that is saved, in any cell
 findings_saved() {
 	f_saved=$(tsv 'csv_row() && get("rx_B") > 0 {
@@ -145,6 +154,8 @@ findings_ours() {
 		    "$f_row" "root.import.overlayfs.$1:first" "$2"
 		finding "and in $3 of that of stargz" "$f_row" \
 		    "root.import.stargz.$1:first" "$3"
+		finding "a start of Python prints in half the time of stargz ($f_system)" \
+		    "py.hello.$f_system.$1:first" "py.hello.stargz.$1:first" 0.5
 		finding "a trace halves the data of a start of Python ($f_system)" \
 		    "py.hello.$f_system.$1:wire" "py.hello.estargz.$1:wire" 0.5
 	done
@@ -166,6 +177,7 @@ print_findings() {
 		! has py "$f_link" || findings_python "$f_link"
 		! has root "$f_link" || findings_root "$f_link"
 	done
+	findings_remote
 	findings_saved
 	f_ours=$(for f_link in $(labels_of 4); do
 		case $f_link in

@@ -40,6 +40,7 @@ row() {
 		row py.hello.estargz.100 1.$run 5000000 0.1 0.$run $run
 		row py.hello.estargz-trace.100 0.5$run 2000000 0.4 0.5 $run
 		row py.hello.stargz.100 2.$run 6000000 0.1 1.$run $run
+		row py.hello.estargz.100.d50 4.$run 5000000 0.1 3.$run $run
 		row root.import.overlayfs.100 40.$run 440000000 39 40 $run
 		row root.import.zstd-trace.100 8.$run 75000000 7 8.$run $run
 	done
@@ -78,6 +79,8 @@ is 'a goal' \
     "$(finding '0.35 of the time of overlayfs (zstd-trace)')" 'holds here'
 is 'what was not run is not decided' \
     "$(finding 'loads more than stargz')" 'not measured'
+is 'a distant registry is slower' "$(finding 'takes longer (py.hello.est')" \
+    'holds here'
 is 'the best saving' "$(finding 'over 65 %')" 'holds here'
 sed 's/py.hello.stargz.100/py.hello.other.100/' known.csv >format.csv
 cp -r known.csv.d format.csv.d
