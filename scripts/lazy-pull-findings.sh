@@ -116,8 +116,8 @@ findings_root() {
 
 # findings_remote: what a distant registry costs, with and without a cache
 findings_remote() {
-	for f_row in $(cut -f 1 "$study/summary" |
-	    grep -E '[.]d[0-9]+([.]cache)?$'); do
+	cut -f 1 "$study/summary" | grep -E '[.]d[0-9]+([.]cache)?$' |
+	    while read -r f_row; do
 		finding "a distant registry takes longer ($f_row)" "$f_row" \
 		    "${f_row%%.d[0-9]*}" '> 1'
 	done
