@@ -2,8 +2,8 @@
  * fs_run.c - reading the listed files' data once, with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A thread takes the next part of the next file; it opens the file again for
- * each part, unless it also had the previous one.
+ * A thread claims the next part of the next file.  It opens the file again for
+ * each part, unless it also read the previous one.
  */
 #include "fs/fs_run.h"
 

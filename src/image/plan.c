@@ -93,7 +93,7 @@ add_duplicate(struct image_file *first, struct image_file *f, uint32_t k)
 
 /*
  * Looks up file k in a hash table of files by their data, with size slots; adds
- * it if it is no duplicate.
+ * it if it is not a duplicate.
  */
 static void
 look_up(struct image *m, uint32_t *table, size_t size, uint32_t k)

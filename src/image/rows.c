@@ -300,7 +300,7 @@ image_rows_flush(struct image_row_batch *t)
 
 /*
  * Adds an outcome to the batch.  A full batch is always reported; a partial one
- * only now and then, and if no other thread is reporting.
+ * only occasionally, and if no other thread is reporting.
  */
 void
 image_rows_add(struct image_row_batch *t, const struct image_outcome *o)

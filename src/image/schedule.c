@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A thread has as many queues as files that are best hashed together.  Each
- * holds an extent, and is refilled with the next one when that ends; jobs are
+ * holds one extent, and is refilled with the next when that ends; jobs are
  * taken from the queues in turn.  So small files are read in disk order, and
  * large ones a few at a time.  A thread that finds no more extents takes jobs
- * from the queues of others: a large file is then hashed by one thread and
+ * from other threads' queues, so a large file is hashed by one thread and
  * unpacked by all others.
  */
 #include "schedule.h"

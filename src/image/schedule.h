@@ -4,8 +4,8 @@
  *
  * Data unpacked by one thread and hashed by another has to move between
  * processor caches, which costs a quarter of the time for hashing and
- * unpacking.  So each thread has its own queues, buffers and files, and takes
- * from others only when it has nothing left.
+ * unpacking.  So each thread has its own queues, buffers and files, and helps
+ * others only when it has nothing left.
  */
 #ifndef COLDPRESS_IMAGE_SCHEDULE_H
 #define COLDPRESS_IMAGE_SCHEDULE_H

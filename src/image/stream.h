@@ -8,8 +8,8 @@
 #include "buffers.h"
 
 /*
- * A file being hashed, by any thread.  While it is busy it belongs to the
- * thread that holds it; otherwise it is protected by the lock of its streams.
+ * A file being hashed, by any thread.  While busy it belongs to the thread that
+ * holds it; otherwise the lock of its streams protects it.
  */
 struct image_stream {
 	uint32_t file;			/* index */
@@ -68,8 +68,8 @@ int image_streams_open(struct image_streams *s, struct image *m,
 void image_streams_close(struct image_streams *s);
 
 /*
- * All calls below are thread-safe.  Thread me hands b, with one use for each,
- * to the files that it belongs to: block k of one file; or the tails in a
+ * All calls below are thread-safe.  Thread me hands b, with one use per file,
+ * to the files that it belongs to: block k of one file, or the tails in a
  * fragment block.  image_streams_give_holes() does this for a file that
  * consists of holes.
  */
@@ -82,8 +82,9 @@ void image_streams_give_holes(struct image_streams *s, unsigned me,
     uint32_t file);
 
 /*
- * Hashes some of the pieces of me's files, if there are as many as are best
- * hashed together; or, with all, those of any thread.  Returns whether it did.
+ * Hashes some pieces of me's files, if there are as many as are best hashed
+ * together, or, if all is set, any pieces of any thread's files.  Returns
+ * whether it did.
  */
 bool image_streams_hash(struct image_streams *s, unsigned me, bool all,
     image_finished_fn *finished, void *arg);

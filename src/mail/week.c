@@ -17,7 +17,7 @@ enum { WEEK_S = 7 * 86400, STEP_S = WEEK_S / MAIL_WEEK };
 static const int64_t first_day = 1388966400;
 
 /*
- * 2^64 divided by the plastic number and by its square: their multiples fill a
+ * 2^64 divided by the plastic number and by its square, whose multiples fill a
  * square evenly (Roberts, "The unreasonable effectiveness of quasirandom
  * sequences", 2018).
  */

@@ -127,8 +127,8 @@ first_slave(int dir)
 }
 
 /*
- * Opens the image.  Its name dates from when the loop device was set up, so the
- * file now found there must at least have the right size.
+ * Opens the image.  Its name is that at the time the loop device was set up, so
+ * the file now found there must at least have the right size.
  */
 static int
 open_image(int dir, const char *path, uint64_t *at)
@@ -154,8 +154,8 @@ open_image(int dir, const char *path, uint64_t *at)
 }
 
 /*
- * Recognizes by name a device that is memory, or is backed by a server or
- * daemon; others have no cache visible from here.
+ * Recognizes by name a device that is in memory, or is backed by a server or
+ * daemon.  Others have no cache that is visible from here.
  */
 static enum device_kind
 kind_of_block(int dir)
@@ -233,8 +233,8 @@ any_loop(void)
 
 /*
  * Returns the length of the data before the inode table.  Squashfs caches some
- * blocks of small files in its own memory, which nothing reveals or drops; so
- * all of this data must come from the device.
+ * blocks of small files in its own memory, which cannot be inspected or
+ * dropped, so all of this data must come from the device.
  */
 static int64_t
 squashfs_data_B(const struct device *d)

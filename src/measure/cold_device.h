@@ -40,8 +40,8 @@ device_of(const struct stat *st)
 }
 
 /*
- * Collects what is known of the file system that contains fd, or of the block
- * device fd; dev is its device_of().
+ * Collects what is known about the file system that contains fd, or of the
+ * block device fd; dev is its device_of().
  */
 void device_open(struct device *d, int fd, dev_t dev);
 void device_close(struct device *d);

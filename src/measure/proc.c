@@ -3,14 +3,14 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The clock is read just before the first child is created and just after
- * SIGCHLD arrives; the kernel is asked for everything else before or after
+ * SIGCHLD arrives; everything else is read from the kernel before or after
  * that.  No signal has a handler: all are blocked and taken by sigtimedwait(2),
  * so a child that still shares our memory cannot run one.
  *
  * A dead child is first examined with WNOWAIT, because /proc/PID/io exists only
  * until it is reaped.  Orphans become our children (PR_SET_CHILD_SUBREAPER), so
- * "no child" means that nothing is left of a run, and killing all children
- * repeatedly until there are none reaches every descendant.
+ * having no child means that nothing is left of a run, and killing all children
+ * until none remain reaches every descendant.
  *
  * proc_start.c creates the children, proc_usage.c reaps them and counts.
  */
@@ -32,8 +32,8 @@ static const uint64_t GRACE_NS = 10000000000;	/* to disappear after being
 						 * killed */
 
 /*
- * Opens /dev/null above the standard descriptors, after opening any of these
- * that are closed: a pipe must not become one of them.  Standard output is then
+ * Opens /dev/null above the standard descriptors, after opening those that are
+ * closed: a pipe must not become one of them.  Standard output is then
  * read-only, so that writing to it fails as before.
  */
 static int

@@ -4,8 +4,8 @@
  *
  * The C library's clone(2) cannot put the child into a cgroup; clone3(2) can
  * but has no wrapper in the C library.  Moving the child afterwards takes a
- * lock that may cost milliseconds, and a fork copies page tables; hence these
- * lines of assembly.  The child has its own stack and never returns from
+ * lock that may cost milliseconds, and a fork copies page tables; hence the
+ * assembly code below.  The child has its own stack and never returns from
  * start(), so it does not touch the caller's frame.
  */
 #include "measure/proc.h"

@@ -175,9 +175,9 @@ spawn(struct proc *p, struct proc_stage *st, const int fds[3],
 }
 
 /*
- * The file of a dead process belongs to root, and short-lived processes die
- * before others can open it; so they send it before they execute, because it
- * remains readable until they are reaped.
+ * A dead process's file belongs to root, and a short-lived process dies before
+ * others can open its file.  So each child sends the descriptor before it
+ * executes; the file remains readable until the child is reaped.
  */
 static void
 open_socks(const struct proc_run *r, int socks[2])

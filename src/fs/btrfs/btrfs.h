@@ -5,8 +5,8 @@
  * The rules are from Documentation/ch-compression.rst of btrfs-progs, the
  * on-disk format as the btrfs wiki describes it, and the output of compsize for
  * files on Linux 6.18.  A file is written in chunks of 512 KiB, and a chunk is
- * compressed in pieces of 128 KiB; from the first piece that fails, the rest of
- * its chunk stays uncompressed.
+ * compressed in pieces of 128 KiB; from the first piece that does not shrink,
+ * the rest of the chunk stays uncompressed.
  */
 #ifndef COLDPRESS_BTRFS_H
 #define COLDPRESS_BTRFS_H
@@ -48,8 +48,8 @@ bool btrfs_looks_good(const uint8_t *piece, uint32_t len);
 void btrfs_plain(bool first, uint32_t len, struct btrfs_chunk *c);
 
 /*
- * Measures a chunk at offset of its file of size bytes, compressed by p as far
- * as that pays; good says for each piece whether to try.
+ * Measures the chunk at offset in a file of size bytes, compressed by p as far
+ * as that pays off; good says for each piece whether to try.
  */
 void btrfs_pack(struct packer *p, const uint8_t *data, uint64_t offset,
     uint64_t size, const bool good[BTRFS_PIECES], struct btrfs_chunk *c);

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Items are counted exactly.  How full the leaves are depends on the order of
- * insertion: the fill factors used are those of seven trees of 6,000 to 20,000
- * files, directories or links, copied by cp -a on Linux 6.18.
+ * insertion.  The fill factors are those measured in seven trees of 6,000 to
+ * 20,000 files, directories or links, copied with cp -a on Linux 6.18.
  */
 #include "btrfs.h"
 

@@ -2,9 +2,9 @@
  * sqfs_packers.c - sqpack's compressors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Data goes through everything that sqpack does with a block, including the
- * quick attempt that detects incompressible data; metadata, whose blocks have
- * their own size, does not.
+ * Data goes through all of sqpack's steps for a block, including the quick
+ * attempt that detects incompressible data; metadata, whose blocks have their
+ * own size, does not.
  */
 #include "sqfs.h"
 

@@ -62,8 +62,8 @@ int zfs_meta_open(struct zfs_meta **m, const struct zfs_pool *pool);
 void zfs_meta_close(struct zfs_meta *m);
 
 /*
- * In the next three functions, depth is the number of directories of the tree
- * above the object, whose parent is the last directory before it with a smaller
+ * In the next three functions, depth is how many directories of the tree are
+ * above the object.  Its parent is the last directory added with a smaller
  * depth.
  */
 

@@ -75,7 +75,7 @@ zfs_blocks_add(struct zfs_blocks *b, const uint8_t *data, size_t len,
 }
 
 /*
- * Writes a checksum with the layout of fletcher4 for a block of that size: the
+ * Writes a checksum in the format of fletcher4 for a block of this size: the
  * sum of its words, the sum of these sums, and so on, each longer than the
  * previous one.
  */

@@ -162,8 +162,8 @@ fits_leaf(const struct fat_name *names, size_t n)
 }
 
 /*
- * Adds the leaves of n names, sorted, whose hashes have `prefix` bits in
- * common: a leaf that overflows is split by the next bit.
+ * Adds the leaves of n sorted names whose hashes share `prefix` bits; a leaf
+ * that overflows is split by the next bit.
  */
 static void
 add_leaves(struct fat_dir *f, struct fat_name *names, size_t n,
@@ -205,8 +205,8 @@ by_hash(const void *a, const void *b)
 
 /*
  * ZFS hashes a name by a CRC that begins with a random number.  This only
- * inverts bits, the same ones in all names of one length, so that the leaves
- * fill alike whatever the number.
+ * inverts bits, the same ones in all names of the same length, so the leaves
+ * fill equally whatever the number.
  */
 static int
 fat_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,

@@ -2,7 +2,7 @@
  * zfs_meta.c - the space that a ZFS dataset takes besides its files' records
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Metadata is also compressed, so its size depends on its contents.  Therefore
+ * Metadata is also compressed, so its size depends on its contents.  So
  * metadata blocks are built here as ZFS would fill them: fields in their places
  * with realistic values, and random bytes where ZFS has checksums and
  * nanoseconds.  No value is fitted to a particular pool.
@@ -58,9 +58,9 @@ zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
 }
 
 /*
- * Adds the target of a symbolic link for which its dnode has no room: a block
- * of data in pools of version 23, a spill block of metadata in others.  A
- * target of up to 512 bytes cannot shrink; a longer one is assumed not to.
+ * Adds the target of a symbolic link that does not fit in its dnode: a block of
+ * data in pools of version 23, a spill block of metadata in others.  A target
+ * of up to 512 bytes cannot shrink; a longer one is assumed not to.
  */
 static void
 add_target(struct zfs_meta *m, struct zfs_object *o, struct zfs_target *t)

@@ -2,9 +2,9 @@
  * feed_large.c - cutting files larger than a block into blocks and holes
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A large file is hashed while it is read.  Only if an earlier file has the
- * same size must duplicates be detected in advance: the file is then read
- * twice, or through an unlinked file if the source cannot be rewound.
+ * A large file is hashed while it is read.  If an earlier file has the same
+ * size, duplicates must be detected in advance: the file is then read twice, or
+ * through an unlinked file if the source cannot be rewound.
  */
 #include "feed_impl.h"
 

@@ -2,12 +2,12 @@
  * sq_check.c - what Linux requires of an image before it mounts it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Reading the files needs neither the id, the xattr nor the export table, but
- * an image in which one of them is damaged cannot be mounted, and thus is not
- * intact.  The rules are those of the kernel's fs/squashfs (super.c, id.c,
- * xattr_id.c, export.c and fragment.c of Linux 6.18):
+ * Reading the files does not need the id, xattr and export tables, but an image
+ * in which one of them is damaged cannot be mounted, and thus is not intact.
+ * The rules are those of the kernel's fs/squashfs (super.c, id.c, xattr_id.c,
+ * export.c and fragment.c of Linux 6.18):
  *
- *	inodes < directories < fragments < export < ids < xattrs
+ * 	inodes < directories < fragments < export < ids < xattrs
  *
  * Each table from the fragments on consists of metadata blocks followed by an
  * index: a le64 with the position of each block.  The index ends where the

@@ -4,8 +4,8 @@
  *
  * Source: the AppImage specification, type 2: an ELF file, with 'A', 'I' and 2
  * in the padding of its identification, and the image after it, where the
- * section headers end.  A stripped runtime has no section headers there; then
- * the whole beginning is searched for the image.
+ * section headers end.  A stripped runtime has no section headers there; the
+ * first RUNTIME_MAX bytes are then searched for the image.
  */
 #include "squashfs.h"
 

@@ -9,9 +9,9 @@
  * Directories are processed in the order in which they are found, without
  * recursion.  One that contains itself, or has two parents, would never end;
  * but no byte of the directory table belongs to two listings, so the total
- * listed cannot exceed the table.  Likewise no two inodes share their block
- * lists, so these cannot exceed the inode table; and an inode with many names
- * is read once.
+ * listed cannot exceed the table.  Likewise, no two inodes share block lists,
+ * so the lists cannot exceed the inode table; and an inode with many names is
+ * read once.
  */
 #include "squashfs.h"
 

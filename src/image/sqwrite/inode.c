@@ -148,7 +148,7 @@ put_index(struct sqw_layout *l)
 
 /*
  * Returns whether the inode must be long; as in mksquashfs, this depends on the
- * entries, not on having an index.
+ * entries, not on whether there is an index.
  */
 static bool
 is_long_dir(const struct sqw_node *n, const struct sqw_listing *s)

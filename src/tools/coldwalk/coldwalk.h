@@ -120,7 +120,7 @@ int coldwalk_read_list(struct coldwalk *c);
 
 /*
  * Parses one line of a list with ranges (order, path, offset_B, length_B,
- * separated by tabs), modifying its text, into the path and the range.  Returns
+ * separated by tabs) into the path and the range, modifying its text.  Returns
  * false if it is invalid.
  */
 bool coldwalk_parse_range(char *line, char **path, struct walk_range *r);

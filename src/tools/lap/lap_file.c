@@ -21,8 +21,8 @@ fail(struct lap *l, int rc)
 }
 
 /*
- * Converts a line "label TAB command [TAB command ...]", each command for the
- * shell, to the words of a pipeline.
+ * Converts a line "label TAB command [TAB command ...]", whose commands are for
+ * the shell, to the words of a pipeline.
  */
 static int
 cell_from_line(struct lap *l, char *line, unsigned number)

@@ -33,9 +33,9 @@ pair_order(const struct cmp *c, const struct cmp_row *x,
 }
 
 /*
- * A time of 0 is below the clock's resolution: two such times are equal, and
- * any other is infinitely longer.  Leaving out such pairs would favour the side
- * that has no such times.
+ * A time of 0 is below the clock's resolution: two zeros are equal, and any
+ * other time is infinitely longer.  Leaving out pairs with zeros would favour
+ * the side without zeros.
  */
 static double
 ratio_of(double time, double ref)

@@ -70,8 +70,8 @@ fit_to_read(struct pzc *p, const struct source *s)
 }
 
 /*
- * A FIFO was opened without waiting for its writer, and until there is one
- * read(2) reports the end of file.  poll(2) does wait.
+ * A FIFO is opened without waiting for a writer, and until there is one,
+ * read(2) reports the end of file; poll(2), however, waits.
  */
 static void
 wait_for_writer(const struct source *s)

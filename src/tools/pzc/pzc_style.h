@@ -2,10 +2,9 @@
  * pzc_style.h - which program pzc behaves as, depending on its name
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Under the names of gzip 1.12 and pigz 2.6 pzc behaves as these programs:
- * their options, suffixes, layouts, messages and exit statuses.  All
- * differences are in one struct pzc_style per program; the code examines it,
- * never the name.
+ * Called gzip or pigz, pzc behaves like gzip 1.12 or pigz 2.6: it has the same
+ * options, suffixes, layouts, messages and exit statuses.  All differences are
+ * in one struct pzc_style per program; the code examines it, never the name.
  */
 #ifndef COLDPRESS_PZC_STYLE_H
 #define COLDPRESS_PZC_STYLE_H

@@ -2,8 +2,8 @@
  * pzc_target.c - creating the output file, and removing the input
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The input is removed last: when the output is complete, on disk and under its
- * name, and the input is still the file that was read.
+ * The input is removed last: once the output is complete, on disk and under its
+ * final name, and the input is still the file that was read.
  */
 #include "pzc_file.h"
 #include "pzc_style.h"

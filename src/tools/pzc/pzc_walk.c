@@ -2,7 +2,7 @@
  * pzc_walk.c - -r: every regular file below a directory, in name order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Directories are entered and left by descriptor, following no link, so that
+ * Directories are entered and left by descriptor, without following links, so
  * nobody who can write to the tree can redirect the walk.  There is no
  * recursion, so depth costs no stack; only the last HELD directories of the
  * path are open, and an earlier one is reopened as "..", if that is still the

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A single directory becomes the root of the image.  Any other source is placed
- * in the root under the last component of its path, with a suffix _1 and so on
+ * in the root under the last component of its path, with a suffix (_1, _2, ...)
  * if that name is taken.
  */
 #include "as_mksquashfs.h"

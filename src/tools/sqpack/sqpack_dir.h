@@ -48,8 +48,8 @@ int dir_fill_tree(struct dir *d, const struct fs_list *list);
 int dir_add_xattrs(struct dir *d, int at, const char *path, uint32_t *index);
 
 /*
- * Finds the items of the list that may have attributes: an array, which must be
- * freed even after an error.  Returns 0 or -ENOMEM.
+ * Finds which items of the list may have attributes.  The array must be freed
+ * even after an error.  Returns 0 or -ENOMEM.
  */
 int dir_find_xattrs(const struct dir *d, const struct fs_list *list,
     bool **has);

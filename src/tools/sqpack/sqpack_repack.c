@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The tree is copied with everything in its inodes.  Data is recompressed block
- * by block, each block once, in the order of the old image: files that shared
- * blocks still do, and the blocks of a file remain contiguous.
+ * by block, each block once, in the old image's order.  Files that shared
+ * blocks still do, and a file's blocks remain contiguous.
  *
  * Units (image/sqbuild/data.h) are the fragment blocks by number, then the
  * blocks of each file.  A file with blocks and a tail also has an empty unit,

@@ -67,8 +67,9 @@ put_stage(struct table *t, double all_s, double stalled_s)
 }
 
 /*
- * The reader reads and hashes, and stalls for a free slot; threads compress,
- * and stall for data; the writer is busy in write(2), and stalls for blocks.
+ * The reader reads and hashes, and stalls waiting for a free slot; threads
+ * compress, and stall waiting for data; the writer is busy in write(2), and
+ * stalls waiting for blocks.
  */
 static void
 put_times(struct table *t, const struct sqpack *p)
