@@ -9,7 +9,7 @@
 /*
  * A thread has at most two files in its queues, and each of them may have a
  * fragment block that waits for the file's other blocks.  One more buffer would
- * be enough to avoid deadlock; one more per thread lets all of them work.
+ * suffice to avoid deadlock; one more per thread lets all of them work.
  */
 enum {
 	ALL_B = 16 << 20,		/* all buffers together, roughly */

@@ -34,8 +34,8 @@ struct image_buffers {
 };
 
 /*
- * Returns how many threads can have buffers within the available memory: most,
- * or fewer.
+ * Returns how many threads, at most `most`, can have buffers within the
+ * available memory.
  */
 unsigned image_buffers_threads(const struct image *m, unsigned most);
 

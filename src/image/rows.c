@@ -72,7 +72,7 @@ count_blocks(const struct image *m, const struct image_file *f,
 	row->fragment = f->fragment == IMAGE_NONE ? -1 : (int64_t)f->fragment;
 }
 
-/* Reports a file of which only err is known; called with the lock held. */
+/* Reports a file about which only err is known; called with the lock held. */
 static void
 report_bare(struct image_rows *w, const char *path, enum walk_type type,
     int err)
@@ -231,7 +231,8 @@ image_rows_rest(struct image_rows *w)
 /* Files with data */
 
 /*
- * Returns the bytewise first path of the file and its duplicates, in w->other.
+ * Returns, in w->other, which path of the file and its duplicates comes first
+ * in byte order.
  */
 static const char *
 first_path(struct image_rows *w, uint32_t file)

@@ -59,7 +59,7 @@ int image_rows_rest(struct image_rows *w);
 void image_rows_add(struct image_row_batch *t, const struct image_outcome *o);
 void image_rows_flush(struct image_row_batch *t);
 
-/* Reports a bad block of the file and of all that share its data. */
+/* Reports a bad block of the file, and of all files that share its data. */
 void image_rows_damage(struct image_rows *w, uint32_t file, uint64_t at,
     const char *reason);
 

@@ -292,7 +292,7 @@ complete(struct image_streams *w, const struct image_stream *s)
 	    (s->ended || image_tail_len(w->image, f) == 0);
 }
 
-/* Releases what has been hashed, and reports the files that end with it. */
+/* Releases the hashed pieces, and reports the files that end with them. */
 static void
 finish(struct image_streams *w, struct hand *h, image_finished_fn *finished,
     void *arg)

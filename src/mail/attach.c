@@ -42,7 +42,7 @@ add_noise(struct mail_maker *m, struct prng *p, size_t end)
 	encode_noise(&m->out, p, m->out.len < end ? end - m->out.len : 0);
 }
 
-/* Adds a document of an office program, much of which is repetitive. */
+/* Adds an office document, much of which is repetitive. */
 static void
 add_document(struct mail_maker *m, struct prng *p, size_t end)
 {

@@ -94,7 +94,7 @@ add_arc(struct mail_maker *m, const struct mail *a)
 	add_results(m, "ARC-Authentication-Results: i=1;", a);
 }
 
-/* Adds the trace headers of the hosts on the way, the last one first. */
+/* Adds the trace headers of the hosts on the route, the last one first. */
 static void
 add_traces(struct mail_maker *m, const struct mail *a)
 {

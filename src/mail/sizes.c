@@ -32,7 +32,7 @@ sizes_at(const struct sizes *s, uint32_t u)
 	return s->at_B[i] + (uint32_t)(more * (u - from) / step);
 }
 
-/* Returns 2 * ONE times the mean, between the nodes, of the part above base. */
+/* Returns 2 * ONE times the mean size above base between the nodes. */
 static uint64_t
 area(const struct sizes *s, unsigned from, unsigned to, uint64_t base)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Mails with attachments that are larger than this go to a separate folder. */
+/* Larger mails with attachments go to a separate folder. */
 enum { SHARE_FROM = 24 << 10 };
 
 enum { WEEK_S = 7 * 86400, STEP_S = WEEK_S / MAIL_WEEK };

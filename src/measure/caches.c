@@ -36,8 +36,8 @@ caches_may_drop(void)
 
 /*
  * Runs in the child.  Returns 0 or an errno, truncated to fit an exit status.
- * Closes all descriptors first: if the child hangs, nobody must be left waiting
- * at the other end of one.
+ * Closes all descriptors first: if the child hangs, nobody must wait for them
+ * to be closed.
  */
 static int
 drop(void)

@@ -94,7 +94,7 @@ open_sys(int dir, const char *path)
 }
 
 /*
- * Finds the file behind the device with the sysfs directory dir, if it is a
+ * Finds the backing file of the device with the sysfs directory dir, if it is a
  * loop device.
  */
 static bool
@@ -322,10 +322,7 @@ device_close(struct device *d)
 		sys_close(d->stat);
 }
 
-/*
- * Returns the bytes read, from the third number in the line, which counts
- * sectors.
- */
+/* Returns the bytes read: the third number in the line counts sectors. */
 static int64_t
 total_B(const struct device *d)
 {

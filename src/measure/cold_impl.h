@@ -24,7 +24,7 @@ struct cold {
 	uint64_t own_B;			/* this process's, at the mark */
 };
 
-/* Fills in state and why of a report whose counts are complete. */
+/* Fills in the state and why fields of a report whose counts are complete. */
 void cold_judge(const struct cold *c, struct cold_report *r);
 
 #endif

@@ -14,7 +14,9 @@ say(struct cold_report *r, enum cold_state state, const char *why)
 	snprintf(r->why, sizeof(r->why), "%s", why);
 }
 
-/* Conditions go from worst to best, so the first that applies decides. */
+/*
+ * Conditions are listed from worst to best, so the first that applies decides.
+ */
 static void
 judge_devices(const struct cold *c, struct cold_report *r)
 {
@@ -47,7 +49,7 @@ judge_devices(const struct cold *c, struct cold_report *r)
 		    "image behind a loop device is in memory");
 }
 
-/* Judges a squashfs: everything in the image must have come from its device. */
+/* Judges a squashfs image: all of it must have come from its device. */
 static void
 judge_squashfs(const struct device *d, struct cold_report *r)
 {

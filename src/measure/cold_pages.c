@@ -77,8 +77,8 @@ by_mincore(int fd, uint64_t from, uint64_t to, uint64_t page_B,
 }
 
 /*
- * Applies the kernel's own rule: mincore tells the truth to owner, root and
- * writers.
+ * Applies the kernel's own rule: mincore tells the truth only to the owner,
+ * root and writers.
  */
 static bool
 may_know(int fd, const struct stat *st)

@@ -138,8 +138,8 @@ kill_marked(const char *pid)
 	int fd, handle;
 
 	/*
-	 * Open the handle first, because it cannot come to refer to another
-	 * process.
+	 * Open the handle first: unlike a PID, it cannot come to refer to
+	 * another process.
 	 */
 	handle = (int)syscall(SYS_pidfd_open, (pid_t)atoi(pid), 0);
 	if (handle < 0)
@@ -162,8 +162,8 @@ leftover_kill(void)
 	int killed = 0, now;
 
 	/*
-	 * Processes that the killed ones started meanwhile are found in the
-	 * next pass.
+	 * Processes that the killed ones have started meanwhile are found in
+	 * the next pass.
 	 */
 	for (int pass = 0; pass < 8; pass++) {
 		DIR *d = opendir("/proc");

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each event carries a descriptor of the file, which is examined and closed.
- * The queue is unbounded, so a thread drains it while it fills, and records
- * each inode once.
+ * The queue is unbounded, so a thread drains it as it fills, recording each
+ * inode once.
  */
 #include "measure/opens.h"
 

@@ -78,7 +78,7 @@ proc_open(struct proc *p)
 		sys_close(fd);
 		return -ENOMEM;
 	}
-	/* If our parent ignored SIGCHLD, children would be reaped without us */
+	/* if our parent ignored SIGCHLD, the kernel would reap our children */
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&p->wait);
 	sigaddset(&p->wait, SIGCHLD);
@@ -96,7 +96,7 @@ proc_open(struct proc *p)
 	return 0;
 }
 
-/* proc_end() may be called just after the run has ended by itself. */
+/* proc_end() may be called just after the run has ended on its own. */
 static void
 forget_ends(void)
 {
@@ -163,7 +163,7 @@ dead_child(void)
 /*
  * Kills our children, whose own children then become ours.  The list is a line
  * of PIDs in the proc directory of our only thread, each followed by a blank.
- * If it does not fit the buffer, the next call finds the rest.
+ * If it does not fit in the buffer, the next call finds the rest.
  */
 static void
 kill_children(void)

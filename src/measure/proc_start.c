@@ -33,8 +33,8 @@ struct message {
 };
 
 /*
- * On this stack, in shared memory, a child must not run code inserted by a
- * sanitizer.
+ * On this stack, in shared memory, a child must not run sanitizer
+ * instrumentation.
  */
 #define IN_CHILD __attribute__((no_sanitize("address")))
 

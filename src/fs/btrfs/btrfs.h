@@ -42,8 +42,8 @@ struct btrfs_chunk {
 bool btrfs_looks_good(const uint8_t *piece, uint32_t len);
 
 /*
- * Measures a chunk of len bytes, the first of its file or not, stored
- * uncompressed.
+ * Measures a chunk of len bytes, stored uncompressed; first says whether it is
+ * its file's first.
  */
 void btrfs_plain(bool first, uint32_t len, struct btrfs_chunk *c);
 

@@ -176,7 +176,8 @@ make_room(struct btrfs_job *b)
 }
 
 /*
- * Adds one file: its chunks in order, compressed up to the first that failed.
+ * Adds one file: its chunks in order, compressed up to the first that did not
+ * shrink.
  */
 static void
 add_file(struct btrfs_job *b, size_t item, unsigned algorithm)

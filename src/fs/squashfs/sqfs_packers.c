@@ -49,8 +49,8 @@ open_state(const char *name, int level, size_t most)
 }
 
 /*
- * Returns the room that sqpack has: a metadata block's, or more than a data
- * block's.
+ * Returns how much room sqpack provides: a metadata block's, or more than a
+ * data block's.
  */
 static size_t
 pack_state(void *state, const uint8_t *in, size_t len, uint8_t *out,

@@ -25,7 +25,7 @@ void sqfs_source_open(struct sqfs_source *s, const struct sqfs_tree *t,
 void sqfs_source_close(struct sqfs_source *s);
 
 /*
- * Returns the interface from which a feed takes its files, in one thread at a
+ * Returns the interface through which a feed gets its files, one thread at a
  * time.
  */
 struct sqb_source sqfs_source_files(struct sqfs_source *s);

@@ -26,7 +26,8 @@ struct maker {
 };
 
 /*
- * Reads the target of a link; if it has disappeared, uses as many filler bytes.
+ * Reads the target of a link; if it has disappeared, uses filler of the same
+ * length.
  */
 static void
 read_target(const struct maker *m, const struct fs_item *it, char *target)

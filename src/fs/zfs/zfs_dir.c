@@ -123,7 +123,7 @@ by_name(const void *a, const void *b)
 
 /*
  * Writes a leaf of n names, omitting those that do not fit.  They are stored in
- * order of creation, which is assumed to be alphabetical, so their object
+ * order of creation, assumed to be that of the sorted names, so their object
  * numbers ascend.
  */
 static void
@@ -204,9 +204,9 @@ by_hash(const void *a, const void *b)
 }
 
 /*
- * ZFS hashes a name by a CRC that begins with a random number.  This only
- * inverts bits, the same ones in all names of the same length, so the leaves
- * fill equally whatever the number.
+ * ZFS hashes a name with a CRC seeded with a random number.  This only inverts
+ * bits, the same ones in all names of the same length, so the leaves fill
+ * equally whatever the number.
  */
 static int
 fat_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,

@@ -33,7 +33,7 @@ zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks)
 /*
  * Writes the times of access, creation, modification and change: about a
  * millisecond for each object, and longer for a large one.  Writing an object
- * also modifies its directory, so the directory's last modification is somewhat
+ * also modifies its directory, so the directory's modification time is somewhat
  * later.
  */
 static void

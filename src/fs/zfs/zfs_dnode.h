@@ -44,10 +44,7 @@ void zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks);
 void zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
     const struct zfs_target *t);
 
-/*
- * Writes the incomplete block, and the pointers to all blocks; to be called
- * last.
- */
+/* Writes the incomplete block, and the pointers to all blocks; call it last. */
 void zfs_dnodes_end(struct zfs_dnodes *d);
 
 #endif

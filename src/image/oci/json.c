@@ -13,7 +13,7 @@ enum { DEPTH_MAX = 64 };
 
 /*
  * Returns whether nesting is too deep for the library's recursive free.  A
- * comment, which JSON does not have but the library skips, could hide that.
+ * comment, which JSON does not allow but the library skips, could hide that.
  */
 static bool
 is_deep(const char *text, size_t len)

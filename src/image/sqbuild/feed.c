@@ -239,7 +239,7 @@ next_file(struct feed *f, struct feed_unit *u)
 	    take_small(f, u) : feed_begin_large(f, u->data);
 }
 
-/* Drops the data of a file that the source has given up. */
+/* Drops the data of a file that the source has abandoned. */
 static void
 leave_out(struct feed *f)
 {

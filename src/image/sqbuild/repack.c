@@ -66,7 +66,7 @@ worker_close(void *ctx)
 	sys_free(w);
 }
 
-/* Keeps only the first damaged block, by its position in the image. */
+/* Keeps only the damaged block that comes first in the image. */
 static void
 note(struct job *j, const struct sqb_old *b, const char *why)
 {

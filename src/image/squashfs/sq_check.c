@@ -173,7 +173,7 @@ check_table(struct check *c, const struct table *t, uint64_t *next)
 	return unpack_blocks(c, t);
 }
 
-/* Checks the names and values, block by block up to their ids. */
+/* Checks the names and values, block by block, up to their ids. */
 static void
 check_values(struct check *c, uint64_t from, uint64_t to)
 {

@@ -77,8 +77,8 @@ read_settings(struct sqr_image *m, struct sq_codec *c)
 }
 
 /*
- * Reads the owners even if sq_check() found damage: whatever is readable is
- * better than no owner at all.
+ * Reads the owners even if sq_check() found damage: some owners are better than
+ * none.
  */
 static int
 read_owners(struct sqr_image *m, struct sq_codec *c)

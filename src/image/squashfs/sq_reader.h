@@ -30,7 +30,7 @@ struct sqr_image {
 	uint32_t *dir_end;
 };
 
-/* Reads and unpacks the table's blocks, from the first up to its index. */
+/* Reads and unpacks the table's blocks, from the first to the index. */
 int sq_table_read(struct sq_meta *m, const struct sq_super *s,
     struct sq_codec *c, uint64_t start, uint64_t index);
 

@@ -25,7 +25,7 @@ sq_read(const struct sq_super *s, uint64_t pos, void *buf, size_t len)
 	return (size_t)n == len ? 0 : -ENODATA;
 }
 
-/* Reads the position of the first block of a table of pointers. */
+/* Reads the position of a table's first block from its index. */
 static int
 first_block(const struct sq_super *s, uint64_t table, uint64_t *pos)
 {

@@ -79,8 +79,8 @@ int sq_read(const struct sq_super *s, uint64_t pos, void *buf, size_t len);
 
 /*
  * A table of metadata blocks.  The unpacked blocks are contiguous,
- * SQUASHFS_META_B bytes each, so that data that crosses their boundaries is in
- * one piece.
+ * SQUASHFS_META_B bytes each, so data that crosses their boundaries is in one
+ * piece.
  */
 struct sq_meta {
 	uint64_t start;			/* in the image */

@@ -4,7 +4,7 @@
  *
  * While the tree grows, a node's index in the array is its id, and an open hash
  * table finds it by parent and name.  Removed nodes remain, with SQW_NOWHERE as
- * their parent. tree_order.c completes the tree.
+ * their parent.  tree_order.c completes the tree.
  */
 #include "image/sqwrite/tree.h"
 
@@ -198,7 +198,7 @@ sqw_tree_remove(struct sqw_tree *t, uint32_t id)
 		remove_below(t, id);
 	if (id != 0)
 		t->nodes[id].parent = SQW_NOWHERE;
-	/* the slot is kept, because lookups of later ones may pass it */
+	/* keep the slot, because lookups of later nodes may pass it */
 }
 
 /*

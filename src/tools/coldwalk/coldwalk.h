@@ -173,8 +173,8 @@ void coldwalk_complain(struct coldwalk *c);
 struct table;
 
 /*
- * Starts a table of these columns on fd, as --csv or --json, with the
- * provenance of the rows.  Returns 0 or -errno; *t must be closed even on
+ * Starts a table of these columns on fd, in the form of --csv or --json, with
+ * the provenance of the rows.  Returns 0 or -errno; *t must be closed even on
  * failure.
  */
 int coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,

@@ -45,7 +45,7 @@ full_size(const struct root *root, const char *path)
 	return strlen(root->prefix) + root->slash + strlen(path) + 1;
 }
 
-/* Rows of an image may use what remains of its memory limit. */
+/* An image's rows may use what remains of its memory limit. */
 static void *
 take(struct coldwalk *c, size_t size)
 {

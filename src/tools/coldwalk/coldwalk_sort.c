@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Rows arrive nearly sorted: an image is packed in the order of its names, and
- * each thread reports in that order.  So this is a merge sort that skips merges
- * of halves that are already in order.
+ * each thread reports in that order.  So this is a merge sort that does not
+ * merge halves that are already in order.
  */
 #include "coldwalk.h"
 

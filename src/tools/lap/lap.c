@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * lap_options.c and lap_cells.c read the command line, lap_run.c does one run
- * using proc.h, lap_rows.c writes the result.  This file runs the rounds.
+ * using proc.h, and lap_rows.c writes the result.  This file runs the rounds.
  *
  * lap keeps its own memory small, because a command's peak cannot be measured
  * below it: rows are written as they are produced, and nothing grows with their

@@ -22,7 +22,7 @@ struct table;
 /* Exit statuses of lap itself, as in env(1) and timeout(1). */
 enum { LAP_FAILED = 125, LAP_CANNOT_RUN = 126, LAP_NOT_FOUND = 127 };
 
-/* The maximum number of commands, counting each value of a parameter. */
+/* The maximum number of commands, counting one for each parameter value. */
 enum { LAP_CELLS_MAX = 10000 };
 
 struct lap_options {
@@ -198,8 +198,8 @@ int lap_rows_close(struct lap *l);
 int lap_run_status(const struct lap_run *r);
 
 /*
- * lap_samples.c: the values of each run that the summary and an adaptive end
- * require.
+ * lap_samples.c: the values of each run that the summary and adaptive stopping
+ * need.
  */
 enum lap_value { LAP_WALL, LAP_CPU, LAP_RSS, LAP_VALUES };
 

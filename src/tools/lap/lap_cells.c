@@ -225,7 +225,7 @@ lap_cells_add(struct lap *l, const char *label, char **words, int n)
 	return rc;
 }
 
-/* Adds a command; without its own label, its words are its label. */
+/* Adds a command; its label defaults to its words. */
 static int
 cell_from_words(struct lap *l, char **words, int n)
 {

@@ -267,8 +267,8 @@ lap_rows_write(struct lap *l, const struct lap_run *r)
 	if (l->table == NULL)
 		return 0;
 	/*
-	 * Write all rows or none: a single stage's row would be duplicated on
-	 * resuming.
+	 * Write all rows or none: a single stage's row would be written again
+	 * on resuming.
 	 */
 	table_hold(l->table);
 	for (int i = 0; r->proc.count > 1 && i < r->proc.count && rc == 0; i++)
@@ -323,8 +323,8 @@ write_comments(struct lap *l, int argc, char **argv)
 }
 
 /*
- * Two instances of lap appending to one file would each do all the runs.  The
- * lock is on a separate descriptor and is released with it.
+ * Two instances of lap appending to one file would both do all runs.  The lock
+ * is on a separate descriptor and is released with it.
  */
 static int
 lock(struct lap *l, const char *path)

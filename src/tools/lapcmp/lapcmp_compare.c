@@ -165,7 +165,7 @@ is_same_run(const struct cmp_row *x, const struct cmp_row *y)
 	    by_run(x, y) == 0;
 }
 
-/* Drops repetitions of a run, which may occur in two files, for example. */
+/* Drops repetitions of a run, which may, for example, be in two files. */
 static void
 drop_again(struct cmp_rows *rows)
 {

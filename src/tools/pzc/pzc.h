@@ -19,7 +19,7 @@ struct pzc_totals {
 	uint64_t around_B;		/* last file only: see pzc_run */
 };
 
-/* If several are given, the one later in this list wins. */
+/* If several are given, the last in this list wins. */
 enum pzc_mode { PZC_COMPRESS, PZC_DECOMPRESS, PZC_TEST, PZC_LIST };
 
 enum { PZC_THREADS_MAX = 4096, PZC_LEVEL_MAX = 22, PZC_VARIABLES = 3 };

@@ -16,7 +16,7 @@
 
 enum { WINDOW_MAX_LOG = 27 };
 
-/* -T4: users of xz and zstd mean threads, but pigz's -T takes no number. */
+/* -T4: with xz and zstd this means threads, but pigz's -T takes no number. */
 static bool
 is_threads_T(int argc, char **argv, int word)
 {

@@ -194,7 +194,7 @@ open_directory(struct source *s, const char *path, size_t len)
 }
 
 /*
- * A path that ends with a slash cannot be split; it can only be a directory.
+ * A path that ends with a slash cannot be split, and can only be a directory.
  */
 int
 pzc_source_locate(struct pzc *p, struct source *s, const char *path)

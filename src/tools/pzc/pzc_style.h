@@ -27,7 +27,7 @@ enum pzc_option {
 
 struct pzc_entry;	/* pzc_list.h */
 
-/* An option letter that means a different option in this style. */
+/* An option letter that stands for a different option in this style. */
 struct pzc_letter {
 	int letter, means;
 };
@@ -103,7 +103,7 @@ struct pzc_style {
 	bool test_skips_plain;	/* -r with -t and -l skips files without a
 				 * suffix */
 	/*
-	 * Suffixes tried for a missing file: NULL, or a list that ends with it.
+	 * Suffixes tried for a missing file: NULL, or a NULL-terminated list.
 	 */
 	const char *const *look_up;
 	bool look_up_all;	/* even if path has another suffix */

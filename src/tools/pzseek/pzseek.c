@@ -71,7 +71,7 @@ open_file(struct pzseek *p)
 	return 0;
 }
 
-/* Determines the index's name: the one given, or the file's plus .pzi. */
+/* Determines the index's name: the one given, or the file's name plus .pzi. */
 static int
 name_index(struct pzseek *p)
 {

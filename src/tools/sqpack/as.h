@@ -2,7 +2,7 @@
  * as.h - sqpack under the names of other programs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Options of these programs are words with one hyphen; some take a value, which
+ * These programs' options are words with one hyphen; some take a value, which
  * is the next word.
  */
 #ifndef COLDPRESS_SQPACK_AS_H

@@ -283,7 +283,7 @@ take(struct sqpack *p, struct as_words *w, int id)
 	}
 }
 
-/* Takes the words before the options: the sources and, last, the image. */
+/* Parses the words before the options: the sources and, last, the image. */
 static int
 take_words(struct sqpack *p, struct as_words *w)
 {

@@ -153,7 +153,7 @@ by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Excludes the path at which a file with this real path is in the image. */
+/* Excludes the path that a file with this real path has in the image. */
 static int
 add_real(struct sqpack *p, const char *real)
 {

@@ -50,8 +50,8 @@ int archive_take(struct archive *a, uint32_t *id);
 int archive_take_xattrs(struct archive *a, uint32_t *index);
 
 /*
- * Fills in *f for the current file, whose data archive_read() returns; it and
- * archive_skip() are those of struct sqb_source.
+ * Fills in *f for the current file, whose data archive_read() returns;
+ * archive_read() and archive_skip() implement struct sqb_source.
  */
 void archive_give(struct archive *a, struct sqb_file *f);
 int archive_read(void *arg, void *buf, size_t len);

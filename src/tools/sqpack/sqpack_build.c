@@ -57,8 +57,8 @@ source_of(const struct sqpack *p)
 }
 
 /*
- * Wraps a source to tell its errors, which it reports itself, from errors of
- * the output.
+ * Wraps a source to distinguish its errors, which it reports itself, from
+ * errors of the output.
  */
 struct watched {
 	const struct sqb_source *files;

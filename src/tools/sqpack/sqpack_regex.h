@@ -17,9 +17,9 @@ enum { SQPACK_REGEX_WHY = 128, SQPACK_REGEX_NAME = 257 };
 struct sqpack_regex;
 
 /*
- * Compiles a pattern without a leading slash; with anywhere it matches the last
- * components of a path.  It must be closed even on failure.  Returns 0, -ENOMEM,
- * or -EINVAL with the reason in why.
+ * Compiles a pattern without a leading slash; if anywhere is set, it matches
+ * the last components of a path.  It must be closed even on failure.  Returns
+ * 0, -ENOMEM, or -EINVAL with the reason in why.
  */
 int sqpack_regex_open(struct sqpack_regex **r, const char *pattern,
     bool anywhere, char why[SQPACK_REGEX_WHY]);

@@ -44,8 +44,7 @@ archive_take_xattrs(struct archive *a, uint32_t *index)
 }
 
 /*
- * Makes the normalized path of the entry or of its link target, which must be
- * freed.
+ * Makes the normalized path, to be freed, of the entry or of its link target.
  */
 static int
 clean(const char *text, char **path)

@@ -4,7 +4,7 @@
  *
  * fanotify reports inodes, whatever path led to them: through a chroot, a bind
  * mount or a link.  Their names are looked up in the root afterwards; of
- * several hard links, the bytewise first is used.
+ * several hard links, the first in byte order is used.
  */
 #include "touchlog.h"
 

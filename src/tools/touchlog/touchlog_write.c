@@ -36,7 +36,7 @@ write_range(void *arg, uint64_t offset, uint64_t len)
 	return 0;
 }
 
-/* Writes the parts of a file; if none was needed, a line with length 0. */
+/* Writes the parts of a file or, if none was needed, a line with length 0. */
 static int
 write_pages(struct touchlog *t, struct list *l, uint64_t size)
 {

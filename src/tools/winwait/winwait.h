@@ -87,8 +87,8 @@ int winwait_watch_start(struct winwait *w);
 void winwait_watch_stop(struct winwait *w);
 
 /*
- * Connects to the X server and selects the events of its root window, which are
- * in effect on return.  Returns 0, or -1 after reporting the reason.
+ * Connects to the X server and selects its root window's events; the selection
+ * is in effect on return.  Returns 0, or -1 after reporting the reason.
  */
 int winwait_x_open(struct winwait *w);
 void winwait_x_close(struct winwait_x *x);	/* may be NULL */

@@ -46,8 +46,8 @@ stamp(xcb_connection_t *c, xcb_window_t window)
 }
 
 /*
- * A stamp is older than its arrival; of several, the one that arrived soonest
- * gives the tightest bound.
+ * A stamp precedes its arrival, so of several stamps, the one with the shortest
+ * delay gives the tightest bound.
  */
 int
 winwait_clock_set(struct winwait_clock *k, xcb_connection_t *c,

@@ -107,8 +107,8 @@ looks(const struct watch *t)
 }
 
 /*
- * Raises the thread's priority, if permitted, so that events are read at once
- * even on a busy machine.
+ * Raises the thread's priority, if permitted, so that events are read
+ * immediately even on a busy machine.
  */
 static void
 hurry(void)
