@@ -84,11 +84,14 @@ cell() {
 	net_make "$5"
 	cell_from=$net_address:5000 cell_helpers=
 	registry_start "$net_in" "$net_address"
+	rm -rf "$study/web"
+	[ "$4" != cas ] || web_start
 	[ "$7" = 0 ] || delay_start "$7"
 	[ "$8" = no ] || cache_start
 	clients_make
 	LAZY_PULLER=$(system_get "$4" 2) LAZY_PLACE=$study/clients
 	LAZY_REFERENCE=$cell_from/$2:$4 LAZY_CLIENTS=$6
+	[ "$4" != cas ] || LAZY_REFERENCE=http://$net_address:8080/$2
 	export LAZY_PULLER LAZY_PLACE LAZY_REFERENCE LAZY_CLIENTS
 	cell_files=$(find "$study/clients" -mindepth 1 | wc -l)
 	daemons=

@@ -73,51 +73,62 @@ delay_start() {
 	cell_from=$net_address:5001
 }
 
+# nginx_start PREFIX DIR: starts nginx, with what standard input has as its
+# servers; DIR is emptied
+nginx_start() {
+	rm -rf "$2"
+	mkdir "$2"
+	{
+		printf 'daemon off;\nuser root;\npid %s/pid;\n' "$2"
+		printf 'error_log %s/log;\nevents {}\nhttp {\n' "$2"
+		printf 'access_log off;\n'
+		printf '%s_temp_path '"$2"'/temp;\n' client_body proxy fastcgi \
+		    uwsgi scgi
+		cat
+		echo '}'
+	} >"$2/nginx.conf"
+	$1 nginx -c "$2/nginx.conf" 2>>"$study/log" 8>&- &
+	cell_helpers="$cell_helpers $!"
+	helper_wait $! test -s "$2/pid"
+}
+
 # cache_start: from here on, clients fetch from an empty cache of their own
 # network, which fetches pieces of 256 KiB
 cache_start() {
-	rm -rf "$study/cache"
-	mkdir "$study/cache"
-	cat >"$study/cache/nginx.conf" <<EOF
-daemon off;
-user root;
-pid $study/cache/pid;
-error_log $study/cache/log;
-events {}
-http {
-	access_log off;
-	client_body_temp_path $study/cache/temp;
-	proxy_temp_path $study/cache/temp;
-	fastcgi_temp_path $study/cache/temp;
-	uwsgi_temp_path $study/cache/temp;
-	scgi_temp_path $study/cache/temp;
-	proxy_cache_path $study/cache/files keys_zone=pieces:8m;
-	server {
-		listen $net_client:5002;
-		location / {
-			proxy_set_header Host \$http_host;
-			proxy_pass http://$cell_from;
-			proxy_http_version 1.1;
-			proxy_set_header Connection "";
-		}
-		location ~ /blobs/ {
-			slice 256k;
-			proxy_cache pieces;
-			proxy_cache_key \$uri\$slice_range;
-			proxy_set_header Range \$slice_range;
-			proxy_cache_valid 200 206 1h;
-			proxy_cache_lock on;
-			proxy_http_version 1.1;
-			proxy_set_header Connection "";
-			proxy_pass http://$cell_from;
-		}
+	nginx_start '' "$study/cache" <<EOF
+proxy_cache_path $study/cache/files keys_zone=pieces:8m;
+proxy_http_version 1.1;
+proxy_set_header Connection "";
+server {
+	listen $net_client:5002;
+	location / {
+		proxy_pass http://$cell_from;
+	}
+	location ~ /blobs/ {
+		slice 256k;
+		proxy_cache pieces;
+		proxy_cache_key \$uri\$slice_range;
+		proxy_cache_valid 200 206 1h;
+		proxy_cache_lock on;
+		proxy_http_version 1.1;
+		proxy_set_header Connection "";
+		proxy_set_header Range \$slice_range;
+		proxy_pass http://$cell_from;
 	}
 }
 EOF
-	nginx -c "$study/cache/nginx.conf" 2>>"$study/log" 8>&- &
-	cell_helpers="$cell_helpers $!"
-	helper_wait $! test -s "$study/cache/pid"
 	cell_from=$net_client:5002
+}
+
+# web_start: serves the repositories of $study/www
+web_start() {
+	nginx_start "$net_in" "$study/web" <<EOF
+server {
+	listen $net_address:8080;
+	access_log $study/web/requests;
+	root $study/www;
+}
+EOF
 }
 
 # helper_wait PID COMMAND...: until the command succeeds, for 30 s at most
@@ -136,7 +147,8 @@ helper_wait() {
 
 # server_requests: how many requests the servers have answered
 server_requests() {
-	grep -c '"[A-Z]* /[^ ]* HTTP/[0-9.]*" [0-9]' "$study/registry.log" || :
+	cat "$study/registry.log" "$study/web/requests" 2>/dev/null |
+	    grep -c '"[A-Z]* /[^ ]* HTTP/[0-9.]*" [0-9]' || :
 }
 
 # namespace_cpu PID: processor seconds of all processes in its network namespace

@@ -24,8 +24,10 @@ image_publish() {
 		printf "%.3f\t%.3f\n", get("wall_s"),
 		    get("user_s") + get("sys_s")
 	}' "$study/publish.csv" >"$publish_note.new"
-	stat -c %s "$study"/push/blobs/sha256/* | awk '{ n += $1 }
-	    END { print n }' >>"$publish_note.new"
+	publish_made=$study/push
+	[ "$2" != cas ] || publish_made=$study/www/$1
+	find "$publish_made" -type f -printf '%s\n' |
+	    awk '{ n += $1 } END { print n }' >>"$publish_note.new"
 	mv "$publish_note.new" "$publish_note"
 	rm -rf "$study/push" "$study/publish.csv"
 }
@@ -61,6 +63,13 @@ image_convert() {
 		;;
 	esac
 	rm -rf "$study/push"
+	if [ "$2" = cas ]; then
+		mkdir -p "$study/www"
+		rm -rf "$study/www/$1"
+		layerpack -q --image -F cas "$convert_from:plain" \
+		    "$study/www/$1"
+		return 0
+	fi
 	if [ -z "$convert_options" ]; then
 		cp -r "$convert_from" "$study/push"
 	else

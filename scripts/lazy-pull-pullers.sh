@@ -87,6 +87,16 @@ layermount_end() {
 	done
 }
 
+# A repository of CVMFS, by our own client, too
+pull_cas() {
+	mkdir "$place/lower"
+	TMPDIR=$place/tmp layermount -q -F cas --stats="$place/stats" \
+	    "$LAZY_REFERENCE" "$place/lower"
+}
+create_cas() { create_layermount; }
+run_cas() { run_layermount "$1"; }
+remove_cas() { remove_layermount; }
+
 # An image with an index of SOCI: its layers are mounted one by one, each with
 # its ztoc.  A layer without one is unpacked.
 pull_ztoc() {

@@ -17,6 +17,7 @@ zstd64|layermount|-F zstd-chunked -c 64K|
 zstd-trace|layermount|-F zstd-chunked -c 64K --order|
 ztoc|ztoc|-F ztoc|curl
 ztoc-10M|ztoc|-F ztoc --min-layer 10M|curl setfattr
+cas|cas|-F cas|nginx
 podman|podman|-F estargz -c 64K --order|podman runc
 containerd|containerd||containerd ctr runc
 stargz|containerd|-F estargz|containerd ctr runc containerd-stargz-grpc ctr-remote
@@ -39,6 +40,8 @@ system_lacks() {
 			return 0
 		}
 	done
+	[ "$1" != cas ] || layermount --help | grep -q -e --key ||
+	    echo 'layermount reads no repositories'
 	[ "$1" != podman ] || layermount --help | grep -q -e --store ||
 	    echo 'layermount has no --store'
 }

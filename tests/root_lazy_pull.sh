@@ -104,6 +104,7 @@ fi
 others='ztoc'
 ! have containerd || ! have runc || others='ztoc containerd'
 if have python3 && have nginx && have curl; then
+	! layermount --help | grep -q -e --key || others="$others cas"
 	rows='quick.read.*.open quick.read.*.x2 quick.read.*.x2.cache'
 	t 'more systems' 0 "$lazy" -q -n 1 --quick --systems \
 	    "estargz-trace $others" --clients '1 2' --cache 'no yes' \
