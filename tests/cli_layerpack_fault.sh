@@ -6,6 +6,8 @@
 . "${SRC:?}/tests/lib.sh"
 # shellcheck source=tests/fault.sh
 . "$SRC/tests/fault.sh"
+# shellcheck source=tests/oci.sh
+. "$SRC/tests/oci.sh"
 
 have layerpack-fault || skip_all 'layerpack-fault is not built'
 
@@ -33,32 +35,27 @@ every() {
 # A failure leaves no file, not even under a temporary name.
 leaves() { [ ! -e "$1" ] && ! ls .coldpress-* >/dev/null 2>&1; }
 
-writing='malloc:ENOMEM openat:EMFILE openat:EACCES write:ENOSPC write:short
-    write:EINTR fsync:EIO close:EIO linkat:EIO thread:EAGAIN chmod:EPERM'
-reading='read:EIO read:short read:EINTR pread:EIO pread:short lseek:ESPIPE
-    stat:EIO'
-for format in estargz zstd-chunked; do
-	set -- -q -p 2 -F $format -L 1 -c 16K
-	rm -f want.layer want.ordered
-	layerpack "$@" -o want.layer a.tar >/dev/null
-	# shellcheck disable=SC2086
-	every $format layer "$writing $reading" \
-	    layerpack-fault "$@" -o layer a.tar
-	layerpack "$@" --order list -T . -o want.ordered a.tar.gz >/dev/null
-	# shellcheck disable=SC2086
-	every "$format, ordered" ordered "$writing $reading" \
-	    layerpack-fault "$@" --order list -T . -o ordered a.tar.gz
-done
-rm -f want.layer
+all='malloc:ENOMEM openat:EMFILE openat:EACCES write:ENOSPC write:short
+    write:EINTR fsync:EIO close:EIO linkat:EIO thread:EAGAIN chmod:EPERM
+    read:EIO read:short read:EINTR pread:EIO pread:short lseek:ESPIPE stat:EIO'
+some='malloc:ENOMEM openat:EMFILE write:ENOSPC pread:EIO'
+set -- -q -p 2 -L 1 -c 16K
+layerpack "$@" -F estargz -o want.layer a.tar >/dev/null
+every estargz layer "$all" layerpack-fault "$@" -F estargz -o layer a.tar
+layerpack "$@" -F zstd-chunked -o want.frames a.tar >/dev/null
+every zstd-chunked frames "$some" \
+    layerpack-fault "$@" -F zstd-chunked -o frames a.tar
+set -- "$@" --order list -T .
+layerpack "$@" -F zstd-chunked -o want.ordered a.tar.gz >/dev/null
+every 'an order' ordered "$some" \
+    layerpack-fault "$@" -F zstd-chunked -o ordered a.tar.gz
 (cd tree && tar --sort=name -cf - numbers name sub) | gzip -n >b.tar.gz
-for windows in raw packed; do
-	set -- -q -F ztoc -c 16K --windows $windows -T .
-	rm -f want.ztoc
-	layerpack "$@" -o want.ztoc b.tar.gz >/dev/null
-	# shellcheck disable=SC2086
-	every "ztoc, $windows" ztoc "$writing $reading" \
-	    layerpack-fault "$@" -o ztoc b.tar.gz
-done
+set -- -q -F ztoc -c 16K -T .
+layerpack "$@" -o want.ztoc b.tar.gz >/dev/null
+every ztoc ztoc "$all" layerpack-fault "$@" -o ztoc b.tar.gz
+set -- "$@" --windows packed
+layerpack "$@" -o want.packed b.tar.gz >/dev/null
+every 'packed windows' packed "$some" layerpack-fault "$@" -o packed b.tar.gz
 
 # Reading a layer
 leaves() { :; }
@@ -96,6 +93,41 @@ every 'a tree' facts "malloc:ENOMEM openat:EMFILE openat:EACCES pread:EIO
     ftruncate:EFBIG close:EIO mkdirat:EACCES mkdirat:ENOSPC symlinkat:EACCES
     mknodat:EPERM linkat:EMLINK chown:EPERM chmod:EPERM utimens:EPERM
     thread:EAGAIN dup:EMFILE stat:EIO" sh extract layerpack-fault
+
+# What reads data that is not trusted is confined first.  NoNewPrivs is set even
+# on a kernel without Landlock.
+stopped() {
+	until grep -q '^State:.T' "/proc/$1/status"; do
+		kill -0 "$1" || return 1
+		sleep 0.05
+	done
+}
+# confined NAME KIND OPTION...: when the first call of a kind is made
+confined() {
+	c_name=$1 c_kind=$2
+	shift 2
+	COLDPRESS_FAULT=$c_kind:1:STOP layerpack-fault -q "$@" >said &
+	t "$c_name: meanwhile" 0 await stopped $!
+	t "$c_name: confined" 0 grep -q '^NoNewPrivs:.1' "/proc/$!/status"
+	kill -CONT $!
+	c_status=0
+	wait $! || c_status=$?
+	is "$c_name: ends well" $c_status 0
+}
+if [ -r /proc/self/status ]; then
+	layer tree gzip
+	manifest one
+	confined 'a list' pread -t want.ordered
+	confined 'a verdict' pread --verify want.ordered
+	confined 'a layer' write -F estargz -o made a.tar
+	confined 'a layer in order' write -F zstd-chunked --order list -o made2 \
+	    a.tar.gz
+	confined 'a ztoc' write -F ztoc -T . -o made3 b.tar.gz
+	if layerpack -h | grep -q -e --image; then
+		confined 'an image' write --image -F estargz layout made4
+		confined 'an image and ztocs' write --image -F ztoc layout made5
+	fi
+fi
 
 # A disk that is full from some write on
 full=1

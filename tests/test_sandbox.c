@@ -164,6 +164,42 @@ makes_trees(void)
 	EXPECT(unlink("old") == -1 && errno == EACCES);
 }
 
+/*
+ * Does what the conversion of a layout does in its directories, each of which
+ * allows nothing else.
+ */
+static void
+uses_dirs(void)
+{
+	struct sandbox_dirs d = { .naming = -1 };
+	bool confined;
+
+	EXPECT(mkdir("from", 0700) == 0 && mkdir("to", 0700) == 0 &&
+	    mkdir("to/temp", 0700) == 0 && mkdir("spool", 0700) == 0);
+	EXPECT(close(open("from/old", O_CREAT | O_WRONLY, 0600)) == 0);
+	d.reading = open("from", O_RDONLY | O_DIRECTORY);
+	d.making = open("to/temp", O_RDONLY | O_DIRECTORY);
+	d.renaming = open("to", O_RDONLY | O_DIRECTORY);
+	d.spooling = open("spool", O_PATH | O_DIRECTORY);
+	EXPECT(d.reading != -1 && d.making != -1 && d.renaming != -1 &&
+	    d.spooling != -1);
+	EXPECT(sandbox_enter_dirs(&d, &confined) == 0);
+	if (!confined)	/* links between directories came with ABI 2 */
+		_exit(0);
+	EXPECT(openat(d.reading, "old", O_RDONLY) != -1);
+	EXPECT(openat(d.reading, "old", O_WRONLY) == -1 && errno == EACCES);
+	EXPECT(openat(d.making, "new", O_CREAT | O_WRONLY, 0600) != -1);
+	EXPECT(openat(d.renaming, "new", O_CREAT | O_WRONLY, 0600) == -1);
+	EXPECT(renameat(d.renaming, "temp", d.renaming, "final") == 0);
+	EXPECT(openat(d.making, "new", O_RDONLY) != -1);
+	EXPECT(open("spool", O_TMPFILE | O_RDWR, 0600) != -1 ||
+	    errno == EOPNOTSUPP);
+	EXPECT(openat(d.spooling, "new", O_CREAT | O_WRONLY, 0600) == -1);
+	EXPECT(open("from", O_TMPFILE | O_RDWR, 0600) == -1 &&
+	    errno == EACCES);
+	EXPECT(open("old", O_RDONLY) == -1 && errno == EACCES);
+}
+
 static void
 keeps_what_is_open(void)
 {
@@ -273,6 +309,12 @@ forbids_paths(void **state)
 	unlink("sub/way");
 	assert_int_equal(unlink("sub/old"), 0);
 	assert_int_equal(rmdir("sub"), 0);
+	assert_int_equal(in_child(uses_dirs), 0);
+	unlink("to/final/new");
+	unlink("to/temp/new");
+	unlink("from/old");
+	assert_true(rmdir("to/final") == 0 || rmdir("to/temp") == 0);
+	assert_int_equal(rmdir("to") + rmdir("from") + rmdir("spool"), 0);
 	assert_int_equal(in_child(keeps_what_is_open), 0);
 	assert_int_equal(in_child(holds_for_threads), 0);
 	assert_int_equal(in_child(connects_nowhere), 0);

@@ -49,6 +49,19 @@ int sandbox_enter_naming(int dir, bool *confined);
 int sandbox_enter_making(int dir, bool *confined);
 
 /*
+ * The same, except for what remains possible beneath these directories,
+ * descriptors that remain the caller's, or -1.
+ */
+struct sandbox_dirs {
+	int reading, naming, making;	/* as in the functions above */
+	int renaming;			/* directories can be renamed */
+	int spooling;			/* files can be opened and written, even
+					 * unnamed ones, but not created by
+					 * name */
+};
+int sandbox_enter_dirs(const struct sandbox_dirs *d, bool *confined);
+
+/*
  * The same, except that files beneath the count directories dirs can also be
  * read and executed, as the C library does to resolve host names, and that
  * sockets can be connected.  All descriptors remain the caller's.

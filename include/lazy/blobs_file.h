@@ -20,4 +20,7 @@ int blobs_file_open(struct blobs_file **b, const char *path, const char *side);
 void blobs_file_close(struct blobs_file *b);	/* may be NULL */
 const struct layer_blobs *blobs_file_blobs(const struct blobs_file *b);
 
+/* Returns the directory of objects, a descriptor of b's, or -1. */
+int blobs_file_dir(const struct blobs_file *b);
+
 #endif

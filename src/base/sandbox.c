@@ -52,9 +52,12 @@ all_rights(long abi)
 #endif
 
 enum {
-	READ_FILE = 1 << 2, READ_DIR = 1 << 3, REMOVE_FILE = 1 << 5,
+	WRITE_FILE = 1 << 1, READ_FILE = 1 << 2, READ_DIR = 1 << 3,
+	REMOVE_DIR = 1 << 4, REMOVE_FILE = 1 << 5, MAKE_DIR = 1 << 7,
 	MAKE_REG = 1 << 8,
 	READING = READ_FILE | READ_DIR,
+	SPOOLING = READ_FILE | WRITE_FILE,
+	RENAMING = REMOVE_DIR | MAKE_DIR,
 	/*
 	 * within one directory: moving between directories would also need
 	 * REFER
@@ -204,6 +207,23 @@ int
 sandbox_enter_making(int dir, bool *confined)
 {
 	return enter(&dir, 1, making(), confined);
+}
+
+int
+sandbox_enter_dirs(const struct sandbox_dirs *d, bool *confined)
+{
+	const struct grant all[] = {
+		{ &d->reading, 1, READING }, { &d->naming, 1, NAMING },
+		{ &d->making, 1, making() }, { &d->renaming, 1, RENAMING },
+		{ &d->spooling, 1, SPOOLING },
+	};
+	struct grant g[sizeof(all) / sizeof(all[0])];
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (*all[i].dirs >= 0)
+			g[n++] = all[i];
+	return enter_all(g, n, false, confined);
 }
 
 int

@@ -172,3 +172,9 @@ blobs_file_blobs(const struct blobs_file *b)
 {
 	return &b->blobs;
 }
+
+int
+blobs_file_dir(const struct blobs_file *b)
+{
+	return b->dir;
+}

@@ -11,6 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * Before anything is read that is not trusted.  Extraction confines itself
+ * later, to its directory.
+ */
+static void
+confine(struct layerpack *p, const struct layerpack_source *s)
+{
+	const struct sandbox_dirs none = { -1, -1, -1, -1, -1 };
+
+	if (p->o.mode != LAYERPACK_EXTRACT && blobs_file_dir(s->blobs) < 0)
+		layerpack_confine(p, &none);
+}
+
 int
 layerpack_open(struct layerpack *p, struct layerpack_source *s)
 {
@@ -26,6 +39,7 @@ layerpack_open(struct layerpack *p, struct layerpack_source *s)
 		    "not a regular file or a directory" : strerror(-rc));
 		return rc;
 	}
+	confine(p, s);
 	rc = layer_open(&s->l, blobs_file_blobs(s->blobs), &e, why);
 	if (rc != 0)
 		msg_error(&p->msg, "%s: %s", p->o.source, why);

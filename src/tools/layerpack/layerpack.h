@@ -6,6 +6,7 @@
 #define COLDPRESS_LAYERPACK_H
 
 #include "base/msg.h"
+#include "base/sandbox.h"
 #include "base/table.h"
 #include "lazy/blobs_file.h"
 #include "lazy/layer.h"
@@ -87,6 +88,18 @@ void layerpack_close(struct layerpack_source *s);
 
 /* The directory for unnamed files: -T, $TMPDIR or /tmp. */
 const char *layerpack_tmpdir(const struct layerpack *p);
+
+/*
+ * Confines the process to these directories; a note says if that is impossible.
+ * To be called before threads are started.
+ */
+void layerpack_confine(struct layerpack *p, const struct sandbox_dirs *d);
+
+/*
+ * Opens the directory for unnamed files if making a layer with these options
+ * takes some, to confine the process to it; otherwise returns -1.
+ */
+int layerpack_open_tmpdir(const struct layerpack *p);
 
 /* One function per mode; they return 0, or -errno after reporting the error. */
 int layerpack_list(struct layerpack *p);

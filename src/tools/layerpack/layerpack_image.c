@@ -295,6 +295,18 @@ open_layouts(struct image *m)
 	return rc;
 }
 
+static void
+confine(struct image *m)
+{
+	struct sandbox_dirs d = { .reading = m->dir, .naming = -1,
+		.making = m->new.tree.dir, .renaming = m->new.tree.parent,
+		.spooling = layerpack_open_tmpdir(m->p) };
+
+	layerpack_confine(m->p, &d);
+	if (d.spooling >= 0)
+		sys_close(d.spooling);
+}
+
 int
 layerpack_image(struct layerpack *p)
 {
@@ -305,6 +317,8 @@ layerpack_image(struct layerpack *p)
 	m.pack.progress = &m.progress;
 	if (rc == 0)
 		rc = open_layouts(&m);
+	if (rc == 0)
+		confine(&m);
 	if (rc == 0)
 		rc = convert(&m);
 	if (rc == 0 && p->msg.verbose > 0)

@@ -107,6 +107,19 @@ print_result(const struct layerpack_make *m)
 		printf("annotation %s=%s\n", a[i].name, a[i].value);
 }
 
+/* Everything is open; the output gets its name later. */
+static void
+confine(struct layerpack_make *m)
+{
+	struct sandbox_dirs d = { .reading = -1, .making = -1, .renaming = -1,
+		.naming = m->out.direct ? -1 : m->out.dirfd,
+		.spooling = layerpack_open_tmpdir(m->p) };
+
+	layerpack_confine(m->p, &d);
+	if (d.spooling >= 0)
+		sys_close(d.spooling);
+}
+
 /* Packs the archive that in is positioned at into the open output. */
 static int
 pack(struct layerpack_make *m, int in, const char *name)
@@ -138,6 +151,7 @@ make(struct layerpack_make *m, int in, const char *name)
 
 	if (rc != 0)
 		return fail(m->p, m->o->output, rc);
+	confine(m);
 	rc = pack(m, in, name);
 	if (rc != 0) {
 		output_abort(&m->out);

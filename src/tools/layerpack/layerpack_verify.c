@@ -12,6 +12,7 @@
 #include "base/sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -65,12 +66,33 @@ verify(struct verify *v)
 	return rc != 0 ? rc : verify_trace(v);
 }
 
+/* What is needed later, and could then not be opened. */
+static void
+open_files(struct verify *v)
+{
+	v->archive = sys_openat(AT_FDCWD, v->p->o.source, O_RDONLY |
+	    O_CLOEXEC | O_NONBLOCK, 0);
+	v->trace = sys_openat(AT_FDCWD, layerpack_tmpdir(v->p), O_TMPFILE |
+	    O_RDWR | O_CLOEXEC, 0600);
+}
+
+static void
+close_files(struct verify *v)
+{
+	if (v->archive >= 0)
+		sys_close(v->archive);
+	if (v->trace >= 0)
+		sys_close(v->trace);
+}
+
 int
 layerpack_verify(struct layerpack *p)
 {
 	struct verify v = { .p = p };
-	int rc = layerpack_open(p, &v.s);
+	int rc;
 
+	open_files(&v);
+	rc = layerpack_open(p, &v.s);
 	if (rc == 0) {
 		rc = verify(&v);
 		if (rc != 0)
@@ -81,6 +103,7 @@ layerpack_verify(struct layerpack *p)
 		msg_note(&p->msg, "%s: %zu entries, %zu units and %" PRIu64
 		    " bytes of data are good", p->o.source, v.count, v.units,
 		    v.bytes);
+	close_files(&v);
 	digest_free(v.digest);
 	digest_algo_close(v.sha256);
 	unit_reader_close(&v.reader);

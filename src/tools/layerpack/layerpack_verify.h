@@ -13,6 +13,7 @@
 struct verify {
 	struct layerpack *p;
 	struct layerpack_source s;
+	int archive, trace;		/* files, or -errno */
 	const struct layer_entry *entries;
 	size_t count, units;
 	struct unit_reader reader;

@@ -7,7 +7,6 @@
 #include "base/sys.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 enum { PIECE = VERIFY_ZEROS };
@@ -181,18 +180,16 @@ verify_archive(struct verify *v)
 {
 	const struct tar_archive_options o = { .threads = v->p->o.threads };
 	struct tar_archive a;
-	int fd = sys_openat(AT_FDCWD, v->p->o.source, O_RDONLY | O_CLOEXEC |
-	    O_NONBLOCK, 0), rc, before = v->p->msg.status;
+	int rc, before = v->p->msg.status;
 
-	if (fd < 0)
-		return fd;
-	rc = tar_archive_open(&a, fd, &o);
+	if (v->archive < 0)
+		return v->archive;
+	rc = tar_archive_open(&a, v->archive, &o);
 	if (rc == 0)
 		rc = compare_all(v, &a);
 	if (rc != 0 && v->p->msg.status == before)
 		msg_error(&v->p->msg, "%s: its archive: %s", v->p->o.source,
 		    tar_archive_why(&a, rc));
 	tar_archive_close(&a);
-	sys_close(fd);
 	return 0;
 }

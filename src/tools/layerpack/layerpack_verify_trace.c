@@ -13,7 +13,6 @@
 #include "base/sys.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,14 +155,12 @@ compare_all(struct verify *v, struct trace *t)
 int
 verify_trace(struct verify *v)
 {
-	struct trace t = { .fd = -1 };
+	struct trace t = { .fd = v->trace };
 	struct layer_range r;
 	int rc;
 
 	if (!layer_trace(v->s.l, &r))
 		return 0;
-	t.fd = sys_openat(AT_FDCWD, layerpack_tmpdir(v->p), O_TMPFILE |
-	    O_RDWR | O_CLOEXEC, 0600);
 	if (t.fd < 0) {
 		msg_error(&v->p->msg, "%s: %s", layerpack_tmpdir(v->p),
 		    strerror(-t.fd));
@@ -172,6 +169,5 @@ verify_trace(struct verify *v)
 	rc = load(v, &t, &r);
 	rc = rc != 0 ? refuse(v, rc) : compare_all(v, &t);
 	sys_free(t.pieces);
-	sys_close(t.fd);
 	return rc;
 }
