@@ -44,7 +44,7 @@ part_of(const struct fs_run *r, size_t item, uint64_t offset)
 	return left < r->unit ? (size_t)left : r->unit;
 }
 
-/* Takes the next part.  Returns false at the end. */
+/* Claims the next part.  Returns false at the end. */
 static bool
 take(struct run *run, size_t *item, uint64_t *offset)
 {

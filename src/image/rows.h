@@ -26,7 +26,7 @@ struct image_rows {
  */
 enum { IMAGE_BATCH_SOME = 32, IMAGE_BATCH = 256 };
 
-/* The results of one thread, until there are enough of them. */
+/* One thread's results, collected until there are enough to report. */
 struct image_row_batch {
 	struct image_rows *rows;
 	size_t count;

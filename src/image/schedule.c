@@ -67,7 +67,9 @@ beginning(const struct image_scheduler *s, const struct image_extent *e)
 	return e->count < most ? e->count : most;
 }
 
-/* Takes the next extent, whose beginning has been read ahead. */
+/*
+ * Refills the queue with the next extent, whose beginning has been read ahead.
+ */
 static void
 fill(struct image_scheduler *s, struct image_queue *q)
 {

@@ -54,7 +54,7 @@ struct image_streams {
 	struct image_buffers *buffers;
 	struct image_ending *ending;
 	const struct walk_options *o;	/* threads, digest, progress */
-	uint8_t *zeros;			/* a block of them */
+	uint8_t *zeros;			/* a block of zeros */
 	pthread_mutex_t lock;		/* protects everything below */
 	struct image_stream *all;
 	struct image_stream *spare;	/* streams whose files have ended */

@@ -178,9 +178,7 @@ take_buffer(struct worker *k)
 	return b;
 }
 
-/*
- * Works on one job.  Returns false if there are no more, or the walk has ended.
- */
+/* Processes one job.  Returns false if none is left, or the walk has ended. */
 static bool
 work_once(struct worker *k)
 {

@@ -137,7 +137,7 @@ draw_stuff(struct mail_maker *m, struct mail *a)
 		}
 }
 
-/* Decides between a reply and the first mail of a thread. */
+/* Decides whether the mail is a reply or begins a thread. */
 static void
 draw_thread(struct mail_maker *m, struct mail *a)
 {

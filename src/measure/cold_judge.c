@@ -74,8 +74,9 @@ static void
 judge_traffic(const struct cold *c, struct cold_report *r)
 {
 	/*
-	 * Devices count for all processes.  Where the kernel does not count per
-	 * process, this supports what the pages say, but proves nothing.
+	 * Device counters include all processes.  Where the kernel does not
+	 * count per process, they support what the pages say, but prove
+	 * nothing.
 	 */
 	bool all = !c->accounted && r->before.unseen == 0 &&
 	    r->device_B > 0 && (uint64_t)r->device_B >= c->needed_B;

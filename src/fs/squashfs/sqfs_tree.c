@@ -43,9 +43,7 @@ read_target(const struct maker *m, const struct fs_item *it, char *target)
 	target[n] = '\0';
 }
 
-/*
- * Makes the path of an item; the name of the root directory itself is unknown.
- */
+/* Builds an item's path; the name of the root directory itself is unknown. */
 static int
 path_of(struct maker *m, const struct fs_item *it)
 {

@@ -55,7 +55,7 @@ pack(struct worker *w)
 }
 
 /*
- * Takes the next unit and appends its blocks to order; called with the lock
+ * Claims the next unit and appends its blocks to order; called with the lock
  * held.
  */
 static int

@@ -72,8 +72,8 @@ void zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
     uint64_t size, uint64_t records);
 
 /*
- * Adds anything else, stored in its dnode: a link of size bytes, others with
- * size 0.
+ * Adds anything else, stored in its dnode: a link of size bytes, or another
+ * type with size 0.
  */
 void zfs_meta_other(struct zfs_meta *m, unsigned depth, mode_t mode,
     uint64_t size);

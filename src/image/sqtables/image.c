@@ -139,7 +139,7 @@ keep_listings(void *arg, const uint8_t *block, size_t len)
 	return 0;
 }
 
-/* Gives each file its data; a hard link gets that of its inode. */
+/* Assigns each file its data; a hard link gets its inode's. */
 static void
 give_data(struct sqw_tree *t, const struct sqb_data *d)
 {

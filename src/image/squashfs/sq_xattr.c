@@ -91,7 +91,7 @@ take(struct span *s, size_t len)
 	return from;
 }
 
-/* Takes a value: its length, and its bytes. */
+/* Parses a value: its length, and its bytes. */
 static const uint8_t *
 take_value(struct span *s, size_t *len)
 {

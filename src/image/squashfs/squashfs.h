@@ -37,7 +37,7 @@ struct sq_super {
 	uint64_t offset;		/* where the image begins in fd */
 	uint64_t length;		/* bytes used, not all necessarily in
 					 * fd */
-	uint64_t there;			/* the part of them that fd has */
+	uint64_t there;			/* how many of these bytes fd has */
 	uint64_t inodes, dirs, fragments;	/* positions of the tables, */
 	uint64_t exports, ids, xattrs;	/* or SQUASHFS_NO_TABLE */
 	uint64_t dirs_end;		/* at the latest */

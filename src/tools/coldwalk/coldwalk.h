@@ -21,7 +21,7 @@ struct coldwalk_options {
 	unsigned threads;
 	const char *hash;
 	enum cold_method cold;
-	bool cold_asked;		/* failure is then an error */
+	bool cold_asked;		/* if so, failure is an error */
 	const char *files_from;		/* NULL: all */
 	bool null_lines;		/* its names end with NUL */
 	bool ranges;			/* it lists parts of files */

@@ -53,7 +53,7 @@ make_dir(struct lap *l)
 	return l->dirfd < 0 ? l->dirfd : 0;
 }
 
-/* Makes the environment of stage s; stage 0 is -p. */
+/* Builds the environment of stage s; stage 0 is -p. */
 static int
 make_list(struct lap *l, int s)
 {

@@ -114,9 +114,9 @@ across(const void *a, const void *b)
 }
 
 /*
- * Rounds are shuffled, so the order of the rows is meaningless: labels are in
- * the order of the commands on the command line or, failing that, of their
- * first rows.
+ * Rounds are shuffled, so the order of the rows is meaningless.  Labels are in
+ * the order of the commands on the command line or, if that is unknown, of
+ * their first rows.
  */
 static int
 order_labels(struct cmp_rows *rows)

@@ -95,7 +95,7 @@ in_list(const char *pair, const char *list)
 	}
 }
 
-/* Makes the group's name from the requested keys: "cache=cold;key=val;...". */
+/* Builds the group's name from the requested keys: "cache=cold;key=val;...". */
 static int
 group_of(struct cmp *c, const struct input *in, uint32_t *number)
 {

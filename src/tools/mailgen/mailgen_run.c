@@ -2,7 +2,7 @@
  * mailgen_run.c - generating all weeks of a corpus with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each thread takes the next week; its output does not depend on the other
+ * Each thread claims the next week; its output does not depend on the other
  * threads.  It keeps its files' hashes, which are sorted at the end.
  */
 #include "mailgen.h"
@@ -38,7 +38,7 @@ fail(struct mailgen *g, int err, const struct store_writer *w)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* Takes the next week.  Returns false if there is none, or after an error. */
+/* Claims the next week.  Returns false if none is left, or after an error. */
 static bool
 take(struct mailgen *g, uint64_t *week)
 {

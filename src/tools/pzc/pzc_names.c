@@ -21,7 +21,7 @@ concat(const char *a, size_t len, const char *b)
 }
 
 /*
- * In a tree, files of other kinds are skipped silently; a named operand is not.
+ * In a tree, files of other kinds are skipped silently; named operands are not.
  */
 static bool
 worth_a_word(const struct pzc *p)

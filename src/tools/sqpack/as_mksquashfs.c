@@ -205,7 +205,7 @@ take_pseudo(struct sqpack *p, char *line)
 	return as_texts_add(p, &a->pseudo, line, strlen(line));
 }
 
-/* Takes all remaining words as names to exclude. */
+/* Excludes the names in all remaining words. */
 static int
 take_excludes(struct sqpack *p, struct as_words *w)
 {

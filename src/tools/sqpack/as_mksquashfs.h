@@ -29,7 +29,7 @@ struct as_mksquashfs {
 int as_mksquashfs_check(struct sqpack *p);
 
 /*
- * These take the value of an option.  They return -1, or MSG_ERROR after
+ * These parse the value of an option.  They return -1, or MSG_ERROR after
  * reporting that it is not valid.
  */
 int as_take_u32(struct sqpack *p, const struct as_words *w, uint32_t *value,

@@ -2,9 +2,9 @@
  * sqpack_ahead.c - opening and reading files ahead of their turn
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * File number k uses slot k modulo WINDOW.  Threads claim files in order, and
- * wait while the slot is in use, or while BUDGET bytes are read ahead and the
- * file is not the very next one, so that the consumer always makes progress.
+ * File number k uses slot k modulo WINDOW.  Threads claim files in order.  They
+ * wait while the slot is in use, or while BUDGET bytes are read ahead, unless
+ * the file is the very next one; so the consumer always makes progress.
  *
  * Waking a thread costs more than reading a small file.  The consumer therefore
  * wakes waiting threads once every BATCH files, and whenever it waits itself.

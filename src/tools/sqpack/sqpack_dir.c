@@ -66,7 +66,7 @@ is_alone(const struct dir *d, uint64_t size)
 	    (p + 1 == d->sizes + d->size_count || p[1] != size));
 }
 
-/* Makes the absolute path of a file, for several sources. */
+/* Builds a file's absolute path, if there are several sources. */
 static int
 make_real(const struct dir *d, char **text, size_t *room)
 {

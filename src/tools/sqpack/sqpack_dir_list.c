@@ -159,7 +159,7 @@ take_item(struct fill *f, int at, const struct fs_item *it, const char *path,
 }
 
 /*
- * Makes the image path of an item below the directory that is called name in
+ * Builds the image path of an item below the directory that is called name in
  * the image.
  */
 static int

@@ -220,7 +220,7 @@ drop_broken(struct extract *x)
 	place_close(&p);
 }
 
-/* Goes backwards, so that a directory comes after its contents. */
+/* Proceeds backwards, so that a directory comes after its contents. */
 static void
 end_dirs(struct extract *x)
 {

@@ -54,7 +54,7 @@ take_flags(struct sqpack_options *o, const struct sqr_facts *f)
 	o->no_export = !f->exports;
 }
 
-/* Takes the settings found in the image; the command line overrides them. */
+/* Adopts the settings found in the image; the command line overrides them. */
 static int
 take_settings(struct rebuild *b)
 {

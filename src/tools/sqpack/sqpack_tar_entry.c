@@ -44,7 +44,8 @@ archive_take_xattrs(struct archive *a, uint32_t *index)
 }
 
 /*
- * Makes the normalized path, to be freed, of the entry or of its link target.
+ * Normalizes the path of the entry or of its link target into *path, which must
+ * be freed.
  */
 static int
 clean(const char *text, char **path)

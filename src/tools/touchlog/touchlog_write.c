@@ -22,7 +22,7 @@ struct list {
 	int end;
 	uint64_t order;			/* number of the current file, from 1 */
 	const char *path;
-	bool any;			/* a line of it has been written */
+	bool any;			/* one of its lines has been written */
 };
 
 static int

@@ -10,7 +10,7 @@
 
 struct winwait_clock {
 	uint32_t ms;			/* a time stamp of the server, */
-	uint64_t ns;			/* which cannot mean a later time */
+	uint64_t ns;			/* and its latest possible time */
 };
 
 /*
