@@ -200,17 +200,17 @@ findings_end() {
 		decided += $2 < 0.05
 	}
 	END {
-		printf "%d finding%s tested, each with its own 95 %% interval; %d decided. Of so many verdicts up to %.1f are expected to be wrong by chance. ",
+		printf "%d finding%s tested, each with its own 95 %% interval; %d decided. Up to %.1f of these verdicts are expected to be wrong by chance. ",
 		    NR, (NR > 1 ? "s were" : " was"), decided, NR * 0.05
 		for (i = 1; i <= NR && chance[i] * (NR - i + 1) < 0.05; i++)
 			stand = stand " " name[i]
 		if (stand != "")
-			printf "Holding the error of all of them together to 5 %% (Holm) leaves these decided:%s.\n",
+			printf "Holding their family-wise error to 5 %% (Holm) leaves these decided:%s.\n",
 			    stand
 		else {
 			for (n = 6; NR * 2 / 2 ^ n >= 0.05; n++)
 				;
-			printf "Holding the error of all of them together to 5 %% (Holm) leaves none decided; that needs at least %d rounds.\n",
+			printf "Holding their family-wise error to 5 %% (Holm) leaves none decided; that needs at least %d rounds.\n",
 			    n
 		}
 	}' | wrap
@@ -232,5 +232,5 @@ took() {
 # few N: prints a caveat if N runs are too few
 few() {
 	[ "$1" -ge 6 ] ||
-	    printf 'With fewer than 6 runs of each row nothing of this is decided. '
+	    printf 'With fewer than 6 runs of each row, none of this is decided. '
 }

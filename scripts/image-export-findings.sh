@@ -107,7 +107,7 @@ over() { [ "$1" -le "${report_cpus:-$1}" ] || echo ' (oversubscribed)'; }
 print_findings() {
 	first=${threads%% *} last=${threads##* }
 	findings_begin
-	printf '\nWhat the study found (ratios of pairs of runs,\n95 %% intervals; sizes are exact):\n'
+	printf '\nWhat the study found (paired ratios of runs,\n95 %% confidence intervals; sizes are exact):\n'
 	for n in $threads; do
 		finding "lz4 is as fast as none, $n threads (within 10 %)$(over "$n")" \
 		    "lz4.p$n" "none.p$n" 1.1

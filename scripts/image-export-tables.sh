@@ -89,7 +89,7 @@ print_breakeven() {
 	breakeven_ref=$(printf '%s\n' "$breakeven_ids" | grep -v sqpack |
 	    sort -s -k 1,1g | head -n 1 | cut -f 2)
 	printf '\nCold start by %s: %s\n' "${start_by:-kernel}" "$start"
-	printf 'Exports by %d threads, against the quickest of mksquashfs, %s.  A start pays when it saves\nmore than nothing; so many starts pay for the longer export.\n' \
+	printf 'Exports with %d threads, compared with the fastest by mksquashfs, %s.  "Starts to\npay" is how many starts make up for the longer export.\n' \
 	    "$breakeven_n" "$breakeven_ref"
 	printf '%-12s %2s %9s %17s %8s %8s %9s %17s %8s %s\n' '' n 'Start(s)' \
 	    interval 'Asked' 'Disk' 'Export(s)' 'saves a start(s)' 'Starts' ''
@@ -106,7 +106,7 @@ print_breakeven() {
 # row.
 print_sqpack() {
 	grep -q "[.]sqpack[.]p[0-9]*$tab" "$study/summary" || return 0
-	printf '\nsqpack, the last run: how busy the threads were that compress, and for how\nlong the reader and the writer waited for them.\n'
+	printf '\nsqpack, the last run: how busy its compressing threads were, and for how long\nthe reader and the writer waited for them.\n'
 	printf '%-19s %7s %9s %12s %12s\n' '' Threads 'Busy(%)' \
 	    'Reader(s)' 'Writer(s)'
 	rows_of '[.]sqpack[.]p[0-9]+$' | tsv "$print_awk"'
@@ -125,13 +125,13 @@ print_caveats() {
 	awk -F '\t' '{ printf "%s: missing: %s\n", $1, $2 }' "$study/missing"
 	for n in $threads $((${threads##* } * 2)); do
 		[ "$n" -gt "${report_cpus:-$n}" ] || continue
-		printf '%d threads on %d processors are oversubscription: they cannot show what %d processors would do.\n' \
+		printf '%d threads on %d processors are oversubscribed: they cannot show what %d processors would do.\n' \
 		    "$n" "$report_cpus" "$n"
 	done
 	if [ "$cold" = yes ]; then
-		echo 'Exports: caches dropped before each.'
+		echo 'Exports: the caches were dropped before each.'
 	else
-		echo 'Exports: the tree was read once before each, so that it was in the cache as far as it fits.'
+		echo 'Exports: the tree was read once before each, so that as much of it as fits was in the cache.'
 	fi
 	csv '
 	csv_row() && key("resident_pct") != "" {
@@ -143,14 +143,14 @@ print_caveats() {
 	}
 	END {
 		if (n)
-			printf "In memory before an export, of a sample of the files: %.1f to %.1f %% (mincore).\n",
+			printf "In memory before an export: %.1f to %.1f %% of a sample of the files (mincore).\n",
 			    least, most
 		if (cooler && cold != "yes")
-			printf "%d of %d exports began with less than 99 %% of it in memory: those are not warm.\n",
+			printf "%d of %d exports began with less than 99 %% of it in memory: these are not warm.\n",
 			    cooler, n
 	}' cold="$cold" "$rows_csv"
 	! grep -q "[.]start$tab" "$study/summary" ||
-	    printf 'Starts: cold, by mincore 0 %% of the image and of a sample of the mount; %s not proven so and left out.\n' \
+	    printf 'Starts: cold, with 0 %% of the image and of a sample of the mount in memory (mincore); %s not proven so and left out.\n' \
 	    "$(cat "$study/warm")"
-	echo 'mksquashfs does not wait for the disk: what it wrote is in the page cache when it ends.  sqpack does wait.'
+	echo 'mksquashfs does not wait for the disk: its output is in the page cache when it exits.  sqpack does wait.'
 }

@@ -198,7 +198,7 @@ findings_cpu() {
 	[ "$(wc -l <"$study/cpu.efficiency.csv")" -gt 1 ] || return 0
 	printf '\n'
 	wrap <<EOF
-The same on $1 by processor time, that of the copy and of the daemon until it is durable:
+The same on $1 by processor time, of the copy and the daemon until the data is durable:
 EOF
 	for cpu_writers in w1 w2; do
 		finding_best "$1" $cpu_writers per_both cpu_ten_pct
@@ -244,7 +244,7 @@ finding_variance() {
 print_findings() {
 	printf '\n'
 	wrap <<EOF
-What the study found, on $1$(stand_in "$1" | sed 's/^/, where /') (efficiency unless it says otherwise; medians of ratios of pairs, 95 % intervals):
+What the study found, on $1$(stand_in "$1" | sed 's/^/, where /') (efficiency unless stated otherwise; median paired ratios, 95 % confidence intervals):
 EOF
 	findings_measure clock "$1" efficiency copy_s
 	finding_best "$1" w1 eff ten_pct

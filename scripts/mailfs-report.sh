@@ -131,7 +131,7 @@ EOF
 print_times() {
 	printf '\n'
 	wrap <<EOF
-$1: seconds (medians, 95 % intervals; /ends: of the mean of both ends of the block)
+$1: seconds (medians, 95 % confidence intervals; /ends: relative to the mean of both ends of the block)
 EOF
 	printf '%-9s %2s %2s %8s %19s %8s %7s %7s %7s %17s\n' '' W n 'Copy' \
 	    interval Durable 'CPU' 'Daemon' '/ends' interval
@@ -263,18 +263,18 @@ print_caveats() {
 			print order[i] ": does not know" list[order[i]]
 	}' "$study/missing"
 	if [ "$cold" = yes ]; then
-		echo 'Copies: caches dropped before each.'
+		echo 'Copies: the caches were dropped before each.'
 	else
-		echo 'Copies: the mail was read once before each, so that it was in the cache as far
-as it fits.'
+		echo 'Copies: the mail was read once before each, so that as much of it as fits was in
+the cache.'
 	fi
 	[ -z "$load" ] || printf 'Under a load: %s\n' "$load"
 	case " $report_variants" in
 	*zfs-fuse*)
-		echo 'zfs-fuse is a process: its times are not those of a kernel, its sizes are.'
+		echo 'zfs-fuse is a process: its sizes are those of ZFS in the kernel, its times are not.'
 		;;
 	esac
-	echo 'W: w1 one writer; w2 two, each of which copies everything (like the study);
+	echo 'W: w1 one writer; w2 two, each of which copies everything (as in the study);
 s2 two that share the work.'
 }
 
@@ -326,10 +326,10 @@ in_words() {
 	END {
 		if (five == "")
 			exit
-		printf "On %s with one writer, %s copied in %.2f s; the ratio is printed as %.2f and is really %.2f, sectors and metadata counted. ",
+		printf "On %s with one writer, %s copied in %.2f s; the ratio is printed as %.2f, but is really %.2f with sectors and metadata. ",
 		    variant, five, s, ratio, real
 		if (best == five)
-			printf "None of the algorithms of the study had a higher median efficiency. "
+			printf "No algorithm in the study had a higher median efficiency. "
 		else
 			printf "The highest median efficiency was that of %s, %.2f times as high. ",
 			    best, most / eff

@@ -249,7 +249,7 @@ function print_group(group, variant,  c, n, sum, spread) {
 	    count >group_file
 }
 
-# print_spread: the difference between two writers and one, if both were
+# print_spread: prints the difference between two writers and one, if both were
 # measured
 function print_spread(variant,  d, one, two, n, b) {
 	one = variant SUBSEP "w1"
@@ -265,8 +265,8 @@ function print_spread(variant,  d, one, two, n, b) {
 	    b[n - int(0.025 * n)] >spread_file
 }
 
-# print_order: the drift, and the slope by least squares of the deviations from
-# each cell's median
+# print_order: prints the drift, and the least-squares slope of the deviations
+# from each cell's median
 function print_order(variant,  i, n, r, c, x, y, sx, sy, sxx, sxy, syy, slope, error) {
 	n = 0
 	for (i = 1; i <= rounds[variant]; i++) {

@@ -166,12 +166,12 @@ findings_ours() {
 		findings_order "$f_app"
 		findings_warm "$f_app"
 	done)
-	[ -z "$ours" ] || printf '\nWhat can be saved (by CPU time, bytes asked of the image, or bytes read from\nthe device; wall clock where it says wall):\n%s\n' "$ours"
+	[ -z "$ours" ] || printf '\nWhat can be saved (by CPU time, bytes requested from the image, or bytes read\nfrom the device; by wall clock where stated):\n%s\n' "$ours"
 }
 
 print_findings() {
 	findings_begin
-	printf '\nWhat the study found (ratios of pairs of runs,\n95 %% intervals; sizes are exact):\n'
+	printf '\nWhat the study found (paired ratios of runs,\n95 %% confidence intervals; sizes are exact):\n'
 	findings_launches
 	findings_walks
 	findings_sizes

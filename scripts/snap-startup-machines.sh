@@ -127,7 +127,7 @@ machine_similar() {
 
 # print_similar: tests the study's claim that a laptop shows much the same
 print_similar() {
-	printf '\nAre the machines similar?  First launches relative to the bind mount, and walks\nrelative to gzip; similar: within 25 %%, by the 95 %% intervals of both.\n'
+	printf '\nAre the machines similar?  First launches relative to the bind mount, and walks\nrelative to gzip; similar: within 25 %%, by the 95 %% confidence\nintervals of both.\n'
 	similar_i=1
 	while [ $similar_i -lt "$machine_n" ]; do
 		similar_i=$((similar_i + 1))

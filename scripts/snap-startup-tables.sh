@@ -133,8 +133,8 @@ print_prewarm() {
 			    share(cpu[after], cpu[image[i] ".second"])
 		}
 	}'
-	echo 'MiB: asked of the image; then, of the launch: its bytes in % of those of a
-cold launch, its CPU time divided by that of a warm one.'
+	echo 'MiB: requested from the image.  The last two columns are about the launch: its
+bytes in % of those of a cold one, and its CPU time divided by that of a warm one.'
 }
 
 # print_best: prints the image that costs a client the least, for its link, its
@@ -183,8 +183,9 @@ print_best() {
 				    best(apps[a], link, 1, 100),
 				    best(apps[a], link, 4, 10)
 	}'
-	echo 'The least of: the download, and for each cold launch the CPU time by which it
-exceeds a warm one, divided by the cores (without CPU times, its wall time).'
+	echo 'The image with the smallest sum of its download and, for each cold launch, the
+CPU time by which that exceeds a warm one, divided by the cores (without CPU
+times, its wall time).'
 }
 
 # files_of APP: prints the sizes of its files, largest first, each inode once

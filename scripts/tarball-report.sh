@@ -153,10 +153,10 @@ study_ratio() {
 
 print_findings() {
 	findings_begin
-	printf '\nWhat the study found (ratios of pairs of runs, 95 %% intervals):\n'
-	finding 'gzip costs nothing beside the disk' A2 A1 1
+	printf '\nWhat the study found (paired ratios of runs, 95 %% confidence intervals):\n'
+	finding 'gzip costs nothing compared with the disk' A2 A1 1
 	finding 'pigz -p1 is slower than gzip, to a file' A4 A2 '> 1'
-	finding 'pigz -p1 is slower than gzip, to nowhere' B4 B2 '> 1'
+	finding 'pigz -p1 is slower than gzip, discarded' B4 B2 '> 1'
 	finding 'pigz -p4 to a file is within 9 % of reading alone' A6 B1 1.09
 	finding 'pbzip2 -p4 is as fast as gzip (within 5 %)' A9 A2 1.05
 	finding 'gzip slows reading down even with nothing to write' B2 B1 '> 1'
@@ -200,9 +200,9 @@ print_cache() {
 		if (r)
 			printf " At most %.1f %% of a sample of the files was in memory before a run (mincore).", most
 		else
-			printf " What was in memory is not known (no coldwalk)."
+			printf " It is unknown what was in memory (no coldwalk)."
 		if (d)
-			printf " In every row tar took at least %.0f %% of the tree from the disk, its own code and read-ahead included.",
+			printf " In every row, tar read at least %.0f %% of the tree from the disk, including its own code and read-ahead.",
 			    100 * least / disk
 		if (g && given < 0.9 * disk)
 			printf " In some run tar read only %d of %d bytes!",

@@ -12,7 +12,7 @@ size=$(wc -c <text | tr -d ' ')
 python3 - <<'P'
 import struct, zipfile, zlib
 
-class Pipe:                     # which nobody can go back in
+class Pipe:                     # a stream that cannot seek
     def __init__(self, f): self.f = f
     def write(self, b): return self.f.write(b)
     def flush(self): pass

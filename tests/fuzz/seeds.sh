@@ -2,8 +2,9 @@
 # seeds.sh DIR [VECTORS]: creates a folder of seeds for each fuzz target in DIR.
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Files of every format by the installed tools, $BIN/pzc first, and those in the
-# folders of VECTORS, preceded by the control bytes that the target expects.
+# The seeds are files of every format made by the installed tools, $BIN/pzc
+# first, and those in the folders of VECTORS, preceded by the control bytes that
+# the target expects.
 set -eu
 dir=${1:?} vectors=${2:-}
 PATH=${BIN:+$BIN:}$PATH
@@ -19,7 +20,8 @@ cd "$work"
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# seed TARGET NAME PREFIX FILE: the prefix is for printf(1); nothing over 64 KiB
+# seed TARGET NAME PREFIX FILE: adds a seed of at most 64 KiB; the prefix is for
+# printf(1)
 seed() {
 	[ "$(wc -c <"$4")" -le 65536 ] || return 0
 	mkdir -p "$dir/$1"
@@ -27,7 +29,7 @@ seed() {
 	{ printf "$3"; cat "$4"; } >"$dir/$1/$2"
 }
 
-# take FILE: adds it for all suitable targets
+# take FILE: adds the file for all suitable targets
 take() {
 	n=$(basename "$1")
 	seed decode "$n" '\001' "$1"
@@ -166,7 +168,8 @@ seed order priorities '\000' priorities
 printf 'sqpack level=12 no-probe\n' >record
 seed sqpack_record gzip '\001\000' record
 seed sqpack_record zstd '\006\004\003\000\000\000' record
-# words NAME FIRST WORD...: a command line, each word followed by a NUL
+# words NAME FIRST WORD...: adds a command line, with each word followed by a
+# NUL
 words() {
 	words_name=$1 words_first=$2
 	shift 2
@@ -189,7 +192,7 @@ printf '{"manifests":[{"digest":"sha256:%s","size":3,"annotations":{"%s":"latest
 seed oci index '' index.json
 printf '{"layers":[{"digest":"sha256:%s","size":3}]}' "$hex" >manifest.json
 seed oci manifest '' manifest.json
-# A table of contents, and a member of five bytes before it.
+# A table of contents, preceded by a member of five bytes.
 {
 	printf '{"version":1,"entries":[{"name":"d/","type":"dir","mode":493,'
 	printf '"modtime":"2001-09-09T01:46:40Z","userName":"u","uid":7},'
@@ -208,7 +211,7 @@ printf 12345 | gzip -n >member
 for kind in 0 1 2 3; do
 	seed layer "made$kind" "\\00$kind" layer
 done
-# A trace of two pieces, as its content and as a skippable frame.
+# A trace of two pieces, as plain content and as a skippable frame.
 {
 	printf '\002\000\000\000\001\000\000\000\005\000\000\000\000\000\000'
 	printf '\000\003\000\000\000\000\000\000\000\002\000\000\000\000\000\000'
@@ -223,7 +226,7 @@ if have zstd; then
 	  cat trace.zst; } >stored
 	seed trace stored '\002' stored
 fi
-# A layer after its length, and its ztoc.
+# A layer preceded by its length, and its ztoc.
 if have layerpack; then
 	{ seq 2000; cat toc.json; } >text
 	ln text link
