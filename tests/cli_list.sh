@@ -111,7 +111,7 @@ done
 head -c 20000000 /dev/zero | pzc -0 -c >stored.gz
 sized 'headers of stored blocks' stored.gz 20000000 true
 
-# gzip files by other programs
+# gzip files from other programs
 if have gzip; then
 	gzip -c noise >foreign.gz
 	sized 'foreign gzip' foreign.gz 9000000 false
