@@ -168,8 +168,9 @@ function front(cell, group,  d, other, p, s) {
 	return (p ? "p" : "") (s ? "d" : "")
 }
 
-# cv GROUP DRAWN: over all its copies of the study's ten or, if it has none of
-# them, over all, computed as in the study; only over those in the draw if DRAWN
+# cv GROUP DRAWN: returns the CV, computed as in the study, over all copies of
+# the study's ten algorithms or, if there are none, over all copies; if DRAWN,
+# only over those in the draw
 function cv(group, is_draw,  c, cell, i, t, n, ten) {
 	for (c = 1; c <= members[group]; c++)
 		ten += of_study(algorithm_of[member[group, c]])

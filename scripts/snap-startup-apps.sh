@@ -196,7 +196,7 @@ touch_make() {
 	if have mkfs.erofs && grep -q erofs /proc/filesystems; then
 		touch_exact=--exact
 		touch_trace "$1" "$touch_whole.new"
-		# the tree is then on a device of its own
+		# in this case the tree is on its own device
 		touch_trace "$1" "$touch_all" : "$(app_whole "$1")"
 	else
 		touch_exact=--pages

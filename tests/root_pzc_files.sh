@@ -9,7 +9,7 @@ seq 1 20000 >text
 chmod 755 .
 nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 tool=$(command -v pzc)
-# a folder that the user owns, with the tool where that user can reach it
+# a folder that the user owns, with the tool at a path that this user can reach
 mkdir own && cp -L "$tool" own/pzc && chmod 755 own/pzc && chown 65534:65534 own
 nobody own/pzc -V >/dev/null 2>&1 || skip_all 'another user cannot come here'
 
