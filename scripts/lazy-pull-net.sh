@@ -61,7 +61,7 @@ EOF
 	$1 docker-registry serve "$study/registry.yml" \
 	    >>"$study/registry.log" 2>&1 8>&- &
 	registry_pid=$!
-	helper_wait $registry_pid grep -q 'listening on' "$study/registry.log"
+	helper_wait $registry_pid grep -qs 'listening on' "$study/registry.log"
 }
 
 # delay_start MS: from here on, the registry is that far away
@@ -69,7 +69,7 @@ delay_start() {
 	$net_in python3 "$here/lazy-pull-delay.py" "$net_address" 5001 5000 \
 	    "$1" >"$cell_new.delay" 8>&- &
 	cell_helpers="$cell_helpers $!"
-	helper_wait $! grep -q . "$cell_new.delay"
+	helper_wait $! grep -qs . "$cell_new.delay"
 	cell_from=$net_address:5001
 }
 
