@@ -70,6 +70,10 @@ for kind in gzip zstd; do
 		grep -v landmark .t.out | sort >got
 		same 'and every file is read' got want
 	done
+	layerpack -f -F "$format" --min-chunk 64K -o out t.tar >said
+	t "$format: files that share a unit, which the library refuses" 1 \
+	    "$peer" verify $kind out "$(index_digest $kind)"
+	shows 'for its own reason' 'offset [0-9]* found twice' .t.err
 	t "the library's $kind layer" 0 \
 	    "$peer" make $kind t.tar theirs 100000 etc/file7
 	t 'is verified' 0 layerpack --verify theirs
