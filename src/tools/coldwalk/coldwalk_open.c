@@ -134,7 +134,8 @@ open_root(struct coldwalk *c, const char *path, struct root *root)
 	file = S_ISREG(root->st.st_mode);
 	if (!file && !S_ISDIR(root->st.st_mode) &&
 	    !S_ISBLK(root->st.st_mode)) {
-		msg_error(&c->msg, "%s: neither a directory nor a file", path);
+		msg_error(&c->msg, "%s: expected a directory, a file or a "
+		    "block device", path);
 		goto close_root;
 	}
 	if (!S_ISDIR(root->st.st_mode) && c->o.ranges) {

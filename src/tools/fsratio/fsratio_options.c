@@ -262,8 +262,8 @@ check(struct fsratio *f, const struct given *g)
 
 	o->fs = fs_model_by_name(g->fs);
 	if (o->fs == NULL) {
-		msg_error(&f->msg, "filesystem '%s' is not zfs, zfs-fuse, "
-		    "btrfs, squashfs or sqpack", g->fs);
+		msg_error(&f->msg, "unknown filesystem '%s'; expected zfs, "
+		    "zfs-fuse, btrfs, squashfs or sqpack", g->fs);
 		return MSG_ERROR;
 	}
 	if (check_options(f, g->options) >= 0)

@@ -169,7 +169,8 @@ add_stages(struct lap *l, struct lap_cell *c, char **words, int n)
 		if (i < n && strcmp(words[i], "|") != 0)
 			continue;
 		if (i == first) {
-			msg_error(&l->msg, "%s: a stage is empty", c->label);
+			msg_error(&l->msg, "%s: expected a command in each "
+			    "stage", c->label);
 			return LAP_FAILED;
 		}
 		words[i] = NULL;
@@ -252,7 +253,7 @@ cells_from_words(struct lap *l)
 		if (i < o->argc && strcmp(o->argv[i], o->sep) != 0)
 			continue;
 		if (i == first) {
-			msg_error(&l->msg, "a command is empty");
+			msg_error(&l->msg, "expected a command, found none");
 			return LAP_FAILED;
 		}
 		rc = cell_from_words(l, o->argv + first, i - first);

@@ -43,7 +43,7 @@ set_adapt(struct pzc *p)
 	if (optarg != NULL && (colon == NULL ||
 	    args_int(low, 0, PZC_LEVEL_MAX, &min) != 0 ||
 	    args_int(colon + 1, min, PZC_LEVEL_MAX, &max) != 0)) {
-		msg_error(&p->msg, "'%s' is not a level range (MIN:MAX)",
+		msg_error(&p->msg, "'%s' is not a level range MIN:MAX",
 		    optarg);
 		return MSG_ERROR;
 	}

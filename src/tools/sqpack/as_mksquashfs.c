@@ -334,7 +334,8 @@ as_mksquashfs_parse(struct sqpack *p, int argc, char **argv)
 	while (status < 0 && (id = as_next(&p->msg, &w, options)) != AS_END)
 		status = take(p, &w, id);
 	if (status < 0 && w.at < argc) {
-		msg_error(&p->msg, "'%s' is not an option", argv[w.at]);
+		msg_error(&p->msg, "expected an option, found '%s'",
+		    argv[w.at]);
 		return options_usage(usage);
 	}
 	if (status < 0 && a->source_count == 0) {

@@ -159,20 +159,20 @@ take_rest(struct sqpack *p, struct definition *d, size_t at)
 		if (d->count != at + 2 ||
 		    args_int(d->words[at], 0, MAJOR_MAX, &major) != 0 ||
 		    args_int(d->words[at + 1], 0, MINOR_MAX, &minor) != 0)
-			return bad(p, d, "a device needs two numbers");
+			return bad(p, d, "expected two numbers for a device");
 		d->attr.rdev = sqpack_device((uint32_t)major,
 		    (uint32_t)minor);
 		return 0;
 	case 's':
 		if (d->count != at + 1)
-			return bad(p, d, "a link needs a target");
+			return bad(p, d, "expected a target for the link");
 		d->attr.target = d->words[at];
 		d->attr.size = strlen(d->words[at]);
 		return 0;
 	case 'i':
 		if (d->count != at + 1 || (strcmp(d->words[at], "f") != 0 &&
 		    strcmp(d->words[at], "s") != 0))
-			return bad(p, d, "i must be followed by f or s");
+			return bad(p, d, "expected f or s after i");
 		if (*d->words[at] == 's')
 			d->attr.mode ^= S_IFIFO ^ S_IFSOCK;
 		return 0;

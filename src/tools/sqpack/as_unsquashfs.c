@@ -196,7 +196,7 @@ take_names(struct sqpack *p, struct as_words *w)
 		if (add_name(p, w->argv[w->at++]) != 0)
 			return MSG_ERROR;
 	if (p->o.task == as_unsquashfs_cat && u->names.count == 0) {
-		msg_error(&p->msg, "-cat requires names");
+		msg_error(&p->msg, "-cat requires the names of files");
 		return options_usage(usage);
 	}
 	p->o.globs = u->names.items;

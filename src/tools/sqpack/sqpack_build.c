@@ -273,7 +273,7 @@ build_in(struct sqpack *p, struct output *out)
 	}
 	rc = build_to(p, source_of(p), out->fd, out->dirfd);
 	if (rc == 0 && sys_chmod(out->fd, NULL, new_mode(), 0) != 0)
-		msg_warn(&p->msg, "%s: its permissions cannot be set",
+		msg_warn(&p->msg, "%s: cannot set its permissions",
 		    p->o.output);
 	return rc;
 }
