@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lazy/cache.h"
 
+#include "base/sys.h"
 #include "scratch.h"
 
 #include <dirent.h>
@@ -36,7 +37,7 @@ set_up(void **state)
 
 /* The name of the only file. */
 static void
-file_path(char path[SCRATCH_B + 64])
+file_path(char path[SCRATCH_B + 96])
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
@@ -45,7 +46,7 @@ file_path(char path[SCRATCH_B + 64])
 	*path = '\0';
 	while ((e = readdir(d)) != NULL)
 		if (e->d_name[0] != '.')
-			snprintf(path, SCRATCH_B + 64, "%s/%.60s", dir,
+			snprintf(path, SCRATCH_B + 96, "%s/%.90s", dir,
 			    e->d_name);
 	closedir(d);
 }
@@ -53,7 +54,7 @@ file_path(char path[SCRATCH_B + 64])
 static int
 clear(void **state)
 {
-	char path[SCRATCH_B + 64];
+	char path[SCRATCH_B + 96];
 
 	(void)state;
 	for (file_path(path); *path != '\0'; file_path(path))
@@ -150,7 +151,7 @@ test_keeps(void **state)
 static void
 test_cut(void **state)
 {
-	char path[SCRATCH_B + 64];
+	char path[SCRATCH_B + 96];
 	struct stat st;
 	struct cache *c = reopen(NULL);
 
@@ -178,7 +179,7 @@ test_cut(void **state)
 static void
 test_flipped(void **state)
 {
-	char path[SCRATCH_B + 64];
+	char path[SCRATCH_B + 96];
 	struct cache *c = reopen(NULL);
 	struct stat st;
 	int f;
@@ -219,7 +220,7 @@ test_flipped(void **state)
 static void
 test_limit(void **state)
 {
-	char path[SCRATCH_B + 64];
+	char path[SCRATCH_B + 96];
 	struct cache *c;
 	struct stat st;
 	uint8_t *big = calloc(1, 1 << 20);
@@ -250,11 +251,69 @@ test_limit(void **state)
 	free(big);
 }
 
+/* Ranges smaller than a block are freed, too. */
+static void
+test_limit_of_small_ranges(void **state)
+{
+	char path[SCRATCH_B + 96];
+	uint8_t buf[LENGTH];
+	struct cache *c;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(cache_open(&c, fd, "key", 1 << 20), 0);
+	for (unsigned i = 0; i < 20000; i++) {
+		fill(buf, i);
+		assert_int_equal(cache_write(c, NULL, i, LENGTH, buf), 0);
+	}
+	cache_close(c);
+	file_path(path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(st.st_size > 20000 * LENGTH);
+	assert_true(st.st_blocks * 512 < (1 << 20) + (64 << 10));
+	/* the file is still one */
+	assert_int_equal(cache_open(&c, fd, "key", 1 << 20), 0);
+	assert_int_equal(cache_read(c, NULL, 0, LENGTH, buf), -ENOENT);
+	for (unsigned i = 19200; i < 20000; i++) {
+		uint8_t want[LENGTH];
+
+		fill(want, i);
+		assert_int_equal(cache_read(c, NULL, i, LENGTH, buf), 0);
+		assert_memory_equal(buf, want, LENGTH);
+	}
+	assert_int_equal(cache_write(c, NULL, 0, LENGTH, buf), 0);
+	cache_close(c);
+	assert_int_equal(cache_open(&c, fd, "key", 1 << 20), 0);
+	assert_int_equal(cache_read(c, NULL, 0, LENGTH, buf), 0);
+	cache_close(c);
+}
+
+static void
+test_clear(void **state)
+{
+	struct cache *c = reopen(NULL), *other = reopen(NULL);
+
+	(void)state;
+	write_all(c);
+	assert_int_equal(cache_clear(other), -EROFS);
+	cache_close(other);
+	assert_int_equal(cache_clear(c), 0);
+	assert_int_equal(count(c), 0);
+	c = reopen(c);
+	assert_int_equal(count(c), 0);
+	write_all(c);
+	assert_int_equal(cache_clear(c), 0);
+	write_all(c);
+	c = reopen(c);
+	assert_int_equal(count(c), RANGES);
+	cache_close(c);
+}
+
 static void
 test_trim(void **state)
 {
 	struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
-	char path[SCRATCH_B + 64];
+	char path[SCRATCH_B + 96];
 	struct cache *c = reopen(NULL);
 
 	(void)state;
@@ -276,6 +335,56 @@ test_trim(void **state)
 	c = reopen(c);
 	assert_int_equal(count(c), 0);
 	cache_close(c);
+}
+
+static bool
+has_text(const char *key, const char *want)
+{
+	char *text;
+	size_t len;
+	int rc = cache_text_read(fd, key, 16, &text, &len);
+	bool has;
+
+	if (rc != 0) {
+		assert_null(text);
+		return false;
+	}
+	has = len == strlen(want) && strcmp(text, want) == 0;
+	sys_free(text);
+	return has;
+}
+
+/* A text is read as it was written, or not at all. */
+static void
+test_text(void **state)
+{
+	char path[SCRATCH_B + 96];
+	struct stat st;
+	char *text;
+	size_t len;
+	int file;
+
+	(void)state;
+	assert_int_equal(cache_text_read(fd, "k", 16, &text, &len), -ENOENT);
+	assert_int_equal(cache_text_write(fd, "k", "old", 3), 0);
+	assert_int_equal(cache_text_write(fd, "k", "text", 4), 0);
+	assert_true(has_text("k", "text"));
+	assert_false(has_text("other", "text"));
+	assert_int_equal(cache_text_read(fd, "k", 3, &text, &len), -EFBIG);
+	file_path(path);
+	assert_int_equal(stat(path, &st), 0);
+	for (off_t i = 0; i < st.st_size; i++) {
+		assert_int_equal(truncate(path, i), 0);
+		assert_false(has_text("k", "text"));
+		assert_int_equal(cache_text_write(fd, "k", "text", 4), 0);
+	}
+	file = open(path, O_WRONLY);
+	assert_int_equal(pwrite(file, "T", 1, st.st_size - 4), 1);
+	close(file);
+	assert_false(has_text("k", "text"));
+	/* and goes like other files */
+	assert_int_equal(cache_trim(fd, 0), 0);
+	assert_int_equal(stat(path, &st), -1);
 }
 
 /* Killed writers leave no wrong data. */
@@ -320,7 +429,10 @@ main(void)
 		cmocka_unit_test_teardown(test_cut, clear),
 		cmocka_unit_test_teardown(test_flipped, clear),
 		cmocka_unit_test_teardown(test_limit, clear),
+		cmocka_unit_test_teardown(test_limit_of_small_ranges, clear),
+		cmocka_unit_test_teardown(test_clear, clear),
 		cmocka_unit_test_teardown(test_trim, clear),
+		cmocka_unit_test_teardown(test_text, clear),
 		cmocka_unit_test_teardown(test_killed, clear),
 	};
 

@@ -178,6 +178,27 @@ test_overlay(void **state)
 	(void)state;
 	check(MERGE_OVERLAY, "a/:0 a/b!:0 c*:0 d*:0 ",
 	    "d:a f:a/.wh.b d:c f:c/.wh..wh..opq d:d f:.wh.d", NULL);
+	/* a directory that comes back without an entry of its own */
+	check(MERGE_OVERLAY, "a*:0 a/b:0 ", "f:.wh.a f:a/b", NULL);
+	check(MERGE_OVERLAY, "a*:0 a/b!:0 ", "f:.wh.a f:a/.wh.b", NULL);
+	check(MERGE_OVERLAY, "a*:0 a/b!:0 ", "f:a/.wh.b f:.wh.a", NULL);
+	check(MERGE_OVERLAY, "a!:0 ", "f:.wh.a f:.wh.a", NULL);
+	check(MERGE_OVERLAY, "a:0 ", "f:.wh.a f:a", NULL);
+	/* refers to a whiteout */
+	check(MERGE_OVERLAY, "error: layer 1: b: a hard link to a name that "
+	    "does not exist", "f:.wh.a h:b=a", NULL);
+}
+
+/* Whiteouts of names that no directory can have, and records of aufs */
+static void
+test_strange_whiteouts(void **state)
+{
+	static const char strange[] =
+	    "f:.wh. f:.wh.. f:.wh... f:d/.wh. f:.wh..wh.plnk f:.wh..wh.aufs";
+
+	(void)state;
+	check(MERGE_MERGED, "d/:0 d/x:0 ", "d:d f:d/x", strange, NULL);
+	check(MERGE_OVERLAY, "d/:0 ", strange, NULL);
 }
 
 int
@@ -189,6 +210,7 @@ main(void)
 		cmocka_unit_test(test_whiteouts),
 		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_overlay),
+		cmocka_unit_test(test_strange_whiteouts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,8 +10,9 @@
  * against their checksum whenever they are read, and a layer verifies them by
  * its digests as if they had just been fetched.
  *
- * A file's disk space is limited: the oldest ranges are freed by punching
- * holes.  Only one process writes to a file; others read what existed when they
+ * A file's disk space is limited: the oldest ranges are freed by punching a
+ * hole, and one record at the beginning of the file takes their place.  Only
+ * one process writes to a file; others read what existed when they
  * opened it.
  *
  * Layout (integers are little-endian): 8 bytes "layrange", offset, length, hash
@@ -49,6 +50,28 @@ int cache_write(struct cache *c, const char *object, uint64_t offset,
 
 /* Forgets a range whose bytes are wrong.  Thread-safe. */
 void cache_drop(struct cache *c, const char *object, uint64_t offset);
+
+/*
+ * Forgets everything, in the file as well.  Returns 0; -EROFS: another process
+ * writes to it; or -errno.  Thread-safe.
+ */
+int cache_clear(struct cache *c);
+
+/*
+ * Stores a small document under a key, also for later processes.  Returns 0 or
+ * -errno.
+ */
+int cache_text_write(int dir, const char *key, const char *text, size_t len);
+
+/*
+ * Reads one of at most max bytes.  The text, followed by a NUL, is freed by the
+ * caller with sys_free().  Returns 0, -ENOENT (missing or damaged) or -errno.
+ */
+int cache_text_read(int dir, const char *key, size_t max, char **text,
+    size_t *len);
+
+/* Returns a descriptor of a new file without a name in dir, or -errno. */
+int cache_unnamed(int dir);
 
 /*
  * Removes the least recently used files of a cache, until the others take at

@@ -20,7 +20,9 @@
 
 enum { UNITS_MAX = 64, UNITS_TRIES = 3 };
 
-/* A layer, and the source of its bytes. */
+struct units_decoder;
+
+/* A layer, and the source of its bytes; initially zeroed otherwise. */
 struct units_source {
 	const struct layer *layer;
 	int (*read)(void *arg, const struct layer_range *r, size_t count,
@@ -28,23 +30,31 @@ struct units_source {
 	/* Tells the source that these bytes were wrong. */
 	void (*forget)(void *arg, const struct layer_range *r);
 	void *arg;
+	struct units_decoder *idle;	/* guarded by the lock of the units */
 };
 
 struct units;
 struct unit;
 
 struct unit_id {
-	uint32_t layer;			/* index of the source */
+	struct units_source *source;	/* the caller's */
 	uint32_t unit;
 };
 
 /*
- * The count sources remain the caller's and must outlive the units.  limit caps
- * the bytes of unused units kept in memory.  Returns 0 or -ENOMEM.
+ * limit caps the bytes of unused units kept in memory, of all sources together.
+ * Returns 0 or -ENOMEM.
  */
-int units_open(struct units **u, const struct units_source *sources,
-    size_t count, uint64_t limit);
-void units_close(struct units *u);		/* may be NULL */
+int units_open(struct units **u, uint64_t limit);
+
+/* All sources that were used must have been forgotten.  u may be NULL. */
+void units_close(struct units *u);
+
+/*
+ * Frees what is kept of a source, whose units are not in use and will not be
+ * used again.
+ */
+void units_forget(struct units *u, struct units_source *source);
 
 /*
  * Gets count units, UNITS_MAX at most, each of which must be released.  Returns

@@ -42,6 +42,8 @@ base_of(const char *path)
 enum tar_type
 merge_type(const struct merge_node *n)
 {
+	if (n->whiteout)
+		return TAR_CHAR;
 	return n->entry == NULL ? TAR_DIR : n->entry->type;
 }
 
@@ -77,6 +79,33 @@ add_implied(struct merging *m, uint32_t parent, const char *name, size_t n)
 	return merge_add(m->t, parent, copy);
 }
 
+/*
+ * Returns the directory of this name in a directory, which is created unless it
+ * exists.  It replaces a file of a lower layer, and a whiteout, which then
+ * hides what lower layers have in the directory.
+ */
+static int64_t
+make_dir(struct merging *m, uint32_t parent, const char *name, size_t n,
+    const char *path)
+{
+	int64_t node = merge_find(m->t, parent, name, n);
+	bool opaque = false;
+
+	if (node >= 0 && merge_type(&m->t->nodes[node]) == TAR_DIR)
+		return node;
+	if (node >= 0) {
+		opaque = m->t->nodes[node].whiteout;
+		if ((uint32_t)node >= m->bottom && !opaque)
+			return refuse(m, path, "it is below a name that is "
+			    "not a directory");
+		merge_remove(m->t, (uint32_t)node);
+	}
+	node = add_implied(m, parent, name, n);
+	if (node >= 0)
+		m->t->nodes[node].opaque = opaque;
+	return node;
+}
+
 /* Returns a path's directory, creating what is missing. */
 static int64_t
 make_parent(struct merging *m, const char *path)
@@ -86,21 +115,10 @@ make_parent(struct merging *m, const char *path)
 
 	while (at < end) {
 		size_t n = strcspn(at, "/");
-		int64_t next = merge_find(m->t, (uint32_t)node, at, n);
 
-		/* a layer's directory replaces a file of a lower one */
-		if (next >= 0 && merge_type(&m->t->nodes[next]) != TAR_DIR) {
-			if ((uint32_t)next >= m->bottom)
-				return refuse(m, path, "it is below a name "
-				    "that is not a directory");
-			merge_remove(m->t, (uint32_t)next);
-			next = MERGE_NONE;
-		}
-		if (next < 0)
-			next = add_implied(m, (uint32_t)node, at, n);
-		if (next < 0)
-			return next;
-		node = next;
+		node = make_dir(m, (uint32_t)node, at, n, path);
+		if (node < 0)
+			return node;
 		at += n + 1;
 	}
 	return node;
@@ -119,6 +137,18 @@ clear(struct merging *m, uint32_t dir)
 	return merge_empty(m->t, dir);
 }
 
+/*
+ * Returns whether a whiteout of this name means anything: names that begin with
+ * ".wh." are records of aufs, and a name of a directory is never "." or "..".
+ */
+static bool
+is_removable(const char *name)
+{
+	return *name != '\0' && strcmp(name, ".") != 0 &&
+	    strcmp(name, "..") != 0 &&
+	    strncmp(name, WHITEOUT, strlen(WHITEOUT)) != 0;
+}
+
 static int
 apply_whiteout(struct merging *m, const struct layer_entry *e)
 {
@@ -131,6 +161,8 @@ apply_whiteout(struct merging *m, const struct layer_entry *e)
 	if (strcmp(name, OPAQUE) == 0)
 		return clear(m, (uint32_t)dir);
 	name += strlen(WHITEOUT);
+	if (!is_removable(name))
+		return 0;
 	node = merge_find(m->t, (uint32_t)dir, name, strlen(name));
 	if (node > MERGE_ROOT)
 		merge_remove(m->t, (uint32_t)node);
@@ -150,7 +182,16 @@ add_whiteout(struct merging *m, const struct layer_entry *e)
 		m->t->nodes[dir].opaque = true;
 		return 0;
 	}
-	node = merge_add(m->t, (uint32_t)dir, name + strlen(WHITEOUT));
+	name += strlen(WHITEOUT);
+	if (!is_removable(name))
+		return 0;
+	node = merge_find(m->t, (uint32_t)dir, name, strlen(name));
+	if (node >= 0) {
+		/* a directory of this layer's whiteouts, or a second one */
+		m->t->nodes[node].opaque = !m->t->nodes[node].whiteout;
+		return 0;
+	}
+	node = merge_add(m->t, (uint32_t)dir, name);
 	if (node < 0)
 		return (int)node;
 	m->t->nodes[node].entry = e;
@@ -219,6 +260,8 @@ add_link(struct merging *m, const struct layer_entry *e)
 	free(path);
 	if (rc == -ENOMEM)
 		return rc;
+	if (to >= 0 && m->t->nodes[to].whiteout)
+		to = MERGE_NONE;
 	if (to < 0 || merge_type(&m->t->nodes[to]) == TAR_DIR)
 		return refuse(m, e->path, to < 0 ? "a hard link to a name "
 		    "that does not exist" : "a hard link to a directory");

@@ -65,4 +65,10 @@ int oci_layers(const struct oci_document *d, struct oci_blob **layers,
 const char *oci_annotation(const struct oci_document *d, size_t layer,
     const char *name);
 
+/*
+ * Returns the digest of layer n's archive as a config has it, or NULL; it
+ * belongs to the document.
+ */
+const char *oci_diff_id(const struct oci_document *config, size_t n);
+
 #endif

@@ -194,3 +194,14 @@ oci_annotation(const struct oci_document *d, size_t layer, const char *name)
 	return json_text(json_member(YAJL_GET_ARRAY(all)->values[layer],
 	    "annotations", yajl_t_object), name);
 }
+
+const char *
+oci_diff_id(const struct oci_document *config, size_t n)
+{
+	yajl_val all = json_member(json_member(config->root, "rootfs",
+	    yajl_t_object), "diff_ids", yajl_t_array);
+
+	if (all == NULL || n >= YAJL_GET_ARRAY(all)->len)
+		return NULL;
+	return YAJL_GET_STRING(YAJL_GET_ARRAY(all)->values[n]);
+}

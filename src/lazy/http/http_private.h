@@ -210,7 +210,9 @@ struct http_request {
 	/* the body */
 	struct multipart parts;
 	bool in_parts;
-	uint64_t at, left;		/* of the object */
+	uint64_t at;			/* of the object */
+	uint64_t left;			/* of the range, or a limit */
+	uint64_t wanted;		/* at most */
 	uint64_t taken;
 };
 

@@ -17,7 +17,8 @@
 
 enum {
 	SPANS_MAX = 100,		/* of one request */
-	REQUEST_MAX = 4 << 20		/* bytes of one request of several */
+	REQUEST_MAX = 4 << 20,		/* bytes of one request of several */
+	PART_MAX = MULTIPART_LINE * (MULTIPART_FIELDS + 2)	/* of a head */
 };
 
 static bool
@@ -96,6 +97,7 @@ begin(void *arg, const struct http_reply *r)
 	q->in_parts = *r->boundary != '\0';
 	if (q->in_parts) {
 		multipart_start(&q->parts, r->boundary, take_part, q);
+		q->left = q->wanted + (q->count + 1) * PART_MAX;
 		return check_same(q->o, r, HTTP_UNKNOWN);
 	}
 	if (!r->has_range)
@@ -107,6 +109,14 @@ begin(void *arg, const struct http_reply *r)
 
 /* The body */
 
+/* A body with more than was requested and its parts' heads is refused. */
+static int
+take_parts(struct http_request *q, const void *data, size_t len)
+{
+	q->left = len < q->left ? q->left - len : 0;
+	return q->left == 0 ? -EPROTO : multipart_feed(&q->parts, data, len);
+}
+
 static int
 take(void *arg, const void *data, size_t len)
 {
@@ -114,13 +124,18 @@ take(void *arg, const void *data, size_t len)
 	size_t n = len < q->left ? len : (size_t)q->left;
 
 	if (q->in_parts)
-		return multipart_feed(&q->parts, data, len);
+		return take_parts(q, data, len);
 	take_part(q, q->at, data, n);
 	q->at += n;
 	q->left -= n;
-	/* the rest of the body was not requested */
-	return q->left == 0 || (q->t.reply.status == 200 &&
-	    http_request_complete(q)) ? -ECANCELED : 0;
+	/*
+	 * The rest of the body was not requested; ending a transfer at its end
+	 * would only close the connection.
+	 */
+	if (len > n || (q->t.reply.status == 200 &&
+	    http_request_complete(q) && q->at != q->t.reply.length))
+		return -ECANCELED;
+	return 0;
 }
 
 /* The request */
@@ -187,6 +202,7 @@ http_request_open(struct http_request *q, struct http_object *o,
 		snprintf(field, sizeof(field), "If-Range: %s", o->validator);
 	pthread_mutex_unlock(&o->h->lock);
 	q->count = count_spans(spans, first, q->how);
+	q->wanted = http_spans_left(spans);
 	ranges = ranges_of(q);
 	if (ranges == NULL)
 		return -ENOMEM;
@@ -243,6 +259,14 @@ may_avoid(struct http_request *q, int rc)
 	return false;
 }
 
+/* Returns whether several ranges were requested, and only one was sent. */
+static bool
+is_one_of_many(const struct http_request *q)
+{
+	return q->how == HTTP_MANY && q->count > 1 && q->taken > 0 &&
+	    q->t.reply.status == 206 && !q->in_parts && q->left == 0;
+}
+
 int
 http_request_judge(struct http_request *q, char why[LAYER_WHY])
 {
@@ -260,6 +284,10 @@ http_request_judge(struct http_request *q, char why[LAYER_WHY])
 	if (http_request_complete(q)) {
 		learn_target(q, true);
 		return 0;
+	}
+	if (is_one_of_many(q)) {
+		learn(q->o, HTTP_ONE);
+		return -EREMCHG;
 	}
 	rc = http_judge(&q->t, why);
 	if (rc == -ESTALE)

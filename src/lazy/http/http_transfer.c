@@ -154,7 +154,8 @@ static int
 add_fields(struct http_transfer *t, struct http *h, const char *url,
     const char *field)
 {
-	char *grant = http_auth_find(h, url);
+	bool has = field != NULL && strncmp(field, "Authorization:", 14) == 0;
+	char *grant = has ? NULL : http_auth_find(h, url);
 	int rc = 0;
 
 	if (grant != NULL)

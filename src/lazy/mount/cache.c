@@ -4,9 +4,15 @@
  *
  * Records are found through a hash table of their numbers + 1.  A freed record
  * keeps its place in the array.
+ *
+ * Only whole blocks of a file can be freed, and headers must remain for load().
+ * So the oldest records are freed together, up to a fraction of the limit: one
+ * record that covers all of them, with an object that does not exist, replaces
+ * the first, before their blocks are freed.
  */
 #include "lazy/cache.h"
 
+#include "cache_name.h"
 #include "cache_record.h"
 
 #include "base/array.h"
@@ -22,6 +28,10 @@
 #include <sys/file.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#define NO_OBJECT UINT64_MAX
+
+enum { BATCH = 16, BLOCK = 4096 };
 
 struct cache {
 	int fd;
@@ -111,6 +121,28 @@ add_record(struct cache *c, const struct cache_record *r)
 
 /* The file */
 
+/* Frees the blocks of what the first record of the file covers. */
+static void
+punch(struct cache *c, uint64_t end)
+{
+	if (end > BLOCK)
+		(void)fallocate(c->fd, FALLOC_FL_PUNCH_HOLE |
+		    FALLOC_FL_KEEP_SIZE, BLOCK, (off_t)(end - BLOCK));
+}
+
+/* Adds a record that was read, or passes what was freed. */
+static int
+take_record(struct cache *c, const struct cache_record *r)
+{
+	if (r->object != NO_OBJECT)
+		return add_record(c, r);
+	c->end = r->at + r->length;
+	/* its writer may have been killed */
+	if (c->writable)
+		punch(c, c->end);
+	return 0;
+}
+
 /* Reads the headers, and truncates the file after the last valid record. */
 static int
 load(struct cache *c)
@@ -123,7 +155,7 @@ load(struct cache *c)
 	while (rc == 0 && fdio_pread(c->fd, header, sizeof(header),
 	    (off_t)c->end) == CACHE_HEADER && cache_record_parse(&r, header,
 	    c->end, (uint64_t)st.st_size) == 0)
-		rc = add_record(c, &r);
+		rc = take_record(c, &r);
 	if (rc == 0 && c->writable && c->end < (uint64_t)st.st_size)
 		rc = sys_ftruncate(c->fd, (off_t)c->end);
 	return rc;
@@ -132,15 +164,14 @@ load(struct cache *c)
 static int
 open_file(int dir, const char *key)
 {
-	char name[32];
+	char name[CACHE_NAME];
+	int rc;
 
 	if (key == NULL)
-		return sys_openat(dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC,
-		    0600);
-	snprintf(name, sizeof(name), "%016llx.ranges",
-	    (unsigned long long)cache_hash(key, strlen(key)));
-	return sys_openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC |
-	    O_NOFOLLOW, 0600);
+		return cache_unnamed(dir);
+	rc = cache_name(key, CACHE_RANGES, name);
+	return rc != 0 ? rc : sys_openat(dir, name, O_RDWR | O_CREAT |
+	    O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 int
@@ -216,6 +247,24 @@ cache_drop(struct cache *c, const char *object, uint64_t offset)
 }
 
 int
+cache_clear(struct cache *c)
+{
+	int rc = -EROFS;
+
+	pthread_mutex_lock(&c->lock);
+	if (c->writable)
+		rc = sys_ftruncate(c->fd, 0);
+	if (rc == 0) {
+		for (size_t i = 0; i < c->slots; i++)
+			c->table[i] = 0;
+		c->count = c->oldest = 0;
+		c->end = c->used = 0;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+int
 cache_read(struct cache *c, const char *object, uint64_t offset,
     uint64_t length, void *buf)
 {
@@ -236,20 +285,39 @@ cache_read(struct cache *c, const char *object, uint64_t offset,
 	return n < 0 ? (int)n : -ENOENT;
 }
 
-/* Frees the oldest ranges until there is space. */
-static void
+/* Covers everything before end by one record, and frees it. */
+static int
+cover(struct cache *c, uint64_t end)
+{
+	const struct cache_record r = { .object = NO_OBJECT,
+		.length = end - CACHE_HEADER };
+	uint8_t header[CACHE_HEADER];
+	ssize_t n;
+
+	cache_record_write(&r, header);
+	n = sys_pwrite(c->fd, header, sizeof(header), 0);
+	if (n != CACHE_HEADER)
+		return n < 0 ? (int)n : -ENOSPC;
+	punch(c, end);
+	return 0;
+}
+
+/* Frees the oldest ranges until there is space.  Returns 0 or -errno. */
+static int
 make_room(struct cache *c, uint64_t length)
 {
-	while (c->oldest < c->count && c->used + length > c->limit) {
+	uint64_t most = c->limit - c->limit / BATCH, end = 0;
+
+	if (c->used + length <= c->limit)
+		return 0;
+	while (c->oldest < c->count && c->used + length > most) {
 		struct cache_record *r = &c->records[c->oldest++];
 
-		if (r->length > 0)
-			(void)fallocate(c->fd, FALLOC_FL_PUNCH_HOLE |
-			    FALLOC_FL_KEEP_SIZE, (off_t)r->at,
-			    (off_t)r->length);
 		c->used -= CACHE_HEADER + r->length;
 		r->there = false;
+		end = r->at + r->length;
 	}
+	return end == 0 ? 0 : cover(c, end);
 }
 
 static int
@@ -281,9 +349,10 @@ cache_write(struct cache *c, const char *object, uint64_t offset,
 		return -ENOSPC;
 	pthread_mutex_lock(&c->lock);
 	if (find(c, r.object, offset) == NULL) {
-		make_room(c, CACHE_HEADER + length);
+		rc = make_room(c, CACHE_HEADER + length);
 		r.at = c->end + CACHE_HEADER;
-		rc = append(c, &r, data);
+		if (rc == 0)
+			rc = append(c, &r, data);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return rc;

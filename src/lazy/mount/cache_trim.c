@@ -2,6 +2,8 @@
  * cache_trim.c - removing the files of a cache that are least recently used
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "cache_name.h"
+
 #include "lazy/cache.h"
 
 #include "base/array.h"
@@ -14,10 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SUFFIX ".ranges"
-
 struct file {
-	char name[32];
+	char name[CACHE_NAME];
 	struct timespec used;
 	uint64_t bytes;
 };
@@ -33,20 +33,34 @@ by_use(const void *a, const void *b)
 	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
+static bool
+ends_with(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), len = strlen(suffix);
+
+	return n > len && strcmp(name + n - len, suffix) == 0;
+}
+
+static bool
+is_ours(const char *name)
+{
+	return strlen(name) < CACHE_NAME && (ends_with(name, CACHE_RANGES) ||
+	    ends_with(name, CACHE_TEXT));
+}
+
 static int
 list(int dir, DIR *d, struct file **files, size_t *count, uint64_t *sum)
 {
-	size_t cap = 0, len;
+	size_t cap = 0;
 	struct dirent *e;
 	struct stat st;
 	void *all = NULL;
 	int rc = 0;
 
-	for (*count = 0; rc == 0 && (e = readdir(d)) != NULL; ) {
-		len = strlen(e->d_name);
-		if (len >= sizeof((*files)->name) || len < sizeof(SUFFIX) ||
-		    strcmp(e->d_name + len - strlen(SUFFIX), SUFFIX) != 0 ||
-		    sys_fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+	*count = 0;
+	while (errno = 0, (e = readdir(d)) != NULL) {
+		if (!is_ours(e->d_name) || sys_fstatat(dir, e->d_name, &st,
+		    AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
 		rc = array_grow(&all, *count, &cap, sizeof(**files));
 		*files = all;
@@ -57,7 +71,7 @@ list(int dir, DIR *d, struct file **files, size_t *count, uint64_t *sum)
 		strcpy((*files)[*count].name, e->d_name);
 		*sum += (*files)[(*count)++].bytes;
 	}
-	return rc;
+	return rc != 0 ? rc : -errno;
 }
 
 int
@@ -81,8 +95,11 @@ cache_trim(int dir, uint64_t limit)
 	if (rc == 0 && count > 0)
 		qsort(files, count, sizeof(*files), by_use);
 	for (size_t i = 0; rc == 0 && i < count && sum > limit; i++) {
-		sum -= files[i].bytes;
 		rc = sys_unlinkat(dir, files[i].name, 0);
+		/* another process may have removed it */
+		if (rc == 0 || rc == -ENOENT)
+			sum -= files[i].bytes;
+		rc = rc == -ENOENT ? 0 : rc;
 	}
 	sys_free(files);
 	return rc;

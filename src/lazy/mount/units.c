@@ -55,7 +55,7 @@ list_remove(struct units *u, struct unit *n)
 static struct unit **
 slot_of(struct units *u, struct unit_id id)
 {
-	uint64_t h = ((uint64_t)id.layer << 32 | id.unit) *
+	uint64_t h = ((uintptr_t)id.source / sizeof(*id.source) + id.unit) *
 	    UINT64_C(0x9e3779b97f4a7c15);
 
 	return &u->table[h >> 52];
@@ -67,7 +67,7 @@ find(struct units *u, struct unit_id id)
 	struct unit *n = *slot_of(u, id);
 
 	while (n != NULL && (n->id.unit != id.unit ||
-	    n->id.layer != id.layer))
+	    n->id.source != id.source))
 		n = n->next;
 	return n;
 }
@@ -222,12 +222,10 @@ units_counted(struct units *u, struct units_counts *c)
 }
 
 int
-units_open(struct units **out, const struct units_source *sources,
-    size_t count, uint64_t limit)
+units_open(struct units **out, uint64_t limit)
 {
 	struct units *u = sys_calloc(1, sizeof(*u));
-	int rc = u == NULL ? -ENOMEM : fetcher_open(&u->fetcher, sources,
-	    count);
+	int rc = u == NULL ? -ENOMEM : fetcher_open(&u->fetcher);
 
 	if (rc != 0) {
 		sys_free(u);
@@ -241,18 +239,27 @@ units_open(struct units **out, const struct units_source *sources,
 }
 
 void
-units_close(struct units *u)
+units_forget(struct units *u, struct units_source *source)
 {
 	struct unit *next;
 
+	pthread_mutex_lock(&u->lock);
+	for (struct unit *n = u->oldest; n != NULL; n = next) {
+		next = n->newer;
+		if (n->id.source != source)
+			continue;
+		list_remove(u, n);
+		discard(u, n);
+	}
+	pthread_mutex_unlock(&u->lock);
+	fetcher_forget(source);
+}
+
+void
+units_close(struct units *u)
+{
 	if (u == NULL)
 		return;
-	for (size_t i = 0; i < SLOTS; i++)
-		for (struct unit *n = u->table[i]; n != NULL; n = next) {
-			next = n->next;
-			sys_free(n->data);
-			sys_free(n);
-		}
 	fetcher_close(u->fetcher);
 	pthread_cond_destroy(&u->changed);
 	pthread_mutex_destroy(&u->lock);

@@ -13,36 +13,23 @@
 #include <pthread.h>
 #include <string.h>
 
-struct decoders {
-	struct idle {
-		struct layer_decoder *decoder;
-		struct idle *next;
-	} *idle;
+struct units_decoder {
+	struct layer_decoder *decoder;
+	struct units_decoder *next;
 };
 
 struct fetcher {
-	const struct units_source *sources;
-	size_t count;
-
-	pthread_mutex_t lock;		/* of what follows */
-	struct decoders *decoders;	/* of each source */
+	pthread_mutex_t lock;		/* of what follows, and idle decoders */
 	struct units_counts counts;
 };
 
 int
-fetcher_open(struct fetcher **out, const struct units_source *sources,
-    size_t count)
+fetcher_open(struct fetcher **out)
 {
 	struct fetcher *f = sys_calloc(1, sizeof(*f));
 
-	if (f != NULL)
-		f->decoders = sys_calloc(count + 1, sizeof(*f->decoders));
-	if (f == NULL || f->decoders == NULL) {
-		sys_free(f);
+	if (f == NULL)
 		return -ENOMEM;
-	}
-	f->sources = sources;
-	f->count = count;
 	pthread_mutex_init(&f->lock, NULL);
 	*out = f;
 	return 0;
@@ -51,16 +38,21 @@ fetcher_open(struct fetcher **out, const struct units_source *sources,
 void
 fetcher_close(struct fetcher *f)
 {
-	for (size_t i = 0; i < f->count; i++)
-		for (struct idle *d = f->decoders[i].idle, *next; d != NULL;
-		    d = next) {
-			next = d->next;
-			layer_decoder_close(d->decoder);
-			sys_free(d);
-		}
 	pthread_mutex_destroy(&f->lock);
-	sys_free(f->decoders);
 	sys_free(f);
+}
+
+void
+fetcher_forget(struct units_source *source)
+{
+	struct units_decoder *next;
+
+	for (struct units_decoder *d = source->idle; d != NULL; d = next) {
+		next = d->next;
+		layer_decoder_close(d->decoder);
+		sys_free(d);
+	}
+	source->idle = NULL;
 }
 
 void
@@ -73,21 +65,20 @@ fetcher_counted(struct fetcher *f, struct units_counts *c)
 
 /* Decoders */
 
-static struct idle *
-take_decoder(struct fetcher *f, uint32_t layer)
+static struct units_decoder *
+take_decoder(struct fetcher *f, struct units_source *source)
 {
-	struct idle *d;
+	struct units_decoder *d;
 
 	pthread_mutex_lock(&f->lock);
-	d = f->decoders[layer].idle;
+	d = source->idle;
 	if (d != NULL)
-		f->decoders[layer].idle = d->next;
+		source->idle = d->next;
 	pthread_mutex_unlock(&f->lock);
 	if (d != NULL)
 		return d;
 	d = sys_calloc(1, sizeof(*d));
-	if (d != NULL && layer_decoder_open(&d->decoder,
-	    f->sources[layer].layer) != 0) {
+	if (d != NULL && layer_decoder_open(&d->decoder, source->layer) != 0) {
 		sys_free(d);
 		d = NULL;
 	}
@@ -95,11 +86,12 @@ take_decoder(struct fetcher *f, uint32_t layer)
 }
 
 static void
-give_decoder(struct fetcher *f, uint32_t layer, struct idle *d)
+give_decoder(struct fetcher *f, struct units_source *source,
+    struct units_decoder *d)
 {
 	pthread_mutex_lock(&f->lock);
-	d->next = f->decoders[layer].idle;
-	f->decoders[layer].idle = d;
+	d->next = source->idle;
+	source->idle = d;
 	pthread_mutex_unlock(&f->lock);
 }
 
@@ -134,14 +126,14 @@ prepare(const struct units_source *s, struct part *p)
 static int
 decode(struct fetcher *f, struct part *p)
 {
-	uint32_t layer = p->unit->id.layer, unit = p->unit->id.unit;
-	struct idle *d = take_decoder(f, layer);
+	struct units_source *s = p->unit->id.source;
+	uint32_t unit = p->unit->id.unit;
+	struct units_decoder *d = take_decoder(f, s);
 	const char *why;
 	size_t count;
 	int rc = d == NULL ? -ENOMEM : 0;
 
-	p->unit->size = layer_units(f->sources[layer].layer,
-	    &count)[unit].content;
+	p->unit->size = layer_units(s->layer, &count)[unit].content;
 	if (rc == 0 && p->unit->data == NULL) {
 		p->unit->data = sys_malloc(p->unit->size + 1);
 		rc = p->unit->data == NULL ? -ENOMEM : 0;
@@ -150,7 +142,7 @@ decode(struct fetcher *f, struct part *p)
 		rc = layer_decode(d->decoder, unit, p->ranges, p->unit->data,
 		    &why);
 	if (d != NULL)
-		give_decoder(f, layer, d);
+		give_decoder(f, s, d);
 	pthread_mutex_lock(&f->lock);
 	f->counts.decoded += rc == 0;
 	f->counts.wrong += rc == -EBADMSG;
@@ -162,7 +154,7 @@ decode(struct fetcher *f, struct part *p)
 static int
 repeat(struct fetcher *f, struct part *p, enum http_phase phase)
 {
-	const struct units_source *s = &f->sources[p->unit->id.layer];
+	const struct units_source *s = p->unit->id.source;
 	int rc = -EBADMSG;
 
 	for (int i = 1; i < UNITS_TRIES && rc == -EBADMSG; i++) {
@@ -181,7 +173,7 @@ static void
 fetch_parts(struct fetcher *f, struct part *p, size_t count,
     enum http_phase phase)
 {
-	const struct units_source *s = &f->sources[p->unit->id.layer];
+	const struct units_source *s = p->unit->id.source;
 	struct layer_range all[UNITS_MAX * LAYER_RANGES_MAX];
 	size_t n = 0;
 	int rc = 0;
@@ -214,8 +206,8 @@ fetcher_fetch(struct fetcher *f, struct unit *const *units, size_t count,
 	for (size_t i = 0; i < count; ) {
 		size_t n = 0;
 
-		while (i < count && units[i]->id.layer ==
-		    units[i - n]->id.layer) {
+		while (i < count && units[i]->id.source ==
+		    units[i - n]->id.source) {
 			parts[n++] = (struct part){ .unit = units[i] };
 			i++;
 		}

@@ -22,9 +22,11 @@ struct unit {
 
 struct fetcher;
 
-int fetcher_open(struct fetcher **f, const struct units_source *sources,
-    size_t count);
+int fetcher_open(struct fetcher **f);
 void fetcher_close(struct fetcher *f);
+
+/* Frees the decoders of a source. */
+void fetcher_forget(struct units_source *source);
 
 /*
  * Fetches and decodes count units, at most UNITS_MAX, and sets data and size,

@@ -6,11 +6,48 @@
 
 #include "base/fdio.h"
 
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+void
+layermount_warn(struct layermount *m, const char *name, const char *why)
+{
+	pthread_mutex_lock(&m->message);
+	msg_warn(&m->msg, "%s: %s", name, why);
+	pthread_mutex_unlock(&m->message);
+}
+
+int
+layermount_refuse(struct layermount *m, const char *name, int rc,
+    const char *why)
+{
+	if (*why == '\0')
+		why = strerror(-rc);
+	if (m->store != NULL)
+		layermount_warn(m, name, why);
+	else
+		msg_error(&m->msg, "%s: %s", name, why);
+	return rc;
+}
+
+void
+layermount_hide(const struct layermount *m)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int last = m->o.store ? STDOUT_FILENO : STDERR_FILENO;
+
+	for (int fd = 0; null >= 0 && fd <= last; fd++)
+		dup2(null, fd);
+	if (null > last)
+		close(null);
+}
+
 int
 main(int argc, char **argv)
 {
 	struct layermount m = { .cache_dir = -1, .stats_fd = -1,
-		.readahead_fd = -1 };
+		.readahead_fd = -1, .message = PTHREAD_MUTEX_INITIALIZER };
 	int status;
 
 	fdio_hold_standard();

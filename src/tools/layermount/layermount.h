@@ -5,7 +5,9 @@
  * The first process (layermount_parent.c) starts a second one, which opens the
  * layers, mounts them and serves them (layermount_serve.c); the first unmounts
  * if the second is killed.  A source is one layer and the access to its bytes
- * (layermount_source.c), derived from an operand (layermount_image.c).  Reads
+ * (layermount_source.c), derived from an operand (layermount_image.c).  A stack
+ * is the layers that are shown as one tree (layermount_stack.c): all of them,
+ * or with --store, each of its own (layermount_store.c).  Reads
  * (layermount_read.c) are served from the trace (layermount_trace.c) or from
  * units.
  */
@@ -43,6 +45,7 @@ struct layermount_options {
 	bool allow_other;
 	bool foreground;
 	bool probe;
+	bool store;
 	bool stats;
 	const char *stats_file;		/* NULL: standard error */
 	const char *kind, *side, *index_digest;
@@ -60,40 +63,71 @@ struct source {
 	struct cache *cache;		/* of object, or NULL */
 	struct layer *layer;
 	struct layer_blobs blobs;	/* of the layer */
+	struct units_source units;
+	bool vouched;			/* the digest of its index is known */
 };
 
 struct trace;
 struct ahead;
+struct store;
+
+/* Layers that are shown as one tree. */
+struct stack {
+	struct layermount *m;
+	struct source **sources;	/* lowest layer first */
+	size_t source_count, source_cap;
+	struct merge *tree;
+	struct trace *trace;		/* or NULL */
+	_Atomic uint8_t *seen;		/* for each node: whether it has been
+					 * read */
+	uint64_t number;		/* in a store, from 1; otherwise 0 */
+	uint64_t first_inode;		/* as programs see it */
+	struct stack *next;		/* to be fetched in the background */
+};
 
 struct layermount {
 	struct msg msg;
 	struct layermount_options o;
 	int cache_dir;
-	char temp_dir[4096];		/* in place of --cache, or "" */
+	char *temp_dir;			/* in place of --cache, or NULL */
 	char *mountpoint;		/* absolute */
 	struct http *http;		/* or NULL: only files */
-	struct source **sources;	/* lowest layer first */
-	size_t source_count, source_cap;
-	struct units_source *unit_sources;
-	struct layer **layers;
-	struct merge *tree;
+	struct stack stack;		/* without --store */
+	struct store *store;		/* or NULL */
 	struct units *units;
-	struct trace *trace;		/* or NULL */
 	struct ahead *ahead;
+	pthread_mutex_t message;	/* for layermount_refuse() */
 	int readahead_fd;		/* the kernel's setting, or -1 */
 	int stats_fd;			/* or -1 */
 
 	_Atomic bool raised;		/* it has its final value */
 
 	/* counts */
+	_Atomic uint64_t layers, files;
 	_Atomic uint64_t reads, read_bytes, ahead_units;
 	_Atomic uint64_t first_files, trace_bytes, failures;
-	_Atomic uint8_t *seen;		/* for each node: whether it has been
-					 * read */
 	_Atomic unsigned reading;	/* reads being served */
 	_Atomic uint64_t last_read_ns;
 	uint64_t start_ns;
 };
+
+/* layermount.c */
+
+/*
+ * Reports that something cannot be opened; in a store, as a warning.  Returns
+ * rc.  Thread-safe.
+ */
+int layermount_refuse(struct layermount *m, const char *name, int rc,
+    const char *why);
+
+/* Prints a warning.  Thread-safe. */
+void layermount_warn(struct layermount *m, const char *name, const char *why);
+
+/*
+ * Detaches a process from the terminal, or the pipe, that it was started with,
+ * once the mount is ready; messages are still printed if some are expected.
+ */
+void layermount_hide(const struct layermount *m);
 
 /* layermount_options.c */
 
@@ -106,7 +140,7 @@ int layermount_parse(struct layermount *m, int argc, char **argv);
  * Adds the sources of an operand: a URL, an image in a registry, a layout, or a
  * file.  Returns 0, or -errno after reporting the error.
  */
-int image_open(struct layermount *m, const char *operand);
+int image_open(struct stack *s, const char *operand);
 
 /* Converts an operand docker://HOST/NAME... to a URL, and a tag or digest. */
 struct image_name {
@@ -118,33 +152,49 @@ int image_parse(const struct layermount *m, const char *text,
     struct image_name *n);
 
 /*
- * Gets the manifest of an image for this machine.  Returns 0, or -errno after
- * reporting the error; *d must be freed with oci_free().
+ * Gets the manifest of an image for this machine, and its SHA-256.  Returns 0,
+ * or -errno after reporting the error; *d must be freed with oci_free().
  */
 int image_manifest(struct layermount *m, const struct image_name *n,
-    struct oci_document **d);
+    struct oci_document **d, char hex[OCI_HEX + 1]);
+
+/* The same for the config of a manifest. */
+int image_config(struct layermount *m, const struct image_name *n,
+    const struct oci_document *manifest, struct oci_document **d);
 
 /* layermount_source.c */
 
 /*
- * Adds the layer at a URL or in a file, with the index stated by its
+ * Adds the layer at a URL or in a file to a stack, with the index stated by its
  * annotations in a manifest (NULL: none).  Returns 0, or -errno after reporting
  * the error.
  */
-int source_add(struct layermount *m, const char *name,
+int source_add(struct stack *s, const char *name,
     const struct oci_document *manifest, size_t which);
-void sources_close(struct layermount *m);
+void sources_close(struct stack *s);
 
 /* The functions of struct units_source; arg: a struct source. */
 int source_read(void *arg, const struct layer_range *r, size_t count,
     enum http_phase phase);
 void source_forget(void *arg, const struct layer_range *r);
 
+/* layermount_stack.c */
+
+/*
+ * Builds the tree of the sources that were added to a stack, and loads their
+ * traces.  Returns 0, or -errno after reporting the error.
+ */
+int stack_build(struct stack *s, enum merge_mode mode);
+
+/* Closes the sources as well; s may be zeroed, except for m. */
+void stack_close(struct stack *s);
+
 /* layermount_load.c */
 
 /*
- * Opens the HTTP client and all layers: tree, units, trace, threads.  Returns
- * 0, or -errno after reporting the error; layers_close() must always be called.
+ * Opens the HTTP client, the units, the threads, and the operands or the store.
+ * Returns 0, or -errno after reporting the error; layers_close() must always be
+ * called.
  */
 int layers_open(struct layermount *m);
 void layers_close(struct layermount *m);
@@ -175,10 +225,11 @@ bool mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor);
 /* Unmounts it, even if it is in use. */
 void unmount(const char *mountpoint);
 
-/* layermount_ops.c */
+/* layermount_ops.c, layermount_store_ops.c */
 
 struct fuse_lowlevel_ops;
 extern const struct fuse_lowlevel_ops *const layermount_ops;
+extern const struct fuse_lowlevel_ops *const layermount_store_ops;
 
 /* layermount_read.c */
 
@@ -186,14 +237,14 @@ extern const struct fuse_lowlevel_ops *const layermount_ops;
  * Reads up to size bytes of a file at offset into buf.  Returns how many, or
  * -errno.
  */
-ssize_t read_file(struct layermount *m, const struct merge_node *n,
+ssize_t read_file(struct stack *s, const struct merge_node *n,
     uint64_t offset, size_t size, uint8_t *buf, enum http_phase phase);
 
 /*
  * If all bytes are in one available unit, which must be released, sets *data
  * and *unit and returns their number; otherwise returns 0 or -errno.
  */
-ssize_t read_in_place(struct layermount *m, const struct merge_node *n,
+ssize_t read_in_place(struct stack *s, const struct merge_node *n,
     uint64_t offset, size_t size, const uint8_t **data, struct unit **unit);
 
 /*
@@ -202,18 +253,24 @@ ssize_t read_in_place(struct layermount *m, const struct merge_node *n,
  */
 size_t read_find_run(const struct layer_entry *e, uint64_t offset);
 
+/* Returns the id of a unit of a node's layer. */
+struct unit_id read_unit(struct stack *s, const struct merge_node *n,
+    uint32_t unit);
+
 /* layermount_ahead.c */
 
 /* Starts the threads that fetch ahead of reads.  Returns 0 or -errno. */
 int ahead_start(struct layermount *m);
 void ahead_stop(struct layermount *m);
 
+/* Has a stack fetched in the background, as the options say. */
+void ahead_add(struct stack *s);
+
 /*
  * Reports a read of a file; if it is sequential, the following units are
  * fetched.
  */
-void ahead_note(struct layermount *m, uint32_t inode, uint64_t offset,
-    size_t size);
+void ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size);
 
 /* layermount_readahead.c */
 
@@ -221,17 +278,18 @@ void ahead_note(struct layermount *m, uint32_t inode, uint64_t offset,
 void readahead_open(struct layermount *m);
 void readahead_close(struct layermount *m);
 
-/* The start is over. */
+/* A start begins, for some time, or is over. */
+void readahead_lower(struct layermount *m);
 void readahead_raise(struct layermount *m);
 
 /* layermount_trace.c */
 
 /* Fetches the traces of all layers, if any.  Returns 0 or -ENOMEM. */
-int trace_load(struct layermount *m);
+int trace_load(struct stack *s);
 void trace_free(struct trace *t);		/* may be NULL */
 
 /* Copies bytes at offset to buf and returns true, if all are in the trace. */
-bool trace_read(struct layermount *m, const struct merge_node *n,
+bool trace_read(struct stack *s, const struct merge_node *n,
     uint64_t offset, size_t size, uint8_t *buf);
 
 /* layermount_stats.c */

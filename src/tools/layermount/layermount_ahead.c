@@ -26,6 +26,7 @@ enum {
 };
 
 struct file {
+	const struct stack *stack;
 	uint32_t inode;
 	uint64_t next;			/* the offset that continues it */
 	uint64_t length;		/* read sequentially up to there */
@@ -42,6 +43,7 @@ struct ahead {
 	struct unit_id queue[QUEUE];
 	size_t first, count;
 	struct file files[FILES];
+	struct stack *stacks, **last;	/* yet to be fetched */
 };
 
 /* The queue */
@@ -76,19 +78,18 @@ fetch_queued(void *arg)
 
 /* Queues the units of a file between two offsets, while there is space. */
 static uint64_t
-enqueue(struct layermount *m, const struct merge_node *n, uint64_t from,
+enqueue(struct stack *s, const struct merge_node *n, uint64_t from,
     uint64_t to)
 {
 	const struct layer_entry *e = n->entry;
-	struct ahead *a = m->ahead;
+	struct ahead *a = s->m->ahead;
 
 	for (size_t i = read_find_run(e, from); i < e->run_count &&
 	    e->runs[i].offset < to && a->count < QUEUE; i++) {
-		struct unit_id id = { .layer = n->layer,
-			.unit = e->runs[i].unit };
+		struct unit_id id = read_unit(s, n, e->runs[i].unit);
 
 		from = e->runs[i].offset + e->runs[i].length;
-		if (units_has(m->units, id))
+		if (units_has(s->m->units, id))
 			continue;
 		a->queue[(a->first + a->count++) % QUEUE] = id;
 	}
@@ -97,28 +98,29 @@ enqueue(struct layermount *m, const struct merge_node *n, uint64_t from,
 }
 
 void
-ahead_note(struct layermount *m, uint32_t inode, uint64_t offset, size_t size)
+ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size)
 {
-	const struct merge_node *n = merge_node(m->tree, inode);
-	struct ahead *a = m->ahead;
-	struct file *f = &a->files[inode % FILES];
+	const struct merge_node *n = merge_node(s->tree, inode);
+	struct ahead *a = s->m->ahead;
+	struct file *f = &a->files[(s->first_inode + inode) % FILES];
 	uint64_t window, from;
 
 	pthread_mutex_lock(&a->lock);
-	if (f->inode != inode || f->next != offset) {
-		*f = (struct file){ .inode = inode, .next = offset + size };
+	if (f->stack != s || f->inode != inode || f->next != offset) {
+		*f = (struct file){ .stack = s, .inode = inode,
+			.next = offset + size };
 		pthread_mutex_unlock(&a->lock);
 		return;
 	}
 	f->next = offset + size;
 	f->length += size;
 	if (f->length >= SEQUENTIAL)
-		readahead_raise(m);
+		readahead_raise(s->m);
 	window = f->length < WINDOW_MIN ? 0 : f->length > WINDOW_MAX ?
 	    WINDOW_MAX : f->length;
 	from = f->ahead > f->next ? f->ahead : f->next;
 	if (window > 0 && from < f->next + window && from < n->entry->size)
-		f->ahead = enqueue(m, n, from, f->next + window);
+		f->ahead = enqueue(s, n, from, f->next + window);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -183,43 +185,93 @@ is_marked(const struct layer *l, uint32_t unit)
 	return true;
 }
 
-/* Fetches the marked units of all layers, or the others. */
+/* How much was fetched in the background, and since when. */
+struct sent {
+	uint64_t start_ns, bytes;
+};
+
+/* Fetches the marked units of a layer, or the others. */
 static bool
-fetch_all(struct layermount *m, bool marked, uint64_t start_ns,
-    uint64_t *sent)
+fetch_layer(struct source *s, bool marked, struct sent *sent)
 {
-	for (uint32_t i = 0; i < m->source_count; i++) {
-		const struct layer *l = m->sources[i]->layer;
-		size_t count;
-		const struct layer_unit *u = layer_units(l, &count);
+	struct layermount *m = s->m;
+	size_t count;
+	const struct layer_unit *u = layer_units(s->layer, &count);
 
-		for (uint32_t k = 0; k < count; k++) {
-			struct unit_id id = { .layer = i, .unit = k };
-			struct unit *got;
+	for (uint32_t i = 0; i < count; i++) {
+		struct unit_id id = { .source = &s->units, .unit = i };
+		struct unit *got;
 
-			if (is_marked(l, k) != marked)
-				continue;
-			if (!yield_to_reads(m))
-				return false;
-			if (units_get(m->units, &id, 1, HTTP_BACKGROUND,
-			    &got) == 0)
-				units_release(m->units, got);
-			*sent += u[k].stored;
-			pace(m, start_ns, *sent);
-		}
+		if (is_marked(s->layer, i) != marked)
+			continue;
+		if (!yield_to_reads(m))
+			return false;
+		if (units_get(m->units, &id, 1, HTTP_BACKGROUND, &got) == 0)
+			units_release(m->units, got);
+		sent->bytes += u[i].stored;
+		pace(m, sent->start_ns, sent->bytes);
 	}
 	return true;
+}
+
+static bool
+fetch_layers(struct stack *s, bool marked, struct sent *sent)
+{
+	for (size_t i = 0; i < s->source_count; i++)
+		if (!fetch_layer(s->sources[i], marked, sent))
+			return false;
+	return true;
+}
+
+static void
+fetch_stack(struct stack *s)
+{
+	struct sent sent = { .start_ns = sys_now_ns() };
+	bool all = s->m->o.prefetch == PREFETCH_ALL;
+
+	/* a trace, if there is one, contains the marked files */
+	if ((!all && s->trace != NULL) || !fetch_layers(s, true, &sent))
+		return;
+	if (all)
+		(void)fetch_layers(s, false, &sent);
 }
 
 static void *
 fetch_in_background(void *arg)
 {
 	struct layermount *m = arg;
-	uint64_t start = sys_now_ns(), sent = 0;
+	struct ahead *a = m->ahead;
+	struct stack *s;
 
-	if (fetch_all(m, true, start, &sent) && m->o.prefetch == PREFETCH_ALL)
-		(void)fetch_all(m, false, start, &sent);
+	pthread_mutex_lock(&a->lock);
+	for (;;) {
+		while (a->stacks == NULL && !a->stop)
+			pthread_cond_wait(&a->changed, &a->lock);
+		if (a->stop)
+			break;
+		s = a->stacks;
+		a->stacks = s->next;
+		if (a->stacks == NULL)
+			a->last = &a->stacks;
+		pthread_mutex_unlock(&a->lock);
+		fetch_stack(s);
+		pthread_mutex_lock(&a->lock);
+	}
+	pthread_mutex_unlock(&a->lock);
 	return NULL;
+}
+
+void
+ahead_add(struct stack *s)
+{
+	struct ahead *a = s->m->ahead;
+
+	pthread_mutex_lock(&a->lock);
+	s->next = NULL;
+	*a->last = s;
+	a->last = &s->next;
+	pthread_cond_broadcast(&a->changed);
+	pthread_mutex_unlock(&a->lock);
 }
 
 int
@@ -231,13 +283,12 @@ ahead_start(struct layermount *m)
 	if (a == NULL)
 		return -ENOMEM;
 	m->ahead = a;
+	a->last = &a->stacks;
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->changed, NULL);
 	for (int i = 0; rc == 0 && i < THREADS; i++)
 		rc = sys_thread(&a->threads[i], fetch_queued, m);
-	/* a trace, if there is one, contains the marked files */
-	if (rc == 0 && (m->o.prefetch == PREFETCH_ALL ||
-	    (m->o.prefetch == PREFETCH_AUTO && m->trace == NULL))) {
+	if (rc == 0 && m->o.prefetch != PREFETCH_NONE) {
 		rc = sys_thread(&a->background, fetch_in_background, m);
 		a->has_background = rc == 0;
 	}

@@ -6,10 +6,11 @@
  */
 #include "layermount.h"
 
-#include "base/fdio.h"
 #include "base/hex.h"
 #include "base/sys.h"
 #include "engine/digest/digest.h"
+#include "image/oci/oci_edit.h"
+#include "image/oci/oci_layout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,13 +27,6 @@ static const char accepted[] =
     "application/vnd.docker.distribution.manifest.v2+json, "
     "application/vnd.docker.distribution.manifest.list.v2+json";
 
-static int
-refuse(struct layermount *m, const char *name, int rc, const char *why)
-{
-	msg_error(&m->msg, "%s: %s", name, why);
-	return rc;
-}
-
 /* Names */
 
 static bool
@@ -42,71 +36,119 @@ is_loopback(const char *host)
 	    strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]", 5) == 0;
 }
 
+/* Returns the server of a host's name: Docker Hub has another one. */
+static int
+print_base(struct image_name *n, bool plain, const char *host, int host_len,
+    const char *path, int path_len)
+{
+	static const char hub[] = "docker.io";
+	int len;
+
+	if ((size_t)host_len == strlen(hub) &&
+	    strncmp(host, hub, strlen(hub)) == 0) {
+		host = "registry-1.docker.io";
+		host_len = (int)strlen(host);
+	}
+	len = snprintf(n->base, sizeof(n->base), "%s://%.*s/v2%.*s",
+	    plain ? "http" : "https", host_len, host, path_len, path);
+	return len < 0 || (size_t)len >= sizeof(n->base) ? -ENAMETOOLONG : 0;
+}
+
 int
 image_parse(const struct layermount *m, const char *text,
     struct image_name *n)
 {
 	const char *host = strncmp(text, DOCKER, strlen(DOCKER)) == 0 ?
 	    text + strlen(DOCKER) : text;
-	const char *path = strchr(host, '/'), *end, *at;
-	bool plain = m->o.plain_http || is_loopback(host);
-	int len;
+	const char *path = strchr(host, '/'), *end, *tag, *digest;
+	int rc;
 
 	if (path == NULL || path == host || path[1] == '\0')
 		return -EINVAL;
-	at = strchr(path, '@');
-	end = at != NULL ? at : strrchr(path, ':');
-	if (end == NULL)
-		end = path + strlen(path);
-	len = snprintf(n->base, sizeof(n->base), "%s://%.*s/v2%.*s",
-	    plain ? "http" : "https", (int)(path - host), host,
-	    (int)(end - path), path);
-	if (len < 0 || (size_t)len >= sizeof(n->base) ||
-	    strlen(end) >= sizeof(n->reference))
+	digest = strchr(path, '@');
+	tag = strchr(path, ':');
+	end = tag != NULL ? tag : digest != NULL ? digest :
+	    path + strlen(path);
+	/* a digest says more than a tag beside it */
+	tag = digest != NULL ? digest : end;
+	rc = print_base(n, m->o.plain_http || is_loopback(host), host,
+	    (int)(path - host), path, (int)(end - path));
+	if (rc != 0 || strlen(tag) >= sizeof(n->reference))
 		return -ENAMETOOLONG;
-	strcpy(n->reference, *end == '\0' ? "latest" : end + 1);
+	strcpy(n->reference, *tag == '\0' ? "latest" : tag + 1);
 	return strpbrk(n->reference, "/?#") == NULL ? 0 : -EINVAL;
 }
 
 /* Documents */
 
-/* Returns whether the bytes have the digest by which they were requested. */
+/* Gets a document from a server; text is freed by the caller. */
 static int
-verify(const char *text, size_t len, const char *reference)
+fetch_text(struct layermount *m, const char *url, const char *media_types,
+    char **text, size_t *len, char why[LAYER_WHY])
 {
-	uint8_t want[DIGEST_MAX], sum[DIGEST_MAX];
-	int rc;
+	struct http_document d;
+	int rc = http_get(m->http, url, media_types, OCI_DOCUMENT_MAX, &d,
+	    why);
 
-	if (strchr(reference, ':') == NULL)
-		return 0;
-	if (hex_read_sha256(want, reference) != 0)
-		return -EINVAL;
-	rc = digest_sha256(text, len, sum);
-	return rc != 0 ? rc : memcmp(sum, want, sizeof(want)) == 0 ? 0 :
-	    -EBADMSG;
+	if (rc == 0) {
+		*text = d.body.data;
+		*len = d.body.len;
+		d.body = (struct strbuf){ .len = 0 };
+	}
+	http_document_free(&d);
+	return rc;
 }
 
+/*
+ * Parses a text, which must have the digest if that is not NULL, and writes its
+ * SHA-256.
+ */
+static int
+parse(const char *text, size_t len, const char *digest,
+    struct oci_document **d, char hex[OCI_HEX + 1], char why[LAYER_WHY])
+{
+	uint8_t sum[DIGEST_MAX];
+	int rc = digest_sha256(text, len, sum);
+
+	hex_write(hex, sum, sizeof(sum));
+	if (rc == 0 && digest != NULL &&
+	    strcmp(strchr(digest, ':') + 1, hex) != 0) {
+		snprintf(why, LAYER_WHY, OCI_NOT_ITS);
+		rc = -EBADMSG;
+	}
+	return rc != 0 ? rc : oci_parse(d, text, len, why);
+}
+
+/*
+ * Gets a manifest by its reference, or a blob by its digest, from the cache
+ * where that has the digest, and writes its SHA-256.
+ */
 static int
 get_document(struct layermount *m, const struct image_name *n,
-    struct oci_document **out)
+    const char *kind, const char *reference, struct oci_document **d,
+    char hex[OCI_HEX + 1])
 {
 	char url[sizeof(n->base) + sizeof(n->reference) + 16];
-	char why[LAYER_WHY];
-	struct http_document d;
-	int rc;
+	char key[OCI_HEX + 16], why[LAYER_WHY] = "", *text = NULL;
+	const char *digest = strchr(reference, ':') == NULL ? NULL : reference;
+	bool cached = m->o.cache != NULL, found;
+	size_t len;
+	int rc = 0;
 
-	snprintf(url, sizeof(url), "%s/manifests/%s", n->base, n->reference);
-	rc = http_get(m->http, url, accepted, OCI_DOCUMENT_MAX, &d, why);
-	if (rc == 0) {
-		rc = verify(d.body.data, d.body.len, n->reference);
-		if (rc != 0)
-			snprintf(why, sizeof(why), "%s", rc == -EBADMSG ?
-			    "its digest does not match" : strerror(-rc));
-	}
+	snprintf(url, sizeof(url), "%s/%s/%s", n->base, kind, reference);
+	found = cached && digest != NULL && cache_text_read(m->cache_dir,
+	    digest, OCI_DOCUMENT_MAX, &text, &len) == 0;
+	if (!found)
+		rc = fetch_text(m, url, strcmp(kind, "manifests") == 0 ?
+		    accepted : NULL, &text, &len, why);
 	if (rc == 0)
-		rc = oci_parse(out, d.body.data, d.body.len, why);
-	http_document_free(&d);
-	return rc == 0 ? 0 : refuse(m, url, rc, why);
+		rc = parse(text, len, digest, d, hex, why);
+	if (rc == 0 && cached && !found) {
+		snprintf(key, sizeof(key), "sha256:%s", hex);
+		(void)cache_text_write(m->cache_dir, key, text, len);
+	}
+	sys_free(text);
+	return rc == 0 ? 0 : layermount_refuse(m, url, rc, why);
 }
 
 /* Chooses the manifest for this machine from an index. */
@@ -114,23 +156,32 @@ static int
 choose(struct layermount *m, const char *name, struct oci_document *index,
     const char *tag, struct oci_blob *b)
 {
-	char why[OCI_WHY];
+	char why[OCI_WHY] = "";
 	struct utsname u;
 	int rc = uname(&u) == 0 ? 0 : -errno;
 
 	if (rc == 0)
 		rc = oci_choose(index, tag, u.machine, b, why);
-	return rc == 0 ? 0 : refuse(m, name, rc, why);
+	return rc == 0 ? 0 : layermount_refuse(m, name, rc, why);
+}
+
+static int
+get_blob(struct layermount *m, const struct image_name *n, const char *kind,
+    const struct oci_blob *b, struct oci_document **d)
+{
+	char reference[OCI_HEX + 16], hex[OCI_HEX + 1];
+
+	snprintf(reference, sizeof(reference), "sha256:%s", b->hex);
+	return get_document(m, n, kind, reference, d, hex);
 }
 
 int
 image_manifest(struct layermount *m, const struct image_name *n,
-    struct oci_document **d)
+    struct oci_document **d, char hex[OCI_HEX + 1])
 {
-	struct image_name one = *n;
 	struct oci_document *index;
 	struct oci_blob b;
-	int rc = get_document(m, n, d);
+	int rc = get_document(m, n, "manifests", n->reference, d, hex);
 
 	if (rc != 0 || !oci_is_index(*d))
 		return rc;
@@ -138,34 +189,56 @@ image_manifest(struct layermount *m, const struct image_name *n,
 	*d = NULL;
 	rc = choose(m, n->base, index, NULL, &b);
 	oci_free(index);
-	if (rc != 0)
-		return rc;
-	snprintf(one.reference, sizeof(one.reference), "sha256:%s", b.hex);
-	rc = get_document(m, &one, d);
+	if (rc == 0)
+		rc = get_blob(m, n, "manifests", &b, d);
+	if (rc == 0)
+		strcpy(hex, b.hex);
 	if (rc == 0 && oci_is_index(*d)) {
 		oci_free(*d);
 		*d = NULL;
-		rc = refuse(m, n->base, -EBADMSG, "an index in an index");
+		rc = layermount_refuse(m, n->base, -EBADMSG,
+		    "an index in an index");
 	}
 	return rc;
 }
 
+int
+image_config(struct layermount *m, const struct image_name *n,
+    const struct oci_document *manifest, struct oci_document **d)
+{
+	char why[OCI_WHY] = "";
+	struct oci_descriptor x;
+	int rc = oci_get(manifest, NULL, 0, &x, why);
+
+	if (rc == 0)
+		return get_blob(m, n, "blobs", &x.blob, d);
+	return layermount_refuse(m, n->base, rc, rc == -ENOENT ?
+	    "its manifest has no config" : why);
+}
+
 /* Adds every layer; prefix precedes its digits. */
 static int
-add_layers(struct layermount *m, const char *name,
-    const struct oci_document *d, const char *prefix)
+add_layers(struct stack *s, const char *name, const struct oci_document *d,
+    const char *prefix)
 {
 	struct oci_blob *layers = NULL;
-	char why[OCI_WHY], *path;
+	char why[OCI_WHY] = "", *path;
 	size_t count;
 	int rc = oci_layers(d, &layers, &count, why);
 
+	if (rc == 0 && count > 1 && s->m->o.index_digest != NULL) {
+		rc = -EINVAL;
+		snprintf(why, sizeof(why), "--index-digest is for one layer, "
+		    "and this image has %zu", count);
+	}
 	if (rc != 0)
-		return refuse(m, name, rc, why);
+		(void)layermount_refuse(s->m, name, rc, why);
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		if (asprintf(&path, "%s%s", prefix, layers[i].hex) == -1)
-			return refuse(m, name, -ENOMEM, strerror(ENOMEM));
-		rc = source_add(m, path, d, i);
+		if (asprintf(&path, "%s%s", prefix, layers[i].hex) == -1) {
+			rc = layermount_refuse(s->m, name, -ENOMEM, "");
+			break;
+		}
+		rc = source_add(s, path, d, i);
 		free(path);
 	}
 	sys_free(layers);
@@ -173,19 +246,20 @@ add_layers(struct layermount *m, const char *name,
 }
 
 static int
-open_registry(struct layermount *m, const char *operand)
+open_registry(struct stack *s, const char *operand)
 {
 	struct oci_document *d = NULL;
 	struct image_name n;
-	char prefix[sizeof(n.base) + 32];
-	int rc = image_parse(m, operand, &n);
+	char prefix[sizeof(n.base) + 32], hex[OCI_HEX + 1];
+	int rc = image_parse(s->m, operand, &n);
 
 	if (rc != 0)
-		return refuse(m, operand, rc, "expected docker://HOST/NAME:TAG");
-	rc = image_manifest(m, &n, &d);
+		return layermount_refuse(s->m, operand, rc,
+		    "expected docker://HOST/NAME:TAG");
+	rc = image_manifest(s->m, &n, &d, hex);
 	if (rc == 0) {
 		snprintf(prefix, sizeof(prefix), "%s/blobs/sha256:", n.base);
-		rc = add_layers(m, operand, d, prefix);
+		rc = add_layers(s, operand, d, prefix);
 	}
 	oci_free(d);
 	return rc;
@@ -193,48 +267,41 @@ open_registry(struct layermount *m, const char *operand)
 
 /* Layouts */
 
+/* Reads a document of a layout; b NULL: its index. */
 static int
 read_document(struct layermount *m, int dir, const char *layout,
-    const char *name, struct oci_document **d)
+    const struct oci_blob *b, struct oci_document **d)
 {
-	char why[OCI_WHY] = "", *text = NULL;
-	size_t len;
-	int fd = sys_openat(dir, name, O_RDONLY | O_CLOEXEC, 0);
-	int rc = fd < 0 ? fd : fdio_read_all(fd, OCI_DOCUMENT_MAX, &text,
-	    &len);
+	char why[OCI_WHY], name[OCI_BLOB_NAME] = "index.json";
+	int rc = oci_document_open(dir, b, d, why);
 
-	if (fd >= 0)
-		sys_close(fd);
-	if (rc == 0)
-		rc = oci_parse(d, text, len, why);
-	sys_free(text);
+	if (b != NULL)
+		oci_blob_name(b, name);
 	if (rc != 0)
-		msg_error(&m->msg, "%s: %s: %s", layout, name, *why == '\0' ?
-		    strerror(-rc) : why);
+		msg_error(&m->msg, "%s: %s: %s", layout, name, why);
 	return rc;
 }
 
 static int
-open_layout(struct layermount *m, int dir, const char *layout,
-    const char *tag)
+open_layout(struct stack *s, int dir, const char *layout, const char *tag)
 {
+	struct layermount *m = s->m;
 	struct oci_document *d = NULL;
-	char name[OCI_HEX + 16], *prefix;
-	struct oci_blob b;
-	int rc = read_document(m, dir, layout, "index.json", &d);
+	struct oci_blob b = { .size = 0 };
+	int rc = read_document(m, dir, layout, NULL, &d);
+	char *prefix;
 
 	for (int depth = 0; rc == 0 && oci_is_index(d); depth++) {
-		rc = depth == 2 ? refuse(m, layout, -EBADMSG,
+		rc = depth == 2 ? layermount_refuse(m, layout, -EBADMSG,
 		    "an index in an index") : choose(m, layout, d,
 		    depth == 0 ? tag : NULL, &b);
 		oci_free(d);
 		d = NULL;
-		snprintf(name, sizeof(name), "blobs/sha256/%s", b.hex);
 		if (rc == 0)
-			rc = read_document(m, dir, layout, name, &d);
+			rc = read_document(m, dir, layout, &b, &d);
 	}
 	if (rc == 0 && asprintf(&prefix, "%s/blobs/sha256/", layout) != -1) {
-		rc = add_layers(m, layout, d, prefix);
+		rc = add_layers(s, layout, d, prefix);
 		free(prefix);
 	}
 	oci_free(d);
@@ -246,7 +313,7 @@ open_layout(struct layermount *m, int dir, const char *layout,
  * operands.
  */
 static int
-try_layout(struct layermount *m, const char *operand, int *rc)
+try_layout(struct stack *s, const char *operand, int *rc)
 {
 	char *path = strdup(operand), *tag = NULL;
 	int dir = -1;
@@ -261,7 +328,7 @@ try_layout(struct layermount *m, const char *operand, int *rc)
 		    O_CLOEXEC, 0);
 	}
 	if (dir >= 0) {
-		*rc = open_layout(m, dir, path, tag);
+		*rc = open_layout(s, dir, path, tag);
 		sys_close(dir);
 	}
 	free(path);
@@ -269,13 +336,13 @@ try_layout(struct layermount *m, const char *operand, int *rc)
 }
 
 int
-image_open(struct layermount *m, const char *operand)
+image_open(struct stack *s, const char *operand)
 {
 	int rc;
 
 	if (strncmp(operand, DOCKER, strlen(DOCKER)) == 0)
-		return open_registry(m, operand);
-	if (strstr(operand, "://") == NULL && try_layout(m, operand, &rc))
+		return open_registry(s, operand);
+	if (strstr(operand, "://") == NULL && try_layout(s, operand, &rc))
 		return rc;
-	return source_add(m, operand, NULL, 0);
+	return source_add(s, operand, NULL, 0);
 }

@@ -15,7 +15,7 @@
 enum {
 	ALLOW_OTHER = 256, AUTHFILE, CACHE, CACHE_SIZE, CACERT, CONNECTIONS,
 	CREDS, INDEX_DIGEST, PLAIN_HTTP, PREFETCH, PROBE, RATE, READAHEAD,
-	STATS, TIMEOUT, ZTOC
+	STATS, STORE, TIMEOUT, ZTOC
 };
 
 enum { TIMEOUT_S = 60, TIMEOUT_MAX = 3600, CONNECTIONS_MAX = 64 };
@@ -39,6 +39,7 @@ static const struct option longs[] = {
 	{ "rate", required_argument, NULL, RATE },
 	{ "readahead", required_argument, NULL, READAHEAD },
 	{ "stats", optional_argument, NULL, STATS },
+	{ "store", no_argument, NULL, STORE },
 	{ "timeout", required_argument, NULL, TIMEOUT },
 	{ "version", no_argument, NULL, 'V' },
 	{ "ztoc", required_argument, NULL, ZTOC },
@@ -50,6 +51,7 @@ static const char usage[] =
 "                  [--prefetch auto|none|all] [--rate size] [--stats[=file]]\n"
 "                  [--timeout s] [--creds user:password] [...]\n"
 "                  layer ... directory\n"
+"       layermount --store [option ...] directory\n"
 "       layermount --probe layer\n";
 
 static const char help[] =
@@ -77,6 +79,7 @@ static const char help[] =
 "  --rate SIZE          bytes per second in the background (default: any)\n"
 "  --readahead SIZE     of the kernel, after a start (default: 128K)\n"
 "  --stats[=FILE]       counts, as JSON, at the end and on SIGUSR1\n"
+"  --store              be an additional layer store of podman and CRI-O\n"
 "  --timeout S          give up a read after S seconds without progress\n"
 "                       (default: 60)\n"
 "  --ztoc FILE          the index of a layer without one\n"
@@ -144,6 +147,7 @@ take_long(struct layermount *m, int opt)
 		o->stats = true;
 		o->stats_file = optarg;
 		break;
+	case STORE: o->store = true; break;
 	case ZTOC: o->side = optarg; break;
 	default: return MSG_ERROR;
 	}
@@ -168,13 +172,19 @@ static int
 check(struct layermount *m)
 {
 	struct layermount_options *o = &m->o;
+	bool one = o->index_digest != NULL || o->side != NULL;
 
-	if (o->operand_count < (o->probe ? 1 : 2))
+	if (o->store && (o->probe || one)) {
+		msg_error(&m->msg, "--store excludes --probe, --index-digest "
+		    "and --ztoc");
+		return MSG_ERROR;
+	}
+	if (o->store ? o->operand_count != 1 :
+	    o->operand_count < (o->probe ? 1 : 2))
 		return options_usage(usage);
 	if (!o->probe)
 		o->mountpoint = o->operands[--o->operand_count];
-	if ((o->index_digest != NULL || o->side != NULL) &&
-	    o->operand_count != 1) {
+	if (one && o->operand_count != 1) {
 		msg_error(&m->msg, "--index-digest and --ztoc are for one "
 		    "layer");
 		return MSG_ERROR;

@@ -59,16 +59,6 @@ wait_for(struct layermount *m, pid_t child)
 	return MSG_ERROR;
 }
 
-/* Detaches from the terminal once the mount is ready. */
-static void
-hide(void)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	for (int fd = 0; null >= 0 && fd <= 2; fd++)
-		dup2(null, fd);
-}
-
 static bool
 is_ready(int fd)
 {
@@ -107,14 +97,14 @@ supervise(struct layermount *m, int tell)
 	}
 	sys_close(ready[1]);
 	if (is_ready(ready[0]) && tell >= 0) {
-		hide();
+		layermount_hide(m);
 		if (sys_write(tell, "", 1) < 0)
 			kill(child, SIGTERM);
 		sys_close(tell);
 	}
 	sys_close(ready[0]);
 	status = wait_for(m, child);
-	if (*m->temp_dir != '\0')
+	if (m->temp_dir != NULL)
 		rmdir(m->temp_dir);
 	return status;
 }
@@ -144,27 +134,39 @@ run_behind(struct layermount *m)
 
 /* Preparing */
 
+/* Creates a directory in place of --cache. */
 static int
-open_cache(struct layermount *m)
+make_temporary(struct layermount *m)
 {
-	const char *tmp = getenv("TMPDIR"), *dir = m->o.cache;
-	int rc;
+	const char *tmp = getenv("TMPDIR");
+	char *dir;
+	int status;
 
 	if (tmp == NULL || *tmp == '\0')
 		tmp = "/var/tmp";
-	if (dir == NULL) {
-		/* A name that does not fit loses its X's, which is an error. */
-		snprintf(m->temp_dir, sizeof(m->temp_dir),
-		    "%s/layermount.XXXXXX", tmp);
-		dir = mkdtemp(m->temp_dir);
-		if (dir == NULL) {
-			rc = -errno;
-			*m->temp_dir = '\0';
-			return fail(m, tmp, rc);
-		}
-	} else if (mkdir(dir, 0700) == -1 && errno != EEXIST) {
-		return fail(m, dir, -errno);
+	if (asprintf(&dir, "%s/layermount.XXXXXX", tmp) == -1)
+		return fail(m, tmp, -ENOMEM);
+	if (mkdtemp(dir) == NULL) {
+		status = fail(m, tmp, -errno);
+		free(dir);
+		return status;
 	}
+	m->temp_dir = dir;
+	return MSG_OK;
+}
+
+static int
+open_cache(struct layermount *m)
+{
+	const char *dir = m->o.cache;
+	int rc;
+
+	if (dir == NULL && make_temporary(m) != MSG_OK)
+		return MSG_ERROR;
+	if (dir == NULL)
+		dir = m->temp_dir;
+	else if (mkdir(dir, 0700) == -1 && errno != EEXIST)
+		return fail(m, dir, -errno);
 	m->cache_dir = sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC, 0);
 	if (m->cache_dir < 0)
@@ -189,19 +191,26 @@ open_stats(struct layermount *m)
 int
 layermount_run(struct layermount *m)
 {
+	unsigned major, minor;
 	int status;
 
 	m->start_ns = sys_now_ns();
 	m->mountpoint = realpath(m->o.mountpoint, NULL);
 	if (m->mountpoint == NULL)
 		return fail(m, m->o.mountpoint, -errno);
+	/* this process would unmount the other one's */
+	if (mounted_by_us(m->mountpoint, &major, &minor)) {
+		free(m->mountpoint);
+		return fail(m, m->o.mountpoint, -EBUSY);
+	}
 	status = open_stats(m);
 	if (status == MSG_OK)
 		status = open_cache(m);
 	if (status == MSG_OK)
 		status = m->o.foreground ? supervise(m, -1) : run_behind(m);
-	else if (*m->temp_dir != '\0')
+	else if (m->temp_dir != NULL)
 		rmdir(m->temp_dir);
+	free(m->temp_dir);
 	free(m->mountpoint);
 	return status;
 }

@@ -95,7 +95,7 @@ find_url(struct layermount *m, char url[8192])
 	struct oci_document *d = NULL;
 	struct oci_blob *layers = NULL;
 	struct image_name n;
-	char why[OCI_WHY];
+	char why[OCI_WHY], hex[OCI_HEX + 1];
 	size_t count;
 	int rc;
 
@@ -104,7 +104,7 @@ find_url(struct layermount *m, char url[8192])
 		return 0;
 	rc = image_parse(m, url, &n);
 	if (rc == 0)
-		rc = image_manifest(m, &n, &d);
+		rc = image_manifest(m, &n, &d, hex);
 	if (rc == 0)
 		rc = oci_layers(d, &layers, &count, why);
 	if (rc == 0 && count > 0)

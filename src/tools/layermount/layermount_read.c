@@ -7,6 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
+/* Decoded bytes of the units that one read fetches at a time. */
+enum { AT_ONCE_MAX = 32 << 20 };
+
 size_t
 read_find_run(const struct layer_entry *e, uint64_t offset)
 {
@@ -39,32 +42,60 @@ copy_run(const struct layer_run *r, const uint8_t *data, uint64_t offset,
 		    (from - r->offset), (size_t)(to - from));
 }
 
-/* Copies up to UNITS_MAX runs.  Returns how many bytes, or -errno. */
+struct unit_id
+read_unit(struct stack *s, const struct merge_node *n, uint32_t unit)
+{
+	return (struct unit_id){ .source = &s->sources[n->layer]->units,
+		.unit = unit };
+}
+
+/*
+ * Collects the units of runs from first on that begin before end, while they
+ * are few and small.  Returns their number.
+ */
+static size_t
+collect(struct stack *s, const struct merge_node *n, size_t first,
+    uint64_t end, struct unit_id ids[UNITS_MAX])
+{
+	const struct layer_entry *e = n->entry;
+	uint64_t bytes = 0;
+	size_t count = 0, all;
+	const struct layer_unit *units = layer_units(
+	    s->sources[n->layer]->layer, &all);
+
+	while (count < UNITS_MAX && first + count < e->run_count &&
+	    e->runs[first + count].offset < end) {
+		uint32_t unit = e->runs[first + count].unit;
+
+		bytes += units[unit].content;
+		if (count > 0 && bytes > AT_ONCE_MAX)
+			break;
+		ids[count++] = read_unit(s, n, unit);
+	}
+	return count;
+}
+
+/* Copies some runs.  Returns how many, 0 at the end, or -errno. */
 static ssize_t
-copy_runs(struct layermount *m, const struct merge_node *n, size_t first,
+copy_runs(struct stack *s, const struct merge_node *n, size_t first,
     uint64_t offset, uint64_t end, uint8_t *buf, enum http_phase phase)
 {
 	const struct layer_entry *e = n->entry;
 	struct unit_id ids[UNITS_MAX];
 	struct unit *got[UNITS_MAX];
-	size_t count = 0;
+	size_t count = collect(s, n, first, end, ids);
+	struct units *u = s->m->units;
 	int rc;
 
-	while (count < UNITS_MAX && first + count < e->run_count &&
-	    e->runs[first + count].offset < end) {
-		ids[count] = (struct unit_id){ .layer = n->layer,
-			.unit = e->runs[first + count].unit };
-		count++;
-	}
 	if (count == 0)
 		return 0;
-	rc = units_get(m->units, ids, count, phase, got);
+	rc = units_get(u, ids, count, phase, got);
 	if (rc != 0)
 		return rc;
 	for (size_t i = 0; i < count; i++) {
 		copy_run(&e->runs[first + i], unit_data(got[i]), offset, end,
 		    buf);
-		units_release(m->units, got[i]);
+		units_release(u, got[i]);
 	}
 	return (ssize_t)count;
 }
@@ -79,7 +110,7 @@ end_of(const struct layer_entry *e, uint64_t offset, size_t size)
 }
 
 ssize_t
-read_file(struct layermount *m, const struct merge_node *n, uint64_t offset,
+read_file(struct stack *s, const struct merge_node *n, uint64_t offset,
     size_t size, uint8_t *buf, enum http_phase phase)
 {
 	uint64_t end = end_of(n->entry, offset, size);
@@ -88,16 +119,16 @@ read_file(struct layermount *m, const struct merge_node *n, uint64_t offset,
 
 	memset(buf, 0, (size_t)(end - offset));
 	do {
-		copied = copy_runs(m, n, run, offset, end, buf, phase);
+		copied = copy_runs(s, n, run, offset, end, buf, phase);
 		if (copied < 0)
 			return copied;
 		run += (size_t)copied;
-	} while (copied == UNITS_MAX);
+	} while (copied > 0);
 	return (ssize_t)(end - offset);
 }
 
 ssize_t
-read_in_place(struct layermount *m, const struct merge_node *n,
+read_in_place(struct stack *s, const struct merge_node *n,
     uint64_t offset, size_t size, const uint8_t **data, struct unit **unit)
 {
 	const struct layer_entry *e = n->entry;
@@ -110,8 +141,8 @@ read_in_place(struct layermount *m, const struct merge_node *n,
 	if (r == NULL || r->offset > offset || r->offset + r->length < end ||
 	    offset == end)
 		return 0;
-	id = (struct unit_id){ .layer = n->layer, .unit = r->unit };
-	rc = units_get(m->units, &id, 1, HTTP_READ, unit);
+	id = read_unit(s, n, r->unit);
+	rc = units_get(s->m->units, &id, 1, HTTP_READ, unit);
 	if (rc != 0)
 		return rc;
 	*data = unit_data(*unit) + r->inner + (offset - r->offset);

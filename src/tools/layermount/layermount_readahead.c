@@ -12,8 +12,9 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
-enum { START_KIB = 4 };
+enum { START_KIB = 4, START_S = 30 };
 
 static void
 set(struct layermount *m, uint64_t kib)
@@ -42,8 +43,18 @@ readahead_open(struct layermount *m)
 	if (fd < 0)
 		return;
 	m->readahead_fd = fd;
+	readahead_lower(m);
+}
+
+void
+readahead_lower(struct layermount *m)
+{
+	if (m->readahead_fd < 0)
+		return;
 	set(m, START_KIB);
 	atomic_store(&m->raised, false);
+	/* SIGALRM raises it */
+	alarm(START_S);
 }
 
 void

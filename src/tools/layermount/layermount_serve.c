@@ -18,10 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-enum { START_S = 30 };
 
 /* Files that the C library and libcurl read, besides the layers. */
 static const char *const readable[] = { "/etc", "/usr", "/lib", "/lib64",
@@ -79,29 +76,29 @@ confine(struct layermount *m)
 
 /* Signals */
 
+static void
+handled(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGALRM);
+	sigaddset(set, SIGUSR1);
+	sigaddset(set, SIGUSR2);
+}
+
 static void *
 handle_signals(void *arg)
 {
 	struct layermount *m = arg;
-	struct timespec t = { .tv_sec = START_S };
 	sigset_t set;
 	int n;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	sigaddset(&set, SIGUSR2);
-	for (;;) {
-		n = t.tv_sec == 0 ? sigwaitinfo(&set, NULL) :
-		    sigtimedwait(&set, NULL, &t);
+	handled(&set);
+	while ((n = sigwaitinfo(&set, NULL)) != SIGUSR2)
 		if (n == SIGUSR1)
 			stats_write(m, "signal");
-		else if (n == SIGUSR2)
-			return NULL;
-		else if (n == -1 && errno == EAGAIN)
+		else if (n == SIGALRM)
 			readahead_raise(m);
-		if (n == -1)
-			t.tv_sec = 0;
-	}
+	return NULL;
 }
 
 /* Serving */
@@ -120,6 +117,8 @@ loop(struct layermount *m, struct fuse_session *se, int ready)
 		fuse_loop_cfg_destroy(config);
 		return rc;
 	}
+	if (!m->o.foreground)
+		layermount_hide(m);
 	if (sys_write(ready, "", 1) != 1)
 		rc = -EPIPE;
 	sys_close(ready);
@@ -135,10 +134,10 @@ loop(struct layermount *m, struct fuse_session *se, int ready)
 static bool
 has_server(const struct layermount *m)
 {
-	for (size_t i = 0; i < m->source_count; i++)
-		if (m->sources[i]->object != NULL)
+	for (size_t i = 0; i < m->stack.source_count; i++)
+		if (m->stack.sources[i]->object != NULL)
 			return true;
-	return false;
+	return m->o.store;
 }
 
 static int
@@ -166,12 +165,15 @@ new_session(struct layermount *m)
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	struct fuse_session *se = NULL;
 
+	/* a store is told about its users by attempts to write */
 	if (fuse_opt_add_arg(&args, "layermount") == 0 &&
-	    fuse_opt_add_arg(&args, "-oro,default_permissions,"
+	    fuse_opt_add_arg(&args, "-odefault_permissions,"
 	    "fsname=layermount,subtype=layermount") == 0 &&
+	    (m->o.store || fuse_opt_add_arg(&args, "-oro") == 0) &&
 	    (!m->o.allow_other || fuse_opt_add_arg(&args, "-oallow_other") ==
 	    0))
-		se = fuse_session_new(&args, layermount_ops,
+		se = fuse_session_new(&args, m->o.store ?
+		    layermount_store_ops : layermount_ops,
 		    sizeof(*layermount_ops), m);
 	fuse_opt_free_args(&args);
 	return se;
@@ -184,9 +186,7 @@ layermount_serve(struct layermount *m, int ready)
 	sigset_t set;
 	int rc = -EIO;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	sigaddset(&set, SIGUSR2);
+	handled(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	if (se == NULL)
 		return MSG_ERROR;

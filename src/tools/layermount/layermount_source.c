@@ -28,13 +28,6 @@ static const char *const chunked_place[] = {
 	"io.github.containers.zstd-chunked.manifest-position",
 	"io.containers.zstd-chunked.manifest-position", NULL };
 
-static int
-refuse(struct layermount *m, const char *name, int rc, const char *why)
-{
-	msg_error(&m->msg, "%s: %s", name, why);
-	return rc;
-}
-
 /* Reading */
 
 /* An object beside the layer: a separate file, or a URL next to its own. */
@@ -255,7 +248,7 @@ expect(struct layermount *m, const struct oci_document *manifest,
 	const char *text = m->o.index_digest, *place = NULL;
 
 	*e = (struct layer_expect){ .kind = m->o.kind };
-	if (manifest != NULL) {
+	if (manifest != NULL && text == NULL) {
 		text = oci_annotation(manifest, which, ESTARGZ_DIGEST);
 		place = annotation(manifest, which, chunked_place);
 		if (text == NULL)
@@ -267,6 +260,24 @@ expect(struct layermount *m, const struct oci_document *manifest,
 		return 0;
 	e->index_digest = digest;
 	return hex_read_sha256(digest, text);
+}
+
+/* Returns whether the bytes of the layer were at fault. */
+static bool
+is_wrong(int rc)
+{
+	return rc == -EBADMSG || rc == -EINVAL || rc == -EFBIG ||
+	    rc == -ENODATA;
+}
+
+/* A damaged cache must not outlive the process that found it. */
+static void
+empty_cache(struct source *s)
+{
+	if (cache_clear(s->cache) == 0)
+		return;
+	cache_close(s->cache);
+	s->cache = NULL;
 }
 
 static int
@@ -282,15 +293,17 @@ load(struct source *s, const struct oci_document *manifest, size_t which,
 		    "sha256: and 64 digits");
 		return rc;
 	}
+	s->vouched = e.index_digest != NULL;
 	s->blobs = (struct layer_blobs){ .read = read_index, .size = size_of,
 		.arg = s };
 	rc = layer_open(&s->layer, &s->blobs, &e, why);
-	/* a damaged cache must not outlive the process that found it */
-	if (rc == -EBADMSG && s->object != NULL && s->cache != NULL) {
-		cache_close(s->cache);
-		s->cache = NULL;
+	if (is_wrong(rc) && s->cache != NULL) {
+		empty_cache(s);
 		rc = layer_open(&s->layer, &s->blobs, &e, why);
 	}
+	/* nor must the next start begin with what this one was sent */
+	if (is_wrong(rc) && s->cache != NULL)
+		empty_cache(s);
 	if (rc != 0 && s->object != NULL && rc != -EBADMSG && rc != -EINVAL)
 		http_object_why(s->object, why);
 	return rc;
@@ -303,39 +316,55 @@ is_url(const char *name)
 	    strncmp(name, "https://", 8) == 0;
 }
 
+/* Adds an empty source to a stack, or returns NULL. */
+static struct source *
+new_source(struct stack *to)
+{
+	void *all = to->sources;
+	struct source *s = sys_calloc(1, sizeof(*s));
+	int rc = array_grow(&all, to->source_count, &to->source_cap,
+	    sizeof(*to->sources));
+
+	to->sources = all;
+	if (rc != 0 || s == NULL) {
+		sys_free(s);
+		return NULL;
+	}
+	s->m = to->m;
+	to->sources[to->source_count++] = s;
+	return s;
+}
+
 int
-source_add(struct layermount *m, const char *name,
+source_add(struct stack *to, const char *name,
     const struct oci_document *manifest, size_t which)
 {
 	char why[LAYER_WHY] = "";
-	void *all = m->sources;
-	struct source *s = sys_calloc(1, sizeof(*s));
-	int rc = array_grow(&all, m->source_count, &m->source_cap,
-	    sizeof(*m->sources));
+	struct source *s = new_source(to);
+	int rc = -ENOMEM;
 
-	m->sources = all;
-	if (rc != 0 || s == NULL) {
-		sys_free(s);
-		return refuse(m, name, -ENOMEM, strerror(ENOMEM));
-	}
-	m->sources[m->source_count++] = s;
-	s->m = m;
-	s->name = strdup(name);
-	if (s->name == NULL)
-		return refuse(m, name, -ENOMEM, strerror(ENOMEM));
-	rc = is_url(name) ? open_remote(s, why) : open_local(s, why);
+	if (s != NULL)
+		s->name = strdup(name);
+	if (s != NULL && s->name != NULL)
+		rc = is_url(name) ? open_remote(s, why) : open_local(s, why);
 	if (rc == 0)
 		rc = load(s, manifest, which, why);
-	return rc == 0 ? 0 : refuse(m, name, rc, *why == '\0' ?
-	    strerror(-rc) : why);
+	if (rc != 0)
+		return layermount_refuse(to->m, name, rc, *why == '\0' ?
+		    strerror(-rc) : why);
+	s->units = (struct units_source){ .layer = s->layer,
+		.read = source_read, .forget = source_forget, .arg = s };
+	return 0;
 }
 
 void
-sources_close(struct layermount *m)
+sources_close(struct stack *from)
 {
-	for (size_t i = 0; i < m->source_count; i++) {
-		struct source *s = m->sources[i];
+	for (size_t i = 0; i < from->source_count; i++) {
+		struct source *s = from->sources[i];
 
+		if (from->m->units != NULL)
+			units_forget(from->m->units, &s->units);
 		layer_close(s->layer);
 		cache_close(s->cache);
 		blobs_file_close(s->file);
@@ -344,7 +373,7 @@ sources_close(struct layermount *m)
 		free(s->name);
 		sys_free(s);
 	}
-	sys_free(m->sources);
-	m->sources = NULL;
-	m->source_count = 0;
+	sys_free(from->sources);
+	from->sources = NULL;
+	from->source_count = 0;
 }

@@ -61,8 +61,8 @@ put(struct layermount *m, struct table *t, const char *event)
 		units_counted(m->units, &u);
 	table_text(t, event);
 	table_real(t, (double)(sys_now_ns() - m->start_ns) / 1e9, 3);
-	table_int(t, (int64_t)m->source_count);
-	table_int(t, m->tree == NULL ? 0 : (int64_t)merge_count(m->tree));
+	table_int(t, (int64_t)atomic_load(&m->layers));
+	table_int(t, (int64_t)atomic_load(&m->files));
 	table_int(t, (int64_t)atomic_load(&m->reads));
 	table_int(t, (int64_t)atomic_load(&m->read_bytes));
 	table_int(t, (int64_t)atomic_load(&m->first_files));

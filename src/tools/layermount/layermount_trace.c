@@ -13,7 +13,7 @@
 #include "base/sys.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,11 +67,12 @@ take(void *arg, size_t entry, uint64_t offset, const void *data,
 
 /* Without its trace, a layer is read like any other. */
 static int
-load_layer(struct layermount *m, struct trace *t)
+load_layer(struct stack *k, struct trace *t)
 {
-	struct source *s = m->sources[t->layer];
+	struct source *s = k->sources[t->layer];
 	size_t before = t->count;
 	struct layer_range r;
+	char why[LAYER_WHY];
 	int rc;
 
 	if (!layer_trace(s->layer, &r) || r.length > LAYER_TRACE_MAX)
@@ -87,19 +88,20 @@ load_layer(struct layermount *m, struct trace *t)
 	sys_free(r.buf);
 	if (rc != 0) {
 		t->count = before;
-		msg_warn(&m->msg, "%s: its trace is not used: %s", s->name,
+		snprintf(why, sizeof(why), "its trace is not used: %s",
 		    strerror(-rc));
+		layermount_warn(k->m, s->name, why);
 	}
 	return 0;
 }
 
 static bool
-has_trace(const struct layermount *m)
+has_trace(const struct stack *s)
 {
 	struct layer_range r;
 
-	for (size_t i = 0; i < m->source_count; i++)
-		if (layer_trace(m->sources[i]->layer, &r))
+	for (size_t i = 0; i < s->source_count; i++)
+		if (layer_trace(s->sources[i]->layer, &r))
 			return true;
 	return false;
 }
@@ -128,32 +130,31 @@ separate(struct trace *t)
 }
 
 int
-trace_load(struct layermount *m)
+trace_load(struct stack *s)
 {
 	struct trace *t;
 	int rc = 0;
 
-	if (!has_trace(m))
+	if (!has_trace(s))
 		return 0;
 	t = sys_calloc(1, sizeof(*t));
 	if (t == NULL)
 		return -ENOMEM;
-	t->fd = sys_openat(m->cache_dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC,
-	    0600);
+	t->fd = cache_unnamed(s->m->cache_dir);
 	if (t->fd < 0) {
 		rc = t->fd;
 		sys_free(t);
 		return rc;
 	}
-	for (t->layer = 0; rc == 0 && t->layer < m->source_count; t->layer++)
-		rc = load_layer(m, t);
+	for (t->layer = 0; rc == 0 && t->layer < s->source_count; t->layer++)
+		rc = load_layer(s, t);
 	if (rc != 0 || t->count == 0) {
 		trace_free(t);
 		return rc;
 	}
 	qsort(t->pieces, t->count, sizeof(*t->pieces), by_place);
 	separate(t);
-	m->trace = t;
+	s->trace = t;
 	return 0;
 }
 
@@ -193,13 +194,13 @@ find(const struct trace *t, uint32_t layer, uint32_t entry, uint64_t offset)
 }
 
 bool
-trace_read(struct layermount *m, const struct merge_node *n, uint64_t offset,
+trace_read(struct stack *s, const struct merge_node *n, uint64_t offset,
     size_t size, uint8_t *buf)
 {
-	const struct trace *t = m->trace;
+	const struct trace *t = s->trace;
 	size_t count, i;
 	uint32_t entry = (uint32_t)(n->entry - layer_entries(
-	    m->sources[n->layer]->layer, &count));
+	    s->sources[n->layer]->layer, &count));
 	uint64_t at = offset, end = offset + size;
 
 	for (i = find(t, n->layer, entry, offset); at < end; i++) {

@@ -1,0 +1,59 @@
+/*
+ * cache_name.c - the names of files in a cache directory, and files without one
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "cache_name.h"
+
+#include "lazy/cache.h"
+
+#include "base/hex.h"
+#include "base/sys.h"
+#include "engine/digest/digest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAMES_TRIED = 100 };
+
+int
+cache_name(const char *key, const char *suffix, char name[CACHE_NAME])
+{
+	uint8_t sum[DIGEST_MAX];
+	int rc = digest_sha256(key, strlen(key), sum);
+
+	if (rc == 0) {
+		hex_write(name, sum, sizeof(sum));
+		strcat(name, suffix);
+	}
+	return rc;
+}
+
+/* For filesystems without O_TMPFILE, such as NFS and some FUSE ones. */
+static int
+make_and_unlink(int dir)
+{
+	char name[CACHE_NAME];
+	int fd = -EEXIST, rc;
+
+	for (int i = 0; fd == -EEXIST && i < NAMES_TRIED; i++) {
+		snprintf(name, sizeof(name), ".%ld.%llu.%d", (long)getpid(),
+		    (unsigned long long)sys_now_ns(), i);
+		fd = sys_openat(dir, name, O_RDWR | O_CREAT | O_EXCL |
+		    O_CLOEXEC, 0600);
+	}
+	rc = fd < 0 ? fd : sys_unlinkat(dir, name, 0);
+	if (rc != 0 && fd >= 0)
+		sys_close(fd);
+	return rc != 0 ? rc : fd;
+}
+
+int
+cache_unnamed(int dir)
+{
+	int fd = sys_openat(dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+	return fd == -EOPNOTSUPP || fd == -EISDIR ? make_and_unlink(dir) : fd;
+}

@@ -1,0 +1,19 @@
+/*
+ * cache_name.h - the names of files in a cache directory
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_CACHE_NAME_H
+#define COLDPRESS_CACHE_NAME_H
+
+#define CACHE_RANGES ".ranges"
+#define CACHE_TEXT ".text"
+
+enum { CACHE_NAME = 80 };
+
+/*
+ * Writes the name of the file for a key: the key's SHA-256, in hexadecimal, and
+ * a suffix.  Returns 0, -ENOMEM or -EIO.
+ */
+int cache_name(const char *key, const char *suffix, char name[CACHE_NAME]);
+
+#endif

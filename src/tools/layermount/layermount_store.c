@@ -1,0 +1,479 @@
+/*
+ * layermount_store.c - the images and layers of an additional layer store
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A layer that is looked up is opened by the first thread that asks, while
+ * others wait.  It then remains open; one that could not be opened is tried
+ * again by the next lookup.  Layers without a known digest of their index are
+ * refused: whoever pulls an image relies on the digests in its manifest.
+ */
+#include "layermount_store.h"
+
+#include "base/args.h"
+#include "base/array.h"
+#include "base/hex.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	NAME_MAX_B = 1024,		/* of an image in base64 */
+	FIRST_INODE = 1 << 24,		/* of files in layers */
+	IMAGES_MAX = 1 << 16, LAYERS_MAX = 1 << 16,
+	KEY = sizeof(struct image_name) + OCI_HEX + 16
+};
+
+struct store {
+	struct layermount *m;
+	pthread_mutex_t lock;		/* of what follows */
+	pthread_cond_t changed;		/* a layer's state */
+	struct store_image **images;
+	size_t image_count, image_cap;
+	struct store_layer **layers;
+	size_t layer_count, layer_cap;
+	uint64_t next_inode;
+};
+
+/* Images */
+
+static bool
+is_digest(const char *s)
+{
+	uint8_t digest[LAYER_DIGEST];
+
+	return hex_read_sha256(digest, s) == 0;
+}
+
+/* Parses an image's name in base64. */
+static int
+parse_name(const struct store *s, const char *name, struct image_name *of)
+{
+	char text[NAME_MAX_B];
+	size_t len = strlen(name), padding = 0;
+	int n;
+
+	if (len == 0 || len >= sizeof(text) || len % 4 != 0)
+		return -ENOENT;
+	while (padding < 2 && name[len - 1 - padding] == '=')
+		padding++;
+	n = EVP_DecodeBlock((unsigned char *)text,
+	    (const unsigned char *)name, (int)len);
+	if (n < (int)padding)
+		return -ENOENT;
+	text[(size_t)n - padding] = '\0';
+	if (strlen(text) != (size_t)n - padding)
+		return -ENOENT;
+	return image_parse(s->m, text, of) == 0 ? 0 : -ENOENT;
+}
+
+static void
+image_free(struct store_image *i)
+{
+	oci_free(i->manifest);
+	oci_free(i->config);
+	pthread_rwlock_destroy(&i->lock);
+	free(i->name);
+	sys_free(i);
+}
+
+/* Adds an image.  Called with the lock held. */
+static int64_t
+add_image(struct store *s, const char *name, const struct image_name *of)
+{
+	void *all = s->images;
+	struct store_image *i;
+	int rc = s->image_count == IMAGES_MAX ? -ENOMEM :
+	    array_grow(&all, s->image_count, &s->image_cap,
+	    sizeof(*s->images));
+
+	s->images = all;
+	if (rc != 0)
+		return rc;
+	i = sys_calloc(1, sizeof(*i));
+	if (i == NULL)
+		return -ENOMEM;
+	pthread_rwlock_init(&i->lock, NULL);
+	i->of = *of;
+	i->name = strdup(name);
+	if (i->name == NULL) {
+		image_free(i);
+		return -ENOMEM;
+	}
+	s->images[s->image_count] = i;
+	return (int64_t)s->image_count++;
+}
+
+int64_t
+store_find_image(struct store *s, const char *name)
+{
+	struct image_name of;
+	int64_t found = -ENOENT;
+
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; found < 0 && i < s->image_count; i++)
+		if (strcmp(s->images[i]->name, name) == 0)
+			found = (int64_t)i;
+	if (found < 0 && parse_name(s, name, &of) == 0)
+		found = add_image(s, name, &of);
+	pthread_mutex_unlock(&s->lock);
+	return found;
+}
+
+struct store_image *
+store_image(struct store *s, uint64_t number)
+{
+	struct store_image *i;
+
+	pthread_mutex_lock(&s->lock);
+	i = number < s->image_count ? s->images[number] : NULL;
+	pthread_mutex_unlock(&s->lock);
+	return i;
+}
+
+/*
+ * Finds a layer in an image's manifest.  Returns its number; -ENOENT if there
+ * is none, or the documents are yet to be fetched; or another -errno.
+ */
+static int64_t
+find_in_manifest(const struct store_image *i, const char *digest,
+    uint64_t *size)
+{
+	const char *hex = strchr(digest, ':') + 1;
+	struct oci_blob *layers = NULL;
+	char why[OCI_WHY];
+	size_t count;
+	int64_t found = i->config == NULL ? -ENOENT :
+	    oci_layers(i->manifest, &layers, &count, why);
+
+	if (found != 0)
+		return found;
+	found = -ENOENT;
+	for (size_t k = 0; found < 0 && k < count; k++)
+		if (strcmp(layers[k].hex, hex) == 0) {
+			found = (int64_t)k;
+			*size = layers[k].size;
+		}
+	sys_free(layers);
+	return found;
+}
+
+/* The key in the cache of the manifest in which a layer was found. */
+static void
+key_of(const struct store_layer *l, char key[KEY])
+{
+	snprintf(key, KEY, "%s %s %s", l->image->of.base,
+	    l->image->of.reference, l->digest);
+}
+
+/*
+ * Determines the name by which the manifest is requested: that of the image, or
+ * of the manifest that had this layer when the image was pulled.
+ */
+static void
+recall(struct store *s, struct store_layer *l, struct image_name *of)
+{
+	char key[KEY], *hex = NULL;
+	size_t len;
+
+	*of = l->image->of;
+	key_of(l, key);
+	if (s->m->o.cache != NULL && cache_text_read(s->m->cache_dir, key,
+	    OCI_HEX, &hex, &len) == 0 && len == OCI_HEX)
+		snprintf(of->reference, sizeof(of->reference), "sha256:%s",
+		    hex);
+	sys_free(hex);
+}
+
+static void
+remember(struct store *s, const struct store_layer *l)
+{
+	char key[KEY];
+
+	key_of(l, key);
+	if (s->m->o.cache != NULL)
+		(void)cache_text_write(s->m->cache_dir, key, l->image->hex,
+		    OCI_HEX);
+}
+
+/* Gets manifest and config, unless another thread just did. */
+static int
+get_documents(struct store *s, struct store_layer *l)
+{
+	struct store_image *i = l->image;
+	struct image_name of;
+	int rc = 0;
+
+	pthread_rwlock_wrlock(&i->lock);
+	if (find_in_manifest(i, l->digest, &l->size) < 0) {
+		oci_free(i->manifest);
+		oci_free(i->config);
+		i->manifest = i->config = NULL;
+		recall(s, l, &of);
+		rc = image_manifest(s->m, &of, &i->manifest, i->hex);
+		if (rc == 0)
+			rc = image_config(s->m, &i->of, i->manifest,
+			    &i->config);
+	}
+	pthread_rwlock_unlock(&i->lock);
+	return rc;
+}
+
+/* Layers */
+
+static int
+refuse(struct store *s, const struct store_layer *l, int rc, const char *why)
+{
+	char name[sizeof(l->image->of.base) + sizeof(l->digest) + 8];
+
+	snprintf(name, sizeof(name), "%s/blobs/%s", l->image->of.base,
+	    l->digest);
+	return layermount_refuse(s->m, name, rc, why);
+}
+
+/* The numbers of a compression in containers/storage. */
+static int
+compression_of(const struct layer *l)
+{
+	return layer_kind(l) == LAYER_ZSTD_CHUNKED ? 4 : 2;
+}
+
+/*
+ * Returns the size of the archive of a layer: that of headers and data of its
+ * entries.  Extended headers are unknown, and not counted.
+ */
+static int64_t
+archive_size(const struct layer *l)
+{
+	enum { RECORD = 512 };
+	uint64_t size = 2 * RECORD;
+	size_t count;
+	const struct layer_entry *e = layer_entries(l, &count);
+
+	for (size_t i = 0; i < count && size < INT64_MAX / 2; i++)
+		size += RECORD + (e[i].type != TAR_FILE ? 0 :
+		    (e[i].size / RECORD + (e[i].size % RECORD != 0)) * RECORD);
+	return size > INT64_MAX ? INT64_MAX : (int64_t)size;
+}
+
+/* Writes info: see type Layer in layers.go of containers/storage. */
+static int
+describe(struct store *s, struct store_layer *l, size_t which)
+{
+	const char *diff_id = oci_diff_id(l->image->config, which);
+	const char *size = oci_annotation(l->image->manifest, which,
+	    "io.containers.estargz.uncompressed-size");
+	const struct layer *layer = l->stack.sources[0]->layer;
+	int64_t length;
+
+	if (diff_id == NULL || !is_digest(diff_id))
+		return refuse(s, l, -EBADMSG, "the config of its image does "
+		    "not have the digest of its archive");
+	if (size == NULL || args_int(size, 0, INT64_MAX, &length) != 0)
+		length = archive_size(layer);
+	l->info_length = (size_t)snprintf(l->info, sizeof(l->info),
+	    "{\"compressed-diff-digest\":\"%s\",\"compressed-size\":%" PRIu64
+	    ",\"diff-digest\":\"%s\",\"diff-size\":%" PRId64
+	    ",\"compression\":%d}\n", l->digest, l->size, diff_id, length,
+	    compression_of(layer));
+	return 0;
+}
+
+/* Opens the layer with this number in the manifest. */
+static int
+open_stack(struct store *s, struct store_layer *l, size_t which)
+{
+	char url[sizeof(l->image->of.base) + sizeof(l->digest) + 16];
+	int rc;
+
+	snprintf(url, sizeof(url), "%s/blobs/%s", l->image->of.base,
+	    l->digest);
+	rc = source_add(&l->stack, url, l->image->manifest, which);
+	if (rc != 0)
+		return rc;
+	if (!l->stack.sources[0]->vouched)
+		return refuse(s, l, -EKEYREJECTED, "the manifest does not "
+		    "have the digest of its index");
+	rc = describe(s, l, which);
+	return rc != 0 ? rc : stack_build(&l->stack, MERGE_OVERLAY);
+}
+
+static int
+open_found(struct store *s, struct store_layer *l)
+{
+	struct store_image *i = l->image;
+	int64_t which;
+	int rc;
+
+	pthread_rwlock_rdlock(&i->lock);
+	which = find_in_manifest(i, l->digest, &l->size);
+	rc = which >= 0 ? open_stack(s, l, (size_t)which) : (int)which;
+	if (rc == 0)
+		remember(s, l);
+	pthread_rwlock_unlock(&i->lock);
+	return rc;
+}
+
+static int
+open_layer(struct store *s, struct store_layer *l)
+{
+	/* the manifest of a tag may be new */
+	int rc = get_documents(s, l);
+
+	if (rc == 0)
+		rc = open_found(s, l);
+	if (rc != 0)
+		stack_close(&l->stack);
+	return rc;
+}
+
+static struct store_layer *
+new_layer(struct store *s, struct store_image *image, const char *digest)
+{
+	void *all = s->layers;
+	struct store_layer *l;
+	int rc = s->layer_count == LAYERS_MAX ? -ENOMEM :
+	    array_grow(&all, s->layer_count, &s->layer_cap,
+	    sizeof(*s->layers));
+
+	s->layers = all;
+	l = rc != 0 ? NULL : sys_calloc(1, sizeof(*l));
+	if (l == NULL)
+		return NULL;
+	s->layers[s->layer_count++] = l;
+	l->image = image;
+	l->number = s->layer_count;
+	l->state = STORE_CLOSED;
+	l->blob = -1;
+	l->stack.m = s->m;
+	strcpy(l->digest, digest);
+	pthread_mutex_init(&l->lock, NULL);
+	return l;
+}
+
+/* Finds or adds a layer.  Called with the lock held. */
+static struct store_layer *
+get_layer(struct store *s, struct store_image *image, const char *digest)
+{
+	for (size_t i = 0; i < s->layer_count; i++)
+		if (s->layers[i]->image == image &&
+		    strcmp(s->layers[i]->digest, digest) == 0)
+			return s->layers[i];
+	return new_layer(s, image, digest);
+}
+
+/* Opens a closed layer.  Called with the lock held, which it drops. */
+static int
+open_unlocked(struct store *s, struct store_layer *l)
+{
+	int rc;
+
+	l->state = STORE_OPENING;
+	pthread_mutex_unlock(&s->lock);
+	rc = open_layer(s, l);
+	pthread_mutex_lock(&s->lock);
+	if (rc == 0) {
+		l->stack.number = l->number;
+		l->stack.first_inode = s->next_inode;
+		s->next_inode += merge_count(l->stack.tree);
+	}
+	l->state = rc == 0 ? STORE_OPEN : STORE_CLOSED;
+	pthread_cond_broadcast(&s->changed);
+	return rc;
+}
+
+int64_t
+store_find_layer(struct store *s, uint64_t image, const char *digest)
+{
+	struct store_image *i = store_image(s, image);
+	struct store_layer *l;
+	int64_t rc = 0;
+	bool opened = false;
+
+	if (i == NULL || !is_digest(digest))
+		return -ENOENT;
+	pthread_mutex_lock(&s->lock);
+	l = get_layer(s, i, digest);
+	while (l != NULL && l->state == STORE_OPENING)
+		pthread_cond_wait(&s->changed, &s->lock);
+	if (l != NULL && l->state == STORE_CLOSED) {
+		rc = open_unlocked(s, l);
+		opened = rc == 0;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (l == NULL || rc == -ENOMEM)
+		return -ENOMEM;
+	if (opened) {
+		readahead_lower(s->m);
+		ahead_add(&l->stack);
+	}
+	return rc == 0 ? (int64_t)l->number : -ENOENT;
+}
+
+struct store_layer *
+store_layer(struct store *s, uint64_t number)
+{
+	struct store_layer *l = NULL;
+
+	pthread_mutex_lock(&s->lock);
+	if (number > 0 && number <= s->layer_count &&
+	    s->layers[number - 1]->state == STORE_OPEN)
+		l = s->layers[number - 1];
+	pthread_mutex_unlock(&s->lock);
+	return l;
+}
+
+void
+store_use(struct store *s, struct store_layer *l, bool more)
+{
+	pthread_mutex_lock(&s->lock);
+	if (more)
+		l->uses++;
+	else if (l->uses > 0)
+		l->uses--;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Opening and closing */
+
+int
+store_open(struct store **out, struct layermount *m)
+{
+	struct store *s = sys_calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return -ENOMEM;
+	s->m = m;
+	s->next_inode = FIRST_INODE;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	*out = s;
+	return 0;
+}
+
+void
+store_close(struct store *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->layer_count; i++) {
+		struct store_layer *l = s->layers[i];
+
+		stack_close(&l->stack);
+		if (l->blob >= 0)
+			sys_close(l->blob);
+		pthread_mutex_destroy(&l->lock);
+		sys_free(l);
+	}
+	for (size_t i = 0; i < s->image_count; i++)
+		image_free(s->images[i]);
+	sys_free(s->layers);
+	sys_free(s->images);
+	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->lock);
+	sys_free(s);
+}

@@ -1,0 +1,85 @@
+/*
+ * layermount_store.h - an additional layer store of containers/storage
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: containers/storage, drivers/overlay/overlay.go (of 1.43): below the
+ * store, IMAGE/DIGEST/ is a layer, where IMAGE is the image's name in base64
+ * and DIGEST that of the compressed layer; diff is its tree with overlayfs's
+ * whiteouts, info its description, blob the layer itself.  Creating a file
+ * "use" there says that the layer is used, removing DIGEST that it no longer
+ * is; both are answered with ENOENT.
+ *
+ * All functions but open and close are thread-safe.
+ */
+#ifndef COLDPRESS_LAYERMOUNT_STORE_H
+#define COLDPRESS_LAYERMOUNT_STORE_H
+
+#include "layermount.h"
+
+enum { STORE_INFO = 512 };		/* bytes of the file info */
+
+/* An image, which is known once it was looked up. */
+struct store_image {
+	char *name;			/* in base64 */
+	struct image_name of;
+	pthread_rwlock_t lock;		/* of what follows */
+	struct oci_document *manifest, *config;	/* or NULL */
+	char hex[OCI_HEX + 1];		/* SHA-256 of the manifest */
+};
+
+/* A layer of an image. */
+struct store_layer {
+	struct store_image *image;
+	uint64_t number;		/* from 1 */
+	char digest[OCI_HEX + 8];	/* with "sha256:" */
+	uint64_t size;			/* of the blob */
+	struct stack stack;
+	char info[STORE_INFO];
+	size_t info_length;
+	/* guarded by the lock of the store */
+	enum { STORE_OPENING, STORE_OPEN, STORE_CLOSED } state;
+	uint64_t uses;
+
+	pthread_mutex_t lock;		/* of what follows */
+	int blob;			/* the verified blob, or -1 */
+	unsigned blob_users;
+};
+
+int store_open(struct store **s, struct layermount *m);
+void store_close(struct store *s);		/* may be NULL */
+
+/*
+ * Returns the number of an image, from 0, by its name in base64; -ENOENT if it
+ * is not the name of an image, or -ENOMEM.
+ */
+int64_t store_find_image(struct store *s, const char *name);
+
+/* Returns an image, or NULL. */
+struct store_image *store_image(struct store *s, uint64_t number);
+
+/*
+ * Returns the number of an image's layer, from 1, which is opened if necessary;
+ * -ENOENT if it cannot be read lazily, after reporting why, or -ENOMEM.
+ */
+int64_t store_find_layer(struct store *s, uint64_t image, const char *digest);
+
+/* Returns an open layer, or NULL. */
+struct store_layer *store_layer(struct store *s, uint64_t number);
+
+/* Counts users of a layer: one more, or one less. */
+void store_use(struct store *s, struct store_layer *l, bool more);
+
+/* layermount_store_blob.c */
+
+/*
+ * Fetches and verifies the whole layer unless that was done, for
+ * store_blob_read() until store_blob_close().  Returns 0 or -errno.
+ */
+int store_blob_open(struct store_layer *l);
+void store_blob_close(struct store_layer *l);
+
+/* Returns how many bytes were read, or -errno. */
+ssize_t store_blob_read(struct store_layer *l, void *buf, size_t size,
+    off_t offset);
+
+#endif

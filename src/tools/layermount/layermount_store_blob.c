@@ -1,0 +1,114 @@
+/*
+ * layermount_store_blob.c - a whole layer of a store, verified before it is read
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Pushing or saving an image reads the compressed layer.  Its only digest is
+ * that of all its bytes, so it is fetched into an unnamed file first, which
+ * goes when the last user has closed it.
+ */
+#include "layermount_store.h"
+
+#include "base/fdio.h"
+#include "base/hex.h"
+#include "base/sys.h"
+#include "engine/digest/digest.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { PIECE = 4 << 20 };
+
+/* Fetches all bytes into fd, and hashes them. */
+static int
+fetch_pieces(struct store_layer *l, int fd, struct digest *d, void *buf)
+{
+	struct source *s = l->stack.sources[0];
+	int rc = 0;
+
+	for (uint64_t at = 0; rc == 0 && at < l->size; ) {
+		struct layer_range r = { .offset = at, .buf = buf,
+			.length = l->size - at < PIECE ? l->size - at :
+			PIECE };
+
+		rc = http_read(s->object, &r, 1, HTTP_READ);
+		if (rc == 0)
+			rc = digest_add(d, buf, r.length);
+		if (rc == 0)
+			rc = fdio_write(fd, buf, r.length);
+		at += r.length;
+	}
+	return rc;
+}
+
+static int
+fetch_verified(struct store_layer *l, int fd, struct digest *d)
+{
+	uint8_t want[DIGEST_MAX], sum[DIGEST_MAX];
+	void *buf = sys_malloc(PIECE);
+	int rc = buf == NULL ? -ENOMEM : hex_read_sha256(want, l->digest);
+
+	if (rc == 0)
+		rc = digest_start(d);
+	if (rc == 0)
+		rc = fetch_pieces(l, fd, d, buf);
+	if (rc == 0)
+		rc = digest_end(d, sum);
+	if (rc == 0 && memcmp(sum, want, sizeof(want)) != 0)
+		rc = layermount_refuse(l->stack.m, l->stack.sources[0]->name,
+		    -EIO, "its digest does not match");
+	sys_free(buf);
+	return rc;
+}
+
+/* Returns a descriptor of the verified bytes, or -errno. */
+static int
+fetch(struct store_layer *l)
+{
+	struct digest_algo *algo = NULL;
+	struct digest *d = NULL;
+	int fd = cache_unnamed(l->stack.m->cache_dir);
+	int rc = fd < 0 ? fd : digest_algo_open(&algo, "sha256");
+
+	if (rc == 0)
+		rc = digest_new(&d, algo);
+	if (rc == 0)
+		rc = fetch_verified(l, fd, d);
+	digest_free(d);
+	digest_algo_close(algo);
+	if (rc != 0 && fd >= 0)
+		sys_close(fd);
+	return rc == 0 ? fd : rc;
+}
+
+int
+store_blob_open(struct store_layer *l)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&l->lock);
+	if (l->blob < 0) {
+		rc = fetch(l);
+		l->blob = rc < 0 ? -1 : rc;
+	}
+	if (l->blob >= 0)
+		l->blob_users++;
+	pthread_mutex_unlock(&l->lock);
+	return rc < 0 ? rc : 0;
+}
+
+void
+store_blob_close(struct store_layer *l)
+{
+	pthread_mutex_lock(&l->lock);
+	if (--l->blob_users == 0) {
+		sys_close(l->blob);
+		l->blob = -1;
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
+ssize_t
+store_blob_read(struct store_layer *l, void *buf, size_t size, off_t offset)
+{
+	return fdio_pread(l->blob, buf, size, offset);
+}

@@ -1,0 +1,254 @@
+/*
+ * layermount_tree.c - the names and attributes of a stack
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Attributes that overlayfs interprets are those of this file alone: a layer's
+ * own could make it show other files than the layer has.
+ */
+#include "layermount_tree.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+
+enum { BLOCK = 4096, LISTING_MAX = 64 << 10 };
+
+/* Attributes */
+
+static mode_t
+type_bits(enum tar_type type)
+{
+	switch (type) {
+	case TAR_DIR: return S_IFDIR;
+	case TAR_SYMLINK: return S_IFLNK;
+	case TAR_CHAR: return S_IFCHR;
+	case TAR_BLOCK_DEVICE: return S_IFBLK;
+	case TAR_FIFO: return S_IFIFO;
+	default: return S_IFREG;
+	}
+}
+
+static void
+stat_of(struct stack *s, uint32_t inode, struct stat *st)
+{
+	const struct merge_node *n = merge_node(s->tree, inode);
+	const struct layer_entry *e = n->entry;
+
+	*st = (struct stat){ .st_ino = s->first_inode + inode,
+		.st_nlink = n->links, .st_blksize = BLOCK,
+		.st_mode = S_IFDIR | 0755 };
+	if (n->whiteout)
+		st->st_mode = S_IFCHR;
+	if (e == NULL || n->whiteout)
+		return;
+	st->st_mode = type_bits(e->type) | e->mode;
+	st->st_uid = (uid_t)e->uid;
+	st->st_gid = (gid_t)e->gid;
+	st->st_mtim = (struct timespec){ .tv_sec = e->mtime,
+		.tv_nsec = e->mtime_ns };
+	st->st_atim = st->st_ctim = st->st_mtim;
+	st->st_rdev = makedev(e->major, e->minor);
+	if (e->type == TAR_FILE)
+		st->st_size = (off_t)e->size;
+	else if (e->type == TAR_SYMLINK)
+		st->st_size = (off_t)strlen(e->link);
+	st->st_blocks = st->st_size / 512 + (st->st_size % 512 != 0);
+}
+
+void
+tree_entry(struct stack *s, uint32_t node, struct fuse_entry_param *p)
+{
+	uint32_t inode = merge_node(s->tree, node)->inode;
+
+	*p = (struct fuse_entry_param){ .ino = s->number << 32 |
+		(inode + FUSE_ROOT_ID), .attr_timeout = TREE_FOREVER,
+		.entry_timeout = TREE_FOREVER };
+	stat_of(s, inode, &p->attr);
+}
+
+void
+tree_lookup(fuse_req_t req, struct stack *s, uint32_t inode, const char *name)
+{
+	struct fuse_entry_param p = { .entry_timeout = TREE_FOREVER };
+	int64_t node = merge_lookup(s->tree, inode, name);
+
+	/* missing names are cached as well: ino 0 */
+	if (node >= 0)
+		tree_entry(s, (uint32_t)node, &p);
+	fuse_reply_entry(req, &p);
+}
+
+void
+tree_getattr(fuse_req_t req, struct stack *s, uint32_t inode)
+{
+	struct stat st;
+
+	stat_of(s, inode, &st);
+	fuse_reply_attr(req, &st, TREE_FOREVER);
+}
+
+void
+tree_readlink(fuse_req_t req, struct stack *s, uint32_t inode)
+{
+	const struct merge_node *n = merge_node(s->tree, inode);
+
+	if (merge_type(n) != TAR_SYMLINK)
+		fuse_reply_err(req, EINVAL);
+	else
+		fuse_reply_readlink(req, n->entry->link);
+}
+
+void
+tree_statfs(fuse_req_t req, uint64_t files)
+{
+	struct statvfs s = { .f_bsize = BLOCK, .f_frsize = BLOCK,
+		.f_files = files, .f_namemax = NAME_MAX,
+		.f_flag = ST_RDONLY };
+
+	fuse_reply_statfs(req, &s);
+}
+
+void
+tree_init(struct layermount *m, struct fuse_conn_info *c)
+{
+	if (m->o.readahead < c->max_readahead)
+		c->max_readahead = (unsigned)m->o.readahead;
+	c->want |= c->capable & (FUSE_CAP_CACHE_SYMLINKS |
+	    FUSE_CAP_NO_OPENDIR_SUPPORT | FUSE_CAP_READDIRPLUS |
+	    FUSE_CAP_PARALLEL_DIROPS);
+	/* listings are always read with attributes: they cost nothing here */
+	c->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
+}
+
+/* Directories */
+
+/* Adds an item of a listing: 0 is ".", 1 "..", then the children. */
+static size_t
+add_item(fuse_req_t req, char *buf, size_t room, struct stack *s,
+    uint32_t dir, uint32_t i, bool plus)
+{
+	const struct merge_node *d = merge_node(s->tree, dir);
+	uint32_t node = i == 0 ? dir : i == 1 ? d->parent :
+	    merge_child(s->tree, dir, i - 2);
+	const char *name = i == 0 ? "." : i == 1 ? ".." :
+	    merge_node(s->tree, node)->name;
+	struct fuse_entry_param p;
+
+	tree_entry(s, node, &p);
+	if (!plus)
+		return fuse_add_direntry(req, buf, room, name, &p.attr,
+		    (off_t)i + 1);
+	/* these take no reference */
+	if (i < 2)
+		p.ino = 0;
+	return fuse_add_direntry_plus(req, buf, room, name, &p, (off_t)i + 1);
+}
+
+void
+tree_list(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
+    off_t offset, bool plus)
+{
+	const struct merge_node *n = merge_node(s->tree, inode);
+	size_t used = 0, one;
+	char *buf;
+
+	size = size < LISTING_MAX ? size : LISTING_MAX;
+	buf = sys_malloc(size + 1);
+	if (buf == NULL || offset < 0 || merge_type(n) != TAR_DIR) {
+		fuse_reply_err(req, buf == NULL ? ENOMEM : EINVAL);
+		sys_free(buf);
+		return;
+	}
+	for (uint64_t i = (uint64_t)offset; i < (uint64_t)n->count + 2; i++) {
+		one = add_item(req, buf + used, size - used, s, inode,
+		    (uint32_t)i, plus);
+		if (one > size - used)
+			break;
+		used += one;
+	}
+	fuse_reply_buf(req, buf, used);
+	sys_free(buf);
+}
+
+/* Extended attributes */
+
+/* What overlayfs calls its own: as root, and in user namespaces. */
+static const char *const overlays[] = { "trusted.overlay.",
+	"user.overlay." };
+
+enum { OVERLAYS = sizeof(overlays) / sizeof(*overlays) };
+
+static const char *
+after_overlay(const char *name)
+{
+	for (size_t i = 0; i < OVERLAYS; i++)
+		if (strncmp(name, overlays[i], strlen(overlays[i])) == 0)
+			return name + strlen(overlays[i]);
+	return NULL;
+}
+
+static void
+reply_bytes(fuse_req_t req, const void *data, size_t len, size_t size)
+{
+	if (size == 0)
+		fuse_reply_xattr(req, len);
+	else if (len > size)
+		fuse_reply_err(req, ERANGE);
+	else
+		fuse_reply_buf(req, data, len);
+}
+
+static const struct tar_xattr *
+find_xattr(const struct merge_node *n, const char *name)
+{
+	for (size_t i = 0; n->entry != NULL && i < n->entry->xattr_count; i++)
+		if (strcmp(n->entry->xattrs[i].name, name) == 0)
+			return &n->entry->xattrs[i];
+	return NULL;
+}
+
+void
+tree_getxattr(fuse_req_t req, struct stack *s, uint32_t inode,
+    const char *name, size_t size)
+{
+	const struct merge_node *n = merge_node(s->tree, inode);
+	const char *own = after_overlay(name);
+	const struct tar_xattr *x = own != NULL || n->whiteout ? NULL :
+	    find_xattr(n, name);
+
+	if (own != NULL && n->opaque && strcmp(own, "opaque") == 0)
+		reply_bytes(req, "y", 1, size);
+	else if (x != NULL)
+		reply_bytes(req, x->value, x->length, size);
+	else
+		fuse_reply_err(req, ENODATA);
+}
+
+void
+tree_listxattr(fuse_req_t req, struct stack *s, uint32_t inode, size_t size)
+{
+	const struct merge_node *n = merge_node(s->tree, inode);
+	size_t count = n->entry == NULL || n->whiteout ? 0 :
+	    n->entry->xattr_count;
+	struct strbuf names = { .len = 0 };
+
+	for (size_t i = 0; i < count; i++)
+		if (after_overlay(n->entry->xattrs[i].name) == NULL)
+			strbuf_add(&names, n->entry->xattrs[i].name,
+			    strlen(n->entry->xattrs[i].name) + 1);
+	for (size_t i = 0; n->opaque && i < OVERLAYS; i++) {
+		strbuf_str(&names, overlays[i]);
+		strbuf_add(&names, "opaque", sizeof("opaque"));
+	}
+	if (names.failed)
+		fuse_reply_err(req, ENOMEM);
+	else
+		reply_bytes(req, names.data, names.len, size);
+	strbuf_free(&names);
+}

@@ -1,0 +1,39 @@
+/*
+ * layermount_tree.h - answering the kernel's questions about a stack
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Each function sends the one reply to a request.  An inode is a node of the
+ * stack's tree.  The kernel's number of it has the stack's in its upper half.
+ * Thread-safe.
+ */
+#ifndef COLDPRESS_LAYERMOUNT_TREE_H
+#define COLDPRESS_LAYERMOUNT_TREE_H
+
+#include "layermount.h"
+
+#include <fuse_lowlevel.h>
+
+/* Nothing changes: names and attributes are cached that long, in seconds. */
+#define TREE_FOREVER 86400.0
+
+/* What an entry of a directory is called and refers to. */
+void tree_entry(struct stack *s, uint32_t node, struct fuse_entry_param *p);
+
+void tree_lookup(fuse_req_t req, struct stack *s, uint32_t inode,
+    const char *name);
+void tree_getattr(fuse_req_t req, struct stack *s, uint32_t inode);
+void tree_readlink(fuse_req_t req, struct stack *s, uint32_t inode);
+void tree_list(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
+    off_t offset, bool plus);
+void tree_getxattr(fuse_req_t req, struct stack *s, uint32_t inode,
+    const char *name, size_t size);
+void tree_listxattr(fuse_req_t req, struct stack *s, uint32_t inode,
+    size_t size);
+void tree_read(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
+    off_t offset);
+
+/* Asks the kernel for what suits files that never change. */
+void tree_init(struct layermount *m, struct fuse_conn_info *c);
+void tree_statfs(fuse_req_t req, uint64_t files);
+
+#endif

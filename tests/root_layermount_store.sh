@@ -1,0 +1,171 @@
+#!/bin/sh
+# podman runs images whose layers it does not pull, from an additional store.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/oci.sh
+. "$SRC/tests/oci.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'not root'
+[ -c /dev/fuse ] || skip_all 'no /dev/fuse'
+for tool in layerpack docker-registry skopeo podman runc base64; do
+	have $tool || skip_all "no $tool"
+done
+
+# An image of two layers, the second with whiteouts
+# program NAME: copies a program and its libraries to the first layer
+program() {
+	program_path=$(command -v "$1")
+	for f in "$program_path" $(ldd "$program_path" | grep -o '/[^ ]*'); do
+		mkdir -p "1$(dirname "$f")"
+		cp -L "$f" "1$f"
+	done
+}
+mkdir -p 1/data 1/dir 1/etc 2/data 2/dir mnt store
+for p in sh cat ls id; do program $p; done
+head -c 20000000 /dev/urandom >1/data/large
+echo 'root:x:0:0::/:/bin/sh' >1/etc/passwd
+for f in 1/data/gone 1/dir/old; do echo old >$f; done
+: >2/data/.wh.gone
+: >2/dir/.wh..wh..opq
+echo new >2/dir/new
+echo hello >2/hello
+chmod 700 2/dir
+layer 1 gzip
+layer 2 gzip
+manifest plain
+t 'layers that can be read lazily' 0 layerpack -F estargz \
+    --image layout:plain lazy
+t 'and compressed by zstd' 0 layerpack -F zstd-chunked --image layout:plain \
+    lazy-zstd
+
+cat >registry.yml <<END
+version: 0.1
+log: {formatter: text}
+storage:
+  filesystem:
+    rootdirectory: $PWD/registry
+http:
+  addr: 127.0.0.1:0
+END
+docker-registry serve registry.yml >registry.out 2>&1 &
+registry=$!
+pods() {
+	CONTAINERS_STORAGE_CONF=$PWD/storage.conf podman --runtime runc \
+	    --cgroup-manager cgroupfs --events-backend file \
+	    --tmpdir "$PWD/tmp" "$@"
+}
+cleanup() {
+	pods system reset --force >/dev/null 2>&1
+	umount -l store 2>/dev/null
+	kill $registry 2>/dev/null
+}
+trap cleanup EXIT
+await grep -q 'listening on' registry.out
+host=$(sed -n 's/.*listening on \(127[0-9.:]*\).*/\1/p' registry.out | head -n 1)
+push() {
+	skopeo --insecure-policy copy -q --dest-tls-verify=false "oci:$1" \
+	    "docker://$host/a/$2"
+}
+t 'the images are pushed' 0 push lazy:plain lazy:1
+t 'another' 0 push lazy-zstd:plain lazy-zstd:1
+t 'and one that is not lazy' 0 push layout:plain plain:1
+
+cat >storage.conf <<END
+[storage]
+driver = "overlay"
+graphroot = "$PWD/graph"
+runroot = "$PWD/run"
+[storage.options]
+additionallayerstores = ["$PWD/store:ref"]
+END
+# run IMAGE COMMAND...: in a new container, as $user
+user=0
+run() {
+	run_image=$host/a/$1
+	shift
+	pods run --rm --tls-verify=false --network none --user "$user" \
+	    --ulimit nofile=1024:1024 --ulimit nproc=1024:1024 \
+	    "$run_image" "$@"
+}
+mounted() { grep -q " $PWD/store fuse.layermount " /proc/mounts; }
+unmounted() { ! mounted; }
+stop() {
+	umount store
+	await unmounted
+}
+# written AGENT: bytes of blobs that the registry sent to it
+written() {
+	grep 'uri="/v2/[^"]*/blobs/' registry.out |
+	    grep "useragent=\"\{0,1\}$1" |
+	    sed -n 's/.*http.response.written=\([0-9]*\).*/\1/p' |
+	    awk '{ sum += $1 } END { print sum + 0 }'
+}
+large=$(wc -c <1/data/large)
+sum=$(sha256sum <1/data/large)
+
+# Without a store, podman pulls everything
+run plain:1 cat /hello >out 2>err || {
+	cat err
+	skip_all 'podman cannot run a container here'
+}
+t 'all of an image is pulled otherwise' 0 test "$(written containers/)" -gt \
+    "$large"
+t 'and removed' 0 pods rmi "$host/a/plain:1"
+pulled=$(written containers/)
+
+t 'a store' 0 layermount --store --stats=stats --cache cache \
+    --prefetch none "$PWD/store"
+is 'a container starts' "$(run lazy:1 cat /hello)" hello
+t 'without pulling its layers' 0 test $(($(written containers/) - pulled)) \
+    -lt 10000
+t 'some of them are fetched' 0 test "$(written coldpress/)" -gt 10000
+t 'not all' 0 test "$(written coldpress/)" -lt $((large / 4))
+t 'names are removed by the second layer' 0 run lazy:1 ls /data /dir
+is 'as whiteouts say' "$(cat .t.out)" '/data:
+large
+
+/dir:
+new'
+user=1000
+t 'another user' 0 run lazy:1 cat /hello
+t 'reads only what it may' 1 run lazy:1 cat /dir/new
+user=0
+t 'a container writes to its own layer' 0 run lazy:1 sh -c \
+    'echo changed >>/hello && cat /hello'
+is 'not to the image' "$(run lazy:1 cat /hello)" hello
+is 'a large file is right' "$(run lazy:1 cat /data/large | sha256sum)" "$sum"
+
+# Files of the store itself
+key=$(printf %s "$host/a/lazy:1" | base64 -w 0)
+first=$(skopeo inspect --tls-verify=false "docker://$host/a/lazy:1" |
+    grep -o 'sha256:[0-9a-f]*' | sed -n 2p)
+at=store/$key/$first
+is 'a blob is the layer' "sha256:$(sha256sum <"$at/blob" | cut -d' ' -f1)" \
+    "$first"
+t 'its description' 0 cat "$at/info"
+shows 'has the digest of the archive' "$(gzip -dc "$at/blob" | sha256sum |
+    sed 's/\([0-9a-f]*\).*/"diff-digest":"sha256:\1"/')"
+t 'a second diff' 2 ls "$at/diff1"
+t 'a use is counted' 1 touch "$at/use"
+t 'and its end' 1 rmdir "$at"
+t 'nothing can be written' 1 touch "$at/diff/x"
+t 'nor to the files' 1 dd if=/dev/null of="$at/info"
+t 'the layer is still there' 0 ls "$at/diff/data/large"
+t 'a name that is none' 2 ls store/x
+t 'an image that is not there' 2 ls "store/$(printf %s "$host/a/b:1" |
+    base64 -w 0)/$first/diff"
+
+t 'an image of zstd:chunked' 0 run lazy-zstd:1 cat /hello
+t 'an image that is not lazy' 0 run plain:1 cat /hello
+t 'is saved' 0 pods save -q -o saved.tar "$host/a/lazy:1"
+t 'has the layers' 0 tar -tf saved.tar
+
+# A restart takes over
+stop
+t 'the store again' 0 layermount --store --cache cache "$PWD/store"
+is 'runs what was pulled' "$(run lazy:1 cat /dir/new)" new
+t 'an image is removed' 0 pods rmi "$host/a/lazy:1"
+t 'and comes back' 0 run lazy:1 cat /hello
+stop
+done_testing
