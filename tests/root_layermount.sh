@@ -158,6 +158,23 @@ t 'a changed index' 1 start --index-digest \
 await unmounted
 ok 'is refused'
 
+# A mount that is in use, and one that follows another at once
+t 'a mount' 0 start "$url"
+t 'a second one there' 1 start "$url"
+shows 'is refused' 'resource busy' .t.err
+t 'the first is as before' 0 cmp mnt/dir/text tree/dir/text
+for i in 1 2 3 4 5; do
+	umount mnt
+	t 'the next one' 0 start "$url"
+done
+await_one() { [ "$(servers | wc -l)" = 2 ]; }
+await await_one
+t 'is not unmounted by those before' 0 cmp mnt/dir/text tree/dir/text
+stop
+# a caller that reads to the end of its pipe does not wait for the unmount
+is 'nothing keeps the standard output' "$(start "$url")" ''
+stop
+
 # Two layers
 mkdir -p up/dir up/many
 echo new >up/dir/new

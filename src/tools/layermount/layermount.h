@@ -201,10 +201,13 @@ void layers_close(struct layermount *m);
 
 /* layermount_serve.c */
 
+enum { SERVE_UNMOUNTED = 64 };
+
 /*
  * Mounts, confines itself, opens the layers, writes one byte to ready, and
  * serves until it is unmounted or receives a signal; it cannot unmount.
- * Returns the exit status.
+ * Returns the exit status, or SERVE_UNMOUNTED instead of 0 if its mount no
+ * longer exists.
  */
 int layermount_serve(struct layermount *m, int ready);
 

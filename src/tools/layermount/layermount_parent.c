@@ -51,6 +51,9 @@ wait_for(struct layermount *m, pid_t child)
 		if (waitpid(child, &status, WNOHANG) == child)
 			break;
 	}
+	/* what is mounted there now may be another process's */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == SERVE_UNMOUNTED)
+		return MSG_OK;
 	unmount(m->mountpoint);
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);

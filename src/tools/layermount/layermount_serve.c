@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <libgen.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,11 +180,21 @@ new_session(struct layermount *m)
 	return se;
 }
 
+/* Returns whether the mount is gone, or at least its connection. */
+static bool
+is_unmounted(struct fuse_session *se)
+{
+	struct pollfd p = { .fd = fuse_session_fd(se), .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;
+}
+
 int
 layermount_serve(struct layermount *m, int ready)
 {
 	struct fuse_session *se = new_session(m);
 	sigset_t set;
+	bool unmounted = false;
 	int rc = -EIO;
 
 	handled(&set);
@@ -194,8 +205,11 @@ layermount_serve(struct layermount *m, int ready)
 		/* libfuse reports why it cannot mount */
 		if (fuse_session_mount(se, m->mountpoint) == 0)
 			rc = serve_mounted(m, se, ready);
+		unmounted = is_unmounted(se);
 		fuse_remove_signal_handlers(se);
 	}
 	fuse_session_destroy(se);
+	if (rc == 0 && unmounted)
+		return SERVE_UNMOUNTED;
 	return rc == 0 ? MSG_OK : MSG_ERROR;
 }
