@@ -185,8 +185,8 @@ touch_trace() {
 }
 
 # touch_make NAME: lists what a launch needs until its window appears, for the
-# report; and, for each part, what it needs until it is quiet, if that can be
-# determined
+# report; and, for each part, what either of two launches needs until it is
+# quiet, if that can be determined
 touch_make() {
 	touch_whole=$study/touched/$1.tsv
 	[ ! -e "$touch_whole" ] || return 0
@@ -196,8 +196,11 @@ touch_make() {
 	if have mkfs.erofs && grep -q erofs /proc/filesystems; then
 		touch_exact=--exact
 		touch_trace "$1" "$touch_whole.new"
-		# in this case the tree is on its own device
-		touch_trace "$1" "$touch_all" : "$(app_whole "$1")"
+		# the tree is then on a device of its own
+		touch_trace "$1" "$touch_all.1" : "$(app_whole "$1")"
+		touch_trace "$1" "$touch_all.2" : "$(app_whole "$1")"
+		awk -F '\t' '!seen[$2, $3, $4]++' "$touch_all.1" \
+		    "$touch_all.2" >"$touch_all"
 	else
 		touch_exact=--pages
 		touch_trace "$1" "$touch_whole.new"
