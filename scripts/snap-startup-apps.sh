@@ -196,7 +196,7 @@ touch_make() {
 	if have mkfs.erofs && grep -q erofs /proc/filesystems; then
 		touch_exact=--exact
 		touch_trace "$1" "$touch_whole.new"
-		# the tree is then on a device of its own
+		# in this case the tree is on its own device
 		touch_trace "$1" "$touch_all.1" : "$(app_whole "$1")"
 		touch_trace "$1" "$touch_all.2" : "$(app_whole "$1")"
 		awk -F '\t' '!seen[$2, $3, $4]++' "$touch_all.1" \
@@ -215,7 +215,7 @@ touch_make() {
 # touch_split NAME PART: makes a part's lists from $touch_all
 touch_split() {
 	split_dir=$(app_dir "$1" "$2") split_list=$(touch_list "$1" "$2")
-	cut -f 2 "$touch_all" | uniq | while IFS= read -r split_path; do
+	awk -F '\t' '!seen[$2]++ { print $2 }' "$touch_all" | while IFS= read -r split_path; do
 		[ ! -f "$split_dir/$split_path" ] || printf '%s\n' "$split_path"
 	done >"${split_list%.tsv}.paths"
 	awk -F '\t' 'FNR == NR { part[$0]; next } $2 in part' \
