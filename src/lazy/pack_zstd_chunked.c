@@ -85,10 +85,10 @@ unwrap(const uint8_t *p, size_t len, const uint8_t **data, size_t *n)
 /* The end of the layer */
 
 static int
-digest_of(struct pack *p, const struct strbuf *b, uint8_t to[LAYER_DIGEST])
+digest_of(const struct strbuf *b, uint8_t to[LAYER_DIGEST])
 {
 	uint8_t digest[DIGEST_MAX];
-	int rc = digest_once(p->toc.digest, b->data, b->len, digest);
+	int rc = digest_sha256(b->data, b->len, digest);
 
 	memcpy(to, digest, LAYER_DIGEST);
 	return rc;
@@ -135,11 +135,11 @@ finish(struct pack *p)
 		rc = write_store(p, split, &r->tar_split_offset,
 		    &r->tar_split_length, &r->tar_split_content);
 	if (rc == 0 && split != NULL)
-		rc = digest_of(p, &split->frame, digest);
+		rc = digest_of(&split->frame, digest);
 	if (rc == 0)
 		rc = pack_toc_finish(p, split == NULL ? NULL : digest);
 	if (rc == 0)
-		rc = digest_of(p, &p->toc.store.frame, r->index_digest);
+		rc = digest_of(&p->toc.store.frame, r->index_digest);
 	if (rc == 0)
 		rc = write_store(p, &p->toc.store, &r->index_offset,
 		    &r->index_length, &r->index_content);
