@@ -140,7 +140,7 @@ makes_trees(void)
 	EXPECT(symlink("../old", "sub/way") == 0);
 	dirfd = open("sub", O_RDONLY | O_DIRECTORY);
 	EXPECT(dirfd != -1);
-	EXPECT(sandbox_enter_making(dirfd, &confined) == 0);
+	EXPECT(sandbox_enter_making(dirfd, NULL, 0, &confined) == 0);
 	if (!confined)	/* links between directories came with ABI 2 */
 		_exit(0);
 	EXPECT(mkdirat(dirfd, "a", 0700) == 0);

@@ -56,6 +56,14 @@ struct cas_result {
 	uint64_t objects, objects_B;	/* distinct objects */
 };
 
+/*
+ * Finds the digest of a key by what a user names: "sha256:" and 64 digits, or a
+ * file with a public key or a certificate in PEM.  Returns 0, or -errno with a
+ * clause in why.
+ */
+int cas_key_find(const char *name, uint8_t digest[LAYER_DIGEST],
+    char why[LAYER_WHY]);
+
 struct cas;
 
 /*

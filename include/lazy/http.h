@@ -85,6 +85,16 @@ void http_object_why(struct http_object *o, char why[LAYER_WHY]);
 int http_read(struct http_object *o, const struct layer_range *ranges,
     size_t count, enum http_phase phase);
 
+/*
+ * Reads whole objects, whose URLs are base, "/" and their names, of at most the
+ * bytes of their ranges: if one is longer, only these.  The rest of the room is
+ * filled with zeros, and lengths gets the bytes of each.  Returns 0 or as
+ * http_read(), with a clause in why.  Thread-safe.
+ */
+int http_read_whole(struct http *h, const char *base,
+    const struct layer_range *ranges, size_t count, uint64_t *lengths,
+    enum http_phase phase, char why[LAYER_WHY]);
+
 /* Determines the object's size.  Returns 0 or -errno as above.  Thread-safe. */
 int http_size(struct http_object *o, uint64_t *size);
 

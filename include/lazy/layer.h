@@ -44,6 +44,11 @@ struct layer_range {
 	const char *object;		/* NULL: the layer itself */
 	uint64_t offset, length;
 	void *buf;			/* room for length bytes, the caller's */
+	/*
+	 * The object as a whole is meant, whose size is not known but should be
+	 * at most length; what it lacks of that is zeros.
+	 */
+	bool whole;
 };
 
 struct layer_blobs {
@@ -102,6 +107,11 @@ struct layer_expect {
 	const char *kind;		/* name of a format; NULL: recognized */
 	/* SHA-256 of the index as the format defines it, or NULL */
 	const uint8_t *index_digest;
+	/*
+	 * SHA-256 of the public key, in the DER of X.509, that signed a
+	 * repository, or NULL.
+	 */
+	const uint8_t *key_digest;
 	/* The index as zstd:chunked's annotation states it; length 0: in the
 	 * footer. */
 	uint64_t index_offset, index_length, index_content;

@@ -204,9 +204,14 @@ making(void)
 }
 
 int
-sandbox_enter_making(int dir, bool *confined)
+sandbox_enter_making(int dir, const int *dirs, size_t count, bool *confined)
 {
-	return enter(&dir, 1, making(), confined);
+	const struct grant g[] = {
+		{ .dirs = &dir, .count = 1, .access = making() },
+		{ .dirs = dirs, .count = count, .access = READING },
+	};
+
+	return enter_all(g, 2, false, confined);
 }
 
 int

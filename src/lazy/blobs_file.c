@@ -52,6 +52,10 @@ read_range(int fd, const struct layer_range *r)
 	n = fdio_pread(fd, r->buf, (size_t)r->length, (off_t)r->offset);
 	if (n < 0)
 		return (int)n;
+	if (r->whole) {
+		memset((char *)r->buf + n, 0, (size_t)r->length - (size_t)n);
+		return 0;
+	}
 	return (uint64_t)n == r->length ? 0 : -ENODATA;
 }
 

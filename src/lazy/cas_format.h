@@ -23,7 +23,7 @@
 
 enum {
 	CAS_MD5 = 16,			/* bytes, of a path */
-	CAS_PATH = 64,			/* of an object, with NUL */
+	CAS_PATH = 48,			/* of an object, with NUL */
 	CAS_XATTR_MAX = 255,		/* bytes of a name, or of a value, and
 					 * attributes of a file */
 	CAS_TTL = 240,			/* seconds */

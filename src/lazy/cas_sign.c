@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/sys.h"
+#include "cas_key.h"
 
 #include <errno.h>
 #include <openssl/evp.h>
@@ -57,19 +58,6 @@ read_key(struct cas_signer *s, const char *text, char why[LAYER_WHY])
 	if (EVP_PKEY_get_base_id(s->key) != EVP_PKEY_RSA)
 		return layer_refuse(why, -EINVAL, "the key is not for RSA");
 	return 0;
-}
-
-/* The digest of the public key, as X.509 encodes it. */
-static int
-digest_key(struct cas_signer *s)
-{
-	unsigned char *der = NULL;
-	int len = i2d_PUBKEY(s->key, &der);
-	int rc = len < 0 || EVP_Digest(der, (size_t)len, s->key_digest, NULL,
-	    EVP_sha256(), NULL) != 1 ? -ENOMEM : 0;
-
-	OPENSSL_free(der);
-	return rc;
 }
 
 /* The certificate */
@@ -142,7 +130,7 @@ cas_signer_open(struct cas_signer **out, const struct cas_options *o,
 	else if (rc == 0 && (s->key = EVP_RSA_gen(KEY_BITS)) == NULL)
 		rc = -ENOMEM;
 	if (rc == 0)
-		rc = digest_key(s);
+		rc = cas_key_sum(s->key, s->key_digest);
 	if (rc == 0)
 		rc = certify(s, o->name);
 	if (rc != 0)

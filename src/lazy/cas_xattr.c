@@ -7,6 +7,7 @@
  * the value, sorted by name.
  */
 #include "cas_catalog.h"
+#include "cas_read.h"
 
 #include "base/strbuf.h"
 #include "base/sys.h"
@@ -74,5 +75,50 @@ cas_pack_xattrs(const struct layer_entry *e, uint8_t **data, size_t *len)
 	}
 	*data = (uint8_t *)b.data;
 	*len = b.len;
+	return 0;
+}
+
+static char *
+take(struct arena *arena, const uint8_t *data, size_t len)
+{
+	char *copy = arena_take(arena, len + 1);
+
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, data, len);
+	copy[len] = '\0';
+	return copy;
+}
+
+int
+cas_unpack_xattrs(struct arena *arena, const uint8_t *data, size_t len,
+    struct tar_xattr **xattrs, size_t *count)
+{
+	const uint8_t *end = data + len;
+	struct tar_xattr *all;
+
+	*count = 0;
+	if (len < 2 || data[0] != VERSION)
+		return -EBADMSG;
+	all = arena_take(arena, (data[1] + 1U) * sizeof(*all));
+	if (all == NULL)
+		return -ENOMEM;
+	*xattrs = all;
+	for (const uint8_t *p = data + 2; *count < data[1]; (*count)++) {
+		size_t name, value;
+
+		if (end - p < 2 || end - p - 2 < p[0] + p[1])
+			return -EBADMSG;
+		name = p[0];
+		value = p[1];
+		if (name == 0 || memchr(p + 2, '\0', name) != NULL)
+			return -EBADMSG;
+		all[*count] = (struct tar_xattr){ .length = value,
+			.name = take(arena, p + 2, name),
+			.value = take(arena, p + 2 + name, value) };
+		if (all[*count].name == NULL || all[*count].value == NULL)
+			return -ENOMEM;
+		p += 2 + name + value;
+	}
 	return 0;
 }

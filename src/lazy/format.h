@@ -72,7 +72,7 @@ struct layer_format {
 };
 
 extern const struct layer_format format_estargz, format_zstd_chunked,
-    format_ztoc;
+    format_ztoc, format_cas;
 
 /*
  * Reads one range of an object and counts it as part of the index.  Returns 0

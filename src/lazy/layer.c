@@ -14,6 +14,9 @@
 /* The formats, in the order in which they are tried. */
 static const struct layer_format *const formats[] = {
 	&format_estargz, &format_zstd_chunked, &format_ztoc,
+#ifdef COLDPRESS_SQLITE
+	&format_cas,
+#endif
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -91,6 +94,9 @@ open_format(struct layer *l, const struct layer_expect *e,
 		return layer_refuse(why, -EINVAL, "it is not in %s%.64s",
 		    e->kind != NULL ? "the format " : "a format that can be "
 		    "read lazily", e->kind != NULL ? e->kind : "");
+	if (e->key_digest != NULL && l->format->kind != LAYER_CAS)
+		return layer_refuse(why, -EINVAL, "it is not a repository, so "
+		    "no key signs it");
 	rc = l->format->open(l, e, why);
 	if (rc == -ENOMEM)
 		layer_refuse(why, rc, "%s", strerror(-rc));

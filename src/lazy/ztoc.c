@@ -19,7 +19,8 @@ static int
 fetch(struct layer *l, uint64_t offset, uint64_t length, uint8_t **data,
     char why[LAYER_WHY])
 {
-	struct layer_range r = { ZTOC_OBJECT, offset, length, NULL };
+	struct layer_range r = { .object = ZTOC_OBJECT,
+		.offset = offset, .length = length };
 
 	if (length > LAYER_INDEX_MAX)
 		return layer_refuse(why, -EFBIG, "its ztoc is larger than "
@@ -91,7 +92,8 @@ ztoc_fetch(struct layer *l, struct ztoc *z, const struct layer_expect *e,
     char why[LAYER_WHY])
 {
 	uint8_t footer[ZTOC_FOOTER] = { 0 };
-	struct layer_range r = { ZTOC_OBJECT, 0, ZTOC_FOOTER, footer };
+	struct layer_range r = { .object = ZTOC_OBJECT,
+		.length = ZTOC_FOOTER, .buf = footer };
 	uint64_t size;
 	int rc = l->blobs->size(l->blobs->arg, ZTOC_OBJECT, &size);
 

@@ -247,6 +247,29 @@ if have layerpack; then
 		seed flatbuf $name '' ztoc
 	done
 fi
+# A repository: its catalogs, unpacked, and its manifest with its certificate
+if have layerpack && layerpack -h | grep -q -e '-F cas' && have openssl; then
+	mkdir -p cas/dir/sub
+	echo one >cas/dir/one
+	ln cas/dir/one cas/dir/two
+	ln -s one cas/dir/link
+	head -c 20000 /dev/zero >cas/dir/sub/large
+	for i in $(seq 12); do : >"cas/dir/sub/$i"; done
+	tar --format=gnu -cf cas.tar -C cas .
+	layerpack -q -F cas --catalog 10 -c 4K -o repository cas.tar >said
+	i=0
+	for of in repository/data/*/*[CX]; do
+		i=$((i + 1))
+		pzc -F zlib -dc <"$of" >unpacked
+		case $of in
+		*C) seed cas_catalog "root-$i" '\000' unpacked
+		    seed cas_catalog "dir-$i" '\001' unpacked ;;
+		*X) { cat repository/.cvmfspublished; printf '\000'
+		      cat unpacked; } >signed
+		    seed cas_manifest "$i" '' signed ;;
+		esac
+	done
+fi
 { echo 'attachments 20000'; echo 'repeat 65536'; echo 'noise 9000'; } >like
 seed mail_like profile '\000' like
 i=0

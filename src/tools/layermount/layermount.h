@@ -49,6 +49,8 @@ struct layermount_options {
 	bool stats;
 	const char *stats_file;		/* NULL: standard error */
 	const char *kind, *side, *index_digest;
+	bool has_key;
+	uint8_t key[LAYER_DIGEST];	/* that signed a repository */
 	char **operands;
 	int operand_count;
 	const char *mountpoint;		/* NULL with probe */
@@ -65,6 +67,8 @@ struct source {
 	struct layer_blobs blobs;	/* of the layer */
 	struct units_source units;
 	bool vouched;			/* the digest of its index is known */
+	bool repository;		/* name is the URL of its directory */
+	char why[LAYER_WHY];		/* why a repository cannot be read */
 };
 
 struct trace;
@@ -188,6 +192,15 @@ int stack_build(struct stack *s, enum merge_mode mode);
 
 /* Closes the sources as well; s may be zeroed, except for m. */
 void stack_close(struct stack *s);
+
+/* layermount_repository.c */
+
+/* Opens the cache of a repository's objects.  Returns 0 or -errno. */
+int repository_open(struct source *s, char why[LAYER_WHY]);
+
+/* Reads objects as source_read() does. */
+int repository_read(struct source *s, const struct layer_range *r,
+    size_t count, enum http_phase phase);
 
 /* layermount_load.c */
 

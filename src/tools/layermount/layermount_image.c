@@ -335,6 +335,20 @@ try_layout(struct stack *s, const char *operand, int *rc)
 	return dir >= 0;
 }
 
+/* Whether a directory is a repository in the format of CVMFS. */
+static bool
+is_repository(const char *path)
+{
+	struct stat st;
+	int dir = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC, 0);
+	bool is = dir >= 0 && sys_fstatat(dir, ".cvmfspublished", &st, 0) == 0;
+
+	if (dir >= 0)
+		sys_close(dir);
+	return is;
+}
+
 int
 image_open(struct stack *s, const char *operand)
 {
@@ -342,7 +356,8 @@ image_open(struct stack *s, const char *operand)
 
 	if (strncmp(operand, DOCKER, strlen(DOCKER)) == 0)
 		return open_registry(s, operand);
-	if (strstr(operand, "://") == NULL && try_layout(s, operand, &rc))
+	if (strstr(operand, "://") == NULL && !is_repository(operand) &&
+	    try_layout(s, operand, &rc))
 		return rc;
 	return source_add(s, operand, NULL, 0);
 }

@@ -5,6 +5,7 @@
 #include "layermount.h"
 
 #include "base/options.h"
+#include "lazy/cas.h"
 
 #include <curl/curl.h>
 #include <fuse_lowlevel.h>
@@ -14,7 +15,7 @@
 
 enum {
 	ALLOW_OTHER = 256, AUTHFILE, CACHE, CACHE_SIZE, CACERT, CONNECTIONS,
-	CREDS, INDEX_DIGEST, PLAIN_HTTP, PREFETCH, PROBE, RATE, READAHEAD,
+	CREDS, INDEX_DIGEST, KEY, PLAIN_HTTP, PREFETCH, PROBE, RATE, READAHEAD,
 	STATS, STORE, TIMEOUT, ZTOC
 };
 
@@ -32,6 +33,9 @@ static const struct option longs[] = {
 	{ "format", required_argument, NULL, 'F' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "index-digest", required_argument, NULL, INDEX_DIGEST },
+#ifdef COLDPRESS_SQLITE
+	{ "key", required_argument, NULL, KEY },
+#endif
 	{ "plain-http", no_argument, NULL, PLAIN_HTTP },
 	{ "prefetch", required_argument, NULL, PREFETCH },
 	{ "probe", no_argument, NULL, PROBE },
@@ -69,8 +73,13 @@ static const char help[] =
 "  --connections N      connections to one server (default: 6)\n"
 "  --creds USER:PASSWORD   credentials for servers\n"
 "  -f, --foreground     stay in the foreground\n"
-"  -F, --format FORMAT  estargz, zstd-chunked or ztoc; default: detected\n"
+"  -F, --format FORMAT  estargz, zstd-chunked, ztoc or cas; default: detected,\n"
+"                       except for the URL of a repository (cas)\n"
 "  --index-digest D     refuse a layer whose index has another digest\n"
+#ifdef COLDPRESS_SQLITE
+"  --key KEY            cas: refuse a repository not signed by this key: a file\n"
+"                       in PEM, or sha256: and the digest of the public key\n"
+#endif
 "  --plain-http         do not use TLS for docker://\n"
 "  --prefetch WHAT      auto (default): what the layer's maker recorded;\n"
 "                       none; all: everything, in the background\n"
@@ -118,6 +127,22 @@ set_number(struct layermount *m, const char *what, int most, unsigned *to)
 	return status;
 }
 
+/* The file is read before the process confines itself. */
+static int
+set_key(struct layermount *m)
+{
+#ifdef COLDPRESS_SQLITE
+	char why[LAYER_WHY] = "";
+	int rc = cas_key_find(optarg, m->o.key, why);
+
+	m->o.has_key = rc == 0;
+	if (rc == 0)
+		return -1;
+	msg_error(&m->msg, "%s: %s", optarg, why);
+#endif
+	return MSG_ERROR;
+}
+
 static int
 take_long(struct layermount *m, int opt)
 {
@@ -141,6 +166,7 @@ take_long(struct layermount *m, int opt)
 	case CACHE: o->cache = optarg; break;
 	case CREDS: o->credentials = optarg; break;
 	case INDEX_DIGEST: o->index_digest = optarg; break;
+	case KEY: return set_key(m);
 	case PLAIN_HTTP: o->plain_http = true; break;
 	case PROBE: o->probe = true; break;
 	case STATS:

@@ -136,7 +136,7 @@ static bool
 has_server(const struct layermount *m)
 {
 	for (size_t i = 0; i < m->stack.source_count; i++)
-		if (m->stack.sources[i]->object != NULL)
+		if (m->stack.sources[i]->file == NULL)
 			return true;
 	return m->o.store;
 }

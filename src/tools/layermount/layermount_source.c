@@ -109,6 +109,8 @@ source_read(void *arg, const struct layer_range *r, size_t count,
 
 	if (count == 0)
 		return 0;
+	if (s->repository)
+		return repository_read(s, r, count, phase);
 	if (s->object == NULL) {
 		b = blobs_file_blobs(s->file);
 		return b->read(b->arg, r, count);
@@ -142,6 +144,8 @@ size_of(void *arg, const char *object, uint64_t *size)
 	const struct layer_blobs *b;
 	int rc;
 
+	if (s->repository)
+		return -ENOENT;
 	if (s->object == NULL || (object != NULL && s->side != NULL)) {
 		b = blobs_file_blobs(s->object == NULL ? s->file : s->side);
 		return b->size(b->arg, s->object == NULL ? object : NULL,
@@ -247,7 +251,8 @@ expect(struct layermount *m, const struct oci_document *manifest,
 {
 	const char *text = m->o.index_digest, *place = NULL;
 
-	*e = (struct layer_expect){ .kind = m->o.kind };
+	*e = (struct layer_expect){ .kind = m->o.kind,
+		.key_digest = m->o.has_key ? m->o.key : NULL };
 	if (manifest != NULL && text == NULL) {
 		text = oci_annotation(manifest, which, ESTARGZ_DIGEST);
 		place = annotation(manifest, which, chunked_place);
@@ -306,6 +311,8 @@ load(struct source *s, const struct oci_document *manifest, size_t which,
 		empty_cache(s);
 	if (rc != 0 && s->object != NULL && rc != -EBADMSG && rc != -EINVAL)
 		http_object_why(s->object, why);
+	else if (rc != 0 && *s->why != '\0' && rc != -EBADMSG)
+		memcpy(why, s->why, sizeof(s->why));
 	return rc;
 }
 
@@ -345,8 +352,12 @@ source_add(struct stack *to, const char *name,
 
 	if (s != NULL)
 		s->name = strdup(name);
-	if (s != NULL && s->name != NULL)
-		rc = is_url(name) ? open_remote(s, why) : open_local(s, why);
+	if (s != NULL && s->name != NULL) {
+		s->repository = is_url(name) && to->m->o.kind != NULL &&
+		    strcmp(to->m->o.kind, "cas") == 0;
+		rc = s->repository ? repository_open(s, why) :
+		    is_url(name) ? open_remote(s, why) : open_local(s, why);
+	}
 	if (rc == 0)
 		rc = load(s, manifest, which, why);
 	if (rc != 0)

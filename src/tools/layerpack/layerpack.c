@@ -6,6 +6,7 @@
 
 #include "base/fdio.h"
 #include "base/output.h"
+#include "lazy/cas.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,10 +19,35 @@
 static void
 confine(struct layerpack *p, const struct layerpack_source *s)
 {
-	const struct sandbox_dirs none = { -1, -1, -1, -1, -1 };
+	const struct sandbox_dirs d = { .reading = blobs_file_dir(s->blobs),
+		.naming = -1, .making = -1, .renaming = -1, .spooling = -1 };
 
-	if (p->o.mode != LAYERPACK_EXTRACT && blobs_file_dir(s->blobs) < 0)
-		layerpack_confine(p, &none);
+	if (p->o.mode != LAYERPACK_EXTRACT)
+		layerpack_confine(p, &d);
+}
+
+/* The key that a repository must be signed by, if there is one. */
+static int
+find_key(struct layerpack *p, struct layer_expect *e,
+    uint8_t digest[LAYER_DIGEST])
+{
+#ifdef COLDPRESS_SQLITE
+	char why[LAYER_WHY] = "";
+	int rc;
+
+	if (p->o.key == NULL)
+		return 0;
+	rc = cas_key_find(p->o.key, digest, why);
+	if (rc != 0)
+		msg_error(&p->msg, "%s: %s", p->o.key, why);
+	e->key_digest = digest;
+	return rc;
+#else
+	(void)p;
+	(void)e;
+	(void)digest;
+	return 0;
+#endif
 }
 
 int
@@ -29,10 +55,13 @@ layerpack_open(struct layerpack *p, struct layerpack_source *s)
 {
 	struct layer_expect e = { .kind = p->o.kind,
 		.index_digest = p->o.has_digest ? p->o.digest : NULL };
+	uint8_t key[LAYER_DIGEST];
 	char why[LAYER_WHY] = "";
-	int rc;
+	int rc = find_key(p, &e, key);
 
 	*s = (struct layerpack_source){ .blobs = NULL };
+	if (rc != 0)
+		return rc;
 	rc = blobs_file_open(&s->blobs, p->o.source, p->o.side);
 	if (rc != 0) {
 		msg_error(&p->msg, "%s: %s", p->o.source, rc == -EINVAL ?

@@ -304,8 +304,8 @@ extract(struct extract *x)
 static void
 run(struct extract *x)
 {
+	int from = blobs_file_dir(x->s.blobs), rc;
 	bool confined;
-	int rc;
 
 	umask(022);
 	rc = open_root(x);
@@ -315,7 +315,7 @@ run(struct extract *x)
 		return;
 	}
 	umask(077);
-	sandbox_enter_making(x->root, &confined);
+	sandbox_enter_making(x->root, &from, from >= 0, &confined);
 	rc = extract(x);
 	if (rc != 0 && !is_fatal(rc))
 		msg_error(&x->p->msg, "%s: %s", x->p->o.source, strerror(-rc));

@@ -287,7 +287,7 @@ sqpack_extract(struct sqpack *p)
 			    strerror(-rc));
 	}
 	if (rc == 0) {
-		sandbox_enter_making(x.root, &confined);
+		sandbox_enter_making(x.root, NULL, 0, &confined);
 		rc = extract(&x);
 		if (rc != 0)
 			msg_error(&p->msg, "%s: %s", p->o.source,

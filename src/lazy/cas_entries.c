@@ -1,0 +1,388 @@
+/*
+ * cas_entries.c - from the rows of a catalog to the entries of an index
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Directories are listed from the catalog's own on, and a row counts only if its
+ * path, of which it has the MD5, is that by which it was found: thus there are
+ * no cycles.  Of two rows with one name, the second is refused.
+ */
+#include "cas_read.h"
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/strbuf.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+/* Hard links: names of one file, which are in one directory. */
+struct group {
+	uint32_t dir, number;
+	const char *path;		/* the first; NULL: none so far */
+};
+
+/* A directory to be listed. */
+struct dir {
+	const char *path;
+	struct cas_path md5;
+};
+
+struct entries {
+	struct layer *l;
+	const struct cas_rows *rows;
+	struct digest *md5;
+	int (*nest)(void *arg, const char *path, const struct cas_nested *n);
+	void *arg;
+	struct dir *queue;
+	size_t count, cap;
+	struct arena arena;		/* of paths and attributes */
+	struct strbuf path;		/* of the current row */
+	struct group *groups;		/* a hash table */
+	size_t slots;
+	uint32_t dir;			/* the current one, in queue */
+	char *why;
+};
+
+static int
+refuse(struct entries *x, const char *what)
+{
+	return layer_refuse(x->why, -EBADMSG, "%.120s in a catalog: %s",
+	    x->path.data, what);
+}
+
+/* Paths */
+
+static int
+md5_of(struct entries *x, const char *path, struct cas_path *p)
+{
+	uint8_t sum[DIGEST_MAX];
+	int rc = digest_once(x->md5, path, strlen(path), sum);
+
+	p->a = (int64_t)load_le64(sum);
+	p->b = (int64_t)load_le64(sum + 8);
+	return rc;
+}
+
+static int
+queue(struct entries *x, const char *path, const struct cas_path *md5)
+{
+	size_t len = strlen(path) + 1;
+	void *dirs = x->queue;
+	char *copy = arena_take(&x->arena, len);
+	int rc = copy == NULL ? -ENOMEM : array_grow(&dirs, x->count, &x->cap,
+	    sizeof(*x->queue));
+
+	x->queue = dirs;
+	if (rc != 0)
+		return rc;
+	memcpy(copy, path, len);
+	x->queue[x->count++] = (struct dir){ copy, *md5 };
+	return 0;
+}
+
+/* Sets the path of a row in a directory, and checks it. */
+static int
+set_path(struct entries *x, const char *dir, const struct cas_row *r)
+{
+	struct cas_path md5;
+	int rc;
+
+	strbuf_clear(&x->path);
+	strbuf_str(&x->path, dir);
+	strbuf_char(&x->path, '/');
+	strbuf_add(&x->path, r->name, strlen(r->name) + 1);
+	if (x->path.failed)
+		return -ENOMEM;
+	if (*r->name == '\0' || strchr(r->name, '/') != NULL ||
+	    strcmp(r->name, ".") == 0 || strcmp(r->name, "..") == 0)
+		return refuse(x, "it is not a name");
+	rc = md5_of(x, x->path.data, &md5);
+	if (rc == 0 && (md5.a != r->path.a || md5.b != r->path.b))
+		return refuse(x, "the MD5 of its path is wrong");
+	return rc;
+}
+
+/* Data */
+
+static int
+add_run(struct entries *x, const uint8_t *hash, char suffix, int64_t flags,
+    uint64_t offset, uint64_t length)
+{
+	bool plain = (flags >> CAS_CODING_SHIFT & 7) == CAS_PLAIN;
+	struct layer_run run = { .offset = offset, .length = length };
+	int64_t unit = cas_unit_add(x->l, hash, suffix, plain, length, x->why);
+
+	if (unit < 0)
+		return (int)unit;
+	run.unit = (uint32_t)unit;
+	return index_run(&x->l->index, &run, x->why);
+}
+
+static int
+add_chunks(struct entries *x, const struct cas_row *r)
+{
+	const struct cas_chunk *end, *c = cas_rows_chunks(x->rows, &r->path,
+	    &end);
+	int64_t at = 0;
+	int rc = 0;
+
+	for (; rc == 0 && c < end; c++) {
+		if (c->offset != at || c->size <= 0 || c->size > r->size - at)
+			return refuse(x, "its chunks are not in sequence");
+		rc = add_run(x, c->hash, CAS_CHUNK_OBJECT, r->flags,
+		    (uint64_t)at, (uint64_t)c->size);
+		at += c->size;
+	}
+	return rc != 0 || at == r->size ? rc :
+	    refuse(x, "its chunks are not the whole file");
+}
+
+static int
+add_data(struct entries *x, const struct cas_row *r)
+{
+	if ((r->flags & CAS_EXTERNAL) != 0)
+		return layer_refuse(x->why, -ENOTSUP, "%.120s: its content is "
+		    "not in the repository", x->path.data);
+	if ((r->flags >> CAS_HASH_SHIFT & 7) != 0 ||
+	    (r->flags >> CAS_CODING_SHIFT & 7) > CAS_PLAIN)
+		return layer_refuse(x->why, -ENOTSUP, "%.120s: its hash is not "
+		    "SHA-1, or its compression not zlib", x->path.data);
+	if (r->size == 0)
+		return 0;
+	if ((r->flags & CAS_CHUNKED) != 0)
+		return add_chunks(x, r);
+	if (r->hash_len != CAS_HASH)
+		return refuse(x, "it has no hash");
+	return add_run(x, r->hash, '\0', r->flags, 0, (uint64_t)r->size);
+}
+
+/* Hard links */
+
+/*
+ * Finds the path of the first row of a group in the current directory: NULL if
+ * this is it.  Returns 0 or -ENOMEM.
+ */
+static int
+first_name(struct entries *x, uint32_t group, const char **path)
+{
+	size_t i = (size_t)(((uint64_t)x->dir << 32 | group) *
+	    0x9e3779b97f4a7c15U >> 32) & (x->slots - 1);
+	char *copy;
+
+	while (x->groups[i].path != NULL && (x->groups[i].number != group ||
+	    x->groups[i].dir != x->dir))
+		i = (i + 1) & (x->slots - 1);
+	*path = x->groups[i].path;
+	if (*path != NULL)
+		return 0;
+	copy = arena_take(&x->arena, x->path.len);
+	if (copy == NULL)
+		return -ENOMEM;
+	memcpy(copy, x->path.data, x->path.len);
+	x->groups[i] = (struct group){ x->dir, group, copy };
+	return 0;
+}
+
+/* Makes the table large enough for all rows. */
+static int
+open_groups(struct entries *x)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < x->rows->row_count; i++)
+		count += x->rows->rows[i].hardlinks >> 32 != 0;
+	for (x->slots = 1; x->slots <= 2 * count;)
+		x->slots *= 2;
+	x->groups = sys_calloc(x->slots, sizeof(*x->groups));
+	return x->groups == NULL ? -ENOMEM : 0;
+}
+
+/* Entries */
+
+static bool
+type_of(int64_t mode, enum tar_type *type)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG: *type = TAR_FILE; return true;
+	case S_IFDIR: *type = TAR_DIR; return true;
+	case S_IFLNK: *type = TAR_SYMLINK; return true;
+	case S_IFCHR: *type = TAR_CHAR; return true;
+	case S_IFBLK: *type = TAR_BLOCK_DEVICE; return true;
+	case S_IFIFO: *type = TAR_FIFO; return true;
+	default: return false;
+	}
+}
+
+static int
+fill_in(struct entries *x, const struct cas_row *r, struct layer_entry *e)
+{
+	struct tar_xattr *xattrs = NULL;
+	int rc = r->xattrs_len == 0 ? 0 : cas_unpack_xattrs(&x->arena,
+	    r->xattrs, r->xattrs_len, &xattrs, &e->xattr_count);
+
+	if (rc == -EBADMSG)
+		return refuse(x, "its extended attributes are damaged");
+	if (r->size < 0 || r->uid < 0 || r->gid < 0 || r->mtime_ns < 0 ||
+	    r->mtime_ns > 999999999)
+		return refuse(x, "a number is out of range");
+	e->xattrs = xattrs;
+	e->link = e->type == TAR_SYMLINK ? r->link : "";
+	e->uname = e->gname = "";
+	e->mode = (uint32_t)r->mode & 07777;
+	e->uid = (uint64_t)r->uid;
+	e->gid = (uint64_t)r->gid;
+	e->mtime = r->mtime;
+	e->mtime_ns = (uint32_t)r->mtime_ns;
+	if (e->type == TAR_FILE)
+		e->size = (uint64_t)r->size;
+	if (e->type == TAR_CHAR || e->type == TAR_BLOCK_DEVICE) {
+		e->major = major((dev_t)r->size);
+		e->minor = minor((dev_t)r->size);
+	}
+	return rc;
+}
+
+/* Adds the entry of a row, whose path is set. */
+static int
+add_entry(struct entries *x, const struct cas_row *r)
+{
+	struct layer_entry e = { .path = x->path.data };
+	uint32_t group = (uint32_t)(r->hardlinks >> 32);
+	const char *first = NULL;
+	int rc;
+
+	/* a socket, which an archive cannot have either */
+	if (!type_of(r->mode, &e.type))
+		return 0;
+	if ((e.type == TAR_DIR) != ((r->flags & CAS_DIR) != 0))
+		return refuse(x, "its mode and its flags differ");
+	rc = fill_in(x, r, &e);
+	if (rc == 0 && e.type != TAR_DIR && group != 0)
+		rc = first_name(x, group, &first);
+	if (first != NULL) {
+		e.type = TAR_HARDLINK;
+		e.link = first + 1;
+		e.size = 0;
+	}
+	if (rc == 0)
+		rc = index_entry(&x->l->index, &e, x->why);
+	return rc != 0 || e.type != TAR_FILE ? rc : add_data(x, r);
+}
+
+/* Prepares for what is below a directory. */
+static int
+descend(struct entries *x, const struct cas_row *r)
+{
+	const struct cas_nested *n;
+
+	if ((r->flags & CAS_BIND) != 0)
+		return layer_refuse(x->why, -ENOTSUP, "%.120s: a catalog of "
+		    "another time is mounted there", x->path.data);
+	if ((r->flags & CAS_MOUNTPOINT) == 0)
+		return queue(x, x->path.data, &r->path);
+	n = cas_rows_nested(x->rows, x->path.data);
+	return n == NULL ? refuse(x, "its nested catalog is missing") :
+	    x->nest(x->arg, x->path.data, n);
+}
+
+static bool
+is_mark(const struct cas_row *r)
+{
+	return strcmp(r->name, CAS_MARKER) == 0 ||
+	    strcmp(r->name, CAS_AUTO) == 0;
+}
+
+/* Whether a nested catalog, with these rows at its root, has both marks. */
+static bool
+is_automatic(const struct cas_row *r, const struct cas_row *end)
+{
+	int marks = 0;
+
+	for (; r < end; r++)
+		marks += is_mark(r);
+	return marks == 2;
+}
+
+static int
+list(struct entries *x, const struct dir *dir, bool nested_root)
+{
+	const struct cas_row *end, *r = cas_rows_in(x->rows, &dir->md5, &end);
+	const char *path = dir->path, *before = NULL;
+	bool automatic = nested_root && is_automatic(r, end);
+	int rc = 0;
+
+	for (; rc == 0 && r < end; r++) {
+		if ((r->flags & CAS_HIDDEN) != 0 || (automatic && is_mark(r)))
+			continue;
+		rc = set_path(x, path, r);
+		if (rc == 0 && before != NULL && strcmp(before, r->name) == 0)
+			rc = refuse(x, "it is there twice");
+		before = r->name;
+		if (rc == 0)
+			rc = add_entry(x, r);
+		if (rc == 0 && S_ISDIR(r->mode))
+			rc = descend(x, r);
+	}
+	return rc;
+}
+
+/* The root of the repository has an entry, if it has a row. */
+static int
+add_root(struct entries *x, const struct cas_path *md5)
+{
+	const struct cas_path none = { 0, 0 };
+	const struct cas_row *end, *r = cas_rows_in(x->rows, &none, &end);
+
+	for (; r < end; r++)
+		if (r->path.a == md5->a && r->path.b == md5->b &&
+		    S_ISDIR(r->mode)) {
+			strbuf_clear(&x->path);
+			strbuf_add(&x->path, "", 1);
+			return x->path.failed ? -ENOMEM : add_entry(x, r);
+		}
+	return 0;
+}
+
+static int
+add_all(struct entries *x, const char *directory)
+{
+	struct cas_path md5;
+	int rc = md5_of(x, directory, &md5);
+
+	if (rc == 0)
+		rc = open_groups(x);
+	if (rc == 0 && *directory == '\0')
+		rc = add_root(x, &md5);
+	if (rc == 0)
+		rc = queue(x, directory, &md5);
+	for (size_t i = 0; rc == 0 && i < x->count; i++) {
+		const struct dir dir = x->queue[i];
+
+		x->dir = (uint32_t)i;
+		rc = list(x, &dir, i == 0 && *directory != '\0');
+	}
+	return rc;
+}
+
+int
+cas_entries_add(struct layer *l, const struct cas_rows *rows,
+    const char *directory, const struct digest_algo *md5,
+    int (*nest)(void *arg, const char *path, const struct cas_nested *n),
+    void *arg, char why[LAYER_WHY])
+{
+	struct entries x = { .l = l, .rows = rows, .nest = nest, .arg = arg,
+		.why = why };
+	int rc = digest_new(&x.md5, md5);
+
+	if (rc == 0)
+		rc = add_all(&x, directory);
+	digest_free(x.md5);
+	sys_free(x.queue);
+	sys_free(x.groups);
+	strbuf_free(&x.path);
+	arena_free(&x.arena);
+	return rc;
+}

@@ -1,0 +1,250 @@
+/*
+ * cas_open.c - opening a CVMFS repository: its manifest and its catalogs
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * All catalogs are read, level by level, since a layer has all of its entries;
+ * those of one level are fetched several at a time.
+ */
+#include "cas_read.h"
+
+#include "base/array.h"
+#include "base/sys.h"
+#include "cas_manifest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	AT_ONCE = 16,			/* catalogs */
+	AT_ONCE_B = 32 << 20		/* bytes of those, at most, if several */
+};
+
+/* A catalog to be read. */
+struct pending {
+	char *path;			/* of its directory */
+	struct cas_nested nested;
+};
+
+struct opening {
+	struct layer *l;
+	struct cas_unpacker *unpacker;
+	struct digest_algo *md5;
+	struct pending *queue;
+	size_t count, cap;
+	uint64_t bytes;			/* of all catalogs in it */
+	char *why;
+};
+
+/* Fetching */
+
+static int
+read_failed(const struct opening *x, int rc)
+{
+	return layer_refuse(x->why, rc, rc == -ENOENT ? "an object of it is "
+	    "missing" : "its index cannot be read: %s", strerror(-rc));
+}
+
+/* Fetches the manifest, or the certificate, as it is stored. */
+static int
+fetch(struct opening *x, const char *object, void *buf, size_t room)
+{
+	const struct layer_range r = { .object = object, .length = room,
+		.buf = buf, .whole = true };
+	const struct layer_blobs *b = x->l->blobs;
+	int rc = b->read(b->arg, &r, 1);
+
+	return rc == 0 ? 0 : read_failed(x, rc);
+}
+
+static int
+unpack(struct opening *x, const uint8_t hash[CAS_HASH], const void *data,
+    size_t len, void *content, size_t room, size_t *made)
+{
+	size_t used = 0;
+	ssize_t n = cas_unpack(x->unpacker, hash, data, len, content, room,
+	    &used);
+
+	if (n < 0)
+		return layer_refuse(x->why, -EBADMSG, "an object of its index "
+		    "does not match its hash");
+	x->l->index_bytes += used;
+	*made = (size_t)n;
+	return 0;
+}
+
+/* The manifest */
+
+/* text has the manifest, and room for the certificate twice. */
+static int
+verify(struct opening *x, const struct cas_manifest *m, uint8_t *text,
+    const uint8_t *key_digest)
+{
+	uint8_t *stored = text + CAS_MANIFEST_MAX;
+	uint8_t *content = stored + CAS_CERTIFICATE_MAX;
+	char path[CAS_PATH];
+	size_t len = 0;
+	int rc;
+
+	cas_object_path(path, m->certificate, CAS_CERTIFICATE_OBJECT);
+	rc = fetch(x, path, stored, CAS_CERTIFICATE_MAX);
+	if (rc == 0)
+		rc = unpack(x, m->certificate, stored, CAS_CERTIFICATE_MAX,
+		    content, CAS_CERTIFICATE_MAX, &len);
+	return rc != 0 ? rc : cas_manifest_verify(m, text, content, len,
+	    key_digest, x->why);
+}
+
+static int
+enqueue(void *arg, const char *path, const struct cas_nested *n)
+{
+	struct opening *x = arg;
+	void *queue = x->queue;
+	struct pending p = { .nested = *n };
+	int rc;
+
+	if (n->size > LAYER_INDEX_MAX - x->bytes)
+		return layer_refuse(x->why, -EFBIG, "its catalogs have more "
+		    "than %d bytes", LAYER_INDEX_MAX);
+	rc = array_grow(&queue, x->count, &x->cap, sizeof(*x->queue));
+	x->queue = queue;
+	p.path = rc == 0 ? strdup(path) : NULL;
+	if (p.path == NULL)
+		return -ENOMEM;
+	x->bytes += n->size;
+	x->queue[x->count++] = p;
+	return 0;
+}
+
+static int
+read_manifest(struct opening *x, const struct layer_expect *e)
+{
+	uint8_t *text = sys_malloc(CAS_MANIFEST_MAX + 2 * CAS_CERTIFICATE_MAX);
+	struct cas_manifest m;
+	struct cas_nested root;
+	int rc = text == NULL ? -ENOMEM : fetch(x, CAS_MANIFEST, text,
+	    CAS_MANIFEST_MAX);
+
+	if (rc == 0)
+		rc = cas_manifest_parse(&m, text, CAS_MANIFEST_MAX, x->why);
+	if (rc == 0)
+		rc = verify(x, &m, text, e->key_digest);
+	if (rc == 0) {
+		x->l->index_bytes += m.lines;
+		memcpy(root.hash, m.catalog, CAS_HASH);
+		root.size = m.catalog_size;
+		rc = enqueue(x, "", &root);
+	}
+	sys_free(text);
+	return rc;
+}
+
+/* Catalogs */
+
+static int
+take_catalog(struct opening *x, size_t n, const void *stored, size_t len)
+{
+	/* the queue may move meanwhile */
+	const struct pending p = x->queue[n];
+	uint8_t *content = sys_malloc((size_t)p.nested.size);
+	struct cas_rows rows = { .row_count = 0 };
+	size_t made = 0;
+	int rc = content == NULL ? -ENOMEM : unpack(x, p.nested.hash, stored,
+	    len, content, (size_t)p.nested.size, &made);
+
+	if (rc == 0 && made != p.nested.size)
+		rc = layer_refuse(x->why, -EBADMSG, "a catalog has another "
+		    "size than stated");
+	if (rc == 0)
+		rc = cas_rows_read(&rows, content, made, x->why);
+	if (rc == 0)
+		rc = cas_entries_add(x->l, &rows, p.path, x->md5, enqueue, x,
+		    x->why);
+	cas_rows_free(&rows);
+	sys_free(content);
+	return rc;
+}
+
+/* How many catalogs, from first on, are fetched at once. */
+static size_t
+count_batch(const struct opening *x, size_t first, uint64_t *bytes)
+{
+	size_t n = 0;
+
+	for (*bytes = 0; n < AT_ONCE && first + n < x->count; n++) {
+		uint64_t size = cas_stored_max(x->queue[first + n].nested.size);
+
+		if (n > 0 && *bytes + size > AT_ONCE_B)
+			break;
+		*bytes += size;
+	}
+	return n;
+}
+
+static int
+read_batch(struct opening *x, size_t first, size_t *count)
+{
+	char paths[AT_ONCE][CAS_PATH];
+	struct layer_range r[AT_ONCE];
+	const struct layer_blobs *b = x->l->blobs;
+	uint64_t bytes, at = 0;
+	uint8_t *buf;
+	int rc;
+
+	*count = count_batch(x, first, &bytes);
+	buf = sys_malloc((size_t)bytes);
+	if (buf == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < *count; i++) {
+		const struct cas_nested *n = &x->queue[first + i].nested;
+
+		cas_object_path(paths[i], n->hash, CAS_CATALOG_OBJECT);
+		r[i] = (struct layer_range){ .object = paths[i],
+			.length = cas_stored_max(n->size), .buf = buf + at,
+			.whole = true };
+		at += r[i].length;
+	}
+	rc = b->read(b->arg, r, *count);
+	if (rc != 0)
+		rc = read_failed(x, rc);
+	for (size_t i = 0; rc == 0 && i < *count; i++)
+		rc = take_catalog(x, first + i, r[i].buf,
+		    (size_t)r[i].length);
+	sys_free(buf);
+	return rc;
+}
+
+/* The whole */
+
+static int
+start(struct opening *x)
+{
+	struct cas_state *s = x->l->state = sys_calloc(1, sizeof(*s));
+	int rc = s == NULL ? -ENOMEM : digest_algo_open(&s->sha1, "sha1");
+
+	if (rc == 0)
+		rc = digest_algo_open(&x->md5, "md5");
+	return rc != 0 ? rc : cas_unpacker_open(&x->unpacker, s->sha1);
+}
+
+int
+cas_open_layer(struct layer *l, const struct layer_expect *e,
+    char why[LAYER_WHY])
+{
+	struct opening x = { .l = l, .why = why };
+	size_t n = 0;
+	int rc = start(&x);
+
+	if (rc == -ENOTSUP)
+		layer_refuse(why, rc, "OpenSSL does not allow SHA-1 or MD5");
+	if (rc == 0)
+		rc = read_manifest(&x, e);
+	for (size_t i = 0; rc == 0 && i < x.count; i += n)
+		rc = read_batch(&x, i, &n);
+	for (size_t i = 0; i < x.count; i++)
+		free(x.queue[i].path);
+	sys_free(x.queue);
+	cas_unpacker_close(x.unpacker);
+	digest_algo_close(x.md5);
+	return rc;
+}

@@ -1,0 +1,118 @@
+/*
+ * cas_read.h - declarations shared by what reads a CVMFS repository
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * cas_open.c reads the manifest and the catalogs, cas_rows.c the rows of one
+ * (cas_db.c), and cas_entries.c adds them to the index.  cas_unit.c knows the
+ * objects of files.
+ */
+#ifndef COLDPRESS_LAZY_CAS_READ_H
+#define COLDPRESS_LAZY_CAS_READ_H
+
+#include "cas_db.h"
+#include "cas_format.h"
+#include "engine/digest/digest.h"
+#include "format.h"
+
+#include "base/arena.h"
+
+/* The object of a unit. */
+struct cas_unit {
+	char path[CAS_PATH];
+	uint8_t hash[CAS_HASH];
+	bool plain;			/* not compressed */
+};
+
+/* What a layer in this format has besides the index. */
+struct cas_state {
+	struct cas_unit *units;		/* of the index */
+	size_t cap;
+	uint32_t *table;		/* while opening: units + 1, by hash */
+	size_t slots;
+	struct digest_algo *sha1;
+};
+
+/* cas_open.c */
+
+int cas_open_layer(struct layer *l, const struct layer_expect *e,
+    char why[LAYER_WHY]);
+
+/* cas_unit.c */
+
+/*
+ * Returns the number of the unit for an object of content bytes, which is added
+ * unless it exists; or -EFBIG or -ENOMEM.
+ */
+int64_t cas_unit_add(struct layer *l, const uint8_t hash[CAS_HASH],
+    char suffix, bool plain, uint64_t content, char why[LAYER_WHY]);
+
+/* The most that a compressed object of that many bytes may have. */
+uint64_t cas_stored_max(uint64_t content);
+
+struct cas_unpacker;
+
+/* One for each thread.  Returns 0 or -ENOMEM. */
+int cas_unpacker_open(struct cas_unpacker **u, const struct digest_algo *sha1);
+void cas_unpacker_close(struct cas_unpacker *u);	/* may be NULL */
+
+/*
+ * Decompresses the object that len bytes begin with into room bytes, and
+ * compares its SHA-1.  Returns how many it makes, with the bytes of the object
+ * in *used; or -EBADMSG, after which the content must not be used.
+ */
+ssize_t cas_unpack(struct cas_unpacker *u, const uint8_t hash[CAS_HASH],
+    const void *data, size_t len, void *content, size_t room, size_t *used);
+
+/* cas_rows.c */
+
+/* The rows of a catalog, sorted as needed to find them. */
+struct cas_rows {
+	struct cas_row *rows;		/* by parent and name */
+	struct cas_chunk *chunks;	/* by path and offset */
+	struct cas_nested_row *nested;	/* by path */
+	size_t row_count, chunk_count, nested_count;
+	struct arena arena;		/* of their strings */
+};
+
+/*
+ * Reads a catalog of len bytes.  Returns 0, -ENOMEM, or -EBADMSG or -EFBIG with
+ * a clause in why; must be freed even after an error.
+ */
+int cas_rows_read(struct cas_rows *r, const void *data, size_t len,
+    char why[LAYER_WHY]);
+void cas_rows_free(struct cas_rows *r);
+
+/* Finds the first row in a directory, and sets *end; *end is not one. */
+const struct cas_row *cas_rows_in(const struct cas_rows *r,
+    const struct cas_path *dir, const struct cas_row **end);
+
+/* Finds the chunks of a file likewise. */
+const struct cas_chunk *cas_rows_chunks(const struct cas_rows *r,
+    const struct cas_path *file, const struct cas_chunk **end);
+
+/* Finds a nested catalog, or NULL. */
+const struct cas_nested *cas_rows_nested(const struct cas_rows *r,
+    const char *path);
+
+/* cas_entries.c */
+
+/*
+ * Adds what the catalog of a directory has to the index; nest is called for each
+ * nested catalog, and returns 0 or -errno.  Returns 0, -ENOMEM, or -EBADMSG,
+ * -EFBIG or -ENOTSUP with a clause in why.
+ */
+int cas_entries_add(struct layer *l, const struct cas_rows *rows,
+    const char *directory, const struct digest_algo *md5,
+    int (*nest)(void *arg, const char *path, const struct cas_nested *n),
+    void *arg, char why[LAYER_WHY]);
+
+/* cas_xattr.c */
+
+/*
+ * Unpacks extended attributes, whose strings are taken from the arena.  Returns
+ * 0, -ENOMEM or -EBADMSG.
+ */
+int cas_unpack_xattrs(struct arena *arena, const uint8_t *data, size_t len,
+    struct tar_xattr **xattrs, size_t *count);
+
+#endif

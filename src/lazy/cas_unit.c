@@ -1,0 +1,245 @@
+/*
+ * cas_unit.c - the objects of a CVMFS repository: found, unpacked, verified
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A catalog does not say how many bytes an object has.  A zlib stream ends by
+ * itself, so the SHA-1 of the bytes up to there must be the object's name.
+ */
+#include "cas_read.h"
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <libdeflate.h>
+#include <string.h>
+
+/* Units */
+
+static bool
+is_unit(const struct layer *l, size_t n, const struct cas_unit *u,
+    uint64_t content)
+{
+	const struct cas_state *s = l->state;
+
+	return strcmp(s->units[n].path, u->path) == 0 &&
+	    s->units[n].plain == u->plain &&
+	    l->index.units[n].content == content;
+}
+
+/* Returns the slot of the unit, or the empty one for it. */
+static size_t
+find(const struct layer *l, const struct cas_unit *u, uint64_t content)
+{
+	const struct cas_state *s = l->state;
+	size_t i = (size_t)load_le64(u->hash) & (s->slots - 1);
+
+	while (s->table[i] != 0 && !is_unit(l, s->table[i] - 1, u, content))
+		i = (i + 1) & (s->slots - 1);
+	return i;
+}
+
+static int
+grow(struct layer *l)
+{
+	struct cas_state *s = l->state;
+	size_t slots = s->slots == 0 ? 1024 : 2 * s->slots;
+
+	if (l->index.unit_count < s->slots / 2)
+		return 0;
+	sys_free(s->table);
+	s->table = sys_calloc(slots, sizeof(*s->table));
+	s->slots = s->table == NULL ? 0 : slots;
+	if (s->table == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->index.unit_count; i++)
+		s->table[find(l, &s->units[i], l->index.units[i].content)] =
+		    (uint32_t)i + 1;
+	return 0;
+}
+
+static int
+append(struct layer *l, const struct cas_unit *u, uint64_t content,
+    char why[LAYER_WHY])
+{
+	const struct layer_unit unit = { .content = content,
+		.stored = u->plain ? content : cas_stored_max(content) };
+	struct cas_state *s = l->state;
+	void *units = s->units;
+	int rc = l->index.unit_count >= LAYER_ENTRIES_MAX ?
+	    layer_refuse(why, -EFBIG, "it has too many objects") :
+	    array_grow(&units, l->index.unit_count, &s->cap, sizeof(*u));
+
+	s->units = units;
+	if (rc == 0) {
+		s->units[l->index.unit_count] = *u;
+		rc = index_unit(&l->index, &unit, why);
+	}
+	return rc;
+}
+
+int64_t
+cas_unit_add(struct layer *l, const uint8_t hash[CAS_HASH], char suffix,
+    bool plain, uint64_t content, char why[LAYER_WHY])
+{
+	struct cas_state *s = l->state;
+	struct cas_unit u = { .plain = plain };
+	int rc = grow(l);
+	size_t slot;
+
+	if (rc != 0)
+		return rc;
+	cas_object_path(u.path, hash, suffix);
+	memcpy(u.hash, hash, CAS_HASH);
+	slot = find(l, &u, content);
+	if (s->table[slot] == 0) {
+		rc = append(l, &u, content, why);
+		if (rc != 0)
+			return rc;
+		s->table[slot] = (uint32_t)l->index.unit_count;
+	}
+	return (int64_t)s->table[slot] - 1;
+}
+
+uint64_t
+cas_stored_max(uint64_t content)
+{
+	return content + content / 512 + 1024;
+}
+
+/* Unpacking */
+
+struct cas_unpacker {
+	struct libdeflate_decompressor *z;
+	struct digest *digest;
+};
+
+int
+cas_unpacker_open(struct cas_unpacker **out, const struct digest_algo *sha1)
+{
+	struct cas_unpacker *u = sys_calloc(1, sizeof(*u));
+	int rc = u == NULL ? -ENOMEM : digest_new(&u->digest, sha1);
+
+	if (rc == 0 && (u->z = libdeflate_alloc_decompressor()) == NULL)
+		rc = -ENOMEM;
+	if (rc != 0)
+		cas_unpacker_close(u);
+	else
+		*out = u;
+	return rc;
+}
+
+void
+cas_unpacker_close(struct cas_unpacker *u)
+{
+	if (u == NULL)
+		return;
+	libdeflate_free_decompressor(u->z);
+	digest_free(u->digest);
+	sys_free(u);
+}
+
+ssize_t
+cas_unpack(struct cas_unpacker *u, const uint8_t hash[CAS_HASH],
+    const void *data, size_t len, void *content, size_t room, size_t *used)
+{
+	uint8_t sum[DIGEST_MAX];
+	size_t made;
+
+	if (libdeflate_zlib_decompress_ex(u->z, data, len, content, room, used,
+	    &made) != LIBDEFLATE_SUCCESS)
+		return -EBADMSG;
+	if (digest_once(u->digest, data, *used, sum) != 0 ||
+	    memcmp(sum, hash, CAS_HASH) != 0)
+		return -EBADMSG;
+	return (ssize_t)made;
+}
+
+/* Units, as a layer has them */
+
+static size_t
+ranges(const struct layer *l, uint32_t unit,
+    struct layer_range r[LAYER_RANGES_MAX])
+{
+	const struct cas_state *s = l->state;
+
+	r[0] = (struct layer_range){ .object = s->units[unit].path,
+		.length = l->index.units[unit].stored, .whole = true };
+	return 1;
+}
+
+static int
+decoder_open(struct layer_decoder *d)
+{
+	const struct cas_state *s = d->l->state;
+	struct cas_unpacker *u = NULL;
+	int rc = cas_unpacker_open(&u, s->sha1);
+
+	d->state = u;
+	return rc;
+}
+
+static void
+decoder_close(struct layer_decoder *d)
+{
+	cas_unpacker_close(d->state);
+}
+
+static int
+decode_plain(struct cas_unpacker *u, const struct cas_unit *unit,
+    const struct layer_range *r, void *content)
+{
+	uint8_t sum[DIGEST_MAX];
+
+	if (digest_once(u->digest, r->buf, (size_t)r->length, sum) != 0 ||
+	    memcmp(sum, unit->hash, CAS_HASH) != 0)
+		return -EBADMSG;
+	memcpy(content, r->buf, (size_t)r->length);
+	return 0;
+}
+
+static int
+decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
+    void *content, const char **why)
+{
+	const struct cas_state *s = d->l->state;
+	const struct cas_unit *u = &s->units[unit];
+	size_t size = (size_t)d->l->index.units[unit].content, used;
+
+	*why = "an object does not match its hash";
+	if (u->plain)
+		return decode_plain(d->state, u, r, content);
+	return cas_unpack(d->state, u->hash, r->buf, (size_t)r->length,
+	    content, size, &used) == (ssize_t)size ? 0 : -EBADMSG;
+}
+
+/* Whether there is a manifest. */
+static bool
+probe(const struct layer *l)
+{
+	uint64_t size;
+
+	return l->blobs->size(l->blobs->arg, CAS_MANIFEST, &size) == 0;
+}
+
+static void
+close_layer(struct layer *l)
+{
+	struct cas_state *s = l->state;
+
+	if (s == NULL)
+		return;
+	sys_free(s->units);
+	sys_free(s->table);
+	digest_algo_close(s->sha1);
+	sys_free(s);
+}
+
+const struct layer_format format_cas = {
+	.kind = LAYER_CAS,
+	.probe = probe, .open = cas_open_layer, .close = close_layer,
+	.ranges = ranges,
+	.decoder_open = decoder_open, .decoder_close = decoder_close,
+	.decode = decode,
+};

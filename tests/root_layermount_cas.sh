@@ -1,0 +1,152 @@
+#!/bin/sh
+# A repository in the format of CVMFS is mounted over a server that may
+# misbehave: the right bytes or EIO.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+[ "$(id -u)" = 0 ] || skip_all 'not root'
+[ -c /dev/fuse ] || skip_all 'no /dev/fuse'
+layerpack -h | grep -q -e '-F cas' || skip_all 'layerpack without SQLite'
+have openssl || skip_all 'no openssl'
+
+mkdir -p tree/dir/sub tree/many served mnt
+head -c 1500000 /dev/urandom >tree/big
+seq 200000 >tree/dir/text
+ln tree/dir/text tree/dir/hard
+ln -s dir/text tree/link
+chmod 4755 tree/big
+for i in $(seq 100); do echo "$i" >"tree/many/$i"; done
+: >tree/empty
+truncate -s 1M tree/sparse
+mkfifo tree/fifo
+tar --format=gnu --numeric-owner -cf layer.tar -C tree .
+openssl genrsa -out key.pem 2048 2>/dev/null
+openssl rsa -in key.pem -pubout -out pub.pem 2>/dev/null
+openssl genrsa 2048 2>/dev/null | openssl rsa -pubout -out other.pem 2>/dev/null
+layerpack -q -F cas --key key.pem -c 64K --catalog 50 -o served/repo \
+    layer.tar >said || skip_all 'layerpack writes no repository'
+
+# what TREE: names, attributes and content of everything
+what() {
+	(cd "$1" && find . ! -type d -printf '%p %y %m %U %G %s %n %l %T@\n' |
+	    sed 's/\.[0-9]*$//' | LC_ALL=C sort
+	find . -type d -printf '%p %m %n\n' | LC_ALL=C sort
+	find . -type f -exec sha256sum {} + | LC_ALL=C sort)
+}
+what tree >want
+
+mkfifo ctl
+"$BIN/tests/serve" served <ctl >server.out &
+exec 3>ctl
+await test -s server.out
+url=http://127.0.0.1:$(head -n 1 server.out)/repo
+answered() { [ "$(wc -l <server.out)" -gt "$mode_lines" ]; }
+# mode MODE EVERY: how the server answers from now on
+mode() {
+	mode_lines=$(wc -l <server.out)
+	echo "$1 $2" >&3
+	await answered
+}
+# start OPTION...: mounts
+start() { layermount --timeout 3 --key pub.pem "$@" "$PWD/mnt"; }
+mounted() { grep -q " $PWD/mnt fuse.layermount " /proc/mounts; }
+unmounted() { ! mounted; }
+no_servers() { ! pgrep -f "^layermount .* $PWD/mnt\$" >/dev/null; }
+stop() {
+	umount mnt
+	await unmounted
+	await no_servers
+}
+trap 'umount -l mnt 2>/dev/null || :' EXIT
+# field NAME: of the last line of stats
+field() { tail -n 1 stats | sed "s/.*\"$1\":\([0-9]*\).*/\1/"; }
+
+t 'a directory' 0 start served/repo
+what mnt >got
+same 'has what was packed' got want
+t 'and no marks' 1 test -e mnt/many/.cvmfscatalog
+stop
+
+t 'a URL' 0 start -F cas --stats=stats --cache cache "$url"
+what mnt >got
+same 'has what was packed, too' got want
+stop
+is 'no unit was wrong' "$(field wrong_units)" 0
+is 'each object is fetched once' "$(($(field requests) - $(field index_requests)))" "$(find \
+    served/repo/data -type f ! -name '*[A-Z]' -o -type f -name '*P' | wc -l |
+    awk '{ print $1 - 1 }')"
+t 'the cache' 0 start -F cas --stats=stats --cache cache "$url/"
+stop
+t 'a slash makes no difference' 0 start -F cas --stats=stats --cache cache \
+    "$url"
+what mnt >got
+same 'has all of it' got want
+stop
+is 'but the manifest' "$(field requests)" 1
+
+t 'another key' 1 layermount -F cas --key other.pem "$url" "$PWD/mnt"
+shows 'is refused' 'signed by another key' .t.err
+await unmounted
+t 'no repository' 1 start -F cas "${url}x"
+shows 'is said' 'answered 404' .t.err
+await unmounted
+
+# Every third reply is bad: nothing is wrong, and nothing is missing.
+for m in dies short flips 500 503 garbage changes ignores; do
+	mode good 1
+	t "$m: mounted" 0 start -F cas --prefetch none "$url"
+	mode "$m" 3
+	what mnt >got
+	same "$m: the right bytes" got want
+	stop
+done
+# Every reply is bad: EIO in time, and the mount recovers.
+for m in dies short flips 404 429 500 stalls silent loops garbage encodes; do
+	mode good 1
+	t "$m: mounted" 0 start -F cas --prefetch none "$url"
+	ls -R mnt >/dev/null
+	mode "$m" 1
+	from=$(date +%s)
+	if cat mnt/big >got.big 2>err; then
+		same "$m: the right bytes" got.big tree/big
+	else
+		t "$m: EIO" 0 grep -q 'Input/output error' err
+		t "$m: no wrong byte" 0 cmp -n "$(wc -c <got.big)" got.big \
+		    tree/big
+	fi
+	t "$m: in time" 0 test $(($(date +%s) - from)) -lt 100
+	mode good 1
+	t "$m: alive" 0 cmp mnt/dir/text tree/dir/text
+	stop
+done
+
+# The index is bad: no mount, or the right one.
+for m in flips short dies 500 garbage; do
+	mode "$m" 2
+	if start -F cas --prefetch none "$url" 2>err; then
+		mode good 1
+		what mnt >got
+		same "$m: the right tree" got want
+		stop
+	else
+		t "$m: a reason" 0 test -s err
+		await unmounted
+	fi
+done
+mode good 1
+
+# Another layer over it
+mkdir -p up/dir up/many
+echo new >up/dir/new
+: >up/many/.wh.1
+tar -cf up.tar -C up .
+layerpack -F estargz -o up.esgz up.tar >said
+t 'a layer over a repository' 0 layermount served/repo up.esgz "$PWD/mnt"
+is 'are merged' "$(cat mnt/dir/new; head -n 1 mnt/dir/text)" 'new
+1'
+t 'without what is whited out' 1 test -e mnt/many/1
+stop
+exec 3>&-
+wait
+done_testing
