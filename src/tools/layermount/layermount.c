@@ -34,13 +34,10 @@ layermount_refuse(struct layermount *m, const char *name, int rc,
 void
 layermount_hide(const struct layermount *m)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int last = m->o.store ? STDOUT_FILENO : STDERR_FILENO;
 
-	for (int fd = 0; null >= 0 && fd <= last; fd++)
-		dup2(null, fd);
-	if (null > last)
-		close(null);
+	for (int fd = 0; m->null_fd >= 0 && fd <= last; fd++)
+		dup2(m->null_fd, fd);
 }
 
 int
@@ -52,6 +49,8 @@ main(int argc, char **argv)
 
 	fdio_hold_standard();
 	msg_init(&m.msg, argv[0]);
+	/* a confined process cannot open it */
+	m.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	status = layermount_parse(&m, argc, argv);
 	if (status >= 0)
 		return status;

@@ -103,6 +103,7 @@ struct layermount {
 	pthread_mutex_t message;	/* for layermount_refuse() */
 	int readahead_fd;		/* the kernel's setting, or -1 */
 	int stats_fd;			/* or -1 */
+	int null_fd;			/* /dev/null, or -1 */
 
 	_Atomic bool raised;		/* it has its final value */
 
