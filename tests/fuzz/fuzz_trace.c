@@ -74,6 +74,7 @@ take(void *arg, size_t entry, uint64_t offset, const void *data,
 	check(length > 0 && offset < SIZE && length <= SIZE - offset);
 	for (size_t i = 0; i < length; i++)
 		sum ^= ((const uint8_t *)data)[i];
+	(void)sum;	/* all bytes can be read */
 	*all += length;
 	check(*all <= LAYER_TRACE_CONTENT_MAX);
 	return 0;
