@@ -6,28 +6,21 @@
  * entry of it is in memory at a time.  Unknown members are skipped, whatever
  * they contain.
  */
-#include "toc_json.h"
+#include "toc_json_impl.h"
 
 #include "base/array.h"
-#include "base/strbuf.h"
 #include "base/sys.h"
 #include "format.h"
 
 #include <errno.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
-#include <yajl/yajl_parse.h>
 
 enum {
 	DEPTH_MAX = 64,
 	PIECE = 64 << 10,
-	ENTRY_MAX = TAR_EXTENSION_MAX,	/* bytes of text of one entry */
 	NOTHING = -1
 };
-
-/* The parser's position; entries are objects in an array in an object. */
-enum place { OUTSIDE, DOCUMENT, ENTRIES, ENTRY, XATTRS };
 
 static const char *const texts[TOC_TEXTS] = {
 	[TOC_NAME] = "name", [TOC_TYPE] = "type", [TOC_MODTIME] = "modtime",
@@ -43,153 +36,6 @@ static const char *const numbers[TOC_NUMBERS] = {
 	[TOC_MINOR] = "devMinor", [TOC_CHUNK_OFFSET] = "chunkOffset",
 	[TOC_CHUNK_SIZE] = "chunkSize", [TOC_LENGTH] = "length"
 };
-
-struct xattr_at {
-	size_t name, value, length;	/* offsets in words */
-};
-
-struct toc_json {
-	yajl_handle yajl;
-	int (*take)(void *arg, const struct toc_item *item,
-	    char why[LAYER_WHY]);
-	void *arg;
-	enum place place;
-	unsigned skipped;		/* depth within what is skipped */
-	bool seen;			/* the array of entries */
-	size_t silent;			/* bytes since the last event */
-	/* the member whose value comes next */
-	bool list, attributes, trace;
-	int text, number;
-	/* the entry, or the trace */
-	bool is_trace;
-	struct strbuf words;		/* all its text; the first is "" */
-	size_t at[TOC_TEXTS];
-	int64_t value[TOC_NUMBERS];
-	struct xattr_at *xattrs;
-	size_t xattr_count, xattr_cap;
-	struct tar_xattr *list_of;	/* what take gets */
-	size_t list_cap;
-	int rc;
-	char *why;
-};
-
-static int
-fail(struct toc_json *j, int rc, const char *clause)
-{
-	j->rc = layer_refuse(j->why, rc, "%s", clause);
-	return 0;
-}
-
-/*
- * Copies text.  Bytes that are not UTF-8 are written as U+DC80 to U+DCFF, which
- * the parser returns as three bytes.
- */
-static void
-add_bytes(struct strbuf *b, const unsigned char *s, size_t len)
-{
-	const unsigned char *end = s + len, *at;
-
-	while ((at = memchr(s, 0xed, (size_t)(end - s))) != NULL) {
-		bool byte = end - at >= 3 && (at[1] & 0xfe) == 0xb2 &&
-		    (at[2] & 0xc0) == 0x80;
-
-		strbuf_add(b, s, (size_t)(at - s));
-		strbuf_char(b, (char)(!byte ? *at :
-		    0x80 | (at[1] & 1) << 6 | (at[2] & 0x3f)));
-		s = at + (byte ? 3 : 1);
-	}
-	strbuf_add(b, s, (size_t)(end - s));
-}
-
-/* Copies text, in which a NUL would be the end of a name. */
-static size_t
-keep(struct toc_json *j, const unsigned char *s, size_t len)
-{
-	size_t at = j->words.len;
-
-	add_bytes(&j->words, s, len);
-	strbuf_char(&j->words, '\0');
-	if (j->words.failed)
-		fail(j, -ENOMEM, strerror(ENOMEM));
-	else if (memchr(s, '\0', len) != NULL)
-		fail(j, -EBADMSG, "its index has text with a NUL in it");
-	else if (j->words.len > ENTRY_MAX)
-		fail(j, -EFBIG, "its index has an entry of over 8 MiB");
-	return at;
-}
-
-/* An entry */
-
-static void
-begin_entry(struct toc_json *j)
-{
-	strbuf_clear(&j->words);
-	strbuf_char(&j->words, '\0');
-	memset(j->at, 0, sizeof(j->at));
-	memset(j->value, 0, sizeof(j->value));
-	j->xattr_count = 0;
-}
-
-/* Makes the array of attributes that is passed on. */
-static int
-present_xattrs(struct toc_json *j)
-{
-	void *list = j->list_of;
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < j->xattr_count; i++) {
-		const struct xattr_at *x = &j->xattrs[i];
-
-		rc = array_grow(&list, i, &j->list_cap, sizeof(*j->list_of));
-		j->list_of = list;
-		if (rc == 0)
-			j->list_of[i] = (struct tar_xattr){
-				.name = j->words.data + x->name,
-				.value = j->words.data + x->value,
-				.length = x->length };
-	}
-	return rc;
-}
-
-static int
-end_entry(struct toc_json *j)
-{
-	struct toc_item item = { .is_trace = j->is_trace };
-	int rc = j->words.failed ? -ENOMEM : present_xattrs(j);
-
-	if (rc != 0)
-		return fail(j, rc, strerror(-rc));
-	for (int i = 0; i < TOC_TEXTS; i++)
-		item.text[i] = j->words.data + j->at[i];
-	memcpy(item.number, j->value, sizeof(item.number));
-	item.xattrs = j->list_of;
-	item.xattr_count = j->xattr_count;
-	j->rc = j->take(j->arg, &item, j->why);
-	return j->rc == 0;
-}
-
-/* Decodes base64 in place; the padding does not count. */
-static int
-take_xattr(struct toc_json *j, const unsigned char *s, size_t len)
-{
-	struct xattr_at *x = &j->xattrs[j->xattr_count];
-	int n;
-
-	x->value = keep(j, s, len);
-	if (j->rc != 0)
-		return 0;
-	len = strlen(j->words.data + x->value);
-	n = EVP_DecodeBlock((unsigned char *)j->words.data + x->value,
-	    (const unsigned char *)j->words.data + x->value, (int)len);
-	if (n < 0)
-		return fail(j, -EBADMSG, "its index has an extended attribute "
-		    "that is not in base64");
-	for (size_t i = len; n > 0 && i > 0 && s[i - 1] == '='; i--)
-		n--;
-	x->length = (size_t)n;
-	j->xattr_count++;
-	return 1;
-}
 
 /* Events: 1 to continue, 0 to stop */
 
@@ -210,12 +56,12 @@ on_text(void *arg, const unsigned char *s, size_t len)
 	if (j->skipped > 0)
 		return 1;
 	if (j->place == XATTRS)
-		return take_xattr(j, s, len);
+		return toc_take_xattr(j, s, len);
 	if (j->place == ENTRY && j->number != NOTHING)
-		return fail(j, -EBADMSG, "its index has text where a number "
+		return toc_fail(j, -EBADMSG, "its index has text where a number "
 		    "is expected");
 	if (j->place == ENTRY && j->text != NOTHING)
-		j->at[j->text] = keep(j, s, len);
+		j->at[j->text] = toc_keep(j, s, len);
 	return j->rc == 0;
 }
 
@@ -227,7 +73,7 @@ on_integer(void *arg, long long value)
 	if (j->skipped > 0 || j->place != ENTRY)
 		return 1;
 	if (j->text != NOTHING || (j->number != NOTHING && value < 0))
-		return fail(j, -EBADMSG, j->text != NOTHING ? "its index has "
+		return toc_fail(j, -EBADMSG, j->text != NOTHING ? "its index has "
 		    "a number where text is expected" : "its index has a "
 		    "negative number");
 	if (j->number != NOTHING)
@@ -242,7 +88,7 @@ on_other(struct toc_json *j)
 	if (j->skipped > 0 || j->place != ENTRY ||
 	    (j->text == NOTHING && j->number == NOTHING))
 		return 1;
-	return fail(j, -EBADMSG, "its index has a value of another kind than "
+	return toc_fail(j, -EBADMSG, "its index has a value of another kind than "
 	    "the format has");
 }
 
@@ -291,8 +137,8 @@ begin_xattr(struct toc_json *j, const unsigned char *s, size_t len)
 
 	j->xattrs = xattrs;
 	if (rc != 0)
-		return fail(j, rc, strerror(-rc));
-	j->xattrs[j->xattr_count].name = keep(j, s, len);
+		return toc_fail(j, rc, strerror(-rc));
+	j->xattrs[j->xattr_count].name = toc_keep(j, s, len);
 	return j->rc == 0;
 }
 
@@ -329,10 +175,10 @@ enter(struct toc_json *j, bool known, enum place place)
 	if (j->skipped == 0 && (j->place == OUTSIDE || j->place == XATTRS ||
 	    (j->place == ENTRY && (j->text != NOTHING ||
 	    j->number != NOTHING))))
-		return fail(j, -EBADMSG, "its index is not a table of "
+		return toc_fail(j, -EBADMSG, "its index is not a table of "
 		    "contents");
 	if (++j->skipped > DEPTH_MAX)
-		return fail(j, -EBADMSG, "its index is nested too deeply");
+		return toc_fail(j, -EBADMSG, "its index is nested too deeply");
 	return 1;
 }
 
@@ -343,7 +189,7 @@ leave(struct toc_json *j, enum place to)
 		j->skipped--;
 		return 1;
 	}
-	if (j->place == ENTRY && end_entry(j) == 0)
+	if (j->place == ENTRY && toc_end_entry(j) == 0)
 		return 0;
 	j->place = to;
 	return 1;
@@ -355,7 +201,7 @@ on_map(void *arg)
 	struct toc_json *j = event(arg);
 
 	if (j->skipped == 0 && (j->place == ENTRIES || j->trace)) {
-		begin_entry(j);
+		toc_begin_entry(j);
 		j->is_trace = j->trace;
 	}
 	switch (j->place) {
@@ -474,7 +320,7 @@ toc_json_add(struct toc_json *j, const void *data, size_t len,
 		rc = settle(j, yajl_parse(j->yajl, p, n));
 		if (rc != 0)
 			return rc;
-		if (j->silent > 2 * ENTRY_MAX)
+		if (j->silent > 2 * TOC_ENTRY_MAX)
 			return layer_refuse(why, -EFBIG, "its index has text "
 			    "of over 16 MiB");
 		p += n;

@@ -24,8 +24,7 @@
 enum {
 	NAME_MAX_B = 1024,		/* of an image in base64 */
 	FIRST_INODE = 1 << 24,		/* of files in layers */
-	IMAGES_MAX = 1 << 16, LAYERS_MAX = 1 << 16,
-	KEY = sizeof(struct image_name) + OCI_HEX + 16
+	IMAGES_MAX = 1 << 16, LAYERS_MAX = 1 << 16
 };
 
 struct store {
@@ -40,14 +39,6 @@ struct store {
 };
 
 /* Images */
-
-static bool
-is_digest(const char *s)
-{
-	uint8_t digest[LAYER_DIGEST];
-
-	return hex_read_sha256(digest, s) == 0;
-}
 
 /* Parses an image's name in base64. */
 static int
@@ -135,153 +126,7 @@ store_image(struct store *s, uint64_t number)
 	return i;
 }
 
-/*
- * Finds a layer in an image's manifest.  Returns its number; -ENOENT if there
- * is none, or the documents are yet to be fetched; or another -errno.
- */
-static int64_t
-find_in_manifest(const struct store_image *i, const char *digest,
-    uint64_t *size)
-{
-	const char *hex = strchr(digest, ':') + 1;
-	struct oci_blob *layers = NULL;
-	char why[OCI_WHY];
-	size_t count;
-	int64_t found = i->config == NULL ? -ENOENT :
-	    oci_layers(i->manifest, &layers, &count, why);
-
-	if (found != 0)
-		return found;
-	found = -ENOENT;
-	for (size_t k = 0; found < 0 && k < count; k++)
-		if (strcmp(layers[k].hex, hex) == 0) {
-			found = (int64_t)k;
-			*size = layers[k].size;
-		}
-	sys_free(layers);
-	return found;
-}
-
-/* The key in the cache of the manifest in which a layer was found. */
-static void
-key_of(const struct store_layer *l, char key[KEY])
-{
-	snprintf(key, KEY, "%s %s %s", l->image->of.base,
-	    l->image->of.reference, l->digest);
-}
-
-/*
- * Determines the name by which the manifest is requested: that of the image, or
- * of the manifest that had this layer when the image was pulled.
- */
-static void
-recall(struct store *s, struct store_layer *l, struct image_name *of)
-{
-	char key[KEY], *hex = NULL;
-	size_t len;
-
-	*of = l->image->of;
-	key_of(l, key);
-	if (s->m->o.cache != NULL && cache_text_read(s->m->cache_dir, key,
-	    OCI_HEX, &hex, &len) == 0 && len == OCI_HEX)
-		snprintf(of->reference, sizeof(of->reference), "sha256:%s",
-		    hex);
-	sys_free(hex);
-}
-
-static void
-remember(struct store *s, const struct store_layer *l)
-{
-	char key[KEY];
-
-	key_of(l, key);
-	if (s->m->o.cache != NULL)
-		(void)cache_text_write(s->m->cache_dir, key, l->image->hex,
-		    OCI_HEX);
-}
-
-/* Gets manifest and config, unless another thread just did. */
-static int
-get_documents(struct store *s, struct store_layer *l)
-{
-	struct store_image *i = l->image;
-	struct image_name of;
-	int rc = 0;
-
-	pthread_rwlock_wrlock(&i->lock);
-	if (find_in_manifest(i, l->digest, &l->size) < 0) {
-		oci_free(i->manifest);
-		oci_free(i->config);
-		i->manifest = i->config = NULL;
-		recall(s, l, &of);
-		rc = image_manifest(s->m, &of, &i->manifest, i->hex);
-		if (rc == 0)
-			rc = image_config(s->m, &i->of, i->manifest,
-			    &i->config);
-	}
-	pthread_rwlock_unlock(&i->lock);
-	return rc;
-}
-
 /* Layers */
-
-static int
-refuse(struct store *s, const struct store_layer *l, int rc, const char *why)
-{
-	char name[sizeof(l->image->of.base) + sizeof(l->digest) + 8];
-
-	snprintf(name, sizeof(name), "%s/blobs/%s", l->image->of.base,
-	    l->digest);
-	return layermount_refuse(s->m, name, rc, why);
-}
-
-/* The numbers of a compression in containers/storage. */
-static int
-compression_of(const struct layer *l)
-{
-	return layer_kind(l) == LAYER_ZSTD_CHUNKED ? 4 : 2;
-}
-
-/*
- * Returns the size of the archive of a layer: that of headers and data of its
- * entries.  Extended headers are unknown, and not counted.
- */
-static int64_t
-archive_size(const struct layer *l)
-{
-	enum { RECORD = 512 };
-	uint64_t size = 2 * RECORD;
-	size_t count;
-	const struct layer_entry *e = layer_entries(l, &count);
-
-	for (size_t i = 0; i < count && size < INT64_MAX / 2; i++)
-		size += RECORD + (e[i].type != TAR_FILE ? 0 :
-		    (e[i].size / RECORD + (e[i].size % RECORD != 0)) * RECORD);
-	return size > INT64_MAX ? INT64_MAX : (int64_t)size;
-}
-
-/* Writes info: see type Layer in layers.go of containers/storage. */
-static int
-describe(struct store *s, struct store_layer *l, size_t which)
-{
-	const char *diff_id = oci_diff_id(l->image->config, which);
-	const char *size = oci_annotation(l->image->manifest, which,
-	    "io.containers.estargz.uncompressed-size");
-	const struct layer *layer = l->stack.sources[0]->layer;
-	int64_t length;
-
-	if (diff_id == NULL || !is_digest(diff_id))
-		return refuse(s, l, -EBADMSG, "the config of its image does "
-		    "not have the digest of its archive");
-	if (size == NULL || args_int(size, 0, INT64_MAX, &length) != 0)
-		length = archive_size(layer);
-	l->info_length = (size_t)snprintf(l->info, sizeof(l->info),
-	    "{\"compressed-diff-digest\":\"%s\",\"compressed-size\":%" PRIu64
-	    ",\"diff-digest\":\"%s\",\"diff-size\":%" PRId64
-	    ",\"compression\":%d}\n", l->digest, l->size, diff_id, length,
-	    compression_of(layer));
-	return 0;
-}
 
 /* Opens the layer with this number in the manifest. */
 static int
@@ -296,9 +141,9 @@ open_stack(struct store *s, struct store_layer *l, size_t which)
 	if (rc != 0)
 		return rc;
 	if (!l->stack.sources[0]->vouched)
-		return refuse(s, l, -EKEYREJECTED, "the manifest does not "
+		return store_refuse(s->m, l, -EKEYREJECTED, "the manifest does not "
 		    "have the digest of its index");
-	rc = describe(s, l, which);
+	rc = store_describe(s->m, l, which);
 	return rc != 0 ? rc : stack_build(&l->stack, MERGE_OVERLAY);
 }
 
@@ -310,10 +155,10 @@ open_found(struct store *s, struct store_layer *l)
 	int rc;
 
 	pthread_rwlock_rdlock(&i->lock);
-	which = find_in_manifest(i, l->digest, &l->size);
+	which = store_find_in_manifest(i, l->digest, &l->size);
 	rc = which >= 0 ? open_stack(s, l, (size_t)which) : (int)which;
 	if (rc == 0)
-		remember(s, l);
+		store_remember(s->m, l);
 	pthread_rwlock_unlock(&i->lock);
 	return rc;
 }
@@ -322,7 +167,7 @@ static int
 open_layer(struct store *s, struct store_layer *l)
 {
 	/* the manifest of a tag may be new */
-	int rc = get_documents(s, l);
+	int rc = store_get_documents(s->m, l);
 
 	if (rc == 0)
 		rc = open_found(s, l);
@@ -394,7 +239,7 @@ store_find_layer(struct store *s, uint64_t image, const char *digest)
 	int64_t rc = 0;
 	bool opened = false;
 
-	if (i == NULL || !is_digest(digest))
+	if (i == NULL || !store_is_digest(digest))
 		return -ENOENT;
 	pthread_mutex_lock(&s->lock);
 	l = get_layer(s, i, digest);

@@ -69,6 +69,35 @@ struct store_layer *store_layer(struct store *s, uint64_t number);
 /* Counts users of a layer: one more, or one less. */
 void store_use(struct store *s, struct store_layer *l, bool more);
 
+/* layermount_store_image.c */
+
+/*
+ * Finds a layer in an image's manifest.  Returns its number; -ENOENT if there
+ * is none, or the documents are yet to be fetched; or another -errno.
+ */
+int64_t store_find_in_manifest(const struct store_image *i,
+    const char *digest, uint64_t *size);
+
+/* Fetches manifest and config, unless another thread just did. */
+int store_get_documents(struct layermount *m, struct store_layer *l);
+
+/* Records in the cache which manifest had this layer. */
+void store_remember(struct layermount *m, const struct store_layer *l);
+
+/* layermount_store_info.c */
+
+bool store_is_digest(const char *s);
+
+/* Reports why a layer cannot be used.  Returns rc. */
+int store_refuse(struct layermount *m, const struct store_layer *l, int rc,
+    const char *why);
+
+/*
+ * Writes the info of a layer, which has this number in the manifest.  Returns
+ * 0, or -EBADMSG after reporting why.
+ */
+int store_describe(struct layermount *m, struct store_layer *l, size_t which);
+
 /* layermount_store_blob.c */
 
 /*

@@ -1,0 +1,67 @@
+/*
+ * toc_json_impl.h - the state of the parser of a table of contents
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_LAZY_TOC_JSON_IMPL_H
+#define COLDPRESS_LAZY_TOC_JSON_IMPL_H
+
+#include "toc_json.h"
+
+#include "base/strbuf.h"
+
+#include <yajl/yajl_parse.h>
+
+enum { TOC_ENTRY_MAX = TAR_EXTENSION_MAX };	/* bytes of an entry's text */
+
+/* The parser's position; entries are objects in an array in an object. */
+enum place { OUTSIDE, DOCUMENT, ENTRIES, ENTRY, XATTRS };
+
+struct xattr_at {
+	size_t name, value, length;	/* offsets in words */
+};
+
+struct toc_json {
+	yajl_handle yajl;
+	int (*take)(void *arg, const struct toc_item *item,
+	    char why[LAYER_WHY]);
+	void *arg;
+	enum place place;
+	unsigned skipped;		/* depth within what is skipped */
+	bool seen;			/* the array of entries */
+	size_t silent;			/* bytes since the last event */
+	/* the member whose value comes next */
+	bool list, attributes, trace;
+	int text, number;
+	/* the entry, or the trace */
+	bool is_trace;
+	struct strbuf words;		/* all its text; the first is "" */
+	size_t at[TOC_TEXTS];
+	int64_t value[TOC_NUMBERS];
+	struct xattr_at *xattrs;
+	size_t xattr_count, xattr_cap;
+	struct tar_xattr *list_of;	/* what take gets */
+	size_t list_cap;
+	int rc;
+	char *why;
+};
+
+/* Refuses the document, with a clause that says why.  Returns 0. */
+int toc_fail(struct toc_json *j, int rc, const char *clause);
+
+/*
+ * Copies text to the words of the entry.  Returns its offset there; j->rc is an
+ * error if it has a NUL, which would be the end of a name, or is too long.
+ */
+size_t toc_keep(struct toc_json *j, const unsigned char *s, size_t len);
+
+/*
+ * Adds the value of an extended attribute, in base64, whose name is there.
+ * Returns 1, or 0 after an error.
+ */
+int toc_take_xattr(struct toc_json *j, const unsigned char *s, size_t len);
+
+/* Start an entry, and pass it on.  Returns whether take succeeded. */
+void toc_begin_entry(struct toc_json *j);
+int toc_end_entry(struct toc_json *j);
+
+#endif
