@@ -50,7 +50,7 @@ refused() {
 	# shellcheck disable=SC2086
 	pzc -F "$format" $option <text >packed 2>err
 	[ $? = 1 ] && [ ! -s packed ] && [ "$(wc -l <err)" = 1 ] &&
-	    grep -qe "${option%%[ =]*}.* for .*not for $format" err
+	    grep -qe "${option%%[ =]*}.* cannot be used with $format, " err
 }
 table >rows
 while IFS='|' read -r option has; do
