@@ -36,21 +36,13 @@ is_loopback(const char *host)
 	    strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]", 5) == 0;
 }
 
-/* Returns the server of a host's name: Docker Hub has another one. */
 static int
 print_base(struct image_name *n, bool plain, const char *host, int host_len,
     const char *path, int path_len)
 {
-	static const char hub[] = "docker.io";
-	int len;
-
-	if ((size_t)host_len == strlen(hub) &&
-	    strncmp(host, hub, strlen(hub)) == 0) {
-		host = "registry-1.docker.io";
-		host_len = (int)strlen(host);
-	}
-	len = snprintf(n->base, sizeof(n->base), "%s://%.*s/v2%.*s",
+	int len = snprintf(n->base, sizeof(n->base), "%s://%.*s/v2%.*s",
 	    plain ? "http" : "https", host_len, host, path_len, path);
+
 	return len < 0 || (size_t)len >= sizeof(n->base) ? -ENAMETOOLONG : 0;
 }
 
