@@ -84,8 +84,9 @@ tree_generate() {
 	generate_lib=$(python3 -c 'import os; print(os.path.dirname(os.__file__))')
 	mkdir -p "$trees/$1.new/usr/lib"
 	(cd "$(dirname "$generate_lib")" && tar -c --exclude 'config-*' \
-	    --exclude '*-packages' --exclude test --exclude idlelib \
-	    --exclude lib2to3 --exclude ensurepip --exclude tkinter \
+	    --exclude '*-packages' --exclude test --exclude tests \
+	    --exclude '*.opt-?.pyc' --exclude idlelib --exclude lib2to3 \
+	    --exclude ensurepip --exclude tkinter --exclude turtledemo \
 	    "$(basename "$generate_lib")") | tar -x -C "$trees/$1.new/usr/lib"
 }
 
