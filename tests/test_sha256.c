@@ -1,6 +1,5 @@
 /*
- * test_sha256.c - the SHA instructions against OpenSSL: lengths, positions,
- * pairs
+ * test_sha256.c - our SHA-256 against OpenSSL's: lengths, positions, lanes
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The known answers are from NIST's examples for FIPS 180-4.
@@ -22,6 +21,7 @@
 enum { DATA_B = 1 << 16, ROUNDS = 3000 };
 
 static uint8_t data[DATA_B];
+static unsigned lanes;			/* of the instructions under test */
 
 /* Returns random numbers, the same each time. */
 static uint32_t
@@ -37,13 +37,16 @@ fill(void **state)
 	uint64_t seed = 1;
 
 	(void)state;
-	if (!sha256_usable()) {
-		puts("no SHA instructions here");
-		exit(77);
-	}
 	for (size_t i = 0; i < DATA_B; i++)
 		data[i] = (uint8_t)any(&seed, 256);
 	return 0;
+}
+
+static void
+start(struct sha256 *s)
+{
+	s->lanes = lanes;
+	sha256_start(s);
 }
 
 static void
@@ -82,7 +85,7 @@ known_answers(void **state)
 		uint8_t out[SHA256_B];
 		struct sha256 s;
 
-		sha256_start(&s);
+		start(&s);
 		sha256_add(&s, all[i].text, strlen(all[i].text));
 		sha256_end(&s, out);
 		for (int k = 0; k < SHA256_B; k++)
@@ -99,7 +102,7 @@ every_length(void **state)
 
 	(void)state;
 	for (size_t len = 0; len < 300; len++) {
-		sha256_start(&s);
+		start(&s);
 		sha256_add(&s, data + len % 5, len);
 		assert_right(&s, data + len % 5, len);
 	}
@@ -116,7 +119,7 @@ any_pieces(void **state)
 		size_t len = any(&seed, 5000), done = 0;
 		struct sha256 s;
 
-		sha256_start(&s);
+		start(&s);
 		while (done < len) {
 			size_t n = any(&seed, 300);
 
@@ -128,38 +131,45 @@ any_pieces(void **state)
 	}
 }
 
-/* Computes two digests together, each with a piece before and one after. */
+/*
+ * Computes 1 to lanes digests together, each with a piece before and one after.
+ */
 static void
-any_two(void **state)
+any_lanes(void **state)
 {
 	uint64_t seed = 3;
 
 	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
-		struct sha256 s[2];
-		struct sha256_piece p[2];
-		const uint8_t *begin[2];
-		size_t head[2], mid[2], tail[2];
+		struct sha256 s[SHA256_LANES_MAX];
+		struct sha256_piece p[SHA256_LANES_MAX];
+		struct sha256_piece *all[SHA256_LANES_MAX];
+		const uint8_t *begin[SHA256_LANES_MAX];
+		size_t len[SHA256_LANES_MAX], left = SIZE_MAX;
+		unsigned count = 1 + any(&seed, lanes);
 
-		for (int k = 0; k < 2; k++) {
+		for (unsigned k = 0; k < count; k++) {
+			size_t head = any(&seed, 2) ? any(&seed, 200) : 0;
+
 			begin[k] = data + any(&seed, 1000);
-			head[k] = any(&seed, 2) ? any(&seed, 200) : 0;
-			mid[k] = any(&seed, any(&seed, 2) ? 70 : 9000);
-			tail[k] = any(&seed, 100);
-			sha256_start(&s[k]);
-			sha256_add(&s[k], begin[k], head[k]);
-			p[k] = (struct sha256_piece){ &s[k],
-			    begin[k] + head[k], mid[k] };
+			len[k] = head + any(&seed, any(&seed, 2) ? 70 : 9000);
+			start(&s[k]);
+			sha256_add(&s[k], begin[k], head);
+			p[k] = (struct sha256_piece){ &s[k], begin[k] + head,
+				len[k] - head };
+			all[k] = &p[k];
 		}
-		sha256_add_two(&p[0], &p[1]);
-		assert_true(p[0].len == 0 || p[1].len == 0);
-		for (int k = 0; k < 2; k++) {
+		sha256_add_many(all, count);
+		for (unsigned k = 0; k < count; k++) {
+			size_t tail = any(&seed, 100);
+
+			left = p[k].len < left ? p[k].len : left;
 			assert_ptr_equal(p[k].data + p[k].len,
-			    begin[k] + head[k] + mid[k]);
-			sha256_add(&s[k], p[k].data, p[k].len + tail[k]);
-			assert_right(&s[k], begin[k],
-			    head[k] + mid[k] + tail[k]);
+			    begin[k] + len[k]);
+			sha256_add(&s[k], p[k].data, p[k].len + tail);
+			assert_right(&s[k], begin[k], len[k] + tail);
 		}
+		assert_int_equal(left, 0);
 	}
 }
 
@@ -172,7 +182,7 @@ long_one(void **state)
 	struct sha256 s;
 
 	(void)state;
-	sha256_start(&s);
+	start(&s);
 	assert_int_equal(EVP_DigestInit_ex(c, EVP_sha256(), NULL), 1);
 	for (int i = 0; i < (600 << 20) / DATA_B; i++) {
 		sha256_add(&s, data, DATA_B);
@@ -184,16 +194,27 @@ long_one(void **state)
 	EVP_MD_CTX_free(c);
 }
 
-int
-main(void)
+static int
+run(const char *name, bool usable, unsigned at_a_time)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_answers),
 		cmocka_unit_test(every_length),
 		cmocka_unit_test(any_pieces),
-		cmocka_unit_test(any_two),
+		cmocka_unit_test(any_lanes),
 		cmocka_unit_test(long_one),
 	};
 
-	return cmocka_run_group_tests(tests, fill, NULL);
+	printf("%s: %s\n", name, usable ? "tested" : "not in this processor");
+	lanes = at_a_time;
+	return usable ? cmocka_run_group_tests(tests, fill, NULL) : 0;
+}
+
+int
+main(void)
+{
+	bool ni = sha256_ni_usable(), avx2 = sha256_avx2_usable();
+	int failed = run("SHA instructions", ni, 2) + run("AVX2", avx2, 8);
+
+	return !ni && !avx2 ? 77 : failed != 0;
 }

@@ -8,10 +8,11 @@
  * next piece has arrived.  So a large file keeps one thread hashing and all
  * others unpacking.
  *
- * Hashing two streams takes little more time than one.  So a single stream is
- * left on the list until there is another, or buffers run short, or no other
- * file is left; the excess of the longer of two pieces is also put back.  Each
- * list belongs to the thread that brought the stream's first piece.
+ * Hashing several streams at a time takes less time than one after the other.
+ * So streams are left on the list until there are as many as the digest has
+ * lanes, or buffers run short, or no other file is left; the excess of the
+ * longest piece is also put back.  Each list belongs to the thread that brought
+ * the stream's first piece.
  */
 #include "stream.h"
 
@@ -22,7 +23,7 @@
 
 enum {
 	TAKE_MOST = 32,			/* streams taken at once */
-	TAKE_B = 256 << 10		/* and the bytes, if that is two */
+	TAKE_B = 256 << 10		/* and the bytes, with all lanes in use */
 };
 
 /* What one thread has taken. */

@@ -18,14 +18,13 @@ struct digest_algo {
 	EVP_MD *md;			/* NULL: none, or our own
 					 * implementation */
 	unsigned len;
-	bool own;
+	unsigned lanes;			/* our own implementation's, or 0 */
 };
 
 struct digest {
 	EVP_MD_CTX *ctx;		/* NULL: no algorithm, or our own */
 	unsigned len;
-	bool own;
-	struct sha256 sha256;		/* used by our own implementation */
+	struct sha256 sha256;		/* used if it has lanes */
 };
 
 /* OpenSSL's names for them. */
@@ -66,10 +65,9 @@ digest_algo_open(struct digest_algo **out, const char *name)
 	if (a == NULL)
 		return -ENOMEM;
 	a->name = names[i].name;
-	a->own = strcmp(name, "sha256") == 0 && sha256_usable();
-	if (a->own)
-		a->len = SHA256_B;
-	rc = a->own ? 0 : fetch(a, names[i].openssl);
+	a->lanes = strcmp(name, "sha256") == 0 ? sha256_lanes() : 0;
+	a->len = a->lanes > 0 ? SHA256_B : 0;
+	rc = a->lanes > 0 ? 0 : fetch(a, names[i].openssl);
 	if (rc != 0) {
 		sys_free(a);
 		return rc;
@@ -102,14 +100,20 @@ digest_len(const struct digest_algo *a)
 unsigned
 digest_lanes(const struct digest_algo *a)
 {
-	return a->own ? 2 : 1;
+	return a->lanes > 0 ? a->lanes : 1;
 }
 
 const char *
 digest_sha256_by(void)
 {
-	return sha256_usable() ? "SHA instructions, two files at a time" :
-	    "openssl";
+	switch (sha256_lanes()) {
+	case 2:
+		return "SHA instructions, two files at a time";
+	case 8:
+		return "AVX2, eight files at a time";
+	default:
+		return "openssl";
+	}
 }
 
 void
@@ -127,7 +131,7 @@ digest_new(struct digest **out, const struct digest_algo *a)
 	if (d == NULL)
 		return -ENOMEM;
 	d->len = a->len;
-	d->own = a->own;
+	d->sha256.lanes = a->lanes;
 	if (a->md != NULL) {
 		d->ctx = EVP_MD_CTX_new();
 		/* the algorithm is set here, and kept by later starts */
@@ -153,7 +157,7 @@ digest_free(struct digest *d)
 int
 digest_start(struct digest *d)
 {
-	if (d->own)
+	if (d->sha256.lanes > 0)
 		sha256_start(&d->sha256);
 	if (d->ctx == NULL)
 		return 0;
@@ -163,34 +167,48 @@ digest_start(struct digest *d)
 int
 digest_add(struct digest *d, const void *data, size_t len)
 {
-	if (d->own && len > 0)
+	if (d->sha256.lanes > 0 && len > 0)
 		sha256_add(&d->sha256, data, len);
 	if (d->ctx == NULL || len == 0)
 		return 0;
 	return EVP_DigestUpdate(d->ctx, data, len) == 1 ? 0 : -EIO;
 }
 
+/* Hashes pieces together until at least one ends. */
 static void
-add_two(struct digest_piece *a, struct digest_piece *b)
+add_many(struct digest_piece *const p[], unsigned count)
 {
-	struct sha256_piece x = { &a->d->sha256, a->data, a->len };
-	struct sha256_piece y = { &b->d->sha256, b->data, b->len };
+	struct sha256_piece x[SHA256_LANES_MAX], *all[SHA256_LANES_MAX];
 
-	sha256_add_two(&x, &y);
-	a->data = x.data;
-	a->len = x.len;
-	b->data = y.data;
-	b->len = y.len;
+	for (unsigned i = 0; i < count; i++) {
+		x[i] = (struct sha256_piece){ &p[i]->d->sha256, p[i]->data,
+			p[i]->len };
+		all[i] = &x[i];
+	}
+	sha256_add_many(all, count);
+	for (unsigned i = 0; i < count; i++) {
+		p[i]->data = x[i].data;
+		p[i]->len = x[i].len;
+	}
 }
 
-/* Returns the next piece that is not empty, or NULL. */
-static struct digest_piece *
-next_piece(struct digest_piece **p, const struct digest_piece *end)
+/*
+ * Replaces the pieces that have ended by the next that are not empty, while
+ * there are any.  Returns the number of pieces.
+ */
+static unsigned
+replace(struct digest_piece *lane[], unsigned count, unsigned lanes,
+    struct digest_piece **next, const struct digest_piece *end)
 {
-	while (*p < end)
-		if ((*p)++->len > 0)
-			return *p - 1;
-	return NULL;
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		if (lane[i]->len > 0)
+			lane[kept++] = lane[i];
+	for (; kept < lanes && *next < end; ++*next)
+		if ((*next)->len > 0)
+			lane[kept++] = *next;
+	return kept;
 }
 
 static int
@@ -210,24 +228,17 @@ add_all(struct digest_piece *p, const struct digest_piece *end)
 int
 digest_add_some(struct digest_piece *p, size_t count, bool all)
 {
-	struct digest_piece *next = p, *a, *b;
-	const struct digest_piece *end;
+	struct digest_piece *lane[SHA256_LANES_MAX], *next = p;
+	unsigned n = 0;
 
 	if (count == 0)
 		return 0;
-	end = p + count;
-	if (!p->d->own)
-		return add_all(p, end);
-	a = next_piece(&next, end);
-	b = next_piece(&next, end);
-	while (a != NULL && b != NULL) {
-		add_two(a, b);
-		if (a->len == 0)
-			a = next_piece(&next, end);
-		if (b->len == 0)
-			b = next_piece(&next, end);
-	}
-	return all ? add_all(p, end) : 0;
+	if (p->d->sha256.lanes == 0)
+		return add_all(p, p + count);
+	while ((n = replace(lane, n, p->d->sha256.lanes, &next,
+	    p + count)) > 1)
+		add_many(lane, n);
+	return all ? add_all(p, p + count) : 0;
 }
 
 int
@@ -235,7 +246,7 @@ digest_end(struct digest *d, uint8_t out[DIGEST_MAX])
 {
 	unsigned n = 0;
 
-	if (d->own)
+	if (d->sha256.lanes > 0)
 		sha256_end(&d->sha256, out);
 	if (d->ctx == NULL)
 		return 0;

@@ -1,12 +1,13 @@
 /*
- * sha256.h - SHA-256 of two inputs at a time, if the processor supports it
+ * sha256.h - SHA-256 of several inputs at a time, if the processor supports it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: FIPS 180-4.  On x86 processors, one digest's SHA instructions depend
- * on each other and leave every other slot of their execution unit empty, so
- * two digests take little more time than one.  Private to digest.c, which
- * leaves everything else (single digests on other processors, other algorithms)
- * to OpenSSL.
+ * Source: FIPS 180-4.  The steps of one digest depend on each other, and leave
+ * most of the processor idle; those of another digest do not.  With x86's SHA
+ * instructions, two digests take little more time than one; with AVX2, which
+ * computes eight words at a time, eight digests take about as long as two.
+ * Private to digest.c, which leaves everything else (other processors, other
+ * algorithms) to OpenSSL.
  *
  * Calls are thread-safe, as long as each digest is used by one thread.
  */
@@ -17,42 +18,56 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SHA256_BLOCK = 64, SHA256_B = 32 };
+enum { SHA256_BLOCK = 64, SHA256_B = 32, SHA256_LANES_MAX = 8 };
 
 struct sha256 {
+	unsigned lanes;				/* as sha256_lanes() says */
 	uint32_t h[8];
 	uint64_t len;				/* bytes added */
 	uint8_t part[SHA256_BLOCK];		/* the last, incomplete block */
 };
 
 /*
- * Returns whether this processor has the instructions, without which nothing
- * here works.
+ * Returns how many digests this processor computes at a time: 2, 8, or 0 if it
+ * has neither kind of instruction; in that case nothing here works.  It asks the
+ * processor, which takes microseconds in a virtual machine.
  */
-bool sha256_usable(void);
+unsigned sha256_lanes(void);
 
-/* These start a digest, add to it, and write it to out. */
+/* These start a digest, add to it, and write it to out; lanes must be set. */
 void sha256_start(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *data, size_t len);
 void sha256_end(struct sha256 *s, uint8_t out[SHA256_B]);
 
 /*
- * Adds two pieces to two digests, advancing data and len, until at least one of
- * the pieces ends.
+ * Adds pieces to count distinct digests, advancing data and len, until at least
+ * one of the pieces ends.  count is from 1 to lanes.
  */
 struct sha256_piece {
 	struct sha256 *s;
 	const uint8_t *data;
 	size_t len;
 };
-void sha256_add_two(struct sha256_piece *p, struct sha256_piece *q);
+void sha256_add_many(struct sha256_piece *const p[], unsigned count);
+
+/* The constants of the 64 rounds, aligned to 32 bytes. */
+extern const uint32_t sha256_k[SHA256_BLOCK];
 
 /*
  * src/engine/digest/sha256_ni.c: adds count blocks at p to h, or the blocks at
  * p and q to two digests.
  */
-void sha256_blocks(uint32_t h[8], const uint8_t *p, size_t count);
-void sha256_blocks_of_two(uint32_t h[8], const uint8_t *p, uint32_t i[8],
+bool sha256_ni_usable(void);
+void sha256_ni_blocks(uint32_t h[8], const uint8_t *p, size_t count);
+void sha256_ni_two(uint32_t h[8], const uint8_t *p, uint32_t i[8],
     const uint8_t *q, size_t count);
+
+/*
+ * src/engine/digest/sha256_avx2.c: adds count blocks at each p[i] to h[i].  The
+ * eight pieces may overlap; the digests may not.
+ */
+bool sha256_avx2_usable(void);
+void sha256_avx2_eight(uint32_t *const h[8], const uint8_t *const p[8],
+    size_t count);
 
 #endif

@@ -20,26 +20,6 @@
 #define NI __attribute__((target("sha,ssse3,sse4.1")))
 #define NI_INLINE static inline __attribute__((always_inline)) NI
 
-static const uint32_t constants[SHA256_BLOCK]
-    __attribute__((aligned(16))) = {
-	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5,
-	0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-	0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
-	0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-	0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc,
-	0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-	0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
-	0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-	0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13,
-	0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-	0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3,
-	0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-	0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5,
-	0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
-	0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
-};
-
 struct state {
 	__m128i abef, cdgh;
 };
@@ -50,7 +30,7 @@ struct words {
 };
 
 bool
-sha256_usable(void)
+sha256_ni_usable(void)
 {
 	enum { SSSE3 = 1 << 9, SSE4_1 = 1 << 19, SHA = 1 << 29 };
 	unsigned a, b, c, d;
@@ -103,7 +83,7 @@ four_rounds(struct state *s, struct words *m, int i)
 {
 	__m128i w = m->w[i % 4], last = m->w[(i + 3) % 4], k;
 
-	k = _mm_add_epi32(w, _mm_load_si128((const void *)(constants + 4 * i)));
+	k = _mm_add_epi32(w, _mm_load_si128((const void *)(sha256_k + 4 * i)));
 	s->cdgh = _mm_sha256rnds2_epu32(s->cdgh, s->abef, k);
 	s->abef = _mm_sha256rnds2_epu32(s->abef, s->cdgh,
 	    _mm_shuffle_epi32(k, 0x0e));
@@ -122,7 +102,7 @@ add_state(struct state *s, struct state before)
 }
 
 NI void
-sha256_blocks(uint32_t h[8], const uint8_t *p, size_t count)
+sha256_ni_blocks(uint32_t h[8], const uint8_t *p, size_t count)
 {
 	struct state s = load_state(h);
 
@@ -139,7 +119,7 @@ sha256_blocks(uint32_t h[8], const uint8_t *p, size_t count)
 }
 
 NI void
-sha256_blocks_of_two(uint32_t h[8], const uint8_t *p, uint32_t i[8],
+sha256_ni_two(uint32_t h[8], const uint8_t *p, uint32_t i[8],
     const uint8_t *q, size_t count)
 {
 	struct state s = load_state(h), t = load_state(i);
@@ -163,14 +143,14 @@ sha256_blocks_of_two(uint32_t h[8], const uint8_t *p, uint32_t i[8],
 #else
 
 bool
-sha256_usable(void)
+sha256_ni_usable(void)
 {
 	return false;
 }
 
-/* Never called, because sha256_usable() returns false. */
+/* These are never called. */
 void
-sha256_blocks(uint32_t h[8], const uint8_t *p, size_t count)
+sha256_ni_blocks(uint32_t h[8], const uint8_t *p, size_t count)
 {
 	(void)h;
 	(void)p;
@@ -178,11 +158,11 @@ sha256_blocks(uint32_t h[8], const uint8_t *p, size_t count)
 }
 
 void
-sha256_blocks_of_two(uint32_t h[8], const uint8_t *p, uint32_t i[8],
+sha256_ni_two(uint32_t h[8], const uint8_t *p, uint32_t i[8],
     const uint8_t *q, size_t count)
 {
-	sha256_blocks(h, p, count);
-	sha256_blocks(i, q, count);
+	sha256_ni_blocks(h, p, count);
+	sha256_ni_blocks(i, q, count);
 }
 
 #endif
