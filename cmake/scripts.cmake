@@ -17,7 +17,8 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/image-export-plot.sh scripts/image-export-methods.sh
     scripts/image-export-start.sh scripts/image-export-tables.sh
     scripts/image-export-sizes.sh
-    scripts/snap-startup-apps.sh scripts/snap-startup-launch.sh
+    scripts/snap-startup-apps.sh scripts/snap-startup-images.sh
+    scripts/snap-startup-launch.sh scripts/snap-startup-prewarm.sh
     scripts/snap-startup-cell.sh scripts/snap-startup-report.sh
     scripts/snap-startup-findings.sh scripts/snap-startup-tables.sh
     scripts/snap-startup-plot.sh scripts/plot.sh
