@@ -147,6 +147,9 @@ const struct layer_unit *layer_units(const struct layer *l, size_t *count);
  */
 const uint8_t *layer_file_digest(const struct layer *l, size_t entry);
 
+/* Returns the first of a file's runs that ends after offset, or their count. */
+size_t layer_find_run(const struct layer_entry *e, uint64_t offset);
+
 /* Returns the number of bytes fetched to load the index. */
 uint64_t layer_index_bytes(const struct layer *l);
 

@@ -177,6 +177,22 @@ layer_file_digest(const struct layer *l, size_t entry)
 	    l->format->file_digest(l, entry);
 }
 
+size_t
+layer_find_run(const struct layer_entry *e, uint64_t offset)
+{
+	size_t low = 0, high = e->run_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (e->runs[mid].offset + e->runs[mid].length <= offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 uint64_t
 layer_index_bytes(const struct layer *l)
 {

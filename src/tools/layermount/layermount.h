@@ -264,12 +264,6 @@ ssize_t read_file(struct stack *s, const struct merge_node *n,
 ssize_t read_in_place(struct stack *s, const struct merge_node *n,
     uint64_t offset, size_t size, const uint8_t **data, struct unit **unit);
 
-/*
- * Returns the first run of a file that ends after offset, or the count if there
- * is none.
- */
-size_t read_find_run(const struct layer_entry *e, uint64_t offset);
-
 /* Returns the id of a unit of a node's layer. */
 struct unit_id read_unit(struct stack *s, const struct merge_node *n,
     uint32_t unit);

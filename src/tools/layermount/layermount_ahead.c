@@ -84,7 +84,7 @@ enqueue(struct stack *s, const struct merge_node *n, uint64_t from,
 	const struct layer_entry *e = n->entry;
 	struct ahead *a = s->m->ahead;
 
-	for (size_t i = read_find_run(e, from); i < e->run_count &&
+	for (size_t i = layer_find_run(e, from); i < e->run_count &&
 	    e->runs[i].offset < to && a->count < QUEUE; i++) {
 		struct unit_id id = read_unit(s, n, e->runs[i].unit);
 

@@ -10,22 +10,6 @@
 /* Decoded bytes of the units that one read fetches at a time. */
 enum { AT_ONCE_MAX = 32 << 20 };
 
-size_t
-read_find_run(const struct layer_entry *e, uint64_t offset)
-{
-	size_t low = 0, high = e->run_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (e->runs[mid].offset + e->runs[mid].length <= offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 /*
  * Copies the bytes of one run that belong in buf, which is for [offset, end).
  */
@@ -114,7 +98,7 @@ read_file(struct stack *s, const struct merge_node *n, uint64_t offset,
     size_t size, uint8_t *buf, enum http_phase phase)
 {
 	uint64_t end = end_of(n->entry, offset, size);
-	size_t run = read_find_run(n->entry, offset);
+	size_t run = layer_find_run(n->entry, offset);
 	ssize_t copied;
 
 	memset(buf, 0, (size_t)(end - offset));
@@ -133,7 +117,7 @@ read_in_place(struct stack *s, const struct merge_node *n,
 {
 	const struct layer_entry *e = n->entry;
 	uint64_t end = end_of(e, offset, size);
-	size_t run = read_find_run(e, offset);
+	size_t run = layer_find_run(e, offset);
 	const struct layer_run *r = run < e->run_count ? &e->runs[run] : NULL;
 	struct unit_id id;
 	int rc;

@@ -96,30 +96,13 @@ by_place(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Finds the first run that does not end before offset. */
-static size_t
-find_run(const struct layer_entry *e, uint64_t offset)
-{
-	size_t low = 0, high = e->run_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (e->runs[mid].offset + e->runs[mid].length <= offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 /* Compares piece i; of a file, the first difference is reported. */
 static int
 compare(struct verify *v, struct trace *t, size_t i, uint32_t *reported)
 {
 	const struct piece *p = &t->pieces[i];
 	const struct layer_entry *e = &v->entries[p->entry];
-	size_t run = find_run(e, p->offset);
+	size_t run = layer_find_run(e, p->offset);
 	ssize_t n = fdio_pread(t->fd, t->buf, p->length, (off_t)p->at);
 
 	if (n != (ssize_t)p->length)
