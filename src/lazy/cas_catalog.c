@@ -14,7 +14,6 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 static const char schema[] =
@@ -193,17 +192,6 @@ bind_parent(struct cas_catalog *k, sqlite3_stmt *s, const struct cas_dirent *d)
 	return 0;
 }
 
-static mode_t
-mode_of(const struct layer_entry *e)
-{
-	static const mode_t types[] = { [TAR_FILE] = S_IFREG,
-		[TAR_HARDLINK] = S_IFREG, [TAR_SYMLINK] = S_IFLNK,
-		[TAR_CHAR] = S_IFCHR, [TAR_BLOCK_DEVICE] = S_IFBLK,
-		[TAR_DIR] = S_IFDIR, [TAR_FIFO] = S_IFIFO };
-
-	return types[e->type] | (e->mode & 07777);
-}
-
 static int64_t
 size_of(const struct layer_entry *e)
 {
@@ -251,7 +239,7 @@ bind_entry(sqlite3_stmt *s, const struct cas_dirent *d)
 		sqlite3_bind_blob(s, 6, object_of(d, 0)->hash, CAS_HASH,
 		    SQLITE_STATIC);
 	sqlite3_bind_int64(s, 7, size_of(e));
-	sqlite3_bind_int64(s, 8, mode_of(e));
+	sqlite3_bind_int64(s, 8, tar_type_mode(e->type) | e->mode);
 	sqlite3_bind_int64(s, 9, e->mtime);
 	if (e->mtime_ns != 0)
 		sqlite3_bind_int64(s, 10, e->mtime_ns);

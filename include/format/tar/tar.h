@@ -145,4 +145,10 @@ const char *tar_why(const struct tar *t);
  */
 int tar_clean_path(char *path);
 
+/*
+ * Returns the bits of st_mode for a type; a hard link has those of a regular
+ * file.  Thread-safe.
+ */
+mode_t tar_type_mode(enum tar_type type);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 int
 tar_fail(struct tar *t, int rc, const char *why)
@@ -213,4 +214,17 @@ tar_clean_path(char *path)
 	}
 	*to = '\0';
 	return 0;
+}
+
+mode_t
+tar_type_mode(enum tar_type type)
+{
+	static const mode_t modes[] = {
+		[TAR_FILE] = S_IFREG, [TAR_HARDLINK] = S_IFREG,
+		[TAR_SYMLINK] = S_IFLNK, [TAR_CHAR] = S_IFCHR,
+		[TAR_BLOCK_DEVICE] = S_IFBLK, [TAR_DIR] = S_IFDIR,
+		[TAR_FIFO] = S_IFIFO
+	};
+
+	return modes[type];
 }

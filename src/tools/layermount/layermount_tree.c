@@ -21,19 +21,6 @@ enum { BLOCK = 4096, LISTING_MAX = 64 << 10 };
 
 /* Attributes */
 
-static mode_t
-type_bits(enum tar_type type)
-{
-	switch (type) {
-	case TAR_DIR: return S_IFDIR;
-	case TAR_SYMLINK: return S_IFLNK;
-	case TAR_CHAR: return S_IFCHR;
-	case TAR_BLOCK_DEVICE: return S_IFBLK;
-	case TAR_FIFO: return S_IFIFO;
-	default: return S_IFREG;
-	}
-}
-
 static void
 stat_of(struct stack *s, uint32_t inode, struct stat *st)
 {
@@ -47,7 +34,7 @@ stat_of(struct stack *s, uint32_t inode, struct stat *st)
 		st->st_mode = S_IFCHR;
 	if (e == NULL || n->whiteout)
 		return;
-	st->st_mode = type_bits(e->type) | e->mode;
+	st->st_mode = tar_type_mode(e->type) | e->mode;
 	st->st_uid = (uid_t)e->uid;
 	st->st_gid = (gid_t)e->gid;
 	st->st_mtim = (struct timespec){ .tv_sec = e->mtime,

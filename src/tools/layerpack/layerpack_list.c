@@ -11,30 +11,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { WIDTH = 24 };			/* columns of owner, blanks and size
 					 * together */
 
-static mode_t
-type_bits(enum tar_type type)
-{
-	static const mode_t bits[] = {
-		[TAR_FILE] = S_IFREG, [TAR_HARDLINK] = S_IFREG,
-		[TAR_SYMLINK] = S_IFLNK, [TAR_CHAR] = S_IFCHR,
-		[TAR_BLOCK_DEVICE] = S_IFBLK, [TAR_DIR] = S_IFDIR,
-		[TAR_FIFO] = S_IFIFO
-	};
-
-	return bits[type];
-}
-
 /* Formats the mode; an h marks a hard link, as in tar(1). */
 static void
 mode_text(char text[LISTING_MODE_B], const struct layer_entry *e)
 {
-	listing_mode(text, type_bits(e->type) | e->mode);
+	listing_mode(text, tar_type_mode(e->type) | e->mode);
 	if (e->type == TAR_HARDLINK)
 		text[0] = 'h';
 }

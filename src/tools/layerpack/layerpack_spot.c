@@ -164,19 +164,6 @@ make_file(struct spot *s, const struct layer_entry *e, bool replace)
 	return rc;
 }
 
-static mode_t
-type_of(const struct layer_entry *e)
-{
-	switch (e->type) {
-	case TAR_CHAR: return S_IFCHR;
-	case TAR_BLOCK_DEVICE: return S_IFBLK;
-	case TAR_FIFO: return S_IFIFO;
-	case TAR_DIR: return S_IFDIR;
-	case TAR_SYMLINK: return S_IFLNK;
-	default: return S_IFREG;
-	}
-}
-
 int
 spot_make(struct spot *s, size_t n, bool replace)
 {
@@ -194,7 +181,7 @@ spot_make(struct spot *s, size_t n, bool replace)
 	case TAR_SYMLINK:
 		return node_symlink(s->fd, s->name, e->link, replace);
 	default:
-		return node_special(s->fd, s->name, type_of(e),
+		return node_special(s->fd, s->name, tar_type_mode(e->type),
 		    e->type == TAR_FIFO ? 0 : makedev(e->major, e->minor),
 		    replace);
 	}
@@ -253,7 +240,7 @@ spot_finish(struct spot *s, int fd, size_t n)
 	const struct layer_entry *e = &s->x->entries[n];
 	struct setting t = { s, n, fd };
 	const struct node_status status = {
-		.mode = type_of(e) | e->mode, .owner = s->x->owner,
+		.mode = tar_type_mode(e->type) | e->mode, .owner = s->x->owner,
 		.uid = (uid_t)e->uid, .gid = (gid_t)e->gid,
 		.mtime = { .tv_sec = e->mtime, .tv_nsec = (long)e->mtime_ns },
 		.attributes = set_attributes, .fail = tell_failure, .arg = &t

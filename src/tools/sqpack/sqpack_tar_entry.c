@@ -11,13 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const uint16_t modes[] = {
-	[TAR_FILE] = S_IFREG, [TAR_HARDLINK] = S_IFREG,
-	[TAR_SYMLINK] = S_IFLNK, [TAR_CHAR] = S_IFCHR,
-	[TAR_BLOCK_DEVICE] = S_IFBLK, [TAR_DIR] = S_IFDIR,
-	[TAR_FIFO] = S_IFIFO
-};
-
 int
 archive_take_xattrs(struct archive *a, uint32_t *index)
 {
@@ -87,7 +80,7 @@ add_entry(struct archive *a, const char *path, uint32_t *id)
 {
 	const struct tar_entry *e = &a->entry;
 	struct sqw_attr attr = {
-		.mode = (uint16_t)(modes[e->type] | e->mode),
+		.mode = (uint16_t)(tar_type_mode(e->type) | e->mode),
 		.uid = (uint32_t)e->uid, .gid = (uint32_t)e->gid,
 		.rdev = sqpack_device(e->major, e->minor),
 		.size = e->type == TAR_FILE ? e->size : 0,
