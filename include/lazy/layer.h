@@ -98,6 +98,14 @@ struct layer_entry {
 	size_t xattr_count;
 };
 
+/* Entries of the archive that serve only the format, and are not listed. */
+#define LAYER_TOC "stargz.index.json"
+#define LAYER_LANDMARK ".prefetch.landmark"
+#define LAYER_NO_LANDMARK ".no.prefetch.landmark"
+
+/* Returns whether a path, after tar_clean_path(), is one of these. */
+bool layer_is_internal(const char *path);
+
 enum layer_kind {
 	LAYER_ESTARGZ, LAYER_ZSTD_CHUNKED, LAYER_ZTOC, LAYER_CAS
 };

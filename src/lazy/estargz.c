@@ -26,7 +26,6 @@
 #define ZLIB_CONST
 #include <zlib.h>
 
-#define TOC_NAME "stargz.index.json"
 #define EXTERNAL "STARGZEXTERNALTOC"
 
 enum {
@@ -174,7 +173,7 @@ begin(struct unpack *u)
 		rc = tar_next(u->tar, &e);
 	if (rc < 0)
 		return u->tar == NULL ? rc : explain(u, rc);
-	if (rc == 0 || strcmp(e.path, TOC_NAME) != 0)
+	if (rc == 0 || strcmp(e.path, LAYER_TOC) != 0)
 		return layer_refuse(u->why, -EBADMSG, "its index is not where "
 		    "its footer says");
 	return 0;

@@ -138,6 +138,14 @@ layer_close(struct layer *l)
 
 /* What the index says */
 
+bool
+layer_is_internal(const char *path)
+{
+	return strcmp(path, LAYER_TOC) == 0 ||
+	    strcmp(path, LAYER_LANDMARK) == 0 ||
+	    strcmp(path, LAYER_NO_LANDMARK) == 0;
+}
+
 enum layer_kind
 layer_kind(const struct layer *l)
 {

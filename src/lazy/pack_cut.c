@@ -272,10 +272,10 @@ is_ours(const struct pack_cut *c)
 	name += strspn(name, "/");
 	if (c->e.type != TAR_FILE)
 		return false;
-	if (strcmp(name, PACK_TOC_NAME) == 0)
+	if (strcmp(name, LAYER_TOC) == 0)
 		return true;
-	return !c->from.arranged && (strcmp(name, PACK_LANDMARK) == 0 ||
-	    strcmp(name, PACK_NO_LANDMARK) == 0);
+	return !c->from.arranged && (strcmp(name, LAYER_LANDMARK) == 0 ||
+	    strcmp(name, LAYER_NO_LANDMARK) == 0);
 }
 
 static int
@@ -378,7 +378,7 @@ take_entry(struct pack_cut *c)
 	}
 	c->sparse = c->e.type == TAR_FILE && (c->e.extents != NULL ||
 	    c->e.size != c->e.stored);
-	c->alone = c->from.arranged && strcmp(c->e.path, PACK_LANDMARK) == 0;
+	c->alone = c->from.arranged && strcmp(c->e.path, LAYER_LANDMARK) == 0;
 	if (is_ours(c)) {
 		retract(c, (size_t)(c->raw - c->e.header_offset));
 		c->drop = c->e.stored + (-(c->raw + c->e.stored) % TAR_BLOCK);
@@ -398,7 +398,7 @@ begin_archive(struct pack_cut *c)
 {
 	static const uint8_t content = 0x0f;
 	struct tar_entry landmark = { .type = TAR_FILE, .path =
-		PACK_NO_LANDMARK, .mode = 0644, .size = 1, .stored = 1,
+		LAYER_NO_LANDMARK, .mode = 0644, .size = 1, .stored = 1,
 		.link = "", .uname = "", .gname = "" };
 	struct pack_piece piece = { .unit = 1, .len = 1 };
 	int rc;

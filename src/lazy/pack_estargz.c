@@ -124,7 +124,7 @@ struct toc_job {
 static int
 toc_header(struct toc_job *j, struct slot *s)
 {
-	struct tar_entry e = { .path = PACK_TOC_NAME, .mode = 0644,
+	struct tar_entry e = { .path = LAYER_TOC, .mode = 0644,
 		.size = j->content, .link = "", .uname = "", .gname = "" };
 	struct strbuf header = { 0 };
 	int rc;

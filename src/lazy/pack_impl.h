@@ -25,10 +25,6 @@
 
 #include <sys/types.h>
 
-#define PACK_TOC_NAME "stargz.index.json"
-#define PACK_LANDMARK ".prefetch.landmark"
-#define PACK_NO_LANDMARK ".no.prefetch.landmark"
-
 struct pack;
 struct pack_cut;
 struct pack_order;

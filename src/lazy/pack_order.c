@@ -110,7 +110,7 @@ end(void *arg)
 static int
 make_landmark(struct pack_order *o)
 {
-	struct tar_entry e = { .path = PACK_LANDMARK, .mode = 0644, .size = 1,
+	struct tar_entry e = { .path = LAYER_LANDMARK, .mode = 0644, .size = 1,
 		.link = "", .uname = "", .gname = "" };
 	char data[TAR_BLOCK] = { 0x0f };
 

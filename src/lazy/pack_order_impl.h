@@ -21,7 +21,7 @@ struct order_entry {
 	uint32_t place;			/* among the entries of the layer */
 	enum tar_type type;
 	bool fixed;			/* stays where it is */
-	bool ours;			/* left out: see PACK_TOC_NAME */
+	bool ours;			/* left out: layer_is_internal() */
 	bool moved;
 };
 

@@ -52,14 +52,6 @@ keep_path(struct pack_order *o, const char *text, bool *inside)
 	return copy;
 }
 
-static bool
-is_ours(const struct order_entry *e)
-{
-	return e->type == TAR_FILE && (strcmp(e->path, PACK_TOC_NAME) == 0 ||
-	    strcmp(e->path, PACK_LANDMARK) == 0 ||
-	    strcmp(e->path, PACK_NO_LANDMARK) == 0);
-}
-
 static int
 add(struct pack_order *o, const struct tar_entry *e)
 {
@@ -79,7 +71,7 @@ add(struct pack_order *o, const struct tar_entry *e)
 	if (e->type == TAR_FILE && e->extents == NULL && e->size == e->stored)
 		new.size = e->size;
 	new.fixed = !inside || !link_inside;
-	new.ours = is_ours(&new);
+	new.ours = new.type == TAR_FILE && layer_is_internal(new.path);
 	o->entries[o->count++] = new;
 	/* padding follows the data, then nothing that belongs to it */
 	o->tail = e->data_offset + e->stored;

@@ -248,11 +248,11 @@ is_landmark(struct toc_reader *r, const struct toc_item *item)
 
 	if (strncmp(name, "./", 2) == 0)
 		name += 2;
-	if (strcmp(name, ".prefetch.landmark") == 0) {
+	if (strcmp(name, LAYER_LANDMARK) == 0) {
 		r->t->prefetch = (uint64_t)item->number[TOC_OFFSET];
 		return true;
 	}
-	return strcmp(name, ".no.prefetch.landmark") == 0;
+	return strcmp(name, LAYER_NO_LANDMARK) == 0;
 }
 
 static int

@@ -108,17 +108,6 @@ compare_file(struct verify *v, struct tar *t, const struct tar_entry *e)
 
 /* Entries */
 
-/*
- * Entries that only serve the format are in the archive but not in the index.
- */
-static bool
-is_internal(const char *path)
-{
-	return strcmp(path, "stargz.index.json") == 0 ||
-	    strcmp(path, ".prefetch.landmark") == 0 ||
-	    strcmp(path, ".no.prefetch.landmark") == 0;
-}
-
 /* Compares the next entry of the archive with the next of the index. */
 static int
 compare_next(struct verify *v, struct tar *t, struct tar_entry *e, char *path)
@@ -127,7 +116,7 @@ compare_next(struct verify *v, struct tar *t, struct tar_entry *e, char *path)
 	const char *what;
 
 	e->path = path;
-	if (tar_clean_path(path) == 0 && is_internal(path) &&
+	if (tar_clean_path(path) == 0 && layer_is_internal(path) &&
 	    layer_kind(v->s.l) != LAYER_ZTOC)
 		return 0;
 	if (v->n >= v->count || strcmp(path, x->path) != 0) {
