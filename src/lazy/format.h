@@ -81,6 +81,12 @@ extern const struct layer_format format_estargz, format_zstd_chunked,
 int layer_fetch(struct layer *l, const struct layer_range *r,
     char why[LAYER_WHY]);
 
+/* A type's name in a table of contents and in a ztoc, for example "reg". */
+const char *layer_type_name(enum tar_type type);
+
+/* Finds the type with this name.  Returns false if there is none. */
+bool layer_type_find(const char *name, enum tar_type *type);
+
 /* Writes a clause to why, and returns rc, for use in a return statement. */
 int layer_refuse(char why[LAYER_WHY], int rc, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

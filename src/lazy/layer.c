@@ -32,6 +32,29 @@ layer_refuse(char why[LAYER_WHY], int rc, const char *fmt, ...)
 	return rc;
 }
 
+static const char *const types[] = {
+	[TAR_FILE] = "reg", [TAR_HARDLINK] = "hardlink",
+	[TAR_SYMLINK] = "symlink", [TAR_CHAR] = "char",
+	[TAR_BLOCK_DEVICE] = "block", [TAR_DIR] = "dir", [TAR_FIFO] = "fifo"
+};
+
+const char *
+layer_type_name(enum tar_type type)
+{
+	return types[type];
+}
+
+bool
+layer_type_find(const char *name, enum tar_type *type)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(types[i], name) == 0) {
+			*type = (enum tar_type)i;
+			return true;
+		}
+	return false;
+}
+
 int
 layer_fetch(struct layer *l, const struct layer_range *r, char why[LAYER_WHY])
 {

@@ -11,6 +11,7 @@
 #include "base/quote.h"
 #include "base/sys.h"
 #include "base/utc.h"
+#include "format.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -105,17 +106,11 @@ void
 pack_toc_entry(struct strbuf *b, const struct tar_entry *e,
     struct pack_names *names)
 {
-	static const char *const types[] = {
-		[TAR_FILE] = "reg", [TAR_HARDLINK] = "hardlink",
-		[TAR_SYMLINK] = "symlink", [TAR_CHAR] = "char",
-		[TAR_BLOCK_DEVICE] = "block", [TAR_DIR] = "dir",
-		[TAR_FIFO] = "fifo",
-	};
 	char time[UTC_B];
 
 	strbuf_str(b, "\"name\":");
 	quote_json(b, e->path);
-	strbuf_fmt(b, ",\"type\":\"%s\"", types[e->type]);
+	strbuf_fmt(b, ",\"type\":\"%s\"", layer_type_name(e->type));
 	if (e->type == TAR_FILE)
 		put_number(b, "size", e->size);
 	/* a year beyond 9999 cannot be written */

@@ -21,17 +21,6 @@ struct toc_reader {
 	bool landmark;			/* the last entry is one */
 };
 
-static const struct {
-	const char *name;
-	enum tar_type type;
-} types[] = {
-	{ "reg", TAR_FILE }, { "dir", TAR_DIR }, { "symlink", TAR_SYMLINK },
-	{ "hardlink", TAR_HARDLINK }, { "char", TAR_CHAR },
-	{ "block", TAR_BLOCK_DEVICE }, { "fifo", TAR_FIFO },
-};
-
-enum { TYPES = sizeof(types) / sizeof(types[0]) };
-
 /* Units and chunks */
 
 static int
@@ -174,12 +163,8 @@ static int
 find_type(const struct toc_item *item, enum tar_type *type,
     char why[LAYER_WHY])
 {
-	for (size_t i = 0; i < TYPES; i++)
-		if (strcmp(types[i].name, item->text[TOC_TYPE]) == 0) {
-			*type = types[i].type;
-			return 0;
-		}
-	return layer_refuse(why, -EBADMSG, "its index has an entry of the "
+	return layer_type_find(item->text[TOC_TYPE], type) ? 0 :
+	    layer_refuse(why, -EBADMSG, "its index has an entry of the "
 	    "unknown type %.40s", item->text[TOC_TYPE]);
 }
 

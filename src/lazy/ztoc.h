@@ -88,8 +88,6 @@ enum {
 };
 #define ZTOC_MAGIC UINT64_C(0x314e4957434f545a)	/* "ZTOCWIN1" */
 #define ZTOC_THE_VERSION "0.9"
-#define ZTOC_TYPES { "reg", "hardlink", "symlink", "char", "block", "dir", \
-	"fifo" }				/* by enum tar_type */
 #define ZTOC_XATTR "SCHILY.xattr."
 
 #endif

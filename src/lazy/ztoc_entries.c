@@ -300,15 +300,16 @@ static int
 put_entry(struct ztoc_entries *x, struct flatbuf_writer *w, const char *p,
     uint32_t *at)
 {
-	static const char *const types[] = ZTOC_TYPES;
 	uint32_t s[STRINGS], type, pax, extents = 0;
+	const char *name;
 	struct kept k;
 	int rc;
 
 	memcpy(&k, p, sizeof(k));
 	p += sizeof(k);
+	name = layer_type_name(k.type);
 	s[0] = put_string(w, &p);
-	type = flatbuf_put_string(w, types[k.type], strlen(types[k.type]));
+	type = flatbuf_put_string(w, name, strlen(name));
 	for (int i = 1; i < STRINGS; i++)
 		s[i] = put_string(w, &p);
 	rc = put_pax(x, w, k.pax, &p, &pax);

@@ -50,16 +50,10 @@ read_string(struct reader *k, const struct flatbuf_table *t, unsigned slot,
 static int
 read_type(struct reader *k, const struct flatbuf_table *t)
 {
-	static const char *const types[] = ZTOC_TYPES;
 	const char *name;
 	int rc = read_string(k, t, ENTRY_TYPE, &name);
 
-	for (size_t i = 0; rc == 0 && i < sizeof(types) / sizeof(*types); i++)
-		if (strcmp(types[i], name) == 0) {
-			k->e.type = (enum tar_type)i;
-			return 0;
-		}
-	return -EBADMSG;
+	return rc == 0 && layer_type_find(name, &k->e.type) ? 0 : -EBADMSG;
 }
 
 static int
