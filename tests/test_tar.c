@@ -352,29 +352,6 @@ hard_links(void **state)
 	assert_int_equal(e.stored, 5);
 }
 
-static void
-clean_paths(void **state)
-{
-	static const struct {
-		const char *from, *to;	/* NULL: rejected */
-	} cases[] = {
-		{ "a", "a" }, { "/a//b/", "a/b" }, { "./a/./b", "a/b" },
-		{ ".", "" }, { "/", "" }, { "", "" }, { "./", "" },
-		{ "..", NULL }, { "a/../b", NULL }, { "a/..", NULL },
-		{ "...", "..." }, { "..a/.b", "..a/.b" }, { "//", "" }
-	};
-	char text[32];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		snprintf(text, sizeof(text), "%s", cases[i].from);
-		assert_int_equal(tar_clean_path(text),
-		    cases[i].to == NULL ? -EINVAL : 0);
-		if (cases[i].to != NULL)
-			assert_string_equal(text, cases[i].to);
-	}
-}
-
 int
 main(void)
 {
@@ -385,7 +362,6 @@ main(void)
 		cmocka_unit_test(sparse_maps),
 		cmocka_unit_test(damaged_headers),
 		cmocka_unit_test(hard_links),
-		cmocka_unit_test(clean_paths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,7 +82,7 @@ struct layer_unit {
 struct layer_entry {
 	enum tar_type type;
 	const char *path;		/* as in the archive, after
-					 * tar_clean_path(); "": the root */
+					 * path_clean(); "": the root */
 	const char *link;		/* target of a link, or "" */
 	const char *uname, *gname;	/* names, or "" */
 	uint32_t mode;			/* permissions, 12 bits */
@@ -103,7 +103,7 @@ struct layer_entry {
 #define LAYER_LANDMARK ".prefetch.landmark"
 #define LAYER_NO_LANDMARK ".no.prefetch.landmark"
 
-/* Returns whether a path, after tar_clean_path(), is one of these. */
+/* Returns whether a path, after path_clean(), is one of these. */
 bool layer_is_internal(const char *path);
 
 enum layer_kind {

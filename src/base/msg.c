@@ -4,6 +4,7 @@
  */
 #include "base/msg.h"
 
+#include "base/path.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -14,10 +15,8 @@
 void
 msg_init(struct msg *m, const char *prog)
 {
-	const char *slash = prog == NULL ? NULL : strrchr(prog, '/');
-
-	*m = (struct msg){ .prog = slash != NULL ? slash + 1 :
-	    prog != NULL ? prog : "coldpress" };
+	*m = (struct msg){ .prog = prog == NULL ? "coldpress" :
+		path_name(prog) };
 }
 
 /* Writes each line with one call, so lines of several processes do not mix. */

@@ -5,6 +5,7 @@
 #include "base/output_tree.h"
 
 #include "base/fdio.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 #include <dirent.h>
@@ -117,7 +118,7 @@ remove_below(int at, const char *name, int depth)
 		return;
 	}
 	while ((e = readdir(d)) != NULL) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+		if (path_is_dots(e->d_name))
 			continue;
 		if (sys_unlinkat(fd, e->d_name, 0) == -EISDIR &&
 		    depth < DEPTH_MAX)

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/path.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
 
@@ -97,7 +98,7 @@ set_path(struct entries *x, const char *dir, const struct cas_row *r)
 	if (x->path.failed)
 		return -ENOMEM;
 	if (*r->name == '\0' || strchr(r->name, '/') != NULL ||
-	    strcmp(r->name, ".") == 0 || strcmp(r->name, "..") == 0)
+	    path_is_dots(r->name))
 		return refuse(x, "it is not a name");
 	rc = md5_of(x, x->path.data, &md5);
 	if (rc == 0 && (md5.a != r->path.a || md5.b != r->path.b))

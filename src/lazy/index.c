@@ -5,6 +5,7 @@
 #include "index.h"
 
 #include "base/array.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -75,7 +76,7 @@ keep_path(struct lazy_index *x, struct layer_entry *e, char why[LAYER_WHY])
 
 	if (path == NULL)
 		return -ENOMEM;
-	if (tar_clean_path(path) != 0) {
+	if (path_clean(path) != 0) {
 		snprintf(why, LAYER_WHY, "the path %.160s leads out of the "
 		    "layer", e->path);
 		return -EBADMSG;

@@ -4,6 +4,7 @@
  */
 #include "merge_private.h"
 
+#include "base/path.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -29,14 +30,6 @@ refuse(struct merging *m, const char *path, const char *what)
 	snprintf(m->why, LAYER_WHY, "layer %u: %.120s: %s", m->layer + 1U,
 	    path, what);
 	return -EBADMSG;
-}
-
-static const char *
-base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash == NULL ? path : slash + 1;
 }
 
 enum tar_type
@@ -110,7 +103,7 @@ make_dir(struct merging *m, uint32_t parent, const char *name, size_t n,
 static int64_t
 make_parent(struct merging *m, const char *path)
 {
-	const char *end = base_of(path), *at = path;
+	const char *end = path_name(path), *at = path;
 	int64_t node = MERGE_ROOT;
 
 	while (at < end) {
@@ -144,15 +137,14 @@ clear(struct merging *m, uint32_t dir)
 static bool
 is_removable(const char *name)
 {
-	return *name != '\0' && strcmp(name, ".") != 0 &&
-	    strcmp(name, "..") != 0 &&
+	return *name != '\0' && !path_is_dots(name) &&
 	    strncmp(name, WHITEOUT, strlen(WHITEOUT)) != 0;
 }
 
 static int
 apply_whiteout(struct merging *m, const struct layer_entry *e)
 {
-	const char *name = base_of(e->path);
+	const char *name = path_name(e->path);
 	size_t dir_len = name == e->path ? 0 : (size_t)(name - e->path) - 1;
 	int64_t dir = walk(m->t, e->path, dir_len), node;
 
@@ -173,7 +165,7 @@ apply_whiteout(struct merging *m, const struct layer_entry *e)
 static int
 add_whiteout(struct merging *m, const struct layer_entry *e)
 {
-	const char *name = base_of(e->path);
+	const char *name = path_name(e->path);
 	int64_t dir = make_parent(m, e->path), node;
 
 	if (dir < 0)
@@ -202,7 +194,7 @@ add_whiteout(struct merging *m, const struct layer_entry *e)
 static bool
 is_whiteout(const struct layer_entry *e)
 {
-	return strncmp(base_of(e->path), WHITEOUT, strlen(WHITEOUT)) == 0;
+	return strncmp(path_name(e->path), WHITEOUT, strlen(WHITEOUT)) == 0;
 }
 
 /* Entries */
@@ -213,7 +205,7 @@ is_whiteout(const struct layer_entry *e)
 static int64_t
 place(struct merging *m, const struct layer_entry *e)
 {
-	const char *name = base_of(e->path);
+	const char *name = path_name(e->path);
 	int64_t dir, node;
 	bool opaque = false;
 
@@ -254,7 +246,7 @@ add_link(struct merging *m, const struct layer_entry *e)
 {
 	int64_t to, node;
 	char *path = strdup(e->link);
-	int rc = path == NULL ? -ENOMEM : tar_clean_path(path);
+	int rc = path == NULL ? -ENOMEM : path_clean(path);
 
 	to = rc == 0 ? walk(m->t, path, strlen(path)) : MERGE_NONE;
 	free(path);

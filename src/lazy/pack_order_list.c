@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/fdio.h"
+#include "base/path.h"
 #include "base/sys.h"
 #include "format/codec.h"
 #include "format/tar/tar_archive.h"
@@ -48,7 +49,7 @@ keep_path(struct pack_order *o, const char *text, bool *inside)
 	if (copy == NULL)
 		return NULL;
 	memcpy(copy, text, len + 1);
-	*inside = tar_clean_path(copy) == 0;
+	*inside = path_clean(copy) == 0;
 	return copy;
 }
 

@@ -8,31 +8,18 @@
  */
 #include "pack_impl.h"
 
+#include "base/path.h"
 #include "format.h"
 
 #include <errno.h>
-#include <string.h>
-
-static bool
-has_parent(const char *path)
-{
-	while (*path != '\0') {
-		size_t len = strcspn(path, "/");
-
-		if (len == 2 && memcmp(path, "..", 2) == 0)
-			return true;
-		path += len + (path[len] == '/');
-	}
-	return false;
-}
 
 int
 pack_check_path(const struct tar_entry *e, char why[LAYER_WHY])
 {
-	if (has_parent(e->path))
+	if (path_has_parent(e->path))
 		return layer_refuse(why, -EINVAL, "the path %.160s has .. in "
 		    "it, which may lead out of the layer", e->path);
-	if (e->type == TAR_HARDLINK && has_parent(e->link))
+	if (e->type == TAR_HARDLINK && path_has_parent(e->link))
 		return layer_refuse(why, -EINVAL, "%.90s is a hard link to "
 		    "%.90s, whose .. may lead out of the layer", e->path,
 		    e->link);

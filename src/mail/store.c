@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/fdio.h"
 #include "base/output.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 #include <dirent.h>
@@ -26,8 +27,7 @@ is_empty(const char *root)
 	bool empty = d != NULL;
 
 	while (empty && (e = readdir(d)) != NULL)
-		empty = strcmp(e->d_name, ".") == 0 ||
-		    strcmp(e->d_name, "..") == 0;
+		empty = path_is_dots(e->d_name);
 	if (d != NULL)
 		closedir(d);
 	return empty;

@@ -5,6 +5,7 @@
 #include "order_line.h"
 
 #include "base/array.h"
+#include "base/path.h"
 #include "base/sys.h"
 #include "format/tar/tar.h"
 
@@ -43,7 +44,7 @@ add(struct walk_order *o, char *path, int64_t key, size_t line)
 	o->items = items;
 	if (rc != 0)
 		return rc;
-	tar_clean_path(path);	/* a path with ".." matches no file */
+	path_clean(path);	/* a path with ".." matches no file */
 	o->items[o->count++] = (struct item){ .path = path, .key = key,
 		.line = (uint32_t)line };
 	return 0;

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/parallel.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 #include <dirent.h>
@@ -173,7 +174,7 @@ add_all(struct scan *s, size_t dir, int fd, char *buf, ssize_t len)
 		enum walk_type type;
 
 		at += e->d_reclen;
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+		if (path_is_dots(e->d_name))
 			continue;
 		type = type_of(fd, e);
 		rc = type == WALK_DIR ? add_dir(s->t, dir, e->d_name) :

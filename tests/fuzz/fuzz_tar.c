@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/tar/tar.h"
+#include "base/path.h"
 #include "tar_repair.h"
 
 #include <stdint.h>
@@ -50,7 +51,7 @@ look(struct tar *t, const struct tar_entry *e)
 
 	if (*e->path == '\0' || e->mtime_ns >= 1000000000 || path == NULL)
 		abort();
-	if (tar_clean_path(path) == 0 && (*path == '/' ||
+	if (path_clean(path) == 0 && (*path == '/' ||
 	    strlen(path) > strlen(e->path)))
 		abort();
 	free(path);

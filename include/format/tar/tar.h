@@ -13,7 +13,7 @@
  *
  * Nothing in the archive is trusted: numbers are checked as 64-bit integers,
  * and what an entry may allocate is capped (TAR_EXTENSION_MAX,
- * TAR_EXTENTS_MAX).  Names are returned as stored: see tar_clean_path().
+ * TAR_EXTENTS_MAX).  Names are returned as stored: see path_clean().
  *
  * A struct tar belongs to one thread at a time.
  */
@@ -137,13 +137,6 @@ uint64_t tar_offset(const struct tar *t);
  * it all.
  */
 const char *tar_why(const struct tar *t);
-
-/*
- * Makes path relative and normalized, in place: no leading "/", no "."
- * component, no "//", no trailing "/"; the root becomes "".  Returns 0, or
- * -EINVAL if a component is "..".  Thread-safe.
- */
-int tar_clean_path(char *path);
 
 /*
  * Returns the bits of st_mode for a type; a hard link has those of a regular

@@ -192,30 +192,6 @@ tar_header_next(struct tar *t)
 	return rc;
 }
 
-int
-tar_clean_path(char *path)
-{
-	const char *from = path;
-	char *to = path;
-
-	while (*from != '\0') {
-		size_t len = strcspn(from, "/");
-
-		if (len == 2 && from[0] == '.' && from[1] == '.')
-			return -EINVAL;
-		if (len > 0 && !(len == 1 && *from == '.')) {
-			if (to > path)
-				*to++ = '/';
-			memmove(to, from, len);
-			to += len;
-		}
-		from += len;
-		from += *from == '/';
-	}
-	*to = '\0';
-	return 0;
-}
-
 mode_t
 tar_type_mode(enum tar_type type)
 {

@@ -7,6 +7,7 @@
  * are added up in order at the end.
  */
 #include "base/sys.h"
+#include "base/path.h"
 #include "btrfs.h"
 #include "fs/fs_model.h"
 #include "fs/fs_run.h"
@@ -214,9 +215,8 @@ static void
 add_item(struct btrfs_trees *t, const struct fs_list *l,
     const struct fs_item *it)
 {
-	const char *name = strrchr(it->path, '/');
+	const char *name = path_name(it->path);
 
-	name = name == NULL ? it->path : name + 1;
 	if (it->again) {
 		btrfs_add_link(t, strlen(name));
 		return;

@@ -5,6 +5,7 @@
 #include "coldwalk.h"
 
 #include "base/fdio.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -14,34 +15,6 @@
 #include <unistd.h>
 
 enum { LIST_MAX = 1 << 30 };	/* maximum size */
-
-/*
- * Converts the name at s, in place, to the form of walk.h, relative to the
- * tree's root, and returns it.  Returns NULL if it leads out of the tree or is
- * the root.
- */
-static char *
-tidy(char *s)
-{
-	char *from = s, *to = s;
-
-	while (*from != '\0') {
-		size_t n = strcspn(from, "/");
-
-		if (n == 2 && memcmp(from, "..", 2) == 0)
-			return NULL;
-		if (n > 0 && !(n == 1 && *from == '.')) {
-			if (to != s)
-				*to++ = '/';
-			memmove(to, from, n);
-			to += n;
-		}
-		from += n;
-		from += *from == '/';
-	}
-	*to = '\0';
-	return to == s ? NULL : s;
-}
 
 static int
 by_name(const void *a, const void *b)
@@ -53,7 +26,6 @@ static void
 add_line(struct coldwalk *c, char *s)
 {
 	struct walk_range r = { 0, 0 };
-	char *name;
 
 	if (c->o.ranges && !coldwalk_parse_range(s, &s, &r)) {
 		msg_error(&c->msg, "%s: expected a number, path, offset and "
@@ -61,15 +33,15 @@ add_line(struct coldwalk *c, char *s)
 		    c->o.files_from, s);
 		return;
 	}
-	name = tidy(s);
-	if (name == NULL) {
+	/* out of the tree, or its root */
+	if (path_clean(s) != 0 || *s == '\0') {
 		msg_error(&c->msg, "%s: '%s' is not a path inside a tree",
 		    c->o.files_from, s);
 		return;
 	}
 	if (c->o.ranges)
 		c->ranges[c->only_count] = r;
-	c->only[c->only_count++] = name;
+	c->only[c->only_count++] = s;
 }
 
 static int

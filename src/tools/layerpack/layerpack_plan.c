@@ -4,6 +4,7 @@
  */
 #include "layerpack_plan.h"
 
+#include "base/path.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -99,7 +100,7 @@ find_file(const struct plan *p, const char *link, uint32_t *file)
 	if (path == NULL)
 		return -ENOMEM;
 	strcpy(path, link);
-	if (tar_clean_path(path) == 0)
+	if (path_clean(path) == 0)
 		found = *slot_of(p, path);
 	sys_free(path);
 	if (found == PLAN_NONE || p->file[found] == PLAN_NONE)

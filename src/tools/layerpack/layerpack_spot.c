@@ -9,6 +9,7 @@
  */
 #include "layerpack_extract.h"
 
+#include "base/path.h"
 #include "base/sys.h"
 #include "walk/node.h"
 #include "walk/walk_tree.h"
@@ -114,19 +115,11 @@ spot_enter(struct spot *s, const char *path, bool make)
 	}
 	if (s->fd < 0)
 		return s->fd;
-	rc = set_name(s, path + (len == 0 ? 0 : len + 1));
+	rc = set_name(s, path_name(path));
 	return rc != 0 ? rc : s->fd;
 }
 
 /* Whiteouts, in the form of overlayfs */
-
-static const char *
-base_name(const char *path)
-{
-	size_t len = dir_len(path);
-
-	return path + (len == 0 ? 0 : len + 1);
-}
 
 bool
 extract_is_whiteout(const struct extract *x, size_t n)
@@ -134,7 +127,7 @@ extract_is_whiteout(const struct extract *x, size_t n)
 	const struct layer_entry *e = &x->entries[n];
 
 	return x->p->o.overlay && e->type == TAR_FILE &&
-	    strncmp(base_name(e->path), WHITEOUT, strlen(WHITEOUT)) == 0;
+	    strncmp(path_name(e->path), WHITEOUT, strlen(WHITEOUT)) == 0;
 }
 
 /* An opaque directory has an attribute; a removed file is a device 0, 0. */
@@ -145,8 +138,7 @@ make_whiteout(struct spot *s, bool replace)
 		return sys_fsetxattr(s->fd, "trusted.overlay.opaque", "y", 1);
 	memmove(s->name, s->name + strlen(WHITEOUT),
 	    strlen(s->name + strlen(WHITEOUT)) + 1);
-	if (*s->name == '\0' || strcmp(s->name, ".") == 0 ||
-	    strcmp(s->name, "..") == 0)
+	if (*s->name == '\0' || path_is_dots(s->name))
 		return -EINVAL;
 	return node_special(s->fd, s->name, S_IFCHR, makedev(0, 0), replace);
 }

@@ -4,6 +4,7 @@
  */
 #include "layerpack_verify.h"
 
+#include "base/path.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -116,7 +117,7 @@ compare_next(struct verify *v, struct tar *t, struct tar_entry *e, char *path)
 	const char *what;
 
 	e->path = path;
-	if (tar_clean_path(path) == 0 && layer_is_internal(path) &&
+	if (path_clean(path) == 0 && layer_is_internal(path) &&
 	    layer_kind(v->s.l) != LAYER_ZTOC)
 		return 0;
 	if (v->n >= v->count || strcmp(path, x->path) != 0) {

@@ -5,6 +5,7 @@
 #include "pzc_file.h"
 #include "pzc_style.h"
 
+#include "base/path.h"
 #include "base/progress.h"
 #include "base/sys.h"
 #include "pipeline/adapt.h"
@@ -55,14 +56,13 @@ convert_of(const struct file *f)
 	struct convert c = { .codec = f->codec, .decompress = f->decompress,
 	    .options = f->p->codec_options, .memory = f->p->memory };
 	const struct source *s = f->src;
-	const char *slash = strrchr(s->path, '/');
 
 	/*
 	 * Standard input has no name and, by default, no time either: "cat x |"
 	 * and "<x" agree.
 	 */
 	if (!s->is_stdin && f->p->store_name)
-		c.options.name = slash == NULL ? s->path : slash + 1;
+		c.options.name = path_name(s->path);
 	else if (s->is_stdin)
 		c.options.name = f->p->alias;
 	/* files in /proc claim size 0 whatever they contain */
@@ -197,13 +197,10 @@ finish(struct file *f)
 static uint64_t
 around(const struct file *f)
 {
-	const char *slash = strrchr(f->src->path, '/');
-
 	if (f->decompress)
 		return f->stored.head_B + GZIP_TRAILER;
 	return GZIP_FIXED + GZIP_TRAILER + (f->src->is_stdin ||
-	    !f->p->store_name ? 0 : strlen(slash == NULL ? f->src->path :
-	    slash + 1) + 1);
+	    !f->p->store_name ? 0 : strlen(path_name(f->src->path)) + 1);
 }
 
 int

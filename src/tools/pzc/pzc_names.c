@@ -4,6 +4,7 @@
  */
 #include "pzc_style.h"
 
+#include "base/path.h"
 #include "base/sys.h"
 
 #include <string.h>
@@ -105,7 +106,7 @@ packed_name(struct pzc *p, const char *path, const struct codec *to,
 static bool
 is_file_name(const char *s)
 {
-	return *s != '\0' && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
+	return *s != '\0' && !path_is_dots(s);
 }
 
 /*

@@ -9,6 +9,7 @@
 #include "pzc_style.h"
 
 #include "base/fdio.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -30,15 +31,6 @@ to_restore(const struct file *f)
 	return stored;
 }
 
-/* Returns the target's name in the directory of the input. */
-static const char *
-base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash == NULL ? path : slash + 1;
-}
-
 /* On a terminal, asks the user, as gzip does. */
 static bool
 may_overwrite(struct file *f)
@@ -49,7 +41,7 @@ may_overwrite(struct file *f)
 	if (f->p->force)
 		return true;
 	if (faccessat(o != NULL ? AT_FDCWD : f->src->dirfd, o != NULL ? o :
-	    base_of(f->target), F_OK, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    path_name(f->target), F_OK, AT_SYMLINK_NOFOLLOW) != 0 ||
 	    (!f->p->presume_tty &&
 	    !(isatty(STDIN_FILENO) && isatty(STDERR_FILENO))))
 		return false;
@@ -80,7 +72,7 @@ create_target(struct file *f)
 	const char *why;
 	int rc = f->p->output != NULL ?
 	    output_create(&f->out, f->target, replace) :
-	    output_create_at(&f->out, f->src->dirfd, base_of(f->target),
+	    output_create_at(&f->out, f->src->dirfd, path_name(f->target),
 	    replace);
 
 	if (rc == -EEXIST && !replace)

@@ -11,6 +11,7 @@
 #include "pzc_style.h"
 
 #include "base/array.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 #include <dirent.h>
@@ -107,8 +108,7 @@ read_names(struct level *l)
 		return rc;
 	}
 	while (rc == 0 && (errno = 0, e = readdir(dir)) != NULL)
-		if (strcmp(e->d_name, ".") != 0 &&
-		    strcmp(e->d_name, "..") != 0)
+		if (!path_is_dots(e->d_name))
 			rc = add_name(l, e->d_name);
 	if (rc == 0)
 		rc = -errno;

@@ -9,6 +9,7 @@
 #include "as_mksquashfs.h"
 #include "sqpack_regex.h"
 
+#include "base/path.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -64,11 +65,9 @@ is_taken(const struct sqpack_options *o, const char *name)
 static int
 name_input(const struct sqpack_options *o, struct sqpack_input *in)
 {
-	const char *base = strrchr(in->real, '/');
-	size_t len;
+	const char *base = path_name(in->real);
+	size_t len = strlen(base) + 24;
 
-	base = base == NULL ? in->real : base + 1;
-	len = strlen(base) + 24;
 	in->name = sys_malloc(len);
 	if (in->name == NULL)
 		return -ENOMEM;

@@ -5,6 +5,7 @@
 #include "sqpack.h"
 
 #include "base/args.h"
+#include "base/path.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -13,8 +14,7 @@
 bool
 sqpack_excluded(const struct sqpack *p, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash == NULL ? path : slash + 1;
+	const char *name = path_name(path);
 
 	for (size_t i = 0; i < p->o.exclude_count; i++) {
 		const char *glob = p->o.excludes[i];

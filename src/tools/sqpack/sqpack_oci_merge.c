@@ -9,6 +9,7 @@
 #include "sqpack_oci.h"
 
 #include "base/array.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -118,8 +119,7 @@ static bool
 is_whiteout(void *arg, const char *path)
 {
 	struct oci *o = arg;
-	const char *slash = strrchr(path, '/');
-	const char *name = slash == NULL ? path : slash + 1;
+	const char *name = path_name(path);
 	size_t len = (size_t)(name - path);
 	int rc;
 

@@ -4,6 +4,7 @@
  */
 #include "sqpack_archive.h"
 
+#include "base/path.h"
 #include "base/sys.h"
 #include "image/squashfs/format.h"
 
@@ -47,7 +48,7 @@ clean(const char *text, char **path)
 	if (*path == NULL)
 		return -ENOMEM;
 	strcpy(*path, text);
-	return tar_clean_path(*path);
+	return path_clean(*path);
 }
 
 /*
