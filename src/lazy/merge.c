@@ -6,14 +6,12 @@
 
 #include "base/path.h"
 #include "base/sys.h"
+#include "image/oci/whiteout.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define WHITEOUT ".wh."
-#define OPAQUE ".wh..wh..opq"
 
 struct merging {
 	struct merge *t;
@@ -138,7 +136,7 @@ static bool
 is_removable(const char *name)
 {
 	return *name != '\0' && !path_is_dots(name) &&
-	    strncmp(name, WHITEOUT, strlen(WHITEOUT)) != 0;
+	    !whiteout_has_prefix(name);
 }
 
 static int
@@ -150,9 +148,9 @@ apply_whiteout(struct merging *m, const struct layer_entry *e)
 
 	if (dir < 0)
 		return 0;
-	if (strcmp(name, OPAQUE) == 0)
+	if (strcmp(name, WHITEOUT_OPAQUE) == 0)
 		return clear(m, (uint32_t)dir);
-	name += strlen(WHITEOUT);
+	name += strlen(WHITEOUT_PREFIX);
 	if (!is_removable(name))
 		return 0;
 	node = merge_find(m->t, (uint32_t)dir, name, strlen(name));
@@ -170,11 +168,11 @@ add_whiteout(struct merging *m, const struct layer_entry *e)
 
 	if (dir < 0)
 		return (int)dir;
-	if (strcmp(name, OPAQUE) == 0) {
+	if (strcmp(name, WHITEOUT_OPAQUE) == 0) {
 		m->t->nodes[dir].opaque = true;
 		return 0;
 	}
-	name += strlen(WHITEOUT);
+	name += strlen(WHITEOUT_PREFIX);
 	if (!is_removable(name))
 		return 0;
 	node = merge_find(m->t, (uint32_t)dir, name, strlen(name));
@@ -194,7 +192,7 @@ add_whiteout(struct merging *m, const struct layer_entry *e)
 static bool
 is_whiteout(const struct layer_entry *e)
 {
-	return strncmp(path_name(e->path), WHITEOUT, strlen(WHITEOUT)) == 0;
+	return whiteout_has_prefix(path_name(e->path));
 }
 
 /* Entries */

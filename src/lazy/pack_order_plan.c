@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/sys.h"
+#include "image/oci/whiteout.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ place(struct pack_order *o, uint32_t i)
 static int
 place_mark(struct pack_order *o, const char *dir, size_t len)
 {
-	static const char mark[] = "/.wh..wh..opq";
+	static const char mark[] = "/" WHITEOUT_OPAQUE;
 	char *path = sys_malloc(len + sizeof(mark));
 	uint32_t i;
 

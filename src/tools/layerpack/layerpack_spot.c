@@ -11,6 +11,7 @@
 
 #include "base/path.h"
 #include "base/sys.h"
+#include "image/oci/whiteout.h"
 #include "walk/node.h"
 #include "walk/walk_tree.h"
 
@@ -18,9 +19,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/sysmacros.h>
-
-#define WHITEOUT ".wh."
-#define OPAQUE ".wh..wh..opq"
 
 void
 spot_open(struct spot *s, struct extract *x)
@@ -127,17 +125,17 @@ extract_is_whiteout(const struct extract *x, size_t n)
 	const struct layer_entry *e = &x->entries[n];
 
 	return x->p->o.overlay && e->type == TAR_FILE &&
-	    strncmp(path_name(e->path), WHITEOUT, strlen(WHITEOUT)) == 0;
+	    whiteout_has_prefix(path_name(e->path));
 }
 
 /* An opaque directory has an attribute; a removed file is a device 0, 0. */
 static int
 make_whiteout(struct spot *s, bool replace)
 {
-	if (strcmp(s->name, OPAQUE) == 0)
+	if (strcmp(s->name, WHITEOUT_OPAQUE) == 0)
 		return sys_fsetxattr(s->fd, "trusted.overlay.opaque", "y", 1);
-	memmove(s->name, s->name + strlen(WHITEOUT),
-	    strlen(s->name + strlen(WHITEOUT)) + 1);
+	memmove(s->name, s->name + strlen(WHITEOUT_PREFIX),
+	    strlen(s->name + strlen(WHITEOUT_PREFIX)) + 1);
 	if (*s->name == '\0' || path_is_dots(s->name))
 		return -EINVAL;
 	return node_special(s->fd, s->name, S_IFCHR, makedev(0, 0), replace);

@@ -11,13 +11,11 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "image/oci/whiteout.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define WHITEOUT ".wh."
-#define OPAQUE ".wh..wh..opq"
 
 /* Returns whether the current layer has the node or anything below it. */
 static bool
@@ -123,10 +121,10 @@ is_whiteout(void *arg, const char *path)
 	size_t len = (size_t)(name - path);
 	int rc;
 
-	if (strncmp(name, WHITEOUT, strlen(WHITEOUT)) != 0)
+	if (!whiteout_has_prefix(name))
 		return false;
-	rc = strcmp(name, OPAQUE) == 0 ? hide_all(o, path, len) :
-	    hide_named(o, path, len, name + strlen(WHITEOUT));
+	rc = strcmp(name, WHITEOUT_OPAQUE) == 0 ? hide_all(o, path, len) :
+	    hide_named(o, path, len, name + strlen(WHITEOUT_PREFIX));
 	if (rc != 0)
 		o->failed = rc;
 	return true;

@@ -1,0 +1,25 @@
+/*
+ * whiteout.h - the names by which a layer hides those of lower layers
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: OCI image specification 1.1, "Image Layer Filesystem Changeset".  The
+ * prefix and a name hide that name; WHITEOUT_OPAQUE hides all names in its
+ * directory.
+ */
+#ifndef COLDPRESS_WHITEOUT_H
+#define COLDPRESS_WHITEOUT_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#define WHITEOUT_PREFIX ".wh."
+#define WHITEOUT_OPAQUE ".wh..wh..opq"
+
+/* Returns whether a name in a layer is that of a whiteout.  Thread-safe. */
+static inline bool
+whiteout_has_prefix(const char *name)
+{
+	return strncmp(name, WHITEOUT_PREFIX, strlen(WHITEOUT_PREFIX)) == 0;
+}
+
+#endif
