@@ -25,8 +25,12 @@ ssize_t fdio_pread(int fd, void *buf, size_t len, off_t offset);
  */
 int fdio_read_all(int fd, size_t max, char **text, size_t *len);
 
-/* Writes all len bytes.  Returns 0 or -errno. */
+/*
+ * Writes all len bytes, at the current position or at offset.  Returns 0 or
+ * -errno.
+ */
 int fdio_write(int fd, const void *buf, size_t len);
+int fdio_pwrite(int fd, const void *buf, size_t len, off_t offset);
 
 /*
  * Syncs written data to disk.  Descriptors that cannot be synced, such as pipes

@@ -109,6 +109,25 @@ fdio_write(int fd, const void *buf, size_t len)
 }
 
 int
+fdio_pwrite(int fd, const void *buf, size_t len, off_t offset)
+{
+	const char *p = buf;
+	ssize_t n;
+
+	while (len > 0) {
+		n = sys_pwrite(fd, p, len, offset);
+		if (n == -EINTR)
+			continue;
+		if (n <= 0)
+			return n == 0 ? -EIO : (int)n;
+		p += n;
+		len -= (size_t)n;
+		offset += n;
+	}
+	return 0;
+}
+
+int
 fdio_sync(int fd)
 {
 	int rc = sys_fsync(fd);

@@ -7,27 +7,13 @@
  */
 #include "layerpack_extract.h"
 
+#include "base/fdio.h"
 #include "base/parallel.h"
 #include "base/sys.h"
 #include "walk/node.h"
 
 #include <errno.h>
 #include <string.h>
-
-static int
-write_at(int fd, const uint8_t *data, uint64_t len, uint64_t offset)
-{
-	while (len > 0) {
-		ssize_t n = sys_pwrite(fd, data, (size_t)len, (off_t)offset);
-
-		if (n <= 0)
-			return n == 0 ? -EIO : (int)n;
-		data += n;
-		len -= (uint64_t)n;
-		offset += (uint64_t)n;
-	}
-	return 0;
-}
 
 static int
 write_run(struct spot *s, const struct unit_run *u, const uint8_t *content)
@@ -40,8 +26,8 @@ write_run(struct spot *s, const struct unit_run *u, const uint8_t *content)
 	    x->plan.links[u->entry] != PLAN_NONE || at != u->entry);
 	if (fd < 0)
 		return fd;
-	rc = write_at(fd, content + u->run->inner, u->run->length,
-	    u->run->offset);
+	rc = fdio_pwrite(fd, content + u->run->inner, (size_t)u->run->length,
+	    (off_t)u->run->offset);
 	return rc != 0 ? (sys_close(fd), rc) : sys_close(fd);
 }
 

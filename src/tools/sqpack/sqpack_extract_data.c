@@ -9,6 +9,7 @@
  */
 #include "sqpack_extract_plan.h"
 
+#include "base/fdio.h"
 #include "base/parallel.h"
 #include "base/sys.h"
 
@@ -50,23 +51,6 @@ make_files(struct extract_plan *p)
 			sys_close(fd);
 	}
 	place_close(&place);
-}
-
-static int
-write_at(int fd, const uint8_t *data, size_t len, uint64_t at)
-{
-	while (len > 0) {
-		ssize_t n = sys_pwrite(fd, data, len, (off_t)at);
-
-		if (n == -EINTR)
-			continue;
-		if (n <= 0)
-			return n == 0 ? -EIO : (int)n;
-		data += n;
-		len -= (size_t)n;
-		at += (uint64_t)n;
-	}
-	return 0;
 }
 
 /*
@@ -123,8 +107,8 @@ write_run(struct worker *w, const struct extract_unit *u, uint32_t n)
 
 		for (; k < u->count && !w->bad[k]; k++)
 			len += sqr_block_len(m, &e, u->block + k);
-		rc = write_at(fd, w->data + (size_t)from * block, len,
-		    (uint64_t)(u->block + from) * block);
+		rc = fdio_pwrite(fd, w->data + (size_t)from * block, len,
+		    (off_t)(u->block + from) * block);
 		k += k < u->count;
 	}
 	if (fd >= 0)
@@ -198,8 +182,8 @@ write_tail(struct worker *w, uint32_t n, uint64_t at, int64_t made,
 	if (fd < 0)
 		return;
 	if (made >= 0)
-		rc = write_at(fd, w->data + e.tail_at, len,
-		    e.size - len);
+		rc = fdio_pwrite(fd, w->data + e.tail_at, len,
+		    (off_t)(e.size - len));
 	close_file(w, fd, n, &e, rc);
 	progress_add(&w->plan->x->i.p->progress, len);
 }
