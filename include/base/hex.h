@@ -19,10 +19,12 @@ void hex_write(char *text, const uint8_t *data, size_t n);
  */
 int hex_read(uint8_t *data, size_t n, const char *text);
 
-/*
- * Reads a SHA-256 in the form used by registries: "sha256:" and 64 digits.
- * Returns 0 or -EINVAL.
- */
+/* Bytes of a SHA-256 as registries write it: "sha256:", 64 digits and a NUL. */
+enum { HEX_SHA256 = 72 };
+
+void hex_write_sha256(char text[HEX_SHA256], const uint8_t digest[32]);
+
+/* Reads one, with digits of either case.  Returns 0 or -EINVAL. */
 int hex_read_sha256(uint8_t digest[32], const char *text);
 
 #endif

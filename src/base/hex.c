@@ -43,11 +43,18 @@ hex_read(uint8_t *data, size_t n, const char *text)
 	return *text == '\0' ? 0 : -EINVAL;
 }
 
+static const char prefix[] = "sha256:";
+
+void
+hex_write_sha256(char text[HEX_SHA256], const uint8_t digest[32])
+{
+	strcpy(text, prefix);
+	hex_write(text + strlen(prefix), digest, 32);
+}
+
 int
 hex_read_sha256(uint8_t digest[32], const char *text)
 {
-	static const char prefix[] = "sha256:";
-
 	if (strncmp(text, prefix, strlen(prefix)) != 0)
 		return -EINVAL;
 	return hex_read(digest, 32, text + strlen(prefix));

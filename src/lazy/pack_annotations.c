@@ -25,10 +25,7 @@ static void
 add_digest(struct pack_annotation *a, size_t *n, const char *name,
     const struct pack_result *r)
 {
-	char *value = add(a, n, name), hex[2 * LAYER_DIGEST + 1];
-
-	hex_write(hex, r->index_digest, LAYER_DIGEST);
-	snprintf(value, PACK_ANNOTATION_B, "sha256:%s", hex);
+	hex_write_sha256(add(a, n, name), r->index_digest);
 }
 
 static size_t

@@ -24,11 +24,10 @@ pack_out_write(struct pack_out *out, const void *data, size_t len)
 void
 pack_put_digest(struct strbuf *b, const uint8_t digest[LAYER_DIGEST])
 {
-	char text[2 * LAYER_DIGEST + 1];
+	char text[HEX_SHA256];
 
-	hex_write(text, digest, LAYER_DIGEST);
-	strbuf_str(b, "sha256:");
-	strbuf_add(b, text, 2 * LAYER_DIGEST);
+	hex_write_sha256(text, digest);
+	strbuf_str(b, text);
 }
 
 void

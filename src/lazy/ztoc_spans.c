@@ -20,8 +20,6 @@
 #include <string.h>
 #include <zstd.h>
 
-enum { PREFIX = 7, DIGEST_TEXT = PREFIX + 2 * LAYER_DIGEST };
-
 struct ztoc_spans {
 	struct ztoc_spans_options o;
 	struct digest_algo *sha256;
@@ -296,13 +294,13 @@ static int
 write_digests(struct ztoc_spans *s, struct flatbuf_writer *w, uint32_t *at)
 {
 	uint32_t *refs = sys_malloc((s->digest_count + 1) * sizeof(*refs));
-	char text[DIGEST_TEXT + 1] = "sha256:";
+	char text[HEX_SHA256];
 
 	if (refs == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->digest_count; i++) {
-		hex_write(text + PREFIX, s->digests[i], LAYER_DIGEST);
-		refs[i] = flatbuf_put_string(w, text, DIGEST_TEXT);
+		hex_write_sha256(text, s->digests[i]);
+		refs[i] = flatbuf_put_string(w, text, strlen(text));
 	}
 	*at = flatbuf_put_refs(w, refs, s->digest_count);
 	sys_free(refs);

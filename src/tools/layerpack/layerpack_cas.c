@@ -78,14 +78,14 @@ print_hash(const char *what, const uint8_t hash[CAS_HASH])
 static void
 print_result(const struct cas_result *r)
 {
-	char hex[2 * LAYER_DIGEST + 1];
+	char key[HEX_SHA256];
 
 	print_hash("root_catalog", r->catalog);
 	print_hash("certificate", r->certificate);
-	hex_write(hex, r->key, LAYER_DIGEST);
-	printf("key sha256:%s\nentries %" PRIu64 "\nfiles_B %" PRIu64
+	hex_write_sha256(key, r->key);
+	printf("key %s\nentries %" PRIu64 "\nfiles_B %" PRIu64
 	    "\nchunks %" PRIu64 "\ncatalogs %" PRIu64 "\nobjects %" PRIu64
-	    "\nobjects_B %" PRIu64 "\n", hex, r->entries, r->files_B,
+	    "\nobjects_B %" PRIu64 "\n", key, r->entries, r->files_B,
 	    r->chunks, r->catalogs, r->objects, r->objects_B);
 }
 

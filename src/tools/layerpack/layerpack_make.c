@@ -92,17 +92,13 @@ print_result(const struct layerpack_make *m)
 	const struct pack_result *r = &m->result;
 	struct pack_annotation a[PACK_ANNOTATIONS_MAX];
 	size_t n = pack_annotations(m->pack.kind, r, a);
-	char hex[2 * LAYER_DIGEST + 1];
+	bool ztoc = m->pack.kind == LAYER_ZTOC;
+	char digest[HEX_SHA256];
 
-	hex_write(hex, r->blob_digest, LAYER_DIGEST);
-	printf("digest sha256:%s\nsize %" PRIu64 "\n", hex, r->blob_size);
-	hex_write(hex, r->content_digest, LAYER_DIGEST);
-	if (m->pack.kind != LAYER_ZTOC) {
-		printf("diff_id sha256:%s\n", hex);
-	} else {
-		hex_write(hex, r->index_digest, LAYER_DIGEST);
-		printf("index_digest sha256:%s\n", hex);
-	}
+	hex_write_sha256(digest, r->blob_digest);
+	printf("digest %s\nsize %" PRIu64 "\n", digest, r->blob_size);
+	hex_write_sha256(digest, ztoc ? r->index_digest : r->content_digest);
+	printf("%s %s\n", ztoc ? "index_digest" : "diff_id", digest);
 	for (size_t i = 0; i < n; i++)
 		printf("annotation %s=%s\n", a[i].name, a[i].value);
 }

@@ -26,9 +26,9 @@ enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 static void
 put_digest(struct table *t, const uint8_t digest[LAYER_DIGEST])
 {
-	char text[8 + 2 * LAYER_DIGEST] = "sha256:";
+	char text[HEX_SHA256];
 
-	hex_write(text + 7, digest, LAYER_DIGEST);
+	hex_write_sha256(text, digest);
 	table_text(t, text);
 }
 
