@@ -18,6 +18,13 @@
 #include <time.h>
 
 /*
+ * Opens the directory path, below which names are created; sets *made to
+ * whether it was missing, and therefore created with this mode.  Returns a
+ * descriptor, or -errno.
+ */
+int node_root(const char *path, mode_t mode, bool *made);
+
+/*
  * Creates a directory with mode 0700.  Returns 1, 0 if it exists already, or
  * -errno.
  */

@@ -12,7 +12,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static char *
 add(struct pack_annotation *a, size_t *n, const char *name)

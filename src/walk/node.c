@@ -21,6 +21,16 @@ clear(int dir, const char *name, bool replace, int rc)
 }
 
 int
+node_root(const char *path, mode_t mode, bool *made)
+{
+	int rc = sys_mkdirat(AT_FDCWD, path, mode);
+
+	*made = rc == 0;
+	return rc != 0 && rc != -EEXIST ? rc : sys_openat(AT_FDCWD, path,
+	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+}
+
+int
 node_dir(int dir, const char *name, bool replace)
 {
 	int rc = sys_mkdirat(dir, name, 0700), fd;

@@ -13,7 +13,6 @@
 #include "walk/node.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -264,20 +263,6 @@ tell_missing(struct extract *x)
 }
 
 static int
-open_root(struct extract *x)
-{
-	const char *name = x->p->o.directory;
-	int rc = sys_mkdirat(AT_FDCWD, name, 0755);
-
-	x->made_root = rc == 0;
-	if (rc != 0 && rc != -EEXIST)
-		return rc;
-	x->root = sys_openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY |
-	    O_CLOEXEC, 0);
-	return x->root < 0 ? x->root : 0;
-}
-
-static int
 extract(struct extract *x)
 {
 	int rc;
@@ -308,10 +293,10 @@ run(struct extract *x)
 	bool confined;
 
 	umask(022);
-	rc = open_root(x);
-	if (rc != 0) {
+	x->root = node_root(x->p->o.directory, 0755, &x->made_root);
+	if (x->root < 0) {
 		msg_error(&x->p->msg, "%s: %s", x->p->o.directory,
-		    strerror(-rc));
+		    strerror(-x->root));
 		return;
 	}
 	umask(077);

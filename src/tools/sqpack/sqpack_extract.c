@@ -7,29 +7,15 @@
 #include "base/parallel.h"
 #include "base/sandbox.h"
 #include "base/sys.h"
+#include "walk/node.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { GRAIN = 64 };			/* names that a thread claims at a
 					 * time */
-
-static int
-open_root(struct extract *x)
-{
-	const char *name = x->i.p->o.directory;
-	int rc = sys_mkdirat(AT_FDCWD, name, 0700);
-
-	x->made_root = rc == 0;
-	if (rc != 0 && rc != -EEXIST)
-		return rc;
-	x->root = sys_openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY |
-	    O_CLOEXEC, 0);
-	return x->root < 0 ? x->root : 0;
-}
 
 /* Each inode is extracted under the first of its selected names. */
 static int
@@ -281,7 +267,8 @@ sqpack_extract(struct sqpack *p)
 	umask(077);
 	pthread_mutex_init(&x.lock, NULL);
 	if (rc == 0) {
-		rc = open_root(&x);
+		x.root = node_root(p->o.directory, 0700, &x.made_root);
+		rc = x.root < 0 ? x.root : 0;
 		if (rc != 0)
 			msg_error(&p->msg, "%s: %s", p->o.directory,
 			    strerror(-rc));
