@@ -51,6 +51,10 @@ bool oci_is_index(const struct oci_document *d);
 int oci_choose(const struct oci_document *d, const char *tag,
     const char *machine, struct oci_blob *b, char why[OCI_WHY]);
 
+/* The same for the machine that this process runs on. */
+int oci_choose_here(const struct oci_document *d, const char *tag,
+    struct oci_blob *b, char why[OCI_WHY]);
+
 /*
  * Lists the layers of a manifest, lowest first; *layers must be freed with
  * sys_free().  Returns 0, -EBADMSG with a clause in why, or -ENOMEM.

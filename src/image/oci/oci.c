@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #define PREFIX "sha256:"
 
@@ -155,6 +156,19 @@ oci_choose(const struct oci_document *d, const char *tag,
 		return oci_take_blob(found == 1 ? any : ours, b, why);
 	tell_choice(all, found, tag, why);
 	return -ENOENT;
+}
+
+int
+oci_choose_here(const struct oci_document *d, const char *tag,
+    struct oci_blob *b, char why[OCI_WHY])
+{
+	struct utsname u;
+
+	if (uname(&u) == -1) {
+		snprintf(why, OCI_WHY, "%s", strerror(errno));
+		return -errno;
+	}
+	return oci_choose(d, tag, u.machine, b, why);
 }
 
 int

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE = 1 << 20 };
+enum { PIECE = 1 << 20, NESTED_MAX = 4 };
 
 bool
 oci_is_layout(const char *path)
@@ -143,5 +143,31 @@ oci_document_open(int dir, const struct oci_blob *b, struct oci_document **d,
 	if (rc == -ENOMEM)
 		snprintf(why, OCI_WHY, "%s", strerror(ENOMEM));
 	sys_free(text);
+	return rc;
+}
+
+int
+oci_manifest_open(int dir, const char *tag, struct oci_document **d,
+    char at[OCI_HEX + 1], char why[OCI_WHY])
+{
+	struct oci_blob b;
+	int rc = oci_document_open(dir, NULL, d, why);
+
+	strcpy(at, "index.json");
+	for (int depth = 0; rc == 0 && oci_is_index(*d); depth++) {
+		if (depth == NESTED_MAX) {
+			snprintf(why, OCI_WHY, "indices are nested too deeply");
+			rc = -EBADMSG;
+		} else {
+			rc = oci_choose_here(*d, depth == 0 ? tag : NULL, &b,
+			    why);
+		}
+		oci_free(*d);
+		*d = NULL;
+		if (rc == 0) {
+			strcpy(at, b.hex);
+			rc = oci_document_open(dir, &b, d, why);
+		}
+	}
 	return rc;
 }

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #define DOCKER "docker://"
 
@@ -146,14 +145,11 @@ get_document(struct layermount *m, const struct image_name *n,
 /* Chooses the manifest for this machine from an index. */
 static int
 choose(struct layermount *m, const char *name, struct oci_document *index,
-    const char *tag, struct oci_blob *b)
+    struct oci_blob *b)
 {
 	char why[OCI_WHY] = "";
-	struct utsname u;
-	int rc = uname(&u) == 0 ? 0 : -errno;
+	int rc = oci_choose_here(index, NULL, b, why);
 
-	if (rc == 0)
-		rc = oci_choose(index, tag, u.machine, b, why);
 	return rc == 0 ? 0 : layermount_refuse(m, name, rc, why);
 }
 
@@ -179,7 +175,7 @@ image_manifest(struct layermount *m, const struct image_name *n,
 		return rc;
 	index = *d;
 	*d = NULL;
-	rc = choose(m, n->base, index, NULL, &b);
+	rc = choose(m, n->base, index, &b);
 	oci_free(index);
 	if (rc == 0)
 		rc = get_blob(m, n, "manifests", &b, d);
@@ -259,40 +255,18 @@ open_registry(struct stack *s, const char *operand)
 
 /* Layouts */
 
-/* Reads a document of a layout; b NULL: its index. */
-static int
-read_document(struct layermount *m, int dir, const char *layout,
-    const struct oci_blob *b, struct oci_document **d)
-{
-	char why[OCI_WHY], name[OCI_BLOB_NAME] = "index.json";
-	int rc = oci_document_open(dir, b, d, why);
-
-	if (b != NULL)
-		oci_blob_name(b, name);
-	if (rc != 0)
-		msg_error(&m->msg, "%s: %s: %s", layout, name, why);
-	return rc;
-}
-
 static int
 open_layout(struct stack *s, int dir, const char *layout, const char *tag)
 {
-	struct layermount *m = s->m;
 	struct oci_document *d = NULL;
-	struct oci_blob b = { .size = 0 };
-	int rc = read_document(m, dir, layout, NULL, &d);
-	char *prefix;
+	char at[OCI_HEX + 1], why[OCI_WHY], *prefix;
+	int rc = oci_manifest_open(dir, tag, &d, at, why);
 
-	for (int depth = 0; rc == 0 && oci_is_index(d); depth++) {
-		rc = depth == 2 ? layermount_refuse(m, layout, -EBADMSG,
-		    "an index in an index") : choose(m, layout, d,
-		    depth == 0 ? tag : NULL, &b);
-		oci_free(d);
-		d = NULL;
-		if (rc == 0)
-			rc = read_document(m, dir, layout, &b, &d);
-	}
-	if (rc == 0 && asprintf(&prefix, "%s/blobs/sha256/", layout) != -1) {
+	if (rc != 0) {
+		msg_error(&s->m->msg, "%s: %s: %s", layout, at, why);
+	} else if (asprintf(&prefix, "%s/blobs/sha256/", layout) == -1) {
+		rc = layermount_refuse(s->m, layout, -ENOMEM, "");
+	} else {
 		rc = add_layers(s, layout, d, prefix);
 		free(prefix);
 	}

@@ -10,9 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/utsname.h>
-
-enum { DEPTH_MAX = 2 };			/* of indices */
 
 /* An open layout. */
 struct layout {
@@ -26,28 +23,6 @@ refuse(const struct layout *l, const char *what, int rc, const char *why)
 {
 	msg_error(&l->m->p->msg, "%s: %s: %s", l->m->p->o.source, what, why);
 	return rc;
-}
-
-/* Opens the manifest of the image for this machine. */
-static int
-open_manifest(const struct layout *l, struct oci_document **d)
-{
-	char why[OCI_WHY] = "";
-	struct oci_blob b = { .hex = "index.json" };
-	struct utsname u;
-	int rc = uname(&u) == 0 ? oci_document_open(l->dir, NULL, d, why) :
-	    -errno;
-
-	for (int depth = 0; rc == 0 && oci_is_index(*d); depth++) {
-		rc = depth == DEPTH_MAX ? -EBADMSG : oci_choose(*d,
-		    depth == 0 ? l->tag : NULL, u.machine, &b, why);
-		oci_free(*d);
-		*d = NULL;
-		if (rc == 0)
-			rc = oci_document_open(l->dir, &b, d, why);
-	}
-	return rc == 0 ? 0 : refuse(l, b.hex, rc, *why != '\0' ? why :
-	    strerror(-rc));
 }
 
 static int
@@ -69,11 +44,13 @@ add_layers(const struct layout *l)
 {
 	struct oci_document *d = NULL;
 	struct oci_blob *layers = NULL;
-	char why[OCI_WHY];
+	char at[OCI_HEX + 1], why[OCI_WHY] = "";
 	size_t count = 0;
-	int rc = open_manifest(l, &d);
+	int rc = oci_manifest_open(l->dir, l->tag, &d, at, why);
 
-	if (rc == 0) {
+	if (rc != 0) {
+		refuse(l, at, rc, why);
+	} else {
 		rc = oci_layers(d, &layers, &count, why);
 		if (rc != 0)
 			refuse(l, "its manifest", rc, why);

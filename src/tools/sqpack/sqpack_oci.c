@@ -15,60 +15,20 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
-enum { NESTED_MAX = 4 };
 enum { NO_DATA = 2 };			/* an entry without data */
-
-/* Reads and parses a blob, or index.json if b is NULL. */
-static int
-read_document(struct oci *o, const struct oci_blob *b,
-    struct oci_document **d)
-{
-	char why[OCI_WHY] = "";
-	int rc = oci_document_open(o->dir, b, d, why);
-
-	return rc == 0 ? 0 : oci_refuse(o, b == NULL ? "index.json" : b->hex,
-	    why);
-}
-
-/* Follows an index to a manifest or to another index. */
-static int
-follow(struct oci *o, struct oci_document **d)
-{
-	struct utsname u;
-	struct oci_blob b;
-	char why[OCI_WHY];
-	int rc = 0;
-
-	uname(&u);
-	for (int depth = 0; rc == 0 && oci_is_index(*d); depth++) {
-		if (depth == NESTED_MAX)
-			return oci_refuse(o, b.hex, "an index in an index in an "
-			    "index");
-		rc = oci_choose(*d, depth == 0 ? o->tag : NULL, u.machine, &b,
-		    why);
-		if (rc != 0)
-			return oci_refuse(o, depth == 0 ? "index.json" : b.hex,
-			    why);
-		oci_free(*d);
-		*d = NULL;
-		rc = read_document(o, &b, d);
-	}
-	return rc;
-}
 
 static int
 find_layers(struct oci *o)
 {
 	struct oci_document *d = NULL;
-	char why[OCI_WHY];
-	int rc = read_document(o, NULL, &d);
+	char at[OCI_HEX + 1], why[OCI_WHY] = "";
+	int rc = oci_manifest_open(o->dir, o->tag, &d, at, why);
 
-	if (rc == 0)
-		rc = follow(o, &d);
-	if (rc == 0) {
+	if (rc != 0) {
+		rc = oci_refuse(o, at, why);
+	} else {
 		rc = oci_layers(d, &o->layers, &o->count, why);
 		if (rc != 0)
 			oci_refuse(o, "its manifest", rc == -ENOMEM ?
