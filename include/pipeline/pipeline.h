@@ -122,10 +122,11 @@ struct pipeline_params {
 };
 
 /*
- * Runs a job to completion.  A job whose first piece is its last is run without
- * threads.  All threads have finished when it returns.  Returns 0, or the first
- * -errno in the order of the pieces.  The results are added to stats.
- * Thread-safe: jobs share nothing.
+ * Runs a job to completion.  If in is NULL, fill gets an empty input and reads
+ * from elsewhere.  A job whose first piece is its last is run without threads.
+ * All threads have finished when it returns.  Returns 0, or the first -errno in
+ * the order of the pieces.  The results are added to stats.  Thread-safe: jobs
+ * share nothing.
  */
 int pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
     const struct pipeline_params *params, struct pipeline_stats *stats);

@@ -63,16 +63,6 @@ join(void *job, struct slot *s, struct sink *sink)
 	return rc;
 }
 
-/* The pipeline's own input is empty: fill reads from elsewhere. */
-static ssize_t
-nothing(void *arg, void *buf, size_t len)
-{
-	(void)arg;
-	(void)buf;
-	(void)len;
-	return 0;
-}
-
 int
 cas_run(struct cas_cut *cut)
 {
@@ -85,11 +75,6 @@ cas_run(struct cas_cut *cut)
 		.slots = (unsigned)c->slots, .out_fd = -1,
 		.progress = c->o->progress };
 	struct pipeline_stats stats = { 0 };
-	struct input in;
-	int rc = input_open_from(&in, nothing, NULL);
 
-	if (rc == 0)
-		rc = pipeline_run(&ops, cut, &in, &params, &stats);
-	input_close(&in);
-	return rc;
+	return pipeline_run(&ops, cut, NULL, &params, &stats);
 }

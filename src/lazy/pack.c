@@ -47,16 +47,6 @@ pack_chunk(const struct pack_options *o)
 	return f == NULL ? 0 : f->chunk;
 }
 
-/* The pipeline's own input is empty: fill reads from elsewhere. */
-static ssize_t
-nothing(void *arg, void *buf, size_t len)
-{
-	(void)arg;
-	(void)buf;
-	(void)len;
-	return 0;
-}
-
 int
 pack_run(struct pack *p, const struct pipeline_ops *ops, void *job)
 {
@@ -64,13 +54,8 @@ pack_run(struct pack *p, const struct pipeline_ops *ops, void *job)
 		.slots = (unsigned)p->slots, .out_fd = p->out.fd,
 		.progress = job == p ? p->o->progress : NULL };
 	struct pipeline_stats stats = { 0 };
-	struct input in;
-	int rc = input_open_from(&in, nothing, NULL);
 
-	if (rc == 0)
-		rc = pipeline_run(ops, job, &in, &params, &stats);
-	input_close(&in);
-	return rc;
+	return pipeline_run(ops, job, NULL, &params, &stats);
 }
 
 static int

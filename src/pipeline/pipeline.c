@@ -283,8 +283,8 @@ free_slots(struct pipeline *pl)
 	sys_free(pl->slots);
 }
 
-int
-pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
+static int
+run_with(const struct pipeline_ops *ops, void *job, struct input *in,
     const struct pipeline_params *params, struct pipeline_stats *stats)
 {
 	struct pipeline pl = { .ops = ops, .job = job, .in = in,
@@ -328,5 +328,31 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 	pthread_cond_destroy(&pl.may_join);
 	pthread_mutex_destroy(&pl.lock);
 	free_slots(&pl);
+	return rc;
+}
+
+/* The input of jobs that read from elsewhere. */
+static ssize_t
+nothing(void *arg, void *buf, size_t len)
+{
+	(void)arg;
+	(void)buf;
+	(void)len;
+	return 0;
+}
+
+int
+pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
+    const struct pipeline_params *params, struct pipeline_stats *stats)
+{
+	struct input none;
+	int rc;
+
+	if (in != NULL)
+		return run_with(ops, job, in, params, stats);
+	rc = input_open_from(&none, nothing, NULL);
+	if (rc == 0)
+		rc = run_with(ops, job, &none, params, stats);
+	input_close(&none);
 	return rc;
 }

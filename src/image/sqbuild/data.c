@@ -126,29 +126,14 @@ static const struct pipeline_ops ops = {
 	.worker_close = worker_close, .work = work, .join = join,
 };
 
-/* The feed reads the files; the pipeline's own input is empty. */
-static ssize_t
-nothing(void *arg, void *buf, size_t len)
-{
-	(void)arg;
-	(void)buf;
-	(void)len;
-	return 0;
-}
-
 static int
 run(struct job *j, int fd, struct progress *progress)
 {
 	struct pipeline_params p = { .threads = j->o->threads,
 		.slots = pipeline_slots(j->o->threads), .out_fd = fd,
 		.progress = progress };
-	struct input in;
-	int rc = input_open_from(&in, nothing, NULL);
 
-	if (rc == 0)
-		rc = pipeline_run(&ops, j, &in, &p, &j->d->stats);
-	input_close(&in);
-	return rc;
+	return pipeline_run(&ops, j, NULL, &p, &j->d->stats);
 }
 
 int

@@ -125,16 +125,6 @@ join(void *arg, struct slot *s, struct sink *out)
 	return s->out.len == 0 ? 0 : sink_slot(out, s);
 }
 
-/* The workers read the blocks; the pipeline's own input is empty. */
-static ssize_t
-nothing(void *arg, void *buf, size_t len)
-{
-	(void)arg;
-	(void)buf;
-	(void)len;
-	return 0;
-}
-
 int
 sqb_repack(struct sqb_repack *r, struct sqb_data *d,
     const struct sqb_data_options *o, int fd, uint64_t at,
@@ -148,14 +138,11 @@ sqb_repack(struct sqb_repack *r, struct sqb_data *d,
 	struct pipeline_params p = { .threads = o->threads,
 		.slots = pipeline_slots(o->threads), .out_fd = fd,
 		.progress = progress };
-	struct input in;
-	int rc = input_open_from(&in, nothing, NULL);
+	int rc;
 
 	d->end = at;
 	pthread_mutex_init(&j.lock, NULL);
-	if (rc == 0)
-		rc = pipeline_run(&ops, &j, &in, &p, &d->stats);
-	input_close(&in);
+	rc = pipeline_run(&ops, &j, NULL, &p, &d->stats);
 	pthread_mutex_destroy(&j.lock);
 	return rc;
 }
