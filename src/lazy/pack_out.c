@@ -4,11 +4,9 @@
  */
 #include "pack_impl.h"
 
+#include "base/base64.h"
 #include "base/fdio.h"
 #include "base/hex.h"
-
-#include <errno.h>
-#include <openssl/evp.h>
 
 int
 pack_out_write(struct pack_out *out, const void *data, size_t len)
@@ -33,20 +31,13 @@ pack_put_digest(struct strbuf *b, const uint8_t digest[LAYER_DIGEST])
 void
 pack_put_base64(struct strbuf *b, const void *data, size_t len)
 {
-	enum { STEP = 3 << 16 };	/* bytes encoded at a time */
-	const uint8_t *p = data;
+	char *to;
 
 	strbuf_char(b, '"');
-	while (len > 0) {
-		size_t n = len < STEP ? len : STEP;
-		char *to = strbuf_room(b, (n + 2) / 3 * 4 + 1);
-
-		if (to == NULL)
-			return;
-		b->len += (size_t)EVP_EncodeBlock((unsigned char *)to, p,
-		    (int)n);
-		p += n;
-		len -= n;
-	}
+	to = strbuf_room(b, base64_len(len) + 1);
+	if (to == NULL)
+		return;
+	base64_write(to, data, len);
+	b->len += base64_len(len);
 	strbuf_char(b, '"');
 }

@@ -5,10 +5,10 @@
 #include "toc_json_impl.h"
 
 #include "base/array.h"
+#include "base/base64.h"
 #include "format.h"
 
 #include <errno.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 int
@@ -107,19 +107,17 @@ int
 toc_take_xattr(struct toc_json *j, const unsigned char *s, size_t len)
 {
 	struct xattr_at *x = &j->xattrs[j->xattr_count];
-	int n;
+	ssize_t n;
 
 	x->value = toc_keep(j, s, len);
 	if (j->rc != 0)
 		return 0;
 	len = strlen(j->words.data + x->value);
-	n = EVP_DecodeBlock((unsigned char *)j->words.data + x->value,
-	    (const unsigned char *)j->words.data + x->value, (int)len);
+	n = base64_read(j->words.data + x->value, j->words.data + x->value,
+	    len);
 	if (n < 0)
 		return toc_fail(j, -EBADMSG, "its index has an extended attribute "
 		    "that is not in base64");
-	for (size_t i = len; n > 0 && i > 0 && s[i - 1] == '='; i--)
-		n--;
 	x->length = (size_t)n;
 	j->xattr_count++;
 	return 1;

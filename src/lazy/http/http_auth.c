@@ -4,6 +4,7 @@
  */
 #include "http_private.h"
 
+#include "base/base64.h"
 #include "base/fdio.h"
 #include "base/sys.h"
 #include "image/oci/json.h"
@@ -115,28 +116,14 @@ keep(struct http *h, const char *url, char *value)
 	return 0;
 }
 
-/* RFC 4648, section 4 */
 static char *
 to_base64(const char *text)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	    "abcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t len = strlen(text), n = 0;
-	char *out = sys_malloc((len + 2) / 3 * 4 + 1);
+	size_t len = strlen(text);
+	char *out = sys_malloc(base64_len(len) + 1);
 
-	for (size_t i = 0; out != NULL && i < len; i += 3) {
-		unsigned v = (unsigned char)text[i] << 16;
-
-		v |= i + 1 < len ? (unsigned)(unsigned char)text[i + 1] << 8 :
-		    0;
-		v |= i + 2 < len ? (unsigned char)text[i + 2] : 0;
-		out[n++] = digits[v >> 18];
-		out[n++] = digits[v >> 12 & 63];
-		out[n++] = i + 1 < len ? digits[v >> 6 & 63] : '=';
-		out[n++] = i + 2 < len ? digits[v & 63] : '=';
-	}
 	if (out != NULL)
-		out[n] = '\0';
+		base64_write(out, text, len);
 	return out;
 }
 

@@ -11,12 +11,12 @@
 
 #include "base/args.h"
 #include "base/array.h"
+#include "base/base64.h"
 #include "base/hex.h"
 #include "base/sys.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,19 +45,13 @@ static int
 parse_name(const struct store *s, const char *name, struct image_name *of)
 {
 	char text[NAME_MAX_B];
-	size_t len = strlen(name), padding = 0;
-	int n;
+	size_t len = strlen(name);
+	ssize_t n = len < sizeof(text) ? base64_read(text, name, len) : -1;
 
-	if (len == 0 || len >= sizeof(text) || len % 4 != 0)
+	if (n <= 0)
 		return -ENOENT;
-	while (padding < 2 && name[len - 1 - padding] == '=')
-		padding++;
-	n = EVP_DecodeBlock((unsigned char *)text,
-	    (const unsigned char *)name, (int)len);
-	if (n < (int)padding)
-		return -ENOENT;
-	text[(size_t)n - padding] = '\0';
-	if (strlen(text) != (size_t)n - padding)
+	text[n] = '\0';
+	if (strlen(text) != (size_t)n)
 		return -ENOENT;
 	return image_parse(s->m, text, of) == 0 ? 0 : -ENOENT;
 }

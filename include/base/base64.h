@@ -1,0 +1,25 @@
+/*
+ * base64.h - base64 in one line
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: RFC 4648, section 4.  Thread-safe.
+ */
+#ifndef COLDPRESS_BASE64_H
+#define COLDPRESS_BASE64_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Returns how many characters encode n bytes. */
+size_t base64_len(size_t n);
+
+/* Writes base64_len(n) characters and a NUL. */
+void base64_write(char *text, const void *data, size_t n);
+
+/*
+ * Decodes len characters, padding included, to at most len / 4 * 3 bytes; data
+ * may be text itself.  Returns how many bytes, or -EINVAL.
+ */
+ssize_t base64_read(void *data, const char *text, size_t len);
+
+#endif

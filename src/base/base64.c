@@ -1,0 +1,88 @@
+/*
+ * base64.c - base64 in one line
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "base/base64.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+size_t
+base64_len(size_t n)
+{
+	return (n + 2) / 3 * 4;
+}
+
+void
+base64_write(char *text, const void *data, size_t n)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	const uint8_t *p = data, *end = p + n;
+
+	for (; end - p >= 3; p += 3) {
+		*text++ = digits[p[0] >> 2];
+		*text++ = digits[(p[0] & 3) << 4 | p[1] >> 4];
+		*text++ = digits[(p[1] & 15) << 2 | p[2] >> 6];
+		*text++ = digits[p[2] & 63];
+	}
+	if (p < end) {
+		unsigned second = end - p == 2 ? p[1] : 0;
+
+		*text++ = digits[p[0] >> 2];
+		*text++ = digits[(p[0] & 3) << 4 | second >> 4];
+		*text++ = end - p == 2 ? digits[(second & 15) << 2] : '=';
+		*text++ = '=';
+	}
+	*text = '\0';
+}
+
+static int
+digit(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Decodes n characters that are not padding, 2 to 4, to n - 1 bytes. */
+static int
+read_group(uint8_t *to, const char *text, size_t n)
+{
+	uint32_t bits = 0;
+
+	for (size_t i = 0; i < 4; i++) {
+		int value = i < n ? digit(text[i]) : 0;
+
+		if (value < 0)
+			return -EINVAL;
+		bits = bits << 6 | (uint32_t)value;
+	}
+	for (size_t i = 0; i + 1 < n; i++)
+		to[i] = (uint8_t)(bits >> (16 - 8 * i));
+	return 0;
+}
+
+ssize_t
+base64_read(void *data, const char *text, size_t len)
+{
+	uint8_t *to = data;
+	size_t padding = 0;
+
+	if (len % 4 != 0)
+		return -EINVAL;
+	while (padding < 2 && len > 0 && text[len - 1 - padding] == '=')
+		padding++;
+	for (size_t i = 0; i < len; i += 4) {
+		size_t n = i + 4 < len ? 4 : 4 - padding;
+
+		if (read_group(to, text + i, n) != 0)
+			return -EINVAL;
+		to += n - 1;
+	}
+	return to - (uint8_t *)data;
+}
