@@ -2,8 +2,8 @@
  * pack_cut.c - cutting an archive into units and pieces of files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The reader of the pipeline.  Everything that has to be hashed in sequence,
- * the archive and files of several pieces, is hashed here, two at a time.
+ * The reader of the pipeline, an entry at a time; pack_cut_stream.c has the
+ * bytes of the layer.
  *
  * Sparse files are stored with their holes, because the formats cannot
  * represent holes; they get a new header.
@@ -17,11 +17,8 @@
 #include <string.h>
 
 enum {
-	/* A batch ends with the unit in which it reaches this many bytes. */
-	BATCH = 1 << 20,
 	FIRST_ROOM = 64 << 10,
-	TRAILER_MAX = 1 << 20,		/* bytes after the archive's end */
-	HEADERS_MAX = 32 << 20		/* bytes between two files */
+	TRAILER_MAX = 1 << 20		/* bytes after the archive's end */
 };
 
 #define HOLES_MAX (UINT64_C(1) << 36)	/* bytes of a file */
@@ -79,186 +76,6 @@ pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store)
 	return c->split == NULL ? 0 : pack_split_end(c->split);
 }
 
-/* The stream */
-
-/* Room for n more bytes of the stream. */
-static int
-reserve(struct pack_cut *c, size_t n)
-{
-	struct buf *in = &c->s->in;
-
-	if (in->cap - in->len >= n)
-		return 0;
-	return buf_reserve(in, in->len + n + in->len / 2);
-}
-
-/* Adds bytes that are not data of a file; NULL: zeros. */
-static int
-append(struct pack_cut *c, const void *data, size_t n)
-{
-	struct buf *in = &c->s->in;
-	int rc = reserve(c, n);
-
-	if (rc != 0)
-		return rc;
-	if (data == NULL)
-		memset(in->data + in->len, 0, n);
-	else
-		memcpy(in->data + in->len, data, n);
-	if (c->split != NULL)
-		pack_split_bytes(c->split, in->data + in->len, n);
-	in->len += n;
-	return 0;
-}
-
-/* Takes the last n of such bytes away again. */
-static void
-retract(struct pack_cut *c, size_t n)
-{
-	c->s->in.len -= n;
-	if (c->split != NULL)
-		pack_split_cut(c->split, n);
-}
-
-static int
-refuse(struct pack_cut *c, const char *why)
-{
-	c->p->why = why;
-	return -EFBIG;
-}
-
-int
-pack_cut_raw(void *arg, const void *data, size_t len)
-{
-	struct pack_cut *c = arg;
-	size_t skip = len < c->drop ? len : (size_t)c->drop;
-
-	c->raw += len;
-	if (c->in_data)
-		return 0;
-	c->drop -= skip;
-	if (c->s->in.len - c->loose > HEADERS_MAX)
-		return refuse(c, "the headers between two files are longer "
-		    "than 32 MiB");
-	return append(c, (const char *)data + skip, len - skip);
-}
-
-/* Padding of the archive after what has been read. */
-static size_t
-padding(const struct pack_cut *c)
-{
-	return (size_t)(-c->raw % TAR_BLOCK);
-}
-
-/*
- * Hashes the stream up to its current end, and in parallel, if a file of
- * several pieces is being read, that file.
- */
-static int
-hash(struct pack_cut *c)
-{
-	struct buf *in = &c->s->in;
-	struct digest_piece p[2] = {
-		{ c->p->content, in->data + c->hashed, in->len - c->hashed },
-		{ c->file, in->data + c->file_from, in->len - c->file_from },
-	};
-
-	c->hashed = in->len;
-	c->file_from = in->len;
-	return digest_add_some(p, c->several ? 2 : 1, true);
-}
-
-/* Pieces */
-
-/* Whether n bytes of data may stand in the current unit. */
-static bool
-joins(const struct pack_cut *c, size_t n)
-{
-	const struct pack_batch *b = c->b;
-	size_t len = c->s->in.len - b->units[b->unit_count - 1].at;
-
-	return len == 0 || (c->in_use && !c->alone && len <
-	    c->p->o->min_chunk && len + n <= c->p->chunk);
-}
-
-/* Adds the item of a piece, the first with the entry's text. */
-static int
-add_item(struct pack_cut *c, size_t n)
-{
-	struct pack_batch *b = c->b;
-	struct pack_item *item = pack_batch_item(b);
-	int rc = 0;
-
-	if (item == NULL)
-		return -ENOMEM;
-	item->has_piece = true;
-	item->offset = c->at;
-	item->last = c->left == n;
-	if (c->at == 0) {
-		item->text = b->text.len;
-		item->text_len = c->head.len;
-		strbuf_add(&b->text, c->head.data, c->head.len);
-	}
-	if (item->last && c->several) {
-		rc = hash(c);
-		if (rc == 0)
-			rc = digest_end(c->file, item->digest);
-	}
-	return rc != 0 ? rc : b->text.failed ? -ENOMEM : 0;
-}
-
-/* The data of the file is complete. */
-static int
-end_data(struct pack_cut *c)
-{
-	int rc = 0;
-
-	c->in_data = c->several = c->alone = false;
-	c->loose = c->s->in.len;
-	if (c->split != NULL)
-		rc = pack_split_file(c->split, c->e.path, c->e.size);
-	if (!c->sparse)
-		return rc;
-	c->drop = padding(c);
-	return rc != 0 ? rc :
-	    append(c, NULL, (size_t)(-c->e.size % TAR_BLOCK));
-}
-
-static int
-take_piece(struct pack_cut *c)
-{
-	struct buf *in = &c->s->in;
-	size_t n = (size_t)(c->left < c->p->chunk ? c->left : c->p->chunk);
-	struct pack_piece piece = { .at = in->len, .len = n };
-	int rc = 0;
-
-	if (!joins(c, n)) {
-		c->full = in->len >= BATCH;
-		if (c->full)
-			return 0;
-		rc = pack_batch_unit(c->b, in->len);
-	}
-	c->in_data = c->in_use = true;
-	piece.unit = c->b->unit_count - 1;
-	if (rc == 0)
-		rc = reserve(c, n);
-	if (rc == 0)
-		rc = tar_content_read(&c->content, in->data + in->len, n);
-	if (rc != 0)
-		return rc;
-	if (c->split != NULL)
-		pack_split_data(c->split, in->data + in->len, n);
-	in->len += n;
-	if (c->e.type == TAR_FILE) {
-		rc = pack_batch_piece(c->b, &piece);
-		if (rc == 0)
-			rc = add_item(c, n);
-	}
-	c->at += n;
-	c->left -= n;
-	return rc == 0 && c->left == 0 ? end_data(c) : rc;
-}
-
 /* Entries */
 
 /* Whether the entry serves a format only, and is to be written anew. */
@@ -285,7 +102,8 @@ new_header(struct pack_cut *c, const struct tar_entry *e)
 	int rc;
 
 	tar_header_file(&header, e);
-	rc = header.failed ? -ENOMEM : append(c, header.data, header.len);
+	rc = header.failed ? -ENOMEM :
+	    pack_cut_append(c, header.data, header.len);
 	strbuf_free(&header);
 	return rc;
 }
@@ -295,9 +113,9 @@ static int
 fill_holes(struct pack_cut *c)
 {
 	if (c->e.size - c->e.stored > HOLES_MAX)
-		return refuse(c, "a sparse file has more than 64 GiB of holes, "
-		    "which the format cannot represent");
-	retract(c, (size_t)(c->raw - c->e.header_offset));
+		return pack_cut_refuse(c, "a sparse file has more than 64 GiB "
+		    "of holes, which the format cannot represent");
+	pack_cut_retract(c, (size_t)(c->raw - c->e.header_offset));
 	return new_header(c, &c->e);
 }
 
@@ -347,25 +165,25 @@ end_archive(struct pack_cut *c, size_t keep)
 
 	if (c->p->format->in_archive) {
 		if (in->len > keep)
-			retract(c, in->len - keep);
+			pack_cut_retract(c, in->len - keep);
 		c->drop = UINT64_MAX;
 	}
 	before = in->len;
 	rc = c->from.end(c->from.arg);
 	c->ended = true;
 	if (rc == 0 && in->len - before > TRAILER_MAX)
-		rc = refuse(c, "more than 1 MiB follows the end of the "
-		    "archive");
+		rc = pack_cut_refuse(c, "more than 1 MiB follows the end of "
+		    "the archive");
 	return rc;
 }
 
 static int
 take_entry(struct pack_cut *c)
 {
-	size_t keep = c->s->in.len + (c->drop > 0 ? 0 : padding(c));
+	size_t keep = c->s->in.len + (c->drop > 0 ? 0 : pack_cut_padding(c));
 	int rc;
 
-	c->full = c->s->in.len - c->loose >= BATCH;
+	c->full = c->s->in.len - c->loose >= PACK_CUT_BATCH;
 	if (c->full)
 		return 0;
 	rc = tar_next(c->from.tar, &c->e);
@@ -380,7 +198,7 @@ take_entry(struct pack_cut *c)
 	    c->e.size != c->e.stored);
 	c->alone = c->from.arranged && strcmp(c->e.path, LAYER_LANDMARK) == 0;
 	if (is_ours(c)) {
-		retract(c, (size_t)(c->raw - c->e.header_offset));
+		pack_cut_retract(c, (size_t)(c->raw - c->e.header_offset));
 		c->drop = c->e.stored + (-(c->raw + c->e.stored) % TAR_BLOCK);
 		return 0;
 	}
@@ -414,13 +232,13 @@ begin_archive(struct pack_cut *c)
 	if (rc == 0)
 		rc = pack_batch_unit(c->b, piece.at);
 	if (rc == 0)
-		rc = append(c, &content, 1);
+		rc = pack_cut_append(c, &content, 1);
 	if (rc == 0)
 		rc = pack_batch_piece(c->b, &piece);
 	if (rc == 0)
-		rc = add_item(c, 1);
+		rc = pack_cut_item(c, 1);
 	c->left = 0;
-	return rc != 0 ? rc : append(c, NULL, TAR_BLOCK - 1);
+	return rc != 0 ? rc : pack_cut_append(c, NULL, TAR_BLOCK - 1);
 }
 
 /* Where each unit ends. */
@@ -447,9 +265,9 @@ pack_cut_fill(struct pack_cut *c, struct slot *s, struct pack_batch *b)
 	if (rc == 0 && !c->started)
 		rc = begin_archive(c);
 	while (rc == 0 && !c->ended && !c->full)
-		rc = c->left > 0 ? take_piece(c) : take_entry(c);
+		rc = c->left > 0 ? pack_cut_piece(c) : take_entry(c);
 	if (rc == 0)
-		rc = hash(c);
+		rc = pack_cut_hash(c);
 	set_lengths(b, s->in.len);
 	c->p->r->content_size += s->in.len;
 	s->last = c->ended;

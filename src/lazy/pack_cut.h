@@ -1,5 +1,5 @@
 /*
- * pack_cut.h - the state of the reader of pack_cut.c
+ * pack_cut.h - declarations shared by the two parts of the reader
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAZY_PACK_CUT_H
@@ -7,6 +7,9 @@
 
 #include "format/tar/tar_content.h"
 #include "pack_impl.h"
+
+/* A batch ends with the unit in which it reaches this many bytes. */
+enum { PACK_CUT_BATCH = 1 << 20 };
 
 struct pack_cut {
 	struct pack *p;
@@ -34,5 +37,32 @@ struct pack_cut {
 	struct digest *file;
 	size_t file_from;		/* hashed from there on */
 };
+
+/* pack_cut_stream.c */
+
+/*
+ * Appends n bytes to the stream that are not data of a file (NULL: zeros), or
+ * removes the last n of them.
+ */
+int pack_cut_append(struct pack_cut *c, const void *data, size_t n);
+void pack_cut_retract(struct pack_cut *c, size_t n);
+
+/* Returns the length of the archive's padding after what has been read. */
+size_t pack_cut_padding(const struct pack_cut *c);
+
+/*
+ * Hashes the stream up to its current end and, at the same time, a file of
+ * several pieces if one is being read.
+ */
+int pack_cut_hash(struct pack_cut *c);
+
+/* Reads the next piece of the current file, unless the batch is full. */
+int pack_cut_piece(struct pack_cut *c);
+
+/* Adds the item of a piece of n bytes, the first with the entry's text. */
+int pack_cut_item(struct pack_cut *c, size_t n);
+
+/* Refuses the archive for exceeding a limit.  Returns -EFBIG. */
+int pack_cut_refuse(struct pack_cut *c, const char *why);
 
 #endif
