@@ -298,3 +298,13 @@ sys_now_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
+
+void
+sys_sleep_ns(uint64_t ns)
+{
+	struct timespec t = { .tv_sec = (time_t)(ns / 1000000000),
+		.tv_nsec = (long)(ns % 1000000000) };
+
+	while (nanosleep(&t, &t) == -1 && errno == EINTR)
+		;
+}

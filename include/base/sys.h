@@ -91,4 +91,7 @@ int sys_thread(pthread_t *thread, void *(*start)(void *), void *arg);
  */
 uint64_t sys_now_ns(void);
 
+/* Sleeps for that long, even if signals arrive. */
+void sys_sleep_ns(uint64_t ns);
+
 #endif

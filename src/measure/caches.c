@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define DROP "/proc/sys/vm/drop_caches"
@@ -92,14 +91,6 @@ advances(struct writing *w)
 	return further;
 }
 
-static void
-sleep_ms(unsigned ms)
-{
-	struct timespec t = { .tv_nsec = (long)ms * 1000000 };
-
-	nanosleep(&t, NULL);
-}
-
 /* Waits for the child to exit.  Returns -ETIMEDOUT if it does not. */
 static int
 wait_for(pid_t child)
@@ -118,7 +109,7 @@ wait_for(pid_t child)
 		if (now - since > CACHES_PATIENCE_S * SECOND_NS ||
 		    now - start > CACHES_LIMIT_S * SECOND_NS)
 			return -ETIMEDOUT;
-		sleep_ms(pause);
+		sys_sleep_ns(pause * UINT64_C(1000000));
 		pause = 2 * pause < LOOK_MAX_MS ? 2 * pause : LOOK_MAX_MS;
 	}
 	if (got == -1)

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Reads the path after "0::" in /proc/self/cgroup.  Returns 0 or -errno. */
@@ -213,13 +212,11 @@ cgroup_kill(struct cgroup *g)
 static void
 remove_when_empty(int parent, const char *name)
 {
-	const struct timespec nap = { .tv_nsec = 1000000 };
-
 	for (int i = 0; i < 1000; i++) {
 		if (unlinkat(parent, name, AT_REMOVEDIR) == 0 ||
 		    errno != EBUSY)
 			return;
-		nanosleep(&nap, NULL);
+		sys_sleep_ns(1000000);
 	}
 }
 

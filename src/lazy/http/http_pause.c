@@ -7,7 +7,6 @@
 #include "base/sys.h"
 
 #include <errno.h>
-#include <time.h>
 
 enum { FIRST_MS = 20, DOUBLINGS = 8 };
 
@@ -30,16 +29,6 @@ http_patience_renew(struct http_patience *p)
 	p->deadline_ns = sys_now_ns() + p->limit_ns;
 }
 
-static void
-sleep_ns(uint64_t ns)
-{
-	struct timespec t = { .tv_sec = (time_t)(ns / second),
-		.tv_nsec = (long)(ns % second) };
-
-	while (nanosleep(&t, &t) == -1 && errno == EINTR)
-		;
-}
-
 int
 http_patience_pause(struct http_patience *p, unsigned retry_after)
 {
@@ -54,6 +43,6 @@ http_patience_pause(struct http_patience *p, unsigned retry_after)
 	p->tries++;
 	if (now + pause >= p->deadline_ns)
 		return -ETIMEDOUT;
-	sleep_ns(pause);
+	sys_sleep_ns(pause);
 	return 0;
 }

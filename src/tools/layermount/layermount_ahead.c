@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 enum {
 	THREADS = 4,
@@ -22,7 +21,8 @@ enum {
 	FILES = 64,			/* read at a time, as far as known */
 	WINDOW_MIN = 256 << 10, WINDOW_MAX = 8 << 20,
 	SEQUENTIAL = 1 << 20,		/* bytes that end a start */
-	IDLE_MS = 50			/* without reads, for the background */
+	IDLE_MS = 50,			/* without reads, for the background */
+	PAUSE_NS = 10000000		/* between two looks for that */
 };
 
 struct file {
@@ -137,15 +137,6 @@ is_stopped(struct ahead *a)
 	return stop;
 }
 
-static void
-sleep_ms(unsigned ms)
-{
-	const struct timespec t = { .tv_sec = ms / 1000,
-		.tv_nsec = (long)(ms % 1000) * 1000000 };
-
-	nanosleep(&t, NULL);
-}
-
 /* Waits until there has been no read for a while.  Returns false to stop. */
 static bool
 yield_to_reads(struct layermount *m)
@@ -154,7 +145,7 @@ yield_to_reads(struct layermount *m)
 		if (atomic_load(&m->reading) == 0 && sys_now_ns() -
 		    atomic_load(&m->last_read_ns) > IDLE_MS * UINT64_C(1000000))
 			return true;
-		sleep_ms(IDLE_MS / 5);
+		sys_sleep_ns(PAUSE_NS);
 	}
 	return false;
 }
@@ -165,7 +156,7 @@ pace(struct layermount *m, uint64_t start_ns, uint64_t sent)
 {
 	while (m->o.rate > 0 && !is_stopped(m->ahead) && (double)sent >
 	    (double)m->o.rate * (double)(sys_now_ns() - start_ns) / 1e9)
-		sleep_ms(IDLE_MS / 5);
+		sys_sleep_ns(PAUSE_NS);
 }
 
 /* Returns whether a unit lies in the marked beginning of its layer. */
