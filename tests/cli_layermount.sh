@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/serve.sh
+. "$SRC/tests/serve.sh"
 
 mkdir mnt served
 head -c 100000 /dev/zero >served/blob
@@ -16,18 +18,8 @@ t 'a digest for two layers' 1 layermount --index-digest sha256:0 a b mnt
 t 'a missing directory' 1 layermount x nowhere
 shows 'is named' 'nowhere: No such file' .t.err
 
-mkfifo ctl
-"$BIN/tests/serve" served <ctl >server.out &
-exec 3>ctl
-await test -s server.out
-url=http://127.0.0.1:$(head -n 1 server.out)/blob
-answered() { [ "$(wc -l <server.out)" -gt "$mode_lines" ]; }
-# mode MODE EVERY: sets how the server answers from now on
-mode() {
-	mode_lines=$(wc -l <server.out)
-	echo "$1 $2" >&3
-	await answered
-}
+serve_start
+url=$site/blob
 probe() { layermount --probe --timeout 3 "$@"; }
 line() { printf '%s\t%s' "$1" "$2"; }
 

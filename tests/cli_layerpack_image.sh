@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/serve.sh
+. "$SRC/tests/serve.sh"
 # shellcheck source=tests/oci.sh
 . "$SRC/tests/oci.sh"
 
@@ -241,31 +243,15 @@ if ! have skopeo || ! have docker-registry; then
 	done_testing
 	exit
 fi
-cat >registry.yml <<EOF
-version: 0.1
-storage: { filesystem: { rootdirectory: $PWD/registry } }
-http: { addr: "127.0.0.1:0" }
-EOF
-docker-registry serve registry.yml >registry.log 2>&1 &
-pid=$!
-trap 'kill $pid 2>/dev/null' EXIT
-# the port, once it listens
-port() {
-	for link in "/proc/$pid/fd"/*; do
-		inode=$(readlink "$link" | sed -n 's/^socket:\[\(.*\)\]$/\1/p')
-		[ -z "$inode" ] || awk -v inode="$inode" '
-		$4 == "0A" && $10 == inode { sub(/.*:/, "", $2); print $2 }' \
-		    /proc/net/tcp
-	done | head -n 1
-}
-listens() { [ -n "$(port)" ]; }
-if ! (await listens); then
-	cat registry.log
+registry=
+trap '[ -z "$registry" ] || kill "$registry"' EXIT
+if ! registry_start; then
+	cat registry.out
 	skip 'pushing: the registry does not start'
 	done_testing
 	exit
 fi
-to=docker://127.0.0.1:$(printf %d "0x$(port)")/test
+to=docker://$host/test
 for format in estargz zstd-chunked; do
 	t "$format: pushed" 0 skopeo --insecure-policy copy --dest-tls-verify=false \
 	    "oci:out-$format:one" "$to:$format"
@@ -292,6 +278,6 @@ done >changed
 is 'ztoc: and everything that it refers to' "$(cat changed)" ''
 shows 'ztoc: the SOCI index names the image' \
     "\"com.amazon.soci.image-manifest-digest\":\"sha256:$image\"" "$index"
-kill $pid
+kill "$registry"
 trap - EXIT
 done_testing

@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/serve.sh
+. "$SRC/tests/serve.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'
 [ -c /dev/fuse ] || skip_all 'no /dev/fuse'
@@ -36,18 +38,8 @@ what() {
 }
 what tree >want
 
-mkfifo ctl
-"$BIN/tests/serve" served <ctl >server.out &
-exec 3>ctl
-await test -s server.out
-url=http://127.0.0.1:$(head -n 1 server.out)/repo
-answered() { [ "$(wc -l <server.out)" -gt "$mode_lines" ]; }
-# mode MODE EVERY: how the server answers from now on
-mode() {
-	mode_lines=$(wc -l <server.out)
-	echo "$1 $2" >&3
-	await answered
-}
+serve_start
+url=$site/repo
 # start OPTION...: mounts
 start() { layermount --timeout 3 --key pub.pem "$@" "$PWD/mnt"; }
 mounted() { grep -q " $PWD/mnt fuse.layermount " /proc/mounts; }

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/serve.sh
+. "$SRC/tests/serve.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'
 [ -c /dev/fuse ] || skip_all 'no /dev/fuse'
@@ -43,24 +45,14 @@ put config
 put manifest
 put www/blob
 
-cat >registry.yml <<END
-version: 0.1
-storage:
-  filesystem:
-    rootdirectory: $PWD/registry
-http:
-  addr: 127.0.0.1:0
-END
-docker-registry serve registry.yml >registry.out 2>&1 &
-registry=$!
+registry=
 cleanup() {
 	umount -l mnt 2>/dev/null
-	kill $registry 2>/dev/null
+	[ -z "$registry" ] || kill "$registry"
 	[ ! -s nginx.pid ] || kill "$(cat nginx.pid)"
 }
 trap cleanup EXIT
-await grep -q 'listening on' registry.out
-host=$(sed -n 's/.*listening on \(127[0-9.:]*\).*/\1/p' registry.out | head -n 1)
+registry_start
 
 unmounted() { ! grep -q " $PWD/mnt fuse.layermount " /proc/mounts; }
 stop() {

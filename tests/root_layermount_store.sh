@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/serve.sh
+. "$SRC/tests/serve.sh"
 # shellcheck source=tests/oci.sh
 . "$SRC/tests/oci.sh"
 
@@ -39,17 +41,7 @@ t 'layers that can be read lazily' 0 layerpack -F estargz \
 t 'and compressed by zstd' 0 layerpack -F zstd-chunked --image layout:plain \
     lazy-zstd
 
-cat >registry.yml <<END
-version: 0.1
-log: {formatter: text}
-storage:
-  filesystem:
-    rootdirectory: $PWD/registry
-http:
-  addr: 127.0.0.1:0
-END
-docker-registry serve registry.yml >registry.out 2>&1 &
-registry=$!
+registry=
 pods() {
 	CONTAINERS_STORAGE_CONF=$PWD/storage.conf podman --runtime runc \
 	    --cgroup-manager cgroupfs --events-backend file \
@@ -58,11 +50,10 @@ pods() {
 cleanup() {
 	pods system reset --force >/dev/null 2>&1
 	umount -l store 2>/dev/null
-	kill $registry 2>/dev/null
+	[ -z "$registry" ] || kill "$registry"
 }
 trap cleanup EXIT
-await grep -q 'listening on' registry.out
-host=$(sed -n 's/.*listening on \(127[0-9.:]*\).*/\1/p' registry.out | head -n 1)
+registry_start
 push() {
 	skopeo --insecure-policy copy -q --dest-tls-verify=false "oci:$1" \
 	    "docker://$host/a/$2"
