@@ -6,6 +6,7 @@
 
 #include "base/fdio.h"
 #include "base/path.h"
+#include "base/strcopy.h"
 #include "base/sys.h"
 
 #include <dirent.h>
@@ -29,15 +30,12 @@ open_parent(struct output_tree *t, const char *path)
 
 	while (len > 1 && path[len - 1] == '/')
 		len--;
-	copy = sys_malloc(len + 1);
+	copy = strcopy_part(path, len);
 	if (copy == NULL)
 		return -ENOMEM;
-	memcpy(copy, path, len);
-	copy[len] = '\0';
 	slash = strrchr(copy, '/');
-	t->name = sys_malloc(len + 1);
+	t->name = strcopy(path_name(copy));
 	if (t->name != NULL) {
-		strcpy(t->name, slash == NULL ? copy : slash + 1);
 		if (slash != NULL)
 			slash[slash == copy ? 1 : 0] = '\0';
 		t->parent = sys_openat(AT_FDCWD, slash == NULL ? "." : copy,

@@ -6,6 +6,7 @@
 
 #include "base/fdio.h"
 #include "base/hex.h"
+#include "base/strcopy.h"
 #include "base/sys.h"
 #include "engine/digest/digest.h"
 
@@ -36,19 +37,13 @@ oci_split(const char *source, const char **tag)
 {
 	const char *colon = strrchr(source, ':');
 	size_t len = strlen(source);
-	char *path;
 
 	*tag = NULL;
 	if (!oci_is_layout(source) && colon != NULL) {
 		len = (size_t)(colon - source);
 		*tag = colon + 1;
 	}
-	path = sys_malloc(len + 1);
-	if (path != NULL) {
-		memcpy(path, source, len);
-		path[len] = '\0';
-	}
-	return path;
+	return strcopy_part(source, len);
 }
 
 void

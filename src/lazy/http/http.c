@@ -4,6 +4,7 @@
  */
 #include "http_private.h"
 
+#include "base/strcopy.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -15,11 +16,8 @@ copy(char **to, const char *s)
 {
 	if (s == NULL)
 		return 0;
-	*to = sys_malloc(strlen(s) + 1);
-	if (*to == NULL)
-		return -ENOMEM;
-	strcpy(*to, s);
-	return 0;
+	*to = strcopy(s);
+	return *to == NULL ? -ENOMEM : 0;
 }
 
 static void

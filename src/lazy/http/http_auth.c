@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "base/fdio.h"
+#include "base/strcopy.h"
 #include "base/sys.h"
 #include "image/oci/json.h"
 
@@ -60,14 +61,6 @@ http_auth_free(struct http *h)
 	sys_free(h->auths.data);
 }
 
-static char *
-copy(const char *s)
-{
-	char *to = sys_malloc(strlen(s) + 1);
-
-	return to == NULL ? NULL : strcpy(to, s);
-}
-
 char *
 http_auth_find(struct http *h, const char *url)
 {
@@ -78,7 +71,7 @@ http_auth_find(struct http *h, const char *url)
 	pthread_mutex_lock(&h->lock);
 	for (struct http_grant *g = h->grants; g != NULL; g = g->next)
 		if (strcmp(g->prefix, prefix) == 0) {
-			value = copy(g->value);
+			value = strcopy(g->value);
 			break;
 		}
 	pthread_mutex_unlock(&h->lock);
@@ -94,7 +87,7 @@ keep(struct http *h, const char *url, char *value)
 
 	g = sys_calloc(1, sizeof(*g));
 	if (g != NULL && http_realm_of(url, prefix))
-		g->prefix = copy(prefix);
+		g->prefix = strcopy(prefix);
 	if (g == NULL || g->prefix == NULL) {
 		sys_free(value);
 		sys_free(g);

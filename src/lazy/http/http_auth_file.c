@@ -6,6 +6,7 @@
  */
 #include "http_private.h"
 
+#include "base/strcopy.h"
 #include "base/sys.h"
 #include "image/oci/json.h"
 
@@ -50,9 +51,7 @@ http_auth_lookup(const char *text, size_t len, const char *host,
 		if (is_host(YAJL_GET_OBJECT(all)->keys[i], host))
 			found = json_text(YAJL_GET_OBJECT(all)->values[i],
 			    "auth");
-	*base64 = found == NULL ? NULL : sys_malloc(strlen(found) + 1);
-	if (*base64 != NULL)
-		strcpy(*base64, found);
+	*base64 = found == NULL ? NULL : strcopy(found);
 	rc = found == NULL ? -ENOENT : *base64 == NULL ? -ENOMEM : 0;
 	yajl_tree_free(root);
 	return rc;

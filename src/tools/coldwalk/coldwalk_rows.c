@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/fdio.h"
+#include "base/strcopy.h"
 #include "base/sys.h"
 #include "base/table.h"
 
@@ -120,17 +121,6 @@ no_memory:
 	return c->root->image != NULL && c->o.memory != 0 ? -EDQUOT : -ENOMEM;
 }
 
-static char *
-copy(const char *s)
-{
-	size_t n = strlen(s) + 1;
-	char *p = sys_malloc(n);
-
-	if (p != NULL)
-		memcpy(p, s, n);
-	return p;
-}
-
 int
 coldwalk_keep_damage(void *arg, const struct walk_damage *d)
 {
@@ -146,9 +136,9 @@ coldwalk_keep_damage(void *arg, const struct walk_damage *d)
 	mine = &c->damages[c->damage_count++];
 	*mine = (struct damage){ .offset = d->offset,
 	    .image = c->root->path };
-	mine->reason = copy(d->reason);
+	mine->reason = strcopy(d->reason);
 	if (d->path != NULL)
-		mine->path = copy(d->path);
+		mine->path = strcopy(d->path);
 	return mine->reason == NULL || (d->path != NULL &&
 	    mine->path == NULL) ? -ENOMEM : 0;
 }

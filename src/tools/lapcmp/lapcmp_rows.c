@@ -6,6 +6,7 @@
 
 #include "base/args.h"
 #include "base/array.h"
+#include "base/strcopy.h"
 #include "base/sys.h"
 #include "base/table.h"
 
@@ -68,11 +69,9 @@ intern(struct cmp_names *n, const char *s, size_t len, uint32_t *number)
 	if (array_grow(&more, n->count, &n->room, sizeof(*n->text)) != 0)
 		return -ENOMEM;
 	n->text = more;
-	copy = sys_malloc(len + 1);
+	copy = strcopy_part(s, len);
 	if (copy == NULL)
 		return -ENOMEM;
-	memcpy(copy, s, len);
-	copy[len] = '\0';
 	n->text[n->count] = copy;
 	*number = n->count++;
 	return 0;

@@ -5,6 +5,7 @@
 #include "layerpack_plan.h"
 
 #include "base/path.h"
+#include "base/strcopy.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -94,12 +95,11 @@ displace(struct plan *p, uint32_t name)
 static int
 find_file(const struct plan *p, const char *link, uint32_t *file)
 {
-	char *path = sys_malloc(strlen(link) + 1);
+	char *path = strcopy(link);
 	uint32_t found = PLAN_NONE;
 
 	if (path == NULL)
 		return -ENOMEM;
-	strcpy(path, link);
 	if (path_clean(path) == 0)
 		found = *slot_of(p, path);
 	sys_free(path);

@@ -10,6 +10,7 @@
 #include "layerpack_extract.h"
 
 #include "base/path.h"
+#include "base/strcopy.h"
 #include "base/sys.h"
 #include "image/oci/whiteout.h"
 #include "walk/node.h"
@@ -52,11 +53,9 @@ open_dir(struct spot *s, const char *path, size_t len)
 
 	if (len == 0)
 		return sys_dup(s->x->root);
-	copy = sys_malloc(len + 1);
+	copy = strcopy_part(path, len);
 	if (copy == NULL)
 		return -ENOMEM;
-	memcpy(copy, path, len);
-	copy[len] = '\0';
 	fd = tree_open(s->x->root, copy, O_DIRECTORY);
 	sys_free(copy);
 	return fd;

@@ -6,6 +6,7 @@
 
 #include "base/args.h"
 #include "base/array.h"
+#include "base/strcopy.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -81,7 +82,7 @@ as_texts_add(struct sqpack *p, struct as_texts *t, const char *text,
     size_t len)
 {
 	void *items = t->items;
-	char *copy = sys_malloc(len + 1);
+	char *copy = strcopy_part(text, len);
 	int rc = copy == NULL ? -ENOMEM : array_grow(&items, t->count, &t->cap,
 	    sizeof(*t->items));
 
@@ -91,8 +92,6 @@ as_texts_add(struct sqpack *p, struct as_texts *t, const char *text,
 		msg_error(&p->msg, "%s", strerror(-rc));
 		return rc;
 	}
-	memcpy(copy, text, len);
-	copy[len] = '\0';
 	t->items[t->count++] = copy;
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "sqpack_regex.h"
 
 #include "base/path.h"
+#include "base/strcopy.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -87,12 +88,7 @@ add_input(struct sqpack *p, const char *path, const struct stat *st)
 	if (rc != 0)
 		return rc;
 	*in = (struct sqpack_input){ .is_dir = S_ISDIR(st->st_mode),
-		.path = sys_malloc(strlen(path) + 1),
-		.real = sys_malloc(strlen(real)) };
-	if (in->path != NULL)
-		strcpy(in->path, path);
-	if (in->real != NULL)
-		strcpy(in->real, real + 1);
+		.path = strcopy(path), .real = strcopy(real + 1) };
 	rc = in->path == NULL || in->real == NULL ? -ENOMEM :
 	    name_input(&p->o, in);
 	p->o.input_count++;

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "base/strcopy.h"
 #include "base/sys.h"
 #include "image/oci/whiteout.h"
 
@@ -98,13 +99,11 @@ hide_named(struct oci *o, const char *path, size_t len, const char *name)
 static int
 hide_all(struct oci *o, const char *path, size_t len)
 {
-	char *text = sys_malloc(len + 1);
+	char *text = strcopy_part(path, len > 0 ? len - 1 : 0);
 	uint32_t id;
 
 	if (text == NULL)
 		return -ENOMEM;
-	memcpy(text, path, len);
-	text[len > 0 ? len - 1 : 0] = '\0';
 	id = sqw_tree_find(&o->p->tree, text);
 	sys_free(text);
 	if (id != SQW_NOWHERE)

@@ -5,6 +5,7 @@
 #include "sqpack_archive.h"
 
 #include "base/path.h"
+#include "base/strcopy.h"
 #include "base/sys.h"
 #include "image/squashfs/format.h"
 
@@ -44,11 +45,8 @@ archive_take_xattrs(struct archive *a, uint32_t *index)
 static int
 clean(const char *text, char **path)
 {
-	*path = sys_malloc(strlen(text) + 1);
-	if (*path == NULL)
-		return -ENOMEM;
-	strcpy(*path, text);
-	return path_clean(*path);
+	*path = strcopy(text);
+	return *path == NULL ? -ENOMEM : path_clean(*path);
 }
 
 /*
