@@ -70,6 +70,17 @@ as_offset(struct sqpack *p, const struct as_words *w)
 }
 
 int
+as_threads(struct sqpack *p, const struct as_words *w)
+{
+	int64_t n;
+
+	if (!as_number(&p->msg, w, 1, AS_THREADS_MAX, &n))
+		return MSG_ERROR;
+	p->o.data.threads = (unsigned)n;
+	return -1;
+}
+
+int
 as_lacks(struct msg *m, const char *word, const char *whose)
 {
 	msg_error(m, "sqpack does not support the option %s of %s", word,

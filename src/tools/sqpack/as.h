@@ -47,6 +47,9 @@ bool as_number(struct msg *m, const struct as_words *w, int64_t lo,
  */
 int as_offset(struct sqpack *p, const struct as_words *w);
 
+/* Parses the option's value as the number of threads, likewise. */
+int as_threads(struct sqpack *p, const struct as_words *w);
+
 /* Reports that the option is not supported.  Returns MSG_ERROR. */
 int as_lacks(struct msg *m, const char *word, const char *whose);
 

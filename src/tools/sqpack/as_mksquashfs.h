@@ -37,7 +37,6 @@ int as_take_u32(struct sqpack *p, const struct as_words *w, uint32_t *value,
 int as_take_block(struct sqpack *p, const struct as_words *w);
 int as_take_filters(struct sqpack *p, const struct as_words *w);
 int as_take_mode(struct sqpack *p, const struct as_words *w);
-int as_take_threads(struct sqpack *p, const struct as_words *w);
 
 /*
  * Parses the number or name of a user or group.  Returns false after reporting

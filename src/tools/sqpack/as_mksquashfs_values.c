@@ -64,13 +64,3 @@ as_take_mode(struct sqpack *p, const struct as_words *w)
 	return -1;
 }
 
-int
-as_take_threads(struct sqpack *p, const struct as_words *w)
-{
-	int64_t n;
-
-	if (!as_number(&p->msg, w, 1, AS_THREADS_MAX, &n))
-		return MSG_ERROR;
-	p->o.data.threads = (unsigned)n;
-	return -1;
-}

@@ -142,17 +142,6 @@ take_form(struct sqpack *p, int id)
 }
 
 static int
-take_threads(struct sqpack *p, const struct as_words *w)
-{
-	int64_t n;
-
-	if (!as_number(&p->msg, w, 1, AS_THREADS_MAX, &n))
-		return MSG_ERROR;
-	p->o.data.threads = (unsigned)n;
-	return -1;
-}
-
-static int
 take(struct sqpack *p, const struct as_words *w, int id)
 {
 	struct sqpack_options *o = &p->o;
@@ -172,7 +161,7 @@ take(struct sqpack *p, const struct as_words *w, int id)
 	case NO_WILDCARDS: o->plain_names = true; break;
 	case NO_XATTRS: o->no_xattrs = true; break;
 	case OFFSET: return as_offset(p, w);
-	case PROCESSORS: return take_threads(p, w);
+	case PROCESSORS: return as_threads(p, w);
 	case REGEX: o->regex = true; break;
 	case USER_XATTRS: o->user_xattrs = true; break;
 	case VERSION: return show_version(p);
