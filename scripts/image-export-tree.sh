@@ -142,7 +142,7 @@ tree_generated() {
 	dir=$study/tree.new awk -v kib=3072 -f "$here/tree.awk"
 	find "$study/tree.new/src" -name '*[048]' \
 	    -exec cp -p {} "$study/tree.new/copy" \;
-	# A hole would be compression by the file system itself.
+	# A hole would be compression by the filesystem itself.
 	truncate -s 65536 "$study/tree.new/data/hole"
 	printf 'cat src/*[1357] | grep -c return\n' >"$study/tree.new/start"
 	start='exec sh ./start'

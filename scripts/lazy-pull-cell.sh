@@ -13,7 +13,7 @@ clients_make() {
 	mount --make-private "$study/clients"
 }
 
-# clients_remove: nothing of another file system is removed
+# clients_remove: nothing of another filesystem is removed
 clients_remove() {
 	! mountpoint -q "$study/clients" || umount -R -l "$study/clients"
 	rm -rf --one-file-system "$study/clients"

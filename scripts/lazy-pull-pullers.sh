@@ -8,7 +8,7 @@
 # remove_NAME removes it.  All of it is in $place.
 
 # overlay LOWER: a container's root, which is writable, on these directories.
-# What it writes is in memory, since not every file system takes it.
+# What it writes is in memory, since not every filesystem takes it.
 overlay() {
 	mkdir "$place/upper" "$place/root"
 	mount -t tmpfs upper "$place/upper"

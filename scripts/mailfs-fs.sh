@@ -61,7 +61,7 @@ fuse_stop() {
 	echo "stop it by 'systemctl stop zfs-fuse', or kill process $stop_pid"
 }
 
-# kstat_end: unmounts the file system that zfs-fuse mounts on /zfs-kstat, and
+# kstat_end: unmounts the filesystem that zfs-fuse mounts on /zfs-kstat, and
 # leaves behind when it exits
 kstat_end() {
 	[ -e "$study/fs/kstat" ] || return 0

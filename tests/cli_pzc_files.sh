@@ -240,7 +240,7 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 	is '... : the file is compressed in place' \
 	    "$(find elsewhere -type f | sed 's|.*/||')" f.gz
 	rm -rf up elsewhere
-	# a directory that cannot be synced, as on some network file systems
+	# a directory that cannot be synced, as on some network filesystems
 	cp text q
 	t 'a directory that cannot be synced' 0 env \
 	    COLDPRESS_FAULT=fsync:2:EINVAL pzc-fault q

@@ -19,7 +19,7 @@ sparse_tar() {
 mkdir probe
 hole probe/file 1M
 [ "$(sparse_tar gnu probe | wc -c)" -lt 100000 ] ||
-    skip_all 'this file system does not report where holes are'
+    skip_all 'this filesystem does not report where holes are'
 
 mkdir tree
 hole tree/huge 100G || skip_all 'files of 100 GiB are not supported here'
@@ -103,7 +103,7 @@ if hole vast/file 15T 2>/dev/null; then
 	t 'no image is made' 1 test -e vast.image
 	t 'a larger block' 0 sqpack -b 1M -L1 -o vast.image vast.tar
 else
-	skip 'this file system does not support files of 15 TiB'
+	skip 'this filesystem does not support files of 15 TiB'
 fi
 t 'a limit' 1 sqpack --memory 8M -o limit.image a.tar
 shows 'the limit is named' 'memory than --memory allows' .t.err

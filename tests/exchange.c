@@ -4,7 +4,7 @@
  *
  * exchange A B COUNT: exchanges A and B COUNT times, with pauses of up to a
  * millisecond in between.  An even COUNT restores the original state.  Exits
- * with 77 if the file system does not support exchanges.
+ * with 77 if the filesystem does not support exchanges.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -96,7 +96,7 @@ if truncate -s 100G sparse/huge 2>/dev/null; then
 	done
 	umount mnt
 else
-	skip 'this file system does not support files of 100 GiB'
+	skip 'this filesystem does not support files of 100 GiB'
 fi
 
 # A block device: written in place, and never while it is mounted

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# A full file system causes a message, and no image or half-written file is
+# A full filesystem causes a message, and no image or half-written file is
 # left.  A user other than root extracts no devices, set-id bits or owners.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
@@ -21,7 +21,7 @@ chmod 6755 tree/set-id
 chown 12:34 tree/sub/little
 
 sqpack -F lz4 -o image tree
-t 'an image on a full file system' 1 sqpack -F none -o small/image tree
+t 'an image on a full filesystem' 1 sqpack -F none -o small/image tree
 shows 'is reported' 'small/image: No space left on device' .t.err
 is 'nothing is left of it' "$(ls -A small)" ''
 sqpack -F none -o raw tree
@@ -29,12 +29,12 @@ sqpack -F none -o raw tree
 t 'from an archive' 1 sqpack -F none -o small/image tree.tar
 t 'from an image' 1 sqpack -F none -o small/image raw
 is 'nothing is left of them' "$(ls -A small)" ''
-t '-x onto a full file system' 1 sqpack -x small/out image
+t '-x onto a full filesystem' 1 sqpack -x small/out image
 shows 'is reported' 'No space left on device' .t.err
 is 'whatever exists is complete' "$(cd small/out && find . -type f -size +0 |
     while read -r f; do cmp "$f" "../../tree/$f"; done 2>&1)" ''
 rm -rf small/out
-t '--cat onto a full file system' 1 sh -c 'sqpack --cat large image >small/a
+t '--cat onto a full filesystem' 1 sh -c 'sqpack --cat large image >small/a
     sqpack --cat sub/other image >>small/a'
 shows 'is also reported' 'standard output: No space left' .t.err
 umount small

@@ -24,7 +24,7 @@
 enum { PAGES = 64 };
 
 static char dir[] = "test_cold.XXXXXX";
-static bool real;		/* a disk file system that drops pages */
+static bool real;		/* a disk filesystem that drops pages */
 
 struct file {
 	int fd;
@@ -199,7 +199,7 @@ taken_out(void **state)
 	assert_int_equal(r.found.resident, PAGES);
 	assert_int_equal(r.before.resident, 0);
 	assert_int_equal(r.after.resident, PAGES);
-	/* or "unknown", if the layers below the file system are hidden */
+	/* or "unknown", if the layers below the filesystem are hidden */
 	assert_int_not_equal(r.state, COLD_NO);
 	assert_string_equal(r.made, "fadvise");
 }

@@ -192,7 +192,7 @@ output_is_whole_or_nothing(void **state)
 		replace = i & 1;
 		sync_it = i & 2;
 		sweep("", check_output);
-		/* as on file systems without unnamed files */
+		/* as on filesystems without unnamed files */
 		sweep("openat:2:EOPNOTSUPP", check_output);
 	}
 }

@@ -10,7 +10,7 @@
 
 /*
  * Returns how many bytes of hole follow offset in the regular file open at fd;
- * 0 if there is data, or if the file system cannot tell.  st is the file's
+ * 0 if there is data, or if the filesystem cannot tell.  st is the file's
  * original status; if the file has become shorter since then, nothing counts as
  * a hole.  Moves the descriptor's offset.  Thread-safe unless the descriptor is
  * shared.

@@ -4,7 +4,7 @@
  *
  * Tools create files only through this module.  Data is written to an unnamed
  * file (O_TMPFILE) in the target's directory, which gets its name when it is
- * complete: even SIGKILL leaves nothing under that name.  On a file system
+ * complete: even SIGKILL leaves nothing under that name.  On a filesystem
  * without O_TMPFILE a temporary name is used, which output_abort() removes.
  *
  * The directory is opened only once, and all names are looked up in it.

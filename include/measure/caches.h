@@ -12,7 +12,7 @@ int caches_may_drop(void);
 
 /*
  * Writes dirty pages to their devices, then drops the page cache, dentries and
- * inodes of all file systems.  An unresponsive file system would block the
+ * inodes of all filesystems.  An unresponsive filesystem would block the
  * caller forever, so a child does the work: if it does not exit, and nothing
  * has been written for CACHES_PATIENCE_S seconds, or CACHES_LIMIT_S have
  * passed, the result is -ETIMEDOUT and the child is left behind.  Returns 0, or

@@ -7,12 +7,12 @@
  * Documentation/block/stat.rst.
  *
  * A file is cold if none of its pages is in memory; nor any page of the image
- * behind a loop device that may hold its file system, since it could simply be
+ * behind a loop device that may hold its filesystem, since it could simply be
  * copied from there; and if the calling thread, or process, had to read from a
  * device at least as many bytes as the file occupies there.  Whatever cannot be
  * observed is never called cold: mincore(2) reports every page as present to a
  * user who neither owns nor may write a file (the bytes read are then the only
- * proof); a file system with its own cache (ZFS) or a remote one reveals
+ * proof); a filesystem with its own cache (ZFS) or a remote one reveals
  * nothing; data inside an inode (ext4, btrfs) has no page of its own; and
  * squashfs caches blocks of small files, so its whole image has to be read.
  *
@@ -63,7 +63,7 @@ struct cold_report {
 					 * process during the walk; -1:
 					 * unknown */
 	uint64_t own_B;			/* the part read by this process */
-	bool squashfs;			/* a file system is squashfs */
+	bool squashfs;			/* a filesystem is squashfs */
 };
 
 struct cold;

@@ -2,7 +2,7 @@
  * opens.h - the files that child processes open, in order of first opening
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Uses fanotify(7), which reports every open(2) and execve(2) in a file system,
+ * Uses fanotify(7), which reports every open(2) and execve(2) in a filesystem,
  * through whatever mount or namespace.  It gives the PID of the opening process
  * in the reader's PID namespace, or 0 for processes outside it.  A reader that
  * is the first process of its namespace therefore sees all others in it, dead
@@ -25,7 +25,7 @@ struct opens_file {
 struct opens;
 
 /*
- * Starts listening to the file system of root, an open directory.  Returns 0,
+ * Starts listening to the filesystem of root, an open directory.  Returns 0,
  * -EPERM (only root in the initial user namespace may), -ENOSYS or another
  * -errno.
  */

@@ -151,10 +151,11 @@ struct walk_result {
 };
 
 /*
- * Walks the directory dirfd and everything below it, including other file
- * systems; or, if dirfd is a regular file, only that file, whose path is name.
- * Symbolic links are not followed.  Nothing is opened outside dirfd, which
- * remains the caller's and must be open for reading.  r is always filled in.
+ * Walks the directory dirfd and everything below it, including other
+ * filesystems; or, if dirfd is a regular file, only that file, whose path is
+ * name.  Symbolic links are not followed.  Nothing is opened outside dirfd,
+ * which remains the caller's and must be open for reading.  r is always filled
+ * in.
  *
  * Returns 0 (errors of individual files are in their rows and in r->errors),
  * -ECANCELED, or the -errno that ended the walk (-ENOMEM, or a callback's).

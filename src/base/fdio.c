@@ -176,7 +176,7 @@ copy_one_xattr(int from, int to, const char *name)
 		rc = -errno;
 	sys_free(value);
 	/*
-	 * skip what this file system does not support or this user may not set
+	 * skip what this filesystem does not support or this user may not set
 	 */
 	return rc == -ENOTSUP || rc == -EPERM || rc == -ENODATA ? 0 : rc;
 }

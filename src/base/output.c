@@ -307,8 +307,8 @@ give_name(struct output *o)
 }
 
 /*
- * Syncs the directory or, if it is not readable, the whole file system.  On
- * some file systems a directory cannot be synced: EINVAL.
+ * Syncs the directory or, if it is not readable, the whole filesystem.  On
+ * some filesystems a directory cannot be synced: EINVAL.
  */
 static int
 sync_dir(const struct output *o)

@@ -132,6 +132,6 @@ caches_drop(void)
 const char *
 caches_reason(int rc)
 {
-	return rc == -ETIMEDOUT ? "a file system does not answer" :
+	return rc == -ETIMEDOUT ? "a filesystem does not answer" :
 	    strerror(-rc);
 }

@@ -110,7 +110,7 @@ grow_devices(struct cold *c)
 }
 
 /*
- * Adds the file system of fd and, if it is on an image, that of the image, and
+ * Adds the filesystem of fd and, if it is on an image, that of the image, and
  * so on.
  */
 static void

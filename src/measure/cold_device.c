@@ -1,8 +1,8 @@
 /*
- * cold_device.c - the devices below a file system
+ * cold_device.c - the devices below a filesystem
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The numbers of file systems are those of linux/magic.h and of statfs(2).  A
+ * The numbers of filesystems are those of linux/magic.h and of statfs(2).  A
  * loop device names its file in sysfs; for its partitions the name is in the
  * parent directory, and a device-mapper device (dm-verity, LVM) lists its
  * components in slaves/.
@@ -280,7 +280,7 @@ ask_file_system(struct device *d, int fd)
 	d->kind = kind_of((uint32_t)fs.f_type);
 	d->squashfs = (uint32_t)fs.f_type == SQUASHFS;
 	/*
-	 * An image may be below some layer, or below a file system without a
+	 * An image may be below some layer, or below a filesystem without a
 	 * device number of its own, such as btrfs; we cannot tell which.
 	 */
 	if (d->kind == DEVICE_SEEN && major(d->dev) == 0)

@@ -1,5 +1,5 @@
 /*
- * cold_device.h - the devices below a file system
+ * cold_device.h - the devices below a filesystem
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_COLD_DEVICE_H
@@ -15,7 +15,7 @@ enum device_kind {
 	DEVICE_OWN_CACHE,	/* a cache that cannot be observed, such as
 				 * ZFS's */
 	DEVICE_REMOTE,		/* a server or daemon also has a cache */
-	DEVICE_LAYERS,		/* file systems unknown to us */
+	DEVICE_LAYERS,		/* filesystems unknown to us */
 	DEVICE_HIDDEN,		/* no /sys in which to look it up */
 };
 
@@ -40,7 +40,7 @@ device_of(const struct stat *st)
 }
 
 /*
- * Collects what is known about the file system that contains fd, or of the
+ * Collects what is known about the filesystem that contains fd, or of the
  * block device fd; dev is its device_of().
  */
 void device_open(struct device *d, int fd, dev_t dev);

@@ -16,7 +16,7 @@ enum { EXTENTS = 64 };
 
 /*
  * Asks for the first extents of a file.  Returns their number, or -1 if the
- * file system cannot tell.
+ * filesystem cannot tell.
  */
 static int
 ask(int fd, uint64_t from, struct fiemap *m)

@@ -28,18 +28,18 @@ judge_devices(const struct cold *c, struct cold_report *r)
 		r->squashfs |= c->devices[i].squashfs;
 	}
 	if (kinds[DEVICE_MEMORY])
-		say(r, COLD_NO, "the file system or its device is memory");
+		say(r, COLD_NO, "the filesystem or its device is memory");
 	else if (kinds[DEVICE_OWN_CACHE] || c->lost)
-		say(r, COLD_UNKNOWN, "a file system has its own cache, "
+		say(r, COLD_UNKNOWN, "a filesystem has its own cache, "
 		    "which cannot be inspected");
 	else if (kinds[DEVICE_REMOTE])
 		say(r, COLD_UNKNOWN, "the cache of a server, or of a daemon "
 		    "in user space, cannot be inspected");
 	else if (kinds[DEVICE_HIDDEN])
-		say(r, COLD_UNKNOWN, "the device below the file system is not "
+		say(r, COLD_UNKNOWN, "the device below the filesystem is not "
 		    "in /sys");
 	else if (kinds[DEVICE_LAYERS])
-		say(r, COLD_UNKNOWN, "the file system may be on an image that "
+		say(r, COLD_UNKNOWN, "the filesystem may be on an image that "
 		    "is in the cache");
 	else if (hidden)
 		say(r, COLD_UNKNOWN, "the image behind a loop device cannot "

@@ -5,7 +5,7 @@
  * Reading a cold file is mostly a matter of waiting for its inode and its
  * blocks.  So there are more readers than may hash at a time; each opens a
  * file, reads it and, while holding one of options->threads places, hashes the
- * data.  Files are read in inode order, which on ext4 and similar file systems
+ * data.  Files are read in inode order, which on ext4 and similar filesystems
  * is roughly that of the disk.
  *
  * A file with several names is read by the first thread to encounter it.  Its
