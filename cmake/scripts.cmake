@@ -30,6 +30,8 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/lazy-pull-tables.sh scripts/lazy-pull-findings.sh
     scripts/lazy-pull-plot.sh scripts/lazy-pull-containerd.sh
     scripts/lazy-pull-delay.py scripts/lazy-pull-publish.sh
+    scripts/lazy-pull-rows.sh scripts/lazy-pull-runtimes.sh
+    scripts/lazy-pull-serve.sh scripts/lazy-pull-services.sh
     scripts/mailfs-source.sh scripts/mailfs-findings.sh
     scripts/mailfs-fs.sh scripts/mailfs-sizes.sh scripts/mailfs-cell.sh
     scripts/mailfs-copy.sh scripts/mailfs-report.sh

@@ -68,7 +68,7 @@ pattern_begin() {
 	mkdir -p "$study/patterns"
 	rm -f "$study/patterns/$1"
 	while read -r pattern_at _ </proc/uptime &&
-	    read -r pattern_rx </sys/class/net/client/statistics/rx_bytes; do
+	    read -r pattern_rx <"/sys/class/net/$net_interface/statistics/rx_bytes"; do
 		printf '%s\t%s\n' "$pattern_at" "$pattern_rx"
 		sleep 0.05
 	done >"$study/patterns/$1" 8>&- &
@@ -79,34 +79,56 @@ pattern_end() {
 	wait "$pattern_pid" 2>/dev/null || :
 }
 
+# squid_fill COMMAND: squid gets what a start needs, by one that does not count;
+# it is made at the server's end of the link
+squid_fill() {
+	clients_make
+	# shellcheck disable=SC2086
+	LAZY_INTERFACE=lo LAZY_CLIENTS=1 $net_in \
+	    sh "$here/lazy-pull-start.sh" "$1" >>"$study/log" 2>&1 ||
+	    die "squid could not be filled: $(tail -n 1 "$study/log")"
+	clients_remove
+}
+
 # cell ID IMAGE WORKLOAD SYSTEM LINK CLIENTS DELAY CACHE
 cell() {
+	cell_command=$(workload_command "$2" "$3")
 	net_make "$5"
-	cell_from=$net_address:5000 cell_helpers=
-	registry_start "$net_in" "$net_address"
-	rm -rf "$study/web"
-	[ "$4" != cas ] || web_start
-	[ "$7" = 0 ] || delay_start "$7"
-	[ "$8" = no ] || cache_start
-	clients_make
+	server_start "$4" "$7"
 	LAZY_PULLER=$(system_get "$4" 2) LAZY_PLACE=$study/clients
-	LAZY_REFERENCE=$cell_from/$2:$4 LAZY_CLIENTS=$6
-	[ "$4" != cas ] || LAZY_REFERENCE=http://$net_address:8080/$2
-	export LAZY_PULLER LAZY_PLACE LAZY_REFERENCE LAZY_CLIENTS
+	LAZY_CLIENTS=$6 LAZY_INTERFACE=$net_interface LAZY_PROXY=
+	[ "$8" = no ] || cache_start
+	LAZY_REFERENCE=$cell_from/$2:$4
+	case $LAZY_PULLER in
+	cas | files) LAZY_REFERENCE=http://$cell_from/$2.$4 ;;
+	esac
+	export LAZY_PULLER LAZY_PLACE LAZY_REFERENCE LAZY_CLIENTS \
+	    LAZY_INTERFACE LAZY_PROXY
+	case $4 in
+	*-squid)
+		LAZY_PROXY=http://$net_address:3128
+		squid_fill "$cell_command"
+		;;
+	esac
+	clients_make
 	cell_files=$(find "$study/clients" -mindepth 1 | wc -l)
-	daemons=
-	[ "$LAZY_PULLER" != containerd ] || containerd_start "$4"
-	cell_cpu=$(namespace_cpu "$net_server")
+	daemons='' LAZY_NODES=''
+	[ "$LAZY_PULLER" != containerd ] || nodes_start "$4" "$6"
+	server_used
+	cell_before=$server_said
 	pattern_begin "$1"
-	cell_lap "$cell_new.lap" -l "$1" -t "$timeout" --net client -- \
-	    sh "$here/lazy-pull-start.sh" "$(workload_command "$2" "$3")"
+	cell_lap "$cell_new.lap" -l "$1" -t "$timeout" --net "$net_interface" \
+	    -- sh "$here/lazy-pull-start.sh" "$cell_command"
 	pattern_end
-	cell_daemons=$(daemon_keys)
+	cell_daemons=$(daemon_keys "$6")
+	server_used
 	# shellcheck disable=SC2046
 	cell_rows "$cell_new.lap" $(client_keys) \
-	    "keys=files_before=$cell_files;requests=$(server_requests);server_cpu_s=$(
-	    since "$cell_cpu" "$(namespace_cpu "$net_server")")$cell_daemons"
+	    "keys=files_before=$cell_files;requests=$((
+	    ${server_said% *} - ${cell_before% *}));server_cpu_s=$(
+	    since "${cell_before#* }" "${server_said#* }")$cell_daemons"
 	clients_remove
 	# shellcheck disable=SC2086
-	kill "$net_server" "$registry_pid" $cell_helpers $daemons
+	[ -z "$services" ] || kill $services
+	server_end
 }

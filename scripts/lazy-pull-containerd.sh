@@ -3,61 +3,93 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# They are started before a cell's run, with empty directories, and end with it.
-# Their sockets are where their clients look for them, in a /run of the cell's.
+# Each client is a node: it has daemons of its own, which are started before the
+# run, with empty directories, and end with the cell.  Their sockets are where
+# their clients look for them, in a /run of the node's mount namespace.
 
-# containerd_start SYSTEM: starts containerd and the system's snapshotter
-containerd_start() {
-	mount -t tmpfs run /run
-	containerd_place=$study/clients/containerd
-	mkdir -p "$containerd_place"
-	LAZY_SNAPSHOTTER=overlayfs
+daemons=''
+
+# nodes_start SYSTEM N: starts containerd and the system's snapshotter N times;
+# sets LAZY_NODES, the processes that hold the namespaces
+nodes_start() {
+	LAZY_NODES='' LAZY_SNAPSHOTTER=overlayfs daemons=
 	case $1 in
-	stargz*)
-		LAZY_SNAPSHOTTER=stargz
-		snapshotter_stargz
-		;;
+	stargz*) LAZY_SNAPSHOTTER=stargz ;;
+	soci*) LAZY_SNAPSHOTTER=soci ;;
 	esac
-	export LAZY_SNAPSHOTTER
-	cat >"$containerd_place/containerd.toml" <<EOF
+	while [ "$(echo "$LAZY_NODES" | wc -w)" -lt "$2" ]; do
+		node_start "$study/clients/node$(echo "$LAZY_NODES" | wc -w)"
+	done
+	daemons_before=$(daemons_cpu)
+	export LAZY_NODES LAZY_SNAPSHOTTER
+}
+
+# node_start DIR: one node, whose files are in DIR
+node_start() {
+	mkdir "$1"
+	unshare --mount --propagation private \
+	    sh -c 'mount -t tmpfs run /run && exec sleep infinity' 8>&- &
+	node=$!
+	service_wait "$study/log" grep -q -s '^run /run tmpfs' /proc/$node/mounts
+	LAZY_NODES="$LAZY_NODES $node"
+	[ "$LAZY_SNAPSHOTTER" = overlayfs ] ||
+	    "snapshotter_$LAZY_SNAPSHOTTER" "$1"
+	containerd_config "$1" >"$1/containerd.toml"
+	daemon containerd/containerd.sock containerd \
+	    --config "$1/containerd.toml"
+}
+
+# containerd_config DIR
+containerd_config() {
+	cat <<END
 version = 2
-root = "$containerd_place/root"
+root = "$1/root"
 state = "/run/containerd/state"
 disabled_plugins = ["io.containerd.grpc.v1.cri",
   "io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs",
   "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs"]
+END
+	[ "$LAZY_SNAPSHOTTER" = overlayfs ] || cat <<END
 [proxy_plugins.$LAZY_SNAPSHOTTER]
   type = "snapshot"
   address = "/run/snapshotter.sock"
-EOF
-	[ "$LAZY_SNAPSHOTTER" != overlayfs ] ||
-	    sed -i '/^.proxy_plugins/,$d' "$containerd_place/containerd.toml"
-	daemon /run/containerd/containerd.sock containerd \
-	    --config "$containerd_place/containerd.toml"
+END
 }
 
-# snapshotter_stargz: without its fetching in the background, which would pull
-# the whole image
+# snapshotter_stargz DIR: without its fetching in the background, which would
+# pull the whole image
 snapshotter_stargz() {
-	cat >"$containerd_place/stargz.toml" <<EOF
+	cat >"$1/stargz.toml" <<END
 no_background_fetch = true
 [[resolver.host."$cell_from".mirrors]]
   host = "$cell_from"
   insecure = true
-EOF
-	daemon /run/snapshotter.sock containerd-stargz-grpc \
-	    --address /run/snapshotter.sock --root "$containerd_place/stargz" \
-	    --config "$containerd_place/stargz.toml"
+END
+	daemon snapshotter.sock containerd-stargz-grpc --root "$1/stargz" \
+	    --address /run/snapshotter.sock --config "$1/stargz.toml"
 }
 
-# daemon SOCKET COMMAND...: starts it and waits for its socket
+# snapshotter_soci DIR: likewise
+snapshotter_soci() {
+	cat >"$1/soci.toml" <<END
+[background_fetch]
+  disable = true
+[[resolver.host."$cell_from".mirrors]]
+  host = "http://$cell_from"
+  insecure = true
+END
+	mkdir "$1/soci"
+	daemon snapshotter.sock soci-snapshotter-grpc --root "$1/soci" \
+	    --address /run/snapshotter.sock --config "$1/soci.toml"
+}
+
+# daemon SOCKET COMMAND...: starts it in the node, waits for its socket in /run
 daemon() {
-	daemon_socket=$1
+	daemon_socket=/proc/$node/root/run/$1
 	shift
-	"$@" >>"$study/log" 2>&1 8>&- &
+	nsenter -t "$node" -m "$@" >>"$study/log" 2>&1 8>&- &
 	daemons="$daemons $!"
-	helper_wait $! test -S "$daemon_socket"
-	daemon_cpu=$(daemons_cpu)
+	service_wait "$study/log" test -S "$daemon_socket"
 }
 
 # daemons_cpu: their processor seconds, with those of children that have ended
@@ -68,14 +100,16 @@ daemons_cpu() {
 	    END { printf "%.2f", n / tick }'
 }
 
-# daemon_keys: the daemons' time and peak memory, and how many layers FUSE serves
+# daemon_keys CLIENTS: the daemons' time, the peak memory of one client's, and
+# how many layers FUSE serves
 daemon_keys() {
 	[ -n "$daemons" ] || return 0
 	printf ';daemon_cpu_s=%s;rss_KiB=%s' \
-	    "$(since "$daemon_cpu" "$(daemons_cpu)")" \
+	    "$(since "$daemons_before" "$(daemons_cpu)")" \
 	    "$(for keys_pid in $daemons; do
 		sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$keys_pid/status"
-	    done | awk '{ n += $1 } END { print n }')"
+	    done | awk -v clients="$1" '{ n += $1 }
+		END { printf "%.0f", n / clients }')"
 	sed 's/\(.*\)	\(.*\)/;\1=\2/' "$study/clients/1/facts" 2>/dev/null ||
 	    :
 }

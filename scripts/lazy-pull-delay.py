@@ -6,6 +6,10 @@ Forwards connections from ADDRESS:PORT to ADDRESS:SERVER-PORT.  All bytes arrive
 half of MS late, in both directions, and the first bytes of a client another MS
 later, the time in which its connection would have been established.  Nothing is
 slowed down otherwise.  A line on standard output says that it listens.
+
+The kernel's netem would do this better, but not every kernel has it.  What
+servers have (limit_rate of nginx) lowers the rate, but delays nothing, and
+socat forwards at once.
 """
 import asyncio
 import sys

@@ -3,27 +3,30 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# A cell runs in the client's network namespace; $net_server is a process that
-# holds the server's.  The ends of the link have the names client and server.
-net_client=10.77.0.2 net_address=10.77.0.1
+# Without --server a cell runs in the client's network namespace, and
+# $net_holder is a process that holds the server's; the ends of the link between
+# them have the names client and server.  With --server the server is another
+# machine, and the link is the network.
 
-# net_make LINK: the server's namespace and a link to it, of LINK Mbit/s
+# net_make LINK: sets net_address, net_client and net_interface: the server's
+# and the client's address, and the client's end of the link
 net_make() {
-	# sysfs shows the interfaces of the namespace in which it was mounted.
-	mkdir -p "$study/cgroup"
-	mount --rbind /sys/fs/cgroup "$study/cgroup"
-	mount -t sysfs sysfs /sys
-	mount --move "$study/cgroup" /sys/fs/cgroup
-	rmdir "$study/cgroup"
+	if [ -n "$server" ]; then
+		net_address=$server_address
+		net_client=$(net_route src) net_interface=$(net_route dev)
+		return 0
+	fi
+	net_address=10.77.0.1 net_client=10.77.0.2 net_interface=client
+	net_sysfs
 	mkfifo "$cell_new.fifo"
 	# shellcheck disable=SC2016
 	unshare --net sh -c 'echo >"$0"; exec sleep infinity' \
 	    "$cell_new.fifo" 8>&- &
-	net_server=$!
+	net_holder=$!
 	read -r _ <"$cell_new.fifo"
-	net_in="nsenter -t $net_server -n"
+	net_in="nsenter -t $net_holder -n"
 	ip link set lo up
-	ip link add client type veth peer name server netns $net_server
+	ip link add client type veth peer name server netns $net_holder
 	ip addr add $net_client/24 dev client
 	ip link set client up
 	$net_in ip link set lo up
@@ -35,6 +38,15 @@ net_make() {
 	}
 }
 
+# net_sysfs: sysfs shows the interfaces of the namespace in which it was mounted
+net_sysfs() {
+	mkdir -p "$study/cgroup"
+	mount --rbind /sys/fs/cgroup "$study/cgroup"
+	mount -t sysfs sysfs /sys
+	mount --move "$study/cgroup" /sys/fs/cgroup
+	rmdir "$study/cgroup"
+}
+
 # net_shape PREFIX INTERFACE LINK: a burst is what passes in 4 ms, the queue
 # holds what passes in 50; PREFIX are words before the command
 net_shape() {
@@ -44,58 +56,105 @@ net_shape() {
 	    latency 50ms
 }
 
-# net_received: the bytes that the client has received
-net_received() { cat /sys/class/net/client/statistics/rx_bytes; }
-
-# registry_start PREFIX ADDRESS: starts the registry
-registry_start() {
-	cat >"$study/registry.yml" <<EOF
-version: 0.1
-storage:
-  filesystem:
-    rootdirectory: $study/registry
-http:
-  addr: $2:5000
-EOF
-	: >"$study/registry.log"
-	$1 docker-registry serve "$study/registry.yml" \
-	    >>"$study/registry.log" 2>&1 8>&- &
-	registry_pid=$!
-	helper_wait $registry_pid grep -qs 'listening on' "$study/registry.log"
+# net_route WORD: what follows this word in the route to the server
+net_route() {
+	ip -o route get "$server_address" |
+	    sed -n "s/.* $1 \([^ ]*\).*/\1/p"
 }
 
-# delay_start MS: from here on, the registry is that far away
-delay_start() {
-	$net_in python3 "$here/lazy-pull-delay.py" "$net_address" 5001 5000 \
-	    "$1" >"$cell_new.delay" 8>&- &
-	cell_helpers="$cell_helpers $!"
-	helper_wait $! grep -qs . "$cell_new.delay"
-	cell_from=$net_address:5001
+# there COMMAND...: runs it on the server
+there() {
+	# shellcheck disable=SC2086
+	${COLDPRESS_SSH:-ssh -o BatchMode=yes} "$server" "$@"
 }
 
-# nginx_start PREFIX DIR: starts nginx, with what standard input has as its
-# servers; DIR is emptied
-nginx_start() {
-	rm -rf "$2"
-	mkdir "$2"
-	{
-		printf 'daemon off;\nuser root;\npid %s/pid;\n' "$2"
-		printf 'error_log %s/log;\nevents {}\nhttp {\n' "$2"
-		printf 'access_log off;\n'
-		printf '%s_temp_path '"$2"'/temp;\n' client_body proxy fastcgi \
-		    uwsgi scgi
-		cat
-		echo '}'
-	} >"$2/nginx.conf"
-	$1 nginx -c "$2/nginx.conf" 2>>"$study/log" 8>&- &
-	cell_helpers="$cell_helpers $!"
-	helper_wait $! test -s "$2/pid"
+# server_find: decides on a directory there, and finds out at which address the
+# server is reached
+server_find() {
+	for server_tool in docker-registry nginx; do
+		there "command -v $server_tool" </dev/null >/dev/null ||
+		    die "$server: cannot be reached, or has no $server_tool"
+	done
+	server_dir=$(there 'mktemp -d' </dev/null)
+	# shellcheck disable=SC2016
+	server_address=$(there 'echo $SSH_CONNECTION' </dev/null |
+	    cut -d ' ' -f 3)
+	case $server_address in
+	*:* | '') die "$server: reached at '$server_address', not by IPv4" ;;
+	esac
 }
 
-# cache_start: from here on, clients fetch from an empty cache of their own
-# network, which fetches pieces of 256 KiB
+# server_fill: copies what is served
+server_fill() {
+	tar -cf - -C "$here" lazy-pull-serve.sh lazy-pull-services.sh \
+	    lazy-pull-delay.py -C "$study" registry www |
+	    there "mkdir -p -m 700 $server_dir && tar -xf - -C $server_dir" ||
+	    die "$server: the images could not be copied"
+}
+server_empty() { there "rm -rf $server_dir" </dev/null; }
+
+# server_start SYSTEM MS: starts what the system needs; sets cell_from, where the
+# registry is, or the files are.  The server ends with $server_holder.
+server_start() {
+	server_port=5000 server_words="$net_address $2 registry"
+	case $(system_get "$1" 2) in
+	cas | files) server_port=8080 server_words="$net_address $2 web" ;;
+	esac
+	case $1 in
+	*-squid) server_words="$server_words squid" ;;
+	esac
+	cell_from=$net_address:$((server_port + ($2 != 0)))
+	: >"$cell_new.answer"
+	server_lines=0
+	mkfifo "$cell_new.ask"
+	if [ -n "$server" ]; then
+		there "sh $server_dir/lazy-pull-serve.sh $server_dir $server_words"
+	else
+		# shellcheck disable=SC2086
+		setsid $net_in sh "$here/lazy-pull-serve.sh" "$study" \
+		    $server_words
+	fi <"$cell_new.ask" >"$cell_new.answer" 2>>"$study/log" 8>&- &
+	server_pid=$!
+	sleep infinity >"$cell_new.ask" 8>&- &
+	server_holder=$!
+	server_hear
+}
+
+# server_hear: sets $server_said to the next line that the server prints
+server_hear() {
+	server_lines=$((server_lines + 1))
+	until [ "$(wc -l <"$cell_new.answer")" -ge $server_lines ]; do
+		kill -0 "$server_pid" 2>/dev/null ||
+		    die "the server: $(tail -n 1 "$study/log")"
+		sleep 0.01
+	done
+	server_said=$(tail -n 1 "$cell_new.answer")
+}
+
+# server_used: sets $server_said to its requests and processor seconds so far
+server_used() {
+	echo >"$cell_new.ask"
+	server_hear
+}
+
+# server_end: returns when the server has ended
+server_end() {
+	kill "$server_holder"
+	wait "$server_pid" || :
+}
+
+# cache_start: from here on, clients fetch from a cache in their own network,
+# which is empty: squid for whole objects; nginx, which fetches pieces of 256
+# KiB, for ranges of blobs
 cache_start() {
-	nginx_start '' "$study/cache" <<EOF
+	rm -rf "$study/cache"
+	mkdir "$study/cache"
+	if [ "$LAZY_PULLER" = cas ]; then
+		squid_start "$study/cache" "$net_client" 5002
+		LAZY_PROXY=http://$net_client:5002
+		return 0
+	fi
+	nginx_start "$study/cache" <<END
 proxy_cache_path $study/cache/files keys_zone=pieces:8m;
 proxy_http_version 1.1;
 proxy_set_header Connection "";
@@ -116,47 +175,6 @@ server {
 		proxy_pass http://$cell_from;
 	}
 }
-EOF
+END
 	cell_from=$net_client:5002
-}
-
-# web_start: serves the repositories of $study/www
-web_start() {
-	nginx_start "$net_in" "$study/web" <<EOF
-server {
-	listen $net_address:8080;
-	access_log $study/web/requests;
-	root $study/www;
-}
-EOF
-}
-
-# helper_wait PID COMMAND...: until the command succeeds, for 30 s at most
-helper_wait() {
-	helper_pid=$1 helper_i=0
-	shift
-	until "$@"; do
-		if ! kill -0 "$helper_pid" 2>/dev/null ||
-		    [ $helper_i -ge 3000 ]; then
-			die "$*: not within 30 s: $(tail -n 1 "$study/log")"
-		fi
-		helper_i=$((helper_i + 1))
-		sleep 0.01
-	done
-}
-
-# server_requests: how many requests the servers have answered
-server_requests() {
-	cat "$study/registry.log" "$study/web/requests" 2>/dev/null |
-	    grep -c '"[A-Z]* /[^ ]* HTTP/[0-9.]*" [0-9]' || :
-}
-
-# namespace_cpu PID: processor seconds of all processes in its network namespace
-namespace_cpu() {
-	cpu_space=$(readlink "/proc/$1/ns/net")
-	for cpu_dir in /proc/[0-9]*; do
-		[ "$(readlink "$cpu_dir/ns/net" 2>/dev/null)" != "$cpu_space" ] ||
-		    sed 's/.*) //' "$cpu_dir/stat" 2>/dev/null || :
-	done | awk -v tick="$(getconf CLK_TCK)" '{ n += $12 + $13 }
-	    END { printf "%.2f", n / tick }'
 }

@@ -1,17 +1,17 @@
 # shellcheck shell=sh
 # lazy-pull-publish.sh - converting images, and pushing them; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154
 
 # image_publish IMAGE SYSTEM: converts the image for the system, and pushes it
-# to the registry; keeps how long that took.  Systems with the same options have
-# the same image.
+# to the registry, or stores it in $study/www; keeps how long that took.  Systems
+# with the same options have the same image.
 image_publish() {
 	publish_note=$study/images/$1/$2.published
 	[ ! -e "$publish_note" ] || return 0
 	[ "$verbosity" = 0 ] || say "making the image $1 for $2"
 	for publish_as in $(systems_names); do
-		if [ "$(system_get "$publish_as" 3)" = "$(system_get "$2" 3)" ] &&
+		if [ "$(publish_how "$publish_as")" = "$(publish_how "$2")" ] &&
 		    [ -e "$study/images/$1/$publish_as.published" ]; then
 			registry_call image_tag "$1" "$publish_as" "$2"
 			cp "$study/images/$1/$publish_as.published" \
@@ -19,21 +19,36 @@ image_publish() {
 			return 0
 		fi
 	done
+	: >"$study/publish.from"
 	registry_call image_convert "$1" "$2"
 	csv 'csv_row() {
 		printf "%.3f\t%.3f\n", get("wall_s"),
 		    get("user_s") + get("sys_s")
 	}' "$study/publish.csv" >"$publish_note.new"
-	publish_made=$study/push
-	[ "$2" != cas ] || publish_made=$study/www/$1
-	find "$publish_made" -type f -printf '%s\n' |
-	    awk '{ n += $1 } END { print n }' >>"$publish_note.new"
+	publish_size "$1" "$2" >>"$publish_note.new"
 	mv "$publish_note.new" "$publish_note"
-	rm -rf "$study/push" "$study/publish.csv"
+	rm -rf "$study/push" "$study/publish.csv" "$study/publish.from" \
+	    "$study/optimize"
 }
 
-# registry_call FUNCTION IMAGE SYSTEM...: in a network namespace, where it can
-# start the registry
+# publish_how SYSTEM: what its image depends on
+publish_how() {
+	system_get "$1" 3
+	system_get "$1" 2 | grep -x -e cas -e files || :
+}
+
+# publish_size IMAGE SYSTEM: the bytes just stored for it
+publish_size() {
+	case $(publish_how "$2") in
+	*cas | *files) find "$study/www/$1.$2" -type f -printf '%s\n' ;;
+	optimize*) find "$study/registry" -name data \
+		-newer "$study/publish.from" -printf '%s\n' ;;
+	*) find "$study/push" -type f -printf '%s\n' ;;
+	esac | awk '{ n += $1 } END { printf "%.0f\n", n }'
+}
+
+# registry_call FUNCTION IMAGE SYSTEM...: in namespaces, where it can start the
+# registry
 registry_call() {
 	cell_lap "$study/publish.csv" -l "$3" -- unshare --net --pid --fork \
 	    --kill-child --mount-proc sh "$here/$study_name" -o "$rows_csv" \
@@ -42,45 +57,86 @@ registry_call() {
 	    die "$2 for $3: $(tail -n 1 "$study/log")"
 }
 
+registry_here() {
+	ip link set lo up
+	registry_start "$study" 127.0.0.1 "$study/registry"
+}
+
 # image_tag IMAGE SYSTEM SYSTEM: the image of the one for the other
 image_tag() {
-	ip link set lo up
-	registry_start '' 127.0.0.1
+	[ ! -e "$study/www/$1.$2" ] || {
+		rm -rf "$study/www/$1.$3"
+		cp -rl "$study/www/$1.$2" "$study/www/$1.$3"
+		return 0
+	}
+	registry_here
 	skopeo --insecure-policy copy -q --all --src-tls-verify=false \
 	    --dest-tls-verify=false "docker://127.0.0.1:5000/$1:$2" \
 	    "docker://127.0.0.1:5000/$1:$3"
 }
 
-# image_convert IMAGE SYSTEM: in its own network namespace; leaves the layout in
-# $study/push
+# image_convert IMAGE SYSTEM: leaves the layout in $study/push
 image_convert() {
 	convert_from=$study/images/$1/layout
 	convert_options=$(system_get "$2" 3)
+	convert_main=$(workloads "$1" | tail -n 1 | cut -f 1)
 	case $convert_options in
 	*--order)
-		convert_options="$convert_options $study/images/$1/$(
-		    workloads "$1" | tail -n 1 | cut -f 1).touched"
+		convert_options="$convert_options $study/images/$1/$convert_main.touched"
 		;;
 	esac
-	rm -rf "$study/push"
-	if [ "$2" = cas ]; then
-		mkdir -p "$study/www"
-		rm -rf "$study/www/$1"
-		layerpack -q --image -F cas "$convert_from:plain" \
-		    "$study/www/$1"
+	mkdir -p "$study/www"
+	rm -rf "$study/push" "$study/www/$1.$2"
+	case $(publish_how "$2") in
+	optimize*)
+		image_optimize "$1" "$2" "$(workload_command "$1" "$convert_main")"
 		return 0
-	fi
-	if [ -z "$convert_options" ]; then
-		cp -r "$convert_from" "$study/push"
-	else
+		;;
+	'') cp -r "$convert_from" "$study/push" ;;
+	*cas)
+		layerpack -q --image -F cas "$convert_from:plain" \
+		    "$study/www/$1.$2"
+		return 0
+		;;
+	*)
 		# shellcheck disable=SC2086
 		layerpack -q --image $convert_options "$convert_from:plain" \
 		    "$study/push"
-	fi
-	ip link set lo up
-	registry_start '' 127.0.0.1
-	skopeo --insecure-policy copy -q --all --dest-tls-verify=false \
-	    "oci:$study/push:plain" "docker://127.0.0.1:5000/$1:$2"
+		;;
+	esac
+	case $(publish_how "$2") in
+	*files) mv "$study/push" "$study/www/$1.$2" ;;
+	*)
+		registry_here
+		skopeo --insecure-policy copy -q --all --dest-tls-verify=false \
+		    "oci:$study/push:plain" "docker://127.0.0.1:5000/$1:$2"
+		;;
+	esac
+}
+
+# image_optimize IMAGE SYSTEM COMMAND: by ctr-remote, which runs the command in a
+# container, and stores the files that it opens first
+image_optimize() {
+	optimize_target=127.0.0.1:5000/$1:$2
+	registry_here
+	rm -rf "$study/optimize"
+	mkdir "$study/optimize"
+	mount -t tmpfs run /run
+	node=$$ LAZY_SNAPSHOTTER=overlayfs
+	containerd_config "$study/optimize" >"$study/optimize/containerd.toml"
+	daemon containerd/containerd.sock containerd \
+	    --config "$study/optimize/containerd.toml"
+	skopeo --insecure-policy copy -q "oci:$convert_from:plain" \
+	    "oci-archive:$study/optimize/image.tar:plain"
+	optimize_args=$(printf '%s' "$3" | sed 's/["\\]/\\&/g')
+	{
+		ctr images import "$study/optimize/image.tar"
+		ctr-remote images optimize --oci --period 300 \
+		    --entrypoint '["/bin/sh", "-c"]' \
+		    --args "[\"$optimize_args\"]" "$(ctr images ls -q)" \
+		    "$optimize_target"
+		ctr images push --plain-http "$optimize_target"
+	} >>"$study/log"
 }
 
 # image_facts IMAGE: comment lines

@@ -87,15 +87,33 @@ layermount_end() {
 	done
 }
 
-# A repository of CVMFS, by our own client, too
+# A repository of CVMFS, by our own client, too; $LAZY_PROXY may be squid
 pull_cas() {
 	mkdir "$place/lower"
-	TMPDIR=$place/tmp layermount -q -F cas --stats="$place/stats" \
-	    "$LAZY_REFERENCE" "$place/lower"
+	http_proxy=$LAZY_PROXY TMPDIR=$place/tmp layermount -q -F cas \
+	    --stats="$place/stats" "$LAZY_REFERENCE" "$place/lower"
 }
 create_cas() { create_layermount; }
 run_cas() { run_layermount "$1"; }
 remove_cas() { remove_layermount; }
+
+# An OCI layout behind any web server: no registry tells what the layers are
+pull_files() {
+	files_urls=
+	curl -fsS -o "$place/index" "$LAZY_REFERENCE/index.json"
+	curl -fsS -o "$place/manifest" "$LAZY_REFERENCE/blobs/sha256/$(
+	    grep -o '"sha256:[0-9a-f]*' "$place/index" | sed 's/.*://; q')"
+	for files_layer in $(layers_of "$place/manifest"); do
+		files_urls="$files_urls $LAZY_REFERENCE/blobs/sha256/$files_layer"
+	done
+	mkdir "$place/lower"
+	# shellcheck disable=SC2086
+	TMPDIR=$place/tmp layermount --stats="$place/stats" $files_urls \
+	    "$place/lower"
+}
+create_files() { create_layermount; }
+run_files() { run_layermount "$1"; }
+remove_files() { remove_layermount; }
 
 # An image with an index of SOCI: its layers are mounted one by one, each with
 # its ztoc.  A layer without one is unpacked.
@@ -155,64 +173,4 @@ remove_ztoc() {
 	for ztoc_mount in $ztoc_mounts; do
 		layermount_end "$ztoc_mount"
 	done
-}
-
-# containerd, by its own client: $LAZY_SNAPSHOTTER is the name of the plugin
-pull_containerd() {
-	case $LAZY_SNAPSHOTTER in
-	stargz)
-		ctr-remote images rpull --plain-http "$LAZY_REFERENCE" >/dev/null
-		# stargz would pull the whole image without a word.
-		containerd_fuse=$(grep -c ' fuse[. ]' /proc/mounts) || {
-			echo 'stargz has mounted no layer' >&2
-			return 1
-		}
-		echo "fuse_mounts	$containerd_fuse" >"$place/facts"
-		;;
-	*) ctr images pull --plain-http --snapshotter "$LAZY_SNAPSHOTTER" \
-		"$LAZY_REFERENCE" >/dev/null ;;
-	esac
-}
-create_containerd() {
-	# the command is known to create as well
-	ctr containers create --snapshotter "$LAZY_SNAPSHOTTER" -- \
-	    "$LAZY_REFERENCE" lazy /bin/sh -c "$command"
-}
-run_containerd() { ctr tasks start lazy; }
-remove_containerd() { ctr containers delete lazy; }
-
-# podman, whose layers come from an additional store of our own
-podman_here() {
-	CONTAINERS_STORAGE_CONF=$place/storage.conf podman --runtime runc \
-	    --cgroup-manager cgroupfs --events-backend file \
-	    --tmpdir "$place/tmp/podman" "$@"
-}
-pull_podman() {
-	mkdir "$place/lower"
-	cat >"$place/storage.conf" <<EOF
-[storage]
-driver = "overlay"
-graphroot = "$place/graph"
-runroot = "$place/run"
-[storage.options]
-additionallayerstores = ["$place/lower:ref"]
-EOF
-	TMPDIR=$place/tmp layermount --store --plain-http \
-	    --stats="$place/stats" "$place/lower"
-	podman_here pull -q --tls-verify=false "$LAZY_REFERENCE" >/dev/null
-	# podman would pull the whole image without a word.
-	[ -z "$(find "$place/graph/overlay" -type f -path '*/diff/*')" ] || {
-		echo 'podman has not used the store' >&2
-		return 1
-	}
-}
-create_podman() {
-	podman_here create --name lazy --network none \
-	    --ulimit nofile=1024:1024 --ulimit nproc=1024:1024 \
-	    "$LAZY_REFERENCE" /bin/sh -c "$command" >/dev/null
-}
-run_podman() { podman_here start -a lazy; }
-remove_podman() {
-	podman_here rm -f lazy >/dev/null
-	layermount_end "$place/lower"
 }

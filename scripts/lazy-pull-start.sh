@@ -2,19 +2,24 @@
 # lazy-pull-start.sh - starts containers: pulls their image, creates, runs them
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# lazy-pull-start.sh COMMAND: makes $LAZY_CLIENTS starts at once, by $LAZY_PULLER,
-# of the image $LAZY_REFERENCE, in directories below $LAZY_PLACE, of which each
-# gets a file stamps: what ended, when, and the bytes received until then.
+# lazy-pull-start.sh COMMAND [CLIENT]: makes $LAZY_CLIENTS starts at once, or
+# this one of them, by $LAZY_PULLER, of the image $LAZY_REFERENCE, in directories
+# below $LAZY_PLACE, of which each gets a file stamps: what ended, when, and the
+# bytes received until then.  $LAZY_NODES has a process for each client that is
+# to be in the mount namespace of that process.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/lazy-pull-root.sh
 . "$here/lazy-pull-root.sh"
 # shellcheck source=scripts/lazy-pull-pullers.sh
 . "$here/lazy-pull-pullers.sh"
+# shellcheck source=scripts/lazy-pull-runtimes.sh
+. "$here/lazy-pull-runtimes.sh"
 
 stamp() {
-	printf '%s\t%s\t%s\n' "$1" "$(date +%s.%N)" \
-	    "$(cat /sys/class/net/client/statistics/rx_bytes)" >>"$place/stamps"
+	printf '%s\t%s\t%s\n' "$1" "$(date +%s.%N)" "$(cat \
+	    "/sys/class/net/$LAZY_INTERFACE/statistics/rx_bytes")" \
+	    >>"$place/stamps"
 }
 
 # run: the first line that the command prints is what a user waits for
@@ -45,10 +50,16 @@ start() {
 	return "$run_status"
 }
 
+[ $# = 1 ] || {
+	start "$LAZY_PLACE/$2" "$1"
+	exit
+}
 pids='' client=0 status=0
 while [ $client -lt "$LAZY_CLIENTS" ]; do
 	client=$((client + 1))
-	start "$LAZY_PLACE/$client" "$1" &
+	node=$(echo "${LAZY_NODES-}" | cut -d ' ' -f $((client + 1)))
+	# shellcheck disable=SC2086
+	${node:+nsenter -t $node -m} sh "$0" "$1" $client &
 	pids="$pids $!"
 done
 for pid in $pids; do

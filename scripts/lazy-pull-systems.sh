@@ -2,10 +2,11 @@
 # lazy-pull-systems.sh - the ways in which an image is pulled; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 
-# systems_table: name; who pulls, a name of lazy-pull-pullers.sh; layerpack's
-# options for the image, where --order at the end takes what the main workload
-# touches; programs that it needs.  containerd's snapshotter is overlayfs, unless
-# the system's name begins with that of another.
+# systems_table: name; who pulls, a function of lazy-pull-pullers.sh or
+# lazy-pull-runtimes.sh; layerpack's options for the image, where --order at the
+# end takes what the main workload touches, or optimize, if ctr-remote makes it;
+# programs that it needs.  containerd's snapshotter is overlayfs, unless the
+# system's name begins with that of another.
 systems_table() {
 	sed "s/|/$(printf '\t')/g" <<'EOF'
 overlayfs|whole||tar setfattr
@@ -15,13 +16,18 @@ estargz-trace|layermount|-F estargz -c 64K --order|
 zstd|layermount|-F zstd-chunked|
 zstd64|layermount|-F zstd-chunked -c 64K|
 zstd-trace|layermount|-F zstd-chunked -c 64K --order|
+zstd-files|files|-F zstd-chunked -c 64K --order|nginx curl
 ztoc|ztoc|-F ztoc|curl
 ztoc-10M|ztoc|-F ztoc --min-layer 10M|curl setfattr
 cas|cas|-F cas|nginx
+cas-squid|cas|-F cas|nginx squid
 podman|podman|-F estargz -c 64K --order|podman runc
 containerd|containerd||containerd ctr runc
 stargz|containerd|-F estargz|containerd ctr runc containerd-stargz-grpc ctr-remote
 stargz-order|containerd|-F estargz --order|containerd ctr runc containerd-stargz-grpc ctr-remote
+stargz-optimized|containerd|optimize|containerd ctr runc containerd-stargz-grpc ctr-remote
+soci|containerd|-F ztoc|containerd ctr runc soci-snapshotter-grpc ctr-remote
+soci-10M|containerd|-F ztoc --min-layer 10M|containerd ctr runc soci-snapshotter-grpc ctr-remote
 EOF
 }
 

@@ -3,9 +3,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2154
 
-# print_starts IMAGE LINK: medians of all starts through this link
+# print_starts IMAGE LINK: medians of all starts through this link; the limit is
+# what the workload touches
 print_starts() {
 	tsv '
+	NR == 1 {
+		n = split(touched, word, " ")
+		for (i = 1; i < n; i += 3)
+			limit[word[i]] = sprintf("%.2f", word[i + 1] / 1e6)
+	}
 	function real(format, name, unit) {
 		return get(name) == "" ? "-" : sprintf(format, get(name) / unit)
 	}
@@ -19,22 +25,25 @@ print_starts() {
 		if (!lines++) {
 			printf "\n%s, %s: medians\n", image, link == "open" ? \
 			    "a link that is not shaped" : link " Mbit/s"
-			printf "%-26s %2s %6s %6s %6s %7s %15s %8s %6s %5s %6s %5s %6s\n",
+			printf "%-26s %2s %6s %6s %6s %7s %15s %8s %6s %6s %5s %6s %5s %6s\n",
 			    "", "n", "pull", "create", "run", "total",
-			    "95 % interval", "MB", "index", "requ.", "CPU s",
-			    "MiB", "server"
+			    "95 % interval", "MB", "limit", "index", "requ.",
+			    "CPU s", "MiB", "server"
 		}
-		printf "%-26s %2d %6s %6s %6s %7s %15s %8s %6s %5s %6s %5s %6s\n",
+		printf "%-26s %2d %6s %6s %6s %7s %15s %8s %6s %6s %5s %6s %5s %6s\n",
 		    name, get("n"), real("%.2f", "pull_s", 1),
 		    real("%.2f", "create_s", 1), real("%.2f", "run_s", 1),
 		    real("%.2f", "wall_s", 1), get("wall_lo") == "" ? "" : \
 		    sprintf("%.2f .. %.2f", get("wall_lo"), get("wall_hi")),
-		    real("%.2f", "rx_B", 1e6), real("%.2f", "index_B", 1e6),
+		    real("%.2f", "rx_B", 1e6),
+		    part[2] in limit ? limit[part[2]] : "-",
+		    real("%.2f", "index_B", 1e6),
 		    real("%d", "requests", 1),
 		    sprintf("%.2f", get("cpu_s") + get("daemon_cpu_s")),
 		    real("%.0f", get("rss_KiB") == "" ? "maxrss_KiB" : \
 		    "rss_KiB", 1024), real("%.2f", "server_cpu_s", 1)
-	}' image="$1" link="$2" "$study/summary" >"$study/starts"
+	}' image="$1" link="$2" touched="$(noted touched "$1" | tr '\n' ' ')" \
+	    "$study/summary" >"$study/starts"
 	head -n 3 "$study/starts"
 	sed 1,3d "$study/starts" | sort -s -k 1,1
 	rm "$study/starts"

@@ -120,6 +120,7 @@ version_of() {
 		set -- dpkg-query -W xvfb
 		;;
 	enroot | openssl) set -- "$1" version ;;
+	nginx | squid) set -- "$1" -v ;;
 	*) set -- "$1" --version ;;
 	esac
 	"$@" </dev/null 2>&1 | sed -n '/[0-9]/{p;q;}'

@@ -20,7 +20,7 @@ test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
 # The tools with which root's tests make filesystems, and a kernel to boot.
 root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils
     user-mode-linux mmdebstrap libgl1-mesa-dri nginx-light docker-registry
-    podman runc containerd iproute2 curl'
+    squid podman runc containerd iproute2 curl'
 
 # packages_missing NAME...: prints the packages that are not installed
 packages_missing() {

@@ -17,6 +17,7 @@ t 'an invalid link' 1 "$lazy" --links '100 fast'
 t 'no clients' 1 "$lazy" --clients 0
 t 'a delay that is none' 1 "$lazy" --delay '0 x'
 t 'a cache that is none' 1 "$lazy" --cache squid
+t 'a shaped link to another machine' 1 "$lazy" --server host --links '100 open'
 t 'an image without a command' 2 "$lazy" --image layout
 t 'a command without an image' 2 "$lazy" --command true
 if [ "$(id -u)" != 0 ]; then
@@ -41,6 +42,8 @@ row() {
 		row py.hello.estargz-trace.100 0.5$run 2000000 0.4 0.5 $run
 		row py.hello.stargz.100 2.$run 6000000 0.1 1.$run $run
 		row py.hello.estargz.100.d50 4.$run 5000000 0.1 3.$run $run
+		row py.hello.cas.100.x4 4.$run 20000000 0.1 3.$run $run
+		row py.hello.cas.100.x4.cache 4.$run 6000000 0.1 3.$run $run
 		row root.import.overlayfs.100 40.$run 440000000 39 40 $run
 		row root.import.zstd-trace.100 8.$run 75000000 7 8.$run $run
 	done
@@ -53,7 +56,7 @@ printf 'images	py root\nlinks	100\nruns	6\nseed	1\n' >known.csv.d/plan
 t 'known rows' 0 "$lazy" -q -o known.csv report
 tr -s ' ' <.t.out >report
 shows 'a row of the table' \
-    '^hello.estargz 6 0.10 0.01 0.20 1.35 1.10 .. 1.60 5.00 0.50 12 1.50 20 0.25$' report
+    '^hello.estargz 6 0.10 0.01 0.20 1.35 1.10 .. 1.60 5.00 4.00 0.50 12 1.50 20 0.25$' report
 shows 'what is needed' '^hello 4.00 MB in 15 files$' report
 shows 'the conversion' '^estargz 14.5 12.8 79.36$' report
 shows 'what is missing' '^py.hello.soci.100: missing: there is no soci$' report
@@ -71,6 +74,8 @@ is 'but not as much of ROOT' \
     "$(finding '76 % of a start (10 points; root.import.100)')" \
     'does not hold here'
 is 'little of the data is needed' "$(finding '(py.hello)')" 'holds here'
+is 'nor is much of it transferred' "$(finding 'compressed (py.hello.100)')" \
+    'holds here'
 is 'a finding on a program that was run' \
     "$(finding 'half the time; stargz')" 'holds here'
 is 'its bytes' "$(finding 'are loaded (stargz)')" 'holds here'
@@ -80,6 +85,8 @@ is 'a goal' \
 is 'what was not run is not decided' \
     "$(finding 'loads more than stargz')" 'not measured'
 is 'a distant registry is slower' "$(finding 'takes longer (py.hello.est')" \
+    'holds here'
+is 'a cache for several clients' "$(finding '(py.hello.cas.100.x4)')" \
     'holds here'
 is 'the best saving' "$(finding 'over 65 %')" 'holds here'
 sed 's/py.hello.stargz.100/py.hello.other.100/' known.csv >format.csv

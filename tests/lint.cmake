@@ -20,6 +20,7 @@ shell_test(root image_export root)
 shell_test(root mailfs root)
 shell_test(root snap_startup root)
 shell_test(root lazy_pull root)
+shell_test(root lazy_pull_server root)
 # there can be only one zfs-fuse
 set_tests_properties(root.mailfs PROPERTIES RESOURCE_LOCK zfs-fuse)
 shell_test(san address san)

@@ -105,13 +105,13 @@ others='ztoc'
 ! have containerd || ! have runc || others='ztoc containerd'
 if have python3 && have nginx && have curl; then
 	! layermount --help | grep -q -e --key || others="$others cas"
+	! have squid || [ "${others% cas}" = "$others" ] ||
+	    others="$others cas-squid"
 	rows='quick.read.*.open quick.read.*.x2 quick.read.*.x2.cache'
 	t 'more systems' 0 "$lazy" -q -n 1 --quick --systems \
-	    "estargz-trace $others" --clients '1 2' --cache 'no yes' \
+	    "estargz-trace zstd-files $others" --clients '1 2' --cache 'no yes' \
 	    --delay '0 300' -o more.csv \
 	    --rows "$rows quick.read.estargz-trace.open.d300"
-	[ "$others" = ztoc ] || shows 'one daemon is one client' \
-	    'containerd.open.x2: missing: one daemon'
 	is 'all of their runs are good' \
 	    "$(col more.csv exit | tr ' ' '\n' | sort -u)" 0
 	# of LABEL COLUMN: from its row
@@ -126,6 +126,29 @@ if have python3 && have nginx && have curl; then
 	    $((one * 3 / 2))
 	t 'but with a cache, once' 0 test "$(of ztoc.open.x2.cache rx_B)" -lt \
 	    "$(of ztoc.open.x2 rx_B)"
+	t 'files need no registry' 0 test "$(of zstd-files.open rx_B)" -lt \
+	    "$one"
+	case $others in
+	*containerd*)
+		t 'two containerds pull twice' 0 test \
+		    "$(of containerd.open.x2 rx_B)" -gt \
+		    $(($(of containerd.open rx_B) * 3 / 2))
+		;;
+	esac
+	case $others in
+	*squid)
+		# requests LABEL
+		requests() {
+			of "$1" keys | sed 's/.*;requests=\([0-9]*\).*/\1/'
+		}
+		t 'a repository is read by requests' 0 test \
+		    "$(requests cas.open)" -gt 10
+		is 'but squid has it all' "$(requests cas-squid.open)" 0
+		t 'squid near two clients fetches once' 0 test \
+		    "$(of cas.open.x2.cache rx_B)" -lt \
+		    $(($(of cas.open.x2 rx_B) * 3 / 4))
+		;;
+	esac
 	# at least a connection, the manifest, the index and the trace
 	is 'a distant registry takes longer' \
 	    "$(of estargz-trace.open.d300 wall_s | awk '{ print ($1 > 1.2) }')" 1

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/sshd.sh
+. "$SRC/tests/sshd.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'
 PATH=$PATH:/usr/sbin:/sbin
@@ -12,57 +14,10 @@ have pzc || skip_all 'no pzc'
 COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 
-ssh-keygen -q -t ed25519 -N '' -f host
-ssh-keygen -q -t ed25519 -N '' -f user
-[ -d /run/sshd ] || { mkdir -p /run/sshd && made=/run/sshd; }
-sshd=
-undo() {
-	[ -z "$sshd" ] || kill "$sshd" 2>/dev/null
-	[ -z "${made:-}" ] || rmdir "$made"
-}
-trap undo EXIT
+trap sshd_end EXIT
 trap 'exit 1' HUP INT TERM
-
-# start PORT: starts sshd as a background job
-start() {
-	cat >config <<EOF
-Port $1
-ListenAddress 127.0.0.1
-HostKey $PWD/host
-AuthorizedKeysFile $PWD/user.pub
-PidFile none
-StrictModes no
-UsePAM no
-PasswordAuthentication no
-PermitRootLogin yes
-SetEnv PATH=$BIN:/usr/bin:/bin
-EOF
-	"$(command -v sshd)" -D -e -f "$PWD/config" 2>sshd.log &
-	sshd=$!
-}
-try() {
-	ssh -F none -p "$1" -i user -o BatchMode=yes \
-	    -o StrictHostKeyChecking=no -o UserKnownHostsFile="$PWD/known" \
-	    -o LogLevel=ERROR 127.0.0.1 true
-}
-
-# sshd exits immediately if the port is in use: try several.
-port=$((20000 + $$ % 20000))
-for _ in 1 2 3 4 5; do
-	start $port
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		try $port 2>try.log && break 2
-		kill -0 $sshd 2>/dev/null || break
-		sleep 0.2
-	done
-	kill $sshd 2>/dev/null
-	wait $sshd
-	sshd=
-	port=$((port + 17))
-done
-t 'sshd answers' 0 try $port
-COLDPRESS_SSH="ssh -F none -p $port -i $PWD/user -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=$PWD/known -o LogLevel=ERROR"
-export COLDPRESS_SSH
+sshd_start "$BIN:/usr/bin:/bin"
+t 'sshd answers' 0 sshd_try
 
 mkdir tree
 seq 200000 >tree/a
