@@ -1,12 +1,12 @@
 /*
- * mail.h - generating mails, a week at a time
+ * mail.h - generating mail, a week at a time
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The unit of work is a week: MAIL_WEEK mails of one set of lists, in date
- * order, with the threads among them.  Mail number i of seed s is generated
- * from the random numbers of stream i of s, and from earlier mails of its week;
- * so any thread can generate any week, and a small corpus is a prefix of a
- * larger one.
+ * The unit of work is a week: MAIL_WEEK messages of one set of lists, in date
+ * order, with the threads among them.  Message number i of seed s is generated
+ * from the random numbers of stream i of s, and from earlier messages of its
+ * week, so any thread can generate any week, and a small corpus is a prefix of
+ * a larger one.
  *
  * A struct mail_maker belongs to one thread.
  */
@@ -26,8 +26,8 @@ enum { MAIL_WEEK = 256, MAIL_WEEKS = 600, MAIL_NONE = MAIL_WEEK };
 /* The properties of a corpus.  Fractions are in parts of PRNG_ONE. */
 struct mail_like {
 	struct sizes sizes;
-	uint32_t attachments;		/* share of mails with attachments,
-					 * the largest ones */
+	uint32_t attachments;		/* share of messages with attachments;
+					 * the largest have them */
 	uint32_t repeat;		/* share of text that repeats earlier
 					 * words */
 	uint32_t noise;			/* share of incompressible
@@ -40,7 +40,7 @@ struct mail {
 	uint64_t number;
 	uint64_t nth;			/* index among those with attachments,
 					 * or without */
-	uint64_t stuff;			/* nth of the mail whose attachments
+	uint64_t stuff;			/* nth of the message whose attachments
 					 * it has */
 	const struct list *list;
 	const struct person *author;
@@ -60,18 +60,18 @@ struct mail_maker {
 	const struct world *world;
 	const struct mail_like *like;
 	uint64_t seed, week;
-	struct prng prng;		/* generator for the current mail */
+	struct prng prng;		/* generator for the current message */
 	struct text text;
 	struct mail mails[MAIL_WEEK];
-	unsigned count;			/* mails of the week so far */
+	unsigned count;			/* messages in the week so far */
 	struct strbuf bodies;		/* texts of the week, Latin-1 */
-	struct strbuf out;			/* the current mail */
+	struct strbuf out;			/* the current message */
 	struct strbuf spare;
 };
 
 /*
- * Starts the week with that number.  mail_next() generates mails one after the
- * other into m->out; the latest is m->mails[m->count - 1].  Returns 0 or
+ * Starts the week with that number.  mail_next() generates messages one after
+ * the other into m->out; the latest is m->mails[m->count - 1].  Returns 0 or
  * -ENOMEM.
  */
 void mail_week(struct mail_maker *m, uint64_t week);
@@ -82,7 +82,7 @@ void mail_free(struct mail_maker *m);
 int64_t mail_week_date(uint64_t week);
 uint32_t mail_week_set(uint64_t week);
 
-/* src/mail/head.c: the whole header except the fields about the content. */
+/* src/mail/head.c: writes the header except the fields about the content. */
 void mail_head(struct mail_maker *m, const struct mail *a);
 
 /* Appends a date in the form "Mon, 6 Jan 2014 10:11:12 +0000". */
@@ -94,11 +94,11 @@ void mail_date(struct strbuf *b, int64_t date);
  */
 void mail_body(struct mail_maker *m, struct mail *a, size_t len);
 
-/* src/mail/parts.c: MIME headers and parts up to a's size. */
+/* src/mail/parts.c: writes MIME headers and parts up to a's size. */
 void mail_parts(struct mail_maker *m, struct mail *a);
 
 /*
- * src/mail/attach.c: appends an attachment: header, and content of len bytes.
+ * src/mail/attach.c: appends an attachment: a header, and len bytes of content.
  */
 void mail_attach(struct mail_maker *m, const struct mail *a, unsigned i,
     size_t len);

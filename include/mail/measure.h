@@ -14,15 +14,15 @@
 #include <stdint.h>
 
 struct measure {
-	uint64_t every;			/* one of this many mails is
+	uint64_t every;			/* one of this many messages is
 					 * compressed */
 	bool parts_only;		/* compress none without attachments */
-	uint64_t *sizes;		/* sizes of all mails */
+	uint64_t *sizes;		/* sizes of all messages */
 	size_t count, cap;
 	uint64_t bytes;
-	uint64_t with_parts;		/* mails with attachments */
+	uint64_t with_parts;		/* messages with attachments */
 	/*
-	 * Total sizes before and after zlib -6, for mails without and with
+	 * Total sizes before and after zlib -6, for messages without and with
 	 * attachments.
 	 */
 	uint64_t plain_B[2], packed_B[2];
@@ -30,8 +30,8 @@ struct measure {
 };
 
 /*
- * Adds one mail, or a file: an mbox if it begins with "From ", otherwise a
- * mail.  Returns 0, -ENOMEM, or -EFBIG (a mail of over 4 GiB).
+ * Adds one message, or a file: an mbox if it begins with "From ", otherwise a
+ * message.  Returns 0, -ENOMEM, or -EFBIG (a message of over 4 GiB).
  */
 int measure_mail(struct measure *m, const char *mail, size_t len);
 int measure_file(struct measure *m, const char *data, size_t len);

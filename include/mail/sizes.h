@@ -1,5 +1,5 @@
 /*
- * sizes.h - the distribution of mail sizes: a table of quantiles
+ * sizes.h - the distribution of message sizes: a table of quantiles
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The quantiles are integers, and linear between the nodes.  Thread-safe.
@@ -12,12 +12,12 @@
 
 /*
  * Nodes at every 64th, then at 1 - 2^-7, 1 - 2^-8, ..., 1 - 2^-16, and 1: the
- * few large mails hold most of the bytes.
+ * few large messages hold most of the bytes.
  */
 enum { SIZES_EVEN = 64, SIZES_TAIL = 10,
     SIZES = SIZES_EVEN + SIZES_TAIL + 1, SIZES_MEDIAN = SIZES_EVEN / 2 };
 
-/* The sizes of the smallest possible header and of the largest mail. */
+/* The sizes of the smallest possible header and of the largest message. */
 enum { SIZE_LEAST = 400, SIZE_MOST = 64 << 20 };
 
 struct sizes {

@@ -1,5 +1,5 @@
 /*
- * store.h - writing mails as files, maildirs or mboxes, and their hash
+ * store.h - writing messages as files, maildirs or mboxes, and their hash
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each list has a directory, and each week in it a directory of files, a
@@ -38,7 +38,7 @@ struct store_writer {
 	uint64_t bytes;
 	struct strbuf path;		/* including the root; also the path of
 					 * a failure */
-	unsigned here;			/* mails of this week, by folder */
+	unsigned here;			/* messages in this week, by folder */
 	struct strbuf mbox[WORLD_SET];
 	int64_t mbox_date[WORLD_SET];
 	uint16_t number[WORLD_SET];
@@ -56,7 +56,7 @@ int store_writer_make(struct store_writer *w, const struct store *s);
 void store_writer_free(struct store_writer *w);
 
 /*
- * Writes the mail generated last, or ends its week.  Returns 0 or -errno;
+ * Writes the message generated last, or ends its week.  Returns 0 or -errno;
  * w->path is then the path of the failure, NUL-terminated, unless it is
  * -ENOMEM.
  */

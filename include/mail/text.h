@@ -1,11 +1,11 @@
 /*
- * text.h - generating the text of mails
+ * text.h - generating the text of messages
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The text consists of sentences of invented words, in paragraphs of lines, in
- * Latin-1.  People repeat themselves within a mail: with probability `repeat'
- * the next two to five words (more, if that exceeds one half) are copied from
- * earlier text.  This is what makes a mail compress like a real one; word
+ * Latin-1.  People repeat themselves within a message: with probability
+ * `repeat' the next two to five words (more, if that exceeds one half) are
+ * copied from earlier text.  This is what makes a message compress like a real one; word
  * frequencies alone do not.
  *
  * A struct text belongs to one thread.
