@@ -70,6 +70,7 @@ t 'it is mounted' 0 layermount --stats=stats --prefetch none \
     "docker://$host/a/image:t" mnt
 is 'a file' "$(tail -n 1 mnt/dir/text)" 300000
 stop
+await test -s stats
 t 'only part of it was fetched' 0 test \
     "$(sed 's/.*"wire_B":\([0-9]*\).*/\1/' stats)" -lt \
     "$(wc -c <www/blob)"
