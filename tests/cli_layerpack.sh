@@ -66,7 +66,7 @@ for format in estargz zstd-chunked; do
 	    layerpack -t --index-digest "$digest" l
 	t "$format: another" 1 layerpack -t \
 	    --index-digest "sha256:$(printf %064d 0)" l
-	shows 'refused' 'l: its index has another digest' .t.err
+	shows 'refused' 'l: its index does not have the expected digest' .t.err
 done
 layerpack -tv l >list
 shows 'a long list' '^-rwsr-xr-x .* 131072 2001-09-09 01:46 a/exact$' list

@@ -225,7 +225,7 @@ shows 'is not replaced' 'File exists' .t.err
 t 'a name with a slash' 1 layerpack -F cas --name a/b -o new t.tar
 openssl genpkey -algorithm ed25519 -out other.pem 2>/dev/null
 t 'another kind of key' 1 layerpack -F cas --key other.pem -o new t.tar
-shows 'says so' 'not for RSA' .t.err
+shows 'says so' 'not an RSA key' .t.err
 t 'no key at all' 1 layerpack -F cas --key t.tar -o new t.tar
 t 'an option for other formats' 1 make new --order key.pem t.tar
 python3 - 300 <<'END' 2>/dev/null || skip 'no python3'

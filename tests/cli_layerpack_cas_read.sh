@@ -101,7 +101,7 @@ fi
 sum=$(openssl pkey -pubin -in pub.pem -outform DER | sha256sum)
 t 'the digest of the key' 0 layerpack -t --key "sha256:${sum%% *}" repo
 t 'another key' 1 layerpack -t --key other.pem repo
-shows 'is refused' 'signed by another key' .t.err
+shows 'is refused' 'not signed by the expected key' .t.err
 t 'no key' 1 layerpack -t --key pax.tar repo
 t 'no repository' 1 layerpack -t --key pub.pem got
 
@@ -207,9 +207,9 @@ t 'signed again' 0 layerpack -t --key pub.pem evil
 bad 'the MD5 of a path' "UPDATE catalog SET name = 'other'
     WHERE name = 'kept'" 'MD5'
 bad 'a name with a slash' "UPDATE catalog SET name = 'a/b'
-    WHERE name = 'kept'" 'not a name'
+    WHERE name = 'kept'" 'not a valid name'
 bad 'a name that leads out' "UPDATE catalog SET name = '..'
-    WHERE name = 'kept'" 'not a name'
+    WHERE name = 'kept'" 'not a valid name'
 bad 'a view' "ALTER TABLE catalog RENAME TO c;
     CREATE VIEW catalog AS SELECT * FROM c" 'damaged'
 bad 'an endless view' "DROP TABLE chunks; CREATE VIEW chunks AS
@@ -226,7 +226,7 @@ bad 'a size beyond all' "UPDATE catalog SET size = 1 << 62
 bad 'chunks that are missing' "UPDATE catalog SET flags = flags | 64
     WHERE name = 'file'" 'not the whole file'
 bad 'another hash function' "UPDATE catalog SET flags = flags | 256
-    WHERE name = 'file'" 'not SHA-1'
+    WHERE name = 'file'" 'only SHA-1'
 bad 'content elsewhere' "UPDATE catalog SET flags = flags | 128
     WHERE name = 'file'" 'not in the repository'
 bad 'a nested catalog that is not there' "UPDATE catalog
@@ -234,7 +234,7 @@ bad 'a nested catalog that is not there' "UPDATE catalog
 bad 'attributes that are damaged' "UPDATE catalog SET xattr = x'0105ff'
     WHERE name = 'kept'" 'attributes are damaged'
 bad 'a directory that is a file' "UPDATE catalog SET flags = 4
-    WHERE name = 'kept'" 'flags differ'
+    WHERE name = 'kept'" 'contradicts its flags'
 bad 'a name that is there twice' "CREATE TABLE c AS SELECT * FROM catalog;
     DROP TABLE catalog; ALTER TABLE c RENAME TO catalog;
     INSERT INTO catalog SELECT * FROM catalog WHERE name = 'kept'" 'twice'

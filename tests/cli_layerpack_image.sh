@@ -179,10 +179,10 @@ is 'ztoc: there is only one' "$(cat again/blobs/sha256/* |
 rm -rf again
 t 'ztoc: no layer is large' 1 layerpack --image -F ztoc --min-layer 1G layout \
     again
-shows 'ztoc: says so' 'no layer is a tar archive' .t.err
+shows 'ztoc: says so' 'no layer is an archive' .t.err
 t 'ztoc: packed windows' 1 layerpack --image -F ztoc --windows packed \
     layout again
-shows 'ztoc: are refused' 'cannot have packed windows' .t.err
+shows 'ztoc: are refused' 'cannot be used with --image' .t.err
 
 # From one format to the other
 t 'estargz to zstd:chunked' 0 layerpack --image -F zstd-chunked out-estargz \
@@ -225,7 +225,7 @@ printf '{"schemaVersion":2,"manifests":[{%s}]}' "$(blob docker.json)" \
     >layout/index.json
 t 'zstd in a Docker manifest' 1 layerpack --image -F zstd-chunked \
     layout none
-shows 'is refused' 'cannot have zstd' .t.err
+shows 'is refused' 'cannot contain zstd' .t.err
 t 'gzip is accepted' 0 layerpack --image -F estargz layout docker
 for text in '' '{' '{"manifests":[{}]}' '{"manifests":[]}' \
     "{\"manifests\":[{\"digest\":\"sha256:$hex\",\"size\":1}]}"; do

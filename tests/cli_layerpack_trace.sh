@@ -120,7 +120,7 @@ for format in estargz zstd-chunked; do
 		t "$name: the index has its digest" 0 layerpack -t grafted
 		t "$name: a differing trace" 1 \
 		    layerpack --verify grafted
-		shows "$name: is named" 'grafted: first: the trace has other' \
+		shows "$name: is named" 'grafted: first: the trace differs' \
 		    .t.err
 		is "$name: once" "$(wc -l <.t.err)" 1
 		rm -rf x

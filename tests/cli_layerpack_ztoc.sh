@@ -100,7 +100,7 @@ for windows in raw packed; do
 	t "$windows: is not extracted" 1 layerpack -x got --ztoc out bad.gz
 	t "$windows: the ztoc of another layer" 1 \
 	    layerpack -t --ztoc out many.gz
-	shows 'says so' 'is that of a layer of' .t.err
+	shows 'says so' 'describes a layer of' .t.err
 	t "$windows: another digest" 1 layerpack -t --ztoc out \
 	    --index-digest "sha256:$(printf '%064d' 0)" gnu.tar.gz
 	size=$(stat -c %s out)

@@ -131,7 +131,7 @@ manifest small
 layer 3 gzip
 manifest both
 t 'several images' 1 sqpack -o two layout
-shows 'require a tag' 'several images; a tag.*: small, both$' .t.err
+shows 'require a tag' 'several images; select.*: small, both$' .t.err
 t 'a tag' 0 sqpack -f -F lz4 -o two layout:small
 is 'is that image' "$(sqpack -l two | grep -c third)" 0
 t 'another' 0 sqpack -f -F lz4 -o two layout:both

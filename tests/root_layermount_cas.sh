@@ -78,7 +78,7 @@ stop
 is 'but the manifest' "$(field requests)" 1
 
 t 'another key' 1 layermount -F cas --key other.pem "$url" "$PWD/mnt"
-shows 'is refused' 'signed by another key' .t.err
+shows 'is refused' 'not signed by the expected key' .t.err
 await unmounted
 t 'no repository' 1 start -F cas "${url}x"
 shows 'is said' 'answered 404' .t.err

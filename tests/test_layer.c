@@ -275,7 +275,7 @@ test_digests(void **state)
 	layer_close(l);
 	sum[31] ^= 1;
 	assert_int_equal(open_made(&l, &m, &b, &e), -EBADMSG);
-	assert_non_null(strstr(why, "another digest"));
+	assert_non_null(strstr(why, "the expected digest"));
 	e = (struct layer_expect){ .kind = "estargz" };
 	assert_int_equal(open_made(&l, &m, &b, &e), -EINVAL);
 	strbuf_free(&m.b);
@@ -296,7 +296,7 @@ test_refused(void **state)
 	    "text where");
 	refuses("{\"name\":1,\"type\":\"dir\"}", -EBADMSG, "number where");
 	refuses("{\"name\":\"a\",\"type\":\"dir\",\"uid\":1.5}", -EBADMSG,
-	    "another kind");
+	    "the wrong type");
 	refuses("{\"name\":\"a\",\"type\":\"dir\",\"uid\":{}}", -EBADMSG,
 	    "not a table");
 	refuses("{\"name\":\"a\",\"type\":\"dir\",\"modtime\":\"now\"}",

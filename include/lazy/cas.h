@@ -51,15 +51,15 @@ struct cas_result {
 	uint8_t certificate[CAS_HASH];
 	uint8_t key[LAYER_DIGEST];	/* SHA-256 of the public key in DER */
 	uint64_t entries, catalogs;
-	uint64_t files_B;		/* size over all names of files */
-	uint64_t chunks;		/* chunks of files that are cut */
+	uint64_t files_B;		/* total size over all names */
+	uint64_t chunks;		/* chunks of the files that are cut */
 	uint64_t objects, objects_B;	/* distinct objects */
 };
 
 /*
- * Finds the digest of a key by what a user names: "sha256:" and 64 digits, or a
- * file with a public key or a certificate in PEM.  Returns 0, or -errno with a
- * clause in why.
+ * Determines the digest of the key that a user names: "sha256:" and 64 digits,
+ * or a file with a public key or a certificate in PEM.  Returns 0, or -errno
+ * with a clause in why.
  */
 int cas_key_find(const char *name, uint8_t digest[LAYER_DIGEST],
     char why[LAYER_WHY]);

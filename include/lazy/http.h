@@ -86,10 +86,10 @@ int http_read(struct http_object *o, const struct layer_range *ranges,
     size_t count, enum http_phase phase);
 
 /*
- * Reads whole objects, whose URLs are base, "/" and their names, of at most the
- * bytes of their ranges: if one is longer, only these.  The rest of the room is
- * filled with zeros, and lengths gets the bytes of each.  Returns 0 or as
- * http_read(), with a clause in why.  Thread-safe.
+ * Reads whole objects; the URL of each is base, "/" and its name.  At most the
+ * length of its range is read of each object, and the rest of the range is
+ * filled with zeros.  lengths gets the number of bytes read of each.  Returns 0
+ * or as http_read(), with a clause in why.  Thread-safe.
  */
 int http_read_whole(struct http *h, const char *base,
     const struct layer_range *ranges, size_t count, uint64_t *lengths,

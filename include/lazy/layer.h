@@ -43,10 +43,10 @@ enum {
 struct layer_range {
 	const char *object;		/* NULL: the layer itself */
 	uint64_t offset, length;
-	void *buf;			/* room for length bytes, the caller's */
+	void *buf;			/* length bytes, the caller's */
 	/*
-	 * The object as a whole is meant, whose size is not known but should be
-	 * at most length; what it lacks of that is zeros.
+	 * The whole object is wanted.  Its size is not known, but should be at
+	 * most length; the rest of buf is filled with zeros.
 	 */
 	bool whole;
 };
@@ -91,7 +91,7 @@ struct layer_entry {
 	int64_t mtime;
 	uint32_t mtime_ns;
 	uint64_t size;
-	/* ascending and not overlapping; bytes that they leave out are zero */
+	/* ascending, not overlapping; the gaps between them are zeros */
 	const struct layer_run *runs;
 	size_t run_count;
 	const struct tar_xattr *xattrs;

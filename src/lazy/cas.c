@@ -23,7 +23,7 @@ is_name(const char *name)
 	return *name != '\0' && name[strspn(name, allowed)] == '\0';
 }
 
-/* The directories of the objects, as CVMFS makes them: all. */
+/* Creates all 256 directories of objects, as CVMFS does. */
 static int
 make_directories(const struct cas *c)
 {

@@ -93,7 +93,7 @@ prepare(struct cas_catalog *k)
 	return error_of(rc);
 }
 
-/* Executes a statement that has its values. */
+/* Executes a statement whose parameters are bound. */
 static int
 step(sqlite3_stmt *s)
 {

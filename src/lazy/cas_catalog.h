@@ -11,7 +11,7 @@
 #include "cas_format.h"
 #include "engine/digest/digest.h"
 
-/* The statistics that a catalog has of itself, and of those below it. */
+/* A catalog's counters, for itself and for the catalogs below it. */
 enum cas_count {
 	CAS_REGULAR, CAS_SYMLINKS, CAS_SPECIALS, CAS_DIRS, CAS_NESTED,
 	CAS_CHUNKED_FILES, CAS_CHUNKS, CAS_FILE_SIZE, CAS_CHUNKED_SIZE,
@@ -33,15 +33,15 @@ int cas_catalog_open(struct cas_catalog **k, const char *directory,
 void cas_catalog_close(struct cas_catalog *k);	/* may be NULL */
 
 struct cas_dirent {
-	const char *path;		/* as that of the catalog */
+	const char *path;		/* as for cas_catalog_open() */
 	size_t len;
-	const char *name;		/* "" for the root of all */
+	const char *name;		/* "" for the repository's root */
 	const struct layer_entry *e;	/* not a hard link */
 	unsigned flags;			/* CAS_MOUNTPOINT, CAS_ROOT or 0 */
-	uint32_t group, links;		/* names of the file in its directory,
-					 * or of a directory as in Unix;
-					 * group: 0 or a number */
-	/* Objects by the units of e; if it is empty, the object of that. */
+	uint32_t group, links;		/* hard link group, or 0; names in its
+					 * directory, or a directory's link
+					 * count as in Unix */
+	/* The object of each unit of e, or the empty object if e has none. */
 	const struct cas_object *objects;
 };
 
@@ -53,15 +53,15 @@ struct cas_dirent {
 int cas_catalog_add(struct cas_catalog *k, const struct cas_dirent *d);
 
 /*
- * Refers to the catalog of a directory below, with the statistics there.
- * Returns 0 or -errno as above.
+ * Adds a reference to a nested catalog, which has these counters.  Returns 0 or
+ * -errno as above.
  */
 int cas_catalog_nest(struct cas_catalog *k, const char *path,
     const struct cas_nested *n, const struct cas_counts *counts);
 
 /*
- * Ends the catalog: *data, which remains the catalog's, is the database.
- * Returns 0 or -errno as above.
+ * Completes the catalog.  *data, which it still owns, is the database.  Returns
+ * 0 or -errno as above.
  */
 int cas_catalog_end(struct cas_catalog *k, int64_t modified,
     const void **data, size_t *len, struct cas_counts *counts);

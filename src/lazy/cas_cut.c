@@ -14,7 +14,7 @@
 
 enum { BATCH = 1 << 20 };		/* bytes of small files */
 
-/* The index leaves a clause in case memory runs out. */
+/* The index writes a clause beforehand, in case memory runs out. */
 static int
 indexed(struct cas_cut *k, int rc)
 {
@@ -32,8 +32,8 @@ add_run(struct cas_cut *k, size_t unit, size_t n)
 	struct lazy_index *x = &k->layer->l.index;
 
 	if (x->run_count >= LAYER_ENTRIES_MAX)
-		return layer_refuse(k->c->why, -EFBIG, "its files have more than "
-		    "%d pieces", LAYER_ENTRIES_MAX);
+		return layer_refuse(k->c->why, -EFBIG, "its files have more "
+		    "than %d pieces", LAYER_ENTRIES_MAX);
 	return indexed(k, index_run(x, &run, k->c->why));
 }
 

@@ -37,7 +37,7 @@ count_steps(void *arg)
 	return d->steps == 0 || --d->steps == 0;
 }
 
-/* Queries of tables, without functions. */
+/* Allows queries of tables, without functions. */
 static int
 authorize(void *arg, int action, const char *a, const char *b, const char *c,
     const char *e)
@@ -125,7 +125,7 @@ attach(struct cas_db *d, const void *data, size_t len)
 	int rc = sqlite3_open_v2(":memory:", &d->db, SQLITE_OPEN_READWRITE |
 	    SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
 
-	/* it is read only, which the type does not say */
+	/* it is only read, although the parameter is not const */
 	memcpy(&bytes, &data, sizeof(bytes));
 	if (rc == SQLITE_OK)
 		rc = sqlite3_deserialize(d->db, "main", bytes,

@@ -2,9 +2,9 @@
  * cas_entries.c - from the rows of a catalog to the entries of an index
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Directories are listed from the catalog's own on, and a row counts only if its
- * path, of which it has the MD5, is that by which it was found: thus there are
- * no cycles.  Of two rows with one name, the second is refused.
+ * Listing begins at the catalog's own directory.  A row counts only if its MD5
+ * is that of the path by which it was found, so there are no cycles.  Two rows
+ * with one name are refused.
  */
 #include "cas_read.h"
 
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-/* Hard links: names of one file, which are in one directory. */
+/* A group of hard links: names of one file in one directory. */
 struct group {
 	uint32_t dir, number;
 	const char *path;		/* the first; NULL: none so far */
@@ -99,7 +99,7 @@ set_path(struct entries *x, const char *dir, const struct cas_row *r)
 		return -ENOMEM;
 	if (*r->name == '\0' || strchr(r->name, '/') != NULL ||
 	    path_is_dots(r->name))
-		return refuse(x, "it is not a name");
+		return refuse(x, "it is not a valid name");
 	rc = md5_of(x, x->path.data, &md5);
 	if (rc == 0 && (md5.a != r->path.a || md5.b != r->path.b))
 		return refuse(x, "the MD5 of its path is wrong");
@@ -149,8 +149,8 @@ add_data(struct entries *x, const struct cas_row *r)
 		    "not in the repository", x->path.data);
 	if ((r->flags >> CAS_HASH_SHIFT & 7) != 0 ||
 	    (r->flags >> CAS_CODING_SHIFT & 7) > CAS_PLAIN)
-		return layer_refuse(x->why, -ENOTSUP, "%.120s: its hash is not "
-		    "SHA-1, or its compression not zlib", x->path.data);
+		return layer_refuse(x->why, -ENOTSUP, "%.120s: only SHA-1 and "
+		    "zlib are supported", x->path.data);
 	if (r->size == 0)
 		return 0;
 	if ((r->flags & CAS_CHUNKED) != 0)
@@ -259,7 +259,7 @@ add_entry(struct entries *x, const struct cas_row *r)
 	if (!type_of(r->mode, &e.type))
 		return 0;
 	if ((e.type == TAR_DIR) != ((r->flags & CAS_DIR) != 0))
-		return refuse(x, "its mode and its flags differ");
+		return refuse(x, "its mode contradicts its flags");
 	rc = fill_in(x, r, &e);
 	if (rc == 0 && e.type != TAR_DIR && group != 0)
 		rc = first_name(x, group, &first);
@@ -273,15 +273,15 @@ add_entry(struct entries *x, const struct cas_row *r)
 	return rc != 0 || e.type != TAR_FILE ? rc : add_data(x, r);
 }
 
-/* Prepares for what is below a directory. */
+/* Queues a directory, or has its nested catalog read. */
 static int
 descend(struct entries *x, const struct cas_row *r)
 {
 	const struct cas_nested *n;
 
 	if ((r->flags & CAS_BIND) != 0)
-		return layer_refuse(x->why, -ENOTSUP, "%.120s: a catalog of "
-		    "another time is mounted there", x->path.data);
+		return layer_refuse(x->why, -ENOTSUP, "%.120s: a catalog is "
+		    "bound there, which is not supported", x->path.data);
 	if ((r->flags & CAS_MOUNTPOINT) == 0)
 		return queue(x, x->path.data, &r->path);
 	n = cas_rows_nested(x->rows, x->path.data);
@@ -320,7 +320,7 @@ list(struct entries *x, const struct dir *dir, bool nested_root)
 			continue;
 		rc = set_path(x, path, r);
 		if (rc == 0 && before != NULL && strcmp(before, r->name) == 0)
-			rc = refuse(x, "it is there twice");
+			rc = refuse(x, "it is listed twice");
 		before = r->name;
 		if (rc == 0)
 			rc = add_entry(x, r);
@@ -330,7 +330,7 @@ list(struct entries *x, const struct dir *dir, bool nested_root)
 	return rc;
 }
 
-/* The root of the repository has an entry, if it has a row. */
+/* Adds the entry of the repository's root, if it has a row. */
 static int
 add_root(struct entries *x, const struct cas_path *md5)
 {

@@ -15,20 +15,20 @@
 #include <stdint.h>
 
 #define CAS_MANIFEST ".cvmfspublished"
-#define CAS_MARKER ".cvmfscatalog"	/* a nested catalog begins here; */
-#define CAS_AUTO ".cvmfsautocatalog"	/* nobody asked for it */
+#define CAS_MARKER ".cvmfscatalog"	/* in the root of a nested catalog */
+#define CAS_AUTO ".cvmfsautocatalog"	/* if it was made automatically */
 
 #define CAS_SCHEMA "2.5"
 #define CAS_SCHEMA_REVISION 7
 
 enum {
-	CAS_MD5 = 16,			/* bytes, of a path */
-	CAS_PATH = 48,			/* of an object, with NUL */
+	CAS_MD5 = 16,			/* bytes of a path's hash */
+	CAS_PATH = 48,			/* of an object's path, with NUL */
 	CAS_XATTR_MAX = 255,		/* bytes of a name, or of a value, and
 					 * attributes of a file */
 	CAS_TTL = 240,			/* seconds */
 
-	/* flags of a row of a catalog */
+	/* flags in a catalog's row */
 	CAS_DIR = 1,
 	CAS_MOUNTPOINT = 2,		/* of a nested catalog, in its parent */
 	CAS_FILE = 4,			/* everything but directories */
@@ -54,7 +54,7 @@ struct cas_object {
 	uint64_t stored;		/* compressed bytes */
 };
 
-/* What a catalog says of a nested one. */
+/* A catalog's reference to a nested one. */
 struct cas_nested {
 	uint8_t hash[CAS_HASH];
 	uint64_t size;			/* bytes, uncompressed */

@@ -25,10 +25,10 @@
 #include "format/tar/tar_content.h"
 #include "pipeline/pipeline.h"
 
-/* Consecutive bytes of a file, to become an object. */
+/* Consecutive bytes of a file, which become an object. */
 struct cas_piece {
 	size_t at, len;			/* in slot.in */
-	struct cas_object object;	/* made of it */
+	struct cas_object object;	/* the result */
 };
 
 struct cas_batch {
@@ -51,10 +51,10 @@ struct cas {
 	size_t layer_count, layer_cap;
 	struct cas_batch *batches;	/* one for each slot */
 	size_t slots;
-	struct cas_writer *writer;	/* of this thread */
-	struct cas_object empty;	/* of files without content */
+	struct cas_writer *writer;	/* of the calling thread */
+	struct cas_object empty;	/* of empty files */
 	struct cas_signer *signer;
-	int64_t newest;			/* of the times of all entries */
+	int64_t newest;			/* latest time of an entry */
 	struct cas_result *r;
 	char *why;			/* of the current call */
 };
@@ -68,8 +68,8 @@ int cas_writer_open(struct cas_writer **w, const struct cas *c);
 void cas_writer_close(struct cas_writer *w);	/* may be NULL */
 
 /*
- * Compresses len bytes and writes the object, unless it exists already.  Sets
- * object, except for its suffix, which is given.  Returns 0 or -errno.
+ * Compresses len bytes and writes the object, unless it exists.  Fills in
+ * object, whose suffix is the caller's.  Returns 0 or -errno.
  */
 int cas_write(struct cas_writer *w, const void *data, size_t len,
     struct cas_object *object);
@@ -80,7 +80,8 @@ int cas_remove(const struct cas *c, const struct cas_object *object);
 /* cas_cut.c */
 
 /*
- * Runs the pipeline's reader on an open archive: what cas_work.c needs besides.
+ * The state of the pipeline's reader; cas_run() is called with c, layer and tar
+ * set.
  */
 struct cas_cut {
 	struct cas *c;
@@ -89,7 +90,7 @@ struct cas_cut {
 	struct tar_entry e;
 	struct tar_content content;	/* of a file: */
 	uint64_t left;			/* bytes not yet cut */
-	size_t zeros;			/* unit of a piece of zeros, + 1 */
+	size_t zeros;			/* the unit of zeros plus 1, or 0 */
 	bool several;			/* the file has several pieces */
 	bool ended, full;
 };
@@ -103,12 +104,15 @@ int cas_run(struct cas_cut *cut);
 
 /* cas_sweep.c */
 
-/* Removes the objects that no name of the tree needs, counts the others. */
+/* Removes the objects that no name of the tree needs, and counts the others. */
 int cas_sweep(struct cas *c, const struct merge *tree);
 
 /* cas_tree.c */
 
-/* Writes the catalogs of a tree; sets the root's.  Returns 0 or -errno. */
+/*
+ * Writes the catalogs of a tree, and sets *root to the first.  Returns 0 or
+ * -errno.
+ */
 int cas_write_catalogs(struct cas *c, const struct merge *tree,
     struct cas_nested *root);
 
@@ -117,8 +121,8 @@ int cas_write_catalogs(struct cas *c, const struct merge *tree,
 struct cas_signer;
 
 /*
- * Reads the key, or makes one, and a certificate for it.  Returns 0, -ENOMEM,
- * or -EINVAL with a clause in why.
+ * Reads or generates the key, and issues a certificate for it.  Returns 0,
+ * -ENOMEM, or -EINVAL with a clause in why.
  */
 int cas_signer_open(struct cas_signer **s, const struct cas_options *o,
     char why[LAYER_WHY]);

@@ -161,12 +161,12 @@ cas_manifest_verify(const struct cas_manifest *m, const void *text,
 		rc = layer_refuse(why, -EBADMSG, "its manifest is damaged: "
 		    "the digest of the lines does not match");
 	else if (rc == 0 && key == NULL)
-		rc = layer_refuse(why, -EBADMSG, "its certificate is not one "
-		    "in PEM");
+		rc = layer_refuse(why, -EBADMSG, "its certificate is not "
+		    "in PEM format");
 	else if (rc == 0 && key_digest != NULL &&
 	    !has_digest(key, key_digest))
-		rc = layer_refuse(why, -EBADMSG, "it is signed by another key "
-		    "than expected");
+		rc = layer_refuse(why, -EBADMSG, "it is not signed by the "
+		    "expected key");
 	else if (rc == 0 && !is_signed(m, key))
 		rc = layer_refuse(why, -EBADMSG, "the signature of its "
 		    "manifest is wrong");

@@ -12,12 +12,12 @@ enum {
 	CAS_CERTIFICATE_MAX = 64 << 10	/* and of a certificate in PEM */
 };
 
-/* Its pointers are to the text. */
+/* The pointers are into the text. */
 struct cas_manifest {
 	uint8_t catalog[CAS_HASH], certificate[CAS_HASH];
 	uint64_t catalog_size;		/* bytes, uncompressed */
 	size_t lines;			/* bytes before "--" */
-	const char *digits;		/* the SHA-1 of the lines: 40 */
+	const char *digits;		/* the lines' SHA-1, 40 digits */
 	const uint8_t *signature;
 	size_t signature_len;		/* up to the end of the text */
 };
@@ -30,10 +30,10 @@ int cas_manifest_parse(struct cas_manifest *m, const void *text, size_t len,
     char why[LAYER_WHY]);
 
 /*
- * Verifies the digest of the lines, and the signature, which may be followed by
- * zeros, with the certificate, len bytes in PEM; if key_digest is not NULL, that
- * must be the SHA-256 of its key.  text is that of the manifest.  Returns 0,
- * -ENOMEM, or -EBADMSG with a clause in why.  Thread-safe.
+ * Verifies the digest of the lines, and the signature, which zeros may follow,
+ * by the certificate, len bytes of PEM.  If key_digest is not NULL, it must be
+ * the SHA-256 of the certificate's key.  text is what m was parsed from.
+ * Returns 0, -ENOMEM, or -EBADMSG with a clause in why.  Thread-safe.
  */
 int cas_manifest_verify(const struct cas_manifest *m, const void *text,
     const void *certificate, size_t len, const uint8_t *key_digest,

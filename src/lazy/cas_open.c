@@ -17,7 +17,7 @@
 
 enum {
 	AT_ONCE = 16,			/* catalogs */
-	AT_ONCE_B = 32 << 20		/* bytes of those, at most, if several */
+	AT_ONCE_B = 32 << 20		/* their bytes, if there are several */
 };
 
 /* A catalog to be read. */
@@ -41,8 +41,8 @@ struct opening {
 static int
 read_failed(const struct opening *x, int rc)
 {
-	return layer_refuse(x->why, rc, rc == -ENOENT ? "an object of it is "
-	    "missing" : "its index cannot be read: %s", strerror(-rc));
+	return layer_refuse(x->why, rc, rc == -ENOENT ? "one of its objects "
+	    "is missing" : "its index cannot be read: %s", strerror(-rc));
 }
 
 /* Fetches the manifest, or the certificate, as it is stored. */
@@ -75,7 +75,10 @@ unpack(struct opening *x, const uint8_t hash[CAS_HASH], const void *data,
 
 /* The manifest */
 
-/* text has the manifest, and room for the certificate twice. */
+/*
+ * text holds the manifest, and then room for the certificate, stored and
+ * decompressed.
+ */
 static int
 verify(struct opening *x, const struct cas_manifest *m, uint8_t *text,
     const uint8_t *key_digest)
@@ -153,8 +156,8 @@ take_catalog(struct opening *x, size_t n, const void *stored, size_t len)
 	    len, content, (size_t)p.nested.size, &made);
 
 	if (rc == 0 && made != p.nested.size)
-		rc = layer_refuse(x->why, -EBADMSG, "a catalog has another "
-		    "size than stated");
+		rc = layer_refuse(x->why, -EBADMSG, "a catalog does not have "
+		    "the stated size");
 	if (rc == 0)
 		rc = cas_rows_read(&rows, content, made, x->why);
 	if (rc == 0)
@@ -165,7 +168,7 @@ take_catalog(struct opening *x, size_t n, const void *stored, size_t len)
 	return rc;
 }
 
-/* How many catalogs, from first on, are fetched at once. */
+/* Returns how many catalogs, from first on, to fetch at once. */
 static size_t
 count_batch(const struct opening *x, size_t first, uint64_t *bytes)
 {
@@ -214,7 +217,7 @@ read_batch(struct opening *x, size_t first, size_t *count)
 	return rc;
 }
 
-/* The whole */
+/* Opening */
 
 static int
 start(struct opening *x)

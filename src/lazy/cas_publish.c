@@ -25,7 +25,10 @@ put_hash(struct strbuf *b, char letter, const uint8_t *hash, size_t len)
 	strbuf_fmt(b, "%c%s\n", letter, hex);
 }
 
-/* The lines; the time is that of the newest entry, which depends on no clock. */
+/*
+ * Writes the lines; their time is the newest entry's, so that nothing depends
+ * on a clock.
+ */
 static int
 put_lines(struct strbuf *b, const struct cas *c, const struct cas_nested *root)
 {

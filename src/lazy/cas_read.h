@@ -1,10 +1,10 @@
 /*
- * cas_read.h - declarations shared by what reads a CVMFS repository
+ * cas_read.h - declarations shared by the code that reads CVMFS repositories
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cas_open.c reads the manifest and the catalogs, cas_rows.c the rows of one
- * (cas_db.c), and cas_entries.c adds them to the index.  cas_unit.c knows the
- * objects of files.
+ * cas_open.c reads the manifest and the catalogs, cas_rows.c the rows of a
+ * catalog (cas_db.c), and cas_entries.c adds them to the index.  cas_unit.c
+ * finds and unpacks objects.
  */
 #ifndef COLDPRESS_LAZY_CAS_READ_H
 #define COLDPRESS_LAZY_CAS_READ_H
@@ -46,7 +46,7 @@ int cas_open_layer(struct layer *l, const struct layer_expect *e,
 int64_t cas_unit_add(struct layer *l, const uint8_t hash[CAS_HASH],
     char suffix, bool plain, uint64_t content, char why[LAYER_WHY]);
 
-/* The most that a compressed object of that many bytes may have. */
+/* Returns the maximum size of a compressed object with that much content. */
 uint64_t cas_stored_max(uint64_t content);
 
 struct cas_unpacker;
@@ -56,9 +56,9 @@ int cas_unpacker_open(struct cas_unpacker **u, const struct digest_algo *sha1);
 void cas_unpacker_close(struct cas_unpacker *u);	/* may be NULL */
 
 /*
- * Decompresses the object that len bytes begin with into room bytes, and
- * compares its SHA-1.  Returns how many it makes, with the bytes of the object
- * in *used; or -EBADMSG, after which the content must not be used.
+ * Decompresses the object at the beginning of data, and verifies its SHA-1.
+ * Returns the length of its content, with that of the object in *used; or
+ * -EBADMSG, after which content must not be used.
  */
 ssize_t cas_unpack(struct cas_unpacker *u, const uint8_t hash[CAS_HASH],
     const void *data, size_t len, void *content, size_t room, size_t *used);
@@ -82,7 +82,7 @@ int cas_rows_read(struct cas_rows *r, const void *data, size_t len,
     char why[LAYER_WHY]);
 void cas_rows_free(struct cas_rows *r);
 
-/* Finds the first row in a directory, and sets *end; *end is not one. */
+/* Finds the rows of a directory, which end before *end. */
 const struct cas_row *cas_rows_in(const struct cas_rows *r,
     const struct cas_path *dir, const struct cas_row **end);
 
@@ -97,9 +97,9 @@ const struct cas_nested *cas_rows_nested(const struct cas_rows *r,
 /* cas_entries.c */
 
 /*
- * Adds what the catalog of a directory has to the index; nest is called for each
- * nested catalog, and returns 0 or -errno.  Returns 0, -ENOMEM, or -EBADMSG,
- * -EFBIG or -ENOTSUP with a clause in why.
+ * Adds the entries in a directory's catalog to the index, and calls nest, which
+ * returns 0 or -errno, for each nested catalog.  Returns 0, -ENOMEM, or
+ * -EBADMSG, -EFBIG or -ENOTSUP with a clause in why.
  */
 int cas_entries_add(struct layer *l, const struct cas_rows *rows,
     const char *directory, const struct digest_algo *md5,

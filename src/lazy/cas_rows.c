@@ -238,7 +238,7 @@ cas_rows_nested(const struct cas_rows *r, const char *path)
 {
 	const struct cas_nested_row key = { .path = path }, *found;
 
-	/* no array, no search */
+	/* bsearch() requires an array */
 	found = r->nested_count == 0 ? NULL : bsearch(&key, r->nested,
 	    r->nested_count, sizeof(key), by_directory);
 	return found == NULL ? NULL : &found->nested;

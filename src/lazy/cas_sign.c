@@ -54,9 +54,9 @@ read_key(struct cas_signer *s, const char *text, char why[LAYER_WHY])
 	BIO_free(b);
 	if (s->key == NULL)
 		return layer_refuse(why, -EINVAL, "the key is not a private "
-		    "key in PEM without passphrase");
+		    "key in PEM format without a passphrase");
 	if (EVP_PKEY_get_base_id(s->key) != EVP_PKEY_RSA)
-		return layer_refuse(why, -EINVAL, "the key is not for RSA");
+		return layer_refuse(why, -EINVAL, "the key is not an RSA key");
 	return 0;
 }
 
@@ -74,7 +74,7 @@ set_name(X509 *x, const char *name)
 	return ok == 1 && X509_set_issuer_name(x, n) == 1;
 }
 
-/* A date that RFC 5280 defines for certificates without an end. */
+/* The last date is the one that RFC 5280 defines for no expiry. */
 static int
 set_rest(X509 *x, const struct cas_signer *s)
 {

@@ -4,8 +4,8 @@
  *
  * A directory with too many names below it gives its subdirectories catalogs of
  * their own, the largest first, as CVMFS's balancer does (cvmfs/
- * catalog_balancer_impl.h), which also marks them with two empty files.  So does
- * a directory in which the archive has such a mark.
+ * catalog_balancer_impl.h), which also marks them with two empty files.  A
+ * directory that has such a mark in the archive gets a catalog, too.
  *
  * In a tree, parents precede their children; catalogs are written in the
  * opposite order, since each refers to those below it by their hashes.

@@ -214,7 +214,7 @@ decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
 	    content, size, &used) == (ssize_t)size ? 0 : -EBADMSG;
 }
 
-/* Whether there is a manifest. */
+/* Returns whether there is a manifest. */
 static bool
 probe(const struct layer *l)
 {

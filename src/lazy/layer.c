@@ -119,7 +119,7 @@ open_format(struct layer *l, const struct layer_expect *e,
 		    "read lazily", e->kind != NULL ? e->kind : "");
 	if (e->key_digest != NULL && l->format->kind != LAYER_CAS)
 		return layer_refuse(why, -EINVAL, "it is not a repository, so "
-		    "no key signs it");
+		    "no key has signed it");
 	rc = l->format->open(l, e, why);
 	if (rc == -ENOMEM)
 		layer_refuse(why, rc, "%s", strerror(-rc));

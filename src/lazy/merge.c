@@ -17,7 +17,7 @@ struct merging {
 	struct merge *t;
 	enum merge_mode mode;
 	uint16_t layer;
-	uint32_t bottom;		/* nodes from here on are this layer's */
+	uint32_t bottom;		/* this layer's nodes begin here */
 	bool cleared;			/* the root, by this layer */
 	char *why;
 };

@@ -78,7 +78,7 @@ pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store)
 
 /* Entries */
 
-/* Whether the entry serves a format only, and is to be written anew. */
+/* Returns whether the entry only serves a format, and will be written anew. */
 static bool
 is_ours(const struct pack_cut *c)
 {
@@ -210,7 +210,7 @@ take_entry(struct pack_cut *c)
 	return rc != 0 ? rc : begin_entry(c);
 }
 
-/* Writes the landmark that says that no files come first. */
+/* Writes the landmark for archives in which no files come first. */
 static int
 begin_archive(struct pack_cut *c)
 {
@@ -241,7 +241,7 @@ begin_archive(struct pack_cut *c)
 	return rc != 0 ? rc : pack_cut_append(c, NULL, TAR_BLOCK - 1);
 }
 
-/* Where each unit ends. */
+/* Sets the length of each unit. */
 static void
 set_lengths(struct pack_batch *b, size_t end)
 {

@@ -18,24 +18,24 @@ struct pack_cut {
 	struct pack_split *split;	/* NULL: none */
 	bool started, ended;
 	uint64_t raw;			/* bytes of the archive so far */
-	uint64_t drop;			/* of the next, to be left out */
+	uint64_t drop;			/* bytes to omit next */
 	/* the current batch */
 	struct slot *s;
 	struct pack_batch *b;
 	bool full;
 	bool in_use;			/* the last unit has a piece */
-	size_t loose;			/* where it ends in s->in */
-	size_t hashed;			/* up to there */
+	size_t loose;			/* end of the last piece in s->in */
+	size_t hashed;			/* hashed up to here in s->in */
 	/* the current entry */
 	struct tar_entry e;
 	struct strbuf head;		/* its JSON */
 	bool in_data, sparse;
-	bool alone;			/* no other piece is in its unit */
+	bool alone;			/* it has a unit of its own */
 	struct tar_content content;
 	uint64_t at, left;		/* in the file, with holes */
 	bool several;			/* it has more than one piece: */
 	struct digest *file;
-	size_t file_from;		/* hashed from there on */
+	size_t file_from;		/* where its unhashed data begins */
 };
 
 /* pack_cut_stream.c */

@@ -94,7 +94,7 @@ pack_cut_hash(struct pack_cut *c)
 
 /* Pieces */
 
-/* Whether n bytes of data may stand in the current unit. */
+/* Returns whether n bytes of data may go into the current unit. */
 static bool
 joins(const struct pack_cut *c, size_t n)
 {
@@ -130,7 +130,7 @@ pack_cut_item(struct pack_cut *c, size_t n)
 	return rc != 0 ? rc : b->text.failed ? -ENOMEM : 0;
 }
 
-/* The data of the file is complete. */
+/* Ends a file whose data is complete. */
 static int
 end_data(struct pack_cut *c)
 {

@@ -82,7 +82,7 @@ static int
 wrap(struct pack_out *out, const void *data, size_t len)
 {
 	uint8_t head[WRAP_HEADER];
-	/* a final block with fixed codes, at once at its end; CRC and size */
+	/* an empty final block with fixed codes; a CRC and a size of 0 */
 	static const uint8_t end[WRAP_END] = { 0x03 };
 	int rc;
 
@@ -137,7 +137,7 @@ toc_header(struct toc_job *j, struct slot *s)
 	return rc;
 }
 
-/* The end of the entry and of the archive. */
+/* Ends the entry and the archive. */
 static void
 toc_end(const struct toc_job *j, struct slot *s)
 {

@@ -38,20 +38,21 @@ struct pack_piece {
 
 struct pack_unit {
 	size_t at, len;			/* in slot.in */
-	size_t made;			/* in slot.out */
+	size_t made;			/* bytes in slot.out */
 };
 
 /* An entry of the table of contents, as far as the reader knows it. */
 struct pack_item {
-	size_t text, text_len;		/* in the batch; 0: a further piece */
-	bool has_piece;			/* the next of the batch, */
-	uint64_t offset;		/* which begins here in its file; */
+	size_t text, text_len;		/* in the batch; 0: another piece of
+					 * the same file */
+	bool has_piece;			/* the next one of the batch */
+	uint64_t offset;		/* of the piece in its file */
 	bool last;			/* no other piece follows */
-	/* last, not the first: the digest of the whole file */
+	/* of the whole file, if this is the last of several pieces */
 	uint8_t digest[LAYER_DIGEST];
 };
 
-/* What belongs to a slot; emptied, but kept, when it is filled again. */
+/* What belongs to a slot, and is used again whenever the slot is. */
 struct pack_batch {
 	struct pack_unit *units;
 	struct pack_piece *pieces;
@@ -61,7 +62,7 @@ struct pack_batch {
 	struct strbuf text;		/* JSON */
 };
 
-/* The end of the output that is already written. */
+/* The output, as far as it has been written. */
 struct pack_out {
 	int fd;
 	uint64_t at;
@@ -72,9 +73,9 @@ struct pack_out {
 /* The table of contents, as it grows. */
 struct pack_toc {
 	struct pack_store store;
-	struct strbuf line;		/* what is added next */
+	struct strbuf line;		/* the next line */
 	struct digest *digest;		/* of the text */
-	/* a file of which more pieces follow */
+	/* a file with more pieces to come */
 	struct strbuf head, first, chunks;
 	uint64_t entries;
 };
@@ -91,12 +92,12 @@ struct pack_format {
 	int store_level;		/* of the table of contents; 0: the
 					 * level of the units */
 
-	/* An encoder for one thread: 0 or -ENOMEM. */
+	/* Opens an encoder, for one thread.  Returns 0 or -ENOMEM. */
 	int (*encoder_open)(void **e, int level);
 	void (*encoder_close)(void *e);
-	/* The most that encode makes of len bytes. */
+	/* Returns the maximum that encode makes of len bytes. */
 	size_t (*bound)(size_t len);
-	/* Makes a member or a frame: its length, or -errno. */
+	/* Makes a member or a frame.  Returns its length, or -errno. */
 	ssize_t (*encode)(void *e, const uint8_t *in, size_t len,
 	    uint8_t *out, size_t cap);
 
@@ -104,19 +105,19 @@ struct pack_format {
 	int (*wrap)(struct pack_out *out, const void *data, size_t len);
 	size_t wrap_max;
 	/*
-	 * Whether len bytes at p begin with such bytes: then returns the length
-	 * with wrapping, and sets *data and *n; otherwise 0.
+	 * If the len bytes at p begin with such bytes, sets *data and *n, and
+	 * returns their length with the wrapping; otherwise returns 0.
 	 */
 	size_t (*unwrap)(const uint8_t *p, size_t len, const uint8_t **data,
 	    size_t *n);
 
-	/* Writes the table of contents and the footer.  0 or -errno. */
+	/* Writes the table of contents and the footer.  Returns 0 or -errno. */
 	int (*finish)(struct pack *p);
 };
 
 extern const struct pack_format pack_estargz, pack_zstd_chunked;
 
-/* The format of a kind, or NULL. */
+/* Returns the format of a kind, or NULL. */
 const struct pack_format *pack_format_of(enum layer_kind kind);
 
 struct pack {
@@ -133,18 +134,18 @@ struct pack {
 	struct pack_out out;
 	struct digest *content;		/* of the archive as it is written */
 	struct pack_result *r;
-	const char *why;		/* an error is no fault of the archive's
-					 * encoding; or NULL */
+	const char *why;		/* of an error that is not in the
+					 * archive's encoding; or NULL */
 	char *why_text;			/* LAYER_WHY bytes, for such a clause */
 };
 
 /* What pack_cut.c reads, and pack_order.c arranges. */
 struct pack_source {
 	struct tar *tar;
-	/* Reads to the end of the input.  0 or -errno. */
+	/* Reads to the end of the input.  Returns 0 or -errno. */
 	int (*end)(void *arg);
 	void *arg;
-	/* no landmark is to be written or expected but those in it */
+	/* the landmarks are those already in it */
 	bool arranged;
 };
 
@@ -162,18 +163,18 @@ int pack_cut_fill(struct pack_cut *c, struct slot *s, struct pack_batch *b);
 uint64_t pack_cut_read_B(const struct pack_cut *c);
 
 /*
- * After the end: the headers in the form of tar-split, which remain c's, or
- * NULL if they are left out.  0 or -ENOMEM.
+ * After the end, gets the headers in the form of tar-split, which remain c's,
+ * or NULL if they are omitted.  Returns 0 or -ENOMEM.
  */
 int pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store);
 
 /*
- * pack_path.c: 0, or -EINVAL with a clause in why if a path, or the target of a
- * hard link, has "..".
+ * pack_path.c: returns 0, or -EINVAL with a clause in why if the path, or the
+ * target of a hard link, has a component "..".
  */
 int pack_check_path(const struct tar_entry *e, char why[LAYER_WHY]);
 
-/* pack_batch.c: 0 or -ENOMEM */
+/* pack_batch.c: these return 0 or -ENOMEM, or NULL */
 void pack_batch_clear(struct pack_batch *b);
 void pack_batch_free(struct pack_batch *b);
 int pack_batch_unit(struct pack_batch *b, size_t at);
@@ -190,7 +191,7 @@ int pack_join(void *job, struct slot *s, struct sink *sink);
 
 /* pack_toc.c */
 
-/* The members of the JSON object of an entry, without the braces. */
+/* Appends the members of an entry's JSON object, without the braces. */
 struct pack_names;
 void pack_toc_entry(struct strbuf *b, const struct tar_entry *e,
     struct pack_names *names);
@@ -202,28 +203,34 @@ void pack_toc_close(struct pack_toc *t);
 
 /* Where a piece is in the layer. */
 struct pack_place {
-	uint64_t offset;		/* of its unit, */
-	uint64_t end;			/* and of the next; 0: do not say */
+	uint64_t offset;		/* of its unit */
+	uint64_t end;			/* of its unit; 0: not recorded */
 	uint64_t inner;
 };
 
-/* Adds an item.  place: of its piece, if it has one.  0 or -errno. */
+/*
+ * Adds an item; place is that of its piece, if it has one.  Returns 0 or
+ * -errno.
+ */
 int pack_toc_add(struct pack_toc *t, const char *text,
     const struct pack_item *item, const struct pack_piece *piece,
     const struct pack_place *place);
 
-/* Adds the members that follow the entries; ends the text.  0 or -errno. */
+/*
+ * Adds the members that follow the entries, and ends the text.  Returns 0 or
+ * -errno.
+ */
 int pack_toc_end(struct pack_toc *t, const struct pack_result *r,
     const uint8_t *tar_split_digest, const uint8_t *trace_digest);
 
 /* pack.c */
 
-/* Runs a pipeline that writes to the end of the output.  0 or -errno. */
+/* Runs a pipeline that appends to the output.  Returns 0 or -errno. */
 int pack_run(struct pack *p, const struct pipeline_ops *ops, void *job);
 
 /*
  * Ends the text of the table of contents, with the digest of the headers in the
- * form of tar-split, or NULL.  0 or -errno.
+ * form of tar-split, or NULL.  Returns 0 or -errno.
  */
 int pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest);
 

@@ -2,7 +2,7 @@
  * pack_order.c - reading the entries of an archive in another order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The parts of the archive, one after the other, are an archive again.
+ * Concatenated, the parts are an archive again.
  */
 #include "pack_order_impl.h"
 
@@ -106,7 +106,7 @@ end(void *arg)
 	return tar_drain(o->tar);
 }
 
-/* The landmark as an entry of an archive. */
+/* Makes the landmark as an entry of an archive. */
 static int
 make_landmark(struct pack_order *o)
 {

@@ -13,14 +13,17 @@
 #include "pack_impl.h"
 
 /*
- * Lists the archive in.  What cannot be rewound, or is compressed, is copied
- * into an unlinked file in o->tmpdir.  0, or -errno with a clause in why.
+ * Lists the archive in.  If it is compressed or cannot be rewound, it is copied
+ * to an unlinked file in o->tmpdir.  Returns 0, or -errno with a clause in why.
  */
 int pack_order_open(struct pack_order **order, const struct pack_options *o,
     int in, char why[LAYER_WHY]);
 void pack_order_close(struct pack_order *order);	/* may be NULL */
 
-/* Reads the archive again, in order, passing its bytes to cut.  0 or -ENOMEM */
+/*
+ * Reads the archive again, in order, passing its bytes to cut.  Returns 0 or
+ * -ENOMEM.
+ */
 int pack_order_begin(struct pack_order *order, struct pack_source *source,
     struct pack_cut *cut);
 const char *pack_order_why(const struct pack_order *order, int rc);
@@ -33,13 +36,13 @@ struct pack_touch {
 };
 
 /*
- * After pack_order_open(): the parts of files that the list names, each once,
- * in its order.  They remain the order's.
+ * Returns the parts of files that the list names, each once, in its order.
+ * They belong to order.
  */
 const struct pack_touch *pack_order_touches(const struct pack_order *order,
     size_t *count);
 
-/* Reads len bytes of the archive.  0 or -errno. */
+/* Reads len bytes of the archive.  Returns 0 or -errno. */
 int pack_order_read(const struct pack_order *order, uint64_t at, void *buf,
     size_t len);
 

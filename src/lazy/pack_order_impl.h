@@ -39,7 +39,7 @@ struct pack_order {
 	struct order_entry *entries;
 	uint32_t *by_path;		/* their indices, sorted */
 	size_t count, cap;
-	uint64_t tail;			/* where the end of the archive begins */
+	uint64_t tail;			/* where the archive's end begins */
 	struct order_part *parts;
 	size_t part_count, part_cap;
 	uint32_t placed;		/* entries that have a place */
@@ -53,14 +53,18 @@ struct pack_order {
 	struct pack_cut *cut;
 };
 
-/* The only entry with this path, or ORDER_NONE. */
+/* Returns the only entry with this path, or ORDER_NONE. */
 uint32_t order_find(const struct pack_order *o, const char *path, size_t len);
 
-/* pack_order_list.c: lists the archive in.  0, or -errno with a clause. */
+/*
+ * pack_order_list.c: lists the archive in.  Returns 0, or -errno with a clause.
+ */
 int order_list(struct pack_order *o, const struct pack_options *options,
     int in, char why[LAYER_WHY]);
 
-/* pack_order_plan.c: the parts, and the touches.  0 or -ENOMEM. */
+/*
+ * pack_order_plan.c: fill in the parts, and the touches.  Return 0 or -ENOMEM.
+ */
 int order_plan(struct pack_order *o, struct walk_order *list);
 int order_touches(struct pack_order *o, const struct walk_order *list);
 

@@ -25,7 +25,7 @@ spool(void *arg, const void *data, size_t len)
 	return fdio_write(o->fd, data, len);
 }
 
-/* Whether fd is a file that holds the archive as it is. */
+/* Returns whether fd is a file that holds the archive uncompressed. */
 static bool
 is_plain(int fd)
 {
@@ -74,7 +74,7 @@ add(struct pack_order *o, const struct tar_entry *e)
 	new.fixed = !inside || !link_inside;
 	new.ours = new.type == TAR_FILE && layer_is_internal(new.path);
 	o->entries[o->count++] = new;
-	/* padding follows the data, then nothing that belongs to it */
+	/* the entry ends with the padding after its data */
 	o->tail = e->data_offset + e->stored;
 	o->tail += -o->tail % TAR_BLOCK;
 	return 0;
@@ -82,7 +82,7 @@ add(struct pack_order *o, const struct tar_entry *e)
 
 /*
  * Global records apply to all entries after them: those at the beginning stay
- * there, others forbid any order.
+ * there, and others rule out any reordering.
  */
 static int
 check_global(struct pack_order *o, size_t i, uint64_t *first)
@@ -164,7 +164,7 @@ read_all(struct pack_order *o, struct tar_archive *a)
 		if (rc != 0)
 			return rc;
 	}
-	/* more than a block of zeros: the last entry had data of its own kind */
+	/* more than a block of zeros follows: the last entry was longer */
 	if (tar_offset(a->tar) > o->tail + TAR_BLOCK)
 		o->tail = tar_offset(a->tar) - TAR_BLOCK;
 	if (rc == 0)

@@ -113,7 +113,7 @@ place_below(struct pack_order *o, uint32_t i)
 	return rc != 0 ? rc : place(o, i);
 }
 
-/* The entry that i is a hard link to, or ORDER_NONE. */
+/* Returns the entry that i is a hard link to, or ORDER_NONE. */
 static uint32_t
 target_of(const struct pack_order *o, uint32_t i)
 {
@@ -208,7 +208,7 @@ add_touch(struct pack_order *o, const struct pack_touch *t)
 	return rc;
 }
 
-/* Adds the parts that the list names until a trace can take no more. */
+/* Adds the parts that the list names, until the trace is full. */
 int
 order_touches(struct pack_order *o, const struct walk_order *list)
 {

@@ -1,5 +1,5 @@
 /*
- * pack_out.c - the end of a layer: written, counted, hashed
+ * pack_out.c - appending to a layer: written, counted, hashed
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pack_impl.h"

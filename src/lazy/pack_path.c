@@ -2,9 +2,9 @@
  * pack_path.c - refusing paths that lead out of the layer
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Readers disagree about "..": the stargz project's drops it, containers/storage
- * refuses the archive, ours refuses the index.  All of them take an absolute
- * path as one below the root of the layer.
+ * Readers disagree about "..": the stargz project's drops it,
+ * containers/storage refuses the archive, and ours refuses the index.  All of
+ * them take an absolute path as relative to the layer's root.
  */
 #include "pack_impl.h"
 

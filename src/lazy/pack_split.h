@@ -2,8 +2,8 @@
  * pack_split.h - the headers of an archive in the form of tar-split
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Together with the files they give the archive again, byte for byte: that is
- * how containers/storage knows what it would have pulled.  Source: package
+ * With the data of the files, they reproduce the archive byte for byte, so that
+ * containers/storage knows what it would have pulled.  Source: package
  * tar/storage of vbatts/tar-split, types Entry and Type; JSON lines, in a zstd
  * frame.  For one thread at a time.
  */
@@ -24,25 +24,28 @@ struct pack_split {
 	struct strbuf line;
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int pack_split_open(struct pack_split **s, int level);
 void pack_split_close(struct pack_split *s);	/* may be NULL */
 
 /*
- * Adds bytes that are not the data of a file; takes the last n away again. A
+ * These add bytes that are not file data, and remove the last n of them.  A
  * failure is reported by the next call that returns a result.
  */
 void pack_split_bytes(struct pack_split *s, const void *data, size_t n);
 void pack_split_cut(struct pack_split *s, size_t n);
 
-/* The bytes so far end with the header of an entry.  0 or -ENOMEM. */
+/*
+ * Records that the bytes so far end with an entry's header.  Returns 0 or
+ * -ENOMEM.
+ */
 int pack_split_header(struct pack_split *s);
 
-/* Adds data of a file; then says that it is complete.  0 or -ENOMEM. */
+/* These add data of a file, and complete it.  Returns 0 or -ENOMEM. */
 void pack_split_data(struct pack_split *s, const void *data, size_t n);
 int pack_split_file(struct pack_split *s, const char *name, uint64_t size);
 
-/* Ends the frame.  0 or -ENOMEM. */
+/* Ends the frame.  Returns 0 or -ENOMEM. */
 int pack_split_end(struct pack_split *s);
 
 #endif

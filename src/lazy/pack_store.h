@@ -18,14 +18,18 @@ struct pack_store {
 	ZSTD_CCtx *encoder;
 };
 
-/* Level 1 to 22, but with small tables.  0 or -ENOMEM. */
+/*
+ * Opens a store of level 1 to 22, but with small tables.  Returns 0 or -ENOMEM.
+ */
 int pack_store_open(struct pack_store *s, int level);
 void pack_store_close(struct pack_store *s);
 
-/* 0 or -ENOMEM. */
+/* Adds text.  Returns 0 or -ENOMEM. */
 int pack_store_add(struct pack_store *s, const void *data, size_t len);
 
-/* Completes the frame; the encoder's memory is freed.  0 or -ENOMEM. */
+/*
+ * Completes the frame, and frees the encoder's memory.  Returns 0 or -ENOMEM.
+ */
 int pack_store_end(struct pack_store *s);
 
 /* Reads the content of a complete frame, which must outlive the reader. */
@@ -34,11 +38,13 @@ struct pack_reader {
 	ZSTD_inBuffer in;
 };
 
-/* The reader must be closed even after an error.  0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM; the reader must be closed even after an error. */
 int pack_reader_open(struct pack_reader *r, const struct pack_store *s);
 void pack_reader_close(struct pack_reader *r);
 
-/* The next size bytes; *n is less only at the end.  0 or -ENOMEM. */
+/*
+ * Reads the next size bytes; *n is less only at the end.  Returns 0 or -ENOMEM.
+ */
 int pack_reader_next(struct pack_reader *r, void *buf, size_t size,
     size_t *n);
 

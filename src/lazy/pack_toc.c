@@ -17,7 +17,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The last name written for each of some numbers of owners. */
+/* The last name written for an owner's number, for some of them. */
 enum { NAMES = 256, NAME_MAX_B = 64 };
 
 struct name {
@@ -188,7 +188,7 @@ put_piece(struct strbuf *b, const struct pack_piece *piece,
 	put_digest(b, "chunkDigest", piece->digest);
 }
 
-/* A file of several pieces is complete. */
+/* Stores a file of several pieces, which is complete. */
 static int
 store_several(struct pack_toc *t, const uint8_t digest[LAYER_DIGEST])
 {

@@ -1,5 +1,5 @@
 /*
- * pack_trace.c - storing once more what a start touches
+ * pack_trace.c - storing what a start touches a second time
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pack_trace.h"
@@ -14,7 +14,7 @@
 
 enum {
 	PIECE = 256 << 10,
-	SMALL = 8 << 20,		/* bytes to compress as well as possible */
+	SMALL = 8 << 20,		/* bytes for the highest level */
 	SMALL_LEVEL = 19, LARGE_LEVEL = 9,
 	/* so that the encoder takes less than 40 MiB */
 	HASH_LOG = 20, CHAIN_LOG = 21

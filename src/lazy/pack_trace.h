@@ -1,20 +1,20 @@
 /*
- * pack_trace.h - what a start touches, stored once more as one stream
+ * pack_trace.h - storing what a start touches a second time, as one stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A format of our own.  A zstd frame (RFC 8878) whose content is
  *
- *	le32 count, then `count` records of 20 bytes:
- *		le32 number of the entry (layer_entries()), le64 offset in the
- *		file, le64 length
- *	the data of the records, one after the other
+ * 	le32 count, then `count` records of 20 bytes:
+ * 		le32 number of the entry (layer_entries()), le64 offset in the
+ * 		file, le64 length
+ * 	the data of the records, one after the other
  *
- * is cut into parts, each wrapped in what decompressors skip: in zstd:chunked a
- * skippable frame, in estargz an empty member whose header has an extra field
- * "CT".  The parts lie directly before the table of contents, or before what
- * precedes it, and the table says where and what their SHA-256 is:
+ * is cut into parts, each in a wrapper that decompressors skip: in zstd:chunked
+ * a skippable frame, in estargz an empty member whose header has an extra field
+ * "CT".  The parts come directly before the table of contents, or before what
+ * precedes it; the table has their position and SHA-256:
  *
- *	"coldpressTrace": { "offset": N, "length": N, "digest": "sha256:..." }
+ * 	"coldpressTrace": { "offset": N, "length": N, "digest": "sha256:..." }
  */
 #ifndef COLDPRESS_LAZY_PACK_TRACE_H
 #define COLDPRESS_LAZY_PACK_TRACE_H
@@ -28,7 +28,7 @@ enum { TRACE_WINDOW_LOG = 22 };
 
 /*
  * Writes the trace of p->order, if it has one, and fills in its place in p->r
- * and its digest.  0 or -errno.
+ * and its digest.  Returns 0 or -errno.
  */
 int pack_trace_write(struct pack *p, uint8_t digest[LAYER_DIGEST]);
 

@@ -1,9 +1,9 @@
 /*
- * spool.c - records that wait in a file, and come back last first
+ * spool.c - records kept in a file, and returned last first
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each record is followed by its length.  The buffer holds the end of all
- * records, the file what precedes it.
+ * Each record is followed by its length.  The buffer holds the last ones, the
+ * file those before.
  */
 #include "spool.h"
 

@@ -1,9 +1,9 @@
 /*
- * spool.h - records that wait in a file, and come back last first
+ * spool.h - records kept in a file, and returned last first
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A spool takes one buffer of memory, and an unnamed file once that is full.
- * It belongs to one thread at a time.
+ * A spool uses one buffer of memory, and an unnamed file once that is full.  It
+ * belongs to one thread at a time.
  */
 #ifndef COLDPRESS_LAZY_SPOOL_H
 #define COLDPRESS_LAZY_SPOOL_H
@@ -12,16 +12,16 @@
 
 struct spool;
 
-/* tmpdir must outlive the spool.  0 or -ENOMEM. */
+/* tmpdir must outlive the spool.  Returns 0 or -ENOMEM. */
 int spool_open(struct spool **s, const char *tmpdir);
 void spool_close(struct spool *s);	/* may be NULL */
 
-/* Adds a record.  0, -ENOMEM or -errno of the file. */
+/* Adds a record.  Returns 0, -ENOMEM or -errno of the file. */
 int spool_push(struct spool *s, const void *data, size_t len);
 
 /*
- * Removes the record added last: *data is valid until the next call.  1, 0 if
- * there is none, or -ENOMEM or -errno of the file.  After the first call,
+ * Removes the record added last: *data is valid until the next call.  Returns
+ * 1, 0 if there is none, -ENOMEM or -errno of the file.  After the first call,
  * nothing can be added.
  */
 int spool_pop(struct spool *s, const void **data, size_t *len);

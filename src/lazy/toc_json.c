@@ -58,8 +58,8 @@ on_text(void *arg, const unsigned char *s, size_t len)
 	if (j->place == XATTRS)
 		return toc_take_xattr(j, s, len);
 	if (j->place == ENTRY && j->number != NOTHING)
-		return toc_fail(j, -EBADMSG, "its index has text where a number "
-		    "is expected");
+		return toc_fail(j, -EBADMSG, "its index has text where a "
+		    "number is expected");
 	if (j->place == ENTRY && j->text != NOTHING)
 		j->at[j->text] = toc_keep(j, s, len);
 	return j->rc == 0;
@@ -73,9 +73,9 @@ on_integer(void *arg, long long value)
 	if (j->skipped > 0 || j->place != ENTRY)
 		return 1;
 	if (j->text != NOTHING || (j->number != NOTHING && value < 0))
-		return toc_fail(j, -EBADMSG, j->text != NOTHING ? "its index has "
-		    "a number where text is expected" : "its index has a "
-		    "negative number");
+		return toc_fail(j, -EBADMSG, j->text != NOTHING ?
+		    "its index has a number where text is expected" :
+		    "its index has a negative number");
 	if (j->number != NOTHING)
 		j->value[j->number] = value;
 	return 1;
@@ -88,8 +88,8 @@ on_other(struct toc_json *j)
 	if (j->skipped > 0 || j->place != ENTRY ||
 	    (j->text == NOTHING && j->number == NOTHING))
 		return 1;
-	return toc_fail(j, -EBADMSG, "its index has a value of another kind than "
-	    "the format has");
+	return toc_fail(j, -EBADMSG, "its index has a value of the wrong "
+	    "type");
 }
 
 static int

@@ -1,5 +1,5 @@
 /*
- * toc_json.h - one entry of a table of contents, as its JSON has it
+ * toc_json.h - one entry of a table of contents, as parsed
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAZY_TOC_JSON_H
@@ -24,7 +24,7 @@ struct toc_item {
 	int64_t number[TOC_NUMBERS];	/* none is negative */
 	const struct tar_xattr *xattrs;
 	size_t xattr_count;
-	bool is_trace;			/* no entry, but where the trace is */
+	bool is_trace;			/* the trace's place, not an entry */
 };
 
 struct toc_json;

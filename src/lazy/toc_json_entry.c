@@ -116,8 +116,8 @@ toc_take_xattr(struct toc_json *j, const unsigned char *s, size_t len)
 	n = base64_read(j->words.data + x->value, j->words.data + x->value,
 	    len);
 	if (n < 0)
-		return toc_fail(j, -EBADMSG, "its index has an extended attribute "
-		    "that is not in base64");
+		return toc_fail(j, -EBADMSG, "its index has an extended "
+		    "attribute that is not in base64");
 	x->length = (size_t)n;
 	j->xattr_count++;
 	return 1;

@@ -49,18 +49,21 @@ struct toc_json {
 int toc_fail(struct toc_json *j, int rc, const char *clause);
 
 /*
- * Copies text to the words of the entry.  Returns its offset there; j->rc is an
- * error if it has a NUL, which would be the end of a name, or is too long.
+ * Copies text to the entry's words.  Returns its offset there; sets j->rc if it
+ * is too long, or contains a NUL, which would end a name.
  */
 size_t toc_keep(struct toc_json *j, const unsigned char *s, size_t len);
 
 /*
- * Adds the value of an extended attribute, in base64, whose name is there.
- * Returns 1, or 0 after an error.
+ * Adds the value, in base64, of the extended attribute named last.  Returns 1,
+ * or 0 after an error.
  */
 int toc_take_xattr(struct toc_json *j, const unsigned char *s, size_t len);
 
-/* Start an entry, and pass it on.  Returns whether take succeeded. */
+/*
+ * These start an entry, and pass it on.  toc_end_entry() returns whether take
+ * succeeded.
+ */
 void toc_begin_entry(struct toc_json *j);
 int toc_end_entry(struct toc_json *j);
 

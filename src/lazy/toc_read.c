@@ -80,7 +80,7 @@ read_digest(const struct toc_item *item, uint64_t size, uint64_t length,
 	return parse_digest(*chunk != '\0' ? chunk : file, digest, why);
 }
 
-/* The digest of a file in several chunks. */
+/* Keeps the digest of a file in several chunks. */
 static int
 keep_file_digest(struct toc_reader *r, const struct toc_item *item,
     char why[LAYER_WHY])
@@ -140,7 +140,7 @@ take_data(struct toc_reader *r, const struct toc_item *item,
 	size_t n = r->x->unit_count;
 	int rc = 0;
 
-	/* it is missing in the last chunk */
+	/* the last chunk need not state it */
 	if (run.length == 0 && at < e->size)
 		run.length = e->size - at;
 	if (run.length == 0 || strcmp(item->text[TOC_CHUNK_TYPE],
@@ -180,7 +180,7 @@ read_time(const struct toc_item *item, struct layer_entry *e,
 	    "found %.60s", text);
 }
 
-/* Whether a chunk is the whole last entry. */
+/* Returns whether a chunk is the whole last entry. */
 static bool
 is_one_chunk(const struct lazy_index *x)
 {

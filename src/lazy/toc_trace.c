@@ -69,7 +69,7 @@ decode(struct trace *t, void *buf, size_t len)
 	return 0;
 }
 
-/* Whether the index has such a part of a file. */
+/* Returns whether the index has such a part of a file. */
 static bool
 exists(const struct trace *t, const struct record *r)
 {

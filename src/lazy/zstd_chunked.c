@@ -148,8 +148,8 @@ read_table(struct unpack *u, const uint8_t *expected, char why[LAYER_WHY])
 	/* the stargz library's annotation has the document's digest */
 	if (memcmp(stored, expected, LAYER_DIGEST) != 0 &&
 	    memcmp(text, expected, LAYER_DIGEST) != 0)
-		return layer_refuse(why, -EBADMSG, "its index has another "
-		    "digest than expected");
+		return layer_refuse(why, -EBADMSG, "its index does not have "
+		    "the expected digest");
 	return 0;
 }
 
@@ -230,7 +230,7 @@ decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
 		    out.pos + in.pos == before)
 			return -EBADMSG;
 	}
-	*why = "the data of a unit does not have the digest of its index";
+	*why = "a unit's data does not match the digest in the index";
 	return toc_verify(d->l, unit, d->digest, content);
 }
 

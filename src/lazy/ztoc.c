@@ -142,8 +142,8 @@ parse(struct layer *l, struct ztoc *z, char why[LAYER_WHY])
 		return layer_refuse(why, -EBADMSG, "its ztoc does not have "
 		    "version " ZTOC_THE_VERSION);
 	if (stored != l->size)
-		return layer_refuse(why, -EBADMSG, "its ztoc is that of a "
-		    "layer of %llu bytes; this one has %llu",
+		return layer_refuse(why, -EBADMSG, "its ztoc describes a "
+		    "layer of %llu bytes, but this one has %llu",
 		    (unsigned long long)stored, (unsigned long long)l->size);
 	rc = ztoc_read_spans(l, z, &compression, why);
 	return rc != 0 ? rc : ztoc_read_entries(l, z, &toc, why);

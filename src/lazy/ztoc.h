@@ -6,10 +6,10 @@
  * ztoc/compression/gzip_zinfo.h of awslabs/soci-snapshotter; zran.c among the
  * examples of zlib.
  *
- * The layer, a tar archive that is compressed by gzip or not at all, is cut into
- * spans.  A span of a gzip file begins at a point where decompression can be
- * resumed (format/gzip/gzip_points.h), and ends with the last byte before the
- * next one; both spans contain a byte that they share.
+ * The layer, a tar archive that is compressed by gzip or not at all, is divided
+ * into spans.  A span of a gzip file begins at a point where decompression can
+ * be resumed (format/gzip/gzip_points.h), and ends with the last byte before
+ * the next one; both spans contain a byte that they share.
  *
  * The index is a FlatBuffer.  Slots of its tables:
  *
@@ -34,7 +34,7 @@
  * by zeros.  If a layer is not compressed, the checkpoints are a separate
  * FlatBuffer: 0 version (u32: 2), 1 span size, 2 bytes of the layer.
  *
- * That is the side file of SOCI.  With packed windows, our own variant, Entry
+ * This is the side file of SOCI.  With packed windows, our own variant, Entry
  * 14 and 15 and Compression 4 exist, there are no checkpoints, and the file is:
  *
  * 	windows		for each span a zstd frame, or nothing
@@ -45,9 +45,9 @@
  *
  * Points have for each span its two offsets, the bits, the length of its frame
  * (u32) and the frame's SHA-256 (32 bytes); the frames are contiguous.  If a
- * window is shorter than 32 KiB, the part before it is not needed; bytes that the
- * span does not refer to are zero.  A reader thus fetches the index, which is small,
- * and with each span its window.
+ * window is shorter than 32 KiB, the part before it is not needed; bytes that
+ * the span does not refer to are zero.  So a reader fetches the index, which is
+ * small, and then each span with its window.
  */
 #ifndef COLDPRESS_LAZY_ZTOC_H
 #define COLDPRESS_LAZY_ZTOC_H

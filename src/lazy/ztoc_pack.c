@@ -132,7 +132,7 @@ damaged(const struct ztoc_job *j, int rc)
 	return rc;
 }
 
-/* The end that SOCI sees is that of the second block of zeros. */
+/* For SOCI, the archive ends with the second block of zeros. */
 static int
 end_archive(struct ztoc_job *j)
 {

@@ -25,14 +25,17 @@ int ztoc_entries_open(struct ztoc_entries **x, const char *tmpdir);
 void ztoc_entries_close(struct ztoc_entries *x);	/* may be NULL */
 
 /*
- * Adds an entry.  0; -EINVAL, with a clause in why, for what the index cannot
- * represent; or -errno.
+ * Adds an entry.  Returns 0; -EINVAL, with a clause in why, for what the index
+ * cannot represent; or -errno.
  */
 int ztoc_entries_add(struct ztoc_entries *x, const struct tar_entry *e,
     bool packed, char why[LAYER_WHY]);
 uint64_t ztoc_entries_count(const struct ztoc_entries *x);
 
-/* Writes the Toc and everything in it; *at is its position.  0 or -errno. */
+/*
+ * Writes the Toc and everything in it; *at is its position.  Returns 0 or
+ * -errno.
+ */
 int ztoc_entries_write(struct ztoc_entries *x, struct flatbuf_writer *w,
     uint32_t *at);
 
@@ -54,18 +57,21 @@ int ztoc_spans_open(struct ztoc_spans **s,
     const struct ztoc_spans_options *o);
 void ztoc_spans_close(struct ztoc_spans *s);		/* may be NULL */
 
-/* The next bytes of the layer, and a point; see format/gzip/gzip_points.h. */
+/*
+ * These add the next bytes of the layer, a point, and its window; see
+ * format/gzip/gzip_points.h.
+ */
 struct gzip_point;
 int ztoc_spans_taken(void *spans, const uint8_t *data, size_t len);
 int ztoc_spans_point(void *spans, const struct gzip_point *p);
 int ztoc_spans_window(void *spans, const uint8_t *window, size_t len);
 
-/* After the end of the layer: 0 or -errno. */
+/* Ends the last span, after the end of the layer.  Returns 0 or -errno. */
 int ztoc_spans_end(struct ztoc_spans *s);
 uint64_t ztoc_spans_count(const struct ztoc_spans *s);
 uint64_t ztoc_spans_stored(const struct ztoc_spans *s);	/* bytes of the layer */
 
-/* Writes the Compression; *at is its position.  0 or -errno. */
+/* Writes the Compression; *at is its position.  Returns 0 or -errno. */
 int ztoc_spans_write(struct ztoc_spans *s, struct flatbuf_writer *w,
     uint32_t *at);
 
@@ -78,7 +84,7 @@ struct ztoc_output {
 	struct digest *digest;		/* of all of it */
 };
 
-/* As flatbuf_finish() wants it: 0 or -errno. */
+/* Appends to the file, as flatbuf_finish() expects it.  Returns 0 or -errno. */
 int ztoc_output_put(void *output, const void *data, size_t len);
 
 /* All of it */
@@ -92,7 +98,7 @@ struct ztoc_job {
 	char *why;
 	bool plain, packed;
 	int in;
-	uint8_t head[ZTOC_HEAD];		/* the first bytes, read ahead */
+	uint8_t head[ZTOC_HEAD];	/* the first bytes, read ahead */
 	size_t head_at, head_len;
 	struct digest_algo *sha256;
 	struct ztoc_output out;
@@ -103,10 +109,10 @@ struct ztoc_job {
 	uint64_t archive;		/* its bytes, as SOCI counts them */
 };
 
-/* The level of what is compressed. */
+/* Returns the compression level of windows and index. */
 int ztoc_level(const struct ztoc_job *j);
 
-/* Writes the ztoc.  0, or -errno, possibly with a clause in j->why. */
+/* Writes the ztoc.  Returns 0, or -errno, possibly with a clause in j->why. */
 int ztoc_write(struct ztoc_job *j);
 
 #endif

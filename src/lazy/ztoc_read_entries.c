@@ -24,14 +24,14 @@ struct reader {
 	struct tar_xattr *xattrs;
 	size_t xattr_cap;
 	uint64_t at, stored;		/* of the data in the archive */
-	uint64_t end;			/* where that of the entry before ended */
+	uint64_t end;			/* where the last entry's data ended */
 	size_t unit;			/* that contains the end */
 	uint64_t text;			/* bytes of strings so far */
 };
 
 /*
- * A string without NUL.  No string of a real ztoc occurs twice, so all of them
- * together are no longer than the index.
+ * Reads a string without a NUL.  No string of a real ztoc occurs twice, so
+ * together they are not longer than the index.
  */
 static int
 read_string(struct reader *k, const struct flatbuf_table *t, unsigned slot,
@@ -163,12 +163,12 @@ add_runs(struct reader *k, uint64_t offset, uint64_t length)
 		    spans[k->unit + 1].out <= k->at)
 			k->unit++;
 		if (k->unit >= k->z->count || spans[k->unit].out > k->at)
-			return ztoc_damaged(k->why, "data lies in no span");
+			return ztoc_damaged(k->why, "data is in no span");
 		content = k->l->index.units[k->unit].content;
 		r.unit = (uint32_t)k->unit;
 		r.inner = k->at - spans[k->unit].out;
 		if (r.inner >= content)
-			return ztoc_damaged(k->why, "data lies in no span");
+			return ztoc_damaged(k->why, "data is in no span");
 		r.length = content - r.inner < length ? content - r.inner :
 		    length;
 		rc = index_run(&k->l->index, &r, k->why);
@@ -188,7 +188,8 @@ add_extents(struct reader *k, const struct flatbuf_bytes *v)
 		uint64_t length = load_le64(v->data + i + 8);
 
 		if (length > k->stored)
-			return ztoc_damaged(k->why, "the extents of a sparse file");
+			return ztoc_damaged(k->why,
+			    "the extents of a sparse file");
 		k->stored -= length;
 		rc = add_runs(k, load_le64(v->data + i), length);
 	}
@@ -206,8 +207,8 @@ add_entry(struct reader *k, const struct flatbuf_bytes *extents)
 		return rc;
 	if (k->at < k->end || k->at > k->z->content ||
 	    k->stored > k->z->content - k->at)
-		return ztoc_damaged(k->why, "the data of two entries overlaps, or "
-		    "it lies outside the archive");
+		return ztoc_damaged(k->why, "the data of two entries "
+		    "overlaps, or is outside the archive");
 	k->end = k->at + k->stored;
 	return extents->len > 0 ? add_extents(k, extents) :
 	    add_runs(k, 0, k->stored);

@@ -35,22 +35,22 @@ struct ztoc {
 /* The side object's name, see struct layer_range. */
 #define ZTOC_OBJECT "ztoc"
 
-/* The bytes of the layer that a span needs: offset and length. */
+/* Returns the offset and length of a span in the layer. */
 struct layer_range ztoc_span_range(const struct layer *l,
     const struct ztoc *z, size_t i);
 
-/* Says that something in the index is wrong: -EBADMSG. */
+/* Refuses a damaged index.  Returns -EBADMSG. */
 int ztoc_damaged(char why[LAYER_WHY], const char *what);
 
-/* Fetches the index into z.  0 or -errno, with a clause in why. */
+/* Fetches the index into z.  Returns 0, or -errno with a clause in why. */
 int ztoc_fetch(struct layer *l, struct ztoc *z,
     const struct layer_expect *e, char why[LAYER_WHY]);
 
-/* Reads the spans, the units of the index.  0 or -errno as above. */
+/* Reads the spans, the units of the index.  Returns 0 or -errno as above. */
 int ztoc_read_spans(struct layer *l, struct ztoc *z,
     const struct flatbuf_table *compression, char why[LAYER_WHY]);
 
-/* Reads the entries, after the spans.  0 or -errno as above. */
+/* Reads the entries, after the spans.  Returns 0 or -errno as above. */
 int ztoc_read_entries(struct layer *l, const struct ztoc *z,
     const struct flatbuf_table *toc, char why[LAYER_WHY]);
 

@@ -116,7 +116,7 @@ tell_choice(yajl_val all, size_t found, const char *tag, char why[OCI_WHY])
 {
 	size_t n = (size_t)snprintf(why, OCI_WHY, found == 0 ?
 	    "it has no image%s%.60s" : "it has several images%s%.60s; "
-	    "a tag, as in layout:TAG, chooses one", tag == NULL ? "" :
+	    "select one by its tag, as in layout:TAG", tag == NULL ? "" :
 	    " with the tag ", tag == NULL ? "" : tag);
 
 	for (size_t i = 0; i < YAJL_GET_ARRAY(all)->len; i++) {

@@ -190,8 +190,8 @@ get_token(struct http *h, const char *url, const struct http_challenge *c,
 	/* a password must not be sent over a less secure connection */
 	if (strncasecmp(url, "https:", 6) == 0 &&
 	    strncasecmp(c->realm, "https:", 6) != 0) {
-		snprintf(why, LAYER_WHY, "the token server %.100s is not one "
-		    "of https", c->realm);
+		snprintf(why, LAYER_WHY, "the token server %.100s does not "
+		    "use https", c->realm);
 		return -EACCES;
 	}
 	rc = token_url(c, from);

@@ -14,7 +14,8 @@
 #include <string.h>
 
 /*
- * Writes "host:port", the origin without its scheme and without a default port.
+ * Returns whether a key of the file, with or without scheme and path, is that
+ * of a host, which has a port; the default ports may be missing.
  */
 static bool
 is_host(const char *key, const char *host)

@@ -105,7 +105,7 @@ struct layermount {
 	int stats_fd;			/* or -1 */
 	int null_fd;			/* /dev/null, or -1 */
 
-	_Atomic bool raised;		/* it has its final value */
+	_Atomic bool raised;		/* readahead has its final value */
 
 	/* counts */
 	_Atomic uint64_t layers, files;
@@ -163,7 +163,7 @@ int image_parse(const struct layermount *m, const char *text,
 int image_manifest(struct layermount *m, const struct image_name *n,
     struct oci_document **d, char hex[OCI_HEX + 1]);
 
-/* The same for the config of a manifest. */
+/* Gets the config of a manifest in the same way. */
 int image_config(struct layermount *m, const struct image_name *n,
     const struct oci_document *manifest, struct oci_document **d);
 
@@ -196,7 +196,10 @@ void stack_close(struct stack *s);
 
 /* layermount_repository.c */
 
-/* Opens the cache of a repository's objects.  Returns 0 or -errno. */
+/*
+ * Opens the cache of a repository's objects.  Returns 0, or -errno with a
+ * clause in why.
+ */
 int repository_open(struct source *s, char why[LAYER_WHY]);
 
 /* Reads objects as source_read() does. */
@@ -235,7 +238,8 @@ int layermount_run(struct layermount *m);
 /* layermount_mounted.c */
 
 /*
- * Finds the device number of our mount there.  Returns false if there is none.
+ * Finds the device number of our mount at a path.  Returns false if there is
+ * none.
  */
 bool mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor);
 
@@ -274,7 +278,7 @@ struct unit_id read_unit(struct stack *s, const struct merge_node *n,
 int ahead_start(struct layermount *m);
 void ahead_stop(struct layermount *m);
 
-/* Has a stack fetched in the background, as the options say. */
+/* Queues a stack to be fetched in the background, as the options say. */
 void ahead_add(struct stack *s);
 
 /*
@@ -285,11 +289,13 @@ void ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size);
 
 /* layermount_readahead.c */
 
-/* After the mount, before the process is confined. */
+/* Opens the setting, after the mount and before the process is confined. */
 void readahead_open(struct layermount *m);
 void readahead_close(struct layermount *m);
 
-/* A start begins, for some time, or is over. */
+/*
+ * These shorten readahead for some time, because a start begins, or end that.
+ */
 void readahead_lower(struct layermount *m);
 void readahead_raise(struct layermount *m);
 

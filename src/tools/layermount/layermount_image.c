@@ -60,7 +60,7 @@ image_parse(const struct layermount *m, const char *text,
 	tag = strchr(path, ':');
 	end = tag != NULL ? tag : digest != NULL ? digest :
 	    path + strlen(path);
-	/* a digest says more than a tag beside it */
+	/* a digest takes precedence over a tag */
 	tag = digest != NULL ? digest : end;
 	rc = print_base(n, m->o.plain_http || is_loopback(host), host,
 	    (int)(path - host), path, (int)(end - path));
@@ -111,8 +111,8 @@ parse(const char *text, size_t len, const char *digest,
 }
 
 /*
- * Gets a manifest by its reference, or a blob by its digest, from the cache
- * where that has the digest, and writes its SHA-256.
+ * Gets a manifest by its reference, or a blob by its digest, from the cache if
+ * that has it, and writes its SHA-256.
  */
 static int
 get_document(struct layermount *m, const struct image_name *n,
@@ -204,7 +204,7 @@ image_config(struct layermount *m, const struct image_name *n,
 	    "its manifest has no config" : why);
 }
 
-/* Adds every layer; prefix precedes its digits. */
+/* Adds all layers; a layer's path is prefix and its digits. */
 static int
 add_layers(struct stack *s, const char *name, const struct oci_document *d,
     const char *prefix)
@@ -216,8 +216,8 @@ add_layers(struct stack *s, const char *name, const struct oci_document *d,
 
 	if (rc == 0 && count > 1 && s->m->o.index_digest != NULL) {
 		rc = -EINVAL;
-		snprintf(why, sizeof(why), "--index-digest is for one layer, "
-		    "and this image has %zu", count);
+		snprintf(why, sizeof(why), "--index-digest is for a single "
+		    "layer, but this image has %zu", count);
 	}
 	if (rc != 0)
 		(void)layermount_refuse(s->m, name, rc, why);

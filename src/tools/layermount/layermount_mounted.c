@@ -58,7 +58,7 @@ mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor)
 	return ours;
 }
 
-/* Users other than root need a program for it. */
+/* Only root can unmount without the help of a program. */
 static void
 unmount_as_user(const char *mountpoint)
 {

@@ -201,8 +201,8 @@ check(struct layermount *m)
 	bool one = o->index_digest != NULL || o->side != NULL;
 
 	if (o->store && (o->probe || one)) {
-		msg_error(&m->msg, "--store excludes --probe, --index-digest "
-		    "and --ztoc");
+		msg_error(&m->msg, "--store cannot be used with --probe, "
+		    "--index-digest or --ztoc");
 		return MSG_ERROR;
 	}
 	if (o->store ? o->operand_count != 1 :
@@ -211,8 +211,8 @@ check(struct layermount *m)
 	if (!o->probe)
 		o->mountpoint = o->operands[--o->operand_count];
 	if (one && o->operand_count != 1) {
-		msg_error(&m->msg, "--index-digest and --ztoc are for one "
-		    "layer");
+		msg_error(&m->msg, "--index-digest and --ztoc are for a "
+		    "single layer");
 		return MSG_ERROR;
 	}
 	return -1;

@@ -111,7 +111,7 @@ find_url(struct layermount *m, char url[8192])
 		snprintf(url, 8192, "%s/blobs/sha256:%s", n.base,
 		    layers[0].hex);
 	else
-		msg_error(&m->msg, "%s: no layer is found", m->o.operands[0]);
+		msg_error(&m->msg, "%s: no layer found", m->o.operands[0]);
 	sys_free(layers);
 	oci_free(d);
 	return rc;

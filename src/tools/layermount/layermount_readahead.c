@@ -38,7 +38,7 @@ readahead_open(struct layermount *m)
 		return;
 	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb",
 	    major, minor);
-	/* users may not; then it is what was negotiated */
+	/* only root may set it; otherwise, what was negotiated applies */
 	fd = sys_openat(AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return;

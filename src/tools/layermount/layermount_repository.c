@@ -2,8 +2,8 @@
  * layermount_repository.c - the objects of a CVMFS repository on a server
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An object never changes, since its name is its hash, and is cached by it.  A
- * record of 8 bytes at an impossible offset has its length.  The manifest, which
+ * An object never changes, since its name is its hash, and is cached by it.
+ * Its length is cached as 8 bytes at an impossible offset.  The manifest, which
  * changes, is always requested.
  */
 #include "layermount.h"
@@ -31,7 +31,7 @@ is_cached(struct source *s, const struct layer_range *r)
 static void
 store(struct source *s, const struct layer_range *r, uint64_t length)
 {
-	/* of names by hash, which are data/... */
+	/* only objects named by hash, data/..., never change */
 	if (s->cache == NULL || strchr(r->object, '/') == NULL)
 		return;
 	if (cache_write(s->cache, r->object, 0, length, r->buf) == 0)

@@ -32,7 +32,7 @@ enum {
 
 /* Confinement */
 
-/* Opens the paths that must be readable, and the directories of files. */
+/* Opens a path that must be readable or, if it is a file, its directory. */
 static size_t
 add_path(const char *path, int *dirs, size_t count)
 {

@@ -195,7 +195,7 @@ open_remote(struct source *s, char why[LAYER_WHY])
 
 	if (rc != 0) {
 		snprintf(why, LAYER_WHY, "%s", rc == -EINVAL ?
-		    "not a URL of http or https" : strerror(-rc));
+		    "not an http or https URL" : strerror(-rc));
 		return rc;
 	}
 	if (s->m->o.side != NULL)
@@ -306,7 +306,7 @@ load(struct source *s, const struct oci_document *manifest, size_t which,
 		empty_cache(s);
 		rc = layer_open(&s->layer, &s->blobs, &e, why);
 	}
-	/* nor must the next start begin with what this one was sent */
+	/* the next start must not begin with what was sent now, either */
 	if (is_wrong(rc) && s->cache != NULL)
 		empty_cache(s);
 	if (rc != 0 && s->object != NULL && rc != -EBADMSG && rc != -EINVAL)

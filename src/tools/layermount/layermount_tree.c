@@ -2,8 +2,8 @@
  * layermount_tree.c - the names and attributes of a stack
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Attributes that overlayfs interprets are those of this file alone: a layer's
- * own could make it show other files than the layer has.
+ * Only this file sets attributes that overlayfs interprets: a layer's own could
+ * make it show files that the layer does not have.
  */
 #include "layermount_tree.h"
 
@@ -131,7 +131,7 @@ add_item(fuse_req_t req, char *buf, size_t room, struct stack *s,
 	if (!plus)
 		return fuse_add_direntry(req, buf, room, name, &p.attr,
 		    (off_t)i + 1);
-	/* these take no reference */
+	/* "." and ".." take no reference */
 	if (i < 2)
 		p.ino = 0;
 	return fuse_add_direntry_plus(req, buf, room, name, &p, (off_t)i + 1);
@@ -165,7 +165,7 @@ tree_list(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
 
 /* Extended attributes */
 
-/* What overlayfs calls its own: as root, and in user namespaces. */
+/* The attributes that overlayfs interprets: as root, and in user namespaces. */
 static const char *const overlays[] = { "trusted.overlay.",
 	"user.overlay." };
 

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each function sends the one reply to a request.  An inode is a node of the
- * stack's tree.  The kernel's number of it has the stack's in its upper half.
- * Thread-safe.
+ * stack's tree.  Its number in the kernel has the stack's number in the upper
+ * half.  Thread-safe.
  */
 #ifndef COLDPRESS_LAYERMOUNT_TREE_H
 #define COLDPRESS_LAYERMOUNT_TREE_H
@@ -13,10 +13,10 @@
 
 #include <fuse_lowlevel.h>
 
-/* Nothing changes: names and attributes are cached that long, in seconds. */
+/* How long names and attributes, which never change, are cached, in seconds. */
 #define TREE_FOREVER 86400.0
 
-/* What an entry of a directory is called and refers to. */
+/* Fills in the inode and attributes of a directory's entry. */
 void tree_entry(struct stack *s, uint32_t node, struct fuse_entry_param *p);
 
 void tree_lookup(fuse_req_t req, struct stack *s, uint32_t inode,

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /*
- * Before anything is read that is not trusted.  Extraction confines itself
+ * Confines the process before it reads anything untrusted.  Extraction does so
  * later, to its directory.
  */
 static void
@@ -26,7 +26,7 @@ confine(struct layerpack *p, const struct layerpack_source *s)
 		layerpack_confine(p, &d);
 }
 
-/* The key that a repository must be signed by, if there is one. */
+/* Determines the key that must have signed the repository, if any. */
 static int
 find_key(struct layerpack *p, struct layer_expect *e,
     uint8_t digest[LAYER_DIGEST])

@@ -35,7 +35,7 @@ struct layerpack_make_options {
 	uint64_t chunk, min_chunk, min_layer;
 	const char *windows;		/* raw, packed, or NULL */
 	const char *name;		/* of a repository, or NULL */
-	uint64_t catalog;		/* names in one, or 0 */
+	uint64_t catalog;		/* names in a catalog, or 0 */
 	bool null_ends, no_trace, no_tar_split;
 };
 
@@ -86,7 +86,7 @@ struct layerpack_source {
 int layerpack_open(struct layerpack *p, struct layerpack_source *s);
 void layerpack_close(struct layerpack_source *s);
 
-/* The directory for unnamed files: -T, $TMPDIR or /tmp. */
+/* Returns the directory for unnamed files: -T, $TMPDIR or /tmp. */
 const char *layerpack_tmpdir(const struct layerpack *p);
 
 /*
@@ -96,8 +96,8 @@ const char *layerpack_tmpdir(const struct layerpack *p);
 void layerpack_confine(struct layerpack *p, const struct sandbox_dirs *d);
 
 /*
- * Opens the directory for unnamed files if making a layer with these options
- * takes some, to confine the process to it; otherwise returns -1.
+ * Opens the directory for unnamed files, if making a layer with these options
+ * needs any, to confine the process to it.  Otherwise returns -1.
  */
 int layerpack_open_tmpdir(const struct layerpack *p);
 
@@ -110,14 +110,14 @@ int layerpack_cas(struct layerpack *p);
 int layerpack_image(struct layerpack *p);
 
 /*
- * The options that choose a mode exclude each other.  -1 to continue, or the
- * status.
+ * Sets the mode, of which there can be only one.  Returns -1 to continue, or
+ * the exit status.
  */
 int layerpack_set_mode(struct layerpack *p, enum layerpack_mode mode);
 
 /*
- * Takes an option for making a layer; then checks them together.  -1 to
- * continue, or the status.
+ * These handle an option for making a layer, and check all of them together.
+ * They return -1 to continue, or the exit status.
  */
 int layerpack_make_option(struct layerpack *p, int opt);
 int layerpack_make_check(struct layerpack *p);

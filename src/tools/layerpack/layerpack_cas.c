@@ -112,7 +112,7 @@ make(struct layerpack_cas *m)
 	return rc;
 }
 
-/* The last component of the repository's path, which must be freed. */
+/* Returns the last component of the repository's path, to be freed. */
 static char *
 own_name(const char *path)
 {

@@ -38,7 +38,7 @@ extract_fail(struct extract *x, size_t n, const char *what, int rc)
 	msg_error(&x->p->msg, "%s/%s: %s%s", x->p->o.directory,
 	    x->entries[n].path, what, rc == -EBADMSG ? "" :
 	    rc == -EEXIST ? "it already exists (-f replaces it)" :
-	    rc == -ESTALE ? "it has been replaced meanwhile" : strerror(-rc));
+	    rc == -ESTALE ? "it was replaced in the meantime" : strerror(-rc));
 	pthread_mutex_unlock(&x->lock);
 }
 
@@ -74,7 +74,8 @@ leave_device(struct extract *x, size_t n)
 		return false;
 	if (x->devices++ == 0)
 		msg_warn(&x->p->msg, "%s/%s: device nodes are skipped: only "
-		    "root can create them", x->p->o.directory, x->entries[n].path);
+		    "root can create them", x->p->o.directory,
+		    x->entries[n].path);
 	return true;
 }
 
@@ -230,7 +231,7 @@ finish_all(struct extract *x)
 
 /* All of it */
 
-/* Whether entry n is not there, although no later one has its path. */
+/* Returns whether entry n is not there, although no later one has its path. */
 static bool
 is_missing(const struct extract *x, size_t n)
 {
@@ -242,7 +243,7 @@ is_missing(const struct extract *x, size_t n)
 	    atomic_load(&x->made[x->plan.file[n]]) != MADE;
 }
 
-/* After an error that ended the extraction. */
+/* Reports the missing entries after an error that ended the extraction. */
 static void
 tell_missing(struct extract *x)
 {

@@ -69,7 +69,7 @@ void spot_finish(struct spot *s, int fd, size_t n);
  */
 void extract_fail(struct extract *x, size_t n, const char *what, int rc);
 
-/* Whether an entry is a whiteout that is extracted in overlayfs's form. */
+/* Returns whether an entry is a whiteout to extract in overlayfs's form. */
 bool extract_is_whiteout(const struct extract *x, size_t n);
 
 /*

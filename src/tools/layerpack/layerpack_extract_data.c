@@ -31,7 +31,7 @@ write_run(struct spot *s, const struct unit_run *u, const uint8_t *content)
 	return rc != 0 ? (sys_close(fd), rc) : sys_close(fd);
 }
 
-/* Whether the data of an entry goes to a file. */
+/* Returns whether the data of an entry goes to a file. */
 static bool
 is_wanted(const struct extract *x, uint32_t n)
 {
@@ -93,7 +93,10 @@ write_units(void *arg, unsigned thread)
 	unit_reader_close(&r);
 }
 
-/* After an error that stopped all threads: files that lack data of a unit. */
+/*
+ * Marks the files that lack a unit's data, after an error that stopped all
+ * threads.
+ */
 static void
 break_rest(struct extract *x)
 {
@@ -105,7 +108,7 @@ break_rest(struct extract *x)
 				    BROKEN);
 }
 
-/* Without any data, only files that have none are complete. */
+/* Marks all files that should have data. */
 static void
 break_all(struct extract *x)
 {

@@ -167,7 +167,7 @@ convert_entry(struct image *m, struct oci_document *d, size_t n, int depth)
 	return rc;
 }
 
-/* Whether the platform is the one wanted: os/architecture[/variant]. */
+/* Returns whether the platform is the one wanted: os/architecture[/variant]. */
 static bool
 is_platform(const struct oci_descriptor *x, const char *wanted)
 {
@@ -256,9 +256,9 @@ convert(struct image *m)
 	if (rc == 0)
 		rc = layerpack_check_order(m->p, m->pack.order);
 	if (rc == 0 && m->pack.kind == LAYER_ZTOC && m->soci_count == 0)
-		rc = image_refuse(m, m->p->o.source, -ENOENT, "no layer is a "
-		    "tar archive, compressed by gzip or not at all, of "
-		    "--min-layer");
+		rc = image_refuse(m, m->p->o.source, -ENOENT, "no layer is an "
+		    "archive of at least --min-layer, compressed by gzip or "
+		    "not at all");
 	if (rc == 0) {
 		rc = oci_write(index, &text, &len);
 		if (rc == 0)

@@ -11,7 +11,7 @@
 #include "image/oci/oci_layout.h"
 #include "image/oci/oci_new.h"
 
-/* A layer that was converted, which several images may have. */
+/* A converted layer, which several images may share. */
 struct image_layer {
 	struct oci_blob from, to;
 	char diff_id[OCI_HEX + 1];
@@ -33,7 +33,7 @@ struct image {
 	size_t soci_count;		/* indices of SOCI */
 };
 
-/* SOCI's index of an image, and where a manifest names its own. */
+/* The type of an image's SOCI index, and the annotation that refers to it. */
 #define SOCI_TYPE "application/vnd.amazon.soci.index.v2+json"
 #define SOCI_DIGEST "com.amazon.soci.index-digest"
 
@@ -42,41 +42,43 @@ int image_refuse(struct image *m, const char *what, int rc, const char *why);
 
 /*
  * Converts layer n of a manifest, unless it is no layer of files, and makes the
- * manifest and the config, NULL if there is none, refer to the result.  0, or
- * -errno after reporting the error.
+ * manifest and the config, NULL if there is none, refer to the result.  Returns
+ * 0, or -errno after reporting the error.
  */
 int image_convert_layer(struct image *m, struct oci_document *manifest,
     size_t n, struct oci_document *config);
 
 /*
- * Keeps a layer as it is.  *ztoc is its ztoc, which remains the image's, or NULL
- * if it has none.  0, or -errno after reporting the error.
+ * Keeps a layer as it is.  *ztoc is its ztoc, which remains the image's, or
+ * NULL if it has none.  Returns 0, or -errno after reporting the error.
  */
 int image_index_layer(struct image *m, const struct oci_descriptor *x,
     const struct oci_blob **ztoc);
 
 /*
- * Keeps the image of a manifest, and adds SOCI's index to the index that has it
- * as descriptor n, which says x.  If that is the layout's own, the two get an
- * index.  0, or -errno after reporting the error.
+ * Keeps a manifest's image, and adds its SOCI index to the index that refers to
+ * it in descriptor n, with contents x.  Unless in_index is set, that is the
+ * layout's, and the two get an index of their own.  Returns 0, or -errno after
+ * reporting the error.
  */
 int image_add_soci(struct image *m, struct oci_document *index, size_t n,
     struct oci_document *manifest, const struct oci_descriptor *x,
     bool in_index);
 
 /*
- * Removes what descriptor n of an index, and the document it is of, say about
- * an index of SOCI that does not stay.  0, or -errno after reporting the error.
+ * Removes what descriptor n of an index, and the document that it refers to,
+ * say about a SOCI index that is not kept.  Returns 0, or -errno after
+ * reporting the error.
  */
 int image_forget_soci(struct image *m, struct oci_document *index, size_t n,
     struct oci_document *child);
 
-/* Whether this is the media type of an image's config. */
+/* Returns whether this is the media type of an image's config. */
 bool image_is_config(const char *media_type);
 
 /*
- * Documents of the old layout and of the new one; b NULL: index.json.  0, or
- * -errno after reporting the error.
+ * These read a document of the old layout (b NULL: index.json), and write one
+ * to the new layout.  They return 0, or -errno after reporting the error.
  */
 int image_read_document(struct image *m, const struct oci_blob *b,
     struct oci_document **d);
@@ -85,7 +87,7 @@ int image_write_document(struct image *m, const struct oci_document *d,
 int image_write_text(struct image *m, const char *text, size_t len,
     struct oci_blob *b);
 
-/* Copies a blob.  0, or -errno after reporting the error. */
+/* Copies a blob.  Returns 0, or -errno after reporting the error. */
 int image_copy(struct image *m, const struct oci_blob *b);
 
 #endif

@@ -32,7 +32,7 @@ static const struct {
 
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
 
-/* What an earlier conversion said about the old layer. */
+/* Annotations of an earlier conversion, about the old layer. */
 static const char *const stale[] = {
 	"containerd.io/snapshot/stargz/toc.digest",
 	"io.containers.estargz.uncompressed-size",
@@ -114,7 +114,9 @@ convert(struct image *m, int in, struct image_layer *l)
 	    strerror(-rc));
 }
 
-/* The converted layer, which may have been met before; NULL after an error. */
+/*
+ * Returns the converted layer, perhaps from another image; NULL after an error.
+ */
 static const struct image_layer *
 find_layer(struct image *m, const struct oci_blob *b, int *rc)
 {
@@ -159,7 +161,7 @@ refer(struct oci_document *manifest, size_t n, struct oci_document *config,
 	    oci_set_diff_id(config, n, l->diff_id);
 }
 
-/* What becomes of a media type: NULL if that is not a layer of files. */
+/* Returns the new media type, or NULL if it is not a layer of files. */
 static const char *
 new_type(const struct image *m, const char *type, bool *refused)
 {
@@ -190,9 +192,9 @@ image_convert_layer(struct image *m, struct oci_document *manifest, size_t n,
 		return image_refuse(m, "a manifest", rc, why);
 	type = new_type(m, x.media_type, &refused);
 	if (refused)
-		return image_refuse(m, x.blob.hex, -EINVAL, "a manifest of "
-		    "Docker's cannot have zstd; skopeo copy --format oci "
-		    "converts it");
+		return image_refuse(m, x.blob.hex, -EINVAL, "Docker's "
+		    "manifests cannot contain zstd; skopeo copy --format oci "
+		    "converts them");
 	if (type == NULL)
 		return image_copy(m, &x.blob);
 	l = find_layer(m, &x.blob, &rc);
@@ -203,7 +205,7 @@ image_convert_layer(struct image *m, struct oci_document *manifest, size_t n,
 	    "the config has no diff_id for it" : strerror(-rc));
 }
 
-/* Whether SOCI's index can have a layer of this type. */
+/* Returns whether a SOCI index can have a ztoc of the layer. */
 static bool
 is_indexable(const struct image *m, const struct oci_descriptor *x)
 {

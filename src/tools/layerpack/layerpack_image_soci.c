@@ -17,7 +17,7 @@
 #define EMPTY "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
 #define SOCI "com.amazon.soci."
 
-/* The index of SOCI, a manifest whose layers are ztocs; its config is "{}". */
+/* A SOCI index: a manifest whose layers are ztocs and whose config is "{}". */
 static const char soci_index[] = "{\"schemaVersion\":2,"
     "\"mediaType\":\"" OCI_TYPE "manifest.v1+json\","
     "\"config\":{\"mediaType\":\"" SOCI_TYPE "\","
@@ -57,7 +57,7 @@ image_forget_soci(struct image *m, struct oci_document *index, size_t n,
 	return edited(m, rc);
 }
 
-/* Adds the ztoc of a layer to the index of SOCI. */
+/* Adds a layer's ztoc to the SOCI index. */
 static int
 add_ztoc(struct image *m, struct oci_document *soci,
     const struct oci_descriptor *layer, const struct oci_blob *ztoc)
@@ -97,7 +97,7 @@ convert_layers(struct image *m, struct oci_document *manifest,
 	return 0;
 }
 
-/* Writes the index of SOCI, and makes the manifest refer to it. */
+/* Writes the SOCI index, and makes the manifest refer to it. */
 static int
 write_soci(struct image *m, const struct oci_document *soci,
     struct oci_document *manifest, struct oci_blob *made)
@@ -112,7 +112,7 @@ write_soci(struct image *m, const struct oci_document *soci,
 		return rc;
 	m->soci_count++;
 	snprintf(digest, sizeof(digest), "sha256:%s", made->hex);
-	/* registries dislike Docker's types beside those of OCI */
+	/* registries may refuse a mixture of Docker's types and OCI's */
 	rc = oci_set_text(manifest, OCI_SELF, 0, "mediaType",
 	    OCI_TYPE "manifest.v1+json");
 	if (rc == 0)
@@ -124,8 +124,8 @@ write_soci(struct image *m, const struct oci_document *soci,
 }
 
 /*
- * Adds a descriptor of the index of SOCI, after those of images; x has the
- * platform.
+ * Adds a descriptor of the SOCI index, after those of images, with the platform
+ * of x.
  */
 static int
 list_soci(struct image *m, struct oci_document *index,
@@ -149,7 +149,7 @@ list_soci(struct image *m, struct oci_document *index,
 	return edited(m, rc);
 }
 
-/* Makes descriptor n one of the manifest with its index of SOCI. */
+/* Makes descriptor n refer to the manifest and its SOCI index. */
 static int
 list_image(struct image *m, struct oci_document *index, size_t n,
     const struct oci_blob *manifest, const struct oci_blob *soci,
@@ -169,8 +169,8 @@ list_image(struct image *m, struct oci_document *index, size_t n,
 }
 
 /*
- * Copies the config.  *platform is the one that it states if it is an image's;
- * what that consists of belongs to the document *config.
+ * Copies the config.  If it is an image's, *platform is the one that it states;
+ * its strings belong to *config.
  */
 static int
 keep_config(struct image *m, const struct oci_document *manifest,
@@ -192,7 +192,10 @@ keep_config(struct image *m, const struct oci_document *manifest,
 	return rc;
 }
 
-/* A manifest without ztocs stays; otherwise both get their descriptors. */
+/*
+ * Writes the manifest and, if there are ztocs, the SOCI index, with
+ * descriptors.
+ */
 static int
 write_both(struct image *m, struct oci_document *index, size_t n,
     struct oci_document *manifest, const struct oci_document *soci,
@@ -220,8 +223,8 @@ write_both(struct image *m, struct oci_document *index, size_t n,
 }
 
 /*
- * Indexes the image of a manifest, which is descriptor n of an index; x is what
- * that says.
+ * Indexes the image of a manifest, to which descriptor n of index refers, with
+ * contents x.
  */
 static int
 convert(struct image *m, struct oci_document *index, size_t n,
@@ -243,7 +246,7 @@ convert(struct image *m, struct oci_document *index, size_t n,
 	return rc;
 }
 
-/* An image that is in no index gets one, which takes its place. */
+/* Gives an image that is in no index one of its own, which takes its place. */
 static int
 convert_alone(struct image *m, struct oci_document *layout, size_t n,
     struct oci_document *manifest, const struct oci_descriptor *x)

@@ -56,7 +56,7 @@ layerpack_check_order(struct layerpack *p, const struct walk_order *order)
 	if (missing == NULL || walk_order_found(order) > 0)
 		return 0;
 	msg_error(&p->msg, "%s: none of its paths is that of a file in the "
-	    "archive, as for example %s", p->o.make.order, missing);
+	    "archive; one of them is %s", p->o.make.order, missing);
 	return -ENOENT;
 }
 
@@ -85,7 +85,7 @@ layerpack_make_prepare(struct layerpack *p, struct pack_options *pack)
 	return o->order == NULL ? 0 : open_order(p, &pack->order);
 }
 
-/* What the manifest of the image needs, on standard output. */
+/* Prints what an image's manifest needs. */
 static void
 print_result(const struct layerpack_make *m)
 {
@@ -103,7 +103,10 @@ print_result(const struct layerpack_make *m)
 		printf("annotation %s=%s\n", a[i].name, a[i].value);
 }
 
-/* Everything is open; the output gets its name later. */
+/*
+ * Confines the process, which has opened everything; the output gets its name
+ * later.
+ */
 static void
 confine(struct layerpack_make *m)
 {
@@ -162,7 +165,7 @@ make(struct layerpack_make *m, int in, const char *name)
 	return 0;
 }
 
-/* Whether the layer is below --min-layer, which only a file's size says. */
+/* Returns whether the layer is smaller than --min-layer; a pipe is not. */
 static bool
 is_small(const struct layerpack_make *m, int in, const char *name)
 {

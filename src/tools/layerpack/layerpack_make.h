@@ -23,22 +23,24 @@ struct layerpack_make {
 
 /*
  * Sets the options, and reads the list of --order, which must be freed with
- * walk_order_free() even after an error.  0, or -errno after reporting the
- * error.
+ * walk_order_free() even after an error.  Returns 0, or -errno after reporting
+ * the error.
  */
 int layerpack_make_prepare(struct layerpack *p, struct pack_options *pack);
 
 /*
- * A list of which nothing was found is a mistake.  order may be NULL.  0, or
- * -ENOENT after reporting it.
+ * Reports a list none of whose paths was found; order may be NULL.  Returns 0,
+ * or -ENOENT after reporting it.
  */
 int layerpack_check_order(struct layerpack *p, const struct walk_order *order);
 
-/* Warns of a trace that no reader would use. */
+/* Warns of a trace that is too large for readers. */
 void layerpack_check_trace(struct layerpack *p, const char *name,
     const struct pack_result *r);
 
-/* Prints the layer's row, to o->stats or standard error.  0 or -errno. */
+/*
+ * Prints the layer's row, to o->stats or standard error.  Returns 0 or -errno.
+ */
 int layerpack_write_stats(const struct layerpack_make *m);
 
 #endif

@@ -65,7 +65,7 @@ layerpack_make_option(struct layerpack *p, int opt)
 	return -1;
 }
 
-/* Whether layers of a format can be made. */
+/* Returns whether layers of a format can be made. */
 static bool
 makes(enum layer_kind kind)
 {
@@ -99,10 +99,10 @@ set_kind(struct layerpack *p)
 	return MSG_ERROR;
 }
 
-/* Formats that an option is for. */
+/* The formats that an option applies to. */
 enum { TAR = 1, ZTOC = 2, CAS = 4 };
 
-/* An option that is not for this format is a mistake. */
+/* Refuses options that do not apply to the format. */
 static int
 check_format(struct layerpack *p)
 {
@@ -128,14 +128,14 @@ check_format(struct layerpack *p)
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i].given && (all[i].formats & format) == 0) {
-			msg_error(&p->msg, "%s is not for %s", all[i].name,
-			    p->o.kind);
+			msg_error(&p->msg, "%s cannot be used with -F %s",
+			    all[i].name, p->o.kind);
 			return MSG_ERROR;
 		}
 	if (p->o.mode == LAYERPACK_IMAGE && o->windows != NULL &&
 	    strcmp(o->windows, "packed") == 0) {
-		msg_error(&p->msg, "--image cannot have packed windows, which "
-		    "SOCI does not read");
+		msg_error(&p->msg, "--windows packed cannot be used with "
+		    "--image: SOCI does not read packed windows");
 		return MSG_ERROR;
 	}
 	return -1;
@@ -155,8 +155,9 @@ layerpack_make_check(struct layerpack *p)
 	levels = pack_levels(o->kind);
 	if (o->level >= 0 && (o->level < levels.least ||
 	    o->level > levels.most)) {
-		msg_error(&p->msg, "level %" PRId64 " is not in %d..%d, those "
-		    "of %s", o->level, levels.least, levels.most, p->o.kind);
+		msg_error(&p->msg, "level %" PRId64 " is not in %d..%d, the "
+		    "levels of %s", o->level, levels.least, levels.most,
+		    p->o.kind);
 		return MSG_ERROR;
 	}
 	if (o->chunk != 0 && (o->chunk < CHUNK_MIN ||

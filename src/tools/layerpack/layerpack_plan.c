@@ -12,7 +12,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* The slot of a path: that of the entry that has it, or an empty one. */
+/* Returns the slot of the entry with this path, or the empty one for it. */
 static uint32_t *
 slot_of(const struct plan *p, const char *path)
 {
@@ -120,7 +120,7 @@ plan_add(struct plan *p, size_t n)
 
 	if (rc != 0)
 		return rc;
-	/* a link to itself, or to the file that it already names */
+	/* a link to itself, or to the file that has its path */
 	if (e->type == TAR_HARDLINK && again && p->file[*slot] == file)
 		return 0;
 	if (again)

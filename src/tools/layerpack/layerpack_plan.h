@@ -2,8 +2,8 @@
  * layerpack_plan.h - which entry of a layer a name finally refers to
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An archive may have a path several times, the last of which counts, and hard
- * links to files that are replaced afterwards.  Entries are added in order; at
+ * An archive may contain a path several times, the last of which counts, and
+ * hard links to files that are later replaced.  Entries are added in order; at
  * any time the plan knows under which name each file can be found.
  */
 #ifndef COLDPRESS_LAYERPACK_PLAN_H
@@ -17,14 +17,14 @@ struct plan {
 	const struct layer_entry *entries;
 	size_t count;
 	/*
-	 * For an entry: the one under whose path it can be found, a hard link
-	 * perhaps; or PLAN_NONE, if it has been replaced.
+	 * For each entry, the one under whose path it can be found, possibly a
+	 * hard link; PLAN_NONE if it has been replaced.
 	 */
 	uint32_t *at;
-	/* For a hard link: the file; for others, the entry itself. */
+	/* For a hard link, the file; for others, the entry itself. */
 	uint32_t *file;
 	/* private */
-	uint32_t *links, *next;		/* the names of a file besides its own */
+	uint32_t *links, *next;		/* a file's names besides its own */
 	uint32_t *table;		/* of paths; mask + 1 entries */
 	size_t mask;
 	uint64_t seed;

@@ -27,7 +27,7 @@ count_runs(const struct layer *l, size_t *first)
 	return all;
 }
 
-/* A counting sort: first is advanced, and moved back by one at the end. */
+/* Sorts by counting: first is advanced, and moved back by one at the end. */
 static void
 sort_runs(struct unit_map *m, const struct layer *l)
 {

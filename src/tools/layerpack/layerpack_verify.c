@@ -2,10 +2,10 @@
  * layerpack_verify.c - verifying every unit of a layer, and its archive
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each unit must have its digest.  The archive, decompressed from its beginning
- * as tar(1) would, must have the entries and the data that the index and the
- * units have: a reader of the archive and one of the index see the same files.
- * So must the trace, which some readers use instead of the units.
+ * Every unit must have its digest.  The archive, decompressed from its
+ * beginning as tar(1) would, must have the entries and the data that the index
+ * and the units have: a reader of the archive and one of the index see the same
+ * files.  So must the trace, which some readers use instead of the units.
  */
 #include "layerpack_verify.h"
 
@@ -66,7 +66,7 @@ verify(struct verify *v)
 	return rc != 0 ? rc : verify_trace(v);
 }
 
-/* What is needed later, and could then not be opened. */
+/* Opens what could not be opened once the process is confined. */
 static void
 open_files(struct verify *v)
 {

@@ -99,8 +99,8 @@ compare_file(struct verify *v, struct tar *t, const struct tar_entry *e)
 	if (rc != 0)
 		return rc;
 	if (v->differs)
-		msg_error(&v->p->msg, "%s: %s: the archive has other data than "
-		    "the index", v->p->o.source, path);
+		msg_error(&v->p->msg, "%s: %s: the archive and the index "
+		    "differ in its data", v->p->o.source, path);
 	else if (expected != NULL && memcmp(sum, expected, LAYER_DIGEST) != 0)
 		msg_error(&v->p->msg, "%s: %s: the digest does not match",
 		    v->p->o.source, path);
@@ -128,8 +128,8 @@ compare_next(struct verify *v, struct tar *t, struct tar_entry *e, char *path)
 	}
 	what = verify_entry(e, x);
 	if (what != NULL)
-		msg_error(&v->p->msg, "%s: %s: the archive has another %s than "
-		    "the index", v->p->o.source, path, what);
+		msg_error(&v->p->msg, "%s: %s: the archive and the index "
+		    "differ in its %s", v->p->o.source, path, what);
 	if (what == NULL && x->type == TAR_FILE) {
 		int rc = compare_file(v, t, e);
 

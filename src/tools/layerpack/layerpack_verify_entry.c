@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Indexes have whole seconds, rounded or truncated, or nanoseconds. */
+/* An index has nanoseconds, or whole seconds, rounded or truncated. */
 static bool
 same_time(const struct tar_entry *t, const struct layer_entry *e)
 {
@@ -16,7 +16,10 @@ same_time(const struct tar_entry *t, const struct layer_entry *e)
 	    (t->mtime_ns > 0 && t->mtime == e->mtime - 1);
 }
 
-/* Compares them as they are in the archive, except for trailing slashes. */
+/*
+ * Compares link targets as they are in the archive, except for trailing
+ * slashes.
+ */
 static bool
 same_link(const char *a, const char *b)
 {
@@ -51,7 +54,7 @@ same_xattrs(const struct tar_entry *t, const struct layer_entry *e)
 	return true;
 }
 
-/* If an index has no name for an owner, the number counts. */
+/* If the index has no owner names, only the numbers count. */
 static bool
 same_name(const char *in_archive, const char *in_index)
 {

@@ -2,9 +2,9 @@
  * layerpack_verify_trace.c - comparing the trace of a layer with its files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The pieces of a trace are in the order of a start, in which one unit after
- * the other would be decoded many times.  They wait in an unnamed file, and are
- * compared in the order of the archive.
+ * The pieces of a trace are in the order of a start; compared in that order,
+ * they would require the same units again and again.  So they are stored in an
+ * unnamed file, and compared in the order of the archive.
  */
 #include "layerpack_verify.h"
 
@@ -96,7 +96,7 @@ by_place(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Compares piece i; of a file, the first difference is reported. */
+/* Compares piece i; only the first difference in a file is reported. */
 static int
 compare(struct verify *v, struct trace *t, size_t i, uint32_t *reported)
 {
@@ -111,8 +111,8 @@ compare(struct verify *v, struct trace *t, size_t i, uint32_t *reported)
 	    *reported == p->entry)
 		return 0;
 	*reported = p->entry;
-	msg_error(&v->p->msg, "%s: %s: the trace has other data than the "
-	    "file, in the %" PRIu32 " bytes at offset %" PRIu64,
+	msg_error(&v->p->msg, "%s: %s: the trace differs from the file in the "
+	    "%" PRIu32 " bytes at offset %" PRIu64,
 	    v->p->o.source, e->path, p->length, p->offset);
 	return 0;
 }
