@@ -66,7 +66,7 @@ mkdir none
 t 'an empty directory' 0 fsratio none
 
 # Other filesystems.
-to b.csv fsratio --csv --fs btrfs -p 3 -a off,zlib-3,zstd-3 tree
+to b.csv fsratio --csv --fs btrfs --threads 3 -a off,zlib-3,zstd-3 tree
 is 'btrfs: hard links are one file' "$(row off files b.csv)" 5
 # large, zeros and sparse in whole sectors; one is stored in a leaf
 is 'btrfs: whole sectors, and leaves' "$(row off physical_B b.csv)" \
@@ -76,7 +76,7 @@ is 'btrfs: pieces of 128 KiB' "$(($(row zlib-3 physical_B b.csv) > 9 * 4096 &&
     $(row zlib-3 physical_B b.csv) < 400000))" 1
 is 'btrfs: the uncompressed size does not depend on the algorithm' \
     "$(row zlib-3 logical_B b.csv)" "$(row zstd-3 logical_B b.csv)"
-to again.csv fsratio --csv --fs btrfs -p 1 -a off,zlib-3,zstd-3 tree
+to again.csv fsratio --csv --fs btrfs --processes 1 -a off,zlib-3,zstd-3 tree
 for f in b again; do
 	grep -v '^#' $f.csv | cut -d , -f 2- >$f.rows
 done

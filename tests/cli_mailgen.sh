@@ -31,10 +31,10 @@ is 'with the hash' "$(stat_of sha256 stats)" "$(cut -d ' ' -f 1 out)"
 is 'and the bytes' "$(stat_of bytes_B stats)" \
     "$(find one -type f -exec cat {} + | wc -c)"
 
-to out mailgen -n 700 -p 1 alone
+to out mailgen -n 700 --processes 1 alone
 t 'the same with one thread' 0 diff -r one alone
 mkdir empty
-to out mailgen -n 700 -p 7 empty
+to out mailgen -n 700 --threads 7 empty
 t 'and by seven, in an empty directory' 0 diff -r one empty
 rm -r alone empty
 to out mailgen -n 300 fewer

@@ -36,6 +36,7 @@ static const struct option longs[] = {
 	{ "processes", required_argument, NULL, 'p' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "recordsize", required_argument, NULL, OPT_RECORD },
+	{ "threads", required_argument, NULL, 'p' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 }
 };
@@ -71,7 +72,7 @@ static const char help[] =
 "  --metadata dup|single  btrfs: how metadata is stored, as with mkfs.btrfs -m;\n"
 "                         default dup\n"
 "  --no-early-abort       zfs: zstd-3 and above try every record\n"
-"  -p, --processes N      number of threads (default: usable CPUs)\n"
+"  -p, --threads N        number of threads (default: usable CPUs)\n"
 "  --recordsize BYTES     zfs: a power of two from 512 to 16M; default 128K\n"
 "  -q                     be quiet\n"
 "  -h, -V                 this help; versions\n";

@@ -35,6 +35,7 @@ static const struct option longs[] = {
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "seed", required_argument, NULL, 's' },
 	{ "stats", optional_argument, NULL, OPT_STATS },
+	{ "threads", required_argument, NULL, 'p' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 }
 };
@@ -60,7 +61,7 @@ static const char help[] =
 "  -n, --count N        number of mails; default 10000 (80 MB), in an "
 "existing\n"
 "                       directory; the study's store had 273273\n"
-"  -p, --processes N    number of threads (default: usable CPUs); does not\n"
+"  -p, --threads N      number of threads (default: usable CPUs); does not\n"
 "                       affect the output\n"
 "  --profile DIRECTORY  measure the mail there and write a profile for\n"
 "                       --from-profile: sizes and ratios, but none of\n"
