@@ -1,5 +1,5 @@
 /*
- * flatjson.h - the members of a JSON object without nested objects (RFC 8259)
+ * flatjson.h - parsing a JSON object without nested objects (RFC 8259)
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * This is enough to read the lines that --stats writes.  Nothing is copied or

@@ -1,5 +1,5 @@
 /*
- * hex.h - bytes as hexadecimal text
+ * hex.h - reading and writing bytes as hexadecimal text
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Thread-safe.

@@ -1,5 +1,5 @@
 /*
- * utc.h - a date as text, without the C library's time zones
+ * utc.h - dates as text, without the C library's time zones
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * gmtime(3) would link all the time zone code into a static program, a tenth of

@@ -1,5 +1,5 @@
 /*
- * carry.h - input that is read before it is known where to cut it
+ * carry.h - holding input until it is known where to cut it
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * All decoders' readers use this.  A piece grows with each read until its end

@@ -5,8 +5,8 @@
  * The text consists of sentences of invented words, in paragraphs of lines, in
  * Latin-1.  People repeat themselves within a message: with probability
  * `repeat' the next two to five words (more, if that exceeds one half) are
- * copied from earlier text.  This is what makes a message compress like a real one; word
- * frequencies alone do not.
+ * copied from earlier text.  This is what makes a message compress like a real
+ * one; word frequencies alone do not.
  *
  * A struct text belongs to one thread.
  */

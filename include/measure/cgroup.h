@@ -1,5 +1,5 @@
 /*
- * cgroup.h - a version 2 control group of our own, for counting and killing
+ * cgroup.h - a version 2 cgroup of our own, for accounting and killing
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * No controller is needed: cpu.stat and cgroup.kill are in every group (Linux's

@@ -1,5 +1,5 @@
 /*
- * flatjson.c - the members of a JSON object without nested objects
+ * flatjson.c - parsing a JSON object without nested objects
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/flatjson.h"

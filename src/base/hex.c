@@ -1,5 +1,5 @@
 /*
- * hex.c - bytes as hexadecimal text
+ * hex.c - reading and writing bytes as hexadecimal text
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/hex.h"

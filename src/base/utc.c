@@ -1,5 +1,5 @@
 /*
- * utc.c - a date as text, without the C library's time zones
+ * utc.c - dates as text, without the C library's time zones
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/utc.h"

@@ -1,5 +1,5 @@
 /*
- * carry.c - input that is read before it is known where to cut it
+ * carry.c - holding input until it is known where to cut it
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/carry.h"

@@ -1,5 +1,5 @@
 /*
- * rows.c - what a walk of an image reports for each file
+ * rows.c - the row that a walk of an image reports for each file
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "rows.h"

@@ -1,5 +1,5 @@
 /*
- * rows.h - what a walk of an image reports for each file
+ * rows.h - the row that a walk of an image reports for each file
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_IMAGE_ROWS_H

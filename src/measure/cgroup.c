@@ -1,5 +1,5 @@
 /*
- * cgroup.c - a version 2 control group of our own, for counting and killing
+ * cgroup.c - a version 2 cgroup of our own, for accounting and killing
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/cgroup.h"

@@ -1,5 +1,5 @@
 /*
- * proc_find.c - finding the file for a command's name
+ * proc_find.c - finding the executable file of a command
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/proc.h"

@@ -1,5 +1,5 @@
 /*
- * order_line.c - the forms of a line in an order list
+ * order_line.c - parsing the lines of an order list
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "order_line.h"

@@ -1,5 +1,5 @@
 /*
- * order_line.h - the forms of a line in an order list
+ * order_line.h - parsing the lines of an order list
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_ORDER_LINE_H

@@ -1,5 +1,5 @@
 /*
- * walk_links.c - files with several names, encountered in any order
+ * walk_links.c - files with several names, which may be found in any order
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "walk_links.h"

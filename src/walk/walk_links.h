@@ -1,5 +1,5 @@
 /*
- * walk_links.h - files with several names, encountered in any order
+ * walk_links.h - files with several names, which may be found in any order
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Private to the directory walk, which holds a lock during each call.

@@ -1,5 +1,5 @@
 /*
- * deflate_lanes.c - several walks through one block at a time
+ * deflate_lanes.c - walking through one block from several places at once
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each step depends on the previous one, but a processor can interleave several

@@ -1,5 +1,5 @@
 /*
- * deflate_engine.c - raw deflate of one block, by several libraries
+ * deflate_engine.c - compressing blocks to raw deflate, with several libraries
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Libraries are chosen by measured CPU time and size (the manual states the

@@ -1,5 +1,5 @@
 /*
- * gzip.c - gzip, zlib and zip as rows of the table
+ * gzip.c - gzip, zlib and zip as rows of the codec table
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/formats.h"

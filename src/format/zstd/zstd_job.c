@@ -1,5 +1,5 @@
 /*
- * zstd_job.c - independent parts of a frame
+ * zstd_job.c - the independent jobs that make up a frame
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "zstd_job.h"

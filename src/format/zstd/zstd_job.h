@@ -1,5 +1,5 @@
 /*
- * zstd_job.h - independent parts of a frame
+ * zstd_job.h - the independent jobs that make up a frame
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A frame by pzc is a series of jobs.  A job is a whole number of blocks that

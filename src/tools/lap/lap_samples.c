@@ -1,5 +1,5 @@
 /*
- * lap_samples.c - storing the runs so far, for the summary
+ * lap_samples.c - storing the times of all runs for the summary
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * They are stored in an unmapped memory file: lap's own resident memory is a

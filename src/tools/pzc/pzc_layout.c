@@ -1,5 +1,5 @@
 /*
- * pzc_layout.c - the table and the JSON of -l
+ * pzc_layout.c - formatting the output of -l as a table or as JSON
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_list.h"

@@ -1,5 +1,5 @@
 /*
- * pzc_stats.c - the cost of a conversion, for people and for programs
+ * pzc_stats.c - reporting the cost of a conversion, to people and to programs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_style.h"

@@ -1,5 +1,5 @@
 /*
- * touchlog_exact.c - a copy of the root that reveals single pages
+ * touchlog_exact.c - a copy of the root that reveals access to single pages
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * An uncompressed EROFS reads single pages, not blocks of them; on a device

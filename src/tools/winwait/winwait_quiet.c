@@ -1,5 +1,5 @@
 /*
- * winwait_quiet.c - requests to mounted images' devices
+ * winwait_quiet.c - counting read requests to the devices of mounted images
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The source is /sys/dev/block/MAJOR:MINOR/stat, described in the kernel's

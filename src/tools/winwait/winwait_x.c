@@ -1,5 +1,5 @@
 /*
- * winwait_x.c - an X server's new windows
+ * winwait_x.c - watching an X server for new windows
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A window manager lists the windows that it manages in _NET_CLIENT_LIST
