@@ -29,10 +29,10 @@ int args_size(const char *s, uint64_t *bytes);
 int args_real(const char *s, double lo, double hi, double *value);
 
 /*
- * Inserts the blank-separated words of text between argv[0] and argv[1].  The
- * result, *out with *argc words and a NULL, is one block that the caller frees
- * with sys_free(); it holds copies of the words of text and pointers to those
- * of argv.  Returns 0 or -ENOMEM.
+ * Inserts the blank-separated words of text between argv[0] and argv[1].  *out
+ * receives *argc words followed by NULL, in one block that the caller frees
+ * with sys_free(); it holds copies of the words in text and pointers to those
+ * in argv.  Returns 0 or -ENOMEM.
  */
 int args_splice(const char *text, int *argc, char *const *argv, char ***out);
 

@@ -20,7 +20,7 @@
 #define BYTES_BE(bits, v) (v)
 #endif
 
-/* load_le32(p), store_le32(p, v) and the like. */
+/* Define load_le32(p), store_le32(p, v) and the like. */
 #define BYTES_DEFINE(order, ORDER, bits)				\
 static inline uint##bits##_t						\
 load_##order##bits(const void *p)					\

@@ -12,8 +12,8 @@
 #include <sys/types.h>
 
 /*
- * Reads len bytes, from the current position or from offset; fewer only at the
- * end.  Returns the number read, or -errno.
+ * Reads len bytes, from the current position or from offset, or fewer at the
+ * end of the file.  Returns the number read, or -errno.
  */
 ssize_t fdio_read(int fd, void *buf, size_t len);
 ssize_t fdio_pread(int fd, void *buf, size_t len, off_t offset);
@@ -21,7 +21,7 @@ ssize_t fdio_pread(int fd, void *buf, size_t len, off_t offset);
 /*
  * Reads to the end.  *text has *len bytes followed by a NUL; the caller frees
  * it with sys_free().  Returns 0, or -EFBIG (more than max bytes), -ENOMEM or
- * -errno without a text.
+ * -errno; on failure there is nothing to free.
  */
 int fdio_read_all(int fd, size_t max, char **text, size_t *len);
 
@@ -46,12 +46,12 @@ int fdio_sync(int fd);
 void fdio_hold_standard(void);
 
 /*
- * Copies owner, permissions, extended attributes including ACLs, and times in
- * nanoseconds from one file to another, in that order.  Attributes that grant
- * rights to a program or describe the content are not copied: set-id and sticky
- * bits, capabilities, and IMA and EVM hashes and signatures.  An attribute that
- * the target does not support is skipped.  Returns 0 or the first -errno;
- * everything else is still copied.
+ * Copies the owner, permissions, extended attributes (including ACLs) and
+ * nanosecond timestamps from one file to another, in that order.  Attributes
+ * that grant rights to a program or describe the content are not copied: set-id
+ * and sticky bits, capabilities, and IMA and EVM hashes and signatures.  An
+ * attribute that the target does not support is skipped.  Returns 0 or the
+ * first -errno; everything else is still copied.
  */
 int fdio_copy_meta(int from, int to);
 

@@ -14,17 +14,17 @@
 void hex_write(char *text, const uint8_t *data, size_t n);
 
 /*
- * Reads 2 * n digits, of either case, with nothing after them.  Returns 0 or
+ * Reads 2 * n digits, in either case, with nothing after them.  Returns 0 or
  * -EINVAL.
  */
 int hex_read(uint8_t *data, size_t n, const char *text);
 
-/* Bytes of a SHA-256 as registries write it: "sha256:", 64 digits and a NUL. */
+/* Length of a SHA-256 as registries write it: "sha256:", 64 digits and a NUL. */
 enum { HEX_SHA256 = 72 };
 
 void hex_write_sha256(char text[HEX_SHA256], const uint8_t digest[32]);
 
-/* Reads one, with digits of either case.  Returns 0 or -EINVAL. */
+/* Reads one, with digits in either case.  Returns 0 or -EINVAL. */
 int hex_read_sha256(uint8_t digest[32], const char *text);
 
 #endif

@@ -33,10 +33,10 @@ struct output {
 /*
  * Prepares path.  With replace an existing file or link is replaced at commit;
  * without it -EEXIST is returned, here or at commit.  A FIFO, a character or
- * block device, a link to one of these, or a link to what is open as descriptor
- * 0, 1 or 2 (/dev/stdout) is never replaced: with replace it is written in
- * place, except that a block device in use (mounted, for example) gives -EBUSY.
- * Returns 0 or -errno; on failure there is nothing to abort.
+ * block device, a link to one of these, or a link to descriptor 0, 1 or 2
+ * (/dev/stdout) is never replaced: with replace it is written in place, except
+ * that a block device in use (mounted, for example) gives -EBUSY.  Returns 0 or
+ * -errno; on failure there is nothing to abort.
  */
 int output_create(struct output *o, const char *path, bool replace);
 
@@ -63,8 +63,8 @@ int output_sync(struct output *o);
 /*
  * Gives the file its name and closes it.  With sync, data and directory are on
  * disk on return.  Returns 0, or -errno with the file gone, as after
- * output_abort().  The exception: if an existing file has been replaced before
- * syncing the directory fails, the new file remains, complete.
+ * output_abort().  If only syncing the directory fails, however, and an
+ * existing file has been replaced, the complete new file remains.
  */
 int output_commit(struct output *o, bool sync);
 
@@ -72,8 +72,9 @@ int output_commit(struct output *o, bool sync);
 void output_abort(struct output *o);
 
 /*
- * To be called at the start of main(): HUP, INT, PIPE, TERM, XCPU and XFSZ, if
- * they have their default action, remove a temporary name before taking it.
+ * Installs a handler for each of HUP, INT, PIPE, TERM, XCPU and XFSZ that has
+ * its default action.  The handler removes any temporary name before that
+ * action is taken.  To be called at the start of main().
  */
 void output_on_signals(void);
 

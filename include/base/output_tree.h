@@ -22,14 +22,14 @@ struct output_tree {
 
 /*
  * Creates the directory for path, which must not exist.  Returns 0, -EEXIST or
- * -errno; it must be aborted even after an error.
+ * -errno; t must be aborted even after an error.
  */
 int output_tree_create(struct output_tree *t, const char *path);
 
 /*
  * Gives the directory its name.  Its contents must have been synced to disk;
  * the directory itself is synced here.  Returns 0, -EEXIST (something other
- * than an empty directory has that name by now) or -errno, after which it must
+ * than an empty directory has that name by now) or -errno, after which t must
  * still be aborted.
  */
 int output_tree_commit(struct output_tree *t);

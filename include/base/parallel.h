@@ -2,9 +2,9 @@
  * parallel.h - running one function in several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Both calls run fn(arg, i) for i from 0 on, each in its own thread, and return
- * when all threads have finished.  The caller is thread 0.  fn itself divides
- * the work.  Thread-safe.
+ * Both calls run fn(arg, i) for i = 0, 1, and so on, each in its own thread,
+ * and return when all threads have finished.  The caller is thread 0.  fn
+ * itself divides the work.  Thread-safe.
  */
 #ifndef COLDPRESS_PARALLEL_H
 #define COLDPRESS_PARALLEL_H
@@ -15,14 +15,13 @@ typedef void parallel_fn(void *arg, unsigned i);
 
 /*
  * Runs up to that many threads: fewer if some cannot be started, but at least
- * the caller's.  Returns the number of threads that ran, which every i was
- * below.
+ * the caller's.  Returns the number of threads that ran; every i was below it.
  */
 unsigned parallel_run(unsigned threads, parallel_fn *fn, void *arg);
 
 /*
- * Runs exactly that many threads, or none.  Returns 0, or without having called
- * fn, -EINVAL (0 or more than PARALLEL_MAX), -ENOMEM or -errno of
+ * Runs exactly that many threads, or none.  Returns 0 or, without having called
+ * fn, -EINVAL (0 or more than PARALLEL_MAX), -ENOMEM or -errno from
  * pthread_create(3).
  */
 int parallel_run_all(unsigned threads, parallel_fn *fn, void *arg);

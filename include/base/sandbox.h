@@ -23,7 +23,8 @@
  * of /proc fail with -EACCES (but see sandbox_enter_naming()).
  *
  * *confined tells whether the kernel has Landlock; without it the call
- * succeeds, but only the part about privileges applies.  Returns 0 or -errno.
+ * succeeds, but only the restriction on privileges applies.  Returns 0 or
+ * -errno.
  */
 int sandbox_enter(bool *confined);
 
@@ -36,7 +37,7 @@ int sandbox_enter_reading(const int *dirs, size_t count, bool *confined);
 /*
  * The same, except that beneath dir, an open directory that remains the
  * caller's, files can be created by name, renamed and removed, as
- * output_commit() requires for an output there.  None can be opened.
+ * output_commit() requires for an output there.  No file can be opened there.
  */
 int sandbox_enter_naming(int dir, bool *confined);
 
@@ -51,8 +52,8 @@ int sandbox_enter_making(int dir, const int *dirs, size_t count,
     bool *confined);
 
 /*
- * The same, except for what remains possible beneath these directories,
- * descriptors that remain the caller's, or -1.
+ * The same, except for what is still allowed beneath these directories.  Each
+ * is a descriptor that remains the caller's, or -1.
  */
 struct sandbox_dirs {
 	int reading, naming, making;	/* as in the functions above */

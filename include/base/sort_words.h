@@ -9,9 +9,8 @@
 #include <stdint.h>
 
 /*
- * Sorts the n words in a, no two of which are equal, in ascending order; spare
- * has room for n more.  Takes O(n log n) steps and allocates no memory.
- * Thread-safe.
+ * Sorts the n distinct words in a in ascending order; spare has room for n
+ * words.  Takes O(n log n) steps and allocates no memory.  Thread-safe.
  */
 void sort_words(uint64_t *a, size_t n, uint64_t *spare);
 

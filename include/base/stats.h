@@ -84,7 +84,7 @@ int stats_signed_rank(const double *values, size_t n, double conf,
 void stats_holm(double *p, size_t m);
 
 /*
- * Returns the next random number of splitmix64 (Steele, Lea and Flood 2014).
+ * Returns the next random number from splitmix64 (Steele, Lea and Flood 2014).
  * *state may start with any value; it determines the sequence.
  */
 uint64_t stats_random(uint64_t *state);

@@ -27,14 +27,15 @@ void *sys_realloc(void *ptr, size_t size);
 void sys_free(void *ptr);
 
 /*
- * Each makes one system call, and returns the number of bytes or the descriptor
- * if there is one, otherwise 0; or -errno.  The caller closes descriptors.
+ * Each makes one system call and returns a byte count or a descriptor where
+ * there is one, otherwise 0, or -errno on failure.  The caller closes
+ * descriptors.
  */
 int sys_openat(int dirfd, const char *path, int flags, mode_t mode);
 /*
- * Calls openat2(2): path must stay below dirfd and contain no link.  Returns
- * -ENOSYS before Linux 5.6, and -EPERM in containers that block new system
- * calls.
+ * Calls openat2(2): path must stay below dirfd and contain no symbolic link.
+ * Returns -ENOSYS before Linux 5.6, and -EPERM in containers that block new
+ * system calls.
  */
 int sys_open_beneath(int dirfd, const char *path, int flags);
 ssize_t sys_read(int fd, void *buf, size_t len);

@@ -2,10 +2,10 @@
  * table.h - writing rows as CSV or JSON lines, and reading CSV
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * CSV is RFC 4180 with newline line ends and one header line; JSON lines hold
- * one object per line with the same names.  Numbers are formatted here, in the
- * C locale.  A missing value is empty in CSV and null in JSON.  Lines that
- * begin with '#' are comments and carry provenance.
+ * CSV is RFC 4180 with LF line endings and one header line; JSON lines hold one
+ * object per line with the same names.  Numbers are formatted here, in the C
+ * locale.  A missing value is empty in CSV and null in JSON.  Lines that begin
+ * with '#' are comments and carry provenance.
  *
  * A struct table or table_reader belongs to one thread at a time.
  */
@@ -89,7 +89,7 @@ int table_open(struct table_reader **r, const char *path);
  */
 int table_next(struct table_reader *r);
 
-/* Returns the number of the line on which the current row began, from 1. */
+/* Returns the line number, counted from 1, at which the current row began. */
 uint64_t table_line(const struct table_reader *r);
 
 /* Returns the number of columns, known after table_open(). */
@@ -103,7 +103,7 @@ int table_column(const struct table_reader *r, const char *name);
 
 /*
  * Returns a value of the current row, "" if it is missing.  It belongs to the
- * reader and is valid until the next call of table_next().
+ * reader and is valid until the next call to table_next().
  */
 const char *table_value(const struct table_reader *r, int column);
 

@@ -13,7 +13,9 @@
 
 enum { UTC_B = 32 };
 
-/* Returns the system clock in nanoseconds since 1970; it may be set back. */
+/*
+ * Returns the system clock, which may be set back, in nanoseconds since 1970.
+ */
 int64_t utc_now_ns(void);
 
 /*
@@ -22,12 +24,12 @@ int64_t utc_now_ns(void);
  */
 void utc_text(char text[UTC_B], int64_t ns);
 
-/* Formats it as "20261120T220804Z", for names. */
+/* Formats a time as "20261120T220804Z", for use in names. */
 void utc_name(char text[UTC_B], int64_t ns);
 
 /*
- * Parses an RFC 3339 date of the years 1 to 9999, with a zone and any fraction
- * of a second, as a time since 1970.  Returns 0 or -EINVAL.
+ * Parses an RFC 3339 date in the years 1 to 9999, with a zone and any fraction
+ * of a second, into a time since 1970.  Returns 0 or -EINVAL.
  */
 int utc_parse(const char *text, int64_t *seconds, uint32_t *ns);
 

@@ -24,7 +24,7 @@ void huffman_lengths(uint8_t *lengths, const uint32_t *freq, unsigned symbols,
 
 /*
  * Returns the n-bit code after this one, with its first bit lowest as in
- * deflate; 0 after the code of all ones, which is the last, and for n = 0.
+ * deflate; 0 after the all-ones code, which is the last, and for n = 0.
  */
 static inline uint32_t
 huffman_next_code(uint32_t code, unsigned n)

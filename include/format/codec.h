@@ -2,7 +2,7 @@
  * codec.h - the table of formats
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A format is a row of the table and a folder of src/format: its coders, its
+ * A format is a row in the table and a folder in src/format: its coders, its
  * listing (pzc -l) and its ranges (pzseek).  A coder is one direction of a
  * format: its memory needs, and the three stages of pipeline.h.
  *
@@ -56,7 +56,7 @@ struct codec_options {
 				 * or NULL */
 };
 
-/* The memory plan of a coder: slots * slot_B + threads * worker_B bytes. */
+/* A coder's memory plan: slots * slot_B + threads * worker_B bytes. */
 struct plan {
 	size_t block;		/* input bytes per piece, when compressing;
 				 * otherwise the decoder's own */
@@ -113,7 +113,7 @@ struct coder {
 	 * (options that the format does not support; *why is then a sentence)
 	 * or -EINVAL.
 	 *
-	 * A decoder plans for the largest units that its format has.  If one
+	 * A decoder plans for the largest units that its format allows.  If one
 	 * thread and one slot for those exceed o->memory, it may plan for the
 	 * size that o->head announces; open() and the stages must then reject
 	 * larger ones, setting codec_notes.need.
@@ -183,7 +183,7 @@ enum {
 /* The table, ending with NULL.  Thread-safe, as are all functions below. */
 extern const struct codec *const codecs[];
 
-/* Returns the codec of that name or short name, or NULL. */
+/* Returns the codec with that name or short name, or NULL. */
 const struct codec *codec_by_name(const char *name);
 
 /*
@@ -193,8 +193,8 @@ const struct codec *codec_by_name(const char *name);
 const struct codec *codec_by_magic(const uint8_t *p, size_t len);
 
 /*
- * Returns the codec for the suffix of a file's name, or NULL.  *suffix is the
- * suffix's row.
+ * Returns the codec for a file name's suffix, or NULL.  *suffix is the suffix's
+ * row.
  */
 const struct codec *codec_by_suffix(const char *name,
     const struct codec_suffix **suffix);

@@ -39,10 +39,10 @@ int convert_plan(const struct convert *c, struct plan *p, uint64_t *bytes,
     const char **why);
 
 /*
- * Reads in to its end and writes to out_fd (-1: nowhere).  Under a memory limit
- * it uses as many threads, and then as many slots, as fit; if not even one of
- * each fits, it returns -EFBIG and a sentence that states the amount needed.
- * Returns 0 or -errno; r is always filled in.  Thread-safe.
+ * Reads in to its end and writes to out_fd (-1: discards the output).  Under a
+ * memory limit it uses as many threads, and then as many slots, as fit; if not
+ * even one of each fits, it returns -EFBIG and a sentence that states the
+ * amount needed.  Returns 0 or -errno; r is always filled in.  Thread-safe.
  */
 int convert_run(const struct convert *c, struct input *in, int out_fd,
     struct convert_result *r);

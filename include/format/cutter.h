@@ -19,8 +19,8 @@ struct cutter {
 
 /*
  * Reads the next block into s->in.  s->last is set for the block in which the
- * input ends; it may be empty, and only it may be short (unless rsyncable or
- * the input has a flush time).  Returns 0 or -errno.
+ * input ends; that block may be empty, and no other may be short (unless
+ * rsyncable or the input has a flush time).  Returns 0 or -errno.
  */
 int cutter_fill(struct cutter *c, struct input *in, struct slot *s);
 void cutter_close(struct cutter *c);

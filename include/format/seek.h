@@ -43,14 +43,14 @@ enum {
 struct seek_map {
 	int fd;			/* the caller's descriptor */
 	uint64_t len;		/* file size */
-	uint64_t need;		/* data from here on is not needed */
+	uint64_t need;		/* data from here onward is not needed */
 	const struct codec *codec;
 	const struct codec_seek *seek;
 	struct seek_unit *units;	/* the last one marks the end of the
 					 * data */
 	size_t count, cap;
 	uint64_t spacing;
-	const char *how;	/* description of the units, for people */
+	const char *how;	/* description of the units, for display */
 	bool checked;		/* each unit's data has its own check */
 	int index_fd;		/* the caller's descriptor, for a side index */
 	uint64_t read_B;	/* bytes read to fill the map, after
@@ -73,7 +73,7 @@ struct seek_stream {
 	const struct coder *coder;	/* NULL: the codec's */
 	uint64_t plain;		/* data before the first byte wanted */
 	uint64_t before;	/* bytes decoded before that one */
-	uint64_t size;		/* bytes wanted from it on; UINT64_MAX: any */
+	uint64_t size;		/* bytes wanted from there; UINT64_MAX: any */
 	uint64_t got;		/* bytes actually decoded */
 };
 
@@ -115,15 +115,15 @@ int seek_parse(const char *s, struct seek_range *r);
 uint64_t seek_range_end(const struct seek_range *r);
 
 /*
- * Makes a map of the file fd of len bytes; it may stop after the data that is
- * needed.  A file with no information about units, or wrong information, has an
- * empty map (count is 0).  Returns 0, or -errno with nothing to close.
+ * Makes a map of the file fd of len bytes; the map may stop after the data that
+ * is needed.  A file with no information about units, or wrong information, has
+ * an empty map (count is 0).  Returns 0, or -errno with nothing to close.
  */
 int seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
     uint64_t len, uint64_t need);
 
 /*
- * Makes it from a side index.  Returns 0, -ESTALE (the index was made for
+ * Makes a map from a side index.  Returns 0, -ESTALE (the index was made for
  * another file, or for an earlier state of this one), -EBADMSG (not an index,
  * or damaged) or -errno.
  */
@@ -135,8 +135,8 @@ void seek_map_close(struct seek_map *m);
 
 /* The cost of one range. */
 struct seek_result {
-	uint64_t read_B;	/* bytes read from the compressed file,
-				 * without the map's */
+	uint64_t read_B;	/* bytes read from the compressed file, not
+				 * counting those read for the map */
 	uint64_t made_B;	/* decompressed */
 	uint64_t wrote_B;
 	bool from_start;	/* no closer unit existed */

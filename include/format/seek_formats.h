@@ -19,9 +19,9 @@ seek_within(const struct seek_unit *u)
 }
 
 /*
- * Adds a unit after the others, starting with the beginning of the file.  Units
- * closer together than m->spacing are omitted, and the spacing doubles before
- * their number exceeds SEEK_UNITS_MAX.  The last call adds the end of the data.
+ * Adds the next unit; the first is the beginning of the file.  Units closer
+ * together than m->spacing are omitted, and the spacing doubles before their
+ * number exceeds SEEK_UNITS_MAX.  The last call adds the end of the data.
  * Returns 0, -EBADMSG (not after the previous one, or past the end of the file)
  * or -ENOMEM.
  */

@@ -42,8 +42,8 @@ struct fs_row {
 	int64_t size_from_B;	/* start of a size class; -1: all files */
 	uint64_t files;
 	uint64_t apparent_B;	/* their sizes */
-	uint64_t logical_B;	/* size before compression, by the
-				 * filesystem's count */
+	uint64_t logical_B;	/* size before compression, as the filesystem
+				 * counts it */
 	uint64_t physical_B;	/* size after compression */
 	uint64_t whole_B;	/* total space taken */
 	uint64_t metadata_B;	/* the part of whole_B that is not data */
@@ -110,14 +110,13 @@ struct fs_classes {
 
 unsigned fs_class_of(uint64_t size);
 
-/* Counts the regular files, and hard links once. */
+/* Counts the regular files, each hard-linked file once. */
 void fs_classes_count(struct fs_classes *c, const struct fs_list *l);
 
 /*
- * Passes on the rows: for each algorithm, if requested, one per class that has
- * files, and one for all files.  data adds the space taken by the files of a
- * class to row, meta the space that belongs to no file.  Returns 0 or what
- * job->row returned.
+ * Passes on each algorithm's rows: if requested, one per class that has files,
+ * then one for all files.  data adds to row the space taken by a class's files,
+ * meta the space that belongs to no file.  Returns 0 or what job->row returned.
  */
 int fs_classes_rows(const struct fs_classes *c, const struct fs_job *job,
     void (*data)(void *arg, unsigned class, unsigned algorithm,

@@ -16,8 +16,8 @@ struct fs_run {
 	 */
 	size_t unit;
 	/*
-	 * Creates the state of one thread.  Returns 0, or -errno, which ends
-	 * the run.
+	 * Creates one thread's state.  Returns 0, or -errno, which ends the
+	 * run.
 	 */
 	int (*open)(void *arg, void **worker);
 	/* Called after all threads have finished, in any order. */

@@ -47,7 +47,7 @@ struct image_dir {
 					 * NUL-terminated */
 	uint16_t name_len;
 	uint32_t parent;		/* index; the root, 0, is its own */
-	uint64_t ref;			/* the source's handle of its inode */
+	uint64_t ref;			/* the source's handle for its inode */
 	const char *damage;		/* a clause, or NULL */
 	bool lost;			/* its listing is incomplete */
 };
@@ -56,7 +56,7 @@ struct image_dir {
 struct image_file {
 	/* The following are set by the source. */
 	const uint8_t *name;		/* not NUL-terminated */
-	uint64_t ref;			/* the source's handle of its inode */
+	uint64_t ref;			/* the source's handle for its inode */
 	uint64_t size;			/* bytes of data; 0 unless a file */
 	uint64_t start;			/* position of its first block */
 	const uint8_t *map;		/* by which the source locates blocks */
@@ -81,7 +81,7 @@ struct image {
 	const struct image_source *source;
 	int fd;
 	uint64_t offset;		/* offset of the image in fd */
-	uint64_t length;		/* bytes of the image that fd has */
+	uint64_t length;		/* bytes of the image in fd */
 	uint32_t block_B;
 	uint32_t fragment_count;
 	struct image_memory *memory;	/* budget for names and tables; NULL:
@@ -113,7 +113,7 @@ struct image_source {
 	    void *arg, const char **why);
 	void (*close)(struct image *m);
 
-	/* Describes a flaw of a file: a clause, statically allocated. */
+	/* Describes a file's flaw in a clause, statically allocated. */
 	const char *(*flaw)(unsigned flaw);
 
 	/* Returns the position of an inode in the image, for reports. */

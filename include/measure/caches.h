@@ -16,7 +16,7 @@ int caches_may_drop(void);
  * caller forever, so a child does the work: if it does not exit, and nothing
  * has been written for CACHES_PATIENCE_S seconds, or CACHES_LIMIT_S have
  * passed, the result is -ETIMEDOUT and the child is left behind.  Returns 0, or
- * -errno of the call that failed.
+ * -errno from the call that failed.
  *
  * To be called by one thread at a time, in a process that does not wait for
  * arbitrary children.

@@ -30,7 +30,7 @@ struct cgroup {
 int cgroup_own(void);
 
 /*
- * Creates the group name below ours.  Returns 0, or -errno with nothing to
+ * Creates the group `name` below ours.  Returns 0, or -errno with nothing to
  * remove (-ENOENT, -EACCES, -EROFS, ... if groups cannot be created).
  */
 int cgroup_create(struct cgroup *g, const char *name);
@@ -46,7 +46,7 @@ int64_t cgroup_cpu_us(const struct cgroup *g);
  */
 void cgroup_mark(struct cgroup *g);
 
-/* Returns the peak growth of memory since then, or -ENOENT if unknown. */
+/* Returns the peak memory growth since then, or -ENOENT if unknown. */
 int64_t cgroup_peak_B(const struct cgroup *g);
 
 /*
@@ -57,8 +57,8 @@ int64_t cgroup_peak_B(const struct cgroup *g);
 int cgroup_kill(struct cgroup *g);
 
 /*
- * Replaces a group in which processes were killed, and which must be empty, by
- * a new one whose counters are 0.  Otherwise does nothing.  Returns 0 or
+ * Replaces a group in which processes were killed, and which must be empty,
+ * with a new one whose counters are 0.  Otherwise does nothing.  Returns 0 or
  * -errno, in which case the group no longer exists.
  */
 int cgroup_renew(struct cgroup *g);

@@ -6,10 +6,10 @@
  * Documentation/admin-guide/sysctl/vm.rst (drop_caches), .../iostats.rst and
  * Documentation/block/stat.rst.
  *
- * A file is cold if none of its pages is in memory; nor any page of the image
- * behind a loop device that may hold its filesystem, since it could simply be
- * copied from there; and if the calling thread, or process, had to read from a
- * device at least as many bytes as the file occupies there.  Whatever cannot be
+ * A file is cold if none of its pages is in memory, no page of a loop-device
+ * image that may hold its filesystem is either (the file could simply be
+ * copied from there), and the calling thread, or process, had to read at least
+ * as many bytes from a device as the file occupies there.  Whatever cannot be
  * observed is never called cold: mincore(2) reports every page as present to a
  * user who neither owns nor may write a file (the bytes read are then the only
  * proof); a filesystem with its own cache (ZFS) or a remote one reveals
@@ -33,7 +33,7 @@ enum cold_method {
 	COLD_AUTO,		/* fadvise, as far as that works */
 	COLD_FADVISE,		/* file by file, and images backing mounts;
 				   names and inodes stay in memory */
-	COLD_DROP,		/* drop all caches of the system; root only */
+	COLD_DROP,		/* drop all system caches; root only */
 	COLD_NONE,		/* leave them; count when they are read */
 	COLD_LOOK,		/* leave them; count when they are added */
 };
@@ -130,8 +130,8 @@ typedef int cold_range_fn(void *arg, uint64_t offset, uint64_t len);
 int cold_ranges(int fd, uint64_t size, cold_range_fn *range, void *arg);
 
 /*
- * cold_page_absent() returns whether the page containing the byte at offset at
- * is known not to be in memory; cold_drop_page() evicts it.  Thread-safe.
+ * cold_page_absent() returns whether the page containing byte `at` is known not
+ * to be in memory; cold_drop_page() evicts it.  Thread-safe.
  */
 bool cold_page_absent(int fd, uint64_t at);
 void cold_drop_page(int fd, uint64_t at);

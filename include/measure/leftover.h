@@ -32,7 +32,7 @@ int leftover_id(char id[LEFTOVER_ID_B]);
 bool leftover_dead(const char *id);
 
 /*
- * Kills the processes with a dead identity, as far as we may.  Returns their
+ * Kills those processes with a dead identity that we may kill.  Returns their
  * number.
  */
 int leftover_kill(void);
@@ -46,7 +46,7 @@ void leftover_end_groups(const char *tool);
  */
 void leftover_remove(const char *dir, const char *tool);
 
-/* Removes a directory with the files in it, but not with subdirectories. */
+/* Removes a directory and the files in it, but no subdirectories. */
 void leftover_rmdir(int dirfd, const char *name);
 
 #endif

@@ -2,7 +2,7 @@
  * loop.h - an image file as a temporary block device
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: loop(4) of Linux.
+ * Source: Linux's loop(4).
  */
 #ifndef COLDPRESS_LOOP_H
 #define COLDPRESS_LOOP_H
@@ -15,7 +15,7 @@ enum { LOOP_NAME_B = 32 };
 /*
  * Attaches the file image to a free loop device, read-only, with readahead_B
  * bytes of read-ahead (0: none; rounded up to 512).  The device disappears with
- * its last user.  Returns a descriptor of the device, which the caller closes,
+ * its last user.  Returns a descriptor for the device, which the caller closes,
  * with its path in name; or -errno.  Thread-safe.
  */
 int loop_attach(int image, uint64_t readahead_B, char name[LOOP_NAME_B]);

@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Uses fanotify(7), which reports every open(2) and execve(2) in a filesystem,
- * through whatever mount or namespace.  It gives the PID of the opening process
- * in the reader's PID namespace, or 0 for processes outside it.  A reader that
- * is the first process of its namespace therefore sees all others in it, dead
- * or alive, as PIDs above 1, and no outsiders.
+ * whatever the mount or namespace.  It gives the PID of the opening process in
+ * the reader's PID namespace, or 0 for processes outside it.  A reader that is
+ * the first process of its namespace therefore sees all others in it, dead or
+ * alive, as PIDs above 1, and no outsiders.
  *
  * A struct opens belongs to the calling thread, and runs a thread of its own.
  */
@@ -33,7 +33,7 @@ int opens_start(struct opens **o, int root);
 
 /*
  * Stops after everything that has happened so far has been reported.  Returns
- * 0, -EOVERFLOW (the kernel lost events), -ENOMEM or -errno of a read.
+ * 0, -EOVERFLOW (the kernel lost events), -ENOMEM or -errno from a read.
  */
 int opens_stop(struct opens *o);
 

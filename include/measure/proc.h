@@ -18,7 +18,7 @@ struct cgroup;
 /* A process's resource usage, including that of children it waited for. */
 struct proc_usage {
 	uint64_t user_us, sys_us;
-	int64_t maxrss_KiB;		/* maximum of the largest process */
+	int64_t maxrss_KiB;		/* the largest process's maximum */
 	int64_t minflt, majflt, nvcsw, nivcsw;
 	bool io;			/* the next five fields are valid */
 	uint64_t rchar_B, wchar_B, read_B, write_B, cancelled_B;
@@ -110,8 +110,8 @@ bool proc_try_group(struct proc *p);
  * a stage is in stages[i].status.
  *
  * Returns 0, -ETIMEDOUT (killed processes do not exit), or -errno; r->failed is
- * then the stage that could not be executed, or -1 for any other failure.  If
- * the kernel refuses p->group, that becomes NULL.
+ * then the stage that could not be executed, or -1 for any other failure.
+ * p->group becomes NULL if the kernel refuses it.
  */
 int proc_run(struct proc *p, struct proc_run *r);
 

@@ -33,14 +33,14 @@ void provenance_series(char id[PROVENANCE_SERIES_B]);
 
 /*
  * Writes the contents of p and a description of the machine.  Returns 0 or
- * -errno of the writes.  This and the next call are for the thread to which t
- * belongs.
+ * -errno from the writes.  Only the thread that owns t may make this call and
+ * the next.
  */
 int provenance_write(struct table *t, const struct provenance *p);
 
 /*
  * Writes path and its size, if path is a regular file; otherwise nothing.
- * Returns 0 or -errno of the write.
+ * Returns 0 or -errno from the write.
  */
 int provenance_input(struct table *t, const char *path);
 

@@ -18,7 +18,7 @@
 
 enum {
 	ADAPT_LEVELS = 23,
-	/* percent of the workers' time: high enough to go up, low to go down */
+	/* idle percentage at which the level goes up, or down */
 	ADAPT_IDLE_UP = 40,
 	ADAPT_IDLE_DOWN = 15,
 	ADAPT_HOLD_MAX = 8	/* maximum number of looks skipped after a

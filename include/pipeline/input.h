@@ -30,7 +30,7 @@ struct input {
 	 */
 	ssize_t (*source)(void *arg, void *buf, size_t len);
 	void *source_arg;
-	size_t peeked, taken;	/* bytes of ahead */
+	size_t peeked, taken;	/* bytes in ahead */
 	uint8_t ahead[INPUT_PEEK];
 };
 
@@ -49,9 +49,9 @@ int input_open_from(struct input *in,
 void input_close(struct input *in);
 
 /*
- * Peeks at the next n bytes (at most INPUT_PEEK) without taking them.  Fewer
- * only at the end, or after flush_ms as in input_read().  *p belongs to the
- * input.  Returns the number, or -errno.
+ * Peeks at the next n bytes (at most INPUT_PEEK) without taking them; there are
+ * fewer only at the end, or after flush_ms as in input_read().  *p belongs to
+ * the input.  Returns the number, or -errno.
  */
 ssize_t input_peek(struct input *in, size_t n, const uint8_t **p);
 
@@ -63,7 +63,7 @@ ssize_t input_peek(struct input *in, size_t n, const uint8_t **p);
 void input_unread(struct input *in, const void *p, size_t n);
 
 /*
- * Takes len bytes; fewer only at the end (in->eof), or when nothing more has
+ * Takes len bytes, or fewer at the end (in->eof) or when nothing more has
  * arrived within flush_ms of the first of them.  Returns the number, -ECANCELED
  * after input_cancel(), or -errno.
  */

@@ -40,8 +40,8 @@ struct fs_list {
 /*
  * Adds the directory called name, open at fd; the list takes ownership of fd.
  * Names that cannot be examined become items with an error.  Returns 0, -ENOMEM
- * or -errno of the directory itself.  Not thread-safe; uses the given number of
- * threads.
+ * or -errno for the directory itself.  Not thread-safe; uses the given number
+ * of threads.
  */
 int fs_list_add(struct fs_list *l, int fd, unsigned threads);
 

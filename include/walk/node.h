@@ -4,8 +4,8 @@
  *
  * A name is a single component, without a slash and neither "." nor "..", in
  * the open directory dir.  It is never followed, so nothing is created
- * elsewhere.  With replace, anything but a directory that already has the name
- * is removed.  Thread-safe.
+ * elsewhere.  With replace, whatever already has the name is removed, unless it
+ * is a directory.  Thread-safe.
  */
 #ifndef COLDPRESS_NODE_H
 #define COLDPRESS_NODE_H
@@ -52,7 +52,7 @@ int node_special(int dir, const char *name, mode_t type, dev_t device,
     bool replace);
 
 /*
- * Creates a hard link to the name old in the directory from.  Returns 0 or
+ * Creates a hard link to the file `old` in the directory `from`.  Returns 0 or
  * -errno.
  */
 int node_link(int from, const char *old, int dir, const char *name,

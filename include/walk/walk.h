@@ -46,8 +46,8 @@ struct walk_file {
 					 * holes; -1: unknown */
 	int64_t fragment;		/* index of its fragment block, or -1 */
 	/*
-	 * The bytewise first path of the files that share this file's data
-	 * (hard links, or the same blocks), or NULL if that is this file
+	 * The first path, in byte order, among the files that share this file's
+	 * data (hard links, or the same blocks), or NULL if that is this file
 	 * itself.  The data was read and hashed once for all of them.
 	 */
 	const char *duplicate_of;
@@ -62,7 +62,7 @@ struct walk_file {
 	int64_t first_read_ns;
 	/*
 	 * 0, or why its data is unknown: -EBADMSG for a damaged image, -EAGAIN
-	 * for a file that changed while it was read, otherwise -errno of the
+	 * for a file that changed while it was read, otherwise -errno from the
 	 * failed call.
 	 */
 	int err;
@@ -147,7 +147,7 @@ struct walk_result {
 	uint64_t duplicates;		/* files that were not read
 					 * themselves */
 	uint64_t errors;		/* rows with an error */
-	uint64_t damaged;		/* calls of damage() */
+	uint64_t damaged;		/* calls to damage() */
 };
 
 /*

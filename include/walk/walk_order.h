@@ -52,8 +52,8 @@ struct walk_touch {
 };
 
 /*
- * Gets part i, from 0, of those that a list of paths or touches names, in list
- * order.  Returns false if there are no more.
+ * Gets part i, counted from 0, of those named by a list of paths or touches, in
+ * list order.  Returns false if there are no more.
  */
 bool walk_order_touch(const struct walk_order *o, size_t i,
     struct walk_touch *t);

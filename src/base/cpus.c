@@ -96,8 +96,8 @@ tighter(unsigned a, unsigned b)
 }
 
 /*
- * Converts a quota, in microseconds of each period, to whole CPUs; a negative
- * quota means none.
+ * Converts a quota, in microseconds per period, to whole CPUs; a negative quota
+ * means none.
  */
 static unsigned
 whole_cpus(long long quota, long long period)

@@ -19,7 +19,9 @@ msg_init(struct msg *m, const char *prog)
 		path_name(prog) };
 }
 
-/* Writes each line with one call, so lines of several processes do not mix. */
+/*
+ * Writes each line with one call, so lines from several processes do not mix.
+ */
 static void __attribute__((format(printf, 2, 0)))
 say(const struct msg *m, const char *fmt, va_list ap, const char *end)
 {

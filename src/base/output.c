@@ -43,7 +43,7 @@ keep_name(struct output *o, const char *name)
 	return 0;
 }
 
-/* Opens the directory of path and keeps the last component. */
+/* Opens path's directory and keeps its last component. */
 static int
 split(struct output *o, const char *path)
 {
@@ -288,7 +288,7 @@ move_temp(struct output *o)
 /*
  * Gives the file its name after the last call that can still report a failed
  * write: fsync if requested; otherwise close, if a temporary name lets the file
- * survive that.
+ * survive it.
  */
 static int
 give_name(struct output *o)
@@ -307,8 +307,8 @@ give_name(struct output *o)
 }
 
 /*
- * Syncs the directory or, if it is not readable, the whole filesystem.  On
- * some filesystems a directory cannot be synced: EINVAL.
+ * Syncs the directory or, if it is not readable, the whole filesystem.  Some
+ * filesystems cannot sync a directory, and return EINVAL.
  */
 static int
 sync_dir(const struct output *o)
@@ -347,7 +347,9 @@ output_commit(struct output *o, bool sync)
 		rc = sys_close(o->fd);
 		o->fd = -1;
 	}
-	/* after a late failure a new name is removed; a replaced file stays */
+	/*
+	 * after a late failure a new name is removed, but a replacement stays
+	 */
 	if (rc != 0 && named)
 		sys_unlinkat(o->dirfd, o->name, 0);
 	output_abort(o);

@@ -9,7 +9,7 @@
 
 /*
  * From now on a signal removes o->temp in o->dirfd, if that name exists.  To be
- * called before the name is created, so that no moment is missed.  A process
+ * called before the name is created, so that no signal is missed.  A process
  * can arm one output at a time; nothing is removed for a second one.
  */
 void output_arm(const struct output *o);

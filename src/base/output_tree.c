@@ -21,7 +21,7 @@ enum {
 	DEPTH_MAX = 8			/* depth of the trees that we create */
 };
 
-/* Opens the directory of path, and keeps the name in it. */
+/* Opens path's parent directory, and keeps the name in it. */
 static int
 open_parent(struct output_tree *t, const char *path)
 {

@@ -83,7 +83,7 @@ allow(int ruleset, int dir, uint64_t rights)
 }
 
 #ifdef KEEPS_PROC
-/* Allows reading /proc/self, which only the leak check at exit does. */
+/* Allows reading /proc/self, which only the leak checker needs, at exit. */
 static int
 keep_proc(int ruleset)
 {

@@ -11,7 +11,8 @@
 
 enum {
 	SMALL = 16,		/* sorted by insertion */
-	NINTHER = 200		/* from here on, the median of three medians */
+	NINTHER = 200		/* from this length up, the median of three
+				 * medians */
 };
 
 /* Moves each word down past larger ones; no branch depends on a word. */

@@ -169,7 +169,7 @@ utc_parse(const char *s, int64_t *seconds, uint32_t *ns)
 static void
 civil(int64_t days, int64_t *year, int *month, int *day)
 {
-	/* eras of 400 years, from 0000-03-01 on */
+	/* eras of 400 years, starting at 0000-03-01 */
 	int64_t z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097;
 	int64_t doe = z - era * 146097;
 	int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;

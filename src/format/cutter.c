@@ -4,7 +4,7 @@
  *
  * Boundaries are chosen by a gear hash: each byte shifts the hash by one and
  * adds a number of its own, so the top bits depend on the last 64 bytes.  From
- * half the maximum size on, a block ends where the top bits are zero, on
+ * half the maximum size onward, a block ends where the top bits are zero, on
  * average after another quarter of that size.  One block in eight reaches the
  * maximum size; the next one is again cut by content.
  */

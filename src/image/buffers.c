@@ -70,7 +70,10 @@ image_buffers_close(struct image_buffers *b)
 	pthread_mutex_destroy(&b->lock);
 }
 
-/* Returns me's own buffer, or another thread's; called with the lock held. */
+/*
+ * Returns thread me's own buffer, or another thread's; called with the lock
+ * held.
+ */
 static struct image_buffer *
 take(struct image_buffers *b, unsigned me)
 {

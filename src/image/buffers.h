@@ -29,8 +29,8 @@ struct image_buffers {
 	atomic_uint left;		/* number of free buffers */
 	pthread_mutex_t lock;
 	pthread_cond_t freed;
-	struct image_buffer **free;	/* protected by the lock: the free ones
-					 * of each owner */
+	struct image_buffer **free;	/* each owner's free buffers;
+					 * protected by the lock */
 };
 
 /*

@@ -231,8 +231,8 @@ image_rows_rest(struct image_rows *w)
 /* Files with data */
 
 /*
- * Returns, in w->other, which path of the file and its duplicates comes first
- * in byte order.
+ * Returns, in w->other, the first path in byte order among those of the file
+ * and its duplicates.
  */
 static const char *
 first_path(struct image_rows *w, uint32_t file)

@@ -2,8 +2,8 @@
  * schedule.c - assigning jobs to threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A thread has as many queues as files that are best hashed together.  Each
- * holds one extent, and is refilled with the next when that ends; jobs are
+ * A thread has one queue for each of the files that are best hashed together.
+ * Each holds one extent, and is refilled with the next when that ends; jobs are
  * taken from the queues in turn.  So small files are read in disk order, and
  * large ones a few at a time.  A thread that finds no more extents takes jobs
  * from other threads' queues, so a large file is hashed by one thread and

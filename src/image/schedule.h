@@ -14,7 +14,7 @@
 
 #include <pthread.h>
 
-/* The source of a thread's jobs: an extent, from next on. */
+/* The source of a thread's jobs: an extent, from `next` onward. */
 struct image_queue {
 	size_t next, end;		/* jobs */
 	size_t advised;			/* jobs already read ahead */
@@ -33,8 +33,8 @@ struct image_scheduler {
 };
 
 /*
- * Opens the scheduler; each is the number of files that a thread best hashes
- * together.  Returns 0 or -ENOMEM; must be closed even on failure.
+ * Opens the scheduler; `each` is how many files a thread should hash together.
+ * Returns 0 or -ENOMEM; must be closed even on failure.
  */
 int image_scheduler_open(struct image_scheduler *s, const struct image *m,
     const struct image_plan *p, unsigned threads, unsigned each);

@@ -8,9 +8,9 @@
  * next piece has arrived.  So a large file keeps one thread hashing and all
  * others unpacking.
  *
- * Hashing several streams at a time takes less time than one after the other.
- * So streams are left on the list until there are as many as the digest has
- * lanes, or buffers run short, or no other file is left; the excess of the
+ * Hashing several streams at a time is faster than hashing them one after the
+ * other.  So streams are left on the list until there are as many as the digest
+ * has lanes, or buffers run short, or no other file is left; the excess of the
  * longest piece is also put back.  Each list belongs to the thread that brought
  * the stream's first piece.
  */
@@ -38,7 +38,7 @@ file_of(struct image_streams *w, const struct image_stream *s)
 	return &w->image->file[s->file];
 }
 
-/* Returns whether the image does not store the next blocks: they are zeros. */
+/* Returns whether the next blocks are not stored, and thus zeros. */
 static bool
 is_hole(const struct image_streams *w, const struct image_file *f, uint32_t k)
 {

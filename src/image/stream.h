@@ -9,7 +9,7 @@
 
 /*
  * A file being hashed, by any thread.  While busy it belongs to the thread that
- * holds it; otherwise the lock of its streams protects it.
+ * holds it; otherwise its streams' lock protects it.
  */
 struct image_stream {
 	uint32_t file;			/* index */

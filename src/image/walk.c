@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A thread takes a buffer, then the next job: a data block or a fragment block.
- * In the opposite order, the thread with the block that all others wait for
- * might find no buffer left.  It reads and unpacks the block, hands it to the
- * files that have a part in it, and hashes what can be hashed.
+ * In the opposite order, the thread whose block all others need might find no
+ * buffer left.  It reads and unpacks the block, hands it to the files that have
+ * a part in it, and hashes what can be hashed.
  */
 #include "image/source.h"
 
@@ -32,7 +32,7 @@ struct walk {
 	struct image_rows rows;
 };
 
-/* The state of one thread. */
+/* One thread's state. */
 struct worker {
 	struct walk *w;
 	unsigned me;
@@ -42,8 +42,8 @@ struct worker {
 };
 
 /*
- * Reads the block of a job with image_unpack().  Returns NULL, or what is wrong
- * with it.
+ * Reads a job's block with image_unpack().  Returns NULL, or what is wrong with
+ * it.
  */
 static const char *
 read_block(struct worker *k, const struct image_job *j, size_t want,

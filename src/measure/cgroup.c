@@ -37,7 +37,9 @@ own_path(char *path, size_t size)
 	return rc;
 }
 
-/* Copies the nth word, from 0, of a line.  Returns false if it is too long. */
+/*
+ * Copies a line's nth word, counted from 0.  Returns false if it is too long.
+ */
 static bool
 nth_word(const char *line, int nth, char *word, size_t size)
 {
@@ -178,7 +180,7 @@ cgroup_mark(struct cgroup *g)
 		return;
 	now = number(g->now, "");
 	/*
-	 * If the kernel cannot reset the peak, it reveals nothing about a
+	 * If the kernel cannot reset the peak, the peak reveals nothing about a
 	 * single run.
 	 */
 	if (now < 0 || sys_write(g->peak, "0\n", 2) != 2) {

@@ -2,10 +2,10 @@
  * cold_device.c - the devices below a filesystem
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The numbers of filesystems are those of linux/magic.h and of statfs(2).  A
- * loop device names its file in sysfs; for its partitions the name is in the
- * parent directory, and a device-mapper device (dm-verity, LVM) lists its
- * components in slaves/.
+ * Filesystem numbers are from linux/magic.h and statfs(2).  A loop device
+ * names its file in sysfs; for its partitions the name is in the parent
+ * directory, and a device-mapper device (dm-verity, LVM) lists its components
+ * in slaves/.
  */
 #include "cold_device.h"
 
@@ -55,8 +55,8 @@ kind_of(uint32_t magic)
 	case 0xfe534d42:	/* smb2 */
 	case 0x01021997:	/* 9p */
 	case 0x00c36400:	/* ceph */
-	case 0x5346414f:	/* afs of OpenAFS */
-	case 0x6b414653:	/* afs of the kernel */
+	case 0x5346414f:	/* OpenAFS's afs */
+	case 0x6b414653:	/* the kernel's afs */
 	case 0x0bd00bd0:	/* lustre */
 	case 0x786f4256:	/* vboxsf */
 	case 0xbacbacbc:	/* vmhgfs */
@@ -127,8 +127,8 @@ first_slave(int dir)
 }
 
 /*
- * Opens the image.  Its name is that at the time the loop device was set up, so
- * the file now found there must at least have the right size.
+ * Opens the image.  Its name dates from when the loop device was set up, so the
+ * file now found there must at least have the right size.
  */
 static int
 open_image(int dir, const char *path, uint64_t *at)

@@ -40,7 +40,7 @@ device_of(const struct stat *st)
 }
 
 /*
- * Collects what is known about the filesystem that contains fd, or of the
+ * Collects what is known about the filesystem that contains fd, or about the
  * block device fd; dev is its device_of().
  */
 void device_open(struct device *d, int fd, dev_t dev);

@@ -2,7 +2,7 @@
  * opens.c - the files that child processes open, in order of first opening
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each event carries a descriptor of the file, which is examined and closed.
+ * Each event carries a descriptor for the file, which is examined and closed.
  * The queue is unbounded, so a thread drains it as it fills, recording each
  * inode once.
  */

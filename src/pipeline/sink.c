@@ -2,8 +2,8 @@
  * sink.c - the output end of a pipeline
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The sink is a queue of pieces to write: slots of the pipeline, and chunks of
- * the sink for data that is not a slot's whole output.  The joiner fills one
+ * The sink is a queue of pieces to write: the pipeline's slots, and the sink's
+ * own chunks for data that is not a slot's whole output.  The joiner fills one
  * chunk while the thread writes another.  The queue has room for every slot and
  * every chunk, so adding to it never waits; only taking a free chunk does.
  *

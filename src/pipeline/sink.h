@@ -42,7 +42,7 @@ int sink_close(struct sink *out, bool failed, struct pipeline_stats *stats);
 int sink_error(struct sink *out);
 
 /*
- * Returns whether sink_slot() has been called since the last call of this
+ * Returns whether sink_slot() has been called since the last call to this
  * function; for the joiner.  (The slot itself cannot tell: it may already have
  * been reused.)
  */

@@ -14,7 +14,7 @@ struct order_touch {
 };
 
 /*
- * Finds the path in a line of touchlog, and stores its length in *len and the
+ * Finds the path in a touchlog line, and stores its length in *len and the
  * line's numbers in *t.  Returns NULL for any other line.
  */
 char *order_touch(char *line, size_t *len, struct order_touch *t);
@@ -28,7 +28,7 @@ bool order_is_heading(const char *line);
  */
 char *order_priority(char *line, int64_t *priority);
 
-/* Replaces each \c in s by c. */
+/* Replaces each \c in s with c. */
 void order_unescape(char *s);
 
 #endif

@@ -103,7 +103,7 @@ path_of(const struct tree *t, const struct walk_link *k, size_t name,
 	return tree_path(t, &t->entries[k->entries[name]], p);
 }
 
-/* Returns the bytewise first name. */
+/* Returns the first name in byte order. */
 static int
 first_name(const struct tree *t, const struct walk_link *k,
     struct tree_path *least)

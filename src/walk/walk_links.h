@@ -35,8 +35,8 @@ int walk_links_join(struct walk_links *l, const struct stat *st, size_t entry,
 
 /*
  * Calls tell once for each name, which becomes the file's path; all but the
- * bytewise first name get that one as duplicate_of.  Returns 0, the result of
- * tell, or -ENOMEM.
+ * first name in byte order get that name as duplicate_of.  Returns 0, the
+ * result of tell, or -ENOMEM.
  */
 int walk_links_tell(struct walk_links *l, const struct tree *t,
     int (*tell)(void *arg, const struct walk_file *f), void *arg);

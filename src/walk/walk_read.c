@@ -128,7 +128,7 @@ skip_hole(struct walk_reader *rd, off_t from, off_t to)
 	return rc;
 }
 
-/* Returns the offset of the next data from at on; st_size at the end. */
+/* Returns the offset of the next data from `at` onward; st_size at the end. */
 static off_t
 next_data(const struct walk_job *j, off_t at)
 {

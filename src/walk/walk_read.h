@@ -23,7 +23,7 @@ struct walk_places {
 void walk_places_init(struct walk_places *p, unsigned count);
 void walk_places_destroy(struct walk_places *p);
 
-/* The state of one thread. */
+/* One thread's state. */
 struct walk_reader {
 	const struct walk_options *o;
 	struct walk_places *places;
@@ -50,7 +50,7 @@ struct walk_job {
 
 /*
  * Reads the open regular file, or only calls look.  Fills in its row.  Returns
- * 0, -EAGAIN (it changed meanwhile), -ECANCELED, or -errno of a read.
+ * 0, -EAGAIN (it changed meanwhile), -ECANCELED, or -errno from a read.
  */
 int walk_read(struct walk_reader *rd, struct walk_job *j);
 

@@ -7,7 +7,7 @@
  * independent of each other, and hold at most level x 100000 bytes after an
  * initial run-length code (RLE1).  The only specification of the format is its
  * reference implementation, bzip2 1.0.8 (Seward); this code accepts exactly
- * what that accepts.
+ * what it accepts.
  *
  * The functions are pure: no I/O, no threads.  A context belongs to one thread
  * at a time; functions without one are thread-safe.
@@ -43,9 +43,7 @@ enum {
 	BZ2_BLOCK_OUT_MAX = BZ2_LEVEL_MAX * BZ2_BLOCK_UNIT / 5 * 255
 };
 
-/*
- * Returns a stream's check value, computed from those of its blocks in order.
- */
+/* Returns a stream's check value after one more block. */
 static inline uint32_t
 bz2_crc_combine(uint32_t stream, uint32_t block)
 {
@@ -53,9 +51,9 @@ bz2_crc_combine(uint32_t stream, uint32_t block)
 }
 
 /*
- * RLE1, by which the reader cuts its input: it replaces the copy into a slot
- * and costs little more.  Where a block is cut depends only on the data and the
- * level, not on how the input arrives.
+ * RLE1, with which the reader cuts its input into blocks.  It replaces the copy
+ * into a slot and costs little more.  Where a block is cut depends only on the
+ * data and the level, not on how the input arrives.
  */
 struct bz2_rle {
 	uint8_t *block;		/* the caller's buffer of bz2_rle_cap() bytes */
@@ -101,9 +99,9 @@ int64_t bz2_encode_block(struct bz2_encoder *e, const uint8_t *block,
     size_t len, uint8_t *out, size_t cap, uint32_t *crc);
 
 /*
- * Writes a stream by joining blocks at any bit.  dst must have room for nbits /
- * 8 + 9 bytes; the completed bytes are returned, and up to 7 bits are kept.  A
- * header begins a stream, a trailer ends it.
+ * Writes a stream by joining blocks at arbitrary bit positions.  dst must have
+ * room for nbits / 8 + 9 bytes; the completed bytes are returned, and up to 7
+ * bits are kept.  A header begins a stream, a trailer ends it.
  */
 struct bz2_join {
 	uint8_t rest;		/* remaining bits, at the top */
@@ -132,9 +130,9 @@ int bz2_read_trailer(const uint8_t *in, size_t len, uint64_t *bit,
     uint32_t *crc);
 
 /*
- * Searches for a magic number at any bit from bit on.  Returns BZ2_AT_BLOCK or
- * BZ2_AT_END and its position in *found, or 0 if in contains no complete one.
- * A block's data may contain one by chance, or by design.
+ * Searches for a magic number at any position from `bit` onward.  Returns
+ * BZ2_AT_BLOCK or BZ2_AT_END and its position in *found, or 0 if in contains no
+ * complete one.  A block's data may contain one by chance, or by design.
  */
 struct bz2_scan {
 	uint64_t pairs[1024];	/* pairs of bytes that occur inside a magic
@@ -166,7 +164,7 @@ int bz2_decode_block(struct bz2_decoder *d, int level, const uint8_t *in,
     size_t len, uint64_t *bit, uint32_t *crc);
 
 /*
- * Reads the bytes of the block decoded last, in pieces of up to cap (1 or more)
+ * Reads the most recently decoded block in pieces of up to cap (1 or more)
  * bytes.  Returns their number; 0 at the end of a block with a correct check
  * value; or -EBADMSG if the check value or the runs are wrong.
  */

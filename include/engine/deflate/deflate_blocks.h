@@ -78,9 +78,10 @@ void deflate_blocks_begin(struct deflate_blocks *b, uint8_t *out,
     size_t room);
 
 /*
- * Adds one or several blocks for n sequences, whose bytes begin at in.
+ * Adds one or more blocks for n sequences, whose bytes begin at in.
  * Compression improves with n, because no block continues into the next call.
- * Returns 0, or -ENOBUFS if there is too little room; b must then begin again.
+ * Returns 0, or -ENOBUFS if there is too little room; the caller must then
+ * start over with deflate_blocks_begin().
  */
 int deflate_blocks_add(struct deflate_blocks *b, const uint8_t *in,
     const struct deflate_seq *seqs, size_t n);
@@ -96,14 +97,14 @@ ssize_t deflate_blocks_end(struct deflate_blocks *b, bool final);
 /*
  * For src/engine/deflate/deflate_*.c only.
  *
- * deflate_split: fills b->pieces from *at on, merges them into blocks and
+ * deflate_split: fills b->pieces from *at onward, merges them into blocks and
  * returns how many remain; *at is then advanced past them, to where the next
  * piece begins.  Returns 0 if there were no more tokens.
  */
 unsigned deflate_split(struct deflate_blocks *b, struct deflate_cursor *at,
     const struct deflate_seq *end);
 
-/* The cheaper way to write a block with codes: the fixed ones or its own. */
+/* The cheaper way to code a block: with the fixed codes or its own. */
 struct deflate_plan {
 	uint64_t bits;			/* size of the whole block */
 	bool fixed;
@@ -125,7 +126,7 @@ void deflate_emit(struct deflate_writer *out,
     const struct deflate_plan *plan,
     const struct deflate_cursor *from, const struct deflate_cursor *to);
 
-/* Returns the symbol of a distance: roughly 2 * log2(distance - 1). */
+/* Returns a distance's symbol: roughly 2 * log2(distance - 1). */
 static inline unsigned
 deflate_distance_sym(unsigned distance)
 {

@@ -19,8 +19,8 @@
 enum {
 	CODE_MAX = 15,		/* longest code, in bits */
 	PRE_MAX = 7,		/* longest code of the precode, in bits */
-	LENGTH_EXTRA = 5,	/* most bits after the code of a length, */
-	DISTANCE_EXTRA = 13,	/* and of a distance */
+	LENGTH_EXTRA = 5,	/* most extra bits after a length's code, */
+	DISTANCE_EXTRA = 13,	/* and after a distance's */
 	LITLEN_SYMS = 288,
 	DIST_SYMS = 32,
 	PRE_SYMS = 19,
@@ -33,12 +33,12 @@ enum {
 	DIST_BITS = 8,
 
 	/*
-	 * The tables lie in one array.  Each of the two codes has tables of 0,
-	 * 1, 2 ... BITS bits one after another; that of n bits begins at offset
-	 * 1 << n, so an index with a 1 prepended selects both table and entry.
-	 * Codes longer than BITS continue in tables of their own: at least two
-	 * codes share one, so there are at most half as many of these as
-	 * symbols.
+	 * All tables are in one array.  Each of the two codes has tables of 0,
+	 * 1, 2 ... BITS bits one after another; the n-bit table begins at
+	 * offset 1 << n, so an index with a 1 prepended selects both table and
+	 * entry.  Codes longer than BITS continue in tables of their own: at
+	 * least two codes share one, so there are at most half as many of these
+	 * as symbols.
 	 */
 	STOP_END = 0,
 	STOP_BAD = ALIGN,
@@ -47,7 +47,7 @@ enum {
 	DIST_TRIE = LIT_SUBS +
 	    LITLEN_SYMS / 2 * (1 << (CODE_MAX - LIT_BITS)),
 	DIST_SUBS = DIST_TRIE + (2 << DIST_BITS),
-	/* The precode's table is overlaid by the distances' later. */
+	/* The distance tables overwrite the precode's table later. */
 	PRE_TABLE = DIST_TRIE + (1 << PRE_MAX),
 	ENTRIES = DIST_SUBS + DIST_SYMS / 2 * (1 << (CODE_MAX - DIST_BITS)),
 };
@@ -90,7 +90,7 @@ codes_distance_extra(unsigned n)
 	return n < 4 ? 0 : (n - 2) / 2;
 }
 
-/* A position of the walk; the state is the entry that led here. */
+/* A position in the walk; the state is the entry that led here. */
 struct place {
 	uint64_t pos;		/* bits */
 	uint32_t state;
@@ -126,8 +126,9 @@ int codes_pre(uint32_t *tab, const uint8_t lens[PRE_SYMS]);
 void codes_words(uint16_t *words, const uint8_t *lens, unsigned n);
 
 /*
- * Walks from *here, at most to the first position at or after bit limit, or to
- * the end of the block; eight bytes must be readable from any bit before limit.
+ * Walks from *here to the end of the block, or to the first position at or
+ * after bit limit if that comes first; eight bytes must be readable from any
+ * bit before limit.
  */
 void lanes_walk(const uint32_t *tab, const uint8_t *in, struct place *here,
     uint64_t limit);

@@ -30,8 +30,8 @@ void deflate_fast_begin(struct deflate_fast *f, const uint8_t *in,
 
 /*
  * Fills seqs, which has room for at least two, with the next sequences from
- * f->pos on, and advances f->pos.  Returns their number, 0 at the end of the
- * input.
+ * f->pos onward, and advances f->pos.  Returns their number, 0 at the end of
+ * the input.
  */
 size_t deflate_fast_find(struct deflate_fast *f, struct deflate_seq *seqs,
     size_t room);

@@ -22,7 +22,7 @@ struct deflate_last {
 	uint64_t end;		/* bit offset just after the final block */
 };
 
-/* The most bytes that deflate_make_nonfinal() appends. */
+/* The maximum number of bytes that deflate_make_nonfinal() appends. */
 enum { DEFLATE_SYNC_MAX = 5 };
 
 /*
@@ -30,10 +30,9 @@ enum { DEFLATE_SYNC_MAX = 5 };
  * n % 8, from the least significant one, of byte n / 8.  Bytes after the end of
  * the stream are ignored.
  *
- * Checks everything that zlib's inflate checks, except for distances that reach
- * back before the beginning of the output: a stream with such distances is
- * walked as well.  Returns 0, or -EBADMSG if it is not a complete stream; *last
- * is then unchanged.
+ * Checks everything that zlib's inflate checks, except that distances may reach
+ * back before the beginning of the output.  Returns 0, or -EBADMSG if it is not
+ * a complete stream; *last is then unchanged.
  */
 int deflate_walk(const uint8_t *in, size_t len, struct deflate_last *last);
 

@@ -26,8 +26,8 @@ void inflater_start(struct inflater *f);
 
 /*
  * Supplies the first bits (at most 7) of a stream that does not begin on a byte
- * boundary: the most significant ones of byte.  To be called right after the
- * start.
+ * boundary: the most significant ones of byte.  To be called right after
+ * inflater_start().
  */
 void inflater_prime(struct inflater *f, unsigned bits, uint8_t byte);
 
@@ -42,8 +42,8 @@ void inflater_stop_after(struct inflater *f, size_t made);
 /*
  * Makes all further runs, until the next call, mark the bytes that they copy
  * from the data before them: for a byte n bytes before the beginning of the
- * run, n being at most INFLATER_WINDOW, used_end[-n] is set to 1.  NULL ends
- * this.
+ * run, n being at most INFLATER_WINDOW, used_end[-n] is set to 1.  NULL turns
+ * marking off.
  */
 void inflater_mark(struct inflater *f, uint8_t *used_end);
 
@@ -79,7 +79,7 @@ bool inflater_at_boundary(const struct inflater *f);
 /* Writable bytes needed after a piece's output space, for faster decoding. */
 enum { INFLATER_SPARE = 322 };
 
-/* The result of a piece. */
+/* The result of decoding a piece. */
 struct inflated {
 	size_t used, made;	/* bytes in and out */
 	bool final;		/* the stream's final block ended in it */

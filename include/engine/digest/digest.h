@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DIGEST_MAX = 32 };		/* bytes of the longest digest */
+enum { DIGEST_MAX = 32 };		/* longest digest, in bytes */
 
 struct digest_algo;
 struct digest;
@@ -29,22 +29,22 @@ struct digest;
  * like MD5 under FIPS) or -ENOMEM.
  */
 int digest_algo_open(struct digest_algo **a, const char *name);
-void digest_algo_close(struct digest_algo *a);	/* after its digests; may be
-						 * NULL */
+void digest_algo_close(struct digest_algo *a);	/* after freeing its digests;
+						 * may be NULL */
 
 /* Thread-safe. */
 const char *digest_name(const struct digest_algo *a);
 unsigned digest_len(const struct digest_algo *a);
 
 /*
- * Returns how many digests of a a thread should compute at a time: 2 or 8 if
- * they take little more time than one or two, otherwise 1.
+ * Returns how many digests a thread should compute at a time with algorithm a:
+ * 2 or 8 where that takes little longer than one or two, otherwise 1.
  */
 unsigned digest_lanes(const struct digest_algo *a);
 
 /*
- * Writes the version of OpenSSL, such as "openssl 3.0.19", truncated to size -
- * 1.  Thread-safe.
+ * Writes OpenSSL's version, such as "openssl 3.0.19", truncated to size - 1.
+ * Thread-safe.
  */
 void digest_version(char *text, size_t size);
 
@@ -62,8 +62,8 @@ int digest_new(struct digest **d, const struct digest_algo *a);
 void digest_free(struct digest *d);		/* may be NULL */
 
 /*
- * Starts a digest of everything added until digest_end(), which an abandoned
- * file does not need.  Returns 0 or -EIO: OpenSSL failed.
+ * Starts a digest of everything added until digest_end(); an abandoned file
+ * needs no digest_end().  Returns 0 or -EIO (OpenSSL failed).
  */
 int digest_start(struct digest *d);
 int digest_add(struct digest *d, const void *data, size_t len);

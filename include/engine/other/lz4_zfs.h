@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The output is an ordinary LZ4 block, but ZFS has kept a compressor from 2013,
- * which finds other matches than today's library in blocks of 64 KiB and more.
+ * whose matches differ from today's library's in blocks of 64 KiB and more.
  */
 #ifndef COLDPRESS_LZ4_ZFS_H
 #define COLDPRESS_LZ4_ZFS_H

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * There is no written standard for the format; compress 4.0 (1985), ncompress
- * 4.2.4.6 and gzip 1.12 agree on it, and the tests compare with them.
+ * 4.2.4.6 and gzip 1.12 agree on it, and the tests compare against them.
  *
  * 	1f 9d		magic
  * 	flags		bits 0-4: the widest code, 9 to 16; bit 7: block mode

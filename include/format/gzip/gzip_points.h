@@ -34,8 +34,8 @@ struct gzip_points_source {
 	/* As in struct tar_source. */
 	ssize_t (*read)(void *arg, void *buf, size_t len);
 	/*
-	 * Called with every byte of the file once, in order: the bytes before a
-	 * point's `in` before its call of point(), all others afterwards.
+	 * Called with every byte of the file once, in order: those before a
+	 * point's `in` before point() is called for it, the others afterwards.
 	 * Returns 0, or a -errno that the reader then returns.
 	 */
 	int (*taken)(void *arg, const uint8_t *data, size_t len);
@@ -67,15 +67,15 @@ void gzip_points_close(struct gzip_points *g);	/* may be NULL */
 /*
  * Reads up to len bytes of data.  Returns their number, 0 at the end of the
  * file, or -errno: -EBADMSG (not a gzip file, or damaged), -ENODATA
- * (truncated).  Nothing but members may follow a member.
+ * (truncated).  Only members may follow a member.
  */
 ssize_t gzip_points_read(struct gzip_points *g, void *buf, size_t len);
 
 /*
- * Decompresses exactly size bytes of data from a point on, using the point's
- * bits and window; in has len bytes of the file, from p->in on, or from the
- * byte before it if p->bits is not 0.  Members may end within them; their
- * checks are not verified.  Returns 0 or -EBADMSG.
+ * Decompresses exactly size bytes of data starting at a point, using its bits
+ * and window; in has len bytes of the file, starting at p->in, or at the byte
+ * before it if p->bits is not 0.  Members may end within them; their checks are
+ * not verified.  Returns 0 or -EBADMSG.
  */
 int gzip_resume(struct inflater *f, const struct gzip_point *p,
     const uint8_t *in, size_t len, uint8_t *out, size_t size);

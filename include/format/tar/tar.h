@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: POSIX.1-2017, pax, "ustar Interchange Format" and "pax Interchange
- * Format"; tar(5) of libarchive; GNU tar's manual, "Basic Tar Format" and
+ * Format"; libarchive's tar(5); GNU tar's manual, "Basic Tar Format" and
  * "Storing Sparse Files".
  *
  * Reads v7, ustar, pax (local and global records) and GNU archives, with long
@@ -49,7 +49,7 @@ struct tar_xattr {
 	size_t length;
 };
 
-/* An entry's pointers are valid until the next call of tar_next(). */
+/* An entry's pointers are valid until the next call to tar_next(). */
 struct tar_entry {
 	enum tar_type type;
 	const char *path;		/* never empty */
@@ -111,8 +111,8 @@ void tar_close(struct tar *t);		/* t may be NULL */
  * Reads the next entry, skipping the rest of the previous one.  Returns 1; 0 at
  * the end of the archive (a block of zeros, or the end of input between
  * entries); or -EBADMSG (not a tar archive, or damaged), -ENODATA (truncated),
- * -EFBIG (a cap is exceeded), -ENOMEM, or -errno of the source.  Volume labels
- * and continued members of GNU tar are skipped.  After an error, only
+ * -EFBIG (a cap is exceeded), -ENOMEM, or the source's -errno.  GNU tar's
+ * volume labels and continued members are skipped.  After an error, only
  * tar_close() may be called.
  */
 int tar_next(struct tar *t, struct tar_entry *e);
@@ -129,7 +129,7 @@ ssize_t tar_read(struct tar *t, void *buf, size_t len);
  */
 int tar_drain(struct tar *t);
 
-/* Returns the bytes of the archive read so far. */
+/* Returns how many bytes of the archive have been read so far. */
 uint64_t tar_offset(const struct tar *t);
 
 /*

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI image specification 1.1, "Image Layout", "Image Index" and "Image
- * Manifest"; Docker's manifest lists and manifests of version 2 have the same
+ * Manifest"; Docker's version 2 manifests and manifest lists have the same
  * members.  JSON is parsed by yajl.  All functions are thread-safe.
  */
 #ifndef COLDPRESS_OCI_H
@@ -63,14 +63,14 @@ int oci_layers(const struct oci_document *d, struct oci_blob **layers,
     size_t *count, char why[OCI_WHY]);
 
 /*
- * Returns an annotation of a manifest's layer, or NULL if there is none of that
- * name.  It belongs to the document.
+ * Returns an annotation of a manifest's layer, or NULL if there is none with
+ * that name.  It belongs to the document.
  */
 const char *oci_annotation(const struct oci_document *d, size_t layer,
     const char *name);
 
 /*
- * Returns the digest of layer n's archive as a config has it, or NULL; it
+ * Returns the digest of layer n's archive as stated in a config, or NULL; it
  * belongs to the document.
  */
 const char *oci_diff_id(const struct oci_document *config, size_t n);

@@ -2,7 +2,7 @@
  * oci_edit.h - changing the documents of an OCI image, and writing them
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Whatever is not changed is written as it was read, in the same order, without
+ * Unchanged members are written as they were read, in the same order, without
  * white space.  A struct oci_document belongs to one thread at a time.
  */
 #ifndef COLDPRESS_OCI_EDIT_H
@@ -11,7 +11,7 @@
 #include "image/oci/oci.h"
 
 /*
- * A descriptor.  Its strings belong to the document and are valid until that is
+ * A descriptor.  Its strings belong to the document and are valid until it is
  * changed; a missing one is "".
  */
 struct oci_descriptor {
@@ -65,7 +65,7 @@ int oci_set_text(struct oci_document *d, const char *list, size_t n,
 int oci_set_platform(struct oci_document *d, const char *list, size_t n,
     const struct oci_descriptor *x);
 
-/* Sets the platform of x to the one that an image's config states. */
+/* Copies the platform stated in an image's config to x. */
 void oci_config_platform(const struct oci_document *config,
     struct oci_descriptor *x);
 

@@ -32,7 +32,7 @@ int oci_blob_open(int dir, const struct oci_blob *b);
 
 /*
  * Verifies the size and digest of the file fd, whose offset does not matter and
- * does not change.  Returns 0, -EBADMSG, -ENOMEM or -errno of a read.
+ * does not change.  Returns 0, -EBADMSG, -ENOMEM or -errno from a read.
  */
 int oci_blob_verify(int fd, const struct oci_blob *b);
 

@@ -19,7 +19,7 @@ struct oci_new {
 
 /*
  * Begins the layout path, which must not exist.  Returns 0, -EEXIST or -errno;
- * it must be aborted or committed even after an error.
+ * n must be aborted or committed even after an error.
  */
 int oci_new_open(struct oci_new *n, const char *path);
 
@@ -42,7 +42,7 @@ int oci_new_copy(struct oci_new *n, int layout, const struct oci_blob *b);
 
 /*
  * Writes index.json, syncs everything, and gives the layout its name.  Returns
- * 0, or -errno, after which it must still be aborted.
+ * 0, or -errno, after which n must still be aborted.
  */
 int oci_new_commit(struct oci_new *n, const char *index, size_t len);
 

@@ -4,7 +4,7 @@
  *
  * gzip uses pzc's deflate encoders in a zlib container; zstd, lz4, lz4hc, xz
  * and lzo use their libraries, called as in mksquashfs, with contexts that are
- * reused for block after block.  A codec belongs to one thread.
+ * reused from block to block.  A codec belongs to one thread.
  */
 #ifndef COLDPRESS_SQBUILD_CODEC_H
 #define COLDPRESS_SQBUILD_CODEC_H

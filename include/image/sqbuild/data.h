@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Files come one after the other from a source, and are cut into units: blocks
- * of large files, and fragment blocks shared by small ones, following the rules
- * of mksquashfs (a file smaller than a block becomes a fragment, the tail of a
- * larger one does not).  Files with identical content are stored once, blocks
- * of zeros not at all.  One thread reads, the others compress, and units are
- * written in order, so the bytes do not depend on the number of threads.
+ * of large files, and fragment blocks shared by small ones, following
+ * mksquashfs's rules (a file smaller than a block becomes a fragment, the tail
+ * of a larger one does not).  Files with identical content are stored once,
+ * blocks of zeros not at all.  One thread reads, the others compress, and units
+ * are written in order, so the bytes do not depend on the number of threads.
  *
  * In exact mode, files are duplicates if their blocks are equal, and all blocks
  * of zeros are equal, whatever their length: two files that end in zeros may
@@ -35,8 +35,8 @@ struct sqb_file {
 struct sqb_source {
 	/*
 	 * Stores the next file in *f.  Returns 1; 0 at the end; 2, without a
-	 * file, if files from here on must not share a fragment block with
-	 * earlier ones; or -errno.
+	 * file, if later files must not share a fragment block with earlier
+	 * ones; or -errno.
 	 */
 	int (*next)(void *arg, struct sqb_file *f);
 	/*

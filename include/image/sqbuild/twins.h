@@ -25,7 +25,8 @@ struct twin {
 struct twins {
 	struct twin *slots;
 	size_t count, mask;
-	uint64_t *sizes;		/* set of sizes, of files with blocks */
+	uint64_t *sizes;		/* set of the sizes of files with
+					 * blocks */
 	size_t size_count, size_mask;
 };
 

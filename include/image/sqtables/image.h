@@ -37,7 +37,7 @@ int sqb_xattrs_end(struct sqb_xattrs *x, uint32_t *index);
 
 struct sqb_image_options {
 	const struct sqb_data_options *data;
-	uint32_t mtime;			/* modification time of the image */
+	uint32_t mtime;			/* the image's modification time */
 	uint64_t offset;		/* bytes of fd before the image */
 	/* do not compress these tables; raw inodes imply raw ids */
 	bool raw_inodes, raw_xattrs, raw_ids;
@@ -62,7 +62,7 @@ int64_t sqb_image_begin(int fd, const struct sqb_image_options *o);
 /*
  * Fills in the data of the nodes of t, which must be complete, and writes
  * everything that follows the data.  Returns 0, -EFBIG (more than
- * SQUASHFS_IDS_MAX owners), -ENOMEM, or -errno of a write.
+ * SQUASHFS_IDS_MAX owners), -ENOMEM, or -errno from a write.
  */
 int sqb_image_end(int fd, const struct sqb_image_options *o,
     struct sqw_tree *t, const struct sqb_data *d,

@@ -28,7 +28,7 @@ enum {
 	SQUASHFS_BLOCK_DEFAULT = 128 << 10,
 	SQUASHFS_BLOCK_RAW = 1 << 24,	/* flag in a size word: uncompressed */
 	SQUASHFS_PAD_B = 4096,		/* mksquashfs pads images to a
-					 * multiple */
+					 * multiple of it */
 	SQUASHFS_NAME_MAX = 256,
 	SQUASHFS_IDS_MAX = 65536,
 
@@ -36,8 +36,8 @@ enum {
 	SQUASHFS_FRAGMENT_B = 16,
 	SQUASHFS_EXPORT_B = 8,
 	SQUASHFS_ID_B = 4,
-	SQUASHFS_POINTER_B = 8,		/* pointer to a metadata block of a
-					 * table */
+	SQUASHFS_POINTER_B = 8,		/* pointer to a table's metadata
+					 * block */
 
 	/* directory listings: a header followed by up to 256 entries */
 	SQUASHFS_LISTING_HEAD_B = 12,

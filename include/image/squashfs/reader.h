@@ -2,10 +2,10 @@
  * reader.h - the names, inodes and data of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * For tools that need more of an image than a walk of its files: owners, modes,
- * link targets, extended attributes, individual blocks.  No number in the image
- * is trusted: each is checked, in 64 bits, against the length of what it refers
- * to.  Source of the format: image/squashfs/format.h.
+ * For tools that need more of an image than a walk of its files gives them:
+ * owners, modes, link targets, extended attributes, individual blocks.  No
+ * number in the image is trusted: each is checked, in 64 bits, against the
+ * length of what it refers to.  Source of the format: image/squashfs/format.h.
  *
  * After sqr_open() an image does not change: any number of threads may read it,
  * each with its own decoder.
@@ -39,13 +39,13 @@ struct sqr_facts {
 /*
  * Finds the image in fd, which is the whole file or follows a program (an
  * AppImage).  Returns 1, with its offset in *offset; 0 if there is none; or
- * -errno of a read.
+ * -errno from a read.
  */
 int sqr_find(int fd, uint64_t *offset);
 
 /*
- * Reports a reason why Linux would not mount the image, at byte `at` of it; why
- * is a clause, valid until the call returns.
+ * Reports a reason why Linux would not mount the image: `at` is a byte offset
+ * in the image, and why a clause that is valid until the call returns.
  */
 typedef void sqr_tell_fn(void *arg, uint64_t at, const char *why);
 
@@ -53,7 +53,7 @@ typedef void sqr_tell_fn(void *arg, uint64_t at, const char *why);
  * Reads tables and names of the image at byte `offset` of fd, which remains
  * open and the caller's, with the given number of threads and at most `memory`
  * bytes for tables and names.  Returns 0; -EBADMSG or -ENOTSUP, with a clause
- * in *why; -EDQUOT if it needs more memory; -ENOMEM; or -errno of a read.
+ * in *why; -EDQUOT if it needs more memory; -ENOMEM; or -errno from a read.
  */
 int sqr_open(struct sqr_image **m, int fd, uint64_t offset, unsigned threads,
     uint64_t memory, sqr_tell_fn *tell, void *arg, const char **why);
@@ -111,7 +111,7 @@ int sqr_path(const struct sqr_image *m, size_t number, char **path,
     size_t *cap);
 
 /*
- * Passes on the attributes of a set, with full names.  Returns 0, -EBADMSG (the
+ * Passes on a set's attributes, with full names.  Returns 0, -EBADMSG (the
  * table is damaged), -ENOMEM, or any other result of fn.
  */
 typedef int sqr_xattr_fn(void *arg, const char *name, const void *value,

@@ -13,7 +13,7 @@
 #include "image/sqwrite/tree.h"
 
 /*
- * An entry of a long directory's index, which tells where to begin searching
+ * An entry in a long directory's index, which tells where to begin searching
  * for a name.
  */
 struct sqw_index {

@@ -35,7 +35,7 @@ struct sqw_table {
 	uint64_t size;			/* size of the complete blocks, with
 					 * headers */
 	uint64_t blocks;
-	int err;			/* the first error of write() */
+	int err;			/* the first error from write() */
 	uint32_t filled;		/* bytes in the current block */
 	uint8_t data[SQUASHFS_META_B];
 	uint8_t packed[SQUASHFS_META_HEADER_B + SQUASHFS_META_B];
@@ -54,7 +54,7 @@ void sqw_put16(struct sqw_table *t, uint64_t v);
 void sqw_put32(struct sqw_table *t, uint64_t v);
 void sqw_put64(struct sqw_table *t, uint64_t v);
 
-/* Ends the last block.  Returns 0, or the first error of write(). */
+/* Ends the last block.  Returns 0, or the first error from write(). */
 int sqw_table_end(struct sqw_table *t);
 
 #endif

@@ -19,7 +19,7 @@
 
 /* The contents of an inode, except for its data. */
 struct sqw_attr {
-	uint16_t mode;			/* type and permissions of st_mode */
+	uint16_t mode;			/* type and permissions as in st_mode */
 	uint32_t uid, gid;
 	uint32_t mtime;
 	uint32_t rdev;			/* device number as stored in the
@@ -64,7 +64,7 @@ struct sqw_tree {
 
 #define SQW_NOWHERE UINT32_MAX
 
-/* Converts a time to an inode's, an unsigned 32-bit number. */
+/* Converts a time to an inode's unsigned 32-bit number. */
 static inline uint32_t
 sqw_time(int64_t t)
 {

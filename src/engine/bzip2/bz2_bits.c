@@ -110,7 +110,7 @@ bz2_join_trailer(struct bz2_join *j, uint8_t *dst)
 	return n;
 }
 
-/* Returns count bits, up to 57, from bit `at` on; all of them must exist. */
+/* Returns count bits, up to 57, starting at `bit`; all of them must exist. */
 static uint64_t
 bits_at(const uint8_t *in, size_t len, uint64_t bit, unsigned count)
 {

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A block has two to six tables of code lengths, one of which is chosen for
- * every fifty symbols.  They start as guesses, each good for a range of
- * symbols; then, a few times over, groups choose tables and tables are fitted
- * to those choices.
+ * every fifty symbols.  Each starts as a guess that suits a range of symbols;
+ * then, a few times over, groups choose tables and tables are fitted to those
+ * choices.
  */
 #include "bz2_impl.h"
 #include "engine/huffman.h"
@@ -23,7 +23,8 @@ _Static_assert((int)BZ2_CODE_MADE <= (int)HUFFMAN_BITS, "a code can be made");
 _Static_assert(BZ2_TABLES_MAX * COST_BITS <= 64, "all sums must fit");
 
 /*
- * Makes the code lengths; a symbol that the table never uses still gets a code.
+ * Computes the code lengths; a symbol that the table never uses still gets a
+ * code.
  */
 static void
 make_lengths(uint8_t *lengths, const uint32_t *freq, int symbols)
@@ -96,10 +97,7 @@ choose(const uint64_t *cost, const uint16_t *symbols, size_t n, int tables,
 	return best;
 }
 
-/*
- * Removes the symbols of a group from a table's counts or, if by is 1, adds
- * them.
- */
+/* Removes a group's symbols from a table's counts or, if by is 1, adds them. */
 static void
 count_group(uint32_t *freq, const uint16_t *symbols, size_t n, uint32_t by)
 {

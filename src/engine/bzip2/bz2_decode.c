@@ -99,7 +99,7 @@ read_group(struct bz2_in *b, const struct bz2_table *t, unsigned end,
 /* The list of bytes: the first eight in a word, starting at the bottom. */
 struct mtf {
 	uint64_t front;
-	uint8_t rest[256];	/* the list from FRONT on */
+	uint8_t rest[256];	/* the list from FRONT onward */
 	size_t len, limit;	/* length and limit of the column */
 	uint32_t run, weight;	/* the run being read, in bijective base 2 */
 };

@@ -6,7 +6,7 @@
  * of a missing pattern is an error.  It may be oversubscribed: unreachable
  * codes just never occur.  Excess selectors are skipped.  A run counts when it
  * ends.  The input is read as if zeros followed it, and an error within those
- * counts as a lack of input.
+ * zeros means that the input is too short.
  */
 #ifndef COLDPRESS_BZ2_DECODE_H
 #define COLDPRESS_BZ2_DECODE_H

@@ -80,7 +80,9 @@ repeat(uint8_t byte)
 	return byte * UINT64_C(0x0101010101010101);
 }
 
-/* Marks each zero byte by its top bit; only the first mark is reliable. */
+/*
+ * Marks each zero byte by setting its top bit; only the first mark is reliable.
+ */
 static inline uint64_t
 zero_bytes(uint64_t v)
 {

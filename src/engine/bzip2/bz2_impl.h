@@ -16,8 +16,8 @@ enum {
 	BZ2_TABLES_MAX = 6,
 	BZ2_SYMBOLS_MAX = 258,		/* two for runs, 255, end of block */
 	BZ2_SELECTORS_MAX = 18002,	/* enough for 900000 symbols */
-	BZ2_CODE_MAX = 20,		/* bits that bzip2 decodes, */
-	BZ2_CODE_MADE = 17,		/* and the most that it writes */
+	BZ2_CODE_MAX = 20,		/* longest code that bzip2 decodes, */
+	BZ2_CODE_MADE = 17,		/* and that it writes */
 	BZ2_REFILLED = 56,		/* minimum bits of input after a
 					 * refill */
 	BZ2_RUN_PLAIN = 4,		/* equal bytes before a count */

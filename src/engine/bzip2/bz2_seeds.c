@@ -28,8 +28,8 @@ enum {
 };
 
 #define EQUAL (UINT64_C(1) << 23)	/* equal to the previous word so far */
-#define SINGLE (UINT64_C(1) << 22)	/* above: how many such words from here
-					 * on */
+#define SINGLE (UINT64_C(1) << 22)	/* above it: the number of such words
+					 * from here onward */
 
 static inline uint32_t
 position(uint64_t word)
@@ -111,8 +111,8 @@ next_byte(const struct bz2_sorter *s, size_t p)
 }
 
 /*
- * Compares the bytes from two seeds on, until they reveal the next seed, which
- * is at the first rise after a fall.
+ * Compares the bytes starting at two seeds, until they reveal the next seed,
+ * which is at the first rise after a fall.
  */
 static int
 compare(const struct bz2_sorter *s, size_t p, size_t q)
@@ -193,7 +193,8 @@ leaps(const struct bz2_sorter *s)
 }
 
 /*
- * Returns whether the bytes from p on, wrapping around, show that p is a seed.
+ * Returns whether the bytes starting at p, wrapping around, show that p is a
+ * seed.
  */
 static bool
 shows_seed(const struct bz2_sorter *s, size_t p, size_t bytes)
@@ -208,7 +209,7 @@ shows_seed(const struct bz2_sorter *s, size_t p, size_t bytes)
 	return false;
 }
 
-#define UNSEEN UINT32_C(0x80000000)	/* flag of a leap: not within DEPTH */
+#define UNSEEN UINT32_C(0x80000000)	/* a leap's flag: not within DEPTH */
 
 /*
  * Finds, for each seed, the last seed visible within DEPTH bytes or, if there

@@ -18,7 +18,7 @@ enum {
 	LANES = 8,
 	STARTS = 1024,		/* maximum number of rows at which pieces
 				 * begin */
-	PLAIN_LEN = 8192,	/* below this one chain is enough */
+	PLAIN_LEN = 8192,	/* below this, one chain is enough */
 	CHUNK = 512,		/* bytes of a piece stored together */
 	NONE = UINT16_MAX
 };

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 enum {
-	STORED_MOST = 65535,	/* maximum bytes of a stored block */
+	STORED_MOST = 65535,	/* maximum bytes in a stored block */
 	/* its header, up to seven bits to a byte boundary, two lengths */
 	STORED_BITS = 3 + 7 + 32
 };
@@ -62,7 +62,7 @@ put_stored(struct deflate_blocks *b, unsigned n)
 }
 
 /*
- * Writes the bytes waiting: adjacent stored blocks are merged into full ones.
+ * Writes the waiting bytes: adjacent stored blocks are merged into full ones.
  */
 static int
 write_stored(struct deflate_blocks *b)

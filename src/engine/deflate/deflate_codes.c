@@ -127,7 +127,8 @@ sub_bits(const uint16_t *count, unsigned used, unsigned len, unsigned root)
 }
 
 /*
- * Enters codes longer than c->bits bits, from the symbol *sorted and code on.
+ * Enters codes longer than c->bits bits, starting at the symbol *sorted and
+ * code.
  */
 static void
 fill_subs(uint32_t *tab, const struct code *c, const uint16_t *count,
@@ -157,11 +158,10 @@ fill_subs(uint32_t *tab, const struct code *c, const uint16_t *count,
 }
 
 /*
- * Builds the tables of a code.  The one for n bits consists of two copies of
- * the one for n - 1 bits plus the codes of n bits, so it has every code of up
- * to n bits; entries left empty begin a longer code and mean "drop nothing,
- * same code again", except in the largest table, where they lead to the rest of
- * the code.
+ * Builds a code's tables.  The n-bit table consists of two copies of the one
+ * for n - 1 bits plus the n-bit codes, so it has every code of up to n bits;
+ * entries left empty begin a longer code and mean "drop nothing, same code
+ * again", except in the largest table, where they lead to the rest of the code.
  */
 static int
 make_tables(uint32_t *tab, const struct code *c, const uint8_t *lens,
@@ -223,7 +223,8 @@ shortest_literal(const uint8_t *lens)
 	unsigned shortest = CODE_MAX;
 
 	for (unsigned i = 0; i < END_OF_BLOCK; i++) {
-		unsigned n = lens[i] - 1U;	/* none is the longest */
+		unsigned n = lens[i] - 1U;	/* no code: wraps to the
+						 * maximum */
 
 		shortest = n < shortest ? n : shortest;
 	}

@@ -1,5 +1,5 @@
 /*
- * deflate_emit.c - writing a deflate block with codes (RFC 1951, 3.2.5 on)
+ * deflate_emit.c - writing a deflate block with codes (RFC 1951, 3.2.5 onward)
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/deflate/deflate_blocks.h"

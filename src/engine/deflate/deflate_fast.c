@@ -4,9 +4,9 @@
  *
  * Each position has two candidates: the last position with the same hash of
  * seven bytes, and the last one with the same hash of four.  The better one is
- * taken, unless it is short and the next position has a long one.  Positions
- * are stored modulo 65,536: a stale one may still give a match, because the
- * bytes are compared.
+ * used, unless it is short and the next position has a long one.  Positions are
+ * stored modulo 65,536: a stale one may still give a match, because the bytes
+ * are compared.
  */
 #include "engine/deflate/deflate_fast.h"
 
@@ -164,7 +164,7 @@ match_here(struct deflate_fast *f, struct match *m)
 	return true;
 }
 
-/* Extends the match backwards over equal bytes, as far as from. */
+/* Extends the match backwards over equal bytes, as far as `from`. */
 static inline void
 extend_back(const uint8_t *in, struct match *m, size_t from)
 {

@@ -152,8 +152,8 @@ lane_event(struct lanes *s, struct lane *l)
 enum { GO_ON, RESTART, DONE };
 
 /*
- * Returns the position of the lane that walks the first unfinished segment,
- * which is right.
+ * Returns the position of the lane that walks the first unfinished segment;
+ * that position is known to be right.
  */
 static void
 front_place(const struct lanes *s, struct place *here)

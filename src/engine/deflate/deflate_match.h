@@ -2,9 +2,9 @@
  * deflate_match.h - the longest match within 32 KiB
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Positions with the same hash of four bytes are chained.  A match longer than
- * the best so far contains every group of four bytes in that one, not only the
- * first; so the search follows the chain of the group that occurred least
+ * Positions with the same hash of four bytes are chained.  Any longer match
+ * contains every group of four bytes in the best match so far, not only the
+ * first group, so the search follows the chain of the group that occurred least
  * recently.  The chain is chosen again after every better match, and likewise
  * for a match that begins one byte later.  A few steps thus find what would
  * take many in the chain of the first four bytes.
@@ -100,7 +100,7 @@ match_three(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
 	return d;
 }
 
-/* A chain: of the bytes at offset off in the match. */
+/* A chain, for the bytes at offset off in the match. */
 struct match_chain {
 	uint32_t off, bytes, at;
 };

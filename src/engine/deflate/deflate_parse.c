@@ -7,7 +7,7 @@
 #include "deflate_parse.h"
 
 enum {
-	FAR_THREE = 4096,	/* three literals are shorter beyond this
+	FAR_THREE = 4096,	/* three literals are cheaper beyond this
 				 * distance */
 	/* after 1 << SKIP_LOG literals in a row, some positions are skipped */
 	SKIP_LOG = 7,

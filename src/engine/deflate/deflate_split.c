@@ -16,7 +16,7 @@ enum {
 	FAST_TOKENS = 4096,
 	STEP = 128,		/* tokens by which a boundary is moved */
 	FRACTION = 16,		/* costs are in units of 1 / FRACTION bit */
-	STORED = 42		/* bits of a stored block beyond its bytes */
+	STORED = 42		/* bits that a stored block adds to its bytes */
 };
 
 /* Takes up to `left` literals from the run at *at; returns how many. */
@@ -115,8 +115,8 @@ fill_piece(struct deflate_piece *p, struct deflate_cursor *at,
 }
 
 /*
- * Computes log2(n) within 0.001 for n > 0, from the exponent and a polynomial
- * in the mantissa; without a table, a compiler can vectorise it.
+ * Computes log2(n) to within 0.001 for n > 0, from the exponent and a
+ * polynomial in the mantissa; without a table, a compiler can vectorise it.
  */
 static inline float
 log2_of(int32_t n)

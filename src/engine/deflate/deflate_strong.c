@@ -20,7 +20,7 @@ struct deflate_strong {
 	struct deflate_seq seqs[SEQUENCES];
 };
 
-/* The effort for the levels 3 to 9. */
+/* The effort for levels 3 to 9. */
 static const struct deflate_effort efforts[] = {
 	{ 3, 2, 258, 32, 8 },
 	{ 4, 2, 258, 32, 16 },

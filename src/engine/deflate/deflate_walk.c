@@ -24,7 +24,9 @@ enum { PEEKED = 57 };
 _Static_assert(PRE_SYMS * 3 <= PEEKED, "the lengths of the first code");
 _Static_assert(PRE_MAX + 7 <= PEEKED, "a code length and its repeat");
 
-/* Returns at least PEEKED bits from the position on; zeros after the end. */
+/*
+ * Returns at least PEEKED bits from the current position; zeros after the end.
+ */
 static uint64_t
 peek(const struct walk *w)
 {

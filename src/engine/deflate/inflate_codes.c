@@ -54,8 +54,8 @@ with_bits(uint32_t symbol, unsigned n)
 }
 
 /*
- * Fills a table for no symbol, or for one symbol of one bit; all other entries
- * are invalid.
+ * Fills a table for no symbol, or for one symbol with a one-bit code; all other
+ * entries are invalid.
  */
 static void
 fill_incomplete(struct code *c, const uint32_t *symbols)
@@ -118,7 +118,7 @@ fill_second(struct code *c, const uint32_t *symbols, unsigned code,
 }
 
 /*
- * Fills a table with each length's own index size in turn, doubling it for the
+ * Fills a table at each code length's index size in turn, doubling it for the
  * next.
  */
 static void

@@ -137,7 +137,7 @@ put_literal(uint8_t **out, uint32_t e, const uint32_t *length, uint64_t bits)
 	return length[bits & LENGTH_MASK];
 }
 
-/* Returns bits that were loaded without being counted. */
+/* Stores the counted bits, and drops those loaded in excess. */
 EACH void
 put_bits(struct inflate_place *p, uint64_t bits, unsigned count)
 {

@@ -13,7 +13,7 @@
 /* How many bytes must be available, so that no step has to check. */
 enum { INFLATE_FAST_IN = 32, INFLATE_FAST_OUT = 258 + 64 };
 
-/* The position of the decoder. */
+/* The decoder's position. */
 struct inflate_place {
 	const uint8_t *in, *in_end;
 	uint8_t *out, *out_end;

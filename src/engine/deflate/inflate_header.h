@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 /*
- * Maximum bytes of a header: 17 + 19 * 3 + (286 + 30) * (7 + 7) bits, or less.
+ * Maximum bytes in a header: 17 + 19 * 3 + (286 + 30) * (7 + 7) bits, or less.
  */
 enum { INFLATE_HEADER_MAX = 576 };
 

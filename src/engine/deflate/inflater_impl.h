@@ -19,7 +19,7 @@ struct inflater {
 	struct inflate_place at;	/* its pointers are valid for this
 					 * run only */
 	size_t stored;			/* bytes of the block still to come */
-	size_t stop_after;		/* bytes of this run; SIZE_MAX: never */
+	size_t stop_after;		/* bytes in this run; SIZE_MAX: never */
 	size_t copy_len, copy_back;	/* rest of a match that ran out of
 					 * room */
 	inflate_fast_fn *fast;

@@ -193,8 +193,8 @@ add_many(struct digest_piece *const p[], unsigned count)
 }
 
 /*
- * Replaces the pieces that have ended by the next that are not empty, while
- * there are any.  Returns the number of pieces.
+ * Replaces the pieces that have ended with the next non-empty ones, while there
+ * are any.  Returns the number of pieces.
  */
 static unsigned
 replace(struct digest_piece *lane[], unsigned count, unsigned lanes,

@@ -60,8 +60,8 @@ sha256_start(struct sha256 *s)
 /* Blocks */
 
 /*
- * OpenSSL's EVP interface neither takes nor gives the state between blocks; the
- * older one does.
+ * OpenSSL's EVP interface neither accepts nor returns the state between blocks;
+ * the older one does.
  */
 static void
 by_openssl(uint32_t h[8], const uint8_t *p, size_t count)
@@ -82,7 +82,7 @@ single(struct sha256 *s, const uint8_t *p, size_t count)
 		by_openssl(s->h, p, count);
 }
 
-/* Digests that are missing from eight repeat the first one's work. */
+/* Lanes without a digest repeat the first digest's work. */
 static void
 eight(struct sha256_piece *const p[], unsigned count, size_t blocks)
 {

@@ -21,7 +21,8 @@
 enum { SHA256_BLOCK = 64, SHA256_B = 32, SHA256_LANES_MAX = 8 };
 
 struct sha256 {
-	unsigned lanes;				/* as sha256_lanes() says */
+	unsigned lanes;				/* as returned by
+						 * sha256_lanes() */
 	uint32_t h[8];
 	uint64_t len;				/* bytes added */
 	uint8_t part[SHA256_BLOCK];		/* the last, incomplete block */
@@ -29,8 +30,8 @@ struct sha256 {
 
 /*
  * Returns how many digests this processor computes at a time: 2, 8, or 0 if it
- * has neither kind of instruction; in that case nothing here works.  It asks the
- * processor, which takes microseconds in a virtual machine.
+ * has neither kind of instruction; in that case the other functions do not
+ * work.  It asks the processor, which takes microseconds in a virtual machine.
  */
 unsigned sha256_lanes(void);
 

@@ -14,7 +14,7 @@
 #define AVX2 __attribute__((target("avx2")))
 #define AVX2_INLINE static inline __attribute__((always_inline)) AVX2
 
-/* A word of each digest. */
+/* One word of each digest. */
 typedef uint32_t lanes __attribute__((vector_size(32)));
 
 bool
@@ -57,7 +57,7 @@ transpose(lanes m[8])
 	}
 }
 
-/* Loads eight words of each block, from byte at on. */
+/* Loads eight words of each block, starting at byte `at`. */
 AVX2_INLINE void
 load_words(lanes w[8], const uint8_t *const p[8], size_t at)
 {

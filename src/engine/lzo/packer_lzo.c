@@ -13,14 +13,14 @@
 
 enum {
 	PAGE = 4096,
-	LENGTH = 4,			/* length fields: of the whole, and
+	LENGTH = 4,			/* length fields: for the whole, and
 					 * before each page */
 	PAGE_MOST = PAGE + PAGE / 16 + 64 + 3
 };
 
 struct lzo {
 	int level;
-	size_t most;			/* maximum bytes of a block */
+	size_t most;			/* maximum bytes in a block */
 	uint8_t page[PAGE_MOST];
 	lzo_align_t work[];
 };

@@ -61,7 +61,7 @@ look(struct match *m, uint16_t *last, const uint8_t *in, uint64_t bytes)
 	    m->distance != 0;
 }
 
-/* Finds the next match from m->at on that begins before the limit. */
+/* Finds the next match from m->at onward that begins before the limit. */
 static inline bool
 search(struct lz4_fast *f, struct match *m, const uint8_t *in,
     const uint8_t *limit)
@@ -87,9 +87,9 @@ search(struct lz4_fast *f, struct match *m, const uint8_t *in,
 }
 
 /*
- * Returns a mask of the GLANCE bytes in which a and b differ, from the lowest
- * bit on.  Comparing all of them takes less time than a branch on each word,
- * because the length of a match is unpredictable.
+ * Returns a mask of the GLANCE bytes in which a and b differ, starting at the
+ * lowest bit.  Comparing all of them takes less time than a branch on each
+ * word, because the length of a match is unpredictable.
  */
 static inline uint32_t
 differing(const uint8_t *a, const uint8_t *b)
@@ -134,8 +134,8 @@ match_length(const struct match *m, const uint8_t *end)
 }
 
 /*
- * Returns how many bytes before the match are also equal: up to eight, and
- * most.
+ * Returns how many bytes before the match are also equal: up to eight, and up
+ * to `most`.
  */
 static inline size_t
 match_before(const struct match *m, const uint8_t *in, size_t most)

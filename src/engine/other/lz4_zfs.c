@@ -84,9 +84,7 @@ put_literals(struct coder *c, size_t pos, size_t follow)
 	size_t len = pos - c->anchor;
 	size_t more = follow != 0 ? len >> 8 : (len + 255 - TOKEN_MOST) / 255;
 
-	/*
-	 * ZFS counts as in the first condition, which is too few for megabytes
-	 */
+	/* the first condition is ZFS's, which counts too few for megabytes */
 	if (c->n + 1 + len + follow + more > c->cap ||
 	    c->n + 1 + len + follow + length_bytes(len) > c->cap)
 		return false;
@@ -102,8 +100,8 @@ put_literals(struct coder *c, size_t pos, size_t follow)
 }
 
 /*
- * Finds the next match from *pos on, and sets *pos and *from.  Returns false if
- * there is none before the end.
+ * Finds the next match from *pos onward, and sets *pos and *from.  Returns
+ * false if there is none before the end.
  */
 static bool
 find(struct coder *c, size_t *pos, size_t *from)

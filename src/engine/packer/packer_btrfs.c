@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each gives up as btrfs does: zlib and zstd if the complete output is not
- * smaller than the input, lzo from its third page on as soon as the output is
- * larger.
+ * smaller than the input, lzo from its third page onward as soon as the output
+ * is larger.
  */
 #include "engine/packer/packer.h"
 
@@ -19,7 +19,7 @@ enum { PAGE = 4096 };
 
 /*
  * zlib: the kernel passes one page at a time and flushes each, so these streams
- * are longer than others
+ * are longer than usual
  */
 
 static bool

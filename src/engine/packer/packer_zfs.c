@@ -16,10 +16,10 @@
 #include <zstd.h>
 
 /*
- * zstd: a frame without a magic number, size and checksum.  ZFS has kept
- * version 1.4.5, so later features are disabled: row-based search, block
- * splitting and, where two tables are searched (dfast), the lookahead, which
- * today's library does not use after a prefix.
+ * zstd: a frame without magic number, size or checksum.  ZFS has kept version
+ * 1.4.5, so later features are disabled: row-based search, block splitting and,
+ * where two tables are searched (dfast), the lookahead, which today's library
+ * does not use after a prefix.
  */
 struct zstd {
 	ZSTD_CCtx *c;
@@ -87,7 +87,7 @@ use_prefix(ZSTD_CCtx *c, const ZSTD_compressionParameters *p)
 	ZSTD_CCtx_refPrefix(c, prefix, sizeof(prefix));
 }
 
-/* Restores the parameters of the level. */
+/* Restores the level's parameters. */
 static void
 use_level(ZSTD_CCtx *c)
 {

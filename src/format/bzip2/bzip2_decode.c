@@ -34,7 +34,7 @@ struct job {
 	struct codec_notes *notes;
 	enum state state;
 	uint64_t at;		/* everything before it has been decoded */
-	struct buf held;	/* bytes from the one containing at */
+	struct buf held;	/* bytes, starting with the one containing at */
 	uint64_t held_at;	/* position of the first bit of held */
 	size_t tried;		/* value of held.len that was too short */
 	int level;
@@ -109,7 +109,7 @@ hold(struct job *j, const struct slot *s)
 	return 0;
 }
 
-/* Drops the bytes before at. */
+/* Drops the bytes before j->at. */
 static void
 let_go(struct job *j)
 {

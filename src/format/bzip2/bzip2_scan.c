@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Ends the piece before the bit end (of s->in); the rest is carried over. */
+/* Ends the piece before bit `end` of s->in; the rest is carried over. */
 static int
 cut(struct bzip2_reader *r, struct slot *s, uint64_t base, uint64_t end)
 {
@@ -33,7 +33,7 @@ guess_level(struct bzip2_reader *r, const struct slot *s, uint64_t bit)
 }
 
 /*
- * Searches from *from on.  Returns 1 and the position, 0 at the end of the
+ * Searches from *from onward.  Returns 1 and the position, 0 at the end of the
  * input, or -errno.
  */
 static int

@@ -80,12 +80,10 @@ int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
 struct gzip_header;
 size_t deflate_slot_bytes(const struct gzip_header *h);
 
-/*
- * Returns the maximum output, in bytes, of a worker for a piece of this kind.
- */
+/* Returns a worker's maximum output, in bytes, for a piece of this kind. */
 size_t inflate_most(const struct inflate_job *j, int kind);
 
-/* The functions of pipeline_ops; job is a struct inflate_job. */
+/* These implement pipeline_ops; job is a struct inflate_job. */
 int inflate_worker_open(void *job, void **ctx);
 void inflate_worker_close(void *ctx);
 int inflate_work(void *job, void *ctx, struct slot *s);

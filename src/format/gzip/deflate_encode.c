@@ -69,7 +69,7 @@ deflate_fill(void *job, struct input *in, struct slot *s)
 	return cutter_fill(&j->cut, in, s);
 }
 
-/* The state of a worker: an engine, and its level. */
+/* A worker's state: an engine, and its level. */
 struct worker {
 	struct deflate_engine *engine;
 	int level;

@@ -292,7 +292,7 @@ run_isal(struct deflate_engine *e, const uint8_t *in, size_t len, bool last,
 #endif
 
 /*
- * Machine code has many bytes of 128 and more; text, even with the headers and
+ * Machine code has many bytes of 128 or more; text, even with the headers and
  * the padding of a tar archive, has few.
  */
 static bool

@@ -104,7 +104,7 @@ ends_at(const struct input *in, const struct slot *s, size_t at)
 	return gzip_is_header(s->in.data + at);
 }
 
-/* Reads until len bytes from from on are available, or the input ends. */
+/* Reads until len bytes starting at `from` are available, or the input ends. */
 static int
 read_up_to(struct input *in, struct slot *s, size_t from, size_t len)
 {

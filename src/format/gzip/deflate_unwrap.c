@@ -119,7 +119,7 @@ zip_why_not(const uint8_t *p)
 /*
  * Parses the first entry of an archive.  Its checksum is in its header, or in a
  * descriptor after it, as in all archives written to a pipe.  Deflated data
- * ends by itself; stored data needs its length in the header.
+ * marks its own end; stored data needs its length in the header.
  */
 static ssize_t
 zip_head(const uint8_t *p, size_t len, struct deflate_head *h)

@@ -43,8 +43,7 @@ feed(struct first *f, const uint8_t *p, size_t len)
 }
 
 /*
- * Decompresses from at on, up to the first real sync point.  Returns 1 or
- * -errno.
+ * Decompresses from `at` up to the first real sync point.  Returns 1 or -errno.
  */
 static int
 run_first(struct first *f, struct look *look, uint64_t at)

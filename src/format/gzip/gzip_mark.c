@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-	LEAST_LOG = 16,		/* the mark counts from 64 KiB on */
+	LEAST_LOG = 16,		/* the mark counts from 64 KiB upward */
 	MOST = 30 - LEAST_LOG,
 	STORED_LEN = 5,
 	FIXED = 2, FIXED_BITS = 10,

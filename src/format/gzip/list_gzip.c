@@ -7,9 +7,9 @@
  *
  * - by the length in the member's header (BGZF, mgzip, pzc -i);
  * - in a small member, by walking over its Huffman codes;
- * - in a member by pzc, by counting its sync points: the number of blocks,
- *   with the size of the first, gives the multiple of 2^32 in the size and
- *   whether an apparent header of a further member is one.
+ * - in a member written by pzc, by counting its sync points: the number of
+ *   blocks and the size of the first give the multiple of 2^32 in the size, and
+ *   show whether an apparent header of a further member is one.
  *
  * Compressed data contains the four bytes of a sync point by chance about once
  * per 4 GiB.  Incompressible data may contain sync points and headers of its
@@ -31,9 +31,9 @@
 #include <string.h>
 
 enum {
-	DEFLATE_RATIO = 1032,	/* the maximum ratio of deflate */
+	DEFLATE_RATIO = 1032,	/* deflate's maximum ratio */
 	WALK_MAX = 4000000,	/* UINT32_MAX / DEFLATE_RATIO is larger */
-	WALKS = 4,		/* walks of that size in larger files */
+	WALKS = 4,		/* number of such walks in larger files */
 	LEAST_BODY = 2,
 	MAGIC_LEN = 3,
 	SYNC_LEN = 4,
@@ -51,8 +51,8 @@ struct lister {
 };
 
 /*
- * Adds the current member, which has size bytes and ends at end, with its CRC
- * there.
+ * Adds the current member, which has `size` bytes and ends at `end`, where its
+ * CRC is.
  */
 static void
 add_member(struct lister *g, const uint8_t *trailer, uint64_t size,
@@ -177,7 +177,7 @@ walk(struct lister *g)
 	return rc;
 }
 
-/* Members by pzc */
+/* Members written by pzc */
 
 struct marked {
 	uint64_t least, most;	/* bytes in each block but the last */
@@ -223,7 +223,7 @@ count_syncs(const uint8_t *p, size_t len)
 enum found { NOTHING, MEMBER, DOUBT };
 
 /*
- * Examines len positions from p on, with GZIP_TRAILER bytes before them and
+ * Examines len positions starting at p, with GZIP_TRAILER bytes before them and
  * AHEAD after each.  *done is set to the distance to another member's header
  * (*size is then the previous one's size), or to a header that should not be
  * there.

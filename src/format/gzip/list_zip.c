@@ -47,7 +47,7 @@ read_end64(struct look *look, uint64_t end, struct directory *d)
 	return 0;
 }
 
-/* Reads the record at p that ends the file, before a comment. */
+/* Reads the end record at p, which only a comment may follow. */
 static int
 read_record(struct look *look, uint64_t at, const uint8_t *p,
     struct directory *d)

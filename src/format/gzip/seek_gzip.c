@@ -5,13 +5,13 @@
  * Members whose length is in their header (BGZF, mgzip, pzc -i) are skipped one
  * by one; each ends with its size and CRC.
  *
- * In files by pzc every block but the last has the same size as the first, so
- * the k-th sync point is at k times that size in the data.  The points are
- * counted in the whole file.  If incompressible data contains something like a
- * sync point, their number does not match the size at the end of the file
- * (unless it is off by 4 GiB), or there is an unexpected header, and the count
- * is not trusted.  Decoded data must end at points and have the size implied by
- * their number; anything else is an error.
+ * In files written by pzc, every block but the last has the same size as the
+ * first, so the k-th sync point is at k times that size in the data.  The
+ * points are counted in the whole file.  If incompressible data contains
+ * something like a sync point, their number does not match the size at the end
+ * of the file (unless it is off by 4 GiB), or there is an unexpected header,
+ * and the count is not trusted.  Decoded data must end at points and have the
+ * size implied by their number; anything else is an error.
  */
 #include "format/seek_formats.h"
 

@@ -20,7 +20,7 @@
  * A point takes 40 bytes:
  *
  * 	0	8	bytes of data before it
- * 	8	8	bit of the gzip file, the least significant one first
+ * 	8	8	bit in the gzip file, the least significant first
  * 	16	8	offset in the file at which its member begins
  * 	24	8	offset in the index at which its window begins
  * 	32	4	bytes in the window, which is a raw deflate stream of at

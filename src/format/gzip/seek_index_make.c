@@ -2,7 +2,7 @@
  * seek_index_make.c - making the side index of a gzip file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The index is made in one pass of the inflater, which can stop between two
+ * The index is made in a single inflater pass, which can stop between two
  * blocks and report the bit.  All members are verified on the way.
  */
 #include "format/seek_formats.h"
@@ -86,7 +86,7 @@ end_stretch(struct maker *k)
 	k->crc = 0;
 }
 
-/* Compresses the window of a point, and appends it to the others. */
+/* Compresses a point's window, and appends it to the others. */
 static int
 put_window(struct maker *k, struct index_point *p)
 {
@@ -165,7 +165,7 @@ until_point(const struct maker *k)
 	return since >= k->spacing ? 1 : k->spacing - since;
 }
 
-/* Makes one step of inflation.  Returns 1 at the member's end, 0, or -errno. */
+/* Runs one inflate step.  Returns 1 at the member's end, 0, or -errno. */
 static int
 step(struct maker *k)
 {

@@ -56,7 +56,7 @@ next_block(struct lz4_block *b, const struct slot *s, size_t *pos)
 }
 
 /*
- * Decodes b to the end of to, with history bytes before it.  Returns the
+ * Decodes b to the end of `to`, with history bytes before it.  Returns the
  * length.
  */
 static ssize_t

@@ -2,10 +2,10 @@
  * lz4_encode.c - compressing to LZ4 frames
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The output is one frame of independent blocks with a checksum of the content,
- * as lz4(1) writes it; block checksums are optional, because lz4js mistakes
- * them for data.  The content's checksum cannot be combined from parts: the
- * reader computes it.
+ * The output is one frame of independent blocks with a content checksum, as
+ * lz4(1) writes it; block checksums are optional, because lz4js mistakes them
+ * for data.  The content checksum cannot be combined from parts, so the reader
+ * computes it.
  *
  * The legacy frame, which the kernel reads, is a magic number and blocks of 8
  * MiB of input, each preceded by its compressed length.  It has no checksums,
@@ -39,7 +39,7 @@ struct job {
 	int level;
 	bool block_check;
 	struct adapt *adapt;
-	XXH32_state_t *check;	/* checksum of the content, for the reader */
+	XXH32_state_t *check;	/* content checksum, for the reader */
 };
 
 /* Returns the format's smallest block size that holds n bytes. */
@@ -147,7 +147,7 @@ fill(void *job, struct input *in, struct slot *s)
 	return 0;
 }
 
-/* Writes the header: version 1, the flags, the code of the block size. */
+/* Writes the header: version 1, the flags, the block size code. */
 static size_t
 put_header(uint8_t *p, size_t block, bool block_check)
 {

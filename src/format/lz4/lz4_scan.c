@@ -154,10 +154,7 @@ append(const struct lz4_reader *r, struct input *in, struct slot *s,
 	return (size_t)n < len ? -ENODATA : 0;
 }
 
-/*
- * Reads four bytes ahead; at the end of the input there are none, and has_word
- * is not set.
- */
+/* Reads four bytes ahead; at the end of the input, leaves has_word unset. */
 static int
 read_word(struct lz4_reader *r, struct input *in)
 {
@@ -296,7 +293,7 @@ end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	return 0;
 }
 
-/* Reads the block whose length is known already, and the length after it. */
+/* Reads the block whose length is already known, and the length after it. */
 static int
 take_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
 {

@@ -241,7 +241,7 @@ part(const struct seek_map *m, const struct seek_unit *from,
 
 	if (rc != 0 || f.none)
 		return rc != 0 ? rc : -EBADMSG;
-	/* a whole frame keeps the checksum of its content */
+	/* a whole frame keeps its content checksum */
 	if (start == from->frame && to->frame != from->frame && end > start)
 		return seek_extent(s, start, end - start);
 	if (start == from->frame)

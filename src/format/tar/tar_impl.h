@@ -15,7 +15,7 @@ struct tar_text {
 	size_t len, cap;
 };
 
-/* The contents of pax records; strings point into the text of the records. */
+/* The contents of pax records; strings point into the records' text. */
 struct tar_pax {
 	struct tar_text text;
 	size_t parsed;			/* bytes parsed so far */

@@ -25,7 +25,7 @@ int xz_job_new(struct xz_job **j, struct codec_notes *notes);
 void xz_job_close(void *job);
 
 /*
- * Evaluates liblzma's result of opening j's coder.  Returns 0 and *job, or
+ * Handles liblzma's result from opening j's coder.  Returns 0 and *job, or
  * closes j and returns -errno.
  */
 int xz_job_started(void **job, struct xz_job *j, lzma_ret r);

@@ -17,8 +17,8 @@ preset_of(const struct codec_options *o)
 }
 
 /*
- * Finds the check that o requests.  Returns false if the format has none of
- * that name.
+ * Finds the check that o requests.  Returns false if the format has no check
+ * with that name.
  */
 static bool
 find_check(const struct codec_options *o, lzma_check *check)

@@ -9,12 +9,13 @@
 
 #include <lzma.h>
 
-/* Converts an error of liblzma to 0 or -errno. */
+/* Converts a liblzma return code to 0 or -errno. */
 int xz_error(lzma_ret r);
 
 /*
- * Reads the index of all streams of a file, to be freed with lzma_index_end().
- * Returns 0, -EBADMSG, -ENODATA, -EFBIG (it needs over 128 MiB) or -errno.
+ * Reads the combined index of a file's streams, to be freed with
+ * lzma_index_end().  Returns 0, -EBADMSG, -ENODATA, -EFBIG (it needs over 128
+ * MiB) or -errno.
  */
 int xz_read_index(struct look *look, lzma_index **index);
 

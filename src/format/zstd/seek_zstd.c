@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The seek table is used if its sizes fill the file.  Otherwise the map goes
- * from frame to frame, if all of them record their size, and within frames by
- * pzc from job to job (zstd_job.h), using the marks.  Sources: the Zstandard
- * seekable format 0.1.0; RFC 8878.
+ * from frame to frame, if all of them record their size, and within frames
+ * written by pzc from job to job (zstd_job.h), using the marks.  Sources: the
+ * Zstandard seekable format 0.1.0; RFC 8878.
  */
 #include "format/seek_formats.h"
 
@@ -109,7 +109,7 @@ struct walk {
 };
 
 /*
- * Returns the size of the data in blocks of the current frame, from w->at on,
+ * Returns the size of the data in the current frame's blocks from w->at onward,
  * or -errno.
  */
 static int64_t
@@ -168,8 +168,8 @@ end_job(struct walk *w)
 	}
 	len = marks < ZSTD_JOB_LEAD ? 0 : zstd_job_len(marks - ZSTD_JOB_LEAD);
 	/*
-	 * the last of a series of whole jobs has no marks of a next one after
-	 * it
+	 * after the last of a series of whole jobs there are no marks for a
+	 * next one
 	 */
 	if (len == 0 && p[0] == 1)
 		len = zstd_job_len(marks);

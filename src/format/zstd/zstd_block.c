@@ -57,7 +57,7 @@ literals_len(struct zstd_tables *t, const uint8_t *p, size_t len)
 }
 
 /*
- * Reads the number of sequences from *at on, which is advanced.  Returns 0 or
+ * Reads the number of sequences at *at, and advances *at.  Returns 0 or
  * -EBADMSG.
  */
 static int

@@ -16,14 +16,14 @@
 extern const struct coder zstd_encoder, zstd_frames_encoder,
     zstd_long_encoder, zstd_decoder;
 
-/* Returns the -errno for an error code of libzstd. */
+/* Returns the -errno for a libzstd error code. */
 int zstd_error(size_t code);
 
-/* The parameters of a level. */
+/* A level's parameters. */
 struct zstd_level {
 	uint8_t window_log;	/* the same as libzstd's for an unknown size */
 	uint16_t job_mib;	/* MiB of input in a job */
-	uint16_t mib;		/* memory of a context, rounded up */
+	uint16_t mib;		/* context size in MiB, rounded up */
 };
 
 /* Returns the parameters of a level, 1 to 22. */

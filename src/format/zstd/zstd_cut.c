@@ -2,8 +2,8 @@
  * zstd_cut.c - cutting a Zstandard stream into pieces
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Pieces consist of whole frames whose headers give their sizes, or of a job of
- * a frame that has marks (zstd_job.h); other frames, and those that are too
+ * Pieces consist of whole frames whose headers give their sizes, or of one job
+ * in a frame that has marks (zstd_job.h); other frames, and those that are too
  * large, are cut anywhere.
  */
 #include "zstd_decode.h"
@@ -53,7 +53,7 @@ restart(struct zstd_cutter *c)
 /*
  * Cuts at the end of a frame that may be cut anywhere, or after all that has
  * been read; with one thread, after any number of frames.  Data before pos has
- * been scanned; if ended is set, that is the frame's end.
+ * been scanned; if `ended` is set, pos is the frame's end.
  */
 static int
 cut_plain(struct zstd_cutter *c, struct input *in, struct slot *s,

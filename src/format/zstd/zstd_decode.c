@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The reader cuts pieces of whole frames whose headers give their sizes, and
- * jobs of frames by pzc.  Everything else, and anything too large, goes through
- * libzstd's stream decoder in the joiner.  With one thread everything does,
- * which needs the least memory.
+ * jobs of frames written by pzc.  Everything else, and anything too large, goes
+ * through libzstd's stream decoder in the joiner.  With one thread everything
+ * does, which needs the least memory.
  */
 #include "zstd_codec.h"
 
@@ -18,8 +18,8 @@
 #include <string.h>
 
 enum {
-	UNIT_MOST = 48 << 20,	/* maximum output of a unit in a worker, or
-				 * input */
+	UNIT_MOST = 48 << 20,	/* maximum input or output of a unit in a
+				 * worker */
 	UNIT_LEAST = 16 << 20,	/* lower bound for it under a memory limit, */
 	UNIT_STEP = 16 << 20,	/* in steps of this size */
 	PIECE_LEAST = 1 << 20,
@@ -211,7 +211,7 @@ join(void *job, struct slot *s, struct sink *out)
 	return zstd_join(&j->joiner, s, out);
 }
 
-/* Returns what is known of the first frame. */
+/* Returns what is known about the first frame. */
 static struct zstd_header
 first_frame(const struct codec_options *o)
 {

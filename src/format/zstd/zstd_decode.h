@@ -34,7 +34,7 @@ struct zstd_cutter {
 					 * anywhere */
 	bool jobs;			/* inside a frame of jobs */
 	bool hopeless;			/* a required frame is missing */
-	/* The joiner could not use a job, and takes the rest of its frame. */
+	/* The joiner could not use a job, and decodes the rest of its frame. */
 	atomic_bool distrust;
 };
 

@@ -8,7 +8,7 @@
  * job becomes an ordinary frame without marks.
  *
  * Jobs are long, because each begins with an empty window.  Up to level 8 the
- * first two are shorter, for the sake of inputs no longer than a few of them.
+ * first two are shorter, for inputs of only a few jobs.
  */
 #include "zstd_codec.h"
 

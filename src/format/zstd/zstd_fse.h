@@ -31,14 +31,14 @@ struct zstd_fse {
 };
 
 /*
- * Reads the table described at p, for codes of this kind.  Returns the number
- * of bytes of the description, or -EBADMSG.
+ * Reads the table described at p, for codes of this kind.  Returns the
+ * description's length in bytes, or -EBADMSG.
  */
 ssize_t zstd_fse_read(struct zstd_fse *t, enum zstd_code code,
     const uint8_t *p, size_t len);
 
 /*
- * These make a table with one symbol, and the predefined table.  Returns 0 or
+ * These build a table with one symbol, and the predefined table.  Returns 0 or
  * -EBADMSG.
  */
 int zstd_fse_single(struct zstd_fse *t, enum zstd_code code, uint8_t symbol);

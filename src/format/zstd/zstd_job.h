@@ -2,8 +2,8 @@
  * zstd_job.h - the independent jobs that make up a frame
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A frame by pzc is a series of jobs.  A job is a whole number of blocks that
- * refer to nothing before it, so each can be decoded independently:
+ * A frame written by pzc is a series of jobs.  A job is a whole number of
+ * blocks that refer to nothing before it, so each can be decoded independently:
  *
  * 	header  00 00 00  00 00 00  blocks of job 0
  * 	        00 00 00 ...  00 00 00  00 00 00  blocks of job 1
@@ -77,7 +77,7 @@ bool zstd_job_alone(const uint8_t *p, size_t len);
 uint8_t *zstd_last_block(uint8_t *p, size_t len);
 
 /*
- * Makes the blocks that libzstd produced, from byte `from` of b on,
+ * Makes the blocks that libzstd produced, starting at byte `from` of b,
  * independent: a sequence that repeats one of the offsets 1, 4 and 8, with
  * which every frame begins, gets an explicit offset.  b->cap should be about
  * 256 KiB more than b->len; a block is smaller than `most` bytes.  Returns 0;

@@ -129,7 +129,7 @@ accept(struct zstd_joiner *j, struct slot *s, struct sink *out)
 
 	XXH64_update(j->hash, s->out.data, s->out.len);
 	j->made += s->out.len;
-	/* if the total is wrong it is not written */
+	/* if the total is wrong, it is not written */
 	rc = note->final ?
 	    end_frame(j, s->in.data + note->used - CHECKSUM_LEN) : keep(j, s);
 	return rc != 0 ? rc : sink_slot(out, s);
@@ -205,7 +205,7 @@ feed(struct zstd_joiner *j, const uint8_t *p, size_t len, bool last,
 	return rc == 0 && last ? -ENODATA : rc;
 }
 
-/* Lets the stream decoder take over, in the state that it would have. */
+/* Lets the stream decoder take over, in the state that it would have had. */
 static int
 resume(struct zstd_joiner *j, struct sink *out)
 {

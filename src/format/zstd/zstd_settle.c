@@ -115,7 +115,7 @@ put(struct writer *w, uint32_t v, unsigned n)
 	}
 }
 
-/* Writes the sequence before the one that begins in the states next. */
+/* Writes the sequence before the one that begins in the states `next`. */
 static int
 put_sequence(struct writer *w, const struct zstd_fse *const fse[ZSTD_CODES],
     const struct zstd_sequence *q, int next[ZSTD_CODES])

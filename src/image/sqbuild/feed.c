@@ -4,7 +4,7 @@
  *
  * One thread does this, because the contents of a fragment block depend on all
  * earlier files, and whether a file is stored at all depends on earlier
- * duplicates.  Files of more than a block are in feed_large.c.
+ * duplicates.  Files larger than a block are handled in feed_large.c.
  */
 #include "feed_impl.h"
 

@@ -38,7 +38,7 @@ read_open(struct feed *f, uint8_t *data, size_t len)
 	return n < 0 ? (int)n : (size_t)n < len ? -EIO : 0;
 }
 
-/* Skips a hole of the current file, as the source does. */
+/* Skips a hole in the current file, as the source does. */
 static int64_t
 skip_open(struct feed *f)
 {

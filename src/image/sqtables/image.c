@@ -207,7 +207,7 @@ write_fragments(struct ending *e)
 	return lib_error(rc, &e->file);
 }
 
-/* Adds the reference of each inode, by number. */
+/* Adds each inode's reference, in order of inode number. */
 static int
 write_exports(struct ending *e)
 {

@@ -29,7 +29,7 @@ struct lib_codec {
 
 void lib_codec_init(struct lib_codec *c, struct sqb_codec *codec);
 
-/* Converts an error of libsquashfs to -errno; f's own takes precedence. */
+/* Converts a libsquashfs error to -errno; f's own takes precedence. */
 int lib_error(int rc, const struct lib_file *f);
 
 struct sqb_xattrs {

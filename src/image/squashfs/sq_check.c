@@ -9,8 +9,8 @@
  *
  * 	inodes < directories < fragments < export < ids < xattrs
  *
- * Each table from the fragments on consists of metadata blocks followed by an
- * index: a le64 with the position of each block.  The index ends where the
+ * Each table from the fragments onward consists of metadata blocks followed by
+ * an index: a le64 with the position of each block.  The index ends where the
  * first block of the next table begins or, for the last table, where the image
  * ends; only the fragment index may end earlier.  Blocks are at most 8194 bytes
  * apart, and so are the last block and the index.
@@ -254,7 +254,7 @@ check_tables(struct check *c, struct sq_super *s)
 		if (check_table(c, &t, &next) != 0)
 			return;
 	}
-	if (s->dirs > next)		/* no names: it may be empty */
+	if (s->dirs > next)		/* without names, it may be empty */
 		complain(c, s->dirs, "directory table", "is not in front of "
 		    "the tables that must follow it");
 }

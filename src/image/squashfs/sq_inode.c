@@ -61,7 +61,7 @@ sq_flaw_text(unsigned flaw)
 }
 
 /*
- * Returns the number of blocks of a file, without its tail; -1 if that is
+ * Returns how many blocks a file has, without its tail; -1 if that is
  * impossible.
  */
 static int64_t
@@ -98,8 +98,8 @@ get_file(const struct sq_meta *m, uint32_t block_size, uint64_t block,
 }
 
 /*
- * Returns the position of the index of the extended attributes, or -1 if the
- * type has none.
+ * Returns the position of the extended attributes' index, or -1 if the type has
+ * none.
  */
 static int
 xattr_at(unsigned type)

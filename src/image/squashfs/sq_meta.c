@@ -2,8 +2,9 @@
  * sq_meta.c - tables of metadata blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A metadata block is a le16 of its length (bit 15: stored uncompressed) and
- * that many bytes; all but the last of a table unpack to SQUASHFS_META_B bytes.
+ * A metadata block is its length as a le16 (bit 15: stored uncompressed) and
+ * that many bytes; all but a table's last block unpack to SQUASHFS_META_B
+ * bytes.
  */
 #include "squashfs.h"
 

@@ -9,8 +9,8 @@
 #include "squashfs.h"
 
 /*
- * The id of a name: a directory's index or, from dir_count on, the index of a
- * file; there is no file 0.
+ * The id of a name: a directory's index or, from dir_count onward, the index of
+ * a file; there is no file 0.
  */
 struct sqr_image {
 	struct image image;
@@ -25,7 +25,7 @@ struct sqr_image {
 	uint32_t *order;		/* ids */
 	uint32_t *first;
 	size_t count;
-	/* by index of a directory */
+	/* by directory index */
 	uint32_t *dir_at;		/* its number */
 	uint32_t *dir_end;
 };
@@ -34,7 +34,7 @@ struct sqr_image {
 int sq_table_read(struct sq_meta *m, const struct sq_super *s,
     struct sq_codec *c, uint64_t start, uint64_t index);
 
-/* Returns the directory or the file with a number. */
+/* Returns the directory, or the file, with that number. */
 static inline const struct image_dir *
 sq_dir_of(const struct sqr_image *m, uint32_t id)
 {

@@ -134,7 +134,7 @@ know_blocks(struct reading *t, struct image_file *f)
 	return 0;
 }
 
-/* Evaluates the inode of a file. */
+/* Evaluates a file's inode. */
 static int
 load_file(struct reading *t, struct image_file *f, const struct sq_inode *n)
 {
@@ -190,8 +190,7 @@ is_dir(unsigned type)
 }
 
 /*
- * Reads the entries of one header.  Returns 0, 1 (the listing is damaged) or
- * -errno.
+ * Reads one header's entries.  Returns 0, 1 (the listing is damaged) or -errno.
  */
 static int
 enter_some(struct reading *t, struct list *l, uint32_t count,

@@ -21,7 +21,7 @@
 enum {
 	HEADER_B = 16, SET_B = 16, ENTRY_B = 4, LENGTH_B = 4, REFERENCE_B = 8,
 	OUT_OF_LINE = 1 << 8, PREFIX = 0xff,
-	VALUE_MAX = 64 << 10,		/* the limit of Linux */
+	VALUE_MAX = 64 << 10,		/* Linux's limit */
 	SET_MAX = 16 << 20,		/* inline names and values */
 	NAME_MAX_B = 255
 };
@@ -63,7 +63,7 @@ sq_xattrs_read(struct sqr_image *m, struct sq_codec *c)
 	return rc;
 }
 
-/* The rest of the values from some position on. */
+/* The values from some position onward. */
 struct span {
 	const uint8_t *p;
 	size_t left;

@@ -37,7 +37,7 @@ struct sq_super {
 	uint64_t offset;		/* where the image begins in fd */
 	uint64_t length;		/* bytes used, not all necessarily in
 					 * fd */
-	uint64_t there;			/* how many of these bytes fd has */
+	uint64_t there;			/* how many of these bytes are in fd */
 	uint64_t inodes, dirs, fragments;	/* positions of the tables, */
 	uint64_t exports, ids, xattrs;	/* or SQUASHFS_NO_TABLE */
 	uint64_t dirs_end;		/* at the latest */
@@ -53,7 +53,8 @@ struct sq_super {
 };
 
 /*
- * Returns 0, -EBADMSG, -ENOTSUP or -errno of read; *why is a sentence or NULL.
+ * Returns 0, -EBADMSG, -ENOTSUP or -errno from a read; *why is a sentence or
+ * NULL.
  */
 int sq_super_read(struct sq_super *s, int fd, uint64_t offset,
     const char **why);
@@ -163,7 +164,7 @@ int sq_inode_get(const struct sq_meta *inodes, const struct sq_super *s,
 
 /* The remaining attributes of an inode. */
 struct sq_attr {
-	uint16_t mode;			/* as st_mode */
+	uint16_t mode;			/* as in st_mode */
 	uint16_t uid, gid;		/* indices of the id table */
 	uint32_t mtime, links, rdev;
 	uint32_t xattr;			/* or SQUASHFS_NONE */

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Maximum difference of inode numbers under one header. */
+/* Maximum difference between inode numbers under one header. */
 enum { NUMBER_FAR = 32767 };
 
 /*
@@ -22,7 +22,7 @@ is_far(const struct sqw_listing *s, uint64_t size, const char *name)
 	    SQUASHFS_META_B;
 }
 
-/* Returns the number of entries from child on that can share one header. */
+/* Returns how many entries, starting at child, can share one header. */
 static uint32_t
 run_length(const struct sqw_layout *l, const struct sqw_listing *s,
     size_t child, size_t end)

@@ -88,8 +88,8 @@ descend(struct order *o)
 }
 
 /*
- * Makes the first name of an inode in the new order its owner, with the
- * attributes of the node that was linked to, even if that was removed.
+ * Makes each inode's first name in the new order its owner, with the attributes
+ * of the node linked to, even if that node was removed.
  */
 static int
 own_inodes(struct sqw_tree *t, struct order *o)
