@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A stream is a sequence of groups: a control byte, then eight items; the
- * lowest bit of the control byte describes the first item.  0 is a literal byte;
- * 1 is a two-byte match: six bits for its length minus 3, ten bits for its
- * distance.  There is no end marker: the reader knows the size.
+ * lowest bit of the control byte describes the first item.  0 is a literal
+ * byte; 1 is a two-byte match: six bits for its length minus 3, ten bits for
+ * its distance.  There is no end marker: the reader knows the size.
  */
 #ifndef COLDPRESS_LZJB_H
 #define COLDPRESS_LZJB_H
