@@ -5,7 +5,7 @@
 # ID and ID.start.  Differences are between runs in the same round.  The range
 # of starts goes from the smallest extra export time divided by the largest
 # saving to the largest divided by the smallest; it is wider than a 95 %
-# interval, because both extremes rarely coincide.
+# confidence interval, because both extremes rarely coincide.
 
 # differences A B: stores in d the differences between runs that both have
 function differences(a, b,  r, n) {

@@ -108,9 +108,9 @@ cells_join() {
 	        $0 != head'
 }
 
-# study_cell ID: makes one run of one row; the resulting file appears by rename.
-# The run is not repeated if a cell that outlived its script has already made
-# it.
+# study_cell ID: makes one run of one row; the resulting file is renamed into
+# place.  The run is not repeated if a cell that outlived its script has already
+# made it.
 study_cell() {
 	study_open
 	plan_load
@@ -266,9 +266,9 @@ children() {
 	done
 }
 
-# progress: shows the current cell, the total and the time left: in a single
-# line on a terminal; otherwise in a new line now and then, with -v for every
-# cell; not with -q
+# progress: shows the current cell, the total and the time left: on a single
+# line on a terminal; otherwise on a new line now and then, or with -v for every
+# cell; with -q, not at all
 progress_said=0
 progress() {
 	[ "$verbosity" -gt 0 ] || return 0
@@ -364,7 +364,8 @@ cell_input() {
 	resident none <"$study/sample"
 }
 
-# machine_s: prints the processor time of the whole machine since it was started
+# machine_s: prints the processor time that the whole machine has used since
+# boot
 machine_s() {
 	awk -v tick="$(getconf CLK_TCK)" '/^cpu / {
 		printf "%.2f", ($2 + $3 + $4 + $7 + $8) / tick

@@ -26,7 +26,7 @@ done
 shift $((OPTIND - 1))
 suite=${1:-bookworm}
 
-# Ten of the tests that depend on which user runs them.
+# Ten tests that depend on which user runs them.
 some_tests='^(unit\.(progress|output|sandbox|cold|walk_dir)|'\
 'cli\.(install|lap|pzc_files|pzc_names|coldwalk))$'
 
@@ -44,8 +44,7 @@ step() {
 }
 
 inside_pid=
-# Processes still running in the system die with its first process, a moment
-# later.
+# Processes still running in the system die a moment after its first process.
 tidy() {
 	[ -z "$inside_pid" ] || {
 		kill -s KILL "$inside_pid"
@@ -74,8 +73,8 @@ sources() {
 		if (rest == "" || rest == "-updates" || rest == "-security")
 			print "deb", $2, suite rest, $4
 	}' >"$tmp/sources"
-	[ -s "$tmp/sources" ] || cannot "apt has no sources of $suite here"
-	# Proxies, and the check of an archive's dates.
+	[ -s "$tmp/sources" ] || cannot "apt has no sources for $suite here"
+	# Proxy settings, and whether an archive's dates are checked.
 	apt-config dump | grep -E '^Acquire::(https?::Proxy|Check-)' |
 	    grep -v -i auto-detect >"$tmp/apt.conf" || :
 }
@@ -106,7 +105,7 @@ base_make() {
 }
 base_failed() {
 	sed 's/^/    /' "$tmp/err" >&2
-	cannot "$1 could make no $suite: $(tail -n 1 "$tmp/err")"
+	cannot "$1 could not create $suite: $(tail -n 1 "$tmp/err")"
 }
 
 # base: sets $base to the cached base, or to a new one
@@ -215,8 +214,8 @@ with_sudo() {
 }
 
 
-# as_it_was: checks that mawk and dash are still the defaults, and that nothing
-# is left of the tests
+# as_it_was: checks that mawk and dash are still the defaults, and that the
+# tests left nothing behind
 as_it_was() {
 	readlink "$root/bin/sh" "$root/etc/alternatives/awk" >"$tmp/out"
 	find "$root/srv/tmp" -mindepth 1 >>"$tmp/out"
@@ -226,7 +225,7 @@ as_it_was() {
 [ "$(id -u)" = 0 ] || cannot 'only root can make a bare system'
 have unshare || cannot 'unshare (util-linux) is not installed'
 unshare --mount --pid --fork true 2>/dev/null ||
-    cannot 'this machine gives no namespaces'
+    cannot 'this machine does not allow namespaces'
 have git || cannot 'git is not installed'
 commit=$(git -C "$top" rev-parse HEAD 2>/dev/null) ||
     cannot "$top is not a git repository"
@@ -243,10 +242,10 @@ young
 root user
 useradd -R "$root" -m -s /bin/sh stranger
 chown -R --reference="$root/home/stranger" "$root/srv/coldpress"
-step 'a user without rights is told what to install' no_rights
+step 'a user without privileges is told what to install' no_rights
 step 'a user with sudo: installed, built, ten tests' with_sudo
 rm -rf "$root"
 root system
 step 'scripts/demo as root' inside root scripts/demo
 step 'scripts/check as root' inside root scripts/check -j "$jobs"
-step 'nothing is left, and nothing was replaced' as_it_was
+step 'nothing was left behind or replaced' as_it_was

@@ -6,7 +6,7 @@
 # get(NAME) is the value in that column, empty if there is no such column;
 # $at[NAME] is the same as an assignable field; key(NAME) is a value from the
 # column keys (NAME=VALUE;...); csv_line() is the row as CSV.  Each file has its
-# own header.  With FS a tab it reads TSV.
+# own header.  With FS set to a tab, it reads TSV.
 
 # A comma inside quotes is replaced by SUBSEP while the line is split.
 function csv_quoted(  i, n, part, s) {

@@ -16,7 +16,7 @@ cpus_measured() {
 	sed -n 's/^# cpu: \([0-9]*\) x .*/\1/p' "$rows_csv" | head -n 1
 }
 
-# print_source: prints the contents of its first comment lines
+# print_source: prints the contents of the first comment lines in $rows_csv
 print_source() {
 	# lap's own comment lines, one set per cell, begin with its series.
 	sed -n '/^# series:/q; s/^# //p' "$rows_csv"
@@ -216,8 +216,8 @@ findings_end() {
 	}' | wrap
 }
 
-# took WHAT ROW WHOSE REFERENCE: prints a sentence about both times: took 'pzc
-# -p4' A12 "pigz's time" A6
+# took WHAT ROW WHOSE REFERENCE: prints a sentence about both times, for
+# example: took 'pzc -p4' A12 "pigz's time" A6
 took() {
 	took_ratio=$(ratio "$2" "$4")
 	[ -z "$took_ratio" ] || printf '%s\n' "$took_ratio" |

@@ -71,7 +71,7 @@ finding_utilisation() {
 	case " $threads " in
 	*' 8 '*) ;;
 	*)
-		echo '    the study has it with 8 threads: not measured'
+		echo '    the study observed it with 8 threads: not measured'
 		return 0
 		;;
 	esac
@@ -92,7 +92,7 @@ finding_utilisation() {
 		else if (lo >= 0.9 * most)
 			verdict = "does not hold here"
 		else if (hi < 0.9 * most && others > 0.1)
-			verdict = sprintf("not decided: other work had %.0f %% of the processors", 100 * others)
+			verdict = sprintf("not decided: other processes used %.0f %% of the processors", 100 * others)
 		else if (hi < 0.9 * most)
 			verdict = "holds here"
 		print ": " verdict
@@ -160,13 +160,13 @@ findings_level_1() {
 		    zstd1.p2 lz4.p2 '1.5 .. 2.5'
 		;;
 	4)
-		finding "it catches up with 4: level with none (within 15 %)$(over 4)" \
+		finding "with 4 it catches up: as fast as none (within 15 %)$(over 4)" \
 		    zstd1.p4 none.p4 '0.85 .. 1.15'
 		finding "and with lz4 (within 15 %), which its own table denies$(over 4)" \
 		    zstd1.p4 lz4.p4 '0.85 .. 1.15'
 		;;
 	8)
-		finding "and is the fastest with 8: faster than lz4$(over 8)" \
+		finding "and with 8 it is fastest: faster than lz4$(over 8)" \
 		    zstd1.p8 lz4.p8 1
 		finding "and than none$(over 8)" zstd1.p8 none.p8 1
 		;;
@@ -178,7 +178,7 @@ findings_level_1() {
 finding_memory() {
 	[ "$reader" != cat ] || {
 		printf '  %s\n    %s\n' 'reading back takes no more memory at a high level' \
-		    'the kernel read: not measured'
+		    'not measured: the kernel did the reading'
 		return 0
 	}
 	pairs_file=$study/memory.csv

@@ -214,7 +214,7 @@ in_words() {
 	words_n=$(breakeven_threads)
 	took "With $words_n threads, zstd 1" "zstd1.p$words_n" \
 	    "the time of lz4" "lz4.p$words_n"
-	calc 'printf "Its image has %.1f %% of the size of the content, that of lz4 %.1f %%. ", a, b' \
+	calc 'printf "Its image has %.1f %% of the content size, that of lz4 %.1f %%. ", a, b' \
 	    a="$(size "zstd1.p$words_n")" b="$(size "lz4.p$words_n")"
 	took 'Level 9' "zstd9.p$words_n" "level 1's time" "zstd1.p$words_n"
 	took 'A cold start from zstd 1' "zstd1.p$words_n.start" \

@@ -8,7 +8,7 @@ findings_size() {
 	size_lz4=$(size "lz4.p$first") size_none=$(size "none.p$first")
 	size_hc=$(size "lz4hc.p$first") size_1=$(size "zstd1.p$first")
 	size_no=$(size "none.nodup.p$first")
-	exact 'none is smaller than its content by the duplicates alone (95 % of it)' \
+	exact 'none is smaller than its content, but only by duplicates (95 %)' \
 	    "$(calc 'print (a < 100 && (b - a) >= 0.95 * (100 - a))' \
 	    a="$size_none" b="$size_no")" \
 	    "study 99.7 %, here ${size_none:--} %; without removing duplicates ${size_no:--} %"
@@ -74,7 +74,7 @@ findings_levels() {
 	exact 'level 9 saves about 5 % (4 to 6 points)' \
 	    "$(calc 'd = a - b; print (d >= 4 && d <= 6)' \
 	    a="$level_1" b="$level_9")" "$(saved "$level_1" "$level_9")"
-	exact 'from 9 to 13 little is gained: less than by the one step to 14' \
+	exact 'from 9 to 13 little is gained: less than by the step to 14' \
 	    "$(calc 'print (a - b < b - c)' a="$level_9" b="$level_13" \
 	    c="$level_14")" \
 	    "9 to 13: $(saved "$level_9" "$level_13"); 13 to 14: $(saved "$level_13" "$level_14")"

@@ -2,9 +2,9 @@
 # image-export-start.sh - a program started cold from an image; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
-# The time is what a user of a cluster waits for: the program starts from a
-# mount by the kernel or by squashfuse, which enroot start uses, or from a tree
-# that has to be unpacked first, as enroot create does.
+# The time is what a cluster user waits for: the program starts from a mount by
+# the kernel or by squashfuse, which enroot start uses, or from a tree that has
+# to be unpacked first, as enroot create does.
 
 unmount() {
 	! mountpoint -q "$study/mount" || umount "$study/mount"

@@ -47,7 +47,7 @@ print_memory() {
 		exit
 	}' "$study/summary")
 	case $print_reader in
-	cat) print_reader='cat of the mount (the kernel reads: its memory is not seen)' ;;
+	cat) print_reader='cat of the mount (the kernel reads; its memory is not measured)' ;;
 	esac
 	printf '\nRead back by: %s; the image is in the cache.\n' \
 	    "${print_reader:-nothing}"
@@ -150,7 +150,7 @@ print_caveats() {
 			    cooler, n
 	}' cold="$cold" "$rows_csv"
 	! grep -q "[.]start$tab" "$study/summary" ||
-	    printf 'Starts: cold, with 0 %% of the image and of a sample of the mount in memory (mincore); %s not proven so and left out.\n' \
+	    printf 'Starts: cold, with 0 %% of the image and of a sample of the mount in memory (mincore); %s not proven cold and left out.\n' \
 	    "$(cat "$study/warm")"
 	echo 'mksquashfs does not wait for the disk: its output is in the page cache when it exits.  sqpack does wait.'
 }

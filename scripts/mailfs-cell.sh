@@ -89,7 +89,7 @@ run_facts() {
 	! have dpkg-query ||
 	    dpkg-query -W -f '# ${Package}: ${Version}\n' zfs-fuse \
 	    zfsutils-linux btrfs-compsize 2>/dev/null | grep '[0-9]$' || :
-	printf '# zfs: pool and dataset as they come, but for ashift and compression\n'
+	printf '# zfs: pool and dataset with defaults except ashift and compression\n'
 	printf '# btrfs: mkfs.btrfs -m single; compress-force\n'
 	printf '# governor: %s\n' "$(cat \
 	    /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor \

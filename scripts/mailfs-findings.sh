@@ -94,8 +94,8 @@ finding_best() {
 		if (name == "gzip-5") {
 			found = 1
 			share = get(in_draws)
-			# No more certain than the sign test with that many
-			# rounds.
+			# The result is no more certain than a sign test with
+			# that many rounds.
 			least = 2 / 2 ^ get("n")
 		}
 	}
@@ -136,7 +136,7 @@ findings_levels() {
 	finding_of=seconds pairs_file=$study/$measure.seconds.csv
 	finding "lzjb is fast: faster than gzip-5, $2" "lzjb.$1" "gzip-5.$1" 1
 	finding_of=efficiency pairs_file=$study/$measure.efficiency.csv
-	finding "and its ratio loses more than that: less efficient, $2" \
+	finding "but its ratio loses more than that: less efficient, $2" \
 	    "lzjb.$1" "gzip-5.$1" 1
 }
 
@@ -150,7 +150,7 @@ findings_writers() {
 	finding 'and not half' many one 0.5
 	pooled_factor=2
 	finding_pooled "$writers_rows" w2 w1 2
-	finding 'but they write everything twice: a file written costs more, too' \
+	finding 'but they write everything twice: each file costs more, too' \
 	    many one 1
 	pooled_factor=0
 	finding_pooled "$writers_rows" s2 w1 1
@@ -160,15 +160,15 @@ findings_writers() {
 	pairs_file=$writers_rows
 	printf '%s\n' "${writers_loss:-$tab$tab}$tab${writers_split:-$tab$tab}" |
 	    awk -F '\t' '{
-		printf "  of the loss, double work is (in logarithms): study 63 %%, here "
+		printf "  loss due to double work (in logarithms): study 63 %%, here "
 		if ($1 == "")
 			print "not measured"
 		else if ($3 == "")
 			print "not decided: fewer than 6 rounds"
 		else if ($3 >= 1)
-			print "not decided: whether there is a loss is not"
+			print "not decided: there may be no loss"
 		else if ($1 >= 0.5)
-			print "all by count: less is lost than half"
+			print "all by count: less than half is lost"
 		else
 			printf "%.0f %% by count\n", 100 * log(2) / log(1 / $1)
 		if ($3 == "" || $3 >= 1 || $4 == "")

@@ -32,7 +32,7 @@ fs_lacking() {
 		return 0
 	}
 	case $1 in
-	zfs) module_zfs || echo 'the kernel has no zfs module here' ;;
+	zfs) module_zfs || echo 'this kernel has no zfs module' ;;
 	zfs-fuse)
 		if ! have zfs-fuse; then
 			echo 'zfs-fuse is not installed'
@@ -207,7 +207,7 @@ btrfs_option() {
 	esac
 }
 
-# fs_try VARIANT ALGORITHM: makes one attempt of fs_begin
+# fs_try VARIANT ALGORITHM: makes a single attempt at what fs_begin does
 fs_try() {
 	mkdir -p "$(fs_mnt)" || return
 	truncate -s "$image_B" "$(fs_img)" || return

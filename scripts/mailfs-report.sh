@@ -85,7 +85,7 @@ print_study_table() {
 			m = get("n")
 	}
 	END {
-		printf "(as the study has it: eff is the mean of quotients, all are means without 10 %% of outliers, which drops %d of %d values at either end)\n",
+		printf "(as in the study: eff is the mean of quotients; all means are trimmed by 10 %%, which drops %d of %d values at each end)\n",
 		    int(m / 10), m
 	}' | wrap
 	printf '%2s %-9s %9s %11s %9s %13s | %2s %11s %9s %13s %11s\n' '' \

@@ -4,12 +4,12 @@
 # awk -f csv.awk -f mailfs-rows.awk ROWS.csv: TSV with a header: variant,
 # algorithm, writers (w1, w2, s2; first and last are the ends of a block),
 # round, pos (place in the block); copy_s, seconds of the copy; durable_s, until
-# it was durable; ratio, as printed; efficiency, ratio over copy_s; bytes of the
-# records (logical_B), of the files on disk (files_B), of everything on disk
-# (all_B), of the source (apparent_B); files_n; cpu_s of the copy, daemon_s,
-# both_s and per_both, the ratio over that, where there is a daemon.  A copy
-# that failed or is incorrect goes to the file named by invalid in the
-# environment, with the reason.
+# it was durable; ratio, as printed; efficiency, the ratio divided by copy_s;
+# bytes of the records (logical_B), of the files on disk (files_B), of
+# everything on disk (all_B), of the source (apparent_B); files_n; cpu_s of the
+# copy, daemon_s, both_s and per_both, the ratio divided by both_s, where there
+# is a daemon.  A copy that failed or is incorrect goes to the file named by
+# invalid in the environment, with the reason.
 
 function reject(why) { print label, round, why >invalid }
 

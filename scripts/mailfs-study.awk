@@ -60,9 +60,9 @@ BEGIN { FS = "\t" }
 }
 END {
 	printf "The study's own figures, from its table:\n"
-	printf "  time: the printed seconds are means of 5 runs: their sum times 5 is %.2f h (it says 13 hours)\n",
+	printf "  time: the printed seconds are means of 5 runs: their sum times 5 is %.2f h (the study says 13 hours)\n",
 	    seconds * 5 / 3600
-	printf "  trim: a mean without 10 %% of outliers drops floor(0.1 x 5) = %d of 5 values\n",
+	printf "  trim: a mean trimmed by 10 %% drops floor(0.1 x 5) = %d of 5 values\n",
 	    int(0.1 * 5)
 	printf "  efficiency: its mean of quotients is %.3f (%s) to %.3f (%s) of the printed ratio over the printed time\n",
 	    least, least_of, most, most_of
@@ -82,6 +82,6 @@ END {
 	two = 29.74183
 	printf "  variance: %.2f and %.2f %% of the mean over all runs: %.2f points more, or %.1f %%\n",
 	    one, two, two - one, 100 * (two / one - 1)
-	printf "    the ten means alone vary by %.2f and %.2f %%, so runs of a cell by about %.0f and %.0f %%\n",
+	printf "    the ten means alone vary by %.2f and %.2f %%, so the runs in a cell vary by about %.0f and %.0f %%\n",
 	    between(1), between(2), within(1, one), within(2, two)
 }

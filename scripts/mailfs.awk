@@ -4,25 +4,25 @@
 # awk -f csv.awk -f stats.awk -f mailfs.awk -F '\t' -v seed=N RUNS.tsv: with
 # told=FILE in the environment, and the columns of mailfs-rows.awk, TSV with
 # headers:
-#   FILE.cell    a line a cell.  Medians with intervals (_lo, _hi) of copy_s, eff
-#                (the efficiency) and ends (the time over the mean of both ends
-#                of the block); medians of the other columns; as the study has
-#                it, trimmed: eff_mean (of quotients), eff_of_means, mean_s,
-#                mean_ratio, dropped (values at each end); cv_pct of the
-#                efficiency, rank by its median; per cent of draws in which it
-#                comes first, of all (first_pct) and of the study's ten
+#   FILE.cell    one line per cell: medians with intervals (_lo, _hi) of copy_s,
+#                eff (the efficiency) and ends (the time divided by the mean of
+#                both ends of the block); medians of the other columns; as in
+#                the study, trimmed: eff_mean (of quotients), eff_of_means,
+#                mean_s, mean_ratio, dropped (values at each end); cv_pct of the
+#                efficiency; rank by its median; the percentage of draws in
+#                which it comes first, of all (first_pct) and of the study's ten
 #                (ten_pct; cpu_ten_pct by per_both), from 6 rounds on; of_ten;
 #                front
-#   FILE.group   variant, writers: CV over all copies as the study has it, mean
+#   FILE.group   variant, writers: CV over all copies, as in the study, mean
 #                of the cells' own, copies
 #   FILE.spread  variant: CV of two writers less that of one, lo, hi
 #   FILE.order   variant: drift, last end of the block over the first (lo, hi);
 #                slope of the logarithm of time by place, its error, rounds
-# Means are the study's: trimmed by 10 % as R does it, which below 10 values
-# drops none.  Draws (2000) are of whole rounds, so that what a round had in
-# common stays in common.  front has p where no other cell with as many writers
-# is both faster and higher in printed ratio, d where none is both durable
-# sooner and smaller on disk.
+# Means are trimmed by 10 % as R does it and as in the study; that drops none of
+# fewer than 10 values.  The 2000 draws are of whole rounds, so that what the
+# runs of a round have in common is preserved.  front has p where no other cell
+# with as many writers is both faster and higher in printed ratio, d where none
+# is both durable sooner and smaller on disk.
 
 function random() {
 	state = state * 48271 % 2147483647

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# setup.sh - Debian packages, by what they are for; source it after lib.sh
+# setup.sh - Debian packages, by purpose; source it after lib.sh
 # shellcheck disable=SC2034,SC2154
 # SPDX-License-Identifier: BSD-2-Clause
 
@@ -17,7 +17,7 @@ test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
     e2fsprogs mount bsdextrautils perl-base squashfs-tools squashfs-tools-ng
     squashfuse gnuplot-nox skopeo umoci cpio fuse3 sqlite3
     xvfb openbox wmctrl xdotool'
-# The tools with which root's tests make filesystems, and a kernel to boot.
+# The tools with which the root tests create filesystems, and a kernel to boot.
 root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils
     user-mode-linux mmdebstrap libgl1-mesa-dri nginx-light docker-registry
     squid podman runc containerd iproute2 curl'

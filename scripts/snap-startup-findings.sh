@@ -95,7 +95,7 @@ findings_sizes() {
 	done
 	[ -z "$published_rows" ] || return 0
 	f_ten=$(share chromium 10) f_hundred=$(share chromium 100)
-	exact 'the ten largest files of chromium have 45 % of it, a hundred 85 % (5 points)' \
+	exact 'the ten largest files of chromium contain 45 % of it, a hundred 85 % (5 points)' \
 	    "$(calc 'print (a >= 40 && a <= 50 && b >= 80 && b <= 90)' \
 	    a="$f_ten" b="$f_hundred")" "here ${f_ten:--} and ${f_hundred:--} %"
 	f_ten=$(share supertuxkart 10) f_hundred=$(share supertuxkart 100)
@@ -151,7 +151,7 @@ findings_warm() {
 	    "$f_warm.touched" "$f_warm.all" 0.5
 	finding_by bytes "and 80 % of the bytes ($1)" "$f_warm.touched" \
 	    "$f_warm.all" 0.8
-	finding_by bytes "the launch after it asks for less than 1 % of a cold one ($1)" \
+	finding_by bytes "the launch after it requests less than 1 % of what a cold one does ($1)" \
 	    "$f_warm.after-touched" "$1.zstd15.first" 0.01
 	finding_by cpu "and takes at most 1.2 times the CPU time of a warm one ($1)" \
 	    "$f_warm.after-touched" "$1.zstd15.second" 1.2

@@ -5,9 +5,9 @@
 # snap-startup-launch.sh FOLDER DESCRIPTION TREE [CONTENT] [: IMAGE...]:
 # launches the program in TREE, overlaid on CONTENT, under an X server and a
 # window manager, and writes winwait's row to FOLDER/launch.csv.  Everything
-# else that this script mounts, starts or writes disappears when it ends, by
-# whatever signal: all processes are in a PID namespace, and what they write is
-# in memory.
+# else that this script mounts, starts or writes disappears when it ends, even
+# if a signal kills it: all processes are in a PID namespace, and what they
+# write is in memory.
 set -eu
 [ "${SNAP_INSIDE-}" = yes ] || SNAP_INSIDE=yes exec unshare --pid --fork \
     --kill-child --mount --net --mount-proc sh "$0" "$@"

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
-# Pre-warming reads something of the mounted images, or the image files; then
-# there is a launch.
+# Pre-warming reads parts of the mounted images, or the image files; a launch
+# follows.
 cells_prewarm() {
 	touch_make "$cell_app"
 	for warm_how in touched all file; do

@@ -73,7 +73,7 @@ report_summaries() {
 	why == "" && key("loop_n") != "" && get("label") in least &&
 	    least[get("label")] > 100 &&
 	    key("loop_n") + 0 > 1.2 * least[get("label")] {
-		why = key("loop_n") " requests, the least is " \
+		why = key("loop_n") " requests, the minimum is " \
 		    least[get("label")]
 	}
 	why != "" {

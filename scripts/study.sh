@@ -18,18 +18,18 @@
 #   operands WORD...  takes the operands; by default those of study_places
 #   check           exits if an option is wrong
 #   prepare         decides, once, what the plan keeps
-#   ready           each time that cells are planned
-#   table           every row of a round, TSV: its id, then what cell gets
-#   lacking ROW     why this row cannot be measured; nothing if it can
+#   ready           runs each time that cells are planned
+#   table           prints every row of a round, TSV: its id, then cell's fields
+#   lacking ROW     prints why this row cannot be measured; nothing if it can
 #   rounds_of ID    prints the number of rounds in which this row is measured
-#   round_cells N   the cells of a round, as cells_round prints them
-#   begin, finish   before the first cell and after the last
-#   cell ID FIELD...  one run of one row of the table: its rows on stdout
+#   round_cells N   prints the cells of a round in cells_round's format
+#   begin, finish   run before the first cell and after the last
+#   cell ID FIELD...  makes one run of one table row; prints its rows
 #   undo            unmounts and removes what a cell makes; called whenever a
-#                   process of the study ends, after a signal too
-#   rows            comment lines that precede the rows
-#   report          tables and findings
-#   in_words        the results in a few sentences
+#                   process of the study ends, also after a signal
+#   rows            prints comment lines that precede the rows
+#   report          prints tables and findings
+#   in_words        prints the results in a few sentences
 set -eu
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -32,7 +32,8 @@ x_start() {
 
 # x_manage MANAGER: starts the window manager; openbox reports when it is ready
 x_manage() {
-	# another FIFO, since the server may not have closed the first one yet
+	# a second FIFO, because the server may not have closed the first one
+	# yet
 	rm -f "$x_dir/wm.fifo"
 	mkfifo "$x_dir/wm.fifo"
 	setpriv --pdeathsig TERM "$1" --sm-disable \

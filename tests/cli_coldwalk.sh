@@ -132,5 +132,5 @@ printf '\377\377\377\377\377\377' |
 t 'a bad block' 1 to got coldwalk bad
 is 'is named with its file and place' \
     "$(coldwalk bad 2>&1 >/dev/null | grep -c '96.*text.*decompressed')" 1
-is 'and the other is read' "$(sed 's/.*  //' got)" zz
+is 'and the other file is read' "$(sed 's/.*  //' got)" zz
 done_testing

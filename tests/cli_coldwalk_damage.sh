@@ -10,7 +10,7 @@
 have coldwalk || skip_all 'no coldwalk'
 PATH=$PATH:/usr/sbin:/sbin
 have mksquashfs || skip_all 'no mksquashfs'
-damage_begin || skip_all 'mksquashfs makes no image'
+damage_begin || skip_all 'mksquashfs cannot create an image'
 t 'the whole image' 0 to want coldwalk whole
 
 told_of() {

@@ -24,12 +24,12 @@ mkfifo tree/a/pipe
 truncate -s 1M tree/a/b/sparse
 
 to out.csv fsratio --csv --fs zfs-fuse --ashift 9 -a off,lzjb,gzip-6 tree
-is 'hard links are one file, and no links' "$(row off files out.csv)" 5
+is 'hard links count as one file' "$(row off files out.csv)" 5
 is 'apparent sizes' "$(row off apparent_B out.csv)" \
     $((588895 + 1 + 3000 + 1048576))
 logical=$((5 * 131072 + 512 + 3072 + 8 * 131072))
 meta=$(row off metadata_B out.csv)
-is 'records, and their metadata without its copies' \
+is 'records, and a single copy of their metadata' \
     "$(($(row off logical_B out.csv) - meta / 2))" "$logical"
 is 'zeros become holes with compression' \
     "$(($(row lzjb logical_B out.csv) - $(row lzjb metadata_B out.csv) / 2))" \
@@ -67,7 +67,7 @@ t 'an empty directory' 0 fsratio none
 
 # Other filesystems.
 to b.csv fsratio --csv --fs btrfs --threads 3 -a off,zlib-3,zstd-3 tree
-is 'btrfs: hard links are one file' "$(row off files b.csv)" 5
+is 'btrfs: hard links count as one file' "$(row off files b.csv)" 5
 # large, zeros and sparse in whole sectors; one is stored in a leaf
 is 'btrfs: whole sectors, and leaves' "$(row off physical_B b.csv)" \
     $((589824 + 4096 + 1 + 1048576))
@@ -101,7 +101,7 @@ rm hard/noise
 head -c 300000 /dev/urandom >hard/noise
 seq 300000 >>hard/noise
 to soft.csv fsratio --csv --fs btrfs -a zlib-3,off hard
-is 'btrfs: noise at the beginning spoils the file' \
+is 'btrfs: noise at the beginning prevents compression' \
     "$(row zlib-3 physical_B soft.csv)" "$(row off physical_B soft.csv)"
 
 to s.csv fsratio --csv --fs squashfs -p 3 -a off,gzip,zstd-1 tree
@@ -121,7 +121,7 @@ cp tree/a/one tree/another
 to twins.csv fsratio --csv --fs squashfs -a off tree
 is 'squashfs: duplicates are stored once' \
     "$(row off physical_B twins.csv)" "$(row off physical_B s.csv)"
-is 'squashfs: but both are counted' "$(row off files twins.csv)" 7
+is 'squashfs: but both count as files' "$(row off files twins.csv)" 7
 rm tree/twin tree/another
 to table fsratio --fs squashfs tree
 is 'squashfs: a table for people' \
@@ -211,7 +211,7 @@ done
 t 'no such directory' 1 fsratio tree/nowhere
 t 'a file is not a directory' 1 fsratio tree/numbers
 t 'an unknown algorithm' 1 fsratio -a brotli tree
-t 'an algorithm that zfs-fuse lacks' 1 fsratio --fs zfs-fuse -a lz4 tree
+t 'an algorithm that zfs-fuse does not have' 1 fsratio --fs zfs-fuse -a lz4 tree
 t 'an unknown filesystem' 1 fsratio --fs ext5 tree
 t 'an invalid record size' 1 fsratio --recordsize 3000 tree
 t 'an invalid sector size' 1 fsratio --ashift 8 tree
@@ -221,10 +221,11 @@ t 'records of squashfs' 1 fsratio --fs squashfs --recordsize 4K tree
 t 'sizes of squashfs' 1 fsratio --fs squashfs --by-size tree
 t 'blocks of zfs' 1 fsratio --block 4K tree
 t 'force of zfs' 1 fsratio --force tree
-t 'an algorithm that btrfs lacks' 1 fsratio --fs btrfs -a lz4 tree
-t 'an algorithm that squashfs lacks' 1 fsratio --fs squashfs -a zlib-3 tree
+t 'an algorithm that btrfs does not have' 1 fsratio --fs btrfs -a lz4 tree
+t 'an algorithm that squashfs does not have' 1 \
+    fsratio --fs squashfs -a zlib-3 tree
 t 'rows of two formats' 1 fsratio --csv --json tree
-t 'nothing to look at' 1 fsratio
+t 'no operand' 1 fsratio
 t 'help' 0 fsratio -h
 t 'versions' 0 fsratio -V
 if [ -e /dev/full ]; then

@@ -226,9 +226,9 @@ if have sqpack; then
 	t 'of the same content' 0 sh -c "grep -v '^#' q.csv | grep -c image_B"
 	t 'the load' 0 test -n "$(fact q.csv zstd1.sqpack.p2 busy_pct)"
 	t 'is a table' 0 grep -E -q '^zstd1.sqpack +2 +[0-9.]+ +[0-9.]+' table
-	is 'the images were there' "$(sed -n 's/^# store: \([^,]*\),.*/\1/p' \
+	is 'the images existed' "$(sed -n 's/^# store: \([^,]*\),.*/\1/p' \
 	    q.csv | head -n 1)" "$PWD/store"
-	is 'and are no more' "$(ls store)" ''
+	is 'and have been removed' "$(ls store)" ''
 	for label in zstd1.p2 zstd1.sqpack.p2; do
 		is "unpacked and started: $label" \
 		    "$(value q.csv $label.start exit)" 0
@@ -321,12 +321,12 @@ verdict known 'lz4 is as fast as none, 8 threads' "$open"
 verdict known 'lz4hc is unusably slow, 2 threads' "$holds"
 verdict known 'lz4hc is unusably slow, 4 threads' "$fails"
 verdict known 'lz4hc is unusably slow, 8 threads' 'not measured'
-verdict known 'none is smaller than its content by' "$holds"
+verdict known 'none is smaller than its content, but only by' "$holds"
 verdict known 'zstd 1 is by far the smallest' "$fails"
 verdict known 'zstd 1 takes about twice the time of lz4' "$holds"
-verdict known 'it catches up with 4: level with none' "$holds"
+verdict known 'with 4 it catches up: as fast as none' "$holds"
 verdict known 'and with lz4' "$fails"
-verdict known 'and is the fastest with 8: faster than lz4' "$open"
+verdict known 'and with 8 it is fastest: faster than lz4' "$open"
 verdict known 'and than none' "$holds"
 verdict known 'zstd 1 scales from 2 to 4 threads' "$holds"
 verdict known 'zstd 1 scales from 4 to 8 threads' "$holds"
@@ -372,7 +372,7 @@ t 'leaves no knee' 0 study -o v.csv report
 t 'other work' 0 variant \
     "awk -F , -v OFS=, '\$2 == \"zstd1.p8\" { \$3 = \$3 \";machine_s=\" \$7 * 2 } { print }'"
 t 'is noticed' 0 to v study -o v.csv report
-verdict v 'An I/O limit' 'other work had 50 % of the processors'
+verdict v 'An I/O limit' 'other processes used 50 % of the processors'
 t 'without other work' 0 variant \
     "awk -F , -v OFS=, '\$2 == \"zstd1.p8\" { \$3 = \$3 \";machine_s=\" \$8 } { print }'"
 t 'is fine' 0 to v study -o v.csv report
@@ -396,7 +396,7 @@ is 'prose is within 80 columns' "$(sed -n '/^22 findings/,/^$/p' known |
 
 t 'the failed run is reported' 0 grep -q \
     '^zstd1.p2: 1 of 7 runs failed and are left out$' known
-t 'also the warm start' 0 grep -q '; 1 not proven so and left out' known
+t 'and so is the warm start' 0 grep -q '; 1 not proven cold and left out' known
 t 'oversubscription' 0 grep -q '^8 threads on 2 processors are oversub' known
 # none.p2 is the fastest; with the rounds' slowness (1.1 .. 1.6, median 1.35)
 # zstd 1 takes 13.5 s more and saves 2.7 s per start.

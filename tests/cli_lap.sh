@@ -58,7 +58,7 @@ fi
 t 'the last that failed' 3 lap -q -n 1 -o f.csv -l f -- \
     sh -c 'exit 2' '|' sh -c 'exit 3' '|' true
 is 'each status is in its row' "$(col f.csv exit '')" '2 3 0 3'
-t 'a signal is 128 and its number' 143 lap -q -n 2 -o k.csv -l k -- \
+t 'a signal gives 128 plus its number' 143 lap -q -n 2 -o k.csv -l k -- \
     sh -c 'kill -TERM $$'
 is 'its row' "$(col k.csv exit)$(col k.csv signal)" ' 15 15'
 t 'the status of the first run that failed' 7 lap -q -n 3 -o - -l x -- sh -c \
@@ -113,8 +113,9 @@ is 'no summary with it' "$(cat .t.err)" ''
 t 'plain' 0 lap -q -n 1 --plain -o plain.csv -l x -- true
 is 'has no pressure' "$(col plain.csv psi_cpu_us)$(col plain.csv rchar_B)" ''
 t 'standard output closed' 125 sh -c 'lap -q -n 1 -l x -- true >&-'
-t 'a table to it' 125 sh -c 'lap -n 1 --markdown -l x -- true >&-'
-t 'this matters only if it is used' 0 sh -c 'lap -q -n 1 -o n.csv -l x -- \
+t 'a table to closed standard output' 125 \
+    sh -c 'lap -n 1 --markdown -l x -- true >&-'
+t 'it matters only if used' 0 sh -c 'lap -q -n 1 -o n.csv -l x -- \
     sh -c "cat && echo x" <&- >&- 2>&-'
 # The second run ends when the reader does.  The output is a FIFO, because a
 # shell that creates a pipe may still hold its read end.
@@ -176,10 +177,11 @@ is 'one series, one seed' "$(awk -F, '!/^#/ { print $1 $2 }' r.csv |
     sort -u | wc -l | tr -d ' ')" 2
 t 'nothing is left to do' 0 lap -q -n 5 -r -o r.csv -l x -l y -- true -- true
 is 'no more rows' "$(rows r.csv)" 11
-t 'another command of the same label' 125 lap -q -n 5 -r -o r.csv -l x -l y \
+t 'another command with the same label' 125 lap -q -n 5 -r -o r.csv -l x -l y \
     -- true -- false
 shows 'which is named' "the label 'y' has runs of another command" .t.err
-t 'the same label of another key' 0 lap -q -n 2 -r -o r3.csv -k a=1 -l x -- true
+t 'the same label with another key' 0 \
+    lap -q -n 2 -r -o r3.csv -k a=1 -l x -- true
 t 'is another command' 0 lap -q -n 2 -r -o r3.csv -k a=2 -l x -- true
 is 'with runs of its own' "$(col r3.csv keys)" 'a=1 a=1 a=2 a=2'
 # as after a crash: a truncated last line
@@ -192,7 +194,7 @@ t 'resume needs a file' 125 lap -r -- true
 
 # Nothing stays behind
 
-# Late enough that both have started, at the machine's current speed.
+# This is late enough for both to have started, at the machine's current speed.
 for limit in 0.3 1 3 10 30 100; do
 	rm -f pid pid2 t.csv
 	t 'a time-out' 137 lap -q -n 1 -t $limit -o t.csv -l t -- sh -c '
@@ -202,7 +204,7 @@ done
 is 'its flag' "$(col t.csv flags | cut -d' ' -f1)" timeout
 t 'a child is gone' 0 await gone "$(cat pid)"
 t 'an orphan is gone' 0 await gone "$(cat pid2)"
-t 'what is left is counted' 0 lap -q -n 3 -o l.csv -l l -l m -- sh -c '
+t 'leftover processes are counted' 0 lap -q -n 3 -o l.csv -l l -l m -- sh -c '
     sleep 1000 & echo $! >pid; sleep 1000 &' -- sh -c 'sleep 0.01; true'
 is 'two runs each' "$(grep -v ',m,' l.csv >only; col only left)" '2 2 2'
 is 'the following runs succeed' "$(grep -v ',l,' l.csv >only; col only exit)" \
@@ -250,9 +252,9 @@ t 'no files are left' 0 clean
 t 'no groups are left' 1 sh -c "ls /sys/fs/cgroup /sys/fs/cgroup/unified \
     2>/dev/null | grep -q '^lap\\..*\\.$lap_pid\\.'"
 
-# A command's peak cannot be measured below that of lap.  That is small if lap
-# is static: its program, whose size depends on the C library, and little data.
-# It must also remain small after many runs.
+# A command's peak memory cannot be measured below lap's own.  That is small if
+# lap is static: its program, whose size depends on the C library, and little
+# data.  It must also remain small after many runs.
 lap -n 300 -o peak.csv -l x -l y -- sh -c 'exec >peak
     grep -c libc /proc/$PPID/maps
     grep -E "^(VmHWM|RssAnon)" /proc/$PPID/status' -- true '|' true 2>/dev/null

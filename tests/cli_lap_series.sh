@@ -46,7 +46,7 @@ for wrong in n=1 n=2:1 n=1:2:0 n=1:2:3:4 n=a:b n=1:1e9; do
 	t "a wrong range: $wrong" 125 lap -q -P "$wrong" -- true
 done
 t 'a name given twice' 125 lap -q -L w=1 -P w=1:2 -- true
-t 'labels that remain equal' 125 lap -q -l a -l a -L w=1,2 -- true -- false
+t 'labels that are still equal' 125 lap -q -l a -l a -L w=1,2 -- true -- false
 
 # Ends of a series
 
@@ -83,10 +83,10 @@ is 'is run by a shell' "$(cat out)" 'c d!'
 t 'a program of this name is preferred' 0 sh -c 'printf "#!/bin/sh\n" >"a b" &&
     chmod +x "a b" && lap -q -n 1 -o ab.csv "./a b"'
 printf 'one\ttrue\r\ntwo\tfalse || true\r\n' >crlf
-t 'commands of another system' 0 lap -q -n 1 -o crlf.csv -f crlf
+t 'commands with CRLF line ends' 0 lap -q -n 1 -o crlf.csv -f crlf
 t 'output is shown' 0 lap -q -n 2 -o show.csv --show-output -l x -- echo hello
 is 'twice' "$(tr '\n' ' ' <.t.out)" 'hello hello '
-t 'not among the rows' 125 lap -q -n 1 --show-output -- true
+t 'but not in the rows' 125 lap -q -n 1 --show-output -- true
 t 'a log as standard output is not emptied' 0 sh -c 'echo before >log
     lap -q -n 2 -o log.csv --stdout /dev/stdout -l x -- echo run >>log'
 is 'but appended to' "$(tr '\n' ' ' <log)" 'before run run '

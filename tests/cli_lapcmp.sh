@@ -41,7 +41,7 @@ is 'slower' "$(cell verdict b wall_s)" slower
 is 'by two percent' "$(cell ratio b wall_s | cut -c1-4)" 1.02
 is 'its interval' "$(cell conf_pct b wall_s)" 95.86
 is 'not resolved' "$(cell verdict c wall_s)" 'not resolved'
-is 'half of the width' "$(cell half_pct c wall_s)" 9.545
+is 'half the width' "$(cell half_pct c wall_s)" 9.545
 is 'too few' "$(cell verdict d wall_s) $(cell ratio_lo d wall_s)" \
     'not resolved '
 is 'their ratio is reported' "$(cell ratio d wall_s)" 2.000000
@@ -54,7 +54,7 @@ t 'standard input' 0 sh -c 'lapcmp <rows.csv'
 t 'text' 0 lapcmp rows.csv
 shows 'says uncorrected' '6 comparisons, each at 5 % on its own$'
 shows 'says too few' '^d .*not resolved (no interval with fewer than 6 pairs)$'
-shows 'reports what may be unseen' '^c .*not resolved (+-10.0 %)$'
+shows 'reports what may go undetected' '^c .*not resolved (+-10.0 %)$'
 t 'Holm' 0 lapcmp --holm rows.csv
 shows 'says Holm' '6 comparisons, family-wise error 5 % (Holm)$'
 t 'JSON' 0 lapcmp --json rows.csv
@@ -74,7 +74,7 @@ is 'uncorrected it is slower' "$(cell verdict b wall_s)" slower
 t 'one of many, by Holm' 0 lapcmp --csv --holm many.csv
 is 'p is 2 of 256' "$(cell p b wall_s)" 0.007812500000
 is 'corrected it may be chance' "$(cell verdict b wall_s)" 'not resolved'
-is 'its interval says the same' "$(cell ratio_lo b wall_s)" ''
+is 'its interval agrees' "$(cell ratio_lo b wall_s)" ''
 {
 	echo "$head"
 	rows s1 a 1 8 1

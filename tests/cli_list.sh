@@ -63,7 +63,7 @@ is 'check of lz4' "$(field check text.lz4)" '"XXH32"'
 is 'check of xz' "$(field check text.xz)" '"CRC-64"'
 is 'check of lzma' "$(field check text.lzma)" '"none"'
 
-# pzc's own gzip files, too large to be walked
+# gzip files from pzc itself, too large to be walked
 for option in '' -R '-b 64' '-b 1000' -0 -i; do
 	# shellcheck disable=SC2086
 	pzc $option -c noise >own.gz
@@ -72,7 +72,7 @@ done
 pzc -c noise >own.gz
 pzc -i -c noise >members.gz
 cat own.gz own.gz >two.gz
-sized 'two of our own' two.gz 18000000 true
+sized 'two of our own files' two.gz 18000000 true
 is 'two of our own: members' "$(field frames two.gz)" 2
 cat own.gz small.gzip >two.gz
 sized 'ours and a small one' two.gz $((9000000 + little)) true
@@ -214,7 +214,7 @@ cp small.gzip small.xz dir
 is 'a directory with -r' "$(pzc -lrq dir | wc -l | tr -d ' ')" 2
 t 'one of two is wrong' 1 pzc -l nothing.gz text.gzip
 printf '\037\213\010\377aaaaaaaaaaaaaaaaaaaaaaaaa' >bad
-t 'reserved flags of gzip' 1 pzc -l bad
+t 'reserved gzip flags' 1 pzc -l bad
 for format in gzip zip zstd xz lz4; do
 	for n in 5 9 20 100 1000; do
 		head -c $n text.$format >cut.off

@@ -102,7 +102,7 @@ line 'order with 2 writers, mean of quotients:  gzip-5 gzip-4 gzip-8 gzip-3 gzip
 line 'two writers: 0.332 of the efficiency of one, 3.27 times the time'
 line 'a file takes 1.63 times as long; doubling explains 63 % of the loss'
 line '21.56 and 29.74 % of the mean over all runs: 8.18 points more, or 37.9 %'
-line 'the ten means alone vary by 11.07 and 19.36 %, so runs of a cell by about 21 and 26 %'
+line 'the ten means alone vary by 11.07 and 19.36 %, so the runs in a cell vary by about 21 and 26 %'
 
 # Times are slowed by 1.1 to 1.6: 13.5 is their mean and median for 10 s; the
 # mean of quotients is 2.7 / 10 times the mean of 1/1.1 .. 1/1.6.
@@ -130,7 +130,7 @@ verdict known 'gzip-8 comes close, one writer' "$open"
 verdict known 'gzip-2 is much worse, one writer' "$holds"
 verdict known 'gzip-9 is much worse, one writer' "$fails"
 verdict known 'lzjb is fast: faster than gzip-5, one writer' "$holds"
-verdict known 'and its ratio loses more than that: less efficient, one' "$holds"
+verdict known 'but its ratio loses more than that: less efficient, one' "$holds"
 verdict known 'gzip-3 comes close, two writers' 'not measured'
 verdict known 'gzip-8 comes close, two writers' 'fewer than 6 pairs'
 verdict known 'gzip-2 is much worse, two writers' "$holds"
@@ -144,7 +144,7 @@ verdict known 'two that share the work lose efficiency' "$holds"
 # geometric means whose median is 0.309.  Two writers that share have 2/3, 2/3,
 # 1/2.
 t 'double work, by count' 0 grep -q \
-    'double work is (in logarithms): study 63 %, here 59 % by count$' known
+    'due to double work (in logarithms): study 63 %, here 59 % by count$' known
 t 'by sharing' 0 grep -q '^    by two that share the work: 57 %$' known
 verdict known 'with two writers the efficiency varies more' "$holds"
 # Each takes 1.8 s of processor time, so the ratio decides, and the number of
@@ -153,7 +153,7 @@ sed -n '/^The same on zfs-fuse.9 by processor time/,$p' known >cpu
 verdict cpu 'gzip-5 is the best of the ten, one writer' "$fails"
 verdict cpu 'gzip-3 comes close, one writer' "$holds"
 verdict cpu 'gzip-9 is much worse, one writer' "$fails"
-verdict cpu 'and its ratio loses more than that: less efficient, one' "$holds"
+verdict cpu 'but its ratio loses more than that: less efficient, one' "$holds"
 verdict cpu 'two writers have a third of the efficiency' "$fails"
 t 'by processor time: the order' 0 grep -q \
     '^    order: gzip-9 gzip-7 gzip-5 gzip-8 gzip-' cpu
@@ -180,7 +180,7 @@ t 'an uncertain loss' 0 sh -c \
     cp -r known.csv.d loss.csv.d"
 t 'has a report' 0 to loss study -o loss.csv report
 t 'is not broken down' 0 grep -q \
-    'here not decided: whether there is a loss is not$' loss
+    'here not decided: there may be no loss$' loss
 t 'the family of verdicts' 0 grep -q \
     ' findings were tested, each with its own 95 % interval; ' known
 
@@ -188,7 +188,7 @@ t 'whatever is invalid is reported' 0 grep -q \
     '^zfs-fuse.9.gzip-5.w1: 4 left out: ' known
 is 'why' "$(cut -f 2,3 known.csv.d/invalid | tr '\t\n' ' ;')" \
     '7 9_of_10_files;8 the copy failed;9 it could not be made durable;10 it could not be made durable;'
-t 'also what is missing' 0 grep -q '^btrfs: missing: there is none$' known
+t 'and so is anything missing' 0 grep -q '^btrfs: missing: there is none$' known
 t 'and unknown' 0 grep -q '^zfs-fuse.9: does not know lz4$' known
 if have gnuplot; then
 	for chart in efficiency ratio; do
@@ -203,8 +203,8 @@ cp -r known.csv.d b.csv.d
 t 'btrfs' 0 to b study -o b.csv report
 t 'without a daemon' 0 sh -c \
     'sed "s/;daemon_s=1.5//" known.csv >w.csv; cp -r known.csv.d w.csv.d'
-t 'there is no such time' 0 to w study -o w.csv report
-is 'nothing is made from it' "$(grep -c '^The same on' w)" 0
+t 'the daemon has no time' 0 to w study -o w.csv report
+is 'so there is no such table' "$(grep -c '^The same on' w)" 0
 t 'has stand-ins' 0 grep -q '^The study, and btrfs: zlib-N stands for gz' b
 t 'in the table' 0 grep -q ' 5 gzip-5 .* |  6 0.203292333 ' b
 verdict b 'gzip-5 is the best of the ten, two writers' "$holds"

@@ -25,7 +25,7 @@ to out mailgen -n 700 --stats=stats one
 is 'the bytes do not change' "$(cut -d ' ' -f 1 out)" \
     9dbe0ff2486fe184da3af6b6fb8a6ef18f1365852917afbbc147dc4ca64b0d38
 is 'the hash is that of the files' "$(hash one)" "$(cut -d ' ' -f 1 out)"
-is 'one file per mail' "$(find one -type f | wc -l)" 700
+is 'one file per message' "$(find one -type f | wc -l)" 700
 is 'also in the figures' "$(stat_of mails stats)" 700
 is 'with the hash' "$(stat_of sha256 stats)" "$(cut -d ' ' -f 1 out)"
 is 'and the bytes' "$(stat_of bytes_B stats)" \
@@ -76,7 +76,7 @@ is 'most through one' "$(grep -a -h -r -i '^Message-ID:' one | sort -u | wc -l |
 to out mailgen -n 700 --mbox --stats=stats.mbox box
 is 'mboxes do not change' "$(cut -d ' ' -f 1 out)" ca078c56b8ed2211d81ca0f1738dc1c40d4be674221ef4d2c96a089dfe31bc41
 is 'their hash is that of the files' "$(hash box)" "$(cut -d ' ' -f 1 out)"
-is 'they hold the same mails' "$(stat_of bytes_B stats.mbox)" \
+is 'they hold the same messages' "$(stat_of bytes_B stats.mbox)" \
     "$(stat_of bytes_B stats)"
 is 'each after its From line' "$(cat box/*/*.mbox | grep -a -c \
     '^From [^ ]*@[^ ]* ')" 700
@@ -113,8 +113,8 @@ near 'its mean' "$(stat_of mean_B stats.like)" "$(stat_of mean_B stats.big)" 5
 near 'its median' "$(stat_of median_B stats.like)" \
     "$(stat_of median_B stats.big)" 5
 rm -r big like big.tar
-# Few mails with large contents: the attachments must be recognized. measured
-# FILE: prints the compression ratio of what was read
+# A few large messages: their attachments must be recognized. measured FILE:
+# prints the compression ratio of what was read
 measured() { sed -n '2s/.*ratio \([0-9.]*\) measured.*/\1/p' "$1"; }
 mailgen -q -n 3000 --mean 3000 --attachments 0.004 rare >out
 to profile mailgen --profile rare
@@ -125,7 +125,7 @@ rm -r rare again
 mkdir mine
 mailgen -n 500 --mbox --mean 3000 --median 1000 mine/box >out
 to profile mailgen --profile mine
-is 'a profile of mboxes: the mails in them' \
+is 'a profile of mboxes: the messages in them' \
     "$(sed -n '1s/.*: \([0-9]*\) mails.*/\1/p' profile)" 500
 
 to out mailgen -n 2000 --mean 3K --median 900 --stats=stats.sized sized

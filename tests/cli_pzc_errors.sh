@@ -53,8 +53,8 @@ for f in $formats; do
 done
 
 # Every bit of a small file is flipped, one at a time: the result is an error,
-# or the same output (some bits mean nothing: a time, an operating system).
-# lzma has no check at all, so only a crash is wrong there.
+# or the same output (some bits do not matter, such as those of a time or an
+# operating system).  lzma has no check at all, so there only a crash is wrong.
 cat >flip.py <<'P'
 import os, subprocess, sys
 f, tool = sys.argv[1:]

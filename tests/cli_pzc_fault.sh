@@ -94,11 +94,11 @@ def run(plan, before=""):
     elif r.returncode == 0 and plan.split(":")[0] in grave and \
         plan.split(":")[2] in ("EIO", "ENOSPC") and fired(plan) and \
         not before:
-        bad("an error is not told")
+        bad("an error is not reported")
     elif r.returncode != 0 and not r.stderr:
         bad("no sentence")
     elif r.returncode != 0 and plan.split(":")[2] in harmless:
-        bad("an error where there is none")
+        bad("an error is reported without a cause")
     elif temporary() and \
         "unlinkat" not in plan:
         bad("a temporary file is left")

@@ -292,7 +292,7 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 		    "/proc/$!/status"
 		kill -CONT $!
 		wait $!
-		is "$o of one file: ends well" $? 0
+		is "$o of one file: succeeds" $? 0
 		rm -f q q.gz
 	done
 fi

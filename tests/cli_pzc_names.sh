@@ -278,7 +278,7 @@ t '-r: a trailing slash' 2 pzc -dvr tree/
 shows '... : is not doubled' '^pzc: tree/f\.gz: ' .t.err
 rm -f tree/link && cp text tree/real && ln -s real tree/link
 t '-r follows no link, -f or not' 2 pzc -rfk tree
-is '... : nothing is made from it' "$(ls tree/link*)" tree/link
+is '... : nothing is created from it' "$(ls tree/link*)" tree/link
 is '... : nor written' "$(pzc -rc tree 2>/dev/null | pzc -d | wc -c)" \
     "$(find tree -type f -exec cat {} + | wc -c)"
 find tree -name '*.gz' -exec rm {} +

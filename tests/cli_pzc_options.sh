@@ -90,10 +90,10 @@ pzc -F lzma -e <text | pzc -d >back
 same '-F lzma -e: the bytes' back text
 says '-e of zstd' 'xz' pzc -F zstd -e
 round -F zstd --ultra -20
-says 'a level that gzip has not' level pzc -13
+says 'a level that gzip does not have' level pzc -13
 says 'a level that no format has' level pzc -99999999999
-says 'a level that bzip2 has not' level pzc -F bzip2 -0
-says 'a level that is no number' number pzc --level x
+says 'a level that bzip2 does not have' level pzc -F bzip2 -0
+says 'a level that is not a number' number pzc --level x
 says 'a level of nothing' number pzc --level=
 says '-p 0' 'not in' pzc -p 0
 says '-p of a word' number pzc -p many
@@ -108,7 +108,7 @@ pzc -F xz --no-check <text >a && pzc -F xz --check=none <text >b
 same '--no-check is --check=none' a b
 says '--no-check of zstd' 'only with xz' pzc -F zst --no-check
 says 'an unknown letter' "Try 'pzc --help'" pzc -Z
-says 'a value that is missing' "Try 'pzc --help'" pzc -p
+says 'a missing value' "Try 'pzc --help'" pzc -p
 says 'no such file' 'No such file' pzc nothing
 says '-d of text' 'not in a known format' pzc -d <text
 says '-d of nothing' 'end of file' pzc -d </dev/null

@@ -61,14 +61,14 @@ wait
 is 'eight at once: a line each' "$(look s 'len(rows)')" 8
 pzc --stats=s text text 2>/dev/null
 t 'JSON after an error' 0 look s
-# The half second begins when the data sent has come out: by then, pzc is
-# waiting.
+# The half second begins when the data has arrived at the other end: by then,
+# pzc is waiting.
 mkfifo out
 { echo one; read -r _ <out; sleep 0.5; cat text; } |
     pzc --flush-ms 20 --stats=w | pzc -d --flush-ms 20 |
     { read -r _; echo go >out; cat >/dev/null; }
 is 'waiting for input is reported' "$(look w '.4 < r["stall_in_s"]')" True
-# Here it begins when the pipe is full.
+# Here the half second begins when the pipe is full.
 cat >slow.py <<'P'
 import array, fcntl, sys, termios, time
 F_GETPIPE_SZ, PAGE = 1032, 65536
@@ -85,7 +85,7 @@ cat text text text text text text text text text text >ten
 pzc -0 --stats=w <ten | python3 slow.py
 is 'waiting for output is reported' "$(look w \
     '.4 < r["stall_out_s"] + r["stall_work_s"]')" True
-t '--stats in no directory' 1 pzc --stats=no/s -c text
+t '--stats in a missing directory' 1 pzc --stats=no/s -c text
 pzc -v -c text >/dev/null 2>err
 t '-v reports sizes and ratio' 0 grep -q "$n ->" err
 pzc -vt a.gz 2>err

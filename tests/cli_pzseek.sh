@@ -31,7 +31,7 @@ check() {
 	t "$c_name: part of the end" 0 to .got pzseek "$@" "$c_file" \
 	    -1000000:70000
 	same "$c_name: part of the end is right" .got .want2
-	t "$c_name: from an offset on" 0 to .got pzseek "$@" "$c_file" \
+	t "$c_name: from an offset to the end" 0 to .got pzseek "$@" "$c_file" \
 	    $((c_size - 1000000)):
 	same "$c_name: to the end" .got .want
 	t "$c_name: all" 0 to .got pzseek "$@" "$c_file" 0:
@@ -129,7 +129,7 @@ t 'of small members' 0 pzseek --make-index --spacing 1M small.gz
 check 'gzip of small members by index' small.gz small
 printf 'rubbish' >>small.gz
 t 'garbage at the end' 0 pzseek -f --make-index --spacing 1M small.gz
-check 'gzip and rubbish by index' small.gz small
+check 'gzip and garbage by index' small.gz small
 t 'pzc -R with an index' 0 sh -c 'pzc -R -c plain >r.gz &&
     pzseek --make-index --spacing 256K r.gz'
 check 'pzc -R by index' r.gz plain
@@ -166,11 +166,11 @@ while [ "$at" -lt "$bytes" ]; do
 	fi
 	at=$((at + 4 + bytes / 60))
 done
-ok 'no damage of an index makes wrong bytes'
+ok 'no damage to an index gives wrong bytes'
 t 'only gzip can have an index' 1 pzseek --make-index f.zstd
 head -c 100000 f.gz >cut.gz
 t 'no index of a truncated file' 1 pzseek --make-index cut.gz
-t 'and none is left' 1 test -e cut.gz.pzi
+t 'and no index is left' 1 test -e cut.gz.pzi
 
 # Damage inside a unit is an error; damage elsewhere goes unnoticed
 for f in zstd lz4 xz; do

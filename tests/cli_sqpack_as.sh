@@ -137,7 +137,7 @@ t '-help' 0 mksquashfs -help
 cp -R two grows
 mksquashfs grows grows/image -quiet
 mksquashfs grows grows/image -quiet -noappend
-is 'an image does not hold itself' \
+is 'an image does not contain itself' \
     "$("$un" -l grows/image | grep -c image)" 0
 
 # Rejected options
@@ -195,7 +195,7 @@ for names in one/dir 'one/*/b two' nothing; do
 	"$un" -lls theirs.img $names >theirs.txt
 	# shellcheck disable=SC2086
 	t "names: $names" 0 unsquashfs -lls theirs.img $names
-	same "the same are listed of $names" .t.out theirs.txt
+	same "$names: the same names are listed" .t.out theirs.txt
 done
 for c in 'gzip -Xcompression-level 4' 'lz4 -Xhc' 'zstd' 'xz -b 4096' \
     'lzo -Xcompression-level 3'; do

@@ -291,6 +291,6 @@ if damage_begin; then
 	}
 	damage_each told_of
 else
-	skip 'damaged images: mksquashfs makes no image'
+	skip 'damaged images: mksquashfs cannot create an image'
 fi
 done_testing

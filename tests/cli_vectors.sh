@@ -80,6 +80,6 @@ judge lzma xz -dc --format=lzma
 judge bz2 bzip2 -dc
 judge Z gzip -dc
 judge lz4 lz4 -qdc
-[ $judged = 1 ] || skip_all 'there are no vectors, or no judges'
+[ $judged = 1 ] || skip_all 'there are no vectors, or no reference tools'
 
 done_testing

@@ -33,7 +33,7 @@ is 'a mount made cold by fadvise' "$(cold mnt)" yes
 anew
 is 'by drop' "$(cold --cold drop mnt)" yes
 cat mnt/numbers >/dev/null
-is 'read before, and left so' "$(cold --cold none mnt)" no
+is 'read before, and not evicted' "$(cold --cold none mnt)" no
 pct() { coldwalk --resident --csv "$@" | tail -n 1 | cut -d , -f 6; }
 is 'all of it is in memory' "$(pct mnt/numbers)" 100.00
 is 'and evicted' "$(pct --cold fadvise mnt/numbers)" 0.00
@@ -51,7 +51,7 @@ as_other() {
 }
 chmod 755 . tree
 cat tree/numbers >/dev/null
-is 'another user cannot tell warm' "$(as_other --cold none)" unknown
+is 'another user cannot tell warm from cold' "$(as_other --cold none)" unknown
 sync tree/numbers
 t 'and cold is proved by device reads, or unknown' 0 \
     sh -c "case $(as_other) in yes | unknown) ;; *) exit 1 ;; esac"
@@ -87,7 +87,8 @@ is 'a message says why' "$(grep -c '^cold: *unknown, [a-z ]*' summary)" 1
 t '--cold drop requires root' 1 other "$(command -v coldwalk)" --cold drop tree
 umount mnt
 
-# Files that only root can create, and how the kernel reads them.
+# Tests files that only root can create, and reports how the kernel reads
+# squashfs.
 mkdir tree/d
 mknod tree/d/null c 1 3
 mknod tree/d/loop b 7 99

@@ -10,7 +10,7 @@
 [ "$(id -u)" = 0 ] || skip_all 'not root'
 have coldwalk || skip_all 'no coldwalk'
 have mksquashfs || skip_all 'no mksquashfs'
-damage_begin || skip_all 'mksquashfs makes no image'
+damage_begin || skip_all 'mksquashfs cannot create an image'
 mkdir mnt
 mount -t squashfs -o loop,ro whole mnt 2>/dev/null ||
     skip_all 'no squashfs mount'

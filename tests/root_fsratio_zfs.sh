@@ -36,7 +36,7 @@ up() {
 	await answers
 	! gone "$daemon" || skip_all 'another zfs-fuse was started since'
 	zpool create -f -o ashift="$1" -m none "$pool" "$PWD/img" ||
-	    skip_all 'zfs-fuse makes no pool here'
+	    skip_all 'zfs-fuse cannot create a pool here'
 }
 
 # real TREE ALGORITHM: prints ratio and bytes of a copy of the tree

@@ -33,7 +33,8 @@ nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups -- \
 	    env TMPDIR="$PWD" "$@"
 }
-nobody ./lap -V >/dev/null 2>&1 || skip_all 'another user cannot come here'
+nobody ./lap -V >/dev/null 2>&1 ||
+    skip_all 'another user cannot reach this directory'
 t 'another user cannot drop the caches' 125 nobody ./lap -c -n 1 -- true
 t 'a run' 0 nobody ./lap -q -n 1 -o rows.csv -l x -- cat lap
 t 'its bytes are known' 0 test "$(col rows.csv wchar_B '')" -gt 100000
@@ -41,7 +42,7 @@ t 'forty quick runs' 0 nobody ./lap -q -n 40 -o quick.csv -l x -- \
     echo short '|' cat
 is 'with known bytes' "$(col quick.csv wchar_B '' | tr ' ' '\n' | sort |
     uniq -c | tr -s ' \n' ' ')" ' 40 12 80 6 '
-# Late enough that it has started, at the machine's current speed.
+# This is late enough for it to have started, at the machine's current speed.
 for limit in 0.3 1 3 10 30 100; do
 	t 'a timeout kills the tree' 137 nobody ./lap -q -n 1 -t $limit -o - \
 	    -l x -- sh -c '(sleep 1000 & echo $! >pid); sleep 1001'

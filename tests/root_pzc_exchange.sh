@@ -10,7 +10,7 @@ chmod 755 .
 as_user() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 cp "$(command -v exchange)" exchange && chmod 755 exchange
 as_user ./exchange 2>/dev/null
-[ $? = 1 ] || skip_all 'another user cannot come here'
+[ $? = 1 ] || skip_all 'another user cannot reach this directory'
 PATH=$PWD:$PATH
 
 attack 2000 setpriv --reuid=65534 --regid=65534 --clear-groups --

@@ -11,7 +11,8 @@ nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 tool=$(command -v pzc)
 # a folder that the user owns, with the tool at a path that this user can reach
 mkdir own && cp -L "$tool" own/pzc && chmod 755 own/pzc && chown 65534:65534 own
-nobody own/pzc -V >/dev/null 2>&1 || skip_all 'another user cannot come here'
+nobody own/pzc -V >/dev/null 2>&1 ||
+    skip_all 'another user cannot reach this directory'
 
 # Owner and group.
 cp text o && chown 1234:5678 o && chmod 640 o
@@ -34,7 +35,7 @@ for mode in 640 604 664 4755 2755; do
 		is "mode $mode: no set-id bits" \
 		    "$(($(stat -c '0%a' r.gz) & 07000))" 0
 	else
-		ok "mode $mode: not packed"
+		ok "mode $mode: not compressed"
 	fi
 	rm -f r r.gz
 done

@@ -49,7 +49,7 @@ gone() {
 }
 
 t 'a dry run' 0 "$snap" -q -n 2 --from mine.app -o dry.csv --dry-run
-shows 'says how long it would take' 'cells of launches, .* hours or so$'
+shows 'says how long it would take' 'cells of launches, .* about .* hours$'
 t 'the study' 0 "$snap" -q -n 1 --quick --from mine.app -o rows.csv \
     --rows 'mine.try mine.gzip mine.gzip.walk'
 shows 'has its table' '^gzip .* | *1 .*'

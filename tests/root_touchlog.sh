@@ -21,7 +21,7 @@ paths() { cut -f 2 "$1" | tr '\n' ' '; }
 
 t 'files' 0 touchlog --root tree -o list -- \
     sh -c 'cat tree/zwei tree/sub/four; cat tree/one tree/two' 
-is 'in the order of the first time' "$(paths list)" 'two sub/four one '
+is 'in order of first use' "$(paths list)" 'two sub/four one '
 is 'with their sizes' "$(cut -f 3-4 list | sort -u)" '0	300000'
 t 'an existing name' 1 touchlog --root tree -o list -- touch ran
 shows 'is reported' 'list exists' .t.err

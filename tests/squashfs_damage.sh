@@ -46,30 +46,30 @@ damage_each() {
 	one 'too many inodes' 4 4 100000
 	one 'no owners' 26 2 0
 	one 'too many owners' 26 2 4096
-	one 'an id index one byte on' 48 8 $((whole_ids + 1))
+	one 'an id index off by one byte' 48 8 $((whole_ids + 1))
 	one 'an id index outside' 48 8 $((whole_length + 4096))
-	one 'an id index that is none' 48 8 -1
+	one 'a missing id index' 48 8 -1
 	one 'an id block outside' "$whole_ids" 8 $((whole_length + 4096))
 	one 'an id block far before' "$whole_ids" 8 96
-	one 'an id block behind its index' "$whole_ids" 8 $((whole_ids + 1))
-	one 'an export index one byte on' 88 8 $((whole_exports + 1))
+	one 'an id block after its index' "$whole_ids" 8 $((whole_ids + 1))
+	one 'an export index off by one byte' 88 8 $((whole_exports + 1))
 	one 'an export index outside' 88 8 $((whole_length + 9))
 	one 'an export block outside' "$whole_exports" 8 $((whole_length + 9))
-	one 'a fragment block behind its index' "$whole_fragments" 8 \
+	one 'a fragment block after its index' "$whole_fragments" 8 \
 	    $((whole_fragments + 1))
-	one 'options that are not there' 24 2 $(($(le whole 24 2) | 1024))
+	one 'missing options' 24 2 $(($(le whole 24 2) | 1024))
 	one 'a length beyond the file' 40 8 $((whole_length + 65536))
 	one 'a later version' 30 2 1
-	one 'a block size of another logarithm' 22 2 18
+	one 'a block size that contradicts its logarithm' 22 2 18
 	one 'a root far in its block' 32 8 9000
 	one 'an owner that is not in the table' $((whole_inodes + 2 + 4)) 2 99
 	one 'an inode number of 0' $((whole_inodes + 2 + 12)) 4 0
 	if [ "$whole_xattrs" != 18446744073709551615 ]; then
-		one 'an xattr index one byte on' 56 8 $((whole_xattrs + 1))
+		one 'an xattr index off by one byte' 56 8 $((whole_xattrs + 1))
 		one 'an xattr index outside' 56 8 $((whole_length + 9))
 		one 'no xattrs' $((whole_xattrs + 8)) 4 0
 		one 'too many xattrs' $((whole_xattrs + 8)) 4 100000
-		one 'xattr values behind their ids' "$whole_xattrs" 8 \
+		one 'xattr values after their ids' "$whole_xattrs" 8 \
 		    $((whole_xattrs - 1))
 		one 'an xattr block outside' $((whole_xattrs + 16)) 8 \
 		    $((whole_length + 9))

@@ -12,7 +12,7 @@
  * 		symlinkat, mknodat, linkat, renameat, unlinkat, chown, chmod,
  * 		utimens, setxattr, getxattr (also llistxattr), thread, now
  * 	K	the K-th call of that kind, from 1; "K+": and all later ones
- * 	WHAT	an error by its name (EIO): the call does nothing and fails so;
+ * 	WHAT	an error by its name (EIO): the call does nothing but fail;
  * 		close(2) really closes, as the kernel does
  * 		short: read, pread, write, pwrite transfer only one byte
  * 		KILL, TERM, INT, HUP, PIPE, STOP: that signal before the call

@@ -175,7 +175,9 @@ test_cut(void **state)
 	cache_close(c);
 }
 
-/* A changed byte costs one range or, in a header, all from there on. */
+/*
+ * A changed byte costs one range or, in a header, all ranges from there onward.
+ */
 static void
 test_flipped(void **state)
 {
@@ -271,7 +273,7 @@ test_limit_of_small_ranges(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	assert_true(st.st_size > 20000 * LENGTH);
 	assert_true(st.st_blocks * 512 < (1 << 20) + (64 << 10));
-	/* the file is still one */
+	/* it is still a cache file */
 	assert_int_equal(cache_open(&c, fd, "key", 1 << 20), 0);
 	assert_int_equal(cache_read(c, NULL, 0, LENGTH, buf), -ENOENT);
 	for (unsigned i = 19200; i < 20000; i++) {
@@ -382,7 +384,7 @@ test_text(void **state)
 	assert_int_equal(pwrite(file, "T", 1, st.st_size - 4), 1);
 	close(file);
 	assert_false(has_text("k", "text"));
-	/* and goes like other files */
+	/* and is removed like other files */
 	assert_int_equal(cache_trim(fd, 0), 0);
 	assert_int_equal(stat(path, &st), -1);
 }

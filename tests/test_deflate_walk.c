@@ -204,7 +204,7 @@ libdeflate_streams(void **state)
 	free(out);
 }
 
-/* Streams of every length from 0 on end at every bit of a byte. */
+/* Streams of every length from 0 upward end at every bit of a byte. */
 static void
 every_alignment(void **state)
 {

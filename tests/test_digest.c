@@ -112,9 +112,9 @@ test_none(void **state)
 }
 
 /*
- * When pieces of many files are added together, only one file's may be left
- * over, and in the end all files have the same digests as when hashed one by
- * one.
+ * When pieces of many files are added together, those of at most one file may
+ * be left over, and in the end all files have the same digests as when hashed
+ * one by one.
  */
 static void
 add_together(const char *name)

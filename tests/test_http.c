@@ -240,7 +240,7 @@ test_ends(void **state)
 	client_close(&c);
 }
 
-/* That a server cannot answer several ranges is learnt only once. */
+/* It is discovered only once that a server cannot answer several ranges. */
 static void
 test_learns(void **state)
 {

@@ -343,7 +343,7 @@ finding(void **state)
 }
 
 /*
- * Returns the status of a process in which proc_end() comes after the run is
+ * Returns the exit status of a process that calls proc_end() after the run is
  * over.
  */
 static int

@@ -3,7 +3,8 @@
  * bound
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte tells how often the data that the rest unfolds to is repeated.
+ * The first byte determines how often the data to which the rest unfolds is
+ * repeated.
  */
 #include "../bz2_judge.h"
 

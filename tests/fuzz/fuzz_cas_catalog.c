@@ -2,7 +2,7 @@
  * fuzz_cas_catalog.c - any bytes as a catalog of a CVMFS repository
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte chooses whether it is that of the root.
+ * The first byte selects whether it is the root catalog.
  */
 #include "cas_read.h"
 
@@ -48,7 +48,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 2 || digest_algo_open(&md5, "md5") != 0)
 		return 0;
-	/* its end must not be read past */
+	/* nothing past its end may be read */
 	copy = malloc(size - 1);
 	if (copy == NULL)
 		return 0;

@@ -2,7 +2,7 @@
  * fuzz_files_from.c - any bytes as a list of names: none leads outside
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte tells whether names end with a NUL.
+ * The first byte selects whether names end with a NUL.
  */
 #include "../../src/tools/coldwalk/coldwalk.h"
 #include "base/sys.h"

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Depending on the first byte, the rest is a mailbox to measure; or a profile,
- * which is written and read back, and from which some mails are generated that
- * must not be much larger than it states.
+ * which is written and read back, and from which some messages are generated,
+ * which must not be much larger than it states.
  */
 #include "mail/measure.h"
 #include "../../src/tools/mailgen/mailgen.h"
@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Allowance for a mail's header and parts, and the last line of each. */
+/* Allowance for a message's header and parts, and the last line of each. */
 enum { MAILS = 24, LARGE = 1 << 20, MORE = 16 << 10 };
 
 static int

@@ -2,7 +2,7 @@
  * fuzz_order.c - any bytes as a list of files in order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte tells whether paths end with a NUL.  A path reported as not
+ * The first byte selects whether paths end with a NUL.  A path reported as not
  * looked up is found when it is looked up, and is then no longer reported.
  */
 #include "base/sys.h"

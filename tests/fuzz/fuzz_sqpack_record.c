@@ -3,8 +3,8 @@
  * compressor options
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte selects the compressor; the next is the number of bytes of its
- * options.  Whatever is read is written and read again.
+ * The first byte selects the compressor; the next is the length of its options.
+ * Whatever is read is written and read again.
  */
 #include "image/sqbuild/record.h"
 

@@ -62,7 +62,10 @@ compose(struct strbuf *b, bool gzip, const uint8_t *data, size_t size)
 	free(frame);
 }
 
-/* Two files and a directory; the pieces taken are added up. */
+/*
+ * Checks a piece, which must belong to one of the two files, and adds up
+ * lengths.
+ */
 static int
 take(void *arg, size_t entry, uint64_t offset, const void *data,
     size_t length)

@@ -21,7 +21,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * Returns the length of the first frame, 0 if it does not end, or -1 if there
+ * Returns the length of the first frame, 0 if it is incomplete, or -1 if there
  * is none.
  */
 static int64_t

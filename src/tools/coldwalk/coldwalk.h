@@ -82,12 +82,13 @@ struct coldwalk {
 	int root_count;
 	const struct root *root;	/* the current one */
 	struct cold *cold;
-	char *only_text;		/* the list as read */
+	char *only_text;		/* the list's text */
 	const char **only;
 	size_t only_count;
-	struct walk_range *ranges;	/* of them; or NULL */
+	struct walk_range *ranges;	/* ranges of `only`; or NULL */
 	size_t *range_ends;
-	uint64_t memory_left;		/* of the limit for images */
+	uint64_t memory_left;		/* what is left of the limit for
+					 * images */
 
 	struct arena memory;		/* holds the rows */
 	struct row **rows;
@@ -126,8 +127,8 @@ int coldwalk_read_list(struct coldwalk *c);
 bool coldwalk_parse_range(char *line, char **path, struct walk_range *r);
 
 /*
- * Sorts the names of c->only, which have one range each, and merges equal names
- * with all their ranges.  Returns 0 or -ENOMEM.
+ * Sorts the names in c->only, each of which has one range, and merges equal
+ * names with all their ranges.  Returns 0 or -ENOMEM.
  */
 int coldwalk_sort_ranges(struct coldwalk *c);
 

@@ -129,7 +129,7 @@ write_words(const struct coldwalk *c)
 
 	if (n->unseen > 0)
 		printf("unknown, of %" PRIu64 " pages in %" PRIu64 " files; %"
-		    PRIu64 " of these reveal theirs only to their owner\n",
+		    PRIu64 " of these reveal their pages only to their owner\n",
 		    n->pages, n->files, n->unseen);
 	else
 		printf("%" PRIu64 " of %" PRIu64 " pages in %" PRIu64

@@ -2,7 +2,7 @@
  * coldwalk_rows.c - storing, sorting and writing the results of the walk
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A manifest's line has the form of sha256sum(1): digest, two blanks, name.
+ * A manifest line has the format of sha256sum(1): digest, two blanks, name.
  * Backslashes, newlines and carriage returns in the name are written as \\, \n
  * and \r, and the line then begins with a backslash.
  */

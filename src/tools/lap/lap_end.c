@@ -3,8 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Examining the ratios after each round and stopping when they look good would
- * find differences that do not exist.  So they are examined only after rounds
- * in geometric progression, each time spending a share of the 5 percent error.
+ * find differences that do not exist.  They are therefore examined only after
+ * certain rounds, whose numbers form a geometric progression, and each
+ * examination spends a share of the 5 % error probability.
  */
 #include "lap.h"
 

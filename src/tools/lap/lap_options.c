@@ -85,7 +85,7 @@ static const char help[] =
 "  --net IFACE          record the bytes received and sent on this interface\n"
 "  -o, --output FILE    append the rows to FILE; - is standard output\n"
 "  -P, --range NAME=MIN:MAX[:STEP]\n"
-"                       the same for a range of numbers\n"
+"                       like -L, for a range of numbers\n"
 "  -p, --prepare CMD    run a shell command before each run, untimed; give\n"
 "                       it once, or once for each command\n"
 "  --plain              record only times, no I/O counters or pressure\n"

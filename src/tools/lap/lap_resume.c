@@ -88,7 +88,7 @@ check_notes(struct lap *l)
 		for (size_t i = 0; *line == '#' && i < l->cell_count; i++)
 			if (contradicts(&l->cells[i], line)) {
 				msg_error(&l->msg, "%s: the label '%s' has runs"
-				    " of another command; use another"
+				    " of another command; choose another"
 				    " -l or -o", l->o.out, l->cells[i].label);
 				rc = LAP_FAILED;
 				break;

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Each group is written by the function below with that name. */
+/* Each group is written by the function of that name below. */
 static const char *const columns[] = {
 	/* names */
 	"series", "seed", "cell", "label", "keys", "run", "round", "pos",
@@ -368,7 +368,7 @@ lap_rows_open(struct lap *l, int argc, char **argv)
 	if (rc == 0)
 		return 0;
 	msg_error(&l->msg, "%s: %s", out, rc == -EEXIST ?
-	    "its columns are not those of this lap" : rc == -EBUSY ?
+	    "its columns are not those that this lap writes" : rc == -EBUSY ?
 	    "another lap is writing to it" : strerror(-rc));
 	return LAP_FAILED;
 }

@@ -152,8 +152,8 @@ drop_caches(struct lap *l)
 }
 
 /*
- * Returns whether fd is the file of lap's own standard output or error:
- * truncating it would delete what others have written there.
+ * Returns whether fd refers to the same file as lap's own standard output or
+ * error: truncating that would delete what others have written there.
  */
 static bool
 is_own(int fd)

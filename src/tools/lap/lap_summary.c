@@ -15,7 +15,7 @@
  * The comparison of a command with the first one that has the same parameters.
  */
 struct ratio {
-	size_t pairs;			/* 0: it is the first itself */
+	size_t pairs;			/* 0: it is the first one */
 	double median;
 	bool bounded;
 	struct stats_interval interval;

@@ -43,7 +43,7 @@ static const char help[] =
 "Compares runs recorded by lap: the median ratio of pairs and its exact 95 %\n"
 "confidence interval.  Reads standard input for -, or without a file.\n"
 "\n"
-"  --across             pair runs of different invocations of lap\n"
+"  --across             pair runs from different invocations of lap\n"
 "  --all                also compare failed runs\n"
 "  --csv, --json        write rows instead of a table\n"
 "  --holm               intervals for all comparisons together (Holm)\n"

@@ -22,7 +22,7 @@ const char CMP_FASTER[] = "faster";
 const char CMP_SLOWER[] = "slower";
 const char CMP_NOT_RESOLVED[] = "not resolved";
 
-/* Orders two rows of different labels by what pairs them. */
+/* Orders two rows of different labels by the fields that pair them. */
 static int
 pair_order(const struct cmp *c, const struct cmp_row *x,
     const struct cmp_row *y)

@@ -38,8 +38,8 @@ struct pzc {
 	bool adapt;
 	int adapt_min, adapt_max;
 	bool store_name, store_time, store_size, restore_name, restore_time;
-	bool ascii, presume_tty;	/* gzip's -a, and an option for its
-					 * tests */
+	bool ascii, presume_tty;	/* gzip's -a, and an option that
+					 * gzip's own tests use */
 	bool want_time;			/* -M */
 	bool zopfli;			/* -I, -J or -O */
 	bool ultra;
@@ -73,8 +73,8 @@ int pzc_license(struct pzc *p);
 int pzc_version(struct pzc *p);
 
 /*
- * Checks that the options are compatible, and completes them.  Returns what
- * pzc_parse() does.
+ * Checks that the options are compatible, and fills in the defaults.  Returns
+ * what pzc_parse() does.
  */
 int pzc_check(struct pzc *p);
 
@@ -90,7 +90,7 @@ struct source {
 	int dirfd;			/* its directory, or AT_FDCWD */
 	const char *base;		/* its name there */
 	int fd;
-	struct stat st;			/* fstat() of fd on opening */
+	struct stat st;			/* fstat() result when fd was opened */
 	bool is_stdin;
 	bool in_tree;			/* found by -r; dirfd belongs to the
 					 * walk */
@@ -121,10 +121,10 @@ void pzc_source_run(struct pzc *p, struct source *s);
 void pzc_file(struct pzc *p, struct source *s);
 
 /*
- * Returns the output's name: the argument of -o, or path with the suffix of the
- * codec to or, if that is NULL, without its own suffix.  stored, if not "", is
- * the name to restore.  The caller frees the result with sys_free().  Returns
- * NULL after reporting an error.
+ * Returns the output's name: the argument of -o if given; otherwise path, with
+ * the suffix of the codec `to` appended or, if `to` is NULL, with its own
+ * suffix removed.  If stored is not "", it is the name to restore.  The caller
+ * frees the result with sys_free().  Returns NULL after reporting an error.
  */
 char *pzc_target_name(struct pzc *p, const char *path,
     const struct codec *to, const char *stored);

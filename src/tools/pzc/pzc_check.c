@@ -103,7 +103,7 @@ check_options(struct pzc *p)
 	return -1;
 }
 
-/* Asks the codec about the combination of options. */
+/* Asks the codec whether it supports this combination of options. */
 static int
 check_plan(struct pzc *p)
 {

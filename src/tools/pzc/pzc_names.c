@@ -43,7 +43,7 @@ ends_with(const struct pzc *p, const char *path, const char *suffix)
 
 /*
  * Returns the suffix of path, and its replacement in *plain; or NULL.  If a
- * longer suffix ends with that of -S, the longer one is tried first.
+ * longer suffix ends with the one given by -S, the longer one is tried first.
  */
 static const char *
 suffix_of(const struct pzc *p, const char *path, const char **plain)

@@ -180,7 +180,9 @@ pigz_done(struct pzc *p, const struct pzc_run *run)
 
 enum { NAME_MAX_PLAIN = 48, NAME_MAX_VERBOSE = 16 };
 
-/* Prints the stored name, or else the output's, truncated to a width. */
+/*
+ * Prints the stored name, or else the output's, truncated to the given width.
+ */
 static void
 put_tag(const struct pzc *p, const struct pzc_entry *e)
 {
@@ -199,8 +201,8 @@ put_tag(const struct pzc *p, const struct pzc_entry *e)
 }
 
 /*
- * Prints the stored time: with the time of day if it is in this year, otherwise
- * with the year.
+ * Prints the stored time: with the time of day if it is in the current year,
+ * otherwise with the year.
  */
 static void
 put_stamp(const struct pzc_entry *e)

@@ -19,8 +19,8 @@
 enum { SUFFIX_MAX = 8 };	/* longest suffix tried, with NUL */
 
 /*
- * Returns whether an option allows a link, a special file, or a file with other
- * links.
+ * Returns whether an option allows a symbolic link, a special file, or a file
+ * with other hard links.
  */
 static bool
 input_stays(const struct pzc *p)

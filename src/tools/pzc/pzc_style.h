@@ -37,7 +37,7 @@ enum { GZIP_FIXED = 10, GZIP_TRAILER = 8 };
 
 /* What may be wrong with a file; see pzc_say(). */
 enum pzc_event {
-	ON_OPEN,		/* it cannot be opened: why */
+	ON_OPEN,		/* cannot be opened; word: why */
 	ON_MISSING,		/* likewise, because it does not exist */
 	ON_DIRECTORY,
 	ON_LINK,		/* a symbolic link */
@@ -45,15 +45,15 @@ enum pzc_event {
 	ON_SPECIAL,		/* not a regular file */
 	ON_LINKS,		/* number of other links */
 	ON_SET_ID,
-	ON_PACKED,		/* it already has a suffix: which */
+	ON_PACKED,		/* already has a suffix; word: which */
 	ON_NO_SUFFIX,
 	ON_EXISTS,		/* the output already exists */
 	ON_NO_FORMAT,
 	ON_EMPTY,
 	ON_CUT,			/* the stream is truncated */
 	ON_CORRUPT,
-	ON_ERROR,		/* any other error: what */
-	ON_WRITE,		/* the output cannot be written: why */
+	ON_ERROR,		/* any other error; word: which */
+	ON_WRITE,		/* cannot write the output; word: why */
 	ON_TRAILING,		/* garbage after a stream */
 	ON_TRAILING_OTHER,	/* likewise, resembling another stream */
 	ON_TRAILING_ZEROS,
@@ -117,7 +117,7 @@ struct pzc_style {
 	bool copy_rest;		/* with -cdf: copies what follows a stream */
 	bool rest_is_read;	/* otherwise it is read as another stream */
 	bool write_error_ends;	/* a write error ends the program */
-	bool errno_is_status;	/* if so, with errno as exit status */
+	bool errno_is_status;	/* if so, its exit status is errno */
 	bool talks;		/* prints progress, and with -v the sandbox */
 
 	/* -v: before the work, and after it. */

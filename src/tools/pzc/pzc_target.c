@@ -184,7 +184,7 @@ keep_meta(struct file *f, const struct codec_stored *stored)
 
 /*
  * Syncing may take a long time, so it precedes the last check of the input.  If
- * the input has changed, no output is made.
+ * the input has changed, no output is created.
  */
 static void
 finish_target(struct file *f)

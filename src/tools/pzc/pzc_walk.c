@@ -173,8 +173,8 @@ enter(struct walk *w, int dirfd, const char *name)
 }
 
 /*
- * Reopens the parent directory; if that is now a different one, the walk ends
- * here.
+ * Reopens the parent directory; if it is no longer the same directory, the walk
+ * ends here.
  */
 static int
 reopen(struct level *above, const struct level *from)

@@ -30,7 +30,7 @@ int as_mksquashfs_check(struct sqpack *p);
 
 /*
  * These parse the value of an option.  They return -1, or MSG_ERROR after
- * reporting that it is not valid.
+ * reporting that the value is invalid.
  */
 int as_take_u32(struct sqpack *p, const struct as_words *w, uint32_t *value,
     bool *has);

@@ -122,7 +122,9 @@ split(struct definition *d, char *line)
 		d->words[d->count++] = line;
 }
 
-/* Parses mode, user and group, which every type has; word `at` is the mode. */
+/*
+ * Parses the mode, user and group, which every type has; word `at` is the mode.
+ */
 static int
 take_attr(struct sqpack *p, struct definition *d, size_t at)
 {
@@ -147,7 +149,7 @@ take_attr(struct sqpack *p, struct definition *d, size_t at)
 	    as_take_group(p, d->words[at + 2], &d->attr.gid) ? 0 : -EINVAL;
 }
 
-/* Parses what follows the attributes, from word `at` on. */
+/* Parses what follows the attributes, starting at word `at`. */
 static int
 take_rest(struct sqpack *p, struct definition *d, size_t at)
 {

@@ -121,7 +121,7 @@ as_unsquashfs_list(struct sqpack *p)
 	return rc;
 }
 
-/* Extracted names, by type. */
+/* The number of extracted names of each type. */
 struct counts {
 	uint64_t files, dirs, links, devices, fifos, sockets, hard, blocks;
 };

@@ -40,10 +40,10 @@ struct sqpack_options {
 	char **globs;			/* patterns for names in the image */
 	size_t glob_count;
 	const char *source, *output, *stats;
-	const char *order;		/* list of the files that come first */
+	const char *order;		/* lists the files that come first */
 	bool best;			/* use the method's best level */
 	int filters;			/* for xz, as a bit mask */
-	bool null_ends;			/* the paths in order end with NUL */
+	bool null_ends;			/* the list's paths end with NUL */
 	struct sqb_data_options data;
 	bool force;			/* replace the output */
 	bool dry_run;
@@ -59,7 +59,7 @@ struct sqpack_options {
 	bool no_links;			/* each hard link becomes a file */
 	uint32_t uid, gid, mtime, image_mtime;
 	uint32_t epoch;			/* later times are set to it */
-	/* under another name: its own state, and how to free it */
+	/* if called by another name: its state, and how to free it */
 	void *as;
 	void (*release)(struct sqpack *p);
 	/* All sources if there are several; source is the first. */
@@ -82,7 +82,8 @@ struct sqpack_options {
 	const char **excludes;
 	size_t exclude_count, exclude_cap;
 	uint64_t offset;		/* where the image begins */
-	uint64_t memory;		/* limit on metadata held, in bytes */
+	uint64_t memory;		/* limit on metadata in memory, in
+					 * bytes */
 };
 
 struct sqpack {
@@ -97,7 +98,7 @@ struct sqpack {
 	size_t order_room;
 	struct progress progress;
 	uint64_t total_B;		/* all files; 0: unknown */
-	uint32_t newest;		/* latest time of any inode */
+	uint32_t newest;		/* latest inode time */
 	uint64_t data_ns;		/* time spent on reading, compressing
 					 * and writing data */
 	uint64_t wall_ns;
@@ -153,7 +154,7 @@ struct sqpack_source {
 	void (*close)(void *state);	/* state may be NULL */
 };
 
-/* Reports the error rc of `what`, if it is one.  Returns rc. */
+/* If rc is an error, reports it for `what`.  Returns rc. */
 int sqpack_fail(struct sqpack *p, const char *what, int rc);
 
 extern const struct sqpack_source sqpack_dir, sqpack_tar, sqpack_repack,
@@ -182,7 +183,8 @@ bool sqpack_excluded(const struct sqpack *p, const char *path);
 void sqpack_adjust(struct sqpack *p, struct sqw_attr *attr, int64_t mtime);
 
 /*
- * Encodes device numbers as in the image: 20 bits of minor around 12 of major.
+ * Encodes device numbers as in the image: the minor's 20 bits surround the
+ * major's 12.
  */
 uint32_t sqpack_device(uint32_t major, uint32_t minor);
 

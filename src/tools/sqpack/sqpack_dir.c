@@ -2,8 +2,8 @@
  * sqpack_dir.c - a directory as the source of an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The names are listed first.  A file that changes between then and its last
- * byte is an error: the image would contain something that never existed.
+ * The names are listed first.  A file that changes before its last byte has
+ * been read is an error: the image would contain something that never existed.
  */
 #include "sqpack_dir.h"
 #include "sqpack_order.h"

@@ -146,7 +146,7 @@ take_item(struct fill *f, int at, const struct fs_item *it, const char *path,
 	if (rc != 0) {
 		int left = dir_trouble(f->d, path, rc);
 
-		/* its contents would get an invented parent directory */
+		/* otherwise an invented directory would hold its contents */
 		return it->err == 0 && S_ISDIR(it->st.st_mode) &&
 		    rc != -ENOENT ? rc : left;
 	}

@@ -32,7 +32,7 @@ proc_path(int at, const char *path, char proc[PROC_PATH_MAX])
 
 /*
  * Lists the names of a path's attributes.  The system call takes a third of the
- * time of going through /proc.
+ * time needed to go through /proc.
  */
 static ssize_t
 list_xattrs(int at, const char *path, char *names, size_t len)

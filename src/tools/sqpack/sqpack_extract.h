@@ -34,7 +34,7 @@ struct extract {
 	atomic_int err;			/* stops all threads */
 	pthread_mutex_t lock;		/* protects messages and counts: */
 	uint64_t devices;		/* skipped, because they require root */
-	uint64_t attributes;		/* that could not be set */
+	uint64_t attributes;		/* those that could not be set */
 };
 
 /* A thread's current directory, and its path buffer. */

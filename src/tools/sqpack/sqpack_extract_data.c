@@ -125,7 +125,7 @@ damage(struct worker *w, const struct extract_file *f, uint32_t k,
 	char text[256];
 
 	snprintf(text, sizeof(text), "%s; replaced by zeros from byte %llu "
-	    "of the file on", why, (unsigned long long)(k * block));
+	    "of the file onward", why, (unsigned long long)(k * block));
 	for (uint32_t i = 0; i < f->twins; i++)
 		extract_damage(&w->place, f[i].number, at, text);
 }

@@ -14,8 +14,8 @@ struct extract_file {
 	uint64_t start;
 	uint32_t number;
 	uint32_t twins;			/* number of consecutive files with
-					 * these blocks, including this; 0:
-					 * not the first of them */
+					 * these blocks, including this one;
+					 * 0: not the first of them */
 };
 
 struct extract_unit {

@@ -35,7 +35,7 @@ static const char help[] =
 ", the layers of an\nOCI image (layout[:tag])"
 #endif
 " or another image, on all cores; lists and extracts\nimages.\n"
-"The output is the same for any number of threads, and at any time.\n"
+"The output depends neither on the number of threads nor on the current time.\n"
 "\n"
 "  -b, --block BYTES      a power of two from 4K to 1M; default 128K\n"
 "  -F, --format METHOD    zstd (default), gzip, lz4, lz4hc, xz, lzo or none\n"

@@ -5,8 +5,8 @@
  * A name is one component that has no slash and is neither "." nor "..": the
  * reader accepts no others.  Its directory is opened from the root of the
  * extraction without following symbolic links, and the name itself is never
- * followed.  So nothing is created outside, whatever the image contains and
- * even if someone changes the directories meanwhile.
+ * followed.  So nothing is created outside the root, whatever the image
+ * contains and even if someone changes the directories meanwhile.
  */
 #include "sqpack_extract.h"
 

@@ -45,8 +45,8 @@ void sqpack_image_close(struct sqpack_image *i);
 const char *sqpack_image_path(struct sqpack_image *i, size_t number);
 
 /*
- * Reads up to size bytes that follow those the image counts as used.  Returns
- * their number, or -errno.
+ * Reads up to size bytes of the padding that follows the image proper.  Returns
+ * how many were read, or -errno.
  */
 int sqpack_image_padding(const struct sqpack_image *i, char *padding,
     size_t size);

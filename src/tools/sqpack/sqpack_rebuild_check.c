@@ -25,8 +25,8 @@ struct check {
 };
 
 /*
- * Compares the images from an offset on.  Returns 1, with c->at set, if they
- * differ; 0 if not; or -errno.
+ * Compares the images from an offset onward.  Returns 1, with c->at set, if
+ * they differ; 0 if not; or -errno.
  */
 static int
 compare_from(struct check *c, uint64_t from)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* The memory for a unit: its size, start and fragment block. */
+/* The memory that a unit takes: its size, start and fragment block. */
 enum { UNIT_B = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint32_t) };
 
 static bool
@@ -157,7 +157,7 @@ repack_list(struct repack *r)
 	return rc != 0 ? rc : order_blocks(r);
 }
 
-/* Describes a file's data for the new image, from unit `unit` on. */
+/* Describes a file's data for the new image, starting at unit `unit`. */
 static void
 give_file(struct repack *r, size_t n, const struct sqr_entry *e,
     uint32_t *unit)

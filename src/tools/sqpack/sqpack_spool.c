@@ -4,10 +4,9 @@
  *
  * Listed files are spooled uncompressed, the others compressed.  At the end the
  * listed files are compressed, in list order, directly into the image, and the
- * others are appended.  Most files of a stream are not listed, so little data
- * is read and written twice uncompressed.  The image is the same as one built
- * from a directory, except that a listed duplicate of an unlisted file is
- * stored again.
+ * others are appended.  Most files in a stream are not listed, so few bytes are
+ * spooled uncompressed.  The image is the same as one built from a directory,
+ * except that a listed duplicate of an unlisted file is stored again.
  */
 #include "sqpack_order.h"
 

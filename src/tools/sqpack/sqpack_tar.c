@@ -16,7 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Empty input is an error: most likely the command before the pipe failed. */
+/*
+ * Empty input is an error: most likely, the command that writes to the pipe
+ * failed.
+ */
 static int
 at_end(struct archive *a)
 {

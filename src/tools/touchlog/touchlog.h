@@ -54,14 +54,14 @@ struct touchlog {
 int touchlog_parse(struct touchlog *t, int argc, char **argv);
 
 /*
- * The work of the first process of the PID namespace.  Returns the exit status:
+ * Does the work of the PID namespace's first process.  Returns the exit status:
  * the command's, or MSG_ERROR, 126 or 127 after reporting an error.
  */
 int touchlog_inside(struct touchlog *t);
 
 /*
- * Runs a program by its name or path, with its standard output to out (-1:
- * discarded).  Returns 0 and its status as a shell shows it, or -errno if it
+ * Runs a program by its name or path, and sends its standard output to out (-1:
+ * discards it).  Returns 0 and its status as a shell shows it, or -errno if it
  * could not be executed.
  */
 int touchlog_run(struct touchlog *t, char **argv, int out, int *status);
@@ -89,8 +89,8 @@ int touchlog_each_file(struct touchlog *t, touchlog_file_fn *file, void *arg);
 int touchlog_make_cold(struct touchlog *t);
 
 /*
- * Finds the names of the files that were opened: t->files.  Returns 0 or
- * -ENOMEM.
+ * Finds the names of the files that were opened, and stores them in t->files.
+ * Returns 0 or -ENOMEM.
  */
 int touchlog_find_names(struct touchlog *t);
 

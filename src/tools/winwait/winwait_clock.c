@@ -46,7 +46,7 @@ stamp(xcb_connection_t *c, xcb_window_t window)
 }
 
 /*
- * A stamp precedes its arrival, so of several stamps, the one with the shortest
+ * A time stamp precedes its arrival, so of several, the one with the shortest
  * delay gives the tightest bound.
  */
 int

@@ -20,7 +20,7 @@ static const char *const columns[] = {
 	"left", "exit", "signal"
 };
 
-/* Returns what all processes of the command used in total. */
+/* Returns the total resource usage of the command's processes. */
 static struct proc_usage
 used(const struct proc_run *r)
 {
@@ -30,7 +30,7 @@ used(const struct proc_run *r)
 	return sum;
 }
 
-/* Returns the time from the start to a known time, in ms. */
+/* Returns the time from the start to a later time, in ms. */
 static double
 since(const struct proc_run *r, uint64_t ns)
 {
