@@ -1,5 +1,5 @@
 /*
- * pressure.h - other activity on the machine: stalls, steal, load
+ * pressure.h - measuring other activity on the machine: stalls, steal, load
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: /proc/pressure (Linux's Documentation/accounting/psi.rst),

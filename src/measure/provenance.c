@@ -1,5 +1,5 @@
 /*
- * provenance.c - the origin of rows, as comment lines before them
+ * provenance.c - describing the origin of rows in comment lines before them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/provenance.h"

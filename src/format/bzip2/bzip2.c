@@ -1,5 +1,5 @@
 /*
- * bzip2.c - bzip2: the codec and the compressor
+ * bzip2.c - the bzip2 codec and compressor
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The output is a single stream.  The reader does the initial run-length

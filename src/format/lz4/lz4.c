@@ -1,5 +1,5 @@
 /*
- * lz4.c - LZ4: the codec
+ * lz4.c - the LZ4 codec
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * lz4_encode.c compresses, lz4_decode.c and lz4_scan.c decompress.

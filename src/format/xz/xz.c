@@ -1,5 +1,5 @@
 /*
- * xz.c - xz and lzma, using liblzma: the codecs, and what their coders share
+ * xz.c - the xz and lzma codecs, using liblzma, and what their coders share
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * liblzma's own threads compress and decompress the blocks of an xz file; a

@@ -1,5 +1,5 @@
 /*
- * zstd.c - Zstandard: the codec, and what its coders share
+ * zstd.c - the Zstandard codec, and what its coders share
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: RFC 8878.

@@ -1,5 +1,5 @@
 /*
- * zstd_encode.c - compressing Zstandard: one frame of jobs
+ * zstd_encode.c - compressing to one Zstandard frame of jobs
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * As with zstd -T, the output is one frame, with a checksum and a window that

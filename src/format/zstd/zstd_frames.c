@@ -1,5 +1,5 @@
 /*
- * zstd_frames.c - compressing Zstandard: frames of known size
+ * zstd_frames.c - compressing to Zstandard frames of known size
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Every frame has the same amount of input, is compressed independently, and

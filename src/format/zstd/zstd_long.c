@@ -1,5 +1,5 @@
 /*
- * zstd_long.c - compressing Zstandard: one frame with a long window
+ * zstd_long.c - compressing to one Zstandard frame with a long window
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * This uses libzstd's own threads, because cutting the input would cut the

@@ -1,5 +1,5 @@
 /*
- * lib.c - a file and a compressor for libsquashfs
+ * lib.c - the file and the compressor that libsquashfs calls
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lib.h"

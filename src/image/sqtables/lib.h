@@ -1,5 +1,5 @@
 /*
- * lib.h - a file and a compressor for libsquashfs
+ * lib.h - the file and the compressor that libsquashfs calls
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQTABLES_LIB_H

@@ -1,5 +1,5 @@
 /*
- * coldwalk_list.c - the list of files to read
+ * coldwalk_list.c - reading the list of files to be read
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "coldwalk.h"

@@ -1,5 +1,5 @@
 /*
- * coldwalk_summary.c - the summary of a walk, as a row or as text
+ * coldwalk_summary.c - reporting the summary of a walk as a row or as text
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "coldwalk.h"

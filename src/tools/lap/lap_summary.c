@@ -1,5 +1,5 @@
 /*
- * lap_summary.c - the final medians, and the ratios to the first command
+ * lap_summary.c - printing final medians, and the ratios to the first command
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"

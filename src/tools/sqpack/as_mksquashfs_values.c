@@ -1,5 +1,5 @@
 /*
- * as_mksquashfs_values.c - values of mksquashfs's options
+ * as_mksquashfs_values.c - parsing the values of mksquashfs's options
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "as_mksquashfs.h"

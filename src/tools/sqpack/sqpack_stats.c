@@ -1,5 +1,5 @@
 /*
- * sqpack_stats.c - an image's statistics, in one row
+ * sqpack_stats.c - reporting an image's statistics in one row
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack.h"

@@ -1,5 +1,5 @@
 /*
- * winwait_row.c - the result, as a row or as text
+ * winwait_row.c - reporting the result as a row or as text
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "winwait.h"
