@@ -11,7 +11,7 @@
  * Makes room for one more item of `size` bytes after the first count; *cap is
  * the capacity in items.  *items, initially NULL, may move; the caller owns it
  * and frees it with sys_free().  Returns 0, or -ENOMEM with everything
- * unchanged.  Thread-safe for arrays that are not shared.
+ * unchanged.  Thread-safe unless the array is shared.
  */
 int array_grow(void **items, size_t count, size_t *cap, size_t size);
 

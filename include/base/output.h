@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Tools create files only through this module.  Data is written to an unnamed
- * file (O_TMPFILE) in the target's directory, which gets its name when it is
- * complete: even SIGKILL leaves nothing under that name.  On a filesystem
+ * file (O_TMPFILE) in the target's directory; the file gets its name when it is
+ * complete, so even SIGKILL leaves nothing under that name.  On a filesystem
  * without O_TMPFILE a temporary name is used, which output_abort() removes.
  *
  * The directory is opened only once, and all names are looked up in it.

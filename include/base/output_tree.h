@@ -17,7 +17,7 @@ struct output_tree {
 	char temp[64];			/* likewise, or "" */
 };
 
-/* An initializer with which output_tree_abort() can be called at any time. */
+/* An initializer that makes output_tree_abort() safe to call at any time. */
 #define OUTPUT_TREE_NONE { .parent = -1, .dir = -1 }
 
 /*

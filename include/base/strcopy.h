@@ -2,7 +2,8 @@
  * strcopy.h - copies of strings
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The caller frees them with sys_free(); NULL: out of memory.  Thread-safe.
+ * The caller frees a copy with sys_free(); NULL means out of memory.
+ * Thread-safe.
  */
 #ifndef COLDPRESS_STRCOPY_H
 #define COLDPRESS_STRCOPY_H

@@ -64,8 +64,8 @@ int sys_renameat(int olddir, const char *old, int newdir, const char *name);
 int sys_unlinkat(int dirfd, const char *path, int flags);
 
 /*
- * These set an inode's attributes: those of the open file if path is NULL.  The
- * times are those of last access and modification.
+ * These set a file's attributes, or those of the open file fd if path is NULL.
+ * The times are the last access and modification times.
  */
 int sys_chown(int fd, const char *path, uid_t uid, gid_t gid, int flags);
 int sys_chmod(int fd, const char *path, mode_t mode, int flags);
@@ -80,7 +80,9 @@ ssize_t sys_lgetxattr(const char *path, const char *name, void *value,
     size_t len);
 ssize_t sys_llistxattr(const char *path, char *names, size_t len);
 
-/* Like sys_llistxattr(), for a path below dir; -ENOSYS before Linux 6.13. */
+/*
+ * Like sys_llistxattr(), but for a path below dir; -ENOSYS before Linux 6.13.
+ */
 ssize_t sys_listxattrat(int dir, const char *path, char *names, size_t len);
 
 /* Starts a joinable thread.  Returns 0 or -errno. */

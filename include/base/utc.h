@@ -2,8 +2,8 @@
  * utc.h - dates as text, without the C library's time zones
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * gmtime(3) would link all the time zone code into a static program, a tenth of
- * its size.  Thread-safe.
+ * gmtime(3) would link all the time zone code into a static program, and make
+ * up a tenth of its size.  Thread-safe.
  */
 #ifndef COLDPRESS_UTC_H
 #define COLDPRESS_UTC_H

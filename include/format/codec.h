@@ -143,7 +143,8 @@ struct codec {
 	const struct codec_suffix *suffixes;	/* ends with { NULL, NULL };
 						   the first is for writing */
 	int level_min, level_max, level_default;
-	int adapt_max;		/* highest level of --adapt; 0: not supported */
+	int adapt_max;		/* highest level for --adapt; 0: not
+				 * supported */
 
 	/*
 	 * Returns whether a stream that begins with these len bytes may be in

@@ -30,9 +30,9 @@ struct look *look_open(int fd, uint64_t len);
 void look_close(struct look *l);
 
 /*
- * Reads the want bytes (at most LOOK_MAX) at offset; fewer only at the end of
- * the file.  *p belongs to the look and is valid until the next call.  Returns
- * the number of bytes, or -errno.
+ * Reads want bytes (at most LOOK_MAX) at offset, or fewer at the end of the
+ * file.  *p belongs to the look and is valid until the next call.  Returns the
+ * number of bytes, or -errno.
  */
 ssize_t look_at(struct look *l, uint64_t offset, size_t want,
     const uint8_t **p);

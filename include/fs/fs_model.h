@@ -31,7 +31,8 @@ struct fs_params {
 	unsigned ashift;	/* ZFS: log2 of the sector size, 9..16 */
 	uint32_t recordsize;	/* ZFS: a power of two, 512..16M */
 	bool early_abort;	/* ZFS: zstd-3 and above probe a record */
-	bool force;		/* btrfs: skip no file because of its sample */
+	bool force;		/* btrfs: also compress files whose sample
+				 * seems incompressible */
 	bool single;		/* btrfs: metadata is stored once, not twice */
 	uint32_t block;		/* squashfs: a power of two, 4K..1M */
 };

@@ -46,7 +46,8 @@ struct image_dir {
 	const uint8_t *name;		/* owned by the source; not
 					 * NUL-terminated */
 	uint16_t name_len;
-	uint32_t parent;		/* index; the root, 0, is its own */
+	uint32_t parent;		/* index; the root, 0, is its own
+					 * parent */
 	uint64_t ref;			/* the source's handle for its inode */
 	const char *damage;		/* a clause, or NULL */
 	bool lost;			/* its listing is incomplete */

@@ -16,8 +16,8 @@
  * nothing; data inside an inode (ext4, btrfs) has no page of its own; and
  * squashfs caches blocks of small files, so its whole image has to be read.
  *
- * What the host of a virtual machine, a RAID controller or a disk caches cannot
- * be observed here.
+ * Caches in a virtual machine's host, a RAID controller or a disk cannot be
+ * observed here.
  *
  * The calls for a single file are thread-safe, the others are not.
  */

@@ -27,10 +27,10 @@
 struct sink;
 
 struct pipeline_ops {
-	/* Reads the next piece from in into s.  Returns 0 or -errno. */
+	/* Reads the next piece from `in` into s.  Returns 0 or -errno. */
 	int (*fill)(void *job, struct input *in, struct slot *s);
 
-	/* Creates the state of one worker thread; NULL if work needs none. */
+	/* Creates a worker thread's state; NULL if work needs none. */
 	int (*worker_open)(void *job, void **ctx);
 	void (*worker_close)(void *ctx);
 
@@ -56,8 +56,8 @@ struct pipeline_ops {
 int sink_write(struct sink *out, const void *data, size_t len);
 
 /*
- * Returns room in a buffer of the sink (*room bytes, at least one), or NULL,
- * with *err set.  sink_advance() tells how much of it now holds output.
+ * Returns room in one of the sink's buffers (*room bytes, at least one), or
+ * NULL, with *err set.  sink_advance() tells how much of it now holds output.
  */
 uint8_t *sink_space(struct sink *out, size_t *room, int *err);
 void sink_advance(struct sink *out, size_t n);
@@ -78,7 +78,7 @@ uint32_t sink_check_end(struct sink *out);
  */
 int sink_slot(struct sink *out, struct slot *s);
 
-/* Returns the bytes written to out so far. */
+/* Returns how many bytes have been written to out so far. */
 uint64_t sink_bytes(const struct sink *out);
 
 enum pipeline_side { PIPELINE_IN, PIPELINE_OUT };

@@ -205,9 +205,9 @@ unescape(char *s)
 }
 
 /*
- * Handles one line of mountinfo: three numbers, the part of the filesystem
- * that is mounted, the mount point, options, optional fields, "-", type,
- * source, and the options of the filesystem.  The line is modified.
+ * Handles one line of mountinfo: three numbers, the part of the filesystem that
+ * is mounted, the mount point, options, optional fields, "-", type, source, and
+ * the filesystem's options.  The line is modified.
  */
 static unsigned
 mount_quota(const char *root, char *line, const struct group *g)

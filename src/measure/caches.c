@@ -35,8 +35,8 @@ caches_may_drop(void)
 
 /*
  * Runs in the child.  Returns 0 or an errno, truncated to fit an exit status.
- * Closes all descriptors first: if the child hangs, nobody must wait for them
- * to be closed.
+ * Closes all descriptors first, so that nobody waits for them if the child
+ * hangs.
  */
 static int
 drop(void)

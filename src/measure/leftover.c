@@ -162,7 +162,7 @@ leftover_kill(void)
 	int killed = 0, now;
 
 	/*
-	 * Processes that the killed ones have started meanwhile are found in
+	 * Processes that were started meanwhile by those killed are found in
 	 * the next pass.
 	 */
 	for (int pass = 0; pass < 8; pass++) {

@@ -12,10 +12,10 @@
  * the writer waits for nobody, the joiner for one worker or the writer, a
  * worker for the reader, and the reader for the oldest slot.
  *
- * One lock guards the states; pieces have hundreds of kilobytes, so it is taken
- * at most a few thousand times a second.  An error stays in its slot until the
- * joiner reaches it, so which error is reported does not depend on timing.
- * Only a failed write takes effect immediately.
+ * One lock guards the states; pieces are hundreds of kilobytes long, so it is
+ * taken at most a few thousand times a second.  An error stays in its slot
+ * until the joiner reaches it, so which error is reported does not depend on
+ * timing.  Only a failed write takes effect immediately.
  *
  * The workers are in pipeline_work.c.
  */

@@ -6,7 +6,7 @@
  * blocks.  So there are more readers than may hash at a time; each opens a
  * file, reads it and, while holding one of options->threads places, hashes the
  * data.  Files are read in inode order, which on ext4 and similar filesystems
- * is roughly that of the disk.
+ * is roughly disk order.
  *
  * A file with several names is read by the first thread to encounter it.  Its
  * rows are held back until the end, when all of its names are known.
@@ -236,7 +236,7 @@ close_reader(struct reader *rd)
 	sys_free(rd->path.s);
 }
 
-/* Returns the number of threads that wait for a disk or hash. */
+/* Returns how many threads to run, most of which wait for a disk. */
 static unsigned
 reader_count(const struct walk_options *o)
 {

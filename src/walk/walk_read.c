@@ -84,10 +84,7 @@ hash_piece(struct walk_reader *rd, const void *data, size_t len)
 	return rc;
 }
 
-/*
- * Reads up to size bytes, fewer only at the end; interrupted calls are
- * restarted.
- */
+/* Reads size bytes, or fewer at the end; interrupted calls are restarted. */
 static ssize_t
 read_piece(int fd, uint8_t *buf, size_t size, off_t at, bool *end)
 {

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A .bz2 stream is "BZh" and a level 1..9, then blocks, then a trailer, all
- * written as bits, most significant first; blocks begin at any bit, are
+ * written as bits, most significant first; blocks may begin at any bit, are
  * independent of each other, and hold at most level x 100000 bytes after an
  * initial run-length code (RLE1).  The only specification of the format is its
  * reference implementation, bzip2 1.0.8 (Seward); this code accepts exactly
@@ -17,9 +17,9 @@
  * 	worker	bz2_encode_block
  * 	writer	bz2_join_header, bz2_join_block in order, bz2_join_trailer
  * Decompression:
- * 	reader	bz2_scan_next gives candidates for the beginnings of blocks
+ * 	reader	bz2_scan_next finds where blocks may begin
  * 	worker	bz2_decode_block, bz2_decode_read until 0
- * 	writer	a block counts where the one before it ended; bz2_read_trailer
+ * 	writer	a block counts if the previous one ended there; bz2_read_trailer
  */
 #ifndef COLDPRESS_BZ2_BLOCK_H
 #define COLDPRESS_BZ2_BLOCK_H

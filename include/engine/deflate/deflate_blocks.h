@@ -50,8 +50,8 @@ struct deflate_writer {
 };
 
 struct deflate_blocks {
-	bool fast;		/* set by the caller: search less for
-				 * boundaries */
+	bool fast;		/* set by the caller: search less thoroughly
+				 * for boundaries */
 	struct deflate_writer w;
 	uint8_t *out, *end;
 	uint64_t header;	/* bit offset of the last block's header, or

@@ -18,7 +18,7 @@
 
 enum {
 	CODE_MAX = 15,		/* longest code, in bits */
-	PRE_MAX = 7,		/* longest code of the precode, in bits */
+	PRE_MAX = 7,		/* the precode's longest code, in bits */
 	LENGTH_EXTRA = 5,	/* most extra bits after a length's code, */
 	DISTANCE_EXTRA = 13,	/* and after a distance's */
 	LITLEN_SYMS = 288,
@@ -72,7 +72,7 @@ _Static_assert(LIT_BITS <= 12 && DIST_BITS <= 12, "a mask has 12 bits");
 _Static_assert(1 << (CODE_MAX - LIT_BITS) >= ALIGN &&
     1 << (CODE_MAX - DIST_BITS) >= ALIGN, "the bound counts whole tables");
 
-/* The order in which the code lengths of the precode are stored. */
+/* The order in which the precode's code lengths are stored. */
 extern const uint8_t codes_pre_order[PRE_SYMS];
 
 /*

@@ -64,7 +64,7 @@ void inflater_saw(struct inflater *f, const uint8_t *out, size_t len);
 /*
  * Implements stream_ops.run, and may also return INFLATER_BLOCK.  After
  * STREAM_END, the first inflater_unused() bytes of unused had been read ahead
- * and belong to what follows, before io->in; the next call must be
+ * and belong to what follows, before the bytes at io->in; the next call must be
  * inflater_start().
  */
 int inflater_run(struct inflater *f, struct stream_io *io);

@@ -8,8 +8,8 @@
  * and the state is reused from file to file.
  *
  * On x86 processors with SHA instructions or AVX2, SHA-256 is our own code,
- * which hashes two or eight files at a time, in half or a third of the time it
- * would take one after the other (sha256.h).
+ * which hashes two or eight files at a time, in half or a third of the time
+ * that hashing them one after the other would take (sha256.h).
  */
 #ifndef COLDPRESS_DIGEST_H
 #define COLDPRESS_DIGEST_H

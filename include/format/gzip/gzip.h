@@ -27,11 +27,11 @@
  * 	1	1	flags: 1 = blocks differ in size (next: the maximum)
  * 	2	4	uncompressed bytes in each block but the last, LE
  *
- * With --independent every block is a member, with a subfield "MZ" of four
- * bytes: the member's whole length, LE, as in mgzip before 0.2.5.  Later mgzip
+ * With --independent every block is a member, with a four-byte subfield "MZ"
+ * for the member's whole length, LE, as in mgzip before 0.2.5.  Later mgzip
  * versions store the length of the deflate stream alone in the same subfield;
  * the data where the member should end shows which of the two it is.  pgzip's
- * "IG" holds the whole length.  BGZF files have a subfield "BC" of two bytes,
+ * "IG" holds the whole length.  BGZF files have a two-byte subfield "BC" for
  * the member's length minus 1 (SAM/BAM specification, section 4.1).
  */
 #ifndef COLDPRESS_GZIP_H

@@ -58,7 +58,7 @@ struct gzip_points_source {
 struct gzip_points;
 
 /*
- * Begins at the first byte of source, which is copied.  Returns 0 or -ENOMEM.
+ * Begins at the first byte of source; *source is copied.  Returns 0 or -ENOMEM.
  */
 int gzip_points_open(struct gzip_points **g,
     const struct gzip_points_source *source);

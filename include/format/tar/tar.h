@@ -124,8 +124,8 @@ int tar_next(struct tar *t, struct tar_entry *e);
 ssize_t tar_read(struct tar *t, void *buf, size_t len);
 
 /*
- * Reads the source to its end, for its raw bytes; to be called after the last
- * entry.  Returns 0 or -errno.
+ * Reads the source to its end, so that raw() sees every byte; to be called
+ * after the last entry.  Returns 0 or -errno.
  */
 int tar_drain(struct tar *t);
 

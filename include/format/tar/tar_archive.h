@@ -2,7 +2,7 @@
  * tar_archive.h - a tar archive in a file or pipe, compressed or not
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An archive compressed in any format of the codec table is decompressed by
+ * An archive compressed in any format in the codec table is decompressed by
  * that format's coder, in its own threads.  A struct tar_archive belongs to one
  * thread at a time, and must not be moved while it is open.
  */

@@ -44,9 +44,9 @@ int oci_document_open(int dir, const struct oci_blob *b,
     struct oci_document **d, char why[OCI_WHY]);
 
 /*
- * Opens the manifest with this tag, or the only one if tag is NULL, that is for
- * this machine, following indices of indices.  Returns 0, or -errno with a
- * clause in why and the document at fault in at: its digits, or "index.json".
+ * Opens the manifest for this machine that has this tag, or the only one if tag
+ * is NULL, following nested indices.  Returns 0, or -errno with a clause in why
+ * and the document at fault in at: its digits, or "index.json".
  */
 int oci_manifest_open(int dir, const char *tag, struct oci_document **d,
     char at[OCI_HEX + 1], char why[OCI_WHY]);

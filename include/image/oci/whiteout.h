@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI image specification 1.1, "Image Layer Filesystem Changeset".  The
- * prefix and a name hide that name; WHITEOUT_OPAQUE hides all names in its
- * directory.
+ * prefix followed by a name hides that name; WHITEOUT_OPAQUE hides all names in
+ * its directory.
  */
 #ifndef COLDPRESS_WHITEOUT_H
 #define COLDPRESS_WHITEOUT_H

@@ -78,8 +78,7 @@ struct sqb_data_options {
 	bool raw_data, raw_fragments;	/* do not compress them */
 	bool no_probe;			/* also compress data that hardly
 					 * shrinks */
-	bool exact;			/* produce the bytes of mksquashfs
-					 * 4.5.1 */
+	bool exact;			/* produce mksquashfs 4.5.1's bytes */
 	uint64_t memory;		/* limit on the lists of blocks, in
 					 * bytes; 0: none */
 	int tmpdir;			/* directory for data that cannot be

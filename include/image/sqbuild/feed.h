@@ -41,8 +41,8 @@ struct feed_unit {
 };
 
 /*
- * Returns the size of every unit buffer: it fits a block, and a codec's output
- * for one.
+ * Returns the size of every unit buffer, which has room for a block, and for a
+ * codec's output for one.
  */
 size_t feed_room(const struct sqb_data_options *o);
 

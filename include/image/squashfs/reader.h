@@ -74,7 +74,7 @@ struct sqr_entry {
 	const char *name;		/* not terminated; belongs to the
 					 * image */
 	size_t name_len;		/* 0: the root */
-	size_t parent;			/* number; the root is its own */
+	size_t parent;			/* number; the root is its own parent */
 	size_t first;			/* number of its inode's first name */
 	uint16_t mode;			/* mode as in st_mode; 0: no inode */
 	bool has_owner;			/* uid and gid are known */

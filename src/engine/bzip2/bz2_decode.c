@@ -14,7 +14,8 @@
 
 enum {
 	RUN_LIMIT = 1 << 21,	/* bzip2 rejects longer runs */
-	SLACK = 64,		/* how far the last column may be overshot */
+	SLACK = 64,		/* how far a write may overshoot the last
+				 * column */
 	FRONT = 8		/* part of the move-to-front list kept in a
 				 * register */
 };

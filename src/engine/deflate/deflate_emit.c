@@ -267,7 +267,7 @@ put_few(struct deflate_writer *w, const struct words *words,
 	deflate_flush(w);
 }
 
-/* The same if the input may end after them. */
+/* Writes the last n literals, after which the input may end. */
 static inline const uint8_t *
 put_last(struct deflate_writer *w, const struct words *words,
     const uint8_t *in, uint32_t n)

@@ -176,7 +176,7 @@ extend_back(const uint8_t *in, struct match *m, size_t from)
 	}
 }
 
-/* Enters some positions within a match; these suffice. */
+/* Enters some positions within a match, which suffice. */
 static inline void
 insert_match(struct deflate_fast *f, size_t pos, size_t next)
 {

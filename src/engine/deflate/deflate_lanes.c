@@ -5,10 +5,10 @@
  * Each step depends on the previous one, but a processor can interleave several
  * walks.  The block is cut into segments, and each lane walks one of them,
  * starting from a guessed position a little before it, because Huffman codes
- * synchronise quickly.  Guesses are verified: a segment counts only if the walk
- * of the previous one, which is known to be right, ends at the same bit and in
- * the same state at which the walk of this one entered it, since from there on
- * the two are identical.  Otherwise everything restarts there, with longer
+ * synchronise quickly.  Guesses are verified: a segment counts only if the
+ * previous segment's walk, which is known to be right, ends at the bit and in
+ * the state in which this segment's walk entered it, since from there on the
+ * two are identical.  Otherwise everything restarts there, with longer
  * segments, because literals of nearly equal lengths synchronise slowly.
  *
  * A walk leaves or enters a segment at the first position at or after its

@@ -255,7 +255,7 @@ join_pieces(struct deflate_piece *p, unsigned n)
 	return left;
 }
 
-/* Moves tokens of one piece to another. */
+/* Moves tokens from one piece to another. */
 static void
 move_tokens(struct deflate_piece *from, struct deflate_piece *to,
     const struct deflate_piece *t)

@@ -13,7 +13,7 @@ enum {
 	REPEAT = 16, ZEROS = 17, MORE_ZEROS = 18,
 };
 
-/* A position, and whether reading beyond the end was attempted. */
+/* A position, and whether a read past the end was attempted. */
 struct reader {
 	struct inflate_place p;
 	bool short_of;
@@ -73,7 +73,7 @@ read_precode(struct reader *r, unsigned count, uint32_t *table)
 	return r->short_of || inflate_precode(table, bits);
 }
 
-/* Reads the number of bits of each code of the block, count in total. */
+/* Reads the lengths of the block's codewords, count in total. */
 static bool
 read_lengths(struct reader *r, const uint32_t *table, uint8_t *bits,
     unsigned count)

@@ -51,7 +51,7 @@ struct sha256_piece {
 };
 void sha256_add_many(struct sha256_piece *const p[], unsigned count);
 
-/* The constants of the 64 rounds, aligned to 32 bytes. */
+/* The 64 round constants, aligned to 32 bytes. */
 extern const uint32_t sha256_k[SHA256_BLOCK];
 
 /*

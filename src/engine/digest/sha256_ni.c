@@ -77,7 +77,10 @@ load_words(const uint8_t *p)
 	return m;
 }
 
-/* Does rounds 4 i to 4 i + 3, and computes the words needed 16 rounds later. */
+/*
+ * Performs rounds 4 i to 4 i + 3, and computes the words needed 16 rounds
+ * later.
+ */
 NI_INLINE void
 four_rounds(struct state *s, struct words *m, int i)
 {

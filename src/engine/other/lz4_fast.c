@@ -5,9 +5,8 @@
  * The first match found is taken, as in liblz4's fast compressor.  Three things
  * differ.  Positions are stored modulo 65,536, the maximum distance of a match,
  * so the first-level cache holds four times as many entries, and no position is
- * too far away.  Six bytes are hashed, not five, which avoids matches that
- * hardly pay.  The time saved is spent on a denser search: steps lengthen
- * later.
+ * too far away.  Six bytes are hashed, not five, which avoids matches that save
+ * little.  The time saved is spent on a denser search: steps lengthen later.
  */
 #include "engine/other/lz4_fast.h"
 

@@ -16,7 +16,7 @@ struct deflate_check {
 	uint32_t (*combine)(uint32_t a, uint32_t b, off_t len);
 };
 
-/* The checks of gzip and zip, and of zlib. */
+/* The checks used by gzip and zip, and by zlib. */
 extern const struct deflate_check check_crc32, check_adler32;
 
 #endif

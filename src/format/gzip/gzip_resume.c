@@ -10,7 +10,7 @@
 #include <errno.h>
 
 /*
- * Skips, after the end of a member, its trailer and the header of the next one.
+ * Skips the trailer of a member that has ended, and the next member's header.
  */
 static int
 next_member(struct inflater *f, struct stream_io *io)

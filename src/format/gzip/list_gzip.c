@@ -13,7 +13,7 @@
  *
  * Compressed data contains the four bytes of a sync point by chance about once
  * per 4 GiB.  Incompressible data may contain sync points and headers of its
- * own; so the count is not trusted if a header is found where no member can
+ * own, so the count is not trusted if a header is found where no member can
  * end, or if the number is inconsistent with the size.  In that case only a
  * lower bound is known, the size at the end of the file.
  */

@@ -45,10 +45,10 @@ put_empty_fixed(struct bits *b, bool final)
 }
 
 /*
- * Writes one with dynamic codes, which takes 95 bits: one code each for literal
- * 0 and the end, and two for distances.  The code lengths are 1 (code 0) and
- * runs of zeros (18, code 1), and the precode's 19 lengths are all written,
- * with three bits each.
+ * Writes an empty block with dynamic codes, which takes 95 bits: one code each
+ * for literal 0 and the end, and two for distances.  The code lengths are 1
+ * (code 0) and runs of zeros (18, code 1), and the precode's 19 lengths are all
+ * written, with three bits each.
  */
 static void
 put_empty_dynamic(struct bits *b)
@@ -114,7 +114,7 @@ read_window(const struct seek_map *m, const struct index_point *p,
 
 /*
  * Builds the beginning of a member up to a point in it: the bytes before the
- * one that contains the point, and the bits of that one.  *crc is set to the
+ * one that contains the point, and that byte's first bits.  *crc is set to the
  * window's CRC.
  */
 static int

@@ -2,9 +2,9 @@
  * lz4_decode.c - decompressing LZ4
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Workers verify the checksums of blocks, and decode independent ones.  Blocks
- * that refer to earlier data are decoded by the joiner, into a sliding buffer:
- * 64 KiB of history followed by room for a block; the history is moved to the
+ * Workers verify block checksums, and decode independent blocks.  Blocks that
+ * refer to earlier data are decoded by the joiner, into a sliding buffer: 64
+ * KiB of history followed by room for a block; the history is moved to the
  * front when there is no room left.  The joiner also handles what belongs to a
  * frame as a whole, its checksum and its size.
  */

@@ -35,7 +35,7 @@ enum {
 /* unlz4_notes.flags: log2 of the block size, and flags */
 enum {
 	PIECE_LOG = 0x1f,
-	PIECE_LINKED = 0x20,		/* a block may refer to those before */
+	PIECE_LINKED = 0x20,		/* a block may refer to earlier ones */
 	PIECE_BLOCK_CHECK = 0x40,
 	PIECE_LEGACY = 0x80,
 	PIECE_MAX = 4 << 20,		/* maximum bytes in or out, if several

@@ -267,8 +267,7 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 
 /*
  * Ends a frame, after its end mark or at the end of a legacy frame.  For a
- * file, checks whether the input also ends; with a pipe that might mean
- * waiting.
+ * file, checks whether the input also ends; for a pipe, that might block.
  */
 static int
 end_frame(struct lz4_reader *r, struct input *in, struct slot *s)

@@ -30,7 +30,7 @@ void xz_job_close(void *job);
  */
 int xz_job_started(void **job, struct xz_job *j, lzma_ret r);
 
-/* pipeline_ops.join of all four coders. */
+/* Implements pipeline_ops.join for all four coders. */
 int xz_join(void *job, struct slot *s, struct sink *out);
 #define XZ_OPS { .fill = serial_fill, .join = xz_join }
 

@@ -7,8 +7,8 @@
 #include <errno.h>
 
 /*
- * Returns the memory needed to decode a block whose header is the size bytes at
- * p, or 0.
+ * Returns the memory needed to decode a block whose header is the `size` bytes
+ * at p, or 0.
  */
 static uint64_t
 header_need(const uint8_t *p, uint32_t size)

@@ -2,8 +2,8 @@
  * seek_zstd.c - reading ranges of zstd files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The seek table is used if its sizes fill the file.  Otherwise the map goes
- * from frame to frame, if all of them record their size, and within frames
+ * The seek table is used if its sizes add up to the file's.  Otherwise the map
+ * goes from frame to frame, if all of them record their size, and within frames
  * written by pzc from job to job (zstd_job.h), using the marks.  Sources: the
  * Zstandard seekable format 0.1.0; RFC 8878.
  */
@@ -25,8 +25,8 @@ enum {
 	HEAD = 8, FOOT = 9,
 	CHECKSUMS = 0x80, RESERVED = 0x7c,	/* bits of the descriptor */
 	HEADERS = 512,
-	MARKS_MAX = 16,		/* most marks after a job; pzc never writes
-				 * more */
+	MARKS_MAX = 16,		/* maximum marks after a job; pzc never
+				 * writes more */
 	CHECKSUM_LEN = 4
 };
 

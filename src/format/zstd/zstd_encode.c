@@ -37,7 +37,7 @@ struct job {
 	struct cutter cut;
 	const struct codec_options *options;
 	int window_log;
-	bool fixed;			/* all jobs have one size */
+	bool fixed;			/* all jobs have the same size */
 	XXH64_state_t *hash;
 	uint64_t total;
 };

@@ -11,9 +11,10 @@
  *
  * Empty raw blocks (00 00 00) mark where a job begins; every decoder skips
  * them.  At least two precede each job, where a decoder that wants only this
- * job can put a header of six bytes; between two jobs there are at least three.
- * Any more of them, zstd_job_marks(), encode the size of the preceding job.
- * Decoding does not rely on that: it only helps to find a byte in a file.
+ * job can put a six-byte header; between two jobs there are at least three.
+ * The number of those that follow a job, zstd_job_marks(), encodes its size.
+ * Decoding does not rely on that size, which only helps in locating a byte in a
+ * file.
  *
  * The marks are a guess, since any frame may contain such blocks.  The
  * following is why a job that zstd_job_alone() accepts, and that libzstd then
@@ -28,10 +29,10 @@
  * - Tables: a block that uses one (treeless literals, repeat mode) before a
  *   block of the job has set it is rejected, here and by libzstd.
  * - Offsets: an offset value above 3 sets a repeat offset; 1 to 3 use one.
- *   All sequences are read from the job's first on, and one that uses
- *   an offset which no sequence of the job has set is rejected.  libzstd
- *   would use 1, 4 or 8, so this is the only check.  Once all three are set
- *   and all tables too, nothing older can come back.
+ *   All sequences are read, starting with the job's first, and one that uses
+ *   an offset set by no sequence in the job is rejected.  libzstd would use 1,
+ *   4 or 8, so this is the only check.  Once all three offsets and all tables
+ *   are set, nothing older can come back.
  * - Bytes: the job is decoded to the beginning of a buffer, without a
  *   dictionary.  A match that begins before it is outside the buffer, which
  *   libzstd rejects, as it must for memory safety.

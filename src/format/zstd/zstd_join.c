@@ -136,8 +136,8 @@ accept(struct zstd_joiner *j, struct slot *s, struct sink *out)
 }
 
 /*
- * Writes output of the stream decoder, the first bytes of which may already
- * have been written.
+ * Writes the stream decoder's output, whose first bytes may already have been
+ * written.
  */
 static void
 take_output(struct zstd_joiner *j, uint8_t *p, size_t n, struct sink *out)

@@ -22,7 +22,8 @@ enum { PROBE_SHARE = 128, PROBE_LEVEL = 1 };
 struct pack {
 	const struct sqb_data_options *o;
 	struct sqb_codec *codec;
-	ZSTD_CCtx *probe;		/* NULL if an attempt does not pay */
+	ZSTD_CCtx *probe;		/* NULL if an attempt is not
+					 * worthwhile */
 };
 
 /* Returns whether the level is slow compared with a quick attempt. */
