@@ -67,7 +67,8 @@ struct proc_run {
 	bool ended;			/* ended by proc_end() */
 	int stopped;			/* the signal that stopped it, or 0 */
 	int left;			/* left at the end, and killed */
-	struct proc_usage orphans;	/* whose parents did not wait */
+	struct proc_usage orphans;	/* usage of those whose parents did
+					 * not wait */
 };
 
 enum {

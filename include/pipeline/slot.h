@@ -40,7 +40,7 @@ struct inflate_notes {
 				   the trailers */
 	bool ok;		/* work: out has the unit's content */
 	bool final;		/* work: a deflate stream ends within */
-	uint32_t check;		/* work, to a sync point: of out */
+	uint32_t check;		/* work, to a sync point: check of out */
 };
 
 /* Decompressing Zstandard. */
@@ -49,7 +49,7 @@ struct unzstd_notes {
 	size_t skip;		/* fill, a frame's first job: bytes of header */
 	size_t used;		/* fill: bytes of in that the frames or the job
 				   occupy, including skip */
-	uint64_t most;		/* fill: bytes of out; for a job, at most */
+	uint64_t most;		/* fill: bytes of out; for a job, the maximum */
 	bool final;		/* fill, a job: it is the last of its frame */
 	bool checksum;		/* fill, a job: its frame has a checksum */
 	uint8_t window;		/* fill, a job: the window descriptor in its
@@ -67,7 +67,7 @@ struct unlz4_notes {
 	int flags;		/* fill: PIECE_* of lz4_frame.h */
 	size_t skip;		/* fill: bytes of header before the blocks */
 	size_t used;		/* fill: bytes of in that the blocks occupy */
-	size_t most;		/* fill: bytes of out, at most */
+	size_t most;		/* fill: maximum bytes of out */
 	bool final;		/* fill: the frame ends with this piece */
 	uint32_t check;		/* fill, final: XXH32 of the frame's content */
 };
@@ -75,22 +75,22 @@ struct unlz4_notes {
 /* Compressing to bzip2. */
 struct bzip2_notes {
 	uint64_t len;		/* work: bits of out; 0: no block */
-	uint32_t crc;		/* work: of the block's content */
+	uint32_t crc;		/* work: CRC of the block's content */
 };
 
 /* Decompressing bzip2; bits are counted from the beginning of the input. */
 struct bunzip2_notes {
-	int level;		/* fill: of the stream, presumably */
+	int level;		/* fill: the stream's level, presumably */
 	uint64_t begin;		/* fill: the first bit of the piece, */
 	uint64_t end;		/* and the bit after its last one */
 	bool ok;		/* work: out holds the block's content */
-	uint32_t crc;		/* work: of that content */
+	uint32_t crc;		/* work: CRC of that content */
 };
 
 /* Building a squashfs image. */
 struct squashfs_notes {
-	size_t number;		/* fill: of the unit, or of the old block */
-	uint32_t count;		/* fill: 1; for a hole, its blocks */
+	size_t number;		/* fill: number of the unit or old block */
+	uint32_t count;		/* fill: 1; for a hole, its block count */
 	bool is_fragment;	/* fill: a fragment block, not a file's */
 	uint32_t word;		/* work: bytes of out as the image records
 				   them, with SQUASHFS_BLOCK_RAW; 0: a hole */

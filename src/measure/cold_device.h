@@ -23,13 +23,14 @@ struct device {
 	dev_t dev;
 	enum device_kind kind;
 	bool squashfs;
-	int64_t data_B;			/* of all its files; -1: unknown */
-	uint64_t came_B;		/* read from it for files */
+	int64_t data_B;			/* bytes in all its files; -1:
+					 * unknown */
+	uint64_t came_B;		/* bytes read from it for files */
 	bool looped;			/* an image is below */
 	int image;			/* open, or -1: cannot be opened */
-	uint64_t image_at;		/* the offset in it */
+	uint64_t image_at;		/* offset in the image */
 	int stat;			/* its counters, or -1 */
-	uint64_t read_B;		/* at device_mark() */
+	uint64_t read_B;		/* counter at device_mark() */
 };
 
 /* Returns the device below a file, or the device itself for a block device. */

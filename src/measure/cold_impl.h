@@ -20,8 +20,8 @@ struct cold {
 	struct cold_count found, before, after, images;
 	uint64_t needed_B;		/* bytes that devices had to deliver */
 	uint64_t proven_B;		/* bytes proven to come from one */
-	uint64_t inline_files;		/* whose data is in the inode */
-	uint64_t own_B;			/* this process's, at the mark */
+	uint64_t inline_files;		/* files whose data is in the inode */
+	uint64_t own_B;			/* this process's count at the mark */
 };
 
 /* Fills in the state and why fields of a report whose counts are complete. */

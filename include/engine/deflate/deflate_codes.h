@@ -112,7 +112,7 @@ int codes_dynamic(uint32_t *tab, const uint8_t *lens, unsigned nlit,
     unsigned ndist);
 void codes_fixed(uint32_t *tab);
 
-/* Fills lens with the lengths of the fixed codes, LITLEN_SYMS and DIST_SYMS. */
+/* Fills lens with the fixed codes' lengths: LITLEN_SYMS, then DIST_SYMS. */
 void codes_fixed_lens(uint8_t *lens);
 
 /*

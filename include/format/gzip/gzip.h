@@ -90,7 +90,7 @@ int gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len);
 bool gzip_is_sync(const uint8_t *p);
 bool gzip_is_plausible(const uint8_t *p);
 
-/* Checks a header completely: the three bytes and what follows them. */
+/* Checks a header: the three magic bytes and what follows them. */
 bool gzip_is_header(const uint8_t *p);
 
 /*

@@ -19,8 +19,8 @@ void pack_close(struct pack *k);	/* k may be NULL */
 /*
  * Compresses len bytes of a block, at least one, to out, which has room for
  * cap.  Returns the compressed size, or 0 if the block should be stored
- * uncompressed because it does not shrink, or hardly would according to a quick
- * probe.
+ * uncompressed because it does not shrink or, according to a quick probe,
+ * hardly would.
  */
 size_t pack_block(struct pack *k, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);

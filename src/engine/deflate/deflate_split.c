@@ -180,7 +180,7 @@ pair_cost(const struct deflate_piece *a, const struct deflate_piece *b)
 struct row {
 	unsigned n;
 	uint32_t cost[DEFLATE_PIECES];
-	int32_t gain[DEFLATE_PIECES];	/* of joining each with the next */
+	int32_t gain[DEFLATE_PIECES];	/* from joining each with the next */
 	unsigned next[DEFLATE_PIECES];
 	unsigned prev[DEFLATE_PIECES];
 };

@@ -44,8 +44,7 @@ sort_symbols(struct code *c, const uint8_t *bits, unsigned count)
 }
 
 /*
- * Returns the entry of an n-bit code: symbols define their meaning and extra
- * bits.
+ * Returns an n-bit code's entry: symbols define their meaning and extra bits.
  */
 static uint32_t
 with_bits(uint32_t symbol, unsigned n)

@@ -107,7 +107,7 @@ scan_places(struct seek_map *m, struct scan *c, const uint8_t *p, size_t len,
 }
 
 /*
- * Determines the size that matches both that many blocks and the end of the
+ * Determines the size that fits both the number of blocks and the end of the
  * file, or fails.
  */
 static int

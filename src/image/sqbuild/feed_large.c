@@ -59,7 +59,7 @@ blocks_of(const struct feed *f, uint64_t bytes)
 	return (uint32_t)((bytes - 1) / f->o->block + 1);
 }
 
-/* Hashes a hole, which begins with a block. */
+/* Hashes a hole that starts on a block boundary. */
 static void
 hash_hole(struct feed *f, uint64_t bytes)
 {

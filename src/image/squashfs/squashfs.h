@@ -40,7 +40,7 @@ struct sq_super {
 	uint64_t there;			/* how many of these bytes are in fd */
 	uint64_t inodes, dirs, fragments;	/* positions of the tables, */
 	uint64_t exports, ids, xattrs;	/* or SQUASHFS_NO_TABLE */
-	uint64_t dirs_end;		/* at the latest */
+	uint64_t dirs_end;		/* dirs ends here at the latest */
 	uint64_t root;			/* inode reference */
 	uint32_t inode_count, fragment_count;
 	uint32_t block;			/* bytes */
@@ -87,7 +87,8 @@ struct sq_meta {
 	uint64_t start;			/* in the image */
 	uint8_t *raw;			/* as stored in the image */
 	size_t raw_len;
-	uint32_t *at;			/* of each block in raw, and the end */
+	uint32_t *at;			/* each block's offset in raw, and
+					 * the end */
 	uint32_t *near;			/* first block of each raw 8 KiB */
 	size_t count;
 	uint8_t *data;
@@ -148,14 +149,15 @@ const char *sq_flaw_text(unsigned flaw);
 
 struct sq_inode {
 	uint16_t type;			/* enum squashfs_type, not long */
-	uint64_t size;			/* of a file, or of a listing */
-	uint64_t start;			/* of a file's first block */
-	uint32_t blocks;		/* of a file, without its fragment */
+	uint64_t size;			/* size of a file, or of a listing */
+	uint64_t start;			/* position of a file's first block */
+	uint32_t blocks;		/* block count, without the fragment */
 	const uint8_t *sizes;		/* a word each */
 	uint32_t fragment, tail_at;
 	uint32_t dir_block;		/* position of a directory's listing */
 	uint16_t dir_offset;
-	uint8_t flaw;			/* or SQ_GOOD; the file can be read */
+	uint8_t flaw;			/* SQ_GOOD, or a flaw despite which
+					 * the file can be read */
 };
 
 /* Parses the inode with that reference.  Returns 0 or -EBADMSG. */
@@ -165,10 +167,10 @@ int sq_inode_get(const struct sq_meta *inodes, const struct sq_super *s,
 /* The remaining attributes of an inode. */
 struct sq_attr {
 	uint16_t mode;			/* as in st_mode */
-	uint16_t uid, gid;		/* indices of the id table */
+	uint16_t uid, gid;		/* indices in the ID table */
 	uint32_t mtime, links, rdev;
 	uint32_t xattr;			/* or SQUASHFS_NONE */
-	const uint8_t *target;		/* of a link, not terminated */
+	const uint8_t *target;		/* a link's target, not terminated */
 	uint32_t target_len;
 };
 

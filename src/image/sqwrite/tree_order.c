@@ -13,7 +13,8 @@
 /* The children of each directory, grouped by directory. */
 struct order {
 	const struct sqw_node *old;
-	uint32_t *first;		/* start of each id's, and the end */
+	uint32_t *first;		/* start of each id's children, and
+					 * the end */
 	uint32_t *children;		/* ids */
 	uint32_t *cursor;		/* position in each open directory */
 	struct sqw_node *nodes;		/* in the new order */
