@@ -115,15 +115,16 @@ int seek_parse(const char *s, struct seek_range *r);
 uint64_t seek_range_end(const struct seek_range *r);
 
 /*
- * Makes a map of the file fd of len bytes; the map may stop after the data that
- * is needed.  A file with no information about units, or wrong information, has
- * an empty map (count is 0).  Returns 0, or -errno with nothing to close.
+ * Builds a map of the file fd of len bytes; the map may stop after the data
+ * that is needed.  A file with no information about units, or wrong
+ * information, has an empty map (count is 0).  Returns 0, or -errno with
+ * nothing to close.
  */
 int seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
     uint64_t len, uint64_t need);
 
 /*
- * Makes a map from a side index.  Returns 0, -ESTALE (the index was made for
+ * Builds a map from a side index.  Returns 0, -ESTALE (the index was made for
  * another file, or for an earlier state of this one), -EBADMSG (not an index,
  * or damaged) or -errno.
  */

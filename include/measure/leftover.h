@@ -37,12 +37,12 @@ bool leftover_dead(const char *id);
  */
 int leftover_kill(void);
 
-/* Removes the groups "TOOL.IDENTITY" of dead programs next to ours. */
+/* Removes dead programs' groups "TOOL.IDENTITY" next to ours. */
 void leftover_end_groups(const char *tool);
 
 /*
- * Removes the directories "TOOL.IDENTITY" of dead programs in the directory
- * dir, with the files in them; not those of other users.
+ * Removes dead programs' directories "TOOL.IDENTITY" from the directory dir,
+ * with the files in them; other users' directories remain.
  */
 void leftover_remove(const char *dir, const char *tool);
 

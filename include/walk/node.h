@@ -38,8 +38,8 @@ int node_file(int dir, const char *name, uint64_t size, bool replace);
 
 /*
  * Opens a file created earlier.  Returns a descriptor for writing, or -errno;
- * -ESTALE if the file is not ours: one that we created has a single link unless
- * linked is set.
+ * -ESTALE if the file is not ours: unless linked is set, a file that we created
+ * has a single link.
  */
 int node_reopen(int dir, const char *name, bool linked);
 

@@ -73,8 +73,8 @@ drop_temp(struct output *o)
 }
 
 /*
- * Makes the next temporary name, which is short because the final one may have
- * 255 bytes.
+ * Generates the next temporary name, which is short because the final one may
+ * have 255 bytes.
  */
 static void
 next_temp(struct output *o)

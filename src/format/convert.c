@@ -123,7 +123,7 @@ plan_within(struct convert *c, struct plan *p, struct convert_result *r)
 	}
 }
 
-/* Makes the plan, after peeking at the data to be decoded. */
+/* Computes the plan, after peeking at the data to be decoded. */
 static int
 make_plan(struct convert *c, struct input *in, struct plan *p,
     struct convert_result *r)

@@ -110,7 +110,7 @@ grow_devices(struct cold *c)
 }
 
 /*
- * Adds the filesystem of fd and, if it is on an image, that of the image, and
+ * Adds fd's filesystem and, if that is on an image, the image's filesystem, and
  * so on.
  */
 static void

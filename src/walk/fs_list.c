@@ -26,7 +26,7 @@ struct fs_list_text {
 					 * contiguous */
 };
 
-/* Makes the path of a directory, which is not an entry in the tree. */
+/* Builds the path of a directory, which is not an entry in the tree. */
 static int
 dir_path(const struct tree *t, size_t dir, struct tree_path *p)
 {

@@ -133,7 +133,7 @@ make_path(const struct tree *t, size_t dir, const char *name,
 	return 0;
 }
 
-/* Makes the path of a directory; "." for the root itself. */
+/* Builds the path of a directory; "." for the root itself. */
 static int
 dir_path(const struct tree *t, size_t dir, struct tree_path *p)
 {

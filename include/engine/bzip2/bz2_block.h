@@ -89,10 +89,10 @@ void bz2_encoder_free(struct bz2_encoder *e);	/* e may be NULL */
 size_t bz2_encode_bound(int level);
 
 /*
- * Encodes a block made by RLE1, of 1..bz2_rle_cap(level) bytes: its bits start
- * at the first bit of out and are padded with zeros to a byte.  *crc is set to
- * the check value.  Returns the number of bits, or -EINVAL if the length is out
- * of range, cap is below the bound, or the block ends where a count is
+ * Encodes a block produced by RLE1, of 1..bz2_rle_cap(level) bytes: its bits
+ * start at the first bit of out and are padded with zeros to a byte.  *crc is
+ * set to the check value.  Returns the number of bits, or -EINVAL if the length
+ * is out of range, cap is below the bound, or the block ends where a count is
  * required.
  */
 int64_t bz2_encode_block(struct bz2_encoder *e, const uint8_t *block,

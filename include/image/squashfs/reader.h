@@ -120,7 +120,7 @@ int sqr_xattrs(const struct sqr_image *m, uint32_t index, sqr_xattr_fn *fn,
     void *arg);
 
 /*
- * These return the unpacked size of block k of a file, that of its tail, and a
+ * These return the unpacked size of a file's block k, that of its tail, and a
  * stored size.
  */
 uint32_t sqr_block_len(const struct sqr_image *m, const struct sqr_entry *e,

@@ -272,7 +272,7 @@ move_tokens(struct deflate_piece *from, struct deflate_piece *to,
 
 /*
  * Moves the boundary between two blocks to the best position within the last
- * piece before it and the first one after it; but not into a piece that is also
+ * piece before it and the first one after it, but not into a piece that is also
  * the last of the second block, because the next boundary needs all of it.
  */
 static void

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Matching is greedy: only the last position with the same hash of four bytes
- * is examined, and steps grow as long as nothing is found.
+ * is examined, and steps grow until a match is found.
  */
 #include "engine/other/lz4_zfs.h"
 

@@ -50,8 +50,8 @@ struct gzip_points {
 					 * point */
 	uint64_t member_out;		/* data before the member */
 	uint32_t crc;			/* CRC of the member's data */
-	size_t out_at, out_len;		/* data not yet returned: from at to
-					 * len */
+	size_t out_at, out_len;		/* data not yet returned: out_at to
+					 * out_len */
 	uint8_t in[IN];
 	uint8_t out[GZIP_WINDOW + OUT];
 };

@@ -91,7 +91,7 @@ read_end(struct look *look, struct directory *d)
 	return -ENODATA;
 }
 
-/* Returns the size, from the extra field if it does not fit 32 bits. */
+/* Returns the size, from the extra field if it does not fit in 32 bits. */
 static uint64_t
 size_at(const uint8_t *p, size_t len)
 {

@@ -163,7 +163,7 @@ map(struct seek_map *m)
 	return rc == 0 ? map_blocks(m, &h) : rc;
 }
 
-/* Makes blocks a separate member, whose CRC is unknown. */
+/* Turns blocks into a separate member, whose CRC is unknown. */
 static int
 part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s)

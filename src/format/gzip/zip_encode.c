@@ -47,8 +47,8 @@ dos_time(uint32_t mtime)
 }
 
 /*
- * Writes the fields shared by local header and directory, from version needed
- * to name length.
+ * Writes the fields shared by the local header and the directory, from "version
+ * needed" to "file name length".
  */
 static void
 put_common(const struct deflate_job *j, uint8_t *p, bool big)

@@ -198,7 +198,7 @@ skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Returns whether the frame fits the planned memory. */
+/* Returns whether the frame fits in the planned memory. */
 static bool
 fits(const struct lz4_reader *r)
 {

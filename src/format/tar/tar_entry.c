@@ -54,7 +54,7 @@ text_field(struct tar *t, unsigned at, unsigned len, struct tar_text *text)
 	return tar_text_set(text, s, strnlen(s, len));
 }
 
-/* Makes the path from the name in the header, with its prefix. */
+/* Builds the path from the name in the header, with its prefix. */
 static int
 plain_path(struct tar *t)
 {

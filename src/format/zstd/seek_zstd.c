@@ -265,7 +265,7 @@ map_frames(struct seek_map *m)
 	    seek_end_within(m, m->units[m->count - 1]);
 }
 
-/* Makes jobs a separate frame, whose checksum is unknown. */
+/* Turns jobs into a separate frame, whose checksum is unknown. */
 static int
 part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s)

@@ -62,7 +62,7 @@ unsigned zstd_job_marks(uint64_t len);
 /* Returns the size that this many marks encode, or 0 if they encode none. */
 uint64_t zstd_job_len(unsigned marks);
 
-/* Makes a header for blocks with that window (a byte as in a frame header). */
+/* Builds a header for blocks with that window (a byte as in a frame header). */
 void zstd_job_head(uint8_t head[ZSTD_JOB_HEAD], uint8_t window);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * sq_walk.c - squashfs as a source of walks
+ * sq_walk.c - squashfs as a walk source
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "squashfs.h"

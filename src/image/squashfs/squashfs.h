@@ -129,7 +129,7 @@ struct sq_fragment {
 	uint32_t size;			/* word */
 };
 
-/* Converts a size word to that of struct image_source. */
+/* Converts a size word to the kind that struct image_source uses. */
 image_word sq_word(uint32_t size);
 
 /* What is wrong with a file. */
