@@ -4,12 +4,12 @@
 #
 # usage: check-bare.sh [-j jobs] [SUITE]
 #
-# A minimal Debian SUITE (bookworm) with only the apt sources of this machine
-# and a clone of this commit: the commands are run as a user who may not install
-# anything, as one with sudo, and as root.  There is no HOME and no locale,
-# TMPDIR is not /tmp, and the machine has just been started.  The base is kept
-# for a week in ${COLDPRESS_CACHE:-~/.cache/coldpress}.  Status 77: such a
-# system cannot be created here.
+# Creates a minimal Debian SUITE (bookworm) with only this machine's apt sources
+# and a clone of this commit, and runs the commands as a user who may not
+# install anything, as one with sudo, and as root.  There is no HOME and no
+# locale, TMPDIR is not /tmp, and the machine has just been started.  The base
+# is kept for a week in ${COLDPRESS_CACHE:-~/.cache/coldpress}.  Status 77: such
+# a system cannot be created here.
 set -eu
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -182,8 +182,8 @@ inside() {
 
 # Steps
 
-# told SCRIPT: checks that it names what is missing, does nothing, and exits
-# with status 1
+# told SCRIPT: checks that the script names what is missing, does nothing, and
+# exits with status 1
 told() {
 	told_status=0
 	inside stranger "$1" >"$tmp/out" 2>&1 || told_status=$?

@@ -83,9 +83,9 @@ pair_ratio() {
 # measured
 ratio() { pair_ratio "$pairs_file" "$1" "$2"; }
 
-# pair_chances ROW REFERENCE LIMIT: prints, by the two-sided sign test, the
-# probability of pairs like these if the finding did not hold, and if it held.
-# A missing limit is 0 or 1e300.
+# pair_chances ROW REFERENCE LIMIT: prints the probability, by the two-sided
+# sign test, of pairs like these if the finding did not hold, and if it did.  A
+# missing limit is 0 or 1e300.
 pair_chances() {
 	# shellcheck disable=SC2016
 	awk "$(cat "$here/csv.awk" "$here/stats.awk")"'

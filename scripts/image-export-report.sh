@@ -83,7 +83,7 @@ size() {
 	}' label="$1" "$study/summary"
 }
 
-# The study's own table first, next to the same cells measured here.
+# Prints the study's own table, next to the same cells measured here.
 print_table() {
 	printf '\n%-11s %-7s | %-20s | %s\n' '' '' 'the study, 2023' \
 	    'here: medians, their 95 % intervals'

@@ -70,8 +70,8 @@ parts_asked() {
 	done | awk '{ n += $1; b += $3 * 512 } END { printf "%.0f\t%.0f", n, b }'
 }
 
-# asked_keys FROM: prints the requests since FROM, an output of parts_asked, as
-# keys
+# asked_keys FROM: prints the requests since FROM, an earlier output of
+# parts_asked, as keys
 asked_keys() {
 	printf '%s\t%s\n' "$1" "$(parts_asked)" | awk -F '\t' 'NF == 4 {
 		printf ";loop_n=%.0f;loop_B=%.0f", $3 - $1, $4 - $2

@@ -133,7 +133,7 @@ print_details() {
 		    span("wall"), real("%.3f", "ratio"), span("ratio"),
 		    get("study"), real("%.2f", "cpu_s"), stall
 	}'
-	# lapcmp reports possible causes of outliers.
+	# lapcmp reports the possible causes of outliers.
 	lapcmp -k cache -r "$(print_reference)" "$study/pairs.csv" |
 	    grep '^outlier:' || :
 }

@@ -65,7 +65,8 @@ cat runtime runtime >tool
 t 'a program' 0 to got coldwalk tool
 is 'is a file' "$(cat got)" "$(sha256sum tool)"
 
-# Memory: a million names for one inode, in an image of a few KiB.
+# Memory stays bounded with a million names for one inode, in an image of a few
+# KiB.
 mkdir many
 i=0
 while [ $i -lt 2000 ]; do
@@ -79,7 +80,7 @@ t 'more memory' 0 to got coldwalk --memory 4M names
 is 'all of them' "$(grep -c . got)" 2000
 t 'no memory' 1 coldwalk --memory none names
 
-# Names in a list, and names that are not UTF-8.
+# Tests names in a list, and names that are not UTF-8.
 printf '/sub/small\n../whole\nlarge\n' >list
 t 'a list with names from the root and outside' 1 to got told \
     coldwalk --files-from list whole

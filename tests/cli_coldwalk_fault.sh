@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every call of coldwalk fails in turn; the result is an error or the correct
-# lines.
+# Each of coldwalk's system calls fails in turn; the result is an error or the
+# correct lines.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -222,8 +222,8 @@ for bytes in '\360\377\377\377' '\377\377\377\377' '\001\000\000\000' \
 	t "is reported, $bytes" 0 grep -q '^coldwalk: hostile: offset .*file: ' err
 done
 
-# A table that claims to be larger than the image, and a directory that contains
-# itself.
+# Tests a table that claims to be larger than the image, and a directory that
+# contains itself.
 cp bad hostile
 printf '\377\377\377\377\377\377\377\177' |
     dd of=hostile bs=1 seek=72 conv=notrunc 2>/dev/null

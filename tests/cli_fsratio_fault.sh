@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every call of fsratio fails in turn; the result is a message or the correct
-# rows.
+# Each of fsratio's system calls fails in turn; the result is a message or the
+# correct rows.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -47,7 +47,7 @@ beside() {
 	        else print $1 " for " $2 }')" yes
 }
 
-# Every case that has a special rule.
+# Tests every case that has a special rule.
 mkdir -p odd/a/z odd/a-b odd/many odd/empty
 seq 100000 >odd/large			# four blocks and an end
 cp odd/large odd/a-b/twin
@@ -67,7 +67,7 @@ ln -s ../large odd/a/symbolic
 ln odd/a/symbolic odd/a/z/symbolic
 mkfifo odd/pipe
 
-# And some files of this machine, up to about 6 MB.
+# Also compares some of this machine's files, up to about 6 MB.
 mkdir real
 n=0
 for d in /usr/share/doc/* /usr/share/perl/*; do

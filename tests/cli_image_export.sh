@@ -120,7 +120,7 @@ t 'too little space for a cell' 1 faked -n 9 --rows none.p2 -o k.csv
 is 'which is not a run' "$(find k.csv.d/rows -name '0*.csv' | wc -l)" 16
 rm fake/df
 
-# Sources of the content.
+# Tests the content's sources.
 fake pip3 <<'EOF'
 echo "$TMPDIR" >pip
 exit 1

@@ -243,7 +243,7 @@ done
 stop KILL
 is 'SIGKILL: the runs before it are kept' "$(col stop.csv run)" '1 2'
 t 'SIGKILL: the command is gone' 0 await gone "$(cat pid)"
-# Any lap that is started kills the orphan, not only one in this series.
+# Any later lap kills the orphan, not only one in the same series.
 : >free
 t 'the next lap kills it' 0 lap -q -n 9 -r -o stop.csv -l x -- sh -c "$third"
 is 'all runs' "$(col stop.csv run)" '1 2 3 4 5 6 7 8 9'

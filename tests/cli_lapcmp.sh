@@ -141,7 +141,7 @@ t 'several files' 0 lapcmp --csv joined.csv more.csv
 is 'pairs of the series that has both' "$(cell pairs b wall_s) $(cell ratio b \
     wall_s)" '8 3.000000'
 
-# Groups, failures, outliers, trimmed means.
+# Tests groups, failures, outliers and trimmed means.
 {
 	echo "$head"
 	rows s1 a 1 6 1 | sed 's/,,/,fs=x;n=1,/'

@@ -91,7 +91,7 @@ grep -v '^pool' known.csv.d/plan >other.csv.d/plan
 cp known.csv other.csv
 t 'rows of another script' 1 study -o other.csv report
 
-# What the published table reveals about itself (checked with R).
+# Checks what the published table reveals about itself (computed with R).
 line() { t "study: $1" 0 grep -q -F -- "$1" known; }
 line 'their sum times 5 is 12.72 h'
 line 'drops floor(0.1 x 5) = 0 of 5 values'
@@ -210,7 +210,7 @@ t 'in the table' 0 grep -q ' 5 gzip-5 .* |  6 0.203292333 ' b
 verdict b 'gzip-5 is the best of the ten, two writers' "$holds"
 verdict b 'lzjb is fast: faster than gzip-5, one writer' "$holds"
 
-# Commands that only pretend to create a filesystem: it is mounted if the file
+# These commands only pretend to create a filesystem: it is mounted if the file
 # "mounted" exists.
 here=$PWD
 faked() { PATH="$here/fake:$PATH" study --fs btrfs "$@"; }
@@ -313,7 +313,7 @@ is 'nothing was copied' "$(find t.csv.d -path '*/rows/*')" ''
 is 'and nothing is left' "$(left)" ''
 echo btrfs >kind.txt
 
-# cpio that loses a file, changes one, truncates one, or fails
+# a cpio that loses a file, changes one, truncates one, or fails
 cpio_then() {
 	fake cpio <<EOF
 $real_cpio "\$@" || exit
@@ -370,7 +370,7 @@ t 'no mail' 1 told faked -o n.csv kind.txt
 t 'rows inside the mail' 1 told faked -o mail/r.csv mail
 rm -rf mail/r.csv.d
 
-# Stopped in the middle of a copy.
+# Stops a study in the middle of a copy.
 fake cpio <<EOF
 echo \$\$ >$here/copying
 exec sleep 1000

@@ -25,7 +25,7 @@ refuse() {
 	bad=1
 }
 
-# A small file, truncated to every length.
+# Tests a small file, truncated to every length.
 for f in $formats; do
 	pzc -F "$f" <text >whole
 	n=$(wc -c <whole) bad=0 i=0
@@ -41,7 +41,7 @@ for f in $formats; do
 	[ $bad = 1 ] || ok "$f: every length from 0 to $((n - 1)) is refused"
 done
 
-# A longer one, truncated at some positions, with several threads.
+# Tests a longer file, truncated at some positions, with several threads.
 for f in $formats; do
 	pzc -F "$f" -b 64 <long >whole 2>/dev/null || pzc -F "$f" <long >whole
 	n=$(wc -c <whole) bad=0
@@ -85,7 +85,7 @@ for f in $formats; do
 	t "$f: flipped bits" 0 python3 flip.py "$f" "$(command -v pzc)"
 done
 
-# Noise after each magic number.
+# Tests noise after each magic number.
 for m in '\037\213\010\000' '\170\234' 'PK\003\004\024\000\000\000\010\000' \
     '\050\265\057\375' '\004\042\115\030' '\3757zXZ\000\000\004' \
     '\135\000\000\200\000' 'BZh9' '\037\235\220' '\120\052\115\030' \
@@ -99,7 +99,7 @@ for m in '\037\213\010\000' '\170\234' 'PK\003\004\024\000\000\000\010\000' \
 	done
 done
 
-# A full disk.
+# Tests a full disk.
 if [ -c /dev/full ]; then
 	printf abcd >four
 	pzc <four >four.gz
@@ -117,7 +117,7 @@ if [ -c /dev/full ]; then
 	t '--stats to a full disk is an error' 1 pzc --stats=/dev/full -c four
 fi
 
-# A reader that goes away.
+# Tests a reader that goes away.
 head -c 3000000 /dev/urandom >big
 pzc <big >big.gz
 for o in -c -dc; do
@@ -141,7 +141,7 @@ t 'a waiting writer does not delay a failed run' 1 timeout 300 \
 kill $!
 wait $! 2>/dev/null
 
-# Closed descriptors.
+# Tests closed descriptors.
 cp text x
 t 'standard input closed' 1 sh -c 'pzc >out <&-'
 t 'standard output closed' 1 sh -c 'pzc <text >&-'

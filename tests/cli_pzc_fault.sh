@@ -1,7 +1,7 @@
 # shellcheck shell=sh
-# Every call of every kind fails in turn, in the build with the fault-injecting
-# system interface.  This never causes a crash, status 0 with wrong output, or a
-# partial file.
+# Each system call of each kind fails in turn, in the build with the
+# fault-injecting system interface.  This never causes a crash, status 0 with
+# wrong output, or a partial file.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 

@@ -1,13 +1,14 @@
 # shellcheck shell=sh
-# The treatment of files: mode, times, links, special files, several at once.
+# How files are treated: their modes, times and links, special files, and
+# several at a time.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
 seq 1 20000 >text
 meta() { stat -c '%a %x %y' "$1"; }
 
-# Mode and times, to the nanosecond, in both directions, for each way to name a
-# file.
+# Mode and times are kept, to the nanosecond, in both directions and for each
+# way to name a file.
 for mode in 600 640 444 755; do
 	cp text m
 	touch -a -d '2003-04-05 06:07:08.123456789 UTC' m
@@ -89,7 +90,8 @@ ln -s nowhere l
 t 'a link to nowhere' 1 pzc -f l
 t 'a link to itself' 1 sh -c 'ln -sf l l; pzc -f l'
 rm -f l
-# Special files as inputs: their writer may be late, and they are not removed.
+# Special files can be inputs: their writer may be late, and they are not
+# removed.
 mkfifo p p.gz && chmod 640 p
 t 'a FIFO does not block' 2 timeout 300 pzc p
 t '-d: nor does it with -d' 2 timeout 300 pzc -d p.gz
@@ -170,7 +172,7 @@ t 'a directory, -c' 2 pzc -c dir
 t 'a directory as output is kept' 2 sh -c 'cp text d; mkdir d.gz; pzc d'
 t '... and with -f' 1 pzc -f d
 same '... and the input' d text
-# An output that is a link: the link is replaced, never its target.
+# If an output is a link, the link is replaced, never its target.
 cp text o && cp text precious && ln -s precious o.gz
 t 'an output that is a link' 2 pzc o
 t 'an output that is a link, -f' 0 pzc -f o
@@ -178,7 +180,7 @@ same 'the target is kept' precious text
 is 'the link is a file now' "$(stat -c %F o.gz)" 'regular file'
 rm -rf o o.gz d d.gz
 
-# Outputs that are read while being written, or that are the input itself.
+# Tests outputs that are read while being written, or that are the input itself.
 cp text same
 t '-o onto the input' 2 pzc -o same same
 same '-o onto the input: kept' same text
@@ -304,7 +306,7 @@ t '-v and --stats' 0 pzc -vk --stats=stats q
 shows '... : not confined' 'q: not confined: statistics' .t.err
 rm -f q q.gz stats
 
-# A directory that is writable but not readable, with files in it.
+# Tests a directory that is writable but not readable, with files in it.
 umask 022
 mkdir dark && cp text dark/f && chmod 300 dark
 dark() {

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
-# Inputs: empty, one byte, text, incompressible data, several blocks.
+# The inputs are empty, one byte, text, incompressible data, and several blocks.
 : >empty
 printf a >one
 seq 1 60000 >text
@@ -137,7 +137,7 @@ for f in zstd lz4; do
 	t "$f: skippable frames" 0 to back pzc -d <packed
 	same "$f: skippable frames, the bytes" back want
 done
-# A long one hides which of the two formats follows.
+# A long skippable frame hides which of the two formats follows.
 long_frame() {
 	printf '\132\052\115\030\140\352\000\000'
 	head -c 60000 /dev/zero

@@ -70,7 +70,7 @@ t '-d accepts them all' 0 sh -c 'pzc <text | pzc -d -i -R --legacy \
 t 'the last of -N and -n counts' 0 pzc -k -F zstd -N -n text
 t 'the last of -M and -m counts' 0 pzc -kf -F zstd -M -m text
 
-# Combinations of a format's options.
+# Tests combinations of a format's options.
 for o in '--check=md5' '-C md5' '--check='; do
 	# shellcheck disable=SC2086
 	t "xz $o: refused" 1 pzc -c -F xz $o text
@@ -83,7 +83,7 @@ t 'lz4 --legacy --block-checksum: refused' 1 \
 t 'lz4 -b 8192: refused' 1 pzc -c -F lz4 -b 8192 text
 shows 'lz4 -b 8192: the reason' '4 MiB' .t.err
 
-# xz's checks, as shown by pzc -l and by xz.
+# Tests xz's checks, as shown by pzc -l and by xz.
 for c in none:[Nn]one crc32:CRC-*32 crc64:CRC-*64 sha256:SHA-256; do
 	pzc -F xz --check="${c%:*}" <text >check.xz
 	pzc -F xz -C "${c%:*}" <text >check2.xz
@@ -101,7 +101,7 @@ t 'xz: CRC-64 is the default' 0 sh -c 'pzc -l check.xz | grep -q CRC-64'
 t '-C of gzip is a comment' 0 pzc -c -C crc32 text
 shows '-C of gzip: stored' crc32
 
-# lz4: lz4(1)'s frame, block checksums on request, the legacy frame.
+# Tests lz4: lz4(1)'s frame, block checksums on request, and the legacy frame.
 flags() { head -c 5 | tail -c 1 | od -An -tx1 | tr -d ' '; }
 is 'lz4: only a content checksum' "$(pzc -F lz4 <text | flags)" 64
 is 'lz4 --block-checksum' \

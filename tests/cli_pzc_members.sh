@@ -1,6 +1,6 @@
 #!/bin/sh
-# Members with a length in their header: that of the whole member, that of the
-# deflate stream alone (mgzip 0.2.5), or a wrong one.
+# Tests members with a length in their header: that of the whole member, that of
+# the deflate stream alone (mgzip 0.2.5), or a wrong one.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

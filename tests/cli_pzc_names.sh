@@ -7,7 +7,7 @@ seq 1 3000 >text
 gone() { is "$1" "$(test -e "$2" && echo there)" ''; }
 there() { is "$1" "$(test -e "$2" && echo there)" there; }
 
-# Each format's suffix, added and removed.
+# Each format's suffix is added and removed.
 for p in gzip:.gz zlib:.zz zip:.zip zstd:.zst lz4:.lz4 xz:.xz lzma:.lzma \
     bzip2:.bz2; do
 	f=${p%%:*} s=${p#*:}
@@ -20,7 +20,7 @@ for p in gzip:.gz zlib:.zz zip:.zip zstd:.zst lz4:.lz4 xz:.xz lzma:.lzma \
 	same "$f: the bytes" a text
 done
 
-# Combined suffixes, and those of other programs.
+# Tests combined suffixes, and those of other programs.
 for p in tgz:gzip:tar taz:gzip:tar tzst:zstd:tar txz:xz:tar tlz:lzma:tar \
     tbz2:bzip2:tar tbz:bzip2:tar; do
 	s=${p%%:*} f=${p#*:} && f=${f%%:*}
@@ -171,7 +171,7 @@ t 'the name is in messages' 0 sh -c \
 t 'and in the usage' 0 sh -c 'bin/unpzc -h | grep -q "^usage: unpzc "'
 rm -rf bin z a back
 
-# Names with odd bytes.
+# Tests names with odd bytes.
 newline=$(printf 'a\nb') latin=$(printf 'caf\351') bell=$(printf 'x\007y')
 long=$(printf %0252d 0)
 for n in "$newline" "$latin" "$bell" -dash --force 'a b' '*' "$long" \

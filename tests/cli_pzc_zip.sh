@@ -1,5 +1,5 @@
 #!/bin/sh
-# Other programs' zip archives: written to files and to pipes, stored and
+# Tests other programs' zip archives: written to files and to pipes, stored and
 # deflated, with the sizes before or after the data, or in ZIP64 fields.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh

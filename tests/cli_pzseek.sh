@@ -41,7 +41,7 @@ check() {
 	is "$c_name: past the end there is nothing" "$(wc -c <.got)" 0
 }
 
-# Text, then incompressible bytes, then text.
+# The data is text, then incompressible bytes, then text.
 {
 	seq 1 400000
 	dd if=/dev/urandom bs=1M count=2 2>/dev/null

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every call of pzseek fails in turn; the result is an error or the correct
-# bytes.
+# Each of pzseek's system calls fails in turn; the result is an error or the
+# correct bytes.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Images and archives with randomly changed bytes: sqpack exits with 0, or with
-# 1 and a message, in bounded memory, and writes nothing outside its output.
+# Given images and archives with randomly changed bytes, sqpack exits with 0, or
+# with 1 and a message, in bounded memory, and writes nothing outside its
+# output.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -111,7 +111,7 @@ t 'no such file' 1 sqpack --can-mount=./none other
 t 'in a long listing' 0 sqpack -lv --can-mount=4.9 other
 shows 'too' '^mounted by 4.9: no: zstd'
 
-# An image inside a program.
+# Tests an image inside a program.
 {
 	printf '\177ELF\002\001\001\000AI\002\000\000\000\000\000'
 	head -c 4080 /dev/zero
@@ -123,7 +123,7 @@ cat runtime image >app
 t 'an AppImage' 0 to got sqpack -l app
 same 'its names' got all
 
-# Files that are not images.
+# Tests files that are not images.
 : >none
 t 'an empty file' 1 sqpack -l none
 shows 'a message' '^sqpack: none: not a squashfs image$' .t.err

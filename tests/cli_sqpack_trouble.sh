@@ -136,7 +136,7 @@ t 'a full disk, -k' 1 env COLDPRESS_FAULT=readlinkat:1:EIO,write:5:ENOSPC \
 shows 'is reported' 'image.full: No space left' .t.err
 t 'no image is made' 1 test -e image.full
 
-# A file size limit.
+# Tests a file size limit.
 make_tree
 t 'a file that exceeds the limit' 1 sh -c 'ulimit -f 100
     sqpack -F none -o long tree'

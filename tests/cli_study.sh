@@ -12,7 +12,7 @@ COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 here=$PWD
 
-# The script on that page, next to those that it sources.
+# The script on that page is put next to those that it sources.
 mkdir scripts
 for file in "$SRC"/scripts/*; do
 	ln -s "$file" scripts/

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Good and bad test files for decoders, judged by the reference tools: we decode
-# what they accept to the same bytes, and reject what they reject.
+# Good and bad test files for decoders are judged by the reference tools: we
+# decode what they accept to the same bytes, and reject what they reject.
 # COLDPRESS_VECTORS names the folder, with one folder per format.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
@@ -14,7 +14,7 @@ import os, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
 folder, *judge = sys.argv[1:]
 
-# Where our verdict differs from the reference's, and why.
+# These are the files where our verdict differs from the reference's, and why.
 exceptions = {
     # The reference cannot handle the name: zlib data under a .gz name.
     "gz/GH-1600.gz": "accept",

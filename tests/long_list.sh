@@ -1,5 +1,5 @@
 #!/bin/sh
-# pzc -l of files with more than 4 GiB of content.
+# Tests pzc -l with files of more than 4 GiB of content.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

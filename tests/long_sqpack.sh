@@ -1,5 +1,5 @@
 #!/bin/sh
-# An image with a million names.
+# Tests an image with a million names.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

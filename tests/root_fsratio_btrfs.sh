@@ -63,7 +63,7 @@ mkfs.btrfs -q img >log 2>&1
 mount -o loop img mnt 2>>log || skip_all 'no btrfs can be mounted here'
 umount mnt
 
-# Mail-sized pieces of this machine's files, and the files themselves.
+# Compares mail-sized pieces of this machine's files, and the files themselves.
 mkdir -p pieces doc
 cat /usr/share/doc/*/copyright /usr/share/common-licenses/* 2>/dev/null |
     head -c 12000000 >text

@@ -59,7 +59,7 @@ foretold() {
 	    { print $at["compressratio"] "x", $at["allocated_B"] }'
 }
 
-# Mail-sized pieces of this machine's files, by the hundred.
+# Compares mail-sized pieces of this machine's files, by the hundred.
 mkdir -p tree
 cat /usr/share/doc/*/copyright /usr/share/common-licenses/* 2>/dev/null |
     head -c 12000000 >text
@@ -71,7 +71,7 @@ awk 'BEGIN { srand(7); n = 0 }
         left = 300 + exp(7 + 1.6 * (rand() + rand() - 1)) }
       print >f; left -= length($0) }' text
 
-# Links whose targets do not fit their dnodes.
+# Tests links whose targets do not fit in their dnodes.
 mkdir tree/links
 awk 'BEGIN { for (i = 0; i < 500; i++) {
     t = sprintf("%04d", i); while (length(t) < 60 + i % 400) t = t "/elsewhere"

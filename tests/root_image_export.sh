@@ -68,7 +68,7 @@ t 'is left out' 0 grep -q '; 1 not proven cold and left out\|Cold starts: not' t
 
 rm fake/coldwalk
 
-# A kernel that does not support the compressor.
+# Tests a kernel that does not support the compressor.
 cat >fake/mount <<EOF
 #!/bin/sh
 case \$* in
@@ -89,7 +89,7 @@ t 'a start that fails' 0 to table study -n 1 -o s.csv --rows none.p2 \
     --program 'exit 3'
 is 'is kept' "$(values s.csv start exit)" 3
 
-# Started from squashfuse, as enroot start does.
+# Starts the program from squashfuse, as enroot start does.
 if have squashfuse && [ -e /dev/fuse ]; then
 	t 'a start by squashfuse' 0 to table study -n 1 -o f.csv \
 	    --rows 'zstd1.p2 zstd1.sqpack.p2' --start squashfuse
@@ -101,7 +101,7 @@ else
 	skip 'no squashfuse'
 fi
 
-# Killed while the image is mounted.
+# Kills the study while the image is mounted.
 setsid sh "$SRC/scripts/image-export" --quick --reader cat -n 1 \
     --rows none.p2 --program 'echo $$ >../pid; exec sleep 1000' -o k.csv \
     >/dev/null 2>&1 &

@@ -140,7 +140,7 @@ then
 	stopped btrfs int 2 by INT all
 	stopped btrfs kill 2 by KILL all
 else
-	skip 'no btrfs can be made and mounted here'
+	skip 'no btrfs can be created and mounted here'
 fi
 rm -f img
 if ! have zfs-fuse; then

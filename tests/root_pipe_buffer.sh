@@ -33,8 +33,8 @@ for order in small-first big-first mixed; do
 done
 is 'nothing is left' "$(ours)" "$before"
 
-# A blank and a bracket in the name, and KILL, after which the next run removes
-# the leftovers.
+# Tests a name with a blank and a bracket, and SIGKILL, after which the next run
+# removes the leftovers.
 odd='a [b]'
 setsid sh "$SRC/scripts/pipe-buffer" --quick -n 1 -i 50 -o "$odd.csv" \
     --rows 'mixed.none.cat mixed.64K.gzip' >/dev/null 2>&1 &

@@ -45,7 +45,7 @@ is 'a group that cannot be set loses its bits' \
     "$(stat -c '%a' g.gz)" 600
 rm -f g g.gz
 
-# Unreadable files, and files in a folder that is not writable.
+# Tests unreadable files, and files in a folder that is not writable.
 cp ../text u && chown 0:0 u && chmod 600 u
 t 'an unreadable input' 1 nobody ./pzc u
 is 'an unreadable input: the reason' "$(nobody ./pzc u 2>&1)" \
@@ -79,7 +79,7 @@ else
 fi
 rm -f s s.gz
 
-# Block devices, and links to devices: written in place, never replaced.
+# Block devices, and links to devices, are written in place and never replaced.
 node() { stat -Lc '%F %t:%T %a %u' "$1"; }
 head -c 700000 /dev/urandom >img && truncate -s 1M img
 pzc -k img && cp img.gz keep.gz
@@ -159,7 +159,7 @@ is 'a private file stays private meanwhile' \
 umask 022
 rm -f secret secret.gz
 
-# A filesystem that becomes full.
+# Tests a filesystem that becomes full.
 mkdir full
 if mount -t tmpfs -o size=256k tmpfs full 2>/dev/null; then
 	trap 'umount -l full 2>/dev/null' EXIT

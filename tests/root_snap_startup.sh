@@ -79,7 +79,7 @@ t 'and once more when dropped' 0 test "$(key mine.gzip.dropped loop_B)" \
     -gt 100000
 is 'nothing is left' "$(gone)" ''
 
-# Pre-warming, and an image in launch order.
+# Tests pre-warming, and an image in launch order.
 t 'a study of these' 0 "$snap" -q -n 1 --from mine.app -o warm.csv \
     --rows 'mine.zstd15 mine.zstd15.prewarm mine.zstd15.sorted'
 rows=warm.csv
@@ -96,7 +96,7 @@ t 'the order of a launch' 0 test "$(key mine.zstd15.sorted.first loop_B)" \
     -gt 50000
 is 'nothing is left of it' "$(gone)" ''
 
-# A program that never becomes ready, so the script is in a launch when it is
+# This program never becomes ready, so the script is in a launch when it is
 # stopped.
 cp mine.app slow.app
 mkfifo started.fifo

@@ -82,7 +82,7 @@ shows 'needs -0' '-0 ends lines' .t.err
 rm 'tree/new
 line'
 
-# Parts of files: page 5, and pages 20 to 22.
+# Parts of files are listed: page 5, and pages 20 to 22.
 cat >parts.py <<'EOF'
 import mmap, os
 os.close(os.open("tree/two", os.O_RDONLY))
@@ -118,7 +118,7 @@ if have coldwalk; then
 	shows 'and no more' "300000 *read\|, $((4 * page)) read"
 fi
 
-# How mksquashfs uses the order.
+# Tests how mksquashfs uses the order.
 if have mksquashfs && have unsquashfs; then
 	touchlog --root tree --format sort -o order -- \
 	    cat tree/three 'tree/q"#\x' tree/one 'tree/a b' >/dev/null

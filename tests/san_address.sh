@@ -1,5 +1,5 @@
 #!/bin/sh
-# The quick tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+# Runs the quick tests under AddressSanitizer and UndefinedBehaviorSanitizer.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034
 sanitize=address,undefined

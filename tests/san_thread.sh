@@ -1,5 +1,5 @@
 #!/bin/sh
-# The quick tests under ThreadSanitizer.
+# Runs the quick tests under ThreadSanitizer.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034
 sanitize=thread

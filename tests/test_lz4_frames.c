@@ -282,7 +282,7 @@ garbage_behind(void **state)
 	free(old.p);
 }
 
-/* Makes a frame of each kind containing in. */
+/* Makes a frame of each kind that contains `in`. */
 static struct bytes
 frame_kind(struct bytes in, int kind)
 {

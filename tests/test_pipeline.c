@@ -203,7 +203,7 @@ an_error_ends_a_wait(void **state)
 	close(fd[1]);
 }
 
-/* Reads two pieces, then a byte of an input that then stalls. */
+/* Reads two pieces, then one byte before the input stalls. */
 static int
 fill_then_wait(void *job, struct input *in, struct slot *s)
 {

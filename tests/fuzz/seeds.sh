@@ -60,7 +60,7 @@ take() {
 	esac
 }
 
-# Some compressible data, in several blocks, and some incompressible.
+# The inputs are compressible data, in several blocks, and incompressible data.
 seq 9000 >text
 head -c 3000 /dev/urandom >noise
 cat text noise text >plain
@@ -192,7 +192,7 @@ printf '{"manifests":[{"digest":"sha256:%s","size":3,"annotations":{"%s":"latest
 seed oci index '' index.json
 printf '{"layers":[{"digest":"sha256:%s","size":3}]}' "$hex" >manifest.json
 seed oci manifest '' manifest.json
-# A table of contents, preceded by a member of five bytes.
+# Makes a table of contents, preceded by a member of five bytes.
 {
 	printf '{"version":1,"entries":[{"name":"d/","type":"dir","mode":493,'
 	printf '"modtime":"2001-09-09T01:46:40Z","userName":"u","uid":7},'
@@ -211,7 +211,7 @@ printf 12345 | gzip -n >member
 for kind in 0 1 2 3; do
 	seed layer "made$kind" "\\00$kind" layer
 done
-# A trace of two pieces, as plain content and as a skippable frame.
+# Makes a trace of two pieces, as plain content and as a skippable frame.
 {
 	printf '\002\000\000\000\001\000\000\000\005\000\000\000\000\000\000'
 	printf '\000\003\000\000\000\000\000\000\000\002\000\000\000\000\000\000'
@@ -226,7 +226,7 @@ if have zstd; then
 	  cat trace.zst; } >stored
 	seed trace stored '\002' stored
 fi
-# A layer preceded by its length, and its ztoc.
+# Makes a layer preceded by its length, and its ztoc.
 if have layerpack; then
 	{ seq 2000; cat toc.json; } >text
 	ln text link

@@ -20,7 +20,7 @@ enum { FEW = 4096 };			/* too few for a thread */
 struct task {
 	struct row **rows;
 	size_t count;
-	struct row **spare;		/* of the same size */
+	struct row **spare;		/* of the same size as rows */
 	unsigned threads;
 };
 

@@ -201,8 +201,8 @@ placeholder(const struct lap *l, const char *s)
 }
 
 /*
- * Writes the text with its placeholders replaced to out, unless out is NULL;
- * returns the length.
+ * Replaces the text's placeholders and writes the result to out, unless out is
+ * NULL; returns the length.
  */
 static size_t
 fill(const struct lap *l, uint64_t variant, const char *text, char *out)

@@ -16,7 +16,7 @@
 
 enum { COL_LABEL, COL_KEYS, COL_RUN, COL_STAGE, COL_SERIES, COL_SEED, COLS };
 
-/* Introduces the comment that records the command of a label. */
+/* Introduces the comment that records a label's command. */
 static const char NOTE[] = "command";
 
 /* Continues a 64-bit FNV-1a hash over several texts. */

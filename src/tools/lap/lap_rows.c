@@ -368,7 +368,7 @@ lap_rows_open(struct lap *l, int argc, char **argv)
 	if (rc == 0)
 		return 0;
 	msg_error(&l->msg, "%s: %s", out, rc == -EEXIST ?
-	    "its columns are not those that this lap writes" : rc == -EBUSY ?
+	    "its columns are not those of this lap version" : rc == -EBUSY ?
 	    "another lap is writing to it" : strerror(-rc));
 	return LAP_FAILED;
 }

@@ -137,8 +137,8 @@ check_adapt(struct pzc *p)
 		p->adapt_max = c->adapt_max;
 	}
 	if (p->adapt_min < c->level_min || p->adapt_max > c->level_max) {
-		msg_error(&p->msg, "levels %d..%d of %s are not in %d..%d",
-		    p->adapt_min, p->adapt_max, c->name, c->level_min,
+		msg_error(&p->msg, "%s levels %d..%d are not in %d..%d",
+		    c->name, p->adapt_min, p->adapt_max, c->level_min,
 		    c->level_max);
 		return MSG_ERROR;
 	}
@@ -174,8 +174,8 @@ check_codec(struct pzc *p)
 	if (p->level < 0)
 		p->level = c->level_default;
 	if (p->level < c->level_min || p->level > c->level_max) {
-		msg_error(&p->msg, "level %d of %s is not in %d..%d",
-		    p->level, c->name, c->level_min, c->level_max);
+		msg_error(&p->msg, "%s level %d is not in %d..%d",
+		    c->name, p->level, c->level_min, c->level_max);
 		return MSG_ERROR;
 	}
 	p->codec_options.level = p->level;

@@ -1,5 +1,5 @@
 /*
- * pzc_options.c - the effect of each of pzc's options
+ * pzc_options.c - applying each of pzc's options
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_style.h"

@@ -15,7 +15,7 @@
 
 struct ahead;
 
-/* One file, valid until the next call of ahead_take(). */
+/* One file, valid until the next call to ahead_take(). */
 struct ahead_file {
 	int rc;				/* 0, or why it could not be read */
 	int fd;				/* for a large file; otherwise -1 */

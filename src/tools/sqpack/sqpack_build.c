@@ -267,8 +267,8 @@ build_in(struct sqpack *p, struct output *out)
 	if (out->direct && S_ISBLK(out->there.st_mode))
 		return build_on_device(p, out);
 	if (out->direct) {
-		msg_error(&p->msg, "%s: an image is not written sequentially: "
-		    "-o needs a file or a block device", p->o.output);
+		msg_error(&p->msg, "%s: an image cannot be written "
+		    "sequentially: -o needs a file or a block device", p->o.output);
 		return -ESPIPE;
 	}
 	rc = build_to(p, source_of(p), out->fd, out->dirfd);

@@ -306,8 +306,8 @@ set_level(struct sqpack *p, int64_t level)
 	if (m->level_min == m->level_max || m->filters)
 		msg_error(&p->msg, "%s has no levels", m->name);
 	else
-		msg_error(&p->msg, "level %d of %s is not in %d..%d",
-		    (int)level, m->name, m->level_min, m->level_max);
+		msg_error(&p->msg, "%s level %d is not in %d..%d",
+		    m->name, (int)level, m->level_min, m->level_max);
 	return MSG_ERROR;
 }
 
@@ -353,7 +353,7 @@ check(struct sqpack *p, int64_t level, int argc, char **argv)
 		return options_usage(sqpack_usage);
 	}
 	if (p->o.output != NULL && strcmp(p->o.output, "-") == 0) {
-		msg_error(&p->msg, "an image is not written sequentially: "
+		msg_error(&p->msg, "an image cannot be written sequentially: "
 		    "-o needs a file or a block device");
 		return MSG_ERROR;
 	}

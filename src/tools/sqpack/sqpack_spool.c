@@ -204,7 +204,9 @@ end_held(struct spool *s)
 	return rc != 0 ? rc : sys_fstat(s->fd, &s->st);
 }
 
-/* Processes all files; rest is an unlinked file for those not listed. */
+/*
+ * Processes all files; `rest` is an unlinked file that holds the unlisted ones.
+ */
 static int
 write_all(struct spool *s, int rest, int fd, uint64_t at)
 {
