@@ -22,6 +22,12 @@ struct arena {
  */
 void *arena_take(struct arena *a, size_t size);
 
+/*
+ * Copies len bytes and adds a NUL; copies are packed without gaps.  Returns
+ * NULL if out of memory.
+ */
+char *arena_copy(struct arena *a, const void *data, size_t len);
+
 /* Frees everything taken from the arena, which is then empty again. */
 void arena_free(struct arena *a);
 

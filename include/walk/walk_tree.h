@@ -5,6 +5,7 @@
 #ifndef COLDPRESS_WALK_TREE_H
 #define COLDPRESS_WALK_TREE_H
 
+#include "base/arena.h"
 #include "walk/walk.h"
 
 struct tree_dir {
@@ -27,7 +28,7 @@ struct tree {
 	size_t dir_count, dir_cap;
 	struct tree_entry *entries;
 	size_t count, cap;
-	struct tree_text *text;		/* all names */
+	struct arena names;
 };
 
 /* A path whose buffer is reused. */

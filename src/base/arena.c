@@ -7,6 +7,7 @@
 #include "base/sys.h"
 
 #include <stdint.h>
+#include <string.h>
 
 enum { CHUNK_B = 256 << 10, ALIGN = 8 };
 
@@ -46,6 +47,24 @@ arena_take(struct arena *a, size_t size)
 	end = (uint8_t *)a->chunks->data + a->chunks->size;
 	a->left -= n;
 	return end - a->left - n;
+}
+
+/* Takes the bytes from the end of the chunk, where nothing is aligned. */
+char *
+arena_copy(struct arena *a, const void *data, size_t len)
+{
+	char *copy;
+
+	if (len > SIZE_MAX / 2 ||
+	    (len >= a->left && add_chunk(a, len + 1) != 0))
+		return NULL;
+	a->chunks->size -= len + 1;
+	a->left -= len + 1;
+	copy = (char *)a->chunks->data + a->chunks->size;
+	if (len > 0)
+		memcpy(copy, data, len);
+	copy[len] = '\0';
+	return copy;
 }
 
 void

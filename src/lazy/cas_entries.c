@@ -70,16 +70,14 @@ md5_of(struct entries *x, const char *path, struct cas_path *p)
 static int
 queue(struct entries *x, const char *path, const struct cas_path *md5)
 {
-	size_t len = strlen(path) + 1;
 	void *dirs = x->queue;
-	char *copy = arena_take(&x->arena, len);
+	char *copy = arena_copy(&x->arena, path, strlen(path));
 	int rc = copy == NULL ? -ENOMEM : array_grow(&dirs, x->count, &x->cap,
 	    sizeof(*x->queue));
 
 	x->queue = dirs;
 	if (rc != 0)
 		return rc;
-	memcpy(copy, path, len);
 	x->queue[x->count++] = (struct dir){ copy, *md5 };
 	return 0;
 }
@@ -179,10 +177,9 @@ first_name(struct entries *x, uint32_t group, const char **path)
 	*path = x->groups[i].path;
 	if (*path != NULL)
 		return 0;
-	copy = arena_take(&x->arena, x->path.len);
+	copy = arena_copy(&x->arena, x->path.data, strlen(x->path.data));
 	if (copy == NULL)
 		return -ENOMEM;
-	memcpy(copy, x->path.data, x->path.len);
 	x->groups[i] = (struct group){ x->dir, group, copy };
 	return 0;
 }

@@ -55,28 +55,16 @@ by_directory(const void *a, const void *b)
 
 /* Reading */
 
-static const void *
-keep(struct cas_rows *r, const void *data, size_t len)
-{
-	char *copy = arena_take(&r->arena, len + 1);
-
-	if (copy == NULL)
-		return NULL;
-	if (len > 0)
-		memcpy(copy, data, len);
-	copy[len] = '\0';
-	return copy;
-}
-
 static int
 keep_row(struct cas_rows *r, struct cas_row *row)
 {
-	row->name = keep(r, row->name, strlen(row->name));
-	row->link = keep(r, row->link, strlen(row->link));
+	row->name = arena_copy(&r->arena, row->name, strlen(row->name));
+	row->link = arena_copy(&r->arena, row->link, strlen(row->link));
 	if (row->hash_len > 0)
-		row->hash = keep(r, row->hash, row->hash_len);
+		row->hash = arena_copy(&r->arena, row->hash, row->hash_len);
 	if (row->xattrs_len > 0)
-		row->xattrs = keep(r, row->xattrs, row->xattrs_len);
+		row->xattrs = arena_copy(&r->arena, row->xattrs,
+		    row->xattrs_len);
 	return row->name == NULL || row->link == NULL ||
 	    (row->hash_len > 0 && row->hash == NULL) ||
 	    (row->xattrs_len > 0 && row->xattrs == NULL) ? -ENOMEM : 0;
@@ -148,7 +136,7 @@ read_nested(struct cas_rows *r, struct cas_db *d, char why[LAYER_WHY])
 		rc = cas_db_nested(d, n, why);
 		if (rc != 1)
 			break;
-		n->path = keep(r, n->path, strlen(n->path));
+		n->path = arena_copy(&r->arena, n->path, strlen(n->path));
 		if (n->path == NULL)
 			return -ENOMEM;
 		r->nested_count++;

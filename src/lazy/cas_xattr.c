@@ -78,18 +78,6 @@ cas_pack_xattrs(const struct layer_entry *e, uint8_t **data, size_t *len)
 	return 0;
 }
 
-static char *
-take(struct arena *arena, const uint8_t *data, size_t len)
-{
-	char *copy = arena_take(arena, len + 1);
-
-	if (copy == NULL)
-		return NULL;
-	memcpy(copy, data, len);
-	copy[len] = '\0';
-	return copy;
-}
-
 int
 cas_unpack_xattrs(struct arena *arena, const uint8_t *data, size_t len,
     struct tar_xattr **xattrs, size_t *count)
@@ -114,8 +102,8 @@ cas_unpack_xattrs(struct arena *arena, const uint8_t *data, size_t len,
 		if (name == 0 || memchr(p + 2, '\0', name) != NULL)
 			return -EBADMSG;
 		all[*count] = (struct tar_xattr){ .length = value,
-			.name = take(arena, p + 2, name),
-			.value = take(arena, p + 2 + name, value) };
+			.name = arena_copy(arena, p + 2, name),
+			.value = arena_copy(arena, p + 2 + name, value) };
 		if (all[*count].name == NULL || all[*count].value == NULL)
 			return -ENOMEM;
 		p += 2 + name + value;

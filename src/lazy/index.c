@@ -24,13 +24,7 @@ refuse(char why[LAYER_WHY], int rc, const char *clause)
 static char *
 keep(struct lazy_index *x, const void *data, size_t len)
 {
-	char *copy = arena_take(&x->arena, len + 1);
-
-	if (copy == NULL)
-		return NULL;
-	memcpy(copy, data, len);
-	copy[len] = '\0';
-	return copy;
+	return arena_copy(&x->arena, data, len);
 }
 
 /*

@@ -61,13 +61,9 @@ walk(const struct merge *t, const char *path, size_t len)
 static int64_t
 add_implied(struct merging *m, uint32_t parent, const char *name, size_t n)
 {
-	char *copy = arena_take(&m->t->names, n + 1);
+	const char *copy = arena_copy(&m->t->names, name, n);
 
-	if (copy == NULL)
-		return -ENOMEM;
-	memcpy(copy, name, n);
-	copy[n] = '\0';
-	return merge_add(m->t, parent, copy);
+	return copy == NULL ? -ENOMEM : merge_add(m->t, parent, copy);
 }
 
 /*

@@ -43,12 +43,10 @@ is_plain(int fd)
 static const char *
 keep_path(struct pack_order *o, const char *text, bool *inside)
 {
-	size_t len = strlen(text);
-	char *copy = arena_take(&o->arena, len + 1);
+	char *copy = arena_copy(&o->arena, text, strlen(text));
 
 	if (copy == NULL)
 		return NULL;
-	memcpy(copy, text, len + 1);
 	*inside = path_clean(copy) == 0;
 	return copy;
 }

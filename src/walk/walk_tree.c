@@ -23,13 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK_B = 1 << 18, DENTS_B = 1 << 16 };
-
-struct tree_text {
-	struct tree_text *next;
-	size_t used, size;
-	char s[];
-};
+enum { DENTS_B = 1 << 16 };
 
 struct scan {
 	struct tree *t;
@@ -47,21 +41,7 @@ struct scan {
 static const char *
 keep_name(struct tree *t, const char *name)
 {
-	size_t n = strlen(name) + 1;
-	struct tree_text *x = t->text;
-
-	if (x == NULL || x->size - x->used < n) {
-		size_t size = n > CHUNK_B ? n : CHUNK_B;
-
-		x = sys_malloc(sizeof(*x) + size);
-		if (x == NULL)
-			return NULL;
-		*x = (struct tree_text){ .next = t->text, .size = size };
-		t->text = x;
-	}
-	memcpy(x->s + x->used, name, n);
-	x->used += n;
-	return x->s + x->used - n;
+	return arena_copy(&t->names, name, strlen(name));
 }
 
 static int
@@ -309,12 +289,7 @@ tree_list(struct tree *t, const char *const *paths, size_t count)
 void
 tree_free(struct tree *t)
 {
-	while (t->text != NULL) {
-		struct tree_text *next = t->text->next;
-
-		sys_free(t->text);
-		t->text = next;
-	}
+	arena_free(&t->names);
 	sys_free(t->dirs);
 	sys_free(t->entries);
 	*t = (struct tree){ .count = 0 };

@@ -95,11 +95,9 @@ new_node(struct sqw_tree *t, uint32_t parent, const char *name, size_t len,
 	t->nodes = p;
 	if (rc == 0 && t->count * 2 > t->slot_mask)
 		rc = make_slots(t, 2 * (t->slot_mask + 1));
-	text = rc == 0 ? arena_take(&t->text, len + 1) : NULL;
+	text = rc == 0 ? arena_copy(&t->text, name, len) : NULL;
 	if (text == NULL)
 		return -ENOMEM;
-	memcpy(text, name, len);
-	text[len] = '\0';
 	*id = (uint32_t)t->count++;
 	t->nodes[*id] = (struct sqw_node){ .name = text, .id = *id,
 		.parent = parent, .owner = *id, .links = 1,

@@ -62,11 +62,9 @@ add_param(struct lap *l, const char *text, const char **rest)
 	    sizeof(*l->params)) != 0)
 		return NULL;
 	p = &l->params[l->param_count++];
-	*p = (struct lap_param){ .name = arena_take(&l->arena, n + 1) };
+	*p = (struct lap_param){ .name = arena_copy(&l->arena, text, n) };
 	if (p->name == NULL)
 		return NULL;
-	memcpy(p->name, text, n);
-	p->name[n] = '\0';
 	*rest = text + n + 1;
 	return p;
 }
@@ -74,13 +72,11 @@ add_param(struct lap *l, const char *text, const char **rest)
 static int
 add_value(struct lap *l, struct lap_param *p, const char *s, size_t n)
 {
-	char *copy = arena_take(&l->arena, n + 1);
+	char *copy = arena_copy(&l->arena, s, n);
 
 	if (copy == NULL || array_grow((void **)&p->values, p->count, &p->room,
 	    sizeof(*p->values)) != 0)
 		return MSG_ERROR;
-	memcpy(copy, s, n);
-	copy[n] = '\0';
 	p->values[p->count++] = copy;
 	return -1;
 }
