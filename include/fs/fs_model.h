@@ -64,12 +64,12 @@ struct fs_job {
 	 * Reports an item that cannot be read or has changed; calls do not
 	 * overlap.
 	 */
-	void (*trouble)(void *arg, size_t item, int err);
+	void (*on_error)(void *arg, size_t item, int err);
 	/*
 	 * Occasionally reports that many more bytes as done; calls do not
 	 * overlap.
 	 */
-	void (*tick)(void *arg, uint64_t bytes);
+	void (*on_progress)(void *arg, uint64_t bytes);
 	/*
 	 * Called in the caller's thread.  Returns 0, or -ENOMEM, which ends the
 	 * run.

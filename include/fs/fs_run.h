@@ -39,12 +39,12 @@ struct fs_run {
 	 * Reports a file that cannot be read or has changed; calls do not
 	 * overlap.
 	 */
-	void (*trouble)(void *arg, size_t item, int err);
+	void (*on_error)(void *arg, size_t item, int err);
 	/*
 	 * Occasionally reports that many more bytes as done; calls do not
 	 * overlap.
 	 */
-	void (*tick)(void *arg, uint64_t bytes);
+	void (*on_progress)(void *arg, uint64_t bytes);
 	void *arg;
 };
 

@@ -63,7 +63,8 @@ take(struct run *run, size_t *item, uint64_t *offset)
 	*offset = run->offset;
 	run->offset += run->r->unit;
 	if (found)
-		run->r->tick(run->r->arg, part_of(run->r, *item, *offset));
+		run->r->on_progress(run->r->arg,
+		    part_of(run->r, *item, *offset));
 	pthread_mutex_unlock(&run->lock);
 	return found;
 }
@@ -77,7 +78,7 @@ tell(struct reader *rd, int err)
 		return;
 	rd->bad = true;
 	pthread_mutex_lock(&run->lock);
-	run->r->trouble(run->r->arg, rd->item, err);
+	run->r->on_error(run->r->arg, rd->item, err);
 	pthread_mutex_unlock(&run->lock);
 }
 

@@ -139,19 +139,19 @@ part(void *arg, void *worker, size_t item, uint64_t offset, uint8_t *data,
 }
 
 static void
-trouble(void *arg, size_t item, int err)
+on_error(void *arg, size_t item, int err)
 {
 	const struct fs_job *job = ((struct btrfs_job *)arg)->job;
 
-	job->trouble(job->arg, item, err);
+	job->on_error(job->arg, item, err);
 }
 
 static void
-tick(void *arg, uint64_t bytes)
+on_progress(void *arg, uint64_t bytes)
 {
 	const struct fs_job *job = ((struct btrfs_job *)arg)->job;
 
-	job->tick(job->arg, bytes);
+	job->on_progress(job->arg, bytes);
 }
 
 /* Allocates the chunks of all files. */
@@ -275,7 +275,7 @@ run_btrfs(const struct fs_job *job)
 	const struct fs_run run = { .list = job->list,
 	    .threads = job->threads, .unit = 2 * BTRFS_CHUNK,
 	    .open = open_worker, .close = close_worker, .part = part,
-	    .trouble = trouble, .tick = tick, .arg = b };
+	    .on_error = on_error, .on_progress = on_progress, .arg = b };
 	int rc;
 
 	if (b == NULL)

@@ -18,7 +18,7 @@ static void
 tell(struct sqfs_source *s, int err)
 {
 	if (!s->told)
-		s->job->trouble(s->job->arg,
+		s->job->on_error(s->job->arg,
 		    (size_t)(s->item - s->job->list->items), err);
 	s->told = true;
 }
@@ -74,11 +74,11 @@ next_file(void *arg, struct sqb_file *f)
 
 /* Counts bytes that are read twice only once. */
 static void
-tick(struct sqfs_source *s)
+on_progress(struct sqfs_source *s)
 {
 	if (s->offset <= s->ticked)
 		return;
-	s->job->tick(s->job->arg, s->offset - s->ticked);
+	s->job->on_progress(s->job->arg, s->offset - s->ticked);
 	s->ticked = s->offset;
 }
 
@@ -99,7 +99,7 @@ read_file(void *arg, void *buf, size_t len)
 	}
 	memset(data + n, 0, len - (size_t)n);
 	s->offset += len;
-	tick(s);
+	on_progress(s);
 	return 0;
 }
 
@@ -113,7 +113,7 @@ skip_hole(void *arg)
 	    s->job->params->block);
 
 	s->offset += n;
-	tick(s);
+	on_progress(s);
 	return (int64_t)n;
 }
 

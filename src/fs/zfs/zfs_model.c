@@ -133,19 +133,19 @@ hole(void *arg, void *worker, size_t item, uint64_t offset, size_t len)
 }
 
 static void
-trouble(void *arg, size_t item, int err)
+on_error(void *arg, size_t item, int err)
 {
 	const struct fs_job *job = ((struct zfs_job *)arg)->job;
 
-	job->trouble(job->arg, item, err);
+	job->on_error(job->arg, item, err);
 }
 
 static void
-tick(void *arg, uint64_t bytes)
+on_progress(void *arg, uint64_t bytes)
 {
 	const struct fs_job *job = ((struct zfs_job *)arg)->job;
 
-	job->tick(job->arg, bytes);
+	job->on_progress(job->arg, bytes);
 }
 
 /*
@@ -235,7 +235,8 @@ run_pool(const struct fs_job *job, bool features)
 	struct zfs_job *z = sys_calloc(1, sizeof(*z));
 	struct fs_run run = { .list = job->list, .threads = job->threads,
 	    .open = open_worker, .close = close_worker, .part = part,
-	    .hole = hole, .trouble = trouble, .tick = tick, .arg = z };
+	    .hole = hole, .on_error = on_error,
+	    .on_progress = on_progress, .arg = z };
 	int rc;
 
 	if (z == NULL)

@@ -61,7 +61,7 @@ bytes_of(const struct fs_list *l)
 }
 
 static void
-trouble(void *arg, size_t item, int err)
+on_error(void *arg, size_t item, int err)
 {
 	struct fsratio *f = arg;
 	const struct fs_item *it = &f->list.items[item];
@@ -73,7 +73,7 @@ trouble(void *arg, size_t item, int err)
 }
 
 static void
-tick(void *arg, uint64_t bytes)
+on_progress(void *arg, uint64_t bytes)
 {
 	struct fsratio *f = arg;
 
@@ -101,7 +101,8 @@ run(struct fsratio *f)
 	const struct fs_job job = { .list = &f->list, .params = &f->o.params,
 	    .algorithms = f->o.algorithms, .count = f->o.count,
 	    .threads = f->o.threads, .by_size = f->o.by_size,
-	    .trouble = trouble, .tick = tick, .row = add_row, .arg = f };
+	    .on_error = on_error, .on_progress = on_progress,
+	    .row = add_row, .arg = f };
 	int rc = list_all(f);
 
 	if (rc != 0)
