@@ -141,7 +141,7 @@ run_fd(const struct coder *c, const struct codec_options *o, int fd,
 	struct pipeline_params params = { .threads = o->threads };
 	struct input in;
 	const char *why;
-	struct plan p;
+	struct memory_plan p;
 	void *job;
 	int rc;
 

@@ -137,7 +137,7 @@ legacy_refusals(void **state)
 	struct codec_options o = { .level = 1, .threads = 1, .legacy = true,
 	    .block = 64 * KIB };
 	const char *why = NULL;
-	struct plan p;
+	struct memory_plan p;
 
 	(void)state;
 	assert_int_equal(codec_lz4.encoder_for(&o)->plan(&o, &p, &why),
@@ -233,7 +233,7 @@ block_sizes(void **state)
 	struct codec_options o = { .level = 1, .threads = 1,
 	    .block = 4 * MIB + 1 };
 	const char *why = NULL;
-	struct plan p;
+	struct memory_plan p;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

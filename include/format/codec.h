@@ -57,7 +57,7 @@ struct codec_options {
 };
 
 /* A coder's memory plan: slots * slot_B + threads * worker_B bytes. */
-struct plan {
+struct memory_plan {
 	size_t block;		/* input bytes per piece, when compressing;
 				 * otherwise the decoder's own */
 	unsigned slots;
@@ -118,12 +118,12 @@ struct coder {
 	 * size that o->head announces; open() and the stages must then reject
 	 * larger ones, setting codec_notes.need.
 	 */
-	int (*plan)(const struct codec_options *o, struct plan *p,
+	int (*plan)(const struct codec_options *o, struct memory_plan *p,
 	    const char **why);
 
 	/* Creates a job.  o and notes must outlive it.  Returns 0 or -errno. */
 	int (*open)(void **job, const struct codec_options *o,
-	    const struct plan *p, struct codec_notes *notes);
+	    const struct memory_plan *p, struct codec_notes *notes);
 	void (*close)(void *job);	/* job may be NULL */
 
 	struct pipeline_ops ops;

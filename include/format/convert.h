@@ -35,8 +35,8 @@ struct convert_result {
  * Computes the bytes that the coder needs with c->options.threads.  Returns 0,
  * or an error of coder.plan().
  */
-int convert_plan(const struct convert *c, struct plan *p, uint64_t *bytes,
-    const char **why);
+int convert_plan(const struct convert *c, struct memory_plan *p,
+    uint64_t *bytes, const char **why);
 
 /*
  * Reads in to its end and writes to out_fd (-1: discards the output).  Under a

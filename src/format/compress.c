@@ -21,17 +21,17 @@ magic(const uint8_t *p, size_t len)
 }
 
 static int
-plan(const struct codec_options *o, struct plan *p, const char **why)
+plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
 	(void)o;
 	(void)why;
-	*p = (struct plan){ .slots = 3, .slot_B = SERIAL_PIECE,
+	*p = (struct memory_plan){ .slots = 3, .slot_B = SERIAL_PIECE,
 	    .fixed_B = 2 << 20 };
 	return 0;
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct plan *p,
+open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
 	struct job *j = sys_calloc(1, sizeof(*j));

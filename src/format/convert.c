@@ -14,17 +14,18 @@
 /* Data in an unknown format is copied unchanged. */
 
 static int
-copy_plan(const struct codec_options *o, struct plan *p, const char **why)
+copy_plan(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
 	(void)o;
 	(void)why;
-	*p = (struct plan){ .slots = 4, .slot_B = 256 << 10 };
+	*p = (struct memory_plan){ .slots = 4, .slot_B = 256 << 10 };
 	return 0;
 }
 
 static int
-copy_open(void **job, const struct codec_options *o, const struct plan *p,
-    struct codec_notes *notes)
+copy_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
 	(void)job;
 	(void)o;
@@ -81,7 +82,7 @@ coder_of(const struct convert *c)
 }
 
 int
-convert_plan(const struct convert *c, struct plan *p, uint64_t *bytes,
+convert_plan(const struct convert *c, struct memory_plan *p, uint64_t *bytes,
     const char **why)
 {
 	int rc = coder_of(c)->plan(&c->options, p, why);
@@ -94,7 +95,8 @@ convert_plan(const struct convert *c, struct plan *p, uint64_t *bytes,
 
 /* With one thread, plans as many slots as fit in addition to the fixed part. */
 static int
-fewer_slots(const struct convert *c, struct plan *p, struct convert_result *r)
+fewer_slots(const struct convert *c, struct memory_plan *p,
+    struct convert_result *r)
 {
 	uint64_t least = p->worker_B + p->fixed_B;
 	uint64_t slots = c->memory < least ? 0 :
@@ -111,7 +113,7 @@ fewer_slots(const struct convert *c, struct plan *p, struct convert_result *r)
 
 /* Lowers the threads, and then the slots, to fit the memory limit. */
 static int
-plan_within(struct convert *c, struct plan *p, struct convert_result *r)
+plan_within(struct convert *c, struct memory_plan *p, struct convert_result *r)
 {
 	for (;; c->options.threads--) {
 		int rc = convert_plan(c, p, &r->memory, &r->why);
@@ -125,7 +127,7 @@ plan_within(struct convert *c, struct plan *p, struct convert_result *r)
 
 /* Computes the plan, after peeking at the data to be decoded. */
 static int
-make_plan(struct convert *c, struct input *in, struct plan *p,
+make_plan(struct convert *c, struct input *in, struct memory_plan *p,
     struct convert_result *r)
 {
 	ssize_t n = 0;
@@ -190,7 +192,7 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 	const struct coder *coder = coder_of(&c);
 	struct pipeline_params params = { .out_fd = out_fd,
 	    .window = given->window, .progress = given->progress };
-	struct plan plan = { 0 };
+	struct memory_plan plan = { 0 };
 	void *job = NULL;
 	int rc;
 

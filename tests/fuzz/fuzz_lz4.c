@@ -35,7 +35,7 @@ ours(const uint8_t *data, size_t size, uint64_t memory, int out_fd)
 	int fd = memfd_create("in", 0), rc;
 	struct input in;
 	const char *why;
-	struct plan p;
+	struct memory_plan p;
 	void *job;
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size ||

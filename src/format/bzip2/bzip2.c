@@ -31,13 +31,13 @@ struct job {
 };
 
 static int
-plan(const struct codec_options *o, struct plan *p, const char **why)
+plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
 	if (o->block != 0) {
 		*why = "the level of bzip2 sets its block size";
 		return -ENOTSUP;
 	}
-	*p = (struct plan){ .slots = pipeline_slots(o->threads) };
+	*p = (struct memory_plan){ .slots = pipeline_slots(o->threads) };
 	p->block = bz2_rle_cap(o->level);
 	p->slot_B = p->block + bz2_encode_bound(o->level);
 	p->worker_B = bz2_encoder_memory(o->level);
@@ -47,7 +47,7 @@ plan(const struct codec_options *o, struct plan *p, const char **why)
 
 /* Run-length coding may add a byte to every four, and the cut still fits. */
 static int
-open_job(void **job, const struct codec_options *o, const struct plan *p,
+open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
 	struct job *j = sys_calloc(1, sizeof(*j));

@@ -300,7 +300,7 @@ close_job(void *job)
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct plan *p,
+open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
 	struct job *j = sys_calloc(1, sizeof(*j));
@@ -326,12 +326,12 @@ open_job(void **job, const struct codec_options *o, const struct plan *p,
  * no worker could decode together with the piece after it.
  */
 static int
-plan(const struct codec_options *o, struct plan *p, const char **why)
+plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
 	size_t decoder = bz2_decoder_memory(BZ2_LEVEL_MAX);
 
 	(void)why;
-	*p = (struct plan){ .block = WORKER_OUT,
+	*p = (struct memory_plan){ .block = WORKER_OUT,
 	    .slots = pipeline_slots(o->threads),
 	    .slot_B = PIECE + WORKER_OUT, .worker_B = decoder,
 	    .fixed_B = SINK + decoder + 2 * PIECE };

@@ -29,7 +29,7 @@ close_job(void *job)
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct plan *p,
+open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
     const struct deflate_unwrap *wrap, struct codec_notes *notes)
 {
 	struct inflate_job *j = sys_calloc(1, sizeof(*j));
@@ -63,12 +63,12 @@ fill(void *job, struct input *in, struct slot *s)
  * decoded serially, as are all of them if not even one fits.
  */
 static int
-plan(const struct codec_options *o, struct plan *p, const char **why)
+plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
 	struct gzip_header h, none = { .len = 0 };
 
 	(void)why;
-	*p = (struct plan){ .block = GZIP_BLOCK_MAX,
+	*p = (struct memory_plan){ .block = GZIP_BLOCK_MAX,
 	    .slots = pipeline_slots(o->threads),
 	    .slot_B = deflate_slot_bytes(&none), .worker_B = 128 << 10,
 	    .fixed_B = SINK + 2 * HELD };
@@ -86,28 +86,28 @@ plan(const struct codec_options *o, struct plan *p, const char **why)
 }
 
 static int
-open_gzip(void **job, const struct codec_options *o, const struct plan *p,
-    struct codec_notes *notes)
+open_gzip(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
 	return open_job(job, o, p, &unwrap_gzip, notes);
 }
 
 static int
 open_gzip_part(void **job, const struct codec_options *o,
-    const struct plan *p, struct codec_notes *notes)
+    const struct memory_plan *p, struct codec_notes *notes)
 {
 	return open_job(job, o, p, &unwrap_gzip_part, notes);
 }
 
 static int
-open_zlib(void **job, const struct codec_options *o, const struct plan *p,
-    struct codec_notes *notes)
+open_zlib(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
 	return open_job(job, o, p, &unwrap_zlib, notes);
 }
 
 static int
-open_zip(void **job, const struct codec_options *o, const struct plan *p,
+open_zip(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
 	return open_job(job, o, p, &unwrap_zip, notes);

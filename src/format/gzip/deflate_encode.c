@@ -18,7 +18,8 @@
 enum { HEADER_ROOM = 64 };
 
 int
-deflate_plan(const struct codec_options *o, struct plan *p, const char **why)
+deflate_plan(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
 	if (o->block > (size_t)1 << 30) {
 		*why = "blocks of this format are at most 1 GiB";
@@ -34,8 +35,8 @@ deflate_plan(const struct codec_options *o, struct plan *p, const char **why)
 }
 
 int
-deflate_open(void **job, const struct codec_options *o, const struct plan *p,
-    const struct deflate_wrap *wrap)
+deflate_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, const struct deflate_wrap *wrap)
 {
 	struct deflate_job *j = sys_calloc(1, sizeof(*j));
 
@@ -213,8 +214,8 @@ static const struct deflate_wrap gzip_wrap = {
 };
 
 static int
-gzip_open(void **job, const struct codec_options *o, const struct plan *p,
-    struct codec_notes *notes)
+gzip_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
 	(void)notes;
 	return deflate_open(job, o, p, &gzip_wrap);
@@ -302,8 +303,8 @@ static const struct deflate_wrap zlib_wrap = {
 };
 
 static int
-zlib_open(void **job, const struct codec_options *o, const struct plan *p,
-    struct codec_notes *notes)
+zlib_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
 	(void)notes;
 	return deflate_open(job, o, p, &zlib_wrap);

@@ -30,10 +30,10 @@ struct deflate_job {
 	uint64_t body_at;	/* offset of the deflate stream */
 };
 
-int deflate_plan(const struct codec_options *o, struct plan *p,
+int deflate_plan(const struct codec_options *o, struct memory_plan *p,
     const char **why);
 int deflate_open(void **job, const struct codec_options *o,
-    const struct plan *p, const struct deflate_wrap *wrap);
+    const struct memory_plan *p, const struct deflate_wrap *wrap);
 void deflate_close(void *job);
 int deflate_fill(void *job, struct input *in, struct slot *s);
 int deflate_worker_open(void *job, void **ctx);

@@ -162,7 +162,7 @@ static const struct deflate_wrap zip_wrap = {
 };
 
 static int
-zip_open(void **job, const struct codec_options *o, const struct plan *p,
+zip_open(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
 	(void)notes;

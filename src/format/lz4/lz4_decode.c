@@ -215,19 +215,19 @@ close_job(void *job)
  * faster.
  */
 static void
-plan_any(unsigned threads, struct plan *p)
+plan_any(unsigned threads, struct memory_plan *p)
 {
-	*p = (struct plan){ .block = PIECE_MAX, .slots = threads + 2,
+	*p = (struct memory_plan){ .block = PIECE_MAX, .slots = threads + 2,
 	    .slot_B = lz4_slot_bytes(PIECE_LEGACY, PIECE_MAX),
 	    .fixed_B = SINK + HISTORY + FRAME_BLOCK_MAX };
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct plan *p,
+open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
 	struct job *j = sys_calloc(1, sizeof(*j));
-	struct plan any;
+	struct memory_plan any;
 
 	(void)o;
 	if (j == NULL)
@@ -265,7 +265,7 @@ fill(void *job, struct input *in, struct slot *s)
  * block.
  */
 static void
-plan_first(const struct codec_options *o, struct plan *p)
+plan_first(const struct codec_options *o, struct memory_plan *p)
 {
 	int flags = lz4_first_flags(o->head, o->head_len);
 	size_t block = (size_t)64 << 10;
@@ -280,7 +280,7 @@ plan_first(const struct codec_options *o, struct plan *p)
 }
 
 static int
-plan(const struct codec_options *o, struct plan *p, const char **why)
+plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
 	(void)why;
 	plan_any(o->threads, p);

@@ -61,7 +61,7 @@ state_size(int level)
 }
 
 static void
-plan_blocks(const struct codec_options *o, struct plan *p, size_t block)
+plan_blocks(const struct codec_options *o, struct memory_plan *p, size_t block)
 {
 	p->block = block;
 	p->slots = o->threads + 3;
@@ -72,7 +72,7 @@ plan_blocks(const struct codec_options *o, struct plan *p, size_t block)
 }
 
 static int
-plan(const struct codec_options *o, struct plan *p, const char **why)
+plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
 	if (o->block > FRAME_BLOCK_MAX) {
 		*why = "blocks of this format are at most 4 MiB";
@@ -95,7 +95,7 @@ close_job(void *job)
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct plan *p,
+open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
 	struct job *j = sys_calloc(1, sizeof(*j));
@@ -234,7 +234,8 @@ const struct coder lz4_encoder = {
 /* The legacy frame */
 
 static int
-plan_legacy(const struct codec_options *o, struct plan *p, const char **why)
+plan_legacy(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
 	if (o->block != 0 || o->block_check) {
 		*why = "legacy frames have blocks of 8 MiB without checksums";

@@ -50,11 +50,12 @@ xz_refused_need(const struct xz_job *j)
  * addition depends on the stream, and is limited in open().
  */
 static int
-plan_decode(const struct codec_options *o, struct plan *p, const char **why)
+plan_decode(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
 	(void)o;
 	(void)why;
-	*p = (struct plan){ .slots = 4, .slot_B = SERIAL_PIECE,
+	*p = (struct memory_plan){ .slots = 4, .slot_B = SERIAL_PIECE,
 	    .fixed_B = 2 << 20 };
 	return 0;
 }
@@ -62,7 +63,7 @@ plan_decode(const struct codec_options *o, struct plan *p, const char **why)
 /* Creates a job, with the maximum memory that liblzma may use for it. */
 static int
 new_decoder(struct xz_job **out, const struct codec_options *o,
-    const struct plan *p, struct codec_notes *notes, uint64_t *limit)
+    const struct memory_plan *p, struct codec_notes *notes, uint64_t *limit)
 {
 	int rc = xz_job_new(out, notes);
 
@@ -83,8 +84,8 @@ new_decoder(struct xz_job **out, const struct codec_options *o,
  * by the largest accepted window or by the memory limit.
  */
 static int
-unopen_xz(void **job, const struct codec_options *o, const struct plan *p,
-    struct codec_notes *notes)
+unopen_xz(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
 	lzma_mt mt = { .flags = LZMA_CONCATENATED |
 	    LZMA_TELL_UNSUPPORTED_CHECK, .threads = o->threads,
@@ -103,8 +104,8 @@ unopen_xz(void **job, const struct codec_options *o, const struct plan *p,
 }
 
 static int
-unopen_lzma(void **job, const struct codec_options *o, const struct plan *p,
-    struct codec_notes *notes)
+unopen_lzma(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
 	uint64_t limit;
 	struct xz_job *j;

@@ -57,7 +57,7 @@ mt_options(lzma_mt *mt, const struct codec_options *o, lzma_options_lzma *lz,
 }
 
 static int
-plan_xz(const struct codec_options *o, struct plan *p, const char **why)
+plan_xz(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
 	lzma_options_lzma lz;
 	lzma_filter filters[2];
@@ -71,14 +71,14 @@ plan_xz(const struct codec_options *o, struct plan *p, const char **why)
 		*why = "the checks of xz are none, crc32, crc64 and sha256";
 		return -ENOTSUP;
 	}
-	*p = (struct plan){ .slots = 4, .slot_B = SERIAL_PIECE,
+	*p = (struct memory_plan){ .slots = 4, .slot_B = SERIAL_PIECE,
 	    .fixed_B = 1 << 20 };
 	p->worker_B = lzma_stream_encoder_mt_memusage(&mt) / mt.threads;
 	return 0;
 }
 
 static int
-open_xz(void **job, const struct codec_options *o, const struct plan *p,
+open_xz(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
 	lzma_options_lzma lz;
@@ -98,7 +98,8 @@ open_xz(void **job, const struct codec_options *o, const struct plan *p,
 }
 
 static int
-plan_lzma(const struct codec_options *o, struct plan *p, const char **why)
+plan_lzma(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
 	int rc = plan_xz(o, p, why);
 
@@ -108,8 +109,8 @@ plan_lzma(const struct codec_options *o, struct plan *p, const char **why)
 }
 
 static int
-open_lzma(void **job, const struct codec_options *o, const struct plan *p,
-    struct codec_notes *notes)
+open_lzma(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
 	lzma_options_lzma lz;
 	struct xz_job *j;

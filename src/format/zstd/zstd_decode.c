@@ -228,14 +228,14 @@ first_frame(const struct codec_options *o)
  * input of two units, and the reader what it has read beyond one.
  */
 static void
-plan_units(const struct codec_options *o, struct plan *p, uint64_t unit,
+plan_units(const struct codec_options *o, struct memory_plan *p, uint64_t unit,
     uint64_t window)
 {
-	*p = (struct plan){ .slots = o->threads + 2,
+	*p = (struct memory_plan){ .slots = o->threads + 2,
 	    .slot_B = 2 * unit + UNIT_SLACK, .worker_B = 1 << 20,
 	    .fixed_B = BASE + window + 3 * unit };
 	if (o->threads == 1)
-		*p = (struct plan){ .slots = 4, .slot_B = SERIAL_PIECE,
+		*p = (struct memory_plan){ .slots = 4, .slot_B = SERIAL_PIECE,
 		    .fixed_B = BASE + window };
 }
 
@@ -245,7 +245,7 @@ plan_units(const struct codec_options *o, struct plan *p, uint64_t unit,
  * are then decoded by one thread, in pieces.
  */
 static int
-plan(const struct codec_options *o, struct plan *p, const char **why)
+plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
 	struct zstd_header h = first_frame(o);
 	uint64_t window = h.window < WINDOW_LEAST ? WINDOW_LEAST : h.window;
@@ -287,7 +287,7 @@ close_job(void *job)
 /* Sets the largest window that fits in a plan under a limit. */
 static void
 limit(struct zstd_cutter *c, const struct codec_options *o,
-    const struct plan *p)
+    const struct memory_plan *p)
 {
 	uint64_t window = p->fixed_B - BASE - 3 * (uint64_t)c->unit_max;
 
@@ -299,7 +299,7 @@ limit(struct zstd_cutter *c, const struct codec_options *o,
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct plan *p,
+open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
 	struct job *j = sys_calloc(1, sizeof(*j));

@@ -51,7 +51,7 @@ longest_job(const struct codec_options *o)
 }
 
 static int
-plan(const struct codec_options *o, struct plan *p, const char **why)
+plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
 	if (o->block > (size_t)1 << 30) {
 		*why = "blocks of this format are at most 1 GiB";
@@ -80,7 +80,7 @@ close_job(void *job)
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct plan *p,
+open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
 	struct job *j = sys_calloc(1, sizeof(*j));

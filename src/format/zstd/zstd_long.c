@@ -57,13 +57,13 @@ set_up(ZSTD_CCtx *c, const struct codec_options *o)
 }
 
 static int
-plan(const struct codec_options *o, struct plan *p, const char **why)
+plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
 	if (o->rsyncable) {
 		*why = "--long cannot be combined with --rsyncable";
 		return -ENOTSUP;
 	}
-	*p = (struct plan){ .block = PIECE, .slots = 4,
+	*p = (struct memory_plan){ .block = PIECE, .slots = 4,
 	    .slot_B = PIECE,
 	    .worker_B = ((uint64_t)zstd_level(o->level)->mib << 20) +
 	    ((uint64_t)8 << o->window_log),
@@ -72,7 +72,7 @@ plan(const struct codec_options *o, struct plan *p, const char **why)
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct plan *p,
+open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
 	struct job *j = sys_calloc(1, sizeof(*j));

@@ -110,7 +110,7 @@ check_plan(struct pzc *p)
 	struct convert c = { .codec = p->codec,
 	    .options = p->codec_options };
 	const char *why = NULL;
-	struct plan plan;
+	struct memory_plan plan;
 	uint64_t bytes;
 
 	c.options.threads = 1;
