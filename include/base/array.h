@@ -1,5 +1,5 @@
 /*
- * array.h - arrays that grow by one item at a time
+ * array.h - arrays that grow
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_ARRAY_H
@@ -14,5 +14,8 @@
  * unchanged.  Thread-safe unless the array is shared.
  */
 int array_grow(void **items, size_t count, size_t *cap, size_t size);
+
+/* The same, but makes room for count items in all. */
+int array_reserve(void **items, size_t count, size_t *cap, size_t size);
 
 #endif

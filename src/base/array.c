@@ -1,5 +1,5 @@
 /*
- * array.c - arrays that grow by one item at a time
+ * array.c - arrays that grow
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/array.h"
@@ -14,12 +14,20 @@ enum { FIRST = 8 };
 int
 array_grow(void **items, size_t count, size_t *cap, size_t size)
 {
-	size_t more = *cap == 0 ? FIRST : 2 * *cap;
+	return array_reserve(items, count + 1, cap, size);
+}
+
+int
+array_reserve(void **items, size_t count, size_t *cap, size_t size)
+{
+	size_t more = *cap == 0 ? FIRST : *cap;
 	void *p;
 
-	if (count < *cap)
+	if (count <= *cap)
 		return 0;
-	if (*cap > SIZE_MAX / 2 || more > SIZE_MAX / size)
+	while (more < count && more <= SIZE_MAX / 2)
+		more *= 2;
+	if (more < count || more > SIZE_MAX / size)
 		return -ENOMEM;
 	p = sys_realloc(*items, more * size);
 	if (p == NULL)

@@ -6,6 +6,7 @@
  */
 #include "format/seek_formats.h"
 
+#include "base/array.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -61,20 +62,15 @@ thin(struct seek_map *m)
 static int
 make_room(struct seek_map *m)
 {
-	size_t cap = m->cap == 0 ? 256 : 2 * m->cap;
-	struct seek_unit *u;
+	void *units = m->units;
+	int rc;
 
 	/* put() adds up to two, and the end is one more */
 	while (m->count + 3 > SEEK_UNITS_MAX && m->spacing < INT64_MAX)
 		thin(m);
-	if (m->count + 3 <= m->cap)
-		return 0;
-	u = sys_realloc(m->units, cap * sizeof(*u));
-	if (u == NULL)
-		return -ENOMEM;
-	m->units = u;
-	m->cap = cap;
-	return 0;
+	rc = array_reserve(&units, m->count + 3, &m->cap, sizeof(*m->units));
+	m->units = units;
+	return rc;
 }
 
 int

@@ -6,6 +6,7 @@
  */
 #include "image/sqbuild/data.h"
 
+#include "base/array.h"
 #include "base/sys.h"
 #include "image/sqbuild/feed.h"
 #include "image/squashfs/format.h"
@@ -75,24 +76,15 @@ work(void *arg, void *ctx, struct slot *s)
 static int
 reserve(struct sqb_data *d, size_t end)
 {
-	size_t cap = d->cap == 0 ? 1024 : d->cap;
-	uint32_t *sizes;
-	uint64_t *starts;
+	void *sizes = d->sizes, *starts = d->starts;
+	size_t cap = d->cap;
+	int rc = array_reserve(&sizes, end, &cap, sizeof(*d->sizes));
 
-	if (end <= d->cap)
-		return 0;
-	while (cap < end)
-		cap *= 2;
-	sizes = sys_realloc(d->sizes, cap * sizeof(*sizes));
-	if (sizes == NULL)
-		return -ENOMEM;
 	d->sizes = sizes;
-	starts = sys_realloc(d->starts, cap * sizeof(*starts));
-	if (starts == NULL)
-		return -ENOMEM;
+	if (rc == 0)
+		rc = array_reserve(&starts, end, &d->cap, sizeof(*d->starts));
 	d->starts = starts;
-	d->cap = cap;
-	return 0;
+	return rc;
 }
 
 static int

@@ -8,6 +8,7 @@
  */
 #include "feed_impl.h"
 
+#include "base/array.h"
 #include "base/sys.h"
 #include "format/gzip/deflate_engine.h"
 #include "image/squashfs/format.h"
@@ -62,20 +63,14 @@ int
 feed_new_units(struct feed *f, uint32_t fragment, uint32_t count, uint32_t *unit)
 {
 	struct sqb_data *d = f->d;
-	size_t cap = d->fragment_cap == 0 ? 1024 : d->fragment_cap;
-	uint32_t *p;
+	void *items = d->fragment;
+	int rc = count > feed_units_left(f) ? -EOVERFLOW :
+	    array_reserve(&items, d->units + count, &d->fragment_cap,
+	    sizeof(*d->fragment));
 
-	if (count > feed_units_left(f))
-		return -EOVERFLOW;
-	while (cap < d->units + count)
-		cap *= 2;
-	if (cap > d->fragment_cap) {
-		p = sys_realloc(d->fragment, cap * sizeof(*p));
-		if (p == NULL)
-			return -ENOMEM;
-		d->fragment = p;
-		d->fragment_cap = cap;
-	}
+	d->fragment = items;
+	if (rc != 0)
+		return rc;
 	*unit = (uint32_t)d->units;
 	for (; count > 0; count--)
 		d->fragment[d->units++] = fragment;
@@ -86,20 +81,16 @@ feed_new_units(struct feed *f, uint32_t fragment, uint32_t count, uint32_t *unit
 static int
 reserve_id(struct sqb_data *d, uint32_t id)
 {
-	size_t n = d->ids == 0 ? 1024 : d->ids;
-	struct sqw_data *p;
+	size_t before = d->ids;
+	void *items = d->of;
+	int rc = array_reserve(&items, (size_t)id + 1, &d->ids,
+	    sizeof(*d->of));
 
-	if (id < d->ids)
-		return 0;
-	while (n <= id)
-		n *= 2;
-	p = sys_realloc(d->of, n * sizeof(*p));
-	if (p == NULL)
-		return -ENOMEM;
-	memset(p + d->ids, 0, (n - d->ids) * sizeof(*p));
-	d->of = p;
-	d->ids = n;
-	return 0;
+	d->of = items;
+	if (d->ids > before)
+		memset(d->of + before, 0, (d->ids - before) *
+		    sizeof(*d->of));
+	return rc;
 }
 
 bool

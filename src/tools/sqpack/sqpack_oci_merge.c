@@ -31,19 +31,16 @@ static int
 mark(struct oci *o, uint32_t id)
 {
 	const struct sqw_node *nodes = o->p->tree.nodes;
-	size_t n = o->mark_count == 0 ? 1024 : o->mark_count;
-	uint32_t *p;
+	size_t before = o->mark_count;
+	void *items = o->marks;
+	int rc = array_reserve(&items, (size_t)id + 1, &o->mark_count,
+	    sizeof(*o->marks));
 
-	if (id >= o->mark_count) {
-		while (n <= id)
-			n *= 2;
-		p = sys_realloc(o->marks, n * sizeof(*p));
-		if (p == NULL)
-			return -ENOMEM;
-		memset(p + o->mark_count, 0, (n - o->mark_count) * sizeof(*p));
-		o->marks = p;
-		o->mark_count = n;
-	}
+	o->marks = items;
+	if (rc != 0)
+		return rc;
+	memset(o->marks + before, 0, (o->mark_count - before) *
+	    sizeof(*o->marks));
 	for (; o->marks[id] != o->layer + 1; id = nodes[id].parent)
 		o->marks[id] = (uint32_t)o->layer + 1;
 	return 0;
