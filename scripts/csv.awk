@@ -58,7 +58,7 @@ function key(name,  i, s) {
 	return i ? substr(s, 1, i - 1) : s
 }
 
-# failed: whether the run of this row failed
+# failed: whether this row's run failed
 function failed() { return get("exit") + 0 || get("signal") + 0 }
 
 function csv_line(  i, s) {

@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# scripts/bench-readers: the verdict on each reader and file, and the table.
+# Tests scripts/bench-readers: the verdict on each reader and file, and the
+# table.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 

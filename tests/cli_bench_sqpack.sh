@@ -1,5 +1,6 @@
 #!/bin/sh
-# scripts/bench-sqpack: its rows, its figures, and no leftovers.
+# Tests scripts/bench-sqpack: its rows, its figures, and that it leaves nothing
+# behind.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

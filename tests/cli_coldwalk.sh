@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# coldwalk: trees and images, checksums that other tools accept, errors
+# Tests coldwalk on trees and images: checksums that other tools accept, and
+# errors
 . "$SRC/tests/lib.sh"
 
 mkdir -p tree/sub/deep tree/empty

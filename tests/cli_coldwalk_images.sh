@@ -192,7 +192,7 @@ for p in 1 2; do
 	t "a damaged image, $p threads" 1 to got told coldwalk -p$p spoilt
 	same "bad blocks are reported in order, $p threads" err want.bad
 done
-t 'rows of it' 1 to rows coldwalk --csv spoilt
+t 'rows of a damaged image' 1 to rows coldwalk --csv spoilt
 is 'say so' "$(value rows two error)" 'damaged'
 is 'and have no hash' "$(value rows two hash)" ''
 t 'a manifest of the rest' 1 coldwalk -o left spoilt

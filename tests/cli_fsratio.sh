@@ -1,5 +1,6 @@
 #!/bin/sh
-# fsratio: the predicted size of trees with all kinds of contents and options.
+# Tests fsratio's predicted size of trees with all kinds of contents and
+# options.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

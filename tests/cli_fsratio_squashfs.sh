@@ -1,5 +1,5 @@
 #!/bin/sh
-# fsratio compared with mksquashfs: the exact data area, and the image.
+# Compares fsratio with mksquashfs: the exact data area, and the image.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

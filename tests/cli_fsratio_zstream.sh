@@ -1,5 +1,5 @@
 #!/bin/sh
-# fsratio compared with OpenZFS's own compressors: zstream recompress, on a
+# Compares fsratio with OpenZFS's own compressors, by zstream recompress on a
 # stream of the same records.  ZSTREAM names the program, if it is not in PATH.
 # It needs no ZFS.  Debian has it in zfsutils-linux 2.2 or later (backports,
 # contrib), which cannot be installed next to zfs-fuse; it is enough to unpack

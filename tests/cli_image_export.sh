@@ -1,6 +1,6 @@
 #!/bin/sh
-# The image study on a small tree: its rows, resuming, failures, and verdicts on
-# known rows.
+# Tests the image study on a small tree: its rows, resuming, failures, and
+# verdicts on known rows.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -84,7 +84,7 @@ killed k.csv sh "$SRC/scripts/image-export" --quick --reader unsquashfs -n 8 \
     --rows 'none.p2 zstd1.p2' -o k.csv
 t 'it continues after KILL' 0 study -n 8 -o k.csv
 is 'every run once' "$(runs k.csv)" 'none.p2x8 zstd1.p2x8 '
-is 'no image is left then, either' \
+is 'and again no image is left' \
     "$(find k.csv.d -name '*.sqsh' -o -name '*.out' -o -name '.0*')" ''
 
 # Programs that fail.

@@ -43,7 +43,7 @@ if have bash; then
 		[ -x "$tool" ] || continue
 		tool=${tool##*/}
 		is "also for $tool" "$(options "$tool" --hel)" --help
-		t 'also its own' 0 test "$(options "$tool" -- | wc -w)" -gt 4
+		t 'its own options' 0 test "$(options "$tool" -- | wc -w)" -gt 4
 		t 'a file is left to bash' 1 test -n "$(options "$tool" hel)"
 	done
 fi

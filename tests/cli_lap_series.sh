@@ -1,5 +1,5 @@
 #!/bin/sh
-# lap's parameters, adaptive series and options of individual commands.
+# Tests lap's parameters, adaptive series and per-command options.
 # SPDX-License-Identifier: BSD-2-Clause
 # Commands that lap runs expand their own variables.
 # shellcheck disable=SC2016

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The mail study: its results for known rows, the published study's own figures,
-# its options, and copies that fail on fake filesystems.
+# Tests the mail study: its results for known rows, the published study's own
+# figures, its options, and copies that fail on fake filesystems.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -111,7 +111,7 @@ t "the study's table" 0 grep -q -F \
 t 'what is missing' 0 grep -q \
     '^ 1 gzip-1 .* | not measured$' known
 t 'trimming needs ten values' 0 grep -q 'which drops 1 of 10 values' known
-# Ten rounds, 1.1 to 2.0: the mean of the eight in the middle.
+# With ten rounds, 1.1 to 2.0, the result is the mean of the middle eight.
 t 'and is done' 0 grep -q -F \
     ' 7 gzip-7            1 0.012994211     214.6         2.747 | 10 0.163157442    17.050' known
 t 'times' 0 grep -E -q \
@@ -163,17 +163,17 @@ t 'and the share' 0 grep -q \
 t 'five rounds' 0 sh -c \
     "grep -v ',[6-9],[0-9]*,[0-9]*,all,\|,10,10,' known.csv >five.csv
     cp -r known.csv.d five.csv.d"
-t 'have a report' 0 to five study -o five.csv report
+t 'five rounds have a report' 0 to five study -o five.csv report
 for text in 'gzip-5 is the best of the ten, one writer' \
     'two that share the work lose efficiency' 'and not half' \
     'with two writers the efficiency varies more'; do
 	t "not decided: $text" 0 sh -c \
 	    "grep -F -A 1 '  $text' five | grep -q ': fewer than 6'"
 done
-t 'nor is the loss' 0 grep -q \
+t 'nor is the loss decided' 0 grep -q \
     'study 63 %, here not decided: fewer than 6 rounds$' five
 is 'no share of draws is printed' "$(awk '/^gzip-9 +w1 +5 +0.21/ { print NF }' five)" 10
-t 'nor an interval' 1 grep -q '[0-9] \.\. [0-9].*[0-9]$' five
+t 'nor is an interval printed' 1 grep -q '[0-9] \.\. [0-9].*[0-9]$' five
 # A loss that may not exist is not broken down.
 t 'an uncertain loss' 0 sh -c \
     "awk -F , -v OFS=, '\$2 ~ /w2\$/ && \$4 % 2 { \$9 /= 9 } { print }' known.csv >loss.csv
@@ -287,7 +287,7 @@ t 'has a report' 0 grep -q \
 is 'from what exists' "$(grep -c valid=yes r.csv.d/part.csv)" 14
 is 'the rows stay' "$(grep -c valid=yes r.csv)" 15
 t 'it continues' 0 faked -o r.csv run
-t 'and nothing is left of that' 1 test -e r.csv.d/part.csv
+t 'and no leftovers remain' 1 test -e r.csv.d/part.csv
 t 'another directory' 1 told faked -o r.csv fake
 t 'another directory for run' 1 told faked -o r.csv run /nonexist
 for other in '--mode both' '--writers 1' '--load true' '-S 9' --quick; do

@@ -26,7 +26,7 @@ is 'the bytes do not change' "$(cut -d ' ' -f 1 out)" \
     9dbe0ff2486fe184da3af6b6fb8a6ef18f1365852917afbbc147dc4ca64b0d38
 is 'the hash is that of the files' "$(hash one)" "$(cut -d ' ' -f 1 out)"
 is 'one file per message' "$(find one -type f | wc -l)" 700
-is 'also in the figures' "$(stat_of mails stats)" 700
+is 'and as many in the figures' "$(stat_of mails stats)" 700
 is 'with the hash' "$(stat_of sha256 stats)" "$(cut -d ' ' -f 1 out)"
 is 'and the bytes' "$(stat_of bytes_B stats)" \
     "$(find one -type f -exec cat {} + | wc -c)"
@@ -136,7 +136,7 @@ is 'no attachments' "$(grep -a -r -l '^Content-Disposition' plain | wc -l)" 0
 to out mailgen -n 500 --attachments 1 rich
 is 'attachments everywhere' "$(find rich -type f | wc -l)" \
     "$(grep -a -r -l '^Content-Disposition' rich | wc -l)"
-t 'one mail' 0 mailgen -n 1 single
+t 'one message' 0 mailgen -n 1 single
 rm -r sized plain rich
 
 # wrong WORDS COMMAND...: checks that it is rejected, with a message that

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# pzc under the names of gzip and pigz, in case these are not installed for
+# Tests pzc under the names gzip and pigz, even if these are not installed for
 # comparison.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# pzc under the name of gzip: each command line compared with gzip 1.12.
+# Runs pzc under the name gzip, and compares each command line with gzip 1.12.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 . "$SRC/tests/peer.sh"

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# pzc under the name of pigz: each command line compared with pigz 2.6.
+# Runs pzc under the name pigz, and compares each command line with pigz 2.6.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 . "$SRC/tests/peer.sh"

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Every format in both directions, judged by the reference tools.
+# Tests every format in both directions against the reference tools.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 

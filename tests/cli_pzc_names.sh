@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Names: suffixes, program names, odd bytes, -o -S -N -n -m.
+# Tests names: suffixes, program names, odd bytes, -o, -S, -N, -n and -m.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 

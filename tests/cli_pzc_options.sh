@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# pigz's command line, the environment, exit statuses, terminals.
+# Tests pigz's command line, the environment, exit statuses and terminals.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -118,7 +118,7 @@ says 'a directory as input' directory pzc </
 # Several inputs: the worst status counts, and all others are processed.
 cp text x && cp text y
 t 'an error, a warning and two that work' 1 pzc -k x nothing t.gz y
-t 'x was done' 0 gzip -t x.gz
+t 'x was compressed' 0 gzip -t x.gz
 t 'y was done' 0 gzip -t y.gz
 t 'a warning' 2 pzc -k x
 t 'a warning under -q' 2 pzc -qk x

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The snap study: its command line, and its report on published rows
+# Tests the snap study's command line, and its report on published rows
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -48,7 +48,7 @@ t 'two machines' 0 "$snap" report published slower
 squeeze >report
 shows 'side by side' '^chromium.xz 6006 12011 | 2.99 2.99$' report
 shows 'and walks' '^chromium.xz 9006 9006 | 3.00 1.50$' report
-shows 'are similar where they should be' \
+shows 'rows are similar where they should be' \
     'chromium.xz.first/chromium.try.first: .*: similar$' report
 shows 'and different where not' \
     'chromium.xz.walk.app.mount/chromium.gzip.*: different$' report

@@ -1,6 +1,6 @@
 #!/bin/sh
-# sqpack under the names mksquashfs and unsquashfs: options, listings, and the
-# command lines that other programs use.
+# Tests sqpack under the names mksquashfs and unsquashfs: options, listings, and
+# the command lines that other programs use.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

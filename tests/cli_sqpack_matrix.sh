@@ -1,5 +1,6 @@
 #!/bin/sh
-# Files of about one block read back intact from every image, by every reader.
+# Files of about one block are read back intact from every image, by every
+# reader.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

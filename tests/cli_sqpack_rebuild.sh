@@ -54,7 +54,7 @@ done
 (cd tree && tar -cf - z d .) | sqpack -f -F zstd -L 1 -o image -
 t 'of an archive' 0 check image
 (cd tree && tar -cf - z d .) | sqpack -f -F zstd -L 1 --order list -o image -
-t 'of an archive by a list' 0 check image
+t 'of an archive, in list order' 0 check image
 { cat .t.out image; } >program	# not in front of an image, as a program is
 t 'of a file that is not an image' 1 check program
 
@@ -121,11 +121,11 @@ shows 'is named' 'offset 96: ' .t.err
 if have mksquashfs; then
 	mksquashfs tree theirs -noappend -no-progress -comp lzo \
 	    -Xalgorithm lzo1x_1 >/dev/null 2>&1
-	t 'options that sqpack lacks' 1 check theirs
+	t 'options that sqpack does not support' 1 check theirs
 	shows 'are named' 'sqpack does not support its compressor options' .t.err
 	mksquashfs tree theirs -noappend -no-progress -comp gzip \
 	    >/dev/null 2>&1
-	t "an image by another encoder" 1 check theirs
+	t "an image from another encoder" 1 check theirs
 	shows 'differs' '^different: byte '
 else
 	skip 'mksquashfs is not installed'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What all studies share, tested with the example of doc/study.md.
+# Tests what all studies share, with the example from doc/study.md.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -106,7 +106,7 @@ mkdir "$odd"
 seq 9999 >"$odd/a [b] & c"
 t 'odd names' 0 to table levels -n 1 -o "$odd.csv" "$odd"
 is 'have rows' "$(cells "$odd.csv")" 'gzip1.1 gzip6.1 gzip9.1 '
-t 'and a report' 0 levels -o "$odd.csv" report
+t 'and there is a report' 0 levels -o "$odd.csv" report
 t 'a tab' 1 told levels -n 1 -o x.csv "$(printf 'a\tb')"
 
 # A run is killed, alone or with everything that it has started.

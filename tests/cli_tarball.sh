@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tarball study on a small tree: its table, its rows, and resuming.
+# Tests the tarball study on a small tree: its table, its rows, and resuming.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -63,7 +63,7 @@ same 'the same table' table table2
 t 'the same rows' 0 sh -c 'grep -v "^#" before.csv >x; grep -v "^#" r.csv | cmp - x'
 t 'more runs' 0 study -n 3 -o r.csv prepare
 t 'step by step' 0 study -o r.csv run
-t 'a report of them' 0 to table3 study -o r.csv report
+t 'a report of these rows' 0 to table3 study -o r.csv report
 is 'three of each' "$(runs r.csv)" \
     'A10x3 A1x3 A2x3 A3x3 A4x3 B1x3 B2x3 B3x3 B4x3 '
 

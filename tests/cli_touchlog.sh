@@ -1,5 +1,5 @@
 #!/bin/sh
-# touchlog's command line, and its messages to users other than root
+# Tests touchlog's command line, and its messages to users other than root
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -44,7 +44,7 @@ t 'not executable' 126 winwait --criterion line -- /etc/passwd
 t 'a line of a megabyte' 0 line --match '^end' -- \
     sh -c 'head -c 1000000 /dev/zero | tr "\0" x; echo; echo end; sleep 300'
 t 'rows' 0 line -o rows.csv -- sh -c 'echo; sleep 300'
-t 'rows of several calls' 0 line -o rows.csv -- sh -c 'echo; sleep 300'
+t 'rows of several invocations' 0 line -o rows.csv -- sh -c 'echo; sleep 300'
 is 'share one file' "$(grep -c -v '^#' rows.csv)" 3
 t 'as JSON' 0 line --json -- sh -c 'echo; sleep 300'
 shows 'too' '"result":"seen"'

@@ -74,7 +74,7 @@ struct request {
 	uint64_t size;
 };
 
-/* Sending: false when the connection is gone */
+/* Sending; these return false when the connection is gone */
 
 static bool
 put(struct request *q, const char *data, size_t len)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The examples in the manuals run.
+# Runs the examples in the manuals.
 # SPDX-License-Identifier: BSD-2-Clause
 # In a manual's EXAMPLES section, a line ".Dl $ COMMAND", or "$ COMMAND" in a
 # literal display, is a command.  A page's commands run in order, in a directory
@@ -40,7 +40,7 @@ for page in "$SRC"/man/*.[1-8]; do
 	have "${name%.*}" || continue
 	pages=$((pages + 1))
 	commands "$page" >lines
-	# root's examples are not run here
+	# examples for root are not run here
 	t "$name has examples" 0 grep -q '^\.Dl [#$] ' "$page"
 	mkdir "in.$name"
 	cd "in.$name" || exit 1

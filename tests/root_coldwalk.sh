@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# coldwalk: a mounted image gives its tree's lines, and is reported as cold or
-# not.
+# coldwalk gives the same lines for a mounted image as for its tree, and reports
+# whether it was cold.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# fsratio compared with btrfs: its prediction matches compsize.
+# Compares fsratio with btrfs: its prediction matches compsize.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# fsratio compared with a real pool: zfs-fuse prints the predicted ratio.
+# Compares fsratio with a real pool: zfs-fuse prints the predicted ratio.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The image study's mounts: cold starts, reading back, and nothing left behind.
+# Tests the image study's mounts: cold starts, reading back, and that nothing is
+# left behind.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The mail study on real filesystems: zfs-fuse and btrfs, created, filled,
-# verified, and removed however the study ends.
+# Tests the mail study on real filesystems: zfs-fuse and btrfs are created,
+# filled, verified, and removed however the study ends.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

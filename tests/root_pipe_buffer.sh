@@ -1,6 +1,6 @@
 #!/bin/sh
-# The pipe-buffer experiment on a small scale: its table, and that it leaves
-# nothing behind.
+# Tests the pipe-buffer experiment on a small scale: its table, and that it
+# leaves nothing behind.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -23,7 +23,7 @@ before=$(ours)
 sh "$SRC/scripts/pipe-buffer" --quick -i 2000 -o r.csv >table 2>log
 status=$?
 [ $status != 77 ] || skip_all "$(tail -n 1 log)"
-is 'it ends well' $status 0
+is 'it succeeds' $status 0
 for order in small-first big-first mixed; do
 	t "$order: reading alone" 0 grep -q "^$order *cat *none" table
 	for buffer in 64K 1M 16M 64M 512M; do

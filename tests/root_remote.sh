@@ -1,5 +1,6 @@
 #!/bin/sh
-# Compressing locally or remotely: the tarball study through our own sshd.
+# Tests compressing locally and remotely: the tarball study through our own
+# sshd.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

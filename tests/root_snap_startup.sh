@@ -1,6 +1,6 @@
 #!/bin/sh
-# The snap study with our own program: its rows, and that it leaves nothing
-# behind
+# Tests the snap study with our own program: its rows, and that it leaves
+# nothing behind
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2119,SC2120
 # shellcheck source=tests/lib.sh

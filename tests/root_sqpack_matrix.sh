@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# Files of about one block read back intact from every image that is mounted.
+# Files of about one block are read back intact from every image that is
+# mounted.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -84,7 +84,7 @@ struct change {
 	unsigned symbol, bits;
 };
 
-/* A block that is being built, and how it differs from a good one. */
+/* A block under construction, and how it differs from a good one. */
 struct block {
 	const char *name;
 	unsigned type;			/* 0: dynamic */

@@ -387,7 +387,7 @@ identities(void **state)
 	/* the same PID, but started at another time */
 	snprintf(other, sizeof(other), "%s1", id);
 	assert_true(leftover_dead(other));
-	/* processes of another namespace do not concern us */
+	/* processes in another namespace do not concern us */
 	dot = strchr(other, '.');
 	assert_non_null(dot);
 	memmove(other + 1, dot, strlen(dot) + 1);

@@ -174,7 +174,7 @@ void coldwalk_complain(struct coldwalk *c);
 struct table;
 
 /*
- * Starts a table of these columns on fd, in the form of --csv or --json, with
+ * Starts a table of these columns on fd, in the format of --csv or --json, with
  * the provenance of the rows.  Returns 0 or -errno; *t must be closed even on
  * failure.
  */

@@ -78,8 +78,8 @@ put_io(struct table *t, const struct proc_usage *u)
 }
 
 /*
- * Returns the peak memory of lap itself, which a child shares until it
- * executes.  getrusage(2) cannot provide it, because its value includes the
+ * Returns the peak memory of lap itself, which a child shares until it calls
+ * execve(2).  getrusage(2) cannot provide it, because its value includes the
  * parent's.  Reading it is slow, but it can only have grown if there were page
  * faults.
  */
@@ -368,7 +368,8 @@ lap_rows_open(struct lap *l, int argc, char **argv)
 	if (rc == 0)
 		return 0;
 	msg_error(&l->msg, "%s: %s", out, rc == -EEXIST ?
-	    "its columns are not those of this lap version" : rc == -EBUSY ?
+	    "its columns are not those of this lap version; choose another -o" :
+	    rc == -EBUSY ?
 	    "another lap is writing to it" : strerror(-rc));
 	return LAP_FAILED;
 }

@@ -30,7 +30,8 @@ struct pzc {
 	struct msg msg;
 	const struct pzc_style *style;
 	enum pzc_mode mode;
-	const struct codec *codec;	/* of -F and related options, or NULL */
+	const struct codec *codec;	/* from -F and related options, or
+					 * NULL */
 	struct codec_options codec_options;
 	int level;			/* -1: the codec's default */
 	uint64_t memory;

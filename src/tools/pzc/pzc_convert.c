@@ -179,7 +179,7 @@ finish(struct file *f)
 	    &f->result.notes);
 
 	if (f->result.notes.unchecked)
-		msg_warn(&p->msg, "%s: unknown type of check, content not "
+		msg_warn(&p->msg, "%s: unknown check type, content not "
 		    "verified", path);
 	if (rc == 0 && p->verify && !f->decompress) {
 		rc = verify(f);

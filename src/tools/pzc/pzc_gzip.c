@@ -181,7 +181,7 @@ gzip_done(struct pzc *p, const struct pzc_run *run)
 
 /* -l */
 
-/* Prints the time of the file or, with -N, the stored one. */
+/* Prints the file's time or, with -N, the stored one. */
 static void
 put_date(const struct pzc *p, const struct pzc_entry *e)
 {

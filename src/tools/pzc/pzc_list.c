@@ -58,7 +58,7 @@ test(struct pzc *p, struct pzc_entry *e)
 	if (rc != 0)
 		return rc;
 	if (r.notes.unchecked)
-		msg_warn(&p->msg, "%s: unknown type of check, content not "
+		msg_warn(&p->msg, "%s: unknown check type, content not "
 		    "verified", e->src->path);
 	if (!e->l.has_value) {
 		e->l.has_value = r.notes.has_check;

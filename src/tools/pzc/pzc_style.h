@@ -118,7 +118,7 @@ struct pzc_style {
 	bool rest_is_read;	/* otherwise it is read as another stream */
 	bool write_error_ends;	/* a write error ends the program */
 	bool errno_is_status;	/* if so, its exit status is errno */
-	bool talks;		/* prints progress, and with -v the sandbox */
+	bool talks;		/* prints progress and, with -v, the sandbox */
 
 	/* -v: before the work, and after it. */
 	void (*begin)(struct pzc *p, const struct pzc_run *run);

@@ -324,7 +324,7 @@ check_reading(struct sqpack *p, int64_t level, int argc, char **argv)
 		return options_usage(sqpack_usage);
 	}
 	if (p->o.output != NULL) {
-		msg_error(&p->msg, "-o can be used only to build an image");
+		msg_error(&p->msg, "-o can only be used to build an image");
 		return options_usage(sqpack_usage);
 	}
 	p->o.data.level = (int)level;
@@ -349,7 +349,7 @@ check(struct sqpack *p, int64_t level, int argc, char **argv)
 	}
 	p->o.source = argv[optind];
 	if (p->o.output == NULL && !p->o.dry_run) {
-		msg_error(&p->msg, "no output image: -o IMAGE names it");
+		msg_error(&p->msg, "no output image: name it with -o IMAGE");
 		return options_usage(sqpack_usage);
 	}
 	if (p->o.output != NULL && strcmp(p->o.output, "-") == 0) {
