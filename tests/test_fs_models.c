@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "../src/fs/btrfs/btrfs.h"
+#include "../src/fs/btrfs/btrfs_leaves.h"
+#include "../src/fs/btrfs/btrfs_names.h"
 #include "fs/fs_model.h"
 #include "engine/packer/packer.h"
 #include "../src/fs/squashfs/sqfs.h"
@@ -234,6 +236,78 @@ order(void **state)
 	sqfs_tree_free(&t);
 }
 
+enum { LEAF_ITEMS = 20000, ITEM_B = 100 };
+
+static void
+add_item(struct btrfs_leaves *t, uint64_t owner, uint32_t size)
+{
+	const struct btrfs_item it = { .owner = owner, .size = size };
+
+	assert_int_equal(btrfs_leaves_add(t, &it, 1), 0);
+}
+
+/* In ascending order leaves become full, in random order two thirds full. */
+static void
+leaves_fill(void **state)
+{
+	const unsigned full = BTRFS_ROOM / ITEM_B;
+	struct btrfs_leaves up = { .count = 0 }, mixed = { .count = 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < LEAF_ITEMS; i++) {
+		add_item(&up, i, ITEM_B);
+		add_item(&mixed, i * UINT64_C(7919) % LEAF_ITEMS, ITEM_B);
+	}
+	assert_int_equal(up.count, (LEAF_ITEMS + full - 1) / full);
+	assert_in_range(mixed.count, up.count * 105 / 100,
+	    up.count * 160 / 100);
+	btrfs_leaves_free(&up);
+	btrfs_leaves_free(&mixed);
+}
+
+/* A large item between two others takes two splits, and a leaf of its own. */
+static void
+leaves_split_twice(void **state)
+{
+	struct btrfs_leaves t = { .count = 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < 160; i++)
+		add_item(&t, 2 * i, ITEM_B);
+	assert_int_equal(t.count, 1);
+	add_item(&t, 81, BTRFS_ROOM);
+	assert_int_equal(t.count, 3);
+	btrfs_leaves_free(&t);
+}
+
+static void
+leaves_grow(void **state)
+{
+	struct btrfs_item it = { .owner = 5, .size = 300 };
+	struct btrfs_leaves t = { .count = 0 };
+
+	(void)state;
+	assert_int_equal(btrfs_leaves_grow(&t, &it), -ENOENT);
+	for (uint32_t i = 0; i < 160; i++)
+		add_item(&t, i, ITEM_B);
+	assert_int_equal(btrfs_leaves_grow(&t, &it), 0);
+	assert_int_equal(t.count, 2);
+	it.owner = 1000;
+	assert_int_equal(btrfs_leaves_grow(&t, &it), -ENOENT);
+	it = (struct btrfs_item){ .owner = 7, .size = BTRFS_ROOM };
+	assert_int_equal(btrfs_leaves_grow(&t, &it), -EOVERFLOW);
+	btrfs_leaves_free(&t);
+}
+
+/* Two values from a filesystem made by Linux. */
+static void
+name_hashes(void **state)
+{
+	(void)state;
+	assert_true(btrfs_name_hash("cold") == 3953295019);
+	assert_true(btrfs_name_hash("default") == 2378154706);
+}
+
 int
 main(void)
 {
@@ -243,6 +317,10 @@ main(void)
 		cmocka_unit_test_setup_teardown(small_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(chunks, setup, teardown),
 		cmocka_unit_test(order),
+		cmocka_unit_test(leaves_fill),
+		cmocka_unit_test(leaves_split_twice),
+		cmocka_unit_test(leaves_grow),
+		cmocka_unit_test(name_hashes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,8 @@ struct fs_item {
 	const char *path;		/* relative to its root; "" for the root
 					 * itself */
 	unsigned root;
-	bool again;			/* a hard link to an earlier item */
+	bool again;			/* a hard link to an earlier item: */
+	size_t first;			/* index of the first one, if so */
 	int err;			/* -errno: could not be examined */
 	struct stat st;
 	/*

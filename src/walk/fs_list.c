@@ -251,10 +251,13 @@ fs_list_end(struct fs_list *l)
 			linked[n++] = it;
 	}
 	qsort(linked, n, sizeof(*linked), by_inode);
-	for (size_t i = 1; i < n; i++)
-		linked[i]->again =
-		    linked[i]->st.st_dev == linked[i - 1]->st.st_dev &&
-		    linked[i]->st.st_ino == linked[i - 1]->st.st_ino;
+	for (size_t i = 0, first = 0; i < n; i++) {
+		if (linked[i]->st.st_dev != linked[first]->st.st_dev ||
+		    linked[i]->st.st_ino != linked[first]->st.st_ino)
+			first = i;
+		linked[i]->again = i != first;
+		linked[i]->first = (size_t)(linked[first] - l->items);
+	}
 	sys_free(linked);
 	return 0;
 }

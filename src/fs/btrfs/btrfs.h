@@ -54,37 +54,4 @@ void btrfs_plain(bool first, uint32_t len, struct btrfs_chunk *c);
 void btrfs_pack(struct packer *p, const uint8_t *data, uint64_t offset,
     uint64_t size, const bool good[BTRFS_PIECES], struct btrfs_chunk *c);
 
-/* The nodes of the trees, summed item by item; all zero initially. */
-struct btrfs_trees {
-	uint64_t files_B;	/* items with their headers: inodes, names */
-	uint64_t extents_B;
-	uint64_t sums_B;
-};
-
-/* Adds a file, directory or other object with a name of that length. */
-void btrfs_add_inode(struct btrfs_trees *t, uint64_t name_len);
-
-/* Adds one more name of a file, a hard link. */
-void btrfs_add_link(struct btrfs_trees *t, uint64_t name_len);
-
-/* Adds an extended attribute; an ACL is one. */
-void btrfs_add_xattr(struct btrfs_trees *t, uint64_t name_len,
-    uint64_t value_len);
-
-/*
- * Adds the extended attributes of the file or directory at path below root;
- * none if they cannot be read.
- */
-void btrfs_add_xattrs(struct btrfs_trees *t, int root, const char *path);
-
-/* Adds inline data: a small file's, or a link's target. */
-void btrfs_add_in_leaf(struct btrfs_trees *t, uint64_t bytes);
-
-/* Adds extents that occupy physical_B bytes on disk in total. */
-void btrfs_add_extents(struct btrfs_trees *t, uint64_t count,
-    uint64_t physical_B);
-
-/* Returns the size of all nodes, each stored `copies` times. */
-uint64_t btrfs_trees_B(const struct btrfs_trees *t, unsigned copies);
-
 #endif

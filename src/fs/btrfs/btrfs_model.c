@@ -6,14 +6,22 @@
  * on earlier ones.  So the result for each chunk is recorded, and the results
  * are added up in order at the end.
  */
+#include "base/parallel.h"
 #include "base/sys.h"
-#include "base/path.h"
 #include "btrfs.h"
+#include "btrfs_copy.h"
 #include "fs/fs_model.h"
 #include "fs/fs_run.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
+
+/*
+ * How many more files are created before one is written; any number above 300
+ * gives the same sizes.
+ */
+enum { LATE_FILES = 512 };
 
 struct space {
 	uint64_t logical_B, physical_B, filled_B;
@@ -28,7 +36,10 @@ struct btrfs_job {
 					 * piece */
 	struct fs_classes files;
 	struct space classes[FS_CLASSES][FS_ALGORITHMS];
-	struct btrfs_trees trees[FS_ALGORITHMS];
+	struct btrfs_names names;
+	uint64_t trees_B[FS_ALGORITHMS];
+	atomic_uint next;		/* algorithm to add up */
+	atomic_bool failed;		/* out of memory */
 };
 
 struct worker {
@@ -176,73 +187,106 @@ make_room(struct btrfs_job *b)
 	return b->chunks == NULL ? -ENOMEM : 0;
 }
 
+/* Adds chunk k of a file. */
+static int
+add_chunk(struct space *s, struct btrfs_copy *copy, size_t item, uint32_t k,
+    const struct btrfs_chunk *c)
+{
+	int rc = 0;
+
+	s->logical_B += c->logical_B;
+	s->physical_B += c->physical_B;
+	s->filled_B += c->filled_B;
+	if (c->in_leaf) {
+		s->in_leaf_B += c->physical_B;
+		return btrfs_copy_in_leaf(copy, item, c->physical_B);
+	}
+	for (uint32_t i = 0; rc == 0 && i < c->extents; i++)
+		rc = btrfs_copy_extent(copy, item, k * BTRFS_PIECES + i,
+		    i == 0 ? c->physical_B : 0);
+	return rc;
+}
+
 /*
  * Adds one file: its chunks in order, compressed up to the first that did not
  * shrink.
  */
-static void
-add_file(struct btrfs_job *b, size_t item, unsigned algorithm)
+static int
+add_file(struct btrfs_job *b, struct btrfs_copy *copy, size_t item,
+    unsigned algorithm)
 {
 	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
 	struct space *s = &b->classes[fs_class_of(size)][algorithm];
-	struct btrfs_trees *t = &b->trees[algorithm];
+	size_t first = b->first[item], n = b->first[item + 1] - first;
 	bool plain = b->hopeless[item];
+	int rc = 0;
 
-	for (size_t i = b->first[item]; i < b->first[item + 1]; i++) {
-		struct btrfs_chunk c = b->chunks[i * b->job->count +
+	for (size_t k = 0; rc == 0 && k < n; k++) {
+		struct btrfs_chunk c = b->chunks[(first + k) * b->job->count +
 		    algorithm];
 		uint32_t len = size < BTRFS_CHUNK ? (uint32_t)size :
 		    BTRFS_CHUNK;
 
 		if (plain)
-			btrfs_plain(i == b->first[item], len, &c);
+			btrfs_plain(k == 0, len, &c);
 		plain = plain || (c.failed && !b->job->params->force);
-		s->logical_B += c.logical_B;
-		s->physical_B += c.physical_B;
-		s->filled_B += c.filled_B;
-		if (c.in_leaf) {
-			s->in_leaf_B += c.physical_B;
-			btrfs_add_in_leaf(t, c.physical_B);
-		} else {
-			btrfs_add_extents(t, c.extents, c.physical_B);
-		}
+		rc = add_chunk(s, copy, item, (uint32_t)k, &c);
 		size -= len;
 	}
+	return rc;
 }
 
-/* Adds the space that an item takes regardless of compression. */
-static void
-add_item(struct btrfs_trees *t, const struct fs_list *l,
-    const struct fs_item *it)
+/*
+ * Copies all files: each is created at once, but written only after others
+ * have been created.
+ */
+static int
+copy_files(struct btrfs_job *b, struct btrfs_copy *copy, unsigned algorithm)
 {
-	const char *name = path_name(it->path);
+	const struct fs_item *items = b->job->list->items;
+	size_t count = b->job->list->count, *order = b->names.order;
+	int rc = 0;
 
-	if (it->again) {
-		btrfs_add_link(t, strlen(name));
-		return;
+	for (size_t k = 0; rc == 0 && k < count + LATE_FILES; k++) {
+		if (k < count && items[order[k]].err == 0)
+			rc = btrfs_copy_create(copy, order[k]);
+		if (rc == 0 && k >= LATE_FILES &&
+		    items[order[k - LATE_FILES]].err == 0)
+			rc = add_file(b, copy, order[k - LATE_FILES],
+			    algorithm);
 	}
-	btrfs_add_inode(t, strlen(name));
-	if (S_ISLNK(it->st.st_mode))
-		btrfs_add_in_leaf(t, (uint64_t)it->st.st_size);
-	if (S_ISREG(it->st.st_mode) || S_ISDIR(it->st.st_mode))
-		btrfs_add_xattrs(t, l->roots[it->root], it->path);
+	return rc != 0 ? rc : btrfs_copy_end(copy);
 }
 
+/* Adds up one algorithm after the other. */
 static void
-add_files(struct btrfs_job *b)
+add_files(void *arg, unsigned thread)
 {
-	const struct fs_list *l = b->job->list;
-	struct btrfs_trees common = { .files_B = 0 };
+	struct btrfs_job *b = arg;
+	unsigned a;
 
-	for (size_t i = 0; i < l->count; i++)
-		if (l->items[i].err == 0)
-			add_item(&common, l, &l->items[i]);
-	for (unsigned a = 0; a < b->job->count; a++) {
-		b->trees[a] = common;
-		for (size_t i = 0; i < l->count; i++)
-			if (l->items[i].err == 0)
-				add_file(b, i, a);
+	(void)thread;
+	while ((a = atomic_fetch_add(&b->next, 1)) < b->job->count) {
+		struct btrfs_copy copy = { .names = &b->names };
+
+		if (copy_files(b, &copy, a) != 0)
+			atomic_store(&b->failed, true);
+		b->trees_B[a] = btrfs_copy_B(&copy,
+		    b->job->params->single ? 1 : 2);
+		btrfs_copy_free(&copy);
 	}
+}
+
+static int
+add_all(struct btrfs_job *b)
+{
+	int rc = btrfs_names_read(&b->names, b->job->list);
+
+	if (rc != 0)
+		return rc;
+	parallel_run(b->job->threads < b->job->count ? b->job->threads :
+	    b->job->count, add_files, b);
+	return atomic_load(&b->failed) ? -ENOMEM : 0;
 }
 
 static void
@@ -263,8 +307,7 @@ row_meta(void *arg, unsigned algorithm, struct fs_row *row)
 {
 	const struct btrfs_job *b = arg;
 
-	row->metadata_B = btrfs_trees_B(&b->trees[algorithm],
-	    b->job->params->single ? 1 : 2);
+	row->metadata_B = b->trees_B[algorithm];
 	row->whole_B += row->metadata_B;
 }
 
@@ -285,10 +328,11 @@ run_btrfs(const struct fs_job *job)
 	rc = make_room(b);
 	if (rc == 0)
 		rc = fs_run(&run);
-	if (rc == 0) {
-		add_files(b);
+	if (rc == 0)
+		rc = add_all(b);
+	if (rc == 0)
 		rc = fs_classes_rows(&b->files, job, row_data, row_meta, b);
-	}
+	btrfs_names_free(&b->names);
 	sys_free(b->first);
 	sys_free(b->hopeless);
 	sys_free(b->chunks);

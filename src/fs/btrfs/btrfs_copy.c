@@ -1,0 +1,222 @@
+/*
+ * btrfs_copy.c - the trees of a btrfs to which a list of files is copied
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A name is stored in its directory twice: by its hash at once, and by its
+ * number some time later, together with others.  The leaves of the files' tree
+ * are filled item by item; for the others, fill factors are assumed.
+ */
+#include "btrfs_copy.h"
+
+#include "base/array.h"
+#include "base/path.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	POINTER = 33,			/* size of a node's pointer in its
+					 * parent */
+	INODE = 160,
+	REF = 10, NAME = 30,		/* before a name, or an xattr's */
+	EXTENT_IN_FILE = 53,
+	IN_LEAF = 21,			/* before the data */
+	EXTENT = 53,			/* with one reference to it */
+	NODE_EXTENT = 33,
+	SUM = 4,			/* for each sector: crc32c */
+	SECTOR = 4096,
+	FULL_SUMS = 94, FULL_EXTENTS = 95,
+	EMPTY_NODES = 7,		/* in a filesystem without files */
+	/*
+	 * Linux delays 128 changes: as a rule, half of them are names and half
+	 * inodes.
+	 */
+	LATE_MOST = 64
+};
+
+static struct btrfs_item
+make_item(size_t object, unsigned type, uint32_t offset, size_t size)
+{
+	return (struct btrfs_item){ .owner = (uint64_t)object << 8 | type,
+	    .offset = offset, .size = (uint32_t)(BTRFS_HEADER + size) };
+}
+
+static int
+by_key(const void *a, const void *b)
+{
+	const struct btrfs_item *x = a, *y = b;
+
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Adds the late names of each directory, as many at a time as fit a leaf. */
+static int
+add_late(struct btrfs_copy *c)
+{
+	const struct btrfs_item *it = c->late, *end = it + c->late_count;
+	int rc = 0;
+
+	if (c->late_count > 0)
+		qsort(c->late, c->late_count, sizeof(*c->late), by_key);
+	while (rc == 0 && it < end) {
+		uint32_t size = it->size;
+		unsigned n = 1;
+
+		while (it + n < end && it[n].owner == it->owner &&
+		    size + it[n].size <= BTRFS_ROOM)
+			size += it[n++].size;
+		rc = btrfs_leaves_add(&c->files, it, n);
+		it += n;
+	}
+	c->late_count = 0;
+	return rc;
+}
+
+/* Adds item i to its directory. */
+static int
+add_name(struct btrfs_copy *c, size_t i, const char *name)
+{
+	const struct btrfs_place *p = c->names->places;
+	size_t dir = p[p[i].dir].object, size = NAME + strlen(name);
+	struct btrfs_item it = make_item(dir, BTRFS_DIR_ITEM,
+	    btrfs_name_hash(name), size);
+	void *late = c->late;
+	int rc = btrfs_leaves_add(&c->files, &it, 1);
+
+	if (rc == 0)
+		rc = array_grow(&late, c->late_count, &c->late_cap,
+		    sizeof(*c->late));
+	c->late = late;
+	if (rc != 0)
+		return rc;
+	c->late[c->late_count++] = make_item(dir, BTRFS_DIR_INDEX,
+	    (uint32_t)p[i].rank, size);
+	return c->late_count < LATE_MOST ? 0 : add_late(c);
+}
+
+/* Adds an inode and the reference to its first name. */
+static int
+add_inode(struct btrfs_copy *c, const struct btrfs_item *ref)
+{
+	const struct btrfs_item both[] = {
+		{ .owner = ref->owner - BTRFS_INODE_REF + BTRFS_INODE_ITEM,
+		    .size = BTRFS_HEADER + INODE }, *ref
+	};
+
+	return btrfs_leaves_add(&c->files, both, 2);
+}
+
+/* The references to a file from one directory share an item. */
+static int
+add_ref(struct btrfs_copy *c, const struct btrfs_item *ref)
+{
+	struct btrfs_item more = *ref;
+	int rc;
+
+	more.size -= BTRFS_HEADER;
+	rc = btrfs_leaves_grow(&c->files, &more);
+	return rc == -ENOENT || rc == -EOVERFLOW ?
+	    btrfs_leaves_add(&c->files, ref, 1) : rc;
+}
+
+static int
+add_xattrs(struct btrfs_copy *c, size_t i)
+{
+	const struct btrfs_place *p = &c->names->places[i];
+	int rc = 0;
+
+	for (size_t k = p->xattr; rc == 0 && k < p->xattr_end; k++) {
+		const struct btrfs_xattr *x = &c->names->xattrs[k];
+		struct btrfs_item it = make_item(p->object, BTRFS_XATTR,
+		    x->hash, NAME + x->size);
+
+		rc = btrfs_leaves_add(&c->files, &it, 1);
+	}
+	return rc;
+}
+
+int
+btrfs_copy_create(struct btrfs_copy *c, size_t i)
+{
+	const struct fs_item *it = &c->names->list->items[i];
+	const struct btrfs_place *p = c->names->places;
+	bool first = p[i].object == p[i].rank;
+	const char *name = path_name(it->path);
+	struct btrfs_item ref = make_item(p[i].object, BTRFS_INODE_REF,
+	    (uint32_t)p[p[i].dir].object, REF + strlen(name));
+	int rc = first ? add_inode(c, &ref) : add_ref(c, &ref);
+
+	if (rc == 0 && p[i].dir != i)
+		rc = add_name(c, i, name);
+	if (rc == 0 && first && S_ISLNK(it->st.st_mode))
+		rc = btrfs_copy_in_leaf(c, i, (uint32_t)it->st.st_size);
+	return rc != 0 ? rc : add_xattrs(c, i);
+}
+
+int
+btrfs_copy_in_leaf(struct btrfs_copy *c, size_t i, uint32_t bytes)
+{
+	struct btrfs_item it = make_item(c->names->places[i].object,
+	    BTRFS_EXTENT_DATA, 0, IN_LEAF + bytes);
+
+	return btrfs_leaves_add(&c->files, &it, 1);
+}
+
+int
+btrfs_copy_extent(struct btrfs_copy *c, size_t i, uint32_t k, uint32_t disk_B)
+{
+	struct btrfs_item it = make_item(c->names->places[i].object,
+	    BTRFS_EXTENT_DATA, k, EXTENT_IN_FILE);
+
+	c->extents_B += BTRFS_HEADER + EXTENT;
+	c->sums_B += disk_B / SECTOR * SUM;
+	return btrfs_leaves_add(&c->files, &it, 1);
+}
+
+int
+btrfs_copy_end(struct btrfs_copy *c)
+{
+	return add_late(c);
+}
+
+static uint64_t
+leaves(uint64_t bytes, unsigned full)
+{
+	return (bytes * 100 / full + BTRFS_ROOM - 1) / BTRFS_ROOM;
+}
+
+/* Returns how many nodes a tree of that many leaves has. */
+static uint64_t
+nodes(uint64_t level)
+{
+	uint64_t all = level;
+
+	while (level > 1) {
+		level = (level * POINTER + BTRFS_ROOM - 1) / BTRFS_ROOM;
+		all += level;
+	}
+	return all;
+}
+
+uint64_t
+btrfs_copy_B(const struct btrfs_copy *c, unsigned copies)
+{
+	uint64_t n = nodes(c->files.count) +
+	    nodes(leaves(c->sums_B, FULL_SUMS));
+
+	n += nodes(leaves(c->extents_B + n * (BTRFS_HEADER + NODE_EXTENT),
+	    FULL_EXTENTS));
+	return copies * BTRFS_NODE * (n + EMPTY_NODES);
+}
+
+void
+btrfs_copy_free(struct btrfs_copy *c)
+{
+	btrfs_leaves_free(&c->files);
+	sys_free(c->late);
+}

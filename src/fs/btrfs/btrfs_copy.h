@@ -1,0 +1,42 @@
+/*
+ * btrfs_copy.h - the trees of a btrfs to which a list of files is copied
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A struct btrfs_copy belongs to one thread; it must be zeroed initially,
+ * except for its names.
+ */
+#ifndef COLDPRESS_BTRFS_COPY_H
+#define COLDPRESS_BTRFS_COPY_H
+
+#include "btrfs_leaves.h"
+#include "btrfs_names.h"
+
+struct btrfs_copy {
+	const struct btrfs_names *names;
+	struct btrfs_leaves files;	/* inodes, names and extents */
+	struct btrfs_item *late;	/* names that a directory is yet to
+					 * get, in creation order */
+	size_t late_count, late_cap;
+	uint64_t extents_B, sums_B;	/* items of the other trees */
+};
+
+/* Creates item i of the list, or adds it to its file; returns 0 or -ENOMEM. */
+int btrfs_copy_create(struct btrfs_copy *c, size_t i);
+
+/*
+ * Writes extent k of file i: bytes in its leaf, or on disk.  Returns 0 or
+ * -ENOMEM.
+ */
+int btrfs_copy_in_leaf(struct btrfs_copy *c, size_t i, uint32_t bytes);
+int btrfs_copy_extent(struct btrfs_copy *c, size_t i, uint32_t k,
+    uint32_t disk_B);
+
+/* Writes what is left to be written.  Returns 0 or -ENOMEM. */
+int btrfs_copy_end(struct btrfs_copy *c);
+
+/* Returns the size of all nodes, each stored `copies' times. */
+uint64_t btrfs_copy_B(const struct btrfs_copy *c, unsigned copies);
+
+void btrfs_copy_free(struct btrfs_copy *c);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * btrfs_leaves.h - how items spread over the leaves of a btrfs tree
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How full leaves are depends on the order in which items are added.  This
+ * repeats what Linux does: an item goes where its key belongs; if its leaf has
+ * no room, items are pushed to the next or the previous leaf, or else the leaf
+ * is split, in the middle if the item then fits.  All leaves are taken to have
+ * the same parent.
+ *
+ * A struct btrfs_leaves belongs to one thread; it must be zeroed initially.
+ */
+#ifndef COLDPRESS_BTRFS_LEAVES_H
+#define COLDPRESS_BTRFS_LEAVES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	BTRFS_NODE = 16384,
+	BTRFS_ROOM = BTRFS_NODE - 101,	/* in a node, after its header */
+	BTRFS_HEADER = 25		/* of an item in a leaf */
+};
+
+/* Types of items, in the order of their keys. */
+enum {
+	BTRFS_INODE_ITEM = 1, BTRFS_INODE_REF = 12, BTRFS_XATTR = 24,
+	BTRFS_DIR_ITEM = 84, BTRFS_DIR_INDEX = 96, BTRFS_EXTENT_DATA = 108
+};
+
+struct btrfs_item {
+	uint64_t owner;			/* object << 8 | type */
+	uint32_t offset;		/* last part of the key */
+	uint32_t size;			/* with its header */
+};
+
+struct btrfs_leaf;
+
+struct btrfs_leaves {
+	struct btrfs_leaf **leaves;	/* in the order of their keys */
+	size_t count, cap;
+};
+
+/*
+ * Adds n items with successive keys in one step; together they fit into a leaf.
+ * Returns 0 or -ENOMEM.
+ */
+int btrfs_leaves_add(struct btrfs_leaves *t, const struct btrfs_item *items,
+    unsigned n);
+
+/*
+ * Makes the item with this key larger by `size'.  Returns 0, -ENOENT,
+ * -EOVERFLOW (no leaf could hold it) or -ENOMEM.
+ */
+int btrfs_leaves_grow(struct btrfs_leaves *t, const struct btrfs_item *item);
+
+void btrfs_leaves_free(struct btrfs_leaves *t);
+
+#endif
