@@ -3,8 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A name is stored in its directory twice: by its hash at once, and by its
- * number some time later, together with others.  The leaves of the files' tree
- * are filled item by item; for the others, fill factors are assumed.
+ * number some time later, together with others.  Without compression, inline
+ * data is stored at once and an extent after it has been written; compression
+ * delays both.  The leaves of the files' tree are filled item by item; for the
+ * others, fill factors are assumed.
  */
 #include "btrfs_copy.h"
 
@@ -34,7 +36,8 @@ enum {
 	 * Linux delays 128 changes: as a rule, half of them are names and half
 	 * inodes.
 	 */
-	LATE_MOST = 64
+	LATE_NAMES = 64,
+	LATE_EXTENTS = 256		/* any number above 10 will do */
 };
 
 static struct btrfs_item
@@ -54,15 +57,39 @@ by_key(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
+/* Keeps an item to be added later. */
+static int
+keep(struct btrfs_late *late, const struct btrfs_item *it)
+{
+	void *items = late->items;
+	int rc = array_grow(&items, late->count, &late->cap, sizeof(*it));
+
+	late->items = items;
+	if (rc == 0)
+		late->items[late->count++] = *it;
+	return rc;
+}
+
+static int
+add_extents(struct btrfs_copy *c)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < c->extents.count; i++)
+		rc = btrfs_leaves_add(&c->files, &c->extents.items[i], 1);
+	c->extents.count = 0;
+	return rc;
+}
+
 /* Adds the late names of each directory, as many at a time as fit a leaf. */
 static int
 add_late(struct btrfs_copy *c)
 {
-	const struct btrfs_item *it = c->late, *end = it + c->late_count;
+	const struct btrfs_item *it = c->late.items, *end = it + c->late.count;
 	int rc = 0;
 
-	if (c->late_count > 0)
-		qsort(c->late, c->late_count, sizeof(*c->late), by_key);
+	if (c->late.count > 0)
+		qsort(c->late.items, c->late.count, sizeof(*it), by_key);
 	while (rc == 0 && it < end) {
 		uint32_t size = it->size;
 		unsigned n = 1;
@@ -73,7 +100,7 @@ add_late(struct btrfs_copy *c)
 		rc = btrfs_leaves_add(&c->files, it, n);
 		it += n;
 	}
-	c->late_count = 0;
+	c->late.count = 0;
 	return rc;
 }
 
@@ -85,18 +112,12 @@ add_name(struct btrfs_copy *c, size_t i, const char *name)
 	size_t dir = p[p[i].dir].object, size = NAME + strlen(name);
 	struct btrfs_item it = make_item(dir, BTRFS_DIR_ITEM,
 	    btrfs_name_hash(name), size);
-	void *late = c->late;
 	int rc = btrfs_leaves_add(&c->files, &it, 1);
 
+	it = make_item(dir, BTRFS_DIR_INDEX, (uint32_t)p[i].rank, size);
 	if (rc == 0)
-		rc = array_grow(&late, c->late_count, &c->late_cap,
-		    sizeof(*c->late));
-	c->late = late;
-	if (rc != 0)
-		return rc;
-	c->late[c->late_count++] = make_item(dir, BTRFS_DIR_INDEX,
-	    (uint32_t)p[i].rank, size);
-	return c->late_count < LATE_MOST ? 0 : add_late(c);
+		rc = keep(&c->late, &it);
+	return rc != 0 || c->late.count < LATE_NAMES ? rc : add_late(c);
 }
 
 /* Adds an inode and the reference to its first name. */
@@ -172,16 +193,23 @@ btrfs_copy_extent(struct btrfs_copy *c, size_t i, uint32_t k, uint32_t disk_B)
 {
 	struct btrfs_item it = make_item(c->names->places[i].object,
 	    BTRFS_EXTENT_DATA, k, EXTENT_IN_FILE);
+	int rc;
 
 	c->extents_B += BTRFS_HEADER + EXTENT;
 	c->sums_B += disk_B / SECTOR * SUM;
-	return btrfs_leaves_add(&c->files, &it, 1);
+	if (!c->plain)
+		return btrfs_leaves_add(&c->files, &it, 1);
+	rc = keep(&c->extents, &it);
+	return rc != 0 || c->extents.count < LATE_EXTENTS ? rc :
+	    add_extents(c);
 }
 
 int
 btrfs_copy_end(struct btrfs_copy *c)
 {
-	return add_late(c);
+	int rc = add_extents(c);
+
+	return rc != 0 ? rc : add_late(c);
 }
 
 static uint64_t
@@ -218,5 +246,6 @@ void
 btrfs_copy_free(struct btrfs_copy *c)
 {
 	btrfs_leaves_free(&c->files);
-	sys_free(c->late);
+	sys_free(c->late.items);
+	sys_free(c->extents.items);
 }

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A struct btrfs_copy belongs to one thread; it must be zeroed initially,
- * except for its names.
+ * except for its names and `plain'.
  */
 #ifndef COLDPRESS_BTRFS_COPY_H
 #define COLDPRESS_BTRFS_COPY_H
@@ -11,12 +11,20 @@
 #include "btrfs_leaves.h"
 #include "btrfs_names.h"
 
+#include <stdbool.h>
+
+/* Items that are yet to be added. */
+struct btrfs_late {
+	struct btrfs_item *items;
+	size_t count, cap;
+};
+
 struct btrfs_copy {
 	const struct btrfs_names *names;
 	struct btrfs_leaves files;	/* inodes, names and extents */
-	struct btrfs_item *late;	/* names that a directory is yet to
-					 * get, in creation order */
-	size_t late_count, late_cap;
+	bool plain;			/* nothing is compressed */
+	struct btrfs_late late;		/* names for directories */
+	struct btrfs_late extents;
 	uint64_t extents_B, sums_B;	/* items of the other trees */
 };
 

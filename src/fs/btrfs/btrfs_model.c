@@ -267,7 +267,8 @@ add_files(void *arg, unsigned thread)
 
 	(void)thread;
 	while ((a = atomic_fetch_add(&b->next, 1)) < b->job->count) {
-		struct btrfs_copy copy = { .names = &b->names };
+		struct btrfs_copy copy = { .names = &b->names,
+		    .plain = b->job->algorithms[a].kind == NULL };
 
 		if (copy_files(b, &copy, a) != 0)
 			atomic_store(&b->failed, true);
