@@ -352,7 +352,7 @@ caches_drop() { lap -q -n 1 -c -- true >/dev/null 2>>"$study/log"; }
 # cell_input: loads the tree into the cache, or evicts it, and reports how much
 # of it is there
 cell_input() {
-	# Only these filesystems: another one may hang.
+	# Sync only these filesystems: another one may hang.
 	[ "$quick$cold" = yes ] || sync -f "$dir" "$study"
 	if [ "$cold" = yes ]; then
 		# This drops the caches for the files examined here; lap drops

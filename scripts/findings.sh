@@ -10,8 +10,7 @@
 pairs_file=$study/pairs.csv finding_where=
 study_ratio() { :; }
 
-# cpus_measured: prints the number of CPUs of the machine that $rows_csv comes
-# from
+# cpus_measured: prints how many CPUs the machine that produced $rows_csv has
 cpus_measured() {
 	sed -n 's/^# cpu: \([0-9]*\) x .*/\1/p' "$rows_csv" | head -n 1
 }

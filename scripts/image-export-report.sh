@@ -86,7 +86,7 @@ size() {
 # Prints the study's own table, next to the same cells measured here.
 print_table() {
 	printf '\n%-11s %-7s | %-20s | %s\n' '' '' 'the study, 2023' \
-	    'here: medians, their 95 % intervals'
+	    'here: medians, 95 % confidence intervals'
 	printf '%-11s %-7s | %4s %8s %6s | %2s %5s %9s %17s %7s\n' \
 	    Compression Threads Util Export 'Size%' n Util 'Export(s)' \
 	    interval 'Size%'

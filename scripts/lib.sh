@@ -144,7 +144,7 @@ provenance() {
 	done
 }
 
-# field N LINE: prints its Nth field.  (To the builtin read a tab is white
+# field N LINE: prints its Nth field.  (The builtin read treats a tab as white
 # space, so it would lose empty fields.)
 field() { printf '%s\n' "$2" | cut -f "$1"; }
 

@@ -4,7 +4,7 @@
 # awk -f stats.awk -f mailfs-study.awk PUBLISHED: algorithm, writers,
 # efficiency, seconds, ratio.
 
-# ordered WRITERS QUOTIENT: returns the algorithms by efficiency, the best first
+# ordered WRITERS QUOTIENT: returns the algorithms by efficiency, best first
 function ordered(writers, quotient,  i, j, n, name, e, x, s) {
 	for (i = 1; i <= algorithms; i++) {
 		name[++n] = algorithm[i]

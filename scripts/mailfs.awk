@@ -91,7 +91,7 @@ function of_ends(cell, variant,  i, n, r, end) {
 	return bounded(n)
 }
 
-# of_study ALGORITHM: whether it is one of the ten, or its substitute
+# of_study ALGORITHM: whether it is one of the ten, or a substitute for one
 function of_study(algorithm) {
 	return algorithm ~ /^(gzip|zlib)-[1-9]$/ || algorithm ~ /^(lzjb|lzo)$/
 }

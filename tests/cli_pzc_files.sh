@@ -94,7 +94,7 @@ rm -f l
 # removed.
 mkfifo p p.gz && chmod 640 p
 t 'a FIFO does not block' 2 timeout 300 pzc p
-t '-d: nor does it with -d' 2 timeout 300 pzc -d p.gz
+t '-d: a FIFO does not block either' 2 timeout 300 pzc -d p.gz
 t 'a FIFO in a tree is left alone, with any option' 2 sh -c 'mkdir r
     mkfifo r/p && timeout 300 pzc -rfk r'
 rm -rf r p.gz

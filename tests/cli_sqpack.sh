@@ -82,7 +82,7 @@ t 'unless -f is given' 0 sqpack -f -F lz4 -o there tree
 head -c 70000 a.tar >cut.tar
 t 'a truncated archive' 1 sqpack -o cut.image cut.tar
 shows 'is reported' 'the archive ends' .t.err
-t 'no image is made' 1 test -e cut.image
+t 'no image is created' 1 test -e cut.image
 t 'an empty file is not an archive' 1 sqpack -o cut.image - </dev/null
 t 'text is not an archive' 1 sqpack -o cut.image tree/a/large
 shows 'is also reported' 'not a tar archive' .t.err
@@ -92,7 +92,7 @@ if [ "$(id -u)" != 0 ]; then
 	t 'a file that cannot be read' 1 sqpack -o cut.image tree
 	chmod 644 tree/a/less
 fi
-t 'no image is made' 1 test -e cut.image
+t 'no image is created' 1 test -e cut.image
 head -c 100000 a.tar | gzip | head -c 20000 >cut.tar.gz
 t 'a truncated compressed archive' 1 sqpack -o cut.image cut.tar.gz
 t 'and no image' 1 test -e cut.image
@@ -177,5 +177,5 @@ for o in '-F zip' '-F xz -L 3' '-F zstd -L 23' '-b 3000' '-b 2M' '--raw all' \
 done
 t 'no source' 1 sqpack -o image
 t 'no image' 1 sqpack tree
-t 'no image is made from these' 1 test -e cut.image
+t 'no image is created from these' 1 test -e cut.image
 done_testing

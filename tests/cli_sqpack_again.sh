@@ -84,7 +84,7 @@ for o in '--exclude a' --no-fragments --no-duplicates; do
 	# shellcheck disable=SC2086
 	t "$o is refused" 1 sqpack -f $o -o other old
 done
-t 'no image is made from these' 1 test -e other
+t 'no image is created from these' 1 test -e other
 sqpack -f --all-root --mtime 7 -o new old
 is 'owners and times can be set' "$(sqpack -lv new | sed '1,/^$/d' |
     grep -c ' 0/0 .* 1970-01-01 00:00 ')" "$(($(sqpack -l old | grep -c .) + 1))"

@@ -64,5 +64,5 @@ for o in '--bcj x86 -F zstd' '-F xz --bcj mips' '-F xz -L 3' \
 	# shellcheck disable=SC2086
 	t "refused: $o" 1 sqpack $o -o bad tree
 done
-t 'no image is made from these' 1 test -e bad
+t 'no image is created from these' 1 test -e bad
 done_testing

@@ -179,5 +179,5 @@ for bad in '' '{' '[]' '{"manifests":3}' '{"manifests":[]}' \
 done
 head -c 100000 /dev/zero | tr '\0' '[' >layout/index.json
 t 'refused: a hundred thousand brackets' 1 sqpack -o two layout
-t 'no image is made from these' 1 test -e two
+t 'no image is created from these' 1 test -e two
 done_testing

@@ -169,7 +169,7 @@ shows 'is named' 'not-there: No such file' .t.err
 printf 'd/large4\0x\n' >bad
 t 'a NUL in a list of lines' 1 sqpack -o bad.image --order bad tree
 t 'an image keeps its order' 1 sqpack -o bad.image --order list tar.image
-t 'no image is made from these' 1 test -e bad.image
+t 'no image is created from these' 1 test -e bad.image
 : >bad
 t 'an empty list' 0 sqpack -f -F zstd -L 1 --order bad -o image tree
 t 'missing paths are reported' 0 sqpack -f -v --dry-run --order list tree

@@ -100,7 +100,7 @@ if hole vast/file 15T 2>/dev/null; then
 	sparse_tar posix vast >vast.tar
 	t 'also from an archive' 1 sqpack -o vast.image vast.tar
 	shows 'is also reported' 'memory than --memory allows' .t.err
-	t 'no image is made' 1 test -e vast.image
+	t 'no image is created' 1 test -e vast.image
 	t 'a larger block' 0 sqpack -b 1M -L1 -o vast.image vast.tar
 else
 	skip 'this filesystem does not support files of 15 TiB'

@@ -134,7 +134,7 @@ done
 t 'a full disk, -k' 1 env COLDPRESS_FAULT=readlinkat:1:EIO,write:5:ENOSPC \
     sqpack-fault -f -k -p2 -b 4K -F lz4 -o image.full tree
 shows 'is reported' 'image.full: No space left' .t.err
-t 'no image is made' 1 test -e image.full
+t 'no image is created' 1 test -e image.full
 
 # Tests a file size limit.
 make_tree

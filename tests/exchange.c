@@ -2,7 +2,7 @@
  * exchange.c - exchanges two names repeatedly
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * exchange A B COUNT: exchanges A and B COUNT times, with pauses of up to a
+ * exchange A B COUNT: exchanges A and B COUNT times, pausing for up to a
  * millisecond in between.  An even COUNT restores the original state.  Exits
  * with 77 if the filesystem does not support exchanges.
  */

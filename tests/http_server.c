@@ -130,7 +130,7 @@ answer_status(struct request *q, const char *status, const char *fields)
 
 /* Bodies */
 
-/* Sends the bytes of a body, or what the mode turns them into. */
+/* Sends a body's bytes, or what the mode turns them into. */
 static bool
 put_body(struct request *q, uint64_t offset, uint64_t len)
 {
@@ -374,7 +374,7 @@ parse(struct request *q, char *head)
 }
 
 /*
- * Reads the head of a request, and adds a NUL.  Returns false if there is none.
+ * Reads a request's head, and appends a NUL.  Returns false if there is none.
  */
 static bool
 get_head(int fd, char *head)

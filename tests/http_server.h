@@ -14,7 +14,7 @@ enum server_mode {
 	SERVER_DIES,		/* closes in the middle of the body */
 	SERVER_IGNORES,		/* ignores ranges: 200 and everything */
 	SERVER_SHORT,		/* half the range, and says so */
-	SERVER_LONG,		/* more than the range, and does not say so */
+	SERVER_LONG,		/* more than the range, without saying so */
 	SERVER_FLIPS,		/* flips a bit of the body */
 	SERVER_MOVES,		/* states and sends another range */
 	SERVER_NO_RANGE,	/* 206 without Content-Range */

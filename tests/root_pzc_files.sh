@@ -52,7 +52,7 @@ is 'an unreadable input: the reason' "$(nobody ./pzc u 2>&1)" \
     'pzc: u: Permission denied'
 rm -f u
 mkdir ro && cp ../text ro/f && chmod 755 ro
-t 'a folder that cannot be written' 1 nobody ./pzc ro/f
+t 'a folder that is not writable' 1 nobody ./pzc ro/f
 same 'its input is kept' ro/f ../text
 # sticky: the output can be created, the input cannot be removed
 mkdir sticky && chmod 1777 sticky && cp ../text sticky/f

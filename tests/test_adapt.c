@@ -1,6 +1,6 @@
 /*
- * test_adapt.c - stalls in, level out
- * SPDX-License-Identifier: BSD-2-Clause
+ * test_adapt.c - stalls go in, and a level comes out SPDX-License-Identifier:
+ * BSD-2-Clause
  */
 #include "pipeline/adapt.h"
 

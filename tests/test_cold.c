@@ -250,7 +250,7 @@ in_memory(void **state)
 
 /*
  * To a user who may only read the file, the kernel reports all pages as
- * present.  That must not be believed: pages must never lead to "no", and only
+ * present.  This must not be believed: pages must never lead to "no", and only
  * bytes from a device may lead to "yes".
  */
 static int

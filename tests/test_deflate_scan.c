@@ -16,8 +16,7 @@
 enum { BLOCK = 1536 << 10, STORED = 7680, ROOM = 8 << 20 };
 
 /*
- * A marked file, as much of it as has been written, and how far it has been
- * read.
+ * A marked file: how much of it has been written, and how far it has been read.
  */
 struct file {
 	uint8_t bytes[ROOM];

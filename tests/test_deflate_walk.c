@@ -56,7 +56,7 @@ fill(uint8_t *p, size_t n, unsigned kind)
 				p[i++] = (uint8_t)('0' + rnd(&seed) % 10);
 		}
 		return;
-	case 3:			/* literals of very different frequency */
+	case 3:			/* literals with very different frequencies */
 		while (i < n)
 			p[i++] = (uint8_t)__builtin_ctz(rnd(&seed) | 1U << 30);
 		return;

@@ -66,7 +66,7 @@ test_known(void **state)
 	}
 }
 
-/* A context works after an abandoned digest, and byte by byte. */
+/* A context works after an abandoned digest, and when fed byte by byte. */
 static void
 test_again(void **state)
 {

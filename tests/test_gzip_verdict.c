@@ -1,5 +1,5 @@
 /*
- * test_gzip_verdict.c - whatever zlib rejects is rejected, wherever it is
+ * test_gzip_verdict.c - whatever zlib rejects is rejected, wherever it occurs
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Deflate blocks that other decoders accept and zlib does not are written bit

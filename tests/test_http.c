@@ -189,7 +189,7 @@ fails(enum server_mode mode, int want, const char *credentials)
 	for (int i = 0; i < READERS; i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(r.wrong, 0);
-	/* and afterwards it works again */
+	/* afterwards, reads work again */
 	server_set(server, SERVER_GOOD, 1);
 	if (want != -ESTALE)
 		assert_int_equal(read_some(&c, 1, &right), 0);

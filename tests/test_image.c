@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The format, "toy", has blocks of 4 KiB, each stored raw or as a byte and a
- * repeat count, and no tables, because the source has all names.  So the
- * scheduler, the buffers, digests and rows are tested without any real format,
+ * repeat count, and no tables, because the source has all names.  The
+ * scheduler, buffers, digests and rows are thus tested without any real format,
  * on intact and damaged images.
  */
 #include "image/source.h"
@@ -152,7 +152,7 @@ append(const void *p, size_t len)
 }
 
 /*
- * Makes a file whose block k is raw, a run or a hole, as given by what; its
+ * Makes a file whose block k is raw, a run or a hole, according to `what`; its
  * last block has `last` bytes.
  */
 static void

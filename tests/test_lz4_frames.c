@@ -158,7 +158,7 @@ bad_headers(void **state)
 	}
 }
 
-/* Makes a frame of one block, preceded by this length. */
+/* Makes a frame with one block, preceded by this length. */
 static struct bytes
 one_block(uint8_t flags, uint32_t word, const char *data, size_t n)
 {

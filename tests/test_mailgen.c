@@ -262,7 +262,7 @@ make_week(struct mail_maker *m, uint64_t week, struct strbuf *all)
 	}
 }
 
-/* What a thread did before does not matter. */
+/* What a thread did earlier does not matter. */
 static void
 weeks_stand_alone(void **state)
 {

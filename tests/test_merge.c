@@ -55,7 +55,10 @@ layer_of(const char *text)
 	return l;
 }
 
-/* The text of all entries is one allocation, just before the first path. */
+/*
+ * The text of all entries is one allocation, which begins just before the first
+ * path.
+ */
 static void
 layer_free(struct layer *l)
 {

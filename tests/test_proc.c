@@ -34,7 +34,7 @@ burn(void)
 	return 0;
 }
 
-/* Two orphans use CPU time; we wait until they exit, but nobody reaps them. */
+/* Two orphans use CPU time; we wait until they exit, but do not reap them. */
 static int
 burn_orphans(void)
 {

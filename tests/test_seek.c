@@ -76,7 +76,8 @@ check_units(const struct seek_map *m)
 		if (u->at != u->frame)
 			assert_true(v->frame == u->frame);
 		/*
-		 * after a unit inside: the frame's next one, or the next frame
+		 * after a unit inside a frame: the frame's next unit, or the
+		 * next frame
 		 */
 		else if (v->at != v->frame)
 			assert_true(u->frame > v->frame);

@@ -407,8 +407,8 @@ flips_and_cuts(void **state)
 
 /*
  * An uncompressed image built by hand: files of 4 KiB blocks, all of them
- * holes, and a root with a name for each.  Their inodes are that many bytes
- * apart, which may be less than their size; 0 means that all names share one.
+ * holes, and a root with a name for each.  The inodes are `apart` bytes apart,
+ * which may be less than their size; 0 means that all names share one.
  */
 enum { HAND_INODES = 3 * 8192, HAND_FILE = 56, HAND_NAME = 6 };
 

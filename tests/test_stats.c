@@ -53,7 +53,7 @@ trimmed(void **state)
 	assert_true(isnan(stats_trimmed(v, 0, 0.1, &cut)));
 }
 
-/* The ranks are those in any table of confidence intervals for the median. */
+/* The ranks match any table of confidence intervals for the median. */
 static void
 interval(void **state)
 {

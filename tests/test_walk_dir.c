@@ -173,7 +173,7 @@ every_file(void **state)
 	assert_int_equal(r.read_B, BIG_B + 3);
 	assert_int_equal(r.duplicates, 1);
 	assert_int_equal(r.errors, 0);
-	/* one byte with two names is half a byte of each, rounded */
+	/* one byte with two names counts as half a byte for each, rounded */
 	assert_int_equal(s.planned, BIG_B + 2);
 	assert_int_equal(s.progressed, BIG_B + 3);
 	assert_int_equal(s.looks[0], 3);

@@ -1,5 +1,5 @@
 /*
- * test_zstd_jobs.c - frames of jobs, and others that only look like them
+ * test_zstd_jobs.c - frames made of jobs, and others that only look like them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "../src/format/zstd/zstd_block.h"

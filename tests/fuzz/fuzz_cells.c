@@ -37,7 +37,7 @@ must_be_whole(const struct lap_cell *c)
 	}
 }
 
-/* Returns the number of lines that count. */
+/* Returns how many lines are commands. */
 static uint32_t
 lines(const uint8_t *data, size_t size)
 {

@@ -280,8 +280,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < CONTROLS)
 		return 0;
 	/*
-	 * not earlier: libFuzzer's own handler, set by then, would end
-	 * everything
+	 * libFuzzer sets its own handler before this point, and that handler
+	 * would end the whole run
 	 */
 	signal(SIGXFSZ, SIG_IGN);
 	if (data[0] & 1)

@@ -2,8 +2,8 @@
  * fuzz_mail_like.c - any bytes as a profile of mail, and as mail
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Depending on the first byte, the rest is a mailbox to measure; or a profile,
- * which is written and read back, and from which some messages are generated,
+ * Depending on the first byte, the rest is a mailbox to measure, or a profile.
+ * A profile is written and read back, and some messages are generated from it,
  * which must not be much larger than it states.
  */
 #include "mail/measure.h"

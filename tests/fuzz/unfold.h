@@ -1,5 +1,5 @@
 /*
- * unfold.h - expands few bytes to many, to fill windows
+ * unfold.h - expands a few bytes to many, to fill windows
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_TESTS_UNFOLD_H

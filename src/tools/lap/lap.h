@@ -29,7 +29,7 @@ struct lap_options {
 	int64_t runs, warmup, seed;	/* runs: at most, if adaptive */
 	int64_t least;			/* fewest runs before stopping early */
 	double timeout_s;
-	double for_s, within;		/* end by time, by precision; 0: no
+	double for_s, within;		/* stop by time, by precision; 0: no
 					 * limit */
 	bool counted, bounded;		/* -n; -m or -M */
 	bool cold, resume, json, markdown, plain, seeded, show, fail_fast;

@@ -149,7 +149,7 @@ void pzc_list_end(struct pzc *p);
  */
 const char *pzc_sentence(int rc, const char *why);
 
-/* Reports that message for path. */
+/* Reports the message for a stream error in path. */
 void pzc_say_failure(struct pzc *p, const char *path, int rc,
     const char *why);
 

@@ -42,7 +42,7 @@ struct ahead_options {
 int ahead_open(struct ahead **a, const struct ahead_options *o);
 void ahead_close(struct ahead *a);	/* a may be NULL */
 
-/* Returns the next file, in order; call it once for each. */
+/* Returns the next file, in order; call it once per file. */
 const struct ahead_file *ahead_take(struct ahead *a);
 
 #endif
