@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(TARGET layermount)
-    foreach(name http http_parse cache merge)
+    foreach(name http http_parse cache merge units)
         unit_test(${name})
         target_include_directories(test_${name} PRIVATE
             ${CMAKE_SOURCE_DIR}/src/lazy/http ${CMAKE_SOURCE_DIR}/src/lazy/mount)
@@ -14,6 +14,7 @@ if(TARGET layermount)
     shell_test(cli layermount)
     shell_test(root layermount root)
     shell_test(root layermount_cas root)
+    shell_test(root layermount_push root)
     shell_test(root layermount_registry root)
     shell_test(root layermount_store root)
 endif()

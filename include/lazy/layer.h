@@ -192,15 +192,28 @@ int layer_decode(struct layer_decoder *d, uint32_t unit,
  */
 bool layer_trace(const struct layer *l, struct layer_range *r);
 
+/* What reads the bytes of a trace, and what takes its pieces. */
+struct layer_trace_io {
+	/*
+	 * Returns how many of the trace's bytes follow, at *data until the
+	 * next call; 0 at the end; or -errno.
+	 */
+	ssize_t (*next)(void *arg, const uint8_t **data);
+	/* Is given every piece of a file, in list order.  Returns 0 to
+	 * continue. */
+	int (*take)(void *arg, size_t entry, uint64_t offset, const void *data,
+	    size_t length);
+	void *arg;
+};
+
 /*
- * Verifies and decodes a fetched trace, calling take for every piece of a file,
- * in list order.  The caller must check that a piece has the same bytes as the
- * units.  Returns 0, the first other result of take, -EBADMSG, -EFBIG (a limit
- * is exceeded) or -ENOMEM.
+ * Decodes the trace and verifies its digest, which is known to be right only at
+ * the end: what was taken must not be used unless this returns 0.  Even then,
+ * the caller must check that a piece has the same bytes as the units.  Returns
+ * 0, the first other result of take, an error of next, -EBADMSG, -EFBIG (a
+ * limit is exceeded) or -ENOMEM.
  */
-int layer_trace_decode(const struct layer *l, const struct layer_range *r,
-    int (*take)(void *arg, size_t entry, uint64_t offset, const void *data,
-    size_t length), void *arg);
+int layer_trace_decode(const struct layer *l, const struct layer_trace_io *io);
 
 /*
  * Finds the part at the beginning of the layer, up to a landmark, that should

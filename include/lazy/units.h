@@ -7,6 +7,11 @@
  * wrong is fetched again, UNITS_TRIES times in all, after its source has
  * discarded what it had stored.
  *
+ * Memory is limited: whoever needs units waits, in order of arrival and without
+ * holding others, until there is room for them beside those in use.  What is
+ * fetched ahead of reads may take half of it.  A read that alone exceeds the
+ * limit waits until nothing else is in use.
+ *
  * All functions except open and close are thread-safe.
  */
 #ifndef COLDPRESS_LAZY_UNITS_H
@@ -42,8 +47,8 @@ struct unit_id {
 };
 
 /*
- * limit caps the bytes of unused units kept in memory, of all sources together.
- * Returns 0 or -ENOMEM.
+ * limit caps the bytes in memory, of all sources together: of units, used or
+ * not, and of what is fetched to decode them.  Returns 0 or -ENOMEM.
  */
 int units_open(struct units **u, uint64_t limit);
 
@@ -67,6 +72,16 @@ void units_release(struct units *u, struct unit *unit);
 
 /* Returns the decoded bytes. */
 const uint8_t *unit_data(const struct unit *unit);
+
+/* Returns a number that no unit decoded before or later has. */
+uint64_t unit_serial(const struct unit *unit);
+
+/*
+ * Copies decoded bytes of a unit if it is in memory; otherwise returns false.
+ * Waits for nothing.
+ */
+bool units_copy(struct units *u, struct unit_id id, uint64_t offset,
+    size_t size, uint8_t *buf);
 
 /* Returns whether the unit is in memory, or being fetched. */
 bool units_has(struct units *u, struct unit_id id);

@@ -65,9 +65,8 @@ struct layer_format {
 	/* This and the next three are NULL if the format lacks the feature. */
 	const uint8_t *(*file_digest)(const struct layer *l, size_t entry);
 	bool (*trace)(const struct layer *l, struct layer_range *r);
-	int (*trace_decode)(const struct layer *l, const struct layer_range *r,
-	    int (*take)(void *arg, size_t entry, uint64_t offset,
-	    const void *data, size_t length), void *arg);
+	int (*trace_decode)(const struct layer *l,
+	    const struct layer_trace_io *io);
 	bool (*prefetch)(const struct layer *l, struct layer_range *r);
 };
 

@@ -288,11 +288,9 @@ layer_trace(const struct layer *l, struct layer_range *r)
 }
 
 int
-layer_trace_decode(const struct layer *l, const struct layer_range *r,
-    int (*take)(void *arg, size_t entry, uint64_t offset, const void *data,
-    size_t length), void *arg)
+layer_trace_decode(const struct layer *l, const struct layer_trace_io *io)
 {
-	return l->format->trace_decode(l, r, take, arg);
+	return l->format->trace_decode(l, io);
 }
 
 bool

@@ -128,9 +128,7 @@ size_t toc_ranges(const struct layer *l, uint32_t unit,
 const uint8_t *toc_file_digest(const struct layer *l, size_t entry);
 bool toc_prefetch(const struct layer *l, struct layer_range *r);
 bool toc_trace(const struct layer *l, struct layer_range *r);
-int toc_trace_decode(const struct layer *l, const struct layer_range *r,
-    int (*take)(void *arg, size_t entry, uint64_t offset, const void *data,
-    size_t length), void *arg);
+int toc_trace_decode(const struct layer *l, const struct layer_trace_io *io);
 void toc_close(struct layer *l);
 
 #endif

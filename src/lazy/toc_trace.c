@@ -2,8 +2,9 @@
  * toc_trace.c - reading what a start touches from one stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The format is described in pack_trace.h.  The digest is verified first.  What
- * it then says is still checked, because whoever made the layer may be hostile.
+ * The format is described in pack_trace.h.  Bytes are decoded as they arrive, so
+ * everything that they say is checked, and the digest of all of them is verified
+ * at the end.
  */
 #include "toc.h"
 
@@ -15,7 +16,10 @@
 #include <string.h>
 #include <zstd.h>
 
-enum { PIECE = 128 << 10 };
+enum {
+	PIECE = 128 << 10,
+	WRAPPING = 64			/* bytes around a part, at most */
+};
 
 struct record {
 	uint32_t entry;
@@ -24,9 +28,13 @@ struct record {
 
 struct trace {
 	const struct layer *l;
+	const struct layer_trace_io *io;
 	const struct pack_format *format;
-	const uint8_t *at;		/* not yet unwrapped */
-	size_t left;
+	uint64_t left;			/* of the trace, not yet read */
+	struct digest_algo *sha256;
+	struct digest *digest;		/* of what was read */
+	uint8_t *bytes;			/* read, and not yet unwrapped */
+	size_t at, end, cap;
 	ZSTD_DCtx *decoder;
 	ZSTD_inBuffer in;
 	struct record *records;
@@ -44,30 +52,112 @@ toc_trace(const struct layer *l, struct layer_range *r)
 	    r->offset <= l->size - r->length;
 }
 
+/* Reading */
+
+/* Returns the number of bytes read, at *data, or -errno. */
+static ssize_t
+read_some(struct trace *t, const uint8_t **data)
+{
+	ssize_t n = t->left == 0 ? 0 : t->io->next(t->io->arg, data);
+	int rc = 0;
+
+	if (n <= 0 || (uint64_t)n > t->left)
+		return n < 0 ? n : -EBADMSG;
+	t->left -= (uint64_t)n;
+	rc = digest_add(t->digest, *data, (size_t)n);
+	return rc == 0 ? n : rc;
+}
+
+/* Appends bytes to those not yet unwrapped. */
+static int
+read_more(struct trace *t)
+{
+	size_t rest = t->end - t->at;
+	const uint8_t *data;
+	uint8_t *bytes;
+	ssize_t n;
+
+	if (rest > t->format->wrap_max + WRAPPING)
+		return -EBADMSG;
+	n = read_some(t, &data);
+	if (n < 0)
+		return (int)n;
+	if (rest > 0)
+		memmove(t->bytes, t->bytes + t->at, rest);
+	if (t->cap < rest + (size_t)n) {
+		bytes = sys_realloc(t->bytes, rest + (size_t)n);
+		if (bytes == NULL)
+			return -ENOMEM;
+		t->bytes = bytes;
+		t->cap = rest + (size_t)n;
+	}
+	memcpy(t->bytes + rest, data, (size_t)n);
+	t->at = 0;
+	t->end = rest + (size_t)n;
+	return 0;
+}
+
+/* Gives the decoder the next part. */
+static int
+unwrap(struct trace *t)
+{
+	const uint8_t *data;
+	size_t n, used;
+	int rc = 0;
+
+	do {
+		used = t->at == t->end ? 0 : t->format->unwrap(t->bytes +
+		    t->at, t->end - t->at, &data, &n);
+		if (used == 0)
+			rc = read_more(t);
+	} while (rc == 0 && used == 0);
+	if (rc != 0)
+		return rc;
+	t->at += used;
+	t->in = (ZSTD_inBuffer){ data, n, 0 };
+	return 0;
+}
+
 /* Decodes exactly len bytes. */
 static int
 decode(struct trace *t, void *buf, size_t len)
 {
 	ZSTD_outBuffer out = { buf, len, 0 };
+	int rc = 0;
 
-	while (out.pos < len) {
-		size_t before = out.pos, n, used;
-		const uint8_t *data;
+	while (rc == 0 && out.pos < len) {
+		size_t before = out.pos;
 
 		if (ZSTD_isError(ZSTD_decompressStream(t->decoder, &out,
 		    &t->in)))
 			return -EBADMSG;
-		if (out.pos > before || t->in.pos < t->in.size)
-			continue;
-		used = t->format->unwrap(t->at, t->left, &data, &n);
-		if (used == 0)
-			return -EBADMSG;
-		t->at += used;
-		t->left -= used;
-		t->in = (ZSTD_inBuffer){ data, n, 0 };
+		if (out.pos == before && t->in.pos == t->in.size)
+			rc = unwrap(t);
 	}
-	return 0;
+	return rc;
 }
+
+/* Verifies the digest, after reading the rest. */
+static int
+verify(struct trace *t)
+{
+	const struct toc *toc = t->l->state;
+	uint8_t sum[DIGEST_MAX];
+	const uint8_t *data;
+	ssize_t n = 0;
+	int rc;
+
+	while (t->left > 0 && n >= 0)
+		n = read_some(t, &data);
+	if (n < 0)
+		return (int)n;
+	rc = digest_end(t->digest, sum);
+	if (rc == 0 && memcmp(sum, toc->trace.digest, LAYER_DIGEST) != 0)
+		rc = -EBADMSG;
+	return rc;
+}
+
+/* Records and pieces */
 
 /* Returns whether the index has such a part of a file. */
 static bool
@@ -109,61 +199,72 @@ read_records(struct trace *t, uint32_t *count)
 }
 
 static int
-read_all(struct trace *t, int (*take)(void *arg, size_t entry,
-    uint64_t offset, const void *data, size_t length), void *arg)
+read_piece(struct trace *t, const struct record *r, uint64_t done)
+{
+	size_t n = r->length - done < PIECE ? (size_t)(r->length - done) :
+	    PIECE;
+	int rc = decode(t, t->piece, n);
+
+	return rc != 0 ? rc : t->io->take(t->io->arg, r->entry,
+	    r->offset + done, t->piece, n);
+}
+
+static int
+read_all(struct trace *t)
 {
 	uint32_t count = 0;
 	int rc = read_records(t, &count);
 
-	for (uint32_t i = 0; rc == 0 && i < count; i++) {
-		struct record r = t->records[i];
-
-		while (rc == 0 && r.length > 0) {
-			size_t n = r.length < PIECE ? (size_t)r.length : PIECE;
-
-			rc = decode(t, t->piece, n);
-			if (rc == 0)
-				rc = take(arg, r.entry, r.offset, t->piece, n);
-			r.offset += n;
-			r.length -= n;
-		}
-	}
+	for (uint32_t i = 0; rc == 0 && i < count; i++)
+		for (uint64_t done = 0; rc == 0 && done <
+		    t->records[i].length; done += PIECE)
+			rc = read_piece(t, &t->records[i], done);
 	return rc;
 }
 
 static int
-verify(const struct layer *l, const struct layer_range *r)
+open_trace(struct trace *t)
 {
-	const struct toc *t = l->state;
-	uint8_t digest[DIGEST_MAX];
-	int rc = digest_sha256(r->buf, (size_t)r->length, digest);
+	int rc = digest_algo_open(&t->sha256, "sha256");
 
-	if (rc == 0 && memcmp(digest, t->trace.digest, LAYER_DIGEST) != 0)
-		rc = -EBADMSG;
+	if (rc == 0)
+		rc = digest_new(&t->digest, t->sha256);
+	if (rc == 0)
+		rc = digest_start(t->digest);
+	t->decoder = ZSTD_createDCtx();
+	t->piece = sys_malloc(PIECE);
+	if (t->decoder == NULL || t->piece == NULL)
+		return -ENOMEM;
+	ZSTD_DCtx_setParameter(t->decoder, ZSTD_d_windowLogMax,
+	    TRACE_WINDOW_LOG);
 	return rc;
 }
 
-int
-toc_trace_decode(const struct layer *l, const struct layer_range *r,
-    int (*take)(void *arg, size_t entry, uint64_t offset, const void *data,
-    size_t length), void *arg)
+static void
+close_trace(struct trace *t)
 {
-	struct trace t = { .l = l, .format = pack_format_of(layer_kind(l)),
-		.at = r->buf, .left = (size_t)r->length };
-	int rc = r->length > LAYER_TRACE_MAX ? -EFBIG : verify(l, r);
+	ZSTD_freeDCtx(t->decoder);
+	digest_free(t->digest);
+	digest_algo_close(t->sha256);
+	sys_free(t->bytes);
+	sys_free(t->records);
+	sys_free(t->piece);
+}
 
-	if (rc != 0)
-		return rc;
-	t.decoder = ZSTD_createDCtx();
-	t.piece = sys_malloc(PIECE);
-	rc = t.decoder == NULL || t.piece == NULL ? -ENOMEM : 0;
-	if (rc == 0)
-		ZSTD_DCtx_setParameter(t.decoder, ZSTD_d_windowLogMax,
-		    TRACE_WINDOW_LOG);
-	if (rc == 0)
-		rc = read_all(&t, take, arg);
-	ZSTD_freeDCtx(t.decoder);
-	sys_free(t.records);
-	sys_free(t.piece);
+int
+toc_trace_decode(const struct layer *l, const struct layer_trace_io *io)
+{
+	const struct toc *toc = l->state;
+	struct trace t = { .l = l, .io = io, .left = toc->trace.length,
+		.format = pack_format_of(layer_kind(l)) };
+	int rc = t.left > LAYER_TRACE_MAX ? -EFBIG : open_trace(&t), wrong;
+
+	if (rc == 0) {
+		rc = read_all(&t);
+		/* it is too large only if it is what the index means */
+		wrong = rc == 0 || rc == -EFBIG ? verify(&t) : 0;
+		rc = wrong != 0 ? wrong : rc;
+	}
+	close_trace(&t);
 	return rc;
 }

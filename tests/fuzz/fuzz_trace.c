@@ -62,6 +62,26 @@ compose(struct strbuf *b, bool gzip, const uint8_t *data, size_t size)
 	free(frame);
 }
 
+struct input {
+	const uint8_t *data;
+	size_t left;
+	uint64_t taken;			/* bytes of pieces */
+};
+
+/* Pieces of changing lengths */
+static ssize_t
+next(void *arg, const uint8_t **data)
+{
+	struct input *in = arg;
+	size_t n = in->left % 1000 + 1;
+
+	n = n < in->left ? n : in->left;
+	*data = in->data;
+	in->data += n;
+	in->left -= n;
+	return (ssize_t)n;
+}
+
 /*
  * Checks a piece, which must belong to one of the two files, and adds up
  * lengths.
@@ -70,7 +90,7 @@ static int
 take(void *arg, size_t entry, uint64_t offset, const void *data,
     size_t length)
 {
-	uint64_t *all = arg;
+	struct input *in = arg;
 	volatile uint8_t sum = 0;
 
 	check(entry == 1 || entry == 2);
@@ -78,8 +98,8 @@ take(void *arg, size_t entry, uint64_t offset, const void *data,
 	for (size_t i = 0; i < length; i++)
 		sum ^= ((const uint8_t *)data)[i];
 	(void)sum;	/* all bytes can be read */
-	*all += length;
-	check(*all <= LAYER_TRACE_CONTENT_MAX);
+	in->taken += length;
+	check(in->taken <= LAYER_TRACE_CONTENT_MAX);
 	return 0;
 }
 
@@ -87,12 +107,14 @@ static void
 decode(struct layer *l, struct strbuf *b)
 {
 	struct toc *t = l->state;
-	struct layer_range r = { .length = b->len, .buf = b->data };
-	uint64_t all = 0;
+	struct input in = { .data = (const uint8_t *)b->data,
+		.left = b->len };
+	const struct layer_trace_io io = { .next = next, .take = take,
+		.arg = &in };
 
 	EVP_Digest(b->data, b->len, t->trace.digest, NULL, EVP_sha256(), NULL);
 	t->trace.length = b->len;
-	toc_trace_decode(l, &r, take, &all);
+	toc_trace_decode(l, &io);
 }
 
 int

@@ -5,7 +5,10 @@
  * A unit is in the hash table as soon as a thread wants it.  While it is
  * fetched, its users hold references, so it stays; a failed one leaves the
  * table when its last user has noticed.  Unused units are in a list, the least
- * recently used first, and are freed when they take too many bytes.
+ * recently used first, and are freed when others need their room.
+ *
+ * A thread waits for room before it holds any unit, so that those that do hold
+ * some never wait for it.
  */
 #include "lazy/units.h"
 
@@ -24,10 +27,15 @@ struct units {
 	uint64_t limit;
 
 	pthread_mutex_t lock;		/* of what follows */
-	pthread_cond_t changed;
+	pthread_cond_t changed, room;
 	struct unit *table[SLOTS];
 	struct unit *oldest, *newest;
 	uint64_t idle;			/* bytes of units without users */
+	uint64_t busy;			/* of the others, and of what is
+					 * fetched for them */
+	uint64_t serial;		/* of the last new unit */
+	/* reads that have asked for room, and that have got it */
+	uint64_t asked, admitted;
 };
 
 /* The list of units without users */
@@ -40,6 +48,7 @@ list_add(struct units *u, struct unit *n)
 	*(u->newest == NULL ? &u->oldest : &u->newest->newer) = n;
 	u->newest = n;
 	u->idle += n->size;
+	u->busy -= n->size;
 }
 
 static void
@@ -48,6 +57,7 @@ list_remove(struct units *u, struct unit *n)
 	*(n->older == NULL ? &u->oldest : &n->older->newer) = n->newer;
 	*(n->newer == NULL ? &u->newest : &n->newer->older) = n->older;
 	u->idle -= n->size;
+	u->busy += n->size;
 }
 
 /* The table */
@@ -72,6 +82,7 @@ find(struct units *u, struct unit_id id)
 	return n;
 }
 
+/* Frees a unit that has no users and is not in the list. */
 static void
 discard(struct units *u, struct unit *n)
 {
@@ -80,8 +91,40 @@ discard(struct units *u, struct unit *n)
 	while (*at != n)
 		at = &(*at)->next;
 	*at = n->next;
+	u->busy -= n->size;
 	sys_free(n->data);
 	sys_free(n);
+}
+
+/* Frees unused units until the others, and these, are within the limit. */
+static void
+trim(struct units *u)
+{
+	while (u->oldest != NULL && u->idle + u->busy > u->limit) {
+		struct unit *old = u->oldest;
+
+		list_remove(u, old);
+		discard(u, old);
+	}
+}
+
+static struct unit *
+new_unit(struct units *u, struct unit_id id)
+{
+	struct unit *n = sys_calloc(1, sizeof(*n));
+	size_t count;
+	const struct layer_unit *all = layer_units(id.source->layer, &count);
+
+	if (n == NULL)
+		return NULL;
+	n->id = id;
+	n->size = all[id.unit].content;
+	n->stored = all[id.unit].stored;
+	n->serial = ++u->serial;
+	n->next = *slot_of(u, id);
+	*slot_of(u, id) = n;
+	u->busy += n->size + n->stored;
+	return n;
 }
 
 /*
@@ -94,17 +137,12 @@ hold(struct units *u, struct unit_id id, bool *mine)
 	struct unit *n = find(u, id);
 
 	*mine = n == NULL;
-	if (n == NULL) {
-		n = sys_calloc(1, sizeof(*n));
-		if (n == NULL)
-			return NULL;
-		n->id = id;
-		n->next = *slot_of(u, id);
-		*slot_of(u, id) = n;
-	} else if (n->users == 0) {
+	if (n == NULL)
+		n = new_unit(u, id);
+	else if (n->users == 0)
 		list_remove(u, n);
-	}
-	n->users++;
+	if (n != NULL)
+		n->users++;
 	return n;
 }
 
@@ -115,15 +153,65 @@ release(struct units *u, struct unit *n)
 		return;
 	if (n->state == UNIT_FAILED) {
 		discard(u, n);
+	} else {
+		list_add(u, n);
+		trim(u);
+	}
+	pthread_cond_broadcast(&u->room);
+}
+
+/* Room */
+
+/* Returns by how many bytes u->busy would grow. */
+static uint64_t
+demand(struct units *u, const struct unit_id *ids, size_t count)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct unit *n = find(u, ids[i]);
+		const struct layer_unit *all;
+		size_t number;
+
+		if (n == NULL) {
+			all = layer_units(ids[i].source->layer, &number);
+			bytes += all[ids[i].unit].content +
+			    all[ids[i].unit].stored;
+		} else if (n->users == 0) {
+			bytes += n->size;
+		}
+	}
+	return bytes;
+}
+
+static bool
+fits(const struct units *u, uint64_t bytes, uint64_t limit)
+{
+	return u->busy == 0 || (bytes <= limit && u->busy <= limit - bytes);
+}
+
+/* Waits until the units may be held. */
+static void
+wait_for_room(struct units *u, const struct unit_id *ids, size_t count,
+    bool is_read)
+{
+	uint64_t number;
+
+	if (!is_read) {
+		while (u->asked != u->admitted ||
+		    !fits(u, demand(u, ids, count), u->limit / 2))
+			pthread_cond_wait(&u->room, &u->lock);
 		return;
 	}
-	list_add(u, n);
-	while (u->idle > u->limit) {
-		struct unit *old = u->oldest;
-
-		list_remove(u, old);
-		discard(u, old);
-	}
+	/* what others use, or are fetching, takes no room */
+	if (demand(u, ids, count) == 0)
+		return;
+	number = u->asked++;
+	while (number != u->admitted ||
+	    !fits(u, demand(u, ids, count), u->limit))
+		pthread_cond_wait(&u->room, &u->lock);
+	u->admitted++;
+	pthread_cond_broadcast(&u->room);
 }
 
 /* Getting */
@@ -153,15 +241,19 @@ claim(struct units *u, const struct unit_id *ids, size_t count,
 		if (is_mine)
 			mine[(*mine_count)++] = got[i];
 	}
+	trim(u);
 	return 0;
 }
 
 static void
 settle(struct units *u, struct unit *mine[], size_t count)
 {
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		mine[i]->state = mine[i]->rc == 0 ? UNIT_READY : UNIT_FAILED;
+		u->busy -= mine[i]->stored;
+	}
 	pthread_cond_broadcast(&u->changed);
+	pthread_cond_broadcast(&u->room);
 }
 
 int
@@ -173,6 +265,7 @@ units_get(struct units *u, const struct unit_id *ids, size_t count,
 	int rc, failed;
 
 	pthread_mutex_lock(&u->lock);
+	wait_for_room(u, ids, count, phase == HTTP_READ);
 	failed = claim(u, ids, count, got, mine, &n);
 	pthread_mutex_unlock(&u->lock);
 	if (n > 0)
@@ -202,6 +295,31 @@ const uint8_t *
 unit_data(const struct unit *unit)
 {
 	return unit->data;
+}
+
+uint64_t
+unit_serial(const struct unit *unit)
+{
+	return unit->serial;
+}
+
+bool
+units_copy(struct units *u, struct unit_id id, uint64_t offset, size_t size,
+    uint8_t *buf)
+{
+	struct unit *n;
+	bool mine;
+
+	pthread_mutex_lock(&u->lock);
+	n = find(u, id);
+	if (n != NULL)
+		n = n->state == UNIT_READY ? hold(u, id, &mine) : NULL;
+	pthread_mutex_unlock(&u->lock);
+	if (n == NULL)
+		return false;
+	memcpy(buf, n->data + offset, size);
+	units_release(u, n);
+	return true;
 }
 
 bool
@@ -234,6 +352,7 @@ units_open(struct units **out, uint64_t limit)
 	u->limit = limit;
 	pthread_mutex_init(&u->lock, NULL);
 	pthread_cond_init(&u->changed, NULL);
+	pthread_cond_init(&u->room, NULL);
 	*out = u;
 	return 0;
 }
@@ -262,6 +381,7 @@ units_close(struct units *u)
 		return;
 	fetcher_close(u->fetcher);
 	pthread_cond_destroy(&u->changed);
+	pthread_cond_destroy(&u->room);
 	pthread_mutex_destroy(&u->lock);
 	sys_free(u);
 }

@@ -130,10 +130,8 @@ decode(struct fetcher *f, struct part *p)
 	uint32_t unit = p->unit->id.unit;
 	struct units_decoder *d = take_decoder(f, s);
 	const char *why;
-	size_t count;
 	int rc = d == NULL ? -ENOMEM : 0;
 
-	p->unit->size = layer_units(s->layer, &count)[unit].content;
 	if (rc == 0 && p->unit->data == NULL) {
 		p->unit->data = sys_malloc(p->unit->size + 1);
 		rc = p->unit->data == NULL ? -ENOMEM : 0;

@@ -13,10 +13,11 @@ struct unit {
 	enum { UNIT_FETCHING, UNIT_READY, UNIT_FAILED } state;
 	unsigned users;
 	struct unit *next, *older, *newer;
+	uint64_t size, stored;		/* bytes decoded, and to be fetched */
+	uint64_t serial;
 
 	/* by its fetcher, while it is UNIT_FETCHING */
 	uint8_t *data;
-	uint64_t size;
 	int rc;
 };
 
@@ -29,8 +30,8 @@ void fetcher_close(struct fetcher *f);
 void fetcher_forget(struct units_source *source);
 
 /*
- * Fetches and decodes count units, at most UNITS_MAX, and sets data and size,
- * or rc.  Thread-safe for different units.
+ * Fetches and decodes count units, at most UNITS_MAX, and sets data, or
+ * rc.  Thread-safe for different units.
  */
 void fetcher_fetch(struct fetcher *f, struct unit *const *units, size_t count,
     enum http_phase phase);

@@ -7,8 +7,12 @@
 #include "base/fdio.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Bytes of an allocation that is a mapping of its own. */
+enum { MAPPED_MIN = 128 << 10 };
 
 void
 layermount_warn(struct layermount *m, const char *name, const char *why)
@@ -48,6 +52,10 @@ main(int argc, char **argv)
 	int status;
 
 	fdio_hold_standard();
+#ifdef M_MMAP_THRESHOLD
+	/* the memory of large units goes back to the system at once */
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
+#endif
 	msg_init(&m.msg, argv[0]);
 	/* a confined process cannot open it */
 	m.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -9,7 +9,7 @@
  * is the layers that are shown as one tree (layermount_stack.c): all of them,
  * or with --store, each of its own (layermount_store.c).  Reads
  * (layermount_read.c) are served from the trace (layermount_trace.c) or from
- * units.
+ * units, and the kernel is handed what is next to them (layermount_push.c).
  */
 #ifndef COLDPRESS_LAYERMOUNT_H
 #define COLDPRESS_LAYERMOUNT_H
@@ -24,6 +24,7 @@
 #include "lazy/units.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -73,7 +74,15 @@ struct source {
 
 struct trace;
 struct ahead;
+struct push;
 struct store;
+struct fuse_session;
+
+/* What has happened to a file: flags. */
+enum seen {
+	SEEN_READ = 1,
+	SEEN_PUSHED = 2			/* what the trace has of it */
+};
 
 /* Layers that are shown as one tree. */
 struct stack {
@@ -82,8 +91,7 @@ struct stack {
 	size_t source_count, source_cap;
 	struct merge *tree;
 	struct trace *trace;		/* or NULL */
-	_Atomic uint8_t *seen;		/* for each node: whether it has been
-					 * read */
+	_Atomic uint8_t *seen;		/* for each node: enum seen */
 	uint64_t number;		/* in a store, from 1; otherwise 0 */
 	uint64_t first_inode;		/* as programs see it */
 	struct stack *next;		/* to be fetched in the background */
@@ -100,6 +108,8 @@ struct layermount {
 	struct store *store;		/* or NULL */
 	struct units *units;
 	struct ahead *ahead;
+	struct fuse_session *session;
+	struct push *push;		/* or NULL */
 	pthread_mutex_t message;	/* for layermount_refuse() */
 	int readahead_fd;		/* the kernel's setting, or -1 */
 	int stats_fd;			/* or -1 */
@@ -110,7 +120,7 @@ struct layermount {
 	/* counts */
 	_Atomic uint64_t layers, files;
 	_Atomic uint64_t reads, read_bytes, ahead_units;
-	_Atomic uint64_t first_files, trace_bytes, failures;
+	_Atomic uint64_t first_files, trace_bytes, pushed_bytes, failures;
 	_Atomic unsigned reading;	/* reads being served */
 	_Atomic uint64_t last_read_ns;
 	uint64_t start_ns;
@@ -246,6 +256,27 @@ bool mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor);
 /* Unmounts it, even if it is in use. */
 void unmount(const char *mountpoint);
 
+/* The same for one with this device number, and ends all access to it. */
+void unmount_forced(const char *mountpoint, unsigned major, unsigned minor);
+
+/* layermount_watch.c */
+
+struct watch;
+
+enum { WATCH_SIGNAL = SIGALRM };
+
+/* Before the fork.  Returns 0 or -errno; it is never freed. */
+int watch_new(struct watch **w);
+
+/* In the child's first thread, which is to be watched. */
+void watch_hold(struct watch *w);
+
+/*
+ * In the parent, when the child has called watch_hold(): sends this process
+ * WATCH_SIGNAL when that thread has ended.  Returns 0 or -errno.
+ */
+int watch_start(struct watch *w);
+
 /* layermount_ops.c, layermount_store_ops.c */
 
 struct fuse_lowlevel_ops;
@@ -308,6 +339,50 @@ void trace_free(struct trace *t);		/* may be NULL */
 /* Copies bytes at offset to buf and returns true, if all are in the trace. */
 bool trace_read(struct stack *s, const struct merge_node *n,
     uint64_t offset, size_t size, uint8_t *buf);
+
+/*
+ * Copies to buf the first bytes at *offset or after it that the trace has of a
+ * file, at most size, and sets *offset.  Returns how many; 0: there are none.
+ */
+size_t trace_next(struct stack *s, const struct merge_node *n,
+    uint64_t *offset, size_t size, uint8_t *buf);
+
+/* layermount_stream.c */
+
+struct stream;
+
+/*
+ * Starts to read a range of a layer, from its beginning to its end.  Returns 0
+ * or -errno.
+ */
+int stream_open(struct stream **st, struct source *s,
+    const struct layer_range *r);
+
+/* If the bytes were wrong, they are not kept in the cache. */
+void stream_close(struct stream *st, bool wrong);
+
+/*
+ * Returns how many bytes follow, at *data until the next call; 0 at the end; or
+ * -errno.
+ */
+ssize_t stream_next(struct stream *st, const uint8_t **data);
+
+/* layermount_push.c */
+
+/*
+ * Starts the thread that hands data to the kernel.  Returns 0 or -errno.
+ */
+int push_start(struct layermount *m);
+
+/* Returns false if the thread cannot end before the mount does. */
+bool push_stop(struct layermount *m);
+
+/* Reports that a read of a file at offset was answered from the trace. */
+void push_traced(struct stack *s, uint32_t inode, uint64_t offset);
+
+/* Reports one of size bytes that was answered from a unit. */
+void push_unit(struct stack *s, uint32_t inode, uint64_t offset, size_t size,
+    const struct unit *unit);
 
 /* layermount_stats.c */
 

@@ -97,6 +97,27 @@ enqueue(struct stack *s, const struct merge_node *n, uint64_t from,
 	return from;
 }
 
+/*
+ * Returns whether a read continues the one before: it follows it, or begins the
+ * next unit, and the rest of the unit in between has been pushed.
+ */
+static bool
+continues(const struct file *f, const struct stack *s, uint32_t inode,
+    uint64_t offset)
+{
+	const struct layer_entry *e = merge_node(s->tree, inode)->entry;
+	size_t i;
+
+	if (f->stack != s || f->inode != inode)
+		return false;
+	if (f->next == offset)
+		return true;
+	i = read_find_run(e, offset);
+	return s->m->push != NULL && i > 0 && i < e->run_count &&
+	    e->runs[i].offset == offset && f->next < offset &&
+	    f->next > e->runs[i - 1].offset;
+}
+
 void
 ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size)
 {
@@ -106,14 +127,14 @@ ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size)
 	uint64_t window, from;
 
 	pthread_mutex_lock(&a->lock);
-	if (f->stack != s || f->inode != inode || f->next != offset) {
+	if (!continues(f, s, inode, offset)) {
 		*f = (struct file){ .stack = s, .inode = inode,
 			.next = offset + size };
 		pthread_mutex_unlock(&a->lock);
 		return;
 	}
+	f->length += offset + size - f->next;
 	f->next = offset + size;
-	f->length += size;
 	if (f->length >= SEQUENTIAL)
 		readahead_raise(s->m);
 	window = f->length < WINDOW_MIN ? 0 : f->length > WINDOW_MAX ?

@@ -19,7 +19,7 @@ count_read(struct stack *s, uint32_t inode, ssize_t n)
 	}
 	atomic_fetch_add(&m->reads, 1);
 	atomic_fetch_add(&m->read_bytes, (uint64_t)n);
-	if (atomic_exchange(&s->seen[inode], 1) == 0)
+	if ((atomic_fetch_or(&s->seen[inode], SEEN_READ) & SEEN_READ) == 0)
 		atomic_fetch_add(&m->first_files, 1);
 }
 
@@ -60,23 +60,29 @@ read_traced(struct stack *s, fuse_req_t req, const struct merge_node *n,
 }
 
 static ssize_t
-read_and_reply(struct stack *s, fuse_req_t req, const struct merge_node *n,
+read_and_reply(struct stack *s, fuse_req_t req, uint32_t inode,
     uint64_t offset, size_t size)
 {
+	const struct merge_node *n = merge_node(s->tree, inode);
 	const uint8_t *data;
 	struct unit *unit;
 	ssize_t got = s->trace == NULL ? 0 : read_traced(s, req, n, offset,
 	    size);
 
-	if (got > 0)
+	if (got > 0) {
+		push_traced(s, inode, offset);
 		return got;
+	}
 	got = read_in_place(s, n, offset, size, &data, &unit);
 	if (got == 0)
-		return read_copied(s, req, n, offset, size);
-	if (got > 0) {
+		got = read_copied(s, req, n, offset, size);
+	else if (got > 0) {
 		fuse_reply_buf(req, (const char *)data, (size_t)got);
+		push_unit(s, inode, offset, (size_t)got, unit);
 		units_release(s->m->units, unit);
 	}
+	if (got > 0)
+		ahead_note(s, inode, offset, (size_t)got);
 	return got;
 }
 
@@ -93,10 +99,8 @@ tree_read(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
 		return;
 	}
 	atomic_fetch_add(&m->reading, 1);
-	got = read_and_reply(s, req, n, (uint64_t)offset, size);
+	got = read_and_reply(s, req, inode, (uint64_t)offset, size);
 	count_read(s, inode, got);
-	if (got > 0)
-		ahead_note(s, inode, (uint64_t)offset, (size_t)got);
 	/* programs see failures of the server as I/O errors */
 	if (got < 0)
 		fuse_reply_err(req, got == -ENOMEM ? ENOMEM : EIO);

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* Bytes of decoded units that are currently unused. */
-enum { IDLE_UNITS_MAX = 16 << 20 };
+/* Bytes of units in memory. */
+enum { UNITS_MEMORY = 32 << 20 };
 
 static int
 open_http(struct layermount *m)
@@ -45,10 +45,12 @@ open_operands(struct layermount *m)
 static int
 start(struct layermount *m)
 {
-	int rc = units_open(&m->units, IDLE_UNITS_MAX);
+	int rc = units_open(&m->units, UNITS_MEMORY);
 
 	if (rc == 0)
 		rc = ahead_start(m);
+	if (rc == 0)
+		rc = push_start(m);
 	if (rc == 0 && m->o.store)
 		rc = store_open(&m->store, m);
 	if (rc != 0)
@@ -73,6 +75,9 @@ void
 layers_close(struct layermount *m)
 {
 	ahead_stop(m);
+	/* the process is about to exit */
+	if (!push_stop(m))
+		return;
 	stack_close(&m->stack);
 	store_close(m->store);
 	units_close(m->units);

@@ -83,3 +83,13 @@ unmount(const char *mountpoint)
 	if (umount2(mountpoint, MNT_DETACH | UMOUNT_NOFOLLOW) == -1)
 		unmount_as_user(mountpoint);
 }
+
+void
+unmount_forced(const char *mountpoint, unsigned major, unsigned minor)
+{
+	unsigned a, b;
+
+	if (mounted_by_us(mountpoint, &a, &b) && a == major && b == minor)
+		(void)umount2(mountpoint, MNT_FORCE | MNT_DETACH |
+		    UMOUNT_NOFOLLOW);
+}

@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * It reads nothing from the network, is not confined, and outlives a server
- * that is killed.  Signals are passed on.
+ * that is killed.  Signals are passed on.  If the server's first thread has
+ * ended, others may be waiting for the mount to end (layermount_push.c), so it
+ * is forced to.
  */
 #include "layermount.h"
 
@@ -29,28 +31,45 @@ fail(struct layermount *m, const char *what, int rc)
 static void
 signals(sigset_t *set)
 {
-	static const int all[] = { SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGCHLD };
+	static const int all[] = { SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGCHLD,
+		WATCH_SIGNAL };
 
 	sigemptyset(set);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		sigaddset(set, all[i]);
 }
 
-/* Passes signals on until the child exits.  Returns its status. */
-static int
-wait_for(struct layermount *m, pid_t child)
+/* The server, and its mount as long as it exists. */
+struct server {
+	pid_t pid;
+	unsigned major, minor;
+};
+
+/* Acts on a signal to this process. */
+static void
+handle(struct layermount *m, const struct server *s, const siginfo_t *i)
 {
+	if (i->si_signo == WATCH_SIGNAL) {
+		if (i->si_pid == getpid())
+			unmount_forced(m->mountpoint, s->major, s->minor);
+	} else if (i->si_signo != SIGCHLD) {
+		kill(s->pid, i->si_signo);
+	}
+}
+
+/* Passes signals on until the server exits.  Returns its status. */
+static int
+wait_for(struct layermount *m, const struct server *s)
+{
+	siginfo_t info;
 	sigset_t set;
-	int n, status = 0;
+	int status = 0;
 
 	signals(&set);
-	for (;;) {
-		n = sigwaitinfo(&set, NULL);
-		if (n != SIGCHLD && n > 0)
-			kill(child, n);
-		if (waitpid(child, &status, WNOHANG) == child)
-			break;
-	}
+	do {
+		if (sigwaitinfo(&set, &info) > 0)
+			handle(m, s, &info);
+	} while (waitpid(s->pid, &status, WNOHANG) != s->pid);
 	/* what is mounted there now may be another process's */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SERVE_UNMOUNTED)
 		return MSG_OK;
@@ -72,41 +91,65 @@ is_ready(int fd)
 
 /* Runs the server, which notifies the first process when it is ready. */
 static _Noreturn void
-serve(struct layermount *m, const sigset_t *old, int ready)
+serve(struct layermount *m, const sigset_t *old, struct watch *watch, int ready)
 {
+	watch_hold(watch);
 	sigprocmask(SIG_SETMASK, old, NULL);
 	_exit(layermount_serve(m, ready));
+}
+
+/* Tells the first process that files can be read. */
+static void
+report(const struct layermount *m, const struct server *s, int tell)
+{
+	layermount_hide(m);
+	if (sys_write(tell, "", 1) < 0)
+		kill(s->pid, SIGTERM);
+	sys_close(tell);
+}
+
+/* Watches the server, and waits until it has exited.  Returns its status. */
+static int
+follow(struct layermount *m, struct server *s, struct watch *watch, int ready,
+    int tell)
+{
+	if (is_ready(ready)) {
+		/* without a mount, nothing would be unmounted */
+		if (mounted_by_us(m->mountpoint, &s->major, &s->minor) &&
+		    watch_start(watch) != 0)
+			kill(s->pid, SIGTERM);
+		if (tell >= 0)
+			report(m, s, tell);
+	}
+	sys_close(ready);
+	return wait_for(m, s);
 }
 
 static int
 supervise(struct layermount *m, int tell)
 {
+	struct server s = { .pid = -1 };
+	struct watch *watch;
 	sigset_t set, old;
-	int ready[2], status, rc = sys_pipe(ready);
-	pid_t child;
+	int ready[2], status, rc = watch_new(&watch);
 
+	if (rc == 0)
+		rc = sys_pipe(ready);
 	if (rc != 0)
 		return fail(m, "pipe", rc);
 	signals(&set);
 	sigprocmask(SIG_BLOCK, &set, &old);
-	child = fork();
-	if (child == -1)
+	s.pid = fork();
+	if (s.pid == -1)
 		return fail(m, "fork", -errno);
-	if (child == 0) {
+	if (s.pid == 0) {
 		sys_close(ready[0]);
 		if (tell >= 0)
 			sys_close(tell);
-		serve(m, &old, ready[1]);
+		serve(m, &old, watch, ready[1]);
 	}
 	sys_close(ready[1]);
-	if (is_ready(ready[0]) && tell >= 0) {
-		layermount_hide(m);
-		if (sys_write(tell, "", 1) < 0)
-			kill(child, SIGTERM);
-		sys_close(tell);
-	}
-	sys_close(ready[0]);
-	status = wait_for(m, child);
+	status = follow(m, &s, watch, ready[0], tell);
 	if (m->temp_dir != NULL)
 		rmdir(m->temp_dir);
 	return status;

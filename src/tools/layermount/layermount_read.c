@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Decoded bytes of the units that one read fetches at a time. */
-enum { AT_ONCE_MAX = 32 << 20 };
+enum { AT_ONCE_MAX = 8 << 20 };
 
 /*
  * Copies the bytes of one run that belong in buf, which is for [offset, end).

@@ -201,6 +201,7 @@ layermount_serve(struct layermount *m, int ready)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	if (se == NULL)
 		return MSG_ERROR;
+	m->session = se;
 	if (fuse_set_signal_handlers(se) == 0) {
 		/* libfuse reports why it cannot mount */
 		if (fuse_session_mount(se, m->mountpoint) == 0)

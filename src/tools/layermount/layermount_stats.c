@@ -14,7 +14,7 @@
 
 static const char *const columns[] = {
 	"event", "elapsed_s", "layers", "files", "reads", "read_B",
-	"first_reads", "trace_B", "ahead_units", "failures",
+	"first_reads", "trace_B", "pushed_B", "ahead_units", "failures",
 	"requests", "retries", "wire_B", "useful_B", "whole_bodies",
 	"index_requests", "index_wire_B", "read_requests", "read_wire_B",
 	"prefetch_requests", "prefetch_wire_B", "background_requests",
@@ -67,6 +67,7 @@ put(struct layermount *m, struct table *t, const char *event)
 	table_int(t, (int64_t)atomic_load(&m->read_bytes));
 	table_int(t, (int64_t)atomic_load(&m->first_files));
 	table_int(t, (int64_t)atomic_load(&m->trace_bytes));
+	table_int(t, (int64_t)atomic_load(&m->pushed_bytes));
 	table_int(t, (int64_t)atomic_load(&m->ahead_units));
 	table_int(t, (int64_t)atomic_load(&m->failures));
 	put_http(t, c);

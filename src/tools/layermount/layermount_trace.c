@@ -2,9 +2,9 @@
  * layermount_trace.c - the data that a start touches, fetched at once
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The pieces are decoded into an unnamed file, so that they take disk space
- * instead of memory; they are sorted by file and offset, do not overlap, and
- * are found by bisection.
+ * The pieces are decoded, as they arrive, into an unnamed file, so that they
+ * take disk space instead of memory; they are sorted by file and offset, do not
+ * overlap, and are found by bisection.
  */
 #include "layermount.h"
 
@@ -26,6 +26,7 @@ struct piece {
 struct trace {
 	int fd;
 	uint32_t layer;			/* while it is loaded */
+	struct stream *stream;
 	struct piece *pieces;
 	size_t count, cap;
 	uint64_t end;
@@ -41,6 +42,14 @@ by_place(const void *a, const void *b)
 	if (x->entry != y->entry)
 		return x->entry > y->entry ? 1 : -1;
 	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static ssize_t
+next(void *arg, const uint8_t **data)
+{
+	struct trace *t = arg;
+
+	return stream_next(t->stream, data);
 }
 
 static int
@@ -70,6 +79,8 @@ static int
 load_layer(struct stack *k, struct trace *t)
 {
 	struct source *s = k->sources[t->layer];
+	const struct layer_trace_io io = { .next = next, .take = take,
+		.arg = t };
 	size_t before = t->count;
 	struct layer_range r;
 	char why[LAYER_WHY];
@@ -77,15 +88,11 @@ load_layer(struct stack *k, struct trace *t)
 
 	if (!layer_trace(s->layer, &r) || r.length > LAYER_TRACE_MAX)
 		return 0;
-	r.buf = sys_malloc(r.length + 1);
-	if (r.buf == NULL)
-		return -ENOMEM;
-	rc = source_read(s, &r, 1, HTTP_PREFETCH);
-	if (rc == 0)
-		rc = layer_trace_decode(s->layer, &r, take, t);
-	if (rc == -EBADMSG)
-		source_forget(s, &r);
-	sys_free(r.buf);
+	rc = stream_open(&t->stream, s, &r);
+	if (rc == 0) {
+		rc = layer_trace_decode(s->layer, &io);
+		stream_close(t->stream, rc == -EBADMSG);
+	}
 	if (rc != 0) {
 		t->count = before;
 		snprintf(why, sizeof(why), "its trace is not used: %s",
@@ -168,6 +175,12 @@ trace_free(struct trace *t)
 	sys_free(t);
 }
 
+static bool
+is_of(const struct piece *p, uint32_t layer, uint32_t entry)
+{
+	return p->layer == layer && p->entry == entry;
+}
+
 /*
  * Returns the first piece of the file that ends after offset, or one of another
  * file.
@@ -182,9 +195,8 @@ find(const struct trace *t, uint32_t layer, uint32_t entry, uint64_t offset)
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 		const struct piece *p = &t->pieces[mid];
-		bool same = p->layer == layer && p->entry == entry;
 
-		if (same ? p->offset + p->length <= offset :
+		if (is_of(p, layer, entry) ? p->offset + p->length <= offset :
 		    by_place(p, &key) < 0)
 			low = mid + 1;
 		else
@@ -193,22 +205,30 @@ find(const struct trace *t, uint32_t layer, uint32_t entry, uint64_t offset)
 	return low;
 }
 
+static uint32_t
+entry_of(struct stack *s, const struct merge_node *n)
+{
+	size_t count;
+
+	return (uint32_t)(n->entry - layer_entries(s->sources[n->layer]->layer,
+	    &count));
+}
+
 bool
 trace_read(struct stack *s, const struct merge_node *n, uint64_t offset,
     size_t size, uint8_t *buf)
 {
 	const struct trace *t = s->trace;
-	size_t count, i;
-	uint32_t entry = (uint32_t)(n->entry - layer_entries(
-	    s->sources[n->layer]->layer, &count));
+	size_t i;
+	uint32_t entry = entry_of(s, n);
 	uint64_t at = offset, end = offset + size;
 
 	for (i = find(t, n->layer, entry, offset); at < end; i++) {
 		const struct piece *p = &t->pieces[i];
 		uint64_t len;
 
-		if (i == t->count || p->layer != n->layer ||
-		    p->entry != entry || p->offset > at)
+		if (i == t->count || !is_of(p, n->layer, entry) ||
+		    p->offset > at)
 			return false;
 		len = p->offset + p->length - at;
 		len = len < end - at ? len : end - at;
@@ -218,4 +238,31 @@ trace_read(struct stack *s, const struct merge_node *n, uint64_t offset,
 		at += len;
 	}
 	return true;
+}
+
+size_t
+trace_next(struct stack *s, const struct merge_node *n, uint64_t *offset,
+    size_t size, uint8_t *buf)
+{
+	const struct trace *t = s->trace;
+	uint32_t entry = entry_of(s, n);
+	size_t got = 0;
+
+	for (size_t i = find(t, n->layer, entry, *offset); got < size &&
+	    i < t->count && is_of(&t->pieces[i], n->layer, entry); i++) {
+		const struct piece *p = &t->pieces[i];
+		uint64_t len, at = *offset + got;
+
+		if (p->offset > at && got > 0)
+			break;
+		if (p->offset > at)
+			*offset = at = p->offset;
+		len = p->offset + p->length - at;
+		len = len < size - got ? len : size - got;
+		if (fdio_pread(t->fd, buf + got, len, (off_t)(p->at +
+		    (at - p->offset))) != (ssize_t)len)
+			break;
+		got += len;
+	}
+	return got;
 }

@@ -48,14 +48,19 @@ stat_of(struct stack *s, uint32_t inode, struct stat *st)
 	st->st_blocks = st->st_size / 512 + (st->st_size % 512 != 0);
 }
 
+uint64_t
+tree_number(const struct stack *s, uint32_t inode)
+{
+	return s->number << 32 | (inode + FUSE_ROOT_ID);
+}
+
 void
 tree_entry(struct stack *s, uint32_t node, struct fuse_entry_param *p)
 {
 	uint32_t inode = merge_node(s->tree, node)->inode;
 
-	*p = (struct fuse_entry_param){ .ino = s->number << 32 |
-		(inode + FUSE_ROOT_ID), .attr_timeout = TREE_FOREVER,
-		.entry_timeout = TREE_FOREVER };
+	*p = (struct fuse_entry_param){ .ino = tree_number(s, inode),
+		.attr_timeout = TREE_FOREVER, .entry_timeout = TREE_FOREVER };
 	stat_of(s, inode, &p->attr);
 }
 

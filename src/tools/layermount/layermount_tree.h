@@ -16,6 +16,9 @@
 /* How long names and attributes, which never change, are cached, in seconds. */
 #define TREE_FOREVER 86400.0
 
+/* The kernel's number of an inode. */
+uint64_t tree_number(const struct stack *s, uint32_t inode);
+
 /* Fills in the inode and attributes of a directory's entry. */
 void tree_entry(struct stack *s, uint32_t node, struct fuse_entry_param *p);
 

@@ -24,7 +24,12 @@ struct piece {
 	uint64_t at;			/* in ours */
 };
 
+enum { PART = 1 << 20 };
+
 struct trace {
+	const struct layer_blobs *blobs;
+	struct layer_range stored;	/* not yet read */
+	uint8_t *part;
 	int fd;
 	struct piece *pieces;
 	size_t count, cap, longest;
@@ -65,22 +70,32 @@ refuse(struct verify *v, int rc)
 	return 0;
 }
 
+static ssize_t
+next(void *arg, const uint8_t **data)
+{
+	struct trace *t = arg;
+	struct layer_range r = { .offset = t->stored.offset, .buf = t->part,
+		.length = t->stored.length < PART ? t->stored.length : PART };
+	int rc = t->blobs->read(t->blobs->arg, &r, 1);
+
+	t->stored.offset += r.length;
+	t->stored.length -= r.length;
+	*data = t->part;
+	return rc == 0 ? (ssize_t)r.length : rc;
+}
+
 /* Decodes the trace into the file. */
 static int
-load(struct verify *v, struct trace *t, struct layer_range *r)
+load(struct verify *v, struct trace *t)
 {
-	const struct layer_blobs *b = blobs_file_blobs(v->s.blobs);
+	const struct layer_trace_io io = { .next = next, .take = take,
+		.arg = t };
 	int rc;
 
-	if (r->length > LAYER_TRACE_MAX)
-		return -EFBIG;
-	r->buf = sys_malloc((size_t)r->length + 1);
-	if (r->buf == NULL)
-		return -ENOMEM;
-	rc = b->read(b->arg, r, 1);
-	if (rc == 0)
-		rc = layer_trace_decode(v->s.l, r, take, t);
-	sys_free(r->buf);
+	t->blobs = blobs_file_blobs(v->s.blobs);
+	t->part = sys_malloc(PART);
+	rc = t->part == NULL ? -ENOMEM : layer_trace_decode(v->s.l, &io);
+	sys_free(t->part);
 	return rc;
 }
 
@@ -139,17 +154,16 @@ int
 verify_trace(struct verify *v)
 {
 	struct trace t = { .fd = v->trace };
-	struct layer_range r;
 	int rc;
 
-	if (!layer_trace(v->s.l, &r))
+	if (!layer_trace(v->s.l, &t.stored))
 		return 0;
 	if (t.fd < 0) {
 		msg_error(&v->p->msg, "%s: %s", layerpack_tmpdir(v->p),
 		    strerror(-t.fd));
 		return 0;
 	}
-	rc = load(v, &t, &r);
+	rc = load(v, &t);
 	rc = rc != 0 ? refuse(v, rc) : compare_all(v, &t);
 	sys_free(t.pieces);
 	return rc;

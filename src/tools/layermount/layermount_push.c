@@ -1,0 +1,252 @@
+/*
+ * layermount_push.c - handing the kernel what it is about to ask for
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * During a start the kernel asks for single pages, one after the other, as they
+ * are touched.  When it has read a part of a file, a thread stores in the page
+ * cache what else the trace has of the file or, if there it was read from a
+ * unit, what else that has of it.
+ *
+ * Storing a page waits while the kernel reads it, that is, until that read has
+ * been answered.  So a thread that answers reads neither stores anything nor
+ * waits for this one, and this one holds no unit meanwhile.  If the process is
+ * killed then, the page is never unlocked, and the thread cannot exit, until
+ * the mount is forced to end (layermount_parent.c).
+ */
+#include "layermount_tree.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	JOBS = 512,
+	RECENT = 256,
+	PIECE = 128 << 10,		/* bytes to store at a time */
+	PATIENCE_S = 2			/* at the end */
+};
+
+/* What is to be stored: [begin, end) of a file, beginning at from. */
+struct job {
+	struct stack *stack;
+	uint32_t inode;
+	uint64_t begin, from, end;
+	const struct layer_run *run;	/* in the unit; NULL: in the trace */
+	struct unit_id unit;
+};
+
+struct push {
+	struct layermount *m;
+	pthread_t thread;
+	uint8_t *buf;			/* PIECE bytes, the thread's */
+	uint64_t page;
+
+	pthread_mutex_t lock;		/* of what follows */
+	pthread_cond_t changed;
+	bool stop;
+	struct job jobs[JOBS];
+	size_t first, count;
+	/* units that were requested: a kernel's number, a serial number */
+	struct { uint64_t number, serial; } recent[RECENT];
+};
+
+/* Storing */
+
+/* Stores the whole pages of n bytes.  Returns 0 or -errno. */
+static int
+store(struct push *p, const struct job *j, uint64_t at, size_t n)
+{
+	uint64_t size = merge_node(j->stack->tree, j->inode)->entry->size;
+	uint64_t from = (at + p->page - 1) / p->page * p->page;
+	uint64_t end = at + n == size ? size : (at + n) / p->page * p->page;
+	struct fuse_bufvec v = FUSE_BUFVEC_INIT(0);
+	int rc;
+
+	if (from >= end)
+		return 0;
+	v.buf[0].size = (size_t)(end - from);
+	v.buf[0].mem = p->buf + (from - at);
+	rc = fuse_lowlevel_notify_store(p->m->session, tree_number(j->stack,
+	    j->inode), (off_t)from, &v, 0);
+	if (rc == 0)
+		atomic_fetch_add(&p->m->pushed_bytes, end - from);
+	return rc;
+}
+
+/*
+ * Copies the first bytes at *at or after it that are in memory or in the trace,
+ * and sets *at.  Returns how many; 0: there are none.
+ */
+static size_t
+copy(struct push *p, const struct job *j, uint64_t *at, uint64_t end)
+{
+	size_t n = end - *at < PIECE ? (size_t)(end - *at) : PIECE;
+
+	if (j->run == NULL)
+		return trace_next(j->stack, merge_node(j->stack->tree,
+		    j->inode), at, n, p->buf);
+	return units_copy(p->m->units, j->unit, j->run->inner + (*at -
+	    j->run->offset), n, p->buf) ? n : 0;
+}
+
+static bool
+is_stopped(struct push *p)
+{
+	bool stop;
+
+	pthread_mutex_lock(&p->lock);
+	stop = p->stop;
+	pthread_mutex_unlock(&p->lock);
+	return stop;
+}
+
+/* Returns whether to continue: the kernel may have forgotten the file. */
+static bool
+store_part(struct push *p, const struct job *j, uint64_t at, uint64_t end)
+{
+	size_t n;
+
+	while (at < end && !is_stopped(p)) {
+		n = copy(p, j, &at, end);
+		if (n == 0)
+			return true;
+		if (store(p, j, at, n) != 0)
+			return false;
+		at += n;
+	}
+	return !is_stopped(p);
+}
+
+static void *
+do_jobs(void *arg)
+{
+	struct push *p = arg;
+	struct job j;
+
+	pthread_mutex_lock(&p->lock);
+	for (;;) {
+		while (p->count == 0 && !p->stop)
+			pthread_cond_wait(&p->changed, &p->lock);
+		if (p->stop)
+			break;
+		j = p->jobs[p->first];
+		p->first = (p->first + 1) % JOBS;
+		p->count--;
+		pthread_mutex_unlock(&p->lock);
+		/* what follows the read is needed first */
+		if (store_part(p, &j, j.from, j.end))
+			(void)store_part(p, &j, j.begin, j.from);
+		pthread_mutex_lock(&p->lock);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+/* Reads */
+
+/* Adds a job, if there is space.  Called with the lock held. */
+static bool
+add(struct push *p, const struct job *j)
+{
+	if (p->count == JOBS)
+		return false;
+	p->jobs[(p->first + p->count++) % JOBS] = *j;
+	pthread_cond_signal(&p->changed);
+	return true;
+}
+
+void
+push_traced(struct stack *s, uint32_t inode, uint64_t offset)
+{
+	struct push *p = s->m->push;
+	const struct job j = { .stack = s, .inode = inode, .from = offset,
+		.end = merge_node(s->tree, inode)->entry->size };
+
+	if (p == NULL || (atomic_fetch_or(&s->seen[inode], SEEN_PUSHED) &
+	    SEEN_PUSHED) != 0)
+		return;
+	pthread_mutex_lock(&p->lock);
+	if (!add(p, &j))
+		atomic_fetch_and(&s->seen[inode], (uint8_t)~SEEN_PUSHED);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void
+push_unit(struct stack *s, uint32_t inode, uint64_t offset, size_t size,
+    const struct unit *unit)
+{
+	const struct merge_node *n = merge_node(s->tree, inode);
+	const struct layer_run *r = &n->entry->runs[read_find_run(n->entry,
+	    offset)];
+	struct push *p = s->m->push;
+	const struct job j = { .stack = s, .inode = inode, .run = r,
+		.unit = read_unit(s, n, r->unit), .begin = r->offset,
+		.from = offset, .end = r->offset + r->length };
+	uint64_t number = tree_number(s, inode), serial = unit_serial(unit);
+	size_t slot = (size_t)((number * 31 + serial) % RECENT);
+
+	if (p == NULL || size >= r->length)
+		return;
+	pthread_mutex_lock(&p->lock);
+	if ((p->recent[slot].number != number ||
+	    p->recent[slot].serial != serial) && add(p, &j)) {
+		p->recent[slot].number = number;
+		p->recent[slot].serial = serial;
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* The thread */
+
+int
+push_start(struct layermount *m)
+{
+	struct push *p;
+	int rc;
+
+	/* only root can force a mount to end, or has readahead lowered */
+	if (m->readahead_fd < 0)
+		return 0;
+	p = sys_calloc(1, sizeof(*p));
+	if (p == NULL)
+		return -ENOMEM;
+	p->m = m;
+	p->page = (uint64_t)sysconf(_SC_PAGESIZE);
+	p->buf = sys_malloc(PIECE);
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->changed, NULL);
+	rc = p->buf == NULL ? -ENOMEM : sys_thread(&p->thread, do_jobs, p);
+	if (rc == 0) {
+		m->push = p;
+		return 0;
+	}
+	sys_free(p->buf);
+	sys_free(p);
+	return rc;
+}
+
+bool
+push_stop(struct layermount *m)
+{
+	struct push *p = m->push;
+	struct timespec until;
+
+	if (p == NULL)
+		return true;
+	pthread_mutex_lock(&p->lock);
+	p->stop = true;
+	pthread_cond_signal(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE_S;
+	if (pthread_timedjoin_np(p->thread, NULL, &until) != 0)
+		return false;
+	m->push = NULL;
+	pthread_cond_destroy(&p->changed);
+	pthread_mutex_destroy(&p->lock);
+	sys_free(p->buf);
+	sys_free(p);
+	return true;
+}

@@ -1,0 +1,166 @@
+/*
+ * layermount_stream.c - reading a long range of a layer in order
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The range is cut into parts, which THREADS threads read in turn, so that the
+ * link is busy while earlier parts are decoded, and the range as a whole is
+ * never in memory.  Each thread has one part, until it has been used.
+ */
+#include "layermount.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+
+enum { THREADS = 3, PART = 2 << 20 };
+
+struct reader {
+	struct stream *stream;
+	pthread_t thread;
+	struct layer_range part;
+	int rc;
+	bool filled;			/* with a part not yet used */
+};
+
+struct stream {
+	struct source *source;
+	struct layer_range range;
+	uint64_t at;			/* offset of the part used last */
+	struct reader *current;		/* has that part, or NULL */
+
+	pthread_mutex_t lock;		/* of what follows */
+	pthread_cond_t changed;
+	bool stop;
+	struct reader readers[THREADS];
+	unsigned running;
+};
+
+/* Returns the part of the range that begins at offset, in bytes from there. */
+static uint64_t
+length_at(const struct stream *st, uint64_t offset)
+{
+	uint64_t left = st->range.offset + st->range.length - offset;
+
+	return left < PART ? left : PART;
+}
+
+/* Reads every THREADS-th part. */
+static void *
+read_parts(void *arg)
+{
+	struct reader *r = arg;
+	struct stream *st = r->stream;
+	uint64_t end = st->range.offset + st->range.length;
+
+	pthread_mutex_lock(&st->lock);
+	while (!st->stop && r->rc == 0 && r->part.offset < end) {
+		r->part.length = length_at(st, r->part.offset);
+		pthread_mutex_unlock(&st->lock);
+		r->rc = source_read(st->source, &r->part, 1, HTTP_PREFETCH);
+		pthread_mutex_lock(&st->lock);
+		r->filled = true;
+		pthread_cond_broadcast(&st->changed);
+		while (r->filled && !st->stop)
+			pthread_cond_wait(&st->changed, &st->lock);
+		r->part.offset += (uint64_t)THREADS * PART;
+	}
+	pthread_mutex_unlock(&st->lock);
+	return NULL;
+}
+
+static int
+start(struct stream *st, struct reader *r)
+{
+	*r = (struct reader){ .stream = st, .part.offset = st->at +
+		(uint64_t)(r - st->readers) * PART };
+	r->part.buf = sys_malloc(PART);
+	if (r->part.buf == NULL)
+		return -ENOMEM;
+	if (sys_thread(&r->thread, read_parts, r) != 0) {
+		sys_free(r->part.buf);
+		return -ENOMEM;
+	}
+	st->running++;
+	return 0;
+}
+
+int
+stream_open(struct stream **out, struct source *s, const struct layer_range *r)
+{
+	struct stream *st = sys_calloc(1, sizeof(*st));
+	int rc = 0;
+
+	if (st == NULL)
+		return -ENOMEM;
+	st->source = s;
+	st->range = *r;
+	st->at = r->offset;
+	pthread_mutex_init(&st->lock, NULL);
+	pthread_cond_init(&st->changed, NULL);
+	for (int i = 0; rc == 0 && i < THREADS; i++)
+		rc = start(st, &st->readers[i]);
+	if (rc != 0)
+		stream_close(st, false);
+	else
+		*out = st;
+	return rc;
+}
+
+static void
+forget(struct stream *st)
+{
+	struct layer_range r = st->range;
+
+	for (uint64_t at = 0; at < st->range.length; at += PART) {
+		r.offset = st->range.offset + at;
+		r.length = length_at(st, r.offset);
+		source_forget(st->source, &r);
+	}
+}
+
+void
+stream_close(struct stream *st, bool wrong)
+{
+	pthread_mutex_lock(&st->lock);
+	st->stop = true;
+	pthread_cond_broadcast(&st->changed);
+	pthread_mutex_unlock(&st->lock);
+	for (unsigned i = 0; i < st->running; i++) {
+		pthread_join(st->readers[i].thread, NULL);
+		sys_free(st->readers[i].part.buf);
+	}
+	if (wrong)
+		forget(st);
+	pthread_cond_destroy(&st->changed);
+	pthread_mutex_destroy(&st->lock);
+	sys_free(st);
+}
+
+ssize_t
+stream_next(struct stream *st, const uint8_t **data)
+{
+	struct reader *r;
+	ssize_t n;
+
+	pthread_mutex_lock(&st->lock);
+	if (st->current != NULL) {
+		st->current->filled = false;
+		pthread_cond_broadcast(&st->changed);
+	}
+	st->current = NULL;
+	if (st->at == st->range.offset + st->range.length) {
+		pthread_mutex_unlock(&st->lock);
+		return 0;
+	}
+	r = &st->readers[(st->at - st->range.offset) / PART % THREADS];
+	while (!r->filled)
+		pthread_cond_wait(&st->changed, &st->lock);
+	*data = r->part.buf;
+	n = r->rc != 0 ? r->rc : (ssize_t)r->part.length;
+	if (r->rc == 0) {
+		st->current = r;
+		st->at += r->part.length;
+	}
+	pthread_mutex_unlock(&st->lock);
+	return n;
+}
