@@ -173,7 +173,7 @@ toc_worker_open(void *job, void **ctx)
 {
 	const struct toc_job *j = job;
 
-	return encoder_open(ctx, j->p->level);
+	return encoder_open(ctx, pack_toc_level(j->p));
 }
 
 static int

@@ -89,8 +89,8 @@ struct pack_format {
 	 * are entries of the archive.
 	 */
 	bool in_archive;
-	int store_level;		/* of the table of contents; 0: the
-					 * level of the units */
+	int store_level;		/* of the table of contents while it
+					 * waits; 0: pack_toc_level() */
 
 	/* Opens an encoder, for one thread.  Returns 0 or -ENOMEM. */
 	int (*encoder_open)(void **e, int level);
@@ -197,6 +197,12 @@ void pack_toc_entry(struct strbuf *b, const struct tar_entry *e,
     struct pack_names *names);
 int pack_names_open(struct pack_names **n);
 void pack_names_free(struct pack_names *n);
+
+/*
+ * The level at which the table of contents is written.  Every reader fetches
+ * it, and it is small: the highest, unless a fast level was requested.
+ */
+int pack_toc_level(const struct pack *p);
 
 int pack_toc_open(struct pack_toc *t, const struct pack *p);
 void pack_toc_close(struct pack_toc *t);

@@ -132,10 +132,19 @@ pack_toc_entry(struct strbuf *b, const struct tar_entry *e,
 }
 
 int
+pack_toc_level(const struct pack *p)
+{
+	struct pack_levels l = p->format->levels;
+
+	return p->level < l.usual ? p->level : l.most;
+}
+
+int
 pack_toc_open(struct pack_toc *t, const struct pack *p)
 {
 	int level = p->format->store_level;
-	int rc = pack_store_open(&t->store, level != 0 ? level : p->level);
+	int rc = pack_store_open(&t->store, level != 0 ? level :
+	    pack_toc_level(p));
 
 	if (rc == 0)
 		rc = digest_new(&t->digest, p->sha256);
