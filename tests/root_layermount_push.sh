@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/serve.sh
+. "$SRC/tests/serve.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'
 [ -c /dev/fuse ] || skip_all 'no /dev/fuse'
@@ -17,17 +19,7 @@ layerpack -F estargz -c 1M -o served/blob layer.tar >made
 printf '1\tbig\t0\t4096\n2\tbig\t40960\t200000\n3\tbig\t8990720\t9281\n' >order
 layerpack -F zstd-chunked -c 1M --order order -o served/traced layer.tar >made
 
-mkfifo ctl
-"$BIN/tests/serve" served <ctl >server.out &
-exec 3>ctl
-await test -s server.out
-url=http://127.0.0.1:$(head -n 1 server.out)
-answered() { [ "$(wc -l <server.out)" -gt "$mode_lines" ]; }
-mode() {
-	mode_lines=$(wc -l <server.out)
-	echo "$1 $2" >&3
-	await answered
-}
+serve_start
 start() { layermount --timeout 3 --stats=stats "$@" "$PWD/mnt"; }
 mounted() { grep -q " $PWD/mnt fuse.layermount " /proc/mounts; }
 unmounted() { ! mounted; }
@@ -53,7 +45,7 @@ pushed() { [ "$(field pushed_B)" -ge "$1" ]; }
 page() { dd if="$1" bs=4096 skip="$2" count=1 status=none; }
 : >stats
 
-t 'a unit' 0 start --prefetch none "$url/blob"
+t 'a unit' 0 start --prefetch none "$site/blob"
 if [ ! -w "/sys/class/bdi/$(mountpoint -d mnt)/read_ahead_kb" ]; then
 	umount mnt
 	skip_all 'the readahead of a mount cannot be set'
@@ -74,7 +66,7 @@ t 'and again' 0 cmp mnt/big tree/big
 is 'one unit was fetched once' "$(field units)" 9
 stop
 
-t 'a trace' 0 start "$url/traced"
+t 'a trace' 0 start "$site/traced"
 page mnt/big 0 >got
 page tree/big 0 >want
 same 'the first page' got want
@@ -110,7 +102,7 @@ i=0
 while [ $i -lt 12 ]; do
 	i=$((i + 1))
 	mode good 1
-	start --prefetch none "$url/blob" || break
+	start --prefetch none "$site/blob" || break
 	readers $i
 	# at different times of the first second
 	sleep "0.$((i % 4))$i"
@@ -127,7 +119,7 @@ while [ $i -lt 12 ]; do
 done
 is 'killed at any time, it is unmounted' $i 12
 mode good 1
-t 'the next mount' 0 start "$url/blob"
+t 'the next mount' 0 start "$site/blob"
 t 'has the same bytes' 0 cmp mnt/big tree/big
 stop
 exec 3>&-

@@ -6,8 +6,8 @@
 
 #include <errno.h>
 
-/* The logarithms of what an encoder uses: 1 MiB of window, 2 MiB of tables. */
-enum { WINDOW_LOG = 20, HASH_LOG = 18, CHAIN_LOG = 18, ROOM = 128 << 10 };
+/* The logarithms of what an encoder uses: 4 MiB of window, 2 MiB of tables. */
+enum { WINDOW_LOG = 22, HASH_LOG = 18, CHAIN_LOG = 18, ROOM = 128 << 10 };
 
 int
 pack_store_open(struct pack_store *s, int level)

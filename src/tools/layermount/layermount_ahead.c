@@ -112,7 +112,7 @@ continues(const struct file *f, const struct stack *s, uint32_t inode,
 		return false;
 	if (f->next == offset)
 		return true;
-	i = read_find_run(e, offset);
+	i = layer_find_run(e, offset);
 	return s->m->push != NULL && i > 0 && i < e->run_count &&
 	    e->runs[i].offset == offset && f->next < offset &&
 	    f->next > e->runs[i - 1].offset;

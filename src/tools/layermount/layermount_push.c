@@ -84,9 +84,11 @@ copy(struct push *p, const struct job *j, uint64_t *at, uint64_t end)
 {
 	size_t n = end - *at < PIECE ? (size_t)(end - *at) : PIECE;
 
-	if (j->run == NULL)
-		return trace_next(j->stack, merge_node(j->stack->tree,
-		    j->inode), at, n, p->buf);
+	if (j->run == NULL) {
+		n = trace_next(j->stack, merge_node(j->stack->tree, j->inode),
+		    at, n, p->buf);
+		return *at < end ? n : 0;
+	}
 	return units_copy(p->m->units, j->unit, j->run->inner + (*at -
 	    j->run->offset), n, p->buf) ? n : 0;
 }
@@ -178,7 +180,7 @@ push_unit(struct stack *s, uint32_t inode, uint64_t offset, size_t size,
     const struct unit *unit)
 {
 	const struct merge_node *n = merge_node(s->tree, inode);
-	const struct layer_run *r = &n->entry->runs[read_find_run(n->entry,
+	const struct layer_run *r = &n->entry->runs[layer_find_run(n->entry,
 	    offset)];
 	struct push *p = s->m->push;
 	const struct job j = { .stack = s, .inode = inode, .run = r,
