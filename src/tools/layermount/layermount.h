@@ -314,9 +314,10 @@ void ahead_add(struct stack *s);
 
 /*
  * Reports a read of a file; if it is sequential, the following units are
- * fetched.
+ * fetched.  Returns whether so much has been read sequentially that the start is
+ * over.
  */
-void ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size);
+bool ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size);
 
 /* layermount_readahead.c */
 

@@ -118,24 +118,26 @@ continues(const struct file *f, const struct stack *s, uint32_t inode,
 	    f->next > e->runs[i - 1].offset;
 }
 
-void
+bool
 ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size)
 {
 	const struct merge_node *n = merge_node(s->tree, inode);
 	struct ahead *a = s->m->ahead;
 	struct file *f = &a->files[(s->first_inode + inode) % FILES];
 	uint64_t window, from;
+	bool sequential;
 
 	pthread_mutex_lock(&a->lock);
 	if (!continues(f, s, inode, offset)) {
 		*f = (struct file){ .stack = s, .inode = inode,
 			.next = offset + size };
 		pthread_mutex_unlock(&a->lock);
-		return;
+		return false;
 	}
 	f->length += offset + size - f->next;
 	f->next = offset + size;
-	if (f->length >= SEQUENTIAL)
+	sequential = f->length >= SEQUENTIAL;
+	if (sequential)
 		readahead_raise(s->m);
 	window = f->length < WINDOW_MIN ? 0 : f->length > WINDOW_MAX ?
 	    WINDOW_MAX : f->length;
@@ -143,6 +145,7 @@ ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size)
 	if (window > 0 && from < f->next + window && from < n->entry->size)
 		f->ahead = enqueue(s, n, from, f->next + window);
 	pthread_mutex_unlock(&a->lock);
+	return sequential;
 }
 
 /* In the background */

@@ -74,15 +74,19 @@ read_and_reply(struct stack *s, fuse_req_t req, uint32_t inode,
 		return got;
 	}
 	got = read_in_place(s, n, offset, size, &data, &unit);
-	if (got == 0)
+	if (got < 0)
+		return got;
+	if (got == 0) {
 		got = read_copied(s, req, n, offset, size);
-	else if (got > 0) {
-		fuse_reply_buf(req, (const char *)data, (size_t)got);
-		push_unit(s, inode, offset, (size_t)got, unit);
-		units_release(s->m->units, unit);
+		if (got > 0)
+			(void)ahead_note(s, inode, offset, (size_t)got);
+		return got;
 	}
-	if (got > 0)
-		ahead_note(s, inode, offset, (size_t)got);
+	fuse_reply_buf(req, (const char *)data, (size_t)got);
+	/* sequential reads are large, and all of them come */
+	if (!ahead_note(s, inode, offset, (size_t)got))
+		push_unit(s, inode, offset, (size_t)got, unit);
+	units_release(s->m->units, unit);
 	return got;
 }
 
