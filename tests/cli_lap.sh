@@ -252,9 +252,9 @@ t 'no files are left' 0 clean
 t 'no groups are left' 1 sh -c "ls /sys/fs/cgroup /sys/fs/cgroup/unified \
     2>/dev/null | grep -q '^lap\\..*\\.$lap_pid\\.'"
 
-# A command's peak memory cannot be measured below lap's own.  That is small if
-# lap is static: its program, whose size depends on the C library, and little
-# data.  It must also remain small after many runs.
+# A command's peak memory cannot be measured below lap's own.  lap's own is
+# small if lap is static: its program, whose size depends on the C library, and
+# little data.  It must also remain small after many runs.
 lap -n 300 -o peak.csv -l x -l y -- sh -c 'exec >peak
     grep -c libc /proc/$PPID/maps
     grep -E "^(VmHWM|RssAnon)" /proc/$PPID/status' -- true '|' true 2>/dev/null

@@ -23,7 +23,7 @@ make(unsigned shape, size_t len, uint32_t seed)
 }
 
 /*
- * Passes the sequences in that many calls of add, after a sync point if
+ * Passes the sequences in that many calls to add, after a sync point if
  * requested.
  */
 static ssize_t

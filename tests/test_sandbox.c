@@ -26,7 +26,7 @@
 static char dir[SCRATCH_B];
 static bool here;		/* whether this kernel has Landlock */
 
-/* Runs checks in a child, whose exit status is the first line that fails. */
+/* A check in a child, whose exit status is the first line that fails. */
 #define EXPECT(cond) do { if (!(cond)) _exit(__LINE__ % 250 + 1); } while (0)
 
 static int

@@ -33,7 +33,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 }
 
 /*
- * Reads every value of every row, and checks that there are no more than
+ * Reads every value of every row, and checks that there are no more values than
  * columns.
  */
 static void

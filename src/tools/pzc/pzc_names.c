@@ -110,8 +110,7 @@ is_file_name(const char *s)
 }
 
 /*
- * Returns the name from the header, placed in the directory of the compressed
- * file.
+ * Returns the name from the header, placed in the compressed file's directory.
  */
 static char *
 restored_name(const char *path, const char *name)

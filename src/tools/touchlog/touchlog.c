@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The work is done by the first process of a PID namespace (opens.h explains
- * why), which also has its own mount namespace: however it ends, it leaves no
- * process and no mount behind.  This process waits for it.
+ * why).  That process also has its own mount namespace: however it ends, it
+ * leaves no process and no mount behind.  This process waits for it.
  */
 #include "touchlog.h"
 

@@ -1,5 +1,5 @@
 /*
- * winwait_clock.h - the clock of an X server, which dates some events
+ * winwait_clock.h - an X server's clock, which timestamps some events
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_WINWAIT_CLOCK_H
