@@ -240,7 +240,7 @@ if [ -e xattr.tar ]; then
 	t 'an attribute of 300 bytes' 1 make new xattr.tar
 	shows 'names the file' 'file: the format has' .t.err
 fi
-is 'nothing is left over' "$(ls -d .new-* short new 2>/dev/null)" ''
+is 'nothing is left over' "$(ls -d .coldpress-* short new 2>/dev/null)" ''
 
 # a newly generated key
 t 'without a key' 0 layerpack -q -F cas -o own hl.tar

@@ -18,7 +18,13 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+/* Something that a signal removes: the first member of what has that name. */
+struct output_armed {
+	void (*remove)(const struct output_armed *a);
+};
+
 struct output {
+	struct output_armed armed;
 	int fd;			/* open for writing */
 	int dirfd;
 	char *name;		/* final name, within dirfd */
@@ -73,8 +79,9 @@ void output_abort(struct output *o);
 
 /*
  * Installs a handler for each of HUP, INT, PIPE, TERM, XCPU and XFSZ that has
- * its default action.  The handler removes any temporary name before that
- * action is taken.  To be called at the start of main().
+ * its default action.  The handler removes any temporary name, or the directory
+ * of output_tree.h, before that action is taken.  To be called at the start of
+ * main().
  */
 void output_on_signals(void);
 

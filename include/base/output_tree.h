@@ -2,16 +2,21 @@
  * output_tree.h - an output directory that appears complete or not at all
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Everything is created below a directory with a temporary name, .new-PID-N,
- * next to its final name.  A signal leaves that directory behind.
+ * Everything is created below a directory with a temporary name,
+ * .coldpress-tree-PID-TIME, next to its final name.  output_on_signals() makes
+ * signals remove it.  SIGKILL leaves it behind; the next directory created
+ * there by the same user removes it, because nobody holds its lock, flock(2).
  *
- * A struct output_tree belongs to one thread at a time; several may create
- * files below its directory.
+ * A struct output_tree belongs to one thread at a time, and must not be moved
+ * while it is open; several threads may create files below its directory.
  */
 #ifndef COLDPRESS_OUTPUT_TREE_H
 #define COLDPRESS_OUTPUT_TREE_H
 
+#include "base/output.h"
+
 struct output_tree {
+	struct output_armed armed;
 	int parent, dir;		/* descriptors, or -1 */
 	char *name;			/* final name, in parent */
 	char temp[64];			/* likewise, or "" */

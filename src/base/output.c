@@ -64,23 +64,35 @@ split(struct output *o, const char *path)
 	return rc != 0 ? rc : keep_name(o, base);
 }
 
+/* In a signal handler. */
+static void
+remove_temp(const struct output_armed *a)
+{
+	const struct output *o = (const struct output *)a;
+
+	if (o->temp[0] != '\0')
+		unlinkat(o->dirfd, o->temp, 0);
+}
+
 /* Forgets the temporary name, which does not exist, or no longer does. */
 static void
 drop_temp(struct output *o)
 {
-	output_disarm(o);
+	output_disarm(&o->armed);
 	o->temp[0] = '\0';
 }
 
 /*
- * Generates the next temporary name, which is short because the final one may
- * have 255 bytes.
+ * Generates the next temporary name, which a signal removes.  It is short because
+ * the final one may have 255 bytes.
  */
 static void
 next_temp(struct output *o)
 {
 	snprintf(o->temp, sizeof(o->temp), ".coldpress-%ld-%llx",
 	    (long)getpid(), (unsigned long long)sys_now_ns());
+	o->armed.remove = remove_temp;
+	output_arm(&o->armed);
 }
 
 static int
@@ -90,7 +102,6 @@ open_temp(struct output *o)
 
 	do {
 		next_temp(o);
-		output_arm(o);
 		fd = sys_openat(o->dirfd, o->temp,
 		    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	} while (fd == -EEXIST);
@@ -259,7 +270,6 @@ link_temp(struct output *o)
 
 	do {
 		next_temp(o);
-		output_arm(o);
 		rc = link_as(o, o->temp);
 	} while (rc == -EEXIST);
 	if (rc != 0)

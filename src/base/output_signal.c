@@ -13,9 +13,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <unistd.h>
 
-static _Atomic(const struct output *) armed;
+static _Atomic(const struct output_armed *) armed;
 
 /*
  * Removes the name, and raises the signal again with its default action
@@ -24,25 +23,25 @@ static _Atomic(const struct output *) armed;
 static void
 remove_temp(int sig)
 {
-	const struct output *o = atomic_load(&armed);
+	const struct output_armed *a = atomic_load(&armed);
 
-	if (o != NULL && o->temp[0] != '\0')
-		unlinkat(o->dirfd, o->temp, 0);
+	if (a != NULL)
+		a->remove(a);
 	raise(sig);
 }
 
 void
-output_arm(const struct output *o)
+output_arm(const struct output_armed *a)
 {
-	const struct output *none = NULL;
+	const struct output_armed *none = NULL;
 
-	atomic_compare_exchange_strong(&armed, &none, o);
+	atomic_compare_exchange_strong(&armed, &none, a);
 }
 
 void
-output_disarm(const struct output *o)
+output_disarm(const struct output_armed *a)
 {
-	const struct output *mine = o;
+	const struct output_armed *mine = a;
 
 	atomic_compare_exchange_strong(&armed, &mine, NULL);
 }

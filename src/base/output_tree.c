@@ -9,17 +9,21 @@
 #include "base/strcopy.h"
 #include "base/sys.h"
 
+#include "output_signal.h"
+#include "output_tree_remove.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-	TRIES = 100,
-	DEPTH_MAX = 8			/* depth of the trees that we create */
-};
+#define PREFIX ".coldpress-tree-"
+
+enum { TRIES = 100 };
 
 /* Opens path's parent directory, and keeps the name in it. */
 static int
@@ -45,19 +49,22 @@ open_parent(struct output_tree *t, const char *path)
 	return t->name == NULL ? -ENOMEM : t->parent < 0 ? t->parent : 0;
 }
 
-static int
-make_temp(struct output_tree *t)
+/* In a signal handler. */
+static void
+remove_temp(const struct output_armed *a)
 {
-	int rc = -EEXIST;
+	const struct output_tree *t = (const struct output_tree *)a;
 
-	for (int i = 0; rc == -EEXIST && i < TRIES; i++) {
-		snprintf(t->temp, sizeof(t->temp), ".new-%ld-%d",
-		    (long)getpid(), i);
-		rc = sys_mkdirat(t->parent, t->temp, 0755);
-	}
-	if (rc != 0)
-		t->temp[0] = '\0';
-	return rc;
+	if (t->temp[0] != '\0')
+		output_tree_remove(t->parent, t->temp);
+}
+
+/* Forgets the temporary name, which does not exist, or no longer does. */
+static void
+drop_temp(struct output_tree *t)
+{
+	output_disarm(&t->armed);
+	t->temp[0] = '\0';
 }
 
 static int
@@ -65,6 +72,89 @@ open_dir(int at, const char *name)
 {
 	return sys_openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 	    O_CLOEXEC, 0);
+}
+
+/* Returns 0, or -1 if another process holds it, or locks are not supported. */
+static int
+hold(int dir, int how)
+{
+	int rc;
+
+	do
+		rc = flock(dir, LOCK_EX | how);
+	while (rc == -1 && errno == EINTR);
+	return rc;
+}
+
+/* Opens the directory.  Returns -EEXIST if it has been taken for a stale one. */
+static int
+open_temp(struct output_tree *t)
+{
+	struct stat st;
+	int rc;
+
+	t->dir = open_dir(t->parent, t->temp);
+	if (t->dir < 0)
+		return t->dir == -ENOENT ? -EEXIST : t->dir;
+	(void)hold(t->dir, 0);
+	rc = sys_fstat(t->dir, &st);
+	if (rc != 0 || st.st_nlink > 0)
+		return rc;
+	sys_close(t->dir);
+	t->dir = -1;
+	return -EEXIST;
+}
+
+static int
+make_temp(struct output_tree *t)
+{
+	int rc = -EEXIST;
+
+	t->armed.remove = remove_temp;
+	for (int i = 0; rc == -EEXIST && i < TRIES; i++) {
+		snprintf(t->temp, sizeof(t->temp), PREFIX "%ld-%llx",
+		    (long)getpid(), (unsigned long long)sys_now_ns());
+		output_arm(&t->armed);
+		rc = sys_mkdirat(t->parent, t->temp, 0755);
+		if (rc != 0)
+			drop_temp(t);
+		else
+			rc = open_temp(t);
+	}
+	return rc;
+}
+
+/* Nobody holds the directory of a process that was killed. */
+static void
+remove_if_stale(int parent, const char *name)
+{
+	struct stat st;
+	int dir = open_dir(parent, name);
+
+	if (dir < 0)
+		return;
+	if (sys_fstat(dir, &st) == 0 && st.st_uid == geteuid() &&
+	    hold(dir, LOCK_NB) == 0)
+		output_tree_remove(parent, name);
+	sys_close(dir);
+}
+
+static void
+remove_stale(int parent)
+{
+	int fd = open_dir(parent, ".");
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (d == NULL) {
+		if (fd >= 0)
+			sys_close(fd);
+		return;
+	}
+	while ((e = readdir(d)) != NULL)
+		if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) == 0)
+			remove_if_stale(parent, e->d_name);
+	closedir(d);
 }
 
 int
@@ -80,11 +170,8 @@ output_tree_create(struct output_tree *t, const char *path)
 	rc = sys_fstatat(t->parent, t->name, &st, AT_SYMLINK_NOFOLLOW);
 	if (rc != -ENOENT)
 		return rc == 0 ? -EEXIST : rc;
-	rc = make_temp(t);
-	if (rc != 0)
-		return rc;
-	t->dir = open_dir(t->parent, t->temp);
-	return t->dir < 0 ? t->dir : 0;
+	remove_stale(t->parent);
+	return make_temp(t);
 }
 
 int
@@ -97,40 +184,18 @@ output_tree_commit(struct output_tree *t)
 		rc = sys_renameat(t->parent, t->temp, t->parent, t->name);
 	if (rc != 0)
 		return rc == -ENOTEMPTY ? -EEXIST : rc;
-	t->temp[0] = '\0';
+	drop_temp(t);
 	fdio_sync(t->parent);
 	output_tree_abort(t);
 	return 0;
-}
-
-static void
-remove_below(int at, const char *name, int depth)
-{
-	int fd = open_dir(at, name);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *e;
-
-	if (d == NULL) {
-		if (fd >= 0)
-			sys_close(fd);
-		return;
-	}
-	while ((e = readdir(d)) != NULL) {
-		if (path_is_dots(e->d_name))
-			continue;
-		if (sys_unlinkat(fd, e->d_name, 0) == -EISDIR &&
-		    depth < DEPTH_MAX)
-			remove_below(fd, e->d_name, depth + 1);
-	}
-	closedir(d);
-	sys_unlinkat(at, name, AT_REMOVEDIR);
 }
 
 void
 output_tree_abort(struct output_tree *t)
 {
 	if (t->temp[0] != '\0')
-		remove_below(t->parent, t->temp, 0);
+		output_tree_remove(t->parent, t->temp);
+	drop_temp(t);
 	if (t->dir >= 0)
 		sys_close(t->dir);
 	if (t->parent >= 0)
