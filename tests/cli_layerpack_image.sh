@@ -233,9 +233,49 @@ for text in '' '{' '{"manifests":[{}]}' '{"manifests":[]}' \
 	t "refused: $text" 1 layerpack --image -F estargz layout none
 	shows 'and named' '^layerpack: layout: [a-z0-9]' .t.err
 done
+
+# The config is missing, or not what its descriptor says
+layers='' diffs='' refs=''
+layer 2 gzip
+# spoil HOW: replaces the blob $config
+spoil() {
+	rm -rf "$config"
+	case $1 in
+	'no file') ;;
+	directory) mkdir "$config" ;;
+	FIFO) mkfifo "$config" ;;
+	'other content') echo other >"$config" ;;
+	'no rights') chmod 0 kept; cp -p kept "$config" ;;
+	esac
+}
+for type in image.config in-toto; do
+	manifest config
+	case $type in
+	in-toto)
+		sed "s/oci.image.config/$type/" manifest.json >manifest.other
+		refs="{$(blob manifest.other)}"
+		printf '{"manifests":[%s]}' "$refs" >layout/index.json ;;
+	esac
+	config=layout/blobs/sha256/$(sha256sum <config.json | cut -d' ' -f1)
+	cp "$config" kept
+	for how in 'no file' directory FIFO 'other content' 'no rights'; do
+		[ "$how" != 'no rights' ] || [ "$(id -u)" != 0 ] || continue
+		spoil "$how"
+		for format in estargz ztoc; do
+			t "a config, $type: $how, $format" 1 \
+			    layerpack --image -F $format layout none
+			shows 'is named' "layout: ${config##*/}: " .t.err
+			t 'and nothing is made' 1 test -e none
+		done
+	done
+	rm -rf "$config"
+	cp kept "$config"
+	t "a good config, $type" 0 layerpack --image -F estargz layout "$type"
+	refs=''
+done
 t 'no layout' 1 layerpack --image -F estargz tree none
 t 'nowhere to write' 1 layerpack --image -F estargz out-estargz no/where
-is 'nothing is left' "$(find . -name none -o -name '.layout*')" ''
+is 'nothing is left' "$(find . -name none -o -name '.coldpress-*')" ''
 
 # A registry
 if ! have skopeo || ! have docker-registry; then

@@ -58,7 +58,8 @@ oci_blob_open(int dir, const struct oci_blob *b)
 	char name[OCI_BLOB_NAME];
 
 	oci_blob_name(b, name);
-	return sys_openat(dir, name, O_RDONLY | O_CLOEXEC, 0);
+	/* a FIFO must not make it wait */
+	return sys_openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
 }
 
 static int
@@ -107,7 +108,8 @@ static int
 read_text(int dir, const struct oci_blob *b, char **text, size_t *len)
 {
 	int fd = b != NULL ? oci_blob_open(dir, b) :
-	    sys_openat(dir, "index.json", O_RDONLY | O_CLOEXEC, 0), rc;
+	    sys_openat(dir, "index.json", O_RDONLY | O_NONBLOCK | O_CLOEXEC,
+	    0), rc;
 
 	if (fd < 0)
 		return fd;

@@ -125,13 +125,12 @@ convert_manifest(struct image *m, struct oci_document *d)
 
 	if (rc == -EBADMSG)
 		return image_refuse(m, "a manifest", rc, why);
-	if (rc == 0 && image_is_config(x.media_type))
+	if (rc == -ENOENT)
+		return convert_layers(m, d, NULL);
+	if (image_is_config(x.media_type))
 		return convert_with_config(m, d, &x.blob);
-	if (rc == 0)
-		rc = image_copy(m, &x.blob);
-	if (rc != 0 && rc != -ENOENT)
-		return rc;
-	return convert_layers(m, d, NULL);
+	rc = image_copy(m, &x.blob);
+	return rc != 0 ? rc : convert_layers(m, d, NULL);
 }
 
 /* Indices */
