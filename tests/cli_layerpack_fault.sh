@@ -94,6 +94,28 @@ every 'a tree' facts "malloc:ENOMEM openat:EMFILE openat:EACCES pread:EIO
     mknodat:EPERM linkat:EMLINK chown:EPERM chmod:EPERM utimens:EPERM
     thread:EAGAIN dup:EMFILE stat:EIO" sh extract layerpack-fault
 
+# interrupted NAME COMMAND...: each call that is interrupted is made again
+interrupted() {
+	i_name=$1 i_bad=''
+	shift
+	for i_kind in read pread write pwrite; do
+		i_k=0
+		while :; do
+			i_k=$((i_k + 1))
+			rm -rf out
+			COLDPRESS_FAULT=$i_kind:$i_k:EINTR \
+			    COLDPRESS_FAULT_COUNT=n "$@" >.t.out 2>.t.err ||
+			    i_bad="$i_bad $i_kind:$i_k"
+			[ "$(calls "$i_kind")" -ge "$i_k" ] || break
+		done
+	done
+	is "$i_name: every interrupted call is repeated" "$i_bad" ''
+}
+interrupted 'a tree' layerpack-fault -x out -p2 want.ordered
+interrupted 'a layer' layerpack-fault -q -f -F estargz -L 1 -c 16K -o out a.tar
+interrupted 'a verdict' layerpack-fault -q -T . --verify want.ordered
+rm -rf out
+
 # What reads data that is not trusted is confined first.  NoNewPrivs is set even
 # on a kernel without Landlock.
 stopped() {

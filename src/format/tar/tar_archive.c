@@ -61,9 +61,14 @@ static ssize_t
 read_bytes(void *arg, void *buf, size_t len)
 {
 	struct tar_archive *a = arg;
+	ssize_t n;
 
-	return a->unpacking ? sys_read(a->pipe, buf, len) :
-	    input_read(&a->in, buf, len);
+	if (!a->unpacking)
+		return input_read(&a->in, buf, len);
+	do
+		n = sys_read(a->pipe, buf, len);
+	while (n == -EINTR);
+	return n;
 }
 
 static int

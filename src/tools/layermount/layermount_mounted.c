@@ -6,6 +6,7 @@
  */
 #include "layermount.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +70,8 @@ unmount_as_user(const char *mountpoint)
 		    mountpoint, (char *)NULL);
 		_exit(127);
 	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
+	while (pid > 0 && waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+		;
 }
 
 void

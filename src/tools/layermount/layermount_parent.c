@@ -9,6 +9,7 @@
  */
 #include "layermount.h"
 
+#include "base/fdio.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -86,7 +87,7 @@ is_ready(int fd)
 {
 	char byte;
 
-	return sys_read(fd, &byte, 1) == 1;
+	return fdio_read(fd, &byte, 1) == 1;
 }
 
 /* Runs the server, which notifies the first process when it is ready. */
@@ -103,7 +104,7 @@ static void
 report(const struct layermount *m, const struct server *s, int tell)
 {
 	layermount_hide(m);
-	if (sys_write(tell, "", 1) < 0)
+	if (fdio_write(tell, "", 1) != 0)
 		kill(s->pid, SIGTERM);
 	sys_close(tell);
 }
@@ -174,7 +175,8 @@ run_behind(struct layermount *m)
 	sys_close(ready[1]);
 	if (is_ready(ready[0]))
 		return MSG_OK;
-	waitpid(pid, &status, 0);
+	while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
+		;
 	return MSG_ERROR;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "layermount.h"
 
+#include "base/fdio.h"
 #include "base/sandbox.h"
 #include "base/sys.h"
 
@@ -120,8 +121,7 @@ loop(struct layermount *m, struct fuse_session *se, int ready)
 	}
 	if (!m->o.foreground)
 		layermount_hide(m);
-	if (sys_write(ready, "", 1) != 1)
-		rc = -EPIPE;
+	rc = fdio_write(ready, "", 1);
 	sys_close(ready);
 	if (rc == 0)
 		rc = fuse_session_loop_mt(se, config);

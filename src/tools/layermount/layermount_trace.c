@@ -58,15 +58,13 @@ take(void *arg, size_t entry, uint64_t offset, const void *data,
 {
 	struct trace *t = arg;
 	void *pieces = t->pieces;
-	ssize_t n;
 	int rc = array_grow(&pieces, t->count, &t->cap, sizeof(*t->pieces));
 
 	t->pieces = pieces;
+	if (rc == 0)
+		rc = fdio_pwrite(t->fd, data, length, (off_t)t->end);
 	if (rc != 0)
 		return rc;
-	n = sys_pwrite(t->fd, data, length, (off_t)t->end);
-	if (n != (ssize_t)length)
-		return n < 0 ? (int)n : -ENOSPC;
 	t->pieces[t->count++] = (struct piece){ .layer = t->layer,
 		.entry = (uint32_t)entry, .offset = offset, .length = length,
 		.at = t->end };
