@@ -3,6 +3,7 @@
 
 #include "base/sys.h"
 #include "scratch.h"
+#include "sys_fault.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -263,6 +264,7 @@ test_limit_of_small_ranges(void **state)
 	struct stat st;
 
 	(void)state;
+	assert_true(fault_plan("pwrite:1:EINTR,pwrite:3:short,pwrite:5:EINTR"));
 	assert_int_equal(cache_open(&c, fd, "key", 1 << 20), 0);
 	for (unsigned i = 0; i < 20000; i++) {
 		fill(buf, i);
@@ -308,6 +310,45 @@ test_clear(void **state)
 	write_all(c);
 	c = reopen(c);
 	assert_int_equal(count(c), RANGES);
+	cache_close(c);
+}
+
+/*
+ * What is in the place of a file is not read: another key's file, a link to a
+ * good one, a directory, or a FIFO.
+ */
+static void
+test_replaced(void **state)
+{
+	char path[SCRATCH_B + 96], other[SCRATCH_B + 96];
+	struct cache *c = reopen(NULL);
+
+	(void)state;
+	file_path(path);
+	cache_close(c);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(cache_open(&c, fd, "another", 1 << 30), 0);
+	write_all(c);
+	cache_close(c);
+	file_path(other);
+	assert_int_equal(rename(other, path), 0);
+	c = reopen(NULL);
+	assert_int_equal(count(c), 0);
+	write_all(c);
+	c = reopen(c);
+	assert_int_equal(count(c), RANGES);
+	cache_close(c);
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(symlink(other, path), 0);
+	assert_int_equal(cache_open(&c, fd, "key", 1 << 30), -ELOOP);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(cache_open(&c, fd, "key", 1 << 30), -EISDIR);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	c = reopen(NULL);
+	assert_true(cache_write(c, NULL, 1, 1, "x") < 0);
+	assert_int_equal(count(c), 0);
 	cache_close(c);
 }
 
@@ -433,6 +474,7 @@ main(void)
 		cmocka_unit_test_teardown(test_limit, clear),
 		cmocka_unit_test_teardown(test_limit_of_small_ranges, clear),
 		cmocka_unit_test_teardown(test_clear, clear),
+		cmocka_unit_test_teardown(test_replaced, clear),
 		cmocka_unit_test_teardown(test_trim, clear),
 		cmocka_unit_test_teardown(test_text, clear),
 		cmocka_unit_test_teardown(test_killed, clear),

@@ -16,7 +16,9 @@
  * opened it.
  *
  * Layout (integers are little-endian): 8 bytes "layrange", offset, length, hash
- * of the object's name, XXH3 of the bytes, XXH3 of these 40 bytes; the bytes.
+ * of the object, XXH3 of the bytes, XXH3 of these 40 bytes; the bytes.  The hash
+ * of the object is XXH3 of two others: of the file's key, and of the object's
+ * name.
  */
 #ifndef COLDPRESS_LAZY_CACHE_H
 #define COLDPRESS_LAZY_CACHE_H

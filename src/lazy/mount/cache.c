@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Records are found through a hash table of their numbers + 1.  A freed record
- * keeps its place in the array.
+ * keeps its place in the array.  The hash of an object's name begins with the
+ * file's key, so that a file with another file's contents has no records.
  *
  * Only whole blocks of a file can be freed, and headers must remain for load().
  * So the oldest records are freed together, up to a fraction of the limit: one
@@ -37,6 +38,7 @@ struct cache {
 	int fd;
 	bool writable;
 	uint64_t limit;
+	uint64_t key;			/* its hash */
 
 	pthread_mutex_t lock;		/* of what follows */
 	struct cache_record *records;
@@ -125,9 +127,14 @@ add_record(struct cache *c, const struct cache_record *r)
 static void
 punch(struct cache *c, uint64_t end)
 {
-	if (end > BLOCK)
-		(void)fallocate(c->fd, FALLOC_FL_PUNCH_HOLE |
+	int rc = end > BLOCK ? -1 : 0;
+
+	while (rc == -1) {
+		rc = fallocate(c->fd, FALLOC_FL_PUNCH_HOLE |
 		    FALLOC_FL_KEEP_SIZE, BLOCK, (off_t)(end - BLOCK));
+		if (rc == -1 && errno != EINTR)
+			break;
+	}
 }
 
 /* Adds a record that was read, or passes what was freed. */
@@ -183,6 +190,7 @@ cache_open(struct cache **out, int dir, const char *key, uint64_t limit)
 	if (c == NULL)
 		return -ENOMEM;
 	c->limit = limit;
+	c->key = key == NULL ? 0 : cache_hash(key, strlen(key));
 	pthread_mutex_init(&c->lock, NULL);
 	rc = c->fd = open_file(dir, key);
 	if (rc >= 0) {
@@ -215,9 +223,12 @@ cache_close(struct cache *c)
 /* Ranges */
 
 static uint64_t
-name_hash(const char *object)
+name_hash(const struct cache *c, const char *object)
 {
-	return object == NULL ? 0 : cache_hash(object, strlen(object));
+	uint64_t hash[2] = { c->key, object == NULL ? 0 : cache_hash(object,
+		strlen(object)) };
+
+	return cache_hash(hash, sizeof(hash));
 }
 
 /* Finds an existing record.  Called with the lock held. */
@@ -240,7 +251,7 @@ cache_drop(struct cache *c, const char *object, uint64_t offset)
 	struct cache_record *r;
 
 	pthread_mutex_lock(&c->lock);
-	r = find(c, name_hash(object), offset);
+	r = find(c, name_hash(c, object), offset);
 	if (r != NULL)
 		r->there = false;
 	pthread_mutex_unlock(&c->lock);
@@ -272,7 +283,7 @@ cache_read(struct cache *c, const char *object, uint64_t offset,
 	ssize_t n;
 
 	pthread_mutex_lock(&c->lock);
-	found = find(c, name_hash(object), offset);
+	found = find(c, name_hash(c, object), offset);
 	if (found != NULL)
 		r = *found;
 	pthread_mutex_unlock(&c->lock);
@@ -292,14 +303,13 @@ cover(struct cache *c, uint64_t end)
 	const struct cache_record r = { .object = NO_OBJECT,
 		.length = end - CACHE_HEADER };
 	uint8_t header[CACHE_HEADER];
-	ssize_t n;
+	int rc;
 
 	cache_record_write(&r, header);
-	n = sys_pwrite(c->fd, header, sizeof(header), 0);
-	if (n != CACHE_HEADER)
-		return n < 0 ? (int)n : -ENOSPC;
-	punch(c, end);
-	return 0;
+	rc = fdio_pwrite(c->fd, header, sizeof(header), 0);
+	if (rc == 0)
+		punch(c, end);
+	return rc;
 }
 
 /* Frees the oldest ranges until there is space.  Returns 0 or -errno. */
@@ -330,7 +340,9 @@ append(struct cache *c, const struct cache_record *r, const void *data)
 
 	memcpy(&v[1].iov_base, &data, sizeof(data));
 	cache_record_write(r, header);
-	n = pwritev(c->fd, v, 2, (off_t)c->end);
+	do
+		n = pwritev(c->fd, v, 2, (off_t)c->end);
+	while (n == -1 && errno == EINTR);
 	if (n == (ssize_t)(CACHE_HEADER + r->length))
 		return add_record(c, r);
 	/* the partial record will be overwritten, or truncated */
@@ -342,7 +354,7 @@ cache_write(struct cache *c, const char *object, uint64_t offset,
     uint64_t length, const void *data)
 {
 	struct cache_record r = { .offset = offset, .length = length,
-		.object = name_hash(object), .sum = cache_hash(data, length) };
+		.object = name_hash(c, object), .sum = cache_hash(data, length) };
 	int rc = 0;
 
 	if (!c->writable || length > c->limit / 4)
