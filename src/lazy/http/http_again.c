@@ -25,6 +25,7 @@ http_again(struct http *h, const struct http_transfer *t, const char *url,
 {
 	size_t used = strnlen(why, LAYER_WHY);
 
+	p->lost = t->code != CURLE_OK;
 	if (rc == -EACCES && t->reply.status == 401 && !p->answered &&
 	    t->reply.challenge.scheme != HTTP_NO_SCHEME && http_is_own(t, url)) {
 		p->answered = true;

@@ -42,7 +42,7 @@ take(void *arg, const void *data, size_t len)
 /* Makes one attempt. */
 static int
 get_once(struct http *h, const char *url, const char *field, struct getting *g,
-    struct http_transfer *t, char why[LAYER_WHY])
+    bool renew, struct http_transfer *t, char why[LAYER_WHY])
 {
 	int rc;
 
@@ -53,6 +53,8 @@ get_once(struct http *h, const char *url, const char *field, struct getting *g,
 		snprintf(why, LAYER_WHY, "%s", strerror(-rc));
 		return rc;
 	}
+	if (renew)
+		http_transfer_renew(t);
 	http_run(h, &t, 1);
 	http_transfer_count(h, t, HTTP_INDEX);
 	g->d->status = t->reply.status;
@@ -72,7 +74,7 @@ get(struct http *h, const char *url, const char *field, bool answering,
 	http_patience_start(&p, h->o.timeout_s);
 	p.answered = !answering;
 	do {
-		rc = get_once(h, url, field, &g, &t, why);
+		rc = get_once(h, url, field, &g, p.lost, &t, why);
 		if (rc != 0)
 			end = t.easy == NULL ? rc :
 			    http_again(h, &t, url, rc, &p, HTTP_INDEX, why);

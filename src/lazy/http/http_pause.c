@@ -15,9 +15,7 @@ static const uint64_t second = 1000000000, millisecond = 1000000;
 void
 http_patience_start(struct http_patience *p, unsigned timeout_s)
 {
-	p->limit_ns = timeout_s * second;
-	p->tries = 0;
-	p->answered = false;
+	*p = (struct http_patience){ .limit_ns = timeout_s * second };
 	p->deadline_ns = sys_now_ns() + p->limit_ns;
 }
 

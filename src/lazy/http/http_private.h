@@ -44,6 +44,7 @@ struct http_reply {
  * body for its bytes; a result other than 0 ends the transfer and becomes rc.
  */
 struct http_transfer {
+	struct http *h;
 	CURL *easy;
 	struct curl_slist *fields;
 	int (*begin)(void *arg, const struct http_reply *r);
@@ -56,14 +57,18 @@ struct http_transfer {
 	int rc;
 	CURLcode code;
 
-	/* a transfer with hardly any bytes in stall_ns ends */
+	/*
+	 * A transfer with hardly any bytes in stall_ns ends.  The time starts
+	 * when it has a connection; until then since_ns is 0.
+	 */
 	uint64_t stall_ns, since_ns;
 	curl_off_t since_B;
 	bool stalled;
 	char error[CURL_ERROR_SIZE];
 
 	bool done;			/* guarded by the lock of struct http */
-	struct http_transfer *next;
+	uint64_t queued_ns;
+	struct http_transfer *next;	/* of the queue, or of those running */
 };
 
 /* A host's support for ranges. */
@@ -101,6 +106,8 @@ struct http_grant {
 struct http {
 	CURLM *multi;
 	pthread_t thread;
+	struct http_transfer *running;	/* the thread's */
+	uint64_t heard_ns;		/* likewise: when a byte arrived last */
 	struct http_options o;
 	char *credentials, *ca_file;
 	struct strbuf auths;		/* the text of auth_file */
@@ -126,11 +133,14 @@ void http_run(struct http *h, struct http_transfer *const *t, size_t count);
 
 /*
  * Prepares a GET of the URL, with the credentials that are known for it, a list
- * of ranges or NULL, and a further header field or NULL.  It times out if few
- * or no bytes arrive for timeout_s.  Returns 0, -ENOMEM or -EINVAL.
+ * of ranges or NULL, and a further header field or NULL.  It ends if few or no
+ * bytes arrive for a third of timeout_s.  Returns 0, -ENOMEM or -EINVAL.
  */
 int http_transfer_open(struct http_transfer *t, struct http *h,
     const char *url, const char *ranges, const char *field);
+
+/* Has it use a new connection: those that exist may be half-open. */
+void http_transfer_renew(struct http_transfer *t);
 void http_transfer_close(struct http_transfer *t);	/* may be zeroed */
 
 /* Adds the transfer to the counts. */
@@ -182,6 +192,7 @@ struct http_patience {
 	uint64_t deadline_ns;
 	unsigned tries;
 	bool answered;			/* a challenge, since then */
+	bool lost;			/* the last attempt's connection failed */
 };
 
 void http_patience_start(struct http_patience *p, unsigned timeout_s);

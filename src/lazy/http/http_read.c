@@ -41,8 +41,11 @@ prepare(struct reading *r)
 			continue;
 		}
 		rc = http_request_open(&r->requests[n], r->o, &r->spans, i);
+		if (rc == 0 && r->patience.lost)
+			http_transfer_renew(&r->requests[n].t);
 		i += r->requests[n++].count;
 	}
+	r->patience.lost = false;
 	if (rc == 0)
 		return n;
 	while (n-- > 0)

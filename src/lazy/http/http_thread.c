@@ -4,6 +4,10 @@
  *
  * All libcurl handles in use belong to the thread, so that connections are
  * shared and kept alive.  Other threads append to a queue, wake it and wait.
+ *
+ * libcurl lets a transfer wait for a connection as long as it takes.  Here it
+ * ends, like one that has a connection, when nothing has arrived for some time,
+ * on any connection.
  */
 #include "http_private.h"
 
@@ -17,6 +21,11 @@ enum { POLL_MS = 200, IDLE_MS = 60000 };
 static void
 finish(struct http *h, struct http_transfer *t, CURLcode code)
 {
+	struct http_transfer **at = &h->running;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
 	pthread_mutex_lock(&h->lock);
 	t->code = code;
 	t->done = true;
@@ -38,6 +47,9 @@ begin_queued(struct http *h)
 	pthread_mutex_unlock(&h->lock);
 	for (; t != NULL; t = next) {
 		next = t->next;
+		t->queued_ns = sys_now_ns();
+		t->next = h->running;
+		h->running = t;
 		if (curl_multi_add_handle(h->multi, t->easy) != CURLM_OK)
 			finish(h, t, CURLE_OUT_OF_MEMORY);
 	}
@@ -62,6 +74,31 @@ end_finished(struct http *h)
 	}
 }
 
+static bool
+is_stuck(const struct http *h, const struct http_transfer *t)
+{
+	uint64_t heard_ns = h->heard_ns > t->queued_ns ? h->heard_ns :
+	    t->queued_ns;
+
+	return t->since_ns == 0 && sys_now_ns() - heard_ns >= t->stall_ns;
+}
+
+/* Ends the transfers that wait for a connection while nothing arrives. */
+static void
+end_stuck(struct http *h)
+{
+	struct http_transfer *next;
+
+	for (struct http_transfer *t = h->running; t != NULL; t = next) {
+		next = t->next;
+		if (!is_stuck(h, t))
+			continue;
+		curl_multi_remove_handle(h->multi, t->easy);
+		t->stalled = true;
+		finish(h, t, CURLE_OPERATION_TIMEDOUT);
+	}
+}
+
 static void *
 transfer_all(void *arg)
 {
@@ -71,6 +108,7 @@ transfer_all(void *arg)
 	while (begin_queued(h)) {
 		curl_multi_perform(h->multi, &running);
 		end_finished(h);
+		end_stuck(h);
 		curl_multi_poll(h->multi, NULL, 0, running > 0 ? POLL_MS :
 		    IDLE_MS, NULL);
 	}

@@ -94,6 +94,7 @@ on_head(char *data, size_t one, size_t len, void *arg)
 	char line[HTTP_FIELD], *value;
 	size_t n = one * len;
 
+	t->h->heard_ns = sys_now_ns();
 	if (n >= sizeof(line))
 		return n;
 	memcpy(line, data, n);
@@ -119,6 +120,7 @@ on_body(char *data, size_t one, size_t len, void *arg)
 	struct http_transfer *t = arg;
 	size_t n = one * len;
 
+	t->h->heard_ns = sys_now_ns();
 	if (t->reply.status != 200 && t->reply.status != 206) {
 		t->refusal += n;
 		return t->refusal > REFUSAL_MAX ? 0 : n;
@@ -222,6 +224,7 @@ int
 http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
     const char *ranges, const char *field)
 {
+	t->h = h;
 	t->easy = curl_easy_init();
 	if (t->easy == NULL)
 		return -ENOMEM;
@@ -236,6 +239,8 @@ http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
 		curl_easy_setopt(t->easy, CURLOPT_CAINFO, h->ca_file);
 	if (ranges != NULL)
 		curl_easy_setopt(t->easy, CURLOPT_RANGE, ranges);
+	/* what a proxy says about a tunnel is no reply */
+	curl_easy_setopt(t->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
 	curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->error);
 	curl_easy_setopt(t->easy, CURLOPT_HEADERFUNCTION, on_head);
@@ -243,6 +248,12 @@ http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
 	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
 	return add_fields(t, h, url, field);
+}
+
+void
+http_transfer_renew(struct http_transfer *t)
+{
+	curl_easy_setopt(t->easy, CURLOPT_FRESH_CONNECT, 1L);
 }
 
 void

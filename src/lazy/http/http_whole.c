@@ -64,6 +64,8 @@ start(struct reading *x, struct whole *w)
 		.arg = w };
 	*w->length = 0;
 	rc = http_transfer_open(&w->t, x->h, w->url, NULL, NULL);
+	if (rc == 0 && x->patience.lost)
+		http_transfer_renew(&w->t);
 	if (rc != 0)
 		snprintf(x->why, LAYER_WHY, "%s", strerror(-rc));
 	return rc;
@@ -122,6 +124,7 @@ round_of(struct reading *x)
 			of[n] = &x->all[i];
 			run[n++] = &x->all[i].t;
 		}
+	x->patience.lost = false;
 	if (rc == 0)
 		http_run(x->h, run, n);
 	for (size_t i = 0; i < n; i++) {
