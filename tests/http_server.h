@@ -32,6 +32,10 @@ enum server_mode {
 	SERVER_ENDLESS_HEAD,	/* fields without end */
 	SERVER_TOKEN,		/* wants a token from /token */
 	SERVER_BASIC,		/* wants user:password */
+	SERVER_VANISHES,	/* after a good reply, the connection is lost
+				 * without a word; CAP_NET_ADMIN is needed */
+	SERVER_DEAF,		/* after a good reply, nothing more is read
+				 * from the connection */
 	SERVER_MODES
 };
 
@@ -46,6 +50,12 @@ unsigned server_port(const struct server *s);
 
 /* From now on, one reply in `every` misbehaves as mode says. */
 void server_set(struct server *s, enum server_mode mode, unsigned every);
+
+/*
+ * From now on the server speaks TLS, with the certificate and key in this file,
+ * or no longer if pem is NULL.  Existing connections are closed.
+ */
+void server_secure(struct server *s, const char *pem);
 
 /* Returns the number of requests so far. */
 uint64_t server_requests(struct server *s);

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(TARGET layermount)
-    foreach(name http http_parse cache merge units)
+    foreach(name http http_faults http_parse http_proxy http_tls cache merge units)
         unit_test(${name})
         target_include_directories(test_${name} PRIVATE
             ${CMAKE_SOURCE_DIR}/src/lazy/http ${CMAKE_SOURCE_DIR}/src/lazy/mount)
         target_link_libraries(test_${name} PRIVATE ${LAYERMOUNT_LIBRARIES})
     endforeach()
-    target_sources(test_http PRIVATE http_server.c)
-    add_executable(serve serve.c http_server.c)
-    target_link_libraries(serve PRIVATE Threads::Threads)
+    target_sources(test_cache PRIVATE ${fault_seam})
+    pkg_check_modules(SSL REQUIRED IMPORTED_TARGET libssl)
+    add_library(http_server STATIC http_proxy.c http_server.c
+        http_server_reply.c http_server_request.c)
+    target_link_libraries(http_server PUBLIC PkgConfig::SSL PkgConfig::CRYPTO
+        Threads::Threads)
+    foreach(name http http_faults http_proxy http_tls)
+        target_link_libraries(test_${name} PRIVATE http_server)
+    endforeach()
+    add_executable(serve serve.c)
+    target_link_libraries(serve PRIVATE http_server)
     set_target_properties(serve PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     shell_test(cli layermount)

@@ -6,18 +6,19 @@
 # shellcheck disable=SC2034
 
 # serve_start: serves ./served over HTTP until the test ends; sets $site to its
-# URL
+# URL, and $proxy to that of a proxy
 serve_start() {
 	mkfifo ctl
 	"$BIN/tests/serve" served <ctl >server.out &
 	exec 3>ctl
 	await test -s server.out
-	site=http://127.0.0.1:$(head -n 1 server.out)
+	read -r serve_site serve_proxy <server.out
+	site=http://127.0.0.1:$serve_site proxy=http://127.0.0.1:$serve_proxy
 }
 
 serve_answered() { [ "$(wc -l <server.out)" -gt "$serve_lines" ]; }
 
-# mode MODE EVERY: sets how the server answers from now on
+# mode MODE EVERY: sets how the server, or its proxy, behaves from now on
 mode() {
 	serve_lines=$(wc -l <server.out)
 	echo "$1 $2" >&3

@@ -1,200 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lazy/http.h"
-
-#include "http_server.h"
-#include "scratch.h"
+#include "http_client.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <pthread.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-enum { SIZE = 3000000, TIMEOUT_S = 3, TIMES = 100, READERS = 20 };
-
-static char dir[SCRATCH_B], path[SCRATCH_B + 8];
-static uint8_t *content;
-static struct server *server;
-
-static int
-set_up(void **state)
-{
-	FILE *f;
-	uint32_t x = 1;
-
-	(void)state;
-	content = malloc(SIZE);
-	if (content == NULL || scratch_make(dir) == NULL)
-		return -1;
-	for (size_t i = 0; i < SIZE; i++) {
-		x = x * 1664525 + 1013904223;
-		content[i] = (uint8_t)(x >> 24);
-	}
-	snprintf(path, sizeof(path), "%s/blob", dir);
-	f = fopen(path, "w");
-	if (f == NULL || fwrite(content, 1, SIZE, f) != SIZE ||
-	    fclose(f) != 0)
-		return -1;
-	server = server_start(dir);
-	return 0;
-}
-
-static int
-tear_down(void **state)
-{
-	(void)state;
-	server_stop(server);
-	unlink(path);
-	rmdir(dir);
-	free(content);
-	return 0;
-}
-
-struct client {
-	struct http *h;
-	struct http_object *o;
-};
-
-static struct client
-client_open(enum server_mode mode, unsigned every, const char *credentials)
-{
-	struct http_options o = { .timeout_s = TIMEOUT_S, .connections = 8,
-		.credentials = credentials };
-	char url[64], why[LAYER_WHY];
-	struct client c;
-
-	server_set(server, mode, every);
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u/blob",
-	    server_port(server));
-	assert_int_equal(http_open(&c.h, &o, why), 0);
-	assert_int_equal(http_object_open(&c.o, c.h, url), 0);
-	return c;
-}
-
-static void
-client_close(struct client *c)
-{
-	http_object_close(c->o);
-	http_close(c->h);
-}
-
-enum { RANGES = 7 };
-
-/*
- * Reads seven ranges determined by which, near and far, some overlapping: the
- * bytes must be right, and nothing around them changed.
- */
-static int
-read_some(struct client *c, unsigned which, bool *right)
-{
-	static const uint64_t at[RANGES] = { 100, 350, 5000, 5100, 700000,
-		1500000, 2900000 };
-	struct layer_range r[RANGES];
-	uint8_t *buf = calloc(RANGES, 4002);
-	int rc;
-
-	if (buf == NULL)
-		abort();
-	for (unsigned i = 0; i < RANGES; i++)
-		r[i] = (struct layer_range){ .offset = at[(i * 3 + which) %
-			RANGES] + which * 31 % 50000, .length = 1 + (which * 97
-			+ i * 601) % 4000, .buf = buf + 4002 * i + 1 };
-	rc = http_read(c->o, r, RANGES, HTTP_READ);
-	*right = true;
-	for (unsigned i = 0; i < RANGES; i++) {
-		uint8_t *b = r[i].buf;
-
-		if (b[-1] != 0 || b[r[i].length] != 0 || (rc == 0 &&
-		    memcmp(b, content + r[i].offset, r[i].length) != 0))
-			*right = false;
-	}
-	free(buf);
-	return rc;
-}
-
-/* Every other reply is bad; all reads succeed in the end. */
-static void
-recovers(enum server_mode mode, unsigned every, const char *credentials)
-{
-	struct client c = client_open(mode, every, credentials);
-	bool right;
-
-	for (unsigned i = 0; i < TIMES; i++) {
-		int rc = read_some(&c, i, &right);
-
-		if (rc != 0 || !right)
-			fail_msg("%s: read %u: %d, %s",
-			    server_mode_names[mode], i, rc, right ?
-			    "right bytes" : "wrong bytes");
-	}
-	client_close(&c);
-}
-
-struct readers {
-	struct client *c;
-	int want;
-	unsigned next, wrong;
-	bool first;
-	pthread_mutex_t lock;
-};
-
-static void *
-read_failing(void *arg)
-{
-	struct readers *r = arg;
-	bool right;
-
-	for (;;) {
-		unsigned i;
-		int rc;
-
-		pthread_mutex_lock(&r->lock);
-		i = r->next++;
-		pthread_mutex_unlock(&r->lock);
-		if (i >= READERS)
-			return NULL;
-		rc = read_some(r->c, i, &right);
-		if (rc == r->want && right)
-			continue;
-		pthread_mutex_lock(&r->lock);
-		/* the very first reply cannot differ from an earlier one */
-		if (r->want == -ESTALE && rc == 0 && right && !r->first)
-			r->first = true;
-		else
-			r->wrong++;
-		pthread_mutex_unlock(&r->lock);
-		print_error("read %u: %d instead of %d\n", i, rc, r->want);
-	}
-}
-
-/* Every reply is bad; each of several parallel reads ends with this error. */
-static void
-fails(enum server_mode mode, int want, const char *credentials)
-{
-	struct client c = client_open(mode, 1, credentials);
-	struct readers r = { .c = &c, .want = want,
-		.lock = PTHREAD_MUTEX_INITIALIZER };
-	pthread_t threads[READERS];
-	bool right;
-
-	for (int i = 0; i < READERS; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL,
-		    read_failing, &r), 0);
-	for (int i = 0; i < READERS; i++)
-		pthread_join(threads[i], NULL);
-	assert_int_equal(r.wrong, 0);
-	/* afterwards, reads work again */
-	server_set(server, SERVER_GOOD, 1);
-	if (want != -ESTALE)
-		assert_int_equal(read_some(&c, 1, &right), 0);
-	client_close(&c);
-}
 
 static void
 test_good(void **state)
@@ -283,30 +90,6 @@ test_recovers(void **state)
 	recovers(SERVER_BASIC, 1, "user:password");
 }
 
-static void
-test_fails(void **state)
-{
-	static const struct {
-		enum server_mode mode;
-		int want;
-	} cases[] = {
-		{ SERVER_404, -ENOENT }, { SERVER_416, -ENODATA },
-		{ SERVER_429, -ETIMEDOUT }, { SERVER_500, -ETIMEDOUT },
-		{ SERVER_503, -ETIMEDOUT }, { SERVER_MOVES, -ETIMEDOUT },
-		{ SERVER_NO_RANGE, -ETIMEDOUT }, { SERVER_LOOPS, -ELOOP },
-		{ SERVER_SILENT, -ETIMEDOUT }, { SERVER_GARBAGE, -ETIMEDOUT },
-		{ SERVER_ENCODES, -ETIMEDOUT }, { SERVER_CHANGES, -ESTALE },
-		{ SERVER_ENDLESS_HEAD, -ETIMEDOUT },
-		{ SERVER_BASIC, -EACCES },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		print_message("%s\n", server_mode_names[cases[i].mode]);
-		fails(cases[i].mode, cases[i].want, NULL);
-	}
-}
-
 /* A flipped bit is left to the digests to detect; nothing else may happen. */
 static void
 test_flips(void **state)
@@ -318,14 +101,6 @@ test_flips(void **state)
 	assert_int_equal(read_some(&c, 1, &right), 0);
 	assert_false(right);
 	client_close(&c);
-}
-
-static void
-test_stalls(void **state)
-{
-	(void)state;
-	recovers(SERVER_STALLS, 40, NULL);
-	recovers(SERVER_SILENT, 40, NULL);
 }
 
 static void
@@ -379,9 +154,7 @@ main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_learns),
 		cmocka_unit_test(test_recovers),
-		cmocka_unit_test(test_fails),
 		cmocka_unit_test(test_flips),
-		cmocka_unit_test(test_stalls),
 		cmocka_unit_test(test_no_server),
 		cmocka_unit_test(test_get),
 	};

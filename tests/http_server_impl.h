@@ -1,0 +1,64 @@
+/*
+ * http_server_impl.h - declarations shared by the parts of the test server
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_HTTP_SERVER_IMPL_H
+#define COLDPRESS_HTTP_SERVER_IMPL_H
+
+#include "http_server.h"
+
+#include <openssl/ssl.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+enum { HEAD_MAX = 32 << 10, RANGES = 256, CONNECTIONS = 4096 };
+
+struct server {
+	int listener, stop[2];
+	unsigned port;
+	const char *dir;
+	pthread_t thread;
+	pthread_mutex_t lock;		/* protects what follows */
+	pthread_cond_t ended;
+	enum server_mode mode;
+	unsigned every;
+	uint64_t requests;
+	SSL_CTX *tls;			/* of new connections, or NULL */
+	unsigned connections;
+	int fds[CONNECTIONS];		/* 0: none */
+};
+
+struct range {
+	uint64_t first, last;
+};
+
+struct connection {
+	struct server *s;
+	int fd, slot;
+	SSL *ssl;			/* or NULL */
+};
+
+struct request {
+	struct server *s;
+	struct connection *c;
+	enum server_mode mode;
+	uint64_t number;
+	char path[1024], authorization[1024], if_range[128];
+	bool has_range;
+	struct range ranges[RANGES];
+	size_t count;
+	const char *data;		/* contents of the file */
+	uint64_t size;
+};
+
+/* http_server_reply.c */
+
+/* Replies.  Returns false when the connection is gone. */
+bool server_answer(struct request *q);
+
+/* http_server_request.c */
+
+/* Reads a request.  Returns false if there is none. */
+bool server_receive(struct request *q, char head[HEAD_MAX]);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "http_client.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+/* Every reply is bad; each of many parallel reads ends with this error. */
+static void
+fails(enum server_mode mode, int want)
+{
+	struct client c = client_open(mode, 1, NULL);
+	bool right;
+
+	read_all(&c, TIMES, want, server_mode_names[mode]);
+	/* afterwards, reads work again */
+	server_set(server, SERVER_GOOD, 1);
+	if (want != -ESTALE)
+		assert_int_equal(read_some(&c, 1, &right), 0);
+	client_close(&c);
+}
+
+static void
+test_fails(void **state)
+{
+	static const struct {
+		enum server_mode mode;
+		int want;
+	} cases[] = {
+		{ SERVER_404, -ENOENT }, { SERVER_416, -ENODATA },
+		{ SERVER_429, -ETIMEDOUT }, { SERVER_500, -ETIMEDOUT },
+		{ SERVER_503, -ETIMEDOUT }, { SERVER_MOVES, -ETIMEDOUT },
+		{ SERVER_NO_RANGE, -ETIMEDOUT }, { SERVER_LOOPS, -ELOOP },
+		{ SERVER_SILENT, -ETIMEDOUT }, { SERVER_GARBAGE, -ETIMEDOUT },
+		{ SERVER_ENCODES, -ETIMEDOUT }, { SERVER_CHANGES, -ESTALE },
+		{ SERVER_ENDLESS_HEAD, -ETIMEDOUT },
+		{ SERVER_BASIC, -EACCES },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		fails(cases[i].mode, cases[i].want);
+}
+
+/* A server that ended for good. */
+static void
+test_gone(void **state)
+{
+	struct client c = client_open(SERVER_GOOD, 1, NULL);
+	bool right;
+
+	(void)state;
+	assert_int_equal(read_some(&c, 1, &right), 0);
+	server_stop(server);
+	read_all(&c, TIMES, -ETIMEDOUT, "gone");
+	client_close(&c);
+	server = server_start(dir);
+}
+
+static void
+test_stalls(void **state)
+{
+	(void)state;
+	recovers(SERVER_STALLS, 40, NULL);
+	recovers(SERVER_SILENT, 40, NULL);
+}
+
+/* Every connection is half-open after its first reply, and is kept. */
+static void
+half_open(enum server_mode mode)
+{
+	struct client c = client_open(mode, 1, NULL);
+
+	c.one = true;
+	read_all(&c, CONNECTIONS, 0, server_mode_names[mode]);
+	client_close(&c);
+}
+
+static void
+test_deaf(void **state)
+{
+	(void)state;
+	half_open(SERVER_DEAF);
+}
+
+static void
+test_vanishes(void **state)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+	int rc = setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &on, sizeof(on));
+
+	(void)state;
+	close(fd);
+	if (rc != 0)
+		skip();
+	half_open(SERVER_VANISHES);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fails),
+		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_stalls),
+		cmocka_unit_test(test_deaf),
+		cmocka_unit_test(test_vanishes),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

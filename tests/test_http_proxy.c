@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "http_client.h"
+#include "http_proxy.h"
+#include "tls_made.h"
+
+static char pem[SCRATCH_B + 8];
+static struct proxy *proxy;
+
+static int
+set_up_proxy(void **state)
+{
+	if (set_up(state) != 0)
+		return -1;
+	snprintf(pem, sizeof(pem), "%s/pem", dir);
+	tls_make(pem, "IP:127.0.0.1", -1, 1);
+	proxy = proxy_start();
+	unsetenv("no_proxy");
+	unsetenv("NO_PROXY");
+	return 0;
+}
+
+static int
+tear_down_proxy(void **state)
+{
+	unlink(pem);
+	proxy_stop(proxy);
+	return tear_down(state);
+}
+
+/* Sets both proxies, with these credentials, and TLS or not. */
+static void
+use(const char *credentials, bool tls)
+{
+	char url[64];
+
+	snprintf(url, sizeof(url), "http://%s127.0.0.1:%u", credentials,
+	    proxy_port(proxy));
+	setenv("http_proxy", url, 1);
+	setenv("https_proxy", url, 1);
+	trusted = tls ? pem : NULL;
+	server_secure(server, trusted);
+}
+
+/* Reads through the proxy; n is the result of every read. */
+static void
+reads(enum proxy_mode mode, unsigned every, unsigned threads, int n)
+{
+	uint64_t before = proxy_connections(proxy);
+	struct client c;
+
+	proxy_set(proxy, mode, every);
+	c = client_open(SERVER_GOOD, 1, NULL);
+	read_all(&c, threads, n, proxy_mode_names[mode]);
+	client_close(&c);
+	assert_true(proxy_connections(proxy) > before);
+}
+
+static void
+all_modes(bool tls)
+{
+	use("", tls);
+	reads(PROXY_GOOD, 1, CONNECTIONS, 0);
+	reads(PROXY_CUTS, 2, CONNECTIONS, 0);
+	reads(PROXY_RESETS, 2, CONNECTIONS, 0);
+	reads(PROXY_STALLS, 40, CONNECTIONS, 0);
+	/* it may be in front of all of the servers, or of this one */
+	reads(PROXY_REFUSES, 1, TIMES, tls ? -ETIMEDOUT : -EACCES);
+	reads(PROXY_ASKS, 1, TIMES, tls ? -ETIMEDOUT : -EPROTO);
+	use("user:password@", tls);
+	reads(PROXY_ASKS, 1, CONNECTIONS, 0);
+	use("user:wrong@", tls);
+	reads(PROXY_ASKS, 1, TIMES, tls ? -ETIMEDOUT : -EPROTO);
+}
+
+static void
+test_http(void **state)
+{
+	(void)state;
+	all_modes(false);
+}
+
+static void
+test_https(void **state)
+{
+	(void)state;
+	all_modes(true);
+}
+
+static void
+test_no_proxy(void **state)
+{
+	uint64_t before;
+	struct client c;
+
+	(void)state;
+	use("", false);
+	proxy_set(proxy, PROXY_REFUSES, 1);
+	before = proxy_connections(proxy);
+	setenv("no_proxy", "127.0.0.1", 1);
+	c = client_open(SERVER_GOOD, 1, NULL);
+	read_all(&c, CONNECTIONS, 0, "no proxy");
+	client_close(&c);
+	assert_int_equal(proxy_connections(proxy), before);
+	unsetenv("no_proxy");
+	/* nothing listens there */
+	setenv("http_proxy", "http://127.0.0.1:1", 1);
+	c = client_open(SERVER_GOOD, 1, NULL);
+	read_all(&c, TIMES, -ETIMEDOUT, "no such proxy");
+	client_close(&c);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_http),
+		cmocka_unit_test(test_https),
+		cmocka_unit_test(test_no_proxy),
+	};
+
+	return cmocka_run_group_tests(tests, set_up_proxy, tear_down_proxy);
+}

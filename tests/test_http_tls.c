@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "http_client.h"
+#include "tls_made.h"
+
+static char good[SCRATCH_B + 8], bad[SCRATCH_B + 8];
+
+static int
+set_up_tls(void **state)
+{
+	if (set_up(state) != 0)
+		return -1;
+	snprintf(good, sizeof(good), "%s/good", dir);
+	snprintf(bad, sizeof(bad), "%s/bad", dir);
+	tls_make(good, "IP:127.0.0.1", -1, 1);
+	return 0;
+}
+
+static int
+tear_down_tls(void **state)
+{
+	unlink(good);
+	unlink(bad);
+	return tear_down(state);
+}
+
+static void
+secure(const char *pem, const char *trust)
+{
+	server_secure(server, pem);
+	trusted = trust;
+}
+
+/* A hundred parallel reads are refused; with a good certificate, none is. */
+static void
+refuses(const char *trust, const char *name, const char *says)
+{
+	struct client c;
+	char why[LAYER_WHY];
+
+	secure(bad, trust);
+	c = client_open(SERVER_GOOD, 1, NULL);
+	read_all(&c, TIMES, -EKEYREJECTED, name);
+	http_object_why(c.o, why);
+	print_message("%s\n", why);
+	assert_non_null(strcasestr(why, says));
+	client_close(&c);
+}
+
+static void
+test_refused(void **state)
+{
+	(void)state;
+	tls_make(bad, "IP:127.0.0.1", -2, -1);
+	refuses(bad, "expired", "expired");
+	tls_make(bad, "IP:127.0.0.1", 1, 2);
+	refuses(bad, "not valid yet", "not yet valid");
+	tls_make(bad, "IP:127.0.0.2,DNS:localhost", -1, 1);
+	refuses(bad, "another host", "host name");
+	tls_make(bad, "IP:127.0.0.1", -1, 1);
+	refuses(good, "not trusted", "certificate");
+}
+
+/* A certificate expires while connections exist, and is renewed. */
+static void
+test_expires(void **state)
+{
+	struct client c;
+	char both[SCRATCH_B + 8];
+	FILE *from, *to;
+	int ch;
+
+	(void)state;
+	/* trusts both */
+	tls_make(bad, "IP:127.0.0.1", -2, -1);
+	snprintf(both, sizeof(both), "%s/both", dir);
+	to = fopen(both, "w");
+	assert_non_null(to);
+	for (int i = 0; i < 2; i++) {
+		from = fopen(i == 0 ? good : bad, "r");
+		assert_non_null(from);
+		while ((ch = getc(from)) != EOF)
+			putc(ch, to);
+		fclose(from);
+	}
+	assert_int_equal(fclose(to), 0);
+	secure(good, both);
+	c = client_open(SERVER_GOOD, 1, NULL);
+	read_all(&c, CONNECTIONS, 0, "valid");
+	secure(bad, both);
+	read_all(&c, TIMES, -EKEYREJECTED, "expired meanwhile");
+	secure(good, both);
+	read_all(&c, CONNECTIONS, 0, "renewed");
+	client_close(&c);
+	unlink(both);
+}
+
+/* What goes wrong without TLS goes wrong with it, too. */
+static void
+test_recovers(void **state)
+{
+	static const enum server_mode modes[] = { SERVER_GOOD, SERVER_DIES,
+		SERVER_SHORT, SERVER_503, SERVER_MOVES, SERVER_GARBAGE };
+
+	(void)state;
+	secure(good, good);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+		recovers(modes[i], 2, NULL);
+	recovers(SERVER_BASIC, 1, "user:password");
+}
+
+/* Neither side speaks TLS to one that does not. */
+static void
+test_other_protocol(void **state)
+{
+	struct client c;
+
+	(void)state;
+	secure(NULL, good);
+	c = client_open(SERVER_GOOD, 1, NULL);
+	read_all(&c, TIMES, -ETIMEDOUT, "no TLS");
+	client_close(&c);
+	secure(good, NULL);
+	c = client_open(SERVER_GOOD, 1, NULL);
+	read_all(&c, TIMES, -ETIMEDOUT, "TLS instead");
+	client_close(&c);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_expires),
+		cmocka_unit_test(test_recovers),
+		cmocka_unit_test(test_other_protocol),
+	};
+
+	return cmocka_run_group_tests(tests, set_up_tls, tear_down_tls);
+}
