@@ -9,14 +9,11 @@
  */
 #include "layermount_store.h"
 
-#include "base/args.h"
 #include "base/array.h"
 #include "base/base64.h"
-#include "base/hex.h"
 #include "base/sys.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,8 +132,8 @@ open_stack(struct store *s, struct store_layer *l, size_t which)
 	if (rc != 0)
 		return rc;
 	if (!l->stack.sources[0]->vouched)
-		return store_refuse(s->m, l, -EKEYREJECTED, "the manifest does not "
-		    "have the digest of its index");
+		return store_refuse(s->m, l, -EKEYREJECTED, "the manifest "
+		    "does not have the digest of its index");
 	rc = store_describe(s->m, l, which);
 	return rc != 0 ? rc : stack_build(&l->stack, MERGE_OVERLAY);
 }
@@ -170,6 +167,18 @@ open_layer(struct store *s, struct store_layer *l)
 	return rc;
 }
 
+/* Finds a layer that was looked up before.  Called with the lock held. */
+static struct store_layer *
+known_layer(struct store *s, const struct store_image *image,
+    const char *digest)
+{
+	for (size_t i = 0; i < s->layer_count; i++)
+		if (s->layers[i]->image == image &&
+		    strcmp(s->layers[i]->digest, digest) == 0)
+			return s->layers[i];
+	return NULL;
+}
+
 static struct store_layer *
 new_layer(struct store *s, struct store_image *image, const char *digest)
 {
@@ -192,17 +201,6 @@ new_layer(struct store *s, struct store_image *image, const char *digest)
 	strcpy(l->digest, digest);
 	pthread_mutex_init(&l->lock, NULL);
 	return l;
-}
-
-/* Finds or adds a layer.  Called with the lock held. */
-static struct store_layer *
-get_layer(struct store *s, struct store_image *image, const char *digest)
-{
-	for (size_t i = 0; i < s->layer_count; i++)
-		if (s->layers[i]->image == image &&
-		    strcmp(s->layers[i]->digest, digest) == 0)
-			return s->layers[i];
-	return new_layer(s, image, digest);
 }
 
 /* Opens a closed layer.  Called with the lock held, which it drops. */
@@ -236,7 +234,9 @@ store_find_layer(struct store *s, uint64_t image, const char *digest)
 	if (i == NULL || !store_is_digest(digest))
 		return -ENOENT;
 	pthread_mutex_lock(&s->lock);
-	l = get_layer(s, i, digest);
+	l = known_layer(s, i, digest);
+	if (l == NULL)
+		l = new_layer(s, i, digest);
 	while (l != NULL && l->state == STORE_OPENING)
 		pthread_cond_wait(&s->changed, &s->lock);
 	if (l != NULL && l->state == STORE_CLOSED) {
@@ -267,12 +267,22 @@ store_layer(struct store *s, uint64_t number)
 }
 
 void
-store_use(struct store *s, struct store_layer *l, bool more)
+store_use(struct store *s, struct store_layer *l)
 {
 	pthread_mutex_lock(&s->lock);
-	if (more)
-		l->uses++;
-	else if (l->uses > 0)
+	l->uses++;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void
+store_release(struct store *s, const struct store_image *image,
+    const char *digest)
+{
+	struct store_layer *l;
+
+	pthread_mutex_lock(&s->lock);
+	l = known_layer(s, image, digest);
+	if (l != NULL && l->uses > 0)
 		l->uses--;
 	pthread_mutex_unlock(&s->lock);
 }

@@ -66,8 +66,10 @@ int64_t store_find_layer(struct store *s, uint64_t image, const char *digest);
 /* Returns an open layer, or NULL. */
 struct store_layer *store_layer(struct store *s, uint64_t number);
 
-/* Counts users of a layer: one more, or one less. */
-void store_use(struct store *s, struct store_layer *l, bool more);
+/* Count users of a layer: one more, or one less if it was looked up before. */
+void store_use(struct store *s, struct store_layer *l);
+void store_release(struct store *s, const struct store_image *image,
+    const char *digest);
 
 /* layermount_store_image.c */
 

@@ -2,123 +2,34 @@
  * layermount_store_ops.c - the operations of an additional layer store
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The kernel's number of a file in a layer has the layer's number in its upper
- * half.  In that of the store's own names it is 0, and the lower half is the
- * number of an image or layer and what the name is of it; the root is 1.
  * Missing names are never cached: a layer may be readable next time.
  */
-#include "layermount_store.h"
-
-#include "layermount_tree.h"
+#include "layermount_store_place.h"
 
 #include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum kind { ROOT = 1, IMAGE, LAYER, INFO, BLOB, KINDS = 8 };
-
-/* What a number stands for; layer and image are NULL if it has none. */
-struct place {
-	struct store *store;
-	enum kind kind;			/* if not in a tree */
-	uint64_t number;
-	struct store_image *image;
-	struct store_layer *layer;
-	bool in_tree;
-	uint32_t inode;			/* of the tree */
-};
-
-static struct store *
-store_of(fuse_req_t req)
-{
-	struct layermount *m = fuse_req_userdata(req);
-
-	return m->store;
-}
-
-/* Numbers */
-
-static fuse_ino_t
-number_of(enum kind kind, uint64_t of)
-{
-	return of * KINDS + kind;
-}
-
-static bool
-find_in_tree(struct place *p, fuse_ino_t ino)
-{
-	p->in_tree = true;
-	p->layer = store_layer(p->store, ino >> 32);
-	p->inode = (uint32_t)ino - FUSE_ROOT_ID;
-	return p->layer != NULL && p->inode < merge_count(
-	    p->layer->stack.tree);
-}
-
-static bool
-find_own(struct place *p, fuse_ino_t ino)
-{
-	p->kind = (enum kind)(ino % KINDS);
-	p->number = ino / KINDS;
-	switch (p->kind) {
-	case ROOT:
-		return p->number == 0;
-	case IMAGE:
-		p->image = store_image(p->store, p->number);
-		return p->image != NULL;
-	case LAYER: case INFO: case BLOB:
-		p->layer = store_layer(p->store, p->number);
-		return p->layer != NULL;
-	default:
-		return false;
-	}
-}
-
-/* Finds what a number stands for, or replies and returns false. */
-static bool
-find(fuse_req_t req, fuse_ino_t ino, struct place *p)
-{
-	*p = (struct place){ .store = store_of(req) };
-	if (ino >> 32 != 0 ? find_in_tree(p, ino) : find_own(p, ino))
-		return true;
-	fuse_reply_err(req, ESTALE);
-	return false;
-}
-
-/* Attributes and names */
+/* Names and attributes */
 
 static void
-stat_own(const struct place *p, fuse_ino_t ino, struct stat *st)
-{
-	bool file = p->kind == INFO || p->kind == BLOB;
-
-	*st = (struct stat){ .st_ino = ino, .st_nlink = file ? 1 : 2,
-		.st_mode = file ? S_IFREG | 0444 : S_IFDIR | 0755 };
-	if (p->kind == INFO)
-		st->st_size = (off_t)p->layer->info_length;
-	else if (p->kind == BLOB)
-		st->st_size = (off_t)p->layer->size;
-	st->st_blocks = st->st_size / 512 + (st->st_size % 512 != 0);
-}
-
-static void
-reply_own(fuse_req_t req, enum kind kind, uint64_t number)
+reply_own(fuse_req_t req, enum place_kind kind, uint64_t number)
 {
 	struct fuse_entry_param e = { .attr_timeout = TREE_FOREVER,
 		.entry_timeout = TREE_FOREVER,
-		.ino = number_of(kind, number) };
+		.ino = place_number(kind, number) };
 	struct place p;
 
-	if (!find(req, e.ino, &p))
+	if (!place_find(req, e.ino, &p))
 		return;
-	stat_own(&p, e.ino, &e.attr);
+	place_stat(&p, e.ino, &e.attr);
 	fuse_reply_entry(req, &e);
 }
 
 static void
-reply_found(fuse_req_t req, enum kind kind, int64_t number)
+reply_found(fuse_req_t req, enum place_kind kind, int64_t number)
 {
 	if (number < 0)
 		fuse_reply_err(req, (int)-number);
@@ -135,9 +46,9 @@ lookup_in_layer(fuse_req_t req, struct place *p, const char *name)
 		tree_entry(&p->layer->stack, MERGE_ROOT, &e);
 		fuse_reply_entry(req, &e);
 	} else if (strcmp(name, "info") == 0) {
-		reply_own(req, INFO, p->number);
+		reply_own(req, PLACE_INFO, p->number);
 	} else if (strcmp(name, "blob") == 0) {
-		reply_own(req, BLOB, p->number);
+		reply_own(req, PLACE_BLOB, p->number);
 	} else {
 		fuse_reply_err(req, ENOENT);
 	}
@@ -148,15 +59,15 @@ op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct place p;
 
-	if (!find(req, parent, &p))
+	if (!place_find(req, parent, &p))
 		return;
 	if (p.in_tree)
 		tree_lookup(req, &p.layer->stack, p.inode, name);
-	else if (p.kind == ROOT)
-		reply_found(req, IMAGE, store_find_image(p.store, name));
-	else if (p.kind == IMAGE)
-		reply_found(req, LAYER, store_find_layer(p.store, p.number,
-		    name));
+	else if (p.kind == PLACE_ROOT)
+		reply_found(req, PLACE_IMAGE, store_find_image(p.store, name));
+	else if (p.kind == PLACE_IMAGE)
+		reply_found(req, PLACE_LAYER, store_find_layer(p.store,
+		    p.number, name));
 	else
 		lookup_in_layer(req, &p, name);
 }
@@ -168,13 +79,13 @@ op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct place p;
 
 	(void)fi;
-	if (!find(req, ino, &p))
+	if (!place_find(req, ino, &p))
 		return;
 	if (p.in_tree) {
 		tree_getattr(req, &p.layer->stack, p.inode);
 		return;
 	}
-	stat_own(&p, ino, &st);
+	place_stat(&p, ino, &st);
 	fuse_reply_attr(req, &st, TREE_FOREVER);
 }
 
@@ -183,7 +94,7 @@ op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
 	struct place p;
 
-	if (!find(req, ino, &p))
+	if (!place_find(req, ino, &p))
 		return;
 	if (p.in_tree)
 		tree_readlink(req, &p.layer->stack, p.inode);
@@ -215,7 +126,7 @@ list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, bool plus)
 {
 	struct place p;
 
-	if (!find(req, ino, &p))
+	if (!place_find(req, ino, &p))
 		return;
 	if (p.in_tree)
 		tree_list(req, &p.layer->stack, p.inode, size, offset, plus);
@@ -246,7 +157,7 @@ op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
 	struct place p;
 
-	if (!find(req, ino, &p))
+	if (!place_find(req, ino, &p))
 		return;
 	if (p.in_tree)
 		tree_getxattr(req, &p.layer->stack, p.inode, name, size);
@@ -259,7 +170,7 @@ op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 {
 	struct place p;
 
-	if (!find(req, ino, &p))
+	if (!place_find(req, ino, &p))
 		return;
 	if (p.in_tree)
 		tree_listxattr(req, &p.layer->stack, p.inode, size);
@@ -275,7 +186,7 @@ op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 static struct store_layer *
 blob_of(const struct place *p)
 {
-	return !p->in_tree && p->kind == BLOB ? p->layer : NULL;
+	return !p->in_tree && p->kind == PLACE_BLOB ? p->layer : NULL;
 }
 
 static void
@@ -285,7 +196,7 @@ op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct place p;
 	int rc = 0;
 
-	if (!find(req, ino, &p))
+	if (!place_find(req, ino, &p))
 		return;
 	blob = blob_of(&p);
 	if ((fi->flags & O_ACCMODE) != O_RDONLY)
@@ -308,7 +219,7 @@ op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct place p;
 
 	(void)fi;
-	if (!find(req, ino, &p))
+	if (!place_find(req, ino, &p))
 		return;
 	blob = blob_of(&p);
 	if (blob != NULL)
@@ -348,13 +259,13 @@ op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	struct place p;
 
 	(void)fi;
-	if (!find(req, ino, &p))
+	if (!place_find(req, ino, &p))
 		return;
 	if (p.in_tree)
 		tree_read(req, &p.layer->stack, p.inode, size, offset);
-	else if (p.kind == BLOB)
+	else if (p.kind == PLACE_BLOB)
 		read_blob(req, p.layer, size, offset);
-	else if (p.kind == INFO)
+	else if (p.kind == PLACE_INFO)
 		read_info(req, p.layer, size, offset);
 	else
 		fuse_reply_err(req, EISDIR);
@@ -371,40 +282,30 @@ op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 
 	(void)mode;
 	(void)fi;
-	if (!find(req, parent, &p))
+	if (!place_find(req, parent, &p))
 		return;
-	use = !p.in_tree && p.kind == LAYER && strcmp(name, "use") == 0;
+	use = !p.in_tree && p.kind == PLACE_LAYER && strcmp(name, "use") == 0;
 	if (use)
-		store_use(p.store, p.layer, true);
+		store_use(p.store, p.layer);
 	fuse_reply_err(req, use ? ENOENT : EROFS);
 }
 
 static void
 op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct store_layer *l = NULL;
 	struct place p;
-	int64_t number;
+	bool release;
 
-	if (!find(req, parent, &p))
+	if (!place_find(req, parent, &p))
 		return;
-	if (!p.in_tree && p.kind == IMAGE) {
-		number = store_find_layer(p.store, p.number, name);
-		l = number > 0 ? store_layer(p.store, (uint64_t)number) : NULL;
-		if (l != NULL)
-			store_use(p.store, l, false);
-	}
-	fuse_reply_err(req, p.in_tree || p.kind != IMAGE ? EROFS : ENOENT);
-}
-
-static void
-op_init(void *arg, struct fuse_conn_info *c)
-{
-	tree_init(arg, c);
+	release = !p.in_tree && p.kind == PLACE_IMAGE;
+	if (release)
+		store_release(p.store, p.image, name);
+	fuse_reply_err(req, release ? ENOENT : EROFS);
 }
 
 static const struct fuse_lowlevel_ops ops = {
-	.init = op_init,
+	.init = tree_init,
 	.lookup = op_lookup,
 	.getattr = op_getattr,
 	.readlink = op_readlink,

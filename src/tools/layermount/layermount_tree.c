@@ -107,8 +107,10 @@ tree_statfs(fuse_req_t req, uint64_t files)
 }
 
 void
-tree_init(struct layermount *m, struct fuse_conn_info *c)
+tree_init(void *arg, struct fuse_conn_info *c)
 {
+	const struct layermount *m = arg;
+
 	if (m->o.readahead < c->max_readahead)
 		c->max_readahead = (unsigned)m->o.readahead;
 	c->want |= c->capable & (FUSE_CAP_CACHE_SYMLINKS |

@@ -35,8 +35,11 @@ void tree_listxattr(fuse_req_t req, struct stack *s, uint32_t inode,
 void tree_read(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
     off_t offset);
 
-/* Asks the kernel for what suits files that never change. */
-void tree_init(struct layermount *m, struct fuse_conn_info *c);
+/*
+ * Asks the kernel for what suits files that never change; arg: a struct
+ * layermount.
+ */
+void tree_init(void *arg, struct fuse_conn_info *c);
 void tree_statfs(fuse_req_t req, uint64_t files);
 
 #endif

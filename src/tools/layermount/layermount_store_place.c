@@ -1,0 +1,80 @@
+/*
+ * layermount_store_place.c - what the kernel's numbers of files stand for
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The number of a file in a layer has the layer's number in its upper half.  In
+ * that of the store's own names it is 0, and the lower half is the number of an
+ * image or layer and what the name is of it; the root is 1.
+ */
+#include "layermount_store_place.h"
+
+#include <errno.h>
+
+static struct store *
+store_of(fuse_req_t req)
+{
+	struct layermount *m = fuse_req_userdata(req);
+
+	return m->store;
+}
+
+/* Numbers */
+
+fuse_ino_t
+place_number(enum place_kind kind, uint64_t of)
+{
+	return of * PLACE_KINDS + kind;
+}
+
+static bool
+find_in_tree(struct place *p, fuse_ino_t ino)
+{
+	p->in_tree = true;
+	p->layer = store_layer(p->store, ino >> 32);
+	p->inode = (uint32_t)ino - FUSE_ROOT_ID;
+	return p->layer != NULL && p->inode < merge_count(
+	    p->layer->stack.tree);
+}
+
+static bool
+find_own(struct place *p, fuse_ino_t ino)
+{
+	p->kind = (enum place_kind)(ino % PLACE_KINDS);
+	p->number = ino / PLACE_KINDS;
+	switch (p->kind) {
+	case PLACE_ROOT:
+		return p->number == 0;
+	case PLACE_IMAGE:
+		p->image = store_image(p->store, p->number);
+		return p->image != NULL;
+	case PLACE_LAYER: case PLACE_INFO: case PLACE_BLOB:
+		p->layer = store_layer(p->store, p->number);
+		return p->layer != NULL;
+	default:
+		return false;
+	}
+}
+
+bool
+place_find(fuse_req_t req, fuse_ino_t ino, struct place *p)
+{
+	*p = (struct place){ .store = store_of(req) };
+	if (ino >> 32 != 0 ? find_in_tree(p, ino) : find_own(p, ino))
+		return true;
+	fuse_reply_err(req, ESTALE);
+	return false;
+}
+
+void
+place_stat(const struct place *p, fuse_ino_t ino, struct stat *st)
+{
+	bool file = p->kind == PLACE_INFO || p->kind == PLACE_BLOB;
+
+	*st = (struct stat){ .st_ino = ino, .st_nlink = file ? 1 : 2,
+		.st_mode = file ? S_IFREG | 0444 : S_IFDIR | 0755 };
+	if (p->kind == PLACE_INFO)
+		st->st_size = (off_t)p->layer->info_length;
+	else if (p->kind == PLACE_BLOB)
+		st->st_size = (off_t)p->layer->size;
+	st->st_blocks = st->st_size / 512 + (st->st_size % 512 != 0);
+}
