@@ -4,54 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=tests/serve.sh
-. "$SRC/tests/serve.sh"
-
-[ "$(id -u)" = 0 ] || skip_all 'not root'
-[ -c /dev/fuse ] || skip_all 'no /dev/fuse'
-have layerpack || skip_all 'no layerpack'
-
-# A tree with small and large files, links and modes
-mkdir -p tree/dir/sub tree/many served mnt
-head -c 3000000 /dev/urandom >tree/big
-seq 200000 >tree/dir/text
-ln tree/dir/text tree/hard
-ln -s dir/text tree/link
-chmod 4755 tree/big
-for i in $(seq 300); do echo "$i" >"tree/many/$i"; done
-: >tree/empty
-truncate -s 1M tree/sparse
-mkfifo tree/fifo
-tar --numeric-owner -cf layer.tar -C tree .
-layerpack -F estargz -c 64K -o served/blob layer.tar >made 2>&1 ||
-    skip_all 'layerpack writes no eStargz'
-
-# what TREE: prints names, attributes and content of everything
-what() {
-	(cd "$1" && find . ! -type d -printf '%p %y %m %U %G %s %n %l %T@\n' |
-	    sed 's/\.[0-9]*$//' | LC_ALL=C sort
-	find . -type d -printf '%p %m %n\n' | LC_ALL=C sort
-	find . -type f -exec sha256sum {} + | LC_ALL=C sort)
-}
-what tree >want
-
-serve_start
-url=$site/blob
-# start OPTION...: mounts the layers
-start() { layermount --timeout 3 "$@" "$PWD/mnt"; }
-mounted() { grep -q " $PWD/mnt fuse.layermount " /proc/mounts; }
-unmounted() { ! mounted; }
-# the pids of a mount's processes
-servers() { pgrep -f "^layermount .* $PWD/mnt\$" || :; }
-no_servers() { [ -z "$(servers)" ]; }
-stop() {
-	umount mnt
-	await unmounted
-	await no_servers
-}
-trap 'umount -l mnt 2>/dev/null || :' EXIT
-# field NAME: prints a field from the last line of stats
-field() { tail -n 1 stats | sed "s/.*\"$1\":\([0-9]*\).*/\1/"; }
+# shellcheck source=tests/layermount.sh
+. "$SRC/tests/layermount.sh"
 
 t 'a file' 0 start --prefetch none served/blob
 what mnt >got
@@ -107,27 +61,6 @@ for m in dies ignores short long flips moves no-range 500 503 redirects \
 	same "$m: the right bytes" got want
 	stop
 done
-# Every reply is bad: reads fail with EIO in time, and the mount recovers.
-for m in dies short flips moves 404 416 429 500 stalls silent loops garbage \
-    changes encodes; do
-	mode good 1
-	t "$m: mounted" 0 start --prefetch none "$url"
-	ls -R mnt >/dev/null
-	mode "$m" 1
-	from=$(date +%s)
-	if cat mnt/big >got.big 2>err; then
-		same "$m: the right bytes" got.big tree/big
-	else
-		t "$m: EIO" 0 grep -q 'Input/output error' err
-		t "$m: no wrong byte" 0 cmp -n "$(wc -c <got.big)" got.big \
-		    tree/big
-	fi
-	t "$m: in time" 0 test $(($(date +%s) - from)) -lt 100
-	mode good 1
-	t "$m: alive" 0 cmp mnt/dir/text tree/dir/text
-	stop
-done
-
 # Killed processes
 mode good 1
 t 'a server of the mount' 0 start --cache cache2 "$url"

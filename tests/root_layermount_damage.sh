@@ -1,0 +1,111 @@
+#!/bin/sh
+# Damaged traces and caches are not served, and stopped processes go on.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/layermount.sh
+. "$SRC/tests/layermount.sh"
+
+# has_all: the mount has what was packed
+has_all() {
+	what mnt >got
+	cmp got want
+}
+
+# A byte of the trace is changed: the chunks are read instead.
+{ echo dir/text; for i in $(seq 300); do echo "many/$i"; done; } >list
+for format in estargz zstd-chunked; do
+	rm -f made
+	layerpack -q -F $format -c 64K --order list --stats=made -T . \
+	    -o served/$format layer.tar >said
+	value() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" made; }
+	at=$(value trace_offset_B) size=$(value trace_B)
+	rm -f stats
+	t "$format: a trace" 0 start --stats=stats served/$format
+	t "$format: is right" 0 has_all
+	stop
+	t "$format: and read" 0 test "$(field trace_B)" -gt 1000
+	for k in $(seq 0 19); do
+		cp served/$format bent
+		byte=$((at + k * (size - 1) / 19))
+		old=$(od -An -tu1 -j $byte -N 1 bent)
+		printf '%b' "\\0$(printf %o $((old ^ 1 << k % 8)))" |
+		    dd of=bent bs=1 seek=$byte conv=notrunc 2>/dev/null
+		rm -f stats
+		t "$format: byte $k of 20 is changed" 0 start --stats=stats bent
+		shows 'says so' 'its trace is not used' .t.err
+		t "$format: all bytes are right" 0 has_all
+		stop
+		is 'none is of the trace' "$(field trace_B)" 0
+	done
+done
+
+# What is in the place of a cache's file is not served.
+cached() { start --cache cache --prefetch none "$url"; }
+# anew: makes a full cache of one file, $file
+anew() {
+	rm -rf cache
+	cached
+	what mnt >got
+	stop
+	file=$(ls cache/*.ranges)
+}
+anew
+cp "$file" good.cache
+head -c "$(wc -c <good.cache)" /dev/urandom >"$file"
+t 'a cache of other bytes' 0 cached
+t 'all bytes are right' 0 has_all
+stop
+mkdir -p up/dir
+seq 200001 400000 >up/dir/text
+tar -cf up.tar -C up .
+layerpack -q -F estargz -c 64K -o served/second up.tar >made
+t 'another layer' 0 start --cache other --prefetch none "${url%blob}second"
+cat mnt/dir/text >/dev/null
+stop
+cp "$(ls other/*.ranges)" "$file"
+t "another layer's cache" 0 cached
+t 'all bytes are right' 0 has_all
+stop
+mv "$file" moved
+ln -s "$PWD/good.cache" "$file"
+cksum good.cache >sum
+t 'a link' 1 cached
+shows 'is named' 'its cache: ' .t.err
+await unmounted
+is 'its target is unchanged' "$(cksum good.cache)" "$(cat sum)"
+rm "$file"
+mkdir "$file"
+t 'a directory' 1 cached
+shows 'is named' 'its cache: ' .t.err
+await unmounted
+rmdir "$file"
+mkfifo "$file"
+t 'a FIFO' 0 cached
+t 'all bytes are right' 0 has_all
+stop
+
+# Both processes are stopped and continued all the time.
+t 'a mount' 0 start --prefetch none --stats=stats "$url"
+pids=$(servers)
+(
+	while sleep 0.02; do
+		for signal in STOP CONT USR1; do
+			# shellcheck disable=SC2086
+			kill -s $signal $pids
+		done
+	done
+) 2>/dev/null &
+stopper=$!
+for i in 1 2 3; do
+	t 'with interrupted calls, all bytes are right' 0 has_all
+	echo 3 >/proc/sys/vm/drop_caches
+done
+kill $stopper
+wait $stopper 2>/dev/null
+# shellcheck disable=SC2086
+kill -s CONT $pids
+stop
+exec 3>&-
+wait
+done_testing
