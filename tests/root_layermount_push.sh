@@ -1,6 +1,6 @@
 #!/bin/sh
-# What is next to the bytes that are read gets into the page cache; processes may
-# be killed meanwhile.
+# What is next to the bytes that are read gets into the page cache; processes
+# may be killed meanwhile.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -2,9 +2,9 @@
  * toc_trace.c - reading what a start touches from one stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The format is described in pack_trace.h.  Bytes are decoded as they arrive, so
- * everything that they say is checked, and the digest of all of them is verified
- * at the end.
+ * The format is described in pack_trace.h.  Bytes are decoded as they arrive,
+ * so everything that they say is checked, and the digest of all of them is
+ * verified at the end.
  */
 #include "toc.h"
 

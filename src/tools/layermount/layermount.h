@@ -314,8 +314,8 @@ void ahead_add(struct stack *s);
 
 /*
  * Reports a read of a file; if it is sequential, the following units are
- * fetched.  Returns whether so much has been read sequentially that the start is
- * over.
+ * fetched.  Returns whether so much has been read sequentially that the start
+ * is over.
  */
 bool ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size);
 

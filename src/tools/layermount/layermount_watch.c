@@ -4,8 +4,8 @@
  *
  * A process that is killed exits when all of its threads have, and one of them
  * may wait in the kernel for the mount to end.  Until then its parent gets no
- * SIGCHLD.  So the first thread holds a robust mutex in shared memory, for which
- * a thread of the parent waits.
+ * SIGCHLD.  So the first thread holds a robust mutex in shared memory, for
+ * which a thread of the parent waits.
  */
 #include "layermount.h"
 
