@@ -9,7 +9,7 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND AND CRYPTO_VERSION VERSION_LESS 3)
     set(CRYPTO_FOUND FALSE)
 endif()
 if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
-    # Only what walks is linked with OpenSSL, which takes long to load.
+    # Only tools that walk trees or images link OpenSSL, which is slow to load.
     set(COLDWALK_LIBRARIES PkgConfig::CRYPTO ${LZO_LIBRARIES_USED})
     coldpress_folders(engine/digest image image/squashfs)
     target_include_directories(coldpress PRIVATE ${CRYPTO_INCLUDE_DIRS})
@@ -17,7 +17,7 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
     coldpress_tool(coldwalk)
     target_link_libraries(coldwalk PRIVATE ${COLDWALK_LIBRARIES})
 
-    # scripts/bench-coldwalk compares with it, tests or not.
+    # scripts/bench-coldwalk compares with it, even without the tests.
     add_executable(bench_squashfs tests/bench_squashfs.c)
     target_link_libraries(bench_squashfs PRIVATE coldpress
         ${COLDWALK_LIBRARIES})
@@ -25,7 +25,7 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 else()
     if(COLDPRESS_COLDWALK)
-        list(APPEND lost "coldwalk: there is no OpenSSL 3 (libssl-dev)")
+        list(APPEND lost "coldwalk: install OpenSSL 3 (libssl-dev)")
     else()
         list(APPEND lost "coldwalk: COLDPRESS_COLDWALK is OFF")
     endif()

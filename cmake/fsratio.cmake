@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# fsratio: what a tree would take on a compressing filesystem
+# fsratio: predict the size of a tree on a compressing filesystem
 option(COLDPRESS_FSRATIO "Build fsratio" ON)
 
 if(COLDPRESS_FSRATIO)

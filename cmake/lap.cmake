@@ -3,20 +3,21 @@
 option(COLDPRESS_LAP "Build lap and lapcmp" ON)
 
 if(COLDPRESS_LAP)
-    # The peak memory of a command cannot be seen below that of lap, so lap
-    # is linked statically where there is a static C library; and it takes
-    # from our own library no more than it needs, not what that needs.
+    # A command's measured peak memory is never below lap's own, so lap is
+    # linked statically if there is a static C library, and takes only what it
+    # needs from our own library, without that library's dependencies.
     include(CheckCSourceCompiles)
     set(CMAKE_REQUIRED_LINK_OPTIONS -static)
     check_c_source_compiles("int main(void) { return 0; }" HAVE_STATIC_LIBC)
     unset(CMAKE_REQUIRED_LINK_OPTIONS)
 
-    # What is not called is left out function by function.
+    # This lets the linker drop every unused function.
     target_compile_options(coldpress PRIVATE -ffunction-sections
         -fdata-sections)
 
     coldpress_tool(lap)
-    # Our library as a file, not as a target, which would link all of pzc's.
+    # Link our library as a file: the target would also bring in pzc's
+    # libraries.
     set_target_properties(lap PROPERTIES
         LINK_LIBRARIES "$<TARGET_FILE:coldpress>;Threads::Threads;m"
         INCLUDE_DIRECTORIES ${CMAKE_SOURCE_DIR}/include

@@ -19,9 +19,9 @@ if(COLDPRESS_LAYERMOUNT AND LAYERPACK_BUILT AND OCI_BUILT AND CURL_FOUND AND
 elseif(NOT COLDPRESS_LAYERMOUNT)
     list(APPEND lost "layermount: COLDPRESS_LAYERMOUNT is OFF")
 elseif(NOT LAYERPACK_BUILT OR NOT OCI_BUILT)
-    list(APPEND lost "layermount: it needs what layerpack needs, and OCI \
-layouts")
+    list(APPEND lost "layermount: needs everything that layerpack needs, \
+and OCI layouts")
 else()
-    list(APPEND lost "layermount: there is no libcurl or no libfuse3 \
+    list(APPEND lost "layermount: install libcurl and libfuse3 \
 (libcurl4-openssl-dev, libfuse3-dev)")
 endif()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# layerpack: layers that can be read lazily, made, listed and extracted
+# layerpack: make, list and extract layers that can be read lazily
 option(COLDPRESS_LAYERPACK "Build layerpack (needs OpenSSL and yajl)" ON)
 option(COLDPRESS_SQLITE
-    "Make and read repositories in the format of CVMFS (needs sqlite3)" ON)
+    "Make and read repositories in CVMFS format (needs sqlite3)" ON)
 
 if(COLDPRESS_SQLITE)
     pkg_check_modules(SQLITE IMPORTED_TARGET sqlite3>=3.36)
@@ -10,7 +10,7 @@ endif()
 
 if(COLDPRESS_LAYERPACK AND COLDWALK_BUILT AND YAJL_FOUND)
     coldpress_folders(lazy)
-    # What reads layers is linked with these.
+    # Tools that read layers are linked with these.
     set(LAYERPACK_LIBRARIES ${COLDWALK_LIBRARIES} PkgConfig::YAJL)
     if(COLDPRESS_SQLITE AND SQLITE_FOUND)
         target_compile_definitions(coldpress PUBLIC COLDPRESS_SQLITE)
@@ -19,8 +19,8 @@ if(COLDPRESS_LAYERPACK AND COLDWALK_BUILT AND YAJL_FOUND)
         get_target_property(sources coldpress SOURCES)
         list(FILTER sources EXCLUDE REGEX lazy/cas)
         set_target_properties(coldpress PROPERTIES SOURCES "${sources}")
-        list(APPEND lost "repositories in the format of CVMFS: there is no \
-sqlite3 (libsqlite3-dev), or COLDPRESS_SQLITE is OFF")
+        list(APPEND lost "repositories in CVMFS format: install sqlite3 \
+(libsqlite3-dev), or COLDPRESS_SQLITE is OFF")
     endif()
     set(LAYERPACK_BUILT ON)
     coldpress_tool(layerpack)
@@ -41,7 +41,7 @@ sqlite3 (libsqlite3-dev), or COLDPRESS_SQLITE is OFF")
 elseif(NOT COLDPRESS_LAYERPACK)
     list(APPEND lost "layerpack: COLDPRESS_LAYERPACK is OFF")
 elseif(NOT COLDWALK_BUILT)
-    list(APPEND lost "layerpack: it needs what coldwalk needs")
+    list(APPEND lost "layerpack: needs everything that coldwalk needs")
 else()
-    list(APPEND lost "layerpack: there is no yajl (libyajl-dev)")
+    list(APPEND lost "layerpack: install yajl (libyajl-dev)")
 endif()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# LZO, whose licence is the GPL: linked with nothing that does not use it
-option(COLDPRESS_LZO "LZO in squashfs images and on btrfs" ON)
+# LZO, which is under the GPL: only tools that use it are linked with it
+option(COLDPRESS_LZO "Support LZO in squashfs images and on btrfs" ON)
 set(LZO_LIBRARIES_USED "")
 if(COLDPRESS_LZO)
     pkg_check_modules(LZO IMPORTED_TARGET lzo2)

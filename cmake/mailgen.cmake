@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# mailgen: a corpus of mail; its hash is by what coldwalk brings
+# mailgen: generate a mail corpus; coldwalk's digests compute its hash
 option(COLDPRESS_MAILGEN "Build mailgen (needs OpenSSL)" ON)
 
 if(COLDPRESS_MAILGEN AND COLDWALK_BUILT)
@@ -8,7 +8,7 @@ if(COLDPRESS_MAILGEN AND COLDWALK_BUILT)
     target_link_libraries(mailgen PRIVATE ${COLDWALK_LIBRARIES})
     set(MAILGEN_BUILT ON)
 elseif(COLDPRESS_MAILGEN)
-    list(APPEND lost "mailgen: it needs what coldwalk needs")
+    list(APPEND lost "mailgen: needs everything that coldwalk needs")
 else()
     list(APPEND lost "mailgen: COLDPRESS_MAILGEN is OFF")
 endif()

@@ -13,8 +13,8 @@ coldpress_folders(engine engine/deflate engine/bzip2 engine/other
 target_link_libraries(coldpress PUBLIC PkgConfig::DEFLATE PkgConfig::ZLIB
     PkgConfig::ZSTD PkgConfig::LZ4 PkgConfig::LZMA PkgConfig::XXHASH)
 
-# A loop that is to stay in registers: -O3 unrolls and vectorizes its copies,
-# which makes it a tenth slower.
+# The loop in inflate_fast.c should stay in registers: -O3 unrolls and
+# vectorizes its copies, which makes it a tenth slower.
 set_source_files_properties(src/engine/deflate/inflate_fast.c PROPERTIES
     COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
 
@@ -26,11 +26,11 @@ if(COLDPRESS_ISAL AND ISAL_FOUND)
         COLDPRESS_ISAL_VERSION="${ISAL_VERSION}")
     target_link_libraries(coldpress PUBLIC PkgConfig::ISAL)
 else()
-    list(APPEND lost "ISA-L: gzip -1 takes twice the time")
+    list(APPEND lost "ISA-L: gzip -1 takes twice as long")
 endif()
 
 coldpress_tool(pzc)
-set(PZC_NAMES unpzc pzcat CACHE STRING "Further names of pzc")
+set(PZC_NAMES unpzc pzcat CACHE STRING "Additional names for pzc")
 foreach(name IN LISTS PZC_NAMES)
     add_custom_command(TARGET pzc POST_BUILD
         COMMAND ${CMAKE_COMMAND} -E create_symlink pzc ${name})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# pzseek: ranges; what the formats do for it belongs to them
+# pzseek: read ranges; the support for each format is in the library
 option(COLDPRESS_PZSEEK "Build pzseek" ON)
 
 if(COLDPRESS_PZSEEK)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The studies and the benches, to be run from libexec, and what is to be read;
-# demo and check stay in the repository.
+# Installs the studies and benchmarks, which run from libexec, and the
+# documents; demo and check stay in the repository.
 install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
     scripts/bench-layers scripts/bench-sqpack scripts/bench-winwait

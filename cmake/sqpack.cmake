@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# sqpack: squashfs images built, tables by libsquashfs; read as by coldwalk
+# sqpack: build squashfs images (tables by libsquashfs) and read them
 option(COLDPRESS_SQPACK "Build sqpack (needs libsquashfs)" ON)
 
 if(COLDPRESS_SQPACK)
@@ -20,11 +20,11 @@ if(COLDPRESS_SQPACK AND COLDWALK_BUILT AND SQUASHFS_FOUND)
         get_target_property(sources sqpack SOURCES)
         list(FILTER sources EXCLUDE REGEX sqpack_oci)
         set_target_properties(sqpack PROPERTIES SOURCES "${sources}")
-        list(APPEND lost "sqpack: OCI layouts: there is no yajl \
+        list(APPEND lost "OCI layouts in sqpack: install yajl \
 (libyajl-dev), or COLDPRESS_OCI is OFF")
     endif()
     set(SQPACK_NAMES "" CACHE STRING
-        "Further names of sqpack: mksquashfs, unsquashfs")
+        "Additional names for sqpack: mksquashfs, unsquashfs")
     foreach(name IN LISTS SQPACK_NAMES)
         add_custom_command(TARGET sqpack POST_BUILD
             COMMAND ${CMAKE_COMMAND} -E create_symlink sqpack ${name})
@@ -33,7 +33,7 @@ if(COLDPRESS_SQPACK AND COLDWALK_BUILT AND SQUASHFS_FOUND)
 elseif(NOT COLDPRESS_SQPACK)
     list(APPEND lost "sqpack: COLDPRESS_SQPACK is OFF")
 elseif(NOT COLDWALK_BUILT)
-    list(APPEND lost "sqpack: it needs what coldwalk needs")
+    list(APPEND lost "sqpack: needs everything that coldwalk needs")
 else()
-    list(APPEND lost "sqpack: there is no libsquashfs (libsquashfs-dev)")
+    list(APPEND lost "sqpack: install libsquashfs (libsquashfs-dev)")
 endif()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Removes what was installed from this build last, and folders of ours that
-# are empty then.
+# Removes the files that this build installed last, and any of our folders that
+# are then empty.
 cmake_minimum_required(VERSION 3.25)
 if(NOT EXISTS ${MANIFEST})
-    message(FATAL_ERROR "${MANIFEST} is missing: nothing was installed from here")
+    message(FATAL_ERROR
+        "${MANIFEST} is missing: nothing was installed from this build")
 endif()
 file(STRINGS ${MANIFEST} files)
 set(folders "")
@@ -15,7 +16,7 @@ foreach(file IN LISTS files)
         cmake_path(GET folder PARENT_PATH folder)
     endwhile()
 endforeach()
-# what is below comes first
+# Subfolders come first.
 list(REMOVE_DUPLICATES folders)
 list(SORT folders ORDER DESCENDING)
 foreach(folder IN LISTS folders)

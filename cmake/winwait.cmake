@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# winwait: start a program, tell when it is there
+# winwait: start a program and report when it is ready
 option(COLDPRESS_WINWAIT "Build winwait" ON)
-option(COLDPRESS_XCB "winwait waits for windows (needs libxcb)" ON)
+option(COLDPRESS_XCB "Let winwait wait for windows (needs libxcb)" ON)
 
 if(COLDPRESS_WINWAIT)
     coldpress_tool(winwait)
@@ -13,7 +13,7 @@ if(COLDPRESS_WINWAIT)
         target_link_libraries(winwait PRIVATE PkgConfig::XCB)
         target_compile_definitions(winwait PRIVATE
             COLDPRESS_XCB="${XCB_VERSION}")
-        # scripts/bench-winwait starts it, tests or not.
+        # scripts/bench-winwait starts it, even without the tests.
         add_executable(window_client tests/window_client.c)
         target_link_libraries(window_client PRIVATE PkgConfig::XCB)
         set_target_properties(window_client PROPERTIES
@@ -21,7 +21,7 @@ if(COLDPRESS_WINWAIT)
         set(WINWAIT_BUILT ON)
     else()
         list(APPEND lost
-            "winwait --criterion window: there is no libxcb (libxcb1-dev)")
+            "winwait --criterion window: install libxcb (libxcb1-dev)")
         set(without winwait_x.c winwait_clock.c)
     endif()
     list(TRANSFORM without PREPEND src/tools/winwait/)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# yajl: the JSON of OCI images and of layers
+# yajl: parse the JSON in OCI images and layers
 option(COLDPRESS_OCI "Read OCI layouts (needs yajl)" ON)
 
 pkg_check_modules(YAJL IMPORTED_TARGET yajl)

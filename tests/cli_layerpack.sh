@@ -8,7 +8,7 @@
 
 have sha256sum || skip_all 'no sha256sum'
 
-# facts DIR: prints names, attributes and contents; times in whole seconds
+# facts DIR: prints names, attributes and contents, with times in whole seconds
 facts() {
 	(cd "$1" && find . -mindepth 1 -printf '%y %m %U %G %n %s %T@ %P %l\n' |
 	    awk '$1 == "d" { $5 = $6 = "" } { sub(/[.].*/, "", $7); print }' |
@@ -49,7 +49,7 @@ for format in estargz zstd-chunked; do
 		same "$name: as tar does" got want
 		rm -rf x
 	done
-	t "$format: by one thread" 0 layerpack -p 1 -x x l
+	t "$format: with one thread" 0 layerpack -p 1 -x x l
 	facts x >got
 	same "$format: the same" got want
 	t "$format: extracted again" 1 layerpack -x x l
@@ -73,11 +73,11 @@ shows 'a long list' '^-rwsr-xr-x .* 131072 2001-09-09 01:46 a/exact$' list
 shows 'a hard link' '^h.* link to ' list
 t 'rows' 0 layerpack -t --csv l
 shows 'a file' '^a/large,file,0644,' .t.out
-is 'as many as names' "$(wc -l <.t.out)" "$(($(wc -l <listed) + 1))"
+is 'one for each name' "$(wc -l <.t.out)" "$(($(wc -l <listed) + 1))"
 t 'rows of JSON' 0 layerpack -t --json l
 shows 'a link' '{"path":"a/soft","type":"symlink",.*"link":"nowhere"' .t.out
 
-# A path that occurs twice, links to what is replaced, whiteouts
+# A path that occurs twice, links to a replaced file, whiteouts
 mkdir d1 d2
 echo first >d1/f
 ln d1/f d1/g
@@ -105,7 +105,7 @@ if [ "$(id -u)" = 0 ]; then
 		    "$(getfattr --absolute-names --only-values -n \
 		    trusted.overlay.opaque x/w 2>/dev/null)" y
 	else
-		skip 'whiteouts of overlayfs: not permitted here'
+		skip 'overlayfs whiteouts: not permitted here'
 	fi
 	rm -rf x
 fi
@@ -165,7 +165,7 @@ while [ $i -le 20 ]; do
 	good=no
 	layerpack --verify l >.t.out 2>.t.err && good=yes
 	layerpack -x x l >.t.out 2>.t.err || :
-	# a change to a byte of a member's header may not matter
+	# changing a byte of a member's header may have no effect
 	[ $good = no ] || facts x 2>/dev/null | cmp -s - want ||
 	    echo "$at" >>missed
 	[ ! -d x ] || (cd x && find . -type f -exec sha256sum {} +) | sort |

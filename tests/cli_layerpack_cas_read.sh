@@ -1,6 +1,6 @@
 #!/bin/sh
-# layerpack reads repositories in the format of CVMFS: what it wrote, and what
-# somebody changed since, which must be noticed.
+# layerpack reads repositories in CVMFS format: those that it wrote, and
+# modified ones, in which it must detect every change.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -20,8 +20,8 @@ make() {
 	layerpack -q -F cas --key key.pem -o "$make_to" "$@" >said
 }
 
-# seen DIR: names, attributes and contents; a file with names in several
-# directories is several files
+# seen DIR: prints names, attributes and contents; a file with names in several
+# directories counts as several files
 seen() {
 	(cd "$1" && find . ! -type d -printf '%P %y %m %U %G %s %T@ %l\n' |
 	    sort
@@ -31,7 +31,7 @@ seen() {
 	    sed 's/\(\.[0-9]\{9\}\)0*/\1/'
 }
 
-# round NAME ARCHIVE OPTION...: what is extracted is what tar extracts
+# round NAME ARCHIVE OPTION...: checks that layerpack extracts what tar does
 round() {
 	round_name=$1 round_tar=$2
 	shift 2
@@ -124,13 +124,13 @@ layerpack -q -x merged two
 is 'are one tree' "$(cd merged && find . -type f | sort | tr '\n' ' ')" \
     './kept/file ./kept/link ./opaque/new ./replaced/in '
 
-# what is damaged is noticed
+# damage is detected
 damaged() {
 	layerpack -q --verify --key pub.pem bad 2>err && echo "$1: good"
 	rm -rf bad.out
 	layerpack -q -x bad.out bad 2>>err && echo "$1: extracted"
-	grep -q . err || echo "$1: no word"
-	# what was extracted is what it was: whole files, or none
+	grep -q . err || echo "$1: no message"
+	# extracted files are complete and unchanged
 	[ ! -d bad.out ] || (cd bad.out && find . -type f -size +0) |
 	    while IFS= read -r file; do
 		cmp -s "bad.out/$file" "merged/$file" || echo "$1: $file"
@@ -161,7 +161,7 @@ while IFS= read -r file; do
 		cp "two/$file" "bad/$file"
 	done
 done <objects >wrong 2>&1
-is 'no damage remains unnoticed' "$(cat wrong)" ''
+is 'all damage to objects is detected' "$(cat wrong)" ''
 at=0
 while [ $at -lt "$(stat -c %s two/.cvmfspublished)" ]; do
 	cp two/.cvmfspublished bad/.cvmfspublished
@@ -169,18 +169,18 @@ while [ $at -lt "$(stat -c %s two/.cvmfspublished)" ]; do
 	layerpack -t --key pub.pem bad >/dev/null 2>&1 && echo $at
 	at=$((at + 3))
 done >wrong
-is 'nor in the manifest' "$(cat wrong)" ''
+is 'and all damage to the manifest' "$(cat wrong)" ''
 
-# a catalog by somebody who has the key
+# catalogs written by somebody who has the key
 inflated "$(object two "$(published two C)C")" >root.db
-# put FILE SUFFIX: adds an object to evil, prints its hash
+# put FILE SUFFIX: adds an object to `evil', and prints its hash
 put() {
 	pzc -F zlib -c "$1" >put.z
 	put_hash=$(sha1sum <put.z | cut -d ' ' -f 1)
 	cp put.z "$(object evil "$put_hash$2")"
 	echo "$put_hash"
 }
-# evil SQL: the repository with its root catalog changed, signed again
+# evil SQL: changes the root catalog, and signs the repository again
 evil() {
 	cp root.db evil.db
 	sqlite3 evil.db "$1" >/dev/null
@@ -195,7 +195,7 @@ evil() {
 		    openssl dgst -sha1 -sign key.pem
 	} >evil/.cvmfspublished
 }
-# bad NAME SQL PATTERN: such a catalog is refused with a reason
+# bad NAME SQL PATTERN: checks that such a catalog is refused, and why
 bad() {
 	evil "$2"
 	t "$1" 1 layerpack -t --key pub.pem evil
@@ -208,7 +208,7 @@ bad 'the MD5 of a path' "UPDATE catalog SET name = 'other'
     WHERE name = 'kept'" 'MD5'
 bad 'a name with a slash' "UPDATE catalog SET name = 'a/b'
     WHERE name = 'kept'" 'not a valid name'
-bad 'a name that leads out' "UPDATE catalog SET name = '..'
+bad 'a name that leads outside' "UPDATE catalog SET name = '..'
     WHERE name = 'kept'" 'not a valid name'
 bad 'a view' "ALTER TABLE catalog RENAME TO c;
     CREATE VIEW catalog AS SELECT * FROM c" 'damaged'
@@ -217,25 +217,25 @@ bad 'an endless view' "DROP TABLE chunks; CREATE VIEW chunks AS
     SELECT 1, 1, 1, 1, x'00' UNION ALL SELECT md5path_1 + 1, 1, 1, 1, x'00'
     FROM t) SELECT * FROM t" 'damaged'
 bad 'a missing table' 'DROP TABLE nested_catalogs' 'damaged'
-bad 'a hash that is none' "UPDATE catalog SET hash = x'00'
+bad 'an invalid hash' "UPDATE catalog SET hash = x'00'
     WHERE name = 'file'" 'has no hash'
 bad 'a negative size' "UPDATE catalog SET size = -1
     WHERE name = 'file'" 'out of range'
-bad 'a size beyond all' "UPDATE catalog SET size = 1 << 62
+bad 'a size beyond the limit' "UPDATE catalog SET size = 1 << 62
     WHERE name = 'file'" '64 MiB'
-bad 'chunks that are missing' "UPDATE catalog SET flags = flags | 64
+bad 'missing chunks' "UPDATE catalog SET flags = flags | 64
     WHERE name = 'file'" 'not the whole file'
 bad 'another hash function' "UPDATE catalog SET flags = flags | 256
     WHERE name = 'file'" 'only SHA-1'
 bad 'content elsewhere' "UPDATE catalog SET flags = flags | 128
     WHERE name = 'file'" 'not in the repository'
-bad 'a nested catalog that is not there' "UPDATE catalog
+bad 'a missing nested catalog' "UPDATE catalog
     SET flags = flags | 2 WHERE name = 'kept'" 'missing'
-bad 'attributes that are damaged' "UPDATE catalog SET xattr = x'0105ff'
+bad 'damaged attributes' "UPDATE catalog SET xattr = x'0105ff'
     WHERE name = 'kept'" 'attributes are damaged'
-bad 'a directory that is a file' "UPDATE catalog SET flags = 4
+bad 'a directory marked as a file' "UPDATE catalog SET flags = 4
     WHERE name = 'kept'" 'contradicts its flags'
-bad 'a name that is there twice' "CREATE TABLE c AS SELECT * FROM catalog;
+bad 'a duplicate name' "CREATE TABLE c AS SELECT * FROM catalog;
     DROP TABLE catalog; ALTER TABLE c RENAME TO catalog;
     INSERT INTO catalog SELECT * FROM catalog WHERE name = 'kept'" 'twice'
 evil "UPDATE catalog SET hash = x'$(sha1sum </dev/null | cut -d ' ' -f 1)'

@@ -94,7 +94,7 @@ every 'a tree' facts "malloc:ENOMEM openat:EMFILE openat:EACCES pread:EIO
     mknodat:EPERM linkat:EMLINK chown:EPERM chmod:EPERM utimens:EPERM
     thread:EAGAIN dup:EMFILE stat:EIO" sh extract layerpack-fault
 
-# interrupted NAME COMMAND...: each call that is interrupted is made again
+# interrupted NAME COMMAND...: checks that every interrupted call is repeated
 interrupted() {
 	i_name=$1 i_bad=''
 	shift
@@ -116,15 +116,16 @@ interrupted 'a layer' layerpack-fault -q -f -F estargz -L 1 -c 16K -o out a.tar
 interrupted 'a verdict' layerpack-fault -q -T . --verify want.ordered
 rm -rf out
 
-# What reads data that is not trusted is confined first.  NoNewPrivs is set even
-# on a kernel without Landlock.
+# Code that reads untrusted data is confined first.  NoNewPrivs is set even on a
+# kernel without Landlock.
 stopped() {
 	until grep -q '^State:.T' "/proc/$1/status"; do
 		kill -0 "$1" || return 1
 		sleep 0.05
 	done
 }
-# confined NAME KIND OPTION...: when the first call of a kind is made
+# confined NAME KIND OPTION...: checks that layerpack is confined by the time of
+# its first system call of KIND
 confined() {
 	c_name=$1 c_kind=$2
 	shift 2
@@ -151,7 +152,7 @@ if [ -r /proc/self/status ]; then
 	fi
 fi
 
-# A disk that is full from some write on
+# A disk that becomes full at some write
 full=1
 bad=''
 while :; do

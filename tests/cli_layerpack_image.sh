@@ -22,7 +22,8 @@ digests() {
 	grep -o 'sha256:[0-9a-f]\{64\}' "$1" | sed 's/^sha256://'
 }
 
-# is_whole LAYOUT: every blob has its digest, and every reference a blob
+# is_whole LAYOUT: checks that every blob matches its digest, and that every
+# reference has a blob
 is_whole() {
 	(cd "$1/blobs/sha256" && for f in *; do
 		printf '%s  %s\n' "$f" "$f"
@@ -33,7 +34,7 @@ is_whole() {
 	done
 }
 
-# manifest_of LAYOUT [N]: prints the file of manifest N of its index
+# manifest_of LAYOUT [N]: prints the path of manifest N in its index
 manifest_of() {
 	printf '%s/blobs/sha256/%s' "$1" \
 	    "$(digests "$1/index.json" | sed -n "${2:-1}p")"
@@ -67,7 +68,7 @@ tree_of() {
 	done
 }
 
-# diff_ids LAYOUT: whether the config has the archives' digests
+# diff_ids LAYOUT: checks that the config has the archives' digests
 diff_ids() {
 	config=$1/blobs/sha256/$(sed 's/"layers".*//' "$(manifest_of "$1")" |
 	    grep -o 'sha256:[0-9a-f]\{64\}' | sed 's/sha256://')
@@ -108,9 +109,9 @@ for format in estargz zstd-chunked; do
 	    org.opencontainers.image.ref.name)" one
 	t "$format: and again" 1 layerpack --image -F $format layout $out
 	shows "is refused" 'File exists' .t.err
-	t "$format: by one thread" 0 layerpack -p 1 --image -F $format layout \
+	t "$format: one thread" 0 layerpack -p 1 --image -F $format layout \
 	    again
-	t "$format: is the same" 0 diff -r $out again
+	t "$format: gives the same" 0 diff -r $out again
 	rm -rf again
 done
 shows 'estargz: media types' \
@@ -138,7 +139,7 @@ index=$(manifest_of out-ztoc)
 shows 'ztoc: the image is in an index' \
     '"mediaType":"application/vnd.oci.image.index.v1+json"' "$index"
 image=out-ztoc/blobs/sha256/$(digests "$index" | sed -n 1p)
-# soci DOCUMENT: prints the file of the SOCI index that it refers to
+# soci DOCUMENT: prints the path of the SOCI index that it refers to
 soci() {
 	grep -o '"com.amazon.soci.index-digest":"sha256:[0-9a-f]*' "$1" |
 	    sed 's,.*:,out-ztoc/blobs/sha256/,'
@@ -169,7 +170,7 @@ t 'ztoc: again' 0 layerpack --image -F ztoc out-ztoc again
 t 'ztoc: is the same' 0 diff -r out-ztoc again
 rm -rf again
 t 'ztoc: to estargz' 0 layerpack --image -F estargz out-ztoc again
-is 'ztoc: nothing of SOCI remains' \
+is 'ztoc: nothing from SOCI remains' \
     "$(grep -rl 'amazon' again/index.json again/blobs | wc -l)" 0
 rm -rf again
 t 'ztoc: only large layers' 0 layerpack --image -F ztoc --min-layer 100K layout \

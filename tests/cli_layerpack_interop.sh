@@ -1,7 +1,7 @@
 #!/bin/sh
 # The stargz project's library reads our layers, and we read its layers.
 # SPDX-License-Identifier: BSD-2-Clause
-# The program is built if go is there and has, or can fetch, the library.
+# The program is built if go is installed and has, or can fetch, the library.
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
@@ -44,8 +44,8 @@ files() {
 	done
 }
 
-# index_digest: prints the digest that the program compares: that of the JSON,
-# in both formats
+# index_digest: prints the digest that the program compares, which is that of
+# the JSON in both formats
 index_digest() {
 	case $1 in
 	gzip) sed -n 's/^annotation .*toc.digest=//p' said ;;

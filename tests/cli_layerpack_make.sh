@@ -7,7 +7,7 @@
 # shellcheck source=tests/nasty.sh
 . "$SRC/tests/nasty.sh"
 
-# pack FORMAT OPTION... ARCHIVE: makes the layer out, and its description said
+# pack FORMAT OPTION... ARCHIVE: makes the layer `out' and its description `said'
 pack() {
 	pack_as=$1
 	shift
@@ -17,7 +17,7 @@ pack() {
 # said KEY: prints a value from the last description
 said() { sed -n "s/^$1 //p" said; }
 
-# content FILE: prints a layer as any decompressor decompresses it
+# content FILE: prints a layer as decompressed by an ordinary decompressor
 content() {
 	case $(head -c 2 "$1" | od -An -tx1) in
 	' 1f 8b') gzip -dc "$1" ;;

@@ -19,7 +19,7 @@ le() {
 # part FILE OFFSET LENGTH
 part() { tail -c +$(($2 + 1)) "$1" | head -c "$3"; }
 
-# stat_of NAME COLUMN: prints a value from the statistics of the layer NAME
+# stat_of NAME COLUMN: prints a value from layer NAME's statistics
 stat_of() { sed -n "s/.*\"$2\":\"*\([^,\"}]*\).*/\1/p" "$1.stats"; }
 
 # pack NAME FORMAT OPTION...: makes a layer of the archive NAME.tar
@@ -71,8 +71,8 @@ finish() {
 	esac
 }
 
-# graft FORMAT TRACE: makes `grafted`: the layer `honest`, but with this trace,
-# and an index with its digest
+# graft FORMAT TRACE: makes `grafted`, a copy of the layer `honest` with this
+# trace and an index that has its digest
 graft() {
 	head -c "$(stat_of honest trace_offset_B)" honest >grafted
 	cat "$2" >>grafted

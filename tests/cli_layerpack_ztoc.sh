@@ -6,7 +6,7 @@
 # shellcheck source=tests/nasty.sh
 . "$SRC/tests/nasty.sh"
 
-# index OPTION... LAYER: makes its ztoc out, and the description said
+# index OPTION... LAYER: makes its ztoc `out' and the description `said'
 index() { layerpack -q -f -F ztoc -o out "$@" >said; }
 
 # trip NAME LAYER TREE OPTION...: checks that the tree can be read through a

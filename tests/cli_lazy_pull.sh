@@ -15,8 +15,8 @@ t 'an unknown system' 1 "$lazy" --systems 'overlayfs zfs'
 shows 'is named, too' "no system 'zfs'" .t.err
 t 'an invalid link' 1 "$lazy" --links '100 fast'
 t 'no clients' 1 "$lazy" --clients 0
-t 'a delay that is none' 1 "$lazy" --delay '0 x'
-t 'a cache that is none' 1 "$lazy" --cache squid
+t 'an invalid delay' 1 "$lazy" --delay '0 x'
+t 'an unknown cache' 1 "$lazy" --cache squid
 t 'a shaped link to another machine' 1 "$lazy" --server host --links '100 open'
 t 'an image without a command' 2 "$lazy" --image layout
 t 'a command without an image' 2 "$lazy" --command true
@@ -25,7 +25,7 @@ if [ "$(id -u)" != 0 ]; then
 	shows 'is reported' 'only root' .t.err
 fi
 
-# row LABEL SECONDS WIRE PULL FIRST RUN
+# row LABEL SECONDS WIRE PULL FIRST RUN: prints a row
 row() {
 	echo "s,$1,pull_s=$4;create_s=0.01;run_s=0.2;first_s=$5;pull_B=9;run_B=9;index_B=500000;rss_KiB=20480;requests=12;server_cpu_s=0.25,$6,$6,1,all,cold,$2,1,0.5,9000,$3,10,0,"
 }
@@ -63,14 +63,14 @@ shows 'what is missing' '^py.hello.soci.100: missing: there is no soci$' report
 shows 'the failed run' '^py.hello.estargz.100: 1 of 7 runs failed' report
 shows 'the fastest system, and the one with the least data' \
     '^py.hello.100 estargz-trace 0.54 estargz-trace 2.00' report
-# finding TEXT: its verdict
+# finding TEXT: prints its verdict
 finding() {
 	grep -A 1 -F -e "$1" report |
 	    sed -n 's|: not tested: |: not tested, |; s|.*: ||; 2p'
 }
 is 'pulling takes most of a start' \
     "$(finding '76 % of a start (10 points; py.hello.100)')" 'holds here'
-is 'but not as much of ROOT' \
+is 'but not of one with ROOT' \
     "$(finding '76 % of a start (10 points; root.import.100)')" \
     'does not hold here'
 is 'little of the data is needed' "$(finding '(py.hello)')" 'holds here'

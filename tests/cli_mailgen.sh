@@ -89,7 +89,7 @@ is 'new mail has no flags' "$(find dir -path '*/new/*' -name '*:2,*')" ''
 is 'other mail has flags' "$(find dir -path '*/cur/*' ! -name '*:2,*')" ''
 find one -type f -exec sha256sum {} + | cut -d ' ' -f 1 | sort >a
 find dir -type f -exec sha256sum {} + | cut -d ' ' -f 1 | sort >b
-same 'the same mails' a b
+same 'the same messages' a b
 rm -r box dir
 
 to out mailgen -n 5000 --stats=stats.big big
@@ -126,7 +126,7 @@ mkdir mine
 mailgen -n 500 --mbox --mean 3000 --median 1000 mine/box >out
 to profile mailgen --profile mine
 is 'a profile of mboxes: the messages in them' \
-    "$(sed -n '1s/.*: \([0-9]*\) mails.*/\1/p' profile)" 500
+    "$(sed -n '1s/.*: \([0-9]*\) messages.*/\1/p' profile)" 500
 
 to out mailgen -n 2000 --mean 3K --median 900 --stats=stats.sized sized
 near 'a mean that is asked for' "$(stat_of mean_B stats.sized)" 3072 5
@@ -152,8 +152,8 @@ wrong 'nowhere/x: No such file' mailgen -n 5 nowhere/x
 wrong 'stats: Not a directory' mailgen -n 5 stats
 wrong 'usage: ' mailgen
 wrong 'usage: ' mailgen a b
-wrong 'mails .0. is not' mailgen -n 0 x
-wrong 'mails .many. is not' mailgen -n many x
+wrong 'messages .0. is not' mailgen -n 0 x
+wrong 'messages .many. is not' mailgen -n many x
 wrong 'seed .-1. is not' mailgen -s -1 x
 wrong 'threads .0. is not' mailgen -p 0 x
 wrong 'mean .12. is not' mailgen --mean 12 x

@@ -23,13 +23,13 @@ enum server_mode {
 	SERVER_SILENT,		/* accepts, reads and says nothing */
 	SERVER_LOOPS,		/* redirects to the same URL */
 	SERVER_REDIRECTS,	/* redirects to /moved, which works */
-	SERVER_CHANGES,		/* another ETag each time */
+	SERVER_CHANGES,		/* a different ETag each time */
 	SERVER_ONE_RANGE,	/* 400 for several ranges */
 	SERVER_WHOLE_FOR_MANY,	/* 200 for several ranges */
 	SERVER_BAD_PARTS,	/* a multipart body without ranges */
 	SERVER_GARBAGE,		/* not HTTP */
 	SERVER_ENCODES,		/* states a Content-Encoding */
-	SERVER_ENDLESS_HEAD,	/* fields without end */
+	SERVER_ENDLESS_HEAD,	/* endless header fields */
 	SERVER_TOKEN,		/* wants a token from /token */
 	SERVER_BASIC,		/* wants user:password */
 	SERVER_VANISHES,	/* after a good reply, the connection is lost

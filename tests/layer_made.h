@@ -145,7 +145,7 @@ made_end(struct made *m, enum made_footer footer, const char *json, size_t len)
 		abort();
 }
 
-/* A layer as blobs */
+/* A layer's two blobs */
 
 static inline int
 made_read(void *arg, const struct layer_range *r, size_t count)

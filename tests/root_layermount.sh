@@ -63,12 +63,12 @@ for m in dies ignores short long flips moves no-range 500 503 redirects \
 done
 # Killed processes
 mode good 1
-t 'a server of the mount' 0 start --cache cache2 "$url"
+t 'a mount' 0 start --cache cache2 "$url"
 cat mnt/dir/text >/dev/null
 kill -9 "$(servers | tail -n 1)"
 await unmounted
-ok 'that is killed is unmounted'
-t 'and started again' 0 start --cache cache2 --prefetch none "$url"
+ok 'whose server is killed is unmounted'
+t 'and mounted again' 0 start --cache cache2 --prefetch none "$url"
 what mnt >got
 same 'has the same contents' got want
 kill "$(servers | head -n 1)"
@@ -83,21 +83,21 @@ t 'a changed index' 1 start --index-digest \
 await unmounted
 ok 'is refused'
 
-# A mount that is in use, and one that follows another at once
+# A mount point in use, and a mount that immediately follows another
 t 'a mount' 0 start "$url"
 t 'a second one there' 1 start "$url"
 shows 'is refused' 'resource busy' .t.err
-t 'the first is as before' 0 cmp mnt/dir/text tree/dir/text
+t 'the first still works' 0 cmp mnt/dir/text tree/dir/text
 for i in 1 2 3 4 5; do
 	umount mnt
 	t 'the next one' 0 start "$url"
 done
 await_one() { [ "$(servers | wc -l)" = 2 ]; }
 await await_one
-t 'is not unmounted by those before' 0 cmp mnt/dir/text tree/dir/text
+t 'is not unmounted by earlier ones' 0 cmp mnt/dir/text tree/dir/text
 stop
 # a caller that reads to the end of its pipe does not wait for the unmount
-is 'nothing keeps the standard output' "$(start "$url")" ''
+is 'nothing keeps standard output open' "$(start "$url")" ''
 stop
 
 # Two layers

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A repository in the format of CVMFS is mounted over a server that may
-# misbehave: the right bytes or EIO.
+# A repository in CVMFS format is mounted from a server that may misbehave:
+# reads give the right bytes or EIO.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -29,7 +29,7 @@ openssl genrsa 2048 2>/dev/null | openssl rsa -pubout -out other.pem 2>/dev/null
 layerpack -q -F cas --key key.pem -c 64K --catalog 50 -o served/repo \
     layer.tar >said || skip_all 'layerpack writes no repository'
 
-# what TREE: names, attributes and content of everything
+# what TREE: prints every file's name, attributes and contents
 what() {
 	(cd "$1" && find . ! -type d -printf '%p %y %m %U %G %s %n %l %T@\n' |
 	    sed 's/\.[0-9]*$//' | LC_ALL=C sort
@@ -40,7 +40,7 @@ what tree >want
 
 serve_start
 url=$site/repo
-# start OPTION...: mounts
+# start OPTION...: mounts the repository
 start() { layermount --timeout 3 --key pub.pem "$@" "$PWD/mnt"; }
 mounted() { grep -q " $PWD/mnt fuse.layermount " /proc/mounts; }
 unmounted() { ! mounted; }
@@ -51,7 +51,7 @@ stop() {
 	await no_servers
 }
 trap 'umount -l mnt 2>/dev/null || :' EXIT
-# field NAME: of the last line of stats
+# field NAME: prints a field from the last line of stats
 field() { tail -n 1 stats | sed "s/.*\"$1\":\([0-9]*\).*/\1/"; }
 
 t 'a directory' 0 start served/repo
@@ -81,10 +81,10 @@ t 'another key' 1 layermount -F cas --key other.pem "$url" "$PWD/mnt"
 shows 'is refused' 'not signed by the expected key' .t.err
 await unmounted
 t 'no repository' 1 start -F cas "${url}x"
-shows 'is said' 'answered 404' .t.err
+shows 'is reported' 'answered 404' .t.err
 await unmounted
 
-# Every third reply is bad: nothing is wrong, and nothing is missing.
+# Every third reply is bad: no byte is wrong, and none is missing.
 for m in dies short flips 500 503 garbage changes ignores; do
 	mode good 1
 	t "$m: mounted" 0 start -F cas --prefetch none "$url"
@@ -93,7 +93,7 @@ for m in dies short flips 500 503 garbage changes ignores; do
 	same "$m: the right bytes" got want
 	stop
 done
-# Every reply is bad: EIO in time, and the mount recovers.
+# Every reply is bad: reads fail with EIO in time, and the mount recovers.
 for m in dies short flips 404 429 500 stalls silent loops garbage encodes; do
 	mode good 1
 	t "$m: mounted" 0 start -F cas --prefetch none "$url"
@@ -113,7 +113,7 @@ for m in dies short flips 404 429 500 stalls silent loops garbage encodes; do
 	stop
 done
 
-# The index is bad: no mount, or the right one.
+# The index is bad: the mount fails, or has the right files.
 for m in flips short dies 500 garbage; do
 	mode "$m" 2
 	if start -F cas --prefetch none "$url" 2>err; then
@@ -137,7 +137,7 @@ layerpack -F estargz -o up.esgz up.tar >said
 t 'a layer over a repository' 0 layermount served/repo up.esgz "$PWD/mnt"
 is 'are merged' "$(cat mnt/dir/new; head -n 1 mnt/dir/text)" 'new
 1'
-t 'without what is whited out' 1 test -e mnt/many/1
+t 'without whited-out files' 1 test -e mnt/many/1
 stop
 exec 3>&-
 wait

@@ -82,7 +82,7 @@ shows 'is named' 'manifests/u: the server answered 404' .t.err
 t 'the registry is probed' 0 layermount --probe "docker://$host/a/image:t"
 shows 'it answers several ranges' "$(printf 'ranges\tyes')"
 
-# nginx chooses no port by itself
+# nginx cannot choose a port itself
 port=$((20000 + $$ % 20000))
 cat >nginx.conf <<END
 pid $PWD/nginx.pid;

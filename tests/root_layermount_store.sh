@@ -1,5 +1,5 @@
 #!/bin/sh
-# podman runs images whose layers it does not pull, from an additional store.
+# podman runs images from an additional store, without pulling their layers.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -70,7 +70,7 @@ runroot = "$PWD/run"
 [storage.options]
 additionallayerstores = ["$PWD/store:ref"]
 END
-# run IMAGE COMMAND...: in a new container, as $user
+# run IMAGE COMMAND...: runs the command in a new container, as $user
 user=0
 run() {
 	run_image=$host/a/$1
@@ -85,7 +85,7 @@ stop() {
 	umount store
 	await unmounted
 }
-# written AGENT: bytes of blobs that the registry sent to it
+# written AGENT: prints how many bytes of blobs the registry sent to it
 written() {
 	grep 'uri="/v2/[^"]*/blobs/' registry.out |
 	    grep "useragent=\"\{0,1\}$1" |
@@ -127,7 +127,7 @@ t 'a container writes to its own layer' 0 run lazy:1 sh -c \
 is 'not to the image' "$(run lazy:1 cat /hello)" hello
 is 'a large file is right' "$(run lazy:1 cat /data/large | sha256sum)" "$sum"
 
-# Files of the store itself
+# The store's own files
 key=$(printf %s "$host/a/lazy:1" | base64 -w 0)
 first=$(skopeo inspect --tls-verify=false "docker://$host/a/lazy:1" |
     grep -o 'sha256:[0-9a-f]*' | sed -n 2p)
@@ -143,11 +143,11 @@ t 'and its end' 1 rmdir "$at"
 t 'nothing can be written' 1 touch "$at/diff/x"
 t 'nor to the files' 1 dd if=/dev/null of="$at/info"
 t 'the layer is still there' 0 ls "$at/diff/data/large"
-t 'a name that is none' 2 ls store/x
-t 'an image that is not there' 2 ls "store/$(printf %s "$host/a/b:1" |
+t 'an invalid name' 2 ls store/x
+t 'a missing image' 2 ls "store/$(printf %s "$host/a/b:1" |
     base64 -w 0)/$first/diff"
 
-t 'an image of zstd:chunked' 0 run lazy-zstd:1 cat /hello
+t 'a zstd:chunked image' 0 run lazy-zstd:1 cat /hello
 t 'an image that is not lazy' 0 run plain:1 cat /hello
 t 'is saved' 0 pods save -q -o saved.tar "$host/a/lazy:1"
 t 'has the layers' 0 tar -tf saved.tar

@@ -1,6 +1,6 @@
 #!/bin/sh
-# podman pulls our zstd:chunked layers from a registry, and from a second image
-# only the data that it lacks.
+# podman pulls our zstd:chunked layers from a registry, and only the missing
+# data of a second image.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

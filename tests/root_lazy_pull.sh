@@ -16,12 +16,12 @@ done
 unshare --net --mount --pid --fork true 2>/dev/null || skip_all 'no namespaces'
 lazy=$SRC/scripts/lazy-pull
 
-# Processes that a study starts have this in their environment; a container has
-# its command.
+# A study's processes have LAZY_TEST in their environment; its containers run
+# $sleeping.
 LAZY_TEST=$PWD
 export LAZY_TEST
 sleeping='sleep 295.25'
-# left: prints processes and mounts of a study
+# left: prints a study's remaining processes and mounts
 left() {
 	for left_dir in /proc/[0-9]*; do
 		[ "${left_dir#/proc/}" != $$ ] || continue
@@ -70,12 +70,12 @@ shows 'and what it lacks' 'ztoc.open: missing: the layers have whiteouts$'
 shows 'and what the image needs' '^run  *[0-9.]* MB in'
 is 'all runs are good' "$(col rows.csv exit | tr ' ' '\n' | sort | uniq -c |
     tr -s ' ')" ' 8 0'
-# key LABEL NAME: prints a value from its row
+# key LABEL NAME: prints one of its row's keys
 key() {
 	grep -v '^#' rows.csv | grep ",own.run.$1," |
 	    sed -n "s/.*[;,]$2=\\([0-9.]*\\).*/\\1/p"
 }
-# received LABEL
+# received LABEL: prints how many bytes its run received
 received() {
 	awk -F, -v label="own.run.$1" '/^#/ { next }
 	!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
@@ -114,7 +114,7 @@ if have python3 && have nginx && have curl; then
 	    --rows "$rows quick.read.estargz-trace.open.d300"
 	is 'all of their runs are good' \
 	    "$(col more.csv exit | tr ' ' '\n' | sort -u)" 0
-	# of LABEL COLUMN: from its row
+	# of LABEL COLUMN: prints a value from its row
 	of() {
 		awk -F, -v label="quick.read.$1" -v name="$2" '/^#/ { next }
 		!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
@@ -137,7 +137,7 @@ if have python3 && have nginx && have curl; then
 	esac
 	case $others in
 	*squid)
-		# requests LABEL
+		# requests LABEL: prints their number
 		requests() {
 			of "$1" keys | sed 's/.*;requests=\([0-9]*\).*/\1/'
 		}
@@ -161,7 +161,7 @@ t 'a command that fails' 1 "$lazy" -q -n 1 --image "$PWD/layout:image" \
     --command 'cat /data/gone' --links open -o failed.csv --systems zstd64
 shows 'is reported' "run: .*gone: No such file" .t.err
 
-# A container that runs until it is killed, except when the image is made.
+# A container that runs until it is killed, except while the image is built
 t 'a study to be stopped' 0 "$lazy" -q -n 1 --image "$PWD/layout:image" \
     --command 'echo ready' --links open --systems estargz-trace \
     -o stop.csv prepare
@@ -174,7 +174,8 @@ for signal in INT TERM KILL; do
 	t "$signal: the container runs" 0 await asleep
 	kill -$signal $pid
 	wait $pid 2>/dev/null
-	# After KILL the cell continues by design; its container is killed here.
+	# After SIGKILL, the cell continues by design; its container is killed
+	# here.
 	until flock -n stop.csv.d/lock.cell true; do
 		pgrep -x -f "$sleeping" | xargs -r kill -9
 		sleep 0.1
@@ -183,7 +184,7 @@ for signal in INT TERM KILL; do
 	rm -rf stop.csv.d/rows
 done
 
-# All its processes are killed at the same time, at several moments.
+# All of its processes are killed together, after various delays.
 for moment in 0.1 0.3 0.6 1 2; do
 	setsid "$lazy" -q -o stop.csv run >/dev/null 2>&1 &
 	pid=$!

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The lazy pull study with its server on another machine: our own sshd, in a
-# network namespace, since the server's ports are fixed
+# The lazy pull study with its server on another machine, which is our own sshd
+# in a network namespace, since the server's ports are fixed
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -32,14 +32,14 @@ lazy=$SRC/scripts/lazy-pull
 
 t 'a shaped link' 1 "$lazy" --quick --server 127.0.0.1 --links 100
 shows 'is no link to another machine' 'only open' .t.err
-t 'a server that is not there' 1 env COLDPRESS_SSH=false "$lazy" -q --quick \
+t 'an unreachable server' 1 env COLDPRESS_SSH=false "$lazy" -q --quick \
     --server 127.0.0.1 -o none.csv
 shows 'is reported' 'cannot be reached' .t.err
 
 systems='overlayfs zstd-trace zstd-files cas'
 t 'the study' 0 "$lazy" -q --quick -n 1 --server 127.0.0.1 -o rows.csv \
     --systems "$systems" --rows 'quick.read.*'
-# of LABEL COLUMN: from its row
+# of LABEL COLUMN: prints a value from its row
 of() {
 	awk -F, -v label="quick.read.$1.open" -v name="$2" '/^#/ { next }
 	!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
@@ -54,7 +54,7 @@ t 'lazy starts receive less' 0 test "$(of zstd-trace rx_B)" -lt \
     $(($(of overlayfs rx_B) / 2))
 is 'nothing is left on the server' "$(ls "$far")" ''
 
-# The client is killed in the middle of a cell: the server's part ends with it.
+# The client is killed in the middle of a cell: the server's processes end, too.
 serving() { pgrep -f "docker-registry serve $far/" >/dev/null; }
 not_serving() { ! serving; }
 t 'more runs' 0 "$lazy" -q -n 3 -o rows.csv prepare

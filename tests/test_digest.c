@@ -1,6 +1,6 @@
 /*
- * test_digest.c - known answers, and reused contexts SPDX-License-Identifier:
- * BSD-2-Clause
+ * test_digest.c - known answers, and reused contexts
+ * SPDX-License-Identifier: BSD-2-Clause
  *
  * The answers are those of the examples in FIPS 180-4 and RFC 1321.
  */

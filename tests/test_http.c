@@ -18,7 +18,7 @@ test_good(void **state)
 	assert_true(right);
 	http_counted(c.h, n);
 	assert_int_equal(n[HTTP_INDEX].requests, 1);
-	/* several ranges: one request */
+	/* several ranges take one request */
 	assert_int_equal(n[HTTP_READ].requests, 1);
 	assert_true(n[HTTP_READ].wire > n[HTTP_READ].useful);
 	assert_int_equal(n[HTTP_READ].retries, 0);

@@ -65,7 +65,7 @@ refuses(const char *entries, int want, const char *clause)
 	strbuf_free(&m.b);
 }
 
-/* A layer with everything, in any of the four footers */
+/* A layer with all kinds of entries, with any of the four footers */
 
 static char json[8192];
 

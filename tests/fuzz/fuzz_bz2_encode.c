@@ -3,7 +3,7 @@
  * bound
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte determines how often the data to which the rest unfolds is
+ * The rest is unfolded; the first byte determines how many times that data is
  * repeated.
  */
 #include "../bz2_judge.h"

@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte selects whether the rest is itself a stream, or is compressed
- * here, damaged in one or two places, and possibly doubled; for gzip, check,
- * size and member length may then be corrected again.  If undamaged, it must
- * decode to the original.  Decoding with one thread, with two, and with two in
- * little memory must agree on whether the stream is valid and on its content,
- * and for gzip with zlib.
+ * here, damaged in one or two places, and possibly doubled; for gzip, its
+ * checksum, size and member length may then be corrected.  If undamaged, it
+ * must decode to the original.  Decoding with one thread, with two threads, and
+ * with two threads and little memory must agree on whether the stream is valid
+ * and on its content; for gzip, also with zlib.
  */
 #include "format/gzip/gzip.h"
 #include "base/bytes.h"
@@ -142,7 +142,7 @@ list(const struct codec *codec, const uint8_t *data, size_t size)
 	close(fd);
 }
 
-/* Decodes anything; good, if not NULL, points to the expected verdict. */
+/* Decodes a stream; good, if not NULL, points to the expected verdict. */
 static void
 try_stream(const uint8_t *data, size_t size, const struct bytes *good)
 {
@@ -164,7 +164,7 @@ try_stream(const uint8_t *data, size_t size, const struct bytes *good)
 		must_agree(&one, good);
 	if (strcmp(codec->name, "gzip") == 0) {
 		other = by_zlib(data, size);
-		/* garbage that begins like a member is an error for zlib */
+		/* zlib rejects garbage that begins like a member */
 		if (!one.garbage)
 			must_agree(&one, &other);
 		free(other.p);
@@ -182,7 +182,7 @@ writer(unsigned n)
 	return codec_by_name(names[n % 8]);
 }
 
-/* The positions of an MZ subfield that comes first, and of its value. */
+/* Offsets of an MZ subfield that comes first, and of its value. */
 enum { MZ_AT = 12, MZ_VALUE = 16 };
 
 /*
@@ -217,8 +217,8 @@ repair(uint8_t *p, size_t len)
 }
 
 /*
- * Controls: operation, format and options, then twice the position of the
- * damage, out of 64 Ki, and its value.
+ * The control bytes: operation, format and options; then, twice, where the
+ * damage is, in units of 1/65536 of the length, and its value.
  */
 static void
 try_broken(const uint8_t *c, const uint8_t *data, size_t size)

@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/* The input: a level, and instructions for unfold(). */
+/* The input consists of a level and instructions for unfold(). */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {

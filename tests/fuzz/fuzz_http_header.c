@@ -1,6 +1,6 @@
 /*
- * fuzz_http_header.c - any bytes as HTTP header values SPDX-License-Identifier:
- * BSD-2-Clause
+ * fuzz_http_header.c - any bytes as HTTP header values
+ * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_header.h"
 

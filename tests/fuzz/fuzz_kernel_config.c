@@ -1,8 +1,8 @@
 /*
- * fuzz_kernel_config.c - any bytes as the kernel's configuration
+ * fuzz_kernel_config.c - any bytes as a kernel configuration
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte determines the room for the text.  The linker replaces
+ * The first byte determines the size of the text buffer.  The linker replaces
  * sys_openat() with this file's.
  */
 #include "measure/kernel_config.h"

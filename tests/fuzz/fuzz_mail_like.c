@@ -1,5 +1,5 @@
 /*
- * fuzz_mail_like.c - any bytes as a profile of mail, and as mail
+ * fuzz_mail_like.c - any bytes as a mail profile, and as mail
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Depending on the first byte, the rest is a mailbox to measure, or a profile.

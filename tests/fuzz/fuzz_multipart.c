@@ -1,8 +1,8 @@
 /*
- * fuzz_multipart.c - any bytes as a body of several ranges
+ * fuzz_multipart.c - any bytes as a multipart body
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The result does not depend on the pieces in which the body arrives; the first
+ * The result must not depend on how the body is split into pieces; the first
  * byte is their length.
  */
 #include "http_multipart.h"

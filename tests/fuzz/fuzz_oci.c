@@ -17,7 +17,7 @@ check(const struct oci_blob *b)
 		abort();
 }
 
-/* Changes whatever can be changed; the result is still a document. */
+/* Makes every possible change; the result must still be a document. */
 static void
 edit(struct oci_document *d, const char *list)
 {

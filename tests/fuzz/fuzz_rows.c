@@ -2,8 +2,8 @@
  * fuzz_rows.c - any bytes as rows from lap: read, compared and written
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte selects options.  If its top bit is set, a valid header is put
- * in front of the rest, so that rows are reached immediately.
+ * The first byte selects options.  If its top bit is set, a valid header is
+ * prepended to the rest, so that rows are reached immediately.
  */
 #include "../../src/tools/lapcmp/lapcmp.h"
 #include "base/sys.h"

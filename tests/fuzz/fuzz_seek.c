@@ -1,5 +1,5 @@
 /*
- * fuzz_seek.c - ranges of any file equal those of the whole, or give an error
+ * fuzz_seek.c - a range read from any file is that part of it, or an error
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte gives the type of file (gzip, zstd, lz4, xz) or, if its top
@@ -35,7 +35,7 @@ file_of(const uint8_t *p, size_t len)
 	return fd;
 }
 
-/* Makes the valid gzip file, which is the same in every run. */
+/* Creates the valid gzip file, which is the same in every run. */
 static int
 good_gzip(uint64_t *len)
 {

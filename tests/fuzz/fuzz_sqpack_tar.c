@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Limits: blocks unpacked; memory for lists of blocks, tables and names. */
+/* Limits on unpacked blocks and on memory for block lists, tables and names. */
 enum { BLOCKS = 64, MEMORY = 16 << 20 };
 
 static void

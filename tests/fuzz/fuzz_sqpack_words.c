@@ -3,8 +3,8 @@
  * or sqpack
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte selects the program; the rest is words that end with a NUL.
- * Nothing is built or read; pseudo files are added to a small tree.
+ * The first byte selects the program; the rest consists of NUL-terminated
+ * words.  Nothing is built or read; pseudo files are added to a small tree.
  */
 #include "as.h"
 
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { WORDS = 64 };
 
-/* The directory's names may be sources, but these are not read. */
+/* Words may name sources in this directory, but sources are not read. */
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {

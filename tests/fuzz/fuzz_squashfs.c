@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The input is the image.  Files of more than MOST bytes end the walk, because
- * holes are data that takes no space in the image.
+ * holes take no space in the image.
  */
 #include "walk/walk.h"
 

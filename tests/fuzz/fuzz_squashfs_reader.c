@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Limits: blocks and values examined; memory for tables and names. */
+/* Limits on examined blocks and values and on memory for tables and names. */
 enum { BLOCKS = 64, VALUES = 4096, MEMORY = 64 << 20 };
 
 struct look {
@@ -24,7 +24,7 @@ struct look {
 	char *path;
 	size_t cap;
 	unsigned blocks, values;
-	unsigned sum;			/* makes sure that all bytes are read */
+	unsigned sum;			/* ensures that all bytes are read */
 };
 
 static void

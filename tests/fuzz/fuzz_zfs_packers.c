@@ -27,7 +27,7 @@ there_and_back(const uint8_t *data, size_t size, uint8_t *packed, uint8_t *out)
 		abort();
 }
 
-/* Compresses with ample room, then with less room than that took. */
+/* Compresses into ample space, then into less than the result needs. */
 static void
 lz4_of_zfs(const uint8_t *data, size_t size, uint8_t *packed, uint8_t *out)
 {

@@ -91,7 +91,7 @@ others(size_t *made)
 	if (ZSTD_isError(b.len))
 		abort();
 	*made = sizeof(text);
-	/* a header with a size of two bytes, and no window */
+	/* a header with a two-byte size and no window */
 	b.len -= 7;
 	memmove(b.data, b.data + 7, b.len);
 	last = zstd_last_block(b.data, b.len);
@@ -158,12 +158,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (scan(data + 1, size - 1, 1 + data[0]) != whole)
 		abort();
 	n = ZSTD_findFrameCompressedSize(data + 1, size - 1);
-	/* libzstd may also know frames of older versions */
+	/* libzstd may also read frames from older versions */
 	if (!ZSTD_isError(n) && whole != -1 && whole != (int64_t)n)
 		abort();
 	check_alone(data + 1, size - 1);
 	check_settled(data + 1, size - 1);
-	/* the data after a frame's header */
+	/* the data that follows a frame's header */
 	if (size > 1 + ZSTD_JOB_HEAD) {
 		check_alone(data + 1 + ZSTD_JOB_HEAD, size - 1 -
 		    ZSTD_JOB_HEAD);

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # The seeds are files of every format made by the installed tools, $BIN/pzc
-# first, and those in the folders of VECTORS, preceded by the control bytes that
-# the target expects.
+# first, and those in VECTORS' folders, preceded by the control bytes that the
+# target expects.
 set -eu
 dir=${1:?} vectors=${2:-}
 PATH=${BIN:+$BIN:}$PATH
@@ -20,8 +20,8 @@ cd "$work"
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# seed TARGET NAME PREFIX FILE: adds a seed of at most 64 KiB; the prefix is for
-# printf(1)
+# seed TARGET NAME PREFIX FILE: adds a seed of at most 64 KiB; PREFIX is a
+# printf(1) format
 seed() {
 	[ "$(wc -c <"$4")" -le 65536 ] || return 0
 	mkdir -p "$dir/$1"
@@ -247,7 +247,7 @@ if have layerpack; then
 		seed flatbuf $name '' ztoc
 	done
 fi
-# A repository: its catalogs, unpacked, and its manifest with its certificate
+# A repository's catalogs, unpacked, and its manifest with its certificate
 if have layerpack && layerpack -h | grep -q -e '-F cas' && have openssl; then
 	mkdir -p cas/dir/sub
 	echo one >cas/dir/one

@@ -1,4 +1,4 @@
-// estargz - layers read and made by the library of the stargz project
+// estargz - reads and makes layers with the stargz project's library
 // SPDX-License-Identifier: BSD-2-Clause
 //
 //	estargz verify gzip|zstd FILE TOC-DIGEST >LIST
@@ -59,10 +59,10 @@ func walk(dir *estargz.TOCEntry, path string,
 	}
 }
 
-// verifyFile reads a file chunk by chunk and compares each with its digest.
+// verifyFile reads a file chunk by chunk and verifies each chunk's digest.
 func verifyFile(r *estargz.Reader, v estargz.TOCEntryVerifier, path string,
 	e *estargz.TOCEntry) string {
-	path = e.Name // of a hard link: the library knows the chunks of that
+	path = e.Name // of a hard link's target, which has the chunks
 	f, err := r.OpenFile(path)
 	must(err)
 	sum := sha256.New()
@@ -122,7 +122,7 @@ func build(kind, tar, out string, chunk int, prioritized []string) {
 	must(err)
 	f, err := os.Create(out)
 	must(err)
-	// the digest that every converter computes of what it stores
+	// the digest that every converter computes from what it stores
 	sum := sha256.New()
 	_, err = io.Copy(io.MultiWriter(f, sum), blob)
 	must(err)

@@ -31,7 +31,7 @@ struct mailgen {
 	struct world world;
 	struct store store;
 	struct store_writer *writers;	/* one per thread */
-	uint32_t *sizes;		/* one per mail */
+	uint32_t *sizes;		/* one per message */
 	uint8_t hash[DIGEST_MAX];
 	uint64_t start_ns, files;
 
@@ -47,13 +47,13 @@ int mailgen_parse(struct mailgen *g, int argc, char **argv);
 /* Writes the corpus; reports errors. */
 void mailgen_run(struct mailgen *g);
 
-/* Measures the mail of g->o.profile and writes its profile. */
+/* Measures the mail in g->o.profile and writes its profile. */
 void mailgen_profile(struct mailgen *g);
 
 /*
- * Converts the properties of a corpus to text, one `name value ...' per line,
- * and back.  Loading returns 0, -EBADMSG (*line is then the number of the
- * invalid line) or -errno.
+ * Convert a corpus's properties to text, one `name value ...' per line, and
+ * back.  Loading returns 0, -EBADMSG (*line is then the number of the invalid
+ * line) or -errno.
  */
 void mailgen_like_text(struct strbuf *b, const struct mail_like *like);
 int mailgen_like_load(struct mail_like *like, const char *path,

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIKE_MOST = 64 << 10 };		/* maximum size of such a file */
+enum { LIKE_MOST = 64 << 10 };		/* maximum size of a profile */
 
 void
 mailgen_like_text(struct strbuf *b, const struct mail_like *like)

@@ -52,15 +52,14 @@ static const char help[] =
 "Generates synthetic mail, the same bytes for the same options on every\n"
 "machine, and prints its hash.\n"
 "\n"
-"  --attachments SHARE  share of mails with attachments, 0 to 1\n"
-"  --files              one mail per file (default)\n"
+"  --attachments SHARE  share of messages with attachments, 0 to 1\n"
+"  --files              one message per file (default)\n"
 "  --from-profile FILE  use the profile in FILE; - is standard input\n"
 "  --maildir, --mbox    a maildir or an mbox for each list and week\n"
-"  --mean BYTES         mean size of a mail; default 8000\n"
-"  --median BYTES       median size of a mail; default 1720\n"
-"  -n, --count N        number of mails; default 10000 (80 MB), in an "
-"existing\n"
-"                       directory; the study's store had 273273\n"
+"  --mean BYTES         mean message size; default 8000\n"
+"  --median BYTES       median message size; default 1720\n"
+"  -n, --count N        number of messages; default 10000 (80 MB), in\n"
+"                       an existing directory; the study's store had 273273\n"
 "  -p, --threads N      number of threads (default: usable CPUs); does not\n"
 "                       affect the output\n"
 "  --profile DIRECTORY  measure the mail there and write a profile for\n"
@@ -120,7 +119,7 @@ static int
 take_count(struct mailgen *g)
 {
 	int64_t n = 0;
-	int status = options_int(&g->msg, "number of mails", 1, COUNT_MAX,
+	int status = options_int(&g->msg, "number of messages", 1, COUNT_MAX,
 	    &n);
 
 	g->o.count = (uint64_t)n;
@@ -165,8 +164,8 @@ take(struct mailgen *g, int opt)
 }
 
 /*
- * Without -n the directory must exist, so a mistyped name does not create 80
- * MB.
+ * Without -n, the directory must exist, so that a mistyped name does not create
+ * 80 MB.
  */
 static int
 check_root(struct mailgen *g)

@@ -2,10 +2,10 @@
  * mailgen_profile.c - measuring existing mail
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sizes and the share of mails with attachments are measured.  How much text
+ * Sizes and the share of messages with attachments are measured.  How much text
  * repeats itself, and how many attachments are incompressible, is then found by
- * generating mails of these sizes until they compress like the originals.  Only
- * numbers leave this file.
+ * generating messages of these sizes until they compress like the originals.
+ * Only numbers leave this file.
  */
 #include "mailgen.h"
 
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 /*
- * A trial generates FIT_MAILS mails, or as many as it takes for FIT_PARTS to
+ * A trial generates FIT_MAILS messages, or as many as it takes for FIT_PARTS to
  * have attachments, but never more than FIT_B bytes.
  */
 enum { SAMPLE = 20000, TRIES = 9, FIT_MAILS = 2048, FIT_PARTS = 512,
@@ -161,8 +161,8 @@ fit_one(struct trial *t, double want)
 }
 
 /*
- * Returns enough mails to include some with attachments, which are large and
- * may be rare.
+ * Returns how many messages a trial needs to include enough with attachments,
+ * which are large and may be rare.
  */
 static uint64_t
 fit_mails(const struct measure *m)
@@ -233,8 +233,8 @@ write_like(struct mailgen *g, const struct measure *m, double ratio)
 	struct strbuf b = { .data = NULL };
 	int rc;
 
-	strbuf_fmt(&b, "# mailgen --like: %zu mails, %" PRIu64 " bytes\n"
-	    "# each through zlib -6: ratio %.3f measured, %.3f made\n",
+	strbuf_fmt(&b, "# mailgen --like: %zu messages, %" PRIu64 " bytes\n"
+	    "# each through zlib -6: ratio %.3f measured, %.3f generated\n",
 	    m->count, m->bytes, measure_ratio(m), ratio);
 	mailgen_like_text(&b, &g->o.like);
 	rc = b.failed ? -ENOMEM : fwrite(b.data, 1, b.len, stdout) == b.len ?

@@ -25,8 +25,8 @@ by_size(const void *a, const void *b)
 }
 
 /*
- * Returns the size class with the most mails, k KiB up to (k + 1) KiB; sizes
- * are sorted.
+ * Returns the size class with the most messages, from k KiB up to (k + 1) KiB;
+ * sizes are sorted.
  */
 static int64_t
 densest(const uint32_t *sizes, uint64_t count)

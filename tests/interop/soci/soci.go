@@ -1,10 +1,11 @@
-// soci.go - SOCI's library, to make a ztoc and to read one
+// soci.go - makes and reads ztocs with SOCI's library
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// soci make LAYER ZTOC SPAN TOOL: makes the ztoc of a layer, gzip by its name
-// .gz or not compressed; TOOL is what the ztoc says has made it.
+// soci make LAYER ZTOC SPAN TOOL: makes a layer's ztoc; the layer is gzip if its
+// name ends in .gz, and uncompressed otherwise.  TOOL is the build tool that the
+// ztoc names.
 //
-// soci read LAYER ZTOC: verifies the digest of every span, extracts every
+// soci read LAYER ZTOC: verifies every span's digest, extracts every
 // regular file through the ztoc, and prints its SHA-256 and name.
 //
 // soci index LAYOUT: finds the SOCI index of each image of an OCI layout as the
@@ -55,7 +56,7 @@ func build(layer, name, span, tool string) error {
 	return errors.Join(err, out.Close())
 }
 
-// verify compares the digest of every span.
+// verify checks every span's digest.
 func verify(z *ztoc.Ztoc, r io.ReaderAt, size int64) error {
 	info, err := z.Zinfo()
 	if err != nil {
@@ -135,7 +136,7 @@ func document(layout string, d digest.Digest, into any) error {
 	return json.NewDecoder(f).Decode(into)
 }
 
-// checkZtoc verifies a layer by the ztoc that a SOCI index has for it.
+// checkZtoc verifies a layer against its ztoc in a SOCI index.
 func checkZtoc(layout string, desc ocispec.Descriptor) error {
 	of := desc.Annotations[soci.IndexAnnotationImageLayerDigest]
 	layer, err := blob(layout, digest.Digest(of))
