@@ -354,11 +354,12 @@ cache_write(struct cache *c, const char *object, uint64_t offset,
     uint64_t length, const void *data)
 {
 	struct cache_record r = { .offset = offset, .length = length,
-		.object = name_hash(c, object), .sum = cache_hash(data, length) };
+		.object = name_hash(c, object) };
 	int rc = 0;
 
 	if (!c->writable || length > c->limit / 4)
 		return -ENOSPC;
+	r.sum = cache_hash(data, length);
 	pthread_mutex_lock(&c->lock);
 	if (find(c, r.object, offset) == NULL) {
 		rc = make_room(c, CACHE_HEADER + length);
