@@ -23,13 +23,19 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { SIZE = 3000000, TIMEOUT_S = 3, TIMES = 100, CONNECTIONS = 8 };
+enum {
+	SIZE = 3000000, TIMES = 100, CONNECTIONS = 8,
+	/* time-outs: to give up, to wait for what stalls, and others */
+	SHORT_S = 3, STALL_S = 12, LONG_S = 60
+};
 
 static char dir[SCRATCH_B], path[SCRATCH_B + 8];
 static uint8_t *content;
 static struct server *server;
 /* A file with the certificate that a client trusts; NULL: no TLS. */
 static const char *trusted;
+/* Of clients that are opened from now on. */
+static unsigned timeout_s = LONG_S;
 
 static inline int
 set_up(void **state)
@@ -74,7 +80,7 @@ struct client {
 static inline struct client
 client_open(enum server_mode mode, unsigned every, const char *credentials)
 {
-	struct http_options o = { .timeout_s = TIMEOUT_S,
+	struct http_options o = { .timeout_s = timeout_s,
 		.connections = CONNECTIONS, .credentials = credentials,
 		.ca_file = trusted };
 	char url[64], why[LAYER_WHY];

@@ -9,9 +9,11 @@
 static void
 fails(enum server_mode mode, int want)
 {
-	struct client c = client_open(mode, 1, NULL);
+	struct client c;
 	bool right;
 
+	timeout_s = want == -ETIMEDOUT ? SHORT_S : LONG_S;
+	c = client_open(mode, 1, NULL);
 	read_all(&c, TIMES, want, server_mode_names[mode]);
 	/* afterwards, reads work again */
 	server_set(server, SERVER_GOOD, 1);
@@ -46,10 +48,12 @@ test_fails(void **state)
 static void
 test_gone(void **state)
 {
-	struct client c = client_open(SERVER_GOOD, 1, NULL);
+	struct client c;
 	bool right;
 
 	(void)state;
+	timeout_s = SHORT_S;
+	c = client_open(SERVER_GOOD, 1, NULL);
 	assert_int_equal(read_some(&c, 1, &right), 0);
 	server_stop(server);
 	read_all(&c, TIMES, -ETIMEDOUT, "gone");
@@ -61,6 +65,7 @@ static void
 test_stalls(void **state)
 {
 	(void)state;
+	timeout_s = STALL_S;
 	recovers(SERVER_STALLS, 40, NULL);
 	recovers(SERVER_SILENT, 40, NULL);
 }
@@ -69,8 +74,10 @@ test_stalls(void **state)
 static void
 half_open(enum server_mode mode)
 {
-	struct client c = client_open(mode, 1, NULL);
+	struct client c;
 
+	timeout_s = STALL_S / 2;
+	c = client_open(mode, 1, NULL);
 	c.one = true;
 	read_all(&c, CONNECTIONS, 0, server_mode_names[mode]);
 	client_close(&c);

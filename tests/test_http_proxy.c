@@ -48,6 +48,8 @@ reads(enum proxy_mode mode, unsigned every, unsigned threads, int n)
 	uint64_t before = proxy_connections(proxy);
 	struct client c;
 
+	timeout_s = n == -ETIMEDOUT ? SHORT_S : mode == PROXY_STALLS ? STALL_S :
+	    LONG_S;
 	proxy_set(proxy, mode, every);
 	c = client_open(SERVER_GOOD, 1, NULL);
 	read_all(&c, threads, n, proxy_mode_names[mode]);
@@ -97,6 +99,7 @@ test_no_proxy(void **state)
 	proxy_set(proxy, PROXY_REFUSES, 1);
 	before = proxy_connections(proxy);
 	setenv("no_proxy", "127.0.0.1", 1);
+	timeout_s = LONG_S;
 	c = client_open(SERVER_GOOD, 1, NULL);
 	read_all(&c, CONNECTIONS, 0, "no proxy");
 	client_close(&c);
@@ -104,6 +107,7 @@ test_no_proxy(void **state)
 	unsetenv("no_proxy");
 	/* nothing listens there */
 	setenv("http_proxy", "http://127.0.0.1:1", 1);
+	timeout_s = SHORT_S;
 	c = client_open(SERVER_GOOD, 1, NULL);
 	read_all(&c, TIMES, -ETIMEDOUT, "no such proxy");
 	client_close(&c);

@@ -115,6 +115,7 @@ test_other_protocol(void **state)
 	struct client c;
 
 	(void)state;
+	timeout_s = SHORT_S;
 	secure(NULL, good);
 	c = client_open(SERVER_GOOD, 1, NULL);
 	read_all(&c, TIMES, -ETIMEDOUT, "no TLS");
