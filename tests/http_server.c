@@ -174,7 +174,7 @@ server_start(const char *dir)
 		abort();
 	s->dir = dir;
 	s->every = 1;
-	/* OpenSSL writes to sockets that the client has closed */
+	/* OpenSSL may write to a socket that the client has closed */
 	signal(SIGPIPE, SIG_IGN);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->ended, NULL);
@@ -193,7 +193,10 @@ server_start(const char *dir)
 void
 server_stop(struct server *s)
 {
-	/* never read, so it remains readable for every thread */
+	/*
+	 * this byte is never read, so the pipe remains readable for every
+	 * thread
+	 */
 	if (write(s->stop[1], "x", 1) != 1)
 		abort();
 	pthread_join(s->thread, NULL);

@@ -32,9 +32,9 @@ enum server_mode {
 	SERVER_ENDLESS_HEAD,	/* endless header fields */
 	SERVER_TOKEN,		/* wants a token from /token */
 	SERVER_BASIC,		/* wants user:password */
-	SERVER_VANISHES,	/* after a good reply, the connection is lost
-				 * without a word; CAP_NET_ADMIN is needed */
-	SERVER_DEAF,		/* after a good reply, nothing more is read
+	SERVER_VANISHES,	/* after a good reply, loses the connection
+				 * silently; needs CAP_NET_ADMIN */
+	SERVER_DEAF,		/* after a good reply, reads nothing more
 				 * from the connection */
 	SERVER_MODES
 };
@@ -52,8 +52,8 @@ unsigned server_port(const struct server *s);
 void server_set(struct server *s, enum server_mode mode, unsigned every);
 
 /*
- * From now on the server speaks TLS, with the certificate and key in this file,
- * or no longer if pem is NULL.  Existing connections are closed.
+ * Makes the server speak TLS, with the certificate and key in the file pem, or
+ * plain HTTP again if pem is NULL.  Closes existing connections.
  */
 void server_secure(struct server *s, const char *pem);
 

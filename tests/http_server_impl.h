@@ -58,7 +58,7 @@ bool server_answer(struct request *q);
 
 /* http_server_request.c */
 
-/* Reads a request.  Returns false if there is none. */
+/* Reads a request.  Returns false if there is no request. */
 bool server_receive(struct request *q, char head[HEAD_MAX]);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * http_server_reply.c - replies that are good, or bad as asked for
+ * http_server_reply.c - replies that are good, or bad in a chosen way
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_server_impl.h"
@@ -49,8 +49,8 @@ say(struct request *q, const char *fmt, ...)
 }
 
 /*
- * Waits until the client has gone or, if it is listened to, said something, or
- * the server stops.
+ * Waits until the client disconnects, the server stops or, if listening, the
+ * client sends something.
  */
 static bool
 wait_for_end(struct request *q, bool listening)
@@ -244,8 +244,8 @@ answer_without_end(struct request *q)
 }
 
 /*
- * Closes the socket without a word, as if the machine had lost power: what comes
- * next is answered by the kernel, with a reset.
+ * Closes the socket silently, as if the machine had lost power: the kernel
+ * answers anything further with a reset.
  */
 static bool
 vanish(struct request *q)
@@ -287,7 +287,7 @@ server_answer(struct request *q)
 	case SERVER_ENDLESS_HEAD: return answer_without_end(q);
 	case SERVER_TOKEN: return answer_token(q);
 	case SERVER_BASIC: return answer_basic(q);
-	/* this reply is good; others follow on new connections only */
+	/* this reply is good, but the connection gives no other */
 	case SERVER_VANISHES: return answer_ranges(q) && vanish(q);
 	case SERVER_DEAF: return answer_ranges(q) &&
 	    wait_for_end(q, false);

@@ -2,7 +2,7 @@
  * http_server_request.c - requests, as libcurl sends them
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A proxy's client names the server in them, which is ignored.
+ * Requests through a proxy name the server, which is ignored.
  */
 #include "http_server_impl.h"
 
@@ -60,7 +60,8 @@ parse(struct request *q, char *head)
 }
 
 /*
- * Reads a request's head, and appends a NUL.  Returns false if there is none.
+ * Reads a request's head, and appends a NUL.  Returns false if there is no
+ * request.
  */
 static bool
 get_head(const struct connection *c, char *head)

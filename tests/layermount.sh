@@ -1,10 +1,9 @@
 # shellcheck shell=sh
-# layermount.sh - a layer on a server that may misbehave, to be mounted; sourced
-# after lib.sh by root's tests
+# layermount.sh - mounts a layer from a server that may misbehave; sourced after
+# lib.sh by root tests
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# tree/ is what layer.tar and the layer served/blob contain, at $url; want is
-# what `what tree` prints.
+# layer.tar and the layer served/blob, at $url, contain tree/; the file want has
+# the output of `what tree`.
 # shellcheck disable=SC2034
 
 # shellcheck source=tests/serve.sh
@@ -29,7 +28,7 @@ tar --numeric-owner -cf layer.tar -C tree .
 layerpack -F estargz -c 64K -o served/blob layer.tar >made 2>&1 ||
     skip_all 'layerpack writes no eStargz'
 
-# what TREE: prints names, attributes and content of everything
+# what TREE: prints every file's name, attributes and contents
 what() {
 	(cd "$1" && find . ! -type d -printf '%p %y %m %U %G %s %n %l %T@\n' |
 	    sed 's/\.[0-9]*$//' | LC_ALL=C sort
@@ -44,7 +43,7 @@ url=$site/blob
 start() { layermount --timeout 3 "$@" "$PWD/mnt"; }
 mounted() { grep -q " $PWD/mnt fuse.layermount " /proc/mounts; }
 unmounted() { ! mounted; }
-# the pids of a mount's processes
+# servers: prints the pids of a mount's processes
 servers() { pgrep -f "^layermount .* $PWD/mnt\$" || :; }
 no_servers() { [ -z "$(servers)" ]; }
 stop() {
@@ -56,8 +55,8 @@ trap 'umount -l mnt 2>/dev/null || :' EXIT
 # field NAME: prints a field from the last line of stats
 field() { tail -n 1 stats | sed "s/.*\"$1\":\([0-9]*\).*/\1/"; }
 
-# reads 100 small files at once: each must have its bytes, or give EIO and no
-# byte; prints how many of each
+# hundred: reads 100 small files in parallel, and prints how many give the right
+# bytes, how many EIO and no byte, and how many anything else
 hundred() {
 	rm -rf got.d
 	mkdir got.d
@@ -79,7 +78,8 @@ read_one() {
 		    echo other
 	fi
 }
-# large NAME: a large file has its bytes, or gives EIO after some of them
+# large NAME: checks that a large file gives all of its bytes, or some and then
+# EIO
 large() {
 	if cat mnt/big >got.big 2>err; then
 		same "$1: a large file" got.big tree/big
@@ -89,7 +89,8 @@ large() {
 		    tree/big
 	fi
 }
-# survived NAME [HOW]: 100 reads, none of which is wrong, or all as said
+# survived NAME [HOW]: checks that none of 100 reads is wrong, or that all end
+# as HOW says
 survived() {
 	s_from=$(date +%s) s_how=$(hundred)
 	echo "# $1: ${s_how}in $(($(date +%s) - s_from)) s"

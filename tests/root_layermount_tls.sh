@@ -1,6 +1,6 @@
 #!/bin/sh
-# Certificates that expire, other hosts, proxies and HTTP/2 between layermount
-# and its server.
+# layermount refuses bad certificates, and reads through proxies and over
+# HTTP/2.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -46,7 +46,7 @@ for c in old other; do
 	survived "$c: renewed" right
 	stop
 done
-t 'a certificate that is not trusted' 1 start "$secure"
+t 'an untrusted certificate' 1 start "$secure"
 
 # Through a proxy
 mode tls -
@@ -76,13 +76,13 @@ for scheme in http https; do
 	done
 done
 
-# HTTP/2, spoken by nginx
+# nginx as an HTTP/2 server
 have nginx || {
 	skip 'no nginx'
 	done_testing
 	exit
 }
-# nginx chooses no port by itself
+# nginx cannot choose a port itself
 h2=$((20000 + $$ % 20000))
 cat >nginx.conf <<END
 pid $PWD/nginx.pid;
@@ -107,13 +107,13 @@ fi
 end_nginx() { [ ! -s nginx.pid ] || kill "$(cat nginx.pid)"; }
 trap 'umount -l mnt 2>/dev/null; end_nginx' EXIT
 url2=https://127.0.0.1:$h2/blob
-t 'a server of HTTP/2' 0 layermount --probe --cacert trusted.pem "$url2"
-shows 'is known as one' 'HTTP/2'
+t 'an HTTP/2 server' 0 layermount --probe --cacert trusted.pem "$url2"
+shows 'is recognized' 'HTTP/2'
 t 'it is mounted' 0 start --cacert trusted.pem --prefetch none "$url2"
 what mnt >got
 same 'the right bytes' got want
 stop
-# its worker is killed again and again
+# the nginx worker is killed repeatedly
 t 'it is mounted' 0 start --cacert trusted.pem --prefetch none "$url2"
 (while sleep 0.05; do pkill -9 -P "$(cat nginx.pid)"; done) 2>/dev/null &
 killer=$!

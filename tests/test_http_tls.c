@@ -30,7 +30,10 @@ secure(const char *pem, const char *trust)
 	trusted = trust;
 }
 
-/* A hundred parallel reads are refused; with a good certificate, none is. */
+/*
+ * Checks that a hundred parallel reads are refused, for a reason that contains
+ * says.
+ */
 static void
 refuses(const char *trust, const char *name, const char *says)
 {
@@ -70,7 +73,7 @@ test_expires(void **state)
 	int ch;
 
 	(void)state;
-	/* trusts both */
+	/* the file `both' makes both certificates trusted */
 	tls_make(bad, "IP:127.0.0.1", -2, -1);
 	snprintf(both, sizeof(both), "%s/both", dir);
 	to = fopen(both, "w");
@@ -94,7 +97,7 @@ test_expires(void **state)
 	unlink(both);
 }
 
-/* What goes wrong without TLS goes wrong with it, too. */
+/* Reads recover from the same faults as without TLS. */
 static void
 test_recovers(void **state)
 {
@@ -108,7 +111,7 @@ test_recovers(void **state)
 	recovers(SERVER_BASIC, 1, "user:password");
 }
 
-/* Neither side speaks TLS to one that does not. */
+/* If only one side speaks TLS, reads fail. */
 static void
 test_other_protocol(void **state)
 {

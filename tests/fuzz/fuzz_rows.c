@@ -33,7 +33,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 }
 
 /*
- * Reads every value of every row, and checks that there are no more values than
+ * Reads every value in every row, and checks that no row has more values than
  * columns.
  */
 static void
