@@ -1,6 +1,6 @@
 #!/bin/sh
 # layerpack makes repositories in the CVMFS format; SQLite, sha1sum and openssl
-# confirm their contents.  No CVMFS client is tried.
+# confirm their contents.  No CVMFS client is involved.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

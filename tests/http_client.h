@@ -25,7 +25,7 @@
 
 enum {
 	SIZE = 3000000, TIMES = 100, CONNECTIONS = 8,
-	/* time-outs: to give up, to wait for what stalls, and others */
+	/* timeouts: to give up, to wait for a stalled server, and others */
 	SHORT_S = 3, STALL_S = 12, LONG_S = 60
 };
 
@@ -34,7 +34,7 @@ static uint8_t *content;
 static struct server *server;
 /* A file with the certificate that a client trusts; NULL: no TLS. */
 static const char *trusted;
-/* Of clients that are opened from now on. */
+/* The timeout of clients that are opened from now on. */
 static unsigned timeout_s = LONG_S;
 
 static inline int
@@ -74,7 +74,7 @@ tear_down(void **state)
 struct client {
 	struct http *h;
 	struct http_object *o;
-	bool one;			/* it reads one range at a time */
+	bool one;			/* reads one range at a time */
 };
 
 static inline struct client
@@ -104,8 +104,8 @@ client_close(struct client *c)
 enum { RANGES = 7 };
 
 /*
- * Reads seven ranges determined by which, near and far, some overlapping: the
- * bytes must be right, and nothing around them changed.
+ * Reads seven ranges chosen by which, near each other and far apart, some
+ * overlapping: the bytes must be right, and nothing around them may change.
  */
 static inline int
 read_some(struct client *c, unsigned which, bool *right)
@@ -169,7 +169,7 @@ count_read(struct readers *r, unsigned i, int rc, bool right, uint64_t ns)
 	pthread_mutex_lock(&r->lock);
 	if (ns > r->slowest_ns)
 		r->slowest_ns = ns;
-	/* the very first reply cannot differ from an earlier one */
+	/* the first reply cannot differ from an earlier one */
 	if (r->want == -ESTALE && rc == 0 && right && !r->first) {
 		r->first = true;
 	} else if (rc != r->want || !right) {
@@ -201,7 +201,9 @@ read_shared(void *arg)
 	}
 }
 
-/* All of a hundred reads by so many threads return what is wanted. */
+/*
+ * Checks that each of a hundred reads, shared by count threads, returns want.
+ */
 static inline void
 read_all(struct client *c, unsigned count, int want, const char *name)
 {

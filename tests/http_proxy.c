@@ -2,8 +2,8 @@
  * http_proxy.c - an HTTP proxy on loopback that misbehaves on request
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A connection is forwarded to the server that its first request names: a
- * tunnel for CONNECT, otherwise the requests as they are.
+ * Each connection is forwarded to the server named in its first request:
+ * through a tunnel for CONNECT, and otherwise with its requests unchanged.
  */
 #include "http_proxy.h"
 
@@ -66,7 +66,9 @@ say(const struct tunnel *t, const char *text)
 	return put(t->client, text, strlen(text));
 }
 
-/* Waits until one side has something.  Returns false when the proxy stops. */
+/*
+ * Waits until one side has sent something.  Returns false when the proxy stops.
+ */
 static bool
 wait_for(const struct tunnel *t, struct pollfd p[3])
 {
@@ -76,7 +78,7 @@ wait_for(const struct tunnel *t, struct pollfd p[3])
 	return poll(p, 3, -1) > 0 && p[0].revents == 0;
 }
 
-/* Reads the head of a request, and adds a NUL.  Returns its length, or 0. */
+/* Reads a request's head, and appends a NUL.  Returns its length, or 0. */
 static size_t
 get_head(const struct tunnel *t, char *buf)
 {
@@ -109,7 +111,7 @@ connect_to(unsigned port)
 	return fd;
 }
 
-/* Connects to the server that the first request names, and forwards it. */
+/* Connects to the server named in the first request, and forwards it. */
 static bool
 begin(struct tunnel *t, char *buf)
 {
@@ -159,7 +161,9 @@ misbehave(const struct tunnel *t)
 		    sizeof(now));
 }
 
-/* Forwards what the server says.  Returns whether the connection remains. */
+/*
+ * Forwards what the server sends.  Returns whether the connection remains open.
+ */
 static bool
 forward_reply(struct tunnel *t, char *buf)
 {

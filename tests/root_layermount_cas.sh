@@ -128,7 +128,7 @@ for m in flips short dies 500 garbage; do
 done
 mode good 1
 
-# Another layer over it
+# Another layer on top of it
 mkdir -p up/dir up/many
 echo new >up/dir/new
 : >up/many/.wh.1

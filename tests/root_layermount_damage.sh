@@ -1,18 +1,18 @@
 #!/bin/sh
-# Damaged traces and caches are not served, and stopped processes go on.
+# Damaged traces and caches are not served, and stopped processes resume.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 # shellcheck source=tests/layermount.sh
 . "$SRC/tests/layermount.sh"
 
-# has_all: the mount has what was packed
+# has_all: checks that the mount has what was packed
 has_all() {
 	what mnt >got
 	cmp got want
 }
 
-# A byte of the trace is changed: the chunks are read instead.
+# A byte of the trace changes: the chunks are read instead.
 { echo dir/text; for i in $(seq 300); do echo "many/$i"; done; } >list
 for format in estargz zstd-chunked; do
 	rm -f made
@@ -40,9 +40,9 @@ for format in estargz zstd-chunked; do
 	done
 done
 
-# What is in the place of a cache's file is not served.
+# Anything that replaces a cache file is not served.
 cached() { start --cache cache --prefetch none "$url"; }
-# anew: makes a full cache of one file, $file
+# anew: creates a full cache of one file, $file
 anew() {
 	rm -rf cache
 	cached
@@ -85,7 +85,7 @@ t 'a FIFO' 0 cached
 t 'all bytes are right' 0 has_all
 stop
 
-# Both processes are stopped and continued all the time.
+# Both processes are stopped and continued repeatedly.
 t 'a mount' 0 start --prefetch none --stats=stats "$url"
 pids=$(servers)
 (

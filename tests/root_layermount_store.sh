@@ -100,7 +100,7 @@ run plain:1 cat /hello >out 2>err || {
 	cat err
 	skip_all 'podman cannot run a container here'
 }
-t 'all of an image is pulled otherwise' 0 test "$(written containers/)" -gt \
+t 'otherwise, all of an image is pulled' 0 test "$(written containers/)" -gt \
     "$large"
 t 'and removed' 0 pods rmi "$host/a/plain:1"
 pulled=$(written containers/)

@@ -2,7 +2,7 @@
  * fuzz_cache.c - any bytes as a cache file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The linker replaces sys_openat() with this file's.  Header checksums are
+ * The linker replaces sys_openat() with the one below.  Header checksums are
  * corrected, so that more than the first header is parsed.
  */
 #include "cache_record.h"

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte determines the size of the text buffer.  The linker replaces
- * sys_openat() with this file's.
+ * sys_openat() with the one below.
  */
 #include "measure/kernel_config.h"
 #include "base/sys.h"
