@@ -8,7 +8,7 @@ seq 1 400000 >text
 pzc -1 <text >text.gz
 pzc -F zstd <text >text.zst
 
-# check NAME: checks that what exists now is in order
+# check NAME: checks that the files that are left are intact
 check() {
 	if [ -e "$out" ] && ! pzc -dcf "$out" | cmp -s - text; then
 		not_ok "$1: partial $out"

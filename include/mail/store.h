@@ -1,5 +1,5 @@
 /*
- * store.h - writing messages as files, maildirs or mboxes, and their hash
+ * store.h - writing messages as files, maildirs or mboxes, and hashing them
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each list has a directory, and each week in it a directory of files, a

@@ -13,7 +13,7 @@
 
 enum { PAGE = 64 };			/* lines that a document repeats */
 
-/* Attachments of one mail are as far apart as those of different mails. */
+/* One message's attachments differ as much as different messages'. */
 enum { STRIDE = 7919 };
 
 static void

@@ -1,5 +1,5 @@
 /*
- * body.c - generating the body of a mail
+ * body.c - generating message bodies
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mail/mail.h"

@@ -1,5 +1,5 @@
 /*
- * store.c - writing mails as files, maildirs or mboxes, and their hash
+ * store.c - writing messages as files, maildirs or mboxes, and hashing them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mail/store.h"
@@ -198,8 +198,8 @@ name_in_maildir(struct store_writer *w, const struct mail_maker *m,
 }
 
 /*
- * Adds a mail preceded by a "From " line, with ">" before lines that look like
- * one.
+ * Adds a message preceded by a "From " line, with ">" before lines that look
+ * like one.
  */
 static void
 add_to_mbox(struct strbuf *b, const struct mail_maker *m, const struct mail *a)

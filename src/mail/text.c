@@ -1,5 +1,5 @@
 /*
- * text.c - generating the text of mails
+ * text.c - generating message text
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mail/text.h"
@@ -153,7 +153,7 @@ text_quote(struct prng *p, struct strbuf *b, const char *body, size_t size,
 {
 	size_t at = 0, end = b->len + len;
 	/*
-	 * half of all mails quote from the top, the others from a random
+	 * half of all messages quote from the top, the others from a random
 	 * position
 	 */
 	size_t skip = size > 200 && prng_chance(p, PRNG_ONE / 2) ?

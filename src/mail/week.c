@@ -1,5 +1,5 @@
 /*
- * week.c - a week of mails: who replies to whom, and when
+ * week.c - a week of mail: who replies to whom, and when
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mail/mail.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Larger mails with attachments go to a separate folder. */
+/* Larger messages with attachments go to a separate folder. */
 enum { SHARE_FROM = 24 << 10 };
 
 enum { WEEK_S = 7 * 86400, STEP_S = WEEK_S / MAIL_WEEK };
@@ -56,7 +56,7 @@ mail_week(struct mail_maker *m, uint64_t week)
 }
 
 /*
- * Decides on the mail's attachments and size.  Mails with attachments are
+ * Decides on the message's attachments and size.  Messages with attachments are
  * spread evenly among the others, and the sizes of each kind evenly over their
  * part of the table, so the statistics of a small corpus are close to those of
  * a large one.
@@ -137,7 +137,7 @@ draw_stuff(struct mail_maker *m, struct mail *a)
 		}
 }
 
-/* Decides whether the mail is a reply or begins a thread. */
+/* Decides whether the message is a reply or begins a thread. */
 static void
 draw_thread(struct mail_maker *m, struct mail *a)
 {

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Streams of random numbers; mails use those from 0 on. */
+/* Streams of random numbers; messages use those from 0 onward. */
 #define STREAM_WORLD (~(uint64_t)0)
 
 enum { LOGO_LEAST = 4550, LOGO_MOST = 4750 };

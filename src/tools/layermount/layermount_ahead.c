@@ -18,7 +18,7 @@
 enum {
 	THREADS = 4,
 	QUEUE = 64,			/* units */
-	FILES = 64,			/* read at a time, as far as known */
+	FILES = 64,			/* whose reads are remembered */
 	WINDOW_MIN = 256 << 10, WINDOW_MAX = 8 << 20,
 	SEQUENTIAL = 1 << 20,		/* bytes that end a start */
 	IDLE_MS = 50,			/* without reads, for the background */
