@@ -8,7 +8,7 @@
 # remove_NAME removes it.  All of it is in $place.
 
 # overlay LOWER: a container's root, which is writable, on these directories.
-# What it writes is in memory, since not every filesystem takes it.
+# Its output goes to a tmpfs, since not every filesystem can be an upper layer.
 overlay() {
 	mkdir "$place/upper" "$place/root"
 	mount -t tmpfs upper "$place/upper"

@@ -96,8 +96,8 @@ else
 	skip 'pzc-fault is not built'
 fi
 
-# Kills pzc in every call that changes a name or a file, in each thread, one run
-# per call, until a run is no longer killed.
+# Kills pzc at each system call that changes a name or a file, one call per run,
+# for each thread in turn, until a run completes without being killed.
 if have strace && strace -o /dev/null true 2>/dev/null; then
 	head -c 300000 text >t && mv t text && pzc -b 128 <text >text.gz
 	for dir in gz -d -f; do

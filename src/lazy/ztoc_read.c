@@ -140,8 +140,8 @@ add_units(struct layer *l, const struct ztoc *z, char why[LAYER_WHY])
 		u.content = s->out < out ? out - s->out : 0;
 		u.stored = ztoc_span_range(l, z, i).length;
 		if (u.stored > LAYER_UNIT_MAX)
-			return layer_refuse(why, -EFBIG, "a span has more "
-			    "than 64 MiB");
+			return layer_refuse(why, -EFBIG, "a span is "
+			    "larger than 64 MiB");
 		if (z->plain && u.stored < u.content)
 			return ztoc_damaged(why, "a span is too short");
 		u.stored += z->packed ? s->window_len : 0;
