@@ -28,7 +28,7 @@ void *arena_take(struct arena *a, size_t size);
  */
 char *arena_copy(struct arena *a, const void *data, size_t len);
 
-/* Frees everything taken from the arena, which is then empty again. */
+/* Frees everything allocated from the arena, which is then empty again. */
 void arena_free(struct arena *a);
 
 #endif

@@ -18,7 +18,7 @@ void base64_write(char *text, const void *data, size_t n);
 
 /*
  * Decodes len characters, padding included, to at most len / 4 * 3 bytes; data
- * may be text itself.  Returns how many bytes, or -EINVAL.
+ * may be text itself.  Returns the decoded length, or -EINVAL.
  */
 ssize_t base64_read(void *data, const char *text, size_t len);
 

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* Something that a signal removes: the first member of what has that name. */
+/* Embedded, as the first member, in whatever a signal handler removes. */
 struct output_armed {
 	void (*remove)(const struct output_armed *a);
 };

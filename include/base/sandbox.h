@@ -44,9 +44,10 @@ int sandbox_enter_naming(int dir, bool *confined);
 /*
  * The same, except that beneath dir, an open directory that remains the
  * caller's, everything can be read, created, linked, written and removed;
- * nothing can be executed.  Files beneath the count directories dirs, which also
- * remain the caller's, can be read.  A kernel before Linux 5.19 confines
- * nothing, because it would also forbid linking files into other directories.
+ * nothing can be executed.  Files beneath the count directories dirs, which
+ * also remain the caller's, can be read.  Before Linux 5.19 nothing is
+ * confined, because the kernel would also forbid linking files into other
+ * directories.
  */
 int sandbox_enter_making(int dir, const int *dirs, size_t count,
     bool *confined);

@@ -89,8 +89,8 @@ void mail_head(struct mail_maker *m, const struct mail *a);
 void mail_date(struct strbuf *b, int64_t date);
 
 /*
- * src/mail/body.c: writes the text of a, about len bytes when encoded, to
- * m->bodies, with greeting, quotes and signature as far as they fit.
+ * src/mail/body.c: writes a's text, about len bytes when encoded, to m->bodies,
+ * with as much of the greeting, quotes and signature as fits.
  */
 void mail_body(struct mail_maker *m, struct mail *a, size_t len);
 

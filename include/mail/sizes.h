@@ -33,8 +33,8 @@ uint32_t sizes_at(const struct sizes *s, uint32_t u);
 uint64_t sizes_mean(const struct sizes *s);
 
 /*
- * Scales sizes up to the median along with it; above it, scales the excess over
- * the median so as to obtain the mean.  Returns 0, or -ERANGE if no
+ * Scales sizes up to the median in proportion to it and, above it, the excess
+ * over the median so as to obtain the mean.  Returns 0, or -ERANGE if no
  * distribution has both.
  */
 int sizes_fit(struct sizes *s, uint64_t mean_B, uint64_t median_B);

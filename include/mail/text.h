@@ -2,8 +2,8 @@
  * text.h - generating the text of messages
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The text consists of sentences of invented words, in paragraphs of lines, in
- * Latin-1.  People repeat themselves within a message: with probability
+ * The text is Latin-1: sentences of invented words, broken into lines and
+ * paragraphs.  People repeat themselves within a message: with probability
  * `repeat' the next two to five words (more, if that exceeds one half) are
  * copied from earlier text.  This is what makes a message compress like a real
  * one; word frequencies alone do not.

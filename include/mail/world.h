@@ -2,8 +2,8 @@
  * world.h - the people who write, and the lists they write to
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A world is everything that does not change from mail to mail.  Hosts are
- * below the reserved domain "example" (RFC 2606), addresses come from the
+ * A world is everything that does not change from message to message.  Hosts
+ * are below the reserved domain "example" (RFC 2606), addresses come from the
  * blocks reserved for documentation (RFC 5737): nothing here belongs to
  * anybody.
  *

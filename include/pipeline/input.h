@@ -56,9 +56,9 @@ void input_close(struct input *in);
 ssize_t input_peek(struct input *in, size_t n, const uint8_t **p);
 
 /*
- * Puts n bytes in front of the next data to be read, in place of as many that
- * were taken.  Together with the bytes peeked but not taken, there may be at
- * most INPUT_PEEK.
+ * Puts n bytes in front of the next data to be read, replacing the same number
+ * of bytes that were taken.  Together with the bytes peeked but not taken,
+ * there may be at most INPUT_PEEK.
  */
 void input_unread(struct input *in, const void *p, size_t n);
 

@@ -20,9 +20,8 @@ struct fs_item {
 	int err;			/* -errno: could not be examined */
 	struct stat st;
 	/*
-	 * If the list is with_names: a directory's names, in hash order,
-	 * because that is usually the order in which a program that copies a
-	 * tree gets them.
+	 * If with_names is set: a directory's names, in hash order, the order
+	 * in which a program that copies a tree usually gets them.
 	 */
 	const char *const *names;
 	size_t name_count;

@@ -64,7 +64,7 @@ split(struct output *o, const char *path)
 	return rc != 0 ? rc : keep_name(o, base);
 }
 
-/* In a signal handler. */
+/* Called in a signal handler. */
 static void
 remove_temp(const struct output_armed *a)
 {
@@ -74,7 +74,7 @@ remove_temp(const struct output_armed *a)
 		unlinkat(o->dirfd, o->temp, 0);
 }
 
-/* Forgets the temporary name, which does not exist, or no longer does. */
+/* Forgets the temporary name, which was not created or no longer exists. */
 static void
 drop_temp(struct output *o)
 {
@@ -83,8 +83,8 @@ drop_temp(struct output *o)
 }
 
 /*
- * Generates the next temporary name, which a signal removes.  It is short because
- * the final one may have 255 bytes.
+ * Generates the next temporary name, which a signal handler removes.  It is
+ * short because the final one may have 255 bytes.
  */
 static void
 next_temp(struct output *o)

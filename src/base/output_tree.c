@@ -49,7 +49,7 @@ open_parent(struct output_tree *t, const char *path)
 	return t->name == NULL ? -ENOMEM : t->parent < 0 ? t->parent : 0;
 }
 
-/* In a signal handler. */
+/* Called in a signal handler. */
 static void
 remove_temp(const struct output_armed *a)
 {
@@ -59,7 +59,7 @@ remove_temp(const struct output_armed *a)
 		output_tree_remove(t->parent, t->temp);
 }
 
-/* Forgets the temporary name, which does not exist, or no longer does. */
+/* Forgets the temporary name, which was not created or no longer exists. */
 static void
 drop_temp(struct output_tree *t)
 {

@@ -10,9 +10,9 @@
  *
  * Hashing several streams at a time is faster than hashing them one after the
  * other.  So streams are left on the list until there are as many as the digest
- * has lanes, or buffers run short, or no other file is left; the excess of the
- * longest piece is also put back.  Each list belongs to the thread that brought
- * the stream's first piece.
+ * has lanes, or buffers run short, or no other file is left; what is left of
+ * the longest piece is also put back.  Each list belongs to the thread that
+ * brought the stream's first piece.
  */
 #include "stream.h"
 

@@ -13,7 +13,7 @@
 
 enum { PAGE = 64 };			/* lines that a document repeats */
 
-/* One message's attachments differ as much as different messages'. */
+/* Attachments in one message differ as much as those in different messages. */
 enum { STRIDE = 7919 };
 
 static void
@@ -102,7 +102,7 @@ add_table(struct mail_maker *m, struct text *t, size_t end)
 		strbuf_fmt(&m->out, "%u,", ++row);
 		text_line(t, &m->out, 1);
 		/*
-		 * one call each: the order of evaluation of arguments is
+		 * one call each, because argument evaluation order is
 		 * unspecified
 		 */
 		strbuf_fmt(&m->out, ",%u", prng_below(p, 500));

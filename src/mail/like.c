@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The sizes are those of a published store of 273,273 messages, as far as its
- * description goes: mean 8 KB, median 1.7 KB, most about 2.5 KB.  The rest
- * makes it compress like real mail, file by file and as one stream.
+ * description gives them: mean 8 KB, median 1.7 KB, most about 2.5 KB.  The
+ * rest makes it compress like real mail, file by file and as one stream.
  */
 #include "mail/mail.h"
 

@@ -80,7 +80,9 @@ draw_size(const struct mail_maker *m, struct mail *a)
 	    (uint32_t)(from + (u * part >> 16)));
 }
 
-/* Returns a recent mail in the same folder, or in another one, or MAIL_NONE. */
+/*
+ * Returns a recent message in the same folder, or in another one, or MAIL_NONE.
+ */
 static uint16_t
 recent(struct mail_maker *m, unsigned folder, bool same)
 {
@@ -156,7 +158,7 @@ draw_thread(struct mail_maker *m, struct mail *a)
 	memcpy(a->subject, m->mails[a->parent].subject, sizeof(a->subject));
 }
 
-/* Makes a copy of an earlier mail, through another list. */
+/* Makes the message a copy of an earlier one, sent through another list. */
 static void
 draw_twin(struct mail_maker *m, struct mail *a)
 {

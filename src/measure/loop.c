@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 
-enum { TRIES = 64 };			/* other processes take devices too */
+enum { TRIES = 64 };			/* other processes claim devices too */
 
 /* Opens a free device.  Returns a descriptor or -errno. */
 static int

@@ -43,7 +43,7 @@ struct walk_job {
 	int fd;
 	struct stat st;
 	struct walk_file file;
-	uint64_t asked_ns;		/* when its open was requested */
+	uint64_t asked_ns;		/* when opening it was requested */
 	const struct walk_range *ranges;	/* NULL: all of it */
 	size_t range_count;
 };

@@ -2,10 +2,10 @@
  * digest.h - checksums of files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sources: FIPS 180-4 (SHA-256, SHA-1), RFC 1321 (MD5).  They are computed by
- * OpenSSL, in which looking up an algorithm by name and allocating a digest's
- * state each cost more than hashing a small file.  So the lookup is done once,
- * and the state is reused from file to file.
+ * Sources: FIPS 180-4 (SHA-256, SHA-1), RFC 1321 (MD5).  OpenSSL computes them.
+ * Looking up an algorithm by name and allocating a digest's state each cost
+ * more than hashing a small file, so the lookup is done once, and the state is
+ * reused from file to file.
  *
  * On x86 processors with SHA instructions or AVX2, SHA-256 is our own code,
  * which hashes two or eight files at a time, in half or a third of the time

@@ -46,9 +46,9 @@ struct gzip_points_source {
 	 */
 	int (*point)(void *arg, const struct gzip_point *p);
 	/*
-	 * NULL, or called once for each point, before the next one or at the
-	 * end, with the point's window, in which all bytes that the data up to
-	 * the next point does not need are zero.  Returns 0 or -errno.
+	 * If not NULL, called once for each point, before the next one or at
+	 * the end, with the point's window.  The bytes that the data up to the
+	 * next point does not need are zero.  Returns 0 or -errno.
 	 */
 	int (*sparse)(void *arg, const uint8_t *window, size_t len);
 	void *arg;

@@ -15,7 +15,7 @@
 #define WHITEOUT_PREFIX ".wh."
 #define WHITEOUT_OPAQUE ".wh..wh..opq"
 
-/* Returns whether a name in a layer is that of a whiteout.  Thread-safe. */
+/* Returns whether a name in a layer is a whiteout.  Thread-safe. */
 static inline bool
 whiteout_has_prefix(const char *name)
 {

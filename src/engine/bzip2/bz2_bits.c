@@ -42,8 +42,8 @@ bz2_crc_update(const struct bz2_crc *t, uint32_t crc, const uint8_t *p,
 }
 
 /*
- * Appends whole words, shifted by the pending bits.  The bits of src after
- * nbits are zeros up to a byte boundary, and are not read beyond that.
+ * Appends whole words, shifted by the pending bits.  In src, zeros follow the
+ * last bit up to a byte boundary; nothing beyond that is read.
  */
 static size_t
 join(struct bz2_join *j, const uint8_t *src, uint64_t nbits, uint8_t *dst)
@@ -167,8 +167,8 @@ bz2_read_trailer(const uint8_t *in, size_t len, uint64_t *bit, uint32_t *crc)
 
 /*
  * Adds all pairs of neighbouring bytes among the first five that a magic number
- * fills completely, for each possible number of its bits, 0..7, in the byte
- * before those.
+ * fills completely, for each number of its bits, 0..7, that the preceding byte
+ * can hold.
  */
 static void
 add_pairs(struct bz2_scan *s, uint64_t magic)

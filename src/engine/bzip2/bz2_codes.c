@@ -57,8 +57,8 @@ guess(struct bz2_codes *k, const uint32_t *freq)
 			to++;
 		}
 		/*
-		 * every other time, leave a last symbol that exceeds the share
-		 * for the next table
+		 * every other time, leave the last symbol to the next table if
+		 * it exceeds the share
 		 */
 		if (to > from + 1 && t > 0 && t < k->tables - 1 && t % 2 == 1)
 			sum -= freq[--to];

@@ -3,13 +3,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A rotation descends if the one that begins at the next byte is less, and
- * ascends if that is greater.  At most a third of them, the seeds, ascend after
- * one that descends.  Once the seeds are sorted, one upward pass places all
- * that descend and one downward pass all that ascend: each is written after the
- * others with the same first byte when its successor is met (Itoh and Tanaka
- * 1999; Nong, Zhang and Chan 2009).  Rotations need no sentinel: the smallest
- * one is a seed.  Equal rotations of a periodic block come out in any order,
- * which gives the same last column.
+ * ascends if that is greater.  The seeds are those that ascend after one that
+ * descends, at most a third of all rotations.  Once the seeds are sorted, one
+ * upward pass places all that descend and one downward pass all that ascend:
+ * each is written after the others with the same first byte when its successor
+ * is met (Itoh and Tanaka 1999; Nong, Zhang and Chan 2009).  Rotations need no
+ * sentinel: the smallest one is a seed.  Equal rotations of a periodic block
+ * come out in any order, which gives the same last column.
  *
  * An entry is a position with the preceding byte above it.  So the scan knows
  * where to write next without reading the text, and the last column consists of
@@ -100,7 +100,7 @@ entry_before(const uint8_t *text, size_t n, uint32_t entry)
 }
 
 /*
- * Goes upwards and places all rotations that descend, starting from the seeds.
+ * Scans upwards, placing all rotations that descend, starting from the seeds.
  */
 static void
 induce_down(const struct bz2_sorter *s, const struct census *count,
@@ -133,7 +133,7 @@ induce_down(const struct bz2_sorter *s, const struct census *count,
 }
 
 /*
- * Goes downwards and places all rotations that ascend, and with them the whole
+ * Scans downwards, placing all rotations that ascend, and with them the whole
  * last column.
  */
 static void

@@ -31,7 +31,7 @@ struct sha256 {
 /*
  * Returns how many digests this processor computes at a time: 2, 8, or 0 if it
  * has neither kind of instruction; in that case the other functions do not
- * work.  It asks the processor, which takes microseconds in a virtual machine.
+ * work.  Querying the processor takes microseconds in a virtual machine.
  */
 unsigned sha256_lanes(void);
 

@@ -84,7 +84,7 @@ put_literals(struct coder *c, size_t pos, size_t follow)
 	size_t len = pos - c->anchor;
 	size_t more = follow != 0 ? len >> 8 : (len + 255 - TOKEN_MOST) / 255;
 
-	/* the first condition is ZFS's, which counts too few for megabytes */
+	/* the first condition is ZFS's; it allows too little for megabytes */
 	if (c->n + 1 + len + follow + more > c->cap ||
 	    c->n + 1 + len + follow + length_bytes(len) > c->cap)
 		return false;

@@ -53,8 +53,8 @@ begin_body(struct inflate_job *j)
 }
 
 /*
- * Each of these takes what it needs of the len bytes at p, and returns how
- * many, or -errno.
+ * Each of these consumes as many of the len bytes at p as it needs, and returns
+ * how many, or -errno.
  */
 
 static ssize_t

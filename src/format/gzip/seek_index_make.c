@@ -2,8 +2,8 @@
  * seek_index_make.c - making the side index of a gzip file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The index is built in a single inflater pass, which can stop between two
- * blocks and report the bit.  All members are verified on the way.
+ * The index is built in a single pass of the inflater, which can stop between
+ * two blocks and report the bit position.  All members are verified on the way.
  */
 #include "format/seek_formats.h"
 

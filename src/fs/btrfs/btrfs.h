@@ -2,9 +2,9 @@
  * btrfs.h - the space that files take on btrfs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The rules are from Documentation/ch-compression.rst of btrfs-progs, the
- * on-disk format as the btrfs wiki describes it, and the output of compsize for
- * files on Linux 6.18.  A file is written in chunks of 512 KiB, and a chunk is
+ * The rules are from btrfs-progs' Documentation/ch-compression.rst, the btrfs
+ * wiki's description of the on-disk format, and compsize's output for files on
+ * Linux 6.18.  A file is written in chunks of 512 KiB, and a chunk is
  * compressed in pieces of 128 KiB; from the first piece that does not shrink,
  * the rest of the chunk stays uncompressed.
  */
@@ -42,14 +42,14 @@ struct btrfs_chunk {
 bool btrfs_looks_good(const uint8_t *piece, uint32_t len);
 
 /*
- * Measures a chunk of len bytes, stored uncompressed; first says whether it is
+ * Measures a chunk of len bytes, stored uncompressed; first tells whether it is
  * its file's first.
  */
 void btrfs_plain(bool first, uint32_t len, struct btrfs_chunk *c);
 
 /*
  * Measures the chunk at offset in a file of size bytes, compressed by p as far
- * as that pays off; good says for each piece whether to try.
+ * as that pays off; good tells for each piece whether to try.
  */
 void btrfs_pack(struct packer *p, const uint8_t *data, uint64_t offset,
     uint64_t size, const bool good[BTRFS_PIECES], struct btrfs_chunk *c);

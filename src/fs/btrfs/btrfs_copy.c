@@ -2,11 +2,11 @@
  * btrfs_copy.c - the trees of a btrfs to which a list of files is copied
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A name is stored in its directory twice: by its hash at once, and by its
- * number some time later, together with others.  Without compression, inline
- * data is stored at once and an extent after it has been written; compression
- * delays both.  The leaves of the files' tree are filled item by item; for the
- * others, fill factors are assumed.
+ * A name is stored in its directory twice: immediately by its hash, and some
+ * time later, together with others, by its number.  Without compression, inline
+ * data is stored immediately and an extent after it has been written;
+ * compression delays both.  The leaves of the files' tree are filled item by
+ * item; for the others, fill factors are assumed.
  */
 #include "btrfs_copy.h"
 
@@ -81,7 +81,7 @@ add_extents(struct btrfs_copy *c)
 	return rc;
 }
 
-/* Adds the late names of each directory, as many at a time as fit a leaf. */
+/* Adds the late names of each directory, as many at a time as fit in a leaf. */
 static int
 add_late(struct btrfs_copy *c)
 {

@@ -19,7 +19,7 @@ struct btrfs_leaf {
 	struct btrfs_item *items;
 };
 
-/* Where an item belongs: before that one of a leaf, or at its end. */
+/* Where an item belongs: before the item in this slot, or at the leaf's end. */
 struct place {
 	size_t leaf;
 	unsigned slot;
@@ -132,9 +132,9 @@ find(const struct btrfs_leaves *t, const struct btrfs_item *key,
 
 /*
  * Returns how many items at one end of a leaf fit into `left' bytes at its
- * neighbour: from its last item down to item `last' (step -1), or from its
- * first up to it (step 1).  Once it comes to slot, where `need' bytes are
- * wanted, it goes on only if there is more room there than here.
+ * neighbour: from the last item down to item `last' (step -1), or from the
+ * first one up to it (step 1).  At slot, where `need' bytes are wanted,
+ * counting continues only if the neighbour has more room left than this leaf.
  */
 static unsigned
 count_pushed(const struct btrfs_leaf *l, unsigned slot, uint32_t need,
@@ -161,7 +161,7 @@ count_pushed(const struct btrfs_leaf *l, unsigned slot, uint32_t need,
 
 /*
  * Pushes items after the first `keep' to the next leaf, if that has `need'
- * bytes of room.  Returns 1 if it did, 0 or -ENOMEM.
+ * bytes of room.  Returns 1 if it did, 0 if not, or -ENOMEM.
  */
 static int
 push_right(struct btrfs_leaves *t, struct place *p, uint32_t need,
@@ -191,7 +191,7 @@ push_right(struct btrfs_leaves *t, struct place *p, uint32_t need,
 	return 1;
 }
 
-/* The same to the previous leaf: at most the first `most' items. */
+/* Likewise pushes at most the first `most' items to the previous leaf. */
 static int
 push_left(struct btrfs_leaves *t, struct place *p, uint32_t need,
     unsigned most)
@@ -219,7 +219,10 @@ push_left(struct btrfs_leaves *t, struct place *p, uint32_t need,
 	return 1;
 }
 
-/* What pushing has to gain, if p is at an end of its leaf. */
+/*
+ * Returns how much room pushing has to gain; at_end: p is at that end of its
+ * leaf.
+ */
 static uint32_t
 lacking(const struct btrfs_leaves *t, const struct place *p, uint32_t need,
     bool at_end)
@@ -252,7 +255,7 @@ push(struct btrfs_leaves *t, struct place *p, uint32_t need)
 	return rc < 0 ? rc : 0;
 }
 
-/* Brings p to an end of its leaf, by pushing to both neighbours. */
+/* Moves p to an end of its leaf, by pushing items to both neighbours. */
 static int
 push_apart(struct btrfs_leaves *t, struct place *p, uint32_t need)
 {
@@ -268,9 +271,9 @@ push_apart(struct btrfs_leaves *t, struct place *p, uint32_t need)
 enum { EMPTY_LEAF = -1, TWICE = -2 };
 
 /*
- * Returns before which item to split p's leaf: in the middle, or at p's slot;
- * EMPTY_LEAF if the new item gets a leaf of its own, TWICE if that takes two
- * splits.
+ * Returns the item before which to split a leaf, in the middle or at slot;
+ * EMPTY_LEAF if the new item gets a leaf of its own, TWICE if two splits are
+ * needed.
  */
 static int
 split_at(const struct btrfs_leaf *l, unsigned slot, uint32_t need, bool grows)
@@ -318,7 +321,9 @@ begin_leaf(struct btrfs_leaves *t, struct place *p)
 	return add_leaf(t, p->leaf);
 }
 
-/* Makes `need' bytes of room at p; grows if they are for the item there. */
+/*
+ * Makes `need' bytes of room at p; grows: they are for the item already there.
+ */
 static int
 make_room(struct btrfs_leaves *t, struct place *p, uint32_t need, bool grows)
 {

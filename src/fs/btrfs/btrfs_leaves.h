@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How full leaves are depends on the order in which items are added.  This
- * repeats what Linux does: an item goes where its key belongs; if its leaf has
- * no room, items are pushed to the next or the previous leaf, or else the leaf
- * is split, in the middle if the item then fits.  All leaves are taken to have
- * the same parent.
+ * reproduces what Linux does: an item goes where its key belongs; if its leaf
+ * has no room, items are pushed to the next or the previous leaf, or else the
+ * leaf is split, in the middle if the item then fits.  All leaves are assumed
+ * to have the same parent.
  *
  * A struct btrfs_leaves belongs to one thread; it must be zeroed initially.
  */
@@ -42,8 +42,8 @@ struct btrfs_leaves {
 };
 
 /*
- * Adds n items with successive keys in one step; together they fit into a leaf.
- * Returns 0 or -ENOMEM.
+ * Adds n items with successive keys in one step; together they must fit in a
+ * leaf.  Returns 0 or -ENOMEM.
  */
 int btrfs_leaves_add(struct btrfs_leaves *t, const struct btrfs_item *items,
     unsigned n);

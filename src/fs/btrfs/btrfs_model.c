@@ -18,8 +18,8 @@
 #include <string.h>
 
 /*
- * How many more files are created before one is written.  Linux varies it; from
- * 250 on, sizes hardly depend on it.
+ * How many more files are created before a file is written.  Linux varies this
+ * number; from 250 onward, sizes hardly depend on it.
  */
 enum { LATE_FILES = 512 };
 
@@ -237,7 +237,7 @@ add_file(struct btrfs_job *b, struct btrfs_copy *copy, size_t item,
 }
 
 /*
- * Copies all files: each is created at once, but written only after others
+ * Copies all files: each is created immediately, but written only after others
  * have been created.
  */
 static int
@@ -258,7 +258,7 @@ copy_files(struct btrfs_job *b, struct btrfs_copy *copy, unsigned algorithm)
 	return rc != 0 ? rc : btrfs_copy_end(copy);
 }
 
-/* Adds up one algorithm after the other. */
+/* Adds up the results, one algorithm after another. */
 static void
 add_files(void *arg, unsigned thread)
 {

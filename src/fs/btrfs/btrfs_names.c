@@ -14,8 +14,8 @@
 #include <sys/xattr.h>
 
 /*
- * The kernel's limit on the size of a list of names, XATTR_LIST_MAX, and a size
- * of values that surely fit a leaf.
+ * The kernel's limit on the size of a name list, XATTR_LIST_MAX, and a value
+ * size that is certain to fit in a leaf.
  */
 enum { LIST_MAX = 65536, VALUE_MAX = 15 << 10 };
 
@@ -44,7 +44,7 @@ compare(const char *path, const char *other, size_t n)
 	return c != 0 ? c : path[n] != '\0';
 }
 
-/* Finds the directory of item i among those from `root', its root, on. */
+/* Finds item i's directory, searching from `root', its root, onward. */
 static size_t
 find_dir(const struct fs_list *l, size_t root, size_t i)
 {
@@ -65,7 +65,7 @@ find_dir(const struct fs_list *l, size_t root, size_t i)
 	return lo;
 }
 
-/* Finds the directory of each item; a root is in itself. */
+/* Finds the directory of each item; a root is its own directory. */
 static void
 find_dirs(struct btrfs_names *n)
 {

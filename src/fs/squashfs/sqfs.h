@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: "Squashfs Binary Format" (squashfs-tools-ng, doc/format.adoc), and
- * what mksquashfs 4.5.1 and 4.6.1 -all-root make of trees: names in byte order,
- * depth first.  sqpack's feed decides what goes into which block
+ * trees packed by mksquashfs 4.5.1 and 4.6.1 with -all-root: names in byte
+ * order, depth first.  sqpack's feed decides what goes into which block
  * (image/sqbuild/feed.h).
  */
 #ifndef COLDPRESS_SQFS_H
@@ -26,7 +26,7 @@ struct sqfs_tree {
 
 /*
  * Builds the tree from all items without an error; several roots become
- * directories below one.  Returns 0, -ENOENT (no items) or -errno of
+ * directories below one.  Returns 0, -ENOENT (no items) or -errno from
  * sqw_tree_add(); t must be freed even after an error.
  */
 int sqfs_tree_make(struct sqfs_tree *t, const struct fs_list *l);

@@ -2,8 +2,8 @@
  * sqfs_image.c - the size of a complete squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Inodes and listings are made and compressed as in an image.  The positions of
- * large files' data are those of sqpack's image; in mksquashfs's image only
+ * Inodes and listings are written and compressed as in an image.  The positions
+ * of large files' data are those of sqpack's image; in mksquashfs's image only
  * their last digits differ.
  */
 #include "sqfs.h"

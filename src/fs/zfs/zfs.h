@@ -25,7 +25,7 @@ struct zfs_pool {
 	uint32_t recordsize;	/* a power of two, 512..ZFS_RECORD_MOST */
 };
 
-/* The space of blocks in bytes; summed with zfs_add(). */
+/* The space that blocks take, in bytes; summed with zfs_add(). */
 struct zfs_space {
 	uint64_t blocks;	/* without holes */
 	uint64_t logical_B;

@@ -75,7 +75,7 @@ leaf_chunk(uint8_t *leaf, size_t i)
 	return leaf + FAT_LEAF_HEAD + i * FAT_CHUNK;
 }
 
-/* Adds a name to a leaf from chunk `at` on; returns the next free one. */
+/* Adds a name to a leaf from chunk `at` onward; returns the next free one. */
 static size_t
 leaf_name(uint8_t *leaf, size_t at, const struct fat_name *of,
     uint64_t object, unsigned prefix)

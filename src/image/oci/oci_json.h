@@ -8,7 +8,7 @@
 #include "image/oci/json.h"
 #include "image/oci/oci.h"
 
-/* The annotation of a descriptor that names its tag. */
+/* The annotation that names a descriptor's tag. */
 #define OCI_TAG "org.opencontainers.image.ref.name"
 
 struct oci_document {

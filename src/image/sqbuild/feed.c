@@ -172,8 +172,8 @@ add_small(struct feed *f, struct feed_unit *u)
 }
 
 /*
- * Returns whether files of at most one block are compared as blocks, even
- * zeros.
+ * Returns whether files of at most one block are compared as blocks, even if
+ * they contain only zeros.
  */
 static bool
 is_always_block(const struct sqb_data_options *o)

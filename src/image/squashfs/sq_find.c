@@ -2,10 +2,10 @@
  * sq_find.c - finding the image in a program that mounts itself
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: the AppImage specification, type 2: an ELF file, with 'A', 'I' and 2
- * in the padding of its identification, and the image after it, where the
- * section headers end.  A stripped runtime has no section headers there; the
- * first RUNTIME_MAX bytes are then searched for the image.
+ * Source: the AppImage specification, type 2: an ELF file with 'A', 'I' and 2
+ * in the padding of its identification, followed by the image where the section
+ * headers end.  A stripped runtime has no section headers there; the first
+ * RUNTIME_MAX bytes are then searched for the image.
  */
 #include "squashfs.h"
 
