@@ -36,8 +36,8 @@ struct store_writer {
 	struct store_line *lines;
 	size_t line_count, line_cap;
 	uint64_t bytes;
-	struct strbuf path;		/* including the root; also the path of
-					 * a failure */
+	struct strbuf path;		/* including the root; also the path
+					 * at fault */
 	unsigned here;			/* messages in this week, by folder */
 	struct strbuf mbox[WORLD_SET];
 	int64_t mbox_date[WORLD_SET];
@@ -57,8 +57,8 @@ void store_writer_free(struct store_writer *w);
 
 /*
  * Writes the message generated last, or ends its week.  Returns 0 or -errno;
- * w->path is then the path of the failure, NUL-terminated, unless it is
- * -ENOMEM.
+ * after an error other than -ENOMEM, w->path is the NUL-terminated path at
+ * fault.
  */
 int store_mail(struct store_writer *w, const struct mail_maker *m);
 int store_week(struct store_writer *w, const struct mail_maker *m);

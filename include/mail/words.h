@@ -22,7 +22,7 @@ struct words {
 	struct word at[WORDS];		/* most frequent first */
 };
 
-/* Invents the words; with accents, some vowels get accents. */
+/* Invents the words; if accents is set, some vowels get accents. */
 void words_make(struct words *w, struct prng *p, bool accents);
 
 /*

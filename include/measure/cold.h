@@ -6,8 +6,8 @@
  * Documentation/admin-guide/sysctl/vm.rst (drop_caches), .../iostats.rst and
  * Documentation/block/stat.rst.
  *
- * A file is cold if none of its pages is in memory, no page of a loop-device
- * image that may hold its filesystem is either (the file could simply be
+ * A file is cold if none of its pages is in memory, nor any page of a
+ * loop-device image that may hold its filesystem (the file could simply be
  * copied from there), and the calling thread, or process, had to read at least
  * as many bytes from a device as the file occupies there.  Whatever cannot be
  * observed is never called cold: mincore(2) reports every page as present to a

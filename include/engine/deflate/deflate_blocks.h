@@ -45,7 +45,7 @@ enum { DEFLATE_HELD = 7 };
 
 struct deflate_writer {
 	uint8_t *next;
-	uint64_t bits;		/* bits not yet written, held of them */
+	uint64_t bits;		/* bits not yet written, and how many */
 	unsigned held;
 };
 

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Versions of bzip2 before 0.9.5 flipped bits of a block that was hard to sort.
- * Nothing writes such blocks any more; existing ones are read.
+ * Nothing writes such blocks any more, but existing ones can still be read.
  */
 #include "bz2_impl.h"
 

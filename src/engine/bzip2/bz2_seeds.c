@@ -7,12 +7,12 @@
  * are equal.
  *
  * Then they are sorted by ranks, as in Larsson and Sadakane (1999), but from
- * seed to seed.  The members of a group agree in a number of bytes, so the
- * seeds that these bytes reveal are at the same distances in all of them.
- * Hence the last such seed, the leap, is at the same distance for every member,
- * and members compare as the ranks of their leaps do.  A round compares two
- * leaps, and makes each leap three times as long; when a round splits no group,
- * the rotations in each group are equal.  The number of rounds is logarithmic.
+ * seed to seed.  The members of a group share a prefix, so the seeds that it
+ * reveals are at the same distances in all of them.  Hence the last such seed,
+ * the leap, is at the same distance for every member, and members compare as
+ * the ranks of their leaps do.  A round compares two leaps, and makes each leap
+ * three times as long; when a round splits no group, the rotations in each
+ * group are equal.  The number of rounds is logarithmic.
  */
 #include "base/sort_words.h"
 #include "bz2_impl.h"

@@ -4,10 +4,10 @@
  *
  * Libraries are chosen by measured CPU time and size (the manual states the
  * versions).  ISA-L is best at level 1; our own encoder at levels 2 to 9, and
- * at level 1 without ISA-L; libdeflate above.  At level 3, libdeflate
- * compresses machine code: our encoder would take half as long again to make it
- * 2 % smaller, as level 4 does.  zlib remains for its strategies, which the
- * others lack.
+ * at level 1 without ISA-L; libdeflate above.  At level 3, machine code goes to
+ * libdeflate, because our encoder would take half as long again to make it 2 %
+ * smaller; level 4 makes that trade.  zlib remains for its strategies, which
+ * the others lack.
  */
 #include "format/gzip/deflate_engine.h"
 

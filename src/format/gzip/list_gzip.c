@@ -8,8 +8,8 @@
  * - by the length in the member's header (BGZF, mgzip, pzc -i);
  * - in a small member, by walking over its Huffman codes;
  * - in a member written by pzc, by counting its sync points: the number of
- *   blocks and the size of the first give the multiple of 2^32 in the size, and
- *   show whether an apparent header of a further member is one.
+ *   blocks and the first block's size give the multiple of 2^32 in the total,
+ *   and show whether what looks like another member's header is one.
  *
  * Compressed data contains the four bytes of a sync point by chance about once
  * per 4 GiB.  Incompressible data may contain sync points and headers of its

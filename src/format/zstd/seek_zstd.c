@@ -183,7 +183,7 @@ end_job(struct walk *w)
 	    w->at - ZSTD_JOB_LEAD * ZSTD_BLOCK_HEAD, w->frame.at });
 }
 
-/* Counts or skips a frame; w->at is after it. */
+/* Counts or skips a frame, and leaves w->at after it. */
 static int
 end_frame(struct walk *w)
 {

@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-/* Items that are yet to be added. */
+/* Items still to be added. */
 struct btrfs_late {
 	struct btrfs_item *items;
 	size_t count, cap;
@@ -39,7 +39,7 @@ int btrfs_copy_in_leaf(struct btrfs_copy *c, size_t i, uint32_t bytes);
 int btrfs_copy_extent(struct btrfs_copy *c, size_t i, uint32_t k,
     uint32_t disk_B);
 
-/* Writes what is left to be written.  Returns 0 or -ENOMEM. */
+/* Writes whatever is left.  Returns 0 or -ENOMEM. */
 int btrfs_copy_end(struct btrfs_copy *c);
 
 /* Returns the size of all nodes, each stored `copies' times. */

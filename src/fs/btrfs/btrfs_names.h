@@ -12,14 +12,14 @@
 
 /* An extended attribute; an ACL is one. */
 struct btrfs_xattr {
-	uint32_t hash, size;		/* of its name, of name and value */
+	uint32_t hash, size;		/* of the name; of name and value */
 };
 
 /* Does not change once it has been read; any thread may then use it. */
 struct btrfs_names {
 	const struct fs_list *list;
 	size_t *order;			/* items in the order of a copy */
-	struct btrfs_place *places;	/* of the items of the list */
+	struct btrfs_place *places;	/* one for each item of the list */
 	struct btrfs_xattr *xattrs;
 	size_t xattr_count, xattr_cap;
 };
@@ -34,7 +34,7 @@ struct btrfs_place {
 
 /*
  * Determines the order in which cp(1) and tar(1) copy a list, which must
- * outlast n: a directory, then what is in it, by inode number.  Reads the
+ * outlast n: a directory, then its contents by inode number.  Reads the
  * attributes, leaving out those that cannot be read.  Returns 0 or -ENOMEM;
  * call btrfs_names_free() even then.
  */

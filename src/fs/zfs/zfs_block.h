@@ -52,7 +52,7 @@ unsigned zfs_indirect_shift(const struct zfs_pool *pool);
 
 /*
  * Counts `many` blocks like the one of len bytes, at most ZFS_META_MOST, which
- * may be b->block.  Returns the space that one takes.
+ * may be b->block.  Returns the space that each takes.
  */
 uint64_t zfs_blocks_add(struct zfs_blocks *b, const uint8_t *data, size_t len,
     uint64_t many);

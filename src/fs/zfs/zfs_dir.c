@@ -123,8 +123,8 @@ by_name(const void *a, const void *b)
 
 /*
  * Writes a leaf of n names, omitting those that do not fit.  They are stored in
- * order of creation, assumed to be that of the sorted names, so their object
- * numbers ascend.
+ * creation order, which is assumed to be the order of the sorted names, so
+ * their object numbers ascend.
  */
 static void
 fill_leaf(struct fat_dir *f, struct fat_name *names, size_t n,
