@@ -1,5 +1,5 @@
 /*
- * base64.c - base64 in one line
+ * base64.c - base64 without line breaks
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/base64.h"

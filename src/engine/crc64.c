@@ -1,5 +1,5 @@
 /*
- * crc64.c - CRC-64 with the polynomial of ISO 3309
+ * crc64.c - CRC-64 with the ISO 3309 polynomial
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/crc64.h"

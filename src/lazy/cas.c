@@ -1,5 +1,5 @@
 /*
- * cas.c - writing a repository in the format of CVMFS
+ * cas.c - writing a repository in CVMFS's format
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cas_impl.h"

@@ -1,5 +1,5 @@
 /*
- * cas_cut.c - cutting the files of an archive into objects
+ * cas_cut.c - cutting an archive's files into objects
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The reader of the pipeline, which also builds the index of the layer.  All

@@ -1,5 +1,5 @@
 /*
- * cas_db.c - reading a catalog of a CVMFS repository, which is not trusted
+ * cas_db.c - reading an untrusted catalog from a CVMFS repository
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: "Defense Against The Dark Arts" of SQLite's documentation;

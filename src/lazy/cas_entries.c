@@ -1,5 +1,5 @@
 /*
- * cas_entries.c - from the rows of a catalog to the entries of an index
+ * cas_entries.c - turning catalog rows into index entries
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Listing begins at the catalog's own directory.  A row counts only if its MD5

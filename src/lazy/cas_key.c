@@ -1,5 +1,5 @@
 /*
- * cas_key.c - the key that a CVMFS repository must be signed by
+ * cas_key.c - the key that a CVMFS repository must be signed with
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cas_key.h"

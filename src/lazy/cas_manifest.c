@@ -1,5 +1,5 @@
 /*
- * cas_manifest.c - reading the manifest of a CVMFS repository
+ * cas_manifest.c - reading a CVMFS repository's manifest
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: cvmfs/manifest.cc, Manifest::Load(); crypto/signature.cc,

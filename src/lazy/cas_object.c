@@ -1,5 +1,5 @@
 /*
- * cas_object.c - the objects of a CVMFS repository: compressed, named, written
+ * cas_object.c - compressing, naming and writing a CVMFS repository's objects
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: RFC 1950 (zlib).  Objects are written under their final names, since

@@ -1,5 +1,5 @@
 /*
- * cas_publish.c - the manifest of a CVMFS repository
+ * cas_publish.c - writing a CVMFS repository's manifest
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: cvmfs/manifest.cc, crypto/signature.cc: lines of a letter and a value,

@@ -1,5 +1,5 @@
 /*
- * cas_rows.c - the rows of a catalog of a CVMFS repository, in memory
+ * cas_rows.c - the rows of a CVMFS catalog, in memory
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cas_read.h"

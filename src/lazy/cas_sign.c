@@ -1,5 +1,5 @@
 /*
- * cas_sign.c - the key and the certificate that sign a CVMFS repository
+ * cas_sign.c - the key and certificate that sign a CVMFS repository
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: cvmfs/crypto/signature.cc: RSA with PKCS #1 padding and SHA-1, by the

@@ -1,5 +1,5 @@
 /*
- * cas_unit.c - the objects of a CVMFS repository: found, unpacked, verified
+ * cas_unit.c - finding, unpacking and verifying a CVMFS repository's objects
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A catalog does not say how many bytes an object has.  A zlib stream ends by

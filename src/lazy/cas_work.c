@@ -1,5 +1,5 @@
 /*
- * cas_work.c - compressing the files of an archive, writing the objects
+ * cas_work.c - compressing an archive's files and writing the objects
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cas_impl.h"

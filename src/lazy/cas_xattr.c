@@ -1,5 +1,5 @@
 /*
- * cas_xattr.c - extended attributes in the catalogs of CVMFS
+ * cas_xattr.c - extended attributes in CVMFS catalogs
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: cvmfs/xattr.h: a version, 1, and the number of attributes, one byte

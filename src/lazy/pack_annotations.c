@@ -1,5 +1,5 @@
 /*
- * pack_annotations.c - what a manifest says about a layer that was packed
+ * pack_annotations.c - what a manifest says about a packed layer
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: docs/estargz.md of containerd/stargz-snapshotter; pkg/zstdchunked of

@@ -1,5 +1,5 @@
 /*
- * pack_split.c - the headers of an archive in the form of tar-split
+ * pack_split.c - an archive's headers in tar-split form
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pack_split.h"

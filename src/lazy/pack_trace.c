@@ -1,5 +1,5 @@
 /*
- * pack_trace.c - storing what a start touches a second time
+ * pack_trace.c - storing a second copy of what a start touches
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pack_trace.h"

@@ -1,5 +1,5 @@
 /*
- * pack_work.c - compressing the units of a layer, hashing the pieces in them
+ * pack_work.c - compressing a layer's units and hashing their pieces
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pack_impl.h"

@@ -1,5 +1,5 @@
 /*
- * btrfs_names.c - what btrfs stores of a tree besides its data
+ * btrfs_names.c - what btrfs stores for a tree besides its data
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "btrfs_names.h"

@@ -1,5 +1,5 @@
 /*
- * zfs.c - the space that the records of files take in a ZFS dataset
+ * zfs.c - the space that file records take in a ZFS dataset
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "zfs.h"

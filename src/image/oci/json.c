@@ -1,5 +1,5 @@
 /*
- * json.c - small JSON documents as trees, by yajl
+ * json.c - small JSON documents as trees, parsed with yajl
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/oci/json.h"

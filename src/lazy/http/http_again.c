@@ -1,5 +1,5 @@
 /*
- * http_again.c - deciding whether a failed request is tried once more
+ * http_again.c - deciding whether to retry a failed request
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_private.h"

@@ -1,5 +1,5 @@
 /*
- * http_auth_file.c - credentials in a file of Docker or containers/image
+ * http_auth_file.c - credentials in a Docker or containers/image file
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: containers-auth.json(5).  Helper programs are not run.

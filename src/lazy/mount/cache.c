@@ -1,5 +1,5 @@
 /*
- * cache.c - ranges of one object, kept on disk as they were fetched
+ * cache.c - ranges of one object, kept on disk as fetched
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Records are found through a hash table of their numbers + 1.  A freed record

@@ -1,5 +1,5 @@
 /*
- * layermount_image.c - the layers of an operand
+ * layermount_image.c - an operand's layers
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI distribution specification 1.1, "Pulling manifests".

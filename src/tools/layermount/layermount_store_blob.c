@@ -1,5 +1,5 @@
 /*
- * layermount_store_blob.c - a whole layer of a store, verified before it is read
+ * layermount_store_blob.c - a store's whole layer, verified before it is read
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Pushing or saving an image reads the compressed layer.  Its only digest is

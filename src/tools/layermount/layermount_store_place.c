@@ -1,5 +1,5 @@
 /*
- * layermount_store_place.c - what the kernel's numbers of files stand for
+ * layermount_store_place.c - what the kernel's inode numbers stand for
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The number of a file in a layer has the layer's number in its upper half.  In

@@ -1,5 +1,5 @@
 /*
- * layermount_trace.c - the data that a start touches, fetched at once
+ * layermount_trace.c - the data that a start touches, fetched in one go
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The pieces are decoded, as they arrive, into an unnamed file, so that they

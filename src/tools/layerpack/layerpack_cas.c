@@ -1,5 +1,5 @@
 /*
- * layerpack_cas.c - making a repository in the format of CVMFS
+ * layerpack_cas.c - making a repository in CVMFS's format
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_cas.h"

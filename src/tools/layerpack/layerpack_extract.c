@@ -1,5 +1,5 @@
 /*
- * layerpack_extract.c - extracting the entries of a layer into a directory
+ * layerpack_extract.c - extracting a layer's entries into a directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * First the names are created, in the order of the archive; then the data is

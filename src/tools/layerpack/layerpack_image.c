@@ -1,5 +1,5 @@
 /*
- * layerpack_image.c - converting all layers of the images of an OCI layout
+ * layerpack_image.c - converting every layer of the images in an OCI layout
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI image specification 1.1, "Image Index", "Image Manifest" and

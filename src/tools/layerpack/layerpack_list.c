@@ -1,5 +1,5 @@
 /*
- * layerpack_list.c - listing the entries of a layer
+ * layerpack_list.c - listing a layer's entries
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack.h"

@@ -1,5 +1,5 @@
 /*
- * layerpack_spot.c - creating the entries of a layer below one directory
+ * layerpack_spot.c - creating a layer's entries below one directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The directory of an entry is opened from the root of the extraction without

@@ -1,5 +1,5 @@
 /*
- * layerpack_stats.c - what a layer took to make, in one row
+ * layerpack_stats.c - what making a layer took, in one row
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_make.h"

@@ -1,5 +1,5 @@
 /*
- * layerpack_units.c - decoding the units of a layer with several threads
+ * layerpack_units.c - decoding a layer's units with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_units.h"

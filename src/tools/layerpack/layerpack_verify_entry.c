@@ -1,5 +1,5 @@
 /*
- * layerpack_verify_entry.c - comparing an entry of the archive and the index
+ * layerpack_verify_entry.c - comparing an archive entry with its index entry
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_verify.h"

@@ -1,5 +1,5 @@
 /*
- * pzseek.c - extracting ranges of bytes from a compressed file
+ * pzseek.c - extract ranges of bytes from a compressed file
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The part that depends on the format is in src/format/; see seek.h.
