@@ -29,8 +29,9 @@
 int sandbox_enter(bool *confined);
 
 /*
- * The same, except that files beneath the count directories dirs can be opened
- * for reading.  The directories are open descriptors and remain the caller's.
+ * The same, except that files beneath the count directories in dirs can be
+ * opened for reading.  The directories are open descriptors and remain the
+ * caller's.
  */
 int sandbox_enter_reading(const int *dirs, size_t count, bool *confined);
 
@@ -44,7 +45,7 @@ int sandbox_enter_naming(int dir, bool *confined);
 /*
  * The same, except that beneath dir, an open directory that remains the
  * caller's, everything can be read, created, linked, written and removed;
- * nothing can be executed.  Files beneath the count directories dirs, which
+ * nothing can be executed.  Files beneath the count directories in dirs, which
  * also remain the caller's, can be read.  Before Linux 5.19 nothing is
  * confined, because the kernel would also forbid linking files into other
  * directories.
@@ -66,7 +67,7 @@ struct sandbox_dirs {
 int sandbox_enter_dirs(const struct sandbox_dirs *d, bool *confined);
 
 /*
- * The same, except that files beneath the count directories dirs can also be
+ * The same, except that files beneath the count directories in dirs can also be
  * read and executed, as the C library does to resolve host names, and that
  * sockets can be connected.  All descriptors remain the caller's.
  */

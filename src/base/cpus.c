@@ -145,9 +145,9 @@ group_quota(const char *root, const char *dir, bool v2)
 
 /*
  * Returns the rest of path below top, the part of the hierarchy that is
- * mounted.  A path outside of it, such as one with "..", cannot be followed;
- * the mount itself is then used, because container runtimes mount the
- * container's own group there.
+ * mounted.  A path outside it, such as one with "..", cannot be followed; the
+ * mount itself is then used, because container runtimes mount the container's
+ * own group there.
  */
 static const char *
 below(const char *path, const char *top)

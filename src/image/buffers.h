@@ -41,7 +41,7 @@ unsigned image_buffers_threads(const struct image *m, unsigned most);
 
 /*
  * Allocates as many buffers as the memory limit allows.  Returns 0 or -ENOMEM;
- * must be closed in any case.
+ * must be closed even on failure.
  */
 int image_buffers_open(struct image_buffers *b, size_t block_B,
     unsigned threads, struct image_ending *e);

@@ -104,7 +104,7 @@ set_path(struct store_writer *w, const struct mail_maker *m, unsigned folder)
 	    tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
 }
 
-/* Creates the directories for the first file of a folder in a week. */
+/* Creates the directories for a folder's first file in a week. */
 static int
 make_dirs(struct store_writer *w)
 {

@@ -67,7 +67,7 @@ judge_squashfs(const struct device *d, struct cold_report *r)
 }
 
 /*
- * Judges, if no page was seen in memory, whether everything that was read came
+ * If no page was seen in memory, judges whether everything that was read came
  * from a device.
  */
 static void

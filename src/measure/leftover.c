@@ -162,8 +162,8 @@ leftover_kill(void)
 	int killed = 0, now;
 
 	/*
-	 * Processes that were started meanwhile by those killed are found in
-	 * the next pass.
+	 * Processes that the killed ones have started in the meantime are found
+	 * in the next pass.
 	 */
 	for (int pass = 0; pass < 8; pass++) {
 		DIR *d = opendir("/proc");

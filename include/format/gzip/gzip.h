@@ -5,11 +5,11 @@
  * Source: RFC 1952.
  *
  * A gzip file written by pzc is one member, whose header is ten bytes and the
- * name.  The uncompressed data is cut into blocks, deflated independently of
- * each other; every block but the last ends with a sync point (an empty stored
- * block that ends on a byte boundary, 00 00 ff ff), the last one with the final
- * deflate block.  If there is more than one block, the deflate stream begins
- * with a mark of empty deflate blocks, which add no data:
+ * name.  The uncompressed data is cut into blocks, which are deflated
+ * independently; every block but the last ends with a sync point (an empty
+ * stored block that ends on a byte boundary, 00 00 ff ff), the last one with
+ * the final deflate block.  If there is more than one block, the deflate stream
+ * begins with a mark of empty deflate blocks, which add no data:
  *
  * 	1 to 3	stored	how the sizes vary: enum gzip_sizes
  * 	n	fixed	n >= 1; every block is at most 64 KiB << n
@@ -132,7 +132,8 @@ int gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at);
 
 /*
  * Sets h->member to the member's whole length, or to 0 if it ends at neither of
- * the positions that its field can mean; at as above.  Returns 0 or -errno.
+ * the two positions that its field can mean; at is as above.  Returns 0 or
+ * -errno.
  */
 int gzip_member_length(struct gzip_header *h, struct look *look, uint64_t at);
 

@@ -28,7 +28,7 @@ enum {
 	SQUASHFS_BLOCK_DEFAULT = 128 << 10,
 	SQUASHFS_BLOCK_RAW = 1 << 24,	/* flag in a size word: uncompressed */
 	SQUASHFS_PAD_B = 4096,		/* mksquashfs pads images to a
-					 * multiple of it */
+					 * multiple of this */
 	SQUASHFS_NAME_MAX = 256,
 	SQUASHFS_IDS_MAX = 65536,
 

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Validity is judged as in bzip2 1.0.8.  A code may be incomplete: only the use
- * of a missing pattern is an error.  It may be oversubscribed: unreachable
+ * of a missing pattern is an error.  It may also be oversubscribed: unreachable
  * codes just never occur.  Excess selectors are skipped.  A run is counted only
  * when it ends.  The input is read as if zeros followed it, and an error within
  * those zeros means that the input is too short.

@@ -136,8 +136,8 @@ compare(const struct bz2_sorter *s, size_t p, size_t q)
 
 /*
  * Sorts a group whose next seeds are not visible within DEPTH bytes.  A
- * comparison costs at most the number of bytes up to the next seed of the
- * element that it places, so a merge costs at most n in total.
+ * comparison takes at most one step per byte from the element that it places to
+ * the next seed, so a merge takes at most n steps in total.
  */
 static void
 sort_long(const struct bz2_sorter *s, uint64_t *a, size_t n)

@@ -45,8 +45,8 @@ struct btrfs_job {
 struct worker {
 	struct packer *packers[FS_ALGORITHMS];
 	/*
-	 * The result for a whole chunk of zeros that is not a file's first,
-	 * once one has occurred.
+	 * The result for a whole chunk of zeros other than a file's first, once
+	 * there has been one.
 	 */
 	struct btrfs_chunk zeros[FS_ALGORITHMS];
 	bool knows_zeros;

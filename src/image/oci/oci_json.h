@@ -28,8 +28,8 @@ yajl_val json_new_number(uint64_t number);
 
 /*
  * Replace or add a member of an object, or append an element to an array.
- * Return 0 or -ENOMEM, also if value is NULL (out of memory).  value is
- * consumed even on failure.
+ * Return 0, or -ENOMEM, including when value is NULL (out of memory).  They
+ * consume value even on failure.
  */
 int json_put(yajl_val of, const char *name, yajl_val value);
 int json_append(yajl_val to, yajl_val value);
