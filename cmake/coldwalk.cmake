@@ -17,7 +17,7 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
     coldpress_tool(coldwalk)
     target_link_libraries(coldwalk PRIVATE ${COLDWALK_LIBRARIES})
 
-    # scripts/bench-coldwalk compares with it, even without the tests.
+    # scripts/bench-coldwalk needs it even without the tests.
     add_executable(bench_squashfs tests/bench_squashfs.c)
     target_link_libraries(bench_squashfs PRIVATE coldpress
         ${COLDWALK_LIBRARIES})

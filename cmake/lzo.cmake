@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# LZO, which is under the GPL: only tools that use it are linked with it
+# LZO is under the GPL: only the tools that use it are linked with it
 option(COLDPRESS_LZO "Support LZO in squashfs images and on btrfs" ON)
 set(LZO_LIBRARIES_USED "")
 if(COLDPRESS_LZO)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# touchlog: which files and pages a command touches
+# touchlog: list the files and pages that a command touches
 option(COLDPRESS_TOUCHLOG "Build touchlog" ON)
 
 if(COLDPRESS_TOUCHLOG)

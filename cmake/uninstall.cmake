@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Removes the files that this build installed last, and any of our folders that
-# are then empty.
+# Removes the files that this build last installed, and any of our folders that
+# this leaves empty.
 cmake_minimum_required(VERSION 3.25)
 if(NOT EXISTS ${MANIFEST})
     message(FATAL_ERROR

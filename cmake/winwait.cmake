@@ -13,7 +13,7 @@ if(COLDPRESS_WINWAIT)
         target_link_libraries(winwait PRIVATE PkgConfig::XCB)
         target_compile_definitions(winwait PRIVATE
             COLDPRESS_XCB="${XCB_VERSION}")
-        # scripts/bench-winwait starts it, even without the tests.
+        # scripts/bench-winwait needs it even without the tests.
         add_executable(window_client tests/window_client.c)
         target_link_libraries(window_client PRIVATE PkgConfig::XCB)
         set_target_properties(window_client PROPERTIES

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# bench.sh - trees for benchmarks, and cells of their tables; sourced
+# bench.sh - trees for benchmarks, and cells for their tables; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
@@ -27,7 +27,7 @@ key_stream() {
 
 # textures DIR: makes 1,000 files of 700,000 bytes, like those of a game.  Of
 # every ten, six are incompressible (like PNG, Ogg); three shrink by a sixtieth,
-# since some bytes are more frequent (like JPEG); one is a model in text.
+# since some bytes are more frequent (like JPEG); one is a model stored as text.
 textures() {
 	# shellcheck disable=SC2016
 	key_stream | head -c 700000000 | (cd "$1" && split -a 3 -d \

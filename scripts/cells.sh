@@ -266,9 +266,9 @@ children() {
 	done
 }
 
-# progress: shows the current cell, the total and the time left: on a single
-# line on a terminal; otherwise on a new line now and then, or with -v for every
-# cell; with -q, not at all
+# progress: shows the current cell, the total and the time left: on a terminal,
+# in one line that is redrawn; otherwise, on a new line now and then, or with -v
+# for every cell; with -q, nowhere
 progress_said=0
 progress() {
 	[ "$verbosity" -gt 0 ] || return 0
@@ -331,9 +331,9 @@ sample() {
 	}'
 }
 
-# resident COLD: prints the percentage of the pages of the files listed on
-# standard input that are in memory after eviction by COLD (coldwalk --cold), if
-# coldwalk is available and permitted to know
+# resident COLD: prints what percentage of the files listed on standard input is
+# in memory after eviction by COLD (coldwalk --cold), if coldwalk is available
+# and permitted to know
 resident() {
 	have coldwalk || return 0
 	tr '\n' '\0' |
@@ -345,7 +345,7 @@ resident() {
 	    END { if (all && !unseen) printf "%.1f", 100 * in_memory / all }' || :
 }
 
-# caches_drop: drops the caches with lap, which does not block forever; the
+# caches_drop: drops the caches with lap, which never blocks indefinitely; the
 # reason for a failure goes to $study/log
 caches_drop() { lap -q -n 1 -c -- true >/dev/null 2>>"$study/log"; }
 

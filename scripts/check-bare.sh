@@ -6,10 +6,10 @@
 #
 # Creates a minimal Debian SUITE (bookworm) with only this machine's apt sources
 # and a clone of this commit, and runs the commands as a user who may not
-# install anything, as one with sudo, and as root.  There is no HOME and no
-# locale, TMPDIR is not /tmp, and the machine has just been started.  The base
-# is kept for a week in ${COLDPRESS_CACHE:-~/.cache/coldpress}.  Status 77: such
-# a system cannot be created here.
+# install anything, as one with sudo, and as root.  HOME and the locale are
+# unset, TMPDIR is not /tmp, and the machine seems to have just been started.
+# The base is kept for a week in ${COLDPRESS_CACHE:-~/.cache/coldpress}.  Exits
+# with status 77 if such a system cannot be created here.
 set -eu
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -166,8 +166,8 @@ enter='set -e
 	    ${http_proxy:+http_proxy="$http_proxy"} \
 	    ${https_proxy:+https_proxy="$https_proxy"} "$@" || exit $?'
 
-# inside USER COMMAND...: in $root, with its own mounts, processes and clock,
-# all of which end with it
+# inside USER COMMAND...: runs the command in $root, with its own mounts,
+# processes and clock, none of which outlives it
 inside() {
 	young
 	# shellcheck disable=SC2086

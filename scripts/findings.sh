@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# A finding is a paired ratio of runs, from the rows of $pairs_file, with
+# A finding is a paired ratio of runs, from the rows in $pairs_file, with
 # limits.  The study defines study_ratio ROW REFERENCE, which prints the
-# published ratio. $finding_where precedes the names in the list that
+# published ratio.  $finding_where precedes the names in the list that
 # findings_end prints.
 pairs_file=$study/pairs.csv finding_where=
 study_ratio() { :; }
@@ -133,8 +133,7 @@ function limits(text,  part) {
 }'
 
 # finding TEXT ROW REFERENCE LIMIT: the study found ROW within these limits
-# relative to REFERENCE; the interval of the ratio decides whether this holds
-# here
+# relative to REFERENCE; the ratio's interval decides whether this holds here
 finding() {
 	finding_ratio=$(ratio "$2" "$3")
 	finding_chances="$tab"

@@ -9,8 +9,8 @@
 image() { printf '%s/%s.sqsh' "$store" "$series"; }
 unpacked() { printf '%s/%s.out' "$scratch" "$series"; }
 
-# room_for_image: checks the space for an image, and for a second copy of the
-# tree if it is to be unpacked
+# room_for_image: checks that there is room for an image, and for a second copy
+# of the tree if it is to be unpacked
 room_for_image() {
 	room_B=$((tree_B + tree_B / 16 + 16777216))
 	if [ "$reader" = unsquashfs ] || [ "$start_by" = create ]; then
@@ -92,7 +92,7 @@ cell_export() {
 	export_machine=$(since "$export_machine" "$(machine_s)")
 }
 
-# cell_read ID: reads all files of the image, which is in the cache because it
+# cell_read ID: reads all files in the image, which is in the cache because it
 # has just been written
 cell_read() {
 	cell_read_id=$1

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# image-export-findings.sh - testing the findings of the image study; sourced
+# image-export-findings.sh - testing the image study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
@@ -50,8 +50,8 @@ finding_pooled() {
 	pairs_file=$study/pairs.csv
 }
 
-# others_busy ID: prints the share of the processors that other processes used,
-# as the median of the runs; empty if not measured
+# others_busy ID: prints what share of the processors other processes used, as
+# the median of the runs; empty if not measured
 others_busy() {
 	# shellcheck disable=SC2016
 	awk "$(cat "$here/csv.awk" "$here/stats.awk")"'
@@ -64,9 +64,9 @@ others_busy() {
 	    cpus="${report_cpus:-1}" "$study/proven.csv"
 }
 
-# Tests the I/O limit by the share of processors that are busy.  The study
-# observed it with 8 threads.  If other processes use a tenth of the processors,
-# idle processors prove nothing.
+# Tests whether I/O is the limit, by the share of processors that are busy.  The
+# study observed it with 8 threads.  If other processes use a tenth of the
+# processors, idle processors prove nothing.
 finding_utilisation() {
 	case " $threads " in
 	*' 8 '*) ;;
@@ -173,7 +173,7 @@ findings_level_1() {
 	esac
 }
 
-# finding_memory THREADS: tests that reading back takes no more memory at a high
+# finding_memory THREADS: tests that reading back needs no more memory at a high
 # level; not measured if the kernel does the reading
 finding_memory() {
 	[ "$reader" != cat ] || {

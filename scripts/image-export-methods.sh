@@ -4,7 +4,7 @@
 # shellcheck disable=SC2034,SC2154
 #
 # A row is METHOD[.nodup][.sqpack].pTHREADS: each export by mksquashfs is also
-# done by sqpack, which the findings of the study do not cover.
+# done by sqpack, which the study's findings do not cover.
 
 # methods: prints name, mksquashfs's options, sqpack's options
 methods() {

@@ -64,7 +64,7 @@ can_start() {
 	fi
 }
 
-# loop_read: prints the bytes that squashfs has read from the image's loop
+# loop_read: prints how many bytes squashfs has read from the image's loop
 # device
 loop_read() {
 	loop_name=$(losetup -n -O NAME -j "$(image)" | head -n 1)
@@ -72,7 +72,7 @@ loop_read() {
 	    "/sys/block/${loop_name#/dev/}/stat" 2>/dev/null || :
 }
 
-# image_resident: prints the bytes of the image that are in memory, if known
+# image_resident: prints how many bytes of the image are in memory, if known
 image_resident() {
 	coldwalk --resident --csv -q "$(image)" 2>/dev/null |
 	    csv 'csv_row() && get("resident_pages") != "" {
@@ -81,8 +81,8 @@ image_resident() {
 	}' page="$(getconf PAGESIZE)"
 }
 
-# mount_resident: prints how much, in percent, of a few of the mount's files is
-# in memory.  Examining a file reads its inode, so not all of the sample is
+# mount_resident: prints what percentage of a few of the mount's files is in
+# memory.  Examining a file reads its inode, so not all of the sample is
 # examined.
 mount_resident() {
 	from=$dir/ to=$study/mount/ awk '

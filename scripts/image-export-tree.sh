@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# image-export-tree.sh - creating the content of the image; sourced
+# image-export-tree.sh - creating the image's content; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# Everything that clients store is below $study/clients, a mount of its own.
+# Clients store everything below $study/clients, which is a separate mount.
 
-# clients_make: an empty place for the clients
+# clients_make: creates an empty place for the clients
 clients_make() {
 	clients_remove
 	mkdir "$study/clients"
@@ -13,14 +13,14 @@ clients_make() {
 	mount --make-private "$study/clients"
 }
 
-# clients_remove: nothing of another filesystem is removed
+# clients_remove: removes it, but nothing on another filesystem
 clients_remove() {
 	! mountpoint -q "$study/clients" || umount -R -l "$study/clients"
 	rm -rf --one-file-system "$study/clients"
 }
 
-# client_keys: what the clients noted, as keys and wall_s: the largest times, and
-# the sums of all other values
+# client_keys: prints what the clients recorded, as keys and wall_s: the largest
+# times, and the sums of all other values
 client_keys() {
 	cat "$study"/clients/*/stamps 2>/dev/null | awk -F '\t' '
 	{
@@ -63,7 +63,7 @@ client_keys() {
 	END { if (NR) printf ";index_B=%.0f;rss_KiB=%.0f", index_B, rss }'
 }
 
-# pattern_begin ID: notes, until pattern_end, what the link has carried
+# pattern_begin ID: records, until pattern_end, how much the link has carried
 pattern_begin() {
 	mkdir -p "$study/patterns"
 	rm -f "$study/patterns/$1"
@@ -79,8 +79,8 @@ pattern_end() {
 	wait "$pattern_pid" 2>/dev/null || :
 }
 
-# squid_fill COMMAND: squid gets what a start needs, by one that does not count;
-# it is made at the server's end of the link
+# squid_fill COMMAND: fills squid with what a start needs, by making one at the
+# server's end of the link; this start is not measured
 squid_fill() {
 	clients_make
 	# shellcheck disable=SC2086

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# Each client is a node: it has daemons of its own, which are started before the
-# run, with empty directories, and end with the cell.  Their sockets are where
-# their clients look for them, in a /run of the node's mount namespace.
+# Each client is a node: it has its own daemons, which are started before the
+# run, with empty directories, and exit with the cell.  Their sockets are where
+# clients look for them, in the /run of the node's mount namespace.
 
 daemons=''
 
@@ -24,7 +24,7 @@ nodes_start() {
 	export LAZY_NODES LAZY_SNAPSHOTTER
 }
 
-# node_start DIR: one node, whose files are in DIR
+# node_start DIR: starts one node, whose files are in DIR
 node_start() {
 	mkdir "$1"
 	unshare --mount --propagation private \
@@ -56,7 +56,7 @@ END
 END
 }
 
-# snapshotter_stargz DIR: without its fetching in the background, which would
+# snapshotter_stargz DIR: starts it without background fetching, which would
 # pull the whole image
 snapshotter_stargz() {
 	cat >"$1/stargz.toml" <<END
@@ -83,7 +83,8 @@ END
 	    --address /run/snapshotter.sock --config "$1/soci.toml"
 }
 
-# daemon SOCKET COMMAND...: starts it in the node, waits for its socket in /run
+# daemon SOCKET COMMAND...: starts it in the node, and waits for its socket in
+# /run
 daemon() {
 	daemon_socket=/proc/$node/root/run/$1
 	shift
@@ -92,7 +93,8 @@ daemon() {
 	service_wait "$study/log" test -S "$daemon_socket"
 }
 
-# daemons_cpu: their processor seconds, with those of children that have ended
+# daemons_cpu: prints their processor seconds, including those of exited
+# children
 daemons_cpu() {
 	for cpu_pid in $daemons; do
 		sed 's/.*) //' "/proc/$cpu_pid/stat"
@@ -100,8 +102,8 @@ daemons_cpu() {
 	    END { printf "%.2f", n / tick }'
 }
 
-# daemon_keys CLIENTS: the daemons' time, the peak memory of one client's, and
-# how many layers FUSE serves
+# daemon_keys CLIENTS: prints the daemons' time, the peak memory of one client's
+# daemons, and how many layers FUSE serves
 daemon_keys() {
 	[ -n "$daemons" ] || return 0
 	printf ';daemon_cpu_s=%s;rss_KiB=%s' \

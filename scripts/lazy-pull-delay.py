@@ -25,7 +25,7 @@ async def forward(reader, writer, delay, first):
         due = 0
         while True:
             data = await reader.read(65536)
-            # the first bytes may not be overtaken
+            # later bytes may not overtake the first ones
             due = max(due, loop.time() + late)
             late = delay
             await queue.put((due, data))

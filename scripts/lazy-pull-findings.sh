@@ -1,14 +1,14 @@
 # shellcheck shell=sh
-# lazy-pull-findings.sh - testing the findings of the study; sourced
+# lazy-pull-findings.sh - testing the study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
 # The study measured the programs stargz, soci and cvmfs.  Where one of them was
-# not run, our client of its format takes its place in the ratio, which decides
+# not run, our client for its format takes its place in the ratio, which proves
 # nothing about the program.
 
-# ours SYSTEM LABEL: our system for the same format; squid is in front of a CVMFS
-# repository if there is such a row, LABEL
+# ours SYSTEM LABEL: prints our system for the same format; for CVMFS, the one
+# with squid if there is a row LABEL
 ours() {
 	case $1 in
 	stargz) echo estargz ;;
@@ -25,8 +25,8 @@ ours() {
 	esac
 }
 
-# row IMAGE.WORKLOAD SYSTEM LINK[.MORE][:WHAT]: the label of its row if measured,
-# otherwise of ours
+# row IMAGE.WORKLOAD SYSTEM LINK[.MORE][:WHAT]: prints the label of its row if
+# measured, otherwise that of ours
 row() {
 	row_label=$1.$2.$3
 	if [ -n "$(column n "${row_label%:*}")" ]; then
@@ -37,8 +37,8 @@ row() {
 	fi
 }
 
-# tested TEXT IMAGE.WORKLOAD SYSTEM[=SYSTEM] LINK LIMIT [WHAT]: a finding about
-# these programs, the first relative to the second, or to overlayfs
+# tested TEXT IMAGE.WORKLOAD SYSTEM[=SYSTEM] LINK LIMIT [WHAT]: tests a finding
+# about these programs, the first relative to the second, or to overlayfs
 tested() {
 	tested_of=${3%%=*} tested_to=overlayfs
 	[ "$tested_of" = "$3" ] || tested_to=${3#*=}
@@ -58,7 +58,8 @@ tested() {
 	esac
 }
 
-# claim TEXT TRUE CELL SYSTEM LINK DETAIL: a finding about bytes of this program
+# claim TEXT TRUE CELL SYSTEM LINK DETAIL: tests a finding about this program's
+# bytes
 claim() {
 	case $2/$(row "$3" "$4" "$5") in
 	/* | */*."$4".*) exact "$1" "$2" "$6" ;;
@@ -66,10 +67,10 @@ claim() {
 	esac
 }
 
-# wire LABEL: the median of the bytes received
+# wire LABEL: prints the median of the bytes received
 wire() { column rx_B "$1"; }
 
-# findings_cited: what the study cites from elsewhere
+# findings_cited: tests what the study cites from elsewhere
 findings_cited() {
 	for f_cell in $f_cells; do
 		f_row=${f_cell%.*}.overlayfs.${f_cell##*.}
@@ -96,7 +97,8 @@ findings_cited() {
 	done
 }
 
-# least_wire IMAGE.WORKLOAD.LINK: the bytes of the system that receives fewest
+# least_wire IMAGE.WORKLOAD.LINK: prints the fewest bytes that any system
+# received
 least_wire() {
 	tsv 'csv_row() && get("rx_B") > 0 {
 		n = split(get("label"), part, ".")
@@ -146,7 +148,7 @@ findings_root() {
 	    "$f_row:pull" "$f_row" 0.1
 }
 
-# findings_remote: what a distant registry costs, with and without a cache
+# findings_remote: tests what a distant registry costs, with and without a cache
 findings_remote() {
 	cut -f 1 "$study/summary" | grep -E '[.]d[0-9]+([.]cache)?$' |
 	    while read -r f_row; do
@@ -155,7 +157,8 @@ findings_remote() {
 	done
 }
 
-# findings_many: what a cache saves when several clients start at once
+# findings_many: tests what a cache saves when several clients start
+# concurrently
 findings_many() {
 	cut -f 1 "$study/summary" | grep '[.]x[0-9]*[.]cache$' |
 	    while read -r f_row; do
@@ -164,7 +167,7 @@ findings_many() {
 	done
 }
 
-# findings_saved: the largest share of the data that is saved, in any cell
+# findings_saved: tests the largest share of the data that any cell saves
 findings_saved() {
 	f_saved=$(tsv 'csv_row() && get("rx_B") > 0 {
 		split(get("label"), part, ".")
@@ -186,8 +189,8 @@ findings_saved() {
 	    "here up to ${f_saved:--} %"
 }
 
-# findings_ours LINK OVERLAYFS STARGZ: what our formats are meant to reach, as
-# limits relative to these two
+# findings_ours LINK OVERLAYFS STARGZ: tests whether our formats meet their
+# targets, which are relative to these two
 findings_ours() {
 	for f_system in estargz-trace zstd-trace; do
 		f_row=root.import.$f_system.$1:first
@@ -202,7 +205,7 @@ findings_ours() {
 	done
 }
 
-# has IMAGE LINK: whether there are rows of the image over this link
+# has IMAGE LINK: whether there are rows for the image over this link
 has() { grep -q "^$1[.][^.]*[.][^.]*[.]$2[.$tab]" "$study/summary"; }
 
 print_findings() {

@@ -7,11 +7,11 @@
 # and what each workload touches (WORKLOAD.touched).  $study/registry is what
 # the registry serves.
 
-# ROOT's packages are published as alpha versions; numpy is what they require.
+# ROOT's packages are published as alpha versions; they require numpy.
 root_wheels='root==0.1a12 numpy==2.2.6'
 
-# workloads IMAGE: names and commands; the last one is the main workload.  The
-# module ROOT loads its libraries when it is first used.
+# workloads IMAGE: prints names and commands; the last one is the main workload.
+# The module ROOT loads its libraries when it is first used.
 workloads() {
 	case $1 in
 	own)
@@ -55,7 +55,7 @@ image_make() {
 	mv "$make_dir" "$study/images/$1"
 }
 
-# layers_add DIR ARCHIVE...: makes the image of these layers, and its tree
+# layers_add DIR ARCHIVE...: makes the image from these layers, and its tree
 layers_add() {
 	layers_dir=$1
 	shift
@@ -70,14 +70,14 @@ layers_add() {
 	done
 }
 
-# layer_tar DIR: makes DIR.tar of what is in it, and removes it
+# layer_tar DIR: makes DIR.tar from its contents, and removes it
 layer_tar() {
 	tar --sort=name --owner=0 --group=0 --numeric-owner -cf "$1.tar" \
 	    -C "$1" .
 	rm -r "$1"
 }
 
-# debian_tar FILE PACKAGES: a minimal Debian with these packages
+# debian_tar FILE PACKAGES: archives a minimal Debian with these packages
 debian_tar() {
 	have mmdebstrap || cannot 'there is no mmdebstrap'
 	room "$study" 2000000000 'a Debian'
@@ -90,8 +90,8 @@ image_py() {
 	layers_add "$1" "$1/debian.tar"
 }
 
-# image_root DIR: a layer with what ROOT needs, such as the headers that its
-# interpreter reads, and one with ROOT
+# image_root DIR: makes a layer with what ROOT needs, such as the headers that
+# its interpreter reads, and one with ROOT
 image_root() {
 	have pip3 || cannot 'there is no pip3'
 	room "$study" 8000000000 'the image with ROOT'
@@ -113,7 +113,8 @@ image_root() {
 	layers_add "$1" "$1/debian.tar" "$1/root.tar"
 }
 
-# image_quick DIR: a shell, and 32 MB of which a start reads a fifth
+# image_quick DIR: makes a layer with a shell and 32 MB, of which a start reads
+# a fifth
 image_quick() {
 	mkdir -p "$1/new/bin" "$1/new/data"
 	for quick_program in sh cat; do
@@ -137,7 +138,7 @@ image_quick() {
 	layers_add "$1" "$1/new.tar"
 }
 
-# image_own DIR: the image in the user's layout
+# image_own DIR: copies the image in the user's layout
 image_own() {
 	own_from=$layout
 	case ${layout##*/} in
@@ -158,8 +159,8 @@ image_own() {
 	done
 }
 
-# image_touch DIR WORKLOAD COMMAND: lists what the workload touches, by the page
-# where that can be seen
+# image_touch DIR WORKLOAD COMMAND: lists what the workload touches: individual
+# pages, where they can be observed
 image_touch() {
 	touch_how=--pages
 	! have mkfs.erofs || ! grep -q erofs /proc/filesystems ||

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# Without --server a cell runs in the client's network namespace, and
-# $net_holder is a process that holds the server's; the ends of the link between
-# them have the names client and server.  With --server the server is another
-# machine, and the link is the network.
+# Without --server, a cell runs in the client's network namespace, and the
+# process $net_holder holds the server's; the ends of the link between them are
+# called client and server.  With --server, the server is another machine, and
+# the link is the network.
 
 # net_make LINK: sets net_address, net_client and net_interface: the server's
 # and the client's address, and the client's end of the link
@@ -38,7 +38,8 @@ net_make() {
 	}
 }
 
-# net_sysfs: sysfs shows the interfaces of the namespace in which it was mounted
+# net_sysfs: mounts sysfs again, which shows the interfaces of the namespace in
+# which it was mounted
 net_sysfs() {
 	mkdir -p "$study/cgroup"
 	mount --rbind /sys/fs/cgroup "$study/cgroup"
@@ -47,8 +48,8 @@ net_sysfs() {
 	rmdir "$study/cgroup"
 }
 
-# net_shape PREFIX INTERFACE LINK: a burst is what passes in 4 ms, the queue
-# holds what passes in 50; PREFIX are words before the command
+# net_shape PREFIX INTERFACE LINK: limits the rate: a burst is 4 ms of data, and
+# the queue holds 50 ms; PREFIX is the words before the command
 net_shape() {
 	net_burst=$(($3 * 500))
 	[ $net_burst -ge 65536 ] || net_burst=65536
@@ -56,7 +57,7 @@ net_shape() {
 	    latency 50ms
 }
 
-# net_route WORD: what follows this word in the route to the server
+# net_route WORD: prints what follows this word in the route to the server
 net_route() {
 	ip -o route get "$server_address" |
 	    sed -n "s/.* $1 \([^ ]*\).*/\1/p"
@@ -68,8 +69,8 @@ there() {
 	${COLDPRESS_SSH:-ssh -o BatchMode=yes} "$server" "$@"
 }
 
-# server_find: decides on a directory there, and finds out at which address the
-# server is reached
+# server_find: chooses a directory on the server, and finds the address at which
+# it is reached
 server_find() {
 	for server_tool in docker-registry nginx; do
 		there "command -v $server_tool" </dev/null >/dev/null ||
@@ -84,7 +85,7 @@ server_find() {
 	esac
 }
 
-# server_fill: copies what is served
+# server_fill: copies the files to the server that it is to serve
 server_fill() {
 	tar -cf - -C "$here" lazy-pull-serve.sh lazy-pull-services.sh \
 	    lazy-pull-delay.py -C "$study" registry www |
@@ -93,8 +94,8 @@ server_fill() {
 }
 server_empty() { there "rm -rf $server_dir" </dev/null; }
 
-# server_start SYSTEM MS: starts what the system needs; sets cell_from, where the
-# registry is, or the files are.  The server ends with $server_holder.
+# server_start SYSTEM MS: starts what the system needs; sets cell_from, where
+# the registry or the files are.  The server exits with $server_holder.
 server_start() {
 	server_port=5000 server_words="$net_address $2 registry"
 	case $(system_get "$1" 2) in
@@ -131,20 +132,21 @@ server_hear() {
 	server_said=$(tail -n 1 "$cell_new.answer")
 }
 
-# server_used: sets $server_said to its requests and processor seconds so far
+# server_used: sets $server_said to the server's requests and processor seconds
+# so far
 server_used() {
 	echo >"$cell_new.ask"
 	server_hear
 }
 
-# server_end: returns when the server has ended
+# server_end: stops the server, and waits until it has exited
 server_end() {
 	kill "$server_holder"
 	wait "$server_pid" || :
 }
 
-# cache_start: from here on, clients fetch from a cache in their own network,
-# which is empty: squid for whole objects; nginx, which fetches pieces of 256
+# cache_start: starts an empty cache in the clients' own network, from which
+# they then fetch: squid for whole objects; nginx, which fetches pieces of 256
 # KiB, for ranges of blobs
 cache_start() {
 	rm -rf "$study/cache"

@@ -5,8 +5,8 @@
 # shellcheck source=scripts/plot.sh
 . "$here/plot.sh"
 
-# plot_cell IMAGE WORKLOAD LINK: its systems as lines: name, MB, seconds until
-# pulled, created, and the end of the run
+# plot_cell IMAGE WORKLOAD LINK: prints a line for each of its systems: name,
+# MB, seconds until pulled, until created, and until the end of the run
 plot_cell() {
 	tsv 'csv_row() && get("n") > 0 {
 		n = split(get("label"), part, ".")
@@ -17,8 +17,8 @@ plot_cell() {
 	}' image="$1" workload="$2" link="$3" "$study/summary" | sort
 }
 
-# plot_systems IMAGE LINK: those of all workloads, one block each, in
-# $study/plot.tsv
+# plot_systems IMAGE LINK: writes those of all workloads to $study/plot.tsv, one
+# block each
 plot_systems() {
 	for systems_workload in $(labels_of 2); do
 		plot_cell "$1" "$systems_workload" "$2" >"$study/plot.block"
@@ -31,7 +31,7 @@ plot_systems() {
 	[ -s "$study/plot.tsv" ]
 }
 
-# plot_bars_of FIRST LAST: bars of these columns, stacked, in a group for each
+# plot_bars_of FIRST LAST: prints these columns as stacked bars, grouped by
 # workload
 plot_bars_of() {
 	bars_i=0 bars_comma=
@@ -58,7 +58,7 @@ plot_shade() {
 	esac
 }
 
-# plot_key COLUMN BLOCK: the title of the bars, once
+# plot_key COLUMN BLOCK: prints the title of the bars, once
 plot_key() {
 	case $1.$2 in
 	3.0) echo 'title "pull"' ;;
@@ -68,7 +68,7 @@ plot_key() {
 	esac
 }
 
-# plot_bars NAME TITLE YLABEL FIRST LAST: the bars of these columns
+# plot_bars NAME TITLE YLABEL FIRST LAST: draws the bars of these columns
 plot_bars() {
 	{
 		plot_head "$2" $((300 + 26 * $(grep -c . "$study/plot.tsv"))) 480
@@ -84,7 +84,8 @@ plot_bars() {
 	plot_keep "$study/plot.keep" "$1.tsv"
 }
 
-# plot_pattern IMAGE WORKLOAD LINK: the data received over the time of a start
+# plot_pattern IMAGE WORKLOAD LINK: draws the data received in the course of a
+# start
 plot_pattern() {
 	: >"$study/plot.tsv"
 	set -- "$1.$2" "$3"

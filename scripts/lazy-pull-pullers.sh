@@ -4,11 +4,11 @@
 # shellcheck disable=SC2154
 #
 # A puller has four functions: pull_NAME makes the image's files available,
-# create_NAME what a container needs beside them; run_NAME COMMAND runs it, and
-# remove_NAME removes it.  All of it is in $place.
+# create_NAME makes whatever else a container needs; run_NAME COMMAND runs it,
+# and remove_NAME removes it.  All of their files are in $place.
 
-# overlay LOWER: a container's root, which is writable, on these directories.
-# Its output goes to a tmpfs, since not every filesystem can be an upper layer.
+# overlay LOWER: mounts a container's writable root on these directories.  Its
+# output goes to a tmpfs, because not every filesystem can be an upper layer.
 overlay() {
 	mkdir "$place/upper" "$place/root"
 	mount -t tmpfs upper "$place/upper"
@@ -23,8 +23,8 @@ overlay_remove() {
 	umount "$place/upper"
 }
 
-# The whole image, as by an ordinary snapshotter: blobs are stored and verified,
-# then each layer is unpacked into a directory.
+# Pulls the whole image, as an ordinary snapshotter does: blobs are stored and
+# verified, then each layer is unpacked into a directory.
 pull_whole() {
 	skopeo --insecure-policy copy -q --src-tls-verify=false \
 	    "docker://$LAZY_REFERENCE" "oci:$place/image:image"
@@ -42,7 +42,7 @@ create_whole() { overlay "$whole_lower"; }
 run_whole() { root_run "$place/root" "$1"; }
 remove_whole() { overlay_remove; }
 
-# layers_of MANIFEST: the hexadecimal digests of its layers
+# layers_of MANIFEST: prints its layers' digests, in hexadecimal
 layers_of() {
 	sed 's/.*"layers"//' "$1" | grep -o '"digest": *"sha256:[0-9a-f]*' |
 	    sed 's/.*://'
@@ -54,7 +54,7 @@ unpack() {
 	whole_whiteouts "$2"
 }
 
-# whole_whiteouts DIR: turns whiteouts into those of overlayfs
+# whole_whiteouts DIR: turns whiteouts into overlayfs whiteouts
 whole_whiteouts() {
 	find "$1" -name '.wh.*' | while IFS= read -r whiteout; do
 		rm -f "$whiteout"
@@ -68,7 +68,7 @@ whole_whiteouts() {
 	done
 }
 
-# Our own client.  Its process must have ended before its memory is known.
+# Our own client.  Its peak memory is known only after its process has exited.
 pull_layermount() {
 	mkdir "$place/lower"
 	TMPDIR=$place/tmp layermount --plain-http --stats="$place/stats" \
@@ -87,7 +87,7 @@ layermount_end() {
 	done
 }
 
-# A repository of CVMFS, by our own client, too; $LAZY_PROXY may be squid
+# A CVMFS repository, also read by our own client; $LAZY_PROXY may be squid
 pull_cas() {
 	mkdir "$place/lower"
 	http_proxy=$LAZY_PROXY TMPDIR=$place/tmp layermount -q -F cas \
@@ -97,7 +97,8 @@ create_cas() { create_layermount; }
 run_cas() { run_layermount "$1"; }
 remove_cas() { remove_layermount; }
 
-# An OCI layout behind any web server: no registry tells what the layers are
+# An OCI layout on any web server: without a registry, the layers are found
+# through its index and manifest
 pull_files() {
 	files_urls=
 	curl -fsS -o "$place/index" "$LAZY_REFERENCE/index.json"
@@ -115,8 +116,8 @@ create_files() { create_layermount; }
 run_files() { run_layermount "$1"; }
 remove_files() { remove_layermount; }
 
-# An image with an index of SOCI: its layers are mounted one by one, each with
-# its ztoc.  A layer without one is unpacked.
+# An image with a SOCI index: its layers are mounted one by one, each with its
+# ztoc.  A layer without a ztoc is unpacked.
 pull_ztoc() {
 	ztoc_url=http://${LAZY_REFERENCE%:*} ztoc_lower='' ztoc_mounts=''
 	ztoc_url=${ztoc_url%/*}/v2/${ztoc_url##*/}
@@ -160,7 +161,7 @@ ztoc_pull_layer() {
 	fi
 }
 
-# ztoc_get PATH FILE: from the registry
+# ztoc_get PATH FILE: fetches it from the registry
 ztoc_get() {
 	curl -fsS -o "$2" -H 'Accept: application/vnd.oci.image.index.v1+json' \
 	    -H 'Accept: application/vnd.oci.image.manifest.v1+json' \

@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2034,SC2154
 #
-# Labels are IMAGE.WORKLOAD.SYSTEM.LINK, with .xN for N clients.  In $pairs_file
-# each run is there several times, as the label with its time, and as LABEL:WHAT
-# with another value in place of the time.
+# Labels are IMAGE.WORKLOAD.SYSTEM.LINK, with .xN for N clients.  In
+# $pairs_file, each run occurs several times: as the label with its time, and as
+# LABEL:WHAT with another value in place of the time.
 
-# report_summaries: medians of all rows, and the pairs
+# report_summaries: writes the medians of all rows, and the pairs
 report_summaries() {
 	summarize -v strict=1 -v columns=maxrss_KiB \
 	    -v numbers='pull_s create_s run_s first_s pull_B run_B index_B rss_KiB requests server_cpu_s daemon_cpu_s'
@@ -31,12 +31,13 @@ report_summaries() {
 	mv "$study/pairs.new" "$pairs_file"
 }
 
-# noted WORD IMAGE [NAME]: fields of the comment lines "# WORD: IMAGE NAME ..."
+# noted WORD IMAGE [NAME]: prints fields of the comment lines "# WORD: IMAGE
+# NAME ..."
 noted() {
 	sed -n "s/^# $1: $2 \(${3-}.*\)/\1/p" "$rows_csv" | sort -u
 }
 
-# labels_of FIELD: the values of this part of the labels, in order
+# labels_of FIELD: prints the values of this part of the labels, in order
 labels_of() {
 	tsv 'csv_row() {
 		split(get("label"), part, ".")

@@ -14,7 +14,7 @@ root_mount() {
 	mount -t tmpfs -o mode=1777 tmp "$1/tmp"
 }
 
-# root_run ROOT COMMAND: runs the command by sh
+# root_run ROOT COMMAND: runs the command with sh
 root_run() {
 	env -i HOME=/tmp LANG=C.UTF-8 PATH=/usr/bin:/bin:/usr/sbin:/sbin \
 	    unshare --pid --ipc --uts --fork --kill-child \

@@ -1,11 +1,11 @@
 # shellcheck shell=sh
-# lazy-pull-rows.sh - which starts are made, how often, and which cannot; sourced
+# lazy-pull-rows.sh - which starts can be made, and how often; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 
-# table: the rows' ids are image.workload.system.link, and .xN for N clients, .dMS
-# for a delay, .cache; then come image, workload, system, link, clients, delay
-# and cache
+# table: the rows' ids are image.workload.system.link, with .xN for N clients,
+# .dMS for a delay, and .cache; then come image, workload, system, link,
+# clients, delay and cache
 table() {
 	for table_image in $images; do
 		for table_workload in $(workloads "$table_image" | cut -f 1); do
@@ -41,7 +41,7 @@ table_row() {
 	echo
 }
 
-# rounds_of ID: --few for what takes longest
+# rounds_of ID: prints --few's number for what takes longest
 rounds_of() {
 	rounds=$runs
 	case $1 in

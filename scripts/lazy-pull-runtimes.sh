@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# lazy-pull-runtimes.sh - pulling and running by containerd and podman; sourced
+# lazy-pull-runtimes.sh - containerd and podman as pullers; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# They have the functions of lazy-pull-pullers.sh.  Both pull the whole image
-# without a word if they cannot do it lazily: here that is an error.
+# They have the same functions as in lazy-pull-pullers.sh.  Both silently pull
+# the whole image if they cannot pull it lazily: here, that is an error.
 
 # containerd, by ctr: $LAZY_SNAPSHOTTER is the name of the plugin
 container_name() { echo "lazy${place##*/}"; }
@@ -15,7 +15,7 @@ pull_containerd() {
 		    "$LAZY_REFERENCE" >/dev/null
 		return 0
 		;;
-	# SOCI's labels are containerd's.
+	# SOCI uses containerd's labels.
 	soci) set -- --use-containerd-labels ;;
 	*) set -- ;;
 	esac
@@ -28,7 +28,7 @@ pull_containerd() {
 	echo "fuse_mounts	$containerd_fuse" >"$place/facts"
 }
 create_containerd() {
-	# the command is known to create as well
+	# create needs the command, too
 	ctr containers create --snapshotter "$LAZY_SNAPSHOTTER" -- \
 	    "$LAZY_REFERENCE" "$(container_name)" /bin/sh -c "$command"
 }

@@ -3,18 +3,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # lazy-pull-serve.sh DIR ADDRESS MS SERVICE...: serves DIR/registry (registry,
-# at port 5000) and the files in DIR/www (web, at port 8080), and has a proxy
-# (squid, at port 3128).  With MS, the first two are also at ports 5001 and 8081,
-# as if they were that many milliseconds away.  Prints "ready"; then, for each
-# line of its input, how many requests the first two have answered, and the
-# processor seconds of its session.  Ends with its input, and so does all that it
-# has started.
+# on port 5000) and the files in DIR/www (web, on port 8080), and runs a proxy
+# (squid, on port 3128).  With MS, the first two are also on ports 5001 and
+# 8081, as if they were that many milliseconds away.  Prints "ready"; then, for
+# each line of its input, how many requests the first two have answered, and the
+# processor seconds of its session.  Exits when its input ends, and so does
+# everything that it has started.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/lazy-pull-services.sh
 . "$here/lazy-pull-services.sh"
 
-# leave: the services end first, since they write to the directory
+# leave: stops the services first, because they write to the directory
 leave() {
 	trap '' EXIT HUP INT PIPE TERM
 	# shellcheck disable=SC2086
@@ -25,7 +25,7 @@ leave() {
 trap leave EXIT
 trap 'exit 1' HUP INT PIPE TERM
 
-# far PORT SERVER-PORT: the service is far away at this port
+# far PORT SERVER-PORT: makes the service seem far away on this port
 far() {
 	[ "$ms" != 0 ] || return 0
 	: >"$work/far.log"
@@ -44,7 +44,7 @@ server {
 END
 }
 
-# session_cpu: processor seconds of all processes of this session
+# session_cpu: prints the processor seconds of all processes in this session
 session_cpu() {
 	cat /proc/[0-9]*/stat 2>/dev/null | sed 's/^[0-9]* (.*) //' |
 	    awk -v tick="$(getconf CLK_TCK)" -v session="$session" '

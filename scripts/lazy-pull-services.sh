@@ -7,8 +7,8 @@
 # exits.
 services=''
 
-# service_wait LOG COMMAND...: until the command succeeds, for 30 s at most; the
-# service started last must be alive
+# service_wait LOG COMMAND...: waits until the command succeeds, for 30 s at
+# most; the service started last must be alive
 service_wait() {
 	services="$services $!"
 	service_log=$1 service_i=0
@@ -23,7 +23,7 @@ service_wait() {
 	done
 }
 
-# registry_start DIR ADDRESS STORE: the registry, at port 5000
+# registry_start DIR ADDRESS STORE: starts the registry, on port 5000
 registry_start() {
 	cat >"$1/registry.yml" <<END
 version: 0.1
@@ -38,7 +38,7 @@ END
 	service_wait "$1/registry.log" grep -q 'listening on' "$1/registry.log"
 }
 
-# nginx_start DIR: nginx, with what standard input has as its servers
+# nginx_start DIR: starts nginx, with the servers configured on standard input
 nginx_start() {
 	{
 		printf 'daemon off;\nuser root;\npid %s/nginx.pid;\n' "$1"
@@ -53,8 +53,8 @@ nginx_start() {
 	service_wait "$1/nginx.log" test -s "$1/nginx.pid"
 }
 
-# squid_start DIR ADDRESS PORT: squid, which stores everything in memory and
-# keeps it for good; it runs as a user that may not be able to write to DIR
+# squid_start DIR ADDRESS PORT: starts squid, which keeps everything in memory
+# indefinitely; it runs as a user that may not be able to write to DIR
 squid_start() {
 	cat >"$1/squid.conf" <<END
 http_port $2:$3

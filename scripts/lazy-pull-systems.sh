@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# lazy-pull-systems.sh - the ways in which an image is pulled; sourced
+# lazy-pull-systems.sh - the ways to pull an image; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 
-# systems_table: name; who pulls, a function of lazy-pull-pullers.sh or
-# lazy-pull-runtimes.sh; layerpack's options for the image, where --order at the
-# end takes what the main workload touches, or optimize, if ctr-remote makes it;
-# programs that it needs.  containerd's snapshotter is overlayfs, unless the
-# system's name begins with that of another.
+# systems_table: prints the name; the puller, from lazy-pull-pullers.sh or
+# lazy-pull-runtimes.sh; layerpack's options for the image, where a final
+# --order stands for what the main workload touches, or optimize, if ctr-remote
+# makes it; the programs needed.  containerd's snapshotter is overlayfs, unless
+# the system's name begins with another snapshotter's.
 systems_table() {
 	sed "s/|/$(printf '\t')/g" <<'EOF'
 overlayfs|whole||tar setfattr
@@ -33,12 +33,12 @@ EOF
 
 systems_names() { systems_table | cut -f 1 | tr '\n' ' ' | sed 's/ $//'; }
 
-# system_get SYSTEM N: a field of its line
+# system_get SYSTEM N: prints a field of its line
 system_get() {
 	systems_table | awk -F '\t' -v s="$1" -v n="$2" '$1 == s { print $n }'
 }
 
-# system_lacks SYSTEM: what it needs and this machine does not have
+# system_lacks SYSTEM: prints what it needs that this machine does not have
 system_lacks() {
 	for lacks_tool in $(system_get "$1" 4); do
 		have "$lacks_tool" || {

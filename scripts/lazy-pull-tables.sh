@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2154
 
-# print_starts IMAGE LINK: medians of all starts through this link; the limit is
-# what the workload touches
+# print_starts IMAGE LINK: prints medians of all starts over this link; the
+# limit is what the workload touches
 print_starts() {
 	tsv '
 	NR == 1 {
@@ -49,14 +49,14 @@ print_starts() {
 	rm "$study/starts"
 }
 
-# print_touched IMAGE: the limit: what the workloads need of the image
+# print_touched IMAGE: prints the limit: what the workloads need from the image
 print_touched() {
 	noted touched "$1" | awk -v image="$1" '
 	NR == 1 { printf "\n%s: what the workloads need of it, by the page\n", image }
 	{ printf "%-26s %8.2f MB in %d files\n", $1, $2 / 1e6, $3 }'
 }
 
-# print_published IMAGE: how long the image was not available after its build
+# print_published IMAGE: prints how long after its build the image was available
 print_published() {
 	noted published "$1" | awk -v image="$1" '
 	NR == 1 {
@@ -66,8 +66,9 @@ print_published() {
 	{ printf "%-26s %8.1f %8.1f %10.2f\n", $1, $2, $3, $4 / 1e6 }'
 }
 
-# print_choice: which system for which link and workload: the fastest, those
-# that take at most a tenth longer, and the one that transfers least
+# print_choice: prints the systems to choose for each link and workload: the
+# fastest, those that take at most a tenth longer, and the one that transfers
+# least
 print_choice() {
 	tsv '
 	csv_row() && get("n") > 0 && get("rx_B") != "" {

@@ -12,7 +12,7 @@ tab='	'
 unset GZIP BZIP BZIP2 PIGZ PZC PZC_STATS XZ_OPT XZ_DEFAULTS ZSTD_CLEVEL \
     TAR_OPTIONS GREP_OPTIONS 2>/dev/null || :
 
-# say TEXT: prints it over the progress line, if there is one
+# say TEXT: prints it in place of the progress line, if there is one
 say() {
 	[ ! -t 2 ] || printf '\r\033[K' >&2
 	printf '%s: %s\n' "${0##*/}" "$*" >&2
@@ -54,7 +54,7 @@ number() {
 }
 
 # make_tmp: creates $tmp, a directory that is removed however the script ends,
-# after tidy(), which the script may redefine to undo what it did.
+# after a call to tidy(), which the script may redefine to undo what it did.
 tidy() { :; }
 leave() {
 	leave_status=$?
@@ -126,7 +126,7 @@ version_of() {
 	"$@" </dev/null 2>&1 | sed -n '/[0-9]/{p;q;}'
 }
 
-# provenance TOOL...: prints comment lines about the origin of the numbers
+# provenance TOOL...: prints comment lines that say where the numbers come from
 provenance() {
 	printf '# date: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
 	printf '# host: %s\n# kernel: %s\n' "$(uname -n)" "$(uname -srm)"

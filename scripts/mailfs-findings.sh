@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# mailfs-findings.sh - testing the findings of the mail study; sourced
+# mailfs-findings.sh - testing the mail study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2034,SC2154
 
@@ -78,7 +78,7 @@ study_ratio() {
 }
 
 # finding_best VARIANT WRITERS MEDIAN SHARE: tests whether gzip-5 is best, given
-# the columns of the median and of the share of draws, which decides
+# the columns with the median and the share of draws; the latter decides
 finding_best() {
 	cells_of "$1" | verdicts=$study/verdicts tsv '
 	csv_row() && get("writers") == writers && get("of_ten") &&
@@ -191,7 +191,7 @@ findings_measure() {
 	pooled_factor=1
 }
 
-# findings_cpu VARIANT: tests the same by processor time, which other load
+# findings_cpu VARIANT: tests the same with processor time, which other load
 # disturbs less, if the filesystem is a process whose time is known
 findings_cpu() {
 	findings_measure cpu "$1" per_both both_s

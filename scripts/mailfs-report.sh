@@ -305,7 +305,7 @@ report_all() {
 	plot_all
 }
 
-# in_words: prints how the study's choice fares on the first of the filesystems
+# in_words: prints how the study's choice fares on the first filesystem
 in_words() {
 	words_variant=$(printf '%s\n' "$report_variants" | head -n 1)
 	cells_of "$words_variant" | tsv '

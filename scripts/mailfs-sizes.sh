@@ -28,8 +28,8 @@ fs_daemon_s() {
 }
 
 # logical_of: prints the size of ZFS's records, from the file sizes on standard
-# input: one record, rounded up to 512 bytes, if it is enough, otherwise full
-# ones
+# input: one record, rounded up to 512 bytes, if that is enough; otherwise full
+# records
 logical_of() {
 	awk '{
 		record = $1 <= 131072 ? 512 : 131072
@@ -49,7 +49,7 @@ fs_anew() {
 }
 
 # fs_sizes VARIANT: prints as keys the ratio reported by the filesystem; the
-# bytes of files before compression; the space that these take (ZFS also counts
+# files' bytes before compression; the space that they take (ZFS also counts
 # their dnodes of 512 bytes), and the space that everything takes
 fs_sizes() {
 	case $1 in

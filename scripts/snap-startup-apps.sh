@@ -5,7 +5,7 @@
 #
 # An application is described by a file NAME.app with lines KEY=VALUE;
 # doc/snap-startup.md lists the keys.  Its tree is $trees/NAME.  With own=, the
-# files of the packages named there form the application, and all others form
+# files in the packages named there form the application, and all others form
 # its content image.
 
 # app_file NAME: prints the path of its description; those of --from take
@@ -168,8 +168,8 @@ image_make() {
 	mv "$make_file.new" "$make_file"
 }
 
-# touch_list NAME PART: prints the path of the list of what a launch needs of a
-# part; the paths alone are in the same place, in .paths
+# touch_list NAME PART: prints the path of the list of what a launch needs from
+# a part; a file next to it, .paths, has the paths alone
 touch_list() { echo "$study/touched/$1.$2.tsv"; }
 
 # touch_trace NAME LIST [: IMAGE]: lists the files and pages that a launch

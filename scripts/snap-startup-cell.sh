@@ -37,22 +37,22 @@ parts_mount() {
 	done
 }
 
-# parts_resident HOW: prints the bytes of the parts that are in memory after
-# they were evicted by HOW
+# parts_resident HOW: prints how many bytes of the parts are in memory after
+# eviction by HOW
 parts_resident() {
 	for part in $cell_parts; do
 		coldwalk --resident --csv -q --cold "$1" "$(part_path "$part")"
 	done 2>/dev/null | resident_bytes
 }
 
-# resident_bytes: prints the sum of the rows of coldwalk --resident
+# resident_bytes: prints the sum over all rows of coldwalk --resident
 resident_bytes() {
 	csv 'csv_row() { n += get("resident_pages") }
 	    END { printf "%.0f", n * page }' page="$(getconf PAGESIZE)"
 }
 
-# parts_cold: evicts the parts and mounts them again; $cell_before is set to the
-# bytes that remained in memory
+# parts_cold: evicts the parts and mounts them again; sets $cell_before to the
+# number of bytes that remained in memory
 parts_cold() {
 	parts_unmount
 	[ "$cold" != yes ] || caches_drop || die 'the caches cannot be dropped'

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# snap-startup-findings.sh - testing the findings of the study; sourced
+# snap-startup-findings.sh - testing the study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2016,SC2034,SC2154
 #
 # A machine is a study (ROWS.csv, or its folder ROWS.csv.d) or a file of
-# published rows.  The summaries of the Nth are in $tmp/N.
+# published rows.  The Nth machine's summaries are in $tmp/N.
 
 # machine_rows SOURCE: prints its rows
 machine_rows() {

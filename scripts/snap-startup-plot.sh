@@ -25,8 +25,8 @@ plot_colour() {
 
 # box_data APP SUFFIX...: writes every undisturbed run of the rows
 # APP.IMAGE.SUFFIX, as blocks of lines in $study/plot.1, .2 and so on, a file
-# per suffix: place, ms, image, suffix; the places of the blocks in plot.1.at
-# and so on; on standard output the number and the name of each image
+# per suffix: place, ms, image, suffix; the blocks' places go to plot.1.at and
+# so on.  Prints the number and the name of each image
 box_data() {
 	box_app=$1
 	shift
@@ -117,7 +117,7 @@ plot_boxes() {
 	plot_keep "$study/plot.tsv" "$boxes_app-$boxes_name.tsv"
 }
 
-# bar_data PROGRAM: prints a line per image with a column per application, of
+# bar_data PROGRAM: prints a line per image with a column per application, with
 # what the awk program's function value(APP, IMAGE) computes from the medians
 bar_data() {
 	both "$1"'
@@ -186,7 +186,7 @@ plot_files() {
 		END {
 			for (i = 1; i <= NR; i++) {
 				sum += size[i]
-				# about forty points for a factor of ten
+				# about forty points per decade
 				if (i > 100 && i < next_at && i < NR)
 					continue
 				next_at = i * 1.06

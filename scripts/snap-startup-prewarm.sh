@@ -52,8 +52,8 @@ warm_file() {
 	cell_command "$warm_label" cat "$@"
 }
 
-# warm_held: prints the bytes in memory after pre-warming: pages of files,
-# without opening any others, and pages of the images
+# warm_held: prints how many bytes are in memory after pre-warming: pages of
+# files, without opening any others, and pages of the images
 warm_held() {
 	{
 		for part in $cell_parts; do
