@@ -25,8 +25,7 @@ enum { STREAM_MORE = 0, STREAM_END = 1 };
 struct stream_ops {
 	/*
 	 * Creates a context at the beginning of a stream.  memlimit caps the
-	 * bytes allocated, as far as their number depends on the input.
-	 * Returns 0 or -ENOMEM.
+	 * allocations whose size depends on the input.  Returns 0 or -ENOMEM.
 	 */
 	int (*open)(void **ctx, uint64_t memlimit);
 

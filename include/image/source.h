@@ -12,7 +12,7 @@
  * of a tail in a fragment block shared with other files, or of both.  A block
  * for which nothing is stored is a hole.
  *
- * Unless stated otherwise, calls are for one thread at a time.
+ * Unless stated otherwise, only one thread at a time may make these calls.
  */
 #ifndef COLDPRESS_IMAGE_SOURCE_H
 #define COLDPRESS_IMAGE_SOURCE_H

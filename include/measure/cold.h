@@ -30,7 +30,7 @@
 #include <sys/stat.h>
 
 enum cold_method {
-	COLD_AUTO,		/* fadvise, as far as that works */
+	COLD_AUTO,		/* fadvise, where that works */
 	COLD_FADVISE,		/* file by file, and images backing mounts;
 				   names and inodes stay in memory */
 	COLD_DROP,		/* drop all system caches; root only */

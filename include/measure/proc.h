@@ -83,7 +83,9 @@ enum {
  */
 int proc_open(struct proc *p);
 
-/* Undoes proc_open(); a signal that arrived meanwhile takes effect now. */
+/*
+ * Undoes proc_open(); a signal that arrived in the meantime takes effect now.
+ */
 void proc_close(struct proc *p);
 
 /*

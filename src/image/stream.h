@@ -82,9 +82,9 @@ void image_streams_give_holes(struct image_streams *s, unsigned me,
     uint32_t file);
 
 /*
- * Hashes some pieces of thread me's files, if there are as many as are best
- * hashed together, or, if all is set, any pieces of any thread's files.
- * Returns whether it did.
+ * Hashes some pieces of thread me's files, if enough are waiting to be hashed
+ * together, or, if all is set, any pieces of any thread's files.  Returns
+ * whether it did.
  */
 bool image_streams_hash(struct image_streams *s, unsigned me, bool all,
     image_finished_fn *finished, void *arg);

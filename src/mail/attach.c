@@ -113,8 +113,8 @@ add_table(struct mail_maker *m, struct text *t, size_t end)
 }
 
 /*
- * The kinds are drawn from an even sequence, so that their shares converge
- * quickly.
+ * The kinds are drawn from a low-discrepancy sequence, so that their shares
+ * converge quickly.
  */
 void
 mail_attach(struct mail_maker *m, const struct mail *a, unsigned i, size_t len)

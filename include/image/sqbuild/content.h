@@ -2,7 +2,7 @@
  * content.h - hashing the content of files to find duplicates
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Content is identified by a 128-bit hash and a number of bytes.  For one
+ * Content is identified by a 128-bit hash and a number of bytes.  Use from one
  * thread at a time.
  */
 #ifndef COLDPRESS_SQBUILD_CONTENT_H

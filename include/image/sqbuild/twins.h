@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Files are looked up by a key, which is a size in bytes, and a 128-bit hash.
- * For one thread at a time.
+ * Use from one thread at a time.
  */
 #ifndef COLDPRESS_SQBUILD_TWINS_H
 #define COLDPRESS_SQBUILD_TWINS_H

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /*
- * The extended attributes of all inodes; each set is stored once.  For one
+ * The extended attributes of all inodes; each set is stored once.  Use from one
  * thread at a time.
  */
 struct sqb_xattrs;

@@ -4,7 +4,7 @@
  *
  * Follows the order and rules of mksquashfs 4.5.1: inodes are written depth
  * first, a directory after its contents, in the long form where mksquashfs uses
- * it.  For one thread at a time.
+ * it.  Use from one thread at a time.
  */
 #ifndef COLDPRESS_SQWRITE_LAYOUT_H
 #define COLDPRESS_SQWRITE_LAYOUT_H

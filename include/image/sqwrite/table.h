@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Data added to a table is cut into metadata blocks, which are compressed and
- * passed on.  Integers are little-endian.  For one thread at a time.
+ * passed on.  Integers are little-endian.  Use from one thread at a time.
  */
 #ifndef COLDPRESS_SQWRITE_TABLE_H
 #define COLDPRESS_SQWRITE_TABLE_H

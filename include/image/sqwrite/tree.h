@@ -6,7 +6,7 @@
  * the tree sorts its nodes into the order of an image, depth first with names
  * in byte order, and numbers the inodes as mksquashfs does.
  *
- * A node takes about 100 bytes plus its name.  For one thread at a time.
+ * A node takes about 100 bytes plus its name.  Use from one thread at a time.
  */
 #ifndef COLDPRESS_SQWRITE_TREE_H
 #define COLDPRESS_SQWRITE_TREE_H

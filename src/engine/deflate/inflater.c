@@ -89,7 +89,7 @@ inflater_saw(struct inflater *f, const uint8_t *out, size_t len)
 		f->window_len = INFLATER_WINDOW;
 }
 
-/* Decodes as far as input and output space go. */
+/* Decodes as far as input and output space allow. */
 static int
 run(struct inflater *f, const struct stream_io *io)
 {
