@@ -1,5 +1,5 @@
 /*
- * listing.c - code shared by the listings of archives and images
+ * listing.c - code shared by archive and image listings
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/listing.h"

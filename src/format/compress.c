@@ -1,5 +1,5 @@
 /*
- * compress.c - the .Z files of compress(1), read only
+ * compress.c - reading the .Z files of compress(1)
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/formats.h"

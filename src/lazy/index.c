@@ -1,5 +1,5 @@
 /*
- * index.c - the index of a layer in memory, and building one
+ * index.c - a layer's index in memory, and building one
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "index.h"

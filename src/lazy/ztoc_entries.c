@@ -1,5 +1,5 @@
 /*
- * ztoc_entries.c - the entries of an archive in a ztoc
+ * ztoc_entries.c - an archive's entries in a ztoc
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The FlatBuffer is written back to front, so the entries wait in a spool: the

@@ -1,5 +1,5 @@
 /*
- * kernel_config.c - the configuration of the running kernel
+ * kernel_config.c - the running kernel's configuration
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/kernel_config.h"

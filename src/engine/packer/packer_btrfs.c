@@ -1,5 +1,5 @@
 /*
- * packer_btrfs.c - the compressors of btrfs
+ * packer_btrfs.c - btrfs's compressors
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each gives up as btrfs does: zlib and zstd if the complete output is not

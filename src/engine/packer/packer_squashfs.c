@@ -1,5 +1,5 @@
 /*
- * packer_squashfs.c - the compressors of mksquashfs
+ * packer_squashfs.c - mksquashfs's compressors
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/packer/packer.h"

@@ -1,5 +1,5 @@
 /*
- * packer_zfs.c - the compressors of ZFS
+ * packer_zfs.c - ZFS's compressors
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #define ZSTD_STATIC_LINKING_ONLY	/* frames without a magic number */

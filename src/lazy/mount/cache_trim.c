@@ -1,5 +1,5 @@
 /*
- * cache_trim.c - removing the files of a cache that are least recently used
+ * cache_trim.c - removing a cache's least recently used files
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cache_name.h"

@@ -1,5 +1,5 @@
 /*
- * layermount_ops.c - the operations of the filesystem
+ * layermount_ops.c - the filesystem's operations
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Inode n of the kernel is inode n - 1 of the tree.  Nothing changes, so the
