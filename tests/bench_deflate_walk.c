@@ -1,5 +1,5 @@
 /*
- * bench_deflate_walk.c - the cost of the walk relative to the compression
+ * bench_deflate_walk.c - what walking costs, relative to compressing
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * usage: bench_deflate_walk file [block_KiB [rounds [level ...]]]

@@ -18,7 +18,7 @@ truncate -s 300000 tree/hole
 coldwalk tree >want
 cp want want.sums
 
-# A file that cannot be read has no line; the existing lines are correct.
+# A file that cannot be read has no line; all other lines are correct.
 leaves() { [ ! -e "$1" ] || ! grep -qvxFf want "$1"; }
 
 for e in malloc:ENOMEM openat:EMFILE pread:EIO pread:short pread:EINTR \

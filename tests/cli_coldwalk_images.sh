@@ -160,7 +160,7 @@ for i in 1 2 3; do
 	seq $i 500 >some/small$i
 done
 mksquashfs some bad -comp zstd -b 64K -no-progress >/dev/null 2>&1
-# Blocks begin with the magic of zstd; the last data block is a fragment block.
+# Blocks begin with zstd's magic; the last data block is a fragment block.
 inodes=$(od -An -tu8 -j 64 -N 8 bad | tr -d ' ')
 LC_ALL=C grep -abo "$(printf '\050\265\057\375')" bad | cut -d : -f 1 |
     awk -v end="$inodes" '$1 < end' >places
@@ -174,7 +174,7 @@ for n in 2 4 8; do
 done
 last=$(tail -n 1 places)
 spoil "$last"
-# The file one has six blocks, the last of which is not in a fragment block.
+# The file `one' has six blocks, the last of which is not in a fragment block.
 for n in 2 4 8; do
 	place=$(sed -n ${n}p places)
 	case $n in

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Tests fsratio's predicted size of trees with all kinds of contents and
-# options.
+# Tests the sizes that fsratio predicts, with all kinds of contents and options.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 have fsratio || skip_all 'no fsratio'
 
-# row ALGORITHM COLUMN FILE: a value of the CSV, in the row of all sizes
+# row ALGORITHM COLUMN FILE: prints a value from the CSV, in the row for all
+# sizes
 row() {
 	awk -F , -v a="$1" -v c="$2" '/^#/ { next }
 	    !n { for (i = 1; i <= NF; i++) at[$i] = i; n = 1; next }
@@ -69,7 +69,7 @@ t 'an empty directory' 0 fsratio none
 # Other filesystems.
 to b.csv fsratio --csv --fs btrfs --threads 3 -a off,zlib-3,zstd-3 tree
 is 'btrfs: hard links count as one file' "$(row off files b.csv)" 5
-# large, zeros and sparse in whole sectors; one is stored in a leaf
+# `large', `zeros' and `sparse' take whole sectors; `one' is stored in a leaf
 is 'btrfs: whole sectors, and leaves' "$(row off physical_B b.csv)" \
     $((589824 + 4096 + 1 + 1048576))
 # eight pieces of zeros take a sector each; 3000 zeros are stored in a leaf
@@ -153,7 +153,7 @@ mkdir sparse dense odd
 head -c 300000 /dev/urandom >sparse/a
 truncate -s 3M sparse/a
 cat sparse/a >dense/a
-# A table of inodes compresses better if its times are equal.
+# An inode table compresses better if its times are equal.
 touch -d @1000000000 sparse/a dense/a sparse dense
 for fs in zfs:lz4 zfs-fuse:lzjb btrfs:zlib-1 sqpack:gzip-1; do
 	a=${fs#*:} fs=${fs%:*}

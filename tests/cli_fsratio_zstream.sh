@@ -1,10 +1,10 @@
 #!/bin/sh
-# Compares fsratio with OpenZFS's own compressors, by zstream recompress on a
-# stream of the same records.  ZSTREAM names the program, if it is not in PATH.
-# It needs no ZFS.  Debian has it in zfsutils-linux 2.2 or later (backports,
-# contrib), which cannot be installed next to zfs-fuse; it is enough to unpack
-# that package, libzfs, libzpool, libnvpair and libuutil with dpkg-deb -x DEB
-# DIR.  In that case, ZSTREAM is a script with the single line
+# Compares fsratio with OpenZFS's own compressors, by running zstream recompress
+# on a stream of the same records.  ZSTREAM names the program, if it is not in
+# PATH.  It needs no ZFS.  Debian has it in zfsutils-linux 2.2 or later
+# (backports, contrib), which cannot be installed next to zfs-fuse; it is enough
+# to unpack that package, libzfs, libzpool, libnvpair and libuutil with dpkg-deb
+# -x DEB DIR.  In that case, ZSTREAM is a script with the single line
 # LD_LIBRARY_PATH=DIR/lib/x86_64-linux-gnu exec DIR/sbin/zstream "$@".
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh

@@ -157,7 +157,7 @@ cp l whole
 i=1
 while [ $i -le 20 ]; do
 	cp whole l
-	# \125 differs from the byte or, rarely, does not
+	# every other bit is flipped
 	at=$((size * i / 23))
 	byte=$(od -An -tu1 -j $at -N 1 whole)
 	printf '%b' "\\0$(printf %o $((byte ^ 85)))" |

@@ -131,7 +131,7 @@ while read -r hash; do
 done <chunks >joined
 same 'the chunks of a file' joined want/a/large
 
-# hard links are groups within a directory
+# hard links form groups within a directory
 (mkdir hl && cd hl && mkdir d && echo x >d/one && ln d/one d/two &&
     ln d/one three && tar --sort=name -cf ../hl.tar .)
 t 'hard links' 0 make hl.repo hl.tar

@@ -152,7 +152,7 @@ if [ -r /proc/self/status ]; then
 	fi
 fi
 
-# A disk that becomes full at some write
+# A disk that fills up at some write
 full=1
 bad=''
 while :; do

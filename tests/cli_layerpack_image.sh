@@ -235,7 +235,7 @@ for text in '' '{' '{"manifests":[{}]}' '{"manifests":[]}' \
 	shows 'and named' '^layerpack: layout: [a-z0-9]' .t.err
 done
 
-# The config is missing, or not what its descriptor says
+# The config is missing, or does not match its descriptor
 layers='' diffs='' refs=''
 layer 2 gzip
 # spoil HOW: replaces the blob $config

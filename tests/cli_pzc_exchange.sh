@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# During -r a directory is exchanged for a link that leads out of the tree.
+# During -r, a directory is exchanged for a link that leads out of the tree.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 . "$SRC/tests/exchange.sh"

@@ -119,7 +119,8 @@ pzc -n -N -c orig >N.gz
 same '-N after -n' N.gz stored.gz
 rm -f ./*.gz stored orig
 
-# A hostile name cannot leave the directory.  All files are gzip with FNAME.
+# A hostile name cannot leave the directory.  All files are gzip members with an
+# FNAME field.
 stored_as() {
 	printf '\037\213\010\010\000\000\000\000\000\003%b\000' "$1"
 	gzip -nc <text | tail -c +11

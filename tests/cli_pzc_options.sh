@@ -178,7 +178,8 @@ pzc -p8 --stats=s.json --memory 12M <large >/dev/null
 is '--memory: fewer threads' \
     "$(sed -n 's/.*"threads":\([0-9]*\).*/\1/p' s.json | awk '{
 	print ($1 < 8 && $1 >= 1) ? "fewer" : $1 }')" fewer
-# zstd's contexts need more memory at 12 than at 13: two would not fit.
+# zstd's contexts need more memory at level 12 than at level 13: two would not
+# fit.
 pzc -F zstd -12 -p2 --stats=z.json --memory 180M <text >/dev/null
 is '--memory: what zstd -12 needs' \
     "$(sed -n 's/.*"threads":\([0-9]*\).*/\1/p' z.json)" 1

@@ -37,7 +37,8 @@ is 'and no other message' "$(cat .t.err)" ''
 shows 'the best image for a slow link' '^chromium 1 xz xz ' report
 shows 'and for a fast one' '^chromium 1000 zstd15 zstd15 zstd15 zstd15$' report
 
-# Another machine, where everything takes twice as long, except walks of xz.
+# Another machine, where everything takes twice as long, except walks of xz
+# images.
 awk -F : -v OFS=: '{
 	$5 *= 2; $6 *= 2
 	if ($3 != "xz")

@@ -72,7 +72,7 @@ t 'its large files come first' 0 begins d/large4 d/large2 d/large1 d/large3 \
 t 'its small files share a block, in order, before the others' 0 \
     begins d/large2 z/small5 d/e/small6 d/large1 d/e/small1
 holds 'a list' image
-# the fragment block of the listed files contains no other files
+# the listed files' fragment block contains no other files
 at=$(grep -obaF 'mark d/e/small6 ends' image | cut -d: -f1)
 is 'the block ends with the listed files' \
     "$(tail -c +$((at + 1)) image | head -c 60 | tr -d '\0' | sed -n 2p)" \

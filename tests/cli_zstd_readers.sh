@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
-# The input is more than three jobs of the default size.
+# The input is larger than three jobs of the default size.
 python3 -c 'import sys
 words = [b"%x" % (i * 2654435761 % 65536) for i in range(4096)]
 x, n, out = 1, 0, sys.stdout.buffer

@@ -104,7 +104,7 @@ client_close(struct client *c)
 enum { RANGES = 7 };
 
 /*
- * Reads seven ranges chosen by which, near each other and far apart, some
+ * Reads seven ranges chosen by `which`, near each other and far apart, some
  * overlapping: the bytes must be right, and nothing around them may change.
  */
 static inline int

@@ -287,7 +287,7 @@ server_answer(struct request *q)
 	case SERVER_ENDLESS_HEAD: return answer_without_end(q);
 	case SERVER_TOKEN: return answer_token(q);
 	case SERVER_BASIC: return answer_basic(q);
-	/* this reply is good, but the connection gives no other */
+	/* this reply is good, but the connection's last */
 	case SERVER_VANISHES: return answer_ranges(q) && vanish(q);
 	case SERVER_DEAF: return answer_ranges(q) &&
 	    wait_for_end(q, false);

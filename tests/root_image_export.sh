@@ -46,7 +46,7 @@ t 'of every image' 0 test "$(values r.csv zstd1.p2.read rchar_B | head -n 1)" \
 t 'the table of starts' 0 grep -E -q '^zstd1.p2 +2 +[0-9]' table
 is 'no mount, no loop device is left' "$(left)" "$before"
 
-# If a page remains in memory, this is noticed, and the start is not called
+# If a page remains in memory, the study notices, and does not call the start
 # cold.
 mkdir fake
 cat >fake/coldwalk <<EOF

@@ -1,13 +1,14 @@
 #!/bin/sh
-# Every reply of the server is bad: a hundred reads each fail with EIO in time,
-# or have the right bytes, and the mount recovers.
+# Every reply from the server is bad: a hundred reads each fail with EIO in
+# time, or have the right bytes, and the mount recovers.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 # shellcheck source=tests/layermount.sh
 . "$SRC/tests/layermount.sh"
 
-# fault MODE EVERY [HOW]: the server behaves so, and then well again
+# fault MODE EVERY [HOW]: mounts, lets the server misbehave in this way, and
+# then behave again
 fault() {
 	mode good 1
 	t "$1: mounted" 0 start --prefetch none "$url"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What is next to the bytes that are read gets into the page cache; processes
-# may be killed meanwhile.
+# Data next to the bytes read is pushed into the page cache, even while
+# processes are killed.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -31,7 +31,7 @@ stop() {
 	await no_servers
 }
 trap 'umount -l mnt 2>/dev/null || :' EXIT
-# field NAME: prints a counter as it is now
+# field NAME: prints a counter's current value
 field() {
 	field_lines=$(wc -l <stats)
 	pkill -USR1 -f "^layermount .* $PWD/mnt\$"
@@ -39,7 +39,7 @@ field() {
 	tail -n 1 stats | sed "s/.*\"$1\":\([0-9]*\).*/\1/"
 }
 more_lines() { [ "$(wc -l <stats)" -gt "$field_lines" ]; }
-# pushed BYTES: whether so many have been
+# pushed BYTES: whether at least this many have been pushed
 pushed() { [ "$(field pushed_B)" -ge "$1" ]; }
 # page FILE N: reads its page N
 page() { dd if="$1" bs=4096 skip="$2" count=1 status=none; }
@@ -53,7 +53,7 @@ fi
 page mnt/big 300 >got
 page tree/big 300 >want
 same 'a page' got want
-# the unit is 1 MiB, the page that was read has been stored by the read
+# the unit is 1 MiB; the read itself has stored the page that was read
 await pushed 1044480
 mode 500 1
 dd if=mnt/big bs=1M skip=1 count=1 status=none >got
@@ -104,7 +104,7 @@ while [ $i -lt 12 ]; do
 	mode good 1
 	start --prefetch none "$site/blob" || break
 	readers $i
-	# at different times of the first second
+	# at different times within the first second
 	sleep "0.$((i % 4))$i"
 	if [ $((i % 2)) = 0 ]; then
 		kill -9 "$(servers | tail -n 1)"

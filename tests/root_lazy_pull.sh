@@ -137,7 +137,7 @@ if have python3 && have nginx && have curl; then
 	esac
 	case $others in
 	*squid)
-		# requests LABEL: prints their number
+		# requests LABEL: prints the number of its run's requests
 		requests() {
 			of "$1" keys | sed 's/.*;requests=\([0-9]*\).*/\1/'
 		}

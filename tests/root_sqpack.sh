@@ -76,8 +76,8 @@ t 'an empty directory: mounted' 0 mount -o loop,ro image mnt
 t 'an empty directory: it can be mounted' 0 sqpack -l image
 umount mnt
 
-# In a sparse file of 100 GiB, the kernel finds the data where it was.  piece
-# FILE KIB: prints 64 KiB of it
+# In a sparse file of 100 GiB, the kernel finds the data where it was written.
+# piece FILE KIB: prints 64 KiB of it
 piece() { dd if="$1" bs=1K skip="$2" count=64 status=none; }
 mkdir sparse
 if truncate -s 100G sparse/huge 2>/dev/null; then

@@ -11,7 +11,7 @@ export PATH LC_ALL COLDPRESS_BIN
 unset GZIP PIGZ PZC PZC_STATS 2>/dev/null || :
 work=$(mktemp -d "${TMPDIR:-/tmp}/coldpress.XXXXXX")
 # clean: removes the directory; processes left behind by a killed command may
-# write for another moment
+# keep writing for a moment
 clean() {
 	cd /
 	clean_tries=0

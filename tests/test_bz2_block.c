@@ -119,7 +119,7 @@ test_pieces(void **state)
 	free(whole);
 }
 
-/* Tests every length of a run, at every distance from the end of a block. */
+/* Tests every run length, at every distance from a block's end. */
 static void
 test_run_lengths(void **state)
 {

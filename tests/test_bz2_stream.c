@@ -101,7 +101,7 @@ test_scan(void **state)
 		}
 }
 
-/* The scan finds all blocks of a stream, in order. */
+/* The scan finds all blocks in a stream, in order. */
 static void
 test_scan_stream(void **state)
 {

@@ -314,7 +314,7 @@ test_clear(void **state)
 }
 
 /*
- * What is in the place of a file is not read: another key's file, a link to a
+ * Anything else in a file's place is not read: another key's file, a link to a
  * good one, a directory, or a FIFO.
  */
 static void

@@ -1,5 +1,5 @@
 /*
- * test_cold.c - what is called cold, and what is not
+ * test_cold.c - what counts as cold, and what does not
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The files are in the build directory, because /tmp is often in memory.
@@ -268,7 +268,10 @@ as_another(enum cold_method method, meanwhile_fn *meanwhile)
 	return r.state == COLD_UNKNOWN && r.why[0] != '\0' ? 0 : 6;
 }
 
-/* Another process reads as many bytes of another file from the device. */
+/*
+ * Another process reads the same number of bytes of another file from the
+ * device.
+ */
 static void
 others_read(const struct file *f)
 {

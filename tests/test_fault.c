@@ -97,9 +97,8 @@ keep_counts(void)
 }
 
 /*
- * Calls run with every plan of a single fault: each kind, each call of that
- * kind in a run without faults, each error.  first is a plan to apply in
- * addition.
+ * Calls run with every single-fault plan: each kind, each call of that kind in
+ * a run without faults, each error.  `first` is a plan that also applies.
  */
 static void
 sweep(const char *first, void (*run)(const char *plan))

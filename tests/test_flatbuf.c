@@ -155,7 +155,7 @@ damage(void **state)
 		    &number), -EBADMSG);
 }
 
-/* Tests more data than memory, and tables that share a vtable. */
+/* Tests more data than is kept in memory, and tables that share a vtable. */
 static void
 large(void **state)
 {

@@ -246,7 +246,7 @@ add_item(struct btrfs_leaves *t, uint64_t owner, uint32_t size)
 	assert_int_equal(btrfs_leaves_add(t, &it, 1), 0);
 }
 
-/* In ascending order leaves become full, in random order two thirds full. */
+/* In ascending order, leaves become full; in random order, two thirds full. */
 static void
 leaves_fill(void **state)
 {

@@ -47,7 +47,7 @@ test_ends(void **state)
 	client_close(&c);
 }
 
-/* It is discovered only once that a server cannot answer several ranges. */
+/* A server's inability to answer several ranges is discovered only once. */
 static void
 test_learns(void **state)
 {

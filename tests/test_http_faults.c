@@ -44,7 +44,7 @@ test_fails(void **state)
 		fails(cases[i].mode, cases[i].want);
 }
 
-/* A server that ended for good. */
+/* A server that has stopped. */
 static void
 test_gone(void **state)
 {

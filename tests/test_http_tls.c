@@ -32,7 +32,7 @@ secure(const char *pem, const char *trust)
 
 /*
  * Checks that a hundred parallel reads are refused, for a reason that contains
- * says.
+ * `says`.
  */
 static void
 refuses(const char *trust, const char *name, const char *says)

@@ -58,7 +58,7 @@ teardown(void **state)
 	return rmdir(scratch);
 }
 
-/* The writer of the fixtures, which is slow, and tracks the reader's state. */
+/* Writes the fixtures, slowly, and tracks the reader's state. */
 struct writer {
 	uint8_t *out;
 	size_t len;
@@ -113,7 +113,7 @@ forget(void)
 	w.free = w.block ? 257 : 256;
 }
 
-/* Returns the code of string and byte, or 0, in which case it gets one now. */
+/* Returns the code for string and byte, or 0 after assigning one. */
 static uint32_t
 find(uint32_t string, uint8_t byte)
 {

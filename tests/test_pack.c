@@ -212,7 +212,7 @@ struct seen {
 	struct layer_range stored;	/* what is left of the trace */
 };
 
-/* Pieces that end anywhere */
+/* Returns pieces that end anywhere. */
 static ssize_t
 next(void *arg, const uint8_t **data)
 {
@@ -225,7 +225,7 @@ next(void *arg, const uint8_t **data)
 	return (ssize_t)n;
 }
 
-/* What was changed may be taken, too. */
+/* Accepts any piece, even a changed one. */
 static int
 ignore(void *arg, size_t entry, uint64_t offset, const void *data,
     size_t length)

@@ -246,7 +246,7 @@ left(void **state)
 	assert_int_equal(f->run.left, 0);
 }
 
-/* Processes started by -p stay. */
+/* Processes that a -p command leaves behind are kept. */
 static void
 kept(void **state)
 {

@@ -79,7 +79,7 @@ add_file(struct bench *b, struct strbuf *json, uint32_t unit)
 	    unit, SIZE, made_member(&b->made, data, SIZE), hex);
 }
 
-/* Opens a layer of UNITS files, of which so many bytes fit into memory. */
+/* Opens a layer of UNITS files, of which that many bytes fit in memory. */
 static void
 begin(struct bench *b, uint64_t limit)
 {
@@ -202,7 +202,9 @@ bounded(void **state)
 	end(&b);
 }
 
-/* What alone exceeds the limit is fetched when nothing else is in use. */
+/*
+ * A unit that alone exceeds the limit is fetched when nothing else is in use.
+ */
 static void
 too_large(void **state)
 {

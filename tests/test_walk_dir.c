@@ -24,7 +24,7 @@ enum { BIG_B = 1 << 20 };
 
 static char dir[SCRATCH_B];
 
-/* State shared by the callbacks of a test. */
+/* State shared by a test's callbacks. */
 struct scene {
 	struct walk_log log;
 	const char *victim;		/* changed after its first piece */

@@ -3,8 +3,7 @@
  * bound
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The rest is unfolded; the first byte determines how many times that data is
- * repeated.
+ * The first byte determines how many times the rest, unfolded, is repeated.
  */
 #include "../bz2_judge.h"
 

@@ -1,5 +1,5 @@
 /*
- * fuzz_deflate_blocks.c - any sequences become deflate data that others read
+ * fuzz_deflate_blocks.c - any sequences become valid deflate data
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "../deflate_made.h"

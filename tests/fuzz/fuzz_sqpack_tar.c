@@ -52,7 +52,7 @@ read_blocks(const struct sqr_image *m, const struct sqr_entry *e,
 	sqr_decoder_close(d);
 }
 
-/* Checks that the image has all nodes of the tree, without errors. */
+/* Checks that the image has all of the tree's nodes, without errors. */
 static int
 judge(struct sqpack *p, int fd)
 {

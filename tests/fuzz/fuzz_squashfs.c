@@ -2,7 +2,7 @@
  * fuzz_squashfs.c - any bytes as an image: no crash, no hang, bounded memory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The input is the image.  Files of more than MOST bytes end the walk, because
+ * The input is the image.  A file larger than MOST bytes ends the walk, because
  * holes take no space in the image.
  */
 #include "walk/walk.h"
