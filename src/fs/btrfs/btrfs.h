@@ -36,14 +36,14 @@ struct btrfs_chunk {
 
 /*
  * Returns whether a sample of the piece looks compressible: repeating patterns,
- * few different bytes, or a low entropy.  The len bytes are followed by zeros
- * up to a whole sector.
+ * few different bytes, or low entropy.  The len bytes are followed by zeros up
+ * to a whole sector.
  */
 bool btrfs_looks_good(const uint8_t *piece, uint32_t len);
 
 /*
- * Measures a chunk of len bytes, stored uncompressed; first tells whether it is
- * its file's first.
+ * Measures a chunk of len bytes, stored uncompressed; first tells whether the
+ * chunk is its file's first.
  */
 void btrfs_plain(bool first, uint32_t len, struct btrfs_chunk *c);
 

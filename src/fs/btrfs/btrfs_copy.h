@@ -42,7 +42,7 @@ int btrfs_copy_extent(struct btrfs_copy *c, size_t i, uint32_t k,
 /* Writes whatever is left.  Returns 0 or -ENOMEM. */
 int btrfs_copy_end(struct btrfs_copy *c);
 
-/* Returns the size of all nodes, each stored `copies' times. */
+/* Returns the total size of all nodes, each stored `copies' times. */
 uint64_t btrfs_copy_B(const struct btrfs_copy *c, unsigned copies);
 
 void btrfs_copy_free(struct btrfs_copy *c);

@@ -15,7 +15,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* The state of the construction, and the buffer for paths. */
+/* The tree being built, and the buffer for paths. */
 struct maker {
 	struct sqfs_tree *t;
 	const struct fs_list *list;

@@ -35,7 +35,7 @@ struct zfs_space {
 
 void zfs_add(struct zfs_space *to, const struct zfs_space *from);
 
-/* Returns the record size of a file of size bytes. */
+/* Returns the record size for a file of size bytes. */
 uint32_t zfs_record_size(const struct zfs_pool *pool, uint64_t size);
 
 /*
@@ -54,7 +54,7 @@ bool zfs_is_zero(const uint8_t *data, uint32_t len);
 void zfs_zeros(const struct zfs_pool *pool, const struct packer_name *name,
     uint32_t record, uint64_t count, struct zfs_space *sum);
 
-/* The metadata of a dataset, object by object, in the order of creation. */
+/* A dataset's metadata, object by object, in creation order. */
 struct zfs_meta;
 
 /* Returns 0 or -ENOMEM.  To be used by one thread only. */

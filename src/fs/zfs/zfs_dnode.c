@@ -31,7 +31,7 @@ zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks)
 }
 
 /*
- * Writes the times of access, creation, modification and change: about a
+ * Writes the access, creation, modification and change times: about a
  * millisecond for each object, and longer for a large one.  Writing an object
  * also modifies its directory, so the directory's modification time is somewhat
  * later.
@@ -63,7 +63,7 @@ rights_of(mode_t rwx)
 }
 
 /*
- * Writes the ACL of a mode: what owner, group and everyone are denied and
+ * Writes the ACL for a mode: what owner, group and everyone are denied and
  * allowed.
  */
 static void
