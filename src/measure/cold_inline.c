@@ -1,5 +1,5 @@
 /*
- * cold_inline.c - files whose data no page or block count reveals
+ * cold_inline.c - files whose data the page and block counts do not show
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: the kernel's Documentation/filesystems/fiemap.rst.

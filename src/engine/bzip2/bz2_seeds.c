@@ -1,5 +1,5 @@
 /*
- * bz2_seeds.c - sorting the seeds of the rotation sort
+ * bz2_seeds.c - sorting the rotation sort's seeds
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Seeds are first sorted by bytes: two by counting, then five at a time, in

@@ -1,5 +1,5 @@
 /*
- * btrfs.c - the space that the pieces of files take on btrfs
+ * btrfs.c - the space that file pieces take on btrfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "btrfs.h"

@@ -1,5 +1,5 @@
 /*
- * coldwalk_rows.c - storing, sorting and writing the results of the walk
+ * coldwalk_rows.c - storing, sorting and writing the walk's results
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A manifest line has the format of sha256sum(1): digest, two blanks, name.

@@ -1,5 +1,5 @@
 /*
- * lap_env.c - the environment of the commands, and what they report
+ * lap_env.c - the commands' environment, and what they report
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"

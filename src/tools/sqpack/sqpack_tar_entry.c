@@ -1,5 +1,5 @@
 /*
- * sqpack_tar_entry.c - an entry of an archive as a node of the tree
+ * sqpack_tar_entry.c - an archive entry as a node of the tree
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_archive.h"
