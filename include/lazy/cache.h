@@ -6,9 +6,9 @@
  * a header with checksums of itself and of the bytes, then the bytes.  There is
  * no second copy and no journal.  On opening, the headers are read, and the
  * file is truncated before the first one that is invalid or whose bytes are
- * incomplete; a process may thus be killed at any time.  The bytes are checked
- * against their checksum whenever they are read, and a layer verifies them by
- * its digests as if they had just been fetched.
+ * incomplete, so a process may be killed at any time.  The bytes are checked
+ * against their checksum whenever they are read, and a layer verifies them
+ * against its digests as if they had just been fetched.
  *
  * A file's disk space is limited: the oldest ranges are freed by punching a
  * hole, and one record at the beginning of the file takes their place.  Only
@@ -16,9 +16,9 @@
  * opened it.
  *
  * Layout (integers are little-endian): 8 bytes "layrange", offset, length, hash
- * of the object, XXH3 of the bytes, XXH3 of these 40 bytes; the bytes.  The hash
- * of the object is XXH3 of two others: of the file's key, and of the object's
- * name.
+ * of the object, XXH3 of the bytes, XXH3 of these 40 bytes; the bytes.  The
+ * object's hash is the XXH3 of two others: the file key's and the object
+ * name's.
  */
 #ifndef COLDPRESS_LAZY_CACHE_H
 #define COLDPRESS_LAZY_CACHE_H
@@ -33,14 +33,14 @@ struct cache;
 
 /*
  * Opens, in the directory dir, the file for the object that key identifies or,
- * if key is NULL, an unnamed file.  limit is in bytes of disk space.  Returns 0
- * or -errno.
+ * if key is NULL, an unnamed file.  limit is the disk space in bytes.  Returns
+ * 0 or -errno.
  */
 int cache_open(struct cache **c, int dir, const char *key, uint64_t limit);
 void cache_close(struct cache *c);		/* may be NULL */
 
 /*
- * Reads a stored range of the object of this name (NULL: the layer itself).
+ * Reads a stored range of the object with this name (NULL: the layer itself).
  * Returns 0, -ENOENT (missing or damaged), or -errno.  Thread-safe.
  */
 int cache_read(struct cache *c, const char *object, uint64_t offset,
@@ -60,8 +60,8 @@ void cache_drop(struct cache *c, const char *object, uint64_t offset);
 int cache_clear(struct cache *c);
 
 /*
- * Stores a small document under a key, also for later processes.  Returns 0 or
- * -errno.
+ * Stores a small document under a key, for later processes as well.  Returns 0
+ * or -errno.
  */
 int cache_text_write(int dir, const char *key, const char *text, size_t len);
 
@@ -73,12 +73,12 @@ int cache_text_write(int dir, const char *key, const char *text, size_t len);
 int cache_text_read(int dir, const char *key, size_t max, char **text,
     size_t *len);
 
-/* Returns a descriptor of a new file without a name in dir, or -errno. */
+/* Creates an unnamed file in dir.  Returns its descriptor or -errno. */
 int cache_unnamed(int dir);
 
 /*
- * Removes the least recently used files of a cache, until the others take at
- * most limit bytes.  Returns 0 or -errno.
+ * Removes a cache's least recently used files until the rest take at most limit
+ * bytes.  Returns 0 or -errno.
  */
 int cache_trim(int dir, uint64_t limit);
 

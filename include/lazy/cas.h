@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: cvmfs/catalog_sql.cc, manifest.cc, directory_entry.h, xattr.h and
- * crypto/signature.cc of github.com/cvmfs/cvmfs (schema 2.5, revision 7); see
+ * crypto/signature.cc in github.com/cvmfs/cvmfs (schema 2.5, revision 7); see
  * doc/layers.md.
  *
  * An image's layers are added lowest first, and merged.  The repository appears
@@ -67,8 +67,9 @@ int cas_key_find(const char *name, uint8_t digest[LAYER_DIGEST],
 struct cas;
 
 /*
- * Begins the repository in the directory path, which must not exist; o and what
- * it points to must outlive it.  Returns 0, or -errno with a clause in why.
+ * Starts a repository in the directory path, which must not exist; o and
+ * everything it points to must outlive it.  Returns 0, or -errno with a clause
+ * in why.
  */
 int cas_open(struct cas **c, const struct cas_options *o, const char *path,
     char why[LAYER_WHY]);
@@ -82,8 +83,8 @@ int cas_open(struct cas **c, const struct cas_options *o, const char *path,
 int cas_add(struct cas *c, int in, char why[LAYER_WHY]);
 
 /*
- * Writes catalogs and manifest, and gives the directory its name.  Returns 0,
- * or -errno as above.
+ * Writes the catalogs and the manifest, and gives the directory its name.
+ * Returns 0, or -errno as above.
  */
 int cas_finish(struct cas *c, struct cas_result *r, char why[LAYER_WHY]);
 

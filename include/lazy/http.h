@@ -7,7 +7,7 @@
  * One thread transfers, using libcurl; any thread may read, and waits until its
  * bytes have arrived.  Neighbouring ranges are merged, a request names several
  * ranges, and several requests run in parallel.  A server that does not support
- * several ranges in a request is then sent one at a time; if it ignores ranges
+ * several ranges per request is then sent one at a time; if it ignores ranges
  * altogether, its reply is read as far as needed.
  *
  * Transient failures (time-outs, 408, 429, 5xx, broken connections, short or
@@ -33,7 +33,7 @@ enum http_phase {
 	HTTP_INDEX, HTTP_READ, HTTP_PREFETCH, HTTP_BACKGROUND, HTTP_PHASES
 };
 
-/* Counts of transfers; bytes include headers and bodies. */
+/* Transfer counts; bytes include headers and bodies. */
 struct http_counts {
 	uint64_t requests;		/* redirected ones count twice */
 	uint64_t retries;
@@ -86,9 +86,9 @@ int http_read(struct http_object *o, const struct layer_range *ranges,
     size_t count, enum http_phase phase);
 
 /*
- * Reads whole objects; the URL of each is base, "/" and its name.  At most the
- * length of its range is read of each object, and the rest of the range is
- * filled with zeros.  lengths gets the number of bytes read of each.  Returns 0
+ * Reads whole objects; the URL of each is base, "/" and its name.  Of each
+ * object, at most its range's length is read; the rest of the range is filled
+ * with zeros.  lengths receives the number of bytes read from each.  Returns 0
  * or as http_read(), with a clause in why.  Thread-safe.
  */
 int http_read_whole(struct http *h, const char *base,

@@ -110,14 +110,13 @@ enum layer_kind {
 	LAYER_ESTARGZ, LAYER_ZSTD_CHUNKED, LAYER_ZTOC, LAYER_CAS
 };
 
-/* What is known about a layer before it is opened; everything may be 0. */
+/* What is known about a layer before it is opened; any of it may be 0. */
 struct layer_expect {
 	const char *kind;		/* name of a format; NULL: recognized */
 	/* SHA-256 of the index as the format defines it, or NULL */
 	const uint8_t *index_digest;
 	/*
-	 * SHA-256 of the public key, in the DER of X.509, that signed a
-	 * repository, or NULL.
+	 * SHA-256 of a repository's public signing key in DER (X.509), or NULL.
 	 */
 	const uint8_t *key_digest;
 	/* The index as zstd:chunked's annotation states it; length 0: in the
@@ -128,10 +127,10 @@ struct layer_expect {
 struct layer;
 
 /*
- * Loads the index of a layer.  Returns 0, -EINVAL (the layer is in none of the
- * formats), -EBADMSG (it is damaged, or lacks the expected digest), -EFBIG (a
- * limit is exceeded), -ENOMEM, or -errno of blobs.  On failure why holds a
- * clause.  blobs must outlive the layer.
+ * Loads a layer's index.  Returns 0, -EINVAL (the format is unknown), -EBADMSG
+ * (it is damaged, or lacks the expected digest), -EFBIG (a limit is exceeded),
+ * -ENOMEM, or -errno from blobs.  On failure why holds a clause.  blobs must
+ * outlive the layer.
  */
 int layer_open(struct layer **l, const struct layer_blobs *blobs,
     const struct layer_expect *expect, char why[LAYER_WHY]);
@@ -155,7 +154,10 @@ const struct layer_unit *layer_units(const struct layer *l, size_t *count);
  */
 const uint8_t *layer_file_digest(const struct layer *l, size_t entry);
 
-/* Returns the first of a file's runs that ends after offset, or their count. */
+/*
+ * Returns the index of a file's first run that ends after offset, or the
+ * number of runs if there is none.
+ */
 size_t layer_find_run(const struct layer_entry *e, uint64_t offset);
 
 /* Returns the number of bytes fetched to load the index. */
@@ -187,19 +189,19 @@ int layer_decode(struct layer_decoder *d, uint32_t unit,
 /* The trace */
 
 /*
- * Finds the trace: a second copy, as one stream, of the data that a start
- * touches (layerpack --order).  Returns false if the layer has none.
+ * Finds the trace: a second copy, as one stream, of the data touched at startup
+ * (layerpack --order).  Returns false if the layer has none.
  */
 bool layer_trace(const struct layer *l, struct layer_range *r);
 
-/* What reads the bytes of a trace, and what takes its pieces. */
+/* The functions that supply a trace's bytes and receive its pieces. */
 struct layer_trace_io {
 	/*
 	 * Returns how many of the trace's bytes follow, at *data until the
 	 * next call; 0 at the end; or -errno.
 	 */
 	ssize_t (*next)(void *arg, const uint8_t **data);
-	/* Is given every piece of a file, in list order.  Returns 0 to
+	/* Receives every piece of a file, in list order.  Returns 0 to
 	 * continue. */
 	int (*take)(void *arg, size_t entry, uint64_t offset, const void *data,
 	    size_t length);
@@ -207,17 +209,16 @@ struct layer_trace_io {
 };
 
 /*
- * Decodes the trace and verifies its digest, which is known to be right only at
- * the end: what was taken must not be used unless this returns 0.  Even then,
- * the caller must check that a piece has the same bytes as the units.  Returns
- * 0, the first other result of take, an error of next, -EBADMSG, -EFBIG (a
- * limit is exceeded) or -ENOMEM.
+ * Decodes the trace, and verifies its digest at the end: the pieces must not be
+ * used unless this returns 0.  Even then, the caller must check that each piece
+ * has the same bytes as the units.  Returns 0, the first nonzero result of
+ * take, an error from next, -EBADMSG, -EFBIG (a limit is exceeded) or -ENOMEM.
  */
 int layer_trace_decode(const struct layer *l, const struct layer_trace_io *io);
 
 /*
  * Finds the part at the beginning of the layer, up to a landmark, that should
- * be fetched before a start.  Returns false if there is none.
+ * be fetched before startup.  Returns false if there is none.
  */
 bool layer_prefetch(const struct layer *l, struct layer_range *r);
 

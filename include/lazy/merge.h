@@ -6,7 +6,7 @@
  * whiteouts (".wh.NAME" removes NAME of lower layers, ".wh..wh..opq" all names
  * of its directory), which apply before the other entries of their layer.
  *
- * Names are those of the layers, which must outlive the tree.  A node takes 48
+ * The names belong to the layers, which must outlive the tree.  A node takes 48
  * bytes.  After merge_build() a tree does not change, so all functions are
  * thread-safe.
  */

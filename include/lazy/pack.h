@@ -2,11 +2,12 @@
  * pack.h - writing layers that can be read lazily
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The same archive and options give the same bytes with any number of threads,
- * from a file or a pipe, compressed or not.  Sources of the formats:
- * docs/estargz.md of containerd/stargz-snapshotter and its packages estargz and
- * zstdchunked; docs/containers-storage-zstd-chunked.md of containers/storage
- * and its package pkg/chunked.
+ * The same archive and options give the same bytes, whatever the number of
+ * threads, and whether the archive is compressed or not and comes from a file
+ * or a pipe.  Sources of the formats: docs/estargz.md in
+ * containerd/stargz-snapshotter and its packages estargz and zstdchunked;
+ * docs/containers-storage-zstd-chunked.md in containers/storage and its package
+ * pkg/chunked.
  */
 #ifndef COLDPRESS_LAZY_PACK_H
 #define COLDPRESS_LAZY_PACK_H
@@ -67,13 +68,13 @@ struct pack_result {
 	uint64_t files_B;		/* bytes of all files */
 };
 
-/* The level range, and the default level, of a format's compressor. */
+/* The level range and default level of a format's compressor. */
 struct pack_levels {
 	int least, most, usual;
 };
 struct pack_levels pack_levels(enum layer_kind kind);
 
-/* Returns how many bytes of a file one unit holds at most. */
+/* Returns the maximum number of a file's bytes in one unit. */
 uint64_t pack_chunk(const struct pack_options *o);
 
 /*

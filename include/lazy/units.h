@@ -7,9 +7,9 @@
  * wrong is fetched again, UNITS_TRIES times in all, after its source has
  * discarded what it had stored.
  *
- * Memory is limited: whoever needs units waits, in order of arrival and without
- * holding others, until there is room for them beside those in use.  What is
- * fetched ahead of reads may take half of it.  A read that alone exceeds the
+ * Memory is limited: a thread that needs units waits its turn, holding no
+ * others, until there is room for them alongside those in use.  Units fetched
+ * ahead of reads may take up half of the memory.  A read that alone exceeds the
  * limit waits until nothing else is in use.
  *
  * All functions except open and close are thread-safe.
@@ -27,7 +27,7 @@ enum { UNITS_MAX = 64, UNITS_TRIES = 3 };
 
 struct units_decoder;
 
-/* A layer, and the source of its bytes; initially zeroed otherwise. */
+/* A layer, and the source of its bytes; all other fields are initially zero. */
 struct units_source {
 	const struct layer *layer;
 	int (*read)(void *arg, const struct layer_range *r, size_t count,
@@ -35,7 +35,7 @@ struct units_source {
 	/* Tells the source that these bytes were wrong. */
 	void (*forget)(void *arg, const struct layer_range *r);
 	void *arg;
-	struct units_decoder *idle;	/* guarded by the lock of the units */
+	struct units_decoder *idle;	/* guarded by the units' lock */
 };
 
 struct units;
@@ -47,8 +47,8 @@ struct unit_id {
 };
 
 /*
- * limit caps the bytes in memory, of all sources together: of units, used or
- * not, and of what is fetched to decode them.  Returns 0 or -ENOMEM.
+ * limit caps the bytes in memory over all sources: units, whether in use or
+ * not, and the data fetched to decode them.  Returns 0 or -ENOMEM.
  */
 int units_open(struct units **u, uint64_t limit);
 
@@ -56,15 +56,15 @@ int units_open(struct units **u, uint64_t limit);
 void units_close(struct units *u);
 
 /*
- * Frees what is kept of a source, whose units are not in use and will not be
+ * Frees everything kept for a source, whose units must neither be in use nor be
  * used again.
  */
 void units_forget(struct units *u, struct units_source *source);
 
 /*
  * Gets count units, UNITS_MAX at most, each of which must be released.  Returns
- * 0; or -EIO (the bytes are wrong), -ENOMEM or the source's -errno, without
- * anything to release.
+ * 0; or -EIO (the bytes are wrong), -ENOMEM or the source's -errno, with
+ * nothing to release.
  */
 int units_get(struct units *u, const struct unit_id *ids, size_t count,
     enum http_phase phase, struct unit *got[]);
@@ -73,12 +73,12 @@ void units_release(struct units *u, struct unit *unit);
 /* Returns the decoded bytes. */
 const uint8_t *unit_data(const struct unit *unit);
 
-/* Returns a number that no unit decoded before or later has. */
+/* Returns the unit's serial number, which is never reused. */
 uint64_t unit_serial(const struct unit *unit);
 
 /*
  * Copies decoded bytes of a unit if it is in memory; otherwise returns false.
- * Waits for nothing.
+ * Never blocks.
  */
 bool units_copy(struct units *u, struct unit_id id, uint64_t offset,
     size_t size, uint8_t *buf);

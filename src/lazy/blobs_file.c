@@ -92,7 +92,7 @@ size_of(void *arg, const char *object, uint64_t *size)
 	return rc;
 }
 
-/* Distinguishes whether a layer or a directory of objects was opened. */
+/* Determines whether a layer or a directory of objects was opened. */
 static int
 open_main(struct blobs_file *b, const char *path)
 {

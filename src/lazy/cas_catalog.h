@@ -2,7 +2,7 @@
  * cas_catalog.h - writing a catalog of a CVMFS repository
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A catalog is an SQLite database; it is built in memory.  One belongs to one
+ * A catalog is an SQLite database; it is built in memory.  Each belongs to one
  * thread at a time.
  */
 #ifndef COLDPRESS_LAZY_CAS_CATALOG_H
@@ -25,8 +25,8 @@ struct cas_counts {
 struct cas_catalog;
 
 /*
- * Begins the catalog of a directory, "" or with a leading "/".  Returns 0,
- * -ENOMEM or -EIO.
+ * Starts the catalog of a directory, which is "" or begins with "/".  Returns
+ * 0, -ENOMEM or -EIO.
  */
 int cas_catalog_open(struct cas_catalog **k, const char *directory,
     const struct digest_algo *md5);
@@ -53,22 +53,22 @@ struct cas_dirent {
 int cas_catalog_add(struct cas_catalog *k, const struct cas_dirent *d);
 
 /*
- * Adds a reference to a nested catalog, which has these counters.  Returns 0 or
+ * Adds a reference to a nested catalog, with these counters.  Returns 0 or
  * -errno as above.
  */
 int cas_catalog_nest(struct cas_catalog *k, const char *path,
     const struct cas_nested *n, const struct cas_counts *counts);
 
 /*
- * Completes the catalog.  *data, which it still owns, is the database.  Returns
- * 0 or -errno as above.
+ * Completes the catalog, and sets *data to the database, which it still owns.
+ * Returns 0 or -errno as above.
  */
 int cas_catalog_end(struct cas_catalog *k, int64_t modified,
     const void **data, size_t *len, struct cas_counts *counts);
 
 /*
- * Packs extended attributes as CVMFS does; must be freed with sys_free().  *len
- * is 0 if there are none.  Returns 0, -EINVAL or -ENOMEM.
+ * Packs extended attributes as CVMFS does; *data must be freed with sys_free().
+ * *len is 0 if there are none.  Returns 0, -EINVAL or -ENOMEM.
  */
 int cas_pack_xattrs(const struct layer_entry *e, uint8_t **data, size_t *len);
 

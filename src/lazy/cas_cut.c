@@ -2,8 +2,8 @@
  * cas_cut.c - cutting an archive's files into objects
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The reader of the pipeline, which also builds the index of the layer.  All
- * chunks of zeros in a layer are one object, so that a large hole costs little.
+ * The reader of the pipeline, which also builds the layer's index.  All chunks
+ * of zeros in a layer share one object, so a large hole costs little.
  */
 #include "cas_impl.h"
 

@@ -2,9 +2,9 @@
  * cas_db.c - reading an untrusted catalog from a CVMFS repository
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sources: "Defense Against The Dark Arts" of SQLite's documentation;
- * cvmfs/catalog_sql.cc for the tables, which have fewer columns before revision
- * 7 of the schema.
+ * Sources: "Defense Against The Dark Arts" in SQLite's documentation;
+ * cvmfs/catalog_sql.cc for the tables, which have fewer columns before schema
+ * revision 7.
  */
 #include "cas_db.h"
 
@@ -146,7 +146,7 @@ cas_db_open(struct cas_db **out, const void *data, size_t len,
 
 	if (d == NULL)
 		return -ENOMEM;
-	/* all rows need fewer instructions than they have bytes */
+	/* reading all rows takes fewer instructions than they have bytes */
 	d->steps = 100 + len / 100;
 	rc = attach(d, data, len);
 	if (rc == SQLITE_OK)

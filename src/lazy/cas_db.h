@@ -4,7 +4,7 @@
  *
  * SQLite reads the database from memory.  It can neither write nor call
  * functions, nor use anything in the schema besides tables, and the work that a
- * query may take is limited.
+ * query may do is limited.
  */
 #ifndef COLDPRESS_LAZY_CAS_DB_H
 #define COLDPRESS_LAZY_CAS_DB_H

@@ -4,7 +4,7 @@
  *
  * Listing begins at the catalog's own directory.  A row counts only if its MD5
  * is that of the path by which it was found, so there are no cycles.  Two rows
- * with one name are refused.
+ * with the same name are refused.
  */
 #include "cas_read.h"
 
@@ -161,8 +161,8 @@ add_data(struct entries *x, const struct cas_row *r)
 /* Hard links */
 
 /*
- * Finds the path of the first row of a group in the current directory: NULL if
- * this is it.  Returns 0 or -ENOMEM.
+ * Finds the path of a group's first row in the current directory, or NULL if it
+ * is this row.  Returns 0 or -ENOMEM.
  */
 static int
 first_name(struct entries *x, uint32_t group, const char **path)
@@ -252,7 +252,7 @@ add_entry(struct entries *x, const struct cas_row *r)
 	const char *first = NULL;
 	int rc;
 
-	/* a socket, which an archive cannot have either */
+	/* a socket, which an archive cannot contain either */
 	if (!type_of(r->mode, &e.type))
 		return 0;
 	if ((e.type == TAR_DIR) != ((r->flags & CAS_DIR) != 0))
@@ -293,7 +293,10 @@ is_mark(const struct cas_row *r)
 	    strcmp(r->name, CAS_AUTO) == 0;
 }
 
-/* Whether a nested catalog, with these rows at its root, has both marks. */
+/*
+ * Returns whether a nested catalog, with these rows at its root, has both
+ * marks.
+ */
 static bool
 is_automatic(const struct cas_row *r, const struct cas_row *end)
 {

@@ -16,7 +16,7 @@
 
 #define CAS_MANIFEST ".cvmfspublished"
 #define CAS_MARKER ".cvmfscatalog"	/* in the root of a nested catalog */
-#define CAS_AUTO ".cvmfsautocatalog"	/* if it was made automatically */
+#define CAS_AUTO ".cvmfsautocatalog"	/* if created automatically */
 
 #define CAS_SCHEMA "2.5"
 #define CAS_SCHEMA_REVISION 7

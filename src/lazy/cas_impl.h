@@ -61,7 +61,7 @@ struct cas {
 
 /* cas_object.c */
 
-/* Writes objects: one for each thread. */
+/* Writes objects; each thread has its own. */
 struct cas_writer;
 
 int cas_writer_open(struct cas_writer **w, const struct cas *c);
@@ -99,19 +99,18 @@ int cas_cut_fill(void *job, struct input *in, struct slot *s);
 
 /* cas_work.c */
 
-/* Reads the archive of cut, and writes its objects.  Returns 0 or -errno. */
+/* Reads cut's archive, and writes its objects.  Returns 0 or -errno. */
 int cas_run(struct cas_cut *cut);
 
 /* cas_sweep.c */
 
-/* Removes the objects that no name of the tree needs, and counts the others. */
+/* Removes the objects that no name in the tree needs, and counts the others. */
 int cas_sweep(struct cas *c, const struct merge *tree);
 
 /* cas_tree.c */
 
 /*
- * Writes the catalogs of a tree, and sets *root to the first.  Returns 0 or
- * -errno.
+ * Writes a tree's catalogs, and sets *root to the first.  Returns 0 or -errno.
  */
 int cas_write_catalogs(struct cas *c, const struct merge *tree,
     struct cas_nested *root);
@@ -140,7 +139,10 @@ int cas_sign(const struct cas_signer *s, const void *data, size_t len,
 
 /* cas_publish.c */
 
-/* Writes certificate and manifest.  Returns 0, or -errno as cas_finish(). */
+/*
+ * Writes the certificate and the manifest.  Returns 0, or -errno as
+ * cas_finish().
+ */
 int cas_publish(struct cas *c, const struct cas_nested *root);
 
 #endif

@@ -12,7 +12,7 @@ enum {
 	CAS_CERTIFICATE_MAX = 64 << 10	/* and of a certificate in PEM */
 };
 
-/* The pointers are into the text. */
+/* The pointers point into the text. */
 struct cas_manifest {
 	uint8_t catalog[CAS_HASH], certificate[CAS_HASH];
 	uint64_t catalog_size;		/* bytes, uncompressed */
@@ -30,10 +30,10 @@ int cas_manifest_parse(struct cas_manifest *m, const void *text, size_t len,
     char why[LAYER_WHY]);
 
 /*
- * Verifies the digest of the lines, and the signature, which zeros may follow,
- * by the certificate, len bytes of PEM.  If key_digest is not NULL, it must be
- * the SHA-256 of the certificate's key.  text is what m was parsed from.
- * Returns 0, -ENOMEM, or -EBADMSG with a clause in why.  Thread-safe.
+ * Verifies the lines' digest and, with the certificate (len bytes of PEM), the
+ * signature, which zeros may follow.  If key_digest is not NULL, it must be the
+ * SHA-256 of the certificate's key.  text is what m was parsed from.  Returns
+ * 0, -ENOMEM, or -EBADMSG with a clause in why.  Thread-safe.
  */
 int cas_manifest_verify(const struct cas_manifest *m, const void *text,
     const void *certificate, size_t len, const uint8_t *key_digest,

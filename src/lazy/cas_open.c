@@ -2,8 +2,8 @@
  * cas_open.c - opening a CVMFS repository: its manifest and its catalogs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * All catalogs are read, level by level, since a layer has all of its entries;
- * those of one level are fetched several at a time.
+ * All catalogs are read, level by level, since a layer lists all of its
+ * entries; several catalogs of a level are fetched together.
  */
 #include "cas_read.h"
 
@@ -76,7 +76,7 @@ unpack(struct opening *x, const uint8_t hash[CAS_HASH], const void *data,
 /* The manifest */
 
 /*
- * text holds the manifest, and then room for the certificate, stored and
+ * text holds the manifest, followed by room for the certificate, stored and
  * decompressed.
  */
 static int
@@ -168,7 +168,7 @@ take_catalog(struct opening *x, size_t n, const void *stored, size_t len)
 	return rc;
 }
 
-/* Returns how many catalogs, from first on, to fetch at once. */
+/* Returns how many catalogs, from first onward, to fetch together. */
 static size_t
 count_batch(const struct opening *x, size_t first, uint64_t *bytes)
 {

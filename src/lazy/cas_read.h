@@ -51,13 +51,13 @@ uint64_t cas_stored_max(uint64_t content);
 
 struct cas_unpacker;
 
-/* One for each thread.  Returns 0 or -ENOMEM. */
+/* Opens an unpacker, one per thread.  Returns 0 or -ENOMEM. */
 int cas_unpacker_open(struct cas_unpacker **u, const struct digest_algo *sha1);
 void cas_unpacker_close(struct cas_unpacker *u);	/* may be NULL */
 
 /*
  * Decompresses the object at the beginning of data, and verifies its SHA-1.
- * Returns the length of its content, with that of the object in *used; or
+ * Returns the length of its content, and sets *used to that of the object; or
  * -EBADMSG, after which content must not be used.
  */
 ssize_t cas_unpack(struct cas_unpacker *u, const uint8_t hash[CAS_HASH],
@@ -65,7 +65,7 @@ ssize_t cas_unpack(struct cas_unpacker *u, const uint8_t hash[CAS_HASH],
 
 /* cas_rows.c */
 
-/* The rows of a catalog, sorted as needed to find them. */
+/* A catalog's rows, sorted for lookup. */
 struct cas_rows {
 	struct cas_row *rows;		/* by parent and name */
 	struct cas_chunk *chunks;	/* by path and offset */

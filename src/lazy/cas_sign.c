@@ -2,9 +2,9 @@
  * cas_sign.c - the key and certificate that sign a CVMFS repository
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: cvmfs/crypto/signature.cc: RSA with PKCS #1 padding and SHA-1, by the
- * key of a self-signed certificate, whose dates are not used.  Ours depends on
- * nothing but the key and the name.
+ * Source: cvmfs/crypto/signature.cc: RSA with PKCS #1 padding and SHA-1, with
+ * the key of a self-signed certificate, whose dates are not used.  Ours depends
+ * on nothing but the key and the name.
  */
 #include "cas_impl.h"
 

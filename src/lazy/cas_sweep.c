@@ -60,7 +60,7 @@ mark(struct sweep *s, const struct merge *tree, struct cas_result *r)
 	}
 }
 
-/* Puts the live objects first, sorted and without repetitions. */
+/* Puts the live objects first, sorted and without duplicates. */
 static size_t
 sort_live(struct sweep *s, const struct cas *c)
 {
@@ -90,7 +90,7 @@ remove_dead(const struct sweep *s, const struct cas *c, size_t distinct)
 			    distinct, sizeof(*s->all), compare) != NULL)
 				continue;
 			rc = cas_remove(c, o);
-			/* several units may have been the same object */
+			/* several units may share an object */
 			if (rc != 0 && rc != -ENOENT)
 				return rc;
 		}

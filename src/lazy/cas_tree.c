@@ -55,7 +55,7 @@ heaviest_first(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* The marks of a nested catalog are two more names. */
+/* A nested catalog's marks are two more names. */
 static void
 make_root(struct trees *s, uint32_t node)
 {
@@ -195,7 +195,7 @@ add_node(struct trees *s, struct cas_catalog *k, uint32_t node,
 	return refuse(s, path->data, cas_catalog_add(k, &d));
 }
 
-/* Adds the row of a mark, unless the directory has it. */
+/* Adds the row of a mark, unless the directory already has it. */
 static int
 add_mark(struct trees *s, struct cas_catalog *k, uint32_t dir,
     struct strbuf *path, const char *name)
@@ -221,7 +221,9 @@ add_mark(struct trees *s, struct cas_catalog *k, uint32_t dir,
 	return rc;
 }
 
-/* Refers to the catalog of a directory, which then is not listed here. */
+/*
+ * Adds a reference to a directory's catalog; the directory is not listed here.
+ */
 static int
 add_nested(struct trees *s, struct cas_catalog *k, uint32_t node,
     const struct strbuf *path)

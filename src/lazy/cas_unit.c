@@ -2,8 +2,8 @@
  * cas_unit.c - finding, unpacking and verifying a CVMFS repository's objects
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A catalog does not say how many bytes an object has.  A zlib stream ends by
- * itself, so the SHA-1 of the bytes up to there must be the object's name.
+ * A catalog does not state an object's size.  A zlib stream marks its own end,
+ * so the SHA-1 of the bytes up to there must be the object's name.
  */
 #include "cas_read.h"
 
@@ -28,7 +28,7 @@ is_unit(const struct layer *l, size_t n, const struct cas_unit *u,
 	    l->index.units[n].content == content;
 }
 
-/* Returns the slot of the unit, or the empty one for it. */
+/* Returns the unit's slot, or the empty slot where it belongs. */
 static size_t
 find(const struct layer *l, const struct cas_unit *u, uint64_t content)
 {

@@ -2,9 +2,9 @@
  * cas_xattr.c - extended attributes in CVMFS catalogs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: cvmfs/xattr.h: a version, 1, and the number of attributes, one byte
- * each; then for each the lengths of name and value, one byte each, the name and
- * the value, sorted by name.
+ * Source: cvmfs/xattr.h: a version (1) and the number of attributes, one byte
+ * each; then each attribute, sorted by name: the lengths of its name and value,
+ * one byte each, the name and the value.
  */
 #include "cas_catalog.h"
 #include "cas_read.h"

@@ -2,7 +2,7 @@
  * estargz.c - eStargz: gzip members, a table of contents, a footer
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: docs/estargz.md of containerd/stargz-snapshotter, "Footer"; for the
+ * Source: docs/estargz.md in containerd/stargz-snapshotter, "Footer"; for the
  * older footer "legacyFooterSize" in its package estargz.
  *
  * 	members		of the entries' headers and data
@@ -10,8 +10,8 @@
  * 	51 bytes	an empty member: its extra field has the offset of the
  * 			member before it, as 16 hexadecimal digits
  *
- * The old footer has those digits without the ID and length of a subfield, in
- * 47 bytes.
+ * The old footer, of 47 bytes, has those digits without a subfield's ID and
+ * length.
  */
 #include "toc.h"
 
@@ -240,7 +240,7 @@ decoder_close(struct layer_decoder *d)
 
 /*
  * Decodes as much as the content needs; the member may continue after it, so
- * its CRC is not reached.  The digests of the chunks are stronger.
+ * its CRC is not reached.  The chunk digests are stronger.
  */
 static int
 decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,

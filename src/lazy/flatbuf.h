@@ -31,7 +31,7 @@ struct flatbuf_table {
 	uint16_t len, vtable_len;	/* bytes */
 };
 
-/* Bytes, 0 of them if the field is absent; a string is followed by a NUL. */
+/* Bytes, none if the field is absent; a string is followed by a NUL. */
 struct flatbuf_bytes {
 	const uint8_t *data;
 	uint32_t len;
@@ -78,9 +78,9 @@ int flatbuf_ref_string(const struct flatbuf_refs *r, uint32_t i,
  * that the FlatBuffers library for Go produces from the same sequence of calls.
  * Data that does not fit into a buffer in memory waits in an unnamed file.
  *
- * Positions are distances from the end.  The first failure is kept and
- * returned by flatbuf_finish(): -ENOMEM, -EFBIG (2 GiB), or -errno of the file.
- * A writer belongs to one thread at a time.
+ * Positions are distances from the end.  The first failure is kept and returned
+ * by flatbuf_finish(): -ENOMEM, -EFBIG (2 GiB), or the file's -errno.  A writer
+ * belongs to one thread at a time.
  */
 struct flatbuf_writer;
 
@@ -113,7 +113,7 @@ uint32_t flatbuf_table_end(struct flatbuf_writer *w);
 
 /*
  * Ends the buffer and passes it to put, front to back.  Returns 0, the first
- * failure, or put's first other result.
+ * failure, or put's first nonzero result.
  */
 int flatbuf_finish(struct flatbuf_writer *w, uint32_t root,
     int (*put)(void *arg, const void *data, size_t len), void *arg);

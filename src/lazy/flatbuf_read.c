@@ -55,7 +55,7 @@ flatbuf_root(const struct flatbuf *b, struct flatbuf_table *root)
 }
 
 /*
- * Finds the field in a slot, of `size` bytes.  Returns 1 with *p, 0 if it is
+ * Finds the field of `size` bytes in a slot.  Returns 1 and sets *p, 0 if it is
  * absent, or -EBADMSG.
  */
 static int

@@ -145,8 +145,8 @@ index_unit(struct lazy_index *x, const struct layer_unit *u,
 }
 
 /*
- * Returns what is wrong with the run, or NULL: it must lie in its file and its
- * unit, after the previous one.
+ * Returns what is wrong with the run, or NULL: it must be within its file and
+ * its unit, after the previous one.
  */
 static const char *
 judge(const struct lazy_index *x, const struct layer_entry *e,

@@ -4,7 +4,7 @@
  *
  * A format's reader adds units, and each entry followed by its runs, in the
  * order of the archive; index_finish() then makes the pointers of entries
- * valid.  Additions are checked: a run must lie in its file and in its unit,
+ * valid.  Additions are checked: a run must be within its file and its unit,
  * and follow the previous one.
  *
  * A zeroed struct is an empty index.  It belongs to one thread at a time; after
@@ -37,14 +37,17 @@ int index_entry(struct lazy_index *x, const struct layer_entry *e,
     char why[LAYER_WHY]);
 
 /*
- * Adds a unit, which index_run() may name from then on by its number, the count
+ * Adds a unit, which index_run() can then refer to by its number, the count
  * before the call.  Returns 0, -EFBIG (LAYER_UNIT_MAX, or 2^32 units) or
  * -ENOMEM.
  */
 int index_unit(struct lazy_index *x, const struct layer_unit *u,
     char why[LAYER_WHY]);
 
-/* Adds a run to the last entry, a file.  Returns 0, -EBADMSG or -ENOMEM. */
+/*
+ * Adds a run to the last entry, which is a file.  Returns 0, -EBADMSG or
+ * -ENOMEM.
+ */
 int index_run(struct lazy_index *x, const struct layer_run *r,
     char why[LAYER_WHY]);
 

@@ -279,7 +279,7 @@ layer_decode(struct layer_decoder *d, uint32_t unit,
 	return d->l->format->decode(d, unit, r, content, why);
 }
 
-/* What a start needs */
+/* What startup needs */
 
 bool
 layer_trace(const struct layer *l, struct layer_range *r)

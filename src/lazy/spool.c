@@ -2,8 +2,8 @@
  * spool.c - records kept in a file, and returned last first
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each record is followed by its length.  The buffer holds the last ones, the
- * file those before.
+ * Each record is followed by its length.  The buffer holds the last records,
+ * and the file those before them.
  */
 #include "spool.h"
 
@@ -80,7 +80,7 @@ spool_push(struct spool *s, const void *data, size_t len)
 	return 0;
 }
 
-/* Gets at least `need` bytes into the buffer, which has fewer. */
+/* Loads at least `need` bytes into the buffer, which holds fewer. */
 static int
 load(struct spool *s, size_t need)
 {

@@ -16,12 +16,12 @@ struct spool;
 int spool_open(struct spool **s, const char *tmpdir);
 void spool_close(struct spool *s);	/* may be NULL */
 
-/* Adds a record.  Returns 0, -ENOMEM or -errno of the file. */
+/* Adds a record.  Returns 0, -ENOMEM or the file's -errno. */
 int spool_push(struct spool *s, const void *data, size_t len);
 
 /*
  * Removes the record added last: *data is valid until the next call.  Returns
- * 1, 0 if there is none, -ENOMEM or -errno of the file.  After the first call,
+ * 1, 0 if there is none, -ENOMEM or the file's -errno.  After the first call,
  * nothing can be added.
  */
 int spool_pop(struct spool *s, const void **data, size_t *len);

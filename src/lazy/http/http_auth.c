@@ -78,7 +78,7 @@ http_auth_find(struct http *h, const char *url)
 	return value;
 }
 
-/* Stores the value, which becomes ours, for URLs like this one. */
+/* Stores the value, taking ownership, for URLs like this one. */
 static int
 keep(struct http *h, const char *url, char *value)
 {

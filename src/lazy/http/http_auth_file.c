@@ -14,8 +14,8 @@
 #include <string.h>
 
 /*
- * Returns whether a key of the file, with or without scheme and path, is that
- * of a host, which has a port; the default ports may be missing.
+ * Returns whether a key in the file, with or without scheme and path, matches a
+ * host, which includes the port; the key may omit a default port.
  */
 static bool
 is_host(const char *key, const char *host)

@@ -43,7 +43,8 @@ field(struct multipart *m)
 }
 
 /*
- * Handles a line outside parts: the delimiter, the last delimiter, or others.
+ * Handles a line outside parts: the delimiter, the last delimiter, or any
+ * other.
  */
 static int
 between(struct multipart *m)

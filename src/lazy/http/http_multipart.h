@@ -41,7 +41,7 @@ void multipart_start(struct multipart *m, const char *boundary,
     multipart_take *take, void *arg);
 
 /*
- * Parses the next bytes of the body.  Returns 0, -EBADMSG (not such a body) or
+ * Parses the next bytes of the body.  Returns 0, -EBADMSG (an invalid body) or
  * take's result.
  */
 int multipart_feed(struct multipart *m, const void *data, size_t len);

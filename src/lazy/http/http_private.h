@@ -4,8 +4,8 @@
  *
  * http_thread.c runs the transfers that http_transfer.c sets up; http_auth.c
  * knows the credentials; http_read.c divides a read into requests
- * (http_request.c), and http_again.c decides about another try; http_get.c gets
- * small documents.
+ * (http_request.c), and http_again.c decides whether to try again; http_get.c
+ * gets small documents.
  */
 #ifndef COLDPRESS_HTTP_PRIVATE_H
 #define COLDPRESS_HTTP_PRIVATE_H
@@ -53,27 +53,27 @@ struct http_transfer {
 
 	struct http_reply reply;
 	bool begun;
-	uint64_t refusal;		/* bytes of an error's page */
+	uint64_t refusal;		/* bytes of an error page */
 	int rc;
 	CURLcode code;
 
 	/*
-	 * A transfer with hardly any bytes in stall_ns ends.  The time starts
-	 * when it has a connection; until then since_ns is 0.
+	 * A transfer that receives hardly any bytes in stall_ns ends.  The time
+	 * starts when it has a connection; until then since_ns is 0.
 	 */
 	uint64_t stall_ns, since_ns;
 	curl_off_t since_B;
 	bool stalled;
 	char error[CURL_ERROR_SIZE];
 
-	bool done;			/* guarded by the lock of struct http */
+	bool done;			/* guarded by struct http's lock */
 	uint64_t queued_ns;
 	struct http_transfer *next;	/* of the queue, or of those running */
 };
 
 /* A host's support for ranges. */
 enum http_ranges {
-	HTTP_MANY,			/* several at a time, as far as known */
+	HTTP_MANY,			/* several at a time, until disproved */
 	HTTP_ONE,
 	HTTP_NONE			/* it sends the whole object */
 };
@@ -89,7 +89,7 @@ struct http_object {
 	char *url;
 	struct http_host *host;
 
-	/* guarded by the lock of h */
+	/* guarded by h's lock */
 	char target[HTTP_URL];		/* the redirection's target, or "" */
 	char validator[HTTP_VALIDATOR];
 	bool has_size;
@@ -107,7 +107,7 @@ struct http {
 	CURLM *multi;
 	pthread_t thread;
 	struct http_transfer *running;	/* the thread's */
-	uint64_t heard_ns;		/* likewise: when a byte arrived last */
+	uint64_t heard_ns;		/* likewise: when a byte last arrived */
 	struct http_options o;
 	char *credentials, *ca_file;
 	struct strbuf auths;		/* the text of auth_file */
@@ -139,7 +139,7 @@ void http_run(struct http *h, struct http_transfer *const *t, size_t count);
 int http_transfer_open(struct http_transfer *t, struct http *h,
     const char *url, const char *ranges, const char *field);
 
-/* Has it use a new connection: those that exist may be half-open. */
+/* Makes it use a new connection: existing ones may be half-open. */
 void http_transfer_renew(struct http_transfer *t);
 void http_transfer_close(struct http_transfer *t);	/* may be zeroed */
 
@@ -228,7 +228,7 @@ struct http_request {
 };
 
 /*
- * Prepares a request for the spans from first on, and sets count to their
+ * Prepares a request for the spans from first onward, and sets count to their
  * number; complete ones are skipped.  Returns 0 or -errno.
  */
 int http_request_open(struct http_request *q, struct http_object *o,
@@ -240,8 +240,8 @@ bool http_request_complete(const struct http_request *q);
 
 /*
  * After the transfer, returns 0 (complete), -EAGAIN (retry after a pause),
- * -EREMCHG (retry at once, because the host turned out to behave differently),
- * or another -errno, with a clause in why.
+ * -EREMCHG (retry immediately, because the host turned out to behave
+ * differently), or another -errno, with a clause in why.
  */
 int http_request_judge(struct http_request *q, char why[LAYER_WHY]);
 
@@ -252,8 +252,8 @@ bool http_is_own(const struct http_transfer *t, const char *url);
 
 /*
  * After a failed transfer, waits or gets a token for another attempt.  Returns
- * 0 to retry, or the final -errno with a clause in why, which holds that of
- * http_judge() before.
+ * 0 to retry, or the final -errno with a clause in why, which on entry holds
+ * that of http_judge().
  */
 int http_again(struct http *h, const struct http_transfer *t, const char *url,
     int rc, struct http_patience *p, enum http_phase phase,

@@ -11,9 +11,9 @@
 #include <string.h>
 
 enum {
-	/* a further range costs about 100 bytes of head and boundary */
+	/* another range costs about 100 bytes of head and boundary */
 	GAP_MANY = 256,
-	/* a further request costs more, and a round trip */
+	/* another request costs more, plus a round trip */
 	GAP_ONE = 16 << 10,
 	SPAN_MAX = 4 << 20,
 	AT_ONCE = 16,			/* requests of one read */

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Bytes count only at the offset that the reply states, and only if they are
- * the next of a span: a reply with a different range contributes nothing, and
- * the request is repeated.
+ * the next ones of a span: a reply with a different range contributes nothing,
+ * and the request is repeated.
  */
 #include "http_private.h"
 
@@ -17,7 +17,7 @@
 
 enum {
 	SPANS_MAX = 100,		/* of one request */
-	REQUEST_MAX = 4 << 20,		/* bytes of one request of several */
+	REQUEST_MAX = 4 << 20,		/* bytes of one of several requests */
 	PART_MAX = MULTIPART_LINE * (MULTIPART_FIELDS + 2)	/* of a head */
 };
 
@@ -47,7 +47,7 @@ take_part(void *arg, uint64_t offset, const void *data, size_t len)
 
 /* The head of the reply */
 
-/* Checks that the object is that of earlier replies. */
+/* Checks that the object is the same as in earlier replies. */
 static int
 check_same(struct http_object *o, const struct http_reply *r, uint64_t total)
 {
@@ -77,7 +77,7 @@ begin_whole(struct http_request *q, const struct http_reply *r)
 	rc = check_same(q->o, r, r->has_length ? r->length : HTTP_UNKNOWN);
 	if (rc != 0)
 		return rc;
-	/* perhaps it answers one range */
+	/* it may support a single range */
 	if (q->how == HTTP_MANY && q->count > 1)
 		return -EREMCHG;
 	q->at = 0;
@@ -109,7 +109,7 @@ begin(void *arg, const struct http_reply *r)
 
 /* The body */
 
-/* A body with more than was requested and its parts' heads is refused. */
+/* Refuses a body longer than the requested bytes and the parts' heads. */
 static int
 take_parts(struct http_request *q, const void *data, size_t len)
 {
@@ -140,7 +140,7 @@ take(void *arg, const void *data, size_t len)
 
 /* The request */
 
-/* Returns how many spans, from first on, fit into one request. */
+/* Returns how many spans, from first onward, fit into one request. */
 static size_t
 count_spans(const struct http_spans *s, size_t first, enum http_ranges how)
 {

@@ -18,10 +18,10 @@
 
 enum {
 	SLOWEST = 100,			/* bytes per second */
-	TRIES = 3			/* in timeout_s, if nothing comes */
+	TRIES = 3			/* in timeout_s, if nothing arrives */
 };
 
-enum { REFUSAL_MAX = 64 << 10 };	/* bytes of an error's page */
+enum { REFUSAL_MAX = 64 << 10 };	/* bytes of an error page */
 
 /* The head of the reply */
 
@@ -239,7 +239,7 @@ http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
 		curl_easy_setopt(t->easy, CURLOPT_CAINFO, h->ca_file);
 	if (ranges != NULL)
 		curl_easy_setopt(t->easy, CURLOPT_RANGE, ranges);
-	/* what a proxy says about a tunnel is no reply */
+	/* a proxy's response about a tunnel is not the reply */
 	curl_easy_setopt(t->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
 	curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->error);

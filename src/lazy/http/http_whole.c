@@ -51,7 +51,7 @@ take(void *arg, const void *data, size_t len)
 
 	memcpy((char *)w->r->buf + *w->length, data, n);
 	*w->length += n;
-	/* a longer object is another than the one meant */
+	/* a longer object is not the one that was meant */
 	return n < len ? -ECANCELED : 0;
 }
 
@@ -71,7 +71,7 @@ start(struct reading *x, struct whole *w)
 	return rc;
 }
 
-/* Counts a finished object, and fills the rest of its room with zeros. */
+/* Counts a finished object, and fills the rest of its buffer with zeros. */
 static void
 finish(struct reading *x, struct whole *w)
 {
