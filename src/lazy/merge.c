@@ -67,9 +67,9 @@ add_implied(struct merging *m, uint32_t parent, const char *name, size_t n)
 }
 
 /*
- * Returns the directory of this name in a directory, which is created unless it
- * exists.  It replaces a file of a lower layer, and a whiteout, which then
- * hides what lower layers have in the directory.
+ * Returns the subdirectory of this name, which is created unless it exists.  It
+ * replaces a lower layer's file, or a whiteout, which then hides what lower
+ * layers have in the directory.
  */
 static int64_t
 make_dir(struct merging *m, uint32_t parent, const char *name, size_t n,
@@ -113,7 +113,7 @@ make_parent(struct merging *m, const char *path)
 
 /* Whiteouts */
 
-/* Removes the names of lower layers from a directory. */
+/* Removes lower layers' names from a directory. */
 static int
 clear(struct merging *m, uint32_t dir)
 {
@@ -125,8 +125,8 @@ clear(struct merging *m, uint32_t dir)
 }
 
 /*
- * Returns whether a whiteout of this name means anything: names that begin with
- * ".wh." are records of aufs, and a name of a directory is never "." or "..".
+ * Returns whether a whiteout of this name is meaningful: names that begin with
+ * ".wh." are aufs records, and no name in a directory is "." or "..".
  */
 static bool
 is_removable(const char *name)

@@ -26,7 +26,7 @@ is_named(const struct merge *t, uint32_t node, uint32_t parent,
 	    n->name[len] == '\0';
 }
 
-/* Returns the slot of the name, or the empty one for it. */
+/* Returns the name's slot, or the empty slot where it belongs. */
 static size_t
 find_slot(const struct merge *t, uint32_t parent, const char *name, size_t len)
 {
@@ -153,8 +153,8 @@ renumber(struct merge *t)
 }
 
 /*
- * The inode of a file whose first name was removed becomes its next name: it
- * is kept in inode + 1 of the node removed, 0 for none yet.
+ * If a file's first name was removed, its next name becomes the inode, which
+ * heir[] stores plus 1 under the removed node; 0: none yet.
  */
 static int
 adopt(struct merge *t)

@@ -2,9 +2,9 @@
  * pack_annotations.c - what a manifest says about a packed layer
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sources: docs/estargz.md of containerd/stargz-snapshotter; pkg/zstdchunked of
- * it and, before 1.44, containers/storage; pkg/chunked/internal/minimal of
- * containers/storage, whose names differ by "github".
+ * Sources: docs/estargz.md in containerd/stargz-snapshotter; pkg/zstdchunked
+ * there and, before 1.44, in containers/storage; pkg/chunked/internal/minimal
+ * in containers/storage, whose names differ by "github".
  */
 #include "lazy/pack.h"
 

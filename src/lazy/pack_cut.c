@@ -2,11 +2,11 @@
  * pack_cut.c - cutting an archive into units and pieces of files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The reader of the pipeline, an entry at a time; pack_cut_stream.c has the
- * bytes of the layer.
+ * The reader of the pipeline, an entry at a time; pack_cut_stream.c handles the
+ * layer's bytes.
  *
- * Sparse files are stored with their holes, because the formats cannot
- * represent holes; they get a new header.
+ * The formats cannot represent holes, so sparse files are stored in full, with
+ * a new header.
  */
 #include "pack_cut.h"
 
@@ -155,7 +155,7 @@ begin_entry(struct pack_cut *c)
 	return c->b->text.failed ? -ENOMEM : 0;
 }
 
-/* After the last entry, whose padding ends at keep. */
+/* Ends the archive after its last entry, whose padding ends at keep. */
 static int
 end_archive(struct pack_cut *c, size_t keep)
 {

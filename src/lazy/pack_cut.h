@@ -41,7 +41,7 @@ struct pack_cut {
 /* pack_cut_stream.c */
 
 /*
- * Appends n bytes to the stream that are not data of a file (NULL: zeros), or
+ * Appends n bytes that are not file data (NULL: zeros) to the stream, or
  * removes the last n of them.
  */
 int pack_cut_append(struct pack_cut *c, const void *data, size_t n);
@@ -51,15 +51,15 @@ void pack_cut_retract(struct pack_cut *c, size_t n);
 size_t pack_cut_padding(const struct pack_cut *c);
 
 /*
- * Hashes the stream up to its current end and, at the same time, a file of
- * several pieces if one is being read.
+ * Hashes the stream up to its current end, along with a file of several pieces
+ * if one is being read.
  */
 int pack_cut_hash(struct pack_cut *c);
 
 /* Reads the next piece of the current file, unless the batch is full. */
 int pack_cut_piece(struct pack_cut *c);
 
-/* Adds the item of a piece of n bytes, the first with the entry's text. */
+/* Adds the item of a piece of n bytes; the first one has the entry's text. */
 int pack_cut_item(struct pack_cut *c, size_t n);
 
 /* Refuses the archive for exceeding a limit.  Returns -EFBIG. */

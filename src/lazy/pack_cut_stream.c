@@ -2,8 +2,8 @@
  * pack_cut_stream.c - the bytes of a layer: appended, hashed, cut into pieces
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Everything that has to be hashed in sequence, the archive and files of
- * several pieces, is hashed here, two at a time.
+ * The archive and files of several pieces, which must be hashed in sequence,
+ * are hashed here, two at a time.
  */
 #include "pack_cut.h"
 
@@ -12,7 +12,7 @@
 
 enum { HEADERS_MAX = 32 << 20 };	/* bytes between two files */
 
-/* Room for n more bytes of the stream. */
+/* Makes room for n more bytes of the stream. */
 static int
 reserve(struct pack_cut *c, size_t n)
 {

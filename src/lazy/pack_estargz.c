@@ -2,7 +2,7 @@
  * pack_estargz.c - eStargz: gzip members, and an index as the last entry
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: docs/estargz.md of containerd/stargz-snapshotter.  The table of
+ * Source: docs/estargz.md in containerd/stargz-snapshotter.  The table of
  * contents is one gzip member; it is compressed in blocks, by all threads.
  */
 #include "pack_impl.h"
@@ -112,7 +112,7 @@ unwrap(const uint8_t *p, size_t len, const uint8_t **data, size_t *n)
 
 /* The table of contents */
 
-/* A pipeline that compresses its entry in the archive as one member. */
+/* A pipeline that compresses the table's archive entry as one member. */
 struct toc_job {
 	struct pack *p;
 	struct pack_reader reader;
@@ -252,7 +252,7 @@ write_footer(struct pack *p, uint64_t toc)
 	memcpy(footer + HEADER + 2, "SG", 2);
 	store_le16(footer + HEADER + 4, FOOTER_EXTRA - 4);
 	memcpy(footer + HEADER + 6, field, FOOTER_EXTRA - 4);
-	/* a final stored block of no bytes */
+	/* an empty final stored block */
 	memcpy(footer + HEADER + 2 + FOOTER_EXTRA, "\1\0\0\377\377", 5);
 	return pack_out_write(&p->out, footer, sizeof(footer));
 }

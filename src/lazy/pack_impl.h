@@ -52,7 +52,7 @@ struct pack_item {
 	uint8_t digest[LAYER_DIGEST];
 };
 
-/* What belongs to a slot, and is used again whenever the slot is. */
+/* What belongs to a slot, and is reused with it. */
 struct pack_batch {
 	struct pack_unit *units;
 	struct pack_piece *pieces;
@@ -62,7 +62,7 @@ struct pack_batch {
 	struct strbuf text;		/* JSON */
 };
 
-/* The output, as far as it has been written. */
+/* The output so far. */
 struct pack_out {
 	int fd;
 	uint64_t at;
@@ -95,7 +95,7 @@ struct pack_format {
 	/* Opens an encoder, for one thread.  Returns 0 or -ENOMEM. */
 	int (*encoder_open)(void **e, int level);
 	void (*encoder_close)(void *e);
-	/* Returns the maximum that encode makes of len bytes. */
+	/* Returns the maximum length of encode's output for len bytes. */
 	size_t (*bound)(size_t len);
 	/* Makes a member or a frame.  Returns its length, or -errno. */
 	ssize_t (*encode)(void *e, const uint8_t *in, size_t len,
@@ -105,8 +105,8 @@ struct pack_format {
 	int (*wrap)(struct pack_out *out, const void *data, size_t len);
 	size_t wrap_max;
 	/*
-	 * If the len bytes at p begin with such bytes, sets *data and *n, and
-	 * returns their length with the wrapping; otherwise returns 0.
+	 * If the len bytes at p begin with wrapped bytes, sets *data and *n,
+	 * and returns their length with the wrapping; otherwise returns 0.
 	 */
 	size_t (*unwrap)(const uint8_t *p, size_t len, const uint8_t **data,
 	    size_t *n);
@@ -163,8 +163,8 @@ int pack_cut_fill(struct pack_cut *c, struct slot *s, struct pack_batch *b);
 uint64_t pack_cut_read_B(const struct pack_cut *c);
 
 /*
- * After the end, gets the headers in the form of tar-split, which remain c's,
- * or NULL if they are omitted.  Returns 0 or -ENOMEM.
+ * After the end, gets the headers in tar-split's form, which remain c's, or
+ * NULL if they are omitted.  Returns 0 or -ENOMEM.
  */
 int pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store);
 
@@ -199,15 +199,15 @@ int pack_names_open(struct pack_names **n);
 void pack_names_free(struct pack_names *n);
 
 /*
- * The level at which the table of contents is written.  Every reader fetches
- * it, and it is small: the highest, unless a fast level was requested.
+ * Returns the level for the table of contents: the highest, unless a fast level
+ * was requested, since every reader fetches the table, and it is small.
  */
 int pack_toc_level(const struct pack *p);
 
 int pack_toc_open(struct pack_toc *t, const struct pack *p);
 void pack_toc_close(struct pack_toc *t);
 
-/* Where a piece is in the layer. */
+/* A piece's position in the layer. */
 struct pack_place {
 	uint64_t offset;		/* of its unit */
 	uint64_t end;			/* of its unit; 0: not recorded */
@@ -235,8 +235,8 @@ int pack_toc_end(struct pack_toc *t, const struct pack_result *r,
 int pack_run(struct pack *p, const struct pipeline_ops *ops, void *job);
 
 /*
- * Ends the text of the table of contents, with the digest of the headers in the
- * form of tar-split, or NULL.  Returns 0 or -errno.
+ * Ends the text of the table of contents, with the digest of the headers in
+ * tar-split's form, or NULL.  Returns 0 or -errno.
  */
 int pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest);
 

@@ -106,7 +106,7 @@ end(void *arg)
 	return tar_drain(o->tar);
 }
 
-/* Makes the landmark as an entry of an archive. */
+/* Creates the landmark as an archive entry. */
 static int
 make_landmark(struct pack_order *o)
 {

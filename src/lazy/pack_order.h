@@ -4,8 +4,8 @@
  *
  * The archive is listed first.  Listed files come first, each after the
  * directories above it and after the file that it is a hard link to; then a
- * landmark; then everything else in its old order.  A path that the archive
- * contains more than once stays where it is.
+ * landmark; then everything else in its original order.  A path that the
+ * archive contains more than once stays where it is.
  */
 #ifndef COLDPRESS_LAZY_PACK_ORDER_H
 #define COLDPRESS_LAZY_PACK_ORDER_H
@@ -13,16 +13,17 @@
 #include "pack_impl.h"
 
 /*
- * Lists the archive in.  If it is compressed or cannot be rewound, it is copied
- * to an unlinked file in o->tmpdir.  Returns 0, or -errno with a clause in why.
+ * Lists the archive read from in.  If it is compressed or cannot be rewound, it
+ * is copied to an unlinked file in o->tmpdir.  Returns 0, or -errno with a
+ * clause in why.
  */
 int pack_order_open(struct pack_order **order, const struct pack_options *o,
     int in, char why[LAYER_WHY]);
 void pack_order_close(struct pack_order *order);	/* may be NULL */
 
 /*
- * Reads the archive again, in order, passing its bytes to cut.  Returns 0 or
- * -ENOMEM.
+ * Reads the archive again, in the new order, passing its bytes to cut.  Returns
+ * 0 or -ENOMEM.
  */
 int pack_order_begin(struct pack_order *order, struct pack_source *source,
     struct pack_cut *cut);

@@ -57,7 +57,8 @@ struct pack_order {
 uint32_t order_find(const struct pack_order *o, const char *path, size_t len);
 
 /*
- * pack_order_list.c: lists the archive in.  Returns 0, or -errno with a clause.
+ * pack_order_list.c: lists the archive read from in.  Returns 0, or -errno with
+ * a clause.
  */
 int order_list(struct pack_order *o, const struct pack_options *options,
     int in, char why[LAYER_WHY]);

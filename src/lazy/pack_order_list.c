@@ -118,7 +118,7 @@ check_globals(struct pack_order *o, char why[LAYER_WHY])
 	return rc;
 }
 
-/* Sorting, stably, by path */
+/* Stable sorting by path */
 
 static int
 by_path(const void *a, const void *b, void *arg)

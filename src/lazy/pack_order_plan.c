@@ -57,7 +57,7 @@ add_part(struct pack_order *o, uint64_t at, uint64_t end, bool landmark)
 	return rc;
 }
 
-/* Moves one entry to the end of what is planned. */
+/* Moves one entry to the end of the plan. */
 static int
 place(struct pack_order *o, uint32_t i)
 {
@@ -73,7 +73,7 @@ place(struct pack_order *o, uint32_t i)
 	return add_part(o, e->start, end, false);
 }
 
-/* An opaque directory's mark goes with it. */
+/* An opaque directory's mark is moved with it. */
 static int
 place_mark(struct pack_order *o, const char *dir, size_t len)
 {
@@ -90,7 +90,7 @@ place_mark(struct pack_order *o, const char *dir, size_t len)
 	return i == ORDER_NONE ? 0 : place(o, i);
 }
 
-/* Moves an entry, and before it the directories above it. */
+/* Moves the directories above an entry, then the entry. */
 static int
 place_below(struct pack_order *o, uint32_t i)
 {
@@ -123,7 +123,7 @@ target_of(const struct pack_order *o, uint32_t i)
 	    order_find(o, e->link, strlen(e->link));
 }
 
-/* Moves a listed entry, and before it what it is a hard link to. */
+/* Moves what a listed entry is a hard link to, then the entry. */
 static int
 place_listed(struct pack_order *o, uint32_t i)
 {

@@ -4,7 +4,7 @@
  *
  * Readers disagree about "..": the stargz project's drops it,
  * containers/storage refuses the archive, and ours refuses the index.  All of
- * them take an absolute path as relative to the layer's root.
+ * them treat an absolute path as relative to the layer's root.
  */
 #include "pack_impl.h"
 

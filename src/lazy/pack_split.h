@@ -2,9 +2,9 @@
  * pack_split.h - the headers of an archive in the form of tar-split
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * With the data of the files, they reproduce the archive byte for byte, so that
+ * With the files' data, they reproduce the archive byte for byte, so that
  * containers/storage knows what it would have pulled.  Source: package
- * tar/storage of vbatts/tar-split, types Entry and Type; JSON lines, in a zstd
+ * tar/storage in vbatts/tar-split, types Entry and Type; JSON lines, in a zstd
  * frame.  For one thread at a time.
  */
 #ifndef COLDPRESS_LAZY_PACK_SPLIT_H
@@ -41,7 +41,7 @@ void pack_split_cut(struct pack_split *s, size_t n);
  */
 int pack_split_header(struct pack_split *s);
 
-/* These add data of a file, and complete it.  Returns 0 or -ENOMEM. */
+/* These add file data, and complete the file.  Returns 0 or -ENOMEM. */
 void pack_split_data(struct pack_split *s, const void *data, size_t n);
 int pack_split_file(struct pack_split *s, const char *name, uint64_t size);
 

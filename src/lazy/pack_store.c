@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-/* The logarithms of what an encoder uses: 4 MiB of window, 2 MiB of tables. */
+/* Logarithms that limit an encoder to a 4 MiB window and 2 MiB of tables. */
 enum { WINDOW_LOG = 22, HASH_LOG = 18, CHAIN_LOG = 18, ROOM = 128 << 10 };
 
 int
@@ -91,7 +91,7 @@ pack_reader_next(struct pack_reader *r, void *buf, size_t size, size_t *n)
 
 	do {
 		before = out.pos + r->in.pos;
-		/* the frame is our own: only memory can be lacking */
+		/* the frame is our own: only memory can run out */
 		if (ZSTD_isError(ZSTD_decompressStream(r->decoder, &out,
 		    &r->in)))
 			return -ENOMEM;

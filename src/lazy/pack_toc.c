@@ -2,9 +2,9 @@
  * pack_toc.c - writing the table of contents of estargz and zstd:chunked
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The members of the JSON document are those that toc.h lists.  The entry of a
- * file contains the digest of the whole file, so the pieces of a large file
- * wait until its end.
+ * The members of the JSON document are those that toc.h lists.  A file's entry
+ * contains the digest of the whole file, so a large file's pieces wait until
+ * its end.
  */
 #include "pack_impl.h"
 
@@ -17,7 +17,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The last name written for an owner's number, for some of them. */
+/* The name last written for an owner's number, for a limited set of them. */
 enum { NAMES = 256, NAME_MAX_B = 64 };
 
 struct name {
@@ -49,7 +49,7 @@ put_text(struct strbuf *b, const char *key, const char *value)
 	quote_json(b, value);
 }
 
-/* A member that is left out if it is zero. */
+/* Writes a member unless its value is zero. */
 static void
 put_number(struct strbuf *b, const char *key, uint64_t value)
 {
@@ -67,8 +67,8 @@ put_digest(struct strbuf *b, const char *key,
 }
 
 /*
- * A name is written only if it is not the one that was last written for this
- * number: readers remember it.
+ * A name is written only if it differs from the last one written for this
+ * number, which readers remember.
  */
 static void
 put_owner(struct strbuf *b, const char *key, struct name *names, uint64_t id,
@@ -184,7 +184,7 @@ begin(struct pack_toc *t, struct strbuf *b)
 	    ",\n{");
 }
 
-/* The members that describe a piece; size 0: to the end of the file. */
+/* Writes the members that describe a piece; size 0: to the end of the file. */
 static void
 put_piece(struct strbuf *b, const struct pack_piece *piece,
     const struct pack_place *place, uint64_t offset, uint64_t size)
@@ -197,7 +197,7 @@ put_piece(struct strbuf *b, const struct pack_piece *piece,
 	put_digest(b, "chunkDigest", piece->digest);
 }
 
-/* Stores a file of several pieces, which is complete. */
+/* Stores a complete file of several pieces. */
 static int
 store_several(struct pack_toc *t, const uint8_t digest[LAYER_DIGEST])
 {

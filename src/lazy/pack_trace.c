@@ -16,7 +16,7 @@ enum {
 	PIECE = 256 << 10,
 	SMALL = 8 << 20,		/* bytes for the highest level */
 	SMALL_LEVEL = 19, LARGE_LEVEL = 9,
-	/* so that the encoder takes less than 40 MiB */
+	/* so that the encoder uses less than 40 MiB */
 	HASH_LOG = 20, CHAIN_LOG = 21
 };
 

@@ -2,10 +2,10 @@
  * pack_zstd_chunked.c - zstd:chunked: frames, and an index that zstd skips
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sources: RFC 8878, 3.1.2 (skippable frames); package zstdchunked of
- * containerd/stargz-snapshotter, whose footer this is: containers/storage looks
- * for the index where the annotations say; its packages pkg/chunked/compressor
- * and pkg/chunked/internal/minimal for everything else.
+ * Sources: RFC 8878, 3.1.2 (skippable frames); package zstdchunked in
+ * containerd/stargz-snapshotter, whose footer is used, since containers/storage
+ * looks for the index where the annotations say; its packages
+ * pkg/chunked/compressor and pkg/chunked/internal/minimal for everything else.
  */
 #include "pack_impl.h"
 
@@ -94,7 +94,10 @@ digest_of(const struct strbuf *b, uint8_t to[LAYER_DIGEST])
 	return rc;
 }
 
-/* Writes a skippable frame: *offset and *length are those of its content. */
+/*
+ * Writes a skippable frame; *offset and *length are set to those of its
+ * content.
+ */
 static int
 write_store(struct pack *p, const struct pack_store *s, uint64_t *offset,
     uint64_t *length, uint64_t *content)

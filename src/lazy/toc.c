@@ -11,9 +11,9 @@
 #include <string.h>
 
 /*
- * Returns the maximum to fetch for a unit: the size of its content if it does
- * not compress, and the headers.  The members of some writers continue with
- * headers of the next files, which need not be fetched.
+ * Returns the maximum number of bytes to fetch for a unit: its content's size,
+ * in case it does not compress, plus headers.  Some writers' members continue
+ * with the next files' headers, which need not be fetched.
  */
 static uint64_t
 stored_most(uint64_t content)

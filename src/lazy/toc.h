@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: "eStargz: Standard-Compatible Extension to Container Layers for Lazy
- * Pulling" (docs/estargz.md of containerd/stargz-snapshotter), "TOC"; the types
+ * Pulling" (docs/estargz.md in containerd/stargz-snapshotter), "TOC"; the types
  * JTOC and TOCEntry of its package estargz; the types TOC and FileMetadata of
- * pkg/chunked/internal/minimal of containers/storage, which adds chunks of
+ * pkg/chunked/internal/minimal in containers/storage, which adds chunks of
  * zeros.  Both formats have the same JSON document:
  *
  * 	{ "version": 1, "entries": [ { "name": ..., "type": ..., ... }, ... ] }
@@ -58,8 +58,8 @@ struct toc {
 struct toc_reader;
 
 /*
- * Opens a reader that adds the contents of the document to t, which must be
- * zeroed, and x; both remain the caller's.  Returns 0 or -ENOMEM.
+ * Opens a reader that adds the document's contents to t, which must be zeroed,
+ * and to x; both remain the caller's.  Returns 0 or -ENOMEM.
  */
 int toc_reader_open(struct toc_reader **r, struct toc *t,
     struct lazy_index *x);
@@ -67,14 +67,14 @@ void toc_reader_close(struct toc_reader *r);	/* may be NULL */
 
 /*
  * Reads the next len bytes of the document.  Returns 0, or -EBADMSG, -EFBIG,
- * -ENOMEM with a clause in why, after which it may only be closed.
+ * -ENOMEM with a clause in why, after which the reader may only be closed.
  */
 int toc_reader_add(struct toc_reader *r, const void *data, size_t len,
     char why[LAYER_WHY]);
 
 /*
- * Determines, after the whole document, where units end, the last one at end.
- * Returns 0 or -errno as above.
+ * After the whole document, determines where units end; the last one ends at
+ * end.  Returns 0 or -errno as above.
  */
 int toc_reader_end(struct toc_reader *r, uint64_t end, char why[LAYER_WHY]);
 
@@ -83,8 +83,8 @@ int toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
     char why[LAYER_WHY]);
 
 /*
- * Verifies that the content of a unit has the digests of its chunks, using d, a
- * digest of the calling thread.  Returns 0 or -EBADMSG.
+ * Verifies that a unit's content has its chunks' digests, using d, the calling
+ * thread's digest.  Returns 0 or -EBADMSG.
  */
 int toc_verify(const struct layer *l, uint32_t unit, struct digest *d,
     const uint8_t *content);

@@ -164,7 +164,7 @@ on_key(void *arg, const unsigned char *s, size_t len)
 	return 1;
 }
 
-/* Enters an object or array that the format has, or skips it. */
+/* Enters an object or array that the format defines; skips any other. */
 static int
 enter(struct toc_json *j, bool known, enum place place)
 {
@@ -285,8 +285,7 @@ toc_json_close(struct toc_json *j)
 }
 
 /*
- * Returns the error of the event that stopped the parser, or that of the
- * parser.
+ * Returns the error of the event that stopped the parser, or the parser's own.
  */
 static int
 settle(struct toc_json *j, yajl_status status)

@@ -18,7 +18,7 @@ enum toc_number {
 	TOC_NUMBERS
 };
 
-/* A member that is missing is "" or 0. */
+/* Missing members are "" or 0. */
 struct toc_item {
 	const char *text[TOC_TEXTS];
 	int64_t number[TOC_NUMBERS];	/* none is negative */

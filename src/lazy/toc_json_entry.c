@@ -65,7 +65,7 @@ toc_begin_entry(struct toc_json *j)
 	j->xattr_count = 0;
 }
 
-/* Makes the array of attributes that is passed on. */
+/* Builds the array of attributes that is passed on. */
 static int
 present_xattrs(struct toc_json *j)
 {

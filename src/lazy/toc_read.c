@@ -63,7 +63,7 @@ parse_digest(const char *text, uint8_t digest[LAYER_DIGEST],
 	    text);
 }
 
-/* Reads the digest of a chunk, which may be that of the whole file. */
+/* Reads a chunk's digest, which may be that of the whole file. */
 static int
 read_digest(const struct toc_item *item, uint64_t size, uint64_t length,
     uint8_t digest[LAYER_DIGEST], char why[LAYER_WHY])
@@ -126,7 +126,7 @@ add_chunk(struct toc_reader *r, const struct toc_item *item,
 	return rc;
 }
 
-/* Adds data of the last entry, a file. */
+/* Adds data to the last entry, which is a file. */
 static int
 take_data(struct toc_reader *r, const struct toc_item *item,
     char why[LAYER_WHY])
@@ -180,7 +180,7 @@ read_time(const struct toc_item *item, struct layer_entry *e,
 	    "found %.60s", text);
 }
 
-/* Returns whether a chunk is the whole last entry. */
+/* Returns whether a single chunk makes up the whole last entry. */
 static bool
 is_one_chunk(const struct lazy_index *x)
 {

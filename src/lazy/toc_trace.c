@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The format is described in pack_trace.h.  Bytes are decoded as they arrive,
- * so everything that they say is checked, and the digest of all of them is
- * verified at the end.
+ * so everything they state is checked; the digest of all bytes is verified at
+ * the end.
  */
 #include "toc.h"
 
@@ -159,7 +159,7 @@ verify(struct trace *t)
 
 /* Records and pieces */
 
-/* Returns whether the index has such a part of a file. */
+/* Returns whether the index has this part of a file. */
 static bool
 exists(const struct trace *t, const struct record *r)
 {
@@ -261,7 +261,7 @@ toc_trace_decode(const struct layer *l, const struct layer_trace_io *io)
 
 	if (rc == 0) {
 		rc = read_all(&t);
-		/* it is too large only if it is what the index means */
+		/* -EFBIG is reported only for a trace with the right digest */
 		wrong = rc == 0 || rc == -EFBIG ? verify(&t) : 0;
 		rc = wrong != 0 ? wrong : rc;
 	}

@@ -2,8 +2,8 @@
  * zstd_chunked.c - zstd:chunked: frames, a table of contents, a footer
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sources: pkg/chunked/internal/minimal/compression.go of containers/storage,
- * "ZstdChunkedFooterData"; the package estargz/zstdchunked of
+ * Sources: pkg/chunked/internal/minimal/compression.go in containers/storage,
+ * "ZstdChunkedFooterData"; the package estargz/zstdchunked in
  * containerd/stargz-snapshotter, which writes the shorter footer.
  *
  *	frames		of the entries' headers and data

@@ -3,13 +3,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: ztoc/fbs/ztoc.fbs, ztoc/compression/fbs/zinfo.fbs and
- * ztoc/compression/gzip_zinfo.h of awslabs/soci-snapshotter; zran.c among the
- * examples of zlib.
+ * ztoc/compression/gzip_zinfo.h in awslabs/soci-snapshotter; zran.c among
+ * zlib's examples.
  *
  * The layer, a tar archive that is compressed by gzip or not at all, is divided
  * into spans.  A span of a gzip file begins at a point where decompression can
  * be resumed (format/gzip/gzip_points.h), and ends with the last byte before
- * the next one; both spans contain a byte that they share.
+ * the next point; a byte that two spans share is in both.
  *
  * The index is a FlatBuffer.  Slots of its tables:
  *
@@ -34,8 +34,8 @@
  * by zeros.  If a layer is not compressed, the checkpoints are a separate
  * FlatBuffer: 0 version (u32: 2), 1 span size, 2 bytes of the layer.
  *
- * This is the side file of SOCI.  With packed windows, our own variant, Entry
- * 14 and 15 and Compression 4 exist, there are no checkpoints, and the file is:
+ * This is SOCI's side file.  With packed windows, our own variant, Entry 14 and
+ * 15 and Compression 4 exist, there are no checkpoints, and the file is:
  *
  * 	windows		for each span a zstd frame, or nothing
  * 	index		a zstd frame with the FlatBuffer
@@ -43,7 +43,7 @@
  * 			of the index, its bytes, those of the FlatBuffer, and
  * 			"ZTOCWIN1"
  *
- * Points have for each span its two offsets, the bits, the length of its frame
+ * Points contain, for each span, its two offsets, the bits, its frame's length
  * (u32) and the frame's SHA-256 (32 bytes); the frames are contiguous.  If a
  * window is shorter than 32 KiB, the part before it is not needed; bytes that
  * the span does not refer to are zero.  So a reader fetches the index, which is

@@ -56,7 +56,9 @@ has_digest(struct layer_decoder *d, const struct layer_range *r,
 	    memcmp(found, expected, LAYER_DIGEST) == 0;
 }
 
-/* Loads the window of a span, which is in memory, or fetched and compressed. */
+/*
+ * Loads a span's window, which is either in memory or fetched and compressed.
+ */
 static int
 load_window(struct layer_decoder *d, const struct ztoc_span *s,
     const struct layer_range *r, struct gzip_point *p)

@@ -3,8 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The FlatBuffer is written back to front, so the entries wait in a spool: the
- * numbers, the strings, and the pairs of key and value, each string after its
- * length.
+ * numbers, the strings, and the key-value pairs, each string after its length.
  */
 #include "ztoc_pack.h"
 
@@ -79,7 +78,7 @@ keep_string(struct strbuf *b, const void *s, size_t len)
 	strbuf_add(b, s, len);
 }
 
-/* By key; of equal keys, the later record last. */
+/* Orders by key; of equal keys, the later record comes last. */
 static int
 by_key(const void *a, const void *b)
 {
@@ -135,7 +134,7 @@ has_key(const struct ztoc_entries *x, const char *key)
 
 /*
  * Attributes that are not among the entry's own records are global ones.  No
- * filesystem has a name of more than 255 bytes.
+ * filesystem has names longer than 255 bytes.
  */
 static void
 keep_global(struct ztoc_entries *x, const struct tar_entry *e,
@@ -247,7 +246,7 @@ put_string(struct flatbuf_writer *w, const char **p)
 	return at;
 }
 
-/* A vector of Pax, those at *p. */
+/* Writes a vector of Pax tables, whose strings are at *p. */
 static int
 put_pax(struct ztoc_entries *x, struct flatbuf_writer *w, uint32_t count,
     const char **p, uint32_t *at)
@@ -295,7 +294,7 @@ put_table(struct flatbuf_writer *w, const struct kept *k,
 	return flatbuf_table_end(w);
 }
 
-/* The order of the strings is that of SOCI, for the same bytes. */
+/* The strings are in SOCI's order, so that the bytes are the same. */
 static int
 put_entry(struct ztoc_entries *x, struct flatbuf_writer *w, const char *p,
     uint32_t *at)

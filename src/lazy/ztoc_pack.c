@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The layer is decompressed while its tar headers are read; every byte of the
- * layer passes the digest of its span, and every point yields a window.
+ * layer goes into its span's digest, and every point yields a window.
  */
 #include "ztoc_pack.h"
 

@@ -13,7 +13,7 @@
 
 enum { ZTOC_LEVEL = 9 };		/* of the windows and the index */
 
-/* As pack_layer(), for LAYER_ZTOC. */
+/* Does the work of pack_layer() for LAYER_ZTOC. */
 int ztoc_pack(const struct pack_options *o, int in, int out,
     struct pack_result *r, char why[LAYER_WHY]);
 
@@ -50,7 +50,7 @@ struct ztoc_spans_options {
 	bool packed;
 	int level;			/* of the windows' compression */
 	const char *tmpdir;
-	struct ztoc_output *out;	/* takes packed windows at once */
+	struct ztoc_output *out;	/* gets packed windows immediately */
 };
 
 int ztoc_spans_open(struct ztoc_spans **s,
@@ -84,14 +84,14 @@ struct ztoc_output {
 	struct digest *digest;		/* of all of it */
 };
 
-/* Appends to the file, as flatbuf_finish() expects it.  Returns 0 or -errno. */
+/* Appends to the file, as flatbuf_finish() expects.  Returns 0 or -errno. */
 int ztoc_output_put(void *output, const void *data, size_t len);
 
 /* All of it */
 
-enum { ZTOC_HEAD = 4 };		/* bytes that tell how a layer is compressed */
+enum { ZTOC_HEAD = 4 };		/* bytes that show how a layer is compressed */
 
-/* A layer whose ztoc is made. */
+/* A layer whose ztoc is being created. */
 struct ztoc_job {
 	const struct pack_options *o;
 	struct pack_result *r;
@@ -109,7 +109,7 @@ struct ztoc_job {
 	uint64_t archive;		/* its bytes, as SOCI counts them */
 };
 
-/* Returns the compression level of windows and index. */
+/* Returns the compression level for the windows and the index. */
 int ztoc_level(const struct ztoc_job *j);
 
 /* Writes the ztoc.  Returns 0, or -errno, possibly with a clause in j->why. */

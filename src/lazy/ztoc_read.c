@@ -164,7 +164,7 @@ ztoc_read_spans(struct layer *l, struct ztoc *z,
 		return ztoc_damaged(why, "its compression");
 	z->plain = kind == ZTOC_PLAIN;
 	z->count = (size_t)(uint32_t)(last + 1);
-	/* each has a digest, of more bytes than this */
+	/* each span's digest takes more bytes than this */
 	if (z->count > z->len / LAYER_DIGEST)
 		return ztoc_damaged(why, "the number of spans");
 	z->spans = sys_calloc(z->count + 1, sizeof(*z->spans));

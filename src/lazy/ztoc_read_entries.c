@@ -72,7 +72,7 @@ read_strings(struct reader *k, const struct flatbuf_table *t)
 		rc = read_string(k, t, ENTRY_MTIME, &mtime);
 	if (rc != 0 || *k->e.path == '\0')
 		return -EBADMSG;
-	/* SOCI leaves it empty if it has no such form */
+	/* SOCI leaves it empty if RFC 3339 cannot express the time */
 	return *mtime == '\0' ||
 	    utc_parse(mtime, &k->e.mtime, &k->e.mtime_ns) == 0 ? 0 : -EBADMSG;
 }
@@ -148,7 +148,9 @@ read_xattrs(struct reader *k, const struct flatbuf_table *t)
 
 /* Data */
 
-/* Adds runs for data at k->at of the archive that is at offset of its file. */
+/*
+ * Adds runs for data at k->at in the archive, which is at offset in its file.
+ */
 static int
 add_runs(struct reader *k, uint64_t offset, uint64_t length)
 {
@@ -197,7 +199,7 @@ add_extents(struct reader *k, const struct flatbuf_bytes *v)
 	    ztoc_damaged(k->why, "the extents of a sparse file") : rc;
 }
 
-/* Data of entries does not overlap, so there are few runs. */
+/* The data of different entries does not overlap, so there are few runs. */
 static int
 add_entry(struct reader *k, const struct flatbuf_bytes *extents)
 {

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The FlatBuffer is written back to front, so the checkpoints wait in a spool;
- * packed windows precede everything and are written at once.
+ * packed windows precede everything and are written immediately.
  */
 #include "ztoc_pack.h"
 
@@ -119,7 +119,9 @@ begin_span(struct ztoc_spans *s, bool shared)
 	return rc;
 }
 
-/* Bytes of the current span; those before the first belong to none. */
+/*
+ * Adds bytes to the current span; those before the first span belong to none.
+ */
 static int
 add(struct ztoc_spans *s, const uint8_t *data, size_t len)
 {
@@ -130,7 +132,7 @@ add(struct ztoc_spans *s, const uint8_t *data, size_t len)
 	return s->count == 0 ? 0 : digest_add(s->digest, data, len);
 }
 
-/* Spans of a layer that is not compressed have the same length. */
+/* The spans of an uncompressed layer all have the same length. */
 static int
 taken_plain(struct ztoc_spans *s, const uint8_t *data, size_t len)
 {

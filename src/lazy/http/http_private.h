@@ -66,7 +66,7 @@ struct http_transfer {
 	bool stalled;
 	char error[CURL_ERROR_SIZE];
 
-	bool done;			/* guarded by struct http's lock */
+	bool done;			/* guarded by the lock in struct http */
 	uint64_t queued_ns;
 	struct http_transfer *next;	/* of the queue, or of those running */
 };

@@ -7,9 +7,9 @@
  * file's key, so that a file with another file's contents has no records.
  *
  * Only whole blocks of a file can be freed, and headers must remain for load().
- * So the oldest records are freed together, up to a fraction of the limit: one
- * record that covers all of them, with an object that does not exist, replaces
- * the first, before their blocks are freed.
+ * So the oldest records are freed together, up to a fraction of the limit:
+ * before their blocks are freed, the first is replaced by one record that
+ * covers all of them and names an object that does not exist.
  */
 #include "lazy/cache.h"
 
@@ -47,7 +47,7 @@ struct cache {
 	size_t slots;			/* a power of two, or 0 */
 	uint64_t end;			/* of the file */
 	uint64_t used;			/* bytes of existing records */
-	size_t oldest;			/* none before exists */
+	size_t oldest;			/* none before it exists */
 };
 
 /* The table */
@@ -60,7 +60,7 @@ slot_of(const struct cache *c, uint64_t object, uint64_t offset)
 	return (size_t)cache_hash(key, sizeof(key)) & (c->slots - 1);
 }
 
-/* Returns the slot of a record, or the empty one for it. */
+/* Returns a record's slot, or the empty slot where it belongs. */
 static size_t
 find_slot(const struct cache *c, uint64_t object, uint64_t offset)
 {
@@ -123,7 +123,7 @@ add_record(struct cache *c, const struct cache_record *r)
 
 /* The file */
 
-/* Frees the blocks of what the first record of the file covers. */
+/* Frees the blocks that the file's first record covers. */
 static void
 punch(struct cache *c, uint64_t end)
 {
@@ -137,7 +137,7 @@ punch(struct cache *c, uint64_t end)
 	}
 }
 
-/* Adds a record that was read, or passes what was freed. */
+/* Adds a record that was read, or skips what was freed. */
 static int
 take_record(struct cache *c, const struct cache_record *r)
 {
@@ -296,7 +296,7 @@ cache_read(struct cache *c, const char *object, uint64_t offset,
 	return n < 0 ? (int)n : -ENOENT;
 }
 
-/* Covers everything before end by one record, and frees it. */
+/* Covers everything before end with one record, and frees it. */
 static int
 cover(struct cache *c, uint64_t end)
 {

@@ -22,7 +22,7 @@ void cache_record_write(const struct cache_record *r,
     uint8_t out[CACHE_HEADER]);
 
 /*
- * Parses a header at a position of a file of size bytes.  Returns 0, or
+ * Parses a header at a position in a file of size bytes.  Returns 0, or
  * -EBADMSG if there is none, or the file is too short for its bytes.
  */
 int cache_record_parse(struct cache_record *r, const uint8_t in[CACHE_HEADER],

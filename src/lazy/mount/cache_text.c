@@ -2,8 +2,9 @@
  * cache_text.c - small documents in a cache directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A file has the SHA-256 of key, newline and text in hexadecimal, a newline,
- * and the text; so a file that was cut off, or has another key, is not used.
+ * A file contains the SHA-256, in hexadecimal, of the key, a newline and the
+ * text; then a newline; then the text.  So a truncated file, or one with
+ * another key, is not used.
  */
 #include "cache_name.h"
 

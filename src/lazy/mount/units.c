@@ -2,10 +2,10 @@
  * units.c - decoded units in memory: fetched once, verified, and bounded
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A unit is in the hash table as soon as a thread wants it.  While it is
+ * A unit is in the hash table as soon as a thread wants it.  While it is being
  * fetched, its users hold references, so it stays; a failed one leaves the
- * table when its last user has noticed.  Unused units are in a list, the least
- * recently used first, and are freed when others need their room.
+ * table when its last user has seen the error.  Unused units are in a list,
+ * least recently used first, and are freed when others need room.
  *
  * A thread waits for room before it holds any unit, so that those that do hold
  * some never wait for it.
@@ -34,7 +34,7 @@ struct units {
 	uint64_t busy;			/* of the others, and of what is
 					 * fetched for them */
 	uint64_t serial;		/* of the last new unit */
-	/* reads that have asked for room, and that have got it */
+	/* reads that asked for room, and that got it */
 	uint64_t asked, admitted;
 };
 
@@ -203,7 +203,7 @@ wait_for_room(struct units *u, const struct unit_id *ids, size_t count,
 			pthread_cond_wait(&u->room, &u->lock);
 		return;
 	}
-	/* what others use, or are fetching, takes no room */
+	/* units that others use or are fetching need no more room */
 	if (demand(u, ids, count) == 0)
 		return;
 	number = u->asked++;

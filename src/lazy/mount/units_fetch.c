@@ -148,7 +148,7 @@ decode(struct fetcher *f, struct part *p)
 	return rc;
 }
 
-/* Fetches a unit whose bytes were wrong once more, alone. */
+/* Fetches a unit again, on its own, because its bytes were wrong. */
 static int
 repeat(struct fetcher *f, struct part *p, enum http_phase phase)
 {

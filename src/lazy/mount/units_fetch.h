@@ -7,7 +7,7 @@
 
 #include "lazy/units.h"
 
-/* State and lists are guarded by the lock of struct units. */
+/* The state and the lists are guarded by the lock in struct units. */
 struct unit {
 	struct unit_id id;
 	enum { UNIT_FETCHING, UNIT_READY, UNIT_FAILED } state;
@@ -16,7 +16,7 @@ struct unit {
 	uint64_t size, stored;		/* bytes decoded, and to be fetched */
 	uint64_t serial;
 
-	/* by its fetcher, while it is UNIT_FETCHING */
+	/* only its fetcher's while it is UNIT_FETCHING */
 	uint8_t *data;
 	int rc;
 };
