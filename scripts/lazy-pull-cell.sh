@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# lazy-pull-cell.sh - one start, or several at once, and its row; sourced
+# lazy-pull-cell.sh - a cell: one start or several concurrent ones; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #

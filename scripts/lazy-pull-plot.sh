@@ -17,8 +17,8 @@ plot_cell() {
 	}' image="$1" workload="$2" link="$3" "$study/summary" | sort
 }
 
-# plot_systems IMAGE LINK: writes those of all workloads to $study/plot.tsv, one
-# block each
+# plot_systems IMAGE LINK: writes the lines for all workloads to
+# $study/plot.tsv, one block each
 plot_systems() {
 	for systems_workload in $(labels_of 2); do
 		plot_cell "$1" "$systems_workload" "$2" >"$study/plot.block"

@@ -6,7 +6,7 @@
 # They have the same functions as in lazy-pull-pullers.sh.  Both silently pull
 # the whole image if they cannot pull it lazily: here, that is an error.
 
-# containerd, by ctr: $LAZY_SNAPSHOTTER is the name of the plugin
+# containerd, through ctr: $LAZY_SNAPSHOTTER is the plugin's name
 container_name() { echo "lazy${place##*/}"; }
 pull_containerd() {
 	case $LAZY_SNAPSHOTTER in

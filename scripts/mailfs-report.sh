@@ -73,8 +73,8 @@ stand_in() {
 	esac
 }
 
-# print_study_table VARIANT: the study's table, next to the same table measured
-# here
+# print_study_table VARIANT: prints the study's table, next to the same table
+# measured here
 print_study_table() {
 	printf '\nThe study, and %s%s\n' "$1" "$(stand_in "$1" | sed 's/^/: /')"
 	cells_of "$1" | tsv '

@@ -11,18 +11,18 @@
 #                mean_s, mean_ratio, dropped (values at each end); cv_pct of the
 #                efficiency; rank by its median; the percentage of draws in
 #                which it comes first, of all (first_pct) and of the study's ten
-#                (ten_pct; cpu_ten_pct by per_both), from 6 rounds on; of_ten;
+#                (ten_pct; cpu_ten_pct by per_both), given 6 rounds; of_ten;
 #                front
 #   FILE.group   variant, writers: CV over all copies, as in the study, mean
 #                of the cells' own, copies
 #   FILE.spread  variant: CV of two writers less that of one, lo, hi
 #   FILE.order   variant: drift, last end of the block over the first (lo, hi);
 #                slope of the logarithm of time by place, its error, rounds
-# Means are trimmed by 10 % as R does it and as in the study; that drops none of
-# fewer than 10 values.  The 2000 draws are of whole rounds, so that what the
-# runs of a round have in common is preserved.  front has p where no other cell
-# with as many writers is both faster and higher in printed ratio, d where none
-# is both durable sooner and smaller on disk.
+# Means are trimmed by 10 %, as in R and in the study; of fewer than 10 values,
+# none is dropped.  The 2000 draws are of whole rounds, which preserves what the
+# runs in a round have in common.  front contains p if no other cell with as
+# many writers is both faster and higher in printed ratio, and d if none is both
+# durable sooner and smaller on disk.
 
 function random() {
 	state = state * 48271 % 2147483647
@@ -190,7 +190,7 @@ function cv(group, is_draw,  c, cell, i, t, n, ten) {
 	return 100 * i / trimmed(a, n)
 }
 
-# share WINS CELL VARIANT: returns the percentage of the draws, if there are
+# share WINS VARIANT: returns WINS as a percentage of the draws, if there are
 # enough rounds
 function share(wins, variant) {
 	return rounds[variant] < 6 ? "" : 100 * wins / draws

@@ -3,16 +3,17 @@
 #
 # awk -f csv.awk -f stats.awk -f rows.awk ROWS.csv: TSV with a header: label;
 # runs, failed, n (those that succeeded); the median of wall_s and its 95 %
-# interval (wall_lo, wall_hi; empty below 6 runs); medians of cpu_s (user and
-# sys), size_B (bytes stored by the last stage) and the stalls; read_B, the
-# median of the bytes that tar read from disk, given_B, the minimum it was
-# given, and resident_pct, the largest share that was in the cache before; rx_B,
-# tx_B.  Then, if selected by -v columns=, -v keys= and -v numbers=NAMES,
-# medians of lap's columns, the last values of keys, and medians of keys.  Only
-# successful runs count; status 1 from tar, which means that a file changed, is
-# a success, unless -v strict=1.  With pairs=FILE in the environment the rows of
-# whole runs are written there for lapcmp, with that status replaced by 0.  -v
-# wall=COLUMN uses another column instead of wall_s, in FILE too.
+# interval (wall_lo, wall_hi; empty for fewer than 6 runs); medians of cpu_s
+# (user and sys), size_B (bytes stored by the last stage) and the stalls;
+# read_B, the median of the bytes that tar read from disk, given_B, the minimum
+# it was given, and resident_pct, the largest share that was in the cache
+# before; rx_B, tx_B.  Then, if selected by -v columns=, -v keys= and -v
+# numbers=NAMES, medians of lap's columns, the last values of keys, and medians
+# of keys.  Only successful runs count; status 1 from tar, which means that a
+# file changed, is a success, unless -v strict=1.  With pairs=FILE in the
+# environment the rows of whole runs are written there for lapcmp, with that
+# status replaced by 0.  -v wall=COLUMN uses another column instead of wall_s,
+# in FILE too.
 
 # of LABEL COLUMN: returns the column's median over the successful runs, empty
 # if there are none

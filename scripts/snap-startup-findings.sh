@@ -36,7 +36,7 @@ EOF
 # bytes LABEL: prints the size of the image
 bytes() { column image_B "$1"; }
 
-# ratio_of APP IMAGE: prints the size of the tree divided by that of the image
+# ratio_of APP IMAGE: prints the tree's size divided by the image's
 ratio_of() {
 	calc 'printf "%.2f", a / b' a="$(bytes "$1.try.first")" \
 	    b="$(bytes "$1.$2.first")"

@@ -61,7 +61,7 @@ box_data() {
 				block(image[i], s)
 		}
 	}
-	# a run is drawn beside its neighbours, so that each is visible
+	# a run is drawn next to its neighbours, so that each is visible
 	function block(name, s,  k, file, middle) {
 		if (!n[name, s])
 			return

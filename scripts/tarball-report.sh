@@ -47,7 +47,7 @@ print_row() {
 		    "$(shown "$id" "$wrap" "$near" "$far")" "$print_missing"
 		return 0
 	fi
-	# B stores nothing; its bytes are those of A.
+	# B stores nothing; its byte counts are A's.
 	what=$(shown "$id" "$wrap" "$near" "$far") tsv '
 	!csv_row() { next }
 	{ size[get("label")] = get("size_B") }

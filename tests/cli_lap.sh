@@ -192,7 +192,7 @@ is 'all exist' "$(awk -F, '!/^#/ { print $4 $6 }' r2.csv | sort |
     tr '\n' ' ')" 'labelrun x1 x2 x3 x4 x5 y1 y2 y3 y4 y5 '
 t 'resume needs a file' 125 lap -r -- true
 
-# Nothing stays behind
+# Nothing is left behind
 
 # This is late enough for both to have started, at the machine's current speed.
 for limit in 0.3 1 3 10 30 100; do

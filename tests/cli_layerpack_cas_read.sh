@@ -195,7 +195,7 @@ evil() {
 		    openssl dgst -sha1 -sign key.pem
 	} >evil/.cvmfspublished
 }
-# bad NAME SQL PATTERN: checks that such a catalog is refused, and why
+# bad NAME SQL PATTERN: checks that the catalog is refused, and why
 bad() {
 	evil "$2"
 	t "$1" 1 layerpack -t --key pub.pem evil

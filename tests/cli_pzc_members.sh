@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests members with a length in their header: that of the whole member, that of
-# the deflate stream alone (mgzip 0.2.5), or a wrong one.
+# Tests members whose header holds a length: the whole member's, the deflate
+# stream's alone (mgzip 0.2.5), or a wrong one.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

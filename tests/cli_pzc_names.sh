@@ -20,7 +20,7 @@ for p in gzip:.gz zlib:.zz zip:.zip zstd:.zst lz4:.lz4 xz:.xz lzma:.lzma \
 	same "$f: the bytes" a text
 done
 
-# Tests combined suffixes, and those of other programs.
+# Tests combined suffixes, and other programs' suffixes.
 for p in tgz:gzip:tar taz:gzip:tar tzst:zstd:tar txz:xz:tar tlz:lzma:tar \
     tbz2:bzip2:tar tbz:bzip2:tar; do
 	s=${p%%:*} f=${p#*:} && f=${f%%:*}

@@ -55,8 +55,8 @@ for o in '-F gzip' '-F gzip -1' '-F gzip -9' '-F gzip -0' '-F gzip -i' \
 	same "$o: -d from a slow writer" back large
 done
 
-# --rsyncable: after a change near the beginning the outputs converge, so they
-# end alike.
+# --rsyncable: after a change near the beginning, the outputs converge, so their
+# ends are equal.
 { cat large; seq 900000 1600000; cat large; } >longer && mv longer large
 { printf 'an insertion'; cat large; } >changed
 for f in gzip zstd; do

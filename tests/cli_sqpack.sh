@@ -67,7 +67,7 @@ done
 is 'an archive in another order' $? 0
 holds 'an archive in another order' order.image
 
-# A directory without names
+# An empty directory
 mkdir nothing
 t 'an empty directory' 0 sqpack -f -F gzip -o image nothing
 t 'an empty directory: listed' 0 sqpack -l image

@@ -65,7 +65,7 @@ made_byte(struct made_source *s, unsigned shape)
 	return (uint8_t)v;
 }
 
-/* Adds one sequence, of at most room bytes, at least one. */
+/* Adds one sequence of 1 to `room` bytes. */
 static inline void
 made_seq(struct made *m, struct made_source *s, unsigned shape, size_t room)
 {

@@ -5,7 +5,7 @@
 # t NAME STATUS COMMAND...   the command exits with STATUS
 # is NAME A B                the two words are equal
 # same NAME A B              the two files are equal
-# shows NAME PATTERN [FILE]  the last command's output has such a line
+# shows NAME PATTERN [FILE]  the last command's output has a matching line
 # await COMMAND...           waits until it succeeds, 300 s at most
 # skip REASON                one promise cannot be tested here
 # skip_all REASON            nothing here can be tested: exit 77

@@ -17,7 +17,7 @@ mount -t squashfs -o loop,ro whole mnt 2>/dev/null ||
 umount mnt
 t 'the whole image' 0 to want coldwalk whole
 
-# linux: prints Linux's verdict on the image in spoilt: "no mount", "no read",
+# linux: prints Linux's verdict on the image `spoilt': "no mount", "no read",
 # "good"
 linux() {
 	mount -t squashfs -o loop,ro spoilt mnt 2>/dev/null || {

@@ -96,7 +96,7 @@ have setfattr && find names -type f -name 'file*2' -exec \
     setfattr -n user.note -v 'what it is about, in forty characters' {} + ||
     skip 'no xattrs here'
 
-# Small files of which some have xattrs, next to empty directories and links.
+# Small files, some with xattrs, next to empty directories and links.
 mkdir kinds
 awk 'BEGIN { srand(9); for (i = 0; i < 9000; i++) {
     d = sprintf("kinds/%02d", i / 250); if (i % 250 == 0) print "mkdir " d

@@ -19,8 +19,8 @@ mount -t squashfs -o loop,ro try.sqsh mounted 2>/dev/null ||
 umount mounted
 
 study() { sh "$SRC/scripts/image-export" --quick --reader cat "$@"; }
-# values FILE LABELS COLUMN: prints the values in all rows whose labels end like
-# this
+# values FILE LABELS COLUMN: prints the values in all rows whose labels end in
+# LABELS
 values() {
 	grep -v '^#' "$1" | awk -F , -v label="$2" -v column="$3" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }

@@ -69,7 +69,7 @@ for o in '-F gzip' '-F zstd -L 1' '-F lz4 -b 4K' '-F lz4hc' '-F xz -b 1M' \
 	same "$o: made again, mounted" got want
 done
 
-# No names at all
+# An empty directory
 mkdir nothing
 sqpack -f -F gzip -o image nothing
 t 'an empty directory: mounted' 0 mount -o loop,ro image mnt

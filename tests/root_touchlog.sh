@@ -1,6 +1,6 @@
 #!/bin/sh
-# Exactly the opened files are listed, in order, however they are reached; pages
-# are exact; nothing is left behind.
+# Exactly the opened files are listed, in order, however they are reached; the
+# listed pages are exact; nothing is left behind.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

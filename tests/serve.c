@@ -2,7 +2,7 @@
  * serve.c - http_server.h and http_proxy.h for shell tests
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * usage: serve DIR.  Prints the ports of the server and of the proxy; then reads
+ * usage: serve DIR.  Prints the server's and the proxy's ports; then reads
  * lines until the end of standard input, and answers each with the number of
  * requests so far:
  *	MODE EVERY		how the server answers from now on

@@ -36,7 +36,7 @@ enum fault_kind {
 	FAULT_NOW, FAULT_KINDS,
 };
 
-/* The call should be made, but for only one byte. */
+/* The call should go through, but for only one byte. */
 enum { FAULT_SHORT = -1 };
 
 /*

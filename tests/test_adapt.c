@@ -13,7 +13,7 @@
 enum { WALL = 1000000, THREADS = 4 };
 
 /*
- * Makes count looks at workers that spend that percentage of their time
+ * Looks `count` times at workers that spend that percentage of their time
  * waiting.
  */
 static int

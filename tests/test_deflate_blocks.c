@@ -138,9 +138,7 @@ exact_bytes(void **state)
 	assert_int_equal(encode(out, sizeof(out), 1, false), 2);
 }
 
-/*
- * Noise never takes more space than stored blocks, nor does a stretch of noise.
- */
+/* Neither noise nor a stretch of noise takes more space than stored blocks. */
 static void
 never_grows(void **state)
 {
@@ -191,7 +189,7 @@ splits(void **state)
 	}
 }
 
-/* With too little room, nothing is written beyond it. */
+/* If there is too little room, nothing is written past its end. */
 static void
 too_little_room(void **state)
 {

@@ -91,7 +91,7 @@ show(const struct merge *t, uint32_t node, char *path, char *out)
 	path[len] = '\0';
 }
 
-/* Merges layers, up to NULL. */
+/* Merges layers; NULL ends the list. */
 static void
 check(enum merge_mode mode, const char *want, ...)
 {

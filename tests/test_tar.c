@@ -92,7 +92,7 @@ record(char *to, const char *key, const char *value, size_t len)
 	return total;
 }
 
-/* Adds records of "key=value" texts, up to NULL. */
+/* Adds records of "key=value" texts; NULL ends the list. */
 static void
 add_records(char type, const char *const *texts)
 {

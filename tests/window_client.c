@@ -9,7 +9,7 @@
  * and maps it; -i first creates one that is never mapped.  It writes the times
  * of its MapNotify event and of its appearance in _NET_CLIENT_LIST to file, in
  * ns of CLOCK_MONOTONIC or, with -r, of CLOCK_REALTIME; then it waits to be
- * killed.  To read these times promptly on a busy machine, it takes a real-time
+ * killed.  To read these times promptly on a busy machine, it runs at real-time
  * priority if permitted.
  */
 #include <inttypes.h>

@@ -4,7 +4,7 @@
  *
  * The first byte gives the type of file (gzip, zstd, lz4, xz) or, if its top
  * bit is set, means that the bytes are an index of a valid gzip file; the next
- * two give the start of a range.  A table may be wrong, and the data then
+ * two give the start of a range.  A table may be wrong, in which case the data
  * differs, so this looks for crashes, leaks and unbounded memory.  An index
  * gets correct hashes, because with wrong ones it would never be used.
  */
