@@ -211,7 +211,7 @@ tell(struct coldwalk *c)
 	    (c->o.cold_asked || c->msg.verbose > 0))
 		msg_note(&c->msg, "cold: %s, %s", cold_word(r->state), r->why);
 	rc = write_reports(c);
-	/* a manifest may lack files, with an error, but is never truncated */
+	/* a manifest may lack reported files, but is never truncated */
 	if (c->has_out && rc == 0 && !c->broken) {
 		rc = output_commit(&c->out, false);
 		if (rc != 0)

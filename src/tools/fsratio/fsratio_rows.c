@@ -20,7 +20,7 @@
 
 enum { COLUMNS = 13 };
 
-/* Returns the ratio in hundredths, truncated, not rounded, as ZFS prints it. */
+/* Returns the ratio in hundredths, truncated as ZFS prints it, not rounded. */
 static uint64_t
 compressratio(const struct fs_row *r)
 {

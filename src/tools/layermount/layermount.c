@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of an allocation that is a mapping of its own. */
+/* The smallest allocation that gets a mapping of its own, in bytes. */
 enum { MAPPED_MIN = 128 << 10 };
 
 void
@@ -53,7 +53,7 @@ main(int argc, char **argv)
 
 	fdio_hold_standard();
 #ifdef M_MMAP_THRESHOLD
-	/* the memory of large units goes back to the system at once */
+	/* large units' memory is returned to the system immediately */
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
 #endif
 	msg_init(&m.msg, argv[0]);

@@ -4,12 +4,12 @@
  *
  * The first process (layermount_parent.c) starts a second one, which opens the
  * layers, mounts them and serves them (layermount_serve.c); the first unmounts
- * if the second is killed.  A source is one layer and the access to its bytes
+ * if the second is killed.  A source is one layer and access to its bytes
  * (layermount_source.c), derived from an operand (layermount_image.c).  A stack
  * is the layers that are shown as one tree (layermount_stack.c): all of them,
  * or with --store, each of its own (layermount_store.c).  Reads
  * (layermount_read.c) are served from the trace (layermount_trace.c) or from
- * units, and the kernel is handed what is next to them (layermount_push.c).
+ * units, and adjacent data is handed to the kernel (layermount_push.c).
  */
 #ifndef COLDPRESS_LAYERMOUNT_H
 #define COLDPRESS_LAYERMOUNT_H
@@ -81,7 +81,7 @@ struct fuse_session;
 /* What has happened to a file: flags. */
 enum seen {
 	SEEN_READ = 1,
-	SEEN_PUSHED = 2			/* what the trace has of it */
+	SEEN_PUSHED = 2			/* the trace's part of it */
 };
 
 /* Layers that are shown as one tree. */
@@ -256,7 +256,7 @@ bool mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor);
 /* Unmounts it, even if it is in use. */
 void unmount(const char *mountpoint);
 
-/* The same for one with this device number, and ends all access to it. */
+/* Does the same for one with this device number, and ends all access to it. */
 void unmount_forced(const char *mountpoint, unsigned major, unsigned minor);
 
 /* layermount_watch.c */
@@ -265,15 +265,15 @@ struct watch;
 
 enum { WATCH_SIGNAL = SIGALRM };
 
-/* Before the fork.  Returns 0 or -errno; it is never freed. */
+/* Creates a watch, before the fork; it is never freed.  Returns 0 or -errno. */
 int watch_new(struct watch **w);
 
-/* In the child's first thread, which is to be watched. */
+/* Called in the child's first thread, which is to be watched. */
 void watch_hold(struct watch *w);
 
 /*
- * In the parent, when the child has called watch_hold(): sends this process
- * WATCH_SIGNAL when that thread has ended.  Returns 0 or -errno.
+ * Called in the parent after the child has called watch_hold(): sends this
+ * process WATCH_SIGNAL when that thread has ended.  Returns 0 or -errno.
  */
 int watch_start(struct watch *w);
 
@@ -314,8 +314,8 @@ void ahead_add(struct stack *s);
 
 /*
  * Reports a read of a file; if it is sequential, the following units are
- * fetched.  Returns whether so much has been read sequentially that the start
- * is over.
+ * fetched.  Returns whether enough has been read sequentially for startup to be
+ * over.
  */
 bool ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size);
 
@@ -326,7 +326,7 @@ void readahead_open(struct layermount *m);
 void readahead_close(struct layermount *m);
 
 /*
- * These shorten readahead for some time, because a start begins, or end that.
+ * These shorten readahead for some time at startup, and restore it.
  */
 void readahead_lower(struct layermount *m);
 void readahead_raise(struct layermount *m);
@@ -342,8 +342,9 @@ bool trace_read(struct stack *s, const struct merge_node *n,
     uint64_t offset, size_t size, uint8_t *buf);
 
 /*
- * Copies to buf the first bytes at *offset or after it that the trace has of a
- * file, at most size, and sets *offset.  Returns how many; 0: there are none.
+ * Copies to buf the first bytes of a file, at *offset or after it, that the
+ * trace has, at most size, and sets *offset.  Returns how many, or 0 if there
+ * are none.
  */
 size_t trace_next(struct stack *s, const struct merge_node *n,
     uint64_t *offset, size_t size, uint8_t *buf);
@@ -353,8 +354,8 @@ size_t trace_next(struct stack *s, const struct merge_node *n,
 struct stream;
 
 /*
- * Starts to read a range of a layer, from its beginning to its end.  Returns 0
- * or -errno.
+ * Starts reading a range of a layer from beginning to end.  Returns 0 or
+ * -errno.
  */
 int stream_open(struct stream **st, struct source *s,
     const struct layer_range *r);
@@ -381,7 +382,7 @@ bool push_stop(struct layermount *m);
 /* Reports that a read of a file at offset was answered from the trace. */
 void push_traced(struct stack *s, uint32_t inode, uint64_t offset);
 
-/* Reports one of size bytes that was answered from a unit. */
+/* Reports a read of size bytes that was answered from a unit. */
 void push_unit(struct stack *s, uint32_t inode, uint64_t offset, size_t size,
     const struct unit *unit);
 

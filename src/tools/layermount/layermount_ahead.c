@@ -20,9 +20,9 @@ enum {
 	QUEUE = 64,			/* units */
 	FILES = 64,			/* whose reads are remembered */
 	WINDOW_MIN = 256 << 10, WINDOW_MAX = 8 << 20,
-	SEQUENTIAL = 1 << 20,		/* bytes that end a start */
+	SEQUENTIAL = 1 << 20,		/* bytes that end startup */
 	IDLE_MS = 50,			/* without reads, for the background */
-	PAUSE_NS = 10000000		/* between two looks for that */
+	PAUSE_NS = 10000000		/* between checks for that */
 };
 
 struct file {
@@ -183,7 +183,7 @@ pace(struct layermount *m, uint64_t start_ns, uint64_t sent)
 		sys_sleep_ns(PAUSE_NS);
 }
 
-/* Returns whether a unit lies in the marked beginning of its layer. */
+/* Returns whether a unit is in the marked beginning of its layer. */
 static bool
 is_marked(const struct layer *l, uint32_t unit)
 {

@@ -83,7 +83,7 @@ read_and_reply(struct stack *s, fuse_req_t req, uint32_t inode,
 		return got;
 	}
 	fuse_reply_buf(req, (const char *)data, (size_t)got);
-	/* sequential reads are large, and all of them come */
+	/* sequential reads are large, and will reach the rest anyway */
 	if (!ahead_note(s, inode, offset, (size_t)got))
 		push_unit(s, inode, offset, (size_t)got, unit);
 	units_release(s->m->units, unit);

@@ -91,7 +91,7 @@ fetch_text(struct layermount *m, const char *url, const char *media_types,
 }
 
 /*
- * Parses a text, which must have the digest if that is not NULL, and writes its
+ * Parses a text, which must have the digest unless that is NULL, and writes its
  * SHA-256.
  */
 static int
@@ -112,7 +112,7 @@ parse(const char *text, size_t len, const char *digest,
 
 /*
  * Gets a manifest by its reference, or a blob by its digest, from the cache if
- * that has it, and writes its SHA-256.
+ * it is there, and writes its SHA-256.
  */
 static int
 get_document(struct layermount *m, const struct image_name *n,
@@ -301,7 +301,7 @@ try_layout(struct stack *s, const char *operand, int *rc)
 	return dir >= 0;
 }
 
-/* Whether a directory is a repository in the format of CVMFS. */
+/* Returns whether a directory is a repository in CVMFS format. */
 static bool
 is_repository(const char *path)
 {

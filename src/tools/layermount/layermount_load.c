@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Bytes of units in memory. */
+/* Memory for units, in bytes. */
 enum { UNITS_MEMORY = 32 << 20 };
 
 static int

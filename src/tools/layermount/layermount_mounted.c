@@ -59,7 +59,7 @@ mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor)
 	return ours;
 }
 
-/* Only root can unmount without the help of a program. */
+/* Only root can unmount without a helper program. */
 static void
 unmount_as_user(const char *mountpoint)
 {

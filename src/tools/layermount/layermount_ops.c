@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Inode n of the kernel is inode n - 1 of the tree.  Nothing changes, so the
- * kernel may cache names, attributes and pages; files and directories need not
- * be opened, which a single ENOSYS tells it.
+ * kernel may cache names, attributes and pages; a single ENOSYS tells it that
+ * files and directories need not be opened.
  */
 #include "layermount_tree.h"
 

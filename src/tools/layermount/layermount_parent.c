@@ -4,8 +4,8 @@
  *
  * It reads nothing from the network, is not confined, and outlives a server
  * that is killed.  Signals are passed on.  If the server's first thread has
- * ended, others may be waiting for the mount to end (layermount_push.c), so it
- * is forced to.
+ * ended, others may be waiting for the mount to end (layermount_push.c), so the
+ * mount is forced to end.
  */
 #include "layermount.h"
 
@@ -246,7 +246,7 @@ layermount_run(struct layermount *m)
 	m->mountpoint = realpath(m->o.mountpoint, NULL);
 	if (m->mountpoint == NULL)
 		return fail(m, m->o.mountpoint, -errno);
-	/* this process would unmount the other one's */
+	/* this process would unmount the other's mount */
 	if (mounted_by_us(m->mountpoint, &major, &minor)) {
 		free(m->mountpoint);
 		return fail(m, m->o.mountpoint, -EBUSY);

@@ -2,16 +2,16 @@
  * layermount_push.c - handing the kernel what it is about to ask for
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * During a start the kernel asks for single pages, one after the other, as they
- * are touched.  When it has read a part of a file, a thread stores in the page
- * cache what else the trace has of the file or, if there it was read from a
- * unit, what else that has of it.
+ * During startup the kernel asks for single pages, one after the other, as they
+ * are touched.  When it has read part of a file, a thread stores in the page
+ * cache the rest of what the trace has of the file or, if the part was read
+ * from a unit, of what the unit has of it.
  *
- * Storing a page waits while the kernel reads it, that is, until that read has
+ * Storing a page blocks while the kernel reads it, that is, until that read has
  * been answered.  So a thread that answers reads neither stores anything nor
- * waits for this one, and this one holds no unit meanwhile.  If the process is
- * killed then, the page is never unlocked, and the thread cannot exit, until
- * the mount is forced to end (layermount_parent.c).
+ * waits for this one, which holds no unit meanwhile.  If the process is killed
+ * then, the page stays locked and the thread cannot exit until the mount is
+ * forced to end (layermount_parent.c).
  */
 #include "layermount_tree.h"
 
@@ -77,7 +77,7 @@ store(struct push *p, const struct job *j, uint64_t at, size_t n)
 
 /*
  * Copies the first bytes at *at or after it that are in memory or in the trace,
- * and sets *at.  Returns how many; 0: there are none.
+ * and sets *at.  Returns how many, or 0 if there are none.
  */
 static size_t
 copy(struct push *p, const struct job *j, uint64_t *at, uint64_t end)
@@ -208,7 +208,7 @@ push_start(struct layermount *m)
 	struct push *p;
 	int rc;
 
-	/* only root can force a mount to end, or has readahead lowered */
+	/* only root can force a mount to end, or lower readahead */
 	if (m->readahead_fd < 0)
 		return 0;
 	p = sys_calloc(1, sizeof(*p));

@@ -2,8 +2,8 @@
  * layermount_readahead.c - the kernel's readahead, short during a start
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A start touches single pages of many files, and each page read ahead may cost
- * a unit.  So readahead begins with START_KIB, where it may be set, until a
+ * Startup touches single pages of many files, and each page read ahead may cost
+ * a unit.  So readahead is START_KIB, where setting it is permitted, until a
  * file is read sequentially or some time has passed.
  */
 #include "layermount.h"

@@ -2,8 +2,8 @@
  * layermount_repository.c - the objects of a CVMFS repository on a server
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An object never changes, since its name is its hash, and is cached by it.
- * Its length is cached as 8 bytes at an impossible offset.  The manifest, which
+ * An object's name is its hash, so it never changes and is cached by name.  Its
+ * length is cached as 8 bytes at an impossible offset.  The manifest, which
  * changes, is always requested.
  */
 #include "layermount.h"

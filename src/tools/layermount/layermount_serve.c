@@ -128,7 +128,7 @@ loop(struct layermount *m, struct fuse_session *se, int ready)
 	pthread_kill(thread, SIGUSR2);
 	pthread_join(thread, NULL);
 	fuse_loop_cfg_destroy(config);
-	/* a signal is the regular end of the loop */
+	/* a signal normally ends the loop */
 	return rc > 0 ? 0 : rc;
 }
 
@@ -166,7 +166,7 @@ new_session(struct layermount *m)
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	struct fuse_session *se = NULL;
 
-	/* a store is told about its users by attempts to write */
+	/* a store learns of its users from attempts to write */
 	if (fuse_opt_add_arg(&args, "layermount") == 0 &&
 	    fuse_opt_add_arg(&args, "-odefault_permissions,"
 	    "fsname=layermount,subtype=layermount") == 0 &&

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The index is read through the cache as well, so that a restart needs no
- * server.  Blobs named by their digest never change; for other URLs, validator
- * and size are requested and become part of the cache's key.
+ * server.  Blobs named by their digest never change; for other URLs, the
+ * validator and the size are requested and become part of the cache key.
  */
 #include "layermount.h"
 
@@ -30,7 +30,9 @@ static const char *const chunked_place[] = {
 
 /* Reading */
 
-/* An object beside the layer: a separate file, or a URL next to its own. */
+/*
+ * Reads an object beside the layer: a separate file, or a URL next to its own.
+ */
 static int
 read_beside(struct source *s, const struct layer_range *r,
     enum http_phase phase)
@@ -77,7 +79,7 @@ read_remote(struct source *s, const struct layer_range *r, size_t count,
 	return rc;
 }
 
-/* Fetches all ranges that are not in the cache at once, and stores them. */
+/* Fetches all ranges missing from the cache together, and stores them. */
 static int
 read_cached(struct source *s, const struct layer_range *r, size_t count,
     enum http_phase phase)
@@ -166,9 +168,9 @@ size_of(void *arg, const char *object, uint64_t *size)
 /* Opening */
 
 /*
- * The key of the bytes in the cache.  It contains the server's name, because
- * another one may have other bytes for the same digest, which cannot be checked
- * until all of them are there.
+ * Writes the bytes' cache key.  It contains the server's name, because another
+ * server may have different bytes for the same digest, which cannot be checked
+ * until all of them have arrived.
  */
 static int
 key_of(struct source *s, char key[8192])
@@ -306,7 +308,7 @@ load(struct source *s, const struct oci_document *manifest, size_t which,
 		empty_cache(s);
 		rc = layer_open(&s->layer, &s->blobs, &e, why);
 	}
-	/* the next start must not begin with what was sent now, either */
+	/* the next process must not use these bytes, either */
 	if (is_wrong(rc) && s->cache != NULL)
 		empty_cache(s);
 	if (rc != 0 && s->object != NULL && rc != -EBADMSG && rc != -EINVAL)

@@ -4,7 +4,7 @@
  *
  * A layer that is looked up is opened by the first thread that asks, while
  * others wait.  It then remains open; one that could not be opened is tried
- * again by the next lookup.  Layers without a known digest of their index are
+ * again by the next lookup.  Layers whose index has no known digest are
  * refused: whoever pulls an image relies on the digests in its manifest.
  */
 #include "layermount_store.h"
@@ -157,7 +157,7 @@ open_found(struct store *s, struct store_layer *l)
 static int
 open_layer(struct store *s, struct store_layer *l)
 {
-	/* the manifest of a tag may be new */
+	/* a tag may have a new manifest */
 	int rc = store_get_documents(s->m, l);
 
 	if (rc == 0)

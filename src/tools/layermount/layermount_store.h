@@ -6,8 +6,8 @@
  * store, IMAGE/DIGEST/ is a layer, where IMAGE is the image's name in base64
  * and DIGEST that of the compressed layer; diff is its tree with overlayfs's
  * whiteouts, info its description, blob the layer itself.  Creating a file
- * "use" there says that the layer is used, removing DIGEST that it no longer
- * is; both are answered with ENOENT.
+ * "use" there announces that the layer is in use, and removing DIGEST that it
+ * no longer is; both are answered with ENOENT.
  *
  * All functions but open and close are thread-safe.
  */
@@ -18,7 +18,7 @@
 
 enum { STORE_INFO = 512 };		/* bytes of the file info */
 
-/* An image, which is known once it was looked up. */
+/* An image, which is known once it has been looked up. */
 struct store_image {
 	char *name;			/* in base64 */
 	struct image_name of;
@@ -36,7 +36,7 @@ struct store_layer {
 	struct stack stack;
 	char info[STORE_INFO];
 	size_t info_length;
-	/* guarded by the lock of the store */
+	/* guarded by the store's lock */
 	enum { STORE_OPENING, STORE_OPEN, STORE_CLOSED } state;
 	uint64_t uses;
 
@@ -80,7 +80,7 @@ void store_release(struct store *s, const struct store_image *image,
 int64_t store_find_in_manifest(const struct store_image *i,
     const char *digest, uint64_t *size);
 
-/* Fetches manifest and config, unless another thread just did. */
+/* Fetches the manifest and the config, unless another thread just did. */
 int store_get_documents(struct layermount *m, struct store_layer *l);
 
 /* Records in the cache which manifest had this layer. */
@@ -95,15 +95,15 @@ int store_refuse(struct layermount *m, const struct store_layer *l, int rc,
     const char *why);
 
 /*
- * Writes the info of a layer, which has this number in the manifest.  Returns
- * 0, or -EBADMSG after reporting why.
+ * Writes the info of the layer with this number in the manifest.  Returns 0, or
+ * -EBADMSG after reporting why.
  */
 int store_describe(struct layermount *m, struct store_layer *l, size_t which);
 
 /* layermount_store_blob.c */
 
 /*
- * Fetches and verifies the whole layer unless that was done, for
+ * Fetches and verifies the whole layer unless that has been done, for
  * store_blob_read() until store_blob_close().  Returns 0 or -errno.
  */
 int store_blob_open(struct store_layer *l);

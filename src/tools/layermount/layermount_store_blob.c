@@ -4,7 +4,7 @@
  *
  * Pushing or saving an image reads the compressed layer.  Its only digest is
  * that of all its bytes, so it is fetched into an unnamed file first, which
- * goes when the last user has closed it.
+ * disappears when the last user has closed it.
  */
 #include "layermount_store.h"
 

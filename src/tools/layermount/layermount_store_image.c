@@ -35,7 +35,7 @@ store_find_in_manifest(const struct store_image *i, const char *digest,
 	return found;
 }
 
-/* The key in the cache of the manifest in which a layer was found. */
+/* Writes the cache key of the manifest in which a layer was found. */
 static void
 key_of(const struct store_layer *l, char key[KEY])
 {

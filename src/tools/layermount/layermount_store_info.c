@@ -30,7 +30,7 @@ store_refuse(struct layermount *m, const struct store_layer *l, int rc,
 	return layermount_refuse(m, name, rc, why);
 }
 
-/* The numbers of a compression in containers/storage. */
+/* Returns the number of a layer's compression in containers/storage. */
 static int
 compression_of(const struct layer *l)
 {
@@ -38,8 +38,8 @@ compression_of(const struct layer *l)
 }
 
 /*
- * Returns the size of the archive of a layer: that of headers and data of its
- * entries.  Extended headers are unknown, and not counted.
+ * Returns the size of a layer's archive: that of its entries' headers and data.
+ * Extended headers are unknown, and not counted.
  */
 static int64_t
 archive_size(const struct layer *l)
@@ -55,7 +55,7 @@ archive_size(const struct layer *l)
 	return size > INT64_MAX ? INT64_MAX : (int64_t)size;
 }
 
-/* See type Layer in layers.go of containers/storage. */
+/* See type Layer in layers.go in containers/storage. */
 int
 store_describe(struct layermount *m, struct store_layer *l, size_t which)
 {

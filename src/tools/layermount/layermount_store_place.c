@@ -2,9 +2,9 @@
  * layermount_store_place.c - what the kernel's inode numbers stand for
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The number of a file in a layer has the layer's number in its upper half.  In
- * that of the store's own names it is 0, and the lower half is the number of an
- * image or layer and what the name is of it; the root is 1.
+ * The number of a file in a layer has the layer's number in its upper half.
+ * For the store's own names the upper half is 0, and the lower half combines
+ * the number of an image or layer with the kind of name; the root is 1.
  */
 #include "layermount_store_place.h"
 

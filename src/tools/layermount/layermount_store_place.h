@@ -27,13 +27,13 @@ struct place {
 	uint32_t inode;			/* of the tree */
 };
 
-/* Returns the number of a name of the store's own. */
+/* Returns the number of one of the store's own names. */
 fuse_ino_t place_number(enum place_kind kind, uint64_t of);
 
 /* Finds what a number stands for, or replies and returns false. */
 bool place_find(fuse_req_t req, fuse_ino_t ino, struct place *p);
 
-/* The attributes of a name of the store's own, which has this number. */
+/* Fills in the attributes of one of the store's own names, by its number. */
 void place_stat(const struct place *p, fuse_ino_t ino, struct stat *st);
 
 #endif

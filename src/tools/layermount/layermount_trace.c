@@ -111,7 +111,7 @@ has_trace(const struct stack *s)
 	return false;
 }
 
-/* Cuts off, or drops, what an earlier piece of the file has, too. */
+/* Cuts off, or drops, what an earlier piece of the file already has. */
 static void
 separate(struct trace *t)
 {

@@ -90,8 +90,8 @@ void layerpack_close(struct layerpack_source *s);
 const char *layerpack_tmpdir(const struct layerpack *p);
 
 /*
- * Confines the process to these directories; a note says if that is impossible.
- * To be called before threads are started.
+ * Confines the process to these directories; prints a note if that is
+ * impossible.  Must be called before threads are started.
  */
 void layerpack_confine(struct layerpack *p, const struct sandbox_dirs *d);
 

@@ -10,7 +10,7 @@
 #include "base/progress.h"
 #include "lazy/cas.h"
 
-/* A repository being made. */
+/* A repository being created. */
 struct layerpack_cas {
 	struct layerpack *p;
 	struct cas_options o;

@@ -16,7 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Errors of the medium, after which further writes are pointless. */
+/*
+ * Returns whether the error would affect every further write, which is then
+ * pointless.
+ */
 static bool
 is_fatal(int rc)
 {
@@ -169,7 +172,7 @@ finish_file(struct spot *s, size_t n)
 		extract_fail(x, n, "", rc);
 }
 
-/* Finishes a directory; the one given only if it is new. */
+/* Finishes a directory; the destination itself only if it is new. */
 static void
 finish_dir(struct spot *s, size_t n)
 {
@@ -231,7 +234,7 @@ finish_all(struct extract *x)
 
 /* All of it */
 
-/* Returns whether entry n is not there, although no later one has its path. */
+/* Returns whether entry n is missing, although no later one has its path. */
 static bool
 is_missing(const struct extract *x, size_t n)
 {

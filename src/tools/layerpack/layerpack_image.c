@@ -4,7 +4,7 @@
  *
  * Source: OCI image specification 1.1, "Image Index", "Image Manifest" and
  * "Image Configuration".  A document is written after those that it refers to,
- * with their new digests; what needs no change is kept as it is.
+ * with their new digests; what needs no change is kept.
  */
 #include "layerpack_image.h"
 
@@ -181,7 +181,7 @@ is_platform(const struct oci_descriptor *x, const char *wanted)
 	    strcmp(wanted + n + 1, x->variant) == 0;
 }
 
-/* Only the index of the layout has tags. */
+/* Only the layout's index has tags. */
 static bool
 has_tag(const struct image *m, const struct oci_descriptor *x, int depth)
 {
@@ -233,7 +233,7 @@ convert_index(struct image *m, struct oci_document *d, int depth)
 		return image_refuse(m, "an index", -EBADMSG, "indices are "
 		    "nested too deeply");
 	rc = choose(m, d, depth);
-	/* indices of SOCI are added at the end */
+	/* SOCI indices are added at the end */
 	count = oci_count(d, OCI_MANIFESTS);
 	for (size_t n = 0; rc == 0 && n < count; n++)
 		rc = convert_entry(m, d, n, depth);

@@ -30,7 +30,7 @@ struct image {
 	struct image_layer *layers;
 	size_t layer_count, layer_cap;
 	uint64_t from_B, to_B;		/* of all layers */
-	size_t soci_count;		/* indices of SOCI */
+	size_t soci_count;		/* SOCI indices */
 };
 
 /* The type of an image's SOCI index, and the annotation that refers to it. */
@@ -41,9 +41,9 @@ struct image {
 int image_refuse(struct image *m, const char *what, int rc, const char *why);
 
 /*
- * Converts layer n of a manifest, unless it is no layer of files, and makes the
- * manifest and the config, NULL if there is none, refer to the result.  Returns
- * 0, or -errno after reporting the error.
+ * Converts layer n of a manifest if it is a layer of files, and makes the
+ * manifest and the config (NULL: none) refer to the result.  Returns 0, or
+ * -errno after reporting the error.
  */
 int image_convert_layer(struct image *m, struct oci_document *manifest,
     size_t n, struct oci_document *config);

@@ -205,7 +205,7 @@ image_convert_layer(struct image *m, struct oci_document *manifest, size_t n,
 	    "the config has no diff_id for it" : strerror(-rc));
 }
 
-/* Returns whether a SOCI index can have a ztoc of the layer. */
+/* Returns whether a SOCI index can have a ztoc for the layer. */
 static bool
 is_indexable(const struct image *m, const struct oci_descriptor *x)
 {

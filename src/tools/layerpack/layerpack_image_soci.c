@@ -2,7 +2,7 @@
  * layerpack_image_soci.c - the SOCI index of an image whose layers stay
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: the package soci of awslabs/soci-snapshotter 0.11.1, "Convert" and
+ * Source: the package soci in awslabs/soci-snapshotter 0.11.1, "Convert" and
  * "MarshalIndex"; the documents are described in doc/layers.md.
  */
 #include "layerpack_image.h"
@@ -38,7 +38,7 @@ new_document(struct image *m, const char *text, struct oci_document **d)
 	    strerror(-rc));
 }
 
-/* Reports an error of editing a document. */
+/* Reports an error while editing a document. */
 static int
 edited(struct image *m, int rc)
 {

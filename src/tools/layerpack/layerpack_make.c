@@ -165,7 +165,7 @@ make(struct layerpack_make *m, int in, const char *name)
 	return 0;
 }
 
-/* Returns whether the layer is smaller than --min-layer; a pipe is not. */
+/* Returns whether the layer is smaller than --min-layer; a pipe never is. */
 static bool
 is_small(const struct layerpack_make *m, int in, const char *name)
 {

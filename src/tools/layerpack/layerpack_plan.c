@@ -12,7 +12,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Returns the slot of the entry with this path, or the empty one for it. */
+/* Returns the slot of the entry with this path, or the empty slot for it. */
 static uint32_t *
 slot_of(const struct plan *p, const char *path)
 {

@@ -2,7 +2,7 @@
  * layerpack_spot.c - creating a layer's entries below one directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The directory of an entry is opened from the root of the extraction without
+ * An entry's directory is opened from the root of the extraction without
  * following symbolic links, and its name is never followed.  So nothing is
  * created outside, whatever the layer contains and whoever changes the
  * directories meanwhile.

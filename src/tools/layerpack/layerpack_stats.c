@@ -62,7 +62,7 @@ put_result(struct table *t, const struct layerpack_make *m)
 	table_int(t, (int64_t)r->trace_length);
 	table_int(t, (int64_t)r->trace_content);
 	put_digest(t, r->blob_digest);
-	/* of a ztoc's layer it is not computed */
+	/* it is not computed for a ztoc's layer */
 	if (m->pack.kind == LAYER_ZTOC)
 		table_none(t);
 	else

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { MEMORY = 40 << 20 };		/* of the buffers of all threads */
+enum { MEMORY = 40 << 20 };		/* for the buffers of all threads */
 
 /* The runs of units */
 
@@ -27,7 +27,7 @@ count_runs(const struct layer *l, size_t *first)
 	return all;
 }
 
-/* Sorts by counting: first is advanced, and moved back by one at the end. */
+/* A counting sort: first is advanced, and moved back by one at the end. */
 static void
 sort_runs(struct unit_map *m, const struct layer *l)
 {

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Every unit must have its digest.  The archive, decompressed from its
- * beginning as tar(1) would, must have the entries and the data that the index
- * and the units have: a reader of the archive and one of the index see the same
- * files.  So must the trace, which some readers use instead of the units.
+ * beginning as tar(1) would, must have the same entries as the index and the
+ * same data as the units, so that readers of either see the same files.  The
+ * trace, which some readers use instead of the units, must match as well.
  */
 #include "layerpack_verify.h"
 

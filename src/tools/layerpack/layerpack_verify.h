@@ -32,7 +32,7 @@ enum unit_state { UNIT_UNREAD, UNIT_GOOD, UNIT_BAD };
 
 /*
  * Returns the content of a unit, loading it if necessary; NULL, after reporting
- * why, if it is not good.
+ * why, if it is invalid.
  */
 const uint8_t *verify_unit(struct verify *v, uint32_t unit);
 
@@ -40,10 +40,10 @@ enum { VERIFY_ZEROS = 64 << 10 };
 extern const uint8_t verify_zeros[VERIFY_ZEROS];
 
 /*
- * Compares len bytes at `at` in a file, data (NULL: zeros), with those of its
+ * Compares data (NULL: zeros), len bytes at `at` in a file, with the file's
  * units.  *first is the first run of the entry that does not end before them,
- * and is advanced, for pieces in the order of the file.  A unit that is not
- * good was reported, and counts as equal.
+ * and is advanced, for pieces in the order of the file.  An invalid unit has
+ * been reported, and counts as equal.
  */
 bool verify_data(struct verify *v, const struct layer_entry *e, size_t *first,
     uint64_t at, const uint8_t *data, uint64_t len);

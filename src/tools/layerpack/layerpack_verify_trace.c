@@ -2,8 +2,8 @@
  * layerpack_verify_trace.c - comparing a layer's trace with its files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The pieces of a trace are in the order of a start; compared in that order,
- * they would require the same units again and again.  So they are stored in an
+ * The pieces of a trace are in startup order; comparing them in that order
+ * would require the same units again and again.  So they are stored in an
  * unnamed file, and compared in the order of the archive.
  */
 #include "layerpack_verify.h"

@@ -98,7 +98,9 @@ file_path(void *arg, size_t i, char **text, size_t *room, uint64_t *size)
 	    make_real(d, text, room);
 }
 
-/* Reports an error of the current file.  Returns -ECANCELED to leave it out. */
+/*
+ * Reports an error for the current file.  Returns -ECANCELED to leave it out.
+ */
 static int
 file_trouble(struct dir *d, int rc)
 {
