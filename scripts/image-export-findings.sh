@@ -8,7 +8,7 @@
 
 # pooled NAME: prints the pairs with and without duplicate removal as pairs of
 # two labels, one per round: the geometric means over all levels and threads
-# that have both.  Pairs of the same round are not independent of each other.
+# that have both.  Pairs in the same round are not independent of each other.
 pooled() {
 	echo 'series,label,run,stage,cache,wall_s,exit,signal'
 	csv '

@@ -85,7 +85,7 @@ server_find() {
 	esac
 }
 
-# server_fill: copies the files to the server that it is to serve
+# server_fill: copies the files to be served to the server
 server_fill() {
 	tar -cf - -C "$here" lazy-pull-serve.sh lazy-pull-services.sh \
 	    lazy-pull-delay.py -C "$study" registry www |

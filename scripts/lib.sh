@@ -100,7 +100,7 @@ words_for_sh() {
 	done
 }
 
-# wrap: wraps standard input to less than 80 columns
+# wrap: wraps standard input to fewer than 80 columns
 wrap() {
 	tr '\n' ' ' | sed 's/ *$//' | fold -s -w 79 | sed 's/ *$//'
 	echo
@@ -194,8 +194,7 @@ calc() {
 	awk "BEGIN { $calc_assign $calc_expression }"
 }
 
-# shuffle SEED: prints the lines of standard input in an order determined by
-# SEED
+# shuffle SEED: prints standard input's lines in an order determined by SEED
 shuffle() {
 	awk -v seed="$1" '
 	BEGIN { x = (seed * 7919 + 12345) % 2147483647; if (x < 1) x = 1 }

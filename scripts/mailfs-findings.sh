@@ -23,7 +23,7 @@ finding_rows() {
 
 # finding_pooled FILE A B FACTOR: prints the study's algorithms that have both A
 # and B writers as pairs of two labels, "many" and "one", one pair per round:
-# their geometric means, with "many" multiplied by FACTOR.  Pairs of the same
+# their geometric means, with "many" multiplied by FACTOR.  Pairs in the same
 # round are not independent of each other.
 finding_pooled() {
 	pairs_file=$study/pooled.csv

@@ -26,7 +26,7 @@ machine_rows() {
 	fi
 }
 
-# machine_use N: switches to the summaries of the Nth machine
+# machine_use N: switches to the Nth machine's summaries
 machine_use() {
 	study=$tmp/$1 rows_csv=$tmp/$1/rows.csv
 	pairs_file=$tmp/$1/pairs.csv

@@ -23,7 +23,7 @@ t 'an invalid number' 1 told study -n x .
 t 'nothing prepared' 1 told study -o none.csv report
 t 'two directories' 2 told study a b
 
-# Known rows: label, seconds (odd and even rounds), ratio, rounds.  All cells of
+# Known rows: label, seconds (odd and even rounds), ratio, rounds.  All cells in
 # a round are slowed equally, which pairs cancel out.
 known() {
 	cat <<'EOF'

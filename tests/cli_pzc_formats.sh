@@ -109,7 +109,7 @@ for f in $formats; do
 	done
 done
 
-# Trailing zeros are padding in gzip, and in xz by fours.
+# Trailing zeros are padding: any number in gzip, multiples of four in xz.
 zeros() { head -c "$1" /dev/zero; }
 for n in 1 3 512 100000; do
 	{ pzc <text; zeros $n; } >packed

@@ -164,7 +164,7 @@ is 'holes stay holes' "$(($(du -k got/a/hole | cut -f1) < 100))" 1
 is 'also within a file' "$(($(du -k got/a/sparse | cut -f1) < 3000))" 1
 cp image whole-image
 
-# Images by mksquashfs: the tails of larger files are in fragment blocks
+# Images made by mksquashfs: the tails of larger files are in fragment blocks
 if have mksquashfs; then
 	mksquashfs tree other -noappend -no-progress -always-use-fragments \
 	    >/dev/null 2>&1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every file of an image has the same digest as in the tree, whatever the
+# Every file in an image has the same digest as in the tree, whatever the
 # compressor and block size; damage is reported, and a hostile image is handled.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh

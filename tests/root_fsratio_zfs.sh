@@ -39,7 +39,7 @@ up() {
 	    skip_all 'zfs-fuse cannot create a pool here'
 }
 
-# real TREE ALGORITHM: prints ratio and bytes of a copy of the tree
+# real TREE ALGORITHM: prints the ratio and the bytes of a copy of the tree
 real() {
 	copy=$1-$2
 	zfs create -o compression="$2" -o atime=off \

@@ -64,7 +64,7 @@ sys_free(void *ptr)
 /*
  * An expression for the result of a call of that kind, which either fails as
  * planned or goes through.  These are macros, because a failing call must not
- * be made; part is how many bytes the call should request.
+ * be made; `part` is how many bytes the call should request.
  */
 #define GIVE(kind, call) \
 	__extension__({ int give_e = fault(kind); \

@@ -95,7 +95,7 @@ v2_takes_the_tightest_above(void **state)
 	assert_int_equal(cpus_quota(root), 1);
 	put("/cg/cpu.max", "9223372036854775807 1\n");
 	assert_int_equal(cpus_quota(root), 4);
-	/* anything beside the path, or above the mount, belongs to others */
+	/* anything next to the path, or above the mount, belongs to others */
 	put("/cg/user.slice/user-2.slice/cpu.max", "100000 100000\n");
 	put("/cpu.max", "100000 100000\n");
 	assert_int_equal(cpus_quota(root), 4);

@@ -202,7 +202,7 @@ short_inputs(void **state)
 			round_trip(len % 7 + 3, kind, len);
 }
 
-/* A used encoder gives the same output as a new one. */
+/* A reused encoder gives the same output as a new one. */
 static void
 leaves_nothing(void **state)
 {

@@ -27,7 +27,7 @@ tear_down_proxy(void **state)
 	return tear_down(state);
 }
 
-/* Sets both proxies, with these credentials, and TLS or not. */
+/* Sets both proxies, with these credentials, with or without TLS. */
 static void
 use(const char *credentials, bool tls)
 {
@@ -65,7 +65,7 @@ all_modes(bool tls)
 	reads(PROXY_CUTS, 2, CONNECTIONS, 0);
 	reads(PROXY_RESETS, 2, CONNECTIONS, 0);
 	reads(PROXY_STALLS, 40, CONNECTIONS, 0);
-	/* it may be in front of all of the servers, or of this one */
+	/* it may be in front of all servers, or of this one only */
 	reads(PROXY_REFUSES, 1, TIMES, tls ? -ETIMEDOUT : -EACCES);
 	reads(PROXY_ASKS, 1, TIMES, tls ? -ETIMEDOUT : -EPROTO);
 	use("user:password@", tls);

@@ -286,7 +286,7 @@ goes_on_without(void)
 	static const int errors[] = { ENOSYS, EOPNOTSUPP, EPERM };
 	bool confined = true;
 
-	/* with several filters, the error of the last one is returned */
+	/* with several filters, the last one's error is returned */
 	for (int i = 0; i < 3; i++) {
 		hide_landlock(errors[i]);
 		EXPECT(sandbox_enter(&confined) == 0 && !confined);

@@ -132,7 +132,8 @@ any_pieces(void **state)
 }
 
 /*
- * Computes 1 to lanes digests together, each with a piece before and one after.
+ * Computes 1 to `lanes` digests together, each with a piece before and one
+ * after.
  */
 static void
 any_lanes(void **state)

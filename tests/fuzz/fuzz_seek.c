@@ -2,9 +2,9 @@
  * fuzz_seek.c - a range read from any file is that part of it, or an error
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte gives the type of file (gzip, zstd, lz4, xz) or, if its top
- * bit is set, means that the bytes are an index of a valid gzip file; the next
- * two give the start of a range.  A table may be wrong, in which case the data
+ * The first byte gives the file type (gzip, zstd, lz4, xz) or, if its top bit
+ * is set, means that the bytes are an index of a valid gzip file; the next two
+ * give the start of a range.  A table may be wrong, in which case the data
  * differs, so this looks for crashes, leaks and unbounded memory.  An index
  * gets correct hashes, because with wrong ones it would never be used.
  */
