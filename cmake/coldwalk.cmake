@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# coldwalk: read every file of a tree or an image, cold and in parallel
+# coldwalk: read every file in a tree or an image, cold and in parallel
 option(COLDPRESS_COLDWALK "Build coldwalk (needs OpenSSL)" ON)
 
 if(COLDPRESS_COLDWALK)

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# The data files are TSV: seconds, size in percent, name, and the interval of
-# the seconds.
+# The data files are TSV: seconds, size in percent, name, and the seconds'
+# interval.
 # shellcheck source=scripts/plot.sh
 . "$here/plot.sh"
 

@@ -43,7 +43,7 @@ table() {
 	esac
 }
 
-# finish FORMAT FILE: adds the table table.json and the footer
+# finish FORMAT FILE: adds the table of contents, table.json, and the footer
 finish() {
 	at=$(wc -c <"$2")
 	case $1 in

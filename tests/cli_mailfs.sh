@@ -174,7 +174,7 @@ t 'nor is the loss decided' 0 grep -q \
     'study 63 %, here not decided: fewer than 6 rounds$' five
 is 'no share of draws is printed' "$(awk '/^gzip-9 +w1 +5 +0.21/ { print NF }' five)" 10
 t 'nor is an interval printed' 1 grep -q '[0-9] \.\. [0-9].*[0-9]$' five
-# A loss that may not exist is not broken down.
+# A loss that is not proven is not broken down.
 t 'an uncertain loss' 0 sh -c \
     "awk -F , -v OFS=, '\$2 ~ /w2\$/ && \$4 % 2 { \$9 /= 9 } { print }' known.csv >loss.csv
     cp -r known.csv.d loss.csv.d"

@@ -6,7 +6,7 @@
 
 have pzseek || skip_all 'pzseek is not built'
 
-# range FILE OFFSET LENGTH: prints the range of a plain file
+# range FILE OFFSET LENGTH: prints a range of a plain file
 range() { tail -c "+$(($2 + 1))" "$1" | head -c "$3"; }
 
 # check NAME FILE PLAIN OPTION...: checks ranges at all kinds of positions

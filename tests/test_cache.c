@@ -148,7 +148,9 @@ test_keeps(void **state)
 	cache_close(c);
 }
 
-/* A file truncated anywhere keeps the ranges before that, and accepts more. */
+/*
+ * A file truncated anywhere keeps the ranges before the cut, and accepts more.
+ */
 static void
 test_cut(void **state)
 {

@@ -278,7 +278,7 @@ finds(void **state)
 	free(in);
 }
 
-/* Sequences conform to the format, and no match is longer than it could be. */
+/* Sequences conform to the format, and every match repeats earlier bytes. */
 static void
 sequences(void **state)
 {
