@@ -115,8 +115,8 @@ struct http_document {
 
 /*
  * Gets a document of at most max bytes; accept lists media types, or is NULL.
- * Returns 0; or, with a clause in why, -EFBIG or an error of http_read().  The
- * document must always be freed.  Thread-safe.
+ * Returns 0; or, with a clause in why, -EFBIG or an error from http_read().
+ * The document must always be freed.  Thread-safe.
  */
 int http_get(struct http *h, const char *url, const char *accept, size_t max,
     struct http_document *d, char why[LAYER_WHY]);

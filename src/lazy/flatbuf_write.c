@@ -239,7 +239,7 @@ flatbuf_put_ref(struct flatbuf_writer *w, unsigned slot, uint32_t at)
 	w->field[slot] = (uint32_t)w->size;
 }
 
-/* Makes the vtable of the table that begins at this position. */
+/* Builds the vtable of the table that begins at this position. */
 static struct vtable
 make_vtable(const struct flatbuf_writer *w, uint32_t table)
 {

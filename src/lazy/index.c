@@ -28,8 +28,7 @@ keep(struct lazy_index *x, const void *data, size_t len)
 }
 
 /*
- * Copies an owner's name, unless it repeats that of the previous entry, as most
- * do.
+ * Copies an owner's name, unless it repeats the previous entry's, as most do.
  */
 static const char *
 keep_again(struct lazy_index *x, const char *s, const char *before)

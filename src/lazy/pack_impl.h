@@ -86,7 +86,7 @@ struct pack_format {
 	uint64_t chunk;			/* default size of a piece */
 	/*
 	 * Whether the table of contents, and a landmark even without an order,
-	 * are entries of the archive.
+	 * are archive entries.
 	 */
 	bool in_archive;
 	int store_level;		/* of the table of contents while it
@@ -97,7 +97,7 @@ struct pack_format {
 	void (*encoder_close)(void *e);
 	/* Returns the maximum length of encode's output for len bytes. */
 	size_t (*bound)(size_t len);
-	/* Makes a member or a frame.  Returns its length, or -errno. */
+	/* Encodes a member or a frame.  Returns its length, or -errno. */
 	ssize_t (*encode)(void *e, const uint8_t *in, size_t len,
 	    uint8_t *out, size_t cap);
 

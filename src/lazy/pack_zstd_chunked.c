@@ -19,7 +19,7 @@ enum {
 	HEADER = 8, FOOTER = 40,
 	TYPE_CRFS = 1,
 	WRAP_MAX = 1 << 20,
-	/* Logarithms that bound the memory of an encoder to about 12 MiB */
+	/* Logarithms that limit an encoder's memory to about 12 MiB */
 	WINDOW_LOG = 22, HASH_LOG = 20, CHAIN_LOG = 20
 };
 

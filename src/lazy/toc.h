@@ -10,10 +10,10 @@
  *
  * 	{ "version": 1, "entries": [ { "name": ..., "type": ..., ... }, ... ] }
  *
- * The data of a file is cut into chunks, the first described by the entry of
- * the file, the others by entries of type "chunk" that follow it.  A chunk
- * begins innerOffset bytes into the decompressed data of the member, or frame,
- * at offset.  Unknown members of the document are ignored.
+ * A file's data is cut into chunks: the first is described by the file's entry,
+ * the others by entries of type "chunk" that follow it.  A chunk begins
+ * innerOffset bytes into the decompressed data of the member, or frame, at
+ * offset.  Unknown members of the document are ignored.
  */
 #ifndef COLDPRESS_LAZY_TOC_H
 #define COLDPRESS_LAZY_TOC_H

@@ -23,7 +23,9 @@ enum {
 
 #define HTTP_UNKNOWN UINT64_MAX
 
-/* Bytes offset to offset + length of an object of total bytes. */
+/*
+ * The bytes from offset to offset + length of an object that has total bytes.
+ */
 struct http_content_range {
 	uint64_t offset, length;
 	uint64_t total;			/* or HTTP_UNKNOWN */

@@ -178,8 +178,8 @@ int http_auth_answer(struct http *h, const char *url,
 /* http_auth_file.c */
 
 /*
- * Finds the base64 of "user:password" for a host in the text of an auth file;
- * it must be freed with sys_free().  Returns 0, -ENOENT or -EBADMSG.
+ * Finds the base64 of "user:password" for a host in an auth file's text; the
+ * result must be freed with sys_free().  Returns 0, -ENOENT or -EBADMSG.
  */
 int http_auth_lookup(const char *text, size_t len, const char *host,
     char **base64);

@@ -5,9 +5,9 @@
  * All libcurl handles in use belong to the thread, so that connections are
  * shared and kept alive.  Other threads append to a queue, wake it and wait.
  *
- * libcurl lets a transfer wait indefinitely for a connection.  Here it ends,
- * like one that has a connection, when nothing has arrived on any connection
- * for some time.
+ * libcurl lets a transfer wait indefinitely for a connection.  Here, such a
+ * transfer ends, like one with a connection, when nothing has arrived on any
+ * connection for some time.
  */
 #include "http_private.h"
 

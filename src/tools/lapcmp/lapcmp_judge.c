@@ -2,10 +2,9 @@
  * lapcmp_judge.c - paired ratios, their intervals and the verdicts
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Two runs form a pair if they have the same series and run number: they were
- * made in the same round, so anything that disturbed the machine for longer
- * than a round disturbed both.  The verdict is based only on the ratios of
- * pairs.
+ * Two runs form a pair if they have the same series and run number: they ran in
+ * the same round, so anything that disturbed the machine for longer than a
+ * round disturbed both.  The verdict is based only on the ratios of pairs.
  *
  * An interval, its p-value and the verdict always agree: the verdict is derived
  * from the interval, and Holm's method sets the level of the interval.

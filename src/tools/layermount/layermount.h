@@ -337,7 +337,9 @@ void readahead_raise(struct layermount *m);
 int trace_load(struct stack *s);
 void trace_free(struct trace *t);		/* may be NULL */
 
-/* Copies bytes at offset to buf and returns true, if all are in the trace. */
+/*
+ * Copies bytes at offset to buf and returns true if the trace has all of them.
+ */
 bool trace_read(struct stack *s, const struct merge_node *n,
     uint64_t offset, size_t size, uint8_t *buf);
 

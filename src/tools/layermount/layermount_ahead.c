@@ -98,8 +98,9 @@ enqueue(struct stack *s, const struct merge_node *n, uint64_t from,
 }
 
 /*
- * Returns whether a read continues the one before: it follows it, or begins the
- * next unit, and the rest of the unit in between has been pushed.
+ * Returns whether a read continues the previous one: it begins where that
+ * ended, or at the next unit if the rest of the unit in between has been
+ * pushed.
  */
 static bool
 continues(const struct file *f, const struct stack *s, uint32_t inode,

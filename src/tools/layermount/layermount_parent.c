@@ -115,7 +115,7 @@ follow(struct layermount *m, struct server *s, struct watch *watch, int ready,
     int tell)
 {
 	if (is_ready(ready)) {
-		/* without a mount, nothing would be unmounted */
+		/* without a mount there is nothing to unmount */
 		if (mounted_by_us(m->mountpoint, &s->major, &s->minor) &&
 		    watch_start(watch) != 0)
 			kill(s->pid, SIGTERM);

@@ -49,7 +49,7 @@ int image_convert_layer(struct image *m, struct oci_document *manifest,
     size_t n, struct oci_document *config);
 
 /*
- * Keeps a layer as it is.  *ztoc is its ztoc, which remains the image's, or
+ * Keeps a layer unchanged.  *ztoc is its ztoc, which remains the image's, or
  * NULL if it has none.  Returns 0, or -errno after reporting the error.
  */
 int image_index_layer(struct image *m, const struct oci_descriptor *x,
@@ -57,9 +57,9 @@ int image_index_layer(struct image *m, const struct oci_descriptor *x,
 
 /*
  * Keeps a manifest's image, and adds its SOCI index to the index that refers to
- * it in descriptor n, with contents x.  Unless in_index is set, that is the
- * layout's, and the two get an index of their own.  Returns 0, or -errno after
- * reporting the error.
+ * it in descriptor n, with contents x.  Unless in_index is set, that index is
+ * the layout's, and the image and its SOCI index get an index of their own.
+ * Returns 0, or -errno after reporting the error.
  */
 int image_add_soci(struct image *m, struct oci_document *index, size_t n,
     struct oci_document *manifest, const struct oci_descriptor *x,

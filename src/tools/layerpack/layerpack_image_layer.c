@@ -19,7 +19,7 @@
 #define OCI_LAYER "application/vnd.oci.image.layer.v1.tar"
 #define DOCKER_LAYER "application/vnd.docker.image.rootfs.diff.tar"
 
-/* Media types of layers of files, and what they become. */
+/* Media types of file layers, and what they become. */
 static const struct {
 	const char *from, *gzip, *zstd;
 } types[] = {

@@ -217,7 +217,7 @@ take_option(struct layerpack *p, int opt)
 	return -1;
 }
 
-/* Only a repository is made of several archives. */
+/* Only a repository can be built from several archives. */
 static bool
 has_operands(const struct layerpack *p)
 {

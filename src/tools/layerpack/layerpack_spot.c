@@ -4,7 +4,7 @@
  *
  * An entry's directory is opened from the root of the extraction without
  * following symbolic links, and its name is never followed.  So nothing is
- * created outside, whatever the layer contains and whoever changes the
+ * created outside, whatever the layer contains and even if someone changes the
  * directories meanwhile.
  */
 #include "layerpack_extract.h"
