@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI image specification 1.1, "Image Layer Filesystem Changeset":
- * whiteouts (".wh.NAME" removes NAME of lower layers, ".wh..wh..opq" all names
- * of its directory), which apply before the other entries of their layer.
+ * whiteouts (".wh.NAME" removes NAME from lower layers, ".wh..wh..opq" all
+ * names in its directory), which apply before the other entries of their layer.
  *
  * The names belong to the layers, which must outlive the tree.  A node takes 48
  * bytes.  After merge_build() a tree does not change, so all functions are

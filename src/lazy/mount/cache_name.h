@@ -11,8 +11,8 @@
 enum { CACHE_NAME = 80 };
 
 /*
- * Writes the name of the file for a key: the key's SHA-256, in hexadecimal, and
- * a suffix.  Returns 0, -ENOMEM or -EIO.
+ * Writes the file name for a key: the key's SHA-256, in hexadecimal, and a
+ * suffix.  Returns 0, -ENOMEM or -EIO.
  */
 int cache_name(const char *key, const char *suffix, char name[CACHE_NAME]);
 

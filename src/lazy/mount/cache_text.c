@@ -22,7 +22,7 @@
 
 enum { HEX = 2 * DIGEST_MAX };
 
-/* Writes the first line of the file with this text. */
+/* Writes the first line of the text's file. */
 static int
 sum_of(const char *key, const char *text, size_t len, char line[HEX + 1])
 {

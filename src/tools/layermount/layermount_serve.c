@@ -180,7 +180,7 @@ new_session(struct layermount *m)
 	return se;
 }
 
-/* Returns whether the mount is gone, or at least its connection. */
+/* Returns whether the mount, or at least its connection, is gone. */
 static bool
 is_unmounted(struct fuse_session *se)
 {

@@ -35,7 +35,7 @@ struct stream {
 	unsigned running;
 };
 
-/* Returns the part of the range that begins at offset, in bytes from there. */
+/* Returns the length of the part of the range that begins at offset. */
 static uint64_t
 length_at(const struct stream *st, uint64_t offset)
 {

@@ -35,9 +35,9 @@ int plan_open(struct plan *p, const struct layer *l);
 void plan_close(struct plan *p);
 
 /*
- * Adds entry n, the one after the last added.  Returns 1 if an earlier entry
- * had its path, 0 if none had; or, if the entry has no place, -ENOENT (a hard
- * link to a file that is not in the layer) or -ENOMEM.
+ * Adds entry n, which follows the last one added.  Returns 1 if an earlier
+ * entry had its path, 0 if none had; or, if the entry has no place, -ENOENT (a
+ * hard link to a file that is not in the layer) or -ENOMEM.
  */
 int plan_add(struct plan *p, size_t n);
 

@@ -30,7 +30,7 @@ struct dir {
 };
 
 /*
- * Reports an error for a path of the directory.  Returns 0 if the path may be
+ * Reports an error for a path in the directory.  Returns 0 if the path may be
  * left out, otherwise rc.
  */
 int dir_trouble(struct dir *d, const char *path, int rc);
